@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Warnings, sanitizers and hardening shared by all targets.
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+                    -Wno-unused-parameter -fno-strict-aliasing -fno-common)
+add_compile_definitions(_GNU_SOURCE)
+if(DPA_SANITIZE)
+  add_compile_options(-fsanitize=${DPA_SANITIZE} -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=${DPA_SANITIZE})
+else()
+  add_link_options(-Wl,-z,relro,-z,now -Wl,-z,defs)
+endif()

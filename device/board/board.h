@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * board.h - the software adapter that all processes of one user in one network namespace share.
+ *
+ * A small file holds the BAR (UAR pages), the UAR free list, the QPN space, the process table and
+ * the counters. Owner words (process slot and generation) are the only truth; lists and counts are
+ * rebuilt from them when a process died. DESIGN: sections 4 and 5 of the architecture page.
+ */
+#ifndef DPA_BOARD_H
+#define DPA_BOARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+#include <pthread.h>
+#include <dpa_hw.h>
+
+#define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
+#define DPA_BOARD_LAYOUT    1
+#define DPA_BOARD_PROCS	    256
+#define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
+#define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
+#define DPA_BOARD_COUNTERS  64
+
+/* Owner word: 0 is free; else generation (never 0) << 16 | process slot. */
+typedef uint64_t dpa_owner_t;
+
+static inline dpa_owner_t dpa_owner(uint32_t slot, uint32_t gen)
+{
+	return ((uint64_t)gen << 16) | slot;
+}
+
+static inline uint32_t dpa_owner_slot(dpa_owner_t o)
+{
+	return (uint32_t)(o & 0xffff);
+}
+
+static inline uint32_t dpa_owner_gen(dpa_owner_t o)
+{
+	return (uint32_t)(o >> 16);
+}
+
+enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
+
+/* One process of the board: 256 bytes. */
+struct dpa_board_proc {
+	_Atomic uint32_t gen; /* of the process that has or last had the slot; never 0 once used */
+	_Atomic uint32_t state; /* enum dpa_board_proc_state */
+	/* Set by peers (or-in), cleared by the owner: see device/link/shm. */
+	uint32_t pid; /* as its own pid namespace calls it: for people, never for liveness */
+	uint32_t uid;
+	uint64_t start_ns; /* CLOCK_REALTIME */
+	char comm[16];
+	char lib_version[24];
+	uint32_t placement;	/* enum dpa_placement: its default */
+	uint32_t nqp, ncq, nmr; /* for people; written by the owner, relaxed */
+	uint8_t rsvd[256 - 84];
+};
+
+/* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
+struct dpa_board_qpinfo {
+	uint32_t qpn;	/* full 24 bits, 0: no QP */
+	uint32_t type;	/* enum dpa_qp_type */
+	uint32_t state; /* enum dpa_qp_state */
+	uint32_t dest_qpn;
+	uint32_t placement; /* enum dpa_placement */
+	uint32_t uar;	    /* page * DPA_UAR_SLOTS + slot */
+	uint32_t send_cqn, recv_cqn;
+	uint8_t dgid[16];
+	uint32_t link; /* enum dpa_link_kind: 0 none, 1 loopback, 2 shared memory, 3 RoCEv2 */
+	uint32_t rsvd[3];
+};
+
+/* What people are shown of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
+ * shown. */
+#define DPA_BOARD_CQINFO 64
+struct dpa_board_cqinfo {
+	uint32_t cqn; /* 0: none */
+	uint32_t depth;
+	uint32_t armed;
+	uint32_t flags;
+	uint64_t cqes; /* produced in all */
+	uint64_t rsvd;
+};
+
+/* One UAR page's administration: owner words of its slots and its place in the global list. */
+struct dpa_board_uar {
+	uint32_t next, prev; /* indices; DPA_BOARD_UAR_PAGES is the list head */
+	uint32_t used;	     /* slots in use; derived from the owner words */
+	uint32_t rsvd;
+	_Atomic dpa_owner_t slot_owner[DPA_UAR_SLOTS];
+	uint32_t slot_qpn[DPA_UAR_SLOTS];
+};
+
+/* Counters, one array a process; names in dpa_counter_names[] in the same order. */
+#define DPA_COUNTERS(X)                                                                            \
+	X(tx_packets)                                                                              \
+	X(tx_bytes) X(rx_packets) X(rx_bytes) X(tx_sends) X(tx_writes) X(tx_reads) X(tx_atomics)   \
+		X(rx_sends) X(rx_write_requests) X(rx_read_requests) X(rx_atomic_requests) X(      \
+			duplicate_request) X(implied_nak_seq_err) X(local_ack_timeout_err)         \
+			X(out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) X(               \
+				rnr_nak_sent) X(req_cqe_error) X(req_cqe_flush_error)              \
+				X(req_remote_access_errors) X(req_remote_invalid_request) X(       \
+					resp_cqe_error) X(resp_cqe_flush_error)                    \
+					X(resp_local_length_error) X(resp_remote_access_errors)    \
+						X(rx_dropped) X(rx_malformed) X(doorbells)         \
+							X(blueflames) X(wakeups_sent)              \
+								X(eu_wakeups) X(pull_bytes)        \
+									X(ring_full) X(peers_died)
+
+enum dpa_counter {
+#define X(n) DPA_CNT_##n,
+	DPA_COUNTERS(X)
+#undef X
+		DPA_CNT_NUM
+};
+extern const char *const dpa_counter_names[DPA_CNT_NUM];
+_Static_assert(DPA_CNT_NUM <= DPA_BOARD_COUNTERS, "room for counters");
+
+struct dpa_board_shm; /* the file's layout: board_layout.h */
+
+/* An attachment of this process to a board. */
+struct dpa_board {
+	struct dpa_board_shm *shm;
+	size_t map_len;
+	int fd;		    /* holds this process's lock byte (open file description lock) */
+	uint32_t slot, gen; /* of this process */
+	uint32_t board_num; /* high 8 bits of its QPNs: 1..254 */
+	char id[33];	    /* hex id of the board: part of its processes' socket names */
+	char path[256];
+	struct dpa_board_proc *self;
+	_Atomic uint64_t *counters; /* this process's, DPA_BOARD_COUNTERS of them */
+	int num_fd; /* socket that claims board_num in the namespace, -1 if another process holds it
+		     */
+};
+
+struct dpa_board_cfg {
+	const char *path;	 /* NULL: the default place for this user and namespace */
+	const char *lib_version; /* another version on the board: EPROTO */
+};
+
+/*
+ * Attaches this process: creates the file if there is none, refuses a foreign, corrupt or
+ * other-version one (EPROTO; err names the file and both versions), reaps processes that died,
+ * takes a process slot (ENOSPC if all are taken). Never prints. 0 or errno; err gets one line for
+ * the log.
+ */
+int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
+		   size_t errlen);
+/* Frees what this process owns on the board; the last one out leaves the file clean (removed). */
+void dpa_board_close(struct dpa_board *b);
+/* In a forked child: drops the lock descriptor and the mapping without touching the board's
+ * contents. */
+void dpa_board_abandon(struct dpa_board *b);
+/* Read-only attachment for tools: takes no slot. ENOENT if there is no board. */
+int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
+		   size_t errlen);
+void dpa_board_unpeek(struct dpa_board *b);
+/* The default path for this user and network namespace. */
+int dpa_board_default_path(char *path, size_t len);
+
+/* Is the process (slot, gen) alive: it holds its lock byte. Never true for a dead one. */
+bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
+/*
+ * Frees everything that dead processes own: UAR slots, QPNs, process slots; folds their counters
+ * into the board's. Returns the number of processes reaped. Called at open, by the parked EU when a
+ * peer died, and before ENOMEM or ENOSPC is given out.
+ */
+int dpa_board_reap(struct dpa_board *b);
+
+/*
+ * UAR: the patent's global list. Takes the page at the head, moves it to the tail, gives its first
+ * free slot; goes on with the next page if it has none; ENOMEM when every slot of the BAR is taken.
+ */
+int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot);
+void dpa_board_uar_free(struct dpa_board *b, uint32_t page, uint32_t slot);
+struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot);
+struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page);
+
+/* QPN: board_num << 16 | index, the index random; a freed one rests (at least 1 s or while others
+ * are free) before it is used again. ENOMEM when none is to be had. */
+int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn);
+void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn);
+/* Owner of a QPN of this board: false if nobody's or another board's. Lock-free. */
+bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen);
+struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
+struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
+/* DPA_BOARD_CQINFO records of a process. */
+struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
+/* Counters of a process, and those of processes that ended. */
+_Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
+_Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);
+
+#endif
