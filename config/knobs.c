@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* knobs.c - the table, and one value at a time: text to field and back. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "knobs.h"
+
+#define FIELD(f) offsetof(struct dpa_config, f)
+
+const struct dpa_knob dpa_knobs[] = {
+	{.name = "placement",
+	 .def = "auto",
+	 .type = DPA_KNOB_PLACE,
+	 .offset = FIELD(placement),
+	 .use = "auto, inline, eu or eu:LIST (as in eu:0,2-5, EUs 0 to 255)",
+	 .help = "where the work of a QP is carried out: on the thread that posts or on an EU"},
+	{.name = "disable",
+	 .def = "0",
+	 .type = DPA_KNOB_BOOL,
+	 .offset = FIELD(disable),
+	 .use = "0 or 1",
+	 .help = "1: dpa0 is not there"},
+	{.name = "blueflame",
+	 .def = "1",
+	 .type = DPA_KNOB_BOOL,
+	 .offset = FIELD(blueflame),
+	 .use = "0 or 1",
+	 .help = "0: all work is announced by doorbells, none written into the UAR slot"},
+	{.name = "log",
+	 .def = "warn",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_LOG_ERR,
+	 .words = "error|warn|info|debug",
+	 .offset = FIELD(log),
+	 .use = "error, warn, info or debug",
+	 .help = "least important line that is written to log_file"},
+	{.name = "log_file",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .offset = FIELD(log_file),
+	 .use = "an absolute path",
+	 .help = "file that log lines are appended to; without it there is no log"},
+	{.name = "board",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .offset = FIELD(board),
+	 .use = "an absolute path",
+	 .help = "file of the board; without it the one of this user and network namespace"},
+	{.name = "uar_pages",
+	 .def = "2048",
+	 .type = DPA_KNOB_UINT,
+	 .min = 1,
+	 .max = 2048,
+	 .offset = FIELD(uar_pages),
+	 .use = "a number from 1 to 2048",
+	 .help = "UAR pages (of 16 QPs) of a board that this process creates"},
+	{.name = "pull",
+	 .def = "auto",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_PULL_AUTO,
+	 .words = "auto|never",
+	 .offset = FIELD(pull),
+	 .use = "auto or never",
+	 .help = "whether large messages are fetched from the sender (process_vm_readv) if "
+		 "possible"},
+	{.name = "spin",
+	 .def = "200",
+	 .type = DPA_KNOB_UINT,
+	 .min = 0,
+	 .max = 1000000,
+	 .offset = FIELD(spin),
+	 .use = "a number from 0 to 1000000",
+	 .help = "pauses that a wait loop makes before it yields the processor"},
+	{.name = "config",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .env_only = true,
+	 .offset = FIELD(config),
+	 .use = "an absolute path",
+	 .help = "configuration file to read instead of " DPA_CONFIG_DEFAULT},
+};
+const size_t dpa_knobs_num = sizeof(dpa_knobs) / sizeof(dpa_knobs[0]);
+
+/* A decimal number within bounds, digits only; *end is left behind the last digit. */
+static bool parse_uint(const char *s, const char **end, uint32_t min, uint32_t max, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	if (!isdigit((unsigned char)*s))
+		return false;
+	for (; isdigit((unsigned char)*s); s++) {
+		v = v * 10 + (uint64_t)(*s - '0');
+		if (v > max)
+			return false;
+	}
+	*end = s;
+	*out = (uint32_t)v;
+	return v >= min;
+}
+
+static bool add_eus(struct dpa_cfg_place *p, uint32_t first, uint32_t last)
+{
+	if (last < first)
+		return false;
+	for (uint32_t eu = first; eu <= last; eu++) {
+		uint64_t bit = UINT64_C(1) << (eu % 64);
+
+		if (!(p->eus[eu / 64] & bit))
+			p->num_eus++;
+		p->eus[eu / 64] |= bit;
+	}
+	return true;
+}
+
+/* "0,2-5" */
+static bool parse_eu_list(const char *s, struct dpa_cfg_place *p)
+{
+	for (;;) {
+		uint32_t first, last;
+
+		if (!parse_uint(s, &s, 0, DPA_CONFIG_EUS - 1, &first))
+			return false;
+		last = first;
+		if (*s == '-' && !parse_uint(s + 1, &s, 0, DPA_CONFIG_EUS - 1, &last))
+			return false;
+		if (!add_eus(p, first, last))
+			return false;
+		if (*s == '\0')
+			return true;
+		if (*s++ != ',')
+			return false;
+	}
+}
+
+static bool parse_place(const char *s, struct dpa_cfg_place *out)
+{
+	struct dpa_cfg_place p = {.kind = DPA_CFG_PLACE_EU};
+
+	if (strcmp(s, "auto") == 0)
+		p.kind = DPA_CFG_PLACE_AUTO;
+	else if (strcmp(s, "inline") == 0)
+		p.kind = DPA_CFG_PLACE_INLINE;
+	else if (strncmp(s, "eu:", 3) == 0) {
+		if (!parse_eu_list(s + 3, &p))
+			return false;
+	} else if (strcmp(s, "eu") != 0)
+		return false;
+	*out = p;
+	return true;
+}
+
+/* The how-manieth of the words a|b|c s is; with s NULL, copies word n to buf. */
+static int find_word(const char *words, const char *s)
+{
+	size_t len = strlen(s);
+
+	for (int i = 0; *words; i++) {
+		size_t w = strcspn(words, "|");
+
+		if (w == len && memcmp(words, s, len) == 0)
+			return i;
+		words += w + (words[w] == '|');
+	}
+	return -1;
+}
+
+static void nth_word(const char *words, int n, char *buf, size_t len)
+{
+	while (n-- > 0)
+		words += strcspn(words, "|") + 1;
+	snprintf(buf, len, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+static bool parse_path(const char *s, char *out)
+{
+	size_t len = strlen(s);
+
+	if (s[0] != '/' || len >= DPA_CONFIG_PATH_MAX)
+		return false;
+	memcpy(out, s, len + 1);
+	return true;
+}
+
+bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *value)
+{
+	void *field = (char *)cfg + k->offset;
+	const char *end;
+	uint32_t num;
+	int word;
+
+	switch (k->type) {
+	case DPA_KNOB_BOOL:
+		if (!parse_uint(value, &end, 0, 1, &num) || *end)
+			return false;
+		*(bool *)field = num;
+		return true;
+	case DPA_KNOB_UINT:
+		if (!parse_uint(value, &end, k->min, k->max, &num) || *end)
+			return false;
+		*(uint32_t *)field = num;
+		return true;
+	case DPA_KNOB_ENUM:
+		word = find_word(k->words, value);
+		if (word < 0)
+			return false;
+		*(int *)field = (int)k->min + word;
+		return true;
+	case DPA_KNOB_PATH:
+		return parse_path(value, field);
+	case DPA_KNOB_PLACE:
+		return parse_place(value, field);
+	}
+	return false;
+}
+
+static void place_text(const struct dpa_cfg_place *p, char *buf, size_t len)
+{
+	static const char *const kinds[] = {"auto", "inline", "eu"};
+	char sep = ':';
+	size_t at;
+
+	at = (size_t)snprintf(buf, len, "%s", kinds[p->kind]);
+	for (uint32_t eu = 0; p->num_eus && eu < DPA_CONFIG_EUS && at < len; eu++) {
+		if (!dpa_cfg_place_has_eu(p, eu))
+			continue;
+		at += (size_t)snprintf(buf + at, len - at, "%c%u", sep, eu);
+		sep = ',';
+	}
+}
+
+void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char *buf, size_t len)
+{
+	const void *field = (const char *)cfg + k->offset;
+
+	switch (k->type) {
+	case DPA_KNOB_BOOL:
+		snprintf(buf, len, "%d", *(const bool *)field);
+		break;
+	case DPA_KNOB_UINT:
+		snprintf(buf, len, "%u", *(const uint32_t *)field);
+		break;
+	case DPA_KNOB_ENUM:
+		nth_word(k->words, *(const int *)field - (int)k->min, buf, len);
+		break;
+	case DPA_KNOB_PATH:
+		snprintf(buf, len, "%s", (const char *)field);
+		break;
+	case DPA_KNOB_PLACE:
+		place_text(field, buf, len);
+		break;
+	}
+}
+
+void dpa_knob_env_name(const struct dpa_knob *k, char *buf, size_t len)
+{
+	snprintf(buf, len, "DPA_%s", k->name);
+	for (char *c = buf; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+}
+
+void dpa_config_defaults(struct dpa_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	for (size_t i = 0; i < dpa_knobs_num; i++)
+		if (dpa_knobs[i].def[0])
+			(void)dpa_knob_set(&dpa_knobs[i], cfg, dpa_knobs[i].def);
+}

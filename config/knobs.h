@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * knobs.h - every setting of the device in one table that documents itself.
+ *
+ * A setting has one name: `placement` in the configuration file, DPA_PLACEMENT in the environment.
+ * Order: built-in default, then the file, then the environment. What is not known or has a bad
+ * value is refused, never ignored: the text says where it is and how to mend it.
+ */
+#ifndef DPA_KNOBS_H
+#define DPA_KNOBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DPA_CONFIG_DEFAULT  "/etc/dpa/dpa.conf"
+#define DPA_CONFIG_PATH_MAX 256
+#define DPA_CONFIG_EUS	    256 /* EU numbers that eu:LIST can name: 0..255 */
+
+enum dpa_cfg_placement { DPA_CFG_PLACE_AUTO, DPA_CFG_PLACE_INLINE, DPA_CFG_PLACE_EU };
+enum dpa_cfg_pull { DPA_CFG_PULL_AUTO, DPA_CFG_PULL_NEVER };
+/* values of enum dpa_log_level in dpa_hw.h */
+enum dpa_cfg_log { DPA_CFG_LOG_ERR = 2, DPA_CFG_LOG_WARN, DPA_CFG_LOG_INFO, DPA_CFG_LOG_DEBUG };
+
+struct dpa_cfg_place {
+	enum dpa_cfg_placement kind;
+	uint32_t num_eus; /* EUs in the set; 0: any EU */
+	uint64_t eus[DPA_CONFIG_EUS / 64];
+};
+
+struct dpa_config {
+	struct dpa_cfg_place placement;
+	bool disable;	/* dpa0 is not there for this process */
+	bool blueflame; /* post by BlueFlame where a WQE fits */
+	enum dpa_cfg_log log;
+	enum dpa_cfg_pull pull;
+	uint32_t uar_pages;		    /* of a board that this process creates */
+	uint32_t spin;			    /* pauses before a wait loop yields */
+	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
+	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
+	char config[DPA_CONFIG_PATH_MAX];   /* the file that was read, "" if there is none */
+};
+
+static inline bool dpa_cfg_place_has_eu(const struct dpa_cfg_place *p, uint32_t eu)
+{
+	return p->num_eus == 0 || (eu < DPA_CONFIG_EUS && (p->eus[eu / 64] >> (eu % 64) & 1));
+}
+
+enum dpa_knob_type {
+	DPA_KNOB_BOOL,	/* 0 or 1 */
+	DPA_KNOB_UINT,	/* min..max */
+	DPA_KNOB_ENUM,	/* one of the words, stored as an int from min on */
+	DPA_KNOB_PATH,	/* absolute */
+	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
+};
+
+struct dpa_knob {
+	const char *name; /* in the file; DPA_ and capitals in the environment */
+	const char *def;  /* as a user would write it; "" is "none" and only a default */
+	enum dpa_knob_type type;
+	bool env_only;	   /* makes no sense in the file */
+	uint32_t min, max; /* UINT: bounds; ENUM: value of the first word */
+	const char *words; /* ENUM: "a|b|c" */
+	size_t offset;	   /* in struct dpa_config */
+	const char *use;   /* the mend: what may be written */
+	const char *help;
+};
+
+extern const struct dpa_knob dpa_knobs[];
+extern const size_t dpa_knobs_num;
+
+/*
+ * Fills cfg from the defaults, the file and the environment. 0, or EINVAL (or the errno of reading
+ * the file) with one line without newline in err. A missing default file is no error, a missing
+ * DPA_CONFIG is. A set-user-id program reads no environment. Thread-safe as far as environ is.
+ */
+int dpa_config_load(struct dpa_config *cfg, char *err, size_t errlen);
+/* The parts of it: defaults only; one file over what is there; the variables of env. */
+void dpa_config_defaults(struct dpa_config *cfg);
+int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t errlen);
+int dpa_config_env(struct dpa_config *cfg, char *const *env, char *err, size_t errlen);
+
+/* The variable's name of a knob ("DPA_PLACEMENT"), and its present value as a user writes it. */
+void dpa_knob_env_name(const struct dpa_knob *k, char *buf, size_t len);
+void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char *buf, size_t len);
+/* Parses one value into cfg: false if it is bad. Case matters. */
+bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *value);
+
+#endif
