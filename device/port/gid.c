@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * gid.c - the GID table: one writer at a time, readers without a lock.
+ *
+ * The sequence count works without fences: the writer makes it odd, stores the slot's words with
+ * release, makes it even with release. A reader loads the words with acquire: one that sees a new
+ * word also sees the odd count, or a later one, when it looks again.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "port/port.h"
+
+#define LOAD(p)	    atomic_load_explicit(p, memory_order_acquire)
+#define STORE(p, v) atomic_store_explicit(p, v, memory_order_release)
+
+struct entry {
+	uint64_t gid[2];
+	uint32_t ifindex;
+	uint32_t mtu;
+};
+
+static struct entry read_slot(struct dpa_port *port, uint32_t i)
+{
+	struct dpa_port_slot *s = &port->slots[i];
+	struct entry e;
+	uint32_t seq;
+
+	do {
+		seq = LOAD(&port->seq);
+		e.gid[0] = LOAD(&s->gid[0]);
+		e.gid[1] = LOAD(&s->gid[1]);
+		e.ifindex = LOAD(&s->ifindex);
+		e.mtu = LOAD(&s->mtu);
+	} while ((seq & 1) || seq != atomic_load_explicit(&port->seq, memory_order_relaxed));
+	return e;
+}
+
+static void write_slot(struct dpa_port *port, uint32_t i, const struct entry *e)
+{
+	struct dpa_port_slot *s = &port->slots[i];
+	uint32_t seq = atomic_load_explicit(&port->seq, memory_order_relaxed);
+
+	atomic_store_explicit(&port->seq, seq + 1, memory_order_relaxed);
+	STORE(&s->gid[0], e->gid[0]);
+	STORE(&s->gid[1], e->gid[1]);
+	STORE(&s->ifindex, e->ifindex);
+	STORE(&s->mtu, e->mtu);
+	if (atomic_load_explicit(&port->num, memory_order_relaxed) <= i)
+		STORE(&port->num, i + 1);
+	STORE(&port->seq, seq + 2);
+}
+
+static struct entry to_entry(const struct dpa_port_addr *a)
+{
+	struct entry e = {.ifindex = a->ifindex, .mtu = a->mtu};
+
+	memcpy(e.gid, a->gid, sizeof(e.gid));
+	return e;
+}
+
+static bool same_addr(const struct entry *a, const struct entry *b)
+{
+	return a->mtu && b->mtu && a->gid[0] == b->gid[0] && a->gid[1] == b->gid[1] &&
+	       a->ifindex == b->ifindex;
+}
+
+/* Drops slot i if its address is gone, takes over a new MTU if not. True if a GID went. */
+static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_port_addr *addrs,
+			 int n)
+{
+	struct entry e = read_slot(port, i);
+
+	if (!e.mtu)
+		return false;
+	for (int k = 0; k < n; k++) {
+		struct entry now = to_entry(&addrs[k]);
+
+		if (!same_addr(&e, &now))
+			continue;
+		if (now.mtu != e.mtu)
+			write_slot(port, i, &now);
+		return false;
+	}
+	write_slot(port, i, &(struct entry){.mtu = 0});
+	return true;
+}
+
+/* True if it was not there and a slot was free. */
+static bool add_addr(struct dpa_port *port, const struct dpa_port_addr *addr)
+{
+	struct entry now = to_entry(addr);
+	uint32_t i, hole = DPA_MAX_GIDS;
+
+	for (i = 0; i < DPA_MAX_GIDS; i++) {
+		struct entry e = read_slot(port, i);
+
+		if (same_addr(&e, &now))
+			return false;
+		if (!e.mtu && hole == DPA_MAX_GIDS)
+			hole = i;
+	}
+	if (hole == DPA_MAX_GIDS)
+		return false;
+	write_slot(port, hole, &now);
+	return true;
+}
+
+bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++)
+		changed |= refresh_slot(port, i, addrs, n);
+	for (int k = 0; k < n; k++)
+		changed |= add_addr(port, &addrs[k]);
+	return changed;
+}
+
+int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
+{
+	struct entry e;
+
+	if (index >= DPA_MAX_GIDS)
+		return EINVAL;
+	e = read_slot(port, index);
+	if (!e.mtu)
+		return ENODATA;
+	*gid = (struct dpa_hw_gid){
+		.index = index, .ifindex = e.ifindex, .type = DPA_GID_ROCE_V2, .valid = 1};
+	memcpy(gid->gid, e.gid, sizeof(gid->gid));
+	return 0;
+}
+
+uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
+{
+	return index < DPA_MAX_GIDS ? read_slot(port, index).mtu : 0;
+}
+
+int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
+{
+	uint32_t num = LOAD(&port->num);
+	uint64_t want[2];
+
+	memcpy(want, gid, sizeof(want));
+	for (uint32_t i = 0; i < num; i++) {
+		struct entry e = read_slot(port, i);
+
+		if (e.mtu && e.gid[0] == want[0] && e.gid[1] == want[1])
+			return (int)i;
+	}
+	return -1;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * port.c - keeps the GID table in step with the namespace.
+ *
+ * The event socket only says that something happened; the table is then compared with a fresh dump.
+ * So a burst costs one dump, and messages that the kernel dropped (ENOBUFS) cost nothing more.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+
+#include "port/port.h"
+
+/* A connected rtnetlink socket, or NULL. */
+static struct nl_sock *open_rtnl(void)
+{
+	struct nl_sock *s = nl_socket_alloc();
+
+	if (s && nl_connect(s, NETLINK_ROUTE) < 0) {
+		nl_socket_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+static struct nl_sock *open_events(void)
+{
+	struct nl_sock *s = open_rtnl();
+
+	if (!s)
+		return NULL;
+	if (nl_socket_add_memberships(s, RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+				      0) < 0 ||
+	    nl_socket_set_nonblocking(s) < 0) {
+		nl_socket_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* MTU of the first GID; that of an Ethernet link if there should be none. */
+static uint32_t first_mtu(struct dpa_port *port)
+{
+	uint32_t num = atomic_load_explicit(&port->num, memory_order_acquire);
+
+	for (uint32_t i = 0; i < num; i++) {
+		uint32_t mtu = dpa_port_gid_mtu(port, i);
+
+		if (mtu)
+			return mtu;
+	}
+	return DPA_PORT_MTU_1024;
+}
+
+/* Appends the derived GID if it was given out before or is all there is. Room is in addrs. */
+static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
+{
+	if (n > 0 && !port->derived)
+		return n;
+	port->derived = true;
+	addrs[n] = (struct dpa_port_addr){.mtu = DPA_PORT_MTU_4096};
+	dpa_port_derive_gid(port->node_guid, addrs[n].gid);
+	return n + 1;
+}
+
+/* Compares the table with the namespace. Returns a set of enum dpa_port_change. */
+static unsigned rescan(struct dpa_port *port)
+{
+	struct dpa_port_addr only, *addrs = NULL;
+	unsigned what = 0;
+	uint32_t mtu;
+	int n = -1;
+
+	pthread_mutex_lock(&port->lock);
+	if (port->query)
+		n = dpa_port_scan(port->query, &addrs);
+	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed))
+		goto out; /* a failed dump says nothing about the addresses */
+	n = add_derived(port, addrs ? addrs : &only, n < 0 ? 0 : n);
+	if (dpa_port_table_update(port, addrs ? addrs : &only, n))
+		what |= DPA_PORT_CHANGE_GID;
+	mtu = first_mtu(port);
+	if (mtu != atomic_exchange_explicit(&port->active_mtu, mtu, memory_order_relaxed))
+		what |= DPA_PORT_CHANGE_MTU;
+out:
+	pthread_mutex_unlock(&port->lock);
+	free(addrs);
+	return what;
+}
+
+int dpa_port_init(struct dpa_port *port)
+{
+	int ret;
+
+	memset(port, 0, sizeof(*port));
+	ret = pthread_mutex_init(&port->lock, NULL);
+	if (ret)
+		return ret;
+	port->node_guid = dpa_port_node_guid();
+	/* Events first: what happens between this and the dump is seen twice, not never. */
+	port->events = open_events();
+	port->query = open_rtnl();
+	rescan(port);
+	return 0;
+}
+
+void dpa_port_fini(struct dpa_port *port)
+{
+	nl_socket_free(port->events);
+	nl_socket_free(port->query);
+	port->events = NULL;
+	port->query = NULL;
+	pthread_mutex_destroy(&port->lock);
+}
+
+void dpa_port_abandon(struct dpa_port *port)
+{
+	if (port->events)
+		close(nl_socket_get_fd(port->events));
+	if (port->query)
+		close(nl_socket_get_fd(port->query));
+	port->events =
+		NULL; /* the memory is the parent's copy: not worth a lock that may be held */
+	port->query = NULL;
+}
+
+int dpa_port_fd(struct dpa_port *port)
+{
+	return port->events ? nl_socket_get_fd(port->events) : -1;
+}
+
+/* Throws away what is queued; true if there was anything, or too much for the socket. */
+static bool drain(int fd)
+{
+	bool any = false;
+	ssize_t ret;
+
+	for (;;) {
+		ret = recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
+		if (ret < 0 && errno != ENOBUFS && errno != EINTR)
+			return any;
+		any |= ret >= 0 || errno == ENOBUFS;
+	}
+}
+
+int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg)
+{
+	unsigned what;
+
+	if (!port->events || !drain(nl_socket_get_fd(port->events)))
+		return 0;
+	what = rescan(port);
+	for (unsigned bit = 1; bit <= DPA_PORT_CHANGE_MTU; bit <<= 1)
+		if (what & bit)
+			fn(arg, (enum dpa_port_change)bit);
+	return 0;
+}
+
+void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->state = DPA_PORT_ACTIVE;
+	attr->active_mtu = (uint8_t)atomic_load_explicit(&port->active_mtu, memory_order_relaxed);
+	attr->max_mtu = DPA_PORT_MTU_4096;
+	attr->gid_tbl_len = DPA_MAX_GIDS;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * port.h - dpa0's port: its GID table is the addresses of the network namespace, live.
+ *
+ * Order of a new table, best address first: IPv4, global IPv6, link-local IPv6, then the loopback
+ * addresses; interfaces with a carrier before those without. An address keeps its index while it
+ * exists; a new one takes the first free index. A namespace without any address has one GID,
+ * fe80:: with the EUI-64 of the node GUID, which serves loopback and shared memory; once given out
+ * it stays.
+ *
+ * The port is always active: the loopback and shared-memory links cannot go down.
+ *
+ * Threads: dpa_port_poll() may be called by any thread, one at a time gets through; the readers
+ * take no lock (sequence count) and may be called from anywhere.
+ */
+#ifndef DPA_PORT_H
+#define DPA_PORT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <dpa_hw.h>
+
+struct nl_sock;
+
+enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
+
+/* What changed; one call of the function a kind and poll. */
+enum dpa_port_change { DPA_PORT_CHANGE_GID = 1 << 0, DPA_PORT_CHANGE_MTU = 1 << 1 };
+typedef void dpa_port_change_fn(void *arg, enum dpa_port_change what);
+
+/* An address as found in the namespace. */
+struct dpa_port_addr {
+	uint8_t gid[16];
+	uint32_t ifindex; /* 0: the derived GID */
+	uint32_t mtu;	  /* enum ibv_mtu */
+	uint32_t rank;	  /* place in a new table: lower is first */
+};
+
+/* 16 + 4 + 4 + 8 = 32 bytes; written under `seq` */
+struct dpa_port_slot {
+	_Atomic uint64_t gid[2]; /* bytes as they are in memory: network order */
+	_Atomic uint32_t ifindex;
+	_Atomic uint32_t mtu; /* 0: the slot is empty */
+	uint64_t rsvd;
+};
+_Static_assert(sizeof(struct dpa_port_slot) == 32, "two slots a cache line");
+
+struct dpa_port {
+	pthread_mutex_t lock;	/* writers */
+	struct nl_sock *events; /* NULL: the kernel gives no netlink; the table does not change */
+	struct nl_sock *query;
+	uint64_t node_guid;   /* network order */
+	bool derived;	      /* the derived GID was given out */
+	_Atomic uint32_t seq; /* odd while a writer is at work */
+	_Atomic uint32_t num; /* slots ever used */
+	_Atomic uint32_t active_mtu;
+	struct dpa_port_slot slots[DPA_MAX_GIDS];
+};
+
+/* Reads the addresses; without netlink the port has the derived GID only. 0 or ENOMEM. */
+int dpa_port_init(struct dpa_port *port);
+void dpa_port_fini(struct dpa_port *port);
+/* In a forked child: closes the descriptors, sends nothing. The table stays as it was. */
+void dpa_port_abandon(struct dpa_port *port);
+
+/* For epoll: readable when dpa_port_poll() has something to do; -1 if that can never be. */
+int dpa_port_fd(struct dpa_port *port);
+/* Takes what is pending, never blocks for more of it. fn runs without a lock held. */
+int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg);
+
+/* 0; ENODATA: the index is empty; EINVAL: past the table. */
+int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
+/* Path MTU (enum ibv_mtu) that the interface of a GID carries: 4096 on loopback; 0 if empty. */
+uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
+/* Index of this address, -1 if it is not one of this namespace. */
+int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
+/* State, MTU (of the first GID's interface) and table length; the rest is 0. */
+void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr);
+
+/*
+ * Node GUID of dpa0 in this network namespace, network order: vendor id, then 40 bits that tell
+ * boots of hosts and namespaces apart. The same for all processes of the namespace.
+ */
+uint64_t dpa_port_node_guid(void);
+
+/* ---- between the files of this folder */
+
+/* The namespace's addresses, best first; the array is the caller's to free. -1: none to be had. */
+int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs);
+/* Bytes on the wire of an interface to enum ibv_mtu of what fits beside the largest headers. */
+uint32_t dpa_port_ib_mtu(uint32_t if_mtu);
+void dpa_port_derive_gid(uint64_t node_guid, uint8_t gid[16]);
+/* Makes the table hold exactly these; true if that changed anything. Under port->lock. */
+bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n);
+
+#endif
