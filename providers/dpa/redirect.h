@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef DPA_REDIRECT_H
+#define DPA_REDIRECT_H
+
+/*
+ * Points the imported write, read, ioctl and close of every loaded libibverbs.so and librdmacm.so
+ * at functions that ask the hooks of hooks.h first. Idempotent and thread-safe: called when the
+ * provider is loaded, and again when a device is opened, for libraries that came later. Returns
+ * the number of slots that point here (0: nothing was found, or the pages could not be written).
+ */
+int dpa_redirect_install(void);
+
+#endif
