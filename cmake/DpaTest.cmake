@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# dpa_unit_test(NAME SOURCE... [LIBS lib...] [INCLUDES dir...])
+#   One Criterion executable, one ctest entry. It gets the private include folders of the device.
+#   A test that hangs is ended after 120 s (300 s in sanitizer builds): a limit, not a measurement.
+find_package(PkgConfig REQUIRED)
+
+if(DPA_SANITIZE MATCHES "thread")
+  add_library(dpa_criterion STATIC ${CMAKE_SOURCE_DIR}/tests/tsan/runner.c)
+  target_include_directories(dpa_criterion PUBLIC ${CMAKE_SOURCE_DIR}/tests/tsan)
+  target_link_libraries(dpa_criterion PUBLIC Threads::Threads m)
+else()
+  pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
+  add_library(dpa_criterion INTERFACE)
+  target_link_libraries(dpa_criterion INTERFACE PkgConfig::CRITERION Threads::Threads)
+endif()
+
+function(dpa_unit_test name)
+  cmake_parse_arguments(T "" "" "LIBS;INCLUDES" ${ARGN})
+  add_executable(${name} ${T_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/device ${CMAKE_SOURCE_DIR}
+                                             ${T_INCLUDES})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(
+    ${name} PROPERTIES TIMEOUT $<IF:$<BOOL:${DPA_SANITIZE}>,300,120> SKIP_RETURN_CODE 77
+                       ENVIRONMENT "TSAN_OPTIONS=halt_on_error=0;UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+endfunction()

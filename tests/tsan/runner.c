@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The runner behind tests/tsan/criterion/criterion.h: one forked child a test. */
+#include <criterion/criterion.h>
+
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_FAILED = 1, EXIT_SKIPPED = 77, DEFAULT_TIMEOUT = 300 };
+
+static struct dpa_test *tests, *suites;
+static bool failed; /* of the running child */
+
+void dpa_test_add(struct dpa_test *test)
+{
+	struct dpa_test **p = &tests;
+
+	while (*p)
+		p = &(*p)->next;
+	*p = test;
+}
+
+void dpa_suite_add(struct dpa_test *suite)
+{
+	suite->next = suites;
+	suites = suite;
+}
+
+void dpa_test_failed(const char *file, int line, const char *expr, const char *fmt, ...)
+{
+	va_list ap;
+
+	failed = true;
+	fprintf(stderr, "[----] %s:%d: Assertion Failed: %s", file, line, expr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void dpa_test_abort(void)
+{
+	exit(EXIT_FAILED);
+}
+
+void dpa_test_skip(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(EXIT_SKIPPED);
+}
+
+/* A suite's settings hold for its tests unless they say otherwise. */
+static void take_defaults(struct dpa_test *t)
+{
+	for (struct dpa_test *s = suites; s; s = s->next) {
+		if (strcmp(s->suite, t->suite) != 0)
+			continue;
+		t->init = t->init ? t->init : s->init;
+		t->fini = t->fini ? t->fini : s->fini;
+		t->timeout = t->timeout > 0 ? t->timeout : s->timeout;
+		t->disabled |= s->disabled;
+	}
+}
+
+static _Noreturn void run_child(const struct dpa_test *t)
+{
+	/* ThreadSanitizer is some ten times slower than what a test's limit was set for. */
+	alarm(t->timeout > 0 ? (unsigned int)(t->timeout * 10) + 1 : DEFAULT_TIMEOUT);
+	if (t->init)
+		t->init();
+	t->fn();
+	if (t->fini)
+		t->fini();
+	exit(failed ? EXIT_FAILED : t->exit_code);
+}
+
+static bool passed(const struct dpa_test *t, int status)
+{
+	if (WIFSIGNALED(status))
+		return t->signal && WTERMSIG(status) == t->signal;
+	return !t->signal && WEXITSTATUS(status) == t->exit_code && !failed;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int tested = 0, ok = 0, crashed = 0;
+
+	for (struct dpa_test *t = tests; t; t = t->next) {
+		int status = 0;
+		pid_t pid;
+
+		take_defaults(t);
+		if (t->disabled || (argc > 1 && !strstr(t->name, argv[1])))
+			continue;
+		fflush(NULL);
+		pid = fork();
+		if (pid == 0)
+			run_child(t);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			return EXIT_FAILED;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED && !t->exit_code) {
+			fprintf(stderr, "[SKIP] %s::%s\n", t->suite, t->name);
+			continue;
+		}
+		tested++;
+		if (passed(t, status)) {
+			ok++;
+			continue;
+		}
+		crashed += WIFSIGNALED(status);
+		fprintf(stderr, "[FAIL] %s::%s (status %#x)\n", t->suite, t->name, status);
+	}
+	fprintf(stderr, "[====] Synthesis: Tested: %u | Passing: %u | Failing: %u | Crashing: %u\n",
+		tested, ok, tested - ok, crashed);
+	return ok == tested ? 0 : EXIT_FAILED;
+}
