@@ -84,30 +84,34 @@ struct dpa_board_cqinfo {
 	uint64_t rsvd;
 };
 
-/* One UAR page's administration: owner words of its slots and its place in the global list. */
+/*
+ * One UAR page's administration: 16*8 + 16*4 + 64 = 256 bytes. A page is full when no owner word is
+ * 0: there is no count that could go wrong. Its place in the global list is in board_layout.h.
+ */
 struct dpa_board_uar {
-	uint32_t next, prev; /* indices; DPA_BOARD_UAR_PAGES is the list head */
-	uint32_t used;	     /* slots in use; derived from the owner words */
-	uint32_t rsvd;
+	/* set under the board's lock (release), cleared by the owner without it (release) */
 	_Atomic dpa_owner_t slot_owner[DPA_UAR_SLOTS];
-	uint32_t slot_qpn[DPA_UAR_SLOTS];
+	/* for people: written by the owner, relaxed; 0: no QP yet */
+	_Atomic uint32_t slot_qpn[DPA_UAR_SLOTS];
+	uint8_t rsvd[64];
 };
 
 /* Counters, one array a process; names in dpa_counter_names[] in the same order. */
 #define DPA_COUNTERS(X)                                                                            \
 	X(tx_packets)                                                                              \
-	X(tx_bytes) X(rx_packets) X(rx_bytes) X(tx_sends) X(tx_writes) X(tx_reads) X(tx_atomics)   \
-		X(rx_sends) X(rx_write_requests) X(rx_read_requests) X(rx_atomic_requests) X(      \
-			duplicate_request) X(implied_nak_seq_err) X(local_ack_timeout_err)         \
-			X(out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) X(               \
-				rnr_nak_sent) X(req_cqe_error) X(req_cqe_flush_error)              \
-				X(req_remote_access_errors) X(req_remote_invalid_request) X(       \
-					resp_cqe_error) X(resp_cqe_flush_error)                    \
-					X(resp_local_length_error) X(resp_remote_access_errors)    \
-						X(rx_dropped) X(rx_malformed) X(doorbells)         \
-							X(blueflames) X(wakeups_sent)              \
-								X(eu_wakeups) X(pull_bytes)        \
-									X(ring_full) X(peers_died)
+	X(tx_bytes)                                                                                \
+	X(rx_packets) X(rx_bytes) X(tx_sends) X(tx_writes) X(tx_reads) X(tx_atomics) X(            \
+		rx_sends) X(rx_write_requests) X(rx_read_requests) X(rx_atomic_requests)           \
+		X(duplicate_request) X(implied_nak_seq_err) X(local_ack_timeout_err) X(            \
+			out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) X(rnr_nak_sent)    \
+			X(req_cqe_error) X(req_cqe_flush_error) X(req_remote_access_errors)        \
+				X(req_remote_invalid_request) X(resp_cqe_error)                    \
+					X(resp_cqe_flush_error) X(resp_local_length_error)         \
+						X(resp_remote_access_errors) X(rx_dropped)         \
+							X(rx_malformed) X(doorbells) X(blueflames) \
+								X(wakeups_sent) X(eu_wakeups)      \
+									X(pull_bytes) X(ring_full) \
+										X(peers_died)
 
 enum dpa_counter {
 #define X(n) DPA_CNT_##n,
@@ -124,7 +128,7 @@ struct dpa_board_shm; /* the file's layout: board_layout.h */
 struct dpa_board {
 	struct dpa_board_shm *shm;
 	size_t map_len;
-	int fd;		    /* holds this process's lock byte (open file description lock) */
+	int fd;		    /* of the file: for queries and reservations, holds no lock byte */
 	uint32_t slot, gen; /* of this process */
 	uint32_t board_num; /* high 8 bits of its QPNs: 1..254 */
 	char id[33];	    /* hex id of the board: part of its processes' socket names */
@@ -133,6 +137,16 @@ struct dpa_board {
 	_Atomic uint64_t *counters; /* this process's, DPA_BOARD_COUNTERS of them */
 	int num_fd; /* socket that claims board_num in the namespace, -1 if another process holds it
 		     */
+	/* The rest is device/board's own. */
+	int lock_fd;  /* holds the lock byte where the mapping alone cannot; normally -1 */
+	pid_t pid;    /* of the process that opened it: others may only abandon */
+	uint64_t dev; /* which file: fd may be closed under our feet (closefrom) */
+	uint64_t ino;
+	uint64_t num_ino;	    /* of num_fd, likewise */
+	bool peek;		    /* read-only, no slot */
+	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
+	_Atomic uint32_t nqpn;	    /* QPNs held */
+	_Atomic uint32_t qpn_block; /* where the next QPN is taken */
 };
 
 struct dpa_board_cfg {
@@ -150,8 +164,11 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 		   size_t errlen);
 /* Frees what this process owns on the board; the last one out leaves the file clean (removed). */
 void dpa_board_close(struct dpa_board *b);
-/* In a forked child: drops the lock descriptor and the mapping without touching the board's
- * contents. */
+/*
+ * In a forked child: drops the descriptors without touching the board's contents. The child never
+ * has the mapping (MADV_DONTFORK, since the mapping holds the lock byte): it must not touch
+ * anything that a board call returned.
+ */
 void dpa_board_abandon(struct dpa_board *b);
 /* Read-only attachment for tools: takes no slot. ENOENT if there is no board. */
 int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
@@ -176,6 +193,7 @@ int dpa_board_reap(struct dpa_board *b);
 int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot);
 void dpa_board_uar_free(struct dpa_board *b, uint32_t page, uint32_t slot);
 struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot);
+/* NULL if no slot of the page was ever used: its memory does not exist yet. */
 struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page);
 
 /* QPN: board_num << 16 | index, the index random; a freed one rests (at least 1 s or while others
@@ -184,11 +202,12 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn);
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn);
 /* Owner of a QPN of this board: false if nobody's or another board's. Lock-free. */
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen);
+/* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
-/* DPA_BOARD_CQINFO records of a process. */
+/* DPA_BOARD_CQINFO records of a process; NULL if the slot was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
-/* Counters of a process, and those of processes that ended. */
+/* Counters of a process (NULL if the slot was never used), and those of processes that ended. */
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
 _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);
 

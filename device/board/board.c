@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * board.c - attaching to the board and leaving it.
+ *
+ * Two descriptors are opened: one that takes the admin lock and stays, for queries; one through
+ * which the file is mapped and the process's byte locked, closed at once (see proc.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+#ifdef DPA_BOARD_TEST_HOOKS
+void (*dpa_board_step_hook)(const char *name);
+#endif
+
+static void set_ident(struct dpa_board *b, const struct dpa_board_ident *id)
+{
+	b->board_num = id->board_num;
+	for (size_t i = 0; i < sizeof(id->id); i++)
+		snprintf(b->id + 2 * i, 3, "%02x", id->id[i]);
+}
+
+static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
+		     const struct dpa_board_err *e)
+{
+	struct dpa_board *b = calloc(1, sizeof(*b));
+	int rc = 0;
+
+	if (e->text && e->len)
+		e->text[0] = '\0';
+	if (!b)
+		return dpa_board_fail(e, ENOMEM, "out of memory");
+	b->fd = b->num_fd = b->lock_fd = -1;
+	b->pid = getpid();
+	b->map_len = DPA_BOARD_FILE_LEN;
+	if (!cfg->path)
+		rc = dpa_board_default_path(b->path, sizeof(b->path));
+	else if (snprintf(b->path, sizeof(b->path), "%s", cfg->path) >= (int)sizeof(b->path))
+		rc = ENAMETOOLONG;
+	if (rc) {
+		free(b);
+		return dpa_board_fail(e, rc, "no place for a board: %s",
+				      rc == ENOENT ? "neither $XDG_RUNTIME_DIR nor /dev/shm is "
+						     "a directory of ours"
+						   : strerror(rc));
+	}
+	*board = b;
+	return 0;
+}
+
+/* Notes which file it is, so that a descriptor can be told from a stranger of the same number. */
+static int note_file(struct dpa_board *b)
+{
+	struct stat st;
+
+	if (fstat(b->fd, &st))
+		return errno;
+	b->dev = st.st_dev;
+	b->ino = st.st_ino;
+	return 0;
+}
+
+/* Another open file description of the file at b->path; under the admin lock it is this one. */
+static int second_open(struct dpa_board *b, int *fd)
+{
+	*fd = open(b->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		return errno;
+	if (dpa_board_file_named(*fd, b->path))
+		return 0;
+	close(*fd);
+	return ESTALE;
+}
+
+static int map_file(struct dpa_board *b, int fd, int prot)
+{
+	void *p = mmap(NULL, b->map_len, prot, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return errno;
+	b->shm = p;
+	return 0;
+}
+
+/* Under the board's lock. */
+static int take_slot(struct dpa_board *b, const char *lib_version, int map_fd)
+{
+	int rc = dpa_board_lock(b);
+
+	if (rc)
+		return rc;
+	dpa_board_reap_locked(b);
+	rc = dpa_board_proc_take(b, map_fd, lib_version);
+	dpa_board_unlock(b);
+	return rc;
+}
+
+/*
+ * The mapping keeps the open file description, and with it the lock byte, alive. Where it does not
+ * (a file system that maps through another description) a descriptor must stay, with the hazards
+ * of closefrom() and of children that keep it.
+ */
+static int keep_byte(struct dpa_board *b)
+{
+	int rc;
+
+	if (dpa_board_proc_held(b, b->slot))
+		return 0;
+	rc = second_open(b, &b->lock_fd);
+	if (!rc && !dpa_board_byte_take(b->lock_fd, b->slot))
+		rc = EBUSY;
+	return rc;
+}
+
+/* Maps the file and takes a slot; under the admin lock. */
+static int attach(struct dpa_board *b, const char *lib_version)
+{
+	int map_fd;
+	int rc = second_open(b, &map_fd);
+
+	if (rc)
+		return rc;
+	rc = map_file(b, map_fd, PROT_READ | PROT_WRITE);
+	if (!rc && madvise(b->shm, b->map_len, MADV_DONTFORK))
+		rc = errno;
+	if (!rc)
+		rc = take_slot(b, lib_version, map_fd);
+	close(map_fd);
+	return rc ? rc : keep_byte(b);
+}
+
+/*
+ * Drops the lock byte; the last one out removes the file. Under the admin lock of fd: nobody else
+ * removes or replaces it, and who waits for that lock will find its name gone.
+ */
+static void detach(struct dpa_board *b, int fd)
+{
+	if (b->shm)
+		munmap(b->shm, b->map_len);
+	dpa_board_fd_close(b->lock_fd, b->ino);
+	DPA_BOARD_STEP("detached");
+	if (fd >= 0 && !dpa_board_bytes_held(fd, 0, UINT16_MAX) &&
+	    dpa_board_file_named(fd, b->path))
+		unlink(b->path);
+}
+
+/* Everything but the mapping. */
+static void dispose(struct dpa_board *b)
+{
+	dpa_board_fd_close(b->num_fd, b->num_ino);
+	dpa_board_fd_close(b->fd, b->ino);
+	free(b);
+}
+
+int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
+		   size_t errlen)
+{
+	struct dpa_board_err e = {err, errlen};
+	struct dpa_board_ident id;
+	struct dpa_board *b;
+	int rc = new_board(cfg, &b, &e);
+
+	if (rc)
+		return rc;
+	rc = dpa_board_file_open(cfg, b->path, &b->fd, &id, &b->num_fd, &e);
+	if (rc) {
+		free(b);
+		return rc;
+	}
+	set_ident(b, &id);
+	dpa_board_num_claim(b);
+	rc = note_file(b);
+	if (!rc)
+		rc = attach(b, cfg->lib_version);
+	if (!rc) {
+		dpa_board_file_unlock(b->fd);
+		*board = b;
+		return 0;
+	}
+	if (rc == ENOSPC)
+		dpa_board_fail(&e, rc, "%s: all %u process slots of the board are taken", b->path,
+			       DPA_BOARD_PROCS);
+	dpa_board_fail(&e, rc, "%s: cannot attach to the board: %s%s", b->path, strerror(rc),
+		       rc == ENOMEM ? " (is the file system full?)" : "");
+	detach(b, b->fd);
+	dispose(b);
+	return rc;
+}
+
+void dpa_board_close(struct dpa_board *b)
+{
+	int fd;
+
+	if (b->pid != getpid()) {
+		dpa_board_abandon(b);
+		return;
+	}
+	fd = dpa_board_fd(b);
+	if (fd >= 0 && dpa_board_file_lock(fd))
+		fd = -1;
+	/* If the lock is stuck, what we own is left to the next reaper. */
+	if (dpa_board_lock(b) == 0) {
+		dpa_board_free_own(b);
+		dpa_board_proc_leave(b);
+		dpa_board_unlock(b);
+	}
+	detach(b, fd);
+	dispose(b);
+}
+
+void dpa_board_abandon(struct dpa_board *b)
+{
+	dpa_board_fd_close(b->lock_fd, b->ino);
+	dispose(b);
+}
+
+int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
+		   size_t errlen)
+{
+	struct dpa_board_err e = {err, errlen};
+	struct dpa_board_ident id;
+	struct dpa_board *b;
+	int rc = new_board(cfg, &b, &e);
+
+	if (rc)
+		return rc;
+	b->peek = true;
+	b->fd = open(b->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	rc = b->fd < 0 ? (errno == ELOOP ? EPROTO : errno) : note_file(b);
+	if (!rc)
+		rc = dpa_board_file_check(cfg, b->path, b->fd, &id, &e);
+	if (!rc)
+		rc = map_file(b, b->fd, PROT_READ);
+	if (!rc) {
+		set_ident(b, &id);
+		*board = b;
+		return 0;
+	}
+	dpa_board_fail(&e, rc, rc == ENOENT ? "%s: no board" : "%s: cannot read the board",
+		       b->path);
+	dispose(b);
+	return rc;
+}
+
+void dpa_board_unpeek(struct dpa_board *b)
+{
+	munmap(b->shm, b->map_len);
+	dispose(b);
+}

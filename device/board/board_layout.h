@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * board_layout.h - what is where in the board's file. See README.md and board.h.
+ *
+ * The file is 16 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, process
+ * table, UAR list) exists from the start; every other unit is reserved (fallocate) and then marked
+ * in head.present before anybody touches it, so that a full file system gives an error and never
+ * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
+ *
+ *   0x000000  head         4 KiB   struct dpa_board_head
+ *   0x010000  processes   64 KiB   256 * 256
+ *   0x020000  UAR list    16 KiB   2048 * 8
+ *   0x100000  private      1 MiB   256 * 4096: counters and CQ records of a process
+ *   0x200000  QPNs         1 MiB   65536 * 16
+ *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
+ *   0x400000  QP records   4 MiB   65536 * 64
+ *   0x800000  BAR          8 MiB   2048 * 4096
+ *  0x1000000  end
+ */
+#ifndef DPA_BOARD_LAYOUT_H
+#define DPA_BOARD_LAYOUT_H
+
+#include "board.h"
+
+#define DPA_BOARD_UNIT 4096u
+
+/*
+ * Lock bytes, past the end of the file. Never moved, whatever the layout: a library of any version
+ * can tell whether somebody is on a board of any other version.
+ */
+#define DPA_BOARD_LOCK_ADMIN (1ll << 40)       /* held while attaching, detaching, removing */
+#define DPA_BOARD_LOCK_PROC  ((1ll << 40) + 1) /* + process slot: held for its life */
+
+/*
+ * Identity: written once by the creator under the admin lock, `magic` last (release); read by
+ * everybody who opens the file, by pread, before it is mapped. The offsets of the first 128 bytes
+ * are the same in all layouts.
+ * 8 + 2*4 + 8 + 4*4 + 2*4 + 2*8 + 32 + 16 + 2*4 + 8 = 128
+ */
+struct dpa_board_ident {
+	uint64_t magic; /* DPA_BOARD_MAGIC; 0: its creator never finished */
+	uint32_t layout;
+	uint32_t hw_version;
+	uint64_t file_len;
+	uint32_t procs, qpns, uar_pages, counters; /* DPA_BOARD_* of the creator */
+	uint32_t uid;
+	uint32_t board_num; /* 1..254 */
+	uint64_t netns;	    /* inode of the network namespace, 0: not known */
+	uint64_t created_ns;
+	char lib_version[32];
+	uint8_t id[16]; /* random */
+	uint32_t mutex_size;
+	uint32_t rsvd;
+	uint64_t check; /* of the bytes before it: dpa_board_ident_check() */
+};
+
+/* Place of a UAR page in the global list: indices; DPA_BOARD_UAR_PAGES is the list's head. */
+struct dpa_board_link {
+	uint16_t next; /* the forward chain is the truth: see uar.c */
+	uint16_t prev;
+	uint32_t rsvd;
+};
+
+#define DPA_BOARD_PRESENT_WORDS 64 /* 64 * 64 = 4096 units */
+
+/* The head page. */
+struct dpa_board_head {
+	struct dpa_board_ident ident;
+	/* ---- 128 */
+	/*
+	 * Robust and shared by the board's processes: the UAR list, slot owner words when they are
+	 * set, the process table, reaping. Never taken on a data path.
+	 */
+	union {
+		pthread_mutex_t lock;
+		uint8_t lock_room[64];
+	};
+	/* ---- 192: written under the lock */
+	struct dpa_board_link list; /* head of the global list of UAR pages */
+	uint64_t list_repairs;	    /* how often a death made the list be rebuilt */
+	uint8_t rsvd[512 - 208];
+	/* ---- 512: set (release, or-in) by who reserved a unit; read (acquire) before touching */
+	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
+	/* ---- 1024: of processes that ended; added to under the lock */
+	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
+	/* ---- 1536 */
+	uint8_t rsvd2[DPA_BOARD_UNIT - 1536];
+};
+
+/* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
+struct dpa_board_priv {
+	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
+	struct dpa_board_cqinfo cqs[DPA_BOARD_CQINFO];
+	uint8_t rsvd[DPA_BOARD_UNIT - 2560];
+};
+
+/* A QP number: 16 bytes. */
+struct dpa_board_qpn {
+	/* 0 to owner: CAS by the taker (acq_rel); owner to 0: store by the owner or the reaper
+	 * (release); read by everybody (acquire) */
+	_Atomic dpa_owner_t owner;
+	/* CLOCK_MONOTONIC ms (odd, so never 0) when it was last freed; 0: never used. Written
+	 * before `owner` is cleared, read after it was found clear. */
+	_Atomic uint32_t freed;
+	uint32_t rsvd;
+};
+
+#define DPA_BOARD_OFF_PROCS  0x010000u
+#define DPA_BOARD_OFF_LINKS  0x020000u
+#define DPA_BOARD_OFF_PRIV   0x100000u
+#define DPA_BOARD_OFF_QPNS   0x200000u
+#define DPA_BOARD_OFF_UARS   0x300000u
+#define DPA_BOARD_OFF_QPINFO 0x400000u
+#define DPA_BOARD_OFF_BAR    0x800000u
+#define DPA_BOARD_FILE_LEN   0x1000000u
+
+/* The whole file. The gaps are holes, for ever. */
+struct dpa_board_shm {
+	struct dpa_board_head head;
+	uint8_t gap0[DPA_BOARD_OFF_PROCS - DPA_BOARD_UNIT];
+	struct dpa_board_proc procs[DPA_BOARD_PROCS];
+	struct dpa_board_link links[DPA_BOARD_UAR_PAGES];
+	uint8_t gap1[DPA_BOARD_OFF_PRIV - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
+	struct dpa_board_priv priv[DPA_BOARD_PROCS];
+	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
+	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
+	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_UARS - DPA_BOARD_UAR_PAGES * 256];
+	struct dpa_board_qpinfo qpinfo[DPA_BOARD_QPNS];
+	struct dpa_uar_slot bar[DPA_BOARD_UAR_PAGES][DPA_UAR_SLOTS];
+};
+
+_Static_assert(sizeof(struct dpa_board_ident) == 128, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, layout) == 8, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, file_len) == 16, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, procs) == 24, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, uid) == 40, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, board_num) == 44, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, netns) == 48, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, created_ns) == 56, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, lib_version) == 64, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, id) == 96, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, mutex_size) == 112, "ident");
+_Static_assert(offsetof(struct dpa_board_ident, check) == 120, "ident");
+_Static_assert(sizeof(pthread_mutex_t) <= 64, "room for the lock");
+_Static_assert(sizeof(struct dpa_board_link) == 8, "link");
+_Static_assert(offsetof(struct dpa_board_head, lock) == 128, "head");
+_Static_assert(offsetof(struct dpa_board_head, list) == 192, "head");
+_Static_assert(offsetof(struct dpa_board_head, list_repairs) == 200, "head");
+_Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
+_Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
+_Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
+_Static_assert(sizeof(struct dpa_board_proc) == 256, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, start_ns) == 16, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, comm) == 24, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, lib_version) == 40, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
+_Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
+_Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");
+_Static_assert(sizeof(struct dpa_board_priv) == DPA_BOARD_UNIT, "priv");
+_Static_assert(sizeof(struct dpa_board_qpn) == 16, "qpn");
+_Static_assert(sizeof(struct dpa_board_uar) == 256, "uar");
+_Static_assert(offsetof(struct dpa_board_uar, slot_qpn) == 128, "uar");
+_Static_assert(sizeof(struct dpa_board_qpinfo) == 64, "qpinfo");
+_Static_assert(offsetof(struct dpa_board_qpinfo, dgid) == 32, "qpinfo");
+_Static_assert(offsetof(struct dpa_board_qpinfo, link) == 48, "qpinfo");
+_Static_assert(offsetof(struct dpa_board_shm, procs) == DPA_BOARD_OFF_PROCS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, links) == DPA_BOARD_OFF_LINKS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, priv) == DPA_BOARD_OFF_PRIV, "file");
+_Static_assert(offsetof(struct dpa_board_shm, qpns) == DPA_BOARD_OFF_QPNS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, uars) == DPA_BOARD_OFF_UARS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, qpinfo) == DPA_BOARD_OFF_QPINFO, "file");
+_Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file");
+_Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");
+_Static_assert(DPA_BOARD_FILE_LEN / DPA_BOARD_UNIT == DPA_BOARD_PRESENT_WORDS * 64, "present");
+_Static_assert(DPA_BOARD_UAR_PAGES <= UINT16_MAX, "links");
+_Static_assert(DPA_BOARD_UAR_PAGES *DPA_UAR_SLOTS == DPA_MAX_QP, "a slot for each QP");
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* board_priv.h - what the files of device/board share. Nobody else includes it (but tests). */
+#ifndef DPA_BOARD_PRIV_H
+#define DPA_BOARD_PRIV_H
+
+#include "board_layout.h"
+
+#define DPA_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Steps at which a test can stop or kill the process; nothing in a normal build. */
+#ifdef DPA_BOARD_TEST_HOOKS
+extern void (*dpa_board_step_hook)(const char *name);
+#define DPA_BOARD_STEP(name)                                                                       \
+	do {                                                                                       \
+		if (dpa_board_step_hook)                                                           \
+			dpa_board_step_hook(name);                                                 \
+	} while (0)
+#else
+#define DPA_BOARD_STEP(name) ((void)0)
+#endif
+
+/* path.c: names and places */
+uint64_t dpa_board_netns(void);
+
+/* file.c: the file, its identity and its memory */
+struct dpa_board_err {
+	char *text;
+	size_t len;
+};
+/* Fills in the line (if it is empty) and returns rc. */
+int dpa_board_fail(const struct dpa_board_err *e, int rc, const char *fmt, ...) DPA_PRINTF(3, 4);
+uint64_t dpa_board_ident_check(const struct dpa_board_ident *id);
+/*
+ * Opens the file of that name, creates it if there is none, and takes its admin lock. On success
+ * the file is a valid board of this version, still the one at that name, its head and lists
+ * initialised. *fresh: nobody was on it.
+ */
+int dpa_board_file_open(const struct dpa_board_cfg *cfg, const char *path, int *fd,
+			struct dpa_board_ident *id, int *num_fd, const struct dpa_board_err *e);
+/* Checks the file behind fd without a lock, for peek: ENOENT while it is being made. */
+int dpa_board_file_check(const struct dpa_board_cfg *cfg, const char *path, int fd,
+			 struct dpa_board_ident *id, const struct dpa_board_err *e);
+int dpa_board_file_lock(int fd); /* admin lock, waits */
+void dpa_board_file_unlock(int fd);
+bool dpa_board_file_named(int fd, const char *path); /* is it the one at that name? */
+/* A descriptor of the board's file: b->fd, or a new one if the application closed that. -1. */
+int dpa_board_fd(struct dpa_board *b);
+/* Closes fd if it is still the descriptor of that inode and not a stranger's of its number. */
+void dpa_board_fd_close(int fd, uint64_t ino);
+/* Memory of the file: reserve before the first touch (ENOMEM), or ask whether it is there. */
+int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
+bool dpa_board_present(struct dpa_board *b, uint64_t off);
+
+/* proc.c: process slots */
+/* Is a lock byte in [from, from + n) held through another descriptor? */
+bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n);
+bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot);
+bool dpa_board_byte_take(int fd, uint32_t slot); /* false: held through another descriptor */
+/* Under the board's lock: takes a slot, with its byte locked through map_fd. ENOSPC. */
+int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version);
+void dpa_board_proc_leave(struct dpa_board *b); /* under the board's lock */
+
+/* recover.c: the board's lock, and who died */
+int dpa_board_lock_init(struct dpa_board_shm *shm);
+int dpa_board_lock(struct dpa_board *b); /* EOWNERDEAD is mended here; else 0 or errno */
+void dpa_board_unlock(struct dpa_board *b);
+int dpa_board_reap_locked(struct dpa_board *b);
+/* Under the board's lock: frees what this process owns. */
+void dpa_board_free_own(struct dpa_board *b);
+
+/* uar.c */
+void dpa_board_uar_init(struct dpa_board_shm *shm);
+void dpa_board_uar_repair(struct dpa_board_shm *shm); /* under the board's lock */
+
+/* qpn.c */
+void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);
+
+/* num.c */
+/* Binds a free number, random first; ENOSPC if there is none. */
+int dpa_board_num_new(uint32_t *num, int *fd);
+void dpa_board_num_claim(struct dpa_board *b); /* takes it over if nobody holds it */
+
+static inline dpa_owner_t dpa_board_me(const struct dpa_board *b)
+{
+	return dpa_owner(b->slot, b->gen);
+}
+
+#endif

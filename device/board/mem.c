@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * mem.c - memory of the board's file, and where its parts are.
+ *
+ * A hole of the file is never touched: reserve() has the kernel put memory there first, which may
+ * fail, and marks the unit for everybody.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+static bool same_file(const struct dpa_board *b, int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == b->dev && st.st_ino == b->ino;
+}
+
+void dpa_board_fd_close(int fd, uint64_t ino)
+{
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == ino)
+		close(fd);
+}
+
+int dpa_board_fd(struct dpa_board *b)
+{
+	int fd;
+
+	if (same_file(b, b->fd))
+		return b->fd;
+	/* closefrom(): the number may be somebody else's now; the lock byte does not depend on it.
+	 */
+	b->fd = -1;
+	fd = open(b->path, (b->peek ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && !same_file(b, fd)) {
+		close(fd);
+		fd = -1;
+	}
+	b->fd = fd;
+	return fd;
+}
+
+bool dpa_board_present(struct dpa_board *b, uint64_t off)
+{
+	uint64_t unit = off / DPA_BOARD_UNIT;
+	uint64_t w = atomic_load_explicit(&b->shm->head.present[unit / 64], memory_order_acquire);
+
+	return (w >> (unit % 64)) & 1;
+}
+
+static int reserve_unit(struct dpa_board *b, uint64_t unit)
+{
+	int fd = dpa_board_fd(b);
+
+	if (fd < 0)
+		return EBADF;
+	while (fallocate(fd, 0, (off_t)(unit * DPA_BOARD_UNIT), DPA_BOARD_UNIT))
+		if (errno != EINTR)
+			return errno == ENOSPC ? ENOMEM : errno;
+	DPA_BOARD_STEP("reserved");
+	atomic_fetch_or_explicit(&b->shm->head.present[unit / 64], 1ull << (unit % 64),
+				 memory_order_release);
+	return 0;
+}
+
+int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len)
+{
+	for (uint64_t u = off / DPA_BOARD_UNIT; u * DPA_BOARD_UNIT < off + len; u++) {
+		int rc = dpa_board_present(b, u * DPA_BOARD_UNIT) ? 0 : reserve_unit(b, u);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------- what lies where */
+
+struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)
+{
+	return slot < DPA_BOARD_PROCS ? &b->shm->procs[slot] : NULL;
+}
+
+static struct dpa_board_priv *priv(struct dpa_board *b, uint32_t slot)
+{
+	if (slot >= DPA_BOARD_PROCS ||
+	    !dpa_board_present(b, DPA_BOARD_OFF_PRIV + slot * sizeof(struct dpa_board_priv)))
+		return NULL;
+	return &b->shm->priv[slot];
+}
+
+struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
+{
+	struct dpa_board_priv *p = priv(b, slot);
+
+	return p ? p->cqs : NULL;
+}
+
+_Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot)
+{
+	struct dpa_board_priv *p = priv(b, slot);
+
+	return p ? p->counters : NULL;
+}
+
+_Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b)
+{
+	return b->shm->head.counters_past;
+}
+
+struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
+{
+	if (page >= DPA_BOARD_UAR_PAGES ||
+	    !dpa_board_present(b, DPA_BOARD_OFF_UARS + page * sizeof(struct dpa_board_uar)))
+		return NULL;
+	return &b->shm->uars[page];
+}
+
+/* The address of a page comes from its offset to the BAR's base. */
+struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot)
+{
+	if (page >= DPA_BOARD_UAR_PAGES || slot >= DPA_UAR_SLOTS ||
+	    !dpa_board_present(b, DPA_BOARD_OFF_BAR + page * DPA_UAR_PAGE_SIZE))
+		return NULL;
+	return &b->shm->bar[page][slot];
+}
+
+struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)
+{
+	uint32_t i = qpn & (DPA_BOARD_QPNS - 1);
+
+	if (qpn >> 16 != b->board_num ||
+	    !dpa_board_present(b, DPA_BOARD_OFF_QPINFO + i * sizeof(struct dpa_board_qpinfo)))
+		return NULL;
+	return &b->shm->qpinfo[i];
+}
+
+const char *const dpa_counter_names[DPA_CNT_NUM] = {
+#define X(n) #n,
+	DPA_COUNTERS(X)
+#undef X
+};

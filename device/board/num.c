@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * num.c - the board number, 1..254: the high bits of the board's QPNs.
+ *
+ * Two users in one network namespace share its addresses. A number is claimed by binding an
+ * abstract unix socket of its name, which the namespace grants once and takes back at any death.
+ * One process of the board holds it; when that one ends another takes it over at its next reap.
+ * The first try is random, so that a board made in between takes another number.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stddef.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+#define NUMS 254u
+
+static int bind_num(int fd, uint32_t num)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	return bind(fd, (struct sockaddr *)&sa, len) ? errno : 0;
+}
+
+static int num_socket(void)
+{
+	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int dpa_board_num_new(uint32_t *num, int *fd)
+{
+	uint32_t first = 0;
+	int rc = EADDRINUSE;
+
+	*fd = num_socket();
+	if (*fd < 0)
+		return errno;
+	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
+		first = 0;
+	for (uint32_t i = 0; i < NUMS && rc == EADDRINUSE; i++) {
+		*num = (first % NUMS + i) % NUMS + 1;
+		rc = bind_num(*fd, *num);
+	}
+	if (rc) {
+		close(*fd);
+		*fd = -1;
+	}
+	return rc == EADDRINUSE ? ENOSPC : rc;
+}
+
+/* Has the application closed our socket (closefrom), or even put something else in its place? */
+static bool have_num(const struct dpa_board *b)
+{
+	struct stat st;
+
+	return b->num_fd >= 0 && fstat(b->num_fd, &st) == 0 && st.st_ino == b->num_ino;
+}
+
+void dpa_board_num_claim(struct dpa_board *b)
+{
+	struct stat st = {0};
+	int fd = b->num_fd;
+
+	if (have_num(b))
+		return;
+	/* b->num_ino 0: just bound by the board's creator */
+	if (fd < 0 || b->num_ino) {
+		fd = num_socket();
+		if (fd >= 0 && bind_num(fd, b->board_num)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	if (fd >= 0)
+		fstat(fd, &st);
+	b->num_ino = st.st_ino;
+	b->num_fd = fd;
+}

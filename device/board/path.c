@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * path.c - where this user's board of this network namespace lies.
+ *
+ * The system directory wins if an administrator made it; it must not be one in which somebody else
+ * could replace our file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+#define SYSTEM_DIR "/run/dpa"
+#define SHM_DIR	   "/dev/shm"
+
+/* Inode of the calling thread's network namespace; 0 where /proc does not say. */
+uint64_t dpa_board_netns(void)
+{
+	struct stat st;
+
+	if (stat("/proc/thread-self/ns/net", &st) == 0 || stat("/proc/self/ns/net", &st) == 0)
+		return st.st_ino;
+	return 0;
+}
+
+/* A directory in which only we, or root, can rename or remove what we made. */
+static bool dir_usable(const char *dir)
+{
+	struct stat st;
+
+	if (dir[0] != '/' || stat(dir, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return false;
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
+		return false;
+	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+int dpa_board_default_path(char *path, size_t len)
+{
+	const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	const char *dir = NULL;
+	int n;
+
+	if (dir_usable(SYSTEM_DIR))
+		dir = SYSTEM_DIR;
+	else if (xdg && dir_usable(xdg))
+		dir = xdg;
+	else if (dir_usable(SHM_DIR))
+		dir = SHM_DIR;
+	else
+		return ENOENT;
+	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, (unsigned)geteuid(),
+		     (unsigned long long)dpa_board_netns());
+	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * proc.c - process slots and liveness.
+ *
+ * A process is alive while the byte of its slot is locked. The lock belongs to the open file
+ * description through which the board is mapped, and its descriptor is closed at once: so the
+ * mapping alone holds it. It ends with the address space, at any death; closefrom() does not drop
+ * it, and a forked child, which does not get the mapping (MADV_DONTFORK), does not keep it.
+ *
+ * A slot goes FREE -> LIVE (its byte locked before) -> [REAPING ->] FREE under the board's lock;
+ * the generation changes with each LIVE.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+static struct flock byte_range(uint32_t from, uint32_t n)
+{
+	return (struct flock){
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = DPA_BOARD_LOCK_PROC + from,
+		.l_len = n,
+	};
+}
+
+/* An error counts as held: nobody is declared dead for want of a descriptor. */
+bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n)
+{
+	struct flock fl = byte_range(from, n);
+
+	return fcntl(fd, F_OFD_GETLK, &fl) || fl.l_type != F_UNLCK;
+}
+
+bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot)
+{
+	return dpa_board_bytes_held(dpa_board_fd(b), slot, 1);
+}
+
+static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	struct dpa_board_proc *p = &b->shm->procs[slot];
+
+	return atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
+	       atomic_load_explicit(&p->gen, memory_order_acquire) == gen;
+}
+
+/*
+ * Looks twice: a successor locks the byte only after it has seen the slot FREE, so that if the byte
+ * we saw was the successor's, the second look cannot find (LIVE, gen).
+ */
+bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	if (slot >= DPA_BOARD_PROCS || !is_live(b, slot, gen))
+		return false;
+	if (!b->peek && slot == b->slot && gen == b->gen)
+		return true;
+	return dpa_board_proc_held(b, slot) && is_live(b, slot, gen);
+}
+
+bool dpa_board_byte_take(int fd, uint32_t slot)
+{
+	struct flock fl = byte_range(slot, 1);
+
+	return fcntl(fd, F_OFD_SETLK, &fl) == 0;
+}
+
+static void describe(struct dpa_board *b, struct dpa_board_proc *p, const char *lib_version)
+{
+	struct timespec ts;
+	char comm[16] = "";
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	prctl(PR_GET_NAME, comm);
+	p->pid = (uint32_t)b->pid;
+	p->uid = geteuid();
+	p->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	memcpy(p->comm, comm, sizeof(p->comm));
+	snprintf(p->lib_version, sizeof(p->lib_version), "%s", lib_version ? lib_version : "");
+}
+
+static void forget(struct dpa_board_proc *p)
+{
+	p->pid = 0;
+	p->nqp = p->ncq = p->nmr = 0;
+}
+
+int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version)
+{
+	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
+		struct dpa_board_proc *p = &b->shm->procs[i];
+		uint32_t gen = atomic_load_explicit(&p->gen, memory_order_relaxed) + 1;
+		int rc;
+
+		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE)
+			continue;
+		rc = dpa_board_reserve(b, DPA_BOARD_OFF_PRIV + i * sizeof(struct dpa_board_priv),
+				       sizeof(struct dpa_board_priv));
+		if (rc)
+			return rc;
+		/* Fails while somebody leaves: he frees the slot before the byte. */
+		if (!dpa_board_byte_take(map_fd, i))
+			continue;
+		DPA_BOARD_STEP("proc-byte");
+		b->slot = i;
+		b->gen = gen ? gen : 1;
+		b->self = p;
+		b->counters = b->shm->priv[i].counters;
+		describe(b, p, lib_version);
+		atomic_store_explicit(&p->gen, b->gen, memory_order_release);
+		DPA_BOARD_STEP("proc-gen");
+		atomic_store_explicit(&p->state, DPA_PROC_LIVE, memory_order_release);
+		DPA_BOARD_STEP("proc-live");
+		return 0;
+	}
+	return ENOSPC;
+}
+
+void dpa_board_proc_leave(struct dpa_board *b)
+{
+	forget(b->self);
+	DPA_BOARD_STEP("proc-leave");
+	atomic_store_explicit(&b->self->state, DPA_PROC_FREE, memory_order_release);
+}

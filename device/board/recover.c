@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * recover.c - the board's lock, and what the dead leave behind.
+ *
+ * Owner words are the only truth: a word whose (slot, generation) is not that of a live process is
+ * nobody's. All of this can be killed at any instruction and done again by the next one.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "board_priv.h"
+
+/* Nobody holds the lock longer than some 100 us unless it was stopped or somebody scribbled. */
+#define LOCK_PATIENCE_S 10
+
+int dpa_board_lock_init(struct dpa_board_shm *shm)
+{
+	pthread_mutexattr_t attr;
+	int rc = pthread_mutexattr_init(&attr);
+
+	if (rc)
+		return rc;
+	rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	if (!rc)
+		rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (!rc)
+		rc = pthread_mutex_init(&shm->head.lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return rc;
+}
+
+/*
+ * 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE.
+ */
+int dpa_board_lock(struct dpa_board *b)
+{
+	struct timespec until;
+	int rc = pthread_mutex_trylock(&b->shm->head.lock);
+
+	if (rc == EBUSY) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += LOCK_PATIENCE_S;
+		rc = pthread_mutex_timedlock(&b->shm->head.lock, &until);
+	}
+	if (rc == EOWNERDEAD) {
+		/* Consistent only when mended: if we die here the next one mends it again. */
+		dpa_board_uar_repair(b->shm);
+		b->shm->head.list_repairs++;
+		rc = pthread_mutex_consistent(&b->shm->head.lock);
+	}
+	return rc;
+}
+
+void dpa_board_unlock(struct dpa_board *b)
+{
+	pthread_mutex_unlock(&b->shm->head.lock);
+}
+
+/* ------------------------------------------------------------- owner words */
+
+/* Does nobody own what this word says is owned? dead: slots found dead by the caller. */
+static bool stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
+{
+	uint32_t slot = dpa_owner_slot(o);
+	struct dpa_board_proc *p;
+
+	if (o == 0)
+		return false;
+	if (slot >= DPA_BOARD_PROCS || dead[slot])
+		return true;
+	p = &b->shm->procs[slot];
+	return atomic_load_explicit(&p->gen, memory_order_acquire) != dpa_owner_gen(o) ||
+	       atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_FREE;
+}
+
+static void sweep_uars(struct dpa_board *b, const bool *dead)
+{
+	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+		struct dpa_board_uar *u = dpa_board_uar_page(b, i);
+
+		for (uint32_t s = 0; u && s < DPA_UAR_SLOTS; s++) {
+			dpa_owner_t o =
+				atomic_load_explicit(&u->slot_owner[s], memory_order_acquire);
+
+			if (!stale(b, o, dead))
+				continue;
+			atomic_store_explicit(&u->slot_qpn[s], 0, memory_order_relaxed);
+			DPA_BOARD_STEP("sweep-uar");
+			atomic_store_explicit(&u->slot_owner[s], 0, memory_order_release);
+		}
+	}
+}
+
+static void sweep_qpns(struct dpa_board *b, const bool *dead)
+{
+	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_qpn);
+
+	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++) {
+		dpa_owner_t o;
+
+		if (i % per == 0 &&
+		    !dpa_board_present(b, DPA_BOARD_OFF_QPNS + i * sizeof(struct dpa_board_qpn))) {
+			i += per - 1;
+			continue;
+		}
+		o = atomic_load_explicit(&b->shm->qpns[i].owner, memory_order_acquire);
+		if (stale(b, o, dead)) {
+			DPA_BOARD_STEP("sweep-qpn");
+			dpa_board_qpn_clear(b, i, o);
+		}
+	}
+}
+
+/* A kill between the two halves loses one counter's count, and never counts one twice. */
+static void fold_counters(struct dpa_board *b, uint32_t slot)
+{
+	_Atomic uint64_t *from = dpa_board_counters(b, slot);
+
+	for (uint32_t i = 0; from && i < DPA_BOARD_COUNTERS; i++) {
+		uint64_t n = atomic_exchange_explicit(&from[i], 0, memory_order_relaxed);
+
+		if (n)
+			atomic_fetch_add_explicit(&b->shm->head.counters_past[i], n,
+						  memory_order_relaxed);
+	}
+}
+
+static void clear_priv(struct dpa_board *b, uint32_t slot)
+{
+	struct dpa_board_cqinfo *cq = dpa_board_cqinfo(b, slot);
+
+	fold_counters(b, slot);
+	if (cq)
+		memset(cq, 0, DPA_BOARD_CQINFO * sizeof(*cq));
+}
+
+static int find_dead(struct dpa_board *b, bool *dead)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
+		struct dpa_board_proc *p = &b->shm->procs[i];
+
+		dead[i] = false;
+		if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_FREE ||
+		    p == b->self || dpa_board_proc_held(b, i))
+			continue;
+		dead[i] = true;
+		atomic_store_explicit(&p->state, DPA_PROC_REAPING, memory_order_release);
+		n++;
+	}
+	return n;
+}
+
+int dpa_board_reap_locked(struct dpa_board *b)
+{
+	bool dead[DPA_BOARD_PROCS];
+	int n = find_dead(b, dead);
+
+	if (!n)
+		return 0;
+	DPA_BOARD_STEP("reap-marked");
+	sweep_uars(b, dead);
+	sweep_qpns(b, dead);
+	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
+		struct dpa_board_proc *p = &b->shm->procs[i];
+
+		if (!dead[i])
+			continue;
+		clear_priv(b, i);
+		p->pid = 0;
+		p->nqp = p->ncq = p->nmr = 0;
+		DPA_BOARD_STEP("reap-free");
+		atomic_store_explicit(&p->state, DPA_PROC_FREE, memory_order_release);
+	}
+	return n;
+}
+
+int dpa_board_reap(struct dpa_board *b)
+{
+	int n;
+
+	dpa_board_num_claim(b);
+	if (dpa_board_lock(b))
+		return 0;
+	n = dpa_board_reap_locked(b);
+	dpa_board_unlock(b);
+	return n;
+}
+
+void dpa_board_free_own(struct dpa_board *b)
+{
+	bool dead[DPA_BOARD_PROCS] = {false};
+
+	dead[b->slot] = true;
+	if (atomic_load_explicit(&b->nuar, memory_order_relaxed))
+		sweep_uars(b, dead);
+	if (atomic_load_explicit(&b->nqpn, memory_order_relaxed))
+		sweep_qpns(b, dead);
+	clear_priv(b, b->slot);
+}
