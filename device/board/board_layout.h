@@ -77,8 +77,7 @@ struct dpa_board_head {
 	};
 	/* ---- 192: written under the lock */
 	struct dpa_board_link list; /* head of the global list of UAR pages */
-	uint64_t list_repairs;	    /* how often a death made the list be rebuilt */
-	uint8_t rsvd[512 - 208];
+	uint8_t rsvd[512 - 200];
 	/* ---- 512: set (release, or-in) by who reserved a unit; read (acquire) before touching */
 	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
 	/* ---- 1024: of processes that ended; added to under the lock */
@@ -145,7 +144,6 @@ _Static_assert(sizeof(pthread_mutex_t) <= 64, "room for the lock");
 _Static_assert(sizeof(struct dpa_board_link) == 8, "link");
 _Static_assert(offsetof(struct dpa_board_head, lock) == 128, "head");
 _Static_assert(offsetof(struct dpa_board_head, list) == 192, "head");
-_Static_assert(offsetof(struct dpa_board_head, list_repairs) == 200, "head");
 _Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");

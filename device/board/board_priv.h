@@ -21,6 +21,7 @@ extern void (*dpa_board_step_hook)(const char *name);
 
 /* path.c: names and places */
 uint64_t dpa_board_netns(void);
+uint32_t dpa_board_uid(void);
 
 /* file.c: the file, its identity and its memory */
 struct dpa_board_err {
@@ -70,7 +71,8 @@ void dpa_board_free_own(struct dpa_board *b);
 
 /* uar.c */
 void dpa_board_uar_init(struct dpa_board_shm *shm);
-void dpa_board_uar_repair(struct dpa_board_shm *shm); /* under the board's lock */
+/* Under the board's lock: true if pages were missing. */
+bool dpa_board_uar_repair(struct dpa_board_shm *shm);
 
 /* qpn.c */
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);

@@ -139,7 +139,7 @@ static int check_ident(const char *path, const struct dpa_board_ident *id, uint6
 		return dpa_board_fail(e, EPROTO, "%s: corrupt board: %llu bytes instead of %llu",
 				      path, (unsigned long long)size,
 				      (unsigned long long)id->file_len);
-	if (id->uid != geteuid() || (id->netns && netns && id->netns != netns))
+	if (id->uid != dpa_board_uid() || (id->netns && netns && id->netns != netns))
 		return dpa_board_fail(e, EPROTO, "%s: board of another user or network namespace",
 				      path);
 	return 0;
@@ -212,7 +212,7 @@ static void fill_ident(const struct dpa_board_cfg *cfg, struct dpa_board_ident *
 		.qpns = DPA_BOARD_QPNS,
 		.uar_pages = DPA_BOARD_UAR_PAGES,
 		.counters = DPA_BOARD_COUNTERS,
-		.uid = geteuid(),
+		.uid = dpa_board_uid(),
 		.board_num = num,
 		.netns = dpa_board_netns(),
 		.created_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,

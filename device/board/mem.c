@@ -26,21 +26,26 @@ void dpa_board_fd_close(int fd, uint64_t ino)
 		close(fd);
 }
 
+/* Any thread may find the descriptor gone: the first one's new one stays. */
 int dpa_board_fd(struct dpa_board *b)
 {
+	int old = __atomic_load_n(&b->fd, __ATOMIC_RELAXED);
 	int fd;
 
-	if (same_file(b, b->fd))
-		return b->fd;
+	if (same_file(b, old))
+		return old;
 	/* closefrom(): the number may be somebody else's now; the lock byte does not depend on it.
 	 */
-	b->fd = -1;
 	fd = open(b->path, (b->peek ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && !same_file(b, fd)) {
 		close(fd);
-		fd = -1;
+		return -1;
 	}
-	b->fd = fd;
+	if (fd >= 0 && !__atomic_compare_exchange_n(&b->fd, &old, fd, false, __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED)) {
+		close(fd);
+		fd = old;
+	}
 	return fd;
 }
 

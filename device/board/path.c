@@ -26,16 +26,36 @@ uint64_t dpa_board_netns(void)
 	return 0;
 }
 
-/* A directory in which only we, or root, can rename or remove what we made. */
+/*
+ * Our user, as the world around a user namespace calls it: a process that entered one (unshare -r,
+ * a wrapper's private mounts) is on the same board as before, and is not taken for root.
+ */
+uint32_t dpa_board_uid(void)
+{
+	unsigned long in, out, n;
+	uint32_t uid = geteuid();
+	FILE *f = fopen("/proc/self/uid_map", "re");
+
+	while (f && fscanf(f, "%lu %lu %lu", &in, &out, &n) == 3)
+		if (geteuid() >= in && geteuid() - in < n)
+			uid = (uint32_t)(out + geteuid() - in);
+	if (f)
+		fclose(f);
+	return uid;
+}
+
+/*
+ * A directory in which only we, or root, can rename or remove what we made. The owner of /dev/shm
+ * has no name in a user namespace: its sticky bit is enough.
+ */
 static bool dir_usable(const char *dir)
 {
 	struct stat st;
 
 	if (dir[0] != '/' || stat(dir, &st) || !S_ISDIR(st.st_mode))
 		return false;
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return false;
-	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
+	if (!(st.st_mode & S_ISVTX) &&
+	    ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & (S_IWGRP | S_IWOTH))))
 		return false;
 	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
 }
@@ -54,7 +74,7 @@ int dpa_board_default_path(char *path, size_t len)
 		dir = SHM_DIR;
 	else
 		return ENOENT;
-	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, (unsigned)geteuid(),
+	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, (unsigned)dpa_board_uid(),
 		     (unsigned long long)dpa_board_netns());
 	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;
 }

@@ -29,9 +29,7 @@ int dpa_board_lock_init(struct dpa_board_shm *shm)
 	return rc;
 }
 
-/*
- * 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE.
- */
+/* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
 int dpa_board_lock(struct dpa_board *b)
 {
 	struct timespec until;
@@ -45,7 +43,7 @@ int dpa_board_lock(struct dpa_board *b)
 	if (rc == EOWNERDEAD) {
 		/* Consistent only when mended: if we die here the next one mends it again. */
 		dpa_board_uar_repair(b->shm);
-		b->shm->head.list_repairs++;
+		DPA_BOARD_STEP("repaired");
 		rc = pthread_mutex_consistent(&b->shm->head.lock);
 	}
 	return rc;
@@ -180,9 +178,9 @@ int dpa_board_reap(struct dpa_board *b)
 {
 	int n;
 
-	dpa_board_num_claim(b);
-	if (dpa_board_lock(b))
+	if (b->peek || dpa_board_lock(b))
 		return 0;
+	dpa_board_num_claim(b);
 	n = dpa_board_reap_locked(b);
 	dpa_board_unlock(b);
 	return n;

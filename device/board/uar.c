@@ -92,14 +92,20 @@ static uint32_t walk(struct dpa_board_shm *shm, bool *seen)
 	return last;
 }
 
-void dpa_board_uar_repair(struct dpa_board_shm *shm)
+bool dpa_board_uar_repair(struct dpa_board_shm *shm)
 {
 	bool seen[DPA_BOARD_UAR_PAGES] = {false};
+	bool mended = false;
 
 	walk(shm, seen);
-	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++)
-		if (!seen[i])
-			add_tail(shm, i);
+	DPA_BOARD_STEP("repair-walked");
+	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+		if (seen[i])
+			continue;
+		add_tail(shm, i);
+		mended = true;
+	}
+	return mended;
 }
 
 /* A slot's owner is written last: who finds the word set finds the slot clean. */
@@ -131,12 +137,24 @@ static int reserve_page(struct dpa_board *b, uint32_t page)
 				      DPA_UAR_PAGE_SIZE);
 }
 
+/* Would the next move stay within the list? What others wrote is not trusted. */
+static bool ends_sane(struct dpa_board_shm *shm)
+{
+	uint32_t first = at(shm, HEAD)->next, last = at(shm, HEAD)->prev;
+
+	return first < DPA_BOARD_UAR_PAGES && last < DPA_BOARD_UAR_PAGES &&
+	       at(shm, first)->next <= DPA_BOARD_UAR_PAGES;
+}
+
 /* Under the board's lock. */
 static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
 	for (uint32_t n = 0; n < DPA_BOARD_UAR_PAGES; n++) {
-		uint32_t p = take_head(b->shm);
+		uint32_t p;
 
+		if (!ends_sane(b->shm))
+			dpa_board_uar_repair(b->shm);
+		p = take_head(b->shm);
 		add_tail(b->shm, p);
 		/* No memory for this page: another one may have its memory and a free slot. */
 		if (reserve_page(b, p) || !take_slot(b, p, slot))
@@ -154,7 +172,7 @@ int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 	if (rc)
 		return rc;
 	rc = take(b, page, slot);
-	if (rc == ENOMEM && dpa_board_reap_locked(b) > 0)
+	if (rc == ENOMEM && (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm)))
 		rc = take(b, page, slot);
 	if (!rc)
 		atomic_fetch_add_explicit(&b->nuar, 1, memory_order_relaxed);
