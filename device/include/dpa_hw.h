@@ -438,6 +438,11 @@ int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *attr);
 int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr);
 /* ENODATA: the index is empty; EINVAL: past the table. */
 int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid);
+/*
+ * Text of a file below the port's sysfs folder ("gids/3", "gid_attrs/types/3"), for discovery: of the
+ * open function's table, else of the namespace's. Needs no open device. Length, or -1 and errno.
+ */
+int dpa_hw_port_file(const char *name, char *text, size_t len);
 
 /* PD: a number. ENOMEM past DPA_MAX_PD. EBUSY on dealloc while something uses it. */
 int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn);

@@ -106,11 +106,13 @@ int dpa_port_init(struct dpa_port *port)
 	port->events = open_events();
 	port->query = open_rtnl();
 	rescan(port);
+	dpa_port_publish(port);
 	return 0;
 }
 
 void dpa_port_fini(struct dpa_port *port)
 {
+	dpa_port_withdraw(port);
 	nl_socket_free(port->events);
 	nl_socket_free(port->query);
 	port->events = NULL;

@@ -87,6 +87,9 @@ uint64_t dpa_port_node_guid(void);
 
 /* ---- between the files of this folder */
 
+/* The port that dpa_hw_port_file() shows: the first of the process. */
+void dpa_port_publish(struct dpa_port *port);
+void dpa_port_withdraw(struct dpa_port *port);
 /* The namespace's addresses, best first; the array is the caller's to free. -1: none to be had. */
 int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs);
 /* Bytes on the wire of an interface to enum ibv_mtu of what fits beside the largest headers. */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* file.c - the GID table as the files of sysfs, for programs that read those (UCX, ibstat). */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "port/port.h"
+
+/* The port whose table is shown; the lock keeps it from going away meanwhile. */
+static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dpa_port *current;
+
+void dpa_port_publish(struct dpa_port *port)
+{
+	pthread_mutex_lock(&current_lock);
+	if (!current)
+		current = port;
+	pthread_mutex_unlock(&current_lock);
+}
+
+void dpa_port_withdraw(struct dpa_port *port)
+{
+	pthread_mutex_lock(&current_lock);
+	if (current == port)
+		current = NULL;
+	pthread_mutex_unlock(&current_lock);
+}
+
+static int gid_text(const struct dpa_hw_gid *g, char *text, size_t len)
+{
+	int at = 0;
+
+	for (int i = 0; i < 16; i += 2)
+		at += snprintf(text + at, len - (size_t)at, "%02x%02x%c", g->gid[i], g->gid[i + 1],
+			       i < 14 ? ':' : '\n');
+	return at;
+}
+
+static int ndev_text(const struct dpa_hw_gid *g, char *text, size_t len)
+{
+	char name[IF_NAMESIZE];
+
+	if (!g->ifindex || !if_indextoname(g->ifindex, name))
+		return -1;
+	return snprintf(text, len, "%s\n", name);
+}
+
+static int index_text(struct dpa_port *port, const char *folder, uint32_t index, char *text,
+		      size_t len)
+{
+	struct dpa_hw_gid gid = {0};
+	int ret = -1;
+
+	if (dpa_port_gid(port, index, &gid) && strcmp(folder, "gids") != 0)
+		errno = EINVAL;
+	else if (strcmp(folder, "gids") == 0)
+		ret = gid_text(&gid, text, len); /* an empty one is all zeros, as the kernel's */
+	else if (strcmp(folder, "gid_attrs/types") == 0)
+		ret = snprintf(text, len, "RoCE v2\n");
+	else if (strcmp(folder, "gid_attrs/ndevs") == 0)
+		ret = ndev_text(&gid, text, len);
+	else
+		errno = ENOENT;
+	return ret;
+}
+
+/* The same of a table that is made for this question. */
+static int namespace_text(const char *folder, uint32_t index, char *text, size_t len)
+{
+	struct dpa_port *port = malloc(sizeof(*port));
+	int ret = -1;
+
+	if (port && dpa_port_init(port) == 0) {
+		ret = index_text(port, folder, index, text, len);
+		dpa_port_fini(port);
+	}
+	free(port);
+	return ret;
+}
+
+int dpa_hw_port_file(const char *name, char *text, size_t len)
+{
+	const char *slash = strrchr(name, '/');
+	char folder[32], *end;
+	unsigned long index;
+	int ret;
+
+	errno = ENOENT;
+	if (!slash || len < 64 || (size_t)(slash - name) >= sizeof(folder) || slash[1] < '0' ||
+	    slash[1] > '9')
+		return -1;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
+	index = strtoul(slash + 1, &end, 10);
+	if (*end || index >= DPA_MAX_GIDS)
+		return -1;
+	/* Never waits: in a forked child the lock may belong to a thread that is not there. */
+	if (pthread_mutex_trylock(&current_lock) == 0) {
+		ret = current ? index_text(current, folder, (uint32_t)index, text, len) : 0;
+		pthread_mutex_unlock(&current_lock);
+		if (ret)
+			return ret;
+	}
+	return namespace_text(folder, (uint32_t)index, text, len);
+}
