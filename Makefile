@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# A front for CMake: everything goes under build/. `make help` lists the targets.
+BUILD := build
+JOBS  ?= $(shell nproc)
+
+.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs bench \
+	asan ubsan tsan clang format format-check clean
+
+all: deps ## build (the default)
+	@scripts/build $(BUILD) -j$(JOBS)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
+
+deps: ## install what building needs (apt, with sudo if not root)
+	@scripts/install-deps --build
+
+demo: ## install what is missing, build, and show dpa0 at work
+	@scripts/install-deps --demo
+	@scripts/build $(BUILD) -j$(JOBS)
+	@scripts/demo $(BUILD)
+
+test: ## everything: unit, sanitizers, integration, pyverbs
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS)
+
+test-unit: ## unit tests only
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) build unit
+
+test-integration: ## real programs between two processes, the quick subset
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) build integration
+
+test-matrix: ## every combination that perftest accepts (long)
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) build matrix
+
+test-pyverbs: ## rdma-core's own Python tests
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) build pyverbs
+
+bench: ## ratios against UCX and the machine's own limits
+	@scripts/install-deps --bench
+	@scripts/build $(BUILD) -j$(JOBS)
+	@bench/run $(BUILD)
+
+asan ubsan tsan: ## unit tests under AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) $@
+
+clang: ## compile everything with clang -Werror
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) clang
+
+format: ## clang-format the sources
+	@git ls-files '*.c' '*.h' | xargs -r clang-format -i
+
+format-check: ## fail when clang-format would change something
+	@git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror
+
+clean: ## remove build/
+	@rm -rf $(BUILD)
