@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * node.c - what stands behind names of ours that are no files of the tree: the device node and the
+ * live files.
+ *
+ * libibverbs wants a character device whose number is that of the tree's `dev` file, 1:3, and uses
+ * it for nothing else. /dev/null is one. Where a container has no /dev/null, a memfd takes its
+ * place and fstat is corrected for it: the stand-ins are duplicates of one, known by its inode.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "../providers/dpa/discovery.h"
+#include "port/port.h"
+#include "preload.h"
+
+#define NODE_DEV makedev(1, 3)
+
+/* Inode of the stand-in, 0 while there is none. Inodes of memfds are not used twice soon. */
+static _Atomic uint64_t stand_in;
+
+int pl_check_flags(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) ? EACCES : 0;
+}
+
+static bool is_null(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == NODE_DEV;
+}
+
+/* System calls of our own: fstat of the library leads back here. */
+static bool raw_fstat(int fd, struct stat *st)
+{
+	return syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH) == 0;
+}
+
+static void look_like_node(struct stat *st)
+{
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = NODE_DEV;
+	st->st_size = 0;
+	st->st_blocks = 0;
+}
+
+void pl_node_fix(struct stat *st)
+{
+	uint64_t ino = atomic_load_explicit(&stand_in, memory_order_relaxed);
+
+	if (__builtin_expect(ino != 0, 0) && st->st_ino == ino && S_ISREG(st->st_mode))
+		look_like_node(st);
+}
+
+/* All stand-ins share one inode: a new one is opened through /proc from one that is still open. */
+static int stand_in_open(int flags)
+{
+	static _Atomic int keep = -1;
+	int fd = atomic_load_explicit(&keep, memory_order_relaxed);
+	struct stat st;
+
+	if (fd < 0 || !raw_fstat(fd, &st) ||
+	    st.st_ino != atomic_load_explicit(&stand_in, memory_order_relaxed)) {
+		fd = memfd_create(PL_UVERBS, MFD_CLOEXEC);
+		if (fd < 0 || !raw_fstat(fd, &st))
+			return -1;
+		atomic_store_explicit(&stand_in, st.st_ino, memory_order_relaxed);
+		atomic_store_explicit(&keep, fd, memory_order_relaxed);
+	}
+	return fcntl(fd, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
+}
+
+int pl_node_open(int flags)
+{
+	int fd = PL_NEXT(openat)(AT_FDCWD, "/dev/null", flags & ~(O_CREAT | O_TRUNC | O_EXCL));
+	struct stat st;
+
+	if (fd >= 0 && raw_fstat(fd, &st) && is_null(&st))
+		return fd;
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return stand_in_open(flags);
+}
+
+int pl_node_stat(struct stat *st)
+{
+	if (syscall(SYS_newfstatat, AT_FDCWD, "/dev/null", st, 0) == 0 && is_null(st))
+		return 0;
+	memset(st, 0, sizeof(*st));
+	st->st_nlink = 1;
+	look_like_node(st);
+	return 0;
+}
+
+/* The provider knows the GIDs; its library is loaded for those who ask for them, not before. */
+static int port_text(const char *name, char *text, size_t len)
+{
+	static _Atomic(dpadv_port_file_fn *) cache;
+	dpadv_port_file_fn *fn = atomic_load_explicit(&cache, memory_order_acquire);
+	char path[PATH_MAX + 32];
+	void *lib;
+
+	if (!fn) {
+		snprintf(path, sizeof(path), "%s/libdpadv.so.1", pl_libdir());
+		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		fn = lib ? (dpadv_port_file_fn *)dlsym(lib, "dpadv_port_file") : NULL;
+		if (!fn) {
+			errno = ENOENT;
+			return -1;
+		}
+		atomic_store_explicit(&cache, fn, memory_order_release);
+	}
+	return fn(name, text, len);
+}
+
+static int live_text(const char *name, char *text, size_t len)
+{
+	uint64_t guid;
+
+	if (strncmp(name, "ports/1/", 8) == 0)
+		return port_text(name + 8, text, len);
+	guid = be64toh(dpa_port_node_guid()); /* node_guid and sys_image_guid */
+	return snprintf(text, len, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
+			(unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
+			(unsigned)guid & 0xffff);
+}
+
+int pl_live_open(const char *name, int flags)
+{
+	char text[128];
+	int len, fd, err;
+
+	len = live_text(name, text, sizeof(text));
+	if (len < 0)
+		return -1;
+	fd = memfd_create(PL_DEVICE, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	if (fd < 0)
+		return -1;
+	if (pwrite(fd, text, (size_t)len, 0) == len)
+		return fd;
+	err = errno;
+	syscall(SYS_close, fd);
+	errno = err;
+	return -1;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* open.c - open(2), fopen(3) and socket(2) in their spellings; on 64-bit, open64 is open. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+_Static_assert(sizeof(off_t) == 8, "the 64 variants are aliases");
+
+static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode_t mode)
+{
+	__typeof__(&openat) real = PL_NEXT(openat);
+	struct pl_path p;
+	int err;
+
+	switch (pl_lookup(dirfd, path, &p)) {
+	case PL_PASS:
+	case PL_MERGE:
+		break;
+	case PL_NODE:
+		return pl_node_open(flags);
+	case PL_FILE:
+	case PL_LIVE:
+		err = pl_check_flags(flags);
+		if (err) {
+			errno = err;
+			return -1;
+		}
+		return p.kind == PL_LIVE ? pl_live_open(p.at, flags) : real(AT_FDCWD, p.at, flags);
+	}
+	return real(dirfd, path, flags, mode);
+}
+
+/* The third argument is there only if a file may be made. */
+#define MODE_ARG(flags)                                                                            \
+	({                                                                                         \
+		mode_t mode_ = 0;                                                                  \
+		if ((flags) & (O_CREAT | __O_TMPFILE)) {                                           \
+			va_list ap_;                                                               \
+			va_start(ap_, flags);                                                      \
+			mode_ = va_arg(ap_, mode_t);                                               \
+			va_end(ap_);                                                               \
+		}                                                                                  \
+		mode_;                                                                             \
+	})
+
+PL_EXPORT int open(const char *path, int flags, ...)
+{
+	mode_t mode = MODE_ARG(flags);
+
+	if (pl_maybe(path))
+		return open_ours(AT_FDCWD, path, flags, mode);
+	return PL_NEXT(open)(path, flags, mode);
+}
+
+PL_EXPORT int openat(int dirfd, const char *path, int flags, ...)
+{
+	mode_t mode = MODE_ARG(flags);
+
+	if (pl_maybe(path))
+		return open_ours(dirfd, path, flags, mode);
+	return PL_NEXT(openat)(dirfd, path, flags, mode);
+}
+
+PL_EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+PL_EXPORT int openat64(int dirfd, const char *path, int flags, ...)
+	__attribute__((alias("openat")));
+
+/* The spellings of programs built with _FORTIFY_SOURCE: never make a file. */
+int __open_2(const char *path, int flags);
+int __openat_2(int dirfd, const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat64_2(int dirfd, const char *path, int flags);
+
+PL_EXPORT int __open_2(const char *path, int flags)
+{
+	return open(path, flags & ~O_CREAT);
+}
+
+PL_EXPORT int __openat_2(int dirfd, const char *path, int flags)
+{
+	return openat(dirfd, path, flags & ~O_CREAT);
+}
+
+PL_EXPORT int __open64_2(const char *path, int flags) __attribute__((alias("__open_2")));
+PL_EXPORT int __openat64_2(int dirfd, const char *path, int flags)
+	__attribute__((alias("__openat_2")));
+
+/* fopen's mode as flags: only reading is possible here. */
+static int mode_flags(const char *mode)
+{
+	int flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
+
+	return strchr(mode, 'e') ? flags | O_CLOEXEC : flags;
+}
+
+static PL_OUT_OF_LINE FILE *fopen_ours(const char *path, const char *mode)
+{
+	struct pl_path p;
+	FILE *f;
+	int fd, err;
+
+	switch (pl_lookup(AT_FDCWD, path, &p)) {
+	case PL_PASS:
+	case PL_MERGE:
+		return PL_NEXT(fopen)(path, mode);
+	default:
+		break;
+	}
+	fd = open_ours(AT_FDCWD, path, mode_flags(mode), 0);
+	if (fd < 0)
+		return NULL;
+	f = fdopen(fd, mode);
+	if (!f) {
+		err = errno;
+		close(fd);
+		errno = err;
+	}
+	return f;
+}
+
+PL_EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	if (pl_maybe(path))
+		return fopen_ours(path, mode);
+	return PL_NEXT(fopen)(path, mode);
+}
+
+PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
+
+/*
+ * Where the kernel tells libibverbs of its devices by netlink, libibverbs does not look at sysfs.
+ * It does when there is no such netlink: then it finds the kernel's devices there as well as ours.
+ */
+PL_EXPORT int socket(int domain, int type, int protocol)
+{
+	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pl_enabled()) {
+		errno = EPROTONOSUPPORT;
+		return -1;
+	}
+	return PL_NEXT(socket)(domain, type, protocol);
+}

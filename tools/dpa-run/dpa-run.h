@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* dpa-run.h - between the files of dpa-run. Everything here ends the program on failure. */
+#ifndef DPA_RUN_H
+#define DPA_RUN_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#define UVERBS "uverbs_dpa0"
+
+enum {
+	EXIT_USAGE = 2,	   /* wrong option, variable or configuration */
+	EXIT_FAILED = 125, /* dpa-run itself could not do what it has to */
+	EXIT_CANNOT = 126, /* PROGRAM is there but cannot be run */
+	EXIT_MISSING = 127,
+};
+
+/* Where the build or the installation keeps its parts. */
+struct place {
+	char lib[PATH_MAX];
+	char preload[PATH_MAX];
+	char driver[PATH_MAX]; /* as libibverbs wants it: without -rdmav34.so */
+	char tree[PATH_MAX];   /* share/dpa */
+};
+
+/* One line "dpa-run: ..." on standard error, then exit(status). */
+__attribute__((noreturn, format(printf, 2, 3))) void die(int status, const char *fmt, ...);
+/* snprintf into a PATH_MAX buffer; too long is an error. */
+__attribute__((format(printf, 2, 3))) void path_print(char *buf, const char *fmt, ...);
+
+void place_find(struct place *pl);
+
+/* Appends an entry to a list variable unless it is there; separators are those between entries. */
+void env_append(const char *var, const char *entry, const char *separators);
+/* IBV_DRIVERS, or RDMAV_DRIVERS if that is in use. */
+void env_driver(const struct place *pl);
+void env_preload(const struct place *pl);
+/* Prints what the two above set, as shell assignments. */
+void env_print(void);
+
+/*
+ * For programs that cannot be preloaded: a tree for SYSFS_PATH in which real devices are linked,
+ * the device node, both seen by this process and its children only, and a filter that refuses RDMA
+ * netlink sockets.
+ */
+void isolate(const struct place *pl);
+
+/* ---- tree.c: folders on a private tmpfs */
+
+/* Does this sysfs root have RDMA devices of the host's? */
+bool tree_has_devices(const char *sysfs);
+/* Makes to/class/infiniband*: links to what is in `sysfs` and to ours. */
+void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl);
+/* Makes `to` hold all that `from` holds, by bind mounts, and the node of dpa0 in `node_dir`. */
+void tree_bind_dir(const char *to, const char *from);
+void tree_make_node(const char *node_dir);
+
+#endif

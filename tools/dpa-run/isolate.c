@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * isolate.c - discovery without a preload.
+ *
+ * libibverbs finds dpa0 if it looks at SYSFS_PATH (a seccomp filter refuses it the netlink that it
+ * would ask first) and finds a character device at /dev/infiniband. Where the node is missing, or
+ * real devices have to be linked beside dpa0, a mount namespace of the program's own holds both: it
+ * ends with its last process, however that ends. An ordinary user gets it inside a user namespace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "dpa-run.h"
+
+#define NODE_DIR "/dev/infiniband"
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "isolate.c: name this machine's audit architecture"
+#endif
+
+/* Low half of a system call's argument; both machines are little-endian. */
+#define ARG(n)		(offsetof(struct seccomp_data, args) + (n)*8)
+#define LOAD(off)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (off))
+#define UNLESS(v, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), 0, (skip))
+
+/* socket(AF_NETLINK, any, NETLINK_RDMA) is EPROTONOSUPPORT, everything else as it was. */
+static void filter_netlink(void)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, arch)),
+		UNLESS(NATIVE_ARCH, 7),
+		LOAD(offsetof(struct seccomp_data, nr)),
+		UNLESS(SYS_socket, 5),
+		LOAD(ARG(0)),
+		UNLESS(AF_NETLINK, 3),
+		LOAD(ARG(2)),
+		UNLESS(NETLINK_RDMA, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPROTONOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0)
+		return;
+	/* Without CAP_SYS_ADMIN only for a process that can gain no privileges any more. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
+		die(EXIT_FAILED, "cannot install a seccomp filter (%s): run without --no-preload",
+		    strerror(errno));
+}
+
+static bool have_node(void)
+{
+	struct stat st;
+
+	return stat(NODE_DIR "/" UVERBS, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == makedev(1, 3);
+}
+
+static void write_proc(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+/* The user stays who it is; supplementary groups cannot be mapped. */
+static void map_self(uid_t uid, gid_t gid)
+{
+	char text[64];
+
+	write_proc("/proc/self/setgroups", "deny");
+	snprintf(text, sizeof(text), "%u %u 1", uid, uid);
+	write_proc("/proc/self/uid_map", text);
+	snprintf(text, sizeof(text), "%u %u 1", gid, gid);
+	write_proc("/proc/self/gid_map", text);
+}
+
+static void private_mounts(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	if (unshare(CLONE_NEWNS)) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+			die(EXIT_FAILED,
+			    "no private mount namespace to be had (%s): as root, ln -s "
+			    "/dev/null " NODE_DIR "/" UVERBS ", or run without --no-preload",
+			    strerror(errno));
+		map_self(uid, gid);
+	}
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		die(EXIT_FAILED, "cannot make mounts private: %s", strerror(errno));
+}
+
+/* Over /dev/infiniband if there is one, else over /dev. */
+static void show_node(const char *scratch)
+{
+	const char *over = access(NODE_DIR, F_OK) == 0 ? NODE_DIR : "/dev";
+	char dir[PATH_MAX], node_dir[PATH_MAX];
+
+	path_print(dir, "%s/dev", scratch);
+	path_print(node_dir, strcmp(over, "/dev") == 0 ? "%s/infiniband" : "%s", dir);
+	tree_bind_dir(dir, over);
+	tree_make_node(node_dir);
+	if (mount(dir, over, NULL, MS_BIND | MS_REC, NULL))
+		die(EXIT_FAILED, "cannot mount over %s: %s", over, strerror(errno));
+}
+
+void isolate(const struct place *pl)
+{
+	const char *sysfs = getenv("SYSFS_PATH");
+	char scratch[PATH_MAX], tree[PATH_MAX];
+	bool node = have_node(), devices;
+
+	if (!sysfs || sysfs[0] != '/')
+		sysfs = "/sys";
+	devices = tree_has_devices(sysfs);
+	path_print(tree, "%s/sysfs", pl->tree);
+	if (!node || devices) {
+		private_mounts();
+		path_print(scratch, "%s/mnt", pl->tree);
+		if (mount("dpa-run", scratch, "tmpfs", MS_NOSUID, "mode=755,size=1m"))
+			die(EXIT_FAILED, "cannot mount a tmpfs on %s: %s", scratch,
+			    strerror(errno));
+		if (!node)
+			show_node(scratch);
+	}
+	if (devices) {
+		path_print(tree, "%s/sys", scratch);
+		tree_link_sysfs(tree, sysfs, pl);
+	}
+	if (setenv("SYSFS_PATH", tree, 1))
+		die(EXIT_FAILED, "SYSFS_PATH: %s", strerror(errno));
+	filter_netlink();
+}

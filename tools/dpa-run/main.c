@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa-run - starts a program so that it sees the device dpa0. The program takes the place of this
+ * process: its exit status, signals and process id are its own, and nothing stays behind.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpa-run.h"
+#include "knobs.h"
+
+const char *argp_program_version = "dpa-run (dpa) " DPA_VERSION;
+
+struct options {
+	bool no_preload;
+	bool print_env;
+	char **program; /* with its arguments; NULL: none given */
+};
+
+void die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("dpa-run: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'n':
+		o->no_preload = true;
+		return 0;
+	case 'e':
+		o->print_env = true;
+		return 0;
+	case ARGP_KEY_ARG: /* the program: the rest is not for us */
+		o->program = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_ERROR:
+		die(EXIT_USAGE, "unknown option '%s': see dpa-run --help",
+		    state->argv[state->next > 1 ? state->next - 1 : 1]);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option option_list[] = {
+	{"no-preload", 'n', NULL, 0,
+	 "Use no preloaded library: for static programs and those that drop LD_PRELOAD", 0},
+	{"print-env", 'e', NULL, 0,
+	 "Print the environment that does the same without dpa-run, and exit", 0},
+	{0},
+};
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse_opt,
+	.args_doc = "PROGRAM [ARG...]",
+	.doc = "Run PROGRAM so that it sees the RDMA device dpa0 beside those of the host."
+	       "\vDPA_* variables and " DPA_CONFIG_DEFAULT
+	       " set up the device; DPA_DISABLE=1 makes it vanish. Exit status: that of PROGRAM; "
+	       "2: "
+	       "wrong use or setting; 125: dpa-run failed; 126: PROGRAM cannot be run; 127: it was "
+	       "not found.",
+};
+
+/* Options end at the first argument. Mistakes are reported by parse_opt(), in one line. */
+static void parse_args(struct options *o, int argc, char **argv)
+{
+	bool help = false;
+
+	for (int i = 1; i < argc && argv[i][0] == '-'; i++)
+		help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0 ||
+			strcmp(argv[i], "--usage") == 0;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | (help ? 0 : ARGP_NO_ERRS), NULL, o))
+		die(EXIT_USAGE, "wrong options: see dpa-run --help");
+	if (!o->program && !o->print_env)
+		die(EXIT_USAGE, "no PROGRAM given: see dpa-run --help");
+	if (o->print_env && (o->program || o->no_preload))
+		die(EXIT_USAGE, "--print-env takes no PROGRAM and no other option");
+}
+
+static void load_config(struct dpa_config *cfg)
+{
+	char err[512];
+
+	if (dpa_config_load(cfg, err, sizeof(err)))
+		die(EXIT_USAGE, "%s", err);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {0};
+	struct dpa_config cfg;
+	struct place pl;
+
+	parse_args(&o, argc, argv);
+	load_config(&cfg);
+	if (!cfg.disable) {
+		place_find(&pl);
+		if (o.no_preload)
+			isolate(&pl);
+		else
+			env_preload(&pl);
+		env_driver(&pl);
+	}
+	if (o.print_env) {
+		env_print();
+		return 0;
+	}
+	execvp(o.program[0], o.program);
+	die(errno == ENOENT ? EXIT_MISSING : EXIT_CANNOT, "%s: %s", o.program[0], strerror(errno));
+}
