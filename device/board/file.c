@@ -156,11 +156,24 @@ static int check_numbers(const char *path, const struct dpa_board_ident *id,
 	return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header makes no sense", path);
 }
 
-/* ENOENT: its creator has not finished (or never will). */
+/*
+ * Without `magic`: its creator has not finished, or died before. Nobody is on such a file; if
+ * somebody is, it was damaged, or (for who looks without the lock) it was finished just now.
+ */
+static int unfinished(int fd, const char *path, const struct dpa_board_err *e)
+{
+	uint64_t magic = 0;
+
+	if (dpa_board_bytes_held(fd, 0, UINT16_MAX) &&
+	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == 0)
+		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged", path);
+	return ENOENT;
+}
+
+/* ENOENT: unfinished. */
 static int read_ident(int fd, const char *path, struct dpa_board_ident *id, uint64_t *size,
 		      const struct dpa_board_err *e)
 {
-	static const struct dpa_board_ident none;
 	struct stat st;
 	ssize_t n;
 	int rc;
@@ -178,8 +191,8 @@ static int read_ident(int fd, const char *path, struct dpa_board_ident *id, uint
 		return dpa_board_fail(e, errno, "%s: %m", path);
 	if (n < (ssize_t)sizeof(*id))
 		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", path);
-	if (*size == DPA_BOARD_FILE_LEN && memcmp(id, &none, sizeof(none)) == 0)
-		return ENOENT;
+	if (*size == DPA_BOARD_FILE_LEN && id->magic == 0)
+		return unfinished(fd, path, e);
 	return check_ident(path, id, *size, e);
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Two hundred processes killed at random instants; afterwards everything is free again. */
+#include "util.h"
+#include <sys/wait.h>
+#include <time.h>
+
+TestSuite(board_kill, .init = bt_setup, .fini = bt_teardown, .timeout = 100);
+
+enum { KILLS = 200, AT_ONCE = 4, HELD = 16 };
+
+static void lives_dangerously(void *arg)
+{
+	unsigned int seed = (unsigned int)getpid();
+
+	for (;;) {
+		uint32_t page[HELD], slot[HELD], qpn[HELD];
+		struct dpa_board *b;
+		int n = 1 + rand_r(&seed) % HELD;
+
+		if (bt_try(&b, BT_VERSION)) {
+			dprintf(2, "%s\n", bt_err);
+			_exit(2);
+		}
+		for (int i = 0; i < n; i++) {
+			if (dpa_board_uar_alloc(b, &page[i], &slot[i]) ||
+			    dpa_board_qpn_alloc(b, &qpn[i]))
+				_exit(3);
+			atomic_fetch_add(&b->counters[DPA_CNT_doorbells], 1);
+		}
+		dpa_board_reap(b);
+		for (int i = 0; i < n / 2; i++) {
+			dpa_board_uar_free(b, page[i], slot[i]);
+			dpa_board_qpn_free(b, qpn[i]);
+		}
+		dpa_board_close(b);
+	}
+}
+
+/* No synchronisation: a random instant is what is wanted. */
+static void some_time(unsigned int *seed)
+{
+	struct timespec ts = {.tv_nsec = rand_r(seed) % 4000000};
+
+	nanosleep(&ts, NULL);
+}
+
+static void kill_many(bool survivor, unsigned int seed)
+{
+	struct dpa_board *b = survivor ? bt_open() : NULL;
+	uint32_t page, slot;
+	pid_t pid[AT_ONCE];
+
+	cr_log_info("seed %u", seed);
+	for (int k = 0; k < AT_ONCE; k++)
+		pid[k] = bt_fork(lives_dangerously, NULL);
+	for (int i = 0; i < KILLS; i++) {
+		int k = i % AT_ONCE;
+		int status;
+
+		some_time(&seed);
+		kill(pid[k], SIGKILL);
+		status = bt_wait(pid[k]);
+		cr_assert(WIFSIGNALED(status), "ended by itself: %#x", (unsigned)status);
+		pid[k] = bt_fork(lives_dangerously, NULL);
+		if (b && i % 10 == 0) {
+			cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
+			dpa_board_uar_free(b, page, slot);
+		}
+	}
+	for (int k = 0; k < AT_ONCE; k++)
+		bt_kill(pid[k]);
+	if (!b)
+		b = bt_open();
+	dpa_board_reap(b);
+	cr_expect_eq(bt_procs(b), 1u);
+	cr_expect_eq(bt_uars(b), 0u);
+	cr_expect_eq(bt_qpns(b), 0u);
+	cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
+	cr_expect(bt_list_whole(b));
+	dpa_board_close(b);
+	cr_expect_eq(access(bt_path, F_OK), -1);
+}
+
+/* One process lives through it all: the board with it. */
+Test(board_kill, beside_a_survivor)
+{
+	kill_many(true, (unsigned int)getpid());
+}
+
+/* Nobody does: the file itself is made, found stale and replaced in between. */
+Test(board_kill, everybody)
+{
+	kill_many(false, (unsigned int)getpid());
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Board numbers: one a board in the namespace, taken over when its holder ends. */
+#include "util.h"
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+TestSuite(board_num, .init = bt_setup, .fini = bt_teardown);
+
+static struct dpa_board *open_at(const char *name, int *rc)
+{
+	char path[160];
+	struct dpa_board_cfg cfg = {.path = path, .lib_version = BT_VERSION};
+	struct dpa_board *b = NULL;
+
+	snprintf(path, sizeof(path), "%s/%s", bt_dir, name);
+	*rc = dpa_board_open(&cfg, &b, bt_err, sizeof(bt_err));
+	return b;
+}
+
+Test(board_num, boards_differ)
+{
+	struct dpa_board *a, *b;
+	int rc;
+
+	a = open_at("a", &rc);
+	cr_assert_eq(rc, 0);
+	b = open_at("b", &rc);
+	cr_assert_eq(rc, 0);
+	cr_expect_neq(a->board_num, b->board_num);
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
+Test(board_num, taken_over)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open(), *c;
+
+	cr_expect_geq(a->num_fd, 0);
+	cr_expect_eq(b->num_fd, -1);
+	dpa_board_close(a);
+	dpa_board_reap(b);
+	cr_expect_geq(b->num_fd, 0, "the next reap takes the number over");
+	dpa_board_reap(b);
+	c = bt_open();
+	cr_expect_eq(c->num_fd, -1);
+	dpa_board_close(b);
+	a = bt_open();
+	cr_expect_geq(a->num_fd, 0, "who comes next takes it over, too");
+	dpa_board_close(a);
+	dpa_board_close(c);
+}
+
+/* In a namespace of its own, so as to take all numbers without hurting anybody. */
+static void takes_all(void *arg)
+{
+	uint32_t num;
+	bool had[256] = {false};
+	int fd;
+	struct dpa_board *b;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWNET | CLONE_NEWUSER))
+		_exit(77);
+	for (int i = 0; i < 254; i++) {
+		if (dpa_board_num_new(&num, &fd) || num < 1 || num > 254 || had[num])
+			_exit(1);
+		had[num] = true;
+	}
+	if (dpa_board_num_new(&num, &fd) != ENOSPC || fd != -1)
+		_exit(2);
+	if (bt_try(&b, BT_VERSION) != ENOSPC || access(bt_path, F_OK) == 0)
+		_exit(3);
+	close(10);
+	if (bt_try(&b, BT_VERSION))
+		_exit(4);
+	dpa_board_close(b);
+}
+
+Test(board_num, all_taken)
+{
+	int status = bt_wait(bt_fork(takes_all, NULL));
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		cr_skip_test("no network namespace to be had here");
+	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* util.h - a board of their own for the board's tests, and processes that die where they are told.
+ */
+#ifndef BOARD_TEST_UTIL_H
+#define BOARD_TEST_UTIL_H
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+#include <board/board_priv.h>
+
+#define BT_VERSION "1.2.3"
+
+extern char bt_dir[64];	  /* a directory of this test */
+extern char bt_path[128]; /* the board's file in it */
+extern char bt_err[256];  /* the last error line */
+
+void bt_setup(void);
+void bt_teardown(void);
+
+struct dpa_board_cfg bt_cfg(void);
+/* Opens the test's board; ends the test if that fails. */
+struct dpa_board *bt_open(void);
+/* Its errno; the line is in bt_err. */
+int bt_try(struct dpa_board **b, const char *version);
+
+/* Forks a child that runs fn(arg) and exits with 0. It is killed when this process dies. */
+pid_t bt_fork(void (*fn)(void *), void *arg);
+int bt_wait(pid_t pid);	 /* its wait status */
+void bt_kill(pid_t pid); /* SIGKILL, and waits */
+/* Has the calling process killed at the nth time that it comes to the step. */
+void bt_die_at(const char *step, int nth);
+/* Forks a child that dies at the nth such step in fn(arg); true if it got there. */
+bool bt_dies(void (*fn)(void *), void *arg, const char *step, int nth);
+
+/* A message without content between two processes: a pipe. */
+struct bt_signal {
+	int fd[2];
+};
+void bt_signal_init(struct bt_signal *s);
+void bt_signal_send(struct bt_signal *s);
+void bt_signal_wait(struct bt_signal *s); /* ends the process if the other side is gone */
+
+/* What is in use, counted from the owner words. */
+uint32_t bt_uars(struct dpa_board *b);
+uint32_t bt_qpns(struct dpa_board *b);
+uint32_t bt_procs(struct dpa_board *b);
+/* Does the list lead through every page exactly once, and back the same way? */
+bool bt_list_whole(struct dpa_board *b);
+
+#endif
