@@ -43,11 +43,11 @@ _Noreturn void dpa_test_skip(const char *fmt, ...) __attribute__((format(printf,
 #define DPA_TEST_ID_(suite_, name_, what_) suite_##_##name_##_##what_
 #define Test(suite_, name_, ...)                                                                   \
 	static void DPA_TEST_ID_(suite_, name_, fn)(void);                                         \
-	static struct dpa_test DPA_TEST_ID_(suite_, name_, test) = {                               \
-		.suite = #suite_,                                                                  \
-		.name = #name_,                                                                    \
-		.fn = DPA_TEST_ID_(suite_, name_, fn),                                             \
-		__VA_ARGS__};                                                                      \
+	static struct dpa_test DPA_TEST_ID_(suite_, name_,                                         \
+					    test) = {.suite = #suite_,                             \
+						     .name = #name_,                               \
+						     .fn = DPA_TEST_ID_(suite_, name_, fn),        \
+						     __VA_ARGS__};                                 \
 	__attribute__((constructor)) static void DPA_TEST_ID_(suite_, name_, reg)(void)            \
 	{                                                                                          \
 		dpa_test_add(&DPA_TEST_ID_(suite_, name_, test));                                  \
@@ -72,26 +72,28 @@ _Noreturn void dpa_test_skip(const char *fmt, ...) __attribute__((format(printf,
 #define DPA_ABORT_ dpa_test_abort()
 #define DPA_GO_ON_ (void)0
 
-#define cr_assert(c_, ...)	    DPA_CHECK_(DPA_ABORT_, (c_), #c_, __VA_ARGS__)
-#define cr_expect(c_, ...)	    DPA_CHECK_(DPA_GO_ON_, (c_), #c_, __VA_ARGS__)
-#define cr_assert_not(c_, ...)	    DPA_CHECK_(DPA_ABORT_, !(c_), "!(" #c_ ")", __VA_ARGS__)
-#define cr_expect_not(c_, ...)	    DPA_CHECK_(DPA_GO_ON_, !(c_), "!(" #c_ ")", __VA_ARGS__)
-#define cr_assert_eq(a_, b_, ...)   DPA_CHECK_(DPA_ABORT_, (a_) == (b_), #a_ " == " #b_, __VA_ARGS__)
-#define cr_expect_eq(a_, b_, ...)   DPA_CHECK_(DPA_GO_ON_, (a_) == (b_), #a_ " == " #b_, __VA_ARGS__)
-#define cr_assert_neq(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) != (b_), #a_ " != " #b_, __VA_ARGS__)
-#define cr_expect_neq(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) != (b_), #a_ " != " #b_, __VA_ARGS__)
-#define cr_assert_lt(a_, b_, ...)   DPA_CHECK_(DPA_ABORT_, (a_) < (b_), #a_ " < " #b_, __VA_ARGS__)
-#define cr_expect_lt(a_, b_, ...)   DPA_CHECK_(DPA_GO_ON_, (a_) < (b_), #a_ " < " #b_, __VA_ARGS__)
-#define cr_assert_leq(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) <= (b_), #a_ " <= " #b_, __VA_ARGS__)
-#define cr_expect_leq(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) <= (b_), #a_ " <= " #b_, __VA_ARGS__)
-#define cr_assert_gt(a_, b_, ...)   DPA_CHECK_(DPA_ABORT_, (a_) > (b_), #a_ " > " #b_, __VA_ARGS__)
-#define cr_expect_gt(a_, b_, ...)   DPA_CHECK_(DPA_GO_ON_, (a_) > (b_), #a_ " > " #b_, __VA_ARGS__)
-#define cr_assert_geq(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) >= (b_), #a_ " >= " #b_, __VA_ARGS__)
-#define cr_expect_geq(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) >= (b_), #a_ " >= " #b_, __VA_ARGS__)
-#define cr_assert_null(p_, ...)	    DPA_CHECK_(DPA_ABORT_, (p_) == NULL, #p_ " is null", __VA_ARGS__)
-#define cr_expect_null(p_, ...)	    DPA_CHECK_(DPA_GO_ON_, (p_) == NULL, #p_ " is null", __VA_ARGS__)
-#define cr_assert_not_null(p_, ...) DPA_CHECK_(DPA_ABORT_, (p_) != NULL, #p_ " not null", __VA_ARGS__)
-#define cr_expect_not_null(p_, ...) DPA_CHECK_(DPA_GO_ON_, (p_) != NULL, #p_ " not null", __VA_ARGS__)
+#define cr_assert(c_, ...)	   DPA_CHECK_(DPA_ABORT_, (c_), #c_, __VA_ARGS__)
+#define cr_expect(c_, ...)	   DPA_CHECK_(DPA_GO_ON_, (c_), #c_, __VA_ARGS__)
+#define cr_assert_not(c_, ...)	   DPA_CHECK_(DPA_ABORT_, !(c_), "!(" #c_ ")", __VA_ARGS__)
+#define cr_expect_not(c_, ...)	   DPA_CHECK_(DPA_GO_ON_, !(c_), "!(" #c_ ")", __VA_ARGS__)
+#define cr_assert_eq(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) == (b_), #a_ " == " #b_, __VA_ARGS__)
+#define cr_expect_eq(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) == (b_), #a_ " == " #b_, __VA_ARGS__)
+#define cr_assert_neq(a_, b_, ...) DPA_CHECK_(DPA_ABORT_, (a_) != (b_), #a_ " != " #b_, __VA_ARGS__)
+#define cr_expect_neq(a_, b_, ...) DPA_CHECK_(DPA_GO_ON_, (a_) != (b_), #a_ " != " #b_, __VA_ARGS__)
+#define cr_assert_lt(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) < (b_), #a_ " < " #b_, __VA_ARGS__)
+#define cr_expect_lt(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) < (b_), #a_ " < " #b_, __VA_ARGS__)
+#define cr_assert_leq(a_, b_, ...) DPA_CHECK_(DPA_ABORT_, (a_) <= (b_), #a_ " <= " #b_, __VA_ARGS__)
+#define cr_expect_leq(a_, b_, ...) DPA_CHECK_(DPA_GO_ON_, (a_) <= (b_), #a_ " <= " #b_, __VA_ARGS__)
+#define cr_assert_gt(a_, b_, ...)  DPA_CHECK_(DPA_ABORT_, (a_) > (b_), #a_ " > " #b_, __VA_ARGS__)
+#define cr_expect_gt(a_, b_, ...)  DPA_CHECK_(DPA_GO_ON_, (a_) > (b_), #a_ " > " #b_, __VA_ARGS__)
+#define cr_assert_geq(a_, b_, ...) DPA_CHECK_(DPA_ABORT_, (a_) >= (b_), #a_ " >= " #b_, __VA_ARGS__)
+#define cr_expect_geq(a_, b_, ...) DPA_CHECK_(DPA_GO_ON_, (a_) >= (b_), #a_ " >= " #b_, __VA_ARGS__)
+#define cr_assert_null(p_, ...)	   DPA_CHECK_(DPA_ABORT_, (p_) == NULL, #p_ " is null", __VA_ARGS__)
+#define cr_expect_null(p_, ...)	   DPA_CHECK_(DPA_GO_ON_, (p_) == NULL, #p_ " is null", __VA_ARGS__)
+#define cr_assert_not_null(p_, ...)                                                                \
+	DPA_CHECK_(DPA_ABORT_, (p_) != NULL, #p_ " not null", __VA_ARGS__)
+#define cr_expect_not_null(p_, ...)                                                                \
+	DPA_CHECK_(DPA_GO_ON_, (p_) != NULL, #p_ " not null", __VA_ARGS__)
 #define cr_assert_str_eq(a_, b_, ...)                                                              \
 	DPA_CHECK_(DPA_ABORT_, strcmp((a_), (b_)) == 0, #a_ " equals " #b_, __VA_ARGS__)
 #define cr_expect_str_eq(a_, b_, ...)                                                              \
@@ -109,16 +111,14 @@ _Noreturn void dpa_test_skip(const char *fmt, ...) __attribute__((format(printf,
 #define cr_assert_float_eq(a_, b_, e_, ...)                                                        \
 	DPA_CHECK_(DPA_ABORT_, fabs((double)(a_) - (double)(b_)) <= (e_), #a_ " near " #b_,        \
 		   __VA_ARGS__)
-#define cr_assert_fail(...)                                                                        \
-	DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
-#define cr_expect_fail(...)                                                                        \
-	DPA_CHECK_(DPA_GO_ON_, false, "failure", __VA_ARGS__)
-#define cr_fatal(...)	  DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
-#define cr_fail(...)	  DPA_CHECK_(DPA_GO_ON_, false, "failure", __VA_ARGS__)
-#define cr_skip_test(...) dpa_test_skip(" " __VA_ARGS__)
-#define cr_skip(...)	  dpa_test_skip(" " __VA_ARGS__)
-#define cr_log_info(...)  ((void)0)
-#define cr_log_warn(...)  (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
-#define cr_log_error(...) (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
+#define cr_assert_fail(...) DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
+#define cr_expect_fail(...) DPA_CHECK_(DPA_GO_ON_, false, "failure", __VA_ARGS__)
+#define cr_fatal(...)	    DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
+#define cr_fail(...)	    DPA_CHECK_(DPA_GO_ON_, false, "failure", __VA_ARGS__)
+#define cr_skip_test(...)   dpa_test_skip(" " __VA_ARGS__)
+#define cr_skip(...)	    dpa_test_skip(" " __VA_ARGS__)
+#define cr_log_info(...)    ((void)0)
+#define cr_log_warn(...)    (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
+#define cr_log_error(...)   (fprintf(stderr, __VA_ARGS__), fputc('\n', stderr))
 
 #endif

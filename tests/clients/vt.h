@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * vt.h - what the verbs clients of the integration tests share.
+ *
+ * A case is one function that both sides run, side 0 and side 1, each with its own struct vt. The
+ * runner calls every case twice: with the sides in two processes (each opens the device itself)
+ * and in two threads of one process (loopback). The sides talk beside the device over a socket
+ * pair. Nothing here knows which device it is; the man pages and the InfiniBand specification say
+ * what must come out.
+ */
+#ifndef DPA_TESTS_VT_H
+#define DPA_TESTS_VT_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+
+enum vt_modes { VT_PROCS = 1, VT_THREADS = 2, VT_BOTH = 3, VT_SLOW = 4 };
+
+struct vt_addr {
+	union ibv_gid gid;
+	uint32_t qpn, psn, rkey, qkey;
+	uint64_t addr;
+};
+
+/* Zero means the default in the comment. */
+struct vt_opt {
+	enum ibv_qp_type type; /* IBV_QPT_RC */
+	uint32_t send_wr;      /* 64 */
+	uint32_t recv_wr;      /* 64; ignored with an SRQ */
+	uint32_t sge;	       /* 4 */
+	uint32_t inl;	       /* 0 */
+	uint32_t cqe;	       /* send_wr + recv_wr */
+	size_t len;	       /* 64 KiB: of the buffer */
+	struct ibv_srq *srq;
+	struct ibv_cq *cq; /* one of its own */
+	bool sig_all;
+	bool no_qp_access; /* qp_access_flags 0 */
+	bool event;	   /* the CQ gets a completion channel */
+	uint8_t timeout;   /* 14 */
+	uint8_t retry_cnt; /* 7 */
+	uint8_t rnr_retry; /* 7: for ever */
+	bool no_rnr;	   /* rnr_retry 0 */
+	uint8_t min_rnr;   /* 1: 10 us */
+	uint8_t rd_atomic; /* 4 */
+	int mr_access;	   /* local write and everything remote */
+};
+
+struct vt {
+	int side;
+	int sock;
+	bool threads;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+	size_t len;
+	struct vt_addr me, peer;
+	int gid_index;
+};
+
+struct vt_case {
+	const char *name;
+	void (*fn)(struct vt *t);
+	int modes; /* enum vt_modes */
+	int limit; /* seconds until a hang is ended; 0: 60 */
+};
+
+extern const char *vt_device; /* --device; dpa0 */
+extern int vt_peer_ended;     /* exit status when the other side has ended; 1 */
+
+/* main() of a client: runs the cases, prints a line each and a tally. */
+int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n);
+#define VT_MAIN(cases_)                                                                            \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return vt_main(argc, argv, cases_, sizeof(cases_) / sizeof((cases_)[0]));          \
+	}
+
+_Noreturn void vt_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+_Noreturn void vt_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define CHECK(cond_, ...)                                                                          \
+	do {                                                                                       \
+		if (!(cond_))                                                                      \
+			vt_fail(__FILE__, __LINE__, __VA_ARGS__);                                  \
+	} while (0)
+#define CHECK_EQ(a_, b_)                                                                           \
+	do {                                                                                       \
+		long long va_ = (long long)(a_), vb_ = (long long)(b_);                            \
+		if (va_ != vb_)                                                                    \
+			vt_fail(__FILE__, __LINE__, "%s is %lld, not %s (%lld)", #a_, va_, #b_,    \
+				vb_);                                                              \
+	} while (0)
+
+/* Opening: device, PD, first usable GID. Then all of it: buffer, MR, CQ, a connected QP. */
+void vt_open(struct vt *t);
+void vt_setup(struct vt *t, const struct vt_opt *o);
+void vt_close(struct vt *t);
+struct ibv_qp *vt_qp_create(struct vt *t, const struct vt_opt *o, struct ibv_cq *cq);
+void vt_qp_init(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o);
+void vt_qp_rtr(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, const struct vt_addr *dst);
+void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn);
+/* Both sides call it: exchanges addresses and brings the QP to RTS. */
+void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct vt_addr *peer);
+/* The same again after an error: RESET and connect; t->cq is emptied. Both sides call it. */
+void vt_reconnect(struct vt *t, const struct vt_opt *o);
+struct ibv_ah *vt_ah(struct vt *t, const struct vt_addr *dst);
+
+/* Beside the device. A peer that ended fails the case. */
+void vt_put(struct vt *t, const void *data, size_t n);
+void vt_get(struct vt *t, void *data, size_t n);
+void vt_sync(struct vt *t);
+
+/* Waits for the next completion, whatever its status; a limit of 30 s bounds a hang. */
+struct ibv_wc vt_wc(struct vt *t, struct ibv_cq *cq);
+/* ... and it must be this one. */
+struct ibv_wc vt_wc_is(struct vt *t, uint64_t wr_id, enum ibv_wc_status status);
+/* Nothing must be there; the device has had its chance, because the peer said so before. */
+void vt_wc_none(struct vt *t, struct ibv_cq *cq);
+
+/* Work requests of one SGE in t->buf; returns what the verb returned. */
+struct ibv_send_wr vt_wr(struct vt *t, enum ibv_wr_opcode op, struct ibv_sge *sge, size_t off,
+			 size_t roff, uint32_t len);
+int vt_send(struct vt *t, enum ibv_wr_opcode op, size_t off, size_t roff, uint32_t len,
+	    uint64_t wr_id, unsigned int flags);
+int vt_recv(struct vt *t, size_t off, uint32_t len, uint64_t wr_id);
+int vt_post(struct ibv_qp *qp, struct ibv_send_wr *wr);
+
+enum ibv_qp_state vt_state(struct ibv_qp *qp);
+void vt_fill(void *p, size_t n, uint32_t seed);
+/* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
+size_t vt_differs(const void *p, size_t n, uint32_t seed);
+uint64_t vt_seed(void); /* of this run; printed by the runner; --seed sets it */
+
+#endif

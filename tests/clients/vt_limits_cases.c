@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Limits, registration, states, forks, many QPs, one very large message. */
+#include "vt.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static void no_qp(struct vt *t, struct ibv_qp_init_attr a, const char *what)
+{
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = ibv_create_qp(t->pd, &a);
+	CHECK(!qp && errno > 0, "%s was taken (errno %d)", what, errno);
+}
+
+/* What query_device reports can be had; one more is an errno. */
+static void create_limits(struct vt *t)
+{
+	struct ibv_device_attr d;
+	struct ibv_qp_init_attr a = {.qp_type = IBV_QPT_RC}, b;
+	struct ibv_srq_init_attr sa = {0};
+	struct ibv_qp *qp;
+
+	vt_open(t);
+	CHECK_EQ(ibv_query_device(t->ctx, &d), 0);
+	t->cq = ibv_create_cq(t->ctx, 16, NULL, NULL, 0);
+	CHECK(t->cq, "create_cq");
+	CHECK(!ibv_create_cq(t->ctx, d.max_cqe + 1, NULL, NULL, 0), "max_cqe + 1");
+	CHECK(errno == EINVAL || errno == ENOMEM, "errno %d", errno);
+	CHECK(!ibv_create_cq(t->ctx, 16, NULL, NULL, t->ctx->num_comp_vectors), "comp_vector");
+	a.send_cq = a.recv_cq = t->cq;
+	a.cap = (struct ibv_qp_cap){(uint32_t)d.max_qp_wr, (uint32_t)d.max_qp_wr,
+				    (uint32_t)d.max_sge, (uint32_t)d.max_sge, 0};
+	b = a;
+	qp = ibv_create_qp(t->pd, &b);
+	CHECK(qp, "what query_device reports: %s", strerror(errno));
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	b = a;
+	b.cap.max_send_wr++;
+	no_qp(t, b, "max_qp_wr + 1 sends");
+	b = a;
+	b.cap.max_recv_wr++;
+	no_qp(t, b, "max_qp_wr + 1 receives");
+	b = a;
+	b.cap.max_send_sge++;
+	no_qp(t, b, "max_sge + 1 to send");
+	b = a;
+	b.cap.max_recv_sge++;
+	no_qp(t, b, "max_sge + 1 to receive");
+	b = a;
+	b.cap.max_inline_data = 1 << 20;
+	no_qp(t, b, "1 MiB inline");
+	b = a;
+	b.qp_type = (enum ibv_qp_type)77;
+	no_qp(t, b, "QP type 77");
+	sa.attr = (struct ibv_srq_attr){(uint32_t)d.max_srq_wr + 1, 1, 0};
+	CHECK(!ibv_create_srq(t->pd, &sa), "max_srq_wr + 1");
+	sa.attr = (struct ibv_srq_attr){16, (uint32_t)d.max_srq_sge + 1, 0};
+	CHECK(!ibv_create_srq(t->pd, &sa), "max_srq_sge + 1");
+	vt_close(t);
+}
+
+/* Regions: bad flags, bad addresses. */
+static void reg_mr_refused(struct vt *t)
+{
+	uint8_t *p =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	vt_open(t);
+	CHECK(p != MAP_FAILED, "mmap");
+	CHECK(!ibv_reg_mr(t->pd, p, 4096, IBV_ACCESS_REMOTE_WRITE), "remote write alone");
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_mr(t->pd, p, 4096, IBV_ACCESS_REMOTE_ATOMIC), "remote atomic alone");
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_mr(t->pd, p, 4096, 1 << 15), "unknown flag");
+	CHECK(!ibv_reg_mr(t->pd, p, (size_t)0 - 4096, IBV_ACCESS_LOCAL_WRITE), "wraps around");
+	CHECK_EQ(mprotect(p, 4096, PROT_READ), 0);
+	munmap(p + 4096, 4096);
+	CHECK(!ibv_reg_mr(t->pd, p, 3 * 4096, 0), "a hole in the middle");
+	CHECK_EQ(errno, EFAULT);
+	CHECK(!ibv_reg_mr(t->pd, p, 4096, IBV_ACCESS_LOCAL_WRITE), "read-only memory");
+	CHECK_EQ(errno, EFAULT);
+	vt_close(t);
+}
+
+/* rereg_mr: access, then translation, then PD, each seen by the peer. */
+static void rereg(struct vt *t)
+{
+	struct vt_opt o = {0};
+	struct ibv_pd *pd2;
+	struct ibv_mr *mr;
+	uint32_t key;
+
+	vt_setup(t, &o);
+	mr = ibv_reg_mr(t->pd, t->buf, 4096, IBV_ACCESS_LOCAL_WRITE);
+	pd2 = ibv_alloc_pd(t->ctx);
+	CHECK(mr && pd2, "%s", strerror(errno));
+	for (int step = 0; step < 4; step++) {
+		static const enum ibv_wc_status want[] = {IBV_WC_REM_ACCESS_ERR, IBV_WC_SUCCESS,
+							  IBV_WC_SUCCESS, IBV_WC_REM_ACCESS_ERR};
+
+		vt_fill(t->buf, 16384, 50);
+		if (step == 1)
+			CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+					      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+						      IBV_ACCESS_REMOTE_WRITE),
+				 0);
+		if (step == 2)
+			CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL,
+					      t->buf + 8192, 8192, 0),
+				 0);
+		if (step == 3)
+			CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd2, NULL, 0, 0), 0);
+		vt_put(t, &mr->rkey, sizeof(key));
+		vt_get(t, &key, sizeof(key));
+		if (t->side == 0) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr =
+				vt_wr(t, IBV_WR_RDMA_READ, &sge, 30000, step >= 2 ? 8192 : 0, 4096);
+
+			wr.wr.rdma.rkey = key;
+			wr.wr_id = 1;
+			CHECK_EQ(vt_post(t->qp, &wr), 0);
+			vt_wc_is(t, 1, want[step]);
+			if (want[step] == IBV_WC_SUCCESS)
+				CHECK_EQ(vt_differs(t->buf + 30000, 4096,
+						    50 + (step >= 2 ? 8192 : 0)),
+					 4096);
+		}
+		vt_reconnect(t, &o);
+	}
+	CHECK(ibv_rereg_mr(mr, 0x80, NULL, NULL, 0, 0) != 0, "unknown flag");
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd2), 0);
+	vt_close(t);
+}
+
+/* A key is not used again soon, and does not tell the next one. */
+static void keys(struct vt *t)
+{
+	enum { N = 512 };
+	uint32_t seen[N];
+	unsigned int steps = 0;
+
+	vt_open(t);
+	t->buf = NULL;
+	for (int i = 0; i < N; i++) {
+		struct ibv_mr *mr = ibv_reg_mr(t->pd, seen, sizeof(seen), 0);
+
+		CHECK(mr, "reg_mr: %s", strerror(errno));
+		for (int k = 0; k < i; k++)
+			CHECK(seen[k] != mr->rkey, "key %#x came back after %d", mr->rkey, i - k);
+		steps += i > 1 && mr->rkey - seen[i - 1] == seen[i - 1] - seen[i - 2];
+		seen[i] = mr->rkey;
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	CHECK(steps < N / 4, "%u of %d keys follow by one step", steps, N);
+	vt_close(t);
+}
+
+/* What the remote names is the iova, not the address. */
+static void iova(struct vt *t)
+{
+	struct vt_opt o = {0};
+	const uint64_t base = 0x123450000000;
+	struct ibv_mr *mr;
+	uint32_t key;
+
+	vt_setup(t, &o);
+	mr = ibv_reg_mr_iova(t->pd, t->buf, 8192, base,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(mr, "reg_mr_iova: %s", strerror(errno));
+	vt_put(t, &mr->rkey, sizeof(key));
+	vt_get(t, &key, sizeof(key));
+	vt_fill(t->buf + 16384, 100, 6);
+	memset(t->buf, 0, 8192);
+	vt_sync(t);
+	if (t->side == 0) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 16384, 0, 100);
+
+		wr.wr.rdma.remote_addr = base + 4090;
+		wr.wr.rdma.rkey = key;
+		CHECK_EQ(vt_post(t->qp, &wr), 0);
+		vt_wc_is(t, 0, IBV_WC_SUCCESS);
+	}
+	vt_sync(t);
+	if (t->side == 1)
+		CHECK_EQ(vt_differs(t->buf + 4090, 100, 6), 100);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	vt_close(t);
+}
+
+static void refuse(struct ibv_qp *qp, struct ibv_qp_attr a, int mask, const char *what)
+{
+	enum ibv_qp_state before = vt_state(qp);
+	int rc = ibv_modify_qp(qp, &a, mask);
+
+	CHECK(rc > 0, "%s was taken (%d)", what, rc);
+	CHECK(vt_state(qp) == before, "%s changed the state", what);
+}
+
+/* Transitions and attribute masks that the state machine does not have. */
+static void modify_refused(struct vt *t)
+{
+	struct vt_opt o = {0};
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR, .port_num = 1};
+	const int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	struct ibv_recv_wr rwr = {0}, *rbad;
+	struct ibv_send_wr swr = {.opcode = IBV_WR_SEND};
+
+	vt_open(t);
+	t->cq = ibv_create_cq(t->ctx, 64, NULL, NULL, 0);
+	CHECK(t->cq, "create_cq");
+	t->qp = vt_qp_create(t, &o, t->cq);
+	CHECK(ibv_post_recv(t->qp, &rwr, &rbad) != 0, "receive in RESET");
+	CHECK(vt_post(t->qp, &swr) != 0, "send in RESET");
+	refuse(t->qp, a, IBV_QP_STATE, "RESET to RTR");
+	a.qp_state = IBV_QPS_RTS;
+	refuse(t->qp, a, IBV_QP_STATE, "RESET to RTS");
+	a.qp_state = IBV_QPS_INIT;
+	refuse(t->qp, a, init & ~IBV_QP_PORT, "INIT without a port");
+	refuse(t->qp, a, init | IBV_QP_SQ_PSN, "INIT with a PSN");
+	a.port_num = 2;
+	refuse(t->qp, a, init, "port 2");
+	a.port_num = 1;
+	a.pkey_index = 5000;
+	refuse(t->qp, a, init, "P_Key index 5000");
+	vt_qp_init(t, t->qp, &o);
+	CHECK_EQ(ibv_post_recv(t->qp, &rwr, &rbad), 0);
+	CHECK(vt_post(t->qp, &swr) != 0, "send in INIT");
+	a.qp_state = IBV_QPS_RTS;
+	refuse(t->qp, a, IBV_QP_STATE, "INIT to RTS");
+	a.qp_state = IBV_QPS_RTR;
+	refuse(t->qp, a, IBV_QP_STATE, "RTR without attributes");
+	t->me.qpn = t->qp->qp_num;
+	vt_qp_rtr(t, t->qp, &o, &t->me);
+	CHECK(vt_post(t->qp, &swr) != 0, "send in RTR");
+	a.qp_state = IBV_QPS_RTS;
+	refuse(t->qp, a, IBV_QP_STATE, "RTS without attributes");
+	a.cur_qp_state = IBV_QPS_RTS;
+	vt_qp_rts(t, t->qp, &o, 0);
+	a.qp_state = IBV_QPS_INIT;
+	refuse(t->qp, a, init, "RTS to INIT");
+	vt_close(t);
+}
+
+/* A forked child that ends, with and without touching verbs, does not disturb its parent. */
+static void fork_child(struct vt *t)
+{
+	struct vt_opt o = {0};
+	int status;
+
+	vt_setup(t, &o);
+	for (int i = 0; i < 20; i++) {
+		pid_t pid;
+
+		if (t->side == 0) {
+			pid = fork();
+			CHECK(pid >= 0, "fork");
+			if (pid == 0) {
+				if (i % 2) {
+					struct ibv_device_attr d;
+
+					ibv_query_device(t->ctx, &d);
+					ibv_destroy_qp(t->qp);
+				}
+				_exit(0);
+			}
+			CHECK_EQ(vt_send(t, IBV_WR_RDMA_READ, 0, 0, 20000, 1, IBV_SEND_SIGNALED),
+				 0);
+			vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			CHECK_EQ(waitpid(pid, &status, 0), pid);
+			CHECK_EQ(status, 0);
+		}
+		CHECK_EQ(vt_recv(t, 0, 4096, 2), 0);
+		vt_sync(t);
+		CHECK_EQ(vt_send(t, IBV_WR_SEND, 8192, 0, 4096, 3, 0), 0);
+		vt_wc_is(t, 2, IBV_WC_SUCCESS);
+		vt_sync(t);
+	}
+	vt_close(t);
+}
+
+/* Thousands of connected QPs in one process pair, all of them used. */
+static void many_qps(struct vt *t)
+{
+	enum { N = 4096 };
+	static struct ibv_qp *qps[2][N];
+	struct ibv_qp **qp = qps[t->side];
+	struct vt_opt o = {.send_wr = 4, .recv_wr = 4, .sge = 1, .cqe = 16};
+	struct vt_addr peer;
+
+	vt_setup(t, &o);
+	for (int i = 0; i < N; i++) {
+		qp[i] = vt_qp_create(t, &o, t->cq);
+		vt_connect(t, qp[i], &o, &peer);
+	}
+	for (int round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < N && t->side == 0; i++) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 0, 0, 8);
+
+			wr.wr_id = i;
+			CHECK_EQ(vt_post(qp[i], &wr), 0);
+			vt_wc_is(t, i, IBV_WC_SUCCESS);
+		}
+	vt_sync(t);
+	for (int i = 0; i < N; i++)
+		CHECK_EQ(ibv_destroy_qp(qp[i]), 0);
+	vt_close(t);
+}
+
+/* A sparse region of a memfd: 2^31 bytes in one WRITE, READ or SEND; one more byte is refused. */
+static void message_2g(struct vt *t)
+{
+	const uint64_t size = 1ull << 31, tail = size - 4096;
+	struct vt_opt o = {.type = IBV_QPT_RC};
+	struct ibv_mr *mr;
+	uint8_t *big;
+	struct vt_addr a, b;
+	int fd = memfd_create("vt", MFD_CLOEXEC);
+
+	vt_setup(t, &o);
+	CHECK(fd >= 0 && ftruncate(fd, (off_t)size + 4096) == 0, "memfd");
+	big = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(big != MAP_FAILED, "mmap: %s", strerror(errno));
+	mr = ibv_reg_mr(t->pd, big, size + 4096,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(mr, "reg_mr: %s", strerror(errno));
+	a = (struct vt_addr){.addr = (uintptr_t)big, .rkey = mr->rkey};
+	vt_put(t, &a, sizeof(a));
+	vt_get(t, &b, sizeof(b));
+	if (t->side == 1)
+		vt_fill(big + tail, 4096, 8);
+	vt_sync(t);
+	if (t->side == 0) {
+		struct ibv_sge sge = {(uintptr_t)big, (uint32_t)size, mr->lkey};
+		struct ibv_sge two[2] = {sge, {(uintptr_t)big, 1, mr->lkey}};
+		struct ibv_send_wr wr = {.wr_id = 4,
+					 .sg_list = &sge,
+					 .num_sge = 1,
+					 .opcode = IBV_WR_RDMA_READ,
+					 .send_flags = IBV_SEND_SIGNALED,
+					 .wr.rdma = {b.addr, b.rkey}};
+
+		CHECK_EQ(vt_post(t->qp, &wr), 0);
+		vt_wc_is(t, 4, IBV_WC_SUCCESS);
+		CHECK_EQ(vt_differs(big + tail, 4096, 8), 4096);
+		wr.sg_list = two;
+		wr.num_sge = 2;
+		if (vt_post(t->qp, &wr) == 0) {
+			struct ibv_wc wc = vt_wc(t, t->cq);
+
+			CHECK(wc.status == IBV_WC_LOC_LEN_ERR, "2^31 + 1 bytes: %s",
+			      ibv_wc_status_str(wc.status));
+		}
+	}
+	vt_sync(t);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	munmap(big, size + 4096);
+	close(fd);
+	vt_close(t);
+}
+
+static const struct vt_case cases[] = {
+	{"create_limits", create_limits, VT_PROCS, 0},
+	{"reg_mr_refused", reg_mr_refused, VT_PROCS, 0},
+	{"rereg", rereg, VT_BOTH, 0},
+	{"keys", keys, VT_PROCS, 0},
+	{"iova", iova, VT_BOTH, 0},
+	{"modify_refused", modify_refused, VT_PROCS, 0},
+	{"fork_child", fork_child, VT_PROCS, 0},
+	{"many_qps", many_qps, VT_BOTH, 120},
+	{"message_2g", message_2g, VT_PROCS | VT_SLOW, 300},
+};
+
+VT_MAIN(cases)
