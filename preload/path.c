@@ -152,7 +152,10 @@ static const char *step(const char *p, const char *name)
 
 static bool at_end(const char *p)
 {
-	return *p == '\0' || *skip_slashes(p) == '\0';
+	if (*p == '\0')
+		return true;
+	p = skip_slashes(p);
+	return *p == '\0' || strcmp(p, ".") == 0;
 }
 
 /* What follows `root`, which has no slash at its end. */
@@ -228,6 +231,8 @@ static enum pl_kind in_class(struct pl_path *p, const char *path, const char *re
 		}
 		if (ours)
 			return in_tree(p, classes[i].folder, in);
+		if (step(in, "..")) /* of a folder that the host may lack */
+			return shared(p, path, "sysfs/class", NULL);
 		if (step(in, "abi_version") && at_end(step(in, "abi_version")))
 			return shared(p, path, classes[i].abi, NULL);
 		return PL_PASS;
@@ -244,6 +249,8 @@ static enum pl_kind in_dev(struct pl_path *p, const char *path, const char *rest
 		return PL_PASS;
 	if (at_end(in))
 		return shared(p, path, "dev/infiniband", PL_UVERBS);
+	if (step(in, ".."))
+		return shared(p, path, "dev", NULL);
 	return node && *node == '\0' ? (p->kind = PL_NODE) : PL_PASS;
 }
 
