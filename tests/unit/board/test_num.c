@@ -56,7 +56,7 @@ static void takes_all(void *arg)
 {
 	uint32_t num;
 	bool had[256] = {false};
-	int fd;
+	int fd, last = -1;
 	struct dpa_board *b;
 
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWNET | CLONE_NEWUSER))
@@ -65,12 +65,13 @@ static void takes_all(void *arg)
 		if (dpa_board_num_new(&num, &fd) || num < 1 || num > 254 || had[num])
 			_exit(1);
 		had[num] = true;
+		last = fd;
 	}
 	if (dpa_board_num_new(&num, &fd) != ENOSPC || fd != -1)
 		_exit(2);
 	if (bt_try(&b, BT_VERSION) != ENOSPC || access(bt_path, F_OK) == 0)
 		_exit(3);
-	close(10);
+	close(last);
 	if (bt_try(&b, BT_VERSION))
 		_exit(4);
 	dpa_board_close(b);
