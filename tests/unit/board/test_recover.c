@@ -194,13 +194,14 @@ static bool kill_after(pid_t pid, long n)
 
 Test(board_recover, at_instructions)
 {
-	struct dpa_board *b = bt_open();
 	unsigned int seed = (unsigned int)getpid();
+	struct dpa_board *b;
 	long n = 0, kills = 0;
 
 	if (SANITIZED)
-		cr_skip_test("too many instructions in a sanitizer build");
+		bt_skip("too many instructions in a sanitizer build");
 	cr_log_info("seed %u", seed);
+	b = bt_open();
 	for (;;) {
 		pid_t pid = bt_fork(traced, NULL);
 		int status;
@@ -208,7 +209,7 @@ Test(board_recover, at_instructions)
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		if (!WIFSTOPPED(status)) {
 			dpa_board_close(b);
-			cr_skip_test("ptrace is not allowed here");
+			bt_skip("ptrace is not allowed here");
 		}
 		if (!kill_after(pid, n))
 			break;

@@ -43,7 +43,7 @@ static void run(void (*fn)(void *))
 	int status = bt_wait(bt_fork(fn, NULL));
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_ALLOWED)
-		cr_skip_test("no mount namespace to be had here");
+		bt_skip("no mount namespace to be had here");
 	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
 }
 
