@@ -19,7 +19,7 @@
 bool dpa_hook_write(int fd, const void *buf, size_t n, ssize_t *ret);
 /* A channel or event descriptor: drives progress until there is something, then reads. */
 bool dpa_hook_read(int fd, void *buf, size_t n, ssize_t *ret);
-/* A cmd_fd: the GID queries are answered, every other method is ENOTTY. */
+/* A cmd_fd: the GID queries are answered, every other method is EPROTONOSUPPORT. */
 bool dpa_hook_ioctl(int fd, unsigned long request, void *arg, int *ret);
 /* Forgets the descriptor; the caller always makes the real close, so *ret is not set. */
 bool dpa_hook_close(int fd);

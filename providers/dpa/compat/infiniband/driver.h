@@ -160,6 +160,11 @@ struct verbs_device {
 	uint64_t core_support; /* IB_UVERBS_CORE_SUPPORT_* */
 };
 
+static inline struct verbs_device *verbs_get_device(const struct ibv_device *device)
+{
+	return (struct verbs_device *)(uintptr_t)device;
+}
+
 /* ------------------------------------------------------------------- the ops */
 
 /* In alphabetical order, as the library reads them by position. */

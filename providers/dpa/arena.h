@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * arena.h - queue memory in small pieces.
+ *
+ * dpa_hw_alloc_queue() gives whole pages; an idle QP needs a few hundred bytes. Sizes are powers
+ * of two from 64 bytes on. Up to DPA_ARENA_SMALL a piece comes from a chunk that holds pieces of
+ * one size only, so that nothing is wasted and pieces are aligned to their size; larger ones are
+ * the device's own.
+ */
+#ifndef DPA_ARENA_H
+#define DPA_ARENA_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dpa_hw_ctx;
+struct dpa_arena_chunk;
+
+#define DPA_ARENA_MIN	  64
+#define DPA_ARENA_CHUNK	  65536
+#define DPA_ARENA_SMALL	  16384
+#define DPA_ARENA_CLASSES 9 /* 64 << 0 .. 64 << 8 */
+
+struct dpa_arena {
+	pthread_mutex_t lock;
+	struct dpa_hw_ctx *hw;
+	struct dpa_arena_chunk *chunks[DPA_ARENA_CLASSES]; /* those with room first */
+};
+
+void dpa_arena_init(struct dpa_arena *a, struct dpa_hw_ctx *hw);
+/* Gives all chunks back; large pieces were freed by their owners. */
+void dpa_arena_fini(struct dpa_arena *a);
+/* size: a power of two >= 64. Zeroed. NULL with errno. */
+void *dpa_arena_alloc(struct dpa_arena *a, size_t size);
+void dpa_arena_free(struct dpa_arena *a, void *p, size_t size);
+
+#endif

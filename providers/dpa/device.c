@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the device and its port are. Limits are those that the code enforces: dpa_hw.h. */
+#include <string.h>
+#include <time.h>
+#include "dpa.h"
+
+static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a)
+{
+	a->max_mr_size = UINT64_MAX;
+	a->page_size_cap = 0xfffffffffffff000ull;
+	a->max_qp = (int)ctx->dev.max_qp;
+	a->max_qp_wr = DPA_MAX_WR;
+	a->max_sge = DPA_MAX_SGE;
+	a->max_sge_rd = DPA_MAX_SGE;
+	a->max_cq = (int)ctx->dev.max_cq;
+	a->max_cqe = DPA_MAX_CQE;
+	a->max_mr = (int)ctx->dev.max_mr;
+	a->max_pd = (int)ctx->dev.max_pd;
+	a->max_ah = (int)ctx->dev.max_ah;
+	a->max_qp_rd_atom = DPA_MAX_RD_ATOMIC;
+	a->max_qp_init_rd_atom = DPA_MAX_RD_ATOMIC;
+	a->max_res_rd_atom = DPA_MAX_RD_ATOMIC * (int)ctx->dev.max_qp;
+	a->max_srq = (int)ctx->dev.max_srq;
+	a->max_srq_wr = DPA_MAX_WR;
+	a->max_srq_sge = DPA_MAX_SGE;
+	a->max_pkeys = 1;
+}
+
+static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a)
+{
+	memcpy(a->fw_ver, ctx->dev.fw_ver, sizeof(a->fw_ver));
+	a->fw_ver[sizeof(a->fw_ver) - 1] = 0;
+	a->node_guid = ctx->dev.node_guid;
+	a->sys_image_guid = ctx->dev.node_guid;
+	a->vendor_id = DPA_VENDOR_ID;
+	a->vendor_part_id = DPA_VENDOR_PART_ID;
+	a->hw_ver = DPA_HW_VERSION;
+	a->device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
+			      IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_BAD_PKEY_CNTR |
+			      IBV_DEVICE_BAD_QKEY_CNTR;
+	a->atomic_cap = IBV_ATOMIC_HCA;
+	a->local_ca_ack_delay = 0;
+	a->phys_port_cnt = DPA_PORTS;
+	fill_limits(ctx, a);
+}
+
+int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ibv_device_attr_ex a;
+
+	if ((input && input->comp_mask) || attr_size < sizeof(a.orig_attr))
+		return EINVAL;
+	memset(&a, 0, sizeof(a));
+	fill_device(to_dpa_ctx(context), &a.orig_attr);
+	a.completion_timestamp_mask = UINT64_MAX;
+	a.hca_core_clock = to_dpa_ctx(context)->dev.hca_core_clock_khz;
+	a.phys_port_cnt_ex = DPA_PORTS;
+	memset(attr, 0, attr_size);
+	memcpy(attr, &a, attr_size < sizeof(a) ? attr_size : sizeof(a));
+	return 0;
+}
+
+int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+{
+	struct dpa_hw_port_attr p;
+	int ret;
+
+	if (port != 1)
+		return EINVAL;
+	if (!dpa_alive(context))
+		return EIO;
+	ret = dpa_hw_query_port(to_dpa_ctx(context)->hw, &p);
+	if (ret)
+		return ret;
+	attr->state = (enum ibv_port_state)p.state;
+	attr->max_mtu = (enum ibv_mtu)p.max_mtu;
+	attr->active_mtu = (enum ibv_mtu)p.active_mtu;
+	attr->gid_tbl_len = (int)p.gid_tbl_len;
+	attr->port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+	attr->max_msg_sz = DPA_MAX_MSG;
+	attr->bad_pkey_cntr = p.bad_pkey_cntr;
+	attr->qkey_viol_cntr = p.qkey_viol_cntr;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	attr->active_width = p.active_width;
+	attr->active_speed = p.active_speed;
+	attr->phys_state = p.state == DPA_PORT_ACTIVE ? 5 : 3; /* LinkUp, Disabled */
+	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+	attr->flags = IBV_QPF_GRH_REQUIRED;
+	return 0;
+}
+
+/* The raw clock is the one of CQE timestamps. */
+int dpa_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
+		return EINVAL;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK &&
+	    clock_gettime(CLOCK_MONOTONIC, &values->raw_clock))
+		return errno;
+	return 0;
+}
+
+static_assert((int)DPA_PORT_DOWN == (int)IBV_PORT_DOWN, "port state");
+static_assert((int)DPA_PORT_ACTIVE == (int)IBV_PORT_ACTIVE, "port state");
+static_assert((int)DPA_GID_ROCE_V2 == (int)IBV_GID_TYPE_ROCE_V2, "gid type");

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The provider as libibverbs sees it: the driver, its contexts and the table of verbs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <knobs.h>
+#include "dpa.h"
+#include "match.h"
+#include "redirect.h"
+
+static void dpa_free_context(struct ibv_context *context);
+
+static const struct verbs_context_ops dpa_ctx_ops = {
+	.alloc_pd = dpa_alloc_pd,
+	.create_ah = dpa_create_ah,
+	.create_cq = dpa_create_cq,
+	.create_cq_ex = dpa_create_cq_ex,
+	.create_qp = dpa_create_qp,
+	.create_qp_ex = dpa_create_qp_ex,
+	.create_srq = dpa_create_srq,
+	.create_srq_ex = dpa_create_srq_ex,
+	.dealloc_pd = dpa_dealloc_pd,
+	.dereg_mr = dpa_dereg_mr,
+	.destroy_ah = dpa_destroy_ah,
+	.destroy_cq = dpa_destroy_cq,
+	.destroy_qp = dpa_destroy_qp,
+	.destroy_srq = dpa_destroy_srq,
+	.free_context = dpa_free_context,
+	.modify_qp = dpa_modify_qp,
+	.modify_srq = dpa_modify_srq,
+	.poll_cq = dpa_poll_cq,
+	.post_recv = dpa_post_recv,
+	.post_send = dpa_post_send,
+	.post_srq_recv = dpa_post_srq_recv,
+	.query_device_ex = dpa_query_device_ex,
+	.query_port = dpa_query_port,
+	.query_qp = dpa_query_qp,
+	.query_rt_values = dpa_query_rt_values,
+	.query_srq = dpa_query_srq,
+	.reg_mr = dpa_reg_mr,
+	.req_notify_cq = dpa_req_notify_cq,
+	.rereg_mr = dpa_rereg_mr,
+	.resize_cq = dpa_resize_cq,
+};
+
+static int load_config(struct dpa_context *ctx)
+{
+	struct dpa_config cfg;
+	char err[512] = "";
+	int ret = dpa_config_load(&cfg, err, sizeof(err));
+
+	if (ret) {
+		dpa_log_line(DPA_LOG_ERR, err);
+		return ret;
+	}
+	dpa_log_setup(cfg.log_file, (int)cfg.log);
+	ctx->blueflame = cfg.blueflame;
+	return cfg.disable ? ENODEV : 0;
+}
+
+static int open_hw(struct dpa_context *ctx)
+{
+	struct dpa_hw_open_attr attr = {
+		.hw_version = DPA_HW_VERSION,
+		.event = dpa_async_event,
+		.event_arg = ctx->async,
+		.log = dpa_log_line,
+	};
+	int ret = dpa_hw_open(&attr, &ctx->hw);
+
+	if (ret)
+		return ret;
+	ctx->alive = dpa_hw_alive(ctx->hw);
+	ret = dpa_hw_query_device(ctx->hw, &ctx->dev);
+	if (ret)
+		dpa_hw_close(ctx->hw);
+	return ret;
+}
+
+/* Owns cmd_fd: verbs_init_and_alloc_context() closes it when it fails, verbs_uninit_context()
+ * later. */
+static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cmd_fd, void *arg)
+{
+	struct dpa_context *ctx;
+	int ret;
+
+	dpa_redirect_install();
+	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx, RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+	ret = load_config(ctx);
+	if (ret)
+		goto err_config;
+	ctx->async = dpa_async_create(ctx);
+	if (!ctx->async) {
+		ret = errno;
+		goto err_config;
+	}
+	ctx->vctx.context.async_fd = dpa_async_fd(ctx->async);
+	ret = open_hw(ctx);
+	if (ret)
+		goto err_hw;
+	ret = dpa_fd_add(cmd_fd, DPA_FD_CMD, ctx);
+	if (ret)
+		goto err_fd;
+	dpa_arena_init(&ctx->arena, ctx->hw);
+	verbs_get_device(device)->core_support |= IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	ctx->vctx.context.num_comp_vectors = DPA_COMP_VECTORS;
+	verbs_set_ops(&ctx->vctx, &dpa_ctx_ops);
+	return &ctx->vctx;
+
+err_fd:
+	dpa_hw_close(ctx->hw);
+err_hw:
+	dpa_async_destroy(ctx->async);
+err_config:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = ret;
+	return NULL;
+}
+
+static void dpa_free_context(struct ibv_context *context)
+{
+	struct dpa_context *ctx = to_dpa_ctx(context);
+
+	if (dpa_alive(context)) {
+		dpa_arena_fini(&ctx->arena);
+		dpa_hw_close(ctx->hw);
+	}
+	dpa_async_destroy(ctx->async);
+	dpa_fd_remove(context->cmd_fd);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_device *dpa_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void dpa_uninit_device(struct verbs_device *device)
+{
+	free(device);
+}
+
+const struct verbs_device_ops dpa_dev_ops = {
+	.name = "dpa",
+	.match_min_abi_version = 0,
+	.match_max_abi_version = INT32_MAX,
+	.match_device = dpa_match_device,
+	.alloc_context = dpa_alloc_context,
+	.alloc_device = dpa_alloc_device,
+	.uninit_device = dpa_uninit_device,
+};
+
+PROVIDER_DRIVER(dpa, dpa_dev_ops);

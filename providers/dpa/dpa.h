@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa.h - the provider's objects in memory. Each starts with libibverbs's part, so that a
+ * pointer to one is a pointer to the other.
+ *
+ * A context that a forked child inherits is dead: dpa_alive() says so. Its queues are not mapped
+ * there and its locks may be held for ever, so that verbs of a dead context take no lock and
+ * touch no queue: the data path fails with EIO, and what destroys frees local memory only.
+ */
+#ifndef DPA_PROVIDER_H
+#define DPA_PROVIDER_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <infiniband/driver.h>
+#include <dpa_hw.h>
+
+#include "arena.h"
+#include "lock.h"
+
+#define dpa_likely(x)	__builtin_expect(!!(x), 1)
+#define dpa_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define DPA_PORTS	 1
+#define DPA_COMP_VECTORS 1
+/* Blocks of the longest WQE: UD header and all of the inline data. */
+#define DPA_WQE_MAX_BB	 ((80 + DPA_MAX_INLINE + DPA_WQEBB - 1) / DPA_WQEBB)
+
+struct dpa_async;
+struct dpa_channel;
+
+struct dpa_context {
+	struct verbs_context vctx;
+	struct dpa_hw_ctx *hw;
+	const uint32_t *alive;
+	struct dpa_async *async;
+	struct dpa_arena arena;
+	struct dpa_hw_dev_attr dev; /* limits, read once */
+	_Atomic uint32_t num_ah;
+	bool blueflame;
+};
+
+struct dpa_pd {
+	struct ibv_pd pd;
+	uint32_t pdn;
+};
+
+struct dpa_mr {
+	struct verbs_mr vmr;
+};
+
+struct dpa_ah {
+	struct ibv_ah ah;
+	struct dpa_wqe_av av;
+};
+
+struct dpa_cq {
+	struct verbs_cq vcq;
+	/* written by pollers, under lock */
+	struct dpa_lock lock;
+	uint32_t ci;
+	uint32_t log_size;
+	uint32_t mask;
+	struct dpa_cqe *buf;
+	uint32_t *ci_rec; /* ci as the device sees it */
+	const uint32_t *alive;
+	struct dpa_hw_ctx *hw_ctx;
+	struct dpa_hw_cq *hw;
+	uint32_t polls;
+	uint32_t async_reported;   /* under the lock of the context's async queue */
+	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
+	/* under the channel's lock */
+	struct dpa_channel *channel;
+	struct dpa_cq *next_pending;
+	uint32_t pending;	/* completion events not read yet */
+	uint32_t comp_reported; /* read so far */
+};
+
+struct dpa_srq {
+	struct verbs_srq vsrq;
+	struct dpa_lock lock;
+	uint32_t pi;
+	uint32_t log_size;
+	uint32_t stride;
+	uint32_t max_sge;
+	uint32_t max_wr;
+	uint8_t *buf;
+	struct dpa_dbrec *dbrec;
+	struct dpa_hw_srq *hw;
+	uint32_t async_reported;
+};
+
+struct dpa_sq {
+	struct dpa_lock lock;
+	uint32_t pi;	 /* blocks */
+	uint32_t ci;	 /* blocks, as last read from the doorbell record */
+	uint32_t mask;	 /* blocks - 1 */
+	uint32_t count;	 /* WQEs posted ever */
+	uint32_t max_wr; /* WQEs that may be outstanding */
+	uint32_t end_mask;
+	uint32_t *end; /* pi after the WQE: of the last end_mask + 1 WQEs */
+	uint8_t *buf;
+	uint32_t ops; /* bit mask of enum ibv_wr_opcode */
+	uint32_t max_inline;
+	uint32_t max_sge;
+	uint32_t max_bb;    /* blocks of the longest WQE that these caps allow */
+	uint8_t signal_all; /* DPA_WQE_SIGNALED or 0 */
+	bool is_ud;
+	bool blueflame;
+	struct dpa_uar_slot *slot;
+	const uint32_t *placement;
+	struct dpa_dbrec *dbrec;
+};
+
+struct dpa_rq {
+	struct dpa_lock lock;
+	uint32_t pi;
+	uint32_t ci;
+	uint32_t max_wr; /* what the device's queue holds: a power of two */
+	uint32_t stride;
+	uint32_t max_sge;
+	uint8_t *buf;
+	struct dpa_dbrec *dbrec;
+};
+
+struct dpa_qp {
+	struct verbs_qp vqp;
+	const uint32_t *alive;
+	struct dpa_hw_qp *hw;
+	/* enum dpa_qp_state as the driver last set it; the device moves on to SQE and ERR itself */
+	_Atomic uint32_t state;
+	struct dpa_sq sq;
+	struct dpa_rq rq;
+	struct dpa_qp_info info;
+	struct ibv_qp_cap cap;
+	uint32_t log_sq;
+	bool sq_sig_all;
+	uint32_t async_reported; /* under the lock of the context's async queue */
+	size_t rq_bytes;
+};
+
+static inline struct dpa_context *to_dpa_ctx(struct ibv_context *c)
+{
+	return (struct dpa_context *)((char *)c - offsetof(struct dpa_context, vctx.context));
+}
+
+static inline struct dpa_pd *to_dpa_pd(struct ibv_pd *pd)
+{
+	return (struct dpa_pd *)pd;
+}
+
+static inline struct dpa_ah *to_dpa_ah(struct ibv_ah *ah)
+{
+	return (struct dpa_ah *)ah;
+}
+
+static inline struct dpa_cq *to_dpa_cq(struct ibv_cq *cq)
+{
+	return (struct dpa_cq *)cq;
+}
+
+static inline struct dpa_srq *to_dpa_srq(struct ibv_srq *srq)
+{
+	return (struct dpa_srq *)srq;
+}
+
+static inline struct dpa_qp *to_dpa_qp(struct ibv_qp *qp)
+{
+	return (struct dpa_qp *)qp;
+}
+
+static inline bool dpa_word_alive(const uint32_t *alive)
+{
+	return dpa_likely(__atomic_load_n(alive, __ATOMIC_RELAXED) == 1);
+}
+
+static inline bool dpa_alive(struct ibv_context *c)
+{
+	return dpa_word_alive(to_dpa_ctx(c)->alive);
+}
+
+/* For create verbs: errno = err, NULL. */
+static inline void *dpa_null(int err)
+{
+	errno = err;
+	return NULL;
+}
+
+static inline uint32_t dpa_log2_up(uint32_t n)
+{
+	return n <= 1 ? 0 : 32u - (uint32_t)__builtin_clz(n - 1);
+}
+
+/* ---- dpa.c */
+extern const struct verbs_device_ops dpa_dev_ops;
+
+/* ---- device.c */
+int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr, size_t attr_size);
+int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+int dpa_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
+
+/* ---- mr.c */
+struct ibv_pd *dpa_alloc_pd(struct ibv_context *context);
+int dpa_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		 int access);
+int dpa_dereg_mr(struct verbs_mr *vmr);
+
+/* ---- ah.c */
+/* Address vector from verbs attributes; EINVAL if they are none of the RoCE port. */
+int dpa_av_from_attr(struct ibv_context *context, const struct ibv_ah_attr *attr,
+		     struct dpa_wqe_av *av);
+void dpa_av_to_attr(const struct dpa_wqe_av *av, struct ibv_ah_attr *attr);
+struct ibv_ah *dpa_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int dpa_destroy_ah(struct ibv_ah *ah);
+
+/* ---- cq.c */
+struct dpa_cq_init {
+	uint32_t cqe;
+	uint32_t flags; /* enum dpa_cq_flags */
+	bool single_threaded;
+	struct ibv_comp_channel *channel;
+	dpa_comp_fn *comp; /* instead of a channel */
+	void *comp_arg;
+};
+
+struct dpa_cq *dpa_cq_new(struct ibv_context *context, const struct dpa_cq_init *init);
+struct ibv_cq *dpa_create_cq(struct ibv_context *context, int cqe, struct ibv_comp_channel *channel,
+			     int comp_vector);
+int dpa_destroy_cq(struct ibv_cq *cq);
+int dpa_resize_cq(struct ibv_cq *cq, int cqe);
+int dpa_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int dpa_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* Takes the completions of a QP that makes no more out of the CQ. */
+void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn);
+enum ibv_wc_status dpa_wc_status(uint8_t status);
+
+/* The next CQE, or NULL. Under cq->lock. */
+static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
+{
+	struct dpa_cqe *e = &cq->buf[cq->ci & cq->mask];
+
+	if (__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(cq->ci, cq->log_size))
+		return NULL;
+	return e;
+}
+
+/* ---- cq_ex.c */
+struct ibv_cq_ex *dpa_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+
+/* ---- srq.c */
+struct ibv_srq *dpa_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+struct ibv_srq *dpa_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
+int dpa_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int dpa_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int dpa_destroy_srq(struct ibv_srq *srq);
+int dpa_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+/* ---- qp.c */
+struct ibv_qp *dpa_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+int dpa_destroy_qp(struct ibv_qp *qp);
+
+/* ---- qp_size.c */
+struct dpa_qp_size {
+	uint32_t log_sq; /* blocks; 0: no SQ */
+	uint32_t max_bb; /* of a send WQE */
+	uint32_t log_rq; /* receive WQEs */
+	uint32_t rq_sge; /* 0: no RQ */
+	struct ibv_qp_cap cap;
+};
+
+/* What a QP of this type with these capabilities takes, and what it then can. EINVAL past a limit.
+ */
+int dpa_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
+		struct dpa_qp_size *size);
+
+/* ---- qp_state.c */
+/* 0 or EINVAL/EOPNOTSUPP: whether the transition exists and mask has all and only what it takes. */
+int dpa_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+		      int mask);
+
+/* ---- qp_modify.c */
+int dpa_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int dpa_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init);
+
+/* ---- send.c, recv.c */
+/* Bit mask of the opcodes that a QP of this type may post. */
+uint32_t dpa_send_ops(enum ibv_qp_type type);
+int dpa_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int dpa_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* Writes one receive WQE at its place. EINVAL for too many SGEs. */
+int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge);
+
+/* ---- bf.c */
+/* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot; it has its check already. */
+void dpa_bf_write(struct dpa_uar_slot *slot, const void *wqe, uint32_t nbb);
+
+/* ---- async.c */
+/* errno on failure; the context's async_fd is its descriptor. */
+struct dpa_async *dpa_async_create(struct dpa_context *ctx);
+int dpa_async_fd(const struct dpa_async *as);
+void dpa_async_destroy(struct dpa_async *as);
+void dpa_async_event(void *arg, const struct dpa_event *ev); /* dpa_event_fn; arg: dpa_async */
+bool dpa_async_read(struct dpa_async *as, int fd, void *buf, size_t n, ssize_t *ret);
+/* Drops the events of an object that are not read yet. Returns how many were read. */
+uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint32_t *reported);
+
+/* ---- channel.c */
+/* A completion channel of the context: its descriptor, or -1 with errno. */
+int dpa_channel_create(struct dpa_context *ctx);
+void dpa_channel_destroy(struct dpa_channel *ch);
+void dpa_channel_comp(void *cq); /* dpa_comp_fn; arg: dpa_cq */
+bool dpa_channel_read(struct dpa_channel *ch, int fd, void *buf, size_t n, ssize_t *ret);
+/* Drops the CQ's events that are not read yet. Returns how many were read. */
+uint32_t dpa_channel_forget(struct dpa_cq *cq);
+
+/* ---- fds.c: which descriptors are ours */
+enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC };
+
+/* ENOMEM. owner: dpa_context, dpa_channel or dpa_async. */
+int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner);
+enum dpa_fd_kind dpa_fd_find(int fd, void **owner);
+void dpa_fd_remove(int fd);
+
+/* ---- gid.c */
+/* An ioctl of libibverbs on a cmd_fd: 0 or a positive errno. */
+int dpa_ioctl(struct dpa_context *ctx, unsigned long request, void *arg);
+
+/* ---- log.c */
+void dpa_log_line(int level, const char *text); /* dpa_log_fn */
+void dpa_log_setup(const char *file, int level);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef DPA_MATCH_H
+#define DPA_MATCH_H
+
+#include <infiniband/driver.h>
+
+/* Whether an entry of the class folder is the one of our static tree, and wanted. */
+bool dpa_match_device(struct verbs_sysfs_dev *sysfs_dev);
+
+#endif
