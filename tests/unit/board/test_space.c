@@ -24,13 +24,16 @@ static void write_file(const char *path, const char *text)
 static void small_tmpfs(const char *size)
 {
 	char map[64], opt[64];
-	unsigned uid = geteuid();
+	unsigned uid = geteuid(), gid = getegid();
 
 	if (unshare(CLONE_NEWNS)) {
 		if (unshare(CLONE_NEWNS | CLONE_NEWUSER))
 			_exit(NOT_ALLOWED);
 		snprintf(map, sizeof(map), "%u %u 1", uid, uid);
 		write_file("/proc/self/uid_map", map);
+		write_file("/proc/self/setgroups", "deny");
+		snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+		write_file("/proc/self/gid_map", map);
 	}
 	snprintf(opt, sizeof(opt), "size=%s,mode=0700", size);
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
