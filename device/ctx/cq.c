@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Completion queues: the producing side. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dev.h"
+
+static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
+{
+	struct dpa_event ev = {.type = type, .user_handle = cq->user_handle};
+
+	if (cq->ctx->event)
+		cq->ctx->event(cq->ctx->event_arg, &ev);
+}
+
+static bool cq_full(struct dpa_hw_cq *cq)
+{
+	uint32_t ci = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+
+	return cq->pi - ci >= 1u << cq->log_size;
+}
+
+/* IBA 11.6.3.2: an overrun CQ is in error; what it would have reported is lost. */
+static void cq_overrun(struct dpa_hw_cq *cq)
+{
+	if (cq->overrun)
+		return;
+	cq->overrun = true;
+	dpa_log(cq->ctx->hw, DPA_LOG_ERR, "CQ %u overran its %u entries", cq->cqn,
+		1u << cq->log_size);
+	cq_event(cq, DPA_EVENT_CQ_ERR);
+}
+
+void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+{
+	struct dpa_cqe *e;
+	bool fire = false;
+
+	dpa_spin_lock(&cq->lock);
+	if (dpa_unlikely(!(cq->flags & DPA_CQ_IGNORE_OVERRUN) && (cq->overrun || cq_full(cq)))) {
+		cq_overrun(cq);
+		dpa_spin_unlock(&cq->lock);
+		return;
+	}
+	e = &cq->buf[cq->pi & ((1u << cq->log_size) - 1)];
+	memcpy(e, cqe, offsetof(struct dpa_cqe, owner));
+	if (cq->flags & DPA_CQ_TIMESTAMP)
+		e->timestamp = dpa_now_ns();
+	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->log_size), __ATOMIC_RELEASE);
+	cq->pi++;
+	if (dpa_unlikely(cq->armed)) {
+		fire = cq->armed == 1 || cqe->status || (cqe->flags & DPA_CQE_F_SOLICITED);
+		if (fire)
+			cq->armed = 0;
+	}
+	if (fire && cq->comp)
+		cq->comp(cq->comp_arg);
+	dpa_spin_unlock(&cq->lock);
+}
+
+int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, struct dpa_hw_cq **out,
+		     uint32_t *cqn)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_board_cqinfo *info = dpa_board_cqinfo(hw->board, hw->board->slot);
+	struct dpa_hw_cq *cq;
+
+	if (!attr->buf || !attr->ci || 1u << attr->log_size > DPA_MAX_CQE ||
+	    (attr->flags & ~(uint32_t)(DPA_CQ_IGNORE_OVERRUN | DPA_CQ_TIMESTAMP)))
+		return EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return ENOMEM;
+	cq->ctx = ctx;
+	cq->log_size = attr->log_size;
+	cq->buf = attr->buf;
+	cq->ci = attr->ci;
+	cq->flags = attr->flags;
+	cq->user_handle = attr->user_handle;
+	cq->comp = attr->comp;
+	cq->comp_arg = attr->comp_arg;
+	pthread_mutex_lock(&hw->ctl);
+	if (hw->ncq >= DPA_MAX_CQ) {
+		pthread_mutex_unlock(&hw->ctl);
+		dpa_log(hw, DPA_LOG_ERR, "all %d CQs of this process are in use", DPA_MAX_CQ);
+		free(cq);
+		return ENOMEM;
+	}
+	hw->ncq++;
+	hw->board->self->ncq = hw->ncq;
+	cq->cqn = ++hw->next_cqn;
+	for (int i = 0; info && i < DPA_BOARD_CQINFO; i++) {
+		if (info[i].cqn)
+			continue;
+		cq->info = &info[i];
+		info[i] = (struct dpa_board_cqinfo){.cqn = cq->cqn,
+						    .depth = 1u << cq->log_size,
+						    .flags = cq->flags};
+		break;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	*out = cq;
+	*cqn = cq->cqn;
+	return 0;
+}
+
+int dpa_hw_resize_cq(struct dpa_hw_cq *cq, void *buf, uint32_t log_size)
+{
+	struct dpa_cqe *to = buf;
+	uint32_t ci, n;
+	int ret = 0;
+
+	dpa_spin_lock(&cq->lock);
+	ci = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+	n = cq->pi - ci;
+	if (n > 1u << log_size) {
+		ret = EINVAL;
+		goto out;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct dpa_cqe *e = &to[(ci + i) & ((1u << log_size) - 1)];
+
+		*e = cq->buf[(ci + i) & ((1u << cq->log_size) - 1)];
+		e->owner = dpa_cqe_owner(ci + i, log_size);
+	}
+	cq->buf = to;
+	cq->log_size = log_size;
+	if (cq->info)
+		cq->info->depth = 1u << log_size;
+out:
+	dpa_spin_unlock(&cq->lock);
+	return ret;
+}
+
+int dpa_hw_destroy_cq(struct dpa_hw_cq *cq)
+{
+	struct dpa_hw *hw = cq->ctx->hw;
+
+	if (atomic_load_explicit(&cq->refs, memory_order_acquire))
+		return EBUSY;
+	pthread_mutex_lock(&hw->ctl);
+	hw->ncq--;
+	hw->board->self->ncq = hw->ncq;
+	if (cq->info)
+		cq->info->cqn = 0;
+	pthread_mutex_unlock(&hw->ctl);
+	free(cq);
+	return 0;
+}
+
+void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
+{
+	dpa_spin_lock(&cq->lock);
+	if (cq->armed != 1)
+		cq->armed = solicited_only ? 2 : 1;
+	dpa_spin_unlock(&cq->lock);
+}
+
+void dpa_hw_cq_lock(struct dpa_hw_cq *cq)
+{
+	dpa_spin_lock(&cq->lock);
+}
+
+void dpa_hw_cq_unlock(struct dpa_hw_cq *cq)
+{
+	dpa_spin_unlock(&cq->lock);
+}
+
+uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq)
+{
+	return cq->pi;
+}
+
+void dpa_hw_cq_set_pi(struct dpa_hw_cq *cq, uint32_t pi)
+{
+	cq->pi = pi;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dev.h - the objects of the software adapter, as its own code sees them.
+ *
+ * One struct dpa_hw a process: the process's function of the board. Objects that the data path finds by
+ * number (QPs) live in type-stable memory: never freed while the device is open, checked under their
+ * lock after they were found.
+ */
+#ifndef DPA_DEV_H
+#define DPA_DEV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <dpa_hw.h>
+#include "board/board.h"
+#include "eu/lock.h"
+#include "link/lane.h"
+#include "port/port.h"
+#include "knobs.h"
+
+#define DPA_PSN_MASK 0xffffffu
+#define DPA_QPN_INDEX 0xffffu
+#define DPA_HOT_LANES 8
+
+/* ------------------------------------------------------------- exported page */
+
+/* A memory region; 64 bytes; in the exported memfd, which peers map read-only. */
+struct dpa_mr {
+	_Atomic uint32_t key; /* 0: free. Written last (release) on registration, first on revocation */
+	uint32_t access;
+	uint64_t iova;
+	uint64_t length;
+	uint64_t addr;
+	uint32_t pdn;
+	uint32_t tag; /* of the last key of this entry */
+	uint32_t next_free;
+	uint32_t rsvd[5];
+};
+
+/* The memfd that peers map read-only. Sparse. */
+struct dpa_export {
+	uint64_t magic;
+	uint32_t slot, gen;
+	uint8_t pad[4096 - 16];
+	/* Changes when a QP leaves the working states: what its packets pointed at may be reused. */
+	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
+	struct dpa_mr mr[DPA_MAX_MR];
+};
+
+/* The memfd page that peers write: wake-ups. */
+struct dpa_door {
+	_Atomic uint32_t sleep; /* written by the sleeper of this process only */
+	uint8_t pad0[60];
+	_Atomic uint32_t any; /* set by peers after a summary bit, cleared by this process */
+	uint8_t pad1[60];
+	_Atomic uint64_t summary[DPA_BOARD_PROCS / 64]; /* a bit for each peer's slot */
+};
+
+_Static_assert(sizeof(struct dpa_mr) == 64, "mr");
+_Static_assert(offsetof(struct dpa_export, qp_epoch) == 4096, "export");
+
+/* ------------------------------------------------------------------- peers */
+
+enum dpa_peer_state { DPA_PEER_CONNECTING, DPA_PEER_UP, DPA_PEER_DEAD };
+
+/* Another process of the board (or this one: loopback). Type-stable. */
+struct dpa_peer {
+	struct dpa_hw *hw;
+	uint32_t slot, gen;
+	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
+	pid_t pid; /* in our pid namespace; 0: not visible */
+	int pidfd, sock, wake_fd, wait_fd, tx_fd;
+	bool in_epoll;
+	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
+	struct dpa_door *door;
+	const struct dpa_export *export;
+	struct dpa_tx tx[DPA_LANES];
+	struct dpa_rx rx[DPA_LANES];
+	void *tx_map, *rx_map;
+	struct dpa_peer *next; /* all peers ever */
+};
+
+/* ---------------------------------------------------------------------- CQ */
+
+struct dpa_hw_cq {
+	struct dpa_hw_ctx *ctx;
+	dpa_spin_t lock; /* producers, arming, resize */
+	uint32_t log_size;
+	uint32_t pi;
+	struct dpa_cqe *buf;
+	const uint32_t *ci;
+	uint32_t flags;
+	uint32_t cqn;
+	uint8_t armed; /* 0, 1 any, 2 solicited only */
+	bool overrun;
+	uint64_t user_handle;
+	dpa_comp_fn *comp;
+	void *comp_arg;
+	_Atomic uint32_t refs; /* QPs */
+	struct dpa_board_cqinfo *info; /* may be NULL */
+};
+
+/* --------------------------------------------------------------------- SRQ */
+
+struct dpa_hw_srq {
+	struct dpa_hw_ctx *ctx;
+	dpa_spin_t lock;
+	uint32_t pdn, max_sge, log_size, stride, srqn;
+	uint32_t ci;
+	uint32_t limit;
+	uint8_t *buf;
+	struct dpa_dbrec *dbrec;
+	uint64_t user_handle;
+	_Atomic uint32_t refs;
+};
+
+/* ---------------------------------------------------------------------- QP */
+
+/* A receive WQE that a message has taken. */
+struct dpa_rx_wqe {
+	uint64_t wr_id;
+	uint32_t nsge;
+	struct dpa_sge sge[DPA_MAX_SGE];
+};
+
+/* An answer that the responder owes: READ response, atomic response. */
+struct dpa_rd_resource {
+	uint8_t opcode; /* of the request */
+	bool done; /* all of it sent (kept for replay) */
+	uint32_t psn; /* first of the response */
+	uint32_t npkts;
+	uint32_t rkey;
+	uint64_t va;
+	uint32_t len;
+	uint32_t off; /* sent so far */
+	uint64_t orig; /* atomic result */
+	uint32_t msn;
+};
+
+/* Requester. States: see kernels/transport/README.md. */
+struct dpa_req {
+	uint32_t send_idx; /* SQ block index of the WQE being sent */
+	uint32_t send_off; /* bytes of it that are sent */
+	uint32_t send_psn; /* PSN of the next packet */
+	uint32_t send_wqe_psn; /* first PSN of the WQE at send_idx */
+	uint32_t una_idx; /* oldest WQE not completed */
+	uint32_t una_psn; /* its first PSN */
+	uint32_t read_off; /* bytes of the READ at una_idx that arrived */
+	uint32_t max_psn; /* one past the highest PSN ever sent: below it is retransmission */
+	uint32_t rd_out; /* READs and atomics sent and not completed */
+	uint8_t retry_left, rnr_left;
+	bool wait_timer; /* RNR or retry timer runs: nothing is sent */
+	bool timer_is_rnr;
+	bool fence_sq; /* SQD: nothing new is sent */
+	uint64_t timer; /* CLOCK_MONOTONIC ns; with wait_timer */
+};
+
+/* Responder. */
+struct dpa_resp {
+	uint32_t epsn; /* expected PSN */
+	uint32_t msn;
+	uint8_t last_op; /* opcode of the message in progress, 0xff: none */
+	bool nak_sent; /* one NAK a gap */
+	bool have_wqe;
+	bool ack_owed;
+	uint8_t ack_syndrome;
+	uint32_t ack_psn;
+	uint32_t off; /* bytes of the message received */
+	uint64_t wr_va; /* WRITE: target */
+	uint32_t wr_rkey, wr_len;
+	struct dpa_rx_wqe wqe;
+	struct dpa_rd_resource rd[DPA_MAX_RD_ATOMIC + 1];
+	uint32_t rd_head, rd_tail; /* [tail, head) are owed; older ones stay for replay */
+};
+
+struct dpa_hw_qp {
+	/* line 0: what every operation reads */
+	dpa_qplock_t lock;
+	uint32_t qpn; /* 0: free */
+	uint8_t type, state;
+	bool sq_sig_all;
+	bool sq_error; /* SQE of UC and UD */
+	uint32_t mtu; /* bytes */
+	struct dpa_hw *hw;
+	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
+	uint8_t *sq;
+	struct dpa_dbrec *dbrec;
+	uint32_t sq_mask; /* blocks - 1 */
+	uint32_t rq_mask;
+	struct dpa_req req;
+	/* responder */
+	struct dpa_resp resp __attribute__((aligned(DPA_CACHE_LINE)));
+	uint8_t *rq;
+	uint32_t rq_stride, rq_ci, max_recv_sge;
+	uint32_t dest_qpn;
+	/* seldom */
+	struct dpa_hw_ctx *ctx;
+	struct dpa_hw_cq *send_cq, *recv_cq;
+	struct dpa_hw_srq *srq;
+	struct dpa_peer *peer;
+	struct dpa_qp_attr attr;
+	uint32_t pdn, user_index;
+	uint64_t user_handle;
+	uint32_t lane;
+	uint32_t uar_page, uar_slot;
+	struct dpa_uar_slot *slot;
+	_Atomic uint32_t placement;
+	struct dpa_board_qpinfo *info;
+	bool comm_est, last_wqe_raised;
+	/* pending list, under hw->pend_lock */
+	bool pending;
+	struct dpa_hw_qp *pend_next;
+	/* EU placement */
+	struct dpa_eu *eu;
+	struct dpa_hw_qp *eu_next;
+	uint64_t eu_seen; /* last doorbell word carried out */
+	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
+	struct dpa_hw_qp *free_next;
+} __attribute__((aligned(DPA_CACHE_LINE)));
+
+/* ---------------------------------------------------------------- function */
+
+struct dpa_hw_ctx {
+	struct dpa_hw *hw;
+	dpa_event_fn *event;
+	void *event_arg;
+	struct dpa_hw_ctx *next;
+};
+
+struct dpa_hw {
+	uint32_t *alive; /* a page that fork wipes */
+	pid_t pid;
+	struct dpa_board *board;
+	struct dpa_config cfg;
+	struct dpa_port port;
+	dpa_log_fn *log;
+	_Atomic uint64_t *cnt; /* this process's counters */
+
+	/* control path: objects, under ctl */
+	pthread_mutex_t ctl;
+	struct dpa_hw_ctx *ctxs;
+	uint32_t *pd_refs; /* 0: free; else users + 1 */
+	uint32_t npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
+	struct dpa_hw_qp *free_qps;
+
+	struct dpa_hw_qp **slab; /* every QP structure there ever was; grows under ctl */
+	_Atomic uint32_t nslab;
+	_Atomic(struct dpa_hw_qp *) *qp_tab; /* by index part of the QPN; type-stable entries */
+
+	struct dpa_export *export;
+	int export_fd;
+	uint32_t mr_free_head, mr_free_tail, mr_used_max;
+	dpa_spin_t atomic_lock; /* atomics of this function, one at a time */
+	bool pvm_self; /* process_vm_* on ourselves works */
+
+	/* peers */
+	dpa_spin_t peer_lock; /* table and states */
+	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
+	struct dpa_peer *all_peers;
+	struct dpa_door *door;
+	int door_fd, wake_fd, wait_fd, listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
+
+	/* progress */
+	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES];
+	dpa_spin_t hot_lock;
+	dpa_spin_t pend_lock;
+	struct dpa_hw_qp *pend_head, *pend_tail;
+	_Atomic uint32_t npending;
+	_Atomic uint64_t next_timer; /* ns; earliest timer of the pending QPs, 0: look now */
+	_Atomic uint32_t app_polled; /* set by polling threads, cleared by the parked EU */
+	_Atomic uint32_t kicks_owed;
+
+	/* parked EU (service thread) */
+	pthread_t service;
+	bool service_up;
+	int epfd;
+	_Atomic uint32_t stop;
+	/*
+	 * Sleeping. door->sleep is 0, 1 (peers wake the parked EU) or 2 (they wake the application thread in
+	 * dpa_hw_wait_fd); always the function of these two, recomputed under sleep_lock.
+	 */
+	dpa_spin_t sleep_lock;
+	_Atomic uint32_t service_asleep, waiter;
+	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
+
+	struct dpa_eu *eus;
+	uint32_t neus;
+
+	pthread_mutex_t qmem_lock;
+	struct dpa_qmem *qmem;
+};
+
+/* The function of this process, NULL if the device is not open. */
+extern struct dpa_hw *dpa_the_hw;
+
+void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+uint64_t dpa_now_ns(void);
+
+static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
+{
+	/* several threads may lose a count to each other; a lost count is not worth a locked add */
+	_Atomic uint64_t *p = &hw->cnt[c];
+
+	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+/* --- mr.c --- */
+int dpa_mr_init(struct dpa_hw *hw);
+/*
+ * Checks a local SGE or a remote access: key, PD, bounds, access bits. Returns 0 and the local address,
+ * or an enum dpa_syndrome (BAD_LKEY, LKEY_BOUNDS, LKEY_ACCESS; the caller maps to the remote ones).
+ * The address is good until the caller lets go of its QP lock: dereg waits for that.
+ */
+uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
+		      uint32_t access, uint64_t *addr);
+int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn);
+/* Waits until no thread holds a QP lock that it took before this call. */
+void dpa_quiesce(struct dpa_hw *hw);
+
+/* --- copy.c: memory that packets name --- */
+int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */
+int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
+struct iovec;
+/* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
+int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
+		  int nsrc, size_t n);
+
+/* --- cq.c --- */
+void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
+
+/* --- srq.c --- */
+/* Takes the next receive WQE; false if there is none. */
+bool dpa_srq_take(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w);
+
+/* --- qp.c --- */
+void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
+/* To the error state, with everything flushed; under the QP's lock. */
+void dpa_qp_to_error(struct dpa_hw_qp *qp);
+void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
+void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted */
+void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);
+
+/* --- eu/progress.c --- */
+/* Puts a QP on the pending list: progress will run it again, at `when` (ns) or as soon as possible (0). */
+void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
+void dpa_unpend(struct dpa_hw_qp *qp);
+int dpa_progress_once(struct dpa_hw *hw);
+void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
+void dpa_wake_self(struct dpa_hw *hw);
+/* Sets who sleeps; returns after a full fence: look again before blocking. */
+void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
+uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
+bool dpa_anything(struct dpa_hw *hw);
+
+/* --- eu/service.c --- */
+int dpa_service_start(struct dpa_hw *hw);
+void dpa_service_stop(struct dpa_hw *hw);
+
+/* --- eu/eu.c --- */
+int dpa_eu_init(struct dpa_hw *hw);
+void dpa_eu_fini(struct dpa_hw *hw);
+int dpa_eu_attach(struct dpa_hw_qp *qp, int eu);
+void dpa_eu_detach(struct dpa_hw_qp *qp);
+
+/* --- link/peer.c, link/sock.c --- */
+int dpa_link_init(struct dpa_hw *hw);
+void dpa_link_fini(struct dpa_hw *hw);
+/* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
+struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
+void dpa_sock_event(struct dpa_hw *hw, int fd, struct dpa_peer *peer, uint32_t events);
+void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
+/* After publishing: full fence, look at the peer's sleep word, wake it. */
+void dpa_tx_kick(struct dpa_tx *tx);
+/* Published, look later (at the next progress or post of any thread). */
+static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
+{
+	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
+	atomic_store_explicit(&hw->kicks_owed, 1, memory_order_relaxed);
+}
+void dpa_settle_kicks(struct dpa_hw *hw);
+
+/* --- kernels/transport --- */
+/* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
+int dpa_requester_run(struct dpa_hw_qp *qp);
+/* One packet for this QP; under its lock. payload is valid during the call. */
+void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload);
+/* The packets of this batch are through: send the ACK that is owed and responses. */
+void dpa_responder_flush(struct dpa_hw_qp *qp);
+/* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */
+void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
+void dpa_transport_reset(struct dpa_hw_qp *qp);
+/* The peer's process ended. */
+void dpa_requester_peer_dead(struct dpa_hw_qp *qp);
+void dpa_requester_flush(struct dpa_hw_qp *qp);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The function of this process: open, close, fork, device and port queries, protection domains. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include "dev.h"
+
+#ifndef DPA_LIB_VERSION
+#define DPA_LIB_VERSION "0.1.0"
+#endif
+
+struct dpa_hw *dpa_the_hw;
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* dpa_the_hw and its users */
+static bool atfork_done;
+
+uint64_t dpa_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (!hw || !hw->log || level > (int)hw->cfg.log)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	hw->log(level, text);
+}
+
+/* ------------------------------------------------------------------- fork */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&open_lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&open_lock);
+}
+
+/*
+ * The child has the parent's memory but none of its threads: it gives up the device without touching the
+ * board. Contexts that it inherited keep a struct dpa_hw whose alive word reads 0 (the page was wiped).
+ */
+static void after_fork_child(void)
+{
+	struct dpa_hw *hw = dpa_the_hw;
+
+	if (hw) {
+		dpa_board_abandon(hw->board);
+		dpa_port_abandon(&hw->port);
+		close(hw->export_fd);
+		close(hw->door_fd);
+		close(hw->wake_fd);
+		close(hw->wait_fd);
+		close(hw->listen_fd);
+		close(hw->epfd);
+		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
+			int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
+
+			for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+				if (*fds[i] >= 0)
+					close(*fds[i]);
+		}
+		dpa_the_hw = NULL;
+	}
+	pthread_mutex_init(&open_lock, NULL);
+}
+
+/* ------------------------------------------------------------------- open */
+
+static void *map_zero(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* A sealed memfd of this process, mapped for writing here. */
+static void *make_shared(const char *name, size_t n, int *fd)
+{
+	void *p;
+
+	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return NULL;
+	if (ftruncate(*fd, (off_t)n) ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		goto err;
+	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (p == MAP_FAILED)
+		goto err;
+	madvise(p, n, MADV_DONTFORK);
+	return p;
+err:
+	close(*fd);
+	*fd = -1;
+	return NULL;
+}
+
+static bool probe_self(pid_t pid)
+{
+	uint32_t a = 0x5a5a5a5a, b = 0;
+	struct iovec l = {.iov_base = &b, .iov_len = sizeof(b)};
+	struct iovec r = {.iov_base = &a, .iov_len = sizeof(a)};
+
+	return process_vm_readv(pid, &l, 1, &r, 1, 0) == (ssize_t)sizeof(a) && a == b;
+}
+
+static int map_tables(struct dpa_hw *hw)
+{
+	hw->alive = map_zero(4096);
+	hw->pd_refs = map_zero(DPA_MAX_PD * sizeof(*hw->pd_refs));
+	hw->qp_tab = map_zero(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
+	hw->slab = map_zero(DPA_MAX_QP * sizeof(*hw->slab));
+	if (!hw->alive || !hw->pd_refs || !hw->qp_tab || !hw->slab)
+		return ENOMEM;
+	madvise(hw->alive, 4096, MADV_WIPEONFORK);
+	*hw->alive = 1;
+	hw->export = make_shared("dpa-export", sizeof(*hw->export), &hw->export_fd);
+	hw->door = make_shared("dpa-door", 4096, &hw->door_fd);
+	if (!hw->export || !hw->door)
+		return ENOMEM;
+	hw->export->slot = hw->board->slot;
+	hw->export->gen = hw->board->gen;
+	return 0;
+}
+
+static void unmap_tables(struct dpa_hw *hw)
+{
+	if (hw->pd_refs)
+		munmap(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));
+	if (hw->qp_tab)
+		munmap((void *)hw->qp_tab, DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
+	for (uint32_t i = 0; i < hw->nslab; i++)
+		free(hw->slab[i]);
+	if (hw->slab)
+		munmap(hw->slab, DPA_MAX_QP * sizeof(*hw->slab));
+	if (hw->export)
+		munmap(hw->export, sizeof(*hw->export));
+	if (hw->door)
+		munmap(hw->door, 4096);
+	if (hw->export_fd >= 0)
+		close(hw->export_fd);
+	if (hw->door_fd >= 0)
+		close(hw->door_fd);
+	if (hw->alive)
+		munmap(hw->alive, 4096);
+}
+
+static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
+{
+	struct dpa_board_cfg bcfg = {.lib_version = DPA_LIB_VERSION};
+	struct dpa_hw *hw;
+	char err[512] = "";
+	int ret;
+
+	if (posix_memalign((void **)&hw, DPA_CACHE_LINE, sizeof(*hw)))
+		return ENOMEM;
+	memset(hw, 0, sizeof(*hw));
+	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	hw->pid = getpid();
+	hw->log = attr->log;
+	hw->cfg.log = DPA_CFG_LOG_ERR;
+	pthread_mutex_init(&hw->ctl, NULL);
+	pthread_mutex_init(&hw->qmem_lock, NULL);
+	ret = dpa_config_load(&hw->cfg, err, sizeof(err));
+	if (ret)
+		goto err_cfg;
+	if (hw->cfg.disable) {
+		ret = ENODEV;
+		goto err_cfg;
+	}
+	bcfg.path = hw->cfg.board[0] ? hw->cfg.board : NULL;
+	ret = dpa_board_open(&bcfg, &hw->board, err, sizeof(err));
+	if (ret)
+		goto err_cfg;
+	hw->cnt = hw->board->counters;
+	hw->pvm_self = probe_self(hw->pid);
+	ret = map_tables(hw);
+	if (ret)
+		goto err_tables;
+	dpa_mr_init(hw);
+	hw->pd_refs[0] = 1; /* PD 0 is nobody's */
+	ret = dpa_port_init(&hw->port);
+	if (ret)
+		goto err_tables;
+	ret = dpa_link_init(hw);
+	if (ret)
+		goto err_link;
+	ret = dpa_eu_init(hw);
+	if (ret)
+		goto err_eu;
+	ret = dpa_service_start(hw);
+	if (ret)
+		goto err_service;
+	*out = hw;
+	return 0;
+
+err_service:
+	dpa_eu_fini(hw);
+err_eu:
+	dpa_link_fini(hw);
+err_link:
+	dpa_port_fini(&hw->port);
+err_tables:
+	unmap_tables(hw);
+	dpa_board_close(hw->board);
+err_cfg:
+	if (err[0])
+		dpa_log(hw, DPA_LOG_ERR, "%s", err);
+	free(hw);
+	return ret;
+}
+
+static void hw_free(struct dpa_hw *hw)
+{
+	dpa_service_stop(hw);
+	dpa_eu_fini(hw);
+	dpa_link_fini(hw);
+	dpa_port_fini(&hw->port);
+	unmap_tables(hw);
+	dpa_board_close(hw->board);
+	free(hw);
+}
+
+int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
+{
+	struct dpa_hw_ctx *ctx;
+	int ret = 0;
+
+	if (attr->hw_version != DPA_HW_VERSION)
+		return EINVAL;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return ENOMEM;
+	pthread_mutex_lock(&open_lock);
+	if (!atfork_done) {
+		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		atfork_done = true;
+	}
+	if (dpa_the_hw && !*dpa_the_hw->alive)
+		dpa_the_hw = NULL; /* a raw clone: no atfork handler ran */
+	if (!dpa_the_hw)
+		ret = hw_new(attr, &dpa_the_hw);
+	if (!ret) {
+		ctx->hw = dpa_the_hw;
+		ctx->event = attr->event;
+		ctx->event_arg = attr->event_arg;
+		pthread_mutex_lock(&ctx->hw->ctl);
+		ctx->next = ctx->hw->ctxs;
+		ctx->hw->ctxs = ctx;
+		pthread_mutex_unlock(&ctx->hw->ctl);
+		*out = ctx;
+	} else {
+		dpa_the_hw = NULL;
+		free(ctx);
+	}
+	pthread_mutex_unlock(&open_lock);
+	return ret;
+}
+
+void dpa_hw_close(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_ctx **p;
+	bool last;
+
+	if (!*hw->alive) { /* inherited by fork: the parent's; only our memory of it goes */
+		free(ctx);
+		return;
+	}
+	pthread_mutex_lock(&open_lock);
+	for (uint32_t i = 0; i < hw->nslab; i++)
+		if (hw->slab[i]->qpn && hw->slab[i]->ctx == ctx)
+			dpa_hw_destroy_qp(hw->slab[i]);
+	pthread_mutex_lock(&hw->ctl);
+	for (p = &hw->ctxs; *p; p = &(*p)->next) {
+		if (*p == ctx) {
+			*p = ctx->next;
+			break;
+		}
+	}
+	last = !hw->ctxs;
+	pthread_mutex_unlock(&hw->ctl);
+	free(ctx);
+	if (last) {
+		hw_free(hw);
+		dpa_the_hw = NULL;
+	}
+	pthread_mutex_unlock(&open_lock);
+}
+
+const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx)
+{
+	return ctx->hw->alive;
+}
+
+/* ---------------------------------------------------------------- queries */
+
+int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", DPA_LIB_VERSION);
+	attr->hca_core_clock_khz = 1000000; /* timestamps are in ns */
+	attr->max_qp = DPA_MAX_QP;
+	attr->max_cq = DPA_MAX_CQ;
+	attr->max_srq = DPA_MAX_SRQ;
+	attr->max_pd = DPA_MAX_PD - 1;
+	attr->max_mr = DPA_MAX_MR;
+	attr->max_ah = DPA_MAX_AH;
+	attr->uar_pages = DPA_BOARD_UAR_PAGES;
+	return 0;
+}
+
+int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	dpa_port_attr(&ctx->hw->port, attr);
+	return 0;
+}
+
+int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid)
+{
+	if (index >= DPA_MAX_GIDS)
+		return EINVAL;
+	return dpa_port_gid(&ctx->hw->port, index, gid);
+}
+
+uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx)
+{
+	(void)ctx;
+	return 256; /* 16 cores of 16 EUs */
+}
+
+/* ---------------------------------------------------- protection domains */
+
+int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn)
+{
+	struct dpa_hw *hw = ctx->hw;
+	int ret = ENOMEM;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 0; i < DPA_MAX_PD; i++) {
+		uint32_t n = (hw->npd + 1 + i) % DPA_MAX_PD;
+
+		if (hw->pd_refs[n])
+			continue;
+		hw->pd_refs[n] = 1;
+		hw->npd = *pdn = n;
+		ret = 0;
+		break;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	if (ret)
+		dpa_log(hw, DPA_LOG_ERR, "all %d PDs of this process are in use", DPA_MAX_PD - 1);
+	return ret;
+}
+
+int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
+{
+	struct dpa_hw *hw = ctx->hw;
+	int ret = 0;
+
+	pthread_mutex_lock(&hw->ctl);
+	if (!pdn || pdn >= DPA_MAX_PD || !hw->pd_refs[pdn])
+		ret = EINVAL;
+	else if (hw->pd_refs[pdn] > 1)
+		ret = EBUSY;
+	else
+		hw->pd_refs[pdn] = 0;
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}

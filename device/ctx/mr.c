@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory regions. The table lies in the exported memfd: a peer that pulled data looks there, after the
+ * fact, whether the region was still valid.
+ *
+ * Key: 18 bits of index, 14 random bits that differ from those of the entry's last key. Freed entries go
+ * to the tail of a FIFO, so that an index rests as long as possible; keys are never reused soon.
+ *
+ * entry.key   written under hw->ctl: last (release) on registration, set to 0 first on revocation; read
+ *             by the data path (acquire) under a QP lock, and by peers (acquire) after a pull.
+ * Revocation: clear key, full fence, wait for every QP lock that was held (dpa_quiesce).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include "dev.h"
+
+#define MR_INDEX_BITS 18
+#define MR_TAG_BITS 14
+#define MR_NONE 0xffffffffu
+_Static_assert(1 << MR_INDEX_BITS == DPA_MAX_MR, "index bits");
+
+static const uint32_t known_access =
+	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_HUGETLB |
+	DPA_ACCESS_RELAXED_ORDERING;
+/* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
+static const uint32_t optional_access = 0x3ff00000u;
+
+int dpa_mr_init(struct dpa_hw *hw)
+{
+	hw->mr_free_head = hw->mr_free_tail = MR_NONE;
+	hw->mr_used_max = 0;
+	return 0;
+}
+
+/* The index is spread over the table's key space so that a key tells nothing about its neighbours. */
+static uint32_t mr_key(uint32_t index, uint32_t tag)
+{
+	return (index << MR_TAG_BITS) | tag;
+}
+
+static uint32_t mr_new_tag(uint32_t old)
+{
+	uint16_t r = 0;
+
+	do {
+		if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
+			r = (uint16_t)(old * 25173u + 13849u + (uint32_t)dpa_now_ns());
+		r &= (1u << MR_TAG_BITS) - 1;
+	} while (r == old || !r);
+	return r;
+}
+
+/* Fresh entries first: a freed one rests until the table was used up once. */
+static struct dpa_mr *mr_take(struct dpa_hw *hw, uint32_t *index)
+{
+	struct dpa_mr *mr;
+
+	if (hw->mr_used_max < 4096 || (hw->mr_free_head == MR_NONE && hw->mr_used_max < DPA_MAX_MR)) {
+		*index = hw->mr_used_max++;
+		return &hw->export->mr[*index];
+	}
+	if (hw->mr_free_head == MR_NONE)
+		return NULL;
+	*index = hw->mr_free_head;
+	mr = &hw->export->mr[*index];
+	hw->mr_free_head = mr->next_free;
+	if (hw->mr_free_head == MR_NONE)
+		hw->mr_free_tail = MR_NONE;
+	return mr;
+}
+
+static void mr_give(struct dpa_hw *hw, uint32_t index)
+{
+	hw->export->mr[index].next_free = MR_NONE;
+	if (hw->mr_free_tail == MR_NONE)
+		hw->mr_free_head = index;
+	else
+		hw->export->mr[hw->mr_free_tail].next_free = index;
+	hw->mr_free_tail = index;
+}
+
+static bool range_mapped(uint64_t addr, uint64_t length)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t a = addr & ~(page - 1), end = (addr + length + page - 1) & ~(page - 1);
+	unsigned char vec[4096];
+
+	while (a < end) {
+		uint64_t n = end - a;
+
+		if (n > sizeof(vec) * page)
+			n = sizeof(vec) * page;
+		if (mincore((void *)(uintptr_t)a, n, vec))
+			return false;
+		a += n;
+	}
+	return true;
+}
+
+static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
+{
+	if (a->access & ~(known_access | optional_access))
+		return a->access & (DPA_ACCESS_ON_DEMAND | DPA_ACCESS_ZERO_BASED) ? EOPNOTSUPP :
+										    EINVAL;
+	/* IBA 11.2.8.2: remote write and atomic need local write */
+	if ((a->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC)) &&
+	    !(a->access & DPA_ACCESS_LOCAL_WRITE))
+		return EINVAL;
+	if (a->addr + a->length < a->addr || a->iova + a->length < a->iova)
+		return EINVAL;
+	if (a->pdn >= DPA_MAX_PD || !hw->pd_refs[a->pdn])
+		return EINVAL;
+	if (a->length && !range_mapped(a->addr, a->length))
+		return EFAULT;
+	return 0;
+}
+
+int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32_t *key)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mr;
+	uint32_t index;
+	int ret;
+
+	pthread_mutex_lock(&hw->ctl);
+	ret = mr_validate(hw, attr);
+	if (ret)
+		goto out;
+	mr = mr_take(hw, &index);
+	if (!mr) {
+		dpa_log(hw, DPA_LOG_ERR, "all %d memory regions of this process are in use",
+			DPA_MAX_MR);
+		ret = ENOMEM;
+		goto out;
+	}
+	mr->access = attr->access & ~optional_access;
+	mr->iova = attr->iova;
+	mr->length = attr->length;
+	mr->addr = attr->addr;
+	mr->pdn = attr->pdn;
+	mr->tag = mr_new_tag(mr->tag);
+	*key = mr_key(index, mr->tag);
+	atomic_store_explicit(&mr->key, *key, memory_order_release);
+	hw->pd_refs[attr->pdn]++;
+	hw->board->self->nmr = ++hw->nmr;
+out:
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}
+
+static struct dpa_mr *mr_of(struct dpa_hw *hw, uint32_t key)
+{
+	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
+
+	if (!key || atomic_load_explicit(&mr->key, memory_order_acquire) != key)
+		return NULL;
+	return mr;
+}
+
+int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mr;
+
+	pthread_mutex_lock(&hw->ctl);
+	mr = mr_of(hw, key);
+	if (!mr) {
+		/* a key that SEND with invalidate or LOCAL_INV revoked keeps its entry */
+		mr = &hw->export->mr[key >> MR_TAG_BITS];
+		if (!key || mr->tag != (key & ((1u << MR_TAG_BITS) - 1)) || !mr->tag) {
+			pthread_mutex_unlock(&hw->ctl);
+			return EINVAL;
+		}
+	}
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	dpa_quiesce(hw);
+	hw->pd_refs[mr->pdn]--;
+	mr_give(hw, key >> MR_TAG_BITS);
+	hw->board->self->nmr = --hw->nmr;
+	pthread_mutex_unlock(&hw->ctl);
+	return 0;
+}
+
+int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
+		    const struct dpa_mr_attr *attr)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr_attr a;
+	struct dpa_mr *mr;
+	int ret = EINVAL;
+
+	pthread_mutex_lock(&hw->ctl);
+	mr = mr_of(hw, *key);
+	if (!mr || !flags ||
+	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
+		goto out;
+	a = (struct dpa_mr_attr){.pdn = flags & DPA_REREG_PD ? attr->pdn : mr->pdn,
+				 .access = flags & DPA_REREG_ACCESS ? attr->access : mr->access,
+				 .addr = mr->addr,
+				 .length = mr->length,
+				 .iova = mr->iova};
+	if (flags & DPA_REREG_TRANSLATION) {
+		a.addr = attr->addr;
+		a.length = attr->length;
+		a.iova = attr->iova;
+	}
+	ret = mr_validate(hw, &a);
+	if (ret)
+		goto out;
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	dpa_quiesce(hw);
+	hw->pd_refs[mr->pdn]--;
+	hw->pd_refs[a.pdn]++;
+	mr->pdn = a.pdn;
+	mr->access = a.access & ~optional_access;
+	mr->addr = a.addr;
+	mr->length = a.length;
+	mr->iova = a.iova;
+	atomic_store_explicit(&mr->key, *key, memory_order_release);
+out:
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}
+
+uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
+		      uint32_t access, uint64_t *addr)
+{
+	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
+	uint64_t off;
+
+	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
+			 mr->pdn != pdn))
+		return DPA_SYN_BAD_LKEY;
+	off = iova - mr->iova;
+	if (dpa_unlikely(iova < mr->iova || off > mr->length || len > mr->length - off))
+		return DPA_SYN_LKEY_BOUNDS;
+	if (dpa_unlikely((mr->access & access) != access))
+		return DPA_SYN_LKEY_ACCESS;
+	*addr = mr->addr + off;
+	return 0;
+}
+
+int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn)
+{
+	struct dpa_mr *mr = mr_of(hw, key);
+
+	/*
+	 * IBA 10.6.7.2.6: only memory windows of type 2 and fast-register regions can be invalidated, and
+	 * the device has neither yet: a region of ibv_reg_mr() stays valid and the request is refused.
+	 */
+	(void)mr;
+	(void)pdn;
+	return EINVAL;
+}
+
+void dpa_quiesce(struct dpa_hw *hw)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_hw_qp *qp = hw->slab[i];
+		uint32_t n = 0;
+
+		if (atomic_load_explicit(&qp->lock.v, memory_order_acquire) == DPA_QPL_FREE)
+			continue;
+		/* taking it once proves that the holder of then let go */
+		while (!dpa_qplock_enter_or_note(&qp->lock))
+			dpa_relax(&n);
+		dpa_qp_leave(qp);
+	}
+}

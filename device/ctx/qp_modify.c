@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* QP state transitions (IBA 10.3.1, 11.2.5.2): the driver checked that they are legal, we check values. */
+#include <errno.h>
+#include <string.h>
+#include "dev.h"
+#include "kernels/transport/opcode.h"
+
+static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a)
+{
+	struct dpa_hw_gid gid;
+
+	if (!a->av.is_global || dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
+		return EINVAL; /* RoCE: a GRH always */
+	if (dpa_port_find(&qp->hw->port, a->av.dgid) >= 0)
+		return 0;
+	dpa_log(qp->hw, DPA_LOG_ERR,
+		"QP 0x%06x: the destination GID is no address of this host and namespace; the link to "
+		"other hosts (RoCEv2) is not there yet",
+		qp->qpn);
+	return EOPNOTSUPP;
+}
+
+static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
+{
+	if ((mask & DPA_QPM_PORT) && a->port != 1)
+		return EINVAL;
+	if ((mask & DPA_QPM_PKEY_INDEX) && a->pkey_index)
+		return EINVAL;
+	if ((mask & DPA_QPM_PATH_MTU) && (a->path_mtu < 1 || a->path_mtu > 5))
+		return EINVAL;
+	if ((mask & DPA_QPM_TIMEOUT) && a->timeout > 31)
+		return EINVAL;
+	if ((mask & DPA_QPM_RETRY_CNT) && a->retry_cnt > 7)
+		return EINVAL;
+	if ((mask & DPA_QPM_RNR_RETRY) && a->rnr_retry > 7)
+		return EINVAL;
+	if ((mask & DPA_QPM_MIN_RNR_TIMER) && a->min_rnr_timer > 31)
+		return EINVAL;
+	if ((mask & DPA_QPM_MAX_RD_ATOMIC) && a->max_rd_atomic > DPA_MAX_RD_ATOMIC)
+		return EINVAL;
+	if ((mask & DPA_QPM_MAX_DEST_RD_ATOMIC) && a->max_dest_rd_atomic > DPA_MAX_RD_ATOMIC)
+		return EINVAL;
+	if ((mask & DPA_QPM_DEST_QPN) && a->dest_qpn > DPA_PSN_MASK)
+		return EINVAL;
+	if ((mask & DPA_QPM_ACCESS) &&
+	    (a->access & ~(uint32_t)(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
+				     DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC)))
+		return EINVAL;
+	if (mask & (DPA_QPM_ALT_PATH | DPA_QPM_PATH_MIG_STATE | DPA_QPM_CAP | DPA_QPM_RATE_LIMIT))
+		return EOPNOTSUPP;
+	return mask & DPA_QPM_AV ? check_path(qp, a) : 0;
+}
+
+static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
+{
+	struct dpa_qp_attr *q = &qp->attr;
+
+	if (mask & DPA_QPM_ACCESS)
+		q->access = a->access;
+	if (mask & DPA_QPM_QKEY)
+		q->qkey = a->qkey;
+	if (mask & DPA_QPM_AV)
+		q->av = a->av;
+	if (mask & DPA_QPM_PKEY_INDEX)
+		q->pkey_index = a->pkey_index;
+	if (mask & DPA_QPM_PORT)
+		q->port = a->port;
+	if (mask & DPA_QPM_PATH_MTU) {
+		q->path_mtu = a->path_mtu;
+		qp->mtu = 128u << a->path_mtu;
+	}
+	if (mask & DPA_QPM_TIMEOUT)
+		q->timeout = a->timeout;
+	if (mask & DPA_QPM_RETRY_CNT)
+		q->retry_cnt = qp->req.retry_left = a->retry_cnt;
+	if (mask & DPA_QPM_RNR_RETRY)
+		q->rnr_retry = qp->req.rnr_left = a->rnr_retry;
+	if (mask & DPA_QPM_MIN_RNR_TIMER)
+		q->min_rnr_timer = a->min_rnr_timer;
+	if (mask & DPA_QPM_MAX_RD_ATOMIC)
+		q->max_rd_atomic = a->max_rd_atomic;
+	if (mask & DPA_QPM_MAX_DEST_RD_ATOMIC)
+		q->max_dest_rd_atomic = a->max_dest_rd_atomic;
+	if (mask & DPA_QPM_EN_SQD_ASYNC_NOTIFY)
+		q->sqd_async_notify = a->sqd_async_notify;
+	if (mask & DPA_QPM_DEST_QPN) {
+		q->dest_qpn = qp->dest_qpn = a->dest_qpn;
+		if (qp->info)
+			qp->info->dest_qpn = a->dest_qpn;
+	}
+	if (mask & DPA_QPM_RQ_PSN)
+		q->rq_psn = qp->resp.epsn = a->rq_psn & DPA_PSN_MASK;
+	if (mask & DPA_QPM_SQ_PSN) {
+		q->sq_psn = a->sq_psn & DPA_PSN_MASK;
+		qp->req.send_psn = qp->req.send_wqe_psn = q->sq_psn;
+		qp->req.una_psn = qp->req.max_psn = q->sq_psn;
+	}
+}
+
+static void to_reset(struct dpa_hw_qp *qp)
+{
+	dpa_qp_set_state(qp, DPA_QPS_RESET);
+	dpa_unpend(qp);
+	dpa_transport_reset(qp);
+	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->rq_ci = 0;
+	qp->dest_qpn = 0;
+	qp->peer = NULL;
+	qp->tx = NULL;
+	qp->comm_est = qp->last_wqe_raised = false;
+	qp->eu_seen = 0;
+	if (qp->info)
+		qp->info->link = 0;
+	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
+}
+
+/* RTR of a connected QP: look for the peer now, so that its lanes are there when they are needed. */
+static void find_peer(struct dpa_hw_qp *qp)
+{
+	qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+	if (qp->info)
+		memcpy(qp->info->dgid, qp->attr.av.dgid, 16);
+}
+
+static void enter(struct dpa_hw_qp *qp, uint32_t state)
+{
+	uint32_t old = qp->state;
+
+	switch (state) {
+	case DPA_QPS_RESET:
+		to_reset(qp);
+		return;
+	case DPA_QPS_ERR:
+		dpa_qp_to_error(qp);
+		return;
+	case DPA_QPS_RTR:
+		dpa_qp_set_state(qp, state);
+		if (qp->type != DPA_QP_UD)
+			find_peer(qp);
+		return;
+	case DPA_QPS_SQD:
+		if (old == DPA_QPS_RTS)
+			qp->attr.sq_draining = 1;
+		qp->req.fence_sq = true;
+		dpa_qp_set_state(qp, state);
+		dpa_requester_run(qp);
+		return;
+	case DPA_QPS_RTS:
+		qp->req.fence_sq = false;
+		qp->attr.sq_draining = 0;
+		dpa_qp_set_state(qp, state);
+		dpa_requester_run(qp);
+		return;
+	default:
+		dpa_qp_set_state(qp, state);
+	}
+}
+
+int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
+{
+	int ret;
+
+	if ((mask & DPA_QPM_STATE) && a->state > DPA_QPS_ERR)
+		return EINVAL;
+	ret = check_values(qp, a, mask);
+	if (ret)
+		return ret;
+	dpa_qplock_lock(&qp->lock);
+	take_values(qp, a, mask);
+	if (mask & DPA_QPM_STATE)
+		enter(qp, a->state);
+	dpa_qp_leave(qp);
+	return 0;
+}
+
+int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
+{
+	dpa_qplock_lock(&qp->lock);
+	*a = qp->attr;
+	a->state = qp->state;
+	if (qp->state >= DPA_QPS_RTR)
+		a->rq_psn = qp->resp.epsn;
+	if (qp->state >= DPA_QPS_RTS)
+		a->sq_psn = qp->req.send_psn;
+	dpa_qp_leave(qp);
+	return 0;
+}

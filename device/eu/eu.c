@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * EU placement: threads that carry out the doorbells of the QPs assigned to them. A QP's UAR slot is
+ * watched directly; BlueFlame brings the WQE in the line that is watched anyway.
+ *
+ *   eu->sleep   written by the EU only: 1 before it looks a last time and blocks. The poster fences
+ *               between its slot write and its look at this word.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+
+#define EU_SPINS 2000 /* rounds in vain before sleeping */
+
+struct dpa_eu {
+	struct dpa_hw *hw;
+	uint32_t number; /* of the board */
+	pthread_t thread;
+	_Atomic uint32_t sleep, stop;
+	dpa_spin_t lock; /* the list */
+	struct dpa_hw_qp *qps;
+	struct dpa_eu *next;
+};
+
+static void futex_wake(_Atomic uint32_t *w)
+{
+	syscall(SYS_futex, w, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
+static int serve(struct dpa_hw_qp *qp)
+{
+	uint8_t bf[DPA_BF_BLOCKS * 64] __attribute__((aligned(64)));
+	uint64_t w = __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE);
+	const struct dpa_wqe_ctrl *c = (const void *)bf;
+
+	if (w == qp->eu_seen)
+		return 0;
+	if (!dpa_qplock_enter_or_note(&qp->lock))
+		return 1;
+	qp->eu_seen = w;
+	if (qp->qpn && (uint8_t)w != DPA_OP_DOORBELL) {
+		memcpy(bf, qp->slot->bf, sizeof(bf));
+		if (c->nbb && c->nbb <= DPA_BF_BLOCKS && c->index == qp->req.send_idx &&
+		    c->check == dpa_wqe_check(bf, c->nbb))
+			qp->bf = bf;
+	}
+	if (qp->qpn)
+		dpa_requester_run(qp);
+	qp->bf = NULL;
+	dpa_qp_leave(qp);
+	return 1;
+}
+
+static int round_of(struct dpa_eu *eu)
+{
+	int n = 0;
+
+	dpa_spin_lock(&eu->lock);
+	for (struct dpa_hw_qp *qp = eu->qps; qp; qp = qp->eu_next)
+		n += serve(qp);
+	dpa_spin_unlock(&eu->lock);
+	return n;
+}
+
+static bool slots_quiet(struct dpa_eu *eu)
+{
+	bool quiet = true;
+
+	dpa_spin_lock(&eu->lock);
+	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next)
+		quiet = __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE) == qp->eu_seen;
+	dpa_spin_unlock(&eu->lock);
+	return quiet;
+}
+
+static void eu_sleep(struct dpa_eu *eu)
+{
+	atomic_store_explicit(&eu->sleep, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire))
+		syscall(SYS_futex, &eu->sleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	atomic_store_explicit(&eu->sleep, 0, memory_order_relaxed);
+}
+
+static void *eu_main(void *arg)
+{
+	struct dpa_eu *eu = arg;
+	uint32_t idle = 0;
+	char name[16];
+
+	snprintf(name, sizeof(name), "dpa-eu-%u", eu->number);
+	prctl(PR_SET_NAME, name);
+	while (!atomic_load_explicit(&eu->stop, memory_order_acquire)) {
+		if (round_of(eu) + dpa_progress_once(eu->hw)) {
+			idle = 0;
+			continue;
+		}
+		dpa_relax(&idle);
+		if (idle >= EU_SPINS) {
+			dpa_settle_kicks(eu->hw);
+			eu_sleep(eu);
+			idle = 0;
+		}
+	}
+	return NULL;
+}
+
+static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
+{
+	struct dpa_eu *eu = calloc(1, sizeof(*eu));
+	sigset_t all, old;
+	int ret;
+
+	if (!eu)
+		return NULL;
+	eu->hw = hw;
+	eu->number = number;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&eu->thread, NULL, eu_main, eu);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret) {
+		free(eu);
+		return NULL;
+	}
+	eu->next = hw->eus;
+	hw->eus = eu;
+	hw->neus++;
+	return eu;
+}
+
+/* The EU of this number, or (-1) one that the policy names; started when first used. Under hw->ctl. */
+static struct dpa_eu *eu_find(struct dpa_hw *hw, int number)
+{
+	uint32_t n = 0;
+
+	if (number < 0) {
+		while (n < 255 && !dpa_cfg_place_has_eu(&hw->cfg.placement, n))
+			n++;
+		number = (int)n;
+	}
+	for (struct dpa_eu *eu = hw->eus; eu; eu = eu->next)
+		if (eu->number == (uint32_t)number)
+			return eu;
+	return eu_start(hw, (uint32_t)number);
+}
+
+int dpa_eu_init(struct dpa_hw *hw)
+{
+	hw->eus = NULL;
+	hw->neus = 0;
+	return 0;
+}
+
+void dpa_eu_fini(struct dpa_hw *hw)
+{
+	struct dpa_eu *eu, *next;
+
+	for (eu = hw->eus; eu; eu = next) {
+		next = eu->next;
+		atomic_store_explicit(&eu->stop, 1, memory_order_seq_cst);
+		atomic_store_explicit(&eu->sleep, 0, memory_order_seq_cst);
+		futex_wake(&eu->sleep);
+		pthread_join(eu->thread, NULL);
+		free(eu);
+	}
+	hw->eus = NULL;
+}
+
+int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_eu *eu;
+
+	pthread_mutex_lock(&hw->ctl);
+	eu = qp->eu ? qp->eu : eu_find(hw, number);
+	if (eu && !qp->eu) {
+		dpa_spin_lock(&eu->lock);
+		qp->eu = eu;
+		qp->eu_next = eu->qps;
+		eu->qps = qp;
+		qp->eu_seen = 0;
+		dpa_spin_unlock(&eu->lock);
+		atomic_store_explicit(&qp->placement, DPA_PLACE_EU, memory_order_release);
+		if (qp->info)
+			qp->info->placement = DPA_PLACE_EU;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	return eu ? 0 : EAGAIN;
+}
+
+void dpa_eu_detach(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_hw_qp **p;
+	struct dpa_eu *eu;
+
+	pthread_mutex_lock(&hw->ctl);
+	eu = qp->eu;
+	if (eu) {
+		dpa_spin_lock(&eu->lock);
+		for (p = &eu->qps; *p != qp; p = &(*p)->eu_next)
+			;
+		*p = qp->eu_next;
+		qp->eu = NULL;
+		dpa_spin_unlock(&eu->lock);
+		atomic_store_explicit(&qp->placement, DPA_PLACE_INLINE, memory_order_release);
+		if (qp->info)
+			qp->info->placement = DPA_PLACE_INLINE;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
+{
+	struct dpa_eu *eu = qp->eu;
+
+	if (!eu) {
+		dpa_hw_ring_sq(qp);
+		return;
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&eu->sleep, memory_order_relaxed))
+		futex_wake(&eu->sleep); /* repeatable: the word stays the sleeper's to clear */
+}
+
+int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
+{
+	if (placement == DPA_PLACE_EU) {
+		if (eu >= 256)
+			return EINVAL;
+		dpa_eu_detach(qp);
+		return dpa_eu_attach(qp, eu);
+	}
+	if (placement != DPA_PLACE_INLINE)
+		return EINVAL;
+	dpa_eu_detach(qp);
+	dpa_hw_ring_sq(qp); /* what was posted to the slot last */
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * lock.h - the two locks of the data path and the wait loop that all of them share.
+ *
+ * Lock order: lane (consumer) > QP > SRQ > CQ > pending list; never two of one kind. A lane's producer
+ * lock is a leaf.
+ */
+#ifndef DPA_LOCK_H
+#define DPA_LOCK_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DPA_CACHE_LINE 64
+#define dpa_likely(x) __builtin_expect(!!(x), 1)
+#define dpa_unlikely(x) __builtin_expect(!!(x), 0)
+
+static inline void dpa_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/*
+ * A wait loop spins about 200 pauses, then yields: two threads that share one core hand over in
+ * microseconds, not in scheduler slices.
+ */
+static inline void dpa_relax(uint32_t *n)
+{
+	if (++*n % 200 == 0)
+		sched_yield();
+	else
+		dpa_pause();
+}
+
+typedef struct {
+	_Atomic uint32_t v; /* 0 free, 1 held */
+} dpa_spin_t;
+
+static inline bool dpa_spin_try(dpa_spin_t *l)
+{
+	return !atomic_load_explicit(&l->v, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&l->v, 1, memory_order_acquire);
+}
+
+static inline void dpa_spin_lock(dpa_spin_t *l)
+{
+	uint32_t n = 0;
+
+	while (atomic_exchange_explicit(&l->v, 1, memory_order_acquire))
+		while (atomic_load_explicit(&l->v, memory_order_relaxed))
+			dpa_relax(&n);
+}
+
+static inline void dpa_spin_unlock(dpa_spin_t *l)
+{
+	atomic_store_explicit(&l->v, 0, memory_order_release);
+}
+
+/*
+ * The lock of a QP: a thread that finds it taken may leave a note instead of waiting, and the holder
+ * carries out the work before it lets go. States: FREE, HELD, NOTED (held, and work was left).
+ */
+enum { DPA_QPL_FREE, DPA_QPL_HELD, DPA_QPL_NOTED };
+
+typedef struct {
+	_Atomic uint32_t v;
+} dpa_qplock_t;
+
+/* True: the lock is ours. False: a note was left with the holder. */
+static inline bool dpa_qplock_enter_or_note(dpa_qplock_t *l)
+{
+	uint32_t v = DPA_QPL_FREE;
+
+	for (;;) {
+		if (v == DPA_QPL_FREE) {
+			if (atomic_compare_exchange_weak_explicit(&l->v, &v, DPA_QPL_HELD,
+								  memory_order_acquire,
+								  memory_order_relaxed))
+				return true;
+		} else if (atomic_compare_exchange_weak_explicit(&l->v, &v, DPA_QPL_NOTED,
+								 memory_order_acq_rel,
+								 memory_order_relaxed)) {
+			return false;
+		}
+	}
+}
+
+static inline void dpa_qplock_lock(dpa_qplock_t *l)
+{
+	uint32_t n = 0, v = DPA_QPL_FREE;
+
+	while (!atomic_compare_exchange_weak_explicit(&l->v, &v, DPA_QPL_HELD, memory_order_acquire,
+						      memory_order_relaxed)) {
+		v = DPA_QPL_FREE;
+		dpa_relax(&n);
+	}
+}
+
+/* True: free now. False: still ours, a note was left: do the work and call again. */
+static inline bool dpa_qplock_leave(dpa_qplock_t *l)
+{
+	uint32_t v = DPA_QPL_HELD;
+
+	if (atomic_compare_exchange_strong_explicit(&l->v, &v, DPA_QPL_FREE, memory_order_release,
+						    memory_order_relaxed))
+		return true;
+	atomic_store_explicit(&l->v, DPA_QPL_HELD, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	return false;
+}
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Progress: what any thread does that has a moment for the device. Hot lanes are looked at directly;
+ * the others announce themselves by a summary bit; QPs that could not go on wait on the pending list.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "link/sock.h"
+#include "kernels/transport/opcode.h"
+
+#define BATCH 64
+
+/* ------------------------------------------------------------------ lanes */
+
+/* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked. */
+static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
+{
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t bytes = s->len, ext = dpa_ext_len(s->opcode), at = s->data % DPA_LANE_UNITS;
+
+	*units = 0;
+	if (s->flags & DPA_PKT_PULL)
+		bytes = sizeof(struct dpa_pull);
+	else if (s->flags & DPA_PKT_INSLOT)
+		return ext + s->len <= DPA_PKT_EXT ? s->ext + ext : NULL;
+	if (!bytes)
+		return s->ext;
+	*units = bytes / 64 + !!(bytes % 64);
+	if (bytes > DPA_LANE_DATA || at + *units > DPA_LANE_UNITS)
+		return NULL;
+	return shm->data + (size_t)at * 64;
+}
+
+static void leave_qp(struct dpa_hw_qp *qp)
+{
+	if (!qp)
+		return;
+	dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
+}
+
+/* One packet; `cur` is the QP that is locked from the packet before. */
+static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
+				   struct dpa_hw_qp *cur)
+{
+	struct dpa_hw *hw = rx->peer->hw;
+	struct dpa_hw_qp *qp;
+	const uint8_t *payload;
+	uint32_t units;
+
+	payload = slot_payload(rx, s, &units);
+	if (units)
+		rx->dnext = s->data + units;
+	qp = atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (qp != cur) {
+		leave_qp(cur);
+		if (qp)
+			dpa_qplock_lock(&qp->lock);
+	}
+	if (dpa_unlikely(!payload))
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn))
+		dpa_transport_no_qp(hw, rx, s);
+	else
+		dpa_transport_rx(qp, rx->peer, s, payload);
+	dpa_count(hw, DPA_CNT_rx_packets, 1);
+	return qp;
+}
+
+int dpa_lane_drain(struct dpa_rx *rx)
+{
+	struct dpa_hw_qp *cur = NULL;
+	struct dpa_lane_shm *shm;
+	int n = 0;
+
+	if (!dpa_spin_try(&rx->lock))
+		return 0;
+	shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	while (n < BATCH && dpa_lane_ready(rx)) {
+		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
+		struct dpa_slot s;
+
+		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
+		cur = drain_one(rx, &s, cur);
+		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
+		n++;
+	}
+	leave_qp(cur);
+	if (n) {
+		dpa_lane_release(rx);
+		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
+			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);
+			dpa_tx_kick(&rx->peer->tx[0]);
+		}
+	}
+	dpa_spin_unlock(&rx->lock);
+	return n;
+}
+
+/* Watches a lane; the one that it displaces goes back to announcing itself. */
+void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
+{
+	static _Atomic uint32_t victim;
+	struct dpa_rx *old = NULL;
+	int at = -1;
+
+	dpa_spin_lock(&hw->hot_lock);
+	if (atomic_load_explicit(&rx->hot, memory_order_relaxed))
+		goto out;
+	for (int i = 0; i < DPA_HOT_LANES && at < 0; i++)
+		if (!atomic_load_explicit(&hw->hot[i], memory_order_relaxed))
+			at = i;
+	if (at < 0) {
+		at = (int)(atomic_fetch_add_explicit(&victim, 1, memory_order_relaxed) %
+			   DPA_HOT_LANES);
+		old = atomic_load_explicit(&hw->hot[at], memory_order_relaxed);
+		atomic_store_explicit(&old->hot, 0, memory_order_relaxed);
+		atomic_store_explicit(&atomic_load_explicit(&old->shm, memory_order_relaxed)->watched,
+				      0, memory_order_seq_cst);
+	}
+	atomic_store_explicit(&rx->hot, 1, memory_order_relaxed);
+	atomic_store_explicit(&atomic_load_explicit(&rx->shm, memory_order_relaxed)->watched, 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&hw->hot[at], rx, memory_order_release);
+out:
+	dpa_spin_unlock(&hw->hot_lock);
+	if (old) {
+		/* what came between our last look and its sender's next one */
+		uint32_t s = old->peer->slot;
+
+		atomic_thread_fence(memory_order_seq_cst);
+		if (dpa_lane_ready(old)) {
+			atomic_fetch_or_explicit(&hw->door->summary[s / 64], 1ull << (s % 64),
+						 memory_order_relaxed);
+			atomic_store_explicit(&hw->door->any, 1, memory_order_release);
+		}
+	}
+}
+
+static int look_at_summary(struct dpa_hw *hw)
+{
+	int n = 0;
+
+	atomic_store_explicit(&hw->door->any, 0, memory_order_seq_cst);
+	for (uint32_t w = 0; w < DPA_BOARD_PROCS / 64; w++) {
+		uint64_t bits = atomic_load_explicit(&hw->door->summary[w], memory_order_relaxed);
+
+		if (!bits)
+			continue;
+		bits = atomic_exchange_explicit(&hw->door->summary[w], 0, memory_order_seq_cst);
+		while (bits) {
+			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(bits);
+			struct dpa_peer *p =
+				atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+			bits &= bits - 1;
+			if (!p || !atomic_load_explicit(&p->rx_up, memory_order_acquire))
+				continue; /* dpa_peer_up() looks at its lanes */
+			for (uint32_t i = 0; i < DPA_LANES; i++) {
+				if (!dpa_lane_ready(&p->rx[i]))
+					continue;
+				dpa_hot_add(hw, &p->rx[i]);
+				n += dpa_lane_drain(&p->rx[i]);
+			}
+		}
+	}
+	return n;
+}
+
+/* ---------------------------------------------------------------- pending */
+
+void dpa_pend(struct dpa_hw_qp *qp, uint64_t when)
+{
+	struct dpa_hw *hw = qp->hw;
+	bool added = false;
+
+	qp->req.timer = when;
+	dpa_spin_lock(&hw->pend_lock);
+	if (!qp->pending) {
+		qp->pending = true;
+		qp->pend_next = NULL;
+		if (hw->pend_tail)
+			hw->pend_tail->pend_next = qp;
+		else
+			hw->pend_head = qp;
+		hw->pend_tail = qp;
+		added = true;
+		atomic_fetch_add_explicit(&hw->npending, 1, memory_order_relaxed);
+	}
+	if (when < atomic_load_explicit(&hw->next_timer, memory_order_relaxed) ||
+	    (added && atomic_load_explicit(&hw->npending, memory_order_relaxed) == 1))
+		atomic_store_explicit(&hw->next_timer, when, memory_order_release);
+	dpa_spin_unlock(&hw->pend_lock);
+	if (added && atomic_load_explicit(&hw->service_asleep, memory_order_seq_cst))
+		dpa_wake_self(hw);
+}
+
+void dpa_unpend(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_hw_qp **p, *prev = NULL;
+
+	dpa_spin_lock(&hw->pend_lock);
+	if (qp->pending) {
+		for (p = &hw->pend_head; *p != qp; p = &(*p)->pend_next)
+			prev = *p;
+		*p = qp->pend_next;
+		if (hw->pend_tail == qp)
+			hw->pend_tail = prev;
+		qp->pending = false;
+		atomic_fetch_sub_explicit(&hw->npending, 1, memory_order_relaxed);
+	}
+	dpa_spin_unlock(&hw->pend_lock);
+}
+
+static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
+{
+	struct dpa_hw_qp *qp;
+
+	dpa_spin_lock(&hw->pend_lock);
+	qp = hw->pend_head;
+	if (qp) {
+		hw->pend_head = qp->pend_next;
+		if (!hw->pend_head)
+			hw->pend_tail = NULL;
+		qp->pending = false;
+		atomic_fetch_sub_explicit(&hw->npending, 1, memory_order_relaxed);
+	}
+	dpa_spin_unlock(&hw->pend_lock);
+	return qp;
+}
+
+/* Runs each QP that was pending when we came, once; who still cannot go on pends itself again. */
+static int run_pending(struct dpa_hw *hw)
+{
+	uint32_t k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+	struct dpa_hw_qp *qp;
+	int n = 0;
+
+	if (next && dpa_now_ns() < next)
+		return 0;
+	atomic_store_explicit(&hw->next_timer, UINT64_MAX, memory_order_relaxed);
+	while (k-- && (qp = pend_pop(hw))) {
+		if (!dpa_qplock_enter_or_note(&qp->lock))
+			continue; /* the holder runs it */
+		if (qp->qpn) {
+			dpa_responder_flush(qp);
+			n += dpa_requester_run(qp);
+		}
+		dpa_qp_leave(qp);
+	}
+	return n;
+}
+
+uint64_t dpa_timer_left(struct dpa_hw *hw)
+{
+	uint64_t next, now;
+
+	if (!atomic_load_explicit(&hw->npending, memory_order_acquire))
+		return UINT64_MAX;
+	next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+	now = dpa_now_ns();
+	return next > now ? next - now : 0;
+}
+
+/* ---------------------------------------------------------------- the loop */
+
+bool dpa_anything(struct dpa_hw *hw)
+{
+	for (int i = 0; i < DPA_HOT_LANES; i++) {
+		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
+
+		if (rx && dpa_lane_ready(rx))
+			return true;
+	}
+	return atomic_load_explicit(&hw->door->any, memory_order_acquire) ||
+	       !dpa_timer_left(hw);
+}
+
+int dpa_progress_once(struct dpa_hw *hw)
+{
+	int n = 0;
+
+	for (int i = 0; i < DPA_HOT_LANES; i++) {
+		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
+
+		if (rx && dpa_lane_ready(rx))
+			n += dpa_lane_drain(rx);
+	}
+	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))
+		n += look_at_summary(hw);
+	if (dpa_unlikely(atomic_load_explicit(&hw->npending, memory_order_relaxed)))
+		n += run_pending(hw);
+	if (!n && atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+		dpa_settle_kicks(hw);
+	return n;
+}
+
+static _Thread_local uint32_t vain;
+
+int dpa_hw_progress(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+	int n = dpa_progress_once(hw);
+
+	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
+		atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
+	if (dpa_likely(n)) {
+		vain = 0;
+		return n;
+	}
+	vain++;
+	/* polling in earnest: the parked EU need not be woken for what we will find ourselves */
+	if (vain == 128 && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
+	    !atomic_load_explicit(&hw->distrust, memory_order_relaxed))
+		dpa_wake_self(hw);
+	if (vain % 200 == 0)
+		sched_yield();
+	else
+		dpa_pause();
+	return 0;
+}
+
+void dpa_wake_self(struct dpa_hw *hw)
+{
+	eventfd_write(hw->wake_fd, 1);
+}
+
+void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
+{
+	uint32_t s;
+
+	dpa_spin_lock(&hw->sleep_lock);
+	atomic_store_explicit(who, on, memory_order_relaxed);
+	s = atomic_load_explicit(&hw->waiter, memory_order_relaxed)	  ? 2 :
+	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ? 1 :
+									      0;
+	atomic_store_explicit(&hw->door->sleep, s, memory_order_relaxed);
+	dpa_spin_unlock(&hw->sleep_lock);
+	/* pairs with the fence in dpa_tx_kick() */
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static bool fd_ready(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
+static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
+{
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = hw->wait_fd, .events = POLLIN}};
+	static dpa_spin_t role; /* one waiter at a time is woken by peers */
+	bool mine = dpa_spin_try(&role);
+	uint64_t left, now = dpa_now_ns();
+	struct timespec ts, *tsp = NULL;
+	int ret = 0;
+
+	if (mine)
+		dpa_set_sleep(hw, &hw->waiter, 1);
+	if (!(mine && dpa_anything(hw))) {
+		left = mine ? dpa_timer_left(hw) : UINT64_MAX;
+		if (until != UINT64_MAX) {
+			uint64_t u = until > now ? until - now : 0;
+
+			left = u < left ? u : left;
+		}
+		if (left != UINT64_MAX) {
+			ts.tv_sec = (time_t)(left / 1000000000ull);
+			ts.tv_nsec = (long)(left % 1000000000ull);
+			tsp = &ts;
+		}
+		if (ppoll(p, mine ? 2 : 1, tsp, NULL) < 0)
+			ret = errno;
+	}
+	if (mine) {
+		eventfd_t v;
+
+		if (p[1].revents & POLLIN)
+			eventfd_read(hw->wait_fd, &v);
+		dpa_set_sleep(hw, &hw->waiter, 0);
+		dpa_spin_unlock(&role);
+	}
+	dpa_progress_once(hw); /* who looked at the old sleep word woke the wrong one */
+	return ret;
+}
+
+int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+{
+	struct dpa_hw *hw = ctx->hw;
+	uint64_t until = timeout_ms < 0 ? UINT64_MAX :
+					  dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
+	int ret = 0;
+
+	while (!ret) {
+		dpa_progress_once(hw);
+		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+			dpa_settle_kicks(hw);
+		if (fd_ready(fd))
+			return 0;
+		if (dpa_now_ns() >= until)
+			return EAGAIN;
+		ret = wait_block(hw, fd, until);
+	}
+	return ret;
+}

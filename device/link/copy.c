@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory that a packet names is never touched plainly: the application may have unmapped it. The kernel
+ * copies, and its EFAULT becomes a NAK. process_vm_readv/writev where they are allowed (on ourselves too),
+ * else a pipe, whose read(2) and write(2) report EFAULT as well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+
+/* A pipe of this thread's own would leak; a fresh one costs two microseconds on a path seldom taken. */
+static int pipe_copy(void *dst, const void *src, size_t n)
+{
+	int fd[2], ret = 0;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return errno;
+	while (n && !ret) {
+		size_t k = n < PIPE_BUF ? n : PIPE_BUF;
+		ssize_t w = write(fd[1], src, k), r = 0;
+
+		if (w > 0)
+			r = read(fd[0], dst, (size_t)w);
+		if (w <= 0 || r != w) {
+			ret = EFAULT;
+			break;
+		}
+		dst = (char *)dst + r;
+		src = (const char *)src + r;
+		n -= (size_t)r;
+	}
+	close(fd[0]);
+	close(fd[1]);
+	return ret;
+}
+
+int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n)
+{
+	struct iovec l = {.iov_base = (void *)src, .iov_len = n};
+	struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+
+	if (!n)
+		return 0;
+	if (dpa_unlikely(!hw->pvm_self))
+		return pipe_copy((void *)(uintptr_t)dst, src, n);
+	return process_vm_writev(hw->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : EFAULT;
+}
+
+int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n)
+{
+	struct iovec l = {.iov_base = dst, .iov_len = n};
+	struct iovec r = {.iov_base = (void *)(uintptr_t)src, .iov_len = n};
+
+	if (!n)
+		return 0;
+	if (dpa_unlikely(!hw->pvm_self))
+		return pipe_copy(dst, (const void *)(uintptr_t)src, n);
+	return process_vm_readv(hw->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : EFAULT;
+}
+
+int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
+		  int nsrc, size_t n)
+{
+	ssize_t r;
+
+	if (!n)
+		return 0;
+	r = process_vm_readv(peer->pid, dst, (unsigned long)ndst, src, (unsigned long)nsrc, 0);
+	if (r == (ssize_t)n)
+		return 0;
+	return r < 0 && (errno == EPERM || errno == ESRCH) ? errno : EFAULT;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * lane.h - one direction of a shared memory link: a ring of 64-byte slots, one packet a slot, and a
+ * data area for what does not fit a slot. It lives in a sealed memfd that the sending process made and
+ * handed to the receiving one.
+ *
+ * Producer side: any thread of the sending process that holds tx->lock.
+ * Consumer side: any thread of the receiving process that holds rx->lock.
+ *
+ *   slot.seq      written by the producer last (release), read by the consumer (acquire). The slot of
+ *                 index i is full when seq == i + 1. Never reset: only laps tell slots apart.
+ *   tail, dtail   written by the consumer (release), read by the producer (acquire).
+ *   watched       written by the consumer: it looks at the next slot itself; 0: set my summary bit (cold).
+ *   pull          written by the consumer: it can read the producer's memory with process_vm_readv.
+ *   wants_space   written by the producer: wake me when space was made.
+ */
+#ifndef DPA_LANE_H
+#define DPA_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "eu/lock.h"
+
+#define DPA_LANE_SLOTS 1024u
+#define DPA_LANE_DATA (256u * 1024) /* bytes */
+#define DPA_LANE_UNITS (DPA_LANE_DATA / 64)
+#define DPA_LANES 4u /* of a process pair, each way; a QP uses one */
+#define DPA_PKT_EXT 40
+
+enum dpa_pkt_flags {
+	DPA_PKT_SE = 1 << 0, /* solicited event */
+	DPA_PKT_ACKREQ = 1 << 1,
+	DPA_PKT_INSLOT = 1 << 2, /* payload lies in the slot behind the extended header */
+	DPA_PKT_PULL = 1 << 3, /* payload is struct dpa_pull: fetch it from the sender's memory */
+};
+
+/* Slot: 4 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 40 = 64. Everything in host order: one host. */
+struct dpa_slot {
+	_Atomic uint32_t seq;
+	uint8_t opcode; /* BTH opcode, or DPA_LINK_* */
+	uint8_t flags;
+	uint16_t src; /* index part of the sending QP's QPN */
+	uint32_t dqpn;
+	uint32_t psn;
+	uint32_t len; /* payload bytes (that it stands for, with DPA_PKT_PULL) */
+	uint32_t data; /* data area: free running index of 64-byte units */
+	uint8_t ext[DPA_PKT_EXT]; /* extended headers (struct dpa_ext), then payload if INSLOT */
+};
+
+/* First page of a lane's memory. */
+struct dpa_lane_shm {
+	/* line 0: producer */
+	_Atomic uint32_t wants_space;
+	uint8_t pad0[60];
+	/* line 1: consumer, indices */
+	_Atomic uint32_t tail; /* slots consumed */
+	_Atomic uint32_t dtail; /* data units consumed */
+	uint8_t pad1[56];
+	/* line 2: consumer, seldom */
+	_Atomic uint32_t watched;
+	_Atomic uint32_t pull;
+	uint8_t pad2[56];
+	uint8_t pad3[4096 - 192];
+	struct dpa_slot slots[DPA_LANE_SLOTS];
+	uint8_t data[DPA_LANE_DATA];
+};
+
+/* Extended headers in host order; which fields count depends on the opcode. */
+struct dpa_ext {
+	union {
+		struct { /* RETH, AtomicETH */
+			uint64_t va;
+			uint32_t rkey;
+			union {
+				uint32_t dmalen;
+				uint32_t rsvd;
+			};
+			union {
+				uint64_t swap_add;
+				uint32_t imm_after_reth;
+			};
+			uint64_t compare;
+		};
+		struct { /* AETH, AtomicAckETH */
+			uint32_t msn;
+			uint32_t syndrome;
+			uint64_t orig;
+		};
+		struct { /* DETH */
+			uint32_t qkey;
+			uint32_t sqpn;
+			uint32_t ud_imm;
+			uint32_t rsvd2;
+		};
+		uint32_t imm; /* ImmDt, IETH of SENDs */
+		uint8_t raw[DPA_PKT_EXT];
+	};
+};
+
+/* Payload of a DPA_PKT_PULL packet: where it lies in the sender's memory. */
+#define DPA_PULL_IOV 34
+struct dpa_pull {
+	uint32_t niov;
+	uint32_t epoch; /* of the sending QP (requests): exported word that must not have changed */
+	uint32_t rkey; /* of the region read (READ responses); 0 for requests */
+	uint32_t rsvd;
+	struct {
+		uint64_t addr, len;
+	} iov[DPA_PULL_IOV];
+};
+
+struct dpa_peer;
+
+/* Sending end. */
+struct dpa_tx {
+	dpa_spin_t lock;
+	uint32_t head; /* next slot to be written */
+	uint32_t dhead; /* next data unit */
+	uint32_t tail, dtail; /* last seen */
+	struct dpa_lane_shm *shm;
+	struct dpa_peer *peer;
+	_Atomic uint32_t kick_owed; /* published without looking at the peer's sleep word */
+} __attribute__((aligned(DPA_CACHE_LINE)));
+
+/* Receiving end. */
+struct dpa_rx {
+	dpa_spin_t lock;
+	_Atomic uint32_t next; /* slot to be read next; written under lock, looked at without */
+	uint32_t dnext;
+	struct dpa_peer *peer;
+	_Atomic(struct dpa_lane_shm *) shm; /* never unmapped while the device is open */
+	_Atomic uint32_t idle; /* looks in vain since the last packet */
+	_Atomic uint32_t hot; /* watched: no summary bit needed */
+} __attribute__((aligned(DPA_CACHE_LINE)));
+
+_Static_assert(sizeof(struct dpa_slot) == 64, "slot");
+_Static_assert(sizeof(struct dpa_ext) == DPA_PKT_EXT, "ext");
+_Static_assert(offsetof(struct dpa_lane_shm, tail) == 64, "line 1");
+_Static_assert(offsetof(struct dpa_lane_shm, watched) == 128, "line 2");
+_Static_assert(offsetof(struct dpa_lane_shm, slots) == 4096, "slots");
+
+/*
+ * Reserves a slot and len bytes of the data area (0: none). Producer side, under tx->lock. Returns the
+ * slot, *data its data area; NULL if there is no room.
+ */
+static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len, uint8_t **data)
+{
+	struct dpa_lane_shm *shm = tx->shm;
+	uint32_t units = (len + 63) / 64, d = tx->dhead;
+
+	if (units && d % DPA_LANE_UNITS + units > DPA_LANE_UNITS)
+		d += DPA_LANE_UNITS - d % DPA_LANE_UNITS; /* contiguous: skip the rest of the lap */
+	if (dpa_unlikely(tx->head - tx->tail >= DPA_LANE_SLOTS ||
+			 d + units - tx->dtail > DPA_LANE_UNITS)) {
+		tx->tail = atomic_load_explicit(&shm->tail, memory_order_acquire);
+		tx->dtail = atomic_load_explicit(&shm->dtail, memory_order_acquire);
+		if (tx->head - tx->tail >= DPA_LANE_SLOTS || d + units - tx->dtail > DPA_LANE_UNITS)
+			return NULL;
+	}
+	struct dpa_slot *s = &shm->slots[tx->head % DPA_LANE_SLOTS];
+
+	s->data = d;
+	if (units) {
+		*data = shm->data + (uint64_t)(d % DPA_LANE_UNITS) * 64;
+		tx->dhead = d + units;
+	}
+	return s;
+}
+
+/* Makes the reserved slot visible. Producer side, under tx->lock. */
+static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
+{
+	atomic_store_explicit(&s->seq, ++tx->head, memory_order_release);
+}
+
+/* Is there a packet? Any thread; one load of a line that the peer writes only with a packet. */
+static inline bool dpa_lane_ready(const struct dpa_rx *rx)
+{
+	uint32_t n = atomic_load_explicit(&rx->next, memory_order_relaxed);
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+
+	return atomic_load_explicit(&shm->slots[n % DPA_LANE_SLOTS].seq, memory_order_acquire) ==
+	       n + 1;
+}
+
+/* Hands consumed slots and data back. Consumer side, under rx->lock. */
+static inline void dpa_lane_release(struct dpa_rx *rx)
+{
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+
+	atomic_store_explicit(&shm->dtail, rx->dnext, memory_order_release);
+	atomic_store_explicit(&shm->tail, atomic_load_explicit(&rx->next, memory_order_relaxed),
+			      memory_order_release);
+}
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Peers: the other processes of the board, and this one (loopback, which is a lane to ourselves).
+ *
+ *   (none) --find--> CONNECTING --hello or answer--> UP --pidfd, hang-up--> DEAD
+ *                        '------------ECONNREFUSED, hang-up----------------^
+ *
+ * A peer's structure stays where it is until the device closes, for the data path holds pointers to it;
+ * the memory of a dead peer's lanes is given back by mapping zero pages over it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "link/sock.h"
+
+#define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
+
+static struct dpa_lane_shm *lane_at(void *map, uint32_t i)
+{
+	return (struct dpa_lane_shm *)map + i;
+}
+
+static int make_tx(struct dpa_peer *p)
+{
+	p->tx_fd = memfd_create("dpa-lanes", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (p->tx_fd < 0)
+		return errno;
+	if (ftruncate(p->tx_fd, LANES_BYTES) ||
+	    fcntl(p->tx_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return errno;
+	p->tx_map = mmap(NULL, LANES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, p->tx_fd, 0);
+	if (p->tx_map == MAP_FAILED) {
+		p->tx_map = NULL;
+		return errno;
+	}
+	madvise(p->tx_map, LANES_BYTES, MADV_DONTFORK);
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		p->tx[i].shm = lane_at(p->tx_map, i);
+		p->tx[i].peer = p;
+	}
+	return 0;
+}
+
+/* The lanes from the peer to us, as it made them. */
+void dpa_peer_set_rx(struct dpa_peer *p, void *map)
+{
+	bool pull = p->hw->cfg.pull == DPA_CFG_PULL_AUTO && p->pid > 0;
+
+	p->rx_map = map;
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		p->rx[i].peer = p;
+		atomic_store_explicit(&p->rx[i].shm, lane_at(map, i), memory_order_release);
+		atomic_store_explicit(&lane_at(map, i)->pull, pull, memory_order_release);
+	}
+	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
+}
+
+struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
+{
+	struct dpa_peer *p;
+
+	if (posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)))
+		return NULL;
+	memset(p, 0, sizeof(*p));
+	p->hw = hw;
+	p->slot = slot;
+	p->gen = gen;
+	p->pidfd = p->sock = p->wake_fd = p->wait_fd = p->tx_fd = -1;
+	if (make_tx(p)) {
+		if (p->tx_fd >= 0)
+			close(p->tx_fd);
+		free(p);
+		return NULL;
+	}
+	p->next = hw->all_peers;
+	hw->all_peers = p;
+	return p;
+}
+
+static struct dpa_peer *loopback_new(struct dpa_hw *hw)
+{
+	struct dpa_peer *p = dpa_peer_new(hw, hw->board->slot, hw->board->gen);
+
+	if (!p)
+		return NULL;
+	p->pid = hw->pvm_self ? hw->pid : 0;
+	p->door = hw->door;
+	p->export = hw->export;
+	p->wake_fd = dup(hw->wake_fd);
+	p->wait_fd = dup(hw->wait_fd);
+	dpa_peer_set_rx(p, p->tx_map);
+	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	return p;
+}
+
+struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
+{
+	struct dpa_peer *p = atomic_load_explicit(&hw->peers[slot], memory_order_acquire);
+
+	if (dpa_likely(p && p->gen == gen))
+		return p;
+	dpa_spin_lock(&hw->peer_lock);
+	p = atomic_load_explicit(&hw->peers[slot], memory_order_acquire);
+	if (!p || p->gen != gen) {
+		bool self = slot == hw->board->slot && gen == hw->board->gen;
+
+		p = self ? loopback_new(hw) : dpa_peer_new(hw, slot, gen);
+		if (p)
+			atomic_store_explicit(&hw->peers[slot], p, memory_order_release);
+	}
+	dpa_spin_unlock(&hw->peer_lock);
+	return p;
+}
+
+struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
+{
+	uint32_t slot, gen;
+	struct dpa_peer *p;
+
+	if (!dpa_board_qpn_owner(hw->board, qpn, &slot, &gen)) {
+		errno = ENOENT;
+		return NULL;
+	}
+	p = dpa_peer_get(hw, slot, gen);
+	if (!p) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING)
+		dpa_sock_connect(p);
+	return p;
+}
+
+/* Its hello is here: everything needed to send to it and to wake it. */
+void dpa_peer_up(struct dpa_peer *p)
+{
+	dpa_spin_lock(&p->hw->peer_lock);
+	if (p->state == DPA_PEER_CONNECTING)
+		atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	dpa_spin_unlock(&p->hw->peer_lock);
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		if (dpa_lane_ready(&p->rx[i]))
+			dpa_hot_add(p->hw, &p->rx[i]);
+	}
+	/* who waited for this peer is on the pending list: look at it now */
+	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
+}
+
+/* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms nothing. */
+static void blank(void *map)
+{
+	if (map)
+		mmap(map, LANES_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static void forget_fds(struct dpa_peer *p)
+{
+	int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
+{
+	dpa_spin_lock(&hw->hot_lock);
+	for (int i = 0; i < DPA_HOT_LANES; i++)
+		if (atomic_load_explicit(&hw->hot[i], memory_order_relaxed) == rx)
+			atomic_store_explicit(&hw->hot[i], NULL, memory_order_release);
+	atomic_store_explicit(&rx->hot, 0, memory_order_relaxed);
+	dpa_spin_unlock(&hw->hot_lock);
+}
+
+/* Service thread only. What the peer had published before it died still counts. */
+void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
+{
+	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
+		return;
+	if (atomic_load_explicit(&p->rx_up, memory_order_acquire)) {
+		for (uint32_t i = 0; i < DPA_LANES; i++)
+			while (dpa_lane_ready(&p->rx[i]) && dpa_lane_drain(&p->rx[i]) > 0)
+				;
+	}
+	dpa_spin_lock(&hw->peer_lock);
+	atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);
+	if (atomic_load_explicit(&hw->peers[p->slot], memory_order_relaxed) == p)
+		atomic_store_explicit(&hw->peers[p->slot], NULL, memory_order_release);
+	dpa_spin_unlock(&hw->peer_lock);
+	dpa_count(hw, DPA_CNT_peers_died, 1);
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		rx_drop(hw, &p->rx[i]);
+		dpa_spin_lock(&p->rx[i].lock);
+	}
+	blank(p->rx_map);
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		dpa_spin_unlock(&p->rx[i].lock);
+	for (uint32_t i = 0; i < hw->nslab; i++) {
+		struct dpa_hw_qp *qp = hw->slab[i];
+
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn && qp->peer == p)
+			dpa_requester_peer_dead(qp);
+		dpa_qp_leave(qp);
+	}
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		dpa_spin_lock(&p->tx[i].lock);
+	blank(p->tx_map);
+	if (p->door) {
+		mmap(p->door, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		     -1, 0);
+	}
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		dpa_spin_unlock(&p->tx[i].lock);
+	if (p->export)
+		mmap((void *)(uintptr_t)p->export, sizeof(*p->export), PROT_READ,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	forget_fds(p);
+	dpa_board_reap(hw->board);
+}
+
+void dpa_tx_kick(struct dpa_tx *tx)
+{
+	struct dpa_peer *p = tx->peer;
+	struct dpa_door *door;
+	uint32_t me;
+	uint64_t bit;
+
+	atomic_store_explicit(&tx->kick_owed, 0, memory_order_relaxed);
+	if (dpa_unlikely(atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP))
+		return;
+	door = p->door;
+	/* pairs with the sleeper's fence between its sleep word and its last look */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed)) {
+		me = p->hw->board->slot;
+		bit = 1ull << (me % 64);
+		if (!(atomic_load_explicit(&door->summary[me / 64], memory_order_relaxed) & bit))
+			atomic_fetch_or_explicit(&door->summary[me / 64], bit,
+						 memory_order_seq_cst);
+		if (!atomic_load_explicit(&door->any, memory_order_relaxed))
+			atomic_store_explicit(&door->any, 1, memory_order_seq_cst);
+	}
+	uint32_t sleep = atomic_load_explicit(&door->sleep, memory_order_relaxed);
+
+	if (dpa_unlikely(sleep)) {
+		uint64_t one = 1;
+		int fd = sleep == 2 ? p->wait_fd : p->wake_fd;
+
+		dpa_count(p->hw, DPA_CNT_wakeups_sent, 1);
+		if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
+			return; /* EAGAIN: the counter is full, so it is awake */
+	}
+}
+
+void dpa_settle_kicks(struct dpa_hw *hw)
+{
+	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+		if (!p)
+			continue;
+		for (uint32_t i = 0; i < DPA_LANES; i++)
+			if (atomic_load_explicit(&p->tx[i].kick_owed, memory_order_relaxed))
+				dpa_tx_kick(&p->tx[i]);
+	}
+}
+
+int dpa_link_init(struct dpa_hw *hw)
+{
+	return dpa_sock_init(hw);
+}
+
+void dpa_link_fini(struct dpa_hw *hw)
+{
+	struct dpa_peer *p, *next;
+
+	for (p = hw->all_peers; p; p = next) {
+		next = p->next;
+		forget_fds(p);
+		if (p->tx_map)
+			munmap(p->tx_map, LANES_BYTES);
+		if (p->rx_map && p->rx_map != p->tx_map)
+			munmap(p->rx_map, LANES_BYTES);
+		if (p->door && p->door != hw->door)
+			munmap(p->door, 4096);
+		if (p->export && p->export != hw->export)
+			munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
+		free(p);
+	}
+	hw->all_peers = NULL;
+	dpa_sock_fini(hw);
+}

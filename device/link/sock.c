@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The introduction of two processes of a board: one connects to the other's abstract socket
+ * "\0dpa/<board>/<slot>.<generation>" and both send a hello with five descriptors: lanes, exported
+ * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting application. Nobody waits for anybody: what cannot be sent yet stays
+ * in the SQ. Two that connect to each other at once say the same things twice, which is harmless.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "link/sock.h"
+
+#define HELLO_MAGIC 0x3148415044ull
+#define HELLO_FDS 5
+
+struct hello {
+	uint64_t magic;
+	uint32_t layout; /* DPA_BOARD_LAYOUT */
+	uint32_t slot, gen;
+	uint32_t answer; /* 0: an answer is wanted */
+};
+
+static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
+			   uint32_t gen)
+{
+	int n;
+
+	memset(sa, 0, sizeof(*sa));
+	sa->sun_family = AF_UNIX;
+	n = snprintf(sa->sun_path + 1, sizeof(sa->sun_path) - 1, "dpa/%s/%u.%u", b->id, slot, gen);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int ep_add(struct dpa_hw *hw, int fd, uint64_t data)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = data};
+
+	return epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
+}
+
+/* The other end must be ours: same effective user. */
+static pid_t peer_pid(int fd)
+{
+	struct ucred uc;
+	socklen_t len = sizeof(uc);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) || uc.uid != geteuid())
+		return -1;
+	return uc.pid;
+}
+
+static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer)
+{
+	struct hello h = {.magic = HELLO_MAGIC,
+			  .layout = DPA_BOARD_LAYOUT,
+			  .slot = hw->board->slot,
+			  .gen = hw->board->gen,
+			  .answer = answer};
+	int fds[HELLO_FDS] = {p->tx_fd, -1, hw->door_fd, hw->wake_fd, hw->wait_fd};
+	union {
+		char buf[CMSG_SPACE(sizeof(fds))];
+		struct cmsghdr align;
+	} u;
+	struct iovec iov = {.iov_base = &h, .iov_len = sizeof(h)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = u.buf,
+			   .msg_controllen = sizeof(u.buf)};
+	char path[64];
+	int ret;
+
+	/* peers get the tables read-only: a descriptor that cannot be mapped for writing */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", hw->export_fd);
+	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	if (fds[1] < 0)
+		return errno;
+	memset(u.buf, 0, sizeof(u.buf));
+	CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, sizeof(fds));
+	ret = sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
+	close(fds[1]);
+	return ret;
+}
+
+/* A mapping of a memfd that cannot shrink under us. */
+static void *map_sealed(int fd, size_t bytes, int prot)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *p;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || (size_t)st.st_size < bytes)
+		return NULL;
+	p = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, bytes, MADV_DONTFORK);
+	return p;
+}
+
+/* Takes what a hello brought. The first one wins; all say the same. Service thread only. */
+static int accept_hello(struct dpa_peer *p, int *fds, int sock)
+{
+	void *lanes, *door, *export;
+
+	if (p->rx_map)
+		return 0;
+	lanes = map_sealed(fds[0], DPA_LANES * sizeof(struct dpa_lane_shm), PROT_READ | PROT_WRITE);
+	export = map_sealed(fds[1], sizeof(struct dpa_export), PROT_READ);
+	door = map_sealed(fds[2], 4096, PROT_READ | PROT_WRITE);
+	if (!lanes || !export || !door) {
+		if (lanes)
+			munmap(lanes, DPA_LANES * sizeof(struct dpa_lane_shm));
+		if (export)
+			munmap(export, sizeof(struct dpa_export));
+		if (door)
+			munmap(door, 4096);
+		return EPROTO;
+	}
+	p->pid = peer_pid(sock);
+	p->export = export;
+	p->door = door;
+	p->wake_fd = fds[3];
+	p->wait_fd = fds[4];
+	fds[3] = fds[4] = -1;
+	if (p->pid > 0) {
+		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+		if (p->pidfd >= 0)
+			ep_add(p->hw, p->pidfd, (uint64_t)(uintptr_t)p | DPA_EP_PIDFD);
+	}
+	dpa_peer_set_rx(p, lanes);
+	return 0;
+}
+
+/* Reads a hello with its descriptors: 0, EAGAIN, or what is wrong. */
+static int recv_hello(int fd, struct hello *h, int *fds)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * HELLO_FDS)];
+		struct cmsghdr align;
+	} u;
+	struct iovec iov = {.iov_base = h, .iov_len = sizeof(*h)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = u.buf,
+			   .msg_controllen = sizeof(u.buf)};
+	struct cmsghdr *c;
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	int nfd = 0;
+
+	for (int i = 0; i < HELLO_FDS; i++)
+		fds[i] = -1;
+	if (n < 0)
+		return errno;
+	if (n == 0)
+		return ECONNRESET;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		nfd = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(c), (size_t)nfd * sizeof(int));
+	}
+	if (n != (ssize_t)sizeof(*h) || nfd != HELLO_FDS || (m.msg_flags & MSG_CTRUNC) ||
+	    h->magic != HELLO_MAGIC || h->layout != DPA_BOARD_LAYOUT ||
+	    h->slot >= DPA_BOARD_PROCS || !h->gen)
+		return EPROTO;
+	return 0;
+}
+
+static void close_fds(int *fds)
+{
+	for (int i = 0; i < HELLO_FDS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+void dpa_sock_connect(struct dpa_peer *p)
+{
+	struct dpa_hw *hw = p->hw;
+	struct sockaddr_un sa;
+	socklen_t len = sock_name(&sa, hw->board, p->slot, p->gen);
+	int fd;
+
+	dpa_spin_lock(&hw->peer_lock);
+	if (p->sock >= 0 || p->state != DPA_PEER_CONNECTING)
+		goto out;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		goto out;
+	if (connect(fd, (struct sockaddr *)&sa, len)) {
+		/* EAGAIN: its queue is full, we will be called again; else nobody is there */
+		if (errno != EAGAIN && !dpa_board_alive(hw->board, p->slot, p->gen))
+			atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);
+		close(fd);
+		goto out;
+	}
+	if (peer_pid(fd) < 0 || send_hello(hw, p, fd, false)) {
+		close(fd);
+		goto out;
+	}
+	p->sock = fd;
+	ep_add(hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK);
+out:
+	dpa_spin_unlock(&hw->peer_lock);
+}
+
+void dpa_sock_accept(struct dpa_hw *hw)
+{
+	for (;;) {
+		int fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		if (peer_pid(fd) < 0 || ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW))
+			close(fd);
+	}
+}
+
+/* A connection that was accepted says who it is. */
+void dpa_sock_new(struct dpa_hw *hw, int fd)
+{
+	struct dpa_peer *p;
+	struct hello h;
+	int fds[HELLO_FDS];
+	int ret = recv_hello(fd, &h, fds);
+
+	if (ret == EAGAIN)
+		return;
+	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, fd, NULL);
+	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
+		goto err;
+	p = dpa_peer_get(hw, h.slot, h.gen);
+	if (!p || accept_hello(p, fds, fd) || send_hello(hw, p, fd, true))
+		goto err;
+	close_fds(fds);
+	dpa_peer_up(p);
+	dpa_spin_lock(&hw->peer_lock);
+	if (p->sock < 0) { /* keep one connection: its end tells of the peer's */
+		p->sock = fd;
+		fd = -1;
+	}
+	dpa_spin_unlock(&hw->peer_lock);
+	if (fd < 0)
+		ep_add(hw, p->sock, (uint64_t)(uintptr_t)p | DPA_EP_SOCK);
+	else
+		ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW); /* closed when the peer closes */
+	return;
+err:
+	close_fds(fds);
+	close(fd);
+}
+
+/* Our connection to a peer: its answer, or its end. */
+void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)
+{
+	struct hello h;
+	int fds[HELLO_FDS];
+	int ret;
+
+	if (p->sock < 0)
+		return;
+	ret = recv_hello(p->sock, &h, fds);
+	if (ret == EAGAIN)
+		return;
+	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, fds, p->sock)) {
+		close_fds(fds);
+		dpa_peer_up(p);
+		return;
+	}
+	close_fds(fds);
+	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, p->sock, NULL);
+	if (!dpa_board_alive(hw->board, p->slot, p->gen))
+		dpa_peer_died(hw, p);
+}
+
+int dpa_sock_init(struct dpa_hw *hw)
+{
+	struct sockaddr_un sa;
+	socklen_t len = sock_name(&sa, hw->board, hw->board->slot, hw->board->gen);
+	int err;
+
+	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
+	hw->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hw->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hw->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (hw->epfd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 || hw->listen_fd < 0)
+		goto err;
+	if (bind(hw->listen_fd, (struct sockaddr *)&sa, len) || listen(hw->listen_fd, 256))
+		goto err;
+	err = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN);
+	err = err ? err : ep_add(hw, hw->wake_fd, DPA_EP_WAKE);
+	if (!err && dpa_port_fd(&hw->port) >= 0)
+		err = ep_add(hw, dpa_port_fd(&hw->port), DPA_EP_PORT);
+	if (!err)
+		return 0;
+	errno = err;
+err:
+	err = errno;
+	dpa_sock_fini(hw);
+	return err;
+}
+
+void dpa_sock_fini(struct dpa_hw *hw)
+{
+	if (hw->listen_fd >= 0)
+		close(hw->listen_fd);
+	if (hw->wake_fd >= 0)
+		close(hw->wake_fd);
+	if (hw->wait_fd >= 0)
+		close(hw->wait_fd);
+	if (hw->epfd >= 0)
+		close(hw->epfd);
+	hw->listen_fd = hw->wake_fd = hw->wait_fd = hw->epfd = -1;
+}

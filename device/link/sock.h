@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* sock.h - how two processes of a board find each other: internals of device/link. */
+#ifndef DPA_SOCK_H
+#define DPA_SOCK_H
+
+#include "ctx/dev.h"
+
+/* What an epoll event of the service thread is about: low bits of data.u64. */
+enum dpa_ep_tag { DPA_EP_LISTEN, DPA_EP_WAKE, DPA_EP_PORT, DPA_EP_NEW, DPA_EP_SOCK, DPA_EP_PIDFD };
+
+int dpa_sock_init(struct dpa_hw *hw);
+void dpa_sock_fini(struct dpa_hw *hw);
+/* Starts to connect; does not wait. Any thread; again and again until the peer is UP or DEAD. */
+void dpa_sock_connect(struct dpa_peer *p);
+/* Service thread: one event. */
+void dpa_sock_accept(struct dpa_hw *hw);
+void dpa_sock_new(struct dpa_hw *hw, int fd);
+void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p);
+
+struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
+struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
+void dpa_peer_set_rx(struct dpa_peer *p, void *map);
+void dpa_peer_up(struct dpa_peer *p);
+int dpa_lane_drain(struct dpa_rx *rx); /* eu/progress.c: one batch; under no lock */
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8). */
+#include "transport.h"
+
+uint8_t dpa_status_of(uint32_t syndrome)
+{
+	switch (syndrome) {
+	case DPA_SYN_NONE:
+		return DPA_CQE_OK;
+	case DPA_SYN_BAD_LKEY:
+	case DPA_SYN_LKEY_BOUNDS:
+	case DPA_SYN_LKEY_ACCESS:
+	case DPA_SYN_LOCAL_FAULT:
+		return DPA_CQE_LOC_PROT_ERR;
+	case DPA_SYN_MSG_TOO_LONG:
+	case DPA_SYN_RECV_TOO_SMALL:
+		return DPA_CQE_LOC_LEN_ERR;
+	case DPA_SYN_INV_RKEY:
+		return DPA_CQE_MW_BIND_ERR;
+	case DPA_SYN_FLUSHED:
+		return DPA_CQE_WR_FLUSH_ERR;
+	default:
+		return DPA_CQE_LOC_QP_OP_ERR;
+	}
+}
+
+static uint8_t cqe_opcode(uint8_t op)
+{
+	switch (op) {
+	case DPA_OP_RDMA_WRITE:
+	case DPA_OP_RDMA_WRITE_IMM:
+		return DPA_CQE_RDMA_WRITE;
+	case DPA_OP_RDMA_READ:
+		return DPA_CQE_RDMA_READ;
+	case DPA_OP_ATOMIC_CS:
+		return DPA_CQE_COMP_SWAP;
+	case DPA_OP_ATOMIC_FA:
+		return DPA_CQE_FETCH_ADD;
+	case DPA_OP_LOCAL_INV:
+		return DPA_CQE_LOCAL_INV;
+	default:
+		return DPA_CQE_SEND;
+	}
+}
+
+/* Completes the WQE at una, whatever it is; frees its blocks. */
+void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
+		  uint32_t syndrome)
+{
+	struct dpa_req *r = &qp->req;
+
+	if ((c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all || status) {
+		struct dpa_cqe e = {.wr_id = c->wr_id,
+				    .qpn = qp->qpn,
+				    .user_index = qp->user_index,
+				    .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
+				    .vendor_err = syndrome,
+				    .wqe_index = r->una_idx,
+				    .opcode = cqe_opcode(c->opcode),
+				    .status = status};
+
+		if (status)
+			dpa_count(qp->hw,
+				  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error :
+								   DPA_CNT_req_cqe_error,
+				  1);
+		dpa_cq_push(qp->send_cq, &e);
+	}
+	r->una_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
+	r->una_idx += c->nbb;
+	r->read_off = 0;
+	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+}
+
+void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
+{
+	dpa_complete(qp, dpa_wqe_ctrl(qp, qp->req.una_idx), status, syndrome);
+	if (qp->type == DPA_QP_RC) {
+		dpa_qp_to_error(qp);
+		return;
+	}
+	/* IBA 10.3.1: UC and UD go to SQE, receives go on */
+	dpa_qp_set_state(qp, DPA_QPS_SQE);
+	qp->req.send_idx = qp->req.una_idx;
+	qp->req.send_off = 0;
+	dpa_requester_flush(qp);
+}
+
+/* Progress was made: the retry counters start again (IBA 9.7.6.1.4). */
+static void progressed(struct dpa_hw_qp *qp)
+{
+	qp->req.retry_left = qp->attr.retry_cnt;
+	qp->req.rnr_left = qp->attr.rnr_retry;
+}
+
+static bool una_pending(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return dpa_psn_diff(r->max_psn, r->una_psn) > 0;
+}
+
+/* Everything up to psn (inclusive) arrived. READs and atomics are done by their responses only. */
+static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	struct dpa_req *r = &qp->req;
+	bool any = false;
+
+	while (una_pending(qp)) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->una_idx);
+		uint32_t last = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c) - 1);
+
+		if (dpa_psn_diff(psn, last) < 0 || dpa_op_is_read(c->opcode) ||
+		    dpa_op_is_atomic(c->opcode))
+			break;
+		dpa_complete(qp, c, DPA_CQE_OK, 0);
+		any = true;
+		if ((int32_t)(r->una_idx - r->send_idx) > 0) { /* acknowledged after a rewind */
+			r->send_idx = r->una_idx;
+			r->send_off = 0;
+			r->send_psn = r->send_wqe_psn = r->una_psn;
+		}
+	}
+	if (any)
+		progressed(qp);
+}
+
+/* Sending starts again at psn. */
+void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t idx = r->una_idx, first = r->una_psn, rd = 0;
+
+	while (idx != r->send_idx) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
+		uint32_t n = dpa_wqe_psns(qp, c);
+
+		if (dpa_psn_diff(psn, dpa_psn_add(first, n)) < 0)
+			break;
+		rd += dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode);
+		first = dpa_psn_add(first, n);
+		idx += c->nbb;
+	}
+	r->send_idx = idx;
+	r->send_wqe_psn = first;
+	r->send_psn = psn;
+	r->send_off = dpa_psn_diff(psn, first) > 0 ?
+			      ((psn - first) & DPA_PSN_MASK) * qp->mtu :
+			      0;
+	if (dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode))
+		r->send_off = 0; /* the request's own offset follows from read_off */
+	r->rd_out = rd;
+}
+
+static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
+{
+	qp->req.wait_timer = true;
+	qp->req.timer_is_rnr = rnr;
+	dpa_pend(qp, dpa_now_ns() + ns);
+}
+
+/* What was sent is lost and nobody will say so: the local ACK timer is what is left (IBA 9.7.6.1.3). */
+void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
+{
+	struct dpa_req *r = &qp->req;
+	uint64_t ns = dpa_timeout_ns(qp->attr.timeout);
+
+	if (r->wait_timer)
+		return;
+	if (qp->type == DPA_QP_UC) { /* lost for good */
+		while (r->una_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) {
+			const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->una_idx);
+
+			r->send_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
+			r->send_wqe_psn = r->max_psn = r->send_psn;
+			r->send_idx = r->una_idx + c->nbb;
+			r->send_off = 0;
+			dpa_complete(qp, c, DPA_CQE_OK, 0);
+		}
+		return;
+	}
+	dpa_count(qp->hw, DPA_CNT_local_ack_timeout_err, 1);
+	if (ns == UINT64_MAX) {
+		ns = 100000000ull; /* timeout 0: without end, but not without trying */
+	} else if (!r->retry_left) {
+		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, syndrome);
+		return;
+	} else {
+		r->retry_left--;
+	}
+	dpa_rewind(qp, r->una_psn);
+	start_timer(qp, ns, false);
+}
+
+static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (r->wait_timer)
+		return;
+	dpa_count(qp->hw, DPA_CNT_rnr_nak_retry_err, 1);
+	if (qp->attr.rnr_retry != 7) {
+		if (!r->rnr_left) {
+			dpa_req_fail(qp, DPA_CQE_RNR_RETRY_EXC_ERR, DPA_SYN_RNR);
+			return;
+		}
+		r->rnr_left--;
+	}
+	dpa_rewind(qp, psn);
+	start_timer(qp, dpa_rnr_ns(code), true);
+}
+
+static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
+{
+	static const struct {
+		uint8_t status;
+		uint32_t syndrome;
+		enum dpa_counter cnt;
+	} of[] = {
+		[DPA_NAK_INV_REQ] = {DPA_CQE_REM_INV_REQ_ERR, DPA_SYN_NAK_INV_REQ,
+				     DPA_CNT_req_remote_invalid_request},
+		[DPA_NAK_REM_ACCESS] = {DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS,
+					DPA_CNT_req_remote_access_errors},
+		[DPA_NAK_REM_OP] = {DPA_CQE_REM_OP_ERR, DPA_SYN_NAK_OP, DPA_CNT_req_cqe_error},
+	};
+
+	if (code == DPA_NAK_PSN_SEQ) {
+		dpa_count(qp->hw, DPA_CNT_packet_seq_err, 1);
+		if (!qp->req.retry_left) {
+			dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_NAK_SEQ);
+			return;
+		}
+		qp->req.retry_left--;
+		dpa_rewind(qp, psn);
+		return;
+	}
+	if (code > DPA_NAK_REM_OP)
+		return;
+	dpa_count(qp->hw, of[code].cnt, 1);
+	dpa_req_fail(qp, of[code].status, of[code].syndrome);
+}
+
+static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	switch (syndrome & DPA_AETH_KIND) {
+	case DPA_AETH_ACK:
+		ack_advance(qp, psn);
+		break;
+	case DPA_AETH_RNR:
+		ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
+		rnr_nak(qp, psn, syndrome & 0x1f);
+		break;
+	case DPA_AETH_NAK:
+		ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
+		nak(qp, psn, syndrome & 0x1f);
+		break;
+	}
+}
+
+/* The READ or atomic that psn answers, now at una; NULL: a duplicate or a stray. */
+static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
+{
+	struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c;
+	uint32_t want;
+
+	ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
+	if (!una_pending(qp))
+		return NULL;
+	c = dpa_wqe_ctrl(qp, r->una_idx);
+	if (atomic ? !dpa_op_is_atomic(c->opcode) : !dpa_op_is_read(c->opcode))
+		return NULL;
+	want = atomic ? r->una_psn : dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
+	return psn == want ? c : NULL;
+}
+
+static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (r->rd_out)
+		r->rd_out--;
+	dpa_complete(qp, c, DPA_CQE_OK, 0);
+	if ((int32_t)(r->una_idx - r->send_idx) > 0) {
+		r->send_idx = r->una_idx;
+		r->send_psn = r->send_wqe_psn = r->una_psn;
+	}
+	progressed(qp);
+}
+
+static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			  const uint8_t *payload)
+{
+	struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c = answered(qp, s->psn, false);
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t syn;
+	int cnt;
+
+	if (!c || s->len > c->length - r->read_off)
+		return;
+	/* all but the last packet fill the MTU */
+	if (s->len != c->length - r->read_off && (!s->len || s->len % qp->mtu))
+		return;
+	syn = dpa_wqe_iov(qp, r->una_idx, c, r->read_off, s->len, DPA_ACCESS_LOCAL_WRITE, iov, &cnt);
+	if (!syn)
+		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
+	if (syn == DPA_SYN_LOCAL_FAULT || syn == DPA_SYN_PEER_DEAD) {
+		/* what the peer let us fetch is gone: it was deregistered meanwhile */
+		dpa_req_fail(qp, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS);
+		return;
+	}
+	if (syn) {
+		dpa_req_fail(qp, dpa_status_of(syn), syn);
+		return;
+	}
+	r->read_off += s->len;
+	if (r->read_off == c->length)
+		finish_rd(qp, c);
+}
+
+static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const struct dpa_wqe_ctrl *c = answered(qp, s->psn, true);
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	const uint8_t *val = (const uint8_t *)&x->orig;
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t syn;
+	int cnt;
+
+	if (!c)
+		return;
+	syn = dpa_wqe_iov(qp, qp->req.una_idx, c, 0, 8, DPA_ACCESS_LOCAL_WRITE, iov, &cnt);
+	if (syn) {
+		dpa_req_fail(qp, dpa_status_of(syn), syn);
+		return;
+	}
+	for (int i = 0; i < cnt; i++) {
+		memcpy(iov[i].iov_base, val, iov[i].iov_len);
+		val += iov[i].iov_len;
+	}
+	finish_rd(qp, c);
+}
+
+void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint16_t p = dpa_op_props(s->opcode);
+
+	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
+		return;
+	/* C9-113 ff: what was never sent cannot be acknowledged; what is old is ignored */
+	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 ||
+	    dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
+		return;
+	if (s->opcode == DPA_BTH_ACK)
+		on_ack(qp, s->psn, (uint8_t)x->syndrome);
+	else if (p & DPA_OPP_READ)
+		read_response(qp, peer, s, payload);
+	else
+		atomic_response(qp, s);
+	/* fences, READ limits and local faults may have waited for this */
+	if (dpa_unlikely(qp->req.send_idx !=
+			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||
+	    dpa_unlikely(qp->state == DPA_QPS_SQD))
+		dpa_requester_run(qp);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Between SGEs and packets. Memory that the application named in its own work requests is read and
+ * written plainly; memory that a packet named only through dpa_copy_*.
+ */
+#include "transport.h"
+
+uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
+{
+	uint32_t off = sizeof(struct dpa_wqe_ctrl);
+
+	if (qp->type == DPA_QP_UD)
+		return off + (uint32_t)sizeof(struct dpa_wqe_av);
+	switch (opcode) {
+	case DPA_OP_RDMA_WRITE:
+	case DPA_OP_RDMA_WRITE_IMM:
+	case DPA_OP_RDMA_READ:
+		return off + (uint32_t)sizeof(struct dpa_wqe_raddr);
+	case DPA_OP_ATOMIC_CS:
+	case DPA_OP_ATOMIC_FA:
+		return off + (uint32_t)sizeof(struct dpa_wqe_raddr) +
+		       (uint32_t)sizeof(struct dpa_wqe_atomic);
+	default:
+		return off;
+	}
+}
+
+/* Inline data may wrap at the ring's end. */
+static void gather_inline(struct dpa_hw_qp *qp, uint32_t idx, uint32_t at, uint32_t n, uint8_t *dst)
+{
+	if (dpa_unlikely(qp->bf) && ((const struct dpa_wqe_ctrl *)qp->bf)->index == idx) {
+		memcpy(dst, dpa_wqe_at(qp, idx, at), n);
+		return;
+	}
+	while (n) {
+		uint8_t *p = dpa_wqe_at(qp, idx, at);
+		uint32_t room = (uint32_t)(qp->sq + (uint64_t)(qp->sq_mask + 1) * 64 - p);
+		uint32_t k = n < room ? n : room;
+
+		memcpy(dst, p, k);
+		dst += k;
+		at += k;
+		n -= k;
+	}
+}
+
+uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
+		    uint32_t n, uint8_t *dst)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode);
+
+	if (c->flags & DPA_WQE_INLINE) {
+		gather_inline(qp, idx, at + off, n, dst);
+		return 0;
+	}
+	for (uint32_t i = 0; n && i < c->nsge; i++, at += sizeof(struct dpa_sge)) {
+		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
+		uint64_t addr;
+		uint32_t k, syn;
+
+		if (off >= g.length) {
+			off -= g.length;
+			continue;
+		}
+		k = g.length - off < n ? g.length - off : n;
+		syn = dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr + off, k, 0, &addr);
+		if (syn)
+			return syn;
+		memcpy(dst, (const void *)(uintptr_t)addr, k);
+		dst += k;
+		n -= k;
+		off = 0;
+	}
+	return n ? DPA_SYN_BAD_WQE : 0;
+}
+
+uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			uint32_t access, uint64_t *total)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn;
+	uint64_t addr;
+
+	*total = 0;
+	for (uint32_t i = 0; i < c->nsge; i++, at += sizeof(struct dpa_sge)) {
+		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
+
+		*total += g.length;
+		if (!g.length)
+			continue;
+		syn = dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, access, &addr);
+		if (syn)
+			return syn;
+	}
+	return 0;
+}
+
+/* Adds what [*off, ...) of one SGE gives to an iovec. */
+static uint32_t iov_add(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t *off, uint32_t *n,
+			uint32_t access, struct iovec *iov, int *cnt)
+{
+	uint64_t addr;
+	uint32_t k, syn;
+
+	if (*off >= g->length) {
+		*off -= g->length;
+		return 0;
+	}
+	k = g->length - *off < *n ? g->length - *off : *n;
+	syn = dpa_mr_check(qp->hw, g->lkey, qp->pdn, g->addr + *off, k, access, &addr);
+	if (syn)
+		return syn;
+	iov[*cnt].iov_base = (void *)(uintptr_t)addr;
+	iov[*cnt].iov_len = k;
+	(*cnt)++;
+	*n -= k;
+	*off = 0;
+	return 0;
+}
+
+uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
+		     uint32_t n, uint32_t access, struct iovec *iov, int *cnt)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn = 0;
+
+	*cnt = 0;
+	for (uint32_t i = 0; n && !syn && i < c->nsge && i < DPA_MAX_SGE;
+	     i++, at += sizeof(struct dpa_sge)) {
+		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
+
+		syn = iov_add(qp, &g, &off, &n, access, iov, cnt);
+	}
+	return syn ? syn : n ? DPA_SYN_BAD_WQE : 0;
+}
+
+uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t off, uint32_t n,
+		      struct iovec *iov, int *cnt)
+{
+	uint32_t syn = 0;
+
+	*cnt = 0;
+	for (uint32_t i = 0; n && !syn && i < w->nsge; i++)
+		syn = iov_add(qp, &w->sge[i], &off, &n, DPA_ACCESS_LOCAL_WRITE, iov, cnt);
+	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
+}
+
+/* What was pulled counts only if it was still the sender's to give. */
+static bool pull_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
+			     const struct dpa_pull *p)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
+		return false;
+	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> 14].key,
+					    memory_order_acquire) != p->rkey)
+		return false;
+	return peer->slot == peer->hw->board->slot ||
+	       dpa_board_alive(peer->hw->board, peer->slot, peer->gen);
+}
+
+static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		     const uint8_t *payload, const struct iovec *iov, int cnt)
+{
+	struct dpa_pull p;
+	struct iovec src[DPA_PULL_IOV];
+	uint64_t sum = 0;
+
+	memcpy(&p, payload, sizeof(p));
+	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
+		return DPA_SYN_LOCAL_FAULT;
+	for (uint32_t i = 0; i < p.niov; i++) {
+		src[i].iov_base = (void *)(uintptr_t)p.iov[i].addr;
+		src[i].iov_len = p.iov[i].len;
+		sum += p.iov[i].len;
+	}
+	if (sum != s->len || dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len))
+		return DPA_SYN_LOCAL_FAULT;
+	if (!pull_still_valid(peer, s, &p))
+		return DPA_SYN_PEER_DEAD;
+	dpa_count(qp->hw, DPA_CNT_pull_bytes, s->len);
+	return 0;
+}
+
+uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		     const uint8_t *payload, const struct iovec *iov, int cnt)
+{
+	if (s->flags & DPA_PKT_PULL)
+		return pull(qp, peer, s, payload, iov, cnt);
+	for (int i = 0; i < cnt; i++) {
+		memcpy(iov[i].iov_base, payload, iov[i].iov_len);
+		payload += iov[i].iov_len;
+	}
+	return 0;
+}
+
+uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		   const uint8_t *payload, uint64_t addr)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)addr, .iov_len = s->len};
+
+	if (!s->len)
+		return 0;
+	if (s->flags & DPA_PKT_PULL)
+		return pull(qp, peer, s, payload, &iov, 1);
+	return dpa_copy_out(qp->hw, addr, payload, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Requester: takes WQEs from the SQ and makes packets of them. States of a QP's sending side:
+ *
+ *   IDLE (send_idx == sq_pi) --doorbell--> SENDING --all sent--> WAITING (una_idx != send_idx) --ACK--> IDLE
+ *   SENDING --no room, no link yet--> PENDED --progress--> SENDING
+ *   any --RNR NAK, loss--> TIMER (wait_timer) --expiry--> SENDING from the PSN named
+ *   any --error--> the QP's error state (dpa_req_fail)
+ */
+#include <errno.h>
+#include "transport.h"
+
+#define BUDGET 64 /* packets a call: a post does bounded work */
+#define BUDGET_PULLS 4
+
+enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
+
+void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
+{
+	atomic_store_explicit(&tx->shm->wants_space, 1, memory_order_relaxed);
+	dpa_count(qp->hw, DPA_CNT_ring_full, 1);
+	dpa_pend(qp, 0);
+}
+
+bool dpa_resolve(struct dpa_hw_qp *qp)
+{
+	struct dpa_peer *p = qp->peer;
+	uint32_t state;
+
+	if (!p) {
+		p = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		if (!p) { /* nobody has that QPN: what we send is lost */
+			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+			return false;
+		}
+		qp->peer = p;
+	}
+	state = atomic_load_explicit(&p->state, memory_order_acquire);
+	if (dpa_likely(state == DPA_PEER_UP)) {
+		qp->tx = &p->tx[qp->lane];
+		if (qp->info)
+			qp->info->link = p->slot == qp->hw->board->slot ? 1 : 2;
+		return true;
+	}
+	if (state == DPA_PEER_DEAD) {
+		dpa_requester_peer_dead(qp);
+		return false;
+	}
+	dpa_peer_of_qpn(qp->hw, qp->dest_qpn); /* goes on connecting */
+	dpa_pend(qp, dpa_now_ns() + 200000);
+	return false;
+}
+
+/* IBA 10.8.3, C10-90 ff: what a WQE may be on this QP. */
+static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	static const uint32_t rc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
+				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
+				   1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
+				   1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV |
+				   1u << DPA_OP_SEND_INV;
+	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
+				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
+				   1u << DPA_OP_LOCAL_INV;
+	uint32_t access = 0, syn;
+	uint64_t total;
+
+	if (c->opcode > 31 || !((qp->type == DPA_QP_RC ? rc : uc) >> c->opcode & 1))
+		return DPA_SYN_BAD_OPCODE;
+	if (c->index != idx || !c->nbb || c->nsge > DPA_MAX_SGE)
+		return DPA_SYN_BAD_WQE;
+	if ((dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))) {
+		if (!qp->attr.max_rd_atomic)
+			return DPA_SYN_BAD_OPCODE;
+		access = DPA_ACCESS_LOCAL_WRITE;
+	}
+	if (c->flags & DPA_WQE_INLINE)
+		return access || c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
+	syn = dpa_check_sges(qp, idx, c, access, &total);
+	if (syn)
+		return syn;
+	if (dpa_op_is_atomic(c->opcode))
+		return total < 8 ? DPA_SYN_BAD_WQE : 0;
+	if (total > DPA_MAX_MSG)
+		return DPA_SYN_MSG_TOO_LONG;
+	return total != c->length ? DPA_SYN_BAD_WQE : 0;
+}
+
+/* A WQE's own fault is reported after all that was posted before it: wait for those. */
+static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
+{
+	if (qp->req.una_idx != qp->req.send_idx)
+		return STEP_WAIT;
+	dpa_req_fail(qp, dpa_status_of(syn), syn);
+	return STEP_FAILED;
+}
+
+static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		    struct dpa_slot *s, uint32_t off)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+	struct dpa_ext *x = (struct dpa_ext *)s->ext;
+
+	if (p & (DPA_OPP_RETH | DPA_OPP_ATOMIC)) {
+		const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, sizeof(*c));
+
+		x->va = r->addr + off;
+		x->rkey = r->rkey;
+		x->dmalen = c->length - off;
+		if (p & DPA_OPP_IMM)
+			x->imm_after_reth = c->imm;
+		if (p & DPA_OPP_ATOMIC) {
+			const struct dpa_wqe_atomic *a =
+				dpa_wqe_at(qp, idx, sizeof(*c) + sizeof(*r));
+
+			x->swap_add = a->swap_add;
+			x->compare = a->compare;
+		}
+	} else if (p & (DPA_OPP_IMM | DPA_OPP_INV)) {
+		x->imm = c->imm;
+	}
+}
+
+static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bool last)
+{
+	static const uint8_t send[4] = {DPA_BTH_SEND_MIDDLE, DPA_BTH_SEND_LAST, DPA_BTH_SEND_FIRST,
+					DPA_BTH_SEND_ONLY};
+	static const uint8_t write[4] = {DPA_BTH_WRITE_MIDDLE, DPA_BTH_WRITE_LAST,
+					 DPA_BTH_WRITE_FIRST, DPA_BTH_WRITE_ONLY};
+	uint8_t tr = qp->type == DPA_QP_UC ? DPA_BTH_UC : DPA_BTH_RC;
+	uint32_t i = (uint32_t)first * 2 + last;
+
+	switch (op) {
+	case DPA_OP_RDMA_WRITE:
+		return tr | write[i];
+	case DPA_OP_RDMA_WRITE_IMM:
+		return tr | (uint8_t)(write[i] + last); /* _IMM follows LAST and ONLY */
+	case DPA_OP_SEND_IMM:
+		return tr | (uint8_t)(send[i] + last);
+	case DPA_OP_SEND_INV:
+		return tr | (last ? first ? DPA_BTH_SEND_ONLY_INV : DPA_BTH_SEND_LAST_INV : send[i]);
+	case DPA_OP_RDMA_READ:
+		return DPA_BTH_READ_REQUEST;
+	case DPA_OP_ATOMIC_CS:
+		return DPA_BTH_COMPARE_SWAP;
+	case DPA_OP_ATOMIC_FA:
+		return DPA_BTH_FETCH_ADD;
+	default:
+		return tr | send[i];
+	}
+}
+
+/* Lets the receiver fetch [off, off + n) from our memory. */
+static uint32_t fill_pull(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			  uint32_t off, uint32_t n, uint8_t *data)
+{
+	struct dpa_pull *p = (struct dpa_pull *)data;
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t syn;
+	int cnt;
+
+	syn = dpa_wqe_iov(qp, idx, c, off, n, 0, iov, &cnt);
+	if (syn)
+		return syn;
+	p->niov = (uint32_t)cnt;
+	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
+					memory_order_relaxed);
+	p->rkey = 0;
+	for (int i = 0; i < cnt; i++) {
+		p->iov[i].addr = (uintptr_t)iov[i].iov_base;
+		p->iov[i].len = iov[i].iov_len;
+	}
+	return 0;
+}
+
+struct piece {
+	uint32_t n; /* bytes of the message in this packet */
+	bool pull, inslot;
+};
+
+static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off)
+{
+	uint32_t left = c->length - off;
+	struct piece p = {.n = left};
+
+	if (qp->type == DPA_QP_RC && left >= DPA_PULL_MIN && !(c->flags & DPA_WQE_INLINE) &&
+	    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed)) {
+		p.pull = true;
+		if (left > DPA_PULL_CHUNK)
+			p.n = DPA_PULL_CHUNK;
+	} else if (left > qp->mtu) {
+		p.n = qp->mtu;
+	}
+	return p;
+}
+
+/* One packet of a SEND or WRITE. */
+static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	struct dpa_req *r = &qp->req;
+	struct piece p = cut(qp, c, r->send_off);
+	bool first = !r->send_off, last = r->send_off + p.n == c->length;
+	uint8_t op = bth_opcode(qp, c->opcode, first, last), *data = NULL;
+	uint32_t ext = dpa_ext_len(op), data_len, syn;
+	struct dpa_slot *s;
+
+	p.inslot = !p.pull && ext + p.n <= DPA_PKT_EXT;
+	data_len = p.pull ? sizeof(struct dpa_pull) : p.inslot ? 0 : p.n;
+	s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, r->send_psn, p.n, data_len, &data);
+	if (!s)
+		return STEP_FULL;
+	set_ext(qp, idx, c, s, r->send_off);
+	if (p.pull) {
+		s->flags |= DPA_PKT_PULL;
+		syn = fill_pull(qp, idx, c, r->send_off, p.n, data);
+	} else {
+		s->flags |= p.inslot ? DPA_PKT_INSLOT : 0;
+		syn = dpa_gather(qp, idx, c, r->send_off, p.n, p.inslot ? s->ext + ext : data);
+	}
+	if (dpa_unlikely(syn)) {
+		/* the slot was not published; a started message cannot be finished */
+		if (first)
+			return local_fault(qp, syn);
+		dpa_req_fail(qp, dpa_status_of(syn), syn);
+		return STEP_FAILED;
+	}
+	if (last) {
+		s->flags |= DPA_PKT_ACKREQ;
+		if (c->flags & DPA_WQE_SOLICITED)
+			s->flags |= DPA_PKT_SE;
+	}
+	dpa_lane_publish(qp->tx, s);
+	r->send_psn = dpa_psn_add(r->send_psn, dpa_npkts(p.n, qp->mtu));
+	r->send_off += p.n;
+	if (last) {
+		r->send_idx += c->nbb;
+		r->send_off = 0;
+		r->send_wqe_psn = r->send_psn;
+	}
+	return STEP_SENT;
+}
+
+/* A READ or atomic request: one packet that takes the PSNs of its response (IBA 9.7.3.1). */
+static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t off = dpa_op_is_read(c->opcode) && idx == r->una_idx ? r->read_off : 0;
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (r->rd_out >= qp->attr.max_rd_atomic)
+		return STEP_WAIT;
+	s = dpa_pkt_begin(qp, qp->tx, bth_opcode(qp, c->opcode, true, true), qp->dest_qpn,
+			  dpa_psn_add(r->send_wqe_psn, off / qp->mtu), 0, 0, &data);
+	if (!s)
+		return STEP_FULL;
+	set_ext(qp, idx, c, s, off);
+	s->flags |= DPA_PKT_ACKREQ;
+	dpa_lane_publish(qp->tx, s);
+	r->rd_out++;
+	r->send_psn = dpa_psn_add(r->send_wqe_psn, dpa_wqe_psns(qp, c));
+	r->send_wqe_psn = r->send_psn;
+	r->send_idx += c->nbb;
+	r->send_off = 0;
+	return STEP_SENT;
+}
+
+/* LOCAL_INV takes effect in order, when all before it completed. */
+static enum step local_inv(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (r->una_idx != r->send_idx)
+		return STEP_WAIT;
+	if (dpa_mr_invalidate(qp->hw, c->imm, qp->pdn))
+		return local_fault(qp, DPA_SYN_INV_RKEY);
+	r->send_idx += c->nbb;
+	dpa_complete(qp, c, DPA_CQE_OK, 0);
+	return STEP_SENT;
+}
+
+static enum step send_step(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t idx = r->send_idx;
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
+	uint32_t syn;
+	enum step st;
+
+	if (!r->send_off) {
+		if (dpa_unlikely(r->fence_sq))
+			return STEP_WAIT;
+		syn = check_wqe(qp, idx, c);
+		if (dpa_unlikely(syn))
+			return local_fault(qp, syn);
+		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
+			return STEP_WAIT;
+	}
+	if (c->opcode == DPA_OP_LOCAL_INV)
+		return local_inv(qp, c);
+	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
+		st = send_request(qp, idx, c);
+	else
+		st = send_data(qp, idx, c);
+	if (st != STEP_SENT)
+		return st;
+	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
+		r->max_psn = r->send_psn;
+	/* UC: done when sent (IBA 9.8.2) */
+	if (qp->type == DPA_QP_UC && r->una_idx != r->send_idx)
+		dpa_complete(qp, c, DPA_CQE_OK, 0);
+	return STEP_SENT;
+}
+
+/* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
+static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
+{
+	struct dpa_req *r = &qp->req;
+	enum step st = STEP_SENT;
+	int n = 0, big = 0;
+
+	if (dpa_unlikely(!qp->tx || atomic_load_explicit(&qp->peer->state, memory_order_relaxed) !=
+					    DPA_PEER_UP)) {
+		if (!dpa_resolve(qp))
+			return 0;
+	}
+	struct dpa_tx *tx = qp->tx;
+
+	dpa_spin_lock(&tx->lock);
+	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {
+		uint32_t before = r->send_psn;
+
+		st = send_step(qp);
+		if (st != STEP_SENT)
+			break;
+		n++;
+		big += ((r->send_psn - before) & DPA_PSN_MASK) > 16;
+	}
+	dpa_spin_unlock(&tx->lock);
+	if (n) {
+		dpa_count(qp->hw, DPA_CNT_tx_packets, (uint64_t)n);
+		dpa_tx_kick(tx);
+	}
+	if (st == STEP_FULL)
+		dpa_tx_full(qp, tx);
+	else if (st == STEP_SENT && r->send_idx != pi)
+		dpa_pend(qp, 0);
+	return n;
+}
+
+static int run_ud(struct dpa_hw_qp *qp, uint32_t pi)
+{
+	struct dpa_req *r = &qp->req;
+	int n = 0;
+
+	while (r->send_idx != pi && n < BUDGET && !r->fence_sq) {
+		if (dpa_ud_send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx)))
+			return n; /* pended or failed */
+		n++;
+	}
+	if (r->send_idx != pi && !r->fence_sq)
+		dpa_pend(qp, 0);
+	return n;
+}
+
+/* IBA 10.3.1: SQD with nothing outstanding. */
+static void check_drained(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off)
+		return;
+	qp->attr.sq_draining = 0;
+	if (qp->attr.sqd_async_notify)
+		dpa_qp_event(qp, DPA_EVENT_SQ_DRAINED);
+}
+
+int dpa_requester_run(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t pi;
+	int n = 0;
+
+	if (dpa_unlikely(qp->state != DPA_QPS_RTS)) {
+		if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_SQE)
+			dpa_requester_flush(qp);
+		else if (qp->state != DPA_QPS_SQD)
+			return 0;
+	}
+	if (!qp->dbrec)
+		return 0;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	if (dpa_unlikely(r->wait_timer)) {
+		if (dpa_now_ns() < r->timer) {
+			dpa_pend(qp, r->timer);
+			return 0;
+		}
+		r->wait_timer = false;
+		qp->tx = NULL; /* look again who has the QPN */
+		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
+			qp->peer = NULL;
+	}
+	if (r->send_idx != pi && (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
+		n = qp->type == DPA_QP_UD ? run_ud(qp, pi) : run_connected(qp, pi);
+	if (dpa_unlikely(qp->state == DPA_QPS_SQD))
+		check_drained(qp);
+	return n;
+}
+
+void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
+{
+	uint32_t pi;
+
+	if (qp->type != DPA_QP_RC || (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
+		return;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	if (qp->req.una_idx != pi)
+		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
+}
+
+void dpa_requester_flush(struct dpa_hw_qp *qp)
+{
+	uint32_t pi;
+
+	if (!qp->dbrec || !qp->sq)
+		return;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	/* a hostile producer index flushes at most what the ring holds */
+	if (pi - qp->req.una_idx > qp->sq_mask + 1)
+		pi = qp->req.una_idx + qp->sq_mask + 1;
+	while ((int32_t)(pi - qp->req.una_idx) > 0) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
+
+		if (!c->nbb)
+			break;
+		dpa_complete(qp, c, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
+	}
+	qp->req.send_idx = qp->req.una_idx;
+	qp->req.send_off = 0;
+	qp->req.rd_out = 0;
+	qp->req.wait_timer = false;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include "resp_check.h"
+
+/* IBA 9.7.4.1.3 (C9-84 ff): a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave. */
+static bool in_sequence(const struct dpa_resp *r, uint16_t p)
+{
+	if (p & DPA_OPP_START)
+		return r->last_op == DPA_RESP_NONE;
+	return r->last_op == ((p & DPA_OPP_SEND) ? DPA_RESP_SEND : DPA_RESP_WRITE);
+}
+
+/*
+ * C9-92: FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). A packet
+ * whose payload is fetched stands for a run of packets.
+ */
+static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
+			const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint32_t max = s->flags & DPA_PKT_PULL ? DPA_PULL_CHUNK : mtu;
+
+	if (s->len > max)
+		return false;
+	if (!(p & DPA_OPP_END) && (!s->len || s->len % mtu))
+		return false;
+	if ((p & DPA_OPP_END) && !(p & DPA_OPP_START) && !s->len)
+		return false;
+	if (!(p & DPA_OPP_WRITE))
+		return (uint64_t)((p & DPA_OPP_START) ? 0 : r->off) + s->len <= DPA_MAX_MSG;
+	/* C9-93, C9-94: a WRITE's bytes are those that its RETH announced, 2^31 at most */
+	if (p & DPA_OPP_START) {
+		if (x->dmalen > DPA_MAX_MSG)
+			return false;
+		return p & DPA_OPP_END ? x->dmalen == s->len : x->dmalen > s->len;
+	}
+	return p & DPA_OPP_END ? r->off + s->len == r->wr_len : r->off + s->len < r->wr_len;
+}
+
+/* C9-89 ff: the QP's own permissions; without them the request is invalid (not an access error). */
+static bool qp_allows(uint32_t access, uint16_t p)
+{
+	if (p & DPA_OPP_WRITE)
+		return access & DPA_ACCESS_REMOTE_WRITE;
+	if (p & DPA_OPP_READ)
+		return access & DPA_ACCESS_REMOTE_READ;
+	if (p & DPA_OPP_ATOMIC)
+		return access & DPA_ACCESS_REMOTE_ATOMIC;
+	return true;
+}
+
+enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uint32_t access,
+				     bool rc, const struct dpa_slot *s)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+	int32_t d = dpa_psn_diff(s->psn, r->epsn);
+
+	if (!(p & DPA_OPP_VALID) ||
+	    (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_INV))))
+		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
+	if (rc && d)
+		return d < 0 ? DPA_RESP_DUPLICATE : DPA_RESP_GAP;
+	if (!in_sequence(r, p) || !length_fits(r, mtu, p, s))
+		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
+	if (!qp_allows(access, p))
+		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
+	return DPA_RESP_GO;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* resp_check.h - what a responder makes of a packet before it touches anything: a pure function. */
+#ifndef DPA_RESP_CHECK_H
+#define DPA_RESP_CHECK_H
+
+#include "transport.h"
+
+/* dpa_resp.last_op: the message in progress */
+enum { DPA_RESP_NONE = 0xff, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };
+
+enum dpa_resp_verdict {
+	DPA_RESP_GO, /* the expected packet, well formed and allowed */
+	DPA_RESP_DUPLICATE,
+	DPA_RESP_GAP, /* a later one: NAK, PSN sequence error, once */
+	DPA_RESP_INVALID, /* NAK, invalid request */
+	DPA_RESP_DROP, /* UC: silently */
+};
+
+enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uint32_t access,
+				     bool rc, const struct dpa_slot *s);
+
+#endif

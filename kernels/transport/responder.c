@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first (resp_check.c, pure), then
+ * carried out; answers are owed and sent when the batch is through (dpa_responder_flush).
+ */
+#include "transport.h"
+#include "resp_check.h"
+
+bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
+{
+	const struct dpa_rwqe *r;
+	const uint8_t *e;
+
+	if (qp->srq)
+		return dpa_srq_take(qp->srq, w);
+	if (!qp->rq || __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) == qp->rq_ci)
+		return false;
+	e = qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride;
+	r = (const void *)e;
+	w->wr_id = r->wr_id;
+	w->nsge = r->nsge <= qp->max_recv_sge ? r->nsge : qp->max_recv_sge;
+	memcpy(w->sge, e + sizeof(*r), w->nsge * sizeof(w->sge[0]));
+	qp->rq_ci++;
+	__atomic_store_n(&qp->dbrec->rq_ci, qp->rq_ci, __ATOMIC_RELEASE);
+	return true;
+}
+
+void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
+		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s)
+{
+	struct dpa_cqe e = {.wr_id = wr_id,
+			    .qpn = qp->qpn,
+			    .user_index = qp->user_index,
+			    .byte_len = len,
+			    .vendor_err = syndrome,
+			    .opcode = opcode,
+			    .status = status};
+	uint16_t p = s ? dpa_op_props(s->opcode) : 0;
+
+	if (s) {
+		const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+		if (p & (DPA_OPP_IMM | DPA_OPP_INV)) {
+			e.imm = p & DPA_OPP_RETH ? x->imm_after_reth : x->imm;
+			e.flags |= p & DPA_OPP_IMM ? DPA_CQE_F_IMM : DPA_CQE_F_INV;
+		}
+		if (s->flags & DPA_PKT_SE)
+			e.flags |= DPA_CQE_F_SOLICITED;
+		if (qp->type == DPA_QP_UD) {
+			e.src_qpn = x->sqpn;
+			e.flags = DPA_CQE_F_GRH | (e.flags & DPA_CQE_F_SOLICITED);
+			if (p & DPA_OPP_IMM) {
+				e.imm = x->ud_imm;
+				e.flags |= DPA_CQE_F_IMM;
+			}
+		} else {
+			e.src_qpn = qp->dest_qpn;
+		}
+	}
+	if (status)
+		dpa_count(qp->hw,
+			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error :
+							   DPA_CNT_resp_cqe_error,
+			  1);
+	dpa_cq_push(qp->recv_cq, &e);
+}
+
+/* --------------------------------------------------------------- answers */
+
+static void owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	if (qp->type != DPA_QP_RC)
+		return;
+	if (r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK)
+		return; /* a NAK is not taken back */
+	r->ack_owed = true;
+	r->ack_psn = psn;
+	r->ack_syndrome = syndrome;
+}
+
+static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
+				     uint32_t data_len, uint8_t **data)
+{
+	struct dpa_slot *s =
+		dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, psn, len, data_len, data);
+	struct dpa_ext *x;
+
+	if (!s)
+		return NULL;
+	x = (struct dpa_ext *)s->ext;
+	x->msn = qp->resp.msn;
+	x->syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+	return s;
+}
+
+/* The region must still be what it was when the request came. */
+static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t n,
+			  uint64_t *addr)
+{
+	if (!n) {
+		*addr = 0;
+		return 0;
+	}
+	return dpa_mr_check(qp->hw, rd->rkey, qp->pdn, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ,
+			    addr);
+}
+
+static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
+			   uint32_t n, uint8_t *data)
+{
+	struct dpa_pull *p = (struct dpa_pull *)data;
+
+	p->niov = 1;
+	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
+					memory_order_relaxed);
+	p->rkey = rd->rkey;
+	p->iov[0].addr = addr;
+	p->iov[0].len = n;
+}
+
+/* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
+static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
+{
+	uint32_t left = rd->len - rd->off, n = left < qp->mtu ? left : qp->mtu, data_len;
+	bool pull = left >= DPA_PULL_MIN &&
+		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
+	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
+	struct dpa_slot *s;
+	uint8_t op, *data = NULL;
+	uint64_t addr;
+	bool last, inslot;
+
+	if (pull)
+		n = left < DPA_PULL_CHUNK ? left : DPA_PULL_CHUNK;
+	last = n == left;
+	if (rd_source(qp, rd, n, &addr))
+		return -1;
+	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST :
+	     last     ? DPA_BTH_READ_RESP_LAST :
+			DPA_BTH_READ_RESP_MIDDLE;
+	inslot = !pull && dpa_ext_len(op) + n <= DPA_PKT_EXT;
+	data_len = pull ? sizeof(struct dpa_pull) : inslot ? 0 : n;
+	s = answer_begin(qp, op, psn, n, data_len, &data);
+	if (!s)
+		return 0;
+	if (pull) {
+		s->flags |= DPA_PKT_PULL;
+		fill_read_pull(qp, rd, addr, n, data);
+	} else {
+		s->flags |= inslot ? DPA_PKT_INSLOT : 0;
+		if (dpa_copy_in(qp->hw, inslot ? s->ext + dpa_ext_len(op) : data, addr, n))
+			return -1;
+	}
+	dpa_lane_publish(qp->tx, s);
+	rd->off += n;
+	rd->done = last;
+	return 1;
+}
+
+static int send_atomic_ack(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
+{
+	uint8_t *data;
+	struct dpa_slot *s = answer_begin(qp, DPA_BTH_ATOMIC_ACK, rd->psn, 0, 0, &data);
+
+	if (!s)
+		return 0;
+	((struct dpa_ext *)s->ext)->orig = rd->orig;
+	dpa_lane_publish(qp->tx, s);
+	rd->done = true;
+	return 1;
+}
+
+/* Sends the owed READ and atomic responses in order. False: no room, or a region is gone. */
+static bool send_responses(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	while (r->rd_tail != r->rd_head) {
+		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % (DPA_MAX_RD_ATOMIC + 1)];
+		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd) :
+							     send_atomic_ack(qp, rd);
+
+		if (!k) {
+			dpa_tx_full(qp, qp->tx);
+			return false;
+		}
+		if (k < 0) { /* oA19-ish: the rest of the response is a NAK */
+			r->rd_tail = r->rd_head;
+			r->ack_owed = true;
+			r->ack_psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
+			r->ack_syndrome = DPA_AETH_NAK | DPA_NAK_REM_ACCESS;
+			return true;
+		}
+		if (rd->done)
+			r->rd_tail++;
+	}
+	return true;
+}
+
+/* Answers go by the lane that the QP's own packets use. */
+static bool have_tx(struct dpa_hw_qp *qp)
+{
+	if (dpa_likely(qp->tx && atomic_load_explicit(&qp->peer->state, memory_order_relaxed) ==
+					 DPA_PEER_UP))
+		return true;
+	if (!qp->peer)
+		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+	if (!qp->peer)
+		return false;
+	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
+		qp->tx = &qp->peer->tx[qp->lane];
+		return true;
+	}
+	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
+		dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		dpa_pend(qp, dpa_now_ns() + 200000);
+	}
+	return false;
+}
+
+void dpa_responder_flush(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint8_t *data;
+	bool sent = false, fatal = false;
+
+	if (dpa_likely(!r->ack_owed && r->rd_tail == r->rd_head))
+		return;
+	if (!have_tx(qp))
+		return;
+	struct dpa_tx *tx = qp->tx;
+
+	dpa_spin_lock(&tx->lock);
+	if (send_responses(qp) && r->ack_owed) {
+		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
+
+		if (s) {
+			((struct dpa_ext *)s->ext)->syndrome = r->ack_syndrome;
+			dpa_lane_publish(tx, s);
+			fatal = (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
+				(r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
+			r->ack_owed = false;
+		} else {
+			dpa_tx_full(qp, tx);
+		}
+	}
+	sent = true;
+	dpa_spin_unlock(&tx->lock);
+	if (sent)
+		dpa_tx_owe_kick(tx, qp->hw);
+	if (fatal && qp->state != DPA_QPS_ERR) {
+		dpa_qp_event(qp, (r->ack_syndrome & 0x1f) == DPA_NAK_REM_ACCESS ?
+					 DPA_EVENT_QP_ACCESS_ERR :
+					 DPA_EVENT_QP_REQ_ERR);
+		dpa_qp_to_error(qp);
+	}
+}
+
+/* ---------------------------------------------------------------- requests */
+
+/* A local fault of the responder: the receive fails, the requester hears a NAK (class A). */
+static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
+{
+	struct dpa_resp *r = &qp->resp;
+	bool len = syn == DPA_SYN_RECV_TOO_SMALL;
+
+	r->have_wqe = false;
+	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
+	if (len)
+		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
+	if (qp->type == DPA_QP_RC)
+		owe(qp, s->psn, DPA_AETH_NAK | (len ? DPA_NAK_INV_REQ : DPA_NAK_REM_OP));
+	else
+		dpa_qp_to_error(qp);
+}
+
+static void deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
+{
+	dpa_count(qp->hw, DPA_CNT_resp_remote_access_errors, code == DPA_NAK_REM_ACCESS);
+	qp->resp.last_op = DPA_RESP_NONE;
+	if (qp->type == DPA_QP_RC)
+		owe(qp, s->psn, DPA_AETH_NAK | code);
+}
+
+/* One packet of a SEND into the receive WQE. False: it failed. */
+static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t syn;
+	int cnt;
+
+	syn = dpa_rwqe_iov(qp, &r->wqe, r->off, s->len, iov, &cnt);
+	if (!syn)
+		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
+	if (dpa_likely(!syn))
+		return true;
+	if (syn == DPA_SYN_PEER_DEAD) { /* the sender gave up meanwhile: as if it never came */
+		r->have_wqe = true;
+		return false;
+	}
+	recv_fails(qp, s, syn);
+	return false;
+}
+
+static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		       const uint8_t *payload)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint64_t addr = 0;
+	uint32_t syn = 0;
+
+	if (s->len) /* C9-88: no check of the R_Key for no bytes */
+		syn = dpa_mr_check(qp->hw, r->wr_rkey, qp->pdn, r->wr_va + r->off, s->len,
+				   DPA_ACCESS_REMOTE_WRITE, &addr);
+	if (!syn)
+		syn = dpa_place(qp, peer, s, payload, addr);
+	if (dpa_likely(!syn))
+		return true;
+	if (syn == DPA_SYN_PEER_DEAD)
+		return false;
+	deny(qp, s, DPA_NAK_REM_ACCESS);
+	return false;
+}
+
+static void start_write(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+	qp->resp.wr_va = x->va;
+	qp->resp.wr_rkey = x->rkey;
+	qp->resp.wr_len = x->dmalen;
+}
+
+/* The whole range of a WRITE or READ is checked before its first byte moves. */
+static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint64_t addr;
+
+	if (!x->dmalen)
+		return 0;
+	return dpa_mr_check(qp->hw, x->rkey, qp->pdn, x->va, x->dmalen, access, &addr);
+}
+
+static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint32_t len = r->off;
+
+	r->msn = (r->msn + 1) & DPA_PSN_MASK;
+	r->last_op = DPA_RESP_NONE;
+	r->off = 0;
+	if (p & DPA_OPP_INV) {
+		const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+		if (dpa_mr_invalidate(qp->hw, x->imm, qp->pdn)) {
+			r->have_wqe = false;
+			dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_PROT_ERR,
+				     DPA_SYN_INV_RKEY, 0, NULL);
+			deny(qp, s, DPA_NAK_REM_OP);
+			return;
+		}
+	}
+	if (p & DPA_OPP_RQ) {
+		r->have_wqe = false;
+		dpa_recv_cqe(qp, r->wqe.wr_id,
+			     p & DPA_OPP_SEND ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM,
+			     DPA_CQE_OK, 0, len, s);
+	}
+}
+
+static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			  const uint8_t *payload, uint16_t p)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint32_t n = dpa_npkts(s->len, qp->mtu);
+	bool send = p & DPA_OPP_SEND;
+
+	if ((p & DPA_OPP_WRITE) && (p & DPA_OPP_START) &&
+	    check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE)) {
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	/* a SEND takes its receive at its start, a WRITE with immediate at its end */
+	if (!r->have_wqe && (p & (send ? DPA_OPP_START : DPA_OPP_RQ))) {
+		if (!dpa_take_rwqe(qp, &r->wqe)) {
+			r->nak_sent = true;
+			dpa_count(qp->hw, DPA_CNT_rnr_nak_sent, qp->type == DPA_QP_RC);
+			owe(qp, s->psn, DPA_AETH_RNR | (qp->attr.min_rnr_timer & 0x1f));
+			return;
+		}
+		r->have_wqe = true;
+	}
+	if (p & DPA_OPP_START) {
+		r->off = 0;
+		if (!send)
+			start_write(qp, s);
+	}
+	if (!(send ? take_send : take_write)(qp, peer, s, payload))
+		return;
+	r->off += s->len;
+	r->last_op = send ? DPA_RESP_SEND : DPA_RESP_WRITE;
+	r->epsn = dpa_psn_add(r->epsn, n);
+	if (p & DPA_OPP_END)
+		finish_message(qp, s, p);
+	if (s->flags & DPA_PKT_ACKREQ)
+		owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+}
+
+static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_rd_resource *rd;
+
+	if (r->rd_head - r->rd_tail >= DPA_MAX_RD_ATOMIC ||
+	    r->rd_head - r->rd_tail >= qp->attr.max_dest_rd_atomic)
+		return NULL;
+	rd = &r->rd[r->rd_head++ % (DPA_MAX_RD_ATOMIC + 1)];
+	memset(rd, 0, sizeof(*rd));
+	rd->opcode = s->opcode;
+	rd->psn = s->psn;
+	rd->npkts = 1;
+	return rd;
+}
+
+/* C9-94: more than 2^31 bytes is an invalid request; C9-88: none needs no key. */
+static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_rd_resource *rd;
+
+	if (x->dmalen > DPA_MAX_MSG) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	if (check_remote(qp, s, DPA_ACCESS_REMOTE_READ)) {
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	rd = rd_new(qp, s);
+	if (!rd) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	rd->va = x->va;
+	rd->rkey = x->rkey;
+	rd->len = x->dmalen;
+	rd->npkts = dpa_npkts(rd->len, qp->mtu);
+	dpa_count(qp->hw, DPA_CNT_rx_read_requests, 1);
+	if (!again) {
+		r->epsn = dpa_psn_add(r->epsn, rd->npkts);
+		r->msn = (r->msn + 1) & DPA_PSN_MASK;
+	}
+}
+
+/* One atomic of this function at a time: IBV_ATOMIC_HCA. */
+static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint64_t v;
+	int ret;
+
+	dpa_spin_lock(&qp->hw->atomic_lock);
+	ret = dpa_copy_in(qp->hw, orig, addr, 8);
+	v = *orig + x->swap_add;
+	if (s->opcode == DPA_BTH_COMPARE_SWAP)
+		v = x->swap_add;
+	if (!ret && (s->opcode == DPA_BTH_FETCH_ADD || *orig == x->compare))
+		ret = dpa_copy_out(qp->hw, addr, &v, 8);
+	dpa_spin_unlock(&qp->hw->atomic_lock);
+	return ret;
+}
+
+static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_rd_resource *rd;
+	uint64_t addr, orig = 0;
+
+	if (x->va & 7) { /* C9-95: naturally aligned */
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	if (dpa_mr_check(qp->hw, x->rkey, qp->pdn, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr)) {
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	rd = rd_new(qp, s);
+	if (!rd) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	if (do_atomic(qp, s, addr, &orig)) {
+		r->rd_head--;
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	rd->orig = orig;
+	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
+	r->epsn = dpa_psn_add(r->epsn, 1);
+	r->msn = (r->msn + 1) & DPA_PSN_MASK;
+}
+
+/* C9-105: a duplicate is answered with the last good PSN; READs run again, atomics replay. */
+static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
+	if (qp->type != DPA_QP_RC)
+		return;
+	if (p & DPA_OPP_READ) {
+		on_read(qp, s, true);
+		return;
+	}
+	if (p & DPA_OPP_ATOMIC) {
+		for (uint32_t i = 0; i <= DPA_MAX_RD_ATOMIC; i++) {
+			struct dpa_rd_resource saved = r->rd[i], *rd;
+
+			if (saved.opcode != s->opcode || saved.psn != s->psn || !saved.done)
+				continue;
+			rd = rd_new(qp, s);
+			if (rd)
+				rd->orig = saved.orig;
+			return;
+		}
+		return;
+	}
+	owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+}
+
+static void on_uc_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	/* IBA 9.8.3: the message is lost; its receive WQE serves the next one */
+	qp->resp.last_op = DPA_RESP_NONE;
+	qp->resp.epsn = s->psn;
+	dpa_count(qp->hw, DPA_CNT_out_of_sequence, 1);
+}
+
+void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint16_t p = dpa_op_props(s->opcode);
+
+	if (qp->type == DPA_QP_UC && s->psn != r->epsn)
+		on_uc_gap(qp, s);
+	switch (dpa_resp_check(r, qp->mtu, qp->attr.access, qp->type == DPA_QP_RC, s)) {
+	case DPA_RESP_GO:
+		break;
+	case DPA_RESP_DUPLICATE:
+		on_duplicate(qp, s, p);
+		return;
+	case DPA_RESP_GAP:
+		dpa_count(qp->hw, DPA_CNT_out_of_sequence, 1);
+		if (!r->nak_sent) {
+			r->nak_sent = true;
+			owe(qp, r->epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
+		}
+		return;
+	case DPA_RESP_INVALID:
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	case DPA_RESP_DROP:
+		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
+		return;
+	}
+	r->nak_sent = false;
+	if (p & DPA_OPP_READ)
+		on_read(qp, s, false);
+	else if (p & DPA_OPP_ATOMIC)
+		on_atomic(qp, s);
+	else
+		on_send_write(qp, peer, s, payload, p);
+	/* UC: what could not be taken is passed over */
+	if (qp->type == DPA_QP_UC && r->epsn == s->psn)
+		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
+}

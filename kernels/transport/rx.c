@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
+#include "transport.h"
+
+static uint8_t transport_of(const struct dpa_hw_qp *qp)
+{
+	return qp->type == DPA_QP_RC ? DPA_BTH_RC : qp->type == DPA_QP_UC ? DPA_BTH_UC : DPA_BTH_UD;
+}
+
+static bool receives(const struct dpa_hw_qp *qp)
+{
+	return qp->state == DPA_QPS_RTR || qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD ||
+	       qp->state == DPA_QPS_SQE;
+}
+
+/* C9-45 ff: a connected QP hears its peer only. */
+static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src)
+		return false;
+	if (dpa_unlikely(!qp->peer))
+		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+	return qp->peer == peer;
+}
+
+/* Local word for "that was lost": answered on the lane of the same number; no room: lost too. */
+static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *s)
+{
+	struct dpa_slot *r;
+	uint8_t *data;
+
+	dpa_spin_lock(&tx->lock);
+	r = dpa_lane_reserve(tx, 0, &data);
+	if (r) {
+		r->opcode = DPA_LINK_NO_QP;
+		r->flags = 0;
+		r->src = (uint16_t)(s->dqpn & DPA_QPN_INDEX);
+		r->dqpn = board << 16 | s->src;
+		r->psn = s->psn;
+		r->len = 0;
+		dpa_lane_publish(tx, r);
+	}
+	dpa_spin_unlock(&tx->lock);
+}
+
+static bool is_rc_request(const struct dpa_slot *s)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+
+	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC && (p & DPA_OPP_VALID) &&
+	       !(p & DPA_OPP_RESP);
+}
+
+void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s)
+{
+	struct dpa_peer *p = rx->peer;
+	struct dpa_tx *tx = &p->tx[rx - p->rx];
+
+	dpa_count(hw, DPA_CNT_rx_dropped, 1);
+	if (!is_rc_request(s) ||
+	    atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
+		return;
+	say_no_qp(tx, hw->board->board_num, s);
+	dpa_tx_owe_kick(tx, hw);
+}
+
+static void drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
+	if (!is_rc_request(s) ||
+	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
+		return;
+	say_no_qp(&peer->tx[qp->lane], qp->hw->board->board_num, s);
+	dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
+}
+
+void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	if (dpa_unlikely(s->opcode == DPA_LINK_NO_QP)) {
+		if (qp->type == DPA_QP_RC && (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&
+		    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
+		    dpa_psn_diff(s->psn, qp->req.una_psn) >= 0 &&
+		    dpa_psn_diff(s->psn, qp->req.max_psn) < 0)
+			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		return;
+	}
+	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != transport_of(qp) || !receives(qp) ||
+			 (qp->type != DPA_QP_UD && !from_peer(qp, peer, s)))) {
+		drop(qp, peer, s);
+		return;
+	}
+	if (dpa_op_props(s->opcode) & DPA_OPP_RESP) {
+		dpa_completer_rx(qp, peer, s, payload);
+		return;
+	}
+	if (dpa_unlikely(qp->state == DPA_QPS_RTR && !qp->comm_est)) {
+		qp->comm_est = true; /* IBA 11.6.3.1 */
+		dpa_qp_event(qp, DPA_EVENT_COMM_EST);
+	}
+	if (qp->type == DPA_QP_UD) {
+		if ((dpa_op_props(s->opcode) & (DPA_OPP_SEND | DPA_OPP_START | DPA_OPP_END)) ==
+		    (DPA_OPP_SEND | DPA_OPP_START | DPA_OPP_END))
+			dpa_ud_rx(qp, s, payload);
+		return;
+	}
+	dpa_responder_rx(qp, peer, s, payload);
+}
+
+void dpa_transport_reset(struct dpa_hw_qp *qp)
+{
+	memset(&qp->req, 0, sizeof(qp->req));
+	qp->resp.epsn = qp->resp.msn = 0;
+	qp->resp.last_op = 0xff;
+	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = false;
+	qp->resp.off = 0;
+	qp->resp.rd_head = qp->resp.rd_tail = 0;
+	memset(qp->resp.rd, 0, sizeof(qp->resp.rd));
+	for (uint32_t i = 0; i <= DPA_MAX_RD_ATOMIC; i++)
+		qp->resp.rd[i].opcode = DPA_LINK_NO_QP;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* transport.h - internals shared by the files of kernels/transport. */
+#ifndef DPA_TRANSPORT_H
+#define DPA_TRANSPORT_H
+
+#include <string.h>
+#include <sys/uio.h>
+#include "ctx/dev.h"
+#include "opcode.h"
+
+/* A message of more bytes than this is fetched by its receiver instead of travelling in the ring. */
+#define DPA_PULL_MIN 8192u
+/* One fetch at most: an EU holds a QP's lock that long. */
+#define DPA_PULL_CHUNK (1u << 20)
+
+/* ----------------------------------------------------------- work requests */
+
+/*
+ * Byte `off` of the send WQE at block `idx`; pieces of 16 bytes never straddle the ring's end. A WQE that
+ * came by BlueFlame is taken from where the EU has it.
+ */
+static inline void *dpa_wqe_at(const struct dpa_hw_qp *qp, uint32_t idx, uint32_t off)
+{
+	if (dpa_unlikely(qp->bf) && ((const struct dpa_wqe_ctrl *)qp->bf)->index == idx)
+		return (void *)(uintptr_t)(qp->bf + off);
+	return qp->sq + (((uint64_t)(idx & qp->sq_mask) * 64 + off) &
+			 ((uint64_t)qp->sq_mask * 64 + 63));
+}
+
+static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp, uint32_t idx)
+{
+	return dpa_wqe_at(qp, idx, 0);
+}
+
+static inline bool dpa_op_is_read(uint8_t op)
+{
+	return op == DPA_OP_RDMA_READ;
+}
+
+static inline bool dpa_op_is_atomic(uint8_t op)
+{
+	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
+}
+
+/* PSNs that a WQE takes: its packets, or those of its response. */
+static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_NOP)
+		return 0;
+	return dpa_op_is_atomic(c->opcode) ? 1 : dpa_npkts(c->length, qp->mtu);
+}
+
+/* --- gather.c: between a WQE's SGEs and a packet; all return 0 or an enum dpa_syndrome --- */
+
+/* Where SGEs begin in a send WQE. */
+uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode);
+uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
+		    uint32_t n, uint8_t *dst);
+/* Checks every SGE of a send WQE; *total is the sum of their lengths. */
+uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			uint32_t access, uint64_t *total);
+/* [off, off + n) of a send WQE's SGEs as an iovec of at most 34; *cnt elements. */
+uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
+		     uint32_t n, uint32_t access, struct iovec *iov, int *cnt);
+uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t off, uint32_t n,
+		      struct iovec *iov, int *cnt);
+/* Payload, or what it points at, into an iovec of this process's own (application-named) memory. */
+uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		     const uint8_t *payload, const struct iovec *iov, int cnt);
+/* The same to memory that the packet named. */
+uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		   const uint8_t *payload, uint64_t addr);
+
+/* --- sending --- */
+
+/* Starts a packet of this QP: a slot with its common fields set, under tx->lock. NULL: no room. */
+static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode,
+					     uint32_t dqpn, uint32_t psn, uint32_t len,
+					     uint32_t data_len, uint8_t **data)
+{
+	struct dpa_slot *s = dpa_lane_reserve(tx, data_len, data);
+
+	if (dpa_unlikely(!s))
+		return NULL;
+	s->opcode = opcode;
+	s->flags = 0;
+	s->src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);
+	s->dqpn = dqpn;
+	s->psn = psn;
+	s->len = len;
+	return s;
+}
+
+void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
+/* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
+bool dpa_resolve(struct dpa_hw_qp *qp);
+
+/* --- completion of send WQEs: completer.c --- */
+void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
+		  uint32_t syndrome);
+/* The WQE at una fails: CQE, then the error state (SQE for UC, UD). */
+void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
+void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn);
+void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload);
+void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
+uint8_t dpa_status_of(uint32_t syndrome);
+
+/* --- ud.c --- */
+int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
+
+/* --- responder.c --- */
+void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload);
+bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
+void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
+		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s);
+
+#endif
