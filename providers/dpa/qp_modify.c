@@ -32,7 +32,7 @@ static int hw_attr(struct ibv_context *context, const struct ibv_qp_attr *a, int
 	if (values_bad(a, mask))
 		return EINVAL;
 	memset(h, 0, sizeof(*h));
-	h->access = (uint32_t)a->qp_access_flags & QP_ACCESS;
+	h->access = (uint32_t)a->qp_access_flags & QP_ACCESS & ~(uint32_t)IBV_ACCESS_MW_BIND;
 	h->qkey = a->qkey;
 	h->rq_psn = a->rq_psn & 0xffffff;
 	h->sq_psn = a->sq_psn & 0xffffff;
