@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Runs programs under dpa-run, alone or as server and client, and keeps the count."""
+import os
+import random
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+TALLY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
+NOBODY = "65534"
+
+
+class Report:
+    """One line a case: ok, FAIL (with the output) or skip (with the reason)."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def ok(self, name, note=""):
+        self.passed += 1
+        print(f"ok {name}{' ' + note if note else ''}", flush=True)
+
+    def fail(self, name, output):
+        self.failed += 1
+        print(f"FAIL {name}")
+        for line in output.rstrip().splitlines()[-40:]:
+            print("    " + line)
+        sys.stdout.flush()
+
+    def skip(self, name, reason):
+        self.skipped += 1
+        print(f"skip {name}: {reason}", flush=True)
+
+    def finish(self):
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        return 1 if self.failed else 0
+
+
+class Result:
+    """What one process did."""
+
+    def __init__(self, rc, out, cmd):
+        self.rc, self.out, self.cmd = rc, out, cmd
+
+    def text(self):
+        return f"$ {shlex.join(self.cmd)}\n{self.out.rstrip()}\n[exit status {self.rc}]\n"
+
+
+class Runner:
+    """Starts programs so that they see dpa0: as this user, or as an ordinary one."""
+
+    def __init__(self, build, user="self"):
+        self.build, self.user = os.path.abspath(build), user
+        self.name = "root" if user == "self" and os.getuid() == 0 else "user"
+
+    def command(self, argv):
+        run = [os.path.join(self.build, "bin", "dpa-run"), *argv]
+        if self.user == "self":
+            return run
+        return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all",
+                "env", "-u", "XDG_RUNTIME_DIR", "HOME=/nonexistent", *run]
+
+    def start(self, argv, env=None):
+        """Output goes to a file: a full pipe would stop the program."""
+        out = tempfile.TemporaryFile()
+        cmd = self.command(argv)
+        p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                             env=dict(os.environ, **(env or {})))
+        p.cmd, p.out = cmd, out
+        return p
+
+    def run(self, argv, limit=120, env=None):
+        return finish(self.start(argv, env), time.monotonic() + limit)
+
+    def pair(self, server, client, limit=120, env=None, listens=None):
+        """Server, then client once the server listens on TCP port `listens`."""
+        end = time.monotonic() + limit
+        s = self.start(server, env)
+        if listens and not wait_listen(s, listens, end):
+            return finish(s, end), None
+        c = self.start(client, env)
+        # When one side fails the other may wait for it for ever.
+        while time.monotonic() < end and (s.poll() is None or c.poll() is None):
+            if (s.poll() or 0) or (c.poll() or 0):
+                end = min(end, time.monotonic() + 10)
+            try:
+                (s if s.poll() is None else c).wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
+        return finish(s, end), finish(c, end)
+
+
+def finish(p, end):
+    """Waits until `end`, then ends the process; its result."""
+    try:
+        rc = p.wait(max(end - time.monotonic(), 0.01))
+        late = ""
+    except subprocess.TimeoutExpired:
+        p.kill()
+        rc = p.wait()
+        late = "\nended by the test: it did not finish in time"
+    p.out.seek(0)
+    return Result(rc, p.out.read().decode(errors="replace") + late, p.cmd)
+
+
+def wait_listen(p, port, end):
+    while time.monotonic() < end and p.poll() is None:
+        if listening(port):
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def listening(port):
+    """Whether somebody listens on this TCP port, without connecting to it."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table) as f:
+                for line in f.readlines()[1:]:
+                    w = line.split()
+                    if w[3] == "0A" and int(w[1].rsplit(":", 1)[1], 16) == port:
+                        return True
+        except OSError:
+            pass
+    return False
+
+
+_next_port = random.Random(os.getpid()).randrange(20000, 30000)
+
+
+def free_port():
+    """A TCP port below the ephemeral range that nobody has bound; never the same one twice."""
+    global _next_port
+    while True:
+        _next_port = 20000 + (_next_port - 19999) % 12000
+        with socket.socket() as s:
+            try:
+                s.bind(("", _next_port))
+                return _next_port
+            except OSError:
+                continue

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""libibverbs's own example programs, and the verbs clients of tests/clients."""
+import os
+import shutil
+
+from harness import TALLY, free_port
+
+# Options of the pingpong programs, and the device capability that each needs.
+PINGPONG = {
+    "ibv_rc_pingpong": ["", "-e", "-c", "-e -c", "-N", "-t", "-o", "-O", "-P -o", "-j", "-s 1",
+                        "-s 1048576 -n 200", "-m 4096", "-r 1 -n 200", "-N -c -e", "-t -e"],
+    "ibv_uc_pingpong": ["", "-e", "-c", "-e -c", "-s 1", "-s 65536"],
+    "ibv_ud_pingpong": ["", "-e", "-c", "-e -c", "-s 1", "-s 1024"],
+    "ibv_srq_pingpong": ["", "-e", "-c", "-e -c", "-o", "-q 2", "-q 64 -n 100"],
+}
+# Not there yet; the program must say so and fail, and a list entry that works is a failure.
+NOT_YET = {"-o": "on-demand paging", "-O": "implicit on-demand paging",
+           "-P": "on-demand paging", "-j": "device memory"}
+
+
+def not_yet(options):
+    for word in options.split():
+        if word in NOT_YET:
+            return NOT_YET[word]
+    return None
+
+
+def pingpong(runner, report, prog, options):
+    name = f"{runner.name}: {prog} {options}".rstrip()
+    port = free_port()
+    args = [prog, "-d", "dpa0", "-g", "0", "-p", str(port), *options.split()]
+    s, c = runner.pair(args, [*args, "127.0.0.1"], limit=60, listens=port)
+    good = s.rc == 0 and c is not None and c.rc == 0
+    why = not_yet(options)
+    if why and good:
+        report.fail(name, f"{why} works: take it off the list of what is not there yet")
+    elif why and s.rc > 0:
+        report.skip(name, f"{why} is not there yet, and the program says so")
+    elif good and "usec/iter" in c.out:
+        report.ok(name)
+    else:
+        report.fail(name, s.text() + (c.text() if c else ""))
+
+
+def examples(runner, report):
+    r = runner.run(["ibv_devinfo", "-v", "-d", "dpa0"], 20)
+    if r.rc == 0 and "PORT_ACTIVE" in r.out:
+        report.ok(f"{runner.name}: ibv_devinfo -v")
+    else:
+        report.fail(f"{runner.name}: ibv_devinfo -v", r.text())
+    for prog, variants in PINGPONG.items():
+        if not shutil.which(prog):
+            report.skip(prog, "not installed")
+            continue
+        for options in variants:
+            pingpong(runner, report, prog, options)
+
+
+def clients(runner, report, full):
+    """Each client prints a line a case and a tally; its lines count as cases of ours."""
+    folder = os.path.join(runner.build, "tests")
+    for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits"):
+        for placement in ("inline", "eu"):
+            cmd = [os.path.join(folder, prog)] + (["--slow"] if full else [])
+            r = runner.run(cmd, 1200, {"DPA_PLACEMENT": placement})
+            lines = r.out.rstrip().splitlines()
+            name = f"{runner.name}: {prog} {placement}"
+            if not lines or not TALLY.match(lines[-1]):
+                report.fail(name, r.text())
+                continue
+            notes = []
+            for line in lines:
+                word, _, case = line.partition(" ")
+                if word == "ok":
+                    report.ok(f"{name} {case}")
+                elif word == "FAIL":
+                    report.fail(f"{name} {case}", "\n".join([lines[0], *notes]))
+                elif word == "skip":
+                    report.skip(f"{name} {case}", " ".join(notes))
+                notes = notes + [line.strip()] if line.startswith("    ") else []
