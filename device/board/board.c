@@ -22,6 +22,7 @@ void (*dpa_board_step_hook)(const char *name);
 static void set_ident(struct dpa_board *b, const struct dpa_board_ident *id)
 {
 	b->board_num = id->board_num;
+	b->uar_pages = id->uar_pages;
 	for (size_t i = 0; i < sizeof(id->id); i++)
 		snprintf(b->id + 2 * i, 3, "%02x", id->id[i]);
 }

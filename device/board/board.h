@@ -102,7 +102,8 @@ struct dpa_board_uar {
 	X(tx_bytes)                                                                                \
 	X(rx_packets)                                                                              \
 	X(rx_bytes)                                                                                \
-	X(tx_sends) X(tx_writes) X(tx_reads) X(tx_atomics) X(rx_sends) X(rx_write_requests)        \
+	X(tx_sends)                                                                                \
+	X(tx_writes) X(tx_reads) X(tx_atomics) X(rx_sends) X(rx_write_requests)                    \
 		X(rx_read_requests) X(rx_atomic_requests) X(duplicate_request) X(                  \
 			implied_nak_seq_err) X(local_ack_timeout_err) X(out_of_sequence)           \
 			X(packet_seq_err) X(rnr_nak_retry_err) X(rnr_nak_sent) X(req_cqe_error)    \
@@ -133,6 +134,7 @@ struct dpa_board {
 	int fd;		    /* of the file: for queries and reservations, holds no lock byte */
 	uint32_t slot, gen; /* of this process */
 	uint32_t board_num; /* high 8 bits of its QPNs: 1..254 */
+	uint32_t uar_pages; /* of this board: 1..DPA_BOARD_UAR_PAGES */
 	char id[33];	    /* hex id of the board: part of its processes' socket names */
 	char path[256];
 	struct dpa_board_proc *self;
@@ -154,6 +156,7 @@ struct dpa_board {
 struct dpa_board_cfg {
 	const char *path;	 /* NULL: the default place for this user and namespace */
 	const char *lib_version; /* another version on the board: EPROTO */
+	uint32_t uar_pages;	 /* of a board that this one creates; 0: DPA_BOARD_UAR_PAGES */
 };
 
 /*

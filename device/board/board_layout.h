@@ -42,7 +42,7 @@ struct dpa_board_ident {
 	uint32_t layout;
 	uint32_t hw_version;
 	uint64_t file_len;
-	uint32_t procs, qpns, uar_pages, counters; /* DPA_BOARD_* of the creator */
+	uint32_t procs, qpns, uar_pages, counters; /* uar_pages: at most DPA_BOARD_UAR_PAGES */
 	uint32_t uid;
 	uint32_t board_num; /* 1..254 */
 	uint64_t netns;	    /* inode of the network namespace, 0: not known */

@@ -70,9 +70,9 @@ int dpa_board_reap_locked(struct dpa_board *b);
 void dpa_board_free_own(struct dpa_board *b);
 
 /* uar.c */
-void dpa_board_uar_init(struct dpa_board_shm *shm);
+void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages);
 /* Under the board's lock: true if pages were missing. */
-bool dpa_board_uar_repair(struct dpa_board_shm *shm);
+bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages);
 
 /* qpn.c */
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);

@@ -150,8 +150,9 @@ static int check_numbers(const char *path, const struct dpa_board_ident *id,
 			 const struct dpa_board_err *e)
 {
 	if (id->file_len == DPA_BOARD_FILE_LEN && id->procs == DPA_BOARD_PROCS &&
-	    id->qpns == DPA_BOARD_QPNS && id->uar_pages == DPA_BOARD_UAR_PAGES &&
-	    id->counters == DPA_BOARD_COUNTERS && id->board_num >= 1 && id->board_num <= 254)
+	    id->qpns == DPA_BOARD_QPNS && id->uar_pages >= 1 &&
+	    id->uar_pages <= DPA_BOARD_UAR_PAGES && id->counters == DPA_BOARD_COUNTERS &&
+	    id->board_num >= 1 && id->board_num <= 254)
 		return 0;
 	return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header makes no sense", path);
 }
@@ -223,7 +224,7 @@ static void fill_ident(const struct dpa_board_cfg *cfg, struct dpa_board_ident *
 		.file_len = DPA_BOARD_FILE_LEN,
 		.procs = DPA_BOARD_PROCS,
 		.qpns = DPA_BOARD_QPNS,
-		.uar_pages = DPA_BOARD_UAR_PAGES,
+		.uar_pages = cfg->uar_pages ? cfg->uar_pages : DPA_BOARD_UAR_PAGES,
 		.counters = DPA_BOARD_COUNTERS,
 		.uid = dpa_board_uid(),
 		.board_num = num,
@@ -274,7 +275,7 @@ static int initialise(int fd, const struct dpa_board_ident *id)
 		return errno;
 	rc = dpa_board_lock_init(shm);
 	if (!rc) {
-		dpa_board_uar_init(shm);
+		dpa_board_uar_init(shm, id->uar_pages);
 		DPA_BOARD_STEP("create-lists");
 		memcpy((uint8_t *)&shm->head.ident + 8, (const uint8_t *)id + 8, sizeof(*id) - 8);
 		DPA_BOARD_STEP("create-ident");
@@ -293,6 +294,9 @@ static int create(const struct dpa_board_cfg *cfg, const char *path, int fd,
 	if (cfg->lib_version && (strlen(cfg->lib_version) >= sizeof(id->lib_version) ||
 				 !printable(cfg->lib_version, sizeof(id->lib_version))))
 		return dpa_board_fail(e, EINVAL, "%s: bad library version", path);
+	if (cfg->uar_pages > DPA_BOARD_UAR_PAGES)
+		return dpa_board_fail(e, EINVAL, "%s: a board has at most %u UAR pages", path,
+				      DPA_BOARD_UAR_PAGES);
 	rc = dpa_board_num_new(&num, num_fd);
 	if (rc)
 		return dpa_board_fail(e, rc, "%s: no board number to be had in this namespace: %s",

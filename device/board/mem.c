@@ -119,7 +119,7 @@ _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b)
 
 struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
 {
-	if (page >= DPA_BOARD_UAR_PAGES ||
+	if (page >= b->uar_pages ||
 	    !dpa_board_present(b, DPA_BOARD_OFF_UARS + page * sizeof(struct dpa_board_uar)))
 		return NULL;
 	return &b->shm->uars[page];
@@ -128,7 +128,7 @@ struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
 /* The address of a page comes from its offset to the BAR's base. */
 struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot)
 {
-	if (page >= DPA_BOARD_UAR_PAGES || slot >= DPA_UAR_SLOTS ||
+	if (page >= b->uar_pages || slot >= DPA_UAR_SLOTS ||
 	    !dpa_board_present(b, DPA_BOARD_OFF_BAR + page * DPA_UAR_PAGE_SIZE))
 		return NULL;
 	return &b->shm->bar[page][slot];

@@ -52,7 +52,7 @@ int dpa_board_lock(struct dpa_board *b)
 		rc = lock_patiently(&b->shm->head.lock);
 	if (rc == EOWNERDEAD) {
 		/* Consistent only when mended: if we die here the next one mends it again. */
-		dpa_board_uar_repair(b->shm);
+		dpa_board_uar_repair(b->shm, b->uar_pages);
 		DPA_BOARD_STEP("repaired");
 		rc = pthread_mutex_consistent(&b->shm->head.lock);
 	}
@@ -83,7 +83,7 @@ static bool stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
 
 static void sweep_uars(struct dpa_board *b, const bool *dead)
 {
-	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+	for (uint32_t i = 0; i < b->uar_pages; i++) {
 		struct dpa_board_uar *u = dpa_board_uar_page(b, i);
 
 		for (uint32_t s = 0; u && s < DPA_UAR_SLOTS; s++) {

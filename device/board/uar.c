@@ -60,28 +60,28 @@ static uint32_t take_head(struct dpa_board_shm *shm)
 	return page;
 }
 
-void dpa_board_uar_init(struct dpa_board_shm *shm)
+void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
 {
 	set_next(shm, HEAD, HEAD);
 	set_prev(shm, HEAD, HEAD);
-	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+	for (uint32_t i = 0; i < pages; i++) {
 		uint32_t tail = i ? i - 1 : HEAD;
 
 		shm->links[i] = (struct dpa_board_link){.next = HEAD, .prev = (uint16_t)tail};
 		at(shm, tail)->next = (uint16_t)i;
 	}
-	set_prev(shm, HEAD, DPA_BOARD_UAR_PAGES - 1);
+	set_prev(shm, HEAD, pages - 1);
 }
 
 /* Walks the forward chain, mends the backward one. Stops at a loop or a wrong index. */
-static uint32_t walk(struct dpa_board_shm *shm, bool *seen)
+static void walk(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
 {
 	uint32_t last = HEAD;
 
 	for (;;) {
 		uint32_t i = at(shm, last)->next;
 
-		if (i >= DPA_BOARD_UAR_PAGES || seen[i])
+		if (i >= pages || seen[i])
 			break;
 		seen[i] = true;
 		set_prev(shm, i, last);
@@ -89,17 +89,16 @@ static uint32_t walk(struct dpa_board_shm *shm, bool *seen)
 	}
 	set_next(shm, last, HEAD);
 	set_prev(shm, HEAD, last);
-	return last;
 }
 
-bool dpa_board_uar_repair(struct dpa_board_shm *shm)
+bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages)
 {
 	bool seen[DPA_BOARD_UAR_PAGES] = {false};
 	bool mended = false;
 
-	walk(shm, seen);
+	walk(shm, pages, seen);
 	DPA_BOARD_STEP("repair-walked");
-	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+	for (uint32_t i = 0; i < pages; i++) {
 		if (seen[i])
 			continue;
 		add_tail(shm, i);
@@ -138,22 +137,23 @@ static int reserve_page(struct dpa_board *b, uint32_t page)
 }
 
 /* Would the next move stay within the list? What others wrote is not trusted. */
-static bool ends_sane(struct dpa_board_shm *shm)
+static bool ends_sane(struct dpa_board_shm *shm, uint32_t pages)
 {
 	uint32_t first = at(shm, HEAD)->next, last = at(shm, HEAD)->prev;
 
-	return first < DPA_BOARD_UAR_PAGES && last < DPA_BOARD_UAR_PAGES &&
-	       at(shm, first)->next <= DPA_BOARD_UAR_PAGES;
+	uint32_t next = first < pages ? at(shm, first)->next : HEAD + 1;
+
+	return last < pages && (next < pages || next == HEAD);
 }
 
 /* Under the board's lock. */
 static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
-	for (uint32_t n = 0; n < DPA_BOARD_UAR_PAGES; n++) {
+	for (uint32_t n = 0; n < b->uar_pages; n++) {
 		uint32_t p;
 
-		if (!ends_sane(b->shm))
-			dpa_board_uar_repair(b->shm);
+		if (!ends_sane(b->shm, b->uar_pages))
+			dpa_board_uar_repair(b->shm, b->uar_pages);
 		p = take_head(b->shm);
 		add_tail(b->shm, p);
 		/* No memory for this page: another one may have its memory and a free slot. */
@@ -172,7 +172,8 @@ int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 	if (rc)
 		return rc;
 	rc = take(b, page, slot);
-	if (rc == ENOMEM && (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm)))
+	if (rc == ENOMEM &&
+	    (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
 		rc = take(b, page, slot);
 	if (!rc)
 		atomic_fetch_add_explicit(&b->nuar, 1, memory_order_relaxed);

@@ -136,6 +136,7 @@ Test(board_foreign, every_field_wrong)
 	REFUSE(procs, DPA_BOARD_PROCS * 2);
 	REFUSE(qpns, DPA_BOARD_QPNS - 1);
 	REFUSE(uar_pages, 0);
+	REFUSE(uar_pages, DPA_BOARD_UAR_PAGES + 1);
 	REFUSE(counters, 65);
 	REFUSE(uid, good.uid + 1);
 	REFUSE(board_num, 0);

@@ -88,6 +88,35 @@ Test(board_uar, full_bar)
 	dpa_board_close(b);
 }
 
+/* A board can be made with fewer pages; who comes later takes what there is. */
+Test(board_uar, small_bar)
+{
+	struct dpa_board_cfg cfg = bt_cfg();
+	struct dpa_board *a, *b;
+	uint32_t page, slot;
+
+	cfg.uar_pages = DPA_BOARD_UAR_PAGES + 1;
+	cr_expect_eq(dpa_board_open(&cfg, &a, bt_err, sizeof(bt_err)), EINVAL);
+	cfg.uar_pages = 1;
+	cr_assert_eq(dpa_board_open(&cfg, &a, bt_err, sizeof(bt_err)), 0, "%s", bt_err);
+	b = bt_open();
+	cr_expect_eq(b->uar_pages, 1u);
+	for (uint32_t n = 0; n < DPA_UAR_SLOTS; n++) {
+		cr_assert_eq(dpa_board_uar_alloc(n % 2 ? a : b, &page, &slot), 0);
+		cr_expect_eq(page, 0u);
+		cr_expect_eq(slot, n);
+	}
+	cr_expect_eq(dpa_board_uar_alloc(a, &page, &slot), ENOMEM);
+	cr_expect(bt_list_whole(a));
+	b->shm->head.list.next = 7; /* no page of this board */
+	dpa_board_uar_free(a, 0, 1);
+	cr_expect_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
+	cr_expect_eq(slot, 1u);
+	cr_expect(bt_list_whole(a));
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
 static void fills_and_dies(void *arg)
 {
 	struct dpa_board *b;

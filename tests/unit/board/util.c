@@ -143,7 +143,7 @@ uint32_t bt_uars(struct dpa_board *b)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < DPA_BOARD_UAR_PAGES; i++) {
+	for (uint32_t i = 0; i < b->uar_pages; i++) {
 		struct dpa_board_uar *u = dpa_board_uar_page(b, i);
 
 		for (uint32_t s = 0; u && s < DPA_UAR_SLOTS; s++)
@@ -187,7 +187,7 @@ bool bt_list_whole(struct dpa_board *b)
 		if (m->prev != at)
 			return false;
 		if (next == DPA_BOARD_UAR_PAGES)
-			return n == DPA_BOARD_UAR_PAGES;
+			return n == b->uar_pages;
 		if (seen[next])
 			return false;
 		seen[next] = true;
