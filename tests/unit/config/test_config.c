@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The knob table: what is accepted, what is refused, and whether what is said helps. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "knobs.h"
+
+static char err[256];
+static char dir[64], file[96];
+
+static void setup(void)
+{
+	snprintf(dir, sizeof(dir), "/tmp/dpa-test-config-XXXXXX");
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/dpa.conf", dir);
+}
+
+static void teardown(void)
+{
+	unlink(file);
+	rmdir(dir);
+}
+
+TestSuite(config, .init = setup, .fini = teardown);
+
+static void write_conf(const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	cr_assert_not_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int from_env(struct dpa_config *cfg, const char *var)
+{
+	char *env[] = {(char *)"PATH=/bin", (char *)var, NULL};
+
+	dpa_config_defaults(cfg);
+	return dpa_config_env(cfg, env, err, sizeof(err));
+}
+
+static int from_file(struct dpa_config *cfg, const char *text)
+{
+	write_conf(text);
+	dpa_config_defaults(cfg);
+	return dpa_config_file(cfg, file, err, sizeof(err));
+}
+
+Test(config, defaults)
+{
+	struct dpa_config cfg;
+
+	dpa_config_defaults(&cfg);
+	cr_expect_eq(cfg.placement.kind, DPA_CFG_PLACE_AUTO);
+	cr_expect(dpa_cfg_place_has_eu(&cfg.placement, 17));
+	cr_expect_not(cfg.disable);
+	cr_expect(cfg.blueflame);
+	cr_expect_eq(cfg.log, DPA_CFG_LOG_WARN);
+	cr_expect_eq(cfg.uar_pages, 2048u);
+	cr_expect_eq(cfg.spin, 200u);
+	cr_expect_str_eq(cfg.board, "");
+}
+
+/* A knob's default, as text, gives the field that the defaults have. */
+Test(config, every_knob_explains_itself)
+{
+	struct dpa_config cfg;
+	char text[256], name[64];
+
+	for (size_t i = 0; i < dpa_knobs_num; i++) {
+		const struct dpa_knob *k = &dpa_knobs[i];
+
+		dpa_config_defaults(&cfg);
+		dpa_knob_value(k, &cfg, text, sizeof(text));
+		cr_expect_str_eq(text, k->def, "%s", k->name);
+		cr_expect(k->help && k->help[0] && k->use && k->use[0], "%s", k->name);
+		dpa_knob_env_name(k, name, sizeof(name));
+		cr_expect_eq(strncmp(name, "DPA_", 4), 0, "%s", name);
+	}
+}
+
+Test(config, placement_lists)
+{
+	static const struct {
+		const char *text, *back;
+		unsigned num;
+	} good[] = {
+		{"eu", "eu", 0},
+		{"eu:0", "eu:0", 1},
+		{"eu:255", "eu:255", 1},
+		{"eu:3,1,2", "eu:1,2,3", 3},
+		{"eu:2-5", "eu:2,3,4,5", 4},
+		{"eu:1-2,2-3", "eu:1,2,3", 3},
+		{"eu:0-255", NULL, 256},
+		{"inline", "inline", 0},
+		{"eu:63-64", "eu:63,64", 2},
+	};
+	static const char *const bad[] = {
+		"",	   "EU",     "eu:",	"eu:,",
+		"eu:1,",   "eu:256", "eu:2-1",	"eu:-1",
+		"eu:1-",   "eu: 1",  "inline ", "eu:1;2",
+		"eu:1--2", "eu:0x1", "autoo",	"eu:99999999999999999999"};
+	struct dpa_config cfg;
+	char var[64], text[1200];
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(var, sizeof(var), "DPA_PLACEMENT=%s", good[i].text);
+		cr_assert_eq(from_env(&cfg, var), 0, "%s: %s", var, err);
+		cr_expect_eq(cfg.placement.num_eus, good[i].num, "%s", var);
+		dpa_knob_value(&dpa_knobs[0], &cfg, text, sizeof(text));
+		if (good[i].back)
+			cr_expect_str_eq(text, good[i].back);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(var, sizeof(var), "DPA_PLACEMENT=%s", bad[i]);
+		cr_expect_eq(from_env(&cfg, var), EINVAL, "%s", var);
+		cr_expect_not_null(strstr(err, "DPA_PLACEMENT"), "%s", err);
+		cr_expect_not_null(strstr(err, "eu:LIST"), "%s", err);
+		cr_expect_null(strchr(err, '\n'));
+	}
+}
+
+Test(config, bad_variables)
+{
+	static const struct {
+		const char *var, *says;
+	} bad[] = {
+		{"DPA_DISABLE=", "DPA_DISABLE: use 0 or 1"},
+		{"DPA_DISABLE=yes", "use 0 or 1"},
+		{"DPA_DISABLE=2", "use 0 or 1"},
+		{"DPA_LOG=loud", "error, warn, info or debug"},
+		{"DPA_LOG=war", "error, warn, info or debug"},
+		{"DPA_LOG_FILE=here", "an absolute path"},
+		{"DPA_UAR_PAGES=0", "1 to 2048"},
+		{"DPA_UAR_PAGES=2049", "1 to 2048"},
+		{"DPA_SPIN=-1", "0 to 1000000"},
+		{"DPA_SPIN=1e3", "0 to 1000000"},
+		{"DPA_PULL=always", "auto or never"},
+		{"DPA_PLACMENT=auto",
+		 "unknown variable DPA_PLACMENT: unset it, or is it DPA_PLACEMENT?"},
+		{"DPA_=1", "unknown variable DPA_: unset it"},
+		{"DPA_Log=info", "unknown variable DPA_Log"},
+		{"DPA_XYZZY_AND_A_VERY_LONG_NAME_INDEED=1", "unknown variable DPA_XYZZY"},
+	};
+	struct dpa_config cfg;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_eq(from_env(&cfg, bad[i].var), EINVAL, "%s", bad[i].var);
+		cr_expect_not_null(strstr(err, bad[i].says), "%s: %s", bad[i].var, err);
+	}
+	cr_expect_eq(from_env(&cfg, "DPAX=1"), 0);
+	cr_expect_eq(from_env(&cfg, "NOT_DPA_LOG=loud"), 0);
+}
+
+Test(config, good_file)
+{
+	struct dpa_config cfg;
+
+	cr_assert_eq(from_file(&cfg, "# all of it\n\n  log=debug # loud\n\tlog_file =/tmp/x y\n"
+				     "uar_pages\t=\t16\r\nblueflame=0\npull=never"),
+		     0, "%s", err);
+	cr_expect_eq(cfg.log, DPA_CFG_LOG_DEBUG);
+	cr_expect_str_eq(cfg.log_file, "/tmp/x y");
+	cr_expect_eq(cfg.uar_pages, 16u);
+	cr_expect_not(cfg.blueflame);
+	cr_expect_eq(cfg.pull, DPA_CFG_PULL_NEVER);
+	cr_expect_str_eq(cfg.config, file);
+}
+
+Test(config, bad_files)
+{
+	char long_line[1500], want[200];
+	static const struct {
+		const char *text;
+		int line;
+		const char *says;
+	} bad[] = {
+		{"log = info\nlogg = info\n", 2, "unknown key 'logg': write 'log'?"},
+		{"\n\nxyzzy = 1\n", 3, "unknown key 'xyzzy': remove the line"},
+		{"spin\n", 1, "no '=' in 'spin': write KEY = VALUE"},
+		{"spin = many\n", 1, "bad value 'many' of spin: use a number from 0 to 1000000"},
+		{"config = /etc/other\n", 1, "unknown key 'config'"},
+		{"= 1\n", 1, "unknown key ''"},
+	};
+	struct dpa_config cfg;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_eq(from_file(&cfg, bad[i].text), EINVAL, "%s", bad[i].text);
+		snprintf(want, sizeof(want), "%s:%d: %s", file, bad[i].line, bad[i].says);
+		cr_expect_not_null(strstr(err, want), "%s", err);
+	}
+	memset(long_line, 'x', sizeof(long_line) - 1);
+	long_line[sizeof(long_line) - 1] = '\0';
+	cr_expect_eq(from_file(&cfg, long_line), EINVAL);
+	cr_expect_not_null(strstr(err, ":1: longer than"), "%s", err);
+}
+
+Test(config, unreadable_files)
+{
+	struct dpa_config cfg;
+
+	cr_expect_eq(dpa_config_file(&cfg, "/nonexistent/dpa.conf", err, sizeof(err)), ENOENT);
+	cr_expect_not_null(strstr(err, "/nonexistent/dpa.conf"), "%s", err);
+	cr_expect_neq(dpa_config_file(&cfg, "/", err, sizeof(err)), 0);
+	setenv("DPA_CONFIG", "/nonexistent/dpa.conf", 1);
+	cr_expect_eq(dpa_config_load(&cfg, err, sizeof(err)), ENOENT);
+	cr_expect_eq(dpa_config_load(&cfg, NULL, 0), ENOENT);
+	unsetenv("DPA_CONFIG");
+}
+
+Test(config, environment_wins_over_file)
+{
+	struct dpa_config cfg;
+
+	write_conf("spin = 5\nlog = info\n");
+	setenv("DPA_CONFIG", file, 1);
+	setenv("DPA_SPIN", "6", 1);
+	cr_assert_eq(dpa_config_load(&cfg, err, sizeof(err)), 0, "%s", err);
+	cr_expect_eq(cfg.spin, 6u);
+	cr_expect_eq(cfg.log, DPA_CFG_LOG_INFO);
+	cr_expect_str_eq(cfg.config, file);
+	setenv("DPA_SPIN", "x", 1);
+	cr_expect_eq(dpa_config_load(&cfg, err, sizeof(err)), EINVAL);
+	unsetenv("DPA_SPIN");
+	unsetenv("DPA_CONFIG");
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The GID table by itself: stable indices, holes, readers beside a writer. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "port/port.h"
+
+static struct dpa_port port;
+
+static struct dpa_port_addr addr(unsigned n)
+{
+	struct dpa_port_addr a = {.ifindex = n, .mtu = DPA_PORT_MTU_1024};
+
+	memset(a.gid, (int)n, sizeof(a.gid));
+	return a;
+}
+
+static bool update(unsigned a, unsigned b, unsigned c)
+{
+	unsigned ids[3] = {a, b, c};
+	struct dpa_port_addr list[3];
+	int n = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (ids[i])
+			list[n++] = addr(ids[i]);
+	return dpa_port_table_update(&port, list, n);
+}
+
+static int find(unsigned n)
+{
+	struct dpa_port_addr a = addr(n);
+
+	return dpa_port_find(&port, a.gid);
+}
+
+Test(port_table, indices_stay)
+{
+	struct dpa_hw_gid gid;
+
+	cr_expect(update(1, 2, 3));
+	cr_expect_not(update(3, 1, 2), "the same set in another order is no change");
+	cr_expect(update(1, 3, 0));
+	cr_expect_eq(find(1), 0);
+	cr_expect_eq(find(2), -1);
+	cr_expect_eq(find(3), 2);
+	cr_expect_eq(dpa_port_gid(&port, 1, &gid), ENODATA);
+	cr_expect(update(1, 3, 4));
+	cr_expect_eq(find(4), 1, "the first free index");
+	cr_expect_eq(find(3), 2);
+	cr_expect_eq(dpa_port_gid(&port, 2, &gid), 0);
+	cr_expect(gid.valid && gid.index == 2 && gid.ifindex == 3 && gid.type == DPA_GID_ROCE_V2);
+	cr_expect_eq(dpa_port_gid(&port, DPA_MAX_GIDS, &gid), EINVAL);
+	cr_expect_eq(dpa_port_gid_mtu(&port, DPA_MAX_GIDS), 0u);
+}
+
+Test(port_table, another_mtu_is_no_other_gid)
+{
+	struct dpa_port_addr a = addr(1);
+
+	cr_expect(dpa_port_table_update(&port, &a, 1));
+	a.mtu = DPA_PORT_MTU_4096;
+	cr_expect_not(dpa_port_table_update(&port, &a, 1));
+	cr_expect_eq(dpa_port_gid_mtu(&port, 0), (uint32_t)DPA_PORT_MTU_4096);
+}
+
+Test(port_table, more_addresses_than_indices)
+{
+	static struct dpa_port_addr many[DPA_MAX_GIDS + 10];
+
+	for (unsigned i = 0; i < DPA_MAX_GIDS + 10; i++) {
+		many[i] = (struct dpa_port_addr){.ifindex = 1, .mtu = DPA_PORT_MTU_1024};
+		memcpy(many[i].gid, &i, sizeof(i));
+	}
+	cr_expect(dpa_port_table_update(&port, many, DPA_MAX_GIDS + 10));
+	cr_expect_eq(dpa_port_find(&port, many[DPA_MAX_GIDS - 1].gid), DPA_MAX_GIDS - 1);
+	cr_expect_eq(dpa_port_find(&port, many[DPA_MAX_GIDS].gid), -1);
+	cr_expect_not(dpa_port_table_update(&port, many, DPA_MAX_GIDS + 10));
+}
+
+Test(port_table, ib_mtu)
+{
+	static const uint32_t want[][2] = {{65536, 5}, {9000, 5}, {4192, 5}, {4191, 4}, {1500, 3},
+					   {1400, 3},  {1119, 2}, {576, 1},  {0, 1}};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		cr_expect_eq(dpa_port_ib_mtu(want[i][0]), want[i][1], "%u", want[i][0]);
+}
+
+Test(port_table, derived_gid)
+{
+	uint8_t gid[16];
+	uint64_t guid = dpa_port_node_guid();
+
+	cr_expect_eq(guid, dpa_port_node_guid());
+	cr_expect_eq(be64toh(guid) >> 40, (uint64_t)DPA_VENDOR_ID);
+	dpa_port_derive_gid(guid, gid);
+	cr_expect(gid[0] == 0xfe && gid[1] == 0x80 && gid[8] == 0x00 && gid[9] == 0xd9);
+	cr_expect_eq(memcmp(gid + 9, (uint8_t *)&guid + 1, 7), 0);
+}
+
+#define ROUNDS 20000
+
+static void *flip(void *stop)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		update(i & 1 ? 7 : 9, 0, 0);
+	atomic_store((_Atomic bool *)stop, true);
+	return NULL;
+}
+
+/* Slot 0 changes between two addresses and empty; no reader may see a mixture. */
+Test(port_table, readers_see_whole_entries)
+{
+	_Atomic bool stop = false;
+	struct dpa_hw_gid gid;
+	pthread_t writer;
+	unsigned seen = 0;
+
+	cr_assert_eq(pthread_create(&writer, NULL, flip, &stop), 0);
+	while (!atomic_load(&stop)) {
+		if (dpa_port_gid(&port, 0, &gid))
+			continue;
+		seen++;
+		for (int i = 0; i < 16; i++)
+			cr_assert_eq(gid.gid[i], gid.ifindex);
+		cr_assert(gid.ifindex == 7 || gid.ifindex == 9);
+	}
+	pthread_join(writer, NULL);
+	cr_expect_gt(seen, 0u);
+}
