@@ -171,12 +171,28 @@ static int unfinished(int fd, const char *path, const struct dpa_board_err *e)
 	return ENOENT;
 }
 
+/* First the word that is written last: once it is there the others are. */
+static int read_words(int fd, const char *path, struct dpa_board_ident *id, uint64_t size,
+		      const struct dpa_board_err *e)
+{
+	uint64_t magic = 0;
+	ssize_t n = pread(fd, &magic, sizeof(magic), 0);
+
+	if (n == sizeof(magic) && magic == 0 && size == DPA_BOARD_FILE_LEN)
+		return unfinished(fd, path, e);
+	n = pread(fd, id, sizeof(*id), 0);
+	if (n < 0)
+		return dpa_board_fail(e, errno, "%s: %m", path);
+	if (n < (ssize_t)sizeof(*id))
+		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", path);
+	return 0;
+}
+
 /* ENOENT: unfinished. */
 static int read_ident(int fd, const char *path, struct dpa_board_ident *id, uint64_t *size,
 		      const struct dpa_board_err *e)
 {
 	struct stat st;
-	ssize_t n;
 	int rc;
 
 	if (fstat(fd, &st))
@@ -187,14 +203,8 @@ static int read_ident(int fd, const char *path, struct dpa_board_ident *id, uint
 	*size = (uint64_t)st.st_size;
 	if (*size == 0)
 		return ENOENT;
-	n = pread(fd, id, sizeof(*id), 0);
-	if (n < 0)
-		return dpa_board_fail(e, errno, "%s: %m", path);
-	if (n < (ssize_t)sizeof(*id))
-		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", path);
-	if (*size == DPA_BOARD_FILE_LEN && id->magic == 0)
-		return unfinished(fd, path, e);
-	return check_ident(path, id, *size, e);
+	rc = read_words(fd, path, id, *size, e);
+	return rc ? rc : check_ident(path, id, *size, e);
 }
 
 int dpa_board_file_check(const struct dpa_board_cfg *cfg, const char *path, int fd,
