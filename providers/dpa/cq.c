@@ -278,6 +278,8 @@ void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn)
 {
 	uint32_t pi, to;
 
+	if (cq->by_hand)
+		return; /* what its reader has taken is not known here */
 	dpa_lock_take(&cq->lock);
 	dpa_hw_cq_lock(cq->hw);
 	pi = dpa_hw_cq_pi(cq->hw);

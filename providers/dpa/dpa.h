@@ -70,6 +70,7 @@ struct dpa_cq {
 	struct dpa_hw_ctx *hw_ctx;
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
+	bool by_hand;		   /* has a callback: its reader keeps an index of its own */
 	uint32_t async_reported;   /* under the lock of the context's async queue */
 	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
 	/* under the channel's lock */

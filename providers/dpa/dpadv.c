@@ -116,6 +116,7 @@ struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init
 	cq = dpa_cq_new(context, &init);
 	if (!cq)
 		return NULL;
+	cq->by_hand = attr->comp != NULL;
 	verbs_init_cq(&cq->vcq.cq, context, NULL, attr->cq_context);
 	return &cq->vcq.cq;
 }
