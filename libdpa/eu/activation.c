@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The state machine of activation.h. */
+#include <errno.h>
+#include <time.h>
+#include "activation.h"
+#include "futex.h"
+
+#define STATE(w) ((w)&DPA_ACT_STATE_MASK)
+
+static uint32_t with_state(uint32_t w, uint32_t state)
+{
+	return (w & ~(uint32_t)DPA_ACT_STATE_MASK) | state;
+}
+
+void dpa_act_init(struct dpa_act *act)
+{
+	atomic_init(&act->word, DPA_ACT_STOPPED);
+	atomic_init(&act->notified, 0);
+	atomic_init(&act->last_eu, -1);
+	atomic_init(&act->count, 0);
+	pthread_mutex_init(&act->lock, NULL);
+	act->sources = NULL;
+	act->next = NULL;
+}
+
+void dpa_act_fini(struct dpa_act *act)
+{
+	pthread_mutex_destroy(&act->lock);
+}
+
+void dpa_act_start(struct dpa_act *act)
+{
+	atomic_store_explicit(&act->notified, 0, memory_order_relaxed);
+	atomic_store_explicit(&act->word, DPA_ACT_IDLE, memory_order_release);
+}
+
+/* Adds flags; an idle target that has both RUN and PENDING then becomes QUEUED. */
+static void raise_flags(struct dpa_act *act, uint32_t flags)
+{
+	uint32_t w = atomic_load_explicit(&act->word, memory_order_relaxed), n;
+
+	do {
+		if (STATE(w) == DPA_ACT_STOPPED || STATE(w) == DPA_ACT_FINISHED || w & DPA_ACT_STOP)
+			return;
+		n = w | flags;
+		if (STATE(n) == DPA_ACT_IDLE && n & DPA_ACT_RUN && n & DPA_ACT_PENDING)
+			n = with_state(n, DPA_ACT_QUEUED);
+	} while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
+							memory_order_relaxed));
+	if (STATE(n) == DPA_ACT_QUEUED && STATE(w) == DPA_ACT_IDLE)
+		act->dispatch(act);
+}
+
+void dpa_act_set_running(struct dpa_act *act)
+{
+	raise_flags(act, DPA_ACT_RUN);
+}
+
+void dpa_act_notify(struct dpa_act *act)
+{
+	atomic_store_explicit(&act->notified, 1, memory_order_relaxed);
+	raise_flags(act, DPA_ACT_PENDING);
+}
+
+/* Takes the arming, if there is one: the source owes an activation from here on. */
+static void source_fire(struct dpa_source *src)
+{
+	if (!atomic_exchange_explicit(&src->armed, 0, memory_order_acq_rel))
+		return;
+	atomic_store_explicit(&src->fired, 1, memory_order_release);
+	raise_flags(src->act, DPA_ACT_PENDING);
+}
+
+void dpa_source_event(struct dpa_source *src)
+{
+	if (src->act)
+		source_fire(src);
+}
+
+/* Arm first, look second: see rule 2. */
+static void arm_and_look(struct dpa_source *src)
+{
+	src->arm(src);
+	if (src->unread(src))
+		source_fire(src);
+}
+
+void dpa_source_request(struct dpa_source *src, bool self)
+{
+	atomic_store_explicit(&src->armed, 1, memory_order_release);
+	if (src->act && !self)
+		arm_and_look(src);
+}
+
+void dpa_act_attach(struct dpa_act *act, struct dpa_source *src)
+{
+	pthread_mutex_lock(&act->lock);
+	src->act = act;
+	src->next = act->sources;
+	act->sources = src;
+	pthread_mutex_unlock(&act->lock);
+	dpa_source_request(src, false);
+}
+
+void dpa_act_detach(struct dpa_act *act, struct dpa_source *src)
+{
+	struct dpa_source **p;
+
+	pthread_mutex_lock(&act->lock);
+	for (p = &act->sources; *p; p = &(*p)->next)
+		if (*p == src) {
+			*p = src->next;
+			break;
+		}
+	pthread_mutex_unlock(&act->lock);
+}
+
+/* Rule 3: whether this activation has a reason. Late callbacks get their arming back. */
+static bool has_reason(struct dpa_act *act)
+{
+	bool reason = atomic_exchange_explicit(&act->notified, 0, memory_order_acq_rel);
+
+	pthread_mutex_lock(&act->lock);
+	for (struct dpa_source *s = act->sources; s; s = s->next) {
+		if (!atomic_exchange_explicit(&s->fired, 0, memory_order_acq_rel))
+			continue;
+		if (s->unread(s))
+			reason = true;
+		else
+			atomic_store_explicit(&s->armed, 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&act->lock);
+	return reason;
+}
+
+static void rearm(struct dpa_act *act)
+{
+	pthread_mutex_lock(&act->lock);
+	for (struct dpa_source *s = act->sources; s; s = s->next)
+		if (atomic_load_explicit(&s->armed, memory_order_acquire))
+			arm_and_look(s);
+	pthread_mutex_unlock(&act->lock);
+}
+
+/* QUEUED -> RUNNING; false when the host has stopped it in the meantime. */
+static bool begin(struct dpa_act *act)
+{
+	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
+
+	do
+		n = w & DPA_ACT_STOP ? DPA_ACT_STOPPED :
+				       with_state(w & ~(uint32_t)DPA_ACT_PENDING, DPA_ACT_RUNNING);
+	while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
+						      memory_order_acquire));
+	return n != DPA_ACT_STOPPED;
+}
+
+/*
+ * Leaves RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). When it returns with anything but QUEUED
+ * the EU may not touch the target any more: a host that waits for it may free it.
+ */
+static void leave(struct dpa_act *act, enum dpa_act_end how)
+{
+	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
+	bool again;
+
+	do {
+		again = false;
+		if (w & DPA_ACT_STOP) {
+			n = DPA_ACT_STOPPED;
+		} else if (how == DPA_END_FINISH) {
+			n = DPA_ACT_FINISHED;
+		} else {
+			again = w & DPA_ACT_PENDING;
+			n = with_state(w, again ? DPA_ACT_QUEUED : DPA_ACT_IDLE);
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
+							memory_order_acquire));
+	if (again)
+		act->dispatch(act);
+	else if (w & DPA_ACT_STOP)
+		dpa_futex_wake(&act->word, 1); /* an address only: the target may be gone */
+}
+
+void dpa_act_execute(struct dpa_act *act)
+{
+	enum dpa_act_end how = DPA_END_RESCHEDULE;
+
+	if (!begin(act)) {
+		dpa_futex_wake(&act->word, 1);
+		return;
+	}
+	if (has_reason(act)) {
+		atomic_fetch_add_explicit(&act->count, 1, memory_order_relaxed);
+		how = act->run(act);
+	}
+	if (how == DPA_END_RESCHEDULE) {
+		uint32_t w = atomic_load_explicit(&act->word, memory_order_relaxed);
+
+		while (!atomic_compare_exchange_weak_explicit(
+			&act->word, &w, with_state(w, DPA_ACT_ENDING), memory_order_seq_cst,
+			memory_order_relaxed))
+			;
+		rearm(act);
+	}
+	leave(act, how);
+}
+
+/* STOP is set; at rest it is the end at once. */
+static uint32_t ask_to_stop(struct dpa_act *act)
+{
+	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
+
+	do {
+		uint32_t s = STATE(w);
+
+		n = s == DPA_ACT_QUEUED || s == DPA_ACT_RUNNING || s == DPA_ACT_ENDING ?
+			    w | DPA_ACT_STOP :
+			    DPA_ACT_STOPPED;
+	} while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
+							memory_order_acquire));
+	return n;
+}
+
+static int ms_left(const struct timespec *end)
+{
+	struct timespec now;
+	int64_t ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (end->tv_sec - now.tv_sec) * 1000 + (end->tv_nsec - now.tv_nsec) / 1000000;
+	return ms > 0 ? (int)ms : 0;
+}
+
+bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
+{
+	uint32_t w = ask_to_stop(act);
+	struct timespec end;
+	int left = timeout_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	if (timeout_ms > 0) {
+		end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+		end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
+		end.tv_nsec %= 1000000000;
+	}
+	while (w != DPA_ACT_STOPPED) {
+		if (timeout_ms >= 0 && !(left = ms_left(&end)))
+			return false;
+		dpa_futex_wait(&act->word, w, left);
+		w = atomic_load_explicit(&act->word, memory_order_acquire);
+	}
+	return true;
+}

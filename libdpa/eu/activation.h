@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * activation.h - when a DPA thread runs.
+ *
+ * An activation target (struct dpa_act) is what can be activated: a DPA thread. Its sources (struct
+ * dpa_source) are completion contexts. Nothing here knows of CQs or EUs: a source is asked whether
+ * it has unread elements and told to arm its hardware; the pool is told what to run.
+ *
+ *                     start                    run + pending
+ *        STOPPED ---------------> IDLE ------------------------> QUEUED
+ *           ^                      ^                                |
+ *           |                      | nothing pending                | an EU takes it;
+ *           | STOP is set          |                                | PENDING is cleared
+ *           | (from IDLE at once,  |             reschedule         v
+ *           |  else when the    ENDING <----------------------- RUNNING
+ *           |  activation ends)    |                                |
+ *           |                      | pending: QUEUED                | finish, return, fault
+ *           |                      v                                v
+ *           +------------------- (any) <----------------------- FINISHED
+ *
+ * State and flags are one word. PENDING says that something wants an activation; it latches in
+ * every state but STOPPED and FINISHED, before `run` too, and coalesces. RUN: thread_run was
+ * called. STOP: the host waits for the end.
+ *
+ * A source is armed by its start and by request_notification, and an arming is worth one activation:
+ *  1. The device's callback (a CQE came, any thread, no blocking, no calls into the device) takes
+ *     the arming (armed 1 -> 0), notes `fired`, sets PENDING.
+ *  2. request_notification from the thread's own activation only sets armed. Whether there is
+ *     something unread is asked when the activation ends: state ENDING, arm the hardware, look for
+ *     unread elements, and if there are some, take the arming as in 1. The order (ENDING, arm,
+ *     look) is why nothing is lost: a CQE that came before the look is seen by it, one that comes
+ *     later finds the hardware armed, and the callback sets PENDING, which the step out of
+ *     ENDING sees.
+ *     From anywhere else it sets armed, arms the hardware and looks at once.
+ *  3. When an EU takes the thread it asks each fired source whether it still has unread elements. If
+ *     none has (a callback that was late: the activation before has read them) and nobody called
+ *     notify, the activation does not take place: the armings are put back and the end of 2 is gone
+ *     through. This is why there is no spurious activation.
+ */
+#ifndef DPA_EU_ACTIVATION_H
+#define DPA_EU_ACTIVATION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dpa_act_state {
+	DPA_ACT_STOPPED,
+	DPA_ACT_IDLE,
+	DPA_ACT_QUEUED,
+	DPA_ACT_RUNNING,
+	DPA_ACT_ENDING,
+	DPA_ACT_FINISHED,
+	DPA_ACT_STATE_MASK = 7,
+	DPA_ACT_PENDING = 1 << 3,
+	DPA_ACT_RUN = 1 << 4,
+	DPA_ACT_STOP = 1 << 5,
+};
+
+/* How the user's function ended. */
+enum dpa_act_end { DPA_END_RESCHEDULE, DPA_END_FINISH };
+
+struct dpa_act;
+
+struct dpa_source {
+	_Atomic uint32_t armed;
+	_Atomic uint32_t fired;
+	struct dpa_act *act;	 /* set before the source can fire, then constant */
+	struct dpa_source *next; /* under act->lock */
+	bool (*unread)(struct dpa_source *src);
+	void (*arm)(struct dpa_source *src); /* arms the hardware for the next CQE */
+};
+
+struct dpa_act {
+	_Atomic uint32_t word;	   /* state and flags; futex of the host that stops it */
+	_Atomic uint32_t notified; /* an explicit notify, worth an activation without elements */
+	_Atomic int32_t last_eu;   /* where it ran last; -1: nowhere */
+	_Atomic uint64_t count;	   /* activations so far */
+	struct dpa_act *next;	   /* in the pool's queue */
+	pthread_mutex_t lock;	   /* sources: the host's attach and detach, the EU's walks */
+	struct dpa_source *sources;
+	/* Puts it on an EU: called once each time it becomes QUEUED, by any thread; no blocking. */
+	void (*dispatch)(struct dpa_act *act);
+	/* Runs one activation on the calling EU. */
+	enum dpa_act_end (*run)(struct dpa_act *act);
+};
+
+void dpa_act_init(struct dpa_act *act);
+void dpa_act_fini(struct dpa_act *act);
+
+/* Host side, one caller at a time. */
+void dpa_act_start(struct dpa_act *act);
+void dpa_act_set_running(struct dpa_act *act); /* thread_run */
+/*
+ * Asks for the end and waits up to timeout_ms (-1: for ever) for it. True: the target is STOPPED and
+ * no EU touches it. False: the activation is still running; call again.
+ */
+bool dpa_act_stop(struct dpa_act *act, int timeout_ms);
+static inline uint32_t dpa_act_state(const struct dpa_act *act)
+{
+	return atomic_load_explicit(&act->word, memory_order_acquire) & DPA_ACT_STATE_MASK;
+}
+
+/* Attaches a started source, armed; detaches it (its callback must have ended for good). */
+void dpa_act_attach(struct dpa_act *act, struct dpa_source *src);
+void dpa_act_detach(struct dpa_act *act, struct dpa_source *src);
+
+/* An activation that no element stands for. Any thread. */
+void dpa_act_notify(struct dpa_act *act);
+
+/* The device's callback for a source. Any thread, under locks of the device. */
+void dpa_source_event(struct dpa_source *src);
+/* request_notification; self: the caller is the activation of the source's own target. */
+void dpa_source_request(struct dpa_source *src, bool self);
+
+/* An EU that has taken a QUEUED target: the whole of rules 2 and 3. */
+void dpa_act_execute(struct dpa_act *act);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The log of device code. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <doca_dpa.h>
+#include "devlog.h"
+
+#define LOG_BYTES   (64 * 1024)
+#define LOG_MESSAGE 1024
+#define LOG_WAIT_MS 200	 /* for room, before a message is counted as lost */
+
+struct dpa_devlog {
+	pthread_mutex_t lock;
+	pthread_cond_t more, room; /* for the writer; for EUs and drain */
+	uint64_t in, out;	   /* bytes put and written; index modulo LOG_BYTES */
+	uint64_t lost;		   /* messages */
+	bool end;
+	pthread_t writer;
+	char buf[LOG_BYTES];
+};
+
+/* stdio, so that the host program's own output stays in order with it. */
+static void write_out(const char *p, size_t n)
+{
+	fwrite(p, 1, n, stdout);
+	fflush(stdout);
+}
+
+/* The lock is held; it is dropped while writing. */
+static void write_some(struct dpa_devlog *log)
+{
+	uint64_t at = log->out % LOG_BYTES, n = log->in - log->out, lost = log->lost;
+	char note[80];
+
+	if (n > LOG_BYTES - at)
+		n = LOG_BYTES - at;
+	log->lost = 0;
+	pthread_mutex_unlock(&log->lock);
+	if (n)
+		write_out(log->buf + at, n);
+	if (lost) {
+		int k = snprintf(note, sizeof(note), "[DOCA][DPA DEVICE] %llu messages lost\n",
+				 (unsigned long long)lost);
+
+		write_out(note, (size_t)k);
+	}
+	pthread_mutex_lock(&log->lock);
+	log->out += n;
+	pthread_cond_broadcast(&log->room);
+}
+
+static void *writer(void *arg)
+{
+	struct dpa_devlog *log = arg;
+
+	pthread_mutex_lock(&log->lock);
+	while (!log->end || log->in != log->out || log->lost) {
+		if (log->in != log->out || log->lost)
+			write_some(log);
+		else
+			pthread_cond_wait(&log->more, &log->lock);
+	}
+	pthread_mutex_unlock(&log->lock);
+	return NULL;
+}
+
+struct dpa_devlog *dpa_devlog_create(void)
+{
+	struct dpa_devlog *log = calloc(1, sizeof(*log));
+	pthread_condattr_t attr;
+	sigset_t all, old;
+	int ret;
+
+	if (!log)
+		return NULL;
+	pthread_mutex_init(&log->lock, NULL);
+	pthread_cond_init(&log->more, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&log->room, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&log->writer, NULL, writer, log);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret) {
+		free(log);
+		errno = ret;
+		return NULL;
+	}
+	pthread_setname_np(log->writer, "dpa-log");
+	return log;
+}
+
+void dpa_devlog_destroy(struct dpa_devlog *log)
+{
+	if (!log)
+		return;
+	pthread_mutex_lock(&log->lock);
+	log->end = true;
+	pthread_cond_signal(&log->more);
+	pthread_mutex_unlock(&log->lock);
+	pthread_join(log->writer, NULL);
+	pthread_cond_destroy(&log->more);
+	pthread_cond_destroy(&log->room);
+	pthread_mutex_destroy(&log->lock);
+	free(log);
+}
+
+void dpa_devlog_drain(struct dpa_devlog *log)
+{
+	uint64_t upto;
+
+	pthread_mutex_lock(&log->lock);
+	for (upto = log->in; log->out < upto;)
+		pthread_cond_wait(&log->room, &log->lock);
+	pthread_mutex_unlock(&log->lock);
+}
+
+static bool wait_for_room(struct dpa_devlog *log, uint64_t n)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_nsec += LOG_WAIT_MS * 1000000l;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	while (LOG_BYTES - (log->in - log->out) < n)
+		if (pthread_cond_timedwait(&log->room, &log->lock, &end) == ETIMEDOUT)
+			return LOG_BYTES - (log->in - log->out) >= n;
+	return true;
+}
+
+static void put_bytes(struct dpa_devlog *log, const char *p, uint64_t n)
+{
+	uint64_t at, first;
+
+	pthread_mutex_lock(&log->lock);
+	if (wait_for_room(log, n)) {
+		at = log->in % LOG_BYTES;
+		first = n < LOG_BYTES - at ? n : LOG_BYTES - at;
+		memcpy(log->buf + at, p, first);
+		memcpy(log->buf, p + first, n - first);
+		log->in += n;
+	} else {
+		log->lost++;
+	}
+	pthread_cond_signal(&log->more);
+	pthread_mutex_unlock(&log->lock);
+}
+
+static const char *tag(uint32_t level)
+{
+	if (level <= DOCA_DPA_DEV_LOG_LEVEL_CRIT)
+		return "CRT";
+	if (level <= DOCA_DPA_DEV_LOG_LEVEL_ERROR)
+		return "ERR";
+	if (level <= DOCA_DPA_DEV_LOG_LEVEL_WARNING)
+		return "WRN";
+	return level <= DOCA_DPA_DEV_LOG_LEVEL_INFO ? "INF" : "DBG";
+}
+
+void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *text, uint64_t len)
+{
+	char line[LOG_MESSAGE + 64];
+	int n = snprintf(line, sizeof(line), "/%3d/[DOCA][DPA DEVICE][%s] ", eu, tag(level));
+
+	if (len > LOG_MESSAGE)
+		len = LOG_MESSAGE;
+	memcpy(line + n, text, len);
+	put_bytes(log, line, (uint64_t)n + len);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The provider's direct verbs, as libdpa uses them. */
+#include <errno.h>
+#include <dpadv.h>
+#include "hw.h"
+
+bool dpa_hwif_is_dpa(struct ibv_device *dev)
+{
+	return dpadv_is_supported(dev);
+}
+
+uint32_t dpa_hwif_num_eus(struct ibv_context *ctx)
+{
+	return dpadv_num_eus(ctx);
+}
+
+int dpa_hwif_progress(struct ibv_context *ctx)
+{
+	return dpadv_progress(ctx);
+}
+
+/* A completion context never overruns: elements that nobody reads are nobody's loss. */
+int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,
+		       struct ibv_cq **cq, struct dpa_cq_view *view)
+{
+	struct dpadv_cq_init_attr attr = {
+		.cqe = entries,
+		.flags = DPA_CQ_IGNORE_OVERRUN,
+		.comp = comp,
+		.comp_arg = arg,
+	};
+	struct dpadv_cq out = {0};
+	struct dpadv_obj obj = {.cq = {.out = &out}};
+	int ret;
+
+	*cq = dpadv_create_cq(ctx, &attr);
+	if (!*cq)
+		return errno;
+	obj.cq.in = *cq;
+	ret = dpadv_init_obj(&obj, DPADV_OBJ_CQ);
+	if (ret) {
+		ibv_destroy_cq(*cq);
+		return ret;
+	}
+	view->buf = out.buf;
+	view->ci = out.ci;
+	view->log_size = out.log_size;
+	view->hw = out.hw;
+	return 0;
+}
+
+int dpa_hwif_destroy_cq(struct ibv_cq *cq)
+{
+	return ibv_destroy_cq(cq);
+}
+
+void dpa_hwif_arm_cq(const struct dpa_cq_view *view)
+{
+	dpadv_arm_cq(view->hw, false);
+}
+
+int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view)
+{
+	struct dpadv_qp out = {0};
+	struct dpadv_obj obj = {.qp = {.in = qp, .out = &out}};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int ret = dpadv_init_obj(&obj, DPADV_OBJ_QP);
+
+	if (!ret)
+		ret = ibv_query_qp(qp, &attr, IBV_QP_CAP, &init);
+	if (ret)
+		return ret;
+	*view = (struct dpa_qp_view){
+		.sq = out.sq,
+		.rq = out.rq,
+		.dbrec = out.dbrec,
+		.slot = out.slot,
+		.placement = out.placement,
+		.hw = out.hw,
+		.log_sq = out.log_sq,
+		.log_rq = out.log_rq,
+		.max_send_sge = attr.cap.max_send_sge,
+		.max_recv_sge = out.rq_max_sge,
+		.qpn = out.qpn,
+		.type = (uint32_t)qp->qp_type,
+		.has_srq = qp->srq != NULL,
+		.sq_sig_all = init.sq_sig_all,
+	};
+	return 0;
+}
+
+void dpa_hwif_ring_sq(const struct dpa_qp_view *view)
+{
+	if (__atomic_load_n(view->placement, __ATOMIC_RELAXED) == DPA_PLACE_INLINE)
+		dpadv_ring_sq(view->hw);
+	else
+		dpadv_kick_sq(view->hw);
+}
+
+void dpa_hwif_ring_rq(const struct dpa_qp_view *view)
+{
+	dpadv_ring_rq(view->hw);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Completion contexts: a CQ of the provider that device code reads. */
+#include <errno.h>
+#include <stdlib.h>
+#include "../eu/pool.h"
+#include "libdpa.h"
+
+static struct doca_dpa_completion *of_src(struct dpa_source *src)
+{
+	return container_of(src, struct doca_dpa_completion, src);
+}
+
+/* Compares with elements taken, not acknowledged. Any thread. */
+static bool has_unread(struct dpa_source *src)
+{
+	struct doca_dpa_completion *c = of_src(src);
+	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
+	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
+
+	return __atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) == dpa_cqe_owner(at, c->view.log_size);
+}
+
+static void arm(struct dpa_source *src)
+{
+	dpa_hwif_arm_cq(&of_src(src)->view);
+}
+
+/* dpa_comp_fn: under locks of the device. */
+static void on_cqe(void *arg)
+{
+	dpa_source_event(&((struct doca_dpa_completion *)arg)->src);
+}
+
+doca_error_t doca_dpa_completion_create(struct doca_dpa *dpa, unsigned int queue_size,
+					struct doca_dpa_completion **dpa_comp)
+{
+	struct doca_dpa_completion *c;
+	uint32_t size = 1;
+
+	if (!dpa || !dpa_comp || !queue_size || queue_size > DPA_MAX_CQE)
+		return DOCA_ERROR_INVALID_VALUE;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return DOCA_ERROR_NO_MEMORY;
+	while (size < queue_size)
+		size <<= 1;
+	c->queue_size = size;
+	c->dpa = dpa;
+	c->src.unread = has_unread;
+	c->src.arm = arm;
+	c->next = dpa->comp_list;
+	dpa->comp_list = c;
+	dpa->completions++;
+	*dpa_comp = c;
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t from_errno(int err)
+{
+	if (err == EBUSY)
+		return DOCA_ERROR_IN_USE;
+	return err == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
+}
+
+/*
+ * Device code finds no handle, then no EU is in an op with it or walks over it, then the CQ goes. A QP
+ * that uses the CQ keeps it: then all is as it was.
+ */
+doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
+{
+	uint64_t handle = c->obj.handle;
+	int ret;
+
+	if (!c->started)
+		return DOCA_SUCCESS;
+	dpa_handle_drop(&c->dpa->handles, &c->obj);
+	dpa_pool_quiesce();
+	if (c->src.act)
+		dpa_act_detach(c->src.act, &c->src);
+	ret = dpa_hwif_destroy_cq(c->cq);
+	if (ret) {
+		dpa_handle_restore(&c->dpa->handles, &c->obj, handle);
+		if (c->src.act)
+			dpa_act_attach(c->src.act, &c->src);
+		return from_errno(ret);
+	}
+	c->src.act = NULL;
+	c->cq = NULL;
+	c->started = false;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_completion_destroy(struct doca_dpa_completion *dpa_comp)
+{
+	struct doca_dpa_completion **p;
+	doca_error_t ret;
+	struct doca_dpa *dpa;
+
+	if (!dpa_comp)
+		return DOCA_ERROR_INVALID_VALUE;
+	dpa = dpa_comp->dpa;
+	ret = dpa_completion_halt(dpa_comp);
+	if (ret)
+		return ret;
+	if (dpa->state == DPA_DEAD)
+		ret = DOCA_ERROR_BAD_STATE;
+	for (p = &dpa->comp_list; *p != dpa_comp; p = &(*p)->next)
+		;
+	*p = dpa_comp->next;
+	if (dpa_comp->thread)
+		dpa_thread_release(dpa_comp->thread);
+	free(dpa_comp);
+	dpa->completions--;
+	dpa_ctx_put(dpa);
+	return ret;
+}
+
+doca_error_t doca_dpa_completion_get_queue_size(struct doca_dpa_completion *dpa_comp,
+						unsigned int *queue_size)
+{
+	if (!dpa_comp || !queue_size)
+		return DOCA_ERROR_INVALID_VALUE;
+	*queue_size = dpa_comp->queue_size;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_completion_set_thread(struct doca_dpa_completion *dpa_comp,
+					    struct doca_dpa_thread *dpa_thread)
+{
+	if (!dpa_comp || !dpa_thread || dpa_comp->dpa != dpa_thread->dpa)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa_comp->started || dpa_comp->dpa->state == DPA_DEAD)
+		return DOCA_ERROR_BAD_STATE;
+	dpa_thread_hold(dpa_thread);
+	if (dpa_comp->thread)
+		dpa_thread_release(dpa_comp->thread);
+	dpa_comp->thread = dpa_thread;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_completion_get_thread(struct doca_dpa_completion *dpa_comp,
+					    struct doca_dpa_thread **dpa_thread)
+{
+	if (!dpa_comp || !dpa_thread)
+		return DOCA_ERROR_INVALID_VALUE;
+	*dpa_thread = dpa_comp->thread;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)
+{
+	struct doca_dpa_completion *c = dpa_comp;
+	int ret;
+
+	if (!c)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_ctx_usable(c->dpa) || c->started || (c->thread && !c->thread->started))
+		return DOCA_ERROR_BAD_STATE;
+	atomic_store_explicit(&c->read, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->src.armed, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->src.fired, 0, memory_order_relaxed);
+	c->acked = 0;
+	ret = dpa_hwif_create_cq(c->dpa->dev->ctx, c->queue_size, on_cqe, c, &c->cq, &c->view);
+	if (ret)
+		return from_errno(ret);
+	if (!dpa_handle_new(&c->dpa->handles, DPA_H_COMPLETION, &c->obj)) {
+		dpa_hwif_destroy_cq(c->cq);
+		return DOCA_ERROR_DRIVER;
+	}
+	c->started = true;
+	if (c->thread)
+		dpa_act_attach(&c->thread->act, &c->src);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_completion_stop(struct doca_dpa_completion *dpa_comp)
+{
+	if (!dpa_comp)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa_comp->dpa->state == DPA_DEAD || !dpa_comp->started)
+		return DOCA_ERROR_BAD_STATE;
+	return dpa_completion_halt(dpa_comp);
+}
+
+doca_error_t doca_dpa_completion_get_dpa_handle(struct doca_dpa_completion *dpa_comp,
+						doca_dpa_dev_completion_t *handle)
+{
+	if (!dpa_comp || !handle)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_comp->started)
+		return DOCA_ERROR_BAD_STATE;
+	*handle = dpa_comp->obj.handle;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t dpa_completion_get_ibv_cq(struct doca_dpa_completion *dpa_comp, struct ibv_cq **cq)
+{
+	if (!dpa_comp || !cq)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_comp->started)
+		return DOCA_ERROR_BAD_STATE;
+	*cq = dpa_comp->cq;
+	return DOCA_SUCCESS;
+}

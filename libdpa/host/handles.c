@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The table through which device code finds host objects. */
+#include "libdpa.h"
+
+#define INDEX_MASK 0xffffffull
+
+bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa_object *obj)
+{
+	for (uint64_t i = 0; i < DPA_HANDLES; i++) {
+		if (atomic_load_explicit(&t->slot[i], memory_order_relaxed))
+			continue;
+		t->generation++;
+		obj->handle = (uint64_t)type << 56 | (uint64_t)t->generation << 24 | i;
+		atomic_store_explicit(&t->slot[i], obj, memory_order_release);
+		return true;
+	}
+	return false;
+}
+
+void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj)
+{
+	if (obj->handle)
+		atomic_store_explicit(&t->slot[obj->handle & INDEX_MASK], NULL,
+				      memory_order_seq_cst);
+	obj->handle = 0;
+}
+
+void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj, uint64_t handle)
+{
+	obj->handle = handle;
+	atomic_store_explicit(&t->slot[handle & INDEX_MASK], obj, memory_order_release);
+}
+
+struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type, uint64_t handle)
+{
+	struct dpa_object *obj;
+
+	if (handle >> 56 != type || (handle & INDEX_MASK) >= DPA_HANDLES)
+		return NULL;
+	obj = atomic_load_explicit(&t->slot[handle & INDEX_MASK], memory_order_acquire);
+	return obj && obj->handle == handle ? obj : NULL;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Loading device images. Each context loads a file of its own, so that the loader gives it statics of
+ * its own (dlmopen would too, but has about 15 name spaces). The descriptor stays open while the image
+ * is loaded: the loader knows objects by path, and /proc/self/fd/N must not come to mean another
+ * one.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "../eu/ops.h"
+#include "libdpa.h"
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return k ? errno : EIO;
+		p += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+/* Where memfds may not be executed, or /proc is not there: a file without a name afterwards. */
+static int load_from_file(const struct doca_dpa_app *app, struct dpa_loaded *out)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/dpa-image-XXXXXX", dir && *dir ? dir : "/tmp");
+	out->fd = mkostemp(path, O_CLOEXEC);
+	if (out->fd < 0)
+		return errno;
+	ret = write_all(out->fd, app->image, app->image_size);
+	if (!ret) {
+		out->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		ret = out->dl ? 0 : ENOEXEC;
+	}
+	unlink(path);
+	if (ret)
+		close(out->fd);
+	return ret;
+}
+
+static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *out)
+{
+	char path[64];
+	int ret;
+
+	out->fd = memfd_create("dpa-image", MFD_CLOEXEC);
+	if (out->fd < 0)
+		return errno;
+	ret = write_all(out->fd, app->image, app->image_size);
+	if (!ret) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
+		out->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		ret = out->dl ? 0 : ENOEXEC;
+	}
+	if (ret)
+		close(out->fd);
+	return ret;
+}
+
+int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out)
+{
+	int ret = load_from_memfd(app, out);
+
+	if (ret)
+		ret = load_from_file(app, out);
+	if (ret)
+		return ret;
+	out->image = dlsym(out->dl, "__dpa_image");
+	if (!out->image || out->image->magic != DPA_IMAGE_MAGIC ||
+	    out->image->version != DPA_IMAGE_VERSION) {
+		dpa_image_unload(out);
+		return ENOEXEC;
+	}
+	*out->image->ops = &dpa_ops_table;
+	return 0;
+}
+
+void dpa_image_unload(struct dpa_loaded *img)
+{
+	if (!img->dl)
+		return;
+	dlclose(img->dl);
+	close(img->fd);
+	memset(img, 0, sizeof(*img));
+}
+
+void (*dpa_image_entry(const struct dpa_loaded *img, const char *name))(void)
+{
+	for (uint64_t i = 0; i < img->image->num_entries; i++)
+		if (!strcmp(img->image->entries[i].name, name))
+			return img->image->entries[i].fn;
+	return NULL;
+}
+
+const struct dpa_app_entry *dpa_app_find(const struct doca_dpa_app *app, doca_dpa_func_t *func)
+{
+	for (uint64_t i = 0; i < app->num_entries; i++)
+		if (app->entries[i].stub == func)
+			return &app->entries[i];
+	return NULL;
+}

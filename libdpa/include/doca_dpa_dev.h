@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doca_dpa_dev.h - what device code may call.
+ *
+ * Include it in sources that dpacc compiles, and in nothing else. An entry of the program is a
+ * function marked __dpa_global__ (threads) or __dpa_rpc__. A thread's function runs once per activation
+ * and ends it with doca_dpa_dev_thread_reschedule() or doca_dpa_dev_thread_finish(); returning
+ * means finish. What is declared here works; what the original header has beyond it is not there yet.
+ *
+ * A bad handle, a bad pointer or a trap puts the program's context in the fatal state.
+ */
+#ifndef DOCA_DPA_DEV_H_
+#define DOCA_DPA_DEV_H_
+
+#ifndef DOCA_DPA_DEVICE
+#define DOCA_DPA_DEVICE
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* dpacc reads the annotations off the source text; to the compiler they are nothing. */
+#ifndef __dpa_global__
+#define __dpa_global__
+#endif
+#ifndef __dpa_rpc__
+#define __dpa_rpc__
+#endif
+#ifndef __forceinline
+#define __forceinline static inline __attribute__((always_inline))
+#endif
+
+__dpa_global__ typedef uint64_t doca_dpa_dev_t;
+__dpa_global__ typedef uint64_t doca_dpa_dev_uintptr_t;
+__dpa_global__ typedef uint64_t doca_dpa_dev_completion_t;
+/* One element of a completion queue; good until it is acknowledged. */
+__dpa_global__ typedef uint64_t doca_dpa_dev_completion_element_t;
+
+__dpa_global__ typedef enum doca_dpa_dev_log_level {
+	DOCA_DPA_DEV_LOG_LEVEL_DISABLE = 10,
+	DOCA_DPA_DEV_LOG_LEVEL_CRIT = 20,
+	DOCA_DPA_DEV_LOG_LEVEL_ERROR = 30,
+	DOCA_DPA_DEV_LOG_LEVEL_WARNING = 40,
+	DOCA_DPA_DEV_LOG_LEVEL_INFO = 50,
+	DOCA_DPA_DEV_LOG_LEVEL_DEBUG = 60,
+} doca_dpa_dev_log_level_t;
+
+__dpa_global__ typedef enum {
+	DOCA_DPA_DEV_COMP_SEND = 0x0,		      /* a posted send side operation is done */
+	DOCA_DPA_DEV_COMP_RECV_RDMA_WRITE_IMM = 0x1,  /* a WRITE with immediate took a receive */
+	DOCA_DPA_DEV_COMP_RECV_SEND = 0x2,
+	DOCA_DPA_DEV_COMP_RECV_SEND_IMM = 0x3,
+	DOCA_DPA_DEV_COMP_SEND_ERR = 0xD, /* flushed ones included */
+	DOCA_DPA_DEV_COMP_RECV_ERR = 0xE,
+} doca_dpa_dev_completion_type_t;
+
+/* ---------------------------------------------------------------- threads */
+
+/* The word that doca_dpa_thread_set_local_storage() gave this thread. Thread functions only. */
+DOCA_EXPERIMENTAL doca_dpa_dev_uintptr_t doca_dpa_dev_thread_get_local_storage(void);
+
+/*
+ * Ends this activation and frees the EU; the thread may be activated again. Does not return.
+ * Thread functions only.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_thread_reschedule(void);
+
+/* Ends this activation; the thread never runs again. Does not return. Thread functions only. */
+DOCA_EXPERIMENTAL void doca_dpa_dev_thread_finish(void);
+
+/* ------------------------------------------------------------ completions */
+
+/*
+ * Takes the next element off the queue, without blocking.
+ * @comp_element: receives the element
+ * Returns 1 when there was one, 0 when not.
+ * One thread at a time per completion context.
+ */
+DOCA_EXPERIMENTAL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t dpa_comp_handle,
+						  doca_dpa_dev_completion_element_t *comp_element);
+
+/* What kind of element it is. */
+DOCA_EXPERIMENTAL doca_dpa_dev_completion_type_t
+doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element);
+
+/*
+ * The user data of where the element comes from. For a QP attached by dpa_native.h: its QP number.
+ */
+DOCA_EXPERIMENTAL uint32_t
+doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element);
+
+/*
+ * The immediate, as the sender's program gave it to a DPA, and as htonl() of what a verbs sender
+ * put in imm_data is read by ntohl(). Only for the two *_IMM types.
+ */
+DOCA_EXPERIMENTAL uint32_t
+doca_dpa_dev_get_completion_immediate(doca_dpa_dev_completion_element_t comp_element);
+
+/* Gives num_comp elements back to the queue, oldest first. */
+DOCA_EXPERIMENTAL void doca_dpa_dev_completion_ack(doca_dpa_dev_completion_t dpa_comp_handle,
+						   uint64_t num_comp);
+
+/*
+ * Asks for one activation of the thread that the completion context has. It comes when there are
+ * elements that are not taken yet: after the present activation, or later when one arrives.
+ * Without it no completion activates the thread again. Asking twice is asking once.
+ */
+DOCA_EXPERIMENTAL void
+doca_dpa_dev_completion_request_notification(doca_dpa_dev_completion_t dpa_comp_handle);
+
+/* -------------------------------------------------------------------- log */
+
+/*
+ * Prints a message in the manner of printf() on the standard output of the program that owns the
+ * context, behind "/<EU>/[DOCA][DPA DEVICE][<level>] ". The message brings its own newline; it is
+ * cut at 1000 bytes. Messages above the context's log level are dropped.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_log(doca_dpa_dev_log_level_t log_level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define DOCA_DPA_DEV_LOG_CRIT(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_CRIT, __VA_ARGS__)
+#define DOCA_DPA_DEV_LOG_ERR(...)  doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_ERROR, __VA_ARGS__)
+#define DOCA_DPA_DEV_LOG_WARN(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_WARNING, __VA_ARGS__)
+#define DOCA_DPA_DEV_LOG_INFO(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_INFO, __VA_ARGS__)
+#define DOCA_DPA_DEV_LOG_DBG(...)  doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DOCA_DPA_DEV_H_ */

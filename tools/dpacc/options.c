@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The command line. Long options may have one dash or two, as the original takes them. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dpacc.h"
+
+enum opt {
+	O_OUTPUT,
+	O_APP,
+	O_HOSTCC,
+	O_HOSTCC_OPTIONS,
+	O_DEVICECC,
+	O_DEVICECC_OPTIONS,
+	O_DEVICELINK_OPTIONS,
+	O_DEVICE_LIBS,
+	O_MCPU,
+	O_KEEP_DIR,
+	O_KEEP,
+	O_FLTO,
+	O_NO_ASM_CHECKS,
+	O_VERBOSE,
+	O_DRYRUN,
+	O_HELP,
+	O_VERSION,
+};
+
+static const struct {
+	const char *name;
+	enum opt opt;
+	bool arg;
+} longs[] = {
+	{"output-file", O_OUTPUT, true},
+	{"app-name", O_APP, true},
+	{"hostcc", O_HOSTCC, true},
+	{"hostcc-options", O_HOSTCC_OPTIONS, true},
+	{"devicecc", O_DEVICECC, true},
+	{"devicecc-options", O_DEVICECC_OPTIONS, true},
+	{"devicelink-options", O_DEVICELINK_OPTIONS, true},
+	{"device-libs", O_DEVICE_LIBS, true},
+	{"mcpu", O_MCPU, true},
+	{"keep-dir", O_KEEP_DIR, true},
+	{"keep", O_KEEP, false},
+	{"flto", O_FLTO, false},
+	{"disable-asm-checks", O_NO_ASM_CHECKS, false},
+	{"verbose", O_VERBOSE, false},
+	{"dryrun", O_DRYRUN, false},
+	{"help", O_HELP, false},
+	{"version", O_VERSION, false},
+};
+
+void options_help(void)
+{
+	fputs("usage: dpacc SOURCE.c... -o FILE.a [options]\n"
+	      "Compiles a device program into a static library for its host program.\n"
+	      "  -o, --output-file FILE    the archive to write\n"
+	      "  --app-name=NAME           name of the struct doca_dpa_app * variable\n"
+	      "                            (default __dpa_a_out)\n"
+	      "  -hostcc=CC                host compiler (default cc)\n"
+	      "  -hostcc-options=\"...\"     options for it\n"
+	      "  -devicecc=CC              device compiler, a gcc or clang (default gcc)\n"
+	      "  -devicecc-options=\"...\"   options for it; -I, -D and -U may stand alone too\n"
+	      "  -devicelink-options=\"...\" options for linking the device image\n"
+	      "  -device-libs=\"...\"        -L and -l of further static device libraries\n"
+	      "  -mcpu=LIST                nv-dpa-bf3, nv-dpa-cx7, nv-dpa-cx8: all are this machine\n"
+	      "  -flto, -ldpa, -disable-asm-checks\n"
+	      "                            accepted, without meaning here\n"
+	      "  -keep, -keep-dir=DIR      keep the intermediate files (in the current folder)\n"
+	      "  -v, -dryrun               show the commands; show them only\n"
+	      "  -h, -V                    this text; the version\n",
+	      stdout);
+}
+
+static void set(char **to, const char *value)
+{
+	free(*to);
+	*to = must(strdup(value));
+}
+
+static bool is_identifier(const char *s)
+{
+	if (!isalpha((unsigned char)*s) && *s != '_')
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && *s != '_')
+			return false;
+	return true;
+}
+
+static bool check_mcpu(const char *list)
+{
+	char *copy = must(strdup(list)), *save = NULL;
+	bool ok = *list;
+
+	for (char *p = strtok_r(copy, ",", &save); p && ok; p = strtok_r(NULL, ",", &save))
+		ok = !strcmp(p, "nv-dpa-bf3") || !strcmp(p, "nv-dpa-cx7") ||
+		     !strcmp(p, "nv-dpa-cx8");
+	free(copy);
+	return ok || error("-mcpu=%s: the targets are nv-dpa-bf3, nv-dpa-cx7 and nv-dpa-cx8", list);
+}
+
+static bool apply(struct options *o, enum opt opt, const char *v)
+{
+	switch (opt) {
+	case O_OUTPUT:
+		set(&o->output, v);
+		break;
+	case O_APP:
+		if (!is_identifier(v))
+			return error("--app-name=%s: not a C identifier", v);
+		set(&o->app, v);
+		break;
+	case O_HOSTCC:
+		set(&o->hostcc, v);
+		break;
+	case O_DEVICECC:
+		set(&o->devcc, v);
+		break;
+	case O_HOSTCC_OPTIONS:
+		list_split(&o->hostcc_opts, v);
+		break;
+	case O_DEVICECC_OPTIONS:
+		list_split(&o->devcc_opts, v);
+		break;
+	case O_DEVICELINK_OPTIONS:
+		list_split(&o->devlink_opts, v);
+		break;
+	case O_DEVICE_LIBS:
+		list_split(&o->device_libs, v);
+		break;
+	case O_MCPU:
+		return check_mcpu(v);
+	case O_KEEP_DIR:
+		set(&o->keep_dir, v);
+		o->keep = true;
+		break;
+	case O_KEEP:
+		o->keep = true;
+		break;
+	case O_VERBOSE:
+		o->verbose = true;
+		break;
+	case O_DRYRUN:
+		o->dry = true;
+		break;
+	case O_HELP:
+		o->help = true;
+		break;
+	case O_VERSION:
+		o->version = true;
+		break;
+	case O_FLTO:
+	case O_NO_ASM_CHECKS:
+		break;
+	}
+	return true;
+}
+
+/* The value: behind '=', or the next word. Moves *i past it. */
+static const char *value_of(const char *eq, int argc, char **argv, int *i)
+{
+	if (eq)
+		return eq + 1;
+	return *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static bool parse_long(struct options *o, int argc, char **argv, int *i)
+{
+	const char *arg = argv[*i] + 1 + (argv[*i][1] == '-'), *eq = strchr(arg, '='), *v = NULL;
+	size_t len = eq ? (size_t)(eq - arg) : strlen(arg);
+
+	for (size_t k = 0; k < sizeof(longs) / sizeof(longs[0]); k++) {
+		if (strlen(longs[k].name) != len || strncmp(longs[k].name, arg, len))
+			continue;
+		if (!longs[k].arg && eq)
+			return error("%s: takes no value", argv[*i]);
+		if (longs[k].arg) {
+			v = value_of(eq, argc, argv, i);
+			if (!v)
+				return error("%s: needs a value", argv[*i]);
+		}
+		return apply(o, longs[k].opt, v);
+	}
+	return error("unknown option %s (dpacc -h lists them)", argv[*i]);
+}
+
+/* -Ifoo or -I foo, passed on in one word. */
+static bool parse_joined(struct list *to, int argc, char **argv, int *i)
+{
+	const char *flag = argv[*i];
+
+	if (flag[2]) {
+		list_add(to, flag);
+		return true;
+	}
+	if (*i + 1 >= argc)
+		return error("%s: needs a value", flag);
+	list_addf(to, "%s%s", flag, argv[++*i]);
+	return true;
+}
+
+static bool parse_one(struct options *o, int argc, char **argv, int *i)
+{
+	const char *a = argv[*i];
+
+	if (a[0] != '-' || !a[1]) {
+		list_add(&o->sources, a);
+		return true;
+	}
+	if (!strcmp(a, "-ldpa"))
+		return true;
+	if (!strcmp(a, "-v"))
+		return apply(o, O_VERBOSE, NULL);
+	if (!strcmp(a, "-h"))
+		return apply(o, O_HELP, NULL);
+	if (!strcmp(a, "-V"))
+		return apply(o, O_VERSION, NULL);
+	if (!strcmp(a, "-o")) {
+		if (*i + 1 >= argc)
+			return error("-o: needs a value");
+		return apply(o, O_OUTPUT, argv[++*i]);
+	}
+	switch (a[1]) {
+	case 'I':
+		return parse_joined(&o->includes, argc, argv, i);
+	case 'D':
+	case 'U':
+		return parse_joined(&o->defines, argc, argv, i);
+	case 'L':
+	case 'l':
+		return parse_joined(&o->device_libs, argc, argv, i);
+	default:
+		return parse_long(o, argc, argv, i);
+	}
+}
+
+bool options_parse(struct options *o, int argc, char **argv)
+{
+	set(&o->app, "__dpa_a_out");
+	set(&o->hostcc, "cc");
+	set(&o->devcc, "gcc");
+	for (int i = 1; i < argc; i++)
+		if (!parse_one(o, argc, argv, &i))
+			return false;
+	if (o->help || o->version)
+		return true;
+	if (!o->sources.n)
+		return error("no source given (dpacc -h tells more)");
+	if (!o->output)
+		return error("no output given: -o FILE.a");
+	for (size_t i = 0; i < o->sources.n; i++) {
+		const char *dot = strrchr(o->sources.v[i], '.');
+
+		if (!dot || strcmp(dot, ".c"))
+			return error("%s: not a C source (.c)", o->sources.v[i]);
+	}
+	return true;
+}
