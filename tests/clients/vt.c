@@ -19,6 +19,45 @@ enum { WC_LIMIT_S = 30 };
 const char *vt_device = "dpa0";
 int vt_peer_ended = 1;
 
+static uint64_t run_seed;
+
+uint64_t vt_seed(void)
+{
+	return run_seed;
+}
+
+void vt_set_seed(uint64_t s)
+{
+	run_seed = s;
+}
+
+void vt_fail(const char *file, int line, const char *fmt, ...)
+{
+	const char *base = strrchr(file, '/');
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printf("    %s:%d: %s\n", base ? base + 1 : file, line, text);
+	fflush(stdout);
+	_exit(1);
+}
+
+void vt_skip(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("    ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	fflush(stdout);
+	_exit(VT_EXIT_SKIP);
+}
+
 static uint32_t or_default(uint32_t v, uint32_t d)
 {
 	return v ? v : d;

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <errno.h>
 
+enum { VT_EXIT_SKIP = 77 };
 enum vt_modes { VT_PROCS = 1, VT_THREADS = 2, VT_BOTH = 3, VT_SLOW = 4 };
 
 struct vt_addr {
@@ -139,6 +140,7 @@ enum ibv_qp_state vt_state(struct ibv_qp *qp);
 void vt_fill(void *p, size_t n, uint32_t seed);
 /* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
 size_t vt_differs(const void *p, size_t n, uint32_t seed);
+void vt_set_seed(uint64_t seed);
 uint64_t vt_seed(void); /* of this run; printed by the runner; --seed sets it */
 
 #endif

@@ -11,41 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { EXIT_SKIP = 77, CASE_LIMIT_S = 60 };
-
-static uint64_t seed;
-
-uint64_t vt_seed(void)
-{
-	return seed;
-}
-
-void vt_fail(const char *file, int line, const char *fmt, ...)
-{
-	const char *base = strrchr(file, '/');
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	printf("    %s:%d: %s\n", base ? base + 1 : file, line, text);
-	fflush(stdout);
-	_exit(1);
-}
-
-void vt_skip(const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("    ");
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	fflush(stdout);
-	_exit(EXIT_SKIP);
-}
+enum { CASE_LIMIT_S = 60 };
 
 struct side {
 	const struct vt_case *c;
@@ -125,7 +91,7 @@ static enum outcome run_case(const struct vt_case *c, bool threads)
 			printf("    side %d was ended by signal %d (%s)\n", i, WTERMSIG(status),
 			       WTERMSIG(status) == SIGALRM ? "it hung"
 							   : strsignal(WTERMSIG(status)));
-		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP)
+		if (WIFEXITED(status) && WEXITSTATUS(status) == VT_EXIT_SKIP)
 			out = SKIPPED;
 		else if (status && out != SKIPPED)
 			out = FAILED;
@@ -165,7 +131,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 	int modes = VT_BOTH, c;
 	bool slow = false;
 
-	seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
+	vt_set_seed((uint64_t)time(NULL) ^ (uint64_t)getpid() << 32);
 	while ((c = getopt_long(argc, argv, "d:", opts, NULL)) != -1) {
 		if (c == 'd')
 			vt_device = optarg;
@@ -174,7 +140,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 				: !strcmp(optarg, "threads") ? VT_THREADS
 							     : VT_BOTH;
 		else if (c == 's')
-			seed = strtoull(optarg, NULL, 0);
+			vt_set_seed(strtoull(optarg, NULL, 0));
 		else if (c == 'l')
 			slow = true;
 		else {
@@ -182,7 +148,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 			return c == 'h' ? 0 : 2;
 		}
 	}
-	printf("seed %llu\n", (unsigned long long)seed);
+	printf("seed %llu\n", (unsigned long long)vt_seed());
 	for (size_t i = 0; i < n; i++)
 		for (int m = VT_PROCS; m <= VT_THREADS; m <<= 1) {
 			enum outcome o;

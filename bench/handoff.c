@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * handoff - H: how long one cache line takes from one core to the other.
+ *
+ * Two processes on two cores, each spins on a word of its own line that the other writes: nothing
+ * that moves data between two processes can be faster. Prints p50 and p90 of one way, in ns, of
+ * batches of 100 round trips (the clock is too coarse for one).
+ */
+#include "hist.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { BATCHES = 5000, BATCH = 100 };
+
+struct lines {
+	_Alignas(
+		128) _Atomic uint64_t ping; /* written by the parent (release), read by the child */
+	_Alignas(128) _Atomic uint64_t pong; /* the other way round */
+};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("sched_setaffinity");
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void wait_for(_Atomic uint64_t *word, uint64_t value)
+{
+	while (atomic_load_explicit(word, memory_order_acquire) != value)
+		__builtin_ia32_pause();
+}
+
+static _Noreturn void child(struct lines *l)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(1);
+	for (uint64_t i = 1; i <= (uint64_t)BATCHES * BATCH; i++) {
+		wait_for(&l->ping, i);
+		atomic_store_explicit(&l->pong, i, memory_order_release);
+	}
+	_exit(0);
+}
+
+int main(void)
+{
+	static struct hist h;
+	struct lines *l =
+		mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t i = 0;
+	pid_t pid;
+
+	if (l == MAP_FAILED || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		fprintf(stderr, "handoff: needs two cores\n");
+		return 1;
+	}
+	hist_init(&h);
+	pid = fork();
+	if (pid == 0)
+		child(l);
+	pin(0);
+	for (int b = 0; b < BATCHES; b++) {
+		uint64_t start = now_ns();
+
+		for (int k = 0; k < BATCH; k++) {
+			atomic_store_explicit(&l->ping, ++i, memory_order_release);
+			wait_for(&l->pong, i);
+		}
+		/* in hundredths of a nanosecond, one way */
+		hist_add(&h, (now_ns() - start) * 100 / (2 * BATCH));
+	}
+	waitpid(pid, NULL, 0);
+	printf("%.2f %.2f\n", (double)hist_percentile(&h, 50) / 100,
+	       (double)hist_percentile(&h, 90) / 100);
+	return 0;
+}

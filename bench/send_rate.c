@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * send_rate - messages per second that perftest cannot measure. Prints one number: million/s.
+ *
+ *   send_rate lists COUNT LIST     8 B SENDs in posted lists, one QP, two processes
+ *   send_rate qps COUNT QPS        8 B SENDs one by one, round robin over QPS QPs, two processes
+ *   send_rate threads COUNT T      8 B WRITEs, T threads with a QP each, within one process
+ *   send_rate locked COUNT T       the control: 16 QPs a thread, all threads' QPs share 16 slots
+ *                                  that a lock guards, as adapters of old share their doorbells
+ */
+#include "vt.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { BYTES = 8, WINDOW = 512, BATCH = 16, SLOTS = 16, MAX_QPS = 4096, MAX_THREADS = 16 };
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("sched_setaffinity");
+}
+
+/* Polls, counts good completions, fails on a bad one. */
+static int reap(struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	int n = ibv_poll_cq(cq, BATCH, wc);
+
+	CHECK(n >= 0, "poll_cq");
+	for (int i = 0; i < n; i++)
+		CHECK(wc[i].status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc[i].status));
+	return n;
+}
+
+/* ----------------------------------------------------- two processes, one way */
+
+struct run {
+	struct vt t;
+	long count;
+	uint32_t list, qps;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp[MAX_QPS];
+};
+
+static void post_recvs(struct run *r, int n)
+{
+	struct ibv_sge sge = {(uintptr_t)r->t.buf, BYTES, r->t.mr->lkey};
+	struct ibv_recv_wr wr[BATCH], *bad;
+
+	for (int i = 0; i < n; i++)
+		wr[i] = (struct ibv_recv_wr){
+			.next = i < n - 1 ? &wr[i + 1] : NULL, .sg_list = &sge, .num_sge = 1};
+	CHECK_EQ(ibv_post_srq_recv(r->srq, wr, &bad), 0);
+}
+
+/* The receiver's side; its clock counts, from the first message to the last. */
+static double receive_all(struct run *r)
+{
+	struct ibv_wc wc[BATCH];
+	double start = 0;
+
+	for (long got = 0; got < r->count;) {
+		int n = reap(r->t.cq, wc);
+
+		if (!n)
+			continue;
+		if (!got)
+			start = now();
+		got += n;
+		post_recvs(r, n);
+	}
+	return (double)r->count / (now() - start) / 1e6;
+}
+
+/* One posted list of r->list SENDs to one QP; only the last is signalled. */
+static void send_list(struct run *r, struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	for (uint32_t i = 0; i < r->list; i++) {
+		wr[i].next = i < r->list - 1 ? &wr[i + 1] : NULL;
+		wr[i].send_flags = i < r->list - 1 ? 0 : IBV_SEND_SIGNALED;
+	}
+	CHECK_EQ(vt_post(qp, wr), 0);
+}
+
+static void send_all(struct run *r)
+{
+	struct ibv_sge sge = {(uintptr_t)r->t.buf, BYTES, r->t.mr->lkey};
+	struct ibv_send_wr wr[WINDOW];
+	struct ibv_wc wc[BATCH];
+	uint32_t out = 0, window = r->qps > 1 ? 64 : WINDOW / 2;
+
+	if (r->list == 1)
+		window = 64;
+	for (uint32_t i = 0; i < r->list; i++)
+		wr[i] = (struct ibv_send_wr){.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+	for (long sent = 0, n = 0; sent < r->count || out;) {
+		if (sent < r->count && out + r->list <= window) {
+			send_list(r, r->qp[n++ % r->qps], wr);
+			sent += r->list;
+			out += r->list;
+			continue;
+		}
+		out -= (uint32_t)reap(r->t.cq, wc) * r->list;
+	}
+}
+
+static double one_side(struct run *r)
+{
+	struct ibv_srq_init_attr sa = {.attr = {.max_wr = 2 * WINDOW, .max_sge = 1}};
+	struct vt_opt o = {.sge = 1, .recv_wr = 1, .cqe = 4 * WINDOW};
+	double rate = 0;
+
+	pin(r->t.side);
+	vt_open(&r->t);
+	r->srq = o.srq = ibv_create_srq(r->t.pd, &sa);
+	CHECK(r->srq, "create_srq: %s", strerror(errno));
+	o.send_wr = r->qps > 1 ? 16 : WINDOW;
+	vt_setup(&r->t, &o);
+	for (uint32_t i = 0; i < r->qps; i++) {
+		struct vt_addr peer;
+
+		r->qp[i] = vt_qp_create(&r->t, &o, r->t.cq);
+		vt_connect(&r->t, r->qp[i], &o, &peer);
+	}
+	for (int i = 0; r->t.side == 1 && i < 2 * WINDOW; i += BATCH)
+		post_recvs(r, BATCH);
+	vt_sync(&r->t);
+	if (r->t.side == 1)
+		rate = receive_all(r);
+	else
+		send_all(r);
+	vt_sync(&r->t);
+	return rate;
+}
+
+static int two_processes(struct run *r)
+{
+	int sv[2], status = 0;
+	pid_t pid;
+
+	r->count -= r->count % r->list;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
+		return 1;
+	pid = fork();
+	if (pid == 0) {
+		close(sv[1]);
+		r->t.sock = sv[0];
+		one_side(r);
+		_exit(0);
+	}
+	close(sv[0]);
+	r->t.sock = sv[1];
+	r->t.side = 1;
+	printf("%.4f\n", one_side(r));
+	waitpid(pid, &status, 0);
+	return status ? 1 : 0;
+}
+
+/* ------------------------------------------------------------ several threads */
+
+static pthread_mutex_t slot_lock[SLOTS];
+
+struct worker {
+	struct vt *t;
+	int index, qps;
+	bool locked;
+	long count;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp[SLOTS];
+	pthread_barrier_t *start;
+};
+
+/* Two QPs of this process connected to each other; the posting one is returned. */
+static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq)
+{
+	struct vt_opt o = {.sge = 1, .send_wr = 64, .recv_wr = 1};
+	struct ibv_qp *a = vt_qp_create(t, &o, cq), *b = vt_qp_create(t, &o, cq);
+	struct vt_addr to_a = t->me, to_b = t->me;
+
+	to_a.qpn = a->qp_num;
+	to_b.qpn = b->qp_num;
+	to_a.psn = to_b.psn = 0;
+	vt_qp_init(t, a, &o);
+	vt_qp_init(t, b, &o);
+	vt_qp_rtr(t, a, &o, &to_b);
+	vt_qp_rtr(t, b, &o, &to_a);
+	vt_qp_rts(t, a, &o, 0);
+	vt_qp_rts(t, b, &o, 0);
+	return a;
+}
+
+static void *thread_main(void *arg)
+{
+	struct worker *w = arg;
+	struct ibv_sge sge = {(uintptr_t)w->t->buf + (size_t)w->index * 8192, BYTES,
+			      w->t->mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+	struct ibv_wc wc[BATCH];
+	uint32_t out = 0;
+
+	pin(w->index);
+	wr.wr.rdma.rkey = w->t->mr->rkey;
+	wr.wr.rdma.remote_addr = sge.addr + 4096;
+	pthread_barrier_wait(w->start);
+	for (long i = 1; i <= w->count || out;) {
+		if (i <= w->count && out < 3) {
+			int slot = (int)(i / BATCH) % w->qps;
+
+			wr.send_flags = i % BATCH ? 0 : IBV_SEND_SIGNALED;
+			out += !(i % BATCH);
+			if (w->locked)
+				pthread_mutex_lock(&slot_lock[slot % SLOTS]);
+			CHECK_EQ(vt_post(w->qp[slot], &wr), 0);
+			if (w->locked)
+				pthread_mutex_unlock(&slot_lock[slot % SLOTS]);
+			i++;
+			continue;
+		}
+		out -= (uint32_t)reap(w->cq, wc);
+	}
+	return NULL;
+}
+
+static int threads(long count, int n, bool locked)
+{
+	static struct worker w[MAX_THREADS];
+	pthread_t th[MAX_THREADS];
+	pthread_barrier_t start;
+	struct vt t = {0};
+	double begin;
+
+	vt_open(&t);
+	t.len = (size_t)n * 8192;
+	t.buf = aligned_alloc(4096, t.len);
+	t.mr = ibv_reg_mr(t.pd, t.buf, t.len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(t.mr, "reg_mr: %s", strerror(errno));
+	for (int i = 0; i < SLOTS; i++)
+		pthread_mutex_init(&slot_lock[i], NULL);
+	pthread_barrier_init(&start, NULL, (unsigned int)n + 1);
+	for (int i = 0; i < n; i++) {
+		w[i] = (struct worker){.t = &t,
+				       .index = i,
+				       .qps = locked ? SLOTS : 1,
+				       .locked = locked,
+				       .count = count - count % BATCH,
+				       .start = &start};
+		w[i].cq = ibv_create_cq(t.ctx, 256, NULL, NULL, 0);
+		CHECK(w[i].cq, "create_cq: %s", strerror(errno));
+		for (int q = 0; q < w[i].qps; q++)
+			w[i].qp[q] = loop_qp(&t, w[i].cq);
+		CHECK_EQ(pthread_create(&th[i], NULL, thread_main, &w[i]), 0);
+	}
+	pthread_barrier_wait(&start);
+	begin = now();
+	for (int i = 0; i < n; i++)
+		pthread_join(th[i], NULL);
+	printf("%.4f\n", (double)w[0].count * n / (now() - begin) / 1e6);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct run r;
+	long count = argc == 4 ? atol(argv[2]) : 0, n = argc == 4 ? atol(argv[3]) : 0;
+
+	if (count < BATCH || n < 1) {
+		fprintf(stderr, "usage: send_rate lists|qps|threads|locked COUNT N\n");
+		return 2;
+	}
+	r.count = count;
+	r.list = r.qps = 1;
+	if (strcmp(argv[1], "lists") == 0 && n <= WINDOW / 2)
+		r.list = (uint32_t)n;
+	else if (strcmp(argv[1], "qps") == 0 && n <= MAX_QPS)
+		r.qps = (uint32_t)n;
+	else if ((strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "locked") == 0) &&
+		 n <= MAX_THREADS)
+		return threads(count, (int)n, argv[1][0] == 'l');
+	else
+		return 2;
+	return two_processes(&r);
+}

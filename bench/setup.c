@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * setup - what a process costs before it moves a byte.
+ *
+ *   setup time          microseconds from ibv_open_device to a connected pair of QPs in RTS
+ *   setup memory QPS    bytes of resident memory that each further connected QP takes
+ *   setup idle QPS SEC  a process with QPS open QPs that does nothing for SEC seconds:
+ *                       percent of a core, wake-ups per second
+ */
+#include "vt.h"
+
+#include <dirent.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void connect_loop(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o)
+{
+	struct vt_addr to_a = t->me, to_b = t->me;
+
+	to_a.qpn = a->qp_num;
+	to_b.qpn = b->qp_num;
+	to_a.psn = to_b.psn = 0;
+	vt_qp_init(t, a, o);
+	vt_qp_init(t, b, o);
+	vt_qp_rtr(t, a, o, &to_b);
+	vt_qp_rtr(t, b, o, &to_a);
+	vt_qp_rts(t, a, o, 0);
+	vt_qp_rts(t, b, o, 0);
+}
+
+static void make_qps(struct vt *t, int n)
+{
+	struct vt_opt o = {.sge = 1, .send_wr = 16, .recv_wr = 16};
+
+	for (int i = 0; i < n; i += 2) {
+		struct ibv_qp *a = vt_qp_create(t, &o, t->cq), *b = vt_qp_create(t, &o, t->cq);
+
+		connect_loop(t, a, b, &o);
+	}
+}
+
+static int setup_time(void)
+{
+	struct vt t = {0};
+	double start;
+	int n;
+
+	/* discovery is libibverbs's own work and not counted */
+	ibv_free_device_list(ibv_get_device_list(&n));
+	start = now();
+	vt_open(&t);
+	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
+	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_qps(&t, 2);
+	printf("%.1f\n", (now() - start) * 1e6);
+	return 0;
+}
+
+static long rss_bytes(void)
+{
+	FILE *f = fopen("/proc/self/smaps_rollup", "r");
+	char line[256];
+	long kib = 0, v;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Rss: %ld", &v) == 1)
+			kib = v;
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+static int setup_memory(int qps)
+{
+	struct vt t = {0};
+	long before;
+
+	vt_open(&t);
+	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
+	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_qps(&t, 2);
+	before = rss_bytes();
+	make_qps(&t, qps);
+	printf("%ld\n", (rss_bytes() - before) / qps);
+	return 0;
+}
+
+/* Time on a core in ns and voluntary switches, summed over this process's threads. */
+static void usage(double *ns, long *wakes)
+{
+	DIR *d = opendir("/proc/self/task");
+	char path[300], line[256];
+	struct dirent *e;
+
+	*ns = 0;
+	*wakes = 0;
+	while (d && (e = readdir(d))) {
+		unsigned long long run;
+		long v;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", e->d_name);
+		f = fopen(path, "r");
+		if (f && fscanf(f, "%llu", &run) == 1)
+			*ns += (double)run;
+		if (f)
+			fclose(f);
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			if (sscanf(line, "voluntary_ctxt_switches: %ld", &v) == 1)
+				*wakes += v;
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+}
+
+static int setup_idle(int qps, int seconds)
+{
+	struct timespec settle = {.tv_nsec = 500000000}, ts = {.tv_sec = seconds};
+	struct vt t = {0};
+	double ns0, ns1;
+	long w0, w1;
+
+	vt_open(&t);
+	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
+	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_qps(&t, qps);
+	nanosleep(&settle, NULL);
+	usage(&ns0, &w0);
+	nanosleep(&ts, NULL);
+	usage(&ns1, &w1);
+	printf("%.4f %.2f\n", (ns1 - ns0) / 1e7 / seconds, (double)(w1 - w0) / seconds);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "time") == 0)
+		return setup_time();
+	if (argc == 3 && strcmp(argv[1], "memory") == 0)
+		return setup_memory(atoi(argv[2]));
+	if (argc == 4 && strcmp(argv[1], "idle") == 0)
+		return setup_idle(atoi(argv[2]), atoi(argv[3]));
+	fprintf(stderr, "usage: setup time | memory QPS | idle QPS SECONDS\n");
+	return 2;
+}
