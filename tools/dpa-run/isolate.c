@@ -77,25 +77,25 @@ static bool have_node(void)
 	       st.st_rdev == makedev(1, 3);
 }
 
-static void write_proc(const char *path, const char *text)
+static bool write_proc(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) >= 0;
 
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		die(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	return ok;
 }
 
 /* The user stays who it is; supplementary groups cannot be mapped. */
-static void map_self(uid_t uid, gid_t gid)
+static bool map_self(uid_t uid, gid_t gid)
 {
-	char text[64];
+	char uids[64], gids[64];
 
-	write_proc("/proc/self/setgroups", "deny");
-	snprintf(text, sizeof(text), "%u %u 1", uid, uid);
-	write_proc("/proc/self/uid_map", text);
-	snprintf(text, sizeof(text), "%u %u 1", gid, gid);
-	write_proc("/proc/self/gid_map", text);
+	snprintf(uids, sizeof(uids), "%u %u 1", uid, uid);
+	snprintf(gids, sizeof(gids), "%u %u 1", gid, gid);
+	return write_proc("/proc/self/setgroups", "deny") &&
+	       write_proc("/proc/self/uid_map", uids) && write_proc("/proc/self/gid_map", gids);
 }
 
 static void private_mounts(void)
@@ -103,14 +103,11 @@ static void private_mounts(void)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (unshare(CLONE_NEWNS)) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-			die(EXIT_FAILED,
-			    "no private mount namespace to be had (%s): as root, ln -s "
-			    "/dev/null " NODE_DIR "/" UVERBS ", or run without --no-preload",
-			    strerror(errno));
-		map_self(uid, gid);
-	}
+	if (unshare(CLONE_NEWNS) && (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !map_self(uid, gid)))
+		die(EXIT_FAILED,
+		    "no private mount namespace to be had (%s): as root, ln -s /dev/null " NODE_DIR
+		    "/" UVERBS ", or run without --no-preload",
+		    strerror(errno));
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		die(EXIT_FAILED, "cannot make mounts private: %s", strerror(errno));
 }
