@@ -33,7 +33,7 @@ dpa_tree_file(${DPA_IBDEV}/ports/1/lid "0x0")
 dpa_tree_file(${DPA_IBDEV}/ports/1/lid_mask_count "0")
 dpa_tree_file(${DPA_IBDEV}/ports/1/sm_lid "0x0")
 dpa_tree_file(${DPA_IBDEV}/ports/1/sm_sl "0")
-dpa_tree_file(${DPA_IBDEV}/ports/1/cap_mask "0x00010000")
+dpa_tree_file(${DPA_IBDEV}/ports/1/cap_mask "0x04010000")
 dpa_tree_file(${DPA_IBDEV}/ports/1/pkeys/0 "0xffff")
 file(MAKE_DIRECTORY ${DPA_TREE}/${DPA_IBDEV}/ports/1/gids
                     ${DPA_TREE}/${DPA_IBDEV}/ports/1/gid_attrs/types

@@ -443,6 +443,8 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
  * open function's table, else of the namespace's. Needs no open device. Length, or -1 and errno.
  */
 int dpa_hw_port_file(const char *name, char *text, size_t len);
+/* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
+uint64_t dpa_hw_node_guid(void);
 
 /* PD: a number. ENOMEM past DPA_MAX_PD. EBUSY on dealloc while something uses it. */
 int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn);

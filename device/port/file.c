@@ -104,3 +104,8 @@ int dpa_hw_port_file(const char *name, char *text, size_t len)
 	}
 	return namespace_text(folder, (uint32_t)index, text, len);
 }
+
+uint64_t dpa_hw_node_guid(void)
+{
+	return dpa_port_node_guid();
+}

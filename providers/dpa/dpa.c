@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The provider as libibverbs sees it: the driver, its contexts and the table of verbs. */
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +137,11 @@ static void dpa_free_context(struct ibv_context *context)
 	free(ctx);
 }
 
+/* The node GUID is the namespace's own: the file of the static tree is the same everywhere. */
 static struct verbs_device *dpa_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
 {
+	sysfs_dev->node_guid = be64toh(dpa_hw_node_guid());
+	sysfs_dev->flags |= VSYSFS_READ_NODE_GUID;
 	return calloc(1, sizeof(struct verbs_device));
 }
 

@@ -114,6 +114,9 @@ struct verbs_match_ent {
 	uint8_t kind; /* VERBS_MATCH_* */
 };
 
+/* Bits of verbs_sysfs_dev.flags: the member is valid. */
+enum { VSYSFS_READ_MODALIAS = 1 << 0, VSYSFS_READ_NODE_GUID = 1 << 1 };
+
 /* A device that the library found in its class folder. */
 struct verbs_sysfs_dev {
 	struct list_node entry;
