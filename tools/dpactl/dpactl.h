@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* dpactl.h - what the commands share. */
+#ifndef DPACTL_H
+#define DPACTL_H
+
+#include <json-c/json.h>
+#include <board/board_layout.h>
+#include <knobs.h>
+
+/* EXIT_NONE: there is no board, or it is not to be used. EXIT_USAGE: wrong use or setting. */
+enum { EXIT_NONE = 1, EXIT_USAGE = 2 };
+
+#define MAX_PIDS 16
+
+struct ctl {
+	bool json, all;
+	struct dpa_config cfg;
+	char path[256]; /* of the board */
+	uint32_t pids[MAX_PIDS];
+	int npids;
+	struct dpa_board *b; /* NULL: no board (status only) */
+};
+
+/* A command fills in what programs read, or prints what people read. */
+typedef void command_fn(struct ctl *c);
+command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config;
+
+/* main.c */
+_Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void print_json(struct json_object *o); /* and frees it */
+
+/* A process of the board, copied once. */
+struct proc {
+	uint32_t slot, gen, pid, uid;
+	bool alive;
+	uint64_t start_ns;
+	char comm[16];
+	char version[24];
+	uint32_t placement, nqp, ncq, nmr;
+};
+
+/* text.c: names and forms for people and programs */
+bool proc_read(struct ctl *c, uint32_t slot, struct proc *p); /* false: the slot is free */
+const char *qp_type_name(uint32_t type);
+const char *qp_state_name(uint32_t state);
+const char *placement_name(uint32_t placement);
+const char *link_name(uint32_t link);
+/* An IPv4 address where the GID is one. "-" if it is zero. */
+const char *gid_text(const uint8_t gid[16], char *buf, size_t len);
+const char *time_text(uint64_t ns, char *buf, size_t len);
+void json_add(struct json_object *o, const char *key, const char *text);
+void json_add_num(struct json_object *o, const char *key, uint64_t n);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpactl - shows the software adapter: its board, processes, UAR pages, counters and settings. It
+ * only reads, takes no slot of the board and holds nobody up.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dpactl.h"
+
+/* libc reads it: not hidden like the rest. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dpactl (dpa) " DPA_VERSION;
+
+static const struct command {
+	const char *name;
+	command_fn *fn;
+	bool board; /* needs one */
+	bool pids;  /* takes them */
+} commands[] = {
+	{"config", cmd_config, false, false}, {"counters", cmd_counters, true, true},
+	{"ps", cmd_ps, true, true},	      {"status", cmd_status, false, false},
+	{"uar", cmd_uar, true, false},
+};
+
+struct options {
+	struct ctl *c;
+	const char *board;
+	const struct command *cmd;
+};
+
+void die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("dpactl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+void print_json(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	die(EXIT_USAGE, "unknown command '%s': use status, ps, uar, counters or config", name);
+}
+
+static void add_pid(struct options *o, const char *arg)
+{
+	char *end;
+	unsigned long pid = strtoul(arg, &end, 10);
+
+	if (!o->cmd->pids)
+		die(EXIT_USAGE, "%s takes no argument, but got '%s'", o->cmd->name, arg);
+	if (arg[0] < '1' || arg[0] > '9' || *end || pid > INT32_MAX)
+		die(EXIT_USAGE, "'%s' is not a process id", arg);
+	if (o->c->npids == MAX_PIDS)
+		die(EXIT_USAGE, "more than %d process ids", MAX_PIDS);
+	o->c->pids[o->c->npids++] = (uint32_t)pid;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'j':
+		o->c->json = true;
+		return 0;
+	case 'a':
+		o->c->all = true;
+		return 0;
+	case 'b':
+		if (arg[0] != '/')
+			die(EXIT_USAGE, "--board '%s': use an absolute path", arg);
+		o->board = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!o->cmd)
+			o->cmd = find_command(arg);
+		else
+			add_pid(o, arg);
+		return 0;
+	case ARGP_KEY_ERROR:
+		die(EXIT_USAGE, "wrong option '%s': see dpactl --help",
+		    state->argv[state->next > 1 ? state->next - 1 : 1]);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option option_list[] = {
+	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
+	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
+	{"board", 'b', "PATH", 0, "Look at this board file", 0},
+	{0},
+};
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse_opt,
+	.args_doc = "COMMAND [PID...]",
+	.doc = "Show the software adapter behind dpa0."
+	       "\vCommands:\n"
+	       "  status          the board: where it is, who is on it, how full it is\n"
+	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
+	       "  uar             the map of UAR pages: who owns which slot, doorbells,\n"
+	       "                  BlueFlame writes\n"
+	       "  counters [PID...]\n"
+	       "                  counters of all processes, or of these\n"
+	       "  config          the settings, where they come from and what may be written\n"
+	       "\nExit status: 0; 1: there is no board or it cannot be used; 2: wrong use or "
+	       "setting.",
+};
+
+/* Mistakes are reported by parse_opt(), in one line. */
+static void parse_args(struct options *o, int argc, char **argv)
+{
+	bool help = false;
+
+	for (int i = 1; i < argc; i++)
+		help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0 ||
+			strcmp(argv[i], "--usage") == 0 || strcmp(argv[i], "--version") == 0 ||
+			strcmp(argv[i], "-V") == 0;
+	if (argp_parse(&argp, argc, argv, help ? 0 : ARGP_NO_ERRS, NULL, o))
+		die(EXIT_USAGE, "wrong options: see dpactl --help");
+	if (!o->cmd)
+		die(EXIT_USAGE, "no command given: use status, ps, uar, counters or config");
+}
+
+/* Where the library would look: --board, then the setting, then this user's place. */
+static void find_path(struct ctl *c, const char *board)
+{
+	int rc;
+
+	if (!board && c->cfg.board[0])
+		board = c->cfg.board;
+	if (board) {
+		if (snprintf(c->path, sizeof(c->path), "%s", board) >= (int)sizeof(c->path))
+			die(EXIT_USAGE, "--board: the path is too long");
+		return;
+	}
+	rc = dpa_board_default_path(c->path, sizeof(c->path));
+	if (rc)
+		die(EXIT_NONE, "no place for a board: neither /run/dpa, $XDG_RUNTIME_DIR nor "
+			       "/dev/shm is a directory of ours");
+}
+
+static void open_board(struct ctl *c, bool needed)
+{
+	struct dpa_board_cfg cfg = {.path = c->path, .lib_version = DPA_VERSION};
+	char err[512];
+	int rc = dpa_board_peek(&cfg, &c->b, err, sizeof(err));
+
+	if (rc == ENOENT && !needed)
+		return;
+	if (rc == ENOENT)
+		die(EXIT_NONE, "no board: no process of this user uses dpa0 (%s)", c->path);
+	if (rc)
+		die(EXIT_NONE, "%s", err);
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl c = {0};
+	struct options o = {.c = &c};
+	char err[512];
+
+	parse_args(&o, argc, argv);
+	if (dpa_config_load(&c.cfg, err, sizeof(err)))
+		die(EXIT_USAGE, "%s", err);
+	if (o.cmd->fn != cmd_config) {
+		find_path(&c, o.board);
+		open_board(&c, o.cmd->board);
+	}
+	o.cmd->fn(&c);
+	if (c.b)
+		dpa_board_unpeek(c.b);
+	if (fflush(stdout) || ferror(stdout))
+		die(EXIT_NONE, "cannot write: %s", strerror(errno));
+	return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* ps.c - processes of the board, their QPs and CQs. */
+#include <stdio.h>
+#include <string.h>
+#include "dpactl.h"
+
+/* A QP of the board, copied once. */
+struct qp {
+	uint32_t slot, gen;
+	struct dpa_board_qpinfo i;
+	char gid[64];
+};
+
+static bool wanted(struct ctl *c, uint32_t pid)
+{
+	for (int i = 0; i < c->npids; i++)
+		if (c->pids[i] == pid)
+			return true;
+	return c->npids == 0;
+}
+
+/* An owned QPN whose record is not filled in yet (or any more) is not shown. */
+static bool qp_read(struct ctl *c, uint32_t index, struct qp *q)
+{
+	uint32_t qpn = c->b->board_num << 16 | index;
+	struct dpa_board_qpinfo *from;
+
+	if (!dpa_board_qpn_owner(c->b, qpn, &q->slot, &q->gen))
+		return false;
+	from = dpa_board_qpinfo(c->b, qpn);
+	if (!from)
+		return false;
+	q->i = *from;
+	gid_text(q->i.dgid, q->gid, sizeof(q->gid));
+	return q->i.qpn == qpn;
+}
+
+typedef void qp_fn(void *arg, const struct qp *q);
+
+static void each_qp(struct ctl *c, const struct proc *p, qp_fn *fn, void *arg)
+{
+	struct qp q;
+
+	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++)
+		if (qp_read(c, i, &q) && q.slot == p->slot && q.gen == p->gen)
+			fn(arg, &q);
+}
+
+typedef void cq_fn(void *arg, const struct dpa_board_cqinfo *cq);
+
+static void each_cq(struct ctl *c, const struct proc *p, cq_fn *fn, void *arg)
+{
+	struct dpa_board_cqinfo *from = dpa_board_cqinfo(c->b, p->slot);
+
+	for (int i = 0; from && i < DPA_BOARD_CQINFO; i++) {
+		struct dpa_board_cqinfo cq = from[i];
+
+		if (cq.cqn)
+			fn(arg, &cq);
+	}
+}
+
+/* ------------------------------------------------------------- for programs */
+
+static void qp_json(void *arg, const struct qp *q)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_num(o, "qpn", q->i.qpn);
+	json_add(o, "type", qp_type_name(q->i.type));
+	json_add(o, "state", qp_state_name(q->i.state));
+	json_add(o, "placement", placement_name(q->i.placement));
+	json_add(o, "link", link_name(q->i.link));
+	json_add_num(o, "dest_qpn", q->i.dest_qpn);
+	json_add(o, "dest_gid", q->gid);
+	json_add_num(o, "uar_page", q->i.uar / DPA_UAR_SLOTS);
+	json_add_num(o, "uar_slot", q->i.uar % DPA_UAR_SLOTS);
+	json_add_num(o, "send_cqn", q->i.send_cqn);
+	json_add_num(o, "recv_cqn", q->i.recv_cqn);
+	json_object_array_add(arg, o);
+}
+
+static void cq_json(void *arg, const struct dpa_board_cqinfo *cq)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_num(o, "cqn", cq->cqn);
+	json_add_num(o, "depth", cq->depth);
+	json_object_object_add(o, "armed", json_object_new_boolean(cq->armed != 0));
+	json_object_object_add(o, "ignore_overrun",
+			       json_object_new_boolean((cq->flags & DPA_CQ_IGNORE_OVERRUN) != 0));
+	json_object_object_add(o, "timestamps",
+			       json_object_new_boolean((cq->flags & DPA_CQ_TIMESTAMP) != 0));
+	json_add_num(o, "cqes", cq->cqes);
+	json_object_array_add(arg, o);
+}
+
+static struct json_object *proc_json(struct ctl *c, const struct proc *p)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *qps = json_object_new_array(), *cqs = json_object_new_array();
+
+	json_add_num(o, "pid", p->pid);
+	json_add(o, "command", p->comm);
+	json_object_object_add(o, "alive", json_object_new_boolean(p->alive));
+	json_add_num(o, "uid", p->uid);
+	json_add_num(o, "slot", p->slot);
+	json_add_num(o, "generation", p->gen);
+	json_add(o, "version", p->version);
+	json_add(o, "placement", placement_name(p->placement));
+	json_add_num(o, "start_ns", p->start_ns);
+	json_add_num(o, "nqp", p->nqp);
+	json_add_num(o, "ncq", p->ncq);
+	json_add_num(o, "nmr", p->nmr);
+	each_qp(c, p, qp_json, qps);
+	each_cq(c, p, cq_json, cqs);
+	json_object_object_add(o, "qps", qps);
+	json_object_object_add(o, "cqs", cqs);
+	return o;
+}
+
+/* --------------------------------------------------------------- for people */
+
+static void proc_text(const struct proc *p)
+{
+	char when[32];
+
+	printf("%7u  %-15s  %-9s  %5u  %5u  %5u  %s%s\n", p->pid, p->comm,
+	       placement_name(p->placement), p->nqp, p->ncq, p->nmr,
+	       time_text(p->start_ns, when, sizeof(when)), p->alive ? "" : "  dead");
+}
+
+/* The process whose QPs are being printed, and whether the table has its head. */
+struct table {
+	const struct proc *p;
+	bool head;
+};
+
+static void qp_text(void *arg, const struct qp *q)
+{
+	struct table *t = arg;
+
+	if (!t->head)
+		printf("\n    QPN      PID  TYPE  STATE  PLACE   LINK      UAR      SCQ  RCQ  "
+		       "PEER\n");
+	t->head = true;
+	printf(" %06x  %7u  %-4s  %-5s  %-6s  %-8s  %4u.%-2u  %3u  %3u  ", q->i.qpn, t->p->pid,
+	       qp_type_name(q->i.type), qp_state_name(q->i.state), placement_name(q->i.placement),
+	       link_name(q->i.link), q->i.uar / DPA_UAR_SLOTS, q->i.uar % DPA_UAR_SLOTS,
+	       q->i.send_cqn, q->i.recv_cqn);
+	if (q->i.dest_qpn)
+		printf("%06x at %s\n", q->i.dest_qpn, q->gid);
+	else
+		printf("-\n");
+}
+
+static void cq_text(void *arg, const struct dpa_board_cqinfo *cq)
+{
+	struct table *t = arg;
+
+	if (!t->head)
+		printf("\n    CQN      PID    DEPTH  ARMED        CQEs\n");
+	t->head = true;
+	printf(" %6u  %7u  %7u  %-5s  %10llu\n", cq->cqn, t->p->pid, cq->depth,
+	       cq->armed ? "yes" : "no", (unsigned long long)cq->cqes);
+}
+
+static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
+{
+	struct table qps = {0}, cqs = {0};
+
+	printf("    PID  COMMAND          PLACEMENT    QPs    CQs    MRs  SINCE\n");
+	for (uint32_t i = 0; i < n; i++)
+		proc_text(&p[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		qps.p = &p[i];
+		each_qp(c, &p[i], qp_text, &qps);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		cqs.p = &p[i];
+		each_cq(c, &p[i], cq_text, &cqs);
+	}
+}
+
+void cmd_ps(struct ctl *c)
+{
+	struct json_object *list;
+	struct proc p[DPA_BOARD_PROCS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
+		if (proc_read(c, i, &p[n]) && wanted(c, p[n].pid))
+			n++;
+	if (c->npids && n == 0)
+		die(EXIT_NONE, "no such process on the board");
+	if (!c->json) {
+		print_text(c, p, n);
+		return;
+	}
+	list = json_object_new_array();
+	for (uint32_t i = 0; i < n; i++)
+		json_object_array_add(list, proc_json(c, &p[i]));
+	print_json(list);
+}
