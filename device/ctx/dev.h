@@ -39,7 +39,8 @@ struct dpa_mr {
 	uint32_t pdn;
 	uint32_t tag; /* of the last key of this entry */
 	uint32_t next_free;
-	uint32_t rsvd[5];
+	uint32_t owner; /* id of the context, 0: free */
+	uint32_t rsvd[4];
 };
 
 /* The memfd that peers map read-only. Sparse. */
@@ -74,6 +75,8 @@ struct dpa_peer {
 	uint32_t slot, gen;
 	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
 	pid_t pid; /* in our pid namespace; 0: not visible */
+	bool can_pull; /* process_vm_readv reaches its memory: tried when its hello came */
+	dpa_spin_t fd_lock; /* wake_fd and wait_fd are not closed under a waker */
 	int pidfd, sock, wake_fd, wait_fd, tx_fd;
 	bool in_epoll;
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
@@ -227,6 +230,7 @@ struct dpa_hw_qp {
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
+	uint32_t id; /* never 0 */
 	dpa_event_fn *event;
 	void *event_arg;
 	struct dpa_hw_ctx *next;
@@ -245,6 +249,7 @@ struct dpa_hw {
 	pthread_mutex_t ctl;
 	struct dpa_hw_ctx *ctxs;
 	uint32_t *pd_refs; /* 0: free; else users + 1 */
+	uint32_t next_ctx_id;
 	uint32_t npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
 	struct dpa_hw_qp *free_qps;
 
@@ -285,6 +290,7 @@ struct dpa_hw {
 	 * dpa_hw_wait_fd); always the function of these two, recomputed under sleep_lock.
 	 */
 	dpa_spin_t sleep_lock;
+	dpa_spin_t wait_role; /* one waiter at a time is woken by peers */
 	_Atomic uint32_t service_asleep, waiter;
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
 
@@ -320,6 +326,8 @@ int dpa_mr_init(struct dpa_hw *hw);
  */
 uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
 		      uint32_t access, uint64_t *addr);
+/* Deregisters what a context that closes left behind. */
+void dpa_mr_forget(struct dpa_hw_ctx *ctx);
 int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn);
 /* Waits until no thread holds a QP lock that it took before this call. */
 void dpa_quiesce(struct dpa_hw *hw);
@@ -329,6 +337,7 @@ int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /*
 int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
 struct iovec;
 /* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
+bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect);
 int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
 		  int nsrc, size_t n);
 

@@ -18,6 +18,7 @@
 #endif
 
 struct dpa_hw *dpa_the_hw;
+uint32_t dpa_spin_pauses = 200;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* dpa_the_hw and its users */
 static bool atfork_done;
 
@@ -93,20 +94,23 @@ static void *map_zero(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* A sealed memfd of this process, mapped for writing here. */
-static void *make_shared(const char *name, size_t n, int *fd)
+/* A sealed memfd of this process, mapped for writing here; with F_SEAL_FUTURE_WRITE, only here. */
+static void *make_shared(const char *name, size_t n, int more_seals, int *fd)
 {
 	void *p;
 
 	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0)
 		return NULL;
-	if (ftruncate(*fd, (off_t)n) ||
-	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (ftruncate(*fd, (off_t)n))
 		goto err;
 	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (p == MAP_FAILED)
 		goto err;
+	if (fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | more_seals)) {
+		munmap(p, n);
+		goto err;
+	}
 	madvise(p, n, MADV_DONTFORK);
 	return p;
 err:
@@ -134,8 +138,8 @@ static int map_tables(struct dpa_hw *hw)
 		return ENOMEM;
 	madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
-	hw->export = make_shared("dpa-export", sizeof(*hw->export), &hw->export_fd);
-	hw->door = make_shared("dpa-door", 4096, &hw->door_fd);
+	hw->export = make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->export_fd);
+	hw->door = make_shared("dpa-door", 4096, 0, &hw->door_fd);
 	if (!hw->export || !hw->door)
 		return ENOMEM;
 	hw->export->slot = hw->board->slot;
@@ -192,6 +196,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_board_open(&bcfg, &hw->board, err, sizeof(err));
 	if (ret)
 		goto err_cfg;
+	dpa_spin_pauses = hw->cfg.spin ? hw->cfg.spin : 1;
 	hw->cnt = hw->board->counters;
 	hw->pvm_self = probe_self(hw->pid);
 	ret = map_tables(hw);
@@ -265,6 +270,7 @@ int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
 		ctx->event = attr->event;
 		ctx->event_arg = attr->event_arg;
 		pthread_mutex_lock(&ctx->hw->ctl);
+		ctx->id = ++ctx->hw->next_ctx_id;
 		ctx->next = ctx->hw->ctxs;
 		ctx->hw->ctxs = ctx;
 		pthread_mutex_unlock(&ctx->hw->ctl);
@@ -291,6 +297,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	for (uint32_t i = 0; i < hw->nslab; i++)
 		if (hw->slab[i]->qpn && hw->slab[i]->ctx == ctx)
 			dpa_hw_destroy_qp(hw->slab[i]);
+	dpa_mr_forget(ctx);
 	pthread_mutex_lock(&hw->ctl);
 	for (p = &hw->ctxs; *p; p = &(*p)->next) {
 		if (*p == ctx) {

@@ -143,6 +143,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32
 	mr->length = attr->length;
 	mr->addr = attr->addr;
 	mr->pdn = attr->pdn;
+	mr->owner = ctx->id;
 	mr->tag = mr_new_tag(mr->tag);
 	*key = mr_key(index, mr->tag);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
@@ -162,6 +163,19 @@ static struct dpa_mr *mr_of(struct dpa_hw *hw, uint32_t key)
 	return mr;
 }
 
+/* Under hw->ctl. When it returns nothing of this process touches the region any more. */
+static void mr_revoke(struct dpa_hw *hw, uint32_t index)
+{
+	struct dpa_mr *mr = &hw->export->mr[index];
+
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	dpa_quiesce(hw);
+	mr->owner = 0;
+	hw->pd_refs[mr->pdn]--;
+	mr_give(hw, index);
+	hw->board->self->nmr = --hw->nmr;
+}
+
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -169,21 +183,21 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = mr_of(hw, key);
-	if (!mr) {
-		/* a key that SEND with invalidate or LOCAL_INV revoked keeps its entry */
-		mr = &hw->export->mr[key >> MR_TAG_BITS];
-		if (!key || mr->tag != (key & ((1u << MR_TAG_BITS) - 1)) || !mr->tag) {
-			pthread_mutex_unlock(&hw->ctl);
-			return EINVAL;
-		}
-	}
-	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
-	dpa_quiesce(hw);
-	hw->pd_refs[mr->pdn]--;
-	mr_give(hw, key >> MR_TAG_BITS);
-	hw->board->self->nmr = --hw->nmr;
+	if (mr)
+		mr_revoke(hw, key >> MR_TAG_BITS);
 	pthread_mutex_unlock(&hw->ctl);
-	return 0;
+	return mr ? 0 : EINVAL;
+}
+
+void dpa_mr_forget(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++)
+		if (hw->export->mr[i].owner == ctx->id)
+			mr_revoke(hw, i);
+	pthread_mutex_unlock(&hw->ctl);
 }
 
 int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,

@@ -27,12 +27,14 @@ static inline void dpa_pause(void)
 }
 
 /*
- * A wait loop spins about 200 pauses, then yields: two threads that share one core hand over in
+ * A wait loop spins a while (200 pauses by default), then yields: two threads that share one core hand over in
  * microseconds, not in scheduler slices.
  */
+extern uint32_t dpa_spin_pauses; /* knob `spin`; written before the first thread starts */
+
 static inline void dpa_relax(uint32_t *n)
 {
-	if (++*n % 200 == 0)
+	if (++*n % dpa_spin_pauses == 0)
 		sched_yield();
 	else
 		dpa_pause();

@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -355,42 +357,65 @@ static bool fd_ready(int fd)
 	return poll(&p, 1, 0) > 0;
 }
 
+/*
+ * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every handler
+ * that is installed says SA_RESTART.
+ */
+static bool restarts(void)
+{
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction sa;
+
+		if (sigaction(s, NULL, &sa) || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+			continue;
+		if (!(sa.sa_flags & SA_RESTART))
+			return false;
+	}
+	return true;
+}
+
+/* Also when the thread is cancelled in its wait, as threads that wait for CQ events often are. */
+static void leave_role(void *arg)
+{
+	struct dpa_hw *hw = arg;
+
+	dpa_set_sleep(hw, &hw->waiter, 0);
+	dpa_spin_unlock(&hw->wait_role);
+	dpa_progress_once(hw); /* who looked at the old sleep word woke the wrong one */
+}
+
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
 static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 {
 	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = hw->wait_fd, .events = POLLIN}};
-	static dpa_spin_t role; /* one waiter at a time is woken by peers */
-	bool mine = dpa_spin_try(&role);
+	bool mine = dpa_spin_try(&hw->wait_role);
 	uint64_t left, now = dpa_now_ns();
 	struct timespec ts, *tsp = NULL;
-	int ret = 0;
+	volatile int ret = 0;
+	eventfd_t v;
 
-	if (mine)
-		dpa_set_sleep(hw, &hw->waiter, 1);
-	if (!(mine && dpa_anything(hw))) {
-		left = mine ? dpa_timer_left(hw) : UINT64_MAX;
-		if (until != UINT64_MAX) {
-			uint64_t u = until > now ? until - now : 0;
+	left = mine ? dpa_timer_left(hw) : UINT64_MAX;
+	if (until != UINT64_MAX) {
+		uint64_t u = until > now ? until - now : 0;
 
-			left = u < left ? u : left;
-		}
-		if (left != UINT64_MAX) {
-			ts.tv_sec = (time_t)(left / 1000000000ull);
-			ts.tv_nsec = (long)(left % 1000000000ull);
-			tsp = &ts;
-		}
-		if (ppoll(p, mine ? 2 : 1, tsp, NULL) < 0)
+		left = u < left ? u : left;
+	}
+	if (left != UINT64_MAX) {
+		ts.tv_sec = (time_t)(left / 1000000000ull);
+		ts.tv_nsec = (long)(left % 1000000000ull);
+		tsp = &ts;
+	}
+	if (!mine)
+		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
+	dpa_set_sleep(hw, &hw->waiter, 1);
+	pthread_cleanup_push(leave_role, hw);
+	if (!dpa_anything(hw)) {
+		if (ppoll(p, 2, tsp, NULL) < 0)
 			ret = errno;
-	}
-	if (mine) {
-		eventfd_t v;
-
-		if (p[1].revents & POLLIN)
+		else if (p[1].revents & POLLIN)
 			eventfd_read(hw->wait_fd, &v);
-		dpa_set_sleep(hw, &hw->waiter, 0);
-		dpa_spin_unlock(&role);
 	}
-	dpa_progress_once(hw); /* who looked at the old sleep word woke the wrong one */
+	pthread_cleanup_pop(1);
 	return ret;
 }
 
@@ -410,6 +435,8 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 		if (dpa_now_ns() >= until)
 			return EAGAIN;
 		ret = wait_block(hw, fd, until);
+		if (ret == EINTR && restarts())
+			ret = 0;
 	}
 	return ret;
 }

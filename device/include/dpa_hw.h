@@ -330,6 +330,7 @@ enum dpa_syndrome {
 	DPA_SYN_UNALIGNED = 0x44, /* atomic */
 	DPA_SYN_FLUSHED = 0x50,
 	DPA_SYN_CQ_OVERRUN = 0x51,
+	DPA_SYN_PULL_REFUSED = 0x53, /* never reported: the ring is used instead */
 	DPA_SYN_INV_RKEY = 0x52, /* invalidate of a key that cannot be */
 };
 

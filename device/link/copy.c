@@ -63,6 +63,16 @@ int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n)
 	return process_vm_readv(hw->pid, &l, 1, &r, 1, 0) == (ssize_t)n ? 0 : EFAULT;
 }
 
+/* Would the kernel let us read that process's memory? addr holds `expect` there. */
+bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect)
+{
+	uint64_t v = ~expect;
+	struct iovec l = {.iov_base = &v, .iov_len = sizeof(v)};
+	struct iovec r = {.iov_base = (void *)(uintptr_t)addr, .iov_len = sizeof(v)};
+
+	return process_vm_readv(pid, &l, 1, &r, 1, 0) == (ssize_t)sizeof(v) && v == expect;
+}
+
 int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
 		  int nsrc, size_t n)
 {

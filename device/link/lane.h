@@ -27,6 +27,7 @@
 #define DPA_LANE_DATA (256u * 1024) /* bytes */
 #define DPA_LANE_UNITS (DPA_LANE_DATA / 64)
 #define DPA_LANES 4u /* of a process pair, each way; a QP uses one */
+#define DPA_LANE_MTU 8192u /* payload of one slot: it may stand for a run of the QP's packets */
 #define DPA_PKT_EXT 40
 
 enum dpa_pkt_flags {

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/dev.h"
@@ -48,7 +49,7 @@ static int make_tx(struct dpa_peer *p)
 /* The lanes from the peer to us, as it made them. */
 void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 {
-	bool pull = p->hw->cfg.pull == DPA_CFG_PULL_AUTO && p->pid > 0;
+	bool pull = p->hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull;
 
 	p->rx_map = map;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
@@ -87,7 +88,8 @@ static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 
 	if (!p)
 		return NULL;
-	p->pid = hw->pvm_self ? hw->pid : 0;
+	p->pid = hw->pid;
+	p->can_pull = hw->pvm_self;
 	p->door = hw->door;
 	p->export = hw->export;
 	p->wake_fd = dup(hw->wake_fd);
@@ -162,11 +164,13 @@ static void forget_fds(struct dpa_peer *p)
 {
 	int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
 
+	dpa_spin_lock(&p->fd_lock);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
+	dpa_spin_unlock(&p->fd_lock);
 }
 
 static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
@@ -179,16 +183,25 @@ static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
 	dpa_spin_unlock(&hw->hot_lock);
 }
 
-/* Service thread only. What the peer had published before it died still counts. */
+/* What the peer had published before it died still counts; a lane holds so much and no more. */
+static void drain_last(struct dpa_peer *p)
+{
+	uint32_t n = 0;
+
+	if (!atomic_load_explicit(&p->rx_up, memory_order_acquire))
+		return;
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		for (uint32_t k = 0; k < DPA_LANE_SLOTS && dpa_lane_ready(&p->rx[i]); k++)
+			if (!dpa_lane_drain(&p->rx[i]))
+				dpa_relax(&n); /* another thread is at it */
+}
+
+/* Service thread only. */
 void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 {
 	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
 		return;
-	if (atomic_load_explicit(&p->rx_up, memory_order_acquire)) {
-		for (uint32_t i = 0; i < DPA_LANES; i++)
-			while (dpa_lane_ready(&p->rx[i]) && dpa_lane_drain(&p->rx[i]) > 0)
-				;
-	}
+	drain_last(p);
 	dpa_spin_lock(&hw->peer_lock);
 	atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);
 	if (atomic_load_explicit(&hw->peers[p->slot], memory_order_relaxed) == p)
@@ -251,12 +264,11 @@ void dpa_tx_kick(struct dpa_tx *tx)
 	uint32_t sleep = atomic_load_explicit(&door->sleep, memory_order_relaxed);
 
 	if (dpa_unlikely(sleep)) {
-		uint64_t one = 1;
-		int fd = sleep == 2 ? p->wait_fd : p->wake_fd;
-
 		dpa_count(p->hw, DPA_CNT_wakeups_sent, 1);
-		if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-			return; /* EAGAIN: the counter is full, so it is awake */
+		dpa_spin_lock(&p->fd_lock);
+		/* fails with EAGAIN only if the counter is full: then it is awake */
+		eventfd_write(sleep == 2 ? p->wait_fd : p->wake_fd, 1);
+		dpa_spin_unlock(&p->fd_lock);
 	}
 }
 

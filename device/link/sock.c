@@ -28,6 +28,7 @@ struct hello {
 	uint32_t layout; /* DPA_BOARD_LAYOUT */
 	uint32_t slot, gen;
 	uint32_t answer; /* 0: an answer is wanted */
+	uint64_t probe; /* where `magic` stands in the sender's memory */
 };
 
 static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
@@ -65,8 +66,9 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer
 			  .layout = DPA_BOARD_LAYOUT,
 			  .slot = hw->board->slot,
 			  .gen = hw->board->gen,
-			  .answer = answer};
-	int fds[HELLO_FDS] = {p->tx_fd, -1, hw->door_fd, hw->wake_fd, hw->wait_fd};
+			  .answer = answer,
+			  .probe = (uintptr_t)&hw->export->magic};
+	int fds[HELLO_FDS] = {p->tx_fd, hw->export_fd, hw->door_fd, hw->wake_fd, hw->wait_fd};
 	union {
 		char buf[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
@@ -76,22 +78,14 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer
 			   .msg_iovlen = 1,
 			   .msg_control = u.buf,
 			   .msg_controllen = sizeof(u.buf)};
-	char path[64];
-	int ret;
 
-	/* peers get the tables read-only: a descriptor that cannot be mapped for writing */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", hw->export_fd);
-	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
-	if (fds[1] < 0)
-		return errno;
+
 	memset(u.buf, 0, sizeof(u.buf));
 	CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
 	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
 	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(fds));
 	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, sizeof(fds));
-	ret = sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
-	close(fds[1]);
-	return ret;
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
 }
 
 /* A mapping of a memfd that cannot shrink under us. */
@@ -111,7 +105,7 @@ static void *map_sealed(int fd, size_t bytes, int prot)
 }
 
 /* Takes what a hello brought. The first one wins; all say the same. Service thread only. */
-static int accept_hello(struct dpa_peer *p, int *fds, int sock)
+static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int sock)
 {
 	void *lanes, *door, *export;
 
@@ -130,6 +124,7 @@ static int accept_hello(struct dpa_peer *p, int *fds, int sock)
 		return EPROTO;
 	}
 	p->pid = peer_pid(sock);
+	p->can_pull = p->pid > 0 && dpa_copy_probe(p->pid, h->probe, HELLO_MAGIC);
 	p->export = export;
 	p->door = door;
 	p->wake_fd = fds[3];
@@ -241,7 +236,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
 		goto err;
 	p = dpa_peer_get(hw, h.slot, h.gen);
-	if (!p || accept_hello(p, fds, fd) || send_hello(hw, p, fd, true))
+	if (!p || accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, true))
 		goto err;
 	close_fds(fds);
 	dpa_peer_up(p);
@@ -273,7 +268,7 @@ void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)
 	ret = recv_hello(p->sock, &h, fds);
 	if (ret == EAGAIN)
 		return;
-	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, fds, p->sock)) {
+	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, &h, fds, p->sock)) {
 		close_fds(fds);
 		dpa_peer_up(p);
 		return;
@@ -290,6 +285,7 @@ int dpa_sock_init(struct dpa_hw *hw)
 	socklen_t len = sock_name(&sa, hw->board, hw->board->slot, hw->board->gen);
 	int err;
 
+	hw->export->magic = HELLO_MAGIC;
 	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
 	hw->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hw->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -305,6 +305,10 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	syn = dpa_wqe_iov(qp, r->una_idx, c, r->read_off, s->len, DPA_ACCESS_LOCAL_WRITE, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
+	if (syn == DPA_SYN_PULL_REFUSED) { /* ask again; it will come by the ring */
+		dpa_rewind(qp, s->psn);
+		return;
+	}
 	if (syn == DPA_SYN_LOCAL_FAULT || syn == DPA_SYN_PEER_DEAD) {
 		/* what the peer let us fetch is gone: it was deregistered meanwhile */
 		dpa_req_fail(qp, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS);

@@ -3,6 +3,7 @@
  * Between SGEs and packets. Memory that the application named in its own work requests is read and
  * written plainly; memory that a packet named only through dpa_copy_*.
  */
+#include <errno.h>
 #include "transport.h"
 
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
@@ -172,8 +173,22 @@ static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 		src[i].iov_len = p.iov[i].len;
 		sum += p.iov[i].len;
 	}
-	if (sum != s->len || dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len))
+	if (sum != s->len)
 		return DPA_SYN_LOCAL_FAULT;
+	switch (dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len)) {
+	case 0:
+		break;
+	case EPERM: /* the kernel has changed its mind about that process: use the ring from now on */
+		for (uint32_t i = 0; i < DPA_LANES; i++)
+			atomic_store_explicit(
+				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,
+				0, memory_order_relaxed);
+		return DPA_SYN_PULL_REFUSED;
+	case ESRCH:
+		return DPA_SYN_PEER_DEAD;
+	default:
+		return DPA_SYN_LOCAL_FAULT;
+	}
 	if (!pull_still_valid(peer, s, &p))
 		return DPA_SYN_PEER_DEAD;
 	dpa_count(qp->hw, DPA_CNT_pull_bytes, s->len);

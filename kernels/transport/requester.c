@@ -188,8 +188,8 @@ static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint
 		p.pull = true;
 		if (left > DPA_PULL_CHUNK)
 			p.n = DPA_PULL_CHUNK;
-	} else if (left > qp->mtu) {
-		p.n = qp->mtu;
+	} else if (left > DPA_LANE_MTU) {
+		p.n = DPA_LANE_MTU;
 	}
 	return p;
 }

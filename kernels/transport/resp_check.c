@@ -10,16 +10,16 @@ static bool in_sequence(const struct dpa_resp *r, uint16_t p)
 }
 
 /*
- * C9-92: FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). A packet
- * whose payload is fetched stands for a run of packets.
+ * C9-92: FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
+ * shared memory link a slot stands for a run of packets, up to `run` bytes of them.
  */
 static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 			const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	uint32_t max = s->flags & DPA_PKT_PULL ? DPA_PULL_CHUNK : mtu;
+	uint32_t run = s->flags & DPA_PKT_PULL ? DPA_PULL_CHUNK : DPA_LANE_MTU;
 
-	if (s->len > max)
+	if (s->len > run)
 		return false;
 	if (!(p & DPA_OPP_END) && (!s->len || s->len % mtu))
 		return false;

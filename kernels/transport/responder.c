@@ -123,7 +123,7 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 /* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
-	uint32_t left = rd->len - rd->off, n = left < qp->mtu ? left : qp->mtu, data_len;
+	uint32_t left = rd->len - rd->off, n = left < DPA_LANE_MTU ? left : DPA_LANE_MTU, data_len;
 	bool pull = left >= DPA_PULL_MIN &&
 		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
 	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
@@ -284,6 +284,14 @@ static void deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
 		owe(qp, s->psn, DPA_AETH_NAK | code);
 }
 
+/* The sender gave up meanwhile: as if the packet never came. Fetching is refused: it shall come again. */
+static bool lost_in_pull(struct dpa_hw_qp *qp, uint32_t syn)
+{
+	if (syn == DPA_SYN_PULL_REFUSED)
+		owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
+	return syn == DPA_SYN_PULL_REFUSED || syn == DPA_SYN_PEER_DEAD;
+}
+
 /* One packet of a SEND into the receive WQE. False: it failed. */
 static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
@@ -298,10 +306,8 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
 	if (dpa_likely(!syn))
 		return true;
-	if (syn == DPA_SYN_PEER_DEAD) { /* the sender gave up meanwhile: as if it never came */
-		r->have_wqe = true;
-		return false;
-	}
+	if (lost_in_pull(qp, syn))
+		return false; /* the receive WQE waits for the message to come again */
 	recv_fails(qp, s, syn);
 	return false;
 }
@@ -320,7 +326,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 		syn = dpa_place(qp, peer, s, payload, addr);
 	if (dpa_likely(!syn))
 		return true;
-	if (syn == DPA_SYN_PEER_DEAD)
+	if (lost_in_pull(qp, syn))
 		return false;
 	deny(qp, s, DPA_NAK_REM_ACCESS);
 	return false;
