@@ -7,12 +7,46 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "preload.h"
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "the 64 variants are aliases");
+
+/*
+ * The next definition, or the system call where the library has none: before glibc 2.33 stat and
+ * its kin were inline calls of __xstat.
+ */
+static int real_fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+	__typeof__(&fstatat) real = PL_NEXT(fstatat);
+
+	return real ? real(dirfd, path, st, flags)
+		    : (int)syscall(SYS_newfstatat, dirfd, path, st, flags);
+}
+
+static int real_stat(const char *path, struct stat *st)
+{
+	__typeof__(&stat) real = PL_NEXT(stat);
+
+	return real ? real(path, st) : real_fstatat(AT_FDCWD, path, st, 0);
+}
+
+static int real_lstat(const char *path, struct stat *st)
+{
+	__typeof__(&lstat) real = PL_NEXT(lstat);
+
+	return real ? real(path, st) : real_fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+static int real_fstat(int fd, struct stat *st)
+{
+	__typeof__(&fstat) real = PL_NEXT(fstat);
+
+	return real ? real(fd, st) : real_fstatat(fd, "", st, AT_EMPTY_PATH);
+}
 
 /* By way of the descriptor that it would be read through. */
 static int live_stat(const char *name, struct stat *st)
@@ -21,7 +55,7 @@ static int live_stat(const char *name, struct stat *st)
 
 	if (fd < 0)
 		return -1;
-	ret = PL_NEXT(fstat)(fd, st);
+	ret = real_fstat(fd, st);
 	close(fd);
 	st->st_mode = S_IFREG | 0444;
 	return ret;
@@ -29,18 +63,17 @@ static int live_stat(const char *name, struct stat *st)
 
 static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st, int flags)
 {
-	__typeof__(&fstatat) real = PL_NEXT(fstatat);
 	struct pl_path p;
 
 	switch (pl_lookup(dirfd, path, &p)) {
 	case PL_FILE:
-		return real(AT_FDCWD, p.at, st, flags);
+		return real_fstatat(AT_FDCWD, p.at, st, flags);
 	case PL_LIVE:
 		return live_stat(p.at, st);
 	case PL_NODE:
 		return pl_node_stat(st);
 	default:
-		return real(dirfd, path, st, flags);
+		return real_fstatat(dirfd, path, st, flags);
 	}
 }
 
@@ -50,7 +83,7 @@ PL_EXPORT int fstatat(int dirfd, const char *path, struct stat *st, int flags)
 
 	if (pl_maybe(path))
 		return stat_ours(dirfd, path, st, flags);
-	ret = PL_NEXT(fstatat)(dirfd, path, st, flags);
+	ret = real_fstatat(dirfd, path, st, flags);
 	if (ret == 0 && (flags & AT_EMPTY_PATH))
 		pl_node_fix(st);
 	return ret;
@@ -58,18 +91,18 @@ PL_EXPORT int fstatat(int dirfd, const char *path, struct stat *st, int flags)
 
 PL_EXPORT int stat(const char *path, struct stat *st)
 {
-	return pl_maybe(path) ? stat_ours(AT_FDCWD, path, st, 0) : PL_NEXT(stat)(path, st);
+	return pl_maybe(path) ? stat_ours(AT_FDCWD, path, st, 0) : real_stat(path, st);
 }
 
 PL_EXPORT int lstat(const char *path, struct stat *st)
 {
 	return pl_maybe(path) ? stat_ours(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW)
-			      : PL_NEXT(lstat)(path, st);
+			      : real_lstat(path, st);
 }
 
 PL_EXPORT int fstat(int fd, struct stat *st)
 {
-	int ret = PL_NEXT(fstat)(fd, st);
+	int ret = real_fstat(fd, st);
 
 	if (ret == 0)
 		pl_node_fix(st);

@@ -14,7 +14,9 @@
 #include "dpa-run.h"
 #include "knobs.h"
 
-const char *argp_program_version = "dpa-run (dpa) " DPA_VERSION;
+/* libc looks for it by name; the build hides symbols. */
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dpa-run (dpa) " DPA_VERSION;
 
 struct options {
 	bool no_preload;
