@@ -261,6 +261,7 @@ struct dpa_hw {
 	int export_fd;
 	uint32_t mr_free_head, mr_free_tail, mr_used_max;
 	dpa_spin_t atomic_lock; /* atomics of this function, one at a time */
+	int maps_fd; /* /proc/self/maps, -1: not there */
 	bool pvm_self; /* process_vm_* on ourselves works */
 
 	/* peers */
@@ -331,6 +332,9 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx);
 int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn);
 /* Waits until no thread holds a QP lock that it took before this call. */
 void dpa_quiesce(struct dpa_hw *hw);
+
+/* --- range.c --- */
+int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool write);
 
 /* --- copy.c: memory that packets name --- */
 int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */

@@ -71,6 +71,8 @@ static void after_fork_child(void)
 		close(hw->wake_fd);
 		close(hw->wait_fd);
 		close(hw->listen_fd);
+		if (hw->maps_fd >= 0)
+			close(hw->maps_fd);
 		close(hw->epfd);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
 			int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
@@ -165,6 +167,8 @@ static void unmap_tables(struct dpa_hw *hw)
 		close(hw->export_fd);
 	if (hw->door_fd >= 0)
 		close(hw->door_fd);
+	if (hw->maps_fd >= 0)
+		close(hw->maps_fd);
 	if (hw->alive)
 		munmap(hw->alive, 4096);
 }
@@ -199,6 +203,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	dpa_spin_pauses = hw->cfg.spin ? hw->cfg.spin : 1;
 	hw->cnt = hw->board->counters;
 	hw->pvm_self = probe_self(hw->pid);
+	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	ret = map_tables(hw);
 	if (ret)
 		goto err_tables;

@@ -13,9 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
-#include <unistd.h>
 #include "dev.h"
 
 #define MR_INDEX_BITS 18
@@ -84,24 +82,6 @@ static void mr_give(struct dpa_hw *hw, uint32_t index)
 	hw->mr_free_tail = index;
 }
 
-static bool range_mapped(uint64_t addr, uint64_t length)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t a = addr & ~(page - 1), end = (addr + length + page - 1) & ~(page - 1);
-	unsigned char vec[4096];
-
-	while (a < end) {
-		uint64_t n = end - a;
-
-		if (n > sizeof(vec) * page)
-			n = sizeof(vec) * page;
-		if (mincore((void *)(uintptr_t)a, n, vec))
-			return false;
-		a += n;
-	}
-	return true;
-}
-
 static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 {
 	if (a->access & ~(known_access | optional_access))
@@ -115,9 +95,7 @@ static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 		return EINVAL;
 	if (a->pdn >= DPA_MAX_PD || !hw->pd_refs[a->pdn])
 		return EINVAL;
-	if (a->length && !range_mapped(a->addr, a->length))
-		return EFAULT;
-	return 0;
+	return dpa_range_check(hw, a->addr, a->length, a->access & DPA_ACCESS_LOCAL_WRITE);
 }
 
 int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32_t *key)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Is a range of this process mapped, and writable where it must be? Asked of the kernel: a query by
+ * address where it has one (Linux 6.11), else the text of /proc/self/maps, else only what mincore() tells.
+ * Nothing is touched: a region of untouched memory stays untouched.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "dev.h"
+
+/* <linux/fs.h> of 6.11: PROCMAP_QUERY; 9*8 + 4*4 + 2*8 = 104 bytes */
+struct map_query {
+	uint64_t size, flags, addr; /* in; flags: what the mapping must have */
+	uint64_t start, end, vma_flags, page_size, offset, inode; /* out */
+	uint32_t dev_major, dev_minor, name_size, build_id_size;
+	uint64_t name_addr, build_id_addr;
+};
+_Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY");
+#define MAP_QUERY _IOWR('f', 17, struct map_query)
+enum { VMA_READ = 1, VMA_WRITE = 2 };
+
+/* 0, EFAULT, or ENOTTY: this kernel cannot say. */
+static int by_query(int fd, uint64_t a, uint64_t end, bool write)
+{
+	while (a < end) {
+		struct map_query q = {.size = sizeof(q), .addr = a};
+
+		if (ioctl(fd, MAP_QUERY, &q))
+			return errno == ENOENT ? EFAULT : ENOTTY;
+		if (!(q.vma_flags & VMA_READ) || (write && !(q.vma_flags & VMA_WRITE)))
+			return EFAULT;
+		a = q.end;
+	}
+	return 0;
+}
+
+/* One line of the maps: true if it covers *a, which then moves to its end. */
+static bool line_covers(const char *line, uint64_t *a, bool write, int *ret)
+{
+	unsigned long from, to;
+	char perm[5];
+
+	if (sscanf(line, "%lx-%lx %4s", &from, &to, perm) != 3 || to <= *a)
+		return false;
+	if (from > *a || perm[0] != 'r' || (write && perm[1] != 'w'))
+		*ret = EFAULT;
+	*a = to;
+	return true;
+}
+
+static int by_text(uint64_t a, uint64_t end, bool write)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	int ret = 0;
+
+	if (!f)
+		return ENOTTY;
+	while (a < end && !ret && fgets(line, sizeof(line), f))
+		line_covers(line, &a, write, &ret);
+	fclose(f);
+	return ret ? ret : a < end ? EFAULT : 0;
+}
+
+static int by_mincore(uint64_t a, uint64_t end)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned char vec[4096];
+
+	while (a < end) {
+		uint64_t n = end - a < sizeof(vec) * page ? end - a : sizeof(vec) * page;
+
+		if (mincore((void *)(uintptr_t)a, n, vec))
+			return EFAULT;
+		a += n;
+	}
+	return 0;
+}
+
+int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool write)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t a = addr & ~(page - 1), end = (addr + length + page - 1) & ~(page - 1);
+	int ret = ENOTTY;
+
+	if (!length)
+		return 0;
+	if (hw->maps_fd >= 0)
+		ret = by_query(hw->maps_fd, a, end, write);
+	if (ret == ENOTTY)
+		ret = by_text(a, end, write);
+	if (ret == ENOTTY)
+		ret = by_mincore(a, end);
+	return ret;
+}
