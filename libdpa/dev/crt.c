@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The device library's calls: each goes through the table that libdpa put in, because an image may
- * not depend on a symbol of its process (with default visibility the host's own functions of the same
- * name would replace it).
+ * not depend on a symbol of its process (with default visibility the host's own functions of the
+ * same name would replace it).
  *
  * What device code points to is read here, in the image, so that a bad pointer is a fault of the
  * image: elements of completion queues, formats and their arguments, work requests.
@@ -92,8 +92,8 @@ doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element)
 		return DOCA_DPA_DEV_COMP_RECV_ERR;
 	if (c->opcode == DPA_CQE_RECV_RDMA_WITH_IMM)
 		return DOCA_DPA_DEV_COMP_RECV_RDMA_WRITE_IMM;
-	return c->flags & DPA_CQE_F_IMM ? DOCA_DPA_DEV_COMP_RECV_SEND_IMM :
-					  DOCA_DPA_DEV_COMP_RECV_SEND;
+	return c->flags & DPA_CQE_F_IMM ? DOCA_DPA_DEV_COMP_RECV_SEND_IMM
+					: DOCA_DPA_DEV_COMP_RECV_SEND;
 }
 
 uint32_t doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element)

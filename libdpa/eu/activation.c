@@ -148,16 +148,16 @@ static bool begin(struct dpa_act *act)
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
 
 	do
-		n = w & DPA_ACT_STOP ? DPA_ACT_STOPPED :
-				       with_state(w & ~(uint32_t)DPA_ACT_PENDING, DPA_ACT_RUNNING);
+		n = w & DPA_ACT_STOP ? DPA_ACT_STOPPED
+				     : with_state(w & ~(uint32_t)DPA_ACT_PENDING, DPA_ACT_RUNNING);
 	while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
 						      memory_order_acquire));
 	return n != DPA_ACT_STOPPED;
 }
 
 /*
- * Leaves RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). When it returns with anything but QUEUED
- * the EU may not touch the target any more: a host that waits for it may free it.
+ * Leaves RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). When it returns with anything but
+ * QUEUED the EU may not touch the target any more: a host that waits for it may free it.
  */
 static void leave(struct dpa_act *act, enum dpa_act_end how)
 {
@@ -214,9 +214,9 @@ static uint32_t ask_to_stop(struct dpa_act *act)
 	do {
 		uint32_t s = STATE(w);
 
-		n = s == DPA_ACT_QUEUED || s == DPA_ACT_RUNNING || s == DPA_ACT_ENDING ?
-			    w | DPA_ACT_STOP :
-			    DPA_ACT_STOPPED;
+		n = s == DPA_ACT_QUEUED || s == DPA_ACT_RUNNING || s == DPA_ACT_ENDING
+			    ? w | DPA_ACT_STOP
+			    : DPA_ACT_STOPPED;
 	} while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
 							memory_order_acquire));
 	return n;

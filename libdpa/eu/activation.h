@@ -22,7 +22,8 @@
  * every state but STOPPED and FINISHED, before `run` too, and coalesces. RUN: thread_run was
  * called. STOP: the host waits for the end.
  *
- * A source is armed by its start and by request_notification, and an arming is worth one activation:
+ * A source is armed by its start and by request_notification, and an arming is worth one
+ * activation:
  *  1. The device's callback (a CQE came, any thread, no blocking, no calls into the device) takes
  *     the arming (armed 1 -> 0), notes `fired`, sets PENDING.
  *  2. request_notification from the thread's own activation only sets armed. Whether there is
@@ -32,8 +33,8 @@
  *     later finds the hardware armed, and the callback sets PENDING, which the step out of
  *     ENDING sees.
  *     From anywhere else it sets armed, arms the hardware and looks at once.
- *  3. When an EU takes the thread it asks each fired source whether it still has unread elements. If
- *     none has (a callback that was late: the activation before has read them) and nobody called
+ *  3. When an EU takes the thread it asks each fired source whether it still has unread elements.
+ * If none has (a callback that was late: the activation before has read them) and nobody called
  *     notify, the activation does not take place: the armings are put back and the end of 2 is gone
  *     through. This is why there is no spurious activation.
  */
@@ -93,8 +94,8 @@ void dpa_act_fini(struct dpa_act *act);
 void dpa_act_start(struct dpa_act *act);
 void dpa_act_set_running(struct dpa_act *act); /* thread_run */
 /*
- * Asks for the end and waits up to timeout_ms (-1: for ever) for it. True: the target is STOPPED and
- * no EU touches it. False: the activation is still running; call again.
+ * Asks for the end and waits up to timeout_ms (-1: for ever) for it. True: the target is STOPPED
+ * and no EU touches it. False: the activation is still running; call again.
  */
 bool dpa_act_stop(struct dpa_act *act, int timeout_ms);
 static inline uint32_t dpa_act_state(const struct dpa_act *act)

@@ -13,7 +13,7 @@
 
 #define LOG_BYTES   (64 * 1024)
 #define LOG_MESSAGE 1024
-#define LOG_WAIT_MS 200	 /* for room, before a message is counted as lost */
+#define LOG_WAIT_MS 200 /* for room, before a message is counted as lost */
 
 struct dpa_devlog {
 	pthread_mutex_t lock;

@@ -2,8 +2,9 @@
 /*
  * devlog.h - messages of device code on their way to the standard output.
  *
- * The image formats the message into bytes (so that a bad pointer faults there), the EU puts them into
- * the context's buffer, a thread of the context writes them. An EU waits for nothing but room in the buffer, and not long.
+ * The image formats the message into bytes (so that a bad pointer faults there), the EU puts them
+ * into the context's buffer, a thread of the context writes them. An EU waits for nothing but room
+ * in the buffer, and not long.
  */
 #ifndef DPA_EU_DEVLOG_H
 #define DPA_EU_DEVLOG_H

@@ -119,8 +119,8 @@ static void chain(int sig, siginfo_t *si, void *uc)
 }
 
 /*
- * Device code is interrupted between two of its own instructions: no lock is held and nothing of the
- * library is half done, so that it may simply be left.
+ * Device code is interrupted between two of its own instructions: no lock is held and nothing of
+ * the library is half done, so that it may simply be left.
  */
 static void on_signal(int sig, siginfo_t *si, void *uc)
 {

@@ -2,9 +2,9 @@
 /*
  * fault.h - faults of device code stay in the device.
  *
- * Handlers are installed at the first start of a context, never before, by the bare system call (the
- * sanitizers wrap sigaction()). They act only on an EU that is in device code and in no call of the
- * library; everything else goes to the handler that was there.
+ * Handlers are installed at the first start of a context, never before, by the bare system call
+ * (the sanitizers wrap sigaction()). They act only on an EU that is in device code and in no call
+ * of the library; everything else goes to the handler that was there.
  */
 #ifndef DPA_EU_FAULT_H
 #define DPA_EU_FAULT_H

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Sleeps while *word is `seen`, up to timeout_ms (negative: no limit). Returns early for any reason:
- * the caller looks again.
+ * Sleeps while *word is `seen`, up to timeout_ms (negative: no limit). Returns early for any
+ * reason: the caller looks again.
  */
 static inline void dpa_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {

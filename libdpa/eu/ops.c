@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The calls of device code. Each runs on an EU between op_begin and op_end: a fault here would be the
- * library's own, so nothing here follows a pointer of the user's: what the thunks of the image pass
- * lies on the EU's stack.
+ * The calls of device code. Each runs on an EU between op_begin and op_end: a fault here would be
+ * the library's own, so nothing here follows a pointer of the user's: what the thunks of the image
+ * pass lies on the EU's stack.
  */
 #include <string.h>
 #include "../host/libdpa.h"

@@ -13,9 +13,9 @@
 
 #define EU_STACK      (256 * 1024)
 #define EU_GUARD      (64 * 1024)
-#define IDLE_ROUNDS   64	/* looks at the device that find nothing before an EU sleeps */
-#define BUSY_ROUNDS   1024	/* looks that find something for others */
-#define IDLE_PAUSES   32	/* between two looks */
+#define IDLE_ROUNDS   64   /* looks at the device that find nothing before an EU sleeps */
+#define BUSY_ROUNDS   1024 /* looks that find something for others */
+#define IDLE_PAUSES   32   /* between two looks */
 #define BITMAP_WORDS  (DPA_EU_MAX / 64)
 #define QUIESCE_SPINS 200
 
@@ -115,7 +115,8 @@ static void give(int id, struct dpa_act *work)
 		dpa_futex_wake(&eu->asleep, 1);
 }
 
-/* The caller's own EU first (it looks at the device while idle), then where it was hot, then any. */
+/* The caller's own EU first (it looks at the device while idle), then where it was hot, then any.
+ */
 static int pick(struct dpa_act *act)
 {
 	int last = atomic_load_explicit(&act->last_eu, memory_order_relaxed);

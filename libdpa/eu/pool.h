@@ -3,8 +3,8 @@
  * pool.h - the EUs of this process: operating-system threads on which device code runs.
  *
  * There is one pool per process. A started context holds a reference; the last one ends the
- * threads. EU k is worker k: running on it is holding its token. Workers are made when a DPA thread is
- * started (one for each, up to the number of EUs of the board), never when one is activated: two
+ * threads. EU k is worker k: running on it is holding its token. Workers are made when a DPA thread
+ * is started (one for each, up to the number of EUs of the board), never when one is activated: two
  * threads that spin for ever never keep a third from running unless there are more than EUs.
  *
  * An idle EU drives the device's progress for a short while, because the next completion is most
@@ -69,7 +69,13 @@ void dpa_pool_kill(struct dpa_act *act);
 /* Waits until each EU has left the op that it is in now, if it is in one. */
 void dpa_pool_quiesce(void);
 
-enum dpa_eu_exit { DPA_EU_RETURNED, DPA_EU_RESCHEDULED, DPA_EU_FINISHED, DPA_EU_FAULTED, DPA_EU_KILLED };
+enum dpa_eu_exit {
+	DPA_EU_RETURNED,
+	DPA_EU_RESCHEDULED,
+	DPA_EU_FINISHED,
+	DPA_EU_FAULTED,
+	DPA_EU_KILLED
+};
 
 /* Calls device code on the calling EU; comes back however the code ends. */
 enum dpa_eu_exit dpa_eu_call(void (*fn)(uint64_t), uint64_t arg);

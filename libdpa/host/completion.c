@@ -63,8 +63,8 @@ static doca_error_t from_errno(int err)
 }
 
 /*
- * Device code finds no handle, then no EU is in an op with it or walks over it, then the CQ goes. A QP
- * that uses the CQ keeps it: then all is as it was.
+ * Device code finds no handle, then no EU is in an op with it or walks over it, then the CQ goes. A
+ * QP that uses the CQ keeps it: then all is as it was.
  */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 {

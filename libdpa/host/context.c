@@ -157,8 +157,8 @@ doca_error_t doca_dpa_peek_at_last_error(const struct doca_dpa *dpa)
 {
 	if (!dpa)
 		return DOCA_ERROR_INVALID_VALUE;
-	return atomic_load_explicit(&dpa->fatal, memory_order_acquire) ? DOCA_ERROR_BAD_STATE :
-									 DOCA_SUCCESS;
+	return atomic_load_explicit(&dpa->fatal, memory_order_acquire) ? DOCA_ERROR_BAD_STATE
+								       : DOCA_SUCCESS;
 }
 
 doca_error_t doca_dpa_set_app(struct doca_dpa *dpa, struct doca_dpa_app *app)

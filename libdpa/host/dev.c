@@ -19,8 +19,8 @@ static void fill_info(struct doca_devinfo *info, struct ibv_device *ibdev)
 }
 
 /*
- * The list is one allocation: the pointers, then the elements. libibverbs keeps its device objects as
- * long as a list of it lives, so each element remembers the name only and open looks it up.
+ * The list is one allocation: the pointers, then the elements. libibverbs keeps its device objects
+ * as long as a list of it lives, so each element remembers the name only and open looks it up.
  */
 doca_error_t doca_devinfo_create_list(struct doca_devinfo ***dev_list, uint32_t *nb_devs)
 {

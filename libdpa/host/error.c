@@ -52,6 +52,6 @@ const char *doca_error_get_name(doca_error_t error)
 
 const char *doca_error_get_descr(doca_error_t error)
 {
-	return (unsigned int)error < sizeof(texts) / sizeof(texts[0]) ? texts[error].descr :
-									unknown;
+	return (unsigned int)error < sizeof(texts) / sizeof(texts[0]) ? texts[error].descr
+								      : unknown;
 }

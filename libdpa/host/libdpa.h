@@ -2,8 +2,8 @@
 /*
  * libdpa.h - the library's own view of its objects.
  *
- * Lives: a context keeps a reference to its device; its children keep one to the context's memory, so
- * that a call on a child of a destroyed context finds out. Device code knows objects by handles,
+ * Lives: a context keeps a reference to its device; its children keep one to the context's memory,
+ * so that a call on a child of a destroyed context finds out. Device code knows objects by handles,
  * which are looked up in the context's table.
  */
 #ifndef DPA_LIBDPA_H
@@ -72,7 +72,8 @@ void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj);
 /* Takes a drop back: nothing was made in between. */
 void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj, uint64_t handle);
 /* NULL: no such object of that type. */
-struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type, uint64_t handle);
+struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type,
+				  uint64_t handle);
 
 /* ------------------------------------------------------------------- image */
 

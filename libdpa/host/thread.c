@@ -31,11 +31,12 @@ static void tell_fault(struct doca_dpa_thread *t, const struct dpa_eu *eu)
 
 		if (dladdr((void *)eu->fault_pc, &where))
 			off -= (uintptr_t)where.dli_fbase;
-		n = snprintf(text, sizeof(text),
-			     "%s faulted: %s at address 0x%llx, image offset 0x%llx: the context is "
-			     "ended\n",
-			     t->name, dpa_fault_name(eu->fault_sig),
-			     (unsigned long long)eu->fault_addr, (unsigned long long)off);
+		n = snprintf(
+			text, sizeof(text),
+			"%s faulted: %s at address 0x%llx, image offset 0x%llx: the context is "
+			"ended\n",
+			t->name, dpa_fault_name(eu->fault_sig), (unsigned long long)eu->fault_addr,
+			(unsigned long long)off);
 	}
 	if (t->dpa->log_level > DOCA_DPA_DEV_LOG_LEVEL_DISABLE)
 		dpa_devlog_put(t->dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_CRIT, text, (uint64_t)n);

@@ -70,8 +70,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_create(struct doca_dev *dev, struct doca
 /*
  * Destroys a context, stopping it and its threads first; blocks until their running activations
  * have ended. Objects of it that still exist become dead: their calls return BAD_STATE.
- * INVALID_VALUE: NULL; IN_USE: a QP exported to the context exists, or a QP uses the CQ of one of its
- * completion contexts.
+ * INVALID_VALUE: NULL; IN_USE: a QP exported to the context exists, or a QP uses the CQ of one of
+ * its completion contexts.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_destroy(struct doca_dpa *dpa);
 
@@ -275,9 +275,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_stop(struct doca_dpa_completi
  * The name under which device code knows the queue. Valid until it is stopped.
  * INVALID_VALUE: NULL; BAD_STATE: not started.
  */
-DOCA_EXPERIMENTAL doca_error_t
-doca_dpa_completion_get_dpa_handle(struct doca_dpa_completion *dpa_comp,
-				   doca_dpa_dev_completion_t *handle);
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_get_dpa_handle(
+	struct doca_dpa_completion *dpa_comp, doca_dpa_dev_completion_t *handle);
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,10 @@
  * doca_dpa_dev.h - what device code may call.
  *
  * Include it in sources that dpacc compiles, and in nothing else. An entry of the program is a
- * function marked __dpa_global__ (threads) or __dpa_rpc__. A thread's function runs once per activation
- * and ends it with doca_dpa_dev_thread_reschedule() or doca_dpa_dev_thread_finish(); returning
- * means finish. What is declared here works; what the original header has beyond it is not there yet.
+ * function marked __dpa_global__ (threads) or __dpa_rpc__. A thread's function runs once per
+ * activation and ends it with doca_dpa_dev_thread_reschedule() or doca_dpa_dev_thread_finish();
+ * returning means finish. What is declared here works; what the original header has beyond it is
+ * not there yet.
  *
  * A bad handle, a bad pointer or a trap puts the program's context in the fatal state.
  */
@@ -52,8 +53,8 @@ __dpa_global__ typedef enum doca_dpa_dev_log_level {
 } doca_dpa_dev_log_level_t;
 
 __dpa_global__ typedef enum {
-	DOCA_DPA_DEV_COMP_SEND = 0x0,		      /* a posted send side operation is done */
-	DOCA_DPA_DEV_COMP_RECV_RDMA_WRITE_IMM = 0x1,  /* a WRITE with immediate took a receive */
+	DOCA_DPA_DEV_COMP_SEND = 0x0,		     /* a posted send side operation is done */
+	DOCA_DPA_DEV_COMP_RECV_RDMA_WRITE_IMM = 0x1, /* a WRITE with immediate took a receive */
 	DOCA_DPA_DEV_COMP_RECV_SEND = 0x2,
 	DOCA_DPA_DEV_COMP_RECV_SEND_IMM = 0x3,
 	DOCA_DPA_DEV_COMP_SEND_ERR = 0xD, /* flushed ones included */

@@ -86,8 +86,9 @@ static bool explain_undefined(const char *path)
 		*at = 0;
 		if (!strncmp(from, "/usr/bin/ld: ", 13))
 			from += 13;
-		fprintf(stderr, "%sdpacc: error: '%s' is not available on the DPA: it is neither "
-				"defined in the device sources nor in a device library\n",
+		fprintf(stderr,
+			"%sdpacc: error: '%s' is not available on the DPA: it is neither "
+			"defined in the device sources nor in a device library\n",
 			from, name);
 		any = true;
 	}
@@ -125,8 +126,7 @@ static bool link_image(struct job *j, const struct list *objects)
 	char *table = temp(j, "table.s", 0), *map = temp(j, "image.map", 0);
 	char *errors = temp(j, "link.err", 0);
 	struct list l = {0};
-	bool ok = emit_table(j, table) &&
-		  write_text(map, "{ global: __dpa_image; local: *; };\n");
+	bool ok = emit_table(j, table) && write_text(map, "{ global: __dpa_image; local: *; };\n");
 
 	list_add(&l, j->opt.devcc);
 	list_split(&l, "-shared -nostdlib -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack "

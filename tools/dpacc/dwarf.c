@@ -64,9 +64,10 @@ static bool check_params(struct entry *e, Dwarf_Die *func)
 		const char *bad;
 
 		if (dwarf_tag(&p) == DW_TAG_unspecified_parameters)
-			return error("%s: '%s' takes a variable number of arguments, which cannot be "
-				     "passed to the device",
-				     e->where, e->name);
+			return error(
+				"%s: '%s' takes a variable number of arguments, which cannot be "
+				"passed to the device",
+				e->where, e->name);
 		if (dwarf_tag(&p) != DW_TAG_formal_parameter || !type_of(&p, &type))
 			continue;
 		e->nargs++;
@@ -74,9 +75,10 @@ static bool check_params(struct entry *e, Dwarf_Die *func)
 		if (bad) {
 			const char *name = dwarf_diename(&p);
 
-			return error("%s: parameter '%s' of '%s' is %s, which cannot be passed to the "
-				     "device",
-				     e->where, name ? name : "?", e->name, bad);
+			return error(
+				"%s: parameter '%s' of '%s' is %s, which cannot be passed to the "
+				"device",
+				e->where, name ? name : "?", e->name, bad);
 		}
 		int64 = is_int64(&type);
 	} while (!dwarf_siblingof(&p, &p));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The two files that dpacc writes: the image's table and the host's stubs. dpa_image.h has the layouts. */
+/* The two files that dpacc writes: the image's table and the host's stubs. dpa_image.h has the
+ * layouts. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +88,8 @@ bool emit_stub(const struct job *j, const char *path)
 	emit_functions(j, f);
 	fprintf(f,
 		"static struct doca_dpa_app app = {\n"
-		"\tDPA_IMAGE_MAGIC, DPA_IMAGE_VERSION, \"%s\", __dpa_image_of_%s, %llu, %zu, entries,\n"
+		"\tDPA_IMAGE_MAGIC, DPA_IMAGE_VERSION, \"%s\", __dpa_image_of_%s, %llu, %zu, "
+		"entries,\n"
 		"};\n"
 		"__attribute__((visibility(\"default\"))) struct doca_dpa_app *%s = &app;\n",
 		app, app, (unsigned long long)st.st_size, j->entries.n, app);

@@ -103,8 +103,8 @@ void list_split(struct list *l, const char *s)
 
 	for (;; s++) {
 		word[n] = 0;
-		if (!*s || (!quote && (*s == ' ' || *s == '\t' || *s == '\n' ||
-				       comma_splits(word, s)))) {
+		if (!*s ||
+		    (!quote && (*s == ' ' || *s == '\t' || *s == '\n' || comma_splits(word, s)))) {
 			if (any)
 				list_add(l, word);
 			n = 0;

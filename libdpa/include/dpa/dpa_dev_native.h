@@ -2,8 +2,8 @@
 /*
  * dpa_dev_native.h - posting to a verbs QP from device code.
  *
- * Handles come from dpa_qp_get_dpa_handle(). Addresses and keys are those of verbs: an lkey of an MR
- * that the host registered. A QP is posted to by one thread at a time.
+ * Handles come from dpa_qp_get_dpa_handle(). Addresses and keys are those of verbs: an lkey of an
+ * MR that the host registered. A QP is posted to by one thread at a time.
  */
 #ifndef DPA_DEV_NATIVE_H_
 #define DPA_DEV_NATIVE_H_
@@ -44,7 +44,8 @@ struct dpa_dev_send_wr {
 	uint64_t wr_id;
 	uint64_t remote_addr; /* RDMA operations */
 	uint32_t rkey;
-	uint32_t imm; /* *_IMM: a number; the peer's dpa reads the same, verbs' imm_data is its htonl() */
+	uint32_t imm; /* *_IMM: a number; the peer's dpa reads the same, verbs' imm_data is its
+			 htonl() */
 	uint32_t num_sge;
 	uint32_t rsvd; /* 0 */
 	const struct dpa_dev_sge *sg_list;

@@ -52,8 +52,8 @@ DOCA_STABLE doca_error_t dpa_completion_get_ibv_cq(struct doca_dpa_completion *d
 						   struct ibv_cq **cq);
 
 /*
- * Hands the queues of a QP of the same device to device code. From here on only device code posts to
- * it; receives that the host posted before stay. State changes remain the host's.
+ * Hands the queues of a QP of the same device to device code. From here on only device code posts
+ * to it; receives that the host posted before stay. State changes remain the host's.
  * @qp:  RC, UC or UD. Its CQs are ones of dpa_completion_get_ibv_cq() if device code is to see
  *       completions
  * @dqp: receives the object; the caller gives it back by dpa_qp_unexport() before ibv_destroy_qp()
