@@ -170,7 +170,7 @@ void cmd_uar(struct ctl *c)
 		if (page_map(c, i, map) == 0 && !c->all)
 			unused++;
 		else
-			printf("%5u  %#08x  %s\n", i, i * DPA_UAR_PAGE_SIZE, map);
+			printf("%5u  0x%06x  %s\n", i, i * DPA_UAR_PAGE_SIZE, map);
 	}
 	if (unused)
 		printf("%u pages are free\n", unused);
