@@ -68,7 +68,6 @@ static doca_error_t from_errno(int err)
  */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 {
-	uint64_t handle = c->obj.handle;
 	int ret;
 
 	if (!c->started)
@@ -79,7 +78,7 @@ doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 		dpa_act_detach(c->src.act, &c->src);
 	ret = dpa_hwif_destroy_cq(c->cq);
 	if (ret) {
-		dpa_handle_restore(&c->dpa->handles, &c->obj, handle);
+		dpa_handle_restore(&c->dpa->handles, &c->obj);
 		if (c->src.act)
 			dpa_act_attach(c->src.act, &c->src);
 		return from_errno(ret);

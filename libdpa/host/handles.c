@@ -17,18 +17,17 @@ bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa
 	return false;
 }
 
+/* The object keeps its number: an EU that has just found it may still compare. */
 void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj)
 {
 	if (obj->handle)
 		atomic_store_explicit(&t->slot[obj->handle & INDEX_MASK], NULL,
 				      memory_order_seq_cst);
-	obj->handle = 0;
 }
 
-void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj, uint64_t handle)
+void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj)
 {
-	obj->handle = handle;
-	atomic_store_explicit(&t->slot[handle & INDEX_MASK], obj, memory_order_release);
+	atomic_store_explicit(&t->slot[obj->handle & INDEX_MASK], obj, memory_order_release);
 }
 
 struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type, uint64_t handle)

@@ -70,7 +70,7 @@ struct dpa_handles {
 bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa_object *obj);
 void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj);
 /* Takes a drop back: nothing was made in between. */
-void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj, uint64_t handle);
+void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj);
 /* NULL: no such object of that type. */
 struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type,
 				  uint64_t handle);

@@ -240,6 +240,7 @@ Test(thread, posts_are_wqes_and_a_doorbell)
 	rig_run(&r, &post);
 	fake_push_recv(r.cq, 1);
 	AWAIT(&r, activations, 1);
+	OK(doca_dpa_thread_stop(r.thread)); /* what it wrote is in order before what follows */
 
 	cr_assert_eq(c->opcode, DPA_OP_RDMA_WRITE_IMM);
 	cr_assert_eq(c->flags, DPA_WQE_SIGNALED);
