@@ -41,7 +41,8 @@ int dpa_board_file_open(const struct dpa_board_cfg *cfg, const char *path, int *
 /* Checks the file behind fd without a lock, for peek: ENOENT while it is being made. */
 int dpa_board_file_check(const struct dpa_board_cfg *cfg, const char *path, int fd,
 			 struct dpa_board_ident *id, const struct dpa_board_err *e);
-int dpa_board_file_lock(int fd); /* admin lock, waits */
+int dpa_board_file_lock(int fd);    /* admin lock, waits */
+int dpa_board_file_trylock(int fd); /* does not: EAGAIN */
 void dpa_board_file_unlock(int fd);
 bool dpa_board_file_named(int fd, const char *path); /* is it the one at that name? */
 /* A descriptor of the board's file: b->fd, or a new one if the application closed that. -1. */
@@ -51,6 +52,9 @@ void dpa_board_fd_close(int fd, uint64_t ino);
 /* Memory of the file: reserve before the first touch (ENOMEM), or ask whether it is there. */
 int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
 bool dpa_board_present(struct dpa_board *b, uint64_t off);
+
+/* stale.c: removes boards of this user beside this one that nobody will come back to */
+void dpa_board_sweep_stale(const char *path);
 
 /* proc.c: process slots */
 /* Is a lock byte in [from, from + n) held through another descriptor? */

@@ -67,6 +67,11 @@ int dpa_board_file_lock(int fd)
 	return admin(fd, F_OFD_SETLKW, F_WRLCK);
 }
 
+int dpa_board_file_trylock(int fd)
+{
+	return admin(fd, F_OFD_SETLK, F_WRLCK);
+}
+
 void dpa_board_file_unlock(int fd)
 {
 	admin(fd, F_OFD_SETLK, F_UNLCK);
@@ -367,6 +372,8 @@ static int settle(const struct dpa_board_cfg *cfg, const char *path, int fd,
 		rc = create(cfg, path, fd, id, num_fd, e);
 		if (rc)
 			unlink(path);
+		else
+			dpa_board_sweep_stale(path);
 		return rc;
 	}
 	if (rc)

@@ -175,6 +175,48 @@ Test(board_file, default_path)
 	cr_expect_eq(dpa_board_default_path(path, 8), ENAMETOOLONG);
 }
 
+static void touch(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	cr_assert_not_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Boards of namespaces that ended are removed by who makes one beside them; nothing else is. */
+Test(board_file, stale_neighbours)
+{
+	static const char *const names[] = {"1", "2", "3", "4x"};
+	char path[4][160], ours[160];
+	struct dpa_board_cfg cfg = {.lib_version = BT_VERSION};
+	struct dpa_board *b, *live;
+	char was[sizeof(bt_path)];
+
+	for (int i = 0; i < 4; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/dpa-%u-%s", bt_dir, dpa_board_uid(),
+			 names[i]);
+	snprintf(ours, sizeof(ours), "%s/dpa-%u-99", bt_dir, dpa_board_uid());
+	memcpy(was, bt_path, sizeof(was));
+	snprintf(bt_path, sizeof(bt_path), "%s", path[0]);
+	bt_wait(bt_fork(open_and_die, (void *)"7.7"));
+	memcpy(bt_path, was, sizeof(was));
+	cfg.path = path[1];
+	cr_assert_eq(dpa_board_open(&cfg, &live, bt_err, sizeof(bt_err)), 0);
+	touch(path[2], "not a board");
+	touch(path[3], "");
+	cfg.path = ours;
+	cr_assert_eq(dpa_board_open(&cfg, &b, bt_err, sizeof(bt_err)), 0, "%s", bt_err);
+	cr_expect_eq(access(path[0], F_OK), -1, "stale");
+	cr_expect_eq(access(path[1], F_OK), 0, "somebody is on it");
+	cr_expect_eq(access(path[2], F_OK), 0, "not a board");
+	cr_expect_eq(access(path[3], F_OK), 0, "not our name");
+	dpa_board_close(b);
+	dpa_board_close(live);
+	unlink(path[2]);
+	unlink(path[3]);
+}
+
 Test(board_file, peek)
 {
 	struct dpa_board_cfg cfg = bt_cfg();

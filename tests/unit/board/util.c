@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 char bt_dir[64];
-char bt_path[128];
+char bt_path[192];
 char bt_err[256];
 
 static const char *die_step;

@@ -17,7 +17,7 @@
 #define BT_VERSION "1.2.3"
 
 extern char bt_dir[64];	  /* a directory of this test */
-extern char bt_path[128]; /* the board's file in it */
+extern char bt_path[192]; /* the board's file in it */
 extern char bt_err[256];  /* the last error line */
 
 void bt_setup(void);
