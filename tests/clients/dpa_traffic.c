@@ -9,6 +9,8 @@
  */
 #include "vt.h"
 
+#include <poll.h>
+
 #include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
@@ -248,6 +250,9 @@ static int rendezvous(const char *name, bool server)
 		CHECK(listen(fd, 1) == 0, "listen");
 		printf("listening\n");
 		fflush(stdout);
+		/* a client that was ended before it came would be waited for without end */
+		if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 20000) != 1)
+			exit(PEER_NEVER);
 		c = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
 		close(fd);
 		return c;
