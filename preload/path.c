@@ -260,7 +260,7 @@ static enum pl_kind absolute(struct pl_path *p, const char *path)
 
 	if (rest)
 		return in_dev(p, path, rest);
-	rest = below(path, "/sys");
+	rest = step(path, "sys");
 	if (!rest)
 		rest = below(path, self.sysfs);
 	if (!rest)
