@@ -93,9 +93,8 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 		if (info[i].cqn)
 			continue;
 		cq->info = &info[i];
-		info[i] = (struct dpa_board_cqinfo){.cqn = cq->cqn,
-						    .depth = 1u << cq->log_size,
-						    .flags = cq->flags};
+		info[i] = (struct dpa_board_cqinfo){
+			.cqn = cq->cqn, .depth = 1u << cq->log_size, .flags = cq->flags};
 		break;
 	}
 	pthread_mutex_unlock(&hw->ctl);

@@ -2,9 +2,9 @@
 /*
  * dev.h - the objects of the software adapter, as its own code sees them.
  *
- * One struct dpa_hw a process: the process's function of the board. Objects that the data path finds by
- * number (QPs) live in type-stable memory: never freed while the device is open, checked under their
- * lock after they were found.
+ * One struct dpa_hw a process: the process's function of the board. Objects that the data path
+ * finds by number (QPs) live in type-stable memory: never freed while the device is open, checked
+ * under their lock after they were found.
  */
 #ifndef DPA_DEV_H
 #define DPA_DEV_H
@@ -23,7 +23,7 @@
 #include "port/port.h"
 #include "knobs.h"
 
-#define DPA_PSN_MASK 0xffffffu
+#define DPA_PSN_MASK  0xffffffu
 #define DPA_QPN_INDEX 0xffffu
 #define DPA_HOT_LANES 8
 
@@ -31,7 +31,8 @@
 
 /* A memory region; 64 bytes; in the exported memfd, which peers map read-only. */
 struct dpa_mr {
-	_Atomic uint32_t key; /* 0: free. Written last (release) on registration, first on revocation */
+	_Atomic uint32_t
+		key; /* 0: free. Written last (release) on registration, first on revocation */
 	uint32_t access;
 	uint64_t iova;
 	uint64_t length;
@@ -48,7 +49,8 @@ struct dpa_export {
 	uint64_t magic;
 	uint32_t slot, gen;
 	uint8_t pad[4096 - 16];
-	/* Changes when a QP leaves the working states: what its packets pointed at may be reused. */
+	/* Changes when a QP leaves the working states: what its packets pointed at may be reused.
+	 */
 	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
 	struct dpa_mr mr[DPA_MAX_MR];
 };
@@ -74,9 +76,9 @@ struct dpa_peer {
 	struct dpa_hw *hw;
 	uint32_t slot, gen;
 	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
-	pid_t pid; /* in our pid namespace; 0: not visible */
-	bool can_pull; /* process_vm_readv reaches its memory: tried when its hello came */
-	dpa_spin_t fd_lock; /* wake_fd and wait_fd are not closed under a waker */
+	pid_t pid;		/* in our pid namespace; 0: not visible */
+	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
+	dpa_spin_t fd_lock;	/* wake_fd and wait_fd are not closed under a waker */
 	int pidfd, sock, wake_fd, wait_fd, tx_fd;
 	bool in_epoll;
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
@@ -104,7 +106,7 @@ struct dpa_hw_cq {
 	uint64_t user_handle;
 	dpa_comp_fn *comp;
 	void *comp_arg;
-	_Atomic uint32_t refs; /* QPs */
+	_Atomic uint32_t refs;	       /* QPs */
 	struct dpa_board_cqinfo *info; /* may be NULL */
 };
 
@@ -134,32 +136,32 @@ struct dpa_rx_wqe {
 /* An answer that the responder owes: READ response, atomic response. */
 struct dpa_rd_resource {
 	uint8_t opcode; /* of the request */
-	bool done; /* all of it sent (kept for replay) */
-	uint32_t psn; /* first of the response */
+	bool done;	/* all of it sent (kept for replay) */
+	uint32_t psn;	/* first of the response */
 	uint32_t npkts;
 	uint32_t rkey;
 	uint64_t va;
 	uint32_t len;
-	uint32_t off; /* sent so far */
+	uint32_t off;  /* sent so far */
 	uint64_t orig; /* atomic result */
 	uint32_t msn;
 };
 
 /* Requester. States: see kernels/transport/README.md. */
 struct dpa_req {
-	uint32_t send_idx; /* SQ block index of the WQE being sent */
-	uint32_t send_off; /* bytes of it that are sent */
-	uint32_t send_psn; /* PSN of the next packet */
+	uint32_t send_idx;     /* SQ block index of the WQE being sent */
+	uint32_t send_off;     /* bytes of it that are sent */
+	uint32_t send_psn;     /* PSN of the next packet */
 	uint32_t send_wqe_psn; /* first PSN of the WQE at send_idx */
-	uint32_t una_idx; /* oldest WQE not completed */
-	uint32_t una_psn; /* its first PSN */
-	uint32_t read_off; /* bytes of the READ at una_idx that arrived */
-	uint32_t max_psn; /* one past the highest PSN ever sent: below it is retransmission */
-	uint32_t rd_out; /* READs and atomics sent and not completed */
+	uint32_t una_idx;      /* oldest WQE not completed */
+	uint32_t una_psn;      /* its first PSN */
+	uint32_t read_off;     /* bytes of the READ at una_idx that arrived */
+	uint32_t max_psn;      /* one past the highest PSN ever sent: below it is retransmission */
+	uint32_t rd_out;       /* READs and atomics sent and not completed */
 	uint8_t retry_left, rnr_left;
 	bool wait_timer; /* RNR or retry timer runs: nothing is sent */
 	bool timer_is_rnr;
-	bool fence_sq; /* SQD: nothing new is sent */
+	bool fence_sq;	/* SQD: nothing new is sent */
 	uint64_t timer; /* CLOCK_MONOTONIC ns; with wait_timer */
 };
 
@@ -168,12 +170,12 @@ struct dpa_resp {
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
 	uint8_t last_op; /* opcode of the message in progress, 0xff: none */
-	bool nak_sent; /* one NAK a gap */
+	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
 	bool ack_owed;
 	uint8_t ack_syndrome;
 	uint32_t ack_psn;
-	uint32_t off; /* bytes of the message received */
+	uint32_t off;	/* bytes of the message received */
 	uint64_t wr_va; /* WRITE: target */
 	uint32_t wr_rkey, wr_len;
 	struct dpa_rx_wqe wqe;
@@ -188,7 +190,7 @@ struct dpa_hw_qp {
 	uint8_t type, state;
 	bool sq_sig_all;
 	bool sq_error; /* SQE of UC and UD */
-	uint32_t mtu; /* bytes */
+	uint32_t mtu;  /* bytes */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
 	uint8_t *sq;
@@ -221,7 +223,7 @@ struct dpa_hw_qp {
 	/* EU placement */
 	struct dpa_eu *eu;
 	struct dpa_hw_qp *eu_next;
-	uint64_t eu_seen; /* last doorbell word carried out */
+	uint64_t eu_seen;  /* last doorbell word carried out */
 	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	struct dpa_hw_qp *free_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
@@ -261,15 +263,16 @@ struct dpa_hw {
 	int export_fd;
 	uint32_t mr_free_head, mr_free_tail, mr_used_max;
 	dpa_spin_t atomic_lock; /* atomics of this function, one at a time */
-	int maps_fd; /* /proc/self/maps, -1: not there */
-	bool pvm_self; /* process_vm_* on ourselves works */
+	int maps_fd;		/* /proc/self/maps, -1: not there */
+	bool pvm_self;		/* process_vm_* on ourselves works */
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */
 	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
 	struct dpa_peer *all_peers;
 	struct dpa_door *door;
-	int door_fd, wake_fd, wait_fd, listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
+	int door_fd, wake_fd, wait_fd,
+		listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
 
 	/* progress */
 	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES];
@@ -287,8 +290,8 @@ struct dpa_hw {
 	int epfd;
 	_Atomic uint32_t stop;
 	/*
-	 * Sleeping. door->sleep is 0, 1 (peers wake the parked EU) or 2 (they wake the application thread in
-	 * dpa_hw_wait_fd); always the function of these two, recomputed under sleep_lock.
+	 * Sleeping. door->sleep is 0, 1 (peers wake the parked EU) or 2 (they wake the application
+	 * thread in dpa_hw_wait_fd); always the function of these two, recomputed under sleep_lock.
 	 */
 	dpa_spin_t sleep_lock;
 	dpa_spin_t wait_role; /* one waiter at a time is woken by peers */
@@ -321,9 +324,9 @@ static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
 /* --- mr.c --- */
 int dpa_mr_init(struct dpa_hw *hw);
 /*
- * Checks a local SGE or a remote access: key, PD, bounds, access bits. Returns 0 and the local address,
- * or an enum dpa_syndrome (BAD_LKEY, LKEY_BOUNDS, LKEY_ACCESS; the caller maps to the remote ones).
- * The address is good until the caller lets go of its QP lock: dereg waits for that.
+ * Checks a local SGE or a remote access: key, PD, bounds, access bits. Returns 0 and the local
+ * address, or an enum dpa_syndrome (BAD_LKEY, LKEY_BOUNDS, LKEY_ACCESS; the caller maps to the
+ * remote ones). The address is good until the caller lets go of its QP lock: dereg waits for that.
  */
 uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
 		      uint32_t access, uint64_t *addr);
@@ -361,7 +364,8 @@ void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);
 
 /* --- eu/progress.c --- */
-/* Puts a QP on the pending list: progress will run it again, at `when` (ns) or as soon as possible (0). */
+/* Puts a QP on the pending list: progress will run it again, at `when` (ns) or as soon as possible
+ * (0). */
 void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
 void dpa_unpend(struct dpa_hw_qp *qp);
 int dpa_progress_once(struct dpa_hw *hw);

@@ -56,8 +56,9 @@ static void after_fork_parent(void)
 }
 
 /*
- * The child has the parent's memory but none of its threads: it gives up the device without touching the
- * board. Contexts that it inherited keep a struct dpa_hw whose alive word reads 0 (the page was wiped).
+ * The child has the parent's memory but none of its threads: it gives up the device without
+ * touching the board. Contexts that it inherited keep a struct dpa_hw whose alive word reads 0 (the
+ * page was wiped).
  */
 static void after_fork_child(void)
 {
@@ -90,8 +91,8 @@ static void after_fork_child(void)
 
 static void *map_zero(size_t n)
 {
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -140,7 +141,8 @@ static int map_tables(struct dpa_hw *hw)
 		return ENOMEM;
 	madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
-	hw->export = make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->export_fd);
+	hw->export =
+		make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->export_fd);
 	hw->door = make_shared("dpa-door", 4096, 0, &hw->door_fd);
 	if (!hw->export || !hw->door)
 		return ENOMEM;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory regions. The table lies in the exported memfd: a peer that pulled data looks there, after the
- * fact, whether the region was still valid.
+ * Memory regions. The table lies in the exported memfd: a peer that pulled data looks there, after
+ * the fact, whether the region was still valid.
  *
- * Key: 18 bits of index, 14 random bits that differ from those of the entry's last key. Freed entries go
- * to the tail of a FIFO, so that an index rests as long as possible; keys are never reused soon.
+ * Key: 18 bits of index, 14 random bits that differ from those of the entry's last key. Freed
+ * entries go to the tail of a FIFO, so that an index rests as long as possible; keys are never
+ * reused soon.
  *
- * entry.key   written under hw->ctl: last (release) on registration, set to 0 first on revocation; read
- *             by the data path (acquire) under a QP lock, and by peers (acquire) after a pull.
- * Revocation: clear key, full fence, wait for every QP lock that was held (dpa_quiesce).
+ * entry.key   written under hw->ctl: last (release) on registration, set to 0 first on revocation;
+ * read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull. Revocation:
+ * clear key, full fence, wait for every QP lock that was held (dpa_quiesce).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +18,14 @@
 #include "dev.h"
 
 #define MR_INDEX_BITS 18
-#define MR_TAG_BITS 14
-#define MR_NONE 0xffffffffu
+#define MR_TAG_BITS   14
+#define MR_NONE	      0xffffffffu
 _Static_assert(1 << MR_INDEX_BITS == DPA_MAX_MR, "index bits");
 
-static const uint32_t known_access =
-	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
-	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_HUGETLB |
-	DPA_ACCESS_RELAXED_ORDERING;
+static const uint32_t known_access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
+				     DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |
+				     DPA_ACCESS_MW_BIND | DPA_ACCESS_HUGETLB |
+				     DPA_ACCESS_RELAXED_ORDERING;
 /* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
 static const uint32_t optional_access = 0x3ff00000u;
 
@@ -35,7 +36,8 @@ int dpa_mr_init(struct dpa_hw *hw)
 	return 0;
 }
 
-/* The index is spread over the table's key space so that a key tells nothing about its neighbours. */
+/* The index is spread over the table's key space so that a key tells nothing about its neighbours.
+ */
 static uint32_t mr_key(uint32_t index, uint32_t tag)
 {
 	return (index << MR_TAG_BITS) | tag;
@@ -58,7 +60,8 @@ static struct dpa_mr *mr_take(struct dpa_hw *hw, uint32_t *index)
 {
 	struct dpa_mr *mr;
 
-	if (hw->mr_used_max < 4096 || (hw->mr_free_head == MR_NONE && hw->mr_used_max < DPA_MAX_MR)) {
+	if (hw->mr_used_max < 4096 ||
+	    (hw->mr_free_head == MR_NONE && hw->mr_used_max < DPA_MAX_MR)) {
 		*index = hw->mr_used_max++;
 		return &hw->export->mr[*index];
 	}
@@ -85,8 +88,8 @@ static void mr_give(struct dpa_hw *hw, uint32_t index)
 static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 {
 	if (a->access & ~(known_access | optional_access))
-		return a->access & (DPA_ACCESS_ON_DEMAND | DPA_ACCESS_ZERO_BASED) ? EOPNOTSUPP :
-										    EINVAL;
+		return a->access & (DPA_ACCESS_ON_DEMAND | DPA_ACCESS_ZERO_BASED) ? EOPNOTSUPP
+										  : EINVAL;
 	/* IBA 11.2.8.2: remote write and atomic need local write */
 	if ((a->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC)) &&
 	    !(a->access & DPA_ACCESS_LOCAL_WRITE))
@@ -242,8 +245,9 @@ int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn)
 	struct dpa_mr *mr = mr_of(hw, key);
 
 	/*
-	 * IBA 10.6.7.2.6: only memory windows of type 2 and fast-register regions can be invalidated, and
-	 * the device has neither yet: a region of ibv_reg_mr() stays valid and the request is refused.
+	 * IBA 10.6.7.2.6: only memory windows of type 2 and fast-register regions can be
+	 * invalidated, and the device has neither yet: a region of ibv_reg_mr() stays valid and the
+	 * request is refused.
 	 */
 	(void)mr;
 	(void)pdn;
@@ -252,7 +256,7 @@ int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn)
 
 void dpa_quiesce(struct dpa_hw *hw)
 {
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
 
 	for (uint32_t i = 0; i < nslab; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue memory: pages of sealed memfds, so that another process of the board or a GPU can map them and
- * so that the kernel never takes them away under the device. Not inherited by fork.
+ * Queue memory: pages of sealed memfds, so that another process of the board or a GPU can map them
+ * and so that the kernel never takes them away under the device. Not inherited by fork.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -73,8 +73,8 @@ void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
 		return;
 	pi = __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE);
 	for (uint32_t n = 0; qp->rq_ci != pi && n <= qp->rq_mask; n++) {
-		const struct dpa_rwqe *r = (const void *)(qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) *
-									   qp->rq_stride);
+		const struct dpa_rwqe *r =
+			(const void *)(qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride);
 
 		flush_one(qp, r->wr_id);
 		qp->rq_ci++;
@@ -274,7 +274,7 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 void dpa_hw_ring_rq(struct dpa_hw_qp *qp)
 {
 	/* pairs with the state's store: either we see the error state or the flush sees our WQE */
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	if (dpa_likely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) != DPA_QPS_ERR))
 		return;
 	if (!dpa_qplock_enter_or_note(&qp->lock))

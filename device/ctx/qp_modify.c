@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QP state transitions (IBA 10.3.1, 11.2.5.2): the driver checked that they are legal, we check values. */
+/* QP state transitions (IBA 10.3.1, 11.2.5.2): the driver checked that they are legal, we check
+ * values. */
 #include <errno.h>
 #include <string.h>
 #include "dev.h"
@@ -14,7 +15,8 @@ static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a)
 	if (dpa_port_find(&qp->hw->port, a->av.dgid) >= 0)
 		return 0;
 	dpa_log(qp->hw, DPA_LOG_ERR,
-		"QP 0x%06x: the destination GID is no address of this host and namespace; the link to "
+		"QP 0x%06x: the destination GID is no address of this host and namespace; the link "
+		"to "
 		"other hosts (RoCEv2) is not there yet",
 		qp->qpn);
 	return EOPNOTSUPP;
@@ -115,7 +117,8 @@ static void to_reset(struct dpa_hw_qp *qp)
 	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
 }
 
-/* RTR of a connected QP: look for the peer now, so that its lanes are there when they are needed. */
+/* RTR of a connected QP: look for the peer now, so that its lanes are there when they are needed.
+ */
 static void find_peer(struct dpa_hw_qp *qp)
 {
 	qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);

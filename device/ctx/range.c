@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Is a range of this process mapped, and writable where it must be? Asked of the kernel: a query by
- * address where it has one (Linux 6.11), else the text of /proc/self/maps, else only what mincore() tells.
- * Nothing is touched: a region of untouched memory stays untouched.
+ * address where it has one (Linux 6.11), else the text of /proc/self/maps, else only what mincore()
+ * tells. Nothing is touched: a region of untouched memory stays untouched.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * EU placement: threads that carry out the doorbells of the QPs assigned to them. A QP's UAR slot is
- * watched directly; BlueFlame brings the WQE in the line that is watched anyway.
+ * EU placement: threads that carry out the doorbells of the QPs assigned to them. A QP's UAR slot
+ * is watched directly; BlueFlame brings the WQE in the line that is watched anyway.
  *
  *   eu->sleep   written by the EU only: 1 before it looks a last time and blocks. The poster fences
  *               between its slot write and its look at this word.
@@ -85,7 +85,7 @@ static bool slots_quiet(struct dpa_eu *eu)
 static void eu_sleep(struct dpa_eu *eu)
 {
 	atomic_store_explicit(&eu->sleep, 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire))
 		syscall(SYS_futex, &eu->sleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
 	atomic_store_explicit(&eu->sleep, 0, memory_order_relaxed);
@@ -138,7 +138,8 @@ static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
 	return eu;
 }
 
-/* The EU of this number, or (-1) one that the policy names; started when first used. Under hw->ctl. */
+/* The EU of this number, or (-1) one that the policy names; started when first used. Under hw->ctl.
+ */
 static struct dpa_eu *eu_find(struct dpa_hw *hw, int number)
 {
 	uint32_t n = 0;
@@ -228,7 +229,7 @@ void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 		dpa_hw_ring_sq(qp);
 		return;
 	}
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	if (atomic_load_explicit(&eu->sleep, memory_order_relaxed))
 		futex_wake(&eu->sleep); /* repeatable: the word stays the sleeper's to clear */
 }

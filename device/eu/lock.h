@@ -2,8 +2,8 @@
 /*
  * lock.h - the two locks of the data path and the wait loop that all of them share.
  *
- * Lock order: lane (consumer) > QP > SRQ > CQ > pending list; never two of one kind. A lane's producer
- * lock is a leaf.
+ * Lock order: lane (consumer) > QP > SRQ > CQ > pending list; never two of one kind. A lane's
+ * producer lock is a leaf.
  */
 #ifndef DPA_LOCK_H
 #define DPA_LOCK_H
@@ -13,9 +13,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DPA_CACHE_LINE 64
-#define dpa_likely(x) __builtin_expect(!!(x), 1)
+#if defined(__SANITIZE_THREAD__)
+#define DPA_TSAN 1 /* gcc */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DPA_TSAN 1 /* clang */
+#endif
+#endif
+
+#define DPA_CACHE_LINE	64
+#define dpa_likely(x)	__builtin_expect(!!(x), 1)
 #define dpa_unlikely(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Full fence: stores before it are visible before loads after it are done. ThreadSanitizer does not
+ * know fences; an atomic exchange tells it as much.
+ */
+static inline void dpa_full_fence(void)
+{
+#ifdef DPA_TSAN
+	static _Atomic uint32_t tsan_word;
+
+	atomic_fetch_add_explicit(&tsan_word, 1, memory_order_seq_cst);
+#else
+	atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
 
 static inline void dpa_pause(void)
 {
@@ -27,8 +50,8 @@ static inline void dpa_pause(void)
 }
 
 /*
- * A wait loop spins a while (200 pauses by default), then yields: two threads that share one core hand over in
- * microseconds, not in scheduler slices.
+ * A wait loop spins a while (200 pauses by default), then yields: two threads that share one core
+ * hand over in microseconds, not in scheduler slices.
  */
 extern uint32_t dpa_spin_pauses; /* knob `spin`; written before the first thread starts */
 
@@ -65,8 +88,9 @@ static inline void dpa_spin_unlock(dpa_spin_t *l)
 }
 
 /*
- * The lock of a QP: a thread that finds it taken may leave a note instead of waiting, and the holder
- * carries out the work before it lets go. States: FREE, HELD, NOTED (held, and work was left).
+ * The lock of a QP: a thread that finds it taken may leave a note instead of waiting, and the
+ * holder carries out the work before it lets go. States: FREE, HELD, NOTED (held, and work was
+ * left).
  */
 enum { DPA_QPL_FREE, DPA_QPL_HELD, DPA_QPL_NOTED };
 
@@ -112,8 +136,7 @@ static inline bool dpa_qplock_leave(dpa_qplock_t *l)
 	if (atomic_compare_exchange_strong_explicit(&l->v, &v, DPA_QPL_FREE, memory_order_release,
 						    memory_order_relaxed))
 		return true;
-	atomic_store_explicit(&l->v, DPA_QPL_HELD, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
+	atomic_exchange_explicit(&l->v, DPA_QPL_HELD, memory_order_acquire);
 	return false;
 }
 

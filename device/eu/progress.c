@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Progress: what any thread does that has a moment for the device. Hot lanes are looked at directly;
- * the others announce themselves by a summary bit; QPs that could not go on wait on the pending list.
+ * Progress: what any thread does that has a moment for the device. Hot lanes are looked at
+ * directly; the others announce themselves by a summary bit; QPs that could not go on wait on the
+ * pending list.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +21,8 @@
 
 /* ------------------------------------------------------------------ lanes */
 
-/* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked. */
+/* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
+ */
 static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
@@ -123,8 +125,9 @@ void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
 			   DPA_HOT_LANES);
 		old = atomic_load_explicit(&hw->hot[at], memory_order_relaxed);
 		atomic_store_explicit(&old->hot, 0, memory_order_relaxed);
-		atomic_store_explicit(&atomic_load_explicit(&old->shm, memory_order_relaxed)->watched,
-				      0, memory_order_seq_cst);
+		atomic_store_explicit(
+			&atomic_load_explicit(&old->shm, memory_order_relaxed)->watched, 0,
+			memory_order_seq_cst);
 	}
 	atomic_store_explicit(&rx->hot, 1, memory_order_relaxed);
 	atomic_store_explicit(&atomic_load_explicit(&rx->shm, memory_order_relaxed)->watched, 1,
@@ -136,7 +139,7 @@ out:
 		/* what came between our last look and its sender's next one */
 		uint32_t s = old->peer->slot;
 
-		atomic_thread_fence(memory_order_seq_cst);
+		dpa_full_fence();
 		if (dpa_lane_ready(old)) {
 			atomic_fetch_or_explicit(&hw->door->summary[s / 64], 1ull << (s % 64),
 						 memory_order_relaxed);
@@ -282,8 +285,7 @@ bool dpa_anything(struct dpa_hw *hw)
 		if (rx && dpa_lane_ready(rx))
 			return true;
 	}
-	return atomic_load_explicit(&hw->door->any, memory_order_acquire) ||
-	       !dpa_timer_left(hw);
+	return atomic_load_explicit(&hw->door->any, memory_order_acquire) || !dpa_timer_left(hw);
 }
 
 int dpa_progress_once(struct dpa_hw *hw)
@@ -341,13 +343,13 @@ void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
 
 	dpa_spin_lock(&hw->sleep_lock);
 	atomic_store_explicit(who, on, memory_order_relaxed);
-	s = atomic_load_explicit(&hw->waiter, memory_order_relaxed)	  ? 2 :
-	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ? 1 :
-									      0;
+	s = atomic_load_explicit(&hw->waiter, memory_order_relaxed)	      ? 2
+	    : atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ? 1
+									      : 0;
 	atomic_store_explicit(&hw->door->sleep, s, memory_order_relaxed);
 	dpa_spin_unlock(&hw->sleep_lock);
 	/* pairs with the fence in dpa_tx_kick() */
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 }
 
 static bool fd_ready(int fd)
@@ -358,8 +360,8 @@ static bool fd_ready(int fd)
 }
 
 /*
- * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every handler
- * that is installed says SA_RESTART.
+ * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every
+ * handler that is installed says SA_RESTART.
  */
 static bool restarts(void)
 {
@@ -422,8 +424,8 @@ static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 {
 	struct dpa_hw *hw = ctx->hw;
-	uint64_t until = timeout_ms < 0 ? UINT64_MAX :
-					  dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
+	uint64_t until =
+		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
 	int ret = 0;
 
 	while (!ret) {

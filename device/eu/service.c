@@ -3,10 +3,9 @@
  * The parked EU: one thread a process that stands in when the application does not call in, answers
  * peers' hellos, watches their lives and the addresses of the namespace.
  *
- *   WATCH   an application thread polls: look once a millisecond whether that is still so; peers need
- *           not wake anybody (sleep word 0).
- *   SLEEP   nobody polls: drive progress until there is nothing left, set the sleep word, look again,
- *           block. Peers wake us.
+ *   WATCH   an application thread polls: look once a millisecond whether that is still so; peers
+ * need not wake anybody (sleep word 0). SLEEP   nobody polls: drive progress until there is nothing
+ * left, set the sleep word, look again, block. Peers wake us.
  *
  * An application that polls now and then but leaves packets lying (it waits on its own memory, as
  * ib_write_lat does) is not relied on for a while: distrust.
@@ -22,7 +21,7 @@
 
 #define WATCH_MS 1
 #define DISTRUST 256 /* sleeps */
-#define SPINS 400 /* looks in vain before sleeping: two yields, some microseconds */
+#define SPINS	 400 /* looks in vain before sleeping: two yields, some microseconds */
 
 static void port_changed(void *arg, enum dpa_port_change what)
 {

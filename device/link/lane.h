@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * lane.h - one direction of a shared memory link: a ring of 64-byte slots, one packet a slot, and a
- * data area for what does not fit a slot. It lives in a sealed memfd that the sending process made and
- * handed to the receiving one.
+ * data area for what does not fit a slot. It lives in a sealed memfd that the sending process made
+ * and handed to the receiving one.
  *
  * Producer side: any thread of the sending process that holds tx->lock.
  * Consumer side: any thread of the receiving process that holds rx->lock.
  *
- *   slot.seq      written by the producer last (release), read by the consumer (acquire). The slot of
- *                 index i is full when seq == i + 1. Never reset: only laps tell slots apart.
- *   tail, dtail   written by the consumer (release), read by the producer (acquire).
- *   watched       written by the consumer: it looks at the next slot itself; 0: set my summary bit (cold).
- *   pull          written by the consumer: it can read the producer's memory with process_vm_readv.
- *   wants_space   written by the producer: wake me when space was made.
+ *   slot.seq      written by the producer last (release), read by the consumer (acquire). The slot
+ * of index i is full when seq == i + 1. Never reset: only laps tell slots apart. tail, dtail
+ * written by the consumer (release), read by the producer (acquire). watched       written by the
+ * consumer: it looks at the next slot itself; 0: set my summary bit (cold). pull          written
+ * by the consumer: it can read the producer's memory with process_vm_readv. wants_space   written
+ * by the producer: wake me when space was made.
  */
 #ifndef DPA_LANE_H
 #define DPA_LANE_H
@@ -24,17 +24,17 @@
 #include "eu/lock.h"
 
 #define DPA_LANE_SLOTS 1024u
-#define DPA_LANE_DATA (256u * 1024) /* bytes */
+#define DPA_LANE_DATA  (256u * 1024) /* bytes */
 #define DPA_LANE_UNITS (DPA_LANE_DATA / 64)
-#define DPA_LANES 4u /* of a process pair, each way; a QP uses one */
-#define DPA_LANE_MTU 8192u /* payload of one slot: it may stand for a run of the QP's packets */
-#define DPA_PKT_EXT 40
+#define DPA_LANES      4u    /* of a process pair, each way; a QP uses one */
+#define DPA_LANE_MTU   8192u /* payload of one slot: it may stand for a run of the QP's packets */
+#define DPA_PKT_EXT    40
 
 enum dpa_pkt_flags {
 	DPA_PKT_SE = 1 << 0, /* solicited event */
 	DPA_PKT_ACKREQ = 1 << 1,
 	DPA_PKT_INSLOT = 1 << 2, /* payload lies in the slot behind the extended header */
-	DPA_PKT_PULL = 1 << 3, /* payload is struct dpa_pull: fetch it from the sender's memory */
+	DPA_PKT_PULL = 1 << 3,	 /* payload is struct dpa_pull: fetch it from the sender's memory */
 };
 
 /* Slot: 4 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 40 = 64. Everything in host order: one host. */
@@ -45,8 +45,8 @@ struct dpa_slot {
 	uint16_t src; /* index part of the sending QP's QPN */
 	uint32_t dqpn;
 	uint32_t psn;
-	uint32_t len; /* payload bytes (that it stands for, with DPA_PKT_PULL) */
-	uint32_t data; /* data area: free running index of 64-byte units */
+	uint32_t len;		  /* payload bytes (that it stands for, with DPA_PKT_PULL) */
+	uint32_t data;		  /* data area: free running index of 64-byte units */
 	uint8_t ext[DPA_PKT_EXT]; /* extended headers (struct dpa_ext), then payload if INSLOT */
 };
 
@@ -56,7 +56,7 @@ struct dpa_lane_shm {
 	_Atomic uint32_t wants_space;
 	uint8_t pad0[60];
 	/* line 1: consumer, indices */
-	_Atomic uint32_t tail; /* slots consumed */
+	_Atomic uint32_t tail;	/* slots consumed */
 	_Atomic uint32_t dtail; /* data units consumed */
 	uint8_t pad1[56];
 	/* line 2: consumer, seldom */
@@ -105,7 +105,7 @@ struct dpa_ext {
 struct dpa_pull {
 	uint32_t niov;
 	uint32_t epoch; /* of the sending QP (requests): exported word that must not have changed */
-	uint32_t rkey; /* of the region read (READ responses); 0 for requests */
+	uint32_t rkey;	/* of the region read (READ responses); 0 for requests */
 	uint32_t rsvd;
 	struct {
 		uint64_t addr, len;
@@ -117,8 +117,8 @@ struct dpa_peer;
 /* Sending end. */
 struct dpa_tx {
 	dpa_spin_t lock;
-	uint32_t head; /* next slot to be written */
-	uint32_t dhead; /* next data unit */
+	uint32_t head;	      /* next slot to be written */
+	uint32_t dhead;	      /* next data unit */
 	uint32_t tail, dtail; /* last seen */
 	struct dpa_lane_shm *shm;
 	struct dpa_peer *peer;
@@ -132,8 +132,8 @@ struct dpa_rx {
 	uint32_t dnext;
 	struct dpa_peer *peer;
 	_Atomic(struct dpa_lane_shm *) shm; /* never unmapped while the device is open */
-	_Atomic uint32_t idle; /* looks in vain since the last packet */
-	_Atomic uint32_t hot; /* watched: no summary bit needed */
+	_Atomic uint32_t idle;		    /* looks in vain since the last packet */
+	_Atomic uint32_t hot;		    /* watched: no summary bit needed */
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
@@ -143,8 +143,8 @@ _Static_assert(offsetof(struct dpa_lane_shm, watched) == 128, "line 2");
 _Static_assert(offsetof(struct dpa_lane_shm, slots) == 4096, "slots");
 
 /*
- * Reserves a slot and len bytes of the data area (0: none). Producer side, under tx->lock. Returns the
- * slot, *data its data area; NULL if there is no room.
+ * Reserves a slot and len bytes of the data area (0: none). Producer side, under tx->lock. Returns
+ * the slot, *data its data area; NULL if there is no room.
  */
 static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len, uint8_t **data)
 {

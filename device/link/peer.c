@@ -5,8 +5,8 @@
  *   (none) --find--> CONNECTING --hello or answer--> UP --pidfd, hang-up--> DEAD
  *                        '------------ECONNREFUSED, hang-up----------------^
  *
- * A peer's structure stays where it is until the device closes, for the data path holds pointers to it;
- * the memory of a dead peer's lanes is given back by mapping zero pages over it.
+ * A peer's structure stays where it is until the device closes, for the data path holds pointers to
+ * it; the memory of a dead peer's lanes is given back by mapping zero pages over it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +152,8 @@ void dpa_peer_up(struct dpa_peer *p)
 	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
 }
 
-/* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms nothing. */
+/* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms
+ * nothing. */
 static void blank(void *map)
 {
 	if (map)
@@ -251,7 +252,7 @@ void dpa_tx_kick(struct dpa_tx *tx)
 		return;
 	door = p->door;
 	/* pairs with the sleeper's fence between its sleep word and its last look */
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	if (!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed)) {
 		me = p->hw->board->slot;
 		bit = 1ull << (me % 64);

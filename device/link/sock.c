@@ -2,8 +2,9 @@
 /*
  * The introduction of two processes of a board: one connects to the other's abstract socket
  * "\0dpa/<board>/<slot>.<generation>" and both send a hello with five descriptors: lanes, exported
- * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting application. Nobody waits for anybody: what cannot be sent yet stays
- * in the SQ. Two that connect to each other at once say the same things twice, which is harmless.
+ * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting
+ * application. Nobody waits for anybody: what cannot be sent yet stays in the SQ. Two that connect
+ * to each other at once say the same things twice, which is harmless.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +22,14 @@
 #include "link/sock.h"
 
 #define HELLO_MAGIC 0x3148415044ull
-#define HELLO_FDS 5
+#define HELLO_FDS   5
 
 struct hello {
 	uint64_t magic;
 	uint32_t layout; /* DPA_BOARD_LAYOUT */
 	uint32_t slot, gen;
 	uint32_t answer; /* 0: an answer is wanted */
-	uint64_t probe; /* where `magic` stands in the sender's memory */
+	uint64_t probe;	 /* where `magic` stands in the sender's memory */
 };
 
 static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
@@ -78,7 +79,6 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer
 			   .msg_iovlen = 1,
 			   .msg_control = u.buf,
 			   .msg_controllen = sizeof(u.buf)};
-
 
 	memset(u.buf, 0, sizeof(u.buf));
 	CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8). */
+/* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
+ */
 #include "transport.h"
 
 uint8_t dpa_status_of(uint32_t syndrome)
@@ -61,8 +62,8 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 
 		if (status)
 			dpa_count(qp->hw,
-				  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error :
-								   DPA_CNT_req_cqe_error,
+				  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
+								 : DPA_CNT_req_cqe_error,
 				  1);
 		dpa_cq_push(qp->send_cq, &e);
 	}
@@ -144,9 +145,7 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 	r->send_idx = idx;
 	r->send_wqe_psn = first;
 	r->send_psn = psn;
-	r->send_off = dpa_psn_diff(psn, first) > 0 ?
-			      ((psn - first) & DPA_PSN_MASK) * qp->mtu :
-			      0;
+	r->send_off = dpa_psn_diff(psn, first) > 0 ? ((psn - first) & DPA_PSN_MASK) * qp->mtu : 0;
 	if (dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode))
 		r->send_off = 0; /* the request's own offset follows from read_off */
 	r->rd_out = rd;
@@ -159,7 +158,8 @@ static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 	dpa_pend(qp, dpa_now_ns() + ns);
 }
 
-/* What was sent is lost and nobody will say so: the local ACK timer is what is left (IBA 9.7.6.1.3). */
+/* What was sent is lost and nobody will say so: the local ACK timer is what is left
+ * (IBA 9.7.6.1.3). */
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 {
 	struct dpa_req *r = &qp->req;
@@ -302,15 +302,19 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	/* all but the last packet fill the MTU */
 	if (s->len != c->length - r->read_off && (!s->len || s->len % qp->mtu))
 		return;
-	syn = dpa_wqe_iov(qp, r->una_idx, c, r->read_off, s->len, DPA_ACCESS_LOCAL_WRITE, iov, &cnt);
+	syn = dpa_wqe_iov(qp, r->una_idx, c, r->read_off, s->len, DPA_ACCESS_LOCAL_WRITE, iov,
+			  &cnt);
 	if (!syn)
 		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
-	if (syn == DPA_SYN_PULL_REFUSED) { /* ask again; it will come by the ring */
+	if (syn == DPA_SYN_PULL_REFUSED || syn == DPA_SYN_PEER_DEAD) {
+		/*
+		 * Not fetched, or no longer the responder's to give: ask again. It will send by the
+		 * ring, or say what is wrong, or be found dead.
+		 */
 		dpa_rewind(qp, s->psn);
 		return;
 	}
-	if (syn == DPA_SYN_LOCAL_FAULT || syn == DPA_SYN_PEER_DEAD) {
-		/* what the peer let us fetch is gone: it was deregistered meanwhile */
+	if (syn == DPA_SYN_LOCAL_FAULT) { /* the region's memory is not there any more */
 		dpa_req_fail(qp, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS);
 		return;
 	}
@@ -355,8 +359,7 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
 		return;
 	/* C9-113 ff: what was never sent cannot be acknowledged; what is old is ignored */
-	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 ||
-	    dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
+	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 || dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
 		return;
 	if (s->opcode == DPA_BTH_ACK)
 		on_ack(qp, s->psn, (uint8_t)x->syndrome);

@@ -148,7 +148,7 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 static bool pull_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 			     const struct dpa_pull *p)
 {
-	atomic_thread_fence(memory_order_seq_cst);
+	dpa_full_fence();
 	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
 		return false;
 	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> 14].key,
@@ -178,7 +178,8 @@ static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	switch (dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len)) {
 	case 0:
 		break;
-	case EPERM: /* the kernel has changed its mind about that process: use the ring from now on */
+	case EPERM: /* the kernel has changed its mind about that process: use the ring from now on
+		     */
 		for (uint32_t i = 0; i < DPA_LANES; i++)
 			atomic_store_explicit(
 				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,

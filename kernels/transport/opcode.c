@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "opcode.h"
 
-#define V DPA_OPP_VALID
-#define S DPA_OPP_START
-#define E DPA_OPP_END
-#define SND (V | DPA_OPP_SEND)
-#define WR (V | DPA_OPP_WRITE)
-#define RSP (V | DPA_OPP_RESP)
-#define IMM DPA_OPP_IMM
-#define RQ DPA_OPP_RQ
+#define V    DPA_OPP_VALID
+#define S    DPA_OPP_START
+#define E    DPA_OPP_END
+#define SND  (V | DPA_OPP_SEND)
+#define WR   (V | DPA_OPP_WRITE)
+#define RSP  (V | DPA_OPP_RESP)
+#define IMM  DPA_OPP_IMM
+#define RQ   DPA_OPP_RQ
 #define RETH DPA_OPP_RETH
 #define AETH DPA_OPP_AETH
 
@@ -41,9 +41,10 @@ const uint16_t dpa_op_table[32] = {
 uint64_t dpa_rnr_ns(uint8_t code)
 {
 	/* IBA table 46, in units of 10 microseconds */
-	static const uint32_t t[32] = {65536, 1,   2,	 3,    4,    6,	   8,	 12,  16,  24,	 32,
-				       48,    64,  96,	 128,  192,  256,  384,	 512, 768, 1024, 1536,
-				       2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+	static const uint32_t t[32] = {65536, 1,    2,	  3,	 4,	6,     8,     12,
+				       16,    24,   32,	  48,	 64,	96,    128,   192,
+				       256,   384,  512,  768,	 1024,	1536,  2048,  3072,
+				       4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
 	return (uint64_t)t[code & 31] * 10000;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* opcode.h - BTH opcodes (IBA 9.2.1, table 38) and what each carries; PSN arithmetic (IBA 9.7.1). */
+/* opcode.h - BTH opcodes (IBA 9.2.1, table 38) and what each carries; PSN arithmetic (IBA 9.7.1).
+ */
 #ifndef DPA_OPCODE_H
 #define DPA_OPCODE_H
 
@@ -44,7 +45,7 @@ enum {
 enum dpa_op_props {
 	DPA_OPP_VALID = 1 << 0,
 	DPA_OPP_START = 1 << 1, /* FIRST or ONLY */
-	DPA_OPP_END = 1 << 2, /* LAST or ONLY */
+	DPA_OPP_END = 1 << 2,	/* LAST or ONLY */
 	DPA_OPP_SEND = 1 << 3,
 	DPA_OPP_WRITE = 1 << 4,
 	DPA_OPP_READ = 1 << 5,

@@ -2,15 +2,15 @@
 /*
  * Requester: takes WQEs from the SQ and makes packets of them. States of a QP's sending side:
  *
- *   IDLE (send_idx == sq_pi) --doorbell--> SENDING --all sent--> WAITING (una_idx != send_idx) --ACK--> IDLE
- *   SENDING --no room, no link yet--> PENDED --progress--> SENDING
- *   any --RNR NAK, loss--> TIMER (wait_timer) --expiry--> SENDING from the PSN named
- *   any --error--> the QP's error state (dpa_req_fail)
+ *   IDLE (send_idx == sq_pi) --doorbell--> SENDING --all sent--> WAITING (una_idx != send_idx)
+ * --ACK--> IDLE SENDING --no room, no link yet--> PENDED --progress--> SENDING any --RNR NAK,
+ * loss--> TIMER (wait_timer) --expiry--> SENDING from the PSN named any --error--> the QP's error
+ * state (dpa_req_fail)
  */
 #include <errno.h>
 #include "transport.h"
 
-#define BUDGET 64 /* packets a call: a post does bounded work */
+#define BUDGET	     64 /* packets a call: a post does bounded work */
 #define BUDGET_PULLS 4
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
@@ -54,11 +54,10 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 /* IBA 10.8.3, C10-90 ff: what a WQE may be on this QP. */
 static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
-	static const uint32_t rc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
-				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
-				   1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
-				   1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV |
-				   1u << DPA_OP_SEND_INV;
+	static const uint32_t rc =
+		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
+		1u << DPA_OP_SEND_IMM | 1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
+		1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_SEND_INV;
 	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
 				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
 				   1u << DPA_OP_LOCAL_INV;
@@ -138,7 +137,8 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 	case DPA_OP_SEND_IMM:
 		return tr | (uint8_t)(send[i] + last);
 	case DPA_OP_SEND_INV:
-		return tr | (last ? first ? DPA_BTH_SEND_ONLY_INV : DPA_BTH_SEND_LAST_INV : send[i]);
+		return tr |
+		       (last ? first ? DPA_BTH_SEND_ONLY_INV : DPA_BTH_SEND_LAST_INV : send[i]);
 	case DPA_OP_RDMA_READ:
 		return DPA_BTH_READ_REQUEST;
 	case DPA_OP_ATOMIC_CS:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "resp_check.h"
 
-/* IBA 9.7.4.1.3 (C9-84 ff): a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave. */
+/* IBA 9.7.4.1.3 (C9-84 ff): a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.
+ */
 static bool in_sequence(const struct dpa_resp *r, uint16_t p)
 {
 	if (p & DPA_OPP_START)
@@ -54,8 +55,7 @@ enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uin
 	uint16_t p = dpa_op_props(s->opcode);
 	int32_t d = dpa_psn_diff(s->psn, r->epsn);
 
-	if (!(p & DPA_OPP_VALID) ||
-	    (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_INV))))
+	if (!(p & DPA_OPP_VALID) || (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_INV))))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
 	if (rc && d)
 		return d < 0 ? DPA_RESP_DUPLICATE : DPA_RESP_GAP;

@@ -11,9 +11,9 @@ enum { DPA_RESP_NONE = 0xff, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };
 enum dpa_resp_verdict {
 	DPA_RESP_GO, /* the expected packet, well formed and allowed */
 	DPA_RESP_DUPLICATE,
-	DPA_RESP_GAP, /* a later one: NAK, PSN sequence error, once */
+	DPA_RESP_GAP,	  /* a later one: NAK, PSN sequence error, once */
 	DPA_RESP_INVALID, /* NAK, invalid request */
-	DPA_RESP_DROP, /* UC: silently */
+	DPA_RESP_DROP,	  /* UC: silently */
 };
 
 enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uint32_t access,

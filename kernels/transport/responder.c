@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first (resp_check.c, pure), then
- * carried out; answers are owed and sent when the batch is through (dpa_responder_flush).
+ * Responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first (resp_check.c, pure),
+ * then carried out; answers are owed and sent when the batch is through (dpa_responder_flush).
  */
 #include "transport.h"
 #include "resp_check.h"
@@ -59,8 +59,8 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 	}
 	if (status)
 		dpa_count(qp->hw,
-			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error :
-							   DPA_CNT_resp_cqe_error,
+			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error
+							 : DPA_CNT_resp_cqe_error,
 			  1);
 	dpa_cq_push(qp->recv_cq, &e);
 }
@@ -83,8 +83,7 @@ static void owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
 				     uint32_t data_len, uint8_t **data)
 {
-	struct dpa_slot *s =
-		dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, psn, len, data_len, data);
+	struct dpa_slot *s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, psn, len, data_len, data);
 	struct dpa_ext *x;
 
 	if (!s)
@@ -137,9 +136,9 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	last = n == left;
 	if (rd_source(qp, rd, n, &addr))
 		return -1;
-	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST :
-	     last     ? DPA_BTH_READ_RESP_LAST :
-			DPA_BTH_READ_RESP_MIDDLE;
+	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST
+	     : last   ? DPA_BTH_READ_RESP_LAST
+		      : DPA_BTH_READ_RESP_MIDDLE;
 	inslot = !pull && dpa_ext_len(op) + n <= DPA_PKT_EXT;
 	data_len = pull ? sizeof(struct dpa_pull) : inslot ? 0 : n;
 	s = answer_begin(qp, op, psn, n, data_len, &data);
@@ -179,8 +178,8 @@ static bool send_responses(struct dpa_hw_qp *qp)
 
 	while (r->rd_tail != r->rd_head) {
 		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % (DPA_MAX_RD_ATOMIC + 1)];
-		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd) :
-							     send_atomic_ack(qp, rd);
+		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd)
+							   : send_atomic_ack(qp, rd);
 
 		if (!k) {
 			dpa_tx_full(qp, qp->tx);
@@ -202,8 +201,8 @@ static bool send_responses(struct dpa_hw_qp *qp)
 /* Answers go by the lane that the QP's own packets use. */
 static bool have_tx(struct dpa_hw_qp *qp)
 {
-	if (dpa_likely(qp->tx && atomic_load_explicit(&qp->peer->state, memory_order_relaxed) ==
-					 DPA_PEER_UP))
+	if (dpa_likely(qp->tx &&
+		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
 		return true;
 	if (!qp->peer)
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
@@ -251,9 +250,9 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	if (sent)
 		dpa_tx_owe_kick(tx, qp->hw);
 	if (fatal && qp->state != DPA_QPS_ERR) {
-		dpa_qp_event(qp, (r->ack_syndrome & 0x1f) == DPA_NAK_REM_ACCESS ?
-					 DPA_EVENT_QP_ACCESS_ERR :
-					 DPA_EVENT_QP_REQ_ERR);
+		dpa_qp_event(qp, (r->ack_syndrome & 0x1f) == DPA_NAK_REM_ACCESS
+					 ? DPA_EVENT_QP_ACCESS_ERR
+					 : DPA_EVENT_QP_REQ_ERR);
 		dpa_qp_to_error(qp);
 	}
 }
@@ -284,7 +283,8 @@ static void deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
 		owe(qp, s->psn, DPA_AETH_NAK | code);
 }
 
-/* The sender gave up meanwhile: as if the packet never came. Fetching is refused: it shall come again. */
+/* The sender gave up meanwhile: as if the packet never came. Fetching is refused: it shall come
+ * again. */
 static bool lost_in_pull(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (syn == DPA_SYN_PULL_REFUSED)

@@ -8,23 +8,24 @@
 #include "ctx/dev.h"
 #include "opcode.h"
 
-/* A message of more bytes than this is fetched by its receiver instead of travelling in the ring. */
-#define DPA_PULL_MIN 8192u
+/* A message of more bytes than this is fetched by its receiver instead of travelling in the ring.
+ */
+#define DPA_PULL_MIN   8192u
 /* One fetch at most: an EU holds a QP's lock that long. */
 #define DPA_PULL_CHUNK (1u << 20)
 
 /* ----------------------------------------------------------- work requests */
 
 /*
- * Byte `off` of the send WQE at block `idx`; pieces of 16 bytes never straddle the ring's end. A WQE that
- * came by BlueFlame is taken from where the EU has it.
+ * Byte `off` of the send WQE at block `idx`; pieces of 16 bytes never straddle the ring's end. A
+ * WQE that came by BlueFlame is taken from where the EU has it.
  */
 static inline void *dpa_wqe_at(const struct dpa_hw_qp *qp, uint32_t idx, uint32_t off)
 {
 	if (dpa_unlikely(qp->bf) && ((const struct dpa_wqe_ctrl *)qp->bf)->index == idx)
 		return (void *)(uintptr_t)(qp->bf + off);
-	return qp->sq + (((uint64_t)(idx & qp->sq_mask) * 64 + off) &
-			 ((uint64_t)qp->sq_mask * 64 + 63));
+	return qp->sq +
+	       (((uint64_t)(idx & qp->sq_mask) * 64 + off) & ((uint64_t)qp->sq_mask * 64 + 63));
 }
 
 static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp, uint32_t idx)
@@ -74,9 +75,9 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 /* --- sending --- */
 
 /* Starts a packet of this QP: a slot with its common fields set, under tx->lock. NULL: no room. */
-static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode,
-					     uint32_t dqpn, uint32_t psn, uint32_t len,
-					     uint32_t data_len, uint8_t **data)
+static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx *tx,
+					     uint8_t opcode, uint32_t dqpn, uint32_t psn,
+					     uint32_t len, uint32_t data_len, uint8_t **data)
 {
 	struct dpa_slot *s = dpa_lane_reserve(tx, data_len, data);
 

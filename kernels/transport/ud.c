@@ -4,7 +4,7 @@
 #include "transport.h"
 
 #define GRH_BYTES 40
-#define UD_MTU 4096u
+#define UD_MTU	  4096u
 
 static void put16(uint8_t *p, uint32_t v)
 {
@@ -78,17 +78,18 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	if (c->flags & DPA_WQE_INLINE)
 		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
 	syn = dpa_check_sges(qp, idx, c, 0, &total);
-	return syn ? syn : total > UD_MTU ? DPA_SYN_MSG_TOO_LONG :
-		   total != c->length	  ? DPA_SYN_BAD_WQE :
-					    0;
+	return syn		    ? syn
+	       : total > UD_MTU	    ? DPA_SYN_MSG_TOO_LONG
+	       : total != c->length ? DPA_SYN_BAD_WQE
+				    : 0;
 }
 
 /* 0: sent; 1: no room. */
 static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		     const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
 {
-	uint8_t op = DPA_BTH_UD | (c->opcode == DPA_OP_SEND ? DPA_BTH_SEND_ONLY :
-							     DPA_BTH_SEND_ONLY_IMM);
+	uint8_t op =
+		DPA_BTH_UD | (c->opcode == DPA_OP_SEND ? DPA_BTH_SEND_ONLY : DPA_BTH_SEND_ONLY_IMM);
 	uint32_t n = GRH_BYTES + c->length;
 	struct dpa_hw_gid sgid = {0};
 	struct dpa_slot *s;
