@@ -107,7 +107,9 @@ static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cm
 	if (ret)
 		goto err_fd;
 	dpa_arena_init(&ctx->arena, ctx->hw);
-	verbs_get_device(device)->core_support |= IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
+	/* atomically: several threads may open the device at once */
+	__atomic_fetch_or(&verbs_get_device(device)->core_support,
+			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
 	ctx->vctx.context.num_comp_vectors = DPA_COMP_VECTORS;
 	verbs_set_ops(&ctx->vctx, &dpa_ctx_ops);
 	return &ctx->vctx;
