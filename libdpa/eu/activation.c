@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The state machine of activation.h. */
 #include <errno.h>
+#include <limits.h>
 #include <time.h>
 #include "activation.h"
 #include "futex.h"
@@ -178,8 +179,8 @@ static void leave(struct dpa_act *act, enum dpa_act_end how)
 							memory_order_acquire));
 	if (again)
 		act->dispatch(act);
-	else if (w & DPA_ACT_STOP)
-		dpa_futex_wake(&act->word, 1); /* an address only: the target may be gone */
+	else if (STATE(n) != DPA_ACT_IDLE)
+		dpa_futex_wake(&act->word, INT_MAX); /* an address only: it may be gone */
 }
 
 void dpa_act_execute(struct dpa_act *act)
@@ -207,7 +208,7 @@ void dpa_act_execute(struct dpa_act *act)
 }
 
 /* STOP is set; at rest it is the end at once. */
-static uint32_t ask_to_stop(struct dpa_act *act)
+static void ask_to_stop(struct dpa_act *act)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
 
@@ -219,7 +220,6 @@ static uint32_t ask_to_stop(struct dpa_act *act)
 			    : DPA_ACT_STOPPED;
 	} while (!atomic_compare_exchange_weak_explicit(&act->word, &w, n, memory_order_acq_rel,
 							memory_order_acquire));
-	return n;
 }
 
 static int ms_left(const struct timespec *end)
@@ -232,9 +232,10 @@ static int ms_left(const struct timespec *end)
 	return ms > 0 ? (int)ms : 0;
 }
 
-bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
+/* Sleeps until the state is one of two. */
+static bool wait_for(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
 {
-	uint32_t w = ask_to_stop(act);
+	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire);
 	struct timespec end;
 	int left = timeout_ms;
 
@@ -244,11 +245,22 @@ bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
 		end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
 		end.tv_nsec %= 1000000000;
 	}
-	while (w != DPA_ACT_STOPPED) {
+	while (STATE(w) != a && STATE(w) != b) {
 		if (timeout_ms >= 0 && !(left = ms_left(&end)))
 			return false;
 		dpa_futex_wait(&act->word, w, left);
 		w = atomic_load_explicit(&act->word, memory_order_acquire);
 	}
 	return true;
+}
+
+bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
+{
+	ask_to_stop(act);
+	return wait_for(act, DPA_ACT_STOPPED, DPA_ACT_STOPPED, timeout_ms);
+}
+
+bool dpa_act_wait(struct dpa_act *act, int timeout_ms)
+{
+	return wait_for(act, DPA_ACT_FINISHED, DPA_ACT_STOPPED, timeout_ms);
 }

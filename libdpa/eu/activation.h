@@ -98,6 +98,8 @@ void dpa_act_set_running(struct dpa_act *act); /* thread_run */
  * and no EU touches it. False: the activation is still running; call again.
  */
 bool dpa_act_stop(struct dpa_act *act, int timeout_ms);
+/* Waits for the state FINISHED (or STOPPED). */
+bool dpa_act_wait(struct dpa_act *act, int timeout_ms);
 static inline uint32_t dpa_act_state(const struct dpa_act *act)
 {
 	return atomic_load_explicit(&act->word, memory_order_acquire) & DPA_ACT_STATE_MASK;

@@ -231,3 +231,12 @@ doca_error_t doca_dpa_thread_run(struct doca_dpa_thread *dpa_thread)
 	dpa_act_set_running(&dpa_thread->act);
 	return DOCA_SUCCESS;
 }
+
+doca_error_t dpa_thread_wait(struct doca_dpa_thread *dpa_thread, int timeout_ms)
+{
+	if (!dpa_thread)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_thread->started)
+		return DOCA_ERROR_BAD_STATE;
+	return dpa_act_wait(&dpa_thread->act, timeout_ms) ? DOCA_SUCCESS : DOCA_ERROR_TIME_OUT;
+}

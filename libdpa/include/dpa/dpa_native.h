@@ -29,6 +29,7 @@ extern "C" {
 struct doca_dev;
 struct doca_dpa;
 struct doca_dpa_completion;
+struct doca_dpa_thread;
 struct dpa_qp;
 struct ibv_context;
 struct ibv_cq;
@@ -71,6 +72,14 @@ DOCA_STABLE doca_error_t dpa_qp_unexport(struct dpa_qp *dqp);
 
 /* The name under which device code knows the QP. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t dpa_qp_get_dpa_handle(struct dpa_qp *dqp, dpa_dev_qp_t *handle);
+
+/*
+ * Sleeps until a started thread will never run again: it has finished, its function has returned, or
+ * its context is in the fatal state (doca_dpa_peek_at_last_error() tells).
+ * @timeout_ms: milliseconds; negative: no limit
+ * INVALID_VALUE: NULL; BAD_STATE: not started; TIME_OUT.
+ */
+DOCA_STABLE doca_error_t dpa_thread_wait(struct doca_dpa_thread *dpa_thread, int timeout_ms);
 
 #ifdef __cplusplus
 }

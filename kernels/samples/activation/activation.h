@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* activation.h - the device memory that the sample's two halves share. */
+#ifndef DPA_SAMPLE_ACTIVATION_H
+#define DPA_SAMPLE_ACTIVATION_H
+
+#include <stdint.h>
+
+struct activation {
+	/* set by the host */
+	uint64_t comp, qp; /* handles */
+	uint64_t box;	   /* registered memory: one 64-bit number comes in and goes out here */
+	uint64_t lkey;
+	uint64_t rounds;
+	/* set by the device */
+	uint64_t activations, answered;
+};
+
+#endif
