@@ -44,6 +44,11 @@ struct pl_path {
  */
 static inline bool pl_maybe(const char *path)
 {
+	/*
+	 * The headers declare that paths are not NULL, so that compilers leave out the check.
+	 * Programs that probe for EFAULT pass NULL all the same: make the compiler forget.
+	 */
+	__asm__("" : "+r"(path));
 	return path && (strstr(path, "infiniband") || (path[0] != '/' && strstr(path, PL_DEVICE)));
 }
 #define PL_OUT_OF_LINE __attribute__((noinline, cold))

@@ -91,8 +91,9 @@ Test(preload_dirs, scandir)
 		for (int k = 0; k < n; k++) {
 			found += strcmp(list[k]->d_name, folders[i].entry) == 0;
 			cr_expect(k == 0 || strcmp(list[k - 1]->d_name, list[k]->d_name) < 0);
-			free(list[k]);
 		}
+		for (int k = 0; k < n; k++)
+			free(list[k]);
 		free(list);
 		cr_expect_eq(found, 1, "%s", folders[i].path);
 	}
