@@ -127,6 +127,16 @@ struct dpa_rq {
 	struct dpa_dbrec *dbrec;
 };
 
+/* Of ibv_wr_*: valid from wr_start to wr_complete, under the SQ's lock. */
+struct dpa_batch {
+	_Alignas(64) uint8_t aside[DPA_WQE_MAX_BB * DPA_WQEBB];
+	uint8_t *wqe, *end; /* request under construction; NULL: none */
+	uint32_t pi, count; /* of the SQ at wr_start */
+	uint32_t max_sge;
+	int err; /* the first one */
+	bool open, needs_ah, may_inline;
+};
+
 struct dpa_qp {
 	struct verbs_qp vqp;
 	const uint32_t *alive;
@@ -141,6 +151,7 @@ struct dpa_qp {
 	bool sq_sig_all;
 	uint32_t async_reported; /* under the lock of the context's async queue */
 	size_t rq_bytes;
+	struct dpa_batch *batch; /* NULL unless created for ibv_wr_* */
 };
 
 static inline struct dpa_context *to_dpa_ctx(struct ibv_context *c)
@@ -298,6 +309,10 @@ int dpa_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 int dpa_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 /* Writes one receive WQE at its place. EINVAL for too many SGEs. */
 int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge);
+
+/* ---- wr.c */
+/* Makes the QP one for ibv_wr_*. ENOMEM. */
+int dpa_wr_init(struct dpa_qp *qp);
 
 /* ---- bf.c */
 /* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot; it has its check already. */

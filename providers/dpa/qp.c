@@ -184,17 +184,21 @@ struct ibv_qp *dpa_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp ? &qp->vqp.qp : NULL;
 }
 
-/* The ibv_wr_* functions of SEND_OPS_FLAGS are not there, nor is anything else but the PD. */
 static int qp_ex_check(const struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t known = (IBV_QP_INIT_ATTR_SEND_OPS_FLAGS << 1) - 1;
-	const uint32_t have = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	const uint32_t have = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
 	if (attr->comp_mask & ~known)
 		return EINVAL;
 	if (attr->comp_mask & ~have)
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags)
+		return EOPNOTSUPP;
+	/* the bits of send_ops_flags are those of enum ibv_wr_opcode: wr.c */
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
+	    (attr->send_ops_flags & ~(uint64_t)dpa_send_ops(attr->qp_type)))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		return EINVAL;
@@ -220,8 +224,15 @@ struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 	if (attr->pd->context != context)
 		return dpa_null(EINVAL);
 	qp = dpa_create_qp(attr->pd, &plain);
-	if (qp)
-		attr->cap = plain.cap;
+	if (!qp)
+		return NULL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		ret = dpa_wr_init(to_dpa_qp(qp));
+	if (ret) {
+		dpa_destroy_qp(qp);
+		return dpa_null(ret);
+	}
+	attr->cap = plain.cap;
 	return qp;
 }
 
@@ -243,6 +254,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 
 	if (!dpa_word_alive(qp->alive)) {
 		free(qp->sq.end);
+		free(qp->batch);
 		free(qp);
 		return 0;
 	}
@@ -254,6 +266,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 		dpa_cq_purge(to_dpa_cq(ibqp->recv_cq), ibqp->qp_num);
 	qp_wait_acks(ibqp, dpa_async_forget(ctx->async, qp, &qp->async_reported));
 	qp_free_queues(ctx, qp);
+	free(qp->batch);
 	free(qp);
 	return 0;
 }

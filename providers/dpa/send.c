@@ -7,7 +7,7 @@
  * the longest kind, that bound is the check for space too.
  */
 #include <string.h>
-#include "dpa.h"
+#include "sq.h"
 
 #define OP(x)	 (1u << IBV_WR_##x)
 #define OPS_SEND (OP(SEND) | OP(SEND_WITH_IMM))
@@ -15,9 +15,6 @@
 #define OPS_RC                                                                                     \
 	(OPS_UC | OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |              \
 	 OP(LOCAL_INV) | OP(SEND_WITH_INV))
-
-#define SEND_FLAGS                                                                                 \
-	((unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE))
 
 uint32_t dpa_send_ops(enum ibv_qp_type type)
 {
@@ -33,28 +30,11 @@ uint32_t dpa_send_ops(enum ibv_qp_type type)
 	}
 }
 
-/* FENCE 1, SIGNALED 2, SOLICITED 4, INLINE 8 of verbs to 4, 1, 2, 8. */
-static inline uint8_t wqe_flags(unsigned int f)
-{
-	return (uint8_t)(((f & (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) >> 1) |
-			 ((f & IBV_SEND_FENCE) << 2) | (f & IBV_SEND_INLINE));
-}
-
-static inline uint8_t *put_raddr(uint8_t *p, uint64_t addr, uint32_t rkey)
-{
-	struct dpa_wqe_raddr *r = (struct dpa_wqe_raddr *)p;
-
-	r->addr = addr;
-	r->rkey = rkey;
-	r->rsvd = 0;
-	return p + sizeof(*r);
-}
-
 static inline uint8_t *put_atomic(uint8_t *p, const struct ibv_send_wr *wr)
 {
 	struct dpa_wqe_atomic *a;
 
-	p = put_raddr(p, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+	p = sq_put_raddr(p, wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
 	a = (struct dpa_wqe_atomic *)p;
 	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
 		a->swap_add = wr->wr.atomic.swap;
@@ -88,11 +68,11 @@ static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const str
 		return wr->wr.ud.ah ? put_av(p, wr) : NULL;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		return sq_put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 	case IBV_WR_RDMA_READ:
 		if (wr->send_flags & IBV_SEND_INLINE)
 			return NULL;
-		return put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+		return sq_put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		if ((wr->send_flags & IBV_SEND_INLINE) || wr->num_sge != 1)
@@ -152,7 +132,7 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	uint8_t *p;
 
 	if (dpa_unlikely((unsigned int)wr->opcode > 31 || !(sq->ops >> wr->opcode & 1) ||
-			 (flags & ~SEND_FLAGS)))
+			 (flags & ~SQ_SEND_FLAGS)))
 		return 0;
 	p = put_header(sq, w + sizeof(*c), wr);
 	if (dpa_unlikely(!p))
@@ -172,7 +152,7 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	}
 	nbb = (uint32_t)(p - w + DPA_WQEBB - 1) / DPA_WQEBB;
 	c->opcode = (uint8_t)wr->opcode;
-	c->flags = wqe_flags(flags) | sq->signal_all;
+	c->flags = sq_wqe_flags(flags) | sq->signal_all;
 	c->nbb = (uint8_t)nbb;
 	c->index = sq->pi;
 	c->wr_id = wr->wr_id;
@@ -199,20 +179,6 @@ static __attribute__((noinline)) uint32_t build_wrapped(struct dpa_sq *sq,
 	return nbb;
 }
 
-/* Whether one more WQE may be outstanding: the one max_wr before it must be finished. */
-static inline bool sq_has_room(struct dpa_sq *sq)
-{
-	uint32_t before;
-
-	if (dpa_unlikely(!sq->max_wr))
-		return false;
-	before = sq->end[(sq->count - sq->max_wr) & sq->end_mask];
-	if (dpa_likely((int32_t)(sq->ci - before) >= 0))
-		return true;
-	sq->ci = __atomic_load_n(&sq->dbrec->sq_ci, __ATOMIC_ACQUIRE);
-	return (int32_t)(sq->ci - before) >= 0;
-}
-
 static inline int post_one(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 {
 	uint32_t at = sq->pi & sq->mask, nbb;
@@ -228,48 +194,6 @@ static inline int post_one(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 	sq->pi += nbb;
 	sq->end[sq->count++ & sq->end_mask] = sq->pi;
 	return 0;
-}
-
-static inline void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
-
-static inline void write_doorbell(struct dpa_sq *sq)
-{
-	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = sq->pi};
-	uint64_t word;
-
-	memcpy(&word, &db, sizeof(word));
-	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
-	count(&sq->slot->doorbells);
-}
-
-/* One WQE that lies in one piece and is short enough goes into the slot whole. */
-static inline bool write_blueflame(struct dpa_sq *sq, uint32_t first)
-{
-	uint32_t at = first & sq->mask, nbb = sq->pi - first;
-	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)(sq->buf + (size_t)at * DPA_WQEBB);
-
-	if (!sq->blueflame || nbb > DPA_BF_BLOCKS || at + nbb > sq->mask + 1 || c->nbb != nbb)
-		return false;
-	c->check = dpa_wqe_check(c, nbb);
-	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
-	dpa_bf_write(sq->slot, c, nbb);
-	count(&sq->slot->blueflames);
-	return true;
-}
-
-/* The WQEs from `first` on become the device's. Returns the placement that was read. */
-static inline uint32_t publish(struct dpa_sq *sq, uint32_t first)
-{
-	uint32_t placement = __atomic_load_n(sq->placement, __ATOMIC_RELAXED);
-
-	if (placement != DPA_PLACE_INLINE && write_blueflame(sq, first))
-		return placement;
-	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
-	write_doorbell(sq);
-	return placement;
 }
 
 int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -300,12 +224,9 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 		dpa_lock_drop(&sq->lock);
 		return ret;
 	}
-	placement = publish(sq, first);
+	placement = sq_publish(sq, first);
 	dpa_lock_drop(&sq->lock);
-	if (dpa_likely(placement == DPA_PLACE_INLINE))
-		dpa_hw_ring_sq(qp->hw);
-	else
-		dpa_hw_kick_sq(qp->hw);
+	sq_ring(qp->hw, placement);
 	return ret;
 }
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * sq.h - what the two ways of posting sends (ibv_post_send, ibv_wr_*) share: room in the ring,
+ * flags, doorbell record and slot. Everything here is called under the SQ's lock but sq_ring().
+ */
+#ifndef DPA_SQ_H
+#define DPA_SQ_H
+
+#include <string.h>
+#include "dpa.h"
+
+#define SQ_SEND_FLAGS                                                                              \
+	((unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE))
+
+/* FENCE 1, SIGNALED 2, SOLICITED 4, INLINE 8 of verbs to 4, 1, 2, 8. */
+static inline uint8_t sq_wqe_flags(unsigned int f)
+{
+	return (uint8_t)(((f & (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) >> 1) |
+			 ((f & IBV_SEND_FENCE) << 2) | (f & IBV_SEND_INLINE));
+}
+
+static inline uint8_t *sq_put_raddr(uint8_t *p, uint64_t addr, uint32_t rkey)
+{
+	struct dpa_wqe_raddr *r = (struct dpa_wqe_raddr *)p;
+
+	r->addr = addr;
+	r->rkey = rkey;
+	r->rsvd = 0;
+	return p + sizeof(*r);
+}
+
+/* Whether one more WQE may be outstanding: the one max_wr before it must be finished. */
+static inline bool sq_has_room(struct dpa_sq *sq)
+{
+	uint32_t before;
+
+	if (dpa_unlikely(!sq->max_wr))
+		return false;
+	before = sq->end[(sq->count - sq->max_wr) & sq->end_mask];
+	if (dpa_likely((int32_t)(sq->ci - before) >= 0))
+		return true;
+	sq->ci = __atomic_load_n(&sq->dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	return (int32_t)(sq->ci - before) >= 0;
+}
+
+static inline void sq_count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static inline void sq_doorbell(struct dpa_sq *sq)
+{
+	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = sq->pi};
+	uint64_t word;
+
+	memcpy(&word, &db, sizeof(word));
+	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
+	sq_count(&sq->slot->doorbells);
+}
+
+/* One WQE that lies in one piece and is short enough goes into the slot whole. */
+static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
+{
+	uint32_t at = first & sq->mask, nbb = sq->pi - first;
+	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)(sq->buf + (size_t)at * DPA_WQEBB);
+
+	if (!sq->blueflame || nbb > DPA_BF_BLOCKS || at + nbb > sq->mask + 1 || c->nbb != nbb)
+		return false;
+	c->check = dpa_wqe_check(c, nbb);
+	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
+	dpa_bf_write(sq->slot, c, nbb);
+	sq_count(&sq->slot->blueflames);
+	return true;
+}
+
+/* The WQEs from `first` on become the device's. Returns the placement that was read. */
+static inline uint32_t sq_publish(struct dpa_sq *sq, uint32_t first)
+{
+	uint32_t placement = __atomic_load_n(sq->placement, __ATOMIC_RELAXED);
+
+	if (placement != DPA_PLACE_INLINE && sq_blueflame(sq, first))
+		return placement;
+	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
+	sq_doorbell(sq);
+	return placement;
+}
+
+/* After the lock was dropped: inline placement carries the work out on this thread. */
+static inline void sq_ring(struct dpa_hw_qp *hw, uint32_t placement)
+{
+	if (dpa_likely(placement == DPA_PLACE_INLINE))
+		dpa_hw_ring_sq(hw);
+	else
+		dpa_hw_kick_sq(hw);
+}
+
+#endif
