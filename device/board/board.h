@@ -80,7 +80,7 @@ struct dpa_board_cqinfo {
 	uint32_t depth;
 	uint32_t armed;
 	uint32_t flags;
-	uint64_t cqes; /* produced in all */
+	uint64_t cqes; /* produced in all, in steps of some */
 	uint64_t rsvd;
 };
 

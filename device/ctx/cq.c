@@ -31,6 +31,8 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 	cq_event(cq, DPA_EVENT_CQ_ERR);
 }
 
+#define SHOW_CQES 16 /* the count that people see is written this seldom */
+
 void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 {
 	struct dpa_cqe *e;
@@ -48,10 +50,15 @@ void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 		e->timestamp = dpa_now_ns();
 	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->log_size), __ATOMIC_RELEASE);
 	cq->pi++;
+	if (dpa_unlikely(cq->info && cq->pi % SHOW_CQES == 0))
+		cq->info->cqes += SHOW_CQES;
 	if (dpa_unlikely(cq->armed)) {
 		fire = cq->armed == 1 || cqe->status || (cqe->flags & DPA_CQE_F_SOLICITED);
-		if (fire)
+		if (fire) {
 			cq->armed = 0;
+			if (cq->info)
+				cq->info->armed = 0;
+		}
 	}
 	if (fire && cq->comp)
 		cq->comp(cq->comp_arg);
@@ -152,6 +159,8 @@ void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
 	dpa_spin_lock(&cq->lock);
 	if (cq->armed != 1)
 		cq->armed = solicited_only ? 2 : 1;
+	if (cq->info)
+		cq->info->armed = cq->armed;
 	dpa_spin_unlock(&cq->lock);
 }
 

@@ -199,6 +199,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 		goto err_cfg;
 	}
 	bcfg.path = hw->cfg.board[0] ? hw->cfg.board : NULL;
+	bcfg.uar_pages = hw->cfg.uar_pages;
 	ret = dpa_board_open(&bcfg, &hw->board, err, sizeof(err));
 	if (ret)
 		goto err_cfg;

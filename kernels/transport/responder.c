@@ -210,6 +210,8 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		return false;
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
 		qp->tx = &qp->peer->tx[qp->lane];
+		if (qp->info)
+			qp->info->link = qp->peer->slot == qp->hw->board->slot ? 1 : 2;
 		return true;
 	}
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
