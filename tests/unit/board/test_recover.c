@@ -162,18 +162,35 @@ Test(board_recover, repairer_dies)
 
 /* ------------------------------------------------------ instruction by instruction */
 
-static void traced(void *arg)
+static void stop_here(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(2);
+	raise(SIGSTOP);
+}
+
+static void traced_work(void *arg)
 {
 	struct dpa_board *b;
 	uint32_t page, slot, qpn;
 
-	if (bt_try(&b, BT_VERSION) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+	if (bt_try(&b, BT_VERSION))
 		_exit(2);
-	raise(SIGSTOP);
+	stop_here();
 	dpa_board_uar_alloc(b, &page, &slot);
 	dpa_board_qpn_alloc(b, &qpn);
 	dpa_board_uar_free(b, page, slot);
 	dpa_board_qpn_free(b, qpn);
+	_exit(0);
+}
+
+static void traced_visit(void *arg)
+{
+	struct dpa_board *b;
+
+	stop_here();
+	if (bt_try(&b, BT_VERSION) == 0)
+		dpa_board_close(b);
 	_exit(0);
 }
 
@@ -192,32 +209,67 @@ static bool kill_after(pid_t pid, long n)
 	return true;
 }
 
-Test(board_recover, at_instructions)
+/* Kills one child after the other, each some instructions later than the one before. */
+static void kill_at_instructions(void (*fn)(void *), struct dpa_board *survivor, int stride,
+				 int least)
 {
 	unsigned int seed = (unsigned int)getpid();
-	struct dpa_board *b;
-	long n = 0, kills = 0;
+	int kills = 0;
+	long n = 0;
 
-	if (SANITIZED)
-		bt_skip("too many instructions in a sanitizer build");
 	cr_log_info("seed %u", seed);
-	b = bt_open();
 	for (;;) {
-		pid_t pid = bt_fork(traced, NULL);
+		pid_t pid = bt_fork(fn, NULL);
+		struct dpa_board *b;
+		bool more;
 		int status;
 
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
 		if (!WIFSTOPPED(status)) {
-			dpa_board_close(b);
+			if (survivor)
+				dpa_board_close(survivor);
 			bt_skip("ptrace is not allowed here");
 		}
-		if (!kill_after(pid, n))
-			break;
+		more = kill_after(pid, n);
+		b = survivor ? survivor : bt_open();
 		expect_clean(b, "instruction", (int)n);
+		if (!survivor)
+			dpa_board_close(b);
+		if (!more)
+			break;
 		kills++;
-		n += 1 + rand_r(&seed) % 40;
+		n += 1 + rand_r(&seed) % stride;
 	}
-	cr_expect_gt(kills, 30, "%ld kills in %ld instructions", kills, n);
-	expect_clean(b, "end", (int)n);
+	cr_expect_gt(kills, least, "%d kills in %ld instructions", kills, n);
+}
+
+Test(board_recover, at_instructions)
+{
+	struct dpa_board *b;
+
+	if (SANITIZED)
+		bt_skip("too many instructions in a sanitizer build");
+	b = bt_open();
+	kill_at_instructions(traced_work, b, 40, 30);
 	dpa_board_close(b);
+}
+
+/* While it attaches to a board that others are on, or leaves it. */
+Test(board_recover, at_instructions_of_a_visit)
+{
+	struct dpa_board *b;
+
+	if (SANITIZED)
+		bt_skip("too many instructions in a sanitizer build");
+	b = bt_open();
+	kill_at_instructions(traced_visit, b, 4000, 3);
+	dpa_board_close(b);
+}
+
+/* While it makes the board, or removes it as the last one out. */
+Test(board_recover, at_instructions_of_a_life)
+{
+	if (SANITIZED)
+		bt_skip("too many instructions in a sanitizer build");
+	kill_at_instructions(traced_visit, NULL, 12000, 3);
 }
