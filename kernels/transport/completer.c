@@ -44,33 +44,35 @@ static uint8_t cqe_opcode(uint8_t op)
 	}
 }
 
-/* Completes the WQE at una, whatever it is; frees its blocks. */
+/*
+ * Completes the WQE at una, whatever it is; frees its blocks. The blocks are free before the CQE
+ * can be seen: who polled it may post at once, on another thread. `c` is not to be read afterwards.
+ */
 void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
 		  uint32_t syndrome)
 {
 	struct dpa_req *r = &qp->req;
+	const bool report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all || status;
+	struct dpa_cqe e = {.wr_id = c->wr_id,
+			    .qpn = qp->qpn,
+			    .user_index = qp->user_index,
+			    .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
+			    .vendor_err = syndrome,
+			    .wqe_index = r->una_idx,
+			    .opcode = cqe_opcode(c->opcode),
+			    .status = status};
 
-	if ((c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all || status) {
-		struct dpa_cqe e = {.wr_id = c->wr_id,
-				    .qpn = qp->qpn,
-				    .user_index = qp->user_index,
-				    .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
-				    .vendor_err = syndrome,
-				    .wqe_index = r->una_idx,
-				    .opcode = cqe_opcode(c->opcode),
-				    .status = status};
-
-		if (status)
-			dpa_count(qp->hw,
-				  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
-								 : DPA_CNT_req_cqe_error,
-				  1);
-		dpa_cq_push(qp->send_cq, &e);
-	}
 	r->una_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
 	r->una_idx += c->nbb;
 	r->read_off = 0;
 	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+	if (status)
+		dpa_count(qp->hw,
+			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
+							 : DPA_CNT_req_cqe_error,
+			  1);
+	if (report)
+		dpa_cq_push(qp->send_cq, &e);
 }
 
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
