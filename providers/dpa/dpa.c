@@ -46,6 +46,16 @@ static const struct verbs_context_ops dpa_ctx_ops = {
 	.resize_cq = dpa_resize_cq,
 };
 
+/* The settings are not to be had, but where the line should go may still be clear. */
+static void log_bad_config(const char *err)
+{
+	const char *file = secure_getenv("DPA_LOG_FILE");
+
+	if (file && file[0] == '/')
+		dpa_log_setup(file, DPA_LOG_ERR);
+	dpa_log_line(DPA_LOG_ERR, err);
+}
+
 static int load_config(struct dpa_context *ctx)
 {
 	struct dpa_config cfg;
@@ -53,7 +63,7 @@ static int load_config(struct dpa_context *ctx)
 	int ret = dpa_config_load(&cfg, err, sizeof(err));
 
 	if (ret) {
-		dpa_log_line(DPA_LOG_ERR, err);
+		log_bad_config(err);
 		return ret;
 	}
 	dpa_log_setup(cfg.log_file, (int)cfg.log);

@@ -23,11 +23,7 @@ struct ibv_context *fake_open(void)
 	dev->refcount = 0; /* the context takes the only reference: closing it frees the device */
 	strcpy(dev->device.name, "dpa0");
 	ctx = dpa_dev_ops.alloc_context(&dev->device, open("/dev/null", O_RDWR | O_CLOEXEC), NULL);
-	if (!ctx) {
-		free(dev);
-		return NULL;
-	}
-	return &ctx->context;
+	return ctx ? &ctx->context : NULL;
 }
 
 void fake_to_rts(struct ibv_qp *qp)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Opening: settings that are refused, and what an open leaves behind. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "dpa.h"
+#include "fake_hw.h"
+#include "match.h"
+
+static int open_errno(void)
+{
+	struct ibv_context *ctx = fake_open();
+
+	if (!ctx)
+		return errno;
+	ibv_close_device(ctx);
+	return 0;
+}
+
+/* The number of the lowest free descriptor: what was opened must be closed again. */
+static int lowest_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+Test(open, descriptors_come_and_go)
+{
+	int before;
+
+	cr_assert_eq(open_errno(), 0);
+	before = lowest_fd();
+	for (int i = 0; i < 10; i++)
+		cr_assert_eq(open_errno(), 0);
+	cr_assert_eq(lowest_fd(), before);
+	cr_assert_eq(fake.contexts, 0);
+}
+
+Test(open, bad_settings_are_einval_and_one_line_in_the_log)
+{
+	char name[] = "/tmp/dpa-test-open-XXXXXX", line[512] = "";
+	int fd = mkstemp(name), before;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(open_errno(), 0);
+	before = lowest_fd();
+	setenv("DPA_LOG_FILE", name, 1);
+	setenv("DPA_PLACMENT", "eu", 1);
+	cr_expect_eq(open_errno(), EINVAL);
+	cr_expect_gt(read(fd, line, sizeof(line) - 1), 0);
+	cr_expect(strstr(line, "DPA_PLACMENT") && strstr(line, "DPA_PLACEMENT"), "%s", line);
+	cr_expect_eq(strchr(line, '\n'), line + strlen(line) - 1, "one line");
+	unsetenv("DPA_PLACMENT");
+	setenv("DPA_BLUEFLAME", "maybe", 1);
+	cr_expect_eq(open_errno(), EINVAL);
+	unsetenv("DPA_BLUEFLAME");
+	unsetenv("DPA_LOG_FILE");
+	cr_expect_eq(open_errno(), 0);
+	cr_expect_eq(lowest_fd(), before);
+	close(fd);
+	unlink(name);
+}
+
+Test(open, blueflame_can_be_switched_off)
+{
+	struct ibv_qp_cap cap = {.max_send_wr = 1};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND}, *bad;
+	struct fake_setup s;
+
+	setenv("DPA_BLUEFLAME", "0", 1);
+	fake_setup(&s, IBV_QPT_RC, &cap);
+	s.hw->placement = DPA_PLACE_EU;
+	cr_assert_eq(ibv_post_send(s.qp, &wr, &bad), 0);
+	cr_assert_eq(s.hw->slot.blueflames, 0);
+	cr_assert_eq(s.hw->slot.doorbells, 1);
+	fake_teardown(&s);
+}
+
+Test(match, only_the_null_device_by_our_name_and_only_if_wanted)
+{
+	struct verbs_sysfs_dev dev = {.ibdev_name = "dpa0", .sysfs_cdev = makedev(1, 3)};
+
+	cr_expect(dpa_match_device(&dev));
+	dev.sysfs_cdev = makedev(231, 192);
+	cr_expect_not(dpa_match_device(&dev), "a driver's device");
+	dev.sysfs_cdev = makedev(1, 3);
+	strcpy(dev.ibdev_name, "rxe0");
+	cr_expect_not(dpa_match_device(&dev));
+	strcpy(dev.ibdev_name, "dpa0");
+	setenv("DPA_DISABLE", "1", 1);
+	cr_expect_not(dpa_match_device(&dev));
+	cr_expect_eq(open_errno(), ENODEV);
+	setenv("DPA_DISABLE", "yes", 1);
+	cr_expect(dpa_match_device(&dev), "the open reports it");
+	cr_expect_eq(open_errno(), EINVAL);
+}
