@@ -29,12 +29,6 @@ void dpa_act_fini(struct dpa_act *act)
 	pthread_mutex_destroy(&act->lock);
 }
 
-void dpa_act_start(struct dpa_act *act)
-{
-	atomic_store_explicit(&act->notified, 0, memory_order_relaxed);
-	atomic_store_explicit(&act->word, DPA_ACT_IDLE, memory_order_release);
-}
-
 /* Adds flags; an idle target that has both RUN and PENDING then becomes QUEUED. */
 static void raise_flags(struct dpa_act *act, uint32_t flags)
 {
@@ -84,6 +78,20 @@ static void arm_and_look(struct dpa_source *src)
 	src->arm(src);
 	if (src->unread(src))
 		source_fire(src);
+}
+
+/* A start arms what is attached: a stop may have come between an arming and its activation. */
+void dpa_act_start(struct dpa_act *act)
+{
+	atomic_store_explicit(&act->notified, 0, memory_order_relaxed);
+	atomic_store_explicit(&act->word, DPA_ACT_IDLE, memory_order_release);
+	pthread_mutex_lock(&act->lock);
+	for (struct dpa_source *s = act->sources; s; s = s->next) {
+		atomic_store_explicit(&s->fired, 0, memory_order_relaxed);
+		atomic_store_explicit(&s->armed, 1, memory_order_release);
+		arm_and_look(s);
+	}
+	pthread_mutex_unlock(&act->lock);
 }
 
 void dpa_source_request(struct dpa_source *src, bool self)

@@ -24,7 +24,7 @@ static struct dpa_act look_mark; /* as work: there is something in the queue */
 
 static struct {
 	pthread_mutex_t lock; /* everything down to the next comment */
-	uint32_t refs, reserved;
+	uint32_t refs, reserved, generation;
 	const struct dpa_pool_ops *ops;
 	void *dev;
 	uint32_t num_eus;
@@ -288,10 +288,36 @@ static void end_workers(void)
 
 /* ------------------------------------------------------------ the host side */
 
+static void in_child(void)
+{
+	pthread_mutex_init(&pool.lock, NULL);
+	pool.generation++;
+	pool.refs = pool.reserved = 0;
+	atomic_store_explicit(&pool.num_workers, 0, memory_order_relaxed);
+	for (int w = 0; w < BITMAP_WORDS; w++)
+		atomic_store_explicit(&pool.idle[w], 0, memory_order_relaxed);
+	atomic_flag_clear_explicit(&pool.queue_lock, memory_order_relaxed);
+	atomic_store_explicit(&pool.queue_len, 0, memory_order_relaxed);
+	pool.queue_head = NULL;
+	pool.queue_tail = &pool.queue_head;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+uint32_t dpa_pool_generation(void)
+{
+	return pool.generation;
+}
+
 int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int ret = 0;
 
+	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&pool.lock);
 	if (!pool.refs) {
 		ret = ops->open(arg, &pool.dev, &pool.num_eus);
@@ -300,8 +326,8 @@ int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg)
 		pool.ops = ops;
 		if (pool.num_eus > DPA_EU_MAX)
 			pool.num_eus = DPA_EU_MAX;
-		dpa_fault_install();
 	}
+	dpa_fault_install();
 	pool.refs++;
 out:
 	pthread_mutex_unlock(&pool.lock);

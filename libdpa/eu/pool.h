@@ -51,6 +51,11 @@ struct dpa_pool_ops {
 /* Takes a reference; the first one calls ops->open(arg, ...). 0 or errno. */
 int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg);
 void dpa_pool_put(void);
+/*
+ * A forked child has none of the EUs: its pool is a new one, of another generation than that of the
+ * contexts that it inherits. Those have no EU, no log writer, and nothing to wait for.
+ */
+uint32_t dpa_pool_generation(void);
 /* Room for one more (or less) target that may run at the same time. 0 or errno. */
 int dpa_pool_reserve(void);
 void dpa_pool_unreserve(void);

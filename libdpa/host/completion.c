@@ -74,7 +74,7 @@ doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 		return DOCA_SUCCESS;
 	dpa_handle_drop(&c->dpa->handles, &c->obj);
 	dpa_pool_quiesce();
-	if (c->src.act)
+	if (c->src.act && !dpa_ctx_foreign(c->dpa))
 		dpa_act_detach(c->src.act, &c->src);
 	ret = dpa_hwif_destroy_cq(c->cq);
 	if (ret) {

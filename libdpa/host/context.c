@@ -81,6 +81,7 @@ doca_error_t doca_dpa_start(struct doca_dpa *dpa)
 	if (ret)
 		goto err_log;
 	atomic_store_explicit(&dpa->fatal, 0, memory_order_relaxed);
+	dpa->generation = dpa_pool_generation();
 	dpa->state = DPA_STARTED;
 	return DOCA_SUCCESS;
 
@@ -95,9 +96,11 @@ err_image:
 /* No EU runs code of the context any more. */
 static void shut_down(struct doca_dpa *dpa)
 {
-	dpa_pool_quiesce();
-	dpa_pool_put();
-	dpa_devlog_destroy(dpa->log);
+	if (!dpa_ctx_foreign(dpa)) {
+		dpa_pool_quiesce();
+		dpa_pool_put();
+		dpa_devlog_destroy(dpa->log);
+	}
 	dpa->log = NULL;
 	dpa_mem_free_all(dpa);
 	dpa_image_unload(&dpa->img);

@@ -24,6 +24,7 @@
 #include "../eu/activation.h"
 #include "../eu/devlog.h"
 #include "../eu/hw.h"
+#include "../eu/pool.h"
 #include "../eu/qp.h"
 
 #define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
@@ -106,6 +107,7 @@ struct doca_dpa {
 	struct doca_dpa_app *app;
 	enum dpa_state state; /* DEAD: destroyed, children are left */
 	uint32_t log_level;
+	uint32_t generation;		    /* of the pool, when it was started */
 	uint32_t threads, completions, qps; /* children that exist */
 	_Atomic uint32_t fatal;		    /* set by an EU, once */
 	struct dpa_loaded img;
@@ -160,9 +162,15 @@ struct dpa_qp {
 	struct dpa_qp_queues queues;
 };
 
+/* Started by the parent of this process: it has no EUs here, and nothing of it is waited for. */
+static inline bool dpa_ctx_foreign(const struct doca_dpa *dpa)
+{
+	return dpa->state == DPA_STARTED && dpa->generation != dpa_pool_generation();
+}
+
 static inline bool dpa_ctx_usable(const struct doca_dpa *dpa)
 {
-	return dpa->state == DPA_STARTED;
+	return dpa->state == DPA_STARTED && !dpa_ctx_foreign(dpa);
 }
 
 #endif

@@ -110,12 +110,14 @@ void dpa_thread_halt(struct doca_dpa_thread *t)
 {
 	if (!t->started)
 		return;
+	t->started = false;
+	if (dpa_ctx_foreign(t->dpa))
+		return;
 	if (!dpa_act_stop(&t->act, STOP_MS))
 		do
 			dpa_pool_kill(&t->act);
 		while (!dpa_act_stop(&t->act, KILL_MS));
 	dpa_pool_unreserve();
-	t->started = false;
 }
 
 doca_error_t doca_dpa_thread_destroy(struct doca_dpa_thread *dpa_thread)
@@ -236,7 +238,7 @@ doca_error_t dpa_thread_wait(struct doca_dpa_thread *dpa_thread, int timeout_ms)
 {
 	if (!dpa_thread)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!dpa_thread->started)
+	if (!dpa_thread->started || dpa_ctx_foreign(dpa_thread->dpa))
 		return DOCA_ERROR_BAD_STATE;
 	return dpa_act_wait(&dpa_thread->act, timeout_ms) ? DOCA_SUCCESS : DOCA_ERROR_TIME_OUT;
 }

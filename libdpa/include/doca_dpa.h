@@ -9,6 +9,7 @@
  *
  * Order: context create, set_app, start; thread create, set_func_arg, start; completion create,
  * set_thread, start; thread run. Destroying a started object stops it first.
+ * In a forked child the objects of the parent can only be destroyed; it may make its own.
  * A call on an object whose context was destroyed returns BAD_STATE; destroying it frees it all the
  * same.
  */

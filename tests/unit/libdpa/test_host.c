@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* States and error codes of the host's calls. */
+#include <sys/wait.h>
+#include <unistd.h>
+#include <sched.h>
 #include "host.h"
 
 extern doca_dpa_func_t take_one, two_arguments, an_rpc;
@@ -244,5 +247,39 @@ Test(host, no_more_threads_than_eus)
 	IS(doca_dpa_thread_create(r.dpa, &t[256]), NO_MEMORY);
 	while (n--)
 		OK(doca_dpa_thread_destroy(t[n]));
+	rig_destroy(&r);
+}
+
+/* A child has no EUs of its parent: it does not wait for them, and may have its own. */
+Test(host, fork)
+{
+	struct rig r, mine;
+	pid_t pid;
+	int status;
+
+	rig_start(&r);
+	rig_run(&r, &take_one);
+	fake_push_recv(r.cq, 1);
+	AWAIT(&r, activations, 1);
+	pid = fork();
+	if (!pid) {
+		bool ok = doca_dpa_thread_run(r.thread) == DOCA_ERROR_BAD_STATE &&
+			  !doca_dpa_completion_destroy(r.comp) &&
+			  !doca_dpa_thread_destroy(r.thread) && !doca_dpa_destroy(r.dpa);
+
+#ifdef __SANITIZE_THREAD__ /* has no threads after a fork */
+		(void)mine;
+#else
+		rig_start(&mine);
+		rig_run(&mine, &take_one);
+		fake_push_recv(mine.cq, 5);
+		AWAIT(&mine, wr_id, 5);
+#endif
+		_exit(!ok);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_eq(status, 0);
+	fake_push_recv(r.cq, 2);
+	AWAIT(&r, activations, 2);
 	rig_destroy(&r);
 }

@@ -180,6 +180,24 @@ Test(thread, stop_ends_an_endless_loop)
 	rig_destroy(&r);
 }
 
+Test(thread, runs_again_after_a_restart)
+{
+	struct rig r;
+
+	rig_start(&r);
+	rig_run(&r, &take_one);
+	fake_push_recv(r.cq, 1);
+	AWAIT(&r, activations, 1);
+	OK(doca_dpa_thread_stop(r.thread));
+	fake_push_recv(r.cq, 2);
+	fake_push_recv(r.cq, 3);
+	OK(doca_dpa_thread_start(r.thread));
+	cr_assert_eq(READ(&r, found), 1u);
+	OK(doca_dpa_thread_run(r.thread));
+	AWAIT(&r, found, 3);
+	rig_destroy(&r);
+}
+
 /* stdout into a file while fn runs. */
 static void capture(char *buf, size_t size, void (*fn)(void))
 {
