@@ -88,7 +88,8 @@ static int op_get_completion(uint64_t comp, uint64_t *element)
 static void op_ack(uint64_t comp, uint64_t n)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_completion *c = get_comp(eu, begin(&eu), comp);
+	struct doca_dpa_thread *t = begin(&eu);
+	struct doca_dpa_completion *c = get_comp(eu, t, comp);
 	uint32_t taken = atomic_load_explicit(&c->read, memory_order_relaxed) - c->acked;
 
 	c->acked += n < taken ? (uint32_t)n : taken;
@@ -128,7 +129,8 @@ static struct dpa_qp *get_qp(struct dpa_eu *eu, struct doca_dpa_thread *t, uint6
 static int op_post_send(uint64_t qp, const struct dpa_dev_send_wr *wr)
 {
 	struct dpa_eu *eu;
-	struct dpa_qp *q = get_qp(eu, begin(&eu), qp);
+	struct doca_dpa_thread *t = begin(&eu);
+	struct dpa_qp *q = get_qp(eu, t, qp);
 	int ret = dpa_qp_post_send(&q->queues, wr);
 
 	dpa_eu_op_end(eu);
@@ -138,7 +140,8 @@ static int op_post_send(uint64_t qp, const struct dpa_dev_send_wr *wr)
 static int op_post_recv(uint64_t qp, uint64_t wr_id, const struct dpa_dev_sge *sge, uint32_t n)
 {
 	struct dpa_eu *eu;
-	struct dpa_qp *q = get_qp(eu, begin(&eu), qp);
+	struct doca_dpa_thread *t = begin(&eu);
+	struct dpa_qp *q = get_qp(eu, t, qp);
 	int ret = dpa_qp_post_recv(&q->queues, wr_id, sge, n);
 
 	dpa_eu_op_end(eu);
