@@ -23,8 +23,10 @@ static void set_ident(struct dpa_board *b, const struct dpa_board_ident *id)
 {
 	b->board_num = id->board_num;
 	b->uar_pages = id->uar_pages;
-	for (size_t i = 0; i < sizeof(id->id); i++)
-		snprintf(b->id + 2 * i, 3, "%02x", id->id[i]);
+	for (size_t i = 0; i < sizeof(id->id); i++) {
+		b->id[2 * i] = "0123456789abcdef"[id->id[i] >> 4];
+		b->id[2 * i + 1] = "0123456789abcdef"[id->id[i] & 15];
+	}
 }
 
 static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
@@ -40,8 +42,10 @@ static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
 	b->fd = b->num_fd = b->lock_fd = -1;
 	b->pid = getpid();
 	b->map_len = DPA_BOARD_FILE_LEN;
+	b->uid = dpa_board_uid();
+	b->netns = dpa_board_netns();
 	if (!cfg->path)
-		rc = dpa_board_default_path(b->path, sizeof(b->path));
+		rc = dpa_board_place(b, b->path, sizeof(b->path));
 	else if (snprintf(b->path, sizeof(b->path), "%s", cfg->path) >= (int)sizeof(b->path))
 		rc = ENAMETOOLONG;
 	if (rc) {
@@ -169,7 +173,7 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 
 	if (rc)
 		return rc;
-	rc = dpa_board_file_open(cfg, b->path, &b->fd, &id, &b->num_fd, &e);
+	rc = dpa_board_file_open(b, cfg, &id, &e);
 	if (rc) {
 		free(b);
 		return rc;
@@ -235,7 +239,11 @@ int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 	b->fd = open(b->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	rc = b->fd < 0 ? (errno == ELOOP ? EPROTO : errno) : note_file(b);
 	if (!rc)
-		rc = dpa_board_file_check(cfg, b->path, b->fd, &id, &e);
+		rc = dpa_board_ident_read(b, b->fd, &id, &e);
+	if (!rc)
+		rc = dpa_board_ident_version(b, cfg->lib_version, &id, &e);
+	if (!rc)
+		rc = dpa_board_ident_numbers(b, &id, &e);
 	if (!rc)
 		rc = map_file(b, b->fd, PROT_READ);
 	if (!rc) {

@@ -104,17 +104,18 @@ struct dpa_board_uar {
 	X(rx_bytes)                                                                                \
 	X(tx_sends)                                                                                \
 	X(tx_writes)                                                                               \
-	X(tx_reads) X(tx_atomics) X(rx_sends) X(rx_write_requests) X(rx_read_requests) X(          \
-		rx_atomic_requests) X(duplicate_request) X(implied_nak_seq_err)                    \
-		X(local_ack_timeout_err) X(out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) \
-			X(rnr_nak_sent) X(req_cqe_error) X(req_cqe_flush_error)                    \
-				X(req_remote_access_errors) X(req_remote_invalid_request) X(       \
-					resp_cqe_error) X(resp_cqe_flush_error)                    \
-					X(resp_local_length_error) X(resp_remote_access_errors)    \
-						X(rx_dropped) X(rx_malformed) X(doorbells)         \
-							X(blueflames) X(wakeups_sent)              \
-								X(eu_wakeups) X(pull_bytes)        \
-									X(ring_full) X(peers_died)
+	X(tx_reads)                                                                                \
+	X(tx_atomics) X(rx_sends) X(rx_write_requests) X(rx_read_requests) X(rx_atomic_requests)   \
+		X(duplicate_request) X(implied_nak_seq_err) X(local_ack_timeout_err) X(            \
+			out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) X(rnr_nak_sent)    \
+			X(req_cqe_error) X(req_cqe_flush_error) X(req_remote_access_errors)        \
+				X(req_remote_invalid_request) X(resp_cqe_error)                    \
+					X(resp_cqe_flush_error) X(resp_local_length_error)         \
+						X(resp_remote_access_errors) X(rx_dropped)         \
+							X(rx_malformed) X(doorbells) X(blueflames) \
+								X(wakeups_sent) X(eu_wakeups)      \
+									X(pull_bytes) X(ring_full) \
+										X(peers_died)
 
 enum dpa_counter {
 #define X(n) DPA_CNT_##n,
@@ -142,9 +143,11 @@ struct dpa_board {
 	int num_fd; /* socket that claims board_num in the namespace, -1 if another process holds it
 		     */
 	/* The rest is device/board's own. */
-	int lock_fd;  /* holds the lock byte where the mapping alone cannot; normally -1 */
-	pid_t pid;    /* of the process that opened it: others may only abandon */
-	uint64_t dev; /* which file: fd may be closed under our feet (closefrom) */
+	uint32_t uid;	/* whose board */
+	uint64_t netns; /* inode of its network namespace; 0: not known */
+	int lock_fd;	/* holds the lock byte where the mapping alone cannot; normally -1 */
+	pid_t pid;	/* of the process that opened it: others may only abandon */
+	uint64_t dev;	/* which file: fd may be closed under our feet (closefrom) */
 	uint64_t ino;
 	uint64_t num_ino;	    /* of num_fd, likewise */
 	bool peek;		    /* read-only, no slot */
@@ -155,7 +158,7 @@ struct dpa_board {
 
 struct dpa_board_cfg {
 	const char *path;	 /* NULL: the default place for this user and namespace */
-	const char *lib_version; /* another version on the board: EPROTO */
+	const char *lib_version; /* never NULL; another version on the board: EPROTO */
 	uint32_t uar_pages;	 /* of a board that this one creates; 0: DPA_BOARD_UAR_PAGES */
 };
 

@@ -22,25 +22,23 @@ extern void (*dpa_board_step_hook)(const char *name);
 /* path.c: names and places */
 uint64_t dpa_board_netns(void);
 uint32_t dpa_board_uid(void);
+/* The default path for b->uid and b->netns. */
+int dpa_board_place(const struct dpa_board *b, char *path, size_t len);
 
-/* file.c: the file, its identity and its memory */
+/* file.c: the file; mem.c: its memory */
 struct dpa_board_err {
 	char *text;
 	size_t len;
 };
 /* Fills in the line (if it is empty) and returns rc. */
 int dpa_board_fail(const struct dpa_board_err *e, int rc, const char *fmt, ...) DPA_PRINTF(3, 4);
-uint64_t dpa_board_ident_check(const struct dpa_board_ident *id);
 /*
- * Opens the file of that name, creates it if there is none, and takes its admin lock. On success
- * the file is a valid board of this version, still the one at that name, its head and lists
- * initialised. *fresh: nobody was on it.
+ * Opens the file at b->path, creates it if there is none, and takes its admin lock: b->fd, and
+ * b->num_fd if it is new. On success the file is a valid board of this version, still the one at
+ * that name, with its lists made.
  */
-int dpa_board_file_open(const struct dpa_board_cfg *cfg, const char *path, int *fd,
-			struct dpa_board_ident *id, int *num_fd, const struct dpa_board_err *e);
-/* Checks the file behind fd without a lock, for peek: ENOENT while it is being made. */
-int dpa_board_file_check(const struct dpa_board_cfg *cfg, const char *path, int fd,
-			 struct dpa_board_ident *id, const struct dpa_board_err *e);
+int dpa_board_file_open(struct dpa_board *b, const struct dpa_board_cfg *cfg,
+			struct dpa_board_ident *id, const struct dpa_board_err *e);
 int dpa_board_file_lock(int fd);    /* admin lock, waits */
 int dpa_board_file_trylock(int fd); /* does not: EAGAIN */
 void dpa_board_file_unlock(int fd);
@@ -53,8 +51,20 @@ void dpa_board_fd_close(int fd, uint64_t ino);
 int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
 bool dpa_board_present(struct dpa_board *b, uint64_t off);
 
+/* ident.c: what a file says it is. EPROTO and a line that names the file if it is not for us. */
+uint64_t dpa_board_ident_check(const struct dpa_board_ident *id);
+/* A board of whatever version of this user and namespace; ENOENT while it is being made. */
+int dpa_board_ident_read(const struct dpa_board *b, int fd, struct dpa_board_ident *id,
+			 const struct dpa_board_err *e);
+int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
+			    const struct dpa_board_ident *id, const struct dpa_board_err *e);
+int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_ident *id,
+			    const struct dpa_board_err *e);
+int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *cfg,
+			 struct dpa_board_ident *id, const struct dpa_board_err *e);
+
 /* stale.c: removes boards of this user beside this one that nobody will come back to */
-void dpa_board_sweep_stale(const char *path);
+void dpa_board_sweep_stale(const struct dpa_board *b);
 
 /* proc.c: process slots */
 /* Is a lock byte in [from, from + n) held through another descriptor? */

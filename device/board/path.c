@@ -34,13 +34,18 @@ uint32_t dpa_board_uid(void)
 {
 	unsigned long in, out, n;
 	uint32_t uid = geteuid();
-	FILE *f = fopen("/proc/self/uid_map", "re");
+	char map[1024];
+	ssize_t len = -1;
+	int used, fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
 
-	while (f && fscanf(f, "%lu %lu %lu", &in, &out, &n) == 3)
-		if (geteuid() >= in && geteuid() - in < n)
-			uid = (uint32_t)(out + geteuid() - in);
-	if (f)
-		fclose(f);
+	if (fd >= 0) {
+		len = read(fd, map, sizeof(map) - 1);
+		close(fd);
+	}
+	map[len > 0 ? len : 0] = '\0';
+	for (char *p = map; sscanf(p, "%lu %lu %lu%n", &in, &out, &n, &used) == 3; p += used)
+		if (uid >= in && uid - in < n)
+			return (uint32_t)(out + uid - in);
 	return uid;
 }
 
@@ -60,7 +65,7 @@ static bool dir_usable(const char *dir)
 	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-int dpa_board_default_path(char *path, size_t len)
+int dpa_board_place(const struct dpa_board *b, char *path, size_t len)
 {
 	const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
 	const char *dir = NULL;
@@ -74,7 +79,13 @@ int dpa_board_default_path(char *path, size_t len)
 		dir = SHM_DIR;
 	else
 		return ENOENT;
-	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, (unsigned)dpa_board_uid(),
-		     (unsigned long long)dpa_board_netns());
+	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, b->uid, (unsigned long long)b->netns);
 	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;
+}
+
+int dpa_board_default_path(char *path, size_t len)
+{
+	struct dpa_board b = {.uid = dpa_board_uid(), .netns = dpa_board_netns()};
+
+	return dpa_board_place(&b, path, len);
 }

@@ -81,7 +81,7 @@ static void describe(struct dpa_board *b, struct dpa_board_proc *p, const char *
 	p->uid = geteuid();
 	p->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	memcpy(p->comm, comm, sizeof(p->comm));
-	snprintf(p->lib_version, sizeof(p->lib_version), "%s", lib_version ? lib_version : "");
+	snprintf(p->lib_version, sizeof(p->lib_version), "%s", lib_version);
 }
 
 static void forget(struct dpa_board_proc *p)

@@ -144,14 +144,14 @@ static void clear_priv(struct dpa_board *b, uint32_t slot)
 
 static int find_dead(struct dpa_board *b, bool *dead)
 {
-	int n = 0;
+	int n = 0, fd = dpa_board_fd(b);
 
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		struct dpa_board_proc *p = &b->shm->procs[i];
 
 		dead[i] = false;
 		if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_FREE ||
-		    p == b->self || dpa_board_proc_held(b, i))
+		    p == b->self || dpa_board_bytes_held(fd, i, 1))
 			continue;
 		dead[i] = true;
 		atomic_store_explicit(&p->state, DPA_PROC_REAPING, memory_order_release);

@@ -44,30 +44,30 @@ static void remove_stale(const char *path)
 }
 
 /* Has the name the form of a default one of this user? */
-static bool our_name(const char *name)
+static bool our_name(const struct dpa_board *b, const char *name)
 {
 	char prefix[32];
-	int n = snprintf(prefix, sizeof(prefix), "dpa-%u-", dpa_board_uid());
+	int n = snprintf(prefix, sizeof(prefix), "dpa-%u-", b->uid);
 
 	return strncmp(name, prefix, (size_t)n) == 0 && name[n] &&
 	       strspn(name + n, "0123456789") == strlen(name + n);
 }
 
-void dpa_board_sweep_stale(const char *path)
+void dpa_board_sweep_stale(const struct dpa_board *b)
 {
-	const char *base = strrchr(path, '/');
-	char dir[sizeof(((struct dpa_board *)0)->path)];
+	const char *base = strrchr(b->path, '/');
+	char dir[sizeof(b->path)];
 	char other[sizeof(dir) + 256];
 	struct dirent *e;
 	int n = 0;
 	DIR *d;
 
-	if (!base || !our_name(base + 1))
+	if (!base || !our_name(b, base + 1))
 		return; /* not the default place */
-	snprintf(dir, sizeof(dir), "%.*s", (int)(base - path), path);
+	snprintf(dir, sizeof(dir), "%.*s", (int)(base - b->path), b->path);
 	d = opendir(dir);
 	while (d && n < SWEEP_MAX && (e = readdir(d))) {
-		if (!our_name(e->d_name) || strcmp(e->d_name, base + 1) == 0)
+		if (!our_name(b, e->d_name) || strcmp(e->d_name, base + 1) == 0)
 			continue;
 		snprintf(other, sizeof(other), "%s/%s", dir, e->d_name);
 		remove_stale(other);

@@ -19,6 +19,8 @@
 
 #define BATCH 64
 
+static _Thread_local uint32_t drains_seen[DPA_HOT_LANES]; /* its address names the thread, too */
+
 /* ------------------------------------------------------------------ lanes */
 
 /* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
@@ -97,6 +99,10 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	}
 	leave_qp(cur);
 	if (n) {
+		atomic_store_explicit(&rx->owner, (uintptr_t)drains_seen, memory_order_relaxed);
+		atomic_store_explicit(&rx->drains,
+				      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 		dpa_lane_release(rx);
 		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
 			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);
@@ -288,6 +294,22 @@ bool dpa_anything(struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->door->any, memory_order_acquire) || !dpa_timer_left(hw);
 }
 
+/*
+ * A lane that another thread keeps draining is left to it: what arrives there belongs to its QPs
+ * most likely, and handing their lines back and forth costs more than waiting. One that has not
+ * been drained since our last look is ours to take.
+ */
+static bool leave_to_owner(const struct dpa_rx *rx, int i)
+{
+	uint32_t d = atomic_load_explicit(&rx->drains, memory_order_relaxed);
+
+	if (atomic_load_explicit(&rx->owner, memory_order_relaxed) == (uintptr_t)drains_seen ||
+	    d == drains_seen[i])
+		return false;
+	drains_seen[i] = d;
+	return true;
+}
+
 int dpa_progress_once(struct dpa_hw *hw)
 {
 	int n = 0;
@@ -295,7 +317,7 @@ int dpa_progress_once(struct dpa_hw *hw)
 	for (int i = 0; i < DPA_HOT_LANES; i++) {
 		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
 
-		if (rx && dpa_lane_ready(rx))
+		if (rx && dpa_lane_ready(rx) && !leave_to_owner(rx, i))
 			n += dpa_lane_drain(rx);
 	}
 	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))

@@ -132,8 +132,10 @@ struct dpa_rx {
 	uint32_t dnext;
 	struct dpa_peer *peer;
 	_Atomic(struct dpa_lane_shm *) shm; /* never unmapped while the device is open */
-	_Atomic uint32_t idle;		    /* looks in vain since the last packet */
-	_Atomic uint32_t hot;		    /* watched: no summary bit needed */
+	/* thread that drained last and how often: hints, so that threads keep to their own lanes */
+	_Atomic uintptr_t owner;
+	_Atomic uint32_t drains;
+	_Atomic uint32_t hot; /* watched: no summary bit needed */
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
