@@ -10,7 +10,7 @@
 
 /* A message of more bytes than this is fetched by its receiver instead of travelling in the ring.
  */
-#define DPA_PULL_MIN   8192u
+#define DPA_PULL_MIN   32768u
 /* One fetch at most: an EU holds a QP's lock that long. */
 #define DPA_PULL_CHUNK (1u << 20)
 
