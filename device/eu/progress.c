@@ -354,6 +354,15 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	return 0;
 }
 
+/* Another thread that polls says so again before the parked EU believes this one. */
+void dpa_hw_idle(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	if (atomic_exchange_explicit(&hw->app_polled, 0, memory_order_relaxed))
+		dpa_wake_self(hw);
+}
+
 void dpa_wake_self(struct dpa_hw *hw)
 {
 	eventfd_write(hw->wake_fd, 1);

@@ -648,6 +648,11 @@ void dpa_hw_ring_rq(struct dpa_hw_qp *qp);
  */
 int dpa_hw_progress(struct dpa_hw_ctx *ctx);
 /*
+ * The calling thread has driven progress and will not for a while: whoever stands in takes over now
+ * rather than within a millisecond. Cheap when that is so already.
+ */
+void dpa_hw_idle(struct dpa_hw_ctx *ctx);
+/*
  * Blocks until fd is readable (returns 0), driving progress meanwhile, so that the wake-up of a
  * peer goes straight to this thread. Returns EINTR if a signal handler ran, as read(2) would,
  * EAGAIN if timeout_ms passed (-1: none).

@@ -42,6 +42,7 @@ struct dpa_qp_view {
 bool dpa_hwif_is_dpa(struct ibv_device *dev);
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx);
 int dpa_hwif_progress(struct ibv_context *ctx);
+void dpa_hwif_idle(struct ibv_context *ctx); /* progress is not driven by the caller any more */
 
 /* `comp` is called as dpa_comp_fn is: under the device's locks. 0 or errno. */
 int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,

@@ -19,6 +19,11 @@ int dpa_hwif_progress(struct ibv_context *ctx)
 	return dpadv_progress(ctx);
 }
 
+void dpa_hwif_idle(struct ibv_context *ctx)
+{
+	dpadv_idle(ctx);
+}
+
 /* A completion context never overruns: elements that nobody reads are nobody's loss. */
 int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,
 		       struct ibv_cq **cq, struct dpa_cq_view *view)

@@ -175,6 +175,7 @@ static struct dpa_act *sleep_for_work(struct dpa_eu *eu)
 {
 	struct dpa_act *act;
 
+	pool.ops->idle(pool.dev);
 	for (;;) {
 		atomic_store_explicit(&eu->asleep, 1, memory_order_seq_cst);
 		act = atomic_load_explicit(&eu->work, memory_order_seq_cst);

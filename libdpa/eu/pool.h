@@ -45,6 +45,7 @@ struct dpa_pool_ops {
 	/* 0 or errno */
 	int (*open)(void *arg, void **dev, uint32_t *num_eus);
 	int (*progress)(void *dev); /* > 0: did something */
+	void (*idle)(void *dev);    /* an EU that drove progress goes to sleep */
 	void (*close)(void *dev);
 };
 

@@ -32,6 +32,11 @@ static int pool_progress(void *dev)
 	return dpa_hwif_progress(dev);
 }
 
+static void pool_idle(void *dev)
+{
+	dpa_hwif_idle(dev);
+}
+
 static void pool_close(void *dev)
 {
 	ibv_close_device(dev);
@@ -40,6 +45,7 @@ static void pool_close(void *dev)
 static const struct dpa_pool_ops pool_ops = {
 	.open = pool_open,
 	.progress = pool_progress,
+	.idle = pool_idle,
 	.close = pool_close,
 };
 

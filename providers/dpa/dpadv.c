@@ -137,6 +137,12 @@ int dpadv_progress(struct ibv_context *context)
 	return dpa_hw_progress(to_dpa_ctx(context)->hw);
 }
 
+void dpadv_idle(struct ibv_context *context)
+{
+	if (dpa_alive(context))
+		dpa_hw_idle(to_dpa_ctx(context)->hw);
+}
+
 int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms)
 {
 	if (!dpa_alive(context))

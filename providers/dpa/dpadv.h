@@ -135,6 +135,8 @@ DPADV_API struct ibv_cq *dpadv_create_cq(struct ibv_context *context,
 DPADV_API int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu);
 /* Drives progress on the calling thread: number of things done; -EIO in a forked child. */
 DPADV_API int dpadv_progress(struct ibv_context *context);
+/* The calling thread stops polling: the device's own thread takes over at once. */
+DPADV_API void dpadv_idle(struct ibv_context *context);
 /* Blocks until fd is readable, driving progress. 0, EINTR, EAGAIN (timeout), EIO. */
 DPADV_API int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms);
 /* EUs of the board. */

@@ -162,6 +162,10 @@ int dpa_hwif_progress(struct ibv_context *ctx)
 	return 0;
 }
 
+void dpa_hwif_idle(struct ibv_context *ctx)
+{
+}
+
 int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,
 		       struct ibv_cq **out, struct dpa_cq_view *view)
 {

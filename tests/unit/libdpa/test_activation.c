@@ -292,11 +292,11 @@ static int no_progress(void *dev)
 	return 0;
 }
 
-static void close_nothing(void *dev)
+static void do_nothing(void *dev)
 {
 }
 
-static const struct dpa_pool_ops no_device = {open_nothing, no_progress, close_nothing};
+static const struct dpa_pool_ops no_device = {open_nothing, no_progress, do_nothing, do_nothing};
 
 /* Takes some of what is there, asks before, between or after; never asks not. */
 static enum dpa_act_end consume(struct dpa_act *a)

@@ -366,6 +366,10 @@ int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
 
 /* ----------------------------------------------------------------- the rest */
 
+void dpa_hw_idle(struct dpa_hw_ctx *ctx)
+{
+}
+
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
 	fake_fn *f = atomic_exchange(&fake_on_progress, NULL);
