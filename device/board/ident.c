@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * ident.c - the first 128 bytes of a board's file: what it is, and whether it is ours.
+ *
+ * Read by pread, before anything is mapped: a file that is not a board is never touched. Their
+ * place and meaning are the same in all layouts, so that a board of another version can be named.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+/* FNV-1a over the bytes before `check`: finds damage, not malice. */
+uint64_t dpa_board_ident_check(const struct dpa_board_ident *id)
+{
+	const uint8_t *p = (const uint8_t *)id;
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < offsetof(struct dpa_board_ident, check); i++)
+		h = (h ^ p[i]) * 0x100000001b3ull;
+	return h;
+}
+
+static int check_stat(const struct dpa_board *b, const struct stat *st,
+		      const struct dpa_board_err *e)
+{
+	if (!S_ISREG(st->st_mode))
+		return dpa_board_fail(e, EPROTO, "%s: not a board: not a regular file", b->path);
+	if (st->st_uid != geteuid())
+		return dpa_board_fail(e, EPROTO, "%s: not our board: it belongs to user %u",
+				      b->path, (unsigned)st->st_uid);
+	if (st->st_mode & 077)
+		return dpa_board_fail(e, EPROTO, "%s: not our board: others may open it (mode %o)",
+				      b->path, (unsigned)(st->st_mode & 07777));
+	if (st->st_nlink > 1)
+		return dpa_board_fail(e, EPROTO, "%s: not our board: it has further names",
+				      b->path);
+	return 0;
+}
+
+/* Another version's: named; the text of its version is only trusted as far as it is printable. */
+int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
+			    const struct dpa_board_ident *id, const struct dpa_board_err *e)
+{
+	if (id->layout == DPA_BOARD_LAYOUT && id->hw_version == DPA_HW_VERSION &&
+	    id->mutex_size == sizeof(pthread_mutex_t) && strcmp(id->lib_version, ours) == 0)
+		return 0;
+	return dpa_board_fail(
+		e, EPROTO,
+		"%s: the board is in use by dpa %s (layout %u, interface %u); this is "
+		"dpa %s (layout %u, interface %u)",
+		b->path, id->lib_version, id->layout, id->hw_version, ours, DPA_BOARD_LAYOUT,
+		DPA_HW_VERSION);
+}
+
+static bool printable(const char *s, size_t n)
+{
+	size_t len = strnlen(s, n);
+
+	for (size_t i = 0; i < len; i++)
+		if (s[i] < 0x20 || s[i] > 0x7e)
+			return false;
+	return len < n;
+}
+
+/* Whatever the version: is this a board, whole, and of this user and namespace? */
+static int check_ident(const struct dpa_board *b, const struct dpa_board_ident *id, uint64_t size,
+		       const struct dpa_board_err *e)
+{
+	if (id->magic != DPA_BOARD_MAGIC)
+		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", b->path);
+	if (id->check != dpa_board_ident_check(id) ||
+	    !printable(id->lib_version, sizeof(id->lib_version)))
+		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged",
+				      b->path);
+	if (id->file_len != size)
+		return dpa_board_fail(e, EPROTO, "%s: corrupt board: %llu bytes instead of %llu",
+				      b->path, (unsigned long long)size,
+				      (unsigned long long)id->file_len);
+	if (id->uid != b->uid || (id->netns && b->netns && id->netns != b->netns))
+		return dpa_board_fail(e, EPROTO, "%s: board of another user or network namespace",
+				      b->path);
+	return 0;
+}
+
+/* With the layout known to be ours: are its numbers? */
+int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_ident *id,
+			    const struct dpa_board_err *e)
+{
+	if (id->file_len == DPA_BOARD_FILE_LEN && id->procs == DPA_BOARD_PROCS &&
+	    id->qpns == DPA_BOARD_QPNS && id->uar_pages >= 1 &&
+	    id->uar_pages <= DPA_BOARD_UAR_PAGES && id->counters == DPA_BOARD_COUNTERS &&
+	    id->board_num >= 1 && id->board_num <= 254)
+		return 0;
+	return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header makes no sense", b->path);
+}
+
+/*
+ * Without `magic`: its creator has not finished, or died before. Nobody is on such a file; if
+ * somebody is, it was damaged, or (for who looks without the lock) it was finished just now.
+ */
+static int unfinished(const struct dpa_board *b, int fd, const struct dpa_board_err *e)
+{
+	uint64_t magic = 0;
+
+	if (dpa_board_bytes_held(fd, 0, UINT16_MAX) &&
+	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == 0)
+		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged",
+				      b->path);
+	return ENOENT;
+}
+
+/* First the word that is written last: once it is there the others are. */
+static int read_words(const struct dpa_board *b, int fd, struct dpa_board_ident *id, uint64_t size,
+		      const struct dpa_board_err *e)
+{
+	uint64_t magic = 0;
+	ssize_t n = pread(fd, &magic, sizeof(magic), 0);
+
+	if (n == sizeof(magic) && magic == 0 && size == DPA_BOARD_FILE_LEN)
+		return unfinished(b, fd, e);
+	n = pread(fd, id, sizeof(*id), 0);
+	if (n < 0)
+		return dpa_board_fail(e, errno, "%s: %m", b->path);
+	if (n < (ssize_t)sizeof(*id))
+		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", b->path);
+	return 0;
+}
+
+/* ENOENT: unfinished. */
+int dpa_board_ident_read(const struct dpa_board *b, int fd, struct dpa_board_ident *id,
+			 const struct dpa_board_err *e)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(fd, &st))
+		return dpa_board_fail(e, errno, "%s: %m", b->path);
+	rc = check_stat(b, &st, e);
+	if (rc)
+		return rc;
+	if (st.st_size == 0)
+		return ENOENT;
+	rc = read_words(b, fd, id, (uint64_t)st.st_size, e);
+	return rc ? rc : check_ident(b, id, (uint64_t)st.st_size, e);
+}
+
+/* Of a new board. EINVAL: cfg asks for what cannot be. */
+int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *cfg,
+			 struct dpa_board_ident *id, const struct dpa_board_err *e)
+{
+	struct timespec ts;
+
+	if (strlen(cfg->lib_version) >= sizeof(id->lib_version) ||
+	    !printable(cfg->lib_version, sizeof(id->lib_version)))
+		return dpa_board_fail(e, EINVAL, "%s: bad library version", b->path);
+	if (cfg->uar_pages > DPA_BOARD_UAR_PAGES)
+		return dpa_board_fail(e, EINVAL, "%s: a board has at most %u UAR pages", b->path,
+				      DPA_BOARD_UAR_PAGES);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	*id = (struct dpa_board_ident){
+		.magic = DPA_BOARD_MAGIC,
+		.layout = DPA_BOARD_LAYOUT,
+		.hw_version = DPA_HW_VERSION,
+		.file_len = DPA_BOARD_FILE_LEN,
+		.procs = DPA_BOARD_PROCS,
+		.qpns = DPA_BOARD_QPNS,
+		.uar_pages = cfg->uar_pages ? cfg->uar_pages : DPA_BOARD_UAR_PAGES,
+		.counters = DPA_BOARD_COUNTERS,
+		.uid = b->uid,
+		.board_num = b->board_num,
+		.netns = b->netns,
+		.created_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
+		.mutex_size = sizeof(pthread_mutex_t),
+	};
+	snprintf(id->lib_version, sizeof(id->lib_version), "%s", cfg->lib_version);
+	if (getrandom(id->id, sizeof(id->id), 0) != sizeof(id->id))
+		return dpa_board_fail(e, EIO, "%s: no random numbers to be had", b->path);
+	id->check = dpa_board_ident_check(id);
+	return 0;
+}
