@@ -69,30 +69,32 @@ static void handle(struct dpa_hw *hw, const struct epoll_event *ev)
 static void wait_events(struct dpa_hw *hw, uint64_t ns)
 {
 	struct epoll_event ev[16];
-	int ms = ns == UINT64_MAX ? -1 : (int)(ns / 1000000ull);
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
+			      .tv_nsec = (long)(ns % 1000000000ull)};
 	int n;
 
-	/* a timer shorter than a millisecond is waited out without sleeping that long */
-	n = epoll_wait(hw->epfd, ev, 16, ms);
+	n = epoll_pwait2(hw->epfd, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
+	if (n < 0 && errno == ENOSYS) /* before Linux 5.11: whole milliseconds, rounded up */
+		n = epoll_wait(hw->epfd, ev, 16,
+			       ns == UINT64_MAX ? -1 : (int)((ns + 999999ull) / 1000000ull));
 	for (int i = 0; i < n; i++)
 		handle(hw, &ev[i]);
 }
 
-/* Packets lie there: is it only that we looked between two polls? */
-static bool app_picks_up(struct dpa_hw *hw)
+/* A thread that polls without end says so within a microsecond; one that waits elsewhere does not.
+ */
+static bool polls_right_now(struct dpa_hw *hw)
 {
-	uint32_t n = 0;
-
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-	while (n < 2000 && dpa_anything(hw)) {
+	for (uint32_t n = 0; n < 1000;) {
 		if (atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 			return true;
 		dpa_relax(&n);
 	}
-	return n < 2000;
+	return false;
 }
 
-/* One look. False: the application does not poll (any more), or not enough. */
+/* One look. False: the application does not poll without end (any more). */
 static bool watch(struct dpa_hw *hw)
 {
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
@@ -101,9 +103,10 @@ static bool watch(struct dpa_hw *hw)
 		dpa_settle_kicks(hw);
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		return false;
-	if (!dpa_anything(hw) || app_picks_up(hw))
+	if (polls_right_now(hw))
 		return true;
-	atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
+	if (dpa_anything(hw)) /* and leaves packets lying */
+		atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
 	return false;
 }
 
@@ -127,10 +130,8 @@ static void sleep_until_woken(struct dpa_hw *hw)
 	dpa_set_sleep(hw, &hw->service_asleep, 1);
 	if (!dpa_anything(hw) && !atomic_load_explicit(&hw->stop, memory_order_acquire)) {
 		left = dpa_timer_left(hw);
-		if (left == UINT64_MAX || left >= 1000000ull)
+		if (left)
 			wait_events(hw, left);
-		else if (left)
-			wait_events(hw, 1000000ull);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
 	if (atomic_load_explicit(&hw->distrust, memory_order_relaxed))
