@@ -110,7 +110,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->peer = NULL;
 	qp->tx = NULL;
 	qp->comm_est = qp->last_wqe_raised = false;
-	qp->eu_seen = 0;
+	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
 	if (qp->info)
 		qp->info->link = 0;
 	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);

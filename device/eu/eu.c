@@ -35,20 +35,42 @@ static void futex_wake(_Atomic uint32_t *w)
 	syscall(SYS_futex, w, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+static uint64_t slot_word(const struct dpa_hw_qp *qp)
+{
+	return __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE);
+}
+
+static bool slot_seen(const struct dpa_hw_qp *qp)
+{
+	return slot_word(qp) == __atomic_load_n(&qp->eu_seen, __ATOMIC_RELAXED);
+}
+
+/* The poster may be writing: word by word, and dpa_wqe_check() tells what came together. */
+static void slot_copy(const struct dpa_hw_qp *qp, void *to)
+{
+	const uint64_t *from = (const void *)qp->slot->bf;
+	uint64_t *t = to;
+
+	for (uint32_t i = 0; i < DPA_BF_BLOCKS * 8; i++)
+		t[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
 /* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
 static int serve(struct dpa_hw_qp *qp)
 {
 	uint8_t bf[DPA_BF_BLOCKS * 64] __attribute__((aligned(64)));
-	uint64_t w = __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE);
 	const struct dpa_wqe_ctrl *c = (const void *)bf;
+	uint64_t w;
 
-	if (w == qp->eu_seen)
+	if (slot_seen(qp))
 		return 0;
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return 1;
-	qp->eu_seen = w;
+	/* again under the lock: a reset forgets what was seen, and an old word must not come back */
+	w = slot_word(qp);
+	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
 	if (qp->qpn && (uint8_t)w != DPA_OP_DOORBELL) {
-		memcpy(bf, qp->slot->bf, sizeof(bf));
+		slot_copy(qp, bf);
 		if (c->nbb && c->nbb <= DPA_BF_BLOCKS && c->index == qp->req.send_idx &&
 		    c->check == dpa_wqe_check(bf, c->nbb))
 			qp->bf = bf;
@@ -77,7 +99,7 @@ static bool slots_quiet(struct dpa_eu *eu)
 
 	dpa_spin_lock(&eu->lock);
 	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next)
-		quiet = __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE) == qp->eu_seen;
+		quiet = slot_seen(qp);
 	dpa_spin_unlock(&eu->lock);
 	return quiet;
 }

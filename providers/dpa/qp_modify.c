@@ -52,12 +52,25 @@ static int hw_attr(struct ibv_context *context, const struct ibv_qp_attr *a, int
 	return 0;
 }
 
+/*
+ * Before a reset, so that an EU that looks after it sees no old word: an old BlueFlame write of index
+ * 0 would look like the next one, or like one that it has seen.
+ */
+static void clear_slot(struct dpa_sq *sq)
+{
+	const struct dpa_db empty = {.opcode = DPA_OP_DOORBELL};
+	uint64_t word;
+
+	memcpy(&word, &empty, sizeof(word));
+	dpa_lock_take(&sq->lock);
+	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
+	dpa_lock_drop(&sq->lock);
+}
+
 /* The device is in RESET and touches nothing of the queues. */
 static void reset_queues(struct dpa_qp *qp)
 {
-	const struct dpa_db empty = {.opcode = DPA_OP_DOORBELL};
 	struct dpa_sq *sq = &qp->sq;
-	uint64_t word;
 
 	dpa_lock_take(&sq->lock);
 	dpa_lock_take(&qp->rq.lock);
@@ -69,9 +82,6 @@ static void reset_queues(struct dpa_qp *qp)
 	__atomic_store_n(&sq->dbrec->rq_ci, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&sq->dbrec->rq_pi, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&sq->dbrec->sq_pi, 0, __ATOMIC_RELEASE);
-	/* else an old BlueFlame write of index 0 would look like the next one */
-	memcpy(&word, &empty, sizeof(word));
-	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
 	dpa_lock_drop(&qp->rq.lock);
 	dpa_lock_drop(&sq->lock);
 }
@@ -106,6 +116,8 @@ static int modify_locked(struct dpa_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (ret)
 		return ret;
 	want.state = (uint32_t)to;
+	if ((mask & IBV_QP_STATE) && to == IBV_QPS_RESET)
+		clear_slot(&qp->sq);
 	ret = dpa_hw_modify_qp(qp->hw, &want, (uint32_t)(mask & ~IBV_QP_CUR_STATE));
 	if (ret)
 		return ret;
