@@ -66,7 +66,8 @@ static int serve(struct dpa_hw_qp *qp)
 		return 0;
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return 1;
-	/* again under the lock: a reset forgets what was seen, and an old word must not come back */
+	/* again under the lock: a reset forgets what was seen, and an old word must not come back
+	 */
 	w = slot_word(qp);
 	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
 	if (qp->qpn && (uint8_t)w != DPA_OP_DOORBELL) {

@@ -53,8 +53,8 @@ static int hw_attr(struct ibv_context *context, const struct ibv_qp_attr *a, int
 }
 
 /*
- * Before a reset, so that an EU that looks after it sees no old word: an old BlueFlame write of index
- * 0 would look like the next one, or like one that it has seen.
+ * Before a reset, so that an EU that looks after it sees no old word: an old BlueFlame write of
+ * index 0 would look like the next one, or like one that it has seen.
  */
 static void clear_slot(struct dpa_sq *sq)
 {
