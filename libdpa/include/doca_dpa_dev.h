@@ -97,8 +97,8 @@ DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element);
 
 /*
- * The immediate, as the sender's program gave it to a DPA, and as htonl() of what a verbs sender
- * put in imm_data is read by ntohl(). Only for the two *_IMM types.
+ * The immediate as a number: what a sender on a DPA passed, ntohl(imm_data) of a verbs sender. Only
+ * for the two *_IMM types.
  */
 DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_get_completion_immediate(doca_dpa_dev_completion_element_t comp_element);

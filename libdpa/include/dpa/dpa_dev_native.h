@@ -78,7 +78,7 @@ uint64_t dpa_dev_completion_wr_id(doca_dpa_dev_completion_element_t comp_element
 /* Bytes received, for receive elements. */
 uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_element);
 
-/* Why an element is an error: value of enum ibv_wc_status... 0 for a success. */
+/* Why an element is an error, in values of enum ibv_wc_status; 0: it is none. */
 uint32_t dpa_dev_completion_status(doca_dpa_dev_completion_element_t comp_element);
 
 #ifdef __cplusplus

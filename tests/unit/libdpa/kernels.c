@@ -25,6 +25,7 @@ static int take(struct shared *s)
 	SET(s->type, doca_dpa_dev_get_completion_type(e));
 	SET(s->user_data, doca_dpa_dev_get_completion_user_data(e));
 	SET(s->immediate, doca_dpa_dev_get_completion_immediate(e));
+	SET(s->status, dpa_dev_completion_status(e));
 	doca_dpa_dev_completion_ack(s->comp, 1);
 	ADD(s->found);
 	return 1;

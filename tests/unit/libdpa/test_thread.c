@@ -81,6 +81,7 @@ Test(thread, types_and_immediates)
 		AWAIT(&r, activations, i + 1);
 		cr_expect_eq(READ(&r, type), t[i].type, "element %zu", i);
 		cr_expect_eq(READ(&r, immediate), i + 10);
+		cr_expect_eq(READ(&r, status), e.status ? (uint64_t)IBV_WC_WR_FLUSH_ERR : 0u);
 	}
 	rig_destroy(&r);
 }
