@@ -41,8 +41,14 @@ struct dpa_mr {
 	uint32_t tag; /* of the last key of this entry */
 	uint32_t next_free;
 	uint32_t owner; /* id of the context, 0: free */
-	uint32_t rsvd[4];
+	uint8_t kind;	/* enum dpa_mr_kind */
+	uint8_t rsvd[3];
+	uint32_t qpn;	      /* type 2 window: the QP that bound it */
+	uint32_t parent;      /* bound window: entry of its region, plus 1; 0: not bound */
+	_Atomic uint32_t nmw; /* region: windows bound to it */
 };
+
+enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2 };
 
 /* The memfd that peers map read-only. Sparse. */
 struct dpa_export {
@@ -133,10 +139,13 @@ struct dpa_rx_wqe {
 	struct dpa_sge sge[DPA_MAX_SGE];
 };
 
+#define DPA_RD_OWED (2 * DPA_MAX_RD_ATOMIC) /* one half for requests, one for their duplicates */
+
 /* An answer that the responder owes: READ response, atomic response. */
 struct dpa_rd_resource {
 	uint8_t opcode; /* of the request */
-	bool done;	/* all of it sent (kept for replay) */
+	bool done;	/* all of it sent */
+	bool again;	/* of a duplicate */
 	uint32_t psn;	/* first of the response */
 	uint32_t npkts;
 	uint32_t rkey;
@@ -145,6 +154,13 @@ struct dpa_rd_resource {
 	uint32_t off;  /* sent so far */
 	uint64_t orig; /* atomic result */
 	uint32_t msn;
+};
+
+/* What an atomic found, for its duplicates. */
+struct dpa_atomic_saved {
+	uint64_t orig;
+	uint32_t psn;
+	uint8_t opcode; /* of the request; DPA_LINK_NO_QP: none */
 };
 
 /* Requester. States: see kernels/transport/README.md. */
@@ -179,8 +195,10 @@ struct dpa_resp {
 	uint64_t wr_va; /* WRITE: target */
 	uint32_t wr_rkey, wr_len;
 	struct dpa_rx_wqe wqe;
-	struct dpa_rd_resource rd[DPA_MAX_RD_ATOMIC + 1];
-	uint32_t rd_head, rd_tail; /* [tail, head) are owed; older ones stay for replay */
+	struct dpa_rd_resource rd[DPA_RD_OWED];
+	uint32_t rd_head, rd_tail;			  /* [tail, head) are owed */
+	struct dpa_atomic_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
+	uint32_t nsaved;
 };
 
 struct dpa_hw_qp {
@@ -262,6 +280,7 @@ struct dpa_hw {
 	struct dpa_export *export;
 	int export_fd;
 	uint32_t mr_free_head, mr_free_tail, mr_used_max;
+	dpa_spin_t mw_lock;	/* binding and unbinding windows; a leaf */
 	dpa_spin_t atomic_lock; /* atomics of this function, one at a time */
 	int maps_fd;		/* /proc/self/maps, -1: not there */
 	bool pvm_self;		/* process_vm_* on ourselves works */
@@ -332,7 +351,17 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 		      uint32_t access, uint64_t *addr);
 /* Deregisters what a context that closes left behind. */
 void dpa_mr_forget(struct dpa_hw_ctx *ctx);
-int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn);
+/* The same for a key that a packet names: regions, and windows that may be used on this QP. */
+uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
+			     uint32_t access, uint64_t *addr);
+struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index);
+struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
+uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index);
+void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index);
+/* --- mw.c: under the QP's lock; 0 or an enum dpa_syndrome --- */
+uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
+		     const struct dpa_wqe_bind *b);
+uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key);
 /* Waits until no thread holds a QP lock that it took before this call. */
 void dpa_quiesce(struct dpa_hw *hw);
 

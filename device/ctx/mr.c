@@ -55,8 +55,14 @@ static uint32_t mr_new_tag(uint32_t old)
 	return r;
 }
 
+uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index)
+{
+	mr->tag = mr_new_tag(mr->tag);
+	return mr_key(index, mr->tag);
+}
+
 /* Fresh entries first: a freed one rests until the table was used up once. */
-static struct dpa_mr *mr_take(struct dpa_hw *hw, uint32_t *index)
+struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index)
 {
 	struct dpa_mr *mr;
 
@@ -112,7 +118,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32
 	ret = mr_validate(hw, attr);
 	if (ret)
 		goto out;
-	mr = mr_take(hw, &index);
+	mr = dpa_mr_take(hw, &index);
 	if (!mr) {
 		dpa_log(hw, DPA_LOG_ERR, "all %d memory regions of this process are in use",
 			DPA_MAX_MR);
@@ -125,8 +131,9 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32
 	mr->addr = attr->addr;
 	mr->pdn = attr->pdn;
 	mr->owner = ctx->id;
-	mr->tag = mr_new_tag(mr->tag);
-	*key = mr_key(index, mr->tag);
+	mr->kind = DPA_KIND_MR;
+	atomic_store_explicit(&mr->nmw, 0, memory_order_relaxed);
+	*key = dpa_mr_new_key(mr, index);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 	hw->pd_refs[attr->pdn]++;
 	hw->board->self->nmr = ++hw->nmr;
@@ -135,7 +142,7 @@ out:
 	return ret;
 }
 
-static struct dpa_mr *mr_of(struct dpa_hw *hw, uint32_t key)
+struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
 {
 	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
 
@@ -144,8 +151,26 @@ static struct dpa_mr *mr_of(struct dpa_hw *hw, uint32_t key)
 	return mr;
 }
 
+/*
+ * Takes a region out of use; EBUSY while windows are bound to it (man ibv_dereg_mr). A bind that
+ * was under way is seen after dpa_quiesce(): then the key is put back.
+ */
+static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
+{
+	uint32_t key = atomic_load_explicit(&mr->key, memory_order_relaxed);
+
+	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return EBUSY;
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	dpa_quiesce(hw);
+	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return 0;
+	atomic_store_explicit(&mr->key, key, memory_order_release);
+	return EBUSY;
+}
+
 /* Under hw->ctl. When it returns nothing of this process touches the region any more. */
-static void mr_revoke(struct dpa_hw *hw, uint32_t index)
+void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 {
 	struct dpa_mr *mr = &hw->export->mr[index];
 
@@ -161,13 +186,17 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_mr *mr;
+	int ret = EINVAL;
 
 	pthread_mutex_lock(&hw->ctl);
-	mr = mr_of(hw, key);
-	if (mr)
-		mr_revoke(hw, key >> MR_TAG_BITS);
+	mr = dpa_mr_of(hw, key);
+	if (mr && mr->kind == DPA_KIND_MR) {
+		ret = mr_suspend(hw, mr);
+		if (!ret)
+			dpa_mr_revoke(hw, key >> MR_TAG_BITS);
+	}
 	pthread_mutex_unlock(&hw->ctl);
-	return mr ? 0 : EINVAL;
+	return ret;
 }
 
 void dpa_mr_forget(struct dpa_hw_ctx *ctx)
@@ -177,7 +206,7 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++)
 		if (hw->export->mr[i].owner == ctx->id)
-			mr_revoke(hw, i);
+			dpa_mr_revoke(hw, i);
 	pthread_mutex_unlock(&hw->ctl);
 }
 
@@ -190,8 +219,8 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	int ret = EINVAL;
 
 	pthread_mutex_lock(&hw->ctl);
-	mr = mr_of(hw, *key);
-	if (!mr || !flags ||
+	mr = dpa_mr_of(hw, *key);
+	if (!mr || mr->kind != DPA_KIND_MR || !flags ||
 	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
 		goto out;
 	a = (struct dpa_mr_attr){.pdn = flags & DPA_REREG_PD ? attr->pdn : mr->pdn,
@@ -205,10 +234,10 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		a.iova = attr->iova;
 	}
 	ret = mr_validate(hw, &a);
+	if (!ret)
+		ret = mr_suspend(hw, mr);
 	if (ret)
 		goto out;
-	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
-	dpa_quiesce(hw);
 	hw->pd_refs[mr->pdn]--;
 	hw->pd_refs[a.pdn]++;
 	mr->pdn = a.pdn;
@@ -222,16 +251,11 @@ out:
 	return ret;
 }
 
-uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
-		      uint32_t access, uint64_t *addr)
+static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len, uint32_t access,
+			    uint64_t *addr)
 {
-	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
-	uint64_t off;
+	uint64_t off = iova - mr->iova;
 
-	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
-			 mr->pdn != pdn))
-		return DPA_SYN_BAD_LKEY;
-	off = iova - mr->iova;
 	if (dpa_unlikely(iova < mr->iova || off > mr->length || len > mr->length - off))
 		return DPA_SYN_LKEY_BOUNDS;
 	if (dpa_unlikely((mr->access & access) != access))
@@ -240,18 +264,27 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 	return 0;
 }
 
-int dpa_mr_invalidate(struct dpa_hw *hw, uint32_t key, uint32_t pdn)
+uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
+		      uint32_t access, uint64_t *addr)
 {
-	struct dpa_mr *mr = mr_of(hw, key);
+	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
 
-	/*
-	 * IBA 10.6.7.2.6: only memory windows of type 2 and fast-register regions can be
-	 * invalidated, and the device has neither yet: a region of ibv_reg_mr() stays valid and the
-	 * request is refused.
-	 */
-	(void)mr;
-	(void)pdn;
-	return EINVAL;
+	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
+			 mr->pdn != pdn || mr->kind != DPA_KIND_MR))
+		return DPA_SYN_BAD_LKEY;
+	return check_range(mr, iova, len, access, addr);
+}
+
+/* Windows: type 1 by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
+uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
+			     uint32_t access, uint64_t *addr)
+{
+	struct dpa_mr *mr = &qp->hw->export->mr[key >> MR_TAG_BITS];
+
+	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
+			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn)))
+		return DPA_SYN_BAD_LKEY;
+	return check_range(mr, va, len, access, addr);
 }
 
 void dpa_quiesce(struct dpa_hw *hw)

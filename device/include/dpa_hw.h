@@ -128,6 +128,7 @@ enum dpa_wqe_flags {
  *   ATOMIC_*:         struct dpa_wqe_raddr, struct dpa_wqe_atomic, then one SGE
  *   UD SEND*:         struct dpa_wqe_av, then SGEs or inline data
  *   LOCAL_INV:        nothing (imm holds the R_Key)
+ *   BIND_MW:          struct dpa_wqe_raddr (address; R_Key of the window), struct dpa_wqe_bind
  */
 struct dpa_wqe_ctrl {
 	uint8_t opcode; /* enum dpa_op */
@@ -151,6 +152,14 @@ struct dpa_wqe_raddr {
 struct dpa_wqe_atomic {
 	uint64_t swap_add; /* CS: swap; FA: add */
 	uint64_t compare;  /* CS only */
+};
+
+/* Binds a memory window; its new R_Key is in ctrl.imm and differs from the old one in the low
+ * 8 bits only. length 0 unbinds (type 1). */
+struct dpa_wqe_bind {
+	uint64_t length;
+	uint32_t lkey;	 /* of the region */
+	uint32_t access; /* enum dpa_access: remote bits and ZERO_BASED */
 };
 
 struct dpa_sge {
@@ -330,8 +339,9 @@ enum dpa_syndrome {
 	DPA_SYN_UNALIGNED = 0x44, /* atomic */
 	DPA_SYN_FLUSHED = 0x50,
 	DPA_SYN_CQ_OVERRUN = 0x51,
+	DPA_SYN_MW_BIND = 0x54,	     /* a window that cannot be bound so */
 	DPA_SYN_PULL_REFUSED = 0x53, /* never reported: the ring is used instead */
-	DPA_SYN_INV_RKEY = 0x52, /* invalidate of a key that cannot be */
+	DPA_SYN_INV_RKEY = 0x52,     /* invalidate of a key that cannot be */
 };
 
 /* ------------------------------------------------------------------ events */
@@ -440,8 +450,9 @@ int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr);
 /* ENODATA: the index is empty; EINVAL: past the table. */
 int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid);
 /*
- * Text of a file below the port's sysfs folder ("gids/3", "gid_attrs/types/3"), for discovery: of the
- * open function's table, else of the namespace's. Needs no open device. Length, or -1 and errno.
+ * Text of a file below the port's sysfs folder ("gids/3", "gid_attrs/types/3"), for discovery: of
+ * the open function's table, else of the namespace's. Needs no open device. Length, or -1 and
+ * errno.
  */
 int dpa_hw_port_file(const char *name, char *text, size_t len);
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
@@ -480,6 +491,16 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		    const struct dpa_mr_attr *attr);
 /* When it returns no device thread and no peer touches the memory any more. */
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key);
+
+/*
+ * Memory windows (man ibv_alloc_mw; IBA 10.6.7). The R_Key of a new one grants nothing until it is
+ * bound by a BIND_MW WQE. A key's low 8 bits are the consumer's to choose when it binds a type 2
+ * window (IBA 10.6.7.2.4), the rest names the window. dealloc unbinds. EINVAL: no such window.
+ * Takes its number from DPA_MAX_MR.
+ */
+enum dpa_mw_type { DPA_MW_TYPE_1 = 1, DPA_MW_TYPE_2 = 2 }; /* values of enum ibv_mw_type */
+int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey);
+int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey);
 
 enum dpa_cq_flags {
 	DPA_CQ_IGNORE_OVERRUN = 1 << 0,
@@ -689,6 +710,7 @@ DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, check) == 24);
 DPA_ASSERT_(sizeof(struct dpa_wqe_raddr) == 16);
 DPA_ASSERT_(sizeof(struct dpa_wqe_atomic) == 16);
 DPA_ASSERT_(sizeof(struct dpa_sge) == 16);
+DPA_ASSERT_(sizeof(struct dpa_wqe_bind) == 16);
 DPA_ASSERT_(sizeof(struct dpa_wqe_av) == 48);
 DPA_ASSERT_(sizeof(struct dpa_rwqe) == 16);
 DPA_ASSERT_(sizeof(struct dpa_dbrec) == 128);

@@ -16,6 +16,7 @@ uint8_t dpa_status_of(uint32_t syndrome)
 	case DPA_SYN_MSG_TOO_LONG:
 	case DPA_SYN_RECV_TOO_SMALL:
 		return DPA_CQE_LOC_LEN_ERR;
+	case DPA_SYN_MW_BIND:
 	case DPA_SYN_INV_RKEY:
 		return DPA_CQE_MW_BIND_ERR;
 	case DPA_SYN_FLUSHED:
@@ -39,6 +40,8 @@ static uint8_t cqe_opcode(uint8_t op)
 		return DPA_CQE_FETCH_ADD;
 	case DPA_OP_LOCAL_INV:
 		return DPA_CQE_LOCAL_INV;
+	case DPA_OP_BIND_MW:
+		return DPA_CQE_BIND_MW;
 	default:
 		return DPA_CQE_SEND;
 	}
@@ -128,12 +131,14 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 		progressed(qp);
 }
 
-/* Sending starts again at psn. */
+/* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t idx = r->una_idx, first = r->una_psn, rd = 0;
 
+	if (dpa_psn_diff(psn, r->send_psn) >= 0)
+		return;
 	while (idx != r->send_idx) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
 		uint32_t n = dpa_wqe_psns(qp, c);
@@ -157,7 +162,8 @@ static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 {
 	qp->req.wait_timer = true;
 	qp->req.timer_is_rnr = rnr;
-	dpa_pend(qp, dpa_now_ns() + ns);
+	qp->req.timer = dpa_now_ns() + ns;
+	dpa_pend(qp, qp->req.timer);
 }
 
 /* What was sent is lost and nobody will say so: the local ACK timer is what is left

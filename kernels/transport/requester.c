@@ -60,7 +60,7 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_SEND_INV;
 	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
 				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
-				   1u << DPA_OP_LOCAL_INV;
+				   1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_BIND_MW;
 	uint32_t access = 0, syn;
 	uint64_t total;
 
@@ -68,6 +68,8 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		return DPA_SYN_BAD_OPCODE;
 	if (c->index != idx || !c->nbb || c->nsge > DPA_MAX_SGE)
 		return DPA_SYN_BAD_WQE;
+	if (c->opcode == DPA_OP_BIND_MW)
+		return c->nsge ? DPA_SYN_BAD_WQE : 0;
 	if ((dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))) {
 		if (!qp->attr.max_rd_atomic)
 			return DPA_SYN_BAD_OPCODE;
@@ -265,15 +267,24 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	return STEP_SENT;
 }
 
-/* LOCAL_INV takes effect in order, when all before it completed. */
-static enum step local_inv(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+/* LOCAL_INV and BIND_MW take effect in order, when all before them completed. */
+static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
+	uint32_t syn;
 
 	if (r->una_idx != r->send_idx)
 		return STEP_WAIT;
-	if (dpa_mr_invalidate(qp->hw, c->imm, qp->pdn))
-		return local_fault(qp, DPA_SYN_INV_RKEY);
+	if (c->opcode == DPA_OP_LOCAL_INV) {
+		syn = dpa_mw_invalidate(qp, c->imm);
+	} else {
+		const struct dpa_wqe_raddr *a = dpa_wqe_at(qp, idx, sizeof(*c));
+
+		syn = dpa_mw_bind(qp, a->rkey, c->imm, a->addr,
+				  dpa_wqe_at(qp, idx, sizeof(*c) + sizeof(*a)));
+	}
+	if (syn)
+		return local_fault(qp, syn);
 	r->send_idx += c->nbb;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	return STEP_SENT;
@@ -288,7 +299,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	enum step st;
 
 	if (!r->send_off) {
-		if (dpa_unlikely(r->fence_sq))
+		/* SQD: nothing new; what was sent before is sent again when it must be */
+		if (dpa_unlikely(r->fence_sq) && dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
 		syn = check_wqe(qp, idx, c);
 		if (dpa_unlikely(syn))
@@ -296,8 +308,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
 			return STEP_WAIT;
 	}
-	if (c->opcode == DPA_OP_LOCAL_INV)
-		return local_inv(qp, c);
+	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
+		return local_op(qp, idx, c);
 	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
 		st = send_request(qp, idx, c);
 	else
@@ -363,12 +375,13 @@ static int run_ud(struct dpa_hw_qp *qp, uint32_t pi)
 	return n;
 }
 
-/* IBA 10.3.1: SQD with nothing outstanding. */
+/* IBA 10.3.1: SQD with nothing outstanding, not even what waits to be sent again. */
 static void check_drained(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 
-	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off)
+	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off ||
+	    dpa_psn_diff(r->max_psn, r->una_psn) > 0)
 		return;
 	qp->attr.sq_draining = 0;
 	if (qp->attr.sqd_async_notify)

@@ -80,6 +80,13 @@ static void owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 	r->ack_syndrome = syndrome;
 }
 
+/* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
+static bool failing(const struct dpa_resp *r)
+{
+	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
+	       (r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
+}
+
 static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
 				     uint32_t data_len, uint8_t **data)
 {
@@ -102,8 +109,7 @@ static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd
 		*addr = 0;
 		return 0;
 	}
-	return dpa_mr_check(qp->hw, rd->rkey, qp->pdn, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ,
-			    addr);
+	return dpa_mr_check_remote(qp, rd->rkey, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ, addr);
 }
 
 static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
@@ -177,7 +183,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 	struct dpa_resp *r = &qp->resp;
 
 	while (r->rd_tail != r->rd_head) {
-		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % (DPA_MAX_RD_ATOMIC + 1)];
+		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % DPA_RD_OWED];
 		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd)
 							   : send_atomic_ack(qp, rd);
 
@@ -240,8 +246,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 		if (s) {
 			((struct dpa_ext *)s->ext)->syndrome = r->ack_syndrome;
 			dpa_lane_publish(tx, s);
-			fatal = (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
-				(r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
+			fatal = failing(r);
 			r->ack_owed = false;
 		} else {
 			dpa_tx_full(qp, tx);
@@ -322,8 +327,8 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 	uint32_t syn = 0;
 
 	if (s->len) /* C9-88: no check of the R_Key for no bytes */
-		syn = dpa_mr_check(qp->hw, r->wr_rkey, qp->pdn, r->wr_va + r->off, s->len,
-				   DPA_ACCESS_REMOTE_WRITE, &addr);
+		syn = dpa_mr_check_remote(qp, r->wr_rkey, r->wr_va + r->off, s->len,
+					  DPA_ACCESS_REMOTE_WRITE, &addr);
 	if (!syn)
 		syn = dpa_place(qp, peer, s, payload, addr);
 	if (dpa_likely(!syn))
@@ -351,7 +356,7 @@ static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uin
 
 	if (!x->dmalen)
 		return 0;
-	return dpa_mr_check(qp->hw, x->rkey, qp->pdn, x->va, x->dmalen, access, &addr);
+	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
 }
 
 static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
@@ -365,7 +370,7 @@ static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint1
 	if (p & DPA_OPP_INV) {
 		const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 
-		if (dpa_mr_invalidate(qp->hw, x->imm, qp->pdn)) {
+		if (dpa_mw_invalidate(qp, x->imm)) {
 			r->have_wqe = false;
 			dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_PROT_ERR,
 				     DPA_SYN_INV_RKEY, 0, NULL);
@@ -419,16 +424,21 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
 }
 
-static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+/* Duplicates do not count against what the requester may have outstanding, nor the other way round.
+ */
+static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
+	uint32_t n = 0, max = again ? DPA_MAX_RD_ATOMIC : qp->attr.max_dest_rd_atomic;
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_rd_resource *rd;
 
-	if (r->rd_head - r->rd_tail >= DPA_MAX_RD_ATOMIC ||
-	    r->rd_head - r->rd_tail >= qp->attr.max_dest_rd_atomic)
+	for (uint32_t i = r->rd_tail; i != r->rd_head; i++)
+		n += r->rd[i % DPA_RD_OWED].again == again;
+	if (n >= max)
 		return NULL;
-	rd = &r->rd[r->rd_head++ % (DPA_MAX_RD_ATOMIC + 1)];
+	rd = &r->rd[r->rd_head++ % DPA_RD_OWED];
 	memset(rd, 0, sizeof(*rd));
+	rd->again = again;
 	rd->opcode = s->opcode;
 	rd->psn = s->psn;
 	rd->npkts = 1;
@@ -450,9 +460,10 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 		deny(qp, s, DPA_NAK_REM_ACCESS);
 		return;
 	}
-	rd = rd_new(qp, s);
+	rd = rd_new(qp, s, again);
 	if (!rd) {
-		deny(qp, s, DPA_NAK_INV_REQ);
+		if (!again) /* a duplicate is asked for again when its answer is missed */
+			deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
 	rd->va = x->va;
@@ -495,11 +506,11 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
-	if (dpa_mr_check(qp->hw, x->rkey, qp->pdn, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr)) {
+	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr)) {
 		deny(qp, s, DPA_NAK_REM_ACCESS);
 		return;
 	}
-	rd = rd_new(qp, s);
+	rd = rd_new(qp, s, false);
 	if (!rd) {
 		deny(qp, s, DPA_NAK_INV_REQ);
 		return;
@@ -510,9 +521,29 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		return;
 	}
 	rd->orig = orig;
+	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] =
+		(struct dpa_atomic_saved){.orig = orig, .psn = s->psn, .opcode = s->opcode};
 	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
+}
+
+/* IBA 9.7.5.1.5: the saved result; an atomic that is too old to be known is dropped. */
+static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
+		const struct dpa_atomic_saved *a = &r->saved[(r->nsaved - i) % DPA_MAX_RD_ATOMIC];
+		struct dpa_rd_resource *rd;
+
+		if (a->opcode != s->opcode || a->psn != s->psn)
+			continue;
+		rd = rd_new(qp, s, true);
+		if (rd)
+			rd->orig = a->orig;
+		return;
+	}
 }
 
 /* C9-105: a duplicate is answered with the last good PSN; READs run again, atomics replay. */
@@ -523,21 +554,15 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
 	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
 	if (qp->type != DPA_QP_RC)
 		return;
-	if (p & DPA_OPP_READ) {
-		on_read(qp, s, true);
+	if (p & DPA_OPP_READ) { /* runs again: what it may do is looked at again */
+		if (qp->attr.access & DPA_ACCESS_REMOTE_READ)
+			on_read(qp, s, true);
+		else
+			deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
 	if (p & DPA_OPP_ATOMIC) {
-		for (uint32_t i = 0; i <= DPA_MAX_RD_ATOMIC; i++) {
-			struct dpa_rd_resource saved = r->rd[i], *rd;
-
-			if (saved.opcode != s->opcode || saved.psn != s->psn || !saved.done)
-				continue;
-			rd = rd_new(qp, s);
-			if (rd)
-				rd->orig = saved.orig;
-			return;
-		}
+		replay_atomic(qp, s);
 		return;
 	}
 	owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
@@ -557,6 +582,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	struct dpa_resp *r = &qp->resp;
 	uint16_t p = dpa_op_props(s->opcode);
 
+	if (dpa_unlikely(failing(r)))
+		return;
 	if (qp->type == DPA_QP_UC && s->psn != r->epsn)
 		on_uc_gap(qp, s);
 	switch (dpa_resp_check(r, qp->mtu, qp->attr.access, qp->type == DPA_QP_RC, s)) {

@@ -116,6 +116,6 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.off = 0;
 	qp->resp.rd_head = qp->resp.rd_tail = 0;
 	memset(qp->resp.rd, 0, sizeof(qp->resp.rd));
-	for (uint32_t i = 0; i <= DPA_MAX_RD_ATOMIC; i++)
-		qp->resp.rd[i].opcode = DPA_LINK_NO_QP;
+	for (uint32_t i = 0; i < DPA_MAX_RD_ATOMIC; i++)
+		qp->resp.saved[i].opcode = DPA_LINK_NO_QP;
 }

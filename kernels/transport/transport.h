@@ -46,7 +46,7 @@ static inline bool dpa_op_is_atomic(uint8_t op)
 /* PSNs that a WQE takes: its packets, or those of its response. */
 static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
-	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_NOP)
+	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW || c->opcode == DPA_OP_NOP)
 		return 0;
 	return dpa_op_is_atomic(c->opcode) ? 1 : dpa_npkts(c->length, qp->mtu);
 }

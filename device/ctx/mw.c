@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory windows (IBA 10.6.7): entries of the region table that grant what a bind gave them.
+ *
+ *   key 0, parent 0     allocated, not bound
+ *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
+ *
+ * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl.
+ */
+#include <errno.h>
+#include "dev.h"
+
+#define MW_TAG_BITS 14
+#define MW_CONSUMER 0xffu /* low bits of a key that the consumer chooses */
+
+static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+				  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_ZERO_BASED;
+
+int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mw = NULL;
+	uint32_t index;
+	int ret = 0;
+
+	if (type != DPA_MW_TYPE_1 && type != DPA_MW_TYPE_2)
+		return EINVAL;
+	pthread_mutex_lock(&hw->ctl);
+	if (pdn >= DPA_MAX_PD || !hw->pd_refs[pdn])
+		ret = EINVAL;
+	else if (!(mw = dpa_mr_take(hw, &index)))
+		ret = ENOMEM;
+	if (!ret) {
+		mw->kind = (uint8_t)type;
+		mw->access = 0;
+		mw->length = 0;
+		mw->pdn = pdn;
+		mw->owner = ctx->id;
+		mw->parent = 0;
+		*rkey = dpa_mr_new_key(mw, index);
+		hw->pd_refs[pdn]++;
+		hw->board->self->nmr = ++hw->nmr;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}
+
+/* Under mw_lock. */
+static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
+{
+	atomic_store_explicit(&mw->key, 0, memory_order_seq_cst);
+	if (mw->parent)
+		atomic_fetch_sub_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
+					  memory_order_release);
+	mw->parent = 0;
+}
+
+int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
+{
+	uint32_t index = rkey >> MW_TAG_BITS;
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mw = &hw->export->mr[index];
+	int ret = EINVAL;
+
+	pthread_mutex_lock(&hw->ctl);
+	if (mw->owner && mw->kind != DPA_KIND_MR) {
+		dpa_spin_lock(&hw->mw_lock);
+		unbind(hw, mw);
+		dpa_spin_unlock(&hw->mw_lock);
+		dpa_mr_revoke(hw, index);
+		ret = 0;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}
+
+/* What IBA 10.6.7.2.2 asks of a bind. */
+static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t new_key,
+			   uint64_t va, const struct dpa_wqe_bind *b, uint64_t *addr)
+{
+	uint32_t need = DPA_ACCESS_MW_BIND;
+
+	if (!mw->owner || mw->kind == DPA_KIND_MR || mw->pdn != qp->pdn ||
+	    !(new_key & ((1u << MW_TAG_BITS) - 1)) || (b->access & ~mw_access))
+		return DPA_SYN_MW_BIND;
+	if (mw->kind == DPA_KIND_MW2 && mw->parent)
+		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
+	if (!b->length)
+		return mw->kind == DPA_KIND_MW2 ? DPA_SYN_MW_BIND : 0;
+	if (b->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC))
+		need |= DPA_ACCESS_LOCAL_WRITE;
+	return dpa_mr_check(qp->hw, b->lkey, qp->pdn, va, b->length, need, addr) ? DPA_SYN_MW_BIND
+										 : 0;
+}
+
+uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
+		     const struct dpa_wqe_bind *b)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_mr *mw = &hw->export->mr[old_key >> MW_TAG_BITS];
+	uint64_t addr = 0;
+	uint32_t syn;
+
+	if ((old_key ^ new_key) & ~MW_CONSUMER)
+		return DPA_SYN_MW_BIND;
+	dpa_spin_lock(&hw->mw_lock);
+	syn = check_bind(qp, mw, new_key, va, b, &addr);
+	if (!syn)
+		unbind(hw, mw);
+	if (!syn && b->length) {
+		mw->access = b->access;
+		mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
+		mw->addr = addr;
+		mw->length = b->length;
+		mw->qpn = qp->qpn;
+		mw->parent = (b->lkey >> MW_TAG_BITS) + 1;
+		mw->tag = new_key & ((1u << MW_TAG_BITS) - 1);
+		atomic_fetch_add_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
+					  memory_order_release);
+		atomic_store_explicit(&mw->key, new_key, memory_order_release);
+	}
+	dpa_spin_unlock(&hw->mw_lock);
+	return syn;
+}
+
+/* Only a bound type 2 window, and only on the QP that bound it; regions of ibv_reg_mr() never. */
+uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_mr *mw = &hw->export->mr[key >> MW_TAG_BITS];
+	uint32_t syn = DPA_SYN_INV_RKEY;
+
+	dpa_spin_lock(&hw->mw_lock);
+	if (key && atomic_load_explicit(&mw->key, memory_order_acquire) == key &&
+	    mw->kind == DPA_KIND_MW2 && mw->qpn == qp->qpn && mw->pdn == qp->pdn) {
+		unbind(hw, mw);
+		syn = 0;
+	}
+	dpa_spin_unlock(&hw->mw_lock);
+	return syn;
+}
