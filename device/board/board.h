@@ -97,6 +97,7 @@ struct dpa_board_uar {
 };
 
 /* Counters, one array a process; names in dpa_counter_names[] in the same order. */
+/* clang-format off */
 #define DPA_COUNTERS(X)                                                                            \
 	X(tx_packets)                                                                              \
 	X(tx_bytes)                                                                                \
@@ -105,17 +106,36 @@ struct dpa_board_uar {
 	X(tx_sends)                                                                                \
 	X(tx_writes)                                                                               \
 	X(tx_reads)                                                                                \
-	X(tx_atomics) X(rx_sends) X(rx_write_requests) X(rx_read_requests) X(rx_atomic_requests)   \
-		X(duplicate_request) X(implied_nak_seq_err) X(local_ack_timeout_err) X(            \
-			out_of_sequence) X(packet_seq_err) X(rnr_nak_retry_err) X(rnr_nak_sent)    \
-			X(req_cqe_error) X(req_cqe_flush_error) X(req_remote_access_errors)        \
-				X(req_remote_invalid_request) X(resp_cqe_error)                    \
-					X(resp_cqe_flush_error) X(resp_local_length_error)         \
-						X(resp_remote_access_errors) X(rx_dropped)         \
-							X(rx_malformed) X(doorbells) X(blueflames) \
-								X(wakeups_sent) X(eu_wakeups)      \
-									X(pull_bytes) X(ring_full) \
-										X(peers_died)
+	X(tx_atomics)                                                                              \
+	X(rx_sends)                                                                                \
+	X(rx_write_requests)                                                                       \
+	X(rx_read_requests)                                                                        \
+	X(rx_atomic_requests)                                                                      \
+	X(duplicate_request)                                                                       \
+	X(implied_nak_seq_err)                                                                     \
+	X(local_ack_timeout_err)                                                                   \
+	X(out_of_sequence)                                                                         \
+	X(packet_seq_err)                                                                          \
+	X(rnr_nak_retry_err)                                                                       \
+	X(rnr_nak_sent)                                                                            \
+	X(req_cqe_error)                                                                           \
+	X(req_cqe_flush_error)                                                                     \
+	X(req_remote_access_errors)                                                                \
+	X(req_remote_invalid_request)                                                              \
+	X(resp_cqe_error)                                                                          \
+	X(resp_cqe_flush_error)                                                                    \
+	X(resp_local_length_error)                                                                 \
+	X(resp_remote_access_errors)                                                               \
+	X(rx_dropped)                                                                              \
+	X(rx_malformed)                                                                            \
+	X(doorbells)                                                                               \
+	X(blueflames)                                                                              \
+	X(wakeups_sent)                                                                            \
+	X(eu_wakeups)                                                                              \
+	X(pull_bytes)                                                                              \
+	X(ring_full)                                                                               \
+	X(peers_died)
+/* clang-format on */
 
 enum dpa_counter {
 #define X(n) DPA_CNT_##n,
