@@ -191,7 +191,6 @@ void dpa_pend(struct dpa_hw_qp *qp, uint64_t when)
 	struct dpa_hw *hw = qp->hw;
 	bool added = false;
 
-	qp->req.timer = when;
 	dpa_spin_lock(&hw->pend_lock);
 	if (!qp->pending) {
 		qp->pending = true;
