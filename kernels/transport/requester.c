@@ -54,10 +54,11 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 /* IBA 10.8.3, C10-90 ff: what a WQE may be on this QP. */
 static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
-	static const uint32_t rc =
-		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
-		1u << DPA_OP_SEND_IMM | 1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
-		1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_SEND_INV;
+	static const uint32_t rc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
+				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
+				   1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
+				   1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV |
+				   1u << DPA_OP_SEND_INV | 1u << DPA_OP_BIND_MW;
 	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
 				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
 				   1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_BIND_MW;
