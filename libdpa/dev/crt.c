@@ -43,6 +43,11 @@ void doca_dpa_dev_thread_finish(void)
 	leave(1);
 }
 
+void doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle)
+{
+	__dpa_ops->thread_notify(comp_handle);
+}
+
 int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t dpa_comp_handle,
 				doca_dpa_dev_completion_element_t *comp_element)
 {

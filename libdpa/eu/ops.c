@@ -107,6 +107,18 @@ static void op_request_notification(uint64_t comp)
 	dpa_eu_op_end(eu);
 }
 
+static void op_thread_notify(uint64_t notification)
+{
+	struct dpa_eu *eu;
+	struct doca_dpa_thread *t = begin(&eu);
+	struct dpa_object *o = dpa_handle_get(&t->dpa->handles, DPA_H_NOTIFICATION, notification);
+
+	if (!o)
+		mistake(eu, "a handle that is no notification completion's");
+	dpa_act_notify(&container_of(o, struct doca_dpa_notification_completion, obj)->thread->act);
+	dpa_eu_op_end(eu);
+}
+
 static void op_log(uint32_t level, const char *text, uint64_t len)
 {
 	struct dpa_eu *eu;
@@ -158,4 +170,5 @@ const struct dpa_dev_ops dpa_ops_table = {
 	.log = op_log,
 	.qp_post_send = op_post_send,
 	.qp_post_recv = op_post_recv,
+	.thread_notify = op_thread_notify,
 };

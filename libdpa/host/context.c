@@ -119,7 +119,7 @@ doca_error_t doca_dpa_stop(struct doca_dpa *dpa)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa->state != DPA_STARTED)
 		return DOCA_ERROR_BAD_STATE;
-	if (dpa->threads || dpa->completions || dpa->qps)
+	if (dpa->threads || dpa->completions || dpa->notifications || dpa->qps)
 		return DOCA_ERROR_IN_USE;
 	shut_down(dpa);
 	return DOCA_SUCCESS;
@@ -158,7 +158,7 @@ doca_error_t doca_dpa_destroy(struct doca_dpa *dpa)
 
 void dpa_ctx_put(struct doca_dpa *dpa)
 {
-	if (dpa->state == DPA_DEAD && !dpa->threads && !dpa->completions)
+	if (dpa->state == DPA_DEAD && !dpa->threads && !dpa->completions && !dpa->notifications)
 		free(dpa);
 }
 

@@ -50,7 +50,7 @@ void dpa_dev_use(struct doca_dev *dev, int n);
 
 /* ----------------------------------------------------------------- handles */
 
-enum dpa_handle_type { DPA_H_COMPLETION = 1, DPA_H_QP = 2 };
+enum dpa_handle_type { DPA_H_COMPLETION = 1, DPA_H_QP = 2, DPA_H_NOTIFICATION = 3 };
 
 /* First in every object that has a handle. */
 struct dpa_object {
@@ -107,9 +107,9 @@ struct doca_dpa {
 	struct doca_dpa_app *app;
 	enum dpa_state state; /* DEAD: destroyed, children are left */
 	uint32_t log_level;
-	uint32_t generation;		    /* of the pool, when it was started */
-	uint32_t threads, completions, qps; /* children that exist */
-	_Atomic uint32_t fatal;		    /* set by an EU, once */
+	uint32_t generation;				   /* of the pool, when it was started */
+	uint32_t threads, completions, qps, notifications; /* children that exist */
+	_Atomic uint32_t fatal;				   /* set by an EU, once */
 	struct dpa_loaded img;
 	struct dpa_devlog *log;
 	struct dpa_mem *mem;
@@ -155,6 +155,13 @@ struct doca_dpa_completion {
 
 /* Stops it if started. */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c);
+
+struct doca_dpa_notification_completion {
+	struct dpa_object obj;
+	struct doca_dpa *dpa;
+	struct doca_dpa_thread *thread;
+	bool started;
+};
 
 struct dpa_qp {
 	struct dpa_object obj;

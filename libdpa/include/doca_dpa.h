@@ -32,6 +32,7 @@ struct doca_devinfo;
 struct doca_dpa;
 struct doca_dpa_app;
 struct doca_dpa_completion;
+struct doca_dpa_notification_completion;
 struct doca_dpa_thread;
 
 #define DOCA_DPA_COMPLETION_LOG_MAX_USER_DATA (24)
@@ -49,6 +50,7 @@ typedef enum doca_dpa_dev_log_level {
 typedef uint64_t doca_dpa_dev_t;
 typedef uint64_t doca_dpa_dev_uintptr_t; /* an address that device code can use */
 typedef uint64_t doca_dpa_dev_completion_t;
+typedef uint64_t doca_dpa_dev_notification_completion_t;
 
 /* The host's name of a device function: `doca_dpa_func_t kernel;` declares what dpacc defines. */
 typedef void(doca_dpa_func_t)(void);
@@ -278,6 +280,43 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_stop(struct doca_dpa_completi
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_get_dpa_handle(
 	struct doca_dpa_completion *dpa_comp, doca_dpa_dev_completion_t *handle);
+
+/* ------------------------------------------------- notification completions */
+
+/*
+ * Creates what device code activates a thread with: doca_dpa_dev_thread_notify(). It has no
+ * elements.
+ * @notify_comp: receives it; the caller destroys it
+ * INVALID_VALUE: NULL, or the thread is another context's; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_notification_completion_create(struct doca_dpa *dpa, struct doca_dpa_thread *dpa_thread,
+					struct doca_dpa_notification_completion **notify_comp);
+
+/* Destroys it, stopping it first. INVALID_VALUE: NULL; BAD_STATE: the context is destroyed. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_notification_completion_destroy(struct doca_dpa_notification_completion *notify_comp);
+
+/* The thread it activates. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_notification_completion_get_thread(
+	struct doca_dpa_notification_completion *notify_comp, struct doca_dpa_thread **dpa_thread);
+
+/*
+ * Makes it known to device code.
+ * INVALID_VALUE: NULL; BAD_STATE: context or thread not started, already started; DRIVER: too many
+ * objects.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_notification_completion_start(struct doca_dpa_notification_completion *notify_comp);
+
+/* Device code that uses its handle afterwards is in the fatal state. BAD_STATE: not started. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_notification_completion_stop(struct doca_dpa_notification_completion *notify_comp);
+
+/* The name under which device code knows it. INVALID_VALUE: NULL; BAD_STATE: not started. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_notification_completion_get_dpa_handle(
+	struct doca_dpa_notification_completion *notify_comp,
+	doca_dpa_dev_notification_completion_t *handle);
 
 #ifdef __cplusplus
 }

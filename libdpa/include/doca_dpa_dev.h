@@ -40,6 +40,7 @@ extern "C" {
 __dpa_global__ typedef uint64_t doca_dpa_dev_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_uintptr_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_completion_t;
+__dpa_global__ typedef uint64_t doca_dpa_dev_notification_completion_t;
 /* One element of a completion queue; good until it is acknowledged. */
 __dpa_global__ typedef uint64_t doca_dpa_dev_completion_element_t;
 
@@ -74,6 +75,13 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_thread_reschedule(void);
 
 /* Ends this activation; the thread never runs again. Does not return. Thread functions only. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_thread_finish(void);
+
+/*
+ * Activates the thread of a notification completion: now, or after its present activation.
+ * Notifying it again before it runs is notifying it once.
+ */
+DOCA_EXPERIMENTAL void
+doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle);
 
 /* ------------------------------------------------------------ completions */
 

@@ -35,6 +35,7 @@ struct dpa_dev_ops {
 	void (*log)(uint32_t level, const char *text, uint64_t len);
 	int (*qp_post_send)(uint64_t qp, const struct dpa_dev_send_wr *wr);
 	int (*qp_post_recv)(uint64_t qp, uint64_t wr_id, const struct dpa_dev_sge *sge, uint32_t n);
+	void (*thread_notify)(uint64_t notification);
 };
 
 struct dpa_image_entry {

@@ -172,6 +172,26 @@ __dpa_global__ void post(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
+/* Activated by a completion, activates another thread. */
+__dpa_global__ void notify_other(uint64_t arg)
+{
+	struct shared *s = shared_of(arg);
+
+	take(s);
+	doca_dpa_dev_thread_notify(s->comp2);
+	doca_dpa_dev_thread_notify(s->comp2);
+	doca_dpa_dev_completion_request_notification(s->comp);
+	doca_dpa_dev_thread_reschedule();
+}
+
+/* Twenty activations without an element. */
+__dpa_global__ void notified(uint64_t arg)
+{
+	if (ADD(shared_of(arg)->activations) == 19)
+		doca_dpa_dev_thread_finish();
+	doca_dpa_dev_thread_reschedule();
+}
+
 /* Not a thread's function. */
 __dpa_global__ void two_arguments(uint64_t a, uint32_t b)
 {

@@ -199,6 +199,49 @@ Test(thread, runs_again_after_a_restart)
 	rig_destroy(&r);
 }
 
+extern doca_dpa_func_t notify_other, notified;
+
+Test(thread, one_thread_activates_another)
+{
+	struct doca_dpa_notification_completion *n;
+	struct doca_dpa_thread *other, *back;
+	uint64_t h;
+	struct rig r;
+
+	rig_start(&r);
+	OK(doca_dpa_thread_create(r.dpa, &other));
+	OK(doca_dpa_thread_set_func_arg(other, &notified, r.shared));
+	IS(doca_dpa_notification_completion_create(r.dpa, NULL, &n), INVALID_VALUE);
+	OK(doca_dpa_notification_completion_create(r.dpa, other, &n));
+	OK(doca_dpa_notification_completion_get_thread(n, &back));
+	cr_assert_eq(back, other);
+	IS(doca_dpa_notification_completion_start(n), BAD_STATE);
+	IS(doca_dpa_notification_completion_get_dpa_handle(n, &h), BAD_STATE);
+	OK(doca_dpa_thread_start(other));
+	OK(doca_dpa_notification_completion_start(n));
+	IS(doca_dpa_notification_completion_start(n), BAD_STATE);
+	OK(doca_dpa_notification_completion_get_dpa_handle(n, &h));
+	OK(doca_dpa_h2d_memcpy(r.dpa, r.shared + offsetof(struct shared, comp2), &h, 8));
+	OK(doca_dpa_thread_run(other));
+	rig_run(&r, &notify_other);
+	for (uint64_t i = 1; i <= 20; i++) {
+		fake_push_recv(r.cq, i);
+		/* the second notify of a pair may find the first one's activation begun */
+		while (READ(&r, activations) < i)
+			sched_yield();
+	}
+	OK(dpa_thread_wait(other, -1));
+	cr_assert_eq(READ(&r, activations), 20u);
+	IS(doca_dpa_stop(r.dpa), IN_USE);
+	AWAIT(&r, found, 20);
+	OK(doca_dpa_thread_stop(r.thread));
+	OK(doca_dpa_notification_completion_stop(n));
+	IS(doca_dpa_notification_completion_stop(n), BAD_STATE);
+	OK(doca_dpa_notification_completion_destroy(n));
+	OK(doca_dpa_thread_destroy(other));
+	rig_destroy(&r);
+}
+
 /* stdout into a file while fn runs. */
 static void capture(char *buf, size_t size, void (*fn)(void))
 {
