@@ -173,6 +173,7 @@ struct dpa_req {
 	uint32_t una_psn;      /* its first PSN */
 	uint32_t read_off;     /* bytes of the READ at una_idx that arrived */
 	uint32_t max_psn;      /* one past the highest PSN ever sent: below it is retransmission */
+	uint32_t acked_psn;    /* one past the highest PSN that the responder is known to have */
 	uint32_t rd_out;       /* READs and atomics sent and not completed */
 	uint8_t retry_left, rnr_left;
 	bool wait_timer; /* RNR or retry timer runs: nothing is sent */

@@ -95,7 +95,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 	if (mask & DPA_QPM_SQ_PSN) {
 		q->sq_psn = a->sq_psn & DPA_PSN_MASK;
 		qp->req.send_psn = qp->req.send_wqe_psn = q->sq_psn;
-		qp->req.una_psn = qp->req.max_psn = q->sq_psn;
+		qp->req.una_psn = qp->req.max_psn = qp->req.acked_psn = q->sq_psn;
 	}
 }
 

@@ -99,6 +99,15 @@ static void progressed(struct dpa_hw_qp *qp)
 	qp->req.rnr_left = qp->attr.rnr_retry;
 }
 
+/* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
+static void heard(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	if (dpa_psn_diff(psn, qp->req.acked_psn) <= 0)
+		return;
+	qp->req.acked_psn = psn;
+	progressed(qp);
+}
+
 static bool una_pending(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -250,6 +259,7 @@ static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 
 static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
+	heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
 	switch (syndrome & DPA_AETH_KIND) {
 	case DPA_AETH_ACK:
 		ack_advance(qp, psn);
@@ -272,6 +282,7 @@ static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, b
 	const struct dpa_wqe_ctrl *c;
 	uint32_t want;
 
+	heard(qp, dpa_psn_add(psn, 1));
 	ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
 	if (!una_pending(qp))
 		return NULL;
@@ -331,6 +342,7 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		return;
 	}
 	r->read_off += s->len;
+	progressed(qp);
 	if (r->read_off == c->length)
 		finish_rd(qp, c);
 }

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "harness.h"
+
+/* ---------------------------------------------------------------- function */
+
+static void *zero_pages(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	return p;
+}
+
+static void on_event(void *arg, const struct dpa_event *ev)
+{
+	struct th *th = arg;
+
+	th->events[ev->type & 63]++;
+}
+
+static void make_peer(struct th *th, bool pull)
+{
+	struct dpa_peer *p;
+
+	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
+	memset(p, 0, sizeof(*p));
+	th->lanes = zero_pages(DPA_LANES * sizeof(*th->lanes));
+	p->hw = th->hw;
+	p->slot = th->board.slot;
+	p->gen = th->board.gen;
+	p->pid = getpid();
+	p->can_pull = pull;
+	p->door = &th->door;
+	p->export = th->hw->export;
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		p->tx[i].shm = &th->lanes[i];
+		p->tx[i].peer = p->rx[i].peer = p;
+		atomic_store(&p->rx[i].shm, &th->lanes[i]);
+		atomic_store(&th->lanes[i].pull, pull);
+	}
+	atomic_store(&p->rx_up, 1);
+	atomic_store(&p->state, DPA_PEER_UP);
+	th->peer = th->hw->all_peers = p;
+	atomic_store(&th->hw->peers[0], p);
+}
+
+static void make_hw(struct th *th, bool pull)
+{
+	struct dpa_hw *hw;
+
+	cr_assert_eq(posix_memalign((void **)&hw, DPA_CACHE_LINE, sizeof(*hw)), 0);
+	memset(hw, 0, sizeof(*hw));
+	th->hw = hw;
+	th->board = (struct dpa_board){
+		.gen = 1, .board_num = 1, .self = &th->self, .counters = th->counters};
+	hw->board = &th->board;
+	hw->cnt = th->counters;
+	hw->pid = getpid();
+	hw->pvm_self = true;
+	hw->door = &th->door;
+	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	pthread_mutex_init(&hw->ctl, NULL);
+	hw->pd_refs = zero_pages(DPA_MAX_PD * sizeof(*hw->pd_refs));
+	hw->qp_tab = zero_pages(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
+	hw->slab = zero_pages(DPA_MAX_QP * sizeof(*hw->slab));
+	hw->export = zero_pages(sizeof(*hw->export));
+	dpa_mr_init(hw);
+	th->ctx = (struct dpa_hw_ctx){.hw = hw, .id = 1, .event = on_event, .event_arg = th};
+	hw->ctxs = &th->ctx;
+	th->pdn = 1;
+	hw->pd_refs[0] = hw->pd_refs[1] = 1;
+	make_peer(th, pull);
+}
+
+/* ------------------------------------------------------------------- sides */
+
+static void make_cq(struct th *th, struct th_cq *cq)
+{
+	struct dpa_cq_attr a = {.buf = cq->buf, .ci = &cq->ci, .log_size = TH_LOG_CQ};
+	uint32_t cqn;
+
+	cr_assert_eq(dpa_hw_create_cq(&th->ctx, &a, &cq->cq, &cqn), 0);
+}
+
+static void make_side(struct th *th, struct th_side *s, struct th_side *other,
+		      const struct th_opt *o)
+{
+	struct dpa_mr_attr mr = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
+	struct dpa_qp_attr_create a = {.type = o->type ? o->type : DPA_QP_RC,
+				       .pdn = th->pdn,
+				       .log_sq = TH_LOG_SQ,
+				       .log_rq = TH_LOG_RQ,
+				       .max_recv_sge = 4,
+				       .dbrec = &s->dbrec};
+	struct dpa_qp_info info;
+
+	s->th = th;
+	s->other = other;
+	s->next_wr = 1;
+	make_cq(th, &s->scq);
+	make_cq(th, &s->rcq);
+	s->sq = zero_pages(64u << TH_LOG_SQ);
+	s->rq = zero_pages((size_t)dpa_rwqe_stride(4) << TH_LOG_RQ);
+	s->mem = zero_pages(TH_MEM);
+	mr.addr = mr.iova = (uintptr_t)s->mem;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &mr, &s->key), 0);
+	a.send_cq = s->scq.cq;
+	a.recv_cq = s->rcq.cq;
+	a.sq = s->sq;
+	a.rq = s->rq;
+	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &s->qp, &info), 0);
+}
+
+static void connect_side(struct th_side *s, const struct th_opt *o)
+{
+	struct dpa_qp_attr a = {.access = o->access ? o->access : TH_ALL,
+				.qkey = 0x11111111,
+				.rq_psn = o->psn,
+				.sq_psn = o->psn,
+				.dest_qpn = s->other->qp->qpn,
+				.av = {.is_global = 1},
+				.port = 1,
+				.path_mtu = (uint8_t)(o->mtu ? o->mtu : 3),
+				.timeout = o->timeout,
+				.retry_cnt = o->retry,
+				.rnr_retry = o->rnr_retry,
+				.min_rnr_timer = o->min_rnr,
+				.max_rd_atomic = o->rd ? o->rd : 4,
+				.max_dest_rd_atomic = o->dest_rd ? o->dest_rd : 4};
+	uint32_t mask = DPA_QPM_STATE | DPA_QPM_ACCESS | DPA_QPM_QKEY | DPA_QPM_RQ_PSN |
+			DPA_QPM_SQ_PSN | DPA_QPM_DEST_QPN | DPA_QPM_AV | DPA_QPM_PORT |
+			DPA_QPM_PATH_MTU | DPA_QPM_TIMEOUT | DPA_QPM_RETRY_CNT | DPA_QPM_RNR_RETRY |
+			DPA_QPM_MIN_RNR_TIMER | DPA_QPM_MAX_RD_ATOMIC | DPA_QPM_MAX_DEST_RD_ATOMIC;
+
+	memcpy(a.av.dgid, th_gid[0], 16);
+	for (a.state = DPA_QPS_INIT; a.state <= DPA_QPS_RTS; a.state++, mask = DPA_QPM_STATE)
+		cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
+	s->pi = s->dbrec.sq_pi = s->dbrec.sq_ci = o->index;
+	s->qp->req.send_idx = s->qp->req.una_idx = o->index;
+}
+
+struct th *th_new(const struct th_opt *opt)
+{
+	struct th *th;
+
+	th_now = 1000000000;
+	th_nobody = false;
+	cr_assert_eq(posix_memalign((void **)&th, DPA_CACHE_LINE, sizeof(*th)), 0);
+	memset(th, 0, sizeof(*th));
+	make_hw(th, opt->pull);
+	make_side(th, &th->a, &th->b, opt);
+	make_side(th, &th->b, &th->a, opt);
+	connect_side(&th->a, opt);
+	connect_side(&th->b, opt);
+	return th;
+}
+
+static void free_side(struct th_side *s)
+{
+	dpa_hw_destroy_qp(s->qp);
+	dpa_hw_destroy_cq(s->scq.cq);
+	dpa_hw_destroy_cq(s->rcq.cq);
+	dpa_hw_dereg_mr(&s->th->ctx, s->key);
+	munmap(s->sq, 64u << TH_LOG_SQ);
+	munmap(s->rq, (size_t)dpa_rwqe_stride(4) << TH_LOG_RQ);
+	munmap(s->mem, TH_MEM);
+}
+
+void th_free(struct th *th)
+{
+	struct dpa_hw *hw = th->hw;
+
+	free_side(&th->a);
+	free_side(&th->b);
+	for (uint32_t i = 0; i < hw->nslab; i++)
+		free(hw->slab[i]);
+	munmap(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));
+	munmap((void *)hw->qp_tab, DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
+	munmap(hw->slab, DPA_MAX_QP * sizeof(*hw->slab));
+	munmap(hw->export, sizeof(*hw->export));
+	munmap(th->lanes, DPA_LANES * sizeof(*th->lanes));
+	if (hw->maps_fd >= 0)
+		close(hw->maps_fd);
+	free(th->peer);
+	free(hw);
+	free(th);
+}
+
+/* ----------------------------------------------------------------- posting */
+
+static uint32_t build(struct th_side *s, const struct th_wr *wr, uint8_t *w)
+{
+	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)w;
+	uint32_t at = dpa_wqe_sge_off(s->qp, wr->op);
+
+	c->opcode = wr->op;
+	c->flags = wr->flags;
+	c->wr_id = wr->wr_id ? wr->wr_id : s->next_wr++;
+	c->imm = wr->imm;
+	c->index = s->pi;
+	if (wr->av) {
+		memcpy(w + sizeof(*c), wr->av, sizeof(*wr->av));
+	} else if (at > sizeof(*c)) {
+		struct dpa_wqe_raddr r = {.addr = wr->raddr, .rkey = wr->rkey};
+		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
+
+		memcpy(w + sizeof(*c), &r, sizeof(r));
+		if (dpa_op_is_atomic(wr->op))
+			memcpy(w + sizeof(*c) + sizeof(r), &a, sizeof(a));
+	}
+	if (wr->inl) {
+		c->flags |= DPA_WQE_INLINE;
+		c->length = wr->inl_len;
+		memcpy(w + at, wr->inl, wr->inl_len);
+		at += wr->inl_len;
+	}
+	for (uint32_t i = 0; i < wr->nsge; i++, at += sizeof(struct dpa_sge)) {
+		memcpy(w + at, &wr->sge[i], sizeof(struct dpa_sge));
+		c->length += wr->sge[i].length;
+	}
+	c->nsge = (uint8_t)wr->nsge;
+	c->nbb = (uint8_t)((at + 63) / 64);
+	return c->nbb;
+}
+
+bool th_post(struct th_side *s, const struct th_wr *wr)
+{
+	uint8_t w[2048] __attribute__((aligned(16))) = {0};
+	uint32_t nbb = build(s, wr, w);
+	uint32_t ci = __atomic_load_n(&s->dbrec.sq_ci, __ATOMIC_ACQUIRE);
+
+	if (s->pi - ci + nbb > 1u << TH_LOG_SQ) {
+		s->next_wr -= !wr->wr_id;
+		return false;
+	}
+	for (uint32_t i = 0; i < nbb; i++)
+		memcpy(s->sq + ((s->pi + i) & ((1u << TH_LOG_SQ) - 1)) * 64, w + i * 64, 64);
+	s->pi += nbb;
+	__atomic_store_n(&s->dbrec.sq_pi, s->pi, __ATOMIC_RELEASE);
+	return true;
+}
+
+void th_ring(struct th_side *s)
+{
+	dpa_hw_ring_sq(s->qp);
+}
+
+void th_send(struct th_side *s, uint8_t op, uint32_t off, uint32_t len, uint32_t roff)
+{
+	struct th_wr wr = {.op = op,
+			   .flags = DPA_WQE_SIGNALED,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)s->mem + off, len, s->key}},
+			   .raddr = (uintptr_t)s->other->mem + roff,
+			   .rkey = s->other->key};
+
+	cr_assert(th_post(s, &wr));
+	th_ring(s);
+}
+
+bool th_recv_sges(struct th_side *s, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n)
+{
+	struct dpa_rwqe r = {.wr_id = wr_id, .nsge = n};
+	uint8_t *at = s->rq + (size_t)(s->rpi & ((1u << TH_LOG_RQ) - 1)) * dpa_rwqe_stride(4);
+
+	if (s->rpi - __atomic_load_n(&s->dbrec.rq_ci, __ATOMIC_ACQUIRE) >= 1u << TH_LOG_RQ)
+		return false;
+	memcpy(at, &r, sizeof(r));
+	if (n)
+		memcpy(at + sizeof(r), sge, n * sizeof(*sge));
+	__atomic_store_n(&s->dbrec.rq_pi, ++s->rpi, __ATOMIC_RELEASE);
+	dpa_hw_ring_rq(s->qp);
+	return true;
+}
+
+bool th_recv(struct th_side *s, uint64_t wr_id, uint32_t off, uint32_t len)
+{
+	struct dpa_sge g = {(uintptr_t)s->mem + off, len, s->key};
+
+	return th_recv_sges(s, wr_id, &g, 1);
+}
+
+/* ----------------------------------------------------------------- packets */
+
+bool th_take(struct th_side *s, struct th_pkt *p)
+{
+	struct dpa_rx *rx = &s->th->peer->rx[s->qp->lane];
+	struct dpa_lane_shm *shm = atomic_load(&rx->shm);
+	uint32_t next = atomic_load(&rx->next), ext;
+
+	if (!dpa_lane_ready(rx))
+		return false;
+	memcpy(&p->s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(p->s));
+	ext = dpa_ext_len(p->s.opcode);
+	p->bytes = p->s.flags & DPA_PKT_PULL ? (uint32_t)sizeof(struct dpa_pull) : p->s.len;
+	if (p->s.flags & DPA_PKT_INSLOT) {
+		cr_assert_leq(ext + p->bytes, DPA_PKT_EXT);
+		memcpy(p->data, p->s.ext + ext, p->bytes);
+	} else if (p->bytes) {
+		cr_assert_leq(p->bytes, sizeof(p->data));
+		memcpy(p->data, shm->data + (size_t)(p->s.data % DPA_LANE_UNITS) * 64, p->bytes);
+		rx->dnext = p->s.data + (p->bytes + 63) / 64;
+	}
+	atomic_store(&rx->next, next + 1);
+	dpa_lane_release(rx);
+	return true;
+}
+
+uint32_t th_drop_all(struct th_side *s)
+{
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	while (th_take(s, &p))
+		n++;
+	return n;
+}
+
+void th_give(struct th_side *s, const struct th_pkt *p)
+{
+	dpa_qplock_lock(&s->qp->lock);
+	dpa_transport_rx(s->qp, s->th->peer, &p->s, p->data);
+	dpa_qp_leave(s->qp);
+}
+
+void th_flush(struct th_side *s)
+{
+	dpa_qplock_lock(&s->qp->lock);
+	dpa_responder_flush(s->qp);
+	dpa_qp_leave(s->qp);
+}
+
+uint32_t th_deliver(struct th_side *s)
+{
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	for (; th_take(s, &p); n++)
+		th_give(s->other, &p);
+	th_flush(s->other);
+	return n;
+}
+
+void th_settle(struct th *th)
+{
+	while (th_deliver(&th->a) + th_deliver(&th->b) + (uint32_t)dpa_progress_once(th->hw))
+		;
+}
+
+bool th_tick(struct th *th)
+{
+	uint64_t left = dpa_timer_left(th->hw);
+
+	if (left == UINT64_MAX)
+		return false;
+	th_now += left;
+	dpa_progress_once(th->hw);
+	return true;
+}
+
+void th_lost(struct th_side *s)
+{
+	dpa_qplock_lock(&s->qp->lock);
+	dpa_req_lost(s->qp, DPA_SYN_TIMEOUT);
+	dpa_qp_leave(s->qp);
+}
+
+void th_forge(struct th_side *from, struct th_pkt *p, uint8_t opcode, uint32_t psn, uint32_t len)
+{
+	memset(p, 0, sizeof(*p));
+	p->s.opcode = opcode;
+	p->s.src = (uint16_t)(from->qp->qpn & DPA_QPN_INDEX);
+	p->s.dqpn = from->other->qp->qpn;
+	p->s.psn = psn & DPA_PSN_MASK;
+	p->s.len = p->bytes = len;
+}
+
+struct dpa_ext *th_ext(struct th_pkt *p)
+{
+	return (struct dpa_ext *)p->s.ext;
+}
+
+/* -------------------------------------------------------------- small help */
+
+bool th_poll(struct th_cq *cq, struct dpa_cqe *e)
+{
+	struct dpa_cqe *at = &cq->buf[cq->ci & ((1u << TH_LOG_CQ) - 1)];
+
+	if (__atomic_load_n(&at->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(cq->ci, TH_LOG_CQ))
+		return false;
+	*e = *at;
+	__atomic_store_n(&cq->ci, cq->ci + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+uint64_t th_count(struct th *th, enum dpa_counter c)
+{
+	return atomic_load(&th->counters[c]);
+}
+
+uint32_t th_rand(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*seed >> 33);
+}
+
+void th_fill(uint8_t *p, uint32_t n, uint64_t id)
+{
+	uint64_t x = id * 0x9e3779b97f4a7c15ull;
+
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = (uint8_t)((x >> (i % 8 * 8)) + i / 8);
+}
+
+bool th_check(const uint8_t *p, uint32_t n, uint64_t id)
+{
+	uint64_t x = id * 0x9e3779b97f4a7c15ull;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (p[i] != (uint8_t)((x >> (i % 8 * 8)) + i / 8))
+			return false;
+	return true;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * harness.h - two QPs of one function in plain memory. Their lanes lead back to the function
+ * itself, but nothing moves by itself: the test takes each packet from the lane of the QP that sent
+ * it and gives it to the other one, later, twice or never. Time stands still until the test moves
+ * it.
+ */
+#ifndef DPA_TEST_TRANSPORT_HARNESS_H
+#define DPA_TEST_TRANSPORT_HARNESS_H
+
+#include <stdio.h>
+#include <string.h>
+#include "kernels/transport/transport.h"
+#include "kernels/transport/resp_check.h"
+
+#define TH_LOG_SQ 8u /* blocks */
+#define TH_LOG_RQ 6u
+#define TH_LOG_CQ 10u
+#define TH_MEM	  (4u << 20)
+#define TH_ALL                                                                                     \
+	(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |               \
+	 DPA_ACCESS_REMOTE_ATOMIC)
+
+/* A packet off the lane, with the payload that it carried. */
+struct th_pkt {
+	struct dpa_slot s;
+	uint32_t bytes; /* of data: payload as the link carries it */
+	uint8_t data[DPA_LANE_MTU];
+};
+
+struct th_cq {
+	struct dpa_hw_cq *cq;
+	struct dpa_cqe buf[1u << TH_LOG_CQ] __attribute__((aligned(64)));
+	uint32_t ci;
+};
+
+struct th_side {
+	struct th *th;
+	struct th_side *other;
+	struct dpa_hw_qp *qp;
+	struct th_cq scq, rcq;
+	struct dpa_dbrec dbrec __attribute__((aligned(64)));
+	uint8_t *sq, *rq;
+	uint32_t pi, rpi;
+	uint8_t *mem; /* TH_MEM bytes, registered with every access as key */
+	uint32_t key;
+	uint64_t next_wr;
+};
+
+struct th_opt {
+	uint32_t type;	 /* enum dpa_qp_type; 0: RC */
+	uint32_t mtu;	 /* path MTU code, 0: 1024 bytes */
+	uint32_t psn;	 /* first PSN of both directions */
+	uint32_t index;	 /* first SQ index */
+	uint32_t access; /* of the QPs; 0: all; TH_NO_ACCESS: none */
+	uint8_t retry, rnr_retry, timeout, min_rnr, rd, dest_rd;
+	bool pull, own_srq;
+};
+#define TH_NO_ACCESS DPA_ACCESS_LOCAL_WRITE
+
+struct th {
+	struct dpa_hw *hw;
+	struct dpa_hw_ctx ctx;
+	struct dpa_peer *peer;
+	struct dpa_lane_shm *lanes;
+	struct dpa_board board;
+	struct dpa_board_proc self;
+	struct dpa_door door;
+	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
+	uint32_t pdn;
+	struct th_side a, b;
+	uint32_t events[64]; /* asynchronous events by type */
+};
+
+/* A work request; what is not named is 0. */
+struct th_wr {
+	uint8_t op, flags;
+	uint32_t nsge;
+	struct dpa_sge sge[4];
+	const void *inl; /* with inl_len: DPA_WQE_INLINE */
+	uint32_t inl_len;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t swap_add, compare;
+	uint32_t imm;
+	uint64_t wr_id; /* 0: the next number of this side */
+	const struct dpa_wqe_av *av;
+};
+
+extern uint64_t th_now;	      /* what dpa_now_ns() says */
+extern bool th_nobody;	      /* no QPN has an owner */
+extern uint8_t th_gid[2][16]; /* the port's table */
+
+/* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */
+struct th *th_new(const struct th_opt *opt);
+void th_free(struct th *th);
+
+/* Posts; false: no room. Nothing is sent before th_ring(). */
+bool th_post(struct th_side *s, const struct th_wr *wr);
+void th_ring(struct th_side *s);
+/* One SGE of this side's memory at off. */
+void th_send(struct th_side *s, uint8_t op, uint32_t off, uint32_t len, uint32_t roff);
+bool th_recv(struct th_side *s, uint64_t wr_id, uint32_t off, uint32_t len);
+bool th_recv_sges(struct th_side *s, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n);
+
+/* The next packet that s sent; false: none. */
+bool th_take(struct th_side *s, struct th_pkt *p);
+uint32_t th_drop_all(struct th_side *s); /* how many */
+/* Gives a packet to s; what it owes in answer is sent by th_flush(). */
+void th_give(struct th_side *s, const struct th_pkt *p);
+void th_flush(struct th_side *s);
+/* Everything that s sent goes to the other side as one batch. Returns the packets moved. */
+uint32_t th_deliver(struct th_side *s);
+/* Both directions until nothing moves. */
+void th_settle(struct th *th);
+/* Moves time to the next timer and runs what waited for it. False: nothing waits. */
+bool th_tick(struct th *th);
+void th_lost(struct th_side *s);
+
+bool th_poll(struct th_cq *cq, struct dpa_cqe *e);
+uint64_t th_count(struct th *th, enum dpa_counter c);
+
+/* A packet that nobody sent: from s's QP to the other one. */
+void th_forge(struct th_side *from, struct th_pkt *p, uint8_t opcode, uint32_t psn, uint32_t len);
+struct dpa_ext *th_ext(struct th_pkt *p);
+
+/* Numbers that a seed determines. */
+uint32_t th_rand(uint64_t *seed);
+/* Pattern of a message: n bytes that id determines. */
+void th_fill(uint8_t *p, uint32_t n, uint64_t id);
+bool th_check(const uint8_t *p, uint32_t n, uint64_t id);
+
+#endif

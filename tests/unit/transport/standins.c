@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What stands in for the board, the port, the link and the clock. */
+#include <errno.h>
+#include "harness.h"
+#include "link/sock.h"
+
+struct dpa_hw *dpa_the_hw;
+uint32_t dpa_spin_pauses = 200;
+uint64_t th_now = 1000000000;
+bool th_nobody;
+uint8_t th_gid[2][16] = {
+	{[10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2, [15] = 1},
+	{0x20, 0x01, 0x0d, 0xb8, [15] = 7},
+};
+static struct dpa_uar_slot uar_slots[DPA_UAR_SLOTS];
+static struct dpa_board_uar uar_page;
+static uint32_t next_qpn, next_slot;
+
+uint64_t dpa_now_ns(void)
+{
+	return th_now;
+}
+
+void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
+{
+}
+
+struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
+{
+	return th_nobody ? NULL : hw->all_peers;
+}
+
+void dpa_tx_kick(struct dpa_tx *tx)
+{
+}
+
+void dpa_settle_kicks(struct dpa_hw *hw)
+{
+	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
+}
+
+int dpa_eu_attach(struct dpa_hw_qp *qp, int eu)
+{
+	return 0;
+}
+
+void dpa_eu_detach(struct dpa_hw_qp *qp)
+{
+}
+
+/* -------------------------------------------------------------------- port */
+
+int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
+{
+	if (index >= 2)
+		return ENODATA;
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->gid, th_gid[index], 16);
+	gid->valid = 1;
+	return 0;
+}
+
+int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid)
+{
+	return dpa_port_gid(&ctx->hw->port, index, gid);
+}
+
+int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
+{
+	return !memcmp(gid, th_gid[0], 16) ? 0 : !memcmp(gid, th_gid[1], 16) ? 1 : -1;
+}
+
+/* ------------------------------------------------------------------- board */
+
+int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
+{
+	*qpn = b->board_num << 16 | (0x11 + next_qpn++);
+	return 0;
+}
+
+void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn)
+{
+}
+
+int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
+{
+	*page = 0;
+	*slot = next_slot++ % DPA_UAR_SLOTS;
+	return 0;
+}
+
+void dpa_board_uar_free(struct dpa_board *b, uint32_t page, uint32_t slot)
+{
+}
+
+struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot)
+{
+	return &uar_slots[slot];
+}
+
+struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
+{
+	return &uar_page;
+}
+
+struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)
+{
+	return NULL;
+}
+
+struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
+{
+	return NULL;
+}
+
+bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	return true;
+}
