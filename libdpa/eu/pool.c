@@ -384,6 +384,24 @@ void dpa_pool_kill(struct dpa_act *act)
 	}
 }
 
+/* The activation is read before and after: an EU may go on to another owner's meanwhile. */
+void dpa_pool_kill_owner(const void *owner)
+{
+	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct dpa_eu *eu = &pool.eus[i];
+		struct dpa_act *act = atomic_load_explicit(&eu->act, memory_order_seq_cst);
+
+		if (eu == dpa_eu_self || !act ||
+		    atomic_load_explicit(&eu->owner, memory_order_seq_cst) != owner ||
+		    atomic_load_explicit(&eu->act, memory_order_seq_cst) != act)
+			continue;
+		atomic_store_explicit(&eu->kill, act, memory_order_seq_cst);
+		pthread_kill(eu->thread, dpa_fault_kill_signal());
+	}
+}
+
 void dpa_pool_quiesce(void)
 {
 	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_acquire);
@@ -397,31 +415,45 @@ void dpa_pool_quiesce(void)
 
 /* ------------------------------------------------------- into device code */
 
+void dpa_eu_enter(const void *owner)
+{
+	struct dpa_eu *eu = dpa_eu_self;
+
+	atomic_store_explicit(&eu->kill, NULL, memory_order_relaxed);
+	eu->fault_sig = 0;
+	eu->fault_text = NULL;
+	atomic_store_explicit(&eu->owner, owner, memory_order_seq_cst);
+}
+
+void dpa_eu_exit(void)
+{
+	atomic_store_explicit(&dpa_eu_self->owner, NULL, memory_order_seq_cst);
+}
+
 /*
  * setjmp, not a context switch: device code runs on the EU's own stack, and the sanitizers know how
  * to forget frames that are jumped over.
  */
-enum dpa_eu_exit dpa_eu_call(void (*fn)(uint64_t), uint64_t arg)
+enum dpa_eu_end dpa_eu_call(void (*fn)(uint64_t), uint64_t arg)
 {
 	struct dpa_eu *eu = dpa_eu_self;
 	int how = _setjmp(eu->out);
 
 	if (!how) {
-		atomic_store_explicit(&eu->kill, NULL, memory_order_relaxed);
-		eu->fault_sig = 0;
-		eu->fault_text = NULL;
 		eu->in_user = true;
 		atomic_signal_fence(memory_order_seq_cst);
+		if (dpa_eu_killed(eu)) /* its signal came too early */
+			dpa_eu_leave(DPA_EU_KILLED);
 		fn(arg);
 		how = 1 + DPA_EU_RETURNED;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	eu->in_user = false;
 	atomic_store_explicit(&eu->in_op, 0, memory_order_release);
-	return (enum dpa_eu_exit)(how - 1);
+	return (enum dpa_eu_end)(how - 1);
 }
 
-_Noreturn void dpa_eu_leave(enum dpa_eu_exit how)
+_Noreturn void dpa_eu_leave(enum dpa_eu_end how)
 {
 	struct dpa_eu *eu = dpa_eu_self;
 

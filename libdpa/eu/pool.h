@@ -25,6 +25,7 @@ struct dpa_eu {
 	_Atomic uint32_t asleep;	/* futex: 1 while it sleeps */
 	_Atomic uint32_t in_op;		/* inside a call of the library: nothing is jumped out of */
 	_Atomic(struct dpa_act *) act;	/* what it runs */
+	_Atomic(const void *) owner;	/* whose code that is: compared, never followed */
 	_Atomic(struct dpa_act *) kill; /* end this one's activation at the next chance */
 	struct dpa_act *again;		/* became QUEUED at its own end */
 	volatile bool in_user;		/* device code is on the stack */
@@ -72,10 +73,16 @@ void dpa_pool_dispatch(struct dpa_act *act);
  */
 void dpa_pool_kill(struct dpa_act *act);
 
+/*
+ * The same for every activation of an owner, as given to dpa_eu_enter(), but the caller's own. May
+ * be called on an EU.
+ */
+void dpa_pool_kill_owner(const void *owner);
+
 /* Waits until each EU has left the op that it is in now, if it is in one. */
 void dpa_pool_quiesce(void);
 
-enum dpa_eu_exit {
+enum dpa_eu_end {
 	DPA_EU_RETURNED,
 	DPA_EU_RESCHEDULED,
 	DPA_EU_FINISHED,
@@ -83,10 +90,16 @@ enum dpa_eu_exit {
 	DPA_EU_KILLED
 };
 
-/* Calls device code on the calling EU; comes back however the code ends. */
-enum dpa_eu_exit dpa_eu_call(void (*fn)(uint64_t), uint64_t arg);
+/*
+ * The calling EU is about to run code of this owner: a kill counts from here on. Whoever marks an
+ * owner as ended and then kills it misses nobody who enters and then looks at the mark.
+ */
+void dpa_eu_enter(const void *owner);
+/* Calls the device code, after dpa_eu_enter(); comes back however the code ends. */
+enum dpa_eu_end dpa_eu_call(void (*fn)(uint64_t), uint64_t arg);
+void dpa_eu_exit(void);
 /* Out of the device code that called the op: never returns. EU only. */
-_Noreturn void dpa_eu_leave(enum dpa_eu_exit how);
+_Noreturn void dpa_eu_leave(enum dpa_eu_end how);
 
 static inline bool dpa_eu_killed(struct dpa_eu *eu)
 {

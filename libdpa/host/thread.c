@@ -42,19 +42,16 @@ static void tell_fault(struct doca_dpa_thread *t, const struct dpa_eu *eu)
 		dpa_devlog_put(t->dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_CRIT, text, (uint64_t)n);
 }
 
-/* dpa_act.run: on an EU. */
-static enum dpa_act_end run_thread(struct dpa_act *act)
+static enum dpa_act_end after(struct doca_dpa_thread *t, enum dpa_eu_end end)
 {
-	struct doca_dpa_thread *t = of_act(act);
-
-	if (atomic_load_explicit(&t->dpa->fatal, memory_order_relaxed))
-		return DPA_END_FINISH;
-	switch (dpa_eu_call(t->fn, t->arg)) {
+	switch (end) {
 	case DPA_EU_RESCHEDULED:
 		return DPA_END_RESCHEDULE;
 	case DPA_EU_FAULTED:
-		if (!atomic_exchange_explicit(&t->dpa->fatal, 1, memory_order_acq_rel))
+		if (!atomic_exchange_explicit(&t->dpa->fatal, 1, memory_order_seq_cst)) {
 			tell_fault(t, dpa_eu_self);
+			dpa_pool_kill_owner(t->dpa);
+		}
 		return DPA_END_FINISH;
 	case DPA_EU_RETURNED:
 	case DPA_EU_FINISHED:
@@ -62,6 +59,19 @@ static enum dpa_act_end run_thread(struct dpa_act *act)
 		break;
 	}
 	return DPA_END_FINISH;
+}
+
+/* dpa_act.run: on an EU. Enter, then look: see dpa_eu_enter(). */
+static enum dpa_act_end run_thread(struct dpa_act *act)
+{
+	struct doca_dpa_thread *t = of_act(act);
+	enum dpa_act_end how = DPA_END_FINISH;
+
+	dpa_eu_enter(t->dpa);
+	if (!atomic_load_explicit(&t->dpa->fatal, memory_order_seq_cst))
+		how = after(t, dpa_eu_call(t->fn, t->arg));
+	dpa_eu_exit();
+	return how;
 }
 
 static _Atomic uint32_t threads_of_process;

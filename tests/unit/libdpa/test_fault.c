@@ -99,6 +99,45 @@ Test(fault, thirty_rounds_beside_a_context_that_works)
 	rig_destroy(&good);
 }
 
+extern doca_dpa_func_t spin_for_ever;
+
+/* What spins in the same context is ended too; what spins in another one is not. */
+Test(fault, ends_the_other_threads_of_its_context)
+{
+	struct doca_dpa_completion *comp;
+	struct doca_dpa_thread *spinner;
+	struct ibv_cq *cq;
+	struct rig r, other;
+
+	rig_start(&other);
+	rig_run(&other, &spin_for_ever);
+	fake_push_recv(other.cq, 1);
+	AWAIT(&other, activations, 1);
+	rig_start(&r);
+	OK(doca_dpa_thread_create(r.dpa, &spinner));
+	OK(doca_dpa_thread_set_func_arg(spinner, &spin_for_ever, r.shared));
+	OK(doca_dpa_thread_start(spinner));
+	OK(doca_dpa_completion_create(r.dpa, 1, &comp));
+	OK(doca_dpa_completion_set_thread(comp, spinner));
+	OK(doca_dpa_completion_start(comp));
+	OK(doca_dpa_thread_run(spinner));
+	OK(dpa_completion_get_ibv_cq(comp, &cq));
+	fake_push_recv(cq, 1);
+	AWAIT(&r, activations, 1);
+	rig_run(&r, &read_null);
+	fake_push_recv(r.cq, 1);
+	await_fatal(&r);
+	OK(dpa_thread_wait(spinner, -1));
+	IS(dpa_thread_wait(other.thread, 0), TIME_OUT);
+	OK(doca_dpa_thread_destroy(spinner));
+	OK(doca_dpa_completion_destroy(comp));
+	OK(doca_dpa_completion_destroy(r.comp));
+	OK(doca_dpa_thread_destroy(r.thread));
+	OK(doca_dpa_destroy(r.dpa));
+	OK(doca_dev_close(r.dev));
+	rig_destroy(&other);
+}
+
 static sigjmp_buf caught;
 static volatile uintptr_t nowhere = 8;
 
