@@ -14,6 +14,7 @@ static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->max_sge_rd = DPA_MAX_SGE;
 	a->max_cq = (int)ctx->dev.max_cq;
 	a->max_cqe = DPA_MAX_CQE;
+	a->max_mw = (int)ctx->dev.max_mr;
 	a->max_mr = (int)ctx->dev.max_mr;
 	a->max_pd = (int)ctx->dev.max_pd;
 	a->max_ah = (int)ctx->dev.max_ah;
@@ -38,7 +39,8 @@ static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
 			      IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
 			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_BAD_PKEY_CNTR |
-			      IBV_DEVICE_BAD_QKEY_CNTR;
+			      IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_MEM_WINDOW |
+			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	a->local_ca_ack_delay = 0;
 	a->phys_port_cnt = DPA_PORTS;

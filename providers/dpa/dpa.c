@@ -14,7 +14,9 @@
 static void dpa_free_context(struct ibv_context *context);
 
 static const struct verbs_context_ops dpa_ctx_ops = {
+	.alloc_mw = dpa_alloc_mw,
 	.alloc_pd = dpa_alloc_pd,
+	.bind_mw = dpa_bind_mw,
 	.create_ah = dpa_create_ah,
 	.create_cq = dpa_create_cq,
 	.create_cq_ex = dpa_create_cq_ex,
@@ -22,6 +24,7 @@ static const struct verbs_context_ops dpa_ctx_ops = {
 	.create_qp_ex = dpa_create_qp_ex,
 	.create_srq = dpa_create_srq,
 	.create_srq_ex = dpa_create_srq_ex,
+	.dealloc_mw = dpa_dealloc_mw,
 	.dealloc_pd = dpa_dealloc_pd,
 	.dereg_mr = dpa_dereg_mr,
 	.destroy_ah = dpa_destroy_ah,

@@ -218,6 +218,9 @@ int dpa_query_rt_values(struct ibv_context *context, struct ibv_values_ex *value
 /* ---- mr.c */
 struct ibv_pd *dpa_alloc_pd(struct ibv_context *context);
 int dpa_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mw *dpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int dpa_dealloc_mw(struct ibv_mw *mw);
+int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
 int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);

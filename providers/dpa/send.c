@@ -11,10 +11,11 @@
 
 #define OP(x)	 (1u << IBV_WR_##x)
 #define OPS_SEND (OP(SEND) | OP(SEND_WITH_IMM))
-#define OPS_UC	 (OPS_SEND | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM))
+#define OPS_MW	 (OP(LOCAL_INV) | OP(BIND_MW))
+#define OPS_UC	 (OPS_SEND | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OPS_MW)
 #define OPS_RC                                                                                     \
 	(OPS_UC | OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |              \
-	 OP(LOCAL_INV) | OP(SEND_WITH_INV))
+	 OP(SEND_WITH_INV))
 
 uint32_t dpa_send_ops(enum ibv_qp_type type)
 {
@@ -80,6 +81,10 @@ static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const str
 		return put_atomic(p, wr);
 	case IBV_WR_LOCAL_INV:
 		return wr->num_sge ? NULL : p;
+	case IBV_WR_BIND_MW:
+		if (wr->num_sge || (wr->send_flags & IBV_SEND_INLINE))
+			return NULL;
+		return sq_put_bind(p, wr->bind_mw.mw, &wr->bind_mw.bind_info);
 	default:
 		return NULL;
 	}
@@ -156,7 +161,7 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	c->nbb = (uint8_t)nbb;
 	c->index = sq->pi;
 	c->wr_id = wr->wr_id;
-	c->imm = wr->imm_data;
+	c->imm = dpa_unlikely(wr->opcode == IBV_WR_BIND_MW) ? wr->bind_mw.rkey : wr->imm_data;
 	c->length = (uint32_t)length;
 	c->check = 0;
 	c->rsvd = 0;

@@ -29,6 +29,29 @@ static inline uint8_t *sq_put_raddr(uint8_t *p, uint64_t addr, uint32_t rkey)
 	return p + sizeof(*r);
 }
 
+/*
+ * What a BIND_MW carries beside the new R_Key; NULL: a window of type 1 (ibv_bind_mw() is for
+ * those), unknown access bits, or no region. Local access is not the window's to give: those bits
+ * mean nothing.
+ */
+static inline uint8_t *sq_put_bind(uint8_t *p, const struct ibv_mw *mw,
+				   const struct ibv_mw_bind_info *i)
+{
+	const unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+	const unsigned int known = remote | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND;
+	struct dpa_wqe_bind *b;
+
+	if (!mw || mw->type != IBV_MW_TYPE_2 || (i->mw_access_flags & ~known) ||
+	    (i->length && !i->mr))
+		return NULL;
+	b = (struct dpa_wqe_bind *)sq_put_raddr(p, i->addr, mw->rkey);
+	b->length = i->length;
+	b->lkey = i->mr ? i->mr->lkey : 0;
+	b->access = i->mw_access_flags & remote;
+	return (uint8_t *)(b + 1);
+}
+
 /* Whether one more WQE may be outstanding: the one max_wr before it must be finished. */
 static inline bool sq_has_room(struct dpa_sq *sq)
 {

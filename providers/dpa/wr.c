@@ -228,6 +228,23 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 		       (struct dpa_wqe_atomic){.swap_add = add});
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct dpa_batch *b = ex_qp(ex)->batch;
+	uint8_t *p = wr_open(ex, IBV_WR_BIND_MW, rkey);
+
+	if (!p)
+		return;
+	p = sq_put_bind(p, mw, info);
+	if (!p)
+		b->err = EINVAL;
+	else
+		b->end = p;
+	b->max_sge = 0;
+	b->may_inline = false;
+}
+
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
 	struct dpa_batch *b = ex_qp(ex)->batch;
@@ -348,6 +365,7 @@ int dpa_wr_init(struct dpa_qp *qp)
 	ex->wr_abort = wr_abort;
 	ex->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	ex->wr_bind_mw = wr_bind_mw;
 	ex->wr_complete = wr_complete;
 	ex->wr_local_inv = wr_local_inv;
 	ex->wr_rdma_read = wr_rdma_read;
@@ -374,4 +392,5 @@ SAME(IBV_QP_EX_WITH_RDMA_READ, 1 << IBV_WR_RDMA_READ);
 SAME(IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, 1 << IBV_WR_ATOMIC_CMP_AND_SWP);
 SAME(IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, 1 << IBV_WR_ATOMIC_FETCH_AND_ADD);
 SAME(IBV_QP_EX_WITH_LOCAL_INV, 1 << IBV_WR_LOCAL_INV);
+SAME(IBV_QP_EX_WITH_BIND_MW, 1 << IBV_WR_BIND_MW);
 SAME(IBV_QP_EX_WITH_SEND_WITH_INV, 1 << IBV_WR_SEND_WITH_INV);

@@ -441,3 +441,16 @@ struct dpa_hw_srq *fake_srq(struct ibv_srq *srq)
 	assert(!ret);
 	return ret ? NULL : out.hw;
 }
+
+int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
+{
+	*rkey = next_number++ << 8 | 0xff;
+	fake.mws++;
+	return 0;
+}
+
+int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
+{
+	fake.mws--;
+	return 0;
+}

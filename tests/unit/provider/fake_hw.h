@@ -34,7 +34,7 @@ struct dpa_hw_qp {
 };
 
 struct fake_counts {
-	int contexts, pds, mrs, cqs, srqs, qps;
+	int contexts, pds, mrs, mws, cqs, srqs, qps;
 	size_t queue_bytes;
 	_Atomic int progress;
 };

@@ -87,6 +87,6 @@ void fake_teardown(struct fake_setup *s)
 	must(ibv_destroy_cq(s->rcq));
 	must(ibv_dealloc_pd(s->pd));
 	must(ibv_close_device(s->ctx));
-	must(fake.contexts | fake.pds | fake.mrs | fake.cqs | fake.srqs | fake.qps);
+	must(fake.contexts | fake.pds | fake.mrs | fake.mws | fake.cqs | fake.srqs | fake.qps);
 	must(fake.queue_bytes != 0);
 }
