@@ -81,7 +81,7 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
 	if (!mw->owner || mw->kind == DPA_KIND_MR || mw->pdn != qp->pdn ||
-	    !(new_key & ((1u << MW_TAG_BITS) - 1)) || (b->access & ~mw_access))
+	    !new_key || (b->access & ~mw_access))
 		return DPA_SYN_MW_BIND;
 	if (mw->kind == DPA_KIND_MW2 && mw->parent)
 		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
