@@ -12,6 +12,7 @@
 #ifndef DPACC_H
 #define DPACC_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -73,6 +74,8 @@ bool scan_entries(const char *path, struct entries *out);
 bool dwarf_check(const char *image, struct entries *e);
 bool emit_table(const struct job *j, const char *path);
 bool emit_stub(const struct job *j, const char *path);
+/* Set by a signal: what runs is waited for, then everything is cleaned up. */
+extern volatile sig_atomic_t interrupted;
 /* Runs a command; stderr_to, if not NULL, is the file that gets its errors. */
 bool run(const struct job *j, const struct list *argv, const char *stderr_to);
 bool build(struct job *j);

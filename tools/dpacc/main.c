@@ -116,11 +116,18 @@ static void job_free(struct job *j)
 	options_free(&j->opt);
 }
 
+static void on_signal(int sig)
+{
+	interrupted = 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct job j = {0};
 	bool ok = options_parse(&j.opt, argc, argv);
 
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
 	if (ok && j.opt.help) {
 		options_help();
 	} else if (ok && j.opt.version) {

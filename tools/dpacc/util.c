@@ -2,6 +2,7 @@
 /* Lists, strings, commands. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include "dpacc.h"
 
 extern char **environ;
+
+volatile sig_atomic_t interrupted;
 
 bool error(const char *fmt, ...)
 {
@@ -152,5 +155,7 @@ bool run(const struct job *j, const struct list *argv, const char *stderr_to)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error("waiting for %s: %s", argv->v[0], strerror(errno));
+	if (interrupted)
+		return error("interrupted");
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
