@@ -250,5 +250,8 @@ doca_error_t dpa_thread_wait(struct doca_dpa_thread *dpa_thread, int timeout_ms)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_thread->started || dpa_ctx_foreign(dpa_thread->dpa))
 		return DOCA_ERROR_BAD_STATE;
-	return dpa_act_wait(&dpa_thread->act, timeout_ms) ? DOCA_SUCCESS : DOCA_ERROR_TIME_OUT;
+	if (!dpa_act_wait(&dpa_thread->act, timeout_ms))
+		return DOCA_ERROR_TIME_OUT;
+	dpa_devlog_drain(dpa_thread->dpa->log);
+	return DOCA_SUCCESS;
 }
