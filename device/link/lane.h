@@ -119,6 +119,7 @@ struct dpa_tx {
 	dpa_spin_t lock;
 	uint32_t head;	      /* next slot to be written */
 	uint32_t dhead;	      /* next data unit */
+	uint32_t dres;	      /* the same once the reserved slot is published */
 	uint32_t tail, dtail; /* last seen */
 	struct dpa_lane_shm *shm;
 	struct dpa_peer *peer;
@@ -165,16 +166,21 @@ static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len,
 	struct dpa_slot *s = &shm->slots[tx->head % DPA_LANE_SLOTS];
 
 	s->data = d;
+	tx->dres = tx->dhead;
 	if (units) {
 		*data = shm->data + (uint64_t)(d % DPA_LANE_UNITS) * 64;
-		tx->dhead = d + units;
+		tx->dres = d + units;
 	}
 	return s;
 }
 
-/* Makes the reserved slot visible. Producer side, under tx->lock. */
+/*
+ * Makes the reserved slot visible. Producer side, under tx->lock. A slot that was reserved and is
+ * not published leaves nothing behind: the consumer would never hand its data back.
+ */
 static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
 {
+	tx->dhead = tx->dres;
 	atomic_store_explicit(&s->seq, ++tx->head, memory_order_release);
 }
 
