@@ -75,7 +75,8 @@ DOCA_STABLE doca_error_t dpa_qp_get_dpa_handle(struct dpa_qp *dqp, dpa_dev_qp_t 
 
 /*
  * Sleeps until a started thread will never run again: it has finished, its function has returned,
- * or its context is in the fatal state (doca_dpa_peek_at_last_error() tells).
+ * or its context is in the fatal state (doca_dpa_peek_at_last_error() tells). What it has logged is
+ * written then.
  * @timeout_ms: milliseconds; negative: no limit
  * INVALID_VALUE: NULL; BAD_STATE: not started; TIME_OUT.
  */
