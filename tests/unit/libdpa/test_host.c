@@ -250,6 +250,53 @@ Test(host, no_more_threads_than_eus)
 	rig_destroy(&r);
 }
 
+Test(host, exported_qps)
+{
+	struct ibv_context *ctx, stranger_ctx = {0};
+	struct ibv_srq srq;
+	struct dpa_qp *dqp;
+	struct ibv_qp *qp;
+	struct rig r;
+	uint64_t h;
+
+	rig_start(&r);
+	IS(dpa_dev_get_ibv_context(NULL, &ctx), INVALID_VALUE);
+	OK(dpa_dev_get_ibv_context(r.dev, &ctx));
+	qp = fake_qp(&stranger_ctx);
+	IS(dpa_qp_export(r.dpa, qp, &dqp), INVALID_VALUE);
+	qp = fake_qp(ctx);
+	qp->srq = &srq;
+	IS(dpa_qp_export(r.dpa, qp, &dqp), INVALID_VALUE);
+	qp->srq = NULL;
+	IS(dpa_qp_export(r.dpa, NULL, &dqp), INVALID_VALUE);
+	OK(doca_dpa_stop(r.dpa));
+	IS(dpa_qp_export(r.dpa, qp, &dqp), BAD_STATE);
+	OK(doca_dpa_start(r.dpa));
+	OK(dpa_qp_export(r.dpa, qp, &dqp));
+	IS(dpa_qp_get_dpa_handle(dqp, NULL), INVALID_VALUE);
+	OK(dpa_qp_get_dpa_handle(dqp, &h));
+	cr_assert_neq(h, 0u);
+	IS(doca_dpa_stop(r.dpa), IN_USE);
+	IS(doca_dpa_destroy(r.dpa), IN_USE);
+	OK(dpa_qp_unexport(dqp));
+	IS(dpa_qp_unexport(NULL), INVALID_VALUE);
+	rig_destroy(&r);
+}
+
+Test(host, waiting_for_a_thread)
+{
+	struct rig r;
+
+	rig_start(&r);
+	IS(dpa_thread_wait(NULL, 0), INVALID_VALUE);
+	OK(doca_dpa_thread_create(r.dpa, &r.thread));
+	IS(dpa_thread_wait(r.thread, 0), BAD_STATE);
+	OK(doca_dpa_thread_set_func_arg(r.thread, &take_one, r.shared));
+	OK(doca_dpa_thread_start(r.thread));
+	IS(dpa_thread_wait(r.thread, 1), TIME_OUT);
+	rig_destroy(&r);
+}
+
 /* A child has no EUs of its parent: it does not wait for them, and may have its own. */
 Test(host, fork)
 {
