@@ -23,7 +23,7 @@ static void device_flags(const struct job *j, struct list *l)
 	list_addf(l, "-I%s", j->inc);
 	/* The original's ordering of its targets; this machine counts as the first. */
 	list_split(l, "-D__NV_DPA_BF3=3 -D__NV_DPA_CX7=7 -D__NV_DPA_CX8=8 "
-		      "-D__NV_DPA=__NV_DPA_BF3 -DDOCA_DPA_DEVICE");
+		      "-D__NV_DPA=__NV_DPA_BF3");
 	list_cat(l, &j->opt.includes);
 	list_cat(l, &j->opt.defines);
 	list_cat(l, &j->opt.devcc_opts);
