@@ -17,7 +17,8 @@
 #include "link/sock.h"
 #include "kernels/transport/opcode.h"
 
-#define BATCH 64
+#define BATCH	  64
+#define GIVE_BACK (32u * 1024 / 64) /* data units */
 
 static _Thread_local uint32_t drains_seen[DPA_HOT_LANES]; /* its address names the thread, too */
 
@@ -83,10 +84,12 @@ int dpa_lane_drain(struct dpa_rx *rx)
 {
 	struct dpa_hw_qp *cur = NULL;
 	struct dpa_lane_shm *shm;
+	uint32_t given;
 	int n = 0;
 
 	if (!dpa_spin_try(&rx->lock))
 		return 0;
+	given = rx->dnext;
 	shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	while (n < BATCH && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
@@ -96,6 +99,12 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		cur = drain_one(rx, &s, cur);
 		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
 		n++;
+		/* data space goes back in pieces, so that the sender fills one while we read
+		 * another */
+		if (rx->dnext - given >= GIVE_BACK) {
+			given = rx->dnext;
+			dpa_lane_release(rx);
+		}
 	}
 	leave_qp(cur);
 	if (n) {
