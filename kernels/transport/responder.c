@@ -568,12 +568,15 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
 	owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
 }
 
-static void on_uc_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+/*
+ * IBA 9.8.3: after a gap, and when a new message starts in the middle of another, that other one is
+ * lost; its receive WQE serves the next one.
+ */
+static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
-	/* IBA 9.8.3: the message is lost; its receive WQE serves the next one */
+	dpa_count(qp->hw, DPA_CNT_out_of_sequence, s->psn != qp->resp.epsn);
 	qp->resp.last_op = DPA_RESP_NONE;
 	qp->resp.epsn = s->psn;
-	dpa_count(qp->hw, DPA_CNT_out_of_sequence, 1);
 }
 
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
@@ -584,8 +587,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 
 	if (dpa_unlikely(failing(r)))
 		return;
-	if (qp->type == DPA_QP_UC && s->psn != r->epsn)
-		on_uc_gap(qp, s);
+	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
+		on_uc_start(qp, s);
 	switch (dpa_resp_check(r, qp->mtu, qp->attr.access, qp->type == DPA_QP_RC, s)) {
 	case DPA_RESP_GO:
 		break;
@@ -602,7 +605,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	case DPA_RESP_INVALID:
 		deny(qp, s, DPA_NAK_INV_REQ);
 		return;
-	case DPA_RESP_DROP:
+	case DPA_RESP_DROP: /* and with it the message that it is part of */
+		r->last_op = DPA_RESP_NONE;
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 		return;
 	}
@@ -614,6 +618,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	else
 		on_send_write(qp, peer, s, payload, p);
 	/* UC: what could not be taken is passed over */
-	if (qp->type == DPA_QP_UC && r->epsn == s->psn)
+	if (qp->type == DPA_QP_UC && r->epsn == s->psn) {
+		r->last_op = DPA_RESP_NONE;
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
+	}
 }

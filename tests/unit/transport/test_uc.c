@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unreliable connected: no answers, what is lost is lost, and the next message is whole again. */
+#include <criterion/criterion.h>
+#include "harness.h"
+
+#define MTU 1024u
+
+static struct th *uc(void)
+{
+	return th_new(&(struct th_opt){.type = DPA_QP_UC, .psn = 0xfffffe});
+}
+
+static void expect_recv(struct th *th, uint64_t wr_id, uint32_t len)
+{
+	struct dpa_cqe e = {0};
+
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_eq(e.wr_id, wr_id);
+	cr_expect_eq(e.byte_len, len);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+}
+
+static void expect_nothing(struct th *th)
+{
+	struct dpa_cqe e;
+	struct th_pkt p;
+
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_not(th_take(&th->b, &p), "UC answers nothing");
+}
+
+Test(transport_uc, is_complete_when_it_was_sent)
+{
+	struct th *th = uc();
+	struct dpa_cqe e;
+
+	th_send(&th->a, DPA_OP_SEND, 0, 5000, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 20000, 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, DPA_CQE_OK);
+	}
+	cr_expect_gt(th_drop_all(&th->a), 2u);
+	th_free(th);
+}
+
+Test(transport_uc, send_and_write_arrive)
+{
+	struct th *th = uc();
+
+	th_fill(th->a.mem, 20000, 1);
+	th_recv(&th->b, 1, 100000, 20000);
+	th_recv(&th->b, 2, 0, 0);
+	th_send(&th->a, DPA_OP_SEND, 0, 20000, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 20000, 200000);
+	th_settle(th);
+	expect_recv(th, 1, 20000);
+	cr_expect(th_check(th->b.mem + 100000, 20000, 1));
+	cr_expect(th_check(th->b.mem + 200000, 20000, 1));
+	th_send(&th->a, DPA_OP_RDMA_WRITE_IMM, 0, 20000, 200000);
+	th_settle(th);
+	expect_recv(th, 2, 20000);
+	expect_nothing(th);
+	th_free(th);
+}
+
+/* A message of three slots, of which one is lost: nothing of it; its receive serves the next. */
+Test(transport_uc, a_gap_drops_the_message)
+{
+	for (int lost = 0; lost < 3; lost++) {
+		struct th *th = uc();
+		struct th_pkt p;
+
+		th_recv(&th->b, 7, 0, 30000);
+		th_send(&th->a, DPA_OP_SEND, 0, 20000, 0);
+		for (int i = 0; th_take(&th->a, &p); i++)
+			if (i != lost)
+				th_give(&th->b, &p);
+		expect_nothing(th);
+		th_send(&th->a, DPA_OP_SEND, 0, 10, 0);
+		th_settle(th);
+		expect_recv(th, 7, 10);
+		th_free(th);
+	}
+}
+
+Test(transport_uc, no_receive_drops_the_message)
+{
+	struct th *th = uc();
+
+	th_send(&th->a, DPA_OP_SEND, 0, 20000, 0);
+	th_settle(th);
+	expect_nothing(th);
+	th_recv(&th->b, 9, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 10, 0);
+	th_settle(th);
+	expect_recv(th, 9, 10);
+	th_free(th);
+}
+
+/* No receive for the immediate at a WRITE's end: the responder took the next message for its rest.
+ */
+Test(transport_uc, after_a_write_without_a_receive_the_next_message_goes)
+{
+	struct th *th = uc();
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE_IMM, 0, 20000, 0);
+	th_settle(th);
+	expect_nothing(th);
+	th_recv(&th->b, 9, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 10, 0);
+	th_settle(th);
+	expect_recv(th, 9, 10);
+	th_free(th);
+}
+
+/* A sender that gave a message up goes on with the next PSN: a FIRST or ONLY starts anew. */
+Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
+{
+	struct th *th = uc();
+	struct th_pkt p;
+
+	th_recv(&th->b, 9, 0, 5000);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_FIRST, 0xfffffe, MTU);
+	th_give(&th->b, &p);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_ONLY, 0xffffff, 10);
+	th_give(&th->b, &p);
+	expect_recv(th, 9, 10);
+	th_free(th);
+}
+
+/* A packet of the message that cannot be: what follows was taken for the message's end. */
+Test(transport_uc, a_bad_packet_drops_its_message)
+{
+	struct th *th = uc();
+	struct th_pkt p;
+
+	th_recv(&th->b, 9, 0, 5000);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_FIRST, 0xfffffe, MTU);
+	th_give(&th->b, &p);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_MIDDLE, 0xffffff, MTU - 1);
+	th_give(&th->b, &p);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_LAST, 0, 10);
+	th_give(&th->b, &p);
+	expect_nothing(th);
+	th_forge(&th->a, &p, DPA_BTH_UC | DPA_BTH_SEND_ONLY, 1, 11);
+	th_give(&th->b, &p);
+	expect_recv(th, 9, 11);
+	th_free(th);
+}
+
+Test(transport_uc, a_write_that_is_not_allowed_is_dropped)
+{
+	struct th *th = uc();
+	struct dpa_cqe e;
+	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)th->a.mem, 100, th->a.key}},
+			   .raddr = (uintptr_t)th->b.mem,
+			   .rkey = th->b.key ^ 1};
+
+	th_fill(th->a.mem, 100, 1);
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	th_settle(th);
+	cr_expect_eq(th->b.mem[3], 0);
+	cr_expect_eq(th->b.qp->state, DPA_QPS_RTS);
+	wr.rkey = th->b.key;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	th_settle(th);
+	cr_expect(th_check(th->b.mem, 100, 1));
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	th_free(th);
+}
+
+/* IBA 10.3.1: a local fault stops the send queue only. */
+Test(transport_uc, a_local_fault_leads_to_sqe)
+{
+	struct th *th = uc();
+	struct th_wr wr = {
+		.op = DPA_OP_SEND, .nsge = 1, .sge = {{(uintptr_t)th->a.mem, 100, th->a.key ^ 1}}};
+	struct dpa_cqe e;
+
+	cr_assert(th_post(&th->a, &wr));
+	wr.sge[0].lkey = th->a.key;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_SQE);
+	th_recv(&th->a, 5, 0, 100);
+	th_send(&th->b, DPA_OP_SEND, 0, 10, 0);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.rcq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	th_free(th);
+}

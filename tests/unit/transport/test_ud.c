@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Unreliable datagram: Q_Keys, the 40 bytes in front of a receive, what is dropped. */
+#include <criterion/criterion.h>
+#include "harness.h"
+
+#define QKEY 0x11111111u
+
+static struct th *ud(void)
+{
+	return th_new(&(struct th_opt){.type = DPA_QP_UD});
+}
+
+static struct dpa_wqe_av av_to(struct th_side *to, int gid)
+{
+	struct dpa_wqe_av av = {.dqpn = to->qp->qpn,
+				.qkey = QKEY,
+				.sgid_index = (uint8_t)gid,
+				.hop_limit = 9,
+				.traffic_class = 0x20,
+				.flow_label = 0x12345,
+				.is_global = 1};
+
+	memcpy(av.dgid, th_gid[gid], 16);
+	return av;
+}
+
+static void send_av(struct th_side *s, const struct dpa_wqe_av *av, uint32_t len, uint8_t op)
+{
+	struct th_wr wr = {.op = op,
+			   .flags = DPA_WQE_SIGNALED,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)s->mem, len, s->key}},
+			   .imm = 0xabcd,
+			   .av = av};
+
+	cr_assert(th_post(s, &wr));
+	th_ring(s);
+}
+
+static uint32_t word16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+/* What ibv_init_ah_from_wc() asks of the last 20 bytes before it believes in IPv4. */
+Test(transport_ud, ipv4_header_has_a_valid_checksum)
+{
+	for (uint32_t len = 0; len < 300; len += 7) {
+		struct th *th = ud();
+		struct dpa_wqe_av av = av_to(&th->b, 0);
+		const uint8_t *ip = th->b.mem + 20;
+		uint32_t sum = 0;
+		struct dpa_cqe e;
+
+		th_recv(&th->b, 1, 0, 4096);
+		th_fill(th->a.mem, len, 5);
+		send_av(&th->a, &av, len, DPA_OP_SEND);
+		th_settle(th);
+		cr_assert(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(e.byte_len, len + 40);
+		cr_expect_eq(e.src_qpn, th->a.qp->qpn);
+		cr_expect_eq(e.flags & DPA_CQE_F_GRH, DPA_CQE_F_GRH);
+		cr_expect(th_check(th->b.mem + 40, len, 5));
+		for (int i = 0; i < 20; i += 2)
+			sum += word16(ip + i);
+		sum = (sum & 0xffff) + (sum >> 16);
+		cr_expect_eq((sum & 0xffff) + (sum >> 16), 0xffff);
+		cr_expect_eq(ip[0], 0x45);
+		cr_expect_eq(ip[1], 0x20);
+		/* IP 20, UDP 8, BTH 12, DETH 8, payload with pad, ICRC 4 */
+		cr_expect_eq(word16(ip + 2), 52 + (len + 3) / 4 * 4);
+		cr_expect_eq(ip[8], 9);
+		cr_expect_eq(ip[9], 17);
+		cr_expect_arr_eq(ip + 12, th_gid[0] + 12, 4);
+		cr_expect_arr_eq(ip + 16, th_gid[0] + 12, 4);
+		cr_expect_neq(th->b.mem[0] >> 4, 6, "not to be taken for IPv6");
+		th_free(th);
+	}
+}
+
+Test(transport_ud, ipv6_header)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 1);
+	const uint8_t *g = th->b.mem;
+
+	th_recv(&th->b, 1, 0, 4096);
+	send_av(&th->a, &av, 100, DPA_OP_SEND);
+	th_settle(th);
+	cr_expect_eq(g[0] >> 4, 6);
+	cr_expect_eq((g[0] & 15) << 4 | g[1] >> 4, 0x20);
+	cr_expect_eq((uint32_t)(g[1] & 15) << 16 | word16(g + 2), 0x12345);
+	cr_expect_eq(word16(g + 4), 8 + 12 + 8 + 100 + 4);
+	cr_expect_eq(g[6], 17);
+	cr_expect_eq(g[7], 9);
+	cr_expect_arr_eq(g + 8, th_gid[1], 16);
+	cr_expect_arr_eq(g + 24, th_gid[1], 16);
+	th_free(th);
+}
+
+/* C9-40 and C10-15: another Q_Key is dropped; one with its top bit set stands for the QP's own. */
+Test(transport_ud, q_key)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	struct dpa_cqe e;
+
+	th_recv(&th->b, 1, 0, 4096);
+	av.qkey = QKEY + 1;
+	send_av(&th->a, &av, 10, DPA_OP_SEND);
+	th_settle(th);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(th_count(th, DPA_CNT_rx_dropped), 1);
+	av.qkey = 0x80000000u;
+	send_av(&th->a, &av, 10, DPA_OP_SEND_IMM);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.imm, 0xabcd);
+	cr_expect_eq(e.flags & DPA_CQE_F_IMM, DPA_CQE_F_IMM);
+	th_free(th);
+}
+
+Test(transport_ud, nobody_there_or_no_receive_is_lost)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	struct dpa_cqe e;
+
+	send_av(&th->a, &av, 10, DPA_OP_SEND);
+	th_settle(th);
+	th_nobody = true;
+	send_av(&th->a, &av, 10, DPA_OP_SEND);
+	th_nobody = false;
+	th_settle(th);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, DPA_CQE_OK);
+	}
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(th->b.qp->state, DPA_QPS_RTS);
+	th_free(th);
+}
+
+Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
+{
+	static const struct {
+		uint8_t op, status;
+		uint32_t len;
+	} t[] = {{DPA_OP_SEND, DPA_CQE_LOC_LEN_ERR, 4097},
+		 {DPA_OP_RDMA_WRITE, DPA_CQE_LOC_QP_OP_ERR, 1},
+		 {DPA_OP_RDMA_READ, DPA_CQE_LOC_QP_OP_ERR, 1}};
+
+	for (int i = 0; i < 3; i++) {
+		struct th *th = ud();
+		struct dpa_wqe_av av = av_to(&th->b, 0);
+		struct dpa_cqe e;
+
+		send_av(&th->a, &av, t[i].len, t[i].op);
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, t[i].status);
+		cr_expect_eq(th->a.qp->state, DPA_QPS_SQE);
+		th_free(th);
+	}
+}
+
+Test(transport_ud, inline_and_whole_mtu)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	struct th_wr wr = {.op = DPA_OP_SEND, .inl = "datagram", .inl_len = 8, .av = &av};
+	struct dpa_cqe e;
+
+	th_recv(&th->b, 1, 0, 4136);
+	th_recv(&th->b, 2, 8192, 4136);
+	cr_assert(th_post(&th->a, &wr));
+	th_fill(th->a.mem, 4096, 3);
+	send_av(&th->a, &av, 4096, DPA_OP_SEND);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_arr_eq(th->b.mem + 40, "datagram", 8);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.byte_len, 4136);
+	cr_expect(th_check(th->b.mem + 8192 + 40, 4096, 3));
+	th_free(th);
+}
