@@ -12,6 +12,7 @@
 
 #define BUDGET	     64 /* packets a call: a post does bounded work */
 #define BUDGET_PULLS 4
+#define PSN_WINDOW   (1u << 23) /* IBA 9.7.1: fewer are outstanding, so that old and new differ */
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
 
@@ -83,7 +84,7 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		return syn;
 	if (dpa_op_is_atomic(c->opcode))
 		return total < 8 ? DPA_SYN_BAD_WQE : 0;
-	if (total > DPA_MAX_MSG)
+	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= PSN_WINDOW)
 		return DPA_SYN_MSG_TOO_LONG;
 	return total != c->length ? DPA_SYN_BAD_WQE : 0;
 }
@@ -291,6 +292,14 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	return STEP_SENT;
 }
 
+static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return qp->type != DPA_QP_RC ||
+	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) < PSN_WINDOW;
+}
+
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -307,6 +316,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(syn))
 			return local_fault(qp, syn);
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
+			return STEP_WAIT;
+		if (dpa_unlikely(!fits_window(qp, c)))
 			return STEP_WAIT;
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)

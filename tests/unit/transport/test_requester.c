@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The sending side by itself: packets of a work request, order, fences, limits, local faults, SQD.
+ */
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+#include "harness.h"
+
+#define MTU 1024u
+
+static struct th *rc(void)
+{
+	return th_new(&(struct th_opt){.psn = 0xfffffe, .rnr_retry = 7, .retry = 7, .timeout = 14});
+}
+
+static struct th_wr wr_of(struct th_side *s, uint8_t op, uint32_t len)
+{
+	return (struct th_wr){.op = op,
+			      .flags = DPA_WQE_SIGNALED,
+			      .nsge = 1,
+			      .sge = {{(uintptr_t)s->mem, len, s->key}},
+			      .raddr = (uintptr_t)s->other->mem,
+			      .rkey = s->other->key};
+}
+
+static void post(struct th_side *s, const struct th_wr *wr)
+{
+	cr_assert(th_post(s, wr));
+	th_ring(s);
+}
+
+/* FIRST, MIDDLE, LAST with the PSNs of whole MTUs between them; AckReq on the last only. */
+Test(transport_requester, a_long_message_is_cut)
+{
+	static const struct {
+		uint8_t op, bth[3];
+	} t[] = {{DPA_OP_SEND, {0x00, 0x01, 0x02}},
+		 {DPA_OP_SEND_IMM, {0x00, 0x01, 0x03}},
+		 {DPA_OP_SEND_INV, {0x00, 0x01, 0x16}},
+		 {DPA_OP_RDMA_WRITE, {0x06, 0x07, 0x08}},
+		 {DPA_OP_RDMA_WRITE_IMM, {0x06, 0x07, 0x09}}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct th *th = rc();
+		struct th_wr wr = wr_of(&th->a, t[i].op, 2 * DPA_LANE_MTU + 7);
+		uint32_t psn = 0xfffffe;
+		struct th_pkt p;
+
+		post(&th->a, &wr);
+		for (int k = 0; k < 3; k++) {
+			cr_assert(th_take(&th->a, &p));
+			cr_expect_eq(p.s.opcode, t[i].bth[k]);
+			cr_expect_eq(p.s.psn, psn);
+			cr_expect_eq(!!(p.s.flags & DPA_PKT_ACKREQ), k == 2);
+			psn = dpa_psn_add(psn, dpa_npkts(p.s.len, MTU));
+		}
+		cr_expect_not(th_take(&th->a, &p));
+		cr_expect_eq(th->a.qp->req.send_psn, psn);
+		th_free(th);
+	}
+}
+
+Test(transport_requester, only_packets)
+{
+	static const uint8_t t[][2] = {{DPA_OP_SEND, 0x04},	      {DPA_OP_SEND_IMM, 0x05},
+				       {DPA_OP_SEND_INV, 0x17},	      {DPA_OP_RDMA_WRITE, 0x0a},
+				       {DPA_OP_RDMA_WRITE_IMM, 0x0b}, {DPA_OP_RDMA_READ, 0x0c},
+				       {DPA_OP_ATOMIC_CS, 0x13},      {DPA_OP_ATOMIC_FA, 0x14}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct th *th = rc();
+		struct th_wr wr = wr_of(&th->a, t[i][0], 8);
+		struct th_pkt p;
+
+		wr.imm = 0x1234;
+		wr.swap_add = 5;
+		wr.compare = 6;
+		post(&th->a, &wr);
+		cr_assert(th_take(&th->a, &p));
+		cr_expect_eq(p.s.opcode, t[i][1]);
+		cr_expect(p.s.flags & DPA_PKT_ACKREQ);
+		if (t[i][1] == 0x05 || t[i][1] == 0x17)
+			cr_expect_eq(th_ext(&p)->imm, 0x1234);
+		if (t[i][1] == 0x0b)
+			cr_expect_eq(th_ext(&p)->imm_after_reth, 0x1234);
+		if (t[i][1] >= 0x13 && t[i][1] <= 0x14) {
+			cr_expect_eq(th_ext(&p)->swap_add, 5);
+			cr_expect_eq(th_ext(&p)->compare, 6);
+		}
+		th_free(th);
+	}
+}
+
+/* IBA 9.7.3.1: a READ takes the PSNs of its response. */
+Test(transport_requester, a_read_takes_the_psns_of_its_response)
+{
+	struct th *th = rc();
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_READ, 10 * MTU + 1);
+	struct th_pkt p;
+
+	post(&th->a, &wr);
+	wr = wr_of(&th->a, DPA_OP_SEND, 0);
+	post(&th->a, &wr);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.psn, 0xfffffe);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.psn, 9);
+	th_free(th);
+}
+
+Test(transport_requester, reads_and_atomics_wait_for_their_limit)
+{
+	struct th *th = th_new(&(struct th_opt){.rd = 2});
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_READ, 8);
+
+	for (int i = 0; i < 5; i++)
+		post(&th->a, &wr);
+	cr_expect_eq(th->a.qp->req.rd_out, 2);
+	th_settle(th);
+	cr_expect_eq(th->a.qp->req.una_idx, th->a.pi);
+	cr_expect_eq(th->a.qp->req.rd_out, 0);
+	th_free(th);
+}
+
+Test(transport_requester, a_fence_waits_for_reads)
+{
+	struct th *th = rc();
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_READ, 8);
+	struct th_pkt p;
+
+	post(&th->a, &wr);
+	wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 8);
+	wr.flags |= DPA_WQE_FENCE;
+	post(&th->a, &wr);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.opcode, DPA_BTH_READ_REQUEST);
+	cr_expect_not(th_take(&th->a, &p));
+	th_forge(&th->a, &p, DPA_BTH_READ_REQUEST, 0xfffffe, 0);
+	th_ext(&p)->va = (uintptr_t)th->b.mem;
+	th_ext(&p)->rkey = th->b.key;
+	th_ext(&p)->dmalen = 8;
+	th_give(&th->b, &p);
+	th_flush(&th->b);
+	th_deliver(&th->b);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.opcode, DPA_BTH_WRITE_ONLY);
+	th_free(th);
+}
+
+/* IBA 9.7.1: fewer than 2^23 PSNs are outstanding, whatever is posted: old and new must differ. */
+Test(transport_requester, the_psn_window_is_kept)
+{
+	struct th *th = th_new(&(struct th_opt){.mtu = 1, .pull = true, .retry = 7});
+	struct dpa_mr_attr mr = {.pdn = 1, .length = 1ull << 30};
+	uint32_t key, packets = 0;
+	struct th_wr wr;
+	struct dpa_cqe e;
+	struct th_pkt p;
+	void *big = mmap(NULL, mr.length, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	cr_assert_neq(big, MAP_FAILED);
+	mr.addr = mr.iova = (uintptr_t)big;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &mr, &key), 0);
+	wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 1u << 30);
+	wr.sge[0] = (struct dpa_sge){mr.addr, 1u << 30, key};
+	for (int i = 0; i < 4; i++)
+		post(&th->a, &wr);
+	do {
+		while (th_take(&th->a, &p))
+			packets++;
+	} while (dpa_progress_once(th->hw));
+	cr_expect_eq(packets, 1024, "the first of 2^22 packets; the second would fill the window");
+	cr_expect_lt((th->a.qp->req.max_psn - th->a.qp->req.una_psn) & DPA_PSN_MASK, 1u << 23);
+	th_forge(&th->b, &p, DPA_BTH_ACK, th->a.qp->req.max_psn - 1, 0);
+	th_ext(&p)->syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+	th_give(&th->a, &p);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_take(&th->a, &p), "there is room again");
+	th_drop_all(&th->a);
+	dpa_hw_dereg_mr(&th->ctx, key);
+	munmap(big, mr.length);
+	th_free(th);
+}
+
+/* C10-90 ff and 10.8.3: what is wrong with a work request, after all that was posted before it. */
+Test(transport_requester, local_faults_come_in_order)
+{
+	static const struct {
+		uint8_t op;
+		uint32_t len, key_xor, status;
+	} t[] = {{DPA_OP_SEND, 10, 1, DPA_CQE_LOC_PROT_ERR},
+		 {DPA_OP_SEND, TH_MEM + 1, 0, DPA_CQE_LOC_PROT_ERR},
+		 {DPA_OP_RDMA_READ, TH_MEM + 1, 0, DPA_CQE_LOC_PROT_ERR},
+		 {DPA_OP_ATOMIC_FA, 7, 0, DPA_CQE_LOC_QP_OP_ERR},
+		 {DPA_OP_FLUSH, 10, 0, DPA_CQE_LOC_QP_OP_ERR},
+		 {0x7e, 10, 0, DPA_CQE_LOC_QP_OP_ERR}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct th *th = rc();
+		struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 100);
+		struct dpa_cqe e;
+
+		post(&th->a, &wr);
+		wr = wr_of(&th->a, t[i].op, t[i].len);
+		wr.sge[0].lkey ^= t[i].key_xor;
+		post(&th->a, &wr);
+		cr_expect_eq(th->a.qp->state, DPA_QPS_RTS, "the WRITE is not through");
+		th_settle(th);
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, DPA_CQE_OK);
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, t[i].status, "%zu: %u", i, e.status);
+		cr_expect_eq(e.wr_id, 2);
+		cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+		cr_expect_eq(th->b.qp->state, DPA_QPS_RTS, "the peer hears nothing");
+		th_free(th);
+	}
+}
+
+/* A full lane: the QP waits on the pending list and goes on where it was. */
+Test(transport_requester, a_full_lane_is_waited_for)
+{
+	struct th *th = rc();
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 1u << 20);
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, 1u << 20, 77);
+	post(&th->a, &wr);
+	cr_expect_gt(th_count(th, DPA_CNT_ring_full), 0u);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_check(th->b.mem, 1u << 20, 77));
+	th_free(th);
+}
+
+/* --------------------------------------------------------------------- SQD */
+
+static void modify(struct th_side *s, uint32_t state)
+{
+	struct dpa_qp_attr a = {.state = state, .sqd_async_notify = 1};
+	uint32_t mask = DPA_QPM_STATE;
+
+	if (state == DPA_QPS_SQD)
+		mask |= DPA_QPM_EN_SQD_ASYNC_NOTIFY;
+	cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
+}
+
+/* IBA 10.3.1: what was begun is finished, what is new waits, one event when nothing is out. */
+Test(transport_requester, sqd_drains)
+{
+	struct th *th = rc();
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	modify(&th->a, DPA_QPS_SQD);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	th_settle(th);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 1);
+	cr_expect_eq(th->a.pi - th->a.qp->req.una_idx, 1);
+	modify(&th->a, DPA_QPS_RTS);
+	th_settle(th);
+	cr_expect_eq(th->a.qp->req.una_idx, th->a.pi);
+	th_free(th);
+}
+
+/* The QP waited out an RNR NAK while it drained: it said "drained" and never sent the rest. */
+Test(transport_requester, sqd_sends_again_what_it_must)
+{
+	struct th *th = rc();
+	struct dpa_cqe e;
+
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	th_settle(th);
+	cr_expect(th->a.qp->req.wait_timer);
+	modify(&th->a, DPA_QPS_SQD);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 0, "it is not through");
+	th_recv(&th->b, 1, 0, 100);
+	th_tick(th);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 1);
+	th_free(th);
+}
+
+/* Other reasons to wait (here: the responder side of the same QP finds the lane full). */
+Test(transport_requester, an_rnr_timer_is_not_cut_short)
+{
+	struct th *th = th_new(&(struct th_opt){.rnr_retry = 1, .retry = 7, .min_rnr = 20});
+	struct dpa_cqe e;
+
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	th_settle(th);
+	cr_expect(th->a.qp->req.wait_timer);
+	for (int i = 0; i < 5; i++) {
+		dpa_pend(th->a.qp, 0);
+		th_settle(th);
+	}
+	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect_not(th_poll(&th->a.scq, &e));
+	th_recv(&th->b, 1, 0, 100);
+	th_tick(th);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	th_free(th);
+}
+
+/* ------------------------------------------------------------ peer and loss */
+
+Test(transport_requester, a_dead_peer_ends_the_retries_at_once)
+{
+	struct th *th = rc();
+	struct dpa_cqe e;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	atomic_store(&th->peer->state, DPA_PEER_DEAD);
+	dpa_qplock_lock(&th->a.qp->lock);
+	dpa_requester_peer_dead(th->a.qp);
+	dpa_qp_leave(th->a.qp);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
+	cr_expect_eq(e.vendor_err, DPA_SYN_PEER_DEAD);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+	th_free(th);
+}
+
+Test(transport_requester, a_dead_peer_does_not_harm_an_idle_qp)
+{
+	struct th *th = rc();
+
+	dpa_qplock_lock(&th->a.qp->lock);
+	dpa_requester_peer_dead(th->a.qp);
+	dpa_qp_leave(th->a.qp);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+	th_free(th);
+}
+
+/* A packet to a QP that is not there or not ready: retry_cnt tries, one timeout each, then over. */
+Test(transport_requester, retries_are_exhausted_in_their_time)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 3, .timeout = 10});
+	uint64_t start = th_now;
+	struct dpa_cqe e;
+	int tries = 1;
+
+	modify(&th->b, DPA_QPS_RESET);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	th_settle(th);
+	for (; !th_poll(&th->a.scq, &e); tries++) {
+		cr_assert(th_tick(th));
+		th_settle(th);
+	}
+	cr_expect_eq(tries, 4, "once and three times again");
+	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
+	cr_expect_eq(th_now - start, 3 * (4096ull << 10));
+	cr_expect_eq(th_count(th, DPA_CNT_local_ack_timeout_err), 4);
+	th_free(th);
+}
+
+Test(transport_requester, timeout_0_tries_for_ever)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 1});
+	struct dpa_cqe e;
+
+	modify(&th->b, DPA_QPS_RESET);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	for (int i = 0; i < 100; i++) {
+		th_settle(th);
+		cr_assert(th_tick(th));
+	}
+	cr_expect_not(th_poll(&th->a.scq, &e));
+	th_free(th);
+}
+
+Test(transport_requester, a_qpn_that_nobody_has)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
+	struct dpa_cqe e;
+
+	th_nobody = true;
+	th->a.qp->peer = NULL;
+	th->a.qp->tx = NULL;
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	while (!th_poll(&th->a.scq, &e))
+		cr_assert(th_tick(th));
+	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
+	th_free(th);
+}
+
+Test(transport_requester, inline_data_wraps_with_the_ring)
+{
+	struct th *th = th_new(&(struct th_opt){.index = 0xfffffff0});
+	uint8_t text[1000];
+
+	th_fill(text, sizeof(text), 9);
+	for (int i = 0; i < 100; i++) {
+		struct th_wr wr = {.op = DPA_OP_RDMA_WRITE,
+				   .inl = text,
+				   .inl_len = 1000,
+				   .raddr = (uintptr_t)th->b.mem,
+				   .rkey = th->b.key};
+
+		memset(th->b.mem, 0, 1000);
+		post(&th->a, &wr);
+		th_settle(th);
+		cr_assert(th_check(th->b.mem, 1000, 9));
+	}
+	th_free(th);
+}
