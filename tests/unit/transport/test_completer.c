@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* RC completer: what A sends is thrown away, and the test makes up what B would have answered. */
+#include <criterion/criterion.h>
+#include "harness.h"
+
+#define MTU    1024u
+#define PSN0   0xfffffau
+#define ACK    (DPA_AETH_ACK | DPA_AETH_NO_CREDITS)
+#define NAK(c) (DPA_AETH_NAK | (c))
+#define RNR(t) (DPA_AETH_RNR | (t))
+
+static struct th *rc_of(uint8_t retry, uint8_t rnr_retry)
+{
+	return th_new(&(struct th_opt){
+		.psn = PSN0, .retry = retry, .rnr_retry = rnr_retry, .timeout = 14, .rd = 16});
+}
+
+static struct th *rc(void)
+{
+	return rc_of(7, 7);
+}
+
+static void answer(struct th *th, uint32_t n, uint8_t syndrome)
+{
+	struct th_pkt p;
+
+	th_forge(&th->b, &p, DPA_BTH_ACK, PSN0 + n, 0);
+	th_ext(&p)->syndrome = syndrome;
+	th_give(&th->a, &p);
+}
+
+/* A piece of a READ's response: [off, off + len) of B's memory. */
+static void response(struct th *th, uint8_t op, uint32_t n, uint32_t off, uint32_t len)
+{
+	struct th_pkt p;
+
+	th_forge(&th->b, &p, op, PSN0 + n, len);
+	th_ext(&p)->syndrome = ACK;
+	memcpy(p.data, th->b.mem + off, len);
+	th_give(&th->a, &p);
+}
+
+static void atomic_response(struct th *th, uint32_t n, uint64_t orig)
+{
+	struct th_pkt p;
+
+	th_forge(&th->b, &p, DPA_BTH_ATOMIC_ACK, PSN0 + n, 0);
+	th_ext(&p)->syndrome = ACK;
+	th_ext(&p)->orig = orig;
+	th_give(&th->a, &p);
+}
+
+static void writes(struct th *th, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	cr_assert_eq(th_drop_all(&th->a), n);
+}
+
+static void expect_done(struct th *th, uint64_t wr_id, uint8_t status)
+{
+	struct dpa_cqe e;
+
+	cr_assert(th_poll(&th->a.scq, &e), "completion of %lu", (unsigned long)wr_id);
+	cr_expect_eq(e.wr_id, wr_id);
+	cr_expect_eq(e.status, status, "%lu: status %u", (unsigned long)wr_id, e.status);
+}
+
+static void expect_none(struct th *th)
+{
+	struct dpa_cqe e;
+
+	cr_expect_not(th_poll(&th->a.scq, &e));
+}
+
+/* ----------------------------------------------------------- acknowledging */
+
+/* IBA 9.7.5.1.2: an ACK is for all before it. */
+Test(transport_completer, one_ack_for_many)
+{
+	struct th *th = rc();
+
+	writes(th, 8);
+	answer(th, 4, ACK);
+	for (uint64_t i = 1; i <= 5; i++)
+		expect_done(th, i, DPA_CQE_OK);
+	expect_none(th);
+	answer(th, 2, ACK); /* late */
+	answer(th, 4, ACK); /* again */
+	expect_none(th);
+	answer(th, 7, ACK);
+	for (uint64_t i = 6; i <= 8; i++)
+		expect_done(th, i, DPA_CQE_OK);
+	th_free(th);
+}
+
+Test(transport_completer, what_was_never_sent_is_not_acknowledged)
+{
+	struct th *th = rc();
+
+	writes(th, 2);
+	answer(th, 2, ACK);
+	answer(th, 0x400000, ACK);
+	answer(th, (uint32_t)-1, ACK);
+	answer(th, 2, NAK(DPA_NAK_REM_ACCESS));
+	answer(th, (uint32_t)-1, NAK(DPA_NAK_REM_ACCESS));
+	expect_none(th);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+	th_free(th);
+}
+
+Test(transport_completer, a_message_is_done_with_its_last_packet)
+{
+	struct th *th = rc();
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 5 * MTU, 0);
+	th_drop_all(&th->a);
+	for (uint32_t n = 0; n < 4; n++) {
+		answer(th, n, ACK);
+		expect_none(th);
+	}
+	answer(th, 4, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_free(th);
+}
+
+/* -------------------------------------------------------------------- NAKs */
+
+Test(transport_completer, naks_that_end_the_connection)
+{
+	static const struct {
+		uint8_t code, status;
+		uint32_t syndrome;
+	} t[] = {{DPA_NAK_INV_REQ, DPA_CQE_REM_INV_REQ_ERR, DPA_SYN_NAK_INV_REQ},
+		 {DPA_NAK_REM_ACCESS, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS},
+		 {DPA_NAK_REM_OP, DPA_CQE_REM_OP_ERR, DPA_SYN_NAK_OP}};
+
+	for (int i = 0; i < 3; i++) {
+		for (uint32_t at = 0; at < 4; at++) {
+			struct th *th = rc();
+
+			writes(th, 4);
+			answer(th, at, NAK(t[i].code));
+			for (uint32_t k = 0; k < 4; k++)
+				expect_done(th, k + 1,
+					    k < at    ? DPA_CQE_OK
+					    : k == at ? t[i].status
+						      : DPA_CQE_WR_FLUSH_ERR);
+			cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+			cr_expect_eq(th_drop_all(&th->a), 0);
+			th_free(th);
+		}
+	}
+}
+
+Test(transport_completer, reserved_nak_codes_are_ignored)
+{
+	struct th *th = rc();
+
+	writes(th, 2);
+	for (uint8_t code = 4; code < 32; code++)
+		answer(th, 1, NAK(code));
+	answer(th, 1, 0x40 | 5);	/* reserved kind */
+	expect_done(th, 1, DPA_CQE_OK); /* all before it did arrive */
+	expect_none(th);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+	th_free(th);
+}
+
+/* --------------------------------------------------------------------- RNR */
+
+Test(transport_completer, rnr_waits_as_long_as_it_was_told)
+{
+	for (uint8_t code = 0; code < 32; code++) {
+		struct th *th = rc();
+		uint64_t start = th_now;
+
+		writes(th, 3);
+		answer(th, 1, RNR(code));
+		expect_done(th, 1, DPA_CQE_OK);
+		answer(th, 1, RNR(code)); /* once more: no second wait */
+		cr_expect_eq(th_count(th, DPA_CNT_rnr_nak_retry_err), 1);
+		th_now += dpa_rnr_ns(code) - 1;
+		dpa_progress_once(th->hw);
+		cr_expect_eq(th_drop_all(&th->a), 0);
+		cr_assert(th_tick(th));
+		cr_expect_eq(th_now - start, dpa_rnr_ns(code));
+		cr_expect_eq(th_drop_all(&th->a), 2);
+		th_free(th);
+	}
+}
+
+/* rnr_retry times, then RNR_RETRY_EXC; 7 is without end; progress starts it again. */
+Test(transport_completer, rnr_retries)
+{
+	for (uint8_t limit = 0; limit < 8; limit++) {
+		struct th *th = rc_of(0, limit);
+
+		writes(th, 2);
+		for (uint32_t i = 0; i < (limit == 7 ? 100u : limit); i++) {
+			answer(th, 0, RNR(1));
+			expect_none(th);
+			cr_assert(th_tick(th));
+		}
+		if (limit == 7) {
+			answer(th, 1, ACK);
+			expect_done(th, 1, DPA_CQE_OK);
+			th_free(th);
+			continue;
+		}
+		answer(th, 1, RNR(1)); /* the first is through: it starts again */
+		expect_done(th, 1, DPA_CQE_OK);
+		for (uint32_t i = 1; i < limit; i++) {
+			cr_assert(th_tick(th));
+			answer(th, 1, RNR(1));
+			expect_none(th);
+		}
+		if (limit) {
+			cr_assert(th_tick(th));
+			answer(th, 1, RNR(1));
+		}
+		expect_done(th, 2, DPA_CQE_RNR_RETRY_EXC_ERR);
+		cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+		th_free(th);
+	}
+}
+
+/* The two counters are separate. */
+Test(transport_completer, rnr_does_not_use_up_retries)
+{
+	struct th *th = rc_of(1, 7);
+
+	writes(th, 1);
+	for (int i = 0; i < 20; i++) {
+		answer(th, 0, RNR(1));
+		cr_assert(th_tick(th));
+	}
+	cr_expect_eq(th->a.qp->req.retry_left, 1);
+	expect_none(th);
+	th_free(th);
+}
+
+/* ------------------------------------------------------------------ rewind */
+
+/* SEND of 3 packets, READ of 4, atomic, WRITE of 10 (two slots), SEND of nothing, READ of 1. */
+#define WINDOW 20u
+static const struct {
+	uint8_t op;
+	uint32_t len, first, npsn;
+} window[] = {{DPA_OP_SEND, 2 * MTU + 9, 0, 3}, {DPA_OP_RDMA_READ, 3 * MTU + 1, 3, 4},
+	      {DPA_OP_ATOMIC_FA, 8, 7, 1},	{DPA_OP_RDMA_WRITE, 10 * MTU, 8, 10},
+	      {DPA_OP_SEND_IMM, 0, 18, 1},	{DPA_OP_RDMA_READ, 5, 19, 1}};
+#define NWINDOW (sizeof(window) / sizeof(window[0]))
+
+static void post_window(struct th *th)
+{
+	th_fill(th->a.mem, 16 * MTU, 21);
+	for (size_t i = 0; i < NWINDOW; i++)
+		th_send(&th->a, window[i].op, 0, window[i].len, 0);
+	cr_assert_eq(th->a.qp->req.max_psn, dpa_psn_add(PSN0, WINDOW));
+}
+
+/* The packets from PSN n on: each starts where the one before ended, with the bytes that are due.
+ */
+static void expect_from(struct th *th, uint32_t n)
+{
+	size_t i = 0;
+	struct th_pkt p;
+
+	while (n < WINDOW) {
+		uint32_t off, psns;
+
+		while (n >= window[i].first + window[i].npsn)
+			i++;
+		off = (n - window[i].first) * MTU;
+		cr_assert(th_take(&th->a, &p), "a packet from PSN %u on", n);
+		if (window[i].op == DPA_OP_RDMA_READ) {
+			n = window[i].first;
+			off = 0;
+		}
+		cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, n), "%u", n);
+		if (p.s.len)
+			cr_expect_arr_eq(p.data, th->a.mem + off, p.s.len);
+		cr_expect_leq(off + p.s.len, window[i].len);
+		cr_expect_eq(!!(dpa_op_props(p.s.opcode) & DPA_OPP_START), off == 0);
+		psns = dpa_op_props(p.s.opcode) & DPA_OPP_READ ? window[i].npsn
+							       : dpa_npkts(p.s.len, MTU);
+		n += psns;
+	}
+	cr_expect_not(th_take(&th->a, &p));
+}
+
+Test(transport_completer, rewind_to_each_psn)
+{
+	for (uint32_t n = 0; n < WINDOW; n++) {
+		struct th *th = rc();
+
+		post_window(th);
+		expect_from(th, 0);
+		answer(th, n, NAK(DPA_NAK_PSN_SEQ));
+		expect_from(th, n);
+		/* what is before the READ is acknowledged by it */
+		cr_expect_eq(th->a.qp->req.una_psn, dpa_psn_add(PSN0, n < 3 ? 0 : 3));
+		th_free(th);
+	}
+}
+
+Test(transport_completer, loss_rewinds_to_the_oldest)
+{
+	for (uint32_t n = 0; n < WINDOW; n++) {
+		struct th *th = rc();
+
+		post_window(th);
+		expect_from(th, 0);
+		if (n)
+			answer(th, n - 1, ACK);
+		th_lost(&th->a);
+		cr_expect_eq(th_drop_all(&th->a), 0, "not before its time");
+		cr_assert(th_tick(th));
+		expect_from(th, n < 3 ? 0 : 3);
+		th_free(th);
+	}
+}
+
+/* From each PSN of the window on: the rest, carried by the real B, is right. */
+Test(transport_completer, the_rest_is_right_after_a_loss)
+{
+	for (uint32_t lost = 0; lost < 7; lost++) {
+		struct th *th = rc();
+		struct th_pkt p;
+
+		th_recv(&th->b, 1, 1u << 20, 4 * MTU);
+		th_recv(&th->b, 2, 1u << 20, 4 * MTU);
+		th_fill(th->a.mem, 16 * MTU, 21);
+		th_fill(th->b.mem + 65536, 4 * MTU, 22);
+		th_send(&th->a, DPA_OP_SEND, 0, 2 * MTU + 9, 0);
+		th_send(&th->a, DPA_OP_RDMA_READ, 65536, 3 * MTU + 1, 65536);
+		th_send(&th->a, DPA_OP_ATOMIC_FA, 131072, 8, 262144);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10 * MTU, 131072);
+		th_send(&th->a, DPA_OP_SEND_IMM, 0, 0, 0);
+		th_send(&th->a, DPA_OP_RDMA_READ, 65536, 3 * MTU + 1, 65536);
+		for (uint32_t i = 0; th_take(&th->a, &p); i++)
+			if (i != lost)
+				th_give(&th->b, &p);
+		th_flush(&th->b);
+		th_settle(th);
+		if (lost == 6) { /* nothing came behind it that would have shown the gap */
+			th_lost(&th->a);
+			th_tick(th);
+			th_settle(th);
+		}
+		for (uint64_t i = 1; i <= 6; i++)
+			expect_done(th, i, DPA_CQE_OK);
+		cr_expect(th_check(th->b.mem + (1u << 20), 2 * MTU + 9, 21));
+		cr_expect(th_check(th->b.mem + 131072, 10 * MTU, 21));
+		cr_expect(th_check(th->a.mem + 65536, 3 * MTU + 1, 22));
+		th_free(th);
+	}
+}
+
+Test(transport_completer, acknowledgements_after_a_rewind)
+{
+	for (uint32_t n = 0; n < 6; n++) {
+		struct th *th = rc();
+		struct th_pkt p;
+
+		writes(th, 6);
+		th_lost(&th->a); /* it was not */
+		answer(th, n, ACK);
+		for (uint64_t i = 1; i <= n + 1; i++)
+			expect_done(th, i, DPA_CQE_OK);
+		th_tick(th);
+		for (uint32_t k = n + 1; k < 6; k++) {
+			cr_assert(th_take(&th->a, &p));
+			cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, k));
+		}
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 1, 0);
+		cr_assert(th_take(&th->a, &p));
+		cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, 6), "the next one");
+		th_free(th);
+	}
+}
+
+/*
+ * Loss sent the requester back to a READ, and the NAK for a packet behind it came late: it moved on
+ * to a place in the middle of another message, past its end.
+ */
+Test(transport_completer, a_late_nak_does_not_move_the_sender_forward)
+{
+	for (uint32_t n = 1; n < 8; n++) {
+		struct th *th = th_new(&(struct th_opt){
+			.psn = PSN0, .retry = 7, .rnr_retry = 7, .timeout = 14, .rd = 1});
+		struct th_pkt p;
+
+		th_send(&th->a, DPA_OP_RDMA_READ, 4096, 8, 0);
+		for (int i = 0; i < 8; i++)
+			th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+		th_drop_all(&th->a);
+		th_lost(&th->a);
+		answer(th, n, NAK(DPA_NAK_PSN_SEQ));
+		th_tick(th);
+		for (uint32_t k = 0; k < 9; k++) {
+			cr_assert(th_take(&th->a, &p));
+			cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, k));
+			cr_expect_eq(p.s.len, k ? 100 : 0);
+		}
+		cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+		th_free(th);
+	}
+}
+
+/* ----------------------------------------------------------------- retries */
+
+Test(transport_completer, retries_of_sequence_errors)
+{
+	for (uint8_t retry = 0; retry < 8; retry++) {
+		struct th *th = rc_of(retry, 7);
+
+		writes(th, 2);
+		for (uint8_t i = 0; i < retry; i++)
+			answer(th, 0, NAK(DPA_NAK_PSN_SEQ));
+		expect_none(th);
+		answer(th, 0, NAK(DPA_NAK_PSN_SEQ));
+		expect_done(th, 1, DPA_CQE_RETRY_EXC_ERR);
+		expect_done(th, 2, DPA_CQE_WR_FLUSH_ERR);
+		cr_expect_eq(th_count(th, DPA_CNT_packet_seq_err), retry + 1u);
+		th_free(th);
+	}
+}
+
+Test(transport_completer, retries_of_losses)
+{
+	for (uint8_t retry = 0; retry < 8; retry++) {
+		struct th *th = rc_of(retry, 7);
+
+		writes(th, 1);
+		for (uint8_t i = 0; i < retry; i++) {
+			th_lost(&th->a);
+			th_lost(&th->a); /* while it waits: the same loss */
+			expect_none(th);
+			cr_assert(th_tick(th));
+			cr_expect_eq(th_drop_all(&th->a), 1);
+		}
+		th_lost(&th->a);
+		expect_done(th, 1, DPA_CQE_RETRY_EXC_ERR);
+		th_free(th);
+	}
+}
+
+/* Each NAK of a long message named a later packet, and still they were counted against retry_cnt.
+ */
+Test(transport_completer, progress_within_a_message_restores_the_retries)
+{
+	struct th *th = rc_of(1, 7);
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 64 * MTU, 0);
+	for (uint32_t n = 1; n < 63; n++) {
+		th_drop_all(&th->a);
+		answer(th, n, NAK(DPA_NAK_PSN_SEQ));
+	}
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+	answer(th, 63, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_free(th);
+}
+
+Test(transport_completer, progress_within_a_read_restores_the_retries)
+{
+	struct th *th = rc_of(1, 7);
+
+	th_fill(th->b.mem, 64 * MTU, 3);
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 64 * MTU, 0);
+	for (uint32_t n = 0; n < 64; n++) {
+		th_drop_all(&th->a);
+		response(th, n == 63 ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST, n, n * MTU,
+			 MTU);
+		if (n < 63) {
+			th_lost(&th->a);
+			cr_assert(th_tick(th));
+		}
+	}
+	expect_done(th, 1, DPA_CQE_OK);
+	cr_expect(th_check(th->a.mem, 64 * MTU, 3));
+	th_free(th);
+}
+
+/* -------------------------------------------------------- READs and atomics */
+
+Test(transport_completer, a_read_response_in_pieces)
+{
+	static const uint32_t cuts[][4] = {{16, 0}, {8, 8, 0}, {1, 7, 8, 0}, {8, 1, 7, 0}};
+
+	for (int i = 0; i < 4; i++) {
+		struct th *th = rc();
+		uint32_t n = 0;
+
+		th_fill(th->b.mem, 16 * MTU, 5);
+		th_send(&th->a, DPA_OP_RDMA_READ, 0, 16 * MTU - 3, 0);
+		for (int k = 0; k < 4 && cuts[i][k] && n < 16; k++) {
+			uint32_t len = cuts[i][k] * MTU, left = 16 * MTU - 3 - n * MTU;
+			bool last = len >= left;
+
+			if (len > DPA_LANE_MTU)
+				break;
+			expect_none(th);
+			response(th,
+				 !n && last ? DPA_BTH_READ_RESP_ONLY
+				 : last	    ? DPA_BTH_READ_RESP_LAST
+				 : !n	    ? DPA_BTH_READ_RESP_FIRST
+					    : DPA_BTH_READ_RESP_MIDDLE,
+				 n, n * MTU, last ? left : len);
+			n += cuts[i][k];
+		}
+		if (n == 16) {
+			expect_done(th, 1, DPA_CQE_OK);
+			cr_expect(th_check(th->a.mem, 16 * MTU - 3, 5));
+		}
+		th_free(th);
+	}
+}
+
+/* Wrong PSN, wrong length, twice, too much: none of it counts. */
+Test(transport_completer, stray_read_responses_are_ignored)
+{
+	struct th *th = rc();
+
+	th_fill(th->b.mem, 4 * MTU, 5);
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 4 * MTU, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 8192, 10, 8192);
+	response(th, DPA_BTH_READ_RESP_MIDDLE, 1, MTU, MTU);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, MTU - 1);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, 5 * MTU);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, 0);
+	atomic_response(th, 0, 1);
+	answer(th, 0, ACK);
+	answer(th, 4, ACK);
+	cr_expect_eq(th->a.mem[0], 0);
+	cr_expect_eq(th->a.qp->req.read_off, 0);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, 2 * MTU);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, 2 * MTU);
+	cr_expect_eq(th->a.qp->req.read_off, 2 * MTU);
+	expect_none(th);
+	response(th, DPA_BTH_READ_RESP_LAST, 2, 2 * MTU, 2 * MTU);
+	expect_done(th, 1, DPA_CQE_OK);
+	response(th, DPA_BTH_READ_RESP_LAST, 2, 2 * MTU, 2 * MTU);
+	response(th, DPA_BTH_READ_RESP_ONLY, 4, 0, 10);
+	expect_none(th);
+	cr_expect(th_check(th->a.mem, 4 * MTU, 5));
+	answer(th, 4, ACK);
+	expect_done(th, 2, DPA_CQE_OK);
+	th_free(th);
+}
+
+/* After a loss only the rest of a READ is asked for. */
+Test(transport_completer, the_rest_of_a_read)
+{
+	struct th *th = rc();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 10 * MTU, 0);
+	th_drop_all(&th->a);
+	response(th, DPA_BTH_READ_RESP_FIRST, 0, 0, 4 * MTU);
+	th_lost(&th->a);
+	th_tick(th);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, 4));
+	cr_expect_eq(th_ext(&p)->dmalen, 6 * MTU);
+	cr_expect_eq(th_ext(&p)->va, (uintptr_t)th->b.mem + 4 * MTU);
+	th_free(th);
+}
+
+/* A response acknowledges all before it (IBA 9.7.5.1.2); an ACK is no response. */
+Test(transport_completer, responses_acknowledge)
+{
+	struct th *th = rc();
+	uint64_t got;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	th_send(&th->a, DPA_OP_ATOMIC_FA, 64, 8, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	answer(th, 2, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	expect_none(th);
+	atomic_response(th, 1, 0x1122334455667788ull);
+	expect_done(th, 2, DPA_CQE_OK);
+	memcpy(&got, th->a.mem + 64, 8);
+	cr_expect_eq(got, 0x1122334455667788ull);
+	answer(th, 2, ACK);
+	expect_done(th, 3, DPA_CQE_OK);
+	th_free(th);
+}
+
+Test(transport_completer, an_atomic_is_answered_once)
+{
+	struct th *th = rc();
+	uint64_t got;
+
+	th_send(&th->a, DPA_OP_ATOMIC_CS, 64, 8, 0);
+	th_send(&th->a, DPA_OP_ATOMIC_CS, 64, 8, 0);
+	atomic_response(th, 1, 7); /* the first one's is missing */
+	expect_none(th);
+	atomic_response(th, 0, 8);
+	expect_done(th, 1, DPA_CQE_OK);
+	atomic_response(th, 0, 9);
+	expect_none(th);
+	memcpy(&got, th->a.mem + 64, 8);
+	cr_expect_eq(got, 8);
+	th_free(th);
+}
+
+/* Where a READ would have gone is not registered any more when the data comes. */
+Test(transport_completer, memory_that_went_away)
+{
+	struct th *th = rc();
+	struct dpa_mr_attr mr = {.pdn = 1, .access = TH_ALL, .length = 64};
+	struct th_wr wr = {.op = DPA_OP_RDMA_READ, .nsge = 1, .rkey = th->b.key};
+	uint32_t key;
+
+	mr.addr = mr.iova = (uintptr_t)th->a.mem;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &mr, &key), 0);
+	wr.raddr = (uintptr_t)th->b.mem;
+	wr.sge[0] = (struct dpa_sge){mr.addr, 64, key};
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	dpa_hw_dereg_mr(&th->ctx, key);
+	th_settle(th);
+	expect_done(th, 1, DPA_CQE_LOC_PROT_ERR);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+	th_free(th);
+}
+
+Test(transport_completer, unsignalled_work_frees_its_blocks)
+{
+	struct th *th = rc();
+	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE,
+			   .inl = "x",
+			   .inl_len = 1,
+			   .raddr = (uintptr_t)th->b.mem,
+			   .rkey = th->b.key};
+
+	for (int i = 0; i < 5; i++)
+		cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	answer(th, 3, ACK);
+	expect_none(th);
+	cr_expect_eq(th->a.dbrec.sq_ci, 4);
+	th_free(th);
+}
+
+Test(transport_completer, nothing_is_heard_in_the_error_state)
+{
+	struct th *th = rc();
+
+	writes(th, 2);
+	answer(th, 0, NAK(DPA_NAK_REM_ACCESS));
+	expect_done(th, 1, DPA_CQE_REM_ACCESS_ERR);
+	expect_done(th, 2, DPA_CQE_WR_FLUSH_ERR);
+	answer(th, 1, ACK);
+	answer(th, 1, RNR(1));
+	expect_none(th);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	expect_done(th, 3, DPA_CQE_WR_FLUSH_ERR);
+	th_free(th);
+}
