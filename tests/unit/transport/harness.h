@@ -25,7 +25,7 @@
 struct th_pkt {
 	struct dpa_slot s;
 	uint32_t bytes; /* of data: payload as the link carries it */
-	uint8_t data[DPA_LANE_MTU];
+	uint8_t data[DPA_LANE_MTU] __attribute__((aligned(16)));
 };
 
 struct th_cq {
