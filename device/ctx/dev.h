@@ -85,8 +85,10 @@ struct dpa_peer {
 	pid_t pid;		/* in our pid namespace; 0: not visible */
 	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
 	dpa_spin_t fd_lock;	/* wake_fd and wait_fd are not closed under a waker */
-	int pidfd, sock, wake_fd, wait_fd, tx_fd;
-	bool in_epoll;
+	int pidfd, wake_fd, wait_fd, tx_fd;
+	int sock, sock2; /* connections: ours, or the first; and one that crossed it */
+	_Atomic uint32_t
+		doubtful; /* a connection ended or failed: the service thread asks the board */
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
 	struct dpa_door *door;
 	const struct dpa_export *export;
@@ -178,8 +180,11 @@ struct dpa_req {
 	uint8_t retry_left, rnr_left;
 	bool wait_timer; /* RNR or retry timer runs: nothing is sent */
 	bool timer_is_rnr;
-	bool fence_sq;	/* SQD: nothing new is sent */
-	uint64_t timer; /* CLOCK_MONOTONIC ns; with wait_timer */
+	bool fence_sq;	   /* SQD: nothing new is sent */
+	uint32_t seen_una; /* by the watchdog at its last look */
+	bool seen_stuck;
+	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
+	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
 };
 
 /* Responder. */
@@ -301,8 +306,20 @@ struct dpa_hw {
 	struct dpa_hw_qp *pend_head, *pend_tail;
 	_Atomic uint32_t npending;
 	_Atomic uint64_t next_timer; /* ns; earliest timer of the pending QPs, 0: look now */
+	/*
+	 * While what is pending cannot go on, pollers still try each time, but sleepers rest until
+	 * this time (ns), longer and longer: a stopped peer that keeps a ring full costs nobody a
+	 * core.
+	 */
+	_Atomic uint64_t pend_rest;
+	_Atomic uint32_t pend_vain;
 	_Atomic uint32_t app_polled; /* set by polling threads, cleared by the parked EU */
-	_Atomic uint32_t kicks_owed;
+	/*
+	 * Kicks owed: written (release) by whoever published without kicking, taken (exchange) by
+	 * whoever settles. One lane is remembered; of several at once only that there are some.
+	 */
+	_Atomic(struct dpa_tx *) kick_owed;
+	_Atomic uint32_t kicks_owed; /* 1: look at kick_owed, 2: at all peers */
 
 	/* parked EU (service thread) */
 	pthread_t service;
@@ -316,6 +333,10 @@ struct dpa_hw {
 	dpa_spin_t sleep_lock;
 	dpa_spin_t wait_role; /* one waiter at a time is woken by peers */
 	_Atomic uint32_t service_asleep, waiter;
+	_Atomic uint32_t doubts;       /* a peer's life is in doubt: 1 still, 2 newly */
+	uint64_t doubt_wait, doubt_at; /* service thread: ns between looks, time of the last */
+	bool listen_off;	       /* no descriptors to accept with: the listener rests */
+	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
 
 	struct dpa_eu *eus;
@@ -370,6 +391,8 @@ void dpa_quiesce(struct dpa_hw *hw);
 int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool write);
 
 /* --- copy.c: memory that packets name --- */
+/* Adds 1 to an eventfd; unlike write(2) no cancellation point: locks may be held. */
+void dpa_eventfd_wake(int fd);
 int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */
 int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
 struct iovec;
@@ -423,13 +446,30 @@ void dpa_link_fini(struct dpa_hw *hw);
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
 void dpa_sock_event(struct dpa_hw *hw, int fd, struct dpa_peer *peer, uint32_t events);
 void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
+void dpa_peer_doubt(struct dpa_peer *p);
+/* Asks the board about the doubtful; true if some still are. Service thread. */
+bool dpa_peers_check(struct dpa_hw *hw);
+void dpa_sock_listen_again(struct dpa_hw *hw);
 /* After publishing: full fence, look at the peer's sleep word, wake it. */
 void dpa_tx_kick(struct dpa_tx *tx);
 /* Published, look later (at the next progress or post of any thread). */
 static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 {
+	struct dpa_tx *one = NULL;
+	uint32_t how = 1;
+
+	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait */
+	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))) {
+		dpa_tx_kick(tx);
+		return;
+	}
 	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
-	atomic_store_explicit(&hw->kicks_owed, 1, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(&hw->kick_owed, &one, tx, memory_order_relaxed,
+						     memory_order_relaxed) &&
+	    one != tx)
+		how = 2;
+	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed) < how)
+		atomic_store_explicit(&hw->kicks_owed, how, memory_order_release);
 }
 void dpa_settle_kicks(struct dpa_hw *hw);
 
@@ -447,5 +487,8 @@ void dpa_transport_reset(struct dpa_hw_qp *qp);
 /* The peer's process ended. */
 void dpa_requester_peer_dead(struct dpa_hw_qp *qp);
 void dpa_requester_flush(struct dpa_hw_qp *qp);
+/* Nothing was heard for long although the peer took all we sent: send again. Under the QP's lock.
+ */
+void dpa_requester_watchdog(struct dpa_hw_qp *qp);
 
 #endif

@@ -76,7 +76,8 @@ static void after_fork_child(void)
 			close(hw->maps_fd);
 		close(hw->epfd);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
-			int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
+			int *fds[] = {&p->pidfd,   &p->sock,	&p->sock2,
+				      &p->wake_fd, &p->wait_fd, &p->tx_fd};
 
 			for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 				if (*fds[i] >= 0)
@@ -247,10 +248,11 @@ static void hw_free(struct dpa_hw *hw)
 {
 	dpa_service_stop(hw);
 	dpa_eu_fini(hw);
+	/* off the board first: a peer that sees our sockets close must find us gone */
+	dpa_board_close(hw->board);
 	dpa_link_fini(hw);
 	dpa_port_fini(&hw->port);
 	unmap_tables(hw);
-	dpa_board_close(hw->board);
 	free(hw);
 }
 

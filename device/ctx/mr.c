@@ -245,6 +245,8 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	mr->addr = a.addr;
 	mr->length = a.length;
 	mr->iova = a.iova;
+	/* a new key: a peer may be fetching by the old one still, and must find that out */
+	*key = dpa_mr_new_key(mr, *key >> MR_TAG_BITS);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 out:
 	pthread_mutex_unlock(&hw->ctl);
@@ -280,11 +282,20 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			     uint32_t access, uint64_t *addr)
 {
 	struct dpa_mr *mr = &qp->hw->export->mr[key >> MR_TAG_BITS];
+	uint32_t syn;
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
 			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn)))
 		return DPA_SYN_BAD_LKEY;
-	return check_range(mr, va, len, access, addr);
+	syn = check_range(mr, va, len, access, addr);
+	/* a window may be bound anew under another QP's lock: what we read must have been one
+	 * binding */
+	if (dpa_unlikely(mr->kind != DPA_KIND_MR)) {
+		dpa_full_fence();
+		if (atomic_load_explicit(&mr->key, memory_order_acquire) != key)
+			return DPA_SYN_BAD_LKEY;
+	}
+	return syn;
 }
 
 void dpa_quiesce(struct dpa_hw *hw)
@@ -294,13 +305,10 @@ void dpa_quiesce(struct dpa_hw *hw)
 
 	for (uint32_t i = 0; i < nslab; i++) {
 		struct dpa_hw_qp *qp = hw->slab[i];
-		uint32_t n = 0;
-
 		if (atomic_load_explicit(&qp->lock.v, memory_order_acquire) == DPA_QPL_FREE)
 			continue;
 		/* taking it once proves that the holder of then let go */
-		while (!dpa_qplock_enter_or_note(&qp->lock))
-			dpa_relax(&n);
+		dpa_qplock_lock(&qp->lock);
 		dpa_qp_leave(qp);
 	}
 }

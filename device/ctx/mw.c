@@ -66,6 +66,7 @@ int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 	if (mw->owner && mw->kind != DPA_KIND_MR) {
 		dpa_spin_lock(&hw->mw_lock);
 		unbind(hw, mw);
+		mw->owner = 0; /* cannot be bound again */
 		dpa_spin_unlock(&hw->mw_lock);
 		dpa_mr_revoke(hw, index);
 		ret = 0;
@@ -80,8 +81,8 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
 {
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
-	if (!mw->owner || mw->kind == DPA_KIND_MR || mw->pdn != qp->pdn ||
-	    !new_key || (b->access & ~mw_access))
+	if (!mw->owner || mw->kind == DPA_KIND_MR || mw->pdn != qp->pdn || !new_key ||
+	    (b->access & ~mw_access))
 		return DPA_SYN_MW_BIND;
 	if (mw->kind == DPA_KIND_MW2 && mw->parent)
 		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */

@@ -160,6 +160,17 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 	}
 }
 
+/* The states that the device itself moves a QP to are left by their own doors only. */
+static bool may_leave(uint32_t from, uint32_t to)
+{
+	if (from == DPA_QPS_ERR)
+		return to == DPA_QPS_RESET || to == DPA_QPS_ERR;
+	if (from == DPA_QPS_SQE)
+		return to == DPA_QPS_RESET || to == DPA_QPS_ERR || to == DPA_QPS_RTS ||
+		       to == DPA_QPS_SQE;
+	return true;
+}
+
 int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
 	int ret;
@@ -170,6 +181,10 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	if (ret)
 		return ret;
 	dpa_qplock_lock(&qp->lock);
+	if (!may_leave(qp->state, mask & DPA_QPM_STATE ? a->state : qp->state)) {
+		dpa_qp_leave(qp);
+		return EINVAL; /* an error came between the driver's look and this call */
+	}
 	take_values(qp, a, mask);
 	if (mask & DPA_QPM_STATE)
 		enter(qp, a->state);

@@ -90,6 +90,8 @@ int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool writ
 
 	if (!length)
 		return 0;
+	if (end < a || addr + length < addr)
+		return EFAULT;
 	if (hw->maps_fd >= 0)
 		ret = by_query(hw->maps_fd, a, end, write);
 	if (ret == ENOTTY)

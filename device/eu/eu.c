@@ -25,14 +25,17 @@ struct dpa_eu {
 	uint32_t number; /* of the board */
 	pthread_t thread;
 	_Atomic uint32_t sleep, stop;
+	_Atomic uint32_t
+		wakes; /* counted up by wakers; the futex: a wake-up before the wait is not lost */
 	dpa_spin_t lock; /* the list */
 	struct dpa_hw_qp *qps;
 	struct dpa_eu *next;
 };
 
-static void futex_wake(_Atomic uint32_t *w)
+static void eu_wake(struct dpa_eu *eu)
 {
-	syscall(SYS_futex, w, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	atomic_fetch_add_explicit(&eu->wakes, 1, memory_order_release);
+	syscall(SYS_futex, &eu->wakes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static uint64_t slot_word(const struct dpa_hw_qp *qp)
@@ -107,10 +110,12 @@ static bool slots_quiet(struct dpa_eu *eu)
 
 static void eu_sleep(struct dpa_eu *eu)
 {
+	uint32_t wakes = atomic_load_explicit(&eu->wakes, memory_order_acquire);
+
 	atomic_store_explicit(&eu->sleep, 1, memory_order_relaxed);
 	dpa_full_fence();
 	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire))
-		syscall(SYS_futex, &eu->sleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+		syscall(SYS_futex, &eu->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
 	atomic_store_explicit(&eu->sleep, 0, memory_order_relaxed);
 }
 
@@ -193,7 +198,7 @@ void dpa_eu_fini(struct dpa_hw *hw)
 		next = eu->next;
 		atomic_store_explicit(&eu->stop, 1, memory_order_seq_cst);
 		atomic_store_explicit(&eu->sleep, 0, memory_order_seq_cst);
-		futex_wake(&eu->sleep);
+		eu_wake(eu);
 		pthread_join(eu->thread, NULL);
 		free(eu);
 	}
@@ -254,7 +259,7 @@ void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 	}
 	dpa_full_fence();
 	if (atomic_load_explicit(&eu->sleep, memory_order_relaxed))
-		futex_wake(&eu->sleep); /* repeatable: the word stays the sleeper's to clear */
+		eu_wake(eu); /* repeatable: the word stays the sleeper's to clear */
 }
 
 int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)

@@ -17,10 +17,12 @@
 #include "link/sock.h"
 #include "kernels/transport/opcode.h"
 
-#define BATCH	  64
-#define GIVE_BACK (32u * 1024 / 64) /* data units */
+#define BATCH	    64
+#define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
+#define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-static _Thread_local uint32_t drains_seen[DPA_HOT_LANES]; /* its address names the thread, too */
+static _Thread_local __attribute__((tls_model("initial-exec")))
+uint32_t drains_seen[DPA_HOT_LANES]; /* its address names the thread, too */
 
 /* ------------------------------------------------------------------ lanes */
 
@@ -35,7 +37,7 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	if (s->flags & DPA_PKT_PULL)
 		bytes = sizeof(struct dpa_pull);
 	else if (s->flags & DPA_PKT_INSLOT)
-		return ext + s->len <= DPA_PKT_EXT ? s->ext + ext : NULL;
+		return s->len <= DPA_PKT_EXT - ext ? s->ext + ext : NULL;
 	if (!bytes)
 		return s->ext;
 	*units = bytes / 64 + !!(bytes % 64);
@@ -85,6 +87,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	struct dpa_hw_qp *cur = NULL;
 	struct dpa_lane_shm *shm;
 	uint32_t given;
+	uint64_t bytes = 0;
 	int n = 0;
 
 	if (!dpa_spin_try(&rx->lock))
@@ -99,6 +102,9 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		cur = drain_one(rx, &s, cur);
 		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
 		n++;
+		bytes += s.len;
+		if (bytes >= BATCH_BYTES)
+			break;
 		/* data space goes back in pieces, so that the sender fills one while we read
 		 * another */
 		if (rx->dnext - given >= GIVE_BACK) {
@@ -113,6 +119,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 				      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
 				      memory_order_relaxed);
 		dpa_lane_release(rx);
+		/* a producer that sets this word just now looks again by its timer */
 		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
 			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);
 			dpa_tx_kick(&rx->peer->tx[0]);
@@ -145,9 +152,9 @@ void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
 			memory_order_seq_cst);
 	}
 	atomic_store_explicit(&rx->hot, 1, memory_order_relaxed);
+	atomic_store_explicit(&hw->hot[at], rx, memory_order_seq_cst);
 	atomic_store_explicit(&atomic_load_explicit(&rx->shm, memory_order_relaxed)->watched, 1,
-			      memory_order_relaxed);
-	atomic_store_explicit(&hw->hot[at], rx, memory_order_release);
+			      memory_order_release);
 out:
 	dpa_spin_unlock(&hw->hot_lock);
 	if (old) {
@@ -198,7 +205,7 @@ static int look_at_summary(struct dpa_hw *hw)
 void dpa_pend(struct dpa_hw_qp *qp, uint64_t when)
 {
 	struct dpa_hw *hw = qp->hw;
-	bool added = false;
+	bool added = false, earlier = false;
 
 	dpa_spin_lock(&hw->pend_lock);
 	if (!qp->pending) {
@@ -213,10 +220,13 @@ void dpa_pend(struct dpa_hw_qp *qp, uint64_t when)
 		atomic_fetch_add_explicit(&hw->npending, 1, memory_order_relaxed);
 	}
 	if (when < atomic_load_explicit(&hw->next_timer, memory_order_relaxed) ||
-	    (added && atomic_load_explicit(&hw->npending, memory_order_relaxed) == 1))
+	    (added && atomic_load_explicit(&hw->npending, memory_order_relaxed) == 1)) {
 		atomic_store_explicit(&hw->next_timer, when, memory_order_release);
+		earlier = true;
+	}
 	dpa_spin_unlock(&hw->pend_lock);
-	if (added && atomic_load_explicit(&hw->service_asleep, memory_order_seq_cst))
+	/* a sleep that we do not see yet is a short one: sleep_until_woken() looks again */
+	if (earlier && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
 		dpa_wake_self(hw);
 }
 
@@ -255,17 +265,37 @@ static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
 	return qp;
 }
 
+static void pend_rest(struct dpa_hw *hw, int n)
+{
+	uint32_t vain = atomic_load_explicit(&hw->pend_vain, memory_order_relaxed);
+
+	if (n) {
+		atomic_store_explicit(&hw->pend_vain, 0, memory_order_relaxed);
+		atomic_store_explicit(&hw->pend_rest, 0, memory_order_relaxed);
+		return;
+	}
+	if (vain < 14)
+		atomic_store_explicit(&hw->pend_vain, vain + 1, memory_order_relaxed);
+	/* 128 ns doubling to 2 ms */
+	atomic_store_explicit(&hw->pend_rest, dpa_now_ns() + (128ull << vain),
+			      memory_order_relaxed);
+}
+
 /* Runs each QP that was pending when we came, once; who still cannot go on pends itself again. */
 static int run_pending(struct dpa_hw *hw)
 {
-	uint32_t k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
 	uint64_t next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
 	struct dpa_hw_qp *qp;
+	uint32_t k;
 	int n = 0;
 
 	if (next && dpa_now_ns() < next)
 		return 0;
+	/* together: who pends after this sets the timer again */
+	dpa_spin_lock(&hw->pend_lock);
+	k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
 	atomic_store_explicit(&hw->next_timer, UINT64_MAX, memory_order_relaxed);
+	dpa_spin_unlock(&hw->pend_lock);
 	while (k-- && (qp = pend_pop(hw))) {
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue; /* the holder runs it */
@@ -275,6 +305,7 @@ static int run_pending(struct dpa_hw *hw)
 		}
 		dpa_qp_leave(qp);
 	}
+	pend_rest(hw, n);
 	return n;
 }
 
@@ -285,6 +316,8 @@ uint64_t dpa_timer_left(struct dpa_hw *hw)
 	if (!atomic_load_explicit(&hw->npending, memory_order_acquire))
 		return UINT64_MAX;
 	next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+	if (!next)
+		next = atomic_load_explicit(&hw->pend_rest, memory_order_relaxed);
 	now = dpa_now_ns();
 	return next > now ? next - now : 0;
 }
@@ -337,7 +370,7 @@ int dpa_progress_once(struct dpa_hw *hw)
 	return n;
 }
 
-static _Thread_local uint32_t vain;
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t vain;
 
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
@@ -348,6 +381,10 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 		atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
 	if (dpa_likely(n)) {
 		vain = 0;
+		/* whom we owe a kick may not be asked again by this thread */
+		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
+		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+			dpa_settle_kicks(hw);
 		return n;
 	}
 	vain++;
@@ -373,7 +410,7 @@ void dpa_hw_idle(struct dpa_hw_ctx *ctx)
 
 void dpa_wake_self(struct dpa_hw *hw)
 {
-	eventfd_write(hw->wake_fd, 1);
+	dpa_eventfd_wake(hw->wake_fd);
 }
 
 void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
@@ -422,7 +459,11 @@ static void leave_role(void *arg)
 
 	dpa_set_sleep(hw, &hw->waiter, 0);
 	dpa_spin_unlock(&hw->wait_role);
-	dpa_progress_once(hw); /* who looked at the old sleep word woke the wrong one */
+	/* who looked at the old sleep word woke the wrong one, and what lies there may not be ours
+	 */
+	dpa_progress_once(hw);
+	if (dpa_anything(hw) || atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+		dpa_wake_self(hw);
 }
 
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */

@@ -16,12 +16,15 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include "ctx/dev.h"
 #include "link/sock.h"
 
-#define WATCH_MS 1
-#define DISTRUST 256 /* sleeps */
-#define SPINS	 400 /* looks in vain before sleeping: two yields, some microseconds */
+#define WATCH_MS       1
+#define TICK_NS	       500000000ull
+#define FIRST_SLEEP_NS 1000000ull
+#define DISTRUST       256 /* sleeps */
+#define SPINS	       400 /* looks in vain before sleeping: two yields, some microseconds */
 
 static void port_changed(void *arg, enum dpa_port_change what)
 {
@@ -68,17 +71,75 @@ static void handle(struct dpa_hw *hw, const struct epoll_event *ev)
 
 static void wait_events(struct dpa_hw *hw, uint64_t ns)
 {
+	static bool
+		coarse; /* no epoll_pwait2: an older kernel, or a filter that does not know it */
 	struct epoll_event ev[16];
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
 			      .tv_nsec = (long)(ns % 1000000000ull)};
-	int n;
+	int n = -1;
 
-	n = epoll_pwait2(hw->epfd, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
-	if (n < 0 && errno == ENOSYS) /* before Linux 5.11: whole milliseconds, rounded up */
+	if (!coarse) {
+		n = epoll_pwait2(hw->epfd, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
+		if (n < 0 && errno != EINTR)
+			coarse = true;
+	}
+	if (coarse)
 		n = epoll_wait(hw->epfd, ev, 16,
 			       ns == UINT64_MAX ? -1 : (int)((ns + 999999ull) / 1000000ull));
+	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	for (int i = 0; i < n; i++)
 		handle(hw, &ev[i]);
+}
+
+/* New doubts at once; what stays doubtful ever more seldom, down to once a second. */
+static void check_doubts(struct dpa_hw *hw, uint64_t now)
+{
+	uint32_t d = atomic_load_explicit(&hw->doubts, memory_order_acquire);
+
+	if (!d || (d == 1 && now - hw->doubt_at < hw->doubt_wait))
+		return;
+	hw->doubt_at = now;
+	hw->doubt_wait = d == 2 ? 10000000ull : 2 * hw->doubt_wait;
+	if (hw->doubt_wait > 1000000000ull)
+		hw->doubt_wait = 1000000000ull;
+	dpa_peers_check(hw);
+}
+
+/* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
+static void tick(struct dpa_hw *hw)
+{
+	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint64_t now = dpa_now_ns();
+
+	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
+		dpa_sock_listen_again(hw);
+	check_doubts(hw, now);
+	if (now - hw->last_tick < TICK_NS)
+		return;
+	hw->last_tick = now;
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_hw_qp *qp = hw->slab[i];
+
+		if (!dpa_qplock_enter_or_note(&qp->lock))
+			continue; /* at work: not stuck */
+		if (qp->qpn && qp->type == DPA_QP_RC)
+			dpa_requester_watchdog(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+/* How long nobody needs to look: at most a tick while there are QPs, less while something is
+ * doubtful. */
+static uint64_t sleep_limit(struct dpa_hw *hw)
+{
+	uint64_t ns = atomic_load_explicit(&hw->nslab, memory_order_relaxed) ? TICK_NS : UINT64_MAX;
+
+	if (hw->listen_off)
+		ns = 20000000ull;
+	if (atomic_load_explicit(&hw->doubts, memory_order_acquire) && hw->doubt_wait < ns)
+		ns = hw->doubt_wait ? hw->doubt_wait : 1000000ull;
+	return ns;
 }
 
 /* A thread that polls without end says so within a microsecond; one that waits elsewhere does not.
@@ -123,15 +184,32 @@ static void work_until_idle(struct dpa_hw *hw)
 	dpa_settle_kicks(hw);
 }
 
+/* Blocks for ns at most if there is nothing to do. True: the time passed and nothing had come. */
+static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
+{
+	uint64_t left = dpa_timer_left(hw);
+
+	if (dpa_anything(hw) || atomic_load_explicit(&hw->stop, memory_order_acquire))
+		return false;
+	if (atomic_load_explicit(&hw->kicks_owed, memory_order_acquire)) {
+		dpa_settle_kicks(hw);
+		return true;
+	}
+	wait_events(hw, left < ns ? left : ns);
+	return !dpa_anything(hw) && !atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
+}
+
+/*
+ * The first sleep is short. What a thread published, owed or pended just before it could see that
+ * we sleep, without a fence, is visible when we look again; who comes later sees it and wakes us.
+ */
 static void sleep_until_woken(struct dpa_hw *hw)
 {
-	uint64_t left;
-
 	dpa_set_sleep(hw, &hw->service_asleep, 1);
-	if (!dpa_anything(hw) && !atomic_load_explicit(&hw->stop, memory_order_acquire)) {
-		left = dpa_timer_left(hw);
-		if (left)
-			wait_events(hw, left);
+	if (sleep_for(hw, FIRST_SLEEP_NS)) {
+		dpa_full_fence();
+		while (sleep_for(hw, sleep_limit(hw)))
+			tick(hw);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
 	if (atomic_load_explicit(&hw->distrust, memory_order_relaxed))
@@ -150,6 +228,7 @@ static void *service_main(void *arg)
 
 	prctl(PR_SET_NAME, "dpa-eu-parked");
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {
+		tick(hw);
 		if (app_polls(hw) && watch(hw)) {
 			atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
 			continue;

@@ -28,14 +28,23 @@ static ssize_t vm_write(pid_t pid, const struct iovec *l, int nl, const struct i
 	return syscall(SYS_process_vm_writev, pid, l, (unsigned long)nl, r, (unsigned long)nr, 0ul);
 }
 
+void dpa_eventfd_wake(int fd)
+{
+	uint64_t one = 1;
+
+	/* EAGAIN: the counter is full, so whoever reads it is awake */
+	syscall(SYS_write, fd, &one, sizeof(one));
+}
+
 /* A pipe of this thread's own would leak; a fresh one costs two microseconds on a path seldom
  * taken. */
 static int pipe_copy(void *dst, const void *src, size_t n)
 {
-	int fd[2], ret = 0;
+	int fd[2], ret = 0, cancel;
 
 	if (pipe2(fd, O_CLOEXEC))
 		return errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (n && !ret) {
 		size_t k = n < PIPE_BUF ? n : PIPE_BUF;
 		ssize_t w = write(fd[1], src, k), r = 0;
@@ -52,6 +61,7 @@ static int pipe_copy(void *dst, const void *src, size_t n)
 	}
 	close(fd[0]);
 	close(fd[1]);
+	pthread_setcancelstate(cancel, NULL);
 	return ret;
 }
 

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/dev.h"
@@ -57,7 +57,6 @@ void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 		atomic_store_explicit(&p->rx[i].shm, lane_at(map, i), memory_order_release);
 		atomic_store_explicit(&lane_at(map, i)->pull, pull, memory_order_release);
 	}
-	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
 }
 
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
@@ -70,7 +69,7 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 	p->hw = hw;
 	p->slot = slot;
 	p->gen = gen;
-	p->pidfd = p->sock = p->wake_fd = p->wait_fd = p->tx_fd = -1;
+	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
 	if (make_tx(p)) {
 		if (p->tx_fd >= 0)
 			close(p->tx_fd);
@@ -80,6 +79,23 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 	p->next = hw->all_peers;
 	hw->all_peers = p;
 	return p;
+}
+
+static void forget_fds(struct dpa_peer *p)
+{
+	int *fds[] = {&p->pidfd, &p->sock, &p->sock2, &p->wake_fd, &p->wait_fd, &p->tx_fd};
+
+	dpa_spin_lock(&p->fd_lock);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0) {
+			/* a child that has not exec'ed yet may keep the file: it must not report
+			 * here */
+			epoll_ctl(p->hw->epfd, EPOLL_CTL_DEL, *fds[i], NULL);
+			close(*fds[i]);
+		}
+		*fds[i] = -1;
+	}
+	dpa_spin_unlock(&p->fd_lock);
 }
 
 static struct dpa_peer *loopback_new(struct dpa_hw *hw)
@@ -92,10 +108,15 @@ static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 	p->can_pull = hw->pvm_self;
 	p->door = hw->door;
 	p->export = hw->export;
-	p->wake_fd = dup(hw->wake_fd);
-	p->wait_fd = dup(hw->wait_fd);
+	p->wake_fd = fcntl(hw->wake_fd, F_DUPFD_CLOEXEC, 0);
+	p->wait_fd = fcntl(hw->wait_fd, F_DUPFD_CLOEXEC, 0);
+	if (p->wake_fd < 0 || p->wait_fd < 0) {
+		forget_fds(p); /* it stays on the list of peers, of no use and harmless */
+		return NULL;
+	}
 	dpa_peer_set_rx(p, p->tx_map);
 	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
 	return p;
 }
 
@@ -143,6 +164,11 @@ void dpa_peer_up(struct dpa_peer *p)
 	dpa_spin_lock(&p->hw->peer_lock);
 	if (p->state == DPA_PEER_CONNECTING)
 		atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	/* only now may its lanes be drained: answers find it UP */
+	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
+	if (p->tx_fd >= 0) /* both have it mapped */
+		close(p->tx_fd);
+	p->tx_fd = -1;
 	dpa_spin_unlock(&p->hw->peer_lock);
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
 		if (dpa_lane_ready(&p->rx[i]))
@@ -159,19 +185,6 @@ static void blank(void *map)
 	if (map)
 		mmap(map, LANES_BYTES, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-static void forget_fds(struct dpa_peer *p)
-{
-	int *fds[] = {&p->pidfd, &p->sock, &p->wake_fd, &p->wait_fd, &p->tx_fd};
-
-	dpa_spin_lock(&p->fd_lock);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
-	dpa_spin_unlock(&p->fd_lock);
 }
 
 static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
@@ -192,9 +205,13 @@ static void drain_last(struct dpa_peer *p)
 	if (!atomic_load_explicit(&p->rx_up, memory_order_acquire))
 		return;
 	for (uint32_t i = 0; i < DPA_LANES; i++)
-		for (uint32_t k = 0; k < DPA_LANE_SLOTS && dpa_lane_ready(&p->rx[i]); k++)
-			if (!dpa_lane_drain(&p->rx[i]))
+		for (uint32_t k = 0; k < DPA_LANE_SLOTS && dpa_lane_ready(&p->rx[i]);) {
+			int got = dpa_lane_drain(&p->rx[i]);
+
+			k += (uint32_t)got;
+			if (!got)
 				dpa_relax(&n); /* another thread is at it */
+		}
 }
 
 /* Service thread only. */
@@ -233,9 +250,9 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	}
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_unlock(&p->tx[i].lock);
-	if (p->export)
-		mmap((void *)(uintptr_t)p->export, sizeof(*p->export), PROT_READ,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (p->export) /* read under the lane locks only, which we have had since */
+		munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
+	p->export = NULL;
 	forget_fds(p);
 	dpa_board_reap(hw->board);
 }
@@ -267,15 +284,20 @@ void dpa_tx_kick(struct dpa_tx *tx)
 	if (dpa_unlikely(sleep)) {
 		dpa_count(p->hw, DPA_CNT_wakeups_sent, 1);
 		dpa_spin_lock(&p->fd_lock);
-		/* fails with EAGAIN only if the counter is full: then it is awake */
-		eventfd_write(sleep == 2 ? p->wait_fd : p->wake_fd, 1);
+		dpa_eventfd_wake(sleep == 2 ? p->wait_fd : p->wake_fd);
 		dpa_spin_unlock(&p->fd_lock);
 	}
 }
 
 void dpa_settle_kicks(struct dpa_hw *hw)
 {
-	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
+	uint32_t how = atomic_exchange_explicit(&hw->kicks_owed, 0, memory_order_acq_rel);
+	struct dpa_tx *one = atomic_exchange_explicit(&hw->kick_owed, NULL, memory_order_acq_rel);
+
+	if (one && atomic_load_explicit(&one->kick_owed, memory_order_relaxed))
+		dpa_tx_kick(one);
+	if (how < 2)
+		return;
 	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
@@ -285,6 +307,40 @@ void dpa_settle_kicks(struct dpa_hw *hw)
 			if (atomic_load_explicit(&p->tx[i].kick_owed, memory_order_relaxed))
 				dpa_tx_kick(&p->tx[i]);
 	}
+}
+
+void dpa_peer_doubt(struct dpa_peer *p)
+{
+	atomic_store_explicit(&p->doubtful, 1, memory_order_relaxed);
+	atomic_store_explicit(&p->hw->doubts, 2, memory_order_release);
+	dpa_wake_self(p->hw);
+}
+
+bool dpa_peers_check(struct dpa_hw *hw)
+{
+	bool left = false;
+
+	atomic_store_explicit(&hw->doubts, 0, memory_order_relaxed);
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+		if (!p || !atomic_load_explicit(&p->doubtful, memory_order_relaxed))
+			continue;
+		if (!dpa_board_alive(hw->board, p->slot, p->gen))
+			dpa_peer_died(hw, p);
+		else if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+			 (p->sock >= 0 || p->sock2 >= 0))
+			atomic_store_explicit(&p->doubtful, 0, memory_order_relaxed);
+		else
+			left = true;
+	}
+	if (left) { /* alive without a connection: nothing else will tell of its end */
+		uint32_t none = 0;
+
+		atomic_compare_exchange_strong_explicit(&hw->doubts, &none, 1, memory_order_relaxed,
+							memory_order_relaxed);
+	}
+	return left;
 }
 
 int dpa_link_init(struct dpa_hw *hw)

@@ -132,8 +132,14 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	fds[3] = fds[4] = -1;
 	if (p->pid > 0) {
 		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-		if (p->pidfd >= 0)
-			ep_add(p->hw, p->pidfd, (uint64_t)(uintptr_t)p | DPA_EP_PIDFD);
+		/* the pid may have been another's by then: alive afterwards means it was the peer's
+		 */
+		if (p->pidfd >= 0 &&
+		    (!dpa_board_alive(p->hw->board, p->slot, p->gen) ||
+		     ep_add(p->hw, p->pidfd, (uint64_t)(uintptr_t)p | DPA_EP_PIDFD))) {
+			close(p->pidfd);
+			p->pidfd = -1;
+		}
 	}
 	dpa_peer_set_rx(p, lanes);
 	return 0;
@@ -185,18 +191,23 @@ void dpa_sock_connect(struct dpa_peer *p)
 	struct dpa_hw *hw = p->hw;
 	struct sockaddr_un sa;
 	socklen_t len = sock_name(&sa, hw->board, p->slot, p->gen);
-	int fd;
+	int fd, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dpa_spin_lock(&hw->peer_lock);
 	if (p->sock >= 0 || p->state != DPA_PEER_CONNECTING)
 		goto out;
+	if (!dpa_board_alive(hw->board, p->slot, p->gen)) {
+		dpa_peer_doubt(p);
+		goto out;
+	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		goto out;
 	if (connect(fd, (struct sockaddr *)&sa, len)) {
-		/* EAGAIN: its queue is full, we will be called again; else nobody is there */
-		if (errno != EAGAIN && !dpa_board_alive(hw->board, p->slot, p->gen))
-			atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);
+		/* EAGAIN: its queue is full, we will be called again; else it may be gone */
+		if (errno != EAGAIN)
+			dpa_peer_doubt(p);
 		close(fd);
 		goto out;
 	}
@@ -205,9 +216,13 @@ void dpa_sock_connect(struct dpa_peer *p)
 		goto out;
 	}
 	p->sock = fd;
-	ep_add(hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK);
+	if (ep_add(hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK)) {
+		close(fd);
+		p->sock = -1;
+	}
 out:
 	dpa_spin_unlock(&hw->peer_lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void dpa_sock_accept(struct dpa_hw *hw)
@@ -215,11 +230,33 @@ void dpa_sock_accept(struct dpa_hw *hw)
 	for (;;) {
 		int fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE) { /* the listener rests a while */
+				epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
+				hw->listen_off = true;
+			}
 			return;
+		}
 		if (peer_pid(fd) < 0 || ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW))
 			close(fd);
 	}
+}
+
+/* The end of a connection tells of the peer's end, or of its closing the device. */
+static void keep_connection(struct dpa_peer *p, int fd)
+{
+	int *at = NULL;
+
+	dpa_spin_lock(&p->hw->peer_lock);
+	if (p->sock < 0)
+		at = &p->sock;
+	else if (p->sock2 < 0)
+		at = &p->sock2;
+	if (at && !ep_add(p->hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK))
+		*at = fd;
+	else
+		close(fd);
+	dpa_spin_unlock(&p->hw->peer_lock);
 }
 
 /* A connection that was accepted says who it is. */
@@ -236,47 +273,60 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
 		goto err;
 	p = dpa_peer_get(hw, h.slot, h.gen);
-	if (!p || accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, true))
+	if (!p)
+		goto err;
+	if (p->rx_map) { /* we met by our own connection: it has our hello from there */
+		close_fds(fds);
+		keep_connection(p, fd);
+		return;
+	}
+	if (accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, true))
 		goto err;
 	close_fds(fds);
 	dpa_peer_up(p);
-	dpa_spin_lock(&hw->peer_lock);
-	if (p->sock < 0) { /* keep one connection: its end tells of the peer's */
-		p->sock = fd;
-		fd = -1;
-	}
-	dpa_spin_unlock(&hw->peer_lock);
-	if (fd < 0)
-		ep_add(hw, p->sock, (uint64_t)(uintptr_t)p | DPA_EP_SOCK);
-	else
-		ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW); /* closed when the peer closes */
+	keep_connection(p, fd);
 	return;
 err:
 	close_fds(fds);
 	close(fd);
 }
 
-/* Our connection to a peer: its answer, or its end. */
-void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)
+/* One connection to a peer: its answer, or its end. */
+static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 {
 	struct hello h;
 	int fds[HELLO_FDS];
 	int ret;
 
-	if (p->sock < 0)
+	if (*sock < 0)
 		return;
-	ret = recv_hello(p->sock, &h, fds);
+	ret = recv_hello(*sock, &h, fds);
 	if (ret == EAGAIN)
 		return;
-	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, &h, fds, p->sock)) {
+	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, &h, fds, *sock)) {
 		close_fds(fds);
 		dpa_peer_up(p);
 		return;
 	}
 	close_fds(fds);
-	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, p->sock, NULL);
-	if (!dpa_board_alive(hw->board, p->slot, p->gen))
-		dpa_peer_died(hw, p);
+	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
+	dpa_spin_lock(&hw->peer_lock);
+	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
+	close(*sock);
+	*sock = -1;
+	dpa_spin_unlock(&hw->peer_lock);
+	dpa_peer_doubt(p);
+}
+
+void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)
+{
+	sock_answer(hw, p, &p->sock);
+	sock_answer(hw, p, &p->sock2);
+}
+
+void dpa_sock_listen_again(struct dpa_hw *hw)
+{
+	hw->listen_off = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN) != 0;
 }
 
 int dpa_sock_init(struct dpa_hw *hw)

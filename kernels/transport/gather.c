@@ -164,6 +164,7 @@ static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	struct dpa_pull p;
 	struct iovec src[DPA_PULL_IOV];
 	uint64_t sum = 0;
+	int err;
 
 	memcpy(&p, payload, sizeof(p));
 	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
@@ -175,23 +176,19 @@ static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	}
 	if (sum != s->len)
 		return DPA_SYN_LOCAL_FAULT;
-	switch (dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len)) {
-	case 0:
-		break;
-	case EPERM: /* the kernel has changed its mind about that process: use the ring from now on
-		     */
+	err = dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len);
+	if (err == EPERM) { /* the kernel has changed its mind: use the ring from now on */
 		for (uint32_t i = 0; i < DPA_LANES; i++)
 			atomic_store_explicit(
 				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,
 				0, memory_order_relaxed);
 		return DPA_SYN_PULL_REFUSED;
-	case ESRCH:
-		return DPA_SYN_PEER_DEAD;
-	default:
-		return DPA_SYN_LOCAL_FAULT;
 	}
-	if (!pull_still_valid(peer, s, &p))
+	/* a sender that gave up may have unmapped what it sent from: that is no fault of ours */
+	if (err == ESRCH || !pull_still_valid(peer, s, &p))
 		return DPA_SYN_PEER_DEAD;
+	if (err)
+		return DPA_SYN_LOCAL_FAULT;
 	dpa_count(qp->hw, DPA_CNT_pull_bytes, s->len);
 	return 0;
 }

@@ -48,7 +48,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		return false;
 	}
 	dpa_peer_of_qpn(qp->hw, qp->dest_qpn); /* goes on connecting */
-	dpa_pend(qp, dpa_now_ns() + 200000);
+	dpa_pend(qp, dpa_now_ns() + 5000000);  /* its hello brings this forward */
 	return false;
 }
 
@@ -436,11 +436,44 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 {
 	uint32_t pi;
 
-	if (qp->type != DPA_QP_RC || (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
+	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
+		return;
+	if (qp->type == DPA_QP_UC) { /* sent into the void: done */
+		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
+		return;
+	}
+	if (qp->type != DPA_QP_RC)
 		return;
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	if (qp->req.una_idx != pi)
 		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
+}
+
+/*
+ * The link loses nothing, but an answer is never sent if the peer's QP went away while it owed one,
+ * or if there was no room to say that there is no such QP. So, when the peer has taken all that we
+ * sent, and we all that it sent, and for two looks nothing moved: send again from the oldest. A
+ * stopped peer takes nothing.
+ */
+void dpa_requester_watchdog(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	struct dpa_peer *p = qp->peer;
+	bool stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
+		     !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
+		     atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+		     atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
+			     __atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; stuck && i < DPA_LANES; i++)
+		stuck = !dpa_lane_ready(&p->rx[i]);
+	if (stuck && r->seen_stuck && r->seen_una == r->una_psn + r->read_off) {
+		dpa_rewind(qp, r->una_psn);
+		dpa_requester_run(qp);
+		stuck = false;
+	}
+	r->seen_stuck = stuck;
+	r->seen_una = r->una_psn + r->read_off;
 }
 
 void dpa_requester_flush(struct dpa_hw_qp *qp)

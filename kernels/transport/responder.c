@@ -222,7 +222,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 	}
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
 		dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-		dpa_pend(qp, dpa_now_ns() + 200000);
+		dpa_pend(qp, dpa_now_ns() + 5000000);
 	}
 	return false;
 }

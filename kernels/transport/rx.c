@@ -78,7 +78,8 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		      const uint8_t *payload)
 {
 	if (dpa_unlikely(s->opcode == DPA_LINK_NO_QP)) {
-		if (qp->type == DPA_QP_RC && (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&
+		if (qp->type == DPA_QP_RC && qp->peer == peer &&
+		    (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&
 		    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
 		    dpa_psn_diff(s->psn, qp->req.una_psn) >= 0 &&
 		    dpa_psn_diff(s->psn, qp->req.max_psn) < 0)
@@ -91,6 +92,8 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	}
 	if (dpa_op_props(s->opcode) & DPA_OPP_RESP) {
+		if (dpa_unlikely(qp->type != DPA_QP_RC))
+			return;
 		dpa_completer_rx(qp, peer, s, payload);
 		return;
 	}

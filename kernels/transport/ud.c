@@ -3,8 +3,9 @@
 #include <errno.h>
 #include "transport.h"
 
-#define GRH_BYTES 40
-#define UD_MTU	  4096u
+#define GRH_BYTES      40
+#define UD_PATIENCE_NS 100000000ull
+#define UD_MTU	       4096u
 
 static void put16(uint8_t *p, uint32_t v)
 {
@@ -119,6 +120,17 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	return 0;
 }
 
+/* A peer that does not take its packets must not hold up those for others: after a while they are
+ * lost. */
+static bool waited_enough(struct dpa_hw_qp *qp)
+{
+	uint64_t now = dpa_now_ns();
+
+	if (!qp->req.ud_since)
+		qp->req.ud_since = now;
+	return now - qp->req.ud_since > UD_PATIENCE_NS;
+}
+
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -136,15 +148,17 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	}
 	p = dpa_peer_of_qpn(qp->hw, av.dqpn);
 	state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
-	if (state == DPA_PEER_CONNECTING) {
-		dpa_pend(qp, dpa_now_ns() + 200000);
+	if (state == DPA_PEER_CONNECTING && !waited_enough(qp)) {
+		dpa_pend(qp, dpa_now_ns() + 1000000);
 		return 1;
 	}
 	/* a datagram to nobody is lost, not wrong */
-	if (state == DPA_PEER_UP && ud_packet(qp, &p->tx[qp->lane], idx, c, &av, &syn)) {
+	if (state == DPA_PEER_UP && ud_packet(qp, &p->tx[qp->lane], idx, c, &av, &syn) &&
+	    !waited_enough(qp)) {
 		dpa_tx_full(qp, &p->tx[qp->lane]);
 		return 1;
 	}
+	r->ud_since = 0;
 	if (syn)
 		goto fail;
 	dpa_count(qp->hw, DPA_CNT_tx_packets, 1);
