@@ -409,6 +409,52 @@ Test(transport_completer, a_late_nak_does_not_move_the_sender_forward)
 	}
 }
 
+/* The same when the sender has gone some way again. */
+Test(transport_completer, a_late_nak_does_not_skip_what_is_not_sent_again_yet)
+{
+	struct th *th = rc();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_READ, 4096, 8, 0);
+	for (int i = 0; i < 100; i++)
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	do
+		th_drop_all(&th->a);
+	while (dpa_progress_once(th->hw));
+	cr_assert_eq(th->a.qp->req.max_psn, dpa_psn_add(PSN0, 101));
+	th_lost(&th->a);
+	th_tick(th); /* as many as one turn sends */
+	cr_assert_neq(th->a.qp->req.send_idx, th->a.pi);
+	answer(th, 90, NAK(DPA_NAK_PSN_SEQ));
+	for (uint32_t k = 0; k < 101; k++) {
+		while (!th_take(&th->a, &p))
+			cr_assert(dpa_progress_once(th->hw));
+		cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, k));
+		cr_expect_eq(p.s.len, k ? 100 : 0);
+	}
+	th_free(th);
+}
+
+/* Sent back to the middle of a message, whose acknowledgement then comes after all. */
+Test(transport_completer, an_acknowledgement_after_a_rewind_into_the_message)
+{
+	struct th *th = rc();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE_IMM, 0, 10 * MTU, 0);
+	th_drop_all(&th->a);
+	answer(th, 8, RNR(1));
+	answer(th, 9, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	th_tick(th);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.opcode, DPA_BTH_WRITE_ONLY);
+	cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, 10));
+	cr_expect_eq(p.s.len, 100);
+	th_free(th);
+}
+
 /* ----------------------------------------------------------------- retries */
 
 Test(transport_completer, retries_of_sequence_errors)
@@ -470,6 +516,8 @@ Test(transport_completer, progress_within_a_read_restores_the_retries)
 
 	th_fill(th->b.mem, 64 * MTU, 3);
 	th_send(&th->a, DPA_OP_RDMA_READ, 0, 64 * MTU, 0);
+	th_send(&th->a, DPA_OP_SEND, 0, 0, 0);
+	answer(th, 64, ACK); /* all was received, but the READ's answers are lost */
 	for (uint32_t n = 0; n < 64; n++) {
 		th_drop_all(&th->a);
 		response(th, n == 63 ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST, n, n * MTU,

@@ -285,6 +285,30 @@ Test(transport_requester, sqd_sends_again_what_it_must)
 	th_free(th);
 }
 
+/* What must be sent again found the lane full: the QP said "drained". */
+Test(transport_requester, sqd_is_not_drained_while_the_lane_is_full)
+{
+	struct th *th = rc();
+	struct dpa_slot *s;
+	struct dpa_cqe e;
+
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	th_settle(th);
+	modify(&th->a, DPA_QPS_SQD);
+	while ((s = dpa_lane_reserve(th->a.qp->tx, 0, NULL)))
+		dpa_lane_publish(th->a.qp->tx, s);
+	th_tick(th);
+	cr_expect_eq(th->a.qp->req.send_idx, th->a.qp->req.una_idx);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 0);
+	th_drop_all(&th->a);
+	th_recv(&th->b, 1, 0, 100);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 1);
+	th_free(th);
+}
+
 /* Other reasons to wait (here: the responder side of the same QP finds the lane full). */
 Test(transport_requester, an_rnr_timer_is_not_cut_short)
 {
