@@ -617,6 +617,25 @@ Test(transport_completer, the_rest_of_a_read)
 	th_free(th);
 }
 
+/* The answer comes after all while the requester waits to ask again. */
+Test(transport_completer, a_response_after_a_loss)
+{
+	struct th *th = rc();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 3 * MTU, 0);
+	th_drop_all(&th->a);
+	th_lost(&th->a);
+	response(th, DPA_BTH_READ_RESP_ONLY, 0, 0, 3 * MTU);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	th_tick(th);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.opcode, DPA_BTH_WRITE_ONLY);
+	cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, 3));
+	th_free(th);
+}
+
 /* A response acknowledges all before it (IBA 9.7.5.1.2); an ACK is no response. */
 Test(transport_completer, responses_acknowledge)
 {

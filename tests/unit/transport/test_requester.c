@@ -437,3 +437,21 @@ Test(transport_requester, inline_data_wraps_with_the_ring)
 	}
 	th_free(th);
 }
+
+/* A doorbell record of nonsense: what the ring holds is flushed, once. */
+Test(transport_requester, a_wild_producer_index_is_flushed_within_the_ring)
+{
+	struct th *th = rc();
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 100);
+	uint32_t n = 0;
+	struct dpa_cqe e;
+
+	while (th_post(&th->a, &wr))
+		;
+	__atomic_store_n(&th->a.dbrec.sq_pi, th->a.pi + 100000, __ATOMIC_RELEASE);
+	modify(&th->a, DPA_QPS_ERR);
+	for (; th_poll(&th->a.scq, &e); n++)
+		cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
+	cr_expect_eq(n, 1u << TH_LOG_SQ);
+	th_free(th);
+}

@@ -93,6 +93,7 @@ Test(transport_responder, one_ack_for_a_batch)
 	for (uint32_t i = 0; i < 5; i++)
 		give(th, DPA_BTH_SEND_ONLY, i, 10 + i);
 	expect_ack(th, 4, ACK);
+	cr_expect_eq(th->b.qp->resp.msn, 5);
 	expect_silence(th);
 	for (uint32_t i = 0; i < 5; i++) {
 		cr_assert(th_poll(&th->b.rcq, &e));
@@ -174,6 +175,22 @@ Test(transport_responder, one_nak_a_gap)
 	expect_ack(th, 1, NAK(DPA_NAK_PSN_SEQ));
 	cr_expect_eq(th->b.qp->state, DPA_QPS_RTS);
 	cr_expect_eq(th->b.qp->rq_ci, 1, "nothing was taken out of order");
+	th_free(th);
+}
+
+/* A duplicate behind it in the same batch: the NAK is what the requester must hear. */
+Test(transport_responder, a_nak_is_not_taken_back)
+{
+	struct th *th = rc();
+
+	give(th, DPA_BTH_WRITE_ONLY, 0, 10);
+	expect_ack(th, 0, ACK);
+	give(th, DPA_BTH_WRITE_ONLY, 2, 10);
+	give(th, DPA_BTH_WRITE_ONLY, 0, 10);
+	expect_ack(th, 1, NAK(DPA_NAK_PSN_SEQ));
+	give(th, DPA_BTH_SEND_ONLY, 1, 10);
+	give(th, DPA_BTH_WRITE_ONLY, 0, 10);
+	expect_ack(th, 1, DPA_AETH_RNR | 5);
 	th_free(th);
 }
 
@@ -568,6 +585,59 @@ Test(transport_responder, a_fatal_packet_fails_one_receive)
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
 	th_free(th);
+}
+
+/* -------------------------------------------------- data that is fetched */
+
+static void give_pull(struct th *th, uint32_t n, uint32_t len, struct dpa_pull *pull)
+{
+	struct th_pkt p;
+
+	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, PSN0 + n, len);
+	p.s.flags = DPA_PKT_ACKREQ | DPA_PKT_PULL;
+	memcpy(p.data, pull, sizeof(*pull));
+	th_give(&th->b, &p);
+}
+
+Test(transport_responder, what_is_fetched)
+{
+	struct th *th = rc();
+	struct dpa_pull pull = {.niov = 2};
+
+	th_fill(th->a.mem, 100000, 6);
+	th_recv(&th->b, 1, 0, 100000);
+	pull.epoch = atomic_load(&th->hw->export->qp_epoch[th->a.qp->qpn & DPA_QPN_INDEX]);
+	pull.iov[0].addr = (uintptr_t)th->a.mem;
+	pull.iov[0].len = 30000;
+	pull.iov[1].addr = (uintptr_t)th->a.mem + 30000;
+	pull.iov[1].len = 70000;
+	pull.epoch++; /* the sender left its working state meanwhile: nothing came */
+	give_pull(th, 0, 100000, &pull);
+	expect_silence(th);
+	cr_expect_eq(th->b.qp->resp.epsn, PSN0);
+	pull.epoch--;
+	give_pull(th, 0, 100000, &pull);
+	expect_ack(th, 97, ACK); /* it stood for 98 packets */
+	cr_expect(th_check(th->b.mem, 100000, 6));
+	th_free(th);
+}
+
+Test(transport_responder, what_cannot_be_fetched)
+{
+	for (int i = 0; i < 5; i++) {
+		struct th *th = rc();
+		struct dpa_pull pull = {.niov = 1};
+
+		th_recv(&th->b, 1, 0, 10000);
+		pull.epoch = atomic_load(&th->hw->export->qp_epoch[th->a.qp->qpn & DPA_QPN_INDEX]);
+		pull.iov[0].addr = i ? (uintptr_t)th->a.mem : 4096 - 9000 % 4096;
+		pull.iov[0].len = i == 1 ? 8999 : i == 2 ? 9001 : 9000;
+		pull.niov = i == 3 ? 0 : i == 4 ? DPA_PULL_IOV + 1 : 1;
+		give_pull(th, 0, 9000, &pull);
+		expect_ack(th, 0, NAK(DPA_NAK_REM_OP));
+		cr_expect_eq(th->b.qp->state, DPA_QPS_ERR);
+		th_free(th);
+	}
 }
 
 /* C9-45: a connected QP hears its peer and its transport. */
