@@ -4,7 +4,7 @@
  *
  *   send_rate lists COUNT LIST     8 B SENDs in posted lists, one QP, two processes
  *   send_rate qps COUNT QPS        8 B SENDs one by one, round robin over QPS QPs, two processes
- *   send_rate threads COUNT T      8 B WRITEs, T threads with a QP each, within one process
+ *   send_rate threads COUNT T      8 B SENDs, T threads with a QP pair each, within one process
  *   send_rate locked COUNT T       the control: 16 QPs a thread, all threads' QPs share 16 slots
  *                                  that a lock guards, as adapters of old share their doorbells
  */
@@ -17,7 +17,15 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-enum { BYTES = 8, WINDOW = 512, BATCH = 16, SLOTS = 16, MAX_QPS = 4096, MAX_THREADS = 16 };
+enum {
+	BYTES = 8,
+	WINDOW = 512,
+	BATCH = 16,
+	SLOTS = 16,
+	MAX_QPS = 4096,
+	MAX_THREADS = 16,
+	RECVS = 128
+};
 
 static double now(void)
 {
@@ -182,14 +190,14 @@ struct worker {
 	bool locked;
 	long count;
 	struct ibv_cq *cq;
-	struct ibv_qp *qp[SLOTS];
+	struct ibv_qp *qp[SLOTS], *to[SLOTS];
 	pthread_barrier_t *start;
 };
 
 /* Two QPs of this process connected to each other; the posting one is returned. */
-static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq)
+static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq, struct ibv_qp **to)
 {
-	struct vt_opt o = {.sge = 1, .send_wr = 64, .recv_wr = 1};
+	struct vt_opt o = {.sge = 1, .send_wr = 64, .recv_wr = RECVS};
 	struct ibv_qp *a = vt_qp_create(t, &o, cq), *b = vt_qp_create(t, &o, cq);
 	struct vt_addr to_a = t->me, to_b = t->me;
 
@@ -202,7 +210,27 @@ static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq)
 	vt_qp_rtr(t, b, &o, &to_a);
 	vt_qp_rts(t, a, &o, 0);
 	vt_qp_rts(t, b, &o, 0);
+	*to = b;
 	return a;
+}
+
+/* Receives that were taken are posted again; returns the signalled sends that completed. */
+static uint32_t turn(struct worker *w, struct ibv_recv_wr *rwr)
+{
+	struct ibv_recv_wr *bad;
+	struct ibv_wc wc[BATCH];
+	int n = reap(w->cq, wc);
+	uint32_t sent = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!(wc[i].opcode & IBV_WC_RECV)) {
+			sent++;
+			continue;
+		}
+		rwr->wr_id = wc[i].wr_id;
+		CHECK_EQ(ibv_post_recv(w->to[wc[i].wr_id], rwr, &bad), 0);
+	}
+	return sent;
 }
 
 static void *thread_main(void *arg)
@@ -210,13 +238,17 @@ static void *thread_main(void *arg)
 	struct worker *w = arg;
 	struct ibv_sge sge = {(uintptr_t)w->t->buf + (size_t)w->index * 8192, BYTES,
 			      w->t->mr->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
-	struct ibv_wc wc[BATCH];
+	struct ibv_sge rsge = {sge.addr + 4096, BYTES, sge.lkey};
+	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+	struct ibv_recv_wr rwr = {.sg_list = &rsge, .num_sge = 1}, *bad;
 	uint32_t out = 0;
 
 	pin(w->index);
-	wr.wr.rdma.rkey = w->t->mr->rkey;
-	wr.wr.rdma.remote_addr = sge.addr + 4096;
+	for (int q = 0; q < w->qps; q++) {
+		rwr.wr_id = (uint64_t)q;
+		for (int i = 0; i < RECVS; i++)
+			CHECK_EQ(ibv_post_recv(w->to[q], &rwr, &bad), 0);
+	}
 	pthread_barrier_wait(w->start);
 	for (long i = 1; i <= w->count || out;) {
 		if (i <= w->count && out < 3) {
@@ -232,7 +264,7 @@ static void *thread_main(void *arg)
 			i++;
 			continue;
 		}
-		out -= (uint32_t)reap(w->cq, wc);
+		out -= turn(w, &rwr);
 	}
 	return NULL;
 }
@@ -260,10 +292,10 @@ static int threads(long count, int n, bool locked)
 				       .locked = locked,
 				       .count = count - count % BATCH,
 				       .start = &start};
-		w[i].cq = ibv_create_cq(t.ctx, 256, NULL, NULL, 0);
+		w[i].cq = ibv_create_cq(t.ctx, 4096, NULL, NULL, 0);
 		CHECK(w[i].cq, "create_cq: %s", strerror(errno));
 		for (int q = 0; q < w[i].qps; q++)
-			w[i].qp[q] = loop_qp(&t, w[i].cq);
+			w[i].qp[q] = loop_qp(&t, w[i].cq, &w[i].to[q]);
 		CHECK_EQ(pthread_create(&th[i], NULL, thread_main, &w[i]), 0);
 	}
 	pthread_barrier_wait(&start);
