@@ -296,14 +296,17 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 {
 	struct hello h;
 	int fds[HELLO_FDS];
-	int ret;
+	int ret, fd;
 
-	if (*sock < 0)
+	dpa_spin_lock(&hw->peer_lock);
+	fd = *sock; /* only this thread closes it */
+	dpa_spin_unlock(&hw->peer_lock);
+	if (fd < 0)
 		return;
-	ret = recv_hello(*sock, &h, fds);
+	ret = recv_hello(fd, &h, fds);
 	if (ret == EAGAIN)
 		return;
-	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, &h, fds, *sock)) {
+	if (!ret && h.slot == p->slot && h.gen == p->gen && !accept_hello(p, &h, fds, fd)) {
 		close_fds(fds);
 		dpa_peer_up(p);
 		return;
