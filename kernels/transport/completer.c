@@ -387,6 +387,9 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		read_response(qp, peer, s, payload);
 	else
 		atomic_response(qp, s);
+	/* late, but there: what is posted next need not wait for the timer */
+	if (dpa_unlikely(qp->req.wait_timer) && !una_pending(qp))
+		qp->req.wait_timer = false;
 	/* fences, READ limits and local faults may have waited for this */
 	if (dpa_unlikely(qp->req.send_idx !=
 			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||

@@ -22,6 +22,8 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 
 	if (s->len > run)
 		return false;
+	if (p & (DPA_OPP_READ | DPA_OPP_ATOMIC))
+		return !s->len;
 	if (!(p & DPA_OPP_END) && (!s->len || s->len % mtu))
 		return false;
 	if ((p & DPA_OPP_END) && !(p & DPA_OPP_START) && !s->len)

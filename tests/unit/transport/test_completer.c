@@ -455,6 +455,21 @@ Test(transport_completer, an_acknowledgement_after_a_rewind_into_the_message)
 	th_free(th);
 }
 
+/* All that was thought lost is acknowledged: what is posted next waited for the old timer. */
+Test(transport_completer, nothing_waits_for_a_timer_that_has_no_cause)
+{
+	struct th *th = rc();
+
+	writes(th, 3);
+	th_lost(&th->a);
+	answer(th, 1, ACK);
+	cr_expect(th->a.qp->req.wait_timer);
+	answer(th, 2, ACK);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	cr_expect_eq(th_drop_all(&th->a), 1);
+	th_free(th);
+}
+
 /* ----------------------------------------------------------------- retries */
 
 Test(transport_completer, retries_of_sequence_errors)

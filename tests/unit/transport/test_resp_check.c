@@ -156,6 +156,19 @@ Test(transport_resp_check, lengths_of_write_packets)
 	}
 }
 
+Test(transport_resp_check, requests_without_payload)
+{
+	struct dpa_resp r = fresh(0);
+
+	for (uint32_t n = 0; n < 20; n++)
+		for (uint8_t op = DPA_BTH_COMPARE_SWAP; op <= DPA_BTH_FETCH_ADD; op++) {
+			cr_expect_eq(judge(&r, TH_ALL, true, op, 0, n, n),
+				     n ? DPA_RESP_INVALID : DPA_RESP_GO);
+			cr_expect_eq(judge(&r, TH_ALL, true, DPA_BTH_READ_REQUEST, 0, n, 100),
+				     n ? DPA_RESP_INVALID : DPA_RESP_GO);
+		}
+}
+
 Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 {
 	struct dpa_resp r = {.last_op = DPA_RESP_SEND, .off = 0x80000000u - MTU};
@@ -218,6 +231,8 @@ Test(transport_resp_check, random_packets)
 		uint32_t access = th_rand(&seed) & 15, dma = th_rand(&seed) % 3 ? len : 5000;
 		uint16_t p = dpa_op_props(op);
 
+		if (p & DPA_OPP_RESP) /* for the completer */
+			continue;
 		if (judge(&r, access, true, op, psn, len, dma) != DPA_RESP_GO)
 			continue;
 		went++;
