@@ -60,7 +60,7 @@ def examples(runner, report):
 def clients(runner, report, full):
     """Each client prints a line a case and a tally; its lines count as cases of ours."""
     folder = os.path.join(runner.build, "tests")
-    for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits"):
+    for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_peer"):
         for placement in ("inline", "eu"):
             cmd = [os.path.join(folder, prog)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, {"DPA_PLACEMENT": placement})
