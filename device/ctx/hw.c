@@ -293,8 +293,22 @@ int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
 	return ret;
 }
 
+static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_qp *qp = NULL;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 0; i < hw->nslab && !qp; i++)
+		if (hw->slab[i]->qpn && hw->slab[i]->ctx == ctx)
+			qp = hw->slab[i];
+	pthread_mutex_unlock(&hw->ctl);
+	return qp;
+}
+
 void dpa_hw_close(struct dpa_hw_ctx *ctx)
 {
+	struct dpa_hw_qp *qp;
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_ctx **p;
 	bool last;
@@ -304,9 +318,8 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 		return;
 	}
 	pthread_mutex_lock(&open_lock);
-	for (uint32_t i = 0; i < hw->nslab; i++)
-		if (hw->slab[i]->qpn && hw->slab[i]->ctx == ctx)
-			dpa_hw_destroy_qp(hw->slab[i]);
+	while ((qp = qp_left(ctx)))
+		dpa_hw_destroy_qp(qp);
 	dpa_mr_forget(ctx);
 	pthread_mutex_lock(&hw->ctl);
 	for (p = &hw->ctxs; *p; p = &(*p)->next) {

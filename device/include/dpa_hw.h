@@ -404,7 +404,7 @@ struct dpa_hw_open_attr {
  * corrupt board file, or another version of the library on it), EMFILE/ENOMEM/ENOSPC.
  */
 int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx);
-/* The caller destroyed its objects before; leftovers are destroyed here. */
+/* The caller destroyed its objects before; QPs and regions that it left are destroyed here. */
 void dpa_hw_close(struct dpa_hw_ctx *ctx);
 /*
  * One word that reads 1 in the process that opened the context and 0 in a forked child (raw
