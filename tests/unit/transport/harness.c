@@ -416,7 +416,7 @@ void th_fill(uint8_t *p, uint32_t n, uint64_t id)
 	uint64_t x = id * 0x9e3779b97f4a7c15ull;
 
 	for (uint32_t i = 0; i < n; i++)
-		p[i] = (uint8_t)((x >> (i % 8 * 8)) + i / 8);
+		p[i] = (uint8_t)((x >> (i % 8 * 8)) + i / 8 + (i >> 11) * 41 + (i >> 19) * 7);
 }
 
 bool th_check(const uint8_t *p, uint32_t n, uint64_t id)
@@ -424,7 +424,7 @@ bool th_check(const uint8_t *p, uint32_t n, uint64_t id)
 	uint64_t x = id * 0x9e3779b97f4a7c15ull;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (p[i] != (uint8_t)((x >> (i % 8 * 8)) + i / 8))
+		if (p[i] != (uint8_t)((x >> (i % 8 * 8)) + i / 8 + (i >> 11) * 41 + (i >> 19) * 7))
 			return false;
 	return true;
 }

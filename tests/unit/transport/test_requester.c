@@ -455,3 +455,26 @@ Test(transport_requester, a_wild_producer_index_is_flushed_within_the_ring)
 	cr_expect_eq(n, 1u << TH_LOG_SQ);
 	th_free(th);
 }
+
+/* More than one fetch's worth, both ways. */
+Test(transport_requester, long_messages_are_fetched_in_pieces)
+{
+	struct th *th = th_new(&(struct th_opt){.pull = true});
+	uint32_t n = 2 * DPA_PULL_CHUNK + 500000;
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, n, 12);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, n, 100);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_check(th->b.mem + 100, n, 12));
+	memset(th->a.mem, 0, n);
+	th_send(&th->a, DPA_OP_RDMA_READ, 7, n, 100);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_check(th->a.mem + 7, n, 12));
+	cr_expect_eq(th_count(th, DPA_CNT_pull_bytes), 2ull * n);
+	th_free(th);
+}
