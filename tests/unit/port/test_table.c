@@ -102,13 +102,12 @@ Test(port_table, derived_gid)
 	cr_expect_eq(memcmp(gid + 9, (uint8_t *)&guid + 1, 7), 0);
 }
 
-#define ROUNDS 20000
+#define SEEN 5000
 
 static void *flip(void *stop)
 {
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; !atomic_load((_Atomic bool *)stop); i++)
 		update(i & 1 ? 7 : 9, 0, 0);
-	atomic_store((_Atomic bool *)stop, true);
 	return NULL;
 }
 
@@ -121,7 +120,7 @@ Test(port_table, readers_see_whole_entries)
 	unsigned seen = 0;
 
 	cr_assert_eq(pthread_create(&writer, NULL, flip, &stop), 0);
-	while (!atomic_load(&stop)) {
+	while (seen < SEEN) { /* however late either thread starts */
 		if (dpa_port_gid(&port, 0, &gid))
 			continue;
 		seen++;
@@ -129,6 +128,6 @@ Test(port_table, readers_see_whole_entries)
 			cr_assert_eq(gid.gid[i], gid.ifindex);
 		cr_assert(gid.ifindex == 7 || gid.ifindex == 9);
 	}
+	atomic_store(&stop, true);
 	pthread_join(writer, NULL);
-	cr_expect_gt(seen, 0u);
 }
