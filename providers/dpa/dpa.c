@@ -165,8 +165,15 @@ static void dpa_uninit_device(struct verbs_device *device)
 	free(device);
 }
 
+/*
+ * Empty, but there: for a device that the kernel names by netlink, libibverbs goes through every
+ * driver's table without asking whether it has one.
+ */
+static const struct verbs_match_ent dpa_match_table[] = {{.kind = VERBS_MATCH_SENTINEL}};
+
 const struct verbs_device_ops dpa_dev_ops = {
 	.name = "dpa",
+	.match_table = dpa_match_table,
 	.match_min_abi_version = 0,
 	.match_max_abi_version = INT32_MAX,
 	.match_device = dpa_match_device,

@@ -28,6 +28,13 @@ static int lowest_fd(void)
 	return fd;
 }
 
+/* libibverbs reads the table of every driver for a device that it found by netlink. */
+Test(open, match_table_is_there)
+{
+	cr_assert_not_null(dpa_dev_ops.match_table);
+	cr_expect_eq(dpa_dev_ops.match_table[0].kind, VERBS_MATCH_SENTINEL);
+}
+
 Test(open, descriptors_come_and_go)
 {
 	int before;
