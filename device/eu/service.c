@@ -142,20 +142,26 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 	return ns;
 }
 
-/* A thread that polls without end says so within a microsecond; one that waits elsewhere does not.
- */
-static bool polls_right_now(struct dpa_hw *hw)
+/* Does a thread poll within so many pauses? One that polls without end says so within a
+ * microsecond. */
+static bool polls_within(struct dpa_hw *hw, uint32_t pauses)
 {
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-	for (uint32_t n = 0; n < 1000;) {
+	/* without yielding: that would give a thread that spins on its own memory a whole time
+	 * slice */
+	for (uint32_t n = 0; n < pauses; n++) {
 		if (atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 			return true;
-		dpa_relax(&n);
+		dpa_pause();
 	}
 	return false;
 }
 
-/* One look. False: the application does not poll without end (any more). */
+/*
+ * One look. False: the application does not poll (any more). One that posts for a while between two
+ * polls comes back soon; one that leaves packets lying waits for them elsewhere, and its polling is
+ * no reason to keep peers from waking us.
+ */
 static bool watch(struct dpa_hw *hw)
 {
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
@@ -164,10 +170,13 @@ static bool watch(struct dpa_hw *hw)
 		dpa_settle_kicks(hw);
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		return false;
-	if (polls_right_now(hw))
+	if (polls_within(hw, 1000))
 		return true;
-	if (dpa_anything(hw)) /* and leaves packets lying */
-		atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
+	if (!dpa_anything(hw))
+		return false;
+	if (polls_within(hw, 10000))
+		return true;
+	atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
 	return false;
 }
 
