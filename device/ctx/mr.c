@@ -216,6 +216,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_mr_attr a;
 	struct dpa_mr *mr;
+	bool revokes;
 	int ret = EINVAL;
 
 	pthread_mutex_lock(&hw->ctl);
@@ -238,6 +239,11 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		ret = mr_suspend(hw, mr);
 	if (ret)
 		goto out;
+	/*
+	 * Where anything is taken away, a new key: a peer may be fetching by the old one still, and
+	 * must find that out. Permissions that only grow leave the key that peers know.
+	 */
+	revokes = (flags & (DPA_REREG_TRANSLATION | DPA_REREG_PD)) || (mr->access & ~a.access);
 	hw->pd_refs[mr->pdn]--;
 	hw->pd_refs[a.pdn]++;
 	mr->pdn = a.pdn;
@@ -245,8 +251,8 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	mr->addr = a.addr;
 	mr->length = a.length;
 	mr->iova = a.iova;
-	/* a new key: a peer may be fetching by the old one still, and must find that out */
-	*key = dpa_mr_new_key(mr, *key >> MR_TAG_BITS);
+	if (revokes)
+		*key = dpa_mr_new_key(mr, *key >> MR_TAG_BITS);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 out:
 	pthread_mutex_unlock(&hw->ctl);
