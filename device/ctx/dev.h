@@ -280,6 +280,7 @@ struct dpa_hw {
 	struct dpa_hw_qp *free_qps;
 
 	struct dpa_hw_qp **slab; /* every QP structure there ever was; grows under ctl */
+	_Atomic uint64_t gone_doorbells, gone_blueflames; /* of QPs that were destroyed */
 	_Atomic uint32_t nslab;
 	_Atomic(struct dpa_hw_qp *) *qp_tab; /* by index part of the QPN; type-stable entries */
 
@@ -430,6 +431,8 @@ uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_M
 bool dpa_anything(struct dpa_hw *hw);
 
 /* --- eu/service.c --- */
+/* Brings the board's counters of this process up to date with its lanes. */
+void dpa_counters_fold(struct dpa_hw *hw);
 int dpa_service_start(struct dpa_hw *hw);
 void dpa_service_stop(struct dpa_hw *hw);
 
@@ -464,9 +467,11 @@ static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 		return;
 	}
 	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
-	if (!atomic_compare_exchange_strong_explicit(&hw->kick_owed, &one, tx, memory_order_relaxed,
-						     memory_order_relaxed) &&
-	    one != tx)
+	/* loads first: threads on several lanes must not fight for this line */
+	one = atomic_load_explicit(&hw->kick_owed, memory_order_relaxed);
+	if (one != tx &&
+	    (one || !atomic_compare_exchange_strong_explicit(
+			    &hw->kick_owed, &one, tx, memory_order_relaxed, memory_order_relaxed)))
 		how = 2;
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed) < how)
 		atomic_store_explicit(&hw->kicks_owed, how, memory_order_release);

@@ -248,6 +248,7 @@ static void hw_free(struct dpa_hw *hw)
 {
 	dpa_service_stop(hw);
 	dpa_eu_fini(hw);
+	dpa_counters_fold(hw);
 	/* off the board first: a peer that sees our sockets close must find us gone */
 	dpa_board_close(hw->board);
 	dpa_link_fini(hw);

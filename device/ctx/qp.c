@@ -248,6 +248,10 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	add_refs(qp, -1);
 	if (qp->info)
 		__atomic_store_n(&qp->info->qpn, 0, __ATOMIC_RELEASE);
+	dpa_stat_add(&hw->gone_doorbells, __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
+	dpa_stat_add(&hw->gone_blueflames,
+		     __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
+	qp->slot = NULL;
 	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
 	qp->qpn = 0;
 	qp->dbrec = NULL;

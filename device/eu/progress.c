@@ -54,6 +54,18 @@ static void leave_qp(struct dpa_hw_qp *qp)
 	dpa_qp_leave(qp);
 }
 
+static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+
+	dpa_stat_add(&rx->stat.packets, 1);
+	dpa_stat_add(&rx->stat.bytes, s->len);
+	if ((p & (DPA_OPP_SEND | DPA_OPP_END)) == (DPA_OPP_SEND | DPA_OPP_END))
+		dpa_stat_add(&rx->stat.sends, 1);
+	else if ((p & (DPA_OPP_WRITE | DPA_OPP_END)) == (DPA_OPP_WRITE | DPA_OPP_END))
+		dpa_stat_add(&rx->stat.writes, 1);
+}
+
 /* One packet; `cur` is the QP that is locked from the packet before. */
 static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 				   struct dpa_hw_qp *cur)
@@ -78,7 +90,7 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_transport_no_qp(hw, rx, s);
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
-	dpa_count(hw, DPA_CNT_rx_packets, 1);
+	count_rx(rx, s);
 	return qp;
 }
 

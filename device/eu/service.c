@@ -106,6 +106,62 @@ static void check_doubts(struct dpa_hw *hw, uint64_t now)
 	dpa_peers_check(hw);
 }
 
+static void sum_up(uint64_t sum[6], struct dpa_lane_stat *t)
+{
+	_Atomic uint64_t *c[6] = {&t->packets, &t->bytes, &t->sends,
+				  &t->writes,  &t->reads, &t->atomics};
+
+	for (int i = 0; i < 6; i++)
+		sum[i] += atomic_load_explicit(c[i], memory_order_relaxed);
+}
+
+/* The posters count in their slots. Under hw->ctl no slot comes or goes. */
+static void fold_slots(struct dpa_hw *hw)
+{
+	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint64_t db, bf;
+
+	pthread_mutex_lock(&hw->ctl);
+	db = atomic_load_explicit(&hw->gone_doorbells, memory_order_relaxed);
+	bf = atomic_load_explicit(&hw->gone_blueflames, memory_order_relaxed);
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_uar_slot *slot = hw->slab[i]->slot;
+
+		if (!hw->slab[i]->qpn || !slot)
+			continue;
+		db += __atomic_load_n(&slot->doorbells, __ATOMIC_RELAXED);
+		bf += __atomic_load_n(&slot->blueflames, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	atomic_store_explicit(&hw->cnt[DPA_CNT_doorbells], db, memory_order_relaxed);
+	atomic_store_explicit(&hw->cnt[DPA_CNT_blueflames], bf, memory_order_relaxed);
+}
+
+void dpa_counters_fold(struct dpa_hw *hw)
+{
+	static const enum dpa_counter tx_of[6] = {DPA_CNT_tx_packets, DPA_CNT_tx_bytes,
+						  DPA_CNT_tx_sends,   DPA_CNT_tx_writes,
+						  DPA_CNT_tx_reads,   DPA_CNT_tx_atomics};
+	static const enum dpa_counter rx_of[4] = {DPA_CNT_rx_packets, DPA_CNT_rx_bytes,
+						  DPA_CNT_rx_sends, DPA_CNT_rx_write_requests};
+	uint64_t tx[6] = {0}, rx[6] = {0};
+	struct dpa_peer *p;
+
+	dpa_spin_lock(&hw->peer_lock);
+	p = hw->all_peers;
+	dpa_spin_unlock(&hw->peer_lock);
+	for (; p; p = p->next)
+		for (uint32_t i = 0; i < DPA_LANES; i++) {
+			sum_up(tx, &p->tx[i].stat);
+			sum_up(rx, &p->rx[i].stat);
+		}
+	fold_slots(hw);
+	for (int i = 0; i < 6; i++)
+		atomic_store_explicit(&hw->cnt[tx_of[i]], tx[i], memory_order_relaxed);
+	for (int i = 0; i < 4; i++)
+		atomic_store_explicit(&hw->cnt[rx_of[i]], rx[i], memory_order_relaxed);
+}
+
 /* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
 static void tick(struct dpa_hw *hw)
 {
@@ -118,6 +174,7 @@ static void tick(struct dpa_hw *hw)
 	if (now - hw->last_tick < TICK_NS)
 		return;
 	hw->last_tick = now;
+	dpa_counters_fold(hw);
 	for (uint32_t i = 0; i < nslab; i++) {
 		struct dpa_hw_qp *qp = hw->slab[i];
 

@@ -114,6 +114,21 @@ struct dpa_pull {
 
 struct dpa_peer;
 
+/*
+ * What went over a lane: written under its producer or consumer lock (relaxed), so that threads on
+ * different lanes share no line for it; summed up into the board's counters now and then
+ * (dpa_counters_fold).
+ */
+struct dpa_lane_stat {
+	_Atomic uint64_t packets, bytes, sends, writes, reads, atomics;
+};
+
+static inline void dpa_stat_add(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
 /* Sending end. */
 struct dpa_tx {
 	dpa_spin_t lock;
@@ -124,6 +139,7 @@ struct dpa_tx {
 	struct dpa_lane_shm *shm;
 	struct dpa_peer *peer;
 	_Atomic uint32_t kick_owed; /* published without looking at the peer's sleep word */
+	struct dpa_lane_stat stat;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 /* Receiving end. */
@@ -137,6 +153,7 @@ struct dpa_rx {
 	_Atomic uintptr_t owner;
 	_Atomic uint32_t drains;
 	_Atomic uint32_t hot; /* watched: no summary bit needed */
+	struct dpa_lane_stat stat;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");

@@ -233,6 +233,12 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 		if (c->flags & DPA_WQE_SOLICITED)
 			s->flags |= DPA_PKT_SE;
 	}
+	dpa_stat_add(&qp->tx->stat.packets, 1);
+	dpa_stat_add(&qp->tx->stat.bytes, p.n);
+	if (last)
+		dpa_stat_add(dpa_op_props(op) & DPA_OPP_SEND ? &qp->tx->stat.sends
+							     : &qp->tx->stat.writes,
+			     1);
 	dpa_lane_publish(qp->tx, s);
 	r->send_psn = dpa_psn_add(r->send_psn, dpa_npkts(p.n, qp->mtu));
 	r->send_off += p.n;
@@ -261,6 +267,8 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	set_ext(qp, idx, c, s, off);
 	s->flags |= DPA_PKT_ACKREQ;
 	dpa_lane_publish(qp->tx, s);
+	dpa_stat_add(dpa_op_is_read(c->opcode) ? &qp->tx->stat.reads : &qp->tx->stat.atomics, 1);
+	dpa_stat_add(&qp->tx->stat.packets, 1);
 	r->rd_out++;
 	r->send_psn = dpa_psn_add(r->send_wqe_psn, dpa_wqe_psns(qp, c));
 	r->send_wqe_psn = r->send_psn;
@@ -361,10 +369,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		big += ((r->send_psn - before) & DPA_PSN_MASK) > 16;
 	}
 	dpa_spin_unlock(&tx->lock);
-	if (n) {
-		dpa_count(qp->hw, DPA_CNT_tx_packets, (uint64_t)n);
+	if (n)
 		dpa_tx_kick(tx);
-	}
 	if (st == STEP_FULL)
 		dpa_tx_full(qp, tx);
 	else if (st == STEP_SENT && r->send_idx != pi)

@@ -112,8 +112,12 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		s->flags |= DPA_PKT_SE;
 	make_grh(data, av, sgid.gid, c->length);
 	*syn = dpa_gather(qp, idx, c, 0, c->length, data + GRH_BYTES);
-	if (!*syn)
+	if (!*syn) {
+		dpa_stat_add(&tx->stat.packets, 1);
+		dpa_stat_add(&tx->stat.bytes, n);
+		dpa_stat_add(&tx->stat.sends, 1);
 		dpa_lane_publish(tx, s);
+	}
 	dpa_spin_unlock(&tx->lock);
 	if (!*syn)
 		dpa_tx_kick(tx);
@@ -161,7 +165,6 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	r->ud_since = 0;
 	if (syn)
 		goto fail;
-	dpa_count(qp->hw, DPA_CNT_tx_packets, 1);
 	r->send_idx += c->nbb;
 	r->send_psn = dpa_psn_add(r->send_psn, 1);
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
