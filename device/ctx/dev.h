@@ -194,6 +194,9 @@ struct dpa_resp {
 	uint8_t last_op; /* opcode of the message in progress, 0xff: none */
 	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
+	uint8_t ud_packet_type; /* UD: of the datagram at hand, see ud.c */
+	bool patience_spent;	/* UC, UD: see dpa_rx_must_wait() */
+	uint64_t waiting_since;
 	bool ack_owed;
 	uint8_t ack_syndrome;
 	uint32_t ack_psn;
@@ -484,6 +487,12 @@ int dpa_requester_run(struct dpa_hw_qp *qp);
 /* One packet for this QP; under its lock. payload is valid during the call. */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
+/*
+ * UC and UD lose what finds no receive WQE. The sender on the same host is faster than any wire, so
+ * a receiver that was keeping up gets a moment to post: true, the packet stays in its lane. Under
+ * the QP's lock.
+ */
+bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* The packets of this batch are through: send the ACK that is owed and responses. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */

@@ -68,7 +68,7 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 
 /* One packet; `cur` is the QP that is locked from the packet before. */
 static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
-				   struct dpa_hw_qp *cur)
+				   struct dpa_hw_qp *cur, bool *held)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -88,6 +88,8 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn))
 		dpa_transport_no_qp(hw, rx, s);
+	else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
+		return qp;
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
 	count_rx(rx, s);
@@ -100,6 +102,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	struct dpa_lane_shm *shm;
 	uint32_t given;
 	uint64_t bytes = 0;
+	bool held = false;
 	int n = 0;
 
 	if (!dpa_spin_try(&rx->lock))
@@ -111,7 +114,9 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		struct dpa_slot s;
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
-		cur = drain_one(rx, &s, cur);
+		cur = drain_one(rx, &s, cur, &held);
+		if (dpa_unlikely(held))
+			break;
 		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
 		n++;
 		bytes += s.len;

@@ -48,6 +48,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 			e.flags |= DPA_CQE_F_SOLICITED;
 		if (qp->type == DPA_QP_UD) {
 			e.src_qpn = x->sqpn;
+			e.sl = qp->resp.ud_packet_type;
 			e.flags = DPA_CQE_F_GRH | (e.flags & DPA_CQE_F_SOLICITED);
 			if (p & DPA_OPP_IMM) {
 				e.imm = x->ud_imm;

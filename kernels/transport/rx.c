@@ -23,6 +23,41 @@ static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return qp->peer == peer;
 }
 
+#define PATIENCE_NS 10000000ull
+
+static bool has_rwqe(struct dpa_hw_qp *qp)
+{
+	if (qp->srq)
+		return __atomic_load_n(&qp->srq->dbrec->rq_pi, __ATOMIC_ACQUIRE) !=
+		       __atomic_load_n(&qp->srq->dbrec->rq_ci, __ATOMIC_ACQUIRE);
+	return qp->rq && __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) != qp->rq_ci;
+}
+
+bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint16_t p = dpa_op_props(s->opcode);
+	bool takes = p & DPA_OPP_SEND ? p & DPA_OPP_START : p & DPA_OPP_RQ;
+	uint64_t now;
+
+	if (!receives(qp) || !takes || r->have_wqe)
+		return false;
+	if (dpa_likely(has_rwqe(qp))) {
+		r->waiting_since = 0;
+		r->patience_spent = false;
+		return false;
+	}
+	if (r->patience_spent)
+		return false; /* once, until it posts again */
+	now = dpa_now_ns();
+	if (!r->waiting_since)
+		r->waiting_since = now;
+	if (now - r->waiting_since < PATIENCE_NS)
+		return true;
+	r->patience_spent = true;
+	return false;
+}
+
 /* Local word for "that was lost": answered on the lane of the same number; no room: lost too. */
 static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *s)
 {
@@ -117,6 +152,8 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = false;
 	qp->resp.off = 0;
+	qp->resp.waiting_since = 0;
+	qp->resp.patience_spent = false;
 	qp->resp.rd_head = qp->resp.rd_tail = 0;
 	memset(qp->resp.rd, 0, sizeof(qp->resp.rd));
 	for (uint32_t i = 0; i < DPA_MAX_RD_ATOMIC; i++)

@@ -188,6 +188,11 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
+	/*
+	 * Where InfiniBand has the service level, adapters on RoCEv2 report the kind of packet: 8,
+	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
+	 */
+	qp->resp.ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter(qp, NULL, s, payload, iov, cnt);
