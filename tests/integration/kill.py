@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Ends or stops one side of running traffic: the other gets error completions, or waits."""
-import glob
 import json
 import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import finish
@@ -102,29 +102,32 @@ def clean_pair(runner, rng, i, env):
     return describe(results, "a new pair did not run clean") if any(r.rc for r in results) else None
 
 
-def leftovers(runner):
-    """After everybody has gone: no process on the board, no file in the usual places."""
+def leftovers(runner, board, env):
+    """After everybody has gone: no process on the board, and no file of it."""
     tool = os.path.join(runner.build, "bin", "dpactl")
-    if os.path.exists(tool):
-        r = subprocess.run([tool, "status", "--json"], capture_output=True, text=True, timeout=20,
-                           check=False)
-        try:
-            procs = json.loads(r.stdout).get("processes", 0)
-        except ValueError:
-            procs = 0  # no board at all: dpactl says so
-        if procs not in (0, []):
-            return f"dpactl status still shows processes: {procs}"
-    files = [f for f in glob.glob("/dev/shm/dpa*") + glob.glob("/run/dpa/*") +
-             glob.glob(os.environ.get("XDG_RUNTIME_DIR", "/nonexistent") + "/dpa*")
-             if os.path.isfile(f)]
+    r = subprocess.run([tool, "status", "--json"], capture_output=True, text=True, timeout=20,
+                       check=False, env=dict(os.environ, **env))
+    try:
+        procs = json.loads(r.stdout).get("processes", 0)
+    except ValueError:
+        procs = 0  # no board at all: dpactl says so
+    if procs not in (0, []):
+        return f"dpactl status still shows processes: {procs}"
+    files = os.listdir(os.path.dirname(board))
     return f"left behind: {files}" if files else None
 
 
 def run(runner, report, seed, kills):
+    with tempfile.TemporaryDirectory(prefix="dpa-kill-") as folder:
+        # a board of its own: other processes of this user do not count
+        run_on(runner, report, seed, kills, os.path.join(folder, "board"))
+
+
+def run_on(runner, report, seed, kills, board):
     rng = random.Random(seed)
     print(f"kill seed {seed}")
     for placement in ("inline", "eu"):
-        env = {"DPA_PLACEMENT": placement}
+        env = {"DPA_PLACEMENT": placement, "DPA_BOARD": board}
         name = f"{runner.name}: {kills // 2} SIGKILLs, {placement}"
         wrong = None
         for i in range(kills // 2):
@@ -141,6 +144,6 @@ def run(runner, report, seed, kills):
             if wrong:
                 break
         report.fail(name, wrong) if wrong else report.ok(name)
-        wrong = clean_pair(runner, rng, 0, env) or leftovers(runner)
+        wrong = clean_pair(runner, rng, 0, env) or leftovers(runner, board, env)
         name = f"{runner.name}: nothing left behind, {placement}"
         report.fail(name, wrong) if wrong else report.ok(name)
