@@ -339,6 +339,7 @@ struct dpa_hw {
 	_Atomic uint32_t service_asleep, waiter;
 	_Atomic uint32_t doubts;       /* a peer's life is in doubt: 1 still, 2 newly */
 	uint64_t doubt_wait, doubt_at; /* service thread: ns between looks, time of the last */
+	uint32_t looks;		       /* service thread: times that watch() looked */
 	bool listen_off;	       /* no descriptors to accept with: the listener rests */
 	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */

@@ -225,6 +225,8 @@ static bool watch(struct dpa_hw *hw)
 	wait_events(hw, WATCH_MS * 1000000ull);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
+	if (++hw->looks % 16 == 0)
+		dpa_counters_fold(hw);
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		return false;
 	if (polls_within(hw, 1000))
@@ -274,6 +276,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 	dpa_set_sleep(hw, &hw->service_asleep, 1);
 	if (sleep_for(hw, FIRST_SLEEP_NS)) {
 		dpa_full_fence();
+		dpa_counters_fold(hw);
 		while (sleep_for(hw, sleep_limit(hw)))
 			tick(hw);
 	}

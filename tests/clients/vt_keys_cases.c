@@ -33,7 +33,7 @@ static int rereg(struct vt *t, struct ibv_mr *mr, int change)
 			    change == IBV_REREG_MR_CHANGE_ACCESS ? ACCESS : 0);
 }
 
-/* rereg_mr, whatever it changes, ends the old keys. */
+/* rereg_mr ends the old keys when it takes something away: a right, the memory, the PD. */
 static void rereg_old_keys(struct vt *t)
 {
 	static const int changes[] = {IBV_REREG_MR_CHANGE_ACCESS, IBV_REREG_MR_CHANGE_TRANSLATION,
@@ -42,7 +42,8 @@ static void rereg_old_keys(struct vt *t)
 
 	vt_setup(t, &o);
 	for (int i = 0; i < 3; i++) {
-		struct ibv_mr *mr = ibv_reg_mr(t->pd, t->buf, 4096, ACCESS);
+		struct ibv_mr *mr =
+			ibv_reg_mr(t->pd, t->buf, 4096, ACCESS | IBV_ACCESS_REMOTE_ATOMIC);
 		uint32_t old_lkey, keys[2];
 
 		CHECK(mr, "reg_mr: %s", strerror(errno));
