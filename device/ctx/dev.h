@@ -23,9 +23,10 @@
 #include "port/port.h"
 #include "knobs.h"
 
-#define DPA_PSN_MASK  0xffffffu
-#define DPA_QPN_INDEX 0xffffu
-#define DPA_HOT_LANES 8
+#define DPA_PSN_MASK	 0xffffffu
+#define DPA_QPN_INDEX	 0xffffu
+#define DPA_HOT_LANES	 8
+#define DPA_KEY_TAG_BITS 14 /* of an L_Key or R_Key; the rest is the entry's index */
 
 /* ------------------------------------------------------------- exported page */
 
@@ -216,8 +217,7 @@ struct dpa_hw_qp {
 	uint32_t qpn; /* 0: free */
 	uint8_t type, state;
 	bool sq_sig_all;
-	bool sq_error; /* SQE of UC and UD */
-	uint32_t mtu;  /* bytes */
+	uint32_t mtu; /* bytes */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
 	uint8_t *sq;

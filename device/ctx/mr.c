@@ -18,7 +18,6 @@
 #include "dev.h"
 
 #define MR_INDEX_BITS 18
-#define MR_TAG_BITS   14
 #define MR_NONE	      0xffffffffu
 _Static_assert(1 << MR_INDEX_BITS == DPA_MAX_MR, "index bits");
 
@@ -36,11 +35,9 @@ int dpa_mr_init(struct dpa_hw *hw)
 	return 0;
 }
 
-/* The index is spread over the table's key space so that a key tells nothing about its neighbours.
- */
 static uint32_t mr_key(uint32_t index, uint32_t tag)
 {
-	return (index << MR_TAG_BITS) | tag;
+	return (index << DPA_KEY_TAG_BITS) | tag;
 }
 
 static uint32_t mr_new_tag(uint32_t old)
@@ -50,7 +47,7 @@ static uint32_t mr_new_tag(uint32_t old)
 	do {
 		if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
 			r = (uint16_t)(old * 25173u + 13849u + (uint32_t)dpa_now_ns());
-		r &= (1u << MR_TAG_BITS) - 1;
+		r &= (1u << DPA_KEY_TAG_BITS) - 1;
 	} while (r == old || !r);
 	return r;
 }
@@ -144,7 +141,7 @@ out:
 
 struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
 {
-	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
+	struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
 
 	if (!key || atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 		return NULL;
@@ -193,7 +190,7 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 	if (mr && mr->kind == DPA_KIND_MR) {
 		ret = mr_suspend(hw, mr);
 		if (!ret)
-			dpa_mr_revoke(hw, key >> MR_TAG_BITS);
+			dpa_mr_revoke(hw, key >> DPA_KEY_TAG_BITS);
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
@@ -252,7 +249,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	mr->length = a.length;
 	mr->iova = a.iova;
 	if (revokes)
-		*key = dpa_mr_new_key(mr, *key >> MR_TAG_BITS);
+		*key = dpa_mr_new_key(mr, *key >> DPA_KEY_TAG_BITS);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 out:
 	pthread_mutex_unlock(&hw->ctl);
@@ -275,7 +272,7 @@ static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len
 uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
 		      uint32_t access, uint64_t *addr)
 {
-	struct dpa_mr *mr = &hw->export->mr[key >> MR_TAG_BITS];
+	struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
 			 mr->pdn != pdn || mr->kind != DPA_KIND_MR))
@@ -287,7 +284,7 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 			     uint32_t access, uint64_t *addr)
 {
-	struct dpa_mr *mr = &qp->hw->export->mr[key >> MR_TAG_BITS];
+	struct dpa_mr *mr = &qp->hw->export->mr[key >> DPA_KEY_TAG_BITS];
 	uint32_t syn;
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include "dev.h"
 
-#define MW_TAG_BITS 14
 #define MW_CONSUMER 0xffu /* low bits of a key that the consumer chooses */
 
 static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
@@ -57,7 +56,7 @@ static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
 
 int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 {
-	uint32_t index = rkey >> MW_TAG_BITS;
+	uint32_t index = rkey >> DPA_KEY_TAG_BITS;
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_mr *mw = &hw->export->mr[index];
 	int ret = EINVAL;
@@ -98,7 +97,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		     const struct dpa_wqe_bind *b)
 {
 	struct dpa_hw *hw = qp->hw;
-	struct dpa_mr *mw = &hw->export->mr[old_key >> MW_TAG_BITS];
+	struct dpa_mr *mw = &hw->export->mr[old_key >> DPA_KEY_TAG_BITS];
 	uint64_t addr = 0;
 	uint32_t syn;
 
@@ -114,8 +113,8 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		mw->addr = addr;
 		mw->length = b->length;
 		mw->qpn = qp->qpn;
-		mw->parent = (b->lkey >> MW_TAG_BITS) + 1;
-		mw->tag = new_key & ((1u << MW_TAG_BITS) - 1);
+		mw->parent = (b->lkey >> DPA_KEY_TAG_BITS) + 1;
+		mw->tag = new_key & ((1u << DPA_KEY_TAG_BITS) - 1);
 		atomic_fetch_add_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
 					  memory_order_release);
 		atomic_store_explicit(&mw->key, new_key, memory_order_release);
@@ -128,7 +127,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
 {
 	struct dpa_hw *hw = qp->hw;
-	struct dpa_mr *mw = &hw->export->mr[key >> MW_TAG_BITS];
+	struct dpa_mr *mw = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
 	uint32_t syn = DPA_SYN_INV_RKEY;
 
 	dpa_spin_lock(&hw->mw_lock);

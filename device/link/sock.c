@@ -129,6 +129,9 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	p->door = door;
 	p->wake_fd = fds[3];
 	p->wait_fd = fds[4];
+	/* waking is done under a lock: it must not block, whatever the peer made of these */
+	fcntl(p->wake_fd, F_SETFL, O_NONBLOCK);
+	fcntl(p->wait_fd, F_SETFL, O_NONBLOCK);
 	fds[3] = fds[4] = -1;
 	if (p->pid > 0) {
 		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);

@@ -151,7 +151,7 @@ static bool pull_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 	dpa_full_fence();
 	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
 		return false;
-	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> 14].key,
+	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> DPA_KEY_TAG_BITS].key,
 					    memory_order_acquire) != p->rkey)
 		return false;
 	return peer->slot == peer->hw->board->slot ||

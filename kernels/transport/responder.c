@@ -232,7 +232,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint8_t *data;
-	bool sent = false, fatal = false;
+	bool fatal = false;
 
 	if (dpa_likely(!r->ack_owed && r->rd_tail == r->rd_head))
 		return;
@@ -253,10 +253,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 			dpa_tx_full(qp, tx);
 		}
 	}
-	sent = true;
 	dpa_spin_unlock(&tx->lock);
-	if (sent)
-		dpa_tx_owe_kick(tx, qp->hw);
+	dpa_tx_owe_kick(tx, qp->hw);
 	if (fatal && qp->state != DPA_QPS_ERR) {
 		dpa_qp_event(qp, (r->ack_syndrome & 0x1f) == DPA_NAK_REM_ACCESS
 					 ? DPA_EVENT_QP_ACCESS_ERR
