@@ -20,6 +20,7 @@
 #include "board/board.h"
 #include "eu/lock.h"
 #include "link/lane.h"
+#include "link/udp.h"
 #include "port/port.h"
 #include "knobs.h"
 
@@ -84,6 +85,7 @@ struct dpa_peer {
 	uint32_t slot, gen;
 	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
 	pid_t pid;		/* in our pid namespace; 0: not visible */
+	bool wire;		/* another host: a struct dpa_remote (link/wire.h) */
 	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
 	dpa_spin_t fd_lock;	/* wake_fd and wait_fd are not closed under a waker */
 	int pidfd, wake_fd, wait_fd, tx_fd;
@@ -302,6 +304,10 @@ struct dpa_hw {
 	struct dpa_door *door;
 	int door_fd, wake_fd, wait_fd,
 		listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
+
+	struct dpa_udp udp; /* port 4791 */
+
+	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
 
 	/* progress */
 	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES];

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "dev.h"
+#include "link/frame.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"
@@ -72,6 +73,7 @@ static void after_fork_child(void)
 		close(hw->wake_fd);
 		close(hw->wait_fd);
 		close(hw->listen_fd);
+		dpa_udp_abandon(&hw->udp);
 		if (hw->maps_fd >= 0)
 			close(hw->maps_fd);
 		close(hw->epfd);
@@ -192,6 +194,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	hw->cfg.log = DPA_CFG_LOG_ERR;
 	pthread_mutex_init(&hw->ctl, NULL);
 	pthread_mutex_init(&hw->qmem_lock, NULL);
+	dpa_udp_init(&hw->udp);
 	ret = dpa_config_load(&hw->cfg, err, sizeof(err));
 	if (ret)
 		goto err_cfg;
@@ -249,6 +252,7 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_service_stop(hw);
 	dpa_eu_fini(hw);
 	dpa_counters_fold(hw);
+	dpa_udp_close(hw);
 	/* off the board first: a peer that sees our sockets close must find us gone */
 	dpa_board_close(hw->board);
 	dpa_link_fini(hw);

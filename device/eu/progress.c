@@ -486,7 +486,9 @@ static void leave_role(void *arg)
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
 static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 {
-	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = hw->wait_fd, .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
+			      {.fd = hw->wait_fd, .events = POLLIN},
+			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
 	bool mine = dpa_spin_try(&hw->wait_role);
 	uint64_t left, now = dpa_now_ns();
 	struct timespec ts, *tsp = NULL;
@@ -509,7 +511,7 @@ static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 	dpa_set_sleep(hw, &hw->waiter, 1);
 	pthread_cleanup_push(leave_role, hw);
 	if (!dpa_anything(hw)) {
-		if (ppoll(p, 2, tsp, NULL) < 0)
+		if (ppoll(p, 3, tsp, NULL) < 0)
 			ret = errno;
 		else if (p[1].revents & POLLIN)
 			eventfd_read(hw->wait_fd, &v);

@@ -11,6 +11,7 @@
  * ib_write_lat does) is not relied on for a while: distrust.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,6 +19,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "ctx/dev.h"
+#include "link/frame.h"
 #include "link/sock.h"
 
 #define WATCH_MS       1
@@ -90,6 +92,24 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	for (int i = 0; i < n; i++)
 		handle(hw, &ev[i]);
+}
+
+/*
+ * The same while port 4791 is open. It is not in the epoll set: while an application polls it
+ * receives for itself, and we are not woken for each packet. True: packets were taken.
+ */
+static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
+{
+	struct pollfd p[2] = {{.fd = hw->epfd, .events = POLLIN},
+			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
+			      .tv_nsec = (long)(ns % 1000000000ull)};
+
+	if (ppoll(p, 2, ns == UINT64_MAX ? NULL : &ts, NULL) <= 0)
+		return false;
+	if (p[0].revents)
+		wait_events(hw, 0);
+	return p[1].revents && dpa_udp_rx(hw) > 0;
 }
 
 /* New doubts at once; what stays doubtful ever more seldom, down to once a second. */
@@ -175,6 +195,7 @@ static void tick(struct dpa_hw *hw)
 		return;
 	hw->last_tick = now;
 	dpa_counters_fold(hw);
+	dpa_udp_tick(hw);
 	for (uint32_t i = 0; i < nslab; i++) {
 		struct dpa_hw_qp *qp = hw->slab[i];
 
@@ -263,7 +284,11 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 		dpa_settle_kicks(hw);
 		return true;
 	}
-	wait_events(hw, left < ns ? left : ns);
+	ns = left < ns ? left : ns;
+	if (dpa_udp_fd(&hw->udp) < 0)
+		wait_events(hw, ns);
+	else if (wait_udp(hw, ns))
+		return false;
 	return !dpa_anything(hw) && !atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 }
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * holder.c - who has a UDP port of this network namespace.
+ *
+ * The kernel lists the sockets of all users with their inodes in /proc/net/udp*. A board tells
+ * others that a socket is its own by an abstract name with that inode, which ends with it. The
+ * process behind any other inode is named as far as this user may see it.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "link/udp.h"
+
+struct udp_sock {
+	uint64_t inode;
+	uint32_t uid;
+};
+
+struct find {
+	uint16_t port;
+	uint32_t num;
+	uint64_t except;
+	enum dpa_udp_holder who;
+	struct udp_sock sock; /* that `who` is about */
+};
+
+static socklen_t abstract_name(struct sockaddr_un *sa, uint16_t port, uint32_t num, uint64_t inode)
+{
+	int n;
+
+	memset(sa, 0, sizeof(*sa));
+	sa->sun_family = AF_UNIX;
+	n = snprintf(sa->sun_path + 1, sizeof(sa->sun_path) - 1, "dpa-udp-%u/%u/%" PRIu64, port,
+		     num, inode);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode)
+{
+	struct sockaddr_un sa;
+	socklen_t len = abstract_name(&sa, port, num, inode);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, len)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Does a board say that this socket is its own? */
+static bool named(int fd, uint16_t port, uint32_t num, uint64_t inode)
+{
+	struct sockaddr_un sa;
+	socklen_t len = abstract_name(&sa, port, num, inode);
+
+	return connect(fd, (struct sockaddr *)&sa, len) == 0;
+}
+
+static enum dpa_udp_holder whose(const struct find *f, uint64_t inode)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	enum dpa_udp_holder who = DPA_HOLDER_OTHER;
+
+	if (fd < 0)
+		return who;
+	if (named(fd, f->port, f->num, inode))
+		who = DPA_HOLDER_US;
+	for (uint32_t n = 1; n < 255 && who == DPA_HOLDER_OTHER; n++)
+		if (named(fd, f->port, n, inode))
+			who = DPA_HOLDER_BOARD;
+	close(fd);
+	return who;
+}
+
+/* The lines of /proc/net/udp and udp6: "sl local:port rem:port st q:q tr:when retr uid tmo inode"
+ */
+static void look_through(struct find *f, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[512];
+
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		struct udp_sock s;
+		enum dpa_udp_holder who;
+		unsigned port;
+
+		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %*s %*s %*s %*s %u %*d %" SCNu64,
+			   &port, &s.uid, &s.inode) != 3 ||
+		    port != f->port || (f->except && s.inode == f->except))
+			continue;
+		who = whose(f, s.inode);
+		if (who > f->who) {
+			f->who = who;
+			f->sock = s;
+		}
+	}
+	fclose(file);
+}
+
+static bool process_has(const char *pid, uint64_t inode)
+{
+	char path[64], want[48], link[48];
+	struct dirent *e;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
+	snprintf(want, sizeof(want), "socket:[%" PRIu64 "]", inode);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+
+		if (n <= 0)
+			continue;
+		link[n] = '\0';
+		found = strcmp(link, want) == 0;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* "name (pid N)" of a process that has the socket; false if this user can see none. */
+static bool find_process(uint64_t inode, char *text, size_t len)
+{
+	char path[64], comm[32] = "?";
+	struct dirent *e;
+	bool found = false;
+	DIR *d = opendir("/proc");
+	FILE *f;
+
+	while (d && !found && (e = readdir(d))) {
+		if (!isdigit((unsigned char)e->d_name[0]) || !process_has(e->d_name, inode))
+			continue;
+		found = true;
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
+		f = fopen(path, "re");
+		if (f && fgets(comm, sizeof(comm), f))
+			comm[strcspn(comm, "\n")] = '\0';
+		if (f)
+			fclose(f);
+		snprintf(text, len, "%s (pid %.20s)", comm, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, char *text,
+				size_t len)
+{
+	struct find f = {.port = port, .num = num, .except = except};
+	bool see_all = geteuid() == 0;
+
+	text[0] = '\0';
+	look_through(&f, "/proc/self/net/udp6");
+	look_through(&f, "/proc/self/net/udp");
+	if (f.who <= DPA_HOLDER_US || find_process(f.sock.inode, text, len))
+		return f.who;
+	if (f.who == DPA_HOLDER_OTHER && f.sock.uid == 0 && see_all)
+		snprintf(text, len, "a socket that no process has: the kernel's (rdma_rxe?)");
+	else
+		snprintf(text, len, "a process of uid %u%s", f.sock.uid,
+			 f.sock.uid == 0 ? " or the kernel (rdma_rxe?)" : "");
+	return f.who;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * port4791.c - the receiving UDP socket of this process.
+ *
+ * All processes of a board bind the port together (SO_REUSEPORT, which the kernel grants to sockets
+ * of one user). A board that finds the port with another board stays behind it: that one passes on
+ * what is not its own (forward.c), and the port is taken over when it ends. Anything else that
+ * holds the port is an error with a name.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "link/frame.h"
+#include "link/udp.h"
+
+#ifndef UDP_NO_CHECK6_RX
+#define UDP_NO_CHECK6_RX 102
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define RCVBUF (8 << 20)
+
+/* Two boards of one user could both bind the port: they look and bind one after the other. */
+#define GATE_NAME     "dpa-udp-gate"
+#define GATE_PATIENCE 200000000ull /* ns; then whoever keeps the name is ignored */
+
+void dpa_udp_init(struct dpa_udp *u)
+{
+	memset(u, 0, sizeof(*u));
+	pthread_mutex_init(&u->lock, NULL);
+	u->fd = u->name_fd = -1;
+}
+
+void dpa_udp_abandon(struct dpa_udp *u)
+{
+	if (u->fd >= 0)
+		close(u->fd);
+	if (u->name_fd >= 0)
+		close(u->name_fd);
+	u->fd = u->name_fd = -1;
+}
+
+static bool set_on(int fd, int level, int opt)
+{
+	int on = 1;
+
+	return setsockopt(fd, level, opt, &on, sizeof(on)) == 0;
+}
+
+/* What a frame needs to know of the IP header comes as ancillary data. */
+static int set_options(int fd, int family)
+{
+	int off = 0, bytes = RCVBUF;
+
+	if (!set_on(fd, SOL_SOCKET, SO_REUSEPORT) || !set_on(fd, SOL_IP, IP_PKTINFO) ||
+	    !set_on(fd, SOL_IP, IP_RECVTOS) || !set_on(fd, SOL_IP, IP_RECVTTL))
+		return errno;
+	if (family == AF_INET6) {
+		if (setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ||
+		    !set_on(fd, SOL_IPV6, IPV6_RECVPKTINFO) ||
+		    !set_on(fd, SOL_IPV6, IPV6_RECVTCLASS) ||
+		    !set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT))
+			return errno;
+		/* RoCEv2 has the ICRC: peers send a UDP checksum of 0 in IPv6 too */
+		if (!set_on(fd, SOL_UDP, UDP_NO_CHECK6_RX))
+			return errno;
+	}
+	set_on(fd, SOL_UDP, UDP_GRO); /* an older kernel gives one packet at a time */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	return 0;
+}
+
+static int bind_any(int fd, int family)
+{
+	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(DPA_ROCE_PORT)};
+	struct sockaddr_in a4 = {.sin_family = AF_INET, .sin_port = htons(DPA_ROCE_PORT)};
+
+	return family == AF_INET6 ? bind(fd, (struct sockaddr *)&a6, sizeof(a6))
+				  : bind(fd, (struct sockaddr *)&a4, sizeof(a4));
+}
+
+/* A socket with everything set, not bound yet. */
+static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
+{
+	struct stat st;
+	int err;
+
+	u->family = AF_INET6;
+	*fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0 && errno == EAFNOSUPPORT) {
+		u->family = AF_INET;
+		*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	}
+	if (*fd < 0)
+		return errno;
+	err = set_options(*fd, u->family);
+	if (!err && fstat(*fd, &st))
+		err = errno;
+	if (err) {
+		close(*fd);
+		return err;
+	}
+	*inode = st.st_ino;
+	return 0;
+}
+
+static int gate_enter(void)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	uint64_t until = dpa_now_ns() + GATE_PATIENCE;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(sa.sun_path + 1, GATE_NAME, sizeof(GATE_NAME) - 1);
+	while (fd >= 0 &&
+	       bind(fd, (struct sockaddr *)&sa,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(GATE_NAME)))) {
+		if (errno != EADDRINUSE || dpa_now_ns() > until)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	}
+	return fd;
+}
+
+static void log_once(struct dpa_hw *hw, int err, const char *holder)
+{
+	if (hw->udp.logged == err)
+		return;
+	hw->udp.logged = err;
+	if (err == EADDRINUSE)
+		dpa_log(hw, DPA_LOG_ERR, "no connection to other hosts: UDP port %d is held by %s",
+			DPA_ROCE_PORT, holder);
+	else
+		dpa_log(hw, DPA_LOG_ERR, "no connection to other hosts: UDP port %d: %s",
+			DPA_ROCE_PORT, strerror(err));
+}
+
+/*
+ * Under the gate: binds unless somebody else's socket is there. EADDRINUSE: *who has the port.
+ */
+static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
+		      char *holder, size_t len)
+{
+	uint32_t num = hw->board->board_num;
+
+	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, holder, len);
+	if (*who >= DPA_HOLDER_BOARD)
+		return EADDRINUSE;
+	hw->udp.name_fd = dpa_udp_name(DPA_ROCE_PORT, num, inode);
+	if (!bind_any(fd, hw->udp.family))
+		return 0;
+	if (errno != EADDRINUSE)
+		return errno;
+	/* taken by a socket that /proc does not show, or just now */
+	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, holder, len);
+	if (*who < DPA_HOLDER_BOARD) {
+		*who = DPA_HOLDER_OTHER;
+		snprintf(holder, len, "a socket that cannot be seen from here");
+	}
+	return EADDRINUSE;
+}
+
+/* Under u->lock. */
+static int try_open(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = &hw->udp;
+	enum dpa_udp_holder who = DPA_HOLDER_NONE;
+	char holder[128] = "";
+	uint64_t inode = 0;
+	int fd, gate, err = make_socket(u, &fd, &inode);
+
+	if (err)
+		goto out;
+	gate = gate_enter();
+	err = bind_alone(hw, fd, inode, &who, holder, sizeof(holder));
+	if (gate >= 0)
+		close(gate);
+	if (err) {
+		close(fd);
+		if (u->name_fd >= 0)
+			close(u->name_fd);
+		u->name_fd = -1;
+		if (err == EADDRINUSE && who == DPA_HOLDER_BOARD) {
+			atomic_store_explicit(&u->state, DPA_UDP_BEHIND, memory_order_release);
+			return 0;
+		}
+		goto out;
+	}
+	atomic_store_explicit(&u->fd, fd, memory_order_release);
+	atomic_store_explicit(&u->state, DPA_UDP_OPEN, memory_order_release);
+	dpa_wake_self(hw); /* it must watch one descriptor more */
+out:
+	if (err)
+		log_once(hw, err, holder);
+	else
+		u->logged = 0;
+	return err;
+}
+
+int dpa_udp_open(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = &hw->udp;
+	int err = 0;
+
+	if (atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_CLOSED)
+		return 0;
+	pthread_mutex_lock(&u->lock);
+	if (atomic_load_explicit(&u->state, memory_order_relaxed) == DPA_UDP_CLOSED)
+		err = try_open(hw);
+	pthread_mutex_unlock(&u->lock);
+	return err;
+}
+
+void dpa_udp_tick(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = &hw->udp;
+
+	if (atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_BEHIND)
+		return;
+	pthread_mutex_lock(&u->lock);
+	try_open(hw);
+	pthread_mutex_unlock(&u->lock);
+}
+
+void dpa_udp_close(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = &hw->udp;
+
+	dpa_udp_abandon(u);
+	atomic_store_explicit(&u->state, DPA_UDP_CLOSED, memory_order_relaxed);
+	pthread_mutex_destroy(&u->lock);
+}
+
+/* Until udp_rx.c is there. */
+__attribute__((weak)) int dpa_udp_rx(struct dpa_hw *hw)
+{
+	(void)hw;
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * udp.h - UDP port 4791 as this process has it: what port4791.c, forward.c and the senders and
+ * receivers (udp_tx.c, udp_rx.c) share.
+ */
+#ifndef DPA_UDP_H
+#define DPA_UDP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dpa_hw;
+
+enum dpa_udp_state {
+	DPA_UDP_CLOSED,
+	DPA_UDP_OPEN,	/* fd receives */
+	DPA_UDP_BEHIND, /* another board of this host has the port and passes on what is ours */
+};
+
+struct dpa_udp {
+	pthread_mutex_t lock;	/* opening and closing; the rest is read without it */
+	_Atomic int fd;		/* -1; else the receiving socket, until dpa_udp_close() */
+	_Atomic uint32_t state; /* enum dpa_udp_state */
+	int name_fd;		/* abstract socket that tells other boards whose fd is; -1 */
+	int family;		/* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here) */
+	int logged;		/* errno of the last failure that was logged */
+};
+
+/* The receiving socket, -1 while there is none. Any thread. */
+static inline int dpa_udp_fd(const struct dpa_udp *u)
+{
+	return atomic_load_explicit(&u->fd, memory_order_acquire);
+}
+
+void dpa_udp_init(struct dpa_udp *u);
+/* In a forked child: drops the descriptors. */
+void dpa_udp_abandon(struct dpa_udp *u);
+/* Parked EU, twice a second: takes the port over when the board that had it is gone. */
+void dpa_udp_tick(struct dpa_hw *hw);
+
+/* ---- holder.c: who has the port */
+
+enum dpa_udp_holder { DPA_HOLDER_NONE, DPA_HOLDER_US, DPA_HOLDER_BOARD, DPA_HOLDER_OTHER };
+
+/*
+ * Looks at the namespace's UDP sockets of this port (`except`: inode that does not count, 0: none).
+ * OTHER if any is no board's, else BOARD if any is another board's, else US if there is one of
+ * board `num`. With OTHER and BOARD `text` names one of them.
+ */
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, char *text,
+				size_t len);
+/* The abstract socket that says: the UDP socket of this inode is board num's. -1: errno. */
+int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode);
+
+#endif
