@@ -134,7 +134,9 @@ struct dpa_board_uar {
 	X(eu_wakeups)                                                                              \
 	X(pull_bytes)                                                                              \
 	X(ring_full)                                                                               \
-	X(peers_died)
+	X(peers_died)                                                                              \
+	X(rx_icrc_encapsulated)                                                                    \
+	X(tx_dropped)
 /* clang-format on */
 
 enum dpa_counter {

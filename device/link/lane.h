@@ -12,7 +12,7 @@
  * written by the consumer (release), read by the producer (acquire). watched       written by the
  * consumer: it looks at the next slot itself; 0: set my summary bit (cold). pull          written
  * by the consumer: it can read the producer's memory with process_vm_readv. wants_space   written
- * by the producer: wake me when space was made.
+ * by the producer: wake me when space was made. lossy: written by the consumer.
  */
 #ifndef DPA_LANE_H
 #define DPA_LANE_H
@@ -62,7 +62,8 @@ struct dpa_lane_shm {
 	/* line 2: consumer, seldom */
 	_Atomic uint32_t watched;
 	_Atomic uint32_t pull;
-	uint8_t pad2[56];
+	_Atomic uint32_t lossy; /* packets may be lost here: run timers (wire, faults) */
+	uint8_t pad2[52];
 	uint8_t pad3[4096 - 192];
 	struct dpa_slot slots[DPA_LANE_SLOTS];
 	uint8_t data[DPA_LANE_DATA];
