@@ -74,6 +74,18 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(spin),
 	 .use = "a number from 0 to 1000000",
 	 .help = "pauses that a wait loop makes before it yields the processor"},
+	{.name = "fault",
+	 .def = "",
+	 .type = DPA_KNOB_FAULT,
+	 .offset = FIELD(fault),
+	 .use = DPA_FAULT_USE,
+	 .help = "what the links do to packets; without it, what dpactl fault says for the board"},
+	{.name = "capture",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .offset = FIELD(capture),
+	 .use = "an absolute path",
+	 .help = "pcapng file that every packet is appended to"},
 	{.name = "config",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,
@@ -212,6 +224,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return parse_path(value, field);
 	case DPA_KNOB_PLACE:
 		return parse_place(value, field);
+	case DPA_KNOB_FAULT:
+		return dpa_fault_parse(value, field);
 	}
 	return false;
 }
@@ -250,6 +264,9 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		break;
 	case DPA_KNOB_PLACE:
 		place_text(field, buf, len);
+		break;
+	case DPA_KNOB_FAULT:
+		dpa_fault_text(field, buf, len);
 		break;
 	}
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "faults.h"
+
 #define DPA_CONFIG_DEFAULT  "/etc/dpa/dpa.conf"
 #define DPA_CONFIG_PATH_MAX 256
 #define DPA_CONFIG_EUS	    256 /* EU numbers that eu:LIST can name: 0..255 */
@@ -38,6 +40,8 @@ struct dpa_config {
 	uint32_t spin;			    /* pauses before a wait loop yields */
 	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
 	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
+	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
+	struct dpa_fault_spec fault;	    /* not set: what the board says */
 	char config[DPA_CONFIG_PATH_MAX];   /* the file that was read, "" if there is none */
 };
 
@@ -52,6 +56,7 @@ enum dpa_knob_type {
 	DPA_KNOB_ENUM,	/* one of the words, stored as an int from min on */
 	DPA_KNOB_PATH,	/* absolute */
 	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
+	DPA_KNOB_FAULT, /* struct dpa_fault_spec */
 };
 
 struct dpa_knob {

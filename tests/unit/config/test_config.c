@@ -231,3 +231,74 @@ Test(config, environment_wins_over_file)
 	unsetenv("DPA_SPIN");
 	unsetenv("DPA_CONFIG");
 }
+
+Test(config, faults)
+{
+	static const struct {
+		const char *text, *back;
+	} good[] = {
+		{"off", "off"},
+		{"drop=0%", "off"},
+		{"seed=9", "off"},
+		{"drop=1%", "drop=1%,seed=0"},
+		{"drop=100%", "drop=100%,seed=0"},
+		{"drop=0.0001%", "drop=0.0001%,seed=0"},
+		{"drop=1ppm", "drop=0.0001%,seed=0"},
+		{"dup=12.5%,drop=2500ppm", "drop=0.25%,dup=12.5%,seed=0"},
+		{"delay=5%:200us", "delay=5%:200us,seed=0"},
+		{"delay=5%:2ms,seed=18446744073709551615",
+		 "delay=5%:2000us,seed=18446744073709551615"},
+		{"reorder=1%,corrupt=1%,truncate=1%,only=responses,qpn=0x01abCD,seed=7",
+		 "reorder=1%,corrupt=1%,truncate=1%,only=responses,qpn=0x01abcd,seed=7"},
+		{"drop=1%,only=all,qpn=77", "drop=1%,qpn=0x00004d,seed=0"},
+	};
+	static const char *const bad[] = {"",
+					  "drop",
+					  "drop=",
+					  "drop=1",
+					  "drop=1 %",
+					  "drop=-1%",
+					  "drop=101%",
+					  "drop=100.0001%",
+					  "drop=.5%",
+					  "drop=1.%",
+					  "drop=1.00001%",
+					  "drop=1%,",
+					  ",drop=1%",
+					  "drop=1%;dup=1%",
+					  "drop=1%drop=2%",
+					  "drop=1%,drop=2%",
+					  "drap=1%",
+					  "Drop=1%",
+					  "delay=1%",
+					  "delay=1%:",
+					  "delay=1%:5",
+					  "delay=1%:0us",
+					  "delay=1%:5s",
+					  "delay=1%:11000ms",
+					  "seed=-1",
+					  "seed=18446744073709551616",
+					  "qpn=0",
+					  "qpn=0x1000000",
+					  "qpn=16777216",
+					  "only=some",
+					  "on",
+					  "off,drop=1%",
+					  "drop=1000001ppm"};
+	struct dpa_fault_spec f, again;
+	char text[DPA_FAULT_TEXT];
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		cr_assert(dpa_fault_parse(good[i].text, &f), "%s", good[i].text);
+		dpa_fault_text(&f, text, sizeof(text));
+		cr_expect_str_eq(text, good[i].back);
+		cr_assert(dpa_fault_parse(text, &again), "%s", text);
+		cr_expect_arr_eq(again.ppm, f.ppm, sizeof(f.ppm), "%s", text);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct dpa_fault_spec was = f;
+
+		cr_expect_not(dpa_fault_parse(bad[i], &f), "%s", bad[i]);
+		cr_expect_eq(f.seed, was.seed);
+	}
+}
