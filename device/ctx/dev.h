@@ -188,6 +188,17 @@ struct dpa_req {
 	bool seen_stuck;
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
+	/* links that lose packets (loss.c); ns, 0: not running */
+	uint64_t ack_at;   /* local ACK timer */
+	uint64_t probe_at; /* sooner: asks whether the oldest packet arrived */
+	uint64_t rtt_at;   /* when rtt_psn was sent; 0: no sample is being taken */
+	uint32_t rtt_psn;
+	uint32_t srtt;	     /* smoothed round trip, ns; 0: none yet */
+	uint32_t probe_wait; /* ns */
+	uint32_t unacked;    /* bytes sent since the last packet that asks for an ACK */
+	bool probing;	     /* the probe is sent; the rest waits for its answer */
+	bool heard;	     /* something new was acknowledged */
+	bool implied;	     /* a response was missed and is asked for again */
 };
 
 /* Responder. */
@@ -219,7 +230,8 @@ struct dpa_hw_qp {
 	uint32_t qpn; /* 0: free */
 	uint8_t type, state;
 	bool sq_sig_all;
-	uint32_t mtu; /* bytes */
+	uint8_t pkt_flags; /* that each slot starts with: DPA_PKT_MTU on the wire */
+	uint32_t mtu;	   /* bytes */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
 	uint8_t *sq;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 #include "eu/lock.h"
 
 #define DPA_LANE_SLOTS 1024u
@@ -35,6 +36,9 @@ enum dpa_pkt_flags {
 	DPA_PKT_ACKREQ = 1 << 1,
 	DPA_PKT_INSLOT = 1 << 2, /* payload lies in the slot behind the extended header */
 	DPA_PKT_PULL = 1 << 3,	 /* payload is struct dpa_pull: fetch it from the sender's memory */
+	DPA_PKT_MTU =
+		7 << 4, /* path MTU code of a slot for the wire or off it; 0: not of the wire */
+	DPA_PKT_IOV = 1 << 7, /* payload is struct dpa_pieces: a run of packets as they came */
 };
 
 /* Slot: 4 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 40 = 64. Everything in host order: one host. */
@@ -112,6 +116,18 @@ struct dpa_pull {
 		uint64_t addr, len;
 	} iov[DPA_PULL_IOV];
 };
+
+/* Payload of a DPA_PKT_IOV slot (never in a lane): pieces in memory of this process. */
+struct dpa_pieces {
+	uint32_t n;
+	struct iovec iov[DPA_PULL_IOV];
+};
+
+#define DPA_PKT_MTU_SHIFT 4
+static inline uint8_t dpa_pkt_mtu_flags(uint32_t mtu)
+{
+	return (uint8_t)((__builtin_ctz(mtu) - 7) << DPA_PKT_MTU_SHIFT);
+}
 
 struct dpa_peer;
 
