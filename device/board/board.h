@@ -55,7 +55,9 @@ struct dpa_board_proc {
 	char lib_version[24];
 	uint32_t placement;	/* enum dpa_placement: its default */
 	uint32_t nqp, ncq, nmr; /* for people; written by the owner, relaxed */
-	uint8_t rsvd[256 - 84];
+	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
+	_Atomic uint32_t asked[2];
+	uint8_t rsvd[256 - 88];
 };
 
 /* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
@@ -148,6 +150,11 @@ enum dpa_counter {
 extern const char *const dpa_counter_names[DPA_CNT_NUM];
 _Static_assert(DPA_CNT_NUM <= DPA_BOARD_COUNTERS, "room for counters");
 
+/* What tools ask of all processes of the board: ask.c. */
+enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
+#define DPA_BOARD_ASK_TEXT 248
+#define DPA_BOARD_ASK_OWN  UINT32_MAX
+
 struct dpa_board_shm; /* the file's layout: board_layout.h */
 
 /* An attachment of this process to a board. */
@@ -210,6 +217,11 @@ int dpa_board_default_path(char *path, size_t len);
 /* Is the process (slot, gen) alive: it holds its lock byte. Never true for a dead one. */
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
 /*
+ * The listening socket that claims the board's number, and its inode; -1 if another process of the
+ * board holds it. claim: takes it over first if none does. The descriptor stays the board's.
+ */
+int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino);
+/*
  * Frees everything that dead processes own: UAR slots, QPNs, process slots; folds their counters
  * into the board's. Returns the number of processes reaped. Called at open, by the parked EU when a
  * peer died, and before ENOMEM or ENOSPC is given out.
@@ -237,6 +249,17 @@ struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
 /* DPA_BOARD_CQINFO records of a process; NULL if the slot was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
+/*
+ * Generation of what is asked: 0 never, odd while it is written. A load of a line that hardly ever
+ * changes.
+ */
+uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what);
+/* False: it is being written, look again later. */
+bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
+		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen);
+/* For tools, on a board that they peek at: 0 or errno (ENOENT: that board is gone). */
+int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const char *text,
+		      uint32_t *gen);
 /* Counters of a process (NULL if the slot was never used), and those of processes that ended. */
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
 _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);

@@ -63,6 +63,13 @@ struct dpa_board_link {
 
 #define DPA_BOARD_PRESENT_WORDS 64 /* 64 * 64 = 4096 units */
 
+/* What a tool asks of all processes: 4 + 4 + 248 = 256. Even generations are valid: ask.c. */
+struct dpa_board_ask {
+	_Atomic uint32_t gen;
+	uint32_t rsvd;
+	char text[DPA_BOARD_ASK_TEXT];
+};
+
 /* The head page. */
 struct dpa_board_head {
 	struct dpa_board_ident ident;
@@ -82,8 +89,10 @@ struct dpa_board_head {
 	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
 	/* ---- 1024: of processes that ended; added to under the lock */
 	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
-	/* ---- 1536 */
-	uint8_t rsvd2[DPA_BOARD_UNIT - 1536];
+	/* ---- 1536: written under the admin lock */
+	struct dpa_board_ask ask[DPA_ASKS];
+	/* ---- 2048 */
+	uint8_t rsvd2[DPA_BOARD_UNIT - 2048];
 };
 
 /* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
@@ -146,12 +155,15 @@ _Static_assert(offsetof(struct dpa_board_head, lock) == 128, "head");
 _Static_assert(offsetof(struct dpa_board_head, list) == 192, "head");
 _Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
+_Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
+_Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
 _Static_assert(sizeof(struct dpa_board_proc) == 256, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, start_ns) == 16, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, comm) == 24, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, lib_version) == 40, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, asked) == 80, "proc");
 _Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
 _Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");
 _Static_assert(sizeof(struct dpa_board_priv) == DPA_BOARD_UNIT, "priv");

@@ -6,6 +6,9 @@
  * abstract unix socket of its name, which the namespace grants once and takes back at any death.
  * One process of the board holds it; when that one ends another takes it over at its next reap.
  * The first try is random, so that a board made in between takes another number.
+ *
+ * Other boards connect to that socket to hand over packets for ours that reached them
+ * (device/link/forward.c); here it only listens.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,12 +28,12 @@ static int bind_num(int fd, uint32_t num)
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 
-	return bind(fd, (struct sockaddr *)&sa, len) ? errno : 0;
+	return bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 64) ? errno : 0;
 }
 
 static int num_socket(void)
 {
-	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 int dpa_board_num_new(uint32_t *num, int *fd)
@@ -81,4 +84,20 @@ void dpa_board_num_claim(struct dpa_board *b)
 		fstat(fd, &st);
 	b->num_ino = st.st_ino;
 	b->num_fd = fd;
+}
+
+int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino)
+{
+	int fd = -1;
+
+	if (b->peek || dpa_board_lock(b))
+		return -1;
+	if (claim)
+		dpa_board_num_claim(b);
+	if (have_num(b)) {
+		fd = b->num_fd;
+		*ino = b->num_ino;
+	}
+	dpa_board_unlock(b);
+	return fd;
 }

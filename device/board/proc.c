@@ -81,6 +81,8 @@ static void describe(struct dpa_board *b, struct dpa_board_proc *p, const char *
 	p->uid = geteuid();
 	p->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	memcpy(p->comm, comm, sizeof(p->comm));
+	for (int i = 0; i < DPA_ASKS; i++)
+		atomic_store_explicit(&p->asked[i], 0, memory_order_relaxed);
 	snprintf(p->lib_version, sizeof(p->lib_version), "%s", lib_version);
 }
 

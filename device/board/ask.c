@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * ask.c - what a tool asks of all processes of the board: a few words of text on the head page,
+ * under a generation. Processes look at the generation now and then; nobody is called or woken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "board_priv.h"
+
+uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)
+{
+	return atomic_load_explicit(&b->shm->head.ask[what].gen, memory_order_acquire);
+}
+
+bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
+		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen)
+{
+	struct dpa_board_ask *a = &b->shm->head.ask[what];
+
+	*gen = atomic_load_explicit(&a->gen, memory_order_acquire);
+	if (*gen & 1)
+		return false; /* being written */
+	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++)
+		text[i] = __atomic_load_n(&a->text[i], __ATOMIC_RELAXED);
+	text[DPA_BOARD_ASK_TEXT - 1] = '\0';
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&a->gen, memory_order_relaxed) == *gen;
+}
+
+/* Under the admin lock. A writer that died left the generation odd: the next one goes on from it.
+ */
+static uint32_t put(struct dpa_board_ask *a, const char *text)
+{
+	uint32_t odd = atomic_load_explicit(&a->gen, memory_order_relaxed) | 1;
+
+	atomic_store_explicit(&a->gen, odd, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++) {
+		__atomic_store_n(&a->text[i], *text, __ATOMIC_RELAXED);
+		text += *text != '\0';
+	}
+	odd = odd + 1 ? odd + 1 : 2; /* 0: never asked */
+	atomic_store_explicit(&a->gen, odd, memory_order_release);
+	return odd;
+}
+
+int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const char *text,
+		      uint32_t *gen)
+{
+	struct dpa_board_head *head;
+	struct stat st;
+	int fd, rc = 0;
+
+	if (strlen(text) >= DPA_BOARD_ASK_TEXT)
+		return EINVAL;
+	fd = open(b->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) || st.st_dev != b->dev || st.st_ino != b->ino)
+		rc = ENOENT; /* that board is gone */
+	if (!rc)
+		rc = dpa_board_file_lock(fd);
+	head = rc ? MAP_FAILED
+		  : mmap(NULL, sizeof(*head), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!rc && head == MAP_FAILED)
+		rc = errno;
+	if (!rc) {
+		*gen = put(&head->ask[what], text);
+		munmap(head, sizeof(*head));
+	}
+	close(fd); /* and with it the lock */
+	return rc;
+}
