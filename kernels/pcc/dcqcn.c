@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dcqcn.c - the default: a rate that follows CNPs (Zhu et al., "Congestion Control for Large-Scale
+ * RDMA Deployments", SIGCOMM 2015) and a window that follows losses, for networks that mark
+ * nothing.
+ *
+ * Rate: not paced until the first CNP. A CNP cuts the rate by alpha / Gd and makes the old rate the
+ * target. Then a timer and a byte counter step: `threshold` times half the way back to the target
+ * (fast recovery), after that the target rises too (additive), faster when both have stepped that
+ * often (hyper increase). alpha is the moving share of periods that had a CNP. Time is caught up
+ * with at each event, so that late timers change nothing.
+ */
+#include "dcqcn.h"
+#include "num.h"
+
+#define ONE	  1024u	     /* of the parameters that are shares */
+#define ALPHA_ONE (1u << 20) /* of alpha: finer, or small ones would not decay */
+#define US	  UINT64_C(1000)
+#define RTT_MIN	  1000u /* ns; bounds of what is believed */
+#define RTT_MAX	  4000000000u
+#define RTT_GUESS 100000u /* while there is no sample */
+#define CATCH_UP  1024	  /* timer steps at once; after more the flow starts anew */
+
+const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
+	.rpg_max_rate = UINT64_C(12500000000), /* 100 Gbit/s */
+	.rpg_min_rate = 1250000,	       /* 10 Mbit/s */
+	.rpg_ai_rate = 5000000,		       /* 40 Mbit/s */
+	.rpg_hai_rate = 50000000,	       /* 400 Mbit/s */
+	.rate_to_set_on_first_cnp = 0,
+	.rpg_time_reset = 55 * US,
+	.rpg_byte_reset = 10000000,
+	.rpg_threshold = 5,
+	.rpg_gd = 1,
+	.rpg_min_dec_fac = 50,
+	.rate_reduce_monitor_period = 50 * US,
+	.dce_tcp_g = 4,
+	.dce_tcp_rtt = 55 * US,
+	.initial_alpha_value = 1023,
+	.wnd_initial = 128 << 10,
+	.wnd_min = 16 << 10,
+	.wnd_max = 1 << 20,
+	.wnd_ai = 16 << 10,
+	.wnd_cut = 717, /* 0.7 */
+};
+
+/* One flow's state: DPA_PCC_PRIV bytes. */
+struct dcqcn {
+	uint64_t rc;	   /* current rate; DPA_PCC_NO_LIMIT: not paced */
+	uint64_t rt;	   /* target */
+	uint64_t step_at;  /* the timer's period began; it is the time of the cut while tc is 0 */
+	uint64_t alpha_at; /* alpha's period began */
+	uint64_t cut_at;   /* window: the last cut */
+	uint32_t alpha;	   /* of ALPHA_ONE */
+	uint32_t bytes;	   /* sent since the byte counter's last step */
+	uint32_t wnd;
+	uint32_t ssthresh; /* window: below it each byte acknowledged adds a byte */
+	uint32_t srtt;	   /* ns, 0: no sample yet */
+	uint8_t tc, bc;	   /* steps of the timer and of the byte counter since the cut */
+	uint8_t cnp;	   /* a CNP came in alpha's period */
+	uint8_t has_cut;   /* window: cut_at is valid */
+};
+_Static_assert(sizeof(struct dcqcn) <= DPA_PCC_PRIV, "fits");
+
+bool dpa_pcc_dcqcn_param_ok(const struct dpa_pcc_dcqcn_param *p)
+{
+	return p->rpg_min_rate >= DPA_PCC_RATE_MIN && p->rpg_max_rate >= p->rpg_min_rate &&
+	       p->rpg_max_rate < DPA_PCC_NO_LIMIT && p->rpg_ai_rate && p->rpg_hai_rate &&
+	       p->rpg_ai_rate <= p->rpg_max_rate && p->rpg_hai_rate <= p->rpg_max_rate &&
+	       p->rate_to_set_on_first_cnp <= p->rpg_max_rate && p->rpg_time_reset >= US &&
+	       p->rpg_byte_reset && p->rpg_threshold && p->rpg_threshold <= 31 && p->rpg_gd <= 10 &&
+	       p->rpg_min_dec_fac <= 100 && p->rate_reduce_monitor_period <= p->rpg_time_reset &&
+	       p->dce_tcp_g && p->dce_tcp_g <= ONE && p->dce_tcp_rtt >= US &&
+	       p->initial_alpha_value <= ONE && p->wnd_min >= DPA_PCC_WND_MIN &&
+	       p->wnd_min <= p->wnd_initial && p->wnd_initial <= p->wnd_max &&
+	       p->wnd_max <= DPA_PCC_WND_MAX && p->wnd_ai && p->wnd_ai <= p->wnd_max &&
+	       p->wnd_cut < ONE;
+}
+
+static const struct dpa_pcc_dcqcn_param *param_of(const void *param)
+{
+	return param ? param : &dpa_pcc_dcqcn_default;
+}
+
+static bool paced(const struct dcqcn *d)
+{
+	return d->rc < DPA_PCC_NO_LIMIT;
+}
+
+/* ------------------------------------------------------------------------ the rate */
+
+static void release(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
+{
+	d->rc = d->rt = DPA_PCC_NO_LIMIT;
+	d->alpha = p->initial_alpha_value * (ALPHA_ONE / ONE);
+	d->cnp = 0;
+}
+
+/* The timer or the byte counter has stepped: the rate rises. */
+static void raise_rate(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
+{
+	uint32_t least = d->tc < d->bc ? d->tc : d->bc;
+	uint32_t most = d->tc < d->bc ? d->bc : d->tc;
+
+	if (least > p->rpg_threshold)
+		d->rt += p->rpg_hai_rate * (least - p->rpg_threshold);
+	else if (most >= p->rpg_threshold)
+		d->rt += p->rpg_ai_rate;
+	d->rt = d->rt < p->rpg_max_rate ? d->rt : p->rpg_max_rate;
+	d->rc += (d->rt - d->rc + 1) / 2;
+	if (d->rc >= p->rpg_max_rate)
+		release(d, p);
+}
+
+static void count(uint8_t *steps)
+{
+	if (*steps < UINT8_MAX)
+		++*steps;
+}
+
+/* Periods that have ended by now. */
+static void catch_up(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
+{
+	uint32_t n;
+
+	for (n = 0; n < CATCH_UP && dpa_pcc_since(now, d->alpha_at) >= p->dce_tcp_rtt; n++) {
+		d->alpha -= (uint32_t)(((uint64_t)d->alpha * p->dce_tcp_g) / ONE);
+		if (d->cnp)
+			d->alpha += p->dce_tcp_g * (ALPHA_ONE / ONE);
+		d->cnp = 0;
+		d->alpha_at += p->dce_tcp_rtt;
+	}
+	if (n == CATCH_UP)
+		d->alpha_at = now;
+	for (n = 0; n < CATCH_UP && dpa_pcc_since(now, d->step_at) >= p->rpg_time_reset; n++) {
+		d->step_at += p->rpg_time_reset;
+		count(&d->tc);
+		raise_rate(d, p);
+		if (!paced(d))
+			return;
+	}
+	if (n == CATCH_UP)
+		release(d, p);
+}
+
+/* Where a flow that is not paced, or paced above what its window lets through, is cut from. */
+static uint64_t effective_rate(const struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
+{
+	uint64_t rate = d->rc;
+
+	if (!paced(d))
+		rate = p->rate_to_set_on_first_cnp ? p->rate_to_set_on_first_cnp : p->rpg_max_rate;
+	if (d->srtt && (uint64_t)d->wnd * 1000000000 / d->srtt < rate)
+		rate = (uint64_t)d->wnd * 1000000000 / d->srtt;
+	return rate;
+}
+
+static void on_cnp(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
+{
+	uint64_t rate, cut, most;
+
+	if (paced(d) && !d->tc && dpa_pcc_since(now, d->step_at) < p->rate_reduce_monitor_period) {
+		d->cnp = 1; /* of the congestion that the last cut was for: counts for alpha only */
+		return;
+	}
+	if (!paced(d))
+		d->alpha_at = now;
+	rate = effective_rate(d, p);
+	cut = (rate >> p->rpg_gd) * d->alpha / ALPHA_ONE;
+	most = rate - rate / 100 * p->rpg_min_dec_fac;
+	d->rt = rate;
+	d->rc = rate - (cut < most ? cut : most);
+	if (d->rc < p->rpg_min_rate)
+		d->rc = p->rpg_min_rate;
+	if (d->rt < d->rc)
+		d->rt = d->rc;
+	d->cnp = 1;
+	d->step_at = now;
+	d->bytes = 0;
+	d->tc = d->bc = 0;
+}
+
+static void on_sent(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint32_t bytes)
+{
+	uint64_t sum = (uint64_t)d->bytes + bytes;
+
+	/* One step at a time: what leaves in one call was allowed by one rate. */
+	if (sum >= p->rpg_byte_reset) {
+		sum %= p->rpg_byte_reset;
+		count(&d->bc);
+		raise_rate(d, p);
+	}
+	d->bytes = (uint32_t)sum;
+}
+
+/* ---------------------------------------------------------------------- the window */
+
+static void sample_rtt(struct dcqcn *d, uint64_t rtt)
+{
+	uint32_t r = (uint32_t)dpa_pcc_clamp(rtt, RTT_MIN, RTT_MAX);
+
+	if (rtt)
+		d->srtt = d->srtt ? d->srtt - d->srtt / 8 + r / 8 : r;
+}
+
+/* Grows with what arrives, but not while the flow does not use what it has. */
+static void on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
+		   const struct dpa_pcc_event *ev)
+{
+	uint64_t wnd = d->wnd;
+
+	sample_rtt(d, ev->rtt_ns);
+	if (ev->inflight < d->wnd / 2)
+		return;
+	if (d->wnd < d->ssthresh)
+		wnd += ev->bytes;
+	else
+		wnd += (uint64_t)ev->bytes * p->wnd_ai / d->wnd;
+	d->wnd = (uint32_t)dpa_pcc_clamp(wnd, p->wnd_min, p->wnd_max);
+}
+
+/* Once a round trip: what is lost together was lost to one queue that ran over. */
+static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
+{
+	if (d->has_cut && dpa_pcc_since(now, d->cut_at) < (d->srtt ? d->srtt : RTT_GUESS))
+		return false;
+	d->has_cut = 1;
+	d->cut_at = now;
+	d->ssthresh = (uint32_t)dpa_pcc_clamp((uint64_t)d->wnd * p->wnd_cut / ONE, p->wnd_min,
+					      p->wnd_max);
+	return true;
+}
+
+/* ------------------------------------------------------------------- the algorithm */
+
+static void dcqcn_init(void *priv, const void *param, uint64_t now)
+{
+	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	struct dcqcn *d = priv;
+
+	release(d, p);
+	d->wnd = p->wnd_initial;
+	d->ssthresh = p->wnd_max;
+}
+
+static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
+{
+	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	struct dcqcn *d = priv;
+
+	if (paced(d))
+		catch_up(d, p, ev->now);
+	switch (ev->type) {
+	case DPA_PCC_ACK:
+		on_ack(d, p, ev);
+		break;
+	case DPA_PCC_LOSS:
+		if (cut_window(d, p, ev->now))
+			d->wnd = d->ssthresh;
+		break;
+	case DPA_PCC_TIMEOUT: /* nothing came back at all: feel the way from the smallest */
+		if (cut_window(d, p, ev->now))
+			d->wnd = p->wnd_min;
+		break;
+	case DPA_PCC_CNP:
+		on_cnp(d, p, ev->now);
+		break;
+	case DPA_PCC_SENT:
+		if (paced(d))
+			on_sent(d, p, ev->bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+static void dcqcn_get(const void *priv, const void *param, struct dpa_pcc_result *res)
+{
+	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	const struct dcqcn *d = priv;
+
+	*res = (struct dpa_pcc_result){
+		.rate = d->rc,
+		.wake = DPA_PCC_NEVER,
+		.window = d->wnd,
+		.events = DPA_PCC_WANT(DPA_PCC_ACK) | DPA_PCC_WANT(DPA_PCC_LOSS) |
+			  DPA_PCC_WANT(DPA_PCC_TIMEOUT) | DPA_PCC_WANT(DPA_PCC_CNP)};
+	if (!paced(d))
+		return;
+	res->wake = dpa_pcc_after(d->step_at, p->rpg_time_reset);
+	res->events |= DPA_PCC_WANT(DPA_PCC_SENT) | DPA_PCC_WANT(DPA_PCC_TIMER);
+}
+
+const struct dpa_pcc_algo dpa_pcc_dcqcn = {
+	.name = "dcqcn", .init = dcqcn_init, .on_event = dcqcn_event, .get = dcqcn_get};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcc.c - what all algorithms share: bounds, pacing, and when a marked packet is answered. */
+#include <string.h>
+#include "num.h"
+#include "pcc.h"
+
+#define SCALE	   INT64_C(1000000000) /* tokens are bytes * SCALE: a rate times ns, exactly */
+#define BURST_MIN  16384u
+#define BURST_MAX  262144u
+#define BURST_TIME 13	      /* 2^-13 s: about as late as a sleeping EU may wake up */
+#define DEBT_MAX   (1u << 30) /* bytes */
+_Static_assert((uint64_t)DEBT_MAX * 1000000000 < INT64_MAX / 4, "no overflow");
+
+const struct dpa_pcc_algo *const dpa_pcc_algos[] = {&dpa_pcc_dcqcn, &dpa_pcc_none};
+const size_t dpa_pcc_algos_num = sizeof(dpa_pcc_algos) / sizeof(dpa_pcc_algos[0]);
+
+/* Asks the algorithm for its answer and keeps it to the bounds, whoever wrote it. */
+static void refresh(struct dpa_pcc_flow *f)
+{
+	struct dpa_pcc_result res = {
+		.rate = DPA_PCC_NO_LIMIT, .wake = DPA_PCC_NEVER, .window = DPA_PCC_WND_MAX};
+	uint32_t timed = DPA_PCC_WANT(DPA_PCC_SENT) | DPA_PCC_WANT(DPA_PCC_TIMER);
+
+	f->algo->get(f->priv, f->param, &res);
+	f->rate = dpa_pcc_clamp(res.rate, DPA_PCC_RATE_MIN, DPA_PCC_NO_LIMIT);
+	f->window = (uint32_t)dpa_pcc_clamp(res.window, DPA_PCC_WND_MIN, DPA_PCC_WND_MAX);
+	f->wake = res.wake;
+	f->events = res.events;
+	f->active = f->rate < DPA_PCC_NO_LIMIT || (res.events & timed);
+	f->burst = (uint32_t)dpa_pcc_clamp(f->rate >> BURST_TIME, BURST_MIN, BURST_MAX);
+	if (f->tokens > f->burst * SCALE)
+		f->tokens = f->burst * SCALE;
+}
+
+void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const void *param,
+		  uint64_t now)
+{
+	memset(f, 0, sizeof(*f));
+	f->algo = algo;
+	f->param = param;
+	f->fill_at = now;
+	f->tokens = BURST_MIN * SCALE;
+	algo->init(f->priv, param, now);
+	refresh(f);
+}
+
+/* Adds what the time since the last call is worth, at the rate that held meanwhile. */
+static void fill(struct dpa_pcc_flow *f, uint64_t now)
+{
+	uint64_t room = (uint64_t)(f->burst * SCALE - f->tokens);
+	uint64_t past = dpa_pcc_since(now, f->fill_at);
+
+	if (!past)
+		return;
+	if (past > room / f->rate) /* else the product is at most room */
+		f->tokens = f->burst * SCALE;
+	else
+		f->tokens += (int64_t)(past * f->rate);
+	f->fill_at = now;
+}
+
+void dpa_pcc_deliver(struct dpa_pcc_flow *f, const struct dpa_pcc_event *ev)
+{
+	if (f->active)
+		fill(f, ev->now);
+	else
+		f->fill_at = ev->now; /* pacing may begin here */
+	f->algo->on_event(f->priv, f->param, ev);
+	refresh(f);
+}
+
+uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
+{
+	int64_t need;
+
+	if (now >= f->wake && (f->events & DPA_PCC_WANT(DPA_PCC_TIMER))) {
+		struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_TIMER};
+
+		dpa_pcc_deliver(f, &ev);
+	}
+	if (f->rate >= DPA_PCC_NO_LIMIT)
+		return 0;
+	fill(f, now);
+	/* What is larger than a burst leaves when the bucket is full, and is paid off afterwards.
+	 */
+	need = (bytes < f->burst ? bytes : f->burst) * SCALE;
+	if (f->tokens >= need)
+		return 0;
+	return ((uint64_t)(need - f->tokens) + f->rate - 1) / f->rate;
+}
+
+void dpa_pcc_spend(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
+{
+	struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_SENT, .bytes = bytes};
+
+	fill(f, now);
+	f->tokens -= bytes * SCALE;
+	if (f->tokens < -DEBT_MAX * SCALE)
+		f->tokens = -DEBT_MAX * SCALE;
+	(void)dpa_pcc_event(f, &ev);
+}
+
+unsigned dpa_cnp_np(struct dpa_np_flow *np, uint8_t tos, uint64_t now)
+{
+	if ((tos & DPA_ECN_MASK) != DPA_ECN_CE)
+		return 0;
+	/* A clock that went back must not silence the flow for long. */
+	if (now < np->next && np->next - now <= DPA_CNP_MIN_GAP)
+		return DPA_NP_MARKED;
+	np->next = dpa_pcc_after(now, DPA_CNP_MIN_GAP);
+	return DPA_NP_MARKED | DPA_NP_ANSWER;
+}
+
+/* ------------------------------------------------------------------ algorithm: none */
+
+#define NONE_WINDOW (1u << 20)
+
+static void none_init(void *priv, const void *param, uint64_t now)
+{
+}
+
+static void none_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
+{
+}
+
+static void none_get(const void *priv, const void *param, struct dpa_pcc_result *res)
+{
+	*res = (struct dpa_pcc_result){
+		.rate = DPA_PCC_NO_LIMIT, .wake = DPA_PCC_NEVER, .window = NONE_WINDOW};
+}
+
+const struct dpa_pcc_algo dpa_pcc_none = {
+	.name = "none", .init = none_init, .on_event = none_event, .get = none_get};
