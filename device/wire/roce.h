@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define DPA_ROCE_PORT	 4791
 #define DPA_ROCE_BTH	 12
@@ -31,6 +32,13 @@ struct dpa_roce_net {
 	uint8_t hop;	/* TTL or hop limit; not covered */
 	uint32_t flow;	/* IPv6 flow label; not covered */
 };
+
+static inline bool dpa_roce_is_v4(const struct dpa_roce_net *net)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(net->dst, mapped, sizeof(mapped)) == 0;
+}
 
 enum dpa_roce_verdict {
 	DPA_ROCE_OK,
