@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "link/forward.h"
 #include "link/sock.h"
 #include "kernels/transport/opcode.h"
 
@@ -78,6 +79,11 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	payload = slot_payload(rx, s, &units);
 	if (units)
 		rx->dnext = s->data + units;
+	if (dpa_unlikely(payload && s->opcode == DPA_LINK_FRAME)) {
+		leave_qp(cur);
+		dpa_forward_take(hw, s, payload);
+		return NULL;
+	}
 	qp = atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != cur) {
 		leave_qp(cur);

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "ctx/dev.h"
-#include "link/frame.h"
+#include "link/forward.h"
 #include "link/sock.h"
 
 #define WATCH_MS       1
@@ -67,6 +67,12 @@ static void handle(struct dpa_hw *hw, const struct epoll_event *ev)
 		break;
 	case DPA_EP_PIDFD:
 		dpa_peer_died(hw, p);
+		break;
+	case DPA_EP_NUM:
+		dpa_fwd_accept(hw);
+		break;
+	case DPA_EP_FWD:
+		dpa_fwd_rx(hw, (uint32_t)(d >> 3));
 		break;
 	}
 }

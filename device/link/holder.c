@@ -157,8 +157,8 @@ static bool find_process(uint64_t inode, char *text, size_t len)
 	return found;
 }
 
-enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, char *text,
-				size_t len)
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, uint32_t *uid,
+				char *text, size_t len)
 {
 	struct find f = {.port = port, .num = num, .except = except};
 	bool see_all = geteuid() == 0;
@@ -166,6 +166,7 @@ enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, ch
 	text[0] = '\0';
 	look_through(&f, "/proc/self/net/udp6");
 	look_through(&f, "/proc/self/net/udp");
+	*uid = f.sock.uid;
 	if (f.who <= DPA_HOLDER_US || find_process(f.sock.inode, text, len))
 		return f.who;
 	if (f.who == DPA_HOLDER_OTHER && f.sock.uid == 0 && see_all)

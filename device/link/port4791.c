@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ctx/dev.h"
-#include "link/frame.h"
+#include "link/forward.h"
 #include "link/udp.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -41,6 +41,7 @@ void dpa_udp_init(struct dpa_udp *u)
 	memset(u, 0, sizeof(*u));
 	pthread_mutex_init(&u->lock, NULL);
 	u->fd = u->name_fd = -1;
+	dpa_fwd_init(u);
 }
 
 void dpa_udp_abandon(struct dpa_udp *u)
@@ -50,6 +51,7 @@ void dpa_udp_abandon(struct dpa_udp *u)
 	if (u->name_fd >= 0)
 		close(u->name_fd);
 	u->fd = u->name_fd = -1;
+	dpa_fwd_close(u);
 }
 
 static bool set_on(int fd, int level, int opt)
@@ -153,9 +155,10 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
 static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
 		      char *holder, size_t len)
 {
-	uint32_t num = hw->board->board_num;
+	uint32_t num = hw->board->board_num, uid = 0;
 
-	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, holder, len);
+	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, &uid, holder, len);
+	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
 	hw->udp.name_fd = dpa_udp_name(DPA_ROCE_PORT, num, inode);
@@ -164,7 +167,8 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	if (errno != EADDRINUSE)
 		return errno;
 	/* taken by a socket that /proc does not show, or just now */
-	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, holder, len);
+	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, &uid, holder, len);
+	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
 		snprintf(holder, len, "a socket that cannot be seen from here");
@@ -227,11 +231,12 @@ void dpa_udp_tick(struct dpa_hw *hw)
 {
 	struct dpa_udp *u = &hw->udp;
 
-	if (atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_BEHIND)
-		return;
-	pthread_mutex_lock(&u->lock);
-	try_open(hw);
-	pthread_mutex_unlock(&u->lock);
+	if (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND) {
+		pthread_mutex_lock(&u->lock);
+		try_open(hw);
+		pthread_mutex_unlock(&u->lock);
+	}
+	dpa_fwd_watch(hw);
 }
 
 void dpa_udp_close(struct dpa_hw *hw)

@@ -6,7 +6,16 @@
 #include "ctx/dev.h"
 
 /* What an epoll event of the service thread is about: low bits of data.u64. */
-enum dpa_ep_tag { DPA_EP_LISTEN, DPA_EP_WAKE, DPA_EP_PORT, DPA_EP_NEW, DPA_EP_SOCK, DPA_EP_PIDFD };
+enum dpa_ep_tag {
+	DPA_EP_LISTEN,
+	DPA_EP_WAKE,
+	DPA_EP_PORT,
+	DPA_EP_NEW,
+	DPA_EP_SOCK,
+	DPA_EP_PIDFD,
+	DPA_EP_NUM, /* the board's number: another board connects */
+	DPA_EP_FWD, /* packets that it passes on */
+};
 
 int dpa_sock_init(struct dpa_hw *hw);
 void dpa_sock_fini(struct dpa_hw *hw);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "eu/lock.h"
 
 struct dpa_hw;
 
@@ -19,13 +20,32 @@ enum dpa_udp_state {
 	DPA_UDP_BEHIND, /* another board of this host has the port and passes on what is ours */
 };
 
+#define DPA_FWD_OUT 8  /* boards that this process passes packets on to at a time */
+#define DPA_FWD_IN  64 /* connections by which others pass packets on to this one */
+
 struct dpa_udp {
-	pthread_mutex_t lock;	/* opening and closing; the rest is read without it */
-	_Atomic int fd;		/* -1; else the receiving socket, until dpa_udp_close() */
-	_Atomic uint32_t state; /* enum dpa_udp_state */
-	int name_fd;		/* abstract socket that tells other boards whose fd is; -1 */
-	int family;		/* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here) */
-	int logged;		/* errno of the last failure that was logged */
+	pthread_mutex_t lock;	     /* opening and closing; the rest is read without it */
+	_Atomic int fd;		     /* -1; else the receiving socket, until dpa_udp_close() */
+	_Atomic uint32_t state;	     /* enum dpa_udp_state */
+	int name_fd;		     /* abstract socket that tells other boards whose fd is; -1 */
+	int family;		     /* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here) */
+	int logged;		     /* errno of the last failure that was logged */
+	_Atomic uint32_t holder_uid; /* BEHIND: of the socket that has the port */
+	/* forward.c */
+	_Atomic uint64_t forwarded;
+	dpa_spin_t out_lock; /* a leaf */
+	struct {
+		uint32_t num;
+		int fd;
+	} out[DPA_FWD_OUT];
+	uint32_t out_next;
+	/* service thread */
+	struct {
+		uint32_t uid;
+		int fd;
+	} in[DPA_FWD_IN];
+	int num_fd; /* the board's number: in the epoll set; -1 */
+	uint64_t num_ino;
 };
 
 /* The receiving socket, -1 while there is none. Any thread. */
@@ -49,8 +69,8 @@ enum dpa_udp_holder { DPA_HOLDER_NONE, DPA_HOLDER_US, DPA_HOLDER_BOARD, DPA_HOLD
  * OTHER if any is no board's, else BOARD if any is another board's, else US if there is one of
  * board `num`. With OTHER and BOARD `text` names one of them.
  */
-enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, char *text,
-				size_t len);
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, uint32_t *uid,
+				char *text, size_t len);
 /* The abstract socket that says: the UDP socket of this inode is board num's. -1: errno. */
 int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode);
 

@@ -38,7 +38,9 @@ enum {
 	DPA_BTH_SEND_LAST_INV = 0x16,
 	DPA_BTH_SEND_ONLY_INV = 0x17,
 
-	/* not on any wire: the shared memory link's word for silence */
+	/* not on any wire, shared memory only: a packet passed on with its addresses (forward.h) */
+	DPA_LINK_FRAME = 0xfe,
+	/* the word for silence */
 	DPA_LINK_NO_QP = 0xff,
 };
 

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * forward.c - packets that came to the wrong process.
+ *
+ *   another process of the board   its shared memory lane, a slot with opcode DPA_LINK_FRAME
+ *   another board of the host      the socket that claims that board's number (board/num.c): its
+ *                                  holder accepts connections from anybody and believes nobody
+ *
+ * No room is a lost packet, as it would be on a wire: nothing waits here.
+ *
+ * What comes over a board's socket was on the wire, or another user's process says so. Any user can
+ * send from the addresses of this namespace; to speak for another host takes whom we let have port
+ * 4791, so packets with such a source are taken from that user (and root) only.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "kernels/transport/opcode.h"
+#include "link/forward.h"
+#include "link/frame.h"
+#include "link/sock.h"
+
+#define RX_BATCH 64 /* frames of one connection before others have their turn */
+#define SNDBUF	 (1 << 20)
+
+void dpa_fwd_pack(struct dpa_fwd *h, const struct dpa_frame *f)
+{
+	memset(h, 0, sizeof(*h));
+	h->magic = DPA_FWD_MAGIC;
+	memcpy(h->src, f->net.src, 16);
+	memcpy(h->dst, f->net.dst, 16);
+	h->sport = f->net.sport;
+	h->dport = f->net.dport;
+	h->ip_id = f->net.ip_id;
+	h->tclass = f->net.tclass;
+	h->hop = f->net.hop;
+	h->flow = f->net.flow;
+	h->df = f->net.df;
+	h->ip_known = f->ip_known;
+}
+
+bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t *p, uint32_t n)
+{
+	memset(f, 0, sizeof(*f));
+	if (h->magic != DPA_FWD_MAGIC || h->df > 1 || h->ip_known > 1 || n < DPA_ROCE_BTH ||
+	    n > DPA_FWD_MAX)
+		return false;
+	memcpy(f->net.src, h->src, 16);
+	memcpy(f->net.dst, h->dst, 16);
+	f->net.sport = h->sport;
+	f->net.dport = h->dport;
+	f->net.ip_id = h->ip_id;
+	f->net.tclass = h->tclass;
+	f->net.hop = h->hop;
+	f->net.flow = h->flow;
+	f->net.df = h->df;
+	f->ip_known = h->ip_known;
+	f->p = p;
+	f->n = n;
+	return true;
+}
+
+/* ------------------------------------------------- a process of this board */
+
+/* One lane for each QP: its packets stay in order. */
+static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+{
+	struct dpa_peer *p = dpa_peer_of_qpn(hw, dqpn);
+	struct dpa_slot *s = NULL;
+	struct dpa_tx *tx;
+	struct dpa_fwd h;
+	uint8_t *data = NULL;
+
+	if (!p || (p->slot == hw->board->slot && p->gen == hw->board->gen))
+		return false;
+	tx = &p->tx[dqpn % DPA_LANES];
+	dpa_fwd_pack(&h, f);
+	dpa_spin_lock(&tx->lock);
+	/* until its hello was here it may turn out to be dead: then nobody empties the lane */
+	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP)
+		s = dpa_lane_reserve(tx, (uint32_t)sizeof(h) + f->n, &data);
+	if (s) {
+		memcpy(data, &h, sizeof(h));
+		memcpy(data + sizeof(h), f->p, f->n);
+		s->opcode = DPA_LINK_FRAME;
+		s->flags = 0;
+		s->src = 0;
+		s->dqpn = dqpn;
+		s->psn = 0;
+		s->len = (uint32_t)sizeof(h) + f->n;
+		dpa_lane_publish(tx, s);
+	}
+	dpa_spin_unlock(&tx->lock);
+	if (s)
+		dpa_tx_kick(tx);
+	return s;
+}
+
+void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
+{
+	uint8_t buf[sizeof(struct dpa_fwd) + DPA_FWD_MAX];
+	struct dpa_fwd h;
+	struct dpa_frame f;
+
+	/* copied: what is checked must not change any more, and the room in front is ours */
+	if ((s->flags & (DPA_PKT_PULL | DPA_PKT_INSLOT)) || s->len < sizeof(h) ||
+	    s->len > sizeof(buf)) {
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+		return;
+	}
+	memcpy(buf, payload, s->len);
+	memcpy(&h, buf, sizeof(h));
+	if (dpa_fwd_unpack(&f, &h, buf + sizeof(h), s->len - (uint32_t)sizeof(h)))
+		dpa_frame_in(hw, NULL, &f, false);
+	else
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+}
+
+/* ----------------------------------------------- another board of this host */
+
+static int connect_board(uint32_t num)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int bytes = SNDBUF;
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&sa,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n))) {
+		close(fd);
+		return -1;
+	}
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	return fd;
+}
+
+/* The connection to a board, made if need be; the least recently made one goes. Under out_lock. */
+static int *board_conn(struct dpa_udp *u, uint32_t num)
+{
+	int at = -1;
+
+	for (int i = 0; i < DPA_FWD_OUT; i++) {
+		if (u->out[i].fd >= 0 && u->out[i].num == num)
+			return &u->out[i].fd;
+		if (u->out[i].fd < 0 && at < 0)
+			at = i;
+	}
+	if (at < 0) {
+		at = (int)(u->out_next++ % DPA_FWD_OUT);
+		close(u->out[at].fd);
+	}
+	u->out[at].num = num;
+	u->out[at].fd = connect_board(num);
+	return &u->out[at].fd;
+}
+
+static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+{
+	struct dpa_udp *u = &hw->udp;
+	struct dpa_fwd h;
+	struct iovec iov[2] = {{.iov_base = &h, .iov_len = sizeof(h)},
+			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
+	struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
+	bool sent = false;
+	int *fd, cancel;
+
+	dpa_fwd_pack(&h, f);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	dpa_spin_lock(&u->out_lock);
+	for (int tries = 0; tries < 2 && !sent; tries++) {
+		fd = board_conn(u, num);
+		if (*fd < 0)
+			break;
+		sent = sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+		if (sent || errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE)
+			break;
+		close(*fd); /* its holder ended: perhaps another process has the number now */
+		*fd = -1;
+	}
+	dpa_spin_unlock(&u->out_lock);
+	pthread_setcancelstate(cancel, NULL);
+	return sent;
+}
+
+bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+{
+	uint32_t num = dqpn >> 16;
+	bool ok;
+
+	if (f->n > DPA_FWD_MAX || num == 0 || num == 255)
+		return false;
+	ok = num == hw->board->board_num ? to_process(hw, f, dqpn) : to_board(hw, f, num);
+	if (ok)
+		atomic_fetch_add_explicit(&hw->udp.forwarded, 1, memory_order_relaxed);
+	return ok;
+}
+
+/* --------------------------------------------- what others pass on to us */
+
+static void conn_close(struct dpa_hw *hw, int i)
+{
+	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.in[i].fd, NULL);
+	close(hw->udp.in[i].fd);
+	hw->udp.in[i].fd = -1;
+}
+
+/* All taken: one of the user who has most, so that nobody can keep the others out. */
+static int make_room(struct dpa_hw *hw, uint32_t uid)
+{
+	struct dpa_udp *u = &hw->udp;
+	int best = 0, most = 0;
+
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		if (u->in[i].fd < 0)
+			return i;
+	for (int i = 0; i < DPA_FWD_IN; i++) {
+		int n = u->in[i].uid == uid; /* the newcomer counts */
+
+		for (int k = 0; k < DPA_FWD_IN; k++)
+			n += u->in[k].uid == u->in[i].uid;
+		if (n > most) {
+			most = n;
+			best = i;
+		}
+	}
+	conn_close(hw, best);
+	return best;
+}
+
+void dpa_fwd_accept(struct dpa_hw *hw)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
+	struct ucred uc;
+	socklen_t len;
+	int fd, at;
+
+	for (int n = 0; n < DPA_FWD_IN; n++) {
+		fd = accept4(hw->udp.num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE) /* until the next tick */
+				dpa_fwd_unwatch(hw);
+			return;
+		}
+		len = sizeof(uc);
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
+			close(fd);
+			continue;
+		}
+		at = make_room(hw, uc.uid);
+		ev.data.u64 = ((uint64_t)at << 3) | DPA_EP_FWD;
+		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev)) {
+			close(fd);
+			continue;
+		}
+		hw->udp.in[at].fd = fd;
+		hw->udp.in[at].uid = uc.uid;
+	}
+}
+
+static bool may_speak_for(struct dpa_hw *hw, uint32_t uid, const uint8_t src[16])
+{
+	struct dpa_udp *u = &hw->udp;
+
+	if (dpa_port_find(&hw->port, src) >= 0)
+		return true;
+	return uid == 0 ||
+	       (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND &&
+		uid == atomic_load_explicit(&u->holder_uid, memory_order_relaxed));
+}
+
+static void take(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd *h, const uint8_t *p,
+		 uint32_t n)
+{
+	struct dpa_frame f;
+	uint32_t dqpn;
+
+	if (!dpa_fwd_unpack(&f, h, p, n) || !may_speak_for(hw, uid, f.net.src)) {
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+		return;
+	}
+	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
+	if (dqpn >> 16 == hw->board->board_num) /* else it would go round */
+		dpa_frame_in(hw, NULL, &f, true);
+	else
+		dpa_count(hw, DPA_CNT_rx_dropped, 1);
+}
+
+void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
+{
+	struct {
+		struct dpa_fwd h;
+		uint8_t p[DPA_FWD_MAX];
+	} b;
+	struct dpa_udp *u = &hw->udp;
+
+	if (at >= DPA_FWD_IN || u->in[at].fd < 0)
+		return; /* made room for another one, in this batch of events */
+	for (int n = 0; n < RX_BATCH; n++) {
+		struct dpa_fwd h;
+		ssize_t got = recv(u->in[at].fd, &b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (got <= 0) {
+			conn_close(hw, (int)at);
+			return;
+		}
+		if (got < (ssize_t)sizeof(b.h) || got > (ssize_t)sizeof(b)) {
+			dpa_count(hw, DPA_CNT_rx_malformed, 1);
+			continue;
+		}
+		h = b.h; /* the room in front of the packet may be overwritten */
+		take(hw, u->in[at].uid, &h, b.p, (uint32_t)((size_t)got - sizeof(b.h)));
+	}
+}
+
+/* -------------------------------------------------------- opening, closing */
+
+void dpa_fwd_init(struct dpa_udp *u)
+{
+	for (int i = 0; i < DPA_FWD_OUT; i++)
+		u->out[i].fd = -1;
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		u->in[i].fd = -1;
+	u->num_fd = -1;
+}
+
+void dpa_fwd_close(struct dpa_udp *u)
+{
+	for (int i = 0; i < DPA_FWD_OUT; i++)
+		if (u->out[i].fd >= 0)
+			close(u->out[i].fd);
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		if (u->in[i].fd >= 0)
+			close(u->in[i].fd);
+	dpa_fwd_init(u);
+}
+
+void dpa_fwd_unwatch(struct dpa_hw *hw)
+{
+	if (hw->udp.num_fd >= 0)
+		epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.num_fd, NULL);
+	hw->udp.num_fd = -1;
+}
+
+void dpa_fwd_watch(struct dpa_hw *hw)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = DPA_EP_NUM};
+	struct dpa_udp *u = &hw->udp;
+	bool claim = atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_CLOSED;
+	uint64_t ino;
+	int fd = dpa_board_num_fd(hw->board, claim, &ino);
+
+	if (fd >= 0 && (fd != u->num_fd || ino != u->num_ino)) {
+		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
+			fd = -1;
+		u->num_ino = ino;
+	}
+	u->num_fd = fd;
+}
+
+/* Until frame.c is there: nobody takes packets of the wire. */
+__attribute__((weak)) void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer,
+					const struct dpa_frame *f, bool may_forward)
+{
+	(void)peer;
+	(void)f;
+	(void)may_forward;
+	dpa_count(hw, DPA_CNT_rx_dropped, 1);
+}

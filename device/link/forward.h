@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* forward.h - packets passed on inside the host: internals of device/link. */
+#ifndef DPA_FORWARD_H
+#define DPA_FORWARD_H
+
+#include "frame.h"
+
+#define DPA_FWD_MAGIC 0x31574644u /* "DFW1" */
+/* A whole packet: headers, the largest payload, pad, ICRC. */
+#define DPA_FWD_MAX   (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 4u + DPA_ROCE_ICRC)
+
+/*
+ * What goes in front of a packet's bytes: struct dpa_roce_net and ip_known, in host order (one
+ * host). 4 + 32 + 6 + 2 + 4 + 2 + 14 = 64, the room that a frame has in front.
+ */
+struct dpa_fwd {
+	uint32_t magic;
+	uint8_t src[16], dst[16];
+	uint16_t sport, dport, ip_id;
+	uint8_t tclass, hop;
+	uint32_t flow;
+	uint8_t df, ip_known;
+	uint8_t rsvd[14];
+};
+_Static_assert(sizeof(struct dpa_fwd) == 64, "fwd");
+_Static_assert(offsetof(struct dpa_fwd, sport) == 36, "fwd");
+_Static_assert(offsetof(struct dpa_fwd, flow) == 44, "fwd");
+
+void dpa_fwd_pack(struct dpa_fwd *h, const struct dpa_frame *f);
+/* False: it is none. f->p is p. */
+bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t *p, uint32_t n);
+/* A slot with opcode DPA_LINK_FRAME off a lane. No QP's lock held; that of the lane may be. */
+void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload);
+
+/* Service thread only: the socket of the board's number and its connections. */
+void dpa_fwd_accept(struct dpa_hw *hw);
+void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at);
+/* Watches the number's socket if this process holds it, and claims it where it matters. */
+void dpa_fwd_watch(struct dpa_hw *hw);
+void dpa_fwd_unwatch(struct dpa_hw *hw);
+
+void dpa_fwd_init(struct dpa_udp *u);
+void dpa_fwd_close(struct dpa_udp *u);
+
+#endif
