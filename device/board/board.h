@@ -138,7 +138,11 @@ struct dpa_board_uar {
 	X(ring_full)                                                                               \
 	X(peers_died)                                                                              \
 	X(rx_icrc_encapsulated)                                                                    \
-	X(tx_dropped)
+	X(tx_dropped)                                                                              \
+	X(np_ecn_marked_roce_packets)                                                              \
+	X(np_cnp_sent)                                                                             \
+	X(rp_cnp_handled)                                                                          \
+	X(rp_cnp_ignored)
 /* clang-format on */
 
 enum dpa_counter {
