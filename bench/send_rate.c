@@ -7,6 +7,8 @@
  *   send_rate threads COUNT T      8 B SENDs, T threads with a QP pair each, within one process
  *   send_rate locked COUNT T       the control: 16 QPs a thread, all threads' QPs share 16 slots
  *                                  that a lock guards, as adapters of old share their doorbells
+ *   send_rate copies COUNT T       the ceiling: T processes of one thread at once, nothing shared
+ * but the machine
  */
 #include "vt.h"
 
@@ -14,6 +16,7 @@
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -189,6 +192,7 @@ struct worker {
 	int index, qps;
 	bool locked;
 	long count;
+	double begin, end; /* its own view: the main thread may not get a core in time */
 	struct ibv_cq *cq;
 	struct ibv_qp *qp[SLOTS], *to[SLOTS];
 	pthread_barrier_t *start;
@@ -250,6 +254,7 @@ static void *thread_main(void *arg)
 			CHECK_EQ(ibv_post_recv(w->to[q], &rwr, &bad), 0);
 	}
 	pthread_barrier_wait(w->start);
+	w->begin = now();
 	for (long i = 1; i <= w->count || out;) {
 		if (i <= w->count && out < 3) {
 			int slot = (int)(i / BATCH) % w->qps;
@@ -266,7 +271,38 @@ static void *thread_main(void *arg)
 		}
 		out -= turn(w, &rwr);
 	}
+	w->end = now();
 	return NULL;
+}
+
+/* Memory for n workers. */
+static void open_for(struct vt *t, int n)
+{
+	vt_open(t);
+	t->len = (size_t)n * 8192;
+	t->buf = aligned_alloc(4096, t->len);
+	t->mr = ibv_reg_mr(t->pd, t->buf, t->len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	CHECK(t->mr, "reg_mr: %s", strerror(errno));
+}
+
+static void make_queues(struct worker *w)
+{
+	w->cq = ibv_create_cq(w->t->ctx, 4096, NULL, NULL, 0);
+	CHECK(w->cq, "create_cq: %s", strerror(errno));
+	for (int q = 0; q < w->qps; q++)
+		w->qp[q] = loop_qp(w->t, w->cq, &w->to[q]);
+}
+
+/* From the first one's begin to the last one's end. */
+static double rate_of(const struct worker *w, int n)
+{
+	double begin = w[0].begin, end = w[0].end;
+
+	for (int i = 1; i < n; i++) {
+		begin = w[i].begin < begin ? w[i].begin : begin;
+		end = w[i].end > end ? w[i].end : end;
+	}
+	return (double)w[0].count * n / (end - begin) / 1e6;
 }
 
 static int threads(long count, int n, bool locked)
@@ -275,16 +311,11 @@ static int threads(long count, int n, bool locked)
 	pthread_t th[MAX_THREADS];
 	pthread_barrier_t start;
 	struct vt t = {0};
-	double begin;
 
-	vt_open(&t);
-	t.len = (size_t)n * 8192;
-	t.buf = aligned_alloc(4096, t.len);
-	t.mr = ibv_reg_mr(t.pd, t.buf, t.len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	CHECK(t.mr, "reg_mr: %s", strerror(errno));
+	open_for(&t, n);
 	for (int i = 0; i < SLOTS; i++)
 		pthread_mutex_init(&slot_lock[i], NULL);
-	pthread_barrier_init(&start, NULL, (unsigned int)n + 1);
+	pthread_barrier_init(&start, NULL, (unsigned int)n);
 	for (int i = 0; i < n; i++) {
 		w[i] = (struct worker){.t = &t,
 				       .index = i,
@@ -292,18 +323,50 @@ static int threads(long count, int n, bool locked)
 				       .locked = locked,
 				       .count = count - count % BATCH,
 				       .start = &start};
-		w[i].cq = ibv_create_cq(t.ctx, 4096, NULL, NULL, 0);
-		CHECK(w[i].cq, "create_cq: %s", strerror(errno));
-		for (int q = 0; q < w[i].qps; q++)
-			w[i].qp[q] = loop_qp(&t, w[i].cq, &w[i].to[q]);
+		make_queues(&w[i]);
 		CHECK_EQ(pthread_create(&th[i], NULL, thread_main, &w[i]), 0);
 	}
-	pthread_barrier_wait(&start);
-	begin = now();
 	for (int i = 0; i < n; i++)
 		pthread_join(th[i], NULL);
-	printf("%.4f\n", (double)w[0].count * n / (now() - begin) / 1e6);
+	printf("%.4f\n", rate_of(w, n));
 	return 0;
+}
+
+/* One of the copies: its worker lies where all of them see it, and so does the barrier. */
+static void copy_main(struct worker *w)
+{
+	struct vt t = {0};
+
+	open_for(&t, w->index + 1);
+	w->t = &t;
+	make_queues(w);
+	thread_main(w);
+	_exit(0);
+}
+
+static int copies(long count, int n)
+{
+	struct {
+		pthread_barrier_t start;
+		struct worker w[MAX_THREADS];
+	} *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_barrierattr_t attr;
+	int status, bad = 0;
+
+	CHECK(s != MAP_FAILED, "mmap: %s", strerror(errno));
+	pthread_barrierattr_init(&attr);
+	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(&s->start, &attr, (unsigned int)n);
+	for (int i = 0; i < n; i++) {
+		s->w[i] = (struct worker){
+			.index = i, .qps = 1, .count = count - count % BATCH, .start = &s->start};
+		if (fork() == 0)
+			copy_main(&s->w[i]);
+	}
+	for (int i = 0; i < n; i++)
+		bad |= wait(&status) < 0 || status;
+	printf("%.4f\n", rate_of(s->w, n));
+	return bad;
 }
 
 int main(int argc, char **argv)
@@ -312,7 +375,7 @@ int main(int argc, char **argv)
 	long count = argc == 4 ? atol(argv[2]) : 0, n = argc == 4 ? atol(argv[3]) : 0;
 
 	if (count < BATCH || n < 1) {
-		fprintf(stderr, "usage: send_rate lists|qps|threads|locked COUNT N\n");
+		fprintf(stderr, "usage: send_rate lists|qps|threads|locked|copies COUNT N\n");
 		return 2;
 	}
 	r.count = count;
@@ -324,6 +387,8 @@ int main(int argc, char **argv)
 	else if ((strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "locked") == 0) &&
 		 n <= MAX_THREADS)
 		return threads(count, (int)n, argv[1][0] == 'l');
+	else if (strcmp(argv[1], "copies") == 0 && n <= MAX_THREADS)
+		return copies(count, (int)n);
 	else
 		return 2;
 	return two_processes(&r);
