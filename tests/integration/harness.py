@@ -12,6 +12,7 @@ import time
 
 TALLY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 NOBODY = "65534"
+TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 class Report:
@@ -77,13 +78,18 @@ class Runner:
     def run(self, argv, limit=120, env=None):
         return finish(self.start(argv, env), time.monotonic() + limit)
 
-    def pair(self, server, client, limit=120, env=None, listens=None):
-        """Server, then client once the server listens on TCP port `listens`."""
+    def tcp_tables(self):
+        """Where the kernel lists the TCP sockets of the programs started here."""
+        return TCP_TABLES
+
+    def pair(self, server, client, limit=120, env=None, listens=None, other=None):
+        """Server, then client (by the other runner) once the server listens on TCP port
+        `listens`."""
         end = time.monotonic() + limit
         s = self.start(server, env)
-        if listens and not wait_listen(s, listens, end):
+        if listens and not wait_listen(s, listens, end, self.tcp_tables()):
             return finish(s, end), None
-        c = self.start(client, env)
+        c = (other or self).start(client, env)
         # When one side fails the other may wait for it for ever.
         while time.monotonic() < end and (s.poll() is None or c.poll() is None):
             if (s.poll() or 0) or (c.poll() or 0):
@@ -108,17 +114,17 @@ def finish(p, end):
     return Result(rc, p.out.read().decode(errors="replace") + late, p.cmd)
 
 
-def wait_listen(p, port, end):
+def wait_listen(p, port, end, tables=TCP_TABLES):
     while time.monotonic() < end and p.poll() is None:
-        if listening(port):
+        if listening(port, tables):
             return True
         time.sleep(0.005)
     return False
 
 
-def listening(port):
+def listening(port, tables=TCP_TABLES):
     """Whether somebody listens on this TCP port, without connecting to it."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in tables:
         try:
             with open(table) as f:
                 for line in f.readlines()[1:]:

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_verify - moves a given number of bytes between two processes, both ways at once, and checks
+ * every one of them.
+ *
+ *   dpa_verify [options]            server: waits for the client on TCP port -p
+ *   dpa_verify [options] HOST       client
+ *
+ * Each side carries out the same kind of program on each QP: SEND, WRITE, WRITE with immediate,
+ * READ, FETCH_ADD and CMP_SWAP, all derived from the seed, so that the other side knows what must
+ * arrive, how long it is and every byte of it. A receiver looks at the WRITEs of its peer when a
+ * SEND or an immediate that was posted behind them arrives, and only then lets their place be
+ * written again. Atomics go to words that one QP alone changes, whose every result is known, and to
+ * one that all QPs count up, whose results must all be different: so each was applied exactly once.
+ *
+ * Prints one line of JSON. Exit status 0: all was right; 1: something was not; 2: usage.
+ */
+#include "verify.h"
+
+#include <getopt.h>
+#include <netdb.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+/* ------------------------------------------------------------------- the buffer */
+
+/* Other bytes behind each place, or a byte too many of one would not be seen in another. */
+static uint64_t guard_key(const struct verify *v, size_t off)
+{
+	return mix(v->seed + (uint64_t)v->t.side) + off;
+}
+
+static void guards_check(const struct verify *v)
+{
+	for (size_t i = 0; i < (size_t)v->qps * PLACES * WINDOW; i++) {
+		size_t off = i * slot_size(v) + v->max;
+
+		CHECK(differs(v->t.buf + off, GUARD, guard_key(v, off)) == GUARD,
+		      "slot %zu was written behind its end", i);
+	}
+}
+
+static void buffer_make(struct verify *v)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC;
+	struct vt *t = &v->t;
+
+	t->len = at_read(v) + READ_AREA + v->max;
+	t->buf = mmap(NULL, t->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	v->ref = malloc((size_t)READ_AREA + v->max);
+	CHECK(t->buf != MAP_FAILED && v->ref, "%s", strerror(errno));
+	for (size_t i = 0; i < (size_t)v->qps * PLACES * WINDOW; i++) {
+		size_t off = i * slot_size(v) + v->max;
+
+		fill(t->buf + off, GUARD, guard_key(v, off));
+	}
+	fill(t->buf + at_read(v), (size_t)READ_AREA + v->max, v->seed + (uint64_t)t->side);
+	fill(v->ref, (size_t)READ_AREA + v->max, v->seed + (uint64_t)!t->side);
+	t->mr = ibv_reg_mr(t->pd, t->buf, t->len, access);
+	CHECK(t->mr, "reg_mr of %zu bytes: %s", t->len, strerror(errno));
+	t->me.rkey = t->mr->rkey;
+	t->me.addr = (uintptr_t)t->buf;
+}
+
+/* ----------------------------------------------------------------- connections */
+
+static void conn_create(struct verify *v, struct conn *c, uint32_t index)
+{
+	struct vt_opt o = {.send_wr = WINDOW + 2, .recv_wr = v->recvs, .sge = 2, .inl = v->inl};
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
+				.port_num = (uint8_t)v->ib_port,
+				.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+						   IBV_ACCESS_REMOTE_READ |
+						   IBV_ACCESS_REMOTE_ATOMIC};
+
+	c->index = index;
+	c->qp = vt_qp_create(&v->t, &o, v->t.cq);
+	c->psn = (uint32_t)mix(v->seed + c->qp->qp_num) & 0xffffff;
+	program_init(&c->mine, v, v->t.side, index);
+	program_init(&c->theirs, v, !v->t.side, index);
+	CHECK_EQ(
+		ibv_modify_qp(c->qp, &a,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+		0);
+}
+
+static void conn_connect(struct verify *v, struct conn *c)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = v->mtu,
+		.dest_qp_num = c->peer_qpn,
+		.rq_psn = c->peer_psn,
+		.max_dest_rd_atomic = v->rd_atomic,
+		.min_rnr_timer = 1,
+		.ah_attr = {.is_global = 1,
+			    .port_num = (uint8_t)v->ib_port,
+			    .grh = {.dgid = v->t.peer.gid,
+				    .sgid_index = (uint8_t)v->gid_index,
+				    .hop_limit = 64}},
+	};
+
+	CHECK_EQ(ibv_modify_qp(c->qp, &a,
+			       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER),
+		 0);
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+				 .sq_psn = c->psn,
+				 .timeout = v->timeout,
+				 .retry_cnt = v->retry_cnt,
+				 .rnr_retry = v->rnr_retry,
+				 .max_rd_atomic = v->rd_atomic};
+	CHECK_EQ(ibv_modify_qp(c->qp, &a,
+			       IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC),
+		 0);
+}
+/* Everything from the device to QPs in RTS. The peer's parameters must be ours. */
+static void set_up(struct verify *v)
+{
+	struct vt *t = &v->t;
+	uint64_t mine[] = {v->qps, v->max, v->total, v->seed}, theirs[4];
+
+	vt_open(t);
+	if (v->gid_index >= 0)
+		CHECK_EQ(ibv_query_gid(t->ctx, (uint8_t)v->ib_port, v->gid_index, &t->me.gid), 0);
+	else
+		v->gid_index = t->gid_index;
+	vt_put(t, mine, sizeof(mine));
+	vt_get(t, theirs, sizeof(theirs));
+	CHECK(!memcmp(mine, theirs, sizeof(mine)), "the two sides were given different options");
+	buffer_make(v);
+	t->cq = ibv_create_cq(t->ctx, (int)(v->qps * (WINDOW + 2 + v->recvs)), NULL, NULL, 0);
+	CHECK(t->cq, "create_cq: %s", strerror(errno));
+	vt_put(t, &t->me, sizeof(t->me));
+	vt_get(t, &t->peer, sizeof(t->peer));
+	for (uint32_t q = 0; q < v->qps; q++) {
+		struct conn *c = &v->c[q];
+		uint32_t out[2], in[2];
+
+		conn_create(v, c, q);
+		out[0] = c->qp->qp_num;
+		out[1] = c->psn;
+		vt_put(t, out, sizeof(out));
+		vt_get(t, in, sizeof(in));
+		c->peer_qpn = in[0];
+		c->peer_psn = in[1];
+		conn_connect(v, c);
+		for (uint32_t i = 0; i < v->recvs; i++)
+			recv_post(v, c, i);
+	}
+	vt_sync(t);
+	clock_gettime(CLOCK_MONOTONIC, &v->start);
+}
+
+/* -------------------------------------------------------------------- the run */
+
+static double since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+static struct conn *conn_by_qpn(struct verify *v, uint32_t qpn)
+{
+	static uint32_t hint;
+
+	for (uint32_t i = 0; i < v->qps; i++) {
+		struct conn *c = &v->c[(hint + i) % v->qps];
+
+		if (c->qp->qp_num == qpn) {
+			hint = c->index;
+			return c;
+		}
+	}
+	vt_fail(__FILE__, __LINE__, "a completion of QP %#x, which is not ours", qpn);
+}
+
+static void completion(struct verify *v, const struct ibv_wc *wc)
+{
+	CHECK(wc->status == IBV_WC_SUCCESS, "%s (vendor_err %#x, wr_id %#llx, QP %#x) after %.1f s",
+	      ibv_wc_status_str(wc->status), wc->vendor_err, (unsigned long long)wc->wr_id,
+	      wc->qp_num, since(&v->start));
+	if (wc->wr_id & WR_RECV)
+		arrived(v, conn_by_qpn(v, wc->qp_num), wc);
+	else if (wc->wr_id & WR_CREDIT)
+		v->c[wc->wr_id & (MAX_QPS - 1)].credit_busy = false;
+	else
+		op_completed(v, wc);
+}
+
+static void stuck(const struct verify *v)
+{
+	for (uint32_t q = 0; q < v->qps; q++) {
+		const struct conn *c = &v->c[q];
+
+		if (!conn_finished(c))
+			printf("    QP %u: posted %llu, complete %llu, peer has seen %llu; seen of "
+			       "the peer %llu, told it %llu%s\n",
+			       q, (unsigned long long)c->mine.seq, (unsigned long long)c->done,
+			       (unsigned long long)c->credit_seen,
+			       (unsigned long long)c->theirs.seq, (unsigned long long)c->credit,
+			       c->credit_busy ? " (under way)" : "");
+	}
+	vt_fail(__FILE__, __LINE__, "nothing happened for %ld s", v->stuck);
+}
+
+/* One turn of all QPs; whether all have finished. */
+static bool turn(struct verify *v)
+{
+	bool all = true;
+
+	for (uint32_t q = 0; q < v->qps; q++) {
+		struct conn *c = &v->c[q];
+
+		while (may_post(v, c))
+			op_post(v, c);
+		credit_post(v, c);
+		all = all && conn_finished(c);
+	}
+	return all;
+}
+
+static void run(struct verify *v)
+{
+	time_t seen = time(NULL);
+	struct ibv_wc wc[BATCH];
+
+	for (uint32_t idle = 0; !turn(v);) {
+		int n = ibv_poll_cq(v->t.cq, BATCH, wc);
+
+		CHECK(n >= 0, "poll_cq failed");
+		for (int i = 0; i < n; i++)
+			completion(v, &wc[i]);
+		idle = n ? 0 : idle + 1;
+		if (n)
+			seen = time(NULL);
+		if (idle && idle % 32 == 0)
+			sched_yield();
+		if (idle && idle % 4096 == 0 && time(NULL) > seen + v->stuck)
+			stuck(v);
+	}
+}
+
+/* What the peer says that its atomics must have made of our words. */
+static void finals_check(struct verify *v)
+{
+	uint64_t mine = v->counts, theirs;
+
+	for (uint32_t q = 0; q < v->qps; q++)
+		vt_put(&v->t, &v->c[q].expect, sizeof(v->c[q].expect));
+	vt_put(&v->t, &mine, sizeof(mine));
+	for (uint32_t q = 0; q < v->qps; q++) {
+		struct words w;
+
+		vt_get(&v->t, &w, sizeof(w));
+		CHECK(load64(v, at_words(v, q)) == w.add && load64(v, at_words(v, q) + 8) == w.swap,
+		      "QP %u: its words hold %#llx and %#llx, not %#llx and %#llx", q,
+		      (unsigned long long)load64(v, at_words(v, q)),
+		      (unsigned long long)load64(v, at_words(v, q) + 8), (unsigned long long)w.add,
+		      (unsigned long long)w.swap);
+	}
+	vt_get(&v->t, &theirs, sizeof(theirs));
+	CHECK_EQ(load64(v, at_count(v)), theirs);
+	for (uint64_t i = 0; i < v->counts; i++)
+		CHECK(v->seen[i / 8] & 1 << i % 8, "nobody counted from %llu",
+		      (unsigned long long)i);
+	guards_check(v);
+}
+
+static void report(const struct verify *v, double seconds)
+{
+	uint64_t bytes = 0;
+
+	printf("{\"side\": \"%s\", \"qps\": %u, \"seed\": %llu, \"seconds\": %.3f",
+	       v->t.side ? "client" : "server", v->qps, (unsigned long long)v->seed, seconds);
+	for (int k = 0; k < KINDS; k++) {
+		bytes += v->tally.bytes[k];
+		printf(", \"%s\": {\"ops\": %llu, \"bytes\": %llu}", kind_name[k],
+		       (unsigned long long)v->tally.ops[k], (unsigned long long)v->tally.bytes[k]);
+	}
+	printf(", \"bytes\": %llu}\n", (unsigned long long)bytes);
+	fflush(stdout);
+}
+
+/*
+ * --expect-error: the client sends into the void on every QP. The first completion must be
+ * RETRY_EXC_ERR, what was posted behind it must be flushed, and the QP be in error.
+ */
+static void expect_error(struct verify *v)
+{
+	double first = 0;
+	time_t limit = time(NULL) + v->stuck;
+
+	if (v->t.side == 0) {
+		char c;
+
+		(void)!recv(v->t.sock, &c, 1, 0); /* the client ends */
+		printf("{\"side\": \"server\"}\n");
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &v->start);
+	for (uint32_t q = 0; q < v->qps; q++)
+		for (int i = 0; i < 2; i++) {
+			struct ibv_sge sge = {(uintptr_t)v->t.buf, 8, v->t.mr->lkey};
+			struct ibv_send_wr wr = {.wr_id = q * 2 + (uint32_t)i,
+						 .sg_list = &sge,
+						 .num_sge = 1,
+						 .opcode = IBV_WR_SEND,
+						 .send_flags = IBV_SEND_SIGNALED};
+
+			CHECK_EQ(vt_post(v->c[q].qp, &wr), 0);
+		}
+	for (uint32_t left = v->qps * 2; left;) {
+		struct ibv_wc wc;
+		int n = ibv_poll_cq(v->t.cq, 1, &wc);
+
+		CHECK(n >= 0, "poll_cq failed");
+		CHECK(time(NULL) < limit, "no error within %ld s", v->stuck);
+		if (!n || wc.wr_id & WR_RECV) {
+			sched_yield();
+			continue;
+		}
+		CHECK_EQ(wc.status, wc.wr_id % 2 ? IBV_WC_WR_FLUSH_ERR : IBV_WC_RETRY_EXC_ERR);
+		CHECK_EQ(vt_state(v->c[wc.wr_id / 2].qp), IBV_QPS_ERR);
+		if (!first)
+			first = since(&v->start);
+		left--;
+	}
+	printf("{\"side\": \"client\", \"first_error_s\": %.6f, \"last_error_s\": %.6f}\n", first,
+	       since(&v->start));
+	fflush(stdout);
+}
+
+static void tear_down(struct verify *v)
+{
+	for (uint32_t q = 0; q < v->qps; q++)
+		CHECK_EQ(ibv_destroy_qp(v->c[q].qp), 0);
+	CHECK_EQ(ibv_destroy_cq(v->t.cq), 0);
+	CHECK_EQ(ibv_dereg_mr(v->t.mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(v->t.pd), 0);
+	CHECK_EQ(ibv_close_device(v->t.ctx), 0);
+}
+
+/* -------------------------------------------------------------------- options */
+
+static int tcp(const char *host, const char *port)
+{
+	struct addrinfo hints = {.ai_family = host ? AF_UNSPEC : AF_INET6,
+				 .ai_socktype = SOCK_STREAM,
+				 .ai_flags = host ? 0 : AI_PASSIVE},
+			*ai;
+	int err = getaddrinfo(host, port, &hints, &ai), fd, one = 1, zero = 0, c;
+
+	CHECK(!err, "%s: %s", host ? host : "any address", gai_strerror(err));
+	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(fd >= 0, "socket: %s", strerror(errno));
+	if (host)
+		CHECK(connect(fd, ai->ai_addr, ai->ai_addrlen) == 0, "connect: %s",
+		      strerror(errno));
+	else {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+		CHECK(bind(fd, ai->ai_addr, ai->ai_addrlen) == 0, "bind: %s", strerror(errno));
+		CHECK(listen(fd, 1) == 0, "listen: %s", strerror(errno));
+		c = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		CHECK(c >= 0, "accept: %s", strerror(errno));
+		close(fd);
+		fd = c;
+	}
+	freeaddrinfo(ai);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return fd;
+}
+
+static uint64_t size_arg(const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	if (*end == 'k' || *end == 'K')
+		n <<= 10;
+	else if (*end == 'm' || *end == 'M')
+		n <<= 20;
+	else if (*end == 'g' || *end == 'G')
+		n <<= 30;
+	return n;
+}
+
+static enum ibv_mtu mtu_arg(const char *text)
+{
+	unsigned long n = strtoul(text, NULL, 0);
+
+	for (int m = IBV_MTU_256; m <= IBV_MTU_4096; m++)
+		if (n == 128ul << m)
+			return (enum ibv_mtu)m;
+	return (enum ibv_mtu)0;
+}
+
+static const char usage[] =
+	"usage: dpa_verify [-d DEVICE] [-i PORT] [-g GID-INDEX] [-p TCP-PORT] [--qps N] [--total "
+	"BYTES]\n"
+	"                  [--size MAX] [--recvs 1..16] [--inline N] [--mtu N] [--timeout N]\n"
+	"                  [--retry-cnt N] [--rnr-retry N] [--rd-atomic N] [--seed N] [--stuck S]\n"
+	"                  [--expect-error] [HOST]\n";
+
+static const struct option options[] = {
+	{"device", required_argument, NULL, 'd'},    {"ib-port", required_argument, NULL, 'i'},
+	{"gid-idx", required_argument, NULL, 'g'},   {"port", required_argument, NULL, 'p'},
+	{"qps", required_argument, NULL, 'q'},	     {"total", required_argument, NULL, 'T'},
+	{"size", required_argument, NULL, 's'},	     {"recvs", required_argument, NULL, 'r'},
+	{"inline", required_argument, NULL, 'I'},    {"mtu", required_argument, NULL, 'm'},
+	{"timeout", required_argument, NULL, 't'},   {"retry-cnt", required_argument, NULL, 'c'},
+	{"rnr-retry", required_argument, NULL, 'n'}, {"rd-atomic", required_argument, NULL, 'a'},
+	{"seed", required_argument, NULL, 'S'},	     {"stuck", required_argument, NULL, 'k'},
+	{"expect-error", no_argument, NULL, 'E'},    {0}};
+
+int main(int argc, char **argv)
+{
+	struct verify v = {.qps = 8,
+			   .max = 65536,
+			   .recvs = WINDOW,
+			   .total = 64 << 20,
+			   .seed = 1,
+			   .timeout = 14,
+			   .retry_cnt = 7,
+			   .rnr_retry = 7,
+			   .rd_atomic = 4,
+			   .mtu = IBV_MTU_1024,
+			   .gid_index = -1,
+			   .ib_port = 1,
+			   .inl = 64,
+			   .stuck = 60};
+	const char *port = "18515", *host;
+	bool error = false;
+	int o;
+
+	while ((o = getopt_long(argc, argv, "d:i:g:p:s:m:", options, NULL)) != -1) {
+		uint64_t n = optarg ? size_arg(optarg) : 0;
+
+		switch (o) {
+		case 'd':
+			vt_device = optarg;
+			break;
+		case 'i':
+			v.ib_port = (int)n;
+			break;
+		case 'g':
+			v.gid_index = (int)n;
+			break;
+		case 'p':
+			port = optarg;
+			break;
+		case 'q':
+			v.qps = (uint32_t)n;
+			break;
+		case 'T':
+			v.total = n;
+			break;
+		case 's':
+			v.max = (uint32_t)n;
+			break;
+		case 'r':
+			v.recvs = (uint32_t)n;
+			break;
+		case 'I':
+			v.inl = (uint32_t)n;
+			break;
+		case 'm':
+			v.mtu = mtu_arg(optarg);
+			break;
+		case 't':
+			v.timeout = (uint8_t)n;
+			break;
+		case 'c':
+			v.retry_cnt = (uint8_t)n;
+			break;
+		case 'n':
+			v.rnr_retry = (uint8_t)n;
+			break;
+		case 'a':
+			v.rd_atomic = (uint8_t)n;
+			break;
+		case 'S':
+			v.seed = n;
+			break;
+		case 'k':
+			v.stuck = (long)n;
+			break;
+		case 'E':
+			error = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	host = optind < argc ? argv[optind] : NULL;
+	if (optind + 1 < argc || !v.qps || v.qps > MAX_QPS || v.max < 8 || v.max > 1u << 26 ||
+	    !v.recvs || v.recvs > WINDOW || !v.mtu || v.timeout > 31 || v.retry_cnt > 7 ||
+	    v.rnr_retry > 7) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	v.t.side = host != NULL;
+	v.t.sock = tcp(host, port);
+	v.c = calloc(v.qps, sizeof(*v.c));
+	CHECK(v.c, "no memory");
+	set_up(&v);
+	if (error)
+		expect_error(&v);
+	else {
+		double seconds;
+
+		run(&v);
+		seconds = since(&v.start);
+		vt_sync(&v.t); /* until then the peer may need our answers */
+		finals_check(&v);
+		report(&v, seconds);
+		vt_sync(&v.t);
+	}
+	tear_down(&v);
+	return 0;
+}
