@@ -58,7 +58,7 @@ static uint32_t rank_of(const uint8_t gid[16], int family, unsigned link_flags)
 	uint32_t kind;
 
 	if (link_flags & IFF_LOOPBACK)
-		kind = family == AF_INET ? 3 : 4;
+		kind = family == AF_INET ? DPA_PORT_RANK_LO : DPA_PORT_RANK_LO + 1;
 	else if (family == AF_INET)
 		kind = 0;
 	else

@@ -43,18 +43,21 @@ static struct nl_sock *open_events(void)
 	return s;
 }
 
-/* MTU of the first GID; that of an Ethernet link if there should be none. */
-static uint32_t first_mtu(struct dpa_port *port)
+/*
+ * What every path of the port carries: the smallest of the interfaces that lead to other hosts,
+ * those with a carrier first; memory's where there is none.
+ */
+static uint32_t common_mtu(const struct dpa_port_addr *addrs, int n)
 {
-	uint32_t num = atomic_load_explicit(&port->num, memory_order_acquire);
+	uint32_t mtu[2] = {DPA_PORT_MTU_4096 + 1, DPA_PORT_MTU_4096}; /* with a carrier, without */
 
-	for (uint32_t i = 0; i < num; i++) {
-		uint32_t mtu = dpa_port_gid_mtu(port, i);
+	for (int i = 0; i < n; i++) {
+		uint32_t *m = &mtu[!dpa_port_has_carrier(addrs[i].rank)];
 
-		if (mtu)
-			return mtu;
+		if (addrs[i].ifindex && dpa_port_leads_out(addrs[i].rank) && addrs[i].mtu < *m)
+			*m = addrs[i].mtu;
 	}
-	return DPA_PORT_MTU_1024;
+	return mtu[0] <= DPA_PORT_MTU_4096 ? mtu[0] : mtu[1];
 }
 
 /* Appends the derived GID if it was given out before or is all there is. Room is in addrs. */
@@ -84,7 +87,7 @@ static unsigned rescan(struct dpa_port *port)
 	n = add_derived(port, addrs ? addrs : &only, n < 0 ? 0 : n);
 	if (dpa_port_table_update(port, addrs ? addrs : &only, n))
 		what |= DPA_PORT_CHANGE_GID;
-	mtu = first_mtu(port);
+	mtu = common_mtu(addrs ? addrs : &only, n);
 	if (mtu != atomic_exchange_explicit(&port->active_mtu, mtu, memory_order_relaxed))
 		what |= DPA_PORT_CHANGE_MTU;
 out:

@@ -76,8 +76,19 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
 /* Index of this address, -1 if it is not one of this namespace. */
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
-/* State, MTU (of the first GID's interface) and table length; the rest is 0. */
+/*
+ * State, MTU (the smallest of the interfaces that lead out and have a carrier; 4096 on loopback
+ * alone) and table length; the rest is 0.
+ */
 void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr);
+
+/*
+ * The way from one of our addresses to another host, as the kernel would send it now: interface and
+ * path MTU (enum ibv_mtu). ENETUNREACH, EHOSTUNREACH, EACCES as the routing table says; EINVAL: src
+ * is none of ours, or of another family than dst. Any thread; asks the kernel.
+ */
+int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
+		     uint32_t *oif, uint32_t *mtu);
 
 /*
  * Node GUID of dpa0 in this network namespace, network order: vendor id, then 40 bits that tell
@@ -92,6 +103,16 @@ void dpa_port_publish(struct dpa_port *port);
 void dpa_port_withdraw(struct dpa_port *port);
 /* The namespace's addresses, best first; the array is the caller's to free. -1: none to be had. */
 int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs);
+/* Of a rank: kind of address times 8, plus 1 without a carrier. */
+#define DPA_PORT_RANK_LO 3
+static inline bool dpa_port_leads_out(uint32_t rank)
+{
+	return rank / 8 < DPA_PORT_RANK_LO;
+}
+static inline bool dpa_port_has_carrier(uint32_t rank)
+{
+	return rank % 8 == 0;
+}
 /* Bytes on the wire of an interface to enum ibv_mtu of what fits beside the largest headers. */
 uint32_t dpa_port_ib_mtu(uint32_t if_mtu);
 void dpa_port_derive_gid(uint64_t node_guid, uint8_t gid[16]);
