@@ -7,9 +7,9 @@
 #define SCALE	   INT64_C(1000000000) /* tokens are bytes * SCALE: a rate times ns, exactly */
 #define BURST_MIN  16384u
 #define BURST_MAX  262144u
-#define BURST_TIME 13	      /* 2^-13 s: about as late as a sleeping EU may wake up */
-#define DEBT_MAX   (1u << 30) /* bytes */
-_Static_assert((uint64_t)DEBT_MAX * 1000000000 < INT64_MAX / 4, "no overflow");
+#define BURST_TIME 13		      /* 2^-13 s: about as late as a sleeping EU may wake up */
+#define DEBT_MAX   (INT64_C(1) << 30) /* bytes */
+_Static_assert((DEBT_MAX + UINT32_MAX) * SCALE < INT64_MAX / 3 * 2, "no overflow");
 
 const struct dpa_pcc_algo *const dpa_pcc_algos[] = {&dpa_pcc_dcqcn, &dpa_pcc_none};
 const size_t dpa_pcc_algos_num = sizeof(dpa_pcc_algos) / sizeof(dpa_pcc_algos[0]);
