@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""What runs between the hosts, and what must come of it."""
+import itertools
+import json
+import os
+import re
+import shutil
+import time
+
+import netns
+from harness import finish, free_port, wait_listen
+
+FAULTS = "drop=1%,dup=1%,reorder=1%,corrupt=0.1%"
+PATH_MTU = {1500: 1024, 9000: 4096}  # the path MTU that fits a frame
+
+
+class Case:
+    """Hosts, the MTU of their links, and a function that returns None or what went wrong."""
+
+    def __init__(self, name, fn, mtu=1500, hosts=2, needs=None, user="self"):
+        self.name, self.fn, self.mtu, self.hosts = name, fn, mtu, hosts
+        self.needs, self.user = needs, user
+
+
+class Ctx:
+    """What a case gets: a runner for each host."""
+
+    def __init__(self, build, net, user, seed):
+        self.build, self.net, self.seed = build, net, seed
+        self.r = [netns.NsRunner(build, h, user) for h in net.hosts]
+
+    def tool(self, name):
+        return os.path.join(self.build, "tests", name)
+
+    def pair(self, argv, port, limit=60, env=None, hosts=(0, 1), tcp=4):
+        """Server on the first host, client on the second, told the server's address."""
+        a, b = self.r[hosts[0]], self.r[hosts[1]]
+        return a.pair(argv(a), [*argv(b), a.host.address(tcp)], limit, env, port, b)
+
+
+def outcome(s, c, good):
+    if s.rc == 0 and c is not None and c.rc == 0 and good(c.out):
+        return None
+    return s.text() + (c.text() if c else "")
+
+
+# ----------------------------------------------------------------- the programs
+
+def pingpong(prog, options, family):
+    def fn(x):
+        port = free_port()
+        s, c = x.pair(lambda r: [prog, "-d", "dpa0", "-p", str(port), "-g",
+                                 str(r.gid_index(family)), *options.split()], port, tcp=family)
+        return outcome(s, c, lambda out: "usec/iter" in out)
+    return fn
+
+
+def perftest(tool, conn, options, family):
+    def fn(x):
+        port = free_port()
+        s, c = x.pair(lambda r: [tool, "-d", "dpa0", "-F", "-p", str(port), "-x",
+                                 str(r.gid_index(family)), "-c", conn, *options.split()],
+                      port, 120)
+        return outcome(s, c, lambda out: "#bytes" in out)
+    return fn
+
+
+def verify(total, options="", family=4, env=None, hosts=(0, 1)):
+    """Traffic of both sides, every byte checked; the client's JSON line is the proof."""
+    def fn(x):
+        port, n = free_port(), total
+        fault = {k: v.replace("SEED", str(x.seed)) for k, v in (env or {}).items()}
+        s, c = x.pair(lambda r: [x.tool("dpa_verify"), "-p", str(port), "--total", str(n),
+                                 "-g", str(r.gid_index(family)), "--mtu",
+                                 str(PATH_MTU[x.net.mtu]), "--seed", str(x.seed),
+                                 *options.split()],
+                      port, 100 + n // 1000000, fault, hosts, family)
+        return outcome(s, c, lambda out: json.loads(out.splitlines()[-1])["bytes"] >= n // 2)
+    return fn
+
+
+def unreachable(timeout, retry, env, hosts=(0, 1)):
+    """Nothing arrives: RETRY_EXC_ERR, and not before the attributes allow it. IBA 9.7.6.1.3 lets
+    a timeout last up to four times its value; the seconds on top are for a busy machine."""
+    def fn(x):
+        port = free_port()
+        s, c = x.pair(lambda r: [x.tool("dpa_verify"), "-p", str(port), "-g",
+                                 str(r.gid_index(4)), "--timeout", str(timeout), "--retry-cnt",
+                                 str(retry), "--expect-error"], port, 60, env, hosts)
+        bad = outcome(s, c, lambda out: "first_error_s" in out)
+        if bad:
+            return bad
+        took = json.loads(c.out.splitlines()[-1])["first_error_s"]
+        one = 4.096e-6 * 2 ** timeout
+        if not (retry + 1) * one <= took <= 4 * (retry + 1) * one + 3:
+            return f"{retry + 1} timeouts of {one:.4f} s, and the error came after {took:.4f} s"
+        return None
+    return fn
+
+
+def all_to_all(argv, good, limit=120):
+    """Every pair of hosts at once."""
+    def fn(x):
+        end, running = time.monotonic() + limit, []
+        try:
+            for i, j in itertools.combinations(range(len(x.r)), 2):
+                port, a, b = free_port(), x.r[i], x.r[j]
+                s = a.start(argv(x, a, port))
+                running.append([s, None])
+                if not wait_listen(s, port, end, a.tcp_tables()):
+                    return finish(s, time.monotonic()).text()
+                running[-1][1] = b.start([*argv(x, b, port), a.host.v4])
+            results = [[finish(p, end) for p in pair] for pair in running]
+            return "".join(filter(None, (outcome(s, c, good) for s, c in results))) or None
+        finally:
+            for p in itertools.chain(*running):
+                if p and p.poll() is None:
+                    p.kill()
+                    p.wait()
+    return fn
+
+
+def verify_argv(x, r, port):
+    return [x.tool("dpa_verify"), "-p", str(port), "-g", str(r.gid_index(4)), "--total", "16M",
+            "--qps", "2", "--mtu", str(PATH_MTU[x.net.mtu]), "--stuck", "100"]
+
+
+def pingpong_argv(prog):
+    return lambda x, r, port: [prog, "-d", "dpa0", "-g", str(r.gid_index(4)), "-p", str(port),
+                               "-n", "500"]
+
+
+# --------------------------------------------------------------------- the table
+
+PINGPONG = {"ibv_rc_pingpong": ["", "-e", "-s 65536 -n 200"], "ibv_uc_pingpong": ["", "-e"],
+            "ibv_ud_pingpong": ["", "-e"], "ibv_srq_pingpong": ["", "-e"]}
+CONNECTIONS = {"write": ["RC", "UC"], "read": ["RC"], "send": ["RC", "UC", "UD"], "atomic": ["RC"]}
+
+
+def programs(full):
+    """The examples and perftest: everything, or each program once with families and MTUs in
+    turn."""
+    every = [(4, 1500), (6, 9000), (4, 9000), (6, 1500)]
+    turn = itertools.cycle(every)
+    for prog, variants in PINGPONG.items():
+        for o in variants:
+            for family, mtu in every if full else [next(turn)]:
+                yield Case(f"{prog} {o}".rstrip() + f" IPv{family} MTU {mtu}",
+                           pingpong(prog, o, family), mtu, needs=prog)
+    yield Case("ibv_rc_pingpong -m 4096 IPv4 MTU 9000",
+               pingpong("ibv_rc_pingpong", "-m 4096 -s 100000 -n 200", 4), 9000)
+    for op, kind in itertools.product(CONNECTIONS, ("lat", "bw")):
+        tool = f"ib_{op}_{kind}"
+        for conn in CONNECTIONS[op]:
+            for options in perftest_options(op, kind, conn, full):
+                for family, mtu in every if full else [next(turn)]:
+                    yield Case(f"{tool} -c {conn} {options} IPv{family} MTU {mtu}",
+                               perftest(tool, conn, options, family), mtu, needs=tool)
+
+
+def perftest_options(op, kind, conn, full):
+    """Few iterations where much is moved."""
+    n = "-n 200" if kind == "bw" else "-n 500"
+    if op == "atomic":
+        return [f"-A {a} -n 500" for a in ("FETCH_AND_ADD", "CMP_AND_SWAP")]
+    sizes = ["-s 2", "-s 1024"] if conn == "UD" else ["-s 2", "-s 65536", "-s 1048576"]
+    if not full:
+        return [f"{sizes[1]} {n}"]
+    return [f"{s} {n}" for s in sizes] + ([f"-b {sizes[1]} {n}", f"-q 8 {sizes[1]} {n}"]
+                                          if kind == "bw" else [])
+
+
+def table(full):
+    gib, quick = 1 << 30, 64 << 20
+    total = gib if full else quick
+    faults = {"DPA_FAULT": FAULTS + ",seed=SEED"}
+    void = {"DPA_FAULT": "drop=100%"}
+    yield from programs(full)
+    yield Case("ordinary user: ibv_rc_pingpong", pingpong("ibv_rc_pingpong", "", 4),
+               needs="ibv_rc_pingpong", user="nobody")
+    yield Case("ordinary user: ibv_ud_pingpong IPv6", pingpong("ibv_ud_pingpong", "", 6),
+               needs="ibv_ud_pingpong", user="nobody")
+    for family, mtu in itertools.product((4, 6), (1500, 9000)):
+        yield Case(f"every byte IPv{family} MTU {mtu}", verify(quick, family=family), mtu)
+    yield Case("every byte, receives run out", verify(quick // 4, "--recvs 2"))
+    yield Case("every byte, tiny messages", verify(quick // 64, "--size 100"))
+    yield Case("every byte, messages of 4 MiB", verify(quick, "--size 4M --qps 2"), 9000)
+    yield Case("every byte, ordinary user", verify(quick // 4), user="nobody")
+    yield Case("4 hosts, all to all: every byte",
+               all_to_all(verify_argv, lambda out: '"bytes"' in out), 9000, 4)
+    yield Case("4 hosts, all to all: ibv_rc_pingpong",
+               all_to_all(pingpong_argv("ibv_rc_pingpong"), lambda out: "usec/iter" in out),
+               1500, 4, "ibv_rc_pingpong")
+    for mtu in (1500, 9000) if full else (1500,):
+        yield Case(f"loss and more of all kinds, veth, IPv4 MTU {mtu}", verify(total, env=faults),
+                   mtu)
+    yield Case("loss and more of all kinds, veth, IPv6 MTU 9000",
+               verify(total if full else quick // 4, env=faults, family=6), 9000)
+    yield Case("loss and more of all kinds, shared memory",
+               verify(total, env=faults, hosts=(0, 0)))
+    for where, hosts in (("veth", (0, 1)), ("shared memory", (0, 0))):
+        for timeout, retry in ((12, 1), (14, 3)):
+            yield Case(f"nothing arrives, {where}, timeout {timeout}, {retry} retries",
+                       unreachable(timeout, retry, void, hosts))
+
+
+def run(build, report, cases, seed):
+    """Cases on the same network share it, one network at a time."""
+    for key in dict.fromkeys((c.hosts, c.mtu) for c in cases):
+        with netns.Net(*key) as net:
+            for c in cases:
+                if (c.hosts, c.mtu) == key:
+                    run_case(build, report, c, net, seed)
+
+
+def run_case(build, report, case, net, seed):
+    if case.needs and not shutil.which(case.needs):
+        report.skip(case.name, f"{case.needs} is not installed")
+        return
+    if case.user != "self" and (os.environ.get("DPA_TEST_USERNS") or not shutil.which("setpriv")):
+        report.skip(case.name, "only root can become another user")
+        return
+    try:
+        bad = case.fn(Ctx(build, net, case.user, seed))
+    except (RuntimeError, ValueError, KeyError, IndexError) as e:
+        bad = f"{type(e).__name__}: {e}"
+    if bad:
+        report.fail(case.name, re.sub(r"\n{2,}", "\n", bad))
+    else:
+        report.ok(case.name)
