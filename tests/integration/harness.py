@@ -41,6 +41,16 @@ class Report:
         return 1 if self.failed else 0
 
 
+# perftest squares the distance from the mean in an int: one value 20 us away, and t_stdev is nan.
+ROW = re.compile(r"^[ \t]*\d+[ \t]+\d+[ \t]+(?:-?nan|[\d. \t])+$", re.M)
+
+
+def last_row(out):
+    """The numbers of the last row of perftest's table; None if there is none."""
+    rows = ROW.findall(out)
+    return [float(x) for x in rows[-1].split()] if rows else None
+
+
 class Result:
     """What one process did."""
 
