@@ -323,6 +323,10 @@ struct dpa_hw {
 
 	/* progress */
 	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES];
+	/* capture and faults (link/inspect.h): DPA_INSPECT_*, frames held back, the first's time */
+	_Atomic uint32_t inspect, inspect_held;
+	_Atomic uint64_t inspect_due;
+	struct dpa_inspect *insp;
 	dpa_spin_t hot_lock;
 	dpa_spin_t pend_lock;
 	struct dpa_hw_qp *pend_head, *pend_tail;
@@ -419,6 +423,8 @@ void dpa_eventfd_wake(int fd);
 int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */
 int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
 struct iovec;
+int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt,
+		   size_t n);
 /* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
 bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect);
 int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,

@@ -5,21 +5,23 @@
 #include <string.h>
 #include "dev.h"
 #include "kernels/transport/opcode.h"
+#include "link/frame.h"
 
-static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a)
+/* On this board: by memory. Everything else, another board of this host too, by the wire. */
+static bool is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
+{
+	return qpn >> 16 == hw->board->board_num && dpa_port_find(&hw->port, av->dgid) >= 0;
+}
+
+static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
 	struct dpa_hw_gid gid;
 
 	if (!a->av.is_global || dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
 		return EINVAL; /* RoCE: a GRH always */
-	if (dpa_port_find(&qp->hw->port, a->av.dgid) >= 0)
+	if (is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn))
 		return 0;
-	dpa_log(qp->hw, DPA_LOG_ERR,
-		"QP 0x%06x: the destination GID is no address of this host and namespace; the link "
-		"to "
-		"other hosts (RoCEv2) is not there yet",
-		qp->qpn);
-	return EOPNOTSUPP;
+	return dpa_udp_open(qp->hw);
 }
 
 static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
@@ -50,7 +52,7 @@ static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 		return EINVAL;
 	if (mask & (DPA_QPM_ALT_PATH | DPA_QPM_PATH_MIG_STATE | DPA_QPM_CAP | DPA_QPM_RATE_LIMIT))
 		return EOPNOTSUPP;
-	return mask & DPA_QPM_AV ? check_path(qp, a) : 0;
+	return mask & DPA_QPM_AV ? check_path(qp, a, mask) : 0;
 }
 
 static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
@@ -109,6 +111,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->dest_qpn = 0;
 	qp->peer = NULL;
 	qp->tx = NULL;
+	qp->pkt_flags = 0;
 	qp->comm_est = qp->last_wqe_raised = false;
 	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
 	if (qp->info)
@@ -121,7 +124,16 @@ static void to_reset(struct dpa_hw_qp *qp)
  */
 static void find_peer(struct dpa_hw_qp *qp)
 {
-	qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+	if (is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
+		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		qp->pkt_flags = 0;
+	} else {
+		qp->peer = dpa_remote_get(qp->hw, &qp->attr.av);
+		qp->pkt_flags = dpa_pkt_mtu_flags(qp->mtu);
+		if (!qp->peer)
+			dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: no path to its peer: %s", qp->qpn,
+				strerror(errno));
+	}
 	if (qp->info)
 		memcpy(qp->info->dgid, qp->attr.av.dgid, 16);
 }

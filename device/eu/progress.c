@@ -15,10 +15,14 @@
 #include <unistd.h>
 #include "ctx/dev.h"
 #include "link/forward.h"
+#include "link/frame.h"
+#include "link/inspect.h"
 #include "link/sock.h"
 #include "kernels/transport/opcode.h"
 
 #define BATCH	    64
+#define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
+#define WIRE_SELDOM 32
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
@@ -96,6 +100,9 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_transport_no_qp(hw, rx, s);
 	else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
 		return qp;
+	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
+		 dpa_inspect_slot(qp, rx->peer, s, payload))
+		qp = NULL;
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
 	count_rx(rx, s);
@@ -334,13 +341,16 @@ static int run_pending(struct dpa_hw *hw)
 
 uint64_t dpa_timer_left(struct dpa_hw *hw)
 {
-	uint64_t next, now;
+	uint64_t next = UINT64_MAX, due = dpa_inspect_due(hw), now;
 
-	if (!atomic_load_explicit(&hw->npending, memory_order_acquire))
+	if (atomic_load_explicit(&hw->npending, memory_order_acquire)) {
+		next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+		if (!next)
+			next = atomic_load_explicit(&hw->pend_rest, memory_order_relaxed);
+	}
+	next = due < next ? due : next;
+	if (next == UINT64_MAX)
 		return UINT64_MAX;
-	next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
-	if (!next)
-		next = atomic_load_explicit(&hw->pend_rest, memory_order_relaxed);
 	now = dpa_now_ns();
 	return next > now ? next - now : 0;
 }
@@ -374,6 +384,23 @@ static bool leave_to_owner(const struct dpa_rx *rx, int i)
 	return true;
 }
 
+/*
+ * Asking an empty socket is a system call: where nothing has come by the wire for long, it is asked
+ * only now and then.
+ */
+static int poll_wire(struct dpa_hw *hw, int busy)
+{
+	static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t quiet;
+	int n;
+
+	if (++quiet > WIRE_QUIET && (busy || quiet % WIRE_SELDOM))
+		return 0;
+	n = dpa_udp_rx(hw);
+	if (n)
+		quiet = 0;
+	return n;
+}
+
 int dpa_progress_once(struct dpa_hw *hw)
 {
 	int n = 0;
@@ -386,8 +413,12 @@ int dpa_progress_once(struct dpa_hw *hw)
 	}
 	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))
 		n += look_at_summary(hw);
+	if (dpa_unlikely(dpa_udp_fd(&hw->udp) >= 0))
+		n += poll_wire(hw, n);
 	if (dpa_unlikely(atomic_load_explicit(&hw->npending, memory_order_relaxed)))
 		n += run_pending(hw);
+	if (dpa_unlikely(atomic_load_explicit(&hw->inspect_held, memory_order_relaxed)))
+		n += dpa_inspect_poll(hw);
 	if (!n && atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
 	return n;

@@ -20,6 +20,7 @@
 #include <time.h>
 #include "ctx/dev.h"
 #include "link/forward.h"
+#include "link/inspect.h"
 #include "link/sock.h"
 
 #define WATCH_MS       1
@@ -181,6 +182,8 @@ void dpa_counters_fold(struct dpa_hw *hw)
 			sum_up(tx, &p->tx[i].stat);
 			sum_up(rx, &p->rx[i].stat);
 		}
+	if (atomic_load_explicit(&hw->wire, memory_order_acquire))
+		sum_up(rx, dpa_wire_rx_stat(hw));
 	fold_slots(hw);
 	for (int i = 0; i < 6; i++)
 		atomic_store_explicit(&hw->cnt[tx_of[i]], tx[i], memory_order_relaxed);
@@ -197,6 +200,7 @@ static void tick(struct dpa_hw *hw)
 	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
 		dpa_sock_listen_again(hw);
 	check_doubts(hw, now);
+	dpa_inspect_tick(hw);
 	if (now - hw->last_tick < TICK_NS)
 		return;
 	hw->last_tick = now;

@@ -77,6 +77,18 @@ int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n)
 	return vm_write(hw->pid, &l, 1, &r, 1) == (ssize_t)n ? 0 : EFAULT;
 }
 
+int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt, size_t n)
+{
+	struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+	int ret = 0;
+
+	if (dpa_likely(hw->pvm_self))
+		return vm_write(hw->pid, src, (int)cnt, &r, 1) == (ssize_t)n ? 0 : EFAULT;
+	for (uint32_t i = 0; i < cnt && !ret; dst += src[i++].iov_len)
+		ret = pipe_copy((void *)(uintptr_t)dst, src[i].iov_base, src[i].iov_len);
+	return ret;
+}
+
 int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n)
 {
 	struct iovec l = {.iov_base = dst, .iov_len = n};

@@ -98,9 +98,11 @@ static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);
-	if (s)
-		dpa_tx_kick(tx);
-	return s;
+	if (!s)
+		return false;
+	dpa_tx_kick(tx);
+	atomic_fetch_add_explicit(&hw->udp.detours, 1, memory_order_relaxed);
+	return true;
 }
 
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
@@ -367,14 +369,4 @@ void dpa_fwd_watch(struct dpa_hw *hw)
 		u->num_ino = ino;
 	}
 	u->num_fd = fd;
-}
-
-/* Until frame.c is there: nobody takes packets of the wire. */
-__attribute__((weak)) void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer,
-					const struct dpa_frame *f, bool may_forward)
-{
-	(void)peer;
-	(void)f;
-	(void)may_forward;
-	dpa_count(hw, DPA_CNT_rx_dropped, 1);
 }

@@ -85,6 +85,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 /* Drains the socket as far as one batch goes; returns the packets taken. Any thread; one at a time
  * gets through. */
 int dpa_udp_rx(struct dpa_hw *hw);
+struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire is there */
 /* The remote of a path, made if need be. NULL: no memory, no socket (errno). */
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av);
 

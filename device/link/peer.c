@@ -16,7 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "link/inspect.h"
 #include "link/sock.h"
+#include "link/wire.h"
 
 #define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
 
@@ -49,14 +51,12 @@ static int make_tx(struct dpa_peer *p)
 /* The lanes from the peer to us, as it made them. */
 void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 {
-	bool pull = p->hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull;
-
 	p->rx_map = map;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
 		p->rx[i].peer = p;
 		atomic_store_explicit(&p->rx[i].shm, lane_at(map, i), memory_order_release);
-		atomic_store_explicit(&lane_at(map, i)->pull, pull, memory_order_release);
 	}
+	dpa_inspect_lanes(p);
 }
 
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
@@ -264,6 +264,8 @@ void dpa_tx_kick(struct dpa_tx *tx)
 	uint32_t me;
 	uint64_t bit;
 
+	if (dpa_unlikely(p->wire)) /* has left already */
+		return;
 	atomic_store_explicit(&tx->kick_owed, 0, memory_order_relaxed);
 	if (dpa_unlikely(atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP))
 		return;
@@ -363,8 +365,11 @@ void dpa_link_fini(struct dpa_hw *hw)
 			munmap(p->door, 4096);
 		if (p->export && p->export != hw->export)
 			munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
+		if (p->wire)
+			dpa_remote_fini(p);
 		free(p);
 	}
 	hw->all_peers = NULL;
+	dpa_wire_fini(hw);
 	dpa_sock_fini(hw);
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "ctx/dev.h"
 #include "link/forward.h"
+#include "link/steer.h"
 #include "link/udp.h"
 
 #ifndef UDP_NO_CHECK6_RX
@@ -204,6 +205,7 @@ static int try_open(struct dpa_hw *hw)
 	}
 	atomic_store_explicit(&u->fd, fd, memory_order_release);
 	atomic_store_explicit(&u->state, DPA_UDP_OPEN, memory_order_release);
+	dpa_steer_join(hw);
 	dpa_wake_self(hw); /* it must watch one descriptor more */
 out:
 	if (err)
@@ -237,20 +239,17 @@ void dpa_udp_tick(struct dpa_hw *hw)
 		pthread_mutex_unlock(&u->lock);
 	}
 	dpa_fwd_watch(hw);
+	dpa_steer_tick(hw);
 }
 
 void dpa_udp_close(struct dpa_hw *hw)
 {
 	struct dpa_udp *u = &hw->udp;
+	bool had = u->fd >= 0;
 
 	dpa_udp_abandon(u);
+	if (had)
+		dpa_steer_leave(hw);
 	atomic_store_explicit(&u->state, DPA_UDP_CLOSED, memory_order_relaxed);
 	pthread_mutex_destroy(&u->lock);
-}
-
-/* Until udp_rx.c is there. */
-__attribute__((weak)) int dpa_udp_rx(struct dpa_hw *hw)
-{
-	(void)hw;
-	return 0;
 }

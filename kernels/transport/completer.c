@@ -97,6 +97,7 @@ static void progressed(struct dpa_hw_qp *qp)
 {
 	qp->req.retry_left = qp->attr.retry_cnt;
 	qp->req.rnr_left = qp->attr.rnr_retry;
+	qp->req.heard = true;
 }
 
 /* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
@@ -140,31 +141,54 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 		progressed(qp);
 }
 
-/* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
-void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
+uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from)
+{
+	if (dpa_op_is_atomic(c->opcode))
+		return 1;
+	if (!dpa_op_is_read(c->opcode))
+		return 0;
+	if (!dpa_lossy(qp) || c->length <= from)
+		return 1;
+	return (c->length - 1) / DPA_READ_CHUNK - from / DPA_READ_CHUNK + 1;
+}
+
+void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
-	uint32_t idx = r->una_idx, first = r->una_psn, rd = 0;
+	uint32_t idx = r->una_idx, first = r->una_psn, from = r->read_off, rd = 0;
+	const struct dpa_wqe_ctrl *c;
 
-	if (dpa_psn_diff(psn, r->send_psn) >= 0)
-		return;
-	while (idx != r->send_idx) {
-		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
-		uint32_t n = dpa_wqe_psns(qp, c);
+	while (dpa_psn_diff(psn, first) > 0) {
+		uint32_t n;
 
+		c = dpa_wqe_ctrl(qp, idx);
+		n = dpa_wqe_psns(qp, c);
 		if (dpa_psn_diff(psn, dpa_psn_add(first, n)) < 0)
 			break;
-		rd += dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode);
+		rd += dpa_rd_requests(qp, c, from);
+		from = 0;
 		first = dpa_psn_add(first, n);
 		idx += c->nbb;
 	}
 	r->send_idx = idx;
 	r->send_wqe_psn = first;
 	r->send_psn = psn;
-	r->send_off = dpa_psn_diff(psn, first) > 0 ? ((psn - first) & DPA_PSN_MASK) * qp->mtu : 0;
-	if (dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode))
-		r->send_off = 0; /* the request's own offset follows from read_off */
+	r->send_off = ((psn - first) & DPA_PSN_MASK) * qp->mtu;
+	if (r->send_off && dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode)) {
+		c = dpa_wqe_ctrl(qp, idx);
+		if (r->send_off <= from)
+			r->send_off = 0; /* where the request starts follows from read_off */
+		else
+			rd += dpa_rd_requests(qp, c, from) - dpa_rd_requests(qp, c, r->send_off);
+	}
 	r->rd_out = rd;
+}
+
+/* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
+void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	if (dpa_psn_diff(psn, qp->req.send_psn) < 0)
+		dpa_seek(qp, psn);
 }
 
 static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
@@ -248,6 +272,7 @@ static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 			return;
 		}
 		qp->req.retry_left--;
+		dpa_loss_again(qp);
 		dpa_rewind(qp, psn);
 		return;
 	}
@@ -257,12 +282,31 @@ static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 	dpa_req_fail(qp, of[code].status, of[code].syndrome);
 }
 
+/*
+ * IBA 9.7.5.2.2: what was acknowledged or answered lies behind a response that did not come. It is
+ * asked for again, once: until something moves, or a timer says so.
+ */
+static void implied_nak(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (r->implied || !dpa_lossy(qp))
+		return;
+	r->implied = true;
+	dpa_count(qp->hw, DPA_CNT_implied_nak_seq_err, 1);
+	dpa_loss_again(qp);
+	dpa_rewind(qp, dpa_psn_add(r->una_psn, r->read_off / qp->mtu));
+}
+
 static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
 	switch (syndrome & DPA_AETH_KIND) {
 	case DPA_AETH_ACK:
 		ack_advance(qp, psn);
+		if (dpa_unlikely(una_pending(qp)) && dpa_psn_diff(psn, qp->req.una_psn) >= 0 &&
+		    dpa_op_answers(dpa_wqe_ctrl(qp, qp->req.una_idx)->opcode))
+			implied_nak(qp);
 		break;
 	case DPA_AETH_RNR:
 		ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
@@ -282,14 +326,15 @@ static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, b
 	const struct dpa_wqe_ctrl *c;
 	uint32_t want;
 
-	heard(qp, dpa_psn_add(psn, 1));
 	ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
 	if (!una_pending(qp))
 		return NULL;
 	c = dpa_wqe_ctrl(qp, r->una_idx);
+	want = dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
+	if (dpa_psn_diff(psn, want) > 0)
+		implied_nak(qp);
 	if (atomic ? !dpa_op_is_atomic(c->opcode) : !dpa_op_is_read(c->opcode))
 		return NULL;
-	want = atomic ? r->una_psn : dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
 	return psn == want ? c : NULL;
 }
 
@@ -341,6 +386,9 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return;
 	}
+	if (dpa_lossy(qp) && r->rd_out && r->read_off + s->len < c->length)
+		r->rd_out -=
+			(r->read_off + s->len) / DPA_READ_CHUNK != r->read_off / DPA_READ_CHUNK;
 	r->read_off += s->len;
 	progressed(qp);
 	if (r->read_off == c->length)
@@ -387,6 +435,8 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		read_response(qp, peer, s, payload);
 	else
 		atomic_response(qp, s);
+	if (dpa_unlikely(dpa_lossy(qp)))
+		dpa_loss_heard(qp);
 	/* late, but there: what is posted next need not wait for the timer */
 	if (dpa_unlikely(qp->req.wait_timer) && !una_pending(qp))
 		qp->req.wait_timer = false;

@@ -193,11 +193,40 @@ static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	return 0;
 }
 
+/* Copies pieces that came off the wire to where the SGEs say. */
+static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int cnt)
+{
+	uint32_t k = 0;
+	size_t at = 0;
+
+	for (int i = 0; i < cnt; i++) {
+		uint8_t *dst = iov[i].iov_base;
+		size_t left = iov[i].iov_len;
+
+		while (left) {
+			size_t n = v->iov[k].iov_len - at < left ? v->iov[k].iov_len - at : left;
+
+			memcpy(dst, (const uint8_t *)v->iov[k].iov_base + at, n);
+			dst += n;
+			left -= n;
+			at += n;
+			if (at == v->iov[k].iov_len) {
+				k++;
+				at = 0;
+			}
+		}
+	}
+}
+
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt)
 {
 	if (s->flags & DPA_PKT_PULL)
 		return pull(qp, peer, s, payload, iov, cnt);
+	if (s->flags & DPA_PKT_IOV) {
+		copy_pieces((const struct dpa_pieces *)payload, iov, cnt);
+		return 0;
+	}
 	for (int i = 0; i < cnt; i++) {
 		memcpy(iov[i].iov_base, payload, iov[i].iov_len);
 		payload += iov[i].iov_len;
@@ -214,5 +243,10 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 		return 0;
 	if (s->flags & DPA_PKT_PULL)
 		return pull(qp, peer, s, payload, &iov, 1);
+	if (s->flags & DPA_PKT_IOV) {
+		const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+
+		return dpa_copy_out_v(qp->hw, addr, v->iov, v->n, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
+	}
 	return dpa_copy_out(qp->hw, addr, payload, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
 }

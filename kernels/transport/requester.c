@@ -9,10 +9,12 @@
  */
 #include <errno.h>
 #include "transport.h"
+#include "link/wire.h"
 
-#define BUDGET	     64 /* packets a call: a post does bounded work */
-#define BUDGET_PULLS 4
-#define PSN_WINDOW   (1u << 23) /* IBA 9.7.1: fewer are outstanding, so that old and new differ */
+#define BUDGET	       64 /* packets a call: a post does bounded work */
+#define BUDGET_PULLS   4
+#define SOCKET_FULL_NS 50000ull
+#define PSN_WINDOW     (1u << 23) /* IBA 9.7.1: fewer are outstanding, so that old and new differ */
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
 
@@ -40,7 +42,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
 		if (qp->info)
-			qp->info->link = p->slot == qp->hw->board->slot ? 1 : 2;
+			qp->info->link = p->wire ? 3 : p->slot == qp->hw->board->slot ? 1 : 2;
 		return true;
 	}
 	if (state == DPA_PEER_DEAD) {
@@ -182,18 +184,40 @@ struct piece {
 	bool pull, inslot;
 };
 
-static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off)
+/* To other hosts: as many whole packets as one datagram takes, out of the WQE's own memory. */
+static struct piece cut_wire(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t left)
 {
-	uint32_t left = c->length - off;
+	uint32_t run = DPA_GSO_BYTES / (qp->mtu + 32);
 	struct piece p = {.n = left};
 
-	if (qp->type == DPA_QP_RC && left >= DPA_PULL_MIN && !(c->flags & DPA_WQE_INLINE) &&
+	p.pull = left >= DPA_WIRE_PULL_MIN && !(c->flags & DPA_WQE_INLINE);
+	if (run > DPA_GSO_SEGS)
+		run = DPA_GSO_SEGS;
+	if (!p.pull)
+		run = DPA_LANE_MTU / qp->mtu;
+	if (left > run * qp->mtu)
+		p.n = run * qp->mtu;
+	if (qp->req.probing && p.n > qp->mtu)
+		p.n = qp->mtu;
+	return p;
+}
+
+static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off)
+{
+	uint32_t left = c->length - off, run;
+	struct piece p = {.n = left};
+
+	if (qp->pkt_flags)
+		return cut_wire(qp, c, left);
+	run = dpa_slot_run(qp);
+	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && left >= DPA_PULL_MIN &&
+	    !(c->flags & DPA_WQE_INLINE) &&
 	    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed)) {
 		p.pull = true;
 		if (left > DPA_PULL_CHUNK)
 			p.n = DPA_PULL_CHUNK;
-	} else if (left > DPA_LANE_MTU) {
-		p.n = DPA_LANE_MTU;
+	} else if (left > run) {
+		p.n = run;
 	}
 	return p;
 }
@@ -239,8 +263,14 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 		dpa_stat_add(dpa_op_props(op) & DPA_OPP_SEND ? &qp->tx->stat.sends
 							     : &qp->tx->stat.writes,
 			     1);
-	dpa_lane_publish(qp->tx, s);
 	r->send_psn = dpa_psn_add(r->send_psn, dpa_npkts(p.n, qp->mtu));
+	if (qp->type == DPA_QP_RC && dpa_lossy(qp)) {
+		if (last)
+			r->unacked = 0;
+		else if (dpa_loss_wants_ack(qp, p.n))
+			s->flags |= DPA_PKT_ACKREQ;
+	}
+	dpa_lane_publish(qp->tx, s);
 	r->send_off += p.n;
 	if (last) {
 		r->send_idx += c->nbb;
@@ -250,14 +280,25 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	return STEP_SENT;
 }
 
-/* A READ or atomic request: one packet that takes the PSNs of its response (IBA 9.7.3.1). */
+/*
+ * A READ or atomic request: one packet that takes the PSNs of its response (IBA 9.7.3.1). Where
+ * packets are lost a long READ is asked for in several requests, so that no more is under way than
+ * the receiver has room for.
+ */
 static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
-	uint32_t off = dpa_op_is_read(c->opcode) && idx == r->una_idx ? r->read_off : 0;
+	bool read = dpa_op_is_read(c->opcode);
+	uint32_t off = r->send_off, len = c->length;
 	struct dpa_slot *s;
 	uint8_t *data;
 
+	if (read && !off && idx == r->una_idx)
+		off = r->read_off;
+	if (read && dpa_lossy(qp) && len > off - off % DPA_READ_CHUNK + DPA_READ_CHUNK)
+		len = off - off % DPA_READ_CHUNK + DPA_READ_CHUNK;
+	if (r->una_idx == r->send_idx && off <= r->read_off)
+		r->rd_out = 0;
 	if (r->rd_out >= qp->attr.max_rd_atomic)
 		return STEP_WAIT;
 	s = dpa_pkt_begin(qp, qp->tx, bth_opcode(qp, c->opcode, true, true), qp->dest_qpn,
@@ -265,11 +306,18 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	if (!s)
 		return STEP_FULL;
 	set_ext(qp, idx, c, s, off);
+	if (read)
+		((struct dpa_ext *)s->ext)->dmalen = len - off;
 	s->flags |= DPA_PKT_ACKREQ;
 	dpa_lane_publish(qp->tx, s);
-	dpa_stat_add(dpa_op_is_read(c->opcode) ? &qp->tx->stat.reads : &qp->tx->stat.atomics, 1);
+	dpa_stat_add(read ? &qp->tx->stat.reads : &qp->tx->stat.atomics, len == c->length);
 	dpa_stat_add(&qp->tx->stat.packets, 1);
 	r->rd_out++;
+	if (read && len < c->length) {
+		r->send_off = len;
+		r->send_psn = dpa_psn_add(r->send_wqe_psn, len / qp->mtu);
+		return STEP_SENT;
+	}
 	r->send_psn = dpa_psn_add(r->send_wqe_psn, dpa_wqe_psns(qp, c));
 	r->send_wqe_psn = r->send_psn;
 	r->send_idx += c->nbb;
@@ -313,7 +361,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 	uint32_t idx = r->send_idx;
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
-	uint32_t syn;
+	const bool lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
+	uint32_t syn, psn = r->send_psn;
 	enum step st;
 
 	if (!r->send_off) {
@@ -330,12 +379,16 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
+	if (lossy && !dpa_loss_may_send(qp, c->length))
+		return STEP_WAIT;
 	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
 		st = send_request(qp, idx, c);
 	else
 		st = send_data(qp, idx, c);
 	if (st != STEP_SENT)
 		return st;
+	if (lossy && !r->rtt_at)
+		dpa_loss_sent(qp, psn, dpa_now_ns());
 	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
 		r->max_psn = r->send_psn;
 	/* UC: done when sent (IBA 9.8.2) */
@@ -349,6 +402,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 {
 	struct dpa_req *r = &qp->req;
 	enum step st = STEP_SENT;
+	uint32_t unsent;
 	int n = 0, big = 0;
 
 	if (dpa_unlikely(!qp->tx || atomic_load_explicit(&qp->peer->state, memory_order_relaxed) !=
@@ -367,6 +421,12 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 			break;
 		n++;
 		big += ((r->send_psn - before) & DPA_PSN_MASK) > 16;
+	}
+	if (tx->peer->wire && dpa_wire_flush(tx, &unsent)) {
+		/* the socket has no room: later, from there. UC: lost */
+		if (qp->type == DPA_QP_RC)
+			dpa_rewind(qp, unsent);
+		dpa_pend(qp, dpa_now_ns() + SOCKET_FULL_NS);
 	}
 	dpa_spin_unlock(&tx->lock);
 	if (n)
@@ -427,12 +487,21 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 			return 0;
 		}
 		r->wait_timer = false;
+		r->ack_at = 0;
 		qp->tx = NULL; /* look again who has the QPN */
 		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
 			qp->peer = NULL;
 	}
-	if (r->send_idx != pi && (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
-		n = qp->type == DPA_QP_UD ? run_ud(qp, pi) : run_connected(qp, pi);
+	if (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) {
+		const bool lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
+
+		if (dpa_unlikely(lossy) && !dpa_loss_timers(qp))
+			return 0;
+		if (r->send_idx != pi)
+			n = qp->type == DPA_QP_UD ? run_ud(qp, pi) : run_connected(qp, pi);
+		if (qp->type == DPA_QP_RC && dpa_lossy(qp))
+			dpa_loss_arm(qp);
+	}
 	if (dpa_unlikely(qp->state == DPA_QPS_SQD))
 		check_drained(qp);
 	return n;
@@ -466,7 +535,7 @@ void dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 	struct dpa_peer *p = qp->peer;
 	bool stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
-		     !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
+		     !dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
 		     atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
 		     atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
 			     __atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
@@ -503,4 +572,5 @@ void dpa_requester_flush(struct dpa_hw_qp *qp)
 	qp->req.send_off = 0;
 	qp->req.rd_out = 0;
 	qp->req.wait_timer = false;
+	qp->req.ack_at = 0;
 }

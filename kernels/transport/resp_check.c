@@ -20,6 +20,8 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	uint32_t run = s->flags & DPA_PKT_PULL ? DPA_PULL_CHUNK : DPA_LANE_MTU;
 
+	if (s->flags & DPA_PKT_MTU) /* off the wire: one packet, or several that were looked at */
+		run = s->flags & DPA_PKT_IOV ? DPA_PULL_IOV * mtu : mtu;
 	if (s->len > run)
 		return false;
 	if (p & (DPA_OPP_READ | DPA_OPP_ATOMIC))

@@ -5,6 +5,7 @@
  */
 #include "transport.h"
 #include "resp_check.h"
+#include "link/wire.h"
 
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
 {
@@ -129,8 +130,9 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 /* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
-	uint32_t left = rd->len - rd->off, n = left < DPA_LANE_MTU ? left : DPA_LANE_MTU, data_len;
-	bool pull = left >= DPA_PULL_MIN &&
+	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
+	uint32_t data_len;
+	bool pull = !dpa_lossy(qp) && left >= DPA_PULL_MIN &&
 		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
 	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
 	struct dpa_slot *s;
@@ -218,7 +220,9 @@ static bool have_tx(struct dpa_hw_qp *qp)
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
 		qp->tx = &qp->peer->tx[qp->lane];
 		if (qp->info)
-			qp->info->link = qp->peer->slot == qp->hw->board->slot ? 1 : 2;
+			qp->info->link = qp->peer->wire				 ? 3
+					 : qp->peer->slot == qp->hw->board->slot ? 1
+										 : 2;
 		return true;
 	}
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
@@ -231,6 +235,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 void dpa_responder_flush(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
+	uint32_t unsent;
 	uint8_t *data;
 	bool fatal = false;
 
@@ -253,6 +258,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 			dpa_tx_full(qp, tx);
 		}
 	}
+	if (tx->peer->wire) /* what the socket has no room for is lost, as on any wire */
+		dpa_wire_flush(tx, &unsent);
 	dpa_spin_unlock(&tx->lock);
 	dpa_tx_owe_kick(tx, qp->hw);
 	if (fatal && qp->state != DPA_QPS_ERR) {

@@ -102,7 +102,7 @@ void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_
 static void drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
-	if (!is_rc_request(s) ||
+	if (!peer || peer->wire || !is_rc_request(s) ||
 	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
 	say_no_qp(&peer->tx[qp->lane], qp->hw->board->board_num, s);

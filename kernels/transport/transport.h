@@ -14,6 +14,25 @@
 /* One fetch at most: an EU holds a QP's lock that long. */
 #define DPA_PULL_CHUNK (1u << 20)
 
+/* To other hosts: handed to the kernel where it lies, from this size on. */
+#define DPA_WIRE_PULL_MIN 4096u
+/* Outstanding bytes of an RC QP on a link that loses packets. */
+#define DPA_LOSS_WINDOW	  (256u * 1024)
+/* One READ request there asks for so much at most, and for a multiple of every path MTU. */
+#define DPA_READ_CHUNK	  (64u * 1024)
+
+/* Packets of this QP may be lost: timers run, and what is outstanding is bounded. */
+static inline bool dpa_lossy(const struct dpa_hw_qp *qp)
+{
+	return qp->tx && atomic_load_explicit(&qp->tx->shm->lossy, memory_order_relaxed);
+}
+
+/* Bytes that one slot may stand for, PULL aside. */
+static inline uint32_t dpa_slot_run(const struct dpa_hw_qp *qp)
+{
+	return qp->pkt_flags || !dpa_lossy(qp) ? DPA_LANE_MTU : qp->mtu;
+}
+
 /* ----------------------------------------------------------- work requests */
 
 /*
@@ -41,6 +60,12 @@ static inline bool dpa_op_is_read(uint8_t op)
 static inline bool dpa_op_is_atomic(uint8_t op)
 {
 	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
+}
+
+/* Done by a response of its own, never by an ACK. */
+static inline bool dpa_op_answers(uint8_t op)
+{
+	return dpa_op_is_read(op) || dpa_op_is_atomic(op);
 }
 
 /* PSNs that a WQE takes: its packets, or those of its response. */
@@ -84,7 +109,7 @@ static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx
 	if (dpa_unlikely(!s))
 		return NULL;
 	s->opcode = opcode;
-	s->flags = 0;
+	s->flags = qp->pkt_flags;
 	s->src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);
 	s->dqpn = dqpn;
 	s->psn = psn;
@@ -102,10 +127,25 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 /* The WQE at una fails: CQE, then the error state (SQE for UC, UD). */
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn);
+/* Sending goes on at psn, between una_psn and max_psn; in either direction. */
+void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn);
+/* READ requests and atomics that a WQE is, from byte `from` on (READ). */
+uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
 uint8_t dpa_status_of(uint32_t syndrome);
+
+/* --- loss.c: RC on a link that loses packets, under the QP's lock --- */
+bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length);
+/* Does the packet that ends here ask for an ACK although its message goes on? */
+bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
+void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn, uint64_t now);
+void dpa_loss_heard(struct dpa_hw_qp *qp);
+void dpa_loss_again(struct dpa_hw_qp *qp);
+/* What is due is done; false: the QP failed. */
+bool dpa_loss_timers(struct dpa_hw_qp *qp);
+void dpa_loss_arm(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);

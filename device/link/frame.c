@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Between packets as bytes and slots as the transport has them; a packet's way to its QP. */
+#include <arpa/inet.h>
+#include <string.h>
+#include "wire.h"
+#include "kernels/transport/opcode.h"
+
+#define GRH_BYTES 40u
+#define SURE                                                                                       \
+	16u /* packets in a row whose identification counted from 0: the sender's always does */
+
+void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
+{
+	uint32_t e = dpa_roce_ext_of(pkt->opcode);
+	struct dpa_ext *x = (struct dpa_ext *)s->ext;
+
+	s->opcode = pkt->opcode;
+	s->flags = (uint8_t)((pkt->se ? DPA_PKT_SE : 0) | (pkt->ackreq ? DPA_PKT_ACKREQ : 0));
+	s->src = (uint16_t)src;
+	s->dqpn = pkt->dqpn;
+	s->psn = pkt->psn;
+	s->len = pkt->len;
+	memset(x, 0, sizeof(*x));
+	if (e & DPA_ROCE_DETH) {
+		x->qkey = pkt->qkey;
+		x->sqpn = pkt->sqpn;
+		x->ud_imm = htonl(pkt->imm);
+	} else if (e & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH)) {
+		x->va = pkt->va;
+		x->rkey = pkt->rkey;
+		if (e & DPA_ROCE_RETH) {
+			x->dmalen = pkt->dmalen;
+			x->imm_after_reth = htonl(pkt->imm);
+		} else {
+			x->swap_add = pkt->swap_add;
+			x->compare = pkt->compare;
+		}
+	} else if (e & DPA_ROCE_AETH) {
+		x->msn = pkt->msn;
+		x->syndrome = pkt->syndrome;
+		x->orig = pkt->orig;
+	} else if (e & DPA_ROCE_IETH) {
+		x->imm = pkt->inv_rkey;
+	} else if (e & DPA_ROCE_IMMDT) {
+		x->imm = htonl(pkt->imm);
+	}
+}
+
+void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
+{
+	uint32_t e = dpa_roce_ext_of(s->opcode);
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->opcode = s->opcode;
+	pkt->se = s->flags & DPA_PKT_SE;
+	pkt->ackreq = s->flags & DPA_PKT_ACKREQ;
+	pkt->mig = true; /* as adapters do; both are accepted */
+	pkt->pkey = DPA_ROCE_PKEY;
+	pkt->dqpn = s->dqpn;
+	pkt->psn = s->psn;
+	if (e & DPA_ROCE_DETH) {
+		pkt->qkey = x->qkey;
+		pkt->sqpn = x->sqpn;
+		pkt->imm = ntohl(x->ud_imm);
+	} else if (e & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH)) {
+		pkt->va = x->va;
+		pkt->rkey = x->rkey;
+		if (e & DPA_ROCE_RETH) {
+			pkt->dmalen = x->dmalen;
+			pkt->imm = ntohl(x->imm_after_reth);
+		} else {
+			pkt->swap_add = x->swap_add;
+			pkt->compare = x->compare;
+		}
+	} else if (e & DPA_ROCE_AETH) {
+		pkt->msn = x->msn;
+		pkt->syndrome = (uint8_t)x->syndrome;
+		pkt->orig = x->orig;
+	} else if (e & DPA_ROCE_IETH) {
+		pkt->inv_rkey = x->imm;
+	} else if (e & DPA_ROCE_IMMDT) {
+		pkt->imm = ntohl(x->imm);
+	}
+}
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static uint32_t ip_checksum(const uint8_t *h)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < 20; i += 2)
+		sum += (uint32_t)h[i] << 8 | h[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~(sum + (sum >> 16)) & 0xffff;
+}
+
+void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_payload)
+{
+	uint32_t udp = 8 + udp_payload;
+
+	memset(g, 0, GRH_BYTES);
+	if (dpa_gid_is_v4(net->dst)) {
+		uint8_t *ip = g + 20;
+
+		ip[0] = 0x45;
+		ip[1] = net->tclass;
+		put16(ip + 2, 20 + udp);
+		put16(ip + 4, net->ip_id);
+		ip[6] = net->df ? 0x40 : 0;
+		ip[8] = net->hop;
+		ip[9] = 17;
+		memcpy(ip + 12, net->src + 12, 4);
+		memcpy(ip + 16, net->dst + 12, 4);
+		put16(ip + 10, ip_checksum(ip));
+		return;
+	}
+	put16(g, 6u << 12 | (uint32_t)net->tclass << 4 | (net->flow >> 16 & 0xf));
+	put16(g + 2, net->flow & 0xffff);
+	put16(g + 4, udp);
+	g[6] = 17;
+	g[7] = net->hop;
+	memcpy(g + 8, net->src, 16);
+	memcpy(g + 24, net->dst, 16);
+}
+
+/* C9-45 ff and annex A17: a connected QP hears its peer only, at the addresses of its path. */
+struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
+{
+	struct dpa_peer *p = qp->peer;
+	const struct dpa_roce_net *n;
+
+	if (!p || !p->wire)
+		return NULL;
+	n = &dpa_remote_of(p)->net;
+	return !memcmp(n->dst, f->net.src, 16) && !memcmp(n->src, f->net.dst, 16) ? p : NULL;
+}
+
+void dpa_pkt_done(struct dpa_hw_qp *qp)
+{
+	if (!qp)
+		return;
+	dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
+}
+
+void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t packets)
+{
+	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_relaxed);
+	uint16_t p = dpa_op_props(s->opcode);
+
+	if (!w)
+		return;
+	dpa_stat_add(&w->rx_stat.packets, packets);
+	dpa_stat_add(&w->rx_stat.bytes, s->len);
+	if ((p & (DPA_OPP_SEND | DPA_OPP_END)) == (DPA_OPP_SEND | DPA_OPP_END))
+		dpa_stat_add(&w->rx_stat.sends, 1);
+	else if ((p & (DPA_OPP_WRITE | DPA_OPP_END)) == (DPA_OPP_WRITE | DPA_OPP_END))
+		dpa_stat_add(&w->rx_stat.writes, 1);
+}
+
+struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
+				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
+{
+	struct dpa_hw_qp *qp =
+		atomic_load_explicit(&hw->qp_tab[pkt->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	const uint8_t *payload = pkt->payload;
+	struct dpa_slot s;
+
+	if (qp != cur) {
+		dpa_pkt_done(cur);
+		if (qp)
+			dpa_qplock_lock(&qp->lock);
+	}
+	if (dpa_unlikely(!qp || qp->qpn != pkt->dqpn)) {
+		dpa_count(hw, DPA_CNT_rx_dropped, 1);
+		return qp;
+	}
+	if (qp->type != DPA_QP_UD && !peer) {
+		peer = dpa_sender_of(qp, f);
+		if (dpa_unlikely(!peer)) {
+			dpa_count(hw, DPA_CNT_rx_dropped, 1);
+			return qp;
+		}
+	}
+	dpa_slot_of_pkt(pkt, qp->dest_qpn & DPA_QPN_INDEX, &s);
+	s.flags |= dpa_pkt_mtu_flags(qp->mtu);
+	if (qp->type == DPA_QP_UD) {
+		/* in front of it lie headers that have been read, or the room that frames have */
+		payload -= GRH_BYTES;
+		dpa_grh_make((uint8_t *)(uintptr_t)payload, &f->net, f->n);
+		s.len += GRH_BYTES;
+	}
+	dpa_wire_count_rx(hw, &s, 1);
+	dpa_transport_rx(qp, peer, &s, payload);
+	return qp;
+}
+
+/*
+ * The IPv4 identification is not shown by a UDP socket. Ours counts from 0 in each send call, and
+ * so is known, or nearly; of others the one value that makes the ICRC right is computed. Who has
+ * been seen to count from 0 is held to it: else one corrupted packet of 65,536 would pass.
+ */
+bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f)
+{
+	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire);
+	_Atomic uint8_t *sure;
+	uint32_t h;
+
+	if (f->ip_known || !dpa_gid_is_v4(f->net.src))
+		return dpa_icrc_ok(&f->net, f->p, f->n);
+	memcpy(&h, f->net.src + 12, 4);
+	sure = w ? &w->counts_from_0[(h * 2654435761u) >> 24] : NULL;
+	f->net.df = true;
+	if (dpa_icrc_ok(&f->net, f->p, f->n)) {
+		if (sure && *sure < SURE)
+			++*sure;
+		return true;
+	}
+	if (!dpa_icrc_solve(&f->net, f->p, f->n, &f->net.ip_id, &f->net.df))
+		return false;
+	if (f->net.ip_id < DPA_GSO_SEGS && f->net.df)
+		return true;
+	if (sure && *sure) {
+		uint8_t was = *sure;
+
+		--*sure;
+		return was < SURE && f->net.df;
+	}
+	return true;
+}
+
+bool dpa_pkey_ok(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == (DPA_ROCE_PKEY & 0x7fff); /* full or limited member */
+}
+
+bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
+{
+	if (dpa_unlikely(dpa_roce_decode(f->p, f->n, pkt) != DPA_ROCE_OK)) {
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+		return false;
+	}
+	if (dpa_unlikely(!dpa_frame_icrc(hw, f))) {
+		dpa_count(hw, DPA_CNT_rx_icrc_encapsulated, 1);
+		return false;
+	}
+	if (dpa_unlikely(!dpa_pkey_ok(pkt->pkey))) {
+		dpa_count(hw, DPA_CNT_rx_dropped, 1);
+		return false;
+	}
+	return true;
+}
+
+void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_frame *frame,
+		  bool may_forward)
+{
+	struct dpa_frame f = *frame;
+	struct dpa_roce_pkt pkt;
+
+	if (!dpa_frame_check(hw, &f, &pkt))
+		return;
+	if (may_forward && !dpa_qpn_is_ours(hw, pkt.dqpn)) {
+		if (!dpa_frame_forward(hw, &f, pkt.dqpn))
+			dpa_count(hw, DPA_CNT_rx_dropped, 1);
+		return;
+	}
+	dpa_pkt_done(dpa_pkt_deliver(hw, NULL, peer, &f, &pkt));
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Remotes: paths to other hosts, and the sockets that packets leave by. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include "wire.h"
+
+#define SNDBUF	   (4 << 20)
+#define FIRST_PORT 49152u /* IANA's dynamic ports, as RoCEv2 senders use them */
+
+bool dpa_gid_is_v4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
+struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
+{
+	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire), *none = NULL;
+
+	if (w)
+		return w;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	for (int i = 0; i < 2; i++)
+		for (uint32_t l = 0; l < DPA_LANES; l++)
+			w->tx_fd[i][l] = -1;
+	w->rx_buf = mmap(NULL, DPA_WIRE_BUFS * DPA_WIRE_BUF, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (w->rx_buf == MAP_FAILED) {
+		free(w);
+		return NULL;
+	}
+	if (!atomic_compare_exchange_strong_explicit(&hw->wire, &none, w, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		munmap(w->rx_buf, DPA_WIRE_BUFS * DPA_WIRE_BUF);
+		free(w);
+		return none;
+	}
+	return w;
+}
+
+struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw)
+{
+	return &hw->wire->rx_stat;
+}
+
+void dpa_wire_abandon(struct dpa_hw *hw)
+{
+	struct dpa_wire *w = hw->wire;
+
+	if (!w)
+		return;
+	for (int i = 0; i < 2; i++)
+		for (uint32_t l = 0; l < DPA_LANES; l++) {
+			if (w->tx_fd[i][l] >= 0)
+				close(w->tx_fd[i][l]);
+			w->tx_fd[i][l] = -1;
+		}
+}
+
+void dpa_wire_fini(struct dpa_hw *hw)
+{
+	struct dpa_wire *w = hw->wire;
+
+	if (!w)
+		return;
+	dpa_wire_abandon(hw);
+	munmap(w->rx_buf, DPA_WIRE_BUFS * DPA_WIRE_BUF);
+	free(w);
+	hw->wire = NULL;
+}
+
+void dpa_remote_fini(struct dpa_peer *p)
+{
+	struct dpa_remote *r = dpa_remote_of(p);
+
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		free(r->scratch[i]);
+}
+
+static int bind_somewhere(int fd, int family, uint16_t *port)
+{
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a;
+	uint32_t r = 0;
+
+	for (int i = 0; i < 64; i++) {
+		if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
+			r = r * 1103515245u + 12345u + (uint32_t)dpa_now_ns();
+		*port = (uint16_t)(FIRST_PORT + r % (65536u - FIRST_PORT));
+		memset(&a, 0, sizeof(a));
+		a.sa.sa_family = (sa_family_t)family;
+		if (family == AF_INET)
+			a.in.sin_port = htons(*port);
+		else
+			a.in6.sin6_port = htons(*port);
+		if (!bind(fd, &a.sa, family == AF_INET ? sizeof(a.in) : sizeof(a.in6)))
+			return 0;
+		if (errno != EADDRINUSE)
+			return errno;
+	}
+	return EADDRINUSE;
+}
+
+/*
+ * A socket to send by: never connected, and with path MTU discovery, because then the IPv4
+ * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
+ * covers.
+ */
+static int make_socket(int family, uint16_t *port)
+{
+	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
+	int pmtu = family == AF_INET ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO, size = SNDBUF;
+
+	if (fd < 0)
+		return -errno;
+	if (family == AF_INET6)
+		err = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ||
+		      setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &pmtu, sizeof(pmtu));
+	else
+		err = setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
+	if (err)
+		goto fail;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	errno = bind_somewhere(fd, family, port);
+	if (!errno)
+		return fd;
+fail:
+	err = errno;
+	close(fd);
+	return -err;
+}
+
+static int open_tx(struct dpa_wire *w, bool v4, uint32_t lane)
+{
+	int fd, i = !v4;
+
+	if (atomic_load_explicit(&w->tx_fd[i][lane], memory_order_acquire) >= 0)
+		return 0;
+	fd = make_socket(v4 ? AF_INET : AF_INET6, &w->tx_port[i][lane]);
+	if (fd < 0)
+		return -fd;
+	atomic_store_explicit(&w->tx_fd[i][lane], fd, memory_order_release);
+	return 0;
+}
+
+static void set_addr(struct dpa_remote *r, uint32_t scope)
+{
+	r->v4 = dpa_gid_is_v4(r->net.dst);
+	if (r->v4) {
+		struct sockaddr_in *a = (struct sockaddr_in *)&r->to;
+
+		a->sin_family = AF_INET;
+		a->sin_port = htons(DPA_ROCE_PORT);
+		memcpy(&a->sin_addr, r->net.dst + 12, 4);
+		r->tolen = sizeof(*a);
+	} else {
+		struct sockaddr_in6 *a = (struct sockaddr_in6 *)&r->to;
+
+		a->sin6_family = AF_INET6;
+		a->sin6_port = htons(DPA_ROCE_PORT);
+		memcpy(&a->sin6_addr, r->net.dst, 16);
+		a->sin6_scope_id =
+			r->net.dst[0] == 0xfe && (r->net.dst[1] & 0xc0) == 0x80 ? scope : 0;
+		r->tolen = sizeof(*a);
+	}
+}
+
+#define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
+
+static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
+				     const struct dpa_roce_net *net, uint32_t scope)
+{
+	struct dpa_remote *r;
+	struct dpa_peer *p;
+
+	if (posix_memalign((void **)&r, DPA_CACHE_LINE, sizeof(*r)))
+		return NULL;
+	memset(r, 0, sizeof(*r));
+	p = &r->peer;
+	p->hw = hw;
+	p->wire = true;
+	p->slot = UINT32_MAX;
+	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
+	r->net = *net;
+	set_addr(r, scope);
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		errno = open_tx(w, r->v4, i);
+		if (errno)
+			goto fail;
+	}
+	p->tx_map = mmap(NULL, LANES_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p->tx_map == MAP_FAILED)
+		goto fail;
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		p->tx[i].shm = (struct dpa_lane_shm *)p->tx_map + i;
+		p->tx[i].peer = p;
+		atomic_store_explicit(&p->tx[i].shm->pull, 1, memory_order_relaxed);
+		atomic_store_explicit(&p->tx[i].shm->lossy, 1, memory_order_relaxed);
+	}
+	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	return r;
+fail:
+	free(r);
+	return NULL;
+}
+
+static uint32_t hash(const struct dpa_roce_net *n)
+{
+	uint64_t h = 0, v;
+
+	for (int i = 0; i < 16; i += 8) {
+		memcpy(&v, n->dst + i, 8);
+		h = (h ^ v) * 0xff51afd7ed558ccdull;
+		memcpy(&v, n->src + i, 8);
+		h = (h ^ v) * 0xff51afd7ed558ccdull;
+		h ^= h >> 29;
+	}
+	return (uint32_t)(h >> 32) % DPA_WIRE_HASH;
+}
+
+static bool same(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
+{
+	return !memcmp(a->src, b->src, 16) && !memcmp(a->dst, b->dst, 16) &&
+	       a->tclass == b->tclass && a->hop == b->hop;
+}
+
+static struct dpa_remote *find(struct dpa_wire *w, uint32_t h, const struct dpa_roce_net *net)
+{
+	struct dpa_remote *r = atomic_load_explicit(&w->remotes[h], memory_order_acquire);
+
+	while (r && !same(&r->net, net))
+		r = r->next;
+	return r;
+}
+
+struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+{
+	struct dpa_wire *w = dpa_wire_get(hw);
+	struct dpa_roce_net net = {.dport = DPA_ROCE_PORT,
+				   .df = true,
+				   .hop = av->hop_limit ? av->hop_limit : 64,
+				   .tclass = av->traffic_class & 0xfc};
+	struct dpa_hw_gid gid;
+	struct dpa_remote *r;
+	uint32_t h;
+
+	if (!w) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (dpa_port_gid(&hw->port, av->sgid_index, &gid)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	memcpy(net.src, gid.gid, 16);
+	memcpy(net.dst, av->dgid, 16);
+	h = hash(&net);
+	r = find(w, h, &net);
+	if (dpa_likely(r))
+		return &r->peer;
+	dpa_spin_lock(&w->lock);
+	r = find(w, h, &net);
+	if (!r) {
+		r = remote_new(hw, w, &net, gid.ifindex);
+		if (r) {
+			r->next = atomic_load_explicit(&w->remotes[h], memory_order_relaxed);
+			atomic_store_explicit(&w->remotes[h], r, memory_order_release);
+			dpa_spin_lock(&hw->peer_lock);
+			r->peer.next = hw->all_peers;
+			hw->all_peers = &r->peer;
+			dpa_spin_unlock(&hw->peer_lock);
+		}
+	}
+	dpa_spin_unlock(&w->lock);
+	return r ? &r->peer : NULL;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Datagrams off port 4791 become packets, and packets that follow each other in one message become
+ * one slot of the transport: it then moves their payload in one go, as it does on shared memory.
+ */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include "wire.h"
+#include "kernels/transport/opcode.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define DATAGRAMS 8 /* of one call */
+
+/* Packets of one message of one QP, in order, all but the last with the same payload. */
+struct run {
+	uint32_t n, len, dqpn;
+	struct dpa_frame f; /* of the first */
+	struct dpa_roce_pkt pkt[DPA_PULL_IOV];
+};
+
+struct batch {
+	struct dpa_hw *hw;
+	struct dpa_hw_qp *cur; /* locked; NULL: none */
+	struct run run;
+	int packets;
+};
+
+static void deliver_each(struct batch *b)
+{
+	struct run *r = &b->run;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, &r->f, &r->pkt[i]);
+}
+
+/* The opcode of all packets of a run together. */
+static uint8_t joint_opcode(uint8_t first, uint8_t last)
+{
+	uint16_t p = dpa_op_props(first), q = dpa_op_props(last);
+	uint8_t tr = first & DPA_BTH_TRANSPORT;
+	bool start = p & DPA_OPP_START, end = q & DPA_OPP_END;
+
+	if (!start)
+		return last;
+	if (!end)
+		return first;
+	if (p & DPA_OPP_RESP)
+		return tr | DPA_BTH_READ_RESP_ONLY;
+	if (p & DPA_OPP_WRITE)
+		return tr | (q & DPA_OPP_IMM ? DPA_BTH_WRITE_ONLY_IMM : DPA_BTH_WRITE_ONLY);
+	return tr | (q & DPA_OPP_IMM   ? DPA_BTH_SEND_ONLY_IMM
+		     : q & DPA_OPP_INV ? DPA_BTH_SEND_ONLY_INV
+				       : DPA_BTH_SEND_ONLY);
+}
+
+static void join(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slot *s,
+		 struct dpa_pieces *v)
+{
+	const struct dpa_roce_pkt *last = &r->pkt[r->n - 1];
+	struct dpa_roce_pkt all = r->pkt[0];
+
+	all.opcode = joint_opcode(all.opcode, last->opcode);
+	all.imm = last->imm;
+	all.inv_rkey = last->inv_rkey;
+	all.se = last->se;
+	all.len = r->len;
+	v->n = r->n;
+	for (uint32_t i = 0; i < r->n; i++) {
+		v->iov[i].iov_base = (void *)(uintptr_t)r->pkt[i].payload;
+		v->iov[i].iov_len = r->pkt[i].len;
+		all.ackreq |= r->pkt[i].ackreq;
+		if (dpa_op_props(r->pkt[i].opcode) & DPA_OPP_AETH) {
+			all.syndrome = r->pkt[i].syndrome;
+			all.msn = r->pkt[i].msn;
+		}
+	}
+	dpa_slot_of_pkt(&all, qp->dest_qpn & DPA_QPN_INDEX, s);
+	s->flags |= DPA_PKT_IOV | dpa_pkt_mtu_flags(qp->mtu);
+}
+
+/* One slot for the whole run, if it is what its QP waits for: else packet by packet. */
+static void deliver_run(struct batch *b)
+{
+	struct run *r = &b->run;
+	struct dpa_hw *hw = b->hw;
+	struct dpa_hw_qp *qp;
+	struct dpa_pieces v;
+	struct dpa_peer *peer;
+	struct dpa_slot s;
+	bool resp;
+
+	if (r->n <= 1) {
+		deliver_each(b);
+		r->n = 0;
+		return;
+	}
+	qp = atomic_load_explicit(&hw->qp_tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (qp != b->cur) {
+		dpa_pkt_done(b->cur);
+		if (qp)
+			dpa_qplock_lock(&qp->lock);
+		b->cur = qp;
+	}
+	resp = dpa_op_props(r->pkt[0].opcode) & DPA_OPP_RESP;
+	peer = qp && qp->qpn == r->dqpn && qp->type != DPA_QP_UD ? dpa_sender_of(qp, &r->f) : NULL;
+	if (!peer || r->pkt[0].len != qp->mtu || (!resp && r->pkt[0].psn != qp->resp.epsn)) {
+		deliver_each(b);
+	} else {
+		join(qp, r, &s, &v);
+		dpa_wire_count_rx(hw, &s, r->n);
+		dpa_transport_rx(qp, peer, &s, (const uint8_t *)&v);
+	}
+	r->n = 0;
+}
+
+static bool follows(const struct run *r, const struct dpa_roce_pkt *pkt)
+{
+	const struct dpa_roce_pkt *prev = &r->pkt[r->n - 1];
+	const uint16_t kind = DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ | DPA_OPP_RESP;
+	uint16_t p, q;
+
+	if (!r->n || r->n == DPA_PULL_IOV || pkt->dqpn != r->dqpn ||
+	    pkt->psn != dpa_psn_add(prev->psn, 1) ||
+	    ((pkt->opcode ^ prev->opcode) & DPA_BTH_TRANSPORT))
+		return false;
+	p = dpa_op_props(prev->opcode);
+	q = dpa_op_props(pkt->opcode);
+	return (p & kind) == (q & kind) && !(p & DPA_OPP_END) && !(q & DPA_OPP_START) &&
+	       (p & (DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ)) && r->pkt[0].len && pkt->len &&
+	       prev->len == r->pkt[0].len && pkt->len <= prev->len;
+}
+
+static void one_packet(struct batch *b, struct dpa_frame *f)
+{
+	struct run *r = &b->run;
+	struct dpa_roce_pkt pkt;
+
+	if (!dpa_frame_check(b->hw, f, &pkt))
+		return;
+	b->packets++;
+	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt.dqpn))) {
+		if (!dpa_frame_forward(b->hw, f, pkt.dqpn))
+			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
+		return;
+	}
+	if (!follows(r, &pkt)) {
+		deliver_run(b);
+		r->f = *f;
+		r->dqpn = pkt.dqpn;
+		r->len = 0;
+	}
+	if ((pkt.opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD) {
+		/* its 40 bytes are written over the packet before: nothing may be left of that */
+		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, &pkt);
+		return;
+	}
+	r->pkt[r->n++] = pkt;
+	r->len += pkt.len;
+}
+
+/* Addresses, traffic class, hop limit, segment size from the ancillary data. */
+static void read_cmsgs(struct msghdr *h, struct dpa_frame *f, uint32_t *seg)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		const void *d = CMSG_DATA(c);
+		int v = 0;
+
+		if (c->cmsg_len >= CMSG_LEN(sizeof(int)))
+			memcpy(&v, d, sizeof(v));
+		else if (c->cmsg_len >= CMSG_LEN(1))
+			v = *(const uint8_t *)d;
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(f->net.dst, &((const struct in6_pktinfo *)d)->ipi6_addr, 16);
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			memset(f->net.dst, 0, 10);
+			memset(f->net.dst + 10, 0xff, 2);
+			memcpy(f->net.dst + 12, &((const struct in_pktinfo *)d)->ipi_addr, 4);
+		} else if ((c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) ||
+			   (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)) {
+			f->net.tclass = (uint8_t)v;
+		} else if ((c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT) ||
+			   (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL)) {
+			f->net.hop = (uint8_t)v;
+		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+			*seg = (uint32_t)v;
+		}
+	}
+}
+
+static void set_source_addr(struct dpa_frame *f, const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)from;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)from;
+
+	if (from->ss_family == AF_INET6) {
+		memcpy(f->net.src, &a6->sin6_addr, 16);
+		f->net.sport = ntohs(a6->sin6_port);
+		return;
+	}
+	memset(f->net.src + 10, 0xff, 2);
+	memcpy(f->net.src + 12, &a4->sin_addr, 4);
+	f->net.sport = ntohs(a4->sin_port);
+}
+
+/* One datagram, or several that the kernel joined. False: there is none. */
+static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segments)
+{
+	struct sockaddr_storage from;
+	uint8_t ctl[256] __attribute__((aligned(8)));
+	struct iovec iov = {.iov_base = buf, .iov_len = DPA_WIRE_BUF - DPA_WIRE_ROOM};
+	struct msghdr h = {.msg_name = &from,
+			   .msg_namelen = sizeof(from),
+			   .msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = ctl,
+			   .msg_controllen = sizeof(ctl)};
+	struct dpa_frame f = {.net = {.dport = DPA_ROCE_PORT, .df = true}};
+	/* the bare call: the library's is a cancellation point, and we hold locks */
+	long n = syscall(SYS_recvmsg, fd, &h, MSG_DONTWAIT);
+	uint32_t seg = 0;
+
+	if (n < 0)
+		return false;
+	set_source_addr(&f, &from);
+	read_cmsgs(&h, &f, &seg);
+	if (!seg || seg > (uint32_t)n)
+		seg = (uint32_t)n;
+	*segments = 0;
+	for (uint32_t at = 0; at < (uint32_t)n; at += seg, ++*segments) {
+		f.p = buf + at;
+		f.n = (uint32_t)n - at < seg ? (uint32_t)n - at : seg;
+		f.net.ip_id = (uint16_t)*segments; /* a guess */
+		f.net.df = true;
+		one_packet(b, &f);
+	}
+	deliver_run(b); /* the buffer is used again */
+	return true;
+}
+
+int dpa_udp_rx(struct dpa_hw *hw)
+{
+	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire);
+	int fd = dpa_udp_fd(&hw->udp);
+	uint32_t segments = 0;
+	struct batch b;
+
+	if (fd < 0 || !w || !dpa_spin_try(&w->rx_lock))
+		return 0;
+	b.hw = hw;
+	b.cur = NULL;
+	b.packets = 0;
+	b.run.n = 0;
+	/* single packets are what latency is measured with: no second, vain call behind them */
+	for (int i = 0; i < DATAGRAMS; i++)
+		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 2)
+			break;
+	dpa_pkt_done(b.cur);
+	dpa_spin_unlock(&w->rx_lock);
+	return b.packets;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Slots of a remote's lane become packets and leave by UDP. Packets of one size that follow each
+ * other go to the kernel as one datagram that it cuts (UDP_SEGMENT); several of those in one call
+ * (sendmmsg). Payload that lies in the application's memory is handed over where it is.
+ */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "wire.h"
+#include "kernels/transport/opcode.h"
+#include "kernels/transport/transport.h"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+/* Where the payload of a slot lies. */
+struct source {
+	const struct iovec *iov; /* what is left of it */
+	struct iovec own[DPA_PULL_IOV];
+};
+
+/* One round of a flush: packets until an array is full. */
+struct round {
+	struct dpa_remote *r;
+	struct dpa_wire_scratch *w;
+	uint16_t sport;
+	uint32_t npkt, niov, nmsg;
+	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
+	uint32_t bytes, segs;
+};
+
+/* The opcode of packet `first`/`last` of a run whose opcode is op (first and last packets of it).
+ */
+static uint8_t piece_opcode(uint8_t op, bool first, bool last)
+{
+	uint16_t p = dpa_op_props(op);
+	uint8_t tr = op & DPA_BTH_TRANSPORT;
+	bool start = (p & DPA_OPP_START) && first, end = (p & DPA_OPP_END) && last;
+
+	if (first && last)
+		return op;
+	if (p & DPA_OPP_RESP)
+		return tr | (start ? DPA_BTH_READ_RESP_FIRST
+			     : end ? DPA_BTH_READ_RESP_LAST
+				   : DPA_BTH_READ_RESP_MIDDLE);
+	if (p & DPA_OPP_WRITE)
+		return tr | (start	       ? DPA_BTH_WRITE_FIRST
+			     : !end	       ? DPA_BTH_WRITE_MIDDLE
+			     : p & DPA_OPP_IMM ? DPA_BTH_WRITE_LAST_IMM
+					       : DPA_BTH_WRITE_LAST);
+	return tr | (start	       ? DPA_BTH_SEND_FIRST
+		     : !end	       ? DPA_BTH_SEND_MIDDLE
+		     : p & DPA_OPP_IMM ? DPA_BTH_SEND_LAST_IMM
+		     : p & DPA_OPP_INV ? DPA_BTH_SEND_LAST_INV
+				       : DPA_BTH_SEND_LAST);
+}
+
+static void set_source(struct source *src, struct dpa_lane_shm *shm, const struct dpa_slot *s)
+{
+	const uint8_t *data = shm->data + (size_t)(s->data % DPA_LANE_UNITS) * 64;
+
+	src->iov = src->own;
+	if (s->flags & DPA_PKT_PULL) {
+		const struct dpa_pull *p = (const struct dpa_pull *)data;
+
+		for (uint32_t i = 0; i < p->niov; i++) {
+			src->own[i].iov_base = (void *)(uintptr_t)p->iov[i].addr;
+			src->own[i].iov_len = p->iov[i].len;
+		}
+		return;
+	}
+	src->own[0].iov_base =
+		(void *)(uintptr_t)(s->flags & DPA_PKT_INSLOT ? s->ext + dpa_ext_len(s->opcode)
+							      : data);
+	src->own[0].iov_len = s->len;
+}
+
+static struct iovec *add_iov(struct round *b, const void *p, size_t n)
+{
+	struct iovec *v = &b->w->iov[b->niov];
+	struct iovec *prev = v - 1;
+
+	/* pieces that lie behind each other, as a packet's tail and the next header never do */
+	if (b->w->msg[b->nmsg - 1].msg_hdr.msg_iovlen &&
+	    (const uint8_t *)prev->iov_base + prev->iov_len == p) {
+		prev->iov_len += n;
+		return prev;
+	}
+	v->iov_base = (void *)(uintptr_t)p;
+	v->iov_len = n;
+	b->niov++;
+	b->w->msg[b->nmsg - 1].msg_hdr.msg_iovlen++;
+	return v;
+}
+
+static void put_cmsg(struct msghdr *h, int level, int type, const void *data, size_t n)
+{
+	struct cmsghdr *c = (struct cmsghdr *)((uint8_t *)h->msg_control + h->msg_controllen);
+
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(n);
+	memcpy(CMSG_DATA(c), data, n);
+	h->msg_controllen += CMSG_SPACE(n);
+}
+
+static void start_msg(struct round *b, uint32_t seg)
+{
+	struct dpa_remote *r = b->r;
+	struct msghdr *h = &b->w->msg[b->nmsg].msg_hdr;
+	int tclass = r->net.tclass, hop = r->net.hop;
+
+	memset(h, 0, sizeof(*h));
+	h->msg_name = &r->to;
+	h->msg_namelen = r->tolen;
+	h->msg_iov = &b->w->iov[b->niov];
+	h->msg_control = b->w->ctl[b->nmsg];
+	if (r->v4) {
+		struct in_pktinfo pi = {0};
+
+		memcpy(&pi.ipi_spec_dst, r->net.src + 12, 4);
+		put_cmsg(h, IPPROTO_IP, IP_PKTINFO, &pi, sizeof(pi));
+		put_cmsg(h, IPPROTO_IP, IP_TOS, &tclass, sizeof(tclass));
+		put_cmsg(h, IPPROTO_IP, IP_TTL, &hop, sizeof(hop));
+	} else {
+		struct in6_pktinfo pi = {0};
+
+		memcpy(&pi.ipi6_addr, r->net.src, 16);
+		put_cmsg(h, IPPROTO_IPV6, IPV6_PKTINFO, &pi, sizeof(pi));
+		put_cmsg(h, IPPROTO_IPV6, IPV6_TCLASS, &tclass, sizeof(tclass));
+		put_cmsg(h, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop, sizeof(hop));
+	}
+	b->nmsg++;
+	b->mtu_bytes = seg;
+	b->bytes = b->segs = 0;
+}
+
+static void end_msg(struct round *b)
+{
+	uint16_t seg = (uint16_t)b->mtu_bytes;
+
+	if (b->nmsg && b->segs > 1)
+		put_cmsg(&b->w->msg[b->nmsg - 1].msg_hdr, IPPROTO_UDP, UDP_SEGMENT, &seg,
+			 sizeof(seg));
+	b->mtu_bytes = 0; /* nothing joins it */
+}
+
+/* Adds one packet; the room for it was checked. */
+static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct source *src,
+		       uint32_t slot, uint32_t nth)
+{
+	struct dpa_wire_pkt *w = &b->w->pkt[b->npkt++];
+	uint32_t hdr = dpa_roce_encode(pkt, w->hdr), pad = dpa_roce_pad(pkt->len), left = pkt->len;
+	uint32_t total = hdr + pkt->len + pad + DPA_ROCE_ICRC, crc;
+	struct dpa_roce_net net = b->r->net;
+	bool small = pkt->len <= DPA_WIRE_SMALL;
+
+	if (b->mtu_bytes && (total > b->mtu_bytes || b->r->no_gso || b->segs == DPA_GSO_SEGS ||
+			     b->bytes + total > DPA_GSO_BYTES))
+		end_msg(b);
+	if (!b->mtu_bytes) {
+		start_msg(b, total);
+		b->w->first[b->nmsg - 1].slot = slot;
+		b->w->first[b->nmsg - 1].nth = nth;
+	}
+	net.sport = b->sport;
+	net.ip_id = (uint16_t)b->segs;
+	crc = dpa_icrc_begin(&net, total, w->hdr);
+	crc = dpa_icrc_add(crc, w->hdr + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
+	if (!small)
+		add_iov(b, w->hdr, hdr);
+	for (uint8_t *at = w->hdr + hdr; left;) {
+		struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
+		uint32_t k = v->iov_len < left ? (uint32_t)v->iov_len : left;
+
+		if (small) {
+			crc = dpa_icrc_add_copy(crc, at, v->iov_base, k);
+			at += k;
+		} else if (k) {
+			crc = dpa_icrc_add(crc, v->iov_base, k);
+			add_iov(b, v->iov_base, k);
+		}
+		left -= k;
+		v->iov_base = (uint8_t *)v->iov_base + k;
+		v->iov_len -= k;
+		if (!v->iov_len)
+			src->iov++;
+	}
+	uint8_t *tail = small ? w->hdr + hdr + pkt->len : w->tail;
+
+	memset(tail, 0, pad);
+	crc = dpa_icrc_add(crc, tail, pad);
+	dpa_icrc_put(tail + pad, dpa_icrc_end(crc));
+	if (small)
+		add_iov(b, w->hdr, total);
+	else
+		add_iov(b, tail, pad + DPA_ROCE_ICRC);
+	b->bytes += total;
+	b->segs++;
+	if (total < b->mtu_bytes) /* a shorter one is the last of its datagram */
+		end_msg(b);
+}
+
+/* The header of packet nth of n of a slot. */
+static void piece(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, uint32_t mtu,
+		  uint32_t nth, uint32_t n, struct dpa_roce_pkt *pkt)
+{
+	*pkt = *whole;
+	pkt->opcode = piece_opcode(s->opcode, nth == 0, nth == n - 1);
+	pkt->psn = dpa_psn_add(s->psn, nth);
+	pkt->len = nth == n - 1 ? s->len - nth * mtu : mtu;
+	if (nth < n - 1)
+		pkt->ackreq = pkt->se = false;
+}
+
+/* Puts packets of the slot together, from number *nth on; false: the round is full. */
+static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *s, uint32_t index,
+		     uint32_t *nth)
+{
+	uint32_t mtu = 128u << (s->flags >> DPA_PKT_MTU_SHIFT & 7), n = dpa_npkts(s->len, mtu);
+	struct dpa_roce_pkt whole, pkt;
+	struct source src;
+	uint32_t skip = *nth * mtu;
+
+	if ((s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD)
+		n = 1;
+	dpa_pkt_of_slot(s, &whole);
+	set_source(&src, tx->shm, s);
+	while (skip) { /* the part that went with the round before */
+		struct iovec *v = (struct iovec *)(uintptr_t)src.iov;
+		uint32_t k = v->iov_len < skip ? (uint32_t)v->iov_len : skip;
+
+		v->iov_base = (uint8_t *)v->iov_base + k;
+		v->iov_len -= k;
+		skip -= k;
+		if (!v->iov_len)
+			src.iov++;
+	}
+	for (; *nth < n; ++*nth) {
+		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS ||
+		    b->niov + DPA_PULL_IOV + 2 > DPA_WIRE_PKTS * 4)
+			return false;
+		piece(s, &whole, mtu, *nth, n, &pkt);
+		add_packet(b, &pkt, &src, index, *nth);
+	}
+	*nth = 0;
+	return true;
+}
+
+/* Nothing is kept: what was written into the lane and not sent goes back to the QP, or is lost. */
+static uint32_t give_up(struct dpa_tx *tx, const struct dpa_wire_scratch *w, uint32_t msg,
+			uint32_t *psn)
+{
+	uint32_t at = w->first[msg].slot;
+	const struct dpa_slot *s = &tx->shm->slots[at % DPA_LANE_SLOTS];
+
+	*psn = dpa_psn_add(s->psn, w->first[msg].nth);
+	return tx->head - at;
+}
+
+/* Once for each kind of error in a row: a route that went away concerns every packet. */
+static void complain(struct dpa_remote *r, int err)
+{
+	if (err == EAGAIN || r->last_err == err)
+		return;
+	r->last_err = err;
+	dpa_log(r->peer.hw, DPA_LOG_WARN, "packets to another host are not sent: %s",
+		strerror(err));
+}
+
+static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint32_t *sent)
+{
+	int fd = atomic_load_explicit(&r->peer.hw->wire->tx_fd[!r->v4][lane], memory_order_relaxed);
+
+	for (*sent = 0; *sent < b->nmsg;) {
+		/* the bare call: the library's is a cancellation point, and we hold locks */
+		long k =
+			syscall(SYS_sendmmsg, fd, b->w->msg + *sent, b->nmsg - *sent, MSG_DONTWAIT);
+
+		if (k <= 0)
+			return k < 0 ? errno : EAGAIN;
+		*sent += (uint32_t)k;
+	}
+	return 0;
+}
+
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
+{
+	struct dpa_remote *r = dpa_remote_of(tx->peer);
+	uint32_t lane = (uint32_t)(tx - r->peer.tx), at = tx->tail, nth = 0, lost = 0, sent;
+	struct dpa_wire_scratch *w = r->scratch[lane];
+	int err;
+
+	if (at == tx->head)
+		return 0;
+	if (dpa_unlikely(!w))
+		w = r->scratch[lane] = malloc(sizeof(*w));
+	while (w && at != tx->head) {
+		struct round b = {.r = r, .w = w, .sport = r->peer.hw->wire->tx_port[!r->v4][lane]};
+
+		while (at != tx->head &&
+		       add_slot(&b, tx, &tx->shm->slots[at % DPA_LANE_SLOTS], at, &nth))
+			at++;
+		end_msg(&b);
+		err = send_round(r, &b, lane, &sent);
+		if (dpa_unlikely(err == EIO || err == EINVAL) && !r->no_gso) {
+			r->no_gso = true; /* a device without checksum offload: one by one */
+			at = w->first[sent].slot;
+			nth = w->first[sent].nth;
+			continue;
+		}
+		if (dpa_unlikely(err)) {
+			lost = give_up(tx, w, sent, psn);
+			complain(r, err);
+			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
+			break;
+		}
+	}
+	if (dpa_unlikely(!w)) {
+		lost = tx->head - at;
+		*psn = tx->shm->slots[at % DPA_LANE_SLOTS].psn;
+	}
+	/* the lane is empty whatever happened */
+	tx->tail = tx->head;
+	tx->dtail = tx->dhead;
+	atomic_store_explicit(&tx->shm->tail, tx->head, memory_order_relaxed);
+	atomic_store_explicit(&tx->shm->dtail, tx->dhead, memory_order_relaxed);
+	return lost;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * wire.h - the link to other hosts, between its files.
+ *
+ * A remote is a path: our address, the peer's, traffic class, hop limit. It stands for a peer
+ * (struct dpa_peer, always UP: what is not there is silent) whose lanes are memory of ours alone.
+ * The transport writes slots there as it does for shared memory; dpa_wire_flush() makes packets of
+ * them and sends them before the lane's producer lock is let go, so that no slot outlives the lock
+ * of the QP whose memory it may point at.
+ */
+#ifndef DPA_WIRE_H
+#define DPA_WIRE_H
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include "frame.h"
+
+/* Bytes of one send call at most, headers included: a UDP datagram before it is cut (GSO). */
+#define DPA_GSO_BYTES 63000u
+#define DPA_GSO_SEGS  64u
+
+#define DPA_WIRE_PKTS 256u /* packets of one flush round */
+#define DPA_WIRE_MSGS 64u
+
+/* One packet's own bytes: headers, a small payload, pad and ICRC. */
+#define DPA_WIRE_SMALL 256u
+struct dpa_wire_pkt {
+	uint8_t hdr[DPA_ROCE_MAX_HDR + DPA_WIRE_SMALL];
+	uint8_t tail[8];
+};
+
+/* Where a lane's packets are put together: under its producer lock. */
+struct dpa_wire_scratch {
+	struct dpa_wire_pkt pkt[DPA_WIRE_PKTS];
+	struct iovec iov[DPA_WIRE_PKTS * 4];
+	struct mmsghdr msg[DPA_WIRE_MSGS];
+	struct {
+		uint32_t slot; /* lane index of the first packet's slot, and the packet's number in
+				  it */
+		uint32_t nth;
+	} first[DPA_WIRE_MSGS];
+	uint8_t ctl[DPA_WIRE_MSGS][96] __attribute__((aligned(8)));
+};
+
+struct dpa_remote {
+	struct dpa_peer peer;	 /* first: a peer with `wire` set is one of these */
+	struct dpa_roce_net net; /* ours to theirs */
+	struct sockaddr_storage to;
+	socklen_t tolen;
+	bool v4;
+	_Atomic bool no_gso;			     /* the device does not cut datagrams */
+	_Atomic int last_err;			     /* of sending: for the log */
+	struct dpa_wire_scratch *scratch[DPA_LANES]; /* made at first use, under the lane's lock */
+	struct dpa_remote *next;
+};
+
+#define DPA_WIRE_HASH 64u
+#define DPA_WIRE_BUFS 8u
+#define DPA_WIRE_ROOM 64u /* in front of a received datagram: for a GRH */
+#define DPA_WIRE_BUF  (65536u + DPA_WIRE_ROOM)
+
+struct dpa_wire {
+	dpa_spin_t lock;		 /* remotes, sockets */
+	_Atomic int tx_fd[2][DPA_LANES]; /* [v6]; -1: not open yet */
+	uint16_t tx_port[2][DPA_LANES];
+	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
+	dpa_spin_t rx_lock; /* what follows */
+	uint8_t *rx_buf;    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
+	/* by hash of the sender's address: how sure we are of its IPv4 identification; hints,
+	 * relaxed */
+	_Atomic uint8_t counts_from_0[256];
+	struct dpa_lane_stat rx_stat; /* relaxed; several threads may lose a count to each other */
+};
+
+static inline struct dpa_remote *dpa_remote_of(struct dpa_peer *p)
+{
+	return (struct dpa_remote *)p;
+}
+
+/* hw->wire, made at first use. NULL: ENOMEM. */
+struct dpa_wire *dpa_wire_get(struct dpa_hw *hw);
+void dpa_wire_fini(struct dpa_hw *hw);
+void dpa_wire_abandon(struct dpa_hw *hw); /* forked child: closes the descriptors */
+void dpa_remote_fini(struct dpa_peer *p);
+
+/*
+ * Sends what the lane holds, under its producer lock and that of the QP that wrote it. Returns how
+ * many slots did not leave (no room in the socket, no route); *psn is the first PSN of those. The
+ * lane is empty afterwards in any case.
+ */
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn);
+
+/* 40 bytes as a UD receive has them in front: the IP header that came, for IPv4 in the last 20. */
+void dpa_grh_make(uint8_t *grh, const struct dpa_roce_net *net, uint32_t udp_payload);
+bool dpa_gid_is_v4(const uint8_t gid[16]);
+
+/* Decodes, checks ICRC and P_Key; counts what is refused. Sets f's IP identification. */
+bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt);
+bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f);
+bool dpa_pkey_ok(uint16_t pkey);
+
+/* Does a QP of this process have the number? */
+static inline bool dpa_qpn_is_ours(struct dpa_hw *hw, uint32_t qpn)
+{
+	return qpn >> 16 == hw->board->board_num &&
+	       atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+}
+
+/* A packet whose ICRC and P_Key are right: to its QP, whose lock is taken (cur's is let go if it is
+ * another). Returns the QP now locked, NULL: none. */
+struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
+				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt);
+/* The remote of a connected QP if the frame is from there and to us, else NULL. Under the QP's
+ * lock. */
+struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f);
+void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t packets);
+/* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes. NULL is allowed. */
+void dpa_pkt_done(struct dpa_hw_qp *qp);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Timers and windows of an RC requester whose link loses packets (other hosts, faults).
+ *
+ *   quiet --sent--> ARMED --heard--> ARMED (timers start again), or quiet when nothing is
+ * outstanding ARMED --probe_at--> PROBING: one packet from acked_psn, asking for an ACK; the wait
+ * doubles PROBING --heard--> ARMED, sending goes on from what the ACK says ARMED, PROBING
+ * --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
+ *
+ * ack_at is the local ACK timeout of IBA 9.7.6.1.3: with retry_cnt r and timeout T, RETRY_EXC_ERR
+ * comes (r + 1) * T after the last progress. The probe is what adapters call adaptive
+ * retransmission: a lost tail would otherwise wait for T, which applications set to 67 ms and more.
+ */
+#include "transport.h"
+
+#define PROBE_FIRST 10000000u /* before the first round trip was measured */
+#define PROBE_MIN   1000000u
+#define PROBE_MAX   1000000000u
+#define NEVER_NS    1000000000ull /* timeout 0: no limit, but still trying */
+
+static bool outstanding(const struct dpa_hw_qp *qp)
+{
+	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
+}
+
+/* The first PSN that the peer is not known to have, or whose answer is missing. */
+static uint32_t resume_psn(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+
+	if (outstanding(qp) && dpa_op_answers(dpa_wqe_ctrl(qp, r->una_idx)->opcode))
+		return dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
+	return dpa_psn_diff(r->acked_psn, r->una_psn) > 0 ? r->acked_psn : r->una_psn;
+}
+
+static uint64_t ack_timeout(const struct dpa_hw_qp *qp)
+{
+	uint64_t ns = dpa_timeout_ns(qp->attr.timeout);
+
+	return ns == UINT64_MAX ? NEVER_NS : ns;
+}
+
+static uint32_t probe_wait(const struct dpa_req *r)
+{
+	uint64_t ns = r->srtt ? (uint64_t)r->srtt * 4 : PROBE_FIRST;
+
+	return ns < PROBE_MIN ? PROBE_MIN : ns > PROBE_MAX ? PROBE_MAX : (uint32_t)ns;
+}
+
+static void restart(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+
+	r->ack_at = now + ack_timeout(qp);
+	r->probe_wait = probe_wait(r);
+	r->probe_at = now + r->probe_wait;
+	r->probing = false;
+}
+
+static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
+{
+	uint32_t n = DPA_LOSS_WINDOW / qp->mtu;
+
+	/* packets of small messages take little of the receiver's memory */
+	return length <= 1024 && n < 256 ? 256 : n;
+}
+
+bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length)
+{
+	const struct dpa_req *r = &qp->req;
+	int32_t out = dpa_psn_diff(r->send_psn, resume_psn(qp));
+
+	if (r->probing)
+		return out <= 0;
+	return out < (int32_t)window_of(qp, length);
+}
+
+bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	struct dpa_req *r = &qp->req;
+
+	r->unacked += bytes;
+	if (!r->probing && r->unacked < DPA_LOSS_WINDOW / 4 && dpa_loss_may_send(qp, bytes))
+		return false;
+	r->unacked = 0;
+	return true;
+}
+
+/* One packet at a time is watched; what is sent again is not (Karn). */
+void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (!r->rtt_at && dpa_psn_diff(psn, r->max_psn) >= 0) {
+		r->rtt_at = now;
+		r->rtt_psn = psn;
+	}
+}
+
+static void take_sample(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+	uint64_t rtt;
+
+	if (!r->rtt_at || dpa_psn_diff(resume_psn(qp), r->rtt_psn) <= 0)
+		return;
+	rtt = now - r->rtt_at;
+	r->rtt_at = 0;
+	if (rtt > PROBE_MAX)
+		rtt = PROBE_MAX;
+	r->srtt = r->srtt ? (uint32_t)((r->srtt * 7ull + rtt) / 8) : (uint32_t)rtt;
+	if (!r->srtt)
+		r->srtt = 1;
+}
+
+/* The peer has spoken for this QP. */
+void dpa_loss_heard(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t resume = resume_psn(qp);
+	uint64_t now;
+
+	r->probing = false;
+	if (dpa_psn_diff(resume, r->send_psn) > 0)
+		dpa_seek(qp, resume); /* what was to be sent again had arrived */
+	if (!r->heard)
+		return;
+	r->heard = r->implied = false;
+	now = dpa_now_ns();
+	take_sample(qp, now);
+	if (outstanding(qp))
+		restart(qp, now);
+	else
+		r->ack_at = 0;
+}
+
+/* A NAK or a missed response: all of it is sent again, and asks for no sample. */
+void dpa_loss_again(struct dpa_hw_qp *qp)
+{
+	qp->req.rtt_at = 0;
+	qp->req.probing = false;
+	qp->req.unacked = 0;
+}
+
+static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+
+	dpa_count(qp->hw, DPA_CNT_local_ack_timeout_err, 1);
+	if (qp->attr.timeout) {
+		if (!r->retry_left) {
+			dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_TIMEOUT);
+			return false;
+		}
+		r->retry_left--;
+	}
+	dpa_loss_again(qp);
+	dpa_seek(qp, resume_psn(qp));
+	r->ack_at = now + ack_timeout(qp);
+	r->implied = false;
+	return true;
+}
+
+static void probe(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+
+	dpa_loss_again(qp);
+	dpa_seek(qp, resume_psn(qp));
+	r->probing = true;
+	r->implied = false;
+	if (r->probe_wait < PROBE_MAX)
+		r->probe_wait *= 2;
+	r->probe_at = now + r->probe_wait;
+}
+
+bool dpa_loss_timers(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	uint64_t now;
+
+	if (!r->ack_at || !outstanding(qp))
+		return true;
+	now = dpa_now_ns();
+	if (now >= r->ack_at)
+		return timed_out(qp, now);
+	if (now >= r->probe_at)
+		probe(qp, now);
+	return true;
+}
+
+void dpa_loss_arm(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+
+	if (!outstanding(qp)) {
+		r->ack_at = 0;
+		return;
+	}
+	if (!r->ack_at)
+		restart(qp, dpa_now_ns());
+	dpa_pend(qp, r->ack_at < r->probe_at ? r->ack_at : r->probe_at);
+}
