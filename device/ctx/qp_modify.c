@@ -5,7 +5,7 @@
 #include <string.h>
 #include "dev.h"
 #include "kernels/transport/opcode.h"
-#include "link/frame.h"
+#include "link/wire.h"
 
 /* On this board: by memory. Everything else, another board of this host too, by the wire. */
 static bool is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
@@ -153,6 +153,9 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		dpa_qp_set_state(qp, state);
 		if (qp->type != DPA_QP_UD)
 			find_peer(qp);
+		else if (dpa_wire_get(
+				 qp->hw)) /* anybody may write to it; near ones can in any case */
+			dpa_udp_open(qp->hw);
 		return;
 	case DPA_QPS_SQD:
 		if (old == DPA_QPS_RTS)

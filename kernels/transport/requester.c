@@ -444,10 +444,13 @@ static int run_ud(struct dpa_hw_qp *qp, uint32_t pi)
 	int n = 0;
 
 	while (r->send_idx != pi && n < BUDGET && !r->fence_sq) {
-		if (dpa_ud_send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx)))
+		if (dpa_ud_send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
+			dpa_ud_flush(qp);
 			return n; /* pended or failed */
+		}
 		n++;
 	}
+	dpa_ud_flush(qp);
 	if (r->send_idx != pi && !r->fence_sq)
 		dpa_pend(qp, 0);
 	return n;

@@ -149,6 +149,8 @@ void dpa_loss_arm(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+/* Sends what waits for company. */
+void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 
 /* --- responder.c --- */

@@ -2,67 +2,24 @@
 /* Unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
 #include <errno.h>
 #include "transport.h"
+#include "link/wire.h"
 
 #define GRH_BYTES      40
 #define UD_PATIENCE_NS 100000000ull
 #define UD_MTU	       4096u
 
-static void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, v >> 16);
-	put16(p + 2, v);
-}
-
-static uint32_t ip_checksum(const uint8_t *h)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < 20; i += 2)
-		sum += (uint32_t)h[i] << 8 | h[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16)) & 0xffff;
-}
-
-static bool is_ipv4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
-/* The header that RoCEv2 would have carried: the last 20 bytes for IPv4, all 40 for IPv6. */
+/* The header that RoCEv2 would have carried. */
 static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t n)
 {
-	/* UDP 8, BTH 12, DETH 8, payload with pad, ICRC 4 */
-	uint32_t udp = 8 + 12 + 8 + ((n + 3) & ~3u) + 4;
+	struct dpa_roce_net net = {.df = true,
+				   .tclass = av->traffic_class,
+				   .hop = av->hop_limit ? av->hop_limit : 64,
+				   .flow = av->flow_label & 0xfffff};
 
-	memset(g, 0, GRH_BYTES);
-	if (is_ipv4(av->dgid)) {
-		uint8_t *ip = g + 20;
-
-		ip[0] = 0x45;
-		ip[1] = av->traffic_class;
-		put16(ip + 2, 20 + udp);
-		ip[6] = 0x40; /* DF */
-		ip[8] = av->hop_limit ? av->hop_limit : 64;
-		ip[9] = 17;
-		memcpy(ip + 12, sgid + 12, 4);
-		memcpy(ip + 16, av->dgid + 12, 4);
-		put16(ip + 10, ip_checksum(ip));
-		return;
-	}
-	put32(g, 6u << 28 | (uint32_t)av->traffic_class << 20 | (av->flow_label & 0xfffff));
-	put16(g + 4, udp);
-	g[6] = 17;
-	g[7] = av->hop_limit ? av->hop_limit : 64;
-	memcpy(g + 8, sgid, 16);
-	memcpy(g + 24, av->dgid, 16);
+	memcpy(net.src, sgid, 16);
+	memcpy(net.dst, av->dgid, 16);
+	/* BTH 12, DETH 8, payload with pad, ICRC 4 */
+	dpa_grh_make(g, &net, 12 + 8 + ((n + 3) & ~3u) + 4);
 }
 
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
@@ -91,7 +48,8 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 {
 	uint8_t op =
 		DPA_BTH_UD | (c->opcode == DPA_OP_SEND ? DPA_BTH_SEND_ONLY : DPA_BTH_SEND_ONLY_IMM);
-	uint32_t n = GRH_BYTES + c->length;
+	/* on the wire the IP header is the GRH */
+	uint32_t grh = tx->peer->wire ? 0 : GRH_BYTES, n = grh + c->length;
 	struct dpa_hw_gid sgid = {0};
 	struct dpa_slot *s;
 	struct dpa_ext *x;
@@ -110,8 +68,9 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	x->ud_imm = c->imm;
 	if (c->flags & DPA_WQE_SOLICITED)
 		s->flags |= DPA_PKT_SE;
-	make_grh(data, av, sgid.gid, c->length);
-	*syn = dpa_gather(qp, idx, c, 0, c->length, data + GRH_BYTES);
+	if (grh)
+		make_grh(data, av, sgid.gid, c->length);
+	*syn = dpa_gather(qp, idx, c, 0, c->length, data + grh);
 	if (!*syn) {
 		dpa_stat_add(&tx->stat.packets, 1);
 		dpa_stat_add(&tx->stat.bytes, n);
@@ -119,7 +78,9 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);
-	if (!*syn)
+	if (tx->peer->wire)
+		qp->tx = tx; /* leaves with the next ones: dpa_ud_flush() */
+	else if (!*syn)
 		dpa_tx_kick(tx);
 	return 0;
 }
@@ -135,10 +96,38 @@ static bool waited_enough(struct dpa_hw_qp *qp)
 	return now - qp->req.ud_since > UD_PATIENCE_NS;
 }
 
+/* What the socket has no room for is lost, as datagrams may be. */
+void dpa_ud_flush(struct dpa_hw_qp *qp)
+{
+	uint32_t unsent;
+
+	if (!qp->tx)
+		return;
+	dpa_spin_lock(&qp->tx->lock);
+	dpa_wire_flush(qp->tx, &unsent);
+	dpa_spin_unlock(&qp->tx->lock);
+	qp->tx = NULL;
+}
+
+/* The peer of an address vector; NULL: nobody has it. */
+static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *av)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_peer *p;
+
+	if (av->dqpn >> 16 == hw->board->board_num && dpa_port_find(&hw->port, av->dgid) >= 0)
+		return dpa_peer_of_qpn(hw, av->dqpn);
+	p = dpa_remote_get(hw, av);
+	if (qp->tx && (!p || qp->tx != &p->tx[qp->lane]))
+		dpa_ud_flush(qp);
+	return p;
+}
+
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t syn = check_ud(qp, idx, c), state;
+	struct dpa_hw_gid sgid;
 	struct dpa_wqe_av av;
 	struct dpa_peer *p;
 
@@ -146,11 +135,11 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 		goto fail;
 	memcpy(&av, dpa_wqe_at(qp, idx, 32), 32);
 	memcpy((uint8_t *)&av + 32, dpa_wqe_at(qp, idx, 64), 16);
-	if (dpa_port_find(&qp->hw->port, av.dgid) < 0) {
+	if (dpa_port_gid(&qp->hw->port, av.sgid_index, &sgid)) {
 		syn = DPA_SYN_NO_PATH;
 		goto fail;
 	}
-	p = dpa_peer_of_qpn(qp->hw, av.dqpn);
+	p = ud_peer(qp, &av);
 	state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
 	if (state == DPA_PEER_CONNECTING && !waited_enough(qp)) {
 		dpa_pend(qp, dpa_now_ns() + 1000000);
