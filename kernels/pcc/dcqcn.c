@@ -39,7 +39,7 @@ const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
 	.wnd_initial = 128 << 10,
 	.wnd_min = 16 << 10,
 	.wnd_max = 1 << 20,
-	.wnd_ai = 16 << 10,
+	.wnd_ai = 8 << 10,
 	.wnd_cut = 717, /* 0.7 */
 };
 

@@ -14,6 +14,11 @@ _Static_assert((DEBT_MAX + UINT32_MAX) * SCALE < INT64_MAX / 3 * 2, "no overflow
 const struct dpa_pcc_algo *const dpa_pcc_algos[] = {&dpa_pcc_dcqcn, &dpa_pcc_none};
 const size_t dpa_pcc_algos_num = sizeof(dpa_pcc_algos) / sizeof(dpa_pcc_algos[0]);
 
+uint32_t dpa_pcc_burst(const struct dpa_pcc_flow *f)
+{
+	return (uint32_t)dpa_pcc_clamp(f->rate >> BURST_TIME, BURST_MIN, BURST_MAX);
+}
+
 /* Asks the algorithm for its answer and keeps it to the bounds, whoever wrote it. */
 static void refresh(struct dpa_pcc_flow *f)
 {
@@ -25,11 +30,10 @@ static void refresh(struct dpa_pcc_flow *f)
 	f->rate = dpa_pcc_clamp(res.rate, DPA_PCC_RATE_MIN, DPA_PCC_NO_LIMIT);
 	f->window = (uint32_t)dpa_pcc_clamp(res.window, DPA_PCC_WND_MIN, DPA_PCC_WND_MAX);
 	f->wake = res.wake;
-	f->events = res.events;
+	f->events = (uint16_t)res.events;
 	f->active = f->rate < DPA_PCC_NO_LIMIT || (res.events & timed);
-	f->burst = (uint32_t)dpa_pcc_clamp(f->rate >> BURST_TIME, BURST_MIN, BURST_MAX);
-	if (f->tokens > f->burst * SCALE)
-		f->tokens = f->burst * SCALE;
+	if (f->tokens > dpa_pcc_burst(f) * SCALE)
+		f->tokens = dpa_pcc_burst(f) * SCALE;
 }
 
 void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const void *param,
@@ -47,13 +51,14 @@ void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const
 /* Adds what the time since the last call is worth, at the rate that held meanwhile. */
 static void fill(struct dpa_pcc_flow *f, uint64_t now)
 {
-	uint64_t room = (uint64_t)(f->burst * SCALE - f->tokens);
+	int64_t full = dpa_pcc_burst(f) * SCALE;
+	uint64_t room = (uint64_t)(full - f->tokens);
 	uint64_t past = dpa_pcc_since(now, f->fill_at);
 
 	if (!past)
 		return;
 	if (past > room / f->rate) /* else the product is at most room */
-		f->tokens = f->burst * SCALE;
+		f->tokens = full;
 	else
 		f->tokens += (int64_t)(past * f->rate);
 	f->fill_at = now;
@@ -83,7 +88,7 @@ uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
 	fill(f, now);
 	/* What is larger than a burst leaves when the bucket is full, and is paid off afterwards.
 	 */
-	need = (bytes < f->burst ? bytes : f->burst) * SCALE;
+	need = (int64_t)dpa_pcc_clamp(bytes, 0, dpa_pcc_burst(f)) * SCALE;
 	if (f->tokens >= need)
 		return 0;
 	return ((uint64_t)(need - f->tokens) + f->rate - 1) / f->rate;

@@ -50,7 +50,7 @@ struct dpa_pcc_result {
 	uint32_t events; /* DPA_PCC_WANT() of those that it must hear of; CNP without: ignored */
 };
 
-#define DPA_PCC_PRIV 64 /* bytes of an algorithm's own for each flow */
+#define DPA_PCC_PRIV 72 /* bytes of an algorithm's own for each flow */
 
 /*
  * An algorithm. param: the same for all flows, NULL: its defaults. get() is the answer that follows
@@ -68,16 +68,16 @@ struct dpa_pcc_flow {
 	uint64_t rate;	  /* read-only for the transport, as window and wake are */
 	uint64_t wake;	  /* ns */
 	uint32_t window;  /* bytes */
-	uint32_t events;  /* DPA_PCC_WANT() */
+	uint16_t events;  /* DPA_PCC_WANT() */
+	uint16_t active;  /* paced, or the algorithm wants SENT or TIMER */
 	int64_t tokens;	  /* bytes * 10^9 that may go at once; negative: owed */
 	uint64_t fill_at; /* when tokens were last added */
-	uint32_t burst;	  /* bytes: the most that tokens hold */
-	uint32_t active;  /* paced, or the algorithm wants SENT or TIMER */
 	const struct dpa_pcc_algo *algo;
 	const void *param;
 	uint64_t priv[DPA_PCC_PRIV / 8];
 };
-_Static_assert(sizeof(struct dpa_pcc_flow) == 64 + DPA_PCC_PRIV, "two cache lines");
+_Static_assert(sizeof(struct dpa_pcc_flow) == 128, "7 * 8 + DPA_PCC_PRIV: two cache lines");
+_Static_assert(DPA_PCC_EVENTS <= 16, "events fit");
 
 /* The algorithms, in the order of enum dpa_cfg_congestion (config/knobs.h). */
 extern const struct dpa_pcc_algo dpa_pcc_dcqcn, dpa_pcc_none;
@@ -87,6 +87,8 @@ extern const size_t dpa_pcc_algos_num;
 /* At the transition to RTS, and whenever a QP starts anew. */
 void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const void *param,
 		  uint64_t now);
+/* The most that leaves at once after a pause, bytes. */
+uint32_t dpa_pcc_burst(const struct dpa_pcc_flow *f);
 /* Not for the transport: see the functions below. */
 void dpa_pcc_deliver(struct dpa_pcc_flow *f, const struct dpa_pcc_event *ev);
 uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes);

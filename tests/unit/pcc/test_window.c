@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The window of the default algorithm: what losses and ACKs make of it. */
+#include <criterion/criterion.h>
+
+#include "kernels/pcc/dcqcn.h"
+
+#define US  UINT64_C(1000)
+#define KiB 1024u
+#define RTT (50 * US)
+
+static struct dpa_pcc_flow f;
+static uint64_t now;
+
+static void setup(void)
+{
+	now = 1000 * US;
+	dpa_pcc_init(&f, &dpa_pcc_dcqcn, NULL, now);
+}
+
+TestSuite(pcc_window, .init = setup);
+
+static void tell(uint32_t type)
+{
+	struct dpa_pcc_event ev = {.type = type, .now = now};
+
+	cr_assert(dpa_pcc_event(&f, &ev));
+}
+
+static void ack(uint32_t bytes, uint32_t inflight)
+{
+	struct dpa_pcc_event ev = {.type = DPA_PCC_ACK,
+				   .now = now,
+				   .rtt_ns = RTT,
+				   .bytes = bytes,
+				   .inflight = inflight};
+
+	cr_assert(dpa_pcc_event(&f, &ev));
+}
+
+/* One round trip of a flow that has all of its window out. */
+static void round_trip(void)
+{
+	uint32_t wnd = f.window;
+
+	for (uint32_t done = 0; done < wnd; done += 4096) {
+		now += RTT * 4096 / wnd;
+		ack(4096, wnd);
+	}
+}
+
+Test(pcc_window, starts_at_its_initial_size)
+{
+	cr_expect_eq(f.window, 128 * KiB);
+}
+
+Test(pcc_window, doubles_a_round_trip_until_the_first_loss)
+{
+	round_trip();
+	cr_expect_eq(f.window, 256 * KiB);
+	for (int i = 0; i < 10; i++)
+		round_trip();
+	cr_expect_eq(f.window, 1024 * KiB);
+}
+
+Test(pcc_window, loss_cuts_once_a_round_trip)
+{
+	uint32_t once;
+
+	ack(1, 0); /* a sample of the round trip */
+	tell(DPA_PCC_LOSS);
+	once = f.window;
+	cr_expect_eq(once, 128 * KiB * 717 / 1024);
+	for (uint64_t end = now + RTT; now < end; now += US) {
+		tell(DPA_PCC_LOSS);
+		tell(DPA_PCC_TIMEOUT);
+	}
+	cr_expect_eq(f.window, once);
+	tell(DPA_PCC_LOSS);
+	cr_expect_lt(f.window, once);
+}
+
+/* Also where the clock stands at nothing. */
+Test(pcc_window, the_first_loss_counts_at_time_zero)
+{
+	dpa_pcc_init(&f, &dpa_pcc_dcqcn, NULL, 0);
+	now = 0;
+	tell(DPA_PCC_LOSS);
+	cr_expect_lt(f.window, 128 * KiB);
+}
+
+Test(pcc_window, grows_by_a_fixed_amount_after_a_loss)
+{
+	uint32_t was;
+
+	tell(DPA_PCC_LOSS);
+	for (int i = 0; i < 20; i++) {
+		was = f.window;
+		round_trip();
+		cr_expect(f.window > was + 7 * KiB && f.window < was + 9 * KiB, "%u to %u", was,
+			  f.window);
+	}
+}
+
+Test(pcc_window, timeout_feels_its_way_from_the_least)
+{
+	tell(DPA_PCC_TIMEOUT);
+	cr_expect_eq(f.window, 16 * KiB);
+	round_trip();
+	cr_expect_eq(f.window, 32 * KiB);
+	round_trip();
+	cr_expect_eq(f.window, 64 * KiB);
+	round_trip(); /* and no doubling beyond what the loss left */
+	cr_expect(f.window >= 128 * KiB * 717 / 1024 && f.window < 112 * KiB, "%u", f.window);
+}
+
+Test(pcc_window, never_beyond_its_bounds)
+{
+	for (int i = 0; i < 100; i++) {
+		now += 10000 * US;
+		tell(i % 2 ? DPA_PCC_LOSS : DPA_PCC_TIMEOUT);
+		cr_expect_geq(f.window, 16 * KiB);
+	}
+	for (int i = 0; i < 200; i++)
+		round_trip();
+	cr_expect_eq(f.window, 1024 * KiB);
+	ack(UINT32_MAX, UINT32_MAX);
+	cr_expect_eq(f.window, 1024 * KiB);
+}
+
+Test(pcc_window, unused_window_does_not_grow)
+{
+	for (int i = 0; i < 1000; i++) {
+		now += RTT;
+		ack(4096, 4096);
+	}
+	cr_expect_eq(f.window, 128 * KiB);
+}
+
+/* The receiver was not ready: no fault of the network's. */
+Test(pcc_window, rnr_is_no_congestion)
+{
+	struct dpa_pcc_event ev = {.type = DPA_PCC_RNR, .now = now};
+
+	dpa_pcc_event(&f, &ev);
+	cr_expect_eq(f.window, 128 * KiB);
+	cr_expect_not(dpa_pcc_active(&f));
+}
+
+Test(pcc_window, loss_leaves_the_rate_and_cnp_the_window)
+{
+	uint64_t rate;
+
+	tell(DPA_PCC_LOSS);
+	cr_expect_not(dpa_pcc_active(&f));
+	now += RTT;
+	uint32_t wnd = f.window;
+	tell(DPA_PCC_CNP);
+	cr_expect_eq(f.window, wnd);
+	rate = f.rate;
+	tell(DPA_PCC_LOSS);
+	cr_expect_eq(f.rate, rate);
+}
