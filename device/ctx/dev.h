@@ -230,8 +230,9 @@ struct dpa_hw_qp {
 	uint32_t qpn; /* 0: free */
 	uint8_t type, state;
 	bool sq_sig_all;
-	uint8_t pkt_flags; /* that each slot starts with: DPA_PKT_MTU on the wire */
-	uint32_t mtu;	   /* bytes */
+	uint8_t pkt_flags;	/* that each slot starts with: DPA_PKT_MTU on the wire */
+	uint32_t mtu;		/* bytes */
+	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
 	uint8_t *sq;
@@ -322,12 +323,13 @@ struct dpa_hw {
 	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
 
 	/* progress */
-	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES];
+	/* a line that every look reads and hardly anybody writes */
+	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES] __attribute__((aligned(DPA_CACHE_LINE)));
 	/* capture and faults (link/inspect.h): DPA_INSPECT_*, frames held back, the first's time */
 	_Atomic uint32_t inspect, inspect_held;
 	_Atomic uint64_t inspect_due;
 	struct dpa_inspect *insp;
-	dpa_spin_t hot_lock;
+	dpa_spin_t hot_lock __attribute__((aligned(DPA_CACHE_LINE)));
 	dpa_spin_t pend_lock;
 	struct dpa_hw_qp *pend_head, *pend_tail;
 	_Atomic uint32_t npending;
@@ -341,11 +343,12 @@ struct dpa_hw {
 	_Atomic uint32_t pend_vain;
 	_Atomic uint32_t app_polled; /* set by polling threads, cleared by the parked EU */
 	/*
-	 * Kicks owed: written (release) by whoever published without kicking, taken (exchange) by
-	 * whoever settles. One lane is remembered; of several at once only that there are some.
+	 * There may be lanes with a kick owed: set (release) by whoever published without kicking
+	 * if it is not set, taken (exchange) by whoever settles for all. It stays set while threads
+	 * settle for themselves: they would hand its line back and forth.
 	 */
-	_Atomic(struct dpa_tx *) kick_owed;
-	_Atomic uint32_t kicks_owed; /* 1: look at kick_owed, 2: at all peers */
+	_Atomic uint32_t kicks_owed;
+	uint32_t serial; /* of this opening of the device, never 0 */
 
 	/* parked EU (service thread) */
 	pthread_t service;
@@ -372,6 +375,24 @@ struct dpa_hw {
 	pthread_mutex_t qmem_lock;
 	struct dpa_qmem *qmem;
 };
+
+/* What a thread remembers; its address names the thread. */
+struct dpa_thread {
+	struct {
+		const struct dpa_rx *rx; /* compared only */
+		uint32_t drains;
+		uint32_t skip; /* looks that it is left to its owner */
+	} lane[DPA_HOT_LANES];
+	/* to be kicked; good for the opening `serial` */
+	struct dpa_tx *owed[DPA_LANES];
+	uint32_t nowed; /* more than DPA_LANES: others, too */
+	uint32_t serial;
+	bool polls;	/* has driven progress: what its QPs have to say may come to it */
+	bool stands_in; /* for others: what it drains is not its own */
+	uint32_t vain;
+};
+
+extern _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
 
 /* The function of this process, NULL if the device is not open. */
 extern struct dpa_hw *dpa_the_hw;
@@ -446,6 +467,15 @@ void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);
 
 /* --- eu/progress.c --- */
+/* The calling thread posted to this QP: what comes for it is best drained by that thread. */
+static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
+{
+	uintptr_t me = (uintptr_t)&dpa_me;
+
+	if (dpa_unlikely(atomic_load_explicit(&qp->home, memory_order_relaxed) != me) &&
+	    dpa_me.polls)
+		atomic_store_explicit(&qp->home, me, memory_order_relaxed);
+}
 /* Puts a QP on the pending list: progress will run it again, at `when` (ns) or as soon as possible
  * (0). */
 void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
@@ -483,11 +513,21 @@ bool dpa_peers_check(struct dpa_hw *hw);
 void dpa_sock_listen_again(struct dpa_hw *hw);
 /* After publishing: full fence, look at the peer's sleep word, wake it. */
 void dpa_tx_kick(struct dpa_tx *tx);
-/* Published, look later (at the next progress or post of any thread). */
+static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
+{
+	for (uint32_t i = 1; i < me->nowed && i < DPA_LANES; i++)
+		if (me->owed[i] == tx)
+			return;
+	if (me->nowed < DPA_LANES)
+		me->owed[me->nowed] = tx;
+	if (me->nowed <= DPA_LANES)
+		me->nowed++;
+}
+
+/* Published, look later: at this thread's next progress, or within a millisecond. */
 static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 {
-	struct dpa_tx *one = NULL;
-	uint32_t how = 1;
+	struct dpa_thread *me = &dpa_me;
 
 	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait */
 	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))) {
@@ -495,16 +535,35 @@ static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 		return;
 	}
 	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
-	/* loads first: threads on several lanes must not fight for this line */
-	one = atomic_load_explicit(&hw->kick_owed, memory_order_relaxed);
-	if (one != tx &&
-	    (one || !atomic_compare_exchange_strong_explicit(
-			    &hw->kick_owed, &one, tx, memory_order_relaxed, memory_order_relaxed)))
-		how = 2;
-	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed) < how)
-		atomic_store_explicit(&hw->kicks_owed, how, memory_order_release);
+	if (dpa_unlikely(me->serial != hw->serial)) {
+		me->serial = hw->serial;
+		me->nowed = 0;
+	}
+	if (!me->nowed || me->owed[0] != tx)
+		dpa_remember_kick(me, tx);
+	if (!atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+		atomic_store_explicit(&hw->kicks_owed, 1, memory_order_release);
 }
+/* What all threads owe, and what this one does. */
 void dpa_settle_kicks(struct dpa_hw *hw);
+static inline void dpa_settle_mine(struct dpa_hw *hw)
+{
+	struct dpa_thread *me = &dpa_me;
+	uint32_t n = me->nowed;
+
+	if (dpa_likely(!n))
+		return;
+	me->nowed = 0;
+	if (dpa_unlikely(me->serial != hw->serial))
+		return;
+	if (dpa_unlikely(n > DPA_LANES)) {
+		dpa_settle_kicks(hw);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load_explicit(&me->owed[i]->kick_owed, memory_order_relaxed))
+			dpa_tx_kick(me->owed[i]);
+}
 
 /* --- kernels/transport --- */
 /* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */

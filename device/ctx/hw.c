@@ -182,6 +182,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 {
 	struct dpa_board_cfg bcfg = {.lib_version = DPA_LIB_VERSION};
 	struct dpa_hw *hw;
+	static uint32_t opened;
 	char err[512] = "";
 	int ret;
 
@@ -189,6 +190,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 		return ENOMEM;
 	memset(hw, 0, sizeof(*hw));
 	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	hw->serial = ++opened;
 	hw->pid = getpid();
 	hw->log = attr->log;
 	hw->cfg.log = DPA_CFG_LOG_ERR;

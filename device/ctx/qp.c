@@ -271,12 +271,14 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 {
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return;
+	dpa_qp_at_home(qp);
 	dpa_requester_run(qp);
 	dpa_qp_leave(qp);
 }
 
 void dpa_hw_ring_rq(struct dpa_hw_qp *qp)
 {
+	dpa_qp_at_home(qp);
 	/* pairs with the state's store: either we see the error state or the flush sees our WQE */
 	dpa_full_fence();
 	if (dpa_likely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) != DPA_QPS_ERR))

@@ -21,13 +21,17 @@
 #include "kernels/transport/opcode.h"
 
 #define BATCH	    64
+#define VAIN	    200 /* looks in vain, then the core is offered to others */
+#define VAIN_WIRE   10
 #define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
 #define WIRE_SELDOM 32
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-static _Thread_local __attribute__((tls_model("initial-exec")))
-uint32_t drains_seen[DPA_HOT_LANES]; /* its address names the thread, too */
+#define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
+#define PATIENCE   8  /* batches for another thread's QPs that one drains */
+
+_Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
 
 /* ------------------------------------------------------------------ lanes */
 
@@ -109,9 +113,39 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	return qp;
 }
 
+/*
+ * Whose lane this is from now on. Who drains keeps it, unless batch after batch ends with a QP that
+ * another thread posts to: then that one gets it, for all lines of that QP are there. If it does
+ * not take it, for it does other things, it is offered ever more seldom. Under rx->lock.
+ */
+static void settle_owner(struct dpa_rx *rx, uintptr_t home)
+{
+	uintptr_t me = (uintptr_t)&dpa_me;
+	uintptr_t before = atomic_load_explicit(&rx->owner, memory_order_relaxed), after = me;
+
+	if (dpa_me.stands_in) {
+		after = 0;
+	} else if (!home || home == me) {
+		rx->strays = 0;
+		if (before == me || !rx->patience)
+			rx->patience = PATIENCE;
+	} else if (++rx->strays >= rx->patience) {
+		rx->strays = 0;
+		if (rx->patience < 1024 * PATIENCE)
+			rx->patience = (uint16_t)(rx->patience ? 2 * rx->patience : PATIENCE);
+		after = home;
+	}
+	if (before != after)
+		atomic_store_explicit(&rx->owner, after, memory_order_relaxed);
+	atomic_store_explicit(&rx->drains,
+			      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
 int dpa_lane_drain(struct dpa_rx *rx)
 {
 	struct dpa_hw_qp *cur = NULL;
+	uintptr_t home = 0;
 	struct dpa_lane_shm *shm;
 	uint32_t given;
 	uint64_t bytes = 0;
@@ -142,12 +176,11 @@ int dpa_lane_drain(struct dpa_rx *rx)
 			dpa_lane_release(rx);
 		}
 	}
+	if (cur)
+		home = atomic_load_explicit(&cur->home, memory_order_relaxed);
 	leave_qp(cur);
 	if (n) {
-		atomic_store_explicit(&rx->owner, (uintptr_t)drains_seen, memory_order_relaxed);
-		atomic_store_explicit(&rx->drains,
-				      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
+		settle_owner(rx, home);
 		dpa_lane_release(rx);
 		/* a producer that sets this word just now looks again by its timer */
 		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
@@ -370,17 +403,30 @@ bool dpa_anything(struct dpa_hw *hw)
 
 /*
  * A lane that another thread keeps draining is left to it: what arrives there belongs to its QPs
- * most likely, and handing their lines back and forth costs more than waiting. One that has not
- * been drained since our last look is ours to take.
+ * most likely, and handing their lines back and forth costs more than waiting. Even looking at it
+ * does: so a thread that polls looks again after so many polls. One that has not been drained
+ * since our last look is ours to take.
  */
-static bool leave_to_owner(const struct dpa_rx *rx, int i)
+static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 {
-	uint32_t d = atomic_load_explicit(&rx->drains, memory_order_relaxed);
+	struct dpa_thread *me = &dpa_me;
+	bool known = me->lane[i].rx == rx;
+	uintptr_t owner;
+	uint32_t d;
 
-	if (atomic_load_explicit(&rx->owner, memory_order_relaxed) == (uintptr_t)drains_seen ||
-	    d == drains_seen[i])
+	if (known && me->lane[i].skip && polls) {
+		me->lane[i].skip--;
+		return true;
+	}
+	owner = atomic_load_explicit(&rx->owner, memory_order_relaxed);
+	if (owner == (uintptr_t)me || !owner)
 		return false;
-	drains_seen[i] = d;
+	d = atomic_load_explicit(&rx->drains, memory_order_relaxed);
+	if (known && d == me->lane[i].drains)
+		return false;
+	me->lane[i].rx = rx;
+	me->lane[i].drains = d;
+	me->lane[i].skip = polls;
 	return true;
 }
 
@@ -401,14 +447,14 @@ static int poll_wire(struct dpa_hw *hw, int busy)
 	return n;
 }
 
-int dpa_progress_once(struct dpa_hw *hw)
+static int progress(struct dpa_hw *hw, uint32_t polls)
 {
 	int n = 0;
 
 	for (int i = 0; i < DPA_HOT_LANES; i++) {
 		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
 
-		if (rx && dpa_lane_ready(rx) && !leave_to_owner(rx, i))
+		if (rx && !leave_to_owner(rx, i, polls) && dpa_lane_ready(rx))
 			n += dpa_lane_drain(rx);
 	}
 	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))
@@ -419,34 +465,39 @@ int dpa_progress_once(struct dpa_hw *hw)
 		n += run_pending(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->inspect_held, memory_order_relaxed)))
 		n += dpa_inspect_poll(hw);
-	if (!n && atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
-		dpa_settle_kicks(hw);
+	if (!n)
+		dpa_settle_mine(hw);
 	return n;
 }
 
-static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t vain;
+int dpa_progress_once(struct dpa_hw *hw)
+{
+	return progress(hw, 0);
+}
 
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
+	struct dpa_thread *me = &dpa_me;
 	struct dpa_hw *hw = ctx->hw;
-	int n = dpa_progress_once(hw);
+	int n = progress(hw, LOOK_AGAIN);
 
+	me->polls = true;
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
 	if (dpa_likely(n)) {
-		vain = 0;
+		me->vain = 0;
 		/* whom we owe a kick may not be asked again by this thread */
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		return n;
 	}
-	vain++;
+	me->vain++;
 	/* polling in earnest: the parked EU need not be woken for what we will find ourselves */
-	if (vain == 128 && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
+	if (me->vain == 128 && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
 	    !atomic_load_explicit(&hw->distrust, memory_order_relaxed))
 		dpa_wake_self(hw);
-	if (vain % 200 == 0)
+	if (me->vain % 200 == 0)
 		sched_yield();
 	else
 		dpa_pause();

@@ -331,6 +331,7 @@ static void *service_main(void *arg)
 	struct dpa_hw *hw = arg;
 
 	prctl(PR_SET_NAME, "dpa-eu-parked");
+	dpa_me.stands_in = true;
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {
 		tick(hw);
 		if (app_polls(hw) && watch(hw)) {

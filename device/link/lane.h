@@ -166,10 +166,13 @@ struct dpa_rx {
 	uint32_t dnext;
 	struct dpa_peer *peer;
 	_Atomic(struct dpa_lane_shm *) shm; /* never unmapped while the device is open */
-	/* thread that drained last and how often: hints, so that threads keep to their own lanes */
+	/* thread whose it is and how often it was drained: hints, so that threads keep to their own
+	 * lanes */
 	_Atomic uintptr_t owner;
 	_Atomic uint32_t drains;
 	_Atomic uint32_t hot; /* watched: no summary bit needed */
+	/* under lock: batches in a row for another thread's QPs, how many until it gets the lane */
+	uint16_t strays, patience;
 	struct dpa_lane_stat stat;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 

@@ -293,13 +293,7 @@ void dpa_tx_kick(struct dpa_tx *tx)
 
 void dpa_settle_kicks(struct dpa_hw *hw)
 {
-	uint32_t how = atomic_exchange_explicit(&hw->kicks_owed, 0, memory_order_acq_rel);
-	struct dpa_tx *one = atomic_exchange_explicit(&hw->kick_owed, NULL, memory_order_acq_rel);
-
-	if (one && atomic_load_explicit(&one->kick_owed, memory_order_relaxed))
-		dpa_tx_kick(one);
-	if (how < 2)
-		return;
+	atomic_exchange_explicit(&hw->kicks_owed, 0, memory_order_acq_rel);
 	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
