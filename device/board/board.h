@@ -142,7 +142,16 @@ struct dpa_board_uar {
 	X(np_ecn_marked_roce_packets)                                                              \
 	X(np_cnp_sent)                                                                             \
 	X(rp_cnp_handled)                                                                          \
-	X(rp_cnp_ignored)
+	X(rp_cnp_ignored)                                                                          \
+	X(fault_dropped)                                                                           \
+	X(fault_duplicated)                                                                        \
+	X(fault_reordered)                                                                         \
+	X(fault_delayed)                                                                           \
+	X(fault_corrupted)                                                                         \
+	X(fault_truncated)                                                                         \
+	X(fault_overflow)                                                                          \
+	X(capture_packets)                                                                         \
+	X(capture_lost)
 /* clang-format on */
 
 enum dpa_counter {

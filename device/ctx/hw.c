@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "dev.h"
+#include "link/inspect.h"
 #include "link/frame.h"
 
 #ifndef DPA_LIB_VERSION
@@ -68,6 +69,7 @@ static void after_fork_child(void)
 	if (hw) {
 		dpa_board_abandon(hw->board);
 		dpa_port_abandon(&hw->port);
+		dpa_inspect_abandon(hw);
 		close(hw->export_fd);
 		close(hw->door_fd);
 		close(hw->wake_fd);
@@ -221,6 +223,9 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_port_init(&hw->port);
 	if (ret)
 		goto err_tables;
+	ret = dpa_inspect_init(hw, err, sizeof(err));
+	if (ret)
+		goto err_inspect;
 	ret = dpa_link_init(hw);
 	if (ret)
 		goto err_link;
@@ -238,6 +243,8 @@ err_service:
 err_eu:
 	dpa_link_fini(hw);
 err_link:
+	dpa_inspect_fini(hw);
+err_inspect:
 	dpa_port_fini(&hw->port);
 err_tables:
 	unmap_tables(hw);
@@ -258,6 +265,7 @@ static void hw_free(struct dpa_hw *hw)
 	/* off the board first: a peer that sees our sockets close must find us gone */
 	dpa_board_close(hw->board);
 	dpa_link_fini(hw);
+	dpa_inspect_fini(hw);
 	dpa_port_fini(&hw->port);
 	unmap_tables(hw);
 	free(hw);

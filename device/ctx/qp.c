@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "dev.h"
+#include "link/inspect.h"
 
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 {
@@ -218,6 +219,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	pthread_mutex_unlock(&hw->ctl);
 	if (hw->cfg.placement.kind == DPA_CFG_PLACE_EU)
 		dpa_eu_attach(qp, -1);
+	/* without a QP the parked EU sleeps for good: from now on it looks now and then */
+	dpa_inspect_tick(hw);
+	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+		dpa_wake_self(hw);
 	*out = qp;
 	*info = (struct dpa_qp_info){.qpn = qpn,
 				     .uar_page = page,

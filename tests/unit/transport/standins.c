@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "harness.h"
 #include "link/forward.h"
+#include "link/inspect.h"
 #include "link/sock.h"
 
 struct dpa_hw *dpa_the_hw;
@@ -44,6 +45,27 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 void dpa_settle_kicks(struct dpa_hw *hw)
 {
 	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
+}
+
+/* Nobody inspects here. */
+bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	return false;
+}
+
+int dpa_inspect_poll(struct dpa_hw *hw)
+{
+	return 0;
+}
+
+uint64_t dpa_inspect_due(struct dpa_hw *hw)
+{
+	return UINT64_MAX;
+}
+
+void dpa_inspect_tick(struct dpa_hw *hw)
+{
 }
 
 int dpa_eu_attach(struct dpa_hw_qp *qp, int eu)

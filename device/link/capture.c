@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * capture.c - frames to a file and to a tool. See capture.h.
+ *
+ * Several processes append to one file, a block a write(2): each begins with a section header of
+ * its own, and all sections are alike, so that a block may follow anybody's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture.h"
+#include "inspect.h"
+#include "wire/pcap.h"
+
+#ifndef DPA_LIB_VERSION
+#define DPA_LIB_VERSION "0.1.0"
+#endif
+
+/* A descriptor with what it is: the application may close it and open another of its number. */
+struct kept_fd {
+	int fd; /* -1: none */
+	dev_t dev;
+	ino_t ino;
+};
+
+struct dpa_capture {
+	struct dpa_hw *hw;
+	dpa_spin_t lock; /* what follows */
+	struct kept_fd file, sock;
+	struct dpa_capture_ring *ring;
+	uint64_t lost; /* since the last block that went out */
+	char who[40];
+	uint8_t block[DPA_CAPTURE_BLOCK];
+};
+
+static bool keep(struct kept_fd *k, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st)) {
+		close(fd);
+		return false;
+	}
+	*k = (struct kept_fd){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	return true;
+}
+
+static bool still_ours(const struct kept_fd *k)
+{
+	struct stat st;
+
+	return k->fd >= 0 && !fstat(k->fd, &st) && st.st_dev == k->dev && st.st_ino == k->ino;
+}
+
+static void let_go(struct kept_fd *k)
+{
+	if (still_ours(k))
+		close(k->fd);
+	k->fd = -1;
+}
+
+int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
+{
+	struct dpa_capture *c = calloc(1, sizeof(*c));
+	char comm[16] = "";
+
+	if (!c)
+		return ENOMEM;
+	prctl(PR_GET_NAME, comm);
+	snprintf(c->who, sizeof(c->who), "%.15s[%d]", comm, (int)hw->pid);
+	c->hw = hw;
+	c->file.fd = c->sock.fd = -1;
+	*out = c;
+	return 0;
+}
+
+/* Under c->lock, or alone. */
+static void hang_up(struct dpa_capture *c)
+{
+	let_go(&c->sock);
+	if (c->ring)
+		munmap(c->ring, sizeof(*c->ring));
+	c->ring = NULL;
+}
+
+void dpa_capture_free(struct dpa_capture *c)
+{
+	if (!c)
+		return;
+	hang_up(c);
+	let_go(&c->file);
+	free(c);
+}
+
+void dpa_capture_abandon(struct dpa_capture *c)
+{
+	let_go(&c->file);
+	let_go(&c->sock); /* the ring was not inherited */
+}
+
+bool dpa_capture_on(struct dpa_capture *c)
+{
+	bool on;
+
+	dpa_spin_lock(&c->lock);
+	on = c->file.fd >= 0 || c->ring;
+	dpa_spin_unlock(&c->lock);
+	return on;
+}
+
+/* -------------------------------------------------------------------- file */
+
+/* Empty, or begun by one of us. */
+static bool is_capture(int fd)
+{
+	uint32_t magic;
+	ssize_t n = pread(fd, &magic, sizeof(magic), 0);
+
+	return n == 0 || (n == (ssize_t)sizeof(magic) && magic == 0x0a0d0d0a);
+}
+
+int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t errlen)
+{
+	uint8_t head[DPA_PCAPNG_BEGIN_MAX];
+	uint32_t n = dpa_pcapng_begin(head, sizeof(head), "dpa0", "dpa " DPA_LIB_VERSION);
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600), ret = 0;
+
+	if (fd < 0) {
+		ret = errno;
+		snprintf(err, errlen, "capture: %s: %s", path, strerror(ret));
+		return ret;
+	}
+	(void)flock(fd, LOCK_SH | LOCK_NB); /* tells dpa-run that it is in use */
+	if (!is_capture(fd)) {
+		snprintf(err, errlen, "capture: %s is no pcapng file: remove it", path);
+		ret = EEXIST;
+	} else if (write(fd, head, n) != (ssize_t)n) {
+		ret = errno ? errno : ENOSPC;
+		snprintf(err, errlen, "capture: cannot write %s: %s", path, strerror(ret));
+	}
+	if (ret)
+		close(fd);
+	else if (!keep(&c->file, fd))
+		ret = EBADF;
+	return ret;
+}
+
+/* Under c->lock. A block that went out in part is the last one of the file. */
+static void to_file(struct dpa_capture *c, uint32_t n)
+{
+	ssize_t k = still_ours(&c->file) ? write(c->file.fd, c->block, n) : -1;
+
+	if (k == (ssize_t)n)
+		return;
+	c->lost++;
+	let_go(&c->file);
+	dpa_log(c->hw, DPA_LOG_ERR, "capture ends: %s",
+		k < 0 ? strerror(errno) : "the file system is full");
+}
+
+/* -------------------------------------------------------------------- tool */
+
+static int make_ring(struct dpa_capture_ring **ring)
+{
+	int fd = memfd_create("dpa-capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p = MAP_FAILED;
+
+	if (fd < 0)
+		return -1;
+	if (!ftruncate(fd, sizeof(**ring)) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		p = mmap(NULL, sizeof(**ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		close(fd);
+		return -1;
+	}
+	madvise(p, sizeof(**ring), MADV_DONTFORK);
+	*ring = p;
+	return fd;
+}
+
+static int send_hello(int sock, int ring_fd, const struct dpa_hw *hw)
+{
+	struct dpa_capture_hello h = {
+		.magic = DPA_CAPTURE_MAGIC, .ring = DPA_CAPTURE_RING, .pid = (uint32_t)hw->pid};
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = {0};
+	struct iovec iov = {.iov_base = &h, .iov_len = sizeof(h)};
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = u.buf,
+			   .msg_controllen = sizeof(u.buf)};
+
+	memcpy(h.comm, hw->board->self->comm, sizeof(h.comm));
+	CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &ring_fd, sizeof(int));
+	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : -1;
+}
+
+/* A connection to the listener of that name if it is this user's; -1: errno. */
+static int call(const char *name)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	size_t n = strlen(name);
+	struct ucred uc;
+	socklen_t len = sizeof(uc);
+	int fd;
+
+	if (n + 1 > sizeof(sa.sun_path)) {
+		errno = EINVAL;
+		return -1;
+	}
+	memcpy(sa.sun_path + 1, name, n);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (!connect(fd, (struct sockaddr *)&sa,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
+		if (uc.uid == geteuid())
+			return fd;
+		errno = EPERM;
+	}
+	n = (size_t)errno;
+	close(fd);
+	errno = (int)n;
+	return -1;
+}
+
+bool dpa_capture_live(struct dpa_capture *c, const char *name)
+{
+	struct dpa_capture_ring *ring = NULL;
+	struct kept_fd sock = {.fd = -1};
+	int fd = -1, ring_fd;
+
+	if (name[0]) {
+		fd = call(name);
+		if (fd < 0 && errno == EAGAIN)
+			return false; /* its backlog is full */
+	}
+	if (fd >= 0) {
+		ring_fd = make_ring(&ring);
+		if (ring_fd < 0 || send_hello(fd, ring_fd, c->hw) || !keep(&sock, fd)) {
+			if (ring)
+				munmap(ring, sizeof(*ring));
+			ring = NULL;
+			if (sock.fd < 0)
+				close(fd);
+		}
+		if (ring_fd >= 0)
+			close(ring_fd);
+	}
+	dpa_spin_lock(&c->lock);
+	hang_up(c);
+	c->sock = sock;
+	c->ring = ring;
+	dpa_spin_unlock(&c->lock);
+	return true;
+}
+
+static bool hung_up(const struct kept_fd *sock)
+{
+	ssize_t n;
+	char b;
+
+	if (!still_ours(sock))
+		return true;
+	n = recv(sock->fd, &b, 1, MSG_DONTWAIT | MSG_PEEK);
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void dpa_capture_check(struct dpa_capture *c)
+{
+	dpa_spin_lock(&c->lock);
+	if (c->ring && hung_up(&c->sock))
+		hang_up(c);
+	dpa_spin_unlock(&c->lock);
+}
+
+/* Under c->lock. What the tool wrote is believed as far as it makes sense. */
+static void to_tool(struct dpa_capture *c, uint32_t n)
+{
+	struct dpa_capture_ring *r = c->ring;
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+	uint64_t used = head - atomic_load_explicit(&r->tail, memory_order_acquire);
+	uint32_t at = (uint32_t)(head % DPA_CAPTURE_RING), part = DPA_CAPTURE_RING - at;
+
+	if (used > DPA_CAPTURE_RING || DPA_CAPTURE_RING - used < n) {
+		c->lost++;
+		dpa_stat_add(&r->lost, 1);
+		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
+		return;
+	}
+	part = part < n ? part : n;
+	memcpy(r->data + at, c->block, part);
+	memcpy(r->data, c->block + part, n - part);
+	dpa_stat_add(&r->packets, 1);
+	c->lost = 0;
+	atomic_store_explicit(&r->head, head + n, memory_order_release);
+}
+
+/* ------------------------------------------------------------------- frames */
+
+static uint64_t wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* A socket does not show the IP identification, which the ICRC covers: what makes it right. */
+static void solve_id(const struct dpa_frame *f, struct dpa_roce_net *net)
+{
+	uint16_t id;
+	bool df;
+
+	if (!f->ip_known && dpa_icrc_solve(net, f->p, f->n, &id, &df)) {
+		net->ip_id = id;
+		net->df = df;
+	}
+}
+
+void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const struct dpa_frame *f)
+{
+	struct dpa_roce_net net = f->net;
+	char text[96], lost[40] = "";
+	uint32_t n;
+
+	solve_id(f, &net);
+	dpa_spin_lock(&c->lock);
+	if (c->lost)
+		snprintf(lost, sizeof(lost), ", %llu lost before", (unsigned long long)c->lost);
+	snprintf(text, sizeof(text), "%s %s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost);
+	n = dpa_pcapng_packet(c->block, sizeof(c->block), wall_ns(),
+			      at == DPA_AT_TX ? DPA_PCAPNG_OUT : DPA_PCAPNG_IN, text, &net, f->p,
+			      f->n);
+	if (n) {
+		dpa_count(c->hw, DPA_CNT_capture_packets, 1);
+		if (c->file.fd >= 0)
+			to_file(c, n);
+		if (c->ring)
+			to_tool(c, n);
+	} else { /* longer than any packet */
+		c->lost++;
+		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
+	}
+	dpa_spin_unlock(&c->lock);
+}
