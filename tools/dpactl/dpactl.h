@@ -7,8 +7,9 @@
 #include <board/board_layout.h>
 #include <knobs.h>
 
-/* EXIT_NONE: there is no board, or it is not to be used. EXIT_USAGE: wrong use or setting. */
-enum { EXIT_NONE = 1, EXIT_USAGE = 2 };
+/* EXIT_NONE: there is no board, or it is not to be used. EXIT_WRONG: what was looked at is wrong.
+ * EXIT_USAGE: wrong use or setting, or a file that cannot be read. */
+enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 #define MAX_PIDS 16
 
@@ -18,12 +19,14 @@ struct ctl {
 	char path[256]; /* of the board */
 	uint32_t pids[MAX_PIDS];
 	int npids;
+	const char *file;    /* decode only */
+	int status;	     /* to exit with */
 	struct dpa_board *b; /* NULL: no board (status only) */
 };
 
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
-command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config;
+command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -20,10 +20,11 @@ static const struct command {
 	command_fn *fn;
 	bool board; /* needs one */
 	bool pids;  /* takes them */
+	bool file;  /* takes one, and looks at no board */
 } commands[] = {
-	{"config", cmd_config, false, false}, {"counters", cmd_counters, true, true},
-	{"ps", cmd_ps, true, true},	      {"status", cmd_status, false, false},
-	{"uar", cmd_uar, true, false},
+	{"config", cmd_config, false, false, false}, {"counters", cmd_counters, true, true, false},
+	{"decode", cmd_decode, false, false, true},  {"ps", cmd_ps, true, true, false},
+	{"status", cmd_status, false, false, false}, {"uar", cmd_uar, true, false, false},
 };
 
 struct options {
@@ -56,14 +57,21 @@ static const struct command *find_command(const char *name)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
-	die(EXIT_USAGE, "unknown command '%s': use status, ps, uar, counters or config", name);
+	die(EXIT_USAGE, "unknown command '%s': use status, ps, uar, counters, config or decode",
+	    name);
 }
 
-static void add_pid(struct options *o, const char *arg)
+static void add_arg(struct options *o, const char *arg)
 {
 	char *end;
 	unsigned long pid = strtoul(arg, &end, 10);
 
+	if (o->cmd->file && !o->c->file) {
+		o->c->file = arg;
+		return;
+	}
+	if (o->cmd->file)
+		die(EXIT_USAGE, "%s takes one file, but got also '%s'", o->cmd->name, arg);
 	if (!o->cmd->pids)
 		die(EXIT_USAGE, "%s takes no argument, but got '%s'", o->cmd->name, arg);
 	if (arg[0] < '1' || arg[0] > '9' || *end || pid > INT32_MAX)
@@ -93,7 +101,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (!o->cmd)
 			o->cmd = find_command(arg);
 		else
-			add_pid(o, arg);
+			add_arg(o, arg);
 		return 0;
 	case ARGP_KEY_ERROR:
 		die(EXIT_USAGE, "wrong option '%s': see dpactl --help",
@@ -113,7 +121,7 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]",
+	.args_doc = "COMMAND [PID...]\ndecode FILE",
 	.doc = "Show the software adapter behind dpa0."
 	       "\vCommands:\n"
 	       "  status          the board: where it is, who is on it, how full it is\n"
@@ -123,8 +131,9 @@ static const struct argp argp = {
 	       "  counters [PID...]\n"
 	       "                  counters of all processes, or of these\n"
 	       "  config          the settings, where they come from and what may be written\n"
-	       "\nExit status: 0; 1: there is no board or it cannot be used; 2: wrong use or "
-	       "setting.",
+	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
+	       "\nExit status: 0; 1: there is no board or it cannot be used, or decode found a\n"
+	       "malformed packet or a wrong ICRC; 2: wrong use or setting, or no such file.",
 };
 
 /* Mistakes are reported by parse_opt(), in one line. */
@@ -139,7 +148,10 @@ static void parse_args(struct options *o, int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, help ? 0 : ARGP_NO_ERRS, NULL, o))
 		die(EXIT_USAGE, "wrong options: see dpactl --help");
 	if (!o->cmd)
-		die(EXIT_USAGE, "no command given: use status, ps, uar, counters or config");
+		die(EXIT_USAGE,
+		    "no command given: use status, ps, uar, counters, config or decode");
+	if (o->cmd->file && !o->c->file)
+		die(EXIT_USAGE, "%s needs a file", o->cmd->name);
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */
@@ -156,8 +168,8 @@ static void find_path(struct ctl *c, const char *board)
 	}
 	rc = dpa_board_default_path(c->path, sizeof(c->path));
 	if (rc)
-		die(EXIT_NONE, "no place for a board: neither /run/dpa, $XDG_RUNTIME_DIR nor "
-			       "/dev/shm is a directory of ours");
+		die(EXIT_NONE, "no place for a board: neither /run/dpa, $XDG_RUNTIME_DIR, "
+			       "/dev/shm, /tmp nor /var/tmp is a directory for it");
 }
 
 static void open_board(struct ctl *c, bool needed)
@@ -183,7 +195,7 @@ int main(int argc, char **argv)
 	parse_args(&o, argc, argv);
 	if (dpa_config_load(&c.cfg, err, sizeof(err)))
 		die(EXIT_USAGE, "%s", err);
-	if (o.cmd->fn != cmd_config) {
+	if (o.cmd->fn != cmd_config && !o.cmd->file) {
 		find_path(&c, o.board);
 		open_board(&c, o.cmd->board);
 	}
@@ -192,5 +204,5 @@ int main(int argc, char **argv)
 		dpa_board_unpeek(c.b);
 	if (fflush(stdout) || ferror(stdout))
 		die(EXIT_NONE, "cannot write: %s", strerror(errno));
-	return 0;
+	return c.status;
 }
