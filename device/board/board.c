@@ -51,8 +51,8 @@ static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
 	if (rc) {
 		free(b);
 		return dpa_board_fail(e, rc, "no place for a board: %s",
-				      rc == ENOENT ? "neither $XDG_RUNTIME_DIR nor /dev/shm is "
-						     "a directory of ours"
+				      rc == ENOENT ? "neither $XDG_RUNTIME_DIR, /dev/shm, /tmp "
+						     "nor /var/tmp is a directory for it"
 						   : strerror(rc));
 	}
 	*board = b;

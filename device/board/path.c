@@ -13,8 +13,16 @@
 #include <unistd.h>
 #include "board_priv.h"
 
-#define SYSTEM_DIR "/run/dpa"
-#define SHM_DIR	   "/dev/shm"
+#ifdef DPA_BOARD_TEST_HOOKS
+#define PLACE const char * /* a test names others */
+#else
+#define PLACE static const char *const
+#endif
+
+PLACE dpa_board_system_dir = "/run/dpa";
+PLACE dpa_board_shm_dir = "/dev/shm";
+/* The last resort: they are open to everybody, so that the board gets a folder of its own there. */
+PLACE dpa_board_tmp_dir[] = {"/tmp", "/var/tmp"};
 
 /* Inode of the calling thread's network namespace; 0 where /proc does not say. */
 uint64_t dpa_board_netns(void)
@@ -65,19 +73,42 @@ static bool dir_usable(const char *dir)
 	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
+/*
+ * The user's own folder in one of the temporary ones. Nobody but us may look or write into it, and
+ * nobody can put another in its place while it exists: that is why it is never removed.
+ */
+static bool own_dir(const struct dpa_board *b, const char *tmp, char *dir, size_t len)
+{
+	struct stat st;
+	int n = snprintf(dir, len, "%s/dpa-%u", tmp, b->uid);
+
+	if (n < 0 || (size_t)n >= len || !dir_usable(tmp))
+		return false;
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return false;
+	/* made by whom? not through a link, which could be somebody's */
+	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & (S_IRWXG | S_IRWXO)) &&
+	       faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 int dpa_board_place(const struct dpa_board *b, char *path, size_t len)
 {
 	const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
 	const char *dir = NULL;
+	char own[64];
 	int n;
 
-	if (dir_usable(SYSTEM_DIR))
-		dir = SYSTEM_DIR;
+	if (dir_usable(dpa_board_system_dir))
+		dir = dpa_board_system_dir;
 	else if (xdg && dir_usable(xdg))
 		dir = xdg;
-	else if (dir_usable(SHM_DIR))
-		dir = SHM_DIR;
-	else
+	else if (dir_usable(dpa_board_shm_dir))
+		dir = dpa_board_shm_dir;
+	for (size_t i = 0; !dir && i < sizeof(dpa_board_tmp_dir) / sizeof(*dpa_board_tmp_dir); i++)
+		if (own_dir(b, dpa_board_tmp_dir[i], own, sizeof(own)))
+			dir = own;
+	if (!dir)
 		return ENOENT;
 	n = snprintf(path, len, "%s/dpa-%u-%llu", dir, b->uid, (unsigned long long)b->netns);
 	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;

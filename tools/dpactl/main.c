@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpactl - shows the software adapter: its board, processes, UAR pages, counters and settings. It
- * only reads, takes no slot of the board and holds nobody up.
+ * dpactl - shows the software adapter: its board, processes, UAR pages, counters and settings, and
+ * its packets. It takes no slot of the board and holds nobody up; it writes there only what fault
+ * and capture ask of the processes.
  */
 #include <argp.h>
 #include <errno.h>
@@ -19,13 +20,14 @@ static const struct command {
 	const char *name;
 	command_fn *fn;
 	bool board; /* needs one */
-	bool pids;  /* takes them */
-	bool file;  /* takes one, and looks at no board */
+	enum { NOTHING, PIDS, ONE_FILE, WORDS } takes;
 } commands[] = {
-	{"config", cmd_config, false, false, false}, {"counters", cmd_counters, true, true, false},
-	{"decode", cmd_decode, false, false, true},  {"ps", cmd_ps, true, true, false},
-	{"status", cmd_status, false, false, false}, {"uar", cmd_uar, true, false, false},
+	{"capture", cmd_capture, true, NOTHING}, {"config", cmd_config, false, NOTHING},
+	{"counters", cmd_counters, true, PIDS},	 {"decode", cmd_decode, false, ONE_FILE},
+	{"fault", cmd_fault, true, WORDS},	 {"ps", cmd_ps, true, PIDS},
+	{"status", cmd_status, false, NOTHING},	 {"uar", cmd_uar, true, NOTHING},
 };
+#define COMMANDS "status, ps, uar, counters, config, fault, capture or decode"
 
 struct options {
 	struct ctl *c;
@@ -57,28 +59,42 @@ static const struct command *find_command(const char *name)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
-	die(EXIT_USAGE, "unknown command '%s': use status, ps, uar, counters, config or decode",
-	    name);
+	die(EXIT_USAGE, "unknown command '%s': use " COMMANDS, name);
+}
+
+static uint32_t number(const char *arg, const char *what)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (arg[0] < '1' || arg[0] > '9' || *end || n > INT32_MAX)
+		die(EXIT_USAGE, "'%s' is not a %s", arg, what);
+	return (uint32_t)n;
 }
 
 static void add_arg(struct options *o, const char *arg)
 {
-	char *end;
-	unsigned long pid = strtoul(arg, &end, 10);
+	struct ctl *c = o->c;
 
-	if (o->cmd->file && !o->c->file) {
-		o->c->file = arg;
+	switch (o->cmd->takes) {
+	case NOTHING:
+		die(EXIT_USAGE, "%s takes no argument, but got '%s'", o->cmd->name, arg);
+	case PIDS:
+		if (c->npids == MAX_PIDS)
+			die(EXIT_USAGE, "more than %d process ids", MAX_PIDS);
+		c->pids[c->npids++] = number(arg, "process id");
+		return;
+	case ONE_FILE:
+		if (c->file)
+			die(EXIT_USAGE, "%s takes one file, but got also '%s'", o->cmd->name, arg);
+		c->file = arg;
+		return;
+	case WORDS:
+		if (c->nargs == MAX_ARGS)
+			die(EXIT_USAGE, "%s: '%s' is too much", o->cmd->name, arg);
+		c->args[c->nargs++] = arg;
 		return;
 	}
-	if (o->cmd->file)
-		die(EXIT_USAGE, "%s takes one file, but got also '%s'", o->cmd->name, arg);
-	if (!o->cmd->pids)
-		die(EXIT_USAGE, "%s takes no argument, but got '%s'", o->cmd->name, arg);
-	if (arg[0] < '1' || arg[0] > '9' || *end || pid > INT32_MAX)
-		die(EXIT_USAGE, "'%s' is not a process id", arg);
-	if (o->c->npids == MAX_PIDS)
-		die(EXIT_USAGE, "more than %d process ids", MAX_PIDS);
-	o->c->pids[o->c->npids++] = (uint32_t)pid;
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
@@ -96,6 +112,15 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (arg[0] != '/')
 			die(EXIT_USAGE, "--board '%s': use an absolute path", arg);
 		o->board = arg;
+		return 0;
+	case 'w':
+		o->c->to = arg;
+		return 0;
+	case 'c':
+		o->c->count = number(arg, "number of packets");
+		return 0;
+	case 's':
+		o->c->seconds = number(arg, "number of seconds");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->cmd)
@@ -115,14 +140,17 @@ static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
 	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
 	{"board", 'b', "PATH", 0, "Look at this board file", 0},
+	{"write", 'w', "FILE", 0, "capture: the pcapng file to write; - is the output", 0},
+	{"count", 'c', "N", 0, "capture: end after N packets", 0},
+	{"seconds", 's', "N", 0, "capture: end after N seconds", 0},
 	{0},
 };
 
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\ndecode FILE",
-	.doc = "Show the software adapter behind dpa0."
+	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ncapture -w FILE\ndecode FILE",
+	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
 	       "  status          the board: where it is, who is on it, how full it is\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
@@ -131,6 +159,10 @@ static const struct argp argp = {
 	       "  counters [PID...]\n"
 	       "                  counters of all processes, or of these\n"
 	       "  config          the settings, where they come from and what may be written\n"
+	       "  fault set SPEC, fault off, fault [show]\n"
+	       "                  what the links of all processes do to packets; SPEC as in\n"
+	       "                  drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,seed=7\n"
+	       "  capture -w FILE the packets of all processes, shared memory included\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "\nExit status: 0; 1: there is no board or it cannot be used, or decode found a\n"
 	       "malformed packet or a wrong ICRC; 2: wrong use or setting, or no such file.",
@@ -148,10 +180,13 @@ static void parse_args(struct options *o, int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, help ? 0 : ARGP_NO_ERRS, NULL, o))
 		die(EXIT_USAGE, "wrong options: see dpactl --help");
 	if (!o->cmd)
-		die(EXIT_USAGE,
-		    "no command given: use status, ps, uar, counters, config or decode");
-	if (o->cmd->file && !o->c->file)
+		die(EXIT_USAGE, "no command given: use " COMMANDS);
+	if (o->cmd->takes == ONE_FILE && !o->c->file)
 		die(EXIT_USAGE, "%s needs a file", o->cmd->name);
+	if (o->cmd->fn == cmd_capture && !o->c->to)
+		die(EXIT_USAGE, "capture needs -w FILE");
+	if (o->cmd->fn != cmd_capture && (o->c->to || o->c->count || o->c->seconds))
+		die(EXIT_USAGE, "--write, --count and --seconds are for capture");
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */
@@ -195,7 +230,7 @@ int main(int argc, char **argv)
 	parse_args(&o, argc, argv);
 	if (dpa_config_load(&c.cfg, err, sizeof(err)))
 		die(EXIT_USAGE, "%s", err);
-	if (o.cmd->fn != cmd_config && !o.cmd->file) {
+	if (o.cmd->fn != cmd_config && o.cmd->takes != ONE_FILE) {
 		find_path(&c, o.board);
 		open_board(&c, o.cmd->board);
 	}
