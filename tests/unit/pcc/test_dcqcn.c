@@ -154,6 +154,35 @@ Test(pcc_dcqcn, byte_counter_steps)
 	}
 }
 
+/* What is left over at a step counts for the next one, but a cut begins the count anew. */
+Test(pcc_dcqcn, byte_counter_keeps_the_rest)
+{
+	uint64_t rate;
+
+	p.rate_to_set_on_first_cnp = GB;
+	tell(DPA_PCC_CNP, 0, 0);
+	tell(DPA_PCC_SENT, 1, p.rpg_byte_reset + p.rpg_byte_reset / 2);
+	rate = f.rate;
+	tell(DPA_PCC_SENT, 1, p.rpg_byte_reset / 2);
+	cr_expect_gt(f.rate, rate);
+	tell(DPA_PCC_SENT, 1, p.rpg_byte_reset - 1);
+	tell(DPA_PCC_CNP, 54 * US, 0);
+	rate = f.rate;
+	tell(DPA_PCC_SENT, 54 * US, 1);
+	cr_expect_eq(f.rate, rate);
+}
+
+/* A window that lets less through than the least rate: the target is the least rate too. */
+Test(pcc_dcqcn, a_very_long_way)
+{
+	struct dpa_pcc_event ack = {.type = DPA_PCC_ACK, .now = US, .rtt_ns = 4 * GB};
+
+	dpa_pcc_event(&f, &ack);
+	tell(DPA_PCC_CNP, US, 0);
+	cr_expect_eq(f.rate, p.rpg_min_rate);
+	cr_expect_eq(rate_at(56 * US), p.rpg_min_rate);
+}
+
 Test(pcc_dcqcn, hyper_increase_needs_both)
 {
 	uint64_t old, step;

@@ -132,12 +132,27 @@ Test(pcc_flow, wait_is_exact)
 	struct dpa_pcc_flow f;
 	uint64_t wait;
 
-	start(&f, 3000000, 0);
+	start(&f, 2999999, 0);
 	send_until(&f, 0, 1, 4096, 0);
 	wait = dpa_pcc_may_send(&f, 7, 4096);
 	cr_assert_gt(wait, 1u);
 	cr_expect_neq(dpa_pcc_may_send(&f, 7 + wait - 1, 4096), 0u);
 	cr_expect_eq(dpa_pcc_may_send(&f, 7 + wait, 4096), 0u);
+}
+
+/* The time until an event counts at the rate that held until then. */
+Test(pcc_flow, a_new_rate_holds_from_its_event_on)
+{
+	struct dpa_pcc_event ev = {.type = DPA_PCC_CNP, .now = MS};
+	struct dpa_pcc_flow f;
+
+	start(&f, 10000000, 0);
+	f.events = DPA_PCC_WANT(DPA_PCC_CNP);
+	dpa_pcc_sent(&f, 0, dpa_pcc_burst(&f)); /* empty */
+	answer.rate = 1000000;
+	cr_assert(dpa_pcc_event(&f, &ev));
+	cr_expect_eq(dpa_pcc_may_send(&f, MS, 10000), 0u);
+	cr_expect_eq(dpa_pcc_may_send(&f, MS, 10001), 1000u);
 }
 
 Test(pcc_flow, no_limit_asks_for_no_time)
