@@ -5,6 +5,7 @@
 /* ----------------------------------------------------------- acknowledging */
 
 /* IBA 9.7.5.1.2: an ACK is for all before it. */
+/* IBA 9.7.5/coalesce */
 Test(transport_completer, one_ack_for_many)
 {
 	struct th *th = rc();
@@ -23,6 +24,7 @@ Test(transport_completer, one_ack_for_many)
 	th_free(th);
 }
 
+/* IBA 9.7.6/unsent */
 Test(transport_completer, what_was_never_sent_is_not_acknowledged)
 {
 	struct th *th = rc();
@@ -38,6 +40,7 @@ Test(transport_completer, what_was_never_sent_is_not_acknowledged)
 	th_free(th);
 }
 
+/* IBA 9.7.6/whole */
 Test(transport_completer, a_message_is_done_with_its_last_packet)
 {
 	struct th *th = rc();
@@ -55,6 +58,7 @@ Test(transport_completer, a_message_is_done_with_its_last_packet)
 
 /* -------------------------------------------------------------------- NAKs */
 
+/* IBA 9.7.5/nak-codes */
 Test(transport_completer, naks_that_end_the_connection)
 {
 	static const struct {
@@ -82,6 +86,7 @@ Test(transport_completer, naks_that_end_the_connection)
 	}
 }
 
+/* IBA 9.7.5/reserved-codes */
 Test(transport_completer, reserved_nak_codes_are_ignored)
 {
 	struct th *th = rc();
@@ -98,6 +103,7 @@ Test(transport_completer, reserved_nak_codes_are_ignored)
 
 /* --------------------------------------------------------------------- RNR */
 
+/* IBA 9.7.5/rnr-timer, 9.7.6/rnr-wait */
 Test(transport_completer, rnr_waits_as_long_as_it_was_told)
 {
 	for (uint8_t code = 0; code < 32; code++) {
@@ -120,6 +126,7 @@ Test(transport_completer, rnr_waits_as_long_as_it_was_told)
 }
 
 /* rnr_retry times, then RNR_RETRY_EXC; 7 is without end; progress starts it again. */
+/* IBA 9.7.6/rnr-retries */
 Test(transport_completer, rnr_retries)
 {
 	for (uint8_t limit = 0; limit < 8; limit++) {
@@ -155,6 +162,7 @@ Test(transport_completer, rnr_retries)
 }
 
 /* The two counters are separate. */
+/* IBA 9.7.6/rnr-separate */
 Test(transport_completer, rnr_does_not_use_up_retries)
 {
 	struct th *th = rc_of(1, 7);
@@ -171,6 +179,7 @@ Test(transport_completer, rnr_does_not_use_up_retries)
 
 /* ----------------------------------------------------------------- retries */
 
+/* IBA 9.7.6/retries-nak */
 Test(transport_completer, retries_of_sequence_errors)
 {
 	for (uint8_t retry = 0; retry < 8; retry++) {
@@ -188,6 +197,7 @@ Test(transport_completer, retries_of_sequence_errors)
 	}
 }
 
+/* IBA 9.7.6/retries */
 Test(transport_completer, retries_of_losses)
 {
 	for (uint8_t retry = 0; retry < 8; retry++) {
@@ -209,6 +219,7 @@ Test(transport_completer, retries_of_losses)
 
 /* Each NAK of a long message named a later packet, and still they were counted against retry_cnt.
  */
+/* IBA 9.7.6/retries-progress */
 Test(transport_completer, progress_within_a_message_restores_the_retries)
 {
 	struct th *th = rc_of(1, 7);
@@ -224,6 +235,7 @@ Test(transport_completer, progress_within_a_message_restores_the_retries)
 	th_free(th);
 }
 
+/* IBA 9.7.6/retries-progress */
 Test(transport_completer, progress_within_a_read_restores_the_retries)
 {
 	struct th *th = rc_of(1, 7);
@@ -248,6 +260,7 @@ Test(transport_completer, progress_within_a_read_restores_the_retries)
 
 /* -------------------------------------------------------- READs and atomics */
 
+/* IBA 9.4/read-response */
 Test(transport_completer, a_read_response_in_pieces)
 {
 	static const uint32_t cuts[][4] = {{16, 0}, {8, 8, 0}, {1, 7, 8, 0}, {8, 1, 7, 0}};
@@ -282,6 +295,7 @@ Test(transport_completer, a_read_response_in_pieces)
 }
 
 /* Wrong PSN, wrong length, twice, too much: none of it counts. */
+/* IBA 9.7.6/response-order, 9.7.5/no-ack-for-read */
 Test(transport_completer, stray_read_responses_are_ignored)
 {
 	struct th *th = rc();
@@ -314,6 +328,7 @@ Test(transport_completer, stray_read_responses_are_ignored)
 }
 
 /* After a loss only the rest of a READ is asked for. */
+/* IBA 9.4.4/rest */
 Test(transport_completer, the_rest_of_a_read)
 {
 	struct th *th = rc();
@@ -332,6 +347,7 @@ Test(transport_completer, the_rest_of_a_read)
 }
 
 /* The answer comes after all while the requester waits to ask again. */
+/* IBA 9.7.6/late */
 Test(transport_completer, a_response_after_a_loss)
 {
 	struct th *th = rc();
@@ -351,6 +367,7 @@ Test(transport_completer, a_response_after_a_loss)
 }
 
 /* A response acknowledges all before it (IBA 9.7.5.1.2); an ACK is no response. */
+/* IBA 9.7.5/response-acks, 9.7.5/no-ack-for-read */
 Test(transport_completer, responses_acknowledge)
 {
 	struct th *th = rc();
@@ -371,6 +388,7 @@ Test(transport_completer, responses_acknowledge)
 	th_free(th);
 }
 
+/* IBA 9.7.6/response-order */
 Test(transport_completer, an_atomic_is_answered_once)
 {
 	struct th *th = rc();
@@ -428,6 +446,7 @@ Test(transport_completer, unsignalled_work_frees_its_blocks)
 	th_free(th);
 }
 
+/* IBA 9.9/flush, 9.6/state */
 Test(transport_completer, nothing_is_heard_in_the_error_state)
 {
 	struct th *th = rc();

@@ -47,6 +47,7 @@ static uint32_t up8(uint32_t n)
 	return (n + 7) & ~7u;
 }
 
+/* IBA 9.2/opcodes */
 Test(transport_opcode, table)
 {
 	for (size_t i = 0; i < NOPS; i++) {
@@ -61,6 +62,7 @@ Test(transport_opcode, table)
 	}
 }
 
+/* IBA 9.2/reserved-opcode */
 Test(transport_opcode, reserved_ones_are_not_valid)
 {
 	uint32_t known = 0;
@@ -73,6 +75,7 @@ Test(transport_opcode, reserved_ones_are_not_valid)
 }
 
 /* A slot has room for the wire's headers, in host order and aligned. */
+/* IBA 9.2/opcodes */
 Test(transport_opcode, header_lengths)
 {
 	for (size_t i = 0; i < NOPS; i++) {
@@ -91,6 +94,7 @@ Test(transport_opcode, header_lengths)
 	cr_expect_eq(offsetof(struct dpa_ext, orig), 8);
 }
 
+/* IBA 9.2/psn-bits */
 Test(transport_opcode, psn_wraps_at_24_bits)
 {
 	cr_expect_eq(dpa_psn_add(0xffffff, 1), 0);
@@ -102,6 +106,7 @@ Test(transport_opcode, psn_wraps_at_24_bits)
 }
 
 /* IBA 9.7.1: half of the space is old, half is new. */
+/* IBA 9.7.1/half */
 Test(transport_opcode, psn_window_is_half_the_space)
 {
 	static const uint32_t base[] = {0, 1, 0x7fffff, 0x800000, 0x800001, 0xfffffe, 0xffffff};
@@ -118,6 +123,7 @@ Test(transport_opcode, psn_window_is_half_the_space)
 	}
 }
 
+/* IBA 9.7.1/message-packets */
 Test(transport_opcode, packets_of_a_message)
 {
 	for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -131,6 +137,7 @@ Test(transport_opcode, packets_of_a_message)
 }
 
 /* IBA 9.7.5.2.8, table 46: milliseconds times 100. */
+/* IBA 9.7.5/rnr-timer */
 Test(transport_opcode, rnr_timer)
 {
 	static const uint32_t t[32] = {65536, 1,    2,	  3,	 4,	6,     8,     12,
@@ -145,6 +152,7 @@ Test(transport_opcode, rnr_timer)
 }
 
 /* IBA 9.7.6.1.3: 4.096 us * 2^t; 0 is without end. */
+/* IBA C9-140 */
 Test(transport_opcode, ack_timeout)
 {
 	cr_expect_eq(dpa_timeout_ns(0), UINT64_MAX);

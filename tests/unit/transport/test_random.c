@@ -358,6 +358,7 @@ Test(transport_random, a_good_link)
 	run_seeds((struct plan){.ops = 1000, .mtu = 3, .rd = 4, .max_len = 40000}, 2);
 }
 
+/* IBA 9.4/atomic-one, 9.7.6/resume */
 Test(transport_random, ten_thousand_operations_over_a_bad_link)
 {
 	run_seeds((struct plan){.ops = 1000,

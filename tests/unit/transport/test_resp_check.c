@@ -44,6 +44,7 @@ static void walk(uint8_t kind, uint32_t total, uint32_t run, bool rc, uint32_t a
 	} while (off < total);
 }
 
+/* IBA 9.7.4/sequence, C9-92 */
 Test(transport_resp_check, whole_messages_go)
 {
 	for (size_t i = 0; i < NLENS; i++) {
@@ -60,6 +61,7 @@ Test(transport_resp_check, whole_messages_go)
 }
 
 /* IBA 9.7.4.1.2: before the expected PSN: duplicate; behind it: a gap; whatever the packet is. */
+/* IBA 9.7.1/half, 9.7.4/expected */
 Test(transport_resp_check, psn_offsets)
 {
 	static const int32_t d[] = {-0x800000, -0x7fffff, -2, -1, 1, 2, 0x7fffff};
@@ -78,7 +80,8 @@ Test(transport_resp_check, psn_offsets)
 	}
 }
 
-/* C9-84 ff: FIRST and ONLY when nothing is in progress, MIDDLE and LAST of what is. */
+/* FIRST and ONLY when nothing is in progress, MIDDLE and LAST of what is. */
+/* IBA 9.7.4/sequence */
 Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 {
 	static const uint8_t now[] = {DPA_RESP_NONE, DPA_RESP_SEND, DPA_RESP_WRITE};
@@ -107,7 +110,8 @@ Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 	}
 }
 
-/* C9-92: FIRST and MIDDLE fill the MTU, LAST has a byte at least. */
+/* FIRST and MIDDLE fill the MTU, LAST has a byte at least. */
+/* IBA C9-92 */
 Test(transport_resp_check, lengths_of_send_packets)
 {
 	for (size_t i = 0; i < NLENS; i++) {
@@ -126,7 +130,8 @@ Test(transport_resp_check, lengths_of_send_packets)
 	}
 }
 
-/* C9-93: a WRITE brings what its RETH announced; C9-94: 2^31 at most. */
+/* A WRITE brings what its RETH announced, 2^31 at most. */
+/* IBA 9.7.4/write-length, C9-94 */
 Test(transport_resp_check, lengths_of_write_packets)
 {
 	struct dpa_resp none = fresh(0), mid = {.last_op = DPA_RESP_WRITE, .off = MTU};
@@ -156,6 +161,7 @@ Test(transport_resp_check, lengths_of_write_packets)
 	}
 }
 
+/* IBA 9.7.4/no-payload */
 Test(transport_resp_check, requests_without_payload)
 {
 	struct dpa_resp r = fresh(0);
@@ -169,6 +175,7 @@ Test(transport_resp_check, requests_without_payload)
 		}
 }
 
+/* IBA 9.7.4/send-max */
 Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 {
 	struct dpa_resp r = {.last_op = DPA_RESP_SEND, .off = 0x80000000u - MTU};
@@ -177,7 +184,8 @@ Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_LAST, 0, MTU + 1, 0), DPA_RESP_INVALID);
 }
 
-/* C9-89 ff: what the QP does not permit is an invalid request. */
+/* What the QP does not permit is an invalid request. */
+/* IBA 9.7.4/permission */
 Test(transport_resp_check, access_flags)
 {
 	for (uint32_t access = 0; access < 16; access++) {
@@ -200,6 +208,7 @@ Test(transport_resp_check, access_flags)
 }
 
 /* UC has SENDs and WRITEs; RC has no reserved opcode. */
+/* IBA 9.7.4/unknown */
 Test(transport_resp_check, opcodes_that_a_transport_does_not_have)
 {
 	struct dpa_resp r = fresh(0);
@@ -216,6 +225,7 @@ Test(transport_resp_check, opcodes_that_a_transport_does_not_have)
 }
 
 /* A random walk over a model: whatever comes, nothing but the next packet of a message goes. */
+/* IBA 9.7.4/expected */
 Test(transport_resp_check, random_packets)
 {
 	uint64_t seed = 3;

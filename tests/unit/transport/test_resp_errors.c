@@ -5,6 +5,7 @@
 /* ------------------------------------------------------------------ errors */
 
 /* A receive that is too short: invalid request to the peer, length error here. */
+/* IBA 9.7.4/too-short */
 Test(transport_resp_errors, a_receive_that_is_too_short)
 {
 	for (uint32_t len = 1; len <= MTU; len += 341) {
@@ -51,6 +52,7 @@ Test(transport_resp_errors, receives_in_pieces)
 	}
 }
 
+/* IBA 9.9/class-a */
 Test(transport_resp_errors, a_receive_of_memory_that_is_not_registered)
 {
 	struct th *th = rc();
@@ -67,6 +69,7 @@ Test(transport_resp_errors, a_receive_of_memory_that_is_not_registered)
 }
 
 /* The region's flags, key and bounds: a remote access error for every one that lacks. */
+/* IBA 9.7.4/key-access, 9.9/class-c */
 Test(transport_resp_errors, access_errors_of_regions)
 {
 	static const struct {
@@ -100,6 +103,7 @@ Test(transport_resp_errors, access_errors_of_regions)
 	}
 }
 
+/* IBA 9.7.4/key */
 Test(transport_resp_errors, bounds_and_keys)
 {
 	static const struct {
@@ -119,7 +123,7 @@ Test(transport_resp_errors, bounds_and_keys)
 	}
 }
 
-/* C9-88 */
+/* IBA C9-88 */
 Test(transport_resp_errors, no_bytes_need_no_key)
 {
 	struct th *th = rc();
@@ -135,6 +139,7 @@ Test(transport_resp_errors, no_bytes_need_no_key)
 	th_free(th);
 }
 
+/* IBA 9.7.4/permission, 9.9/class-c */
 Test(transport_resp_errors, permissions_of_the_qp)
 {
 	static const uint8_t ops[] = {DPA_BTH_WRITE_ONLY, DPA_BTH_READ_REQUEST,
@@ -150,6 +155,7 @@ Test(transport_resp_errors, permissions_of_the_qp)
 	}
 }
 
+/* IBA 9.4/atomic-aligned, C9-94, 9.7.4/unknown */
 Test(transport_resp_errors, invalid_requests)
 {
 	static const struct {
@@ -179,6 +185,7 @@ Test(transport_resp_errors, invalid_requests)
 }
 
 /* More READs at once than were agreed on. */
+/* IBA 9.7.4/read-depth */
 Test(transport_resp_errors, too_many_reads)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .dest_rd = 2});
@@ -194,6 +201,7 @@ Test(transport_resp_errors, too_many_reads)
 }
 
 /* Memory that the application unmapped: a NAK, not a fault of ours. */
+/* IBA 9.9/memory */
 Test(transport_resp_errors, memory_that_is_gone)
 {
 	static const uint8_t ops[] = {DPA_BTH_WRITE_ONLY, DPA_BTH_READ_REQUEST,
@@ -217,6 +225,7 @@ Test(transport_resp_errors, memory_that_is_gone)
 }
 
 /* Packets of one batch behind the one that ended the connection were carried out. */
+/* IBA 9.9/behind */
 Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 {
 	struct th *th = rc();
@@ -240,6 +249,7 @@ Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 }
 
 /* The same packet twice in a batch took, and failed, two receives. */
+/* IBA 9.9/behind */
 Test(transport_resp_errors, a_fatal_packet_fails_one_receive)
 {
 	struct th *th = rc();
@@ -310,7 +320,8 @@ Test(transport_resp_errors, what_cannot_be_fetched)
 	}
 }
 
-/* C9-45: a connected QP hears its peer and its transport. */
+/* A connected QP hears its peer and its transport. */
+/* IBA 9.6/sender, 9.6/transport */
 Test(transport_resp_errors, strangers_are_not_heard)
 {
 	struct th *th = rc();

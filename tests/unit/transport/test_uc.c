@@ -30,6 +30,7 @@ static void expect_nothing(struct th *th)
 	cr_expect_not(th_take(&th->b, &p), "UC answers nothing");
 }
 
+/* IBA 9.8.2/sent */
 Test(transport_uc, is_complete_when_it_was_sent)
 {
 	struct th *th = uc();
@@ -66,6 +67,7 @@ Test(transport_uc, send_and_write_arrive)
 }
 
 /* A message of three slots, of which one is lost: nothing of it; its receive serves the next. */
+/* IBA 9.8.2/gap */
 Test(transport_uc, a_gap_drops_the_message)
 {
 	for (int lost = 0; lost < 3; lost++) {
@@ -85,6 +87,7 @@ Test(transport_uc, a_gap_drops_the_message)
 	}
 }
 
+/* IBA 9.8.2/no-receive */
 Test(transport_uc, no_receive_drops_the_message)
 {
 	struct th *th = uc();
@@ -116,6 +119,7 @@ Test(transport_uc, after_a_write_without_a_receive_the_next_message_goes)
 }
 
 /* A sender that gave a message up goes on with the next PSN: a FIRST or ONLY starts anew. */
+/* IBA 9.8.2/start */
 Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 {
 	struct th *th = uc();
@@ -131,6 +135,7 @@ Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 }
 
 /* A packet of the message that cannot be: what follows was taken for the message's end. */
+/* IBA 9.8.2/bad */
 Test(transport_uc, a_bad_packet_drops_its_message)
 {
 	struct th *th = uc();
@@ -150,6 +155,7 @@ Test(transport_uc, a_bad_packet_drops_its_message)
 	th_free(th);
 }
 
+/* IBA 9.8.2/permission */
 Test(transport_uc, a_write_that_is_not_allowed_is_dropped)
 {
 	struct th *th = uc();
@@ -176,6 +182,7 @@ Test(transport_uc, a_write_that_is_not_allowed_is_dropped)
 }
 
 /* IBA 10.3.1: a local fault stops the send queue only. */
+/* IBA 9.9/sqe */
 Test(transport_uc, a_local_fault_leads_to_sqe)
 {
 	struct th *th = uc();

@@ -43,6 +43,7 @@ static uint32_t word16(const uint8_t *p)
 }
 
 /* What ibv_init_ah_from_wc() asks of the last 20 bytes before it believes in IPv4. */
+/* IBA 9.8.3/grh */
 Test(transport_ud, ipv4_header_has_a_valid_checksum)
 {
 	for (uint32_t len = 0; len < 300; len += 7) {
@@ -78,6 +79,7 @@ Test(transport_ud, ipv4_header_has_a_valid_checksum)
 	}
 }
 
+/* IBA 9.8.3/grh */
 Test(transport_ud, ipv6_header)
 {
 	struct th *th = ud();
@@ -99,6 +101,7 @@ Test(transport_ud, ipv6_header)
 }
 
 /* C9-40 and C10-15: another Q_Key is dropped; one with its top bit set stands for the QP's own. */
+/* IBA 9.6/qkey, 9.6/privileged-qkey */
 Test(transport_ud, q_key)
 {
 	struct th *th = ud();
@@ -120,6 +123,7 @@ Test(transport_ud, q_key)
 	th_free(th);
 }
 
+/* IBA 9.8.3/lost */
 Test(transport_ud, nobody_there_or_no_receive_is_lost)
 {
 	struct th *th = ud();
@@ -141,6 +145,7 @@ Test(transport_ud, nobody_there_or_no_receive_is_lost)
 	th_free(th);
 }
 
+/* IBA 9.8.3/length */
 Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 {
 	static const struct {

@@ -94,6 +94,7 @@ static uint32_t by_hand(const struct dpa_roce_net *net, const uint8_t *p, size_t
 	return (uint32_t)crc32(0, b, (uInt)(8 + h + n - 4));
 }
 
+/* IBA CA17-1, CA17-22 */
 Test(wire_icrc, covers_what_it_shall)
 {
 	uint8_t buf[MOST];
@@ -136,6 +137,7 @@ Test(wire_icrc, every_bit_but_those_of_switches_matters)
 	cr_expect_not(dpa_icrc_ok(&other, buf, n));
 }
 
+/* IBA CA17-22 */
 Test(wire_icrc, flow_label_and_traffic_class_do_not_matter)
 {
 	struct dpa_roce_net net = net_v6();

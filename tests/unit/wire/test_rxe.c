@@ -52,6 +52,7 @@ static void decodes(const struct dpa_pcap_rec *r, const struct dpa_roce_net *net
 	cr_assert_eq(k.icrc, dpa_icrc_of(net, p, n));
 }
 
+/* IBA CA17-22 */
 Test(wire_rxe, every_packet_decodes_and_its_icrc_is_right)
 {
 	all_files(decodes);
