@@ -9,6 +9,7 @@
 #define SURE                                                                                       \
 	16u /* packets in a row whose identification counted from 0: the sender's always does */
 
+/* IBA CA17-29 */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
 {
 	uint32_t e = dpa_roce_ext_of(pkt->opcode);
@@ -100,6 +101,7 @@ static uint32_t ip_checksum(const uint8_t *h)
 	return ~(sum + (sum >> 16)) & 0xffff;
 }
 
+/* IBA 9.8.3/grh */
 void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_payload)
 {
 	uint32_t udp = 8 + udp_payload;
@@ -129,7 +131,8 @@ void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_paylo
 	memcpy(g + 24, net->dst, 16);
 }
 
-/* C9-45 ff and annex A17: a connected QP hears its peer only, at the addresses of its path. */
+/* Annex A17: a connected QP hears its peer only, at the addresses of its path. */
+/* IBA 9.6/sender */
 struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 {
 	struct dpa_peer *p = qp->peer;
@@ -164,6 +167,7 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 		dpa_stat_add(&w->rx_stat.writes, 1);
 }
 
+/* IBA 9.6/qp-exists */
 struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {
@@ -235,11 +239,13 @@ bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f)
 	return true;
 }
 
+/* IBA C9-42, C9-43 */
 bool dpa_pkey_ok(uint16_t pkey)
 {
 	return (pkey & 0x7fff) == (DPA_ROCE_PKEY & 0x7fff); /* full or limited member */
 }
 
+/* IBA CA17-24, CA17-39 */
 bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	if (dpa_unlikely(dpa_roce_decode(f->p, f->n, pkt) != DPA_ROCE_OK)) {

@@ -116,6 +116,7 @@ static int bind_somewhere(int fd, int family, uint16_t *port)
  * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
  * covers.
  */
+/* IBA CA17-7 */
 static int make_socket(int family, uint16_t *port)
 {
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
@@ -154,6 +155,7 @@ static int open_tx(struct dpa_wire *w, bool v4, uint32_t lane)
 	return 0;
 }
 
+/* IBA CA17-1, CA17-20 */
 static void set_addr(struct dpa_remote *r, uint32_t scope)
 {
 	r->v4 = dpa_gid_is_v4(r->net.dst);

@@ -55,6 +55,7 @@ static uint8_t *put_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_
 	return p + 32;
 }
 
+/* IBA CA17-1, CA17-22 */
 uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, const uint8_t *bth)
 {
 	uint32_t udp_len = udp_payload + 8;
@@ -93,6 +94,7 @@ static uint32_t received(const uint8_t *p, size_t n)
 	return dpa_getle32(p + n - DPA_ROCE_ICRC);
 }
 
+/* IBA CA17-22 */
 bool dpa_icrc_ok(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 {
 	return n >= DPA_ROCE_BTH + DPA_ROCE_ICRC && dpa_icrc_of(net, p, n) == received(p, n);

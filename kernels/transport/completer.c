@@ -78,6 +78,7 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 		dpa_cq_push(qp->send_cq, &e);
 }
 
+/* IBA 9.9/sqe */
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 {
 	dpa_complete(qp, dpa_wqe_ctrl(qp, qp->req.una_idx), status, syndrome);
@@ -101,6 +102,7 @@ static void progressed(struct dpa_hw_qp *qp)
 }
 
 /* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
+/* IBA 9.7.6/retries-progress */
 static void heard(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, qp->req.acked_psn) <= 0)
@@ -117,6 +119,7 @@ static bool una_pending(const struct dpa_hw_qp *qp)
 }
 
 /* Everything up to psn (inclusive) arrived. READs and atomics are done by their responses only. */
+/* IBA 9.7.5/coalesce, 9.7.5/no-ack-for-read, 9.7.6/whole */
 static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
@@ -185,6 +188,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 }
 
 /* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
+/* IBA 9.7.6/rewind, 9.7.6/not-forward */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, qp->req.send_psn) < 0)
@@ -201,6 +205,7 @@ static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 
 /* What was sent is lost and nobody will say so: the local ACK timer is what is left
  * (IBA 9.7.6.1.3). */
+/* IBA 9.7.6/retries */
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 {
 	struct dpa_req *r = &qp->req;
@@ -233,6 +238,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	start_timer(qp, ns, false);
 }
 
+/* IBA 9.7.6/rnr-retries, 9.7.6/rnr-separate */
 static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	struct dpa_req *r = &qp->req;
@@ -251,6 +257,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 	start_timer(qp, dpa_rnr_ns(code), true);
 }
 
+/* IBA 9.7.5/nak-codes, 9.7.6/retries-nak */
 static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	static const struct {
@@ -286,6 +293,7 @@ static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
  * IBA 9.7.5.2.2: what was acknowledged or answered lies behind a response that did not come. It is
  * asked for again, once: until something moves, or a timer says so.
  */
+/* IBA 9.7.5/implied-nak */
 static void implied_nak(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -298,6 +306,7 @@ static void implied_nak(struct dpa_hw_qp *qp)
 	dpa_rewind(qp, dpa_psn_add(r->una_psn, r->read_off / qp->mtu));
 }
 
+/* IBA 9.7.5/reserved-codes */
 static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
@@ -320,6 +329,7 @@ static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 }
 
 /* The READ or atomic that psn answers, now at una; NULL: a duplicate or a stray. */
+/* IBA 9.7.5/response-acks, 9.7.6/response-order */
 static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
 {
 	struct dpa_req *r = &qp->req;
@@ -352,6 +362,7 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	progressed(qp);
 }
 
+/* IBA 9.4/read-response, 9.7.6/late */
 static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			  const uint8_t *payload)
 {
@@ -418,6 +429,7 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	finish_rd(qp, c);
 }
 
+/* IBA 9.7.6/unsent */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
@@ -426,7 +438,7 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 
 	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
 		return;
-	/* C9-113 ff: what was never sent cannot be acknowledged; what is old is ignored */
+	/* what was never sent cannot be acknowledged; what is old is ignored */
 	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 || dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
 		return;
 	if (s->opcode == DPA_BTH_ACK)

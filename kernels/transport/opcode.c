@@ -38,6 +38,7 @@ const uint16_t dpa_op_table[32] = {
 	[DPA_BTH_SEND_ONLY_INV] = SND | S | E | RQ | DPA_OPP_INV,
 };
 
+/* IBA 9.7.5/rnr-timer */
 uint64_t dpa_rnr_ns(uint8_t code)
 {
 	/* IBA table 46, in units of 10 microseconds */
@@ -49,6 +50,7 @@ uint64_t dpa_rnr_ns(uint8_t code)
 	return (uint64_t)t[code & 31] * 10000;
 }
 
+/* IBA C9-140 */
 uint64_t dpa_timeout_ns(uint8_t code)
 {
 	return code ? 4096ull << (code & 31) : UINT64_MAX;

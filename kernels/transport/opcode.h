@@ -63,6 +63,7 @@ enum dpa_op_props {
 /* Indexed by the low five bits. */
 extern const uint16_t dpa_op_table[32];
 
+/* IBA 9.2/opcodes */
 static inline uint16_t dpa_op_props(uint8_t opcode)
 {
 	return dpa_op_table[opcode & 0x1f];
@@ -85,17 +86,20 @@ static inline uint32_t dpa_ext_len(uint8_t opcode)
 }
 
 /* a - b of two 24-bit PSNs, as a signed number: IBA 9.7.1, the window is half the space. */
+/* IBA 9.7.1/half */
 static inline int32_t dpa_psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
+/* IBA 9.2/psn-bits */
 static inline uint32_t dpa_psn_add(uint32_t a, uint32_t n)
 {
 	return (a + n) & 0xffffff;
 }
 
 /* Packets of a message: a message of no bytes is one packet. */
+/* IBA 9.7.1/message-packets */
 static inline uint32_t dpa_npkts(uint32_t len, uint32_t mtu)
 {
 	return len <= mtu ? 1 : (uint32_t)(((uint64_t)len + mtu - 1) / mtu);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "resp_check.h"
 
-/* IBA 9.7.4.1.3 (C9-84 ff): a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.
+/* IBA 9.7.4.1.3: a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.
  */
+/* IBA 9.7.4/sequence */
 static bool in_sequence(const struct dpa_resp *r, uint16_t p)
 {
 	if (p & DPA_OPP_START)
@@ -11,9 +12,10 @@ static bool in_sequence(const struct dpa_resp *r, uint16_t p)
 }
 
 /*
- * C9-92: FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
+ * FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
  * shared memory link a slot stands for a run of packets, up to `run` bytes of them.
  */
+/* IBA C9-92, C9-94, 9.7.4/write-length, 9.7.4/no-payload, 9.7.4/send-max */
 static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 			const struct dpa_slot *s)
 {
@@ -32,7 +34,7 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 		return false;
 	if (!(p & DPA_OPP_WRITE))
 		return (uint64_t)((p & DPA_OPP_START) ? 0 : r->off) + s->len <= DPA_MAX_MSG;
-	/* C9-93, C9-94: a WRITE's bytes are those that its RETH announced, 2^31 at most */
+	/* a WRITE's bytes are those that its RETH announced, 2^31 at most */
 	if (p & DPA_OPP_START) {
 		if (x->dmalen > DPA_MAX_MSG)
 			return false;
@@ -41,7 +43,8 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 	return p & DPA_OPP_END ? r->off + s->len == r->wr_len : r->off + s->len < r->wr_len;
 }
 
-/* C9-89 ff: the QP's own permissions; without them the request is invalid (not an access error). */
+/* The QP's own permissions; without them the request is invalid (not an access error). */
+/* IBA 9.7.4/permission */
 static bool qp_allows(uint32_t access, uint16_t p)
 {
 	if (p & DPA_OPP_WRITE)
@@ -53,6 +56,7 @@ static bool qp_allows(uint32_t access, uint16_t p)
 	return true;
 }
 
+/* IBA 9.7.4/expected, 9.7.4/unknown, 9.8.2/permission */
 enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uint32_t access,
 				     bool rc, const struct dpa_slot *s)
 {

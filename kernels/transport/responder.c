@@ -69,6 +69,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 
 /* --------------------------------------------------------------- answers */
 
+/* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
 static void owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -83,12 +84,14 @@ static void owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 }
 
 /* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
+/* IBA 9.9/behind */
 static bool failing(const struct dpa_resp *r)
 {
 	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
 	       (r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
 }
 
+/* IBA 9.7.5/credits */
 static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
 				     uint32_t data_len, uint8_t **data)
 {
@@ -128,6 +131,7 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 }
 
 /* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
+/* IBA 9.4/read-response */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
 	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
@@ -181,6 +185,7 @@ static int send_atomic_ack(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 }
 
 /* Sends the owed READ and atomic responses in order. False: no room, or a region is gone. */
+/* IBA C9-110 */
 static bool send_responses(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -194,7 +199,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 			dpa_tx_full(qp, qp->tx);
 			return false;
 		}
-		if (k < 0) { /* oA19-ish: the rest of the response is a NAK */
+		if (k < 0) { /* the rest of the response is a NAK */
 			r->rd_tail = r->rd_head;
 			r->ack_owed = true;
 			r->ack_psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
@@ -232,6 +237,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 	return false;
 }
 
+/* IBA 9.9/class-c */
 void dpa_responder_flush(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -273,6 +279,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 /* ---------------------------------------------------------------- requests */
 
 /* A local fault of the responder: the receive fails, the requester hears a NAK (class A). */
+/* IBA 9.7.4/too-short, 9.9/class-a */
 static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -325,6 +332,7 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return false;
 }
 
+/* IBA C9-88 */
 static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		       const uint8_t *payload)
 {
@@ -332,7 +340,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 	uint64_t addr = 0;
 	uint32_t syn = 0;
 
-	if (s->len) /* C9-88: no check of the R_Key for no bytes */
+	if (s->len) /* no check of the R_Key for no bytes */
 		syn = dpa_mr_check_remote(qp, r->wr_rkey, r->wr_va + r->off, s->len,
 					  DPA_ACCESS_REMOTE_WRITE, &addr);
 	if (!syn)
@@ -355,6 +363,7 @@ static void start_write(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* The whole range of a WRITE or READ is checked before its first byte moves. */
+/* IBA C9-88, 9.7.4/key-first */
 static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -365,6 +374,7 @@ static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uin
 	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
 }
 
+/* IBA C9-148 */
 static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -392,6 +402,7 @@ static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint1
 	}
 }
 
+/* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
 static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			  const uint8_t *payload, uint16_t p)
 {
@@ -432,6 +443,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 
 /* Duplicates do not count against what the requester may have outstanding, nor the other way round.
  */
+/* IBA 9.7.4/read-depth */
 static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
 	uint32_t n = 0, max = again ? DPA_MAX_RD_ATOMIC : qp->attr.max_dest_rd_atomic;
@@ -451,7 +463,8 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 	return rd;
 }
 
-/* C9-94: more than 2^31 bytes is an invalid request; C9-88: none needs no key. */
+/* More than 2^31 bytes is an invalid request; none needs no key. */
+/* IBA C9-88, C9-94, C9-148 */
 static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -484,6 +497,7 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 }
 
 /* One atomic of this function at a time: IBV_ATOMIC_HCA. */
+/* IBA 9.4/atomic-one, 9.9/memory */
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -501,6 +515,7 @@ static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t ad
 	return ret;
 }
 
+/* IBA 9.4/atomic-aligned, 9.7.5/atomic-saved */
 static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -508,7 +523,7 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	struct dpa_rd_resource *rd;
 	uint64_t addr, orig = 0;
 
-	if (x->va & 7) { /* C9-95: naturally aligned */
+	if (x->va & 7) { /* naturally aligned */
 		deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
@@ -535,6 +550,7 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.7.5.1.5: the saved result; an atomic that is too old to be known is dropped. */
+/* IBA 9.7.5/atomic-replay */
 static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -552,7 +568,8 @@ static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	}
 }
 
-/* C9-105: a duplicate is answered with the last good PSN; READs run again, atomics replay. */
+/* A duplicate is answered with the last good PSN; READs run again, atomics replay. */
+/* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks */
 static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -578,6 +595,7 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
  * IBA 9.8.3: after a gap, and when a new message starts in the middle of another, that other one is
  * lost; its receive WQE serves the next one.
  */
+/* IBA 9.8.2/gap, 9.8.2/start */
 static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	dpa_count(qp->hw, DPA_CNT_out_of_sequence, s->psn != qp->resp.epsn);
@@ -585,6 +603,7 @@ static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->resp.epsn = s->psn;
 }
 
+/* IBA 9.7.5/one-nak, 9.8.2/bad */
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {

@@ -7,13 +7,15 @@ static uint8_t transport_of(const struct dpa_hw_qp *qp)
 	return qp->type == DPA_QP_RC ? DPA_BTH_RC : qp->type == DPA_QP_UC ? DPA_BTH_UC : DPA_BTH_UD;
 }
 
+/* IBA 9.6/state */
 static bool receives(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTR || qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD ||
 	       qp->state == DPA_QPS_SQE;
 }
 
-/* C9-45 ff: a connected QP hears its peer only. */
+/* A connected QP hears its peer only. */
+/* IBA 9.6/sender */
 static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src)
@@ -86,6 +88,7 @@ static bool is_rc_request(const struct dpa_slot *s)
 	       !(p & DPA_OPP_RESP);
 }
 
+/* IBA 9.6/qp-exists */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s)
 {
 	struct dpa_peer *p = rx->peer;
@@ -109,6 +112,7 @@ static void drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
 }
 
+/* IBA 9.6/transport */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {

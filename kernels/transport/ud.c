@@ -9,6 +9,7 @@
 #define UD_MTU	       4096u
 
 /* The header that RoCEv2 would have carried. */
+/* IBA 9.8.3/grh */
 static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t n)
 {
 	struct dpa_roce_net net = {.df = true,
@@ -22,6 +23,7 @@ static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid
 	dpa_grh_make(g, &net, 12 + 8 + ((n + 3) & ~3u) + 4);
 }
 
+/* IBA 9.8.3/length */
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	uint64_t total;
@@ -43,6 +45,7 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 }
 
 /* 0: sent; 1: no room. */
+/* IBA 9.6/privileged-qkey */
 static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		     const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
 {
@@ -63,7 +66,7 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		return 1;
 	}
 	x = (struct dpa_ext *)s->ext;
-	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey; /* C10-15 */
+	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey;
 	x->sqpn = qp->qpn;
 	x->ud_imm = c->imm;
 	if (c->flags & DPA_WQE_SOLICITED)
@@ -163,6 +166,7 @@ fail:
 	return 1;
 }
 
+/* IBA 9.6/qkey, 9.8.3/lost */
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -171,7 +175,7 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	uint32_t syn;
 	int cnt;
 
-	/* C9-40: the Q_Key must match; what does not is dropped and counted */
+	/* the Q_Key must match; what does not is dropped and counted */
 	if (x->qkey != qp->attr.qkey || s->len < GRH_BYTES || (s->flags & DPA_PKT_PULL) ||
 	    !dpa_take_rwqe(qp, w)) {
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
