@@ -79,6 +79,7 @@ static bool skip_to_ip(const struct dpa_pcap_rec *r, struct bytes *b)
 /* What an IP header says of the datagram behind it. */
 struct ip {
 	bool udp, fragment, options;
+	bool mapped;	/* an IPv6 header with an address that stands for an IPv4 one */
 	size_t payload; /* by its own length */
 };
 
@@ -124,7 +125,8 @@ static bool read_v6(struct bytes *b, struct dpa_roce_net *net, struct ip *ip)
 	net->hop = h[7];
 	memcpy(net->src, h + 8, 16);
 	memcpy(net->dst, h + 24, 16);
-	*ip = (struct ip){.udp = h[6] == 17, .payload = get16(h + 4)};
+	*ip = (struct ip){
+		.udp = h[6] == 17, .mapped = dpa_roce_is_v4(net), .payload = get16(h + 4)};
 	return true;
 }
 
@@ -159,6 +161,8 @@ enum dpa_pcap_kind dpa_pcap_udp(const struct dpa_pcap_rec *r, struct dpa_roce_ne
 	*why = NULL;
 	if (ip.options)
 		*why = "IPv4 options";
+	else if (ip.mapped)
+		*why = "an IPv4 address in an IPv6 header";
 	else if (udp_len < 8 || udp_len != ip.payload)
 		*why = "the lengths of IP and UDP do not agree";
 	else if (udp_len > b.n)

@@ -195,6 +195,23 @@ Test(wire_pcap, options_of_ip_are_refused)
 	cr_expect_str_eq(why, "IPv4 options");
 }
 
+/* Found by fuzzing: it was taken for IPv4, and its ICRC was that of another header. */
+Test(wire_pcap, mapped_addresses_are_refused_in_ipv6_headers)
+{
+	struct dpa_roce_net net = net_v6(), v4 = net_v4();
+	struct dpa_pcap_rec r = {.link = 101};
+	const char *why = "";
+	const uint8_t *p;
+	uint8_t frame[128];
+	size_t n;
+
+	r.p = frame;
+	r.n = r.len = raw(frame, &net);
+	memcpy(frame + 24, v4.dst, 16);
+	cr_expect_eq(dpa_pcap_udp(&r, &net, &p, &n, &why), DPA_PCAP_BAD);
+	cr_expect_str_eq(why, "an IPv4 address in an IPv6 header");
+}
+
 Test(wire_pcap, link_headers_that_are_cut_off)
 {
 	static const uint16_t links[] = {0, 1, 101, 108, 113, 276, 9999};
