@@ -3,7 +3,7 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs bench \
+.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs test-interop bench \
 	asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
@@ -39,6 +39,11 @@ test-matrix: ## every combination that perftest accepts (long)
 test-pyverbs: ## rdma-core's own Python tests
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) build pyverbs
+
+test-interop: ## against a kernel's Soft-RoCE in a virtual machine (fetches a kernel; minutes)
+	@scripts/install-deps --test --interop
+	@scripts/build $(BUILD) -j$(JOBS)
+	@tests/integration/interop/run --build $(BUILD)
 
 bench: ## ratios against UCX and the machine's own limits
 	@scripts/install-deps --bench

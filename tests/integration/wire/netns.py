@@ -6,12 +6,10 @@ that ends. With the last process in it the kernel removes the namespace and its 
 can be left over. Needs root, or user namespaces (reexec_as_root() makes one).
 """
 import ctypes
-import fcntl
 import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -220,27 +218,3 @@ def reexec_as_root():
                                                   stdin=subprocess.DEVNULL).returncode == 0:
         os.environ["DPA_TEST_USERNS"] = "1"
         os.execvp("unshare", [*probe[:-1], sys.executable, *sys.argv])
-
-
-_SIOCSIFFLAGS, _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x8914, 0x400454ca, 2, 0x1000
-
-
-def open_tap(host, name):
-    """A tap device of the host, as an open descriptor for whoever shall be behind it."""
-    fd = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
-    back = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    there = os.open(f"/proc/{host.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        # the device is made in the namespace of the caller
-        if _libc.setns(there, CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "setns")
-        try:
-            fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", name.encode(),
-                                                    _IFF_TAP | _IFF_NO_PI))
-        finally:
-            _libc.setns(back, CLONE_NEWNET)
-    finally:
-        os.close(back)
-        os.close(there)
-    os.set_inheritable(fd, True)
-    return fd
