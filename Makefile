@@ -3,8 +3,8 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs test-interop bench \
-	asan ubsan tsan clang format format-check clean
+.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs \
+	test-interop bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
 	@scripts/build $(BUILD) -j$(JOBS)
