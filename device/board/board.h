@@ -57,7 +57,10 @@ struct dpa_board_proc {
 	uint32_t nqp, ncq, nmr; /* for people; written by the owner, relaxed */
 	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
 	_Atomic uint32_t asked[2];
-	uint8_t rsvd[256 - 88];
+	/* steer.c: 0, or of a process that has UDP port 4791 open: DPA_BOARD_UDP, index + 1, round
+	 */
+	_Atomic uint64_t udp;
+	uint8_t rsvd[256 - 96];
 };
 
 /* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
@@ -163,6 +166,21 @@ enum dpa_counter {
 extern const char *const dpa_counter_names[DPA_CNT_NUM];
 _Static_assert(DPA_CNT_NUM <= DPA_BOARD_COUNTERS, "room for counters");
 
+/*
+ * Which of the board's processes the kernel gives a packet of UDP port 4791: 8 * 4 = 32 bytes, in
+ * the head page. See steer.c.
+ */
+struct dpa_board_steer {
+	uint32_t nonce[4]; /* random; written once under the board's lock, [0] last and never 0 */
+	_Atomic uint32_t round; /* changes when a socket went: all indices are asked for again */
+	_Atomic uint32_t want;	/* changes when the map is out of date */
+	_Atomic uint32_t built; /* `want` of the map that the kernel has */
+	uint32_t rsvd;
+};
+#define DPA_BOARD_UDP	     (1ull << 32)
+#define DPA_BOARD_QPN_BLOCK  64u /* QPNs are taken in blocks of so many: qpn.c */
+#define DPA_BOARD_QPN_BLOCKS (DPA_BOARD_QPNS / DPA_BOARD_QPN_BLOCK)
+
 /* What tools ask of all processes of the board: ask.c. */
 enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
 #define DPA_BOARD_ASK_TEXT 248
@@ -195,7 +213,7 @@ struct dpa_board {
 	bool peek;		    /* read-only, no slot */
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
 	_Atomic uint32_t nqpn;	    /* QPNs held */
-	_Atomic uint32_t qpn_block; /* where the next QPN is taken */
+	_Atomic uint32_t qpn_block; /* where the next QPN is taken; UINT32_MAX: none yet */
 };
 
 struct dpa_board_cfg {
@@ -240,6 +258,30 @@ int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino);
  * peer died, and before ENOMEM or ENOSPC is given out.
  */
 int dpa_board_reap(struct dpa_board *b);
+
+/*
+ * This process's receiving socket is there (its place in the kernel's group is not known yet), or
+ * is gone. What the kernel shall do is then out of date.
+ */
+void dpa_board_steer_join(struct dpa_board *b);
+void dpa_board_steer_leave(struct dpa_board *b);
+/* Begins a new round. */
+void dpa_board_steer_again(struct dpa_board *b);
+struct dpa_board_steer *dpa_board_steer(struct dpa_board *b);
+/* Its place, as of a round; out of date rounds are ignored. Any thread; no lock. */
+void dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index);
+/* Is the place of this process not known in this round? */
+bool dpa_board_steer_lost(struct dpa_board *b);
+/* Highest number of sockets that there may be: processes that joined and some that are closing. */
+uint32_t dpa_board_steer_sockets(struct dpa_board *b);
+/* Looks whether the processes that joined next to this one live; true if one was reaped. */
+bool dpa_board_steer_watch(struct dpa_board *b);
+/*
+ * For each block of QPNs the index of its owner's socket plus 1, 0: not known. Held: the board's
+ * lock, from begin to end; begin: 0 or errno, *want for end, which says that the kernel has it.
+ */
+int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS], uint32_t *want);
+void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want);
 
 /*
  * UAR: the patent's global list. Takes the page at the head, moves it to the tail, gives its first

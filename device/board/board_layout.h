@@ -92,7 +92,8 @@ struct dpa_board_head {
 	/* ---- 1536: written under the admin lock */
 	struct dpa_board_ask ask[DPA_ASKS];
 	/* ---- 2048 */
-	uint8_t rsvd2[DPA_BOARD_UNIT - 2048];
+	struct dpa_board_steer steer;
+	uint8_t rsvd2[DPA_BOARD_UNIT - 2080];
 };
 
 /* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
@@ -157,12 +158,15 @@ _Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
+_Static_assert(offsetof(struct dpa_board_head, steer) == 2048, "head");
+_Static_assert(sizeof(struct dpa_board_steer) == 32, "steer");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
 _Static_assert(sizeof(struct dpa_board_proc) == 256, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, start_ns) == 16, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, comm) == 24, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, lib_version) == 40, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, udp) == 88, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, asked) == 80, "proc");
 _Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
 _Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");

@@ -88,6 +88,9 @@ void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages);
 /* Under the board's lock: true if pages were missing. */
 bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages);
 
+/* steer.c: of a process that ended; under the board's lock */
+void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p);
+
 /* qpn.c */
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);
 

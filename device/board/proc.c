@@ -90,6 +90,7 @@ static void forget(struct dpa_board_proc *p)
 {
 	p->pid = 0;
 	p->nqp = p->ncq = p->nmr = 0;
+	atomic_store_explicit(&p->udp, 0, memory_order_relaxed);
 }
 
 int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version)
@@ -113,6 +114,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version
 		b->gen = gen ? gen : 1;
 		b->self = p;
 		b->counters = b->shm->priv[i].counters;
+		atomic_store_explicit(&b->qpn_block, UINT32_MAX, memory_order_relaxed);
 		describe(b, p, lib_version);
 		atomic_store_explicit(&p->gen, b->gen, memory_order_release);
 		DPA_BOARD_STEP("proc-gen");

@@ -3,9 +3,10 @@
  * qpn.c - the QPN space.
  *
  * A QPN is taken by CAS on its owner word, without a lock. Its index is random within a block of 64
- * that the process picked at random: the records of a process's QPs lie together (4 KiB for 64 of
- * them), and late packets for a QP that is gone meet nobody. A freed one rests for REST_MS before
- * it is taken again; only if nothing else is left the one that has rested longest is taken sooner.
+ * that the process picked at random, one that nobody else has while there are such: the records of
+ * a process's QPs lie together (4 KiB for 64 of them), and late packets for a QP that is gone meet
+ * nobody. A freed one rests for REST_MS before it is taken again; only if nothing else is left the
+ * one that has rested longest is taken sooner.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include <time.h>
 #include "board_priv.h"
 
-#define BLOCK	     64u
+#define BLOCK	     DPA_BOARD_QPN_BLOCK
 #define BLOCKS	     (DPA_BOARD_QPNS / BLOCK)
 #define ROOMY	     (BLOCK / 4) /* with fewer to choose from, another block is tried */
 #define REST_MS	     1000u
@@ -136,8 +137,14 @@ static int take(struct dpa_board *b, uint32_t *index)
 	uint32_t block = atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
 	int rc;
 
+	if (block >= BLOCKS)
+		block = random32() % BLOCKS;
 	for (int i = 0; i < RANDOM_TRIES; i++) {
-		if (take_in_block(b, block, ROOMY, true, index) == 0) {
+		/* port 4791 is steered by blocks: two processes in one cost packets a detour */
+		bool ours = i > RANDOM_TRIES / 2 ||
+			    block == atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
+
+		if (take_in_block(b, block, ours ? ROOMY : BLOCK, true, index) == 0) {
 			atomic_store_explicit(&b->qpn_block, block, memory_order_relaxed);
 			return 0;
 		}

@@ -39,6 +39,10 @@ struct dpa_udp {
 		int fd;
 	} out[DPA_FWD_OUT];
 	uint32_t out_next;
+	/* steer.c */
+	_Atomic uint64_t detours; /* of them, to processes of this board */
+	uint64_t detours_seen, doubt_at, doubt_wait;
+	uint32_t detour_ticks, block_seen;
 	/* service thread */
 	struct {
 		uint32_t uid;
@@ -54,6 +58,11 @@ static inline int dpa_udp_fd(const struct dpa_udp *u)
 	return atomic_load_explicit(&u->fd, memory_order_acquire);
 }
 
+/*
+ * Is this datagram no packet but the board's own (steer.c)? For each one received, before it is
+ * decoded; it is done with then. Any thread.
+ */
+bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
 void dpa_udp_init(struct dpa_udp *u);
 /* In a forked child: drops the descriptors. */
 void dpa_udp_abandon(struct dpa_udp *u);

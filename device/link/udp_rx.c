@@ -238,6 +238,8 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 		f.n = (uint32_t)n - at < seg ? (uint32_t)n - at : seg;
 		f.net.ip_id = (uint16_t)*segments; /* a guess */
 		f.net.df = true;
+		if (dpa_unlikely(f.p[0] == 0xff) && dpa_udp_probe(b->hw, f.p, f.n))
+			continue; /* our own board's */
 		one_packet(b, &f);
 	}
 	deliver_run(b); /* the buffer is used again */
@@ -246,8 +248,9 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 
 int dpa_udp_rx(struct dpa_hw *hw)
 {
-	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire);
 	int fd = dpa_udp_fd(&hw->udp);
+	/* open: what comes must be taken, although nobody here has a way to another host yet */
+	struct dpa_wire *w = fd < 0 ? NULL : dpa_wire_get(hw);
 	uint32_t segments = 0;
 	struct batch b;
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * steer.c - the kernel gives a packet to the process that owns its QP: a classic BPF program on the
+ * sockets that share port 4791, which any user may attach, turns the destination QPN's block into
+ * the place of a socket.
+ *
+ * The kernel does not tell a socket its place, so it is asked for: the program sends the payload
+ * "probe N" to place N, and who receives it is there. What the program does not know goes to the
+ * process that made it. Everything here may be wrong for a while: forward.c passes packets on.
+ *
+ * A joining process makes the program and asks; an ending one (or who finds it dead) begins a new
+ * round. The parked EUs make the program anew within a tick when something changed.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "link/steer.h"
+
+#ifndef SO_ATTACH_REUSEPORT_CBPF
+#define SO_ATTACH_REUSEPORT_CBPF 51
+#endif
+
+/* Instructions for 64 KiB / 64 blocks would be 2,048; old kernels allow some 2,500 of memory. */
+#define MAX_INSNS 2300
+
+/* 6 * 4 = 24 bytes, big-endian. The first byte is 0xff: the opcode of no packet. */
+struct probe {
+	uint32_t nonce[2]; /* what the program looks for */
+	uint32_t index;
+	uint32_t round;
+	uint32_t secret[2];
+};
+_Static_assert(sizeof(struct probe) == 24, "probe");
+
+struct prog {
+	struct sock_filter f[MAX_INSNS];
+	uint32_t n;
+	uint16_t block[DPA_BOARD_QPN_BLOCKS]; /* known ones, rising */
+	const uint16_t *map;
+	uint32_t other; /* place for what is not known */
+};
+
+static void put(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	if (p->n < MAX_INSNS)
+		p->f[p->n] = (struct sock_filter){.code = code, .jt = jt, .jf = jf, .k = k};
+	p->n++;
+}
+
+/*
+ * Binary search of the blocks [from, to); ends in returns on all paths. A conditional jump reaches
+ * 255 instructions, so the far half is reached by a plain one.
+ */
+static void search(struct prog *p, uint32_t from, uint32_t to)
+{
+	uint32_t mid = from + (to - from) / 2, at;
+
+	if (to - from == 0) {
+		put(p, BPF_RET | BPF_K, p->other, 0, 0);
+		return;
+	}
+	if (to - from == 1) {
+		put(p, BPF_JMP | BPF_JEQ | BPF_K, p->block[from], 0, 1);
+		put(p, BPF_RET | BPF_K, p->map[p->block[from]] - 1u, 0, 0);
+		put(p, BPF_RET | BPF_K, p->other, 0, 0);
+		return;
+	}
+	put(p, BPF_JMP | BPF_JGE | BPF_K, p->block[mid], 0, 1);
+	at = p->n;
+	put(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	search(p, from, mid);
+	if (at < MAX_INSNS)
+		p->f[at].k = p->n - at - 1;
+	search(p, mid, to);
+}
+
+int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint32_t room)
+{
+	static struct prog p; /* under the board's lock, or in a test */
+	uint32_t n = 0;
+
+	p.n = 0;
+	p.map = in->map;
+	p.other = in->other;
+	put(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, 0);
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[0], 0, 4);
+	put(&p, BPF_LD | BPF_W | BPF_ABS, 4, 0, 0);
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[1], 0, 2);
+	put(&p, BPF_LD | BPF_W | BPF_ABS, 8, 0, 0);
+	put(&p, BPF_RET | BPF_A, 0, 0, 0);
+	/* bytes 5 to 7 of the BTH: board number, block and QP */
+	put(&p, BPF_LD | BPF_B | BPF_ABS, 5, 0, 0);
+	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->num, 1, 0);
+	put(&p, BPF_RET | BPF_K, in->other, 0, 0);
+	put(&p, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
+	put(&p, BPF_ALU | BPF_RSH | BPF_K, 6, 0, 0);
+	/* 5 instructions a block; what finds no room is passed on */
+	for (uint32_t k = 0; k < DPA_BOARD_QPN_BLOCKS && 5 * (n + 1) + p.n < MAX_INSNS; k++)
+		if (in->map[k])
+			p.block[n++] = (uint16_t)k;
+	search(&p, 0, n);
+	if (p.n > room || p.n > MAX_INSNS)
+		return -1;
+	memcpy(f, p.f, p.n * sizeof(*f));
+	return (int)p.n;
+}
+
+_Static_assert(DPA_BOARD_QPN_BLOCK == 64, "the shift above");
+
+/* Own place if it is known: packets that nobody is known for come here. */
+static uint32_t own_place(struct dpa_hw *hw)
+{
+	uint32_t i = (uint32_t)atomic_load_explicit(&hw->board->self->udp, memory_order_acquire);
+
+	return i ? i - 1 : 0;
+}
+
+static void rebuild(struct dpa_hw *hw)
+{
+	static struct sock_filter f[MAX_INSNS]; /* under the board's lock */
+	uint16_t map[DPA_BOARD_QPN_BLOCKS];
+	struct dpa_board_steer *s = dpa_board_steer(hw->board);
+	struct dpa_steer_in in = {.map = map, .num = hw->board->board_num, .other = own_place(hw)};
+	struct sock_fprog prog = {.filter = f};
+	uint32_t want;
+	int n;
+
+	if (dpa_board_steer_begin(hw->board, map, &want))
+		return;
+	in.nonce[0] = s->nonce[0];
+	in.nonce[1] = s->nonce[1];
+	n = dpa_steer_program(&in, f, MAX_INSNS);
+	prog.len = (unsigned short)n;
+	/* where a filter forbids it the kernel spreads packets by hash: right, with more ways */
+	if (n > 0)
+		setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
+			   sizeof(prog));
+	dpa_board_steer_end(hw->board, true, want);
+}
+
+/* Asks for all places. Lost ones are asked for again at the next tick. */
+static void ask(struct dpa_hw *hw)
+{
+	struct dpa_board_steer *s = dpa_board_steer(hw->board);
+	struct sockaddr_in to = {.sin_family = AF_INET,
+				 .sin_port = htons(DPA_UDP_PORT),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	uint32_t n = dpa_board_steer_sockets(hw->board);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct probe m = {
+		.nonce = {htonl(s->nonce[0]), htonl(s->nonce[1])},
+		.round = htonl(atomic_load_explicit(&s->round, memory_order_acquire)),
+		.secret = {htonl(s->nonce[2]), htonl(s->nonce[3])},
+	};
+
+	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
+		m.index = htonl(i);
+		sendto(fd, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
+{
+	struct dpa_board_steer *s = dpa_board_steer(hw->board);
+	struct probe m;
+
+	if (n != sizeof(m) || p[0] != 0xff)
+		return false;
+	memcpy(&m, p, sizeof(m));
+	if (ntohl(m.nonce[0]) != s->nonce[0] || ntohl(m.nonce[1]) != s->nonce[1] ||
+	    ntohl(m.secret[0]) != s->nonce[2] || ntohl(m.secret[1]) != s->nonce[3])
+		return false;
+	dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index));
+	return true;
+}
+
+void dpa_steer_join(struct dpa_hw *hw)
+{
+	dpa_board_steer_join(hw->board);
+	rebuild(hw);
+	ask(hw);
+}
+
+void dpa_steer_leave(struct dpa_hw *hw)
+{
+	dpa_board_steer_leave(hw->board);
+	ask(hw);
+}
+
+/* Packets still take the long way although nothing is said to have changed: all over again. */
+static void doubt(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = &hw->udp;
+	uint64_t n = atomic_load_explicit(&u->detours, memory_order_relaxed);
+	uint64_t now = dpa_now_ns();
+
+	if (n == u->detours_seen) {
+		u->detour_ticks = 0;
+		return;
+	}
+	u->detours_seen = n;
+	if (++u->detour_ticks < 4 || now - u->doubt_at < u->doubt_wait)
+		return;
+	u->doubt_at = now;
+	u->doubt_wait = u->doubt_wait ? 2 * u->doubt_wait : 2000000000ull;
+	u->detour_ticks = 0;
+	dpa_board_steer_again(hw->board);
+	ask(hw);
+}
+
+void dpa_steer_tick(struct dpa_hw *hw)
+{
+	struct dpa_board_steer *s = dpa_board_steer(hw->board);
+	struct dpa_udp *u = &hw->udp;
+	uint32_t block = atomic_load_explicit(&hw->board->qpn_block, memory_order_relaxed);
+
+	if (dpa_udp_fd(u) < 0)
+		return;
+	if (block != u->block_seen) {
+		u->block_seen = block;
+		atomic_fetch_add_explicit(&s->want, 1, memory_order_release);
+	}
+	if (dpa_board_steer_watch(hw->board) || dpa_board_steer_lost(hw->board))
+		ask(hw);
+	doubt(hw);
+	if (atomic_load_explicit(&s->want, memory_order_acquire) !=
+	    atomic_load_explicit(&s->built, memory_order_acquire))
+		rebuild(hw);
+}

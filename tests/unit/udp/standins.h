@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* standins.h - processes of boards that do nothing but UDP, told what to do over a socket. */
+#ifndef UDP_STANDINS_H
+#define UDP_STANDINS_H
+
+#include "ctx/dev.h"
+#include "link/forward.h"
+#include "link/frame.h"
+#include "link/steer.h"
+
+extern char ut_log[512];     /* the last line logged here */
+extern uint32_t ut_peer_qpn; /* dpa_peer_of_qpn(): whose; 0: nobody's */
+extern struct dpa_peer *ut_peer;
+extern uint8_t ut_gid[16]; /* the one address that is this host's */
+
+/* What dpa_frame_in() got. */
+struct ut_in {
+	uint32_t n, len;
+	bool may_forward, ip_known;
+	struct dpa_roce_net net;
+	uint8_t first[16];
+};
+extern struct ut_in ut_in;
+
+/* A function of this process on the board at path; NULL with errno. */
+struct dpa_hw *ut_open(const char *path);
+void ut_close(struct dpa_hw *hw);
+
+/* ---- another process */
+
+struct ut_proc {
+	pid_t pid;
+	int fd;
+	uint32_t qpn, num;
+};
+
+/* A network namespace with lo up; false: not allowed. */
+bool ut_netns(void);
+/* Starts a process on that board as that user (0: as we are). */
+void ut_start(struct ut_proc *p, const char *path, uid_t uid);
+int ut_udp_open(struct ut_proc *p);   /* 0 or errno */
+uint32_t ut_state(struct ut_proc *p); /* enum dpa_udp_state */
+void ut_tick(struct ut_proc *p);      /* dpa_udp_tick() */
+void ut_learn(struct ut_proc *p);     /* takes probes until it knows its place: 10 s at most */
+bool ut_built(struct ut_proc *p);     /* has the kernel the map that is wanted? */
+uint32_t ut_take(struct ut_proc *p, uint32_t n); /* takes n packets; those for its own QPN */
+uint32_t ut_pending(struct ut_proc *p);		 /* takes what is there */
+void ut_udp_close(struct ut_proc *p);
+void ut_logged(struct ut_proc *p, char *text, size_t len);
+void ut_end(struct ut_proc *p);	 /* closes and ends */
+void ut_kill(struct ut_proc *p); /* SIGKILL, and waits */
+
+#endif

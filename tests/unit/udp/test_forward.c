@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Packets passed on: over a lane, over the socket of another board; and what is refused there. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "kernels/transport/opcode.h"
+#include "link/sock.h"
+#include "standins.h"
+
+static char dir[] = "/tmp/dpa-forward-XXXXXX";
+static char path[2][64];
+static struct dpa_hw *hw[2];
+static uint8_t bytes[64 + DPA_FWD_MAX];
+
+static void setup(void)
+{
+	if (!mkdtemp(dir))
+		abort();
+	for (int i = 0; i < 2; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/%d", dir, i);
+	memset(&ut_in, 0, sizeof(ut_in));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 7);
+}
+
+static void teardown(void)
+{
+	for (int i = 0; i < 2; i++) {
+		if (hw[i])
+			ut_close(hw[i]);
+		hw[i] = NULL;
+		unlink(path[i]);
+	}
+	rmdir(dir);
+}
+
+TestSuite(udp_forward, .init = setup, .fini = teardown);
+
+static struct dpa_frame frame(uint32_t dqpn, uint32_t n)
+{
+	struct dpa_frame f = {.p = bytes + 64, .n = n, .ip_known = true};
+
+	memcpy(f.net.src, ut_gid, 16);
+	memcpy(f.net.dst, ut_gid, 16);
+	f.net.dst[15] = 9;
+	f.net.sport = 50001;
+	f.net.dport = 4791;
+	f.net.ip_id = 77;
+	f.net.df = true;
+	f.net.tclass = 3;
+	f.net.hop = 63;
+	f.net.flow = 0x12345;
+	bytes[64 + 5] = (uint8_t)(dqpn >> 16);
+	bytes[64 + 6] = (uint8_t)(dqpn >> 8);
+	bytes[64 + 7] = (uint8_t)dqpn;
+	return f;
+}
+
+static void expect_in(const struct dpa_frame *f, uint32_t n, bool may_forward)
+{
+	cr_expect_eq(ut_in.n, n);
+	cr_expect_eq(ut_in.len, f->n);
+	cr_expect_eq(memcmp(&ut_in.net, &f->net, sizeof(f->net)), 0);
+	cr_expect_eq(ut_in.ip_known, f->ip_known);
+	cr_expect_eq(ut_in.may_forward, may_forward);
+	cr_expect_eq(memcmp(ut_in.first, f->p, 16), 0);
+}
+
+static void open_board(int i)
+{
+	hw[i] = ut_open(path[i]);
+	cr_assert_not_null(hw[i]);
+	dpa_udp_tick(hw[i]);
+	cr_assert_geq(hw[i]->udp.num_fd, 0, "a board's first process listens for others");
+}
+
+/* What the parked EU does; returns the events. */
+static int serve(struct dpa_hw *h)
+{
+	struct epoll_event ev[8];
+	int n = epoll_wait(h->epfd, ev, 8, 0);
+
+	for (int i = 0; i < n; i++) {
+		if ((ev[i].data.u64 & 7) == DPA_EP_NUM)
+			dpa_fwd_accept(h);
+		else if ((ev[i].data.u64 & 7) == DPA_EP_FWD)
+			dpa_fwd_rx(h, (uint32_t)(ev[i].data.u64 >> 3));
+	}
+	return n;
+}
+
+static void serve_all(struct dpa_hw *h)
+{
+	while (serve(h) > 0)
+		;
+}
+
+Test(udp_forward, to_another_board)
+{
+	struct dpa_frame f;
+	uint32_t qpn;
+
+	open_board(0);
+	open_board(1);
+	qpn = hw[1]->board->board_num << 16 | 0x1234;
+	f = frame(qpn, 300);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve_all(hw[1]);
+	expect_in(&f, 1, true);
+	f = frame(qpn, DPA_FWD_MAX);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve_all(hw[1]);
+	expect_in(&f, 2, true);
+	f.n = DPA_FWD_MAX + 1;
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn));
+	cr_expect_eq(hw[0]->udp.forwarded, 2u);
+}
+
+/* The socket is not emptied: packets are dropped, nobody waits, and it goes on afterwards. */
+Test(udp_forward, a_full_socket_drops)
+{
+	struct dpa_frame f;
+	uint32_t qpn, sent = 0;
+
+	open_board(0);
+	open_board(1);
+	qpn = hw[1]->board->board_num << 16 | 1;
+	f = frame(qpn, 4000);
+	for (int i = 0; i < 100000; i++) {
+		if (!dpa_frame_forward(hw[0], &f, qpn))
+			break;
+		sent++;
+	}
+	cr_expect_gt(sent, 10u);
+	cr_expect_lt(sent, 100000u);
+	serve_all(hw[1]);
+	cr_expect_eq(ut_in.n, sent);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+}
+
+/* The holder of the number ends; the next one to claim it gets what is sent from then on. */
+Test(udp_forward, number_is_taken_over)
+{
+	struct dpa_hw *second;
+	struct dpa_frame f;
+	uint32_t qpn;
+
+	open_board(0);
+	open_board(1);
+	second = ut_open(path[1]);
+	cr_assert_not_null(second);
+	atomic_store(&second->udp.state, DPA_UDP_BEHIND); /* it has reason to want it */
+	cr_assert_eq(second->board->num_fd, -1);
+	qpn = hw[1]->board->board_num << 16 | 5;
+	f = frame(qpn, 100);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	ut_close(hw[1]);
+	hw[1] = second;
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody listens");
+	dpa_fwd_watch(second);
+	cr_assert_geq(second->udp.num_fd, 0);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve_all(second);
+	expect_in(&f, 1, true);
+}
+
+static int connect_to(uint32_t num)
+{
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sa,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+		     0);
+	return fd;
+}
+
+/* Anything may arrive there. */
+Test(udp_forward, rubbish_is_refused)
+{
+	uint64_t bad = 0;
+	struct dpa_frame f;
+	struct dpa_fwd h;
+	uint8_t buf[sizeof(h) + DPA_FWD_MAX + 100];
+	uint32_t qpn;
+	int fd;
+
+	open_board(0);
+	qpn = hw[0]->board->board_num << 16 | 1;
+	fd = connect_to(hw[0]->board->board_num);
+	f = frame(qpn, 100);
+	memset(buf, 0xa5, sizeof(buf));
+	dpa_fwd_pack(&h, &f);
+	for (size_t n = 1; n < sizeof(buf); n += n < 80 ? 1 : 977) {
+		cr_assert_eq(send(fd, buf, n, 0), (ssize_t)n);
+		serve_all(hw[0]);
+		bad++;
+	}
+	for (int i = 0; i < 4; i++) {
+		struct dpa_fwd x = h;
+		size_t n = sizeof(x) + 100;
+
+		if (i == 0)
+			x.magic ^= 1;
+		else if (i == 1)
+			x.df = 2;
+		else if (i == 2)
+			x.ip_known = 0xff;
+		else
+			n = sizeof(x) + DPA_ROCE_BTH - 1;
+		memcpy(buf, &x, sizeof(x));
+		memcpy(buf + sizeof(x), f.p, 100);
+		cr_assert_eq(send(fd, buf, n, 0), (ssize_t)n);
+		serve_all(hw[0]);
+		bad++;
+	}
+	cr_expect_eq(ut_in.n, 0u);
+	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_malformed], bad);
+	/* for a third board: it would go round and round */
+	memcpy(buf, &h, sizeof(h));
+	memcpy(buf + sizeof(h), f.p, 100);
+	buf[sizeof(h) + 5] ^= 1;
+	cr_assert_eq(send(fd, buf, sizeof(h) + 100, 0), (ssize_t)sizeof(h) + 100);
+	serve_all(hw[0]);
+	cr_expect_eq(ut_in.n, 0u);
+	/* and the connection still works */
+	buf[sizeof(h) + 5] ^= 1;
+	cr_assert_eq(send(fd, buf, sizeof(h) + 100, 0), (ssize_t)sizeof(h) + 100);
+	serve_all(hw[0]);
+	cr_expect_eq(ut_in.n, 1u);
+	close(fd);
+}
+
+/* Nobody but who has port 4791 (and root) may say that a packet came from another host. */
+Test(udp_forward, foreign_sources)
+{
+	struct dpa_frame f;
+	uint32_t qpn;
+
+	open_board(0);
+	open_board(1);
+	qpn = hw[1]->board->board_num << 16 | 1;
+	f = frame(qpn, 100);
+	f.net.src[12] = 192;
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve(hw[1]); /* the connection */
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		if (hw[1]->udp.in[i].fd >= 0)
+			hw[1]->udp.in[i].uid = 4242;
+	serve_all(hw[1]);
+	cr_expect_eq(ut_in.n, 0u);
+	atomic_store(&hw[1]->udp.state, DPA_UDP_BEHIND);
+	atomic_store(&hw[1]->udp.holder_uid, 4242);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve_all(hw[1]);
+	cr_expect_eq(ut_in.n, 1u);
+	atomic_store(&hw[1]->udp.state, DPA_UDP_CLOSED);
+}
+
+/* One user who connects without end does not keep another's connection out. */
+Test(udp_forward, connections_are_shared_out)
+{
+	int fd[3 * DPA_FWD_IN];
+	int others = 0;
+
+	open_board(0);
+	for (int i = 0; i < 4; i++) {
+		fd[i] = connect_to(hw[0]->board->board_num);
+		serve(hw[0]);
+	}
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		if (hw[0]->udp.in[i].fd >= 0)
+			hw[0]->udp.in[i].uid = 4242;
+	for (int i = 4; i < 3 * DPA_FWD_IN; i++) {
+		fd[i] = connect_to(hw[0]->board->board_num);
+		serve(hw[0]);
+	}
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		others += hw[0]->udp.in[i].fd >= 0 && hw[0]->udp.in[i].uid == 4242;
+	cr_expect_eq(others, 4);
+	for (int i = 0; i < 3 * DPA_FWD_IN; i++)
+		close(fd[i]);
+	serve_all(hw[0]);
+	for (int i = 0; i < DPA_FWD_IN; i++)
+		cr_expect_eq(hw[0]->udp.in[i].fd, -1);
+}
+
+/* ---- over a lane, whose other end is this test */
+
+Test(udp_forward, over_a_lane)
+{
+	struct dpa_lane_shm *shm = calloc(1, sizeof(*shm));
+	struct dpa_peer *peer = aligned_alloc(64, (sizeof(*peer) + 63) / 64 * 64);
+	struct dpa_frame f;
+	struct dpa_slot s;
+	uint32_t qpn, lane, n = 0;
+
+	open_board(0);
+	memset(peer, 0, sizeof(*peer));
+	peer->hw = hw[0];
+	peer->slot = hw[0]->board->slot + 1;
+	qpn = hw[0]->board->board_num << 16 | 0x77;
+	lane = qpn % DPA_LANES;
+	peer->tx[lane].shm = shm;
+	peer->tx[lane].peer = peer;
+	ut_peer = peer;
+	ut_peer_qpn = qpn;
+	f = frame(qpn, 1000);
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "not connected yet");
+	peer->state = DPA_PEER_UP;
+	cr_assert(dpa_frame_forward(hw[0], &f, qpn));
+	s = shm->slots[0];
+	cr_expect_eq(s.opcode, DPA_LINK_FRAME);
+	cr_expect_eq(s.dqpn, qpn);
+	dpa_forward_take(hw[0], &s, shm->data + (size_t)(s.data % DPA_LANE_UNITS) * 64);
+	expect_in(&f, 1, false);
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn + 1), "nobody's QP");
+	/* a lane that nobody empties */
+	while (dpa_frame_forward(hw[0], &f, qpn))
+		cr_assert_lt(++n, 10000u);
+	cr_expect_gt(n, 100u);
+	/* slots that lie */
+	s.len = 20;
+	dpa_forward_take(hw[0], &s, shm->data);
+	s.len = 100000;
+	dpa_forward_take(hw[0], &s, shm->data);
+	s.len = 1064;
+	s.flags = DPA_PKT_PULL;
+	dpa_forward_take(hw[0], &s, shm->data);
+	cr_expect_eq(ut_in.n, 1u);
+	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_malformed], 3u);
+	ut_peer = NULL;
+	free(peer);
+	free(shm);
+}
