@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the transport would call for a peer on another host: there is none here. Weak: where the
+ * harness has its own they count. */
+#include <errno.h>
+#include <stdlib.h>
+#include "device/link/wire.h"
+
+#define STANDIN __attribute__((weak))
+
+STANDIN uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
+{
+	abort();
+}
+
+STANDIN struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+STANDIN struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+STANDIN int dpa_udp_open(struct dpa_hw *hw)
+{
+	return ENETUNREACH;
+}
+
+STANDIN int dpa_udp_rx(struct dpa_hw *hw)
+{
+	return 0;
+}
+
+STANDIN bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+{
+	return false;
+}
+
+STANDIN bool dpa_gid_is_v4(const uint8_t gid[16])
+{
+	struct dpa_roce_net net;
+
+	memcpy(net.dst, gid, 16);
+	return dpa_roce_is_v4(&net);
+}
