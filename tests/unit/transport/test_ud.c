@@ -100,7 +100,7 @@ Test(transport_ud, ipv6_header)
 	th_free(th);
 }
 
-/* C9-40 and C10-15: another Q_Key is dropped; one with its top bit set stands for the QP's own. */
+/* Another Q_Key is dropped; one with its top bit set stands for the QP's own. */
 /* IBA 9.6/qkey, 9.6/privileged-qkey */
 Test(transport_ud, q_key)
 {
