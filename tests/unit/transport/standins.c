@@ -6,6 +6,7 @@
 #include "link/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
+#include "link/wire.h"
 
 struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
@@ -66,6 +67,47 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw)
 
 void dpa_inspect_tick(struct dpa_hw *hw)
 {
+}
+
+/* --------------------------------------------- other hosts: there are none */
+
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
+{
+	abort();
+}
+
+struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+int dpa_udp_open(struct dpa_hw *hw)
+{
+	return ENETUNREACH;
+}
+
+int dpa_udp_rx(struct dpa_hw *hw)
+{
+	return 0;
+}
+
+bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+{
+	return false;
+}
+
+bool dpa_gid_is_v4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
 int dpa_eu_attach(struct dpa_hw_qp *qp, int eu)
