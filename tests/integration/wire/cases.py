@@ -217,7 +217,7 @@ def run_case(build, report, case, net, seed):
     if case.needs and not shutil.which(case.needs):
         report.skip(case.name, f"{case.needs} is not installed")
         return
-    if case.user != "self" and (os.environ.get("DPA_TEST_USERNS") or not shutil.which("setpriv")):
+    if case.user != "self" and (netns.in_userns or not shutil.which("setpriv")):
         report.skip(case.name, "only root can become another user")
         return
     try:
