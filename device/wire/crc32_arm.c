@@ -3,7 +3,6 @@
 #include "crc32.h"
 
 #ifdef __aarch64__
-#include <arm_acle.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -14,8 +13,21 @@ bool dpa_crc32_arm_init(void)
 	return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 
-__attribute__((target("+crc"))) uint32_t dpa_crc32_arm(uint32_t state, uint8_t *dst,
-						       const uint8_t *src, size_t n)
+/* Not arm_acle.h's: clang 14 has those only where the whole build is for machines that have them.
+ */
+static inline uint32_t add8(uint32_t s, uint64_t w)
+{
+	__asm__(".arch_extension crc\n\tcrc32x %w0, %w0, %x1" : "+r"(s) : "r"(w));
+	return s;
+}
+
+static inline uint32_t add1(uint32_t s, uint32_t b)
+{
+	__asm__(".arch_extension crc\n\tcrc32b %w0, %w0, %w1" : "+r"(s) : "r"(b));
+	return s;
+}
+
+uint32_t dpa_crc32_arm(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 {
 	size_t i = 0;
 	uint64_t w;
@@ -25,14 +37,14 @@ __attribute__((target("+crc"))) uint32_t dpa_crc32_arm(uint32_t state, uint8_t *
 		__asm__ volatile("" : "+r"(w));
 		if (dst)
 			memcpy(dst + i, &w, 8);
-		state = __crc32d(state, w);
+		state = add8(state, w);
 	}
 	for (; i < n; i++) {
 		w = src[i];
 		__asm__ volatile("" : "+r"(w));
 		if (dst)
 			dst[i] = (uint8_t)w;
-		state = __crc32b(state, (uint8_t)w);
+		state = add1(state, (uint8_t)w);
 	}
 	return state;
 }
