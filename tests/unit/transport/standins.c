@@ -145,7 +145,7 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 
 int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 {
-	*qpn = b->board_num << 16 | (0x11 + next_qpn++);
+	*qpn = b->board_num << 16 | (0x11 + next_qpn++ % 0x8000); /* a fuzzer makes many */
 	return 0;
 }
 
