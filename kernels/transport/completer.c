@@ -360,6 +360,9 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 		r->send_psn = r->send_wqe_psn = r->una_psn;
 	}
 	progressed(qp);
+	/* acknowledged before this answer came: nobody says so again */
+	if (dpa_lossy(qp) && dpa_psn_diff(r->acked_psn, r->una_psn) > 0)
+		ack_advance(qp, dpa_psn_add(r->acked_psn, DPA_PSN_MASK));
 }
 
 /* IBA 9.4/read-response, 9.7.6/late */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The requester on a link that loses packets: answers that are missing, timers. */
+#include "answers.h"
+
+static struct th *lossy(void)
+{
+	struct th *th = rc();
+
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		atomic_store(&th->lanes[i].lossy, 1);
+	return th;
+}
+
+static uint32_t take_psn(struct th *th)
+{
+	struct th_pkt p;
+
+	cr_assert(th_take(&th->a, &p), "nothing was sent");
+	return (p.s.psn - PSN0) & DPA_PSN_MASK;
+}
+
+/* IBA 9.7.5/implied-nak */
+Test(transport_lossy, an_answer_to_what_lies_behind_is_an_implied_nak)
+{
+	struct th *th = lossy();
+
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 2 * MTU, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 8192, 10, 8192);
+	cr_assert_eq(th_drop_all(&th->a), 2);
+	answer(th, 2, ACK);
+	cr_expect_eq(th_count(th, DPA_CNT_implied_nak_seq_err), 1);
+	cr_expect_eq(take_psn(th), 0, "the READ is asked for again, without a timer");
+	for (int i = 0; i < 10; i++)
+		answer(th, 2, ACK);
+	cr_expect_leq(th_count(th, DPA_CNT_implied_nak_seq_err), 2, "not by each of them");
+	th_free(th);
+}
+
+/*
+ * The ACK of a WRITE came while the answer of the READ before it was missing. When that came, too,
+ * nothing was sent any more, for the peer was known to have all of it, and nothing completed.
+ */
+Test(transport_lossy, an_acknowledgement_is_remembered_behind_a_missing_answer)
+{
+	static const uint8_t ops[] = {DPA_OP_RDMA_READ, DPA_OP_ATOMIC_FA};
+
+	for (int i = 0; i < 2; i++) {
+		struct th *th = lossy();
+
+		th_send(&th->a, ops[i], 0, 8, 0);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 8192, 10, 8192);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 8192, 10, 8192);
+		th_drop_all(&th->a);
+		answer(th, 2, ACK);
+		expect_none(th);
+		if (i)
+			atomic_response(th, 0, 7);
+		else
+			response(th, DPA_BTH_READ_RESP_ONLY, 0, 0, 8);
+		for (uint64_t k = 1; k <= 3; k++)
+			expect_done(th, k, DPA_CQE_OK);
+		th_free(th);
+	}
+}
+
+/* One timer, started anew by each answer: who hears something now and then never times out. */
+/* IBA o9-85 */
+Test(transport_lossy, each_answer_starts_the_timer_again)
+{
+	struct th *th = lossy();
+	const uint64_t t = dpa_timeout_ns(14);
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 20 * MTU, 0);
+	for (uint32_t n = 0; n < 19; n++) {
+		th_drop_all(&th->a);
+		th_now += t - 1;
+		answer(th, n, ACK);
+		cr_expect_eq(th_count(th, DPA_CNT_local_ack_timeout_err), 0);
+	}
+	th_drop_all(&th->a);
+	th_now += t;
+	dpa_progress_once(th->hw);
+	cr_expect_eq(th_count(th, DPA_CNT_local_ack_timeout_err), 1);
+	cr_expect_eq(take_psn(th), 19, "from the first that is not acknowledged");
+	answer(th, 19, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_free(th);
+}
+
+/* retry_cnt times the timeout and once more: then it has failed. */
+/* IBA 9.7.6/retries, 9.7.6/resume */
+Test(transport_lossy, silence_ends_in_its_time)
+{
+	for (uint8_t retry = 0; retry < 8; retry++) {
+		struct th *th = rc_of(retry, 7);
+		const uint64_t t = dpa_timeout_ns(14), start = th_now;
+
+		for (uint32_t i = 0; i < DPA_LANES; i++)
+			atomic_store(&th->lanes[i].lossy, 1);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+		while (th->a.qp->state == DPA_QPS_RTS) {
+			th_drop_all(&th->a);
+			cr_assert(th_tick(th), "a timer runs");
+		}
+		cr_expect_eq(th_now - start, (retry + 1) * t);
+		expect_done(th, 1, DPA_CQE_RETRY_EXC_ERR);
+		th_free(th);
+	}
+}
