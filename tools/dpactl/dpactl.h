@@ -12,6 +12,7 @@
 enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 #define MAX_PIDS 16
+#define MAX_ARGS 2
 
 struct ctl {
 	bool json, all;
@@ -19,18 +20,26 @@ struct ctl {
 	char path[256]; /* of the board */
 	uint32_t pids[MAX_PIDS];
 	int npids;
-	const char *file;    /* decode only */
+	const char *file; /* decode only */
+	const char *args[MAX_ARGS];
+	int nargs;	/* fault only */
+	const char *to; /* capture only: file, how many packets, how long; 0: no end */
+	uint32_t count, seconds;
 	int status;	     /* to exit with */
 	struct dpa_board *b; /* NULL: no board (status only) */
 };
 
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
-command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode;
+command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
+	cmd_capture;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void print_json(struct json_object *o); /* and frees it */
+
+/* fault.c: processes with QPs that do not follow that generation of what is asked yet. */
+uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);
 
 /* A process of the board, copied once. */
 struct proc {
