@@ -154,7 +154,8 @@ struct dpa_board_uar {
 	X(fault_truncated)                                                                         \
 	X(fault_overflow)                                                                          \
 	X(capture_packets)                                                                         \
-	X(capture_lost)
+	X(capture_lost)                                                                            \
+	X(rx_forwarded)
 /* clang-format on */
 
 enum dpa_counter {

@@ -203,7 +203,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 		return false;
 	ok = num == hw->board->board_num ? to_process(hw, f, dqpn) : to_board(hw, f, num);
 	if (ok)
-		atomic_fetch_add_explicit(&hw->udp.forwarded, 1, memory_order_relaxed);
+		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 	return ok;
 }
 

@@ -32,7 +32,6 @@ struct dpa_udp {
 	int logged;		     /* errno of the last failure that was logged */
 	_Atomic uint32_t holder_uid; /* BEHIND: of the socket that has the port */
 	/* forward.c */
-	_Atomic uint64_t forwarded;
 	dpa_spin_t out_lock; /* a leaf */
 	struct {
 		uint32_t num;
@@ -40,7 +39,7 @@ struct dpa_udp {
 	} out[DPA_FWD_OUT];
 	uint32_t out_next;
 	/* steer.c */
-	_Atomic uint64_t detours; /* of them, to processes of this board */
+	_Atomic uint64_t detours; /* packets passed on to processes of this board */
 	uint64_t detours_seen, doubt_at, doubt_wait;
 	uint32_t detour_ticks, block_seen;
 	/* service thread */

@@ -120,7 +120,7 @@ Test(udp_forward, to_another_board)
 	expect_in(&f, 2, true);
 	f.n = DPA_FWD_MAX + 1;
 	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn));
-	cr_expect_eq(hw[0]->udp.forwarded, 2u);
+	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_forwarded], 2u);
 }
 
 /* The socket is not emptied: packets are dropped, nobody waits, and it goes on afterwards. */
