@@ -278,17 +278,24 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 
 /* ---------------------------------------------------------------- requests */
 
-/* A local fault of the responder: the receive fails, the requester hears a NAK (class A). */
-/* IBA 9.7.4/too-short, 9.9/class-a */
+/*
+ * A local fault of the responder: the receive fails, the requester hears a NAK (class A). On UC a
+ * message that is too long for its receive is lost, no more (class D): the receive serves the next.
+ */
+/* IBA 9.7.4/too-short, 9.9/class-a, 9.8.2/bad */
 static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
 {
 	struct dpa_resp *r = &qp->resp;
 	bool len = syn == DPA_SYN_RECV_TOO_SMALL;
 
-	r->have_wqe = false;
-	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
 	if (len)
 		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
+	if (len && qp->type == DPA_QP_UC) {
+		r->last_op = DPA_RESP_NONE;
+		return;
+	}
+	r->have_wqe = false;
+	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
 	if (qp->type == DPA_QP_RC)
 		owe(qp, s->psn, DPA_AETH_NAK | (len ? DPA_NAK_INV_REQ : DPA_NAK_REM_OP));
 	else

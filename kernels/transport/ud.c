@@ -170,25 +170,33 @@ fail:
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	struct dpa_rx_wqe *w = &qp->resp.wqe;
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_rx_wqe *w = &r->wqe;
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t syn;
 	int cnt;
 
 	/* the Q_Key must match; what does not is dropped and counted */
 	if (x->qkey != qp->attr.qkey || s->len < GRH_BYTES || (s->flags & DPA_PKT_PULL) ||
-	    !dpa_take_rwqe(qp, w)) {
+	    (!r->have_wqe && !dpa_take_rwqe(qp, w))) {
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
+	r->have_wqe = true;
 	/*
 	 * Where InfiniBand has the service level, adapters on RoCEv2 report the kind of packet: 8,
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
-	qp->resp.ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
+	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter(qp, NULL, s, payload, iov, cnt);
+	if (syn == DPA_SYN_RECV_TOO_SMALL) { /* it is lost: the receive serves the next one */
+		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
+		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
+		return;
+	}
+	r->have_wqe = false;
 	if (syn) {
 		dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
 		dpa_qp_to_error(qp);

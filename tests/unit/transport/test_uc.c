@@ -206,3 +206,50 @@ Test(transport_uc, a_local_fault_leads_to_sqe)
 	cr_expect_eq(e.status, DPA_CQE_OK);
 	th_free(th);
 }
+
+/* A message that is longer than its receive is lost; the QP and the receive are there for the next:
+ * whoever may send must not be able to stop the receiver. */
+/* IBA 9.8.2/bad */
+Test(transport_uc, too_long_for_its_receive)
+{
+	static const uint32_t longer[] = {101, MTU, 20000};
+	struct th *th = uc();
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, 20000, 4);
+	for (int i = 0; i < 3; i++) {
+		th_recv(&th->b, (uint64_t)i + 1, 100000, 100);
+		th_send(&th->a, DPA_OP_SEND, 0, longer[i], 0);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 3000, 200000);
+		th_settle(th);
+		expect_nothing(th);
+		cr_expect_eq(th->b.qp->state, DPA_QPS_RTS);
+		th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+		th_settle(th);
+		expect_recv(th, (uint64_t)i + 1, 100);
+		cr_expect(th_check(th->b.mem + 100000, 100, 4));
+		cr_expect_eq(th_count(th, DPA_CNT_resp_local_length_error), (uint64_t)i + 1);
+		while (th_poll(&th->a.scq, &e))
+			cr_expect_eq(e.status, DPA_CQE_OK);
+	}
+	th_free(th);
+}
+
+/* What its receive was to be is known when it ends in the middle: flushed once. */
+Test(transport_uc, too_long_then_error)
+{
+	struct th *th = uc();
+	struct dpa_qp_attr a = {.state = DPA_QPS_ERR};
+	struct dpa_cqe e;
+
+	th_recv(&th->b, 7, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 5000, 0);
+	th_settle(th);
+	expect_nothing(th);
+	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.wr_id, 7);
+	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	th_free(th);
+}

@@ -188,3 +188,33 @@ Test(transport_ud, inline_and_whole_mtu)
 	cr_expect(th_check(th->b.mem + 8192 + 40, 4096, 3));
 	th_free(th);
 }
+
+/* A datagram that is longer than its receive is lost; the QP and the receive are there for the
+ * next. */
+/* IBA 9.8.3/lost */
+Test(transport_ud, too_long_for_its_receive)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, 300, 2);
+	for (uint64_t i = 1; i < 4; i++) {
+		th_recv(&th->b, i, 0, 40 + 100);
+		send_av(&th->a, &av, 101, DPA_OP_SEND);
+		send_av(&th->a, &av, 300, DPA_OP_SEND);
+		th_settle(th);
+		cr_expect_not(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(th->b.qp->state, DPA_QPS_RTS);
+		cr_expect_eq(th_count(th, DPA_CNT_resp_local_length_error), 2 * i);
+		send_av(&th->a, &av, 100, DPA_OP_SEND);
+		th_settle(th);
+		cr_assert(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(e.wr_id, i);
+		cr_expect_eq(e.status, DPA_CQE_OK);
+		cr_expect_eq(e.byte_len, 140);
+		cr_expect(th_check(th->b.mem + 40, 100, 2));
+		cr_expect_not(th_poll(&th->b.rcq, &e));
+	}
+	th_free(th);
+}
