@@ -36,17 +36,17 @@ static void expect_from(struct th *th, uint32_t n)
 			i++;
 		off = (n - window[i].first) * MTU;
 		cr_assert(th_take(&th->a, &p), "a packet from PSN %u on", n);
-		if (window[i].op == DPA_OP_RDMA_READ) {
-			n = window[i].first;
-			off = 0;
-		}
 		cr_expect_eq(p.s.psn, dpa_psn_add(PSN0, n), "%u", n);
 		if (p.s.len)
 			cr_expect_arr_eq(p.data, th->a.mem + off, p.s.len);
 		cr_expect_leq(off + p.s.len, window[i].len);
-		cr_expect_eq(!!(dpa_op_props(p.s.opcode) & DPA_OPP_START), off == 0);
-		psns = dpa_op_props(p.s.opcode) & DPA_OPP_READ ? window[i].npsn
-							       : dpa_npkts(p.s.len, MTU);
+		if (window[i].op == DPA_OP_RDMA_READ) { /* the rest of it */
+			cr_expect_eq(th_ext(&p)->dmalen, window[i].len - off);
+			psns = window[i].first + window[i].npsn - n;
+		} else {
+			cr_expect_eq(!!(dpa_op_props(p.s.opcode) & DPA_OPP_START), off == 0);
+			psns = dpa_npkts(p.s.len, MTU);
+		}
 		n += psns;
 	}
 	cr_expect_not(th_take(&th->a, &p));
