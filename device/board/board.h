@@ -269,8 +269,8 @@ void dpa_board_steer_leave(struct dpa_board *b);
 /* Begins a new round. */
 void dpa_board_steer_again(struct dpa_board *b);
 struct dpa_board_steer *dpa_board_steer(struct dpa_board *b);
-/* Its place, as of a round; out of date rounds are ignored. Any thread; no lock. */
-void dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index);
+/* Its place, as of a round; false: known, or out of date. Any thread; no lock. */
+bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index);
 /* Is the place of this process not known in this round? */
 bool dpa_board_steer_lost(struct dpa_board *b);
 /* Highest number of sockets that there may be: processes that joined and some that are closing. */

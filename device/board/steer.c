@@ -76,19 +76,20 @@ void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p)
  * Of several places in one round the lowest is right: a probe for a place that does not exist goes
  * to any socket.
  */
-void dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index)
+bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index)
 {
 	uint32_t now = atomic_load_explicit(&dpa_board_steer(b)->round, memory_order_acquire);
 	uint64_t old = udp_of(b->self), new = word(round, index + 1);
 
 	if (round != now || index >= UINT16_MAX)
-		return;
+		return false;
 	do {
 		if (!old || ((old >> 33) == (new >> 33) && (uint32_t)old <= index + 1))
-			return;
+			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
 		&b->self->udp, &old, new, memory_order_acq_rel, memory_order_acquire));
 	out_of_date(b);
+	return true;
 }
 
 static bool known(struct dpa_board *b, uint64_t udp)

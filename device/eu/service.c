@@ -200,6 +200,8 @@ static void tick(struct dpa_hw *hw)
 	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
 		dpa_sock_listen_again(hw);
 	check_doubts(hw, now);
+	if (dpa_unlikely(atomic_load_explicit(&hw->udp.soon, memory_order_acquire)))
+		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
 	if (now - hw->last_tick < TICK_NS)
 		return;

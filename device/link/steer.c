@@ -177,7 +177,10 @@ bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	if (ntohl(m.nonce[0]) != s->nonce[0] || ntohl(m.nonce[1]) != s->nonce[1] ||
 	    ntohl(m.secret[0]) != s->nonce[2] || ntohl(m.secret[1]) != s->nonce[3])
 		return false;
-	dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index));
+	if (dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index))) {
+		atomic_store_explicit(&hw->udp.soon, 1, memory_order_release);
+		dpa_wake_self(hw);
+	}
 	return true;
 }
 
@@ -223,6 +226,7 @@ void dpa_steer_tick(struct dpa_hw *hw)
 
 	if (dpa_udp_fd(u) < 0)
 		return;
+	atomic_store_explicit(&u->soon, 0, memory_order_relaxed);
 	if (block != u->block_seen) {
 		u->block_seen = block;
 		atomic_fetch_add_explicit(&s->want, 1, memory_order_release);

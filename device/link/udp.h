@@ -40,6 +40,7 @@ struct dpa_udp {
 	uint32_t out_next;
 	/* steer.c */
 	_Atomic uint64_t detours; /* packets passed on to processes of this board */
+	_Atomic uint32_t soon;	  /* the parked EU shall not wait for its next tick */
 	uint64_t detours_seen, doubt_at, doubt_wait;
 	uint32_t detour_ticks, block_seen;
 	/* service thread */
@@ -65,7 +66,8 @@ bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
 void dpa_udp_init(struct dpa_udp *u);
 /* In a forked child: drops the descriptors. */
 void dpa_udp_abandon(struct dpa_udp *u);
-/* Parked EU, twice a second: takes the port over when the board that had it is gone. */
+/* Parked EU, twice a second, and when udp.soon is set: takes the port over when the board that had
+ * it is gone. */
 void dpa_udp_tick(struct dpa_hw *hw);
 
 /* ---- holder.c: who has the port */
