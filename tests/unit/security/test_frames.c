@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Packets that an attacker made, at the door that the UDP socket leads to: with wrong addresses,
+ * ICRC, P_Key, Q_Key, QPN, PSN, opcode. Each changes error counters and nothing else; the same
+ * packet with the right value does what it says.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include "harness.h"
+#include "device/link/wire.h"
+
+#define PSN0 1000u
+#define MTU  1024u
+#define ROOM 64
+
+struct door {
+	struct th *th;
+	struct dpa_remote *remote;
+	struct dpa_frame f;
+	struct dpa_roce_pkt k;
+	uint8_t buf[ROOM + 4200], data[4096];
+};
+
+static void addr(uint8_t gid[16], uint8_t last)
+{
+	memset(gid, 0, 16);
+	gid[10] = gid[11] = 0xff;
+	gid[12] = 10;
+	gid[15] = last;
+}
+
+/* B's peer is on another host, at 10.0.0.1; we are 10.0.0.2. */
+static struct door *door_of(uint32_t type)
+{
+	struct door *d;
+
+	cr_assert_eq(posix_memalign((void **)&d, DPA_CACHE_LINE, sizeof(*d)), 0);
+	memset(d, 0, sizeof(*d));
+	d->th = th_new(&(struct th_opt){.type = type, .psn = PSN0, .retry = 7, .timeout = 14});
+	cr_assert_eq(posix_memalign((void **)&d->remote, DPA_CACHE_LINE, sizeof(*d->remote)), 0);
+	memset(d->remote, 0, sizeof(*d->remote));
+	d->remote->peer.hw = d->th->hw;
+	d->remote->peer.wire = true;
+	addr(d->remote->net.src, 2);
+	addr(d->remote->net.dst, 1);
+	addr(d->f.net.src, 1);
+	addr(d->f.net.dst, 2);
+	d->f.net.sport = 50000;
+	d->f.net.dport = DPA_ROCE_PORT;
+	d->f.net.df = true;
+	d->f.net.hop = 64;
+	if (type != DPA_QP_UD)
+		d->th->b.qp->peer = &d->remote->peer;
+	th_fill(d->data, sizeof(d->data), 77);
+	d->k = (struct dpa_roce_pkt){.opcode = (type == DPA_QP_UC   ? DPA_BTH_UC
+						: type == DPA_QP_UD ? DPA_BTH_UD
+								    : DPA_BTH_RC) |
+					       DPA_BTH_SEND_ONLY,
+				     .mig = true,
+				     .pkey = DPA_ROCE_PKEY,
+				     .dqpn = d->th->b.qp->qpn,
+				     .psn = PSN0,
+				     .qkey = 0x11111111,
+				     .sqpn = 0x123456,
+				     .payload = d->data,
+				     .len = 100};
+	th_recv(&d->th->b, 1, 0, 4096);
+	th_recv(&d->th->b, 2, 4096, 4096);
+	return d;
+}
+
+static void close_door(struct door *d)
+{
+	d->th->b.qp->peer = NULL;
+	th_free(d->th);
+	free(d->remote);
+	free(d);
+}
+
+/* The packet as bytes; icrc_xor: what its ICRC is off by. Answers stay owed: no wire is here. */
+static void knock(struct door *d, uint32_t icrc_xor)
+{
+	struct dpa_hw_qp *qp;
+	struct dpa_roce_pkt got;
+
+	d->f.p = d->buf + ROOM;
+	d->f.n = dpa_roce_encode_all(&d->f.net, &d->k, d->buf + ROOM, sizeof(d->buf) - ROOM);
+	cr_assert(d->f.n);
+	for (int i = 0; i < 4; i++)
+		d->buf[ROOM + d->f.n - 4 + (uint32_t)i] ^= (uint8_t)(icrc_xor >> (8 * i));
+	d->f.ip_known = true;
+	if (!dpa_frame_check(d->th->hw, &d->f, &got))
+		return;
+	if (!dpa_qpn_is_ours(d->th->hw, got.dqpn)) {
+		dpa_count(d->th->hw, DPA_CNT_rx_dropped, 1);
+		return;
+	}
+	qp = dpa_pkt_deliver(d->th->hw, NULL, NULL, &d->f, &got);
+	if (qp)
+		dpa_qp_leave(qp);
+}
+
+static uint64_t errors(struct door *d)
+{
+	return th_count(d->th, DPA_CNT_rx_dropped) + th_count(d->th, DPA_CNT_rx_malformed) +
+	       th_count(d->th, DPA_CNT_rx_icrc_encapsulated);
+}
+
+/* Nothing of the QP moved, nothing was received, owed or written. */
+static void expect_untouched(struct door *d, const char *why)
+{
+	struct dpa_resp *r = &d->th->b.qp->resp;
+	static const uint8_t zero[8192];
+	struct dpa_cqe e;
+
+	cr_expect_eq(r->epsn, PSN0, "%s", why);
+	cr_expect_eq(r->msn, 0, "%s", why);
+	cr_expect_not(r->have_wqe, "%s", why);
+	cr_expect_not(r->ack_owed, "%s", why);
+	cr_expect_eq(d->th->b.qp->rq_ci, 0, "%s", why);
+	cr_expect_eq(d->th->b.qp->state, DPA_QPS_RTS, "%s", why);
+	cr_expect_not(th_poll(&d->th->b.rcq, &e), "%s", why);
+	cr_expect_arr_eq(d->th->b.mem, zero, sizeof(zero), "%s", why);
+}
+
+static void expect_refused(struct door *d, uint32_t icrc_xor, const char *why)
+{
+	uint64_t before = errors(d);
+
+	knock(d, icrc_xor);
+	cr_expect_eq(errors(d), before + 1, "%s: it is counted", why);
+	expect_untouched(d, why);
+}
+
+static void expect_taken(struct door *d)
+{
+	uint64_t before = errors(d);
+	struct dpa_cqe e;
+
+	knock(d, 0);
+	cr_expect_eq(errors(d), before);
+	cr_assert(th_poll(&d->th->b.rcq, &e), "the right one is taken");
+	cr_expect_eq(e.status, DPA_CQE_OK);
+}
+
+/* Impersonation (ReDMArk A1): everything right but where it comes from or goes to. */
+/* IBA 9.6/sender */
+Test(security_frames, wrong_addresses)
+{
+	static const uint32_t types[] = {DPA_QP_RC, DPA_QP_UC};
+
+	for (int t = 0; t < 2; t++) {
+		struct door *d = door_of(types[t]);
+
+		for (int bit = 0; bit < 128; bit++) {
+			if (bit / 8 == 10 || bit / 8 == 11 || bit / 8 < 10)
+				continue; /* no IPv4 address any more */
+			d->f.net.src[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			expect_refused(d, 0, "source address");
+			d->f.net.src[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			d->f.net.dst[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			expect_refused(d, 0, "destination address");
+			d->f.net.dst[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		memset(d->f.net.src, 0xfe, 16);
+		memset(d->f.net.dst, 0xfe, 16);
+		expect_refused(d, 0, "another family");
+		addr(d->f.net.src, 1);
+		addr(d->f.net.dst, 2);
+		expect_taken(d);
+		close_door(d);
+	}
+}
+
+/* IBA CA17-24, CA17-39 */
+Test(security_frames, wrong_icrc)
+{
+	struct door *d = door_of(DPA_QP_RC);
+
+	for (int bit = 0; bit < 32; bit++)
+		expect_refused(d, 1u << bit, "ICRC");
+	expect_refused(d, 0xffffffff, "ICRC");
+	cr_expect_eq(th_count(d->th, DPA_CNT_rx_icrc_encapsulated), 33);
+	expect_taken(d);
+	close_door(d);
+}
+
+/* IBA C9-42, C9-43 */
+Test(security_frames, wrong_p_key)
+{
+	struct door *d = door_of(DPA_QP_RC);
+
+	for (uint32_t pkey = 0; pkey < 0x10000; pkey++) {
+		if ((pkey & 0x7fff) == 0x7fff)
+			continue;
+		d->k.pkey = (uint16_t)pkey;
+		if (pkey % 257 == 0 || (pkey & (pkey - 1)) == 0 || pkey > 0xfff0)
+			expect_refused(d, 0, "P_Key");
+	}
+	d->k.pkey = 0x7fff; /* a limited member speaks to a full one */
+	expect_taken(d);
+	close_door(d);
+}
+
+/* Injection into datagram QPs: the Q_Key is what protects them. */
+/* IBA 9.6/qkey */
+Test(security_frames, wrong_q_key)
+{
+	struct door *d = door_of(DPA_QP_UD);
+
+	for (int bit = 0; bit < 32; bit++) {
+		d->k.qkey = 0x11111111u ^ 1u << bit;
+		expect_refused(d, 0, "Q_Key");
+	}
+	d->k.qkey = 0x80010000u; /* that of management, which everybody knows */
+	expect_refused(d, 0, "privileged Q_Key");
+	d->k.qkey = 0x11111111;
+	expect_taken(d);
+	close_door(d);
+}
+
+/* IBA 9.6/qp-exists */
+Test(security_frames, wrong_qpn)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	uint32_t right = d->k.dqpn;
+
+	for (int bit = 0; bit < 24; bit++) {
+		d->k.dqpn = right ^ 1u << bit;
+		if (d->k.dqpn != d->th->a.qp->qpn)
+			expect_refused(d, 0, "QPN");
+	}
+	d->k.dqpn = 0;
+	expect_refused(d, 0, "QP0");
+	d->k.dqpn = 1;
+	expect_refused(d, 0, "QP1");
+	d->k.dqpn = 0xffffff;
+	expect_refused(d, 0, "multicast");
+	d->k.dqpn = right;
+	expect_taken(d);
+	close_door(d);
+}
+
+/* A transport that is not the QP's, and opcodes that are on no wire. */
+/* IBA 9.6/transport, 9.2/reserved-opcode */
+Test(security_frames, wrong_opcodes)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	uint8_t *op = d->buf + ROOM;
+
+	for (uint32_t o = 0; o < 256; o++) {
+		uint64_t before = errors(d);
+		uint32_t crc;
+
+		if ((o & DPA_BTH_TRANSPORT) == DPA_BTH_RC && dpa_roce_ext_of((uint8_t)o))
+			continue;
+		d->k.len = 64;
+		d->f.n = dpa_roce_encode_all(&d->f.net, &d->k, op, sizeof(d->buf) - ROOM);
+		op[0] = (uint8_t)o; /* DPA_LINK_NO_QP and DPA_LINK_FRAME among them */
+		crc = dpa_icrc_of(&d->f.net, op, d->f.n);
+		dpa_icrc_put(op + d->f.n - 4, crc);
+		d->f.p = op;
+		d->f.ip_known = true;
+		dpa_frame_in(d->th->hw, NULL, &d->f, true);
+		cr_expect_eq(errors(d), before + 1, "opcode %02x", o);
+		expect_untouched(d, "opcode");
+	}
+	d->k.len = 100;
+	expect_taken(d);
+	close_door(d);
+}
+
+/* Injection with a guessed PSN (ReDMArk): one in 2^24 is executed; others change no state but that
+ * one NAK is owed, whatever their number. */
+Test(security_frames, guessed_psns)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_resp *r = &d->th->b.qp->resp;
+	uint64_t seed = 5;
+	struct dpa_cqe e;
+
+	for (int i = 0; i < 20000; i++) {
+		d->k.psn = th_rand(&seed) & DPA_PSN_MASK;
+		if (d->k.psn == PSN0)
+			continue;
+		knock(d, 0);
+		cr_assert_eq(r->epsn, PSN0);
+		cr_assert_eq(d->th->b.qp->rq_ci, 0);
+		cr_assert(!r->ack_owed || (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ||
+			  r->ack_syndrome == (DPA_AETH_NAK | DPA_NAK_PSN_SEQ));
+	}
+	cr_expect_not(th_poll(&d->th->b.rcq, &e));
+	cr_expect_eq(d->th->b.qp->state, DPA_QPS_RTS);
+	cr_expect_eq(th_count(d->th, DPA_CNT_out_of_sequence) +
+			     th_count(d->th, DPA_CNT_duplicate_request),
+		     20000);
+	d->k.psn = PSN0;
+	expect_taken(d);
+	close_door(d);
+}
+
+/* Forged acknowledgements for what was never sent complete nothing and fail nothing. */
+Test(security_frames, forged_answers)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_hw_qp *a = d->th->a.qp;
+	uint64_t seed = 8;
+	struct dpa_cqe e;
+
+	a->peer = &d->remote->peer;
+	d->k.dqpn = a->qpn;
+	d->k.len = 0;
+	for (int i = 0; i < 20000; i++) {
+		d->k.opcode = (uint8_t[]){DPA_BTH_ACK, DPA_BTH_ATOMIC_ACK,
+					  DPA_BTH_READ_RESP_ONLY}[th_rand(&seed) % 3];
+		d->k.psn = th_rand(&seed) & DPA_PSN_MASK;
+		d->k.syndrome = (uint8_t)th_rand(&seed);
+		d->k.orig = th_rand(&seed);
+		knock(d, 0);
+		cr_assert_eq(a->state, DPA_QPS_RTS);
+		cr_assert_eq(a->req.una_psn, PSN0);
+	}
+	cr_expect_not(th_poll(&d->th->a.scq, &e));
+	a->peer = d->th->peer;
+	close_door(d);
+}
+
+/* Replay of a packet that was taken: it is a duplicate, and the memory stays as it is. */
+Test(security_frames, replayed_packets)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_cqe e;
+
+	expect_taken(d);
+	memset(d->th->b.mem, 0, 8192);
+	for (int i = 0; i < 1000; i++)
+		knock(d, 0);
+	cr_expect_eq(th_count(d->th, DPA_CNT_duplicate_request), 1000);
+	cr_expect_not(th_poll(&d->th->b.rcq, &e));
+	cr_expect_eq(d->th->b.mem[0], 0);
+	cr_expect_eq(d->th->b.qp->resp.epsn, PSN0 + 1);
+	close_door(d);
+}
+
+/* Flooding with requests that want answers: what is owed has a bound, whatever is asked for. */
+Test(security_frames, what_is_owed_has_a_bound)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_resp *r = &d->th->b.qp->resp;
+
+	d->k.opcode = DPA_BTH_READ_REQUEST;
+	d->k.len = 0;
+	d->k.va = (uintptr_t)d->th->b.mem;
+	d->k.rkey = d->th->b.key;
+	d->k.dmalen = 1u << 20;
+	knock(d, 0);
+	for (int i = 0; i < 5000; i++) {
+		knock(d, 0); /* duplicates: amplification */
+		cr_assert_leq(r->rd_head - r->rd_tail, (uint32_t)DPA_RD_OWED);
+	}
+	cr_expect_eq(d->th->b.qp->state, DPA_QPS_RTS);
+	close_door(d);
+}
+
+/* Duplicates are answered in the order of their PSNs, as they come. */
+/* IBA C9-110 */
+Test(security_frames, duplicates_are_answered_in_order)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_resp *r = &d->th->b.qp->resp;
+
+	d->k.opcode = DPA_BTH_FETCH_ADD;
+	d->k.len = 0;
+	d->k.va = (uintptr_t)d->th->b.mem;
+	d->k.rkey = d->th->b.key;
+	d->k.swap_add = 1;
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 3; i++) {
+			d->k.psn = PSN0 + i;
+			knock(d, 0);
+		}
+	cr_assert_eq(r->rd_head - r->rd_tail, 6);
+	for (uint32_t i = 0; i < 6; i++) {
+		const struct dpa_rd_resource *rd = &r->rd[(r->rd_tail + i) % DPA_RD_OWED];
+
+		cr_expect_eq(rd->psn, PSN0 + i % 3);
+		cr_expect_eq(rd->orig, i % 3);
+	}
+	cr_expect_eq(d->th->b.mem[0], 3, "each once");
+	close_door(d);
+}
+
+/* 100,000 packets of which the attacker knows the shape, but not the numbers. */
+Test(security_frames, random_and_mutated_packets)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	uint64_t seed = 20, before = errors(d);
+
+	for (int i = 0; i < 100000; i++) {
+		uint32_t n = 16 + th_rand(&seed) % 128, flips = 1 + th_rand(&seed) % 8;
+
+		if (i & 1) {
+			for (uint32_t k = 0; k < n; k++)
+				d->buf[ROOM + k] = (uint8_t)th_rand(&seed);
+			d->f.n = n;
+		} else {
+			d->f.n = dpa_roce_encode_all(&d->f.net, &d->k, d->buf + ROOM,
+						     sizeof(d->buf) - ROOM);
+			while (flips--)
+				d->buf[ROOM + th_rand(&seed) % d->f.n] ^=
+					(uint8_t)(1 + th_rand(&seed) % 255);
+			if (dpa_icrc_ok(&d->f.net, d->buf + ROOM, d->f.n))
+				continue; /* flipped back, or in what the ICRC does not cover */
+		}
+		d->f.p = d->buf + ROOM;
+		d->f.ip_known = true;
+		dpa_frame_in(d->th->hw, NULL, &d->f, true);
+	}
+	cr_expect_gt(errors(d) - before, 99000u);
+	expect_untouched(d, "noise");
+	expect_taken(d);
+	close_door(d);
+}
