@@ -28,6 +28,7 @@ struct find {
 	uint16_t port;
 	uint32_t num;
 	uint64_t except;
+	uint32_t guess; /* the board that was found last: most sockets of a port are one's */
 	enum dpa_udp_holder who;
 	struct udp_sock sock; /* that `who` is about */
 };
@@ -65,7 +66,7 @@ static bool named(int fd, uint16_t port, uint32_t num, uint64_t inode)
 	return connect(fd, (struct sockaddr *)&sa, len) == 0;
 }
 
-static enum dpa_udp_holder whose(const struct find *f, uint64_t inode)
+static enum dpa_udp_holder whose(struct find *f, uint64_t inode)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	enum dpa_udp_holder who = DPA_HOLDER_OTHER;
@@ -74,9 +75,13 @@ static enum dpa_udp_holder whose(const struct find *f, uint64_t inode)
 		return who;
 	if (named(fd, f->port, f->num, inode))
 		who = DPA_HOLDER_US;
+	else if (f->guess && named(fd, f->port, f->guess, inode))
+		who = DPA_HOLDER_BOARD;
 	for (uint32_t n = 1; n < 255 && who == DPA_HOLDER_OTHER; n++)
-		if (named(fd, f->port, n, inode))
+		if (named(fd, f->port, n, inode)) {
 			who = DPA_HOLDER_BOARD;
+			f->guess = n;
+		}
 	close(fd);
 	return who;
 }
