@@ -250,7 +250,8 @@ int dpa_board_default_path(char *path, size_t len);
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
 /*
  * The listening socket that claims the board's number, and its inode; -1 if another process of the
- * board holds it. claim: takes it over first if none does. The descriptor stays the board's.
+ * board holds it, -2 if the board's lock is busy. claim: takes it over first if none does. The
+ * descriptor stays the board's.
  */
 int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino);
 /*
@@ -279,7 +280,8 @@ uint32_t dpa_board_steer_sockets(struct dpa_board *b);
 bool dpa_board_steer_watch(struct dpa_board *b);
 /*
  * For each block of QPNs the index of its owner's socket plus 1, 0: not known. Held: the board's
- * lock, from begin to end; begin: 0 or errno, *want for end, which says that the kernel has it.
+ * lock, from begin to end; begin: 0 or errno (EBUSY), *want for end, which says that the kernel has
+ * it.
  */
 int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS], uint32_t *want);
 void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want);

@@ -90,8 +90,8 @@ int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino)
 {
 	int fd = -1;
 
-	if (b->peek || dpa_board_lock(b))
-		return -1;
+	if (dpa_board_trylock(b))
+		return -2;
 	if (claim)
 		dpa_board_num_claim(b);
 	if (have_num(b)) {

@@ -43,18 +43,30 @@ static int lock_patiently(pthread_mutex_t *m)
 #endif
 }
 
-/* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
-int dpa_board_lock(struct dpa_board *b)
+static int mend(struct dpa_board *b)
+{
+	/* Consistent only when mended: if we die here the next one mends it again. */
+	dpa_board_uar_repair(b->shm, b->uar_pages);
+	DPA_BOARD_STEP("repaired");
+	return pthread_mutex_consistent(&b->shm->head.lock);
+}
+
+int dpa_board_trylock(struct dpa_board *b)
 {
 	int rc = pthread_mutex_trylock(&b->shm->head.lock);
 
-	if (rc == EBUSY)
+	return rc == EOWNERDEAD ? mend(b) : rc;
+}
+
+/* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
+int dpa_board_lock(struct dpa_board *b)
+{
+	int rc = dpa_board_trylock(b);
+
+	if (rc == EBUSY) {
 		rc = lock_patiently(&b->shm->head.lock);
-	if (rc == EOWNERDEAD) {
-		/* Consistent only when mended: if we die here the next one mends it again. */
-		dpa_board_uar_repair(b->shm, b->uar_pages);
-		DPA_BOARD_STEP("repaired");
-		rc = pthread_mutex_consistent(&b->shm->head.lock);
+		if (rc == EOWNERDEAD)
+			rc = mend(b);
 	}
 	return rc;
 }

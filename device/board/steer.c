@@ -152,7 +152,7 @@ static void map_block(struct dpa_board *b, uint16_t *map, uint32_t block)
 
 int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS], uint32_t *want)
 {
-	int rc = dpa_board_lock(b);
+	int rc = dpa_board_trylock(b);
 
 	if (rc)
 		return rc;

@@ -363,6 +363,8 @@ void dpa_fwd_watch(struct dpa_hw *hw)
 	uint64_t ino;
 	int fd = dpa_board_num_fd(hw->board, claim, &ino);
 
+	if (fd == -2)
+		return; /* as it was; a stopped process must not hold up the parked EU */
 	if (fd >= 0 && (fd != u->num_fd || ino != u->num_ino)) {
 		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
 			fd = -1;
