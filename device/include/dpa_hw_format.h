@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_hw_format.h - what driver and device write for each other in memory: UAR pages, WQEs,
+ * doorbell records, CQEs, event records, and their limits. Part of dpa_hw.h, which is included
+ * instead.
+ */
+#ifndef DPA_HW_FORMAT_H
+#define DPA_HW_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------ limits */
+
+enum {
+	DPA_MAX_SGE = 32,
+	DPA_MAX_WR = 16384,    /* of one SQ, RQ or SRQ */
+	DPA_MAX_INLINE = 1024, /* bytes */
+	DPA_MAX_CQE = 1 << 22,
+	DPA_MAX_RD_ATOMIC = 16, /* outstanding READs and atomics of a QP */
+	DPA_MAX_GIDS = 256,
+	DPA_MAX_MR = 1 << 18,
+	DPA_MAX_QP = 32768,  /* of one board */
+	DPA_MAX_CQ = 65536,  /* of one process */
+	DPA_MAX_SRQ = 16384, /* of one process */
+	DPA_MAX_PD = 65536,
+	DPA_MAX_AH = 1 << 20,
+	/* DPA_MAX_MSG does not fit an enum */
+};
+
+#define DPA_MAX_MSG 0x80000000u /* bytes of an RC or UC message */
+
+/* --------------------------------------------------------- BAR: UAR pages */
+
+/*
+ * The BAR is an array of UAR pages. A page is DPA_UAR_SLOTS slots; a slot belongs to
+ * one QP and is written by whoever posts to that QP and by nobody else, so that no
+ * lock is needed whatever the number of QPs.
+ *
+ * A slot is 256 bytes, four 64-byte blocks. The first 8 bytes of block 0 are the
+ * doorbell word. A doorbell is one 8-byte store of struct dpa_db with opcode
+ * DPA_OP_DOORBELL. A BlueFlame write stores a whole WQE of 1..DPA_BF_BLOCKS blocks over
+ * the slot; its first 8 bytes are the WQE's own first word, whose opcode is not
+ * DPA_OP_DOORBELL. Either way the EU watches one word of one cache line.
+ *
+ * The 8-byte stores of a BlueFlame write may land in any order: the WQE's `check` field
+ * holds dpa_wqe_check() of the WQE. An EU that finds another value, or an index other
+ * than the next one it expects, takes the WQEs from the SQ instead, which always holds
+ * them: the poster writes WQE, then the doorbell record (release), then the slot.
+ */
+#define DPA_UAR_PAGE_SIZE 4096
+#define DPA_UAR_SLOT_SIZE 256
+#define DPA_UAR_SLOTS	  (DPA_UAR_PAGE_SIZE / DPA_UAR_SLOT_SIZE)
+#define DPA_BF_BLOCKS	  3 /* block 3 holds the slot's statistics */
+
+struct dpa_db {
+	uint8_t opcode; /* DPA_OP_DOORBELL */
+	uint8_t flags;	/* 0 */
+	uint8_t nbb;	/* 0 */
+	uint8_t nsge;	/* 0 */
+	uint32_t pi;	/* SQ producer index after this doorbell, in blocks */
+};
+
+/* 256 = 3 * 64 + 64 */
+struct dpa_uar_slot {
+	union {
+		uint64_t word; /* written by the poster, read by the EU */
+		uint8_t bf[DPA_BF_BLOCKS * 64];
+	};
+	/* statistics, written by the poster under its own SQ lock, relaxed */
+	uint64_t doorbells;
+	uint64_t blueflames;
+	uint8_t rsvd[48];
+};
+
+/* -------------------------------------------------------------------- WQEs */
+
+/* Send opcodes. The first group has the values of enum ibv_wr_opcode. */
+enum dpa_op {
+	DPA_OP_RDMA_WRITE = 0,
+	DPA_OP_RDMA_WRITE_IMM = 1,
+	DPA_OP_SEND = 2,
+	DPA_OP_SEND_IMM = 3,
+	DPA_OP_RDMA_READ = 4,
+	DPA_OP_ATOMIC_CS = 5,
+	DPA_OP_ATOMIC_FA = 6,
+	DPA_OP_LOCAL_INV = 7,
+	DPA_OP_BIND_MW = 8,
+	DPA_OP_SEND_INV = 9,
+	DPA_OP_FLUSH = 14,
+	DPA_OP_ATOMIC_WRITE = 15,
+	DPA_OP_NOP = 0x40,
+	DPA_OP_DOORBELL = 0x7f, /* only as the opcode of struct dpa_db */
+};
+
+enum dpa_wqe_flags {
+	DPA_WQE_SIGNALED = 1 << 0, /* CQE on success */
+	DPA_WQE_SOLICITED = 1 << 1,
+	DPA_WQE_FENCE = 1 << 2,	 /* wait for earlier READs and atomics */
+	DPA_WQE_INLINE = 1 << 3, /* `length` bytes of payload instead of SGEs */
+};
+
+#define DPA_WQEBB 64 /* a send WQE is 1..255 blocks of 64 bytes */
+
+/*
+ * Control segment, first in every send WQE: 32 bytes.
+ * Then, at byte 32:
+ *   SEND*:            SGEs or inline data
+ *   RDMA_*:           struct dpa_wqe_raddr, then SGEs or inline data (READ: SGEs only)
+ *   ATOMIC_*:         struct dpa_wqe_raddr, struct dpa_wqe_atomic, then one SGE
+ *   UD SEND*:         struct dpa_wqe_av, then SGEs or inline data
+ *   LOCAL_INV:        nothing (imm holds the R_Key)
+ *   BIND_MW:          struct dpa_wqe_raddr (address; R_Key of the window), struct dpa_wqe_bind
+ */
+struct dpa_wqe_ctrl {
+	uint8_t opcode; /* enum dpa_op */
+	uint8_t flags;	/* enum dpa_wqe_flags */
+	uint8_t nbb;	/* length of the WQE in blocks */
+	uint8_t nsge;	/* SGEs that follow, 0 with DPA_WQE_INLINE */
+	uint32_t index; /* SQ producer index of this WQE's first block */
+	uint64_t wr_id;
+	uint32_t imm;	 /* immediate (opaque, as the verbs user gave it) or R_Key to invalidate */
+	uint32_t length; /* bytes of the message: inline bytes or sum of the SGEs */
+	uint32_t check;	 /* dpa_wqe_check(); needed in BlueFlame writes only */
+	uint32_t rsvd;
+};
+
+struct dpa_wqe_raddr {
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t rsvd;
+};
+
+struct dpa_wqe_atomic {
+	uint64_t swap_add; /* CS: swap; FA: add */
+	uint64_t compare;  /* CS only */
+};
+
+/* Binds a memory window; its new R_Key is in ctrl.imm and differs from the old one in the low
+ * 8 bits only. length 0 unbinds (type 1). */
+struct dpa_wqe_bind {
+	uint64_t length;
+	uint32_t lkey;	 /* of the region */
+	uint32_t access; /* enum dpa_access: remote bits and ZERO_BASED */
+};
+
+struct dpa_sge {
+	uint64_t addr;
+	uint32_t length; /* 0 stands for nothing, not for 2^31 */
+	uint32_t lkey;
+};
+
+/* Address vector, 48 bytes; also the body of an address handle and of a QP's path. */
+struct dpa_wqe_av {
+	uint8_t dgid[16]; /* network order */
+	uint32_t dqpn;
+	uint32_t qkey;
+	uint32_t flow_label;
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;
+	uint16_t dlid;
+	uint8_t static_rate;
+	uint8_t is_global;
+	uint8_t rsvd[12];
+};
+
+/*
+ * Receive WQE of an RQ or SRQ: 16 bytes, then max_sge SGEs; the stride is
+ * dpa_rwqe_stride(max_sge). The device copies a receive WQE when a message takes it, and
+ * publishes rq_ci at once.
+ */
+struct dpa_rwqe {
+	uint64_t wr_id;
+	uint32_t nsge;
+	uint32_t rsvd;
+};
+
+static inline uint32_t dpa_rwqe_stride(uint32_t max_sge)
+{
+	uint32_t need =
+		(uint32_t)sizeof(struct dpa_rwqe) + max_sge * (uint32_t)sizeof(struct dpa_sge);
+	uint32_t s = 32;
+
+	while (s < need)
+		s <<= 1;
+	return s;
+}
+
+/*
+ * Doorbell record of a QP (both halves) or an SRQ (rq half): 128 bytes, 64-byte aligned.
+ * First line: written by the poster (release, under its SQ or RQ lock), read by the device
+ * (acquire). Second line: written by the device (release), read by the poster (acquire).
+ */
+struct dpa_dbrec {
+	uint32_t sq_pi; /* blocks */
+	uint32_t rq_pi; /* receive WQEs */
+	uint8_t rsvd0[56];
+	uint32_t sq_ci; /* blocks whose WQEs are finished: may be overwritten */
+	uint32_t rq_ci; /* receive WQEs taken: may be overwritten */
+	uint8_t rsvd1[56];
+};
+
+/*
+ * Mixes every 8-byte word of a WQE except `check` into 32 bits. What it must catch is a
+ * BlueFlame write of which some 8-byte words are those of an older WQE.
+ */
+static inline uint32_t dpa_wqe_check(const void *wqe, uint32_t nbb)
+{
+	const uint64_t *w = (const uint64_t *)wqe;
+	uint64_t h = 0x9e3779b97f4a7c15ull;
+
+	for (uint32_t i = 0; i < nbb * 8; i++) {
+		uint64_t v = w[i];
+
+		if (i == 3)
+			v &= 0xffffffff00000000ull; /* bytes 24..27 are `check` */
+		h = (h ^ v) * 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	return (uint32_t)h | 1u; /* never 0: a cleared slot is never valid */
+}
+
+/* -------------------------------------------------------------------- CQEs */
+
+enum dpa_cqe_opcode {
+	DPA_CQE_SEND = 0, /* values of enum ibv_wc_opcode */
+	DPA_CQE_RDMA_WRITE = 1,
+	DPA_CQE_RDMA_READ = 2,
+	DPA_CQE_COMP_SWAP = 3,
+	DPA_CQE_FETCH_ADD = 4,
+	DPA_CQE_BIND_MW = 5,
+	DPA_CQE_LOCAL_INV = 6,
+	DPA_CQE_ATOMIC_WRITE = 9,
+	DPA_CQE_RECV = 128,
+	DPA_CQE_RECV_RDMA_WITH_IMM = 129,
+};
+
+/* Completion status; the provider maps it to enum ibv_wc_status in one switch. */
+enum dpa_cqe_status {
+	DPA_CQE_OK = 0,
+	DPA_CQE_LOC_LEN_ERR,
+	DPA_CQE_LOC_QP_OP_ERR,
+	DPA_CQE_LOC_PROT_ERR,
+	DPA_CQE_WR_FLUSH_ERR,
+	DPA_CQE_MW_BIND_ERR,
+	DPA_CQE_LOC_ACCESS_ERR,
+	DPA_CQE_REM_INV_REQ_ERR,
+	DPA_CQE_REM_ACCESS_ERR,
+	DPA_CQE_REM_OP_ERR,
+	DPA_CQE_RETRY_EXC_ERR,
+	DPA_CQE_RNR_RETRY_EXC_ERR,
+	DPA_CQE_REM_ABORT_ERR,
+	DPA_CQE_FATAL_ERR,
+};
+
+enum dpa_cqe_flags {
+	DPA_CQE_F_GRH = 1 << 0,
+	DPA_CQE_F_IMM = 1 << 1,
+	DPA_CQE_F_INV = 1 << 3, /* imm holds the invalidated R_Key */
+	DPA_CQE_F_SOLICITED = 1 << 7,
+};
+
+/*
+ * 64 bytes: 8 + 6*4 + 8 + 8 + 8 + 4 + 4 = 64.
+ * `owner` is written last (release): a CQE at consumer index ci of a CQ of 2^log entries is
+ * valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0, which is never
+ * valid, so that only laps tell entries apart.
+ */
+struct dpa_cqe {
+	uint64_t wr_id;
+	uint32_t qpn;
+	uint32_t user_index; /* of the QP, as given to CREATE_QP */
+	uint32_t byte_len;
+	uint32_t imm;	     /* immediate as sent, or the invalidated R_Key */
+	uint32_t src_qpn;    /* UD */
+	uint32_t vendor_err; /* enum dpa_syndrome */
+	uint64_t timestamp;  /* device clock, ns (CLOCK_MONOTONIC); 0 unless the CQ asks for it */
+	uint32_t wqe_index;  /* send: SQ block index of the WQE */
+	uint16_t pkey_index;
+	uint16_t slid;
+	uint8_t sl;
+	uint8_t path_bits;
+	uint8_t rsvd[6];
+	uint8_t rsvd2[4];
+	uint8_t opcode; /* enum dpa_cqe_opcode */
+	uint8_t status; /* enum dpa_cqe_status */
+	uint8_t flags;	/* enum dpa_cqe_flags */
+	uint8_t owner;
+};
+
+static inline uint8_t dpa_cqe_owner(uint32_t index, uint32_t log_size)
+{
+	return (uint8_t)(((index >> log_size) & 1u) + 1u);
+}
+
+/* vendor_err: what exactly went wrong. Stable numbers; docs/device-reference.md lists them. */
+enum dpa_syndrome {
+	DPA_SYN_NONE = 0,
+	DPA_SYN_BAD_LKEY = 0x10, /* no such MR, or of another PD */
+	DPA_SYN_LKEY_BOUNDS = 0x11,
+	DPA_SYN_LKEY_ACCESS = 0x12, /* no local write */
+	DPA_SYN_BAD_OPCODE = 0x13,  /* opcode not allowed on this QP */
+	DPA_SYN_BAD_WQE = 0x14,	    /* malformed WQE */
+	DPA_SYN_MSG_TOO_LONG = 0x15,
+	DPA_SYN_LOCAL_FAULT = 0x16, /* the process cannot touch its own buffer */
+	DPA_SYN_RECV_TOO_SMALL = 0x20,
+	DPA_SYN_NAK_SEQ = 0x30,
+	DPA_SYN_NAK_INV_REQ = 0x31,
+	DPA_SYN_NAK_ACCESS = 0x32,
+	DPA_SYN_NAK_OP = 0x33,
+	DPA_SYN_RNR = 0x34,	  /* rnr_retry exhausted */
+	DPA_SYN_TIMEOUT = 0x35,	  /* retry_cnt exhausted */
+	DPA_SYN_PEER_DEAD = 0x36, /* the peer's process ended */
+	DPA_SYN_NO_PATH = 0x37,	  /* no link reaches this address */
+	DPA_SYN_BAD_RKEY = 0x40,  /* responder side of 0x32: no such MR or other PD */
+	DPA_SYN_RKEY_BOUNDS = 0x41,
+	DPA_SYN_RKEY_ACCESS = 0x42,
+	DPA_SYN_QP_ACCESS = 0x43, /* the QP's qp_access_flags forbid it */
+	DPA_SYN_UNALIGNED = 0x44, /* atomic */
+	DPA_SYN_FLUSHED = 0x50,
+	DPA_SYN_CQ_OVERRUN = 0x51,
+	DPA_SYN_MW_BIND = 0x54,	     /* a window that cannot be bound so */
+	DPA_SYN_PULL_REFUSED = 0x53, /* never reported: the ring is used instead */
+	DPA_SYN_INV_RKEY = 0x52,     /* invalidate of a key that cannot be */
+};
+
+/* ------------------------------------------------------------------ events */
+
+enum dpa_event_type { /* values of enum ibv_event_type */
+		      DPA_EVENT_CQ_ERR = 0,
+		      DPA_EVENT_QP_FATAL = 1,
+		      DPA_EVENT_QP_REQ_ERR = 2,
+		      DPA_EVENT_QP_ACCESS_ERR = 3,
+		      DPA_EVENT_COMM_EST = 4,
+		      DPA_EVENT_SQ_DRAINED = 5,
+		      DPA_EVENT_PATH_MIG = 6,
+		      DPA_EVENT_DEVICE_FATAL = 8,
+		      DPA_EVENT_PORT_ACTIVE = 9,
+		      DPA_EVENT_PORT_ERR = 10,
+		      DPA_EVENT_SRQ_ERR = 14,
+		      DPA_EVENT_SRQ_LIMIT_REACHED = 15,
+		      DPA_EVENT_QP_LAST_WQE_REACHED = 16,
+		      DPA_EVENT_GID_CHANGE = 18,
+};
+
+/* Event record: type, and the user_handle of the QP, CQ or SRQ, or the port number. */
+struct dpa_event {
+	uint32_t type; /* enum dpa_event_type */
+	uint32_t port;
+	uint64_t user_handle;
+};
+
+/* ------------------------------------------------------------ layout checks */
+
+#ifdef __cplusplus
+#define DPA_ASSERT_(c) static_assert(c, #c)
+#else
+#define DPA_ASSERT_(c) _Static_assert(c, #c)
+#endif
+DPA_ASSERT_(sizeof(struct dpa_db) == 8);
+DPA_ASSERT_(sizeof(struct dpa_uar_slot) == DPA_UAR_SLOT_SIZE);
+DPA_ASSERT_(offsetof(struct dpa_uar_slot, doorbells) == 192);
+DPA_ASSERT_(sizeof(struct dpa_wqe_ctrl) == 32);
+DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, index) == offsetof(struct dpa_db, pi));
+DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, check) == 24);
+DPA_ASSERT_(sizeof(struct dpa_wqe_raddr) == 16);
+DPA_ASSERT_(sizeof(struct dpa_wqe_atomic) == 16);
+DPA_ASSERT_(sizeof(struct dpa_sge) == 16);
+DPA_ASSERT_(sizeof(struct dpa_wqe_bind) == 16);
+DPA_ASSERT_(sizeof(struct dpa_wqe_av) == 48);
+DPA_ASSERT_(sizeof(struct dpa_rwqe) == 16);
+DPA_ASSERT_(sizeof(struct dpa_dbrec) == 128);
+DPA_ASSERT_(offsetof(struct dpa_dbrec, sq_ci) == 64);
+DPA_ASSERT_(sizeof(struct dpa_cqe) == 64);
+DPA_ASSERT_(offsetof(struct dpa_cqe, timestamp) == 32);
+DPA_ASSERT_(offsetof(struct dpa_cqe, owner) == 63);
+DPA_ASSERT_(sizeof(struct dpa_event) == 16);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
