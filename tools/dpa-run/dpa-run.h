@@ -39,6 +39,12 @@ void env_preload(const struct place *pl);
 void env_print(void);
 
 /*
+ * An empty file that the processes append to; what an earlier run left there goes, unless one of
+ * its processes is still at it.
+ */
+void capture_begin(const char *path);
+
+/*
  * For programs that cannot be preloaded: a tree for SYSFS_PATH in which real devices are linked,
  * the device node, both seen by this process and its children only, and a filter that refuses RDMA
  * netlink sockets.

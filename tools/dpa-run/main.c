@@ -21,6 +21,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 struct options {
 	bool no_preload;
 	bool print_env;
+	const char *capture, *fault;
 	char **program; /* with its arguments; NULL: none given */
 };
 
@@ -47,6 +48,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'e':
 		o->print_env = true;
 		return 0;
+	case 'c':
+		o->capture = arg;
+		return 0;
+	case 'f':
+		o->fault = arg;
+		return 0;
 	case ARGP_KEY_ARG: /* the program: the rest is not for us */
 		o->program = &state->argv[state->next - 1];
 		state->next = state->argc;
@@ -62,6 +69,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_list[] = {
 	{"no-preload", 'n', NULL, 0,
 	 "Use no preloaded library: for static programs and those that drop LD_PRELOAD", 0},
+	{"capture", 'c', "FILE", 0, "Record every packet of dpa0 in a pcapng file", 0},
+	{"fault", 'f', "SPEC", 0,
+	 "What the links do to packets, as in drop=1%,dup=1%,reorder=1%,delay=5%:200us,seed=7", 0},
 	{"print-env", 'e', NULL, 0,
 	 "Print the environment that does the same without dpa-run, and exit", 0},
 	{0},
@@ -91,8 +101,28 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "wrong options: see dpa-run --help");
 	if (!o->program && !o->print_env)
 		die(EXIT_USAGE, "no PROGRAM given: see dpa-run --help");
-	if (o->print_env && (o->program || o->no_preload))
+	if (o->print_env && (o->program || o->no_preload || o->capture || o->fault))
 		die(EXIT_USAGE, "--print-env takes no PROGRAM and no other option");
+}
+
+/* The settings win over the variables of the same name: they are said last. */
+static void set_links(const struct options *o)
+{
+	char path[PATH_MAX], cwd[PATH_MAX];
+
+	if (o->fault && setenv("DPA_FAULT", o->fault, 1))
+		die(EXIT_FAILED, "DPA_FAULT: %s", strerror(errno));
+	if (!o->capture)
+		return;
+	if (o->capture[0] != '/' && !getcwd(cwd, sizeof(cwd)))
+		die(EXIT_FAILED, "--capture: no current folder: %s", strerror(errno));
+	if (o->capture[0] == '/')
+		path_print(path, "%s", o->capture);
+	else
+		path_print(path, "%s/%s", cwd, o->capture);
+	capture_begin(path);
+	if (setenv("DPA_CAPTURE", path, 1))
+		die(EXIT_FAILED, "DPA_CAPTURE: %s", strerror(errno));
 }
 
 static void load_config(struct dpa_config *cfg)
@@ -110,6 +140,7 @@ int main(int argc, char **argv)
 	struct place pl;
 
 	parse_args(&o, argc, argv);
+	set_links(&o);
 	load_config(&cfg);
 	if (!cfg.disable) {
 		place_find(&pl);
