@@ -196,7 +196,9 @@ struct dpa_req {
 	uint32_t srtt;	     /* smoothed round trip, ns; 0: none yet */
 	uint32_t probe_wait; /* ns */
 	uint32_t unacked;    /* bytes sent since the last packet that asks for an ACK */
-	bool probing;	     /* the probe is sent; the rest waits for its answer */
+	uint8_t probing;     /* 1: the next packet is the probe; 2: it was sent */
+	uint32_t probe_psn;
+	uint32_t probe_back; /* where sending goes on behind the probe */
 	bool heard;	     /* something new was acknowledged */
 	bool implied;	     /* a response was missed and is asked for again */
 };

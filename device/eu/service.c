@@ -27,6 +27,7 @@
 #define TICK_NS	       500000000ull
 #define FIRST_SLEEP_NS 1000000ull
 #define DISTRUST       256 /* sleeps */
+#define SPINS_WIRE     20
 #define SPINS	       400 /* looks in vain before sleeping: two yields, some microseconds */
 
 static void port_changed(void *arg, enum dpa_port_change what)
@@ -274,13 +275,22 @@ static bool watch(struct dpa_hw *hw)
 
 static void work_until_idle(struct dpa_hw *hw)
 {
-	uint32_t idle = 0;
+	/*
+	 * A look at the socket takes as long as many pauses, and who waits for it in the kernel is
+	 * run at once when something comes, while who yields is run when everybody else has been.
+	 */
+	const bool wire = dpa_udp_fd(&hw->udp) >= 0;
+	uint32_t idle = 0, spins = wire ? SPINS_WIRE : SPINS;
 
-	while (idle < SPINS && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
-		if (dpa_progress_once(hw))
+	while (idle < spins && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
+		if (dpa_progress_once(hw)) {
 			idle = 0;
-		else
+		} else if (wire) {
+			dpa_pause();
+			idle++;
+		} else {
 			dpa_relax(&idle);
+		}
 	}
 	dpa_settle_kicks(hw);
 }

@@ -144,7 +144,7 @@ static void end_msg(struct round *b)
 {
 	uint16_t seg = (uint16_t)b->mtu_bytes;
 
-	if (b->nmsg && b->segs > 1)
+	if (b->mtu_bytes && b->segs > 1)
 		put_cmsg(&b->w->msg[b->nmsg - 1].msg_hdr, IPPROTO_UDP, UDP_SEGMENT, &seg,
 			 sizeof(seg));
 	b->mtu_bytes = 0; /* nothing joins it */

@@ -22,6 +22,11 @@
 #define DPA_WIRE_PKTS 256u /* packets of one flush round */
 #define DPA_WIRE_MSGS 64u
 
+/* Control data of a message: source address, traffic class, hop limit, segment size. */
+#define DPA_WIRE_CTL                                                                               \
+	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) +                    \
+	 CMSG_SPACE(sizeof(uint16_t)))
+
 /* One packet's own bytes: headers, a small payload, pad and ICRC. */
 #define DPA_WIRE_SMALL 256u
 struct dpa_wire_pkt {
@@ -39,7 +44,7 @@ struct dpa_wire_scratch {
 				  it */
 		uint32_t nth;
 	} first[DPA_WIRE_MSGS];
-	uint8_t ctl[DPA_WIRE_MSGS][96] __attribute__((aligned(8)));
+	uint8_t ctl[DPA_WIRE_MSGS][DPA_WIRE_CTL] __attribute__((aligned(8)));
 };
 
 struct dpa_remote {

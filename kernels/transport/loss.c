@@ -54,7 +54,7 @@ static void restart(struct dpa_hw_qp *qp, uint64_t now)
 	r->ack_at = now + ack_timeout(qp);
 	r->probe_wait = probe_wait(r);
 	r->probe_at = now + r->probe_wait;
-	r->probing = false;
+	r->probing = 0;
 }
 
 static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
@@ -70,8 +70,8 @@ bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length)
 	const struct dpa_req *r = &qp->req;
 	int32_t out = dpa_psn_diff(r->send_psn, resume_psn(qp));
 
-	if (r->probing)
-		return out <= 0;
+	if (r->probing == 1)
+		return true;
 	return out < (int32_t)window_of(qp, length);
 }
 
@@ -80,7 +80,7 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	struct dpa_req *r = &qp->req;
 
 	r->unacked += bytes;
-	if (!r->probing && r->unacked < DPA_LOSS_WINDOW / 4 && dpa_loss_may_send(qp, bytes))
+	if (r->probing != 1 && r->unacked < DPA_LOSS_WINDOW / 4 && dpa_loss_may_send(qp, bytes))
 		return false;
 	r->unacked = 0;
 	return true;
@@ -120,7 +120,10 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	uint32_t resume = resume_psn(qp);
 	uint64_t now;
 
-	r->probing = false;
+	/* the probe was news, and behind it there is nothing: the rest was lost */
+	if (r->probing == 2 && resume == dpa_psn_add(r->probe_psn, 1) &&
+	    dpa_psn_diff(r->send_psn, resume) > 0)
+		dpa_seek(qp, resume);
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
 	if (!r->heard)
@@ -138,7 +141,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 void dpa_loss_again(struct dpa_hw_qp *qp)
 {
 	qp->req.rtt_at = 0;
-	qp->req.probing = false;
+	qp->req.probing = 0;
 	qp->req.unacked = 0;
 }
 
@@ -165,13 +168,25 @@ static void probe(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 
-	dpa_loss_again(qp);
-	dpa_seek(qp, resume_psn(qp));
-	r->probing = true;
+	r->rtt_at = 0;
 	r->implied = false;
+	r->probe_back = r->send_psn;
+	r->probe_psn = resume_psn(qp);
+	r->probing = 1;
+	dpa_seek(qp, r->probe_psn);
 	if (r->probe_wait < PROBE_MAX)
 		r->probe_wait *= 2;
 	r->probe_at = now + r->probe_wait;
+}
+
+/* Most often nothing was lost, and the peer was only slow: what is under way is not sent twice. */
+void dpa_loss_probed(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+
+	r->probing = 2;
+	if (dpa_psn_diff(r->probe_back, r->send_psn) > 0)
+		dpa_seek(qp, r->probe_back);
 }
 
 bool dpa_loss_timers(struct dpa_hw_qp *qp)

@@ -197,7 +197,7 @@ static struct piece cut_wire(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		run = DPA_LANE_MTU / qp->mtu;
 	if (left > run * qp->mtu)
 		p.n = run * qp->mtu;
-	if (qp->req.probing && p.n > qp->mtu)
+	if (qp->req.probing == 1 && p.n > qp->mtu)
 		p.n = qp->mtu;
 	return p;
 }
@@ -391,6 +391,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		dpa_loss_sent(qp, psn, dpa_now_ns());
 	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
 		r->max_psn = r->send_psn;
+	if (lossy && r->probing == 1)
+		dpa_loss_probed(qp);
 	/* UC: done when sent (IBA 9.8.2) */
 	if (qp->type == DPA_QP_UC && r->una_idx != r->send_idx)
 		dpa_complete(qp, c, DPA_CQE_OK, 0);

@@ -141,6 +141,7 @@ bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length);
 /* Does the packet that ends here ask for an ACK although its message goes on? */
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn, uint64_t now);
+void dpa_loss_probed(struct dpa_hw_qp *qp);
 void dpa_loss_heard(struct dpa_hw_qp *qp);
 void dpa_loss_again(struct dpa_hw_qp *qp);
 /* What is due is done; false: the QP failed. */
