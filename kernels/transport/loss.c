@@ -24,6 +24,7 @@ static bool outstanding(const struct dpa_hw_qp *qp)
 }
 
 /* The first PSN that the peer is not known to have, or whose answer is missing. */
+/* IBA 9.7.6/resume */
 static uint32_t resume_psn(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -114,6 +115,7 @@ static void take_sample(struct dpa_hw_qp *qp, uint64_t now)
 }
 
 /* The peer has spoken for this QP. */
+/* IBA o9-85 */
 void dpa_loss_heard(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -145,6 +147,7 @@ void dpa_loss_again(struct dpa_hw_qp *qp)
 	qp->req.unacked = 0;
 }
 
+/* IBA 9.7.6/retries */
 static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;

@@ -54,7 +54,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	return false;
 }
 
-/* IBA 10.8.3, C10-90 ff: what a WQE may be on this QP. */
+/* IBA 10.8.3: what a WQE may be on this QP. */
 static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	static const uint32_t rc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
@@ -92,6 +92,7 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 }
 
 /* A WQE's own fault is reported after all that was posted before it: wait for those. */
+/* IBA 9.7.3/fault-order */
 static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (qp->req.una_idx != qp->req.send_idx)
@@ -126,6 +127,7 @@ static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 	}
 }
 
+/* IBA 9.4/cut, 9.4/only, 9.3/immediate */
 static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bool last)
 {
 	static const uint8_t send[4] = {DPA_BTH_SEND_MIDDLE, DPA_BTH_SEND_LAST, DPA_BTH_SEND_FIRST,
@@ -223,6 +225,7 @@ static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint
 }
 
 /* One packet of a SEND or WRITE. */
+/* IBA 9.2/ackreq */
 static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -285,6 +288,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
  * packets are lost a long READ is asked for in several requests, so that no more is under way than
  * the receiver has room for.
  */
+/* IBA 9.7.3/read-psns, 9.7.3/read-limit, 9.4.4/rest */
 static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -348,6 +352,7 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	return STEP_SENT;
 }
 
+/* IBA 9.7.1/window */
 static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_req *r = &qp->req;
@@ -356,6 +361,7 @@ static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c
 	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) < PSN_WINDOW;
 }
 
+/* IBA 9.8.2/sent */
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -471,6 +477,7 @@ static void check_drained(struct dpa_hw_qp *qp)
 		dpa_qp_event(qp, DPA_EVENT_SQ_DRAINED);
 }
 
+/* IBA 9.7.6/rnr-wait */
 int dpa_requester_run(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -556,6 +563,7 @@ void dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	r->seen_una = r->una_psn + r->read_off;
 }
 
+/* IBA 9.9/flush */
 void dpa_requester_flush(struct dpa_hw_qp *qp)
 {
 	uint32_t pi;
