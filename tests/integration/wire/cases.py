@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What runs between the hosts, and what must come of it."""
+import contextlib
 import itertools
 import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 import time
 
 import netns
@@ -49,8 +52,9 @@ def outcome(s, c, good):
 def pingpong(prog, options, family):
     def fn(x):
         port = free_port()
+        # by TCP over IPv4 in any case: that is what the programs' servers listen on
         s, c = x.pair(lambda r: [prog, "-d", "dpa0", "-p", str(port), "-g",
-                                 str(r.gid_index(family)), *options.split()], port, tcp=family)
+                                 str(r.gid_index(family)), *options.split()], port)
         return outcome(s, c, lambda out: "usec/iter" in out)
     return fn
 
@@ -204,13 +208,33 @@ def table(full):
                        unreachable(timeout, retry, void, hosts))
 
 
-def run(build, report, cases, seed):
+@contextlib.contextmanager
+def captured(host, folder, name):
+    """All packets of the host meanwhile, to a file of this case in the folder, if one is given."""
+    if not folder:
+        yield
+        return
+    path = os.path.join(folder, re.sub(r"[^\w.-]+", "-", name) + ".pcap")
+    p = subprocess.Popen(host.enter(["tcpdump", "-i", "eth0", "-s", "0", "-B", "65536", "-U", "-w",
+                                     path]),
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE)
+    p.stderr.readline()  # it listens
+    try:
+        yield
+    finally:
+        p.send_signal(signal.SIGINT)
+        p.communicate()
+
+
+def run(build, report, cases, seed, pcaps=None):
     """Cases on the same network share it, one network at a time."""
     for key in dict.fromkeys((c.hosts, c.mtu) for c in cases):
         with netns.Net(*key) as net:
             for c in cases:
                 if (c.hosts, c.mtu) == key:
-                    run_case(build, report, c, net, seed)
+                    with captured(net.hosts[0], pcaps, c.name):
+                        run_case(build, report, c, net, seed)
 
 
 def run_case(build, report, case, net, seed):
