@@ -233,18 +233,27 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 	return ns;
 }
 
-/* Does a thread poll within so many pauses? One that polls without end says so within a
- * microsecond. */
-static bool polls_within(struct dpa_hw *hw, uint32_t pauses)
+/*
+ * Does a thread poll within so many ns? One that polls without end says so within a microsecond,
+ * unless it is on the core that we are on: then we must be off it. Else without yielding: that
+ * would give a thread that spins on its own memory a whole time slice.
+ */
+static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 {
+	uint64_t now = dpa_now_ns(), end = now + ns;
+
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-	/* without yielding: that would give a thread that spins on its own memory a whole time
-	 * slice */
-	for (uint32_t n = 0; n < pauses; n++) {
-		if (atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
-			return true;
-		dpa_pause();
+	if (where == dpa_here()) {
+		for (; now < end; now = dpa_now_ns())
+			wait_events(hw, end - now);
+		return atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 	}
+	for (; now < end; now = dpa_now_ns())
+		for (int n = 0; n < 16; n++) {
+			if (atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
+				return true;
+			dpa_pause();
+		}
 	return false;
 }
 
@@ -255,19 +264,22 @@ static bool polls_within(struct dpa_hw *hw, uint32_t pauses)
  */
 static bool watch(struct dpa_hw *hw)
 {
+	uint32_t where;
+
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
 	wait_events(hw, WATCH_MS * 1000000ull);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
 	if (++hw->looks % 16 == 0)
 		dpa_counters_fold(hw);
-	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
+	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
+	if (!where)
 		return false;
-	if (polls_within(hw, 1000))
+	if (polls_within(hw, where, 50000))
 		return true;
 	if (!dpa_anything(hw))
 		return false;
-	if (polls_within(hw, 10000))
+	if (polls_within(hw, where, 500000))
 		return true;
 	atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
 	return false;
@@ -280,9 +292,11 @@ static void work_until_idle(struct dpa_hw *hw)
 	 * run at once when something comes, while who yields is run when everybody else has been.
 	 */
 	const bool wire = dpa_udp_fd(&hw->udp) >= 0;
-	uint32_t idle = 0, spins = wire ? SPINS_WIRE : SPINS;
+	uint32_t idle = 0, looks = 0, spins = wire ? SPINS_WIRE : SPINS;
 
 	while (idle < spins && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
+		if (++looks % 1024 == 0) /* there may be work without end */
+			dpa_inspect_tick(hw);
 		if (dpa_progress_once(hw)) {
 			idle = 0;
 		} else if (wire) {

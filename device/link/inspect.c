@@ -336,21 +336,23 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 {
 	struct dpa_hw *hw = p->hw;
 	uint32_t bits;
-	bool pull;
+	bool pull, lossy;
 
 	if (hw->insp)
 		dpa_spin_lock(&hw->insp->words);
 	bits = atomic_load_explicit(&hw->inspect, memory_order_seq_cst);
-	pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull && !bits;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
 		struct dpa_lane_shm *shm =
 			atomic_load_explicit(&p->rx[i].shm, memory_order_acquire);
 
 		if (!shm)
 			continue;
+		/* once lossy, for good: what was lost just before the end still wants its timer */
+		lossy = (bits & DPA_INSPECT_FAULT) ||
+			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
+		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull && !bits && !lossy;
 		atomic_store_explicit(&shm->pull, pull, memory_order_release);
-		atomic_store_explicit(&shm->lossy, !!(bits & DPA_INSPECT_FAULT),
-				      memory_order_release);
+		atomic_store_explicit(&shm->lossy, lossy, memory_order_release);
 	}
 	if (hw->insp)
 		dpa_spin_unlock(&hw->insp->words);
