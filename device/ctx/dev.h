@@ -343,7 +343,8 @@ struct dpa_hw {
 	 */
 	_Atomic uint64_t pend_rest;
 	_Atomic uint32_t pend_vain;
-	_Atomic uint32_t app_polled; /* set by polling threads, cleared by the parked EU */
+	_Atomic uint32_t app_polled; /* set to dpa_here() by polling threads, cleared by the parked
+					EU */
 	/*
 	 * There may be lanes with a kick owed: set (release) by whoever published without kicking
 	 * if it is not set, taken (exchange) by whoever settles for all. It stays set while threads
@@ -483,6 +484,11 @@ static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
 void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
 void dpa_unpend(struct dpa_hw_qp *qp);
 int dpa_progress_once(struct dpa_hw *hw);
+/* The core that the calling thread is on; never 0. */
+static inline uint32_t dpa_here(void)
+{
+	return (uint32_t)sched_getcpu() + 2;
+}
 void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
 void dpa_wake_self(struct dpa_hw *hw);
 /* Sets who sleeps; returns after a full fence: look again before blocking. */

@@ -483,7 +483,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 
 	me->polls = true;
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
-		atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
+		atomic_store_explicit(&hw->app_polled, dpa_here(), memory_order_relaxed);
 	if (dpa_likely(n)) {
 		me->vain = 0;
 		/* whom we owe a kick may not be asked again by this thread */
