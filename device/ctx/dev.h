@@ -21,6 +21,7 @@
 #include "eu/lock.h"
 #include "link/lane.h"
 #include "link/udp.h"
+#include "kernels/pcc/pcc.h"
 #include "port/port.h"
 #include "knobs.h"
 
@@ -195,6 +196,7 @@ struct dpa_req {
 	uint32_t rtt_psn;
 	uint32_t srtt;	     /* smoothed round trip, ns; 0: none yet */
 	uint32_t probe_wait; /* ns */
+	uint32_t told_psn;   /* up to here congestion control knows of */
 	uint32_t unacked;    /* bytes sent since the last packet that asks for an ACK */
 	uint8_t probing;     /* 1: the next packet is the probe; 2: it was sent */
 	uint32_t probe_psn;
@@ -270,6 +272,9 @@ struct dpa_hw_qp {
 	uint64_t eu_seen;  /* last doorbell word carried out */
 	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	struct dpa_hw_qp *free_next;
+	/* links that lose packets */
+	struct dpa_pcc_flow pcc;
+	struct dpa_np_flow np;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 /* ---------------------------------------------------------------- function */
@@ -587,6 +592,8 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* The packets of this batch are through: send the ACK that is owed and responses. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
+/* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
+bool dpa_send_cnp(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
 void dpa_transport_reset(struct dpa_hw_qp *qp);

@@ -16,12 +16,26 @@ static bool is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn
 static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
 	struct dpa_hw_gid gid;
+	uint32_t oif, mtu;
+	int ret;
 
 	if (!a->av.is_global || dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
 		return EINVAL; /* RoCE: a GRH always */
 	if (is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn))
 		return 0;
-	return dpa_udp_open(qp->hw);
+	ret = dpa_udp_open(qp->hw);
+	if (ret)
+		return ret;
+	ret = dpa_route_lookup(&qp->hw->port, gid.gid, a->av.dgid, &oif, &mtu);
+	if (ret)
+		dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: no route to its peer: %s", qp->qpn,
+			strerror(ret));
+	else if ((mask & DPA_QPM_PATH_MTU) && a->path_mtu > mtu) {
+		dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: path MTU %u, but the way carries %u",
+			qp->qpn, 128u << a->path_mtu, 128u << mtu);
+		return EINVAL;
+	}
+	return ret;
 }
 
 static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
@@ -98,6 +112,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 		q->sq_psn = a->sq_psn & DPA_PSN_MASK;
 		qp->req.send_psn = qp->req.send_wqe_psn = q->sq_psn;
 		qp->req.una_psn = qp->req.max_psn = qp->req.acked_psn = q->sq_psn;
+		qp->req.told_psn = q->sq_psn;
 	}
 }
 
@@ -151,6 +166,7 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		return;
 	case DPA_QPS_RTR:
 		dpa_qp_set_state(qp, state);
+		memset(&qp->np, 0, sizeof(qp->np));
 		if (qp->type != DPA_QP_UD)
 			find_peer(qp);
 		else if (dpa_wire_get(
@@ -167,6 +183,9 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 	case DPA_QPS_RTS:
 		qp->req.fence_sq = false;
 		qp->attr.sq_draining = 0;
+		if (old == DPA_QPS_RTR)
+			dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL,
+				     dpa_now_ns());
 		dpa_qp_set_state(qp, state);
 		dpa_requester_run(qp);
 		return;

@@ -56,6 +56,7 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 	pkt->opcode = s->opcode;
 	pkt->se = s->flags & DPA_PKT_SE;
 	pkt->ackreq = s->flags & DPA_PKT_ACKREQ;
+	pkt->becn = s->opcode == DPA_BTH_CNP;
 	pkt->mig = true; /* as adapters do; both are accepted */
 	pkt->pkey = DPA_ROCE_PKEY;
 	pkt->dqpn = s->dqpn;
@@ -168,6 +169,33 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 }
 
 /* IBA 9.6/qp-exists */
+/*
+ * A packet was marked on its way (annex A17.9.3): the sender is told, not too often. Datagrams have
+ * no flow that could be told, only the mark is counted.
+ */
+void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
+{
+	unsigned v = dpa_cnp_np(&qp->np, tclass, dpa_now_ns());
+
+	dpa_count(qp->hw, DPA_CNT_np_ecn_marked_roce_packets, !!(v & DPA_NP_MARKED));
+	if (!(v & DPA_NP_ANSWER) || qp->type == DPA_QP_UD)
+		return;
+	if (dpa_send_cnp(qp))
+		dpa_count(qp->hw, DPA_CNT_np_cnp_sent, 1);
+	else
+		dpa_cnp_unsent(&qp->np);
+}
+
+/* Our own packets were marked. */
+void dpa_wire_cnp(struct dpa_hw_qp *qp)
+{
+	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = DPA_PCC_CNP};
+	bool heard = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
+		     qp->type != DPA_QP_UD && dpa_pcc_event(&qp->pcc, &ev);
+
+	dpa_count(qp->hw, heard ? DPA_CNT_rp_cnp_handled : DPA_CNT_rp_cnp_ignored, 1);
+}
+
 struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {
@@ -192,6 +220,12 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 			return qp;
 		}
 	}
+	if (dpa_unlikely(pkt->opcode == DPA_BTH_CNP)) {
+		dpa_wire_cnp(qp);
+		return qp;
+	}
+	if (dpa_unlikely((f->net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
+		dpa_wire_marked(qp, f->net.tclass);
 	dpa_slot_of_pkt(pkt, qp->dest_qpn & DPA_QPN_INDEX, &s);
 	s.flags |= dpa_pkt_mtu_flags(qp->mtu);
 	if (qp->type == DPA_QP_UD) {

@@ -266,6 +266,8 @@ struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
 		errno = EINVAL;
 		return NULL;
 	}
+	if (hw->cfg.congestion != DPA_CFG_CONGESTION_NONE)
+		net.tclass |= DPA_ECN_ECT0;
 	memcpy(net.src, gid.gid, 16);
 	memcpy(net.dst, av->dgid, 16);
 	h = hash(&net);

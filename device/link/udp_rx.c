@@ -113,6 +113,8 @@ static void deliver_run(struct batch *b)
 	if (!peer || r->pkt[0].len != qp->mtu || (!resp && r->pkt[0].psn != qp->resp.epsn)) {
 		deliver_each(b);
 	} else {
+		if (dpa_unlikely((r->f.net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
+			dpa_wire_marked(qp, r->f.net.tclass);
 		join(qp, r, &s, &v);
 		dpa_wire_count_rx(hw, &s, r->n);
 		dpa_transport_rx(qp, peer, &s, (const uint8_t *)&v);
@@ -137,14 +139,24 @@ static bool follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 	       prev->len == r->pkt[0].len && pkt->len <= prev->len;
 }
 
+/* What was received goes on by itself. */
+static void goes_on(void *arg, const struct dpa_frame *f)
+{
+	(void)arg;
+	(void)f;
+}
+
 static void one_packet(struct batch *b, struct dpa_frame *f)
 {
 	struct run *r = &b->run;
 	struct dpa_roce_pkt pkt;
+	bool good = dpa_frame_check(b->hw, f, &pkt);
 
-	if (!dpa_frame_check(b->hw, f, &pkt))
-		return;
+	if (dpa_unlikely(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)))
+		dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
 	b->packets++;
+	if (!good)
+		return;
 	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt.dqpn))) {
 		if (!dpa_frame_forward(b->hw, f, pkt.dqpn))
 			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "inspect.h"
 #include "wire.h"
 #include "kernels/transport/opcode.h"
 #include "kernels/transport/transport.h"
@@ -109,17 +110,13 @@ static void put_cmsg(struct msghdr *h, int level, int type, const void *data, si
 	h->msg_controllen += CMSG_SPACE(n);
 }
 
-static void start_msg(struct round *b, uint32_t seg)
+/* Where to, where from, traffic class and hop limit; msg_control has room for them. */
+static void address(struct dpa_remote *r, struct msghdr *h)
 {
-	struct dpa_remote *r = b->r;
-	struct msghdr *h = &b->w->msg[b->nmsg].msg_hdr;
 	int tclass = r->net.tclass, hop = r->net.hop;
 
-	memset(h, 0, sizeof(*h));
 	h->msg_name = &r->to;
 	h->msg_namelen = r->tolen;
-	h->msg_iov = &b->w->iov[b->niov];
-	h->msg_control = b->w->ctl[b->nmsg];
 	if (r->v4) {
 		struct in_pktinfo pi = {0};
 
@@ -135,6 +132,16 @@ static void start_msg(struct round *b, uint32_t seg)
 		put_cmsg(h, IPPROTO_IPV6, IPV6_TCLASS, &tclass, sizeof(tclass));
 		put_cmsg(h, IPPROTO_IPV6, IPV6_HOPLIMIT, &hop, sizeof(hop));
 	}
+}
+
+static void start_msg(struct round *b, uint32_t seg)
+{
+	struct msghdr *h = &b->w->msg[b->nmsg].msg_hdr;
+
+	memset(h, 0, sizeof(*h));
+	h->msg_iov = &b->w->iov[b->niov];
+	h->msg_control = b->w->ctl[b->nmsg];
+	address(b->r, h);
 	b->nmsg++;
 	b->mtu_bytes = seg;
 	b->bytes = b->segs = 0;
@@ -218,17 +225,20 @@ static void piece(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, ui
 		pkt->ackreq = pkt->se = false;
 }
 
+static uint32_t slot_packets(const struct dpa_slot *s, uint32_t mtu)
+{
+	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD ? 1 : dpa_npkts(s->len, mtu);
+}
+
 /* Puts packets of the slot together, from number *nth on; false: the round is full. */
 static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *s, uint32_t index,
 		     uint32_t *nth)
 {
-	uint32_t mtu = 128u << (s->flags >> DPA_PKT_MTU_SHIFT & 7), n = dpa_npkts(s->len, mtu);
+	uint32_t mtu = 128u << (s->flags >> DPA_PKT_MTU_SHIFT & 7), n = slot_packets(s, mtu);
 	struct dpa_roce_pkt whole, pkt;
 	struct source src;
 	uint32_t skip = *nth * mtu;
 
-	if ((s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD)
-		n = 1;
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
 	while (skip) { /* the part that went with the round before */
@@ -289,6 +299,72 @@ static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint
 	return 0;
 }
 
+/* ---- one by one, while somebody inspects */
+
+/* A frame that goes on: arg is the lane. Now or later, under no lock that matters to it. */
+static void emit(void *arg, const struct dpa_frame *f)
+{
+	struct dpa_tx *tx = arg;
+	struct dpa_remote *r = dpa_remote_of(tx->peer);
+	uint8_t ctl[96] __attribute__((aligned(8)));
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n};
+	struct msghdr h = {.msg_control = ctl};
+	int fd = atomic_load_explicit(&r->peer.hw->wire->tx_fd[!r->v4][tx - r->peer.tx],
+				      memory_order_relaxed);
+
+	address(r, &h);
+	h.msg_iov = &iov;
+	h.msg_iovlen = 1;
+	if (syscall(SYS_sendmsg, fd, &h, MSG_DONTWAIT) < 0) {
+		dpa_count(r->peer.hw, DPA_CNT_tx_dropped, 1);
+		complain(r, errno);
+	}
+}
+
+static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
+{
+	while (n) {
+		struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
+		uint32_t k = v->iov_len < n ? (uint32_t)v->iov_len : n;
+
+		memcpy(dst, v->iov_base, k);
+		dst += k;
+		n -= k;
+		v->iov_base = (uint8_t *)v->iov_base + k;
+		v->iov_len -= k;
+		if (!v->iov_len)
+			src->iov++;
+	}
+}
+
+static void show_slot(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_slot *s)
+{
+	uint32_t mtu = 128u << (s->flags >> DPA_PKT_MTU_SHIFT & 7), n = slot_packets(s, mtu);
+	uint8_t payload[DPA_ROCE_MAX_MTU], room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
+	struct dpa_frame f = {.net = r->net, .p = room + DPA_FRAME_ROOM, .ip_known = true};
+	struct dpa_roce_pkt whole, pkt;
+	struct source src;
+
+	f.net.sport = r->peer.hw->wire->tx_port[!r->v4][tx - r->peer.tx];
+	dpa_pkt_of_slot(s, &whole);
+	set_source(&src, tx->shm, s);
+	for (uint32_t i = 0; i < n; i++) {
+		piece(s, &whole, mtu, i, n, &pkt);
+		take_bytes(&src, payload, pkt.len);
+		pkt.payload = payload;
+		f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, DPA_FRAME_BYTES);
+		dpa_inspect(r->peer.hw, DPA_AT_TX, &f, emit, tx);
+	}
+}
+
+static void empty(struct dpa_tx *tx)
+{
+	tx->tail = tx->head;
+	tx->dtail = tx->dhead;
+	atomic_store_explicit(&tx->shm->tail, tx->head, memory_order_relaxed);
+	atomic_store_explicit(&tx->shm->dtail, tx->dhead, memory_order_relaxed);
+}
+
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
 {
 	struct dpa_remote *r = dpa_remote_of(tx->peer);
@@ -298,6 +374,12 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
 
 	if (at == tx->head)
 		return 0;
+	if (dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed))) {
+		for (; at != tx->head; at++)
+			show_slot(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
+		empty(tx);
+		return 0;
+	}
 	if (dpa_unlikely(!w))
 		w = r->scratch[lane] = malloc(sizeof(*w));
 	while (w && at != tx->head) {
@@ -325,10 +407,6 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
 		lost = tx->head - at;
 		*psn = tx->shm->slots[at % DPA_LANE_SLOTS].psn;
 	}
-	/* the lane is empty whatever happened */
-	tx->tail = tx->head;
-	tx->dtail = tx->dhead;
-	atomic_store_explicit(&tx->shm->tail, tx->head, memory_order_relaxed);
-	atomic_store_explicit(&tx->shm->dtail, tx->dhead, memory_order_relaxed);
+	empty(tx); /* whatever happened */
 	return lost;
 }

@@ -119,6 +119,9 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
  * lock. */
 struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f);
 void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t packets);
+/* A packet of this QP carried ECN's CE; a CNP came for it. Under the QP's lock. */
+void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass);
+void dpa_wire_cnp(struct dpa_hw_qp *qp);
 /* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes. NULL is allowed. */
 void dpa_pkt_done(struct dpa_hw_qp *qp);
 

@@ -58,22 +58,42 @@ static void restart(struct dpa_hw_qp *qp, uint64_t now)
 	r->probing = 0;
 }
 
-static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
+static uint32_t packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	uint32_t n = DPA_LOSS_WINDOW / qp->mtu;
-
-	/* packets of small messages take little of the receiver's memory */
-	return length <= 1024 && n < 256 ? 256 : n;
+	return (length < qp->mtu ? length : qp->mtu) + 64;
 }
 
-bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length)
+/* Packets of messages of this length that may be out. */
+static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	const struct dpa_req *r = &qp->req;
-	int32_t out = dpa_psn_diff(r->send_psn, resume_psn(qp));
+	uint32_t n = qp->pcc.window / packet_bytes(qp, length);
 
-	if (r->probing == 1)
+	return n < 2 ? 2 : n > DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS : n;
+}
+
+uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
+{
+	int32_t out = dpa_psn_diff(qp->req.send_psn, resume_psn(qp));
+	uint32_t n = window_of(qp, length);
+
+	return out < 0 ? n : (uint32_t)out < n ? n - (uint32_t)out : 0;
+}
+
+bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
+{
+	uint64_t now, wait;
+
+	if (qp->req.probing == 1)
 		return true;
-	return out < (int32_t)window_of(qp, length);
+	if (!dpa_loss_room(qp, length))
+		return false;
+	if (!dpa_pcc_active(&qp->pcc))
+		return true;
+	now = dpa_now_ns();
+	wait = dpa_pcc_may_send(&qp->pcc, now, packet_bytes(qp, length));
+	if (wait)
+		dpa_pend(qp, now + wait);
+	return !wait;
 }
 
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
@@ -81,30 +101,34 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	struct dpa_req *r = &qp->req;
 
 	r->unacked += bytes;
-	if (r->probing != 1 && r->unacked < DPA_LOSS_WINDOW / 4 && dpa_loss_may_send(qp, bytes))
+	if (r->probing != 1 && r->unacked < qp->pcc.window / 4 && dpa_loss_room(qp, bytes))
 		return false;
 	r->unacked = 0;
 	return true;
 }
 
 /* One packet at a time is watched; what is sent again is not (Karn). */
-void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn, uint64_t now)
+void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
+	uint64_t now = 0;
 
+	if (!r->rtt_at || dpa_pcc_active(&qp->pcc))
+		now = dpa_now_ns();
+	dpa_pcc_sent(&qp->pcc, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
 	if (!r->rtt_at && dpa_psn_diff(psn, r->max_psn) >= 0) {
 		r->rtt_at = now;
 		r->rtt_psn = psn;
 	}
 }
 
-static void take_sample(struct dpa_hw_qp *qp, uint64_t now)
+static uint64_t take_sample(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 	uint64_t rtt;
 
 	if (!r->rtt_at || dpa_psn_diff(resume_psn(qp), r->rtt_psn) <= 0)
-		return;
+		return 0;
 	rtt = now - r->rtt_at;
 	r->rtt_at = 0;
 	if (rtt > PROBE_MAX)
@@ -112,6 +136,29 @@ static void take_sample(struct dpa_hw_qp *qp, uint64_t now)
 	r->srtt = r->srtt ? (uint32_t)((r->srtt * 7ull + rtt) / 8) : (uint32_t)rtt;
 	if (!r->srtt)
 		r->srtt = 1;
+	return rtt;
+}
+
+static void tell(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
+{
+	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = type, .psn = resume_psn(qp)};
+
+	dpa_pcc_event(&qp->pcc, &ev);
+}
+
+static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t to = resume_psn(qp);
+	int32_t n = dpa_psn_diff(to, r->told_psn), out = dpa_psn_diff(r->send_psn, r->told_psn);
+	struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_ACK, .psn = to, .rtt_ns = rtt};
+
+	r->told_psn = to;
+	if (n <= 0)
+		return;
+	ev.bytes = (uint32_t)n * qp->mtu;
+	ev.inflight = (uint32_t)(out > n ? out : n) * qp->mtu;
+	dpa_pcc_event(&qp->pcc, &ev);
 }
 
 /* The peer has spoken for this QP. */
@@ -132,19 +179,27 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 		return;
 	r->heard = r->implied = false;
 	now = dpa_now_ns();
-	take_sample(qp, now);
+	tell_acked(qp, now, take_sample(qp, now));
 	if (outstanding(qp))
 		restart(qp, now);
 	else
 		r->ack_at = 0;
 }
 
-/* A NAK or a missed response: all of it is sent again, and asks for no sample. */
-void dpa_loss_again(struct dpa_hw_qp *qp)
+static void forget(struct dpa_hw_qp *qp)
 {
 	qp->req.rtt_at = 0;
 	qp->req.probing = 0;
 	qp->req.unacked = 0;
+}
+
+/* A NAK or a missed response: all of it is sent again, and asks for no sample. */
+void dpa_loss_again(struct dpa_hw_qp *qp)
+{
+	if (!dpa_lossy(qp))
+		return;
+	tell(qp, DPA_PCC_LOSS);
+	forget(qp);
 }
 
 /* IBA 9.7.6/retries */
@@ -160,7 +215,8 @@ static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 		}
 		r->retry_left--;
 	}
-	dpa_loss_again(qp);
+	tell(qp, DPA_PCC_TIMEOUT);
+	forget(qp);
 	dpa_seek(qp, resume_psn(qp));
 	r->ack_at = now + ack_timeout(qp);
 	r->implied = false;

@@ -38,6 +38,8 @@ enum {
 	DPA_BTH_SEND_LAST_INV = 0x16,
 	DPA_BTH_SEND_ONLY_INV = 0x17,
 
+	DPA_BTH_CNP = 0x81, /* annex A17.9.3 */
+
 	/* not on any wire, shared memory only: a packet passed on with its addresses (forward.h) */
 	DPA_LINK_FRAME = 0xfe,
 	/* the word for silence */

@@ -197,6 +197,12 @@ static struct piece cut_wire(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		run = DPA_GSO_SEGS;
 	if (!p.pull)
 		run = DPA_LANE_MTU / qp->mtu;
+	if (qp->type == DPA_QP_RC) {
+		uint32_t room = dpa_loss_room(qp, c->length);
+
+		if (room && room < run)
+			run = room;
+	}
 	if (left > run * qp->mtu)
 		p.n = run * qp->mtu;
 	if (qp->req.probing == 1 && p.n > qp->mtu)
@@ -393,8 +399,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		st = send_data(qp, idx, c);
 	if (st != STEP_SENT)
 		return st;
-	if (lossy && !r->rtt_at)
-		dpa_loss_sent(qp, psn, dpa_now_ns());
+	if (lossy)
+		dpa_loss_sent(qp, psn);
 	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
 		r->max_psn = r->send_psn;
 	if (lossy && r->probing == 1)

@@ -276,6 +276,27 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	}
 }
 
+bool dpa_send_cnp(struct dpa_hw_qp *qp)
+{
+	uint32_t unsent = 0;
+	struct dpa_tx *tx;
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (!have_tx(qp) || !qp->peer->wire)
+		return false;
+	tx = qp->tx;
+	dpa_spin_lock(&tx->lock);
+	s = dpa_pkt_begin(qp, tx, DPA_BTH_CNP, qp->dest_qpn, 0, 0, 0, &data);
+	if (s) {
+		s->flags |= DPA_PKT_INSLOT;
+		dpa_lane_publish(tx, s);
+		unsent = dpa_wire_flush(tx, &unsent);
+	}
+	dpa_spin_unlock(&tx->lock);
+	return s && !unsent;
+}
+
 /* ---------------------------------------------------------------- requests */
 
 /*

@@ -16,8 +16,8 @@
 
 /* To other hosts: handed to the kernel where it lies, from this size on. */
 #define DPA_WIRE_PULL_MIN 4096u
-/* Outstanding bytes of an RC QP on a link that loses packets. */
-#define DPA_LOSS_WINDOW	  (256u * 1024)
+/* Packets of an RC QP that may be out on a link that loses packets; bytes are up to kernels/pcc. */
+#define DPA_LOSS_PACKETS  512u
 /* One READ request there asks for so much at most, and for a multiple of every path MTU. */
 #define DPA_READ_CHUNK	  (64u * 1024)
 
@@ -137,10 +137,15 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
 uint8_t dpa_status_of(uint32_t syndrome);
 
 /* --- loss.c: RC on a link that loses packets, under the QP's lock --- */
-bool dpa_loss_may_send(const struct dpa_hw_qp *qp, uint32_t length);
+/* May a packet of a message of this length leave now: window and rate; pends where it is the rate.
+ */
+bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length);
+/* How many packets the window has room for. */
+uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length);
 /* Does the packet that ends here ask for an ACK although its message goes on? */
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
-void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn, uint64_t now);
+/* Packets from psn to send_psn were sent. */
+void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_loss_probed(struct dpa_hw_qp *qp);
 void dpa_loss_heard(struct dpa_hw_qp *qp);
 void dpa_loss_again(struct dpa_hw_qp *qp);

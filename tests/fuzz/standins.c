@@ -29,6 +29,12 @@ STANDIN int dpa_udp_open(struct dpa_hw *hw)
 	return ENETUNREACH;
 }
 
+STANDIN int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
+			     uint32_t *oif, uint32_t *mtu)
+{
+	return ENETUNREACH;
+}
+
 STANDIN int dpa_udp_rx(struct dpa_hw *hw)
 {
 	return 0;
