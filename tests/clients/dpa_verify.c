@@ -325,7 +325,8 @@ static void expect_error(struct verify *v)
 		int n = ibv_poll_cq(v->t.cq, 1, &wc);
 
 		CHECK(n >= 0, "poll_cq failed");
-		CHECK(time(NULL) < limit, "no error within %ld s", v->stuck);
+		CHECK(time(NULL) < limit, "no error within %ld s, %u of %u missing", v->stuck, left,
+		      v->qps * 2);
 		if (!n || wc.wr_id & WR_RECV) {
 			sched_yield();
 			continue;
