@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What stands in for the board, the port, the transport and the clock. */
+#include <errno.h>
+#include "link/inspect.h"
+
+uint64_t st_now = 1000000000;
+uint32_t dpa_spin_pauses = 200;
+
+uint64_t dpa_now_ns(void)
+{
+	return st_now;
+}
+
+void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
+{
+}
+
+void dpa_wake_self(struct dpa_hw *hw)
+{
+}
+
+uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)
+{
+	return 0;
+}
+
+bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
+		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen)
+{
+	return false;
+}
+
+int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
+{
+	return ENODATA;
+}
+
+void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_frame *f,
+		  bool may_forward)
+{
+}
+
+void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
+{
+}
+
+void dpa_responder_flush(struct dpa_hw_qp *qp)
+{
+}
+
+void dpa_qp_leave(struct dpa_hw_qp *qp)
+{
+}

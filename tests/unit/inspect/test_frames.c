@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Frames on their way: twice, later, not at all; and what a slot's packets are called. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include "link/inspect.h"
+
+extern uint64_t st_now;
+
+static struct dpa_hw hw;
+static struct dpa_board board;
+static struct dpa_board_proc self;
+static _Atomic uint64_t cnt[DPA_BOARD_COUNTERS];
+static int emitted;
+
+/* Writes in front of the payload, as who takes a datagram may. */
+static void emit(void *arg, const struct dpa_frame *f)
+{
+	cr_expect_eq(f->p[0], 0x64, "headers as they were");
+	cr_expect_eq(f->n, 64u);
+	memset((uint8_t *)(uintptr_t)f->p - 20, 0xee, 40);
+	emitted++;
+}
+
+static void open_with(const char *faults)
+{
+	char err[128];
+
+	memset(&hw, 0, sizeof(hw));
+	hw.board = &board;
+	hw.cnt = cnt;
+	board.self = &self;
+	cr_assert(dpa_fault_parse(faults, &hw.cfg.fault));
+	cr_assert_eq(dpa_inspect_init(&hw, err, sizeof(err)), 0);
+	cr_assert_eq(atomic_load(&hw.inspect), (uint32_t)DPA_INSPECT_FAULT);
+}
+
+static void show(enum dpa_inspect_at at)
+{
+	uint8_t room[DPA_FRAME_ROOM + 64] = {[DPA_FRAME_ROOM] = 0x64};
+	struct dpa_frame f = {.p = room + DPA_FRAME_ROOM, .n = 64};
+
+	dpa_inspect(&hw, at, &f, emit, NULL);
+}
+
+Test(frames, twice)
+{
+	open_with("dup=100%");
+	show(DPA_AT_SHM);
+	cr_expect_eq(emitted, 2);
+	cr_expect_eq(atomic_load(&cnt[DPA_CNT_fault_duplicated]), 1u);
+	show(DPA_AT_RX);
+	cr_expect_eq(emitted, 3, "what comes off the wire had its faults when it was sent");
+	dpa_inspect_fini(&hw);
+}
+
+Test(frames, later)
+{
+	open_with("delay=100%:1ms,dup=100%");
+	cr_expect_eq(dpa_inspect_due(&hw), UINT64_MAX);
+	show(DPA_AT_TX);
+	cr_expect_eq(emitted, 0);
+	cr_expect_eq(dpa_inspect_due(&hw), st_now + 1000000);
+	cr_expect_eq(dpa_inspect_poll(&hw), 0);
+	st_now += 1000000;
+	cr_expect_eq(dpa_inspect_poll(&hw), 2);
+	cr_expect_eq(emitted, 2);
+	cr_expect_eq(dpa_inspect_due(&hw), UINT64_MAX);
+	dpa_inspect_fini(&hw);
+}
+
+Test(frames, no_more_than_there_is_room_for)
+{
+	open_with("delay=100%:1ms");
+	for (uint32_t i = 0; i < DPA_HELD_FRAMES + 10; i++)
+		show(DPA_AT_TX);
+	cr_expect_eq(atomic_load(&cnt[DPA_CNT_fault_overflow]), 10u);
+	st_now += 1000000;
+	cr_expect_eq(dpa_inspect_poll(&hw), (int)DPA_HELD_FRAMES);
+	dpa_inspect_fini(&hw);
+}
+
+Test(frames, gone)
+{
+	open_with("drop=100%");
+	show(DPA_AT_SHM);
+	show(DPA_AT_TX);
+	cr_expect_eq(emitted, 0);
+	cr_expect_eq(atomic_load(&cnt[DPA_CNT_fault_dropped]), 2u);
+	dpa_inspect_fini(&hw);
+}
+
+/* A slot that stands for three packets: IBA table 38. */
+Test(frames, pieces_of_a_slot)
+{
+	static const struct {
+		uint8_t op, of[3];
+	} t[] = {
+		{0x00, {0x00, 0x01, 0x01}}, {0x01, {0x01, 0x01, 0x01}}, {0x02, {0x01, 0x01, 0x02}},
+		{0x03, {0x01, 0x01, 0x03}}, {0x04, {0x00, 0x01, 0x02}}, {0x05, {0x00, 0x01, 0x03}},
+		{0x06, {0x06, 0x07, 0x07}}, {0x07, {0x07, 0x07, 0x07}}, {0x08, {0x07, 0x07, 0x08}},
+		{0x09, {0x07, 0x07, 0x09}}, {0x0a, {0x06, 0x07, 0x08}}, {0x0b, {0x06, 0x07, 0x09}},
+		{0x0d, {0x0d, 0x0e, 0x0e}}, {0x0e, {0x0e, 0x0e, 0x0e}}, {0x0f, {0x0e, 0x0e, 0x0f}},
+		{0x10, {0x0d, 0x0e, 0x0f}}, {0x16, {0x01, 0x01, 0x16}}, {0x17, {0x00, 0x01, 0x16}},
+		{0x24, {0x20, 0x21, 0x22}}, {0x2b, {0x26, 0x27, 0x29}},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		cr_expect_eq(dpa_inspect_piece_op(t[i].op, 0, 1), t[i].op);
+		for (uint32_t k = 0; k < 3; k++)
+			cr_expect_eq(dpa_inspect_piece_op(t[i].op, k, 3), t[i].of[k], "%#x, %u",
+				     t[i].op, k);
+	}
+}
