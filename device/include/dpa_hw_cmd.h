@@ -168,7 +168,10 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 int dpa_hw_resize_cq(struct dpa_hw_cq *cq, void *buf, uint32_t log_size);
 /* EBUSY while a QP uses it. */
 int dpa_hw_destroy_cq(struct dpa_hw_cq *cq);
-/* Arms the CQ for one event: at the next CQE, or the next solicited or failed one. */
+/*
+ * Arms the CQ for one event: at the next CQE, or the next solicited or failed one; at once if such
+ * a one is behind the consumer index (not with DPA_CQ_IGNORE_OVERRUN).
+ */
 void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only);
 /* Takes the lock under which CQEs are produced, e.g. to purge those of a destroyed QP. */
 void dpa_hw_cq_lock(struct dpa_hw_cq *cq);
