@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""The matrix of perftest runs: every combination of the options that matter and are accepted."""
+"""The matrix of perftest runs: every combination of the options that matter and are accepted.
+
+With -e perftest takes at most 16 entries out of its send CQ an event (and -r of the receive CQ),
+arms before that, and waits for the next event (run_iter_bw(), run_iter_bi() in perftest_resources.c of
+v4.5-0.17: lines 3571 to 3577, 4239 to 4248, 4379). With -q 16 more may be in there: these cases run
+to their end because arming a CQ that holds entries is an event, as on mlx5; a device that sends
+events for new entries only, which is all that IBA 11.4.2.2 asks for, leaves them waiting.
+
+UC and UD lose what finds no receive: where the receiver gets no processor for long, perftest waits
+for messages that are gone. Repeat such a case by itself (--only) before it is called a bug.
+"""
 import itertools
 import re
 import shutil
@@ -49,8 +59,7 @@ def iterations(tool, opts, size, full):
         return ["-n", "1600"]
     if listed:
         return ["-n", "32"]
-    # more completions an event are more than perftest takes out of the CQ: see may_hang()
-    return ["-n", "100"] if "-e" in opts else ["-n", "32", "-Q", "16"]
+    return ["-n", "32", "-Q", "16"]
 
 
 def cases(op, conn, options, full):
@@ -59,11 +68,9 @@ def cases(op, conn, options, full):
     if full:
         return [(o, s) for o in powerset(options) for s in sizes(op, conn, True)]
     if any(o.startswith("-r") for o in options):
-        # what may hang is for the full matrix
+        # UC and UD with few receives lose messages where the receiver gets no processor for a while
         options = options if conn == "RC" else [o.replace("-r 16 ", "") for o in options]
-        together = tuple(o for o in options if o != "-e")
-    else:
-        together = tuple(options)
+    together = tuple(options)
     base = "-s 1024" if conn == "UD" else "" if op == "atomic" else "-s 65536"
     return [((), s) for s in sizes(op, conn, False)] + [
         (o, base) for o in [(o,) for o in options] + [together] * (len(options) > 1)]
@@ -84,32 +91,14 @@ def matrix(full):
                         yield tool, args + iterations(tool, opts, size, full)
 
 
-def may_hang(args):
-    """Why this case may wait for ever, or None.
-
-    With -e and -b perftest 4.5 waits for one event, then takes at most as many entries out of the
-    receive CQ as one QP has receives, and 16 out of the send CQ, and waits for the next event
-    (run_iter_bi() in perftest_resources.c: lines 4239, 4248, 4377 of v4.5-0.17). With -q 16 the
-    receive CQ holds 16 times as many (line 1605). ctx_notify_events() has armed the CQ before that,
-    and an event tells of new entries only (ibv_req_notify_cq(3), IBA 11.4.2.2): when both sides
-    have sent all that their queues hold, entries are left, nothing new comes, and both wait.
-    Adapters that compare the consumer index in the arming doorbell (mlx5) send an event for what
-    is left and go on; those that do as the manual says wait like this one."""
-    if all(o in args for o in ("-r", "-e", "-b", "-q")):
-        return "perftest leaves completions in the CQ and waits for the next event"
-    return None
-
-
 def run_case(runner, report, name, tool, args):
-    port, hang = free_port(), may_hang(args)
+    port = free_port()
     cmd = [tool, "-d", "dpa0", "-F", "-p", str(port), *args]
-    s, c = runner.pair(cmd, [*cmd, "127.0.0.1"], limit=15 if hang else 100, listens=port)
+    s, c = runner.pair(cmd, [*cmd, "127.0.0.1"], limit=100, listens=port)
     if s.rc == 0 and c is not None and c.rc == 0 and "#bytes" in c.out:
         report.ok(name)
     elif s.rc > 0 and REFUSED.search(s.out):
         report.skip(name, "perftest refuses: " + REFUSED.search(s.out).group(0))
-    elif hang:
-        report.skip(name, hang)
     else:
         report.fail(name, s.text() + (c.text() if c else ""))
 
