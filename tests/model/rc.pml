@@ -138,7 +138,8 @@ byte rs[TYPES * TOTAL], rsn;
 /* struct dpa_req */
 byte send_idx, send_off, una_idx, read_off, rd_out;
 byte send_psn = BASE, send_wqe_psn = BASE, una_psn = BASE, max_psn = BASE, acked_psn = BASE;
-bool wait_timer, implied, probing, err;
+bool wait_timer, implied, err;
+byte probing, probe_psn, probe_back; /* 1: one packet asks, 2: it was sent */
 #if RETRY
 byte retry_left = RETRY;
 #endif
@@ -163,7 +164,7 @@ bool faulty;			/* the network did harm */
 #define RD_FREE	    (rd_out < MAX_RD || (una_idx == send_idx && RD_OFF <= read_off))
 #define RESUME	    (UNA_PENDING && IS_RD(una_idx) -> ((una_psn + read_off) & 15) : \
 		     (GT(acked_psn, una_psn) -> acked_psn : una_psn))	/* resume_psn() */
-#define blocked     ((IS_RD(send_idx) && !RD_FREE) || (probing && GT(send_psn, RESUME)) || \
+#define blocked     ((IS_RD(send_idx) && !RD_FREE) || \
 		     (send_off == 0 && D(send_wqe_psn, una_psn) + NP(send_idx) > WINDOW))
 #define ST_IDLE	    (!err && !wait_timer && una_idx == N)
 #define ST_SENDING  (SENDABLE && RQ_ROOM && una_idx < N)
@@ -177,10 +178,22 @@ bool faulty;			/* the network did harm */
 #define done	    (una_idx == N)
 #define over	    (done || err)
 
+bool moved; /* `heard` of struct dpa_req */
 byte i, first, n, m, p, qt, qa;	/* of the step at hand; 0 between steps */
 #define FORGET i = 0; first = 0; n = 0; m = 0; p = 0; qt = 0; qa = 0
 
+#define QUIET	     probing = 0; probe_psn = 0; probe_back = 0
+
 /* ----------------------------------------------- requester.c, completer.c */
+
+/* dpa_loss_probed() */
+inline probed() {
+	probing = 2;
+	if
+	:: GT(probe_back, send_psn) -> n = probe_back; seek()
+	:: else
+	fi
+}
 
 /* send_data(), send_request() */
 inline send_step() {
@@ -218,11 +231,15 @@ inline send_step() {
 	:: GT(send_psn, max_psn) -> max_psn = send_psn
 	:: else
 	fi;
+	if
+	:: probing == 1 -> probed()
+	:: else
+	fi;
 	FORGET
 }
 
 inline progressed() {
-	implied = false;
+	moved = true;
 #if RETRY
 	retry_left = RETRY
 #endif
@@ -305,7 +322,7 @@ inline ack_advance(psn) {
 
 /* A NAK of the sequence: nak() */
 inline nak(psn) {
-	probing = false;
+	QUIET;
 #if RETRY
 	if
 	:: retry_left == 0 -> err = true
@@ -324,25 +341,36 @@ inline timed_out() {
 	:: else -> retry_left--
 	fi;
 #endif
-	probing = false;
+	QUIET;
 	implied = false;
 	n = RESUME;
 	seek()
 }
 
-/* probe(): before that one packet asks */
+/* probe(): before that one packet asks; then sending goes on where it was, dpa_loss_probed() */
 inline probe() {
-	n = RESUME;
+	probe_back = send_psn;
+	probe_psn = RESUME;
+	n = probe_psn;
 	seek();
-	probing = true;
+	probing = 1;
 	implied = false
 }
 
 /* dpa_loss_heard() */
 inline loss_heard() {
-	probing = false;
+	if /* the probe was news, and behind it there is nothing */
+	:: probing == 2 && RESUME == ((probe_psn + 1) & 15) && GT(send_psn, RESUME) ->
+		n = RESUME;
+		seek()
+	:: else
+	fi;
 	if
 	:: GT(RESUME, send_psn) -> n = RESUME; seek()
+	:: else
+	fi;
+	if
+	:: moved -> moved = false; implied = false; QUIET
 	:: else
 	fi
 }
@@ -352,7 +380,7 @@ inline implied_nak() {
 	if
 	:: !implied ->
 		implied = true;
-		probing = false;
+		QUIET;
 		rewind(((una_psn + read_off) & 15))
 	:: else
 	fi
@@ -620,7 +648,7 @@ active proctype requester()
 	/* the timers of loss.c: when nothing will come any more and, while there is harm, early */
 	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY ->
 			d_step { faulty = (faulty || !stopped); timed_out(); FORGET } }
-	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY && !probing ->
+	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY && probing != 1 ->
 			d_step { probe(); FORGET } }
 #endif
 	:: atomic { !over && RS_SOME ->
