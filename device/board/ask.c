@@ -26,9 +26,9 @@ bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 	if (*gen & 1)
 		return false; /* being written */
 	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++)
-		text[i] = __atomic_load_n(&a->text[i], __ATOMIC_RELAXED);
+		text[i] =
+			__atomic_load_n(&a->text[i], __ATOMIC_ACQUIRE); /* before the second look */
 	text[DPA_BOARD_ASK_TEXT - 1] = '\0';
-	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&a->gen, memory_order_relaxed) == *gen;
 }
 
@@ -39,9 +39,8 @@ static uint32_t put(struct dpa_board_ask *a, const char *text)
 	uint32_t odd = atomic_load_explicit(&a->gen, memory_order_relaxed) | 1;
 
 	atomic_store_explicit(&a->gen, odd, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++) {
-		__atomic_store_n(&a->text[i], *text, __ATOMIC_RELAXED);
+		__atomic_store_n(&a->text[i], *text, __ATOMIC_RELEASE); /* behind the odd number */
 		text += *text != '\0';
 	}
 	odd = odd + 1 ? odd + 1 : 2; /* 0: never asked */
