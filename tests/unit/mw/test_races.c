@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include "harness.h"
 
-/* The step, once: at the next such operation. */
-static void (*at_load)(void), (*at_add)(void);
+/* The step, once: at the next such operation of this thread. */
+static _Thread_local void (*at_load)(void), (*at_add)(void);
 
 static void step(void (**at)(void))
 {
