@@ -91,10 +91,10 @@ def matrix(full):
                         yield tool, args + iterations(tool, opts, size, full)
 
 
-def run_case(runner, report, name, tool, args):
+def run_case(runner, report, name, tool, args, limit):
     port = free_port()
     cmd = [tool, "-d", "dpa0", "-F", "-p", str(port), *args]
-    s, c = runner.pair(cmd, [*cmd, "127.0.0.1"], limit=100, listens=port)
+    s, c = runner.pair(cmd, [*cmd, "127.0.0.1"], limit=limit, listens=port)
     if s.rc == 0 and c is not None and c.rc == 0 and "#bytes" in c.out:
         report.ok(name)
     elif s.rc > 0 and REFUSED.search(s.out):
@@ -117,11 +117,11 @@ def choice(only, shard, log):
                                  (only is None or only.search(name)))
 
 
-def run(runner, report, full, chosen):
+def run(runner, report, full, chosen, limit):
     if not shutil.which("ib_send_bw"):
         report.skip("perftest", "not installed")
         return
     for number, (tool, args) in enumerate(matrix(full)):
         name = f"{runner.name}: {tool} {' '.join(args)}"
         if chosen(number, name):
-            run_case(runner, report, name, tool, args)
+            run_case(runner, report, name, tool, args, limit)
