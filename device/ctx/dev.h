@@ -201,8 +201,15 @@ struct dpa_req {
 	uint8_t probing;     /* 1: the next packet is the probe; 2: it was sent */
 	uint32_t probe_psn;
 	uint32_t probe_back; /* where sending goes on behind the probe */
-	bool heard;	     /* something new was acknowledged */
-	bool implied;	     /* a response was missed and is asked for again */
+	bool probe_nak;	     /* the probe answers a NAK */
+	int8_t keeps;	     /* does the peer keep what comes out of order: 3 yes, below 0 no */
+	uint8_t naks;	     /* answered without trying that again */
+	uint32_t una_ssn,
+		send_ssn; /* messages before the WQEs at una_idx, send_idx (IBA 9.7.7.2) */
+	uint32_t lsn;	  /* the last message that the peer has a receive for */
+	bool credits;	  /* the peer gives them */
+	bool heard;	  /* something new was acknowledged */
+	bool implied;	  /* a response was missed and is asked for again */
 };
 
 /* Responder. */
@@ -275,6 +282,8 @@ struct dpa_hw_qp {
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
 	struct dpa_np_flow np;
+	struct dpa_kept *kept; /* out of order, sorted by PSN: kept.c */
+	uint32_t nkept;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 /* ---------------------------------------------------------------- function */
@@ -299,7 +308,8 @@ struct dpa_hw {
 	/* control path: objects, under ctl */
 	pthread_mutex_t ctl;
 	struct dpa_hw_ctx *ctxs;
-	uint32_t *pd_refs; /* 0: free; else users + 1 */
+	_Atomic uint32_t kept_bytes; /* of packets out of order, all QPs */
+	uint32_t *pd_refs;	     /* 0: free; else users + 1 */
 	uint32_t next_ctx_id;
 	uint32_t npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
 	struct dpa_hw_qp *free_qps;
@@ -592,6 +602,8 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* The packets of this batch are through: send the ACK that is owed and responses. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
+/* Packets that were kept out of order are forgotten. */
+void dpa_kept_drop(struct dpa_hw_qp *qp);
 /* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
 bool dpa_send_cnp(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */

@@ -306,7 +306,7 @@ static void emit(void *arg, const struct dpa_frame *f)
 {
 	struct dpa_tx *tx = arg;
 	struct dpa_remote *r = dpa_remote_of(tx->peer);
-	uint8_t ctl[96] __attribute__((aligned(8)));
+	uint8_t ctl[DPA_WIRE_CTL] __attribute__((aligned(8)));
 	struct iovec iov = {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n};
 	struct msghdr h = {.msg_control = ctl};
 	int fd = atomic_load_explicit(&r->peer.hw->wire->tx_fd[!r->v4][tx - r->peer.tx],

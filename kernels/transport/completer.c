@@ -66,6 +66,8 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 			    .status = status};
 
 	r->una_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
+	if (r->credits || qp->pkt_flags)
+		r->una_ssn += dpa_wqe_messages(qp, c);
 	r->una_idx += c->nbb;
 	r->read_off = 0;
 	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
@@ -138,6 +140,7 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 			r->send_idx = r->una_idx;
 			r->send_off = 0;
 			r->send_psn = r->send_wqe_psn = r->una_psn;
+			r->send_ssn = r->una_ssn;
 		}
 	}
 	if (any)
@@ -159,6 +162,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t idx = r->una_idx, first = r->una_psn, from = r->read_off, rd = 0;
+	uint32_t ssn = r->una_ssn;
 	const struct dpa_wqe_ctrl *c;
 
 	while (dpa_psn_diff(psn, first) > 0) {
@@ -169,6 +173,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 		if (dpa_psn_diff(psn, dpa_psn_add(first, n)) < 0)
 			break;
 		rd += dpa_rd_requests(qp, c, from);
+		ssn += dpa_wqe_messages(qp, c);
 		from = 0;
 		first = dpa_psn_add(first, n);
 		idx += c->nbb;
@@ -185,6 +190,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 			rd += dpa_rd_requests(qp, c, from) - dpa_rd_requests(qp, c, r->send_off);
 	}
 	r->rd_out = rd;
+	r->send_ssn = ssn;
 }
 
 /* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
@@ -279,8 +285,7 @@ static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 			return;
 		}
 		qp->req.retry_left--;
-		dpa_loss_again(qp);
-		dpa_rewind(qp, psn);
+		dpa_loss_nak(qp, psn);
 		return;
 	}
 	if (code > DPA_NAK_REM_OP)
@@ -358,6 +363,7 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	if ((int32_t)(r->una_idx - r->send_idx) > 0) {
 		r->send_idx = r->una_idx;
 		r->send_psn = r->send_wqe_psn = r->una_psn;
+		r->send_ssn = r->una_ssn;
 	}
 	progressed(qp);
 	/* acknowledged before this answer came: nobody says so again */
@@ -433,6 +439,21 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.7.6/unsent */
+/* IBA 9.7.7.2: the limit on SSN that MSN and credit count give. It never goes back. */
+static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
+{
+	struct dpa_req *r = &qp->req;
+	uint32_t lsn = dpa_psn_add(msn, dpa_credits(code));
+
+	if (code == DPA_AETH_NO_CREDITS) {
+		r->credits = false;
+		return;
+	}
+	if (!r->credits || dpa_psn_diff(lsn, r->lsn) > 0)
+		r->lsn = lsn;
+	r->credits = true;
+}
+
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
@@ -444,6 +465,8 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	/* what was never sent cannot be acknowledged; what is old is ignored */
 	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 || dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
 		return;
+	if ((p & DPA_OPP_AETH) && (x->syndrome & DPA_AETH_KIND) == DPA_AETH_ACK)
+		take_credits(qp, x->msn, (uint8_t)x->syndrome & 0x1f);
 	if (s->opcode == DPA_BTH_ACK)
 		on_ack(qp, s->psn, (uint8_t)x->syndrome);
 	else if (p & DPA_OPP_READ)

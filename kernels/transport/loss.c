@@ -7,6 +7,10 @@
  * doubles PROBING --heard--> ARMED, sending goes on from what the ACK says ARMED, PROBING
  * --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
  *
+ * A NAK for a PSN sequence error is answered by the missing packet alone, a probe too, as long as
+ * the peer seems to keep what came out of order (kept.c); else by everything from there
+ * (go-back-N).
+ *
  * ack_at is the local ACK timeout of IBA 9.7.6.1.3: with retry_cnt r and timeout T, RETRY_EXC_ERR
  * comes (r + 1) * T after the last progress. The probe is what adapters call adaptive
  * retransmission: a lost tail would otherwise wait for T, which applications set to 67 ms and more.
@@ -55,7 +59,6 @@ static void restart(struct dpa_hw_qp *qp, uint64_t now)
 	r->ack_at = now + ack_timeout(qp);
 	r->probe_wait = probe_wait(r);
 	r->probe_at = now + r->probe_wait;
-	r->probing = 0;
 }
 
 static uint32_t packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
@@ -162,6 +165,27 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 }
 
 /* The peer has spoken for this QP. */
+/*
+ * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
+ * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
+ * kept; after a NAK a peer that keeps names what else is missing by itself.
+ */
+static void probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
+{
+	struct dpa_req *r = &qp->req;
+	bool alone =
+		resume == dpa_psn_add(r->probe_psn, 1) && dpa_psn_diff(r->send_psn, resume) > 0;
+
+	r->probing = 0;
+	if (r->probe_nak && !alone)
+		r->keeps = 3;
+	if (!alone || (r->probe_nak && r->keeps == 3))
+		return;
+	if (r->probe_nak)
+		r->keeps--;
+	dpa_seek(qp, resume);
+}
+
 /* IBA o9-85 */
 void dpa_loss_heard(struct dpa_hw_qp *qp)
 {
@@ -169,10 +193,8 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	uint32_t resume = resume_psn(qp);
 	uint64_t now;
 
-	/* the probe was news, and behind it there is nothing: the rest was lost */
-	if (r->probing == 2 && resume == dpa_psn_add(r->probe_psn, 1) &&
-	    dpa_psn_diff(r->send_psn, resume) > 0)
-		dpa_seek(qp, resume);
+	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0)
+		probe_arrived(qp, resume);
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
 	if (!r->heard)
@@ -223,16 +245,25 @@ static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 	return true;
 }
 
-static void probe(struct dpa_hw_qp *qp, uint64_t now)
+static void send_one(struct dpa_hw_qp *qp, uint32_t psn, bool nak)
 {
 	struct dpa_req *r = &qp->req;
 
 	r->rtt_at = 0;
-	r->implied = false;
-	r->probe_back = r->send_psn;
-	r->probe_psn = resume_psn(qp);
+	if (r->probing != 1)
+		r->probe_back = r->send_psn;
+	r->probe_psn = psn;
+	r->probe_nak = nak;
 	r->probing = 1;
-	dpa_seek(qp, r->probe_psn);
+	dpa_seek(qp, psn);
+}
+
+static void probe(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct dpa_req *r = &qp->req;
+
+	r->implied = false;
+	send_one(qp, resume_psn(qp), false);
 	if (r->probe_wait < PROBE_MAX)
 		r->probe_wait *= 2;
 	r->probe_at = now + r->probe_wait;
@@ -246,6 +277,30 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
 	r->probing = 2;
 	if (dpa_psn_diff(r->probe_back, r->send_psn) > 0)
 		dpa_seek(qp, r->probe_back);
+}
+
+/* Whoever is known not to keep anything is asked again now and then: it may have been two in a row.
+ */
+#define TRY_AGAIN 64
+
+void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	struct dpa_req *r = &qp->req;
+	const bool past = dpa_psn_diff(psn, r->send_psn) >= 0;
+
+	if (!dpa_lossy(qp)) {
+		dpa_rewind(qp, psn);
+		return;
+	}
+	tell(qp, DPA_PCC_LOSS);
+	if (past) /* sent again already */
+		return;
+	if (r->keeps > 0 || ++r->naks % TRY_AGAIN == 0) {
+		send_one(qp, psn, true);
+		return;
+	}
+	forget(qp);
+	dpa_rewind(qp, psn);
 }
 
 bool dpa_loss_timers(struct dpa_hw_qp *qp)

@@ -55,3 +55,22 @@ uint64_t dpa_timeout_ns(uint8_t code)
 {
 	return code ? 4096ull << (code & 31) : UINT64_MAX;
 }
+
+/* 0 1 2 3, then 2^k and 1.5 * 2^k by turns: 4 6 8 12 16 ... 32768 at code 30 */
+uint32_t dpa_credits(uint8_t code)
+{
+	uint32_t k = code / 2u;
+
+	if (code < 4)
+		return code;
+	return code & 1 ? 3u << (k - 1) : 1u << k;
+}
+
+uint8_t dpa_credit_code(uint32_t n)
+{
+	uint8_t code = 0;
+
+	while (code < 30 && dpa_credits((uint8_t)(code + 1)) <= n)
+		code++;
+	return code;
+}

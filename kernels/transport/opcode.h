@@ -120,6 +120,9 @@ enum {
 	DPA_NAK_REM_OP = 3,
 };
 
+/* Credit count of an AETH (IBA table 47): the code of the most that is not above n, and back. */
+uint8_t dpa_credit_code(uint32_t n);
+uint32_t dpa_credits(uint8_t code);
 /* RNR timer code (IBA table 46) to nanoseconds. */
 uint64_t dpa_rnr_ns(uint8_t code);
 /* Local ACK timeout code: 4.096 us * 2^code; 0: none (UINT64_MAX). */

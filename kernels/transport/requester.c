@@ -285,6 +285,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 		r->send_idx += c->nbb;
 		r->send_off = 0;
 		r->send_wqe_psn = r->send_psn;
+		r->send_ssn++;
 	}
 	return STEP_SENT;
 }
@@ -330,6 +331,7 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	}
 	r->send_psn = dpa_psn_add(r->send_wqe_psn, dpa_wqe_psns(qp, c));
 	r->send_wqe_psn = r->send_psn;
+	r->send_ssn += dpa_wqe_messages(qp, c);
 	r->send_idx += c->nbb;
 	r->send_off = 0;
 	return STEP_SENT;
@@ -368,6 +370,20 @@ static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c
 }
 
 /* IBA 9.8.2/sent */
+/*
+ * IBA 9.7.7.2: what takes a receive of the peer waits until there is one; but one message goes in
+ * any case, and is answered by an RNR NAK or by news.
+ */
+static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return !r->credits || c->opcode == DPA_OP_RDMA_WRITE || dpa_op_answers(c->opcode) ||
+	       r->una_idx == r->send_idx || r->probing == 1 ||
+	       dpa_psn_diff(r->send_psn, r->max_psn) < 0 ||
+	       dpa_psn_diff(dpa_psn_add(r->send_ssn, 1), r->lsn) <= 0;
+}
+
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -391,7 +407,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
-	if (lossy && !dpa_loss_may_send(qp, c->length))
+	if (lossy && ((!r->send_off && !has_credit(qp, c)) || !dpa_loss_may_send(qp, c->length)))
 		return STEP_WAIT;
 	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
 		st = send_request(qp, idx, c);
@@ -552,11 +568,17 @@ void dpa_requester_watchdog(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	struct dpa_peer *p = qp->peer;
-	bool stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
-		     !dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
-		     atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
-		     atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
-			     __atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
+	bool stuck;
+
+	/* sent before the peer said that packets may be lost on the way to it */
+	if (dpa_lossy(qp) && !r->ack_at && !r->wait_timer &&
+	    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
+		dpa_loss_arm(qp);
+	stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
+		!dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
+		atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+		atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
+			__atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; stuck && i < DPA_LANES; i++)
 		stuck = !dpa_lane_ready(&p->rx[i]);

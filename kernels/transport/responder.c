@@ -92,6 +92,20 @@ static bool failing(const struct dpa_resp *r)
 }
 
 /* IBA 9.7.5/credits */
+/*
+ * IBA 9.7.7.2: how many receives are there for messages beyond MSN. Not on shared memory, where the
+ * requester waits for nothing longer than for an RNR NAK; not with an SRQ, which is everybody's.
+ */
+static uint8_t credits_of(const struct dpa_hw_qp *qp)
+{
+	uint32_t n;
+
+	if (!qp->pkt_flags || qp->srq || !qp->rq)
+		return DPA_AETH_NO_CREDITS;
+	n = __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) - qp->rq_ci;
+	return dpa_credit_code(n);
+}
+
 static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
 				     uint32_t data_len, uint8_t **data)
 {
@@ -102,7 +116,7 @@ static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t 
 		return NULL;
 	x = (struct dpa_ext *)s->ext;
 	x->msn = qp->resp.msn;
-	x->syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+	x->syndrome = DPA_AETH_ACK | credits_of(qp);
 	return s;
 }
 
@@ -256,7 +270,10 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
 
 		if (s) {
-			((struct dpa_ext *)s->ext)->syndrome = r->ack_syndrome;
+			((struct dpa_ext *)s->ext)->syndrome =
+				(r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK
+					? DPA_AETH_ACK | credits_of(qp)
+					: r->ack_syndrome;
 			dpa_lane_publish(tx, s);
 			fatal = failing(r);
 			r->ack_owed = false;
@@ -632,8 +649,17 @@ static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.7.5/one-nak, 9.8.2/bad */
-void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload)
+/* IBA 9.7.5.2.8: one NAK a gap. */
+static void say_gap(struct dpa_hw_qp *qp)
+{
+	if (qp->resp.nak_sent)
+		return;
+	qp->resp.nak_sent = true;
+	owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
+}
+
+static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			const uint8_t *payload)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint16_t p = dpa_op_props(s->opcode);
@@ -650,10 +676,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	case DPA_RESP_GAP:
 		dpa_count(qp->hw, DPA_CNT_out_of_sequence, 1);
-		if (!r->nak_sent) {
-			r->nak_sent = true;
-			owe(qp, r->epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
-		}
+		dpa_keep(qp, s, payload);
+		say_gap(qp);
 		return;
 	case DPA_RESP_INVALID:
 		deny(qp, s, DPA_NAK_INV_REQ);
@@ -675,4 +699,22 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		r->last_op = DPA_RESP_NONE;
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 	}
+}
+
+void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	one_request(qp, peer, s, payload);
+	if (dpa_likely(!qp->kept))
+		return;
+	while (!failing(&qp->resp) && !qp->resp.nak_sent && (s = dpa_kept_next(qp, &payload))) {
+		uint32_t was = qp->resp.epsn;
+
+		one_request(qp, peer, s, payload);
+		if (qp->resp.epsn == was) /* RNR: it comes again */
+			break;
+		dpa_kept_done(qp);
+	}
+	if (qp->kept && !failing(&qp->resp))
+		say_gap(qp); /* another one is missing */
 }

@@ -151,7 +151,9 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 
 void dpa_transport_reset(struct dpa_hw_qp *qp)
 {
+	dpa_kept_drop(qp);
 	memset(&qp->req, 0, sizeof(qp->req));
+	qp->req.keeps = 1;
 	qp->resp.epsn = qp->resp.msn = 0;
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = false;

@@ -62,6 +62,9 @@ static inline bool dpa_op_is_atomic(uint8_t op)
 	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
 }
 
+/* READ requests and atomics that a WQE is, from byte `from` on (READ): completer.c */
+uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
+
 /* Done by a response of its own, never by an ACK. */
 static inline bool dpa_op_answers(uint8_t op)
 {
@@ -74,6 +77,14 @@ static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW || c->opcode == DPA_OP_NOP)
 		return 0;
 	return dpa_op_is_atomic(c->opcode) ? 1 : dpa_npkts(c->length, qp->mtu);
+}
+
+/* Messages that a WQE is to the responder's MSN. */
+static inline uint32_t dpa_wqe_messages(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	if (dpa_op_is_read(c->opcode))
+		return dpa_rd_requests(qp, c, 0);
+	return dpa_wqe_psns(qp, c) != 0;
 }
 
 /* --- gather.c: between a WQE's SGEs and a packet; all return 0 or an enum dpa_syndrome --- */
@@ -129,8 +140,6 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn);
 /* Sending goes on at psn, between una_psn and max_psn; in either direction. */
 void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn);
-/* READ requests and atomics that a WQE is, from byte `from` on (READ). */
-uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
@@ -152,6 +161,15 @@ void dpa_loss_again(struct dpa_hw_qp *qp);
 /* What is due is done; false: the QP failed. */
 bool dpa_loss_timers(struct dpa_hw_qp *qp);
 void dpa_loss_arm(struct dpa_hw_qp *qp);
+
+/* A NAK for a PSN sequence error: the missing packet alone, or everything from there. */
+void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn);
+
+/* --- kept.c --- */
+/* Keeps a request that is ahead of its turn. False: no room, or not off the wire. */
+bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
+const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload);
+void dpa_kept_done(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);

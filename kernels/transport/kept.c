@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Requests that came before one that is missing. A responder may drop them and name the missing one
+ * (NAK, PSN sequence error); keeping them as well means that only the missing one has to come
+ * again, if the requester tries that (loss.c). They are judged when their turn comes, like any
+ * packet.
+ */
+#include <stdlib.h>
+#include "transport.h"
+
+#define KEPT_QP	   256u	       /* packets of one QP */
+#define KEPT_BYTES (16u << 20) /* of the process */
+
+struct dpa_kept {
+	struct dpa_kept *next;
+	struct dpa_slot s;
+	struct dpa_pieces v; /* of one piece: what lies behind */
+	uint8_t data[];
+};
+
+bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
+{
+	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+	size_t size = sizeof(struct dpa_kept) + s->len, at = 0;
+	struct dpa_kept **p = &qp->kept, *k;
+
+	if (!(s->flags & DPA_PKT_MTU) || qp->nkept >= KEPT_QP ||
+	    atomic_load_explicit(&qp->hw->kept_bytes, memory_order_relaxed) + size > KEPT_BYTES)
+		return false;
+	while (*p && dpa_psn_diff((*p)->s.psn, s->psn) < 0)
+		p = &(*p)->next;
+	if (*p && (*p)->s.psn == s->psn)
+		return true; /* twice */
+	k = malloc(size);
+	if (!k)
+		return false;
+	memcpy(&k->s, s, sizeof(*s));
+	k->s.flags |= DPA_PKT_IOV;
+	k->v.n = 1;
+	k->v.iov[0].iov_base = k->data;
+	k->v.iov[0].iov_len = s->len;
+	if (!(s->flags & DPA_PKT_IOV))
+		memcpy(k->data, payload, s->len);
+	for (uint32_t i = 0; (s->flags & DPA_PKT_IOV) && i < v->n; at += v->iov[i++].iov_len)
+		memcpy(k->data + at, v->iov[i].iov_base, v->iov[i].iov_len);
+	k->next = *p;
+	*p = k;
+	qp->nkept++;
+	atomic_fetch_add_explicit(&qp->hw->kept_bytes, (uint32_t)size, memory_order_relaxed);
+	return true;
+}
+
+static void drop_first(struct dpa_hw_qp *qp)
+{
+	struct dpa_kept *k = qp->kept;
+
+	qp->kept = k->next;
+	qp->nkept--;
+	atomic_fetch_sub_explicit(&qp->hw->kept_bytes,
+				  (uint32_t)(sizeof(struct dpa_kept) + k->s.len),
+				  memory_order_relaxed);
+	free(k);
+}
+
+/* The one whose turn it is, NULL: not there. It stays until dpa_kept_done(). */
+const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
+{
+	while (qp->kept && dpa_psn_diff(qp->kept->s.psn, qp->resp.epsn) < 0)
+		drop_first(qp);
+	if (!qp->kept || qp->kept->s.psn != qp->resp.epsn)
+		return NULL;
+	*payload = (const uint8_t *)&qp->kept->v;
+	return &qp->kept->s;
+}
+
+void dpa_kept_done(struct dpa_hw_qp *qp)
+{
+	drop_first(qp);
+}
+
+void dpa_kept_drop(struct dpa_hw_qp *qp)
+{
+	while (qp->kept)
+		drop_first(qp);
+}
