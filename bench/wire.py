@@ -88,7 +88,7 @@ class Wire:
     def lat(self, where, mode):
         port = free_port()
         out = self.pair(where, lambda side, address: [
-            self.bench.tool("wire_lat"), mode, str(port), "64", "100000",
+            self.bench.tool("wire_lat"), mode, str(port), "64", "30000",
             *([address] if side else [])], port)
         return float(out[1].split()[0])
 
@@ -152,7 +152,7 @@ def rows(bench, wire, row):
             yield row(f"{where}: {what} / UDP", "ns", lambda w=where, m=mode: wire.lat(w, m),
                       lambda w=where: wire.udp_lat(w), 1.8, 1.3, False, "UDP")
         yield row(f"  {where}: ib_write_lat 64 B (only reported)", "ns",
-                  lambda w=where: wire.perftest(w, "ib_write_lat", "-s", "64", "-n", "20000",
+                  lambda w=where: wire.perftest(w, "ib_write_lat", "-s", "64", "-n", "1000",
                                                 "-C")[4] / bench.cycles_per_ns,
                   lambda w=where: wire.udp_lat(w), None, None, False, "UDP")
         yield row(f"{where}: WRITE 1 MiB, MTU 4096 / UDP GSO", "MiB/s",
