@@ -115,6 +115,7 @@ struct dpa_hw_cq {
 	uint32_t cqn;
 	uint8_t armed; /* 0, 1 any, 2 solicited only */
 	bool overrun;
+	uint32_t told, at_arm; /* pi at the last event, and at the last arming */
 	uint64_t user_handle;
 	dpa_comp_fn *comp;
 	void *comp_arg;

@@ -170,7 +170,8 @@ int dpa_hw_resize_cq(struct dpa_hw_cq *cq, void *buf, uint32_t log_size);
 int dpa_hw_destroy_cq(struct dpa_hw_cq *cq);
 /*
  * Arms the CQ for one event: at the next CQE, or the next solicited or failed one; at once if such
- * a one is behind the consumer index (not with DPA_CQ_IGNORE_OVERRUN).
+ * a one was not polled and no event told of it, or it was left when the CQ was armed before (not
+ * with DPA_CQ_IGNORE_OVERRUN).
  */
 void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only);
 /* Takes the lock under which CQEs are produced, e.g. to purge those of a destroyed QP. */
