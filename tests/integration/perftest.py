@@ -2,10 +2,11 @@
 """The matrix of perftest runs: every combination of the options that matter and are accepted.
 
 With -e perftest takes at most 16 entries out of its send CQ an event (and -r of the receive CQ),
-arms before that, and waits for the next event (run_iter_bw(), run_iter_bi() in perftest_resources.c of
-v4.5-0.17: lines 3571 to 3577, 4239 to 4248, 4379). With -q 16 more may be in there: these cases run
-to their end because arming a CQ that holds entries is an event, as on mlx5; a device that sends
-events for new entries only, which is all that IBA 11.4.2.2 asks for, leaves them waiting.
+arms before that, and waits for the next event (run_iter_bw(), run_iter_bi() in
+perftest_resources.c of v4.5-0.17: lines 3571 to 3577, 4239 to 4248, 4379). With -q 16 more may be
+in there: these cases run to their end because arming is an event here when entries were left. A
+device that sends events for new entries only, which is all that IBA 11.4.2.2 asks for, leaves
+them waiting.
 
 UC and UD lose what finds no receive: where the receiver gets no processor for long, perftest waits
 for messages that are gone. Repeat such a case by itself (--only) before it is called a bug.
