@@ -283,6 +283,8 @@ struct dpa_hw_qp {
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
 	struct dpa_np_flow np;
+	struct dpa_hw_qp *ack_next; /* owes an ACK, under hw->ack_lock */
+	bool ack_listed;
 	struct dpa_kept *kept; /* out of order, sorted by PSN: kept.c */
 	uint32_t nkept;
 } __attribute__((aligned(DPA_CACHE_LINE)));
@@ -338,6 +340,10 @@ struct dpa_hw {
 
 	struct dpa_udp udp; /* port 4791 */
 
+	/* QPs whose ACK may wait until their EU has nothing else to do */
+	dpa_spin_t ack_lock; /* a leaf */
+	struct dpa_hw_qp *ack_list;
+	_Atomic uint32_t acks_owed;	 /* the list is not empty */
 	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
 
 	/* progress */
@@ -603,6 +609,13 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* The packets of this batch are through: send the ACK that is owed and responses. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
+/* Sends the ACKs that wait (link/frame.c). No lock may be held. */
+void dpa_acks_send(struct dpa_hw *hw);
+static inline void dpa_acks_settle(struct dpa_hw *hw)
+{
+	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
+		dpa_acks_send(hw);
+}
 /* Packets that were kept out of order are forgotten. */
 void dpa_kept_drop(struct dpa_hw_qp *qp);
 /* A congestion notification packet to the peer of a connected QP; false: it did not leave. */

@@ -465,8 +465,10 @@ static int progress(struct dpa_hw *hw, uint32_t polls)
 		n += run_pending(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->inspect_held, memory_order_relaxed)))
 		n += dpa_inspect_poll(hw);
-	if (!n)
+	if (!n) {
 		dpa_settle_mine(hw);
+		dpa_acks_settle(hw);
+	}
 	return n;
 }
 
@@ -623,6 +625,7 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 			return 0;
 		if (dpa_now_ns() >= until)
 			return EAGAIN;
+		dpa_acks_settle(hw);
 		ret = wait_block(hw, fd, until);
 		if (ret == EINTR && restarts())
 			ret = 0;

@@ -270,6 +270,7 @@ static bool watch(struct dpa_hw *hw)
 	wait_events(hw, WATCH_MS * 1000000ull);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
+	dpa_acks_settle(hw);
 	if (++hw->looks % 16 == 0)
 		dpa_counters_fold(hw);
 	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
@@ -314,6 +315,7 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 {
 	uint64_t left = dpa_timer_left(hw);
 
+	dpa_acks_settle(hw);
 	if (dpa_anything(hw) || atomic_load_explicit(&hw->stop, memory_order_acquire))
 		return false;
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_acquire)) {

@@ -145,11 +145,64 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 	return !memcmp(n->dst, f->net.src, 16) && !memcmp(n->src, f->net.dst, 16) ? p : NULL;
 }
 
-void dpa_pkt_done(struct dpa_hw_qp *qp)
+/* Only a plain ACK is owed. */
+static bool may_wait(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_resp *r = &qp->resp;
+
+	return r->ack_owed && r->rd_head == r->rd_tail && qp->pkt_flags &&
+	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK;
+}
+
+/*
+ * The ACK of a single packet waits until its EU finds nothing to do: the application gets its
+ * completion first, and its answer leaves first.
+ */
+static void ack_later(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+
+	dpa_spin_lock(&hw->ack_lock);
+	if (!qp->ack_listed) {
+		qp->ack_listed = true;
+		qp->ack_next = hw->ack_list;
+		hw->ack_list = qp;
+	}
+	atomic_store_explicit(&hw->acks_owed, 1, memory_order_release);
+	dpa_spin_unlock(&hw->ack_lock);
+}
+
+void dpa_acks_send(struct dpa_hw *hw)
+{
+	struct dpa_hw_qp *qp, *next;
+
+	for (;;) {
+		dpa_spin_lock(&hw->ack_lock);
+		qp = hw->ack_list;
+		next = qp ? qp->ack_next : NULL;
+		hw->ack_list = next;
+		if (qp)
+			qp->ack_listed = false;
+		if (!next)
+			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
+		dpa_spin_unlock(&hw->ack_lock);
+		if (!qp)
+			return;
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn)
+			dpa_responder_flush(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
-	dpa_responder_flush(qp);
+	if (!soon && may_wait(qp))
+		ack_later(qp);
+	else
+		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
 }
 
@@ -205,7 +258,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	struct dpa_slot s;
 
 	if (qp != cur) {
-		dpa_pkt_done(cur);
+		dpa_pkt_done(cur, true);
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
 	}
@@ -310,5 +363,5 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 			dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
-	dpa_pkt_done(dpa_pkt_deliver(hw, NULL, peer, &f, &pkt));
+	dpa_pkt_done(dpa_pkt_deliver(hw, NULL, peer, &f, &pkt), true);
 }

@@ -103,7 +103,7 @@ static void deliver_run(struct batch *b)
 	}
 	qp = atomic_load_explicit(&hw->qp_tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != b->cur) {
-		dpa_pkt_done(b->cur);
+		dpa_pkt_done(b->cur, true);
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
 		b->cur = qp;
@@ -276,7 +276,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	for (int i = 0; i < DATAGRAMS; i++)
 		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 2)
 			break;
-	dpa_pkt_done(b.cur);
+	dpa_pkt_done(b.cur, b.packets > 1);
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;
 }

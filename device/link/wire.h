@@ -122,7 +122,8 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 /* A packet of this QP carried ECN's CE; a CNP came for it. Under the QP's lock. */
 void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass);
 void dpa_wire_cnp(struct dpa_hw_qp *qp);
-/* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes. NULL is allowed. */
-void dpa_pkt_done(struct dpa_hw_qp *qp);
+/* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes, a plain ACK perhaps later (not
+ * soon). NULL is allowed. */
+void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);
 
 #endif

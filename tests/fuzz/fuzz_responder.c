@@ -116,7 +116,7 @@ static void give(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 		put_right(f, to, how, &k);
 		qp = dpa_pkt_deliver(f->th->hw, NULL, f->th->peer, &frame, &k);
 		if (how & FLUSH)
-			dpa_pkt_done(qp);
+			dpa_pkt_done(qp, true);
 		else if (qp)
 			dpa_qp_leave(qp);
 	}
