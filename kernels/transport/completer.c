@@ -438,8 +438,8 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	finish_rd(qp, c);
 }
 
-/* IBA 9.7.6/unsent */
 /* IBA 9.7.7.2: the limit on SSN that MSN and credit count give. It never goes back. */
+/* IBA 9.7.7/limit */
 static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 {
 	struct dpa_req *r = &qp->req;
@@ -454,6 +454,7 @@ static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 	r->credits = true;
 }
 
+/* IBA 9.7.6/unsent */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {

@@ -62,6 +62,7 @@ static void drop_first(struct dpa_hw_qp *qp)
 	free(k);
 }
 
+/* IBA 9.7.4/expected */
 /* The one whose turn it is, NULL: not there. It stays until dpa_kept_done(). */
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
 {

@@ -164,7 +164,6 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 	dpa_pcc_event(&qp->pcc, &ev);
 }
 
-/* The peer has spoken for this QP. */
 /*
  * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
  * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
@@ -186,6 +185,7 @@ static void probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 	dpa_seek(qp, resume);
 }
 
+/* The peer has spoken for this QP. */
 /* IBA o9-85 */
 void dpa_loss_heard(struct dpa_hw_qp *qp)
 {

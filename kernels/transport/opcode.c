@@ -56,6 +56,7 @@ uint64_t dpa_timeout_ns(uint8_t code)
 	return code ? 4096ull << (code & 31) : UINT64_MAX;
 }
 
+/* IBA 9.7.7/codes */
 /* 0 1 2 3, then 2^k and 1.5 * 2^k by turns: 4 6 8 12 16 ... 32768 at code 30 */
 uint32_t dpa_credits(uint8_t code)
 {

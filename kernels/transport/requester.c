@@ -369,11 +369,11 @@ static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c
 	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) < PSN_WINDOW;
 }
 
-/* IBA 9.8.2/sent */
 /*
  * IBA 9.7.7.2: what takes a receive of the peer waits until there is one; but one message goes in
  * any case, and is answered by an RNR NAK or by news.
  */
+/* IBA 9.7.7/wait */
 static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_req *r = &qp->req;
@@ -384,6 +384,7 @@ static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	       dpa_psn_diff(dpa_psn_add(r->send_ssn, 1), r->lsn) <= 0;
 }
 
+/* IBA 9.8.2/sent */
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -452,6 +453,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		n++;
 		big += ((r->send_psn - before) & DPA_PSN_MASK) > 16;
 	}
+	if (n && tx->peer->wire) /* with them, in one datagram most often */
+		dpa_responder_join(qp);
 	if (tx->peer->wire && dpa_wire_flush(tx, &unsent)) {
 		/* the socket has no room: later, from there. UC: lost */
 		if (qp->type == DPA_QP_RC)
