@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include "wire.h"
-#include "kernels/transport/opcode.h"
+#include "kernels/transport/transport.h"
 
 #define GRH_BYTES 40u
 #define SURE                                                                                       \
@@ -145,18 +145,9 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 	return !memcmp(n->dst, f->net.src, 16) && !memcmp(n->src, f->net.dst, 16) ? p : NULL;
 }
 
-/* Only a plain ACK is owed. */
-static bool may_wait(const struct dpa_hw_qp *qp)
-{
-	const struct dpa_resp *r = &qp->resp;
-
-	return r->ack_owed && r->rd_head == r->rd_tail && qp->pkt_flags &&
-	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK;
-}
-
 /*
  * The ACK of a single packet waits until its EU finds nothing to do: the application gets its
- * completion first, and its answer leaves first.
+ * completion first, and the ACK may leave with its answer.
  */
 static void ack_later(struct dpa_hw_qp *qp)
 {
@@ -199,7 +190,7 @@ void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
-	if (!soon && may_wait(qp))
+	if (!soon && qp->pkt_flags && dpa_owes_ack(qp))
 		ack_later(qp);
 	else
 		dpa_responder_flush(qp);

@@ -276,7 +276,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	for (int i = 0; i < DATAGRAMS; i++)
 		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 2)
 			break;
-	dpa_pkt_done(b.cur, b.packets > 1);
+	dpa_pkt_done(b.cur, b.packets > 2); /* a message and an ACK that came with it */
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;
 }

@@ -167,8 +167,11 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	struct dpa_roce_net net = b->r->net;
 	bool small = pkt->len <= DPA_WIRE_SMALL;
 
-	if (b->mtu_bytes && (total > b->mtu_bytes || b->r->no_gso || b->segs == DPA_GSO_SEGS ||
-			     b->bytes + total > DPA_GSO_BYTES))
+	/* two packets of different sizes are faster apart: the first is there while the second
+	 * leaves */
+	if (b->mtu_bytes &&
+	    (total > b->mtu_bytes || (b->segs == 1 && total < b->mtu_bytes) || b->r->no_gso ||
+	     b->segs == DPA_GSO_SEGS || b->bytes + total > DPA_GSO_BYTES))
 		end_msg(b);
 	if (!b->mtu_bytes) {
 		start_msg(b, total);

@@ -91,11 +91,11 @@ static bool failing(const struct dpa_resp *r)
 	       (r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
 }
 
-/* IBA 9.7.5/credits */
 /*
  * IBA 9.7.7.2: how many receives are there for messages beyond MSN. Not on shared memory, where the
  * requester waits for nothing longer than for an RNR NAK; not with an SRQ, which is everybody's.
  */
+/* IBA 9.7.5/credits */
 static uint8_t credits_of(const struct dpa_hw_qp *qp)
 {
 	uint32_t n;
@@ -249,6 +249,20 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		dpa_pend(qp, dpa_now_ns() + 5000000);
 	}
 	return false;
+}
+
+void dpa_responder_join(struct dpa_hw_qp *qp)
+{
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (!dpa_owes_ack(qp))
+		return;
+	s = answer_begin(qp, DPA_BTH_ACK, qp->resp.ack_psn, 0, 0, &data);
+	if (!s)
+		return;
+	dpa_lane_publish(qp->tx, s);
+	qp->resp.ack_owed = false;
 }
 
 /* IBA 9.9/class-c */
@@ -648,8 +662,7 @@ static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->resp.epsn = s->psn;
 }
 
-/* IBA 9.7.5/one-nak, 9.8.2/bad */
-/* IBA 9.7.5.2.8: one NAK a gap. */
+/* IBA 9.7.5/one-nak */
 static void say_gap(struct dpa_hw_qp *qp)
 {
 	if (qp->resp.nak_sent)
@@ -658,6 +671,7 @@ static void say_gap(struct dpa_hw_qp *qp)
 	owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
 }
 
+/* IBA 9.8.2/bad */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
 {

@@ -178,6 +178,17 @@ void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 
 /* --- responder.c --- */
+/* Puts a plain ACK that is owed behind what the lane holds; under tx->lock. */
+void dpa_responder_join(struct dpa_hw_qp *qp);
+/* Owes a plain ACK and nothing else. */
+static inline bool dpa_owes_ack(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_resp *r = &qp->resp;
+
+	return r->ack_owed && r->rd_head == r->rd_tail &&
+	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK;
+}
+
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
