@@ -161,6 +161,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		struct dpa_slot s;
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
+		s.flags &= DPA_PKT_ON_LANE;
 		cur = drain_one(rx, &s, cur, &held);
 		if (dpa_unlikely(held))
 			break;

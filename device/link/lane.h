@@ -39,6 +39,8 @@ enum dpa_pkt_flags {
 	DPA_PKT_MTU =
 		7 << 4, /* path MTU code of a slot for the wire or off it; 0: not of the wire */
 	DPA_PKT_IOV = 1 << 7, /* payload is struct dpa_pieces: a run of packets as they came */
+	/* what a slot off a lane may say: the rest is only ever said within a process */
+	DPA_PKT_ON_LANE = DPA_PKT_SE | DPA_PKT_ACKREQ | DPA_PKT_INSLOT | DPA_PKT_PULL,
 };
 
 /* Slot: 4 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 40 = 64. Everything in host order: one host. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A process of the board that writes into its lane what the transport never would. */
+#include <criterion/criterion.h>
+#include "harness.h"
+#include "link/sock.h"
+
+#define MTU 1024u
+
+/* A slot from A to B with these flags, taken by B as from any lane. */
+static void slot(struct th *th, uint32_t psn, uint8_t flags, const void *data, uint32_t bytes,
+		 uint32_t len)
+{
+	struct dpa_tx *tx = &th->peer->tx[th->a.qp->lane];
+	uint8_t *at = NULL;
+	struct dpa_slot *s = dpa_lane_reserve(tx, bytes, &at);
+
+	cr_assert_not_null(s);
+	s->opcode = DPA_BTH_SEND_ONLY;
+	s->flags = flags;
+	s->src = (uint16_t)(th->a.qp->qpn & DPA_QPN_INDEX);
+	s->dqpn = th->b.qp->qpn;
+	s->psn = psn;
+	s->len = len;
+	memcpy(at, data, bytes);
+	dpa_lane_publish(tx, s);
+	cr_assert_eq(dpa_lane_drain(&th->peer->rx[th->a.qp->lane]), 1);
+}
+
+/* Pieces are pointers into the receiving process: whoever could name them read all of its memory.
+ */
+Test(security_lanes, no_pointer_is_taken_from_a_lane)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	static uint8_t secret[256];
+	struct dpa_pieces v = {.n = 1};
+
+	memset(secret, 0x5e, sizeof(secret));
+	v.iov[0] = (struct iovec){.iov_base = secret, .iov_len = sizeof(secret)};
+	th_recv(&th->b, 1, 0, 4096);
+	slot(th, 0, DPA_PKT_IOV, &v, sizeof(v), sizeof(secret));
+	for (uint32_t i = 0; i < sizeof(secret); i++)
+		cr_assert_neq(th->b.mem[i], 0x5e, "a byte of the victim's own");
+	th_free(th);
+}
+
+/* Packets off the wire are kept out of order; the length of the pieces was the sender's word. */
+Test(security_lanes, nothing_is_kept_off_a_lane)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	static uint8_t much[65536];
+	struct dpa_pieces v = {.n = 1};
+
+	v.iov[0] = (struct iovec){.iov_base = much, .iov_len = sizeof(much)};
+	slot(th, 5, DPA_PKT_IOV | 3 << DPA_PKT_MTU_SHIFT, &v, sizeof(v), 16);
+	cr_expect_eq(th->b.qp->nkept, 0);
+	th_free(th);
+}
