@@ -67,13 +67,16 @@ static void take_defaults(struct dpa_test *t)
 	}
 }
 
-static _Noreturn void run_child(const struct dpa_test *t)
+static _Noreturn void run_child(const struct dpa_test *t, void *param)
 {
 	/* ThreadSanitizer is some ten times slower than what a test's limit was set for. */
 	alarm(t->timeout > 0 ? (unsigned int)(t->timeout * 10) + 1 : DEFAULT_TIMEOUT);
 	if (t->init)
 		t->init();
-	t->fn();
+	if (t->each)
+		t->each(param);
+	else
+		t->fn();
 	if (t->fini)
 		t->fini();
 	exit(failed ? EXIT_FAILED : t->exit_code);
@@ -86,36 +89,56 @@ static bool passed(const struct dpa_test *t, int status)
 	return !t->signal && WEXITSTATUS(status) == t->exit_code && !failed;
 }
 
+static struct {
+	unsigned int tested, ok, crashed;
+} count;
+
+/* False: there cannot be a child. */
+static bool run_test(const struct dpa_test *t, void *param)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		run_child(t, param);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return false;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED && !t->exit_code) {
+		fprintf(stderr, "[SKIP] %s::%s\n", t->suite, t->name);
+		return true;
+	}
+	count.tested++;
+	if (passed(t, status)) {
+		count.ok++;
+		return true;
+	}
+	count.crashed += WIFSIGNALED(status);
+	fprintf(stderr, "[FAIL] %s::%s (status %#x)\n", t->suite, t->name, status);
+	return true;
+}
+
+static bool run_each(const struct dpa_test *t)
+{
+	struct dpa_test_params p = t->params();
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < p.length; i++)
+		ok = run_test(t, (char *)p.params + i * p.size);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned int tested = 0, ok = 0, crashed = 0;
-
 	for (struct dpa_test *t = tests; t; t = t->next) {
-		int status = 0;
-		pid_t pid;
-
 		take_defaults(t);
 		if (t->disabled || (argc > 1 && !strstr(t->name, argv[1])))
 			continue;
-		fflush(NULL);
-		pid = fork();
-		if (pid == 0)
-			run_child(t);
-		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		if (!(t->each ? run_each(t) : run_test(t, NULL)))
 			return EXIT_FAILED;
-		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIPPED && !t->exit_code) {
-			fprintf(stderr, "[SKIP] %s::%s\n", t->suite, t->name);
-			continue;
-		}
-		tested++;
-		if (passed(t, status)) {
-			ok++;
-			continue;
-		}
-		crashed += WIFSIGNALED(status);
-		fprintf(stderr, "[FAIL] %s::%s (status %#x)\n", t->suite, t->name, status);
 	}
 	fprintf(stderr, "[====] Synthesis: Tested: %u | Passing: %u | Failing: %u | Crashing: %u\n",
-		tested, ok, tested - ok, crashed);
-	return ok == tested ? 0 : EXIT_FAILED;
+		count.tested, count.ok, count.tested - count.ok, count.crashed);
+	return count.ok == count.tested ? 0 : EXIT_FAILED;
 }

@@ -19,9 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a parameterized test: an array of `length` elements of `size` bytes. */
+struct dpa_test_params {
+	size_t size, length;
+	void *params;
+};
+
 struct dpa_test {
 	const char *suite, *name;
 	void (*fn)(void);
+	void (*each)(void *param); /* instead of fn: once for each element */
+	struct dpa_test_params (*params)(void);
 	void (*init)(void);
 	void (*fini)(void);
 	int signal;
