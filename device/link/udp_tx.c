@@ -265,15 +265,30 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	return true;
 }
 
-/* Nothing is kept: what was written into the lane and not sent goes back to the QP, or is lost. */
-static uint32_t give_up(struct dpa_tx *tx, const struct dpa_wire_scratch *w, uint32_t msg,
-			uint32_t *psn)
+/* A packet that its QP would send again: not an answer, not a datagram. */
+static bool is_request(const struct dpa_slot *s)
 {
-	uint32_t at = w->first[msg].slot;
-	const struct dpa_slot *s = &tx->shm->slots[at % DPA_LANE_SLOTS];
+	uint8_t tr = s->opcode & DPA_BTH_TRANSPORT;
 
-	*psn = dpa_psn_add(s->psn, w->first[msg].nth);
-	return tx->head - at;
+	return (tr == DPA_BTH_RC || tr == DPA_BTH_UC) && !(dpa_op_props(s->opcode) & DPA_OPP_RESP);
+}
+
+/*
+ * Nothing is kept: what was written into the lane and not sent goes back to the QP, or is lost.
+ * Datagrams of other QPs and answers may lie between its requests; their PSNs are not its own.
+ */
+static uint32_t give_up(struct dpa_tx *tx, uint32_t at, uint32_t nth, uint32_t *psn)
+{
+	uint32_t lost = tx->head - at;
+
+	*psn = DPA_WIRE_NO_PSN;
+	for (; at != tx->head && *psn == DPA_WIRE_NO_PSN; at++, nth = 0) {
+		const struct dpa_slot *s = &tx->shm->slots[at % DPA_LANE_SLOTS];
+
+		if (is_request(s))
+			*psn = dpa_psn_add(s->psn, nth);
+	}
+	return lost;
 }
 
 /* Once for each kind of error in a row: a route that went away concerns every packet. */
@@ -400,16 +415,14 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
 			continue;
 		}
 		if (dpa_unlikely(err)) {
-			lost = give_up(tx, w, sent, psn);
+			lost = give_up(tx, w->first[sent].slot, w->first[sent].nth, psn);
 			complain(r, err);
 			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
 			break;
 		}
 	}
-	if (dpa_unlikely(!w)) {
-		lost = tx->head - at;
-		*psn = tx->shm->slots[at % DPA_LANE_SLOTS].psn;
-	}
+	if (dpa_unlikely(!w))
+		lost = give_up(tx, at, 0, psn);
 	empty(tx); /* whatever happened */
 	return lost;
 }

@@ -90,9 +90,10 @@ void dpa_remote_fini(struct dpa_peer *p);
 
 /*
  * Sends what the lane holds, under its producer lock and that of the QP that wrote it. Returns how
- * many slots did not leave (no room in the socket, no route); *psn is the first PSN of those. The
- * lane is empty afterwards in any case.
+ * many slots did not leave (no room in the socket, no route); *psn is the first PSN of the requests
+ * of a connected QP among those, or DPA_WIRE_NO_PSN. The lane is empty afterwards in any case.
  */
+#define DPA_WIRE_NO_PSN UINT32_MAX
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn);
 
 /* 40 bytes as a UD receive has them in front: the IP header that came, for IPv4 in the last 20. */

@@ -457,7 +457,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		dpa_responder_join(qp);
 	if (tx->peer->wire && dpa_wire_flush(tx, &unsent)) {
 		/* the socket has no room: later, from there. UC: lost */
-		if (qp->type == DPA_QP_RC)
+		if (qp->type == DPA_QP_RC && unsent != DPA_WIRE_NO_PSN)
 			dpa_rewind(qp, unsent);
 		dpa_pend(qp, dpa_now_ns() + SOCKET_FULL_NS);
 	}
