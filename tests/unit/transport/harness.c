@@ -144,6 +144,8 @@ static void connect_side(struct th_side *s, const struct th_opt *o)
 		cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
 	s->pi = s->dbrec.sq_pi = s->dbrec.sq_ci = o->index;
 	s->qp->req.send_idx = s->qp->req.una_idx = o->index;
+	if (o->wire)
+		s->qp->pkt_flags = dpa_pkt_mtu_flags(s->qp->mtu);
 }
 
 struct th *th_new(const struct th_opt *opt)
@@ -155,6 +157,10 @@ struct th *th_new(const struct th_opt *opt)
 	cr_assert_eq(posix_memalign((void **)&th, DPA_CACHE_LINE, sizeof(*th)), 0);
 	memset(th, 0, sizeof(*th));
 	make_hw(th, opt->pull);
+	th->wire = opt->wire;
+	th->hw->cfg.congestion = opt->congestion;
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		atomic_store(&th->lanes[i].lossy, opt->lossy || opt->wire);
 	make_side(th, &th->a, &th->b, opt);
 	make_side(th, &th->b, &th->a, opt);
 	connect_side(&th->a, opt);
@@ -289,7 +295,7 @@ bool th_recv(struct th_side *s, uint64_t wr_id, uint32_t off, uint32_t len)
 
 /* ----------------------------------------------------------------- packets */
 
-bool th_take(struct th_side *s, struct th_pkt *p)
+static bool take_slot(struct th_side *s, struct th_pkt *p)
 {
 	struct dpa_rx *rx = &s->th->peer->rx[s->qp->lane];
 	struct dpa_lane_shm *shm = atomic_load(&rx->shm);
@@ -310,6 +316,19 @@ bool th_take(struct th_side *s, struct th_pkt *p)
 	}
 	atomic_store(&rx->next, next + 1);
 	dpa_lane_release(rx);
+	return true;
+}
+
+bool th_take(struct th_side *s, struct th_pkt *p)
+{
+	if (!s->th->wire)
+		return take_slot(s, p);
+	if (s->cut.nth == s->cut.n) {
+		if (!take_slot(s, p))
+			return false;
+		th_wire_hold(&s->cut, p, s->qp->mtu);
+	}
+	th_wire_next(&s->cut, s->qp->mtu, p);
 	return true;
 }
 
@@ -363,6 +382,13 @@ bool th_tick(struct th *th)
 	th_now += left;
 	dpa_progress_once(th->hw);
 	return true;
+}
+
+void th_until(struct th *th, uint64_t when)
+{
+	while (dpa_timer_left(th->hw) <= when - th_now)
+		th_tick(th);
+	th_now = when;
 }
 
 void th_lost(struct th_side *s)

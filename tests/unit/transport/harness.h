@@ -34,6 +34,13 @@ struct th_cq {
 	uint32_t ci;
 };
 
+/* wirelike.c: a slot on its way to becoming packets */
+struct th_cut {
+	struct dpa_slot s;
+	uint32_t n, nth; /* packets, those taken */
+	uint8_t data[65536];
+};
+
 struct th_side {
 	struct th *th;
 	struct th_side *other;
@@ -45,6 +52,7 @@ struct th_side {
 	uint8_t *mem; /* TH_MEM bytes, registered with every access as key */
 	uint32_t key;
 	uint64_t next_wr;
+	struct th_cut cut;
 };
 
 struct th_opt {
@@ -55,6 +63,9 @@ struct th_opt {
 	uint32_t access; /* of the QPs; 0: all; TH_NO_ACCESS: none */
 	uint8_t retry, rnr_retry, timeout, min_rnr, rd, dest_rd;
 	bool pull, own_srq;
+	bool lossy;	    /* the lanes say that packets may be lost */
+	bool wire;	    /* the QPs take each other for ones of another host; lossy, too */
+	uint8_t congestion; /* index into dpa_pcc_algos */
 };
 #define TH_NO_ACCESS DPA_ACCESS_LOCAL_WRITE
 
@@ -68,6 +79,7 @@ struct th {
 	struct dpa_door door;
 	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
 	uint32_t pdn;
+	bool wire;
 	struct th_side a, b;
 	uint32_t events[64]; /* asynchronous events by type */
 };
@@ -116,6 +128,12 @@ void th_settle(struct th *th);
 /* Moves time to the next timer and runs what waited for it. False: nothing waits. */
 bool th_tick(struct th *th);
 void th_lost(struct th_side *s);
+/* Moves time to `when` (ns), with every timer that runs on the way. */
+void th_until(struct th *th, uint64_t when);
+
+/* wirelike.c */
+void th_wire_hold(struct th_cut *w, const struct th_pkt *p, uint32_t mtu);
+void th_wire_next(struct th_cut *w, uint32_t mtu, struct th_pkt *p);
 
 bool th_poll(struct th_cq *cq, struct dpa_cqe *e);
 uint64_t th_count(struct th *th, enum dpa_counter c);
