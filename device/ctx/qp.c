@@ -245,10 +245,16 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	uint32_t qpn = qp->qpn;
 
 	dpa_eu_detach(qp);
+	/* what the application has a completion of must not come again */
+	dpa_qplock_lock(&qp->lock);
+	dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
 	pthread_mutex_lock(&hw->ctl);
 	dpa_qplock_lock(&qp->lock);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
+	dpa_transport_reset(qp); /* nothing is owed or kept: the structure serves another QP */
+	dpa_acks_forget(qp);
 	dpa_unpend(qp);
 	add_refs(qp, -1);
 	if (qp->info)

@@ -118,6 +118,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 
 static void to_reset(struct dpa_hw_qp *qp)
 {
+	dpa_responder_flush(qp); /* the ACK of what was completed */
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
 	dpa_unpend(qp);
 	dpa_transport_reset(qp);

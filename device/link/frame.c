@@ -186,6 +186,20 @@ void dpa_acks_send(struct dpa_hw *hw)
 	}
 }
 
+void dpa_acks_forget(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_hw_qp **p = &hw->ack_list;
+
+	dpa_spin_lock(&hw->ack_lock);
+	while (*p && *p != qp)
+		p = &(*p)->ack_next;
+	if (*p)
+		*p = qp->ack_next;
+	qp->ack_listed = false;
+	dpa_spin_unlock(&hw->ack_lock);
+}
+
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)

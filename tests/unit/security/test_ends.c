@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a QP that goes away leaves behind: memory, places in lists, answers. */
+#include <criterion/criterion.h>
+#include "harness.h"
+#include "link/wire.h"
+
+/* A request of A's, n packets ahead of what B expects; from the wire. */
+static void ahead(struct th *th, uint32_t n)
+{
+	struct th_pkt p;
+
+	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, n, 64);
+	p.s.flags |= dpa_pkt_mtu_flags(th->b.qp->mtu) | DPA_PKT_ACKREQ;
+	th_give(&th->b, &p);
+}
+
+/* B's QP ends; another one gets its structure. */
+static void replace(struct th *th)
+{
+	struct dpa_qp_attr_create a = {.type = DPA_QP_RC,
+				       .pdn = th->pdn,
+				       .log_sq = TH_LOG_SQ,
+				       .dbrec = &th->b.dbrec,
+				       .send_cq = th->b.scq.cq,
+				       .recv_cq = th->b.rcq.cq,
+				       .sq = th->b.sq};
+	struct dpa_hw_qp *was = th->b.qp;
+	uint32_t lane = was->lane;
+	struct dpa_qp_info info;
+
+	cr_assert_eq(dpa_hw_destroy_qp(was), 0);
+	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &th->b.qp, &info), 0);
+	cr_assert_eq(th->b.qp, was);
+	was->lane = lane; /* what the old one sent lies there */
+}
+
+static uint32_t taken(const struct dpa_hw *hw)
+{
+	return atomic_load(&hw->kept_bytes);
+}
+
+/* They were forgotten, not freed: after 16 MiB nothing was kept any more. */
+Test(security_ends, what_was_kept_goes_with_its_qp)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+
+	ahead(th, 3);
+	ahead(th, 5);
+	cr_assert_eq(th->b.qp->nkept, 2);
+	cr_assert_gt(taken(th->hw), 0);
+	replace(th);
+	cr_expect_eq(taken(th->hw), 0);
+	th_free(th);
+}
+
+/* An ACK that waits for an idle moment, of a QP whose structure is another's by then. */
+Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	struct dpa_qp_attr a = {.state = DPA_QPS_RESET};
+	struct th_pkt p;
+
+	for (int reset = 0; reset < 2; reset++) {
+		struct th_side *s = reset ? &th->a : &th->b;
+
+		th_drop_all(s);
+		s->qp->pkt_flags = dpa_pkt_mtu_flags(s->qp->mtu);
+		dpa_qplock_lock(&s->qp->lock);
+		s->qp->resp.ack_owed = true;
+		s->qp->resp.ack_psn = 9;
+		dpa_pkt_done(s->qp, false);
+		cr_assert_eq(atomic_load(&th->hw->acks_owed), 1);
+		cr_assert_not(th_take(s, &p), "it waits");
+		if (reset)
+			cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, DPA_QPM_STATE), 0);
+		else
+			replace(th);
+		cr_assert(th_take(s, &p), "its sender would send again to nobody");
+		cr_expect_eq(p.s.opcode, DPA_BTH_ACK);
+		cr_expect_eq(p.s.psn, 9);
+		if (!reset)
+			cr_expect_null(th->hw->ack_list);
+	}
+	th_free(th);
+}
