@@ -613,12 +613,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp);
 void dpa_acks_send(struct dpa_hw *hw);
 /* A QP that goes away owes none. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);
-/* The same for packets that wait for company (link/udp_tx.c). */
-void dpa_corks_send(struct dpa_hw *hw);
 static inline void dpa_acks_settle(struct dpa_hw *hw)
 {
-	if (dpa_unlikely(atomic_load_explicit(&hw->corks, memory_order_acquire)))
-		dpa_corks_send(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }
