@@ -14,6 +14,7 @@
 #include "dev.h"
 #include "link/inspect.h"
 #include "link/frame.h"
+#include "link/wire.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"
@@ -76,6 +77,7 @@ static void after_fork_child(void)
 		close(hw->wait_fd);
 		close(hw->listen_fd);
 		dpa_udp_abandon(&hw->udp);
+		dpa_wire_abandon(hw);
 		if (hw->maps_fd >= 0)
 			close(hw->maps_fd);
 		close(hw->epfd);

@@ -25,6 +25,7 @@
 #define VAIN_WIRE   10
 #define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
 #define WIRE_SELDOM 32
+#define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
@@ -440,7 +441,7 @@ static int poll_wire(struct dpa_hw *hw, int busy)
 	static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t quiet;
 	int n;
 
-	if (++quiet > WIRE_QUIET && (busy || quiet % WIRE_SELDOM))
+	if (++quiet > WIRE_QUIET && quiet % (busy ? WIRE_BUSY : WIRE_SELDOM))
 		return 0;
 	n = dpa_udp_rx(hw);
 	if (n)
@@ -493,6 +494,9 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
+		/* nor whom we owe an ACK */
+		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)))
+			dpa_acks_settle(hw);
 		return n;
 	}
 	me->vain++;

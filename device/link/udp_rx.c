@@ -124,12 +124,14 @@ static void deliver_run(struct batch *b)
 
 static bool follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 {
-	const struct dpa_roce_pkt *prev = &r->pkt[r->n - 1];
+	const struct dpa_roce_pkt *prev;
 	const uint16_t kind = DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ | DPA_OPP_RESP;
 	uint16_t p, q;
 
-	if (!r->n || r->n == DPA_PULL_IOV || pkt->dqpn != r->dqpn ||
-	    pkt->psn != dpa_psn_add(prev->psn, 1) ||
+	if (!r->n || r->n == DPA_PULL_IOV)
+		return false;
+	prev = &r->pkt[r->n - 1];
+	if (pkt->dqpn != r->dqpn || pkt->psn != dpa_psn_add(prev->psn, 1) ||
 	    ((pkt->opcode ^ prev->opcode) & DPA_BTH_TRANSPORT))
 		return false;
 	p = dpa_op_props(prev->opcode);

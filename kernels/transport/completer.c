@@ -362,6 +362,7 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	if ((int32_t)(r->una_idx - r->send_idx) > 0) {
 		r->send_idx = r->una_idx;
+		r->send_off = 0; /* a long READ that was being asked for again */
 		r->send_psn = r->send_wqe_psn = r->una_psn;
 		r->send_ssn = r->una_ssn;
 	}

@@ -10,6 +10,12 @@
 
 #define KEPT_QP	   256u	       /* packets of one QP */
 #define KEPT_BYTES (16u << 20) /* of the process */
+/*
+ * So far ahead of what is expected at most: what a requester like ours has out, a READ's PSNs
+ * included. Further off lies what a stranger who guesses PSNs would leave for later.
+ */
+#define KEPT_AHEAD 1024
+_Static_assert(KEPT_AHEAD >= DPA_LOSS_PACKETS + DPA_READ_CHUNK / 256, "the requester's window");
 
 struct dpa_kept {
 	struct dpa_kept *next;
@@ -24,7 +30,9 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	size_t size = sizeof(struct dpa_kept) + s->len, at = 0;
 	struct dpa_kept **p = &qp->kept, *k;
 
-	if (!(s->flags & DPA_PKT_MTU) || qp->nkept >= KEPT_QP ||
+	/* longer than one packet of this path: it shall come again and be judged as it came */
+	if (!(s->flags & DPA_PKT_MTU) || s->len > qp->mtu ||
+	    dpa_psn_diff(s->psn, qp->resp.epsn) > KEPT_AHEAD || qp->nkept >= KEPT_QP ||
 	    atomic_load_explicit(&qp->hw->kept_bytes, memory_order_relaxed) + size > KEPT_BYTES)
 		return false;
 	while (*p && dpa_psn_diff((*p)->s.psn, s->psn) < 0)

@@ -83,3 +83,36 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 	}
 	th_free(th);
 }
+
+/*
+ * Whoever guesses PSNs hits one in 2^24; had each packet that lies ahead been kept, one in two
+ * would have been carried out when its turn came.
+ */
+Test(security_ends, what_is_far_ahead_is_not_kept)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+
+	ahead(th, 1025);
+	ahead(th, 5000);
+	ahead(th, 0x7fffff);
+	cr_expect_eq(th->b.qp->nkept, 0);
+	ahead(th, 1024);
+	cr_expect_eq(th->b.qp->nkept, 1);
+	th_free(th);
+}
+
+/* A packet of more than a path MTU is invalid; out of order it was taken for a run of several. */
+Test(security_ends, too_long_a_packet_is_none_out_of_order_either)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	struct th_pkt p;
+
+	th_recv(&th->b, 1, 0, 8192);
+	th_recv(&th->b, 2, 0, 8192);
+	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, 1, 4096);
+	p.s.flags |= dpa_pkt_mtu_flags(1024);
+	th_give(&th->b, &p);
+	ahead(th, 0);
+	cr_expect_eq(th->b.qp->resp.epsn, 1, "epsn %x", th->b.qp->resp.epsn);
+	th_free(th);
+}

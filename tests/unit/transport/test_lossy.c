@@ -107,3 +107,35 @@ Test(transport_lossy, silence_ends_in_its_time)
 		th_free(th);
 	}
 }
+
+/*
+ * A READ in several requests is asked for again; before all of them are sent the answers to the
+ * first ones come after all. The next request began where the READ's had stopped.
+ */
+Test(transport_lossy, a_read_that_ends_late_leaves_no_offset)
+{
+	const uint32_t kb = 1024, len = 132 * kb;
+	struct th *th = lossy();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, len, 0);
+	cr_assert_geq(th_drop_all(&th->a), 1);
+	dpa_pcc_init(&th->a.qp->pcc, &dpa_pcc_none, NULL, th_now);
+	th->a.qp->pcc.window = DPA_PCC_WND_MIN;
+	th_now += dpa_timeout_ns(14);
+	dpa_progress_once(th->hw);
+	for (uint32_t off = 0; off < 124 * kb; off += 4 * kb) {
+		response(th, off ? DPA_BTH_READ_RESP_MIDDLE : DPA_BTH_READ_RESP_FIRST, off / MTU,
+			 off, 4 * kb);
+		th_drop_all(&th->a);
+	}
+	cr_assert_neq(th->a.qp->req.send_off, 0, "the last part is not asked for yet");
+	response(th, DPA_BTH_READ_RESP_LAST, 124, 124 * kb, 8 * kb);
+	expect_done(th, 1, DPA_CQE_OK);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	cr_assert(th_take(&th->a, &p), "the next request leaves");
+	cr_expect_eq(p.s.opcode, DPA_BTH_WRITE_ONLY, "as %02x", p.s.opcode);
+	cr_expect_eq(p.s.len, 100);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+	th_free(th);
+}
