@@ -200,9 +200,10 @@ struct dpa_req {
 	uint32_t told_psn;   /* up to here congestion control knows of */
 	uint32_t unacked;    /* bytes sent since the last packet that asks for an ACK */
 	uint8_t probing;     /* 1: the next packet is the probe; 2: it was sent */
-	uint32_t probe_psn;
+	uint32_t probe_psn, probe_end; /* of the probe, one past it */
 	uint32_t probe_back; /* where sending goes on behind the probe */
 	bool probe_nak;	     /* the probe answers a NAK */
+	bool probe_rd;	     /* the probe is a READ or an atomic */
 	int8_t keeps;	     /* does the peer keep what comes out of order: 3 yes, below 0 no */
 	uint8_t naks;	     /* answered without trying that again */
 	uint32_t una_ssn,

@@ -90,6 +90,7 @@ void dpa_qp_to_error(struct dpa_hw_qp *qp)
 	dpa_qp_set_state(qp, DPA_QPS_ERR);
 	dpa_requester_flush(qp);
 	dpa_qp_flush_rq(qp);
+	dpa_kept_drop(qp);
 }
 
 /* ------------------------------------------------------------- create */

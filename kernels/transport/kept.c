@@ -20,7 +20,7 @@ _Static_assert(KEPT_AHEAD >= DPA_LOSS_PACKETS + DPA_READ_CHUNK / 256, "the reque
 struct dpa_kept {
 	struct dpa_kept *next;
 	struct dpa_slot s;
-	struct dpa_pieces v; /* of one piece: what lies behind */
+	struct dpa_pieces v; /* of a run of packets: what lies behind, as one piece */
 	uint8_t data[];
 };
 
@@ -43,7 +43,6 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	if (!k)
 		return false;
 	memcpy(&k->s, s, sizeof(*s));
-	k->s.flags |= DPA_PKT_IOV;
 	k->v.n = 1;
 	k->v.iov[0].iov_base = k->data;
 	k->v.iov[0].iov_len = s->len;
@@ -78,7 +77,8 @@ const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **paylo
 		drop_first(qp);
 	if (!qp->kept || qp->kept->s.psn != qp->resp.epsn)
 		return NULL;
-	*payload = (const uint8_t *)&qp->kept->v;
+	/* as it came: one packet is held to one path MTU, a run was looked at */
+	*payload = qp->kept->s.flags & DPA_PKT_IOV ? (const uint8_t *)&qp->kept->v : qp->kept->data;
 	return &qp->kept->s;
 }
 

@@ -167,22 +167,30 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 /*
  * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
  * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
- * kept; after a NAK a peer that keeps names what else is missing by itself.
+ * kept; after a NAK a peer that keeps names what else is missing by itself. True: sending goes on
+ * from there.
  */
-static void probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
+static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 {
 	struct dpa_req *r = &qp->req;
-	bool alone =
-		resume == dpa_psn_add(r->probe_psn, 1) && dpa_psn_diff(r->send_psn, resume) > 0;
+	bool alone = resume == r->probe_end && dpa_psn_diff(r->send_psn, resume) > 0;
 
 	r->probing = 0;
 	if (r->probe_nak && !alone)
 		r->keeps = 3;
 	if (!alone || (r->probe_nak && r->keeps == 3))
-		return;
+		return false;
 	if (r->probe_nak)
 		r->keeps--;
 	dpa_seek(qp, resume);
+	return true;
+}
+
+/* A READ's or atomic's own answer comes in parts, and before the news of what lies behind it. */
+static bool more_to_come(const struct dpa_req *r, uint32_t resume)
+{
+	return r->probe_rd &&
+	       (dpa_psn_diff(resume, r->probe_end) < 0 || (r->probe_nak && resume == r->probe_end));
 }
 
 /* The peer has spoken for this QP. */
@@ -193,7 +201,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	uint32_t resume = resume_psn(qp);
 	uint64_t now;
 
-	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0)
+	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0 && !more_to_come(r, resume))
 		probe_arrived(qp, resume);
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
@@ -256,6 +264,7 @@ static void send_one(struct dpa_hw_qp *qp, uint32_t psn, bool nak)
 	r->probe_nak = nak;
 	r->probing = 1;
 	dpa_seek(qp, psn);
+	r->probe_rd = dpa_op_answers(dpa_wqe_ctrl(qp, r->send_idx)->opcode);
 }
 
 static void probe(struct dpa_hw_qp *qp, uint64_t now)
@@ -263,7 +272,9 @@ static void probe(struct dpa_hw_qp *qp, uint64_t now)
 	struct dpa_req *r = &qp->req;
 
 	r->implied = false;
-	send_one(qp, resume_psn(qp), false);
+	if (r->probing != 2 || !r->probe_rd || resume_psn(qp) != r->probe_end ||
+	    !probe_arrived(qp, r->probe_end))
+		send_one(qp, resume_psn(qp), false);
 	if (r->probe_wait < PROBE_MAX)
 		r->probe_wait *= 2;
 	r->probe_at = now + r->probe_wait;
@@ -275,6 +286,7 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 
 	r->probing = 2;
+	r->probe_end = r->send_psn;
 	if (dpa_psn_diff(r->probe_back, r->send_psn) > 0)
 		dpa_seek(qp, r->probe_back);
 }

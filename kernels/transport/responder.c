@@ -671,6 +671,17 @@ static void say_gap(struct dpa_hw_qp *qp)
 	owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
 }
 
+/* The expected packet is there, perhaps before the NAK that asks for it left: then an ACK will do.
+ */
+static void gap_closed(struct dpa_resp *r)
+{
+	r->nak_sent = false;
+	if (!r->ack_owed || r->ack_syndrome != (DPA_AETH_NAK | DPA_NAK_PSN_SEQ))
+		return;
+	r->ack_psn = dpa_psn_add(r->epsn, DPA_PSN_MASK);
+	r->ack_syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+}
+
 /* IBA 9.8.2/bad */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
@@ -701,7 +712,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 		return;
 	}
-	r->nak_sent = false;
+	gap_closed(r);
 	if (p & DPA_OPP_READ)
 		on_read(qp, s, false);
 	else if (p & DPA_OPP_ATOMIC)
