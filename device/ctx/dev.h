@@ -210,6 +210,7 @@ struct dpa_req {
 		send_ssn; /* messages before the WQEs at una_idx, send_idx (IBA 9.7.7.2) */
 	uint32_t lsn;	  /* the last message that the peer has a receive for */
 	bool credits;	  /* the peer gives them */
+	bool pulled;	  /* what is being sent lies in the application's memory */
 	bool heard;	  /* something new was acknowledged */
 	bool implied;	  /* a response was missed and is asked for again */
 };
@@ -344,7 +345,11 @@ struct dpa_hw {
 	/* QPs whose ACK may wait until their EU has nothing else to do */
 	dpa_spin_t ack_lock; /* a leaf */
 	struct dpa_hw_qp *ack_list;
-	_Atomic uint32_t acks_owed;	 /* the list is not empty */
+	_Atomic uint32_t acks_owed; /* the list is not empty */
+	/* lanes of the wire whose slots wait for company */
+	dpa_spin_t cork_lock; /* under a lane's lock; a leaf */
+	struct dpa_tx *cork_list;
+	_Atomic uint32_t corks;		 /* the list is not empty */
 	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
 
 	/* progress */
@@ -614,8 +619,12 @@ void dpa_responder_flush(struct dpa_hw_qp *qp);
 void dpa_acks_send(struct dpa_hw *hw);
 /* A QP that goes away owes none. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);
+/* The same for packets that wait for company (link/udp_tx.c). */
+void dpa_corks_send(struct dpa_hw *hw);
 static inline void dpa_acks_settle(struct dpa_hw *hw)
 {
+	if (dpa_unlikely(atomic_load_explicit(&hw->corks, memory_order_acquire)))
+		dpa_corks_send(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }

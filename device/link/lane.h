@@ -159,6 +159,9 @@ struct dpa_tx {
 	struct dpa_peer *peer;
 	_Atomic uint32_t kick_owed; /* published without looking at the peer's sleep word */
 	struct dpa_lane_stat stat;
+	/* wire: slots wait here for company; corked under lock, cork_next under hw->cork_lock */
+	bool corked;
+	struct dpa_tx *cork_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 /* Receiving end. */

@@ -274,10 +274,11 @@ static bool is_request(const struct dpa_slot *s)
 }
 
 /*
- * Nothing is kept: what was written into the lane and not sent goes back to the QP, or is lost.
- * Datagrams of other QPs and answers may lie between its requests; their PSNs are not its own.
+ * Nothing is kept: what was written into the lane and not sent goes back to the QP that sends now
+ * (src: index of its QPN), or is lost. Datagrams, answers, and what other QPs left to go with it
+ * may lie between its requests.
  */
-static uint32_t give_up(struct dpa_tx *tx, uint32_t at, uint32_t nth, uint32_t *psn)
+static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t nth, uint32_t *psn)
 {
 	uint32_t lost = tx->head - at;
 
@@ -285,7 +286,7 @@ static uint32_t give_up(struct dpa_tx *tx, uint32_t at, uint32_t nth, uint32_t *
 	for (; at != tx->head && *psn == DPA_WIRE_NO_PSN; at++, nth = 0) {
 		const struct dpa_slot *s = &tx->shm->slots[at % DPA_LANE_SLOTS];
 
-		if (is_request(s))
+		if (s->src == src && is_request(s))
 			*psn = dpa_psn_add(s->psn, nth);
 	}
 	return lost;
@@ -383,7 +384,7 @@ static void empty(struct dpa_tx *tx)
 	atomic_store_explicit(&tx->shm->dtail, tx->dhead, memory_order_relaxed);
 }
 
-uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	struct dpa_remote *r = dpa_remote_of(tx->peer);
 	uint32_t lane = (uint32_t)(tx - r->peer.tx), at = tx->tail, nth = 0, lost = 0, sent;
@@ -415,14 +416,48 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
 			continue;
 		}
 		if (dpa_unlikely(err)) {
-			lost = give_up(tx, w->first[sent].slot, w->first[sent].nth, psn);
+			lost = give_up(tx, src, w->first[sent].slot, w->first[sent].nth, psn);
 			complain(r, err);
 			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
 			break;
 		}
 	}
 	if (dpa_unlikely(!w))
-		lost = give_up(tx, at, 0, psn);
+		lost = give_up(tx, src, at, 0, psn);
 	empty(tx); /* whatever happened */
 	return lost;
+}
+
+void dpa_wire_cork(struct dpa_tx *tx)
+{
+	struct dpa_hw *hw = tx->peer->hw;
+
+	if (tx->corked)
+		return;
+	tx->corked = true;
+	dpa_spin_lock(&hw->cork_lock);
+	tx->cork_next = hw->cork_list;
+	hw->cork_list = tx;
+	atomic_store_explicit(&hw->corks, 1, memory_order_release);
+	dpa_spin_unlock(&hw->cork_lock);
+}
+
+void dpa_corks_send(struct dpa_hw *hw)
+{
+	struct dpa_tx *tx, *next;
+	uint32_t psn;
+
+	dpa_spin_lock(&hw->cork_lock);
+	tx = hw->cork_list;
+	hw->cork_list = NULL;
+	atomic_store_explicit(&hw->corks, 0, memory_order_relaxed);
+	dpa_spin_unlock(&hw->cork_lock);
+	for (; tx; tx = next) {
+		next = tx->cork_next;
+		dpa_spin_lock(&tx->lock);
+		tx->corked = false;
+		dpa_wire_flush(tx, UINT32_MAX,
+			       &psn); /* lost, if there is no room: it comes again */
+		dpa_spin_unlock(&tx->lock);
+	}
 }

@@ -94,7 +94,12 @@ void dpa_remote_fini(struct dpa_peer *p);
  * of a connected QP among those, or DPA_WIRE_NO_PSN. The lane is empty afterwards in any case.
  */
 #define DPA_WIRE_NO_PSN UINT32_MAX
-uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn);
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn);
+/*
+ * What the lane holds may wait for company until an EU has nothing else to do; under tx->lock. Only
+ * copies may wait: nothing that points into an application's memory (DPA_PKT_PULL).
+ */
+void dpa_wire_cork(struct dpa_tx *tx);
 
 /* 40 bytes as a UD receive has them in front: the IP header that came, for IPv4 in the last 20. */
 void dpa_grh_make(uint8_t *grh, const struct dpa_roce_net *net, uint32_t udp_payload);

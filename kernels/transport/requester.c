@@ -249,6 +249,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	set_ext(qp, idx, c, s, r->send_off);
 	if (p.pull) {
 		s->flags |= DPA_PKT_PULL;
+		r->pulled = true;
 		syn = fill_pull(qp, idx, c, r->send_off, p.n, data);
 	} else {
 		s->flags |= p.inslot ? DPA_PKT_INSLOT : 0;
@@ -428,6 +429,24 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	return STEP_SENT;
 }
 
+#define CORK_SLOTS 32u /* go together at the latest */
+#define CORK_OUT   16  /* packets under way: their ACKs keep things moving */
+
+/*
+ * Small messages of a QP that has others under way wait for company: as many as follow within one
+ * call or the next ones go to the kernel at once. Not while nobody polls: the parked EU would
+ * have to be woken for them.
+ */
+static bool may_cork(const struct dpa_hw_qp *qp, const struct dpa_tx *tx, int n)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return n && qp->type == DPA_QP_RC && !r->pulled && !r->probing &&
+	       tx->head - tx->tail < CORK_SLOTS && tx->dhead - tx->dtail < DPA_LANE_UNITS / 4 &&
+	       dpa_psn_diff(r->send_psn, r->una_psn) - n >= CORK_OUT &&
+	       !atomic_load_explicit(&qp->hw->service_asleep, memory_order_relaxed);
+}
+
 /* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
 static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -444,6 +463,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	struct dpa_tx *tx = qp->tx;
 
 	dpa_spin_lock(&tx->lock);
+	r->pulled = false;
 	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {
 		uint32_t before = r->send_psn;
 
@@ -455,7 +475,9 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	if (n && tx->peer->wire) /* with them, in one datagram most often */
 		dpa_responder_join(qp);
-	if (tx->peer->wire && dpa_wire_flush(tx, &unsent)) {
+	if (tx->peer->wire && may_cork(qp, tx, n)) {
+		dpa_wire_cork(tx);
+	} else if (tx->peer->wire && dpa_wire_flush(tx, qp->qpn & DPA_QPN_INDEX, &unsent)) {
 		/* the socket has no room: later, from there. UC: lost */
 		if (qp->type == DPA_QP_RC && unsent != DPA_WIRE_NO_PSN)
 			dpa_rewind(qp, unsent);

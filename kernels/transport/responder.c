@@ -296,7 +296,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 		}
 	}
 	if (tx->peer->wire) /* what the socket has no room for is lost, as on any wire */
-		dpa_wire_flush(tx, &unsent);
+		dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&tx->lock);
 	dpa_tx_owe_kick(tx, qp->hw);
 	if (fatal && qp->state != DPA_QPS_ERR) {
@@ -322,7 +322,7 @@ bool dpa_send_cnp(struct dpa_hw_qp *qp)
 	if (s) {
 		s->flags |= DPA_PKT_INSLOT;
 		dpa_lane_publish(tx, s);
-		unsent = dpa_wire_flush(tx, &unsent);
+		unsent = dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	}
 	dpa_spin_unlock(&tx->lock);
 	return s && !unsent;

@@ -15,7 +15,7 @@
 #define DPA_PULL_CHUNK (1u << 20)
 
 /* To other hosts: handed to the kernel where it lies, from this size on. */
-#define DPA_WIRE_PULL_MIN 4096u
+#define DPA_WIRE_PULL_MIN (DPA_LANE_MTU + 1)
 /* Packets of an RC QP that may be out on a link that loses packets; bytes are up to kernels/pcc. */
 #define DPA_LOSS_PACKETS  512u
 /* One READ request there asks for so much at most, and for a multiple of every path MTU. */

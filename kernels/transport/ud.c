@@ -107,7 +107,7 @@ void dpa_ud_flush(struct dpa_hw_qp *qp)
 	if (!qp->tx)
 		return;
 	dpa_spin_lock(&qp->tx->lock);
-	dpa_wire_flush(qp->tx, &unsent);
+	dpa_wire_flush(qp->tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&qp->tx->lock);
 	qp->tx = NULL;
 }

@@ -71,9 +71,18 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 
 /* --------------------------------------------- other hosts: there are none */
 
-uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t *psn)
+uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	abort();
+}
+
+void dpa_wire_cork(struct dpa_tx *tx)
+{
+	abort();
+}
+
+void dpa_corks_send(struct dpa_hw *hw)
+{
 }
 
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)

@@ -14,6 +14,8 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 {
 }
 
+#define SRC 0x12
+
 /* A remote whose sockets take nothing. */
 static struct dpa_remote *remote(struct th *th)
 {
@@ -43,6 +45,7 @@ static void put(struct dpa_remote *r, uint8_t opcode, uint32_t psn, uint32_t len
 	cr_assert_not_null(s);
 	s->opcode = opcode;
 	s->flags = dpa_pkt_mtu_flags(1024);
+	s->src = SRC;
 	s->dqpn = 0x020011;
 	s->psn = psn;
 	s->len = len;
@@ -70,13 +73,17 @@ Test(udp_flush, only_requests_name_the_psn_to_go_on_from)
 	for (uint32_t i = 0; i < sizeof(foreign); i++) {
 		put(r, foreign[i], 0x123456, 0);
 		psn = 0;
-		cr_expect_eq(wire_flush(&r->peer.tx[0], &psn), 1);
+		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC, &psn), 1);
 		cr_expect_eq(psn, DPA_WIRE_NO_PSN, "%02x: %06x", foreign[i], psn);
 		put(r, foreign[i], 0x123456, 0);
 		put(r, DPA_BTH_SEND_ONLY, 7, 100);
 		put(r, DPA_BTH_SEND_ONLY, 8, 100);
-		cr_expect_eq(wire_flush(&r->peer.tx[0], &psn), 3);
+		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC, &psn), 3);
 		cr_expect_eq(psn, 7, "%02x: %06x", foreign[i], psn);
+		/* another QP's, that waited in the lane for company */
+		put(r, DPA_BTH_SEND_ONLY, 9, 100);
+		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC + 1, &psn), 1);
+		cr_expect_eq(psn, DPA_WIRE_NO_PSN);
 	}
 	end(th, r);
 }
