@@ -369,6 +369,12 @@ Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 		give_send(th, 2, 10);
 		expect_answer(th, 0, NAK(DPA_NAK_PSN_SEQ), &p);
 		give_send(th, 0, 10);
+		if (bad[i].len > MTU) { /* was not kept: comes again */
+			expect_answer(th, 1, NAK(DPA_NAK_PSN_SEQ), &p);
+			forge_send(th, &p, 1, bad[i].len);
+			p.s.opcode = bad[i].op;
+			th_give(&th->b, &p);
+		}
 		expect_answer(th, 1, NAK(DPA_NAK_INV_REQ), &p);
 		cr_expect_eq(th->b.qp->state, DPA_QPS_ERR, "case %zu", i);
 		cr_assert(th_poll(&th->b.rcq, &e));

@@ -22,6 +22,9 @@ struct plan {
 	uint32_t loss, dup, reorder; /* of 1000 packets */
 	uint32_t mtu, rd, max_len;
 	bool pull;
+	bool lossy, wire; /* as th_opt */
+	uint8_t congestion;
+	uint32_t window; /* a packet is overtaken by so many at most; 0: by any number */
 };
 
 /* An operation as it was posted. */
@@ -264,7 +267,8 @@ static uint32_t deliver_some(struct run *r, struct dir *d)
 	uint32_t n = 0, want = th_rand(&r->seed) % 16;
 
 	for (; n < want && d->nnet; n++) {
-		uint32_t i = chance(r, r->plan.reorder) ? th_rand(&r->seed) % d->nnet : 0;
+		uint32_t w = r->plan.window && r->plan.window < d->nnet ? r->plan.window : d->nnet;
+		uint32_t i = chance(r, r->plan.reorder) ? th_rand(&r->seed) % w : 0;
 		struct th_pkt *p = d->net[i];
 
 		memmove(&d->net[i], &d->net[i + 1], (--d->nnet - i) * sizeof(p));
@@ -295,6 +299,8 @@ static void round_of(struct run *r, uint32_t *vain)
 		n += deliver_some(r, d);
 		n += reap_sends(r, d) + reap_recvs(r, d);
 	}
+	if (r->plan.lossy || r->plan.wire)
+		th_now += th_rand(&r->seed) % 4000;
 	n += (uint32_t)dpa_progress_once(r->th->hw);
 	if (n || !idle(r)) {
 		*vain = 0;
@@ -321,7 +327,10 @@ static void run_plan(const struct plan *plan)
 			   .min_rnr = 1,
 			   .rd = (uint8_t)plan->rd,
 			   .dest_rd = (uint8_t)plan->rd,
-			   .pull = plan->pull};
+			   .pull = plan->pull,
+			   .lossy = plan->lossy,
+			   .wire = plan->wire,
+			   .congestion = plan->congestion};
 	uint32_t vain = 0;
 	uint64_t word;
 
@@ -411,4 +420,64 @@ Test(transport_random, data_that_is_fetched)
 Test(transport_random, packets_come_twice)
 {
 	run_seeds((struct plan){.ops = 1000, .dup = 500, .mtu = 3, .rd = 2, .max_len = 9000}, 3);
+}
+
+/* Timers, windows, one packet sent again for a NAK: 20,000 operations, with each algorithm. */
+/* IBA 9.4/atomic-one, 9.7.6/resume, 9.7.4/expected */
+Test(transport_random, twenty_thousand_operations_between_hosts)
+{
+	for (uint8_t congestion = 0; congestion < 2; congestion++)
+		run_seeds((struct plan){.ops = 1000,
+					.loss = 20,
+					.dup = 20,
+					.reorder = 100,
+					.mtu = 3,
+					.rd = 4,
+					.max_len = 20000,
+					.wire = true,
+					.congestion = congestion,
+					.window = 20},
+			  5);
+}
+
+Test(transport_random, a_terrible_way_to_another_host)
+{
+	run_seeds((struct plan){.ops = 300,
+				.loss = 150,
+				.dup = 100,
+				.reorder = 300,
+				.mtu = 1,
+				.rd = 16,
+				.max_len = 4000,
+				.wire = true,
+				.window = 20},
+		  5);
+}
+
+Test(transport_random, one_read_at_a_time_from_another_host)
+{
+	run_seeds((struct plan){.ops = 300,
+				.loss = 20,
+				.dup = 20,
+				.reorder = 50,
+				.mtu = 5,
+				.rd = 1,
+				.max_len = 40000,
+				.wire = true,
+				.window = 20},
+		  5);
+}
+
+Test(transport_random, shared_memory_that_loses)
+{
+	run_seeds((struct plan){.ops = 500,
+				.loss = 20,
+				.dup = 20,
+				.reorder = 50,
+				.mtu = 3,
+				.rd = 4,
+				.max_len = 20000,
+				.lossy = true,
+				.window = 20},
+		  5);
 }
