@@ -250,6 +250,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_qplock_lock(&qp->lock);
 	dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
+	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
 	pthread_mutex_lock(&hw->ctl);
 	dpa_qplock_lock(&qp->lock);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);

@@ -84,6 +84,17 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 	th_free(th);
 }
 
+/* A lane of its own may wait for company, with that ACK in it, and the process end. */
+Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+
+	atomic_store(&th->hw->corks, 1);
+	replace(th);
+	cr_expect_eq(atomic_load(&th->hw->corks), 0);
+	th_free(th);
+}
+
 /*
  * Whoever guesses PSNs hits one in 2^24; had each packet that lies ahead been kept, one in two
  * would have been carried out when its turn came.

@@ -83,6 +83,7 @@ void dpa_wire_cork(struct dpa_tx *tx)
 
 void dpa_corks_send(struct dpa_hw *hw)
 {
+	atomic_store(&hw->corks, 0);
 }
 
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
