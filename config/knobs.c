@@ -66,6 +66,15 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = "auto or never",
 	 .help = "whether large messages are fetched from the sender (process_vm_readv) if "
 		 "possible"},
+	{.name = "shm",
+	 .def = "auto",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_NEAR_AUTO,
+	 .words = "auto|never",
+	 .offset = FIELD(near_link),
+	 .use = "auto or never",
+	 .help = "whether QPs of one board meet in shared memory; never: by RoCEv2 as with other "
+		 "hosts"},
 	{.name = "congestion",
 	 .def = "dcqcn",
 	 .type = DPA_KNOB_ENUM,

@@ -22,6 +22,7 @@
 enum dpa_cfg_placement { DPA_CFG_PLACE_AUTO, DPA_CFG_PLACE_INLINE, DPA_CFG_PLACE_EU };
 enum dpa_cfg_pull { DPA_CFG_PULL_AUTO, DPA_CFG_PULL_NEVER };
 /* order of dpa_pcc_algos[] (kernels/pcc/pcc.h) */
+enum dpa_cfg_near { DPA_CFG_NEAR_AUTO, DPA_CFG_NEAR_NEVER };
 enum dpa_cfg_congestion { DPA_CFG_CONGESTION_DCQCN, DPA_CFG_CONGESTION_NONE };
 /* values of enum dpa_log_level in dpa_hw.h */
 enum dpa_cfg_log { DPA_CFG_LOG_ERR = 2, DPA_CFG_LOG_WARN, DPA_CFG_LOG_INFO, DPA_CFG_LOG_DEBUG };
@@ -38,6 +39,7 @@ struct dpa_config {
 	bool blueflame; /* post by BlueFlame where a WQE fits */
 	enum dpa_cfg_log log;
 	enum dpa_cfg_pull pull;
+	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
 	uint32_t uar_pages;		    /* of a board that this process creates */
 	uint32_t spin;			    /* pauses before a wait loop yields */

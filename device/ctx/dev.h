@@ -191,25 +191,27 @@ struct dpa_req {
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
 	/* links that lose packets (loss.c); ns, 0: not running */
+	uint64_t pace_at;  /* UC, UD: nothing leaves before */
 	uint64_t ack_at;   /* local ACK timer */
 	uint64_t probe_at; /* sooner: asks whether the oldest packet arrived */
 	uint64_t rtt_at;   /* when rtt_psn was sent; 0: no sample is being taken */
 	uint32_t rtt_psn;
-	uint32_t srtt;	     /* smoothed round trip, ns; 0: none yet */
-	uint32_t probe_wait; /* ns */
-	uint32_t told_psn;   /* up to here congestion control knows of */
-	uint32_t unacked;    /* bytes sent since the last packet that asks for an ACK */
-	uint8_t probing;     /* 1: the next packet is the probe; 2: it was sent */
+	uint32_t srtt;		       /* smoothed round trip, ns; 0: none yet */
+	uint32_t probe_wait;	       /* ns */
+	uint32_t told_psn;	       /* up to here congestion control knows of */
+	uint32_t unacked;	       /* bytes sent since the last packet that asks for an ACK */
+	uint8_t probing;	       /* 1: the next packet is the probe; 2: it was sent */
 	uint32_t probe_psn, probe_end; /* of the probe, one past it */
-	uint32_t probe_back; /* where sending goes on behind the probe */
-	bool probe_nak;	     /* the probe answers a NAK */
-	bool probe_rd;	     /* the probe is a READ or an atomic */
-	int8_t keeps;	     /* does the peer keep what comes out of order: 3 yes, below 0 no */
-	uint8_t naks;	     /* answered without trying that again */
+	uint32_t probe_back;	       /* where sending goes on behind the probe */
+	bool probe_nak;		       /* the probe answers a NAK */
+	bool probe_rd;		       /* the probe is a READ or an atomic */
+	int8_t keeps; /* does the peer keep what comes out of order: 3 yes, below 0 no */
+	uint8_t naks; /* answered without trying that again */
 	uint32_t una_ssn,
 		send_ssn; /* messages before the WQEs at una_idx, send_idx (IBA 9.7.7.2) */
 	uint32_t lsn;	  /* the last message that the peer has a receive for */
 	bool credits;	  /* the peer gives them */
+	uint8_t backoff;  /* doublings of the local ACK timeout */
 	bool pulled;	  /* what is being sent lies in the application's memory */
 	bool heard;	  /* something new was acknowledged */
 	bool implied;	  /* a response was missed and is asked for again */

@@ -7,12 +7,6 @@
 #include "kernels/transport/opcode.h"
 #include "link/wire.h"
 
-/* On this board: by memory. Everything else, another board of this host too, by the wire. */
-static bool is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
-{
-	return qpn >> 16 == hw->board->board_num && dpa_port_find(&hw->port, av->dgid) >= 0;
-}
-
 static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
 	struct dpa_hw_gid gid;
@@ -21,7 +15,7 @@ static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_
 
 	if (!a->av.is_global || dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
 		return EINVAL; /* RoCE: a GRH always */
-	if (is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn))
+	if (dpa_is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn))
 		return 0;
 	ret = dpa_udp_open(qp->hw);
 	if (ret)
@@ -140,7 +134,7 @@ static void to_reset(struct dpa_hw_qp *qp)
  */
 static void find_peer(struct dpa_hw_qp *qp)
 {
-	if (is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
+	if (dpa_is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 		qp->pkt_flags = 0;
 	} else {

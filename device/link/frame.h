@@ -86,6 +86,13 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
  * gets through. */
 int dpa_udp_rx(struct dpa_hw *hw);
 struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire is there */
+/* On this board: reached by memory. Everything else, another board of this host too, by the wire.
+ */
+static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
+{
+	return qpn >> 16 == hw->board->board_num && hw->cfg.near_link == DPA_CFG_NEAR_AUTO &&
+	       dpa_port_find(&hw->port, av->dgid) >= 0;
+}
 /* The remote of a path, made if need be. NULL: no memory, no socket (errno). */
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av);
 

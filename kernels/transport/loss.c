@@ -20,6 +20,8 @@
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
 #define PROBE_MIN   1000000u
 #define PROBE_MAX   1000000000u
+#define MAX_BACKOFF 2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value  \
+			*/
 #define NEVER_NS    1000000000ull /* timeout 0: no limit, but still trying */
 
 static bool outstanding(const struct dpa_hw_qp *qp)
@@ -56,6 +58,7 @@ static void restart(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 
+	r->backoff = 0;
 	r->ack_at = now + ack_timeout(qp);
 	r->probe_wait = probe_wait(r);
 	r->probe_at = now + r->probe_wait;
@@ -248,7 +251,9 @@ static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 	tell(qp, DPA_PCC_TIMEOUT);
 	forget(qp);
 	dpa_seek(qp, resume_psn(qp));
-	r->ack_at = now + ack_timeout(qp);
+	if (r->backoff < MAX_BACKOFF)
+		r->backoff++;
+	r->ack_at = now + (ack_timeout(qp) << r->backoff);
 	r->implied = false;
 	return true;
 }

@@ -386,6 +386,27 @@ static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 }
 
 /* IBA 9.8.2/sent */
+/*
+ * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
+ * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
+ */
+#define PACE_BYTES_US 1250u
+#define PACE_BURST_NS 100000u
+
+bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	struct dpa_req *r = &qp->req;
+	uint64_t now = dpa_now_ns();
+
+	if (r->pace_at > now + PACE_BURST_NS) {
+		dpa_pend(qp, r->pace_at - PACE_BURST_NS / 2);
+		return false;
+	}
+	r->pace_at = (r->pace_at > now ? r->pace_at : now) +
+		     ((uint64_t)bytes + 64) * 1000 / PACE_BYTES_US;
+	return true;
+}
+
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -410,6 +431,10 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
 	if (lossy && ((!r->send_off && !has_credit(qp, c)) || !dpa_loss_may_send(qp, c->length)))
+		return STEP_WAIT;
+	if (qp->type == DPA_QP_UC && qp->pkt_flags &&
+	    !dpa_paced(qp, c->length - r->send_off < DPA_GSO_BYTES ? c->length - r->send_off
+								   : DPA_GSO_BYTES))
 		return STEP_WAIT;
 	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
 		st = send_request(qp, idx, c);

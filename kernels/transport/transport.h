@@ -128,6 +128,8 @@ static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx
 	return s;
 }
 
+/* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
+bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
 /* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
 bool dpa_resolve(struct dpa_hw_qp *qp);

@@ -118,7 +118,7 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 	struct dpa_hw *hw = qp->hw;
 	struct dpa_peer *p;
 
-	if (av->dqpn >> 16 == hw->board->board_num && dpa_port_find(&hw->port, av->dgid) >= 0)
+	if (dpa_is_near(hw, av, av->dqpn))
 		return dpa_peer_of_qpn(hw, av->dqpn);
 	p = dpa_remote_get(hw, av);
 	if (qp->tx && (!p || qp->tx != &p->tx[qp->lane]))
@@ -143,6 +143,8 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 		goto fail;
 	}
 	p = ud_peer(qp, &av);
+	if (p && p->wire && !dpa_paced(qp, c->length))
+		return 1;
 	state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
 	if (state == DPA_PEER_CONNECTING && !waited_enough(qp)) {
 		dpa_pend(qp, dpa_now_ns() + 1000000);
