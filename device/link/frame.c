@@ -325,7 +325,7 @@ bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f)
 	if (sure && *sure) {
 		uint8_t was = *sure;
 
-		--*sure;
+		*sure = (uint8_t)(was ? was - 1 : 0); /* another thread may have been here */
 		return was < SURE && f->net.df;
 	}
 	return true;
