@@ -172,7 +172,8 @@ _Static_assert(DPA_CNT_NUM <= DPA_BOARD_COUNTERS, "room for counters");
  * the head page. See steer.c.
  */
 struct dpa_board_steer {
-	uint32_t nonce[4]; /* random; written once under the board's lock, [0] last and never 0 */
+	/* random; written once under the board's lock, [0] last and never 0 */
+	_Atomic uint32_t nonce[4];
 	_Atomic uint32_t round; /* changes when a socket went: all indices are asked for again */
 	_Atomic uint32_t want;	/* changes when the map is out of date */
 	_Atomic uint32_t built; /* `want` of the map that the kernel has */

@@ -46,14 +46,27 @@ void dpa_board_steer_again(struct dpa_board *b)
 	new_round(b);
 }
 
+/* Under the board's lock; others may be reading. */
+static void make_nonce(struct dpa_board_steer *s)
+{
+	uint32_t n[4];
+
+	if (atomic_load_explicit(&s->nonce[0], memory_order_relaxed) ||
+	    getrandom(n, sizeof(n), 0) != sizeof(n))
+		return;
+	for (int i = 1; i < 4; i++)
+		atomic_store_explicit(&s->nonce[i], n[i], memory_order_relaxed);
+	/* begins like no packet: see link/steer.c */
+	atomic_store_explicit(&s->nonce[0], n[0] | 0xff000000u, memory_order_release);
+}
+
 void dpa_board_steer_join(struct dpa_board *b)
 {
 	struct dpa_board_steer *s = dpa_board_steer(b);
 
 	if (dpa_board_lock(b))
 		return;
-	if (!s->nonce[0] && getrandom(s->nonce, sizeof(s->nonce), 0) == sizeof(s->nonce))
-		s->nonce[0] |= 0xff000000u; /* begins like no packet: see link/steer.c */
+	make_nonce(s);
 	atomic_store_explicit(&b->self->udp, word(atomic_load(&s->round) - 1, 0),
 			      memory_order_release);
 	out_of_date(b);
