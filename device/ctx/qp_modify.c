@@ -166,7 +166,8 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 			find_peer(qp);
 		else if (dpa_wire_get(
 				 qp->hw)) /* anybody may write to it; near ones can in any case */
-			dpa_udp_open(qp->hw);
+			if (!dpa_udp_open(qp->hw))
+				dpa_udp_show_hops(qp->hw);
 		return;
 	case DPA_QPS_SQD:
 		if (old == DPA_QPS_RTS)

@@ -77,6 +77,8 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw);
  */
 int dpa_udp_open(struct dpa_hw *hw);
 void dpa_udp_close(struct dpa_hw *hw);
+/* From now on frames have their hop limit: datagrams show it, in their GRH. Else it is 0. */
+void dpa_udp_show_hops(struct dpa_hw *hw);
 /* A packet that the kernel or a peer gave us although its QP is another's: passed on, or false. */
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn);
 

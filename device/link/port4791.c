@@ -67,14 +67,14 @@ static int set_options(int fd, int family)
 {
 	int off = 0, bytes = RCVBUF;
 
-	if (!set_on(fd, SOL_SOCKET, SO_REUSEPORT) || !set_on(fd, SOL_IP, IP_PKTINFO) ||
-	    !set_on(fd, SOL_IP, IP_RECVTOS) || !set_on(fd, SOL_IP, IP_RECVTTL))
+	/* each of these costs with each packet: hop limits are shown where somebody reads them */
+	if (!set_on(fd, SOL_SOCKET, SO_REUSEPORT) || !set_on(fd, SOL_IP, IP_RECVTOS) ||
+	    (family == AF_INET && !set_on(fd, SOL_IP, IP_PKTINFO)))
 		return errno;
 	if (family == AF_INET6) {
 		if (setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ||
 		    !set_on(fd, SOL_IPV6, IPV6_RECVPKTINFO) ||
-		    !set_on(fd, SOL_IPV6, IPV6_RECVTCLASS) ||
-		    !set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT))
+		    !set_on(fd, SOL_IPV6, IPV6_RECVTCLASS))
 			return errno;
 		/* RoCEv2 has the ICRC: peers send a UDP checksum of 0 in IPv6 too */
 		if (!set_on(fd, SOL_UDP, UDP_NO_CHECK6_RX))
@@ -240,6 +240,17 @@ void dpa_udp_tick(struct dpa_hw *hw)
 	}
 	dpa_fwd_watch(hw);
 	dpa_steer_tick(hw);
+}
+
+void dpa_udp_show_hops(struct dpa_hw *hw)
+{
+	int fd = dpa_udp_fd(&hw->udp);
+
+	if (fd < 0)
+		return;
+	set_on(fd, SOL_IP, IP_RECVTTL);
+	if (hw->udp.family == AF_INET6)
+		set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT);
 }
 
 void dpa_udp_close(struct dpa_hw *hw)

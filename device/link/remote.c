@@ -62,6 +62,12 @@ void dpa_wire_abandon(struct dpa_hw *hw)
 				close(w->tx_fd[i][l]);
 			w->tx_fd[i][l] = -1;
 		}
+	for (uint32_t i = 0; i < w->nfrom; i++)
+		for (uint32_t l = 0; l < DPA_LANES; l++) {
+			if (w->from[i].fd[l] >= 0)
+				close(w->from[i].fd[l]);
+			w->from[i].fd[l] = -1;
+		}
 }
 
 void dpa_wire_fini(struct dpa_hw *hw)
@@ -84,7 +90,7 @@ void dpa_remote_fini(struct dpa_peer *p)
 		free(r->scratch[i]);
 }
 
-static int bind_somewhere(int fd, int family, uint16_t *port)
+static int bind_somewhere(int fd, int family, const uint8_t *src, uint32_t scope, uint16_t *port)
 {
 	union {
 		struct sockaddr sa;
@@ -99,10 +105,16 @@ static int bind_somewhere(int fd, int family, uint16_t *port)
 		*port = (uint16_t)(FIRST_PORT + r % (65536u - FIRST_PORT));
 		memset(&a, 0, sizeof(a));
 		a.sa.sa_family = (sa_family_t)family;
-		if (family == AF_INET)
+		if (family == AF_INET) {
 			a.in.sin_port = htons(*port);
-		else
+			if (src)
+				memcpy(&a.in.sin_addr, src + 12, 4);
+		} else {
 			a.in6.sin6_port = htons(*port);
+			a.in6.sin6_scope_id = scope;
+			if (src)
+				memcpy(&a.in6.sin6_addr, src, 16);
+		}
 		if (!bind(fd, &a.sa, family == AF_INET ? sizeof(a.in) : sizeof(a.in6)))
 			return 0;
 		if (errno != EADDRINUSE)
@@ -117,7 +129,7 @@ static int bind_somewhere(int fd, int family, uint16_t *port)
  * covers.
  */
 /* IBA CA17-7 */
-static int make_socket(int family, uint16_t *port)
+static int make_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port)
 {
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
 	int pmtu = family == AF_INET ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO, size = SNDBUF;
@@ -133,7 +145,7 @@ static int make_socket(int family, uint16_t *port)
 		goto fail;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	errno = bind_somewhere(fd, family, port);
+	errno = bind_somewhere(fd, family, src, scope, port);
 	if (!errno)
 		return fd;
 fail:
@@ -148,11 +160,54 @@ static int open_tx(struct dpa_wire *w, bool v4, uint32_t lane)
 
 	if (atomic_load_explicit(&w->tx_fd[i][lane], memory_order_acquire) >= 0)
 		return 0;
-	fd = make_socket(v4 ? AF_INET : AF_INET6, &w->tx_port[i][lane]);
+	fd = make_socket(v4 ? AF_INET : AF_INET6, NULL, 0, &w->tx_port[i][lane]);
 	if (fd < 0)
 		return -fd;
 	atomic_store_explicit(&w->tx_fd[i][lane], fd, memory_order_release);
 	return 0;
+}
+
+static bool set_path(int fd, bool v4, const struct dpa_roce_net *net)
+{
+	int tclass = net->tclass, hop = net->hop, lvl = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+
+	return !setsockopt(fd, lvl, v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass)) &&
+	       !setsockopt(fd, lvl, v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hop, sizeof(hop));
+}
+
+/* Under w->lock. NULL: there are enough, or it cannot be; the common sockets serve. */
+static struct dpa_wire_from *from_get(struct dpa_wire *w, const struct dpa_roce_net *net,
+				      uint32_t ifindex)
+{
+	const bool v4 = dpa_gid_is_v4(net->src);
+	const bool local = net->src[0] == 0xfe && (net->src[1] & 0xc0) == 0x80;
+	const uint32_t scope = local ? ifindex : 0;
+	struct dpa_wire_from *f;
+
+	for (uint32_t i = 0; i < w->nfrom; i++) {
+		f = &w->from[i];
+		if (!memcmp(f->src, net->src, 16) && f->scope == scope &&
+		    f->tclass == net->tclass && f->hop == net->hop)
+			return f;
+	}
+	if (w->nfrom == DPA_WIRE_FROM)
+		return NULL;
+	f = &w->from[w->nfrom];
+	memcpy(f->src, net->src, 16);
+	f->scope = scope;
+	f->tclass = net->tclass;
+	f->hop = net->hop;
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		f->fd[i] = make_socket(v4 ? AF_INET : AF_INET6, f->src, scope, &f->port[i]);
+		if (f->fd[i] >= 0 && set_path(f->fd[i], v4, net))
+			continue;
+		for (uint32_t k = 0; k <= i; k++)
+			if (f->fd[k] >= 0)
+				close(f->fd[k]);
+		return NULL;
+	}
+	w->nfrom++;
+	return f;
 }
 
 /* IBA CA17-1, CA17-20 */
@@ -196,7 +251,8 @@ static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
 	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
 	r->net = *net;
 	set_addr(r, scope);
-	for (uint32_t i = 0; i < DPA_LANES; i++) {
+	r->from = from_get(w, net, scope);
+	for (uint32_t i = 0; i < DPA_LANES && !r->from; i++) {
 		errno = open_tx(w, r->v4, i);
 		if (errno)
 			goto fail;

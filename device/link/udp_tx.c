@@ -117,6 +117,8 @@ static void address(struct dpa_remote *r, struct msghdr *h)
 
 	h->msg_name = &r->to;
 	h->msg_namelen = r->tolen;
+	if (r->from)
+		return; /* the socket has it all */
 	if (r->v4) {
 		struct in_pktinfo pi = {0};
 
@@ -304,7 +306,7 @@ static void complain(struct dpa_remote *r, int err)
 
 static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint32_t *sent)
 {
-	int fd = atomic_load_explicit(&r->peer.hw->wire->tx_fd[!r->v4][lane], memory_order_relaxed);
+	int fd = dpa_remote_fd(r, lane);
 
 	for (*sent = 0; *sent < b->nmsg;) {
 		/* the bare call: the library's is a cancellation point, and we hold locks */
@@ -328,8 +330,7 @@ static void emit(void *arg, const struct dpa_frame *f)
 	uint8_t ctl[DPA_WIRE_CTL] __attribute__((aligned(8)));
 	struct iovec iov = {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n};
 	struct msghdr h = {.msg_control = ctl};
-	int fd = atomic_load_explicit(&r->peer.hw->wire->tx_fd[!r->v4][tx - r->peer.tx],
-				      memory_order_relaxed);
+	int fd = dpa_remote_fd(r, (uint32_t)(tx - r->peer.tx));
 
 	address(r, &h);
 	h.msg_iov = &iov;
@@ -364,7 +365,7 @@ static void show_slot(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_
 	struct dpa_roce_pkt whole, pkt;
 	struct source src;
 
-	f.net.sport = r->peer.hw->wire->tx_port[!r->v4][tx - r->peer.tx];
+	f.net.sport = dpa_remote_port(r, (uint32_t)(tx - r->peer.tx));
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
 	for (uint32_t i = 0; i < n; i++) {
@@ -402,7 +403,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	if (dpa_unlikely(!w))
 		w = r->scratch[lane] = malloc(sizeof(*w));
 	while (w && at != tx->head) {
-		struct round b = {.r = r, .w = w, .sport = r->peer.hw->wire->tx_port[!r->v4][lane]};
+		struct round b = {.r = r, .w = w, .sport = dpa_remote_port(r, lane)};
 
 		while (at != tx->head &&
 		       add_slot(&b, tx, &tx->shm->slots[at % DPA_LANE_SLOTS], at, &nth))

@@ -53,8 +53,9 @@ struct dpa_remote {
 	struct sockaddr_storage to;
 	socklen_t tolen;
 	bool v4;
-	_Atomic bool no_gso;			     /* the device does not cut datagrams */
-	_Atomic int last_err;			     /* of sending: for the log */
+	struct dpa_wire_from *from; /* sockets of its own address; NULL: the common ones */
+	_Atomic bool no_gso;	    /* the device does not cut datagrams */
+	_Atomic int last_err;	    /* of sending: for the log */
 	struct dpa_wire_scratch *scratch[DPA_LANES]; /* made at first use, under the lane's lock */
 	struct dpa_remote *next;
 };
@@ -64,10 +65,26 @@ struct dpa_remote {
 #define DPA_WIRE_ROOM 64u /* in front of a received datagram: for a GRH */
 #define DPA_WIRE_BUF  (65536u + DPA_WIRE_ROOM)
 
+/*
+ * Sockets bound to a source address, with traffic class and hop limit set: nothing of it has to be
+ * said with each packet. There are as many as paths differ, up to a bound; further paths
+ * share sockets, and say it.
+ */
+#define DPA_WIRE_FROM 16u
+struct dpa_wire_from {
+	uint8_t src[16];
+	uint32_t scope;
+	uint8_t tclass, hop;
+	int fd[DPA_LANES];
+	uint16_t port[DPA_LANES];
+};
+
 struct dpa_wire {
 	dpa_spin_t lock;		 /* remotes, sockets */
 	_Atomic int tx_fd[2][DPA_LANES]; /* [v6]; -1: not open yet */
 	uint16_t tx_port[2][DPA_LANES];
+	struct dpa_wire_from from[DPA_WIRE_FROM]; /* written under lock, never changed */
+	uint32_t nfrom;
 	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
 	dpa_spin_t rx_lock; /* what follows */
 	uint8_t *rx_buf;    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
@@ -80,6 +97,22 @@ struct dpa_wire {
 static inline struct dpa_remote *dpa_remote_of(struct dpa_peer *p)
 {
 	return (struct dpa_remote *)p;
+}
+
+/* The socket that packets of a remote's lane leave by, and its port. */
+static inline int dpa_remote_fd(const struct dpa_remote *r, uint32_t lane)
+{
+	struct dpa_wire *w = atomic_load_explicit(&r->peer.hw->wire, memory_order_relaxed);
+
+	return r->from ? r->from->fd[lane]
+		       : atomic_load_explicit(&w->tx_fd[!r->v4][lane], memory_order_relaxed);
+}
+
+static inline uint16_t dpa_remote_port(const struct dpa_remote *r, uint32_t lane)
+{
+	struct dpa_wire *w = atomic_load_explicit(&r->peer.hw->wire, memory_order_relaxed);
+
+	return r->from ? r->from->port[lane] : w->tx_port[!r->v4][lane];
 }
 
 /* hw->wire, made at first use. NULL: ENOMEM. */

@@ -44,6 +44,10 @@ STANDIN int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const
 	return ENETUNREACH;
 }
 
+STANDIN void dpa_udp_show_hops(struct dpa_hw *hw)
+{
+}
+
 STANDIN int dpa_udp_rx(struct dpa_hw *hw)
 {
 	return 0;

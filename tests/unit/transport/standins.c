@@ -109,6 +109,10 @@ int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t
 	return ENETUNREACH;
 }
 
+void dpa_udp_show_hops(struct dpa_hw *hw)
+{
+}
+
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	return 0;
