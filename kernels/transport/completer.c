@@ -197,8 +197,10 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 /* IBA 9.7.6/rewind, 9.7.6/not-forward */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
-	if (dpa_psn_diff(psn, qp->req.send_psn) < 0)
-		dpa_seek(qp, psn);
+	if (dpa_psn_diff(psn, qp->req.send_psn) >= 0)
+		return;
+	qp->req.rtt_at = 0; /* what is sent again gives no sample (Karn) */
+	dpa_seek(qp, psn);
 }
 
 static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
@@ -360,6 +362,8 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	if (r->rd_out)
 		r->rd_out--;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
+	if (dpa_psn_diff(r->una_psn, r->acked_psn) > 0)
+		r->acked_psn = r->una_psn; /* or READs alone would leave it half the space behind */
 	if ((int32_t)(r->una_idx - r->send_idx) > 0) {
 		r->send_idx = r->una_idx;
 		r->send_off = 0; /* a long READ that was being asked for again */
