@@ -66,6 +66,16 @@ void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 	dpa_spin_unlock(&cq->lock);
 }
 
+/* A free record. Two share a cache line, and CQs of two threads should not: even ones first. */
+static struct dpa_board_cqinfo *info_take(struct dpa_board_cqinfo *info)
+{
+	for (int first = 0; info && first < 2; first++)
+		for (int i = first; i < DPA_BOARD_CQINFO; i += 2)
+			if (!info[i].cqn)
+				return &info[i];
+	return NULL;
+}
+
 int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, struct dpa_hw_cq **out,
 		     uint32_t *cqn)
 {
@@ -76,9 +86,9 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 	if (!attr->buf || !attr->ci || 1u << attr->log_size > DPA_MAX_CQE ||
 	    (attr->flags & ~(uint32_t)(DPA_CQ_IGNORE_OVERRUN | DPA_CQ_TIMESTAMP)))
 		return EINVAL;
-	cq = calloc(1, sizeof(*cq));
-	if (!cq)
+	if (posix_memalign((void **)&cq, _Alignof(struct dpa_hw_cq), sizeof(*cq)))
 		return ENOMEM;
+	memset(cq, 0, sizeof(*cq));
 	cq->ctx = ctx;
 	cq->log_size = attr->log_size;
 	cq->buf = attr->buf;
@@ -97,14 +107,10 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 	hw->ncq++;
 	hw->board->self->ncq = hw->ncq;
 	cq->cqn = ++hw->next_cqn;
-	for (int i = 0; info && i < DPA_BOARD_CQINFO; i++) {
-		if (info[i].cqn)
-			continue;
-		cq->info = &info[i];
-		info[i] = (struct dpa_board_cqinfo){
+	cq->info = info_take(info);
+	if (cq->info)
+		*cq->info = (struct dpa_board_cqinfo){
 			.cqn = cq->cqn, .depth = 1u << cq->log_size, .flags = cq->flags};
-		break;
-	}
 	pthread_mutex_unlock(&hw->ctl);
 	*out = cq;
 	*cqn = cq->cqn;

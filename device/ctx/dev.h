@@ -121,7 +121,7 @@ struct dpa_hw_cq {
 	void *comp_arg;
 	_Atomic uint32_t refs;	       /* QPs */
 	struct dpa_board_cqinfo *info; /* may be NULL */
-};
+} __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
 /* --------------------------------------------------------------------- SRQ */
 
@@ -172,6 +172,7 @@ struct dpa_atomic_saved {
 
 /* Requester. States: see kernels/transport/README.md. */
 struct dpa_req {
+	/* for each message: 48 bytes */
 	uint32_t send_idx;     /* SQ block index of the WQE being sent */
 	uint32_t send_off;     /* bytes of it that are sent */
 	uint32_t send_psn;     /* PSN of the next packet */
@@ -181,11 +182,19 @@ struct dpa_req {
 	uint32_t read_off;     /* bytes of the READ at una_idx that arrived */
 	uint32_t max_psn;      /* one past the highest PSN ever sent: below it is retransmission */
 	uint32_t acked_psn;    /* one past the highest PSN that the responder is known to have */
-	uint32_t rd_out;       /* READs and atomics sent and not completed */
+	uint32_t send_ssn;     /* messages before the WQE at send_idx (IBA 9.7.7.2) */
 	uint8_t retry_left, rnr_left;
 	bool wait_timer; /* RNR or retry timer runs: nothing is sent */
+	bool pulled;	 /* what is being sent lies in the application's memory */
+	bool fence_sq;	 /* SQD: nothing new is sent */
+	bool credits;	 /* the peer gives them */
+	bool heard;	 /* something new was acknowledged */
+	bool implied;	 /* a response was missed and is asked for again */
+	/* seldom */
 	bool timer_is_rnr;
-	bool fence_sq;	   /* SQD: nothing new is sent */
+	uint32_t rd_out;   /* READs and atomics sent and not completed */
+	uint32_t una_ssn;  /* messages before the WQE at una_idx */
+	uint32_t lsn;	   /* the last message that the peer has a receive for */
 	uint32_t seen_una; /* by the watchdog at its last look */
 	bool seen_stuck;
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
@@ -205,84 +214,89 @@ struct dpa_req {
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
-	int8_t keeps; /* does the peer keep what comes out of order: 3 yes, below 0 no */
-	uint8_t naks; /* answered without trying that again */
-	uint32_t una_ssn,
-		send_ssn; /* messages before the WQEs at una_idx, send_idx (IBA 9.7.7.2) */
-	uint32_t lsn;	  /* the last message that the peer has a receive for */
-	bool credits;	  /* the peer gives them */
-	uint8_t backoff;  /* doublings of the local ACK timeout */
-	bool pulled;	  /* what is being sent lies in the application's memory */
-	bool heard;	  /* something new was acknowledged */
-	bool implied;	  /* a response was missed and is asked for again */
+	int8_t keeps;	 /* does the peer keep what comes out of order: 3 yes, below 0 no */
+	uint8_t naks;	 /* answered without trying that again */
+	uint8_t backoff; /* doublings of the local ACK timeout */
 };
 
 /* Responder. */
 struct dpa_resp {
+	/* what each SEND touches: 48 bytes, then the first SGE: a line */
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
 	uint8_t last_op; /* opcode of the message in progress, 0xff: none */
 	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
-	uint8_t ud_packet_type; /* UD: of the datagram at hand, see ud.c */
-	bool patience_spent;	/* UC, UD: see dpa_rx_must_wait() */
-	uint64_t waiting_since;
 	bool ack_owed;
-	uint8_t ack_syndrome;
 	uint32_t ack_psn;
-	uint32_t off;	/* bytes of the message received */
+	uint8_t ack_syndrome;
+	uint8_t ud_packet_type;	   /* UD: of the datagram at hand, see ud.c */
+	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
+	uint32_t off;		   /* bytes of the message received */
+	uint32_t rd_head, rd_tail; /* [tail, head) are owed */
+	struct dpa_rx_wqe wqe;
 	uint64_t wr_va; /* WRITE: target */
 	uint32_t wr_rkey, wr_len;
-	struct dpa_rx_wqe wqe;
+	uint64_t waiting_since;
 	struct dpa_rd_resource rd[DPA_RD_OWED];
-	uint32_t rd_head, rd_tail;			  /* [tail, head) are owed */
 	struct dpa_atomic_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
 	uint32_t nsaved;
 };
 
+/*
+ * A QP. With thousands of them each line is a miss of its own, so that what a message touches lies
+ * in few: for sending 0, 1, 2; for receiving 0, that of `rq` and that where `resp` begins, a pair.
+ */
 struct dpa_hw_qp {
-	/* line 0: what every operation reads */
+	/* line 0: what every operation reads or writes */
 	dpa_qplock_t lock;
 	uint32_t qpn; /* 0: free */
 	uint8_t type, state;
 	bool sq_sig_all;
-	uint8_t pkt_flags;	/* that each slot starts with: DPA_PKT_MTU on the wire */
-	uint32_t mtu;		/* bytes */
-	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
+	uint8_t pkt_flags; /* that each slot starts with: DPA_PKT_MTU on the wire */
+	uint16_t mtu;	   /* bytes */
+	uint16_t access;   /* that of attr */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
-	uint8_t *sq;
-	struct dpa_dbrec *dbrec;
-	uint32_t sq_mask; /* blocks - 1 */
-	uint32_t rq_mask;
-	struct dpa_req req;
-	/* responder */
-	struct dpa_resp resp __attribute__((aligned(DPA_CACHE_LINE)));
-	uint8_t *rq;
-	uint32_t rq_stride, rq_ci, max_recv_sge;
-	uint32_t dest_qpn;
-	/* seldom */
-	struct dpa_hw_ctx *ctx;
-	struct dpa_hw_cq *send_cq, *recv_cq;
-	struct dpa_hw_srq *srq;
 	struct dpa_peer *peer;
-	struct dpa_qp_attr attr;
-	uint32_t pdn, user_index;
-	uint64_t user_handle;
-	uint32_t lane;
-	uint32_t uar_page, uar_slot;
+	uint32_t dest_qpn, pdn;
+	struct dpa_dbrec *dbrec;
+	uint32_t user_index, lane;
+	/* line 1: posting */
+	uint8_t *sq;
+	struct dpa_hw_cq *send_cq;
 	struct dpa_uar_slot *slot;
+	uint32_t sq_mask;		   /* blocks - 1 */
+	_Atomic uintptr_t home;		   /* thread that posted last, if it polls too: a hint */
+	_Atomic(struct dpa_hw_qp *) after; /* what the same thread posted to next: a hint */
+	uint64_t user_handle;
+	const void *poster; /* two lines of the driver's that posting touches */
+	/* line 2: the requester */
+	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	_Atomic uint32_t placement;
+	uint8_t retry_cnt, rnr_retry; /* those of attr */
+	struct dpa_req req;
+	/* a pair of lines: the receive queue, the responder */
+	struct dpa_hw_cq *recv_cq __attribute__((aligned(2 * DPA_CACHE_LINE)));
+	struct dpa_hw_srq *srq;
+	uint8_t *rq;
+	uint32_t rq_mask; /* WQEs - 1 */
+	uint32_t rq_stride, rq_ci, max_recv_sge;
+	struct dpa_resp resp __attribute__((aligned(DPA_CACHE_LINE)));
+	/* seldom */
+	struct dpa_qp_attr attr;
+	struct dpa_hw_ctx *ctx;
+	uint32_t uar_page, uar_slot;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;
-	/* EU placement */
-	struct dpa_eu *eu;
+	/* EU placement: what an EU looks at again and again, in one line */
+	struct dpa_eu *eu __attribute__((aligned(32)));
 	struct dpa_hw_qp *eu_next;
-	uint64_t eu_seen;  /* last doorbell word carried out */
-	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
+	const uint64_t *eu_word; /* of the slot */
+	uint64_t eu_seen;	 /* last doorbell word carried out */
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
@@ -291,7 +305,23 @@ struct dpa_hw_qp {
 	bool ack_listed;
 	struct dpa_kept *kept; /* out of order, sorted by PSN: kept.c */
 	uint32_t nkept;
-} __attribute__((aligned(DPA_CACHE_LINE)));
+} __attribute__((aligned(2 * DPA_CACHE_LINE)));
+
+#define DPA_QP_LINE(field) (offsetof(struct dpa_hw_qp, field) / DPA_CACHE_LINE)
+_Static_assert(DPA_QP_LINE(lane) == 0 && DPA_QP_LINE(sq) == 1 && DPA_QP_LINE(poster) == 1,
+	       "lines 0 and 1");
+_Static_assert(DPA_QP_LINE(bf) == 2 && DPA_QP_LINE(req.implied) == 2, "line 2");
+_Static_assert(DPA_QP_LINE(resp) == DPA_QP_LINE(max_recv_sge) + 1 &&
+		       DPA_QP_LINE(resp.wqe.sge[0].lkey) == DPA_QP_LINE(resp),
+	       "the responder's lines");
+
+/* Packets of one lane come for thousands of QPs: what the next one will want of its QP. */
+static inline void dpa_qp_expect_rx(const struct dpa_hw_qp *qp)
+{
+	__builtin_prefetch(qp);
+	__builtin_prefetch(&qp->recv_cq);
+	__builtin_prefetch(&qp->resp);
+}
 
 /* ---------------------------------------------------------------- function */
 
@@ -420,6 +450,10 @@ struct dpa_thread {
 	struct dpa_tx *owed[DPA_LANES];
 	uint32_t nowed; /* more than DPA_LANES: others, too */
 	uint32_t serial;
+	struct dpa_posting {
+		struct dpa_hw_qp *last, *next; /* posted to; expected */
+		uint32_t serial;	       /* of the opening that they belong to */
+	} posting;
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;

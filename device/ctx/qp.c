@@ -117,7 +117,7 @@ static struct dpa_hw_qp *qp_take(struct dpa_hw *hw)
 		hw->free_qps = qp->free_next;
 		return qp;
 	}
-	if (n >= DPA_MAX_QP || posix_memalign((void **)&qp, DPA_CACHE_LINE, sizeof(*qp)))
+	if (n >= DPA_MAX_QP || posix_memalign((void **)&qp, 2 * DPA_CACHE_LINE, sizeof(*qp)))
 		return NULL;
 	memset(qp, 0, sizeof(*qp));
 	hw->slab[n] = qp;
@@ -150,6 +150,7 @@ static void qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx,
 	qp->pdn = a->pdn;
 	qp->user_index = a->user_index;
 	qp->user_handle = a->user_handle;
+	qp->poster = a->poster;
 	qp->lane = ctx->hw->next_lane++ % DPA_LANES;
 	dpa_transport_reset(qp);
 }
@@ -280,8 +281,61 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	return 0;
 }
 
+#ifdef DPA_TSAN
+static void learn(struct dpa_hw_qp *qp)
+{
+	(void)qp; /* what is looked at unlocked here are hints */
+}
+#else
+/* Two posts ahead: the device's QP. One ahead, when that is there: all that it points to. */
+static void expect(const struct dpa_hw_qp *next)
+{
+	const struct dpa_hw_qp *then = atomic_load_explicit(&next->after, memory_order_relaxed);
+	const uint8_t *sq = next->sq;
+
+	__builtin_prefetch((const void *)(uintptr_t)next->user_handle);
+	__builtin_prefetch(next->poster);
+	__builtin_prefetch((const uint8_t *)next->poster + DPA_CACHE_LINE);
+	__builtin_prefetch(sq + (size_t)(next->req.send_idx & next->sq_mask) * DPA_WQEBB);
+	__builtin_prefetch(next->dbrec);
+	__builtin_prefetch((const uint8_t *)next->dbrec + DPA_CACHE_LINE);
+	__builtin_prefetch(next->slot);
+	__builtin_prefetch(then);
+	__builtin_prefetch((const uint8_t *)then + DPA_CACHE_LINE);
+	__builtin_prefetch((const uint8_t *)then + 2 * DPA_CACHE_LINE);
+}
+
+/*
+ * A thread that posts to thousands of QPs in turn finds none of them in its cache. Each QP
+ * remembers which one came after it; if that was so again, the one after that is fetched
+ * beforehand. QPs are type-stable: a hint that is out of date costs nothing but time.
+ */
+static void learn(struct dpa_hw_qp *qp)
+{
+	struct dpa_posting *p = &dpa_me.posting;
+	struct dpa_hw_qp *next;
+
+	if (dpa_likely(p->last == qp))
+		return;
+	if (dpa_unlikely(!p->last || p->serial != qp->hw->serial)) {
+		*p = (struct dpa_posting){.last = qp, .serial = qp->hw->serial};
+		return;
+	}
+	next = atomic_load_explicit(&qp->after, memory_order_relaxed);
+	if (dpa_likely(p->next == qp)) {
+		if (next)
+			expect(next);
+	} else {
+		atomic_store_explicit(&p->last->after, qp, memory_order_relaxed);
+	}
+	p->last = qp;
+	p->next = next;
+}
+#endif
+
 void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 {
+	learn(qp);
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return;
 	dpa_qp_at_home(qp);

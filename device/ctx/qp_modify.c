@@ -68,7 +68,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 	struct dpa_qp_attr *q = &qp->attr;
 
 	if (mask & DPA_QPM_ACCESS)
-		q->access = a->access;
+		q->access = qp->access = (uint8_t)a->access;
 	if (mask & DPA_QPM_QKEY)
 		q->qkey = a->qkey;
 	if (mask & DPA_QPM_AV)
@@ -79,14 +79,14 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 		q->port = a->port;
 	if (mask & DPA_QPM_PATH_MTU) {
 		q->path_mtu = a->path_mtu;
-		qp->mtu = 128u << a->path_mtu;
+		qp->mtu = (uint16_t)(128u << a->path_mtu);
 	}
 	if (mask & DPA_QPM_TIMEOUT)
 		q->timeout = a->timeout;
 	if (mask & DPA_QPM_RETRY_CNT)
-		q->retry_cnt = qp->req.retry_left = a->retry_cnt;
+		q->retry_cnt = qp->retry_cnt = qp->req.retry_left = a->retry_cnt;
 	if (mask & DPA_QPM_RNR_RETRY)
-		q->rnr_retry = qp->req.rnr_left = a->rnr_retry;
+		q->rnr_retry = qp->rnr_retry = qp->req.rnr_left = a->rnr_retry;
 	if (mask & DPA_QPM_MIN_RNR_TIMER)
 		q->min_rnr_timer = a->min_rnr_timer;
 	if (mask & DPA_QPM_MAX_RD_ATOMIC)
@@ -117,6 +117,8 @@ static void to_reset(struct dpa_hw_qp *qp)
 	dpa_unpend(qp);
 	dpa_transport_reset(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->access = 0;
+	qp->retry_cnt = qp->rnr_retry = 0;
 	qp->rq_ci = 0;
 	qp->dest_qpn = 0;
 	qp->peer = NULL;

@@ -40,7 +40,7 @@ static void eu_wake(struct dpa_eu *eu)
 
 static uint64_t slot_word(const struct dpa_hw_qp *qp)
 {
-	return __atomic_load_n(&qp->slot->word, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(qp->eu_word, __ATOMIC_ACQUIRE);
 }
 
 static bool slot_seen(const struct dpa_hw_qp *qp)
@@ -215,6 +215,7 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 	if (eu && !qp->eu) {
 		dpa_spin_lock(&eu->lock);
 		qp->eu = eu;
+		qp->eu_word = &qp->slot->word;
 		qp->eu_next = eu->qps;
 		eu->qps = qp;
 		qp->eu_seen = 0;

@@ -143,6 +143,22 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 			      memory_order_relaxed);
 }
 
+/* Packets of one lane come for thousands of QPs: the next one's lines are under way meanwhile. */
+static inline void expect(const struct dpa_rx *rx, const struct dpa_lane_shm *shm, uint32_t next,
+			  const struct dpa_slot *cur)
+{
+	const struct dpa_slot *s = &shm->slots[next % DPA_LANE_SLOTS];
+	uint32_t dqpn;
+
+	if (atomic_load_explicit(&s->seq, memory_order_acquire) != next + 1)
+		return;
+	dqpn = s->dqpn;
+	if (dqpn == cur->dqpn)
+		return;
+	dpa_qp_expect_rx(atomic_load_explicit(&rx->peer->hw->qp_tab[dqpn & DPA_QPN_INDEX],
+					      memory_order_relaxed));
+}
+
 int dpa_lane_drain(struct dpa_rx *rx)
 {
 	struct dpa_hw_qp *cur = NULL;
@@ -163,6 +179,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
 		s.flags &= DPA_PKT_ON_LANE;
+		expect(rx, shm, next + 1, &s);
 		cur = drain_one(rx, &s, cur, &held);
 		if (dpa_unlikely(held))
 			break;

@@ -165,7 +165,7 @@ static void fold_slots(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->cnt[DPA_CNT_blueflames], bf, memory_order_relaxed);
 }
 
-void dpa_counters_fold(struct dpa_hw *hw)
+static void fold_lanes(struct dpa_hw *hw)
 {
 	static const enum dpa_counter tx_of[6] = {DPA_CNT_tx_packets, DPA_CNT_tx_bytes,
 						  DPA_CNT_tx_sends,   DPA_CNT_tx_writes,
@@ -185,11 +185,16 @@ void dpa_counters_fold(struct dpa_hw *hw)
 		}
 	if (atomic_load_explicit(&hw->wire, memory_order_acquire))
 		sum_up(rx, dpa_wire_rx_stat(hw));
-	fold_slots(hw);
 	for (int i = 0; i < 6; i++)
 		atomic_store_explicit(&hw->cnt[tx_of[i]], tx[i], memory_order_relaxed);
 	for (int i = 0; i < 4; i++)
 		atomic_store_explicit(&hw->cnt[rx_of[i]], rx[i], memory_order_relaxed);
+}
+
+void dpa_counters_fold(struct dpa_hw *hw)
+{
+	fold_lanes(hw);
+	fold_slots(hw);
 }
 
 /* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
@@ -272,7 +277,10 @@ static bool watch(struct dpa_hw *hw)
 		dpa_settle_kicks(hw);
 	dpa_acks_settle(hw);
 	if (++hw->looks % 16 == 0)
-		dpa_counters_fold(hw);
+		fold_lanes(hw);
+	/* the more QPs, the more seldom: this is the application's core */
+	if (hw->looks % (16 + atomic_load_explicit(&hw->nslab, memory_order_relaxed) / 4) == 0)
+		fold_slots(hw);
 	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 	if (!where)
 		return false;

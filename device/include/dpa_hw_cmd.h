@@ -228,7 +228,8 @@ struct dpa_qp_attr_create {
 	uint32_t max_recv_sge;
 	uint32_t rsvd;
 	struct dpa_dbrec *dbrec;
-	uint64_t user_handle;
+	uint64_t user_handle; /* 0, or where posting begins to read */
+	const void *poster;   /* NULL, or 128 bytes that posting uses: fetched beforehand */
 };
 
 struct dpa_qp_info {

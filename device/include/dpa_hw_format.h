@@ -126,7 +126,7 @@ struct dpa_wqe_ctrl {
 	uint32_t imm;	 /* immediate (opaque, as the verbs user gave it) or R_Key to invalidate */
 	uint32_t length; /* bytes of the message: inline bytes or sum of the SGEs */
 	uint32_t check;	 /* dpa_wqe_check(); needed in BlueFlame writes only */
-	uint32_t rsvd;
+	uint32_t count;	 /* the driver's own: WQEs posted before this one */
 };
 
 struct dpa_wqe_raddr {

@@ -98,8 +98,8 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 /* Progress was made: the retry counters start again (IBA 9.7.6.1.4). */
 static void progressed(struct dpa_hw_qp *qp)
 {
-	qp->req.retry_left = qp->attr.retry_cnt;
-	qp->req.rnr_left = qp->attr.rnr_retry;
+	qp->req.retry_left = qp->retry_cnt;
+	qp->req.rnr_left = qp->rnr_retry;
 	qp->req.heard = true;
 }
 

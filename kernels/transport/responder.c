@@ -693,7 +693,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		return;
 	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
 		on_uc_start(qp, s);
-	switch (dpa_resp_check(r, qp->mtu, qp->attr.access, qp->type == DPA_QP_RC, s)) {
+	switch (dpa_resp_check(r, qp->mtu, qp->access, qp->type == DPA_QP_RC, s)) {
 	case DPA_RESP_GO:
 		break;
 	case DPA_RESP_DUPLICATE:

@@ -95,25 +95,26 @@ struct dpa_srq {
 };
 
 struct dpa_sq {
+	/* line 0 begins with what struct dpa_qp puts before it: 24 bytes */
 	struct dpa_lock lock;
-	uint32_t pi;	 /* blocks */
-	uint32_t ci;	 /* blocks, as last read from the doorbell record */
+	uint32_t pi; /* blocks */
+	uint32_t ci; /* blocks, as last read from the doorbell record */
+	uint8_t *buf;
+	struct dpa_uar_slot *slot;
+	struct dpa_dbrec *dbrec;
+	/* line 1 */
+	const uint32_t *placement;
 	uint32_t mask;	 /* blocks - 1 */
 	uint32_t count;	 /* WQEs posted ever */
 	uint32_t max_wr; /* WQEs that may be outstanding */
-	uint32_t end_mask;
-	uint32_t *end; /* pi after the WQE: of the last end_mask + 1 WQEs */
-	uint8_t *buf;
-	uint32_t ops; /* bit mask of enum ibv_wr_opcode */
+	uint32_t ops;	 /* bit mask of enum ibv_wr_opcode */
 	uint32_t max_inline;
 	uint32_t max_sge;
 	uint32_t max_bb;    /* blocks of the longest WQE that these caps allow */
 	uint8_t signal_all; /* DPA_WQE_SIGNALED or 0 */
 	bool is_ud;
 	bool blueflame;
-	struct dpa_uar_slot *slot;
-	const uint32_t *placement;
-	struct dpa_dbrec *dbrec;
+	uint64_t doorbells, blueflames; /* written */
 };
 
 struct dpa_rq {
@@ -139,7 +140,8 @@ struct dpa_batch {
 
 struct dpa_qp {
 	struct verbs_qp vqp;
-	const uint32_t *alive;
+	/* what posting touches begins here: with thousands of QPs each line is a miss */
+	const uint32_t *alive __attribute__((aligned(64)));
 	struct dpa_hw_qp *hw;
 	/* enum dpa_qp_state as the driver last set it; the device moves on to SQE and ERR itself */
 	_Atomic uint32_t state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Queue pairs: create and destroy. */
 #include <stdlib.h>
-#include "dpa.h"
+#include <string.h>
+#include "sq.h"
 
 struct qp_request {
 	struct ibv_pd *pd;
@@ -28,7 +29,6 @@ static void qp_free_queues(struct dpa_context *ctx, struct dpa_qp *qp)
 	dpa_arena_free(&ctx->arena, qp->rq.buf, qp->rq_bytes);
 	dpa_arena_free(&ctx->arena, qp->sq.buf, sq_bytes(qp->log_sq));
 	dpa_arena_free(&ctx->arena, qp->sq.dbrec, sizeof(struct dpa_dbrec));
-	free(qp->sq.end);
 }
 
 static int qp_alloc_sq(struct dpa_context *ctx, struct dpa_qp *qp, const struct dpa_qp_size *size)
@@ -42,9 +42,7 @@ static int qp_alloc_sq(struct dpa_context *ctx, struct dpa_qp *qp, const struct 
 		return errno;
 	sq->mask = (1u << size->log_sq) - 1;
 	sq->max_wr = size->cap.max_send_wr;
-	sq->end_mask = (1u << dpa_log2_up(sq->max_wr)) - 1;
-	sq->end = calloc(sq->end_mask + 1, sizeof(*sq->end));
-	return sq->end ? 0 : ENOMEM;
+	return 0;
 }
 
 static int qp_alloc_queues(struct dpa_context *ctx, struct dpa_qp *qp,
@@ -85,6 +83,7 @@ static int qp_hw_create(struct dpa_context *ctx, struct dpa_qp *qp, const struct
 		.max_recv_sge = size->rq_sge,
 		.dbrec = qp->sq.dbrec,
 		.user_handle = (uintptr_t)qp,
+		.poster = &qp->alive,
 	};
 
 	return dpa_hw_create_qp(ctx->hw, &attr, &qp->hw, &qp->info);
@@ -154,9 +153,9 @@ static struct dpa_qp *qp_new(const struct qp_request *req)
 				  &size);
 	if (ret)
 		return dpa_null(ret);
-	qp = calloc(1, sizeof(*qp));
-	if (!qp)
-		return NULL;
+	if (posix_memalign((void **)&qp, _Alignof(struct dpa_qp), sizeof(*qp)))
+		return dpa_null(ENOMEM);
+	memset(qp, 0, sizeof(*qp));
 	ret = qp_alloc_queues(ctx, qp, &size);
 	if (!ret)
 		ret = qp_hw_create(ctx, qp, req, &size);
@@ -253,11 +252,12 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 	int ret;
 
 	if (!dpa_word_alive(qp->alive)) {
-		free(qp->sq.end);
 		free(qp->batch);
 		free(qp);
 		return 0;
 	}
+	if (qp->sq.doorbells || qp->sq.blueflames) /* else others posted, if anybody */
+		sq_show(&qp->sq);
 	ret = dpa_hw_destroy_qp(qp->hw);
 	if (ret)
 		return ret;
@@ -274,3 +274,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 static_assert((int)DPA_QP_RC == (int)IBV_QPT_RC, "QP type");
 static_assert((int)DPA_QP_UC == (int)IBV_QPT_UC, "QP type");
 static_assert((int)DPA_QP_UD == (int)IBV_QPT_UD, "QP type");
+static_assert(offsetof(struct dpa_qp, sq.dbrec) / 64 == offsetof(struct dpa_qp, alive) / 64 &&
+		      offsetof(struct dpa_qp, sq.blueflame) / 64 ==
+			      offsetof(struct dpa_qp, alive) / 64 + 1,
+	      "posting touches two lines");

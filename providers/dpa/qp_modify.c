@@ -75,8 +75,6 @@ static void reset_queues(struct dpa_qp *qp)
 	dpa_lock_take(&sq->lock);
 	dpa_lock_take(&qp->rq.lock);
 	sq->pi = sq->ci = sq->count = 0;
-	if (sq->end)
-		memset(sq->end, 0, (sq->end_mask + 1) * sizeof(*sq->end));
 	qp->rq.pi = qp->rq.ci = 0;
 	__atomic_store_n(&sq->dbrec->sq_ci, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&sq->dbrec->rq_ci, 0, __ATOMIC_RELAXED);

@@ -164,7 +164,7 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	c->imm = dpa_unlikely(wr->opcode == IBV_WR_BIND_MW) ? wr->bind_mw.rkey : wr->imm_data;
 	c->length = (uint32_t)length;
 	c->check = 0;
-	c->rsvd = 0;
+	c->count = sq->count;
 	return nbb;
 }
 
@@ -197,7 +197,7 @@ static inline int post_one(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 	if (dpa_unlikely(!nbb))
 		return EINVAL;
 	sq->pi += nbb;
-	sq->end[sq->count++ & sq->end_mask] = sq->pi;
+	sq->count++;
 	return 0;
 }
 

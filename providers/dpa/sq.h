@@ -52,23 +52,37 @@ static inline uint8_t *sq_put_bind(uint8_t *p, const struct ibv_mw *mw,
 	return (uint8_t *)(b + 1);
 }
 
-/* Whether one more WQE may be outstanding: the one max_wr before it must be finished. */
-static inline bool sq_has_room(struct dpa_sq *sq)
+/* WQEs that are not finished. Under the lock, with ci behind pi. */
+static inline uint32_t sq_outstanding(const struct dpa_sq *sq)
 {
-	uint32_t before;
+	const struct dpa_wqe_ctrl *c =
+		(const void *)(sq->buf + (size_t)(sq->ci & sq->mask) * DPA_WQEBB);
 
-	if (dpa_unlikely(!sq->max_wr))
-		return false;
-	before = sq->end[(sq->count - sq->max_wr) & sq->end_mask];
-	if (dpa_likely((int32_t)(sq->ci - before) >= 0))
-		return true;
-	sq->ci = __atomic_load_n(&sq->dbrec->sq_ci, __ATOMIC_ACQUIRE);
-	return (int32_t)(sq->ci - before) >= 0;
+	return sq->ci == sq->pi ? 0 : sq->count - c->count;
 }
 
-static inline void sq_count(uint64_t *counter)
+/* Whether one more WQE may be outstanding. None is shorter than a block. */
+static inline bool sq_has_room(struct dpa_sq *sq)
 {
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+	if (dpa_likely(sq->pi - sq->ci < sq->max_wr))
+		return true;
+	sq->ci = __atomic_load_n(&sq->dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	return sq->max_wr && sq_outstanding(sq) < sq->max_wr;
+}
+
+#define SQ_SHOWN 64 /* more doorbells than this are shown in steps: the slot has a line for them   \
+		     */
+
+static inline void sq_show(const struct dpa_sq *sq)
+{
+	__atomic_store_n(&sq->slot->doorbells, sq->doorbells, __ATOMIC_RELAXED);
+	__atomic_store_n(&sq->slot->blueflames, sq->blueflames, __ATOMIC_RELAXED);
+}
+
+static inline void sq_count(const struct dpa_sq *sq, uint64_t n)
+{
+	if (dpa_unlikely(n < SQ_SHOWN || n % SQ_SHOWN == 0))
+		sq_show(sq);
 }
 
 static inline void sq_doorbell(struct dpa_sq *sq)
@@ -78,7 +92,7 @@ static inline void sq_doorbell(struct dpa_sq *sq)
 
 	memcpy(&word, &db, sizeof(word));
 	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
-	sq_count(&sq->slot->doorbells);
+	sq_count(sq, ++sq->doorbells);
 }
 
 /* One WQE that lies in one piece and is short enough goes into the slot whole. */
@@ -92,7 +106,7 @@ static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
 	c->check = dpa_wqe_check(c, nbb);
 	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
 	dpa_bf_write(sq->slot, c, nbb);
-	sq_count(&sq->slot->blueflames);
+	sq_count(sq, ++sq->blueflames);
 	return true;
 }
 

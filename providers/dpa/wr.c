@@ -64,17 +64,15 @@ static void wr_close(struct dpa_qp *qp)
 	if (b->wqe == b->aside)
 		copy_into_ring(sq, b->wqe, nbb);
 	sq->pi += nbb;
-	sq->end[sq->count++ & sq->end_mask] = sq->pi;
+	sq->count++;
 	b->wqe = NULL;
 }
 
-/* What stood in the places of `end` that the batch took was finished: so it must look again. */
 static void undo(struct dpa_qp *qp)
 {
 	struct dpa_sq *sq = &qp->sq;
 
-	while (sq->count != qp->batch->count)
-		sq->end[--sq->count & sq->end_mask] = sq->ci;
+	sq->count = qp->batch->count;
 	sq->pi = qp->batch->pi;
 }
 
@@ -142,6 +140,7 @@ static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t im
 		.index = sq->pi,
 		.wr_id = ex->wr_id,
 		.imm = imm,
+		.count = sq->count,
 	};
 	b->end = b->wqe + sizeof(*c);
 	b->needs_ah = false;
