@@ -359,8 +359,6 @@ void dpa_link_fini(struct dpa_hw *hw)
 			munmap(p->door, 4096);
 		if (p->export && p->export != hw->export)
 			munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
-		if (p->wire)
-			dpa_remote_fini(p);
 		free(p);
 	}
 	hw->all_peers = NULL;

@@ -205,6 +205,8 @@ static int try_open(struct dpa_hw *hw)
 	}
 	atomic_store_explicit(&u->fd, fd, memory_order_release);
 	atomic_store_explicit(&u->state, DPA_UDP_OPEN, memory_order_release);
+	if (atomic_load_explicit(&u->hops, memory_order_acquire))
+		dpa_udp_show_hops(hw);
 	dpa_steer_join(hw);
 	dpa_wake_self(hw); /* it must watch one descriptor more */
 out:
@@ -244,10 +246,12 @@ void dpa_udp_tick(struct dpa_hw *hw)
 
 void dpa_udp_show_hops(struct dpa_hw *hw)
 {
-	int fd = dpa_udp_fd(&hw->udp);
+	int fd;
 
+	atomic_store_explicit(&hw->udp.hops, true, memory_order_release);
+	fd = dpa_udp_fd(&hw->udp);
 	if (fd < 0)
-		return;
+		return; /* another board has the port: when it is ours */
 	set_on(fd, SOL_IP, IP_RECVTTL);
 	if (hw->udp.family == AF_INET6)
 		set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT);

@@ -24,9 +24,9 @@ struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
 
 	if (w)
 		return w;
-	w = calloc(1, sizeof(*w));
-	if (!w)
+	if (posix_memalign((void **)&w, DPA_CACHE_LINE, sizeof(*w)))
 		return NULL;
+	memset(w, 0, sizeof(*w));
 	for (int i = 0; i < 2; i++)
 		for (uint32_t l = 0; l < DPA_LANES; l++)
 			w->tx_fd[i][l] = -1;
@@ -77,17 +77,11 @@ void dpa_wire_fini(struct dpa_hw *hw)
 	if (!w)
 		return;
 	dpa_wire_abandon(hw);
+	for (uint32_t i = 0; i < DPA_WIRE_ROOMS; i++)
+		free(w->room[i].scratch);
 	munmap(w->rx_buf, DPA_WIRE_BUFS * DPA_WIRE_BUF);
 	free(w);
 	hw->wire = NULL;
-}
-
-void dpa_remote_fini(struct dpa_peer *p)
-{
-	struct dpa_remote *r = dpa_remote_of(p);
-
-	for (uint32_t i = 0; i < DPA_LANES; i++)
-		free(r->scratch[i]);
 }
 
 static int bind_somewhere(int fd, int family, const uint8_t *src, uint32_t scope, uint16_t *port)

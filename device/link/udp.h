@@ -29,6 +29,7 @@ struct dpa_udp {
 	_Atomic uint32_t state;	     /* enum dpa_udp_state */
 	int name_fd;		     /* abstract socket that tells other boards whose fd is; -1 */
 	int family;		     /* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here) */
+	_Atomic bool hops;	     /* hop limits are wanted */
 	int logged;		     /* errno of the last failure that was logged */
 	_Atomic uint32_t holder_uid; /* BEHIND: of the socket that has the port */
 	/* forward.c */

@@ -377,19 +377,40 @@ static void show_slot(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_
 	}
 }
 
+/* From the front again: only as much of a lane's memory is ever touched as leaves at once. */
 static void empty(struct dpa_tx *tx)
 {
-	tx->tail = tx->head;
-	tx->dtail = tx->dhead;
-	atomic_store_explicit(&tx->shm->tail, tx->head, memory_order_relaxed);
-	atomic_store_explicit(&tx->shm->dtail, tx->dhead, memory_order_relaxed);
+	tx->head = tx->tail = tx->dhead = tx->dtail = 0;
+	atomic_store_explicit(&tx->shm->tail, 0, memory_order_relaxed);
+	atomic_store_explicit(&tx->shm->dtail, 0, memory_order_relaxed);
+}
+
+/* Memory to put packets together in, locked; without any (no memory) its scratch is NULL. */
+static struct dpa_wire_room *take_room(struct dpa_hw *hw, uint32_t first)
+{
+	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_relaxed);
+	struct dpa_wire_room *room = NULL;
+
+	for (uint32_t i = 0; i < DPA_WIRE_ROOMS && !room; i++) {
+		room = &w->room[(first + i) % DPA_WIRE_ROOMS];
+		if (!dpa_spin_try(&room->lock))
+			room = NULL;
+	}
+	if (!room) {
+		room = &w->room[first % DPA_WIRE_ROOMS];
+		dpa_spin_lock(&room->lock);
+	}
+	if (dpa_unlikely(!room->scratch))
+		room->scratch = malloc(sizeof(*room->scratch));
+	return room;
 }
 
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	struct dpa_remote *r = dpa_remote_of(tx->peer);
 	uint32_t lane = (uint32_t)(tx - r->peer.tx), at = tx->tail, nth = 0, lost = 0, sent;
-	struct dpa_wire_scratch *w = r->scratch[lane];
+	struct dpa_wire_scratch *w = NULL;
+	struct dpa_wire_room *room;
 	int err;
 
 	if (at == tx->head)
@@ -400,8 +421,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		empty(tx);
 		return 0;
 	}
-	if (dpa_unlikely(!w))
-		w = r->scratch[lane] = malloc(sizeof(*w));
+	room = take_room(r->peer.hw, lane);
+	w = room->scratch;
 	while (w && at != tx->head) {
 		struct round b = {.r = r, .w = w, .sport = dpa_remote_port(r, lane)};
 
@@ -419,12 +440,15 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		if (dpa_unlikely(err)) {
 			lost = give_up(tx, src, w->first[sent].slot, w->first[sent].nth, psn);
 			complain(r, err);
+			if (err == EINVAL) /* it was not the cutting */
+				r->no_gso = false;
 			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
 			break;
 		}
 	}
 	if (dpa_unlikely(!w))
 		lost = give_up(tx, src, at, 0, psn);
+	dpa_spin_unlock(&room->lock);
 	empty(tx); /* whatever happened */
 	return lost;
 }

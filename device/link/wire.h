@@ -34,7 +34,7 @@ struct dpa_wire_pkt {
 	uint8_t tail[8];
 };
 
-/* Where a lane's packets are put together: under its producer lock. */
+/* Where packets are put together. */
 struct dpa_wire_scratch {
 	struct dpa_wire_pkt pkt[DPA_WIRE_PKTS];
 	struct iovec iov[DPA_WIRE_PKTS * 4];
@@ -56,7 +56,6 @@ struct dpa_remote {
 	struct dpa_wire_from *from; /* sockets of its own address; NULL: the common ones */
 	_Atomic bool no_gso;	    /* the device does not cut datagrams */
 	_Atomic int last_err;	    /* of sending: for the log */
-	struct dpa_wire_scratch *scratch[DPA_LANES]; /* made at first use, under the lane's lock */
 	struct dpa_remote *next;
 };
 
@@ -79,7 +78,15 @@ struct dpa_wire_from {
 	uint16_t port[DPA_LANES];
 };
 
+/* Scratch memory is borrowed for a flush: remotes are many, threads that send are few. */
+#define DPA_WIRE_ROOMS 8u
+struct dpa_wire_room {
+	dpa_spin_t lock; /* under a lane's producer lock */
+	struct dpa_wire_scratch *scratch;
+} __attribute__((aligned(DPA_CACHE_LINE)));
+
 struct dpa_wire {
+	struct dpa_wire_room room[DPA_WIRE_ROOMS];
 	dpa_spin_t lock;		 /* remotes, sockets */
 	_Atomic int tx_fd[2][DPA_LANES]; /* [v6]; -1: not open yet */
 	uint16_t tx_port[2][DPA_LANES];
@@ -119,7 +126,6 @@ static inline uint16_t dpa_remote_port(const struct dpa_remote *r, uint32_t lane
 struct dpa_wire *dpa_wire_get(struct dpa_hw *hw);
 void dpa_wire_fini(struct dpa_hw *hw);
 void dpa_wire_abandon(struct dpa_hw *hw); /* forked child: closes the descriptors */
-void dpa_remote_fini(struct dpa_peer *p);
 
 /*
  * Sends what the lane holds, under its producer lock and that of the QP that wrote it. Returns how

@@ -11,18 +11,20 @@
  * the peer seems to keep what came out of order (kept.c); else by everything from there
  * (go-back-N).
  *
- * ack_at is the local ACK timeout of IBA 9.7.6.1.3: with retry_cnt r and timeout T, RETRY_EXC_ERR
- * comes (r + 1) * T after the last progress. The probe is what adapters call adaptive
- * retransmission: a lost tail would otherwise wait for T, which applications set to 67 ms and more.
+ * ack_at is the local ACK timeout of IBA 9.7.6.1.3, which doubles twice at most: with retry_cnt r
+ * and timeout T, RETRY_EXC_ERR comes T, 3 T, 7 T and then 4 T more for each retry after the last
+ * progress. The probe is what adapters call adaptive retransmission: a lost tail would otherwise
+ * wait for T, which applications set to 67 ms and more.
  */
 #include "transport.h"
 
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
 #define PROBE_MIN   1000000u
 #define PROBE_MAX   1000000000u
-#define MAX_BACKOFF 2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value  \
-			*/
-#define NEVER_NS    1000000000ull /* timeout 0: no limit, but still trying */
+#define MAX_BACKOFF                                                                                \
+	2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value              \
+	    */
+#define NEVER_NS 1000000000ull /* timeout 0: no limit, but still trying */
 
 static bool outstanding(const struct dpa_hw_qp *qp)
 {

@@ -31,7 +31,8 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	uint32_t state;
 
 	if (!p) {
-		p = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		p = qp->pkt_flags ? dpa_remote_get(qp->hw, &qp->attr.av)
+				  : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 		if (!p) { /* nobody has that QPN: what we send is lost */
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 			return false;

@@ -233,7 +233,8 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
 		return true;
 	if (!qp->peer)
-		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		qp->peer = qp->pkt_flags ? dpa_remote_get(qp->hw, &qp->attr.av)
+					 : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 	if (!qp->peer)
 		return false;
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {

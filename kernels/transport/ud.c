@@ -143,6 +143,10 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 		goto fail;
 	}
 	p = ud_peer(qp, &av);
+	if (p && p->wire && c->length > 128u << dpa_port_gid_mtu(&qp->hw->port, av.sgid_index)) {
+		syn = DPA_SYN_MSG_TOO_LONG;
+		goto fail;
+	}
 	if (p && p->wire && !dpa_paced(qp, c->length))
 		return 1;
 	state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;

@@ -141,6 +141,11 @@ void dpa_eu_detach(struct dpa_hw_qp *qp)
 
 /* -------------------------------------------------------------------- port */
 
+uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
+{
+	return DPA_PORT_MTU_4096;
+}
+
 int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
 {
 	if (index >= 2)

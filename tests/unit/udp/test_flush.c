@@ -54,7 +54,10 @@ static void put(struct dpa_remote *r, uint8_t opcode, uint32_t psn, uint32_t len
 
 static void end(struct th *th, struct dpa_remote *r)
 {
-	free(r->scratch[0]);
+	for (uint32_t i = 0; i < DPA_WIRE_ROOMS; i++) {
+		free(th->hw->wire->room[i].scratch);
+		th->hw->wire->room[i].scratch = NULL;
+	}
 	free(r->peer.tx[0].shm);
 	free(r);
 	atomic_store(&th->hw->wire, NULL);

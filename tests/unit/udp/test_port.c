@@ -149,6 +149,7 @@ Test(udp_port, ancillary_data)
 	s = socket(AF_INET, SOCK_DGRAM, 0);
 	hw = ut_open(path[0]);
 	cr_assert_not_null(hw);
+	dpa_udp_show_hops(hw); /* while the port is not ours yet, too */
 	cr_assert_eq(dpa_udp_open(hw), 0);
 	while (recv(dpa_udp_fd(&hw->udp), buf, sizeof(buf), 0) > 0)
 		; /* probes */
