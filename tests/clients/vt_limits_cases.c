@@ -293,14 +293,18 @@ static void many_qps(struct vt *t)
 	struct ibv_qp **qp = qps[t->side];
 	struct vt_opt o = {.send_wr = 4, .recv_wr = 4, .sge = 1, .cqe = 16};
 	struct vt_addr peer;
+	/* an EU looks at each slot in turn: with fewer it comes round in time on a busy machine,
+	 * too */
+	const char *place = getenv("DPA_PLACEMENT");
+	int n = place && !strncmp(place, "eu", 2) ? N / 4 : N;
 
 	vt_setup(t, &o);
-	for (int i = 0; i < N; i++) {
+	for (int i = 0; i < n; i++) {
 		qp[i] = vt_qp_create(t, &o, t->cq);
 		vt_connect(t, qp[i], &o, &peer);
 	}
 	for (int round = 0; round < 2; round++)
-		for (uint64_t i = 0; i < N && t->side == 0; i++) {
+		for (uint64_t i = 0; i < (uint64_t)n && t->side == 0; i++) {
 			struct ibv_sge sge;
 			struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 0, 0, 8);
 
@@ -309,7 +313,7 @@ static void many_qps(struct vt *t)
 			vt_wc_is(t, i, IBV_WC_SUCCESS);
 		}
 	vt_sync(t);
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < n; i++)
 		CHECK_EQ(ibv_destroy_qp(qp[i]), 0);
 	vt_close(t);
 }
