@@ -179,6 +179,12 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 
+/* --- answers.c --- */
+/* Owes an ACK or NAK; a NAK is not taken back. RC. */
+void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome);
+/* A NAK is owed that ends the connection. */
+bool dpa_resp_failing(const struct dpa_resp *r);
+
 /* --- responder.c --- */
 /* Puts a plain ACK that is owed behind what the lane holds; under tx->lock. */
 void dpa_responder_join(struct dpa_hw_qp *qp);

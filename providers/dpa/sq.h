@@ -70,8 +70,9 @@ static inline bool sq_has_room(struct dpa_sq *sq)
 	return sq->max_wr && sq_outstanding(sq) < sq->max_wr;
 }
 
-#define SQ_SHOWN 64 /* more doorbells than this are shown in steps: the slot has a line for them   \
-		     */
+#define SQ_SHOWN                                                                                   \
+	64 /* more doorbells than this are shown in steps: the slot has a line for them            \
+	    */
 
 static inline void sq_show(const struct dpa_sq *sq)
 {

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a responder owes: READ and atomic responses in order, behind them one ACK or NAK. They leave
+ * when the batch that brought the requests is through, or with the QP's own next packets.
+ */
+#include "transport.h"
+#include "link/wire.h"
+
+/* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
+void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	if (qp->type != DPA_QP_RC)
+		return;
+	if (r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK)
+		return; /* a NAK is not taken back */
+	r->ack_owed = true;
+	r->ack_psn = psn;
+	r->ack_syndrome = syndrome;
+}
+
+/* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
+/* IBA 9.9/behind */
+bool dpa_resp_failing(const struct dpa_resp *r)
+{
+	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
+	       (r->ack_syndrome & 0x1f) != DPA_NAK_PSN_SEQ;
+}
+
+/*
+ * IBA 9.7.7.2: how many receives are there for messages beyond MSN. Not on shared memory, where the
+ * requester waits for nothing longer than for an RNR NAK; not with an SRQ, which is everybody's.
+ */
+/* IBA 9.7.5/credits */
+static uint8_t credits_of(const struct dpa_hw_qp *qp)
+{
+	uint32_t n;
+
+	if (!qp->pkt_flags || qp->srq || !qp->rq)
+		return DPA_AETH_NO_CREDITS;
+	n = __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) - qp->rq_ci;
+	return dpa_credit_code(n);
+}
+
+static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
+				     uint32_t data_len, uint8_t **data)
+{
+	struct dpa_slot *s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, psn, len, data_len, data);
+	struct dpa_ext *x;
+
+	if (!s)
+		return NULL;
+	x = (struct dpa_ext *)s->ext;
+	x->msn = qp->resp.msn;
+	x->syndrome = DPA_AETH_ACK | credits_of(qp);
+	return s;
+}
+
+/* The region must still be what it was when the request came. */
+static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t n,
+			  uint64_t *addr)
+{
+	if (!n) {
+		*addr = 0;
+		return 0;
+	}
+	return dpa_mr_check_remote(qp, rd->rkey, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ, addr);
+}
+
+static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
+			   uint32_t n, uint8_t *data)
+{
+	struct dpa_pull *p = (struct dpa_pull *)data;
+
+	p->niov = 1;
+	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
+					memory_order_relaxed);
+	p->rkey = rd->rkey;
+	p->iov[0].addr = addr;
+	p->iov[0].len = n;
+}
+
+/* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
+/* IBA 9.4/read-response */
+static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
+{
+	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
+	uint32_t data_len;
+	bool pull = !dpa_lossy(qp) && left >= DPA_PULL_MIN &&
+		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
+	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
+	struct dpa_slot *s;
+	uint8_t op, *data = NULL;
+	uint64_t addr;
+	bool last, inslot;
+
+	if (pull)
+		n = left < DPA_PULL_CHUNK ? left : DPA_PULL_CHUNK;
+	last = n == left;
+	if (rd_source(qp, rd, n, &addr))
+		return -1;
+	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST
+	     : last   ? DPA_BTH_READ_RESP_LAST
+		      : DPA_BTH_READ_RESP_MIDDLE;
+	inslot = !pull && dpa_ext_len(op) + n <= DPA_PKT_EXT;
+	data_len = pull ? sizeof(struct dpa_pull) : inslot ? 0 : n;
+	s = answer_begin(qp, op, psn, n, data_len, &data);
+	if (!s)
+		return 0;
+	if (pull) {
+		s->flags |= DPA_PKT_PULL;
+		fill_read_pull(qp, rd, addr, n, data);
+	} else {
+		s->flags |= inslot ? DPA_PKT_INSLOT : 0;
+		if (dpa_copy_in(qp->hw, inslot ? s->ext + dpa_ext_len(op) : data, addr, n))
+			return -1;
+	}
+	dpa_lane_publish(qp->tx, s);
+	rd->off += n;
+	rd->done = last;
+	return 1;
+}
+
+static int send_atomic_ack(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
+{
+	uint8_t *data;
+	struct dpa_slot *s = answer_begin(qp, DPA_BTH_ATOMIC_ACK, rd->psn, 0, 0, &data);
+
+	if (!s)
+		return 0;
+	((struct dpa_ext *)s->ext)->orig = rd->orig;
+	dpa_lane_publish(qp->tx, s);
+	rd->done = true;
+	return 1;
+}
+
+/* Sends the owed READ and atomic responses in order. False: no room, or a region is gone. */
+/* IBA C9-110 */
+static bool send_responses(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	while (r->rd_tail != r->rd_head) {
+		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % DPA_RD_OWED];
+		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd)
+							   : send_atomic_ack(qp, rd);
+
+		if (!k) {
+			dpa_tx_full(qp, qp->tx);
+			return false;
+		}
+		if (k < 0) { /* the rest of the response is a NAK */
+			r->rd_tail = r->rd_head;
+			r->ack_owed = true;
+			r->ack_psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
+			r->ack_syndrome = DPA_AETH_NAK | DPA_NAK_REM_ACCESS;
+			return true;
+		}
+		if (rd->done)
+			r->rd_tail++;
+	}
+	return true;
+}
+
+/* Answers go by the lane that the QP's own packets use. */
+static bool have_tx(struct dpa_hw_qp *qp)
+{
+	if (dpa_likely(qp->tx &&
+		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
+		return true;
+	if (!qp->peer)
+		qp->peer = qp->pkt_flags ? dpa_remote_get(qp->hw, &qp->attr.av)
+					 : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+	if (!qp->peer)
+		return false;
+	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
+		qp->tx = &qp->peer->tx[qp->lane];
+		if (qp->info)
+			qp->info->link = qp->peer->wire				 ? 3
+					 : qp->peer->slot == qp->hw->board->slot ? 1
+										 : 2;
+		return true;
+	}
+	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
+		dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+		dpa_pend(qp, dpa_now_ns() + 5000000);
+	}
+	return false;
+}
+
+void dpa_responder_join(struct dpa_hw_qp *qp)
+{
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (!dpa_owes_ack(qp))
+		return;
+	s = answer_begin(qp, DPA_BTH_ACK, qp->resp.ack_psn, 0, 0, &data);
+	if (!s)
+		return;
+	dpa_lane_publish(qp->tx, s);
+	qp->resp.ack_owed = false;
+}
+
+/* IBA 9.9/class-c */
+void dpa_responder_flush(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	uint32_t unsent;
+	uint8_t *data;
+	bool fatal = false;
+
+	if (dpa_likely(!r->ack_owed && r->rd_tail == r->rd_head))
+		return;
+	if (!have_tx(qp))
+		return;
+	struct dpa_tx *tx = qp->tx;
+
+	dpa_spin_lock(&tx->lock);
+	if (send_responses(qp) && r->ack_owed) {
+		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
+
+		if (s) {
+			((struct dpa_ext *)s->ext)->syndrome =
+				(r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK
+					? DPA_AETH_ACK | credits_of(qp)
+					: r->ack_syndrome;
+			dpa_lane_publish(tx, s);
+			fatal = dpa_resp_failing(r);
+			r->ack_owed = false;
+		} else {
+			dpa_tx_full(qp, tx);
+		}
+	}
+	if (tx->peer->wire) /* what the socket has no room for is lost, as on any wire */
+		dpa_wire_flush(tx, UINT32_MAX, &unsent);
+	dpa_spin_unlock(&tx->lock);
+	dpa_tx_owe_kick(tx, qp->hw);
+	if (fatal && qp->state != DPA_QPS_ERR) {
+		dpa_qp_event(qp, (r->ack_syndrome & 0x1f) == DPA_NAK_REM_ACCESS
+					 ? DPA_EVENT_QP_ACCESS_ERR
+					 : DPA_EVENT_QP_REQ_ERR);
+		dpa_qp_to_error(qp);
+	}
+}
+
+bool dpa_send_cnp(struct dpa_hw_qp *qp)
+{
+	uint32_t unsent = 0;
+	struct dpa_tx *tx;
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (!have_tx(qp) || !qp->peer->wire)
+		return false;
+	tx = qp->tx;
+	dpa_spin_lock(&tx->lock);
+	s = dpa_pkt_begin(qp, tx, DPA_BTH_CNP, qp->dest_qpn, 0, 0, 0, &data);
+	if (s) {
+		s->flags |= DPA_PKT_INSLOT;
+		dpa_lane_publish(tx, s);
+		unsent = dpa_wire_flush(tx, UINT32_MAX, &unsent);
+	}
+	dpa_spin_unlock(&tx->lock);
+	return s && !unsent;
+}
