@@ -26,6 +26,7 @@ static void on_event(void *arg, const struct dpa_event *ev)
 
 static void make_peer(struct th *th, bool pull)
 {
+	static uint32_t opened; /* threads remember QPs of an opening */
 	struct dpa_peer *p;
 
 	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
@@ -46,6 +47,7 @@ static void make_peer(struct th *th, bool pull)
 	}
 	atomic_store(&p->rx_up, 1);
 	atomic_store(&p->state, DPA_PEER_UP);
+	th->hw->serial = ++opened;
 	th->peer = th->hw->all_peers = p;
 	atomic_store(&th->hw->peers[0], p);
 }
