@@ -27,7 +27,7 @@
 #define TICK_NS	       500000000ull
 #define FIRST_SLEEP_NS 1000000ull
 #define DISTRUST       256 /* sleeps */
-#define SPINS_WIRE     20
+#define SPINS_WIRE     100
 #define SPINS	       400 /* looks in vain before sleeping: two yields, some microseconds */
 
 static void port_changed(void *arg, enum dpa_port_change what)
