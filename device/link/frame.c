@@ -302,7 +302,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
  * so is known, or nearly; of others the one value that makes the ICRC right is computed. Who has
  * been seen to count from 0 is held to it: else one corrupted packet of 65,536 would pass.
  */
-bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f)
+static bool icrc_ok(struct dpa_hw *hw, struct dpa_frame *f)
 {
 	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire);
 	_Atomic uint8_t *sure;
@@ -332,7 +332,7 @@ bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f)
 }
 
 /* IBA C9-42, C9-43 */
-bool dpa_pkey_ok(uint16_t pkey)
+static bool pkey_ok(uint16_t pkey)
 {
 	return (pkey & 0x7fff) == (DPA_ROCE_PKEY & 0x7fff); /* full or limited member */
 }
@@ -344,11 +344,11 @@ bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 		return false;
 	}
-	if (dpa_unlikely(!dpa_frame_icrc(hw, f))) {
+	if (dpa_unlikely(!icrc_ok(hw, f))) {
 		dpa_count(hw, DPA_CNT_rx_icrc_encapsulated, 1);
 		return false;
 	}
-	if (dpa_unlikely(!dpa_pkey_ok(pkt->pkey))) {
+	if (dpa_unlikely(!pkey_ok(pkt->pkey))) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return false;
 	}

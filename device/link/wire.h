@@ -146,8 +146,6 @@ bool dpa_gid_is_v4(const uint8_t gid[16]);
 
 /* Decodes, checks ICRC and P_Key; counts what is refused. Sets f's IP identification. */
 bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt);
-bool dpa_frame_icrc(struct dpa_hw *hw, struct dpa_frame *f);
-bool dpa_pkey_ok(uint16_t pkey);
 
 /* Does a QP of this process have the number? */
 static inline bool dpa_qpn_is_ours(struct dpa_hw *hw, uint32_t qpn)
