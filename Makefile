@@ -3,7 +3,7 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo test test-unit test-integration test-matrix test-pyverbs \
+.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-pyverbs \
 	test-interop bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
@@ -66,3 +66,16 @@ format-check: ## fail when clang-format would change something
 
 clean: ## remove build/
 	@rm -rf $(BUILD)
+
+packages: ## Debian packages, in build/packages
+	@scripts/install-deps --packages
+	@scripts/packages $(BUILD)/packages
+
+test-packages: packages ## install, use and upgrade them in a fresh Debian (root; fetches one)
+	@scripts/packages $(BUILD)/packages-next tests/packages/next
+	@tests/packages/run $(BUILD)/packages $(BUILD)/packages-next
+
+test-rpms: ## the rpm packages of the committed tree, file by file and run from where they are unpacked
+	@scripts/install-deps --packages
+	@redhat/build $(BUILD)/rpm --nodeps >$(BUILD)/rpm.log 2>&1 || { tail -20 $(BUILD)/rpm.log; false; }
+	@redhat/check $(BUILD)/rpm

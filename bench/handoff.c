@@ -46,10 +46,34 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Of the processor's constant-rate counter. */
+static inline uint64_t ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t n;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(n));
+	return n;
+#else
+	return now_ns();
+#endif
+}
+
 static void wait_for(_Atomic uint64_t *word, uint64_t value)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) != value)
-		__builtin_ia32_pause();
+		relax();
 }
 
 static _Noreturn void child(struct lines *l)
@@ -81,7 +105,7 @@ int main(void)
 		child(l);
 	pin(0);
 	ns = now_ns();
-	cycles = __builtin_ia32_rdtsc();
+	cycles = ticks();
 	for (int b = 0; b < BATCHES; b++) {
 		uint64_t start = now_ns();
 
@@ -92,7 +116,7 @@ int main(void)
 		/* in hundredths of a nanosecond, one way */
 		hist_add(&h, (now_ns() - start) * 100 / (2 * BATCH));
 	}
-	cycles = __builtin_ia32_rdtsc() - cycles;
+	cycles = ticks() - cycles;
 	ns = now_ns() - ns;
 	waitpid(pid, NULL, 0);
 	printf("%.2f %.2f %.4f\n", (double)hist_percentile(&h, 50) / 100,

@@ -88,6 +88,8 @@ int main(void)
 	rates("tables", dpa_crc32_table);
 	if (dpa_crc32_clmul_init())
 		rates("clmul", dpa_crc32_clmul);
+	if (dpa_crc32_vclmul_init())
+		rates("vclmul", dpa_crc32_vclmul);
 	if (dpa_crc32_arm_init())
 		rates("arm", dpa_crc32_arm);
 	whole_packets();

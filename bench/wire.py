@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The rows of dpa0 between hosts: against bare UDP, and against others over TCP, on one link.
 
-veth: two network namespaces, MTU 9000. lo: two processes of one board that DPA_SHM=never sends by UDP.
+veth: two network namespaces, MTU 9000. lo: two processes of one board that DPA_SHM=never sends by
+UDP, in a namespace that has nothing but lo: from 127.0.0.1 to itself, as the bare UDP beside it (to
+another address of the host the kernel makes a route for each datagram).
 """
 import contextlib
 import os
@@ -20,7 +22,7 @@ class Wire:
     """Two hosts and what is measured between them; the namespaces are made at first use."""
 
     def __init__(self, bench):
-        self.bench, self._net, self._stack = bench, None, contextlib.ExitStack()
+        self.bench, self._net, self._alone, self._stack = bench, None, None, contextlib.ExitStack()
 
     def close(self):
         self._stack.close()
@@ -33,14 +35,20 @@ class Wire:
                 raise RuntimeError(f"no network namespaces: {e}") from None
         return self._net
 
+    def alone(self):
+        if not self._alone:
+            try:
+                self._alone = self._stack.enter_context(contextlib.closing(netns.Namespace()))
+            except netns.Unavailable as e:
+                raise RuntimeError(f"no network namespaces: {e}") from None
+        return self._alone
+
     def sides(self, where):
         """Of the server and the client: host, address of the server, environment."""
-        net = self.net()
-        a, b = net.hosts if where == "veth" else (net.hosts[0], net.hosts[0])
-        boards = [{}, {}]
         if where == "lo":
-            boards = [{"DPA_SHM": "never"}] * 2
-        return a, b, a.v4 if where == "veth" else "127.0.0.1", boards
+            return self.alone(), self.alone(), "127.0.0.1", [{"DPA_SHM": "never"}] * 2
+        a, b = self.net().hosts
+        return a, b, a.v4, [{}, {}]
 
     def pair(self, where, argv, listens=None, env=None, dpa=True, limit=60):
         """Server on core 0, client on core 1; what both print. argv(side, address)."""
@@ -59,10 +67,6 @@ class Wire:
             if s.poll() is None:
                 s.kill()
                 s.wait()
-            for board in boards:
-                for path in board.values():
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(path)
         return out
 
     def start(self, host, argv, cpu, env, dpa):

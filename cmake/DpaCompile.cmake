@@ -3,6 +3,9 @@
 add_compile_options(-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
                     -Wno-unused-parameter -fno-strict-aliasing -fno-common)
 add_compile_definitions(_GNU_SOURCE)
+# Programs are linked as what they are compiled as, whatever the compiler's default is.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
 if(DPA_SANITIZE)
   add_compile_options(-fsanitize=${DPA_SANITIZE} -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=${DPA_SANITIZE})

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# dpa_unit_test(NAME SOURCE... [LIBS lib...] [INCLUDES dir...])
+# dpa_unit_test(NAME SOURCE... [LIBS lib...] [INCLUDES dir...] [RUN command...])
 #   One Criterion executable, one ctest entry. It gets the private include folders of the device.
+#   RUN: what to run it by, e.g. bin/dpa-run.
 #   A test that hangs is ended after 120 s (300 s in sanitizer builds): a limit, not a measurement.
 find_package(PkgConfig REQUIRED)
 
-if(DPA_SANITIZE MATCHES "thread")
+# Criterion starts itself anew for each test, which neither a thread sanitizer nor an emulator of
+# another processor gets along with.
+if(DPA_SANITIZE MATCHES "thread" OR CMAKE_CROSSCOMPILING)
   add_library(dpa_criterion STATIC ${CMAKE_SOURCE_DIR}/tests/tsan/runner.c)
   target_include_directories(dpa_criterion PUBLIC ${CMAKE_SOURCE_DIR}/tests/tsan)
   target_link_libraries(dpa_criterion PUBLIC Threads::Threads m)
@@ -15,18 +18,25 @@ else()
 endif()
 
 function(dpa_unit_test name)
-  cmake_parse_arguments(T "" "" "LIBS;INCLUDES" ${ARGN})
+  cmake_parse_arguments(T "" "" "LIBS;INCLUDES;RUN" ${ARGN})
   add_executable(${name} ${T_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/device ${CMAKE_SOURCE_DIR}
                                              ${T_INCLUDES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
-  add_test(NAME ${name} COMMAND ${name})
+  if(CMAKE_CROSSCOMPILING AND (T_RUN OR NOT CMAKE_CROSSCOMPILING_EMULATOR))
+    return() # what runs it starts programs of the other processor
+  endif()
+  add_test(NAME ${name} COMMAND ${T_RUN} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}>)
   set(limit 120)
   if(DPA_SANITIZE) # may have commas: no generator expression
     set(limit 300)
   endif()
-  set_tests_properties(
-    ${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77
-                       ENVIRONMENT "TSAN_OPTIONS=halt_on_error=0;UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+  set(env "TSAN_OPTIONS=halt_on_error=0"
+          "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+  if(T_RUN) # dpa-run preloads a library of its own
+    list(APPEND env "ASAN_OPTIONS=verify_asan_link_order=0")
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77
+                                          ENVIRONMENT "${env}")
 endfunction()

@@ -49,6 +49,14 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(board),
 	 .use = "an absolute path",
 	 .help = "file of the board; without it the one of this user and network namespace"},
+	{.name = "functions",
+	 .def = "0",
+	 .type = DPA_KNOB_FUNCS,
+	 .offset = FIELD(functions),
+	 .use = "a number of SFs from 0 to 7, or for each SF with commas between: all, or the name "
+		"of an interface (as in all,eth1)",
+	 .help = "devices beside dpa0 (dpa0_sf1, ...), and the interfaces whose addresses they "
+		 "have"},
 	{.name = "uar_pages",
 	 .def = "2048",
 	 .type = DPA_KNOB_UINT,
@@ -91,6 +99,14 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(spin),
 	 .use = "a number from 0 to 1000000",
 	 .help = "pauses that a wait loop makes before it yields the processor"},
+	{.name = "max_run_time",
+	 .def = "12",
+	 .type = DPA_KNOB_UINT,
+	 .min = 0,
+	 .max = 86400,
+	 .offset = FIELD(max_run_time),
+	 .use = "a number of seconds from 0 (no limit) to 86400",
+	 .help = "longest that an activation or launch of DPA device code may run"},
 	{.name = "fault",
 	 .def = "",
 	 .type = DPA_KNOB_FAULT,
@@ -103,6 +119,13 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(capture),
 	 .use = "an absolute path",
 	 .help = "pcapng file that every packet is appended to"},
+	{.name = "observer",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .env_only = true,
+	 .offset = FIELD(observer),
+	 .use = "IMAGE:KERNEL, the device image by an absolute path",
+	 .help = "DPA kernel that gets a copy of every completion, on an EU"},
 	{.name = "config",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,
@@ -213,6 +236,52 @@ static bool parse_path(const char *s, char *out)
 	return true;
 }
 
+static bool parse_functions(const char *s, struct dpa_cfg_functions *out)
+{
+	struct dpa_cfg_functions f = {0};
+	const char *end;
+
+	if (isdigit((unsigned char)*s)) {
+		if (!parse_uint(s, &end, 0, DPA_CONFIG_SFS, &f.num_sfs) || *end)
+			return false;
+		*out = f;
+		return true;
+	}
+	for (;; s++) {
+		size_t len = strcspn(s, ",");
+
+		if (f.num_sfs == DPA_CONFIG_SFS || !len || len >= sizeof(f.ifname[0]))
+			return false;
+		if (strcspn(s, "/ \t") < len || !isalnum((unsigned char)*s))
+			return false;
+		if (len != 3 || memcmp(s, "all", 3) != 0)
+			memcpy(f.ifname[f.num_sfs], s, len);
+		f.num_sfs++;
+		s += len;
+		if (!*s)
+			break;
+	}
+	*out = f;
+	return true;
+}
+
+/* The number alone where every SF has all addresses. */
+static void functions_text(const struct dpa_cfg_functions *f, char *buf, size_t len)
+{
+	bool named = false;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < f->num_sfs; i++)
+		named |= f->ifname[i][0] != '\0';
+	if (!named) {
+		snprintf(buf, len, "%u", f->num_sfs);
+		return;
+	}
+	for (uint32_t i = 0; i < f->num_sfs && at < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", i ? "," : "",
+				       f->ifname[i][0] ? f->ifname[i] : "all");
+}
+
 bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *value)
 {
 	void *field = (char *)cfg + k->offset;
@@ -243,6 +312,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return parse_place(value, field);
 	case DPA_KNOB_FAULT:
 		return dpa_fault_parse(value, field);
+	case DPA_KNOB_FUNCS:
+		return parse_functions(value, field);
 	}
 	return false;
 }
@@ -284,6 +355,9 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		break;
 	case DPA_KNOB_FAULT:
 		dpa_fault_text(field, buf, len);
+		break;
+	case DPA_KNOB_FUNCS:
+		functions_text(field, buf, len);
 		break;
 	}
 }

@@ -33,8 +33,16 @@ struct dpa_cfg_place {
 	uint64_t eus[DPA_CONFIG_EUS / 64];
 };
 
+/* The board's functions beside dpa0, and the interface whose addresses each has ("": all). */
+#define DPA_CONFIG_SFS 7
+struct dpa_cfg_functions {
+	uint32_t num_sfs;
+	char ifname[DPA_CONFIG_SFS][16];
+};
+
 struct dpa_config {
 	struct dpa_cfg_place placement;
+	struct dpa_cfg_functions functions;
 	bool disable;	/* dpa0 is not there for this process */
 	bool blueflame; /* post by BlueFlame where a WQE fits */
 	enum dpa_cfg_log log;
@@ -43,9 +51,11 @@ struct dpa_config {
 	enum dpa_cfg_congestion congestion;
 	uint32_t uar_pages;		    /* of a board that this process creates */
 	uint32_t spin;			    /* pauses before a wait loop yields */
+	uint32_t max_run_time;		    /* seconds of a DPA activation; 0: no limit */
 	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
 	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
+	char observer[DPA_CONFIG_PATH_MAX]; /* "IMAGE:KERNEL" that gets copies of CQEs; "": none */
 	struct dpa_fault_spec fault;	    /* not set: what the board says */
 	char config[DPA_CONFIG_PATH_MAX];   /* the file that was read, "" if there is none */
 };
@@ -62,6 +72,7 @@ enum dpa_knob_type {
 	DPA_KNOB_PATH,	/* absolute */
 	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
 	DPA_KNOB_FAULT, /* struct dpa_fault_spec */
+	DPA_KNOB_FUNCS, /* struct dpa_cfg_functions */
 };
 
 struct dpa_knob {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dir.c - directories that the host has too: their stream ends with one entry more.
+ * dir.c - directories that the host has too: their stream ends with further entries.
  *
  * The streams concerned are remembered in a small table; while it is empty, which is always in a
  * program without RDMA, reading a directory costs one load more.
@@ -25,8 +25,8 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "the 64 variant
  */
 static struct stream {
 	_Atomic(DIR *) dir;
-	const char *extra;
-	bool given;
+	struct pl_more more; /* from is the next one */
+	unsigned first;
 	struct dirent entry;
 } streams[MAX_STREAMS];
 static _Atomic int num_streams;
@@ -42,7 +42,7 @@ static struct stream *find_stream(DIR *dir)
 }
 
 /* With all slots taken the entry is not shown: 64 open streams of these folders are a leak. */
-static void remember(DIR *dir, const char *extra)
+static void remember(DIR *dir, const struct pl_more *more)
 {
 	static DIR *const none;
 
@@ -51,8 +51,8 @@ static void remember(DIR *dir, const char *extra)
 
 		if (!atomic_compare_exchange_strong(&streams[i].dir, &expected, dir))
 			continue;
-		streams[i].extra = extra;
-		streams[i].given = false;
+		streams[i].more = *more;
+		streams[i].first = more->from;
 		atomic_fetch_add(&num_streams, 1);
 		return;
 	}
@@ -76,11 +76,10 @@ static PL_OUT_OF_LINE DIR *opendir_ours(const char *path)
 
 	switch (pl_lookup(AT_FDCWD, path, &p)) {
 	case PL_FILE:
-		return real(p.at);
 	case PL_MERGE:
-		dir = real(path);
-		if (dir)
-			remember(dir, p.extra);
+		dir = real(p.kind == PL_FILE ? p.at : path);
+		if (dir && p.more.from < p.more.to)
+			remember(dir, &p.more);
 		return dir;
 	case PL_LIVE:
 	case PL_NODE:
@@ -109,7 +108,7 @@ static PL_OUT_OF_LINE void remember_fd(DIR *dir, int fd)
 		return;
 	path[n] = '\0';
 	if (pl_maybe(path) && pl_lookup(AT_FDCWD, path, &p) == PL_MERGE)
-		remember(dir, p.extra);
+		remember(dir, &p.more);
 }
 
 PL_EXPORT DIR *fdopendir(int fd)
@@ -129,17 +128,16 @@ PL_EXPORT int closedir(DIR *dir)
 	return PL_NEXT(closedir)(dir);
 }
 
-/* The entry after the last one; NULL when it was given out. */
+/* The entry after the last one; NULL when all were given out. */
 static struct dirent *extra_entry(struct stream *s)
 {
-	if (s->given)
+	if (s->more.from >= s->more.to)
 		return NULL;
-	s->given = true;
 	memset(&s->entry, 0, sizeof(s->entry));
 	s->entry.d_ino = 1;
 	s->entry.d_reclen = sizeof(s->entry);
 	s->entry.d_type = DT_UNKNOWN; /* a folder in sysfs, a device in /dev: stat knows */
-	snprintf(s->entry.d_name, sizeof(s->entry.d_name), "%s", s->extra);
+	pl_entry_name(s->more.stem, s->more.from++, s->entry.d_name, sizeof(s->entry.d_name));
 	return &s->entry;
 }
 
@@ -185,7 +183,7 @@ PL_EXPORT void rewinddir(DIR *dir)
 	struct stream *s = find_stream(dir);
 
 	if (s)
-		s->given = false;
+		s->more.from = s->first;
 	PL_NEXT(rewinddir)(dir);
 }
 

@@ -17,7 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../providers/dpa/discovery.h"
+#include "../providers/dpa/discovery/discovery.h"
 #include "port/port.h"
 #include "preload.h"
 
@@ -99,7 +99,7 @@ int pl_node_stat(struct stat *st)
 }
 
 /* The provider knows the GIDs; its library is loaded for those who ask for them, not before. */
-static int port_text(const char *name, char *text, size_t len)
+static int port_text(unsigned function, const char *name, char *text, size_t len)
 {
 	static _Atomic(dpadv_port_file_fn *) cache;
 	dpadv_port_file_fn *fn = atomic_load_explicit(&cache, memory_order_acquire);
@@ -116,27 +116,28 @@ static int port_text(const char *name, char *text, size_t len)
 		}
 		atomic_store_explicit(&cache, fn, memory_order_release);
 	}
-	return fn(name, text, len);
+	return fn(function, name, text, len);
 }
 
-static int live_text(const char *name, char *text, size_t len)
+static int live_text(unsigned function, const char *name, char *text, size_t len)
 {
 	uint64_t guid;
 
 	if (strncmp(name, "ports/1/", 8) == 0)
-		return port_text(name + 8, text, len);
-	guid = be64toh(dpa_port_node_guid()); /* node_guid and sys_image_guid */
+		return port_text(function, name + 8, text, len);
+	/* node_guid; sys_image_guid is the PF's */
+	guid = be64toh(dpa_port_node_guid(strcmp(name, "node_guid") == 0 ? function : 0));
 	return snprintf(text, len, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
 			(unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
 			(unsigned)guid & 0xffff);
 }
 
-int pl_live_open(const char *name, int flags)
+int pl_live_open(unsigned function, const char *name, int flags)
 {
 	char text[128];
 	int len, fd, err;
 
-	len = live_text(name, text, sizeof(text));
+	len = live_text(function, name, text, sizeof(text));
 	if (len < 0)
 		return -1;
 	fd = memfd_create(PL_DEVICE, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);

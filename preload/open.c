@@ -31,7 +31,8 @@ static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode
 			errno = err;
 			return -1;
 		}
-		return p.kind == PL_LIVE ? pl_live_open(p.at, flags) : real(AT_FDCWD, p.at, flags);
+		return p.kind == PL_LIVE ? pl_live_open(p.function, p.at, flags)
+					 : real(AT_FDCWD, p.at, flags);
 	}
 	return real(dirfd, path, flags, mode);
 }

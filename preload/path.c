@@ -13,13 +13,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "knobs.h"
 #include "preload.h"
 
 static struct {
-	_Atomic int state; /* 0: not yet looked */
+	_Atomic int state;	    /* 0: not yet looked */
+	_Atomic unsigned functions; /* 0: not yet looked */
 	bool enabled;
 	char lib[PATH_MAX];			    /* .../lib */
-	char tree[PATH_MAX];			    /* .../share/dpa */
+	char tree[PATH_MAX], tree_real[PATH_MAX];   /* .../share/dpa, and without symlinks */
 	char sysfs[PATH_MAX], sysfs_real[PATH_MAX]; /* $SYSFS_PATH, and without symlinks */
 } self;
 
@@ -76,22 +78,28 @@ static bool find_tree(void)
 	return false;
 }
 
+/* Where a folder lies without symlinks, "" if there is none. */
+static void without_links(const char *path, char real[PATH_MAX])
+{
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (!fd_path((int)fd, real, PATH_MAX))
+		real[0] = '\0';
+	syscall(SYS_close, (int)fd);
+}
+
 static void read_sysfs_path(void)
 {
 	const char *env = getenv("SYSFS_PATH");
-	long fd;
 
 	if (!env || env[0] != '/' || strlen(env) >= sizeof(self.sysfs))
 		return;
 	strcpy(self.sysfs, env);
 	for (size_t n = strlen(self.sysfs); n > 0 && self.sysfs[n - 1] == '/'; n--)
 		self.sysfs[n - 1] = '\0';
-	fd = syscall(SYS_openat, AT_FDCWD, self.sysfs, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (!fd_path((int)fd, self.sysfs_real, sizeof(self.sysfs_real)))
-		self.sysfs_real[0] = '\0';
-	syscall(SYS_close, (int)fd);
+	without_links(self.sysfs, self.sysfs_real);
 }
 
 /*
@@ -112,6 +120,8 @@ __attribute__((constructor)) static void look_around(void)
 		cut(self.lib, 1);
 		self.enabled = !(off && strcmp(off, "1") == 0) && find_tree();
 	}
+	if (self.enabled)
+		without_links(self.tree, self.tree_real);
 	read_sysfs_path();
 	atomic_store_explicit(&self.state, 1, memory_order_release);
 	errno = err;
@@ -122,6 +132,35 @@ bool pl_enabled(void)
 	if (!atomic_load_explicit(&self.state, memory_order_acquire))
 		look_around();
 	return self.enabled;
+}
+
+/*
+ * Asked for where a path is ours, not before: reading a file at the start of each program would be
+ * rude. Where the settings are wrong, the open says so; dpa0 alone is shown.
+ */
+unsigned pl_functions(void)
+{
+	unsigned n = atomic_load_explicit(&self.functions, memory_order_relaxed);
+	struct dpa_config cfg;
+	char text[512];
+	int err = errno;
+
+	if (n)
+		return n;
+	atomic_store_explicit(&self.functions, 1,
+			      memory_order_relaxed); /* the file is opened by us */
+	n = dpa_config_load(&cfg, text, sizeof(text)) ? 1 : 1 + cfg.functions.num_sfs;
+	atomic_store_explicit(&self.functions, n, memory_order_relaxed);
+	errno = err;
+	return n;
+}
+
+void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len)
+{
+	if (function)
+		snprintf(buf, len, "%s_sf%u", stem, function);
+	else
+		snprintf(buf, len, "%s", stem);
 }
 
 const char *pl_libdir(void)
@@ -150,6 +189,24 @@ static const char *step(const char *p, const char *name)
 	return p + len;
 }
 
+/* The same for an entry of one of our functions: "stem" or "stem_sfN". */
+static const char *step_ours(const char *p, const char *stem, unsigned *function)
+{
+	char name[32];
+
+	if (!p || *p != '/' || strncmp(skip_slashes(p), stem, strlen(stem)) != 0)
+		return NULL;
+	for (*function = 0; *function < pl_functions(); ++*function) {
+		const char *in;
+
+		pl_entry_name(stem, *function, name, sizeof(name));
+		in = step(p, name);
+		if (in)
+			return in;
+	}
+	return NULL;
+}
+
 static bool at_end(const char *p)
 {
 	if (*p == '\0')
@@ -175,22 +232,24 @@ static enum pl_kind in_tree(struct pl_path *p, const char *folder, const char *r
 	return p->kind;
 }
 
-/* What the host has is the host's, with one more entry in it if `extra`; else it is ours. */
+/* What the host has is the host's, with our entries in it if there is a stem; else it is ours. */
 static enum pl_kind shared(struct pl_path *p, const char *path, const char *folder,
-			   const char *extra)
+			   const char *stem)
 {
 	char ours[PATH_MAX + 32];
 
-	if (!exists(AT_FDCWD, path))
+	if (!exists(AT_FDCWD, path)) {
+		p->more = (struct pl_more){stem, 1, stem ? pl_functions() : 0};
 		return in_tree(p, folder, "");
-	if (!extra)
+	}
+	if (!stem)
 		return PL_PASS;
-	snprintf(ours, sizeof(ours), "%s/%s", path, extra); /* SYSFS_PATH may be our own tree */
-	p->extra = extra;
-	return exists(AT_FDCWD, ours) ? PL_PASS : (p->kind = PL_MERGE);
+	snprintf(ours, sizeof(ours), "%s/%s", path, stem); /* SYSFS_PATH may be our own tree */
+	p->more = (struct pl_more){stem, exists(AT_FDCWD, ours), pl_functions()};
+	return p->more.from < p->more.to ? (p->kind = PL_MERGE) : PL_PASS;
 }
 
-/* Files below class/infiniband/dpa0 that differ from place to place and time to time. */
+/* Files below class/infiniband/DEVICE that differ from place to place and time to time. */
 static bool is_live(const char *rest)
 {
 	const char *port;
@@ -203,6 +262,17 @@ static bool is_live(const char *rest)
 	port = strncmp(rest, "ports/1/", 8) == 0 ? rest + 8 : "";
 	return strncmp(port, "gids/", 5) == 0 || strncmp(port, "gid_attrs/types/", 16) == 0 ||
 	       strncmp(port, "gid_attrs/ndevs/", 16) == 0;
+}
+
+/* Below the folder of a device: dpa0's is in the tree, an SF's in a tree of its own beside it. */
+static enum pl_kind in_device(struct pl_path *p, const char *folder, const char *in)
+{
+	char sf[64];
+
+	if (!p->function)
+		return in_tree(p, folder, in);
+	snprintf(sf, sizeof(sf), "sf/%u/%s", p->function, folder + strlen("sysfs/"));
+	return in_tree(p, sf, in);
 }
 
 static enum pl_kind in_class(struct pl_path *p, const char *path, const char *rest)
@@ -224,13 +294,13 @@ static enum pl_kind in_class(struct pl_path *p, const char *path, const char *re
 			continue;
 		if (at_end(in))
 			return shared(p, path, classes[i].folder, classes[i].entry);
-		ours = classes[i].entry ? step(in, classes[i].entry) : NULL;
+		ours = classes[i].entry ? step_ours(in, classes[i].entry, &p->function) : NULL;
 		if (ours && is_live(ours) && i == 0) {
 			snprintf(p->at, sizeof(p->at), "%s", skip_slashes(ours));
 			return p->kind = PL_LIVE;
 		}
 		if (ours)
-			return in_tree(p, classes[i].folder, in);
+			return in_device(p, classes[i].folder, in);
 		if (step(in, "..")) /* of a folder that the host may lack */
 			return shared(p, path, "sysfs/class", NULL);
 		if (step(in, "abi_version") && at_end(step(in, "abi_version")))
@@ -243,7 +313,7 @@ static enum pl_kind in_class(struct pl_path *p, const char *path, const char *re
 static enum pl_kind in_dev(struct pl_path *p, const char *path, const char *rest)
 {
 	const char *in = step(rest, "infiniband");
-	const char *node = step(in, PL_UVERBS);
+	const char *node = step_ours(in, PL_UVERBS, &p->function);
 
 	if (!in)
 		return PL_PASS;
@@ -256,11 +326,15 @@ static enum pl_kind in_dev(struct pl_path *p, const char *path, const char *rest
 
 static enum pl_kind absolute(struct pl_path *p, const char *path)
 {
-	const char *rest = step(path, "dev");
+	const char *rest = step(path, "dev"), *tree = below(path, self.tree_real);
 
+	if (!rest)
+		rest = step(tree, "dev");
 	if (rest)
 		return in_dev(p, path, rest);
 	rest = step(path, "sys");
+	if (!rest)
+		rest = step(tree, "sysfs"); /* a folder that was opened, and is listed now */
 	if (!rest)
 		rest = below(path, self.sysfs);
 	if (!rest)
@@ -272,14 +346,15 @@ static enum pl_kind absolute(struct pl_path *p, const char *path)
 /* Could a relative path lead to an entry of ours that a merged directory has? */
 static bool names_ours(const char *path)
 {
-	static const char *const names[] = {PL_DEVICE, PL_UVERBS};
+	static const char *const stems[] = {PL_DEVICE, PL_UVERBS};
 
 	while (path[0] == '.' && path[1] == '/')
 		path += 2;
 	for (size_t i = 0; i < 2; i++) {
-		size_t n = strlen(names[i]);
+		size_t n = strlen(stems[i]);
 
-		if (strncmp(path, names[i], n) == 0 && (path[n] == '/' || path[n] == '\0'))
+		if (strncmp(path, stems[i], n) == 0 &&
+		    (path[n] == '/' || path[n] == '\0' || path[n] == '_'))
 			return true;
 	}
 	return false;
@@ -292,6 +367,8 @@ PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, struct pl_pat
 	size_t n;
 
 	p->kind = PL_PASS;
+	p->function = 0;
+	p->more = (struct pl_more){0};
 	if (!path || !pl_enabled())
 		return PL_PASS;
 	if (path[0] == '/') {

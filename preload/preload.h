@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * preload.h - the discovery preload: shows a program the device dpa0 beside the host's real ones.
+ * preload.h - the discovery preload: shows a program dpa0, and the SFs that are configured, beside
+ * the host's real devices.
  *
  * The library keeps no tables of descriptors and writes no files: a path is looked at, and either
  * replaced by one of the static tree of this build (share/dpa) or left alone. Directories that the
- * host has too get one more entry at their end. What is not below one of the few folders concerned
+ * host has too get further entries at their end. What is not below one of the few folders concerned
  * costs a comparison of a few characters. errno is as the real call leaves it.
  */
 #ifndef DPA_PRELOAD_H
@@ -29,12 +30,19 @@ enum pl_kind {
 	PL_FILE,  /* of the static tree: pl_path.at */
 	PL_LIVE,  /* a file whose text is made when it is opened: pl_path.at is its name */
 	PL_NODE,  /* the character device of dpa0 */
-	PL_MERGE, /* a directory that the host has too: as it is, and pl_path.extra in it */
+	PL_MERGE, /* a directory that the host has too: as it is, and pl_path.more in it */
+};
+
+/* Entries of devices that a directory is shown to have at its end, after its own. */
+struct pl_more {
+	const char *stem;  /* PL_DEVICE or PL_UVERBS; NULL: none */
+	unsigned from, to; /* functions: 0 is dpa0, N is dpa0_sfN; to is not one of them */
 };
 
 struct pl_path {
 	enum pl_kind kind;
-	const char *extra;
+	unsigned function;   /* of a live file */
+	struct pl_more more; /* of a directory: PL_MERGE, or PL_FILE where the host has none */
 	char at[PATH_MAX];
 };
 
@@ -59,11 +67,15 @@ static inline bool pl_maybe(const char *path)
 enum pl_kind pl_lookup(int dirfd, const char *path, struct pl_path *p);
 /* Is dpa0 to be seen at all (not DPA_DISABLE=1). */
 bool pl_enabled(void);
+/* Functions that are to be seen: dpa0, and as many SFs as the setting `functions` says. */
+unsigned pl_functions(void);
 /* Folder of this library, for its siblings. */
 const char *pl_libdir(void);
 
+/* Name of an entry: "dpa0" or "dpa0_sf1". */
+void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len);
 /* A descriptor that reads as the text of a live file; -1 and errno. */
-int pl_live_open(const char *name, int flags);
+int pl_live_open(unsigned function, const char *name, int flags);
 /* The device node: /dev/null, or something that passes for it where there is none. */
 int pl_node_open(int flags);
 int pl_node_stat(struct stat *st);

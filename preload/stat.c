@@ -49,9 +49,9 @@ static int real_fstat(int fd, struct stat *st)
 }
 
 /* By way of the descriptor that it would be read through. */
-static int live_stat(const char *name, struct stat *st)
+static int live_stat(const struct pl_path *p, struct stat *st)
 {
-	int fd = pl_live_open(name, O_CLOEXEC), ret;
+	int fd = pl_live_open(p->function, p->at, O_CLOEXEC), ret;
 
 	if (fd < 0)
 		return -1;
@@ -69,7 +69,7 @@ static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st
 	case PL_FILE:
 		return real_fstatat(AT_FDCWD, p.at, st, flags);
 	case PL_LIVE:
-		return live_stat(p.at, st);
+		return live_stat(&p, st);
 	case PL_NODE:
 		return pl_node_stat(st);
 	default:
@@ -166,7 +166,7 @@ static PL_OUT_OF_LINE int statx_ours(int dirfd, const char *path, int flags, uns
 		return real(AT_FDCWD, p.at, flags, mask, stx);
 	case PL_LIVE:
 	case PL_NODE:
-		fd = p.kind == PL_LIVE ? pl_live_open(p.at, O_CLOEXEC)
+		fd = p.kind == PL_LIVE ? pl_live_open(p.function, p.at, O_CLOEXEC)
 				       : pl_node_open(O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return -1;
@@ -203,7 +203,7 @@ static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int
 			return real(AT_FDCWD, p.at, mode, flags);
 		break;
 	case PL_LIVE:
-		if (live_stat(p.at, &st))
+		if (live_stat(&p, &st))
 			return -1;
 		if (!(mode & (W_OK | X_OK)))
 			return 0;

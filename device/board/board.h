@@ -17,7 +17,7 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    1
+#define DPA_BOARD_LAYOUT    2 /* of the board file, and what processes say over their lanes */
 #define DPA_BOARD_PROCS	    256
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -43,18 +43,26 @@ static inline uint32_t dpa_owner_gen(dpa_owner_t o)
 
 enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
 
-/* One process of the board: 256 bytes. */
+/*
+ * One process of the board: 256 bytes.
+ *
+ *   gen, state   written under the board's lock (release) by who takes the slot, leaves it or reaps
+ *                it; read by everybody (acquire). gen before LIVE.
+ *   asked        written by the owner (release), read by tools (acquire): ask.c.
+ *   udp          the owner, and who reaps it: atomic read-modify-write; see steer.c.
+ *   the rest     for people: written by the owner before LIVE or, the counts, whenever they change;
+ *                pid and the counts also by who reaps. Tools copy it once: it may be half new.
+ */
 struct dpa_board_proc {
 	_Atomic uint32_t gen; /* of the process that has or last had the slot; never 0 once used */
 	_Atomic uint32_t state; /* enum dpa_board_proc_state */
-	/* Set by peers (or-in), cleared by the owner: see device/link/shm. */
 	uint32_t pid; /* as its own pid namespace calls it: for people, never for liveness */
 	uint32_t uid;
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	char comm[16];
 	char lib_version[24];
-	uint32_t placement;	/* enum dpa_placement: its default */
-	uint32_t nqp, ncq, nmr; /* for people; written by the owner, relaxed */
+	uint32_t placement; /* enum dpa_placement: its default */
+	uint32_t nqp, ncq, nmr;
 	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
 	_Atomic uint32_t asked[2];
 	/* steer.c: 0, or of a process that has UDP port 4791 open: DPA_BOARD_UDP, index + 1, round
@@ -303,6 +311,50 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn);
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn);
 /* Owner of a QPN of this board: false if nobody's or another board's. Lock-free. */
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen);
+/*
+ * Multicast groups of QPs of this board; gid: 16 bytes, qpn: one of this process. They last until
+ * the QPN is free. EALREADY: it is attached; ENOENT: it is not; ENOMEM past DPA_MAX_MCAST of the
+ * board.
+ */
+int dpa_board_mcast_attach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn);
+int dpa_board_mcast_detach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn);
+/* Detaches it from every group. */
+void dpa_board_mcast_forget(struct dpa_board *b, uint32_t qpn);
+/*
+ * The group's next QP at *at or behind it (start with 0, go on with *at + 1). Lock-free: who is
+ * attached or detached meanwhile may be seen or not.
+ */
+bool dpa_board_mcast_next(struct dpa_board *b, const uint8_t gid[16], uint32_t *at, uint32_t *qpn);
+/* The next group that QPN of this process is attached to, at *at or behind it, as above. */
+bool dpa_board_mcast_group(struct dpa_board *b, uint32_t qpn, uint32_t *at, uint8_t gid[16]);
+/*
+ * Flow rules of raw packet QPs of this board: bytes that mean nothing here. A rule lasts until it
+ * is removed or its QPN is free. ENOMEM past DPA_MAX_FLOWS of the board.
+ */
+#define DPA_BOARD_FLOW_RULE 992
+int dpa_board_flow_add(struct dpa_board *b, uint32_t qpn, const void *rule, size_t len,
+		       uint32_t *at);
+/* ENOENT: rule `at` is none of that QP. */
+int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn);
+/* Rule `at`, which dpa_board_flow_get() gave as this one's, matched a frame of n bytes. */
+void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
+			uint32_t n);
+/* What it matched since it was added. ENOENT: rule `at` is none of that QP. */
+int dpa_board_flow_counts(struct dpa_board *b, uint32_t at, uint32_t qpn, uint64_t *packets,
+			  uint64_t *bytes);
+/* Removes all of the QP's. */
+void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn);
+/* Changes whenever a rule is added or removed; not when its owner dies. A load. */
+uint32_t dpa_board_flow_gen(struct dpa_board *b);
+/* One past the last rule that there ever was. */
+uint32_t dpa_board_flow_end(struct dpa_board *b);
+enum dpa_board_flow_look { DPA_FLOW_NONE, DPA_FLOW_THERE, DPA_FLOW_CHANGES };
+/*
+ * Copies rule `at`, DPA_BOARD_FLOW_RULE bytes, with whose it is. Lock-free. CHANGES: it is being
+ * written, look again later.
+ */
+enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, void *rule,
+					    uint32_t *qpn, dpa_owner_t *owner);
 /* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);

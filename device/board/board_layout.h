@@ -10,6 +10,8 @@
  *   0x000000  head         4 KiB   struct dpa_board_head
  *   0x010000  processes   64 KiB   256 * 256
  *   0x020000  UAR list    16 KiB   2048 * 8
+ *   0x040000  multicast  128 KiB   4096 * 32
+ *   0x060000  flows      512 KiB   512 * 1024
  *   0x100000  private      1 MiB   256 * 4096: counters and CQ records of a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
@@ -93,7 +95,12 @@ struct dpa_board_head {
 	struct dpa_board_ask ask[DPA_ASKS];
 	/* ---- 2048 */
 	struct dpa_board_steer steer;
-	uint8_t rsvd2[DPA_BOARD_UNIT - 2080];
+	/* ---- 2080: entries of `mcast` below it are in use or were; under the lock (release) */
+	_Atomic uint32_t mcast_used;
+	/* ---- 2084: the same of `flows`; counted up with each change of a rule */
+	_Atomic uint32_t flow_used;
+	_Atomic uint32_t flow_gen;
+	uint8_t rsvd2[DPA_BOARD_UNIT - 2092];
 };
 
 /* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
@@ -114,8 +121,33 @@ struct dpa_board_qpn {
 	uint32_t rsvd;
 };
 
+/*
+ * A QP's attachment to a multicast group: 4 + 4 + 8 + 16 = 32 bytes. Written under the board's lock
+ * while seq is odd; readers see it whole or try nothing: mcast.c.
+ */
+struct dpa_board_mcast {
+	_Atomic uint32_t seq;
+	_Atomic uint32_t qpn;
+	_Atomic dpa_owner_t owner; /* 0: free; not the QPN's owner: stale, so free */
+	_Atomic uint64_t gid[2];   /* its bytes as they are */
+};
+
+/*
+ * A flow rule: 4 + 4 + 8 + 992 + 8 + 8 = 1024 bytes. Written and read as a struct dpa_board_mcast
+ * is: flow.c. What it matched is counted by who sends (relaxed), read by its owner (relaxed).
+ */
+struct dpa_board_flow {
+	_Atomic uint32_t seq;
+	_Atomic uint32_t qpn;
+	_Atomic dpa_owner_t owner;
+	_Atomic uint64_t rule[DPA_BOARD_FLOW_RULE / 8];
+	_Atomic uint64_t packets, bytes;
+};
+
 #define DPA_BOARD_OFF_PROCS  0x010000u
 #define DPA_BOARD_OFF_LINKS  0x020000u
+#define DPA_BOARD_OFF_MCAST  0x040000u
+#define DPA_BOARD_OFF_FLOWS  0x060000u
 #define DPA_BOARD_OFF_PRIV   0x100000u
 #define DPA_BOARD_OFF_QPNS   0x200000u
 #define DPA_BOARD_OFF_UARS   0x300000u
@@ -129,7 +161,10 @@ struct dpa_board_shm {
 	uint8_t gap0[DPA_BOARD_OFF_PROCS - DPA_BOARD_UNIT];
 	struct dpa_board_proc procs[DPA_BOARD_PROCS];
 	struct dpa_board_link links[DPA_BOARD_UAR_PAGES];
-	uint8_t gap1[DPA_BOARD_OFF_PRIV - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
+	uint8_t gap1[DPA_BOARD_OFF_MCAST - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
+	struct dpa_board_mcast mcast[DPA_MAX_MCAST];
+	struct dpa_board_flow flows[DPA_MAX_FLOWS];
+	uint8_t gap3[DPA_BOARD_OFF_PRIV - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
 	struct dpa_board_priv priv[DPA_BOARD_PROCS];
 	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
 	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
@@ -160,6 +195,10 @@ _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
 _Static_assert(offsetof(struct dpa_board_head, steer) == 2048, "head");
 _Static_assert(sizeof(struct dpa_board_steer) == 32, "steer");
+_Static_assert(offsetof(struct dpa_board_head, mcast_used) == 2080, "head");
+_Static_assert(sizeof(struct dpa_board_mcast) == 32, "mcast");
+_Static_assert(offsetof(struct dpa_board_head, flow_used) == 2084, "head");
+_Static_assert(sizeof(struct dpa_board_flow) == 1024, "flow");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
 _Static_assert(sizeof(struct dpa_board_proc) == 256, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, start_ns) == 16, "proc");
@@ -179,6 +218,8 @@ _Static_assert(offsetof(struct dpa_board_qpinfo, dgid) == 32, "qpinfo");
 _Static_assert(offsetof(struct dpa_board_qpinfo, link) == 48, "qpinfo");
 _Static_assert(offsetof(struct dpa_board_shm, procs) == DPA_BOARD_OFF_PROCS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, links) == DPA_BOARD_OFF_LINKS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, mcast) == DPA_BOARD_OFF_MCAST, "file");
+_Static_assert(offsetof(struct dpa_board_shm, flows) == DPA_BOARD_OFF_FLOWS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, priv) == DPA_BOARD_OFF_PRIV, "file");
 _Static_assert(offsetof(struct dpa_board_shm, qpns) == DPA_BOARD_OFF_QPNS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, uars) == DPA_BOARD_OFF_UARS, "file");

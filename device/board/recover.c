@@ -10,7 +10,10 @@
 #include <time.h>
 #include "board_priv.h"
 
-/* Nobody holds the lock longer than some 100 us unless it was stopped or somebody scribbled. */
+/*
+ * Nobody holds the lock longer than some 100 us unless it was stopped or somebody scribbled. By the
+ * monotonic clock: setting the time of day neither ends the patience nor makes it endless.
+ */
 #define LOCK_PATIENCE_S 10
 
 int dpa_board_lock_init(struct dpa_board_shm *shm)
@@ -37,9 +40,9 @@ static int lock_patiently(pthread_mutex_t *m)
 #else
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += LOCK_PATIENCE_S;
-	return pthread_mutex_timedlock(m, &until);
+	return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &until);
 #endif
 }
 

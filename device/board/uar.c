@@ -34,10 +34,15 @@ static void set_prev(struct dpa_board_shm *shm, uint32_t i, uint32_t to)
 	__atomic_store_n(&at(shm, i)->prev, (uint16_t)to, __ATOMIC_RELEASE);
 }
 
-static void add_tail(struct dpa_board_shm *shm, uint32_t page)
+/* A word of the list, read once: what others wrote is checked and then used. */
+static uint32_t get(const uint16_t *word)
 {
-	uint32_t tail = at(shm, HEAD)->prev;
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
 
+/* tail: the last page, HEAD if there is none. */
+static void add_tail(struct dpa_board_shm *shm, uint32_t page, uint32_t tail)
+{
 	set_next(shm, page, HEAD);
 	set_prev(shm, page, tail);
 	DPA_BOARD_STEP("list-add-page");
@@ -47,17 +52,14 @@ static void add_tail(struct dpa_board_shm *shm, uint32_t page)
 	DPA_BOARD_STEP("list-add-backward");
 }
 
-static uint32_t take_head(struct dpa_board_shm *shm)
+/* next: what comes behind the page at the head. */
+static void take_head(struct dpa_board_shm *shm, uint32_t next)
 {
-	uint32_t page = at(shm, HEAD)->next;
-	uint32_t next = at(shm, page)->next;
-
 	DPA_BOARD_STEP("list-take");
 	set_next(shm, HEAD, next);
 	DPA_BOARD_STEP("list-take-forward");
 	set_prev(shm, next, HEAD);
 	DPA_BOARD_STEP("list-take-backward");
-	return page;
 }
 
 void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
@@ -73,13 +75,16 @@ void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
 	set_prev(shm, HEAD, pages - 1);
 }
 
-/* Walks the forward chain, mends the backward one. Stops at a loop or a wrong index. */
-static void walk(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
+/*
+ * Walks the forward chain, mends the backward one. Stops at a loop or a wrong index. Returns the
+ * last page, or HEAD.
+ */
+static uint32_t walk(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
 {
 	uint32_t last = HEAD;
 
 	for (;;) {
-		uint32_t i = at(shm, last)->next;
+		uint32_t i = get(&at(shm, last)->next);
 
 		if (i >= pages || seen[i])
 			break;
@@ -89,30 +94,38 @@ static void walk(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
 	}
 	set_next(shm, last, HEAD);
 	set_prev(shm, HEAD, last);
+	return last;
 }
 
 bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages)
 {
 	bool seen[DPA_BOARD_UAR_PAGES] = {false};
 	bool mended = false;
+	uint32_t last = walk(shm, pages, seen);
 
-	walk(shm, pages, seen);
 	DPA_BOARD_STEP("repair-walked");
 	for (uint32_t i = 0; i < pages; i++) {
 		if (seen[i])
 			continue;
-		add_tail(shm, i);
+		add_tail(shm, i, last);
+		last = i;
 		mended = true;
 	}
 	return mended;
 }
 
-/* A slot's owner is written last: who finds the word set finds the slot clean. */
+/*
+ * A slot's owner is written last: who finds the word set finds the slot clean. The search begins
+ * with another slot in each page: the first slots of all pages would share a few sets of the
+ * processor's caches.
+ */
 static bool take_slot(struct dpa_board *b, uint32_t page, uint32_t *slot)
 {
 	struct dpa_board_uar *u = &b->shm->uars[page];
 
-	for (uint32_t s = 0; s < DPA_UAR_SLOTS; s++) {
+	for (uint32_t n = 0; n < DPA_UAR_SLOTS; n++) {
+		uint32_t s = (page + n) % DPA_UAR_SLOTS;
+
 		if (atomic_load_explicit(&u->slot_owner[s], memory_order_acquire))
 			continue;
 		memset(&b->shm->bar[page][s], 0, sizeof(struct dpa_uar_slot));
@@ -136,14 +149,37 @@ static int reserve_page(struct dpa_board *b, uint32_t page)
 				      DPA_UAR_PAGE_SIZE);
 }
 
-/* Would the next move stay within the list? What others wrote is not trusted. */
-static bool ends_sane(struct dpa_board_shm *shm, uint32_t pages)
+/* The words that moving the page at the head goes by. */
+struct ends {
+	uint32_t first, next, last;
+};
+
+/* Does the move stay within the list? What others wrote is not trusted. */
+static bool ends_get(struct dpa_board_shm *shm, uint32_t pages, struct ends *e)
 {
-	uint32_t first = at(shm, HEAD)->next, last = at(shm, HEAD)->prev;
+	e->first = get(&at(shm, HEAD)->next);
+	e->last = get(&at(shm, HEAD)->prev);
+	if (e->first >= pages || e->last >= pages)
+		return false;
+	e->next = get(&at(shm, e->first)->next);
+	return e->first == e->last ? e->next == HEAD : e->next < pages;
+}
 
-	uint32_t next = first < pages ? at(shm, first)->next : HEAD + 1;
+/* Moves the page at the head to the tail. False: somebody scribbles over the list. */
+static bool move_head(struct dpa_board_shm *shm, uint32_t pages, uint32_t *page)
+{
+	struct ends e;
 
-	return last < pages && (next < pages || next == HEAD);
+	if (!ends_get(shm, pages, &e)) {
+		dpa_board_uar_repair(shm, pages);
+		if (!ends_get(shm, pages, &e))
+			return false;
+	}
+	take_head(shm, e.next);
+	/* alone it was the last one, too */
+	add_tail(shm, e.first, e.next == HEAD ? HEAD : e.last);
+	*page = e.first;
+	return true;
 }
 
 /* Under the board's lock. */
@@ -152,10 +188,8 @@ static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 	for (uint32_t n = 0; n < b->uar_pages; n++) {
 		uint32_t p;
 
-		if (!ends_sane(b->shm, b->uar_pages))
-			dpa_board_uar_repair(b->shm, b->uar_pages);
-		p = take_head(b->shm);
-		add_tail(b->shm, p);
+		if (!move_head(b->shm, b->uar_pages, &p))
+			continue;
 		/* No memory for this page: another one may have its memory and a free slot. */
 		if (reserve_page(b, p) || !take_slot(b, p, slot))
 			continue;

@@ -20,7 +20,10 @@ static bool cq_full(struct dpa_hw_cq *cq)
 	return cq->pi - ci >= 1u << cq->log_size;
 }
 
-/* IBA 11.6.3.2: an overrun CQ is in error; what it would have reported is lost. */
+/*
+ * IBA 11.6.3.2: an overrun CQ is in error; what it would have reported is lost, and a QP that loses
+ * an entry so ends in error: dpa_qp_report().
+ */
 static void cq_overrun(struct dpa_hw_cq *cq)
 {
 	if (cq->overrun)
@@ -33,7 +36,8 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 
 #define SHOW_CQES 16 /* the count that people see is written this seldom */
 
-void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+/* IBA 9.2/se */
+bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 {
 	struct dpa_cqe *e;
 	bool fire = false;
@@ -42,7 +46,7 @@ void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 	if (dpa_unlikely(!(cq->flags & DPA_CQ_IGNORE_OVERRUN) && (cq->overrun || cq_full(cq)))) {
 		cq_overrun(cq);
 		dpa_spin_unlock(&cq->lock);
-		return;
+		return false;
 	}
 	e = &cq->buf[cq->pi & ((1u << cq->log_size) - 1)];
 	memcpy(e, cqe, offsetof(struct dpa_cqe, owner));
@@ -50,10 +54,14 @@ void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 		e->timestamp = dpa_now_ns();
 	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->log_size), __ATOMIC_RELEASE);
 	cq->pi++;
+	if (dpa_unlikely(cq->tap != NULL))
+		dpa_cq_push(cq->tap, cqe); /* it has no tap: two locks are the most */
 	if (dpa_unlikely(cq->info && cq->pi % SHOW_CQES == 0))
 		cq->info->cqes += SHOW_CQES;
 	if (dpa_unlikely(cq->armed)) {
 		fire = cq->armed == 1 || cqe->status || (cqe->flags & DPA_CQE_F_SOLICITED);
+		if (fire && dpa_unlikely(cq->mod_count > 1))
+			fire = !dpa_cq_hold(cq);
 		if (fire) {
 			cq->armed = 0;
 			cq->told = cq->pi;
@@ -63,6 +71,25 @@ void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 	}
 	if (fire && cq->comp)
 		cq->comp(cq->comp_arg);
+	dpa_spin_unlock(&cq->lock);
+	return true;
+}
+
+void dpa_cq_fire_held(struct dpa_hw_cq *cq)
+{
+	bool fire;
+
+	dpa_spin_lock(&cq->lock);
+	fire = cq->armed && cq->held && cq->pi != __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+	cq->held = 0;
+	if (fire) {
+		cq->armed = 0;
+		cq->told = cq->pi;
+		if (cq->info)
+			cq->info->armed = 0;
+		if (cq->comp)
+			cq->comp(cq->comp_arg);
+	}
 	dpa_spin_unlock(&cq->lock);
 }
 
@@ -83,7 +110,7 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 	struct dpa_board_cqinfo *info = dpa_board_cqinfo(hw->board, hw->board->slot);
 	struct dpa_hw_cq *cq;
 
-	if (!attr->buf || !attr->ci || 1u << attr->log_size > DPA_MAX_CQE ||
+	if (!attr->buf || !attr->ci || attr->log_size > 31 || 1u << attr->log_size > DPA_MAX_CQE ||
 	    (attr->flags & ~(uint32_t)(DPA_CQ_IGNORE_OVERRUN | DPA_CQ_TIMESTAMP)))
 		return EINVAL;
 	if (posix_memalign((void **)&cq, _Alignof(struct dpa_hw_cq), sizeof(*cq)))
@@ -145,12 +172,31 @@ out:
 	return ret;
 }
 
+int dpa_hw_tap_cq(struct dpa_hw_cq *cq, struct dpa_hw_cq *tap)
+{
+	if (!tap || cq == tap || tap->tap || !(tap->flags & DPA_CQ_IGNORE_OVERRUN) ||
+	    tap->ctx->hw != cq->ctx->hw)
+		return EINVAL;
+	dpa_spin_lock(&cq->lock);
+	if (cq->tap) {
+		dpa_spin_unlock(&cq->lock);
+		return EBUSY;
+	}
+	atomic_fetch_add(&tap->refs, 1);
+	cq->tap = tap;
+	dpa_spin_unlock(&cq->lock);
+	return 0;
+}
+
 int dpa_hw_destroy_cq(struct dpa_hw_cq *cq)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
 
 	if (atomic_load_explicit(&cq->refs, memory_order_acquire))
 		return EBUSY;
+	if (cq->tap)
+		atomic_fetch_sub(&cq->tap->refs, 1);
+	dpa_moderation_forget(cq);
 	pthread_mutex_lock(&hw->ctl);
 	hw->ncq--;
 	hw->board->self->ncq = hw->ncq;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <dpa_hw.h>
@@ -27,6 +28,7 @@
 
 #define DPA_PSN_MASK	 0xffffffu
 #define DPA_QPN_INDEX	 0xffffu
+#define DPA_QPN_MCAST	 0xffffffu /* all QPs of a multicast group */
 #define DPA_HOT_LANES	 8
 #define DPA_KEY_TAG_BITS 14 /* of an L_Key or R_Key; the rest is the entry's index */
 
@@ -46,29 +48,42 @@ struct dpa_mr {
 	uint32_t owner; /* id of the context, 0: free */
 	uint8_t kind;	/* enum dpa_mr_kind */
 	uint8_t rsvd[3];
-	uint32_t qpn;	      /* type 2 window: the QP that bound it */
+	uint32_t qpn; /* type 2 window: the QP that bound it; region: handle of its device memory */
 	uint32_t parent;      /* bound window: entry of its region, plus 1; 0: not bound */
 	_Atomic uint32_t nmw; /* region: windows bound to it */
 };
 
-enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2 };
+enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND_NULL = 3 };
 
-/* The memfd that peers map read-only. Sparse. */
+#define DPA_NULL_BYTES (1u << 20) /* of the null region that one look may reach: DPA_PULL_CHUNK */
+
+/* The memfd that peers map read-only: the seals let nobody but its maker write. Sparse. */
 struct dpa_export {
+	/* written once, before anybody is told of it */
 	uint64_t magic;
 	uint32_t slot, gen;
 	uint8_t pad[4096 - 16];
-	/* Changes when a QP leaves the working states: what its packets pointed at may be reused.
+	/*
+	 * Changes (seq_cst) when a QP leaves the working states: what its packets pointed at may be
+	 * reused. Who copied from there reads it afterwards (acquire).
 	 */
 	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
 	struct dpa_mr mr[DPA_MAX_MR];
 };
 
-/* The memfd page that peers write: wake-ups. */
+/*
+ * The memfd page that peers write: wake-ups. Each word is a hint that is looked at again: a peer
+ * that scribbles here costs us looks in vain, or a sleep until the next tick.
+ *
+ *   sleep     Written by this process (relaxed), then a full fence and a last look at what peers
+ *             set. Peers fence between what they publish and their look at it.
+ *   summary   Peers set their slot's bit (seq_cst), this process takes a whole word (seq_cst).
+ *   any       Peers set it after their bit, this process clears it before it takes the words.
+ */
 struct dpa_door {
-	_Atomic uint32_t sleep; /* written by the sleeper of this process only */
+	_Atomic uint32_t sleep; /* 0; 1, 2: whom to wake, see struct dpa_hw */
 	uint8_t pad0[60];
-	_Atomic uint32_t any; /* set by peers after a summary bit, cleared by this process */
+	_Atomic uint32_t any;
 	uint8_t pad1[60];
 	_Atomic uint64_t summary[DPA_BOARD_PROCS / 64]; /* a bit for each peer's slot */
 };
@@ -115,15 +130,23 @@ struct dpa_hw_cq {
 	uint32_t cqn;
 	uint8_t armed; /* 0, 1 any, 2 solicited only */
 	bool overrun;
+	struct dpa_hw_cq *tap; /* gets a copy of each entry; NULL: none. Set under `lock` */
 	uint32_t told, at_arm; /* pi at the last event, and at the last arming */
 	uint64_t user_handle;
 	dpa_comp_fn *comp;
 	void *comp_arg;
 	_Atomic uint32_t refs;	       /* QPs */
 	struct dpa_board_cqinfo *info; /* may be NULL */
+	/* moderate.c */
+	uint16_t mod_count, mod_period; /* entries; us */
+	uint32_t held;			/* entries that an event waits for */
+	uint64_t mod_due;
+	struct dpa_hw_cq *mod_next;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
 /* --------------------------------------------------------------------- SRQ */
+
+struct dpa_tags;
 
 struct dpa_hw_srq {
 	struct dpa_hw_ctx *ctx;
@@ -135,6 +158,10 @@ struct dpa_hw_srq {
 	struct dpa_dbrec *dbrec;
 	uint64_t user_handle;
 	_Atomic uint32_t refs;
+	/* XRC only */
+	uint32_t xrcd;
+	struct dpa_hw_cq *cq;  /* tag matching, too */
+	struct dpa_tags *tags; /* under lock; NULL: no tag matching */
 };
 
 /* ---------------------------------------------------------------------- QP */
@@ -161,6 +188,7 @@ struct dpa_rd_resource {
 	uint32_t off;  /* sent so far */
 	uint64_t orig; /* atomic result */
 	uint32_t msn;
+	uint32_t pdn; /* that the key was checked against */
 };
 
 /* What an atomic found, for its duplicates. */
@@ -197,6 +225,7 @@ struct dpa_req {
 	uint32_t lsn;	   /* the last message that the peer has a receive for */
 	uint32_t seen_una; /* by the watchdog at its last look */
 	bool seen_stuck;
+	uint32_t mc_at;	   /* UD: to how many of the group the datagram went: mcast_next's index */
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
 	/* links that lose packets (loss.c); ns, 0: not running */
@@ -214,7 +243,7 @@ struct dpa_req {
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
-	int8_t keeps;	 /* does the peer keep what comes out of order: 3 yes, below 0 no */
+	int8_t keeps;	 /* does the peer keep what comes out of order: from 3 on yes, below 1 no */
 	uint8_t naks;	 /* answered without trying that again */
 	uint8_t backoff; /* doublings of the local ACK timeout */
 };
@@ -241,12 +270,22 @@ struct dpa_resp {
 	struct dpa_rd_resource rd[DPA_RD_OWED];
 	struct dpa_atomic_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
 	uint32_t nsaved;
+	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
+	struct {
+		uint8_t kind; /* enum dpa_tag_kind */
+		uint32_t app_ctx;
+		uint64_t tag;
+		uint8_t head[32];
+	} tm;
 };
 
 /*
  * A QP. With thousands of them each line is a miss of its own, so that what a message touches lies
  * in few: for sending 0, 1, 2; for receiving 0, that of `rq` and that where `resp` begins, a pair.
  */
+struct dpa_hw_rss;
+struct dpa_flows;
+
 struct dpa_hw_qp {
 	/* line 0: what every operation reads or writes */
 	dpa_qplock_t lock;
@@ -255,26 +294,34 @@ struct dpa_hw_qp {
 	bool sq_sig_all;
 	uint8_t pkt_flags; /* that each slot starts with: DPA_PKT_MTU on the wire */
 	uint16_t mtu;	   /* bytes */
-	uint16_t access;   /* that of attr */
+	uint8_t access;	   /* that of attr, its low 8 bits */
+	bool careful;	   /* the SGEs at hand may fault, or are nowhere: see gather.c */
 	struct dpa_hw *hw;
 	struct dpa_tx *tx; /* connected QPs: the lane to the peer, NULL: none yet */
 	struct dpa_peer *peer;
 	uint32_t dest_qpn, pdn;
 	struct dpa_dbrec *dbrec;
-	uint32_t user_index, lane;
+	uint32_t user_index;
+	uint16_t index; /* in hw->slab, for good */
+	uint8_t lane;
+	uint8_t transport; /* of its packets: DPA_BTH_RC, _UC, _UD, _XRC */
 	/* line 1: posting */
 	uint8_t *sq;
 	struct dpa_hw_cq *send_cq;
 	struct dpa_uar_slot *slot;
-	uint32_t sq_mask;		   /* blocks - 1 */
-	_Atomic uintptr_t home;		   /* thread that posted last, if it polls too: a hint */
-	_Atomic(struct dpa_hw_qp *) after; /* what the same thread posted to next: a hint */
+	uint32_t sq_mask; /* blocks - 1 */
+	/* to which the same thread posted two and four posts later, in hw->slab: hints */
+	_Atomic uint16_t second, fourth;
+	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
 	uint64_t user_handle;
 	const void *poster; /* two lines of the driver's that posting touches */
 	/* line 2: the requester */
-	const uint8_t *bf; /* WQE that came by BlueFlame, for the WQE at req.send_idx */
+	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
+	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
 	_Atomic uint32_t placement;
 	uint8_t retry_cnt, rnr_retry; /* those of attr */
+	bool limited;		      /* by `rate` */
+	bool cqe_lost;		      /* a CQ had no room for what it reports: it ends in error */
 	struct dpa_req req;
 	/* a pair of lines: the receive queue, the responder */
 	struct dpa_hw_cq *recv_cq __attribute__((aligned(2 * DPA_CACHE_LINE)));
@@ -289,6 +336,15 @@ struct dpa_hw_qp {
 	uint32_t uar_page, uar_slot;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
+	bool block_self;	/* its own multicast datagrams are not for it */
+	uint32_t nmcast;	/* groups that it is attached to, under hw->ctl */
+	uint32_t nflows;	/* rules that name it, under hw->ctl */
+	struct dpa_hw_rss *rss; /* of a raw QP without queues of its own; else NULL */
+	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
+	struct dpa_rate rate;
+	uint64_t rate_at; /* ns: what was sent is paid for until then */
+	uint32_t xrcd;	  /* of an XRC target, which has no PD and no queues of its own; else 0 */
+	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;
@@ -307,6 +363,12 @@ struct dpa_hw_qp {
 	uint32_t nkept;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
+/* Has one peer, that of its attributes. */
+static inline bool dpa_connected(const struct dpa_hw_qp *qp)
+{
+	return qp->type != DPA_QP_UD && qp->type != DPA_QP_RAW;
+}
+
 #define DPA_QP_LINE(field) (offsetof(struct dpa_hw_qp, field) / DPA_CACHE_LINE)
 _Static_assert(DPA_QP_LINE(lane) == 0 && DPA_QP_LINE(sq) == 1 && DPA_QP_LINE(poster) == 1,
 	       "lines 0 and 1");
@@ -318,19 +380,23 @@ _Static_assert(DPA_QP_LINE(resp) == DPA_QP_LINE(max_recv_sge) + 1 &&
 /* Packets of one lane come for thousands of QPs: what the next one will want of its QP. */
 static inline void dpa_qp_expect_rx(const struct dpa_hw_qp *qp)
 {
+	const uintptr_t at = (uintptr_t)qp; /* may be none */
+
 	__builtin_prefetch(qp);
-	__builtin_prefetch(&qp->recv_cq);
-	__builtin_prefetch(&qp->resp);
+	__builtin_prefetch((const void *)(at + offsetof(struct dpa_hw_qp, recv_cq)));
+	__builtin_prefetch((const void *)(at + offsetof(struct dpa_hw_qp, resp)));
 }
 
 /* ---------------------------------------------------------------- function */
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
-	uint32_t id; /* never 0 */
+	uint32_t id;	       /* never 0 */
+	struct dpa_port *port; /* of its function: &hw->port or an SF's */
 	dpa_event_fn *event;
 	void *event_arg;
 	struct dpa_hw_ctx *next;
+	uint32_t told_state; /* of the port, in its last event; under hw->ctl */
 };
 
 struct dpa_hw {
@@ -347,11 +413,14 @@ struct dpa_hw {
 	struct dpa_hw_ctx *ctxs;
 	_Atomic uint32_t kept_bytes; /* of packets out of order, all QPs */
 	uint32_t *pd_refs;	     /* 0: free; else users + 1 */
+	uint32_t *pd_owner;	     /* id of the context */
 	uint32_t next_ctx_id;
-	uint32_t npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
+	uint32_t pd_used_max, npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
 	struct dpa_hw_qp *free_qps;
 
-	struct dpa_hw_qp **slab; /* every QP structure there ever was; grows under ctl */
+	struct dpa_hw_qp **slab;     /* every QP structure there ever was; grows under ctl */
+	struct dpa_hw_qp *slab_next; /* of a large page, slab_left are free: ctl */
+	uint32_t slab_left;
 	_Atomic uint64_t gone_doorbells, gone_blueflames; /* of QPs that were destroyed */
 	_Atomic uint32_t nslab;
 	_Atomic(struct dpa_hw_qp *) *qp_tab; /* by index part of the QPN; type-stable entries */
@@ -359,10 +428,22 @@ struct dpa_hw {
 	struct dpa_export *export;
 	int export_fd;
 	uint32_t mr_free_head, mr_free_tail, mr_used_max;
-	dpa_spin_t mw_lock;	/* binding and unbinding windows; a leaf */
-	dpa_spin_t atomic_lock; /* atomics of this function, one at a time */
-	int maps_fd;		/* /proc/self/maps, -1: not there */
-	bool pvm_self;		/* process_vm_* on ourselves works */
+	void *null_zeros, *null_sink; /* what a null region is read from, written to */
+	uint32_t nwq, next_wqn, nind;
+	struct dpa_flows *flows; /* NULL: no raw QP yet */
+	struct dpa_hw_dm *dms;
+	uint64_t dm_bytes;
+	struct dpa_hw_xrcd *xrcds;
+	_Atomic(struct dpa_hw_srq *) *xrc_srqs; /* by the low bits of the number */
+	uint32_t next_xrcd, next_xrc_srq, xrc_turn;
+	uint32_t next_dm;
+	dpa_spin_t mod_lock, mod_run; /* moderate.c */
+	struct dpa_hw_cq *mod_list;
+	_Atomic uint64_t mod_due; /* ns; 0: nothing is held */
+	dpa_spin_t mw_lock;	  /* binding and unbinding windows; a leaf */
+	dpa_spin_t atomic_lock;	  /* atomics of this function, one at a time */
+	int maps_fd;		  /* /proc/self/maps, -1: not there */
+	bool pvm_self;		  /* process_vm_* on ourselves works */
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */
@@ -451,12 +532,14 @@ struct dpa_thread {
 	uint32_t nowed; /* more than DPA_LANES: others, too */
 	uint32_t serial;
 	struct dpa_posting {
-		struct dpa_hw_qp *last, *next; /* posted to; expected */
-		uint32_t serial;	       /* of the opening that they belong to */
+		struct dpa_hw_qp *last[4]; /* posted to, the latest at n % 4 */
+		uint32_t n;
+		uint32_t serial; /* of the opening that they belong to */
 	} posting;
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;
+	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */
 };
 
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
@@ -467,6 +550,11 @@ extern struct dpa_hw *dpa_the_hw;
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint64_t dpa_now_ns(void);
+/*
+ * The same, as a thread that asks again and again within a microsecond is told: the last answer, up
+ * to DPA_ABOUT_TICKS of the time stamp counter old. For round trips and timers on the data path.
+ */
+uint64_t dpa_now_about(void);
 
 static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
 {
@@ -477,205 +565,6 @@ static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
 			      memory_order_relaxed);
 }
 
-/* --- mr.c --- */
-int dpa_mr_init(struct dpa_hw *hw);
-/*
- * Checks a local SGE or a remote access: key, PD, bounds, access bits. Returns 0 and the local
- * address, or an enum dpa_syndrome (BAD_LKEY, LKEY_BOUNDS, LKEY_ACCESS; the caller maps to the
- * remote ones). The address is good until the caller lets go of its QP lock: dereg waits for that.
- */
-uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
-		      uint32_t access, uint64_t *addr);
-/* Deregisters what a context that closes left behind. */
-void dpa_mr_forget(struct dpa_hw_ctx *ctx);
-/* The same for a key that a packet names: regions, and windows that may be used on this QP. */
-uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
-			     uint32_t access, uint64_t *addr);
-struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index);
-struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
-uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index);
-void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index);
-/* --- mw.c: under the QP's lock; 0 or an enum dpa_syndrome --- */
-uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
-		     const struct dpa_wqe_bind *b);
-uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key);
-/* Waits until no thread holds a QP lock that it took before this call. */
-void dpa_quiesce(struct dpa_hw *hw);
-
-/* --- range.c --- */
-int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool write);
-
-/* --- copy.c: memory that packets name --- */
-/* Adds 1 to an eventfd; unlike write(2) no cancellation point: locks may be held. */
-void dpa_eventfd_wake(int fd);
-int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */
-int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
-struct iovec;
-int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt,
-		   size_t n);
-/* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
-bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect);
-int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
-		  int nsrc, size_t n);
-
-/* --- cq.c --- */
-void dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
-
-/* --- srq.c --- */
-/* Takes the next receive WQE; false if there is none. */
-bool dpa_srq_take(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w);
-
-/* --- qp.c --- */
-void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
-/* To the error state, with everything flushed; under the QP's lock. */
-void dpa_qp_to_error(struct dpa_hw_qp *qp);
-void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
-void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted */
-void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);
-
-/* --- eu/progress.c --- */
-/* The calling thread posted to this QP: what comes for it is best drained by that thread. */
-static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
-{
-	uintptr_t me = (uintptr_t)&dpa_me;
-
-	if (dpa_unlikely(atomic_load_explicit(&qp->home, memory_order_relaxed) != me) &&
-	    dpa_me.polls)
-		atomic_store_explicit(&qp->home, me, memory_order_relaxed);
-}
-/* Puts a QP on the pending list: progress will run it again, at `when` (ns) or as soon as possible
- * (0). */
-void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
-void dpa_unpend(struct dpa_hw_qp *qp);
-int dpa_progress_once(struct dpa_hw *hw);
-/* The core that the calling thread is on; never 0. */
-static inline uint32_t dpa_here(void)
-{
-	return (uint32_t)sched_getcpu() + 2;
-}
-void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
-void dpa_wake_self(struct dpa_hw *hw);
-/* Sets who sleeps; returns after a full fence: look again before blocking. */
-void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
-uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
-bool dpa_anything(struct dpa_hw *hw);
-
-/* --- eu/service.c --- */
-/* Brings the board's counters of this process up to date with its lanes. */
-void dpa_counters_fold(struct dpa_hw *hw);
-int dpa_service_start(struct dpa_hw *hw);
-void dpa_service_stop(struct dpa_hw *hw);
-
-/* --- eu/eu.c --- */
-int dpa_eu_init(struct dpa_hw *hw);
-void dpa_eu_fini(struct dpa_hw *hw);
-int dpa_eu_attach(struct dpa_hw_qp *qp, int eu);
-void dpa_eu_detach(struct dpa_hw_qp *qp);
-
-/* --- link/peer.c, link/sock.c --- */
-int dpa_link_init(struct dpa_hw *hw);
-void dpa_link_fini(struct dpa_hw *hw);
-/* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
-struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
-void dpa_sock_event(struct dpa_hw *hw, int fd, struct dpa_peer *peer, uint32_t events);
-void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
-void dpa_peer_doubt(struct dpa_peer *p);
-/* Asks the board about the doubtful; true if some still are. Service thread. */
-bool dpa_peers_check(struct dpa_hw *hw);
-void dpa_sock_listen_again(struct dpa_hw *hw);
-/* After publishing: full fence, look at the peer's sleep word, wake it. */
-void dpa_tx_kick(struct dpa_tx *tx);
-static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
-{
-	for (uint32_t i = 1; i < me->nowed && i < DPA_LANES; i++)
-		if (me->owed[i] == tx)
-			return;
-	if (me->nowed < DPA_LANES)
-		me->owed[me->nowed] = tx;
-	if (me->nowed <= DPA_LANES)
-		me->nowed++;
-}
-
-/* Published, look later: at this thread's next progress, or within a millisecond. */
-static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
-{
-	struct dpa_thread *me = &dpa_me;
-
-	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait */
-	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))) {
-		dpa_tx_kick(tx);
-		return;
-	}
-	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
-	if (dpa_unlikely(me->serial != hw->serial)) {
-		me->serial = hw->serial;
-		me->nowed = 0;
-	}
-	if (!me->nowed || me->owed[0] != tx)
-		dpa_remember_kick(me, tx);
-	if (!atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
-		atomic_store_explicit(&hw->kicks_owed, 1, memory_order_release);
-}
-/* What all threads owe, and what this one does. */
-void dpa_settle_kicks(struct dpa_hw *hw);
-static inline void dpa_settle_mine(struct dpa_hw *hw)
-{
-	struct dpa_thread *me = &dpa_me;
-	uint32_t n = me->nowed;
-
-	if (dpa_likely(!n))
-		return;
-	me->nowed = 0;
-	if (dpa_unlikely(me->serial != hw->serial))
-		return;
-	if (dpa_unlikely(n > DPA_LANES)) {
-		dpa_settle_kicks(hw);
-		return;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (atomic_load_explicit(&me->owed[i]->kick_owed, memory_order_relaxed))
-			dpa_tx_kick(me->owed[i]);
-}
-
-/* --- kernels/transport --- */
-/* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
-int dpa_requester_run(struct dpa_hw_qp *qp);
-/* One packet for this QP; under its lock. payload is valid during the call. */
-void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload);
-/*
- * UC and UD lose what finds no receive WQE. The sender on the same host is faster than any wire, so
- * a receiver that was keeping up gets a moment to post: true, the packet stays in its lane. Under
- * the QP's lock.
- */
-bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
-/* The packets of this batch are through: send the ACK that is owed and responses. */
-void dpa_responder_flush(struct dpa_hw_qp *qp);
-/* Sends the ACKs that wait (link/frame.c). No lock may be held. */
-void dpa_acks_send(struct dpa_hw *hw);
-/* A QP that goes away owes none. */
-void dpa_acks_forget(struct dpa_hw_qp *qp);
-/* The same for packets that wait for company (link/udp_tx.c). */
-void dpa_corks_send(struct dpa_hw *hw);
-static inline void dpa_acks_settle(struct dpa_hw *hw)
-{
-	if (dpa_unlikely(atomic_load_explicit(&hw->corks, memory_order_acquire)))
-		dpa_corks_send(hw);
-	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
-		dpa_acks_send(hw);
-}
-/* Packets that were kept out of order are forgotten. */
-void dpa_kept_drop(struct dpa_hw_qp *qp);
-/* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
-bool dpa_send_cnp(struct dpa_hw_qp *qp);
-/* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */
-void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
-void dpa_transport_reset(struct dpa_hw_qp *qp);
-/* The peer's process ended. */
-void dpa_requester_peer_dead(struct dpa_hw_qp *qp);
-void dpa_requester_flush(struct dpa_hw_qp *qp);
-/* Nothing was heard for long although the peer took all we sent: send again. Under the QP's lock.
- */
-void dpa_requester_watchdog(struct dpa_hw_qp *qp);
+#include "calls.h"
 
 #endif

@@ -15,6 +15,7 @@
 #include "link/inspect.h"
 #include "link/frame.h"
 #include "link/wire.h"
+#include "raw/raw.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"
@@ -33,6 +34,25 @@ uint64_t dpa_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
+#define DPA_ABOUT_TICKS 2048u /* below a microsecond */
+
+uint64_t dpa_now_about(void)
+{
+#ifdef __x86_64__
+	struct dpa_thread *me = &dpa_me;
+	uint64_t ticks = __builtin_ia32_rdtsc();
+
+	/* another core's counter may be behind: then the difference is large */
+	if (ticks - me->now_ticks < DPA_ABOUT_TICKS)
+		return me->now;
+	me->now_ticks = ticks;
+	me->now = dpa_now_ns();
+	return me->now;
+#else
+	return dpa_now_ns();
+#endif
+}
+
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 {
 	char text[256];
@@ -48,13 +68,50 @@ void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 
 /* ------------------------------------------------------------------- fork */
 
+/* Held by who has descriptors that are noted nowhere yet. */
+static pthread_mutex_t fd_gate = PTHREAD_MUTEX_INITIALIZER;
+
+void dpa_fork_hold(void)
+{
+	pthread_mutex_lock(&fd_gate);
+}
+
+void dpa_fork_release(void)
+{
+	pthread_mutex_unlock(&fd_gate);
+}
+
+/* Under open_lock. NULL: none, or the parent's (after a raw clone), whose locks are nobody's. */
+static struct dpa_hw *hw_of_us(void)
+{
+	struct dpa_hw *hw = dpa_the_hw;
+
+	return hw && *hw->alive ? hw : NULL;
+}
+
+/* Every descriptor is where after_fork_child() finds it: a child that kept one would outlive us. */
 static void before_fork(void)
 {
+	struct dpa_hw *hw;
+
 	pthread_mutex_lock(&open_lock);
+	dpa_fork_hold();
+	hw = hw_of_us();
+	if (hw) {
+		pthread_mutex_lock(&hw->qmem_lock);
+		dpa_spin_lock(&hw->peer_lock);
+	}
 }
 
 static void after_fork_parent(void)
 {
+	struct dpa_hw *hw = hw_of_us();
+
+	if (hw) {
+		dpa_spin_unlock(&hw->peer_lock);
+		pthread_mutex_unlock(&hw->qmem_lock);
+	}
+	dpa_fork_release();
 	pthread_mutex_unlock(&open_lock);
 }
 
@@ -68,6 +125,8 @@ static void after_fork_child(void)
 	struct dpa_hw *hw = dpa_the_hw;
 
 	if (hw) {
+		dpa_spin_unlock(&hw->peer_lock);
+		pthread_mutex_init(&hw->qmem_lock, NULL);
 		dpa_board_abandon(hw->board);
 		dpa_port_abandon(&hw->port);
 		dpa_inspect_abandon(hw);
@@ -76,6 +135,7 @@ static void after_fork_child(void)
 		close(hw->wake_fd);
 		close(hw->wait_fd);
 		close(hw->listen_fd);
+		dpa_qmem_abandon(hw);
 		dpa_udp_abandon(&hw->udp);
 		dpa_wire_abandon(hw);
 		if (hw->maps_fd >= 0)
@@ -91,6 +151,7 @@ static void after_fork_child(void)
 		}
 		dpa_the_hw = NULL;
 	}
+	pthread_mutex_init(&fd_gate, NULL);
 	pthread_mutex_init(&open_lock, NULL);
 }
 
@@ -142,9 +203,12 @@ static int map_tables(struct dpa_hw *hw)
 {
 	hw->alive = map_zero(4096);
 	hw->pd_refs = map_zero(DPA_MAX_PD * sizeof(*hw->pd_refs));
+	hw->pd_owner = map_zero(DPA_MAX_PD * sizeof(*hw->pd_owner));
 	hw->qp_tab = map_zero(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
+	hw->xrc_srqs = map_zero(DPA_MAX_SRQ * sizeof(*hw->xrc_srqs));
 	hw->slab = map_zero(DPA_MAX_QP * sizeof(*hw->slab));
-	if (!hw->alive || !hw->pd_refs || !hw->qp_tab || !hw->slab)
+	if (!hw->alive || !hw->pd_refs || !hw->pd_owner || !hw->xrc_srqs || !hw->qp_tab ||
+	    !hw->slab)
 		return ENOMEM;
 	madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
@@ -162,12 +226,20 @@ static void unmap_tables(struct dpa_hw *hw)
 {
 	if (hw->pd_refs)
 		munmap(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));
+	if (hw->pd_owner)
+		munmap(hw->pd_owner, DPA_MAX_PD * sizeof(*hw->pd_owner));
+	if (hw->null_zeros)
+		munmap(hw->null_zeros, 2 * DPA_NULL_BYTES);
+	if (hw->xrc_srqs)
+		munmap((void *)hw->xrc_srqs, DPA_MAX_SRQ * sizeof(*hw->xrc_srqs));
+	dpa_xrcd_free_all(hw);
+	dpa_flows_fini(hw);
 	if (hw->qp_tab)
 		munmap((void *)hw->qp_tab, DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
-	for (uint32_t i = 0; i < hw->nslab; i++)
-		free(hw->slab[i]);
-	if (hw->slab)
+	if (hw->slab) {
+		dpa_hw_free_qps(hw);
 		munmap(hw->slab, DPA_MAX_QP * sizeof(*hw->slab));
+	}
 	if (hw->export)
 		munmap(hw->export, sizeof(*hw->export));
 	if (hw->door)
@@ -225,6 +297,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_port_init(&hw->port);
 	if (ret)
 		goto err_tables;
+	dpa_port_publish(&hw->port);
 	ret = dpa_inspect_init(hw, err, sizeof(err));
 	if (ret)
 		goto err_inspect;
@@ -247,6 +320,7 @@ err_eu:
 err_link:
 	dpa_inspect_fini(hw);
 err_inspect:
+	dpa_port_withdraw(&hw->port);
 	dpa_port_fini(&hw->port);
 err_tables:
 	unmap_tables(hw);
@@ -268,12 +342,25 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_board_close(hw->board);
 	dpa_link_fini(hw);
 	dpa_inspect_fini(hw);
+	dpa_port_withdraw(&hw->port);
 	dpa_port_fini(&hw->port);
 	unmap_tables(hw);
 	free(hw);
 }
 
-int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
+/* open_lock is held. */
+static int open_function(struct dpa_hw_ctx *ctx, uint32_t function)
+{
+	const struct dpa_cfg_functions *f = &ctx->hw->cfg.functions;
+
+	if (function > f->num_sfs)
+		return ENODEV;
+	ctx->port = dpa_port_function(&ctx->hw->port, function,
+				      function ? f->ifname[function - 1] : "");
+	return ctx->port ? 0 : ENOMEM;
+}
+
+static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
 {
 	struct dpa_hw_ctx *ctx;
 	int ret = 0;
@@ -292,32 +379,73 @@ int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **out)
 		dpa_the_hw = NULL; /* a raw clone: no atfork handler ran */
 	if (!dpa_the_hw)
 		ret = hw_new(attr, &dpa_the_hw);
+	ctx->hw = dpa_the_hw;
+	if (!ret)
+		ret = open_function(ctx, attr->function);
 	if (!ret) {
-		ctx->hw = dpa_the_hw;
 		ctx->event = attr->event;
 		ctx->event_arg = attr->event_arg;
 		pthread_mutex_lock(&ctx->hw->ctl);
-		ctx->id = ++ctx->hw->next_ctx_id;
+		ctx->id = id ? id : ++ctx->hw->next_ctx_id;
+		ctx->told_state = atomic_load_explicit(&ctx->port->state, memory_order_relaxed);
 		ctx->next = ctx->hw->ctxs;
 		ctx->hw->ctxs = ctx;
 		pthread_mutex_unlock(&ctx->hw->ctl);
 		*out = ctx;
 	} else {
-		dpa_the_hw = NULL;
+		if (dpa_the_hw && !dpa_the_hw->ctxs) {
+			hw_free(dpa_the_hw);
+			dpa_the_hw = NULL;
+		}
 		free(ctx);
 	}
 	pthread_mutex_unlock(&open_lock);
 	return ret;
 }
 
-static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx)
+int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx)
+{
+	return open_ctx(0, attr, ctx);
+}
+
+int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr,
+		      struct dpa_hw_ctx **ctx)
+{
+	if (!*of->hw->alive)
+		return EIO;
+	return open_ctx(of->id, attr, ctx);
+}
+
+/* Is there another context of the same opening? Under open_lock. */
+static bool is_shared(const struct dpa_hw_ctx *ctx)
+{
+	const struct dpa_hw_ctx *c = ctx->hw->ctxs;
+
+	while (c && (c == ctx || c->id != ctx->id))
+		c = c->next;
+	return c;
+}
+
+/* Those that nothing uses; what CQs and SRQs hold goes with the process. */
+static void pd_forget(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 1; i < DPA_MAX_PD && i <= hw->pd_used_max; i++)
+		if (hw->pd_refs[i] == 1 && hw->pd_owner[i] == ctx->id)
+			hw->pd_refs[i] = 0;
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_qp *qp = NULL;
 
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; i < hw->nslab && !qp; i++)
-		if (hw->slab[i]->qpn && hw->slab[i]->ctx == ctx)
+		if (hw->slab[i]->qpn && dpa_qp_opened_by(hw->slab[i], ctx, handle))
 			qp = hw->slab[i];
 	pthread_mutex_unlock(&hw->ctl);
 	return qp;
@@ -326,6 +454,7 @@ static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx)
 void dpa_hw_close(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw_qp *qp;
+	uint64_t handle;
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_ctx **p;
 	bool last;
@@ -335,9 +464,13 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 		return;
 	}
 	pthread_mutex_lock(&open_lock);
-	while ((qp = qp_left(ctx)))
-		dpa_hw_destroy_qp(qp);
-	dpa_mr_forget(ctx);
+	while ((qp = qp_left(ctx, &handle)))
+		dpa_hw_close_qp(qp, handle);
+	if (!is_shared(ctx)) {
+		dpa_mr_forget(ctx);
+		dpa_dm_forget(ctx);
+		pd_forget(ctx);
+	}
 	pthread_mutex_lock(&hw->ctl);
 	for (p = &hw->ctxs; *p; p = &(*p)->next) {
 		if (*p == ctx) {
@@ -366,22 +499,23 @@ int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%s", DPA_LIB_VERSION);
-	attr->node_guid = ctx->hw->port.node_guid;
-	attr->hca_core_clock_khz = 1000000; /* timestamps are in ns */
-	attr->max_qp = DPA_MAX_QP;
+	attr->node_guid = ctx->port->node_guid;
+	attr->sys_image_guid = ctx->hw->port.node_guid;
+	attr->hca_core_clock_khz = 1000000;			  /* timestamps are in ns */
+	attr->max_qp = ctx->hw->board->uar_pages * DPA_UAR_SLOTS; /* at most DPA_MAX_QP */
 	attr->max_cq = DPA_MAX_CQ;
 	attr->max_srq = DPA_MAX_SRQ;
 	attr->max_pd = DPA_MAX_PD - 1;
 	attr->max_mr = DPA_MAX_MR;
 	attr->max_ah = DPA_MAX_AH;
-	attr->uar_pages = DPA_BOARD_UAR_PAGES;
+	attr->uar_pages = ctx->hw->board->uar_pages;
 	return 0;
 }
 
 int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
-	dpa_port_attr(&ctx->hw->port, attr);
+	dpa_port_attr(ctx->port, attr);
 	/* 100 Gb/s: 4X EDR; what the static tree says too */
 	attr->active_width = 2;
 	attr->active_speed = 32;
@@ -392,13 +526,19 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
 {
 	if (index >= DPA_MAX_GIDS)
 		return EINVAL;
-	return dpa_port_gid(&ctx->hw->port, index, gid);
+	return dpa_port_gid(ctx->port, index, gid);
 }
 
 uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx)
 {
 	(void)ctx;
 	return 256; /* 16 cores of 16 EUs */
+}
+
+void dpa_hw_query_board(struct dpa_hw_ctx *ctx, struct dpa_hw_board_attr *attr)
+{
+	attr->path = ctx->hw->board->path;
+	attr->max_run_time = ctx->hw->cfg.max_run_time;
 }
 
 /* ---------------------------------------------------- protection domains */
@@ -415,7 +555,10 @@ int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn)
 		if (hw->pd_refs[n])
 			continue;
 		hw->pd_refs[n] = 1;
+		hw->pd_owner[n] = ctx->id;
 		hw->npd = *pdn = n;
+		if (n > hw->pd_used_max)
+			hw->pd_used_max = n;
 		ret = 0;
 		break;
 	}
@@ -439,4 +582,15 @@ int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
 		hw->pd_refs[pdn] = 0;
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
+}
+
+int dpa_hw_find_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
+{
+	struct dpa_hw *hw = ctx->hw;
+	bool found;
+
+	pthread_mutex_lock(&hw->ctl);
+	found = pdn && pdn < DPA_MAX_PD && hw->pd_refs[pdn] && hw->pd_owner[pdn] == ctx->id;
+	pthread_mutex_unlock(&hw->ctl);
+	return found ? 0 : ENOENT;
 }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include "dev.h"
 
@@ -21,10 +22,10 @@
 #define MR_NONE	      0xffffffffu
 _Static_assert(1 << MR_INDEX_BITS == DPA_MAX_MR, "index bits");
 
-static const uint32_t known_access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
-				     DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |
-				     DPA_ACCESS_MW_BIND | DPA_ACCESS_HUGETLB |
-				     DPA_ACCESS_RELAXED_ORDERING;
+static const uint32_t known_access =
+	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_ON_DEMAND | DPA_ACCESS_HUGETLB |
+	DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_RELAXED_ORDERING;
 /* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
 static const uint32_t optional_access = 0x3ff00000u;
 
@@ -91,8 +92,9 @@ static void mr_give(struct dpa_hw *hw, uint32_t index)
 static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 {
 	if (a->access & ~(known_access | optional_access))
-		return a->access & (DPA_ACCESS_ON_DEMAND | DPA_ACCESS_ZERO_BASED) ? EOPNOTSUPP
-										  : EINVAL;
+		return a->access & (DPA_ACCESS_ZERO_BASED | DPA_ACCESS_FLUSH_PERSISTENT)
+			       ? EOPNOTSUPP
+			       : EINVAL;
 	/* IBA 11.2.8.2: remote write and atomic need local write */
 	if ((a->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC)) &&
 	    !(a->access & DPA_ACCESS_LOCAL_WRITE))
@@ -101,18 +103,60 @@ static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 		return EINVAL;
 	if (a->pdn >= DPA_MAX_PD || !hw->pd_refs[a->pdn])
 		return EINVAL;
+	if (a->access & DPA_ACCESS_ON_DEMAND)
+		return 0;
 	return dpa_range_check(hw, a->addr, a->length, a->access & DPA_ACCESS_LOCAL_WRITE);
 }
 
-int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32_t *key)
+/* Pages of 0, and some that nobody reads. */
+static int null_memory(struct dpa_hw *hw)
 {
+	void *p;
+
+	if (hw->null_zeros)
+		return 0;
+	p = mmap(NULL, 2 * DPA_NULL_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return ENOMEM;
+	mprotect(p, DPA_NULL_BYTES, PROT_READ);
+	hw->null_zeros = p;
+	hw->null_sink = (uint8_t *)p + DPA_NULL_BYTES;
+	return 0;
+}
+
+/* What attr says, made into memory of this process. Under hw->ctl. */
+static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
+{
+	int ret = EINVAL;
+
+	switch ((enum dpa_mr_type)attr->type) {
+	case DPA_MR_MEMORY:
+		ret = 0;
+		break;
+	case DPA_MR_NULL:
+		attr->addr = attr->iova = 0;
+		attr->length = UINT64_MAX;
+		attr->access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_ON_DEMAND;
+		ret = null_memory(ctx->hw);
+		break;
+	case DPA_MR_DM:
+		ret = dpa_dm_place(ctx, attr);
+		break;
+	}
+	return ret ? ret : mr_validate(ctx->hw, attr);
+}
+
+int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32_t *key)
+{
+	struct dpa_mr_attr a = *want, *attr = &a;
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_mr *mr;
 	uint32_t index;
 	int ret;
 
 	pthread_mutex_lock(&hw->ctl);
-	ret = mr_validate(hw, attr);
+	ret = mr_place(ctx, attr);
 	if (ret)
 		goto out;
 	mr = dpa_mr_take(hw, &index);
@@ -128,7 +172,10 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32
 	mr->addr = attr->addr;
 	mr->pdn = attr->pdn;
 	mr->owner = ctx->id;
-	mr->kind = DPA_KIND_MR;
+	mr->kind = attr->type == DPA_MR_NULL ? DPA_KIND_NULL : DPA_KIND_MR;
+	mr->qpn = attr->type == DPA_MR_DM ? attr->dm : 0;
+	if (mr->qpn)
+		dpa_dm_ref(hw, ctx->id, mr->qpn, 1);
 	atomic_store_explicit(&mr->nmw, 0, memory_order_relaxed);
 	*key = dpa_mr_new_key(mr, index);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
@@ -173,6 +220,8 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 
 	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
 	dpa_quiesce(hw);
+	if (mr->kind == DPA_KIND_MR && mr->qpn)
+		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
 	mr->owner = 0;
 	hw->pd_refs[mr->pdn]--;
 	mr_give(hw, index);
@@ -187,13 +236,39 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, key);
-	if (mr && mr->kind == DPA_KIND_MR) {
+	if (mr && (mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL)) {
 		ret = mr_suspend(hw, mr);
 		if (!ret)
 			dpa_mr_revoke(hw, key >> DPA_KEY_TAG_BITS);
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
+}
+
+int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mr;
+	bool found;
+
+	pthread_mutex_lock(&hw->ctl);
+	mr = dpa_mr_of(hw, key);
+	found = mr && mr->owner == ctx->id &&
+		(mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL);
+	if (found)
+		*attr = (struct dpa_mr_attr){
+			.type = mr->kind == DPA_KIND_NULL ? DPA_MR_NULL
+				: mr->qpn		  ? DPA_MR_DM
+							  : DPA_MR_MEMORY,
+			.dm = mr->qpn,
+			.pdn = mr->pdn,
+			.access = mr->access,
+			.addr = mr->addr,
+			.length = mr->length,
+			.iova = mr->iova,
+		};
+	pthread_mutex_unlock(&hw->ctl);
+	return found ? 0 : ENOENT;
 }
 
 void dpa_mr_forget(struct dpa_hw_ctx *ctx)
@@ -218,7 +293,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, *key);
-	if (!mr || mr->kind != DPA_KIND_MR || !flags ||
+	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
 	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
 		goto out;
 	a = (struct dpa_mr_attr){.pdn = flags & DPA_REREG_PD ? attr->pdn : mr->pdn,
@@ -276,9 +351,23 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 	struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
-			 mr->pdn != pdn || mr->kind != DPA_KIND_MR))
-		return DPA_SYN_BAD_LKEY;
+			 mr->pdn != pdn || mr->kind != DPA_KIND_MR)) {
+		if (!key || mr->kind != DPA_KIND_NULL || mr->pdn != pdn ||
+		    atomic_load_explicit(&mr->key, memory_order_acquire) != key)
+			return DPA_SYN_BAD_LKEY;
+		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->null_sink
+								    : hw->null_zeros);
+		return access & ~mr->access ? DPA_SYN_LKEY_ACCESS : 0;
+	}
 	return check_range(mr, iova, len, access, addr);
+}
+
+bool dpa_hw_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	uint64_t at;
+
+	return !dpa_mr_check(qp->hw, lkey, qp->pdn, addr, length, 0, &at) && at == addr &&
+	       !dpa_mr_careful(qp->hw, lkey);
 }
 
 /* Windows: type 1 by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
@@ -290,7 +379,8 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 	uint32_t syn;
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
-			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn)))
+			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn) ||
+			 mr->kind == DPA_KIND_NULL))
 		return DPA_SYN_BAD_LKEY;
 	syn = check_range(mr, va, len, access, addr);
 	/* a window may be bound anew under another QP's lock: what we read must have been one
@@ -301,6 +391,14 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			return DPA_SYN_BAD_LKEY;
 	}
 	return syn;
+}
+
+uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access)
+{
+	uint64_t addr;
+
+	return dpa_mr_check_remote(qp, key, qp->hw->export->mr[key >> DPA_KEY_TAG_BITS].iova, 0,
+				   access, &addr);
 }
 
 void dpa_quiesce(struct dpa_hw *hw)

@@ -15,6 +15,11 @@
 static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
 				  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_ZERO_BASED;
 
+static bool is_window(const struct dpa_mr *mw)
+{
+	return mw->owner && (mw->kind == DPA_KIND_MW1 || mw->kind == DPA_KIND_MW2);
+}
+
 int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -62,7 +67,7 @@ int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 	int ret = EINVAL;
 
 	pthread_mutex_lock(&hw->ctl);
-	if (mw->owner && mw->kind != DPA_KIND_MR) {
+	if (is_window(mw)) {
 		dpa_spin_lock(&hw->mw_lock);
 		unbind(hw, mw);
 		mw->owner = 0; /* cannot be bound again */
@@ -80,8 +85,7 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
 {
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
-	if (!mw->owner || mw->kind == DPA_KIND_MR || mw->pdn != qp->pdn || !new_key ||
-	    (b->access & ~mw_access))
+	if (!is_window(mw) || mw->pdn != qp->pdn || !new_key || (b->access & ~mw_access))
 		return DPA_SYN_MW_BIND;
 	if (mw->kind == DPA_KIND_MW2 && mw->parent)
 		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
@@ -108,7 +112,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	if (!syn)
 		unbind(hw, mw);
 	if (!syn && b->length) {
-		mw->access = b->access;
+		mw->access = b->access | (dpa_mr_careful(hw, b->lkey) ? DPA_ACCESS_ON_DEMAND : 0);
 		mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
 		mw->addr = addr;
 		mw->length = b->length;

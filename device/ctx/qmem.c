@@ -35,6 +35,7 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 	if (!q)
 		return ENOMEM;
 	q->bytes = round_page(bytes);
+	pthread_mutex_lock(&hw->qmem_lock); /* what is not in the list a forked child would keep */
 	q->fd = memfd_create("dpa-queue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (q->fd < 0) {
 		err = errno;
@@ -47,7 +48,6 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 	if (q->mem == MAP_FAILED)
 		goto err_map;
 	madvise(q->mem, q->bytes, MADV_DONTFORK);
-	pthread_mutex_lock(&hw->qmem_lock);
 	q->next = hw->qmem;
 	hw->qmem = q;
 	pthread_mutex_unlock(&hw->qmem_lock);
@@ -58,8 +58,17 @@ err_map:
 	err = errno;
 	close(q->fd);
 err_fd:
+	pthread_mutex_unlock(&hw->qmem_lock);
 	free(q);
 	return err;
+}
+
+/* In a forked child, which was made with the list as it should be. */
+void dpa_qmem_abandon(struct dpa_hw *hw)
+{
+	for (struct dpa_qmem *q = hw->qmem; q; q = q->next)
+		close(q->fd);
+	hw->qmem = NULL;
 }
 
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
@@ -76,10 +85,10 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 			break;
 		}
 	}
+	if (q) {
+		munmap(q->mem, q->bytes);
+		close(q->fd);
+	}
 	pthread_mutex_unlock(&hw->qmem_lock);
-	if (!q)
-		return;
-	munmap(q->mem, q->bytes);
-	close(q->fd);
 	free(q);
 }

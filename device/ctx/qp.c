@@ -3,8 +3,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "dev.h"
+#include "kernels/transport/opcode.h"
 #include "link/inspect.h"
+#include "raw/raw.h"
+#include "kernels/transport/tag.h"
+
+#define SLAB_FIRST 64 /* QPs in memory of their own */
+#define SLAB_BYTES ((size_t)2 << 20)
 
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 {
@@ -12,6 +19,8 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 
 	if (qp->ctx->event)
 		qp->ctx->event(qp->ctx->event_arg, &ev);
+	if (dpa_unlikely(qp->openers))
+		dpa_qp_tell_openers(qp, type);
 }
 
 void dpa_qp_leave(struct dpa_hw_qp *qp)
@@ -42,6 +51,28 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 		new_epoch(qp);
 }
 
+/*
+ * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. Who reports is in
+ * the midst of its work with the QP: it ends when progress comes to it.
+ */
+void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+{
+	if (dpa_likely(dpa_cq_push(cq, cqe)) || qp->cqe_lost || qp->state == DPA_QPS_ERR ||
+	    qp->state == DPA_QPS_RESET)
+		return;
+	qp->cqe_lost = true;
+	dpa_pend(qp, 0);
+}
+
+void dpa_qp_cqe_lost(struct dpa_hw_qp *qp)
+{
+	qp->cqe_lost = false;
+	if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_RESET)
+		return;
+	dpa_qp_to_error(qp);
+	dpa_qp_event(qp, DPA_EVENT_QP_FATAL);
+}
+
 static void flush_one(struct dpa_hw_qp *qp, uint64_t wr_id)
 {
 	struct dpa_cqe e = {.wr_id = wr_id,
@@ -52,7 +83,7 @@ static void flush_one(struct dpa_hw_qp *qp, uint64_t wr_id)
 			    .status = DPA_CQE_WR_FLUSH_ERR};
 
 	dpa_count(qp->hw, DPA_CNT_resp_cqe_flush_error, 1);
-	dpa_cq_push(qp->recv_cq, &e);
+	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
@@ -63,6 +94,8 @@ void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
 		qp->resp.have_wqe = false;
 		flush_one(qp, qp->resp.wqe.wr_id);
 	}
+	if (qp->xrcd)
+		return; /* nothing is its own */
 	if (qp->srq) {
 		if (!qp->last_wqe_raised) { /* IBA 11.6.3.1: no more receives of this QP */
 			qp->last_wqe_raised = true;
@@ -95,16 +128,80 @@ void dpa_qp_to_error(struct dpa_hw_qp *qp)
 
 /* ------------------------------------------------------------- create */
 
-static int check_create(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a)
+static int check_create(const struct dpa_qp_attr_create *a)
 {
-	if (a->type != DPA_QP_RC && a->type != DPA_QP_UC && a->type != DPA_QP_UD)
+	switch (a->type) {
+	case DPA_QP_RC:
+	case DPA_QP_UC:
+	case DPA_QP_UD:
+		break;
+	case DPA_QP_XRC_SEND:
+		if (a->rq || a->srq)
+			return EINVAL;
+		break;
+	case DPA_QP_RAW:
+		if (!a->ind_table)
+			break;
+		return a->dbrec || a->sq || a->rq || a->srq || a->send_cq || a->recv_cq ||
+				       !a->pdn || a->pdn >= DPA_MAX_PD
+			       ? EINVAL
+			       : 0;
+	case DPA_QP_XRC_RECV:
+		return a->xrcd && !a->dbrec && !a->sq && !a->rq && !a->srq && !a->pdn ? 0 : EINVAL;
+	default:
 		return EOPNOTSUPP;
+	}
 	if (!a->send_cq || !a->recv_cq || !a->dbrec || a->log_sq > 20 || a->log_rq > 14 ||
 	    a->max_recv_sge > DPA_MAX_SGE || (a->srq && a->rq))
 		return EINVAL;
-	if (!a->pdn || a->pdn >= DPA_MAX_PD || !ctx->hw->pd_refs[a->pdn])
-		return EINVAL;
-	return 0;
+	return !a->pdn || a->pdn >= DPA_MAX_PD ? EINVAL : 0; /* if it is there: under hw->ctl */
+}
+
+/*
+ * Memory of a new one. A process with thousands of QPs touches each of them through a page of its
+ * own unless pages are large; one with a few has no use for 2 MiB.
+ */
+static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
+{
+	struct dpa_hw_qp *qp;
+	uint8_t *p;
+
+	if (n < SLAB_FIRST) {
+		if (posix_memalign((void **)&qp, 2 * DPA_CACHE_LINE, sizeof(*qp)))
+			return NULL;
+		memset(qp, 0, sizeof(*qp));
+		return qp;
+	}
+	if (!hw->slab_left) {
+		p = mmap(NULL, 2 * SLAB_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return NULL;
+		size_t skip = -(uintptr_t)p % SLAB_BYTES;
+
+		if (skip)
+			munmap(p, skip);
+		if (skip != SLAB_BYTES)
+			munmap(p + skip + SLAB_BYTES, SLAB_BYTES - skip);
+		p += skip;
+		madvise(p, SLAB_BYTES, MADV_HUGEPAGE);
+		hw->slab_next = (struct dpa_hw_qp *)p;
+		hw->slab_left = SLAB_BYTES / sizeof(*qp);
+	}
+	hw->slab_left--;
+	return hw->slab_next++;
+}
+
+/* All of them: nothing refers to a QP any more. */
+void dpa_hw_free_qps(struct dpa_hw *hw)
+{
+	const uint32_t each = SLAB_BYTES / sizeof(struct dpa_hw_qp);
+
+	for (uint32_t i = 0; i < hw->nslab; i++)
+		if (i < SLAB_FIRST)
+			free(hw->slab[i]);
+		else if ((i - SLAB_FIRST) % each == 0)
+			munmap(hw->slab[i], SLAB_BYTES);
 }
 
 /* A structure that once was a QP, or a new one; under hw->ctl. */
@@ -117,24 +214,50 @@ static struct dpa_hw_qp *qp_take(struct dpa_hw *hw)
 		hw->free_qps = qp->free_next;
 		return qp;
 	}
-	if (n >= DPA_MAX_QP || posix_memalign((void **)&qp, 2 * DPA_CACHE_LINE, sizeof(*qp)))
+	if (n >= DPA_MAX_QP)
 		return NULL;
-	memset(qp, 0, sizeof(*qp));
+	qp = qp_alloc(hw, n);
+	if (!qp)
+		return NULL;
+	qp->index = (uint16_t)n;
 	hw->slab[n] = qp;
 	atomic_store_explicit(&hw->nslab, n + 1, memory_order_release);
 	return qp;
+}
+
+static uint8_t transport_of(uint32_t type)
+{
+	switch (type) {
+	case DPA_QP_RC:
+		return DPA_BTH_RC;
+	case DPA_QP_UC:
+		return DPA_BTH_UC;
+	case DPA_QP_UD:
+		return DPA_BTH_UD;
+	case DPA_QP_RAW:
+		return DPA_BTH_RAW;
+	default:
+		return DPA_BTH_XRC;
+	}
 }
 
 static void qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx,
 		    const struct dpa_qp_attr_create *a)
 {
 	size_t from = offsetof(struct dpa_hw_qp, type);
+	uint16_t index = qp->index;
 
 	/* everything but the lock, which others may be holding at this very moment, and the QPN */
 	memset((uint8_t *)qp + from, 0, sizeof(*qp) - from);
+	qp->index = index;
+	qp->second = qp->fourth = index; /* nothing learned */
 	qp->hw = ctx->hw;
 	qp->ctx = ctx;
 	qp->type = (uint8_t)a->type;
+	if (a->type == DPA_QP_XRC_SEND || a->type == DPA_QP_XRC_RECV)
+		qp->type = DPA_QP_RC; /* it differs in what its packets carry */
+	qp->transport = transport_of(a->type);
+	qp->xrcd = a->xrcd;
 	qp->sq_sig_all = a->sq_sig_all;
 	qp->mtu = 4096;
 	qp->sq = a->sq;
@@ -151,14 +274,23 @@ static void qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx,
 	qp->user_index = a->user_index;
 	qp->user_handle = a->user_handle;
 	qp->poster = a->poster;
-	qp->lane = ctx->hw->next_lane++ % DPA_LANES;
+	qp->block_self = a->block_self_mcast;
+	qp->lane = (uint8_t)(ctx->hw->next_lane++ % DPA_LANES);
 	dpa_transport_reset(qp);
 }
 
 static void add_refs(struct dpa_hw_qp *qp, int n)
 {
-	atomic_fetch_add_explicit(&qp->send_cq->refs, (uint32_t)n, memory_order_acq_rel);
-	atomic_fetch_add_explicit(&qp->recv_cq->refs, (uint32_t)n, memory_order_acq_rel);
+	if (qp->xrcd) { /* what it is bound to holds itself */
+		dpa_xrcd_use(qp->hw, qp->xrcd, n);
+		return;
+	}
+	if (qp->rss) {
+		atomic_fetch_add_explicit(&qp->rss->table->refs, (uint32_t)n, memory_order_acq_rel);
+	} else {
+		atomic_fetch_add_explicit(&qp->send_cq->refs, (uint32_t)n, memory_order_acq_rel);
+		atomic_fetch_add_explicit(&qp->recv_cq->refs, (uint32_t)n, memory_order_acq_rel);
+	}
 	if (qp->srq)
 		atomic_fetch_add_explicit(&qp->srq->refs, (uint32_t)n, memory_order_acq_rel);
 	qp->hw->pd_refs[qp->pdn] += (uint32_t)n;
@@ -170,10 +302,12 @@ static void show_qp(struct dpa_hw_qp *qp)
 	if (!qp->info)
 		return;
 	memset(qp->info, 0, sizeof(*qp->info));
-	qp->info->type = qp->type;
+	qp->info->type = qp->transport != DPA_BTH_XRC ? qp->type
+			 : qp->xrcd		      ? DPA_QP_XRC_RECV
+						      : DPA_QP_XRC_SEND;
 	qp->info->uar = qp->uar_page * DPA_UAR_SLOTS + qp->uar_slot;
-	qp->info->send_cqn = qp->send_cq->cqn;
-	qp->info->recv_cqn = qp->recv_cq->cqn;
+	qp->info->send_cqn = qp->send_cq ? qp->send_cq->cqn : 0;
+	qp->info->recv_cqn = qp->recv_cq ? qp->recv_cq->cqn : 0;
 	qp->info->placement = qp->placement;
 	__atomic_store_n(&qp->info->qpn, qp->qpn, __ATOMIC_RELEASE);
 }
@@ -182,24 +316,36 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		     struct dpa_hw_qp **out, struct dpa_qp_info *info)
 {
 	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_rss *rss = NULL;
 	struct dpa_hw_qp *qp;
 	uint32_t qpn, page, slot;
-	int ret = check_create(ctx, a);
+	uint8_t *tag_sq = NULL;
+	int ret = check_create(a);
 
+	if (!ret && a->type == DPA_QP_RAW)
+		ret = dpa_raw_begin(hw, a, &rss);
+	if (!ret && a->srq && a->srq->tags)
+		ret = dpa_tag_begin(a, &tag_sq);
 	if (ret)
 		return ret;
 	ret = dpa_board_qpn_alloc(hw->board, &qpn);
 	if (ret) {
-		dpa_log(hw, DPA_LOG_ERR, "no QPN is free: the board has %d", DPA_MAX_QP);
-		return ret;
+		dpa_log(hw, DPA_LOG_ERR, "%s: %u QP numbers",
+			ret == ENOMEM ? "the board is full" : strerror(ret), DPA_BOARD_QPNS);
+		goto err_qpn;
 	}
 	ret = dpa_board_uar_alloc(hw->board, &page, &slot);
 	if (ret) {
-		dpa_log(hw, DPA_LOG_ERR, "the BAR is full: %d UAR pages of %d slots",
-			DPA_BOARD_UAR_PAGES, DPA_UAR_SLOTS);
+		dpa_log(hw, DPA_LOG_ERR, "%s: %u UAR pages of %d slots",
+			ret == ENOMEM ? "the BAR is full" : strerror(ret), hw->board->uar_pages,
+			DPA_UAR_SLOTS);
 		goto err_uar;
 	}
 	pthread_mutex_lock(&hw->ctl);
+	if (!hw->pd_refs[a->pdn]) { /* that of no PD is never 0 */
+		ret = EINVAL;
+		goto err_take;
+	}
 	qp = qp_take(hw);
 	if (!qp) {
 		ret = ENOMEM;
@@ -207,6 +353,9 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	}
 	dpa_qplock_lock(&qp->lock);
 	qp_init(qp, ctx, a);
+	qp->rss = rss;
+	if (tag_sq)
+		dpa_tag_init(qp, tag_sq);
 	qp->qpn = qpn;
 	qp->uar_page = page;
 	qp->uar_slot = slot;
@@ -216,6 +365,8 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	add_refs(qp, 1);
 	hw->board->self->nqp = ++hw->nqp;
 	show_qp(qp);
+	if (rss) /* nothing is left to be said about it */
+		dpa_qp_set_state(qp, DPA_QPS_RTR);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], qp, memory_order_release);
 	dpa_qp_leave(qp);
 	pthread_mutex_unlock(&hw->ctl);
@@ -238,6 +389,9 @@ err_take:
 	dpa_board_uar_free(hw->board, page, slot);
 err_uar:
 	dpa_board_qpn_free(hw->board, qpn);
+err_qpn:
+	dpa_rss_free(rss);
+	free(tag_sq);
 	return ret;
 }
 
@@ -245,13 +399,19 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
 	uint32_t qpn = qp->qpn;
+	struct dpa_peer *peer;
 
 	dpa_eu_detach(qp);
+	dpa_mcast_forget(qp);
+	dpa_flow_forget(qp);
 	/* what the application has a completion of must not come again */
 	dpa_qplock_lock(&qp->lock);
 	dpa_responder_flush(qp);
+	peer = qp->peer;
 	dpa_qp_leave(qp);
 	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
+	if (peer && !peer->wire)
+		dpa_acks_wait(peer); /* or be in the hands of a thread that drains its lane */
 	pthread_mutex_lock(&hw->ctl);
 	dpa_qplock_lock(&qp->lock);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
@@ -260,6 +420,10 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_acks_forget(qp);
 	dpa_unpend(qp);
 	add_refs(qp, -1);
+	dpa_rss_free(qp->rss);
+	qp->rss = NULL;
+	free(qp->tag_sq);
+	qp->tag_sq = NULL;
 	if (qp->info)
 		__atomic_store_n(&qp->info->qpn, 0, __ATOMIC_RELEASE);
 	dpa_stat_add(&hw->gone_doorbells, __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
@@ -287,49 +451,68 @@ static void learn(struct dpa_hw_qp *qp)
 	(void)qp; /* what is looked at unlocked here are hints */
 }
 #else
-/* Two posts ahead: the device's QP. One ahead, when that is there: all that it points to. */
-static void expect(const struct dpa_hw_qp *next)
+/* For writing: a line that is only shared is fetched a second time by the first store. */
+static inline void prefetch_own(const void *p)
 {
-	const struct dpa_hw_qp *then = atomic_load_explicit(&next->after, memory_order_relaxed);
-	const uint8_t *sq = next->sq;
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" ::"m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
 
-	__builtin_prefetch((const void *)(uintptr_t)next->user_handle);
-	__builtin_prefetch(next->poster);
-	__builtin_prefetch((const uint8_t *)next->poster + DPA_CACHE_LINE);
-	__builtin_prefetch(sq + (size_t)(next->req.send_idx & next->sq_mask) * DPA_WQEBB);
-	__builtin_prefetch(next->dbrec);
-	__builtin_prefetch((const uint8_t *)next->dbrec + DPA_CACHE_LINE);
-	__builtin_prefetch(next->slot);
-	__builtin_prefetch(then);
-	__builtin_prefetch((const uint8_t *)then + DPA_CACHE_LINE);
-	__builtin_prefetch((const uint8_t *)then + 2 * DPA_CACHE_LINE);
+/* What posting to it reads first. */
+static void expect_late(const struct dpa_hw_qp *qp)
+{
+	prefetch_own(qp);
+	prefetch_own((const uint8_t *)qp + DPA_CACHE_LINE);
+	prefetch_own((const uint8_t *)qp + 2 * DPA_CACHE_LINE);
+}
+
+/* All that it points to: when that is there. */
+static void expect_soon(const struct dpa_hw_qp *qp)
+{
+	const uint8_t *sq = qp->sq;
+
+	prefetch_own((const void *)(uintptr_t)qp->user_handle);
+	prefetch_own(qp->poster);
+	prefetch_own((const void *)((uintptr_t)qp->poster + DPA_CACHE_LINE));
+	prefetch_own(sq + (size_t)(qp->req.send_idx & qp->sq_mask) * DPA_WQEBB);
+	prefetch_own(qp->dbrec);
+	prefetch_own((const uint8_t *)qp->dbrec + DPA_CACHE_LINE);
+	prefetch_own(qp->slot);
 }
 
 /*
  * A thread that posts to thousands of QPs in turn finds none of them in its cache. Each QP
- * remembers which one came after it; if that was so again, the one after that is fetched
- * beforehand. QPs are type-stable: a hint that is out of date costs nothing but time.
+ * remembers which were posted to second and fourth after it; if that was so again, they are fetched
+ * beforehand: the one's queues, the other itself. QPs are type-stable: a hint that is out of date
+ * costs nothing but time.
  */
 static void learn(struct dpa_hw_qp *qp)
 {
 	struct dpa_posting *p = &dpa_me.posting;
-	struct dpa_hw_qp *next;
+	struct dpa_hw_qp *before2, *before4;
+	struct dpa_hw *hw = qp->hw;
 
-	if (dpa_likely(p->last == qp))
+	if (dpa_likely(p->last[p->n % 4] == qp))
 		return;
-	if (dpa_unlikely(!p->last || p->serial != qp->hw->serial)) {
-		*p = (struct dpa_posting){.last = qp, .serial = qp->hw->serial};
+	if (dpa_unlikely(!p->last[0] || p->serial != hw->serial)) {
+		*p = (struct dpa_posting){.last = {qp, qp, qp, qp}, .serial = hw->serial};
 		return;
 	}
-	next = atomic_load_explicit(&qp->after, memory_order_relaxed);
-	if (dpa_likely(p->next == qp)) {
-		if (next)
-			expect(next);
-	} else {
-		atomic_store_explicit(&p->last->after, qp, memory_order_relaxed);
+	before2 = p->last[(p->n - 1) % 4];
+	before4 = p->last[(p->n - 3) % 4];
+	p->last[++p->n % 4] = qp;
+	if (dpa_unlikely(atomic_load_explicit(&before4->fourth, memory_order_relaxed) != qp->index))
+		atomic_store_explicit(&before4->fourth, qp->index, memory_order_relaxed);
+	if (dpa_unlikely(atomic_load_explicit(&before2->second, memory_order_relaxed) !=
+			 qp->index)) {
+		atomic_store_explicit(&before2->second, qp->index, memory_order_relaxed);
+		return;
 	}
-	p->last = qp;
-	p->next = next;
+	expect_soon(hw->slab[atomic_load_explicit(&qp->second, memory_order_relaxed)]);
+	expect_late(hw->slab[atomic_load_explicit(&qp->fourth, memory_order_relaxed)]);
 }
 #endif
 

@@ -55,8 +55,9 @@ static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 	if ((mask & DPA_QPM_DEST_QPN) && a->dest_qpn > DPA_PSN_MASK)
 		return EINVAL;
 	if ((mask & DPA_QPM_ACCESS) &&
-	    (a->access & ~(uint32_t)(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
-				     DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC)))
+	    (a->access &
+	     ~(uint32_t)(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+			 DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSH_GLOBAL)))
 		return EINVAL;
 	if (mask & (DPA_QPM_ALT_PATH | DPA_QPM_PATH_MIG_STATE | DPA_QPM_CAP | DPA_QPM_RATE_LIMIT))
 		return EOPNOTSUPP;
@@ -67,8 +68,10 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 {
 	struct dpa_qp_attr *q = &qp->attr;
 
-	if (mask & DPA_QPM_ACCESS)
-		q->access = qp->access = (uint8_t)a->access;
+	if (mask & DPA_QPM_ACCESS) {
+		q->access = a->access;
+		qp->access = (uint8_t)a->access;
+	}
 	if (mask & DPA_QPM_QKEY)
 		q->qkey = a->qkey;
 	if (mask & DPA_QPM_AV)
@@ -119,6 +122,8 @@ static void to_reset(struct dpa_hw_qp *qp)
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->access = 0;
 	qp->retry_cnt = qp->rnr_retry = 0;
+	qp->limited = false;
+	qp->rate = (struct dpa_rate){.kbps = 0};
 	qp->rq_ci = 0;
 	qp->dest_qpn = 0;
 	qp->peer = NULL;
@@ -128,6 +133,8 @@ static void to_reset(struct dpa_hw_qp *qp)
 	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
 	if (qp->info)
 		qp->info->link = 0;
+	if (!qp->dbrec)
+		return;
 	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
 }
@@ -140,11 +147,12 @@ static void find_peer(struct dpa_hw_qp *qp)
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 		qp->pkt_flags = 0;
 	} else {
-		qp->peer = dpa_remote_get(qp->hw, &qp->attr.av);
+		qp->peer = dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av);
 		qp->pkt_flags = dpa_pkt_mtu_flags(qp->mtu);
 		if (!qp->peer)
 			dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: no path to its peer: %s", qp->qpn,
 				strerror(errno));
+		dpa_steer_qp(qp->hw, qp->qpn);
 	}
 	if (qp->info)
 		memcpy(qp->info->dgid, qp->attr.av.dgid, 16);
@@ -164,12 +172,13 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 	case DPA_QPS_RTR:
 		dpa_qp_set_state(qp, state);
 		memset(&qp->np, 0, sizeof(qp->np));
-		if (qp->type != DPA_QP_UD)
+		if (dpa_connected(qp))
 			find_peer(qp);
-		else if (dpa_wire_get(
-				 qp->hw)) /* anybody may write to it; near ones can in any case */
-			if (!dpa_udp_open(qp->hw))
-				dpa_udp_show_hops(qp->hw);
+		else if (qp->type == DPA_QP_UD && dpa_wire_get(qp->hw) && !dpa_udp_open(qp->hw)) {
+			/* anybody may write to it; near ones can in any case */
+			dpa_udp_show_hops(qp->hw);
+			dpa_steer_qp(qp->hw, qp->qpn);
+		}
 		return;
 	case DPA_QPS_SQD:
 		if (old == DPA_QPS_RTS)
@@ -222,6 +231,27 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 		enter(qp, a->state);
 	dpa_qp_leave(qp);
 	return 0;
+}
+
+int dpa_hw_set_rate(struct dpa_hw_qp *qp, const struct dpa_rate *rate)
+{
+	if (rate->kbps > DPA_MAX_RATE_KBPS)
+		return EINVAL;
+	dpa_qplock_lock(&qp->lock);
+	qp->rate = *rate;
+	qp->rate_at = 0;
+	qp->limited = rate->kbps != 0;
+	if (qp->state == DPA_QPS_RTS) /* what waited by the old one */
+		dpa_requester_run(qp);
+	dpa_qp_leave(qp);
+	return 0;
+}
+
+void dpa_hw_get_rate(struct dpa_hw_qp *qp, struct dpa_rate *rate)
+{
+	dpa_qplock_lock(&qp->lock);
+	*rate = qp->rate;
+	dpa_qp_leave(qp);
 }
 
 int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)

@@ -4,15 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include "dev.h"
+#include "kernels/transport/tag.h"
+
+/* Under hw->ctl. */
+static int xrc_init(struct dpa_hw *hw, struct dpa_hw_srq *srq)
+{
+	int ret = dpa_xrcd_use(hw, srq->xrcd, 1);
+
+	if (ret)
+		return ret;
+	ret = dpa_xrc_srq_add(hw, srq);
+	if (ret)
+		dpa_xrcd_use(hw, srq->xrcd, -1);
+	else
+		atomic_fetch_add_explicit(&srq->cq->refs, 1, memory_order_acq_rel);
+	return ret;
+}
 
 int dpa_hw_create_srq(struct dpa_hw_ctx *ctx, const struct dpa_srq_attr *attr,
 		      struct dpa_hw_srq **out, uint32_t *srqn)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_srq *srq;
+	int ret;
 
-	if (!attr->buf || !attr->dbrec || attr->max_sge > DPA_MAX_SGE ||
-	    1u << attr->log_size > DPA_MAX_WR || attr->pdn >= DPA_MAX_PD)
+	if (((attr->xrcd || attr->max_tags) && !attr->cq) || (attr->xrcd && attr->max_tags) ||
+	    attr->max_tags > DPA_MAX_TAGS)
+		return EINVAL;
+	if (!attr->buf || !attr->dbrec || attr->max_sge > DPA_MAX_SGE || attr->log_size > 14 ||
+	    !attr->pdn || attr->pdn >= DPA_MAX_PD)
 		return EINVAL;
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
@@ -26,17 +46,38 @@ int dpa_hw_create_srq(struct dpa_hw_ctx *ctx, const struct dpa_srq_attr *attr,
 	srq->buf = attr->buf;
 	srq->dbrec = attr->dbrec;
 	srq->user_handle = attr->user_handle;
+	srq->xrcd = attr->xrcd;
+	srq->cq = attr->cq;
+	if (attr->max_tags) {
+		srq->tags = dpa_tags_new(attr->max_tags);
+		if (!srq->tags) {
+			free(srq);
+			return ENOMEM;
+		}
+	}
 	pthread_mutex_lock(&hw->ctl);
 	if (hw->nsrq >= DPA_MAX_SRQ) {
 		pthread_mutex_unlock(&hw->ctl);
 		dpa_log(hw, DPA_LOG_ERR, "all %d SRQs of this process are in use", DPA_MAX_SRQ);
+		free(srq->tags);
 		free(srq);
 		return ENOMEM;
 	}
-	hw->nsrq++;
-	hw->pd_refs[attr->pdn]++;
-	srq->srqn = ++hw->next_srqn;
+	ret = !hw->pd_refs[attr->pdn] ? EINVAL : srq->xrcd ? xrc_init(hw, srq) : 0;
+	if (!ret) {
+		hw->nsrq++;
+		hw->pd_refs[attr->pdn]++;
+		if (!srq->xrcd)
+			srq->srqn = ++hw->next_srqn;
+		if (srq->tags)
+			atomic_fetch_add_explicit(&srq->cq->refs, 1, memory_order_acq_rel);
+	}
 	pthread_mutex_unlock(&hw->ctl);
+	if (ret) {
+		free(srq->tags);
+		free(srq);
+		return ret;
+	}
 	*out = srq;
 	*srqn = srq->srqn;
 	return 0;
@@ -51,7 +92,7 @@ static bool srq_below_limit(struct dpa_hw_srq *srq, uint32_t pi)
 	return true;
 }
 
-static void srq_limit_event(struct dpa_hw_srq *srq)
+void dpa_srq_limit_event(struct dpa_hw_srq *srq)
 {
 	struct dpa_event ev = {.type = DPA_EVENT_SRQ_LIMIT_REACHED,
 			       .user_handle = srq->user_handle};
@@ -60,29 +101,34 @@ static void srq_limit_event(struct dpa_hw_srq *srq)
 		srq->ctx->event(srq->ctx->event_arg, &ev);
 }
 
+bool dpa_srq_take_held(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w, bool *event)
+{
+	uint32_t pi = __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE);
+	const struct dpa_rwqe *r;
+	const uint8_t *e;
+
+	if (pi == srq->ci)
+		return false;
+	e = srq->buf + (size_t)(srq->ci & ((1u << srq->log_size) - 1)) * srq->stride;
+	r = (const void *)e;
+	w->wr_id = r->wr_id;
+	w->nsge = r->nsge <= srq->max_sge ? r->nsge : srq->max_sge;
+	memcpy(w->sge, e + sizeof(*r), w->nsge * sizeof(w->sge[0]));
+	srq->ci++;
+	__atomic_store_n(&srq->dbrec->rq_ci, srq->ci, __ATOMIC_RELEASE);
+	*event = srq_below_limit(srq, pi);
+	return true;
+}
+
 bool dpa_srq_take(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w)
 {
-	bool event = false, ok = false;
-	uint32_t pi;
+	bool event = false, ok;
 
 	dpa_spin_lock(&srq->lock);
-	pi = __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE);
-	if (pi != srq->ci) {
-		const uint8_t *e =
-			srq->buf + (size_t)(srq->ci & ((1u << srq->log_size) - 1)) * srq->stride;
-		const struct dpa_rwqe *r = (const void *)e;
-
-		w->wr_id = r->wr_id;
-		w->nsge = r->nsge <= srq->max_sge ? r->nsge : srq->max_sge;
-		memcpy(w->sge, e + sizeof(*r), w->nsge * sizeof(w->sge[0]));
-		srq->ci++;
-		__atomic_store_n(&srq->dbrec->rq_ci, srq->ci, __ATOMIC_RELEASE);
-		event = srq_below_limit(srq, pi);
-		ok = true;
-	}
+	ok = dpa_srq_take_held(srq, w, &event);
 	dpa_spin_unlock(&srq->lock);
 	if (event)
-		srq_limit_event(srq);
+		dpa_srq_limit_event(srq);
 	return ok;
 }
 
@@ -97,7 +143,7 @@ int dpa_hw_set_srq_limit(struct dpa_hw_srq *srq, uint32_t limit)
 	event = srq_below_limit(srq, __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE));
 	dpa_spin_unlock(&srq->lock);
 	if (event)
-		srq_limit_event(srq);
+		dpa_srq_limit_event(srq);
 	return 0;
 }
 
@@ -136,10 +182,17 @@ int dpa_hw_destroy_srq(struct dpa_hw_srq *srq)
 
 	if (atomic_load_explicit(&srq->refs, memory_order_acquire))
 		return EBUSY;
+	if (srq->xrcd)
+		dpa_xrc_srq_remove(hw, srq);
+	if (srq->xrcd || srq->tags)
+		atomic_fetch_sub_explicit(&srq->cq->refs, 1, memory_order_acq_rel);
 	pthread_mutex_lock(&hw->ctl);
+	if (srq->xrcd)
+		dpa_xrcd_use(hw, srq->xrcd, -1);
 	hw->nsrq--;
 	hw->pd_refs[srq->pdn]--;
 	pthread_mutex_unlock(&hw->ctl);
+	free(srq->tags);
 	free(srq);
 	return 0;
 }

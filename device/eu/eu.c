@@ -3,8 +3,15 @@
  * EU placement: threads that carry out the doorbells of the QPs assigned to them. A QP's UAR slot
  * is watched directly; BlueFlame brings the WQE in the line that is watched anyway.
  *
- *   eu->sleep   written by the EU only: 1 before it looks a last time and blocks. The poster fences
- *               between its slot write and its look at this word.
+ *   slot word   written by the poster (release), read by the EU (acquire).
+ *   eu->sleep   written by the EU only (relaxed): 1, full fence, a last look, block. The poster
+ *               fences between its slot write and its look at this word.
+ *   eu->wakes   counted up by wakers (release); the EU reads it (acquire) before its last look and
+ *               blocks only while it is still that: a wake-up in between is not lost.
+ *   eu->stop    written by who closes the device (release), read by the EU (acquire).
+ *   qp->eu      written under hw->ctl and eu->lock (release), read by posters (acquire): one that
+ *               finds none, or the one before, is made up for by who changes it.
+ *   eu->qps     under eu->lock; while a thread has that lock the EU touches none of them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -196,8 +203,7 @@ void dpa_eu_fini(struct dpa_hw *hw)
 
 	for (eu = hw->eus; eu; eu = next) {
 		next = eu->next;
-		atomic_store_explicit(&eu->stop, 1, memory_order_seq_cst);
-		atomic_store_explicit(&eu->sleep, 0, memory_order_seq_cst);
+		atomic_store_explicit(&eu->stop, 1, memory_order_release);
 		eu_wake(eu);
 		pthread_join(eu->thread, NULL);
 		free(eu);
@@ -214,7 +220,7 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 	eu = qp->eu ? qp->eu : eu_find(hw, number);
 	if (eu && !qp->eu) {
 		dpa_spin_lock(&eu->lock);
-		qp->eu = eu;
+		__atomic_store_n(&qp->eu, eu, __ATOMIC_RELEASE);
 		qp->eu_word = &qp->slot->word;
 		qp->eu_next = eu->qps;
 		eu->qps = qp;
@@ -223,6 +229,7 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 		atomic_store_explicit(&qp->placement, DPA_PLACE_EU, memory_order_release);
 		if (qp->info)
 			qp->info->placement = DPA_PLACE_EU;
+		eu_wake(eu); /* what was posted last may have woken the EU before this one */
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return eu ? 0 : EAGAIN;
@@ -241,7 +248,7 @@ void dpa_eu_detach(struct dpa_hw_qp *qp)
 		for (p = &eu->qps; *p != qp; p = &(*p)->eu_next)
 			;
 		*p = qp->eu_next;
-		qp->eu = NULL;
+		__atomic_store_n(&qp->eu, NULL, __ATOMIC_RELEASE);
 		dpa_spin_unlock(&eu->lock);
 		atomic_store_explicit(&qp->placement, DPA_PLACE_INLINE, memory_order_release);
 		if (qp->info)
@@ -252,7 +259,7 @@ void dpa_eu_detach(struct dpa_hw_qp *qp)
 
 void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 {
-	struct dpa_eu *eu = qp->eu;
+	struct dpa_eu *eu = __atomic_load_n(&qp->eu, __ATOMIC_ACQUIRE);
 
 	if (!eu) {
 		dpa_hw_ring_sq(qp);

@@ -21,8 +21,6 @@
 #include "kernels/transport/opcode.h"
 
 #define BATCH	    64
-#define VAIN	    200 /* looks in vain, then the core is offered to others */
-#define VAIN_WIRE   10
 #define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
 #define WIRE_SELDOM 32
 #define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
@@ -30,6 +28,7 @@
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
+#define AHEAD	   2  /* slots of a lane whose QPs are fetched while one is worked on */
 #define PATIENCE   8  /* batches for another thread's QPs that one drains */
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
@@ -56,12 +55,15 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
-static void leave_qp(struct dpa_hw_qp *qp)
+static void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
-	dpa_responder_flush(qp);
+	if (!dpa_acks_take(acks, qp))
+		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
+	if (acks->n == DPA_ACKS)
+		dpa_acks_publish(acks, acks->tx->peer->hw);
 }
 
 static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
@@ -78,7 +80,7 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 
 /* One packet; `cur` is the QP that is locked from the packet before. */
 static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
-				   struct dpa_hw_qp *cur, bool *held)
+				   struct dpa_hw_qp *cur, struct dpa_acks *acks, bool *held)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -89,13 +91,13 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	if (units)
 		rx->dnext = s->data + units;
 	if (dpa_unlikely(payload && s->opcode == DPA_LINK_FRAME)) {
-		leave_qp(cur);
+		leave_qp(cur, acks);
 		dpa_forward_take(hw, s, payload);
 		return NULL;
 	}
 	qp = atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != cur) {
-		leave_qp(cur);
+		leave_qp(cur, acks);
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
 	}
@@ -112,6 +114,18 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_transport_rx(qp, rx->peer, s, payload);
 	count_rx(rx, s);
 	return qp;
+}
+
+/* ACKs for several QPs: a packet each. */
+static struct dpa_hw_qp *drain_acks(struct dpa_rx *rx, const struct dpa_slot *s,
+				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
+{
+	struct dpa_slot ack;
+	bool held;
+
+	for (uint32_t i = 0; dpa_acks_get(s, i, &ack); i++)
+		cur = drain_one(rx, &ack, cur, acks, &held); /* no ACK waits for a receive */
+	return cur;
 }
 
 /*
@@ -143,28 +157,47 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 			      memory_order_relaxed);
 }
 
-/* Packets of one lane come for thousands of QPs: the next one's lines are under way meanwhile. */
-static inline void expect(const struct dpa_rx *rx, const struct dpa_lane_shm *shm, uint32_t next,
-			  const struct dpa_slot *cur)
+static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)
 {
-	const struct dpa_slot *s = &shm->slots[next % DPA_LANE_SLOTS];
-	uint32_t dqpn;
+	dpa_qp_expect_rx(
+		atomic_load_explicit(&hw->qp_tab[dqpn & DPA_QPN_INDEX], memory_order_relaxed));
+}
 
-	if (atomic_load_explicit(&s->seq, memory_order_acquire) != next + 1)
-		return;
-	dqpn = s->dqpn;
-	if (dqpn == cur->dqpn)
-		return;
-	dpa_qp_expect_rx(atomic_load_explicit(&rx->peer->hw->qp_tab[dqpn & DPA_QPN_INDEX],
-					      memory_order_relaxed));
+/*
+ * Packets of one lane come for thousands of QPs: the lines of those that follow the one at `next`
+ * are under way meanwhile. `seen` slots were looked at already; returns the same. They may hold
+ * anything: these are hints.
+ */
+static inline uint32_t expect(const struct dpa_rx *rx, const struct dpa_lane_shm *shm,
+			      uint32_t next, uint32_t seen)
+{
+	const struct dpa_hw *hw = rx->peer->hw;
+
+	if ((int32_t)(seen - next) <= 0)
+		seen = next + 1;
+	for (; seen - next <= AHEAD; seen++) {
+		const struct dpa_slot *s = &shm->slots[seen % DPA_LANE_SLOTS];
+		const struct dpa_more_acks *more = (const struct dpa_more_acks *)s->ext;
+
+		if (atomic_load_explicit(&s->seq, memory_order_acquire) != seen + 1)
+			break;
+		if (s->dqpn != shm->slots[(seen - 1) % DPA_LANE_SLOTS].dqpn)
+			expect_one(hw, s->dqpn);
+		if (s->opcode != DPA_LINK_ACKS)
+			continue;
+		for (uint32_t i = 0; i < DPA_ACKS - 1; i++)
+			expect_one(hw, more->ack[i].dqpn);
+	}
+	return seen;
 }
 
 int dpa_lane_drain(struct dpa_rx *rx)
 {
 	struct dpa_hw_qp *cur = NULL;
+	struct dpa_acks acks = {.n = 0};
 	uintptr_t home = 0;
 	struct dpa_lane_shm *shm;
-	uint32_t given;
+	uint32_t given, seen;
 	uint64_t bytes = 0;
 	bool held = false;
 	int n = 0;
@@ -172,6 +205,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	if (!dpa_spin_try(&rx->lock))
 		return 0;
 	given = rx->dnext;
+	seen = atomic_load_explicit(&rx->next, memory_order_relaxed);
 	shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	while (n < BATCH && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
@@ -179,8 +213,9 @@ int dpa_lane_drain(struct dpa_rx *rx)
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
 		s.flags &= DPA_PKT_ON_LANE;
-		expect(rx, shm, next + 1, &s);
-		cur = drain_one(rx, &s, cur, &held);
+		seen = expect(rx, shm, next, seen);
+		cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks)
+						: drain_one(rx, &s, cur, &acks, &held);
 		if (dpa_unlikely(held))
 			break;
 		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
@@ -197,7 +232,13 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	}
 	if (cur)
 		home = atomic_load_explicit(&cur->home, memory_order_relaxed);
-	leave_qp(cur);
+	if (cur && !acks.n) { /* nobody's company: the ACK goes alone */
+		dpa_responder_flush(cur);
+		dpa_qp_leave(cur);
+	} else {
+		leave_qp(cur, &acks);
+		dpa_acks_publish(&acks, rx->peer->hw);
+	}
 	if (n) {
 		settle_owner(rx, home);
 		dpa_lane_release(rx);
@@ -371,7 +412,7 @@ static int run_pending(struct dpa_hw *hw)
 	uint32_t k;
 	int n = 0;
 
-	if (next && dpa_now_ns() < next)
+	if (next && dpa_now_about() < next)
 		return 0;
 	/* together: who pends after this sets the timer again */
 	dpa_spin_lock(&hw->pend_lock);
@@ -401,6 +442,8 @@ uint64_t dpa_timer_left(struct dpa_hw *hw)
 			next = atomic_load_explicit(&hw->pend_rest, memory_order_relaxed);
 	}
 	next = due < next ? due : next;
+	due = atomic_load_explicit(&hw->mod_due, memory_order_acquire);
+	next = due && due < next ? due : next;
 	if (next == UINT64_MAX)
 		return UINT64_MAX;
 	now = dpa_now_ns();
@@ -484,6 +527,7 @@ static int progress(struct dpa_hw *hw, uint32_t polls)
 		n += run_pending(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->inspect_held, memory_order_relaxed)))
 		n += dpa_inspect_poll(hw);
+	n += dpa_moderation_due(hw);
 	if (!n) {
 		dpa_settle_mine(hw);
 		dpa_acks_settle(hw);
@@ -523,7 +567,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 		dpa_wake_self(hw);
 	if (me->vain % 200 == 0)
 		sched_yield();
-	else
+	else if (dpa_udp_fd(&hw->udp) < 0) /* a look at a socket takes longer */
 		dpa_pause();
 	return 0;
 }
@@ -555,102 +599,4 @@ void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
 	dpa_spin_unlock(&hw->sleep_lock);
 	/* pairs with the fence in dpa_tx_kick() */
 	dpa_full_fence();
-}
-
-static bool fd_ready(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-
-	return poll(&p, 1, 0) > 0;
-}
-
-/*
- * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every
- * handler that is installed says SA_RESTART.
- */
-static bool restarts(void)
-{
-	for (int s = 1; s < NSIG; s++) {
-		struct sigaction sa;
-
-		if (sigaction(s, NULL, &sa) || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
-			continue;
-		if (!(sa.sa_flags & SA_RESTART))
-			return false;
-	}
-	return true;
-}
-
-/* Also when the thread is cancelled in its wait, as threads that wait for CQ events often are. */
-static void leave_role(void *arg)
-{
-	struct dpa_hw *hw = arg;
-
-	dpa_set_sleep(hw, &hw->waiter, 0);
-	dpa_spin_unlock(&hw->wait_role);
-	/* who looked at the old sleep word woke the wrong one, and what lies there may not be ours
-	 */
-	dpa_progress_once(hw);
-	if (dpa_anything(hw) || atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
-		dpa_wake_self(hw);
-}
-
-/* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
-static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
-{
-	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
-			      {.fd = hw->wait_fd, .events = POLLIN},
-			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
-	bool mine = dpa_spin_try(&hw->wait_role);
-	uint64_t left, now = dpa_now_ns();
-	struct timespec ts, *tsp = NULL;
-	volatile int ret = 0;
-	eventfd_t v;
-
-	left = mine ? dpa_timer_left(hw) : UINT64_MAX;
-	if (until != UINT64_MAX) {
-		uint64_t u = until > now ? until - now : 0;
-
-		left = u < left ? u : left;
-	}
-	if (left != UINT64_MAX) {
-		ts.tv_sec = (time_t)(left / 1000000000ull);
-		ts.tv_nsec = (long)(left % 1000000000ull);
-		tsp = &ts;
-	}
-	if (!mine)
-		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
-	dpa_set_sleep(hw, &hw->waiter, 1);
-	pthread_cleanup_push(leave_role, hw);
-	if (!dpa_anything(hw)) {
-		if (ppoll(p, 3, tsp, NULL) < 0)
-			ret = errno;
-		else if (p[1].revents & POLLIN)
-			eventfd_read(hw->wait_fd, &v);
-	}
-	pthread_cleanup_pop(1);
-	return ret;
-}
-
-int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
-{
-	struct dpa_hw *hw = ctx->hw;
-	uint64_t until =
-		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
-	int ret = 0;
-
-	while (!ret) {
-		dpa_progress_once(hw);
-		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
-			dpa_settle_kicks(hw);
-		if (fd_ready(fd))
-			return 0;
-		if (dpa_now_ns() >= until)
-			return EAGAIN;
-		dpa_acks_settle(hw);
-		ret = wait_block(hw, fd, until);
-		if (ret == EINTR && restarts())
-			ret = 0;
-	}
-	return ret;
 }

@@ -3,9 +3,11 @@
  * The parked EU: one thread a process that stands in when the application does not call in, answers
  * peers' hellos, watches their lives and the addresses of the namespace.
  *
- *   WATCH   an application thread polls: look once a millisecond whether that is still so; peers
- * need not wake anybody (sleep word 0). SLEEP   nobody polls: drive progress until there is nothing
- * left, set the sleep word, look again, block. Peers wake us.
+ *   WATCH   An application thread polls: look once a millisecond whether that is still so; peers
+ *           need not wake anybody (sleep word 0).
+ *
+ *   SLEEP   Nobody polls: drive progress until there is nothing left, set the sleep word, look
+ *           again, block. Peers wake us.
  *
  * An application that polls now and then but leaves packets lying (it waits on its own memory, as
  * ib_write_lat does) is not relied on for a while: distrust.
@@ -28,15 +30,40 @@
 #define FIRST_SLEEP_NS 1000000ull
 #define DISTRUST       256 /* sleeps */
 #define SPINS_WIRE     100
-#define SPINS	       400 /* looks in vain before sleeping: two yields, some microseconds */
+#define SPINS_STREAM   1200 /* behind a stream of packets: some 300 us */
+#define SPINS	       400  /* looks in vain before sleeping: two yields, some microseconds */
+
+/* Each context of the state of its own function's port, if it is another than it knows. */
+static void tell_states(struct dpa_hw *hw)
+{
+	pthread_mutex_lock(&hw->ctl);
+	for (struct dpa_hw_ctx *c = hw->ctxs; c; c = c->next) {
+		uint32_t state = atomic_load_explicit(&c->port->state, memory_order_relaxed);
+		struct dpa_event ev = {.type = state == DPA_PORT_ACTIVE ? DPA_EVENT_PORT_ACTIVE
+									: DPA_EVENT_PORT_ERR,
+				       .port = 1};
+
+		if (state == c->told_state)
+			continue;
+		c->told_state = state;
+		if (c->event)
+			c->event(c->event_arg, &ev);
+	}
+	pthread_mutex_unlock(&hw->ctl);
+}
 
 static void port_changed(void *arg, enum dpa_port_change what)
 {
 	struct dpa_event ev = {.type = DPA_EVENT_GID_CHANGE, .port = 1};
 	struct dpa_hw *hw = arg;
 
+	if (what == DPA_PORT_CHANGE_STATE) {
+		tell_states(hw);
+		return;
+	}
 	if (what != DPA_PORT_CHANGE_GID)
 		return;
+	dpa_groups_refresh(hw);
 	pthread_mutex_lock(&hw->ctl);
 	for (struct dpa_hw_ctx *c = hw->ctxs; c; c = c->next)
 		if (c->event)
@@ -62,10 +89,14 @@ static void handle(struct dpa_hw *hw, const struct epoll_event *ev)
 		dpa_port_poll(&hw->port, port_changed, hw);
 		break;
 	case DPA_EP_NEW:
+		dpa_fork_hold();
 		dpa_sock_new(hw, (int)(d >> 3));
+		dpa_fork_release();
 		break;
 	case DPA_EP_SOCK:
+		dpa_fork_hold();
 		dpa_sock_answer(hw, p);
+		dpa_fork_release();
 		break;
 	case DPA_EP_PIDFD:
 		dpa_peer_died(hw, p);
@@ -197,10 +228,12 @@ void dpa_counters_fold(struct dpa_hw *hw)
 	fold_slots(hw);
 }
 
-/* Slots are read where something went over the lanes since: an idle process touches none of them.
- */
-static uint64_t folded_at = UINT64_MAX; /* service thread; packets when slots were read last */
+/* The service thread's: packets when slots were read last; a QP may have something on its way. */
+static uint64_t folded_at = UINT64_MAX;
+static bool waiting = true;
 
+/* Slots and QPs are read where something went over the lanes since: an idle process touches none
+ * of them. What is posted sends a packet: without one no idle QP has become another. */
 static void fold_what_moved(struct dpa_hw *hw)
 {
 	uint64_t n;
@@ -211,13 +244,33 @@ static void fold_what_moved(struct dpa_hw *hw)
 	if (n == folded_at)
 		return;
 	folded_at = n;
+	waiting = true;
 	fold_slots(hw);
+}
+
+/* True: a QP has something on its way. */
+static bool look_at_qps(struct dpa_hw *hw)
+{
+	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	bool busy = false;
+
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_hw_qp *qp = hw->slab[i];
+
+		if (!dpa_qplock_enter_or_note(&qp->lock)) {
+			busy = true; /* at work: not stuck */
+			continue;
+		}
+		if (qp->qpn && qp->type == DPA_QP_RC)
+			busy |= dpa_requester_watchdog(qp);
+		dpa_qp_leave(qp);
+	}
+	return busy;
 }
 
 /* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
 static void tick(struct dpa_hw *hw)
 {
-	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
 	uint64_t now = dpa_now_ns();
 
 	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
@@ -230,16 +283,10 @@ static void tick(struct dpa_hw *hw)
 		return;
 	hw->last_tick = now;
 	fold_what_moved(hw);
+	dpa_peers_meet(hw);
 	dpa_udp_tick(hw);
-	for (uint32_t i = 0; i < nslab; i++) {
-		struct dpa_hw_qp *qp = hw->slab[i];
-
-		if (!dpa_qplock_enter_or_note(&qp->lock))
-			continue; /* at work: not stuck */
-		if (qp->qpn && qp->type == DPA_QP_RC)
-			dpa_requester_watchdog(qp);
-		dpa_qp_leave(qp);
-	}
+	if (waiting)
+		waiting = look_at_qps(hw);
 }
 
 /* How long nobody needs to look: at most a tick while there are QPs, less while something is
@@ -311,6 +358,12 @@ static bool watch(struct dpa_hw *hw)
 	return false;
 }
 
+static bool app_polls(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) &&
+	       !atomic_load_explicit(&hw->distrust, memory_order_relaxed);
+}
+
 static void work_until_idle(struct dpa_hw *hw)
 {
 	/*
@@ -318,14 +371,24 @@ static void work_until_idle(struct dpa_hw *hw)
 	 * run at once when something comes, while who yields is run when everybody else has been.
 	 */
 	const bool wire = dpa_udp_fd(&hw->udp) >= 0;
-	uint32_t idle = 0, looks = 0, spins = wire ? SPINS_WIRE : SPINS;
+	uint32_t idle = 0, looks = 0, spins = wire ? SPINS_WIRE : SPINS, n;
 
 	while (idle < spins && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
 		if (++looks % 1024 == 0) /* there may be work without end */
 			dpa_inspect_tick(hw);
-		if (dpa_progress_once(hw)) {
+		n = (uint32_t)dpa_progress_once(hw);
+		if (n) {
 			idle = 0;
+			/*
+			 * A stream that pauses goes on, and who wakes us for that pays half as much
+			 * as we do. About as long as what came took; not beside a thread that
+			 * polls.
+			 */
+			if (wire && spins < SPINS_STREAM)
+				spins += 2 * n;
 		} else if (wire) {
+			if (idle >= SPINS_WIRE && app_polls(hw))
+				break;
 			dpa_pause();
 			idle++;
 		} else {
@@ -373,17 +436,12 @@ static void sleep_until_woken(struct dpa_hw *hw)
 		atomic_fetch_sub_explicit(&hw->distrust, 1, memory_order_relaxed);
 }
 
-static bool app_polls(struct dpa_hw *hw)
-{
-	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) &&
-	       !atomic_load_explicit(&hw->distrust, memory_order_relaxed);
-}
-
 static void *service_main(void *arg)
 {
 	struct dpa_hw *hw = arg;
 
 	folded_at = UINT64_MAX;
+	waiting = true;
 	prctl(PR_SET_NAME, "dpa-eu-parked");
 	dpa_me.stands_in = true;
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {

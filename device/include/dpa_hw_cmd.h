@@ -25,6 +25,8 @@ struct dpa_hw_ctx; /* an open of the device */
 struct dpa_hw_cq;
 struct dpa_hw_srq;
 struct dpa_hw_qp;
+struct dpa_hw_wq; /* a receive queue of its own, for QPs that spread what they get */
+struct dpa_hw_ind_table;
 
 /* Called by any device thread; must not block nor call back into the device. */
 typedef void dpa_event_fn(void *arg, const struct dpa_event *ev);
@@ -36,7 +38,7 @@ typedef void dpa_log_fn(int level, const char *text);
 
 struct dpa_hw_open_attr {
 	uint32_t hw_version; /* DPA_HW_VERSION */
-	uint32_t rsvd;
+	uint32_t function;   /* 0: the PF; SFs are those of the setting `functions` */
 	dpa_event_fn *event; /* asynchronous events of this context */
 	void *event_arg;
 	dpa_log_fn *log; /* may be NULL: nothing is logged */
@@ -44,10 +46,17 @@ struct dpa_hw_open_attr {
 
 /*
  * Opens the adapter for this process: the first open attaches to (or creates) the board and
- * starts the parked EU. Errors: EINVAL (bad DPA_* variable or configuration; EPROTO (foreign or
+ * starts the parked EU. Errors: ENODEV (no such function), EINVAL (bad DPA_* variable or
+ * configuration), EPROTO (foreign or
  * corrupt board file, or another version of the library on it), EMFILE/ENOMEM/ENOSPC.
  */
 int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx);
+/*
+ * Opens the adapter once more as part of the opening `of`, of the same process: PDs, regions and
+ * device memory of one are those of the other, and live until the last of them is closed.
+ */
+int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr,
+		      struct dpa_hw_ctx **ctx);
 /* The caller destroyed its objects before; QPs and regions that it left are destroyed here. */
 void dpa_hw_close(struct dpa_hw_ctx *ctx);
 /*
@@ -58,7 +67,8 @@ const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx);
 
 struct dpa_hw_dev_attr {
 	char fw_ver[64];
-	uint64_t node_guid; /* network order */
+	uint64_t node_guid;	 /* network order */
+	uint64_t sys_image_guid; /* the PF's node GUID */
 	uint64_t hca_core_clock_khz;
 	uint32_t max_qp, max_cq, max_srq, max_pd, max_mr, max_ah;
 	uint32_t uar_pages;
@@ -95,16 +105,19 @@ int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr);
 int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid);
 /*
  * Text of a file below the port's sysfs folder ("gids/3", "gid_attrs/types/3"), for discovery: of
- * the open function's table, else of the namespace's. Needs no open device. Length, or -1 and
- * errno.
+ * the open function's table, else of the namespace's (of an SF: ifname says which interface's
+ * addresses it has, "" all). Needs no open device. Length, or -1 and errno.
  */
-int dpa_hw_port_file(const char *name, char *text, size_t len);
+int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, char *text,
+		     size_t len);
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
-uint64_t dpa_hw_node_guid(void);
+uint64_t dpa_hw_node_guid(uint32_t function);
 
 /* PD: a number. ENOMEM past DPA_MAX_PD. EBUSY on dealloc while something uses it. */
 int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn);
 int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn);
+/* 0, or ENOENT: no PD of this opening has that number. */
+int dpa_hw_find_pd(struct dpa_hw_ctx *ctx, uint32_t pdn);
 
 /* Access flags: values of enum ibv_access_flags. */
 enum dpa_access {
@@ -116,10 +129,20 @@ enum dpa_access {
 	DPA_ACCESS_ZERO_BASED = 1 << 5,
 	DPA_ACCESS_ON_DEMAND = 1 << 6,
 	DPA_ACCESS_HUGETLB = 1 << 7,
+	DPA_ACCESS_FLUSH_GLOBAL = 1 << 8,
+	DPA_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* EOPNOTSUPP: no memory here is known to persist */
 	DPA_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
 
+enum dpa_mr_type {
+	DPA_MR_MEMORY, /* of the process */
+	DPA_MR_NULL,   /* reads as 0, forgets what is written; local use only, of any length */
+	DPA_MR_DM,     /* in device memory: addr is the offset there */
+};
+
 struct dpa_mr_attr {
+	uint32_t type; /* enum dpa_mr_type */
+	uint32_t dm;   /* handle, DPA_MR_DM only */
 	uint32_t pdn;
 	uint32_t access; /* enum dpa_access; unknown bits: EINVAL */
 	uint64_t addr;	 /* of the memory in this process */
@@ -127,14 +150,51 @@ struct dpa_mr_attr {
 	uint64_t iova;	 /* what addr is called in SGEs and by peers */
 };
 
-/* EFAULT: the range is not mapped with the needed protection. ENOMEM past DPA_MAX_MR. */
+/*
+ * EFAULT: the range is not mapped with the needed protection; of a region with DPA_ACCESS_ON_DEMAND
+ * nothing need be mapped before it is used. ENOMEM past DPA_MAX_MR.
+ */
 int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32_t *key);
+/* Whether sends of the QP may read this memory by this key now, and it lies at this very address.
+ */
+bool dpa_hw_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length);
 enum dpa_rereg { DPA_REREG_TRANSLATION = 1, DPA_REREG_PD = 2, DPA_REREG_ACCESS = 4 };
 /* Fields that flags do not name keep their value. The key may change. */
 int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		    const struct dpa_mr_attr *attr);
 /* When it returns no device thread and no peer touches the memory any more. */
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key);
+/* Fills *attr of a region of this opening. ENOENT: there is none with that key. */
+int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr);
+/*
+ * Prefetches of an on-demand region. EFAULT: not all of it is in the region, or mapped (so).
+ * ENOENT: no region of this opening has the key. EPERM: it is of another PD, or not to be written.
+ * EINVAL: it is not on demand.
+ */
+enum dpa_prefetch_how {
+	DPA_PREFETCH_LOOK,  /* what is there already: nothing to be done */
+	DPA_PREFETCH_START, /* a hint to the kernel */
+	DPA_PREFETCH_WAIT,  /* the pages are there when it returns */
+};
+
+struct dpa_prefetch {
+	uint32_t pdn, key;
+	uint64_t iova, length;
+	bool write; /* the pages shall be ready to be written */
+	enum dpa_prefetch_how how;
+};
+
+int dpa_hw_prefetch_mr(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p);
+
+/*
+ * Device memory: `length` bytes, aligned to 1 << log_align (12 at most), mapped at *mem for copies
+ * until it is freed. ENOMEM past DPA_MAX_DM for all of the process. EBUSY on free while regions lie
+ * in it. ENOENT: no memory of this opening has that handle.
+ */
+int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align, uint32_t *handle,
+		    void **mem);
+int dpa_hw_free_dm(struct dpa_hw_ctx *ctx, uint32_t handle);
+int dpa_hw_find_dm(struct dpa_hw_ctx *ctx, uint32_t handle, void **mem, uint64_t *length);
 
 /*
  * Memory windows (man ibv_alloc_mw; IBA 10.6.7). The R_Key of a new one grants nothing until it is
@@ -166,7 +226,18 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 /* The caller holds off pollers. Entries not yet polled move to buf, from index *ci on. EINVAL if
  * they do not fit. */
 int dpa_hw_resize_cq(struct dpa_hw_cq *cq, void *buf, uint32_t log_size);
-/* EBUSY while a QP uses it. */
+/*
+ * Moderation: an armed CQ's event comes with the count-th entry since it was armed, or `period`
+ * microseconds after the first. Off with a count below 2 or a period of 0.
+ */
+int dpa_hw_modify_cq(struct dpa_hw_cq *cq, uint16_t count, uint16_t period);
+/*
+ * From now on each entry of cq is copied to tap as well, after it: a CQ of the same process with
+ * DPA_CQ_IGNORE_OVERRUN and no tap of its own. It lasts until cq is destroyed; tap is EBUSY until
+ * then. EINVAL: not such a one; EBUSY: cq has one.
+ */
+int dpa_hw_tap_cq(struct dpa_hw_cq *cq, struct dpa_hw_cq *tap);
+/* EBUSY while a QP, a WQ, an SRQ or another CQ uses it. */
 int dpa_hw_destroy_cq(struct dpa_hw_cq *cq);
 /*
  * Arms the CQ for one event: at the next CQE, or the next solicited or failed one; at once if such
@@ -181,6 +252,16 @@ void dpa_hw_cq_unlock(struct dpa_hw_cq *cq);
 uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq);
 void dpa_hw_cq_set_pi(struct dpa_hw_cq *cq, uint32_t pi);
 
+/* XRC domains (man ibv_open_xrcd): of this process. EAGAIN, EINVAL as there; EBUSY while used. */
+struct dpa_xrcd_attr {
+	bool named; /* by a file: its device and inode number */
+	bool create, exclusive;
+	uint64_t dev, ino;
+};
+
+int dpa_hw_open_xrcd(struct dpa_hw_ctx *ctx, const struct dpa_xrcd_attr *attr, uint32_t *num);
+int dpa_hw_close_xrcd(struct dpa_hw_ctx *ctx, uint32_t num);
+
 struct dpa_srq_attr {
 	uint32_t pdn;
 	uint32_t max_sge;
@@ -189,10 +270,38 @@ struct dpa_srq_attr {
 	void *buf;		 /* (1 << log_size) * dpa_rwqe_stride(max_sge) bytes */
 	struct dpa_dbrec *dbrec; /* its rq half */
 	uint64_t user_handle;
+	/* XRC: its number is one that packets carry, 24 bits */
+	uint32_t xrcd;	      /* 0: none */
+	struct dpa_hw_cq *cq; /* of its receives */
+	/* tag matching: how many tagged buffers it may have, 0: it has none; not with XRC */
+	uint32_t max_tags;
 };
 
 int dpa_hw_create_srq(struct dpa_hw_ctx *ctx, const struct dpa_srq_attr *attr,
 		      struct dpa_hw_srq **srq, uint32_t *srqn);
+/*
+ * Tagged buffers of an SRQ (man ibv_post_srq_ops): RC SENDs to it begin with a struct ibv_tmh. A
+ * message takes the first buffer, in the order in which they came, whose tag is its own under the
+ * mask; else a receive, and is unexpected. From then on new buffers wait until as many
+ * unexpected messages were reported as there were. A QP of such an SRQ has no SQ of its driver's:
+ * the device fetches by READ what a rendezvous request names, and answers with a SEND.
+ */
+enum dpa_tag_what { DPA_TAG_ADD, DPA_TAG_DEL, DPA_TAG_SYNC }; /* values of ibv_ops_wr_opcode */
+
+struct dpa_tag_op {
+	uint32_t what;	     /* enum dpa_tag_what */
+	bool signaled;	     /* makes a CQE with wr_id */
+	bool sync;	     /* `unexpected` counts; of SYNC always */
+	uint32_t unexpected; /* messages that were handled, of all that there ever were */
+	uint32_t handle;     /* out: of ADD; in: of DEL */
+	uint64_t wr_id, recv_wr_id;
+	uint64_t tag, mask;
+	uint32_t nsge;
+	struct dpa_sge sge[DPA_MAX_TAG_SGE];
+};
+
+/* Done when it returns. EINVAL; ENOMEM past max_tags. A buffer that is gone: TM_ERR in the CQE. */
+int dpa_hw_srq_tag(struct dpa_hw_srq *srq, struct dpa_tag_op *op);
 int dpa_hw_set_srq_limit(struct dpa_hw_srq *srq, uint32_t limit);
 uint32_t dpa_hw_get_srq_limit(struct dpa_hw_srq *srq);
 /* New buffer for a resized SRQ: the caller holds off posters and has copied the WQEs [ci, pi). */
@@ -202,7 +311,15 @@ int dpa_hw_destroy_srq(struct dpa_hw_srq *srq);
 void dpa_hw_srq_lock(struct dpa_hw_srq *srq);
 void dpa_hw_srq_unlock(struct dpa_hw_srq *srq);
 
-enum dpa_qp_type { DPA_QP_RC = 2, DPA_QP_UC = 3, DPA_QP_UD = 4 }; /* values of ibv_qp_type */
+enum dpa_qp_type { /* values of ibv_qp_type */
+		   DPA_QP_RC = 2,
+		   DPA_QP_UC = 3,
+		   DPA_QP_UD = 4,
+		   DPA_QP_RAW = 8,	/* whole Ethernet frames; needs CAP_NET_RAW */
+		   DPA_QP_XRC_SEND = 9, /* no RQ */
+		   DPA_QP_XRC_RECV =
+			   10, /* no queues, no CQs, no PD: those of the SRQs of its domain */
+};
 
 enum dpa_qp_state { /* values of ibv_qp_state */
 		    DPA_QPS_RESET,
@@ -212,6 +329,29 @@ enum dpa_qp_state { /* values of ibv_qp_state */
 		    DPA_QPS_SQD,
 		    DPA_QPS_SQE,
 		    DPA_QPS_ERR,
+};
+
+/*
+ * Receive side scaling of a raw QP: a frame goes to the table's WQ whose index is in the low bits
+ * of the Toeplitz hash of the fields that are asked for and that it has; 0 if it has none. The
+ * fields have the values of enum ibv_rx_hash_fields.
+ */
+enum dpa_rss_fields {
+	DPA_RSS_SRC_IPV4 = 1 << 0,
+	DPA_RSS_DST_IPV4 = 1 << 1,
+	DPA_RSS_SRC_IPV6 = 1 << 2,
+	DPA_RSS_DST_IPV6 = 1 << 3,
+	DPA_RSS_SRC_PORT_TCP = 1 << 4,
+	DPA_RSS_DST_PORT_TCP = 1 << 5,
+	DPA_RSS_SRC_PORT_UDP = 1 << 6,
+	DPA_RSS_DST_PORT_UDP = 1 << 7,
+	DPA_RSS_FIELDS = (1 << 8) - 1, /* all that there are */
+};
+#define DPA_RSS_KEY 40 /* bytes */
+
+struct dpa_rss {
+	uint64_t fields; /* IPv4 or IPv6, TCP or UDP; 0 only with a table of one entry */
+	uint8_t key[DPA_RSS_KEY];
 };
 
 struct dpa_qp_attr_create {
@@ -226,7 +366,13 @@ struct dpa_qp_attr_create {
 	uint32_t log_sq;
 	uint32_t log_rq;
 	uint32_t max_recv_sge;
-	uint32_t rsvd;
+	uint32_t xrcd;	       /* domain of a DPA_QP_XRC_RECV */
+	bool block_self_mcast; /* its own multicast datagrams do not come back to it */
+	/*
+	 * Raw only: NULL, or it has no queues and no CQs of its own and receives from the start
+	 */
+	struct dpa_hw_ind_table *ind_table;
+	struct dpa_rss rss;
 	struct dpa_dbrec *dbrec;
 	uint64_t user_handle; /* 0, or where posting begins to read */
 	const void *poster;   /* NULL, or 128 bytes that posting uses: fetched beforehand */
@@ -244,11 +390,118 @@ struct dpa_qp_info {
 	const uint32_t *placement;
 };
 
-/* ENOMEM: BAR full, QPN space full (a log line names the limit). */
+/*
+ * ENOMEM: BAR full, QPN space full (a log line names the limit). EPERM: a raw one without
+ * CAP_NET_RAW.
+ */
 int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *attr,
 		     struct dpa_hw_qp **qp, struct dpa_qp_info *info);
-/* When it returns nothing of the QP's queues and no memory that its WQEs name is touched. */
+/*
+ * When it returns nothing of the QP's queues and no memory that its WQEs name is touched. Ends its
+ * multicast attachments.
+ */
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp);
+/*
+ * Opens an XRC_RECV QP of this process once more. EINVAL: no such QP in that domain. Who created or
+ * opened one closes it by its user_handle; the last one destroys it. Other QPs are destroyed.
+ */
+int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
+		   struct dpa_hw_qp **qp, struct dpa_qp_info *info);
+int dpa_hw_close_qp(struct dpa_hw_qp *qp, uint64_t user_handle);
+
+/*
+ * Multicast (UD): from now on a datagram to the group reaches this QP; a second time is the same as
+ * once. EINVAL: gid is no multicast address (ff00::/8 or ::ffff:224.0.0.0/100), the QP is not UD,
+ * or (detach) it is not attached. ENOMEM past DPA_MAX_MCAST, or the kernel joins no more groups for
+ * this process.
+ */
+int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16]);
+int dpa_hw_detach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16]);
+/* Groups that it is attached to. */
+uint32_t dpa_hw_num_mcast(struct dpa_hw_qp *qp);
+
+/*
+ * WQs: receive queues that raw QPs spread frames over. RESET: empty, takes nothing; READY; ERROR:
+ * what is posted is flushed. EINVAL: ERROR to READY. destroy: EBUSY while a table has it.
+ */
+enum dpa_wq_state { DPA_WQS_RESET, DPA_WQS_READY, DPA_WQS_ERROR }; /* values of ibv_wq_state */
+
+struct dpa_wq_attr {
+	uint32_t pdn; /* of its receive buffers */
+	uint32_t max_sge;
+	uint32_t log_size;	 /* receive WQEs */
+	void *buf;		 /* (1 << log_size) * dpa_rwqe_stride(max_sge) bytes */
+	struct dpa_dbrec *dbrec; /* its rq half */
+	struct dpa_hw_cq *cq;
+	uint64_t user_handle;
+};
+
+/* Its number is what CQEs have for the QPN, and no QP's. ENOMEM past DPA_MAX_WQ. */
+int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *attr, struct dpa_hw_wq **wq,
+		     uint32_t *wqn);
+/* To RESET: the driver resets the doorbell record and takes its CQEs out before it returns. */
+int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state);
+uint32_t dpa_hw_wq_state(struct dpa_hw_wq *wq);
+/* Receives were posted: needed only in the error state. */
+void dpa_hw_ring_wq(struct dpa_hw_wq *wq);
+int dpa_hw_destroy_wq(struct dpa_hw_wq *wq);
+
+/* 1 << log_size WQs, which may be the same. EINVAL, ENOMEM; destroy: EBUSY while a QP has it. */
+int dpa_hw_create_ind_table(struct dpa_hw_ctx *ctx, struct dpa_hw_wq *const *wqs, uint32_t log_size,
+			    struct dpa_hw_ind_table **table);
+int dpa_hw_destroy_ind_table(struct dpa_hw_ind_table *table);
+
+/*
+ * Flow rules: which raw QP gets which frames, for all of the board. Specs in the order of the
+ * header, filters as ibv_create_flow(3) has them, network byte order; bits that are set in mask
+ * must be those of val.
+ */
+enum dpa_flow_spec_type { /* values of enum ibv_flow_spec_type */
+			  DPA_FLOW_ETH = 0x20,
+			  DPA_FLOW_IPV4 = 0x30,
+			  DPA_FLOW_IPV6 = 0x31,
+			  DPA_FLOW_IPV4_EXT = 0x32,
+			  DPA_FLOW_ESP = 0x34,
+			  DPA_FLOW_TCP = 0x40,
+			  DPA_FLOW_UDP = 0x41,
+			  DPA_FLOW_VXLAN = 0x50,
+			  DPA_FLOW_GRE = 0x51,
+			  DPA_FLOW_MPLS = 0x60,
+			  DPA_FLOW_INNER = 0x100, /* or-ed: of the header behind the tunnel's */
+};
+
+enum dpa_flow_type { DPA_FLOW_NORMAL, DPA_FLOW_ALL_DEFAULT, DPA_FLOW_MC_DEFAULT, DPA_FLOW_SNIFFER };
+enum dpa_flow_flags { DPA_FLOW_DONT_TRAP = 1 << 1, DPA_FLOW_EGRESS = 1 << 2 };
+
+#define DPA_FLOW_SPECS	8
+#define DPA_FLOW_FILTER 40 /* bytes of the longest filter */
+
+struct dpa_flow_spec {
+	uint16_t type; /* enum dpa_flow_spec_type */
+	uint16_t rsvd;
+	uint8_t val[DPA_FLOW_FILTER], mask[DPA_FLOW_FILTER];
+};
+
+struct dpa_flow_attr {
+	uint32_t type;	   /* enum dpa_flow_type: values of ibv_flow_attr_type */
+	uint32_t flags;	   /* enum dpa_flow_flags; EGRESS: EOPNOTSUPP */
+	uint32_t priority; /* the lower number is tried first; 16 bits */
+	uint32_t tag;	   /* for the CQE of what matches */
+	bool drop;
+	uint32_t nspecs;
+	struct dpa_flow_spec spec[DPA_FLOW_SPECS];
+};
+
+/*
+ * EINVAL: no such rule, or not a raw QP; EPERM: without CAP_NET_RAW; ENOMEM past DPA_MAX_FLOWS of
+ * the board. Rules end with their QP at the latest.
+ */
+int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, uint32_t *handle);
+int dpa_hw_destroy_flow(struct dpa_hw_qp *qp, uint32_t handle);
+/* Frames that the rule matched since it was made, and their bytes, of what it drops, too. EINVAL. */
+int dpa_hw_flow_counts(struct dpa_hw_qp *qp, uint32_t handle, uint64_t *packets, uint64_t *bytes);
+/* Rules of the QP. */
+uint32_t dpa_hw_num_flows(struct dpa_hw_qp *qp);
 
 /* Attribute bits: values of enum ibv_qp_attr_mask. */
 enum dpa_qp_mask {
@@ -302,6 +555,20 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *attr, uint3
 int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *attr);
 
 /*
+ * What leaves the QP, headers and repetitions included, in the long run; kbps 0: no limit. Sends go
+ * ahead of it by `burst` bytes at most (0: 64 KiB), one slot or packet more.
+ */
+struct dpa_rate {
+	uint32_t kbps;
+	uint32_t burst;
+};
+
+#define DPA_MAX_RATE_KBPS 100000000u
+/* EINVAL past DPA_MAX_RATE_KBPS. */
+int dpa_hw_set_rate(struct dpa_hw_qp *qp, const struct dpa_rate *rate);
+void dpa_hw_get_rate(struct dpa_hw_qp *qp, struct dpa_rate *rate);
+
+/*
  * Doorbells. The poster has written WQEs, sq_pi (release) and the slot. None may be called with a
  * device lock held; the driver may hold the QP's SQ lock (EU placement) but should have dropped it
  * before ring_sq, which carries out work of this QP on the calling thread (bounded).
@@ -342,6 +609,13 @@ int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu);
 
 /* Board-wide inventory, for libdpa: number of EUs, and EU numbers for DPA threads. */
 uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx);
+
+/* The board, and what the configuration says to libdpa. path: valid until the context is closed. */
+struct dpa_hw_board_attr {
+	const char *path;
+	uint32_t max_run_time; /* seconds that device code may run at a time; 0: no limit */
+};
+void dpa_hw_query_board(struct dpa_hw_ctx *ctx, struct dpa_hw_board_attr *attr);
 
 #ifdef __cplusplus
 }

@@ -23,13 +23,25 @@ enum {
 	DPA_MAX_CQE = 1 << 22,
 	DPA_MAX_RD_ATOMIC = 16, /* outstanding READs and atomics of a QP */
 	DPA_MAX_GIDS = 256,
+	DPA_MAX_FUNCTIONS = 8, /* 0 is the PF, the others are SFs */
 	DPA_MAX_MR = 1 << 18,
 	DPA_MAX_QP = 32768,  /* of one board */
 	DPA_MAX_CQ = 65536,  /* of one process */
 	DPA_MAX_SRQ = 16384, /* of one process */
 	DPA_MAX_PD = 65536,
 	DPA_MAX_AH = 1 << 20,
-	/* DPA_MAX_MSG does not fit an enum */
+	DPA_MAX_TAGS = 1024,	/* tagged buffers of one SRQ */
+	DPA_MAX_TAG_OPS = 1024, /* their operations; each is done when it is asked for */
+	DPA_MAX_TAG_SGE = 8,
+	DPA_MAX_RNDV = 64,     /* bytes of a rendezvous request */
+	DPA_MAX_WQ = 4096,     /* of one process */
+	DPA_MAX_IND = 1024,    /* indirection tables of one process */
+	DPA_MAX_LOG_IND = 7,   /* entries of one: 128 */
+	DPA_MAX_FLOWS = 512,   /* flow rules of one board */
+	DPA_MAX_FRAME = 9216,  /* bytes of a raw packet, without FCS */
+	DPA_MAX_MCAST = 4096,  /* attachments of QPs to multicast groups, of one board */
+	DPA_MAX_DM = 16 << 20, /* bytes of device memory of one process */
+			       /* DPA_MAX_MSG does not fit an enum */
 };
 
 #define DPA_MAX_MSG 0x80000000u /* bytes of an RC or UC message */
@@ -111,9 +123,12 @@ enum dpa_wqe_flags {
  * Then, at byte 32:
  *   SEND*:            SGEs or inline data
  *   RDMA_*:           struct dpa_wqe_raddr, then SGEs or inline data (READ: SGEs only)
- *   ATOMIC_*:         struct dpa_wqe_raddr, struct dpa_wqe_atomic, then one SGE
+ *   ATOMIC_CS, _FA:   struct dpa_wqe_raddr, struct dpa_wqe_atomic, then one SGE
+ *   ATOMIC_WRITE:     struct dpa_wqe_raddr, then SGEs or inline data of 8 bytes
+ *   FLUSH:            struct dpa_wqe_raddr with `flush`; ctrl.length bytes are meant, none follow
  *   UD SEND*:         struct dpa_wqe_av, then SGEs or inline data
  *   LOCAL_INV:        nothing (imm holds the R_Key)
+ *   of an XRC_SEND QP: struct dpa_wqe_xrc before all of these
  *   BIND_MW:          struct dpa_wqe_raddr (address; R_Key of the window), struct dpa_wqe_bind
  */
 struct dpa_wqe_ctrl {
@@ -129,15 +144,31 @@ struct dpa_wqe_ctrl {
 	uint32_t count;	 /* the driver's own: WQEs posted before this one */
 };
 
+/* What a FLUSH asks for, as its FETH has it (annex A19): bits 3:0 what shall be reached, 5:4 of
+ * what. */
+enum dpa_flush {
+	DPA_FLUSH_GLOBAL = 1 << 0,     /* visible to whoever reaches the memory */
+	DPA_FLUSH_PERSISTENT = 1 << 1, /* survives the loss of power */
+	DPA_FLUSH_TYPE = 0xf,
+	DPA_FLUSH_MR = 1 << 4, /* all of the region, else the range */
+	DPA_FLUSH_LEVEL = 3 << 4,
+};
+
 struct dpa_wqe_raddr {
 	uint64_t addr;
 	uint32_t rkey;
-	uint32_t rsvd;
+	uint32_t flush; /* FLUSH: enum dpa_flush; else 0 */
 };
 
 struct dpa_wqe_atomic {
 	uint64_t swap_add; /* CS: swap; FA: add */
 	uint64_t compare;  /* CS only */
+};
+
+/* Which SRQ of the target's domain is meant; there, but nothing, in local operations. */
+struct dpa_wqe_xrc {
+	uint32_t srqn;
+	uint32_t rsvd[3];
 };
 
 /* Binds a memory window; its new R_Key is in ctrl.imm and differs from the old one in the low
@@ -236,9 +267,15 @@ enum dpa_cqe_opcode {
 	DPA_CQE_FETCH_ADD = 4,
 	DPA_CQE_BIND_MW = 5,
 	DPA_CQE_LOCAL_INV = 6,
+	DPA_CQE_FLUSH = 8,
 	DPA_CQE_ATOMIC_WRITE = 9,
 	DPA_CQE_RECV = 128,
 	DPA_CQE_RECV_RDMA_WITH_IMM = 129,
+	DPA_CQE_TM_ADD = 130,
+	DPA_CQE_TM_DEL = 131,
+	DPA_CQE_TM_SYNC = 132,
+	DPA_CQE_TM_RECV = 133,
+	DPA_CQE_TM_NO_TAG = 134,
 };
 
 /* Completion status; the provider maps it to enum ibv_wc_status in one switch. */
@@ -257,12 +294,17 @@ enum dpa_cqe_status {
 	DPA_CQE_RNR_RETRY_EXC_ERR,
 	DPA_CQE_REM_ABORT_ERR,
 	DPA_CQE_FATAL_ERR,
+	DPA_CQE_TM_ERR,		    /* the tagged buffer is not there (any more) */
+	DPA_CQE_TM_RNDV_INCOMPLETE, /* it is too small: it has the request instead */
 };
 
 enum dpa_cqe_flags {
 	DPA_CQE_F_GRH = 1 << 0,
 	DPA_CQE_F_IMM = 1 << 1,
-	DPA_CQE_F_INV = 1 << 3, /* imm holds the invalidated R_Key */
+	DPA_CQE_F_INV = 1 << 3,	     /* imm holds the invalidated R_Key */
+	DPA_CQE_F_TM_SYNC = 1 << 4,  /* unexpected messages are to be reported first */
+	DPA_CQE_F_TM_MATCH = 1 << 5, /* of a tag */
+	DPA_CQE_F_TM_DATA = 1 << 6,  /* all of the message is there */
 	DPA_CQE_F_SOLICITED = 1 << 7,
 };
 
@@ -281,16 +323,17 @@ struct dpa_cqe {
 	uint32_t src_qpn;    /* UD */
 	uint32_t vendor_err; /* enum dpa_syndrome */
 	uint64_t timestamp;  /* device clock, ns (CLOCK_MONOTONIC); 0 unless the CQ asks for it */
-	uint32_t wqe_index;  /* send: SQ block index of the WQE */
+	uint32_t wqe_index;  /* send: SQ block index of the WQE; TM_RECV: app_ctx of the header */
 	uint16_t pkey_index;
 	uint16_t slid;
 	uint8_t sl;
 	uint8_t path_bits;
-	uint8_t rsvd[6];
-	uint8_t rsvd2[4];
-	uint8_t opcode; /* enum dpa_cqe_opcode */
-	uint8_t status; /* enum dpa_cqe_status */
-	uint8_t flags;	/* enum dpa_cqe_flags */
+	uint8_t rsvd[2];
+	uint32_t tag;	   /* raw packet: of its flow rule; TM_RECV: of the header, low half */
+	uint32_t tag_high; /* TM_RECV */
+	uint8_t opcode;	   /* enum dpa_cqe_opcode */
+	uint8_t status;	   /* enum dpa_cqe_status */
+	uint8_t flags;	   /* enum dpa_cqe_flags */
 	uint8_t owner;
 };
 
@@ -347,9 +390,10 @@ enum dpa_event_type { /* values of enum ibv_event_type */
 		      DPA_EVENT_SRQ_LIMIT_REACHED = 15,
 		      DPA_EVENT_QP_LAST_WQE_REACHED = 16,
 		      DPA_EVENT_GID_CHANGE = 18,
+		      DPA_EVENT_WQ_FATAL = 19,
 };
 
-/* Event record: type, and the user_handle of the QP, CQ or SRQ, or the port number. */
+/* Event record: type, and the user_handle of the QP, CQ, SRQ or WQ, or the port number. */
 struct dpa_event {
 	uint32_t type; /* enum dpa_event_type */
 	uint32_t port;
@@ -371,6 +415,7 @@ DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, index) == offsetof(struct dpa_db, pi))
 DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, check) == 24);
 DPA_ASSERT_(sizeof(struct dpa_wqe_raddr) == 16);
 DPA_ASSERT_(sizeof(struct dpa_wqe_atomic) == 16);
+DPA_ASSERT_(sizeof(struct dpa_wqe_xrc) == 16);
 DPA_ASSERT_(sizeof(struct dpa_sge) == 16);
 DPA_ASSERT_(sizeof(struct dpa_wqe_bind) == 16);
 DPA_ASSERT_(sizeof(struct dpa_wqe_av) == 48);
@@ -379,6 +424,7 @@ DPA_ASSERT_(sizeof(struct dpa_dbrec) == 128);
 DPA_ASSERT_(offsetof(struct dpa_dbrec, sq_ci) == 64);
 DPA_ASSERT_(sizeof(struct dpa_cqe) == 64);
 DPA_ASSERT_(offsetof(struct dpa_cqe, timestamp) == 32);
+DPA_ASSERT_(offsetof(struct dpa_cqe, tag) == 52);
 DPA_ASSERT_(offsetof(struct dpa_cqe, owner) == 63);
 DPA_ASSERT_(sizeof(struct dpa_event) == 16);
 

@@ -244,6 +244,23 @@ struct dpa_held *dpa_fault_due(struct dpa_fault *q, uint64_t now)
 	}
 }
 
+struct dpa_held *dpa_fault_of(struct dpa_fault *q, const void *arg)
+{
+	struct dpa_held_list *from[] = {&q->delayed, &q->reordered}, go = {0};
+
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		struct dpa_held_list stay = {0};
+
+		while (from[i]->head) {
+			struct dpa_held *h = pop(from[i]);
+
+			push(h->s.at == DPA_AT_SHM && h->s.arg == arg ? &go : &stay, h);
+		}
+		*from[i] = stay;
+	}
+	return go.head;
+}
+
 void dpa_fault_done(struct dpa_fault *q, struct dpa_held *list)
 {
 	while (list) {

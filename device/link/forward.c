@@ -6,7 +6,8 @@
  *   another board of the host      the socket that claims that board's number (board/num.c): its
  *                                  holder accepts connections from anybody and believes nobody
  *
- * No room is a lost packet, as it would be on a wire: nothing waits here.
+ * No room is a lost packet, as it would be on a wire: nothing waits here but what is for a process
+ * of the board that is just being met.
  *
  * What comes over a board's socket was on the wire, or another user's process says so. Any user can
  * send from the addresses of this namespace; to speak for another host takes whom we let have port
@@ -83,8 +84,11 @@ static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	tx = &p->tx[dqpn % DPA_LANES];
 	dpa_fwd_pack(&h, f);
 	dpa_spin_lock(&tx->lock);
-	/* until its hello was here it may turn out to be dead: then nobody empties the lane */
-	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP)
+	/*
+	 * To one that is CONNECTING it waits in the lane, as much as fits there: dpa_peer_up()
+	 * kicks. Nobody else writes there before, and a dead one's lanes are blank.
+	 */
+	if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_DEAD)
 		s = dpa_lane_reserve(tx, (uint32_t)sizeof(h) + f->n, &data);
 	if (s) {
 		memcpy(data, &h, sizeof(h));

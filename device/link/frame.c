@@ -22,6 +22,8 @@ void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_sl
 	s->psn = pkt->psn;
 	s->len = pkt->len;
 	memset(x, 0, sizeof(*x));
+	if (e & DPA_ROCE_XRCETH)
+		x->xrcsrq = pkt->xrcsrq;
 	if (e & DPA_ROCE_DETH) {
 		x->qkey = pkt->qkey;
 		x->sqpn = pkt->sqpn;
@@ -31,7 +33,10 @@ void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_sl
 		x->rkey = pkt->rkey;
 		if (e & DPA_ROCE_RETH) {
 			x->dmalen = pkt->dmalen;
-			x->imm_after_reth = htonl(pkt->imm);
+			if (e & DPA_ROCE_FETH)
+				x->feth = pkt->feth;
+			else
+				x->imm_after_reth = htonl(pkt->imm);
 		} else {
 			x->swap_add = pkt->swap_add;
 			x->compare = pkt->compare;
@@ -61,6 +66,8 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 	pkt->pkey = DPA_ROCE_PKEY;
 	pkt->dqpn = s->dqpn;
 	pkt->psn = s->psn;
+	if (e & DPA_ROCE_XRCETH)
+		pkt->xrcsrq = x->xrcsrq;
 	if (e & DPA_ROCE_DETH) {
 		pkt->qkey = x->qkey;
 		pkt->sqpn = x->sqpn;
@@ -70,7 +77,10 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 		pkt->rkey = x->rkey;
 		if (e & DPA_ROCE_RETH) {
 			pkt->dmalen = x->dmalen;
-			pkt->imm = ntohl(x->imm_after_reth);
+			if (e & DPA_ROCE_FETH)
+				pkt->feth = x->feth;
+			else
+				pkt->imm = ntohl(x->imm_after_reth);
 		} else {
 			pkt->swap_add = x->swap_add;
 			pkt->compare = x->compare;
@@ -226,7 +236,6 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 		dpa_stat_add(&w->rx_stat.writes, 1);
 }
 
-/* IBA 9.6/qp-exists */
 /*
  * A packet was marked on its way (annex A17.9.3): the sender is told, not too often. Datagrams have
  * no flow that could be told, only the mark is counted.
@@ -254,12 +263,14 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
 	dpa_count(qp->hw, heard ? DPA_CNT_rp_cnp_handled : DPA_CNT_rp_cnp_ignored, 1);
 }
 
+/* IBA 9.6/qp-exists */
 struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[pkt->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	const uint8_t *payload = pkt->payload;
+	const bool by_wire = !peer; /* else it is counted with its lane */
 	struct dpa_slot s;
 
 	if (qp != cur) {
@@ -292,7 +303,8 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		dpa_grh_make((uint8_t *)(uintptr_t)payload, &f->net, f->n);
 		s.len += GRH_BYTES;
 	}
-	dpa_wire_count_rx(hw, &s, 1);
+	if (by_wire)
+		dpa_wire_count_rx(hw, &s, 1);
 	dpa_transport_rx(qp, peer, &s, payload);
 	return qp;
 }

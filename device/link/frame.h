@@ -3,12 +3,17 @@
  * frame.h - what the links to other hosts share: a packet as bytes with what the network says about
  * it, its way in, and the place where capture and faults look at it.
  *
- * Ways in (all end in dpa_frame_in()):
- *   UDP socket (udp_rx.c) --ours--> dpa_frame_in
- *                         --another process of the board--> lane slot DPA_LINK_FRAME -->
- * dpa_frame_in there
- *                         --another board of the host--> its abstract socket --> one of the two
- * above shared memory lane, while somebody inspects: slot -> frame -> dpa_inspect() -> dpa_frame_in
+ * Ways in, all of which end in dpa_pkt_deliver():
+ *
+ *   UDP socket      of a QP of this process: udp_rx.c
+ *
+ *   lane            DPA_LINK_FRAME: another process of the board had it off its UDP socket
+ *
+ *   unix socket     another board of the host had it: forward.c; here it may be passed on by a lane
+ *
+ *   group           off the UDP socket, once for each QP of this process that is attached: group.c
+ *
+ *   inspected       a slot of a shared memory lane becomes a frame, and dpa_inspect() lets it go on
  */
 #ifndef DPA_FRAME_H
 #define DPA_FRAME_H
@@ -23,6 +28,7 @@ struct dpa_frame {
 	uint32_t n;
 	bool ip_known; /* net's ip_id and df are what the packet had; else the ICRC is solved for
 			  them */
+	bool group;    /* off the UDP socket: net.dst is a multicast group's */
 };
 
 /*
@@ -79,8 +85,34 @@ int dpa_udp_open(struct dpa_hw *hw);
 void dpa_udp_close(struct dpa_hw *hw);
 /* From now on frames have their hop limit: datagrams show it, in their GRH. Else it is 0. */
 void dpa_udp_show_hops(struct dpa_hw *hw);
+/*
+ * A QP with this number is about to hear other hosts: the kernel gives its packets to this process
+ * from now on. If that cannot be now the parked EU does it soon, and packets take a detour until
+ * then. Any thread; no board's lock held.
+ */
+void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn);
 /* A packet that the kernel or a peer gave us although its QP is another's: passed on, or false. */
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn);
+
+/* ---- group.c: multicast groups of QPs of this process on the wire. Any thread. ---- */
+
+/*
+ * A QP is attached to, detached from a group. The groups are joined on each interface that has an
+ * address of their family (but lo), from when the port is open. ENOMEM: no memory, or the kernel
+ * joins no more groups.
+ */
+int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16]);
+void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16]);
+/* The port was opened, or the addresses changed. */
+void dpa_groups_refresh(struct dpa_hw *hw);
+/* Can datagrams to this group go to other hosts from this address? */
+bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16]);
+/*
+ * A packet to a group or the multicast QPN: to each QP of this process that is attached. `cur` and
+ * the result as with dpa_pkt_deliver().
+ */
+struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
+				    const struct dpa_frame *f, const struct dpa_roce_pkt *pkt);
 
 /* ---- udp_rx.c, udp_tx.c ---- */
 
@@ -93,9 +125,17 @@ struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire is there 
 static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
 {
 	return qpn >> 16 == hw->board->board_num && hw->cfg.near_link == DPA_CFG_NEAR_AUTO &&
-	       dpa_port_find(&hw->port, av->dgid) >= 0;
+	       dpa_port_is_own(&hw->port, av->dgid);
 }
-/* The remote of a path, made if need be. NULL: no memory, no socket (errno). */
-struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av);
+/*
+ * The remote of a path from `port`, made if need be; it stays for connected QPs. NULL: no memory,
+ * no socket (errno).
+ */
+struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
+				const struct dpa_wqe_av *av);
+/* The same for datagrams: it is this path's until dpa_remote_drop(). NULL: EBUSY, too, too many. */
+struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
+				 const struct dpa_wqe_av *av);
+void dpa_remote_drop(struct dpa_peer *remote);
 
 #endif

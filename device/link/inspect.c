@@ -176,6 +176,20 @@ int dpa_inspect_poll(struct dpa_hw *hw)
 	return n;
 }
 
+void dpa_inspect_last(struct dpa_peer *p)
+{
+	struct dpa_hw *hw = p->hw;
+	struct dpa_held *list;
+
+	if (!atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
+		return;
+	dpa_spin_lock(&hw->insp->lock);
+	list = dpa_fault_of(&hw->insp->fault, p);
+	dpa_spin_unlock(&hw->insp->lock);
+	if (list)
+		send_held(hw, list);
+}
+
 uint64_t dpa_inspect_due(struct dpa_hw *hw)
 {
 	if (!atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
@@ -207,20 +221,14 @@ static uint16_t source_port(uint32_t a, uint32_t b)
 	return (uint16_t)(0xc000 | h >> 18);
 }
 
-static bool is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 /* The path of a connected QP, seen from the other side. */
 static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
 {
 	const struct dpa_wqe_av *av = &qp->attr.av;
 	struct dpa_hw_gid own = {0};
 
-	if (dpa_port_gid(&qp->hw->port, av->sgid_index, &own) || is_v4(own.gid) != is_v4(av->dgid))
+	if (dpa_port_gid(qp->ctx->port, av->sgid_index, &own) ||
+	    dpa_gid_is_v4(own.gid) != dpa_gid_is_v4(av->dgid))
 		memcpy(own.gid, av->dgid, 16);
 	memcpy(net->src, av->dgid, 16);
 	memcpy(net->dst, own.gid, 16);

@@ -79,7 +79,9 @@ struct dpa_held *dpa_fault_overtaken(struct dpa_fault *q, uint32_t key);
 struct dpa_held *dpa_fault_due(struct dpa_fault *q, uint64_t now);
 /* When the next one is due; UINT64_MAX: nothing is held back. */
 uint64_t dpa_fault_next(struct dpa_fault *q);
-/* Takes back what the two above gave out. */
+/* Those that go on with this argument, over shared memory. */
+struct dpa_held *dpa_fault_of(struct dpa_fault *q, const void *arg);
+/* Takes back what the three above gave out. */
 void dpa_fault_done(struct dpa_fault *q, struct dpa_held *list);
 /* The same for frames between the same two places. */
 uint32_t dpa_fault_key(const struct dpa_frame *f);
@@ -92,6 +94,8 @@ void dpa_inspect_fini(struct dpa_hw *hw);    /* no other thread is at work */
 void dpa_inspect_abandon(struct dpa_hw *hw); /* forked child: closes the descriptors */
 /* Follows what is asked of the board. Cheap; service thread, and whoever creates a QP. */
 void dpa_inspect_tick(struct dpa_hw *hw);
+/* This peer ends, its lanes have been read: what it sent and is held back arrives now. */
+void dpa_inspect_last(struct dpa_peer *p);
 /* Writes the consumer's words of the lanes from this peer: may it be pulled from, may it lose. */
 void dpa_inspect_lanes(struct dpa_peer *p);
 /*

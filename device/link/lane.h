@@ -7,12 +7,21 @@
  * Producer side: any thread of the sending process that holds tx->lock.
  * Consumer side: any thread of the receiving process that holds rx->lock.
  *
- *   slot.seq      written by the producer last (release), read by the consumer (acquire). The slot
- * of index i is full when seq == i + 1. Never reset: only laps tell slots apart. tail, dtail
- * written by the consumer (release), read by the producer (acquire). watched       written by the
- * consumer: it looks at the next slot itself; 0: set my summary bit (cold). pull          written
- * by the consumer: it can read the producer's memory with process_vm_readv. wants_space   written
- * by the producer: wake me when space was made. lossy: written by the consumer.
+ *   slot.seq      The producer writes it last (release), the consumer reads it (acquire). The slot
+ *                 of index i is full when seq == i + 1. Never reset: only laps tell slots apart.
+ *
+ *   tail, dtail   The consumer writes them (release), the producer reads them (acquire).
+ *
+ *   watched       The consumer writes it: it looks at the next slot itself; 0: set my summary bit.
+ *                 The producer fences between seq and its look at this (dpa_tx_kick), the consumer
+ *                 between this and a last look at the slot (dpa_hot_add).
+ *
+ *   pull, lossy   The consumer writes them whenever they change (release), the producer reads them
+ *                 (relaxed) for each packet: whether process_vm_readv reaches the producer, and
+ *                 whether packets may be lost here.
+ *
+ *   wants_space   The producer sets it (relaxed): wake me when space was made. The consumer clears
+ *                 it when it does. One that is missed costs a look by the producer's timer.
  */
 #ifndef DPA_LANE_H
 #define DPA_LANE_H
@@ -88,6 +97,7 @@ struct dpa_ext {
 			union {
 				uint64_t swap_add;
 				uint32_t imm_after_reth;
+				uint32_t feth;
 			};
 			uint64_t compare;
 		};
@@ -102,9 +112,28 @@ struct dpa_ext {
 			uint32_t ud_imm;
 			uint32_t rsvd2;
 		};
-		uint32_t imm; /* ImmDt, IETH of SENDs */
+		uint32_t flow_tag; /* of a raw packet */
+		uint32_t imm;	   /* ImmDt, IETH of SENDs */
+		struct {	   /* XRCETH: behind all that a request can have */
+			uint8_t others[32];
+			uint32_t xrcsrq;
+		};
 		uint8_t raw[DPA_PKT_EXT];
 	};
+};
+
+/*
+ * A slot with opcode DPA_LINK_ACKS: plain ACKs for QPs of the process that reads it. The first is
+ * in the slot's own src, dqpn, psn, with its MSN in data; the others are here. len is 0.
+ */
+#define DPA_ACKS 4u
+struct dpa_more_acks {
+	uint32_t n;
+	struct {
+		uint32_t dqpn;
+		uint32_t psn : 24, msn_high : 8;
+		uint16_t msn, src;
+	} ack[DPA_ACKS - 1];
 };
 
 /* Payload of a DPA_PKT_PULL packet: where it lies in the sender's memory. */
@@ -161,6 +190,8 @@ struct dpa_tx {
 	struct dpa_lane_stat stat;
 	/* wire: slots wait here for company; corked under lock, cork_next under hw->cork_lock */
 	bool corked;
+	bool together; /* under lock: a lone packet and the shorter one behind it in one datagram */
+	uint32_t piece; /* under lock: bytes that leave at once; 0: as many as go */
 	struct dpa_tx *cork_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
@@ -183,6 +214,7 @@ struct dpa_rx {
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
 _Static_assert(sizeof(struct dpa_ext) == DPA_PKT_EXT, "ext");
+_Static_assert(sizeof(struct dpa_more_acks) == DPA_PKT_EXT, "acks");
 _Static_assert(offsetof(struct dpa_lane_shm, tail) == 64, "line 1");
 _Static_assert(offsetof(struct dpa_lane_shm, watched) == 128, "line 2");
 _Static_assert(offsetof(struct dpa_lane_shm, slots) == 4096, "slots");
@@ -222,8 +254,11 @@ static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len,
  */
 static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
 {
+	uint32_t head = tx->head + 1;
+
 	tx->dhead = tx->dres;
-	atomic_store_explicit(&s->seq, ++tx->head, memory_order_release);
+	__atomic_store_n(&tx->head, head, __ATOMIC_RELAXED); /* the watchdog reads it unlocked */
+	atomic_store_explicit(&s->seq, head, memory_order_release);
 }
 
 /* Is there a packet? Any thread; one load of a line that the peer writes only with a packet. */

@@ -171,11 +171,30 @@ void dpa_peer_up(struct dpa_peer *p)
 	p->tx_fd = -1;
 	dpa_spin_unlock(&p->hw->peer_lock);
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		bool waits;
+
 		if (dpa_lane_ready(&p->rx[i]))
 			dpa_hot_add(p->hw, &p->rx[i]);
+		/* who saw it CONNECTING under this lock did not kick: forward.c */
+		dpa_spin_lock(&p->tx[i].lock);
+		waits = p->tx[i].head != p->tx[i].tail;
+		dpa_spin_unlock(&p->tx[i].lock);
+		if (waits)
+			dpa_tx_kick(&p->tx[i]);
 	}
 	/* who waited for this peer is on the pending list: look at it now */
 	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
+}
+
+void dpa_peers_meet(struct dpa_hw *hw)
+{
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+		if (p &&
+		    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING)
+			dpa_sock_connect(p);
+	}
 }
 
 /* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms
@@ -220,6 +239,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
 		return;
 	drain_last(p);
+	dpa_inspect_last(p);
 	dpa_spin_lock(&hw->peer_lock);
 	atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);
 	if (atomic_load_explicit(&hw->peers[p->slot], memory_order_relaxed) == p)
@@ -312,15 +332,19 @@ void dpa_peer_doubt(struct dpa_peer *p)
 	dpa_wake_self(p->hw);
 }
 
+/* All peers ever: one whose slot another process has by now is in no other table. */
 bool dpa_peers_check(struct dpa_hw *hw)
 {
+	struct dpa_peer *p;
 	bool left = false;
 
 	atomic_store_explicit(&hw->doubts, 0, memory_order_relaxed);
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
-		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
-
-		if (!p || !atomic_load_explicit(&p->doubtful, memory_order_relaxed))
+	dpa_spin_lock(&hw->peer_lock);
+	p = hw->all_peers;
+	dpa_spin_unlock(&hw->peer_lock);
+	for (; p; p = p->next) {
+		if (!atomic_load_explicit(&p->doubtful, memory_order_relaxed) ||
+		    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
 			continue;
 		if (!dpa_board_alive(hw->board, p->slot, p->gen))
 			dpa_peer_died(hw, p);

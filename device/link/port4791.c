@@ -30,12 +30,17 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#ifndef IPV6_MULTICAST_ALL
+#define IPV6_MULTICAST_ALL 29
+#endif
 
-#define RCVBUF (8 << 20)
+#define RCVBUF	     (8 << 20)
+#define HOLDER_LOOKS 10 /* a millisecond apart */
 
 /* Two boards of one user could both bind the port: they look and bind one after the other. */
 #define GATE_NAME     "dpa-udp-gate"
 #define GATE_PATIENCE 200000000ull /* ns; then whoever keeps the name is ignored */
+#define GATE_TICKS    3		   /* the same for the parked EU: ticks in a row */
 
 void dpa_udp_init(struct dpa_udp *u)
 {
@@ -43,6 +48,7 @@ void dpa_udp_init(struct dpa_udp *u)
 	pthread_mutex_init(&u->lock, NULL);
 	u->fd = u->name_fd = -1;
 	dpa_fwd_init(u);
+	dpa_groups_init(u);
 }
 
 void dpa_udp_abandon(struct dpa_udp *u)
@@ -53,6 +59,7 @@ void dpa_udp_abandon(struct dpa_udp *u)
 		close(u->name_fd);
 	u->fd = u->name_fd = -1;
 	dpa_fwd_close(u);
+	dpa_groups_abandon(u);
 }
 
 static bool set_on(int fd, int level, int opt)
@@ -80,6 +87,11 @@ static int set_options(int fd, int family)
 		if (!set_on(fd, SOL_UDP, UDP_NO_CHECK6_RX))
 			return errno;
 	}
+	set_on(fd, SOL_IP, IP_MULTICAST_ALL); /* group.c; off on IPv6 sockets */
+	/* of IPv6 groups only what this socket joined itself; older kernels: as with IPv4, group.c
+	 */
+	if (family == AF_INET6)
+		setsockopt(fd, SOL_IPV6, IPV6_MULTICAST_ALL, &off, sizeof(off));
 	set_on(fd, SOL_UDP, UDP_GRO); /* an older kernel gives one packet at a time */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
@@ -120,17 +132,19 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	return 0;
 }
 
-static int gate_enter(void)
+/* *mine: nobody else is in it. The descriptor, -1: there is none to be had. */
+static int gate_enter(uint64_t patience, bool *mine)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	uint64_t until = dpa_now_ns() + GATE_PATIENCE;
+	uint64_t until = dpa_now_ns() + patience;
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	memcpy(sa.sun_path + 1, GATE_NAME, sizeof(GATE_NAME) - 1);
-	while (fd >= 0 &&
-	       bind(fd, (struct sockaddr *)&sa,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(GATE_NAME)))) {
-		if (errno != EADDRINUSE || dpa_now_ns() > until)
+	while (fd >= 0) {
+		*mine = !bind(
+			fd, (struct sockaddr *)&sa,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(GATE_NAME)));
+		if (*mine || errno != EADDRINUSE || dpa_now_ns() > until)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 	}
@@ -151,25 +165,42 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
 }
 
 /*
+ * Who has the port. Nobody's socket may be one that is going away: a process that ends loses its
+ * sockets one by one, and between reading the kernel's list and asking for the name it may all be
+ * gone. So it is nobody's only if it stays.
+ */
+static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *holder, size_t len)
+{
+	enum dpa_udp_holder who = DPA_HOLDER_NONE;
+	uint32_t uid = 0;
+
+	for (int i = 0; i < HOLDER_LOOKS; i++) {
+		if (i)
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		who = dpa_udp_who(DPA_ROCE_PORT, hw->board->board_num, inode, &uid, holder, len);
+		if (who != DPA_HOLDER_OTHER)
+			break;
+	}
+	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
+	return who;
+}
+
+/*
  * Under the gate: binds unless somebody else's socket is there. EADDRINUSE: *who has the port.
  */
 static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
 		      char *holder, size_t len)
 {
-	uint32_t num = hw->board->board_num, uid = 0;
-
-	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, &uid, holder, len);
-	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
+	*who = who_stays(hw, inode, holder, len);
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
-	hw->udp.name_fd = dpa_udp_name(DPA_ROCE_PORT, num, inode);
+	hw->udp.name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
 	if (!bind_any(fd, hw->udp.family))
 		return 0;
 	if (errno != EADDRINUSE)
 		return errno;
 	/* taken by a socket that /proc does not show, or just now */
-	*who = dpa_udp_who(DPA_ROCE_PORT, num, inode, &uid, holder, len);
-	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
+	*who = who_stays(hw, inode, holder, len);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
 		snprintf(holder, len, "a socket that cannot be seen from here");
@@ -177,18 +208,26 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	return EADDRINUSE;
 }
 
-/* Under u->lock. */
-static int try_open(struct dpa_hw *hw)
+/* Under u->lock. The parked EU does not wait for the gate: any user can keep its name. */
+static int try_open(struct dpa_hw *hw, bool may_wait)
 {
 	struct dpa_udp *u = &hw->udp;
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
 	char holder[128] = "";
 	uint64_t inode = 0;
+	bool mine = false;
 	int fd, gate, err = make_socket(u, &fd, &inode);
 
 	if (err)
 		goto out;
-	gate = gate_enter();
+	gate = gate_enter(may_wait ? GATE_PATIENCE : 0, &mine);
+	if (!mine && !may_wait && u->shut++ < GATE_TICKS) {
+		close(fd);
+		if (gate >= 0)
+			close(gate);
+		return EAGAIN;
+	}
+	u->shut = 0;
 	err = bind_alone(hw, fd, inode, &who, holder, sizeof(holder));
 	if (gate >= 0)
 		close(gate);
@@ -208,6 +247,7 @@ static int try_open(struct dpa_hw *hw)
 	if (atomic_load_explicit(&u->hops, memory_order_acquire))
 		dpa_udp_show_hops(hw);
 	dpa_steer_join(hw);
+	dpa_groups_refresh(hw);
 	dpa_wake_self(hw); /* it must watch one descriptor more */
 out:
 	if (err)
@@ -226,7 +266,7 @@ int dpa_udp_open(struct dpa_hw *hw)
 		return 0;
 	pthread_mutex_lock(&u->lock);
 	if (atomic_load_explicit(&u->state, memory_order_relaxed) == DPA_UDP_CLOSED)
-		err = try_open(hw);
+		err = try_open(hw, true);
 	pthread_mutex_unlock(&u->lock);
 	return err;
 }
@@ -237,7 +277,7 @@ void dpa_udp_tick(struct dpa_hw *hw)
 
 	if (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND) {
 		pthread_mutex_lock(&u->lock);
-		try_open(hw);
+		try_open(hw, false);
 		pthread_mutex_unlock(&u->lock);
 	}
 	dpa_fwd_watch(hw);
@@ -265,6 +305,7 @@ void dpa_udp_close(struct dpa_hw *hw)
 	dpa_udp_abandon(u);
 	if (had)
 		dpa_steer_leave(hw);
+	dpa_groups_fini(u);
 	atomic_store_explicit(&u->state, DPA_UDP_CLOSED, memory_order_relaxed);
 	pthread_mutex_destroy(&u->lock);
 }

@@ -11,13 +11,6 @@
 #define SNDBUF	   (4 << 20)
 #define FIRST_PORT 49152u /* IANA's dynamic ports, as RoCEv2 senders use them */
 
-bool dpa_gid_is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
 {
 	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire), *none = NULL;
@@ -229,28 +222,42 @@ static void set_addr(struct dpa_remote *r, uint32_t scope)
 
 #define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
 
+/* Its path is this one. 0 or errno. */
+static int aim(struct dpa_wire *w, struct dpa_remote *r, const struct dpa_roce_net *net,
+	       uint32_t scope)
+{
+	int err = 0;
+
+	r->net = *net;
+	memset(&r->to, 0, sizeof(r->to));
+	set_addr(r, scope);
+	/* a socket has other hop limits and routes for groups than those that from_get() sets */
+	r->oif = dpa_gid_is_mcast(net->dst) ? scope : 0;
+	r->from = r->oif ? NULL : from_get(w, net, scope);
+	for (uint32_t i = 0; i < DPA_LANES && !r->from && !err; i++)
+		err = open_tx(w, r->v4, i);
+	return err;
+}
+
 static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
 				     const struct dpa_roce_net *net, uint32_t scope)
 {
 	struct dpa_remote *r;
 	struct dpa_peer *p;
 
-	if (posix_memalign((void **)&r, DPA_CACHE_LINE, sizeof(*r)))
+	if (posix_memalign((void **)&r, DPA_CACHE_LINE, sizeof(*r))) {
+		errno = ENOMEM;
 		return NULL;
+	}
 	memset(r, 0, sizeof(*r));
 	p = &r->peer;
 	p->hw = hw;
 	p->wire = true;
 	p->slot = UINT32_MAX;
 	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
-	r->net = *net;
-	set_addr(r, scope);
-	r->from = from_get(w, net, scope);
-	for (uint32_t i = 0; i < DPA_LANES && !r->from; i++) {
-		errno = open_tx(w, r->v4, i);
-		if (errno)
-			goto fail;
-	}
+	errno = aim(w, r, net, scope);
+	if (errno)
+		goto fail;
 	p->tx_map = mmap(NULL, LANES_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p->tx_map == MAP_FAILED)
@@ -262,13 +269,17 @@ static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
 		atomic_store_explicit(&p->tx[i].shm->lossy, 1, memory_order_relaxed);
 	}
 	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
+	dpa_spin_lock(&hw->peer_lock);
+	p->next = hw->all_peers;
+	hw->all_peers = p;
+	dpa_spin_unlock(&hw->peer_lock);
 	return r;
 fail:
 	free(r);
 	return NULL;
 }
 
-static uint32_t hash(const struct dpa_roce_net *n)
+static uint64_t key_of(const struct dpa_roce_net *n)
 {
 	uint64_t h = 0, v;
 
@@ -279,7 +290,12 @@ static uint32_t hash(const struct dpa_roce_net *n)
 		h = (h ^ v) * 0xff51afd7ed558ccdull;
 		h ^= h >> 29;
 	}
-	return (uint32_t)(h >> 32) % DPA_WIRE_HASH;
+	return h;
+}
+
+static _Atomic(struct dpa_remote *) *chain(struct dpa_wire *w, uint64_t key)
+{
+	return &w->remotes[(uint32_t)(key >> 32) % DPA_WIRE_HASH];
 }
 
 static bool same(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
@@ -288,16 +304,129 @@ static bool same(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
 	       a->tclass == b->tclass && a->hop == b->hop;
 }
 
-static struct dpa_remote *find(struct dpa_wire *w, uint32_t h, const struct dpa_roce_net *net)
+void dpa_remote_drop(struct dpa_peer *remote)
 {
-	struct dpa_remote *r = atomic_load_explicit(&w->remotes[h], memory_order_acquire);
+	atomic_fetch_sub_explicit(&dpa_remote_of(remote)->users, 1, memory_order_release);
+}
 
-	while (r && !same(&r->net, net))
-		r = r->next;
+/*
+ * With a hold on it. Without the wire's lock one that is there may be missed: it, or one before it,
+ * becomes another path just now.
+ */
+static struct dpa_remote *find(struct dpa_wire *w, uint64_t key, const struct dpa_roce_net *net)
+{
+	struct dpa_remote *r = atomic_load_explicit(chain(w, key), memory_order_acquire);
+
+	for (; r; r = atomic_load_explicit(&r->next, memory_order_acquire)) {
+		if (atomic_load_explicit(&r->key, memory_order_relaxed) != key)
+			continue;
+		if (!(atomic_fetch_add_explicit(&r->users, 1, memory_order_acquire) &
+		      DPA_REMOTE_TURNS) &&
+		    same(&r->net, net)) {
+			if (!atomic_load_explicit(&r->recent, memory_order_relaxed))
+				atomic_store_explicit(&r->recent, true, memory_order_relaxed);
+			return r;
+		}
+		dpa_remote_drop(&r->peer);
+	}
+	return NULL;
+}
+
+static void link_in(struct dpa_wire *w, struct dpa_remote *r, uint64_t key)
+{
+	_Atomic(struct dpa_remote *) *head = chain(w, key);
+
+	atomic_store_explicit(&r->key, key, memory_order_relaxed);
+	atomic_store_explicit(&r->next, atomic_load_explicit(head, memory_order_relaxed),
+			      memory_order_release);
+	atomic_store_explicit(head, r, memory_order_release);
+}
+
+static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
+{
+	_Atomic(struct dpa_remote *) *p =
+		chain(w, atomic_load_explicit(&r->key, memory_order_relaxed));
+	struct dpa_remote *at = atomic_load_explicit(p, memory_order_relaxed);
+
+	while (at != r) {
+		p = &at->next;
+		at = atomic_load_explicit(p, memory_order_relaxed);
+	}
+	atomic_store_explicit(p, atomic_load_explicit(&r->next, memory_order_relaxed),
+			      memory_order_release);
+}
+
+/*
+ * One that nobody uses becomes this path: of those that were used once, or not since the last
+ * round, the next. Its lanes are empty: datagrams leave before they are let go, unless a fault
+ * holds them back.
+ */
+static struct dpa_remote *turn(struct dpa_hw *hw, struct dpa_wire *w,
+			       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
+{
+	if (atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
+		return NULL;
+	for (uint32_t i = 0; i < 2 * DPA_WIRE_UD; i++) {
+		struct dpa_remote *r = w->ud[w->ud_at++ % DPA_WIRE_UD];
+		uint32_t none = 0;
+
+		if (atomic_exchange_explicit(&r->recent, false, memory_order_relaxed) ||
+		    !atomic_compare_exchange_strong_explicit(&r->users, &none, DPA_REMOTE_TURNS,
+							     memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		unlink_it(w, r);
+		errno = aim(w, r, net, scope);
+		if (errno) { /* nobody's path: the next one's */
+			memset(&r->net, 0, sizeof(r->net));
+			key = 0;
+		}
+		atomic_store_explicit(&r->no_gso, false, memory_order_relaxed);
+		atomic_store_explicit(&r->last_err, errno, memory_order_relaxed);
+		link_in(w, r, key);
+		atomic_fetch_sub_explicit(&r->users, DPA_REMOTE_TURNS, memory_order_release);
+		return errno ? NULL : r;
+	}
+	errno = EBUSY;
+	return NULL;
+}
+
+/* Under w->lock, with a hold. */
+static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
+				       const struct dpa_roce_net *net, uint32_t scope, bool stays)
+{
+	const uint64_t key = key_of(net);
+	struct dpa_remote *r = find(w, key, net);
+
+	if (r)
+		return r;
+	if (!stays && w->nud == DPA_WIRE_UD) {
+		r = turn(hw, w, net, scope, key);
+	} else {
+		r = remote_new(hw, w, net, scope);
+		if (r) {
+			if (!stays)
+				w->ud[w->nud++] = r;
+			r->stays = stays;
+			link_in(w, r, key);
+		}
+	}
+	if (r)
+		atomic_fetch_add_explicit(&r->users, 1, memory_order_acquire);
 	return r;
 }
 
-struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+static void let_stay(struct dpa_wire *w, struct dpa_remote *r)
+{
+	for (uint32_t i = 0; i < w->nud && !r->stays; i++)
+		if (w->ud[i] == r) {
+			w->ud[i] = w->ud[--w->nud];
+			r->stays = true;
+		}
+}
+
+static struct dpa_peer *get(struct dpa_hw *hw, struct dpa_port *port, const struct dpa_wqe_av *av,
+			    bool stays)
 {
 	struct dpa_wire *w = dpa_wire_get(hw);
 	struct dpa_roce_net net = {.dport = DPA_ROCE_PORT,
@@ -306,13 +435,12 @@ struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
 				   .tclass = av->traffic_class & 0xfc};
 	struct dpa_hw_gid gid;
 	struct dpa_remote *r;
-	uint32_t h;
 
 	if (!w) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (dpa_port_gid(&hw->port, av->sgid_index, &gid)) {
+	if (dpa_port_gid(port, av->sgid_index, &gid)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -320,23 +448,29 @@ struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
 		net.tclass |= DPA_ECN_ECT0;
 	memcpy(net.src, gid.gid, 16);
 	memcpy(net.dst, av->dgid, 16);
-	h = hash(&net);
-	r = find(w, h, &net);
+	r = stays ? NULL : find(w, key_of(&net), &net);
 	if (dpa_likely(r))
 		return &r->peer;
 	dpa_spin_lock(&w->lock);
-	r = find(w, h, &net);
-	if (!r) {
-		r = remote_new(hw, w, &net, gid.ifindex);
-		if (r) {
-			r->next = atomic_load_explicit(&w->remotes[h], memory_order_relaxed);
-			atomic_store_explicit(&w->remotes[h], r, memory_order_release);
-			dpa_spin_lock(&hw->peer_lock);
-			r->peer.next = hw->all_peers;
-			hw->all_peers = &r->peer;
-			dpa_spin_unlock(&hw->peer_lock);
-		}
-	}
+	r = find_or_make(hw, w, &net, gid.ifindex, stays);
+	if (r && stays)
+		let_stay(w, r);
 	dpa_spin_unlock(&w->lock);
 	return r ? &r->peer : NULL;
+}
+
+struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
+				const struct dpa_wqe_av *av)
+{
+	struct dpa_peer *p = get(hw, port, av, true);
+
+	if (p)
+		dpa_remote_drop(p);
+	return p;
+}
+
+struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
+				 const struct dpa_wqe_av *av)
+{
+	return get(hw, port, av, false);
 }

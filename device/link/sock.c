@@ -159,7 +159,8 @@ static int recv_hello(int fd, struct hello *h, int *fds)
 	struct msghdr m = {.msg_iov = &iov,
 			   .msg_iovlen = 1,
 			   .msg_control = u.buf,
-			   .msg_controllen = sizeof(u.buf)};
+			   /* not sizeof(u.buf), in which one more has room: the kernel fills it */
+			   .msg_controllen = CMSG_LEN(sizeof(int) * HELLO_FDS)};
 	struct cmsghdr *c;
 	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int nfd = 0;

@@ -9,7 +9,8 @@
  * process that made it. Everything here may be wrong for a while: forward.c passes packets on.
  *
  * A joining process makes the program and asks; an ending one (or who finds it dead) begins a new
- * round. The parked EUs make the program anew within a tick when something changed.
+ * round. Whoever brings the first QP of a block of QPNs to RTR makes the program, too. The parked
+ * EUs make it anew within a tick when something else changed.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "link/frame.h"
 #include "link/steer.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
@@ -120,7 +122,8 @@ static uint32_t own_place(struct dpa_hw *hw)
 	return i ? i - 1 : 0;
 }
 
-static void rebuild(struct dpa_hw *hw)
+/* False: somebody else has the board's lock. */
+static bool rebuild(struct dpa_hw *hw)
 {
 	static struct sock_filter f[MAX_INSNS]; /* under the board's lock */
 	uint16_t map[DPA_BOARD_QPN_BLOCKS];
@@ -131,7 +134,7 @@ static void rebuild(struct dpa_hw *hw)
 	int n;
 
 	if (dpa_board_steer_begin(hw->board, map, &want))
-		return;
+		return false;
 	in.nonce[0] = s->nonce[0];
 	in.nonce[1] = s->nonce[1];
 	n = dpa_steer_program(&in, f, MAX_INSNS);
@@ -141,6 +144,7 @@ static void rebuild(struct dpa_hw *hw)
 		setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
 			   sizeof(prog));
 	dpa_board_steer_end(hw->board, true, want);
+	return true;
 }
 
 /* Asks for all places. Lost ones are asked for again at the next tick. */
@@ -166,6 +170,13 @@ static void ask(struct dpa_hw *hw)
 		close(fd);
 }
 
+/* The parked EU looks at once. */
+static void soon(struct dpa_hw *hw)
+{
+	atomic_store_explicit(&hw->udp.soon, 1, memory_order_release);
+	dpa_wake_self(hw);
+}
+
 bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 {
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
@@ -177,10 +188,8 @@ bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	if (ntohl(m.nonce[0]) != s->nonce[0] || ntohl(m.nonce[1]) != s->nonce[1] ||
 	    ntohl(m.secret[0]) != s->nonce[2] || ntohl(m.secret[1]) != s->nonce[3])
 		return false;
-	if (dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index))) {
-		atomic_store_explicit(&hw->udp.soon, 1, memory_order_release);
-		dpa_wake_self(hw);
-	}
+	if (dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index)))
+		soon(hw);
 	return true;
 }
 
@@ -189,6 +198,20 @@ void dpa_steer_join(struct dpa_hw *hw)
 	dpa_board_steer_join(hw->board);
 	rebuild(hw);
 	ask(hw);
+}
+
+void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
+{
+	uint32_t block = (qpn & DPA_QPN_INDEX) / DPA_BOARD_QPN_BLOCK;
+	_Atomic uint64_t *word = &hw->udp.steered[block / 64];
+	uint64_t bit = 1ull << (block % 64);
+
+	if (dpa_udp_fd(&hw->udp) < 0 ||
+	    (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit))
+		return;
+	atomic_fetch_add_explicit(&dpa_board_steer(hw->board)->want, 1, memory_order_release);
+	if (!rebuild(hw))
+		soon(hw);
 }
 
 void dpa_steer_leave(struct dpa_hw *hw)

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "board/board.h"
 #include "eu/lock.h"
 
 struct dpa_hw;
@@ -20,17 +21,26 @@ enum dpa_udp_state {
 	DPA_UDP_BEHIND, /* another board of this host has the port and passes on what is ours */
 };
 
-#define DPA_FWD_OUT 8  /* boards that this process passes packets on to at a time */
-#define DPA_FWD_IN  64 /* connections by which others pass packets on to this one */
+#define DPA_FWD_OUT	8  /* boards that this process passes packets on to at a time */
+#define DPA_GROUP_SOCKS 32 /* sockets that only join groups, when one has joined its share */
+
+/* group.c: an interface with addresses. */
+struct dpa_group_if {
+	uint32_t index;
+	bool v4, v6;
+};
+
+#define DPA_FWD_IN 64 /* connections by which others pass packets on to this one */
 
 struct dpa_udp {
-	pthread_mutex_t lock;	     /* opening and closing; the rest is read without it */
-	_Atomic int fd;		     /* -1; else the receiving socket, until dpa_udp_close() */
-	_Atomic uint32_t state;	     /* enum dpa_udp_state */
-	int name_fd;		     /* abstract socket that tells other boards whose fd is; -1 */
-	int family;		     /* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here) */
+	pthread_mutex_t lock;	/* opening and closing; the rest is read without it */
+	_Atomic int fd;		/* -1; else the receiving socket, until dpa_udp_close() */
+	_Atomic uint32_t state; /* enum dpa_udp_state */
+	int name_fd;		/* abstract socket that tells other boards whose fd is; -1 */
+	int family; /* of fd: AF_INET6 (both families) or AF_INET (no IPv6 here); set before fd */
 	_Atomic bool hops;	     /* hop limits are wanted */
 	int logged;		     /* errno of the last failure that was logged */
+	uint32_t shut;		     /* BEHIND: ticks in a row that somebody was in the gate */
 	_Atomic uint32_t holder_uid; /* BEHIND: of the socket that has the port */
 	/* forward.c */
 	dpa_spin_t out_lock; /* a leaf */
@@ -39,11 +49,22 @@ struct dpa_udp {
 		int fd;
 	} out[DPA_FWD_OUT];
 	uint32_t out_next;
+	/* group.c: a lock of its own, a leaf */
+	pthread_mutex_t group_lock;
+	struct dpa_group *groups; /* that QPs of this process are attached to */
+	uint32_t ngroups, room;
+	struct dpa_group_if ifs[DPA_MAX_GIDS]; /* that they are joined on */
+	uint32_t nifs;
+	int more[DPA_GROUP_SOCKS];
+	uint32_t nmore;
 	/* steer.c */
 	_Atomic uint64_t detours; /* packets passed on to processes of this board */
 	_Atomic uint32_t soon;	  /* the parked EU shall not wait for its next tick */
 	uint64_t detours_seen, doubt_at, doubt_wait;
 	uint32_t detour_ticks, block_seen;
+	/* blocks of this process's QPNs that the program was made with; whoever makes it (relaxed)
+	 */
+	_Atomic uint64_t steered[DPA_BOARD_QPN_BLOCKS / 64];
 	/* service thread */
 	struct {
 		uint32_t uid;
@@ -67,6 +88,9 @@ bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
 void dpa_udp_init(struct dpa_udp *u);
 /* In a forked child: drops the descriptors. */
 void dpa_udp_abandon(struct dpa_udp *u);
+void dpa_groups_init(struct dpa_udp *u);
+void dpa_groups_abandon(struct dpa_udp *u);
+void dpa_groups_fini(struct dpa_udp *u);
 /* Parked EU, twice a second, and when udp.soon is set: takes the port over when the board that had
  * it is gone. */
 void dpa_udp_tick(struct dpa_hw *hw);

@@ -16,13 +16,14 @@
 #define UDP_GRO 104
 #endif
 
-#define DATAGRAMS 8 /* of one call */
+#define DATAGRAMS 8		/* of one call */
+#define ACK_BYTES (256u * 1024) /* behind so many, what is owed is sent */
 
 /* Packets of one message of one QP, in order, all but the last with the same payload. */
 struct run {
 	uint32_t n, len, dqpn;
-	struct dpa_frame f; /* of the first */
-	struct dpa_roce_pkt pkt[DPA_PULL_IOV];
+	struct dpa_frame f;			   /* of the first */
+	struct dpa_roce_pkt pkt[DPA_PULL_IOV + 1]; /* one more, to be looked at */
 };
 
 struct batch {
@@ -30,6 +31,7 @@ struct batch {
 	struct dpa_hw_qp *cur; /* locked; NULL: none */
 	struct run run;
 	int packets;
+	uint32_t bytes; /* since answers were sent */
 };
 
 static void deliver_each(struct batch *b)
@@ -151,32 +153,40 @@ static void goes_on(void *arg, const struct dpa_frame *f)
 static void one_packet(struct batch *b, struct dpa_frame *f)
 {
 	struct run *r = &b->run;
-	struct dpa_roce_pkt pkt;
-	bool good = dpa_frame_check(b->hw, f, &pkt);
+	struct dpa_roce_pkt *pkt = &r->pkt[r->n];
+	bool good = dpa_frame_check(b->hw, f, pkt);
 
 	if (dpa_unlikely(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)))
 		dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
 	b->packets++;
 	if (!good)
 		return;
-	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt.dqpn))) {
-		if (!dpa_frame_forward(b->hw, f, pkt.dqpn))
+	if (dpa_unlikely(f->group || pkt->dqpn == DPA_QPN_MCAST)) {
+		deliver_run(b); /* as below */
+		b->cur = dpa_group_deliver(b->hw, b->cur, f, pkt);
+		return;
+	}
+	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt->dqpn))) {
+		if (!dpa_frame_forward(b->hw, f, pkt->dqpn))
 			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
-	if (!follows(r, &pkt)) {
+	if (!follows(r, pkt)) {
 		deliver_run(b);
+		if (pkt != r->pkt)
+			r->pkt[0] = *pkt;
+		pkt = r->pkt;
 		r->f = *f;
-		r->dqpn = pkt.dqpn;
+		r->dqpn = pkt->dqpn;
 		r->len = 0;
 	}
-	if ((pkt.opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD) {
+	if ((pkt->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD) {
 		/* its 40 bytes are written over the packet before: nothing may be left of that */
-		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, &pkt);
+		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, pkt);
 		return;
 	}
-	r->pkt[r->n++] = pkt;
-	r->len += pkt.len;
+	r->n++;
+	r->len += pkt->len;
 }
 
 /* Addresses, traffic class, hop limit, segment size from the ancillary data. */
@@ -244,9 +254,11 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 		return false;
 	set_source_addr(&f, &from);
 	read_cmsgs(&h, &f, &seg);
+	f.group = dpa_gid_is_mcast(f.net.dst);
 	if (!seg || seg > (uint32_t)n)
 		seg = (uint32_t)n;
 	*segments = 0;
+	b->bytes += (uint32_t)n;
 	for (uint32_t at = 0; at < (uint32_t)n; at += seg, ++*segments) {
 		f.p = buf + at;
 		f.n = (uint32_t)n - at < seg ? (uint32_t)n - at : seg;
@@ -258,6 +270,17 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	}
 	deliver_run(b); /* the buffer is used again */
 	return true;
+}
+
+/* A sender of a long message waits for its window: it hears now and then in the middle of a batch.
+ */
+static void ack_stream(struct batch *b)
+{
+	if (b->bytes < ACK_BYTES)
+		return;
+	b->bytes = 0;
+	if (b->cur)
+		dpa_responder_flush(b->cur);
 }
 
 int dpa_udp_rx(struct dpa_hw *hw)
@@ -273,11 +296,14 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.hw = hw;
 	b.cur = NULL;
 	b.packets = 0;
+	b.bytes = 0;
 	b.run.n = 0;
-	/* single packets are what latency is measured with: no second, vain call behind them */
-	for (int i = 0; i < DATAGRAMS; i++)
-		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 2)
+	/* latency is measured with single packets, and an ACK behind them: no second, vain call */
+	for (int i = 0; i < DATAGRAMS; i++) {
+		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 3)
 			break;
+		ack_stream(&b);
+	}
 	dpa_pkt_done(b.cur, b.packets > 2); /* a message and an ACK that came with it */
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;

@@ -33,6 +33,8 @@ struct round {
 	uint32_t npkt, niov, nmsg;
 	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
 	uint32_t bytes, segs;
+	uint32_t total, limit; /* bytes of the round; no packet is added behind that many */
+	bool together;	       /* as tx->together */
 };
 
 /* The opcode of packet `first`/`last` of a run whose opcode is op (first and last packets of it).
@@ -120,14 +122,14 @@ static void address(struct dpa_remote *r, struct msghdr *h)
 	if (r->from)
 		return; /* the socket has it all */
 	if (r->v4) {
-		struct in_pktinfo pi = {0};
+		struct in_pktinfo pi = {.ipi_ifindex = (int)r->oif};
 
 		memcpy(&pi.ipi_spec_dst, r->net.src + 12, 4);
 		put_cmsg(h, IPPROTO_IP, IP_PKTINFO, &pi, sizeof(pi));
 		put_cmsg(h, IPPROTO_IP, IP_TOS, &tclass, sizeof(tclass));
 		put_cmsg(h, IPPROTO_IP, IP_TTL, &hop, sizeof(hop));
 	} else {
-		struct in6_pktinfo pi = {0};
+		struct in6_pktinfo pi = {.ipi6_ifindex = r->oif};
 
 		memcpy(&pi.ipi6_addr, r->net.src, 16);
 		put_cmsg(h, IPPROTO_IPV6, IPV6_PKTINFO, &pi, sizeof(pi));
@@ -159,21 +161,57 @@ static void end_msg(struct round *b)
 	b->mtu_bytes = 0; /* nothing joins it */
 }
 
+/* The next piece of a source's payload, n bytes at most; *k: how many it is. */
+static const uint8_t *take_piece(struct source *src, uint32_t n, uint32_t *k)
+{
+	struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
+	const uint8_t *at = v->iov_base;
+
+	*k = v->iov_len < n ? (uint32_t)v->iov_len : n;
+	v->iov_base = (uint8_t *)v->iov_base + *k;
+	v->iov_len -= *k;
+	if (!v->iov_len)
+		src->iov++;
+	return at;
+}
+
+static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
+{
+	for (uint32_t k; n; n -= k, dst += k) {
+		const uint8_t *at = take_piece(src, n, &k);
+
+		memcpy(dst, at, k);
+	}
+}
+
+/* Behind a header: payload, pad and ICRC. What is summed up is the copy that leaves. */
+static void put_small(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, uint32_t len,
+		      struct source *src)
+{
+	uint32_t n = hdr + len + dpa_roce_pad(len);
+
+	take_bytes(src, p + hdr, len);
+	memset(p + hdr + len, 0, n - hdr - len);
+	dpa_icrc_put(p + n, dpa_icrc_of(net, p, n + DPA_ROCE_ICRC));
+}
+
 /* Adds one packet; the room for it was checked. */
 static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct source *src,
 		       uint32_t slot, uint32_t nth)
 {
 	struct dpa_wire_pkt *w = &b->w->pkt[b->npkt++];
-	uint32_t hdr = dpa_roce_encode(pkt, w->hdr), pad = dpa_roce_pad(pkt->len), left = pkt->len;
+	uint32_t hdr = dpa_roce_encode(pkt, w->hdr), pad = dpa_roce_pad(pkt->len);
 	uint32_t total = hdr + pkt->len + pad + DPA_ROCE_ICRC, crc;
 	struct dpa_roce_net net = b->r->net;
 	bool small = pkt->len <= DPA_WIRE_SMALL;
 
-	/* two packets of different sizes are faster apart: the first is there while the second
-	 * leaves */
+	/*
+	 * Two packets of different sizes are faster apart: the first is there while the second
+	 * leaves. Not so if the second, an ACK most often, is waited for too.
+	 */
 	if (b->mtu_bytes &&
-	    (total > b->mtu_bytes || (b->segs == 1 && total < b->mtu_bytes) || b->r->no_gso ||
-	     b->segs == DPA_GSO_SEGS || b->bytes + total > DPA_GSO_BYTES))
+	    (total > b->mtu_bytes || (b->segs == 1 && total < b->mtu_bytes && !b->together) ||
+	     b->r->no_gso || b->segs == DPA_GSO_SEGS || b->bytes + total > DPA_GSO_BYTES))
 		end_msg(b);
 	if (!b->mtu_bytes) {
 		start_msg(b, total);
@@ -182,37 +220,28 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	}
 	net.sport = b->sport;
 	net.ip_id = (uint16_t)b->segs;
-	crc = dpa_icrc_begin(&net, total, w->hdr);
-	crc = dpa_icrc_add(crc, w->hdr + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
-	if (!small)
-		add_iov(b, w->hdr, hdr);
-	for (uint8_t *at = w->hdr + hdr; left;) {
-		struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
-		uint32_t k = v->iov_len < left ? (uint32_t)v->iov_len : left;
-
-		if (small) {
-			crc = dpa_icrc_add_copy(crc, at, v->iov_base, k);
-			at += k;
-		} else if (k) {
-			crc = dpa_icrc_add(crc, v->iov_base, k);
-			add_iov(b, v->iov_base, k);
-		}
-		left -= k;
-		v->iov_base = (uint8_t *)v->iov_base + k;
-		v->iov_len -= k;
-		if (!v->iov_len)
-			src->iov++;
-	}
-	uint8_t *tail = small ? w->hdr + hdr + pkt->len : w->tail;
-
-	memset(tail, 0, pad);
-	crc = dpa_icrc_add(crc, tail, pad);
-	dpa_icrc_put(tail + pad, dpa_icrc_end(crc));
-	if (small)
+	if (small) {
+		put_small(&net, w->hdr, hdr, pkt->len, src);
 		add_iov(b, w->hdr, total);
-	else
-		add_iov(b, tail, pad + DPA_ROCE_ICRC);
+	} else {
+		crc = dpa_icrc_begin(&net, total, w->hdr);
+		crc = dpa_icrc_add(crc, w->hdr + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
+		add_iov(b, w->hdr, hdr);
+		for (uint32_t left = pkt->len, k; left; left -= k) {
+			const uint8_t *at = take_piece(src, left, &k);
+
+			if (!k)
+				continue;
+			crc = dpa_icrc_add(crc, at, k);
+			add_iov(b, at, k);
+		}
+		memset(w->tail, 0, pad);
+		crc = dpa_icrc_add(crc, w->tail, pad);
+		dpa_icrc_put(w->tail + pad, dpa_icrc_end(crc));
+		add_iov(b, w->tail, pad + DPA_ROCE_ICRC);
+	}
 	b->bytes += total;
+	b->total += total;
 	b->segs++;
 	if (total < b->mtu_bytes) /* a shorter one is the last of its datagram */
 		end_msg(b);
@@ -246,18 +275,10 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
-	while (skip) { /* the part that went with the round before */
-		struct iovec *v = (struct iovec *)(uintptr_t)src.iov;
-		uint32_t k = v->iov_len < skip ? (uint32_t)v->iov_len : skip;
-
-		v->iov_base = (uint8_t *)v->iov_base + k;
-		v->iov_len -= k;
-		skip -= k;
-		if (!v->iov_len)
-			src.iov++;
-	}
+	for (uint32_t k; skip; skip -= k) /* the part that went with the round before */
+		take_piece(&src, skip, &k);
 	for (; *nth < n; ++*nth) {
-		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS ||
+		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || b->total >= b->limit ||
 		    b->niov + DPA_PULL_IOV + 2 > DPA_WIRE_PKTS * 4)
 			return false;
 		piece(s, &whole, mtu, *nth, n, &pkt);
@@ -272,7 +293,8 @@ static bool is_request(const struct dpa_slot *s)
 {
 	uint8_t tr = s->opcode & DPA_BTH_TRANSPORT;
 
-	return (tr == DPA_BTH_RC || tr == DPA_BTH_UC) && !(dpa_op_props(s->opcode) & DPA_OPP_RESP);
+	return tr != DPA_BTH_UD && s->opcode != DPA_BTH_CNP &&
+	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP);
 }
 
 /*
@@ -294,7 +316,7 @@ static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t n
 	return lost;
 }
 
-/* Once for each kind of error in a row: a route that went away concerns every packet. */
+/* Once until another kind of error comes: a route that went away concerns every packet. */
 static void complain(struct dpa_remote *r, int err)
 {
 	if (err == EAGAIN || r->last_err == err)
@@ -338,22 +360,6 @@ static void emit(void *arg, const struct dpa_frame *f)
 	if (syscall(SYS_sendmsg, fd, &h, MSG_DONTWAIT) < 0) {
 		dpa_count(r->peer.hw, DPA_CNT_tx_dropped, 1);
 		complain(r, errno);
-	}
-}
-
-static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
-{
-	while (n) {
-		struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
-		uint32_t k = v->iov_len < n ? (uint32_t)v->iov_len : n;
-
-		memcpy(dst, v->iov_base, k);
-		dst += k;
-		n -= k;
-		v->iov_base = (uint8_t *)v->iov_base + k;
-		v->iov_len -= k;
-		if (!v->iov_len)
-			src->iov++;
 	}
 }
 
@@ -424,7 +430,11 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	room = take_room(r->peer.hw, lane);
 	w = room->scratch;
 	while (w && at != tx->head) {
-		struct round b = {.r = r, .w = w, .sport = dpa_remote_port(r, lane)};
+		struct round b = {.r = r,
+				  .w = w,
+				  .sport = dpa_remote_port(r, lane),
+				  .limit = tx->piece ? tx->piece : DPA_WIRE_ROUND,
+				  .together = tx->together};
 
 		while (at != tx->head &&
 		       add_slot(&b, tx, &tx->shm->slots[at % DPA_LANE_SLOTS], at, &nth))

@@ -19,6 +19,15 @@
 #define DPA_GSO_BYTES 63000u
 #define DPA_GSO_SEGS  64u
 
+/*
+ * What leaves at once: about one datagram of that kind, so that it is in the cache when the kernel
+ * copies it, and on its way while the ICRCs of the next one are computed.
+ */
+#define DPA_WIRE_ROUND (DPA_GSO_BYTES - DPA_ROCE_MAX_MTU - 64)
+/* The same of a message that its sender waits for: the receiver takes one part while the next is
+ * sent. */
+#define DPA_WIRE_PIECE 24576u
+
 #define DPA_WIRE_PKTS 256u /* packets of one flush round */
 #define DPA_WIRE_MSGS 64u
 
@@ -53,13 +62,27 @@ struct dpa_remote {
 	struct sockaddr_storage to;
 	socklen_t tolen;
 	bool v4;
+	uint32_t oif;		    /* a multicast group: the interface; 0: by route */
 	struct dpa_wire_from *from; /* sockets of its own address; NULL: the common ones */
 	_Atomic bool no_gso;	    /* the device does not cut datagrams */
 	_Atomic int last_err;	    /* of sending: for the log */
-	struct dpa_remote *next;
+	/*
+	 * Datagrams go to whoever sent one, and anybody may send from many addresses: a remote that
+	 * only datagrams were sent to becomes another path when there are too many. Whoever sends
+	 * one has a hold on it (users, any thread); DPA_REMOTE_TURNS is added under the wire's lock
+	 * while it changes, by who found no user. key is compared without a hold, net only with
+	 * one.
+	 */
+	_Atomic uint32_t users;
+	_Atomic uint64_t key; /* of net; relaxed: read before users, looked at again by net */
+	_Atomic bool recent;  /* used again since turn() last came by; a hint */
+	bool stays;	      /* a connected QP may refer to it; under the wire's lock */
+	_Atomic(struct dpa_remote *) next;
 };
+#define DPA_REMOTE_TURNS 0x80000000u
 
 #define DPA_WIRE_HASH 64u
+#define DPA_WIRE_UD   512u /* remotes that only datagrams were sent to; about 20 KiB each */
 #define DPA_WIRE_BUFS 8u
 #define DPA_WIRE_ROOM 64u /* in front of a received datagram: for a GRH */
 #define DPA_WIRE_BUF  (65536u + DPA_WIRE_ROOM)
@@ -93,8 +116,10 @@ struct dpa_wire {
 	struct dpa_wire_from from[DPA_WIRE_FROM]; /* written under lock, never changed */
 	uint32_t nfrom;
 	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
-	dpa_spin_t rx_lock; /* what follows */
-	uint8_t *rx_buf;    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
+	struct dpa_remote *ud[DPA_WIRE_UD]; /* those that do not stay; under lock, as are: */
+	uint32_t nud, ud_at;		    /* how many, and who is asked next for his place */
+	dpa_spin_t rx_lock;		    /* what follows */
+	uint8_t *rx_buf;		    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
 	/* by hash of the sender's address: how sure we are of its IPv4 identification; hints,
 	 * relaxed */
 	_Atomic uint8_t counts_from_0[256];
@@ -142,7 +167,6 @@ void dpa_wire_cork(struct dpa_tx *tx);
 
 /* 40 bytes as a UD receive has them in front: the IP header that came, for IPv4 in the last 20. */
 void dpa_grh_make(uint8_t *grh, const struct dpa_roce_net *net, uint32_t udp_payload);
-bool dpa_gid_is_v4(const uint8_t gid[16]);
 
 /* Decodes, checks ICRC and P_Key; counts what is refused. Sets f's IP identification. */
 bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt);

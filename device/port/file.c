@@ -8,7 +8,10 @@
 
 #include "port/port.h"
 
-/* The port whose table is shown; the lock keeps it from going away meanwhile. */
+/*
+ * The port whose table is shown; the lock keeps it from going away meanwhile. Who only asks never
+ * waits for it: in a forked child it may belong to a thread that is not there.
+ */
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dpa_port *current;
 
@@ -26,6 +29,12 @@ void dpa_port_withdraw(struct dpa_port *port)
 	if (current == port)
 		current = NULL;
 	pthread_mutex_unlock(&current_lock);
+}
+
+void dpa_port_withdraw_in_child(void)
+{
+	pthread_mutex_init(&current_lock, NULL);
+	current = NULL;
 }
 
 static int gid_text(const struct dpa_hw_gid *g, char *text, size_t len)
@@ -67,45 +76,52 @@ static int index_text(struct dpa_port *port, const char *folder, uint32_t index,
 }
 
 /* The same of a table that is made for this question. */
-static int namespace_text(const char *folder, uint32_t index, char *text, size_t len)
+static int namespace_text(uint32_t function, const char *ifname, const char *folder, uint32_t index,
+			  char *text, size_t len)
 {
-	struct dpa_port *port = malloc(sizeof(*port));
+	struct dpa_port *port = malloc(sizeof(*port)), *of;
 	int ret = -1;
 
 	if (port && dpa_port_init(port) == 0) {
-		ret = index_text(port, folder, index, text, len);
+		of = dpa_port_function(port, function, ifname);
+		if (of)
+			ret = index_text(of, folder, index, text, len);
 		dpa_port_fini(port);
 	}
 	free(port);
 	return ret;
 }
 
-int dpa_hw_port_file(const char *name, char *text, size_t len)
+int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, char *text,
+		     size_t len)
 {
+	struct dpa_port *of;
 	const char *slash = strrchr(name, '/');
 	char folder[32], *end;
 	unsigned long index;
 	int ret;
 
 	errno = ENOENT;
-	if (!slash || len < 64 || (size_t)(slash - name) >= sizeof(folder) || slash[1] < '0' ||
-	    slash[1] > '9')
+	if (function >= DPA_MAX_FUNCTIONS || !slash || len < 64 ||
+	    (size_t)(slash - name) >= sizeof(folder) || slash[1] < '0' || slash[1] > '9')
 		return -1;
 	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
 	index = strtoul(slash + 1, &end, 10);
 	if (*end || index >= DPA_MAX_GIDS)
 		return -1;
-	/* Never waits: in a forked child the lock may belong to a thread that is not there. */
 	if (pthread_mutex_trylock(&current_lock) == 0) {
-		ret = current ? index_text(current, folder, (uint32_t)index, text, len) : 0;
+		of = !current || !function
+			     ? current
+			     : atomic_load_explicit(&current->sf[function], memory_order_acquire);
+		ret = of ? index_text(of, folder, (uint32_t)index, text, len) : 0;
 		pthread_mutex_unlock(&current_lock);
 		if (ret)
 			return ret;
 	}
-	return namespace_text(folder, (uint32_t)index, text, len);
+	return namespace_text(function, ifname, folder, (uint32_t)index, text, len);
 }
 
-uint64_t dpa_hw_node_guid(void)
+uint64_t dpa_hw_node_guid(uint32_t function)
 {
-	return dpa_port_node_guid();
+	return dpa_port_node_guid(function);
 }

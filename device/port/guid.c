@@ -23,7 +23,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
 	return h ^ h >> 29;
 }
 
-uint64_t dpa_port_node_guid(void)
+uint64_t dpa_port_node_guid(uint32_t function)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	char boot[64];
@@ -40,7 +40,8 @@ uint64_t dpa_port_node_guid(void)
 	}
 	if (stat("/proc/self/ns/net", &st) == 0)
 		h = hash(h, &st.st_ino, sizeof(st.st_ino));
-	guid = (uint64_t)DPA_VENDOR_ID << 40 | (h & UINT64_C(0xffffffffff));
+	h &= UINT64_C(0xffffffffff) & ~(uint64_t)(DPA_MAX_FUNCTIONS - 1);
+	guid = (uint64_t)DPA_VENDOR_ID << 40 | h | function;
 	return htobe64(guid);
 }
 

@@ -6,9 +6,12 @@
  * So a burst costs one dump, and messages that the kernel dropped (ENOBUFS) cost nothing more.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <netlink/netlink.h>
@@ -71,29 +74,114 @@ static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n
 	return n + 1;
 }
 
-/* Compares the table with the namespace. Returns a set of enum dpa_port_change. */
+/* Makes the table hold addrs, and the derived GID if need be. addrs has room for one more. */
+static unsigned apply(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
+{
+	unsigned what = 0;
+	uint32_t mtu;
+
+	n = add_derived(port, addrs, n);
+	if (dpa_port_table_update(port, addrs, n))
+		what |= DPA_PORT_CHANGE_GID;
+	mtu = common_mtu(addrs, n);
+	if (mtu != atomic_exchange_explicit(&port->active_mtu, mtu, memory_order_relaxed))
+		what |= DPA_PORT_CHANGE_MTU;
+	return what;
+}
+
+/* Without a socket to ask by nothing is known, and nothing is said. */
+static enum dpa_port_state interface_state(const char *ifname)
+{
+	struct ifreq r = {.ifr_flags = 0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool runs = true;
+
+	if (!ifname[0] || fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		return DPA_PORT_ACTIVE;
+	}
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", ifname);
+	runs = !ioctl(fd, SIOCGIFFLAGS, &r) && (r.ifr_flags & IFF_RUNNING);
+	close(fd);
+	return runs ? DPA_PORT_ACTIVE : DPA_PORT_DOWN;
+}
+
+/* An SF's part of the addresses. An interface that is not there has none. */
+static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs, int n)
+{
+	struct dpa_port_addr *own = calloc((size_t)n + 1, sizeof(*own));
+	unsigned ifindex = sf->ifname[0] ? if_nametoindex(sf->ifname) : 0, what;
+	uint32_t state;
+	int num = 0;
+
+	if (!own)
+		return 0; /* as it was; the next change tries again */
+	for (int i = 0; i < n; i++)
+		if (!sf->ifname[0] || (ifindex && addrs[i].ifindex == ifindex))
+			own[num++] = addrs[i];
+	what = apply(sf, own, num);
+	state = interface_state(sf->ifname);
+	if (state != atomic_exchange_explicit(&sf->state, state, memory_order_relaxed))
+		what |= DPA_PORT_CHANGE_STATE;
+	free(own);
+	return what;
+}
+
+/* Compares the tables with the namespace. Returns a set of enum dpa_port_change. */
 static unsigned rescan(struct dpa_port *port)
 {
 	struct dpa_port_addr only, *addrs = NULL;
 	unsigned what = 0;
-	uint32_t mtu;
 	int n = -1;
 
 	pthread_mutex_lock(&port->lock);
 	if (port->query)
 		n = dpa_port_scan(port->query, &addrs);
-	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed))
-		goto out; /* a failed dump says nothing about the addresses */
-	n = add_derived(port, addrs ? addrs : &only, n < 0 ? 0 : n);
-	if (dpa_port_table_update(port, addrs ? addrs : &only, n))
-		what |= DPA_PORT_CHANGE_GID;
-	mtu = common_mtu(addrs ? addrs : &only, n);
-	if (mtu != atomic_exchange_explicit(&port->active_mtu, mtu, memory_order_relaxed))
-		what |= DPA_PORT_CHANGE_MTU;
+	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed)) {
+		/* A failed dump says nothing about the addresses; a new SF has its own at least. */
+		for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++) {
+			struct dpa_port *sf = port->sf[f];
+
+			if (sf && !atomic_load_explicit(&sf->num, memory_order_relaxed))
+				what |= apply_sf(sf, NULL, 0);
+		}
+		goto out;
+	}
+	n = n < 0 ? 0 : n;
+	for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++)
+		if (port->sf[f])
+			what |= apply_sf(port->sf[f], addrs, n);
+	what |= apply(port, addrs ? addrs : &only, n);
 out:
 	pthread_mutex_unlock(&port->lock);
 	free(addrs);
 	return what;
+}
+
+struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, const char *ifname)
+{
+	struct dpa_port *sf;
+
+	if (!function)
+		return port;
+	pthread_mutex_lock(&port->lock);
+	sf = port->sf[function];
+	if (!sf) {
+		sf = calloc(1, sizeof(*sf));
+		if (sf) {
+			sf->function = function;
+			sf->node_guid = dpa_port_node_guid(function);
+			sf->state = DPA_PORT_ACTIVE;
+			sf->derived = true; /* always: it is what tells the SF from others */
+			snprintf(sf->ifname, sizeof(sf->ifname), "%s", ifname);
+			atomic_store_explicit(&port->sf[function], sf, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&port->lock);
+	if (sf)
+		rescan(port);
+	return sf;
 }
 
 int dpa_port_init(struct dpa_port *port)
@@ -104,20 +192,21 @@ int dpa_port_init(struct dpa_port *port)
 	ret = pthread_mutex_init(&port->lock, NULL);
 	if (ret)
 		return ret;
-	port->node_guid = dpa_port_node_guid();
+	port->node_guid = dpa_port_node_guid(0);
+	port->state = DPA_PORT_ACTIVE;
 	/* Events first: what happens between this and the dump is seen twice, not never. */
 	port->events = open_events();
 	port->query = open_rtnl();
 	rescan(port);
-	dpa_port_publish(port);
 	return 0;
 }
 
 void dpa_port_fini(struct dpa_port *port)
 {
-	dpa_port_withdraw(port);
 	nl_socket_free(port->events);
 	nl_socket_free(port->query);
+	for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++)
+		free(port->sf[f]);
 	port->events = NULL;
 	port->query = NULL;
 	pthread_mutex_destroy(&port->lock);
@@ -125,6 +214,7 @@ void dpa_port_fini(struct dpa_port *port)
 
 void dpa_port_abandon(struct dpa_port *port)
 {
+	dpa_port_withdraw_in_child();
 	if (port->events)
 		close(nl_socket_get_fd(port->events));
 	if (port->query)
@@ -160,7 +250,7 @@ int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg)
 	if (!port->events || !drain(nl_socket_get_fd(port->events)))
 		return 0;
 	what = rescan(port);
-	for (unsigned bit = 1; bit <= DPA_PORT_CHANGE_MTU; bit <<= 1)
+	for (unsigned bit = 1; bit <= DPA_PORT_CHANGE_STATE; bit <<= 1)
 		if (what & bit)
 			fn(arg, (enum dpa_port_change)bit);
 	return 0;
@@ -169,7 +259,7 @@ int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg)
 void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
-	attr->state = DPA_PORT_ACTIVE;
+	attr->state = (uint8_t)atomic_load_explicit(&port->state, memory_order_relaxed);
 	attr->active_mtu = (uint8_t)atomic_load_explicit(&port->active_mtu, memory_order_relaxed);
 	attr->max_mtu = DPA_PORT_MTU_4096;
 	attr->gid_tbl_len = DPA_MAX_GIDS;

@@ -8,7 +8,11 @@
  * fe80:: with the EUI-64 of the node GUID, which serves loopback and shared memory; once given out
  * it stays.
  *
- * The port is always active: the loopback and shared-memory links cannot go down.
+ * An SF has a table of its own: the addresses of the one interface that it was given, or all, in
+ * the same order, and its derived GID. The port of the PF (the process has one) feeds them.
+ *
+ * The PF's port is always active: the loopback and shared-memory links cannot go down. That of an
+ * SF with an interface of its own follows it: active while the interface runs (IFF_RUNNING).
  *
  * Threads: dpa_port_poll() may be called by any thread, one at a time gets through; the readers
  * take no lock (sequence count) and may be called from anywhere.
@@ -20,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <dpa_hw.h>
 
 struct nl_sock;
@@ -27,7 +32,11 @@ struct nl_sock;
 enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
 
 /* What changed; one call of the function a kind and poll. */
-enum dpa_port_change { DPA_PORT_CHANGE_GID = 1 << 0, DPA_PORT_CHANGE_MTU = 1 << 1 };
+enum dpa_port_change {
+	DPA_PORT_CHANGE_GID = 1 << 0,
+	DPA_PORT_CHANGE_MTU = 1 << 1,
+	DPA_PORT_CHANGE_STATE = 1 << 2,
+};
 typedef void dpa_port_change_fn(void *arg, enum dpa_port_change what);
 
 /* An address as found in the namespace. */
@@ -51,18 +60,37 @@ struct dpa_port {
 	pthread_mutex_t lock;	/* writers */
 	struct nl_sock *events; /* NULL: the kernel gives no netlink; the table does not change */
 	struct nl_sock *query;
-	uint64_t node_guid;   /* network order */
+	uint64_t node_guid; /* network order */
+	uint32_t function;
+	char ifname[16]; /* of an SF: only this interface's addresses; "": all */
+	/* of the PF: the SFs that were opened; set under lock, they stay until dpa_port_fini() */
+	_Atomic(struct dpa_port *) sf[DPA_MAX_FUNCTIONS];
 	bool derived;	      /* the derived GID was given out */
 	_Atomic uint32_t seq; /* odd while a writer is at work */
 	_Atomic uint32_t num; /* slots ever used */
 	_Atomic uint32_t active_mtu;
+	_Atomic uint32_t state; /* enum dpa_port_state */
 	struct dpa_port_slot slots[DPA_MAX_GIDS];
 };
 
 /* Reads the addresses; without netlink the port has the derived GID only. 0 or ENOMEM. */
 int dpa_port_init(struct dpa_port *port);
+/*
+ * From publish to withdraw (before fini) dpa_hw_port_file() shows this port's table; the first one
+ * wins.
+ */
+void dpa_port_publish(struct dpa_port *port);
+void dpa_port_withdraw(struct dpa_port *port);
+/*
+ * The port of a function of this one, which is the PF's: itself, or an SF's with its own table and
+ * no sockets. NULL: no memory.
+ */
+struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, const char *ifname);
 void dpa_port_fini(struct dpa_port *port);
-/* In a forked child: closes the descriptors, sends nothing. The table stays as it was. */
+/*
+ * In a forked child: closes the descriptors, sends nothing. The table is not looked at any more:
+ * dpa_hw_port_file() makes one of its own.
+ */
 void dpa_port_abandon(struct dpa_port *port);
 
 /* For epoll: readable when dpa_port_poll() has something to do; -1 if that can never be. */
@@ -70,12 +98,22 @@ int dpa_port_fd(struct dpa_port *port);
 /* Takes what is pending, never blocks for more of it. fn runs without a lock held. */
 int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg);
 
+/* An IPv4 address in its mapped form. */
+static inline bool dpa_gid_is_v4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid, mapped, sizeof(mapped)) == 0;
+}
+
 /* 0; ENODATA: the index is empty; EINVAL: past the table. */
 int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
 /* Path MTU (enum ibv_mtu) that the interface of a GID carries: 4096 on loopback; 0 if empty. */
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
 /* Index of this address, -1 if it is not one of this namespace. */
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
+/* Is it an address of this namespace, or the derived GID of one of its SFs? port: the PF's. */
+bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16]);
 /*
  * State, MTU (the smallest of the interfaces that lead out and have a carrier; 4096 on loopback
  * alone) and table length; the rest is 0.
@@ -84,23 +122,27 @@ void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr);
 
 /*
  * The way from one of our addresses to another host, as the kernel would send it now: interface and
- * path MTU (enum ibv_mtu). ENETUNREACH, EHOSTUNREACH, EACCES as the routing table says; EINVAL: src
- * is none of ours, or of another family than dst. Any thread; asks the kernel.
+ * path MTU (enum ibv_mtu). port: the PF's. ENETUNREACH (also from an SF's derived GID),
+ * EHOSTUNREACH, EACCES as the routing table says; EINVAL: src is none of ours, or of another family
+ * than dst. Any thread; asks the kernel.
  */
 int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
 		     uint32_t *oif, uint32_t *mtu);
 
 /*
- * Node GUID of dpa0 in this network namespace, network order: vendor id, then 40 bits that tell
- * boots of hosts and namespaces apart. The same for all processes of the namespace.
+ * Node GUID of a function in this network namespace, network order: vendor id, 37 bits that tell
+ * boots of hosts and namespaces apart, the function. The same for all processes of the namespace.
  */
-uint64_t dpa_port_node_guid(void);
+uint64_t dpa_port_node_guid(uint32_t function);
 
 /* ---- between the files of this folder */
 
-/* The port that dpa_hw_port_file() shows: the first of the process. */
-void dpa_port_publish(struct dpa_port *port);
-void dpa_port_withdraw(struct dpa_port *port);
+/*
+ * In a forked child: dpa_hw_port_file() shows no port any more. The parent's table may have been
+ * copied in the middle of a change, which nobody ends here, and the lock while a thread had it that
+ * is not here.
+ */
+void dpa_port_withdraw_in_child(void);
 /* The namespace's addresses, best first; the array is the caller's to free. -1: none to be had. */
 int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs);
 /* Of a rank: kind of address times 8, plus 1 without a carrier. */

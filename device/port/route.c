@@ -52,13 +52,6 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
-static bool is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(gid, mapped, 12) == 0;
-}
-
 /* Link-local addresses mean something on their own interface only. */
 static bool needs_oif(const uint8_t gid[16])
 {
@@ -67,7 +60,7 @@ static bool needs_oif(const uint8_t gid[16])
 
 static struct nl_msg *question(const uint8_t src[16], const uint8_t dst[16], uint32_t ifindex)
 {
-	bool v4 = is_v4(dst);
+	bool v4 = dpa_gid_is_v4(dst);
 	int at = v4 ? 12 : 0, n = v4 ? 4 : 16;
 	struct rtmsg rtm = {.rtm_family = v4 ? AF_INET : AF_INET6,
 			    .rtm_dst_len = (unsigned char)(8 * n),
@@ -125,7 +118,10 @@ int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t
 	struct nl_msg *msg;
 	int ret, at = dpa_port_find(port, src);
 
-	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) || is_v4(src) != is_v4(dst))
+	if (at < 0 && dpa_port_is_own(port, src))
+		return ENETUNREACH; /* an SF's derived GID is no address of an interface */
+	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) ||
+	    dpa_gid_is_v4(src) != dpa_gid_is_v4(dst))
 		return EINVAL;
 	msg = question(src, dst, gid.ifindex);
 	if (!msg)

@@ -127,7 +127,9 @@ __attribute__((constructor(101))) static void crc32_init(void)
 	for (int k = 1; k < 8; k++)
 		for (uint32_t b = 0; b < 256; b++)
 			table[k][b] = add_byte(table[k - 1][b], 0);
-	if (dpa_crc32_clmul_init())
+	if (dpa_crc32_vclmul_init())
+		dpa_crc32 = dpa_crc32_vclmul;
+	else if (dpa_crc32_clmul_init())
 		dpa_crc32 = dpa_crc32_clmul;
 	else if (dpa_crc32_arm_init())
 		dpa_crc32 = dpa_crc32_arm;

@@ -25,9 +25,10 @@ typedef uint32_t dpa_crc32_fn(uint32_t state, uint8_t *dst, const uint8_t *src, 
 /* Set before main() to the fastest that the machine has; any thread may call it. */
 extern dpa_crc32_fn *dpa_crc32;
 
-/* The ways, for tests and measurements. The last two only where they are supported. */
-dpa_crc32_fn dpa_crc32_table, dpa_crc32_clmul, dpa_crc32_arm;
+/* The ways, for tests and measurements. All but the first only where they are supported. */
+dpa_crc32_fn dpa_crc32_table, dpa_crc32_clmul, dpa_crc32_vclmul, dpa_crc32_arm;
 bool dpa_crc32_clmul_init(void); /* false: not on this machine */
+bool dpa_crc32_vclmul_init(void);
 bool dpa_crc32_arm_init(void);
 
 /* a * b mod P; x^n mod P. */

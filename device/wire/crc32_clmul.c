@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * crc32_clmul.c - CRC-32 by carry-less multiplication (x86: PCLMULQDQ), after Gopal et al., "Fast
- * CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel 2009.
+ * crc32_clmul.c - CRC-32 by carry-less multiplication (x86: PCLMULQDQ, and VPCLMULQDQ on four
+ * blocks at once), after Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+ * PCLMULQDQ Instruction", Intel 2009.
  *
  * A block of 16 bytes that is followed by d more bits stands for block * x^d mod P: its two halves
  * times x^(d+32) and x^(d-32), added up, are 128 bits that may take the place of the block d bits
@@ -13,12 +14,19 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define TARGET __attribute__((target("sse4.1,pclmul")))
-#define INLINE static inline __attribute__((always_inline)) TARGET
+#define TARGET	    __attribute__((target("sse4.1,pclmul")))
+#define INLINE	    static inline __attribute__((always_inline)) TARGET
+#define WIDE	    __attribute__((target("sse4.1,pclmul,avx512f,vpclmulqdq")))
+#define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
+#define WIDE_MIN    256u /* bytes; less is faster by single blocks */
 
 static __m128i fold64, fold16; /* low: x^(d+32), high: x^(d-32); d: 512 bits, 128 bits */
 static __m128i last;	       /* low: x^96, high: x^64 */
 static __m128i barrett;	       /* low: x^64 / P, high: P */
+/* as fold64: d is 64 bytes times 4, 3, 2; and 16 bytes times 3, 2, 1 and none for the four blocks
+ * of a register */
+static __m128i fold256, fold192, fold128;
+static uint64_t lanes[8];
 
 /* For a shift of r bytes: pshufb of 16 bytes at shift + r moves up by 16 - r, at + 16 + r down. */
 static const uint8_t shifts[48] __attribute__((aligned(16))) = {
@@ -111,6 +119,16 @@ INLINE uint32_t reduce(__m128i x)
 
 #define AT(d, i) ((d) ? (d) + (i) : NULL)
 
+/* What is left behind the i bytes that x stands for. */
+INLINE uint32_t rest(__m128i x, uint8_t *dst, const uint8_t *src, size_t i, size_t n)
+{
+	for (; n - i >= 16; i += 16)
+		x = fold(x, fold16, take(AT(dst, i), src + i));
+	if (n > i)
+		x = fold_tail(x, AT(dst, i), src + i, n - i);
+	return reduce(x);
+}
+
 INLINE uint32_t sum(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 {
 	__m128i x = _mm_xor_si128(take(dst, src), _mm_cvtsi32_si128((int)state));
@@ -128,11 +146,7 @@ INLINE uint32_t sum(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 		}
 		x = fold(fold(fold(x, fold16, y), fold16, z), fold16, w);
 	}
-	for (; n - i >= 16; i += 16)
-		x = fold(x, fold16, take(AT(dst, i), src + i));
-	if (n > i)
-		x = fold_tail(x, AT(dst, i), src + i, n - i);
-	return reduce(x);
+	return rest(x, dst, src, i, n);
 }
 
 TARGET uint32_t dpa_crc32_clmul(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
@@ -141,7 +155,94 @@ TARGET uint32_t dpa_crc32_clmul(uint32_t state, uint8_t *dst, const uint8_t *src
 		return dpa_crc32_table(state, dst, src, n);
 	return dst ? sum(state, dst, src, n) : sum(state, NULL, src, n);
 }
+
+/* ---- four blocks in a register */
+
+bool dpa_crc32_vclmul_init(void)
+{
+	if (!dpa_crc32_clmul_init() || !__builtin_cpu_supports("avx512f") ||
+	    !__builtin_cpu_supports("vpclmulqdq"))
+		return false;
+	fold256 = (__m128i){(long long)constant(2048 + 32), (long long)constant(2048 - 32)};
+	fold192 = (__m128i){(long long)constant(1536 + 32), (long long)constant(1536 - 32)};
+	fold128 = (__m128i){(long long)constant(1024 + 32), (long long)constant(1024 - 32)};
+	for (uint32_t i = 0; i < 3; i++) {
+		lanes[2 * i] = constant(128 * (3 - i) + 32);
+		lanes[2 * i + 1] = constant(128 * (3 - i) - 32);
+	}
+	return true;
+}
+
+WIDE_INLINE __m512i take_wide(uint8_t *dst, const uint8_t *src)
+{
+	__m512i v = _mm512_loadu_si512(src);
+
+	if (dst) {
+		__asm__ volatile("" : "+v"(v));
+		_mm512_storeu_si512(dst, v);
+	}
+	return v;
+}
+
+WIDE_INLINE __m512i fold_wide(__m512i x, __m512i k, __m512i next)
+{
+	__m512i lo = _mm512_clmulepi64_epi128(x, k, 0x00),
+		hi = _mm512_clmulepi64_epi128(x, k, 0x11);
+
+	return _mm512_ternarylogic_epi64(lo, hi, next, 0x96); /* all three added up */
+}
+
+/* Four blocks, one behind the other, to the last one's place. The last one's constants are 0. */
+WIDE_INLINE __m128i join_lanes(__m512i x)
+{
+	__m512i k = _mm512_loadu_si512(lanes);
+	__m512i y = _mm512_xor_si512(_mm512_clmulepi64_epi128(x, k, 0x00),
+				     _mm512_clmulepi64_epi128(x, k, 0x11));
+	__m128i a = _mm_xor_si128(_mm512_castsi512_si128(y), _mm512_extracti32x4_epi32(y, 1));
+	__m128i b = _mm_xor_si128(_mm512_extracti32x4_epi32(y, 2), _mm512_extracti32x4_epi32(x, 3));
+
+	return _mm_xor_si128(a, b);
+}
+
+WIDE_INLINE uint32_t sum_wide(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
+{
+	const __m512i k256 = _mm512_broadcast_i32x4(fold256), k64 = _mm512_broadcast_i32x4(fold64);
+	__m512i x = _mm512_xor_si512(take_wide(dst, src),
+				     _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
+	__m512i y = take_wide(AT(dst, 64), src + 64), z = take_wide(AT(dst, 128), src + 128),
+		w = take_wide(AT(dst, 192), src + 192);
+	size_t i = 256;
+
+	for (; n - i >= 256; i += 256) {
+		x = fold_wide(x, k256, take_wide(AT(dst, i), src + i));
+		y = fold_wide(y, k256, take_wide(AT(dst, i + 64), src + i + 64));
+		z = fold_wide(z, k256, take_wide(AT(dst, i + 128), src + i + 128));
+		w = fold_wide(w, k256, take_wide(AT(dst, i + 192), src + i + 192));
+	}
+	w = fold_wide(x, _mm512_broadcast_i32x4(fold192), w);
+	z = fold_wide(y, _mm512_broadcast_i32x4(fold128), fold_wide(z, k64, w));
+	for (; n - i >= 64; i += 64)
+		z = fold_wide(z, k64, take_wide(AT(dst, i), src + i));
+	return rest(join_lanes(z), dst, src, i, n);
+}
+
+WIDE uint32_t dpa_crc32_vclmul(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
+{
+	if (n < WIDE_MIN)
+		return dpa_crc32_clmul(state, dst, src, n);
+	return dst ? sum_wide(state, dst, src, n) : sum_wide(state, NULL, src, n);
+}
 #else
+bool dpa_crc32_vclmul_init(void)
+{
+	return false;
+}
+
+uint32_t dpa_crc32_vclmul(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
+{
+	return dpa_crc32_table(state, dst, src, n);
+}
+
 bool dpa_crc32_clmul_init(void)
 {
 	return false;

@@ -8,6 +8,7 @@
 #define V6_HDR 40
 #define LRH    8 /* bytes of ones that stand for it */
 #define MAX_IP (LRH + V6_HDR + 8 + DPA_ROCE_BTH)
+#define SHORT  64u /* bytes behind the BTH */
 
 /* [k][d]: x to the minus 8 * d * 16^k: what takes back d * 16^k bytes. */
 static uint32_t back[4][16];
@@ -55,11 +56,13 @@ static uint8_t *put_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_
 	return p + 32;
 }
 
+/* What is summed up in place of the headers up to the BTH; where it ends. */
 /* IBA CA17-1, CA17-22 */
-uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, const uint8_t *bth)
+static uint8_t *put_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32_t udp_payload,
+			    const uint8_t *bth)
 {
 	uint32_t udp_len = udp_payload + 8;
-	uint8_t buf[MAX_IP], *p = buf + LRH;
+	uint8_t *p = buf + LRH;
 
 	memset(buf, 0xff, LRH);
 	p = dpa_roce_is_v4(net) ? put_v4(p, net, udp_len) : put_v6(p, net, udp_len);
@@ -69,12 +72,19 @@ uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, co
 	p = dpa_put16(p, 0xffff);
 	memcpy(p, bth, DPA_ROCE_BTH);
 	p[4] = 0xff;
-	return dpa_crc32(~0u, NULL, buf, (size_t)(p + DPA_ROCE_BTH - buf));
+	return p + DPA_ROCE_BTH;
+}
+
+uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, const uint8_t *bth)
+{
+	uint8_t buf[MAX_IP];
+
+	return dpa_crc32(~0u, NULL, buf, (size_t)(put_headers(buf, net, udp_payload, bth) - buf));
 }
 
 uint32_t dpa_icrc_add(uint32_t state, const void *p, size_t n)
 {
-	return dpa_crc32(state, NULL, p, n);
+	return n ? dpa_crc32(state, NULL, p, n) : state;
 }
 
 uint32_t dpa_icrc_add_copy(uint32_t state, void *dst, const void *src, size_t n)
@@ -84,9 +94,18 @@ uint32_t dpa_icrc_add_copy(uint32_t state, void *dst, const void *src, size_t n)
 
 uint32_t dpa_icrc_of(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 {
-	uint32_t s = dpa_icrc_begin(net, (uint32_t)n, p);
+	size_t rest = n - DPA_ROCE_BTH - DPA_ROCE_ICRC;
+	uint8_t buf[MAX_IP + SHORT], *end;
+	uint32_t s;
 
-	return dpa_icrc_end(dpa_icrc_add(s, p + DPA_ROCE_BTH, n - DPA_ROCE_BTH - DPA_ROCE_ICRC));
+	if (rest > SHORT) {
+		s = dpa_icrc_begin(net, (uint32_t)n, p);
+		return dpa_icrc_end(dpa_icrc_add(s, p + DPA_ROCE_BTH, rest));
+	}
+	/* beginning and ending cost more than so few bytes */
+	end = put_headers(buf, net, (uint32_t)n, p);
+	memcpy(end, p + DPA_ROCE_BTH, rest);
+	return dpa_icrc_end(dpa_crc32(~0u, NULL, buf, (size_t)(end - buf) + rest));
 }
 
 static uint32_t received(const uint8_t *p, size_t n)

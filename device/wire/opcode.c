@@ -86,9 +86,7 @@ const char *dpa_roce_verdict_name(enum dpa_roce_verdict v)
 		[DPA_ROCE_PAD] = "wrong pad or length",
 		[DPA_ROCE_LONG] = "payload too long",
 		[DPA_ROCE_NO_PAYLOAD] = "payload where there is none",
-		[DPA_ROCE_PKEY_BAD] = "unknown P_Key",
 		[DPA_ROCE_DQPN] = "wrong destination QP",
-		[DPA_ROCE_ICRC_BAD] = "wrong ICRC",
 	};
 
 	return (unsigned int)v < DPA_ROCE_VERDICTS ? names[v] : "?";

@@ -48,10 +48,8 @@ enum dpa_roce_verdict {
 	DPA_ROCE_PAD,	     /* more pad than payload, or a length that is no multiple of 4 */
 	DPA_ROCE_LONG,	     /* more payload than the largest path MTU */
 	DPA_ROCE_NO_PAYLOAD, /* payload where the opcode has none (requests, ACKs) */
-	DPA_ROCE_PKEY_BAD,   /* not the default partition, full or limited member */
 	DPA_ROCE_DQPN, /* 0 or 1 of a management packet that is none, or the multicast QPN wrongly
 			  used */
-	DPA_ROCE_ICRC_BAD,
 	DPA_ROCE_VERDICTS
 };
 

@@ -46,7 +46,8 @@ static uint8_t credits_of(const struct dpa_hw_qp *qp)
 static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
 				     uint32_t data_len, uint8_t **data)
 {
-	struct dpa_slot *s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, psn, len, data_len, data);
+	struct dpa_slot *s = dpa_pkt_begin(qp, qp->tx, qp->transport | op, qp->dest_qpn, psn, len,
+					   data_len, data);
 	struct dpa_ext *x;
 
 	if (!s)
@@ -61,11 +62,16 @@ static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t 
 static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t n,
 			  uint64_t *addr)
 {
+	uint32_t pdn = qp->pdn, syn;
+
 	if (!n) {
 		*addr = 0;
 		return 0;
 	}
-	return dpa_mr_check_remote(qp, rd->rkey, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ, addr);
+	qp->pdn = rd->pdn;
+	syn = dpa_mr_check_remote(qp, rd->rkey, rd->va + rd->off, n, DPA_ACCESS_REMOTE_READ, addr);
+	qp->pdn = pdn;
+	return syn;
 }
 
 static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
@@ -87,7 +93,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
 	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
 	uint32_t data_len;
-	bool pull = !dpa_lossy(qp) && left >= DPA_PULL_MIN &&
+	bool pull = !dpa_lossy(qp) && left >= DPA_PULL_MIN && !dpa_mr_careful(qp->hw, rd->rkey) &&
 		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
 	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
 	struct dpa_slot *s;
@@ -143,8 +149,8 @@ static bool send_responses(struct dpa_hw_qp *qp)
 
 	while (r->rd_tail != r->rd_head) {
 		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % DPA_RD_OWED];
-		int k = rd->opcode == DPA_BTH_READ_REQUEST ? send_read_piece(qp, rd)
-							   : send_atomic_ack(qp, rd);
+		int k = dpa_op_props(rd->opcode) & DPA_OPP_ATOMIC ? send_atomic_ack(qp, rd)
+								  : send_read_piece(qp, rd);
 
 		if (!k) {
 			dpa_tx_full(qp, qp->tx);
@@ -170,7 +176,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
 		return true;
 	if (!qp->peer)
-		qp->peer = qp->pkt_flags ? dpa_remote_get(qp->hw, &qp->attr.av)
+		qp->peer = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
 					 : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 	if (!qp->peer)
 		return false;
@@ -242,6 +248,114 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 					 ? DPA_EVENT_QP_ACCESS_ERR
 					 : DPA_EVENT_QP_REQ_ERR);
 		dpa_qp_to_error(qp);
+	}
+}
+
+bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_tx *tx = qp->tx;
+
+	if (!dpa_owes_ack(qp) || !tx || tx->peer->wire || qp->transport != DPA_BTH_RC ||
+	    atomic_load_explicit(&tx->peer->state, memory_order_relaxed) != DPA_PEER_UP ||
+	    acks->n == DPA_ACKS || (acks->n && acks->tx != tx))
+		return false;
+	acks->tx = tx;
+	acks->ack[acks->n].src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);
+	acks->ack[acks->n].dqpn = qp->dest_qpn;
+	acks->ack[acks->n].psn = r->ack_psn;
+	acks->ack[acks->n++].msn = r->msn;
+	r->ack_owed = false;
+	return true;
+}
+
+/* No room: each QP owes its ACK again, unless it owes a later one. */
+static void give_back(const struct dpa_acks *acks, struct dpa_hw *hw)
+{
+	for (uint32_t i = 0; i < acks->n; i++) {
+		struct dpa_hw_qp *qp =
+			atomic_load_explicit(&hw->qp_tab[acks->ack[i].src], memory_order_acquire);
+
+		if (!qp)
+			continue;
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn && (qp->qpn & DPA_QPN_INDEX) == acks->ack[i].src &&
+		    qp->dest_qpn == acks->ack[i].dqpn && qp->tx == acks->tx && !qp->resp.ack_owed) {
+			dpa_owe(qp, acks->ack[i].psn, DPA_AETH_ACK);
+			dpa_tx_full(qp, qp->tx);
+		}
+		dpa_qp_leave(qp);
+	}
+}
+
+void dpa_acks_publish(struct dpa_acks *acks, struct dpa_hw *hw)
+{
+	struct dpa_tx *tx = acks->tx;
+	struct dpa_more_acks *more;
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	if (!acks->n)
+		return;
+	dpa_spin_lock(&tx->lock);
+	s = dpa_lane_reserve(tx, 0, &data);
+	if (s) {
+		s->opcode = DPA_LINK_ACKS;
+		s->flags = 0;
+		s->src = acks->ack[0].src;
+		s->dqpn = acks->ack[0].dqpn;
+		s->psn = acks->ack[0].psn;
+		s->len = 0;
+		s->data = acks->ack[0].msn;
+		more = (struct dpa_more_acks *)s->ext;
+		more->n = acks->n - 1;
+		for (uint32_t i = 1; i < acks->n; i++) {
+			more->ack[i - 1].dqpn = acks->ack[i].dqpn;
+			more->ack[i - 1].psn = acks->ack[i].psn & DPA_PSN_MASK;
+			more->ack[i - 1].msn_high = acks->ack[i].msn >> 16 & 0xff;
+			more->ack[i - 1].msn = (uint16_t)acks->ack[i].msn;
+			more->ack[i - 1].src = acks->ack[i].src;
+		}
+		dpa_lane_publish(tx, s);
+	}
+	dpa_spin_unlock(&tx->lock);
+	if (s)
+		dpa_tx_owe_kick(tx, hw);
+	else
+		give_back(acks, hw);
+	acks->n = 0;
+}
+
+bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack)
+{
+	const struct dpa_more_acks *more = (const struct dpa_more_acks *)s->ext;
+	struct dpa_ext *x = (struct dpa_ext *)ack->ext;
+
+	if (i > more->n || i >= DPA_ACKS)
+		return false;
+	ack->opcode = DPA_BTH_RC | DPA_BTH_ACK;
+	ack->flags = 0;
+	ack->len = ack->data = 0;
+	x->syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+	if (!i) {
+		ack->src = s->src;
+		ack->dqpn = s->dqpn;
+		ack->psn = s->psn & DPA_PSN_MASK;
+		x->msn = s->data & DPA_PSN_MASK;
+		return true;
+	}
+	ack->src = more->ack[i - 1].src;
+	ack->dqpn = more->ack[i - 1].dqpn;
+	ack->psn = more->ack[i - 1].psn;
+	x->msn = (uint32_t)more->ack[i - 1].msn_high << 16 | more->ack[i - 1].msn;
+	return true;
+}
+
+void dpa_acks_wait(struct dpa_peer *peer)
+{
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		dpa_spin_lock(&peer->rx[i].lock);
+		dpa_spin_unlock(&peer->rx[i].lock);
 	}
 }
 

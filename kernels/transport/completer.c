@@ -2,6 +2,7 @@
 /* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
  */
 #include "transport.h"
+#include "tag.h"
 
 uint8_t dpa_status_of(uint32_t syndrome)
 {
@@ -42,6 +43,10 @@ static uint8_t cqe_opcode(uint8_t op)
 		return DPA_CQE_LOCAL_INV;
 	case DPA_OP_BIND_MW:
 		return DPA_CQE_BIND_MW;
+	case DPA_OP_FLUSH:
+		return DPA_CQE_FLUSH;
+	case DPA_OP_ATOMIC_WRITE:
+		return DPA_CQE_ATOMIC_WRITE;
 	default:
 		return DPA_CQE_SEND;
 	}
@@ -76,8 +81,10 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
 							 : DPA_CNT_req_cqe_error,
 			  1);
-	if (report)
-		dpa_cq_push(qp->send_cq, &e);
+	if (dpa_unlikely(qp->tag_sq))
+		dpa_tag_sent(qp, &e);
+	else if (report)
+		dpa_qp_report(qp, qp->send_cq, &e);
 }
 
 /* IBA 9.9/sqe */
@@ -131,8 +138,7 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->una_idx);
 		uint32_t last = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c) - 1);
 
-		if (dpa_psn_diff(psn, last) < 0 || dpa_op_is_read(c->opcode) ||
-		    dpa_op_is_atomic(c->opcode))
+		if (dpa_psn_diff(psn, last) < 0 || dpa_op_answers(c->opcode))
 			break;
 		dpa_complete(qp, c, DPA_CQE_OK, 0);
 		any = true;
@@ -149,10 +155,10 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 
 uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from)
 {
-	if (dpa_op_is_atomic(c->opcode))
-		return 1;
-	if (!dpa_op_is_read(c->opcode))
+	if (!dpa_op_answers(c->opcode))
 		return 0;
+	if (!dpa_op_is_read(c->opcode))
+		return 1;
 	if (!dpa_lossy(qp) || c->length <= from)
 		return 1;
 	return (c->length - 1) / DPA_READ_CHUNK - from / DPA_READ_CHUNK + 1;
@@ -350,7 +356,7 @@ static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, b
 	want = dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
 	if (dpa_psn_diff(psn, want) > 0)
 		implied_nak(qp);
-	if (atomic ? !dpa_op_is_atomic(c->opcode) : !dpa_op_is_read(c->opcode))
+	if (!dpa_op_answers(c->opcode) || atomic != dpa_op_is_atomic(c->opcode))
 		return NULL;
 	return psn == want ? c : NULL;
 }
@@ -386,6 +392,11 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	uint32_t syn;
 	int cnt;
 
+	if (c && dpa_op_says_done(c->opcode)) {
+		if (!s->len)
+			finish_rd(qp, c);
+		return;
+	}
 	if (!c || s->len > c->length - r->read_off)
 		return;
 	/* all but the last packet fill the MTU */
@@ -403,7 +414,8 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		dpa_rewind(qp, s->psn);
 		return;
 	}
-	if (syn == DPA_SYN_LOCAL_FAULT) { /* the region's memory is not there any more */
+	if (syn == DPA_SYN_LOCAL_FAULT && (s->flags & DPA_PKT_PULL) &&
+	    !qp->careful) { /* the region's memory is not there any more */
 		dpa_req_fail(qp, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS);
 		return;
 	}
@@ -424,7 +436,6 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const struct dpa_wqe_ctrl *c = answered(qp, s->psn, true);
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	const uint8_t *val = (const uint8_t *)&x->orig;
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t syn;
 	int cnt;
@@ -436,9 +447,11 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return;
 	}
-	for (int i = 0; i < cnt; i++) {
-		memcpy(iov[i].iov_base, val, iov[i].iov_len);
-		val += iov[i].iov_len;
+	syn = dpa_scatter(qp, NULL, &(struct dpa_slot){.len = 8}, (const uint8_t *)&x->orig, iov,
+			  cnt);
+	if (syn) {
+		dpa_req_fail(qp, dpa_status_of(syn), syn);
+		return;
 	}
 	finish_rd(qp, c);
 }
@@ -473,7 +486,7 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	if ((p & DPA_OPP_AETH) && (x->syndrome & DPA_AETH_KIND) == DPA_AETH_ACK)
 		take_credits(qp, x->msn, (uint8_t)x->syndrome & 0x1f);
-	if (s->opcode == DPA_BTH_ACK)
+	if ((s->opcode & (uint8_t)~DPA_BTH_TRANSPORT) == DPA_BTH_ACK)
 		on_ack(qp, s->psn, (uint8_t)x->syndrome);
 	else if (p & DPA_OPP_READ)
 		read_response(qp, peer, s, payload);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Between SGEs and packets. Memory that the application named in its own work requests is read and
- * written plainly; memory that a packet named only through dpa_copy_*.
+ * written plainly, but that of on-demand regions, which may not be there; that and memory that a
+ * packet named only through dpa_copy_*. qp->careful: what the SGEs at hand name is of the first
+ * kind, or of the null region.
  */
 #include <errno.h>
 #include "transport.h"
 
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 {
-	uint32_t off = sizeof(struct dpa_wqe_ctrl);
+	uint32_t off = dpa_wqe_body(qp);
 
 	if (qp->type == DPA_QP_UD)
 		return off + (uint32_t)sizeof(struct dpa_wqe_av);
@@ -16,6 +18,8 @@ uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 	case DPA_OP_RDMA_WRITE:
 	case DPA_OP_RDMA_WRITE_IMM:
 	case DPA_OP_RDMA_READ:
+	case DPA_OP_FLUSH:
+	case DPA_OP_ATOMIC_WRITE:
 		return off + (uint32_t)sizeof(struct dpa_wqe_raddr);
 	case DPA_OP_ATOMIC_CS:
 	case DPA_OP_ATOMIC_FA:
@@ -45,6 +49,15 @@ static void gather_inline(struct dpa_hw_qp *qp, uint32_t idx, uint32_t at, uint3
 	}
 }
 
+static uint32_t read_sge(struct dpa_hw_qp *qp, uint32_t lkey, uint8_t *dst, uint64_t addr,
+			 uint32_t n)
+{
+	if (dpa_unlikely(dpa_mr_careful(qp->hw, lkey)))
+		return dpa_copy_in(qp->hw, dst, addr, n) ? DPA_SYN_LOCAL_FAULT : 0;
+	memcpy(dst, (const void *)(uintptr_t)addr, n);
+	return 0;
+}
+
 uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
 		    uint32_t n, uint8_t *dst)
 {
@@ -65,9 +78,10 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 		}
 		k = g.length - off < n ? g.length - off : n;
 		syn = dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr + off, k, 0, &addr);
+		if (!syn)
+			syn = read_sge(qp, g.lkey, dst, addr, k);
 		if (syn)
 			return syn;
-		memcpy(dst, (const void *)(uintptr_t)addr, k);
 		dst += k;
 		n -= k;
 		off = 0;
@@ -95,6 +109,16 @@ uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 	return 0;
 }
 
+bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode);
+
+	for (uint32_t i = 0; i < c->nsge && i < DPA_MAX_SGE; i++, at += sizeof(struct dpa_sge))
+		if (dpa_mr_careful(qp->hw, ((const struct dpa_sge *)dpa_wqe_at(qp, idx, at))->lkey))
+			return true;
+	return false;
+}
+
 /* Adds what [*off, ...) of one SGE gives to an iovec. */
 static uint32_t iov_add(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t *off, uint32_t *n,
 			uint32_t access, struct iovec *iov, int *cnt)
@@ -110,6 +134,7 @@ static uint32_t iov_add(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t 
 	syn = dpa_mr_check(qp->hw, g->lkey, qp->pdn, g->addr + *off, k, access, &addr);
 	if (syn)
 		return syn;
+	qp->careful |= dpa_mr_careful(qp->hw, g->lkey);
 	iov[*cnt].iov_base = (void *)(uintptr_t)addr;
 	iov[*cnt].iov_len = k;
 	(*cnt)++;
@@ -124,6 +149,7 @@ uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ct
 	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn = 0;
 
 	*cnt = 0;
+	qp->careful = false;
 	for (uint32_t i = 0; n && !syn && i < c->nsge && i < DPA_MAX_SGE;
 	     i++, at += sizeof(struct dpa_sge)) {
 		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
@@ -139,6 +165,7 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 	uint32_t syn = 0;
 
 	*cnt = 0;
+	qp->careful = false;
 	for (uint32_t i = 0; n && !syn && i < w->nsge; i++)
 		syn = iov_add(qp, &w->sge[i], &off, &n, DPA_ACCESS_LOCAL_WRITE, iov, cnt);
 	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
@@ -218,11 +245,80 @@ static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int
 	}
 }
 
+/* One piece of a payload to an SGE that may fault, or to nowhere. */
+static uint32_t write_sge(struct dpa_hw_qp *qp, void *dst, const uint8_t *src, size_t n)
+{
+	if (dst == qp->hw->null_sink)
+		return 0;
+	return dpa_copy_out(qp->hw, (uintptr_t)dst, src, n) ? DPA_SYN_LOCAL_FAULT : 0;
+}
+
+/* The same as copy_pieces(), with care. `v` NULL: the payload is one piece, at `src`. */
+static uint32_t scatter_careful(struct dpa_hw_qp *qp, const struct dpa_pieces *v,
+				const uint8_t *src, const struct iovec *iov, int cnt)
+{
+	uint32_t k = 0, syn = 0;
+	size_t at = 0;
+
+	for (int i = 0; i < cnt && !syn; i++) {
+		uint8_t *dst = iov[i].iov_base;
+		bool nowhere = dst == qp->hw->null_sink;
+		size_t left = iov[i].iov_len;
+
+		while (left && !syn) {
+			size_t room = v ? v->iov[k].iov_len - at : left;
+			size_t n = room < left ? room : left;
+
+			syn = write_sge(qp, dst,
+					v ? (const uint8_t *)v->iov[k].iov_base + at : src + at, n);
+			dst += nowhere ? 0 : n;
+			left -= n;
+			at += n;
+			if (v && at == v->iov[k].iov_len) {
+				k++;
+				at = 0;
+			}
+		}
+	}
+	return syn;
+}
+
+uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t *payload, void *to,
+		  uint32_t n)
+{
+	const struct iovec dst = {.iov_base = to, .iov_len = n};
+	struct iovec src[DPA_PULL_IOV];
+	struct dpa_pull p;
+
+	if (s->flags & DPA_PKT_IOV) {
+		copy_pieces((const struct dpa_pieces *)payload, &dst, 1);
+		return 0;
+	}
+	if (!(s->flags & DPA_PKT_PULL)) {
+		memcpy(to, payload, n);
+		return 0;
+	}
+	memcpy(&p, payload, sizeof(p));
+	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
+		return DPA_SYN_LOCAL_FAULT;
+	for (uint32_t i = 0; i < p.niov; i++) {
+		src[i].iov_base = (void *)(uintptr_t)p.iov[i].addr;
+		src[i].iov_len = p.iov[i].len;
+	}
+	return dpa_copy_pull(peer, &dst, 1, src, (int)p.niov, n) ? DPA_SYN_LOCAL_FAULT : 0;
+}
+
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt)
 {
 	if (s->flags & DPA_PKT_PULL)
 		return pull(qp, peer, s, payload, iov, cnt);
+	if (dpa_unlikely(qp->careful)) {
+		bool pieces = s->flags & DPA_PKT_IOV;
+
+		return scatter_careful(qp, pieces ? (const struct dpa_pieces *)payload : NULL,
+				       payload, iov, cnt);
+	}
 	if (s->flags & DPA_PKT_IOV) {
 		copy_pieces((const struct dpa_pieces *)payload, iov, cnt);
 		return 0;

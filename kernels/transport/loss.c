@@ -121,8 +121,10 @@ void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 	struct dpa_req *r = &qp->req;
 	uint64_t now = 0;
 
-	if (!r->rtt_at || dpa_pcc_active(&qp->pcc))
-		now = dpa_now_ns();
+	if (dpa_pcc_active(&qp->pcc))
+		now = dpa_now_ns(); /* it is paced by this */
+	else if (!r->rtt_at)
+		now = dpa_now_about();
 	dpa_pcc_sent(&qp->pcc, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
 	if (!r->rtt_at && dpa_psn_diff(psn, r->max_psn) >= 0) {
 		r->rtt_at = now;
@@ -137,7 +139,7 @@ static uint64_t take_sample(struct dpa_hw_qp *qp, uint64_t now)
 
 	if (!r->rtt_at || dpa_psn_diff(resume_psn(qp), r->rtt_psn) <= 0)
 		return 0;
-	rtt = now - r->rtt_at;
+	rtt = now > r->rtt_at ? now - r->rtt_at : 1; /* another thread may know a later time */
 	r->rtt_at = 0;
 	if (rtt > PROBE_MAX)
 		rtt = PROBE_MAX;
@@ -170,6 +172,14 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 }
 
 /*
+ * How sure a requester is that its peer keeps what comes out of order. One answer that shows it is
+ * enough; as many as lie between the two in a row that do not, and it is not known any more: its
+ * room may be full.
+ */
+#define KEEPS_SURE  10
+#define KEEPS_KNOWN 3
+
+/*
  * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
  * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
  * kept; after a NAK a peer that keeps names what else is missing by itself. True: sending goes on
@@ -182,11 +192,11 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 
 	r->probing = 0;
 	if (r->probe_nak && !alone)
-		r->keeps = 3;
-	if (!alone || (r->probe_nak && r->keeps == 3))
+		r->keeps = KEEPS_SURE;
+	if (!alone)
 		return false;
-	if (r->probe_nak)
-		r->keeps--;
+	if (r->probe_nak && r->keeps >= 0 && r->keeps-- >= KEEPS_KNOWN)
+		return false;
 	dpa_seek(qp, resume);
 	return true;
 }
@@ -213,7 +223,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	if (!r->heard)
 		return;
 	r->heard = r->implied = false;
-	now = dpa_now_ns();
+	now = dpa_now_about();
 	tell_acked(qp, now, take_sample(qp, now));
 	if (outstanding(qp))
 		restart(qp, now);
@@ -329,7 +339,7 @@ bool dpa_loss_timers(struct dpa_hw_qp *qp)
 
 	if (!r->ack_at || !outstanding(qp))
 		return true;
-	now = dpa_now_ns();
+	now = dpa_now_about();
 	if (now >= r->ack_at)
 		return timed_out(qp, now);
 	if (now >= r->probe_at)
@@ -346,6 +356,6 @@ void dpa_loss_arm(struct dpa_hw_qp *qp)
 		return;
 	}
 	if (!r->ack_at)
-		restart(qp, dpa_now_ns());
+		restart(qp, dpa_now_about());
 	dpa_pend(qp, r->ack_at < r->probe_at ? r->ack_at : r->probe_at);
 }

@@ -36,6 +36,8 @@ const uint16_t dpa_op_table[32] = {
 	[DPA_BTH_FETCH_ADD] = V | DPA_OPP_ATOMIC | S | E,
 	[DPA_BTH_SEND_LAST_INV] = SND | E | RQ | DPA_OPP_INV,
 	[DPA_BTH_SEND_ONLY_INV] = SND | S | E | RQ | DPA_OPP_INV,
+	[DPA_BTH_FLUSH] = V | DPA_OPP_FLUSH | S | E | RETH,
+	[DPA_BTH_ATOMIC_WRITE] = V | DPA_OPP_AWRITE | S | E | RETH,
 };
 
 /* IBA 9.7.5/rnr-timer */

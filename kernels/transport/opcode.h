@@ -12,6 +12,7 @@ enum {
 	DPA_BTH_RC = 0x00,
 	DPA_BTH_UC = 0x20,
 	DPA_BTH_UD = 0x60,
+	DPA_BTH_XRC = 0xa0,
 	DPA_BTH_TRANSPORT = 0xe0,
 
 	DPA_BTH_SEND_FIRST = 0x00,
@@ -37,10 +38,17 @@ enum {
 	DPA_BTH_FETCH_ADD = 0x14,
 	DPA_BTH_SEND_LAST_INV = 0x16,
 	DPA_BTH_SEND_ONLY_INV = 0x17,
+	DPA_BTH_FLUSH = 0x1c,
+	DPA_BTH_ATOMIC_WRITE = 0x1d,
 
 	DPA_BTH_CNP = 0x81, /* annex A17.9.3 */
 
-	/* not on any wire, shared memory only: a packet passed on with its addresses (forward.h) */
+	/* not on any wire, shared memory only: ACKs of several QPs in one slot (struct dpa_acks) */
+	DPA_LINK_ACKS = 0xfd,
+	/* an Ethernet frame (device/raw), and the transport that its QP is of */
+	DPA_LINK_RAW = 0xfc,
+	DPA_BTH_RAW = 0xe0,
+	/* a packet passed on with its addresses (forward.h) */
 	DPA_LINK_FRAME = 0xfe,
 	/* the word for silence */
 	DPA_LINK_NO_QP = 0xff,
@@ -60,6 +68,8 @@ enum dpa_op_props {
 	DPA_OPP_RETH = 1 << 10,
 	DPA_OPP_AETH = 1 << 11,
 	DPA_OPP_RQ = 1 << 12, /* takes a receive WQE at its end */
+	DPA_OPP_AWRITE = 1 << 13,
+	DPA_OPP_FLUSH = 1 << 14, /* FETH */
 };
 
 /* Indexed by the low five bits. */
@@ -78,10 +88,12 @@ static inline uint32_t dpa_ext_len(uint8_t opcode)
 
 	if ((opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD)
 		return 16;
+	if ((opcode & DPA_BTH_TRANSPORT) == DPA_BTH_XRC && !(p & DPA_OPP_RESP))
+		return 40; /* XRCETH lies at the end */
 	if (p & DPA_OPP_ATOMIC && !(p & DPA_OPP_RESP))
 		return 32;
 	if (p & DPA_OPP_RETH)
-		return p & DPA_OPP_IMM ? 24 : 16;
+		return p & (DPA_OPP_IMM | DPA_OPP_FLUSH) ? 24 : 16;
 	if (p & DPA_OPP_RESP)
 		return p & DPA_OPP_AETH ? 16 : 0;
 	return p & (DPA_OPP_IMM | DPA_OPP_INV) ? 8 : 0;

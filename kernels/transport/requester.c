@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include "transport.h"
+#include "raw/raw.h"
 #include "link/wire.h"
 
 #define BUDGET	       64 /* packets a call: a post does bounded work */
@@ -31,7 +32,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	uint32_t state;
 
 	if (!p) {
-		p = qp->pkt_flags ? dpa_remote_get(qp->hw, &qp->attr.av)
+		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
 				  : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 		if (!p) { /* nobody has that QPN: what we send is lost */
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
@@ -50,19 +51,34 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		dpa_requester_peer_dead(qp);
 		return false;
 	}
-	dpa_peer_of_qpn(qp->hw, qp->dest_qpn); /* goes on connecting */
-	dpa_pend(qp, dpa_now_ns() + 5000000);  /* its hello brings this forward */
+	if (dpa_peer_of_qpn(qp->hw, qp->dest_qpn) != p) { /* which goes on connecting */
+		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
+		qp->peer = NULL;
+		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		return false;
+	}
+	dpa_pend(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
 	return false;
+}
+
+/* Annex A19: it moves no byte; its length is the RETH's. */
+static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, dpa_wqe_body(qp));
+
+	if (c->nsge || c->flags & DPA_WQE_INLINE || !dpa_feth_good(r->flush))
+		return DPA_SYN_BAD_WQE;
+	return c->length > DPA_MAX_MSG ? DPA_SYN_MSG_TOO_LONG : 0;
 }
 
 /* IBA 10.8.3: what a WQE may be on this QP. */
 static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
-	static const uint32_t rc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
-				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
-				   1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
-				   1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV |
-				   1u << DPA_OP_SEND_INV | 1u << DPA_OP_BIND_MW;
+	static const uint32_t rc =
+		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
+		1u << DPA_OP_SEND_IMM | 1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
+		1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_SEND_INV |
+		1u << DPA_OP_BIND_MW | 1u << DPA_OP_FLUSH | 1u << DPA_OP_ATOMIC_WRITE;
 	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
 				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
 				   1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_BIND_MW;
@@ -75,10 +91,15 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		return DPA_SYN_BAD_WQE;
 	if (c->opcode == DPA_OP_BIND_MW)
 		return c->nsge ? DPA_SYN_BAD_WQE : 0;
-	if ((dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))) {
+	if (dpa_op_answers(c->opcode)) {
 		if (!qp->attr.max_rd_atomic)
 			return DPA_SYN_BAD_OPCODE;
-		access = DPA_ACCESS_LOCAL_WRITE;
+		if (c->opcode == DPA_OP_FLUSH)
+			return check_flush(qp, idx, c);
+		if (c->opcode != DPA_OP_ATOMIC_WRITE)
+			access = DPA_ACCESS_LOCAL_WRITE;
+		else if (c->length != 8)
+			return DPA_SYN_BAD_WQE;
 	}
 	if (c->flags & DPA_WQE_INLINE)
 		return access || c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
@@ -107,18 +128,22 @@ static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 {
 	uint16_t p = dpa_op_props(s->opcode);
 	struct dpa_ext *x = (struct dpa_ext *)s->ext;
+	uint32_t body = dpa_wqe_body(qp);
 
+	if (dpa_unlikely(qp->transport == DPA_BTH_XRC))
+		x->xrcsrq = ((const struct dpa_wqe_xrc *)dpa_wqe_at(qp, idx, sizeof(*c)))->srqn;
 	if (p & (DPA_OPP_RETH | DPA_OPP_ATOMIC)) {
-		const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, sizeof(*c));
+		const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, body);
 
 		x->va = r->addr + off;
 		x->rkey = r->rkey;
 		x->dmalen = c->length - off;
 		if (p & DPA_OPP_IMM)
 			x->imm_after_reth = c->imm;
+		if (p & DPA_OPP_FLUSH)
+			x->feth = r->flush;
 		if (p & DPA_OPP_ATOMIC) {
-			const struct dpa_wqe_atomic *a =
-				dpa_wqe_at(qp, idx, sizeof(*c) + sizeof(*r));
+			const struct dpa_wqe_atomic *a = dpa_wqe_at(qp, idx, body + sizeof(*r));
 
 			x->swap_add = a->swap_add;
 			x->compare = a->compare;
@@ -135,7 +160,7 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 					DPA_BTH_SEND_ONLY};
 	static const uint8_t write[4] = {DPA_BTH_WRITE_MIDDLE, DPA_BTH_WRITE_LAST,
 					 DPA_BTH_WRITE_FIRST, DPA_BTH_WRITE_ONLY};
-	uint8_t tr = qp->type == DPA_QP_UC ? DPA_BTH_UC : DPA_BTH_RC;
+	uint8_t tr = qp->transport;
 	uint32_t i = (uint32_t)first * 2 + last;
 
 	switch (op) {
@@ -149,11 +174,15 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 		return tr |
 		       (last ? first ? DPA_BTH_SEND_ONLY_INV : DPA_BTH_SEND_LAST_INV : send[i]);
 	case DPA_OP_RDMA_READ:
-		return DPA_BTH_READ_REQUEST;
+		return tr | DPA_BTH_READ_REQUEST;
 	case DPA_OP_ATOMIC_CS:
-		return DPA_BTH_COMPARE_SWAP;
+		return tr | DPA_BTH_COMPARE_SWAP;
 	case DPA_OP_ATOMIC_FA:
-		return DPA_BTH_FETCH_ADD;
+		return tr | DPA_BTH_FETCH_ADD;
+	case DPA_OP_FLUSH:
+		return tr | DPA_BTH_FLUSH;
+	case DPA_OP_ATOMIC_WRITE:
+		return tr | DPA_BTH_ATOMIC_WRITE;
 	default:
 		return tr | send[i];
 	}
@@ -188,12 +217,20 @@ struct piece {
 };
 
 /* To other hosts: as many whole packets as one datagram takes, out of the WQE's own memory. */
-static struct piece cut_wire(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t left)
+static struct piece cut_wire(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			     uint32_t left)
 {
 	uint32_t run = DPA_GSO_BYTES / (qp->mtu + 32);
 	struct piece p = {.n = left};
 
-	p.pull = left >= DPA_WIRE_PULL_MIN && !(c->flags & DPA_WQE_INLINE);
+	/*
+	 * What may wait for company is copied, and nothing waits with a QP that has nothing out. UC
+	 * is complete when it was sent: its memory may be another's before the lane is emptied.
+	 */
+	if (qp->type == DPA_QP_RC &&
+	    left >= (qp->req.una_idx == idx ? DPA_WIRE_PULL_ALONE : DPA_WIRE_PULL_MIN))
+		p.pull = !qp->limited && !(c->flags & DPA_WQE_INLINE) &&
+			 !dpa_wqe_careful(qp, idx, c);
 	if (run > DPA_GSO_SEGS)
 		run = DPA_GSO_SEGS;
 	if (!p.pull)
@@ -211,16 +248,17 @@ static struct piece cut_wire(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 	return p;
 }
 
-static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off)
+static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			uint32_t off)
 {
 	uint32_t left = c->length - off, run;
 	struct piece p = {.n = left};
 
 	if (qp->pkt_flags)
-		return cut_wire(qp, c, left);
+		return cut_wire(qp, idx, c, left);
 	run = dpa_slot_run(qp);
-	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && left >= DPA_PULL_MIN &&
-	    !(c->flags & DPA_WQE_INLINE) &&
+	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && !qp->limited && left >= DPA_PULL_MIN &&
+	    !(c->flags & DPA_WQE_INLINE) && !dpa_wqe_careful(qp, idx, c) &&
 	    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed)) {
 		p.pull = true;
 		if (left > DPA_PULL_CHUNK)
@@ -236,7 +274,7 @@ static struct piece cut(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint
 static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
-	struct piece p = cut(qp, c, r->send_off);
+	struct piece p = cut(qp, idx, c, r->send_off);
 	bool first = !r->send_off, last = r->send_off + p.n == c->length;
 	uint8_t op = bth_opcode(qp, c->opcode, first, last), *data = NULL;
 	uint32_t ext = dpa_ext_len(op), data_len, syn;
@@ -302,9 +340,10 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 {
 	struct dpa_req *r = &qp->req;
 	bool read = dpa_op_is_read(c->opcode);
-	uint32_t off = r->send_off, len = c->length;
+	uint32_t off = r->send_off, len = c->length, n = 0;
 	struct dpa_slot *s;
-	uint8_t *data;
+	uint8_t op, *data = NULL;
+	bool in_slot;
 
 	if (read && !off && idx == r->una_idx)
 		off = r->read_off;
@@ -314,13 +353,25 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 		r->rd_out = 0;
 	if (r->rd_out >= qp->attr.max_rd_atomic)
 		return STEP_WAIT;
-	s = dpa_pkt_begin(qp, qp->tx, bth_opcode(qp, c->opcode, true, true), qp->dest_qpn,
-			  dpa_psn_add(r->send_wqe_psn, off / qp->mtu), 0, 0, &data);
+	op = bth_opcode(qp, c->opcode, true, true);
+	if (c->opcode == DPA_OP_ATOMIC_WRITE)
+		n = 8;
+	in_slot = dpa_ext_len(op) + n <= DPA_PKT_EXT;
+	s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, dpa_psn_add(r->send_wqe_psn, off / qp->mtu),
+			  n, in_slot ? 0 : n, &data);
 	if (!s)
 		return STEP_FULL;
 	set_ext(qp, idx, c, s, off);
 	if (read)
 		((struct dpa_ext *)s->ext)->dmalen = len - off;
+	if (n) {
+		uint32_t syn =
+			dpa_gather(qp, idx, c, 0, n, in_slot ? s->ext + dpa_ext_len(op) : data);
+
+		if (dpa_unlikely(syn))
+			return local_fault(qp, syn); /* the slot was not published */
+		s->flags |= in_slot ? DPA_PKT_INSLOT : 0;
+	}
 	s->flags |= DPA_PKT_ACKREQ;
 	dpa_lane_publish(qp->tx, s);
 	dpa_stat_add(read ? &qp->tx->stat.reads : &qp->tx->stat.atomics, len == c->length);
@@ -350,10 +401,11 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	if (c->opcode == DPA_OP_LOCAL_INV) {
 		syn = dpa_mw_invalidate(qp, c->imm);
 	} else {
-		const struct dpa_wqe_raddr *a = dpa_wqe_at(qp, idx, sizeof(*c));
+		uint32_t body = dpa_wqe_body(qp);
+		const struct dpa_wqe_raddr *a = dpa_wqe_at(qp, idx, body);
 
 		syn = dpa_mw_bind(qp, a->rkey, c->imm, a->addr,
-				  dpa_wqe_at(qp, idx, sizeof(*c) + sizeof(*a)));
+				  dpa_wqe_at(qp, idx, body + sizeof(*a)));
 	}
 	if (syn)
 		return local_fault(qp, syn);
@@ -386,7 +438,6 @@ static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	       dpa_psn_diff(dpa_psn_add(r->send_ssn, 1), r->lsn) <= 0;
 }
 
-/* IBA 9.8.2/sent */
 /*
  * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
  * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
@@ -408,6 +459,34 @@ bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
 	return true;
 }
 
+#define RATE_BURST 65536u
+#define RATE_HDR   64u /* of a packet, about */
+
+/* man ibv_modify_qp_rate_limit: a bucket of `burst` bytes; what has left is paid for later. */
+bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	const uint32_t burst = qp->rate.burst ? qp->rate.burst : RATE_BURST;
+	const uint64_t ahead = burst * 8000000ull / qp->rate.kbps;
+	uint64_t now = dpa_now_ns();
+
+	if (qp->rate_at > now + ahead) {
+		dpa_pend(qp, qp->rate_at - ahead);
+		return false;
+	}
+	qp->rate_at = (qp->rate_at > now ? qp->rate_at : now) +
+		      (bytes + RATE_HDR * dpa_npkts(bytes, qp->mtu)) * 8000000ull / qp->rate.kbps;
+	return true;
+}
+
+/* What the next packets of this WQE carry at most: READs and atomics are requests only. */
+static uint32_t next_bytes(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	uint32_t left = dpa_op_answers(c->opcode) ? 0 : c->length - qp->req.send_off;
+
+	return left < DPA_LANE_MTU ? left : DPA_LANE_MTU;
+}
+
+/* IBA 9.8.2/sent */
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -437,7 +516,9 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	    !dpa_paced(qp, c->length - r->send_off < DPA_GSO_BYTES ? c->length - r->send_off
 								   : DPA_GSO_BYTES))
 		return STEP_WAIT;
-	if (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode))
+	if (dpa_unlikely(qp->limited) && !dpa_rate_allows(qp, next_bytes(qp, c)))
+		return STEP_WAIT;
+	if (dpa_op_answers(c->opcode))
 		st = send_request(qp, idx, c);
 	else
 		st = send_data(qp, idx, c);
@@ -455,8 +536,9 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	return STEP_SENT;
 }
 
-#define CORK_SLOTS 32u /* go together at the latest */
-#define CORK_OUT   16  /* packets under way: their ACKs keep things moving */
+#define LONE_MAX   (128u * 1024) /* a longer message is in pieces anyway */
+#define CORK_SLOTS 32u		 /* go together at the latest */
+#define CORK_OUT   16		 /* packets under way: their ACKs keep things moving */
 
 /*
  * Small messages of a QP that has others under way wait for company: as many as follow within one
@@ -471,6 +553,21 @@ static bool may_cork(const struct dpa_hw_qp *qp, const struct dpa_tx *tx, int n)
 	       tx->head - tx->tail < CORK_SLOTS && tx->dhead - tx->dtail < DPA_LANE_UNITS / 4 &&
 	       dpa_psn_diff(r->send_psn, r->una_psn) - n >= CORK_OUT &&
 	       !atomic_load_explicit(&qp->hw->service_asleep, memory_order_relaxed);
+}
+
+/* How the link shall send what this call makes; under tx->lock. */
+static void set_manner(const struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
+{
+	const struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->send_idx);
+
+	/* who asks for completions waits for ACKs, and so does its peer */
+	tx->together = c->flags & DPA_WQE_SIGNALED;
+	/* nothing before it, nothing behind it: somebody waits for this one */
+	tx->piece = r->una_idx == r->send_idx && !r->send_off && pi - r->send_idx == c->nbb &&
+				    c->length <= LONE_MAX
+			    ? DPA_WIRE_PIECE
+			    : 0;
 }
 
 /* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
@@ -490,6 +587,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 
 	dpa_spin_lock(&tx->lock);
 	r->pulled = false;
+	if (tx->peer->wire)
+		set_manner(qp, tx, pi);
 	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {
 		uint32_t before = r->send_psn;
 
@@ -509,9 +608,10 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 			dpa_rewind(qp, unsent);
 		dpa_pend(qp, dpa_now_ns() + SOCKET_FULL_NS);
 	}
+	tx->piece = 0;
 	dpa_spin_unlock(&tx->lock);
 	if (n)
-		dpa_tx_kick(tx);
+		dpa_tx_posted(tx, qp->hw);
 	if (st == STEP_FULL)
 		dpa_tx_full(qp, tx);
 	else if (st == STEP_SENT && r->send_idx != pi)
@@ -519,13 +619,16 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	return n;
 }
 
-static int run_ud(struct dpa_hw_qp *qp, uint32_t pi)
+/* Datagrams and raw packets: each WQE for itself. */
+static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
 {
+	int (*send)(struct dpa_hw_qp *, uint32_t, const struct dpa_wqe_ctrl *) =
+		qp->type == DPA_QP_RAW ? dpa_raw_send : dpa_ud_send;
 	struct dpa_req *r = &qp->req;
 	int n = 0;
 
 	while (r->send_idx != pi && n < BUDGET && !r->fence_sq) {
-		if (dpa_ud_send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
+		if (send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
 			dpa_ud_flush(qp);
 			return n; /* pended or failed */
 		}
@@ -557,6 +660,8 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 	uint32_t pi;
 	int n = 0;
 
+	if (dpa_unlikely(qp->cqe_lost))
+		dpa_qp_cqe_lost(qp);
 	if (dpa_unlikely(qp->state != DPA_QPS_RTS)) {
 		if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_SQE)
 			dpa_requester_flush(qp);
@@ -583,86 +688,11 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(lossy) && !dpa_loss_timers(qp))
 			return 0;
 		if (r->send_idx != pi)
-			n = qp->type == DPA_QP_UD ? run_ud(qp, pi) : run_connected(qp, pi);
+			n = dpa_connected(qp) ? run_connected(qp, pi) : run_datagrams(qp, pi);
 		if (qp->type == DPA_QP_RC && dpa_lossy(qp))
 			dpa_loss_arm(qp);
 	}
 	if (dpa_unlikely(qp->state == DPA_QPS_SQD))
 		check_drained(qp);
 	return n;
-}
-
-void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
-{
-	uint32_t pi;
-
-	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
-		return;
-	if (qp->type == DPA_QP_UC) { /* sent into the void: done */
-		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
-		return;
-	}
-	if (qp->type != DPA_QP_RC)
-		return;
-	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-	if (qp->req.una_idx != pi)
-		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
-}
-
-/*
- * The link loses nothing, but an answer is never sent if the peer's QP went away while it owed one,
- * or if there was no room to say that there is no such QP. So, when the peer has taken all that we
- * sent, and we all that it sent, and for two looks nothing moved: send again from the oldest. A
- * stopped peer takes nothing.
- */
-void dpa_requester_watchdog(struct dpa_hw_qp *qp)
-{
-	struct dpa_req *r = &qp->req;
-	struct dpa_peer *p = qp->peer;
-	bool stuck;
-
-	/* sent before the peer said that packets may be lost on the way to it */
-	if (dpa_lossy(qp) && !r->ack_at && !r->wait_timer &&
-	    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
-		dpa_loss_arm(qp);
-	stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
-		!dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
-		atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
-		atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
-			__atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; stuck && i < DPA_LANES; i++)
-		stuck = !dpa_lane_ready(&p->rx[i]);
-	if (stuck && r->seen_stuck && r->seen_una == r->una_psn + r->read_off) {
-		dpa_rewind(qp, r->una_psn);
-		dpa_requester_run(qp);
-		stuck = false;
-	}
-	r->seen_stuck = stuck;
-	r->seen_una = r->una_psn + r->read_off;
-}
-
-/* IBA 9.9/flush */
-void dpa_requester_flush(struct dpa_hw_qp *qp)
-{
-	uint32_t pi;
-
-	if (!qp->dbrec || !qp->sq)
-		return;
-	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-	/* a hostile producer index flushes at most what the ring holds */
-	if (pi - qp->req.una_idx > qp->sq_mask + 1)
-		pi = qp->req.una_idx + qp->sq_mask + 1;
-	while ((int32_t)(pi - qp->req.una_idx) > 0) {
-		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
-
-		if (!c->nbb)
-			break;
-		dpa_complete(qp, c, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
-	}
-	qp->req.send_idx = qp->req.una_idx;
-	qp->req.send_off = 0;
-	qp->req.rd_out = 0;
-	qp->req.wait_timer = false;
-	qp->req.ack_at = 0;
 }

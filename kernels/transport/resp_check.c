@@ -26,7 +26,9 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 		run = s->flags & DPA_PKT_IOV ? DPA_PULL_IOV * mtu : mtu;
 	if (s->len > run)
 		return false;
-	if (p & (DPA_OPP_READ | DPA_OPP_ATOMIC))
+	if (p & DPA_OPP_AWRITE)
+		return s->len == 8 && x->dmalen == 8;
+	if (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_FLUSH))
 		return !s->len;
 	if (!(p & DPA_OPP_END) && (!s->len || s->len % mtu))
 		return false;
@@ -43,11 +45,22 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 	return p & DPA_OPP_END ? r->off + s->len == r->wr_len : r->off + s->len < r->wr_len;
 }
 
-/* The QP's own permissions; without them the request is invalid (not an access error). */
-/* IBA 9.7.4/permission */
-static bool qp_allows(uint32_t access, uint16_t p)
+/* What a FLUSH asks of the QP and of the key; its bits are in the order of those of its FETH. */
+uint32_t dpa_flush_access(uint32_t feth)
 {
-	if (p & DPA_OPP_WRITE)
+	return (feth & DPA_FLUSH_TYPE) * DPA_ACCESS_FLUSH_GLOBAL;
+}
+
+/* The QP's own permissions; without them the request is invalid (not an access error). */
+/* IBA 9.7.4/permission, 9.4/flush */
+bool dpa_resp_allows(uint32_t access, const struct dpa_slot *s)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+	if (p & DPA_OPP_FLUSH)
+		return dpa_feth_good(x->feth) && !(dpa_flush_access(x->feth) & ~access);
+	if (p & (DPA_OPP_WRITE | DPA_OPP_AWRITE))
 		return access & DPA_ACCESS_REMOTE_WRITE;
 	if (p & DPA_OPP_READ)
 		return access & DPA_ACCESS_REMOTE_READ;
@@ -63,13 +76,14 @@ enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uin
 	uint16_t p = dpa_op_props(s->opcode);
 	int32_t d = dpa_psn_diff(s->psn, r->epsn);
 
-	if (!(p & DPA_OPP_VALID) || (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_INV))))
+	if (!(p & DPA_OPP_VALID) || (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_AWRITE |
+						  DPA_OPP_FLUSH | DPA_OPP_INV))))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
 	if (rc && d)
 		return d < 0 ? DPA_RESP_DUPLICATE : DPA_RESP_GAP;
 	if (!in_sequence(r, p) || !length_fits(r, mtu, p, s))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
-	if (!qp_allows(access, p))
+	if (!dpa_resp_allows(access, s))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
 	return DPA_RESP_GO;
 }

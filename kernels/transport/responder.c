@@ -5,6 +5,7 @@
  */
 #include "transport.h"
 #include "resp_check.h"
+#include "tag.h"
 #include "link/wire.h"
 
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
@@ -64,7 +65,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error
 							 : DPA_CNT_resp_cqe_error,
 			  1);
-	dpa_cq_push(qp->recv_cq, &e);
+	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -73,7 +74,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
  * A local fault of the responder: the receive fails, the requester hears a NAK (class A). On UC a
  * message that is too long for its receive is lost, no more (class D): the receive serves the next.
  */
-/* IBA 9.7.4/too-short, 9.9/class-a, 9.8.2/bad */
+/* IBA 9.7.4/too-short, 9.9/class-a, 9.8.2/bad, 9.8.2/too-short */
 static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -115,11 +116,16 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		      const uint8_t *payload)
 {
 	struct dpa_resp *r = &qp->resp;
-	struct iovec iov[DPA_MAX_SGE];
+	struct iovec iov[DPA_MAX_SGE + 1];
 	uint32_t syn;
 	int cnt;
 
-	syn = dpa_rwqe_iov(qp, &r->wqe, r->off, s->len, iov, &cnt);
+	if (dpa_unlikely(r->tm.kind == DPA_TAG_RNDV)) /* it is in r->tm */
+		return true;
+	if (dpa_unlikely(r->tm.kind == DPA_TAG_EAGER))
+		syn = dpa_tag_iov(qp, s, iov, &cnt);
+	else
+		syn = dpa_rwqe_iov(qp, &r->wqe, r->off, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
 	if (dpa_likely(!syn))
@@ -172,7 +178,7 @@ static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uin
 	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
 }
 
-/* IBA C9-148 */
+/* IBA C9-148, 9.4/invalidate */
 static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -194,10 +200,23 @@ static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint1
 	}
 	if (p & DPA_OPP_RQ) {
 		r->have_wqe = false;
+		if (dpa_unlikely(r->tm.kind)) {
+			dpa_tag_received(qp, s, len);
+			return;
+		}
 		dpa_recv_cqe(qp, r->wqe.wr_id,
 			     p & DPA_OPP_SEND ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM,
 			     DPA_CQE_OK, 0, len, s);
 	}
+}
+
+/* Of the queue, or the tagged buffer that the message is for. */
+static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload)
+{
+	if (dpa_unlikely(qp->tag_sq))
+		return dpa_tag_take(qp, peer, s, payload);
+	return dpa_take_rwqe(qp, &qp->resp.wqe);
 }
 
 /* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
@@ -215,7 +234,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	}
 	/* a SEND takes its receive at its start, a WRITE with immediate at its end */
 	if (!r->have_wqe && (p & (send ? DPA_OPP_START : DPA_OPP_RQ))) {
-		if (!dpa_take_rwqe(qp, &r->wqe)) {
+		if (!take_receive(qp, peer, s, payload)) {
 			r->nak_sent = true;
 			dpa_count(qp->hw, DPA_CNT_rnr_nak_sent, qp->type == DPA_QP_RC);
 			dpa_owe(qp, s->psn, DPA_AETH_RNR | (qp->attr.min_rnr_timer & 0x1f));
@@ -258,6 +277,7 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 	rd->opcode = s->opcode;
 	rd->psn = s->psn;
 	rd->npkts = 1;
+	rd->pdn = qp->pdn;
 	return rd;
 }
 
@@ -299,15 +319,16 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint8_t op = s->opcode & (uint8_t)~DPA_BTH_TRANSPORT;
 	uint64_t v;
 	int ret;
 
 	dpa_spin_lock(&qp->hw->atomic_lock);
 	ret = dpa_copy_in(qp->hw, orig, addr, 8);
 	v = *orig + x->swap_add;
-	if (s->opcode == DPA_BTH_COMPARE_SWAP)
+	if (op == DPA_BTH_COMPARE_SWAP)
 		v = x->swap_add;
-	if (!ret && (s->opcode == DPA_BTH_FETCH_ADD || *orig == x->compare))
+	if (!ret && (op == DPA_BTH_FETCH_ADD || *orig == x->compare))
 		ret = dpa_copy_out(qp->hw, addr, &v, 8);
 	dpa_spin_unlock(&qp->hw->atomic_lock);
 	return ret;
@@ -347,6 +368,79 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
 }
 
+/*
+ * Annex A19: 8 bytes at once, in order with READs and atomics, answered like them: an empty READ
+ * response. A duplicate is answered only.
+ */
+/* IBA oA19-28, 9.4/atomic-write */
+static void on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			    const uint8_t *payload)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_resp *r = &qp->resp;
+	uint64_t addr;
+	uint32_t syn;
+
+	if (x->va & 7) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_WRITE, &addr)) {
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	if (!rd_new(qp, s, false)) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	dpa_spin_lock(&qp->hw->atomic_lock);
+	syn = dpa_place(qp, peer, s, payload, addr);
+	dpa_spin_unlock(&qp->hw->atomic_lock);
+	if (syn) {
+		r->rd_head--;
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] =
+		(struct dpa_atomic_saved){.psn = s->psn, .opcode = s->opcode};
+	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
+	r->epsn = dpa_psn_add(r->epsn, 1);
+	r->msn = (r->msn + 1) & DPA_PSN_MASK;
+}
+
+/*
+ * Annex A19: what was written before is there for all to see when the answer leaves, an empty READ
+ * response. All of it was stored by threads of this host that held this QP's lock. A duplicate is
+ * carried out again.
+ */
+/* IBA 9.4/flush */
+static void on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	uint32_t access = dpa_flush_access(x->feth);
+	struct dpa_resp *r = &qp->resp;
+	uint32_t syn;
+
+	if (x->feth & DPA_FLUSH_MR)
+		syn = dpa_mr_check_key(qp, x->rkey, access);
+	else
+		syn = check_remote(qp, s, access);
+	if (syn) {
+		deny(qp, s, DPA_NAK_REM_ACCESS);
+		return;
+	}
+	if (!rd_new(qp, s, again)) {
+		if (!again)
+			deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
+	dpa_full_fence();
+	if (!again) {
+		r->epsn = dpa_psn_add(r->epsn, 1);
+		r->msn = (r->msn + 1) & DPA_PSN_MASK;
+	}
+}
+
 /* IBA 9.7.5.1.5: the saved result; an atomic that is too old to be known is dropped. */
 /* IBA 9.7.5/atomic-replay */
 static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
@@ -366,6 +460,34 @@ static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	}
 }
 
+static void run_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	if (dpa_op_props(s->opcode) & DPA_OPP_READ)
+		on_read(qp, s, true);
+	else
+		on_flush(qp, s, true);
+}
+
+/* A target may be bound to another SRQ by now, perhaps in the middle of a message. */
+static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	struct dpa_hw_srq *srq = qp->srq;
+	struct dpa_hw_cq *cq = qp->recv_cq;
+	uint32_t pdn = qp->pdn;
+
+	if (!qp->xrcd) {
+		run_again(qp, s);
+		return;
+	}
+	if (dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq))
+		run_again(qp, s);
+	else
+		deny(qp, s, DPA_NAK_INV_REQ);
+	qp->srq = srq;
+	qp->recv_cq = cq;
+	qp->pdn = pdn;
+}
+
 /* A duplicate is answered with the last good PSN; READs run again, atomics replay. */
 /* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks */
 static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
@@ -375,14 +497,14 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
 	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
 	if (qp->type != DPA_QP_RC)
 		return;
-	if (p & DPA_OPP_READ) { /* runs again: what it may do is looked at again */
-		if (qp->attr.access & DPA_ACCESS_REMOTE_READ)
-			on_read(qp, s, true);
+	if (p & (DPA_OPP_READ | DPA_OPP_FLUSH)) { /* what it may do is looked at again */
+		if (dpa_resp_allows(qp->attr.access, s))
+			carry_out_again(qp, s);
 		else
 			deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
-	if (p & DPA_OPP_ATOMIC) {
+	if (p & (DPA_OPP_ATOMIC | DPA_OPP_AWRITE)) {
 		replay_atomic(qp, s);
 		return;
 	}
@@ -421,18 +543,29 @@ static void gap_closed(struct dpa_resp *r)
 	r->ack_syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
 }
 
+/* IBA 9.4/xrc-srq */
+static bool bound(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
+{
+	if (!(p & DPA_OPP_START))
+		return qp->srq; /* destroyed meanwhile */
+	return dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq);
+}
+
 /* IBA 9.8.2/bad */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint16_t p = dpa_op_props(s->opcode);
+	uint32_t access;
 
 	if (dpa_unlikely(dpa_resp_failing(r)))
 		return;
 	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
 		on_uc_start(qp, s);
-	switch (dpa_resp_check(r, qp->mtu, qp->access, qp->type == DPA_QP_RC, s)) {
+	/* the right to flush is not among the bits of the line at hand */
+	access = dpa_unlikely(p & DPA_OPP_FLUSH) ? qp->attr.access : qp->access;
+	switch (dpa_resp_check(r, qp->mtu, access, qp->type == DPA_QP_RC, s)) {
 	case DPA_RESP_GO:
 		break;
 	case DPA_RESP_DUPLICATE:
@@ -451,9 +584,18 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 		return;
 	}
+	/* a message is that of the SRQ which its first packet names: annex A14.3 */
+	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bound(qp, s, p)) {
+		deny(qp, s, DPA_NAK_INV_REQ);
+		return;
+	}
 	gap_closed(r);
 	if (p & DPA_OPP_READ)
 		on_read(qp, s, false);
+	else if (p & DPA_OPP_FLUSH)
+		on_flush(qp, s, false);
+	else if (p & DPA_OPP_AWRITE)
+		on_atomic_write(qp, peer, s, payload);
 	else if (p & DPA_OPP_ATOMIC)
 		on_atomic(qp, s);
 	else

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
 #include "transport.h"
-
-static uint8_t transport_of(const struct dpa_hw_qp *qp)
-{
-	return qp->type == DPA_QP_RC ? DPA_BTH_RC : qp->type == DPA_QP_UC ? DPA_BTH_UC : DPA_BTH_UD;
-}
+#include "raw/raw.h"
 
 /* IBA 9.6/state */
 static bool receives(const struct dpa_hw_qp *qp)
@@ -84,8 +80,9 @@ static bool is_rc_request(const struct dpa_slot *s)
 {
 	uint16_t p = dpa_op_props(s->opcode);
 
-	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC && (p & DPA_OPP_VALID) &&
-	       !(p & DPA_OPP_RESP);
+	return ((s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC ||
+		(s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_XRC) &&
+	       (p & DPA_OPP_VALID) && !(p & DPA_OPP_RESP);
 }
 
 /* IBA 9.6/qp-exists */
@@ -112,6 +109,14 @@ static void drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
 }
 
+/* Annex A14: an initiator is only answered, a target only asked. */
+/* IBA 9.4/xrc-sides */
+static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	return qp->transport == DPA_BTH_XRC &&
+	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP) != (qp->xrcd != 0);
+}
+
 /* IBA 9.6/transport */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
@@ -125,9 +130,13 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return;
 	}
-	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != transport_of(qp) || !receives(qp) ||
-			 (qp->type != DPA_QP_UD && !from_peer(qp, peer, s)))) {
+	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !receives(qp) ||
+			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
 		drop(qp, peer, s);
+		return;
+	}
+	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {
+		dpa_raw_rx(qp, s, payload);
 		return;
 	}
 	if (dpa_op_props(s->opcode) & DPA_OPP_RESP) {
@@ -152,12 +161,19 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 void dpa_transport_reset(struct dpa_hw_qp *qp)
 {
 	dpa_kept_drop(qp);
+	qp->cqe_lost = false;
 	memset(&qp->req, 0, sizeof(qp->req));
 	qp->req.keeps = 1;
+	if (qp->xrcd) {
+		qp->srq = NULL;
+		qp->recv_cq = NULL;
+		qp->pdn = 0;
+	}
 	qp->resp.epsn = qp->resp.msn = 0;
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = false;
 	qp->resp.off = 0;
+	qp->resp.tm.kind = 0;
 	qp->resp.waiting_since = 0;
 	qp->resp.patience_spent = false;
 	qp->resp.rd_head = qp->resp.rd_tail = 0;

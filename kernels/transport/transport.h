@@ -15,11 +15,12 @@
 #define DPA_PULL_CHUNK (1u << 20)
 
 /* To other hosts: handed to the kernel where it lies, from this size on. */
-#define DPA_WIRE_PULL_MIN (DPA_LANE_MTU + 1)
+#define DPA_WIRE_PULL_MIN   (DPA_LANE_MTU + 1)
+#define DPA_WIRE_PULL_ALONE 512u
 /* Packets of an RC QP that may be out on a link that loses packets; bytes are up to kernels/pcc. */
-#define DPA_LOSS_PACKETS  512u
+#define DPA_LOSS_PACKETS    512u
 /* One READ request there asks for so much at most, and for a multiple of every path MTU. */
-#define DPA_READ_CHUNK	  (64u * 1024)
+#define DPA_READ_CHUNK	    (64u * 1024)
 
 /* Packets of this QP may be lost: timers run, and what is outstanding is bounded. */
 static inline bool dpa_lossy(const struct dpa_hw_qp *qp)
@@ -65,10 +66,23 @@ static inline bool dpa_op_is_atomic(uint8_t op)
 /* READ requests and atomics that a WQE is, from byte `from` on (READ): completer.c */
 uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
 
+/* Answered by an empty READ response. */
+static inline bool dpa_op_says_done(uint8_t op)
+{
+	return op == DPA_OP_ATOMIC_WRITE || op == DPA_OP_FLUSH;
+}
+
 /* Done by a response of its own, never by an ACK. */
 static inline bool dpa_op_answers(uint8_t op)
 {
-	return dpa_op_is_read(op) || dpa_op_is_atomic(op);
+	return dpa_op_is_read(op) || dpa_op_is_atomic(op) || dpa_op_says_done(op);
+}
+
+/* Annex A19: something that is known is asked for, of something that is known. */
+static inline bool dpa_feth_good(uint32_t feth)
+{
+	return feth & DPA_FLUSH_TYPE &&
+	       !(feth & ~(uint32_t)(DPA_FLUSH_GLOBAL | DPA_FLUSH_PERSISTENT | DPA_FLUSH_MR));
 }
 
 /* PSNs that a WQE takes: its packets, or those of its response. */
@@ -76,7 +90,9 @@ static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa
 {
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW || c->opcode == DPA_OP_NOP)
 		return 0;
-	return dpa_op_is_atomic(c->opcode) ? 1 : dpa_npkts(c->length, qp->mtu);
+	return dpa_op_is_atomic(c->opcode) || c->opcode == DPA_OP_FLUSH
+		       ? 1
+		       : dpa_npkts(c->length, qp->mtu);
 }
 
 /* Messages that a WQE is to the responder's MSN. */
@@ -85,6 +101,13 @@ static inline uint32_t dpa_wqe_messages(const struct dpa_hw_qp *qp, const struct
 	if (dpa_op_is_read(c->opcode))
 		return dpa_rd_requests(qp, c, 0);
 	return dpa_wqe_psns(qp, c) != 0;
+}
+
+/* Where the part of a send WQE begins that depends on its opcode. */
+static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
+{
+	return (uint32_t)sizeof(struct dpa_wqe_ctrl) +
+	       (qp->transport == DPA_BTH_XRC ? (uint32_t)sizeof(struct dpa_wqe_xrc) : 0);
 }
 
 /* --- gather.c: between a WQE's SGEs and a packet; all return 0 or an enum dpa_syndrome --- */
@@ -96,6 +119,8 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 /* Checks every SGE of a send WQE; *total is the sum of their lengths. */
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			uint32_t access, uint64_t *total);
+/* Some of its SGEs name memory that may not be there: nobody else may be sent to fetch it. */
+bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 /* [off, off + n) of a send WQE's SGEs as an iovec of at most 34; *cnt elements. */
 uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
 		     uint32_t n, uint32_t access, struct iovec *iov, int *cnt);
@@ -104,6 +129,9 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 /* Payload, or what it points at, into an iovec of this process's own (application-named) memory. */
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt);
+/* The first n bytes of a payload that has as many. */
+uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t *payload, void *to,
+		  uint32_t n);
 /* The same to memory that the packet named. */
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		   const uint8_t *payload, uint64_t addr);
@@ -128,6 +156,8 @@ static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx
 	return s;
 }
 
+/* A QP with a rate limit: may so much leave now? Pends the QP if not. */
+bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes);
 /* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
 bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
@@ -175,6 +205,8 @@ void dpa_kept_done(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+/* What waits for a peer that does not take it: has it waited enough? Then it is lost. */
+bool dpa_ud_waited(struct dpa_hw_qp *qp);
 /* Sends what waits for company. */
 void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);

@@ -23,7 +23,7 @@ static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid
 	dpa_grh_make(g, &net, 12 + 8 + ((n + 3) & ~3u) + 4);
 }
 
-/* IBA 9.8.3/length */
+/* IBA 9.8.3/length, 9.8.3/only */
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	uint64_t total;
@@ -58,7 +58,7 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	struct dpa_ext *x;
 	uint8_t *data = NULL;
 
-	dpa_port_gid(&qp->hw->port, av->sgid_index, &sgid);
+	dpa_port_gid(qp->ctx->port, av->sgid_index, &sgid);
 	dpa_spin_lock(&tx->lock);
 	s = dpa_pkt_begin(qp, tx, op, av->dqpn, qp->req.send_psn, n, n, &data);
 	if (!s) {
@@ -81,16 +81,15 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);
-	if (tx->peer->wire)
-		qp->tx = tx; /* leaves with the next ones: dpa_ud_flush() */
-	else if (!*syn)
-		dpa_tx_kick(tx);
+	/* to another host it leaves with the next ones: dpa_ud_flush() */
+	if (!tx->peer->wire && !*syn)
+		dpa_tx_posted(tx, qp->hw);
 	return 0;
 }
 
 /* A peer that does not take its packets must not hold up those for others: after a while they are
  * lost. */
-static bool waited_enough(struct dpa_hw_qp *qp)
+bool dpa_ud_waited(struct dpa_hw_qp *qp)
 {
 	uint64_t now = dpa_now_ns();
 
@@ -99,7 +98,8 @@ static bool waited_enough(struct dpa_hw_qp *qp)
 	return now - qp->req.ud_since > UD_PATIENCE_NS;
 }
 
-/* What the socket has no room for is lost, as datagrams may be. */
+/* The remote that datagrams lie in the lane of is held meanwhile: qp->tx. What the socket has no
+ * room for is lost, as datagrams may be. */
 void dpa_ud_flush(struct dpa_hw_qp *qp)
 {
 	uint32_t unsent;
@@ -109,6 +109,7 @@ void dpa_ud_flush(struct dpa_hw_qp *qp)
 	dpa_spin_lock(&qp->tx->lock);
 	dpa_wire_flush(qp->tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&qp->tx->lock);
+	dpa_remote_drop(qp->tx->peer);
 	qp->tx = NULL;
 }
 
@@ -120,44 +121,91 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 
 	if (dpa_is_near(hw, av, av->dqpn))
 		return dpa_peer_of_qpn(hw, av->dqpn);
-	p = dpa_remote_get(hw, av);
-	if (qp->tx && (!p || qp->tx != &p->tx[qp->lane]))
-		dpa_ud_flush(qp);
+	p = dpa_remote_hold(hw, qp->ctx->port, av);
+	if (p && qp->tx == &p->tx[qp->lane]) { /* held already */
+		dpa_remote_drop(p);
+		return p;
+	}
+	dpa_ud_flush(qp);
+	qp->tx = p ? &p->tx[qp->lane] : NULL;
 	return p;
+}
+
+/* To one QP, or the group on the wire; to nobody it is lost, not wrong. */
+static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		   struct dpa_peer *p, const struct dpa_wqe_av *av, uint32_t *syn)
+{
+	uint32_t state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
+
+	if (state == DPA_PEER_CONNECTING && !dpa_ud_waited(qp)) {
+		dpa_pend(qp, dpa_now_ns() + 1000000);
+		return 1;
+	}
+	if (state == DPA_PEER_UP && ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) &&
+	    !dpa_ud_waited(qp)) {
+		dpa_tx_full(qp, &p->tx[qp->lane]);
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * A copy to each QP of the group on this board, also of this process, the sender's own among them;
+ * then one to `out`, the group on the wire (NULL: it does not go there). 0: done; 1: not now. A
+ * failure is left in *syn.
+ */
+static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		      struct dpa_peer *out, struct dpa_wqe_av *av, uint32_t *syn)
+{
+	struct dpa_board *b = qp->hw->board;
+	struct dpa_req *r = &qp->req;
+
+	for (; !*syn && dpa_board_mcast_next(b, av->dgid, &r->mc_at, &av->dqpn); r->mc_at++) {
+		if (qp->block_self && av->dqpn == qp->qpn)
+			continue;
+		if (send_to(qp, idx, c, dpa_peer_of_qpn(qp->hw, av->dqpn), av, syn))
+			return 1;
+	}
+	av->dqpn = DPA_QPN_MCAST;
+	if (!*syn && out && send_to(qp, idx, c, out, av, syn))
+		return 1;
+	r->mc_at = 0;
+	return 0;
 }
 
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
-	uint32_t syn = check_ud(qp, idx, c), state;
+	uint32_t syn = check_ud(qp, idx, c);
+	bool group;
 	struct dpa_hw_gid sgid;
 	struct dpa_wqe_av av;
-	struct dpa_peer *p;
+	struct dpa_peer *p = NULL;
 
 	if (syn)
 		goto fail;
 	memcpy(&av, dpa_wqe_at(qp, idx, 32), 32);
 	memcpy((uint8_t *)&av + 32, dpa_wqe_at(qp, idx, 64), 16);
-	if (dpa_port_gid(&qp->hw->port, av.sgid_index, &sgid)) {
+	if (dpa_port_gid(qp->ctx->port, av.sgid_index, &sgid)) {
 		syn = DPA_SYN_NO_PATH;
 		goto fail;
 	}
-	p = ud_peer(qp, &av);
-	if (p && p->wire && c->length > 128u << dpa_port_gid_mtu(&qp->hw->port, av.sgid_index)) {
+	/* IBA 10.5.2: to a group goes what names its address and the multicast QPN */
+	group = dpa_gid_is_mcast(av.dgid);
+	if (!group || (av.dqpn == DPA_QPN_MCAST && dpa_group_leads_out(&sgid, av.dgid)))
+		p = ud_peer(qp, &av);
+	if (p && p->wire && c->length > 128u << dpa_port_gid_mtu(qp->ctx->port, av.sgid_index)) {
 		syn = DPA_SYN_MSG_TOO_LONG;
 		goto fail;
 	}
-	if (p && p->wire && !dpa_paced(qp, c->length))
+	if (p && p->wire && !r->mc_at && !dpa_paced(qp, c->length))
 		return 1;
-	state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
-	if (state == DPA_PEER_CONNECTING && !waited_enough(qp)) {
-		dpa_pend(qp, dpa_now_ns() + 1000000);
+	if (dpa_unlikely(qp->limited) && !r->ud_since && !dpa_rate_allows(qp, c->length))
 		return 1;
-	}
-	/* a datagram to nobody is lost, not wrong */
-	if (state == DPA_PEER_UP && ud_packet(qp, &p->tx[qp->lane], idx, c, &av, &syn) &&
-	    !waited_enough(qp)) {
-		dpa_tx_full(qp, &p->tx[qp->lane]);
+	if (group && av.dqpn == DPA_QPN_MCAST) {
+		if (mcast_send(qp, idx, c, p, &av, &syn))
+			return 1;
+	} else if (send_to(qp, idx, c, p, &av, &syn)) {
 		return 1;
 	}
 	r->ud_since = 0;
@@ -168,11 +216,12 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	return 0;
 fail:
+	r->mc_at = 0;
 	dpa_req_fail(qp, dpa_status_of(syn), syn);
 	return 1;
 }
 
-/* IBA 9.6/qkey, 9.8.3/lost */
+/* IBA 9.6/qkey, 9.8.3/lost, 9.8.3/too-short */
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;

@@ -103,7 +103,7 @@ doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element)
 
 uint32_t doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element)
 {
-	return cqe_of(comp_element)->qpn;
+	return cqe_of(comp_element)->user_index;
 }
 
 /* The wire has the immediate in network order, and so do WQE and CQE, opaquely. */
@@ -145,6 +145,11 @@ int dpa_dev_qp_post_recv(dpa_dev_qp_t qp, uint64_t wr_id, const struct dpa_dev_s
 uint64_t dpa_dev_completion_wr_id(doca_dpa_dev_completion_element_t comp_element)
 {
 	return cqe_of(comp_element)->wr_id;
+}
+
+uint32_t dpa_dev_completion_qpn(doca_dpa_dev_completion_element_t comp_element)
+{
+	return cqe_of(comp_element)->qpn;
 }
 
 uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_element)

@@ -13,15 +13,19 @@ static uint32_t with_state(uint32_t w, uint32_t state)
 	return (w & ~(uint32_t)DPA_ACT_STATE_MASK) | state;
 }
 
+static void execute_work(struct dpa_work *work)
+{
+	dpa_act_execute((struct dpa_act *)((char *)work - offsetof(struct dpa_act, work)));
+}
+
 void dpa_act_init(struct dpa_act *act)
 {
+	dpa_work_init(&act->work, execute_work);
 	atomic_init(&act->word, DPA_ACT_STOPPED);
 	atomic_init(&act->notified, 0);
-	atomic_init(&act->last_eu, -1);
 	atomic_init(&act->count, 0);
 	pthread_mutex_init(&act->lock, NULL);
 	act->sources = NULL;
-	act->next = NULL;
 }
 
 void dpa_act_fini(struct dpa_act *act)

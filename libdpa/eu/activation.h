@@ -45,6 +45,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "work.h"
 
 enum dpa_act_state {
 	DPA_ACT_STOPPED,
@@ -74,11 +75,10 @@ struct dpa_source {
 };
 
 struct dpa_act {
+	struct dpa_work work;	   /* one activation, as the pool sees it */
 	_Atomic uint32_t word;	   /* state and flags; futex of the host that stops it */
 	_Atomic uint32_t notified; /* an explicit notify, worth an activation without elements */
-	_Atomic int32_t last_eu;   /* where it ran last; -1: nowhere */
 	_Atomic uint64_t count;	   /* activations so far */
-	struct dpa_act *next;	   /* in the pool's queue */
 	pthread_mutex_t lock;	   /* sources: the host's attach and detach, the EU's walks */
 	struct dpa_source *sources;
 	/* Puts it on an EU: called once each time it becomes QUEUED, by any thread; no blocking. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +18,30 @@
 struct dpa_devlog {
 	pthread_mutex_t lock;
 	pthread_cond_t more, room; /* for the writer; for EUs and drain */
-	uint64_t in, out;	   /* bytes put and written; index modulo LOG_BYTES */
-	uint64_t lost;		   /* messages */
-	bool end;
+	/*
+	 * Bytes put, to be written and written; index modulo LOG_BYTES. Changed under the lock; who
+	 * only asks whether there is something reads `due` and `out` without it.
+	 */
+	uint64_t in;
+	_Atomic uint64_t due, out;
+	uint64_t lost; /* messages */
+	bool end, lazy;
+	FILE *file;
 	pthread_t writer;
 	char buf[LOG_BYTES];
 };
 
 /* stdio, so that the host program's own output stays in order with it. */
-static void write_out(const char *p, size_t n)
+static void write_out(struct dpa_devlog *log, const char *p, size_t n)
 {
-	fwrite(p, 1, n, stdout);
-	fflush(stdout);
+	fwrite(p, 1, n, log->file);
+	fflush(log->file);
 }
 
 /* The lock is held; it is dropped while writing. */
 static void write_some(struct dpa_devlog *log)
 {
-	uint64_t at = log->out % LOG_BYTES, n = log->in - log->out, lost = log->lost;
+	uint64_t out = log->out, at = out % LOG_BYTES, n = log->due - out, lost = log->lost;
 	char note[80];
 
 	if (n > LOG_BYTES - at)
@@ -43,15 +49,15 @@ static void write_some(struct dpa_devlog *log)
 	log->lost = 0;
 	pthread_mutex_unlock(&log->lock);
 	if (n)
-		write_out(log->buf + at, n);
+		write_out(log, log->buf + at, n);
 	if (lost) {
 		int k = snprintf(note, sizeof(note), "[DOCA][DPA DEVICE] %llu messages lost\n",
 				 (unsigned long long)lost);
 
-		write_out(note, (size_t)k);
+		write_out(log, note, (size_t)k);
 	}
 	pthread_mutex_lock(&log->lock);
-	log->out += n;
+	log->out = out + n;
 	pthread_cond_broadcast(&log->room);
 }
 
@@ -60,8 +66,8 @@ static void *writer(void *arg)
 	struct dpa_devlog *log = arg;
 
 	pthread_mutex_lock(&log->lock);
-	while (!log->end || log->in != log->out || log->lost) {
-		if (log->in != log->out || log->lost)
+	while (!log->end || log->due != log->out || log->lost) {
+		if (log->due != log->out || log->lost)
 			write_some(log);
 		else
 			pthread_cond_wait(&log->more, &log->lock);
@@ -70,7 +76,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-struct dpa_devlog *dpa_devlog_create(void)
+struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy)
 {
 	struct dpa_devlog *log = calloc(1, sizeof(*log));
 	pthread_condattr_t attr;
@@ -79,6 +85,8 @@ struct dpa_devlog *dpa_devlog_create(void)
 
 	if (!log)
 		return NULL;
+	log->file = out ? out : stdout;
+	log->lazy = lazy;
 	pthread_mutex_init(&log->lock, NULL);
 	pthread_cond_init(&log->more, NULL);
 	pthread_condattr_init(&attr);
@@ -104,6 +112,7 @@ void dpa_devlog_destroy(struct dpa_devlog *log)
 		return;
 	pthread_mutex_lock(&log->lock);
 	log->end = true;
+	log->due = log->in;
 	pthread_cond_signal(&log->more);
 	pthread_mutex_unlock(&log->lock);
 	pthread_join(log->writer, NULL);
@@ -113,12 +122,22 @@ void dpa_devlog_destroy(struct dpa_devlog *log)
 	free(log);
 }
 
+void dpa_devlog_flush(struct dpa_devlog *log)
+{
+	pthread_mutex_lock(&log->lock);
+	log->due = log->in;
+	pthread_cond_signal(&log->more);
+	pthread_mutex_unlock(&log->lock);
+}
+
 void dpa_devlog_drain(struct dpa_devlog *log)
 {
-	uint64_t upto;
+	uint64_t upto = atomic_load_explicit(&log->due, memory_order_acquire);
 
+	if (atomic_load_explicit(&log->out, memory_order_acquire) >= upto)
+		return;
 	pthread_mutex_lock(&log->lock);
-	for (upto = log->in; log->out < upto;)
+	while (log->out < upto)
 		pthread_cond_wait(&log->room, &log->lock);
 	pthread_mutex_unlock(&log->lock);
 }
@@ -151,7 +170,10 @@ static void put_bytes(struct dpa_devlog *log, const char *p, uint64_t n)
 	} else {
 		log->lost++;
 	}
-	pthread_cond_signal(&log->more);
+	if (!log->lazy || log->in - log->out >= LOG_BYTES / 2) {
+		log->due = log->in;
+		pthread_cond_signal(&log->more);
+	}
 	pthread_mutex_unlock(&log->lock);
 }
 
@@ -175,4 +197,16 @@ void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *
 		len = LOG_MESSAGE;
 	memcpy(line + n, text, len);
 	put_bytes(log, line, (uint64_t)n + len);
+}
+
+void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5])
+{
+	char line[128];
+	int n = snprintf(line, sizeof(line),
+			 "/%3d/[DOCA][DPA TRACE] 0x%llx 0x%llx 0x%llx 0x%llx 0x%llx\n", eu,
+			 (unsigned long long)words[0], (unsigned long long)words[1],
+			 (unsigned long long)words[2], (unsigned long long)words[3],
+			 (unsigned long long)words[4]);
+
+	put_bytes(log, line, (uint64_t)n);
 }

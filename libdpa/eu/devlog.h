@@ -1,25 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * devlog.h - messages of device code on their way to the standard output.
+ * devlog.h - messages and traces of device code on their way to a file or the standard output.
  *
- * The image formats the message into bytes (so that a bad pointer faults there), the EU puts them
+ * The image formats a message into bytes (so that a bad pointer faults there), the EU puts them
  * into the context's buffer, a thread of the context writes them. An EU waits for nothing but room
  * in the buffer, and not long.
  */
 #ifndef DPA_EU_DEVLOG_H
 #define DPA_EU_DEVLOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct dpa_devlog;
 
-/* Starts the writer. NULL: errno says why. */
-struct dpa_devlog *dpa_devlog_create(void);
-/* Writes what is left, ends the writer. No EU may log any more. */
+/*
+ * Starts the writer. NULL: errno says why.
+ * @out:  the caller's, NULL: standard output
+ * @lazy: what is put is written when the buffer is half full, or by flush
+ */
+struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy);
+/* Writes what is left, ends the writer. No EU may log any more. NULL is allowed. */
 void dpa_devlog_destroy(struct dpa_devlog *log);
-/* Blocks until everything that was logged before the call is written. */
+/* Lets a lazy one's writer write what there is. Any thread; does not wait. */
+void dpa_devlog_flush(struct dpa_devlog *log);
+/*
+ * Blocks until everything is written that was logged (of a lazy one: flushed) before the call. Next
+ * to nothing when there is nothing.
+ */
 void dpa_devlog_drain(struct dpa_devlog *log);
 /* One message: prefix with the EU's number and the level's tag, then the text. Any thread. */
 void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *text, uint64_t len);
+/* One line of a trace: the EU's number and the five words. Any thread. */
+void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5]);
 
 #endif

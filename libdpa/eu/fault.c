@@ -1,30 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Signal handlers for EUs. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include "../crash/crash.h"
+#include "../crash/fatal.h"
+#include "../crash/watchdog.h"
+#include "../stat/stat.h"
 #include "fault.h"
 #include "pool.h"
 
-enum { NUM_FAULTS = 4 };
-static const int faults[NUM_FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { NUM_FAULTS = 5 };
+static const int faults[NUM_FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
-/* The kernel's idea of a signal action. */
+/* The kernel's idea of a signal action, on x86-64 and aarch64. */
 struct ksigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
-#ifdef __x86_64__
 	void (*restorer)(void);
-#endif
 	uint64_t mask;
 };
 
-/* What was there before; written before ours is in, constant afterwards unless taken back. */
-static struct ksigaction before[NUM_FAULTS + 1];
+/*
+ * What was there before ours, newest last; entries are constant once they are published (release)
+ * by `last`. A program whose handler and ours are installed in turns uses up no more than these.
+ */
+#define MAX_BEFORE 16
+static struct before {
+	_Atomic uint32_t last; /* index of the newest; the first is never replaced */
+	uint32_t used;	       /* entries, under install_lock */
+	struct ksigaction act[MAX_BEFORE];
+} before[NUM_FAULTS + 1];
+static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef __x86_64__
 #define SA_RESTORER_ 0x04000000ul
@@ -70,6 +82,8 @@ const char *dpa_fault_name(int sig)
 		return "SIGFPE";
 	case SIGILL:
 		return "SIGILL";
+	case SIGTRAP:
+		return "SIGTRAP";
 	default:
 		return "signal";
 	}
@@ -93,17 +107,39 @@ static long raw_sigaction(int sig, const struct ksigaction *act, struct ksigacti
 	return syscall(SYS_rt_sigaction, sig, act, old, sizeof(uint64_t));
 }
 
-/* As if ours were not there. */
-static void chain(int sig, siginfo_t *si, void *uc)
+static int index_of(int sig)
 {
-	struct ksigaction *old = &before[NUM_FAULTS];
-
 	for (int i = 0; i < NUM_FAULTS; i++)
 		if (faults[i] == sig)
-			old = &before[i];
+			return i;
+	return NUM_FAULTS;
+}
+
+static bool same(const struct ksigaction *a, const struct ksigaction *b)
+{
+	return a->handler == b->handler && a->flags == b->flags && a->mask == b->mask;
+}
+
+/*
+ * A handler that was installed after ours may pass on to ours what ours has passed on to it. The
+ * kernel leaves uc_link empty: a mark there says that this signal has been here before. (A counter
+ * would not do: handlers may be left by a jump.)
+ */
+static ucontext_t seen_mark;
+
+/* As if ours were not there; the second time, as if those that came after it were not either. */
+static void chain(int sig, siginfo_t *si, void *uc_)
+{
+	struct before *b = &before[index_of(sig)];
+	ucontext_t *uc = uc_;
+	bool again = uc->uc_link == &seen_mark;
+	const struct ksigaction *old =
+		&b->act[again ? 0 : atomic_load_explicit(&b->last, memory_order_acquire)];
+
 	if (old->handler == (void *)SIG_IGN && si->si_code <= 0)
 		return;
-	if (old->handler == (void *)SIG_DFL || old->handler == (void *)SIG_IGN) {
+	if (old->handler == (void *)SIG_DFL || old->handler == (void *)SIG_IGN ||
+	    (again && !atomic_load_explicit(&b->last, memory_order_acquire))) {
 		/* The instruction faults again, or the signal is sent again, with no handler. */
 		struct ksigaction dfl = {.handler = (void *)SIG_DFL};
 
@@ -112,10 +148,12 @@ static void chain(int sig, siginfo_t *si, void *uc)
 			raise(sig);
 		return;
 	}
+	uc->uc_link = &seen_mark;
 	if (old->flags & SA_SIGINFO)
 		old->handler(sig, si, uc);
 	else
 		((void (*)(int))(void *)old->handler)(sig);
+	uc->uc_link = NULL;
 }
 
 /*
@@ -129,40 +167,75 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 	bool user = eu && eu->in_user && !atomic_load_explicit(&eu->in_op, memory_order_relaxed);
 
 	if (sig == dpa_fault_kill_signal() && eu) {
-		if (user && dpa_eu_killed(eu))
+		if (user && dpa_eu_killed(eu)) {
+			eu->in_user = false;
+			if (dpa_watchdog_hit(eu) || dpa_fatal_is_of(eu))
+				dpa_crash_capture(0, NULL, uc);
 			dpa_eu_leave(DPA_EU_KILLED);
+		}
 		errno = keep;
 		return;
 	}
 	if (user && sig != dpa_fault_kill_signal() && si->si_code > 0) {
+		eu->in_user = false; /* a fault from here on is ours */
 		eu->fault_sig = sig;
 		eu->fault_addr = (uintptr_t)si->si_addr;
 		eu->fault_pc = pc_of(uc);
+		dpa_crash_capture(sig, si, uc);
 		dpa_eu_leave(DPA_EU_FAULTED);
 	}
 	chain(sig, si, uc);
 	errno = keep;
 }
 
-void dpa_fault_install(void)
+/* install_lock is held. True: what is there now can be found by chain(). */
+static bool remember(struct before *b, const struct ksigaction *now)
+{
+	for (uint32_t i = 0; i < b->used; i++)
+		if (same(&b->act[i], now)) {
+			atomic_store_explicit(&b->last, i, memory_order_release);
+			return true;
+		}
+	if (b->used == MAX_BEFORE)
+		return false;
+	b->act[b->used] = *now;
+	atomic_store_explicit(&b->last, b->used++, memory_order_release);
+	return true;
+}
+
+static void install(int i)
 {
 	struct ksigaction act = {.handler = on_signal,
 				 /* NODEFER: the handler is left by a jump, which keeps the mask */
 				 .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
+	struct ksigaction now;
 
 #ifdef __x86_64__
 	act.flags |= SA_RESTORER_;
 	act.restorer = dpa_fault_restorer;
 #endif
-	for (int i = 0; i <= NUM_FAULTS; i++) {
-		struct ksigaction now;
-
-		raw_sigaction(signal_of(i), NULL, &now);
-		if (now.handler == on_signal)
-			continue;
-		before[i] = now;
+	raw_sigaction(signal_of(i), NULL, &now);
+	if (now.handler == on_signal)
+		return;
+	pthread_mutex_lock(&install_lock);
+	raw_sigaction(signal_of(i), NULL, &now);
+	if (now.handler != on_signal && remember(&before[i], &now))
 		raw_sigaction(signal_of(i), &act, NULL);
-	}
+	pthread_mutex_unlock(&install_lock);
+}
+
+void dpa_fault_install(void)
+{
+	for (int i = 0; i <= NUM_FAULTS; i++)
+		install(i);
+}
+
+void dpa_fault_check(void)
+{
+	static _Atomic uint32_t turn;
+
+	install((int)(atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) %
+		      (NUM_FAULTS + 1)));
 }
 
 void dpa_fault_thread_begin(struct dpa_eu *eu)
@@ -170,11 +243,15 @@ void dpa_fault_thread_begin(struct dpa_eu *eu)
 	stack_t ss = {.ss_sp = eu->altstack, .ss_size = DPA_ALTSTACK};
 
 	sigaltstack(&ss, NULL);
+	dpa_crash_thread_begin();
+	eu->stack_floor = dpa_crash_stack_floor();
 }
 
 void dpa_fault_thread_end(struct dpa_eu *eu)
 {
 	stack_t ss = {.ss_flags = SS_DISABLE};
 
+	dpa_crash_thread_end();
+	dpa_stat_counters_close();
 	sigaltstack(&ss, NULL);
 }

@@ -15,9 +15,12 @@
 struct dpa_eu;
 
 #define DPA_ALTSTACK (64 * 1024)
+#define DPA_EU_GUARD (64 * 1024) /* below the stack of an EU */
 
 /* Idempotent. Looks whether the handlers are still ours and takes them back if not. */
 void dpa_fault_install(void);
+/* The same for one signal, in turns: cheap enough for each time that an EU wakes up. */
+void dpa_fault_check(void);
 /* The mask of an EU: everything but faults and the kill signal. */
 void dpa_fault_mask(sigset_t *mask);
 int dpa_fault_kill_signal(void);

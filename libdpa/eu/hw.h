@@ -7,13 +7,17 @@
 #define DPA_EU_HW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <dpa_hw.h>
 
 struct ibv_context;
 struct ibv_cq;
 struct ibv_device;
+struct ibv_pd;
 struct ibv_qp;
+struct ibv_qp_init_attr;
+struct ibv_srq;
 
 /* The memory of a CQ. The consumer index is the reader's to keep and to publish. */
 struct dpa_cq_view {
@@ -38,9 +42,26 @@ struct dpa_qp_view {
 	bool sq_sig_all;
 };
 
+/* The memory of an SRQ. */
+struct dpa_srq_view {
+	uint8_t *buf;
+	struct dpa_dbrec *dbrec; /* its rq half */
+	uint32_t log_size, stride, max_sge;
+};
+
 /* Whether the device is an adapter of this project. */
 bool dpa_hwif_is_dpa(struct ibv_device *dev);
+/* Its number among the board's functions (0: the PF) and its PCI address; only if it is one. */
+uint32_t dpa_hwif_function(struct ibv_device *dev, char pci_addr[16]);
+/* Text of "gids/N" or "gid_attrs/ndevs/N" of a function's port; its length or -1. */
+int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t len);
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx);
+/* The board's file ("" if it is not known) and the limit of an activation. */
+struct dpa_hwif_board {
+	const char *path;      /* valid until the context is closed */
+	uint32_t max_run_time; /* seconds; 0: no limit */
+};
+void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board);
 int dpa_hwif_progress(struct ibv_context *ctx);
 void dpa_hwif_idle(struct ibv_context *ctx); /* progress is not driven by the caller any more */
 
@@ -50,7 +71,15 @@ int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *c
 int dpa_hwif_destroy_cq(struct ibv_cq *cq); /* EBUSY: a QP uses it */
 void dpa_hwif_arm_cq(const struct dpa_cq_view *view);
 
+/* As ibv_create_qp(); the CQEs of the QP carry user_index. */
+struct ibv_qp *dpa_hwif_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+				  uint32_t user_index);
+/* To the error state: what is posted is flushed. */
+void dpa_hwif_fail_qp(struct ibv_qp *qp);
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view);
+int dpa_hwif_view_srq(struct ibv_srq *srq, struct dpa_srq_view *view);
+/* Whether a send of the QP may read this memory by this key, and it lies at this very address. */
+bool dpa_hwif_may_read(const struct dpa_qp_view *view, uint32_t lkey, uint64_t addr, uint64_t len);
 /* After the slot was written; carries the work out on the caller or wakes who does. */
 void dpa_hwif_ring_sq(const struct dpa_qp_view *view);
 void dpa_hwif_ring_rq(const struct dpa_qp_view *view);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The provider's direct verbs, as libdpa uses them. */
 #include <errno.h>
+#include <string.h>
+#include <discovery/discovery.h>
 #include <dpadv.h>
 #include "hw.h"
 
@@ -9,9 +11,34 @@ bool dpa_hwif_is_dpa(struct ibv_device *dev)
 	return dpadv_is_supported(dev);
 }
 
+uint32_t dpa_hwif_function(struct ibv_device *dev, char pci_addr[16])
+{
+	struct dpadv_function fn = {0};
+
+	if (dpadv_query_function(dev, &fn))
+		return 0;
+	memcpy(pci_addr, fn.pci_addr, sizeof(fn.pci_addr));
+	return fn.number;
+}
+
+int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t len)
+{
+	return dpadv_port_file(function, name, text, len);
+}
+
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx)
 {
 	return dpadv_num_eus(ctx);
+}
+
+void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board)
+{
+	struct dpadv_board b = {0};
+
+	if (dpadv_query_board(ctx, &b))
+		b.path = "";
+	board->path = b.path;
+	board->max_run_time = b.max_run_time;
 }
 
 int dpa_hwif_progress(struct ibv_context *ctx)
@@ -64,6 +91,13 @@ void dpa_hwif_arm_cq(const struct dpa_cq_view *view)
 	dpadv_arm_cq(view->hw, false);
 }
 
+void dpa_hwif_fail_qp(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE); /* one that is in no state to fail stays */
+}
+
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view)
 {
 	struct dpadv_qp out = {0};
@@ -93,6 +127,35 @@ int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view)
 		.sq_sig_all = init.sq_sig_all,
 	};
 	return 0;
+}
+
+struct ibv_qp *dpa_hwif_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+				  uint32_t user_index)
+{
+	struct dpadv_qp_init_attr dv = {.user_index = user_index};
+
+	return dpadv_create_qp(pd, attr, &dv);
+}
+
+int dpa_hwif_view_srq(struct ibv_srq *srq, struct dpa_srq_view *view)
+{
+	struct dpadv_srq out = {0};
+	struct dpadv_obj obj = {.srq = {.in = srq, .out = &out}};
+	int ret = dpadv_init_obj(&obj, DPADV_OBJ_SRQ);
+
+	*view = (struct dpa_srq_view){
+		.buf = out.buf,
+		.dbrec = out.dbrec,
+		.log_size = out.log_size,
+		.stride = out.stride,
+		.max_sge = out.max_sge,
+	};
+	return ret;
+}
+
+bool dpa_hwif_may_read(const struct dpa_qp_view *view, uint32_t lkey, uint64_t addr, uint64_t len)
+{
+	return dpadv_may_read(view->hw, lkey, addr, len);
 }
 
 void dpa_hwif_ring_sq(const struct dpa_qp_view *view)

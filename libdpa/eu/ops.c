@@ -1,59 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The calls of device code. Each runs on an EU between op_begin and op_end: a fault here would be
- * the library's own, so nothing here follows a pointer of the user's: what the thunks of the image
- * pass lies on the EU's stack.
- */
-#include <string.h>
-#include "../host/libdpa.h"
+/* The calls of device code: the rules are in ops.h. */
+#include <stdio.h>
+#include "../common/buf/ops.h"
+#include "../sync/ops.h"
+#include "../exec/ops_exec.h"
+#include "counters.h"
+#include "../rdma/ops.h"
 #include "ops.h"
-#include "pool.h"
 #include "qp.h"
 
-static struct doca_dpa_thread *current_thread(struct dpa_eu *eu)
-{
-	struct dpa_act *act = atomic_load_explicit(&eu->act, memory_order_relaxed);
-
-	return container_of(act, struct doca_dpa_thread, act);
-}
-
-/* Ends the activation and the context. */
-static _Noreturn void mistake(struct dpa_eu *eu, const char *text)
+_Noreturn void dpa_op_mistake(struct dpa_eu *eu, const char *text)
 {
 	eu->fault_text = text;
 	dpa_eu_leave(DPA_EU_FAULTED);
 }
 
-/* Nothing of a context in the fatal state goes on. */
-static struct doca_dpa_thread *begin(struct dpa_eu **eu)
+struct dpa_run *dpa_op_begin(struct dpa_eu **eu)
 {
-	struct doca_dpa_thread *t;
+	struct dpa_run *run;
 
 	*eu = dpa_eu_op_begin();
-	t = current_thread(*eu);
-	if (__builtin_expect(atomic_load_explicit(&t->dpa->fatal, memory_order_relaxed), 0))
+	run = (*eu)->run;
+	if (__builtin_expect(atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed), 0))
 		dpa_eu_leave(DPA_EU_KILLED);
-	return t;
+	return run;
+}
+
+/* Whether another context of the program has such an object. */
+static bool is_elsewhere(struct dpa_run *run, enum dpa_handle_type type, uint64_t handle)
+{
+	struct dpa_handles *all = &run->dpa->handles;
+
+	for (int i = 0; i < DPA_HANDLES; i++) {
+		struct dpa_object *o = atomic_load_explicit(&all->slot[i], memory_order_acquire);
+
+		if (o && o->handle >> 56 == DPA_H_CONTEXT &&
+		    dpa_handle_get(&container_of(o, struct doca_dpa, obj)->handles, type, handle))
+			return true;
+	}
+	return false;
+}
+
+struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dpa_handle_type type,
+				 uint64_t handle, const char *what)
+{
+	struct dpa_object *o = dpa_handle_get(&run->cur->handles, type, handle);
+
+	if (__builtin_expect(!o, 0)) {
+		snprintf(eu->fault_buf, sizeof(eu->fault_buf),
+			 is_elsewhere(run, type, handle)
+				 ? "a %s of a device that device_set() has not chosen"
+				 : "a handle that is no %s's",
+			 what);
+		dpa_op_mistake(eu, eu->fault_buf);
+	}
+	return o;
+}
+
+struct doca_dpa_thread *dpa_op_thread(struct dpa_eu *eu, struct dpa_run *run, const char *call)
+{
+	if (__builtin_expect(!run->thread, 0)) {
+		snprintf(eu->fault_buf, sizeof(eu->fault_buf), "%s() outside of a DPA thread",
+			 call);
+		dpa_op_mistake(eu, eu->fault_buf);
+	}
+	return run->thread;
 }
 
 static uint64_t op_local_storage(void)
 {
-	return current_thread(dpa_eu_self)->local;
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	uint64_t local = dpa_op_thread(eu, run, "doca_dpa_dev_thread_get_local_storage")->local;
+
+	dpa_eu_op_end(eu);
+	return local;
 }
 
 static void op_end_activation(uint32_t finish)
 {
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+
+	dpa_op_thread(eu, run,
+		      finish ? "doca_dpa_dev_thread_finish" : "doca_dpa_dev_thread_reschedule");
 	dpa_eu_leave(finish ? DPA_EU_FINISHED : DPA_EU_RESCHEDULED);
 }
 
-static struct doca_dpa_completion *get_comp(struct dpa_eu *eu, struct doca_dpa_thread *t,
-					    uint64_t handle)
+static struct doca_dpa_completion *get_comp(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
 {
-	struct dpa_object *o = dpa_handle_get(&t->dpa->handles, DPA_H_COMPLETION, handle);
-
-	if (!o)
-		mistake(eu, "a handle that is no completion context's");
-	return container_of(o, struct doca_dpa_completion, obj);
+	return container_of(dpa_op_object(eu, run, DPA_H_COMPLETION, handle, "completion context"),
+			    struct doca_dpa_completion, obj);
 }
 
 static const struct dpa_cqe *next_cqe(struct doca_dpa_completion *c)
@@ -71,12 +108,12 @@ static const struct dpa_cqe *next_cqe(struct doca_dpa_completion *c)
 static int op_get_completion(uint64_t comp, uint64_t *element)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct doca_dpa_completion *c = get_comp(eu, t, comp);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 	const struct dpa_cqe *e = next_cqe(c);
 
 	if (!e) {
-		dpa_hwif_progress(t->dpa->dev->ctx);
+		dpa_hwif_progress(run->cur->dev->ctx);
 		e = next_cqe(c);
 	}
 	*element = (uintptr_t)e;
@@ -88,8 +125,8 @@ static int op_get_completion(uint64_t comp, uint64_t *element)
 static void op_ack(uint64_t comp, uint64_t n)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct doca_dpa_completion *c = get_comp(eu, t, comp);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 	uint32_t taken = atomic_load_explicit(&c->read, memory_order_relaxed) - c->acked;
 
 	c->acked += n < taken ? (uint32_t)n : taken;
@@ -100,21 +137,20 @@ static void op_ack(uint64_t comp, uint64_t n)
 static void op_request_notification(uint64_t comp)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct doca_dpa_completion *c = get_comp(eu, t, comp);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 
-	dpa_source_request(&c->src, c->src.act == &t->act);
+	dpa_source_request(&c->src, run->thread && c->src.act == &run->thread->act);
 	dpa_eu_op_end(eu);
 }
 
 static void op_thread_notify(uint64_t notification)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct dpa_object *o = dpa_handle_get(&t->dpa->handles, DPA_H_NOTIFICATION, notification);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpa_object *o =
+		dpa_op_object(eu, run, DPA_H_NOTIFICATION, notification, "notification completion");
 
-	if (!o)
-		mistake(eu, "a handle that is no notification completion's");
 	dpa_act_notify(&container_of(o, struct doca_dpa_notification_completion, obj)->thread->act);
 	dpa_eu_op_end(eu);
 }
@@ -122,27 +158,24 @@ static void op_thread_notify(uint64_t notification)
 static void op_log(uint32_t level, const char *text, uint64_t len)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa *dpa = begin(&eu)->dpa;
+	struct doca_dpa *dpa = dpa_op_begin(&eu)->dpa;
 
 	if (level > DOCA_DPA_DEV_LOG_LEVEL_DISABLE && level <= dpa->log_level)
 		dpa_devlog_put(dpa->log, eu->id, level, text, len);
 	dpa_eu_op_end(eu);
 }
 
-static struct dpa_qp *get_qp(struct dpa_eu *eu, struct doca_dpa_thread *t, uint64_t handle)
+static struct dpa_qp *get_qp(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
 {
-	struct dpa_object *o = dpa_handle_get(&t->dpa->handles, DPA_H_QP, handle);
-
-	if (!o)
-		mistake(eu, "a handle that is no exported QP's");
-	return container_of(o, struct dpa_qp, obj);
+	return container_of(dpa_op_object(eu, run, DPA_H_QP, handle, "exported QP"), struct dpa_qp,
+			    obj);
 }
 
 static int op_post_send(uint64_t qp, const struct dpa_dev_send_wr *wr)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct dpa_qp *q = get_qp(eu, t, qp);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpa_qp *q = get_qp(eu, run, qp);
 	int ret = dpa_qp_post_send(&q->queues, wr);
 
 	dpa_eu_op_end(eu);
@@ -152,8 +185,8 @@ static int op_post_send(uint64_t qp, const struct dpa_dev_send_wr *wr)
 static int op_post_recv(uint64_t qp, uint64_t wr_id, const struct dpa_dev_sge *sge, uint32_t n)
 {
 	struct dpa_eu *eu;
-	struct doca_dpa_thread *t = begin(&eu);
-	struct dpa_qp *q = get_qp(eu, t, qp);
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpa_qp *q = get_qp(eu, run, qp);
 	int ret = dpa_qp_post_recv(&q->queues, wr_id, sge, n);
 
 	dpa_eu_op_end(eu);
@@ -171,4 +204,26 @@ const struct dpa_dev_ops dpa_ops_table = {
 	.qp_post_send = op_post_send,
 	.qp_post_recv = op_post_recv,
 	.thread_notify = op_thread_notify,
+	.sync_event_get = dpa_op_sync_event_get,
+	.sync_event_update = dpa_op_sync_event_update,
+	.sync_event_wait_gt = dpa_op_sync_event_wait_gt,
+	.device_set = dpa_op_device_set,
+	.thread_rank = dpa_op_thread_rank,
+	.num_threads = dpa_op_num_threads,
+	.yield = dpa_op_yield,
+	.trace = dpa_op_trace,
+	.trace_flush = dpa_op_trace_flush,
+	.thread_instructions = dpa_op_thread_instructions,
+	.thread_time = dpa_op_thread_time,
+	.rdma_post = dpa_op_rdma_post,
+	.rdma_receive = dpa_op_rdma_receive,
+	.rdma_snapshot = dpa_op_rdma_snapshot,
+	.rdma_receive_ack = dpa_op_rdma_receive_ack,
+	.async_copy = dpa_op_async_copy,
+	.async_wait = dpa_op_async_wait,
+	.async_snapshot = dpa_op_async_snapshot,
+	.hash_add = dpa_op_hash_add,
+	.hash_remove = dpa_op_hash_remove,
+	.hash_find = dpa_op_hash_find,
+	.external_ptr = dpa_op_external_ptr,
 };

@@ -1,463 +1,600 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The EU workers: hand-over, idling, sleeping. */
-#include <errno.h>
-#include <pthread.h>
+/*
+ * Work finds an EU and a thread.
+ *
+ *   dispatch: take an EU (else: into the queue) -> take an idle thread (else: into `ready`) -> give
+ *   a thread: execute, then with the same EU what waits for it (else: free the EU), then what is in
+ *             `ready`, else idle
+ *
+ * Nobody is forgotten: who frees an EU sets its bit and then reads the length of the queue; who
+ * queues adds to the length and then reads the bits. Idle threads and `ready` do the same.
+ */
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "fault.h"
 #include "futex.h"
-#include "pool.h"
+#include "pool_int.h"
 
-#define EU_STACK      (256 * 1024)
-#define EU_GUARD      (64 * 1024)
-#define IDLE_ROUNDS   64   /* looks at the device that find nothing before an EU sleeps */
-#define BUSY_ROUNDS   1024 /* looks that find something for others */
-#define IDLE_PAUSES   32   /* between two looks */
-#define BITMAP_WORDS  (DPA_EU_MAX / 64)
-#define QUIESCE_SPINS 200
+#define IDLE_ROUNDS 512	 /* looks at the device that find nothing before a thread sleeps */
+#define BUSY_ROUNDS 1024 /* looks that find something for others */
+#define IDLE_PAUSES 1	 /* between two looks */
+#define IDLE_YIELD  32	 /* looks before others are let in */
+#define SHARED	    DPA_EU_MAX
+#define LOCK_SPINS  200
+#define YIELD_MS    10 /* between two looks for a kill whose signal came too early */
 
-static struct dpa_act stop_mark; /* as work: end the thread */
-static struct dpa_act look_mark; /* as work: there is something in the queue */
+struct dpa_work dpa_pool_stop_mark; /* as work: end the thread */
+static struct dpa_work look_mark;   /* as work: there is something in `ready` */
 
-static struct {
-	pthread_mutex_t lock; /* everything down to the next comment */
-	uint32_t refs, reserved, generation;
-	const struct dpa_pool_ops *ops;
-	void *dev;
-	uint32_t num_eus;
-	_Atomic uint32_t num_workers; /* grows only while the pool lives */
-	/* any thread */
-	_Atomic uint64_t idle[BITMAP_WORDS];
-	/* Targets that found no idle EU. The holder of the spin lock never sleeps or calls out. */
-	atomic_flag queue_lock;
-	_Atomic uint32_t queue_len;
-	struct dpa_act *queue_head, **queue_tail;
-	struct dpa_eu eus[DPA_EU_MAX];
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-	  .queue_lock = ATOMIC_FLAG_INIT,
-	  .queue_tail = &pool.queue_head};
+struct dpa_pool dpa_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			    .queue_lock = ATOMIC_FLAG_INIT,
+			    .queue.tail = &dpa_pool.queue.head,
+			    .ready.tail = &dpa_pool.ready.head};
 
 __thread struct dpa_eu *dpa_eu_self __attribute__((tls_model("initial-exec")));
 
-/* ------------------------------------------------------------ the overflow */
+/* --------------------------------------------------------------- the queues */
 
-static void queue_enter(void)
+static void lock_queues(void)
 {
-	for (int i = 0; atomic_flag_test_and_set_explicit(&pool.queue_lock, memory_order_acquire);)
-		if (++i > QUIESCE_SPINS)
+	for (int i = 0;
+	     atomic_flag_test_and_set_explicit(&dpa_pool.queue_lock, memory_order_acquire);)
+		if (++i > LOCK_SPINS)
 			sched_yield();
 }
 
-static void queue_push(struct dpa_act *act)
+static void unlock_queues(void)
 {
-	queue_enter();
-	act->next = NULL;
-	*pool.queue_tail = act;
-	pool.queue_tail = &act->next;
-	atomic_fetch_add_explicit(&pool.queue_len, 1, memory_order_seq_cst);
-	atomic_flag_clear_explicit(&pool.queue_lock, memory_order_release);
+	atomic_flag_clear_explicit(&dpa_pool.queue_lock, memory_order_release);
 }
 
-static struct dpa_act *queue_pop(void)
+/* The functions on lists want the lock. */
+static void push(struct dpa_list *l, struct dpa_work *work)
 {
-	struct dpa_act *act;
+	work->next = NULL;
+	*l->tail = work;
+	l->tail = &work->next;
+	atomic_fetch_add_explicit(&l->len, 1, memory_order_seq_cst);
+}
 
-	if (!atomic_load_explicit(&pool.queue_len, memory_order_seq_cst))
+static struct dpa_work *unlink_at(struct dpa_list *l, struct dpa_work **at)
+{
+	struct dpa_work *work = *at;
+
+	if (!work)
 		return NULL;
-	queue_enter();
-	act = pool.queue_head;
-	if (act) {
-		pool.queue_head = act->next;
-		if (!pool.queue_head)
-			pool.queue_tail = &pool.queue_head;
-		atomic_fetch_sub_explicit(&pool.queue_len, 1, memory_order_relaxed);
-	}
-	atomic_flag_clear_explicit(&pool.queue_lock, memory_order_release);
-	return act;
+	*at = work->next;
+	if (l->tail == &work->next)
+		l->tail = at;
+	atomic_fetch_sub_explicit(&l->len, 1, memory_order_relaxed);
+	return work;
 }
 
-/* ---------------------------------------------------------------- hand-over */
-
-/* Takes an EU's idle bit: the winner, and nobody else, gives it work. */
-static bool claim(int id)
+static bool may_have(const struct dpa_work *work, int eu)
 {
-	uint64_t bit = 1ull << (id % 64);
-
-	return atomic_fetch_and_explicit(&pool.idle[id / 64], ~bit, memory_order_seq_cst) & bit;
+	if (work->pin != DPA_EU_ANY)
+		return work->pin == eu;
+	return !work->eus || work->eus[eu / 64] >> (eu % 64) & 1;
 }
 
-static int claim_any(void)
+static struct dpa_work *pop_for(int eu)
 {
-	for (int w = 0; w < BITMAP_WORDS; w++) {
-		uint64_t bits = atomic_load_explicit(&pool.idle[w], memory_order_seq_cst);
+	struct dpa_work **at = &dpa_pool.queue.head;
 
-		while (bits) {
-			int id = w * 64 + __builtin_ctzll(bits);
+	while (*at && !may_have(*at, eu))
+		at = &(*at)->next;
+	return unlink_at(&dpa_pool.queue, at);
+}
 
-			if (claim(id))
-				return id;
-			bits &= bits - 1;
+static bool remove_from(struct dpa_list *l, struct dpa_work *work)
+{
+	struct dpa_work **at = &l->head;
+
+	while (*at && *at != work)
+		at = &(*at)->next;
+	return unlink_at(l, at) != NULL;
+}
+
+static bool is_empty(struct dpa_list *l)
+{
+	return !atomic_load_explicit(&l->len, memory_order_seq_cst);
+}
+
+/* ------------------------------------------------------------------- tokens */
+
+/* Takes a bit of a map: true for one caller. */
+static bool claim(_Atomic uint64_t *map, int i)
+{
+	uint64_t bit = 1ull << (i % 64);
+
+	if (!(atomic_load_explicit(&map[i / 64], memory_order_seq_cst) & bit))
+		return false;
+	return atomic_fetch_and_explicit(&map[i / 64], ~bit, memory_order_seq_cst) & bit;
+}
+
+static void set_bit(_Atomic uint64_t *map, int i)
+{
+	atomic_fetch_or_explicit(&map[i / 64], 1ull << (i % 64), memory_order_seq_cst);
+}
+
+static bool is_pinned(int eu)
+{
+	return atomic_load_explicit(&dpa_pool.pinned[eu], memory_order_relaxed);
+}
+
+/* The lowest of a map that the work may have; of those that nobody is pinned to, if `loose`. */
+static int claim_any_eu(_Atomic uint64_t *map, const struct dpa_work *work, bool loose)
+{
+	for (int w = 0; w < EU_WORDS; w++) {
+		uint64_t bits = atomic_load_explicit(&map[w], memory_order_seq_cst);
+
+		if (work->eus)
+			bits &= work->eus[w];
+		for (; bits; bits &= bits - 1) {
+			int eu = w * 64 + __builtin_ctzll(bits);
+
+			if ((!loose || !is_pinned(eu)) && claim(map, eu))
+				return eu;
 		}
 	}
 	return -1;
 }
 
-/* After claim(): the store is seen by an EU that spins; one that sleeps is woken. */
-static void give(int id, struct dpa_act *work)
+static int take_loose_eu(const struct dpa_work *work)
 {
-	struct dpa_eu *eu = &pool.eus[id];
+	int last = atomic_load_explicit(&work->last_eu, memory_order_relaxed);
+
+	if (last >= 0 && may_have(work, last) && !is_pinned(last) && claim(dpa_pool.free_eus, last))
+		return last;
+	return claim_any_eu(dpa_pool.free_eus, work, true);
+}
+
+/* An EU for the work, -1: it has to wait. */
+static int take_eu(const struct dpa_work *work)
+{
+	int eu;
+
+	if (work->pin != DPA_EU_ANY)
+		return claim(dpa_pool.free_eus, work->pin) || claim(dpa_pool.lent, work->pin)
+			       ? work->pin
+			       : -1;
+	eu = take_loose_eu(work);
+	if (eu < 0)
+		eu = claim_any_eu(dpa_pool.lent, work, true);
+	if (eu < 0)
+		eu = claim_any_eu(dpa_pool.free_eus, work, false);
+	return eu >= 0 ? eu : claim_any_eu(dpa_pool.lent, work, false);
+}
+
+/* Puts an EU into a map, or keeps it for a work that waits for it. */
+static struct dpa_work *offer(_Atomic uint64_t *map, int eu)
+{
+	struct dpa_work *next = NULL;
+
+	set_bit(map, eu);
+	if (is_empty(&dpa_pool.queue))
+		return NULL;
+	/* Who queues after this takes the EU itself, under the lock. */
+	lock_queues();
+	if (claim(map, eu)) {
+		next = pop_for(eu);
+		if (!next)
+			set_bit(map, eu);
+	}
+	unlock_queues();
+	return next;
+}
+
+/* -------------------------------------------------------------- hand-over */
+
+/* After its idle bit was taken: the store is seen by a thread that spins; a sleeper is woken. */
+void dpa_pool_give(int thread, struct dpa_work *work)
+{
+	struct dpa_eu *eu = &dpa_pool.threads[thread];
 
 	atomic_store_explicit(&eu->work, work, memory_order_seq_cst);
 	if (atomic_exchange_explicit(&eu->asleep, 0, memory_order_seq_cst))
 		dpa_futex_wake(&eu->asleep, 1);
 }
 
-/* The caller's own EU first (it looks at the device while idle), then where it was hot, then any.
- */
-static int pick(struct dpa_act *act)
+static int claim_any_thread(void)
 {
-	int last = atomic_load_explicit(&act->last_eu, memory_order_relaxed);
+	uint32_t n = atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire);
 
-	if (dpa_eu_self && claim(dpa_eu_self->id))
-		return dpa_eu_self->id;
-	if (last >= 0 && claim(last))
-		return last;
-	return claim_any();
+	for (uint32_t w = 0; w * 64 < n; w++) {
+		uint64_t bits = atomic_load_explicit(&dpa_pool.idle[w], memory_order_seq_cst);
+
+		for (; bits; bits &= bits - 1) {
+			int t = (int)w * 64 + __builtin_ctzll(bits);
+
+			if (claim(dpa_pool.idle, t))
+				return t;
+		}
+	}
+	return -1;
 }
 
-void dpa_pool_dispatch(struct dpa_act *act)
+/*
+ * The caller itself (idle, looking at the device), then one that spins, then where the work was
+ * hot, then any.
+ */
+static int claim_thread(struct dpa_work *work)
+{
+	int last = atomic_load_explicit(&work->last_thread, memory_order_relaxed);
+	int spinner = atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed);
+
+	if (dpa_eu_self && claim(dpa_pool.idle, dpa_eu_self->index))
+		return dpa_eu_self->index;
+	if (spinner && claim(dpa_pool.idle, spinner - 1))
+		return spinner - 1;
+	if (last >= 0 && claim(dpa_pool.idle, last))
+		return last;
+	return claim_any_thread();
+}
+
+/* A thread that gave its EU away in a yield has one again. */
+static void grant(struct dpa_work *resume)
+{
+	struct dpa_eu *eu = (struct dpa_eu *)((char *)resume - offsetof(struct dpa_eu, resume));
+
+	atomic_store_explicit(&eu->granted, (uint32_t)resume->eu + 1, memory_order_seq_cst);
+	dpa_futex_wake(&eu->granted, 1);
+}
+
+/* The work has its EU. */
+static void put_on_thread(struct dpa_work *work)
+{
+	int t;
+
+	if (!work->execute) {
+		grant(work);
+		return;
+	}
+	t = claim_thread(work);
+	if (t >= 0) {
+		dpa_pool_give(t, work);
+		return;
+	}
+	lock_queues();
+	push(&dpa_pool.ready, work);
+	unlock_queues();
+	t = claim_any_thread(); /* one that became idle before it could see `ready` */
+	if (t >= 0)
+		dpa_pool_give(t, &look_mark);
+}
+
+/* An EU, or a place in the queue: then -1. */
+static int take_eu_or_wait(struct dpa_work *work)
+{
+	int eu;
+
+	lock_queues();
+	push(&dpa_pool.queue, work);
+	eu = take_eu(work); /* one that was freed before it could see the queue */
+	if (eu >= 0)
+		remove_from(&dpa_pool.queue, work);
+	unlock_queues();
+	return eu;
+}
+
+/*
+ * An EU for urgent work: a free one, which others may take meanwhile as if it were free, else
+ * whichever.
+ */
+static int borrow_eu(const struct dpa_work *work)
+{
+	int eu = take_loose_eu(work);
+	struct dpa_work *next;
+
+	if (eu < 0)
+		eu = claim_any_eu(dpa_pool.free_eus, work, false);
+	if (eu < 0)
+		return SHARED;
+	next = offer(dpa_pool.lent, eu);
+	if (next) {
+		next->eu = eu;
+		put_on_thread(next);
+	}
+	return eu;
+}
+
+void dpa_pool_dispatch(struct dpa_work *work)
 {
 	struct dpa_eu *self = dpa_eu_self;
-	int id;
+	int eu;
 
-	if (self && atomic_load_explicit(&self->act, memory_order_relaxed) == act) {
-		self->again = act; /* at its own end: this EU sees to it */
+	if (self && atomic_load_explicit(&self->running, memory_order_relaxed) == work) {
+		self->again = work; /* at its own end: this thread sees to it */
 		return;
 	}
-	id = pick(act);
-	if (id >= 0) {
-		give(id, act);
-		return;
+	if (work->urgent) {
+		eu = borrow_eu(work);
+	} else {
+		eu = take_eu(work);
+		if (eu < 0)
+			eu = take_eu_or_wait(work);
 	}
-	queue_push(act);
-	id = claim_any(); /* one that became idle before it could see the queue */
-	if (id >= 0)
-		give(id, &look_mark);
+	if (eu < 0)
+		return;
+	work->eu = eu;
+	put_on_thread(work);
 }
 
-/* -------------------------------------------------------------- the workers */
-
-static struct dpa_act *spin_for_work(struct dpa_eu *eu)
+bool dpa_pool_cancel(struct dpa_work *work)
 {
-	for (int idle = 0, busy = 0; idle < IDLE_ROUNDS && busy < BUSY_ROUNDS;) {
-		int did = pool.ops->progress(pool.dev);
-		struct dpa_act *act = atomic_load_explicit(&eu->work, memory_order_acquire);
+	bool found;
 
-		if (act)
-			return act;
-		if (did > 0) {
-			busy++;
-			continue;
-		}
-		for (int k = 0; k < IDLE_PAUSES; k++)
+	lock_queues();
+	found = remove_from(&dpa_pool.queue, work);
+	unlock_queues();
+	return found;
+}
+
+/* -------------------------------------------------------------- the threads */
+
+/* Few look at the device at a time: more would only take turns on the cores. */
+static bool may_spin(void)
+{
+	if (atomic_fetch_add_explicit(&dpa_pool.spinners, 1, memory_order_relaxed) <
+	    dpa_pool.max_spinners)
+		return true;
+	atomic_fetch_sub_explicit(&dpa_pool.spinners, 1, memory_order_relaxed);
+	return false;
+}
+
+static struct dpa_work *look(struct dpa_eu *me)
+{
+	/*
+	 * Who waits for what has just ended may share this core. An activation has nobody who waits
+	 * for it, and the next element may come at once: giving the core away would leave that to
+	 * the device's service thread, which then never gets to sleep.
+	 */
+	if (me->awaited)
+		sched_yield();
+	for (int idle = 0, busy = 0; idle < IDLE_ROUNDS && busy < BUSY_ROUNDS;) {
+		int did = dpa_pool.ops->progress(dpa_pool.dev);
+
+		for (int k = 0; k <= IDLE_PAUSES; k++) {
+			struct dpa_work *work =
+				atomic_load_explicit(&me->work, memory_order_acquire);
+
+			if (work)
+				return work;
+			if (did > 0)
+				break;
 			dpa_pause();
-		if (++idle % 8 == 0)
+		}
+		if (did > 0)
+			busy++;
+		else if (++idle % IDLE_YIELD == 0)
 			sched_yield();
 	}
 	return NULL;
 }
 
-/* Says so, looks again, sleeps: give() stores, then reads `asleep`, so that one of both sees. */
-static struct dpa_act *sleep_for_work(struct dpa_eu *eu)
+static struct dpa_work *spin_for_work(struct dpa_eu *me)
 {
-	struct dpa_act *act;
+	uint32_t mine = (uint32_t)me->index + 1;
+	struct dpa_work *work;
 
-	pool.ops->idle(pool.dev);
-	for (;;) {
-		atomic_store_explicit(&eu->asleep, 1, memory_order_seq_cst);
-		act = atomic_load_explicit(&eu->work, memory_order_seq_cst);
-		if (act)
-			break;
-		dpa_futex_wait(&eu->asleep, 1, -1);
-	}
-	atomic_store_explicit(&eu->asleep, 0, memory_order_relaxed);
-	return act;
-}
-
-/* Blocks until there is something; the idle bit is out while it waits. */
-static struct dpa_act *next_work(struct dpa_eu *eu)
-{
-	struct dpa_act *act = queue_pop();
-
-	while (!act || act == &look_mark) {
-		atomic_store_explicit(&eu->work, NULL, memory_order_relaxed);
-		atomic_fetch_or_explicit(&pool.idle[eu->id / 64], 1ull << (eu->id % 64),
-					 memory_order_seq_cst);
-		/* A dispatcher that pushed before it could see the bit. */
-		if (atomic_load_explicit(&pool.queue_len, memory_order_seq_cst) && claim(eu->id)) {
-			act = queue_pop();
-			continue;
-		}
-		act = spin_for_work(eu);
-		if (!act)
-			act = sleep_for_work(eu);
-		if (act == &look_mark)
-			act = queue_pop();
-	}
-	return act;
-}
-
-static void execute(struct dpa_eu *eu, struct dpa_act *act)
-{
-	while (act) {
-		atomic_store_explicit(&act->last_eu, eu->id, memory_order_relaxed);
-		atomic_store_explicit(&eu->act, act, memory_order_release);
-		eu->again = NULL;
-		dpa_act_execute(act);
-		/* From here on `act` may be gone, unless it is eu->again. */
-		atomic_store_explicit(&eu->act, NULL, memory_order_release);
-		act = eu->again;
-		if (act && atomic_load_explicit(&pool.queue_len, memory_order_relaxed)) {
-			queue_push(act); /* behind those who wait already */
-			act = queue_pop();
-		}
-	}
-}
-
-static void *worker(void *arg)
-{
-	struct dpa_eu *eu = arg;
-	struct dpa_act *act;
-
-	dpa_eu_self = eu;
-	dpa_fault_thread_begin(eu);
-	while ((act = next_work(eu)) != &stop_mark)
-		execute(eu, act);
-	dpa_fault_thread_end(eu);
-	return NULL;
-}
-
-/* pool.lock is held. The new thread inherits a mask in which only faults and the kill are open. */
-static int add_worker(void)
-{
-	uint32_t id = atomic_load_explicit(&pool.num_workers, memory_order_relaxed);
-	struct dpa_eu *eu = &pool.eus[id];
-	pthread_attr_t attr;
-	sigset_t mask, old;
-	char name[16];
-	int ret;
-
-	memset(eu, 0, sizeof(*eu));
-	eu->id = (int)id;
-	eu->altstack = malloc(DPA_ALTSTACK);
-	if (!eu->altstack)
-		return ENOMEM;
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, EU_STACK);
-	pthread_attr_setguardsize(&attr, EU_GUARD);
-	dpa_fault_mask(&mask);
-	pthread_sigmask(SIG_SETMASK, &mask, &old);
-	ret = pthread_create(&eu->thread, &attr, worker, eu);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	if (ret) {
-		free(eu->altstack);
-		return ret;
-	}
-	snprintf(name, sizeof(name), "dpa-eu-%u", id);
-	pthread_setname_np(eu->thread, name);
-	atomic_store_explicit(&pool.num_workers, id + 1, memory_order_release);
-	return 0;
-}
-
-static void end_workers(void)
-{
-	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_relaxed);
-
-	for (uint32_t i = 0; i < n; i++) {
-		while (!claim((int)i))
-			sched_yield(); /* on its way from the last activation to idle */
-		give((int)i, &stop_mark);
-		pthread_join(pool.eus[i].thread, NULL);
-		free(pool.eus[i].altstack);
-	}
-	atomic_store_explicit(&pool.num_workers, 0, memory_order_relaxed);
-}
-
-/* ------------------------------------------------------------ the host side */
-
-static void in_child(void)
-{
-	pthread_mutex_init(&pool.lock, NULL);
-	pool.generation++;
-	pool.refs = pool.reserved = 0;
-	atomic_store_explicit(&pool.num_workers, 0, memory_order_relaxed);
-	for (int w = 0; w < BITMAP_WORDS; w++)
-		atomic_store_explicit(&pool.idle[w], 0, memory_order_relaxed);
-	atomic_flag_clear_explicit(&pool.queue_lock, memory_order_relaxed);
-	atomic_store_explicit(&pool.queue_len, 0, memory_order_relaxed);
-	pool.queue_head = NULL;
-	pool.queue_tail = &pool.queue_head;
-}
-
-static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
-}
-
-uint32_t dpa_pool_generation(void)
-{
-	return pool.generation;
-}
-
-int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int ret = 0;
-
-	pthread_once(&once, watch_forks);
-	pthread_mutex_lock(&pool.lock);
-	if (!pool.refs) {
-		ret = ops->open(arg, &pool.dev, &pool.num_eus);
-		if (ret)
-			goto out;
-		pool.ops = ops;
-		if (pool.num_eus > DPA_EU_MAX)
-			pool.num_eus = DPA_EU_MAX;
-	}
-	dpa_fault_install();
-	pool.refs++;
-out:
-	pthread_mutex_unlock(&pool.lock);
-	return ret;
-}
-
-void dpa_pool_put(void)
-{
-	pthread_mutex_lock(&pool.lock);
-	if (!--pool.refs) {
-		end_workers();
-		pool.ops->close(pool.dev);
-	}
-	pthread_mutex_unlock(&pool.lock);
-}
-
-int dpa_pool_reserve(void)
-{
-	int ret = 0;
-
-	pthread_mutex_lock(&pool.lock);
-	if (pool.reserved >= pool.num_workers && pool.num_workers < pool.num_eus)
-		ret = add_worker();
-	if (!ret)
-		pool.reserved++;
-	pthread_mutex_unlock(&pool.lock);
-	return ret;
-}
-
-void dpa_pool_unreserve(void)
-{
-	pthread_mutex_lock(&pool.lock);
-	pool.reserved--;
-	pthread_mutex_unlock(&pool.lock);
-}
-
-uint32_t dpa_pool_num_eus(void)
-{
-	return pool.num_eus;
-}
-
-void dpa_pool_kill(struct dpa_act *act)
-{
-	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_acquire);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct dpa_eu *eu = &pool.eus[i];
-
-		if (atomic_load_explicit(&eu->act, memory_order_acquire) != act)
-			continue;
-		atomic_store_explicit(&eu->kill, act, memory_order_seq_cst);
-		pthread_kill(eu->thread, dpa_fault_kill_signal());
-	}
-}
-
-/* The activation is read before and after: an EU may go on to another owner's meanwhile. */
-void dpa_pool_kill_owner(const void *owner)
-{
-	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_acquire);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct dpa_eu *eu = &pool.eus[i];
-		struct dpa_act *act = atomic_load_explicit(&eu->act, memory_order_seq_cst);
-
-		if (eu == dpa_eu_self || !act ||
-		    atomic_load_explicit(&eu->owner, memory_order_seq_cst) != owner ||
-		    atomic_load_explicit(&eu->act, memory_order_seq_cst) != act)
-			continue;
-		atomic_store_explicit(&eu->kill, act, memory_order_seq_cst);
-		pthread_kill(eu->thread, dpa_fault_kill_signal());
-	}
-}
-
-void dpa_pool_quiesce(void)
-{
-	uint32_t n = atomic_load_explicit(&pool.num_workers, memory_order_acquire);
-
-	atomic_thread_fence(memory_order_seq_cst);
-	for (uint32_t i = 0; i < n; i++)
-		for (int k = 0; atomic_load_explicit(&pool.eus[i].in_op, memory_order_seq_cst);)
-			if (++k > QUIESCE_SPINS)
-				sched_yield();
-}
-
-/* ------------------------------------------------------- into device code */
-
-void dpa_eu_enter(const void *owner)
-{
-	struct dpa_eu *eu = dpa_eu_self;
-
-	atomic_store_explicit(&eu->kill, NULL, memory_order_relaxed);
-	eu->fault_sig = 0;
-	eu->fault_text = NULL;
-	atomic_store_explicit(&eu->owner, owner, memory_order_seq_cst);
-}
-
-void dpa_eu_exit(void)
-{
-	atomic_store_explicit(&dpa_eu_self->owner, NULL, memory_order_seq_cst);
+	if (!may_spin())
+		return NULL;
+	atomic_store_explicit(&dpa_pool.spinner, (int)mine, memory_order_relaxed);
+	work = look(me);
+	if (atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed) == (int)mine)
+		atomic_store_explicit(&dpa_pool.spinner, 0, memory_order_relaxed); /* a hint */
+	atomic_fetch_sub_explicit(&dpa_pool.spinners, 1, memory_order_relaxed);
+	if (!work)
+		dpa_pool.ops->idle(dpa_pool.dev);
+	return work;
 }
 
 /*
- * setjmp, not a context switch: device code runs on the EU's own stack, and the sanitizers know how
- * to forget frames that are jumped over.
+ * Says so, looks again, sleeps: give() stores, then reads `asleep`, so that one of both sees. NULL:
+ * it was stirred.
  */
-enum dpa_eu_end dpa_eu_call(void (*fn)(uint64_t), uint64_t arg)
+static struct dpa_work *sleep_for_work(struct dpa_eu *me)
 {
-	struct dpa_eu *eu = dpa_eu_self;
-	int how = _setjmp(eu->out);
+	struct dpa_work *work;
 
-	if (!how) {
-		eu->in_user = true;
-		atomic_signal_fence(memory_order_seq_cst);
-		if (dpa_eu_killed(eu)) /* its signal came too early */
-			dpa_eu_leave(DPA_EU_KILLED);
-		fn(arg);
-		how = 1 + DPA_EU_RETURNED;
+	atomic_store_explicit(&me->asleep, 1, memory_order_seq_cst);
+	work = atomic_load_explicit(&me->work, memory_order_seq_cst);
+	while (!work && atomic_load_explicit(&me->asleep, memory_order_seq_cst)) {
+		dpa_futex_wait(&me->asleep, 1, -1);
+		work = atomic_load_explicit(&me->work, memory_order_seq_cst);
 	}
-	atomic_signal_fence(memory_order_seq_cst);
-	eu->in_user = false;
-	atomic_store_explicit(&eu->in_op, 0, memory_order_release);
-	return (enum dpa_eu_end)(how - 1);
+	atomic_store_explicit(&me->asleep, 0, memory_order_relaxed);
+	dpa_fault_check(); /* the program may have put in others meanwhile */
+	return work;
 }
 
-_Noreturn void dpa_eu_leave(enum dpa_eu_end how)
+void dpa_pool_stir(void)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	int none = 0;
 
-	eu->in_user = false; /* a kill from here on is too late */
-	atomic_signal_fence(memory_order_seq_cst);
-	_longjmp(eu->out, 1 + (int)how);
+	if (atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed))
+		return;
+	for (uint32_t w = 0; w < THREAD_WORDS; w++) {
+		uint64_t bits = atomic_load_explicit(&dpa_pool.idle[w], memory_order_relaxed);
+		struct dpa_eu *eu;
+
+		if (!bits)
+			continue;
+		eu = &dpa_pool.threads[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+		/* the hint first: the dispatch that follows is to find this one */
+		if (atomic_compare_exchange_strong_explicit(&dpa_pool.spinner, &none, eu->index + 1,
+							    memory_order_relaxed,
+							    memory_order_relaxed) &&
+		    atomic_exchange_explicit(&eu->asleep, 0, memory_order_seq_cst))
+			dpa_futex_wake(&eu->asleep, 1);
+		return;
+	}
+}
+
+static struct dpa_work *pop_ready(void)
+{
+	struct dpa_work *work;
+
+	if (is_empty(&dpa_pool.ready))
+		return NULL;
+	lock_queues();
+	work = unlink_at(&dpa_pool.ready, &dpa_pool.ready.head);
+	unlock_queues();
+	return work;
+}
+
+/* Blocks until there is something; the idle bit is out while it waits. */
+static struct dpa_work *next_work(struct dpa_eu *me)
+{
+	struct dpa_work *work;
+
+	for (;;) {
+		work = pop_ready();
+		if (work)
+			return work;
+		atomic_store_explicit(&me->work, NULL, memory_order_relaxed);
+		set_bit(dpa_pool.idle, me->index);
+		/* A dispatcher that pushed before it could see the bit. */
+		if (!is_empty(&dpa_pool.ready) && claim(dpa_pool.idle, me->index))
+			continue;
+		do {
+			work = spin_for_work(me);
+			if (!work)
+				work = sleep_for_work(me);
+		} while (!work);
+		if (work != &look_mark)
+			return work;
+	}
+}
+
+/* To share: the lowest that it may have. */
+static int some_eu(const struct dpa_work *work)
+{
+	for (int eu = 0; eu < (int)dpa_pool.num_eus; eu++)
+		if (may_have(work, eu))
+			return eu;
+	return 0;
+}
+
+static void execute(struct dpa_eu *me, struct dpa_work *work)
+{
+	me->shared = work->urgent;
+	me->borrowed = work->urgent && work->eu != SHARED ? work->eu : -1;
+	me->id = work->eu == SHARED ? some_eu(work) : work->eu;
+	atomic_store_explicit(&work->last_thread, me->index, memory_order_relaxed);
+	atomic_store_explicit(&work->last_eu, me->id, memory_order_relaxed);
+	me->again = NULL;
+	me->awaited = work->awaited;
+	atomic_store_explicit(&me->running, work, memory_order_release);
+	work->execute(work);
+	/* From here on `work` may be gone, unless it is me->again. */
+	atomic_store_explicit(&me->running, NULL, memory_order_release);
+}
+
+/* The same again, unless others wait for the EU: then behind those. */
+static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
+{
+	if (is_empty(&dpa_pool.queue))
+		return work;
+	lock_queues();
+	push(&dpa_pool.queue, work);
+	work = pop_for(eu);
+	unlock_queues();
+	return work;
+}
+
+/* After urgent work: what was lent goes back, unless somebody has taken it. */
+static struct dpa_work *after_urgent(struct dpa_eu *me)
+{
+	if (me->again)
+		dpa_pool_dispatch(me->again);
+	if (me->borrowed < 0 || !claim(dpa_pool.lent, me->borrowed))
+		return NULL;
+	me->id = me->borrowed;
+	return offer(dpa_pool.free_eus, me->id);
+}
+
+/* As long as there is something for the EU that came with it. */
+static void execute_all(struct dpa_eu *me, struct dpa_work *work)
+{
+	while (work) {
+		execute(me, work);
+		if (me->shared)
+			work = after_urgent(me);
+		else if (me->again)
+			work = again_or_next(me->again, me->id);
+		else
+			work = offer(dpa_pool.free_eus, me->id);
+		if (!work)
+			return;
+		work->eu = me->id;
+		if (!work->execute) {
+			grant(work);
+			return;
+		}
+	}
+}
+
+void *dpa_pool_thread(void *arg)
+{
+	struct dpa_eu *me = arg;
+	struct dpa_work *work;
+
+	dpa_eu_self = me;
+	dpa_fault_thread_begin(me);
+	while ((work = next_work(me)) != &dpa_pool_stop_mark)
+		execute_all(me, work);
+	dpa_fault_thread_end(me);
+	return NULL;
+}
+
+int dpa_pool_progress(void)
+{
+	return dpa_pool.ops->progress(dpa_pool.dev);
+}
+
+/* -------------------------------------------------------------------- yield */
+
+/* Waits for grant(); false: killed, and no EU is on its way any more. */
+static bool wait_for_grant(struct dpa_eu *me)
+{
+	uint32_t g;
+
+	while (!(g = atomic_load_explicit(&me->granted, memory_order_seq_cst))) {
+		if (dpa_eu_killed(me) && dpa_pool_cancel(&me->resume)) {
+			me->shared = true; /* it ends without an EU of its own */
+			return false;
+		}
+		dpa_futex_wait(&me->granted, 0, YIELD_MS);
+	}
+	me->id = (int)g - 1;
+	return true;
+}
+
+bool dpa_pool_yield(struct dpa_eu *me)
+{
+	struct dpa_work *running = atomic_load_explicit(&me->running, memory_order_relaxed);
+	struct dpa_work *next;
+	bool granted;
+
+	if (me->shared || is_empty(&dpa_pool.queue))
+		return true;
+	lock_queues();
+	next = pop_for(me->id);
+	if (next) {
+		dpa_work_init(&me->resume, NULL);
+		me->resume.pin = running->pin;
+		me->resume.eus = running->eus;
+		atomic_store_explicit(&me->granted, 0, memory_order_relaxed);
+		push(&dpa_pool.queue, &me->resume);
+	}
+	unlock_queues();
+	if (!next)
+		return true;
+	next->eu = me->id;
+	put_on_thread(next);
+	atomic_store_explicit(&me->in_op, DPA_OP_WAITS, memory_order_seq_cst);
+	granted = wait_for_grant(me);
+	atomic_store_explicit(&me->in_op, DPA_OP_USES, memory_order_seq_cst);
+	return granted;
 }

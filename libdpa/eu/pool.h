@@ -1,52 +1,83 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pool.h - the EUs of this process: operating-system threads on which device code runs.
+ * pool.h - the EUs of this process, and the operating-system threads that carry them.
  *
  * There is one pool per process. A started context holds a reference; the last one ends the
- * threads. EU k is worker k: running on it is holding its token. Workers are made when a DPA thread
- * is started (one for each, up to the number of EUs of the board), never when one is activated: two
- * threads that spin for ever never keep a third from running unless there are more than EUs.
+ * threads. An EU is a token: work runs on a thread of the pool that holds one. Work pinned to an EU
+ * waits for that one; relaxed work takes a free one, of those first that nobody is pinned to, and
+ * waits in a queue, first come first served, when there is none. Urgent work (RPCs) never waits and
+ * keeps nobody waiting: it borrows a free EU, which others take over when they find no better one,
+ * and shares one when none is free.
  *
- * An idle EU drives the device's progress for a short while, because the next completion is most
- * likely made by whoever looks for it; then it sleeps, and the device's service thread does that.
+ * Who may run at the same time is reserved beforehand (a started DPA thread, each thread of a
+ * launch, an RPC), and there are as many threads as reservations, so that handing work over is
+ * never more than waking one thread: code that spins for ever keeps nothing else from running
+ * unless the EUs are used up.
+ *
+ * A thread without work drives the device's progress for a short while, because the next completion
+ * is most likely made by whoever looks for it; then it sleeps, and the device's service thread does
+ * that.
  */
 #ifndef DPA_EU_POOL_H
 #define DPA_EU_POOL_H
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
-#include "activation.h"
+#include "work.h"
 
-#define DPA_EU_MAX 256
+#define DPA_EU_MAX     256  /* EUs */
+#define DPA_EU_THREADS 1024 /* reservations at the same time */
 
-/* What the signal handler and the ops want to know of the code that runs on an EU. */
+struct dpa_run;
+
+/* Code in an op is not jumped out of; it uses objects that it has found by handles, or waits. */
+enum dpa_eu_op { DPA_OP_NONE, DPA_OP_USES, DPA_OP_WAITS };
+
+/*
+ * A thread of the pool. What the signal handler and the ops want to know of the code that runs
+ * on it; `dpa_eu_self` is the calling thread's.
+ */
 struct dpa_eu {
-	_Atomic(struct dpa_act *) work; /* given by a dispatcher that took the idle bit */
-	_Atomic uint32_t asleep;	/* futex: 1 while it sleeps */
-	_Atomic uint32_t in_op;		/* inside a call of the library: nothing is jumped out of */
-	_Atomic(struct dpa_act *) act;	/* what it runs */
-	_Atomic(const void *) owner;	/* whose code that is: compared, never followed */
-	_Atomic(struct dpa_act *) kill; /* end this one's activation at the next chance */
-	struct dpa_act *again;		/* became QUEUED at its own end */
-	volatile bool in_user;		/* device code is on the stack */
-	int id;
+	_Atomic(struct dpa_work *) work; /* given by a dispatcher that took the idle bit */
+	_Atomic uint32_t asleep;	 /* futex: 1 while it sleeps */
+	_Atomic uint32_t in_op;		 /* enum dpa_eu_op */
+	_Atomic uint32_t ops;		 /* begun so far; by this thread, before in_op */
+	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
+	_Atomic(struct dpa_work *) running;
+	_Atomic(const void *) owner; /* whose code that is: compared, never followed */
+	_Atomic uint64_t ticket;     /* of the code that runs: a new one each time, odd inside */
+	_Atomic uint64_t kill;	     /* end the code of this ticket at the next chance */
+	_Atomic uint64_t waited_ns;  /* asleep in ops of device code, all told; by this thread */
+	_Atomic uint64_t overrun;    /* a kill of this ticket is because of its run time */
+	struct dpa_work *again;	     /* was dispatched by its own execute() */
+	struct dpa_work resume;	     /* stands for this thread in the queue, in a yield */
+	struct dpa_run *run;	     /* what the code is: written by this thread only */
+	volatile bool in_user;	     /* device code is on the stack */
+	int id;			     /* number of the EU that it holds */
+	int borrowed;		     /* the same, if it was lent to urgent work; -1: it was not */
+	bool shared;		     /* that EU is not its own: lent, or another thread's */
+	bool awaited;		     /* of the last work */
+	int index;		     /* of the thread */
 	pthread_t thread;
 	jmp_buf out; /* the frame that called the device code */
 	void *altstack;
+	uintptr_t stack_floor; /* below, the library is not called: fault.c */
 	/* why DPA_EU_FAULTED: a signal, or a text of the op that found a mistake */
 	int fault_sig;
 	uintptr_t fault_addr, fault_pc;
 	const char *fault_text;
+	char fault_buf[96]; /* for a text that is made up */
 };
 
-/* The EU that the calling thread is, or NULL. Async-signal-safe. */
+/* The calling thread, or NULL if it is none of the pool. Async-signal-safe. */
 extern __thread struct dpa_eu *dpa_eu_self __attribute__((tls_model("initial-exec")));
 
 struct dpa_pool_ops {
 	/* 0 or errno */
 	int (*open)(void *arg, void **dev, uint32_t *num_eus);
 	int (*progress)(void *dev); /* > 0: did something */
-	void (*idle)(void *dev);    /* an EU that drove progress goes to sleep */
+	void (*idle)(void *dev);    /* a thread that drove progress goes to sleep */
 	void (*close)(void *dev);
 };
 
@@ -54,33 +85,58 @@ struct dpa_pool_ops {
 int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg);
 void dpa_pool_put(void);
 /*
- * A forked child has none of the EUs: its pool is a new one, of another generation than that of the
- * contexts that it inherits. Those have no EU, no log writer, and nothing to wait for.
+ * A forked child has none of the threads: its pool is a new one, of another generation than that of
+ * the contexts that it inherits. Those have no EU, no log writer, and nothing to wait for.
  */
 uint32_t dpa_pool_generation(void);
-/* Room for one more (or less) target that may run at the same time. 0 or errno. */
-int dpa_pool_reserve(void);
-void dpa_pool_unreserve(void);
+/*
+ * Room for n more (or less) works that may run at the same time. The pool must be held. Any thread;
+ * makes threads only when there were never as many. 0 or errno: nothing is reserved.
+ */
+int dpa_pool_reserve(uint32_t n);
+void dpa_pool_unreserve(uint32_t n);
+/* Relaxed work avoids an EU while something is pinned to it. */
+void dpa_pool_pin(uint32_t eu);
+void dpa_pool_unpin(uint32_t eu);
 /* Number of EUs; the pool must be held. */
 uint32_t dpa_pool_num_eus(void);
 
-/* dpa_act.dispatch of every target. */
-void dpa_pool_dispatch(struct dpa_act *act);
+/*
+ * Runs the work once, on a reserved place. Any thread, under locks of the device too: it neither
+ * blocks nor calls out. A work is dispatched again only after its execute() has begun; from within
+ * that it runs when execute() has returned.
+ */
+void dpa_pool_dispatch(struct dpa_work *work);
+/*
+ * The caller is about to dispatch: if all threads sleep, one begins to wake, so that it does so
+ * while the work is made ready. A hint. Any thread.
+ */
+void dpa_pool_stir(void);
+/* Takes a work back that waits for an EU: false if it runs, is about to run or has run. */
+bool dpa_pool_cancel(struct dpa_work *work);
+/*
+ * Gives the EU of the calling thread of the pool to who waits for one, if somebody does, and takes
+ * the next that is free (its own when it is pinned). In an op. False: it was killed meanwhile, and
+ * only dpa_eu_leave() is left.
+ */
+bool dpa_pool_yield(struct dpa_eu *eu);
+/* One look at the device, on behalf of code that waits. */
+int dpa_pool_progress(void);
 
 /*
- * Ends the activation that the target is in, if it is in device code or comes back to it: the run
- * function sees it as DPA_EU_KILLED. Bounded, repeatable.
+ * Ends the code that runs as this work, if it is in device code or comes back to it: its run
+ * function sees it as DPA_EU_KILLED. Bounded, repeatable. `work` is compared, never followed.
  */
-void dpa_pool_kill(struct dpa_act *act);
-
-/*
- * The same for every activation of an owner, as given to dpa_eu_enter(), but the caller's own. May
- * be called on an EU.
- */
+void dpa_pool_kill(const struct dpa_work *work);
+/* The same for everything of an owner, as given to dpa_eu_enter(), but the caller's own. */
 void dpa_pool_kill_owner(const void *owner);
-
-/* Waits until each EU has left the op that it is in now, if it is in one. */
+/* Waits until each thread has left the op that it is in now, if it uses objects in one. */
 void dpa_pool_quiesce(void);
+/*
+ * Calls fn for each thread of the pool, in any state. Any thread; no lock is held: what fn reads of
+ * the thread are its atomics, and its pthread_t, which lives as long as the pool is held.
+ */
+void dpa_pool_each(void (*fn)(struct dpa_eu *eu, void *arg), void *arg);
 
 enum dpa_eu_end {
 	DPA_EU_RETURNED,
@@ -91,21 +147,22 @@ enum dpa_eu_end {
 };
 
 /*
- * The calling EU is about to run code of this owner: a kill counts from here on. Whoever marks an
- * owner as ended and then kills it misses nobody who enters and then looks at the mark.
+ * The calling thread is about to run code of this owner: a kill counts from here on. Whoever marks
+ * an owner as ended and then kills it misses nobody who enters and then looks at the mark.
  */
 void dpa_eu_enter(const void *owner);
-/* Calls the device code, after dpa_eu_enter(); comes back however the code ends. */
-enum dpa_eu_end dpa_eu_call(void (*fn)(uint64_t), uint64_t arg);
+/* Calls into device code, after dpa_eu_enter(); comes back however the code ends. */
+enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg);
 void dpa_eu_exit(void);
-/* Out of the device code that called the op: never returns. EU only. */
+/* Out of the device code that called the op: never returns. */
 _Noreturn void dpa_eu_leave(enum dpa_eu_end how);
+/* The same as a fault: the stack is nearly used up, and an op could overflow it with locks held. */
+_Noreturn void dpa_eu_no_stack(struct dpa_eu *eu);
 
 static inline bool dpa_eu_killed(struct dpa_eu *eu)
 {
-	struct dpa_act *k = atomic_load_explicit(&eu->kill, memory_order_seq_cst);
-
-	return k && k == atomic_load_explicit(&eu->act, memory_order_relaxed);
+	return atomic_load_explicit(&eu->kill, memory_order_seq_cst) ==
+	       atomic_load_explicit(&eu->ticket, memory_order_relaxed);
 }
 
 /* Brackets every op; end takes the kill that came meanwhile. */
@@ -113,8 +170,13 @@ static inline struct dpa_eu *dpa_eu_op_begin(void)
 {
 	struct dpa_eu *eu = dpa_eu_self;
 
-	if (eu)
-		atomic_store_explicit(&eu->in_op, 1, memory_order_seq_cst);
+	if (!eu)
+		return NULL;
+	if (__builtin_expect((uintptr_t)__builtin_frame_address(0) < eu->stack_floor, 0))
+		dpa_eu_no_stack(eu);
+	atomic_store_explicit(&eu->ops, atomic_load_explicit(&eu->ops, memory_order_relaxed) + 1,
+			      memory_order_release);
+	atomic_store_explicit(&eu->in_op, DPA_OP_USES, memory_order_seq_cst);
 	return eu;
 }
 
@@ -122,7 +184,7 @@ static inline void dpa_eu_op_end(struct dpa_eu *eu)
 {
 	if (!eu)
 		return;
-	atomic_store_explicit(&eu->in_op, 0, memory_order_seq_cst);
+	atomic_store_explicit(&eu->in_op, DPA_OP_NONE, memory_order_seq_cst);
 	if (__builtin_expect(dpa_eu_killed(eu), 0))
 		dpa_eu_leave(DPA_EU_KILLED);
 }

@@ -2,25 +2,26 @@
 /*
  * Work requests of device code, written as the provider writes those of the host: WQE into the SQ,
  * then the doorbell record, then the doorbell in the QP's slot of its UAR page.
+ *
+ * sq_pi and rq_pi of a doorbell record are written here (release) and read by the device (acquire);
+ * sq_ci and rq_ci the other way round.
  */
 #include <string.h>
 #include <dpa/dpa_dev_native.h>
 #include "qp.h"
 
 #define ALL_FLAGS (DPA_DEV_SIGNALED | DPA_DEV_SOLICITED | DPA_DEV_FENCE)
+#define LONGEST	  (sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_MAX_INLINE)
+
+static bool is_atomic(uint32_t op)
+{
+	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
+}
 
 static bool is_rdma(uint32_t op)
 {
-	return op == DPA_DEV_RDMA_WRITE || op == DPA_DEV_RDMA_WRITE_IMM || op == DPA_DEV_RDMA_READ;
-}
-
-static bool valid(const struct dpa_qp_view *v, const struct dpa_dev_send_wr *wr)
-{
-	if (wr->opcode > DPA_DEV_RDMA_READ || wr->flags & ~(uint32_t)ALL_FLAGS || wr->rsvd)
-		return false;
-	if (wr->opcode == DPA_DEV_RDMA_READ && v->type != DPA_QP_RC)
-		return false;
-	return v->sq && wr->num_sge <= v->max_send_sge && wr->num_sge <= DPA_MAX_SGE;
+	return op == DPA_OP_RDMA_WRITE || op == DPA_OP_RDMA_WRITE_IMM || op == DPA_OP_RDMA_READ ||
+	       is_atomic(op);
 }
 
 /* Blocks of the SQ, from `at` on, round the end. */
@@ -33,41 +34,79 @@ static void copy_blocks(const struct dpa_qp_view *v, uint32_t at, const uint8_t 
 		       DPA_WQEBB);
 }
 
-static uint32_t build(const struct dpa_qp_queues *q, const struct dpa_dev_send_wr *wr, uint8_t *wqe)
+/* Device code's pieces are the device's SGEs under another name. */
+static const struct dpa_sge *sges_of(const struct dpa_dev_sge *sge)
 {
-	struct dpa_wqe_ctrl ctrl = {.opcode = (uint8_t)wr->opcode, .index = q->sq_pi};
-	uint32_t at = sizeof(ctrl);
+	return (const struct dpa_sge *)sge;
+}
 
-	ctrl.wr_id = wr->wr_id;
-	ctrl.imm = __builtin_bswap32(wr->imm);
-	ctrl.nsge = (uint8_t)wr->num_sge;
-	if (wr->flags & DPA_DEV_SIGNALED || q->view.sq_sig_all)
-		ctrl.flags |= DPA_WQE_SIGNALED;
-	if (wr->flags & DPA_DEV_SOLICITED)
-		ctrl.flags |= DPA_WQE_SOLICITED;
-	if (wr->flags & DPA_DEV_FENCE)
-		ctrl.flags |= DPA_WQE_FENCE;
+static uint32_t put_sges(uint8_t *to, const struct dpa_sge *sge, uint32_t n)
+{
+	uint32_t total = 0;
+
+	if (n)
+		memcpy(to, sge, n * sizeof(*sge));
+	for (uint32_t i = 0; i < n; i++)
+		total += sge[i].length;
+	return total;
+}
+
+static uint32_t put_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
+{
+	uint32_t at = sizeof(struct dpa_wqe_ctrl);
+
 	if (is_rdma(wr->opcode)) {
-		struct dpa_wqe_raddr r = {.addr = wr->remote_addr, .rkey = wr->rkey};
+		struct dpa_wqe_raddr r = {.addr = wr->remote, .rkey = wr->rkey};
 
 		memcpy(wqe + at, &r, sizeof(r));
 		at += sizeof(r);
 	}
-	for (uint32_t i = 0; i < wr->num_sge; i++) {
-		struct dpa_sge s = {.addr = wr->sg_list[i].addr,
-				    .length = wr->sg_list[i].length,
-				    .lkey = wr->sg_list[i].lkey};
+	if (is_atomic(wr->opcode)) {
+		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
 
-		memcpy(wqe + at, &s, sizeof(s));
-		at += sizeof(s);
-		ctrl.length += s.length;
+		memcpy(wqe + at, &a, sizeof(a));
+		at += sizeof(a);
+	}
+	return at;
+}
+
+static uint32_t build(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr, uint8_t *wqe)
+{
+	struct dpa_wqe_ctrl ctrl = {
+		.opcode = wr->opcode, .flags = wr->flags, .index = q->sq_pi, .wr_id = wr->wr_id};
+	uint32_t at = put_headers(wqe, wr);
+
+	ctrl.imm = __builtin_bswap32(wr->imm);
+	ctrl.nsge = (uint8_t)wr->nsge;
+	if (q->view.sq_sig_all)
+		ctrl.flags |= DPA_WQE_SIGNALED;
+	if (wr->flags & DPA_WQE_INLINE) {
+		memcpy(wqe + at, wr->data, wr->length);
+		ctrl.length = wr->length;
+		at += wr->length;
+	} else {
+		ctrl.length = put_sges(wqe + at, wr->sge, wr->nsge);
+		at += wr->nsge * (uint32_t)sizeof(struct dpa_sge);
 	}
 	ctrl.nbb = (uint8_t)((at + DPA_WQEBB - 1) / DPA_WQEBB);
 	memcpy(wqe, &ctrl, sizeof(ctrl));
 	return ctrl.nbb;
 }
 
-static void ring(struct dpa_qp_queues *q)
+bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr)
+{
+	_Alignas(8) uint8_t wqe[(LONGEST + DPA_WQEBB - 1) / DPA_WQEBB * DPA_WQEBB];
+	uint32_t nbb = build(q, wr, wqe), used;
+
+	used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	if (used + nbb > 1u << q->view.log_sq)
+		return false;
+	copy_blocks(&q->view, q->sq_pi, wqe, nbb);
+	q->sq_pi += nbb;
+	return true;
+}
+
+void dpa_qp_doorbell(struct dpa_qp_queues *q)
 {
 	struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = q->sq_pi};
 	uint64_t word;
@@ -76,49 +115,85 @@ static void ring(struct dpa_qp_queues *q)
 	__atomic_store_n(&q->view.dbrec->sq_pi, q->sq_pi, __ATOMIC_RELEASE);
 	__atomic_store_n(&q->view.slot->word, word, __ATOMIC_RELEASE);
 	__atomic_store_n(&q->view.slot->doorbells, q->view.slot->doorbells + 1, __ATOMIC_RELAXED);
-	dpa_hwif_ring_sq(&q->view);
+}
+
+static bool valid(const struct dpa_qp_view *v, const struct dpa_dev_send_wr *wr)
+{
+	if (wr->opcode > DPA_DEV_RDMA_READ || wr->flags & ~(uint32_t)ALL_FLAGS || wr->rsvd)
+		return false;
+	if (wr->opcode == DPA_DEV_RDMA_READ && v->type != DPA_QP_RC)
+		return false;
+	return v->sq && wr->num_sge <= v->max_send_sge && wr->num_sge <= DPA_MAX_SGE;
 }
 
 int dpa_qp_post_send(struct dpa_qp_queues *q, const struct dpa_dev_send_wr *wr)
 {
-	_Alignas(8) uint8_t wqe[10 * DPA_WQEBB]; /* 32 + 16 + 32 * 16 */
-	uint32_t nbb, used;
+	struct dpa_qp_wr w = {.opcode = (uint8_t)wr->opcode,
+			      .flags = (uint8_t)wr->flags,
+			      .imm = wr->imm,
+			      .rkey = wr->rkey,
+			      .wr_id = wr->wr_id,
+			      .remote = wr->remote_addr,
+			      .nsge = wr->num_sge,
+			      .sge = sges_of(wr->sg_list)};
 
 	if (q->view.type == DPA_QP_UD)
 		return DPA_DEV_ENOTSUP;
 	if (!valid(&q->view, wr))
 		return DPA_DEV_EINVAL;
-	nbb = build(q, wr, wqe);
-	used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
-	if (used + nbb > 1u << q->view.log_sq)
+	if (!dpa_qp_put(q, &w))
 		return DPA_DEV_ENOMEM;
-	copy_blocks(&q->view, q->sq_pi, wqe, nbb);
-	q->sq_pi += nbb;
-	ring(q);
+	dpa_qp_doorbell(q);
+	dpa_hwif_ring_sq(&q->view);
 	return 0;
+}
+
+static void put_recv(uint8_t *to, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n)
+{
+	struct dpa_rwqe head = {.wr_id = wr_id, .nsge = n};
+
+	memcpy(to, &head, sizeof(head));
+	put_sges(to + sizeof(head), sge, n);
 }
 
 int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_dev_sge *sge,
 		     uint32_t n)
 {
 	const struct dpa_qp_view *v = &q->view;
-	struct dpa_rwqe head = {.wr_id = wr_id, .nsge = n};
-	uint8_t *p;
+	uint32_t mask = (1u << v->log_rq) - 1;
 
 	if (!v->rq || n > v->max_recv_sge)
 		return DPA_DEV_EINVAL;
-	if (q->rq_pi - __atomic_load_n(&v->dbrec->rq_ci, __ATOMIC_ACQUIRE) >= 1u << v->log_rq)
+	if (q->rq_pi - __atomic_load_n(&v->dbrec->rq_ci, __ATOMIC_ACQUIRE) > mask)
 		return DPA_DEV_ENOMEM;
-	p = v->rq + (size_t)(q->rq_pi & ((1u << v->log_rq) - 1)) * dpa_rwqe_stride(v->max_recv_sge);
-	memcpy(p, &head, sizeof(head));
-	for (uint32_t i = 0; i < n; i++) {
-		struct dpa_sge s = {
-			.addr = sge[i].addr, .length = sge[i].length, .lkey = sge[i].lkey};
-
-		memcpy(p + sizeof(head) + i * sizeof(s), &s, sizeof(s));
-	}
+	put_recv(v->rq + (size_t)(q->rq_pi & mask) * dpa_rwqe_stride(v->max_recv_sge), wr_id,
+		 sges_of(sge), n);
 	q->rq_pi++;
 	__atomic_store_n(&v->dbrec->rq_pi, q->rq_pi, __ATOMIC_RELEASE);
 	dpa_hwif_ring_rq(v);
 	return 0;
 }
+
+bool dpa_srq_post(struct dpa_srq_queue *q, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n)
+{
+	const struct dpa_srq_view *v = &q->view;
+	uint32_t mask = (1u << v->log_size) - 1;
+
+	if (q->pi - __atomic_load_n(&v->dbrec->rq_ci, __ATOMIC_ACQUIRE) > mask)
+		return false;
+	put_recv(v->buf + (size_t)(q->pi & mask) * v->stride, wr_id, sge, n);
+	q->pi++;
+	__atomic_store_n(&v->dbrec->rq_pi, q->pi, __ATOMIC_RELEASE);
+	return true;
+}
+
+_Static_assert((int)DPA_DEV_SIGNALED == (int)DPA_WQE_SIGNALED &&
+		       (int)DPA_DEV_SOLICITED == (int)DPA_WQE_SOLICITED &&
+		       (int)DPA_DEV_FENCE == (int)DPA_WQE_FENCE,
+	       "flags of device code are those of WQEs");
+_Static_assert((int)DPA_DEV_RDMA_READ == (int)DPA_OP_RDMA_READ, "and so are opcodes");
+_Static_assert(sizeof(struct dpa_dev_sge) == sizeof(struct dpa_sge) &&
+		       offsetof(struct dpa_dev_sge, addr) == offsetof(struct dpa_sge, addr) &&
+		       offsetof(struct dpa_dev_sge, length) == offsetof(struct dpa_sge, length) &&
+		       offsetof(struct dpa_dev_sge, lkey) == offsetof(struct dpa_sge, lkey),
+	       "and so are pieces of memory");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* qp.h - posting to the queues of a QP from an EU. */
+/* qp.h - posting to the queues of QPs and SRQs from an EU. */
 #ifndef DPA_EU_QP_H
 #define DPA_EU_QP_H
 
@@ -14,9 +14,41 @@ struct dpa_qp_queues {
 	uint32_t sq_pi, rq_pi;
 };
 
-/* 0 or enum dpa_dev_post_error. */
+/* The same of an SRQ. */
+struct dpa_srq_queue {
+	struct dpa_srq_view view;
+	uint32_t pi;
+};
+
+/* A send work request in full. */
+struct dpa_qp_wr {
+	uint8_t opcode; /* enum dpa_op, but no UD and no BIND_MW */
+	uint8_t flags;	/* enum dpa_wqe_flags */
+	uint32_t imm;	/* as a number */
+	uint32_t rkey;
+	uint64_t wr_id;
+	uint64_t remote;
+	uint64_t swap_add, compare;
+	uint32_t nsge;	 /* up to DPA_MAX_SGE; 0 with DPA_WQE_INLINE */
+	uint32_t length; /* of data */
+	const struct dpa_sge *sge;
+	const void *data; /* DPA_WQE_INLINE: up to DPA_MAX_INLINE bytes */
+};
+
+/* Writes the WQE. False: the queue has no room for it now. */
+bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr);
+/*
+ * The doorbell, for all that was put: written here, then dpa_hwif_ring_sq() by the caller, who
+ * holds no lock that the device's callbacks want.
+ */
+void dpa_qp_doorbell(struct dpa_qp_queues *q);
+
+/* Put and ring. 0 or enum dpa_dev_post_error. */
 int dpa_qp_post_send(struct dpa_qp_queues *q, const struct dpa_dev_send_wr *wr);
 int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_dev_sge *sge,
 		     uint32_t n);
+
+/* False: the queue is full. n is at most view.max_sge. */
+bool dpa_srq_post(struct dpa_srq_queue *q, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n);
 
 #endif

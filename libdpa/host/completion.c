@@ -37,9 +37,9 @@ doca_error_t doca_dpa_completion_create(struct doca_dpa *dpa, unsigned int queue
 	struct doca_dpa_completion *c;
 	uint32_t size = 1;
 
-	if (!dpa || !dpa_comp || !queue_size || queue_size > DPA_MAX_CQE)
+	if (!dpa_live(dpa) || !dpa_comp || !queue_size || queue_size > DPA_MAX_CQE)
 		return DOCA_ERROR_INVALID_VALUE;
-	c = calloc(1, sizeof(*c));
+	c = dpa_obj_new(DPA_T_COMPLETION, sizeof(*c));
 	if (!c)
 		return DOCA_ERROR_NO_MEMORY;
 	while (size < queue_size)
@@ -72,6 +72,8 @@ doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 
 	if (!c->started)
 		return DOCA_SUCCESS;
+	if (c->users)
+		return DOCA_ERROR_IN_USE;
 	dpa_handle_drop(&c->dpa->handles, &c->obj);
 	dpa_pool_quiesce();
 	if (c->src.act && !dpa_ctx_foreign(c->dpa))
@@ -95,7 +97,7 @@ doca_error_t doca_dpa_completion_destroy(struct doca_dpa_completion *dpa_comp)
 	doca_error_t ret;
 	struct doca_dpa *dpa;
 
-	if (!dpa_comp)
+	if (!dpa_live(dpa_comp))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = dpa_comp->dpa;
 	ret = dpa_completion_halt(dpa_comp);
@@ -108,7 +110,7 @@ doca_error_t doca_dpa_completion_destroy(struct doca_dpa_completion *dpa_comp)
 	*p = dpa_comp->next;
 	if (dpa_comp->thread)
 		dpa_thread_release(dpa_comp->thread);
-	free(dpa_comp);
+	dpa_obj_free(dpa_comp);
 	dpa->completions--;
 	dpa_ctx_put(dpa);
 	return ret;
@@ -117,7 +119,7 @@ doca_error_t doca_dpa_completion_destroy(struct doca_dpa_completion *dpa_comp)
 doca_error_t doca_dpa_completion_get_queue_size(struct doca_dpa_completion *dpa_comp,
 						unsigned int *queue_size)
 {
-	if (!dpa_comp || !queue_size)
+	if (!dpa_live(dpa_comp) || !queue_size)
 		return DOCA_ERROR_INVALID_VALUE;
 	*queue_size = dpa_comp->queue_size;
 	return DOCA_SUCCESS;
@@ -126,7 +128,7 @@ doca_error_t doca_dpa_completion_get_queue_size(struct doca_dpa_completion *dpa_
 doca_error_t doca_dpa_completion_set_thread(struct doca_dpa_completion *dpa_comp,
 					    struct doca_dpa_thread *dpa_thread)
 {
-	if (!dpa_comp || !dpa_thread || dpa_comp->dpa != dpa_thread->dpa)
+	if (!dpa_live(dpa_comp) || !dpa_live(dpa_thread) || dpa_comp->dpa != dpa_thread->dpa)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_comp->started || dpa_comp->dpa->state == DPA_DEAD)
 		return DOCA_ERROR_BAD_STATE;
@@ -140,7 +142,7 @@ doca_error_t doca_dpa_completion_set_thread(struct doca_dpa_completion *dpa_comp
 doca_error_t doca_dpa_completion_get_thread(struct doca_dpa_completion *dpa_comp,
 					    struct doca_dpa_thread **dpa_thread)
 {
-	if (!dpa_comp || !dpa_thread)
+	if (!dpa_live(dpa_comp) || !dpa_thread)
 		return DOCA_ERROR_INVALID_VALUE;
 	*dpa_thread = dpa_comp->thread;
 	return DOCA_SUCCESS;
@@ -151,7 +153,7 @@ doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)
 	struct doca_dpa_completion *c = dpa_comp;
 	int ret;
 
-	if (!c)
+	if (!dpa_live(c))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(c->dpa) || c->started || (c->thread && !c->thread->started))
 		return DOCA_ERROR_BAD_STATE;
@@ -174,7 +176,7 @@ doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)
 
 doca_error_t doca_dpa_completion_stop(struct doca_dpa_completion *dpa_comp)
 {
-	if (!dpa_comp)
+	if (!dpa_live(dpa_comp))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_comp->dpa->state == DPA_DEAD || !dpa_comp->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -184,7 +186,7 @@ doca_error_t doca_dpa_completion_stop(struct doca_dpa_completion *dpa_comp)
 doca_error_t doca_dpa_completion_get_dpa_handle(struct doca_dpa_completion *dpa_comp,
 						doca_dpa_dev_completion_t *handle)
 {
-	if (!dpa_comp || !handle)
+	if (!dpa_live(dpa_comp) || !handle)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_comp->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -194,7 +196,7 @@ doca_error_t doca_dpa_completion_get_dpa_handle(struct doca_dpa_completion *dpa_
 
 doca_error_t dpa_completion_get_ibv_cq(struct doca_dpa_completion *dpa_comp, struct ibv_cq **cq)
 {
-	if (!dpa_comp || !cq)
+	if (!dpa_live(dpa_comp) || !cq)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_comp->started)
 		return DOCA_ERROR_BAD_STATE;

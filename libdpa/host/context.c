@@ -12,17 +12,26 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../eu/pool.h"
-#include "libdpa.h"
+#include "../crash/watchdog.h"
+#include "../exec/exec.h"
 
 /* The EUs have an open of their own: any context's device may be closed while they run. */
 static int pool_open(void *arg, void **dev, uint32_t *num_eus)
 {
 	struct ibv_context *ctx = ibv_open_device(arg);
+	struct dpa_hwif_board board;
+	int ret;
 
 	if (!ctx)
 		return errno ? errno : EIO;
+	dpa_hwif_query_board(ctx, &board);
+	ret = dpa_watchdog_start(board.max_run_time);
+	if (ret) {
+		ibv_close_device(ctx);
+		return ret;
+	}
 	*num_eus = dpa_hwif_num_eus(ctx);
+	dpa_stat_open(board.path, ibv_get_device_name(ctx->device), *num_eus, board.max_run_time);
 	*dev = ctx;
 	return 0;
 }
@@ -39,6 +48,7 @@ static void pool_idle(void *dev)
 
 static void pool_close(void *dev)
 {
+	dpa_stat_close();
 	ibv_close_device(dev);
 }
 
@@ -53,61 +63,110 @@ doca_error_t doca_dpa_create(struct doca_dev *dev, struct doca_dpa **dpa)
 {
 	struct doca_dpa *d;
 
-	if (!dev || !dpa)
+	if (!dpa_live(dev) || !dpa)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!dev->info.is_dpa)
+	if (!dev->info.is_dpa || dev->info.function) /* an SF extends a context of the PF */
 		return DOCA_ERROR_NOT_SUPPORTED;
-	d = calloc(1, sizeof(*d));
+	d = dpa_obj_new(DPA_T_DPA, sizeof(*d));
 	if (!d)
 		return DOCA_ERROR_NO_MEMORY;
 	d->dev = dev;
+	dpa_fatal_init(d);
 	d->log_level = DOCA_DPA_DEV_LOG_LEVEL_INFO;
 	dpa_dev_use(dev, 1);
 	*dpa = d;
 	return DOCA_SUCCESS;
 }
 
-doca_error_t doca_dpa_start(struct doca_dpa *dpa)
+static doca_error_t from_errno(int err)
+{
+	return err == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
+}
+
+/* The log's writer and the trace's. 0 or errno. */
+static int start_logs(struct doca_dpa *dpa)
 {
 	int ret;
 
-	if (!dpa || !dpa->app)
-		return DOCA_ERROR_INVALID_VALUE;
-	if (dpa->state != DPA_CREATED)
-		return DOCA_ERROR_BAD_STATE;
-	ret = dpa_image_load(dpa->app, &dpa->img);
+	dpa->log = dpa_devlog_create(dpa->log_sink.file, false);
+	if (!dpa->log)
+		return errno;
+	dpa->trace = dpa_devlog_create(dpa->trace_sink.file, true);
+	if (dpa->trace)
+		return 0;
+	ret = errno;
+	dpa_devlog_destroy(dpa->log);
+	dpa->log = NULL;
+	return ret;
+}
+
+static void end_logs(struct doca_dpa *dpa)
+{
+	dpa_devlog_destroy(dpa->log);
+	dpa_devlog_destroy(dpa->trace);
+	dpa->log = dpa->trace = NULL;
+}
+
+static doca_error_t start_base(struct doca_dpa *dpa)
+{
+	int ret = dpa_image_load(dpa->app, &dpa->img);
+
 	if (ret)
-		return ret == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
-	dpa->log = dpa_devlog_create();
-	if (!dpa->log) {
-		ret = errno;
+		return from_errno(ret);
+	ret = start_logs(dpa);
+	if (ret)
 		goto err_image;
-	}
 	ret = dpa_pool_get(&pool_ops, dpa->dev->ctx->device);
 	if (ret)
-		goto err_log;
-	atomic_store_explicit(&dpa->fatal, 0, memory_order_relaxed);
+		goto err_logs;
 	dpa->generation = dpa_pool_generation();
+	dpa->stat_id = dpa_stat_context();
+	ret = dpa_ctx_find_eus(dpa);
+	if (!ret)
+		ret = dpa_launches_begin(dpa);
+	if (ret)
+		goto err_pool;
+	dpa_handle_new(&dpa->handles, DPA_H_CONTEXT, &dpa->obj); /* the first one */
+	dpa_fatal_reset(dpa);
 	dpa->state = DPA_STARTED;
 	return DOCA_SUCCESS;
 
-err_log:
-	dpa_devlog_destroy(dpa->log);
-	dpa->log = NULL;
+err_pool:
+	dpa_pool_put();
+err_logs:
+	end_logs(dpa);
 err_image:
 	dpa_image_unload(&dpa->img);
-	return ret == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
+	return from_errno(ret);
+}
+
+doca_error_t doca_dpa_start(struct doca_dpa *dpa)
+{
+	if (!dpa_live(dpa) || !dpa->app)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa->state != DPA_CREATED)
+		return DOCA_ERROR_BAD_STATE;
+	return dpa->base ? dpa_extended_start(dpa) : start_base(dpa);
 }
 
 /* No EU runs code of the context any more. */
 static void shut_down(struct doca_dpa *dpa)
 {
-	if (!dpa_ctx_foreign(dpa)) {
-		dpa_pool_quiesce();
-		dpa_pool_put();
-		dpa_devlog_destroy(dpa->log);
+	bool mine = !dpa_ctx_foreign(dpa);
+
+	if (dpa->base) {
+		dpa_extended_stop(dpa);
+		return;
 	}
-	dpa->log = NULL;
+	dpa_launches_end(dpa);
+	dpa_handle_drop(&dpa->handles, &dpa->obj);
+	if (mine) {
+		dpa_pool_quiesce();
+		dpa_stat_kernels_free(&dpa->stat_kernels);
+		dpa_pool_put();
+		end_logs(dpa);
+	}
+	dpa->log = dpa->trace = NULL;
 	dpa_mem_free_all(dpa);
 	dpa_image_unload(&dpa->img);
 	dpa->state = DPA_CREATED;
@@ -115,11 +174,12 @@ static void shut_down(struct doca_dpa *dpa)
 
 doca_error_t doca_dpa_stop(struct doca_dpa *dpa)
 {
-	if (!dpa)
+	if (!dpa_live(dpa))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa->state != DPA_STARTED)
 		return DOCA_ERROR_BAD_STATE;
-	if (dpa->threads || dpa->completions || dpa->notifications || dpa->qps)
+	if (dpa->threads || dpa->completions || dpa->notifications || dpa->qps || dpa->ctxs ||
+	    dpa->extended)
 		return DOCA_ERROR_IN_USE;
 	shut_down(dpa);
 	return DOCA_SUCCESS;
@@ -132,6 +192,7 @@ static doca_error_t halt_children(struct doca_dpa *dpa)
 
 	for (struct doca_dpa_thread *t = dpa->thread_list; t; t = t->next)
 		dpa_thread_halt(t);
+	dpa_async_halt_all(dpa);
 	for (struct doca_dpa_completion *c = dpa->comp_list; c && !ret; c = c->next)
 		ret = dpa_completion_halt(c);
 	return ret;
@@ -141,16 +202,19 @@ doca_error_t doca_dpa_destroy(struct doca_dpa *dpa)
 {
 	doca_error_t ret;
 
-	if (!dpa)
+	if (!dpa_live(dpa))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (dpa->qps)
+	if (dpa->qps || dpa->ctxs || dpa->extended)
 		return DOCA_ERROR_IN_USE;
 	ret = halt_children(dpa);
 	if (ret)
 		return ret;
 	if (dpa->state == DPA_STARTED)
 		shut_down(dpa);
+	dpa_sink_close(&dpa->log_sink);
+	dpa_sink_close(&dpa->trace_sink);
 	dpa_dev_use(dpa->dev, -1);
+	dpa_obj_remove(dpa, DPA_T_DPA);
 	dpa->state = DPA_DEAD;
 	dpa_ctx_put(dpa);
 	return DOCA_SUCCESS;
@@ -158,23 +222,48 @@ doca_error_t doca_dpa_destroy(struct doca_dpa *dpa)
 
 void dpa_ctx_put(struct doca_dpa *dpa)
 {
-	if (dpa->state == DPA_DEAD && !dpa->threads && !dpa->completions && !dpa->notifications)
-		free(dpa);
+	if (dpa->state != DPA_DEAD || dpa->threads || dpa->completions || dpa->notifications ||
+	    dpa->holds)
+		return;
+	if (dpa->base) {
+		dpa_extended_bury(dpa);
+		return;
+	}
+	dpa_fatal_fini(dpa);
+	for (struct doca_dpa *e = dpa->gone, *next; e; e = next) {
+		next = e->gone;
+		dpa_obj_free(e);
+	}
+	dpa_obj_free(dpa);
+}
+
+void dpa_ctx_hold(struct doca_dpa *dpa)
+{
+	dpa->holds++;
+}
+
+void dpa_ctx_release(struct doca_dpa *dpa)
+{
+	dpa->holds--;
+	dpa_ctx_put(dpa);
 }
 
 doca_error_t doca_dpa_peek_at_last_error(const struct doca_dpa *dpa)
 {
-	if (!dpa)
+	if (!dpa_live(dpa))
 		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa->base)
+		dpa = dpa->base;
 	return atomic_load_explicit(&dpa->fatal, memory_order_acquire) ? DOCA_ERROR_BAD_STATE
 								       : DOCA_SUCCESS;
 }
 
 doca_error_t doca_dpa_set_app(struct doca_dpa *dpa, struct doca_dpa_app *app)
 {
-	if (!dpa || !app || app->magic != DPA_IMAGE_MAGIC || app->version != DPA_IMAGE_VERSION)
+	if (!dpa_live(dpa) || !app || app->magic != DPA_IMAGE_MAGIC ||
+	    app->version != DPA_IMAGE_VERSION)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (dpa->state != DPA_CREATED)
+	if (dpa->state != DPA_CREATED || dpa->base)
 		return DOCA_ERROR_BAD_STATE;
 	dpa->app = app;
 	return DOCA_SUCCESS;
@@ -182,7 +271,7 @@ doca_error_t doca_dpa_set_app(struct doca_dpa *dpa, struct doca_dpa_app *app)
 
 doca_error_t doca_dpa_get_app(struct doca_dpa *dpa, struct doca_dpa_app **app)
 {
-	if (!dpa || !app)
+	if (!dpa_live(dpa) || !app)
 		return DOCA_ERROR_INVALID_VALUE;
 	*app = dpa->app;
 	return DOCA_SUCCESS;
@@ -211,8 +300,10 @@ static bool is_level(uint32_t l)
 
 doca_error_t doca_dpa_set_log_level(struct doca_dpa *dpa, doca_dpa_dev_log_level_t log_level)
 {
-	if (!dpa || !is_level(log_level))
+	if (!dpa_live(dpa) || !is_level(log_level))
 		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa->base)
+		return DOCA_ERROR_NOT_PERMITTED;
 	if (dpa->state != DPA_CREATED)
 		return DOCA_ERROR_BAD_STATE;
 	dpa->log_level = log_level;
@@ -221,8 +312,8 @@ doca_error_t doca_dpa_set_log_level(struct doca_dpa *dpa, doca_dpa_dev_log_level
 
 doca_error_t doca_dpa_get_log_level(struct doca_dpa *dpa, doca_dpa_dev_log_level_t *log_level)
 {
-	if (!dpa || !log_level)
+	if (!dpa_live(dpa) || !log_level)
 		return DOCA_ERROR_INVALID_VALUE;
-	*log_level = (doca_dpa_dev_log_level_t)dpa->log_level;
+	*log_level = (doca_dpa_dev_log_level_t)dpa_base(dpa)->log_level;
 	return DOCA_SUCCESS;
 }

@@ -4,13 +4,15 @@
 
 #define INDEX_MASK 0xffffffull
 
+static _Atomic uint32_t generation;
+
 bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa_object *obj)
 {
 	for (uint64_t i = 0; i < DPA_HANDLES; i++) {
 		if (atomic_load_explicit(&t->slot[i], memory_order_relaxed))
 			continue;
-		t->generation++;
-		obj->handle = (uint64_t)type << 56 | (uint64_t)t->generation << 24 | i;
+		obj->handle = (uint64_t)type << 56 |
+			      (uint64_t)(atomic_fetch_add(&generation, 1) + 1) << 24 | i;
 		atomic_store_explicit(&t->slot[i], obj, memory_order_release);
 		return true;
 	}
@@ -36,6 +38,7 @@ struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type ty
 
 	if (handle >> 56 != type || (handle & INDEX_MASK) >= DPA_HANDLES)
 		return NULL;
-	obj = atomic_load_explicit(&t->slot[handle & INDEX_MASK], memory_order_acquire);
+	/* after in_op, and against the order of drop and dpa_pool_quiesce() */
+	obj = atomic_load_explicit(&t->slot[handle & INDEX_MASK], memory_order_seq_cst);
 	return obj && obj->handle == handle ? obj : NULL;
 }

@@ -72,6 +72,16 @@ static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *ou
 	return ret;
 }
 
+/* The first call of an entry is not to wait for its pages. */
+static void touch(const struct dpa_image *image)
+{
+	for (uint64_t i = 0; i < image->num_entries; i++) {
+		(void)*(const volatile char *)(uintptr_t)image->entries[i].fn;
+		if (image->entries[i].call)
+			(void)*(const volatile char *)(uintptr_t)image->entries[i].call;
+	}
+}
+
 int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out)
 {
 	int ret = load_from_memfd(app, out);
@@ -87,6 +97,7 @@ int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out)
 		return ENOEXEC;
 	}
 	*out->image->ops = &dpa_ops_table;
+	touch(out->image);
 	return 0;
 }
 
@@ -99,11 +110,11 @@ void dpa_image_unload(struct dpa_loaded *img)
 	memset(img, 0, sizeof(*img));
 }
 
-void (*dpa_image_entry(const struct dpa_loaded *img, const char *name))(void)
+const struct dpa_image_entry *dpa_image_entry(const struct dpa_loaded *img, const char *name)
 {
 	for (uint64_t i = 0; i < img->image->num_entries; i++)
 		if (!strcmp(img->image->entries[i].name, name))
-			return img->image->entries[i].fn;
+			return &img->image->entries[i];
 	return NULL;
 }
 

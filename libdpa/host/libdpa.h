@@ -16,16 +16,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <dpa/dpa_image.h>
 #include <dpa/dpa_native.h>
 #include <doca_dev.h>
 #include <doca_dpa.h>
 #include <infiniband/verbs.h>
+#include "../common/object/object.h"
+#include "../crash/fatal.h"
+#include "../crash/witness.h"
 #include "../eu/activation.h"
 #include "../eu/devlog.h"
+#include "../eu/eumgmt.h"
 #include "../eu/hw.h"
 #include "../eu/pool.h"
 #include "../eu/qp.h"
+#include "../stat/stat.h"
 
 #define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
@@ -35,22 +41,55 @@ struct doca_devinfo {
 	struct ibv_device *ibdev;
 	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
 	bool is_dpa;
+	uint32_t function; /* of the adapter: 0 is the PF, others are SFs */
+	char pci_addr[16]; /* "" if it is not an adapter of this project */
+	uint8_t guid[8];   /* of the node, in the order of the wire */
 };
 
 struct doca_dev {
 	struct doca_devinfo info; /* ibdev: of the open context */
 	struct ibv_context *ctx;
-	uint32_t refs;	/* opens */
-	uint32_t users; /* DPA contexts */
+	struct ibv_pd *pd; /* dpa_dev_pd() */
+	uint32_t refs;	   /* opens */
+	uint32_t users;	   /* objects that are on it */
+	bool borrowed;	   /* ctx and pd are the user's: dpa_dev_open_pd() */
 	struct doca_dev *next;
 };
 
-/* Counts a DPA context in or out of a device. */
+/* What every capability answers that an adapter of this project has. */
+static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
+{
+	if (!dpa_live(devinfo))
+		return DOCA_ERROR_INVALID_VALUE;
+	return devinfo->is_dpa ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED;
+}
+
+/* The open device whose PD this is; NULL: none. Any thread. */
+struct doca_dev *dpa_dev_of_pd(const struct ibv_pd *pd);
+/* The same, with a reference, or one made of the PD. NULL: no memory. Any thread. */
+struct doca_dev *dpa_dev_open_pd(struct ibv_pd *pd);
+
+/* Counts an object in or out of a device, which cannot be closed meanwhile. Any thread. */
 void dpa_dev_use(struct doca_dev *dev, int n);
+/*
+ * The one PD of the device, made at the first call and freed when the device is closed; NULL and
+ * errno. Any thread.
+ */
+struct ibv_pd *dpa_dev_pd(struct doca_dev *dev);
 
 /* ----------------------------------------------------------------- handles */
 
-enum dpa_handle_type { DPA_H_COMPLETION = 1, DPA_H_QP = 2, DPA_H_NOTIFICATION = 3 };
+enum dpa_handle_type {
+	DPA_H_COMPLETION = 1,
+	DPA_H_QP = 2,
+	DPA_H_NOTIFICATION = 3,
+	DPA_H_ASYNC_OPS = 4,
+	DPA_H_HASH_TABLE = 5,
+	DPA_H_SYNC_EVENT = 6,
+	DPA_H_RDMA = 7,
+	DPA_H_CONTEXT = 8,
+	DPA_H_SYNC_EVENT_REMOTE = 9,
+};
 
 /* First in every object that has a handle. */
 struct dpa_object {
@@ -58,13 +97,13 @@ struct dpa_object {
 };
 
 /*
- * A handle is type << 56 | generation << 24 | index. Slots are written by the host's calls and
- * read by EUs; an object is freed only after dpa_handle_drop() and dpa_pool_quiesce().
+ * A handle is type << 56 | generation << 24 | index, and no two of a process are equal. Slots are
+ * written by the host's calls and read by EUs; an object is freed only after dpa_handle_drop() and
+ * dpa_pool_quiesce().
  */
 #define DPA_HANDLES 4096
 struct dpa_handles {
 	_Atomic(struct dpa_object *) slot[DPA_HANDLES];
-	uint32_t generation;
 };
 
 /* False: the table is full. */
@@ -87,8 +126,8 @@ struct dpa_loaded {
 /* A copy of the image of its own. 0 or errno; ENOEXEC: not an image of this version. */
 int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out);
 void dpa_image_unload(struct dpa_loaded *img);
-/* The device function behind an entry's name; NULL: none. */
-void (*dpa_image_entry(const struct dpa_loaded *img, const char *name))(void);
+/* What the image has under an entry's name; NULL: nothing. */
+const struct dpa_image_entry *dpa_image_entry(const struct dpa_loaded *img, const char *name);
 /* The entry that a host stub stands for; NULL: none of this application. */
 const struct dpa_app_entry *dpa_app_find(const struct doca_dpa_app *app, doca_dpa_func_t *func);
 
@@ -96,31 +135,70 @@ const struct dpa_app_entry *dpa_app_find(const struct doca_dpa_app *app, doca_dp
 
 enum dpa_state { DPA_CREATED, DPA_STARTED, DPA_DEAD };
 
+/* Freed with its last reference: the context's, until the user frees it, and those of maps. */
 struct dpa_mem {
 	struct dpa_mem *next;
 	void *base;
 	size_t size;
+	_Atomic uint32_t refs;
 };
 
+/* Where log or trace goes: standard output without a path. */
+struct dpa_sink {
+	char *path;
+	FILE *file;
+};
+
+/*
+ * A base context, or one that extends it to another device: that one has a device, handles and
+ * children of its own, and for everything else what dpa_base() has.
+ */
 struct doca_dpa {
+	struct dpa_object obj; /* in the base's table, while started */
+	struct doca_dpa *base; /* NULL: is one */
+	struct doca_dpa *gone; /* base: destroyed extended ones; those: the next */
 	struct doca_dev *dev;
 	struct doca_dpa_app *app;
 	enum dpa_state state; /* DEAD: destroyed, children are left */
 	uint32_t log_level;
 	uint32_t generation;				   /* of the pool, when it was started */
 	uint32_t threads, completions, qps, notifications; /* children that exist */
-	_Atomic uint32_t fatal;				   /* set by an EU, once */
+	uint32_t ctxs;		/* doca_ctx objects whose data path it is */
+	uint32_t extended;	/* started contexts that extend it */
+	uint32_t holds;		/* other objects that name it */
+	_Atomic uint32_t fatal; /* set by an EU, once */
+	struct dpa_fatal_hooks fatal_hooks;
+	struct dpa_witnesses witnesses;
+	const char *log_path; /* prefix of crash files; NULL: the default */
+	uint32_t stat_id;     /* base: its number for people, while started */
+	struct dpa_stat_kernels stat_kernels;
 	struct dpa_loaded img;
-	struct dpa_devlog *log;
+	struct dpa_sink log_sink, trace_sink;
+	struct dpa_devlog *log, *trace;
 	struct dpa_mem *mem;
+	struct dpa_eumgmt_eus eus; /* that its code may use; read when it is started */
+	struct dpa_launches *launches;
 	struct doca_dpa_thread *thread_list;
 	struct doca_dpa_completion *comp_list;
+	struct doca_dpa_async_ops *async_list;
 	struct dpa_handles handles;
 };
 
+/* Whose program, memory, log and fatal state it uses. */
+static inline struct doca_dpa *dpa_base(struct doca_dpa *dpa)
+{
+	return dpa->base ? dpa->base : dpa;
+}
+
 /* A child is gone: frees a dead context with its last one. */
 void dpa_ctx_put(struct doca_dpa *dpa);
+/* The memory of a context stays, as that of a dead one, for objects that outlive it. Host only. */
+void dpa_ctx_hold(struct doca_dpa *dpa);
+void dpa_ctx_release(struct doca_dpa *dpa);
 void dpa_mem_free_all(struct doca_dpa *dpa);
+/* A reference to the allocation that holds the whole range; NULL: none does. */
+struct dpa_mem *dpa_mem_hold(struct doca_dpa *dpa, uint64_t addr, size_t size);
+void dpa_mem_release(struct dpa_mem *m);
 
 struct doca_dpa_thread {
 	struct dpa_act act;
@@ -129,11 +207,21 @@ struct doca_dpa_thread {
 	doca_dpa_func_t *func;
 	void (*fn)(uint64_t); /* in the image, while started */
 	const char *name;     /* of the entry, while started */
+	struct dpa_stat_task *stat;
 	uint64_t arg, local;
-	uint32_t refs; /* the user's, and one for each completion context that names it */
+	const struct doca_dpa_eu_affinity *affinity; /* NULL: relaxed */
+	struct doca_dpa_tg *group;
+	_Atomic uint64_t place; /* in a started group: size << 32 | rank; 0: in none */
+	uint32_t refs;		/* the user's, and one for each completion context that names it */
 	bool started;
 };
 
+/*
+ * The adapter has 256 hardware threads: each DPA thread takes one, and each started RDMA context.
+ * False: none is left. Any thread.
+ */
+bool dpa_hw_thread_take(void);
+void dpa_hw_thread_give(void);
 void dpa_thread_hold(struct doca_dpa_thread *t);
 void dpa_thread_release(struct doca_dpa_thread *t);
 /* Stops and unlinks: for a context that is destroyed with threads. */
@@ -150,8 +238,19 @@ struct doca_dpa_completion {
 	_Atomic uint32_t read; /* elements taken; the rest of the queue is unread */
 	uint32_t acked;
 	uint32_t queue_size;
+	uint32_t users; /* started objects that report to it */
 	bool started;
 };
+
+/* Whether one that was attached is there still, and is the context's. */
+static inline bool dpa_completion_is_of(const struct doca_dpa_completion *c,
+					const struct doca_dpa *dpa)
+{
+	return dpa_live(c) && c->dpa == dpa;
+}
+
+/* Stops it if started; no EU runs code of the context. ../sync/async/async.c */
+void dpa_async_halt_all(struct doca_dpa *dpa);
 
 /* Stops it if started. */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c);
@@ -165,6 +264,8 @@ struct doca_dpa_notification_completion {
 
 struct dpa_qp {
 	struct dpa_object obj;
+	struct dpa_fatal_hook fatal; /* to the error state */
+	struct ibv_qp *qp;
 	struct doca_dpa *dpa;
 	struct dpa_qp_queues queues;
 };

@@ -2,17 +2,18 @@
 /* Device memory: memory of this process that the context remembers. */
 #include <stdlib.h>
 #include <string.h>
+#include "../common/buf/buf.h"
 #include "libdpa.h"
 
 #define MEM_ALIGN 64
 
 doca_error_t doca_dpa_mem_alloc(struct doca_dpa *dpa, size_t size, doca_dpa_dev_uintptr_t *dev_ptr)
 {
-	struct dpa_mem *m;
+	struct dpa_mem *m, **heap;
 
 	if (dev_ptr)
 		*dev_ptr = 0;
-	if (!dpa || !dev_ptr || !size)
+	if (!dpa_live(dpa) || !dev_ptr || !size)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(dpa))
 		return DOCA_ERROR_BAD_STATE;
@@ -24,26 +25,35 @@ doca_error_t doca_dpa_mem_alloc(struct doca_dpa *dpa, size_t size, doca_dpa_dev_
 		return DOCA_ERROR_DRIVER;
 	}
 	m->size = size;
-	m->next = dpa->mem;
-	dpa->mem = m;
+	atomic_init(&m->refs, 1);
+	heap = &dpa_base(dpa)->mem;
+	m->next = *heap;
+	*heap = m;
 	*dev_ptr = (uintptr_t)m->base;
 	return DOCA_SUCCESS;
 }
 
+void dpa_mem_release(struct dpa_mem *m)
+{
+	if (atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	free(m->base);
+	free(m);
+}
+
 doca_error_t doca_dpa_mem_free(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_ptr)
 {
-	if (!dpa)
+	if (!dpa_live(dpa))
 		return DOCA_ERROR_DRIVER;
 	if (!dpa_ctx_usable(dpa))
 		return DOCA_ERROR_BAD_STATE;
-	for (struct dpa_mem **p = &dpa->mem; *p; p = &(*p)->next) {
+	for (struct dpa_mem **p = &dpa_base(dpa)->mem; *p; p = &(*p)->next) {
 		struct dpa_mem *m = *p;
 
 		if ((uintptr_t)m->base != dev_ptr)
 			continue;
 		*p = m->next;
-		free(m->base);
-		free(m);
+		dpa_mem_release(m);
 		return DOCA_SUCCESS;
 	}
 	return DOCA_ERROR_DRIVER;
@@ -55,30 +65,38 @@ void dpa_mem_free_all(struct doca_dpa *dpa)
 		struct dpa_mem *m = dpa->mem;
 
 		dpa->mem = m->next;
-		free(m->base);
-		free(m);
+		dpa_mem_release(m);
 	}
 }
 
-/* The host's view of a range of device memory; NULL unless one allocation holds all of it. */
-static void *in_heap(const struct doca_dpa *dpa, uint64_t addr, size_t size)
+/* The allocation that holds all of a range of device memory. */
+static struct dpa_mem *in_heap(struct doca_dpa *dpa, uint64_t addr, size_t size)
 {
-	for (const struct dpa_mem *m = dpa->mem; m; m = m->next) {
+	for (struct dpa_mem *m = dpa_base(dpa)->mem; m; m = m->next) {
 		uint64_t base = (uintptr_t)m->base;
 
 		if (addr >= base && addr - base <= m->size && size <= m->size - (addr - base))
-			return (char *)m->base + (addr - base);
+			return m;
 	}
 	return NULL;
 }
 
-static doca_error_t check(const struct doca_dpa *dpa, uint64_t addr, size_t size, void **p)
+struct dpa_mem *dpa_mem_hold(struct doca_dpa *dpa, uint64_t addr, size_t size)
 {
-	if (!dpa || !size)
+	struct dpa_mem *m = dpa_ctx_usable(dpa) ? in_heap(dpa, addr, size) : NULL;
+
+	if (m)
+		atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+	return m;
+}
+
+static doca_error_t check(struct doca_dpa *dpa, uint64_t addr, size_t size, void **p)
+{
+	if (!dpa_live(dpa) || !size)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(dpa))
 		return DOCA_ERROR_BAD_STATE;
-	*p = in_heap(dpa, addr, size);
+	*p = in_heap(dpa, addr, size) ? (void *)(uintptr_t)addr : NULL;
 	return *p ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
@@ -113,4 +131,36 @@ doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_pt
 	if (!ret)
 		memset(p, value, size);
 	return ret;
+}
+
+#define WRITABLE                                                                                   \
+	(DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_RDMA_WRITE |                         \
+	 DOCA_ACCESS_FLAG_RDMA_ATOMIC | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
+
+/* What lies in a buf from its data on, up to its end, in a local map of the context's device. */
+static doca_error_t check_buf(struct doca_dpa *dpa, const struct doca_buf *buf, size_t size,
+			      uint32_t access)
+{
+	struct dpa_buf_data d;
+
+	if (!dpa_live(dpa) || !dpa_buf_live(buf) || dpa_buf_data(buf, dpa->dev, &d) ||
+	    d.key.remote || size > buf->len - (size_t)(buf->data - buf->head))
+		return DOCA_ERROR_INVALID_VALUE;
+	return !access || d.key.access & access ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+}
+
+doca_error_t doca_dpa_h2d_buf_memcpy(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dst_ptr,
+				     struct doca_buf *buf, size_t size)
+{
+	doca_error_t ret = check_buf(dpa, buf, size, 0);
+
+	return ret ? ret : doca_dpa_h2d_memcpy(dpa, dst_ptr, buf->data, size);
+}
+
+doca_error_t doca_dpa_d2h_buf_memcpy(struct doca_dpa *dpa, struct doca_buf *buf,
+				     doca_dpa_dev_uintptr_t src_ptr, size_t size)
+{
+	doca_error_t ret = check_buf(dpa, buf, size, WRITABLE);
+
+	return ret ? ret : doca_dpa_d2h_memcpy(dpa, buf->data, src_ptr, size);
 }

@@ -9,9 +9,9 @@ doca_dpa_notification_completion_create(struct doca_dpa *dpa, struct doca_dpa_th
 {
 	struct doca_dpa_notification_completion *n;
 
-	if (!dpa || !dpa_thread || !notify_comp || dpa_thread->dpa != dpa)
+	if (!dpa_live(dpa) || !dpa_live(dpa_thread) || !notify_comp || dpa_thread->dpa != dpa)
 		return DOCA_ERROR_INVALID_VALUE;
-	n = calloc(1, sizeof(*n));
+	n = dpa_obj_new(DPA_T_NOTIFICATION, sizeof(*n));
 	if (!n)
 		return DOCA_ERROR_NO_MEMORY;
 	n->dpa = dpa;
@@ -37,13 +37,13 @@ doca_dpa_notification_completion_destroy(struct doca_dpa_notification_completion
 	struct doca_dpa *dpa;
 	doca_error_t ret;
 
-	if (!notify_comp)
+	if (!dpa_live(notify_comp))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = notify_comp->dpa;
 	ret = dpa->state == DPA_DEAD ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
 	halt(notify_comp);
 	dpa_thread_release(notify_comp->thread);
-	free(notify_comp);
+	dpa_obj_free(notify_comp);
 	dpa->notifications--;
 	dpa_ctx_put(dpa);
 	return ret;
@@ -53,7 +53,7 @@ doca_error_t
 doca_dpa_notification_completion_get_thread(struct doca_dpa_notification_completion *notify_comp,
 					    struct doca_dpa_thread **dpa_thread)
 {
-	if (!notify_comp || !dpa_thread)
+	if (!dpa_live(notify_comp) || !dpa_thread)
 		return DOCA_ERROR_INVALID_VALUE;
 	*dpa_thread = notify_comp->thread;
 	return DOCA_SUCCESS;
@@ -64,7 +64,7 @@ doca_dpa_notification_completion_start(struct doca_dpa_notification_completion *
 {
 	struct doca_dpa_notification_completion *n = notify_comp;
 
-	if (!n)
+	if (!dpa_live(n))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(n->dpa) || n->started || !n->thread->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -77,7 +77,7 @@ doca_dpa_notification_completion_start(struct doca_dpa_notification_completion *
 doca_error_t
 doca_dpa_notification_completion_stop(struct doca_dpa_notification_completion *notify_comp)
 {
-	if (!notify_comp)
+	if (!dpa_live(notify_comp))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (notify_comp->dpa->state == DPA_DEAD || !notify_comp->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -89,7 +89,7 @@ doca_error_t doca_dpa_notification_completion_get_dpa_handle(
 	struct doca_dpa_notification_completion *notify_comp,
 	doca_dpa_dev_notification_completion_t *handle)
 {
-	if (!notify_comp || !handle)
+	if (!dpa_live(notify_comp) || !handle)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (notify_comp->dpa->state == DPA_DEAD || !notify_comp->started)
 		return DOCA_ERROR_BAD_STATE;

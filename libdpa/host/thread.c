@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* DPA threads: the host's side, and one activation of them. */
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include "../eu/fault.h"
-#include "../eu/pool.h"
-#include "libdpa.h"
+#include "../exec/exec.h"
 
 #define STOP_MS 1000 /* for a running activation to end by itself */
 #define KILL_MS 20   /* between two signals */
@@ -16,79 +11,65 @@ static struct doca_dpa_thread *of_act(struct dpa_act *act)
 	return container_of(act, struct doca_dpa_thread, act);
 }
 
-/* One line for people: what the thread did, and where. */
-static void tell_fault(struct doca_dpa_thread *t, const struct dpa_eu *eu)
+static void call_function(void *arg)
 {
-	char text[300];
-	Dl_info where;
-	int n;
+	struct doca_dpa_thread *t = arg;
 
-	if (eu->fault_text) {
-		n = snprintf(text, sizeof(text), "%s used %s: the context is ended\n", t->name,
-			     eu->fault_text);
-	} else {
-		uintptr_t off = eu->fault_pc;
-
-		if (dladdr((void *)eu->fault_pc, &where))
-			off -= (uintptr_t)where.dli_fbase;
-		n = snprintf(
-			text, sizeof(text),
-			"%s faulted: %s at address 0x%llx, image offset 0x%llx: the context is "
-			"ended\n",
-			t->name, dpa_fault_name(eu->fault_sig), (unsigned long long)eu->fault_addr,
-			(unsigned long long)off);
-	}
-	if (t->dpa->log_level > DOCA_DPA_DEV_LOG_LEVEL_DISABLE)
-		dpa_devlog_put(t->dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_CRIT, text, (uint64_t)n);
+	t->fn(t->arg);
 }
 
-static enum dpa_act_end after(struct doca_dpa_thread *t, enum dpa_eu_end end)
-{
-	switch (end) {
-	case DPA_EU_RESCHEDULED:
-		return DPA_END_RESCHEDULE;
-	case DPA_EU_FAULTED:
-		if (!atomic_exchange_explicit(&t->dpa->fatal, 1, memory_order_seq_cst)) {
-			tell_fault(t, dpa_eu_self);
-			dpa_pool_kill_owner(t->dpa);
-		}
-		return DPA_END_FINISH;
-	case DPA_EU_RETURNED:
-	case DPA_EU_FINISHED:
-	case DPA_EU_KILLED:
-		break;
-	}
-	return DPA_END_FINISH;
-}
-
-/* dpa_act.run: on an EU. Enter, then look: see dpa_eu_enter(). */
+/* dpa_act.run: on an EU. */
 static enum dpa_act_end run_thread(struct dpa_act *act)
 {
 	struct doca_dpa_thread *t = of_act(act);
-	enum dpa_act_end how = DPA_END_FINISH;
+	struct dpa_run run = {
+		.kind = DPA_RUN_THREAD,
+		.dpa = dpa_base(t->dpa),
+		.cur = t->dpa,
+		.thread = t,
+		.name = t->name,
+	};
 
-	dpa_eu_enter(t->dpa);
-	if (!atomic_load_explicit(&t->dpa->fatal, memory_order_seq_cst))
-		how = after(t, dpa_eu_call(t->fn, t->arg));
-	dpa_eu_exit();
-	return how;
+	dpa_thread_place(t, &run.rank, &run.num_threads);
+	return dpa_run_code(&run, call_function, t) == DPA_EU_RESCHEDULED ? DPA_END_RESCHEDULE
+									  : DPA_END_FINISH;
+}
+
+static void dispatch(struct dpa_act *act)
+{
+	dpa_pool_dispatch(&act->work);
 }
 
 static _Atomic uint32_t threads_of_process;
+
+bool dpa_hw_thread_take(void)
+{
+	if (atomic_fetch_add(&threads_of_process, 1) < DPA_EU_MAX)
+		return true;
+	atomic_fetch_sub(&threads_of_process, 1);
+	return false;
+}
+
+void dpa_hw_thread_give(void)
+{
+	atomic_fetch_sub(&threads_of_process, 1);
+}
 
 doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa, struct doca_dpa_thread **dpa_thread)
 {
 	struct doca_dpa_thread *t;
 
-	if (!dpa || !dpa_thread)
+	if (!dpa_live(dpa) || !dpa_thread)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (atomic_fetch_add(&threads_of_process, 1) >= DPA_EU_MAX)
-		goto err_count;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		goto err_count;
+	if (!dpa_hw_thread_take())
+		return DOCA_ERROR_NO_MEMORY;
+	t = dpa_obj_new(DPA_T_THREAD, sizeof(*t));
+	if (!t) {
+		dpa_hw_thread_give();
+		return DOCA_ERROR_NO_MEMORY;
+	}
 	dpa_act_init(&t->act);
-	t->act.dispatch = dpa_pool_dispatch;
+	t->act.dispatch = dispatch;
 	t->act.run = run_thread;
 	t->dpa = dpa;
 	t->refs = 1;
@@ -97,10 +78,6 @@ doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa, struct doca_dpa_thread
 	dpa->threads++;
 	*dpa_thread = t;
 	return DOCA_SUCCESS;
-
-err_count:
-	atomic_fetch_sub(&threads_of_process, 1);
-	return DOCA_ERROR_NO_MEMORY;
 }
 
 void dpa_thread_hold(struct doca_dpa_thread *t)
@@ -112,8 +89,10 @@ void dpa_thread_release(struct doca_dpa_thread *t)
 {
 	if (--t->refs)
 		return;
+	if (t->affinity)
+		dpa_affinity_release(t->affinity);
 	dpa_act_fini(&t->act);
-	free(t);
+	dpa_obj_free(t);
 }
 
 void dpa_thread_halt(struct doca_dpa_thread *t)
@@ -125,9 +104,13 @@ void dpa_thread_halt(struct doca_dpa_thread *t)
 		return;
 	if (!dpa_act_stop(&t->act, STOP_MS))
 		do
-			dpa_pool_kill(&t->act);
+			dpa_pool_kill(&t->act.work);
 		while (!dpa_act_stop(&t->act, KILL_MS));
-	dpa_pool_unreserve();
+	dpa_stat_free(t->stat);
+	t->stat = NULL;
+	if (t->act.work.pin != DPA_EU_ANY)
+		dpa_pool_unpin((uint32_t)t->act.work.pin);
+	dpa_pool_unreserve(1);
 }
 
 doca_error_t doca_dpa_thread_destroy(struct doca_dpa_thread *dpa_thread)
@@ -136,17 +119,19 @@ doca_error_t doca_dpa_thread_destroy(struct doca_dpa_thread *dpa_thread)
 	struct doca_dpa *dpa;
 	doca_error_t ret = DOCA_SUCCESS;
 
-	if (!dpa_thread)
+	if (!dpa_live(dpa_thread))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = dpa_thread->dpa;
 	if (dpa->state == DPA_DEAD)
 		ret = DOCA_ERROR_BAD_STATE;
 	dpa_thread_halt(dpa_thread);
+	dpa_thread_leave_group(dpa_thread);
 	for (p = &dpa->thread_list; *p != dpa_thread; p = &(*p)->next)
 		;
 	*p = dpa_thread->next;
 	dpa->threads--;
-	atomic_fetch_sub(&threads_of_process, 1);
+	dpa_obj_remove(dpa_thread, DPA_T_THREAD);
+	dpa_hw_thread_give();
 	dpa_thread_release(dpa_thread);
 	dpa_ctx_put(dpa);
 	return ret;
@@ -162,7 +147,7 @@ static bool is_thread_func(const struct doca_dpa *dpa, doca_dpa_func_t *func)
 doca_error_t doca_dpa_thread_set_func_arg(struct doca_dpa_thread *dpa_thread, doca_dpa_func_t *func,
 					  uint64_t arg)
 {
-	if (!dpa_thread || !func)
+	if (!dpa_live(dpa_thread) || !func)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_thread->started || dpa_thread->dpa->state == DPA_DEAD)
 		return DOCA_ERROR_BAD_STATE;
@@ -176,7 +161,7 @@ doca_error_t doca_dpa_thread_set_func_arg(struct doca_dpa_thread *dpa_thread, do
 doca_error_t doca_dpa_thread_get_func_arg(struct doca_dpa_thread *dpa_thread,
 					  doca_dpa_func_t **func, uint64_t *arg)
 {
-	if (!dpa_thread || !func || !arg)
+	if (!dpa_live(dpa_thread) || !func || !arg)
 		return DOCA_ERROR_INVALID_VALUE;
 	*func = dpa_thread->func;
 	*arg = dpa_thread->arg;
@@ -186,7 +171,7 @@ doca_error_t doca_dpa_thread_get_func_arg(struct doca_dpa_thread *dpa_thread,
 doca_error_t doca_dpa_thread_set_local_storage(struct doca_dpa_thread *dpa_thread,
 					       doca_dpa_dev_uintptr_t dev_ptr)
 {
-	if (!dpa_thread)
+	if (!dpa_live(dpa_thread))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_thread->started || dpa_thread->dpa->state == DPA_DEAD)
 		return DOCA_ERROR_BAD_STATE;
@@ -197,28 +182,47 @@ doca_error_t doca_dpa_thread_set_local_storage(struct doca_dpa_thread *dpa_threa
 doca_error_t doca_dpa_thread_get_local_storage(struct doca_dpa_thread *dpa_thread,
 					       doca_dpa_dev_uintptr_t *dev_ptr)
 {
-	if (!dpa_thread || !dev_ptr)
+	if (!dpa_live(dpa_thread) || !dev_ptr)
 		return DOCA_ERROR_INVALID_VALUE;
 	*dev_ptr = dpa_thread->local;
 	return DOCA_SUCCESS;
 }
 
+/* A place in the pool, and the EU that it wants. */
+static bool reserve(struct doca_dpa_thread *t)
+{
+	int eu = dpa_affinity_eu(t->affinity);
+
+	if (eu != DPA_EU_ANY && !dpa_eu_set_has(&t->dpa->eus.pool, (uint32_t)eu))
+		return false; /* given to others meanwhile */
+	if (dpa_pool_reserve(1))
+		return false;
+	if (eu != DPA_EU_ANY)
+		dpa_pool_pin((uint32_t)eu);
+	t->act.work.pin = eu;
+	t->act.work.eus = dpa_ctx_eus(t->dpa);
+	return true;
+}
+
 doca_error_t doca_dpa_thread_start(struct doca_dpa_thread *dpa_thread)
 {
 	struct doca_dpa_thread *t = dpa_thread;
+	const struct dpa_image_entry *image;
 	const struct dpa_app_entry *e;
 
-	if (!t)
+	if (!dpa_live(t))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(t->dpa) || t->started || !t->func)
 		return DOCA_ERROR_BAD_STATE;
 	e = dpa_app_find(t->dpa->app, t->func);
 	if (!e || e->kind != DPA_ENTRY_THREAD)
 		return DOCA_ERROR_INVALID_VALUE;
-	t->name = e->name;
-	t->fn = (void (*)(uint64_t))(void *)dpa_image_entry(&t->dpa->img, e->name);
-	if (!t->fn || dpa_pool_reserve())
+	image = dpa_image_entry(&dpa_base(t->dpa)->img, e->name);
+	if (!image || !reserve(t))
 		return DOCA_ERROR_DRIVER;
+	t->name = e->name;
+	t->fn = (void (*)(uint64_t))(void *)image->fn;
+	t->stat = dpa_stat_new(DPA_STAT_THREAD, dpa_base(t->dpa)->stat_id, t->name);
 	dpa_act_start(&t->act);
 	t->started = true;
 	return DOCA_SUCCESS;
@@ -226,7 +230,7 @@ doca_error_t doca_dpa_thread_start(struct doca_dpa_thread *dpa_thread)
 
 doca_error_t doca_dpa_thread_stop(struct doca_dpa_thread *dpa_thread)
 {
-	if (!dpa_thread)
+	if (!dpa_live(dpa_thread))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_thread->dpa->state == DPA_DEAD || !dpa_thread->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -236,7 +240,7 @@ doca_error_t doca_dpa_thread_stop(struct doca_dpa_thread *dpa_thread)
 
 doca_error_t doca_dpa_thread_run(struct doca_dpa_thread *dpa_thread)
 {
-	if (!dpa_thread)
+	if (!dpa_live(dpa_thread))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(dpa_thread->dpa) || !dpa_thread->started)
 		return DOCA_ERROR_BAD_STATE;
@@ -246,12 +250,12 @@ doca_error_t doca_dpa_thread_run(struct doca_dpa_thread *dpa_thread)
 
 doca_error_t dpa_thread_wait(struct doca_dpa_thread *dpa_thread, int timeout_ms)
 {
-	if (!dpa_thread)
+	if (!dpa_live(dpa_thread))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_thread->started || dpa_ctx_foreign(dpa_thread->dpa))
 		return DOCA_ERROR_BAD_STATE;
 	if (!dpa_act_wait(&dpa_thread->act, timeout_ms))
 		return DOCA_ERROR_TIME_OUT;
-	dpa_devlog_drain(dpa_thread->dpa->log);
+	dpa_devlog_drain(dpa_base(dpa_thread->dpa)->log);
 	return DOCA_SUCCESS;
 }

@@ -27,13 +27,19 @@
 extern "C" {
 #endif
 
+struct doca_buf;
 struct doca_dev;
 struct doca_devinfo;
 struct doca_dpa;
 struct doca_dpa_app;
+struct doca_dpa_async_ops;
+struct doca_dpa_hash_table;
 struct doca_dpa_completion;
+struct doca_dpa_eu_affinity;
 struct doca_dpa_notification_completion;
+struct doca_dpa_tg;
 struct doca_dpa_thread;
+struct doca_sync_event;
 
 #define DOCA_DPA_COMPLETION_LOG_MAX_USER_DATA (24)
 
@@ -51,6 +57,8 @@ typedef uint64_t doca_dpa_dev_t;
 typedef uint64_t doca_dpa_dev_uintptr_t; /* an address that device code can use */
 typedef uint64_t doca_dpa_dev_completion_t;
 typedef uint64_t doca_dpa_dev_notification_completion_t;
+typedef uint64_t doca_dpa_dev_async_ops_t;
+typedef uint64_t doca_dpa_dev_hash_table_t;
 
 /* The host's name of a device function: `doca_dpa_func_t kernel;` declares what dpacc defines. */
 typedef void(doca_dpa_func_t)(void);
@@ -63,18 +71,22 @@ typedef void(doca_dpa_func_t)(void);
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_cap_is_supported(const struct doca_devinfo *devinfo);
 
+/* Its name of 2.5, which the guide still has. */
+#define doca_devinfo_get_is_dpa_supported doca_dpa_cap_is_supported
+
 /*
  * Creates a context on a device. The context keeps the device in use until it is destroyed.
  * @dpa: receives the context; the caller destroys it
- * INVALID_VALUE: NULL; NOT_SUPPORTED: the device has no DPA; NO_MEMORY; DRIVER.
+ * INVALID_VALUE: NULL; NOT_SUPPORTED: the device has no DPA, or is an SF (those extend a
+ * context of the PF); NO_MEMORY; DRIVER.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_create(struct doca_dev *dev, struct doca_dpa **dpa);
 
 /*
  * Destroys a context, stopping it and its threads first; blocks until their running activations
  * have ended. Objects of it that still exist become dead: their calls return BAD_STATE.
- * INVALID_VALUE: NULL; IN_USE: a QP exported to the context exists, or a QP uses the CQ of one of
- * its completion contexts.
+ * INVALID_VALUE: NULL; IN_USE: a QP exported to the context or a started context that extends it
+ * exists, a QP uses the CQ of one of its completion contexts, or it is the data path of a doca_ctx.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_destroy(struct doca_dpa *dpa);
 
@@ -90,8 +102,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_start(struct doca_dpa *dpa);
 /*
  * Stops a context: unloads the program and writes what is left of the log. It may be started
  * again.
- * INVALID_VALUE: NULL; IN_USE: a thread, completion context or exported QP of it exists;
- * BAD_STATE: not started.
+ * INVALID_VALUE: NULL; IN_USE: a thread, completion context, exported QP or started extended
+ * context of it exists; BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_stop(struct doca_dpa *dpa);
 
@@ -114,7 +126,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_app_get_name(struct doca_dpa_app *app, c
 
 /*
  * Which device messages are shown; DOCA_DPA_DEV_LOG_LEVEL_INFO unless set.
- * INVALID_VALUE: NULL or no such level; BAD_STATE: started.
+ * INVALID_VALUE: NULL or no such level; NOT_PERMITTED: an extended context; BAD_STATE: started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_set_log_level(struct doca_dpa *dpa,
 						      doca_dpa_dev_log_level_t log_level);
@@ -124,11 +136,142 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_log_level(struct doca_dpa *dpa,
 						      doca_dpa_dev_log_level_t *log_level);
 
 /*
+ * The file for messages of device code, instead of the standard output; also the prefix of the
+ * files that a fault leaves. Emptied at once, closed when the context is destroyed.
+ * INVALID_VALUE: NULL or empty; BAD_STATE: started, or an extended context; NO_MEMORY;
+ * OPERATING_SYSTEM: it cannot be opened for writing.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_log_file_set_path(struct doca_dpa *dpa,
+							  const char *file_path);
+
+/*
+ * Reads it back; "" when none is set.
+ * @file_path_len: in: bytes at file_path; out: bytes written, the terminating zero included
+ * INVALID_VALUE: NULL, or file_path too short (file_path_len then holds what is needed).
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_log_file_get_path(struct doca_dpa *dpa, char *file_path,
+							  uint32_t *file_path_len);
+
+/* The file for doca_dpa_dev_trace(); as doca_dpa_log_file_set_path(). */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_trace_file_set_path(struct doca_dpa *dpa,
+							    const char *file_path);
+
+/* As doca_dpa_log_file_get_path(). */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_trace_file_get_path(struct doca_dpa *dpa, char *file_path,
+							    uint32_t *file_path_len);
+
+/*
+ * Makes a context by which the program of a started base context works with another device too: it
+ * has objects of its own on that device, and the base's program, memory, log and fatal state.
+ * @extended_dpa: receives it, started; the caller destroys it before the base
+ * INVALID_VALUE: NULL; BAD_STATE: the base is not started or is an extended context itself;
+ * NO_MEMORY; DRIVER: the device has no DPA.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_device_extend(struct doca_dpa *dpa,
+						      struct doca_dev *other_dev,
+						      struct doca_dpa **extended_dpa);
+
+/*
+ * The name under which device code knows the context, for doca_dpa_dev_device_set().
+ * INVALID_VALUE: NULL; BAD_STATE: not started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_dpa_handle(struct doca_dpa *dpa,
+						       doca_dpa_dev_t *handle);
+
+/*
  * Whether device code has done something that ended it: a bad pointer, a trap, a bad handle.
  * Does not clear. May be called from any thread while the context exists.
  * INVALID_VALUE: NULL; BAD_STATE: the context is in the fatal state; only destroy is left.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_peek_at_last_error(const struct doca_dpa *dpa);
+
+/* ----------------------------------------------------------- running code */
+
+/*
+ * Calls a __dpa_rpc__ function on an EU and waits for its end: never behind other code, and what it
+ * has logged is written when this returns.
+ * @retval: receives what it returned
+ * @...:    its arguments, of the types of its parameters (structures by value too)
+ * INVALID_VALUE: NULL, or func is no such function of the context's application; BAD_STATE: not
+ * started, or in the fatal state; DRIVER: it came to the fatal state instead of returning, or the
+ * system gives no thread for an EU; NOT_SUPPORTED: built by a dpacc that cannot pass arguments.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_rpc(struct doca_dpa *dpa, doca_dpa_func_t *func,
+					    uint64_t *retval, ...);
+
+/*
+ * Launches a __dpa_global__ function on num_threads EUs; returns at once. Launches wait for
+ * nothing but their event and free EUs, which they get in the order in which they became ready.
+ * @wait_event:     started, with the context as subscriber; NULL: start at once
+ * @wait_threshold: 0 to 254; starts when the event is at least this
+ * @comp_event:     started, with the context as publisher; set to comp_count when the last thread
+ *                  has returned, not if one faulted or was ended by force. NULL: none
+ * @...:            the arguments, as for doca_dpa_rpc(); each thread gets all of them
+ * INVALID_VALUE: NULL, func is no such function, an event or the threshold is not as above,
+ * num_threads is 0 or above doca_dpa_get_max_threads_per_kernel(); BAD_STATE: not started, or in
+ * the fatal state; DRIVER: no memory or no threads; NOT_SUPPORTED: as doca_dpa_rpc().
+ * Stopping or destroying the context drops launches that have not begun, waits a second for others
+ * and then ends them by force.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_kernel_launch_update_set(
+	struct doca_dpa *dpa, struct doca_sync_event *wait_event, uint64_t wait_threshold,
+	struct doca_sync_event *comp_event, uint64_t comp_count, unsigned int num_threads,
+	doca_dpa_func_t *func, ...);
+
+/* The same, but comp_count is added to comp_event. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_kernel_launch_update_add(
+	struct doca_dpa *dpa, struct doca_sync_event *wait_event, uint64_t wait_threshold,
+	struct doca_sync_event *comp_event, uint64_t comp_count, unsigned int num_threads,
+	doca_dpa_func_t *func, ...);
+
+/* Most threads of one launch: the EUs for code without an affinity. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_max_threads_per_kernel(const struct doca_dpa *dpa,
+								   unsigned int *value);
+
+/*
+ * Seconds that an activation, a thread of a launch or an RPC may run (setting `max_run_time`); 0:
+ * without limit. INVALID_VALUE: NULL.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_kernel_max_run_time(const struct doca_dpa *dpa,
+								unsigned long long *value);
+
+/* -------------------------------------------------------------------- EUs */
+
+/* Cores of the adapter. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_core_num(struct doca_dpa *dpa, unsigned int *num_cores);
+
+/* EUs of a core; EU e is on core e / this. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_num_eus_per_core(struct doca_dpa *dpa,
+							     unsigned int *eus_per_core);
+
+/* EUs that the context may use: those of its partition (dpaeumgmt). INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_total_num_eus_available(struct doca_dpa *dpa,
+								    unsigned int *total_num_eus);
+
+/*
+ * Creates an affinity, which names no EU yet.
+ * @affinity: receives it; the caller destroys it (threads that have it keep what it says)
+ * INVALID_VALUE: NULL; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_create(struct doca_dpa *dpa,
+							   struct doca_dpa_eu_affinity **affinity);
+
+/* Destroys it. INVALID_VALUE: NULL; BAD_STATE: the context is destroyed. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_destroy(struct doca_dpa_eu_affinity *affinity);
+
+/*
+ * Names an EU; for threads that are started from now on.
+ * INVALID_VALUE: NULL, no EU that the context may use, or the context is destroyed.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_set(struct doca_dpa_eu_affinity *affinity,
+							unsigned int eu_id);
+
+/* Names none any more: as without an affinity. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_clear(struct doca_dpa_eu_affinity *affinity);
+
+/* Reads it back. INVALID_VALUE: NULL, or it names none. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_get(struct doca_dpa_eu_affinity *affinity,
+							unsigned int *eu_id);
 
 /* ----------------------------------------------------------------- memory */
 
@@ -161,6 +304,23 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_h2d_memcpy(struct doca_dpa *dpa,
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_d2h_memcpy(struct doca_dpa *dpa, void *dst_ptr,
 						   doca_dpa_dev_uintptr_t src_ptr, size_t size);
 
+/*
+ * Copies size bytes from the data of a buf to device memory. Only the buf itself is read, not the
+ * list behind it, and not past its end; its data length is not looked at.
+ * INVALID_VALUE: as doca_dpa_h2d_memcpy(), or the buf's map is not local memory on the context's
+ * device, or the buf ends before; BAD_STATE: not started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_h2d_buf_memcpy(struct doca_dpa *dpa,
+						       doca_dpa_dev_uintptr_t dst_ptr,
+						       struct doca_buf *buf, size_t size);
+
+/*
+ * Copies size bytes from device memory to where the data of a buf begin; its data length stays.
+ * Errors as doca_dpa_h2d_buf_memcpy(); INVALID_VALUE also: the map may only be read.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_d2h_buf_memcpy(struct doca_dpa *dpa, struct doca_buf *buf,
+						       doca_dpa_dev_uintptr_t src_ptr, size_t size);
+
 /* Sets size bytes of device memory to (unsigned char)value; errors as doca_dpa_h2d_memcpy(). */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_ptr,
 					       int value, size_t size);
@@ -170,7 +330,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_de
 /*
  * Creates a thread that completions activate.
  * @dpa_thread: receives the thread; the caller destroys it
- * INVALID_VALUE: NULL; NO_MEMORY: also when as many exist as the adapter has EUs.
+ * INVALID_VALUE: NULL; NO_MEMORY: also when 256 are there, started RDMA contexts counted.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa,
 						      struct doca_dpa_thread **dpa_thread);
@@ -207,6 +367,17 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_get_local_storage(struct doca_dpa
 								 doca_dpa_dev_uintptr_t *dev_ptr);
 
 /*
+ * The EU that the thread runs on, and waits for while it is taken; without one, any that is free.
+ * INVALID_VALUE: NULL, or the affinity is another context's; BAD_STATE: started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_set_affinity(
+	struct doca_dpa_thread *dpa_thread, const struct doca_dpa_eu_affinity *affinity);
+
+/* Reads it back; NULL when not set. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_get_affinity(
+	struct doca_dpa_thread *dpa_thread, const struct doca_dpa_eu_affinity **affinity);
+
+/*
  * Makes the thread known to the EUs. Nothing runs before doca_dpa_thread_run(), but what arrives
  * from here on is kept for it.
  * INVALID_VALUE: NULL, or the function is not in the application; BAD_STATE: function not set,
@@ -227,6 +398,44 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_stop(struct doca_dpa_thread *dpa_
  * INVALID_VALUE: NULL; BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_run(struct doca_dpa_thread *dpa_thread);
+
+/* ---------------------------------------------------------- thread groups */
+
+/*
+ * Creates a group, which gives its threads a rank of 0 to num_threads - 1.
+ * @tg: receives it; the caller destroys it
+ * INVALID_VALUE: NULL, or not 1 to 256 threads; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_create(struct doca_dpa *dpa,
+							    unsigned int num_threads,
+							    struct doca_dpa_tg **tg);
+
+/* Destroys it, stopping it first. INVALID_VALUE: NULL; BAD_STATE: the context is destroyed. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_destroy(struct doca_dpa_tg *tg);
+
+/* The size. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_get_num_threads(struct doca_dpa_tg *tg,
+								     unsigned int *num_threads);
+
+/*
+ * Puts a thread at a rank, instead of the one that was there. A thread that is destroyed leaves its
+ * group, which is stopped then.
+ * INVALID_VALUE: NULL, no such rank, or another context's thread; BAD_STATE: the context is not
+ * started, group or thread are, or the thread is in a group.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_set_thread(struct doca_dpa_tg *tg,
+								struct doca_dpa_thread *thread,
+								unsigned int rank);
+
+/*
+ * From their next activation on the threads have their ranks.
+ * INVALID_VALUE: NULL; BAD_STATE: the context is not started, the group is, or a rank has no
+ * thread or one that is not started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_start(struct doca_dpa_tg *tg);
+
+/* From their next activation on they have none. INVALID_VALUE: NULL; BAD_STATE: not started. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_stop(struct doca_dpa_tg *tg);
 
 /* ---------------------------------------------------- completion contexts */
 
@@ -317,6 +526,82 @@ doca_dpa_notification_completion_stop(struct doca_dpa_notification_completion *n
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_notification_completion_get_dpa_handle(
 	struct doca_dpa_notification_completion *notify_comp,
 	doca_dpa_dev_notification_completion_t *handle);
+
+/* ---------------------------------------------------- asynchronous operations */
+
+/*
+ * Creates a queue of operations that device code posts: copies (doca_dpa_dev_buf.h) and waits for
+ * sync events (doca_dpa_dev_sync_event.h).
+ * @queue_size: operations, 1 to 8192; rounded up to a power of two
+ * @user_data:  of its completion elements; below 2^DOCA_DPA_COMPLETION_LOG_MAX_USER_DATA
+ * @async_ops:  receives it; the caller destroys it
+ * INVALID_VALUE: NULL or out of range; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_create(struct doca_dpa *dpa,
+							 unsigned int queue_size,
+							 uint64_t user_data,
+							 struct doca_dpa_async_ops **async_ops);
+
+/*
+ * Destroys it, stopping it first. INVALID_VALUE: NULL; BAD_STATE: the context is destroyed.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_destroy(struct doca_dpa_async_ops *async_ops);
+
+/* The size in operations, rounded up as the queue is. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_async_ops_get_queue_size(struct doca_dpa_async_ops *async_ops, unsigned int *queue_size);
+
+/* Reads it back. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_dpa_async_ops_get_user_data(struct doca_dpa_async_ops *async_ops, uint64_t *user_data);
+
+/*
+ * Where it reports. One completion context serves several.
+ * INVALID_VALUE: NULL, or the completion context is another context's; BAD_STATE: started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_attach(struct doca_dpa_async_ops *async_ops,
+							 struct doca_dpa_completion *dpa_comp);
+
+/*
+ * Makes it usable by device code. Its completion context cannot be stopped meanwhile (IN_USE).
+ * INVALID_VALUE: NULL; BAD_STATE: context not started, no completion context attached or that one
+ * not started, already started; DRIVER: the device gives no queues, or too many objects.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_start(struct doca_dpa_async_ops *async_ops);
+
+/*
+ * Ends it: what is not done is not done any more, and is not reported. Device code that uses its
+ * handle afterwards is in the fatal state.
+ * INVALID_VALUE: NULL; BAD_STATE: not started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_stop(struct doca_dpa_async_ops *async_ops);
+
+/* The name under which device code knows it. INVALID_VALUE: NULL; BAD_STATE: not started. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_get_dpa_handle(
+	struct doca_dpa_async_ops *async_ops, doca_dpa_dev_async_ops_t *handle);
+
+/* ------------------------------------------------------------- hash tables */
+
+/*
+ * Creates a table for device code, empty: 32-bit keys stand for 64-bit values.
+ * @num_entries: keys that it can hold, 1 to 2^28; rounded up to a power of two
+ * @ht:		 receives it; the caller destroys it
+ * INVALID_VALUE: NULL or out of range; BAD_STATE: context not started; DRIVER: no memory, or the
+ * context has too many objects.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa,
+							  unsigned int num_entries,
+							  struct doca_dpa_hash_table **ht);
+
+/*
+ * Destroys a table. Device code that uses its handle afterwards is in the fatal state.
+ * INVALID_VALUE: NULL; BAD_STATE: the context is stopped or destroyed.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht);
+
+/* The name under which device code knows it. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_get_dpa_handle(
+	struct doca_dpa_hash_table *ht, doca_dpa_dev_hash_table_t *ht_handle);
 
 #ifdef __cplusplus
 }

@@ -3,12 +3,13 @@
  * doca_dpa_dev.h - what device code may call.
  *
  * Include it in sources that dpacc compiles, and in nothing else. An entry of the program is a
- * function marked __dpa_global__ (threads) or __dpa_rpc__. A thread's function runs once per
- * activation and ends it with doca_dpa_dev_thread_reschedule() or doca_dpa_dev_thread_finish();
- * returning means finish. What is declared here works; what the original header has beyond it is
- * not there yet.
+ * function marked __dpa_global__ (threads and launched kernels) or __dpa_rpc__. A thread's function
+ * runs once per activation and ends it with doca_dpa_dev_thread_reschedule() or
+ * doca_dpa_dev_thread_finish(); returning means finish. A kernel and an RPC end by returning. What
+ * is declared here works; what the original header has beyond it is not there yet.
  *
- * A bad handle, a bad pointer or a trap puts the program's context in the fatal state.
+ * A bad handle, a bad pointer or a trap puts the program's context in the fatal state, and so does
+ * a call for threads in a launched kernel or an RPC.
  */
 #ifndef DOCA_DPA_DEV_H_
 #define DOCA_DPA_DEV_H_
@@ -41,6 +42,8 @@ __dpa_global__ typedef uint64_t doca_dpa_dev_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_uintptr_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_completion_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_notification_completion_t;
+__dpa_global__ typedef uint64_t doca_dpa_dev_async_ops_t;
+__dpa_global__ typedef uint64_t doca_dpa_dev_hash_table_t;
 /* One element of a completion queue; good until it is acknowledged. */
 __dpa_global__ typedef uint64_t doca_dpa_dev_completion_element_t;
 
@@ -61,6 +64,14 @@ __dpa_global__ typedef enum {
 	DOCA_DPA_DEV_COMP_SEND_ERR = 0xD, /* flushed ones included */
 	DOCA_DPA_DEV_COMP_RECV_ERR = 0xE,
 } doca_dpa_dev_completion_type_t;
+
+/* How an operation is handed to the device; which calls take them says what they mean there. */
+__dpa_global__ enum doca_dpa_dev_submit_flag {
+	DOCA_DPA_DEV_SUBMIT_FLAG_NONE = 0U,
+	DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH = (1U << 0), /* start it, and all before it, now */
+	/* report it only with a later one that is reported, or when it fails */
+	DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS = (1U << 1),
+};
 
 /* ---------------------------------------------------------------- threads */
 
@@ -83,6 +94,26 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_thread_finish(void);
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle);
 
+/*
+ * Selects the device whose resources the calls that follow work with, by the handle that
+ * doca_dpa_get_dpa_handle() gave for its context. Code begins with the device of the context that
+ * its thread was created on, or that it was launched or called on. A resource of another context,
+ * used without this, puts the program in the fatal state.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_device_set(doca_dpa_dev_t dpa_handle);
+
+/* 0 .. N-1 in a launch of N threads, or in a started thread group of N; 0 elsewhere. */
+DOCA_EXPERIMENTAL unsigned int doca_dpa_dev_thread_rank(void);
+
+/* N of the launch or the started thread group; 1 elsewhere. */
+DOCA_EXPERIMENTAL unsigned int doca_dpa_dev_num_threads(void);
+
+/*
+ * Lets others run: in a launched kernel what waits for an EU may have this one, and the kernel goes
+ * on with the next that is free.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_yield(void);
+
 /* ------------------------------------------------------------ completions */
 
 /*
@@ -99,7 +130,9 @@ DOCA_EXPERIMENTAL doca_dpa_dev_completion_type_t
 doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element);
 
 /*
- * The user data of where the element comes from. For a QP attached by dpa_native.h: its QP number.
+ * The user data of where the element comes from: the id of the connection that an RDMA context's
+ * element belongs to, the user data of an async operation, the user index of a QP attached by
+ * dpa_native.h (dpadv_create_qp(); 0 of ibv_create_qp()).
  */
 DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element);
@@ -127,17 +160,50 @@ doca_dpa_dev_completion_request_notification(doca_dpa_dev_completion_t dpa_comp_
 
 /*
  * Prints a message in the manner of printf() on the standard output of the program that owns the
- * context, behind "/<EU>/[DOCA][DPA DEVICE][<level>] ". The message brings its own newline; it is
- * cut at 1000 bytes. Messages above the context's log level are dropped.
+ * context, or into its log file, behind "/<EU>/[DOCA][DPA DEVICE][<level>] ". The message brings
+ * its own newline; it is cut at 1000 bytes. Messages above the context's log level are dropped.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_log(doca_dpa_dev_log_level_t log_level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Puts five words into the trace: a line of the context's trace file, or of the standard output. It
+ * is written when the trace's buffer fills, by doca_dpa_dev_trace_flush(), and when the context is
+ * stopped.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_trace(uint64_t arg1, uint64_t arg2, uint64_t arg3,
+					  uint64_t arg4, uint64_t arg5);
+
+/* Has what was traced so far written now. */
+DOCA_EXPERIMENTAL void doca_dpa_dev_trace_flush(void);
 
 #define DOCA_DPA_DEV_LOG_CRIT(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_CRIT, __VA_ARGS__)
 #define DOCA_DPA_DEV_LOG_ERR(...)  doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_ERROR, __VA_ARGS__)
 #define DOCA_DPA_DEV_LOG_WARN(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_WARNING, __VA_ARGS__)
 #define DOCA_DPA_DEV_LOG_INFO(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_INFO, __VA_ARGS__)
 #define DOCA_DPA_DEV_LOG_DBG(...)  doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* ------------------------------------------------------------- hash tables */
+
+/*
+ * Tables of doca_dpa_hash_table_create(). Any kernel and any thread of it may call; what one has
+ * added the others find.
+ */
+
+/*
+ * The key stands for this value from now on, in place of another one that it stood for. Adding a
+ * key to a table that is full puts the context in the fatal state.
+ */
+DOCA_EXPERIMENTAL void doca_dpa_dev_hash_table_add(doca_dpa_dev_hash_table_t ht_handle,
+						   uint32_t key, uint64_t value);
+
+/* Takes a key out; one that is not there changes nothing. */
+DOCA_EXPERIMENTAL void doca_dpa_dev_hash_table_remove(doca_dpa_dev_hash_table_t ht_handle,
+						      uint32_t key);
+
+/* Returns 1 and what the key stands for in *value, or 0: it is not there. */
+DOCA_EXPERIMENTAL int doca_dpa_dev_hash_table_find(doca_dpa_dev_hash_table_t ht_handle,
+						   uint32_t key, uint64_t *value);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,15 @@
 #include <time.h>
 #include "dpa.h"
 
+/* Bits of device_cap_flags_ex beyond those of device_cap_flags: the kernel's, which not all headers
+ * of libibverbs name. */
+#define CAP_EX_ATOMIC_WRITE (1ull << 40)
+#ifdef DPA_HAVE_FLUSH
+#define CAP_EX_FLUSH (1ull << 38) /* global; nothing is known to persist */
+#else
+#define CAP_EX_FLUSH 0
+#endif
+
 static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a)
 {
 	a->max_mr_size = UINT64_MAX;
@@ -24,6 +33,9 @@ static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->max_srq = (int)ctx->dev.max_srq;
 	a->max_srq_wr = DPA_MAX_WR;
 	a->max_srq_sge = DPA_MAX_SGE;
+	a->max_mcast_grp = DPA_MAX_MCAST;
+	a->max_mcast_qp_attach = DPA_MAX_MCAST;
+	a->max_total_mcast_qp_attach = DPA_MAX_MCAST;
 	a->max_pkeys = 1;
 }
 
@@ -32,19 +44,54 @@ static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a
 	memcpy(a->fw_ver, ctx->dev.fw_ver, sizeof(a->fw_ver));
 	a->fw_ver[sizeof(a->fw_ver) - 1] = 0;
 	a->node_guid = ctx->dev.node_guid;
-	a->sys_image_guid = ctx->dev.node_guid;
+	a->sys_image_guid = ctx->dev.sys_image_guid;
 	a->vendor_id = DPA_VENDOR_ID;
 	a->vendor_part_id = DPA_VENDOR_PART_ID;
 	a->hw_ver = DPA_HW_VERSION;
 	a->device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
 			      IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
 			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_BAD_PKEY_CNTR |
-			      IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_MEM_WINDOW |
-			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
+			      IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_XRC |
+			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+			      IBV_DEVICE_MANAGED_FLOW_STEERING;
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	a->local_ca_ack_delay = 0;
 	a->phys_port_cnt = DPA_PORTS;
 	fill_limits(ctx, a);
+}
+
+/* In software every region is pageable, for whatever names it. */
+static void fill_odp(struct ibv_device_attr_ex *a)
+{
+	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+
+	a->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	a->odp_caps.per_transport_caps.ud_odp_caps = ud;
+	a->odp_caps.per_transport_caps.uc_odp_caps = ud | IBV_ODP_SUPPORT_WRITE;
+	a->odp_caps.per_transport_caps.rc_odp_caps =
+		ud | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+	a->xrc_odp_caps = a->odp_caps.per_transport_caps.rc_odp_caps;
+}
+
+/* raw_packet_caps stays 0: frames come and go as they are. */
+static void fill_raw(struct ibv_device_attr_ex *a)
+{
+	a->orig_attr.max_raw_ethy_qp = a->orig_attr.max_qp;
+	a->max_wq_type_rq = DPA_MAX_WQ;
+	a->rss_caps.supported_qpts = 1 << IBV_QPT_RAW_PACKET;
+	a->rss_caps.max_rwq_indirection_tables = DPA_MAX_IND;
+	a->rss_caps.max_rwq_indirection_table_size = 1 << DPA_MAX_LOG_IND;
+	a->rss_caps.rx_hash_fields_mask = DPA_RSS_FIELDS;
+	a->rss_caps.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+}
+
+static void fill_tm(struct ibv_tm_caps *tm)
+{
+	tm->max_rndv_hdr_size = DPA_MAX_RNDV;
+	tm->max_num_tags = DPA_MAX_TAGS;
+	tm->flags = IBV_TM_CAP_RC;
+	tm->max_ops = DPA_MAX_TAG_OPS;
+	tm->max_sge = DPA_MAX_TAG_SGE;
 }
 
 int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -56,9 +103,20 @@ int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_devi
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
 	fill_device(to_dpa_ctx(context), &a.orig_attr);
+	a.device_cap_flags_ex = a.orig_attr.device_cap_flags | CAP_EX_ATOMIC_WRITE | CAP_EX_FLUSH;
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = to_dpa_ctx(context)->dev.hca_core_clock_khz;
 	a.phys_port_cnt_ex = DPA_PORTS;
+	a.max_dm_size = DPA_MAX_DM;
+	fill_odp(&a);
+	fill_raw(&a);
+	fill_tm(&a.tm_caps);
+	a.packet_pacing_caps.qp_rate_limit_min = 1;
+	a.packet_pacing_caps.qp_rate_limit_max = DPA_MAX_RATE_KBPS;
+	a.packet_pacing_caps.supported_qpts = 1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD |
+					      1 << IBV_QPT_XRC_SEND | 1 << IBV_QPT_RAW_PACKET;
+	a.cq_mod_caps.max_cq_count = UINT16_MAX;
+	a.cq_mod_caps.max_cq_period = UINT16_MAX;
 	memset(attr, 0, attr_size);
 	memcpy(attr, &a, attr_size < sizeof(a) ? attr_size : sizeof(a));
 	return 0;

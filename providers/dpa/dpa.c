@@ -5,48 +5,86 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <rdma/ib_user_ioctl_verbs.h>
 #include <knobs.h>
 #include "dpa.h"
-#include "match.h"
-#include "redirect.h"
+#include <rdma/ib_user_ioctl_verbs.h> /* after the library's own headers, which change it */
+#include "discovery/match.h"
+#include "redirect/redirect.h"
 
 static void dpa_free_context(struct ibv_context *context);
 
 static const struct verbs_context_ops dpa_ctx_ops = {
+	.advise_mr = dpa_advise_mr,
+	.alloc_dm = dpa_alloc_dm,
 	.alloc_mw = dpa_alloc_mw,
+	.alloc_null_mr = dpa_alloc_null_mr,
+	.alloc_parent_domain = dpa_alloc_parent_domain,
 	.alloc_pd = dpa_alloc_pd,
+	.alloc_td = dpa_alloc_td,
+	.attach_counters_point_flow = dpa_attach_counters_point_flow,
+	.attach_mcast = dpa_attach_mcast,
 	.bind_mw = dpa_bind_mw,
+	.close_xrcd = dpa_close_xrcd,
 	.create_ah = dpa_create_ah,
+	.create_counters = dpa_create_counters,
 	.create_cq = dpa_create_cq,
 	.create_cq_ex = dpa_create_cq_ex,
+	.create_flow = dpa_create_flow,
 	.create_qp = dpa_create_qp,
 	.create_qp_ex = dpa_create_qp_ex,
+	.create_rwq_ind_table = dpa_create_ind_table,
 	.create_srq = dpa_create_srq,
 	.create_srq_ex = dpa_create_srq_ex,
+	.create_wq = dpa_create_wq,
 	.dealloc_mw = dpa_dealloc_mw,
 	.dealloc_pd = dpa_dealloc_pd,
+	.dealloc_td = dpa_dealloc_td,
 	.dereg_mr = dpa_dereg_mr,
+	.detach_mcast = dpa_detach_mcast,
 	.destroy_ah = dpa_destroy_ah,
+	.destroy_counters = dpa_destroy_counters,
 	.destroy_cq = dpa_destroy_cq,
+	.destroy_flow = dpa_destroy_flow,
 	.destroy_qp = dpa_destroy_qp,
+	.destroy_rwq_ind_table = dpa_destroy_ind_table,
 	.destroy_srq = dpa_destroy_srq,
+	.destroy_wq = dpa_destroy_wq,
 	.free_context = dpa_free_context,
+	.free_dm = dpa_free_dm,
+	.get_srq_num = dpa_get_srq_num,
+	.import_dm = dpa_import_dm,
+	.import_mr = dpa_import_mr,
+	.import_pd = dpa_import_pd,
+	.modify_cq = dpa_modify_cq,
 	.modify_qp = dpa_modify_qp,
+	.modify_qp_rate_limit = dpa_modify_qp_rate_limit,
 	.modify_srq = dpa_modify_srq,
+	.modify_wq = dpa_modify_wq,
+	.open_qp = dpa_open_qp,
+	.open_xrcd = dpa_open_xrcd,
 	.poll_cq = dpa_poll_cq,
 	.post_recv = dpa_post_recv,
 	.post_send = dpa_post_send,
+	.post_srq_ops = dpa_post_srq_ops,
 	.post_srq_recv = dpa_post_srq_recv,
 	.query_device_ex = dpa_query_device_ex,
+	.query_ece = dpa_query_ece,
 	.query_port = dpa_query_port,
 	.query_qp = dpa_query_qp,
+	.query_qp_data_in_order = dpa_query_qp_data_in_order,
 	.query_rt_values = dpa_query_rt_values,
 	.query_srq = dpa_query_srq,
+	.read_counters = dpa_read_counters,
+	.reg_dm_mr = dpa_reg_dm_mr,
+	.reg_dmabuf_mr = dpa_reg_dmabuf_mr,
 	.reg_mr = dpa_reg_mr,
 	.req_notify_cq = dpa_req_notify_cq,
 	.rereg_mr = dpa_rereg_mr,
 	.resize_cq = dpa_resize_cq,
+	.set_ece = dpa_set_ece,
+	.unimport_dm = dpa_unimport_dm,
+	.unimport_mr = dpa_unimport_mr,
+	.unimport_pd = dpa_unimport_pd,
 };
 
 /* The settings are not to be had, but where the line should go may still be clear. */
@@ -74,15 +112,16 @@ static int load_config(struct dpa_context *ctx)
 	return cfg.disable ? ENODEV : 0;
 }
 
-static int open_hw(struct dpa_context *ctx)
+static int open_hw(struct dpa_context *ctx, const struct dpa_context *of)
 {
 	struct dpa_hw_open_attr attr = {
 		.hw_version = DPA_HW_VERSION,
+		.function = (uint32_t)dpa_function_of(ctx->vctx.context.device->name),
 		.event = dpa_async_event,
 		.event_arg = ctx->async,
 		.log = dpa_log_line,
 	};
-	int ret = dpa_hw_open(&attr, &ctx->hw);
+	int ret = of ? dpa_hw_open_again(of->hw, &attr, &ctx->hw) : dpa_hw_open(&attr, &ctx->hw);
 
 	if (ret)
 		return ret;
@@ -95,7 +134,8 @@ static int open_hw(struct dpa_context *ctx)
 
 /* Owns cmd_fd: verbs_init_and_alloc_context() closes it when it fails, verbs_uninit_context()
  * later. */
-static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cmd_fd, void *arg)
+struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
+				       const struct dpa_context *of)
 {
 	struct dpa_context *ctx;
 	int ret;
@@ -113,7 +153,7 @@ static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cm
 		goto err_config;
 	}
 	ctx->vctx.context.async_fd = dpa_async_fd(ctx->async);
-	ret = open_hw(ctx);
+	ret = open_hw(ctx, of);
 	if (ret)
 		goto err_hw;
 	ret = dpa_fd_add(cmd_fd, DPA_FD_CMD, ctx);
@@ -125,7 +165,7 @@ static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cm
 			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
 	ctx->vctx.context.num_comp_vectors = DPA_COMP_VECTORS;
 	verbs_set_ops(&ctx->vctx, &dpa_ctx_ops);
-	return &ctx->vctx;
+	return verbs_lib_context(&ctx->vctx);
 
 err_fd:
 	dpa_hw_close(ctx->hw);
@@ -136,6 +176,11 @@ err_config:
 	free(ctx);
 	errno = ret;
 	return NULL;
+}
+
+static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cmd_fd, void *arg)
+{
+	return dpa_open_context(device, cmd_fd, NULL);
 }
 
 static void dpa_free_context(struct ibv_context *context)
@@ -155,7 +200,9 @@ static void dpa_free_context(struct ibv_context *context)
 /* The node GUID is the namespace's own: the file of the static tree is the same everywhere. */
 static struct verbs_device *dpa_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
 {
-	sysfs_dev->node_guid = be64toh(dpa_hw_node_guid());
+	int function = dpa_function_of(sysfs_dev->ibdev_name);
+
+	sysfs_dev->node_guid = be64toh(dpa_hw_node_guid((uint32_t)function));
 	sysfs_dev->flags |= VSYSFS_READ_NODE_GUID;
 	return calloc(1, sizeof(struct verbs_device));
 }
@@ -178,6 +225,7 @@ const struct verbs_device_ops dpa_dev_ops = {
 	.match_max_abi_version = INT32_MAX,
 	.match_device = dpa_match_device,
 	.alloc_context = dpa_alloc_context,
+	.import_context = dpa_import_context,
 	.alloc_device = dpa_alloc_device,
 	.uninit_device = dpa_uninit_device,
 };

@@ -18,21 +18,50 @@
 #include <infiniband/driver.h>
 #include <dpa_hw.h>
 
-#include "arena.h"
+#include "mr/arena.h"
+#include "dpadv.h"
 #include "lock.h"
 
 #define dpa_likely(x)	__builtin_expect(!!(x), 1)
 #define dpa_unlikely(x) __builtin_expect(!!(x), 0)
+
+/* IBV_ACCESS_FLUSH_* where libibverbs has them (rdma-core 45 on). */
+#ifdef DPA_HAVE_FLUSH
+#define DPA_ACCESS_FLUSHES (IBV_ACCESS_FLUSH_GLOBAL | IBV_ACCESS_FLUSH_PERSISTENT)
+#else
+#define DPA_ACCESS_FLUSHES 0
+#endif
 
 #define DPA_PORTS	 1
 #define DPA_COMP_VECTORS 1
 /* Blocks of the longest WQE: UD header and all of the inline data. */
 #define DPA_WQE_MAX_BB	 ((80 + DPA_MAX_INLINE + DPA_WQEBB - 1) / DPA_WQEBB)
 
+/* What of a CQE's flags is of enum ibv_wc_flags. */
+#define DPA_WC_FLAGS ((uint8_t)~DPA_CQE_F_SOLICITED)
+
 struct dpa_async;
+struct dpa_counters;
 struct dpa_channel;
 
+/* Not there where rdma-core's own headers are used, in its tree: all is of one version. */
+#ifndef DRV_LIB_CONTEXT
+static inline struct verbs_context *verbs_lib_context(struct verbs_context *ctx)
+{
+	return ctx;
+}
+#endif
+#ifndef DRV_QP_ADD_MASK
+static inline void verbs_qp_add_mask(struct verbs_qp *qp, uint32_t mask)
+{
+	qp->comp_mask |= mask;
+}
+#endif
+
 struct dpa_context {
+#ifdef DRV_CONTEXT_ROOM
+	_Alignas(8) char vctx_head[DRV_CONTEXT_ROOM];
+#endif
 	struct verbs_context vctx;
 	struct dpa_hw_ctx *hw;
 	const uint32_t *alive;
@@ -43,13 +72,38 @@ struct dpa_context {
 	bool blueflame;
 };
 
+struct dpa_td {
+	struct ibv_td td;
+	_Atomic uint32_t refs; /* parent domains */
+};
+
 struct dpa_pd {
 	struct ibv_pd pd;
 	uint32_t pdn;
+	_Atomic uint32_t refs; /* pd.c */
+	/* parent domains only */
+	struct dpa_pd *of;
+	struct dpa_td *td;
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
+		       uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);
+	void *pd_context;
+};
+
+#define DPA_QUEUE_ALIGN 4096
+
+/* Memory of a queue: of the context's arena, or of a parent domain's allocator. */
+struct dpa_mem {
+	void *p;
+	size_t bytes;	   /* a power of two from 64 on */
+	struct dpa_pd *pd; /* NULL: the arena's */
+	enum dpadv_resource what;
 };
 
 struct dpa_mr {
 	struct verbs_mr vmr;
+	void *map; /* of a dma-buf; NULL: none */
+	size_t map_bytes;
 };
 
 struct dpa_ah {
@@ -78,6 +132,8 @@ struct dpa_cq {
 	struct dpa_cq *next_pending;
 	uint32_t pending;	/* completion events not read yet */
 	uint32_t comp_reported; /* read so far */
+	struct dpa_mem mem, ci_mem;
+	struct dpa_pd *domain; /* a parent domain, or NULL */
 };
 
 struct dpa_srq {
@@ -91,28 +147,51 @@ struct dpa_srq {
 	uint8_t *buf;
 	struct dpa_dbrec *dbrec;
 	struct dpa_hw_srq *hw;
+	uint32_t max_tags; /* tag matching */
+	struct dpa_mem mem, db_mem;
+	struct dpa_pd *domain; /* a parent domain, or NULL: where more memory comes from */
 	uint32_t async_reported;
+};
+
+/* Its queue is posted to as an SRQ is. */
+struct dpa_wq {
+	struct ibv_wq wq;
+	struct dpa_srq rq;
+	struct dpa_hw_wq *hw;
+	uint32_t async_reported;
+};
+
+struct dpa_ind_table {
+	struct ibv_rwq_ind_table table;
+	struct dpa_hw_ind_table *hw;
+};
+
+struct dpa_flow {
+	struct ibv_flow flow;
+	struct dpa_hw_qp *hw_qp;
+	struct dpa_counters *counters; /* NULL: none; set when it is made or by who attaches */
 };
 
 struct dpa_sq {
 	/* line 0 begins with what struct dpa_qp puts before it: 24 bytes */
 	struct dpa_lock lock;
-	uint32_t pi; /* blocks */
-	uint32_t ci; /* blocks, as last read from the doorbell record */
+	uint32_t pi;	/* blocks */
+	uint32_t count; /* WQEs posted ever */
 	uint8_t *buf;
 	struct dpa_uar_slot *slot;
 	struct dpa_dbrec *dbrec;
 	/* line 1 */
 	const uint32_t *placement;
+	uint32_t ci;	 /* blocks, as last read from the doorbell record */
 	uint32_t mask;	 /* blocks - 1 */
-	uint32_t count;	 /* WQEs posted ever */
+	uint32_t last;	 /* block where the longest WQE may begin: from later ones it may wrap */
 	uint32_t max_wr; /* WQEs that may be outstanding */
 	uint32_t ops;	 /* bit mask of enum ibv_wr_opcode */
 	uint32_t max_inline;
 	uint32_t max_sge;
 	uint32_t max_bb;    /* blocks of the longest WQE that these caps allow */
 	uint8_t signal_all; /* DPA_WQE_SIGNALED or 0 */
-	bool is_ud;
+	bool is_ud, is_xrc;
 	bool blueflame;
 	uint64_t doorbells, blueflames; /* written */
 };
@@ -128,15 +207,21 @@ struct dpa_rq {
 	struct dpa_dbrec *dbrec;
 };
 
-/* Of ibv_wr_*: valid from wr_start to wr_complete, under the SQ's lock. */
+/*
+ * Of ibv_wr_*: valid from wr_start to wr_complete, under the SQ's lock. `wqe` is the request under
+ * construction; `at` is where its data goes, NULL if there is no request or none may come (any
+ * more). The SQ's pi and count include it.
+ */
 struct dpa_batch {
-	_Alignas(64) uint8_t aside[DPA_WQE_MAX_BB * DPA_WQEBB];
-	uint8_t *wqe, *end; /* request under construction; NULL: none */
+	struct dpa_wqe_ctrl *wqe;
+	uint8_t *at;
 	uint32_t pi, count; /* of the SQ at wr_start */
-	uint32_t max_sge;
-	int err; /* the first one */
-	bool open, needs_ah, may_inline;
+	int err;	    /* wr.c; EIO: of a dead context, the lock is not held */
+	uint32_t needs;	    /* what the request still lacks: DPA_NEEDS_*; UD, XRC */
+	uint8_t *aside; /* room for a WQE that may reach over the ring's end; NULL: no such QP */
 };
+
+enum { DPA_NEEDS_AH = 1, DPA_NEEDS_SRQN = 2 };
 
 struct dpa_qp {
 	struct verbs_qp vqp;
@@ -146,14 +231,15 @@ struct dpa_qp {
 	/* enum dpa_qp_state as the driver last set it; the device moves on to SQE and ERR itself */
 	_Atomic uint32_t state;
 	struct dpa_sq sq;
+	struct dpa_batch batch;
 	struct dpa_rq rq;
 	struct dpa_qp_info info;
 	struct ibv_qp_cap cap;
 	uint32_t log_sq;
+	struct dpa_mem sq_mem, rq_mem, db_mem;
 	bool sq_sig_all;
+	bool rss;		 /* receives into WQs: has no queues, and nothing to be modified */
 	uint32_t async_reported; /* under the lock of the context's async queue */
-	size_t rq_bytes;
-	struct dpa_batch *batch; /* NULL unless created for ibv_wr_* */
 };
 
 static inline struct dpa_context *to_dpa_ctx(struct ibv_context *c)
@@ -210,6 +296,9 @@ static inline uint32_t dpa_log2_up(uint32_t n)
 
 /* ---- dpa.c */
 extern const struct verbs_device_ops dpa_dev_ops;
+/* Owns cmd_fd. `of` NULL: an opening of its own, else part of that one's. NULL with errno. */
+struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
+				       const struct dpa_context *of);
 
 /* ---- device.c */
 int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -217,9 +306,50 @@ int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_devi
 int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 int dpa_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 
-/* ---- mr.c */
+/* ---- pd.c */
 struct ibv_pd *dpa_alloc_pd(struct ibv_context *context);
 int dpa_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *dpa_import_pd(struct ibv_context *context, uint32_t handle);
+void dpa_unimport_pd(struct ibv_pd *pd);
+struct ibv_td *dpa_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int dpa_dealloc_td(struct ibv_td *td);
+struct ibv_pd *dpa_alloc_parent_domain(struct ibv_context *context,
+				       struct ibv_parent_domain_init_attr *attr);
+/* Zeroed, aligned to its size or a page. pd may be NULL. 0 or a positive errno. */
+int dpa_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
+		  enum dpadv_resource what, struct dpa_mem *m);
+/* Nothing if nothing is there. */
+void dpa_mem_free(struct dpa_context *ctx, struct dpa_mem *m);
+/* Objects of this PD are used by one thread at a time, by promise. */
+static inline bool dpa_pd_single(const struct dpa_pd *pd)
+{
+	return pd && pd->td;
+}
+
+/* ---- dm.c */
+struct ibv_dm *dpa_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int dpa_free_dm(struct ibv_dm *dm);
+struct ibv_dm *dpa_import_dm(struct ibv_context *context, uint32_t handle);
+void dpa_unimport_dm(struct ibv_dm *dm);
+struct ibv_mr *dpa_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
+			     unsigned int access);
+
+/* ---- import.c */
+struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd);
+/* Whether both descriptors are of one open file. */
+bool dpa_same_file(int a, int b);
+
+/* ---- mr.c, mw.c */
+/* A region of what attr says; its pdn and access are filled in. NULL with errno. */
+struct ibv_mr *dpa_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
+			  enum ibv_mr_type type);
+struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd);
+struct ibv_mr *dpa_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				 int fd, int access);
+struct ibv_mr *dpa_import_mr(struct ibv_pd *pd, uint32_t handle);
+void dpa_unimport_mr(struct ibv_mr *mr);
+int dpa_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		  struct ibv_sge *sg, uint32_t n);
 struct ibv_mw *dpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int dpa_dealloc_mw(struct ibv_mw *mw);
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
@@ -241,6 +371,7 @@ struct dpa_cq_init {
 	uint32_t cqe;
 	uint32_t flags; /* enum dpa_cq_flags */
 	bool single_threaded;
+	struct dpa_pd *domain; /* a parent domain, or NULL */
 	struct ibv_comp_channel *channel;
 	dpa_comp_fn *comp; /* instead of a channel */
 	void *comp_arg;
@@ -252,6 +383,7 @@ struct ibv_cq *dpa_create_cq(struct ibv_context *context, int cqe, struct ibv_co
 int dpa_destroy_cq(struct ibv_cq *cq);
 int dpa_resize_cq(struct ibv_cq *cq, int cqe);
 int dpa_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int dpa_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int dpa_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 /* Takes the completions of a QP that makes no more out of the CQ. */
 void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn);
@@ -267,6 +399,21 @@ static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
 	return e;
 }
 
+/* Every so many polls that found something, progress is driven all the same: one who always finds
+ * something must not starve what arrives. */
+#define DPA_PROGRESS_EVERY 16
+
+/* After a poll that found something, the lock dropped. */
+static inline void dpa_cq_polled(struct dpa_cq *cq)
+{
+	/* a hint only: two pollers may both count */
+	uint32_t polls = __atomic_load_n(&cq->polls, __ATOMIC_RELAXED) + 1;
+
+	__atomic_store_n(&cq->polls, polls, __ATOMIC_RELAXED);
+	if (dpa_unlikely(polls % DPA_PROGRESS_EVERY == 0))
+		dpa_hw_progress(cq->hw_ctx);
+}
+
 /* ---- cq_ex.c */
 struct ibv_cq_ex *dpa_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 
@@ -276,12 +423,60 @@ struct ibv_srq *dpa_create_srq_ex(struct ibv_context *context, struct ibv_srq_in
 int dpa_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int dpa_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int dpa_destroy_srq(struct ibv_srq *srq);
+/* A queue of so many receives, with its memory: srq->log_size and so on. Freed by dpa_srq_free().
+ */
+int dpa_srq_alloc(struct dpa_srq *srq, struct ibv_pd *pd, const struct ibv_srq_attr *attr);
+void dpa_srq_free(struct dpa_context *ctx, struct dpa_srq *srq);
 int dpa_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 /* ---- qp.c */
 struct ibv_qp *dpa_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+/* The CQEs of the QP carry user_index. */
+struct ibv_qp *dpa_create_qp_indexed(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+				     uint32_t user_index);
 struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int dpa_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int dpa_destroy_qp(struct ibv_qp *qp);
+
+/* A target's handle, without what is behind it; ready once hw and info are set. NULL with errno. */
+struct dpa_qp *dpa_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd);
+void dpa_qp_target_ready(struct dpa_qp *qp);
+
+/* ---- raw/wq.c, raw/flow.c, raw/tag.c */
+struct ibv_wq *dpa_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
+int dpa_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
+int dpa_destroy_wq(struct ibv_wq *wq);
+struct ibv_rwq_ind_table *dpa_create_ind_table(struct ibv_context *context,
+					       struct ibv_rwq_ind_table_init_attr *attr);
+int dpa_destroy_ind_table(struct ibv_rwq_ind_table *table);
+/* What an RSS QP takes of these attributes. 0, EINVAL or EOPNOTSUPP. */
+int dpa_rss_attr(const struct ibv_qp_init_attr_ex *attr, struct dpa_qp_attr_create *a);
+int dpa_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad);
+struct ibv_flow *dpa_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int dpa_destroy_flow(struct ibv_flow *flow);
+
+/* ---- raw/counters.c */
+struct ibv_counters *dpa_create_counters(struct ibv_context *context,
+					 struct ibv_counters_init_attr *attr);
+int dpa_destroy_counters(struct ibv_counters *counters);
+int dpa_attach_counters_point_flow(struct ibv_counters *counters,
+				   struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
+int dpa_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags);
+/* A new rule that names counters: all points that were set without a rule are its, too. */
+int dpa_counters_follow(struct ibv_counters *counters, struct dpa_flow *flow);
+/* A rule goes: what it counted stays. */
+void dpa_counters_leave(struct dpa_flow *flow);
+
+/* ---- xrc.c */
+static inline uint32_t dpa_xrcd_num(const struct ibv_xrcd *xrcd)
+{
+	return ((const struct verbs_xrcd *)xrcd)->handle;
+}
+struct ibv_xrcd *dpa_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int dpa_close_xrcd(struct ibv_xrcd *xrcd);
+int dpa_get_srq_num(struct ibv_srq *srq, uint32_t *num);
+struct ibv_qp *dpa_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 
 /* ---- qp_size.c */
 struct dpa_qp_size {
@@ -304,6 +499,12 @@ int dpa_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp
 
 /* ---- qp_modify.c */
 int dpa_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+/* Takes the QP's completions out of its CQs. */
+void dpa_qp_purge(struct dpa_qp *qp);
+int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
+int dpa_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
+int dpa_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+int dpa_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int dpa_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init);
 
@@ -349,6 +550,8 @@ enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC };
 int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner);
 enum dpa_fd_kind dpa_fd_find(int fd, void **owner);
 void dpa_fd_remove(int fd);
+/* The context whose cmd_fd is of the same open file as fd; NULL: none. */
+struct dpa_context *dpa_fd_same_file(int fd);
 
 /* ---- gid.c */
 /* An ioctl of libibverbs on a cmd_fd: 0 or a positive errno. */

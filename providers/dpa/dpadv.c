@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Direct verbs: the insides of verbs objects, and the device's functions for who posts by hand. */
+#include <stdio.h>
 #include "dpa.h"
 #include "dpadv.h"
+#include "discovery/match.h"
 
 bool dpadv_is_supported(struct ibv_device *device)
 {
 	return verbs_get_device(device)->ops == &dpa_dev_ops;
+}
+
+int dpadv_query_function(struct ibv_device *device, struct dpadv_function *fn)
+{
+	int number = dpadv_is_supported(device) ? dpa_function_of(device->name) : -1;
+
+	if (number < 0 || fn->comp_mask)
+		return EINVAL;
+	fn->number = (uint32_t)number;
+	snprintf(fn->pci_addr, sizeof(fn->pci_addr), "d9a0:00:00.%u",
+		 (unsigned)number % DPA_MAX_FUNCTIONS);
+	return 0;
 }
 
 static void qp_out(struct dpa_qp *qp, struct dpadv_qp *out)
@@ -121,6 +135,14 @@ struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init
 	return &cq->vcq.cq;
 }
 
+struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+			       const struct dpadv_qp_init_attr *dv)
+{
+	if (dv->comp_mask || dv->rsvd || !dpadv_is_supported(pd->context->device))
+		return dpa_null(EINVAL);
+	return dpa_create_qp_indexed(pd, attr, dv->user_index);
+}
+
 int dpadv_set_placement(struct ibv_qp *ibqp, enum dpa_placement placement, int eu)
 {
 	struct dpa_qp *qp = to_dpa_qp(ibqp);
@@ -155,6 +177,20 @@ uint32_t dpadv_num_eus(struct ibv_context *context)
 	return dpa_alive(context) ? dpa_hw_num_eus(to_dpa_ctx(context)->hw) : 0;
 }
 
+int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
+{
+	struct dpa_hw_board_attr attr;
+
+	if (board->comp_mask)
+		return EINVAL;
+	if (!dpa_alive(context))
+		return EIO;
+	dpa_hw_query_board(to_dpa_ctx(context)->hw, &attr);
+	board->path = attr.path;
+	board->max_run_time = attr.max_run_time;
+	return 0;
+}
+
 void dpadv_ring_sq(struct dpa_hw_qp *qp)
 {
 	dpa_hw_ring_sq(qp);
@@ -173,4 +209,9 @@ void dpadv_ring_rq(struct dpa_hw_qp *qp)
 void dpadv_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
 {
 	dpa_hw_arm_cq(cq, solicited_only);
+}
+
+bool dpadv_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	return dpa_hw_may_read(qp, lkey, addr, length);
 }

@@ -3,7 +3,7 @@
  * dpadv.h - direct verbs of the dpa provider: what lies below the verbs objects of dpa0, for
  * programs that write WQEs and read CQEs themselves (libdpa, DPA kernels, GPUs).
  *
- * Link with -ldpadv (libdpadv.so.1), which is the same file that libibverbs loads as its provider.
+ * Link with -ldpadv (libdpadv.so.1), which calls the provider that libibverbs has loaded.
  * Formats are those of dpa_hw.h. Objects stay the owner's: the pointers are valid until the verbs
  * object is destroyed. Who posts to a queue by hand must not post to it by verbs as well: the
  * verbs keep their own indices.
@@ -22,8 +22,25 @@ extern "C" {
 
 #define DPADV_API __attribute__((visibility("default")))
 
-/* Whether the device is a dpa adapter, and the calls below may be used on its objects. */
+/*
+ * Whether the device is a dpa adapter, and the calls below may be used on its objects. Any thread.
+ * Of a device that is none all of them fail with EINVAL.
+ */
 DPADV_API bool dpadv_is_supported(struct ibv_device *device);
+
+/* What a device of ours is: the PF or one of the SFs of the board. */
+struct dpadv_function {
+	uint64_t comp_mask; /* 0 */
+	uint32_t number;    /* 0: the PF, dpa0; N: dpa0_sfN */
+	/*
+	 * "d9a0:00:00.N", the same at any time on any host, in a domain that machines hardly have.
+	 * Nothing is there for the kernel.
+	 */
+	char pci_addr[16];
+};
+
+/* EINVAL: not a device of ours, or a comp_mask bit. Opens nothing. */
+DPADV_API int dpadv_query_function(struct ibv_device *device, struct dpadv_function *fn);
 
 /* ------------------------------------------------------------ looking inside */
 
@@ -110,6 +127,22 @@ struct dpadv_obj {
  */
 DPADV_API int dpadv_init_obj(struct dpadv_obj *obj, uint64_t obj_type);
 
+/* ------------------------------------------------------------------ allocators */
+
+/*
+ * What an allocator of a parent domain is asked for: the low half of its resource_type, whose high
+ * half is the driver id, 0. Memory that it gives is written by this process only; queues that other
+ * processes or a GPU shall reach must be the provider's own.
+ */
+enum dpadv_resource {
+	DPADV_RESOURCE_SQ = 1,
+	DPADV_RESOURCE_RQ = 2,
+	DPADV_RESOURCE_DBREC = 3, /* also the consumer index of a CQ */
+	DPADV_RESOURCE_SRQ = 4,
+	DPADV_RESOURCE_CQ = 5,
+};
+#define DPADV_RESOURCE_TYPE(resource) ((uint64_t)(resource))
+
 /* ------------------------------------------------------------------- objects */
 
 /*
@@ -129,6 +162,19 @@ struct dpadv_cq_init_attr {
 DPADV_API struct ibv_cq *dpadv_create_cq(struct ibv_context *context,
 					 struct dpadv_cq_init_attr *attr);
 
+struct dpadv_qp_init_attr {
+	uint64_t comp_mask;  /* 0 */
+	uint32_t user_index; /* of every CQE of the QP (struct dpa_cqe) */
+	uint32_t rsvd;	     /* 0 */
+};
+
+/*
+ * As ibv_create_qp(), with what that has no room for. NULL and errno (EINVAL: a comp_mask bit or
+ * rsvd). Destroyed by ibv_destroy_qp().
+ */
+DPADV_API struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+					 const struct dpadv_qp_init_attr *dv);
+
 /* ---------------------------------------------------------- device functions */
 
 /* Where the work of the QP is carried out from now on. eu: -1, or an EU number (DPA_PLACE_EU). */
@@ -142,6 +188,16 @@ DPADV_API int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms)
 /* EUs of the board. */
 DPADV_API uint32_t dpadv_num_eus(struct ibv_context *context);
 
+/* Where the board's file lies (path: valid until the context is closed), and settings for libdpa.
+ */
+struct dpadv_board {
+	uint64_t comp_mask; /* 0 */
+	const char *path;
+	uint32_t max_run_time; /* seconds that device code may run at a time; 0: no limit */
+};
+/* EINVAL for a comp_mask bit; EIO in a forked child. */
+DPADV_API int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board);
+
 /*
  * For those who post by hand: after the WQEs, the doorbell record and the slot. The first carries
  * out work on the calling thread (inline placement), the second wakes the EU (EU placement), the
@@ -151,6 +207,12 @@ DPADV_API void dpadv_ring_sq(struct dpa_hw_qp *qp);
 DPADV_API void dpadv_kick_sq(struct dpa_hw_qp *qp);
 DPADV_API void dpadv_ring_rq(struct dpa_hw_qp *qp);
 DPADV_API void dpadv_arm_cq(struct dpa_hw_cq *cq, bool solicited_only);
+
+/*
+ * Whether a send of this QP may read [addr, addr + length) by this key now, and that is plain
+ * memory of the process at this very address: for those who copy the payload themselves.
+ */
+DPADV_API bool dpadv_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length);
 
 #ifdef __cplusplus
 }

@@ -25,7 +25,7 @@ static inline void dpa_cpu_relax(void)
 #endif
 }
 
-static inline void dpa_lock_wait(struct dpa_lock *l)
+static __attribute__((cold, noinline, unused)) void dpa_lock_wait(struct dpa_lock *l)
 {
 	do {
 		for (int i = 0; atomic_load_explicit(&l->taken, memory_order_relaxed); i++) {
@@ -37,17 +37,22 @@ static inline void dpa_lock_wait(struct dpa_lock *l)
 	} while (atomic_exchange_explicit(&l->taken, 1, memory_order_acquire));
 }
 
+/* False: somebody has it. */
+static inline bool dpa_lock_try(struct dpa_lock *l)
+{
+	return __builtin_expect(l->single, 0) ||
+	       !atomic_exchange_explicit(&l->taken, 1, memory_order_acquire);
+}
+
 static inline void dpa_lock_take(struct dpa_lock *l)
 {
-	if (l->single)
-		return;
-	if (atomic_exchange_explicit(&l->taken, 1, memory_order_acquire))
+	if (__builtin_expect(!dpa_lock_try(l), 0))
 		dpa_lock_wait(l);
 }
 
 static inline void dpa_lock_drop(struct dpa_lock *l)
 {
-	if (!l->single)
+	if (__builtin_expect(!l->single, 1))
 		atomic_store_explicit(&l->taken, 0, memory_order_release);
 }
 

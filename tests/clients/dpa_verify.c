@@ -425,6 +425,86 @@ static const struct option options[] = {
 	{"seed", required_argument, NULL, 'S'},	     {"stuck", required_argument, NULL, 'k'},
 	{"expect-error", no_argument, NULL, 'E'},    {0}};
 
+/* One option; false: there is none like it. */
+static bool take_option(struct verify *v, int o, const char **port, bool *error)
+{
+	uint64_t n = optarg ? size_arg(optarg) : 0;
+
+	switch (o) {
+	case 'd':
+		vt_device = optarg;
+		return true;
+	case 'i':
+		v->ib_port = (int)n;
+		return true;
+	case 'g':
+		v->gid_index = (int)n;
+		return true;
+	case 'p':
+		*port = optarg;
+		return true;
+	case 'q':
+		v->qps = (uint32_t)n;
+		return true;
+	case 'T':
+		v->total = n;
+		return true;
+	case 's':
+		v->max = (uint32_t)n;
+		return true;
+	case 'r':
+		v->recvs = (uint32_t)n;
+		return true;
+	case 'I':
+		v->inl = (uint32_t)n;
+		return true;
+	case 'm':
+		v->mtu = mtu_arg(optarg);
+		return true;
+	case 't':
+		v->timeout = (uint8_t)n;
+		return true;
+	case 'c':
+		v->retry_cnt = (uint8_t)n;
+		return true;
+	case 'n':
+		v->rnr_retry = (uint8_t)n;
+		return true;
+	case 'a':
+		v->rd_atomic = (uint8_t)n;
+		return true;
+	case 'S':
+		v->seed = n;
+		return true;
+	case 'k':
+		v->stuck = (long)n;
+		return true;
+	case 'E':
+		*error = true;
+		return true;
+	}
+	return false;
+}
+
+static bool sane(const struct verify *v)
+{
+	return v->qps && v->qps <= MAX_QPS && v->max >= 8 && v->max <= 1u << 26 && v->recvs &&
+	       v->recvs <= WINDOW && v->mtu && v->timeout <= 31 && v->retry_cnt <= 7 &&
+	       v->rnr_retry <= 7;
+}
+
+static void traffic(struct verify *v)
+{
+	double seconds;
+
+	run(v);
+	seconds = since(&v->start);
+	vt_sync(&v->t); /* until then the peer may need our answers */
+	finals_check(v);
+	report(v, seconds);
+	vt_sync(&v->t);
+}
+
 int main(int argc, char **argv)
 {
 	struct verify v = {.qps = 8,
@@ -442,73 +522,13 @@ int main(int argc, char **argv)
 			   .inl = 64,
 			   .stuck = 60};
 	const char *port = "18515", *host;
-	bool error = false;
+	bool error = false, good = true;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "d:i:g:p:s:m:", options, NULL)) != -1) {
-		uint64_t n = optarg ? size_arg(optarg) : 0;
-
-		switch (o) {
-		case 'd':
-			vt_device = optarg;
-			break;
-		case 'i':
-			v.ib_port = (int)n;
-			break;
-		case 'g':
-			v.gid_index = (int)n;
-			break;
-		case 'p':
-			port = optarg;
-			break;
-		case 'q':
-			v.qps = (uint32_t)n;
-			break;
-		case 'T':
-			v.total = n;
-			break;
-		case 's':
-			v.max = (uint32_t)n;
-			break;
-		case 'r':
-			v.recvs = (uint32_t)n;
-			break;
-		case 'I':
-			v.inl = (uint32_t)n;
-			break;
-		case 'm':
-			v.mtu = mtu_arg(optarg);
-			break;
-		case 't':
-			v.timeout = (uint8_t)n;
-			break;
-		case 'c':
-			v.retry_cnt = (uint8_t)n;
-			break;
-		case 'n':
-			v.rnr_retry = (uint8_t)n;
-			break;
-		case 'a':
-			v.rd_atomic = (uint8_t)n;
-			break;
-		case 'S':
-			v.seed = n;
-			break;
-		case 'k':
-			v.stuck = (long)n;
-			break;
-		case 'E':
-			error = true;
-			break;
-		default:
-			fputs(usage, stderr);
-			return 2;
-		}
-	}
+	while (good && (o = getopt_long(argc, argv, "d:i:g:p:s:m:", options, NULL)) != -1)
+		good = take_option(&v, o, &port, &error);
 	host = optind < argc ? argv[optind] : NULL;
-	if (optind + 1 < argc || !v.qps || v.qps > MAX_QPS || v.max < 8 || v.max > 1u << 26 ||
-	    !v.recvs || v.recvs > WINDOW || !v.mtu || v.timeout > 31 || v.retry_cnt > 7 ||
-	    v.rnr_retry > 7) {
+	if (!good || optind + 1 < argc || !sane(&v)) {
 		fputs(usage, stderr);
 		return 2;
 	}
@@ -520,16 +540,8 @@ int main(int argc, char **argv)
 	set_up(&v);
 	if (error)
 		expect_error(&v);
-	else {
-		double seconds;
-
-		run(&v);
-		seconds = since(&v.start);
-		vt_sync(&v.t); /* until then the peer may need our answers */
-		finals_check(&v);
-		report(&v, seconds);
-		vt_sync(&v.t);
-	}
+	else
+		traffic(&v);
 	tear_down(&v);
 	return 0;
 }

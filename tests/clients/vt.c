@@ -74,13 +74,23 @@ static _Noreturn void peer_ended(void)
 
 void vt_put(struct vt *t, const void *data, size_t n)
 {
-	if (send(t->sock, data, n, MSG_NOSIGNAL) != (ssize_t)n)
+	ssize_t ret;
+
+	do
+		ret = send(t->sock, data, n, MSG_NOSIGNAL);
+	while (ret < 0 && errno == EINTR);
+	if (ret != (ssize_t)n)
 		peer_ended();
 }
 
 void vt_get(struct vt *t, void *data, size_t n)
 {
-	if (recv(t->sock, data, n, MSG_WAITALL) != (ssize_t)n)
+	ssize_t ret;
+
+	do
+		ret = recv(t->sock, data, n, MSG_WAITALL);
+	while (ret < 0 && errno == EINTR);
+	if (ret != (ssize_t)n)
 		peer_ended();
 }
 
@@ -123,17 +133,23 @@ static int find_gid(struct ibv_context *ctx, union ibv_gid *gid)
 
 void vt_open(struct vt *t)
 {
+	const char *comma = strchr(vt_device, ','),
+		   *name = comma && t->side ? comma + 1 : vt_device;
+	size_t len = comma && !t->side ? (size_t)(comma - vt_device) : strlen(name);
 	int n = 0;
 	struct ibv_device **list = ibv_get_device_list(&n);
 
 	CHECK(list, "no device list: %s", strerror(errno));
-	for (int i = 0; i < n && !t->ctx; i++)
-		if (strcmp(ibv_get_device_name(list[i]), vt_device) == 0) {
+	for (int i = 0; i < n && !t->ctx; i++) {
+		const char *have = ibv_get_device_name(list[i]);
+
+		if (strlen(have) == len && memcmp(have, name, len) == 0) {
 			t->ctx = ibv_open_device(list[i]);
-			CHECK(t->ctx, "open of %s: %s", vt_device, strerror(errno));
+			CHECK(t->ctx, "open of %s: %s", have, strerror(errno));
 		}
+	}
 	ibv_free_device_list(list);
-	CHECK(t->ctx, "there is no device %s", vt_device);
+	CHECK(t->ctx, "there is no device %.*s", (int)len, name);
 	t->pd = ibv_alloc_pd(t->ctx);
 	CHECK(t->pd, "alloc_pd: %s", strerror(errno));
 	t->gid_index = find_gid(t->ctx, &t->me.gid);

@@ -75,7 +75,7 @@ struct vt_case {
 	int limit; /* seconds until a hang is ended; 0: 60 */
 };
 
-extern const char *vt_device; /* --device; dpa0 */
+extern const char *vt_device; /* --device; dpa0. "A,B": side 0 opens A, side 1 B */
 extern int vt_peer_ended;     /* exit status when the other side has ended; 1 */
 
 /* main() of a client: runs the cases, prints a line each and a tally. */

@@ -165,7 +165,10 @@ static void resize(struct vt *t)
 	vt_close(t);
 }
 
-/* More completions than a CQ has entries: IBV_EVENT_CQ_ERR, and nothing is overwritten. */
+/*
+ * More completions than a CQ has entries: IBV_EVENT_CQ_ERR, and nothing is overwritten. The QP that
+ * cannot report goes to the error state; one with another CQ goes on.
+ */
 static void overrun(struct vt *t)
 {
 	struct vt_opt o = {.cqe = 8, .send_wr = 4096};
@@ -175,7 +178,13 @@ static void overrun(struct vt *t)
 		struct ibv_async_event ev;
 		struct ibv_wc wc;
 		int n, room = t->cq->cqe;
+		struct vt_opt two = {0};
+		struct ibv_cq *cq = ibv_create_cq(t->ctx, 8, NULL, NULL, 0);
+		struct ibv_qp *other;
 
+		CHECK(cq, "create_cq: %s", strerror(errno));
+		other = vt_qp_create(t, &two, cq);
+		vt_qp_init(t, other, &two);
 		for (int i = 0; i < room + 16; i++)
 			if (vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, 8, (uint64_t)i, IBV_SEND_SIGNALED))
 				break; /* the QP has failed already */
@@ -183,6 +192,14 @@ static void overrun(struct vt *t)
 		ibv_ack_async_event(&ev);
 		CHECK_EQ(ev.event_type, IBV_EVENT_CQ_ERR);
 		CHECK(ev.element.cq == t->cq, "another CQ's event");
+		CHECK_EQ(ibv_get_async_event(t->ctx, &ev), 0);
+		ibv_ack_async_event(&ev);
+		CHECK_EQ(ev.event_type, IBV_EVENT_QP_FATAL);
+		CHECK(ev.element.qp == t->qp, "another QP's event");
+		CHECK_EQ(vt_state(t->qp), IBV_QPS_ERR);
+		CHECK_EQ(vt_state(other), IBV_QPS_INIT);
+		CHECK_EQ(ibv_destroy_qp(other), 0);
+		CHECK_EQ(ibv_destroy_cq(cq), 0);
 		for (int i = 0; (n = ibv_poll_cq(t->cq, 1, &wc)) > 0; i++)
 			CHECK(i <= room + 16 && wc.status == IBV_WC_SUCCESS &&
 				      wc.wr_id == (uint64_t)i,

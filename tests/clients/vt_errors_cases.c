@@ -200,6 +200,39 @@ static void remote_key(struct vt *t)
 	vt_close(t);
 }
 
+/*
+ * The one answer to the first packet of a QP must arrive, whatever its number: its sender is in the
+ * error state behind it. Numbers come in blocks, and nobody knows a new block yet.
+ */
+static void ever_new_qps(struct vt *t)
+{
+	enum { QPS = 160 };
+	struct vt_opt o = {0};
+	struct ibv_qp *qp[QPS];
+
+	vt_setup(t, &o);
+	for (int i = 0; i < QPS; i++) {
+		struct vt_addr peer;
+
+		qp[i] = vt_qp_create(t, &o, t->cq);
+		vt_connect(t, qp[i], &o, &peer);
+		if (t->side == i % 2) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr =
+				vt_wr(t, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge, 0, 0, 8);
+
+			wr.wr_id = (uint64_t)i;
+			wr.wr.atomic.rkey ^= 0x5a5a00;
+			CHECK_EQ(vt_post(qp[i], &wr), 0);
+			vt_wc_is(t, (uint64_t)i, IBV_WC_REM_ACCESS_ERR);
+		}
+		vt_sync(t);
+	}
+	for (int i = 0; i < QPS; i++)
+		CHECK_EQ(ibv_destroy_qp(qp[i]), 0);
+	vt_close(t);
+}
+
 /* The QP's own permissions, whatever the region's: the peer gets an error, nothing is touched. */
 static void qp_access(struct vt *t)
 {
@@ -435,6 +468,7 @@ static const struct vt_case cases[] = {
 	{"recv_too_small", recv_too_small, VT_BOTH, 0},
 	{"access_matrix", access_matrix, VT_BOTH, 0},
 	{"remote_key", remote_key, VT_BOTH, 0},
+	{"ever_new_qps", ever_new_qps, VT_BOTH, 0},
 	{"qp_access", qp_access, VT_BOTH, 0},
 	{"unaligned_atomic", unaligned_atomic, VT_BOTH, 0},
 	{"access_event", access_event, VT_BOTH, 0},

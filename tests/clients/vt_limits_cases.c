@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 static void no_qp(struct vt *t, struct ibv_qp_init_attr a, const char *what)
@@ -248,9 +249,46 @@ static void modify_refused(struct vt *t)
 	vt_close(t);
 }
 
+/* The device's: nobody else here has any. */
+static int udp_sockets(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		int type = 0, domain = 0;
+		socklen_t len = sizeof(type);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) || type != SOCK_DGRAM)
+			continue;
+		len = sizeof(domain);
+		n += !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) &&
+		     (domain == AF_INET || domain == AF_INET6);
+	}
+	return n;
+}
+
+/* Descriptors of memory that the device shares with others. */
+static int shared_memory(void)
+{
+	char link[64], to[64];
+	ssize_t len;
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		len = readlink(link, to, sizeof(to) - 1);
+		if (len < 0)
+			continue;
+		to[len] = '\0';
+		n += strstr(to, "memfd:dpa") != NULL;
+	}
+	return n;
+}
+
 /* A forked child that ends, with and without touching verbs, does not disturb its parent. */
 static void fork_child(struct vt *t)
 {
+	const char *shm = getenv("DPA_SHM");
 	struct vt_opt o = {0};
 	int status;
 
@@ -258,10 +296,20 @@ static void fork_child(struct vt *t)
 	for (int i = 0; i < 20; i++) {
 		pid_t pid;
 
+		/* by RoCEv2 there are sockets, which a child must not keep: nothing has been sent
+		 * yet by who sends in the first round */
+		if (i && shm && !strcmp(shm, "never"))
+			CHECK(udp_sockets() > 0, "no sockets");
+
 		if (t->side == 0) {
 			pid = fork();
 			CHECK(pid >= 0, "fork");
 			if (pid == 0) {
+				if (udp_sockets())
+					_exit(9);
+				/* what it kept would outlive its parent */
+				if (shared_memory())
+					_exit(10);
 				if (i % 2) {
 					struct ibv_device_attr d;
 

@@ -21,7 +21,19 @@ STANDIN void dpa_corks_send(struct dpa_hw *hw)
 {
 }
 
-STANDIN struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+STANDIN struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
+					 const struct dpa_wqe_av *av)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+STANDIN void dpa_remote_drop(struct dpa_peer *remote)
+{
+}
+
+STANDIN struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
+					const struct dpa_wqe_av *av)
 {
 	errno = ENETUNREACH;
 	return NULL;
@@ -48,6 +60,10 @@ STANDIN void dpa_udp_show_hops(struct dpa_hw *hw)
 {
 }
 
+STANDIN void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
+{
+}
+
 STANDIN int dpa_udp_rx(struct dpa_hw *hw)
 {
 	return 0;
@@ -56,12 +72,4 @@ STANDIN int dpa_udp_rx(struct dpa_hw *hw)
 STANDIN bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	return false;
-}
-
-STANDIN bool dpa_gid_is_v4(const uint8_t gid[16])
-{
-	struct dpa_roce_net net;
-
-	memcpy(net.dst, gid, 16);
-	return dpa_roce_is_v4(&net);
 }

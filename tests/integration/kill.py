@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import finish
+from harness import finish, patience
 
 PEER_LOST, PEER_NEVER = 3, 4
 LIMIT = 90
@@ -29,7 +29,7 @@ def text(p):
 
 
 def wait_text(p, word, limit=LIMIT):
-    end = time.monotonic() + limit
+    end = time.monotonic() + patience(limit)
     while time.monotonic() < end:
         if word in text(p):
             return True
@@ -66,7 +66,7 @@ def kill_once(runner, rng, i, env):
         os.kill(program_pid(pair[victim]), signal.SIGKILL)
     except ProcessLookupError:
         pass
-    survivor = finish(pair[1 - victim], time.monotonic() + LIMIT)
+    survivor = finish(pair[1 - victim], time.monotonic() + patience(LIMIT))
     dead = finish(pair[victim], time.monotonic() + 10)
     allowed = (PEER_LOST, PEER_NEVER) if early else (PEER_LOST,)
     if early and victim == 0 and survivor.rc == 1 and "connect:" in survivor.out:
@@ -90,7 +90,7 @@ def stop_once(runner, rng, i, env):
         except ProcessLookupError:
             break
         time.sleep(0.02)
-    results = [finish(p, time.monotonic() + LIMIT) for p in pair]
+    results = [finish(p, time.monotonic() + patience(LIMIT)) for p in pair]
     if any(r.rc for r in results):
         return describe(results, "a stopped peer was not waited for")
     return None
@@ -98,7 +98,7 @@ def stop_once(runner, rng, i, env):
 
 def clean_pair(runner, rng, i, env):
     pair = traffic(runner, f"dpa-clean-{os.getpid()}-{i}", rng.getrandbits(32), 2000, env)
-    results = [finish(p, time.monotonic() + LIMIT) for p in pair]
+    results = [finish(p, time.monotonic() + patience(LIMIT)) for p in pair]
     return describe(results, "a new pair did not run clean") if any(r.rc for r in results) else None
 
 

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define UVERBS "uverbs_dpa0"
 
@@ -49,16 +50,18 @@ void capture_begin(const char *path);
  * the device node, both seen by this process and its children only, and a filter that refuses RDMA
  * netlink sockets.
  */
-void isolate(const struct place *pl);
+void isolate(const struct place *pl, unsigned sfs);
 
 /* ---- tree.c: folders on a private tmpfs */
 
 /* Does this sysfs root have RDMA devices of the host's? */
 bool tree_has_devices(const char *sysfs);
 /* Makes to/class/infiniband*: links to what is in `sysfs` and to ours. */
-void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl);
-/* Makes `to` hold all that `from` holds, by bind mounts, and the node of dpa0 in `node_dir`. */
+void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, unsigned sfs);
+/* Makes `to` hold all that `from` holds, by bind mounts, and the nodes of ours in `node_dir`. */
 void tree_bind_dir(const char *to, const char *from);
-void tree_make_node(const char *node_dir);
+void tree_make_nodes(const char *node_dir, unsigned sfs);
+/* "uverbs_dpa0" or "uverbs_dpa0_sf1" */
+void uverbs_name(unsigned function, char *buf, size_t len);
 
 #endif

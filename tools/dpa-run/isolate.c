@@ -69,12 +69,18 @@ static void filter_netlink(void)
 		    strerror(errno));
 }
 
-static bool have_node(void)
+static bool have_nodes(unsigned sfs)
 {
+	char path[PATH_MAX], name[32];
 	struct stat st;
 
-	return stat(NODE_DIR "/" UVERBS, &st) == 0 && S_ISCHR(st.st_mode) &&
-	       st.st_rdev == makedev(1, 3);
+	for (unsigned n = 0; n <= sfs; n++) {
+		uverbs_name(n, name, sizeof(name));
+		path_print(path, NODE_DIR "/%s", name);
+		if (stat(path, &st) || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+			return false;
+	}
+	return true;
 }
 
 static bool write_proc(const char *path, const char *text)
@@ -113,7 +119,7 @@ static void private_mounts(void)
 }
 
 /* Over /dev/infiniband if there is one, else over /dev. */
-static void show_node(const char *scratch)
+static void show_nodes(const char *scratch, unsigned sfs)
 {
 	const char *over = access(NODE_DIR, F_OK) == 0 ? NODE_DIR : "/dev";
 	char dir[PATH_MAX], node_dir[PATH_MAX];
@@ -121,33 +127,33 @@ static void show_node(const char *scratch)
 	path_print(dir, "%s/dev", scratch);
 	path_print(node_dir, strcmp(over, "/dev") == 0 ? "%s/infiniband" : "%s", dir);
 	tree_bind_dir(dir, over);
-	tree_make_node(node_dir);
+	tree_make_nodes(node_dir, sfs);
 	if (mount(dir, over, NULL, MS_BIND | MS_REC, NULL))
 		die(EXIT_FAILED, "cannot mount over %s: %s", over, strerror(errno));
 }
 
-void isolate(const struct place *pl)
+void isolate(const struct place *pl, unsigned sfs)
 {
 	const char *sysfs = getenv("SYSFS_PATH");
 	char scratch[PATH_MAX], tree[PATH_MAX];
-	bool node = have_node(), devices;
+	bool nodes = have_nodes(sfs), link;
 
 	if (!sysfs || sysfs[0] != '/')
 		sysfs = "/sys";
-	devices = tree_has_devices(sysfs);
+	link = tree_has_devices(sysfs) || sfs; /* the tree as it lies shows dpa0 alone */
 	path_print(tree, "%s/sysfs", pl->tree);
-	if (!node || devices) {
+	if (!nodes || link) {
 		private_mounts();
 		path_print(scratch, "%s/mnt", pl->tree);
 		if (mount("dpa-run", scratch, "tmpfs", MS_NOSUID, "mode=755,size=1m"))
 			die(EXIT_FAILED, "cannot mount a tmpfs on %s: %s", scratch,
 			    strerror(errno));
-		if (!node)
-			show_node(scratch);
+		if (!nodes)
+			show_nodes(scratch, sfs);
 	}
-	if (devices) {
+	if (link) {
 		path_print(tree, "%s/sys", scratch);
-		tree_link_sysfs(tree, sysfs, pl);
+		tree_link_sysfs(tree, sysfs, pl, sfs);
 	}
 	if (setenv("SYSFS_PATH", tree, 1))
 		die(EXIT_FAILED, "SYSFS_PATH: %s", strerror(errno));

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	if (!cfg.disable) {
 		place_find(&pl);
 		if (o.no_preload)
-			isolate(&pl);
+			isolate(&pl, cfg.functions.num_sfs);
 		else
 			env_preload(&pl);
 		env_driver(&pl);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* place.c - finds the libraries and the tree from where this executable lies. */
 #include <errno.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,19 +68,35 @@ static bool find_tree(struct place *pl)
 	return false;
 }
 
+/* Once installed where libibverbs has its providers, in a build beside the library. */
+static bool find_driver(struct place *pl)
+{
+	static const char *const folders[] = {"/libibverbs", ""};
+	char provider[PATH_MAX];
+	glob_t found;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		path_print(pl->driver, "%s%s/libdpa", pl->lib, folders[i]);
+		path_print(provider, "%s-rdmav*.so", pl->driver);
+		if (glob(provider, GLOB_NOSORT, NULL, &found) == 0) {
+			globfree(&found);
+			return true;
+		}
+	}
+	return false;
+}
+
 void place_find(struct place *pl)
 {
-	char prefix[PATH_MAX], provider[PATH_MAX];
+	char prefix[PATH_MAX];
 
 	find_prefix(prefix);
 	if (!find_lib(pl, prefix))
 		die(EXIT_FAILED, "no libdpa-preload.so below %s: build or install dpa", prefix);
 	if (!find_tree(pl))
 		die(EXIT_FAILED, "no share/dpa beside %s: build or install dpa", pl->lib);
-	path_print(provider, "%s/libdpadv.so.1", pl->lib);
-	if (access(provider, R_OK))
-		die(EXIT_FAILED, "%s: %s: build or install dpa", provider, strerror(errno));
-	path_print(pl->driver, "%s/libdpa", pl->lib);
+	if (!find_driver(pl))
+		die(EXIT_FAILED, "no libdpa-rdmav*.so in %s: build or install dpa", pl->lib);
 	/* The separators of LD_PRELOAD and IBV_DRIVERS cannot be quoted. */
 	if (strpbrk(pl->lib, " :;"))
 		die(EXIT_FAILED, "'%s' has a blank, ':' or ';' in it: put dpa elsewhere", pl->lib);

@@ -44,7 +44,8 @@ bool tree_has_devices(const char *sysfs)
 	if (!dir)
 		return false;
 	while (!found && (ent = readdir(dir)))
-		found = strncmp(ent->d_name, "uverbs", 6) == 0 && strcmp(ent->d_name, UVERBS) != 0;
+		found = strncmp(ent->d_name, "uverbs", 6) == 0 &&
+			strncmp(ent->d_name, UVERBS, strlen(UVERBS)) != 0;
 	closedir(dir);
 	return found;
 }
@@ -69,7 +70,7 @@ static void link_entries(const char *to, const char *from)
 	closedir(dir);
 }
 
-void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl)
+void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, unsigned sfs)
 {
 	static const char *const classes[] = {"infiniband", "infiniband_verbs", "infiniband_mad",
 					      "misc"};
@@ -83,6 +84,11 @@ void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl)
 		make_dir(path);
 		path_print(from, "%s/class/%s", sysfs, classes[i]);
 		link_entries(path, from);
+		/* A tmpfs lists the latest first, and programs take the first device. */
+		for (unsigned n = sfs; n > 0; n--) {
+			path_print(from, "%s/sf/%u/class/%s", pl->tree, n, classes[i]);
+			link_entries(path, from);
+		}
 		path_print(from, "%s/sysfs/class/%s", pl->tree, classes[i]);
 		link_entries(path, from);
 	}
@@ -133,12 +139,8 @@ void tree_bind_dir(const char *to, const char *from)
 }
 
 /* A real node where that is allowed, else /dev/null itself. */
-void tree_make_node(const char *node_dir)
+static void make_node(const char *node)
 {
-	char node[PATH_MAX];
-
-	make_dir(node_dir);
-	path_print(node, "%s/" UVERBS, node_dir);
 	(void)unlink(node);
 	if (mknod(node, S_IFCHR | 0666, makedev(1, 3)) == 0 && chmod(node, 0666) == 0 &&
 	    access(node, R_OK | W_OK) == 0) {
@@ -153,4 +155,21 @@ void tree_make_node(const char *node_dir)
 	make_file(node);
 	if (mount("/dev/null", node, NULL, MS_BIND, NULL))
 		die(EXIT_FAILED, "/dev/null: %s: a character device is needed", strerror(errno));
+}
+
+void uverbs_name(unsigned function, char *buf, size_t len)
+{
+	snprintf(buf, len, function ? UVERBS "_sf%u" : UVERBS, function);
+}
+
+void tree_make_nodes(const char *node_dir, unsigned sfs)
+{
+	char node[PATH_MAX], name[32];
+
+	make_dir(node_dir);
+	for (unsigned n = 0; n <= sfs; n++) {
+		uverbs_name(n, name, sizeof(name));
+		path_print(node, "%s/%s", node_dir, name);
+		make_node(node);
+	}
 }

@@ -5,42 +5,72 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "dpacc.h"
+#include "types.h"
 
-/* What a file of this run is called, kept or not. */
-static char *temp(const struct job *j, const char *fmt, size_t k)
+char *temp(const struct job *j, const char *fmt, const char *base)
 {
-	char *name = strf(fmt, k), *path = strf("%s/%s", j->dir, name);
+	char *name = must(malloc(strlen(fmt) + strlen(base) + 1)), *path;
+	const char *at = strstr(fmt, "%s");
 
+	sprintf(name, "%.*s%s%s", (int)(at - fmt), fmt, base, at + 2);
+	path = strf("%s/%s", j->dir, name);
 	free(name);
 	return path;
+}
+
+/* Options for the original's processor, which say nothing to another one. */
+static bool is_foreign(const char *option)
+{
+	static const char *const foreign[] = {"-mcmodel=med", "-mabi=lp64", "-march=rv",
+					      "-mcpu=nv-dpa", "-mno-relax", "-mrelax"};
+
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (!strncmp(option, foreign[i], strlen(foreign[i])))
+			return true;
+	return false;
 }
 
 static void device_flags(const struct job *j, struct list *l)
 {
 	list_add(l, j->opt.devcc);
 	list_add(l, "-O2");
+	if (!strstr(j->opt.devcc, "clang"))		    /* which does not know this one */
+		list_add(l, "-Wno-packed-bitfield-compat"); /* a note about gcc 4.3 */
 	list_addf(l, "-I%s", j->inc);
-	/* The original's ordering of its targets; this machine counts as the first. */
-	list_split(l, "-D__NV_DPA_BF3=3 -D__NV_DPA_CX7=7 -D__NV_DPA_CX8=8 "
-		      "-D__NV_DPA=__NV_DPA_BF3");
+	list_words(l, "-D__NV_DPA_BF3=3 -D__NV_DPA_CX7=7 -D__NV_DPA_CX8=8 -D__NV_DPA_CX9=9");
+	list_addf(l, "-D__NV_DPA=%d", j->opt.target);
 	list_cat(l, &j->opt.includes);
 	list_cat(l, &j->opt.defines);
-	list_cat(l, &j->opt.devcc_opts);
+	for (size_t i = 0; i < j->opt.devcc_opts.n; i++)
+		if (!is_foreign(j->opt.devcc_opts.v[i]))
+			list_add(l, j->opt.devcc_opts.v[i]);
+	/* Or the error would be about the puts() that printf() becomes. */
+	list_words(l, "-fno-builtin-printf -fno-builtin-fprintf");
 	/* Last, because the image needs them: no host run time, types for the marshalling. */
-	list_split(l, "-fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-exceptions -fno-lto "
-		      "-fno-sanitize=all -g");
+	list_words(l, "-fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-exceptions -fno-lto "
+		      "-fno-sanitize=all -g -gdwarf-5");
+	/*
+	 * A frame larger than an EU's guard pages (64 KiB: what aarch64's gcc takes for granted)
+	 * ends there too, not in another EU's stack.
+	 */
+	list_add(l, "-fstack-clash-protection");
+#if defined(__aarch64__)
+	/* Those calls are of the compiler's library, which asks the C library for the processor. */
+	list_add(l, "-mno-outline-atomics");
+	/* Of clang before 18, which has no such protection there. */
+	list_add(l, "-Wno-unused-command-line-argument");
+#endif
 }
 
 /* The marks stay in the text when they are macros that stand for themselves. */
 static bool scan_source(struct job *j, size_t k)
 {
-	char *out = temp(j, "%zu.i", k);
+	char *out = temp(j, "%s.i", j->bases.v[k]);
 	struct list l = {0};
 	bool ok;
 
 	device_flags(j, &l);
-	list_split(&l, "-w -E -D__dpa_global__=__dpa_global__ -D__dpa_rpc__=__dpa_rpc__ -o");
+	list_words(&l, "-w -E -D__dpa_global__=__dpa_global__ -D__dpa_rpc__=__dpa_rpc__ -o");
 	list_add(&l, out);
 	list_add(&l, j->opt.sources.v[k]);
 	ok = run(j, &l, NULL);
@@ -53,12 +83,12 @@ static bool scan_source(struct job *j, size_t k)
 
 static bool compile_source(struct job *j, size_t k, struct list *objects)
 {
-	char *out = temp(j, "%zu.o", k);
+	char *out = temp(j, "%s.o", j->bases.v[k]);
 	struct list l = {0};
 	bool ok;
 
 	device_flags(j, &l);
-	list_split(&l, "-D__dpa_global__= -D__dpa_rpc__= -c -o");
+	list_words(&l, "-D__dpa_global__= -D__dpa_rpc__= -c -o");
 	list_add(&l, out);
 	list_add(&l, j->opt.sources.v[k]);
 	ok = run(j, &l, NULL);
@@ -109,37 +139,45 @@ static void copy_to_stderr(const char *path)
 		fclose(f);
 }
 
-static bool write_text(const char *path, const char *text)
+/* None of the user's options: they are for his sources. */
+static bool make_table(struct job *j, const char *obj)
 {
-	FILE *f = fopen(path, "w");
+	char *src = temp(j, "%s.c", "table");
+	struct list l = {0};
+	bool ok = emit_table(j, src);
 
-	if (!f || fputs(text, f) < 0) {
-		if (f)
-			fclose(f);
-		return error("%s: %s", path, strerror(errno));
-	}
-	return !fclose(f) || error("%s: %s", path, strerror(errno));
+	list_add(&l, j->opt.devcc);
+	list_words(&l, "-std=gnu17 -O2 -g " QUIET " -fPIC -fno-stack-protector -c -o");
+	list_add(&l, obj);
+	list_addf(&l, "-I%s", j->inc);
+	list_add(&l, src);
+	ok = ok && run(j, &l, NULL);
+	list_free(&l);
+	free(src);
+	return ok;
 }
 
 static bool link_image(struct job *j, const struct list *objects)
 {
-	char *table = temp(j, "table.s", 0), *map = temp(j, "image.map", 0);
-	char *errors = temp(j, "link.err", 0);
+	char *table = temp(j, "%s.o", "table"), *map = temp(j, "%s.map", "image");
+	char *errors = temp(j, "%s.err", "link");
 	struct list l = {0};
-	bool ok = emit_table(j, table) && write_text(map, "{ global: __dpa_image; local: *; };\n");
+	bool ok = make_table(j, table) && emit_text(map, "{ global: __dpa_image; local: *; };\n");
 
 	list_add(&l, j->opt.devcc);
-	list_split(&l, "-shared -nostdlib -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack "
+	list_words(&l, "-shared -nostdlib -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack "
 		       "-Wl,-Bsymbolic -Wl,--build-id");
 	list_addf(&l, "-Wl,--version-script=%s", map);
-	list_cat(&l, &j->opt.devlink_opts);
 	list_add(&l, "-o");
 	list_add(&l, j->image);
 	list_cat(&l, objects);
 	list_add(&l, table);
-	list_addf(&l, "-L%s", j->libdir);
+	/* Both may name libraries and folders; which of them has a library, scripts do not care. */
 	list_cat(&l, &j->opt.device_libs);
-	list_split(&l, "-ldoca_dpa_dev -lgcc");
+	list_cat(&l, &j->opt.devlink_opts);
+	list_cat(&l, &j->opt.device_libs);
+	list_addf(&l, "-L%s", j->libdir);
+	list_words(&l, "-ldoca_dpa_dev -lgcc");
 	if (ok && !run(j, &l, errors)) {
 		ok = explain_undefined(errors);
 		if (!ok || j->opt.verbose)
@@ -153,54 +191,78 @@ static bool link_image(struct job *j, const struct list *objects)
 	return ok;
 }
 
-/* Into a temporary file first: a build that fails leaves no archive that looks whole. */
-static bool make_archive(struct job *j)
+/* What the intermediate files of a source are called; sources of one name get a number too. */
+static void name_bases(struct job *j)
 {
-	char *src = temp(j, "stub.c", 0), *obj = temp(j, "stub.o", 0), *ar = temp(j, "out.a", 0);
-	struct list l = {0}, a = {0};
-	bool ok = emit_stub(j, src);
+	for (size_t k = 0; k < j->opt.sources.n; k++) {
+		const char *path = j->opt.sources.v[k], *slash = strrchr(path, '/');
+		const char *name = slash ? slash + 1 : path;
+		char *base = strf("%.*s", (int)strlen(name) - 2, name);
+		bool taken = false;
 
-	list_add(&l, j->opt.hostcc);
-	list_cat(&l, &j->opt.hostcc_opts);
-	list_addf(&l, "-I%s", j->inc);
-	list_split(&l, "-w -fno-lto -fno-builtin -fno-sanitize=all -fPIC -c -o");
-	list_add(&l, obj);
-	list_add(&l, src);
-	list_split(&a, "ar rcsD");
-	list_add(&a, ar);
-	list_add(&a, obj);
-	unlink(ar);
-	ok = ok && run(j, &l, NULL) && run(j, &a, NULL);
-	if (ok && !j->opt.dry) {
-		struct list c = {0};
-
-		list_split(&c, "cp -f");
-		list_add(&c, ar);
-		list_add(&c, j->opt.output);
-		ok = run(j, &c, NULL);
-		list_free(&c);
+		for (size_t i = 0; i < j->bases.n; i++)
+			taken |= !strcmp(j->bases.v[i], base);
+		if (taken)
+			list_addf(&j->bases, "%s-%zu", base, k);
+		else
+			list_add(&j->bases, base);
+		free(base);
 	}
-	list_free(&l);
-	list_free(&a);
-	free(src);
-	free(obj);
-	free(ar);
+}
+
+static bool copy_image_header(const struct job *j)
+{
+	char *from = strf("%s/dpa/dpa_image.h", j->inc), *to = temp(j, "%s.h", "dpa_image");
+	bool ok = replace_file(j, from, to);
+
+	free(from);
+	free(to);
 	return ok;
+}
+
+/* Drops what the sources only declare: the definition is in another program. */
+static bool keep_found(struct job *j)
+{
+	struct entries *e = &j->entries;
+	bool ok = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->n; i++)
+		if (e->v[i].found)
+			e->v[n++] = e->v[i];
+		else
+			entry_free(&e->v[i]);
+	e->n = n;
+	if (j->opt.gen_libs)
+		return true;
+	for (size_t i = 0; i < n; i++) /* the host has a stub and a variable of these names */
+		if (!strcmp(e->v[i].name, j->opt.app))
+			ok = error("%s: '%s' is the name of a function and of --app-name: choose "
+				   "another one for either",
+				   e->v[i].where, e->v[i].name);
+	return ok && (n || error("no function is marked __dpa_global__ or __dpa_rpc__"));
 }
 
 bool build(struct job *j)
 {
 	struct list objects = {0};
-	bool ok = true;
+	bool ok = copy_image_header(j);
 
+	types_begin(&j->types);
+	name_bases(j);
 	for (size_t i = 0; ok && i < j->opt.sources.n; i++)
 		ok = compile_source(j, i, &objects) && scan_source(j, i);
-	if (ok && !j->entries.n && !j->opt.dry)
-		ok = error("no function is marked __dpa_global__ or __dpa_rpc__");
-	ok = ok && link_image(j, &objects);
+	if (ok && !j->opt.gen_libs)
+		ok = library_read(j, &objects);
+	for (size_t i = 0; ok && !j->opt.dry && i < objects.n; i++)
+		ok = dwarf_read(objects.v[i], i < j->bases.n ? i : LIBRARY, &j->entries, &j->types);
 	if (ok && !j->opt.dry)
-		ok = dwarf_check(j->image, &j->entries);
-	ok = ok && make_archive(j);
+		ok = keep_found(j);
+	if (ok && j->opt.gen_libs)
+		ok = library_write(j, &objects);
+	else
+		ok = ok && link_image(j, &objects) && host_archive(j);
 	list_free(&objects);
+	types_end(&j->types);
 	return ok;
 }

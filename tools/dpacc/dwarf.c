@@ -1,106 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The types of the entries, from the image's debug information. */
+/* The parameters of the entries, from the debug information of the objects that define them. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
+#include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "dpacc.h"
+#include "types.h"
 
-/* The type of a die without its typedefs and qualifiers. False: void. */
-static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+static bool complain(const struct entry *e, Dwarf_Die *p, const struct ctype *t)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Die raw;
+	const char *name = dwarf_diename(p);
 
-	if (!dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), &raw))
-		return false;
-	return dwarf_peel_type(&raw, type) == 0;
+	return error("%s: parameter '%s' of '%s' %s %s, which cannot be passed to the device",
+		     e->where, name ? name : "?", e->name, t->inside ? "contains" : "is",
+		     t->why ? t->why : "of unknown type");
 }
 
-static bool is_int64(Dwarf_Die *type)
+static bool read_param(struct entry *e, struct types *all, Dwarf_Die *p, bool *word)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word enc, size;
+	struct ctype t;
 
-	if (dwarf_tag(type) != DW_TAG_base_type || dwarf_aggregate_size(type, &size) || size != 8)
-		return false;
-	if (dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attr), &enc))
-		return false;
-	return enc == DW_ATE_unsigned || enc == DW_ATE_signed;
-}
-
-/* What cannot be handed to the device: long double, complex, vectors. NULL: it can. */
-static const char *bad_type(Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word enc, size;
-	bool sized = !dwarf_aggregate_size(type, &size);
-
-	switch (dwarf_tag(type)) {
-	case DW_TAG_base_type:
-		if (!sized || size > 8)
-			return "a number of more than 8 bytes";
-		if (!dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attr), &enc) &&
-		    enc == DW_ATE_complex_float)
-			return "a complex number";
-		return NULL;
-	case DW_TAG_array_type:
-		return "a vector";
-	default:
-		return NULL;
-	}
-}
-
-static bool check_params(struct entry *e, Dwarf_Die *func)
-{
-	Dwarf_Die p, type;
-	bool int64 = false;
-
-	if (dwarf_child(func, &p))
-		return true;
-	do {
-		const char *bad;
-
-		if (dwarf_tag(&p) == DW_TAG_unspecified_parameters)
-			return error(
-				"%s: '%s' takes a variable number of arguments, which cannot be "
-				"passed to the device",
-				e->where, e->name);
-		if (dwarf_tag(&p) != DW_TAG_formal_parameter || !type_of(&p, &type))
-			continue;
-		e->nargs++;
-		bad = bad_type(&type);
-		if (bad) {
-			const char *name = dwarf_diename(&p);
-
-			return error(
-				"%s: parameter '%s' of '%s' is %s, which cannot be passed to the "
-				"device",
-				e->where, name ? name : "?", e->name, bad);
-		}
-		int64 = is_int64(&type);
-	} while (!dwarf_siblingof(&p, &p));
-	e->thread = e->ann == ANN_GLOBAL && e->nargs == 1 && int64;
+	if (!types_of(all, p, &t))
+		return complain(e, p, &t);
+	*word = t.word;
+	e->params = must(realloc(e->params, (e->nparams + 1) * sizeof(*e->params)));
+	e->params[e->nparams++] = (struct param){t.name, t.promoted};
 	return true;
 }
 
-static bool check_func(struct entry *e, Dwarf_Die *func)
+static bool read_params(struct entry *e, struct types *all, Dwarf_Die *func)
 {
-	Dwarf_Die type;
-	bool returns = type_of(func, &type);
+	bool word = false;
+	Dwarf_Die p;
 
+	e->thread = e->ann == ANN_GLOBAL;
+	if (dwarf_child(func, &p))
+		return true;
+	do {
+		if (dwarf_tag(&p) == DW_TAG_unspecified_parameters)
+			return error("%s: '%s' takes a variable number of arguments, which cannot "
+				     "be passed to the device",
+				     e->where, e->name);
+		if (dwarf_tag(&p) == DW_TAG_formal_parameter && !read_param(e, all, &p, &word))
+			return false;
+	} while (!dwarf_siblingof(&p, &p));
+	e->thread &= !e->nparams || (e->nparams == 1 && word);
+	return true;
+}
+
+static bool read_func(struct entry *e, struct types *all, Dwarf_Die *func)
+{
+	struct ctype t;
+	bool returns = types_of(all, func, &t);
+
+	free(t.name);
 	e->found = true;
-	if (e->ann == ANN_GLOBAL && returns)
+	if (e->ann == ANN_GLOBAL && (returns || t.why))
 		return error("%s: '%s' is __dpa_global__ and must return void", e->where, e->name);
-	if (e->ann == ANN_RPC && (!returns || !is_int64(&type)))
+	if (e->ann == ANN_RPC && !t.int64)
 		return error("%s: '%s' is __dpa_rpc__ and must return uint64_t", e->where, e->name);
-	return check_params(e, func);
+	return read_params(e, all, func);
 }
 
 struct walk {
 	struct entries *e;
+	size_t source;
+	struct types *all;
 	bool ok;
 };
 
@@ -110,35 +75,41 @@ static int on_func(Dwarf_Die *func, void *arg)
 	const char *name = dwarf_diename(func);
 	Dwarf_Attribute attr;
 
-	if (!name || !dwarf_attr_integrate(func, DW_AT_external, &attr))
+	if (!name || !dwarf_attr_integrate(func, DW_AT_external, &attr) ||
+	    dwarf_attr(func, DW_AT_declaration, &attr))
 		return DWARF_CB_OK;
-	for (size_t i = 0; i < w->e->n; i++)
-		if (!w->e->v[i].found && !strcmp(w->e->v[i].name, name))
-			w->ok &= check_func(&w->e->v[i], func);
+	for (size_t i = 0; i < w->e->n; i++) {
+		if (w->e->v[i].found || strcmp(w->e->v[i].name, name))
+			continue;
+		w->e->v[i].source = w->source;
+		w->ok &= read_func(&w->e->v[i], w->all, func);
+	}
 	return DWARF_CB_OK;
 }
 
-bool dwarf_check(const char *image, struct entries *e)
+/* libdwfl, because the debug information of an object is not relocated yet. */
+bool dwarf_read(const char *object, size_t source, struct entries *e, struct types *all)
 {
-	struct walk w = {.e = e, .ok = true};
-	int fd = open(image, O_RDONLY | O_CLOEXEC);
-	Dwarf *dw = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
+	static const Dwfl_Callbacks cb = {
+		.section_address = dwfl_offline_section_address,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+	};
+	struct walk w = {.e = e, .source = source, .all = all, .ok = true};
+	Dwfl *dwfl = dwfl_begin(&cb);
+	Dwfl_Module *mod = dwfl ? dwfl_report_offline(dwfl, "", object, -1) : NULL;
+	Dwarf_Addr bias;
+	Dwarf *dw = mod ? dwfl_module_getdwarf(mod, &bias) : NULL;
 	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
 	uint8_t type;
+	Dwarf_Die die;
 	int ret = -1;
 
 	while (dw && !(ret = dwarf_get_units(dw, cu, &cu, NULL, &type, &die, NULL)))
 		if (type == DW_UT_compile)
 			dwarf_getfuncs(&die, on_func, &w, 0);
 	if (ret != 1)
-		w.ok = error("%s: no debug information: %s", image, dwarf_errmsg(-1));
-	dwarf_end(dw);
-	if (fd >= 0)
-		close(fd);
-	for (size_t i = 0; w.ok && i < e->n; i++)
-		if (!e->v[i].found)
-			w.ok = error("%s: no types for '%s': is -g0 among the device options?",
-				     e->v[i].where, e->v[i].name);
+		w.ok = error("%s: no debug information: %s", object, dwfl_errmsg(-1));
+	if (dwfl)
+		dwfl_end(dwfl);
 	return w.ok;
 }

@@ -10,43 +10,58 @@
 #include <unistd.h>
 #include "dpacc.h"
 
-/* The folder that has `file`, from those beside the program's own; NULL: none. */
-static char *beside(const char *const *dirs, const char *file)
+/* The folder of this program. */
+static bool own_folder(char *dir)
 {
-	char exe[PATH_MAX], *slash;
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+	char *slash;
 
 	if (n < 0)
-		return NULL;
-	exe[n] = 0;
-	slash = strrchr(exe, '/');
+		return error("/proc/self/exe: %s", strerror(errno));
+	dir[n] = 0;
+	slash = strrchr(dir, '/');
 	if (slash)
 		*slash = 0;
-	for (; *dirs; dirs++) {
-		char *dir = strf("%s/%s", exe, *dirs), *path = strf("%s/%s", dir, file);
-		bool there = !access(path, R_OK);
+	return true;
+}
 
-		free(path);
-		if (there)
-			return dir;
-		free(dir);
-	}
+/* The first of the folders above dpacc's own that has DIR/FILE, with DIR behind it; NULL: none. */
+static char *above(const char *own, const char *const *dirs, const char *file)
+{
+	static const char *const ups[] = {"..", "../..", "../../.."};
+
+	for (size_t u = 0; u < sizeof(ups) / sizeof(ups[0]); u++)
+		for (const char *const *d = dirs; *d; d++) {
+			char *dir = strf("%s/%s/%s", own, ups[u], *d);
+			char *path = strf("%s/%s", dir, file);
+			bool there = !access(path, R_OK);
+
+			free(path);
+			if (there)
+				return dir;
+			free(dir);
+		}
 	return NULL;
 }
 
-/* In the build tree: bin, include, lib/static. Installed: bin or tools, include, lib/<triplet>. */
+/*
+ * In the build tree dpacc is in bin, beside include and lib/static; installed, in tools beside
+ * include and lib/<machine>, or, where a distribution puts it, deeper below the prefix.
+ */
 static bool find_parts(struct job *j)
 {
-	static const char *const incs[] = {"../include", "../include/dpa-sdk", NULL};
-	static const char *const libs[] = {"../lib/static", "../" DPA_LIBDIR, "../lib", NULL};
+	static const char *const incs[] = {"include", NULL};
+	static const char *const libs[] = {"lib/static", DPA_LIBDIR, "lib", "lib64", NULL};
+	char own[PATH_MAX];
 
-	j->inc = beside(incs, "doca_dpa_dev.h");
-	j->libdir = beside(libs, "libdoca_dpa_dev.a");
+	if (!own_folder(own))
+		return false;
+	j->inc = above(own, incs, "doca_dpa_dev.h");
+	j->libdir = above(own, libs, "libdoca_dpa_dev.a");
 	if (!j->inc)
-		return error("doca_dpa_dev.h is not in ../include of dpacc's folder");
+		return error("no include/doca_dpa_dev.h above %s", own);
 	if (!j->libdir)
-		return error("libdoca_dpa_dev.a is not in ../lib/static or ../" DPA_LIBDIR
-			     " of dpacc's folder");
+		return error("no " DPA_LIBDIR "/libdoca_dpa_dev.a above %s", own);
 	return true;
 }
 
@@ -86,29 +101,12 @@ static void remove_dir(const struct job *j)
 	rmdir(j->dir);
 }
 
-static void options_free(struct options *o)
-{
-	list_free(&o->sources);
-	list_free(&o->includes);
-	list_free(&o->defines);
-	list_free(&o->hostcc_opts);
-	list_free(&o->devcc_opts);
-	list_free(&o->devlink_opts);
-	list_free(&o->device_libs);
-	free(o->output);
-	free(o->app);
-	free(o->hostcc);
-	free(o->devcc);
-	free(o->keep_dir);
-}
-
 static void job_free(struct job *j)
 {
-	for (size_t i = 0; i < j->entries.n; i++) {
-		free(j->entries.v[i].name);
-		free(j->entries.v[i].where);
-	}
+	for (size_t i = 0; i < j->entries.n; i++)
+		entry_free(&j->entries.v[i]);
 	free(j->entries.v);
+	list_free(&j->bases);
 	free(j->dir);
 	free(j->inc);
 	free(j->libdir);
@@ -116,9 +114,16 @@ static void job_free(struct job *j)
 	options_free(&j->opt);
 }
 
-static void on_signal(int sig)
+static void catch_signals(void)
 {
-	interrupted = 1;
+	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++) {
+		sigaction(sigs[i], NULL, &old);
+		if (old.sa_handler != SIG_IGN) /* nohup, background jobs */
+			sigaction(sigs[i], &sa, NULL);
+	}
 }
 
 int main(int argc, char **argv)
@@ -126,17 +131,21 @@ int main(int argc, char **argv)
 	struct job j = {0};
 	bool ok = options_parse(&j.opt, argc, argv);
 
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
+	catch_signals();
 	if (ok && j.opt.help) {
 		options_help();
 	} else if (ok && j.opt.version) {
-		puts("dpacc " DPA_VERSION);
+		puts("dpacc: device compiler of the software adapter\n"
+		     "dpacc version " DPA_VERSION);
 	} else if (ok) {
 		ok = find_parts(&j) && make_dir(&j) && build(&j);
 		if (j.made_dir)
 			remove_dir(&j);
 	}
 	job_free(&j);
+	if (interrupted) { /* so that whoever waits sees a signal, not a failure */
+		signal(interrupted, SIG_DFL);
+		raise(interrupted);
+	}
 	return ok ? 0 : 1;
 }

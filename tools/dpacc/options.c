@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The command line. Long options may have one dash or two, as the original takes them. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@ enum opt {
 	O_MCPU,
 	O_KEEP_DIR,
 	O_KEEP,
+	O_GEN_LIBS,
+	O_OPTIONS_FILE,
+	O_PROC_ATTR,
 	O_FLTO,
 	O_NO_ASM_CHECKS,
 	O_VERBOSE,
@@ -42,6 +46,10 @@ static const struct {
 	{"mcpu", O_MCPU, true},
 	{"keep-dir", O_KEEP_DIR, true},
 	{"keep", O_KEEP, false},
+	{"gen-libs", O_GEN_LIBS, false},
+	{"optf", O_OPTIONS_FILE, true},
+	{"options-file", O_OPTIONS_FILE, true},
+	{"dpa-proc-attr", O_PROC_ATTR, true},
 	{"flto", O_FLTO, false},
 	{"disable-asm-checks", O_NO_ASM_CHECKS, false},
 	{"verbose", O_VERBOSE, false},
@@ -54,7 +62,7 @@ void options_help(void)
 {
 	fputs("usage: dpacc SOURCE.c... -o FILE.a [options]\n"
 	      "Compiles a device program into a static library for its host program.\n"
-	      "  -o, --output-file FILE    the archive to write\n"
+	      "  -o, --output-file FILE    the archive to write; with -gen-libs DIR/libNAME\n"
 	      "  --app-name=NAME           name of the struct doca_dpa_app * variable\n"
 	      "                            (default __dpa_a_out)\n"
 	      "  -hostcc=CC                host compiler (default cc)\n"
@@ -63,14 +71,39 @@ void options_help(void)
 	      "  -devicecc-options=\"...\"   options for it; -I, -D and -U may stand alone too\n"
 	      "  -devicelink-options=\"...\" options for linking the device image\n"
 	      "  -device-libs=\"...\"        -L and -l of further static device libraries\n"
-	      "  -mcpu=LIST                nv-dpa-bf3, nv-dpa-cx7, nv-dpa-cx8: all are this "
-	      "machine\n"
+	      "  -gen-libs                 a library of device code: libNAME_device.a for the\n"
+	      "                            -device-libs of programs, libNAME_host.a for their "
+	      "hosts\n"
+	      "  -mcpu=LIST                nv-dpa-bf3, nv-dpa-cx7, nv-dpa-cx8, nv-dpa-cx9: the "
+	      "oldest\n"
+	      "                            is what __NV_DPA says; all are this machine\n"
+	      "  -optf, --options-file FILE,...\n"
+	      "                            more options, from files\n"
+	      "  --dpa-proc-attr=FILE      the blob of dpa-app-attributes2blob\n"
 	      "  -flto, -ldpa, -disable-asm-checks\n"
 	      "                            accepted, without meaning here\n"
 	      "  -keep, -keep-dir=DIR      keep the intermediate files (in the current folder)\n"
 	      "  -v, -dryrun               show the commands; show them only\n"
-	      "  -h, -V                    this text; the version\n",
+	      "  -h, -V                    this text; the version\n"
+	      "Long options take one dash or two, and their value behind '=' or as the next "
+	      "word.\n",
 	      stdout);
+}
+
+void options_free(struct options *o)
+{
+	list_free(&o->sources);
+	list_free(&o->includes);
+	list_free(&o->defines);
+	list_free(&o->hostcc_opts);
+	list_free(&o->devcc_opts);
+	list_free(&o->devlink_opts);
+	list_free(&o->device_libs);
+	free(o->output);
+	free(o->app);
+	free(o->hostcc);
+	free(o->devcc);
+	free(o->keep_dir);
 }
 
 static void set(char **to, const char *value)
@@ -89,16 +122,84 @@ static bool is_identifier(const char *s)
 	return true;
 }
 
-static bool check_mcpu(const char *list)
+static bool set_targets(struct options *o, const char *list)
 {
+	static const char *const names[] = {
+		[3] = "nv-dpa-bf3", [7] = "nv-dpa-cx7", [8] = "nv-dpa-cx8", [9] = "nv-dpa-cx9"};
 	char *copy = must(strdup(list)), *save = NULL;
 	bool ok = *list;
 
-	for (char *p = strtok_r(copy, ",", &save); p && ok; p = strtok_r(NULL, ",", &save))
-		ok = !strcmp(p, "nv-dpa-bf3") || !strcmp(p, "nv-dpa-cx7") ||
-		     !strcmp(p, "nv-dpa-cx8");
+	o->target = 9;
+	for (char *p = strtok_r(copy, ",", &save); p && ok; p = strtok_r(NULL, ",", &save)) {
+		int k = 9;
+
+		while (k && (!names[k] || strcmp(p, names[k])))
+			k--;
+		ok = k;
+		if (k < o->target)
+			o->target = k;
+	}
 	free(copy);
-	return ok || error("-mcpu=%s: the targets are nv-dpa-bf3, nv-dpa-cx7 and nv-dpa-cx8", list);
+	return ok ||
+	       error("-mcpu=%s: the targets are nv-dpa-bf3, nv-dpa-cx7, nv-dpa-cx8 and nv-dpa-cx9",
+		     list);
+}
+
+static bool parse_words(struct options *o, int argc, char **argv);
+
+/* Words as in a shell; # begins a comment at the start of a line. */
+static bool options_file(struct options *o, const char *path)
+{
+	static int depth;
+	struct list words = {0};
+	FILE *f = fopen(path, "r");
+	char *line = NULL;
+	size_t n = 0;
+	bool ok;
+
+	if (!f)
+		return error("%s: %s", path, strerror(errno));
+	while (getline(&line, &n, f) > 0)
+		if (line[strspn(line, " \t")] != '#')
+			list_words(&words, line);
+	free(line);
+	fclose(f);
+	if (depth == 8)
+		ok = error("%s: options files include each other", path);
+	else {
+		depth++;
+		ok = parse_words(o, (int)words.n, words.v);
+		depth--;
+	}
+	list_free(&words);
+	return ok;
+}
+
+static bool options_files(struct options *o, const char *list)
+{
+	char *copy = must(strdup(list)), *save = NULL;
+	bool ok = true;
+
+	for (char *p = strtok_r(copy, ",", &save); p && ok; p = strtok_r(NULL, ",", &save))
+		ok = options_file(o, p);
+	free(copy);
+	return ok;
+}
+
+/* The attributes mean nothing here, but a file that is no blob is a mistake. */
+static bool check_attributes(const char *path)
+{
+	static const char magic[] = "dpa-app-attributes ";
+	char head[sizeof(magic)] = "";
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		return error("--dpa-proc-attr: %s: %s", path, strerror(errno));
+	if (!fgets(head, sizeof(head), f))
+		head[0] = 0;
+	fclose(f);
+	return !strcmp(head, magic) ||
+	       error("--dpa-proc-attr: %s: not made by dpa-app-attributes2blob", path);
 }
 
 static bool apply(struct options *o, enum opt opt, const char *v)
@@ -131,7 +232,14 @@ static bool apply(struct options *o, enum opt opt, const char *v)
 		list_split(&o->device_libs, v);
 		break;
 	case O_MCPU:
-		return check_mcpu(v);
+		return set_targets(o, v);
+	case O_OPTIONS_FILE:
+		return options_files(o, v);
+	case O_PROC_ATTR:
+		return check_attributes(v);
+	case O_GEN_LIBS:
+		o->gen_libs = true;
+		break;
 	case O_KEEP_DIR:
 		set(&o->keep_dir, v);
 		o->keep = true;
@@ -236,25 +344,40 @@ static bool parse_one(struct options *o, int argc, char **argv, int *i)
 	}
 }
 
+static bool parse_words(struct options *o, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!parse_one(o, argc, argv, &i))
+			return false;
+	return true;
+}
+
+static bool is_c_source(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	if (!dot || strcmp(dot, ".c"))
+		return error("%s: not a C source (.c)", path);
+	return !strpbrk(path, "\"\\\n") ||
+	       error("%s: quotes, backslashes and new lines cannot be in a source's name", path);
+}
+
 bool options_parse(struct options *o, int argc, char **argv)
 {
 	set(&o->app, "__dpa_a_out");
 	set(&o->hostcc, "cc");
 	set(&o->devcc, "gcc");
-	for (int i = 1; i < argc; i++)
-		if (!parse_one(o, argc, argv, &i))
-			return false;
+	o->target = 3;
+	if (!parse_words(o, argc - 1, argv + 1))
+		return false;
 	if (o->help || o->version)
 		return true;
 	if (!o->sources.n)
 		return error("no source given (dpacc -h tells more)");
 	if (!o->output)
 		return error("no output given: -o FILE.a");
-	for (size_t i = 0; i < o->sources.n; i++) {
-		const char *dot = strrchr(o->sources.v[i], '.');
-
-		if (!dot || strcmp(dot, ".c"))
-			return error("%s: not a C source (.c)", o->sources.v[i]);
-	}
+	for (size_t i = 0; i < o->sources.n; i++)
+		if (!is_c_source(o->sources.v[i]))
+			return false;
 	return true;
 }

@@ -116,8 +116,17 @@ static void skip_group(struct lexer *l)
 	} while (depth > 0 && next(l) != T_END);
 }
 
-static void add(struct entries *e, const char *name, size_t len, enum annotation ann,
-		const struct lexer *at)
+void entry_free(struct entry *e)
+{
+	for (size_t i = 0; i < e->nparams; i++)
+		free(e->params[i].type);
+	free(e->params);
+	free(e->name);
+	free(e->where);
+}
+
+void entries_add(struct entries *e, const char *name, size_t len, enum annotation ann,
+		 const char *where)
 {
 	struct entry *n;
 
@@ -128,7 +137,16 @@ static void add(struct entries *e, const char *name, size_t len, enum annotation
 	n = &e->v[e->n++];
 	*n = (struct entry){.ann = ann};
 	n->name = must(strndup(name, len));
-	n->where = strf("%s:%d", at->file, at->line);
+	n->where = must(strdup(where));
+}
+
+static void add(struct entries *e, const char *name, size_t len, enum annotation ann,
+		const struct lexer *at)
+{
+	char *where = strf("%s:%d", at->file, at->line);
+
+	entries_add(e, name, len, ann, where);
+	free(where);
 }
 
 static bool is_attribute(const struct lexer *l)

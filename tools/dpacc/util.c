@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "dpacc.h"
 
 extern char **environ;
@@ -89,15 +91,18 @@ void list_free(struct list *l)
 	*l = (struct list){0};
 }
 
-/* "-Wl,-z,now" is one word; "-O2,-g" is two. */
+/* "-Wl,-z,now" is one word; "-O2,-g" is two, and so is "-O2, -g". */
 static bool comma_splits(const char *word, const char *p)
 {
-	return p[0] == ',' && p[1] == '-' &&
-	       !(word[0] == '-' && word[1] == 'W' && word[2] && strchr("lap", word[2]) &&
-		 (!word[3] || word[3] == ','));
+	if (p[0] != ',')
+		return false;
+	if (!p[1] || strchr(", \t\n", p[1]))
+		return true;
+	return p[1] == '-' && !(word[0] == '-' && word[1] == 'W' && word[2] &&
+				strchr("lap", word[2]) && (!word[3] || word[3] == ','));
 }
 
-void list_split(struct list *l, const char *s)
+static void split(struct list *l, const char *s, bool commas)
 {
 	char *word = must(malloc(strlen(s) + 1));
 	size_t n = 0;
@@ -106,8 +111,7 @@ void list_split(struct list *l, const char *s)
 
 	for (;; s++) {
 		word[n] = 0;
-		if (!*s ||
-		    (!quote && (*s == ' ' || *s == '\t' || *s == '\n' || comma_splits(word, s)))) {
+		if (!*s || (!quote && (strchr(" \t\n", *s) || (commas && comma_splits(word, s))))) {
 			if (any)
 				list_add(l, word);
 			n = 0;
@@ -127,35 +131,139 @@ void list_split(struct list *l, const char *s)
 	free(word);
 }
 
+void list_split(struct list *l, const char *s)
+{
+	split(l, s, true);
+}
+
+void list_words(struct list *l, const char *s)
+{
+	split(l, s, false);
+}
+
+/* So that a shell takes it again. */
+static void show_word(const char *w)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "-_=+,./:@%^";
+
+	if (*w && !w[strspn(w, safe)]) {
+		fputs(w, stderr);
+		return;
+	}
+	fputc('\'', stderr);
+	for (; *w; w++)
+		if (*w == '\'')
+			fputs("'\\''", stderr);
+		else
+			fputc(*w, stderr);
+	fputc('\'', stderr);
+}
+
 static void show(const struct list *argv)
 {
-	for (size_t i = 0; i < argv->n; i++)
-		fprintf(stderr, "%s%s", i ? " " : "", argv->v[i]);
+	for (size_t i = 0; i < argv->n; i++) {
+		if (i)
+			fputc(' ', stderr);
+		show_word(argv->v[i]);
+	}
 	fputc('\n', stderr);
+}
+
+static volatile sig_atomic_t child;
+
+void on_signal(int sig)
+{
+	interrupted = sig;
+	if (child)
+		kill(child, sig);
+}
+
+/* The signals are held back while the child's number is not written down yet. */
+static int spawn(const struct list *argv, const char *stderr_to)
+{
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t hold, old;
+	pid_t pid = 0;
+	int ret;
+
+	sigemptyset(&hold);
+	sigaddset(&hold, SIGINT);
+	sigaddset(&hold, SIGTERM);
+	sigaddset(&hold, SIGHUP);
+	sigprocmask(SIG_BLOCK, &hold, &old);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &old);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&fa);
+	if (stderr_to)
+		posix_spawn_file_actions_addopen(&fa, 2, stderr_to, O_WRONLY | O_CREAT | O_TRUNC,
+						 0600);
+	ret = interrupted ? EINTR : posix_spawnp(&pid, argv->v[0], &fa, &attr, argv->v, environ);
+	child = ret ? 0 : pid;
+	posix_spawn_file_actions_destroy(&fa);
+	posix_spawnattr_destroy(&attr);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return ret;
 }
 
 bool run(const struct job *j, const struct list *argv, const char *stderr_to)
 {
-	posix_spawn_file_actions_t fa;
 	int ret, status;
-	pid_t pid;
 
 	if (j->opt.verbose || j->opt.dry)
 		show(argv);
 	if (j->opt.dry)
 		return true;
-	posix_spawn_file_actions_init(&fa);
-	if (stderr_to)
-		posix_spawn_file_actions_addopen(&fa, 2, stderr_to, O_WRONLY | O_CREAT | O_TRUNC,
-						 0600);
-	ret = posix_spawnp(&pid, argv->v[0], &fa, NULL, argv->v, environ);
-	posix_spawn_file_actions_destroy(&fa);
-	if (ret)
+	ret = spawn(argv, stderr_to);
+	if (ret && !interrupted)
 		return error("cannot run %s: %s", argv->v[0], strerror(ret));
-	while (waitpid(pid, &status, 0) < 0)
+	while (!ret && waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return error("waiting for %s: %s", argv->v[0], strerror(errno));
+	child = 0;
 	if (interrupted)
 		return error("interrupted");
 	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool copy_to(const char *from, int out)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+	char buf[65536];
+
+	while (in >= 0 && (n = read(in, buf, sizeof(buf))) > 0)
+		if (write(out, buf, (size_t)n) != n)
+			break;
+	if (in >= 0)
+		close(in);
+	return n == 0;
+}
+
+bool replace_file(const struct job *j, const char *from, const char *to)
+{
+	char *tmp = strf("%s.XXXXXX", to);
+	mode_t mask = umask(0);
+	bool ok;
+	int fd;
+
+	umask(mask);
+	if (j->opt.dry) {
+		free(tmp);
+		return true;
+	}
+	fd = mkstemp(tmp);
+	ok = fd >= 0 && copy_to(from, fd) && !fchmod(fd, 0666 & ~mask);
+	if (fd >= 0)
+		ok &= !close(fd);
+	ok = ok && !interrupted && !rename(tmp, to);
+	if (!ok) {
+		error("%s: %s", to, interrupted ? "interrupted" : strerror(errno));
+		if (fd >= 0)
+			unlink(tmp);
+	}
+	free(tmp);
+	return ok;
 }

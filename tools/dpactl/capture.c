@@ -154,7 +154,8 @@ static void hear(struct source *s)
 	struct msghdr m = {.msg_iov = &iov,
 			   .msg_iovlen = 1,
 			   .msg_control = u.buf,
-			   .msg_controllen = sizeof(u.buf)};
+			   /* not sizeof(u.buf), in which two have room */
+			   .msg_controllen = CMSG_LEN(sizeof(int))};
 	ssize_t n = recvmsg(s->fd, &m, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *cm = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	int fd = -1;

@@ -15,7 +15,7 @@ enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 #define MAX_ARGS 2
 
 struct ctl {
-	bool json, all;
+	bool json, all, system;
 	struct dpa_config cfg;
 	char path[256]; /* of the board */
 	uint32_t pids[MAX_PIDS];
@@ -32,7 +32,7 @@ struct ctl {
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
-	cmd_capture;
+	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -52,6 +52,7 @@ struct proc {
 };
 
 /* text.c: names and forms for people and programs */
+void printable(char *text, size_t len); /* ends it, and makes what is not printable a '?' */
 bool proc_read(struct ctl *c, uint32_t slot, struct proc *p); /* false: the slot is free */
 const char *qp_type_name(uint32_t type);
 const char *qp_state_name(uint32_t state);

@@ -19,15 +19,25 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 static const struct command {
 	const char *name;
 	command_fn *fn;
-	bool board; /* needs one */
+	enum { NO_BOARD, ANY_BOARD, NEEDS_BOARD } board;
 	enum { NOTHING, PIDS, ONE_FILE, WORDS } takes;
 } commands[] = {
-	{"capture", cmd_capture, true, NOTHING}, {"config", cmd_config, false, NOTHING},
-	{"counters", cmd_counters, true, PIDS},	 {"decode", cmd_decode, false, ONE_FILE},
-	{"fault", cmd_fault, true, WORDS},	 {"ps", cmd_ps, true, PIDS},
-	{"status", cmd_status, false, NOTHING},	 {"uar", cmd_uar, true, NOTHING},
+	{"capture", cmd_capture, NEEDS_BOARD, NOTHING},
+	{"config", cmd_config, NO_BOARD, NOTHING},
+	{"counters", cmd_counters, NEEDS_BOARD, PIDS},
+	{"decode", cmd_decode, NO_BOARD, ONE_FILE},
+	{"disable", cmd_disable, NO_BOARD, NOTHING},
+	{"doctor", cmd_doctor, ANY_BOARD, NOTHING},
+	{"dpa", cmd_dpa, NEEDS_BOARD, PIDS},
+	{"enable", cmd_enable, NO_BOARD, NOTHING},
+	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
+	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
+	{"status", cmd_status, ANY_BOARD, NOTHING},
+	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
 };
-#define COMMANDS "status, ps, uar, counters, config, fault, capture or decode"
+#define COMMANDS                                                                                   \
+	"status, ps, dpa, uar, counters, config, fault, capture, decode, doctor, "                 \
+	"enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -105,6 +115,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'j':
 		o->c->json = true;
 		return 0;
+	case 'S':
+		o->c->system = true;
+		return 0;
 	case 'a':
 		o->c->all = true;
 		return 0;
@@ -140,6 +153,7 @@ static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
 	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
 	{"board", 'b', "PATH", 0, "Look at this board file", 0},
+	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0, "capture: the pcapng file to write; - is the output", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
 	{"seconds", 's', "N", 0, "capture: end after N seconds", 0},
@@ -149,11 +163,14 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ncapture -w FILE\ndecode FILE",
+	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ncapture -w FILE\ndecode FILE\n"
+		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
 	       "  status          the board: where it is, who is on it, how full it is\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
+	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
+	       "                  activations, run time, last error\n"
 	       "  uar             the map of UAR pages: who owns which slot, doorbells,\n"
 	       "                  BlueFlame writes\n"
 	       "  counters [PID...]\n"
@@ -164,8 +181,13 @@ static const struct argp argp = {
 	       "                  drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,seed=7\n"
 	       "  capture -w FILE the packets of all processes, shared memory included\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
+	       "  doctor          everything between a program and dpa0: what is right, what\n"
+	       "                  is wrong and the mend\n"
+	       "  enable --system, disable --system\n"
+	       "                  as root: dpa0 for every process of this machine, or not\n"
 	       "\nExit status: 0; 1: there is no board or it cannot be used, or decode found a\n"
-	       "malformed packet or a wrong ICRC; 2: wrong use or setting, or no such file.",
+	       "malformed packet or a wrong ICRC, or doctor something wrong; 2: wrong use or "
+	       "setting, or no such file.",
 };
 
 /* Mistakes are reported by parse_opt(), in one line. */
@@ -185,6 +207,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "%s needs a file", o->cmd->name);
 	if (o->cmd->fn == cmd_capture && !o->c->to)
 		die(EXIT_USAGE, "capture needs -w FILE");
+	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
+		die(EXIT_USAGE, "--system is for enable and disable");
 	if (o->cmd->fn != cmd_capture && (o->c->to || o->c->count || o->c->seconds))
 		die(EXIT_USAGE, "--write, --count and --seconds are for capture");
 }
@@ -230,9 +254,10 @@ int main(int argc, char **argv)
 	parse_args(&o, argc, argv);
 	if (dpa_config_load(&c.cfg, err, sizeof(err)))
 		die(EXIT_USAGE, "%s", err);
-	if (o.cmd->fn != cmd_config && o.cmd->takes != ONE_FILE) {
+	if (o.cmd->board != NO_BOARD) {
 		find_path(&c, o.board);
-		open_board(&c, o.cmd->board);
+		if (o.cmd->fn != cmd_doctor)
+			open_board(&c, o.cmd->board == NEEDS_BOARD);
 	}
 	o.cmd->fn(&c);
 	if (c.b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* status.c - the board at a glance. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include "dpactl.h"
 
@@ -8,7 +9,8 @@ struct summary {
 	uint32_t alive, dead;
 	uint32_t pages, slots; /* UAR pages with a slot in use, slots in use */
 	uint32_t qps;
-	uint64_t bytes; /* of memory that the file takes */
+	uint64_t bytes;		   /* of memory that the file takes */
+	struct dpa_board_ident id; /* copied once */
 };
 
 static void count_uars(struct ctl *c, struct summary *s)
@@ -31,6 +33,8 @@ static struct summary summarise(struct ctl *c)
 	struct stat st;
 	struct proc p;
 
+	memcpy(&s.id, &c->b->shm->head.ident, sizeof(s.id));
+	printable(s.id.lib_version, sizeof(s.id.lib_version));
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
 		if (proc_read(c, i, &p))
 			*(p.alive ? &s.alive : &s.dead) += 1;
@@ -50,7 +54,7 @@ static void status_json(struct ctl *c, const struct summary *s)
 	json_add(o, "state", !c->b ? "none" : s->alive ? "in use" : "stale");
 	json_object_object_add(o, "disabled", json_object_new_boolean(c->cfg.disable));
 	if (c->b) {
-		const struct dpa_board_ident *id = &c->b->shm->head.ident;
+		const struct dpa_board_ident *id = &s->id;
 
 		json_add(o, "id", c->b->id);
 		json_add_num(o, "number", c->b->board_num);
@@ -73,7 +77,7 @@ static void status_json(struct ctl *c, const struct summary *s)
 
 static void status_text(struct ctl *c, const struct summary *s)
 {
-	const struct dpa_board_ident *id = &c->b->shm->head.ident;
+	const struct dpa_board_ident *id = &s->id;
 	char when[32];
 
 	printf("board       %s\n", c->path);

@@ -7,13 +7,18 @@
 #include <time.h>
 #include "dpactl.h"
 
+void printable(char *text, size_t len)
+{
+	text[len - 1] = '\0';
+	for (; *text; text++)
+		if (!isprint((unsigned char)*text))
+			*text = '?';
+}
+
 static void copy_text(char *to, const char *from, size_t len)
 {
 	memcpy(to, from, len);
-	to[len - 1] = '\0';
-	for (; *to; to++)
-		if (!isprint((unsigned char)*to))
-			*to = '?';
+	printable(to, len);
 }
 
 bool proc_read(struct ctl *c, uint32_t slot, struct proc *p)
@@ -48,8 +53,12 @@ static const char *name_of(const char *const *names, size_t n, uint32_t i)
 
 const char *qp_type_name(uint32_t type)
 {
-	static const char *const names[] = {
-		[DPA_QP_RC] = "RC", [DPA_QP_UC] = "UC", [DPA_QP_UD] = "UD"};
+	static const char *const names[] = {[DPA_QP_RC] = "RC",
+					    [DPA_QP_UC] = "UC",
+					    [DPA_QP_UD] = "UD",
+					    [DPA_QP_RAW] = "RAW",
+					    [DPA_QP_XRC_SEND] = "XRC_SEND",
+					    [DPA_QP_XRC_RECV] = "XRC_RECV"};
 
 	return NAME_OF(names, type);
 }

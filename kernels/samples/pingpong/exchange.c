@@ -5,7 +5,6 @@
  * "done".
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "exchange.h"
+#include "io.h"
 
 #define TEXT (sizeof("0000:000000:000000:") + 32)
 
@@ -40,21 +40,6 @@ int exchange_listen(int *port)
 	}
 	*port = ntohs(a.sin6_port); /* the same place in both families */
 	return fd;
-}
-
-static bool read_all(int fd, char *p, size_t n)
-{
-	while (n) {
-		ssize_t k = read(fd, p, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		p += k;
-		n -= (size_t)k;
-	}
-	return true;
 }
 
 static bool parse(const char *text, struct sample_dest *d)
@@ -95,7 +80,7 @@ int exchange_accept(int listener, struct sample_dest *peer)
 		perror("accept");
 		return -1;
 	}
-	if (!read_all(fd, text, TEXT) || !parse(text, peer)) {
+	if (!io_get(fd, text, TEXT) || !parse(text, peer)) {
 		fprintf(stderr, "the client's address cannot be understood\n");
 		close(fd);
 		return -1;
@@ -109,8 +94,7 @@ bool exchange_answer(int fd, const struct sample_dest *mine)
 	bool ok;
 
 	print(text, mine);
-	ok = write(fd, text, sizeof(text)) == (ssize_t)sizeof(text) &&
-	     read_all(fd, done, sizeof(done));
+	ok = io_put(fd, text, sizeof(text)) && io_get(fd, done, sizeof(done));
 	if (!ok)
 		fprintf(stderr, "the client did not take the address\n");
 	close(fd);

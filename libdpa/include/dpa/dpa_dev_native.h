@@ -75,6 +75,9 @@ int dpa_dev_qp_post_recv(dpa_dev_qp_t qp, uint64_t wr_id, const struct dpa_dev_s
 /* The wr_id of the work request that an element reports. */
 uint64_t dpa_dev_completion_wr_id(doca_dpa_dev_completion_element_t comp_element);
 
+/* Number of the QP that the element is of. */
+uint32_t dpa_dev_completion_qpn(doca_dpa_dev_completion_element_t comp_element);
+
 /* Bytes received, for receive elements. */
 uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_element);
 

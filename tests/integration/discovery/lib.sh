@@ -9,11 +9,15 @@ BUILD=$(cd "$BUILD" && pwd)
 RUN=$BUILD/bin/dpa-run
 TREE=$BUILD/share/dpa
 export RUN TREE BUILD
+ME=$(id -u) # also inside a user namespace
+export ME
 [ -x "$RUN" ] || { echo "no $RUN: build first"; exit 77; }
+. "$HERE/../ports.sh"
 passed=0 failed=0 skipped=0
 WORK=$(mktemp -d "$BUILD/discovery.XXXXXX") # not in /tmp, which private() hides
 trap 'rm -rf "$WORK"' EXIT
 chmod 755 "$WORK"
+export WORK
 
 # check NAME CMD...: passes if CMD succeeds; its output is shown if not. 77: skipped.
 check() {
@@ -34,14 +38,31 @@ tally() {
 	[ "$failed" = 0 ]
 }
 
-# private CMD...: in a mount namespace of its own, where /tmp, /run and /dev/shm are empty.
+# private CMD...: in a mount namespace of its own, where /tmp, /run and /dev/shm are empty; an
+# ordinary user's is inside a user namespace.
 private() {
-	unshare -m true 2>/dev/null || { echo "no mount namespace to be had"; return 77; }
-	unshare -m --propagation private bash -c '
-		for d in /tmp /run /dev/shm; do
-			[[ $BUILD == $d/* ]] || mount -t tmpfs -o size=64m none $d || exit 77
-		done
-		"$@"' - "$@"
+	local how
+	for how in -m -rm; do
+		unshare $how true 2>/dev/null || continue
+		unshare $how --propagation private bash -c '
+			for d in /tmp /run /dev/shm; do
+				[[ $BUILD == $d/* ]] || mount -t tmpfs -o size=64m none $d || exit 77
+			done
+			"$@"' - "$@"
+		return
+	done
+	echo "no mount namespace to be had"
+	return 77
+}
+
+# own_net CMD...: in a network namespace of its own; an ordinary user's is inside a user namespace
+own_net() {
+	local how
+	for how in -n -rn; do
+		unshare $how true 2>/dev/null && { unshare $how "$@"; return; }
+	done
+	echo "no network namespace to be had" >&2
+	return 77
 }
 
 # lines N FILE: has it that many?

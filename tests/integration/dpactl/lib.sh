@@ -7,7 +7,7 @@ CTL=$BUILD/bin/dpactl
 SHM=$(mktemp -d /dev/shm/dpactl-test.XXXXXX)
 export CTL DPA_BOARD=$SHM/board
 started=()
-trap 'for p in "${started[@]}"; do kill -9 "$p" 2>/dev/null; done; rm -rf "$WORK" "$SHM"' EXIT
+trap 'for p in "${started[@]}"; do kill -9 "$p"; wait "$p"; done 2>/dev/null; rm -rf "$WORK" "$SHM"' EXIT
 
 # refuses STATUS TEXT CMD...: one line on standard error that has TEXT in it, nothing else
 refuses() {
@@ -35,17 +35,6 @@ json() {
 	python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 sys.exit(0 if eval(sys.argv[2]) else 1)' "$WORK/a" "$2" || { echo "not: $2"; cat "$WORK/a"; return 1; }
-}
-
-# until_true CMD...: asks again and again, each time a new process, until it is so
-until_true() {
-	local i
-	for ((i = 0; i < 2000; i++)); do
-		"$@" >/dev/null 2>&1 && return
-	done
-	echo "never so: $*"
-	"$@"
-	return 1
 }
 
 # start CMD...: in the background under dpa-run; its process id is in $pid

@@ -5,18 +5,13 @@
 for tool in ibv_rc_pingpong ibv_ud_pingpong ib_write_bw; do
 	command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
 done
-port=$((21000 + RANDOM % 8000))
-
-listens() { # PORT
-	grep -qi ":$(printf %04x "$1") [0-9a-f]*:0000 0A" /proc/net/tcp /proc/net/tcp6
-}
 
 # pair OPTIONS... -- TOOL ARGS...: server and client under dpa-run with these options, both must succeed
 pair() {
 	local opts=() server rc
 	while [ "$1" != -- ]; do opts+=("$1"); shift; done
 	shift
-	port=$((port + 1))
+	next_port
 	timeout 100 "$RUN" "${opts[@]}" "$@" -d dpa0 -p $port >"$WORK/server" 2>&1 </dev/null &
 	server=$!
 	until_true listens $port || { cat "$WORK/server"; return 1; }
@@ -68,7 +63,8 @@ dissects() {
 }
 
 # A program that does nothing keeps the board and its counters alive.
-"$RUN" ibv_rc_pingpong -d dpa0 -g 0 -p $((port - 1)) >"$WORK/keeper" 2>&1 </dev/null &
+next_port
+"$RUN" ibv_rc_pingpong -d dpa0 -g 0 -p $port >"$WORK/keeper" 2>&1 </dev/null &
 keeper=$!
 started+=("$keeper")
 until_true json ps "any(p['pid'] == $keeper and p['nqp'] == 1 for p in d)" || { cat "$WORK/keeper"; exit 1; }

@@ -223,7 +223,8 @@ class Machine:
             ["qemu-system-x86_64", "-accel", accel, "-cpu", cpu, "-smp", "1", "-m", "512",
              "-M", "q35", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
              "-kernel", kernel, "-initrd", initrd, "-append",
-             "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0",
+             "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check "
+             "net.ifnames=0",
              "-netdev", f"tap,id=n,fd={tap}",
              "-device", f"virtio-net-pci,netdev=n,romfile=,host_mtu={mtu}",
              "-device", "virtio-rng-pci", "-serial", f"file:{self.console}",

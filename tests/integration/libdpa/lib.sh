@@ -12,6 +12,7 @@ DPACC=$BUILD/bin/dpacc
 SRC=$(cd "$HERE/../../.." && pwd)
 [ -x "$RUN" ] && [ -x "$DPACC" ] && [ -x "$SAMPLES/dpa_activation" ] ||
 	{ echo "no dpa-run, dpacc or samples in $BUILD/bin: build first"; exit 77; }
+. "$HERE/../ports.sh"
 passed=0 failed=0 skipped=0
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT

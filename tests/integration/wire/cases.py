@@ -102,6 +102,14 @@ def unreachable(timeout, retry, env, hosts=(0, 1)):
     return fn
 
 
+def alone(tool, case, env):
+    """A program that has both sides itself, on one host: one case, in one or two ways."""
+    def fn(x):
+        p = x.r[0].run([x.tool(tool), case], 100, env)
+        return None if p.rc == 0 and re.search(r"^[12] passed", p.out, re.M) else p.text()
+    return fn
+
+
 def all_to_all(argv, good, limit=120):
     """Every pair of hosts at once."""
     def fn(x):
@@ -193,6 +201,10 @@ def table(full):
     yield Case("every byte, tiny messages", verify(quick // 64, "--size 100"))
     yield Case("every byte, messages of 4 MiB", verify(quick, "--size 4M --qps 2"), 9000)
     yield Case("every byte, ordinary user", verify(quick // 4), user="nobody")
+    yield Case("a forked child keeps no socket",
+               alone("vt_limits", "fork_child", {"DPA_SHM": "never"}))
+    yield Case("the answer to the first packet of a QP arrives",
+               alone("vt_errors", "ever_new_qps", {"DPA_SHM": "never"}))
     yield Case("4 hosts, all to all: every byte",
                all_to_all(verify_argv, lambda out: '"bytes"' in out), 9000, 4)
     yield Case("4 hosts, all to all: ibv_rc_pingpong",

@@ -10,7 +10,7 @@ enum { KILLS = 200, AT_ONCE = 4, HELD = 16 };
 
 static void lives_dangerously(void *arg)
 {
-	unsigned int seed = (unsigned int)getpid();
+	unsigned int seed = *(unsigned int *)arg;
 
 	for (;;) {
 		uint32_t page[HELD], slot[HELD], qpn[HELD];
@@ -44,15 +44,15 @@ static void some_time(unsigned int *seed)
 	nanosleep(&ts, NULL);
 }
 
-static void kill_many(bool survivor, unsigned int seed)
+static void kill_many(bool survivor)
 {
 	struct dpa_board *b = survivor ? bt_open() : NULL;
 	uint32_t page, slot;
+	unsigned int seed = bt_seed(), life = seed;
 	pid_t pid[AT_ONCE];
 
-	cr_log_info("seed %u", seed);
-	for (int k = 0; k < AT_ONCE; k++)
-		pid[k] = bt_fork(lives_dangerously, NULL);
+	for (int k = 0; k < AT_ONCE; k++, life++)
+		pid[k] = bt_fork(lives_dangerously, &life);
 	for (int i = 0; i < KILLS; i++) {
 		int k = i % AT_ONCE;
 		int status;
@@ -61,7 +61,8 @@ static void kill_many(bool survivor, unsigned int seed)
 		kill(pid[k], SIGKILL);
 		status = bt_wait(pid[k]);
 		cr_assert(WIFSIGNALED(status), "ended by itself: %#x", (unsigned)status);
-		pid[k] = bt_fork(lives_dangerously, NULL);
+		life++;
+		pid[k] = bt_fork(lives_dangerously, &life);
 		if (b && i % 10 == 0) {
 			cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
 			dpa_board_uar_free(b, page, slot);
@@ -84,11 +85,11 @@ static void kill_many(bool survivor, unsigned int seed)
 /* One process lives through it all: the board with it. */
 Test(board_kill, beside_a_survivor)
 {
-	kill_many(true, (unsigned int)getpid());
+	kill_many(true);
 }
 
 /* Nobody does: the file itself is made, found stale and replaced in between. */
 Test(board_kill, everybody)
 {
-	kill_many(false, (unsigned int)getpid());
+	kill_many(false);
 }

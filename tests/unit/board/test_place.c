@@ -5,7 +5,7 @@
 
 extern const char *dpa_board_system_dir, *dpa_board_shm_dir, *dpa_board_tmp_dir[2];
 
-static char tmp[2][128], own[2][160];
+static char tmp[2][128], own[2][288]; /* gcc for aarch64 sees the first as 256 bytes */
 
 static void setup(void)
 {

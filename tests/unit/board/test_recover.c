@@ -213,11 +213,10 @@ static bool kill_after(pid_t pid, long n)
 static void kill_at_instructions(void (*fn)(void *), struct dpa_board *survivor, int stride,
 				 int least)
 {
-	unsigned int seed = (unsigned int)getpid();
+	unsigned int seed = bt_seed();
 	int kills = 0;
 	long n = 0;
 
-	cr_log_info("seed %u", seed);
 	for (;;) {
 		pid_t pid = bt_fork(fn, NULL);
 		struct dpa_board *b;

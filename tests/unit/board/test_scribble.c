@@ -65,9 +65,8 @@ static void use(struct dpa_board *b, unsigned int *seed)
 
 Test(board_scribble, anything)
 {
-	unsigned int seed = (unsigned int)getpid();
+	unsigned int seed = bt_seed();
 
-	cr_log_info("seed %u", seed);
 	for (int i = 0; i < ROUNDS; i++) {
 		struct dpa_board *b = bt_open(), *c = NULL;
 

@@ -139,6 +139,15 @@ void bt_signal_wait(struct bt_signal *s)
 		_exit(1);
 }
 
+unsigned int bt_seed(void)
+{
+	const char *env = getenv("DPA_TEST_SEED");
+	unsigned int seed = env ? (unsigned int)strtoul(env, NULL, 0) : 1;
+
+	cr_log_info("DPA_TEST_SEED=%u", seed);
+	return seed;
+}
+
 uint32_t bt_uars(struct dpa_board *b)
 {
 	uint32_t n = 0;

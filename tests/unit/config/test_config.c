@@ -127,6 +127,54 @@ Test(config, placement_lists)
 	}
 }
 
+Test(config, functions)
+{
+	static const struct {
+		const char *text, *back;
+		unsigned num;
+		const char *second; /* interface of dpa0_sf2 */
+	} good[] = {
+		{"0", "0", 0, NULL},
+		{"2", "2", 2, ""},
+		{"7", "7", 7, ""},
+		{"all", "1", 1, NULL},
+		{"all,all", "2", 2, ""},
+		{"eth0,all", "eth0,all", 2, ""},
+		{"all,lo", "all,lo", 2, "lo"},
+		{"a,b,c,d,e,f,g", "a,b,c,d,e,f,g", 7, "b"},
+	};
+	static const char *const bad[] = {"",
+					  "8",
+					  "-1",
+					  "2,eth0",
+					  "eth0,",
+					  ",eth0",
+					  "a,b,c,d,e,f,g,h",
+					  "interface_name_0",
+					  "eth 0",
+					  "eth/0"};
+	const struct dpa_knob *knob = dpa_knobs;
+	struct dpa_config cfg;
+	char var[64], text[256];
+
+	while (knob->type != DPA_KNOB_FUNCS)
+		knob++;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		snprintf(var, sizeof(var), "DPA_FUNCTIONS=%s", good[i].text);
+		cr_assert_eq(from_env(&cfg, var), 0, "%s: %s", var, err);
+		cr_expect_eq(cfg.functions.num_sfs, good[i].num, "%s", var);
+		if (good[i].second)
+			cr_expect_str_eq(cfg.functions.ifname[1], good[i].second, "%s", var);
+		dpa_knob_value(knob, &cfg, text, sizeof(text));
+		cr_expect_str_eq(text, good[i].back, "%s", var);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(var, sizeof(var), "DPA_FUNCTIONS=%s", bad[i]);
+		cr_expect_eq(from_env(&cfg, var), EINVAL, "%s", var);
+		cr_expect_not_null(strstr(err, "DPA_FUNCTIONS"), "%s", err);
+	}
+}
+
 Test(config, bad_variables)
 {
 	static const struct {

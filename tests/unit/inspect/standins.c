@@ -11,6 +11,11 @@ uint64_t dpa_now_ns(void)
 	return st_now;
 }
 
+uint64_t dpa_now_about(void)
+{
+	return dpa_now_ns();
+}
+
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 {
 }

@@ -34,12 +34,17 @@ static void open_with(const char *faults)
 	cr_assert_eq(atomic_load(&hw.inspect), (uint32_t)DPA_INSPECT_FAULT);
 }
 
-static void show(enum dpa_inspect_at at)
+static void show_of(enum dpa_inspect_at at, void *arg)
 {
 	uint8_t room[DPA_FRAME_ROOM + 64] = {[DPA_FRAME_ROOM] = 0x64};
 	struct dpa_frame f = {.p = room + DPA_FRAME_ROOM, .n = 64};
 
-	dpa_inspect(&hw, at, &f, emit, NULL);
+	dpa_inspect(&hw, at, &f, emit, arg);
+}
+
+static void show(enum dpa_inspect_at at)
+{
+	show_of(at, NULL);
 }
 
 Test(frames, twice)
@@ -77,6 +82,32 @@ Test(frames, no_more_than_there_is_room_for)
 	st_now += 1000000;
 	cr_expect_eq(dpa_inspect_poll(&hw), (int)DPA_HELD_FRAMES);
 	dpa_inspect_fini(&hw);
+}
+
+/* The last ACK of a process that ended was held back, and its peer's request failed before. */
+Test(frames, who_ends_is_heard_out)
+{
+	static struct dpa_peer ends = {.hw = &hw}, stays = {.hw = &hw};
+
+	dpa_inspect_last(&ends);
+	for (int reorder = 0; reorder < 2; reorder++) {
+		open_with(reorder ? "reorder=100%" : "delay=100%:1ms");
+		emitted = 0;
+		dpa_inspect_last(&ends);
+		show_of(DPA_AT_SHM, &ends);
+		show_of(DPA_AT_SHM, &stays);
+		show_of(DPA_AT_SHM, &ends);
+		show_of(DPA_AT_TX, &ends);
+		cr_assert_eq(emitted, 0);
+		dpa_inspect_last(&ends);
+		cr_expect_eq(emitted, 2);
+		dpa_inspect_last(&ends);
+		cr_expect_eq(emitted, 2, "once");
+		st_now += 1000000;
+		cr_expect_eq(dpa_inspect_poll(&hw), 2, "the others in their time");
+		cr_expect_eq(emitted, 4);
+		dpa_inspect_fini(&hw);
+	}
 }
 
 Test(frames, gone)

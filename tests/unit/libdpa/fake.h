@@ -12,6 +12,13 @@
 #include <infiniband/verbs.h>
 #include <dpa_hw.h>
 
+#define FAKE_COMP_VECTORS 3
+
+/* The next ibv_open_device() fails. */
+void fake_fail_open(void);
+/* There is no list of devices. */
+void fake_no_devices(bool none);
+
 /* Takes a CQE as the device would: fills in the owner. */
 void fake_push(struct ibv_cq *cq, const struct dpa_cqe *cqe);
 /* A receive of `wr_id`. */
@@ -21,11 +28,26 @@ int fake_cqs(void);
 int fake_opens(void);
 /* What the next destroy_cq says, for a QP that uses the CQ. */
 void fake_set_cq_busy(bool busy);
+/* The same with another error, for all of them; 0: none. */
+void fake_fail_destroy_cq(int err);
+/* PDs and MRs that exist; the next registration fails with err (0: it does not). */
+int fake_pds(void);
+int fake_mrs(void);
+void fake_fail_reg(int err);
+/* enum ibv_access_flags of the last registration */
+int fake_last_access(void);
+uint64_t fake_last_dmabuf_offset(void);
 void fake_set_num_eus(uint32_t n);
+/* Limit of an activation: none unless it is set. */
+void fake_set_max_run_time(uint32_t seconds);
+/* Where the board's file would lie: nowhere unless it is set. */
+void fake_set_board_path(const char *path);
 /* Number of doorbells rung on the fake QP. */
 int fake_rings(void);
 /* A QP with queues of 16 blocks and 8 receives of 2 SGEs, on an open context. */
 struct ibv_qp *fake_qp(struct ibv_context *ctx);
+/* Whether it was put into the error state. */
+bool fake_qp_failed(void);
 struct dpa_dbrec *fake_dbrec(void);
 uint8_t *fake_sq(void);
 uint8_t *fake_rq(void);

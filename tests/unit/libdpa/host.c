@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <string.h>
 #include "host.h"
+#include "open_dev.h"
 
 struct doca_dev *open_dpa0(void)
 {
-	struct doca_devinfo **list;
-	struct doca_dev *dev = NULL;
-	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
-	uint32_t n;
-
-	OK(doca_devinfo_create_list(&list, &n));
-	for (uint32_t i = 0; i < n && !dev; i++) {
-		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
-		if (!strcmp(name, "dpa0"))
-			OK(doca_dev_open(list[i], &dev));
-	}
-	OK(doca_devinfo_destroy_list(list));
-	cr_assert(dev);
-	return dev;
+	return open_dev("dpa0");
 }
 
 void rig_start(struct rig *r)

@@ -30,7 +30,7 @@ struct doca_dev *open_dpa0(void);
 void rig_start(struct rig *r);
 /* And a running thread of func, armed. */
 void rig_run(struct rig *r, doca_dpa_func_t *func);
-/* Everything away again; the context first if `context_first`. */
+/* Everything away again, and nothing of the fake's is left. */
 void rig_destroy(struct rig *r);
 /* Reads a field of the shared structure. */
 uint64_t rig_read(struct rig *r, size_t offset);

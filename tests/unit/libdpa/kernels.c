@@ -24,6 +24,7 @@ static int take(struct shared *s)
 	SET(s->wr_id, dpa_dev_completion_wr_id(e));
 	SET(s->type, doca_dpa_dev_get_completion_type(e));
 	SET(s->user_data, doca_dpa_dev_get_completion_user_data(e));
+	SET(s->qpn, dpa_dev_completion_qpn(e));
 	SET(s->immediate, doca_dpa_dev_get_completion_immediate(e));
 	SET(s->status, dpa_dev_completion_status(e));
 	doca_dpa_dev_completion_ack(s->comp, 1);

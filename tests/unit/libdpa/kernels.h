@@ -11,7 +11,7 @@ struct shared {
 	uint64_t activations;
 	uint64_t found; /* elements */
 	uint64_t wr_id; /* of the last one */
-	uint64_t type, user_data, immediate, status;
+	uint64_t type, user_data, qpn, immediate, status;
 	uint64_t local; /* thread local storage */
 	uint64_t statics;
 	uint64_t ret;

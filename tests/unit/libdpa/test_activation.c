@@ -318,10 +318,15 @@ static enum dpa_act_end consume(struct dpa_act *a)
 	return DPA_END_RESCHEDULE;
 }
 
+static void dispatch(struct dpa_act *a)
+{
+	dpa_pool_dispatch(&a->work);
+}
+
 static void *produce(void *arg)
 {
 	struct target *t = arg;
-	unsigned int seed = (unsigned int)(uintptr_t)t;
+	unsigned int seed = 1;
 
 	for (int i = 0; i < ELEMENTS; i++) {
 		struct target *to = &t[rand_r(&seed) % TARGETS];
@@ -350,10 +355,10 @@ Test(activation_load, nothing_lost_nothing_spurious)
 	for (int i = 0; i < TARGETS; i++) {
 		t[i].seed = (unsigned int)i + 1;
 		dpa_act_init(&t[i].act);
-		t[i].act.dispatch = dpa_pool_dispatch;
+		t[i].act.dispatch = dispatch;
 		t[i].act.run = consume;
 		counter_init(&t[i].c);
-		cr_assert_eq(dpa_pool_reserve(), 0);
+		cr_assert_eq(dpa_pool_reserve(1), 0);
 		dpa_act_start(&t[i].act);
 		dpa_act_attach(&t[i].act, &t[i].c.src);
 		dpa_act_set_running(&t[i].act);
@@ -367,7 +372,7 @@ Test(activation_load, nothing_lost_nothing_spurious)
 		cr_assert(dpa_act_stop(&t[i].act, -1));
 		cr_expect_eq(atomic_load(&t[i].spurious), 0u);
 		cr_expect_eq(atomic_load(&t[i].overlaps), 0u);
-		dpa_pool_unreserve();
+		dpa_pool_unreserve(1);
 	}
 	dpa_pool_put();
 }
@@ -379,10 +384,10 @@ Test(activation_load, ping_pong_with_sleeping_eus)
 
 	cr_assert_eq(dpa_pool_get(&no_device, NULL), 0);
 	dpa_act_init(&t.act);
-	t.act.dispatch = dpa_pool_dispatch;
+	t.act.dispatch = dispatch;
 	t.act.run = consume;
 	counter_init(&t.c);
-	cr_assert_eq(dpa_pool_reserve(), 0);
+	cr_assert_eq(dpa_pool_reserve(1), 0);
 	dpa_act_start(&t.act);
 	dpa_act_attach(&t.act, &t.c.src);
 	dpa_act_set_running(&t.act);
@@ -394,6 +399,6 @@ Test(activation_load, ping_pong_with_sleeping_eus)
 	cr_assert(dpa_act_stop(&t.act, -1));
 	cr_assert_leq(atomic_load(&t.act.count), 2000u);
 	cr_assert_eq(atomic_load(&t.spurious), 0u);
-	dpa_pool_unreserve();
+	dpa_pool_unreserve(1);
 	dpa_pool_put();
 }

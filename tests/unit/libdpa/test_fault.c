@@ -3,11 +3,25 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
 #include "host.h"
 
 extern doca_dpa_func_t read_null, divide, trap, overflow, bad_handle, bad_text, take_one;
 
-TestSuite(fault, .timeout = 60);
+/* The files of the crashes, at their default place. */
+static void remove_files(void)
+{
+	static const char *const kinds[] = {"core", "crash", "so"};
+	char path[64];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "/tmp/doca_dpa_fatal.%d.%s", (int)getpid(), kinds[i]);
+		unlink(path);
+	}
+}
+
+TestSuite(fault, .fini = remove_files, .timeout = 60);
 
 static void await_fatal(struct rig *r)
 {

@@ -22,9 +22,10 @@ Test(host, devices)
 	IS(doca_devinfo_create_list(NULL, &n), INVALID_VALUE);
 	IS(doca_devinfo_destroy_list(NULL), INVALID_VALUE);
 	OK(doca_devinfo_create_list(&list, &n));
-	cr_assert_eq(n, 2u);
+	cr_assert_eq(n, 3u);
 	IS(doca_dpa_cap_is_supported(list[0]), NOT_SUPPORTED);
 	OK(doca_dpa_cap_is_supported(list[1]));
+	OK(doca_devinfo_get_is_dpa_supported(list[1])); /* the old name */
 	IS(doca_dpa_cap_is_supported(NULL), INVALID_VALUE);
 	IS(doca_devinfo_get_ibdev_name(list[1], name, 4), INVALID_VALUE);
 	OK(doca_dev_open(list[1], &a));
@@ -53,6 +54,22 @@ Test(host, no_context_on_a_device_without_a_dpa)
 	IS(doca_dpa_create(dev, &dpa), NOT_SUPPORTED);
 	IS(doca_dpa_create(NULL, &dpa), INVALID_VALUE);
 	IS(doca_dpa_create(dev, NULL), INVALID_VALUE);
+	OK(doca_dev_close(dev));
+}
+
+/* An SF has a DPA to extend a context of the PF to, but no base context of its own. */
+Test(host, no_base_context_on_an_sf)
+{
+	struct doca_devinfo **list;
+	struct doca_dev *dev;
+	struct doca_dpa *dpa;
+	uint32_t n;
+
+	OK(doca_devinfo_create_list(&list, &n));
+	OK(doca_dpa_cap_is_supported(list[2]));
+	OK(doca_dev_open(list[2], &dev));
+	OK(doca_devinfo_destroy_list(list));
+	IS(doca_dpa_create(dev, &dpa), NOT_SUPPORTED);
 	OK(doca_dev_close(dev));
 }
 
@@ -127,9 +144,10 @@ Test(host, memory)
 
 Test(host, thread_states)
 {
+	struct rig r = {.dev = open_dpa0()};
+	doca_dpa_dev_uintptr_t storage;
 	doca_dpa_func_t *func;
 	uint64_t arg;
-	struct rig r = {.dev = open_dpa0()};
 
 	OK(doca_dpa_create(r.dev, &r.dpa));
 	OK(doca_dpa_set_app(r.dpa, test_app));
@@ -143,6 +161,11 @@ Test(host, thread_states)
 	OK(doca_dpa_thread_set_func_arg(r.thread, &take_one, 5));
 	OK(doca_dpa_thread_get_func_arg(r.thread, &func, &arg));
 	cr_assert(func == &take_one && arg == 5);
+	OK(doca_dpa_thread_set_local_storage(r.thread, 64));
+	IS(doca_dpa_thread_get_local_storage(r.thread, NULL), INVALID_VALUE);
+	OK(doca_dpa_thread_get_local_storage(r.thread, &storage));
+	cr_assert_eq(storage, 64);
+	OK(doca_dpa_thread_set_local_storage(r.thread, 0));
 	IS(doca_dpa_thread_start(r.thread), BAD_STATE);
 	OK(doca_dpa_start(r.dpa));
 	IS(doca_dpa_thread_run(r.thread), BAD_STATE);

@@ -26,7 +26,8 @@ Test(thread, one_activation_for_each_element)
 	AWAIT(&r, activations, 100);
 	cr_assert_eq(READ(&r, statics), 100u, "statics live across activations");
 	cr_assert_eq(READ(&r, local), 0x1234u);
-	cr_assert_eq(READ(&r, user_data), 7u);
+	cr_assert_eq(READ(&r, user_data), 9u);
+	cr_assert_eq(READ(&r, qpn), 7u);
 	rig_destroy(&r);
 }
 

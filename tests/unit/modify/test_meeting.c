@@ -218,6 +218,130 @@ Test(meeting, gone_before)
 	cr_expect_eq(doubts, 1);
 }
 
+/* What struct hello is to sock.c, and the descriptors that come with it. */
+struct hello_bytes {
+	uint64_t magic;
+	uint32_t layout, slot, gen, answer;
+	uint64_t probe;
+};
+#define FDS_MAX 8
+
+static struct hello_bytes good_hello(void)
+{
+	return (struct hello_bytes){.magic = hw->export->magic,
+				    .layout = DPA_BOARD_LAYOUT,
+				    .slot = peer->slot,
+				    .gen = peer->gen,
+				    .answer = 1};
+}
+
+static void send_hello(int sock, const struct hello_bytes *h, size_t len, const int *fds, int n)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * FDS_MAX)];
+		struct cmsghdr align;
+	} u = {0};
+	struct iovec iov = {.iov_base = (void *)h, .iov_len = len};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (n) {
+		m.msg_control = u.buf;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n);
+		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, sizeof(int) * (size_t)n);
+	}
+	cr_assert_eq(sendmsg(sock, &m, 0), (ssize_t)len);
+}
+
+static int open_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* The peer's answer; ours are gone when it was refused, whatever came with it. */
+static void answered(const struct hello_bytes *h, size_t len, const int *fds, int n, bool good,
+		     const char *what)
+{
+	int fd, before;
+
+	listener = listens();
+	connects();
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	before = open_fds();
+	send_hello(fd, h, len, fds, n);
+	cr_assert(event_of_peer(), "%s", what);
+	cr_expect_eq(ups, good, "%s", what);
+	cr_expect_eq(peer->sock >= 0, good, "%s", what);
+	cr_expect_eq(peer->rx_map != NULL, good, "%s", what);
+	if (!good)
+		cr_expect_eq(open_fds(), before - 1, "%s: our connection only is closed", what);
+	doubts = 0;
+	close(fd);
+	close(listener);
+	listener = -1;
+}
+
+static int plain_memfd(size_t bytes)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(ftruncate(fd, (off_t)bytes), 0);
+	return fd;
+}
+
+/* Memory that could shrink, or is too short, is never mapped; nor is anything kept of the rest. */
+Test(meeting, hellos_that_are_refused)
+{
+	const size_t lanes = DPA_LANES * sizeof(struct dpa_lane_shm), table = sizeof(*hw->export);
+	int bell = hw->wake_fd;
+	int fds[FDS_MAX] = {memfd(lanes), hw->export_fd, hw->door_fd, bell, bell, bell, bell, bell};
+	int bad_lanes = plain_memfd(lanes), short_lanes = memfd(lanes - 4096);
+	int bad_table = plain_memfd(table), short_door = memfd(100);
+	struct hello_bytes h = good_hello();
+
+	answered(&h, sizeof(h), (int[]){bad_lanes, fds[1], fds[2], bell, bell}, 5, false,
+		 "lanes that are not sealed");
+	answered(&h, sizeof(h), (int[]){short_lanes, fds[1], fds[2], bell, bell}, 5, false,
+		 "short lanes");
+	answered(&h, sizeof(h), (int[]){fds[0], bad_table, fds[2], bell, bell}, 5, false,
+		 "a table that is not sealed");
+	answered(&h, sizeof(h), (int[]){fds[0], fds[1], short_door, bell, bell}, 5, false,
+		 "a short door");
+	answered(&h, sizeof(h), (int[]){bell, bell, bell, bell, bell}, 5, false,
+		 "no memory at all");
+	answered(&h, sizeof(h), fds, 4, false, "too few descriptors");
+	answered(&h, sizeof(h), fds, 0, false, "no descriptor");
+	answered(&h, sizeof(h), fds, 6, false, "one descriptor more than there is room for");
+	answered(&h, sizeof(h), fds, 8, false, "too many descriptors");
+	answered(&h, sizeof(h) - 4, fds, 5, false, "a short hello");
+	h.magic++;
+	answered(&h, sizeof(h), fds, 5, false, "no hello");
+	h = good_hello();
+	h.layout++;
+	answered(&h, sizeof(h), fds, 5, false, "of another version");
+	h = good_hello();
+	h.slot = DPA_BOARD_PROCS;
+	answered(&h, sizeof(h), fds, 5, false, "of no slot");
+	h = good_hello();
+	h.gen++;
+	answered(&h, sizeof(h), fds, 5, false, "of another process");
+	h = good_hello();
+	answered(&h, sizeof(h), fds, 5, true, "a good one");
+	close(bad_lanes);
+	close(short_lanes);
+	close(bad_table);
+	close(short_door);
+	close(fds[0]);
+}
+
 /* Its answer is no hello, or another's: it is no peer of ours. */
 Test(meeting, answers_nonsense)
 {

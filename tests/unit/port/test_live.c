@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <netlink/netlink.h>
 #include <netlink/route/addr.h>
@@ -130,6 +131,86 @@ Test(port_live, address_comes_and_goes)
 	dpa_port_fini(&port);
 }
 
+static int sf_find(struct dpa_port *sf, const char *text)
+{
+	uint8_t gid[16] = {[10] = 0xff, [11] = 0xff};
+
+	cr_assert_eq(inet_pton(AF_INET, text, gid + 12), 1);
+	return dpa_port_find(sf, gid);
+}
+
+/* Each function has a table of its own: an interface's addresses or all, and its derived GID. */
+Test(port_live, functions)
+{
+	struct dpa_port *all, *lo, *gone;
+	uint8_t gid[16];
+
+	new_netns();
+	lo_up(true);
+	cr_assert_eq(dpa_port_init(&port), 0);
+	cr_assert_eq(dpa_port_function(&port, 0, ""), &port);
+	all = dpa_port_function(&port, 1, "");
+	lo = dpa_port_function(&port, 2, "lo");
+	gone = dpa_port_function(&port, 3, "nowhere0");
+	cr_assert(all && lo && gone);
+	cr_expect_eq(dpa_port_function(&port, 2, "lo"), lo);
+	cr_expect_eq(all->node_guid, dpa_port_node_guid(1));
+	cr_expect_neq(all->node_guid, lo->node_guid);
+
+	cr_expect_eq(sf_find(all, "127.0.0.1"), 0);
+	cr_expect_eq(sf_find(lo, "127.0.0.1"), 0);
+	cr_expect_eq(sf_find(gone, "127.0.0.1"), -1);
+	dpa_port_derive_gid(gone->node_guid, gid);
+	cr_expect_eq(dpa_port_find(gone, gid), 0, "there is always one GID");
+	cr_expect_eq(dpa_port_find(lo, gid), -1);
+	cr_expect_eq(dpa_port_find(&port, gid), -1, "it is not the PF's");
+	cr_expect(dpa_port_is_own(&port, gid), "but this board's");
+	gid[14] ^= 1;
+	cr_expect_not(dpa_port_is_own(&port, gid));
+	dpa_port_derive_gid(port.node_guid, gid);
+	cr_expect_not(dpa_port_is_own(&port, gid), "the PF has none while it has an address");
+
+	address("127.0.0.9/8", true);
+	cr_expect_eq(changes(), (unsigned)DPA_PORT_CHANGE_GID);
+	cr_expect_geq(sf_find(lo, "127.0.0.9"), 0);
+	cr_expect_geq(sf_find(all, "127.0.0.9"), 0);
+	cr_expect_eq(sf_find(gone, "127.0.0.9"), -1);
+	dpa_port_fini(&port);
+}
+
+static uint8_t state_of(struct dpa_port *p)
+{
+	struct dpa_hw_port_attr attr;
+
+	dpa_port_attr(p, &attr);
+	return attr.state;
+}
+
+/* An SF's port follows its interface; one without, and the PF's, cannot go down. */
+Test(port_live, state)
+{
+	struct dpa_port *all, *lo, *gone;
+
+	new_netns();
+	lo_up(true);
+	cr_assert_eq(dpa_port_init(&port), 0);
+	all = dpa_port_function(&port, 1, "");
+	lo = dpa_port_function(&port, 2, "lo");
+	gone = dpa_port_function(&port, 3, "nowhere0");
+	cr_assert(all && lo && gone);
+	cr_expect_eq(state_of(lo), DPA_PORT_ACTIVE);
+	cr_expect_eq(state_of(gone), DPA_PORT_DOWN);
+	lo_up(false);
+	cr_expect(changes() & DPA_PORT_CHANGE_STATE);
+	cr_expect_eq(state_of(lo), DPA_PORT_DOWN);
+	cr_expect_eq(state_of(all), DPA_PORT_ACTIVE);
+	cr_expect_eq(state_of(&port), DPA_PORT_ACTIVE);
+	lo_up(true);
+	cr_expect(changes() & DPA_PORT_CHANGE_STATE);
+	cr_expect_eq(state_of(lo), DPA_PORT_ACTIVE);
+	dpa_port_fini(&port);
+}
+
 /* Nothing pending: no dump, no call. */
 Test(port_live, quiet)
 {
@@ -166,6 +247,39 @@ Test(port_live, flood)
 	dpa_port_fini(&port);
 }
 
+static _Noreturn void in_child(void)
+{
+	char text[128];
+
+	alarm(20); /* a limit, not a measurement */
+	dpa_port_abandon(&port);
+	if (dpa_hw_port_file(0, "", "gids/0", text, sizeof(text)) <= 0 ||
+	    strcmp(text, "0000:0000:0000:0000:0000:ffff:7f00:0001\n") != 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* fork() while another thread was changing the table: nobody ends that in the child. */
+Test(port_live, files_in_a_child_of_a_table_half_changed)
+{
+	int status;
+	pid_t pid;
+
+	new_netns();
+	lo_up(true);
+	cr_assert_eq(dpa_port_init(&port), 0);
+	dpa_port_publish(&port);
+	atomic_fetch_add(&port.seq, 1);
+	pid = fork();
+	if (!pid)
+		in_child();
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	atomic_fetch_add(&port.seq, 1);
+	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
+	dpa_port_withdraw(&port);
+	dpa_port_fini(&port);
+}
+
 Test(port_live, files)
 {
 	char text[128];
@@ -173,23 +287,26 @@ Test(port_live, files)
 	new_netns();
 	lo_up(true);
 	for (int live = 0; live < 2; live++) { /* of the namespace, then of this port */
-		if (live)
+		if (live) {
 			cr_assert_eq(dpa_port_init(&port), 0);
-		cr_assert_gt(dpa_hw_port_file("gids/0", text, sizeof(text)), 0);
+			dpa_port_publish(&port);
+		}
+		cr_assert_gt(dpa_hw_port_file(0, "", "gids/0", text, sizeof(text)), 0);
 		cr_expect_str_eq(text, "0000:0000:0000:0000:0000:ffff:7f00:0001\n");
-		cr_assert_gt(dpa_hw_port_file("gid_attrs/types/0", text, sizeof(text)), 0);
+		cr_assert_gt(dpa_hw_port_file(0, "", "gid_attrs/types/0", text, sizeof(text)), 0);
 		cr_expect_str_eq(text, "RoCE v2\n");
-		cr_assert_gt(dpa_hw_port_file("gid_attrs/ndevs/1", text, sizeof(text)), 0);
+		cr_assert_gt(dpa_hw_port_file(0, "", "gid_attrs/ndevs/1", text, sizeof(text)), 0);
 		cr_expect_str_eq(text, "lo\n");
-		cr_assert_gt(dpa_hw_port_file("gids/9", text, sizeof(text)), 0);
+		cr_assert_gt(dpa_hw_port_file(0, "", "gids/9", text, sizeof(text)), 0);
 		cr_expect_str_eq(text, "0000:0000:0000:0000:0000:0000:0000:0000\n");
-		cr_expect_eq(dpa_hw_port_file("gid_attrs/types/9", text, sizeof(text)), -1);
+		cr_expect_eq(dpa_hw_port_file(0, "", "gid_attrs/types/9", text, sizeof(text)), -1);
 		cr_expect_eq(errno, EINVAL);
-		cr_expect_eq(dpa_hw_port_file("gids/256", text, sizeof(text)), -1);
-		cr_expect_eq(dpa_hw_port_file("gids/", text, sizeof(text)), -1);
-		cr_expect_eq(dpa_hw_port_file("gids/1x", text, sizeof(text)), -1);
-		cr_expect_eq(dpa_hw_port_file("other/1", text, sizeof(text)), -1);
+		cr_expect_eq(dpa_hw_port_file(0, "", "gids/256", text, sizeof(text)), -1);
+		cr_expect_eq(dpa_hw_port_file(0, "", "gids/", text, sizeof(text)), -1);
+		cr_expect_eq(dpa_hw_port_file(0, "", "gids/1x", text, sizeof(text)), -1);
+		cr_expect_eq(dpa_hw_port_file(0, "", "other/1", text, sizeof(text)), -1);
 		cr_expect_eq(errno, ENOENT);
 	}
+	dpa_port_withdraw(&port);
 	dpa_port_fini(&port);
 }

@@ -93,9 +93,9 @@ Test(port_table, ib_mtu)
 Test(port_table, derived_gid)
 {
 	uint8_t gid[16];
-	uint64_t guid = dpa_port_node_guid();
+	uint64_t guid = dpa_port_node_guid(0);
 
-	cr_expect_eq(guid, dpa_port_node_guid());
+	cr_expect_eq(guid, dpa_port_node_guid(0));
 	cr_expect_eq(be64toh(guid) >> 40, (uint64_t)DPA_VENDOR_ID);
 	dpa_port_derive_gid(guid, gid);
 	cr_expect(gid[0] == 0xfe && gid[1] == 0x80 && gid[8] == 0x00 && gid[9] == 0xd9);

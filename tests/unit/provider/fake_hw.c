@@ -58,15 +58,21 @@ const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx)
 	return ctx->alive;
 }
 
-uint64_t dpa_hw_node_guid(void)
+uint64_t dpa_hw_node_guid(uint32_t function)
 {
-	return 0x1122334455667788;
+	return 0x1122334455667788 + ((uint64_t)function << 56);
+}
+
+void dpa_hw_query_board(struct dpa_hw_ctx *ctx, struct dpa_hw_board_attr *attr)
+{
+	*attr = (struct dpa_hw_board_attr){.path = "/fake"};
 }
 
 int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *a)
 {
 	*a = (struct dpa_hw_dev_attr){.fw_ver = "fake",
-				      .node_guid = 0x1122334455667788,
+				      .node_guid = dpa_hw_node_guid(ctx->attr.function),
+				      .sys_image_guid = dpa_hw_node_guid(0),
 				      .hca_core_clock_khz = 1000000,
 				      .max_qp = DPA_MAX_QP,
 				      .max_cq = DPA_MAX_CQ,
@@ -143,6 +149,11 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 {
 	fake.mrs--;
 	return 0;
+}
+
+bool dpa_hw_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	return lkey == 0x11 && addr == 0x1000 && length == 8;
 }
 
 /* As the real one: not there in a child, so that a touch of it ends the child. */
@@ -452,5 +463,204 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 {
 	fake.mws--;
+	return 0;
+}
+
+/* --------------------------------------------- opened again, device memory, advice */
+
+int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr,
+		      struct dpa_hw_ctx **ctx)
+{
+	fake.opened_again++;
+	return dpa_hw_open(attr, ctx);
+}
+
+int dpa_hw_find_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
+{
+	return pdn < next_number ? 0 : ENOENT;
+}
+
+int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr)
+{
+	*attr = fake_last_mr;
+	return key < next_number ? 0 : ENOENT;
+}
+
+struct dpa_prefetch fake_last_prefetch;
+
+int dpa_hw_prefetch_mr(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p)
+{
+	fake_last_prefetch = *p;
+	return 0;
+}
+
+static uint8_t dm_bytes[4096];
+
+int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align, uint32_t *handle,
+		    void **mem)
+{
+	if (length > sizeof(dm_bytes))
+		return ENOMEM;
+	*handle = next_number++;
+	*mem = dm_bytes;
+	fake.dms++;
+	return 0;
+}
+
+int dpa_hw_free_dm(struct dpa_hw_ctx *ctx, uint32_t handle)
+{
+	fake.dms--;
+	return 0;
+}
+
+int dpa_hw_find_dm(struct dpa_hw_ctx *ctx, uint32_t handle, void **mem, uint64_t *length)
+{
+	*mem = dm_bytes;
+	*length = sizeof(dm_bytes);
+	return handle < next_number ? 0 : ENOENT;
+}
+
+/* --------------------------------------------------------------------- XRC */
+
+int dpa_hw_open_xrcd(struct dpa_hw_ctx *ctx, const struct dpa_xrcd_attr *attr, uint32_t *num)
+{
+	*num = next_number++;
+	return 0;
+}
+
+int dpa_hw_close_xrcd(struct dpa_hw_ctx *ctx, uint32_t num)
+{
+	return 0;
+}
+
+int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
+		   struct dpa_hw_qp **qp, struct dpa_qp_info *info)
+{
+	return EINVAL;
+}
+
+int dpa_hw_close_qp(struct dpa_hw_qp *qp, uint64_t user_handle)
+{
+	return dpa_hw_destroy_qp(qp);
+}
+
+int dpa_hw_tap_cq(struct dpa_hw_cq *cq, struct dpa_hw_cq *tap)
+{
+	return EINVAL;
+}
+
+int dpa_hw_modify_cq(struct dpa_hw_cq *cq, uint16_t count, uint16_t period)
+{
+	return 0;
+}
+
+static uint32_t groups;
+
+int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
+{
+	groups++;
+	return 0;
+}
+
+int dpa_hw_detach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
+{
+	groups--;
+	return 0;
+}
+
+uint32_t dpa_hw_num_mcast(struct dpa_hw_qp *qp)
+{
+	return groups;
+}
+
+static struct dpa_rate rate_now;
+
+int dpa_hw_set_rate(struct dpa_hw_qp *qp, const struct dpa_rate *rate)
+{
+	rate_now = *rate;
+	return 0;
+}
+
+void dpa_hw_get_rate(struct dpa_hw_qp *qp, struct dpa_rate *rate)
+{
+	*rate = rate_now;
+}
+
+/* ------------------------------------------------------------------ raw packets */
+
+static uint32_t wq_state;
+
+int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *attr, struct dpa_hw_wq **wq,
+		     uint32_t *wqn)
+{
+	*wq = (void *)&wq_state;
+	*wqn = next_number++;
+	return 0;
+}
+
+int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state)
+{
+	wq_state = state;
+	return 0;
+}
+
+uint32_t dpa_hw_wq_state(struct dpa_hw_wq *wq)
+{
+	return wq_state;
+}
+
+void dpa_hw_ring_wq(struct dpa_hw_wq *wq)
+{
+}
+
+int dpa_hw_destroy_wq(struct dpa_hw_wq *wq)
+{
+	return 0;
+}
+
+int dpa_hw_create_ind_table(struct dpa_hw_ctx *ctx, struct dpa_hw_wq *const *wqs, uint32_t log_size,
+			    struct dpa_hw_ind_table **table)
+{
+	*table = (void *)&wq_state;
+	return 0;
+}
+
+int dpa_hw_destroy_ind_table(struct dpa_hw_ind_table *table)
+{
+	return 0;
+}
+
+struct dpa_flow_attr fake_flow;
+static uint32_t flows;
+
+int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, uint32_t *handle)
+{
+	fake_flow = *attr;
+	*handle = flows++;
+	return 0;
+}
+
+int dpa_hw_destroy_flow(struct dpa_hw_qp *qp, uint32_t handle)
+{
+	flows--;
+	return 0;
+}
+
+uint64_t fake_flow_packets[8], fake_flow_bytes[8]; /* by handle */
+
+int dpa_hw_flow_counts(struct dpa_hw_qp *qp, uint32_t handle, uint64_t *packets, uint64_t *bytes)
+{
+	*packets = fake_flow_packets[handle];
+	*bytes = fake_flow_bytes[handle];
+	return 0;
+}
+
+uint32_t dpa_hw_num_flows(struct dpa_hw_qp *qp)
+{
+	return flows;
+}
+
+int dpa_hw_srq_tag(struct dpa_hw_srq *srq, struct dpa_tag_op *op)
+{
 	return 0;
 }

@@ -34,13 +34,14 @@ struct dpa_hw_qp {
 };
 
 struct fake_counts {
-	int contexts, pds, mrs, mws, cqs, srqs, qps;
+	int opened_again, dms, contexts, pds, mrs, mws, cqs, srqs, qps;
 	size_t queue_bytes;
 	_Atomic int progress;
 };
 
 extern struct fake_counts fake;
 extern struct dpa_mr_attr fake_last_mr;
+extern struct dpa_prefetch fake_last_prefetch;
 extern uint32_t fake_last_rereg_flags;
 /* What dpa_hw_progress() does, once. */
 typedef void fake_fn(void);

@@ -345,6 +345,28 @@ Test(cq_ex, entries_are_read_one_by_one)
 	ibv_close_device(ctx);
 }
 
+/* One who always finds something starved what arrives. */
+Test(cq_ex, who_always_finds_something_drives_progress_too)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_cq_init_attr_ex attr = {.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS};
+	struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+	struct ibv_poll_cq_attr pa = {0};
+	struct dpa_cqe e = {.wr_id = 1};
+
+	cr_assert(ex);
+	verbs_init_cq(ibv_cq_ex_to_cq(ex), ctx, NULL, NULL);
+	fake.progress = 0;
+	for (int i = 0; i < 64; i++) {
+		fake_cqe(fake_cq(ibv_cq_ex_to_cq(ex)), &e);
+		cr_assert_eq(ibv_start_poll(ex, &pa), 0);
+		ibv_end_poll(ex);
+	}
+	cr_assert_eq(fake.progress, 4);
+	cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+	ibv_close_device(ctx);
+}
+
 Test(cq_ex, unknown_flags)
 {
 	struct ibv_context *ctx = fake_open();

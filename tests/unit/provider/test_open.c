@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "dpa.h"
 #include "fake_hw.h"
-#include "match.h"
+#include "discovery/match.h"
 
 static int open_errno(void)
 {
@@ -45,6 +45,19 @@ Test(open, descriptors_come_and_go)
 		cr_assert_eq(open_errno(), 0);
 	cr_assert_eq(lowest_fd(), before);
 	cr_assert_eq(fake.contexts, 0);
+}
+
+/* man ibv_query_device_ex: the extended word has the bits of the plain one, too. */
+Test(open, capabilities_are_in_both_words)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_device_attr_ex a;
+
+	cr_assert(ctx);
+	cr_assert_eq(dpa_query_device_ex(ctx, NULL, &a, sizeof(a)), 0);
+	cr_expect_eq(a.device_cap_flags_ex & UINT32_MAX, a.orig_attr.device_cap_flags);
+	cr_expect(a.device_cap_flags_ex >> 40 & 1, "atomic write");
+	ibv_close_device(ctx);
 }
 
 Test(open, bad_settings_are_einval_and_one_line_in_the_log)
@@ -97,11 +110,31 @@ Test(match, only_the_null_device_by_our_name_and_only_if_wanted)
 	dev.sysfs_cdev = makedev(1, 3);
 	strcpy(dev.ibdev_name, "rxe0");
 	cr_expect_not(dpa_match_device(&dev));
+	strcpy(dev.ibdev_name, "dpa0_sf2");
+	cr_expect_not(dpa_match_device(&dev), "one that is not configured");
+	setenv("DPA_FUNCTIONS", "2", 1);
+	cr_expect(dpa_match_device(&dev));
+	strcpy(dev.ibdev_name, "dpa0_sf3");
+	cr_expect_not(dpa_match_device(&dev));
 	strcpy(dev.ibdev_name, "dpa0");
+	cr_expect(dpa_match_device(&dev));
 	setenv("DPA_DISABLE", "1", 1);
 	cr_expect_not(dpa_match_device(&dev));
 	cr_expect_eq(open_errno(), ENODEV);
 	setenv("DPA_DISABLE", "yes", 1);
 	cr_expect(dpa_match_device(&dev), "the open reports it");
 	cr_expect_eq(open_errno(), EINVAL);
+}
+
+Test(match, functions_of_names)
+{
+	cr_expect_eq(dpa_function_of("dpa0"), 0);
+	cr_expect_eq(dpa_function_of("dpa0_sf1"), 1);
+	cr_expect_eq(dpa_function_of("dpa0_sf7"), 7);
+	cr_expect_eq(dpa_function_of("dpa0_sf0"), -1);
+	cr_expect_eq(dpa_function_of("dpa0_sf8"), -1);
+	cr_expect_eq(dpa_function_of("dpa0_sf11"), -1);
+	cr_expect_eq(dpa_function_of("dpa0_sf"), -1);
+	cr_expect_eq(dpa_function_of("dpa1"), -1);
+	cr_expect_eq(dpa_function_of("mlx5_0"), -1);
 }

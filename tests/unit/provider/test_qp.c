@@ -37,7 +37,7 @@ Test(qp, bad_attributes)
 	b.recv_cq = NULL;
 	cr_expect_eq(create_errno(&s, &b), EINVAL);
 	b = a;
-	b.qp_type = IBV_QPT_RAW_PACKET;
+	b.qp_type = IBV_QPT_DRIVER;
 	cr_expect_eq(create_errno(&s, &b), EOPNOTSUPP);
 	b = a;
 	b.cap.max_send_wr = DPA_MAX_WR + 1;
@@ -74,6 +74,9 @@ Test(qp, create_ex)
 	cr_expect_eq(errno, EINVAL);
 	a.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
 	a.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	cr_expect_null(dpa_create_qp_ex(s.ctx, &a));
+	cr_expect_eq(errno, EOPNOTSUPP);
+	a.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB; /* of UD only */
 	cr_expect_null(dpa_create_qp_ex(s.ctx, &a));
 	cr_expect_eq(errno, EOPNOTSUPP);
 	a.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
@@ -273,6 +276,36 @@ Test(dpadv, objects)
 	cr_assert_eq(dpadv_set_placement(s.qp, DPA_PLACE_EU, -1), 0);
 	cr_assert_eq(s.hw->placement, DPA_PLACE_EU);
 	cr_assert_eq(dpadv_num_eus(s.ctx), 256);
+	fake_teardown(&s);
+}
+
+Test(dpadv, a_qp_with_an_index)
+{
+	struct dpadv_qp_init_attr dv = {.user_index = 0xabcdef01u};
+	struct ibv_qp_init_attr a = {.cap = cap, .qp_type = IBV_QPT_RC};
+	struct dpadv_qp q = {0};
+	struct dpadv_obj obj = {.qp = {.out = &q}};
+	struct fake_setup s;
+	struct ibv_qp *qp;
+
+	fake_setup(&s, IBV_QPT_RC, &cap);
+	cr_assert_eq(s.hw->attr.user_index, 0u);
+	a.send_cq = a.recv_cq = s.qp->send_cq;
+	qp = dpadv_create_qp(s.pd, &a, &dv);
+	cr_assert(qp);
+	obj.qp.in = qp;
+	cr_assert_eq(dpadv_init_obj(&obj, DPADV_OBJ_QP), 0);
+	cr_assert_eq(q.hw->attr.user_index, 0xabcdef01u);
+	cr_assert(dpadv_may_read(q.hw, 0x11, 0x1000, 8));
+	cr_assert(!dpadv_may_read(q.hw, 0x11, 0x1000, 9));
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+	dv.rsvd = 1;
+	cr_assert_null(dpadv_create_qp(s.pd, &a, &dv));
+	cr_assert_eq(errno, EINVAL);
+	dv.rsvd = 0;
+	dv.comp_mask = 1;
+	cr_assert_null(dpadv_create_qp(s.pd, &a, &dv));
+	cr_assert_eq(errno, EINVAL);
 	fake_teardown(&s);
 }
 

@@ -244,6 +244,8 @@ Test(send, bad_requests)
 	cr_expect_eq(post(&s, &wr), EINVAL);
 	wr.num_sge = -1;
 	cr_expect_eq(post(&s, &wr), EINVAL);
+	wr.send_flags = IBV_SEND_INLINE;
+	cr_expect_eq(post(&s, &wr), EINVAL, "inline data of a negative number of pieces");
 	wr.num_sge = 1;
 	wr.send_flags = IBV_SEND_IP_CSUM;
 	cr_expect_eq(post(&s, &wr), EINVAL);
@@ -325,7 +327,7 @@ Test(slot, eu_placement_gets_a_blueflame_write)
 	fake_setup(&s, IBV_QPT_RC, &small);
 	s.hw->placement = DPA_PLACE_EU;
 	bf = (void *)s.hw->slot.bf;
-	for (uint32_t i = 0; i < 50; i++) {
+	for (uint32_t i = 0; i < 64; i++) {
 		wr.wr_id = data = i;
 		cr_assert_eq(post(&s, &wr), 0);
 		cr_assert_eq(bf->index, i);
@@ -335,9 +337,9 @@ Test(slot, eu_placement_gets_a_blueflame_write)
 		cr_assert_arr_eq(bf, wqe_at(s.hw, i), 64);
 		fake_finish_sq(s.hw);
 	}
-	cr_assert_eq(s.hw->slot.blueflames, 50);
+	cr_assert_eq(s.hw->slot.blueflames, 64);
 	cr_assert_eq(s.hw->slot.doorbells, 0);
-	cr_assert_eq(s.hw->kicks, 50);
+	cr_assert_eq(s.hw->kicks, 64);
 	cr_assert_eq(s.hw->rings, 0);
 	fake_teardown(&s);
 }

@@ -151,5 +151,5 @@ Test(state, states_that_do_not_exist)
 	cr_expect_eq(go(RC, IBV_QPS_RESET, IBV_QPS_UNKNOWN, IBV_QP_STATE), EINVAL);
 	cr_expect_eq(go(RC, IBV_QPS_RTS, 1000, IBV_QP_STATE), EINVAL);
 	cr_expect_eq(go(RC, IBV_QPS_RTS, -1, IBV_QP_STATE), EINVAL);
-	cr_expect_eq(go(IBV_QPT_RAW_PACKET, IBV_QPS_RTS, IBV_QPS_RTS, 0), EINVAL);
+	cr_expect_eq(go(IBV_QPT_DRIVER, IBV_QPS_RTS, IBV_QPS_RTS, 0), EINVAL);
 }

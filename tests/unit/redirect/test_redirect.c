@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "caller.h"
-#include "hooks.h"
-#include "redirect.h"
+#include "redirect/hooks.h"
+#include "redirect/redirect.h"
 
 #define OURS 4242 /* a descriptor that no process has */
 

@@ -74,7 +74,8 @@ static void make_hw(struct th *th, bool pull)
 	hw->slab = zero_pages(DPA_MAX_QP * sizeof(*hw->slab));
 	hw->export = zero_pages(sizeof(*hw->export));
 	dpa_mr_init(hw);
-	th->ctx = (struct dpa_hw_ctx){.hw = hw, .id = 1, .event = on_event, .event_arg = th};
+	th->ctx = (struct dpa_hw_ctx){
+		.hw = hw, .id = 1, .port = &hw->port, .event = on_event, .event_arg = th};
 	hw->ctxs = &th->ctx;
 	th->pdn = 1;
 	hw->pd_refs[0] = hw->pd_refs[1] = 1;
@@ -213,10 +214,11 @@ static uint32_t build(struct th_side *s, const struct th_wr *wr, uint8_t *w)
 	c->wr_id = wr->wr_id ? wr->wr_id : s->next_wr++;
 	c->imm = wr->imm;
 	c->index = s->pi;
+	c->length = wr->length;
 	if (wr->av) {
 		memcpy(w + sizeof(*c), wr->av, sizeof(*wr->av));
 	} else if (at > sizeof(*c)) {
-		struct dpa_wqe_raddr r = {.addr = wr->raddr, .rkey = wr->rkey};
+		struct dpa_wqe_raddr r = {.addr = wr->raddr, .rkey = wr->rkey, .flush = wr->flush};
 		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
 
 		memcpy(w + sizeof(*c), &r, sizeof(r));

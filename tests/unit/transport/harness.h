@@ -94,14 +94,18 @@ struct th_wr {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
+	uint32_t flush, length; /* FLUSH */
 	uint32_t imm;
 	uint64_t wr_id; /* 0: the next number of this side */
 	const struct dpa_wqe_av *av;
 };
 
-extern uint64_t th_now;	      /* what dpa_now_ns() says */
-extern bool th_nobody;	      /* no QPN has an owner */
-extern uint8_t th_gid[2][16]; /* the port's table */
+extern uint64_t th_now;		/* what dpa_now_ns() says */
+extern bool th_nobody;		/* no QPN has an owner */
+extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first 0 */
+extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */
+extern uint32_t th_udp_packets; /* what each of them says it took */
+extern uint8_t th_gid[2][16];	/* the port's table */
 
 /* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */
 struct th *th_new(const struct th_opt *opt);

@@ -67,6 +67,33 @@ static inline void expect_answer(struct th *th, uint32_t n, uint8_t kind, struct
 	cr_expect_not(th_take(&th->b, &other));
 }
 
+/* Everything that A sends is lost until it gives up: how long that takes, ns. */
+static inline uint64_t silence(struct th *th)
+{
+	const uint64_t start = th_now;
+
+	while (th->a.qp->state == DPA_QPS_RTS) {
+		th_drop_all(&th->a);
+		cr_assert(th_tick(th), "a timer runs");
+	}
+	return th_now - start;
+}
+
+/* n messages, of receives 0 on, are complete on both sides, and no more. */
+static inline void expect_received(struct th *th, uint64_t n)
+{
+	struct dpa_cqe e;
+
+	for (uint64_t i = 0; i < n; i++) {
+		cr_assert(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(e.wr_id, i);
+		cr_expect_eq(e.status, DPA_CQE_OK);
+		expect_done(th, i + 1, DPA_CQE_OK);
+	}
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(th->b.qp->nkept, 0);
+}
+
 static inline void expect_quiet(struct th *th)
 {
 	struct th_pkt p;

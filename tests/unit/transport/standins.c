@@ -12,6 +12,8 @@ struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
 uint64_t th_now = 1000000000;
 bool th_nobody;
+uint32_t th_members[4];
+uint32_t th_udp_looks, th_udp_packets;
 uint8_t th_gid[2][16] = {
 	{[10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2, [15] = 1},
 	{0x20, 0x01, 0x0d, 0xb8, [15] = 7},
@@ -23,6 +25,11 @@ static uint32_t next_qpn, next_slot;
 uint64_t dpa_now_ns(void)
 {
 	return th_now;
+}
+
+uint64_t dpa_now_about(void)
+{
+	return dpa_now_ns();
 }
 
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
@@ -86,7 +93,19 @@ void dpa_corks_send(struct dpa_hw *hw)
 	atomic_store(&hw->corks, 0);
 }
 
-struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, const struct dpa_wqe_av *av)
+struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
+				 const struct dpa_wqe_av *av)
+{
+	errno = ENETUNREACH;
+	return NULL;
+}
+
+void dpa_remote_drop(struct dpa_peer *remote)
+{
+}
+
+struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
+				const struct dpa_wqe_av *av)
 {
 	errno = ENETUNREACH;
 	return NULL;
@@ -113,21 +132,19 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 {
 }
 
+void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
+{
+}
+
 int dpa_udp_rx(struct dpa_hw *hw)
 {
-	return 0;
+	th_udp_looks++;
+	return (int)th_udp_packets;
 }
 
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	return false;
-}
-
-bool dpa_gid_is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
 int dpa_eu_attach(struct dpa_hw_qp *qp, int eu)
@@ -158,7 +175,12 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
 
 int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *gid)
 {
-	return dpa_port_gid(&ctx->hw->port, index, gid);
+	return dpa_port_gid(ctx->port, index, gid);
+}
+
+bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16])
+{
+	return dpa_port_find(port, gid) >= 0;
 }
 
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
@@ -197,6 +219,92 @@ struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint
 struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
 {
 	return &uar_page;
+}
+
+int dpa_board_mcast_attach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn)
+{
+	return 0;
+}
+
+int dpa_board_mcast_detach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn)
+{
+	return 0;
+}
+
+void dpa_board_mcast_forget(struct dpa_board *b, uint32_t qpn)
+{
+}
+
+bool dpa_board_mcast_group(struct dpa_board *b, uint32_t qpn, uint32_t *at, uint8_t gid[16])
+{
+	return false;
+}
+
+uint32_t dpa_board_flow_gen(struct dpa_board *b)
+{
+	return 0;
+}
+
+uint32_t dpa_board_flow_end(struct dpa_board *b)
+{
+	return 0;
+}
+
+enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, void *rule,
+					    uint32_t *qpn, dpa_owner_t *owner)
+{
+	return DPA_FLOW_NONE;
+}
+
+int dpa_board_flow_add(struct dpa_board *b, uint32_t qpn, const void *rule, size_t len,
+		       uint32_t *at)
+{
+	return ENOMEM;
+}
+
+void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
+			uint32_t n)
+{
+}
+
+int dpa_board_flow_counts(struct dpa_board *b, uint32_t at, uint32_t qpn, uint64_t *packets,
+			  uint64_t *bytes)
+{
+	return ENOENT;
+}
+
+int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn)
+{
+	return ENOENT;
+}
+
+void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
+{
+}
+
+bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)
+{
+	return false;
+}
+
+int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16])
+{
+	return 0;
+}
+
+void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16])
+{
+}
+
+bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16])
+{
+	return false;
+}
+
+bool dpa_board_mcast_next(struct dpa_board *b, const uint8_t gid[16], uint32_t *at, uint32_t *qpn)
+{
+	*qpn = *at < 4 ? th_members[*at] : 0;
+	return *qpn != 0;
 }
 
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)

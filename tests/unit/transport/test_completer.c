@@ -165,16 +165,18 @@ Test(transport_completer, rnr_retries)
 /* IBA 9.7.6/rnr-separate */
 Test(transport_completer, rnr_does_not_use_up_retries)
 {
-	struct th *th = rc_of(1, 7);
+	for (uint8_t rnr = 5; rnr <= 7; rnr++) {
+		struct th *th = rc_of(1, rnr);
 
-	writes(th, 1);
-	for (int i = 0; i < 20; i++) {
-		answer(th, 0, RNR(1));
-		cr_assert(th_tick(th));
+		writes(th, 1);
+		for (int i = 0; i < (rnr == 7 ? 20 : rnr); i++) {
+			answer(th, 0, RNR(1));
+			cr_assert(th_tick(th));
+		}
+		cr_expect_eq(th->a.qp->req.retry_left, 1);
+		expect_none(th);
+		th_free(th);
 	}
-	cr_expect_eq(th->a.qp->req.retry_left, 1);
-	expect_none(th);
-	th_free(th);
 }
 
 /* ----------------------------------------------------------------- retries */
@@ -327,6 +329,32 @@ Test(transport_completer, stray_read_responses_are_ignored)
 	th_free(th);
 }
 
+/* All but the last packet fill the path MTU: what does not is as good as lost. */
+/* IBA 9.4/read-response */
+Test(transport_completer, pieces_that_are_not_whole_are_ignored)
+{
+	static const uint32_t wrong[] = {0, 1, MTU - 1, MTU + 1, 2 * MTU - 4};
+	struct th *th = rc();
+
+	th_fill(th->b.mem, 4 * MTU, 5);
+	th_send(&th->a, DPA_OP_RDMA_READ, 0, 4 * MTU, 0);
+	for (uint32_t n = 0; n < 3; n++) {
+		uint8_t op = n ? DPA_BTH_READ_RESP_MIDDLE : DPA_BTH_READ_RESP_FIRST;
+
+		for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+			response(th, op, n, 0, wrong[i]);
+			cr_expect_eq(th->a.qp->req.read_off, n * MTU, "%u of %u", wrong[i], n);
+		}
+		response(th, op, n, n * MTU, MTU);
+		cr_expect_eq(th->a.qp->req.read_off, (n + 1) * MTU);
+	}
+	expect_none(th);
+	response(th, DPA_BTH_READ_RESP_LAST, 3, 3 * MTU, MTU);
+	expect_done(th, 1, DPA_CQE_OK);
+	cr_expect(th_check(th->a.mem, 4 * MTU, 5));
+	th_free(th);
+}
+
 /* After a loss only the rest of a READ is asked for. */
 /* IBA 9.4.4/rest */
 Test(transport_completer, the_rest_of_a_read)
@@ -446,7 +474,7 @@ Test(transport_completer, unsignalled_work_frees_its_blocks)
 	th_free(th);
 }
 
-/* IBA 9.9/flush, 9.6/state */
+/* IBA 9.9/flush */
 Test(transport_completer, nothing_is_heard_in_the_error_state)
 {
 	struct th *th = rc();

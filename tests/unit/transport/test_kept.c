@@ -248,29 +248,23 @@ static void modify(struct th *th, uint32_t state)
 
 Test(transport_kept, forgotten_with_the_qp)
 {
-	struct th *th = wire();
+	static const uint32_t ends[][2] = {
+		{DPA_QPS_ERR, DPA_QPS_RESET}, {DPA_QPS_RESET, DPA_QPS_RESET}, {0, 0}};
 
-	for (uint32_t n = 1; n < 20; n++)
-		give_send(th, n, 100);
-	modify(th, DPA_QPS_ERR);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0, "nobody comes for them");
-	modify(th, DPA_QPS_RESET);
-	cr_expect_eq(th->b.qp->nkept, 0);
-	cr_expect_null(th->b.qp->kept);
-	th_free(th);
+	for (int i = 0; i < 3; i++) {
+		struct th *th = wire();
 
-	th = wire();
-	for (uint32_t n = 1; n < 20; n++)
-		give_send(th, n, 100);
-	modify(th, DPA_QPS_RESET);
-	cr_expect_eq(th->b.qp->nkept, 0);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
-	th_free(th);
-
-	th = wire();
-	for (uint32_t n = 1; n < 20; n++)
-		give_send(th, n, 100); /* destroyed with them: a leak checker's */
-	th_free(th);
+		for (uint32_t n = 1; n < 20; n++)
+			give_send(th, n, 100);
+		cr_assert_eq(th->b.qp->nkept, 19);
+		for (int k = 0; k < 2 && i < 2; k++) {
+			modify(th, ends[i][k]);
+			cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0, "nobody comes for them");
+			cr_expect_eq(th->b.qp->nkept, 0);
+			cr_expect_null(th->b.qp->kept);
+		}
+		th_free(th); /* the last one destroyed with them: a leak checker's */
+	}
 }
 
 /* The one that was missing finds no receive: it comes again, those behind it do not. */
@@ -280,7 +274,6 @@ Test(transport_kept, no_receive_for_the_missing_one)
 	struct th *th = wire();
 	struct th_pkt p;
 	struct flight f;
-	struct dpa_cqe e;
 
 	for (uint32_t i = 0; i < 5; i++)
 		th_send(&th->a, DPA_OP_SEND, i * MTU, 100, 0);
@@ -297,13 +290,7 @@ Test(transport_kept, no_receive_for_the_missing_one)
 	th_give(&th->b, &f.p[0]);
 	expect_answer(th, 4, DPA_AETH_ACK, &p);
 	th_give(&th->a, &p);
-	for (uint64_t i = 0; i < 5; i++) {
-		cr_assert(th_poll(&th->b.rcq, &e));
-		cr_expect_eq(e.wr_id, i);
-		expect_done(th, i + 1, DPA_CQE_OK);
-	}
-	cr_expect_not(th_poll(&th->b.rcq, &e));
-	cr_expect_eq(th->b.qp->nkept, 0);
+	expect_received(th, 5);
 	th_free(th);
 }
 
@@ -315,7 +302,6 @@ Test(transport_kept, no_receive_for_a_kept_one)
 		struct th *th = wire();
 		struct th_pkt p;
 		struct flight f;
-		struct dpa_cqe e;
 
 		for (uint32_t i = 0; i < 6; i++)
 			th_send(&th->a, DPA_OP_SEND, i * MTU, 100, 0);
@@ -332,13 +318,7 @@ Test(transport_kept, no_receive_for_a_kept_one)
 			th_recv(&th->b, i, i * MTU, MTU);
 		th_tick(th);
 		th_settle(th);
-		for (uint64_t i = 0; i < 6; i++) {
-			cr_assert(th_poll(&th->b.rcq, &e));
-			cr_expect_eq(e.wr_id, i);
-			expect_done(th, i + 1, DPA_CQE_OK);
-		}
-		cr_expect_not(th_poll(&th->b.rcq, &e));
-		cr_expect_eq(th->b.qp->nkept, 0);
+		expect_received(th, 6);
 		th_free(th);
 	}
 }
@@ -422,5 +402,53 @@ Test(transport_kept, the_missing_one_comes_before_it_was_asked_for)
 	cr_expect_eq(e.wr_id, 2);
 	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
 	cr_expect_not(th_poll(&th->b.rcq, &e));
+	th_free(th);
+}
+
+/* A sends four packets that are lost, and only the first again: are the others sent with its ACK?
+ */
+static bool goes_on_at_once(struct th *th, uint32_t n)
+{
+	struct th_pkt p;
+	bool at_once;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 4 * MTU, 0);
+	cr_assert_eq(th_drop_all(&th->a), 4);
+	answer(th, n, NAK(DPA_NAK_PSN_SEQ));
+	cr_assert(th_take(&th->a, &p));
+	cr_assert_eq(nth(&p), n);
+	if (th_drop_all(&th->a) == 3) /* without waiting for it */
+		at_once = true;
+	else {
+		answer(th, n, ACK);
+		at_once = th_drop_all(&th->a) == 3;
+	}
+	answer(th, n + 3, ACK);
+	th_drop_all(&th->a);
+	return at_once;
+}
+
+/*
+ * A peer that kept once was taken to keep for ever: with its room full, each lost packet behind the
+ * first cost a timer.
+ */
+Test(transport_kept, who_keeps_no_more_is_sent_everything)
+{
+	struct th *th = wire();
+	struct th_pkt p;
+	uint32_t n = 0, rounds = 0;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 4 * MTU, 0);
+	th_drop_all(&th->a);
+	answer(th, 0, NAK(DPA_NAK_PSN_SEQ));
+	expect_one(th, 0, &p);
+	answer(th, 3, ACK); /* the others were kept */
+	for (n = 4; rounds < 30 && !goes_on_at_once(th, n); n += 4)
+		rounds++;
+	cr_expect_lt(rounds, 10, "%u", rounds);
+	cr_expect_gt(rounds, 3, "it may have been two in a row");
+	for (uint32_t i = 0; i < 300; i++)
+		cr_expect(goes_on_at_once(th, n += 4), "and no other idea: round %u", i);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
 	th_free(th);
 }

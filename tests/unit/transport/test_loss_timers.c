@@ -16,16 +16,12 @@ Test(transport_loss_timers, silence_ends_in_its_time)
 		uint8_t code = codes[i / sizeof(ops)], retry = 1 + (i * 3) % 7;
 		const uint64_t t = 4096ull << code;
 		struct th *th = wire_of((struct th_opt){.timeout = code, .retry = retry});
-		uint64_t start = th_now;
+		uint64_t took;
 
 		th_send(&th->a, ops[i % sizeof(ops)], 0, 8, 0);
-		while (th->a.qp->state == DPA_QPS_RTS) {
-			th_drop_all(&th->a);
-			cr_assert(th_tick(th));
-		}
-		cr_expect_eq(th_now - start, (4u * retry - 1) * t, "op %u, code %u, retry %u: %lu",
-			     ops[i % sizeof(ops)], code, retry,
-			     (unsigned long)((th_now - start) * 1000 / t));
+		took = silence(th);
+		cr_expect_eq(took, (4u * retry - 1) * t, "op %u, code %u, retry %u: %lu",
+			     ops[i % sizeof(ops)], code, retry, (unsigned long)(took * 1000 / t));
 		cr_expect_eq(th_count(th, DPA_CNT_local_ack_timeout_err), retry + 1u);
 		expect_done(th, 1, DPA_CQE_RETRY_EXC_ERR);
 		th_free(th);
@@ -58,7 +54,6 @@ Test(transport_loss_timers, timeout_0_never_fails)
 Test(transport_loss_timers, progress_restores_the_retries)
 {
 	struct th *th = wire_of((struct th_opt){.retry = 2});
-	uint64_t start;
 
 	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10 * MTU, 0);
 	for (uint32_t n = 0; n < 9; n++) {
@@ -67,12 +62,7 @@ Test(transport_loss_timers, progress_restores_the_retries)
 		cr_assert_eq(th->a.qp->state, DPA_QPS_RTS);
 		answer(th, n, ACK);
 	}
-	start = th_now;
-	while (th->a.qp->state == DPA_QPS_RTS) {
-		th_drop_all(&th->a);
-		th_tick(th);
-	}
-	cr_expect_eq(th_now - start, 7 * T14);
+	cr_expect_eq(silence(th), 7 * T14);
 	th_free(th);
 }
 

@@ -39,6 +39,8 @@ static const struct {
 	{"FetchAdd", 0x14, 1, 1, REQ | DPA_OPP_ATOMIC, 0, 28, 0, 0, 0, 0},
 	{"SEND Last Inv", 0x16, 0, 1, REQ | DPA_OPP_SEND | DPA_OPP_INV, 0, 0, 0, 0, 4, 1},
 	{"SEND Only Inv", 0x17, 1, 1, REQ | DPA_OPP_SEND | DPA_OPP_INV, 0, 0, 0, 0, 4, 1},
+	{"FLUSH", 0x1c, 1, 1, REQ | DPA_OPP_FLUSH, 16, 0, 0, 0, 4, 0}, /* and its FETH */
+	{"ATOMIC WRITE", 0x1d, 1, 1, REQ | DPA_OPP_AWRITE, 16, 0, 0, 0, 0, 0},
 };
 #define NOPS (sizeof(ops) / sizeof(ops[0]))
 

@@ -361,6 +361,28 @@ Test(transport_requester, a_dead_peer_ends_the_retries_at_once)
 	th_free(th);
 }
 
+/* It closed its device or ended before the two had met: nothing else will ever tell. */
+Test(transport_requester, a_peer_that_was_never_met_and_has_no_such_qp_any_more)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
+	struct dpa_cqe e;
+	int n = 0;
+
+	th->a.qp->tx = NULL;
+	th->a.qp->peer = th->peer;
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	cr_assert(th_tick(th), "it waits for the hello");
+	cr_assert_not(th_poll(&th->a.scq, &e));
+	th_nobody = true;
+	while (!th_poll(&th->a.scq, &e))
+		cr_assert(th_tick(th) && n++ < 100, "for ever");
+	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
+	cr_expect_eq(e.vendor_err, DPA_SYN_TIMEOUT);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+	th_free(th);
+}
+
 Test(transport_requester, a_dead_peer_does_not_harm_an_idle_qp)
 {
 	struct th *th = rc();

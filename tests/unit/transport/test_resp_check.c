@@ -90,12 +90,14 @@ Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 		for (uint8_t op = 0; op < 32; op++) {
 			struct dpa_resp r = {.last_op = now[i], .off = MTU, .wr_len = 3 * MTU};
 			uint16_t p = dpa_op_props(op);
-			uint32_t n = p & (DPA_OPP_READ | DPA_OPP_ATOMIC) ? 0 : MTU;
+			uint32_t n = p & (DPA_OPP_READ | DPA_OPP_ATOMIC) ? 0
+				     : p & DPA_OPP_AWRITE		 ? 8
+									 : MTU;
 			uint32_t dma = p & DPA_OPP_END ? n : 2 * n;
 			bool start = p & DPA_OPP_START, fits;
 
-			if (!(p & DPA_OPP_VALID) || p & DPA_OPP_RESP)
-				continue;
+			if (!(p & DPA_OPP_VALID) || p & DPA_OPP_RESP || op == DPA_BTH_FLUSH)
+				continue; /* a FLUSH: flushes() */
 			if ((p & DPA_OPP_WRITE) && !start && (p & DPA_OPP_END))
 				n = 2 * MTU;
 			fits = start ? now[i] == DPA_RESP_NONE
@@ -103,7 +105,7 @@ Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 					       (p & DPA_OPP_SEND ? DPA_RESP_SEND : DPA_RESP_WRITE);
 			cr_expect_eq(judge(&r, TH_ALL, true, op, 0, n, dma),
 				     fits ? DPA_RESP_GO : DPA_RESP_INVALID, "%02x in %d", op, i);
-			if (!(p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_INV)))
+			if (!(p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_AWRITE | DPA_OPP_INV)))
 				cr_expect_eq(judge(&r, TH_ALL, false, op, 0, n, dma),
 					     fits ? DPA_RESP_GO : DPA_RESP_DROP);
 		}
@@ -205,6 +207,60 @@ Test(transport_resp_check, access_flags)
 		cr_expect_eq(judge(&r, access, false, DPA_BTH_UC | DPA_BTH_WRITE_ONLY, 0, 1, 1),
 			     w ? DPA_RESP_GO : DPA_RESP_DROP);
 	}
+}
+
+/* Annex A19: 8 bytes, and what it needs is the right to write. */
+/* IBA 9.4/atomic-write */
+Test(transport_resp_check, atomic_writes)
+{
+	struct dpa_resp r = fresh(0);
+
+	cr_expect_eq(judge(&r, TH_ALL, true, DPA_BTH_ATOMIC_WRITE, 0, 8, 8), DPA_RESP_GO);
+	cr_expect_eq(judge(&r, TH_ALL, true, DPA_BTH_ATOMIC_WRITE, 0, 4, 4), DPA_RESP_INVALID);
+	cr_expect_eq(judge(&r, TH_ALL, true, DPA_BTH_ATOMIC_WRITE, 0, 8, 16), DPA_RESP_INVALID);
+	cr_expect_eq(judge(&r, TH_ALL, true, DPA_BTH_ATOMIC_WRITE, 0, 0, 8), DPA_RESP_INVALID);
+	cr_expect_eq(
+		judge(&r, TH_ALL & ~DPA_ACCESS_REMOTE_WRITE, true, DPA_BTH_ATOMIC_WRITE, 0, 8, 8),
+		DPA_RESP_INVALID);
+	cr_expect_eq(judge(&r, TH_ALL, false, DPA_BTH_UC | DPA_BTH_ATOMIC_WRITE, 0, 8, 8),
+		     DPA_RESP_DROP);
+}
+
+static enum dpa_resp_verdict judge_flush(uint32_t access, bool rc, uint32_t feth, uint32_t len,
+					 uint8_t last_op)
+{
+	struct dpa_slot s = {.opcode = rc ? DPA_BTH_FLUSH : DPA_BTH_UC | DPA_BTH_FLUSH, .len = len};
+	struct dpa_resp r = fresh(0);
+
+	r.last_op = last_op;
+	((struct dpa_ext *)s.ext)->feth = feth;
+	((struct dpa_ext *)s.ext)->dmalen = 4096;
+	return dpa_resp_check(&r, MTU, access, rc, &s);
+}
+
+/* Annex A19: each thing that it asks for is a right of its own; it brings no bytes; RC only. */
+/* IBA 9.4/flush */
+Test(transport_resp_check, flushes)
+{
+	const uint32_t g = DPA_ACCESS_FLUSH_GLOBAL, p = DPA_ACCESS_FLUSH_PERSISTENT;
+
+	for (uint32_t feth = 0; feth < 256; feth++) {
+		uint32_t type = feth & 0xf, need = (type & 1 ? g : 0) | (type & 2 ? p : 0);
+		bool good = type >= 1 && type <= 3 && feth >> 4 <= 1;
+
+		for (int i = 0; i < 4; i++) {
+			uint32_t have = (i & 1 ? g : 0) | (i & 2 ? p : 0);
+			bool may = good && (have & need) == need;
+
+			cr_expect_eq(judge_flush(have, true, feth, 0, DPA_RESP_NONE),
+				     may ? DPA_RESP_GO : DPA_RESP_INVALID, "%x of %x", feth, have);
+		}
+		cr_expect_eq(judge_flush(TH_ALL, true, feth, 0, DPA_RESP_NONE), DPA_RESP_INVALID);
+		cr_expect_eq(judge_flush(g | p, false, feth, 0, DPA_RESP_NONE), DPA_RESP_DROP);
+	}
+	cr_expect_eq(judge_flush(g, true, 1 | 1u << 8, 0, DPA_RESP_NONE), DPA_RESP_INVALID);
+	cr_expect_eq(judge_flush(g, true, 1, 8, DPA_RESP_NONE), DPA_RESP_INVALID, "bytes");
+	cr_expect_eq(judge_flush(g, true, 1, 0, DPA_RESP_WRITE), DPA_RESP_INVALID, "in a WRITE");
 }
 
 /* UC has SENDs and WRITEs; RC has no reserved opcode. */

@@ -225,7 +225,7 @@ Test(transport_resp_errors, memory_that_is_gone)
 }
 
 /* Packets of one batch behind the one that ended the connection were carried out. */
-/* IBA 9.9/behind */
+/* IBA 9.9/behind, 9.4/invalidate */
 Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 {
 	struct th *th = rc();
@@ -338,5 +338,34 @@ Test(transport_resp_errors, strangers_are_not_heard)
 	cr_expect_eq(th->b.qp->rq_ci, 0);
 	cr_expect_eq(th->b.qp->resp.epsn, PSN0);
 	cr_expect_eq(th_count(th, DPA_CNT_rx_dropped), 3);
+	th_free(th);
+}
+
+/* Neither a message nor a one-sided request, in the states before RTR and behind an error. */
+/* IBA 9.6/state */
+Test(transport_resp_errors, a_qp_that_does_not_receive_hears_nothing)
+{
+	static const uint32_t deaf[] = {DPA_QPS_RESET, DPA_QPS_INIT, DPA_QPS_ERR};
+	static const uint32_t hears[] = {DPA_QPS_RTR, DPA_QPS_SQD, DPA_QPS_SQE};
+	static const uint8_t zero[100];
+	struct th *th = rc();
+
+	th_recv(&th->b, 1, 0, 4096);
+	for (uint32_t i = 0; i < 3; i++) {
+		th->b.qp->state = deaf[i];
+		give(th, DPA_BTH_SEND_ONLY, 0, 100);
+		give(th, DPA_BTH_WRITE_ONLY, 0, 100);
+		cr_expect_eq(th->b.qp->resp.epsn, PSN0, "state %u", deaf[i]);
+		cr_expect_eq(th->b.qp->rq_ci, 0, "state %u", deaf[i]);
+		cr_expect_not(th->b.qp->resp.ack_owed, "state %u", deaf[i]);
+		cr_expect_arr_eq(th->b.mem, zero, 100);
+		cr_expect_eq(th_count(th, DPA_CNT_rx_dropped), 2 * (i + 1));
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		th->b.qp->state = hears[i];
+		give(th, DPA_BTH_WRITE_ONLY, i, 100);
+		cr_expect(th_check(th->b.mem, 100, i + 1), "state %u", hears[i]);
+	}
+	th->b.qp->state = DPA_QPS_RTS;
 	th_free(th);
 }

@@ -46,6 +46,24 @@ Test(transport_uc, is_complete_when_it_was_sent)
 	th_free(th);
 }
 
+/* To another host, too: who saw the completion may write to the memory. */
+Test(transport_uc, what_is_complete_is_not_read_again)
+{
+	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC, .psn = 0xfffffe, .wire = true});
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, 20000, 1);
+	th_recv(&th->b, 1, 100000, 20000);
+	th_send(&th->a, DPA_OP_SEND, 0, 20000, 0);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	th_fill(th->a.mem, 20000, 2);
+	th_settle(th);
+	expect_recv(th, 1, 20000);
+	cr_expect(th_check(th->b.mem + 100000, 20000, 1));
+	th_free(th);
+}
+
 Test(transport_uc, send_and_write_arrive)
 {
 	struct th *th = uc();
@@ -209,7 +227,7 @@ Test(transport_uc, a_local_fault_leads_to_sqe)
 
 /* A message that is longer than its receive is lost; the QP and the receive are there for the next:
  * whoever may send must not be able to stop the receiver. */
-/* IBA 9.8.2/bad */
+/* IBA 9.8.2/bad, 9.8.2/too-short */
 Test(transport_uc, too_long_for_its_receive)
 {
 	static const uint32_t longer[] = {101, MTU, 20000};

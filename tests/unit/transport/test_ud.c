@@ -145,7 +145,7 @@ Test(transport_ud, nobody_there_or_no_receive_is_lost)
 	th_free(th);
 }
 
-/* IBA 9.8.3/length */
+/* IBA 9.8.3/length, 9.8.3/only */
 Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 {
 	static const struct {
@@ -191,7 +191,7 @@ Test(transport_ud, inline_and_whole_mtu)
 
 /* A datagram that is longer than its receive is lost; the QP and the receive are there for the
  * next. */
-/* IBA 9.8.3/lost */
+/* IBA 9.8.3/lost, 9.8.3/too-short */
 Test(transport_ud, too_long_for_its_receive)
 {
 	struct th *th = ud();
@@ -216,5 +216,104 @@ Test(transport_ud, too_long_for_its_receive)
 		cr_expect(th_check(th->b.mem + 40, 100, 2));
 		cr_expect_not(th_poll(&th->b.rcq, &e));
 	}
+	th_free(th);
+}
+
+static struct dpa_wqe_av av_group(struct th_side *any)
+{
+	struct dpa_wqe_av av = av_to(any, 0);
+
+	memset(av.dgid, 0, 16);
+	av.dgid[0] = 0xff;
+	av.dgid[1] = 0x0e;
+	av.dqpn = DPA_QPN_MCAST;
+	return av;
+}
+
+/* Of all packets that a sent, those of this length: how many went to each side. */
+static void take_copies(struct th *th, uint32_t len, uint32_t n, uint32_t to[2])
+{
+	struct th_pkt p;
+
+	while (n-- && th_take(&th->a, &p))
+		if (p.s.len == len + 40)
+			to[p.s.dqpn == th->b.qp->qpn]++;
+}
+
+/* A copy that had to wait is sent once, and those that went before it are not sent again. */
+Test(transport_ud, a_group_goes_on_where_it_waited)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av one = av_to(&th->b, 0), all = av_group(&th->b);
+	uint32_t to[2] = {0}, n = 0, turns = 0;
+	struct dpa_cqe e;
+
+	do { /* until the lane has no room */
+		send_av(&th->a, &one, 8, DPA_OP_SEND);
+		cr_assert_lt(n++, 100000u);
+	} while (th_poll(&th->a.scq, &e));
+	th_members[0] = th_members[2] = th->b.qp->qpn;
+	th_members[1] = th->a.qp->qpn;
+	send_av(&th->a, &all, 9, DPA_OP_SEND);
+	do { /* a slot at a time: one waits behind the other */
+		take_copies(th, 9, 1, to);
+		turns++;
+	} while (th_tick(th));
+	cr_expect_geq(turns, 4u, "it did not wait");
+	take_copies(th, 9, UINT32_MAX, to);
+	cr_expect_eq(to[0], 1u);
+	cr_expect_eq(to[1], 2u);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(th_poll(&th->a.scq, &e));
+		cr_expect_eq(e.status, DPA_CQE_OK);
+	}
+	/* the next one begins with the first */
+	send_av(&th->a, &all, 9, DPA_OP_SEND);
+	take_copies(th, 9, UINT32_MAX, to);
+	cr_expect_eq(to[0], 2u);
+	cr_expect_eq(to[1], 4u);
+	th_free(th);
+}
+
+/* A fault of the sender is found before anybody has a copy; the send after it begins anew. */
+Test(transport_ud, a_group_and_a_bad_key)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av all = av_group(&th->b);
+	struct th_wr wr = {.op = DPA_OP_SEND,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)th->a.mem, 9, th->a.key ^ 1}},
+			   .av = &all};
+	uint32_t to[2] = {0};
+	struct dpa_cqe e;
+
+	th_members[0] = th->a.qp->qpn;
+	th_members[1] = th->b.qp->qpn;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_SQE);
+	cr_expect_eq(th->a.qp->req.mc_at, 0u);
+	take_copies(th, 9, UINT32_MAX, to);
+	cr_expect_eq(to[0] + to[1], 0u);
+	th_free(th);
+}
+
+/* The multicast QPN and the address belong together. */
+Test(transport_ud, a_group_under_another_qpn_is_nobody)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_group(&th->b);
+	uint32_t to[2] = {0};
+	struct dpa_cqe e;
+
+	th_members[0] = th->b.qp->qpn;
+	av.dqpn = th->b.qp->qpn;
+	send_av(&th->a, &av, 9, DPA_OP_SEND);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	take_copies(th, 9, UINT32_MAX, to);
+	cr_expect_eq(to[0] + to[1], 0u);
 	th_free(th);
 }

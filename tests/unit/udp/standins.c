@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "link/wire.h"
 #include "standins.h"
 
 uint32_t dpa_spin_pauses = 200;
@@ -30,6 +31,11 @@ uint64_t dpa_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t dpa_now_about(void)
+{
+	return dpa_now_ns();
 }
 
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
@@ -57,6 +63,21 @@ struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 {
 	return memcmp(gid, ut_gid, 16) ? -1 : 0;
+}
+
+/* Weak: tests of what needs more have their own. */
+__attribute__((weak)) int dpa_port_gid(struct dpa_port *port, uint32_t index,
+				       struct dpa_hw_gid *gid)
+{
+	return ENODATA;
+}
+
+__attribute__((weak)) struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
+							struct dpa_peer *peer,
+							const struct dpa_frame *f,
+							const struct dpa_roce_pkt *pkt)
+{
+	abort();
 }
 
 int dpa_udp_rx(struct dpa_hw *hw)
@@ -146,6 +167,19 @@ static void wait_readable(struct dpa_hw *hw)
 		_exit(3); /* the test sees its call unanswered */
 }
 
+/* A QPN of another block than this one, about to be used. */
+static uint32_t new_block(struct dpa_hw *hw, uint32_t old)
+{
+	uint32_t qpn;
+
+	do
+		if (dpa_board_qpn_alloc(hw->board, &qpn))
+			_exit(6);
+	while (qpn / DPA_BOARD_QPN_BLOCK == old / DPA_BOARD_QPN_BLOCK);
+	dpa_steer_qp(hw, qpn);
+	return qpn;
+}
+
 static uint32_t answer(struct dpa_hw *hw, const struct call *c, uint32_t qpn)
 {
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
@@ -211,7 +245,10 @@ static void serve(const char *path, uid_t uid, int fd)
 			send(fd, ut_log, sizeof(ut_log), 0);
 			continue;
 		}
-		a[0] = answer(hw, &c, qpn);
+		if (c.what == 'n')
+			a[0] = qpn = new_block(hw, qpn);
+		else
+			a[0] = answer(hw, &c, qpn);
 		send(fd, a, sizeof(a[0]), 0);
 	}
 	ut_close(hw);
@@ -277,6 +314,11 @@ void ut_tick(struct ut_proc *p)
 void ut_learn(struct ut_proc *p)
 {
 	call(p, 'l', 0);
+}
+
+void ut_new_block(struct ut_proc *p)
+{
+	p->qpn = call(p, 'n', 0);
 }
 
 bool ut_built(struct ut_proc *p)

@@ -42,6 +42,7 @@ int ut_udp_open(struct ut_proc *p);   /* 0 or errno */
 uint32_t ut_state(struct ut_proc *p); /* enum dpa_udp_state */
 void ut_tick(struct ut_proc *p);      /* dpa_udp_tick() */
 void ut_learn(struct ut_proc *p);     /* takes probes until it knows its place: 10 s at most */
+void ut_new_block(struct ut_proc *p); /* its QPN is of another block now, and RTR */
 bool ut_built(struct ut_proc *p);     /* has the kernel the map that is wanted? */
 uint32_t ut_take(struct ut_proc *p, uint32_t n); /* takes n packets; those for its own QPN */
 uint32_t ut_pending(struct ut_proc *p);		 /* takes what is there */

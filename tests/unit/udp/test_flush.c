@@ -4,7 +4,10 @@
  * here, for the harness has a stand-in of that name.)
  */
 #include <criterion/criterion.h>
+#include <arpa/inet.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include "harness.h"
 #include "link/inspect.h"
 #include "link/wire.h"
@@ -88,5 +91,75 @@ Test(udp_flush, only_requests_name_the_psn_to_go_on_from)
 		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC + 1, &psn), 1);
 		cr_expect_eq(psn, DPA_WIRE_NO_PSN);
 	}
+	end(th, r);
+}
+
+/* A socket of this host that takes what the remote's lane 0 sends. */
+static int listen_for(struct th *th, struct dpa_remote *r)
+{
+	struct sockaddr_in *to = (struct sockaddr_in *)&r->to;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), room = 1 << 20;
+
+	cr_assert_geq(fd, 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	*to = (struct sockaddr_in){.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	r->tolen = sizeof(*to);
+	cr_assert_eq(bind(fd, (struct sockaddr *)to, r->tolen), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)to, &r->tolen), 0);
+	r->net.hop = 64;
+	memcpy(r->net.src + 12, &to->sin_addr, 4);
+	memcpy(r->net.dst + 12, &to->sin_addr, 4);
+	th->hw->wire->tx_fd[0][0] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	cr_assert_geq(th->hw->wire->tx_fd[0][0], 0);
+	return fd;
+}
+
+#define MESSAGE (64u * 1024)
+
+/* Each packet of the message once, in order, with its bytes. */
+static void expect_message(int fd)
+{
+	static uint8_t buf[2048], got[MESSAGE];
+	struct dpa_roce_pkt k;
+	uint32_t n = 0;
+	ssize_t len;
+
+	while ((len = recv(fd, buf, sizeof(buf), 0)) > 0) {
+		cr_assert_eq(dpa_roce_decode(buf, (size_t)len, &k), DPA_ROCE_OK);
+		cr_assert_eq(k.psn, n, "packet %u, not %u", k.psn, n);
+		cr_assert_leq((n + 1) * 1024, MESSAGE);
+		cr_assert_eq(k.len, 1024);
+		memcpy(got + n++ * 1024, k.payload, k.len);
+	}
+	cr_expect_eq(n, MESSAGE / 1024);
+	cr_expect(th_check(got, MESSAGE, 5));
+}
+
+/* However much leaves at once: in the middle of a slot, too. */
+Test(udp_flush, pieces_make_the_same_packets)
+{
+	static const uint32_t pieces[] = {0, 1, 3000, 9000, DPA_WIRE_PIECE};
+	struct th *th = th_new(&(struct th_opt){0});
+	struct dpa_remote *r = remote(th);
+	struct dpa_tx *tx = &r->peer.tx[0];
+	int fd = listen_for(th, r);
+	uint32_t psn;
+
+	th_fill(th->a.mem, MESSAGE, 5);
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		for (uint32_t at = 0; at < MESSAGE; at += DPA_LANE_MTU) {
+			struct dpa_slot *s = &tx->shm->slots[tx->head % DPA_LANE_SLOTS];
+
+			put(r, DPA_BTH_SEND_MIDDLE, at / 1024, DPA_LANE_MTU);
+			memcpy(tx->shm->data + (size_t)(s->data % DPA_LANE_UNITS) * 64,
+			       th->a.mem + at, DPA_LANE_MTU);
+		}
+		tx->piece = pieces[i];
+		cr_assert_eq(wire_flush(tx, SRC, &psn), 0);
+		expect_message(fd);
+	}
+	close(fd);
+	close(th->hw->wire->tx_fd[0][0]);
 	end(th, r);
 }

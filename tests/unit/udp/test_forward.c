@@ -314,9 +314,12 @@ Test(udp_forward, over_a_lane)
 	ut_peer = peer;
 	ut_peer_qpn = qpn;
 	f = frame(qpn, 1000);
-	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "not connected yet");
+	peer->state = DPA_PEER_DEAD;
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody empties the lane");
+	peer->state = DPA_PEER_CONNECTING;
+	cr_assert(dpa_frame_forward(hw[0], &f, qpn), "it waits for the peer in the lane");
+	cr_expect_eq(shm->slots[0].seq, 1u);
 	peer->state = DPA_PEER_UP;
-	cr_assert(dpa_frame_forward(hw[0], &f, qpn));
 	s = shm->slots[0];
 	cr_expect_eq(s.opcode, DPA_LINK_FRAME);
 	cr_expect_eq(s.dqpn, qpn);

@@ -5,11 +5,16 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include "standins.h"
 
@@ -94,6 +99,39 @@ Test(udp_port, holder_is_named)
 	held_by_us(AF_INET, false);
 	held_by_us(AF_INET6, false);
 	held_by_us(AF_INET, true);
+}
+
+/* Closes the socket when somebody has begun to look at who has the port. */
+static void *goes_away(void *arg)
+{
+	static const char gate[] = "dpa-udp-gate";
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(gate));
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(sa.sun_path + 1, gate, sizeof(gate) - 1);
+	while (connect(fd, (struct sockaddr *)&sa, len))
+		sched_yield();
+	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); /* into its looks */
+	close(*(int *)arg);
+	close(fd);
+	return NULL;
+}
+
+/* A process that ends loses its name and its socket one after the other. */
+Test(udp_port, socket_of_one_that_ends)
+{
+	struct ut_proc p;
+	pthread_t thread;
+	int fd;
+
+	NEED(ut_netns(), "no network namespace to be had");
+	ut_start(&p, path[0], 0);
+	fd = hold(AF_INET6, true);
+	cr_assert_eq(pthread_create(&thread, NULL, goes_away, &fd), 0);
+	cr_expect_eq(ut_udp_open(&p), 0);
+	pthread_join(thread, NULL);
+	ut_end(&p);
 }
 
 static int opt(int fd, int level, int name)
@@ -198,6 +236,35 @@ Test(udp_port, two_boards_of_one_user)
 {
 	NEED(ut_netns(), "no network namespace to be had");
 	behind(0);
+}
+
+/* Who keeps the name of the gate for good neither stops the parked EU nor a take-over. */
+Test(udp_port, the_gate_is_kept_shut)
+{
+	static const char gate[] = "dpa-udp-gate";
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(gate));
+	struct ut_proc a, b;
+	int fd;
+
+	NEED(ut_netns(), "no network namespace to be had");
+	memcpy(sa.sun_path + 1, gate, sizeof(gate) - 1);
+	ut_start(&a, path[0], 0);
+	ut_start(&b, path[1], 0);
+	cr_assert_eq(ut_udp_open(&a), 0);
+	cr_assert_eq(ut_udp_open(&b), 0);
+	cr_assert_eq(ut_state(&b), (uint32_t)DPA_UDP_BEHIND);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&sa, len), 0);
+	ut_kill(&a);
+	for (int i = 0; i < 3; i++) {
+		ut_tick(&b);
+		cr_expect_eq(ut_state(&b), (uint32_t)DPA_UDP_BEHIND, "it may be a board's look");
+	}
+	ut_tick(&b);
+	cr_expect_eq(ut_state(&b), (uint32_t)DPA_UDP_OPEN);
+	close(fd);
+	ut_end(&b);
 }
 
 Test(udp_port, two_users)

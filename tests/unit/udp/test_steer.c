@@ -167,6 +167,21 @@ Test(udp_steer, one_is_stopped)
 		ut_end(&procs[i]);
 }
 
+/* The first packet for a QP of a new block: nobody's parked EU has looked since. */
+Test(udp_steer, new_block)
+{
+	NEED_NETNS();
+	start_all();
+	settle(0xf);
+	for (int k = 0; k < 3; k++) {
+		for (int i = 0; i < PROCS; i++)
+			ut_new_block(&procs[i]);
+		expect_own(0xf, AF_INET);
+	}
+	for (int i = 0; i < PROCS; i++)
+		ut_end(&procs[i]);
+}
+
 /* Before anything has settled a packet reaches some process, which passes it on. */
 Test(udp_steer, nothing_is_lost_before)
 {

@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "util.h"
 
 #define RAND_RUNS 200000
@@ -256,7 +255,7 @@ Test(wire_codec, refused_destination_qp)
 
 static uint64_t seed(void)
 {
-	uint64_t s = (uint64_t)time(NULL) | 1;
+	uint64_t s = 1;
 
 	if (getenv("DPA_TEST_SEED"))
 		s = strtoull(getenv("DPA_TEST_SEED"), NULL, 0) | 1;

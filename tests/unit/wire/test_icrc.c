@@ -45,7 +45,15 @@ Test(wire_icrc, carry_less_multiplication_is_right)
 	if (!dpa_crc32_clmul_init())
 		cr_skip("not on this machine");
 	same_as_zlib(dpa_crc32_clmul);
-	cr_expect_eq(dpa_crc32, dpa_crc32_clmul);
+	cr_expect_eq(dpa_crc32, dpa_crc32_vclmul_init() ? dpa_crc32_vclmul : dpa_crc32_clmul);
+}
+
+Test(wire_icrc, four_blocks_at_once_are_right)
+{
+	if (!dpa_crc32_vclmul_init())
+		cr_skip("not on this machine");
+	same_as_zlib(dpa_crc32_vclmul);
+	cr_expect_eq(dpa_crc32, dpa_crc32_vclmul);
 }
 
 Test(wire_icrc, arm_instructions_are_right)

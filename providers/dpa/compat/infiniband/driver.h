@@ -4,13 +4,16 @@
  *
  * libibverbs-dev does not install its <infiniband/driver.h>; a standalone build finds this one
  * instead. In an rdma-core tree the real header is found first and this file is not used. It
- * declares what private ABI number 34 (rdma-core 36 to 56) has on a 64-bit machine; every
- * offset that the library depends on is checked at the end, so that a slip is a build error.
+ * declares what the private ABI numbers 34 (rdma-core 44 to 56), 57, 59, 64 and 65 have on a 64-bit
+ * machine; every offset that the library depends on is checked at the end, so that a slip is a
+ * build error. The installed public header may be older or newer than the number: what follows
+ * from that is in driver_ops.h.
  */
 #ifndef DPA_COMPAT_INFINIBAND_DRIVER_H
 #define DPA_COMPAT_INFINIBAND_DRIVER_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,9 +23,13 @@
 
 #ifndef IBVERBS_PABI_VERSION
 #error "IBVERBS_PABI_VERSION is set by the build from the symbols of the installed libibverbs"
-#elif IBVERBS_PABI_VERSION != 34
+#elif IBVERBS_PABI_VERSION != 34 && IBVERBS_PABI_VERSION != 57 && IBVERBS_PABI_VERSION != 59 &&    \
+	IBVERBS_PABI_VERSION != 64 && IBVERBS_PABI_VERSION != 65
 #error "this private ABI of libibverbs is not known here: build inside an rdma-core tree"
 #endif
+
+/* A mutex has 40 bytes on x86-64 and 48 on aarch64, and is part of public structures. */
+#define DRV_MUTEX_MORE (sizeof(pthread_mutex_t) - 40)
 
 struct list_node {
 	struct list_node *next, *prev;
@@ -49,14 +56,35 @@ enum verbs_qp_mask {
 	VERBS_QP_EX = 1 << 1,	/* ibv_qp_to_qp_ex() may be used */
 };
 
+/*
+ * The library looks for comp_mask just behind its own struct ibv_qp_ex, which has grown under one
+ * private number: 352 bytes in rdma-core 44, 360 since 45 on x86-64 (the member there is a call
+ * that only a program which asked for flushing makes, and that is refused). Both places get the
+ * flags.
+ */
+#define DRV_QP_EX_SIZE (360 + DRV_MUTEX_MORE)
 struct verbs_qp {
 	union {
 		struct ibv_qp qp;
 		struct ibv_qp_ex qp_ex;
+		struct {
+			struct ibv_qp_ex drv_as_built_;
+			uint32_t comp_mask; /* enum verbs_qp_mask */
+		};
+		struct {
+			char drv_as_grown_[DRV_QP_EX_SIZE];
+			uint32_t drv_comp_mask_;
+		};
 	};
-	uint32_t comp_mask; /* enum verbs_qp_mask */
 	struct verbs_xrcd *xrcd;
 };
+
+#define DRV_QP_ADD_MASK
+static inline void verbs_qp_add_mask(struct verbs_qp *qp, uint32_t mask)
+{
+	qp->comp_mask |= mask;
+	qp->drv_comp_mask_ = qp->comp_mask;
+}
 
 struct verbs_cq {
 	union {
@@ -168,99 +196,15 @@ static inline struct verbs_device *verbs_get_device(const struct ibv_device *dev
 	return (struct verbs_device *)(uintptr_t)device;
 }
 
-/* ------------------------------------------------------------------- the ops */
+/* ------------------------------------------------------------- ops, contexts */
 
-/* In alphabetical order, as the library reads them by position. */
-struct verbs_context_ops {
-	int (*advise_mr)(struct ibv_pd *, enum ibv_advise_mr_advice, uint32_t, struct ibv_sge *,
-			 uint32_t);
-	struct ibv_dm *(*alloc_dm)(struct ibv_context *, struct ibv_alloc_dm_attr *);
-	struct ibv_mw *(*alloc_mw)(struct ibv_pd *, enum ibv_mw_type);
-	struct ibv_mr *(*alloc_null_mr)(struct ibv_pd *);
-	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *,
-					      struct ibv_parent_domain_init_attr *);
-	struct ibv_pd *(*alloc_pd)(struct ibv_context *);
-	struct ibv_td *(*alloc_td)(struct ibv_context *, struct ibv_td_init_attr *);
-	void (*async_event)(struct ibv_context *, struct ibv_async_event *);
-	int (*attach_counters_point_flow)(struct ibv_counters *, struct ibv_counter_attach_attr *,
-					  struct ibv_flow *);
-	int (*attach_mcast)(struct ibv_qp *, const union ibv_gid *, uint16_t);
-	int (*bind_mw)(struct ibv_qp *, struct ibv_mw *, struct ibv_mw_bind *);
-	int (*close_xrcd)(struct ibv_xrcd *);
-	void (*cq_event)(struct ibv_cq *);
-	struct ibv_ah *(*create_ah)(struct ibv_pd *, struct ibv_ah_attr *);
-	struct ibv_counters *(*create_counters)(struct ibv_context *,
-						struct ibv_counters_init_attr *);
-	struct ibv_cq *(*create_cq)(struct ibv_context *, int, struct ibv_comp_channel *, int);
-	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
-	struct ibv_flow *(*create_flow)(struct ibv_qp *, struct ibv_flow_attr *);
-	struct ibv_flow_action *(*create_flow_action_esp)(struct ibv_context *,
-							  struct ibv_flow_action_esp_attr *);
-	struct ibv_qp *(*create_qp)(struct ibv_pd *, struct ibv_qp_init_attr *);
-	struct ibv_qp *(*create_qp_ex)(struct ibv_context *, struct ibv_qp_init_attr_ex *);
-	struct ibv_rwq_ind_table *(*create_rwq_ind_table)(struct ibv_context *,
-							  struct ibv_rwq_ind_table_init_attr *);
-	struct ibv_srq *(*create_srq)(struct ibv_pd *, struct ibv_srq_init_attr *);
-	struct ibv_srq *(*create_srq_ex)(struct ibv_context *, struct ibv_srq_init_attr_ex *);
-	struct ibv_wq *(*create_wq)(struct ibv_context *, struct ibv_wq_init_attr *);
-	int (*dealloc_mw)(struct ibv_mw *);
-	int (*dealloc_pd)(struct ibv_pd *);
-	int (*dealloc_td)(struct ibv_td *);
-	int (*dereg_mr)(struct verbs_mr *);
-	int (*destroy_ah)(struct ibv_ah *);
-	int (*destroy_counters)(struct ibv_counters *);
-	int (*destroy_cq)(struct ibv_cq *);
-	int (*destroy_flow)(struct ibv_flow *);
-	int (*destroy_flow_action)(struct ibv_flow_action *);
-	int (*destroy_qp)(struct ibv_qp *);
-	int (*destroy_rwq_ind_table)(struct ibv_rwq_ind_table *);
-	int (*destroy_srq)(struct ibv_srq *);
-	int (*destroy_wq)(struct ibv_wq *);
-	int (*detach_mcast)(struct ibv_qp *, const union ibv_gid *, uint16_t);
-	void (*free_context)(struct ibv_context *);
-	int (*free_dm)(struct ibv_dm *);
-	int (*get_srq_num)(struct ibv_srq *, uint32_t *);
-	struct ibv_dm *(*import_dm)(struct ibv_context *, uint32_t);
-	struct ibv_mr *(*import_mr)(struct ibv_pd *, uint32_t);
-	struct ibv_pd *(*import_pd)(struct ibv_context *, uint32_t);
-	int (*modify_cq)(struct ibv_cq *, struct ibv_modify_cq_attr *);
-	int (*modify_flow_action_esp)(struct ibv_flow_action *, struct ibv_flow_action_esp_attr *);
-	int (*modify_qp)(struct ibv_qp *, struct ibv_qp_attr *, int);
-	int (*modify_qp_rate_limit)(struct ibv_qp *, struct ibv_qp_rate_limit_attr *);
-	int (*modify_srq)(struct ibv_srq *, struct ibv_srq_attr *, int);
-	int (*modify_wq)(struct ibv_wq *, struct ibv_wq_attr *);
-	struct ibv_qp *(*open_qp)(struct ibv_context *, struct ibv_qp_open_attr *);
-	struct ibv_xrcd *(*open_xrcd)(struct ibv_context *, struct ibv_xrcd_init_attr *);
-	int (*poll_cq)(struct ibv_cq *, int, struct ibv_wc *);
-	int (*post_recv)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
-	int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
-	int (*post_srq_ops)(struct ibv_srq *, struct ibv_ops_wr *, struct ibv_ops_wr **);
-	int (*post_srq_recv)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
-	int (*query_device_ex)(struct ibv_context *, const struct ibv_query_device_ex_input *,
-			       struct ibv_device_attr_ex *, size_t);
-	int (*query_ece)(struct ibv_qp *, struct ibv_ece *);
-	int (*query_port)(struct ibv_context *, uint8_t, struct ibv_port_attr *);
-	int (*query_qp)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
-	int (*query_qp_data_in_order)(struct ibv_qp *, enum ibv_wr_opcode, uint32_t);
-	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
-	int (*query_srq)(struct ibv_srq *, struct ibv_srq_attr *);
-	int (*read_counters)(struct ibv_counters *, uint64_t *, uint32_t, uint32_t);
-	struct ibv_mr *(*reg_dm_mr)(struct ibv_pd *, struct ibv_dm *, uint64_t, size_t,
-				    unsigned int);
-	struct ibv_mr *(*reg_dmabuf_mr)(struct ibv_pd *, uint64_t, size_t, uint64_t, int, int);
-	struct ibv_mr *(*reg_mr)(struct ibv_pd *, void *, size_t, uint64_t, int);
-	int (*req_notify_cq)(struct ibv_cq *, int);
-	int (*rereg_mr)(struct verbs_mr *, int, struct ibv_pd *, void *, size_t, int);
-	int (*resize_cq)(struct ibv_cq *, int);
-	int (*set_ece)(struct ibv_qp *, struct ibv_ece *);
-	void (*unimport_dm)(struct ibv_dm *);
-	void (*unimport_mr)(struct ibv_mr *);
-	void (*unimport_pd)(struct ibv_pd *);
-};
+#include "driver_ops.h" /* IWYU pragma: export */
 
-/* ------------------------------------------- functions of IBVERBS_PRIVATE_34 */
+/* -------------------------------------------- functions of IBVERBS_PRIVATE_N */
 
-#define verbs_register_driver verbs_register_driver_34
+#define DRV_PASTE_(a, b)      a##b
+#define DRV_PASTE(a, b)	      DRV_PASTE_(a, b)
+#define verbs_register_driver DRV_PASTE(verbs_register_driver_, IBVERBS_PABI_VERSION)
 void verbs_register_driver(const struct verbs_device_ops *ops);
 
 /* Makes the library load `drv` together with this shared object. */
@@ -270,16 +214,6 @@ void verbs_register_driver(const struct verbs_device_ops *ops);
 		verbs_register_driver(&drv);                                                       \
 	}
 
-/* On failure cmd_fd is closed, errno set and NULL returned. */
-void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_t size,
-				    struct verbs_context *offset, uint32_t driver_id);
-#define verbs_init_and_alloc_context(ibdev, cmd_fd, ptr, member, driver_id)                        \
-	((__typeof__(ptr))_verbs_init_and_alloc_context(                                           \
-		ibdev, cmd_fd, sizeof(*(ptr)), &((__typeof__(ptr))NULL)->member, driver_id))
-
-void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops);
-/* Closes cmd_fd and async_fd and drops the device reference. */
-void verbs_uninit_context(struct verbs_context *ctx);
 void verbs_init_cq(struct ibv_cq *cq, struct ibv_context *context, struct ibv_comp_channel *channel,
 		   void *cq_context);
 int ibv_read_ibdev_sysfs_file(char *buf, size_t size, struct verbs_sysfs_dev *sysfs_dev,
@@ -349,29 +283,31 @@ DRV_AT_(verbs_mr, ibv_mr, 0, 48);
 DRV_AT_(verbs_mr, mr_type, 48, 4);
 DRV_AT_(verbs_mr, access, 52, 4);
 DRV_SIZE_(verbs_mr, 56);
-DRV_AT_(verbs_srq, srq, 0, 128);
-DRV_AT_(verbs_srq, srq_type, 128, 4);
-DRV_AT_(verbs_srq, xrcd, 136, 8);
-DRV_AT_(verbs_srq, cq, 144, 8);
-DRV_AT_(verbs_srq, srq_num, 152, 4);
-DRV_SIZE_(verbs_srq, 160);
+DRV_AT_(verbs_srq, srq, 0, 128 + DRV_MUTEX_MORE);
+DRV_AT_(verbs_srq, srq_type, 128 + DRV_MUTEX_MORE, 4);
+DRV_AT_(verbs_srq, xrcd, 136 + DRV_MUTEX_MORE, 8);
+DRV_AT_(verbs_srq, cq, 144 + DRV_MUTEX_MORE, 8);
+DRV_AT_(verbs_srq, srq_num, 152 + DRV_MUTEX_MORE, 4);
+DRV_SIZE_(verbs_srq, 160 + DRV_MUTEX_MORE);
 DRV_AT_(verbs_xrcd, xrcd, 0, 8);
 DRV_AT_(verbs_xrcd, comp_mask, 8, 4);
 DRV_AT_(verbs_xrcd, handle, 12, 4);
 DRV_SIZE_(verbs_xrcd, 16);
-DRV_AT_(verbs_qp, qp, 0, 160);
-DRV_AT_(verbs_qp, comp_mask, 352, 4);
-DRV_AT_(verbs_qp, xrcd, 360, 8);
-DRV_SIZE_(verbs_qp, 368);
-DRV_SIZE_(verbs_cq, 288);
+DRV_AT_(verbs_qp, qp, 0, 160 + DRV_MUTEX_MORE);
+static_assert(offsetof(struct verbs_qp, comp_mask) == sizeof(struct ibv_qp_ex) &&
+		      sizeof(struct ibv_qp_ex) >= 352 + DRV_MUTEX_MORE &&
+		      sizeof(struct ibv_qp_ex) <= DRV_QP_EX_SIZE,
+	      "rdma-core before 44 or too new");
+DRV_AT_(verbs_qp, drv_comp_mask_, 360 + DRV_MUTEX_MORE, 4);
+DRV_SIZE_(verbs_qp, 376 + DRV_MUTEX_MORE);
+DRV_SIZE_(verbs_cq, 288 + DRV_MUTEX_MORE);
 DRV_AT_(verbs_dm, dm, 0, 32);
 DRV_AT_(verbs_dm, handle, 32, 4);
 DRV_SIZE_(verbs_dm, 40);
 DRV_AT_(verbs_counters, counters, 0, 8);
 DRV_AT_(verbs_counters, handle, 8, 4);
 DRV_SIZE_(verbs_counters, 16);
-DRV_SIZE_(verbs_context_ops, 608);
-DRV_SIZE_(verbs_context, 648);
+DRV_SIZE_(verbs_context_ops, DRV_NUM_OPS * 8);
 #undef DRV_AT_
 #undef DRV_SIZE_
 

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_pong - round trips of a verbs client, answered by a DPA thread and by a thread of the host.
+ *
+ * Prints two numbers: the medians in nanoseconds, DPA and host. Two processes on two cores; the
+ * server has a QP for each kind, and the client goes to them in turns. Both answer alike (a SEND,
+ * then the receive again), and both wait without sleeping: the host's thread polls its CQ, the EU
+ * looks at the device between two activations. While one answers, the other one sleeps.
+ */
+#define DOCA_ALLOW_EXPERIMENTAL_API
+#include "dpa_pong.h"
+#include "hist.h"
+#include "vt.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <doca_dev.h>
+#include <doca_dpa.h>
+#include <dpa/dpa_native.h>
+
+enum { BYTES = 64, TURNS = 40, ROUNDS = 2000, COLD = 200, RECVS = 32, IN = 0, OUT = 2048 };
+enum { BY_DPA = 'd', BY_HOST = 'h', END = 'e' };
+
+extern struct doca_dpa_app *dpa_pong_app;
+extern doca_dpa_func_t pong_thread;
+
+#define OK(call)                                                                                   \
+	do {                                                                                       \
+		doca_error_t err_ = (call);                                                        \
+		CHECK(err_ == DOCA_SUCCESS, "%s: %s", #call, doca_error_get_name(err_));           \
+	} while (0)
+
+static const struct vt_opt opt = {.sge = 1, .send_wr = 64, .recv_wr = RECVS, .len = 4096};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("sched_setaffinity");
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void post_receives(struct vt *t)
+{
+	for (int i = 0; i < RECVS; i++)
+		CHECK_EQ(vt_recv(t, IN, BYTES, 0), 0);
+}
+
+static void post_send(struct vt *t)
+{
+	static uint32_t n;
+
+	CHECK_EQ(vt_send(t, IBV_WR_SEND, OUT, 0, BYTES, 0,
+			 ++n % PONG_SIGNAL ? 0 : IBV_SEND_SIGNALED),
+		 0);
+}
+
+static void take(struct vt *t)
+{
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		while (!(n = ibv_poll_cq(t->cq, 1, &wc)))
+			;
+		CHECK(n == 1 && wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	} while (wc.opcode != IBV_WC_RECV);
+}
+
+/* A second connection on the same device, buffer and (unless there is another) CQ. */
+static struct vt second(struct vt *t, struct ibv_cq *cq)
+{
+	struct vt s = *t;
+
+	s.cq = cq ? cq : t->cq;
+	s.qp = vt_qp_create(t, &opt, s.cq);
+	vt_connect(&s, s.qp, &opt, &s.peer);
+	return s;
+}
+
+/* ------------------------------------------------------------------- server */
+
+static struct doca_dev *open_device(void)
+{
+	struct doca_devinfo **list;
+	struct doca_dev *dev = NULL;
+	uint32_t n;
+
+	OK(doca_devinfo_create_list(&list, &n));
+	for (uint32_t i = 0; i < n && !dev; i++) {
+		char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
+
+		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
+		if (!strcmp(name, vt_device))
+			OK(doca_dev_open(list[i], &dev));
+	}
+	doca_devinfo_destroy_list(list);
+	CHECK(dev, "no %s", vt_device);
+	return dev;
+}
+
+/* A thread that is activated by what comes, its completion context's CQ, and its memory. */
+static struct doca_dpa *start_thread(struct doca_dev *dev, struct doca_dpa_thread **thread,
+				     struct ibv_cq **cq, struct pong *p, uint64_t *at)
+{
+	struct doca_dpa_completion *comp;
+	struct doca_dpa *dpa;
+
+	OK(doca_dpa_create(dev, &dpa));
+	OK(doca_dpa_set_app(dpa, dpa_pong_app));
+	OK(doca_dpa_start(dpa));
+	OK(doca_dpa_mem_alloc(dpa, sizeof(*p), at));
+	OK(doca_dpa_thread_create(dpa, thread));
+	OK(doca_dpa_thread_set_func_arg(*thread, &pong_thread, *at));
+	OK(doca_dpa_thread_start(*thread));
+	OK(doca_dpa_completion_create(dpa, 2 * RECVS, &comp));
+	OK(doca_dpa_completion_set_thread(comp, *thread));
+	OK(doca_dpa_completion_start(comp));
+	OK(doca_dpa_completion_get_dpa_handle(comp, &p->comp));
+	OK(dpa_completion_get_ibv_cq(comp, cq));
+	return dpa;
+}
+
+/* The QP of `d` is device code's from here on. */
+static void hand_over(struct doca_dpa *dpa, struct vt *d, struct pong *p, uint64_t at)
+{
+	struct dpa_qp *qp;
+
+	OK(dpa_qp_export(dpa, d->qp, &qp));
+	OK(dpa_qp_get_dpa_handle(qp, &p->qp));
+	p->in = (uintptr_t)d->buf + IN;
+	p->out = (uintptr_t)d->buf + OUT;
+	p->lkey = d->mr->lkey;
+	p->bytes = BYTES;
+	OK(doca_dpa_h2d_memcpy(dpa, at, p, sizeof(*p)));
+}
+
+static _Noreturn void server(int sock)
+{
+	struct vt t = {.sock = sock}, d;
+	struct doca_dev *dev;
+	struct doca_dpa_thread *thread;
+	struct doca_dpa *dpa;
+	struct pong p = {0};
+	struct ibv_cq *cq;
+	uint64_t at;
+	char who;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(1);
+	dev = open_device();
+	dpa = start_thread(dev, &thread, &cq, &p, &at);
+	vt_open(&t); /* for its GID */
+	OK(dpa_dev_get_ibv_context(dev, &t.ctx));
+	t.pd = ibv_alloc_pd(t.ctx);
+	CHECK(t.pd, "alloc_pd");
+	vt_setup(&t, &opt);
+	d = second(&t, cq);
+	post_receives(&t);
+	post_receives(&d);
+	hand_over(dpa, &d, &p, at);
+	OK(doca_dpa_thread_run(thread));
+	for (;;) {
+		vt_sync(&t);
+		vt_get(&t, &who, 1);
+		for (int i = 0; who == BY_HOST && i < ROUNDS; i++) {
+			take(&t);
+			post_send(&t);
+			CHECK_EQ(vt_recv(&t, IN, BYTES, 0), 0);
+		}
+		OK(doca_dpa_peek_at_last_error(dpa));
+		if (who == END)
+			_exit(0);
+	}
+}
+
+/* ------------------------------------------------------------------- client */
+
+static void turn(struct vt *t, char who, struct hist *h)
+{
+	vt_sync(t);
+	vt_put(t, &who, 1);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start = now_ns();
+
+		post_send(t);
+		take(t);
+		if (i >= COLD)
+			hist_add(h, now_ns() - start);
+		CHECK_EQ(vt_recv(t, IN, BYTES, 0), 0);
+	}
+}
+
+static void client(int sock)
+{
+	static struct hist by_dpa, by_host;
+	struct vt t = {.side = 1, .sock = sock}, d;
+	char end = END;
+
+	hist_init(&by_dpa);
+	hist_init(&by_host);
+	pin(0);
+	vt_setup(&t, &opt);
+	d = second(&t, ibv_create_cq(t.ctx, 4 * RECVS, NULL, NULL, 0));
+	post_receives(&t);
+	post_receives(&d);
+	for (int i = 0; i < TURNS; i++) {
+		turn(&d, BY_DPA, &by_dpa);
+		turn(&t, BY_HOST, &by_host);
+	}
+	vt_sync(&t);
+	vt_put(&t, &end, 1);
+	printf("%llu %llu\n", (unsigned long long)hist_percentile(&by_dpa, 50),
+	       (unsigned long long)hist_percentile(&by_host, 50));
+	fflush(stdout);
+}
+
+int main(void)
+{
+	int sock[2], status;
+	pid_t pid;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock), "socketpair");
+	pid = fork(); /* before either side opens the device */
+	CHECK(pid >= 0, "fork");
+	if (!pid) {
+		close(sock[0]);
+		server(sock[1]);
+	}
+	close(sock[1]);
+	client(sock[0]);
+	waitpid(pid, &status, 0);
+	_exit(status != 0);
+}

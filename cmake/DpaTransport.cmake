@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# DPA_TRANSPORT_SOURCES: the transport with the contexts that it works on, for programs that have a
+# board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
+file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/transport/*.c
+     ${CMAKE_SOURCE_DIR}/kernels/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c)
+foreach(f cq dm mcast moderate mr mw qmem qp qp_modify range srq xrc)
+  list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
+endforeach()
+foreach(f eu/progress eu/wait link/copy link/frame)
+  list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/${f}.c)
+endforeach()

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * CQ moderation: an armed CQ's event waits for so many entries, or for so long after the first.
+ *
+ * `held` and the limits of a CQ: under its lock. The list of CQs that wait, and when the first is
+ * due: under hw->mod_lock, which is taken under a CQ's lock. Who fires what is due holds
+ * hw->mod_run, so that a CQ that is destroyed is not in its hands.
+ */
+#include <errno.h>
+#include "dev.h"
+
+#define NEVER UINT64_MAX
+
+/* Under hw->mod_lock. */
+static void set_due(struct dpa_hw *hw)
+{
+	uint64_t due = NEVER;
+
+	for (struct dpa_hw_cq *c = hw->mod_list; c; c = c->mod_next)
+		due = c->mod_due < due ? c->mod_due : due;
+	/* 0 stands for never: the word of a new function */
+	atomic_store_explicit(&hw->mod_due, due == NEVER ? 0 : due, memory_order_release);
+}
+
+static void unlist(struct dpa_hw_cq *cq)
+{
+	struct dpa_hw *hw = cq->ctx->hw;
+	struct dpa_hw_cq **p = &hw->mod_list;
+
+	dpa_spin_lock(&hw->mod_lock);
+	while (*p && *p != cq)
+		p = &(*p)->mod_next;
+	if (*p) {
+		*p = cq->mod_next;
+		set_due(hw);
+	}
+	dpa_spin_unlock(&hw->mod_lock);
+}
+
+static void list(struct dpa_hw_cq *cq)
+{
+	struct dpa_hw *hw = cq->ctx->hw;
+
+	cq->mod_due = dpa_now_ns() + cq->mod_period * 1000ull;
+	dpa_spin_lock(&hw->mod_lock);
+	cq->mod_next = hw->mod_list;
+	hw->mod_list = cq;
+	set_due(hw);
+	dpa_spin_unlock(&hw->mod_lock);
+	if (atomic_load_explicit(&hw->service_asleep, memory_order_seq_cst))
+		dpa_wake_self(hw);
+}
+
+bool dpa_cq_hold(struct dpa_hw_cq *cq)
+{
+	if (++cq->held < cq->mod_count) {
+		if (cq->held == 1)
+			list(cq);
+		return true;
+	}
+	if (cq->held > 1)
+		unlist(cq);
+	cq->held = 0;
+	return false;
+}
+
+/* The first CQ that is due leaves the list. */
+static struct dpa_hw_cq *pop(struct dpa_hw *hw, uint64_t now)
+{
+	struct dpa_hw_cq **p = &hw->mod_list, *cq;
+
+	dpa_spin_lock(&hw->mod_lock);
+	while (*p && (*p)->mod_due > now)
+		p = &(*p)->mod_next;
+	cq = *p;
+	if (cq) {
+		*p = cq->mod_next;
+		set_due(hw);
+	}
+	dpa_spin_unlock(&hw->mod_lock);
+	return cq;
+}
+
+int dpa_moderation_run(struct dpa_hw *hw)
+{
+	uint64_t now = dpa_now_ns();
+	struct dpa_hw_cq *cq;
+	int n = 0;
+
+	if (now < atomic_load_explicit(&hw->mod_due, memory_order_acquire) ||
+	    !dpa_spin_try(&hw->mod_run))
+		return 0;
+	while ((cq = pop(hw, now))) {
+		dpa_cq_fire_held(cq);
+		n++;
+	}
+	dpa_spin_unlock(&hw->mod_run);
+	return n;
+}
+
+void dpa_moderation_forget(struct dpa_hw_cq *cq)
+{
+	struct dpa_hw *hw = cq->ctx->hw;
+
+	dpa_spin_lock(&hw->mod_run);
+	unlist(cq);
+	dpa_spin_unlock(&hw->mod_run);
+}
+
+int dpa_hw_modify_cq(struct dpa_hw_cq *cq, uint16_t count, uint16_t period)
+{
+	bool fire;
+
+	dpa_spin_lock(&cq->lock);
+	/* without a period nothing would end the wait for entries that do not come */
+	cq->mod_count = period ? count : 0;
+	cq->mod_period = period;
+	fire = cq->held && cq->held >= cq->mod_count;
+	dpa_spin_unlock(&cq->lock);
+	if (fire)
+		dpa_moderation_forget(cq);
+	if (fire)
+		dpa_cq_fire_held(cq);
+	return 0;
+}

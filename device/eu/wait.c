@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Blocking until a completion channel or an event queue has something: who waits drives progress.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include "ctx/dev.h"
+
+static bool fd_ready(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/*
+ * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every
+ * handler that is installed says SA_RESTART.
+ */
+static bool restarts(void)
+{
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction sa;
+
+		if (sigaction(s, NULL, &sa) || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+			continue;
+		if (!(sa.sa_flags & SA_RESTART))
+			return false;
+	}
+	return true;
+}
+
+/* Also when the thread is cancelled in its wait, as threads that wait for CQ events often are. */
+static void leave_role(void *arg)
+{
+	struct dpa_hw *hw = arg;
+
+	dpa_set_sleep(hw, &hw->waiter, 0);
+	dpa_spin_unlock(&hw->wait_role);
+	/* who looked at the old sleep word woke the wrong one, and what lies there may not be ours
+	 */
+	dpa_progress_once(hw);
+	if (dpa_anything(hw) || atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+		dpa_wake_self(hw);
+}
+
+/* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
+static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
+{
+	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
+			      {.fd = hw->wait_fd, .events = POLLIN},
+			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
+	bool mine = dpa_spin_try(&hw->wait_role);
+	uint64_t left, now = dpa_now_ns();
+	struct timespec ts, *tsp = NULL;
+	volatile int ret = 0;
+	eventfd_t v;
+
+	left = mine ? dpa_timer_left(hw) : UINT64_MAX;
+	if (until != UINT64_MAX) {
+		uint64_t u = until > now ? until - now : 0;
+
+		left = u < left ? u : left;
+	}
+	if (left != UINT64_MAX) {
+		ts.tv_sec = (time_t)(left / 1000000000ull);
+		ts.tv_nsec = (long)(left % 1000000000ull);
+		tsp = &ts;
+	}
+	if (!mine)
+		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
+	dpa_set_sleep(hw, &hw->waiter, 1);
+	pthread_cleanup_push(leave_role, hw);
+	if (!dpa_anything(hw)) {
+		if (ppoll(p, 3, tsp, NULL) < 0)
+			ret = errno;
+		else if (p[1].revents & POLLIN)
+			eventfd_read(hw->wait_fd, &v);
+	}
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
+/* This thread goes away with a packet's completion, and nobody else may look for long. */
+static void settle_before_leaving(struct dpa_hw *hw)
+{
+	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+		dpa_acks_settle(hw);
+}
+
+int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+{
+	struct dpa_hw *hw = ctx->hw;
+	uint64_t until =
+		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
+	bool ready;
+	int ret = 0;
+
+	while (!ret) {
+		dpa_progress_once(hw);
+		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+			dpa_settle_kicks(hw);
+		ready = fd_ready(fd);
+		if (ready || dpa_now_ns() >= until) {
+			settle_before_leaving(hw);
+			return ready ? 0 : EAGAIN;
+		}
+		dpa_acks_settle(hw);
+		ret = wait_block(hw, fd, until);
+		if (ret == EINTR && restarts())
+			ret = 0;
+	}
+	return ret;
+}

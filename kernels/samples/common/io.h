@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* io.h - all bytes of a message on a socket. False: the other one is gone. */
+#ifndef DPA_SAMPLE_IO_H
+#define DPA_SAMPLE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool io_put(int fd, const void *data, size_t n);
+bool io_get(int fd, void *data, size_t n);
+
+#endif

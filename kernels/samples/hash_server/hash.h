@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* hash.h - messages between client and server, and what the hosts tell their device code. */
+#ifndef DPA_SAMPLE_HASH_H
+#define DPA_SAMPLE_HASH_H
+
+#include <stdint.h>
+
+struct hash_question {
+	uint32_t key, rsvd;
+};
+
+struct hash_answer {
+	uint32_t key, found;
+	uint64_t value;
+};
+
+/* One end's objects; an argument of RPCs, and in the heap for the server's thread. */
+struct hash_end {
+	uint64_t dpa, rdma, comp;
+	uint64_t table;		   /* the server's */
+	uint64_t question, answer; /* addresses */
+	uint32_t mmap;		   /* of both */
+	uint32_t connection;
+};
+
+struct hash_server {
+	struct hash_end end;
+	uint64_t questions, hits, activations, failed;
+};
+
+#endif

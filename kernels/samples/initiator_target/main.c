@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_initiator_target: the one that connects sends 1, 2, 3, 4, in turn on two connections of one
+ * DOCA RDMA; the one that listens has one receive posted at a time. There a thread takes each
+ * message, and a second one, notified by the first, tells the host when all are there.
+ */
+#include <stdio.h>
+#include "ends.h"
+
+extern struct doca_dpa_app *initiator_target_app;
+extern doca_dpa_func_t target_thread1, target_thread2;
+
+enum { CONNECTIONS = 2 };
+
+static bool initiate(const struct args *a, int fd)
+{
+	struct initiator i = {.value = 1};
+	bool ok = initiator_open(&i, a, initiator_target_app, fd, CONNECTIONS);
+
+	for (unsigned int n = 0; ok && n < IT_MESSAGES; n++)
+		ok = initiator_send(&i, n % CONNECTIONS);
+	ok = ok && peer_meet(fd);
+	if (ok)
+		printf("initiator: sent 1 to %d\n", IT_MESSAGES);
+	return initiator_close(&i) && ok;
+}
+
+/* Each connection's messages came in their order, and by the connection that they were sent on. */
+static bool check(const struct target *t)
+{
+	const struct it_target *s = &t->shared;
+	uint64_t next[CONNECTIONS] = {1, 2};
+
+	for (uint64_t i = 0; i < s->num; i++) {
+		unsigned int c = s->from[i] == t->link.id[1];
+
+		printf("target: connection %u brought %llu\n", s->from[i],
+		       (unsigned long long)s->value[i]);
+		if (s->from[i] != t->link.id[c] || s->value[i] != next[c] ||
+		    s->immediate[i] != IT_IMMEDIATE + s->value[i])
+			return false;
+		next[c] += CONNECTIONS;
+	}
+	return s->num == IT_MESSAGES && t->link.id[0] != t->link.id[1];
+}
+
+static bool serve(const struct args *a, int fd)
+{
+	struct target t = {0};
+	bool ok = target_open(&t, a, initiator_target_app, fd, &target_thread1, &target_thread2,
+			      CONNECTIONS, IT_MESSAGES) &&
+		  target_result(&t) && check(&t) && peer_meet(fd);
+
+	return target_close(&t) && ok;
+}
+
+int main(int argc, char **argv)
+{
+	return it_main("dpa_initiator_target", initiate, serve, argc, argv);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* How requests end that nobody answers: a peer that died, one that is silent, a QP in error. */
+#include "transport.h"
+
+void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
+{
+	uint32_t pi;
+
+	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
+		return;
+	if (qp->type == DPA_QP_UC) { /* sent into the void: done */
+		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
+		return;
+	}
+	if (qp->type != DPA_QP_RC)
+		return;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	if (qp->req.una_idx != pi)
+		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
+}
+
+/*
+ * The link loses nothing, but an answer is never sent if the peer's QP went away while it owed one,
+ * or if there was no room to say that there is no such QP. So, when the peer has taken all that we
+ * sent, and we all that it sent, and for two looks nothing moved: send again from the oldest. A
+ * stopped peer takes nothing. True: something is on its way, look again.
+ */
+bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	struct dpa_peer *p = qp->peer;
+	bool stuck;
+
+	/* sent before the peer said that packets may be lost on the way to it */
+	if (dpa_lossy(qp) && !r->ack_at && !r->wait_timer &&
+	    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
+		dpa_loss_arm(qp);
+	stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
+		!dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
+		atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+		atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
+			__atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; stuck && i < DPA_LANES; i++)
+		stuck = !dpa_lane_ready(&p->rx[i]);
+	if (stuck && r->seen_stuck && r->seen_una == r->una_psn + r->read_off) {
+		dpa_rewind(qp, r->una_psn);
+		dpa_requester_run(qp);
+		stuck = false;
+	}
+	r->seen_stuck = stuck;
+	r->seen_una = r->una_psn + r->read_off;
+	return dpa_psn_diff(r->max_psn, r->una_psn) > 0;
+}
+
+/* IBA 9.9/flush */
+void dpa_requester_flush(struct dpa_hw_qp *qp)
+{
+	uint32_t pi;
+
+	if (!qp->dbrec || !qp->sq)
+		return;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	/* a hostile producer index flushes at most what the ring holds */
+	if (pi - qp->req.una_idx > qp->sq_mask + 1)
+		pi = qp->req.una_idx + qp->sq_mask + 1;
+	while ((int32_t)(pi - qp->req.una_idx) > 0) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
+
+		if (!c->nbb)
+			break;
+		dpa_complete(qp, c, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
+	}
+	qp->req.send_idx = qp->req.una_idx;
+	qp->req.send_off = 0;
+	qp->req.rd_out = 0;
+	qp->req.wait_timer = false;
+	qp->req.ack_at = 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* doca_argp_start(): parse, check, call. */
+#include <stdlib.h>
+#include <string.h>
+#include "argp.h"
+#include <doca_version.h>
+
+static const char *name_of(const struct doca_argp_param *p)
+{
+	return p->long_name ? p->long_name : p->short_name;
+}
+
+static _Noreturn void show_version(struct argp *a)
+{
+	bool given = true;
+
+	if (a->version) {
+		a->version(&given, a->config);
+	} else {
+		printf("%s: DOCA %s, library %s\n", a->root.name, doca_version(),
+		       doca_version_runtime());
+		fflush(stdout);
+	}
+	exit(EXIT_SUCCESS);
+}
+
+/* The flags after which the program does not go on. */
+static void show_and_exit(struct argp *a)
+{
+	if (a->general[ARGP_HELP]->given) {
+		argp_print_usage(a, a->current);
+		exit(EXIT_SUCCESS);
+	}
+	if (a->general[ARGP_VERSION]->given)
+		show_version(a);
+}
+
+static doca_error_t check_twice(const struct argp_list *list)
+{
+	for (const struct argp_given *g = list->first; g; g = g->next) {
+		if (g->param && g->param->given > 1 && !g->param->multiplicity) {
+			argp_say("%s is given twice", name_of(g->param));
+			return DOCA_ERROR_INVALID_VALUE;
+		}
+	}
+	return DOCA_SUCCESS;
+}
+
+/* `*alone`: there is a singular one, and it is alone. */
+static doca_error_t check_singular(const struct argp_list *list, bool *alone)
+{
+	const struct argp_given *single = NULL;
+
+	for (const struct argp_given *g = list->first; g; g = g->next)
+		if (g->param && g->param->singular)
+			single = g;
+	*alone = single != NULL;
+	for (const struct argp_given *g = list->first; g && single; g = g->next) {
+		if (g->param != single->param && g->param && !g->param->general) {
+			argp_say("%s can only be given alone", name_of(single->param));
+			return DOCA_ERROR_INVALID_VALUE;
+		}
+	}
+	return DOCA_SUCCESS;
+}
+
+/* Those of the program and of each command on the way to the last one. */
+static doca_error_t check_mandatory(const struct argp *a)
+{
+	for (const struct doca_argp_cmd *c = a->current; c; c = c->parent) {
+		for (const struct doca_argp_param *p = c->params; p; p = p->next) {
+			if (p->mandatory && !p->given) {
+				argp_say("%s is missing", name_of(p));
+				return DOCA_ERROR_INVALID_VALUE;
+			}
+		}
+	}
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t check(const struct argp *a, const struct argp_list *cli)
+{
+	bool alone = false;
+	doca_error_t ret = check_twice(cli);
+
+	if (!ret)
+		ret = check_singular(cli, &alone);
+	if (!ret && !alone)
+		ret = check_mandatory(a);
+	return ret;
+}
+
+static void *value_of(struct argp_given *g)
+{
+	switch (g->param->type) {
+	case DOCA_ARGP_TYPE_STRING:
+		return g->text;
+	case DOCA_ARGP_TYPE_INT:
+		return &g->num;
+	case DOCA_ARGP_TYPE_BOOLEAN:
+		return &g->flag;
+	default:
+		return g->json;
+	}
+}
+
+/* General flags first: the log level holds for what the other callbacks say. */
+static doca_error_t call(struct argp *a, const struct argp_list *list, bool general)
+{
+	doca_error_t ret = DOCA_SUCCESS;
+
+	for (struct argp_given *g = list->first; g && !ret; g = g->next) {
+		if (g->param && g->param->general == general)
+			ret = g->param->callback(value_of(g), a->config);
+		else if (g->cmd && !general)
+			ret = g->cmd->callback(a->config);
+	}
+	return ret;
+}
+
+static doca_error_t call_all(struct argp *a, const struct argp_list *cli,
+			     const struct argp_list *file)
+{
+	doca_error_t ret = call(a, file, true);
+
+	if (!ret)
+		ret = call(a, cli, true);
+	if (!ret)
+		ret = call(a, file, false);
+	if (!ret)
+		ret = call(a, cli, false);
+	for (struct argp_validation *v = a->validations; v && !ret; v = v->next)
+		ret = v->callback(a->config);
+	return ret;
+}
+
+static doca_error_t run(struct argp *a, int argc, char **argv, struct argp_list *cli,
+			struct argp_list *file)
+{
+	doca_error_t ret = argp_parse(a, argc, argv, cli);
+
+	show_and_exit(a);
+	if (ret)
+		return ret;
+	ret = check_twice(cli);
+	for (struct argp_given *g = cli->first; g && !ret; g = g->next)
+		if (g->param == a->general[ARGP_JSON])
+			ret = argp_load_json(a, g->text, file);
+	if (!ret)
+		ret = check(a, cli);
+	return ret ? ret : call_all(a, cli, file);
+}
+
+/*
+ * For a DPDK program what is in front of "--" is DPDK's, all if there is none; the rest begins
+ * behind it. For any other "--" has no meaning.
+ */
+static doca_error_t split_dpdk(struct argp *a, int *argc, char ***argv)
+{
+	char **all = *argv;
+	int n = 1;
+
+	while (n < *argc && strcmp((*argv)[n], "--"))
+		n++;
+	if (!a->dpdk) {
+		if (n == *argc)
+			return DOCA_SUCCESS;
+		argp_say("the program takes no DPDK flags");
+		return DOCA_ERROR_INITIALIZATION;
+	}
+	if (n < *argc) {
+		*argv += n; /* "--" is in the place of the program's name */
+		*argc -= n;
+	} else {
+		*argc = 1;
+	}
+	return a->dpdk(n, all);
+}
+
+doca_error_t doca_argp_start(int argc, char **argv)
+{
+	struct argp_list cli = {0}, file = {0};
+	doca_error_t ret;
+
+	if (!dpa_argp || dpa_argp->started)
+		return DOCA_ERROR_BAD_STATE;
+	if (argc < 1 || !argv)
+		return DOCA_ERROR_INVALID_VALUE;
+	dpa_argp->started = true;
+	ret = split_dpdk(dpa_argp, &argc, &argv);
+	if (!ret)
+		ret = run(dpa_argp, argc, argv, &cli, &file);
+	argp_free_list(&cli);
+	argp_free_list(&file);
+	return ret;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Arrays of bufs for device code: memory of this process that it reads by itself. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../../host/libdpa.h"
+#include "../mmap.h"
+#include <doca_buf_array.h>
+#include <dpa/dpa_buf.h>
+
+static_assert(sizeof(struct doca_dpa_dev_buf) == 32, "format of device code");
+static_assert(sizeof(struct doca_dpa_dev_buf_arr) == 64, "format of device code");
+
+struct doca_buf_arr {
+	size_t num, elem_size;
+	struct doca_dev *dev; /* of the target; in use */
+	struct doca_mmap *mmap;
+	uint64_t offset;
+	struct doca_dpa_dev_buf_arr *array; /* while started; the bufs behind it */
+	bool was_started;
+};
+
+doca_error_t doca_buf_arr_create(size_t num_elem, struct doca_buf_arr **buf_arr)
+{
+	struct doca_buf_arr *a;
+
+	if (!num_elem || !buf_arr)
+		return DOCA_ERROR_INVALID_VALUE;
+	a = dpa_obj_new(DPA_T_BUF_ARR, sizeof(*a));
+	if (!a)
+		return DOCA_ERROR_NO_MEMORY;
+	a->num = num_elem;
+	*buf_arr = a;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_buf_arr_set_target_dpa(struct doca_buf_arr *buf_arr, struct doca_dpa *dpa_handler)
+{
+	if (!dpa_live(buf_arr) || !dpa_live(dpa_handler))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (buf_arr->was_started)
+		return DOCA_ERROR_BAD_STATE;
+	dpa_dev_use(dpa_handler->dev, 1);
+	if (buf_arr->dev)
+		dpa_dev_use(buf_arr->dev, -1);
+	buf_arr->dev = dpa_handler->dev;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_buf_arr_set_params(struct doca_buf_arr *buf_arr, struct doca_mmap *mmap,
+				     size_t elem_size, uint64_t start_offset)
+{
+	if (!dpa_live(buf_arr) || !dpa_live(mmap) || !elem_size)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (buf_arr->was_started)
+		return DOCA_ERROR_BAD_STATE;
+	dpa_mmap_hold(mmap);
+	if (buf_arr->mmap)
+		dpa_mmap_release_buf(buf_arr->mmap);
+	buf_arr->mmap = mmap;
+	buf_arr->elem_size = elem_size;
+	buf_arr->offset = start_offset;
+	return DOCA_SUCCESS;
+}
+
+static bool fits(const struct doca_buf_arr *a, uint64_t len)
+{
+	return a->offset <= len && a->num <= (len - a->offset) / a->elem_size &&
+	       a->num < SIZE_MAX / sizeof(struct doca_dpa_dev_buf) / 2;
+}
+
+static struct doca_dpa_dev_buf_arr *build(const struct doca_buf_arr *a,
+					  const struct dpa_mmap_key *key)
+{
+	struct doca_dpa_dev_buf_arr *arr;
+	struct doca_dpa_dev_buf *bufs;
+	size_t size = sizeof(*arr) + a->num * sizeof(*bufs);
+	void *p;
+
+	if (posix_memalign(&p, sizeof(*arr), size))
+		return NULL;
+	memset(p, 0, size);
+	arr = p;
+	bufs = (struct doca_dpa_dev_buf *)(arr + 1);
+	arr->bufs = bufs;
+	for (size_t i = 0; i < a->num; i++) {
+		bufs[i].addr = key->addr + a->offset + i * a->elem_size;
+		bufs[i].len = a->elem_size;
+		bufs[i].mmap = key->key;
+	}
+	return arr;
+}
+
+doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr)
+{
+	struct dpa_mmap_key key;
+	doca_error_t ret;
+
+	if (!dpa_live(buf_arr))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (buf_arr->was_started || !buf_arr->dev || !buf_arr->mmap)
+		return DOCA_ERROR_BAD_STATE;
+	ret = dpa_mmap_mkey(buf_arr->mmap, buf_arr->dev, &key);
+	if (ret)
+		return ret == DOCA_ERROR_NOT_PERMITTED ? DOCA_ERROR_BAD_STATE
+						       : DOCA_ERROR_INVALID_VALUE;
+	buf_arr->array = fits(buf_arr, key.len) ? build(buf_arr, &key) : NULL;
+	if (!buf_arr->array)
+		return DOCA_ERROR_NO_MEMORY;
+	buf_arr->was_started = true;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_buf_arr_stop(struct doca_buf_arr *buf_arr)
+{
+	if (!dpa_live(buf_arr))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!buf_arr->array)
+		return DOCA_SUCCESS;
+	free(buf_arr->array);
+	buf_arr->array = NULL;
+	dpa_mmap_release_buf(buf_arr->mmap);
+	buf_arr->mmap = NULL;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_buf_arr_destroy(struct doca_buf_arr *buf_arr)
+{
+	doca_error_t ret = doca_buf_arr_stop(buf_arr);
+
+	if (ret)
+		return ret;
+	if (buf_arr->mmap)
+		dpa_mmap_release_buf(buf_arr->mmap);
+	if (buf_arr->dev)
+		dpa_dev_use(buf_arr->dev, -1);
+	dpa_obj_free(buf_arr);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_buf_arr_get_dpa_handle(const struct doca_buf_arr *buf_arr,
+					 doca_dpa_dev_buf_arr_t *dpa_buf_arr)
+{
+	if (!dpa_live(buf_arr) || !dpa_buf_arr)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!buf_arr->array)
+		return DOCA_ERROR_BAD_STATE;
+	*dpa_buf_arr = (uintptr_t)buf_arr->array;
+	return DOCA_SUCCESS;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Pointers for device code. The lock of the table of keys is held for the look-up only. */
+#include "../../eu/ops.h"
+#include "../mmap.h"
+#include "ops.h"
+
+uint64_t dpa_op_external_ptr(uint32_t mmap, uint64_t addr, uint64_t len)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpa_mmap_key key;
+
+	if (!dpa_mmap_lookup(run->cur->dev, mmap, &key))
+		dpa_op_mistake(eu, "an external pointer with a handle that is no local map's");
+	if (!dpa_mmap_holds(&key, addr, len))
+		dpa_op_mistake(eu, "an external pointer beyond its map");
+	dpa_eu_op_end(eu);
+	return addr;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * ctx.h - what an object is that is a doca_ctx: doca_rdma, doca_sync_event.
+ *
+ *          start                    (later)
+ *   IDLE --------> RUNNING      or  STARTING ---> RUNNING
+ *   RUNNING --stop--> IDLE      or  STOPPING ---> IDLE
+ *
+ * The object embeds a struct doca_ctx, makes it by dpa_core_init() and ends it by dpa_core_fini().
+ * doca_ctx_start() and doca_ctx_stop() call its ops, which answer SUCCESS, or IN_PROGRESS and
+ * dpa_core_move() later. All of this is called by the user's thread, under no lock.
+ */
+#ifndef DPA_COMMON_CTX_H
+#define DPA_COMMON_CTX_H
+
+#ifndef DOCA_ALLOW_EXPERIMENTAL_API
+#define DOCA_ALLOW_EXPERIMENTAL_API
+#endif
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <doca_ctx.h>
+#include "object/object.h"
+
+struct doca_dev;
+struct doca_dpa;
+struct doca_pe;
+
+struct dpa_ctx_ops {
+	/*
+	 * From IDLE: SUCCESS: is RUNNING; IN_PROGRESS: is STARTING; anything else: still IDLE.
+	 * ctx->dpa tells the data path; a started DPA context, or NULL.
+	 */
+	doca_error_t (*start)(struct doca_ctx *ctx);
+	/* SUCCESS: is IDLE; IN_PROGRESS: is STOPPING; anything else: as it was. */
+	doca_error_t (*stop)(struct doca_ctx *ctx);
+	/* Called by doca_pe_progress() unless IDLE: whether anything was done. NULL: nothing to do
+	 * for it; then there is no CPU data path. */
+	bool (*progress)(struct doca_ctx *ctx);
+	/*
+	 * Called by doca_pe_request_notification(): from now on dpa_pe_raise() is called when there
+	 * is something for progress(), unless fd tells. True: there is already. NULL with progress.
+	 */
+	bool (*arm)(struct doca_ctx *ctx);
+	/* doca_ctx_flush_tasks(); may be NULL. */
+	void (*flush)(struct doca_ctx *ctx);
+	bool on_dpa;	   /* has a DPA data path */
+	bool comp_vectors; /* heeds comp_vector */
+};
+
+struct doca_ctx {
+	const struct dpa_ctx_ops *ops;
+	struct doca_dev *dev;
+	enum doca_ctx_states state;
+	union doca_data user_data;
+	doca_ctx_state_changed_callback_t changed;
+	struct doca_dpa *dpa; /* data path on this DPA; NULL: on the CPU */
+	struct doca_pe *pe;
+	struct doca_ctx *next; /* of the pe */
+	int fd; /* set by the object: readable when there is something for progress(); -1: none */
+	size_t inflight; /* tasks submitted and not completed */
+	uint32_t comp_vector;
+};
+
+/* dev: kept for queries only. */
+void dpa_core_init(struct doca_ctx *ctx, const struct dpa_ctx_ops *ops, struct doca_dev *dev);
+/* Lets go of the pe and of the DPA context. IN_USE, and nothing done: not IDLE. */
+doca_error_t dpa_core_fini(struct doca_ctx *ctx);
+/* Later end of STARTING or STOPPING, or a break-down: sets the state and calls the user's callback.
+ */
+void dpa_core_move(struct doca_ctx *ctx, enum doca_ctx_states state);
+
+static inline bool dpa_core_idle(const struct doca_ctx *ctx)
+{
+	return ctx->state == DOCA_CTX_STATE_IDLE;
+}
+
+#endif

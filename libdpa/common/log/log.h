@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * log.h - messages of the library itself, and backends between log.c and backend.c.
+ *
+ * The lock covers the list of backends, their limits and their output, so that lines come whole.
+ */
+#ifndef DPA_COMMON_LOG_H
+#define DPA_COMMON_LOG_H
+
+#ifndef DOCA_ALLOW_EXPERIMENTAL_API
+#define DOCA_ALLOW_EXPERIMENTAL_API
+#endif
+#include <stdbool.h>
+#include <doca_log.h>
+
+/*
+ * A message to the SDK backends: DPA_LOG(DOCA_LOG_LEVEL_ERROR, "cannot do %s", what). Nothing is
+ * printed unless the program has made one. Not from signal handlers or under locks of the device.
+ */
+#define DPA_LOG(level, ...) dpa_log((level), __FILE__, __LINE__, __func__, __VA_ARGS__)
+void dpa_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* ------------------------------------------------------------------ backends */
+
+struct dpa_log_line {
+	uint32_t level;
+	const char *text; /* the whole line with its newline */
+	size_t len;
+	const char *message; /* the part behind time and thread, for syslog */
+};
+
+/* DOCA_LOG_LEVEL_*: ten apart. */
+bool dpa_log_is_level(uint32_t level);
+/* Whether any backend of the kind takes the level. */
+bool dpa_log_wanted(bool sdk, uint32_t level);
+/* Writes it to all that take it. False: one of them could not. */
+bool dpa_log_write(bool sdk, const struct dpa_log_line *line);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Exports: what a peer needs to reach a range by RDMA, as bytes that may travel between machines.
+ *
+ * Little-endian:
+ *   0  magic "dpamem\0\1"          24 range, bytes
+ *   8  size of this, bytes         32 R_Key
+ *  12  version                     36 permissions, enum doca_access_flag
+ *  16  address of the range
+ */
+#include <assert.h>
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mmap_priv.h"
+
+#define EXPORT_VERSION 1
+#define RDMA_ACCESS                                                                                \
+	(DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE | DOCA_ACCESS_FLAG_RDMA_ATOMIC)
+#define PCI_ACCESS (DOCA_ACCESS_FLAG_PCI_READ_ONLY | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
+
+struct export
+{
+	char magic[8];
+	uint32_t size;
+	uint32_t version;
+	uint64_t addr;
+	uint64_t len;
+	uint32_t rkey;
+	uint32_t access;
+};
+static_assert(sizeof(struct export) == 40, "the format of exports");
+
+static const char magic[8] = "dpamem\0\1";
+
+static struct export *make(const struct dpa_mmap_key *k)
+{
+	struct export *e = malloc(sizeof(*e));
+
+	if (!e)
+		return NULL;
+	memcpy(e->magic, magic, sizeof(magic));
+	e->size = htole32(sizeof(*e));
+	e->version = htole32(EXPORT_VERSION);
+	e->addr = htole64(k->addr);
+	e->len = htole64(k->len);
+	e->rkey = htole32(k->key);
+	e->access = htole32(k->access);
+	return e;
+}
+
+/* What all exports ask of the map; its lock is held. */
+static doca_error_t exportable(const struct doca_mmap *m, const struct doca_dev *dev,
+			       uint32_t access, struct mmap_dev **d)
+{
+	if (!m->started || m->source == MMAP_EXPORT || !(m->access & access))
+		return DOCA_ERROR_NOT_PERMITTED;
+	*d = mmap_find_dev(m, dev);
+	return *d ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND;
+}
+
+doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev *dev,
+				   const void **export_desc, size_t *export_desc_len)
+{
+	struct mmap_dev *d = NULL;
+	doca_error_t ret;
+
+	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
+		return DOCA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&mmap->lock);
+	ret = exportable(mmap, dev, RDMA_ACCESS, &d);
+	if (!ret && !d->export) {
+		d->export = make(&d->key);
+		if (d->export)
+			mmap->exports++;
+		else
+			ret = DOCA_ERROR_NO_MEMORY;
+	}
+	if (!ret) {
+		*export_desc = d->export;
+		*export_desc_len = sizeof(struct export);
+	}
+	pthread_mutex_unlock(&mmap->lock);
+	return ret;
+}
+
+doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
+				  const void **export_desc, size_t *export_desc_len)
+{
+	struct mmap_dev *d;
+	doca_error_t ret;
+
+	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
+		return DOCA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&mmap->lock);
+	ret = exportable(mmap, dev, PCI_ACCESS, &d);
+	pthread_mutex_unlock(&mmap->lock);
+	return ret ? ret : DOCA_ERROR_NOT_SUPPORTED;
+}
+
+/* From outside: nothing in it is believed before it was looked at. */
+static doca_error_t parse(const void *desc, size_t size, struct dpa_mmap_key *k)
+{
+	struct export e;
+
+	if (size < sizeof(e))
+		return DOCA_ERROR_INVALID_VALUE;
+	memcpy(&e, desc, sizeof(e));
+	if (memcmp(e.magic, magic, sizeof(magic)))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (le32toh(e.version) != EXPORT_VERSION)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	*k = (struct dpa_mmap_key){
+		.key = le32toh(e.rkey),
+		.remote = true,
+		.addr = le64toh(e.addr),
+		.len = le64toh(e.len),
+		.access = le32toh(e.access),
+	};
+	if (size != sizeof(e) || le32toh(e.size) != sizeof(e) || !k->len ||
+	    k->addr + k->len < k->addr || !(k->access & RDMA_ACCESS))
+		return DOCA_ERROR_INVALID_VALUE;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_mmap_create_from_export(const union doca_data *user_data, const void *export_desc,
+					  size_t export_desc_len, struct doca_dev *dev,
+					  struct doca_mmap **mmap)
+{
+	struct dpa_mmap_key k;
+	struct doca_mmap *m;
+	doca_error_t ret;
+
+	if (!export_desc || !dpa_live(dev) || !mmap)
+		return DOCA_ERROR_INVALID_VALUE;
+	ret = parse(export_desc, export_desc_len, &k);
+	if (!ret)
+		ret = doca_mmap_create(&m);
+	if (ret)
+		return ret;
+	ret = mmap_new_dev(m, dev);
+	if (ret) {
+		doca_mmap_destroy(m);
+		return ret;
+	}
+	m->devs[0]->key = k;
+	m->source = MMAP_EXPORT;
+	m->addr = (void *)(uintptr_t)k.addr;
+	m->len = k.len;
+	m->access = k.access;
+	m->started = true;
+	if (user_data)
+		m->user_data = *user_data;
+	*mmap = m;
+	return DOCA_SUCCESS;
+}

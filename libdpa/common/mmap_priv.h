@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* mmap_priv.h - the inside of a map, for the files mmap*.c. */
+#ifndef DPA_COMMON_MMAP_PRIV_H
+#define DPA_COMMON_MMAP_PRIV_H
+
+#include <pthread.h>
+#include "../host/libdpa.h"
+#include "mmap.h"
+
+#define DPA_MMAP_DEVS 8 /* max_num_devices unless set */
+
+/* A device of a map. Written under the map's lock, and found by key while started. */
+struct mmap_dev {
+	struct doca_dev *dev;
+	struct ibv_mr *mr; /* local and started */
+	void *export;	   /* what export_rdma gave, once */
+	struct dpa_mmap_key key;
+	bool by_key;		   /* is in the table of keys */
+	struct mmap_dev *next_key; /* of that; its lock */
+};
+
+enum mmap_source { MMAP_NONE, MMAP_HOST, MMAP_DPA, MMAP_DMABUF, MMAP_EXPORT };
+
+struct doca_mmap {
+	pthread_mutex_t lock;
+	enum mmap_source source;
+	bool started, was_started;
+	void *addr;
+	size_t len;
+	struct dpa_mem *mem; /* MMAP_DPA: held */
+	int fd;		     /* MMAP_DMABUF: the map's own */
+	size_t fd_offset;
+	uint32_t access;
+	struct mmap_dev **devs;
+	uint32_t num_devs, max_devs, bufs, exports;
+	union doca_data user_data;
+	doca_mmap_memrange_free_cb_t *free_cb;
+	void *free_arg;
+};
+
+/* The map's entry for a device, or NULL. */
+struct mmap_dev *mmap_find_dev(const struct doca_mmap *m, const struct doca_dev *dev);
+/* A device more. NO_MEMORY. */
+doca_error_t mmap_new_dev(struct doca_mmap *m, struct doca_dev *dev);
+void mmap_drop_dev(struct doca_mmap *m, struct mmap_dev *d);
+
+#endif

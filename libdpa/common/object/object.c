@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The table of objects: open addressing, from which no address is ever taken, so that a look needs
+ * no lock. A table that is half full is replaced by one of twice its size; the old one stays for
+ * those who are looking through it.
+ */
+#include "object.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+#ifdef WITH_ASAN
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)	  ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+#define FIRST_LOG 8
+
+/* Written under the lock; `types` after `inverse`, which is read first. */
+struct entry {
+	_Atomic uintptr_t inverse; /* of the address, so that no search for leaks takes it for a
+				      reference; 0: free */
+	_Atomic uint32_t types;	   /* enum dpa_type */
+	size_t size;		   /* under the lock: of what dpa_obj_new() gave */
+};
+
+struct table {
+	struct table *older;
+	uint32_t log_size, used;
+	struct entry entries[];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic(struct table *) table;
+	/* memory of the dead, under the lock: a ring */
+	struct {
+		void *obj;
+		size_t size;
+	} kept[DPA_OBJ_KEPT];
+	uint32_t first, num;
+	size_t bytes;
+} objs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The entry of an address, or the free one where it would be. */
+static struct entry *find(struct table *t, const void *obj)
+{
+	const uintptr_t inverse = ~(uintptr_t)obj;
+	const uint64_t mask = (1ull << t->log_size) - 1;
+	uint64_t i = (uint64_t)inverse * 0x9e3779b97f4a7c15ull >> (64 - t->log_size);
+
+	for (;; i++) {
+		struct entry *e = &t->entries[i & mask];
+		uintptr_t has = atomic_load_explicit(&e->inverse, memory_order_acquire);
+
+		if (!has || has == inverse)
+			return e;
+	}
+}
+
+bool dpa_obj_is(const void *obj, uint32_t types)
+{
+	struct table *t = atomic_load_explicit(&objs.table, memory_order_acquire);
+
+	return obj && t && atomic_load_explicit(&find(t, obj)->types, memory_order_acquire) & types;
+}
+
+static struct table *new_table(uint32_t log_size)
+{
+	struct table *t = calloc(1, sizeof(*t) + (sizeof(t->entries[0]) << log_size));
+
+	if (t)
+		t->log_size = log_size;
+	return t;
+}
+
+static void set(struct table *t, struct entry *e, const void *obj, uint32_t types, size_t size)
+{
+	if (!atomic_load_explicit(&e->inverse, memory_order_relaxed))
+		t->used++;
+	e->size = size;
+	atomic_store_explicit(&e->inverse, ~(uintptr_t)obj, memory_order_release);
+	atomic_store_explicit(&e->types, types, memory_order_release);
+}
+
+static void copy(struct table *to, const struct table *from)
+{
+	for (uint64_t i = 0; i < 1ull << from->log_size; i++) {
+		const struct entry *e = &from->entries[i];
+		uintptr_t inverse = atomic_load_explicit(&e->inverse, memory_order_relaxed);
+		const void *obj = (const void *)~inverse;
+
+		if (inverse)
+			set(to, find(to, obj), obj,
+			    atomic_load_explicit(&e->types, memory_order_relaxed), e->size);
+	}
+}
+
+static void lock(void)
+{
+	pthread_mutex_lock(&objs.lock);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&objs.lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(lock, unlock, unlock);
+}
+
+/* Under the lock: a table with room for one more. */
+static struct table *with_room(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct table *t = atomic_load_explicit(&objs.table, memory_order_relaxed), *bigger;
+
+	if (t && t->used < 1u << (t->log_size - 1))
+		return t;
+	pthread_once(&once, watch_forks);
+	bigger = new_table(t ? t->log_size + 1 : FIRST_LOG);
+	if (!bigger)
+		return NULL;
+	if (t)
+		copy(bigger, t);
+	bigger->older = t;
+	atomic_store_explicit(&objs.table, bigger, memory_order_release);
+	return bigger;
+}
+
+/* 0: not what dpa_obj_new() gave. */
+static bool put(const void *obj, uint32_t type, size_t size)
+{
+	struct table *t;
+
+	lock();
+	t = with_room();
+	if (t) {
+		struct entry *e = find(t, obj);
+
+		set(t, e, obj, type | atomic_load_explicit(&e->types, memory_order_relaxed),
+		    size ? size : e->size);
+	}
+	unlock();
+	return t != NULL;
+}
+
+void *dpa_obj_new(enum dpa_type type, size_t size)
+{
+	void *p = calloc(1, size);
+
+	if (p && !put(p, type, size)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size)
+{
+	void *p = aligned_alloc(align, size);
+
+	if (!p)
+		return NULL;
+	memset(p, 0, size);
+	if (!put(p, type, size)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+bool dpa_obj_add(const void *obj, enum dpa_type type)
+{
+	return put(obj, type, 0);
+}
+
+void dpa_obj_remove(const void *obj, enum dpa_type type)
+{
+	struct table *t;
+
+	lock();
+	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
+	if (t)
+		atomic_fetch_and_explicit(&find(t, obj)->types, ~(uint32_t)type,
+					  memory_order_release);
+	unlock();
+}
+
+/* Under the lock. */
+static void drop_oldest(void)
+{
+	void *p = objs.kept[objs.first].obj;
+	size_t size = objs.kept[objs.first].size;
+
+	objs.kept[objs.first].obj = NULL;
+	objs.first = (objs.first + 1) % DPA_OBJ_KEPT;
+	objs.num--;
+	objs.bytes -= size;
+	ASAN_UNPOISON_MEMORY_REGION(p, size);
+	free(p);
+}
+
+static void keep(void *obj, size_t size)
+{
+	uint32_t at;
+
+	while (objs.num && (objs.num == DPA_OBJ_KEPT || objs.bytes + size > DPA_OBJ_KEPT_BYTES))
+		drop_oldest();
+	at = (objs.first + objs.num++) % DPA_OBJ_KEPT;
+	objs.kept[at].obj = obj;
+	objs.kept[at].size = size;
+	objs.bytes += size;
+	ASAN_POISON_MEMORY_REGION(obj, size);
+}
+
+void dpa_obj_free(void *obj)
+{
+	struct table *t;
+	struct entry *e;
+
+	if (!obj)
+		return;
+	lock();
+	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
+	e = find(t, obj);
+	atomic_store_explicit(&e->types, 0, memory_order_release);
+	keep(obj, e->size);
+	unlock();
+}

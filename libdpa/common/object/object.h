@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * object.h - which pointers are objects of this library. Users hand in pointers; one that was
+ * destroyed, is of another type or of nobody is refused before it is looked at:
+ *
+ *	if (!dpa_live(dpa) || !value)
+ *		return DOCA_ERROR_INVALID_VALUE;
+ *
+ * An address that once was an object's stays in the table, with what it is now. The memory of a
+ * destroyed object is kept from malloc() until DPA_OBJ_KEPT others were destroyed after it, or
+ * DPA_OBJ_KEPT_BYTES of them: only then can a stale pointer mean another object.
+ *
+ * dpa_obj_is() takes no lock and may be called by any thread; the others take one inside.
+ */
+#ifndef DPA_COMMON_OBJECT_H
+#define DPA_COMMON_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DPA_OBJ_KEPT	   256
+#define DPA_OBJ_KEPT_BYTES (1 << 20)
+
+/* Bits: an address may be two, as the first member of an object is. */
+enum dpa_type {
+	DPA_T_DEV = 1 << 0,
+	DPA_T_DEVINFO = 1 << 1,
+	DPA_T_DEVINFO_LIST = 1 << 2,
+	DPA_T_DPA = 1 << 3,
+	DPA_T_THREAD = 1 << 4,
+	DPA_T_THREAD_GROUP = 1 << 5,
+	DPA_T_COMPLETION = 1 << 6,
+	DPA_T_ASYNC_OPS = 1 << 7,
+	DPA_T_NOTIFICATION = 1 << 8,
+	DPA_T_AFFINITY = 1 << 9,
+	DPA_T_HASH_TABLE = 1 << 10,
+	DPA_T_QP = 1 << 11,
+	DPA_T_MMAP = 1 << 12,
+	DPA_T_BUF_ARR = 1 << 13,
+	DPA_T_BUF_INVENTORY = 1 << 14,
+	DPA_T_BUF_PAGE = 1 << 15,
+	DPA_T_SYNC_EVENT = 1 << 16,
+	DPA_T_REMOTE_EVENT = 1 << 17,
+	DPA_T_RDMA = 1 << 18,
+	DPA_T_CONNECTION = 1 << 19,
+	DPA_T_ADDR = 1 << 20,
+	DPA_T_CTX = 1 << 21,
+	DPA_T_PE = 1 << 22,
+	DPA_T_TASK = 1 << 23,
+	DPA_T_EVENT_TASK = 1 << 26, /* a task of a sync event */
+	DPA_T_RDMA_TASK = 1 << 27,
+	DPA_T_PARAM = 1 << 24, /* of argp */
+	DPA_T_CMD = 1 << 25,
+};
+
+#define DPA_T_OF(name, type) struct name * : type, const struct name * : type
+#define dpa_live(p)                                                                                \
+	dpa_obj_is((p),                                                                            \
+		   _Generic((p), DPA_T_OF(doca_dev, DPA_T_DEV),                                    \
+			    DPA_T_OF(doca_devinfo, DPA_T_DEVINFO), DPA_T_OF(doca_dpa, DPA_T_DPA),  \
+			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
+			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
+			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
+			    DPA_T_OF(doca_dpa_async_ops, DPA_T_ASYNC_OPS),                         \
+			    DPA_T_OF(doca_dpa_notification_completion, DPA_T_NOTIFICATION),        \
+			    DPA_T_OF(doca_dpa_eu_affinity, DPA_T_AFFINITY),                        \
+			    DPA_T_OF(doca_dpa_hash_table, DPA_T_HASH_TABLE),                       \
+			    DPA_T_OF(dpa_qp, DPA_T_QP), DPA_T_OF(doca_mmap, DPA_T_MMAP),           \
+			    DPA_T_OF(doca_buf_arr, DPA_T_BUF_ARR),                                 \
+			    DPA_T_OF(doca_buf_inventory, DPA_T_BUF_INVENTORY),                     \
+			    DPA_T_OF(doca_sync_event, DPA_T_SYNC_EVENT),                           \
+			    DPA_T_OF(doca_sync_event_remote_net, DPA_T_REMOTE_EVENT),              \
+			    DPA_T_OF(doca_rdma, DPA_T_RDMA),                                       \
+			    DPA_T_OF(doca_rdma_connection, DPA_T_CONNECTION),                      \
+			    DPA_T_OF(doca_rdma_addr, DPA_T_ADDR), DPA_T_OF(doca_ctx, DPA_T_CTX),   \
+			    DPA_T_OF(doca_pe, DPA_T_PE), DPA_T_OF(doca_task, DPA_T_TASK),          \
+			    DPA_T_OF(doca_argp_param, DPA_T_PARAM),                                \
+			    DPA_T_OF(doca_argp_cmd, DPA_T_CMD)))
+
+struct doca_dev;
+struct doca_devinfo;
+struct doca_dpa;
+struct doca_dpa_thread;
+struct doca_dpa_tg;
+struct doca_dpa_completion;
+struct doca_dpa_async_ops;
+struct doca_dpa_notification_completion;
+struct doca_dpa_eu_affinity;
+struct doca_dpa_hash_table;
+struct dpa_qp;
+struct doca_mmap;
+struct doca_buf_arr;
+struct doca_buf_inventory;
+struct doca_sync_event;
+struct doca_sync_event_remote_net;
+struct doca_rdma;
+struct doca_rdma_connection;
+struct doca_rdma_addr;
+struct doca_ctx;
+struct doca_pe;
+struct doca_task;
+struct doca_argp_param;
+struct doca_argp_cmd;
+
+/* Whether it is one of these. Any pointer, NULL too. */
+bool dpa_obj_is(const void *obj, uint32_t types);
+
+/* Zeroed memory that is an object; NULL: no memory. */
+void *dpa_obj_new(enum dpa_type type, size_t size);
+/* The same, aligned to `align`, a power of two that divides the size. */
+void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size);
+/* An address is this as well. False: no memory; cannot be if it is an object already. */
+bool dpa_obj_add(const void *obj, enum dpa_type type);
+/* Not this any more; the memory stays. */
+void dpa_obj_remove(const void *obj, enum dpa_type type);
+/* It is nothing any more, and its memory goes, later. NULL: nothing. */
+void dpa_obj_free(void *obj);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pe.h - tasks and the progress engine, for objects with a CPU data path.
+ *
+ * A task type embeds a struct doca_task. doca_task_submit() calls ops->submit; the object calls
+ * dpa_task_complete() from its progress(), once for each task that was taken.
+ */
+#ifndef DPA_COMMON_PE_H
+#define DPA_COMMON_PE_H
+
+#include "ctx.h"
+#include <doca_pe.h>
+
+struct dpa_task_ops {
+	/* SUCCESS: taken; flags: enum doca_task_submit_flag. AGAIN: no room now. */
+	doca_error_t (*submit)(struct doca_task *task, uint32_t flags);
+	/* Calls the user's callback: task->status tells which. May free the task. */
+	void (*completed)(struct doca_task *task);
+	/* doca_task_free(): not in flight. */
+	void (*free)(struct doca_task *task);
+};
+
+struct doca_task {
+	struct doca_ctx *ctx;
+	const struct dpa_task_ops *ops;
+	union doca_data user_data;
+	doca_error_t status;
+	bool inflight;
+};
+
+void dpa_task_init(struct doca_task *task, struct doca_ctx *ctx, const struct dpa_task_ops *ops,
+		   union doca_data user_data);
+/* On the thread of doca_pe_progress(). */
+void dpa_task_complete(struct doca_task *task, doca_error_t status);
+
+/* There is something for ctx->ops->progress(): any thread, between start and stop, lock-free. */
+void dpa_pe_raise(struct doca_ctx *ctx);
+
+#endif

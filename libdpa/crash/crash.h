@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * crash.h - what is kept of a fault on an EU, and the files that tell of it.
+ *
+ * The signal handler (or the op that found a mistake) copies registers and stack before the device
+ * code is left by a jump; afterwards, on the same thread and outside device code, the files are
+ * written: PREFIX.PID.core (an ELF core for gdb), PREFIX.PID.crash (text) and PREFIX.PID.so (the
+ * image, whose debug information both refer to). Each replaces an older one of the same name.
+ */
+#ifndef DPA_CRASH_CRASH_H
+#define DPA_CRASH_CRASH_H
+
+#include <limits.h>
+#include <link.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <ucontext.h>
+
+#define DPA_CRASH_PREFIX "/tmp/doca_dpa_fatal"
+#define DPA_CRASH_FP	 512 /* bytes of an x86-64 floating-point state */
+
+/* One of each EU; used by its thread only. */
+struct dpa_crash {
+	bool held; /* something is captured and not told yet */
+	bool has_fp;
+	int sig; /* 0: no signal, `text` says what */
+	siginfo_t info;
+	mcontext_t regs;
+	uint8_t fp[DPA_CRASH_FP];
+	uintptr_t stack_lo, stack_hi; /* the thread's */
+	uintptr_t sp;		      /* copied from here to stack_hi */
+	uint8_t *copy;		      /* room for the whole stack; NULL: not captured yet */
+	size_t copied;
+	pid_t tid;
+};
+
+/* On the EU's thread, first: finds its stack. Not async-signal-safe. */
+void dpa_crash_thread_begin(void);
+void dpa_crash_thread_end(void);
+/* The lowest stack address at which the library may still be called. */
+uintptr_t dpa_crash_stack_floor(void);
+/* Copies; async-signal-safe. */
+void dpa_crash_capture(int sig, const siginfo_t *info, const ucontext_t *uc);
+/* The same of the caller, unless something is captured already. */
+void dpa_crash_capture_here(void);
+/* The calling EU's; NULL elsewhere. */
+struct dpa_crash *dpa_crash_self(void);
+
+struct dpa_witness;
+
+/* What the files say beside what was captured. */
+struct dpa_crash_story {
+	const char *prefix; /* of the files */
+	const char *device, *app, *kernel, *reason;
+	const struct dpa_witness *others; /* of the same context */
+	int eu;
+	int image_fd;	  /* of the image as it was loaded */
+	uintptr_t base;	  /* where */
+	const void *code; /* the image's file, as dpacc made it */
+	size_t code_size;
+	char core_path[PATH_MAX], text_path[PATH_MAX], image_path[PATH_MAX]; /* filled in */
+};
+
+/* All files. 0, or the errno of the first that could not be written. */
+int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s);
+/* Its parts: to an open file. 0 or errno. */
+int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
+int dpa_crash_write_text(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
+int dpa_crash_put(int fd, const void *p, size_t n);
+
+uintptr_t dpa_crash_pc(const struct dpa_crash *c);
+/* Memory as it was: the stack from the copy, the rest as it is. False: not readable. */
+bool dpa_crash_read(const struct dpa_crash *c, uintptr_t addr, void *to, size_t n);
+/* One line: what happened. */
+void dpa_crash_reason(const struct dpa_crash *c, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * fatal.h - the end of a context: a fault, a mistake or too long a run of its device code.
+ *
+ * doca_dpa.fatal is 1 from the first moment on; then all its other code is killed, then what hangs
+ * on the context is told (hooks), then the files are written, with what that other code was at, and
+ * one line is logged. That all happens on the EU whose code it was.
+ */
+#ifndef DPA_CRASH_FATAL_H
+#define DPA_CRASH_FATAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct doca_dpa;
+struct dpa_eu;
+struct dpa_stat_task;
+
+/*
+ * Whether the calling EU runs code of a context that has ended: then it captures itself on its way
+ * out, for witness.h. Async-signal-safe.
+ */
+bool dpa_fatal_is_of(const struct dpa_eu *eu);
+
+/* In what has to end with its context: a QP, somebody who waits. */
+struct dpa_fatal_hook {
+	struct dpa_fatal_hook *next; /* under the lock, like `told` */
+	bool told;
+	/*
+	 * Once, on any EU, or within dpa_fatal_add(). It may modify QPs and wake who sleeps; it
+	 * adds and removes no hooks.
+	 */
+	void (*fn)(struct dpa_fatal_hook *hook);
+};
+
+struct dpa_fatal_hooks {
+	pthread_mutex_t lock;
+	struct dpa_fatal_hook *first;
+};
+
+void dpa_fatal_init(struct doca_dpa *dpa);
+/* For a context that is started: it has not ended. */
+void dpa_fatal_reset(struct doca_dpa *dpa);
+void dpa_fatal_fini(struct doca_dpa *dpa);
+/* Host side. A context that is in the fatal state already tells it at once. */
+void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
+		   void (*fn)(struct dpa_fatal_hook *hook));
+/* Returns when fn is not running and will not run. A hook that was never added is fine. */
+void dpa_fatal_remove(struct doca_dpa *dpa, struct dpa_fatal_hook *hook);
+
+/*
+ * The calling EU's code, of the entry `kernel`, ended as DPA_EU_FAULTED. Outside device code. The
+ * second and later ones of a context do nothing. task: its statistics; may be NULL.
+ */
+void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpa_eu *eu,
+		     struct dpa_stat_task *task);
+
+#endif

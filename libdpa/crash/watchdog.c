@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "../eu/fault.h"
+#include "../eu/futex.h"
+#include "../eu/pool.h"
+#include "watchdog.h"
+
+#define LOOKS	    8 /* in the time that code may take */
+#define LOOK_MS_MIN 20
+#define LOOK_MS_MAX 1000
+#define PARK_LOOKS  2 /* that find no device code */
+
+/* What the watchdog knows of a thread of the pool; its own. */
+struct seen {
+	uint64_t ticket;
+	uint64_t used_ns; /* when it saw the ticket first */
+};
+
+static struct {
+	pthread_t thread;
+	bool running;
+	uint32_t seconds;
+	char text[64];	       /* constant while it runs */
+	_Atomic uint32_t stop; /* futex */
+	bool found;	       /* device code, in this look */
+	struct seen seen[DPA_EU_THREADS];
+} dog;
+
+_Atomic uint32_t dpa_watchdog_parked;
+
+void dpa_watchdog_wake(void)
+{
+	if (atomic_exchange_explicit(&dpa_watchdog_parked, 0, memory_order_seq_cst))
+		dpa_futex_wake(&dpa_watchdog_parked, 1);
+}
+
+uint64_t dpa_watchdog_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void dpa_watchdog_waited(struct dpa_eu *eu, uint64_t since)
+{
+	atomic_store_explicit(&eu->waited_ns,
+			      atomic_load_explicit(&eu->waited_ns, memory_order_relaxed) +
+				      dpa_watchdog_now() - since,
+			      memory_order_relaxed);
+}
+
+static uint64_t used_ns(struct dpa_eu *eu)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(eu->thread, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec +
+	       atomic_load_explicit(&eu->waited_ns, memory_order_relaxed);
+}
+
+/* Breakpoints take as long as they take. */
+static bool debugged(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	int tracer = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tracer != 0;
+}
+
+static void look_at(struct dpa_eu *eu, void *arg)
+{
+	uint64_t ticket = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
+	struct seen *s = &dog.seen[eu->index];
+
+	if (ticket % 2 == 0)
+		return;
+	dog.found = true;
+	if (s->ticket != ticket) {
+		s->ticket = ticket;
+		s->used_ns = used_ns(eu);
+		return;
+	}
+	if (used_ns(eu) - s->used_ns < dog.seconds * 1000000000ull)
+		return;
+	if (debugged()) {
+		s->used_ns = used_ns(eu);
+		return;
+	}
+	/* Why, then the kill; each look again until it has ended. */
+	atomic_store_explicit(&eu->overrun, ticket, memory_order_seq_cst);
+	atomic_store_explicit(&eu->kill, ticket, memory_order_seq_cst);
+	pthread_kill(eu->thread, dpa_fault_kill_signal());
+}
+
+static void look(void)
+{
+	dog.found = false;
+	dpa_pool_each(look_at, NULL);
+}
+
+/* Says so, looks again, sleeps. */
+static void park(void)
+{
+	atomic_store_explicit(&dpa_watchdog_parked, 1, memory_order_seq_cst);
+	look();
+	if (dog.found || atomic_load_explicit(&dog.stop, memory_order_seq_cst)) {
+		atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_seq_cst);
+		return;
+	}
+	while (atomic_load_explicit(&dpa_watchdog_parked, memory_order_seq_cst))
+		dpa_futex_wait(&dpa_watchdog_parked, 1, -1);
+}
+
+static void *watch(void *arg)
+{
+	uint32_t ms = dog.seconds * 1000 / LOOKS, idle = 0;
+
+	ms = ms < LOOK_MS_MIN ? LOOK_MS_MIN : ms > LOOK_MS_MAX ? LOOK_MS_MAX : ms;
+	while (!atomic_load_explicit(&dog.stop, memory_order_seq_cst)) {
+		if (idle >= PARK_LOOKS) {
+			park();
+			idle = 0;
+		}
+		dpa_futex_wait(&dog.stop, 0, (int)ms);
+		look();
+		idle = dog.found ? 0 : idle + 1;
+	}
+	return NULL;
+}
+
+int dpa_watchdog_start(uint32_t seconds)
+{
+	sigset_t all, old;
+	int ret;
+
+	if (!seconds || dog.running)
+		return 0;
+	memset(dog.seen, 0, sizeof(dog.seen));
+	dog.seconds = seconds;
+	snprintf(dog.text, sizeof(dog.text), "more than %u s at a time", seconds);
+	atomic_store_explicit(&dog.stop, 0, memory_order_relaxed);
+	atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_relaxed);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&dog.thread, NULL, watch, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return ret;
+	pthread_setname_np(dog.thread, "dpa-watchdog");
+	dog.running = true;
+	return 0;
+}
+
+void dpa_watchdog_stop(void)
+{
+	if (!dog.running)
+		return;
+	atomic_store_explicit(&dog.stop, 1, memory_order_seq_cst);
+	dpa_futex_wake(&dog.stop, 1);
+	dpa_watchdog_wake();
+	pthread_join(dog.thread, NULL);
+	dog.running = false;
+}
+
+void dpa_watchdog_forget(void)
+{
+	dog.running = false;
+	atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_relaxed);
+}
+
+bool dpa_watchdog_hit(struct dpa_eu *eu)
+{
+	if (atomic_load_explicit(&eu->overrun, memory_order_seq_cst) !=
+	    atomic_load_explicit(&eu->ticket, memory_order_relaxed))
+		return false;
+	eu->fault_text = dog.text;
+	return true;
+}

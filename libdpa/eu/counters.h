@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* counters.h - the counters of dpaintrin.h that device code cannot read by itself. */
+#ifndef DPA_EU_COUNTERS_H
+#define DPA_EU_COUNTERS_H
+
+#include <stdint.h>
+
+/*
+ * Instructions that the calling EU's operating-system thread has retired in user mode since its
+ * first call of this; 0 for ever where the machine has no such counter or does not let us read it.
+ * Costs a system call.
+ */
+uint64_t dpa_op_thread_instructions(void);
+/* Microseconds since some point in the past, the same for all EUs of the host. */
+uint64_t dpa_op_thread_time(void);
+
+#endif

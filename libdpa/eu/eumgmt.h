@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * eumgmt.h - which EUs a function may use: EU partitions and EU groups of a board.
+ *
+ * A partition is a set of EUs of its own for some functions (VHCAs: function dpaN is VHCA N). The
+ * default partition, 0, has all other EUs, and serves all other functions. A group is a named part
+ * of a partition, which only those use who name one of its EUs; threads without an affinity run on
+ * EUs that are in no group.
+ *
+ * dpaeumgmt(1) writes them to a file beside the board's, which stays when the board goes; libdpa
+ * reads it. Readers take no lock: a new state replaces the file by rename.
+ */
+#ifndef DPA_EU_EUMGMT_H
+#define DPA_EU_EUMGMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DPA_EUMGMT_EUS	      256u /* EU numbers: 0..255 */
+#define DPA_EUMGMT_GROUPS     15u  /* groups and partitions together */
+#define DPA_EUMGMT_PARTITIONS 15u
+#define DPA_EUMGMT_VHCAS      32u  /* of one partition */
+#define DPA_EUMGMT_GROUP_EUS  190u /* of one group */
+#define DPA_EUMGMT_NAME	      15u  /* characters of a group's name */
+#define DPA_EUMGMT_VHCA_MAX   65535u
+
+struct dpa_eu_set {
+	uint64_t bits[DPA_EUMGMT_EUS / 64];
+};
+
+static inline bool dpa_eu_set_has(const struct dpa_eu_set *s, uint32_t eu)
+{
+	return eu < DPA_EUMGMT_EUS && (s->bits[eu / 64] >> (eu % 64) & 1);
+}
+
+static inline void dpa_eu_set_add(struct dpa_eu_set *s, uint32_t eu)
+{
+	s->bits[eu / 64] |= 1ull << (eu % 64);
+}
+
+static inline uint32_t dpa_eu_set_count(const struct dpa_eu_set *s)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < DPA_EUMGMT_EUS / 64; i++)
+		n += (uint32_t)__builtin_popcountll(s->bits[i]);
+	return n;
+}
+
+/* What a function may use. */
+struct dpa_eumgmt_eus {
+	uint32_t partition;	/* 0: the default one */
+	struct dpa_eu_set pool; /* the partition's: an affinity may name any of these */
+	struct dpa_eu_set free; /* those in no group: threads without an affinity */
+};
+
+/*
+ * Of the function `vhca` of the board at `board` with EUs 0..num_eus-1. Without a state file, or
+ * with one that is another user's, everything is in the default partition. 0; EINVAL: the file is
+ * damaged; else the errno of reading it. *out is all EUs then. Thread-safe.
+ */
+int dpa_eumgmt_lookup(const char *board, uint32_t vhca, uint32_t num_eus,
+		      struct dpa_eumgmt_eus *out);
+
+struct ibv_context;
+/* The same for the function behind an open device. */
+int dpa_eumgmt_of(struct ibv_context *ctx, struct dpa_eumgmt_eus *out);
+/* VHCA id of a device by its name: the number at its end. */
+uint32_t dpa_eumgmt_vhca(const char *device);
+
+/* ------------------------------------------------- the whole state, for tools */
+
+struct dpa_eumgmt_partition {
+	uint32_t id; /* 1.. */
+	uint32_t max_groups;
+	uint32_t num_vhcas;
+	uint32_t vhcas[DPA_EUMGMT_VHCAS];
+	struct dpa_eu_set eus;
+};
+
+struct dpa_eumgmt_group {
+	uint32_t id; /* 1.. */
+	uint32_t partition;
+	char name[DPA_EUMGMT_NAME + 1];
+	struct dpa_eu_set eus;
+};
+
+struct dpa_eumgmt {
+	uint32_t num_partitions, num_groups;
+	struct dpa_eumgmt_partition partitions[DPA_EUMGMT_PARTITIONS];
+	struct dpa_eumgmt_group groups[DPA_EUMGMT_GROUPS];
+};
+
+/* "6-8,16" to a set and back. False: no such range, or an EU past num_eus. */
+bool dpa_eu_set_parse(const char *text, uint32_t num_eus, struct dpa_eu_set *set);
+/* dense: with ranges; else each number by itself. */
+void dpa_eu_set_text(const struct dpa_eu_set *set, bool dense, char *buf, size_t len);
+
+/* Reads the state; none is an empty one. 0 or errno; EINVAL: damaged. */
+int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state);
+/* To change it: lock (blocks), load, save, unlock. lock: a descriptor, or -errno. */
+int dpa_eumgmt_lock(const char *board);
+int dpa_eumgmt_save(const char *board, const struct dpa_eumgmt *state);
+void dpa_eumgmt_unlock(int lock);
+
+/* Of the function, as dpa_eumgmt_lookup(). */
+void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t num_eus,
+		       struct dpa_eumgmt_eus *out);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The EUs of an open device: eumgmt.h for those who have its context. */
+#include <infiniband/verbs.h>
+#include "eumgmt.h"
+#include "hw.h"
+
+int dpa_eumgmt_of(struct ibv_context *ctx, struct dpa_eumgmt_eus *out)
+{
+	struct dpa_hwif_board board;
+
+	dpa_hwif_query_board(ctx, &board);
+	return dpa_eumgmt_lookup(board.path, dpa_eumgmt_vhca(ibv_get_device_name(ctx->device)),
+				 dpa_hwif_num_eus(ctx), out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * lock.h - a lock for a few instructions of ops on EUs, which are not ended while they are in one.
+ * One thread posts to a queue as a rule: taking it is one exchange.
+ */
+#ifndef DPA_EU_LOCK_H
+#define DPA_EU_LOCK_H
+
+#include <sched.h>
+#include <stdatomic.h>
+
+struct dpa_eu_lock {
+	_Atomic uint32_t taken;
+};
+
+static inline void dpa_eu_lock(struct dpa_eu_lock *l)
+{
+	for (int i = 0; atomic_exchange_explicit(&l->taken, 1, memory_order_acquire); i++)
+		if (i > 100)
+			sched_yield();
+}
+
+static inline void dpa_eu_unlock(struct dpa_eu_lock *l)
+{
+	atomic_store_explicit(&l->taken, 0, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The pool's threads are made and ended; code that runs on them is killed; in and out of it. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../crash/crash.h"
+#include "../crash/fatal.h"
+#include "../crash/watchdog.h"
+#include "../stat/stat.h"
+#include "fault.h"
+#include "pool_int.h"
+
+#ifdef __SANITIZE_THREAD__ /* has some 800 KiB of each thread's stack for itself */
+#define EU_STACK (2048 * 1024)
+#else
+#define EU_STACK (1024 * 1024) /* static TLS of the process lies in it too */
+#endif
+#define QUIESCE_SPINS 200
+
+/* -------------------------------------------------------------- the threads */
+
+/* The lock is held. A new thread inherits a mask in which only faults and the kill are open. */
+static int add_thread(void)
+{
+	uint32_t i = atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed);
+	struct dpa_eu *eu = &dpa_pool.threads[i];
+	pthread_attr_t attr;
+	sigset_t mask, old;
+	char name[16];
+	int ret;
+
+	memset(eu, 0, sizeof(*eu));
+	eu->index = (int)i;
+	atomic_init(&eu->kill, UINT64_MAX); /* no ticket */
+	atomic_init(&eu->overrun, UINT64_MAX);
+	eu->altstack = malloc(DPA_ALTSTACK);
+	if (!eu->altstack)
+		return ENOMEM;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, EU_STACK);
+	pthread_attr_setguardsize(&attr, DPA_EU_GUARD);
+	dpa_fault_mask(&mask);
+	pthread_sigmask(SIG_SETMASK, &mask, &old);
+	ret = pthread_create(&eu->thread, &attr, dpa_pool_thread, eu);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret) {
+		free(eu->altstack);
+		return ret;
+	}
+	snprintf(name, sizeof(name), "dpa-eu-%u", i);
+	pthread_setname_np(eu->thread, name);
+	atomic_store_explicit(&dpa_pool.num_threads, i + 1, memory_order_release);
+	return 0;
+}
+
+static bool take_idle(uint32_t i)
+{
+	uint64_t bit = 1ull << (i % 64);
+
+	return atomic_fetch_and_explicit(&dpa_pool.idle[i / 64], ~bit, memory_order_seq_cst) & bit;
+}
+
+static void end_threads(void)
+{
+	uint32_t n = atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < n; i++) {
+		while (!take_idle(i))
+			sched_yield(); /* on its way from the last work to idle */
+		dpa_pool_give((int)i, &dpa_pool_stop_mark);
+		pthread_join(dpa_pool.threads[i].thread, NULL);
+		free(dpa_pool.threads[i].altstack);
+	}
+	atomic_store_explicit(&dpa_pool.num_threads, 0, memory_order_relaxed);
+}
+
+int dpa_pool_reserve(uint32_t n)
+{
+	uint32_t want = atomic_fetch_add(&dpa_pool.reserved, n) + n;
+	int ret = want > DPA_EU_THREADS ? EAGAIN : 0;
+
+	if (!ret && want > atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire)) {
+		pthread_mutex_lock(&dpa_pool.lock);
+		while (!ret &&
+		       atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed) < want)
+			ret = add_thread();
+		pthread_mutex_unlock(&dpa_pool.lock);
+	}
+	if (ret)
+		dpa_pool_unreserve(n);
+	return ret;
+}
+
+void dpa_pool_unreserve(uint32_t n)
+{
+	atomic_fetch_sub(&dpa_pool.reserved, n);
+}
+
+void dpa_pool_pin(uint32_t eu)
+{
+	atomic_fetch_add_explicit(&dpa_pool.pinned[eu], 1, memory_order_relaxed);
+}
+
+void dpa_pool_unpin(uint32_t eu)
+{
+	atomic_fetch_sub_explicit(&dpa_pool.pinned[eu], 1, memory_order_relaxed);
+}
+
+uint32_t dpa_pool_num_eus(void)
+{
+	return dpa_pool.num_eus;
+}
+
+/* ---------------------------------------------------------------- the pool */
+
+static void clear_list(struct dpa_list *l)
+{
+	l->head = NULL;
+	l->tail = &l->head;
+	atomic_store_explicit(&l->len, 0, memory_order_relaxed);
+}
+
+/* As if nothing had ever been there. */
+static void in_child(void)
+{
+	pthread_mutex_init(&dpa_pool.lock, NULL);
+	dpa_pool.generation++;
+	dpa_pool.refs = 0;
+	atomic_store_explicit(&dpa_pool.reserved, 0, memory_order_relaxed);
+	atomic_store_explicit(&dpa_pool.num_threads, 0, memory_order_relaxed);
+	atomic_store_explicit(&dpa_pool.spinners, 0, memory_order_relaxed);
+	atomic_store_explicit(&dpa_pool.spinner, 0, memory_order_relaxed);
+	memset(dpa_pool.pinned, 0, sizeof(dpa_pool.pinned));
+	memset(dpa_pool.idle, 0, sizeof(dpa_pool.idle));
+	atomic_flag_clear_explicit(&dpa_pool.queue_lock, memory_order_relaxed);
+	clear_list(&dpa_pool.queue);
+	clear_list(&dpa_pool.ready);
+	dpa_eu_self = NULL;
+	dpa_watchdog_forget();
+	dpa_stat_forget();
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+uint32_t dpa_pool_generation(void)
+{
+	return dpa_pool.generation;
+}
+
+/* The lock is held. */
+static int open_pool(const struct dpa_pool_ops *ops, void *arg)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int ret = ops->open(arg, &dpa_pool.dev, &dpa_pool.num_eus);
+
+	if (ret)
+		return ret;
+	dpa_pool.ops = ops;
+	if (dpa_pool.num_eus > DPA_EU_MAX)
+		dpa_pool.num_eus = DPA_EU_MAX;
+	dpa_pool.max_spinners = cores > 2 ? (uint32_t)cores / 2 : 1;
+	for (uint32_t w = 0; w < EU_WORDS; w++) {
+		uint32_t left = dpa_pool.num_eus > w * 64 ? dpa_pool.num_eus - w * 64 : 0;
+
+		atomic_store_explicit(&dpa_pool.lent[w], 0, memory_order_relaxed);
+		atomic_store_explicit(&dpa_pool.free_eus[w],
+				      left >= 64 ? UINT64_MAX : (1ull << left) - 1,
+				      memory_order_relaxed);
+	}
+	return 0;
+}
+
+int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int ret;
+
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&dpa_pool.lock);
+	ret = dpa_pool.refs ? 0 : open_pool(ops, arg);
+	if (!ret) {
+		dpa_fault_install();
+		dpa_pool.refs++;
+	}
+	pthread_mutex_unlock(&dpa_pool.lock);
+	return ret;
+}
+
+void dpa_pool_put(void)
+{
+	pthread_mutex_lock(&dpa_pool.lock);
+	if (!--dpa_pool.refs) {
+		dpa_watchdog_stop();
+		end_threads();
+		dpa_pool.ops->close(dpa_pool.dev);
+	}
+	pthread_mutex_unlock(&dpa_pool.lock);
+}
+
+/* ------------------------------------------------------------------- kills */
+
+void dpa_pool_each(void (*fn)(struct dpa_eu *eu, void *arg), void *arg)
+{
+	uint32_t n = atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++)
+		fn(&dpa_pool.threads[i], arg);
+}
+
+static void kill_ticket(struct dpa_eu *eu, uint64_t ticket)
+{
+	atomic_store_explicit(&eu->kill, ticket, memory_order_seq_cst);
+	pthread_kill(eu->thread, dpa_fault_kill_signal());
+}
+
+/* The ticket is read before and after: the thread may go on to something else meanwhile. */
+static void kill_work(struct dpa_eu *eu, void *work)
+{
+	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
+
+	if (atomic_load_explicit(&eu->running, memory_order_seq_cst) == work && t % 2 &&
+	    atomic_load_explicit(&eu->ticket, memory_order_seq_cst) == t)
+		kill_ticket(eu, t);
+}
+
+void dpa_pool_kill(const struct dpa_work *work)
+{
+	dpa_pool_each(kill_work, (void *)work);
+}
+
+static void kill_owned(struct dpa_eu *eu, void *owner)
+{
+	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
+
+	if (eu != dpa_eu_self && t % 2 &&
+	    atomic_load_explicit(&eu->owner, memory_order_seq_cst) == owner &&
+	    atomic_load_explicit(&eu->ticket, memory_order_seq_cst) == t)
+		kill_ticket(eu, t);
+}
+
+void dpa_pool_kill_owner(const void *owner)
+{
+	dpa_pool_each(kill_owned, (void *)owner);
+}
+
+/*
+ * The one that it is in now: code that calls without a pause (one that looks for elements) would
+ * hardly ever be found outside. The next op has begun after what the caller took away.
+ */
+static void wait_for_op(struct dpa_eu *eu, void *arg)
+{
+	uint32_t op = atomic_load_explicit(&eu->ops, memory_order_seq_cst);
+
+	(void)arg;
+	for (int k = 0; atomic_load_explicit(&eu->in_op, memory_order_seq_cst) == DPA_OP_USES &&
+			atomic_load_explicit(&eu->ops, memory_order_acquire) == op;)
+		if (++k > QUIESCE_SPINS)
+			sched_yield();
+}
+
+void dpa_pool_quiesce(void)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	dpa_pool_each(wait_for_op, NULL);
+}
+
+/* ------------------------------------------------------- into device code */
+
+/* The owner first: who finds the new ticket finds it too. */
+void dpa_eu_enter(const void *owner)
+{
+	struct dpa_eu *eu = dpa_eu_self;
+
+	eu->fault_sig = 0;
+	eu->fault_text = NULL;
+	atomic_store_explicit(&eu->owner, owner, memory_order_seq_cst);
+	atomic_fetch_add_explicit(&eu->ticket, 1, memory_order_seq_cst);
+	dpa_watchdog_begin();
+}
+
+void dpa_eu_exit(void)
+{
+	atomic_fetch_add_explicit(&dpa_eu_self->ticket, 1, memory_order_seq_cst);
+	atomic_store_explicit(&dpa_eu_self->owner, NULL, memory_order_seq_cst);
+}
+
+/*
+ * setjmp, not a context switch: device code runs on the thread's own stack, and the sanitizers know
+ * how to forget frames that are jumped over.
+ */
+enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg)
+{
+	struct dpa_eu *eu = dpa_eu_self;
+	int how = _setjmp(eu->out);
+
+	if (!how) {
+		eu->in_user = true;
+		atomic_signal_fence(memory_order_seq_cst);
+		if (dpa_eu_killed(eu)) /* its signal came too early */
+			dpa_eu_leave(DPA_EU_KILLED);
+		fn(arg);
+		how = 1 + DPA_EU_RETURNED;
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	eu->in_user = false;
+	atomic_store_explicit(&eu->in_op, DPA_OP_NONE, memory_order_release);
+	return (enum dpa_eu_end)(how - 1);
+}
+
+_Noreturn void dpa_eu_no_stack(struct dpa_eu *eu)
+{
+	eu->fault_text = "so much stack that no call of the library fits (stack overflow)";
+	dpa_eu_leave(DPA_EU_FAULTED);
+}
+
+_Noreturn void dpa_eu_leave(enum dpa_eu_end how)
+{
+	struct dpa_eu *eu = dpa_eu_self;
+
+	eu->in_user = false; /* a kill from here on is too late */
+	if (how == DPA_EU_KILLED && dpa_watchdog_hit(eu))
+		how = DPA_EU_FAULTED;
+	if (how == DPA_EU_FAULTED || dpa_fatal_is_of(eu))
+		dpa_crash_capture_here();
+	atomic_signal_fence(memory_order_seq_cst);
+	/* Not _longjmp(), which does the same: ThreadSanitizer would keep the frames as if on the
+	 * stack. */
+	longjmp(eu->out, 1 + (int)how);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* run.h - device code in its context: an activation of a thread, a thread of a launch, an RPC. */
+#ifndef DPA_EU_RUN_H
+#define DPA_EU_RUN_H
+
+#include <stdint.h>
+#include "pool.h"
+
+struct doca_dpa;
+struct doca_dpa_thread;
+
+enum dpa_run_kind { DPA_RUN_THREAD, DPA_RUN_KERNEL, DPA_RUN_RPC };
+
+/*
+ * What runs on an EU, for the calls that it makes: dpa_eu_self->run. Filled in by who starts the
+ * code, then used by its thread only; gone when the code has ended.
+ */
+struct dpa_run {
+	enum dpa_run_kind kind;
+	struct doca_dpa *dpa;		/* whose program it is: log, statics, fatal state */
+	struct doca_dpa *cur;		/* whose handles it uses: what device_set() says */
+	struct doca_dpa_thread *thread; /* DPA_RUN_THREAD */
+	const char *name;		/* of the entry */
+	uint32_t rank, num_threads;	/* in its launch or group; 0 of 1 */
+};
+
+/*
+ * Runs code on the calling thread of the pool. A fault puts run->dpa in the fatal state, once, and
+ * ends everything else of it; in that state nothing is begun: DPA_EU_KILLED.
+ */
+enum dpa_eu_end dpa_run_code(struct dpa_run *run, void (*code)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RPCs: the caller hands the call to a thread of the pool and waits for it; one hand-over there and
+ * one back. Everything lies on the caller's stack; the last that the EU does with it is the
+ * exchange of `done`.
+ */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "../eu/fault.h"
+#include "../eu/futex.h"
+#include "exec.h"
+
+#define ARGS_ALIGN  64
+#define ARGS_STACK  1024  /* bytes of arguments for which nothing is allocated */
+#define SPIN_PAUSES 20	  /* of the caller, before it lets others have the core */
+#define SPIN_NS	    20000 /* that it does so for, before it sleeps */
+
+enum { RUNS, OVER, SLEEPS };
+
+struct rpc {
+	struct dpa_work work;
+	struct dpa_run run;
+	const struct dpa_image_entry *entry;
+	void *args;
+	uint64_t ret;
+	bool returned;
+	_Atomic uint32_t done; /* RUNS, OVER by the EU, SLEEPS by the caller; futex */
+};
+
+static void call_entry(void *arg)
+{
+	struct rpc *r = arg;
+
+	r->ret = r->entry->call(r->args);
+}
+
+static void run_rpc(struct dpa_work *work)
+{
+	struct rpc *r = container_of(work, struct rpc, work);
+
+	r->returned = dpa_run_code(&r->run, call_entry, r) == DPA_EU_RETURNED;
+	if (atomic_exchange_explicit(&r->done, OVER, memory_order_acq_rel) == SLEEPS)
+		dpa_futex_wake(&r->done, 1); /* an address only: it may be gone */
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static bool is_over(struct rpc *r)
+{
+	return atomic_load_explicit(&r->done, memory_order_acquire) == OVER;
+}
+
+/* The EU may share this core: after some pauses it is let in. */
+static bool spin(struct rpc *r)
+{
+	int64_t end;
+
+	for (int i = 0; i < SPIN_PAUSES; i++) {
+		if (is_over(r))
+			return true;
+		dpa_pause();
+	}
+	end = now_ns() + SPIN_NS;
+	do {
+		sched_yield();
+		if (is_over(r))
+			return true;
+	} while (now_ns() < end);
+	return false;
+}
+
+static void wait_for(struct rpc *r)
+{
+	uint32_t expect = RUNS;
+
+	if (spin(r))
+		return;
+	atomic_compare_exchange_strong_explicit(&r->done, &expect, SLEEPS, memory_order_acq_rel,
+						memory_order_acquire);
+	while (!is_over(r))
+		dpa_futex_wait(&r->done, SLEEPS, -1);
+}
+
+/* The context's place, or (calls overlap, which the API forbids) one more. */
+static bool take_room(struct dpa_launches *all)
+{
+	if (!atomic_fetch_add_explicit(&all->rpcs, 1, memory_order_acq_rel) || !dpa_pool_reserve(1))
+		return true;
+	atomic_fetch_sub_explicit(&all->rpcs, 1, memory_order_acq_rel);
+	return false;
+}
+
+static void give_room_back(struct dpa_launches *all)
+{
+	if (atomic_fetch_sub_explicit(&all->rpcs, 1, memory_order_acq_rel) > 1)
+		dpa_pool_unreserve(1);
+}
+
+static doca_error_t call(struct doca_dpa *dpa, const struct dpa_callee *callee, void *args,
+			 uint64_t *retval)
+{
+	struct doca_dpa *base = dpa_base(dpa);
+	struct rpc r = {
+		.run = {.kind = DPA_RUN_RPC,
+			.dpa = base,
+			.cur = dpa,
+			.name = callee->image->name,
+			.num_threads = 1},
+		.entry = callee->image,
+		.args = args,
+	};
+
+	if (!take_room(base->launches))
+		return DOCA_ERROR_DRIVER;
+	dpa_work_init(&r.work, run_rpc);
+	r.work.urgent = r.work.awaited = true;
+	r.work.eus = dpa_ctx_eus(dpa);
+	dpa_pool_dispatch(&r.work);
+	wait_for(&r);
+	give_room_back(base->launches);
+	dpa_devlog_drain(base->log);
+	dpa_devlog_drain(base->trace);
+	if (!r.returned)
+		return DOCA_ERROR_DRIVER;
+	*retval = r.ret;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_dpa_rpc(struct doca_dpa *dpa, doca_dpa_func_t *func, uint64_t *retval, ...)
+{
+	_Alignas(ARGS_ALIGN) char small[ARGS_STACK];
+	struct dpa_callee callee;
+	void *args = small;
+	doca_error_t ret;
+	uint64_t size;
+	va_list ap;
+
+	if (!dpa_live(dpa) || !func || !retval)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_ctx_usable(dpa) || doca_dpa_peek_at_last_error(dpa))
+		return DOCA_ERROR_BAD_STATE;
+	dpa_pool_stir();
+	ret = dpa_find_callee(dpa, func, true, &callee);
+	if (ret)
+		return ret;
+	dpa_callee_count(dpa, &callee, DPA_STAT_RPC);
+	size = callee.app->args_size;
+	if (size > sizeof(small) && posix_memalign(&args, ARGS_ALIGN, size))
+		return DOCA_ERROR_DRIVER;
+	va_start(ap, retval);
+	if (size)
+		callee.app->pack(args, &ap);
+	va_end(ap);
+	ret = call(dpa, &callee, args, retval);
+	if (args != small)
+		free(args);
+	return ret;
+}

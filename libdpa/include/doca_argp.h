@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doca_argp.h - command line flags of a program.
+ *
+ * Order: init; for each parameter create, set_*, register; start; destroy. The flags that every
+ * program has are parsed here: -h, -v, -l, --sdk-log-level, -j. One parser per process; not
+ * thread-safe.
+ *
+ * A flag is -short or --long, its value the next argument or what follows '='; a short name may
+ * have several characters. A parameter of type BOOLEAN takes no value: its callback gets true.
+ *
+ * -j FILE reads flags from a JSON file, which may have comments: an object with
+ * "doca_general_flags"
+ * ("log-level", "sdk-log-level") and "doca_program_flags", whose members are named as the long
+ * names, or the short ones of parameters without. What is on the command line as well replaces what
+ * the file says.
+ */
+#ifndef DOCA_ARGP_H_
+#define DOCA_ARGP_H_
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+#include <doca_log.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct doca_argp_cmd;
+struct doca_argp_param;
+
+/* What the value is, and what a callback's first argument points to. */
+enum doca_argp_type {
+	DOCA_ARGP_TYPE_UNKNOWN = 0,
+	DOCA_ARGP_TYPE_STRING,	 /* char * */
+	DOCA_ARGP_TYPE_INT,	 /* int *; decimal, or hexadecimal with 0x */
+	DOCA_ARGP_TYPE_BOOLEAN,	 /* bool * */
+	DOCA_ARGP_TYPE_JSON_OBJ, /* struct json_object *, of json-c */
+};
+
+/* Takes a value, which is valid during the call; an error ends doca_argp_start(), which returns it.
+ */
+typedef doca_error_t (*doca_argp_param_cb_t)(void *param, void *config);
+/* The command was given. */
+typedef doca_error_t (*doca_argp_cmd_cb_t)(void *config);
+/* Takes the arguments in front of "--", the program's name first. */
+typedef doca_error_t (*doca_argp_dpdk_cb_t)(int argc, char **argv);
+/* All values have been taken: whether they go together. */
+typedef doca_error_t (*doca_argp_validation_cb_t)(void *config);
+/* Takes what the parser has to say. */
+typedef doca_error_t (*doca_argp_logger_cb_t)(enum doca_log_level level, const char *format,
+					      va_list args);
+
+/* ----------------------------------------------------------------- parser */
+
+/*
+ * Begins. @program_name is copied, NULL stands for the program's own; @program_config is what
+ * callbacks get, and may be NULL. INVALID_VALUE: an empty name; BAD_STATE: begun already;
+ * NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_init(const char *program_name, void *program_config);
+
+/*
+ * Parses, then calls the callbacks of the values and then those of validation. After -h it prints
+ * the usage and ends the program by exit(0); after -v so does the version callback, or the versions
+ * are printed. What is wrong is logged: by the logger callback, else by the program's log backends,
+ * else to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no arguments, an
+ * unknown flag, a flag without its value or with a bad one, a flag twice, a mandatory one missing,
+ * or a JSON file that does not hold flags; IO_FAILED: the JSON file cannot be read; INITIALIZATION:
+ * DPDK arguments, but nobody takes them; NOT_SUPPORTED: a flag that is for the command line only in
+ * a JSON file; NO_MEMORY; else what a callback returned.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_start(int argc, char **argv);
+
+/* Ends: frees what was registered. BAD_STATE: not begun. */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_destroy(void);
+
+/* Prints the usage to standard output. Before doca_argp_init(): nothing. */
+DOCA_EXPERIMENTAL void doca_argp_usage(void);
+
+/* The arguments in front of "--" belong to the callback. Before doca_argp_init(): nothing. */
+DOCA_EXPERIMENTAL void doca_argp_set_dpdk_program(doca_argp_dpdk_cb_t callback);
+
+/* What -v calls. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_register_version_callback(doca_argp_param_cb_t callback);
+
+/* One more check of the whole. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_argp_register_validation_callback(doca_argp_validation_cb_t callback);
+
+/*
+ * What takes the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or logging
+ * is disabled; INVALID_VALUE: NULL.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_register_logger_callback(doca_argp_logger_cb_t callback);
+
+/* The parser says nothing any more. BAD_STATE: not begun. */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_disable_logger_callback(void);
+
+/* The level given by -l, else the global lower limit of doca_log.h. INVALID_VALUE: NULL, or not
+ * begun. */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_get_log_level(int *log_level);
+
+/* The level given by --sdk-log-level, else the global SDK limit. INVALID_VALUE: NULL, or not begun.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_get_sdk_log_level(int *log_level);
+
+/* ------------------------------------------------------------- parameters */
+
+/*
+ * Creates a parameter; registering gives it to the parser.
+ * INVALID_VALUE: NULL; BAD_STATE: not begun; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_param_create(struct doca_argp_param **param);
+
+/* Destroys one that was not registered. INVALID_VALUE: NULL; BAD_STATE: not begun, or registered.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_param_destroy(struct doca_argp_param *param);
+
+/*
+ * Gives a parameter to the parser, whatever the result: on an error it is destroyed.
+ * INVALID_VALUE: NULL, or a name is taken; BAD_STATE: not begun, or started; INITIALIZATION: it has
+ * no name, description, callback or type.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_register_param(struct doca_argp_param *input_param);
+
+/* Setters: texts are copied; NULL for a parameter does nothing. The short name is without dash. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_short_name(struct doca_argp_param *param,
+						      const char *name);
+/* Without its dashes. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_long_name(struct doca_argp_param *param,
+						     const char *name);
+/* What the usage shows for the value, e.g. "<name>". */
+DOCA_EXPERIMENTAL void doca_argp_param_set_arguments(struct doca_argp_param *param,
+						     const char *arguments);
+/* What the usage says of it. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_description(struct doca_argp_param *param,
+						       const char *description);
+/* What takes the value. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_callback(struct doca_argp_param *param,
+						    doca_argp_param_cb_t callback);
+/* What the value is. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_type(struct doca_argp_param *param,
+						enum doca_argp_type type);
+/* It must be given. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_mandatory(struct doca_argp_param *param);
+/* It may not be in a JSON file. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_cli_only(struct doca_argp_param *param);
+/* It may be given several times (an array in JSON): its callback is called for each. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_multiplicity(struct doca_argp_param *param);
+/* It stands alone: with it nothing else may be given, and nothing is mandatory. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_singular(struct doca_argp_param *param);
+/* It is known behind the names of commands too. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_inherited(struct doca_argp_param *param);
+/* The usage does not show it. */
+DOCA_EXPERIMENTAL void doca_argp_param_set_hidden(struct doca_argp_param *param);
+
+/* --------------------------------------------------------------- commands */
+
+/*
+ * Creates a command: a word on the command line, behind which its own parameters and commands
+ * follow. INVALID_VALUE: NULL; BAD_STATE: not begun; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_create(struct doca_argp_cmd **cmd);
+
+/*
+ * Destroys one that was not registered, with what was registered in it.
+ * INVALID_VALUE: NULL; BAD_STATE: not begun, or registered.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_destroy(struct doca_argp_cmd *cmd);
+
+/*
+ * Gives a command to the parser, whatever the result.
+ * INVALID_VALUE: NULL, or the name is taken; BAD_STATE: not begun, or started; INITIALIZATION: it
+ * has no name, description or callback.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_register_cmd(struct doca_argp_cmd *input_cmd);
+
+/* Gives a parameter to a command; as doca_argp_register_param(). */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_param(struct doca_argp_cmd *cmd,
+							    struct doca_argp_param *input_param);
+
+/* Gives a command to a command; as doca_argp_register_cmd(). */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_cmd(struct doca_argp_cmd *cmd,
+							  struct doca_argp_cmd *input_cmd);
+
+/* Setters: texts are copied; NULL for a command does nothing. */
+DOCA_EXPERIMENTAL void doca_argp_cmd_set_name(struct doca_argp_cmd *cmd, const char *name);
+/* What the usage says of it. */
+DOCA_EXPERIMENTAL void doca_argp_cmd_set_description(struct doca_argp_cmd *cmd,
+						     const char *description);
+/* What is called when it is given, before the callbacks of its parameters. */
+DOCA_EXPERIMENTAL void doca_argp_cmd_set_callback(struct doca_argp_cmd *cmd,
+						  doca_argp_cmd_cb_t callback);
+/* The usage does not show it. */
+DOCA_EXPERIMENTAL void doca_argp_cmd_set_hidden(struct doca_argp_cmd *cmd);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DOCA_ARGP_H_ */

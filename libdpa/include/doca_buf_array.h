@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doca_buf_array.h - arrays of bufs for device code: a map cut into elements of one size.
+ *
+ * Order: create, set_target_dpa, set_params, start, get_dpa_handle; destroy. Not thread-safe. The
+ * GPU as a target is not there.
+ */
+#ifndef DOCA_BUF_ARRAY_H_
+#define DOCA_BUF_ARRAY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct doca_buf_arr;
+struct doca_dpa;
+struct doca_mmap;
+
+/* The name under which device code knows an array: doca_dpa_dev_buf.h. */
+typedef uint64_t doca_dpa_dev_buf_arr_t;
+
+/*
+ * Creates an array.
+ * @num_elem: elements, at least 1
+ * @buf_arr:  receives it; the caller destroys it
+ * INVALID_VALUE: NULL or no elements; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_create(size_t num_elem, struct doca_buf_arr **buf_arr);
+
+/* Device code of this context shall use it. INVALID_VALUE: NULL; BAD_STATE: started. */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_set_target_dpa(struct doca_buf_arr *buf_arr,
+							   struct doca_dpa *dpa_handler);
+
+/*
+ * Where the elements lie: element i at start_offset + i * elem_size of the map, which counts the
+ * array as one of its bufs until the array is stopped.
+ * @elem_size: bytes, at least 1
+ * INVALID_VALUE: NULL or no size; BAD_STATE: started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_set_params(struct doca_buf_arr *buf_arr,
+						       struct doca_mmap *mmap, size_t elem_size,
+						       uint64_t start_offset);
+
+/*
+ * Makes the array for device code. It is started once in its life.
+ * INVALID_VALUE: NULL, or the map is not on the context's device; BAD_STATE: has been started, no
+ * target, no parameters, or the map is not started; NO_MEMORY: also when the map is too small.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr);
+
+/*
+ * Ends it: no device code may use the handle any more. One that is not started stays as it is.
+ * INVALID_VALUE: NULL.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_stop(struct doca_buf_arr *buf_arr);
+
+/* Destroys it, stopping it first. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_destroy(struct doca_buf_arr *buf_arr);
+
+/* The array's name for device code. INVALID_VALUE: NULL; BAD_STATE: not started. */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_get_dpa_handle(const struct doca_buf_arr *buf_arr,
+							   doca_dpa_dev_buf_arr_t *dpa_buf_arr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DOCA_BUF_ARRAY_H_ */

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doca_rdma.h - RDMA contexts on the DPA data path.
+ *
+ * Order: doca_rdma_create(), setters, doca_ctx_set_datapath_on_dpa(),
+ * doca_rdma_dpa_completion_attach(), doca_ctx_start(); then doca_rdma_export() and
+ * doca_rdma_connect() for each connection, doca_rdma_get_dpa_handle() and
+ * doca_rdma_connection_get_id() for device code (doca_dpa_dev_rdma.h); doca_ctx_stop(),
+ * doca_rdma_destroy(). start, export, connect and stop do all their work before they return: no
+ * progress engine is needed.
+ *
+ * A connection is an RC queue pair of the device with the peer's; the context's receives are one
+ * shared receive queue; completions go to the attached completion context. The peer may be any
+ * verbs program: dpa/dpa_rdma.h has the format of what doca_rdma_export() gives.
+ *
+ * doca_ctx_start() says INVALID_VALUE without a completion context, or with one of another DPA
+ * context, or when the DPA context is another device's; INITIALIZATION when the completion context
+ * is not started, memory or the adapter's queues are used up, or 256 threads and started contexts
+ * exist already.
+ *
+ * Without doca_ctx_set_datapath_on_dpa() the data path is that of the CPU: tasks, worked by the
+ * progress engine that the context must be connected to (dpa/dpa_rdma_task.h). Nothing here is
+ * thread-safe. Setters are for contexts that are not started: BAD_STATE else.
+ */
+#ifndef DOCA_RDMA_H_
+#define DOCA_RDMA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+#include <doca_error.h>
+#include <doca_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct doca_ctx;
+struct doca_dev;
+struct doca_devinfo;
+struct doca_dpa_completion;
+struct doca_gpu_dev_rdma;
+struct doca_rdma;
+struct doca_rdma_addr;
+struct doca_rdma_connection;
+struct rdma_cm_id;
+
+/* The name under which device code knows a started context. */
+typedef uint64_t doca_dpa_dev_rdma_t;
+
+enum doca_rdma_transport_type {
+	DOCA_RDMA_TRANSPORT_TYPE_RC, /* reliable connections */
+	DOCA_RDMA_TRANSPORT_TYPE_DC, /* not supported by this device */
+};
+
+enum doca_rdma_addr_type {
+	DOCA_RDMA_ADDR_TYPE_IPv4,
+	DOCA_RDMA_ADDR_TYPE_IPv6,
+	DOCA_RDMA_ADDR_TYPE_GID,
+};
+
+enum doca_rdma_opcode {
+	DOCA_RDMA_OPCODE_RECV_SEND = 0,
+	DOCA_RDMA_OPCODE_RECV_SEND_WITH_IMM,
+	DOCA_RDMA_OPCODE_RECV_WRITE_WITH_IMM,
+};
+
+struct doca_rdma_gid {
+	uint8_t raw[DOCA_GID_BYTE_LENGTH]; /* network order; an IPv4 address is ::ffff:a.b.c.d */
+};
+
+/* ----------------------------------------------------------------- context */
+
+/*
+ * Creates a context on a device, which stays in use until it is destroyed.
+ * @rdma: receives it; the caller destroys it
+ * INVALID_VALUE: NULL; NO_MEMORY; INITIALIZATION: the device is no DPA.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_create(struct doca_dev *dev, struct doca_rdma **rdma);
+
+/* INVALID_VALUE: NULL; BAD_STATE: not stopped. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_destroy(struct doca_rdma *rdma);
+
+/* Its generic view, for doca_ctx.h; NULL for NULL. */
+DOCA_EXPERIMENTAL struct doca_ctx *doca_rdma_as_ctx(struct doca_rdma *rdma);
+
+/*
+ * The completion context that reports what device code posts, and receives. It must be started
+ * before this context is, be of the DPA context that the data path is set to, and stay started
+ * until this context is stopped. Several contexts may share it.
+ * INVALID_VALUE: NULL; BAD_STATE: started.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_dpa_completion_attach(struct doca_rdma *rdma, struct doca_dpa_completion *dpa_comp);
+
+/*
+ * The handle for device code of the DPA context that the data path is set to.
+ * INVALID_VALUE: NULL; BAD_STATE: not started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_dpa_handle(struct doca_rdma *rdma,
+							doca_dpa_dev_rdma_t *dpa_rdma);
+
+/* INVALID_VALUE: NULL; BAD_STATE: the data path is not on a GPU, and cannot be. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_gpu_handle(struct doca_rdma *rdma,
+							struct doca_gpu_dev_rdma **gpu_rdma);
+
+/* ------------------------------------------------------------- connections */
+
+/*
+ * Makes one more connection and describes it for the peer.
+ * @local_rdma_conn_details:      receives the description, to be given to the peer's
+ *                                doca_rdma_connect(). It is the connection's: valid until stop
+ * @local_rdma_conn_details_size: receives its size in bytes
+ * @rdma_connection:              receives the connection, valid until stop
+ * INVALID_VALUE: NULL; BAD_STATE: not started; FULL: there are max_num_connections;
+ * CONNECTION_ABORTED: the device cannot make a queue pair, or has no address.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_export(struct doca_rdma *rdma,
+						const void **local_rdma_conn_details,
+						size_t *local_rdma_conn_details_size,
+						struct doca_rdma_connection **rdma_connection);
+
+/*
+ * Joins an exported connection with the peer's. Device code may post to it when this returns; what
+ * it posts before the peer has done the same is tried again.
+ * @remote_rdma_conn_details: what the peer's doca_rdma_export() gave, of any alignment
+ * INVALID_VALUE: NULL, no such description, or a connection of another context; BAD_STATE: not
+ * started or connected already; CONNECTION_ABORTED: the peer cannot be addressed.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connect(struct doca_rdma *rdma,
+						 const void *remote_rdma_conn_details,
+						 size_t remote_rdma_conn_details_size,
+						 struct doca_rdma_connection *rdma_connection);
+
+/*
+ * The id by which device code posts to the connection, and which elements of the completion context
+ * carry as user data: from 0 up to max_num_connections - 1, in the order of creation.
+ * INVALID_VALUE: NULL.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_id(
+	const struct doca_rdma_connection *rdma_connection, uint32_t *connection_id);
+
+/* A word for the caller's use; 0 at first. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_set_user_data(
+	struct doca_rdma_connection *rdma_connection, union doca_data connection_user_data);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_user_data(
+	const struct doca_rdma_connection *rdma_connection, union doca_data *connection_user_data);
+
+/* -------------------------------------------------- connections by address */
+
+/*
+ * One side listens to a port, the other one connects to its address; who has been asked accepts or
+ * rejects. What happens is told by callbacks, within doca_pe_progress(): the context must be
+ * connected to a progress engine (NOT_SUPPORTED else), on the DPA data path too, and have its
+ * callbacks set (BAD_STATE else).
+ *
+ *   listens   request --accept--> established --> disconnection
+ *   connects                      established --> disconnection
+ *
+ * A failure takes the place of "established". A connection is gone when the callback of its failure
+ * or disconnection returns, or doca_rdma_connection_reject(); its id may then be another one's.
+ * Device code that posts to it until then has its work flushed, and what it posts afterwards
+ * dropped.
+ *
+ * The exchange is this library's own, over TCP (docs/connections.md): both sides must be libdpa.
+ * The port is a TCP port, on all addresses of the host.
+ */
+typedef void (*doca_rdma_connection_request_cb_t)(struct doca_rdma_connection *rdma_connection,
+						  union doca_data ctx_user_data);
+typedef void (*doca_rdma_connection_established_cb_t)(struct doca_rdma_connection *rdma_connection,
+						      union doca_data connection_user_data,
+						      union doca_data ctx_user_data);
+typedef void (*doca_rdma_connection_failure_cb_t)(struct doca_rdma_connection *rdma_connection,
+						  union doca_data connection_user_data,
+						  union doca_data ctx_user_data);
+typedef void (*doca_rdma_connection_disconnection_cb_t)(
+	struct doca_rdma_connection *rdma_connection, union doca_data connection_user_data,
+	union doca_data ctx_user_data);
+
+/* All four, at any time. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_connection_state_callbacks(
+	struct doca_rdma *rdma, doca_rdma_connection_request_cb_t doca_rdma_connect_request_cb,
+	doca_rdma_connection_established_cb_t doca_rdma_connect_established_cb,
+	doca_rdma_connection_failure_cb_t doca_rdma_connect_failure_cb,
+	doca_rdma_connection_disconnection_cb_t doca_rdma_disconnect_cb);
+
+/*
+ * An address to connect to.
+ * @address: an IPv4 or IPv6 address, or a GID, as text; no name
+ * @port:    TCP port, not 0
+ * @addr:    receives it; the caller destroys it
+ * INVALID_VALUE: NULL, 0, or no such address; NO_MEMORY.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_create(enum doca_rdma_addr_type addr_type,
+						     const char *address, uint16_t port,
+						     struct doca_rdma_addr **addr);
+/* INVALID_VALUE: NULL; BAD_STATE: a connection was made by it, or it is that of a peer. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_destroy(struct doca_rdma_addr *addr);
+/* @address: receives the text, which is the address's. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_get_params(struct doca_rdma_addr *addr,
+							 enum doca_rdma_addr_type *addr_type,
+							 const char **address, uint16_t *port);
+
+/*
+ * Several ports at a time are fine.
+ * INVALID_VALUE: NULL, 0, or it listens there; BAD_STATE: not started, or no callbacks;
+ * NOT_SUPPORTED: no progress engine; CONNECTION_ABORTED: the port is somebody else's.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_start_listen_to_port(struct doca_rdma *rdma,
+							      uint16_t port);
+/* INVALID_VALUE: NULL, or it does not listen there; NOT_SUPPORTED: as above. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_stop_listen_to_port(struct doca_rdma *rdma, uint16_t port);
+
+/*
+ * Begins to connect: the established or the failure callback tells how it ends, after
+ * doca_rdma_set_connection_request_timeout() at the latest.
+ * @addr:                 stays in use until the connection is gone
+ * @connection_user_data: as by doca_rdma_connection_set_user_data()
+ * INVALID_VALUE: NULL; BAD_STATE, NOT_SUPPORTED: as above; CONNECTION_ABORTED: no way to the
+ * address, there are max_num_connections already, or no queue pair can be had.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connect_to_addr(struct doca_rdma *rdma,
+							 struct doca_rdma_addr *addr,
+							 union doca_data connection_user_data);
+
+/*
+ * Answers a request, in its callback or later.
+ * @private_data: private_data_len bytes, which travel to the peer; NULL with 0
+ * INVALID_VALUE: NULL, or nothing that was requested; CONNECTION_ABORTED: the peer is gone or
+ * cannot be addressed, and the connection is gone.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_accept(
+	struct doca_rdma_connection *rdma_connection, void *private_data, uint8_t private_data_len);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
+
+/*
+ * Ends an established connection that was made by address. What is in flight may still be carried out until both
+ * sides get the disconnection callback, this one when the peer has answered or after
+ * doca_rdma_set_connection_request_timeout().
+ * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
+
+/*
+ * The address of the peer: what doca_rdma_connect_to_addr() was given, or where a request came
+ * from. It is the connection's. INVALID_VALUE: NULL, or not made by address.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_addr(
+	const struct doca_rdma_connection *rdma_connection, struct doca_rdma_addr **addr);
+
+/* Identifiers of rdma_cm: this device has none. INVALID_VALUE: NULL; NOT_SUPPORTED: always else. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id, void *private_data,
+			uint8_t private_data_len, struct doca_rdma_connection **rdma_connection);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_bridge_established(struct doca_rdma *rdma, struct doca_rdma_connection *rdma_connection);
+
+/* ---------------------------------------------------------------- settings */
+
+/*
+ * Operations that a connection's send queue, or the context's receive queue, holds: rounded up to a
+ * power of two. 64 at first. The receive queue is that of contexts on the DPA data path.
+ * INVALID_VALUE: NULL or 0; NOT_SUPPORTED: more than the device can, or the receive queue without
+ * doca_ctx_set_datapath_on_dpa(); BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_send_queue_size(struct doca_rdma *rdma,
+							     uint32_t send_queue_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_recv_queue_size(struct doca_rdma *rdma,
+							     uint32_t recv_queue_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_send_queue_size(const struct doca_rdma *rdma,
+							     uint32_t *send_queue_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_recv_queue_size(const struct doca_rdma *rdma,
+							     uint32_t *recv_queue_size);
+
+/*
+ * Pieces of memory that a send (a receive) may have; 1 at first. Device code posts one each.
+ * INVALID_VALUE: NULL, 0 or more than the device can; BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_max_send_buf_list_len(struct doca_rdma *rdma,
+								   uint32_t max_send_buf_list_len);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_max_send_buf_list_len(const struct doca_rdma *rdma,
+								   uint32_t *max_send_buf_list_len);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_task_receive_set_dst_buf_list_len(struct doca_rdma *rdma,
+									   uint32_t buf_list_len);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_task_receive_get_dst_buf_list_len(const struct doca_rdma *rdma, uint32_t *buf_list_len);
+
+/* RC at first. INVALID_VALUE: NULL or unknown; NOT_SUPPORTED: DC; BAD_STATE. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_set_transport_type(struct doca_rdma *rdma, enum doca_rdma_transport_type transport_type);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_transport_type(
+	const struct doca_rdma *rdma, enum doca_rdma_transport_type *transport_type);
+
+/*
+ * The largest packet payload; a connection uses the smaller one of its two sides. 1 KiB at first.
+ * INVALID_VALUE: NULL or unknown; NOT_SUPPORTED: DOCA_MTU_SIZE_RAW_ETHERNET; BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_mtu(struct doca_rdma *rdma, enum doca_mtu_size mtu);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma,
+						 enum doca_mtu_size *mtu);
+
+/*
+ * What peers may do to this side's memory by the connections, where the memory map allows it too:
+ * RDMA flags of enum doca_access_flag; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE is accepted and means
+ * nothing. 0 at first.
+ * INVALID_VALUE: NULL or other flags; BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma,
+							 uint32_t permissions);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_permissions(const struct doca_rdma *rdma,
+							 uint32_t *permissions);
+
+/* 1, always. INVALID_VALUE: NULL or above 1; NOT_SUPPORTED: 0, as on any Ethernet; BAD_STATE. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_grh_enabled(struct doca_rdma *rdma,
+							 uint8_t grh_enabled);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_grh_enabled(const struct doca_rdma *rdma,
+							 uint8_t *grh_enabled);
+
+/*
+ * The address that connections use; 0 at first. It is a wish: where there is none at this index,
+ * the first one of the device is meant. Between two contexts of this library, the connection
+ * uses another one if the two wishes cannot reach each other (IPv4 here and IPv6 there, or the
+ * loopback address of another host).
+ * INVALID_VALUE: NULL, or past the table (doca_rdma_cap_get_gid_table_size()); BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_gid_index(struct doca_rdma *rdma, uint32_t gid_index);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_gid_index(const struct doca_rdma *rdma,
+						       uint32_t *gid_index);
+
+/* Service level, 0 to 15; 0 at first. INVALID_VALUE: NULL or above; BAD_STATE. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_sl(struct doca_rdma *rdma, uint32_t sl);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_sl(const struct doca_rdma *rdma, uint32_t *sl);
+
+/* Connections that may be exported between start and stop; 1 at first. INVALID_VALUE: NULL or 0;
+ * BAD_STATE. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma,
+								 uint16_t max_num_connections);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_max_num_connections(const struct doca_rdma *rdma,
+								 uint16_t *max_num_connections);
+
+/*
+ * How often a message is tried again whose receiver has no receive posted; 7, as at first, is
+ * without end. INVALID_VALUE: NULL or above 7; BAD_STATE.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_rnr_retry_count(struct doca_rdma *rdma,
+							     uint8_t rnr_retry_count);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_rnr_retry_count(const struct doca_rdma *rdma,
+							     uint8_t *rnr_retry_count);
+
+/* Milliseconds that connecting by address may take; 2000 at first. INVALID_VALUE: NULL or 0;
+ * BAD_STATE. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_connection_request_timeout(struct doca_rdma *rdma,
+									uint16_t timeout);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_get_connection_request_timeout(const struct doca_rdma *rdma, uint16_t *timeout);
+
+/* ------------------------------------------------------------ capabilities */
+
+/*
+ * Limits of a device that is a DPA. All thread-safe.
+ * INVALID_VALUE: NULL; DRIVER: the device is no DPA, or cannot be asked.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_get_max_recv_queue_size(
+	const struct doca_devinfo *devinfo, uint32_t *max_recv_queue_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_get_max_send_queue_size(
+	const struct doca_devinfo *devinfo, uint32_t *max_send_queue_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_get_max_send_buf_list_len(
+	const struct doca_devinfo *devinfo, uint32_t *max_send_buf_list_len);
+/* Bytes. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_cap_get_max_message_size(const struct doca_devinfo *devinfo, uint32_t *max_message_size);
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_get_gid_table_size(const struct doca_devinfo *devinfo,
+								uint32_t *gid_table_size);
+/*
+ * num_entries entries of the table from start_index on; those without an address are zero.
+ * INVALID_VALUE, too: past the table.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_get_gid(const struct doca_devinfo *devinfo,
+						     uint32_t start_index, uint32_t num_entries,
+						     struct doca_rdma_gid *gid_array);
+/* NOT_SUPPORTED: DC. */
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_cap_transport_type_is_supported(
+	const struct doca_devinfo *devinfo, enum doca_rdma_transport_type transport_type);
+
+/*
+ * Whether the device can do these operations, on either data path.
+ * INVALID_VALUE: NULL; NOT_SUPPORTED: it is no DPA.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_cap_task_receive_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_cap_task_send_is_supported(const struct doca_devinfo *devinfo);
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_cap_task_write_is_supported(const struct doca_devinfo *devinfo);
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <dpa/dpa_rdma_task.h>
+
+#endif /* DOCA_RDMA_H_ */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doca_version.h - which version of the DOCA API this is.
+ */
+#ifndef DOCA_VERSION_H_
+#define DOCA_VERSION_H_
+
+#include <stddef.h>
+
+#include <doca_compat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DOCA_VERSION_MAJOR  2
+#define DOCA_VERSION_MINOR  10
+#define DOCA_VERSION_PATCH  87
+#define DOCA_VERSION_STRING "2.10.0087"
+
+/* A version as a number that compares as versions do. */
+#define DOCA_VERSION_CALC_EXACT(major, minor, patch)                                               \
+	((size_t)(((size_t)(major) << 24) | ((size_t)(minor) << 16) | (size_t)(patch)))
+/* The same for a patch number as releases count it, in thousands. */
+#define DOCA_VERSION_CALC(major, minor, patch) DOCA_VERSION_CALC_EXACT(major, minor, (patch)*1000)
+
+#define DOCA_VERSION_EXACT                                                                         \
+	DOCA_VERSION_CALC_EXACT(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, DOCA_VERSION_PATCH)
+#define DOCA_VERSION_OFFICIAL DOCA_VERSION_CALC(DOCA_VERSION_MAJOR, DOCA_VERSION_MINOR, 0)
+
+/* Whether this version is that one, or that one or a later one. */
+#define DOCA_VERSION_EQ_CURRENT(major, minor, patch)                                               \
+	(DOCA_VERSION_CALC_EXACT(major, minor, patch) == DOCA_VERSION_EXACT)
+#define DOCA_VERSION_LTE_CURRENT(major, minor, patch)                                              \
+	(DOCA_VERSION_CALC_EXACT(major, minor, patch) <= DOCA_VERSION_EXACT)
+
+/* The version that the program was compiled with. Static text. */
+static inline const char *doca_version(void)
+{
+	return DOCA_VERSION_STRING;
+}
+
+/* The version of the library that the program runs with. Static text. Thread-safe. */
+DOCA_STABLE const char *doca_version_runtime(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DOCA_VERSION_H_ */

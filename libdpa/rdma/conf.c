@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Settings of RDMA contexts. */
+#include "rdma.h"
+
+/* Of what every setter wants, in this order. */
+static doca_error_t settable(const struct doca_rdma *rdma, bool valid)
+{
+	if (!dpa_live(rdma) || !valid)
+		return DOCA_ERROR_INVALID_VALUE;
+	return dpa_core_idle(&rdma->ctx) ? DOCA_SUCCESS : DOCA_ERROR_BAD_STATE;
+}
+
+static uint32_t round_up(uint32_t n)
+{
+	uint32_t size = 1;
+
+	while (size < n)
+		size <<= 1;
+	return size;
+}
+
+#define SET(rdma, valid, field, value)                                                             \
+	do {                                                                                       \
+		doca_error_t ret_ = settable(rdma, valid);                                         \
+		if (!ret_)                                                                         \
+			(rdma)->conf.field = (value);                                              \
+		return ret_;                                                                       \
+	} while (0)
+
+#define GET(rdma, out, field)                                                                      \
+	do {                                                                                       \
+		if (!dpa_live(rdma) || !(out))                                                     \
+			return DOCA_ERROR_INVALID_VALUE;                                           \
+		*(out) = (rdma)->conf.field;                                                       \
+		return DOCA_SUCCESS;                                                               \
+	} while (0)
+
+doca_error_t doca_rdma_set_send_queue_size(struct doca_rdma *rdma, uint32_t send_queue_size)
+{
+	if (dpa_live(rdma) && send_queue_size > DPA_MAX_WR)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	SET(rdma, send_queue_size, send_queue_size, round_up(send_queue_size));
+}
+
+doca_error_t doca_rdma_get_send_queue_size(const struct doca_rdma *rdma, uint32_t *send_queue_size)
+{
+	GET(rdma, send_queue_size, send_queue_size);
+}
+
+doca_error_t doca_rdma_set_recv_queue_size(struct doca_rdma *rdma, uint32_t recv_queue_size)
+{
+	if (dpa_live(rdma) && (!rdma->ctx.dpa || recv_queue_size > DPA_MAX_WR))
+		return DOCA_ERROR_NOT_SUPPORTED;
+	SET(rdma, recv_queue_size, recv_queue_size, round_up(recv_queue_size));
+}
+
+doca_error_t doca_rdma_get_recv_queue_size(const struct doca_rdma *rdma, uint32_t *recv_queue_size)
+{
+	if (dpa_live(rdma) && recv_queue_size && !rdma->ctx.dpa)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	GET(rdma, recv_queue_size, recv_queue_size);
+}
+
+doca_error_t doca_rdma_set_max_send_buf_list_len(struct doca_rdma *rdma,
+						 uint32_t max_send_buf_list_len)
+{
+	SET(rdma, max_send_buf_list_len && max_send_buf_list_len <= DPA_MAX_SGE, send_list_len,
+	    max_send_buf_list_len);
+}
+
+doca_error_t doca_rdma_get_max_send_buf_list_len(const struct doca_rdma *rdma,
+						 uint32_t *max_send_buf_list_len)
+{
+	GET(rdma, max_send_buf_list_len, send_list_len);
+}
+
+doca_error_t doca_rdma_task_receive_set_dst_buf_list_len(struct doca_rdma *rdma,
+							 uint32_t buf_list_len)
+{
+	SET(rdma, buf_list_len && buf_list_len <= DPA_MAX_SGE, recv_list_len, buf_list_len);
+}
+
+doca_error_t doca_rdma_task_receive_get_dst_buf_list_len(const struct doca_rdma *rdma,
+							 uint32_t *buf_list_len)
+{
+	GET(rdma, buf_list_len, recv_list_len);
+}
+
+doca_error_t doca_rdma_set_transport_type(struct doca_rdma *rdma,
+					  enum doca_rdma_transport_type transport_type)
+{
+	if (dpa_live(rdma) && transport_type == DOCA_RDMA_TRANSPORT_TYPE_DC)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	return settable(rdma, transport_type == DOCA_RDMA_TRANSPORT_TYPE_RC);
+}
+
+doca_error_t doca_rdma_get_transport_type(const struct doca_rdma *rdma,
+					  enum doca_rdma_transport_type *transport_type)
+{
+	if (!dpa_live(rdma) || !transport_type)
+		return DOCA_ERROR_INVALID_VALUE;
+	*transport_type = DOCA_RDMA_TRANSPORT_TYPE_RC;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_set_mtu(struct doca_rdma *rdma, enum doca_mtu_size mtu)
+{
+	if (dpa_live(rdma) && mtu == DOCA_MTU_SIZE_RAW_ETHERNET)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	SET(rdma, (uint32_t)mtu <= DOCA_MTU_SIZE_4K_BYTES, mtu, mtu);
+}
+
+doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma, enum doca_mtu_size *mtu)
+{
+	GET(rdma, mtu, mtu);
+}
+
+doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma, uint32_t permissions)
+{
+	static const uint32_t known = DOCA_ACCESS_FLAG_LOCAL_READ_WRITE |
+				      DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE |
+				      DOCA_ACCESS_FLAG_RDMA_ATOMIC;
+
+	SET(rdma, !(permissions & ~known), permissions, permissions);
+}
+
+doca_error_t doca_rdma_get_permissions(const struct doca_rdma *rdma, uint32_t *permissions)
+{
+	GET(rdma, permissions, permissions);
+}
+
+doca_error_t doca_rdma_set_grh_enabled(struct doca_rdma *rdma, uint8_t grh_enabled)
+{
+	if (dpa_live(rdma) && !grh_enabled)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	return settable(rdma, grh_enabled == 1);
+}
+
+doca_error_t doca_rdma_get_grh_enabled(const struct doca_rdma *rdma, uint8_t *grh_enabled)
+{
+	if (!dpa_live(rdma) || !grh_enabled)
+		return DOCA_ERROR_INVALID_VALUE;
+	*grh_enabled = 1;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_set_gid_index(struct doca_rdma *rdma, uint32_t gid_index)
+{
+	SET(rdma, gid_index < DPA_MAX_GIDS, gid_index, gid_index);
+}
+
+doca_error_t doca_rdma_get_gid_index(const struct doca_rdma *rdma, uint32_t *gid_index)
+{
+	GET(rdma, gid_index, gid_index);
+}
+
+doca_error_t doca_rdma_set_sl(struct doca_rdma *rdma, uint32_t sl)
+{
+	SET(rdma, sl <= 15, sl, sl);
+}
+
+doca_error_t doca_rdma_get_sl(const struct doca_rdma *rdma, uint32_t *sl)
+{
+	GET(rdma, sl, sl);
+}
+
+doca_error_t doca_rdma_set_connection_request_timeout(struct doca_rdma *rdma, uint16_t timeout)
+{
+	SET(rdma, timeout, timeout_ms, timeout);
+}
+
+doca_error_t doca_rdma_get_connection_request_timeout(const struct doca_rdma *rdma,
+						      uint16_t *timeout)
+{
+	GET(rdma, timeout, timeout_ms);
+}
+
+doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma, uint16_t max_num_connections)
+{
+	SET(rdma, max_num_connections, max_connections, max_num_connections);
+}
+
+doca_error_t doca_rdma_get_max_num_connections(const struct doca_rdma *rdma,
+					       uint16_t *max_num_connections)
+{
+	GET(rdma, max_num_connections, max_connections);
+}
+
+doca_error_t doca_rdma_set_rnr_retry_count(struct doca_rdma *rdma, uint8_t rnr_retry_count)
+{
+	SET(rdma, rnr_retry_count <= 7, rnr_retry, rnr_retry_count);
+}
+
+doca_error_t doca_rdma_get_rnr_retry_count(const struct doca_rdma *rdma, uint8_t *rnr_retry_count)
+{
+	GET(rdma, rnr_retry_count, rnr_retry);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Connections of an RDMA context. */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../eu/pool.h"
+#include "rdma.h"
+
+static void to_error(struct dpa_fatal_hook *hook)
+{
+	dpa_hwif_fail_qp(container_of(hook, struct doca_rdma_connection, fatal)->qp);
+}
+
+doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_connection **out)
+{
+	struct doca_rdma_connection *c;
+
+	if (rdma->num_conns == rdma->conf.max_connections)
+		return DOCA_ERROR_FULL;
+	c = dpa_obj_new(DPA_T_CONNECTION, sizeof(*c));
+	if (!c)
+		return DOCA_ERROR_CONNECTION_ABORTED;
+	c->rdma = rdma;
+	c->sent_end = &c->sent;
+	while (dpa_rdma_conn(rdma, c->id))
+		c->id++;
+	if (dpa_rdma_make_qp(c)) {
+		dpa_obj_free(c);
+		return DOCA_ERROR_CONNECTION_ABORTED;
+	}
+	if (rdma->dpa)
+		dpa_fatal_add(rdma->dpa, &c->fatal, to_error);
+	atomic_store_explicit(&rdma->conns[c->id], c, memory_order_release);
+	rdma->num_conns++;
+	*out = c;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_export(struct doca_rdma *rdma, const void **local_rdma_conn_details,
+			      size_t *local_rdma_conn_details_size,
+			      struct doca_rdma_connection **rdma_connection)
+{
+	doca_error_t ret;
+
+	if (!dpa_live(rdma) || !local_rdma_conn_details || !local_rdma_conn_details_size ||
+	    !rdma_connection)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!rdma->started)
+		return DOCA_ERROR_BAD_STATE;
+	ret = dpa_rdma_new_connection(rdma, rdma_connection);
+	if (ret)
+		return ret;
+	*local_rdma_conn_details = &(*rdma_connection)->details;
+	*local_rdma_conn_details_size = sizeof((*rdma_connection)->details);
+	return DOCA_SUCCESS;
+}
+
+static bool valid_details(const struct dpa_rdma_details *d)
+{
+	return be32toh(d->magic) == DPA_RDMA_DETAILS_MAGIC &&
+	       be16toh(d->version) == DPA_RDMA_DETAILS_VERSION && be16toh(d->size) == sizeof(*d) &&
+	       be32toh(d->qpn) <= 0xffffff && be32toh(d->psn) <= 0xffffff &&
+	       d->mtu >= IBV_MTU_256 && d->mtu <= IBV_MTU_4096 && d->num_gids &&
+	       d->num_gids <= DPA_RDMA_DETAILS_GIDS;
+}
+
+doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, size_t size)
+{
+	struct dpa_rdma_details peer;
+
+	if (size != sizeof(peer))
+		return DOCA_ERROR_INVALID_VALUE;
+	memcpy(&peer, details, sizeof(peer));
+	if (!valid_details(&peer))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (atomic_load_explicit(&c->ready, memory_order_relaxed))
+		return DOCA_ERROR_BAD_STATE;
+	if (dpa_rdma_join_qp(c, &peer))
+		return DOCA_ERROR_CONNECTION_ABORTED;
+	atomic_store_explicit(&c->ready, 1, memory_order_release);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_connect(struct doca_rdma *rdma, const void *remote_rdma_conn_details,
+			       size_t remote_rdma_conn_details_size,
+			       struct doca_rdma_connection *rdma_connection)
+{
+	if (!dpa_live(rdma) || !remote_rdma_conn_details || !rdma_connection)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!rdma->started) /* its connections are gone: the pointer is not looked at */
+		return DOCA_ERROR_BAD_STATE;
+	if (!dpa_live(rdma_connection) || rdma_connection->rdma != rdma)
+		return DOCA_ERROR_INVALID_VALUE;
+	return dpa_rdma_join(rdma_connection, remote_rdma_conn_details,
+			     remote_rdma_conn_details_size);
+}
+
+void dpa_rdma_fail_connection(struct doca_rdma_connection *c)
+{
+	dpa_hwif_fail_qp(c->qp);
+}
+
+/* Device code finds it no more; then no EU is in an op with it; then the QP goes. */
+void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
+{
+	struct doca_rdma *rdma = c->rdma;
+
+	atomic_store_explicit(&rdma->conns[c->id], DPA_RDMA_GONE, memory_order_seq_cst);
+	if (rdma->dpa) {
+		dpa_pool_quiesce();
+		dpa_fatal_remove(rdma->dpa, &c->fatal);
+	} else if (c->sent) {
+		dpa_rdma_tasks_flush(c);
+	}
+	ibv_destroy_qp(c->qp);
+	rdma->num_conns--;
+	dpa_obj_free(c);
+}
+
+void dpa_rdma_drop_connections(struct doca_rdma *rdma)
+{
+	for (uint32_t i = 0; rdma->num_conns; i++)
+		if (dpa_rdma_conn(rdma, i))
+			dpa_rdma_drop_connection(dpa_rdma_conn(rdma, i));
+}
+
+doca_error_t doca_rdma_connection_get_id(const struct doca_rdma_connection *rdma_connection,
+					 uint32_t *connection_id)
+{
+	if (!dpa_live(rdma_connection) || !connection_id)
+		return DOCA_ERROR_INVALID_VALUE;
+	*connection_id = rdma_connection->id;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_connection_set_user_data(struct doca_rdma_connection *rdma_connection,
+						union doca_data connection_user_data)
+{
+	if (!dpa_live(rdma_connection))
+		return DOCA_ERROR_INVALID_VALUE;
+	rdma_connection->user_data = connection_user_data;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_rdma_connection_get_user_data(const struct doca_rdma_connection *rdma_connection,
+						union doca_data *connection_user_data)
+{
+	if (!dpa_live(rdma_connection) || !connection_user_data)
+		return DOCA_ERROR_INVALID_VALUE;
+	*connection_user_data = rdma_connection->user_data;
+	return DOCA_SUCCESS;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Posting from device code. A queue that is full is not waited for here: the op drives the device
+ * a little and says "again", so that the code can be ended, and the context stopped, meanwhile.
+ * What was held back goes out before anybody waits for it.
+ */
+#include "../eu/ops.h"
+#include "../sync/sync_event.h"
+#include "ops.h"
+#include "rdma.h"
+
+/* enum doca_dpa_dev_submit_flag, which only device code can include */
+#define FLAG_FLUSH	      (1u << 0)
+#define FLAG_OPTIMIZE_REPORTS (1u << 1)
+#define ALL_FLAGS	      (FLAG_FLUSH | FLAG_OPTIMIZE_REPORTS)
+
+/*
+ * NULL: it was there when the caller began to wait, and was stopped since. The post is dropped, as
+ * are those that are in its queues.
+ */
+static struct doca_rdma *get_rdma(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle,
+				  bool again)
+{
+	struct dpa_object *o;
+
+	if (again && !dpa_handle_get(&run->cur->handles, DPA_H_RDMA, handle))
+		return NULL;
+	o = dpa_op_object(eu, run, DPA_H_RDMA, handle, "started RDMA context");
+	return container_of(o, struct doca_rdma, obj);
+}
+
+/* NULL: it has ended. */
+static struct doca_rdma_connection *get_conn(struct dpa_eu *eu, struct doca_rdma *r, uint32_t id)
+{
+	struct doca_rdma_connection *c = NULL;
+
+	if (id < r->conf.max_connections)
+		c = atomic_load_explicit(&r->conns[id], memory_order_seq_cst);
+	if (c == DPA_RDMA_GONE)
+		return NULL;
+	if (!c || !atomic_load_explicit(&c->ready, memory_order_acquire))
+		dpa_op_mistake(eu, "a connection id that is not connected");
+	return c;
+}
+
+static uint32_t sge_length(uint64_t length)
+{
+	return length < UINT32_MAX ? (uint32_t)length
+				   : UINT32_MAX; /* too long: the device says so */
+}
+
+/* What the work request is, all but its number. */
+static void make_wr(const struct doca_rdma_connection *c, const struct dpa_dev_rdma_wr *in,
+		    struct dpa_sge *sge, struct dpa_qp_wr *w)
+{
+	const struct doca_rdma *r = c->rdma;
+
+	*w = (struct dpa_qp_wr){.opcode = (uint8_t)in->op,
+				.imm = in->imm,
+				.rkey = in->remote_key,
+				.remote = in->remote,
+				.swap_add = in->value};
+	if (!(in->flags & FLAG_OPTIMIZE_REPORTS))
+		w->flags |= DPA_WQE_SIGNALED;
+	if (in->data) {
+		w->flags |= DPA_WQE_INLINE;
+		w->data = in->data;
+		w->length = (uint32_t)in->length;
+		return;
+	}
+	*sge = (struct dpa_sge){
+		.addr = in->local, .length = sge_length(in->length), .lkey = in->local_key};
+	if (in->op == DPA_OP_ATOMIC_FA)
+		*sge = (struct dpa_sge){.addr = (uintptr_t)r->scratch +
+						(uint64_t)c->id * DPA_RDMA_SCRATCH,
+					.length = 8,
+					.lkey = r->scratch_mr->lkey};
+	w->sge = sge;
+	w->nsge = sge->length != 0;
+}
+
+/* Full: what was held back goes out, for room to come. True: the doorbell is to be rung. */
+static bool put(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush, bool *full)
+{
+	bool ring;
+
+	dpa_eu_lock(&c->lock);
+	w->wr_id = c->posted & (c->rdma->conf.send_queue_size - 1);
+	*full = !dpa_qp_put(&c->queues, w);
+	if (!*full) {
+		c->posted++;
+		c->held = true;
+	}
+	ring = c->held && (*full || flush);
+	if (ring) {
+		c->held = false;
+		dpa_qp_doorbell(&c->queues);
+	}
+	dpa_eu_unlock(&c->lock);
+	return ring;
+}
+
+static bool valid(const struct dpa_dev_rdma_wr *wr)
+{
+	return (wr->op <= DPA_OP_RDMA_READ || wr->op == DPA_OP_ATOMIC_FA) &&
+	       !(wr->flags & ~(uint32_t)ALL_FLAGS) &&
+	       !(wr->data && wr->length > DPA_DEV_RDMA_INLINE);
+}
+
+/* True: the queue is full. */
+static bool post(struct dpa_eu *eu, struct dpa_run *run, struct doca_rdma_connection *c,
+		 const struct dpa_dev_rdma_wr *wr)
+{
+	struct dpa_sge sge;
+	struct dpa_qp_wr w;
+	bool full;
+
+	make_wr(c, wr, &sge, &w);
+	if (wr->event)
+		dpa_se_remote_where(dpa_op_object(eu, run, DPA_H_SYNC_EVENT_REMOTE, wr->event,
+						  "sync event of a peer"),
+				    &w.remote, &w.rkey);
+	if (put(c, &w, wr->flags & FLAG_FLUSH, &full))
+		dpa_hwif_ring_sq(&c->queues.view);
+	return full;
+}
+
+int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rdma_wr *wr)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_rdma *r = get_rdma(eu, run, rdma, wr->again);
+	bool full = false;
+
+	if (!valid(wr))
+		dpa_op_mistake(eu, "submit flags that are unknown");
+	if (r) {
+		struct doca_rdma_connection *c = get_conn(eu, r, connection);
+
+		if (c)
+			full = post(eu, run, c, wr);
+		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
+			sched_yield();
+	}
+	dpa_eu_op_end(eu);
+	return full;
+}
+
+int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t addr, uint64_t length)
+{
+	struct dpa_sge sge = {.addr = addr, .length = sge_length(length), .lkey = key};
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_rdma *r = get_rdma(eu, run, rdma, again);
+	bool full = false;
+
+	if (r) {
+		uint64_t wr_id;
+
+		dpa_eu_lock(&r->recv_lock);
+		wr_id = r->recv.pi & (r->conf.recv_queue_size - 1);
+		full = !dpa_srq_post(&r->recv, wr_id, &sge, sge.length != 0);
+		dpa_eu_unlock(&r->recv_lock);
+		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
+			sched_yield();
+	}
+	dpa_eu_op_end(eu);
+	return full;
+}
+
+int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint64_t addr,
+			 uint64_t length)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_rdma *r = get_rdma(eu, run, rdma, false);
+	struct doca_rdma_connection *c = get_conn(eu, r, connection);
+	bool yes = c && length <= DPA_DEV_RDMA_INLINE &&
+		   dpa_hwif_may_read(&c->queues.view, key, addr, length);
+
+	dpa_eu_op_end(eu);
+	return yes;
+}
+
+/* The device says itself which receives it has taken. */
+void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+
+	(void)n;
+	get_rdma(eu, run, rdma, false);
+	dpa_eu_op_end(eu);
+}
+
+_Static_assert((int)DPA_DEV_RDMA_OP_READ == (int)DPA_OP_RDMA_READ &&
+		       (int)DPA_DEV_RDMA_OP_FETCH_ADD == (int)DPA_OP_ATOMIC_FA,
+	       "opcodes of device code are those of WQEs");

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The queue pair of a connection: as a verbs program would make and connect it. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include "rdma.h"
+
+#define PORT 1
+
+static unsigned int qp_access(uint32_t permissions)
+{
+	unsigned int a = 0;
+
+	if (permissions & DOCA_ACCESS_FLAG_RDMA_READ)
+		a |= IBV_ACCESS_REMOTE_READ;
+	if (permissions & DOCA_ACCESS_FLAG_RDMA_WRITE)
+		a |= IBV_ACCESS_REMOTE_WRITE;
+	if (permissions & DOCA_ACCESS_FLAG_RDMA_ATOMIC)
+		a |= IBV_ACCESS_REMOTE_ATOMIC;
+	return a;
+}
+
+static int to_init(struct doca_rdma_connection *c)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = PORT,
+		.qp_access_flags = qp_access(c->rdma->conf.permissions),
+	};
+
+	return ibv_modify_qp(c->qp, &a,
+			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+static int describe(struct doca_rdma_connection *c)
+{
+	struct dpa_rdma_details *d = &c->details;
+	uint32_t psn = 0;
+
+	/* a PSN that cannot be guessed is a nicety: without entropy it is 0 */
+	if (getrandom(&psn, sizeof(psn), GRND_NONBLOCK) != sizeof(psn))
+		psn = 0;
+	d->magic = htobe32(DPA_RDMA_DETAILS_MAGIC);
+	d->version = htobe16(DPA_RDMA_DETAILS_VERSION);
+	d->size = htobe16(sizeof(*d));
+	d->qpn = htobe32(c->qp->qp_num);
+	d->psn = htobe32(psn & 0xffffff);
+	d->mtu = (uint8_t)(c->rdma->conf.mtu + IBV_MTU_256);
+	d->rd_atomic = DPA_MAX_RD_ATOMIC;
+	return dpa_rdma_own_gids(c->qp->context, c->rdma->conf.gid_index, d);
+}
+
+int dpa_rdma_make_qp(struct doca_rdma_connection *c)
+{
+	const struct dpa_rdma_conf *conf = &c->rdma->conf;
+	struct ibv_qp_init_attr init = {
+		.send_cq = c->rdma->cq,
+		.recv_cq = c->rdma->cq,
+		.srq = c->rdma->srq,
+		.cap = {.max_send_wr = conf->send_queue_size,
+			.max_send_sge = conf->send_list_len,
+			.max_inline_data = DPA_DEV_RDMA_INLINE},
+		.qp_type = IBV_QPT_RC,
+	};
+	int ret;
+
+	c->qp = dpa_hwif_create_qp(c->rdma->srq->pd, &init, c->id);
+	if (!c->qp)
+		return errno;
+	ret = dpa_hwif_view_qp(c->qp, &c->queues.view);
+	if (!ret)
+		ret = to_init(c);
+	if (!ret)
+		ret = describe(c);
+	if (ret)
+		ibv_destroy_qp(c->qp);
+	return ret;
+}
+
+static int to_rtr(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+{
+	const struct dpa_rdma_details *own = &c->details;
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = own->mtu < peer->mtu ? own->mtu : peer->mtu,
+		.dest_qp_num = be32toh(peer->qpn),
+		.rq_psn = be32toh(peer->psn),
+		.max_dest_rd_atomic = DPA_MAX_RD_ATOMIC,
+		.min_rnr_timer = DPA_RDMA_RNR_TIMER,
+		.ah_attr = {.is_global = 1,
+			    .port_num = PORT,
+			    .sl = (uint8_t)c->rdma->conf.sl,
+			    .grh = {.hop_limit = 64}},
+	};
+	uint32_t own_gid, peer_gid;
+	int index;
+
+	dpa_rdma_choose_gids(own, peer, &own_gid, &peer_gid);
+	index = dpa_rdma_gid_index(c->qp->context, own->gids[own_gid]);
+	if (index < 0)
+		return ENODATA;
+	a.ah_attr.grh.sgid_index = (uint8_t)index;
+	memcpy(a.ah_attr.grh.dgid.raw, peer->gids[peer_gid], 16);
+	return ibv_modify_qp(c->qp, &a,
+			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				     IBV_QP_MIN_RNR_TIMER);
+}
+
+static int to_rts(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+{
+	struct ibv_qp_attr a = {
+		.qp_state = IBV_QPS_RTS,
+		.timeout = DPA_RDMA_ACK_TIMEOUT,
+		.retry_cnt = DPA_RDMA_RETRIES,
+		.rnr_retry = c->rdma->conf.rnr_retry,
+		.sq_psn = be32toh(c->details.psn),
+		.max_rd_atomic =
+			peer->rd_atomic < DPA_MAX_RD_ATOMIC ? peer->rd_atomic : DPA_MAX_RD_ATOMIC,
+	};
+
+	return ibv_modify_qp(c->qp, &a,
+			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* Nothing has been posted yet: the QP can be made as it was. */
+int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+{
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+	int ret = to_rtr(c, peer);
+
+	if (!ret)
+		ret = to_rts(c, peer);
+	if (ret && !ibv_modify_qp(c->qp, &reset, IBV_QP_STATE))
+		to_init(c);
+	return ret;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a task is as a work request. Data are read from a buf's data, and written behind it, up to
+ * the end of the buf; a list of bufs is one after the other.
+ */
+#include <errno.h>
+#include "../../common/buf/buf.h"
+#include "../../sync/sync_event.h"
+#include "../rdma.h"
+
+#define WORD sizeof(uint64_t)
+
+struct list {
+	struct ibv_sge sge[DPA_MAX_SGE];
+	int num;
+	uint64_t bytes;
+};
+
+static size_t room(const struct doca_buf *b)
+{
+	return b->len - (size_t)(b->data - b->head) - b->data_len;
+}
+
+static doca_error_t add(struct list *l, int max, const struct dpa_buf_data *d, void *addr,
+			size_t len)
+{
+	if (d->key.remote || l->num == max || len > DPA_MAX_MSG - l->bytes)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (len)
+		l->sge[l->num++] = (struct ibv_sge){
+			.addr = (uintptr_t)addr, .length = (uint32_t)len, .lkey = d->key.key};
+	l->bytes += len;
+	return DOCA_SUCCESS;
+}
+
+/* NULL is an empty message. */
+static doca_error_t gather(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
+{
+	struct dpa_buf_data d;
+
+	for (; b; b = b->next)
+		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) ||
+		    add(l, (int)r->conf.send_list_len, &d, d.addr, d.len))
+			return DOCA_ERROR_INVALID_VALUE;
+	return DOCA_SUCCESS;
+}
+
+/* Room for `want` bytes, or all there is (~0). */
+static doca_error_t scatter(const struct doca_rdma *r, const struct doca_buf *b, uint32_t max,
+			    uint64_t want, struct list *l)
+{
+	struct dpa_buf_data d;
+
+	for (; b && l->bytes < want; b = b->next) {
+		size_t n;
+
+		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d))
+			return DOCA_ERROR_INVALID_VALUE;
+		n = room(b) < want - l->bytes ? room(b) : (size_t)(want - l->bytes);
+		if (add(l, (int)max, &d, b->data + b->data_len, n))
+			return DOCA_ERROR_INVALID_VALUE;
+	}
+	return want == UINT64_MAX || l->bytes == want ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+}
+
+/* Eight bytes at a buf's data. */
+static doca_error_t word(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
+{
+	struct dpa_buf_data d;
+
+	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + room(b) < WORD)
+		return DOCA_ERROR_INVALID_VALUE;
+	return add(l, 1, &d, b->data, WORD);
+}
+
+/* Where a peer's buf lies: by an imported map, or one of this process, for who talks to itself. */
+static doca_error_t remote(const struct doca_rdma *r, const struct doca_buf *b, uint64_t *addr,
+			   uint32_t *rkey)
+{
+	struct dpa_buf_data d;
+
+	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d))
+		return DOCA_ERROR_INVALID_VALUE;
+	*addr = (uintptr_t)d.addr;
+	*rkey = d.key.key;
+	return DOCA_SUCCESS;
+}
+
+/* Of a write: behind the data of the peer's buf, where it must fit. */
+static doca_error_t destination(const struct dpa_rdma_task *t, uint64_t bytes,
+				struct ibv_send_wr *wr)
+{
+	doca_error_t ret = remote(t->rdma, t->dst, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
+
+	if (ret || bytes > room(t->dst))
+		return DOCA_ERROR_INVALID_VALUE;
+	wr->wr.rdma.remote_addr += t->dst->data_len;
+	return DOCA_SUCCESS;
+}
+
+static doca_error_t source(const struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+{
+	doca_error_t ret = remote(t->rdma, t->src, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
+
+	if (ret)
+		return ret;
+	return scatter(t->rdma, t->dst, t->rdma->conf.send_list_len, t->src->data_len, l);
+}
+
+static doca_error_t atomic(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+{
+	doca_error_t ret;
+
+	if (t->kind == RT_EVENT_ADD)
+		ret = dpa_se_remote_word(t->event, &wr->wr.atomic.remote_addr, &wr->wr.atomic.rkey);
+	else
+		ret = remote(t->rdma, t->dst, &wr->wr.atomic.remote_addr, &wr->wr.atomic.rkey);
+	if (ret || wr->wr.atomic.remote_addr % WORD)
+		return DOCA_ERROR_INVALID_VALUE;
+	wr->wr.atomic.compare_add = t->kind == RT_CMP_SWP ? t->compare : t->value;
+	wr->wr.atomic.swap = t->value;
+	return word(t->rdma, t->result, l);
+}
+
+static doca_error_t event_word(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+{
+	doca_error_t ret =
+		dpa_se_remote_word(t->event, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
+
+	if (ret)
+		return ret;
+	if (t->kind == RT_EVENT_GET)
+		return word(t->rdma, t->dst, l);
+	ret = gather(t->rdma, t->src, l);
+	return ret || l->bytes != WORD ? DOCA_ERROR_INVALID_VALUE : DOCA_SUCCESS;
+}
+
+static const enum ibv_wr_opcode opcodes[RT_KINDS] = {
+	[RT_SEND] = IBV_WR_SEND,
+	[RT_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+	[RT_READ] = IBV_WR_RDMA_READ,
+	[RT_WRITE] = IBV_WR_RDMA_WRITE,
+	[RT_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+	[RT_CMP_SWP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+	[RT_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+	[RT_EVENT_GET] = IBV_WR_RDMA_READ,
+	[RT_EVENT_SET] = IBV_WR_RDMA_WRITE,
+	[RT_EVENT_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+};
+
+static doca_error_t describe(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+{
+	doca_error_t ret = DOCA_SUCCESS;
+
+	switch (t->kind) {
+	case RT_READ:
+		return source(t, l, wr);
+	case RT_EVENT_GET:
+	case RT_EVENT_SET:
+		return event_word(t, l, wr);
+	case RT_CMP_SWP:
+	case RT_FETCH_ADD:
+	case RT_EVENT_ADD:
+		return atomic(t, l, wr);
+	default:
+		ret = gather(t->rdma, t->src, l);
+		if (!ret && (t->kind == RT_WRITE || t->kind == RT_WRITE_IMM))
+			ret = destination(t, l->bytes, wr);
+		return ret;
+	}
+}
+
+static doca_error_t from_errno(int err)
+{
+	return err == ENOMEM ? DOCA_ERROR_AGAIN : DOCA_ERROR_INVALID_VALUE;
+}
+
+static doca_error_t post_receive(struct dpa_rdma_task *t)
+{
+	struct list l = {.num = 0};
+	struct ibv_recv_wr wr = {.wr_id = (uintptr_t)t, .sg_list = l.sge}, *bad;
+	doca_error_t ret = scatter(t->rdma, t->dst, t->rdma->conf.recv_list_len, UINT64_MAX, &l);
+	int err;
+
+	if (ret)
+		return ret;
+	wr.num_sge = l.num;
+	err = ibv_post_srq_recv(t->rdma->srq, &wr, &bad);
+	return err ? from_errno(err) : DOCA_SUCCESS;
+}
+
+doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
+{
+	struct list l = {.num = 0};
+	struct ibv_send_wr wr = {.wr_id = (uintptr_t)t,
+				 .sg_list = l.sge,
+				 .opcode = opcodes[t->kind],
+				 .send_flags = report ? IBV_SEND_SIGNALED : 0,
+				 .imm_data = t->imm},
+			   *bad;
+	doca_error_t ret;
+	int err;
+
+	if (t->kind == RT_RECEIVE)
+		return post_receive(t);
+	if (!dpa_live(t->conn) || t->conn->rdma != t->rdma ||
+	    !atomic_load_explicit(&t->conn->ready, memory_order_relaxed))
+		return DOCA_ERROR_NOT_CONNECTED;
+	ret = describe(t, &l, &wr);
+	if (ret)
+		return ret;
+	t->len = (uint32_t)l.bytes;
+	wr.num_sge = l.num;
+	err = ibv_post_send(t->conn->qp, &wr, &bad);
+	return err ? from_errno(err) : DOCA_SUCCESS;
+}
+
+/* What the user has changed meanwhile is his: as far as there is room. */
+static void append(struct doca_buf *b, uint32_t len)
+{
+	for (; b && dpa_buf_live(b) && len; b = b->next) {
+		uint32_t n = room(b) < len ? (uint32_t)room(b) : len;
+
+		b->data_len += n;
+		len -= n;
+	}
+}
+
+static void hold_word(struct doca_buf *b)
+{
+	if (dpa_buf_live(b) && b->data_len < WORD && b->data_len + room(b) >= WORD)
+		b->data_len = WORD;
+}
+
+void dpa_rdma_filled(struct dpa_rdma_task *t, uint32_t len)
+{
+	t->len = len;
+	switch (t->kind) {
+	case RT_RECEIVE:
+	case RT_READ:
+		append(t->dst, len);
+		break;
+	case RT_EVENT_GET:
+		hold_word(t->dst);
+		break;
+	case RT_CMP_SWP:
+	case RT_FETCH_ADD:
+	case RT_EVENT_ADD:
+		hold_word(t->result);
+		break;
+	default:
+		break;
+	}
+}

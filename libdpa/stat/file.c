@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The file that tools read: made, locked, removed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "file.h"
+#include "stat.h"
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic(struct dpa_stat_file *) map;
+	int fd; /* holds the lock: nothing else of the process may open and close the file */
+	char path[512];
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+struct dpa_stat_file *dpa_stat_file(void)
+{
+	return atomic_load_explicit(&file.map, memory_order_acquire);
+}
+
+bool dpa_stat_holds(const struct dpa_stat_task *t)
+{
+	struct dpa_stat_file *f = dpa_stat_file();
+
+	return f && t >= f->tasks && t < f->tasks + DPA_STAT_TASKS;
+}
+
+void dpa_stat_lock(void)
+{
+	pthread_mutex_lock(&file.lock);
+}
+
+void dpa_stat_unlock(void)
+{
+	pthread_mutex_unlock(&file.lock);
+}
+
+static int first_byte(int fd, int cmd, struct flock *l)
+{
+	*l = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	return fcntl(fd, cmd, l);
+}
+
+/* Of processes that were killed. Our own is not among them: see `fd`. */
+static void remove_dead(const char *board)
+{
+	char pattern[512];
+	struct flock l;
+	struct stat st;
+	glob_t g;
+
+	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
+	if (glob(pattern, GLOB_NOSORT, NULL, &g))
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		int fd = open(g.gl_pathv[i], O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd < 0)
+			continue;
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+		    !first_byte(fd, F_GETLK, &l) && l.l_type == F_UNLCK)
+			unlink(g.gl_pathv[i]);
+		close(fd);
+	}
+	globfree(&g);
+}
+
+/* Locked before it has its name. 0 or -1. */
+static int make(const char *board)
+{
+	char tmp[sizeof(file.path)], *random;
+	struct flock l;
+	int fd;
+
+	if (snprintf(tmp, sizeof(tmp), "%s.new-XXXXXX", board) >= (int)sizeof(tmp) - 32)
+		return -1;
+	fd = mkostemp(tmp, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	random = strrchr(tmp, '-') + 1;
+	snprintf(file.path, sizeof(file.path), "%s" DPA_STAT_PATTERN "%d-%s", board, (int)getpid(),
+		 random);
+	/* its memory, too: a full file system is no SIGBUS later */
+	if (first_byte(fd, F_SETLK, &l) || posix_fallocate(fd, 0, sizeof(struct dpa_stat_file)) ||
+	    rename(tmp, file.path)) {
+		close(fd);
+		unlink(tmp);
+		return -1;
+	}
+	file.fd = fd;
+	return 0;
+}
+
+static void fill_head(struct dpa_stat_file *f, const char *device, uint32_t num_eus,
+		      uint32_t max_run_time)
+{
+	struct dpa_stat_head *h = &f->head;
+	struct timespec ts;
+	FILE *c = fopen("/proc/self/comm", "re");
+
+	if (c) {
+		if (fgets(h->comm, sizeof(h->comm), c))
+			h->comm[strcspn(h->comm, "\n")] = '\0';
+		fclose(c);
+	}
+	clock_gettime(CLOCK_REALTIME, &ts);
+	h->start_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	h->version = DPA_STAT_VERSION;
+	h->num_eus = num_eus < DPA_STAT_EUS ? num_eus : DPA_STAT_EUS;
+	h->pid = (uint32_t)getpid();
+	h->uid = (uint32_t)geteuid();
+	h->max_run_time = max_run_time;
+	snprintf(h->device, sizeof(h->device), "%s", device);
+	__atomic_store_n(&h->magic, DPA_STAT_MAGIC, __ATOMIC_RELEASE);
+}
+
+void dpa_stat_open(const char *board, const char *device, uint32_t num_eus, uint32_t max_run_time)
+{
+	struct dpa_stat_file *f;
+
+	if (!board[0])
+		return;
+	remove_dead(board);
+	if (make(board))
+		return;
+	f = mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+	if (f == MAP_FAILED) {
+		unlink(file.path);
+		close(file.fd);
+		file.fd = -1;
+		return;
+	}
+	fill_head(f, device, num_eus, max_run_time);
+	atomic_store_explicit(&file.map, f, memory_order_release);
+}
+
+void dpa_stat_close(void)
+{
+	struct dpa_stat_file *f = dpa_stat_file();
+
+	if (!f)
+		return;
+	atomic_store_explicit(&file.map, NULL, memory_order_release);
+	unlink(file.path);
+	munmap(f, sizeof(*f));
+	close(file.fd);
+	file.fd = -1;
+}
+
+/* The locks of fcntl are not inherited: closing the descriptor here takes nothing from the parent.
+ */
+void dpa_stat_forget(void)
+{
+	struct dpa_stat_file *f = dpa_stat_file();
+
+	pthread_mutex_init(&file.lock, NULL);
+	if (!f)
+		return;
+	atomic_store_explicit(&file.map, NULL, memory_order_release);
+	munmap(f, sizeof(*f));
+	close(file.fd);
+	file.fd = -1;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Posting asynchronous operations, and those that stand behind a wait. */
+#include <sched.h>
+#include <string.h>
+#include "async.h"
+
+/* Values of enum doca_dpa_dev_submit_flag, which is device code's. */
+#define FLAG_FLUSH	      1u
+#define FLAG_OPTIMIZE_REPORTS 2u
+
+static uint32_t mask_of(const struct doca_dpa_async_ops *a)
+{
+	return a->queue_size - 1;
+}
+
+/* Under the lock. For one more, wherever it goes. */
+static bool room(const struct doca_dpa_async_ops *a)
+{
+	const struct dpa_qp_queues *q = &a->pair.send;
+	uint32_t used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	uint32_t ahead = a->tail - a->head;
+
+	return ahead < a->queue_size &&
+	       used + (ahead + 1) * DPA_ASYNC_MAX_BB <= 1u << q->view.log_sq;
+}
+
+/* Under the lock; there is room. The receive is there before the send can be seen. */
+static void post_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
+{
+	struct dpa_sge from = {.addr = c->src, .length = c->length, .lkey = c->src_key};
+	struct dpa_sge to = {.addr = c->dst, .length = c->length, .lkey = c->dst_key};
+	struct dpa_qp_wr wr = {.opcode = DPA_OP_SEND, .sge = (const void *)&from};
+
+	if (!(c->flags & FLAG_OPTIMIZE_REPORTS))
+		wr.flags |= DPA_WQE_SIGNALED;
+	if (c->data) {
+		wr.flags |= DPA_WQE_INLINE;
+		wr.data = c->data;
+		wr.length = c->length;
+	} else {
+		wr.nsge = c->length != 0;
+	}
+	dpa_qp_put(&a->pair.send, &wr);
+	dpa_qp_post_recv(&a->pair.recv, 0, (const void *)&to, c->length != 0);
+}
+
+/* Under the lock: that a wait is over. */
+static void post_report(struct doca_dpa_async_ops *a)
+{
+	struct dpa_qp_wr wr = {.opcode = DPA_OP_RDMA_WRITE, .flags = DPA_WQE_SIGNALED};
+
+	dpa_qp_put(&a->pair.send, &wr);
+}
+
+/* Without the lock: what was put under it. */
+static void ring_sq(struct doca_dpa_async_ops *a)
+{
+	dpa_hwif_ring_sq(&a->pair.send.view);
+}
+
+static void drain(struct doca_dpa_async_ops *a);
+
+/* dpa_se_watch_fn: under the lock of the watches. */
+static void came_true(struct dpa_se_watch *w)
+{
+	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
+
+	atomic_fetch_add_explicit(&a->busy, 1, memory_order_relaxed);
+}
+
+/* By the same thread, under no lock: it may be an updater's, the poller, one in drain(). */
+static void after_true(struct dpa_se_watch *w)
+{
+	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
+	struct doca_sync_event *se = NULL;
+
+	dpa_eu_lock(&a->lock);
+	if (!a->stopping) {
+		se = a->ring[a->head++ & mask_of(a)].se;
+		post_report(a);
+		dpa_qp_doorbell(&a->pair.send);
+	}
+	a->waiting = false;
+	dpa_eu_unlock(&a->lock);
+	if (se) {
+		dpa_se_release(se);
+		ring_sq(a);
+		drain(a);
+	}
+	atomic_fetch_sub_explicit(&a->busy, 1, memory_order_release);
+}
+
+/*
+ * Under the lock, which is dropped while the watch is set up. False: it cannot be watched; the
+ * entry stays, and the next who posts tries again.
+ */
+static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entry *e)
+{
+	struct doca_sync_event *se = e->se;
+	enum dpa_se_cond cond = e->cond;
+	uint64_t value = e->value;
+	int ret;
+
+	a->waiting = true;
+	dpa_eu_unlock(&a->lock);
+	a->watch.after = after_true;
+	ret = dpa_se_watch(&a->watch, se, cond, value, ~0ull, came_true);
+	dpa_eu_lock(&a->lock);
+	if (ret)
+		a->waiting = false;
+	return !ret;
+}
+
+/* Hands on what stands in the ring, up to a wait that is not over. One thread at a time. */
+static void drain(struct doca_dpa_async_ops *a)
+{
+	bool put = false;
+
+	dpa_eu_lock(&a->lock);
+	if (a->draining) { /* that one looks again */
+		dpa_eu_unlock(&a->lock);
+		return;
+	}
+	a->draining = true;
+	while (!a->waiting && !a->stopping && a->head != a->tail) {
+		struct dpa_async_entry *e = &a->ring[a->head & mask_of(a)];
+
+		if (e->se) {
+			if (!begin_wait(a, e))
+				break;
+		} else {
+			post_copy(a, &e->copy);
+			a->head++;
+			put = true;
+		}
+	}
+	a->draining = false;
+	if (put)
+		dpa_qp_doorbell(&a->pair.send);
+	dpa_eu_unlock(&a->lock);
+	if (put)
+		ring_sq(a);
+}
+
+/* Under the lock; there is room. */
+static struct dpa_async_entry *append(struct doca_dpa_async_ops *a)
+{
+	return &a->ring[a->tail++ & mask_of(a)];
+}
+
+static void append_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
+{
+	struct dpa_async_entry *e = append(a);
+
+	e->se = NULL;
+	e->copy = *c;
+	if (!c->data)
+		return;
+	memcpy(e->data, c->data, c->length);
+	e->copy.data = e->data;
+}
+
+bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
+{
+	bool fits, behind, flush;
+
+	dpa_eu_lock(&a->lock);
+	fits = room(a);
+	behind = a->head != a->tail;
+	flush = !fits || (!behind && c->flags & FLAG_FLUSH);
+	if (fits && behind)
+		append_copy(a, c);
+	else if (fits)
+		post_copy(a, c);
+	if (flush)
+		dpa_qp_doorbell(&a->pair.send);
+	dpa_eu_unlock(&a->lock);
+	if (flush)
+		ring_sq(a);
+	if (behind)
+		drain(a);
+	return fits;
+}
+
+bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se,
+			enum dpa_se_cond cond, uint64_t value)
+{
+	bool fits;
+
+	dpa_eu_lock(&a->lock);
+	fits = room(a);
+	if (fits) {
+		struct dpa_async_entry *e = append(a);
+
+		dpa_se_hold(se);
+		e->se = se;
+		e->cond = cond;
+		e->value = value;
+	}
+	/* what was put off before it does not wait for it */
+	dpa_qp_doorbell(&a->pair.send);
+	dpa_eu_unlock(&a->lock);
+	ring_sq(a);
+	drain(a);
+	return fits;
+}
+
+static void cancel(struct doca_dpa_async_ops *a)
+{
+	dpa_se_watch_cancel(&a->watch);
+	while (atomic_load_explicit(&a->busy, memory_order_acquire))
+		sched_yield();
+}
+
+void dpa_async_end(struct doca_dpa_async_ops *a)
+{
+	dpa_eu_lock(&a->lock);
+	a->stopping = true;
+	dpa_eu_unlock(&a->lock);
+	/* twice: the first one that is waited for may have begun another wait */
+	if (!dpa_ctx_foreign(a->dpa)) {
+		cancel(a);
+		cancel(a);
+	}
+	for (; a->head != a->tail; a->head++) {
+		struct dpa_async_entry *e = &a->ring[a->head & mask_of(a)];
+
+		if (e->se)
+			dpa_se_release(e->se);
+	}
+}

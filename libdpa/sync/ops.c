@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sync events in device code: the rules of ../eu/ops.h. */
+#include "ops.h"
+#include <sched.h>
+#include "../crash/watchdog.h"
+#include "../eu/futex.h"
+#include "../eu/ops.h"
+#include "sync_event.h"
+
+#define YIELD_ROUNDS 200 /* looks before it gives the processor away */
+#define SLEEP_ROUNDS 400 /* looks before it sleeps */
+#define SLEEP_MS     1	 /* then it may have been ended */
+
+static struct doca_sync_event *event_of(struct dpa_eu *eu, struct dpa_run *run, uint64_t se)
+{
+	return dpa_se_of(dpa_op_object(eu, run, DPA_H_SYNC_EVENT, se, "sync event"));
+}
+
+uint64_t dpa_op_sync_event_get(uint64_t se)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	uint64_t v = dpa_se_read(event_of(eu, run, se));
+
+	dpa_eu_op_end(eu);
+	return v;
+}
+
+void dpa_op_sync_event_update(uint64_t se, uint64_t value, uint32_t add)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_sync_event *e = event_of(eu, run, se);
+
+	if (add)
+		dpa_se_add(e, value);
+	else
+		dpa_se_set(e, value);
+	dpa_eu_op_end(eu);
+}
+
+struct sleeper {
+	struct dpa_se_watch watch;
+	_Atomic uint32_t woken; /* futex */
+};
+
+static void wake(struct dpa_se_watch *w)
+{
+	struct sleeper *s = container_of(w, struct sleeper, watch);
+
+	atomic_store_explicit(&s->woken, 1, memory_order_release);
+	dpa_futex_wake(&s->woken, 1);
+}
+
+/* Until an update wakes it, or for a millisecond. The event is held, not found by its handle. */
+static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
+{
+	struct sleeper s = {.woken = 0};
+
+	if (dpa_se_watch(&s.watch, e, DPA_SE_GT, value, mask, wake))
+		return;
+	if (!atomic_load_explicit(&s.woken, memory_order_acquire))
+		dpa_futex_wait(&s.woken, 0, SLEEP_MS);
+	dpa_se_watch_cancel(&s.watch);
+}
+
+/* One look; when it is in vain others get the EU and the processor, the longer the more. */
+int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32_t round)
+{
+	struct dpa_eu *eu;
+	struct dpa_run *run = dpa_op_begin(&eu);
+	struct doca_sync_event *e = event_of(eu, run, se);
+	bool holds = (dpa_se_read(e) & mask) > value;
+
+	if (!holds && (round >= SLEEP_ROUNDS || !dpa_hwif_progress(run->cur->dev->ctx))) {
+		dpa_se_hold(e);
+		atomic_store_explicit(&eu->in_op, DPA_OP_WAITS, memory_order_seq_cst);
+		if (round >= SLEEP_ROUNDS) {
+			uint64_t since = dpa_watchdog_now();
+
+			sleep_on(e, value, mask);
+			dpa_watchdog_waited(eu, since);
+		} else if (round >= YIELD_ROUNDS)
+			sched_yield();
+		dpa_se_release(e);
+		if (!dpa_pool_yield(eu))
+			dpa_eu_leave(DPA_EU_KILLED);
+	}
+	dpa_eu_op_end(eu);
+	return holds;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sync events: reading, changing and waiting from the CPU. Any thread. */
+#include <sched.h>
+#include "../eu/fault.h"
+#include "../eu/futex.h"
+#include "../host/libdpa.h"
+#include "sync_event.h"
+#include <doca_sync_event.h>
+
+#define SPIN_PAUSES 200	 /* looks before the first yield */
+#define SPIN_LOOKS  2000 /* looks before it sleeps */
+
+static bool started(const struct doca_sync_event *se)
+{
+	return dpa_live(se) &&
+	       atomic_load_explicit(&se->state, memory_order_acquire) == DPA_SE_STARTED;
+}
+
+doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value)
+{
+	if (!started(event) || !value)
+		return DOCA_ERROR_INVALID_VALUE;
+	*value = dpa_se_read(event);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t value,
+					uint64_t *fetched)
+{
+	if (!started(event) || !fetched)
+		return DOCA_ERROR_INVALID_VALUE;
+	*fetched = dpa_se_add(event, value);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_sync_event_update_set(struct doca_sync_event *event, uint64_t value)
+{
+	if (!started(event))
+		return DOCA_ERROR_INVALID_VALUE;
+	dpa_se_set(event, value);
+	return DOCA_SUCCESS;
+}
+
+/* -------------------------------------------------------------------- waits */
+
+struct wait {
+	struct dpa_se_watch watch;
+	_Atomic uint32_t woken; /* futex */
+};
+
+static void wake(struct dpa_se_watch *w)
+{
+	struct wait *wait = container_of(w, struct wait, watch);
+
+	atomic_store_explicit(&wait->woken, 1, memory_order_release);
+	dpa_futex_wake(&wait->woken, 1); /* an address only: the waiter may be gone */
+}
+
+static bool holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
+		  uint64_t mask)
+{
+	uint64_t v = dpa_se_read(se) & mask;
+
+	return cond == DPA_SE_GT ? v > value : cond == DPA_SE_EQ ? v == value : v != value;
+}
+
+/* What others write by RDMA arrives sooner when who waits drives the device. */
+static void drive(const struct doca_sync_event *se)
+{
+	struct doca_dev *dev = se->sub.dev ? se->sub.dev : se->pub.dev;
+
+	if (se->polled && dev && dpa_hwif_progress(dev->ctx) > 0)
+		return;
+	dpa_pause();
+}
+
+/* Looks for a while, then sleeps until an update wakes it (or the poller, see watch.c). */
+static doca_error_t wait_for(struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
+			     uint64_t mask, int spins)
+{
+	struct wait wait = {.woken = 0};
+
+	if (!started(se))
+		return DOCA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < SPIN_LOOKS; i++) {
+		if (holds(se, cond, value, mask))
+			return DOCA_SUCCESS;
+		drive(se);
+		if (i >= spins)
+			sched_yield();
+	}
+	if (dpa_se_watch(&wait.watch, se, cond, value, mask, wake)) {
+		while (!holds(se, cond, value, mask)) /* no poller to be had */
+			sched_yield();
+		return DOCA_SUCCESS;
+	}
+	while (!atomic_load_explicit(&wait.woken, memory_order_acquire))
+		dpa_futex_wait(&wait.woken, 0, -1);
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_sync_event_wait_gt(struct doca_sync_event *event, uint64_t value, uint64_t mask)
+{
+	return wait_for(event, DPA_SE_GT, value, mask, SPIN_PAUSES);
+}
+
+doca_error_t doca_sync_event_wait_gt_yield(struct doca_sync_event *event, uint64_t value,
+					   uint64_t mask)
+{
+	return wait_for(event, DPA_SE_GT, value, mask, 0);
+}
+
+doca_error_t doca_sync_event_wait_eq(struct doca_sync_event *event, uint64_t value, uint64_t mask)
+{
+	return wait_for(event, DPA_SE_EQ, value, mask, SPIN_PAUSES);
+}
+
+doca_error_t doca_sync_event_wait_eq_yield(struct doca_sync_event *event, uint64_t value,
+					   uint64_t mask)
+{
+	return wait_for(event, DPA_SE_EQ, value, mask, 0);
+}
+
+doca_error_t doca_sync_event_wait_neq(struct doca_sync_event *event, uint64_t value, uint64_t mask)
+{
+	return wait_for(event, DPA_SE_NE, value, mask, SPIN_PAUSES);
+}
+
+doca_error_t doca_sync_event_wait_neq_yield(struct doca_sync_event *event, uint64_t value,
+					    uint64_t mask)
+{
+	return wait_for(event, DPA_SE_NE, value, mask, 0);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Watches of sync events, and the thread that looks at those which others may change.
+ *
+ * One lock for all watches: it is taken when a watch comes, goes or comes true, and by updates of
+ * events that have one. No loss: a watch is counted (seq_cst), then looks; an update writes the
+ * word (seq_cst), then looks at the count.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include "../eu/fault.h"
+#include "../eu/futex.h"
+#include "../eu/pool.h"
+#include "sync_event.h"
+
+#define SPIN_LOOKS  64	  /* after something has happened, before the timer */
+#define SPIN_PAUSES 16	  /* between two looks */
+#define TIMER_NS    40000 /* with what a wake-up costs: below 50 us */
+
+static struct {
+	pthread_mutex_t rest_lock; /* of dpa_se_watch_rest(): one asks at a time */
+	pthread_mutex_t lock;	   /* everything down to `bell` */
+	struct dpa_se_watch *polled;
+	bool running, stop; /* stop: asked of the poller, which clears it */
+	pthread_cond_t answered;
+	pthread_t thread;
+	/* Futex of the poller when it has nothing to look at; counts what it must see. */
+	_Atomic uint32_t bell;
+} watches = {.rest_lock = PTHREAD_MUTEX_INITIALIZER,
+	     .lock = PTHREAD_MUTEX_INITIALIZER,
+	     .answered = PTHREAD_COND_INITIALIZER};
+
+static bool holds(const struct dpa_se_watch *w)
+{
+	uint64_t v;
+
+	if (atomic_load_explicit(&w->se->state, memory_order_acquire) != DPA_SE_STARTED)
+		return false;
+	v = atomic_load_explicit(w->se->word, memory_order_seq_cst) & w->mask;
+
+	switch (w->cond) {
+	case DPA_SE_GE:
+		return v >= w->value;
+	case DPA_SE_GT:
+		return v > w->value;
+	case DPA_SE_EQ:
+		return v == w->value;
+	case DPA_SE_NE:
+		return v != w->value;
+	}
+	return false;
+}
+
+static void link_watch(struct dpa_se_watch *w)
+{
+	struct doca_sync_event *se = w->se;
+
+	w->next = se->watches;
+	w->prev = &se->watches;
+	if (w->next)
+		w->next->prev = &w->next;
+	se->watches = w;
+	w->polled_prev = NULL;
+	if (!se->polled)
+		return;
+	w->polled_next = watches.polled;
+	w->polled_prev = &watches.polled;
+	if (w->polled_next)
+		w->polled_next->polled_prev = &w->polled_next;
+	watches.polled = w;
+}
+
+static void unlink_polled(struct dpa_se_watch *w)
+{
+	if (!w->polled_prev)
+		return;
+	*w->polled_prev = w->polled_next;
+	if (w->polled_next)
+		w->polled_next->polled_prev = w->polled_prev;
+	w->polled_prev = NULL;
+}
+
+/* The event's reference is the caller's to drop. */
+static struct doca_sync_event *unlink_watch(struct dpa_se_watch *w)
+{
+	struct doca_sync_event *se = w->se;
+
+	*w->prev = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	unlink_polled(w);
+	w->se = NULL;
+	atomic_fetch_sub_explicit(&se->num_watches, 1, memory_order_relaxed);
+	return se;
+}
+
+/* Those that came true in one round, by `next`: what they want without the lock. */
+static void run_after(struct dpa_se_watch *late)
+{
+	while (late) {
+		struct dpa_se_watch *w = late;
+
+		late = w->next; /* before the owner has it again */
+		w->after(w);
+	}
+}
+
+/* The lock is held. True: it held, and the watch is its owner's again, or on the list `late`. */
+static bool look(struct dpa_se_watch *w, struct dpa_se_watch **late)
+{
+	struct doca_sync_event *se;
+
+	if (!holds(w))
+		return false;
+	se = unlink_watch(w);
+	if (w->after) {
+		w->next = *late;
+		*late = w;
+		w->fn(w);
+	} else {
+		w->fn(w); /* may free it */
+	}
+	dpa_se_release(se);
+	return true;
+}
+
+/* Those that an event has from before a fork are of no thread of this process. */
+static void forget_foreign(struct doca_sync_event *se)
+{
+	uint32_t now = dpa_pool_generation();
+
+	if (se->watch_generation == now)
+		return;
+	se->watch_generation = now;
+	se->watches = NULL;
+	atomic_store_explicit(&se->num_watches, 0, memory_order_relaxed);
+}
+
+/* The caller holds the event. */
+void dpa_se_changed_slow(struct doca_sync_event *se)
+{
+	struct dpa_se_watch *w, *next, *late = NULL;
+
+	pthread_mutex_lock(&watches.lock);
+	forget_foreign(se);
+	for (w = se->watches; w; w = next) {
+		next = w->next;
+		look(w, &late);
+	}
+	pthread_mutex_unlock(&watches.lock);
+	run_after(late);
+}
+
+void dpa_se_watch_stop(struct doca_sync_event *se)
+{
+	pthread_mutex_lock(&watches.lock);
+	forget_foreign(se);
+	for (struct dpa_se_watch *w = se->watches; w; w = w->next)
+		unlink_polled(w);
+	pthread_mutex_unlock(&watches.lock);
+}
+
+/* --------------------------------------------------------------- the poller */
+
+/*
+ * Under the lock, once for each round. A poller that is asked to end does so when there is nothing
+ * to look at; a watch that came before makes it stay.
+ */
+static bool look_at_all(bool *any, bool *empty)
+{
+	struct dpa_se_watch *w, *next, *late = NULL;
+	bool end = false;
+
+	*any = false;
+	pthread_mutex_lock(&watches.lock);
+	for (w = watches.polled; w; w = next) {
+		next = w->polled_next;
+		*any |= look(w, &late);
+	}
+	*empty = !watches.polled;
+	if (watches.stop) {
+		end = *empty;
+		watches.stop = false;
+		watches.running = !end;
+		pthread_cond_broadcast(&watches.answered);
+	}
+	pthread_mutex_unlock(&watches.lock);
+	run_after(late);
+	return end;
+}
+
+static void *poll_watches(void *arg)
+{
+	const struct timespec ts = {.tv_nsec = TIMER_NS};
+	uint32_t bell, last = 0, idle = 0;
+	bool any, empty;
+
+	(void)arg;
+	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; 50 us otherwise */
+	for (;;) {
+		bell = atomic_load_explicit(&watches.bell, memory_order_acquire);
+		if (look_at_all(&any, &empty))
+			return NULL;
+		if (any || bell != last)
+			idle = 0;
+		last = bell;
+		if (empty) {
+			dpa_futex_wait(&watches.bell, bell, -1);
+		} else if (idle < SPIN_LOOKS) {
+			for (int i = 0; i < SPIN_PAUSES; i++)
+				dpa_pause();
+			if (++idle % 16 == 0)
+				sched_yield();
+		} else {
+			nanosleep(&ts, NULL);
+		}
+	}
+}
+
+static void ring(void)
+{
+	atomic_fetch_add_explicit(&watches.bell, 1, memory_order_release);
+	dpa_futex_wake(&watches.bell, 1);
+}
+
+/* Nothing of the parent's is watched here, and nobody polls. */
+static void in_child(void)
+{
+	pthread_mutex_init(&watches.rest_lock, NULL);
+	pthread_mutex_init(&watches.lock, NULL);
+	pthread_cond_init(&watches.answered, NULL);
+	watches.polled = NULL;
+	watches.running = watches.stop = false;
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* The lock is held. The new thread takes no signal of the application. */
+static int start_poller(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigset_t mask, old;
+	int ret;
+
+	if (watches.running)
+		return 0;
+	pthread_once(&once, watch_forks);
+	sigfillset(&mask);
+	pthread_sigmask(SIG_SETMASK, &mask, &old);
+	ret = pthread_create(&watches.thread, NULL, poll_watches, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		return ret;
+	pthread_setname_np(watches.thread, "dpa-watch");
+	watches.running = true;
+	return 0;
+}
+
+void dpa_se_watch_rest(void)
+{
+	pthread_t thread;
+	bool ended = false;
+
+	pthread_mutex_lock(&watches.rest_lock);
+	pthread_mutex_lock(&watches.lock);
+	if (watches.running && !watches.polled) {
+		thread = watches.thread; /* what comes after its end makes another one */
+		watches.stop = true;
+		ring();
+		while (watches.stop)
+			pthread_cond_wait(&watches.answered, &watches.lock);
+		ended = !watches.running || !pthread_equal(thread, watches.thread);
+	}
+	pthread_mutex_unlock(&watches.lock);
+	if (ended)
+		pthread_join(thread, NULL);
+	pthread_mutex_unlock(&watches.rest_lock);
+}
+
+/* ------------------------------------------------------------- for everybody */
+
+int dpa_se_watch(struct dpa_se_watch *w, struct doca_sync_event *se, enum dpa_se_cond cond,
+		 uint64_t value, uint64_t mask, dpa_se_watch_fn *fn)
+{
+	struct dpa_se_watch *late = NULL;
+	int ret = 0;
+
+	w->cond = cond;
+	w->value = value;
+	w->mask = mask;
+	w->fn = fn;
+	dpa_se_hold(se);
+	pthread_mutex_lock(&watches.lock);
+	forget_foreign(se);
+	if (se->polled)
+		ret = start_poller();
+	if (!ret) {
+		w->se = se;
+		w->generation = dpa_pool_generation();
+		link_watch(w);
+		atomic_fetch_add_explicit(&se->num_watches, 1, memory_order_seq_cst);
+		if (!look(w, &late) && se->polled)
+			ring();
+	}
+	pthread_mutex_unlock(&watches.lock);
+	run_after(late);
+	if (ret)
+		dpa_se_release(se);
+	return ret;
+}
+
+bool dpa_se_watch_cancel(struct dpa_se_watch *w)
+{
+	struct doca_sync_event *se = NULL;
+
+	pthread_mutex_lock(&watches.lock);
+	if (w->se && w->generation == dpa_pool_generation())
+		se = unlink_watch(w);
+	w->se = NULL;
+	pthread_mutex_unlock(&watches.lock);
+	if (se)
+		dpa_se_release(se);
+	return se != NULL;
+}

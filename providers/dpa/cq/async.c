@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The asynchronous events of a context: pushed by device threads, read by the application. */
+#include <stdlib.h>
+#include <string.h>
+#include "dpa.h"
+#include "cq/event.h"
+
+/* What libibverbs reads from async_fd. */
+struct async_record {
+	uint64_t element;
+	uint32_t type;
+	uint32_t rsvd;
+};
+
+struct async_node {
+	struct async_node *next;
+	struct async_record rec;
+	uint32_t *reported; /* of the object; NULL for events of the port or device */
+};
+
+struct dpa_async {
+	struct dpa_context *ctx;
+	int fd;
+	pthread_mutex_t lock;
+	struct async_node *first, **last;
+};
+
+struct dpa_async *dpa_async_create(struct dpa_context *ctx)
+{
+	struct dpa_async *as = calloc(1, sizeof(*as));
+
+	if (!as)
+		return NULL;
+	as->ctx = ctx;
+	as->last = &as->first;
+	pthread_mutex_init(&as->lock, NULL);
+	as->fd = eventfd(0, EFD_CLOEXEC);
+	if (as->fd < 0)
+		goto err_fd;
+	errno = dpa_fd_add(as->fd, DPA_FD_ASYNC, as);
+	if (errno)
+		goto err_add;
+	return as;
+
+err_add:
+	close(as->fd);
+err_fd:
+	free(as);
+	return NULL;
+}
+
+int dpa_async_fd(const struct dpa_async *as)
+{
+	return as->fd;
+}
+
+/* The descriptor is the library's to close. */
+void dpa_async_destroy(struct dpa_async *as)
+{
+	struct async_node *n = as->first;
+
+	dpa_fd_remove(as->fd);
+	while (n) {
+		struct async_node *next = n->next;
+
+		free(n);
+		n = next;
+	}
+	free(as);
+}
+
+static uint32_t *event_counter(const struct dpa_event *ev)
+{
+	void *object = (void *)(uintptr_t)ev->user_handle;
+
+	switch ((enum dpa_event_type)ev->type) {
+	case DPA_EVENT_CQ_ERR:
+		return &((struct dpa_cq *)object)->async_reported;
+	case DPA_EVENT_QP_FATAL:
+	case DPA_EVENT_QP_REQ_ERR:
+	case DPA_EVENT_QP_ACCESS_ERR:
+	case DPA_EVENT_COMM_EST:
+	case DPA_EVENT_SQ_DRAINED:
+	case DPA_EVENT_PATH_MIG:
+	case DPA_EVENT_QP_LAST_WQE_REACHED:
+		return &((struct dpa_qp *)object)->async_reported;
+	case DPA_EVENT_SRQ_ERR:
+	case DPA_EVENT_SRQ_LIMIT_REACHED:
+		return &((struct dpa_srq *)object)->async_reported;
+	case DPA_EVENT_WQ_FATAL:
+		return &((struct dpa_wq *)object)->async_reported;
+	case DPA_EVENT_DEVICE_FATAL:
+	case DPA_EVENT_PORT_ACTIVE:
+	case DPA_EVENT_PORT_ERR:
+	case DPA_EVENT_GID_CHANGE:
+		return NULL;
+	}
+	return NULL;
+}
+
+void dpa_async_event(void *arg, const struct dpa_event *ev)
+{
+	struct dpa_async *as = arg;
+	struct async_node *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return; /* as the kernel does: an event is lost when memory is */
+	n->reported = event_counter(ev);
+	n->rec.type = ev->type;
+	n->rec.element = n->reported ? ev->user_handle : ev->port;
+	pthread_mutex_lock(&as->lock);
+	if (!as->first)
+		dpa_eventfd_raise(as->fd);
+	*as->last = n;
+	as->last = &n->next;
+	pthread_mutex_unlock(&as->lock);
+}
+
+/* Unlinks *p; under the lock. */
+static struct async_node *async_take(struct dpa_async *as, struct async_node **p)
+{
+	struct async_node *n = *p;
+
+	*p = n->next;
+	if (as->last == &n->next)
+		as->last = p;
+	if (!as->first)
+		dpa_eventfd_clear(as->fd);
+	return n;
+}
+
+static bool async_pop(void *queue, void *record)
+{
+	struct dpa_async *as = queue;
+	struct async_node *n = NULL;
+
+	pthread_mutex_lock(&as->lock);
+	if (as->first) {
+		n = async_take(as, &as->first);
+		memcpy(record, &n->rec, sizeof(n->rec));
+		if (n->reported)
+			++*n->reported;
+	}
+	pthread_mutex_unlock(&as->lock);
+	free(n);
+	return n != NULL;
+}
+
+bool dpa_async_read(struct dpa_async *as, int fd, void *buf, size_t n, ssize_t *ret)
+{
+	if (n < sizeof(struct async_record) || !dpa_word_alive(as->ctx->alive)) {
+		errno = n < sizeof(struct async_record) ? EINVAL : EIO;
+		*ret = -1;
+		return true;
+	}
+	*ret = dpa_event_wait(as->ctx->hw, fd, async_pop, as, buf, sizeof(struct async_record));
+	return true;
+}
+
+uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint32_t *reported)
+{
+	struct async_node **p;
+	uint32_t read;
+
+	pthread_mutex_lock(&as->lock);
+	for (p = &as->first; *p;) {
+		if ((*p)->rec.element == (uintptr_t)element && (*p)->reported == reported)
+			free(async_take(as, p));
+		else
+			p = &(*p)->next;
+	}
+	read = *reported;
+	pthread_mutex_unlock(&as->lock);
+	return read;
+}
+
+#define SAME(a, b) static_assert((int)(a) == (int)(b), #a)
+SAME(DPA_EVENT_CQ_ERR, IBV_EVENT_CQ_ERR);
+SAME(DPA_EVENT_QP_FATAL, IBV_EVENT_QP_FATAL);
+SAME(DPA_EVENT_QP_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+SAME(DPA_EVENT_QP_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+SAME(DPA_EVENT_COMM_EST, IBV_EVENT_COMM_EST);
+SAME(DPA_EVENT_SQ_DRAINED, IBV_EVENT_SQ_DRAINED);
+SAME(DPA_EVENT_PATH_MIG, IBV_EVENT_PATH_MIG);
+SAME(DPA_EVENT_DEVICE_FATAL, IBV_EVENT_DEVICE_FATAL);
+SAME(DPA_EVENT_PORT_ACTIVE, IBV_EVENT_PORT_ACTIVE);
+SAME(DPA_EVENT_PORT_ERR, IBV_EVENT_PORT_ERR);
+SAME(DPA_EVENT_SRQ_ERR, IBV_EVENT_SRQ_ERR);
+SAME(DPA_EVENT_SRQ_LIMIT_REACHED, IBV_EVENT_SRQ_LIMIT_REACHED);
+SAME(DPA_EVENT_QP_LAST_WQE_REACHED, IBV_EVENT_QP_LAST_WQE_REACHED);
+SAME(DPA_EVENT_GID_CHANGE, IBV_EVENT_GID_CHANGE);
+SAME(DPA_EVENT_WQ_FATAL, IBV_EVENT_WQ_FATAL);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Completion channels. A channel holds the list of its CQs that have events not yet read; the
+ * device calls dpa_channel_comp() from any thread, the application reads.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "dpa.h"
+#include "cq/event.h"
+
+struct dpa_channel {
+	struct dpa_context *ctx;
+	int fd;
+	pthread_mutex_t lock;
+	struct dpa_cq *first, *last; /* CQs with pending events */
+};
+
+int dpa_channel_create(struct dpa_context *ctx)
+{
+	struct dpa_channel *ch;
+
+	if (!dpa_word_alive(ctx->alive)) {
+		errno = EIO;
+		return -1;
+	}
+	ch = calloc(1, sizeof(*ch));
+	if (!ch)
+		return -1;
+	ch->ctx = ctx;
+	pthread_mutex_init(&ch->lock, NULL);
+	ch->fd = eventfd(0, EFD_CLOEXEC);
+	if (ch->fd < 0)
+		goto err_fd;
+	errno = dpa_fd_add(ch->fd, DPA_FD_CHANNEL, ch);
+	if (errno)
+		goto err_add;
+	return ch->fd;
+
+err_add:
+	close(ch->fd);
+err_fd:
+	free(ch);
+	return -1;
+}
+
+/* The descriptor is being closed: the library saw that no CQ uses the channel any more. */
+void dpa_channel_destroy(struct dpa_channel *ch)
+{
+	free(ch);
+}
+
+static void channel_push(struct dpa_channel *ch, struct dpa_cq *cq)
+{
+	cq->next_pending = NULL;
+	if (ch->last)
+		ch->last->next_pending = cq;
+	else
+		ch->first = cq;
+	ch->last = cq;
+}
+
+static void channel_unlink(struct dpa_channel *ch, struct dpa_cq *cq)
+{
+	struct dpa_cq **p = &ch->first, *prev = NULL;
+
+	while (*p != cq) {
+		prev = *p;
+		p = &(*p)->next_pending;
+	}
+	*p = cq->next_pending;
+	if (ch->last == cq)
+		ch->last = prev;
+	if (!ch->first)
+		dpa_eventfd_clear(ch->fd);
+}
+
+void dpa_channel_comp(void *arg)
+{
+	struct dpa_cq *cq = arg;
+	struct dpa_channel *ch = cq->channel;
+	bool was_empty;
+
+	pthread_mutex_lock(&ch->lock);
+	was_empty = !ch->first;
+	if (!cq->pending++)
+		channel_push(ch, cq);
+	if (was_empty)
+		dpa_eventfd_raise(ch->fd);
+	pthread_mutex_unlock(&ch->lock);
+}
+
+static bool channel_pop(void *queue, void *record)
+{
+	struct dpa_channel *ch = queue;
+	struct dpa_cq *cq;
+	uint64_t handle;
+
+	pthread_mutex_lock(&ch->lock);
+	cq = ch->first;
+	if (cq) {
+		handle = (uintptr_t)cq;
+		memcpy(record, &handle, sizeof(handle));
+		cq->comp_reported++;
+		if (!--cq->pending)
+			channel_unlink(ch, cq);
+	}
+	pthread_mutex_unlock(&ch->lock);
+	return cq != NULL;
+}
+
+bool dpa_channel_read(struct dpa_channel *ch, int fd, void *buf, size_t n, ssize_t *ret)
+{
+	if (n < sizeof(uint64_t) || !dpa_word_alive(ch->ctx->alive)) {
+		errno = n < sizeof(uint64_t) ? EINVAL : EIO;
+		*ret = -1;
+		return true;
+	}
+	*ret = dpa_event_wait(ch->ctx->hw, fd, channel_pop, ch, buf, sizeof(uint64_t));
+	return true;
+}
+
+uint32_t dpa_channel_forget(struct dpa_cq *cq)
+{
+	struct dpa_channel *ch = cq->channel;
+	uint32_t read;
+
+	if (!ch)
+		return 0;
+	pthread_mutex_lock(&ch->lock);
+	if (cq->pending) {
+		cq->pending = 0;
+		channel_unlink(ch, cq);
+	}
+	read = cq->comp_reported;
+	pthread_mutex_unlock(&ch->lock);
+	return read;
+}

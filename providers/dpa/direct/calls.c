@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* calls.c - the calls of dpadv.h: each goes to the provider that libibverbs has loaded. */
+#include <errno.h>
+#include "find.h"
+#include "../discovery/discovery.h"
+
+/* Who has an object has got it from a provider: only the first call looks for it. */
+static const struct dpadv_table *of(struct ibv_context *context)
+{
+	const struct dpadv_table *t = dpadv_found();
+
+	return t || !context ? t : dpadv_find(context->device);
+}
+
+bool dpadv_is_supported(struct ibv_device *device)
+{
+	return dpadv_find(device);
+}
+
+int dpadv_query_function(struct ibv_device *device, struct dpadv_function *fn)
+{
+	const struct dpadv_table *t = dpadv_find(device);
+
+	return t ? t->query_function(device, fn) : EINVAL;
+}
+
+/* Of the first object that obj_type names. */
+static struct ibv_context *context_of(const struct dpadv_obj *obj, uint64_t type)
+{
+	if (type & DPADV_OBJ_QP)
+		return obj->qp.in ? obj->qp.in->context : NULL;
+	if (type & DPADV_OBJ_CQ)
+		return obj->cq.in ? obj->cq.in->context : NULL;
+	if (type & DPADV_OBJ_SRQ)
+		return obj->srq.in ? obj->srq.in->context : NULL;
+	if (type & DPADV_OBJ_PD)
+		return obj->pd.in ? obj->pd.in->context : NULL;
+	if (type & DPADV_OBJ_MR)
+		return obj->mr.in ? obj->mr.in->context : NULL;
+	return NULL;
+}
+
+int dpadv_init_obj(struct dpadv_obj *obj, uint64_t obj_type)
+{
+	const struct dpadv_table *t = of(context_of(obj, obj_type));
+
+	return t ? t->init_obj(obj, obj_type) : EINVAL;
+}
+
+struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init_attr *attr)
+{
+	const struct dpadv_table *t = of(context);
+
+	if (!t) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return t->create_cq(context, attr);
+}
+
+struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+			       const struct dpadv_qp_init_attr *dv)
+{
+	const struct dpadv_table *t = of(pd->context);
+
+	if (!t) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return t->create_qp(pd, attr, dv);
+}
+
+int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu)
+{
+	const struct dpadv_table *t = of(qp->context);
+
+	return t ? t->set_placement(qp, placement, eu) : EINVAL;
+}
+
+int dpadv_progress(struct ibv_context *context)
+{
+	const struct dpadv_table *t = of(context);
+
+	return t ? t->progress(context) : -EINVAL;
+}
+
+void dpadv_idle(struct ibv_context *context)
+{
+	const struct dpadv_table *t = of(context);
+
+	if (t)
+		t->idle(context);
+}
+
+int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms)
+{
+	const struct dpadv_table *t = of(context);
+
+	return t ? t->wait_fd(context, fd, timeout_ms) : EINVAL;
+}
+
+uint32_t dpadv_num_eus(struct ibv_context *context)
+{
+	const struct dpadv_table *t = of(context);
+
+	return t ? t->num_eus(context) : 0;
+}
+
+int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
+{
+	const struct dpadv_table *t = of(context);
+
+	return t ? t->query_board(context, board) : EINVAL;
+}
+
+/* dpadv_init_obj() gave the pointer: the provider is found. */
+void dpadv_ring_sq(struct dpa_hw_qp *qp)
+{
+	dpadv_found()->ring_sq(qp);
+}
+
+void dpadv_kick_sq(struct dpa_hw_qp *qp)
+{
+	dpadv_found()->kick_sq(qp);
+}
+
+void dpadv_ring_rq(struct dpa_hw_qp *qp)
+{
+	dpadv_found()->ring_rq(qp);
+}
+
+void dpadv_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
+{
+	dpadv_found()->arm_cq(cq, solicited_only);
+}
+
+bool dpadv_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	return dpadv_found()->may_read(qp, lkey, addr, length);
+}
+
+DPADV_API int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
+{
+	const struct dpadv_table *t = dpadv_any();
+
+	if (!t) {
+		errno = ENOENT;
+		return -1;
+	}
+	return t->port_file(function, name, text, len);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* discovery.c - what the provider's file offers to others than libibverbs. */
+#include <errno.h>
+#include <dpa_hw.h>
+#include <knobs.h>
+
+#include "discovery/discovery.h"
+#include "dpadv_table.h"
+
+int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
+{
+	struct dpa_config cfg;
+	const char *ifname = "";
+	char err[512];
+
+	if (function) {
+		if (dpa_config_load(&cfg, err, sizeof(err)) || function > cfg.functions.num_sfs) {
+			errno = ENOENT;
+			return -1;
+		}
+		ifname = cfg.functions.ifname[function - 1];
+	}
+	return dpa_hw_port_file(function, ifname, name, text, len);
+}
+
+extern const struct dpadv_table dpadv_table;
+
+__attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
+	.size = sizeof(dpadv_table),
+	.hw_version = DPA_HW_VERSION,
+	.is_supported = dpadv_is_supported,
+	.query_function = dpadv_query_function,
+	.init_obj = dpadv_init_obj,
+	.create_cq = dpadv_create_cq,
+	.create_qp = dpadv_create_qp,
+	.set_placement = dpadv_set_placement,
+	.progress = dpadv_progress,
+	.idle = dpadv_idle,
+	.wait_fd = dpadv_wait_fd,
+	.num_eus = dpadv_num_eus,
+	.query_board = dpadv_query_board,
+	.ring_sq = dpadv_ring_sq,
+	.kick_sq = dpadv_kick_sq,
+	.ring_rq = dpadv_ring_rq,
+	.arm_cq = dpadv_arm_cq,
+	.may_read = dpadv_may_read,
+	.port_file = dpadv_port_file,
+};

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Queue memory in small pieces. The bookkeeping is in ordinary memory, outside of the chunks. */
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dpa_hw.h>
+#include "mr/arena.h"
+
+struct dpa_arena_chunk {
+	struct dpa_arena_chunk *next, *prev;
+	uint8_t *mem;
+	uint32_t size;	/* of a piece */
+	uint32_t used;	/* pieces given out */
+	uint32_t fresh; /* pieces from here on were never given out: still zero, not touched */
+	uint64_t taken[DPA_ARENA_CHUNK / DPA_ARENA_MIN / 64];
+};
+
+static_assert(DPA_ARENA_SMALL == DPA_ARENA_MIN << (DPA_ARENA_CLASSES - 1), "classes");
+
+void dpa_arena_init(struct dpa_arena *a, struct dpa_hw_ctx *hw)
+{
+	memset(a, 0, sizeof(*a));
+	pthread_mutex_init(&a->lock, NULL);
+	a->hw = hw;
+}
+
+static int size_class(size_t size)
+{
+	return __builtin_ctzll(size) - __builtin_ctz(DPA_ARENA_MIN);
+}
+
+static uint32_t chunk_pieces(const struct dpa_arena_chunk *c)
+{
+	return DPA_ARENA_CHUNK / c->size;
+}
+
+static void chunk_unlink(struct dpa_arena *a, struct dpa_arena_chunk *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		a->chunks[size_class(c->size)] = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->next = c->prev = NULL;
+}
+
+static void chunk_link_first(struct dpa_arena *a, struct dpa_arena_chunk *c)
+{
+	struct dpa_arena_chunk **head = &a->chunks[size_class(c->size)];
+
+	c->prev = NULL;
+	c->next = *head;
+	if (*head)
+		(*head)->prev = c;
+	*head = c;
+}
+
+static void chunk_link_after_last(struct dpa_arena *a, struct dpa_arena_chunk *c)
+{
+	struct dpa_arena_chunk *last = a->chunks[size_class(c->size)];
+
+	if (!last) {
+		chunk_link_first(a, c);
+		return;
+	}
+	while (last->next)
+		last = last->next;
+	last->next = c;
+	c->prev = last;
+	c->next = NULL;
+}
+
+static void chunk_destroy(struct dpa_arena *a, struct dpa_arena_chunk *c)
+{
+	chunk_unlink(a, c);
+	dpa_hw_free_queue(a->hw, c->mem, DPA_ARENA_CHUNK);
+	free(c);
+}
+
+static struct dpa_arena_chunk *chunk_create(struct dpa_arena *a, size_t size)
+{
+	struct dpa_arena_chunk *c = calloc(1, sizeof(*c));
+	void *mem;
+	int ret;
+
+	if (!c)
+		return NULL;
+	ret = dpa_hw_alloc_queue(a->hw, DPA_ARENA_CHUNK, &mem);
+	if (ret) {
+		free(c);
+		errno = ret;
+		return NULL;
+	}
+	c->mem = mem;
+	c->size = (uint32_t)size;
+	chunk_link_first(a, c);
+	return c;
+}
+
+/* The lowest free piece: pages fill up before others are touched. */
+static void *chunk_take(struct dpa_arena *a, struct dpa_arena_chunk *c)
+{
+	uint32_t i = 0;
+	void *p;
+
+	while (c->taken[i / 64] == ~0ull)
+		i += 64;
+	i += (uint32_t)__builtin_ctzll(~c->taken[i / 64]);
+	c->taken[i / 64] |= 1ull << (i % 64);
+	p = c->mem + (size_t)i * c->size;
+	if (i < c->fresh)
+		memset(p, 0, c->size);
+	else
+		c->fresh = i + 1;
+	if (++c->used == chunk_pieces(c)) {
+		chunk_unlink(a, c);
+		chunk_link_after_last(a, c);
+	}
+	return p;
+}
+
+void *dpa_arena_alloc(struct dpa_arena *a, size_t size)
+{
+	struct dpa_arena_chunk *c;
+	void *p = NULL;
+	int ret;
+
+	if (size > DPA_ARENA_SMALL) {
+		ret = dpa_hw_alloc_queue(a->hw, size, &p);
+		if (ret)
+			errno = ret;
+		return ret ? NULL : p;
+	}
+	pthread_mutex_lock(&a->lock);
+	c = a->chunks[size_class(size)];
+	if (!c || c->used == chunk_pieces(c))
+		c = chunk_create(a, size);
+	if (c)
+		p = chunk_take(a, c);
+	pthread_mutex_unlock(&a->lock);
+	return p;
+}
+
+static struct dpa_arena_chunk *chunk_of(struct dpa_arena *a, void *p, size_t size)
+{
+	struct dpa_arena_chunk *c = a->chunks[size_class(size)];
+
+	while (c && ((uint8_t *)p < c->mem || (uint8_t *)p >= c->mem + DPA_ARENA_CHUNK))
+		c = c->next;
+	return c;
+}
+
+void dpa_arena_free(struct dpa_arena *a, void *p, size_t size)
+{
+	struct dpa_arena_chunk *c;
+	uint32_t i;
+
+	if (!p)
+		return;
+	if (size > DPA_ARENA_SMALL) {
+		dpa_hw_free_queue(a->hw, p, size);
+		return;
+	}
+	pthread_mutex_lock(&a->lock);
+	c = chunk_of(a, p, size);
+	assert(c);
+	i = (uint32_t)((uint8_t *)p - c->mem) / c->size;
+	c->taken[i / 64] &= ~(1ull << (i % 64));
+	c->used--;
+	/* One empty chunk a size stays for the next one. */
+	if (!c->used && (c->next || c->prev)) {
+		chunk_destroy(a, c);
+	} else {
+		chunk_unlink(a, c);
+		chunk_link_first(a, c);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+void dpa_arena_fini(struct dpa_arena *a)
+{
+	for (int i = 0; i < DPA_ARENA_CLASSES; i++) {
+		while (a->chunks[i])
+			chunk_destroy(a, a->chunks[i]);
+	}
+	pthread_mutex_destroy(&a->lock);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Posting receives to a QP's own RQ. */
+#include "dpa.h"
+
+int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge)
+{
+	struct dpa_rwqe *r = (struct dpa_rwqe *)at;
+	struct dpa_sge *s = (struct dpa_sge *)(r + 1);
+
+	if (dpa_unlikely((uint32_t)wr->num_sge > max_sge))
+		return EINVAL;
+	r->wr_id = wr->wr_id;
+	r->nsge = (uint32_t)wr->num_sge;
+	r->rsvd = 0;
+	for (int i = 0; i < wr->num_sge; i++) {
+		s[i].addr = wr->sg_list[i].addr;
+		s[i].length = wr->sg_list[i].length;
+		s[i].lkey = wr->sg_list[i].lkey;
+	}
+	return 0;
+}
+
+static inline int post_one(struct dpa_rq *rq, const struct ibv_recv_wr *wr)
+{
+	uint32_t at = rq->pi & (rq->max_wr - 1);
+	int ret;
+
+	if (dpa_unlikely(rq->pi - rq->ci >= rq->max_wr)) {
+		rq->ci = __atomic_load_n(&rq->dbrec->rq_ci, __ATOMIC_ACQUIRE);
+		if (rq->pi - rq->ci >= rq->max_wr)
+			return ENOMEM;
+	}
+	ret = dpa_recv_build(rq->buf + (size_t)at * rq->stride, wr, rq->max_sge);
+	if (!ret)
+		rq->pi++;
+	return ret;
+}
+
+static int recv_refused(const struct dpa_qp *qp)
+{
+	if (!dpa_word_alive(qp->alive))
+		return EIO;
+	if (qp->vqp.qp.srq || qp->rss ||
+	    atomic_load_explicit(&qp->state, memory_order_relaxed) == DPA_QPS_RESET)
+		return EINVAL;
+	return 0;
+}
+
+int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpa_rq *rq = &qp->rq;
+	int ret = recv_refused(qp);
+
+	if (dpa_unlikely(ret)) {
+		*bad = wr;
+		return ret;
+	}
+	dpa_lock_take(&rq->lock);
+	for (; wr; wr = wr->next) {
+		ret = post_one(rq, wr);
+		if (dpa_unlikely(ret)) {
+			*bad = wr;
+			break;
+		}
+	}
+	__atomic_store_n(&rq->dbrec->rq_pi, rq->pi, __ATOMIC_RELEASE);
+	dpa_lock_drop(&rq->lock);
+	/* the device moves a QP to the error state on its own; then it flushes what was posted */
+	dpa_hw_ring_rq(qp->hw);
+	return ret;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * sq.h - what the two ways of posting sends (ibv_post_send, ibv_wr_*) share: room in the ring,
+ * flags, doorbell record and slot. Everything here is called under the SQ's lock but sq_ring().
+ */
+#ifndef DPA_SQ_H
+#define DPA_SQ_H
+
+#include <string.h>
+#include "dpa.h"
+
+#define SQ_SEND_FLAGS                                                                              \
+	((unsigned int)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE))
+
+/* FENCE 1, SIGNALED 2, SOLICITED 4, INLINE 8 of verbs to 4, 1, 2, 8. */
+static inline uint8_t sq_wqe_flags(unsigned int f)
+{
+	return (uint8_t)(((f & (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) >> 1) |
+			 ((f & IBV_SEND_FENCE) << 2) | (f & IBV_SEND_INLINE));
+}
+
+static inline uint8_t *sq_put_raddr(uint8_t *p, uint64_t addr, uint32_t rkey)
+{
+	struct dpa_wqe_raddr *r = (struct dpa_wqe_raddr *)p;
+
+	r->addr = addr;
+	r->rkey = rkey;
+	r->flush = 0;
+	return p + sizeof(*r);
+}
+
+static inline uint8_t *sq_put_xrc(uint8_t *p, uint32_t srqn)
+{
+	struct dpa_wqe_xrc *x = (struct dpa_wqe_xrc *)p;
+
+	*x = (struct dpa_wqe_xrc){.srqn = srqn};
+	return p + sizeof(*x);
+}
+
+/*
+ * What a BIND_MW carries beside the new R_Key; NULL: a window of type 1 (ibv_bind_mw() is for
+ * those), unknown access bits, or no region. Local access is not the window's to give: those bits
+ * mean nothing.
+ */
+static inline uint8_t *sq_put_bind(uint8_t *p, const struct ibv_mw *mw,
+				   const struct ibv_mw_bind_info *i)
+{
+	const unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+	const unsigned int known = remote | IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND;
+	struct dpa_wqe_bind *b;
+
+	if (!mw || mw->type != IBV_MW_TYPE_2 || (i->mw_access_flags & ~known) ||
+	    (i->length && !i->mr))
+		return NULL;
+	b = (struct dpa_wqe_bind *)sq_put_raddr(p, i->addr, mw->rkey);
+	b->length = i->length;
+	b->lkey = i->mr ? i->mr->lkey : 0;
+	b->access = i->mw_access_flags & remote;
+	return (uint8_t *)(b + 1);
+}
+
+/* WQEs that are not finished. Under the lock, with ci behind pi. */
+static inline uint32_t sq_outstanding(const struct dpa_sq *sq)
+{
+	const struct dpa_wqe_ctrl *c =
+		(const void *)(sq->buf + (size_t)(sq->ci & sq->mask) * DPA_WQEBB);
+
+	return sq->ci == sq->pi ? 0 : sq->count - c->count;
+}
+
+/* Whether one more WQE may be outstanding. None is shorter than a block. */
+static inline bool sq_has_room(struct dpa_sq *sq)
+{
+	if (dpa_likely(sq->pi - sq->ci < sq->max_wr))
+		return true;
+	sq->ci = __atomic_load_n(&sq->dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	return sq->max_wr && sq_outstanding(sq) < sq->max_wr;
+}
+
+/* More doorbells than this are shown in steps: the slot has a line for them. */
+#define SQ_SHOWN 16
+
+static inline void sq_show(const struct dpa_sq *sq)
+{
+	__atomic_store_n(&sq->slot->doorbells, sq->doorbells, __ATOMIC_RELAXED);
+	__atomic_store_n(&sq->slot->blueflames, sq->blueflames, __ATOMIC_RELAXED);
+}
+
+static inline void sq_count(const struct dpa_sq *sq, uint64_t n)
+{
+	if (dpa_unlikely(n < SQ_SHOWN || n % SQ_SHOWN == 0))
+		sq_show(sq);
+}
+
+static inline void sq_doorbell(struct dpa_sq *sq)
+{
+	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = sq->pi};
+	uint64_t word;
+
+	memcpy(&word, &db, sizeof(word));
+	__atomic_store_n(&sq->slot->word, word, __ATOMIC_RELEASE);
+	sq_count(sq, ++sq->doorbells);
+}
+
+/* One WQE that lies in one piece and is short enough goes into the slot whole. */
+static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
+{
+	uint32_t at = first & sq->mask, nbb = sq->pi - first;
+	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)(sq->buf + (size_t)at * DPA_WQEBB);
+
+	if (!sq->blueflame || nbb > DPA_BF_BLOCKS || at + nbb > sq->mask + 1 || c->nbb != nbb)
+		return false;
+	c->check = dpa_wqe_check(c, nbb);
+	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
+	dpa_bf_write(sq->slot, c, nbb);
+	sq_count(sq, ++sq->blueflames);
+	return true;
+}
+
+/* The WQEs from `first` on become the device's. Returns the placement that was read. */
+static inline __attribute__((always_inline)) uint32_t sq_publish(struct dpa_sq *sq, uint32_t first)
+{
+	uint32_t placement = __atomic_load_n(sq->placement, __ATOMIC_RELAXED);
+
+	if (placement != DPA_PLACE_INLINE && sq_blueflame(sq, first))
+		return placement;
+	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
+	sq_doorbell(sq);
+	return placement;
+}
+
+/* After the lock was dropped: inline placement carries the work out on this thread. */
+static inline void sq_ring(struct dpa_hw_qp *hw, uint32_t placement)
+{
+	if (dpa_likely(placement == DPA_PLACE_INLINE))
+		dpa_hw_ring_sq(hw);
+	else
+		dpa_hw_kick_sq(hw);
+}
+
+#endif

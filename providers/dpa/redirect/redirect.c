@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * redirect.c - the calls of libibverbs that are not ops.
+ *
+ * Creating a completion channel is a write() to cmd_fd, a GID query an ioctl(), waiting for a
+ * completion event a bare read(). There is no kernel behind our descriptors, so these calls of
+ * libibverbs (and of librdmacm) must come here. The dynamic linker reaches an imported function
+ * through one pointer in the importing library's global offset table. This file replaces four of
+ * those pointers, in those two libraries only: nobody else's write() is touched, and for
+ * descriptors that are not ours the function that the pointer held before is called.
+ *
+ * The slots are never put back: libibverbs never unloads a provider, and the provider is linked
+ * with -z nodelete, which also keeps libibverbs, so neither end can dangle.
+ */
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "redirect/hooks.h"
+#include "redirect/redirect.h"
+
+#if defined(__x86_64__)
+#define RELOC_JUMP_SLOT R_X86_64_JUMP_SLOT
+#define RELOC_GLOB_DAT	R_X86_64_GLOB_DAT
+#elif defined(__aarch64__)
+#define RELOC_JUMP_SLOT R_AARCH64_JUMP_SLOT
+#define RELOC_GLOB_DAT	R_AARCH64_GLOB_DAT
+#else
+#error "redirect.c: name this machine's relocation types"
+#endif
+
+static ssize_t our_write(int fd, const void *buf, size_t n);
+static ssize_t our_read(int fd, void *buf, size_t n);
+static int our_ioctl(int fd, unsigned long request, ...);
+static int our_close(int fd);
+
+enum { FN_WRITE, FN_READ, FN_IOCTL, FN_CLOSE, FN_NUM };
+
+/*
+ * `real` is what a slot held before, so that somebody else's interposition stays in the chain. It
+ * is written before the first slot points here (release/acquire by way of the slot itself).
+ */
+static struct {
+	const char *name;
+	uintptr_t ours;
+	uintptr_t real;
+	bool chained; /* real is not our own import, but what the first slot held */
+} fns[FN_NUM] = {
+	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, false},
+	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, false},
+	[FN_IOCTL] = {"ioctl", (uintptr_t)our_ioctl, (uintptr_t)ioctl, false},
+	[FN_CLOSE] = {"close", (uintptr_t)our_close, (uintptr_t)close, false},
+};
+
+static ssize_t our_write(int fd, const void *buf, size_t n)
+{
+	ssize_t ret;
+
+	if (dpa_hook_write(fd, buf, n, &ret))
+		return ret;
+	return ((ssize_t(*)(int, const void *, size_t))fns[FN_WRITE].real)(fd, buf, n);
+}
+
+static ssize_t our_read(int fd, void *buf, size_t n)
+{
+	ssize_t ret;
+
+	if (dpa_hook_read(fd, buf, n, &ret))
+		return ret;
+	return ((ssize_t(*)(int, void *, size_t))fns[FN_READ].real)(fd, buf, n);
+}
+
+static int our_ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int ret;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (dpa_hook_ioctl(fd, request, arg, &ret))
+		return ret;
+	return ((int (*)(int, unsigned long, ...))fns[FN_IOCTL].real)(fd, request, arg);
+}
+
+static int our_close(int fd)
+{
+	dpa_hook_close(fd);
+	return ((int (*)(int))fns[FN_CLOSE].real)(fd);
+}
+
+/* What is needed of a loaded library's dynamic section. */
+struct image {
+	uintptr_t base, end;	    /* where it is mapped */
+	uintptr_t relro, relro_end; /* read-only after relocation */
+	const ElfW(Sym) * symtab;
+	const char *strtab;
+	const ElfW(Rela) * rela[2]; /* data and PLT relocations */
+	size_t num_rela[2];
+	int slots; /* that point here */
+};
+
+/* glibc relocates the addresses in the dynamic section in place, musl does not. */
+static const void *dyn_addr(const struct image *im, ElfW(Addr) addr)
+{
+	return (const void *)(addr < im->base ? im->base + addr : addr);
+}
+
+static bool read_dynamic(struct image *im, const ElfW(Dyn) * dyn)
+{
+	for (; dyn->d_tag != DT_NULL; dyn++) {
+		switch (dyn->d_tag) {
+		case DT_SYMTAB:
+			im->symtab = dyn_addr(im, dyn->d_un.d_ptr);
+			break;
+		case DT_STRTAB:
+			im->strtab = dyn_addr(im, dyn->d_un.d_ptr);
+			break;
+		case DT_RELA:
+			im->rela[0] = dyn_addr(im, dyn->d_un.d_ptr);
+			break;
+		case DT_RELASZ:
+			im->num_rela[0] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		case DT_JMPREL:
+			im->rela[1] = dyn_addr(im, dyn->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			im->num_rela[1] = dyn->d_un.d_val / sizeof(ElfW(Rela));
+			break;
+		}
+	}
+	return im->symtab && im->strtab;
+}
+
+static bool read_image(struct image *im, const struct dl_phdr_info *info)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+	const ElfW(Dyn) *dyn = NULL;
+
+	*im = (struct image){.base = info->dlpi_addr};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_DYNAMIC)
+			dyn = (const ElfW(Dyn) *)start;
+		if (ph->p_type == PT_LOAD && start + ph->p_memsz > im->end)
+			im->end = start + ph->p_memsz;
+		if (ph->p_type == PT_GNU_RELRO) { /* whole pages, as the linker protects them */
+			im->relro = start & ~page;
+			im->relro_end = (start + ph->p_memsz) & ~page;
+		}
+	}
+	return dyn && read_dynamic(im, dyn);
+}
+
+/*
+ * One aligned pointer store, so that a thread in the middle of a call sees the old function or the
+ * new one. A slot that the linker has not bound yet points into its own library: then `real` stays
+ * our own import of the function, for the linker's stub would bind the slot anew.
+ */
+static void point_here(struct image *im, uintptr_t *slot, int fn)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, was;
+	uintptr_t start = (uintptr_t)slot & ~page;
+	bool relro = (uintptr_t)slot >= im->relro && (uintptr_t)slot < im->relro_end;
+
+	was = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	if (was == fns[fn].ours) {
+		im->slots++;
+		return;
+	}
+	if ((was < im->base || was >= im->end) && was != fns[fn].real) {
+		if (fns[fn].chained)
+			return; /* two libraries, two interposers: leave the second one alone */
+		fns[fn].chained = true;
+		__atomic_store_n(&fns[fn].real, was, __ATOMIC_RELAXED);
+	}
+	if (relro && mprotect((void *)start, page + 1, PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(slot, fns[fn].ours, __ATOMIC_RELEASE);
+	im->slots++;
+	if (relro)
+		(void)mprotect((void *)start, page + 1, PROT_READ);
+}
+
+static void rewrite_slots(struct image *im, const ElfW(Rela) * rela, size_t num)
+{
+	for (size_t i = 0; i < num; i++) {
+		unsigned type = (unsigned)ELF64_R_TYPE(rela[i].r_info);
+		const char *name = im->strtab + im->symtab[ELF64_R_SYM(rela[i].r_info)].st_name;
+
+		if (type != RELOC_JUMP_SLOT && type != RELOC_GLOB_DAT)
+			continue;
+		for (int fn = 0; fn < FN_NUM; fn++)
+			if (strcmp(name, fns[fn].name) == 0)
+				point_here(im, (uintptr_t *)(im->base + rela[i].r_offset), fn);
+	}
+}
+
+/* Also libibverbs-1a2b3c.so.1, as Python wheels rename theirs. */
+static bool wanted(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return (strncmp(name, "libibverbs", 10) == 0 || strncmp(name, "librdmacm", 9) == 0) &&
+	       strstr(name, ".so");
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct image im;
+
+	if (!info->dlpi_name || !wanted(info->dlpi_name) || !read_image(&im, info))
+		return 0;
+	for (int i = 0; i < 2; i++)
+		if (im.rela[i])
+			rewrite_slots(&im, im.rela[i], im.num_rela[i]);
+	*(int *)arg += im.slots;
+	return 0;
+}
+
+int dpa_redirect_install(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int slots = 0;
+
+	pthread_mutex_lock(&lock);
+	dl_iterate_phdr(visit, &slots);
+	pthread_mutex_unlock(&lock);
+	return slots;
+}

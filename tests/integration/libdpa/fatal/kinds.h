@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef FATAL_KINDS_H
+#define FATAL_KINDS_H
+
+enum {
+	KIND_POINTER,
+	KIND_DIVISION,
+	KIND_TRAP,
+	KIND_ABORT,
+	KIND_ASSERT,
+	KIND_STACK,
+	KIND_LOOP,
+	KINDS
+};
+
+#endif

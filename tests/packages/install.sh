@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# install.sh - sourced by `run`: install, use, remove, purge; nothing is left.
+# shellcheck shell=bash
+files() { find "$ROOT" -xdev \( -path "$ROOT/proc" -o -path "$ROOT/sys" -o -path "$ROOT/var/cache" -o -path "$ROOT/var/lib/apt" \
+	-o -path "$ROOT/var/log" -o -path "$ROOT/dev/shm" \) -prune -o -printf '%P\n' | sort; }
+left() { ! grep -iE '(^|[^a-z])(lib)?(dpa|doca)' <(comm -13 "$WORK/before" "$WORK/after"); }
+nine_steps() {
+	login 'cd /root/t && gcc -Wall -Werror -o nine_steps nine_steps.c -libverbs && { ./nine_steps >s & p=$!; i=0
+		until ./nine_steps 127.0.0.1 2>/dev/null; do i=$((i+1)); test $i -lt 200 || exit 1; done; wait $p; grep -q "without this process" s; }'
+}
+
+# A provider for each number of libibverbs that a release has had; libdpa goes with all of them.
+providers() {
+	local n at
+	at=$(inside dpkg -L ibverbs-provider-dpa) || return
+	for n in 34 57 59 64; do
+		grep "/libibverbs/libdpa-rdmav$n.so\$" <<<"$at" || { echo "no provider for $n"; return 1; }
+	done
+	! readelf -d "$ROOT"/usr/lib/*/libdpadv.so.1 | grep NEEDED.*ibverbs
+}
+
+# What systemd gives the services of a user.
+user_services() {
+	local vars
+	vars=$(inside /usr/lib/systemd/user-environment-generators/60-dpa) && [ -n "$vars" ] || return
+	# shellcheck disable=SC2086
+	inside env $vars ibv_devices | grep -w dpa0
+}
+
+# The node as systemd makes it at each boot.
+node_at_boot() {
+	local node=$ROOT/dev/infiniband/uverbs_dpa0
+	apt_install systemd-standalone-tmpfiles && rm -r "$ROOT/dev/infiniband" &&
+		inside systemd-tmpfiles --create dpa.conf && [ "$(readlink "$node")" = /dev/null ] && lists login
+}
+
+not_disabled() { inside env DPA_DISABLE=0 bash -l -c ibv_devices | grep -w dpa0; }
+disabled() { ! inside env DPA_DISABLE=1 bash -l -c ibv_devices | grep -w dpa0; }
+
+part_install() {
+	new_root install
+	inside apt-get update -q >/dev/null
+	apt_install ibverbs-utils perftest libc6-dev gcc >/dev/null 2>&1
+	inside useradd -m tester
+	files >"$WORK/before"
+	check "apt installs provider and tools" apt_install $(debs debs ibverbs-provider-dpa dpa-tools libdpa1)
+	check "providers" providers
+	check "a login shell lists dpa0" lists login
+	check "an ordinary user's too" lists user
+	check "a shell with no environment does not" lists_not bare
+	check "DPA_DISABLE=1" disabled
+	check "DPA_DISABLE=0" not_disabled
+	check "services of a user" user_services
+	check "pingpong" pingpong login
+	check "pingpong of an ordinary user" pingpong user
+	check "dpa-run" inside dpa-run ibv_devinfo -d dpa0
+	check "dpactl doctor finds nothing wrong" login 'dpactl doctor'
+	check "enable --system" inside dpactl enable --system
+	check "every process lists it" lists bare
+	check "pingpong as it is" pingpong bare
+	check "disable --system" inside dpactl disable --system
+	check "and no longer" lists_not bare
+	check "nothing in ld.so.preload" test ! -e "$ROOT/etc/ld.so.preload"
+	check "apt installs the development files" apt_install $(debs debs libdpa-dev libdpa-doc) pkg-config libibverbs-dev
+	mkdir -p "$ROOT/root/t"
+	cp "$TOP/debian/tests/dpa-program" "$TOP/docs/examples/nine_steps.c" "$ROOT/root/t/"
+	check "a device program is built and runs" inside sh /root/t/dpa-program
+	check "nine steps" nine_steps
+	check "the node, made at boot" node_at_boot
+	inside apt-get purge -y -q systemd-standalone-tmpfiles >/dev/null 2>&1
+	inside dpactl enable --system >/dev/null
+	rm -rf "$ROOT/root/t"
+	check "remove" inside apt-get remove -y -q ibverbs-provider-dpa dpa-tools libdpa1 libdpa-dev
+	check "nothing lists dpa0" lists_not login
+	check "nothing in ld.so.preload after removal" test ! -e "$ROOT/etc/ld.so.preload"
+	check "purge" inside dpkg --purge ibverbs-provider-dpa dpa-tools libdpa1 libdpa-dev libdpa-doc
+	inside apt-get purge -y -q pkg-config libibverbs-dev >/dev/null 2>&1
+	inside apt-get autoremove --purge -y -q >/dev/null 2>&1
+	files >"$WORK/after"
+	check "nothing is left" left
+	drop_root
+}

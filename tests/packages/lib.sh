@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# lib.sh - sourced by `run`: cases and their tally, roots with a Debian 12 in them.
+# shellcheck shell=bash
+passed=0 failed=0 skipped=0 pids=
+WORK=$(mktemp -d /var/tmp/dpa-packages.XXXXXX)
+
+unmount() { # ROOT
+	local m
+	for m in debs dev/shm proc sys dev; do
+		mountpoint -q "$1/$m" && umount -l "$1/$m"
+	done
+}
+
+finish() {
+	local p r
+	for p in $pids; do kill "$p" 2>/dev/null; done
+	for r in "$WORK"/root.*; do unmount "$r"; done
+	rm -rf --one-file-system "$WORK"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+check() { # NAME CMD...: 77 is skipped
+	local name=$1
+	shift
+	"$@" >"$WORK/out" 2>&1
+	case $? in
+	0) passed=$((passed + 1)); echo "ok $name" ;;
+	77) skipped=$((skipped + 1)); echo "skip $name: $(tail -1 "$WORK/out")" ;;
+	*) failed=$((failed + 1)); echo "FAIL $name"; sed 's/^/    /' "$WORK/out" | tail -30 ;;
+	esac
+}
+
+# new_root NAME: $ROOT becomes a fresh Debian with a /dev of its own: what the packages make there
+# must not show outside. The packages are in /debs.
+new_root() {
+	ROOT=$WORK/root.$1
+	local d n a b
+	cp -a --reflink=auto "$BASE" "$ROOT"
+	cp /etc/resolv.conf "$ROOT/etc/resolv.conf" 2>/dev/null
+	mount -t tmpfs -o mode=755 tmpfs "$ROOT/dev"
+	mkdir "$ROOT/dev/shm" "$ROOT/dev/pts" "$ROOT/debs"
+	for d in null:1:3 zero:1:5 full:1:7 random:1:8 urandom:1:9 tty:5:0; do
+		IFS=: read -r n a b <<<"$d"
+		mknod -m 666 "$ROOT/dev/$n" c "$a" "$b"
+	done
+	ln -s /proc/self/fd "$ROOT/dev/fd"
+	mount -t tmpfs -o size=64m,mode=1777 tmpfs "$ROOT/dev/shm"
+	mount -t proc proc "$ROOT/proc"
+	mount -t sysfs -o ro sysfs "$ROOT/sys"
+	mount --bind "$DEBS" "$ROOT/debs"
+}
+
+drop_root() {
+	unmount "$ROOT"
+	rm -rf --one-file-system "$ROOT"
+}
+
+inside() { chroot "$ROOT" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+login() { inside bash -l -c "$1"; }             # a new login shell
+user() { inside su -l tester -c "$1"; }          # of an ordinary user
+bare() { inside sh -c "$1"; }                    # without any environment
+# begin COMMAND: in a login shell; the process that is started in the background is the command's own.
+begin() { exec chroot "$ROOT" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 bash -l -c "exec $1"; }
+apt_install() { inside apt-get install -y -q --no-install-recommends "$@"; }
+# debs FOLDER PACKAGE...: their files as the root sees them
+debs() {
+	local folder=$1 p
+	shift
+	for p in "$@"; do (cd "$ROOT/$folder" && ls "$PWD/${p}"_*.deb) | sed "s|^$ROOT||"; done
+}
+
+lists() { "$1" ibv_devices | grep -w dpa0; }
+lists_not() { ! lists "$1"; }
+
+pingpong() { # SHELL: two processes of it
+	"$1" 'timeout 60 ibv_rc_pingpong -d dpa0 -g 0' >"$WORK/server" 2>&1 &
+	local server=$! i
+	for i in $(seq 100); do
+		"$1" 'ibv_rc_pingpong -d dpa0 -g 0 127.0.0.1' && { wait $server; return; }
+		kill -0 $server || { cat "$WORK/server"; return 1; }
+	done
+	return 1
+}

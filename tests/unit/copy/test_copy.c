@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory that packets name is copied by the kernel, by process_vm_readv and _writev or, where a
+ * filter forbids these, through a pipe. What is not there is EFAULT on every way, never a signal.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+
+#define PAGE  65536u /* of any machine */
+#define BYTES (4u * PAGE)
+
+uint32_t dpa_spin_pauses = 200;
+
+static struct dpa_hw *hw;
+static uint8_t *mem, *own; /* mem: its third page is a hole */
+
+static void setup(void)
+{
+	hw = aligned_alloc(DPA_CACHE_LINE, (sizeof(*hw) + 63) & ~63ul);
+	cr_assert_not_null(hw);
+	memset(hw, 0, sizeof(*hw));
+	hw->pid = getpid();
+	mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	own = malloc(BYTES);
+	cr_assert(mem != MAP_FAILED && own);
+	cr_assert_eq(munmap(mem + 2 * PAGE, PAGE), 0);
+	for (uint32_t i = 0; i < BYTES; i++)
+		own[i] = (uint8_t)(i * 31 >> 3);
+}
+
+static void teardown(void)
+{
+	munmap(mem, BYTES);
+	free(own);
+	free(hw);
+}
+
+TestSuite(copy, .init = setup, .fini = teardown);
+
+static int open_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static uint64_t at(uint32_t off)
+{
+	return (uintptr_t)mem + off;
+}
+
+/* Both ways; a sandbox may forbid the first one. */
+static void each_way(void (*fn)(void))
+{
+	uint64_t probe = 0x1122334455667788;
+
+	if (dpa_copy_probe(getpid(), (uintptr_t)&probe, probe)) {
+		hw->pvm_self = true;
+		fn();
+	}
+	hw->pvm_self = false;
+	memset(mem, 0, 2 * PAGE);
+	fn();
+}
+
+static void out_and_in(void)
+{
+	static const uint32_t lens[] = {
+		0, 1, 7, PIPE_BUF - 1, PIPE_BUF, PIPE_BUF + 1, 3 * PIPE_BUF + 5, 2 * PAGE - 8};
+	uint8_t *back = malloc(BYTES);
+	int fds = open_fds();
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		uint32_t n = lens[i];
+
+		memset(mem, 0xee, 2 * PAGE);
+		memset(back, 0, BYTES);
+		cr_expect_eq(dpa_copy_out(hw, at(3), own, n), 0, "%u", n);
+		cr_expect_eq(memcmp(mem + 3, own, n), 0, "%u", n);
+		cr_expect_eq(mem[2], 0xee);
+		cr_expect_eq(mem[3 + n], 0xee, "%u: not a byte more", n);
+		cr_expect_eq(dpa_copy_in(hw, back, at(3), n), 0, "%u", n);
+		cr_expect_eq(memcmp(back, own, n), 0, "%u", n);
+		cr_expect_eq(back[n], 0, "%u: not a byte more", n);
+	}
+	cr_expect_eq(open_fds(), fds);
+	free(back);
+}
+
+Test(copy, what_is_there)
+{
+	each_way(out_and_in);
+}
+
+static void pieces(void)
+{
+	const struct iovec v[] = {
+		{own, 5}, {own + 100, 0}, {own + 200, PIPE_BUF + 3}, {own + 9, 1}};
+	const uint32_t n = 5 + PIPE_BUF + 3 + 1;
+
+	memset(mem, 0xee, 2 * PAGE);
+	cr_expect_eq(dpa_copy_out_v(hw, at(0), v, 4, n), 0);
+	cr_expect_eq(memcmp(mem, own, 5), 0);
+	cr_expect_eq(memcmp(mem + 5, own + 200, PIPE_BUF + 3), 0);
+	cr_expect_eq(mem[n - 1], own[9]);
+	cr_expect_eq(mem[n], 0xee);
+	cr_expect_eq(dpa_copy_out_v(hw, at(2 * PAGE - 6), v, 4, n), EFAULT);
+}
+
+Test(copy, several_pieces)
+{
+	each_way(pieces);
+}
+
+/* Holes at the begin, in the middle and at the end, of what is read and of what is written. */
+static void holes(void)
+{
+	static const struct {
+		uint32_t off, len;
+	} bad[] = {{2 * PAGE, 1},    {2 * PAGE, 2 * PAGE}, {2 * PAGE - 1, 2},
+		   {PAGE, 3 * PAGE}, {3 * PAGE - 1, 100},  {2 * PAGE + 7, PAGE}};
+	int fds = open_fds();
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		cr_expect_eq(dpa_copy_out(hw, at(bad[i].off), own, bad[i].len), EFAULT, "%zu", i);
+		cr_expect_eq(dpa_copy_in(hw, own, at(bad[i].off), bad[i].len), EFAULT, "%zu", i);
+	}
+	cr_expect_eq(dpa_copy_out(hw, 0, own, 8), EFAULT);
+	cr_expect_eq(dpa_copy_in(hw, own, UINT64_MAX - 7, 8), EFAULT);
+	cr_assert_eq(mprotect(mem, PAGE, PROT_READ), 0);
+	cr_expect_eq(dpa_copy_out(hw, at(0), own, 8), EFAULT, "not to be written");
+	cr_expect_eq(dpa_copy_in(hw, own, at(0), 8), 0);
+	cr_assert_eq(mprotect(mem, PAGE, PROT_READ | PROT_WRITE), 0);
+	cr_expect_eq(open_fds(), fds);
+}
+
+Test(copy, what_is_not_there)
+{
+	each_way(holes);
+}
+
+/* From another process: its holes, ours, and its end. */
+Test(copy, pulled_from_another_process)
+{
+	struct iovec src = {mem, PAGE}, dst = {own, PAGE};
+	uint64_t probe = 0x8877665544332211;
+	struct dpa_peer peer = {.pid = 0};
+	int go[2];
+
+	cr_assert_eq(pipe(go), 0);
+	memset(mem, 0x5a, PAGE);
+	peer.pid = fork();
+	if (!peer.pid) {
+		char c;
+
+		close(go[1]);
+		_exit(read(go[0], &c, 1) != 0);
+	}
+	if (!dpa_copy_probe(peer.pid, (uintptr_t)&probe, probe)) {
+		close(go[1]);
+		waitpid(peer.pid, NULL, 0);
+		teardown();
+		cr_skip_test("process_vm_readv is not allowed here");
+	}
+	cr_expect_not(dpa_copy_probe(peer.pid, (uintptr_t)&probe, probe + 1), "another's memory");
+	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, 0), 0);
+	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), 0);
+	cr_expect_eq(own[0], 0x5a);
+	cr_expect_eq(own[PAGE - 1], 0x5a);
+	src.iov_base = mem + 2 * PAGE - 16;
+	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), EFAULT, "its hole");
+	src.iov_base = mem;
+	dst.iov_base = mem + 2 * PAGE;
+	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), EFAULT, "ours");
+	dst.iov_base = own;
+	close(go[1]);
+	cr_assert_eq(waitpid(peer.pid, NULL, 0), peer.pid);
+	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), ESRCH);
+	close(go[0]);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What is posted to an EU is carried out, whenever it falls asleep and whoever moves the QP about
+ * meanwhile. A wake-up that is lost is the time limit of the suite.
+ */
+#include <criterion/criterion.h>
+#include "eu/eu.c"
+
+enum { QPS = 3 };
+
+struct side {
+	struct dpa_hw_qp *qp;
+	struct dpa_uar_slot slot __attribute__((aligned(64)));
+	struct dpa_dbrec dbrec __attribute__((aligned(64)));
+	_Atomic uint32_t done; /* the producer index that was carried out */
+	_Atomic uint32_t runs, bfs, rings;
+	_Atomic pid_t by; /* the thread that did it last */
+	uint32_t pi;
+};
+
+static struct dpa_hw *hw;
+static struct side side[QPS];
+static _Atomic(struct side *) at_bedtime; /* is posted to between the last round and the sleep */
+
+static void post(struct side *s);
+
+/* --------------------------------------------------- what eu.c stands on */
+
+uint32_t dpa_spin_pauses = 200;
+
+int dpa_requester_run(struct dpa_hw_qp *qp)
+{
+	struct side *s = (struct side *)(uintptr_t)qp->user_handle;
+
+	atomic_store(&s->done, __atomic_load_n(&s->dbrec.sq_pi, __ATOMIC_ACQUIRE));
+	atomic_fetch_add(&s->bfs, qp->bf != NULL);
+	atomic_store(&s->by, gettid());
+	atomic_fetch_add(&s->runs, 1);
+	return 1;
+}
+
+void dpa_qp_leave(struct dpa_hw_qp *qp)
+{
+	while (!dpa_qplock_leave(&qp->lock))
+		dpa_requester_run(qp);
+}
+
+void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
+{
+	struct side *s = (struct side *)(uintptr_t)qp->user_handle;
+
+	atomic_fetch_add(&s->rings, 1);
+	if (!dpa_qplock_enter_or_note(&qp->lock))
+		return;
+	dpa_requester_run(qp);
+	dpa_qp_leave(qp);
+}
+
+int dpa_progress_once(struct dpa_hw *h)
+{
+	return 0;
+}
+
+/* What an EU does last before it goes to sleep. */
+void dpa_settle_kicks(struct dpa_hw *h)
+{
+	struct side *s = atomic_exchange(&at_bedtime, NULL);
+
+	if (s)
+		post(s);
+}
+
+/* ------------------------------------------------------------------------ */
+
+static void setup(void)
+{
+	hw = aligned_alloc(DPA_CACHE_LINE, (sizeof(*hw) + 63) & ~63ul);
+	cr_assert_not_null(hw);
+	memset(hw, 0, sizeof(*hw));
+	memset(side, 0, sizeof(side));
+	pthread_mutex_init(&hw->ctl, NULL);
+	for (int i = 0; i < QPS; i++) {
+		struct dpa_hw_qp *qp = aligned_alloc(2 * DPA_CACHE_LINE, sizeof(*qp));
+
+		cr_assert_not_null(qp);
+		memset(qp, 0, sizeof(*qp));
+		qp->hw = hw;
+		qp->qpn = (uint32_t)i + 1;
+		qp->slot = &side[i].slot;
+		qp->dbrec = &side[i].dbrec;
+		qp->user_handle = (uintptr_t)&side[i];
+		qp->eu_word = &side[i].slot.word;
+		side[i].qp = qp;
+	}
+	cr_assert_eq(dpa_eu_init(hw), 0);
+}
+
+static void teardown(void)
+{
+	dpa_eu_fini(hw);
+	for (int i = 0; i < QPS; i++)
+		free(side[i].qp);
+	pthread_mutex_destroy(&hw->ctl);
+	free(hw);
+}
+
+TestSuite(eu, .init = setup, .fini = teardown, .timeout = 60);
+
+static void write_doorbell(struct side *s)
+{
+	union {
+		struct dpa_db db;
+		uint64_t word;
+	} u = {.db = {.opcode = DPA_OP_DOORBELL, .pi = ++s->pi}};
+
+	__atomic_store_n(&s->dbrec.sq_pi, s->pi, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->slot.word, u.word, __ATOMIC_RELEASE);
+}
+
+/* As a poster does: docs/device-reference.md, 2.3. */
+static void post(struct side *s)
+{
+	write_doorbell(s);
+	if (atomic_load_explicit(&s->qp->placement, memory_order_relaxed) == DPA_PLACE_EU)
+		dpa_hw_kick_sq(s->qp);
+	else
+		dpa_hw_ring_sq(s->qp);
+}
+
+static void until_done(struct side *s)
+{
+	while (atomic_load(&s->done) != s->pi)
+		sched_yield();
+}
+
+static struct dpa_eu *eu_of(struct side *s)
+{
+	return __atomic_load_n(&s->qp->eu, __ATOMIC_ACQUIRE);
+}
+
+static void until_asleep(struct dpa_eu *eu)
+{
+	while (!atomic_load(&eu->sleep))
+		sched_yield();
+}
+
+/* Doorbells while it spins, while it falls asleep and while it sleeps. */
+Test(eu, no_wake_up_is_lost)
+{
+	unsigned int seed = 1;
+
+	cr_assert_eq(dpa_hw_set_placement(side[0].qp, DPA_PLACE_EU, 7), 0);
+	for (int i = 0; i < 3000; i++) {
+		int pauses = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 20000;
+
+		if (i % 8 == 0)
+			until_asleep(eu_of(&side[0]));
+		for (int k = 0; k < pauses; k++)
+			dpa_pause();
+		post(&side[0]);
+		until_done(&side[0]);
+	}
+	cr_expect_neq(atomic_load(&side[0].by), gettid(), "by the EU");
+	cr_expect_eq(atomic_load(&side[0].rings), 0u);
+}
+
+/* The poster looks at the sleep word when it is not set yet: the EU looks again. */
+Test(eu, a_doorbell_just_before_it_sleeps_is_seen)
+{
+	struct side *s = &side[0];
+
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_EU, 0), 0);
+	for (uint32_t i = 1; i <= 100; i++) {
+		until_asleep(eu_of(s));
+		atomic_store(&at_bedtime, s);
+		eu_wake(eu_of(s));
+		while (atomic_load(&s->done) != i)
+			sched_yield();
+	}
+}
+
+/* Of one number there is one, for all QPs; without a number it is the first of the policy. */
+Test(eu, numbers)
+{
+	hw->cfg.placement.num_eus = 1;
+	hw->cfg.placement.eus[1] = 1; /* 64 */
+	cr_expect_eq(dpa_hw_set_placement(side[0].qp, DPA_PLACE_EU, 256), EINVAL);
+	cr_expect_eq(dpa_hw_set_placement(side[0].qp, 99, 0), EINVAL);
+	cr_assert_eq(dpa_hw_set_placement(side[0].qp, DPA_PLACE_EU, -1), 0);
+	cr_assert_eq(dpa_hw_set_placement(side[1].qp, DPA_PLACE_EU, 64), 0);
+	cr_assert_eq(dpa_hw_set_placement(side[2].qp, DPA_PLACE_EU, 255), 0);
+	cr_expect_eq(eu_of(&side[0])->number, 64u);
+	cr_expect_eq(eu_of(&side[0]), eu_of(&side[1]));
+	cr_expect_neq(eu_of(&side[0]), eu_of(&side[2]));
+	cr_expect_eq(hw->neus, 2u);
+	for (int i = 0; i < QPS; i++) {
+		post(&side[i]);
+		until_done(&side[i]);
+	}
+	cr_expect_eq(atomic_load(&side[0].by), atomic_load(&side[1].by));
+	cr_expect_neq(atomic_load(&side[0].by), atomic_load(&side[2].by));
+}
+
+/* The doorbell woke the EU that the QP was taken from: the one that has it now sleeps. */
+Test(eu, what_was_posted_before_a_move_is_carried_out)
+{
+	struct side *s = &side[0];
+
+	cr_assert_eq(dpa_hw_set_placement(side[1].qp, DPA_PLACE_EU, 2), 0);
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_EU, 1), 0);
+	until_asleep(eu_of(s));
+	until_asleep(eu_of(&side[1]));
+	write_doorbell(s);
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_EU, 2), 0);
+	until_done(s);
+	until_asleep(eu_of(s));
+	write_doorbell(s);
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_INLINE, 0), 0);
+	cr_expect_eq(atomic_load(&s->done), s->pi, "by who took it away");
+	cr_expect_null(eu_of(s));
+}
+
+enum { POSTS = 20000 };
+
+static void *poster(void *arg)
+{
+	struct side *s = arg;
+
+	for (int i = 0; i < POSTS; i++) {
+		post(s);
+		if (i % 64 == 0)
+			until_done(s);
+	}
+	return NULL;
+}
+
+/* Posts while the QP goes from EU to EU and back to its poster. */
+Test(eu, moves_lose_nothing)
+{
+	struct side *s = &side[0];
+	pthread_t t;
+
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_EU, 0), 0);
+	cr_assert_eq(pthread_create(&t, NULL, poster, s), 0);
+	for (int i = 0; atomic_load(&s->done) < POSTS; i++) {
+		cr_assert_eq(
+			dpa_hw_set_placement(s->qp, i % 3 ? DPA_PLACE_EU : DPA_PLACE_INLINE, i % 3),
+			0);
+		sched_yield();
+	}
+	pthread_join(t, NULL);
+	until_done(s);
+}
+
+/* A QP that was taken away is not touched any more. */
+Test(eu, a_qp_taken_away_is_left_alone)
+{
+	struct side *s = &side[0];
+	uint32_t runs;
+
+	cr_assert_eq(dpa_hw_set_placement(side[1].qp, DPA_PLACE_EU, 0), 0);
+	cr_assert_eq(dpa_hw_set_placement(s->qp, DPA_PLACE_EU, 0), 0);
+	post(s);
+	dpa_eu_detach(s->qp);
+	runs = atomic_load(&s->runs);
+	for (int i = 0; i < 200; i++) {
+		write_doorbell(s);
+		post(&side[1]); /* the EU comes by */
+		until_done(&side[1]);
+	}
+	cr_expect_eq(atomic_load(&s->runs), runs);
+}
+
+/* Whoever has the QP carries it out: the EU leaves a note and does not wait. */
+Test(eu, a_qp_at_work_gets_a_note)
+{
+	struct side *s = &side[0];
+
+	dpa_qplock_lock(&s->qp->lock);
+	write_doorbell(s);
+	cr_expect_eq(serve(s->qp), 1);
+	cr_expect_eq(atomic_load(&s->runs), 0u);
+	cr_expect_eq(atomic_load(&s->qp->lock.v), (uint32_t)DPA_QPL_NOTED);
+	dpa_qp_leave(s->qp);
+	cr_expect_eq(atomic_load(&s->done), s->pi);
+}
+
+/* ------------------------------------------------------------ BlueFlame */
+
+static struct dpa_wqe_ctrl *blueflame(struct side *s, uint8_t nbb, uint32_t index)
+{
+	struct dpa_wqe_ctrl *c = (void *)s->slot.bf;
+
+	for (uint32_t i = 0; i < DPA_BF_BLOCKS * 64; i++)
+		s->slot.bf[i] = (uint8_t)(i * 7 + index);
+	c->opcode = DPA_OP_SEND;
+	c->nbb = nbb;
+	c->index = index;
+	if (nbb && nbb <= DPA_BF_BLOCKS)
+		c->check = dpa_wqe_check(c, nbb);
+	s->qp->eu_seen = 0;
+	return c;
+}
+
+/* True: the EU took the WQE from the slot; false: from the SQ. It does one of the two. */
+static bool from_slot(struct side *s)
+{
+	uint32_t runs = atomic_load(&s->runs), bfs = atomic_load(&s->bfs);
+
+	cr_expect_eq(serve(s->qp), 1);
+	cr_expect_eq(atomic_load(&s->runs), runs + 1);
+	cr_expect_null(s->qp->bf, "of this time only");
+	return atomic_load(&s->bfs) != bfs;
+}
+
+/* device-reference, 2.2: what is torn, overtaken or of no size is taken from the SQ. */
+Test(eu, blueflame_writes_that_came_together_are_used)
+{
+	struct side *s = &side[0];
+
+	s->qp->req.send_idx = 40;
+	for (uint8_t nbb = 1; nbb <= DPA_BF_BLOCKS; nbb++) {
+		blueflame(s, nbb, 40);
+		cr_expect(from_slot(s), "%u blocks", nbb);
+		for (uint32_t i = 8; i < nbb * 64u; i += 8) { /* each word of an earlier one */
+			blueflame(s, nbb, 40);
+			s->slot.bf[i] ^= 0x10;
+			cr_expect_not(from_slot(s), "%u blocks, byte %u", nbb, i);
+		}
+	}
+	blueflame(s, 1, 39);
+	cr_expect_not(from_slot(s), "an earlier one");
+	blueflame(s, 1, 41);
+	cr_expect_not(from_slot(s), "a later one");
+	blueflame(s, 0, 40);
+	cr_expect_not(from_slot(s), "no block");
+	blueflame(s, DPA_BF_BLOCKS + 1, 40);
+	cr_expect_not(from_slot(s), "more than the slot holds");
+	blueflame(s, 1, 40)->check = 0;
+	cr_expect_not(from_slot(s), "no check");
+	write_doorbell(s);
+	cr_expect_not(from_slot(s), "a doorbell");
+	cr_expect_eq(serve(s->qp), 0, "once");
+}

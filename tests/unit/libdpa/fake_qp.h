@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * fake_qp.h - QPs of the fake device that libdpa makes itself: RC, within one process. A doorbell
+ * carries out what was posted: SENDs into the receives of the QP that it is connected with, and
+ * empty WRITEs; on the calling thread, unless they are held.
+ */
+#ifndef TEST_LIBDPA_FAKE_QP_H
+#define TEST_LIBDPA_FAKE_QP_H
+
+#include <stdbool.h>
+#include <infiniband/verbs.h>
+#include "libdpa/eu/hw.h"
+
+/* QPs that exist. */
+int fake_qps(void);
+/* The next creation of a QP fails after n more (-1: none does). */
+void fake_fail_qp_after(int n);
+/* The next ibv_modify_qp() that many from now fails (-1: none does). */
+void fake_fail_modify_after(int n);
+/* While held, doorbells do nothing; the end of it carries out what they announced. */
+void fake_hold_qps(bool hold);
+/* Doorbells of made QPs so far. */
+int fake_qp_rings(void);
+
+/* For fake.c */
+void fake_qp_add_mr(const struct ibv_mr *mr, unsigned int access);
+void fake_qp_drop_mr(const struct ibv_mr *mr);
+int fake_qp_view(struct ibv_qp *qp, struct dpa_qp_view *view);
+void fake_qp_ring(void *hw);
+void fake_qp_fail(struct ibv_qp *qp);
+bool fake_qp_uses(const struct ibv_cq *cq);
+
+#endif

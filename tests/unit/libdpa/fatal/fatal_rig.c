@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fatal_rig.h"
+#include "../open_dev.h"
+
+char crash_dir[64];
+static char prefix[80];
+
+void crash_setup(void)
+{
+	strcpy(crash_dir, "/tmp/dpa-crash-XXXXXX");
+	cr_assert(mkdtemp(crash_dir));
+	snprintf(prefix, sizeof(prefix), "%s/fatal", crash_dir);
+}
+
+void crash_teardown(void)
+{
+	char cmd[96];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", crash_dir);
+	cr_assert_eq(system(cmd), 0);
+}
+
+void crash_path(char *buf, size_t len, const char *kind)
+{
+	snprintf(buf, len, "%s.%d.%s", prefix, (int)getpid(), kind);
+}
+
+/* The file's text, or a failure. */
+const char *crash_text(void)
+{
+	static char buf[16384];
+	char path[200];
+	FILE *f;
+	size_t n;
+
+	crash_path(path, sizeof(path), "crash");
+	f = fopen(path, "r");
+	cr_assert(f, "no %s", path);
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	buf[n] = '\0';
+	fclose(f);
+	return buf;
+}
+
+void has(const char *text, const char *what)
+{
+	cr_assert(strstr(text, what), "no '%s' in:\n%s", what, text);
+}
+
+void fatal_rig_start(struct fatal_rig *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->dev = open_dev("dpa0");
+	OK(doca_dpa_create(r->dev, &r->dpa));
+	r->dpa->log_path = prefix;
+	OK(doca_dpa_set_log_level(r->dpa, DOCA_DPA_DEV_LOG_LEVEL_DISABLE));
+	OK(doca_dpa_set_app(r->dpa, fatal_app));
+	OK(doca_dpa_start(r->dpa));
+	OK(doca_dpa_mem_alloc(r->dpa, sizeof(struct fatal_shared), &r->shared));
+	OK(doca_dpa_memset(r->dpa, r->shared, 0, sizeof(struct fatal_shared)));
+}
+
+void fatal_rig_run(struct fatal_rig *r, doca_dpa_func_t *func, uint64_t address)
+{
+	struct fatal_shared s = {.address = address};
+
+	OK(doca_dpa_thread_create(r->dpa, &r->thread));
+	OK(doca_dpa_thread_set_func_arg(r->thread, func, r->shared));
+	OK(doca_dpa_thread_start(r->thread));
+	OK(doca_dpa_completion_create(r->dpa, 64, &r->comp));
+	OK(doca_dpa_completion_set_thread(r->comp, r->thread));
+	OK(doca_dpa_completion_start(r->comp));
+	OK(doca_dpa_completion_get_dpa_handle(r->comp, &s.comp));
+	OK(doca_dpa_h2d_memcpy(r->dpa, r->shared, &s, sizeof(s)));
+	OK(dpa_completion_get_ibv_cq(r->comp, &r->cq));
+	OK(doca_dpa_thread_run(r->thread));
+}
+
+void fatal_rig_destroy(struct fatal_rig *r)
+{
+	if (r->comp)
+		OK(doca_dpa_completion_destroy(r->comp));
+	if (r->thread)
+		OK(doca_dpa_thread_destroy(r->thread));
+	OK(doca_dpa_destroy(r->dpa));
+	OK(doca_dev_close(r->dev));
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a process shows of its DPA threads and EUs, seen as the tools see it. */
+#include <fcntl.h>
+#include <glob.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <view.h>
+#include "fatal_rig.h"
+
+static char board[96];
+
+static void setup(void)
+{
+	crash_setup();
+	snprintf(board, sizeof(board), "%s/board", crash_dir);
+	fake_set_board_path(board);
+}
+
+TestSuite(stat, .init = setup, .fini = crash_teardown, .timeout = 60);
+
+static struct view views[VIEW_MAX];
+
+static int files(void)
+{
+	char pattern[128];
+	glob_t g;
+	int n;
+
+	snprintf(pattern, sizeof(pattern), "%s*", board);
+	n = glob(pattern, 0, NULL, &g) ? 0 : (int)g.gl_pathc;
+	globfree(&g);
+	return n;
+}
+
+/* Our own locks are not in our own way: another process looks. */
+static int seen_from_outside(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(view_open(board, "dpa0", views));
+	waitpid(child, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+static void in_child(void (*fn)(const struct view *v))
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (view_open(board, NULL, views) != 1)
+			_exit(99);
+		fn(&views[0]);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	cr_assert(WIFEXITED(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "failed at step %d", WEXITSTATUS(status));
+}
+
+#define STEP(n, what)                                                                              \
+	do {                                                                                       \
+		if (!(what))                                                                       \
+			_exit(n);                                                                  \
+	} while (0)
+
+static bool find(const struct view *v, const char *name, struct view_task *t)
+{
+	for (uint32_t i = 0; i < DPA_STAT_TASKS; i++)
+		if (view_task(v, i, t) && !strcmp(t->name, name))
+			return true;
+	return false;
+}
+
+Test(stat, nothing_without_a_pool)
+{
+	cr_assert_eq(files(), 0);
+	cr_assert_eq(view_open(board, NULL, views), 0);
+}
+
+static void ten_activations(const struct view *v)
+{
+	struct view_task t;
+
+	STEP(1, v->file->head.num_eus == 8 && v->file->head.max_run_time == 7);
+	STEP(2, !strcmp(v->file->head.device, "dpa0"));
+	STEP(3, find(v, "work", &t));
+	STEP(4, t.kind == DPA_STAT_THREAD && t.runs == 10 && t.ns > 0);
+	STEP(5, t.eu >= 0 && t.eu < 8 && !t.active && !t.failed);
+	STEP(6, t.id == 1 && t.context == 1);
+	STEP(7, atomic_load(&v->file->eus[t.eu].runs) > 0);
+}
+
+static void after_a_reset(const struct view *v)
+{
+	struct view_task t;
+
+	view_reset((struct view *)v);
+	STEP(1, find(v, "work", &t));
+	STEP(2, t.runs == 0 && t.ns == 0);
+}
+
+static void five_more(const struct view *v)
+{
+	struct view_task t;
+
+	STEP(1, find(v, "work", &t));
+	STEP(2, t.runs == 5 && t.ns > 0);
+}
+
+static void run_some(struct fatal_rig *r, uint64_t n)
+{
+	uint64_t until = FATAL_READ(r, begun) + n;
+
+	while (FATAL_READ(r, begun) < until) {
+		uint64_t now = FATAL_READ(r, begun);
+
+		fake_push_recv(r->cq, 1);
+		while (FATAL_READ(r, begun) == now)
+			sched_yield();
+	}
+	/* it has ended, not only begun */
+	while (dpa_act_state(&r->thread->act) != DPA_ACT_IDLE)
+		sched_yield();
+}
+
+Test(stat, activations_are_counted_and_reset)
+{
+	struct fatal_rig r;
+
+	fake_set_max_run_time(7);
+	fatal_rig_start(&r);
+	fatal_rig_run(&r, &work, 0);
+	cr_assert_eq(files(), 1);
+	cr_assert_eq(seen_from_outside(), 1);
+	run_some(&r, 10);
+	in_child(ten_activations);
+	in_child(after_a_reset);
+	run_some(&r, 5);
+	in_child(five_more);
+	fatal_rig_destroy(&r);
+	cr_assert_eq(files(), 0);
+}
+
+static void loop_runs(const struct view *v)
+{
+	struct view_task a, b;
+
+	STEP(1, find(v, "loop", &a));
+	STEP(2, a.runs == 1 && a.active == 1);
+	do
+		STEP(3, find(v, "loop", &b));
+	while (b.ns <= a.ns);
+}
+
+/* The time of what runs on counts already. */
+Test(stat, a_run_that_goes_on_is_shown)
+{
+	struct fatal_rig r;
+
+	fatal_rig_start(&r);
+	fatal_rig_run(&r, &loop, 0);
+	fake_push_recv(r.cq, 1);
+	while (!FATAL_READ(&r, rounds))
+		sched_yield();
+	in_child(loop_runs);
+	fatal_rig_destroy(&r);
+}
+
+static void write_failed(const struct view *v)
+{
+	struct view_task t;
+
+	STEP(1, find(v, "bad_write", &t));
+	STEP(2, t.failed && strstr(t.error, "SIGSEGV at address 0x8"));
+	STEP(3, find(v, "work", &t));
+	STEP(4, !t.failed);
+}
+
+Test(stat, the_last_error)
+{
+	struct fatal_rig good, r;
+
+	fatal_rig_start(&good);
+	fatal_rig_run(&good, &work, 0);
+	fatal_rig_start(&r);
+	fatal_rig_run(&r, &bad_write, 8);
+	fake_push_recv(r.cq, 1);
+	OK(dpa_thread_wait(r.thread, -1));
+	in_child(write_failed);
+	fatal_rig_destroy(&r);
+	fatal_rig_destroy(&good);
+}
+
+/* One of a process that was killed is no process, and goes when the next one comes. */
+Test(stat, files_of_the_dead)
+{
+	struct fatal_rig r;
+	char dead[128];
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		fatal_rig_start(&r);
+		_exit(0); /* without a word */
+	}
+	waitpid(child, &status, 0);
+	cr_assert_eq(files(), 1);
+	cr_assert_eq(view_open(board, NULL, views), 0);
+	snprintf(dead, sizeof(dead), "%s.dpa-1-abcdef", board);
+	cr_assert_geq(open(dead, O_CREAT | O_RDWR, 0600), 0);
+	fatal_rig_start(&r);
+	cr_assert_eq(files(), 1);
+	fatal_rig_destroy(&r);
+	cr_assert_eq(files(), 0);
+}
+
+/* A child neither writes into its parent's file nor takes it away. */
+Test(stat, a_forked_child_leaves_it_alone)
+{
+	struct fatal_rig r;
+	int status;
+	pid_t child;
+
+#ifdef __SANITIZE_THREAD__
+	cr_skip_test("ThreadSanitizer has no threads in forked children");
+#endif
+	fatal_rig_start(&r);
+	child = fork();
+	if (!child) {
+		struct fatal_rig own;
+
+		fatal_rig_start(&own);
+		if (files() != 2)
+			_exit(1);
+		fatal_rig_destroy(&own);
+		_exit(files() == 1 ? 0 : 2);
+	}
+	waitpid(child, &status, 0);
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	cr_assert_eq(files(), 1);
+	cr_assert_eq(seen_from_outside(), 1);
+	fatal_rig_destroy(&r);
+}
+
+/* What does not look like such a file is passed over. */
+Test(stat, foreign_files)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.dpa-7-abcdef", board);
+	f = fopen(path, "w");
+	fputs("not a file of ours", f);
+	fclose(f);
+	cr_assert_eq(view_open(board, NULL, views), 0);
+}
+
+Test(stat, no_place_is_no_error)
+{
+	struct fatal_rig r;
+
+	fake_set_board_path("/nowhere/at/all/board");
+	fatal_rig_start(&r);
+	fatal_rig_run(&r, &work, 0);
+	run_some(&r, 3);
+	cr_assert_null(r.thread->stat);
+	fatal_rig_destroy(&r);
+}

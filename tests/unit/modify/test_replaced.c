@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A process ends and another one takes its slot of the board before anybody here has looked: this
+ * process was stopped meanwhile, or the machine is busy. Who waits for the first one is told.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include "link/inspect.h"
+#include "link/sock.h"
+#include "link/wire.h"
+
+enum { SLOT = 3 };
+
+static struct dpa_hw *hw;
+static struct dpa_board board;
+static uint32_t living_gen; /* of SLOT */
+static struct dpa_hw_qp *told;
+static int reaps;
+
+/* ------------------------------------------------- what peer.c stands on */
+
+uint32_t dpa_spin_pauses = 200;
+_Thread_local struct dpa_thread dpa_me;
+
+bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	return slot == SLOT && gen == living_gen;
+}
+
+bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)
+{
+	return false;
+}
+
+int dpa_board_reap(struct dpa_board *b)
+{
+	return reaps++;
+}
+
+void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
+{
+	told = qp;
+}
+
+void dpa_qp_leave(struct dpa_hw_qp *qp)
+{
+	dpa_qplock_leave(&qp->lock);
+}
+
+int dpa_lane_drain(struct dpa_rx *rx)
+{
+	return 0;
+}
+
+void dpa_hot_add(struct dpa_hw *h, struct dpa_rx *rx)
+{
+}
+
+void dpa_wake_self(struct dpa_hw *h)
+{
+}
+
+void dpa_eventfd_wake(int fd)
+{
+}
+
+void dpa_inspect_lanes(struct dpa_peer *p)
+{
+}
+
+void dpa_inspect_last(struct dpa_peer *p)
+{
+}
+
+int dpa_sock_init(struct dpa_hw *h)
+{
+	return 0;
+}
+
+void dpa_sock_fini(struct dpa_hw *h)
+{
+}
+
+void dpa_sock_connect(struct dpa_peer *p)
+{
+}
+
+void dpa_wire_fini(struct dpa_hw *h)
+{
+}
+
+/* ------------------------------------------------------------------------ */
+
+static struct dpa_hw_qp *qp_of(struct dpa_peer *p, uint32_t index)
+{
+	struct dpa_hw_qp *qp = aligned_alloc(2 * DPA_CACHE_LINE, sizeof(*qp));
+
+	cr_assert_not_null(qp);
+	memset(qp, 0, sizeof(*qp));
+	qp->qpn = index + 1;
+	qp->peer = p;
+	hw->slab[index] = qp;
+	atomic_store(&hw->nslab, index + 1);
+	return qp;
+}
+
+static void setup(void)
+{
+	static _Atomic uint64_t counters[DPA_BOARD_COUNTERS];
+
+	hw = aligned_alloc(DPA_CACHE_LINE, (sizeof(*hw) + 63) & ~63ul);
+	cr_assert_not_null(hw);
+	memset(hw, 0, sizeof(*hw));
+	memset(&board, 0, sizeof(board));
+	board.slot = board.gen = 1;
+	hw->board = &board;
+	hw->cnt = counters;
+	hw->epfd = -1;
+	hw->slab = calloc(4, sizeof(*hw->slab));
+	cr_assert_not_null(hw->slab);
+	told = NULL;
+	reaps = 0;
+}
+
+static void teardown(void)
+{
+	for (uint32_t i = 0; i < atomic_load(&hw->nslab); i++)
+		free(hw->slab[i]);
+	free(hw->slab);
+	dpa_link_fini(hw);
+	free(hw);
+}
+
+TestSuite(replaced, .init = setup, .fini = teardown);
+
+Test(replaced, who_waits_for_the_first_one_is_told)
+{
+	struct dpa_peer *first = dpa_peer_get(hw, SLOT, 5), *second;
+	struct dpa_hw_qp *waits, *other;
+
+	cr_assert_not_null(first);
+	waits = qp_of(first, 0);
+	dpa_peer_doubt(first); /* nobody listens at its name any more */
+	second = dpa_peer_get(hw, SLOT, 6);
+	cr_assert_neq(first, second);
+	other = qp_of(second, 1);
+	living_gen = 6;
+	cr_expect_not(dpa_peers_check(hw), "nothing is left to be asked");
+	cr_expect_eq(told, waits);
+	cr_expect_neq(told, other);
+	cr_expect_eq(atomic_load(&first->state), (uint32_t)DPA_PEER_DEAD);
+	cr_expect_eq(atomic_load(&second->state), (uint32_t)DPA_PEER_CONNECTING);
+	cr_expect_eq(atomic_load(&hw->peers[SLOT]), second, "the second keeps its place");
+	cr_expect_eq(reaps, 1);
+	told = NULL;
+	cr_expect_not(dpa_peers_check(hw));
+	cr_expect_null(told, "once");
+}
+
+/* Its lock byte goes later than its sockets: asked again. */
+Test(replaced, doubt_lasts_while_the_board_says_it_lives)
+{
+	struct dpa_peer *p = dpa_peer_get(hw, SLOT, 5);
+	struct dpa_hw_qp *qp = qp_of(p, 0);
+
+	dpa_peer_doubt(p);
+	living_gen = 5;
+	cr_expect(dpa_peers_check(hw));
+	cr_expect_eq(atomic_load(&hw->doubts), 1u);
+	cr_expect_null(told);
+	living_gen = 0;
+	cr_expect_not(dpa_peers_check(hw));
+	cr_expect_eq(told, qp);
+	cr_expect_null(atomic_load(&hw->peers[SLOT]));
+}

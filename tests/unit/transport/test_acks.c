@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* ACKs of several QPs in one slot of a shared memory lane. */
+#include <criterion/criterion.h>
+#include "harness.h"
+#include "link/sock.h"
+
+/* Two connected QPs that use the same lane, a receive and a SEND each. */
+static struct th *both_sent(void)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0xfffffe});
+	struct th_side *sides[] = {&th->a, &th->b};
+
+	for (int i = 0; i < 2; i++) {
+		sides[i]->qp->lane = 0;
+		sides[i]->qp->tx = &th->peer->tx[0];
+		sides[i]->qp->peer = th->peer;
+		sides[i]->qp->resp.msn = 0x123456 + (uint32_t)i;
+		th_recv(sides[i], 70, 0, 100);
+	}
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_send(&th->b, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	th_ring(&th->b);
+	return th;
+}
+
+static uint32_t on_lane(struct th *th)
+{
+	return th->peer->tx[0].head -
+	       atomic_load_explicit(&th->peer->rx[0].next, memory_order_relaxed);
+}
+
+static const struct dpa_slot *next_slot(struct th *th)
+{
+	return &th->lanes[0].slots[atomic_load(&th->peer->rx[0].next) % DPA_LANE_SLOTS];
+}
+
+static void both_complete(struct th *th)
+{
+	struct th_side *sides[] = {&th->a, &th->b};
+	struct dpa_cqe e;
+
+	for (int i = 0; i < 2; i++) {
+		cr_assert(th_poll(&sides[i]->scq, &e));
+		cr_expect_eq(e.status, DPA_CQE_OK);
+		cr_expect_not(th_poll(&sides[i]->scq, &e));
+		cr_assert(th_poll(&sides[i]->rcq, &e));
+		cr_expect_eq(e.wr_id, 70);
+	}
+}
+
+Test(transport_acks, of_a_batch_travel_together)
+{
+	struct th *th = both_sent();
+	struct dpa_slot s, ack = {.seq = 0};
+
+	cr_assert_eq(on_lane(th), 2);
+	cr_assert_eq(dpa_lane_drain(&th->peer->rx[0]), 2);
+	cr_assert_eq(on_lane(th), 1);
+	memcpy(&s, next_slot(th), sizeof(s));
+	cr_expect_eq(s.opcode, DPA_LINK_ACKS);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct th_side *from = i ? &th->a : &th->b, *to = i ? &th->b : &th->a;
+		const struct dpa_ext *x = (const struct dpa_ext *)ack.ext;
+
+		cr_assert(dpa_acks_get(&s, i, &ack));
+		cr_expect_eq(ack.opcode, DPA_BTH_RC | DPA_BTH_ACK);
+		cr_expect_eq(ack.dqpn, to->qp->qpn);
+		cr_expect_eq(ack.src, from->qp->qpn & DPA_QPN_INDEX);
+		cr_expect_eq(ack.psn, 0xfffffe);
+		cr_expect_eq(x->msn, 0x123456 + !i + 1, "%x", x->msn);
+		cr_expect_eq(x->syndrome, DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+	}
+	cr_expect_not(dpa_acks_get(&s, 2, &ack));
+	cr_assert_eq(dpa_lane_drain(&th->peer->rx[0]), 1);
+	both_complete(th);
+	th_free(th);
+}
+
+Test(transport_acks, of_one_qp_is_a_packet)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+
+	th_recv(&th->b, 1, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	cr_assert_eq(dpa_lane_drain(&th->peer->rx[th->a.qp->lane]), 1);
+	cr_expect_eq(th->lanes[th->b.qp->lane].slots[th->a.qp->lane == th->b.qp->lane].opcode,
+		     DPA_BTH_RC | DPA_BTH_ACK);
+	th_free(th);
+}
+
+/* What finds no room is owed again, and leaves when there is some. */
+Test(transport_acks, wait_for_room)
+{
+	struct th *th = both_sent();
+	struct dpa_tx *tx = &th->peer->tx[0];
+	struct dpa_slot *s;
+	uint8_t *data;
+
+	while ((s = dpa_lane_reserve(tx, 0, &data))) {
+		s->opcode = DPA_LINK_NO_QP;
+		s->flags = 0;
+		s->len = 0;
+		s->dqpn = 0;
+		dpa_lane_publish(tx, s);
+	}
+	cr_assert_eq(on_lane(th), DPA_LANE_SLOTS);
+	cr_assert_gt(dpa_lane_drain(&th->peer->rx[0]), 2);
+	cr_expect(th->a.qp->resp.ack_owed);
+	cr_expect(th->b.qp->resp.ack_owed);
+	while (on_lane(th))
+		dpa_lane_drain(&th->peer->rx[0]);
+	cr_assert(th_tick(th));
+	while (on_lane(th))
+		dpa_lane_drain(&th->peer->rx[0]);
+	both_complete(th);
+	th_free(th);
+}
+
+/* A count that no process of ours writes. */
+Test(transport_acks, are_no_more_than_a_slot_holds)
+{
+	struct dpa_slot s = {.opcode = DPA_LINK_ACKS}, ack;
+	uint32_t n = 0;
+
+	((struct dpa_more_acks *)s.ext)->n = UINT32_MAX;
+	while (dpa_acks_get(&s, n, &ack))
+		n++;
+	cr_expect_eq(n, DPA_ACKS);
+}
+
+Test(transport_acks, only_plain_ones_are_taken_over)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	struct dpa_acks acks = {.n = 0};
+	struct dpa_hw_qp *qp = th->a.qp;
+
+	qp->tx = &th->peer->tx[0];
+	qp->peer = th->peer;
+	cr_expect_not(dpa_acks_take(&acks, qp), "owes nothing");
+	dpa_owe(qp, 5, DPA_AETH_NAK | DPA_NAK_REM_ACCESS);
+	cr_expect_not(dpa_acks_take(&acks, qp), "a NAK");
+	qp->resp.ack_owed = false;
+	dpa_owe(qp, 5, DPA_AETH_ACK);
+	qp->resp.rd_head++;
+	cr_expect_not(dpa_acks_take(&acks, qp), "behind a response");
+	qp->resp.rd_head--;
+	th->peer->wire = true;
+	cr_expect_not(dpa_acks_take(&acks, qp), "to another host");
+	th->peer->wire = false;
+	for (uint32_t i = 0; i < DPA_ACKS; i++) {
+		cr_expect(dpa_acks_take(&acks, qp));
+		cr_expect_not(qp->resp.ack_owed);
+		dpa_owe(qp, 6 + i, DPA_AETH_ACK);
+	}
+	cr_expect_not(dpa_acks_take(&acks, qp), "full");
+	th_free(th);
+}

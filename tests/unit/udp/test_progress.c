@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Who polls looks at the socket, too, however busy shared memory keeps it, and owes no ACK for
+ * long. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <unistd.h>
+#include "harness.h"
+#include "link/wire.h"
+
+#define QUIET	4096u /* vain looks until the socket is asked more seldom */
+#define SELDOM	32u
+#define BUSY	256u
+#define ACK_PSN 9
+
+static void watch_lanes(struct th *th)
+{
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		dpa_hot_add(th->hw, &th->peer->rx[i]);
+}
+
+/* Something came by shared memory. */
+static void one_busy_call(struct th *th)
+{
+	struct dpa_cqe e;
+
+	if (!dpa_lane_ready(&th->peer->rx[th->a.qp->lane]) &&
+	    !dpa_lane_ready(&th->peer->rx[th->b.qp->lane])) {
+		while (th_poll(&th->a.scq, &e))
+			cr_assert_eq(e.status, DPA_CQE_OK);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 8, 0);
+	}
+	cr_assert_gt(dpa_progress_once(th->hw), 0);
+}
+
+static uint32_t looks_of(struct th *th, uint32_t calls, bool busy)
+{
+	th_udp_looks = 0;
+	while (calls--)
+		busy ? one_busy_call(th) : (void)dpa_progress_once(th->hw);
+	return th_udp_looks;
+}
+
+/* It never looked again: packets of other hosts waited until shared memory was quiet. */
+Test(udp_progress, shared_memory_does_not_starve_the_socket)
+{
+	struct th *th = th_new(&(struct th_opt){.timeout = 14, .retry = 7});
+
+	watch_lanes(th);
+	cr_assert_geq(dpa_udp_fd(&th->hw->udp), 0);
+	cr_expect_eq(looks_of(th, QUIET, true), QUIET, "something may come");
+	cr_expect_eq(looks_of(th, 10 * BUSY, true), 10);
+	th_udp_packets = 1;
+	cr_expect_eq(looks_of(th, BUSY, true), 1);
+	cr_expect_eq(looks_of(th, 100, true), 100, "more of it may come");
+	th_udp_packets = 0;
+	th_free(th);
+}
+
+Test(udp_progress, a_quiet_socket_costs_little)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+
+	cr_expect_eq(looks_of(th, QUIET, false), QUIET);
+	cr_expect_eq(looks_of(th, 10 * SELDOM, false), 10);
+	th_free(th);
+}
+
+static void owe_an_ack(struct th *th)
+{
+	struct dpa_hw_qp *qp = th->b.qp;
+	struct th_pkt p;
+
+	qp->pkt_flags = dpa_pkt_mtu_flags(qp->mtu);
+	dpa_qplock_lock(&qp->lock);
+	qp->resp.ack_owed = true;
+	qp->resp.ack_psn = ACK_PSN;
+	dpa_pkt_done(qp, false);
+	cr_assert_eq(atomic_load(&th->hw->acks_owed), 1);
+	cr_assert_not(th_take(&th->b, &p), "it waits");
+}
+
+static void expect_sent(struct th *th, const char *when)
+{
+	struct th_pkt p;
+
+	cr_assert(th_take(&th->b, &p), "%s: its sender waits", when);
+	cr_expect_eq(p.s.opcode, DPA_BTH_ACK, "%s", when);
+	cr_expect_eq(p.s.psn, ACK_PSN, "%s", when);
+	cr_expect_eq(atomic_load(&th->hw->acks_owed), 0, "%s", when);
+	cr_expect_not(th_take(&th->b, &p), "%s: once", when);
+}
+
+/*
+ * The ACK of a single packet waits for an idle moment of who polls. While the parked EU sleeps this
+ * may be the last poll for long: the sender's timer ran out.
+ */
+Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	struct th_pkt p;
+
+	th_udp_packets = 1;
+	owe_an_ack(th);
+	cr_assert_gt(dpa_hw_progress(&th->ctx), 0);
+	cr_expect_not(th_take(&th->b, &p), "the parked EU is awake: it may wait for company");
+	atomic_store(&th->hw->service_asleep, 1);
+	cr_assert_gt(dpa_hw_progress(&th->ctx), 0);
+	expect_sent(th, "busy");
+	atomic_store(&th->hw->service_asleep, 0);
+
+	th_udp_packets = 0;
+	owe_an_ack(th);
+	cr_assert_eq(dpa_hw_progress(&th->ctx), 0);
+	expect_sent(th, "idle");
+	th_free(th);
+}
+
+/* A thread that waited has its event or has waited long enough, and goes away for who knows how
+ * long. */
+Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	int fd[2];
+
+	cr_assert_eq(pipe(fd), 0);
+	th_udp_packets = 1; /* there is no idle moment */
+	atomic_store(&th->hw->service_asleep, 1);
+	owe_an_ack(th);
+	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], 0), EAGAIN);
+	expect_sent(th, "waited in vain");
+	cr_assert_eq(write(fd[1], "e", 1), 1);
+	owe_an_ack(th);
+	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], -1), 0);
+	expect_sent(th, "an event");
+	atomic_store(&th->hw->service_asleep, 0);
+	close(fd[0]);
+	close(fd[1]);
+	th_free(th);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Paths to other hosts. Whoever is sent datagrams from ever more addresses and answers them made
+ * one for each, for good.
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "link/wire.h"
+
+static struct dpa_hw *hw;
+static struct dpa_port port;
+
+int dpa_port_gid(struct dpa_port *p, uint32_t index, struct dpa_hw_gid *gid)
+{
+	static const uint8_t own[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+
+	memset(gid, 0, sizeof(*gid));
+	memcpy(gid->gid, own, 16);
+	return 0;
+}
+
+static void set_up(void)
+{
+	cr_assert_eq(posix_memalign((void **)&hw, DPA_CACHE_LINE, sizeof(*hw)), 0);
+	memset(hw, 0, sizeof(*hw));
+}
+
+static uint32_t remotes(void)
+{
+	uint32_t n = 0;
+
+	for (struct dpa_peer *p = hw->all_peers; p; p = p->next)
+		n++;
+	return n;
+}
+
+static void tear_down(void)
+{
+	struct dpa_peer *p, *next;
+
+	for (p = hw->all_peers; p; p = next) {
+		next = p->next;
+		cr_expect_eq(atomic_load(&dpa_remote_of(p)->users), 0);
+		munmap(p->tx_map, DPA_LANES * sizeof(struct dpa_lane_shm));
+		free(p);
+	}
+	dpa_wire_fini(hw);
+	free(hw);
+}
+
+static struct dpa_wqe_av av_of(uint32_t host)
+{
+	struct dpa_wqe_av av = {.is_global = 1};
+
+	av.dgid[10] = av.dgid[11] = 0xff;
+	av.dgid[12] = 10;
+	av.dgid[13] = (uint8_t)(host >> 16);
+	av.dgid[14] = (uint8_t)(host >> 8);
+	av.dgid[15] = (uint8_t)host;
+	return av;
+}
+
+static bool leads_to(struct dpa_peer *p, uint32_t host)
+{
+	struct dpa_wqe_av av = av_of(host);
+	struct dpa_remote *r = dpa_remote_of(p);
+	const struct sockaddr_in *to = (const struct sockaddr_in *)&r->to;
+
+	return !memcmp(r->net.dst, av.dgid, 16) && !memcmp(&to->sin_addr, av.dgid + 12, 4);
+}
+
+static struct dpa_peer *hold(uint32_t host)
+{
+	struct dpa_wqe_av av = av_of(host);
+
+	return dpa_remote_hold(hw, &port, &av);
+}
+
+static struct dpa_peer *connect_to(uint32_t host)
+{
+	struct dpa_wqe_av av = av_of(host);
+
+	return dpa_remote_get(hw, &port, &av);
+}
+
+static void datagram_to(uint32_t host)
+{
+	struct dpa_peer *p = hold(host);
+
+	cr_assert_not_null(p);
+	cr_assert(leads_to(p, host), "%u", host);
+	dpa_remote_drop(p);
+}
+
+Test(udp_remote, datagrams_to_many_take_so_much_and_no_more)
+{
+	set_up();
+	for (uint32_t i = 1; i <= 4 * DPA_WIRE_UD; i++)
+		datagram_to(i);
+	cr_expect_eq(remotes(), DPA_WIRE_UD);
+	for (uint32_t i = 1; i <= 10; i++)
+		datagram_to(i); /* and back */
+	cr_expect_eq(remotes(), DPA_WIRE_UD);
+	tear_down();
+}
+
+Test(udp_remote, what_is_used_stays)
+{
+	struct dpa_peer *held, *qp, *later, *often;
+
+	set_up();
+	held = hold(1);
+	qp = connect_to(2);
+	datagram_to(3);
+	later = connect_to(3); /* there for datagrams already */
+	often = hold(4);
+	dpa_remote_drop(often);
+	for (uint32_t i = 10; i < 4 * DPA_WIRE_UD; i++) {
+		datagram_to(i);
+		if (i % 16 == 0)
+			datagram_to(4);
+	}
+	cr_expect(leads_to(held, 1));
+	cr_expect(leads_to(qp, 2));
+	cr_expect(leads_to(later, 3));
+	cr_expect(leads_to(often, 4), "it is not the least recently used");
+	cr_expect_eq(connect_to(2), qp);
+	cr_expect_eq(connect_to(3), later);
+	cr_expect_eq(remotes(), DPA_WIRE_UD + 2);
+	dpa_remote_drop(held);
+	tear_down();
+}
+
+/* A fault layer holds frames back that go on to the path they were made for. */
+Test(udp_remote, nothing_turns_while_frames_are_held_back)
+{
+	set_up();
+	for (uint32_t i = 1; i <= DPA_WIRE_UD; i++)
+		datagram_to(i);
+	atomic_store(&hw->inspect_held, 1);
+	cr_expect_null(hold(100000));
+	atomic_store(&hw->inspect_held, 0);
+	datagram_to(100000);
+	tear_down();
+}
+
+static void *send_many(void *arg)
+{
+	uint32_t x = *(const uint32_t *)arg, wrong = 0;
+
+	for (uint32_t i = 0; i < 30000; i++) {
+		uint32_t host;
+		struct dpa_peer *p;
+
+		x = x * 1664525u + 1013904223u;
+		host = (x >> 8) % (2 * DPA_WIRE_UD);
+		p = hold(host);
+		if (!p) {
+			wrong++;
+			continue;
+		}
+		wrong += !leads_to(p, host);
+		dpa_remote_drop(p);
+	}
+	return (void *)(uintptr_t)wrong;
+}
+
+Test(udp_remote, threads_that_send_at_once)
+{
+	static uint32_t seed[3] = {1, 2, 3};
+	pthread_t t[3];
+
+	set_up();
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(pthread_create(&t[i], NULL, send_many, &seed[i]), 0);
+	for (int i = 0; i < 3; i++) {
+		void *wrong;
+
+		pthread_join(t[i], &wrong);
+		cr_expect_null(wrong);
+	}
+	cr_expect_eq(remotes(), DPA_WIRE_UD);
+	tear_down();
+}

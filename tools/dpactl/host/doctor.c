@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * doctor.c - everything between a program and dpa0, one line each: what is right, what is wrong
+ * and what mends it. Nothing is changed, and no kernel module is loaded by asking.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <board/board.h>
+#include <link/udp.h>
+#include "../dpactl.h"
+#include "system.h"
+
+enum verdict { OK, NOTE, BAD };
+
+struct ibv_device;
+
+struct visit {
+	struct ctl *c;
+	struct json_object *list;
+	struct where w;
+	char ibverbs[PATH_MAX]; /* the library that programs load; "": none */
+	int pabi;		/* its private ABI number; 0: not known */
+	bool driver, provider, tree, node, kernel_rdma;
+};
+
+/* mend: NULL, or what to do */
+static void say(struct visit *v, enum verdict how, const char *what, const char *mend,
+		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static void say(struct visit *v, enum verdict how, const char *what, const char *mend,
+		const char *fmt, ...)
+{
+	static const char *const names[] = {"ok", "note", "wrong"};
+	char text[2 * PATH_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (how == BAD)
+		v->c->status = EXIT_WRONG;
+	if (v->c->json) {
+		struct json_object *o = json_object_new_object();
+
+		json_add(o, "check", what);
+		json_add(o, "verdict", names[how]);
+		json_add(o, "text", text);
+		if (mend)
+			json_add(o, "mend", mend);
+		json_object_array_add(v->list, o);
+		return;
+	}
+	printf("%-6s %-15s %s%s%s\n", names[how], what, text, mend ? "; mend: " : "",
+	       mend ? mend : "");
+}
+
+/* ---------------------------------------------------------------- libibverbs */
+
+/* The N of the version node IBVERBS_PRIVATE_N among the strings of the library. */
+static int private_abi(const char *path)
+{
+	static const char node[] = "IBVERBS_PRIVATE_";
+	FILE *f = fopen(path, "re");
+	struct stat st;
+	char *p, *at;
+	int n = 0;
+
+	if (!f)
+		return 0;
+	if (!fstat(fileno(f), &st) && st.st_size > 0) {
+		size_t len = (size_t)st.st_size;
+
+		p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+		if (p != MAP_FAILED) {
+			at = memmem(p, len, node, sizeof(node) - 1);
+			if (at && at + sizeof(node) + 4 < p + len)
+				n = atoi(at + sizeof(node) - 1);
+			munmap(p, len);
+		}
+	}
+	fclose(f);
+	return n;
+}
+
+static void look_at_library(struct visit *v)
+{
+	void *dl = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
+	struct link_map *map;
+
+	if (!dl || dlinfo(dl, RTLD_DI_LINKMAP, &map)) {
+		say(v, BAD, "libibverbs", "install libibverbs1 (Debian) or libibverbs (Fedora)",
+		    "there is none");
+		return;
+	}
+	snprintf(v->ibverbs, sizeof(v->ibverbs), "%s", map->l_name);
+	v->pabi = private_abi(v->ibverbs);
+	if (v->pabi)
+		say(v, OK, "libibverbs", NULL, "%s, private ABI %d", v->ibverbs, v->pabi);
+	else
+		say(v, BAD, "libibverbs", "install the distribution's rdma-core",
+		    "%s shows no private ABI number", v->ibverbs);
+}
+
+/* ABI numbers that providers are there for, as text. */
+static size_t providers_in(const char *dir, char *buf, size_t len)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	size_t n = strlen(buf);
+	int abi;
+
+	while (d && (e = readdir(d)))
+		if (sscanf(e->d_name, "libdpa-rdmav%d.so", &abi) == 1 && n < len - 8)
+			n += (size_t)snprintf(buf + n, len - n, "%s%d", n ? ", " : "", abi);
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static void look_at_provider(struct visit *v)
+{
+	const char *dirs[] = {v->w.plugins, v->w.lib};
+	char path[PATH_MAX + 64], have[128] = "";
+
+	for (int i = 0; i < 2 && v->pabi; i++) {
+		snprintf(path, sizeof(path), "%s/libdpa-rdmav%d.so", dirs[i], v->pabi);
+		if (!access(path, R_OK)) {
+			v->provider = true;
+			say(v, OK, "provider", NULL, "%s", path);
+			return;
+		}
+	}
+	providers_in(v->w.plugins, have, sizeof(have));
+	providers_in(v->w.lib, have, sizeof(have));
+	if (have[0])
+		say(v, BAD, "provider", "install the dpa that was built for this libibverbs",
+		    "libibverbs asks for private ABI %d, there is a provider for %s", v->pabi,
+		    have);
+	else
+		say(v, BAD, "provider", "install ibverbs-provider-dpa, or build dpa",
+		    "no libdpa-rdmav%d.so in %s or %s", v->pabi, v->w.plugins, v->w.lib);
+}
+
+static bool names_dpa(const char *path)
+{
+	char line[256], word[64];
+	FILE *f = fopen(path, "re");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, " driver %63s", word) == 1 && !strcmp(word, "dpa");
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void look_at_driver(struct visit *v)
+{
+	const char *dir = "/etc/libibverbs.d", *env = getenv("RDMAV_DRIVERS");
+	char path[PATH_MAX];
+	const struct dirent *e;
+	DIR *d = opendir(dir);
+
+	if (!env)
+		env = getenv("IBV_DRIVERS");
+	while (d && !v->driver && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		v->driver = strstr(e->d_name, ".driver") && names_dpa(path);
+	}
+	if (d)
+		closedir(d);
+	if (v->driver) {
+		say(v, OK, "driver file", NULL, "%s", path);
+	} else if (env && strstr(env, "libdpa")) {
+		v->driver = true;
+		say(v, OK, "driver file", NULL, "not needed: the environment names %s", env);
+	} else {
+		say(v, NOTE, "driver file", "install ibverbs-provider-dpa, or use dpa-run",
+		    "nothing in %s names dpa", dir);
+	}
+}
+
+/* ------------------------------------------------------------- tree and node */
+
+static void look_at_tree(struct visit *v)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/sysfs/class/infiniband_verbs/uverbs_dpa0/dev", v->w.tree);
+	v->tree = v->w.tree[0] && !access(path, R_OK);
+	if (v->tree)
+		say(v, OK, "tree", NULL, "%s/sysfs", v->w.tree);
+	else
+		say(v, BAD, "tree", "install ibverbs-provider-dpa, or build dpa",
+		    "no share/dpa/sysfs beside %s", v->w.lib);
+}
+
+/* Past a preload that shows a node of its own. */
+static void look_at_node(struct visit *v)
+{
+	const char *node = "/dev/infiniband/uverbs_dpa0";
+	struct stat st;
+
+	if (preloaded_here()) {
+		say(v, OK, "device node", NULL, "the preload shows one");
+		v->node = true;
+	} else if (stat(node, &st)) {
+		say(v, NOTE, "device node",
+		    "as root: ln -s /dev/null " DPA_NODE " (systemd-tmpfiles does it at boot)",
+		    "%s: %s; only programs without the preload need it", node, strerror(errno));
+	} else if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3)) {
+		say(v, BAD, "device node", "as root: ln -sf /dev/null " DPA_NODE,
+		    "%s is not the null device", node);
+	} else if (access(node, R_OK | W_OK)) {
+		say(v, BAD, "device node", "as root: chmod 666 /dev/null",
+		    "%s cannot be opened: %s", node, strerror(errno));
+	} else {
+		v->node = true;
+		say(v, OK, "device node", NULL, "%s", node);
+	}
+}
+
+/* Asking netlink would load ib_core. */
+static void look_at_kernel(struct visit *v)
+{
+	v->kernel_rdma = kernel_has_rdma();
+	if (v->kernel_rdma)
+		say(v, OK, "netlink", NULL,
+		    "this kernel has RDMA: programs find dpa0 by the preload, beside real devices");
+	else
+		say(v, OK, "netlink", NULL,
+		    "this kernel has no RDMA: SYSFS_PATH or the preload shows dpa0");
+}
+
+static void look_at_real(struct visit *v)
+{
+	DIR *d = opendir("/sys/class/infiniband");
+	const struct dirent *e;
+	char text[256] = "";
+	size_t n = 0;
+
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.' && strncmp(e->d_name, "dpa0", 4) && n < 200)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.40s", n ? ", " : "",
+					      e->d_name);
+	if (d)
+		closedir(d);
+	say(v, OK, "real devices", NULL, "%s", n ? text : "none");
+}
+
+/* ------------------------------------------------------------ what it runs on */
+
+static void look_at_memory(struct visit *v)
+{
+	struct statvfs fs;
+	struct rlimit lim;
+	int fd = memfd_create("dpa-doctor", MFD_CLOEXEC);
+
+	if (fd < 0)
+		say(v, BAD, "memfd", "allow memfd_create in the container's seccomp profile",
+		    "memfd_create: %s", strerror(errno));
+	else
+		close(fd);
+	if (statvfs("/dev/shm", &fs))
+		say(v, NOTE, "shared memory", NULL, "no /dev/shm: the board goes to /tmp");
+	else if ((uint64_t)fs.f_bavail * fs.f_frsize < 8u << 20)
+		say(v, BAD, "shared memory", "mount a larger tmpfs there: --shm-size of containers",
+		    "/dev/shm has %llu KiB left",
+		    (unsigned long long)((uint64_t)fs.f_bavail * fs.f_frsize >> 10));
+	else
+		say(v, OK, "shared memory", NULL, "/dev/shm has %llu MiB left",
+		    (unsigned long long)((uint64_t)fs.f_bavail * fs.f_frsize >> 20));
+	if (!getrlimit(RLIMIT_MEMLOCK, &lim)) {
+		if (lim.rlim_cur == RLIM_INFINITY)
+			say(v, OK, "memlock", NULL, "no limit");
+		else
+			say(v, OK, "memlock", NULL, "%llu KiB; nothing here locks memory",
+			    (unsigned long long)lim.rlim_cur >> 10);
+	}
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < 256)
+		say(v, BAD, "descriptors", "ulimit -n 1024", "%llu open files at most",
+		    (unsigned long long)lim.rlim_cur);
+}
+
+static void look_at_board(struct visit *v)
+{
+	struct dpa_board_cfg cfg = {.path = v->c->path, .lib_version = DPA_VERSION};
+	char dir[sizeof(v->c->path)], *slash, err[512];
+	struct dpa_board *b;
+	int rc = dpa_board_peek(&cfg, &b, err, sizeof(err));
+
+	snprintf(dir, sizeof(dir), "%s", v->c->path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir)
+		*slash = '\0';
+	if (!rc)
+		dpa_board_unpeek(b);
+	if (rc && rc != ENOENT)
+		say(v, BAD, "board",
+		    "end what uses it, or set DPA_BOARD to a path that nothing uses", "%s", err);
+	else if (!access(dir, W_OK | X_OK) || (errno == ENOENT && access(v->c->path, F_OK)))
+		say(v, OK, "board", NULL, "%s", v->c->path);
+	else
+		say(v, BAD, "board", "set DPA_BOARD to a path that this user can write", "%s: %s",
+		    dir, strerror(errno));
+}
+
+static void look_at_port(struct visit *v)
+{
+	uint32_t uid = 0;
+	char text[160] = "";
+
+	switch (dpa_udp_who(4791, UINT32_MAX, 0, &uid, text, sizeof(text))) {
+	case DPA_HOLDER_NONE:
+		say(v, OK, "UDP 4791", NULL, "free");
+		return;
+	case DPA_HOLDER_US:
+	case DPA_HOLDER_BOARD:
+		say(v, OK, "UDP 4791", NULL, "a board of this machine has it");
+		return;
+	case DPA_HOLDER_OTHER:
+		say(v, BAD, "UDP 4791",
+		    "end it for QPs that address other hosts; on this host nothing is missing",
+		    "%s has the port", text[0] ? text : "something else");
+	}
+}
+
+/* ------------------------------------------------------------------ the proof */
+
+/* Why a program does not list it; *mend: what to do unless a line above says so. */
+static const char *why_not(const struct visit *v, const char **mend)
+{
+	*mend = NULL;
+	if (!v->provider)
+		return "there is no provider for its libibverbs";
+	if (!v->tree)
+		return "there is no tree";
+	if (v->c->cfg.disable)
+		return "DPA_DISABLE or the configuration hides it";
+	if (!preloaded_here() && !getenv("SYSFS_PATH")) {
+		*mend = "start it by dpa-run, log in anew, or as root: dpactl enable --system";
+		return "neither a preload nor SYSFS_PATH";
+	}
+	if (!v->driver)
+		return "nothing tells libibverbs of the provider";
+	*mend = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
+	return "it is refused";
+}
+
+/* What a program sees that is started with this environment, in a process of its own. */
+static void look_at_list(struct visit *v)
+{
+	struct ibv_device **(*list)(int *);
+	const char *(*name)(struct ibv_device *);
+	const char *mend, *why = why_not(v, &mend);
+	int status = -1, n = 0;
+	pid_t pid;
+	void *dl;
+
+	if (!v->ibverbs[0])
+		return;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		dl = dlopen("libibverbs.so.1", RTLD_NOW);
+		*(void **)&list = dl ? dlsym(dl, "ibv_get_device_list") : NULL;
+		*(void **)&name = dl ? dlsym(dl, "ibv_get_device_name") : NULL;
+		if (!list || !name)
+			_exit(2);
+		struct ibv_device **devs = list(&n);
+
+		for (int i = 0; devs && i < n; i++)
+			if (!strcmp(name(devs[i]), "dpa0"))
+				_exit(0);
+		_exit(1);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		say(v, BAD, "devices", NULL, "no process can be started: %s", strerror(errno));
+	else if (status == 0)
+		say(v, OK, "devices", NULL, "a program started here lists dpa0 (%s)",
+		    preloaded_here()	   ? "by the preload"
+		    : getenv("SYSFS_PATH") ? "by SYSFS_PATH"
+					   : "as it is");
+	else
+		say(v, BAD, "devices", mend, "a program started here does not list dpa0: %s", why);
+}
+
+void cmd_doctor(struct ctl *c)
+{
+	struct visit v = {.c = c, .list = json_object_new_array()};
+
+	if (where_am_i(&v.w))
+		say(&v, OK, "installation", NULL, "%s", v.w.lib);
+	else
+		say(&v, BAD, "installation", "install or build dpa",
+		    "no libdpa-preload.so beside %s", v.w.prefix);
+	look_at_library(&v);
+	look_at_provider(&v);
+	look_at_driver(&v);
+	look_at_tree(&v);
+	look_at_node(&v);
+	look_at_kernel(&v);
+	look_at_real(&v);
+	look_at_memory(&v);
+	look_at_board(&v);
+	look_at_port(&v);
+	look_at_list(&v);
+	if (c->json)
+		print_json(v.list);
+	else
+		json_object_put(v.list);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* view.h - what the DPA processes of a board show of themselves (libdpa/stat/layout.h). */
+#ifndef DPATOOLS_VIEW_H
+#define DPATOOLS_VIEW_H
+
+#include <stat/layout.h>
+#include <stdbool.h>
+
+#define VIEW_MAX 256 /* processes */
+
+struct view {
+	struct dpa_stat_file *file; /* mapped, writable */
+	int fd;
+};
+
+/*
+ * The living processes of the board at `board`, by their start; device: only those that run on it
+ * (NULL: all). Returns how many; each is to be closed.
+ */
+int view_open(const char *board, const char *device, struct view views[VIEW_MAX]);
+void view_close(struct view *views, int n);
+
+/* Totals of an entry with what runs now, since the last reset. */
+struct view_task {
+	uint32_t id, context, kind;
+	int eu;		 /* -1: it has not run yet */
+	uint32_t active; /* EUs on which it runs now */
+	uint64_t runs, ns;
+	bool counted; /* the next two are known */
+	uint64_t cycles, instructions;
+	bool failed;
+	char name[DPA_STAT_NAME], error[DPA_STAT_ERROR];
+};
+/* False: the entry is free. */
+bool view_task(const struct view *v, uint32_t index, struct view_task *t);
+/* From here on the totals count anew. */
+void view_reset(struct view *v);
+const char *view_kind(uint32_t kind);
+uint64_t view_now(void);
+
+#endif
