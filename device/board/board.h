@@ -288,7 +288,7 @@ uint32_t dpa_board_steer_sockets(struct dpa_board *b);
 /* Looks whether the processes that joined next to this one live; true if one was reaped. */
 bool dpa_board_steer_watch(struct dpa_board *b);
 /*
- * For each block of QPNs the index of its owner's socket plus 1, 0: not known. Held: the board's
+ * For each block of QPNs the index of its owner's socket plus 1, 0: not known. Held: the steering
  * lock, from begin to end; begin: 0 or errno (EBUSY), *want for end, which says that the kernel has
  * it.
  */

@@ -78,7 +78,8 @@ struct dpa_board_head {
 	/* ---- 128 */
 	/*
 	 * Robust and shared by the board's processes: the UAR list, slot owner words when they are
-	 * set, the process table, reaping. Never taken on a data path.
+	 * set, the process table, reaping. Never taken on a data path, and
+	 * held for microseconds: a process may be stopped at any instruction.
 	 */
 	union {
 		pthread_mutex_t lock;
@@ -86,7 +87,17 @@ struct dpa_board_head {
 	};
 	/* ---- 192: written under the lock */
 	struct dpa_board_link list; /* head of the global list of UAR pages */
-	uint8_t rsvd[512 - 200];
+	uint8_t rsvd[256 - 200];
+	/* ---- 256 */
+	/*
+	 * Robust: who gives the kernel the steering program, which takes long. Only ever tried, so
+	 * that who is stopped with it keeps nobody waiting; none is taken inside it.
+	 */
+	union {
+		pthread_mutex_t steer_lock;
+		uint8_t steer_lock_room[64];
+	};
+	uint8_t rsvd3[512 - 320];
 	/* ---- 512: set (release, or-in) by who reserved a unit; read (acquire) before touching */
 	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
 	/* ---- 1024: of processes that ended; added to under the lock */
@@ -189,6 +200,7 @@ _Static_assert(sizeof(pthread_mutex_t) <= 64, "room for the lock");
 _Static_assert(sizeof(struct dpa_board_link) == 8, "link");
 _Static_assert(offsetof(struct dpa_board_head, lock) == 128, "head");
 _Static_assert(offsetof(struct dpa_board_head, list) == 192, "head");
+_Static_assert(offsetof(struct dpa_board_head, steer_lock) == 256, "head");
 _Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");

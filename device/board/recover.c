@@ -28,6 +28,8 @@ int dpa_board_lock_init(struct dpa_board_shm *shm)
 		rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	if (!rc)
 		rc = pthread_mutex_init(&shm->head.lock, &attr);
+	if (!rc)
+		rc = pthread_mutex_init(&shm->head.steer_lock, &attr);
 	pthread_mutexattr_destroy(&attr);
 	return rc;
 }

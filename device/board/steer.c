@@ -8,6 +8,7 @@
  * each process learns its place again (device/link/steer.c). All of this only saves the way over a
  * wrong process: what is out of date sends packets there, and they are passed on.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 #include "board_priv.h"
@@ -165,8 +166,10 @@ static void map_block(struct dpa_board *b, uint16_t *map, uint32_t block)
 
 int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS], uint32_t *want)
 {
-	int rc = dpa_board_trylock(b);
+	int rc = pthread_mutex_trylock(&b->shm->head.steer_lock);
 
+	if (rc == EOWNERDEAD) /* the program is made anew from the start */
+		rc = pthread_mutex_consistent(&b->shm->head.steer_lock);
 	if (rc)
 		return rc;
 	*want = atomic_load_explicit(&dpa_board_steer(b)->want, memory_order_acquire);
@@ -182,5 +185,5 @@ void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want)
 {
 	if (done)
 		atomic_store_explicit(&dpa_board_steer(b)->built, want, memory_order_release);
-	dpa_board_unlock(b);
+	pthread_mutex_unlock(&b->shm->head.steer_lock);
 }

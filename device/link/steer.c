@@ -83,7 +83,7 @@ static void search(struct prog *p, uint32_t from, uint32_t to)
 
 int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint32_t room)
 {
-	static struct prog p; /* under the board's lock, or in a test */
+	static struct prog p; /* under the steering lock, or in a test */
 	uint32_t n = 0;
 
 	p.n = 0;
@@ -122,10 +122,10 @@ static uint32_t own_place(struct dpa_hw *hw)
 	return i ? i - 1 : 0;
 }
 
-/* False: somebody else has the board's lock. */
+/* False: somebody else has the steering lock. */
 static bool rebuild(struct dpa_hw *hw)
 {
-	static struct sock_filter f[MAX_INSNS]; /* under the board's lock */
+	static struct sock_filter f[MAX_INSNS]; /* under the steering lock */
 	uint16_t map[DPA_BOARD_QPN_BLOCKS];
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
 	struct dpa_steer_in in = {.map = map, .num = hw->board->board_num, .other = own_place(hw)};

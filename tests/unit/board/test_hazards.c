@@ -193,3 +193,39 @@ Test(board_hazards, stopped_is_alive)
 	cr_expect_eq(dpa_board_reap(b), 1);
 	dpa_board_close(b);
 }
+
+static void stops_steering(void *arg)
+{
+	uint16_t map[DPA_BOARD_QPN_BLOCKS];
+	struct dpa_board *b = child_open();
+	struct pair *p = arg;
+	uint32_t want;
+
+	if (dpa_board_steer_begin(b, map, &want))
+		_exit(3);
+	bt_signal_send(&p->up);
+	kill(getpid(), SIGSTOP);
+}
+
+/* Giving the kernel a program takes long: who is stopped in it keeps nobody else from anything. */
+Test(board_hazards, stopped_while_steering)
+{
+	uint16_t map[DPA_BOARD_QPN_BLOCKS];
+	uint32_t page, slot, want;
+	struct dpa_board *b;
+	struct pair p;
+	pid_t pid;
+
+	pair_init(&p);
+	pid = bt_fork(stops_steering, &p);
+	bt_signal_wait(&p.up);
+	b = bt_open();
+	cr_expect_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
+	cr_expect_eq(dpa_board_steer_begin(b, map, &want), EBUSY);
+	bt_kill(pid);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(dpa_board_steer_begin(b, map, &want), 0, "round %d", i);
+		dpa_board_steer_end(b, true, want);
+	}
+	dpa_board_close(b);
+}
