@@ -272,25 +272,42 @@ void dpa_cm_link_ready(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events
 		dpa_cm_break(l);
 }
 
-static void on_caller(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
+/* Who has been silent longest makes room: a peer of ours says at once what it wants. */
+static void drop_silent(struct dpa_cm *cm)
 {
-	struct dpa_cm_link *l;
-	int fd;
+	struct dpa_cm_link *oldest = NULL;
 
-	(void)events;
-	fd = accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	for (struct dpa_cm_link *l = cm->links; l; l = l->next) /* the newest is first */
+		if (l->state == CM_GREETED)
+			oldest = l;
+	if (oldest)
+		dpa_cm_end(oldest);
+}
+
+/* False: nobody else calls. */
+static bool greet(struct doca_rdma *r, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct dpa_cm_link *l;
+
 	if (fd < 0)
-		return;
-	if (r->cm.num_greeted == MAX_GREETED) {
-		close(fd);
-		return;
-	}
+		return false;
+	if (r->cm.num_greeted == MAX_GREETED)
+		drop_silent(&r->cm);
 	l = new_link(r, fd, CM_GREETED);
 	if (!l)
-		return;
+		return true;
 	r->cm.num_greeted++;
 	if (!watch(&r->cm, &l->f, EPOLLIN))
 		dpa_cm_end(l);
+	return true;
+}
+
+static void on_caller(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
+{
+	(void)events;
+	for (int i = 0; i < EVENTS && greet(r, f->fd); i++)
+		;
 }
 
 /* ------------------------------------------------------------------ progress */
