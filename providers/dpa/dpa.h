@@ -125,8 +125,10 @@ struct dpa_cq {
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
 	bool by_hand;		   /* has a callback: its reader keeps an index of its own */
+	uint8_t owner;		   /* that of valid entries on the lap of `cur` */
 	uint32_t async_reported;   /* under the lock of the context's async queue */
 	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
+	const struct dpa_cqe *end; /* of buf */
 	/* under the channel's lock */
 	struct dpa_channel *channel;
 	struct dpa_cq *next_pending;

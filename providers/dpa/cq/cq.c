@@ -50,6 +50,8 @@ static int cq_alloc(struct dpa_context *ctx, struct dpa_cq *cq)
 				    &cq->ci_mem);
 	cq->buf = cq->mem.p;
 	cq->ci_rec = cq->ci_mem.p;
+	if (!ret)
+		cq->end = cq->buf + cq->mask + 1;
 	return ret;
 }
 
@@ -168,6 +170,7 @@ static int cq_swap_buffer(struct dpa_context *ctx, struct dpa_cq *cq, uint32_t l
 	cq->buf = mem.p;
 	cq->log_size = log_size;
 	cq->mask = (1u << log_size) - 1;
+	cq->end = cq->buf + cq->mask + 1;
 	cq->vcq.cq.cqe = 1 << log_size;
 	return 0;
 }

@@ -25,17 +25,13 @@ static __attribute__((cold, noinline)) int ex_failed(struct ibv_cq_ex *ex, uint8
 	return 0;
 }
 
-/* Makes the entry at ci, which is cq->ci, the current one. */
-static inline int ex_load(struct dpa_cq *cq, uint32_t ci)
+/* Makes e the current one if it is valid. */
+static inline int ex_load(struct dpa_cq *cq, const struct dpa_cqe *e, uint8_t owner)
 {
-	const struct dpa_cqe *e = &cq->buf[ci & cq->mask];
 	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
 
-	if (dpa_unlikely(__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) !=
-			 dpa_cqe_owner(ci, cq->log_size))) {
-		cq->cur = NULL;
+	if (dpa_unlikely(__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != owner))
 		return ENOENT;
-	}
 	cq->cur = e;
 	ex->wr_id = e->wr_id;
 	if (dpa_unlikely(e->status))
@@ -44,45 +40,74 @@ static inline int ex_load(struct dpa_cq *cq, uint32_t ci)
 	return 0;
 }
 
-static int ex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+static inline int ex_first(struct dpa_cq *cq)
 {
-	struct dpa_cq *cq = ex_cq(ex);
+	uint8_t owner = dpa_cqe_owner(cq->ci, cq->log_size);
+
+	cq->owner = owner;
+	return ex_load(cq, &cq->buf[cq->ci & cq->mask], owner);
+}
+
+/* Nothing was there; the lock is held. */
+static __attribute__((noinline)) int ex_start_again(struct dpa_cq *cq)
+{
 	int ret;
 
-	if (!dpa_word_alive(cq->alive))
-		return EIO;
-	if (attr->comp_mask)
-		return EINVAL;
-	dpa_lock_take(&cq->lock);
-	ret = ex_load(cq, cq->ci);
-	if (!ret)
-		return 0;
 	dpa_lock_drop(&cq->lock);
 	if (!dpa_hw_progress(cq->hw_ctx))
-		return ret;
+		return ENOENT;
 	dpa_lock_take(&cq->lock);
-	ret = ex_load(cq, cq->ci);
+	ret = ex_first(cq);
 	if (ret)
 		dpa_lock_drop(&cq->lock);
 	return ret;
 }
 
+static int ex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct dpa_cq *cq = ex_cq(ex);
+
+	if (!dpa_word_alive(cq->alive))
+		return EIO;
+	if (dpa_unlikely(attr->comp_mask))
+		return EINVAL;
+	dpa_lock_take(&cq->lock);
+	if (dpa_likely(!ex_first(cq)))
+		return 0;
+	return ex_start_again(cq);
+}
+
+/* Behind the buffer's end: ci goes to the next lap, which the current entry is not on yet. */
+static __attribute__((noinline)) int ex_wrap(struct dpa_cq *cq)
+{
+	uint8_t owner = cq->owner ^ 3; /* 1 and 2 in turns */
+	int ret = ex_load(cq, cq->buf, owner);
+
+	if (ret)
+		return ret;
+	cq->owner = owner;
+	cq->ci = (cq->ci | cq->mask) + 1;
+	return 0;
+}
+
+/* ci stays behind, only its lap is kept: end_poll() has it from where the current entry lies. */
 static int ex_next_poll(struct ibv_cq_ex *ex)
 {
 	struct dpa_cq *cq = ex_cq(ex);
+	const struct dpa_cqe *e = cq->cur + 1;
 
-	return ex_load(cq, ++cq->ci);
+	if (dpa_unlikely(e == cq->end))
+		return ex_wrap(cq);
+	return ex_load(cq, e, cq->owner);
 }
 
-/* After next_poll() found nothing, ci is already past the last entry that was read. */
 static void ex_end_poll(struct ibv_cq_ex *ex)
 {
 	struct dpa_cq *cq = ex_cq(ex);
+	uint32_t ci = (cq->ci & ~cq->mask) + (uint32_t)(cq->cur - cq->buf) + 1;
 
-	if (cq->cur)
-		cq->ci++;
-	cq->cur = NULL;
-	__atomic_store_n(cq->ci_rec, cq->ci, __ATOMIC_RELEASE);
+	cq->ci = ci;
+	__atomic_store_n(cq->ci_rec, ci, __ATOMIC_RELEASE);
 	dpa_lock_drop(&cq->lock);
 	dpa_cq_polled(cq);
 }

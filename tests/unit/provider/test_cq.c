@@ -303,6 +303,39 @@ Test(cq, two_pollers_share_without_loss)
 
 /* --------------------------------------------------------------- extended */
 
+/* Empty is not the end: what comes meanwhile is next, at the buffer's end as elsewhere. */
+Test(cq_ex, next_poll_goes_on_with_what_came_meanwhile)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_poll_cq_attr pa = {0};
+
+	for (uint32_t cqe = 1; cqe <= 8; cqe *= 2) {
+		struct ibv_cq_init_attr_ex attr = {.cqe = cqe};
+		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct dpa_cqe e = {.wr_id = 0};
+		struct dpa_hw_cq *hw;
+		uint64_t want = 0;
+
+		cr_assert(ex);
+		verbs_init_cq(ibv_cq_ex_to_cq(ex), ctx, NULL, NULL);
+		hw = fake_cq(ibv_cq_ex_to_cq(ex));
+		for (uint32_t round = 0; round < 40; round++) {
+			for (uint32_t n = 0; n < 1 + round % cqe; n++) {
+				fake_cqe(hw, &e);
+				e.wr_id++;
+				cr_assert_eq(n ? ibv_next_poll(ex) : ibv_start_poll(ex, &pa), 0);
+				cr_assert_eq(ex->wr_id, want++);
+				cr_assert_eq(ibv_next_poll(ex), ENOENT);
+				cr_assert_eq(ibv_next_poll(ex), ENOENT);
+			}
+			ibv_end_poll(ex);
+			cr_assert_eq(*hw->attr.ci, hw->pi);
+		}
+		cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+	}
+	ibv_close_device(ctx);
+}
+
 Test(cq_ex, entries_are_read_one_by_one)
 {
 	struct ibv_context *ctx = fake_open();
