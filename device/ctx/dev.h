@@ -109,6 +109,9 @@ struct dpa_peer {
 	_Atomic uint32_t
 		doubtful; /* a connection ended or failed: the service thread asks the board */
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
+	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
+	 * (relaxed) */
+	_Atomic uint64_t waited;
 	struct dpa_door *door;
 	const struct dpa_export *export;
 	struct dpa_tx tx[DPA_LANES];

@@ -55,13 +55,10 @@ static bool deliver(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const ui
 		    uint32_t n)
 {
 	struct dpa_peer *p = dpa_peer_of_qpn(qp->hw, to->qpn);
-	uint32_t state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
 
-	if (state == DPA_PEER_CONNECTING && !dpa_ud_waited(qp)) {
-		dpa_pend(qp, dpa_now_ns() + 1000000);
+	if (p && dpa_ud_meets(qp, p))
 		return false;
-	}
-	if (state != DPA_PEER_UP)
+	if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return true;
 	if (put(qp, &p->tx[qp->lane], to, frame, n) || dpa_ud_waited(qp))
 		return true;

@@ -6,6 +6,7 @@
 
 #define GRH_BYTES      40
 #define UD_PATIENCE_NS 100000000ull
+#define MEET_NS	       3000000000ll
 #define UD_MTU	       4096u
 
 /* The header that RoCEv2 would have carried. */
@@ -98,6 +99,29 @@ bool dpa_ud_waited(struct dpa_hw_qp *qp)
 	return now - qp->req.ud_since > UD_PATIENCE_NS;
 }
 
+/*
+ * Nobody would lose what is sent first because the other side is slow to introduce itself, as on a
+ * busy machine. But one that is stopped is waited for once, not for each datagram.
+ */
+bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
+{
+	uint64_t now, since = 0;
+
+	if (dpa_likely(atomic_load_explicit(&p->state, memory_order_acquire) !=
+		       DPA_PEER_CONNECTING))
+		return false;
+	now = dpa_now_ns();
+	if (atomic_compare_exchange_strong_explicit(&p->waited, &since, now, memory_order_relaxed,
+						    memory_order_relaxed))
+		since = now;
+	if ((int64_t)(now - since) > MEET_NS)
+		return false;
+	if (!qp->req.ud_since)
+		qp->req.ud_since = now;
+	dpa_pend(qp, now + 1000000);
+	return true;
+}
+
 /* The remote that datagrams lie in the lane of is held meanwhile: qp->tx. What the socket has no
  * room for is lost, as datagrams may be. */
 void dpa_ud_flush(struct dpa_hw_qp *qp)
@@ -135,14 +159,10 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		   struct dpa_peer *p, const struct dpa_wqe_av *av, uint32_t *syn)
 {
-	uint32_t state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : DPA_PEER_DEAD;
-
-	if (state == DPA_PEER_CONNECTING && !dpa_ud_waited(qp)) {
-		dpa_pend(qp, dpa_now_ns() + 1000000);
+	if (p && dpa_ud_meets(qp, p))
 		return 1;
-	}
-	if (state == DPA_PEER_UP && ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) &&
-	    !dpa_ud_waited(qp)) {
+	if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+	    ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) && !dpa_ud_waited(qp)) {
 		dpa_tx_full(qp, &p->tx[qp->lane]);
 		return 1;
 	}

@@ -21,6 +21,14 @@
 
 enum { PEER_LIMIT_S = 60 };
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 /* ------------------------------------------------------------------ own peers */
 
 static pid_t fork_peer(struct vt *t, void (*fn)(struct vt *t))
@@ -408,6 +416,38 @@ static void ud_past_stopped(struct vt *t)
 	}
 }
 
+static void ud_late_peer(struct vt *t)
+{
+	vt_setup(t, &ud);
+	CHECK_EQ(vt_recv(t, 0, 4096, 1), 0);
+	raise(SIGSTOP);
+	vt_wc_is(t, 1, IBV_WC_SUCCESS);
+}
+
+/* The first datagram is not lost because the peer is slow to meet us, as on a busy machine. */
+static void ud_late(struct vt *t)
+{
+	struct ibv_ah *ah;
+	uint64_t until;
+	pid_t pid;
+
+	if (t->side == 1)
+		return;
+	pid = fork_peer(t, ud_late_peer);
+	vt_setup(t, &ud);
+	ah = vt_ah(t, &t->peer);
+	wait_stopped(pid);
+	datagram(t, ah, t->peer.qpn, 64, 2);
+	until = now_ns() + 300000000;
+	while (now_ns() < until)
+		vt_wc_none(t, t->cq);
+	CHECK_EQ(kill(pid, SIGCONT), 0);
+	vt_wc_is(t, 2, IBV_WC_SUCCESS);
+	wait_ended(pid);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	close_alone(t);
+}
+
 /* ------------------------------------------------------ threads, lost wake-ups */
 
 static _Atomic uint64_t posted; /* by post_for_ever() since it started */
@@ -482,14 +522,6 @@ static void place_on_eus(void)
 	setenv("DPA_PLACEMENT", "eu", 1);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Bursts, and pauses about as long as an EU looks before it sleeps: no doorbell is missed. */
 static void eu_wakeups(struct vt *t)
 {
@@ -522,6 +554,7 @@ static const struct vt_case cases[] = {
 	{"read_half_answered", read_half_answered, VT_PROCS, 0},
 	{"unmapped_unfinished", unmapped_unfinished, VT_PROCS, 0},
 	{"ud_past_stopped", ud_past_stopped, VT_PROCS, 0},
+	{"ud_late", ud_late, VT_PROCS, 0},
 	{"cancelled", cancelled, VT_BOTH, 0},
 	{"eu_wakeups", eu_wakeups, VT_BOTH, 0},
 };
