@@ -4,193 +4,16 @@
  * side 1 receives, unless a case says otherwise. Where there is no CAP_NET_RAW, that is what is
  * tested.
  */
-#include <sys/syscall.h>
-#include <linux/capability.h>
 #include <endian.h>
-#include <unistd.h>
-#include "vt.h"
+#include "vt_raw.h"
 
-enum { ROOM = 2048, DEPTH = 64, LOG_TABLE = 2, WQS = 1 << LOG_TABLE, KEY = 40 };
+enum { LOG_TABLE = 2, WQS = 1 << LOG_TABLE, KEY = 40 };
 
-static const uint8_t group[6] = {0x01, 0x50, 0x56, 0x19, 0x20, 0xa7};
-
-static bool may_raw(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	return !syscall(SYS_capget, &head, data) && (data[0].effective >> CAP_NET_RAW & 1);
-}
-
-struct raw {
-	struct ibv_cq_ex *cq;
-	struct ibv_qp *qp;
-};
-
-/* Ethernet, IPv4 from 10.0.0.x, UDP, then what vt_fill() makes of `id`. */
-static uint32_t frame(uint8_t *p, uint8_t to, uint8_t x, uint16_t dport, uint32_t n, unsigned id)
-{
-	static const uint8_t ip[20] = {0x45, 0, 0,  0, 0, 0, 0,	 0, 64, 17,
-				       0,    0, 10, 0, 0, 0, 10, 9, 9,	9};
-
-	vt_fill(p, n, id);
-	memcpy(p, group, 6);
-	p[5] = to;
-	memset(p + 6, 0x42, 6);
-	p[12] = 8;
-	p[13] = 0;
-	memcpy(p + 14, ip, 20);
-	p[29] = x;
-	p[34] = 0;
-	p[35] = 7;
-	p[36] = (uint8_t)(dport >> 8);
-	p[37] = (uint8_t)dport;
-	return n;
-}
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-
-	CHECK_EQ(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PORT), 0);
-	a.qp_state = IBV_QPS_RTR;
-	CHECK_EQ(ibv_modify_qp(qp, &a, IBV_QP_STATE), 0);
-	a.qp_state = IBV_QPS_RTS;
-	CHECK_EQ(ibv_modify_qp(qp, &a, IBV_QP_STATE), 0);
-}
-
-static struct ibv_qp *try_qp(struct vt *t, struct ibv_cq *cq, uint32_t flags)
-{
-	struct ibv_qp_init_attr_ex a = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.cap = {.max_send_wr = DEPTH,
-			.max_recv_wr = DEPTH,
-			.max_send_sge = 2,
-			.max_recv_sge = 2},
-		.qp_type = IBV_QPT_RAW_PACKET,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
-		.pd = t->pd,
-		.create_flags = flags,
-	};
-
-	return ibv_create_qp_ex(t->ctx, &a);
-}
-
-static struct raw raw_open(struct vt *t, uint32_t flags)
-{
-	struct ibv_cq_init_attr_ex a = {
-		.cqe = 4 * DEPTH, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_FLOW_TAG};
-	struct raw r;
-
-	r.cq = ibv_create_cq_ex(t->ctx, &a);
-	CHECK(r.cq, "create_cq_ex: %s", strerror(errno));
-	r.qp = try_qp(t, ibv_cq_ex_to_cq(r.cq), flags);
-	CHECK(r.qp, "create_qp_ex: %s", strerror(errno));
-	to_rts(r.qp);
-	return r;
-}
-
-static void raw_close(struct raw *r)
-{
-	CHECK_EQ(ibv_destroy_qp(r->qp), 0);
-	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(r->cq)), 0);
-}
-
-static void recv_at(struct vt *t, struct ibv_qp *qp, uint64_t id)
-{
-	struct ibv_sge sge = {(uintptr_t)t->buf + id * ROOM, ROOM, t->mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
-
-	CHECK_EQ(ibv_post_recv(qp, &wr, &bad), 0);
-}
-
-/* Sends n bytes from the buffer's start by a QP that gets none; the status of its completion. */
-static enum ibv_wc_status send_now(struct vt *t, struct raw *r, uint32_t n)
-{
-	struct ibv_sge sge = {(uintptr_t)t->buf, n, t->mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = 1000,
-				 .sg_list = &sge,
-				 .num_sge = 1,
-				 .opcode = IBV_WR_SEND,
-				 .send_flags = IBV_SEND_SIGNALED};
-	struct ibv_wc wc;
-
-	CHECK_EQ(vt_post(r->qp, &wr), 0);
-	wc = vt_wc(t, ibv_cq_ex_to_cq(r->cq));
-	CHECK_EQ(wc.wr_id, 1000);
-	return wc.status;
-}
-
-struct rule {
-	struct ibv_flow_attr attr;
-	uint8_t specs[200]; /* right behind */
-};
-
-static void rule_add(struct rule *r, const void *spec, size_t n)
-{
-	memcpy(r->specs + r->attr.size, spec, n);
-	r->attr.size = (uint16_t)(r->attr.size + n);
-	r->attr.num_of_specs++;
-}
-
-/* To the group's address with this last byte. */
-static struct rule rule_to(uint8_t to, uint16_t priority)
-{
-	struct rule r = {.attr = {.priority = priority, .port = 1}};
-	struct ibv_flow_spec_eth eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth)};
-
-	memcpy(eth.val.dst_mac, group, 6);
-	eth.val.dst_mac[5] = to;
-	memset(eth.mask.dst_mac, 0xff, 6);
-	rule_add(&r, &eth, sizeof(eth));
-	return r;
-}
-
-static void rule_tag(struct rule *r, uint32_t tag)
-{
-	struct ibv_flow_spec_action_tag s = {
-		.type = IBV_FLOW_SPEC_ACTION_TAG, .size = sizeof(s), .tag_id = tag};
-
-	rule_add(r, &s, sizeof(s));
-}
-
-static struct ibv_flow *flow(struct ibv_qp *qp, struct rule *r)
-{
-	struct ibv_flow *f = ibv_create_flow(qp, &r->attr);
-
-	CHECK(f, "create_flow: %s", strerror(errno));
-	return f;
-}
-
-/* The next completion is receive `id` with a frame of n bytes of that tag. */
-static void got(struct raw *r, uint64_t id, uint32_t n, uint32_t tag)
-{
-	struct ibv_poll_cq_attr none = {.comp_mask = 0};
-
-	while (ibv_start_poll(r->cq, &none) == ENOENT)
-		;
-	CHECK_EQ(r->cq->status, IBV_WC_SUCCESS);
-	CHECK_EQ(ibv_wc_read_opcode(r->cq), IBV_WC_RECV);
-	CHECK_EQ(r->cq->wr_id, id);
-	CHECK_EQ(ibv_wc_read_byte_len(r->cq), n);
-	CHECK_EQ(ibv_wc_read_qp_num(r->cq), r->qp->qp_num);
-	CHECK_EQ(ibv_wc_read_flow_tag(r->cq), tag);
-	ibv_end_poll(r->cq);
-}
-
-static void nothing(struct raw *r)
-{
-	struct ibv_wc wc;
-
-	CHECK_EQ(ibv_poll_cq(ibv_cq_ex_to_cq(r->cq), 1, &wc), 0);
-}
-
-static const struct vt_opt options = {.len = DEPTH * ROOM};
+static const struct vt_opt options = {.len = RAW_DEPTH * RAW_ROOM};
 
 static void begin(struct vt *t)
 {
-	if (!may_raw())
+	if (!raw_may())
 		vt_skip("no CAP_NET_RAW");
 	vt_setup(t, &options);
 }
@@ -199,11 +22,11 @@ static void begin(struct vt *t)
 static void permission(struct vt *t)
 {
 	struct ibv_device_attr_ex a;
-	bool may = may_raw();
+	bool may = raw_may();
 	struct ibv_qp *qp;
 
 	vt_setup(t, &options);
-	qp = try_qp(t, t->cq, 0);
+	qp = raw_try_qp(t, t->cq, 0);
 	CHECK_EQ(ibv_query_device_ex(t->ctx, NULL, &a), 0);
 	CHECK(a.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING, "no steering");
 	CHECK_EQ(a.rss_caps.supported_qpts, 1 << IBV_QPT_RAW_PACKET);
@@ -222,35 +45,36 @@ static void permission(struct vt *t)
 static void steering(struct vt *t)
 {
 	struct raw a, b, out;
-	struct rule ra, rb;
+	struct raw_rule ra, rb;
 	struct ibv_flow *fa, *fb;
 
 	begin(t);
 	out = raw_open(t, 0);
 	a = raw_open(t, 0);
 	b = raw_open(t, 0);
-	ra = rule_to((uint8_t)(2 * t->side + 1), 0);
-	rb = rule_to((uint8_t)(2 * t->side + 2), 0);
-	rule_tag(&rb, 0x1234567);
-	fa = flow(a.qp, &ra);
-	fb = flow(b.qp, &rb);
+	ra = raw_rule_to((uint8_t)(2 * t->side + 1), 0);
+	rb = raw_rule_to((uint8_t)(2 * t->side + 2), 0);
+	raw_rule_tag(&rb, 0x1234567);
+	fa = raw_flow(a.qp, &ra);
+	fb = raw_flow(b.qp, &rb);
 	for (uint64_t i = 1; i <= 4; i++) {
-		recv_at(t, a.qp, i);
-		recv_at(t, b.qp, 10 + i);
+		raw_recv(t, a.qp, i);
+		raw_recv(t, b.qp, 10 + i);
 	}
 	vt_sync(t);
 	for (int from = 0; from < 2; from++) {
 		if (t->side == from)
 			for (uint8_t to = 1; to <= 5; to++) /* nobody is 5 */
-				CHECK_EQ(send_now(t, &out, frame(t->buf, to, 1, 9, 100u + to, to)),
+				CHECK_EQ(raw_send(t, &out,
+						  raw_frame(t->buf, to, 1, 9, 100u + to, to)),
 					 IBV_WC_SUCCESS);
 		vt_sync(t);
 	}
 	for (uint32_t i = 1; t->side == 1 && i <= 2; i++) {
-		got(&a, i, 103, 0);
-		frame(t->buf, 3, 1, 9, 103, 3);
-		CHECK(!memcmp(t->buf, t->buf + i * ROOM, 103), "another frame");
-		got(&b, 10 + i, 104, 0x1234567);
+		raw_got(&a, i, 103, 0);
+		raw_frame(t->buf, 3, 1, 9, 103, 3);
+		CHECK(!memcmp(t->buf, t->buf + i * RAW_ROOM, 103), "another frame");
+		raw_got(&b, 10 + i, 104, 0x1234567);
 	}
 	vt_sync(t);
 	CHECK_EQ(ibv_destroy_qp(b.qp), EBUSY);
@@ -258,10 +82,10 @@ static void steering(struct vt *t)
 	CHECK_EQ(ibv_destroy_flow(fb), 0);
 	vt_sync(t);
 	if (t->side == 0)
-		CHECK_EQ(send_now(t, &out, frame(t->buf, 3, 1, 9, 200, 1)), IBV_WC_SUCCESS);
+		CHECK_EQ(raw_send(t, &out, raw_frame(t->buf, 3, 1, 9, 200, 1)), IBV_WC_SUCCESS);
 	vt_sync(t);
 	if (t->side == 1)
-		nothing(&a);
+		raw_nothing(&a);
 	raw_close(&a);
 	raw_close(&b);
 	raw_close(&out);
@@ -275,40 +99,40 @@ static void priorities(struct vt *t)
 						 .size = sizeof(drop)};
 	struct ibv_flow_spec_tcp_udp udp = {.type = IBV_FLOW_SPEC_UDP, .size = sizeof(udp)};
 	struct raw all, some;
-	struct rule wide, narrow, nowhere;
+	struct raw_rule wide, narrow, nowhere;
 	struct ibv_flow *f[3];
 
 	begin(t);
 	all = raw_open(t, 0);
 	some = raw_open(t, 0);
 	if (t->side == 1) {
-		wide = rule_to(9, 7);
-		narrow = rule_to(9, 3);
+		wide = raw_rule_to(9, 7);
+		narrow = raw_rule_to(9, 3);
 		udp.val.dst_port = htobe16(80);
 		udp.mask.dst_port = 0xffff;
-		rule_add(&narrow, &udp, sizeof(udp));
-		nowhere = rule_to(9, 1);
+		raw_rule_add(&narrow, &udp, sizeof(udp));
+		nowhere = raw_rule_to(9, 1);
 		udp.val.dst_port = htobe16(81);
-		rule_add(&nowhere, &udp, sizeof(udp));
-		rule_add(&nowhere, &drop, sizeof(drop));
-		f[0] = flow(all.qp, &wide);
-		f[1] = flow(some.qp, &narrow);
-		f[2] = flow(all.qp, &nowhere);
-		recv_at(t, all.qp, 1);
-		recv_at(t, some.qp, 2);
-		recv_at(t, all.qp, 3);
+		raw_rule_add(&nowhere, &udp, sizeof(udp));
+		raw_rule_add(&nowhere, &drop, sizeof(drop));
+		f[0] = raw_flow(all.qp, &wide);
+		f[1] = raw_flow(some.qp, &narrow);
+		f[2] = raw_flow(all.qp, &nowhere);
+		raw_recv(t, all.qp, 1);
+		raw_recv(t, some.qp, 2);
+		raw_recv(t, all.qp, 3);
 	}
 	vt_sync(t);
 	if (t->side == 0)
 		for (uint16_t port = 79; port <= 82; port++)
-			CHECK_EQ(send_now(t, &all, frame(t->buf, 9, 1, port, port, 1)),
+			CHECK_EQ(raw_send(t, &all, raw_frame(t->buf, 9, 1, port, port, 1)),
 				 IBV_WC_SUCCESS);
 	vt_sync(t);
 	if (t->side == 1) {
-		got(&all, 1, 79, 0);
-		got(&all, 3, 82, 0);
-		got(&some, 2, 80, 0);
-		nothing(&all);
+		raw_got(&all, 1, 79, 0);
+		raw_got(&all, 3, 82, 0);
+		raw_got(&some, 2, 80, 0);
+		raw_nothing(&all);
 		for (int i = 0; i < 3; i++)
 			CHECK_EQ(ibv_destroy_flow(f[i]), 0);
 	}
@@ -321,21 +145,21 @@ static void priorities(struct vt *t)
 static void own_frames(struct vt *t)
 {
 	struct raw r, deaf;
-	struct rule rule;
+	struct raw_rule rule;
 	struct ibv_flow *f[2];
 
 	begin(t);
 	r = raw_open(t, 0);
 	deaf = raw_open(t, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB);
-	rule = rule_to((uint8_t)(20 + t->side), 0);
-	f[0] = flow(r.qp, &rule);
-	f[1] = flow(deaf.qp, &rule);
-	recv_at(t, r.qp, 1);
-	recv_at(t, deaf.qp, 2);
-	CHECK_EQ(send_now(t, &deaf, frame(t->buf, (uint8_t)(20 + t->side), 1, 1, 60, 1)),
+	rule = raw_rule_to((uint8_t)(20 + t->side), 0);
+	f[0] = raw_flow(r.qp, &rule);
+	f[1] = raw_flow(deaf.qp, &rule);
+	raw_recv(t, r.qp, 1);
+	raw_recv(t, deaf.qp, 2);
+	CHECK_EQ(raw_send(t, &deaf, raw_frame(t->buf, (uint8_t)(20 + t->side), 1, 1, 60, 1)),
 		 IBV_WC_SUCCESS);
-	got(&r, 1, 60, 0);
-	nothing(&deaf);
+	raw_got(&r, 1, 60, 0);
+	raw_nothing(&deaf);
 	CHECK_EQ(ibv_destroy_flow(f[0]), 0);
 	CHECK_EQ(ibv_destroy_flow(f[1]), 0);
 	raw_close(&r);
@@ -351,37 +175,37 @@ static void wrong(struct vt *t)
 	struct ibv_sge sge;
 	struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1}, *bad;
 	struct raw in, out;
-	struct rule rule;
+	struct raw_rule rule;
 	struct ibv_flow *f;
 	struct ibv_wc wc;
 
 	begin(t);
 	in = raw_open(t, 0);
 	out = raw_open(t, 0);
-	rule = rule_to(to, 0);
-	f = flow(in.qp, &rule);
-	sge = (struct ibv_sge){(uintptr_t)t->buf + ROOM, 59, t->mr->lkey};
+	rule = raw_rule_to(to, 0);
+	f = raw_flow(in.qp, &rule);
+	sge = (struct ibv_sge){(uintptr_t)t->buf + RAW_ROOM, 59, t->mr->lkey};
 	CHECK_EQ(ibv_post_recv(in.qp, &wr, &bad), 0);
-	CHECK_EQ(send_now(t, &out, frame(t->buf, to, 1, 1, 60, 1)), IBV_WC_SUCCESS);
+	CHECK_EQ(raw_send(t, &out, raw_frame(t->buf, to, 1, 1, 60, 1)), IBV_WC_SUCCESS);
 	wc = vt_wc(t, ibv_cq_ex_to_cq(in.cq));
 	CHECK_EQ(wc.status, IBV_WC_LOC_LEN_ERR);
 	CHECK_EQ(wc.wr_id, 1);
-	CHECK_EQ(send_now(t, &out, 60), IBV_WC_SUCCESS);
-	nothing(&in);
-	recv_at(t, in.qp, 2);
-	CHECK_EQ(send_now(t, &out, 60), IBV_WC_SUCCESS);
-	got(&in, 2, 60, 0);
-	CHECK_EQ(send_now(t, &out, 13), IBV_WC_LOC_QP_OP_ERR);
+	CHECK_EQ(raw_send(t, &out, 60), IBV_WC_SUCCESS);
+	raw_nothing(&in);
+	raw_recv(t, in.qp, 2);
+	CHECK_EQ(raw_send(t, &out, 60), IBV_WC_SUCCESS);
+	raw_got(&in, 2, 60, 0);
+	CHECK_EQ(raw_send(t, &out, 13), IBV_WC_LOC_QP_OP_ERR);
 	CHECK_EQ(ibv_destroy_flow(f), 0);
 	raw_close(&out);
 	out = raw_open(t, 0);
-	CHECK_EQ(send_now(t, &out, 9217), IBV_WC_LOC_LEN_ERR);
+	CHECK_EQ(raw_send(t, &out, 9217), IBV_WC_LOC_LEN_ERR);
 	raw_close(&out);
 	raw_close(&in);
 	vt_close(t);
 }
 
-static void refuse(struct ibv_qp *qp, struct rule *r, int err)
+static void refuse(struct ibv_qp *qp, struct raw_rule *r, int err)
 {
 	struct ibv_flow *f = ibv_create_flow(qp, &r->attr);
 
@@ -393,24 +217,24 @@ static void refused_rules(struct vt *t)
 	struct ibv_flow_spec_action_handle handle = {.type = IBV_FLOW_SPEC_ACTION_HANDLE,
 						     .size = sizeof(handle)};
 	struct raw a;
-	struct rule r;
+	struct raw_rule r;
 
 	begin(t);
 	a = raw_open(t, 0);
-	r = rule_to(1, 0);
+	r = raw_rule_to(1, 0);
 	refuse(t->qp, &r, EINVAL); /* an RC QP */
 	r.attr.port = 2;
 	refuse(a.qp, &r, EINVAL);
-	r = rule_to(1, 0);
+	r = raw_rule_to(1, 0);
 	r.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
 	refuse(a.qp, &r, EOPNOTSUPP);
-	r = rule_to(1, 0);
+	r = raw_rule_to(1, 0);
 	r.specs[4]++; /* the size of the spec */
 	refuse(a.qp, &r, EINVAL);
-	r = rule_to(1, 0);
-	rule_add(&r, &handle, sizeof(handle));
+	r = raw_rule_to(1, 0);
+	raw_rule_add(&r, &handle, sizeof(handle));
 	refuse(a.qp, &r, EOPNOTSUPP);
-	r = rule_to(1, 0);
+	r = raw_rule_to(1, 0);
 	r.attr.type = IBV_FLOW_ATTR_SNIFFER;
 	refuse(a.qp, &r, EINVAL);
 	raw_close(&a);
@@ -445,7 +269,7 @@ static int wq_to(struct ibv_wq *wq, enum ibv_wq_state state)
 
 static int wq_recv(struct vt *t, struct ibv_wq *wq, uint64_t id)
 {
-	struct ibv_sge sge = {(uintptr_t)t->buf + id % DEPTH * ROOM, ROOM, t->mr->lkey};
+	struct ibv_sge sge = {(uintptr_t)t->buf + id % RAW_DEPTH * RAW_ROOM, RAW_ROOM, t->mr->lkey};
 	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	return ibv_post_wq_recv(wq, &wr, &bad);
@@ -540,7 +364,7 @@ static void rss(struct vt *t)
 	uint32_t at[16] = {0}, seen = 0;
 	struct ibv_qp_attr up = {.qp_state = IBV_QPS_RTS};
 	struct spread s;
-	struct rule rule;
+	struct raw_rule rule;
 	struct ibv_flow *f;
 	struct ibv_qp *qp;
 	struct raw r;
@@ -550,8 +374,9 @@ static void rss(struct vt *t)
 		r = raw_open(t, 0);
 		vt_sync(t);
 		for (uint8_t i = 0; i < 32; i++)
-			CHECK_EQ(send_now(t, &r, frame(t->buf, 40, i % 16, 1, 100u + i % 16, i)),
-				 IBV_WC_SUCCESS);
+			CHECK_EQ(
+				raw_send(t, &r, raw_frame(t->buf, 40, i % 16, 1, 100u + i % 16, i)),
+				IBV_WC_SUCCESS);
 		vt_sync(t);
 		raw_close(&r);
 		vt_close(t);
@@ -565,8 +390,8 @@ static void rss(struct vt *t)
 	CHECK(qp, "create_qp_ex: %s", strerror(errno));
 	CHECK_EQ(ibv_modify_qp(qp, &up, IBV_QP_STATE), EOPNOTSUPP);
 	CHECK_EQ(ibv_destroy_rwq_ind_table(s.table), EBUSY);
-	rule = rule_to(40, 0);
-	f = flow(qp, &rule);
+	rule = raw_rule_to(40, 0);
+	f = raw_flow(qp, &rule);
 	for (uint64_t i = 0; i < 16 * WQS; i++)
 		CHECK_EQ(wq_recv(t, s.wq[i % WQS], i), 0);
 	vt_sync(t);
@@ -611,12 +436,12 @@ static void counts_are(struct ibv_counters *c, uint64_t packets, uint64_t bytes)
 	CHECK_EQ(v[1], bytes);
 }
 
-static void rule_count(struct rule *r, struct ibv_counters *c)
+static void rule_count(struct raw_rule *r, struct ibv_counters *c)
 {
 	struct ibv_flow_spec_counter_action s = {
 		.type = IBV_FLOW_SPEC_ACTION_COUNT, .size = sizeof(s), .counters = c};
 
-	rule_add(r, &s, sizeof(s));
+	raw_rule_add(r, &s, sizeof(s));
 }
 
 /* What matched is counted, wherever it came from, whether a receive was there, and if it is
@@ -628,23 +453,24 @@ static void counted(struct vt *t)
 	struct ibv_counters *ca, *cb;
 	struct ibv_flow *fa, *fb;
 	struct raw a, out;
-	struct rule ra, rb;
+	struct raw_rule ra, rb;
 
 	begin(t);
 	out = raw_open(t, 0);
 	a = raw_open(t, 0);
 	ca = counters(t);
 	cb = counters(t);
-	ra = rule_to((uint8_t)(2 * t->side + 1), 0);
-	rb = rule_to((uint8_t)(2 * t->side + 2), 0);
+	ra = raw_rule_to((uint8_t)(2 * t->side + 1), 0);
+	rb = raw_rule_to((uint8_t)(2 * t->side + 2), 0);
 	rule_count(&ra, ca);
 	rule_count(&rb, cb);
-	rule_add(&rb, &drop, sizeof(drop));
-	fa = flow(a.qp, &ra);
-	fb = flow(a.qp, &rb);
+	raw_rule_add(&rb, &drop, sizeof(drop));
+	fa = raw_flow(a.qp, &ra);
+	fb = raw_flow(a.qp, &rb);
 	vt_sync(t);
 	for (uint8_t to = 1; to <= 5; to++)
-		CHECK_EQ(send_now(t, &out, frame(t->buf, to, 1, 9, 100u + to, to)), IBV_WC_SUCCESS);
+		CHECK_EQ(raw_send(t, &out, raw_frame(t->buf, to, 1, 9, 100u + to, to)),
+			 IBV_WC_SUCCESS);
 	vt_sync(t);
 	counts_are(ca, 2, 2 * (101u + 2u * (uint32_t)t->side));
 	counts_are(cb, 2, 2 * (102u + 2u * (uint32_t)t->side));
@@ -653,7 +479,7 @@ static void counted(struct vt *t)
 	CHECK_EQ(ibv_destroy_flow(fa), 0);
 	CHECK_EQ(ibv_destroy_flow(fb), 0);
 	counts_are(ca, 2, 2 * (101u + 2u * (uint32_t)t->side));
-	fa = flow(a.qp, &ra); /* perhaps in the place of the one before: it starts from 0 */
+	fa = raw_flow(a.qp, &ra); /* perhaps in the place of the one before: it starts from 0 */
 	counts_are(ca, 2, 2 * (101u + 2u * (uint32_t)t->side));
 	CHECK_EQ(ibv_destroy_flow(fa), 0);
 	CHECK_EQ(ibv_destroy_counters(ca), 0);
