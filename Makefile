@@ -71,11 +71,10 @@ packages: ## Debian packages, in build/packages
 	@scripts/install-deps --packages
 	@scripts/packages $(BUILD)/packages
 
-test-packages: packages ## install, use and upgrade them in a fresh Debian (root; fetches one)
-	@scripts/packages $(BUILD)/packages-next tests/packages/next
-	@tests/packages/run $(BUILD)/packages $(BUILD)/packages-next
-
-test-rpms: ## the rpm packages of the committed tree, file by file and run from where they are unpacked
+test-packages: ## install, use, upgrade and remove them in a fresh Debian, build them again, cross (root; fetches Debian)
 	@scripts/install-deps --packages
-	@redhat/build $(BUILD)/rpm --nodeps >$(BUILD)/rpm.log 2>&1 || { tail -20 $(BUILD)/rpm.log; false; }
-	@redhat/check $(BUILD)/rpm
+	@scripts/test --build $(BUILD) packages cross
+
+test-rpms: ## the rpm packages of the committed tree: file by file, run, installed by dnf (root; fetches Debian)
+	@scripts/install-deps --packages
+	@scripts/test --build $(BUILD) rpms

@@ -324,6 +324,13 @@ static enum pl_kind in_dev(struct pl_path *p, const char *path, const char *rest
 	return node && *node == '\0' ? (p->kind = PL_NODE) : PL_PASS;
 }
 
+/* A file of the tree that is asked for by where it lies: package managers write it. */
+static bool is_itself(const struct pl_path *p, const char *in_tree)
+{
+	return in_tree && p->kind == PL_FILE && p->more.from == p->more.to &&
+	       strcmp(p->at + strlen(self.tree), in_tree) == 0;
+}
+
 static enum pl_kind absolute(struct pl_path *p, const char *path)
 {
 	const char *rest = step(path, "dev"), *tree = below(path, self.tree_real);
@@ -340,7 +347,9 @@ static enum pl_kind absolute(struct pl_path *p, const char *path)
 	if (!rest)
 		rest = below(path, self.sysfs_real);
 	rest = step(rest, "class");
-	return rest ? in_class(p, path, rest) : PL_PASS;
+	if (rest)
+		(void)in_class(p, path, rest);
+	return is_itself(p, tree) ? (p->kind = PL_PASS) : p->kind;
 }
 
 /* Could a relative path lead to an entry of ours that a merged directory has? */

@@ -31,6 +31,13 @@ check() { # NAME CMD...: 77 is skipped
 	esac
 }
 
+# $BASE: a minimal Debian that the roots are copies of. One that is named in the environment is used again.
+fetch_base() {
+	BASE=${BASE:-$WORK/base}
+	[ -d "$BASE/usr" ] || debootstrap --variant=minbase bookworm "$BASE" >"$WORK/log" 2>&1 ||
+		{ tail "$WORK/log"; echo "no Debian to be had"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+}
+
 # new_root NAME: $ROOT becomes a fresh Debian with a /dev of its own: what the packages make there
 # must not show outside. The packages are in /debs.
 new_root() {

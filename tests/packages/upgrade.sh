@@ -48,11 +48,15 @@ installed() { inside dpkg-query -W -f '${Version}\n' ibverbs-provider-dpa | grep
 
 # Both versions by name, in the words of the tool and in the log of the program.
 refused() {
-	login 'DPA_LOG_FILE=/tmp/log ibv_rc_pingpong -d dpa0 -g 0' && { echo "it runs"; return 1; }
+	login 'DPA_LOG_FILE=/tmp/log timeout 60 ibv_rc_pingpong -d dpa0 -g 0'
+	case $? in 0 | 124) echo "it runs"; return 1 ;; esac
 	local words='in use by dpa 0\.1\.0 \(layout [0-9]+, interface [0-9]+\); this is dpa 9\.9\.9 \(layout [0-9]+, interface'
 	grep -E "$words" "$ROOT/tmp/log" || { cat "$ROOT/tmp/log"; return 1; }
 	login 'dpactl status' 2>&1 | grep -E "$words"
 }
+
+# What dpkg wrote while the preload was in it, too.
+as_packaged() { inside env DPA_DISABLE=1 dpkg -V ibverbs-provider-dpa dpa-tools libdpa1; }
 
 board_of_its_own() { pingpong own; }
 own() { login "export DPA_BOARD=/tmp/own-board; $1"; }
@@ -66,8 +70,12 @@ part_upgrade() {
 	check "upgrade: the first version" apt_install $(debs debs ibverbs-provider-dpa dpa-tools libdpa1)
 	check "upgrade: processes that use it" start_pair
 	check "upgrade: packages of the next revision" revised "$DEBS" "$ROOT/root/revised"
-	check "upgrade: the next revision installs" apt_install $(debs root/revised ibverbs-provider-dpa dpa-tools libdpa1)
+	inside dpactl enable --system >/dev/null
+	check "upgrade: the next revision installs, enabled for every process" apt_install $(debs root/revised ibverbs-provider-dpa dpa-tools libdpa1)
 	check "upgrade: it is there" installed -2
+	check "upgrade: the files are as packaged" as_packaged
+	check "upgrade: it is still enabled" lists bare
+	inside dpactl disable --system >/dev/null
 	check "upgrade: running processes go on" goes_on
 	check "upgrade: a new one works beside them" pingpong login
 

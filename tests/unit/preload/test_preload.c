@@ -106,6 +106,43 @@ Test(preload, odd_spellings_of_paths)
 	cr_expect_eq(errno, EFAULT);
 }
 
+/* Regression: where the preload is in every process, a package manager could not upgrade us. */
+Test(preload, packages_can_be_upgraded)
+{
+	static const char *const folders[] = {
+		"sysfs/class/infiniband/dpa0",
+		"sysfs/class/infiniband/dpa0/ports/1",
+		"sysfs/class/infiniband_verbs/uverbs_dpa0",
+		"sysfs/class/infiniband",
+		"sf/1/class/infiniband/dpa0_sf1",
+	};
+	char lib[PATH_MAX], tree[PATH_MAX], path[2 * PATH_MAX], to[3 * PATH_MAX];
+	const char *list = strstr(getenv("LD_PRELOAD"), "/");
+	struct stat st;
+
+	snprintf(lib, sizeof(lib), "%.*s", (int)strcspn(list, ": "), list);
+	*strrchr(lib, '/') = '\0';
+	snprintf(path, sizeof(path), "%s/../share/dpa", lib);
+	cr_assert_not_null(realpath(path, tree));
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%s/new-%d", tree, folders[i], (int)getpid());
+		snprintf(to, sizeof(to), "%s-moved", path);
+		fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+		cr_assert_geq(fd, 0, "%s: %s", path, strerror(errno));
+		cr_expect_eq(write(fd, "x\n", 2), 2);
+		close(fd);
+		cr_expect_eq(lstat(path, &st), 0);
+		cr_expect_eq(chmod(path, 0644), 0);
+		cr_expect_eq(access(path, W_OK), 0);
+		cr_expect_eq(rename(path, to), 0);
+		expect_text(open(to, O_RDONLY), "x\n");
+		cr_expect_eq(unlink(to), 0);
+		cr_expect_eq(lstat(to, &st), -1);
+	}
+}
+
 Test(preload, nothing_can_be_written)
 {
 	static const int flags[] = {O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC, O_WRONLY | O_CREAT};
