@@ -29,7 +29,7 @@ function(dpa_unit_test name)
   endif()
   add_test(NAME ${name} COMMAND ${T_RUN} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}>)
   set(limit 120)
-  if(DPA_SANITIZE) # may have commas: no generator expression
+  if(DPA_SANITIZE OR CMAKE_CROSSCOMPILING) # several times slower; may have commas: no generator expression
     set(limit 300)
   endif()
   set(env "TSAN_OPTIONS=halt_on_error=0"
