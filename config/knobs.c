@@ -74,6 +74,15 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = "auto or never",
 	 .help = "whether large messages are fetched from the sender (process_vm_readv) if "
 		 "possible"},
+	{.name = "direct",
+	 .def = "auto",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_DIRECT_AUTO,
+	 .words = "auto|never",
+	 .offset = FIELD(direct),
+	 .use = "auto or never",
+	 .help = "whether RDMA WRITE and READ between processes of one board may be carried out by "
+		 "who posts them (process_vm_writev); never: nor may peers do so here"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,

@@ -23,6 +23,8 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access);
 struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index);
 struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
+/* Takes an entry's key away; who used it is to be waited for. */
+void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr);
 uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index);
 void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index);
 /* --- mw.c: under the QP's lock; 0 or an enum dpa_syndrome --- */

@@ -57,6 +57,18 @@ enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND
 
 #define DPA_NULL_BYTES (1u << 20) /* of the null region that one look may reach: DPA_PULL_CHUNK */
 
+/*
+ * A thread of this process is at work in a peer's memory: 8 + 10 + 22 + 24 bits, who the peer is
+ * (slot, low bits of its generation), the thread's tid, a number that is another one each time; 0:
+ * nobody is. Taken by CAS (seq_cst), given back by a store (release), by threads of this process;
+ * read by that peer (seq_cst), which waits for it to change. A line each.
+ */
+struct dpa_hazard {
+	_Atomic uint64_t word;
+	uint8_t pad[56];
+};
+#define DPA_HAZARDS 63u
+
 /* The memfd that peers map read-only: the seals let nobody but its maker write. Sparse. */
 struct dpa_export {
 	/* written once, before anybody is told of it */
@@ -69,6 +81,17 @@ struct dpa_export {
 	 */
 	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
 	struct dpa_mr mr[DPA_MAX_MR];
+	/*
+	 * The direct path, see link/direct.h. A grant: what the QP's peer may do to memory of this
+	 * process by itself; 0: nothing. Written (seq_cst) under the QP's lock.
+	 */
+	_Atomic uint64_t qp_grant[DPA_BOARD_QPNS];
+	/* Changes (seq_cst) behind `key` with every revocation of the entry: no key means two
+	 * things. */
+	_Atomic uint32_t mr_gen[DPA_MAX_MR];
+	/* What this process's threads touch of peers' memory at this moment. */
+	_Atomic uint32_t hazards_used __attribute__((aligned(DPA_CACHE_LINE))); /* only grows */
+	struct dpa_hazard hazard[DPA_HAZARDS] __attribute__((aligned(DPA_CACHE_LINE)));
 };
 
 /*
@@ -90,6 +113,9 @@ struct dpa_door {
 
 _Static_assert(sizeof(struct dpa_mr) == 64, "mr");
 _Static_assert(offsetof(struct dpa_export, qp_epoch) == 4096, "export");
+_Static_assert(sizeof(struct dpa_hazard) == DPA_CACHE_LINE &&
+		       offsetof(struct dpa_export, hazard) % DPA_CACHE_LINE == 0,
+	       "hazards");
 
 /* ------------------------------------------------------------------- peers */
 
@@ -103,7 +129,10 @@ struct dpa_peer {
 	pid_t pid;		/* in our pid namespace; 0: not visible */
 	bool wire;		/* another host: a struct dpa_remote (link/wire.h) */
 	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
-	dpa_spin_t fd_lock;	/* wake_fd and wait_fd are not closed under a waker */
+	dpa_spin_t look_lock;	/* `export` is not unmapped under who looks for hazards */
+	/* time stamp counter when it was alive last, as far as is known; relaxed */
+	_Atomic uint64_t seen_alive;
+	dpa_spin_t fd_lock; /* wake_fd and wait_fd are not closed under a waker */
 	int pidfd, wake_fd, wait_fd, tx_fd;
 	int sock, sock2; /* connections: ours, or the first; and one that crossed it */
 	_Atomic uint32_t
@@ -317,7 +346,9 @@ struct dpa_hw_qp {
 	_Atomic uint16_t second, fourth;
 	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
 	uint64_t user_handle;
-	const void *poster; /* two lines of the driver's that posting touches */
+	const void *poster;  /* two lines of the driver's that posting touches */
+	uint8_t direct;	     /* may go the direct path: link/direct.h */
+	uint8_t direct_rest; /* messages that are not tried that way */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
@@ -442,11 +473,12 @@ struct dpa_hw {
 	uint32_t next_dm;
 	dpa_spin_t mod_lock, mod_run; /* moderate.c */
 	struct dpa_hw_cq *mod_list;
-	_Atomic uint64_t mod_due; /* ns; 0: nothing is held */
-	dpa_spin_t mw_lock;	  /* binding and unbinding windows; a leaf */
-	dpa_spin_t atomic_lock;	  /* atomics of this function, one at a time */
-	int maps_fd;		  /* /proc/self/maps, -1: not there */
-	bool pvm_self;		  /* process_vm_* on ourselves works */
+	_Atomic uint64_t mod_due;		   /* ns; 0: nothing is held */
+	dpa_spin_t mw_lock;			   /* binding and unbinding windows; a leaf */
+	_Atomic uint32_t hazard_turn[DPA_HAZARDS]; /* last number of each; written by its holder */
+	dpa_spin_t atomic_lock;			   /* atomics of this function, one at a time */
+	int maps_fd;				   /* /proc/self/maps, -1: not there */
+	bool pvm_self;				   /* process_vm_* on ourselves works */
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */
@@ -542,6 +574,7 @@ struct dpa_thread {
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;
+	uint32_t hazard, tid;	 /* which it had last; gettid(), 0: not asked yet */
 	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */
 };
 

@@ -8,8 +8,9 @@
  * reused soon.
  *
  * entry.key   written under hw->ctl: last (release) on registration, set to 0 first on revocation;
- * read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull. Revocation:
- * clear key, full fence, wait for every QP lock that was held (dpa_quiesce).
+ * read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull or under a
+ * hazard (link/direct.h). Revocation: clear key, count gen up, full fence, wait for every QP lock
+ * that was held (dpa_quiesce) and for the hazards of peers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include "dev.h"
+#include "link/direct.h"
 
 #define MR_INDEX_BITS 18
 #define MR_NONE	      0xffffffffu
@@ -195,6 +197,21 @@ struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
 	return mr;
 }
 
+void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
+{
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	atomic_fetch_add_explicit(&hw->export->mr_gen[mr - hw->export->mr], 1,
+				  memory_order_seq_cst);
+}
+
+/* Nobody is at work with a withdrawn entry any more: no thread here, no peer by itself. */
+static void mr_wait(struct dpa_hw *hw, const struct dpa_mr *mr)
+{
+	dpa_quiesce(hw);
+	if (mr->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ | DPA_ACCESS_MW_BIND))
+		dpa_hazards_wait(hw);
+}
+
 /*
  * Takes a region out of use; EBUSY while windows are bound to it (man ibv_dereg_mr). A bind that
  * was under way is seen after dpa_quiesce(): then the key is put back.
@@ -205,21 +222,21 @@ static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
 
 	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return EBUSY;
-	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
-	dpa_quiesce(hw);
+	dpa_mr_withdraw(hw, mr);
+	mr_wait(hw, mr);
 	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return 0;
 	atomic_store_explicit(&mr->key, key, memory_order_release);
 	return EBUSY;
 }
 
-/* Under hw->ctl. When it returns nothing of this process touches the region any more. */
+/* Under hw->ctl. When it returns nothing touches the region any more, of this process or a peer. */
 void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 {
 	struct dpa_mr *mr = &hw->export->mr[index];
 
-	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
-	dpa_quiesce(hw);
+	dpa_mr_withdraw(hw, mr);
+	mr_wait(hw, mr);
 	if (mr->kind == DPA_KIND_MR && mr->qpn)
 		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
 	mr->owner = 0;

@@ -5,10 +5,12 @@
  *   key 0, parent 0     allocated, not bound
  *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
  *
- * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl.
+ * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl. Peers
+ * that use what was unbound by themselves are waited for (link/direct.h) before anybody is told.
  */
 #include <errno.h>
 #include "dev.h"
+#include "link/direct.h"
 
 #define MW_CONSUMER 0xffu /* low bits of a key that the consumer chooses */
 
@@ -52,7 +54,7 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 /* Under mw_lock. */
 static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
 {
-	atomic_store_explicit(&mw->key, 0, memory_order_seq_cst);
+	dpa_mr_withdraw(hw, mw);
 	if (mw->parent)
 		atomic_fetch_sub_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
 					  memory_order_release);
@@ -103,12 +105,14 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	struct dpa_hw *hw = qp->hw;
 	struct dpa_mr *mw = &hw->export->mr[old_key >> DPA_KEY_TAG_BITS];
 	uint64_t addr = 0;
+	bool was_bound;
 	uint32_t syn;
 
 	if ((old_key ^ new_key) & ~MW_CONSUMER)
 		return DPA_SYN_MW_BIND;
 	dpa_spin_lock(&hw->mw_lock);
 	syn = check_bind(qp, mw, new_key, va, b, &addr);
+	was_bound = mw->parent;
 	if (!syn)
 		unbind(hw, mw);
 	if (!syn && b->length) {
@@ -124,6 +128,8 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		atomic_store_explicit(&mw->key, new_key, memory_order_release);
 	}
 	dpa_spin_unlock(&hw->mw_lock);
+	if (!syn && was_bound)
+		dpa_hazards_wait(hw);
 	return syn;
 }
 
@@ -141,5 +147,7 @@ uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
 		syn = 0;
 	}
 	dpa_spin_unlock(&hw->mw_lock);
+	if (!syn)
+		dpa_hazards_wait(hw);
 	return syn;
 }

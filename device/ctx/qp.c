@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include "dev.h"
 #include "kernels/transport/opcode.h"
+#include "link/direct.h"
 #include "link/inspect.h"
 #include "raw/raw.h"
 #include "kernels/transport/tag.h"
@@ -49,6 +50,7 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 		qp->info->state = state;
 	if (state == DPA_QPS_ERR || state == DPA_QPS_RESET)
 		new_epoch(qp);
+	dpa_grant(qp);
 }
 
 /*

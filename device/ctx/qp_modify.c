@@ -5,6 +5,7 @@
 #include <string.h>
 #include "dev.h"
 #include "kernels/transport/opcode.h"
+#include "link/direct.h"
 #include "link/wire.h"
 
 static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
@@ -129,6 +130,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->peer = NULL;
 	qp->tx = NULL;
 	qp->pkt_flags = 0;
+	qp->direct = 0;
 	qp->comm_est = qp->last_wqe_raised = false;
 	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
 	if (qp->info)
@@ -194,6 +196,8 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 			dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL,
 				     dpa_now_ns());
 		dpa_qp_set_state(qp, state);
+		qp->direct = dpa_direct_able(qp);
+		qp->direct_rest = 0;
 		dpa_requester_run(qp);
 		return;
 	default:
@@ -229,6 +233,7 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	take_values(qp, a, mask);
 	if (mask & DPA_QPM_STATE)
 		enter(qp, a->state);
+	dpa_grant(qp); /* permissions may have changed */
 	dpa_qp_leave(qp);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "direct.h"
 #include "inspect.h"
 #include "capture.h"
 #include "kernels/transport/opcode.h"
@@ -382,6 +383,7 @@ static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
 	dpa_spin_unlock(&hw->peer_lock);
 	for (; p; p = p->next)
 		dpa_inspect_lanes(p);
+	dpa_grant_all(hw);
 }
 
 static int set_faults(struct dpa_hw *hw, const struct dpa_fault_spec *spec)

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "link/direct.h"
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "link/wire.h"
@@ -184,6 +185,7 @@ void dpa_peer_up(struct dpa_peer *p)
 	}
 	/* who waited for this peer is on the pending list: look at it now */
 	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
+	dpa_grant_all(p->hw); /* its hazards can be seen from now on */
 }
 
 void dpa_peers_meet(struct dpa_hw *hw)
@@ -270,9 +272,12 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	}
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_unlock(&p->tx[i].lock);
-	if (p->export) /* read under the lane locks only, which we have had since */
+	dpa_spin_lock(&p->look_lock);
+	if (p->export) /* read under the locks of lanes and QPs, which we have had since, and this
+			  one */
 		munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
 	p->export = NULL;
+	dpa_spin_unlock(&p->look_lock);
 	forget_fds(p);
 	dpa_board_reap(hw->board);
 }

@@ -72,7 +72,7 @@ static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const stru
 }
 
 /* IBA 10.8.3: what a WQE may be on this QP. */
-static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	static const uint32_t rc =
 		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
@@ -500,7 +500,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		/* SQD: nothing new; what was sent before is sent again when it must be */
 		if (dpa_unlikely(r->fence_sq) && dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
-		syn = check_wqe(qp, idx, c);
+		syn = dpa_check_wqe(qp, idx, c);
 		if (dpa_unlikely(syn))
 			return local_fault(qp, syn);
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
@@ -585,6 +585,14 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	struct dpa_tx *tx = qp->tx;
 
+	if (qp->direct) {
+		int direct = dpa_direct_run(qp, pi);
+
+		if (direct < 0)
+			dpa_pend(qp, 0);
+		if (direct < 0 || r->send_idx == pi)
+			return direct < 0 ? 1 : direct;
+	}
 	dpa_spin_lock(&tx->lock);
 	r->pulled = false;
 	if (tx->peer->wire)

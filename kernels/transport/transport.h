@@ -161,6 +161,12 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes);
 /* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
 bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
+/* IBA 10.8.3: 0 if a WQE may be this on this QP. */
+uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+/* --- direct.c --- */
+/* Carries out itself what can be: how many, or that there is more for another call. */
+#define DPA_DIRECT_MORE -1
+int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi);
 /* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
 bool dpa_resolve(struct dpa_hw_qp *qp);
 

@@ -156,12 +156,14 @@ struct th *th_new(const struct th_opt *opt)
 	struct th *th;
 
 	th_now = 1000000000;
-	th_nobody = false;
+	th_now_step = 0;
+	th_nobody = th_dead = false;
 	cr_assert_eq(posix_memalign((void **)&th, DPA_CACHE_LINE, sizeof(*th)), 0);
 	memset(th, 0, sizeof(*th));
 	make_hw(th, opt->pull);
 	th->wire = opt->wire;
 	th->hw->cfg.congestion = opt->congestion;
+	th->hw->cfg.direct = opt->direct ? DPA_CFG_DIRECT_AUTO : DPA_CFG_DIRECT_NEVER;
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		atomic_store(&th->lanes[i].lossy, opt->lossy || opt->wire);
 	make_side(th, &th->a, &th->b, opt);

@@ -63,6 +63,7 @@ struct th_opt {
 	uint32_t access; /* of the QPs; 0: all; TH_NO_ACCESS: none */
 	uint8_t retry, rnr_retry, timeout, min_rnr, rd, dest_rd;
 	bool pull, own_srq;
+	bool direct;	    /* the direct path may be taken; with pull */
 	bool lossy;	    /* the lanes say that packets may be lost */
 	bool wire;	    /* the QPs take each other for ones of another host; lossy, too */
 	uint8_t congestion; /* index into dpa_pcc_algos */
@@ -101,7 +102,9 @@ struct th_wr {
 };
 
 extern uint64_t th_now;		/* what dpa_now_ns() says */
+extern uint64_t th_now_step;	/* by which each of these questions moves it; 0 */
 extern bool th_nobody;		/* no QPN has an owner */
+extern bool th_dead;		/* the board holds every process for dead */
 extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first 0 */
 extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */
 extern uint32_t th_udp_packets; /* what each of them says it took */

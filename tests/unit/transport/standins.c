@@ -10,8 +10,8 @@
 
 struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
-uint64_t th_now = 1000000000;
-bool th_nobody;
+uint64_t th_now = 1000000000, th_now_step;
+bool th_nobody, th_dead;
 uint32_t th_members[4];
 uint32_t th_udp_looks, th_udp_packets;
 uint8_t th_gid[2][16] = {
@@ -24,7 +24,7 @@ static uint32_t next_qpn, next_slot;
 
 uint64_t dpa_now_ns(void)
 {
-	return th_now;
+	return th_now += th_now_step;
 }
 
 uint64_t dpa_now_about(void)
@@ -319,5 +319,5 @@ struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
 
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
-	return true;
+	return !th_dead;
 }

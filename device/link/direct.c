@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Both ends of the direct path: what a QP grants to its peer, the hazards of this process's
+ * threads, and the wait of whoever takes something back. The protocol is in direct.h.
+ *
+ * A process grants only to a peer that is UP, whose hazards it can therefore see. It may wait under
+ * any lock: who holds a hazard takes none and waits for nobody.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "kernels/transport/opcode.h"
+#include "link/direct.h"
+
+#define LOOK_NS	 1000000ull /* after that, and so often: does it live, is it stopped? */
+#define ID_BITS	 18u
+#define TID_BITS 22u
+
+/* Slot and low bits of the generation, as a hazard names a process. */
+static uint64_t id_of(uint32_t slot, uint32_t gen)
+{
+	return slot | (uint64_t)(gen & 0x3ff) << 8;
+}
+
+bool dpa_direct_able(const struct dpa_hw_qp *qp)
+{
+	return qp->hw->cfg.direct == DPA_CFG_DIRECT_AUTO && !qp->pkt_flags && !qp->tag_sq &&
+	       (qp->transport == DPA_BTH_RC || qp->transport == DPA_BTH_UC) && dpa_guard_works();
+}
+
+/* ------------------------------------------------------------------- grants */
+
+static bool may_grant(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_peer *p = qp->peer;
+
+	return qp->hw->cfg.direct == DPA_CFG_DIRECT_AUTO &&
+	       (qp->transport == DPA_BTH_RC || qp->transport == DPA_BTH_UC) &&
+	       (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_SQE) &&
+	       !qp->pkt_flags && p && !p->wire &&
+	       atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
+	       !atomic_load_explicit(&qp->hw->inspect, memory_order_seq_cst);
+}
+
+static uint64_t grant_of(const struct dpa_hw_qp *qp)
+{
+	uint64_t g = 0;
+
+	if (!may_grant(qp))
+		return 0;
+	if (qp->access & DPA_ACCESS_REMOTE_WRITE)
+		g |= DPA_GRANT_WRITE;
+	if (qp->access & DPA_ACCESS_REMOTE_READ && qp->attr.max_dest_rd_atomic)
+		g |= DPA_GRANT_READ;
+	if (!g)
+		return 0;
+	return g | (qp->transport == DPA_BTH_RC ? DPA_GRANT_RC : DPA_GRANT_UC) |
+	       (qp->dest_qpn & DPA_QPN_INDEX) | (uint64_t)qp->peer->slot << DPA_GRANT_SLOT_SHIFT |
+	       (uint64_t)(qp->peer->gen & 0xffff) << DPA_GRANT_GEN_SHIFT |
+	       (uint64_t)qp->pdn << DPA_GRANT_PD_SHIFT;
+}
+
+void dpa_grant(struct dpa_hw_qp *qp)
+{
+	_Atomic uint64_t *at = &qp->hw->export->qp_grant[qp->qpn & DPA_QPN_INDEX];
+	uint64_t was = atomic_load_explicit(at, memory_order_relaxed), now = grant_of(qp);
+
+	if (dpa_likely(was == now))
+		return;
+	atomic_store_explicit(at, now, memory_order_seq_cst);
+	if (was)
+		dpa_hazards_wait(qp->hw);
+}
+
+void dpa_grant_all(struct dpa_hw *hw)
+{
+	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct dpa_hw_qp *qp = hw->slab[i];
+
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn)
+			dpa_grant(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+/* ------------------------------------------------------------------ hazards */
+
+/* Before the hazard: who reads it afterwards finds the hazard among those in use. */
+static void use_hazards(struct dpa_export *e, uint32_t n)
+{
+	uint32_t was = atomic_load_explicit(&e->hazards_used, memory_order_relaxed);
+
+	while (was < n &&
+	       !atomic_compare_exchange_weak_explicit(&e->hazards_used, &was, n,
+						      memory_order_seq_cst, memory_order_relaxed))
+		;
+}
+
+struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target)
+{
+	struct dpa_thread *me = &dpa_me;
+
+	if (dpa_unlikely(!me->tid))
+		me->tid = (uint32_t)syscall(SYS_gettid);
+	for (uint32_t k = 0, i = me->hazard; k < DPA_HAZARDS; k++, i = (i + 1) % DPA_HAZARDS) {
+		struct dpa_hazard *h = &hw->export->hazard[i];
+		uint64_t none = 0, w = id_of(target->slot, target->gen) |
+				       (uint64_t)me->tid << ID_BITS |
+				       (uint64_t)(atomic_load_explicit(&hw->hazard_turn[i],
+								       memory_order_relaxed) +
+						  1)
+					       << (ID_BITS + TID_BITS);
+
+		if (atomic_load_explicit(&h->word, memory_order_relaxed))
+			continue;
+		use_hazards(hw->export, i + 1);
+		if (!atomic_compare_exchange_strong_explicit(
+			    &h->word, &none, w, memory_order_seq_cst, memory_order_relaxed))
+			continue;
+		atomic_fetch_add_explicit(&hw->hazard_turn[i], 1, memory_order_relaxed);
+		me->hazard = i;
+		dpa_full_fence();
+		return h;
+	}
+	return NULL;
+}
+
+/* The hazard's word if it names this process; 0 too when its process has ended. */
+static uint64_t look(struct dpa_peer *p, uint32_t i)
+{
+	const struct dpa_board *b = p->hw->board;
+	uint64_t w = 0;
+
+	dpa_spin_lock(&p->look_lock);
+	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP && p->export &&
+	    i < DPA_HAZARDS &&
+	    i < atomic_load_explicit(&p->export->hazards_used, memory_order_seq_cst))
+		w = atomic_load_explicit(&p->export->hazard[i].word, memory_order_seq_cst);
+	dpa_spin_unlock(&p->look_lock);
+	return (w & ((1u << ID_BITS) - 1)) == id_of(b->slot, b->gen) ? w : 0;
+}
+
+/*
+ * Stopped by a signal, which happens at the threshold of the kernel only: it is in no system call,
+ * and its sequence begins again. (A debugger's stop may be at the entry of a system call: no.)
+ */
+static bool is_stopped(pid_t pid, uint32_t tid)
+{
+	char path[64], text[256], *p;
+	int fd, cancel;
+	ssize_t n = 0;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* locks may be held */
+	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", (int)pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	p = strrchr(text, ')');
+	return p && p[1] == ' ' && p[2] == 'T';
+}
+
+static void wait_for(struct dpa_peer *p, uint32_t i, uint64_t w)
+{
+	uint64_t begin = dpa_now_ns(), next = begin + LOOK_NS;
+	uint32_t n = 0;
+
+	while (look(p, i) == w) {
+		uint64_t now;
+
+		dpa_relax(&n);
+		now = dpa_now_ns();
+		if (dpa_likely(now < next))
+			continue;
+		next = now + LOOK_NS;
+		if (!dpa_board_alive(p->hw->board, p->slot, p->gen) ||
+		    is_stopped(p->pid, (uint32_t)(w >> ID_BITS) & ((1u << TID_BITS) - 1)))
+			return;
+		if (now - begin > DPA_HAZARD_WAIT_NS) {
+			dpa_log(p->hw, DPA_LOG_WARN,
+				"process %d is at work in memory that is taken back: waited in "
+				"vain",
+				(int)p->pid);
+			return;
+		}
+	}
+}
+
+void dpa_hazards_wait(struct dpa_hw *hw)
+{
+	dpa_full_fence();
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+		uint32_t n = DPA_HAZARDS;
+
+		if (dpa_likely(!p) || p->wire)
+			continue;
+		dpa_spin_lock(&p->look_lock);
+		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP ||
+		    !p->export)
+			n = 0;
+		else if (n > atomic_load_explicit(&p->export->hazards_used, memory_order_seq_cst))
+			n = atomic_load_explicit(&p->export->hazards_used, memory_order_relaxed);
+		dpa_spin_unlock(&p->look_lock);
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t w = look(p, i);
+
+			if (dpa_unlikely(w))
+				wait_for(p, i, w);
+		}
+	}
+}
+
+bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks)
+{
+	uint64_t now = dpa_guard_ticks();
+
+	*ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
+	if (dpa_likely(now - *ticks < DPA_ALIVE_TICKS / 2))
+		return true;
+	if (!dpa_board_alive(p->hw->board, p->slot, p->gen))
+		return false;
+	*ticks = now; /* before it was asked */
+	atomic_store_explicit(&p->seen_alive, now, memory_order_relaxed);
+	return true;
+}

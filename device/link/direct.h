@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * direct.h - the direct one-sided path: an initiator carries out its RDMA WRITE or READ itself, by
+ * process_vm_writev or _readv on the target's memory.
+ *
+ *   initiator                                  target
+ *   (1) hazard = target, fence                 (a) key = 0, gen++  or  grant = less
+ *   (2) read grant, gen, key, the entry        (b) fence
+ *   (3) grant, gen as before: copy             (c) wait for the hazards that name it
+ *   (4) hazard = 0                             (d) the verb returns
+ *
+ * Either (3) sees (a) and nothing is touched, or (c) sees (1) and waits. Between the look and the
+ * copy of (3) a thread may be stopped for any time: they are one restartable sequence (rseq(2)),
+ * whose last instruction is the system call, so that a thread that was interrupted looks again. Who
+ * is in the system call finishes it, stopped or not. Hence (c) need not wait for a thread that is
+ * seen stopped, nor for a dead process; for others it waits DPA_HAZARD_WAIT_NS at most.
+ *
+ * A pid may be another process's by now: it is used only within DPA_ALIVE_TICKS of the time when
+ * the target held its byte of the board, and the sequence looks at the time as well.
+ *
+ * Anything that is not as it must be goes by packet, where the target judges it.
+ */
+#ifndef DPA_DIRECT_H
+#define DPA_DIRECT_H
+
+#include <sys/uio.h>
+#include "ctx/dev.h"
+
+#define DPA_HAZARD_WAIT_NS 2000000000ull
+#define DPA_ALIVE_TICKS	   (1u << 21) /* of the time stamp counter: half a millisecond or more */
+
+/* A grant: 16 + 8 + 16 + 16 bits, its peer's QPN (index part), slot and generation, the PD; then */
+#define DPA_GRANT_SLOT_SHIFT 16
+#define DPA_GRANT_GEN_SHIFT  24
+#define DPA_GRANT_PD_SHIFT   40
+#define DPA_GRANT_WRITE	     (1ull << 56)
+#define DPA_GRANT_READ	     (1ull << 57)
+#define DPA_GRANT_RC	     (1ull << 58)
+#define DPA_GRANT_UC	     (1ull << 59)
+#define DPA_GRANT_WHO	     (DPA_GRANT_RC | DPA_GRANT_UC | ((1ull << DPA_GRANT_PD_SHIFT) - 1))
+_Static_assert(DPA_MAX_PD <= 1 << 16 && DPA_BOARD_PROCS <= 1 << 8 && DPA_BOARD_QPNS <= 1 << 16,
+	       "a grant's fields");
+
+/* What must still be so when the copy begins. */
+struct dpa_guard {
+	const _Atomic uint64_t *grant;
+	uint64_t grant_was;
+	const _Atomic uint32_t *gen;
+	uint64_t gen_was;
+	uint64_t alive; /* time stamp counter */
+};
+
+/* --- guard.c --- */
+/* Can this thread copy under a guard? */
+bool dpa_guard_works(void);
+uint64_t dpa_guard_ticks(void);
+/*
+ * process_vm_writev or _readv between iov and [addr, addr + n) of the process: 0, ESTALE: something
+ * of the guard is not so any more, and nothing was touched; or the kernel's word, EFAULT for less
+ * than n bytes.
+ */
+int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struct iovec *iov,
+		   int cnt, uint64_t addr, size_t n);
+
+/* --- direct.c --- */
+/* May this QP, as initiator, use the path at all? */
+bool dpa_direct_able(const struct dpa_hw_qp *qp);
+/* Under the QP's lock; what it takes back has ended when it returns. */
+void dpa_grant(struct dpa_hw_qp *qp);
+/* The same for all QPs; no lock may be held. */
+void dpa_grant_all(struct dpa_hw *hw);
+/* (1); NULL: all are taken. */
+struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target);
+static inline void dpa_hazard_leave(struct dpa_hazard *h)
+{
+	atomic_store_explicit(&h->word, 0, memory_order_release);
+}
+/* (b) and (c): nobody is at work here with what he saw before. */
+void dpa_hazards_wait(struct dpa_hw *hw);
+/* Was the peer alive within half of DPA_ALIVE_TICKS? Then *ticks is such a time. */
+bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks);
+
+#endif

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The direct path: what goes that way has the packet path's outcome and takes no PSN, what may not
+ * goes by packet, and who takes something back waits for who is at work with it.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "harness.h"
+#include "link/direct.h"
+#include "link/frame.h"
+
+#define AT  (1u << 20) /* where in the peer's memory */
+#define PSN 0xfffffeu
+
+static struct th *direct(uint32_t type)
+{
+	if (!dpa_guard_works())
+		cr_skip_test("no restartable sequences here");
+	return th_new(&(struct th_opt){.type = type, .psn = PSN, .pull = true, .direct = true});
+}
+
+static bool sent_packet(struct th_side *s)
+{
+	return dpa_lane_ready(&s->th->peer->rx[s->qp->lane]);
+}
+
+static void expect_done(struct th *th, uint8_t status)
+{
+	struct dpa_cqe e;
+
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, status, "status %u", e.status);
+	cr_expect_not(th_poll(&th->a.scq, &e));
+}
+
+static void moves(uint32_t type)
+{
+	static const uint32_t lens[] = {1, 8, 4095, 20001, 65536, 1u << 20};
+	struct th *th = direct(type);
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t n = lens[i];
+
+		th_fill(th->a.mem, n, i);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, n, AT + i);
+		cr_expect_not(sent_packet(&th->a), "%u bytes", n);
+		expect_done(th, DPA_CQE_OK);
+		cr_expect(th_check(th->b.mem + AT + i, n, i));
+		if (type == DPA_QP_UC)
+			continue;
+		th_send(&th->a, DPA_OP_RDMA_READ, AT, n, AT + i);
+		cr_expect_not(sent_packet(&th->a), "%u bytes", n);
+		expect_done(th, DPA_CQE_OK);
+		cr_expect(th_check(th->a.mem + AT, n, i));
+	}
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), type == DPA_QP_UC ? 6u : 12u);
+	cr_expect_eq(th->a.qp->req.send_psn, PSN);
+	cr_expect_eq(th->a.qp->req.una_psn, PSN);
+	/* and what comes by packet is what the peer expects */
+	th_recv(&th->b, 1, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	cr_expect(sent_packet(&th->a));
+	th_settle(th);
+	expect_done(th, DPA_CQE_OK);
+	th_free(th);
+}
+
+Test(transport_direct, rc_writes_and_reads)
+{
+	moves(DPA_QP_RC);
+}
+
+Test(transport_direct, uc_writes)
+{
+	moves(DPA_QP_UC);
+}
+
+Test(transport_direct, inline_and_several_sges)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE,
+			   .flags = DPA_WQE_SIGNALED,
+			   .inl = "0123456789abcdefg",
+			   .inl_len = 17,
+			   .raddr = (uintptr_t)th->b.mem + 3,
+			   .rkey = th->b.key};
+
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	expect_done(th, DPA_CQE_OK);
+	cr_expect(!memcmp(th->b.mem + 3, wr.inl, 17));
+	memcpy(th->a.mem, "onetwothree", 11);
+	wr = (struct th_wr){.op = DPA_OP_RDMA_WRITE,
+			    .flags = DPA_WQE_SIGNALED,
+			    .nsge = 3,
+			    .sge = {{(uintptr_t)th->a.mem + 6, 5, th->a.key},
+				    {(uintptr_t)th->a.mem + 3, 3, th->a.key},
+				    {(uintptr_t)th->a.mem, 3, th->a.key}},
+			    .raddr = (uintptr_t)th->b.mem,
+			    .rkey = th->b.key};
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	expect_done(th, DPA_CQE_OK);
+	cr_expect(!memcmp(th->b.mem, "threetwoone", 11));
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), 2u);
+	th_free(th);
+}
+
+/* ---------------------------------------------------------------- by packet */
+
+/* An RDMA WRITE of n bytes that the path is not for: a packet carries it, with this outcome. */
+static void goes_by_packet(struct th *th, const struct th_wr *wr, uint8_t status, const char *why)
+{
+	uint64_t was = th_count(th, DPA_CNT_direct_ops);
+
+	cr_assert(th_post(&th->a, wr));
+	th_ring(&th->a);
+	cr_expect(sent_packet(&th->a), "%s", why);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), was, "%s", why);
+	th_settle(th);
+	expect_done(th, status);
+}
+
+static struct th_wr a_write(struct th *th, uint32_t n)
+{
+	return (struct th_wr){.op = DPA_OP_RDMA_WRITE,
+			      .flags = DPA_WQE_SIGNALED,
+			      .nsge = 1,
+			      .sge = {{(uintptr_t)th->a.mem, n, th->a.key}},
+			      .raddr = (uintptr_t)th->b.mem + AT,
+			      .rkey = th->b.key};
+}
+
+/* What the responder would refuse it refuses. */
+Test(transport_direct, what_is_not_allowed_is_judged_by_the_responder)
+{
+	for (uint32_t i = 0; i < 8; i++) {
+		struct th *th = direct(DPA_QP_RC);
+		struct th_wr wr = a_write(th, 64);
+		uint8_t status = DPA_CQE_REM_ACCESS_ERR;
+		struct dpa_mr *mr = &th->hw->export->mr[th->b.key >> DPA_KEY_TAG_BITS];
+		struct dpa_qp_attr a = {.access = DPA_ACCESS_REMOTE_READ};
+
+		switch (i) {
+		case 0:
+			wr.rkey ^= 1;
+			break;
+		case 1:
+			wr.rkey = 0;
+			break;
+		case 2:
+			wr.raddr = (uintptr_t)th->b.mem + TH_MEM - 63;
+			break;
+		case 3:
+			wr.raddr = (uintptr_t)th->b.mem - 1;
+			break;
+		case 4:
+			wr.raddr = UINT64_MAX - 8;
+			break;
+		case 5:
+			mr->access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_READ;
+			break;
+		case 6:
+			mr->pdn = 7;
+			break;
+		case 7:
+			cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
+			status = DPA_CQE_REM_INV_REQ_ERR;
+			break;
+		}
+		goes_by_packet(th, &wr, status, "refused");
+		mr->pdn = th->pdn;
+		th_free(th);
+	}
+}
+
+Test(transport_direct, memory_that_is_not_there_is_an_access_error)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 100000);
+
+	munmap(th->b.mem + AT + 65536, 65536);
+	goes_by_packet(th, &wr, DPA_CQE_REM_ACCESS_ERR, "a hole");
+	th_free(th);
+}
+
+Test(transport_direct, what_it_is_not_for_goes_by_packet)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 64);
+
+	wr.op = DPA_OP_RDMA_WRITE_IMM;
+	th_recv(&th->b, 1, 0, 0);
+	goes_by_packet(th, &wr, DPA_CQE_OK, "immediate data");
+	wr = a_write(th, 0);
+	goes_by_packet(th, &wr, DPA_CQE_OK, "no bytes");
+	atomic_store(&th->hw->inspect, DPA_INSPECT_CAPTURE);
+	wr = a_write(th, 64);
+	goes_by_packet(th, &wr, DPA_CQE_OK, "a capture");
+	atomic_store(&th->hw->inspect, 0);
+	th_free(th);
+}
+
+/* The peer takes it back while its process is being recorded. */
+Test(transport_direct, a_grant_follows_capture_state_and_permissions)
+{
+	struct th *th = direct(DPA_QP_RC);
+	_Atomic uint64_t *g = &th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX];
+	struct dpa_qp_attr a = {.access = DPA_ACCESS_REMOTE_READ};
+	uint64_t all = atomic_load(g);
+
+	cr_expect(all & DPA_GRANT_WRITE && all & DPA_GRANT_READ && all & DPA_GRANT_RC);
+	atomic_store(&th->hw->inspect, DPA_INSPECT_FAULT);
+	dpa_grant_all(th->hw);
+	cr_expect_eq(atomic_load(g), 0u);
+	atomic_store(&th->hw->inspect, 0);
+	dpa_grant_all(th->hw);
+	cr_expect_eq(atomic_load(g), all);
+	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
+	cr_expect_eq(atomic_load(g), all & ~DPA_GRANT_WRITE);
+	a.state = DPA_QPS_ERR;
+	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
+	cr_expect_eq(atomic_load(g), 0u);
+	th_free(th);
+}
+
+/* Small ones that nobody waits for one by one are faster by the ring. */
+Test(transport_direct, lists_and_unpolled_completions_go_by_the_ring)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 64);
+	struct dpa_cqe e;
+
+	cr_assert(th_post(&th->a, &wr) && th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect(sent_packet(&th->a), "two at a time");
+	th_settle(th);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), 0u);
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect(sent_packet(&th->a), "completions lie there");
+	th_settle(th);
+	while (th_poll(&th->a.scq, &e))
+		;
+	wr.flags = 0;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect(sent_packet(&th->a), "no completion is asked for");
+	th_settle(th);
+	wr.flags = DPA_WQE_SIGNALED;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect_not(sent_packet(&th->a));
+	expect_done(th, DPA_CQE_OK);
+	th_free(th);
+}
+
+/* Order: what was sent before is carried out before. */
+static void behind_a_packet(uint32_t type)
+{
+	struct th *th = direct(type);
+	struct th_wr wr = a_write(th, 100000);
+	struct dpa_cqe e;
+
+	th_recv(&th->b, 1, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), 0u);
+	th_settle(th);
+	while (th_poll(&th->a.scq, &e))
+		cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), 1u, "all of it has arrived");
+	th_free(th);
+}
+
+Test(transport_direct, nothing_overtakes_a_packet_rc)
+{
+	behind_a_packet(DPA_QP_RC);
+}
+
+Test(transport_direct, nothing_overtakes_a_packet_uc)
+{
+	behind_a_packet(DPA_QP_UC);
+}
+
+/* -------------------------------------------------------------------- guard */
+
+Test(transport_direct, a_guard_that_does_not_hold_lets_nothing_be_touched)
+{
+	_Atomic uint64_t grant = 5;
+	_Atomic uint32_t gen = 7;
+	uint64_t to = 1, from = 2;
+	struct iovec iov = {&from, 8};
+	struct dpa_guard ok = {&grant, 5, &gen, 7, 0}, g;
+
+	if (!dpa_guard_works())
+		cr_skip_test("no restartable sequences here");
+	for (int i = 0; i < 3; i++) {
+		ok.alive = dpa_guard_ticks();
+		g = ok;
+		if (i == 0)
+			g.grant_was = 6 | 5ull << 32;
+		else if (i == 1)
+			g.gen_was = 8;
+		else
+			g.alive -= DPA_ALIVE_TICKS + 1;
+		cr_expect_eq(dpa_guard_copy(&g, true, getpid(), &iov, 1, (uintptr_t)&to, 8),
+			     ESTALE);
+		cr_expect_eq(to, 1u);
+	}
+	ok.alive = dpa_guard_ticks();
+	cr_expect_eq(dpa_guard_copy(&ok, true, getpid(), &iov, 1, (uintptr_t)&to, 8), 0);
+	cr_expect_eq(to, 2u);
+	to = 9;
+	ok.alive = dpa_guard_ticks();
+	cr_expect_eq(dpa_guard_copy(&ok, false, getpid(), &iov, 1, (uintptr_t)&to, 8), 0);
+	cr_expect_eq(from, 9u);
+	ok.alive = dpa_guard_ticks();
+	cr_expect_eq(dpa_guard_copy(&ok, true, getpid(), &iov, 1, 8, 8), EFAULT);
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+enum verb { DEREG, REREG, MODIFY, ERROR, DESTROY, VERBS };
+
+static _Atomic bool left;
+
+struct revoker {
+	struct th *th;
+	enum verb verb;
+	bool saw_left;
+};
+
+static void take_back(struct th *th, enum verb verb)
+{
+	struct dpa_mr_attr m = {.access = DPA_ACCESS_LOCAL_WRITE};
+	struct dpa_qp_attr a = {.state = DPA_QPS_ERR};
+
+	switch (verb) {
+	case DEREG:
+		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, th->b.key), 0);
+		break;
+	case REREG:
+		cr_assert_eq(dpa_hw_rereg_mr(&th->ctx, &th->b.key, DPA_REREG_ACCESS, &m), 0);
+		break;
+	case MODIFY:
+		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
+		break;
+	case ERROR:
+		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
+		break;
+	default:
+		a.state = DPA_QPS_RESET;
+		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
+	}
+}
+
+static void *revoker(void *arg)
+{
+	struct revoker *r = arg;
+
+	take_back(r->th, r->verb);
+	r->saw_left = atomic_load(&left);
+	return NULL;
+}
+
+/* Anything of what a peer's guard looks at has changed. */
+static bool taken_back(struct th *th, uint64_t grant, uint32_t gen)
+{
+	const struct dpa_export *e = th->hw->export;
+
+	return atomic_load(&e->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]) != grant ||
+	       atomic_load(&e->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]) != gen;
+}
+
+Test(transport_direct, a_revoking_verb_waits_for_who_is_at_work)
+{
+	for (int v = 0; v < VERBS; v++) {
+		struct th *th = direct(DPA_QP_RC);
+		struct dpa_hazard *h = dpa_hazard_enter(th->hw, th->peer);
+		struct revoker r = {.th = th, .verb = (enum verb)v};
+		uint64_t grant =
+			atomic_load(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]);
+		uint32_t gen = atomic_load(&th->hw->export->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]);
+		pthread_t t;
+
+		cr_assert_not_null(h);
+		atomic_store(&left, false);
+		cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
+		while (!taken_back(th, grant, gen))
+			sched_yield();
+		for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
+			sched_yield();
+		atomic_store(&left, true);
+		dpa_hazard_leave(h);
+		pthread_join(t, NULL);
+		cr_expect(r.saw_left, "verb %d did not wait", v);
+		if (v == DEREG) {
+			struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
+
+			m.addr = m.iova = (uintptr_t)th->b.mem;
+			cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &th->b.key), 0);
+		}
+		th_free(th);
+	}
+}
+
+/* Another process's hazards in the table that this one sees of it. */
+static struct dpa_hw *other_process(struct th *th, struct dpa_peer **peer)
+{
+	static struct dpa_board board;
+	struct dpa_hw *hw = calloc(1, sizeof(*hw));
+	struct dpa_peer *p;
+
+	board = (struct dpa_board){.slot = 1, .gen = 3};
+	cr_assert(hw);
+	hw->board = &board;
+	hw->export = mmap(NULL, sizeof(*hw->export), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	cr_assert_neq(hw->export, MAP_FAILED);
+	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
+	memset(p, 0, sizeof(*p));
+	p->hw = th->hw;
+	p->slot = 1;
+	p->gen = 3;
+	p->export = hw->export;
+	atomic_store(&p->state, DPA_PEER_UP);
+	atomic_store(&th->hw->peers[1], p);
+	*peer = p;
+	return hw;
+}
+
+static void end_other(struct th *th, struct dpa_hw *hw, struct dpa_peer *p)
+{
+	atomic_store(&th->hw->peers[1], NULL);
+	munmap(hw->export, sizeof(*hw->export));
+	free(hw);
+	free(p);
+	th_free(th);
+}
+
+/* A stopped initiator is at the threshold of the kernel, and looks again when it goes on. */
+Test(transport_direct, who_is_stopped_is_not_waited_for, .timeout = 60)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct dpa_peer *p;
+	struct dpa_hw *hw = other_process(th, &p);
+	int status;
+
+	p->pid = fork();
+	cr_assert_geq(p->pid, 0);
+	if (!p->pid) {
+		dpa_me.tid = 0;
+		if (!dpa_hazard_enter(hw, th->peer))
+			_exit(1);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(p->pid, &status, WUNTRACED), p->pid);
+	cr_assert(WIFSTOPPED(status));
+	th_now_step = 1000; /* the bound is 2 million such questions away */
+	take_back(th, REREG);
+	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
+	kill(p->pid, SIGKILL);
+	waitpid(p->pid, &status, 0);
+	th_now_step = 0;
+	atomic_store(&hw->export->hazard[0].word, 0);
+	end_other(th, hw, p);
+}
+
+Test(transport_direct, who_is_dead_is_not_waited_for, .timeout = 60)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct dpa_peer *p;
+	struct dpa_hw *hw = other_process(th, &p);
+
+	cr_assert_not_null(dpa_hazard_enter(hw, th->peer));
+	th_now_step = 1000;
+	th_dead = true;
+	take_back(th, REREG);
+	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
+	th_dead = false;
+	/* one that lives and stays in the kernel: for the bound */
+	th_now_step = 1000000;
+	take_back(th, ERROR);
+	cr_expect_gt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
+	th_now_step = 0;
+	atomic_store(&hw->export->hazard[0].word, 0);
+	end_other(th, hw, p);
+}
+
+/* A thread that writes and writes while the region comes and goes: nothing between going and
+ * coming. */
+struct writer {
+	struct th *th;
+	_Atomic uint32_t key, over, rounds;
+};
+
+static void *writer(void *arg)
+{
+	struct writer *w = arg;
+	struct th *th = w->th;
+	struct dpa_cqe e;
+
+	memset(th->a.mem, 1, 64);
+	while (!atomic_load(&w->over)) {
+		struct th_wr wr = a_write(th, 64);
+
+		wr.rkey = atomic_load(&w->key);
+		cr_assert(th_post(&th->a, &wr));
+		th_ring(&th->a);
+		th_drop_all(&th->a); /* what went by packet: the key was another's already */
+		while (th_poll(&th->a.scq, &e))
+			cr_assert_eq(e.status, DPA_CQE_OK);
+		atomic_fetch_add(&w->rounds, 1);
+	}
+	return NULL;
+}
+
+Test(transport_direct, a_region_that_comes_and_goes, .timeout = 120)
+{
+	struct th *th = direct(DPA_QP_UC);
+	struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
+	struct writer w = {.th = th, .key = th->b.key};
+	uint32_t key = th->b.key;
+	pthread_t t;
+
+	m.addr = m.iova = (uintptr_t)th->b.mem;
+	cr_assert_eq(pthread_create(&t, NULL, writer, &w), 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint32_t was = atomic_load(&w.rounds);
+
+		while (atomic_load(&w.rounds) - was < i % 4)
+			sched_yield();
+		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
+		memset(th->b.mem + AT, 0, 64);
+		for (int k = 0; k < 20; k++) {
+			for (int at = 0; at < 64; at++)
+				cr_assert_eq(((volatile uint8_t *)th->b.mem)[AT + at], 0);
+			sched_yield();
+		}
+		cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &key), 0);
+		atomic_store(&w.key, key);
+	}
+	atomic_store(&w.over, 1);
+	pthread_join(t, NULL);
+	th->b.key = key;
+	cr_expect_gt(th_count(th, DPA_CNT_direct_ops), 0u);
+	th_free(th);
+}
+
+/* It names others: nobody waits. */
+Test(transport_direct, work_with_others_is_not_waited_for, .timeout = 60)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct dpa_peer *p, third = {.slot = 2, .gen = 1};
+	struct dpa_hw *hw = other_process(th, &p);
+
+	cr_assert_not_null(dpa_hazard_enter(hw, &third));
+	take_back(th, REREG); /* time stands still: it would never end */
+	end_other(th, hw, p);
+}
+
+Test(transport_direct, each_thread_has_a_hazard_of_its_own_until_there_is_none)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct dpa_hazard *h[DPA_HAZARDS];
+
+	for (uint32_t i = 0; i < DPA_HAZARDS; i++) {
+		h[i] = dpa_hazard_enter(th->hw, th->peer);
+		cr_assert_not_null(h[i]);
+		for (uint32_t k = 0; k < i; k++)
+			cr_expect_neq(h[i], h[k]);
+	}
+	cr_expect_null(dpa_hazard_enter(th->hw, th->peer));
+	struct th_wr wr = a_write(th, 64);
+
+	goes_by_packet(th, &wr, DPA_CQE_OK, "no hazard is free");
+	for (uint32_t i = 0; i < DPA_HAZARDS; i++)
+		dpa_hazard_leave(h[i]);
+	th_free(th);
+}
