@@ -311,7 +311,7 @@ static pid_t fork_initiator(struct target *to, uint32_t nth, int *sock)
 		struct vt p = {.side = 1, .sock = sv[1]};
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(LIMIT_S);
+		alarm(10 * LIMIT_S); /* the long case, too */
 		close(sv[0]);
 		initiate(&p, to, nth);
 		_exit(0);
