@@ -17,11 +17,12 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    3 /* of the board file, and what processes say over their lanes */
+#define DPA_BOARD_LAYOUT    4 /* of the board file, and what processes say over their lanes */
 #define DPA_BOARD_PROCS	    256
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
 #define DPA_BOARD_COUNTERS  64
+#define DPA_BOARD_XRCDS	    4096 /* XRC domains of files, one for each process that has it open */
 
 /* Owner word: 0 is free; else generation (never 0) << 16 | process slot. */
 typedef uint64_t dpa_owner_t;
@@ -82,7 +83,12 @@ struct dpa_board_qpinfo {
 	uint32_t send_cqn, recv_cqn;
 	uint8_t dgid[16];
 	uint32_t link; /* enum dpa_link_kind: 0 none, 1 loopback, 2 shared memory, 3 RoCEv2 */
-	uint32_t rsvd[3];
+	/*
+	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
+	 * domain, its attributes packed, and a number that is another with each connection. Written
+	 * by its owner under the QP's lock, conn last (release); read conn first (acquire).
+	 */
+	uint32_t xrcd, how, conn;
 };
 
 /* What people are shown of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
@@ -226,6 +232,8 @@ struct dpa_board {
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
 	_Atomic uint32_t nqpn;	    /* QPNs held */
 	_Atomic uint32_t qpn_block; /* where the next QPN is taken; UINT32_MAX: none yet */
+	_Atomic uint32_t nxrc;	    /* XRC domains and SRQs that it ever had: 0 saves a scan */
+	_Atomic uint32_t next_xsrq; /* where the next XRC SRQ is looked for */
 };
 
 struct dpa_board_cfg {
@@ -357,6 +365,21 @@ enum dpa_board_flow_look { DPA_FLOW_NONE, DPA_FLOW_THERE, DPA_FLOW_CHANGES };
  */
 enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, void *rule,
 					    uint32_t *qpn, dpa_owner_t *owner);
+/*
+ * XRC domains (man ibv_open_xrcd): one of a file (a->named) lasts while a process has it open and
+ * lives. *num: its number, another for each that there ever was; *at: for close. EAGAIN, EINVAL as
+ * there; ENOMEM past DPA_BOARD_XRCDS.
+ */
+int dpa_board_xrcd_open(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
+			uint32_t *at);
+void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at);
+/* An XRC SRQ's number: 24 bits, the low 14 an index of its own. ENOMEM past DPA_MAX_SRQ of the
+ * board. */
+int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn);
+void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn);
+/* Whose it is, and its domain. False: nobody's. Lock-free. */
+bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
+			     uint32_t *gen);
 /* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);

@@ -15,6 +15,8 @@
  *   0x100000  private      1 MiB   256 * 4096: counters and CQ records of a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
+ *   0x380000  XRC domains 128 KiB  4096 * 32
+ *   0x3a0000  XRC SRQs   256 KiB   16384 * 16
  *   0x400000  QP records   4 MiB   65536 * 64
  *   0x800000  BAR          8 MiB   2048 * 4096
  *  0x1000000  end
@@ -111,7 +113,11 @@ struct dpa_board_head {
 	/* ---- 2084: the same of `flows`; counted up with each change of a rule */
 	_Atomic uint32_t flow_used;
 	_Atomic uint32_t flow_gen;
-	uint8_t rsvd2[DPA_BOARD_UNIT - 2092];
+	/* ---- 2092: the last domain's number; how many entries of `xrcds` are in use or were: both
+	 * under the lock */
+	uint32_t xrcd_num;
+	uint32_t xrcd_used;
+	uint8_t rsvd2[DPA_BOARD_UNIT - 2100];
 };
 
 /* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
@@ -155,6 +161,24 @@ struct dpa_board_flow {
 	_Atomic uint64_t packets, bytes;
 };
 
+/* That a process has an XRC domain of a file open: 8 + 8 + 8 + 4 + 4 = 32. Under the lock: xrc.c */
+struct dpa_board_xrcd {
+	dpa_owner_t owner; /* 0: free */
+	uint64_t dev, ino;
+	uint32_t num;
+	uint32_t rsvd;
+};
+
+/*
+ * An XRC SRQ: 8 + 4 + 4 = 16. owner as of a QPN; the numbers by its owner, before (release) others
+ * hear of them. Read by everybody (acquire).
+ */
+struct dpa_board_xrc_srq {
+	_Atomic dpa_owner_t owner;
+	_Atomic uint32_t srqn; /* stays when it is freed: the next one is another */
+	_Atomic uint32_t xrcd;
+};
+
 #define DPA_BOARD_OFF_PROCS  0x010000u
 #define DPA_BOARD_OFF_LINKS  0x020000u
 #define DPA_BOARD_OFF_MCAST  0x040000u
@@ -162,6 +186,8 @@ struct dpa_board_flow {
 #define DPA_BOARD_OFF_PRIV   0x100000u
 #define DPA_BOARD_OFF_QPNS   0x200000u
 #define DPA_BOARD_OFF_UARS   0x300000u
+#define DPA_BOARD_OFF_XRCDS  0x380000u
+#define DPA_BOARD_OFF_XSRQS  0x3a0000u
 #define DPA_BOARD_OFF_QPINFO 0x400000u
 #define DPA_BOARD_OFF_BAR    0x800000u
 #define DPA_BOARD_FILE_LEN   0x1000000u
@@ -179,7 +205,9 @@ struct dpa_board_shm {
 	struct dpa_board_priv priv[DPA_BOARD_PROCS];
 	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
 	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
-	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_UARS - DPA_BOARD_UAR_PAGES * 256];
+	struct dpa_board_xrcd xrcds[DPA_BOARD_XRCDS];
+	struct dpa_board_xrc_srq xrc_srqs[DPA_MAX_SRQ];
+	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_XSRQS - DPA_MAX_SRQ * 16];
 	struct dpa_board_qpinfo qpinfo[DPA_BOARD_QPNS];
 	struct dpa_uar_slot bar[DPA_BOARD_UAR_PAGES][DPA_UAR_SLOTS];
 };
@@ -211,6 +239,9 @@ _Static_assert(offsetof(struct dpa_board_head, mcast_used) == 2080, "head");
 _Static_assert(sizeof(struct dpa_board_mcast) == 32, "mcast");
 _Static_assert(offsetof(struct dpa_board_head, flow_used) == 2084, "head");
 _Static_assert(sizeof(struct dpa_board_flow) == 1024, "flow");
+_Static_assert(offsetof(struct dpa_board_head, xrcd_num) == 2092, "head");
+_Static_assert(sizeof(struct dpa_board_xrcd) == 32, "xrcd");
+_Static_assert(sizeof(struct dpa_board_xrc_srq) == 16, "xrc_srq");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
 _Static_assert(sizeof(struct dpa_board_proc) == 256, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, start_ns) == 16, "proc");
@@ -235,6 +266,8 @@ _Static_assert(offsetof(struct dpa_board_shm, flows) == DPA_BOARD_OFF_FLOWS, "fi
 _Static_assert(offsetof(struct dpa_board_shm, priv) == DPA_BOARD_OFF_PRIV, "file");
 _Static_assert(offsetof(struct dpa_board_shm, qpns) == DPA_BOARD_OFF_QPNS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, uars) == DPA_BOARD_OFF_UARS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, xrcds) == DPA_BOARD_OFF_XRCDS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, xrc_srqs) == DPA_BOARD_OFF_XSRQS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, qpinfo) == DPA_BOARD_OFF_QPINFO, "file");
 _Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file");
 _Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");

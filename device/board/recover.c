@@ -136,6 +136,25 @@ static void sweep_qpns(struct dpa_board *b, const bool *dead)
 	}
 }
 
+static void sweep_xrc(struct dpa_board *b, const bool *dead)
+{
+	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_xrc_srq);
+
+	for (uint32_t i = 0; i < b->shm->head.xrcd_used && i < DPA_BOARD_XRCDS; i++)
+		if (stale(b, b->shm->xrcds[i].owner, dead))
+			b->shm->xrcds[i].owner = 0;
+	for (uint32_t i = 0; i < DPA_MAX_SRQ; i++) {
+		struct dpa_board_xrc_srq *s = &b->shm->xrc_srqs[i];
+
+		if (i % per == 0 && !dpa_board_present(b, DPA_BOARD_OFF_XSRQS + i * sizeof(*s))) {
+			i += per - 1;
+			continue;
+		}
+		if (stale(b, atomic_load_explicit(&s->owner, memory_order_acquire), dead))
+			atomic_store_explicit(&s->owner, 0, memory_order_release);
+	}
+}
+
 /* A kill between the two halves loses one counter's count, and never counts one twice. */
 static void fold_counters(struct dpa_board *b, uint32_t slot)
 {
@@ -187,6 +206,7 @@ int dpa_board_reap_locked(struct dpa_board *b)
 	DPA_BOARD_STEP("reap-marked");
 	sweep_uars(b, dead);
 	sweep_qpns(b, dead);
+	sweep_xrc(b, dead);
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		struct dpa_board_proc *p = &b->shm->procs[i];
 
@@ -223,5 +243,7 @@ void dpa_board_free_own(struct dpa_board *b)
 		sweep_uars(b, dead);
 	if (atomic_load_explicit(&b->nqpn, memory_order_relaxed))
 		sweep_qpns(b, dead);
+	if (atomic_load_explicit(&b->nxrc, memory_order_relaxed))
+		sweep_xrc(b, dead);
 	clear_priv(b, b->slot);
 }

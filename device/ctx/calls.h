@@ -121,10 +121,54 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq);
 void dpa_xrc_srq_remove(struct dpa_hw *hw, struct dpa_hw_srq *srq);
 /* Makes a target take receives, CQ and PD of the SRQ that a packet names. False: no such one. */
 bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn);
+/* --- xrc_branch.c --- */
+struct dpa_qp_opener;
+/* Under hw->ctl. The branch of another process's target, made if need be. EINVAL, ENOMEM. */
+int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct dpa_hw_qp **out);
+/* Under hw->ctl; nobody has it open. */
+void dpa_branch_free(struct dpa_hw_qp *qp);
+/* Under hw->ctl: the QPN is one of this process now. */
+void dpa_branch_evict(struct dpa_hw *hw, uint32_t qpn);
+/* Under hw->ctl: those of the domain that nobody has open. */
+void dpa_branches_end(struct dpa_hw *hw, uint32_t xrcd);
+/* Under hw->ctl: the same of a context that was taken off the list. */
+void dpa_branches_forget(struct dpa_hw_ctx *ctx);
+/* Service thread: makes what packets wait for; lets go of those whose target is gone. */
+void dpa_branches_tick(struct dpa_hw *hw, bool sweep);
+/* A target was modified, under its lock: what the other processes go by. */
+void dpa_branch_tell(struct dpa_hw_qp *qp, bool connected);
+/* The attributes of a branch are its target's; its lock is held. */
+void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a);
+/* A packet for a QP that is not of this process: must it wait until its branch is there? */
+bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s);
+/* A request off a lane for a target, under its lock. False: it is nobody's any more. */
+bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+/* An initiator's next message: to its process. False: not now (pended), or never (error raised). */
+bool dpa_turn_begin(struct dpa_hw_qp *qp);
+/* Is the message at idx for the process that the initiator's turn is? Else pended if need be. */
+bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx);
+/* In what is sent of the message at idx: the turn if it begins one, else 0. */
+static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return r->turned && idx == r->turn_idx && idx == r->una_idx && !r->send_off ? qp->turn : 0;
+}
+/* What was sent is lost. */
+void dpa_turn_again(struct dpa_hw_qp *qp);
+/* The process that the turn was is dead, nothing was under way to it, and it was not the target's.
+ */
+bool dpa_turn_ends(struct dpa_hw_qp *qp);
+/* The peer of a connected QP of this board. NULL with errno. */
+struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp);
 bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 		      uint64_t *user_handle);
 void dpa_qp_tell_openers(struct dpa_hw_qp *qp, uint32_t type);
 /* --- qp.c --- */
+/* Under hw->ctl: a QP structure, taken and given back; under its lock: made what `a` says. */
+struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw);
+void dpa_qp_give(struct dpa_hw_qp *qp);
+void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a);
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
 /* To the error state, with everything flushed; under the QP's lock. */
 void dpa_qp_to_error(struct dpa_hw_qp *qp);

@@ -275,6 +275,9 @@ struct dpa_req {
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
+	/* XRC: the WQE that begins the present turn; none has begun */
+	uint32_t turn_idx;
+	bool turned;
 	int8_t keeps;	 /* does the peer keep what comes out of order: from 3 on yes, below 1 no */
 	uint8_t naks;	 /* answered without trying that again */
 	uint8_t backoff; /* doublings of the local ACK timeout */
@@ -379,6 +382,9 @@ struct dpa_hw_qp {
 	uint64_t rate_at; /* ns: what was sent is paid for until then */
 	uint32_t xrcd;	  /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
+	bool branch;		       /* of a target of another process: xrc_branch.c */
+	/* initiator: turns begun; target: the turn at hand, and its connection */
+	uint32_t turn, conn;
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;
@@ -469,7 +475,13 @@ struct dpa_hw {
 	uint64_t dm_bytes;
 	struct dpa_hw_xrcd *xrcds;
 	_Atomic(struct dpa_hw_srq *) *xrc_srqs; /* by the low bits of the number */
-	uint32_t next_xrcd, next_xrc_srq, xrc_turn;
+	_Atomic uint32_t nbranch;		/* written under ctl */
+	/*
+	 * xrc_branch.c; QPNs, 0: none. wanted: a packet waits for a branch of that target; set by
+	 * who drains (a CAS from 0), cleared by the service thread (release). refused: it cannot be
+	 * had; written by the service thread, read by who drains (relaxed): a hint.
+	 */
+	_Atomic uint32_t branch_wanted, branch_refused;
 	uint32_t next_dm;
 	dpa_spin_t mod_lock, mod_run; /* moderate.c */
 	struct dpa_hw_cq *mod_list;

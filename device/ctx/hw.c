@@ -479,6 +479,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 			break;
 		}
 	}
+	dpa_branches_forget(ctx);
 	last = !hw->ctxs;
 	pthread_mutex_unlock(&hw->ctl);
 	free(ctx);

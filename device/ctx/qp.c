@@ -18,7 +18,7 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 {
 	struct dpa_event ev = {.type = type, .port = 1, .user_handle = qp->user_handle};
 
-	if (qp->ctx->event)
+	if (qp->ctx->event && (!qp->branch || qp->user_handle)) /* that one may be nobody's */
 		qp->ctx->event(qp->ctx->event_arg, &ev);
 	if (dpa_unlikely(qp->openers))
 		dpa_qp_tell_openers(qp, type);
@@ -206,8 +206,7 @@ void dpa_hw_free_qps(struct dpa_hw *hw)
 			munmap(hw->slab[i], SLAB_BYTES);
 }
 
-/* A structure that once was a QP, or a new one; under hw->ctl. */
-static struct dpa_hw_qp *qp_take(struct dpa_hw *hw)
+struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw)
 {
 	struct dpa_hw_qp *qp = hw->free_qps;
 	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_relaxed);
@@ -227,6 +226,15 @@ static struct dpa_hw_qp *qp_take(struct dpa_hw *hw)
 	return qp;
 }
 
+void dpa_qp_give(struct dpa_hw_qp *qp)
+{
+	qp->qpn = 0;
+	qp->peer = NULL;
+	qp->tx = NULL;
+	qp->free_next = qp->hw->free_qps;
+	qp->hw->free_qps = qp;
+}
+
 static uint8_t transport_of(uint32_t type)
 {
 	switch (type) {
@@ -243,8 +251,7 @@ static uint8_t transport_of(uint32_t type)
 	}
 }
 
-static void qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx,
-		    const struct dpa_qp_attr_create *a)
+void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a)
 {
 	size_t from = offsetof(struct dpa_hw_qp, type);
 	uint16_t index = qp->index;
@@ -311,6 +318,7 @@ static void show_qp(struct dpa_hw_qp *qp)
 	qp->info->send_cqn = qp->send_cq ? qp->send_cq->cqn : 0;
 	qp->info->recv_cqn = qp->recv_cq ? qp->recv_cq->cqn : 0;
 	qp->info->placement = qp->placement;
+	dpa_branch_tell(qp, false);
 	__atomic_store_n(&qp->info->qpn, qp->qpn, __ATOMIC_RELEASE);
 }
 
@@ -348,13 +356,14 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		ret = EINVAL;
 		goto err_take;
 	}
-	qp = qp_take(hw);
+	qp = dpa_qp_take(hw);
 	if (!qp) {
 		ret = ENOMEM;
 		goto err_take;
 	}
+	dpa_branch_evict(hw, qpn);
 	dpa_qplock_lock(&qp->lock);
-	qp_init(qp, ctx, a);
+	dpa_qp_init(qp, ctx, a);
 	qp->rss = rss;
 	if (tag_sq)
 		dpa_tag_init(qp, tag_sq);
@@ -433,13 +442,9 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 		     __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
 	qp->slot = NULL;
 	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
-	qp->qpn = 0;
 	qp->dbrec = NULL;
 	qp->sq = qp->rq = NULL;
-	qp->peer = NULL;
-	qp->tx = NULL;
-	qp->free_next = hw->free_qps;
-	hw->free_qps = qp;
+	dpa_qp_give(qp);
 	hw->board->self->nqp = --hw->nqp;
 	dpa_qp_leave(qp);
 	pthread_mutex_unlock(&hw->ctl);

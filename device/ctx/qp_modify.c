@@ -220,6 +220,12 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 {
 	int ret;
 
+	if (qp->branch) {
+		dpa_log(qp->hw, DPA_LOG_ERR,
+			"QP 0x%06x: an XRC target is modified by the process that created it",
+			qp->qpn);
+		return EOPNOTSUPP;
+	}
 	if ((mask & DPA_QPM_STATE) && a->state > DPA_QPS_ERR)
 		return EINVAL;
 	ret = check_values(qp, a, mask);
@@ -234,6 +240,7 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	if (mask & DPA_QPM_STATE)
 		enter(qp, a->state);
 	dpa_grant(qp); /* permissions may have changed */
+	dpa_branch_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
 	dpa_qp_leave(qp);
 	return 0;
 }
@@ -268,6 +275,8 @@ int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
 		a->rq_psn = qp->resp.epsn;
 	if (qp->state >= DPA_QPS_RTS)
 		a->sq_psn = qp->req.send_psn;
+	if (qp->branch)
+		dpa_branch_attr(qp, a);
 	dpa_qp_leave(qp);
 	return 0;
 }

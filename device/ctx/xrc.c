@@ -3,8 +3,8 @@
  * Extended reliable connections (IBA annex A14): domains, the SRQs that packets name by number, and
  * QPs that are opened more than once.
  *
- * A domain is the function's: processes that open one by the same file have one each, as what one
- * process asks of another is a packet to a QP of its own.
+ * Domains of files and the numbers of SRQs are the board's (board/xrc.c). A target lives in the
+ * process that created it; how it takes receives of other processes' SRQs: xrc_branch.c.
  *
  * The table of SRQs is read under the lock of any QP and written under hw->ctl: an SRQ leaves it
  * first, then every QP's lock is taken once, and who was bound to it is let go.
@@ -15,7 +15,8 @@
 #include "kernels/transport/opcode.h"
 
 struct dpa_hw_xrcd {
-	uint32_t num; /* never 0 */
+	uint32_t num; /* never 0, the same in all processes */
+	uint32_t at;  /* what the board has of it */
 	bool named;
 	uint64_t dev, ino;
 	uint32_t opens, users;
@@ -44,16 +45,25 @@ static struct dpa_hw_xrcd *find_named(struct dpa_hw *hw, const struct dpa_xrcd_a
 static int open_xrcd(struct dpa_hw *hw, const struct dpa_xrcd_attr *a, uint32_t *num)
 {
 	struct dpa_hw_xrcd *x = a->named ? find_named(hw, a) : NULL;
+	uint32_t at;
+	int ret;
 
 	if (x && a->exclusive)
 		return EINVAL;
-	if (!x && a->named && !a->create)
-		return EAGAIN;
 	if (!x) {
+		ret = dpa_board_xrcd_open(hw->board, a, num, &at);
+		if (ret == ENOMEM)
+			dpa_log(hw, DPA_LOG_ERR, "all %d XRC domains of the board are in use",
+				DPA_BOARD_XRCDS);
+		if (ret)
+			return ret;
 		x = calloc(1, sizeof(*x));
-		if (!x)
+		if (!x) {
+			dpa_board_xrcd_close(hw->board, at);
 			return ENOMEM;
-		*x = (struct dpa_hw_xrcd){.num = ++hw->next_xrcd,
+		}
+		*x = (struct dpa_hw_xrcd){.num = *num,
+					  .at = at,
 					  .named = a->named,
 					  .dev = a->dev,
 					  .ino = a->ino,
@@ -90,6 +100,8 @@ int dpa_hw_close_xrcd(struct dpa_hw_ctx *ctx, uint32_t num)
 		ret = EBUSY;
 	} else if (!--x->opens) {
 		*p = x->next;
+		dpa_branches_end(hw, num);
+		dpa_board_xrcd_close(hw->board, x->at);
 		free(x);
 	}
 	pthread_mutex_unlock(&hw->ctl);
@@ -119,28 +131,17 @@ int dpa_xrcd_use(struct dpa_hw *hw, uint32_t num, int n)
 /* ---------------------------------------------------------------- SRQ numbers */
 
 #define SRQ_INDEX (DPA_MAX_SRQ - 1)
-#define SRQ_BITS  14
-_Static_assert(DPA_MAX_SRQ == 1 << SRQ_BITS, "index bits");
 
 int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 {
-	for (uint32_t i = 0; i < DPA_MAX_SRQ; i++) {
-		uint32_t at = (hw->next_xrc_srq + i) & SRQ_INDEX;
+	int ret = dpa_board_xrc_srq_add(hw->board, srq->xrcd, &srq->srqn);
 
-		if (atomic_load_explicit(&hw->xrc_srqs[at], memory_order_relaxed))
-			continue;
-		/*
-		 * A number rests: the slot's next SRQ has another one, as the turns go round in
-		 * 1022 and the slots in 16384. The last turn would make the multicast QPN.
-		 */
-		if (++hw->xrc_turn >= (1u << (24 - SRQ_BITS)) - 1)
-			hw->xrc_turn = 1;
-		hw->next_xrc_srq = at + 1;
-		srq->srqn = hw->xrc_turn << SRQ_BITS | at;
-		atomic_store_explicit(&hw->xrc_srqs[at], srq, memory_order_release);
-		return 0;
-	}
-	return ENOMEM;
+	if (ret)
+		dpa_log(hw, DPA_LOG_ERR, "all %d XRC SRQs of the board are in use", DPA_MAX_SRQ);
+	else
+		atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], srq,
+				      memory_order_release);
+	return ret;
 }
 
 /* The QP forgets the SRQ, and the message that it was taking a receive for. */
@@ -164,6 +165,20 @@ void dpa_xrc_srq_remove(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	dpa_full_fence();
 	for (uint32_t i = 0; i < n; i++)
 		let_go(hw->slab[i], srq);
+	dpa_board_xrc_srq_remove(hw->board, srq->srqn);
+}
+
+/* The connection ends with it: one line each. */
+static void say_elsewhere(const struct dpa_hw_qp *qp, uint32_t srqn)
+{
+	uint32_t xrcd, slot, gen;
+
+	if (qp->pkt_flags && dpa_board_xrc_srq_owner(qp->hw->board, srqn, &xrcd, &slot, &gen) &&
+	    xrcd == qp->xrcd && slot != qp->hw->board->slot)
+		dpa_log(qp->hw, DPA_LOG_ERR,
+			"QP 0x%06x: SRQ 0x%06x is another process's: initiators of other hosts "
+			"reach only those of the target's",
+			qp->qpn, srqn);
 }
 
 bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn)
@@ -171,8 +186,10 @@ bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn)
 	struct dpa_hw_srq *srq =
 		atomic_load_explicit(&qp->hw->xrc_srqs[srqn & SRQ_INDEX], memory_order_seq_cst);
 
-	if (!srq || srq->srqn != srqn || srq->xrcd != qp->xrcd)
+	if (!srq || srq->srqn != srqn || srq->xrcd != qp->xrcd) {
+		say_elsewhere(qp, srqn);
 		return false;
+	}
 	qp->srq = srq;
 	qp->recv_cq = srq->cq;
 	qp->pdn = srq->pdn;
@@ -187,20 +204,34 @@ struct dpa_qp_opener {
 	struct dpa_qp_opener *next;
 };
 
+/* Under hw->ctl. A QP of this process, or a branch of another one's, which its openers hold. */
+static int find_target(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct dpa_hw_qp **qp)
+{
+	struct dpa_hw *hw = ctx->hw;
+	int ret;
+
+	*qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (*qp && (*qp)->qpn == qpn && !(*qp)->branch)
+		return (*qp)->xrcd && (*qp)->xrcd == xrcd ? 0 : EINVAL;
+	ret = dpa_branch_get(ctx, xrcd, qpn, qp);
+	if (!ret)
+		dpa_xrcd_use(hw, xrcd, 1);
+	return ret;
+}
+
 int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
 		   struct dpa_hw_qp **out, struct dpa_qp_info *info)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_qp_opener *o = calloc(1, sizeof(*o));
 	struct dpa_hw_qp *qp;
-	bool found;
+	int ret;
 
 	if (!o)
 		return ENOMEM;
 	pthread_mutex_lock(&hw->ctl);
-	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
-	found = qp && qp->qpn == qpn && qp->xrcd && qp->xrcd == xrcd;
-	if (found) {
+	ret = find_target(ctx, xrcd, qpn, &qp);
+	if (!ret) {
 		*o = (struct dpa_qp_opener){.ctx = ctx, .user_handle = user_handle};
 		dpa_qplock_lock(&qp->lock);
 		o->next = qp->openers;
@@ -214,9 +245,9 @@ int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t
 					     .placement = (const uint32_t *)&qp->placement};
 	}
 	pthread_mutex_unlock(&hw->ctl);
-	if (!found)
+	if (ret)
 		free(o);
-	return found ? 0 : EINVAL;
+	return ret;
 }
 
 /* Under hw->ctl. The first opener stands in for the creator when that one goes. */
@@ -243,14 +274,18 @@ static struct dpa_qp_opener *drop_opener(struct dpa_hw_qp *qp, uint64_t user_han
 int dpa_hw_close_qp(struct dpa_hw_qp *qp, uint64_t user_handle)
 {
 	struct dpa_hw *hw = qp->hw;
-	bool shared;
+	bool done;
 
 	pthread_mutex_lock(&hw->ctl);
-	shared = qp->openers;
-	if (shared)
+	done = qp->openers || qp->branch;
+	if (qp->branch && user_handle)
+		dpa_xrcd_use(hw, qp->xrcd, -1);
+	if (qp->openers)
 		free(drop_opener(qp, user_handle));
+	else if (qp->branch)
+		dpa_branch_free(qp);
 	pthread_mutex_unlock(&hw->ctl);
-	return shared ? 0 : dpa_hw_destroy_qp(qp);
+	return done ? 0 : dpa_hw_destroy_qp(qp);
 }
 
 bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,

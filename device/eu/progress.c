@@ -103,11 +103,14 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	}
 	if (dpa_unlikely(!payload))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
-	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn))
+	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn)) {
+		if ((*held = dpa_branch_held(hw, s)))
+			return qp;
 		dpa_transport_no_qp(hw, rx, s);
-	else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
+	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
 		return qp;
 	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
+		 (!qp->xrcd || dpa_branch_rx(qp, s)) && /* frames do not say that a turn begins */
 		 dpa_inspect_slot(qp, rx->peer, s, payload))
 		qp = NULL;
 	else

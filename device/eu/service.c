@@ -276,6 +276,7 @@ static void tick(struct dpa_hw *hw)
 	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
 		dpa_sock_listen_again(hw);
 	check_doubts(hw, now);
+	dpa_branches_tick(hw, false);
 	if (dpa_unlikely(atomic_load_explicit(&hw->udp.soon, memory_order_acquire)))
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
@@ -284,6 +285,7 @@ static void tick(struct dpa_hw *hw)
 	hw->last_tick = now;
 	fold_what_moved(hw);
 	dpa_peers_meet(hw);
+	dpa_branches_tick(hw, true);
 	dpa_udp_tick(hw);
 	if (waiting)
 		waiting = look_at_qps(hw);

@@ -252,7 +252,10 @@ void dpa_hw_cq_unlock(struct dpa_hw_cq *cq);
 uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq);
 void dpa_hw_cq_set_pi(struct dpa_hw_cq *cq, uint32_t pi);
 
-/* XRC domains (man ibv_open_xrcd): of this process. EAGAIN, EINVAL as there; EBUSY while used. */
+/*
+ * XRC domains (man ibv_open_xrcd), of the board: those of a file are shared by its processes.
+ * EAGAIN, EINVAL as there; EBUSY while used.
+ */
 struct dpa_xrcd_attr {
 	bool named; /* by a file: its device and inode number */
 	bool create, exclusive;
@@ -402,8 +405,9 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *at
  */
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp);
 /*
- * Opens an XRC_RECV QP of this process once more. EINVAL: no such QP in that domain. Who created or
- * opened one closes it by its user_handle; the last one destroys it. Other QPs are destroyed.
+ * Opens an XRC_RECV QP of this board once more. EINVAL: no such QP in that domain. Who created or
+ * opened one closes it by its user_handle; the last one of the process that created it destroys it.
+ * Another process's can be queried, not modified (EOPNOTSUPP). Other QPs are destroyed.
  */
 int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
 		   struct dpa_hw_qp **qp, struct dpa_qp_info *info);

@@ -27,7 +27,7 @@ enum {
 	DPA_MAX_MR = 1 << 18,
 	DPA_MAX_QP = 32768,  /* of one board */
 	DPA_MAX_CQ = 65536,  /* of one process */
-	DPA_MAX_SRQ = 16384, /* of one process */
+	DPA_MAX_SRQ = 16384, /* of one process; XRC: of one board */
 	DPA_MAX_PD = 65536,
 	DPA_MAX_AH = 1 << 20,
 	DPA_MAX_TAGS = 1024,	/* tagged buffers of one SRQ */

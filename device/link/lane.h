@@ -117,6 +117,7 @@ struct dpa_ext {
 		struct {	   /* XRCETH: behind all that a request can have */
 			uint8_t others[32];
 			uint32_t xrcsrq;
+			uint32_t turn; /* of the message that begins one, else 0: xrc_branch.c */
 		};
 		uint8_t raw[DPA_PKT_EXT];
 	};

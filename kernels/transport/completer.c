@@ -249,6 +249,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 		r->retry_left--;
 	}
 	dpa_rewind(qp, r->una_psn);
+	dpa_turn_again(qp);
 	start_timer(qp, ns, false);
 }
 

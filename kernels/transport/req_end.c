@@ -12,7 +12,7 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
 		return;
 	}
-	if (qp->type != DPA_QP_RC)
+	if (qp->type != DPA_QP_RC || dpa_turn_ends(qp))
 		return;
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	if (qp->req.una_idx != pi)

@@ -33,7 +33,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 
 	if (!p) {
 		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
-				  : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
+				  : dpa_near_peer(qp);
 		if (!p) { /* nobody has that QPN: what we send is lost */
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 			return false;
@@ -51,7 +51,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		dpa_requester_peer_dead(qp);
 		return false;
 	}
-	if (dpa_peer_of_qpn(qp->hw, qp->dest_qpn) != p) { /* which goes on connecting */
+	if (dpa_near_peer(qp) != p) { /* which goes on connecting */
 		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
 		qp->peer = NULL;
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
@@ -130,8 +130,10 @@ static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 	struct dpa_ext *x = (struct dpa_ext *)s->ext;
 	uint32_t body = dpa_wqe_body(qp);
 
-	if (dpa_unlikely(qp->transport == DPA_BTH_XRC))
+	if (dpa_unlikely(qp->transport == DPA_BTH_XRC)) {
 		x->xrcsrq = ((const struct dpa_wqe_xrc *)dpa_wqe_at(qp, idx, sizeof(*c)))->srqn;
+		x->turn = dpa_turn_number(qp, idx);
+	}
 	if (p & (DPA_OPP_RETH | DPA_OPP_ATOMIC)) {
 		const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, body);
 
@@ -507,6 +509,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 			return STEP_WAIT;
 		if (dpa_unlikely(!fits_window(qp, c)))
 			return STEP_WAIT;
+		if (dpa_unlikely(qp->transport == DPA_BTH_XRC) && !dpa_turn_is(qp, idx))
+			return STEP_WAIT;
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
@@ -578,6 +582,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	uint32_t unsent;
 	int n = 0, big = 0;
 
+	if (dpa_unlikely(qp->transport == DPA_BTH_XRC) && !dpa_turn_begin(qp))
+		return 0;
 	if (dpa_unlikely(!qp->tx || atomic_load_explicit(&qp->peer->state, memory_order_relaxed) !=
 					    DPA_PEER_UP)) {
 		if (!dpa_resolve(qp))

@@ -130,6 +130,10 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return;
 	}
+	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, s)) {
+		drop(qp, peer, s);
+		return;
+	}
 	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !receives(qp) ||
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
 		drop(qp, peer, s);

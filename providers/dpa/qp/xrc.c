@@ -3,7 +3,23 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <fcntl.h>
+#include <unistd.h>
 #include "dpa.h"
+
+struct dpa_xrcd {
+	struct verbs_xrcd x;
+	int fd; /* keeps the inode from being another file's while the domain is open; -1: none */
+	uint64_t dev, ino;
+};
+
+/* Unless the application closed it: then the number may be a stranger's. */
+static void close_file(const struct dpa_xrcd *x)
+{
+	struct stat st;
+
+	if (x->fd >= 0 && !fstat(x->fd, &st) && st.st_dev == x->dev && st.st_ino == x->ino)
+		close(x->fd);
+}
 
 static int xrcd_attr(const struct ibv_xrcd_init_attr *attr, struct dpa_xrcd_attr *a)
 {
@@ -28,7 +44,7 @@ static int xrcd_attr(const struct ibv_xrcd_init_attr *attr, struct dpa_xrcd_attr
 struct ibv_xrcd *dpa_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
 {
 	struct dpa_xrcd_attr a;
-	struct verbs_xrcd *x;
+	struct dpa_xrcd *x;
 	int ret;
 
 	if (!dpa_alive(context))
@@ -39,13 +55,20 @@ struct ibv_xrcd *dpa_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return NULL;
-	ret = dpa_hw_open_xrcd(to_dpa_ctx(context)->hw, &a, &x->handle);
+	x->dev = a.dev;
+	x->ino = a.ino;
+	x->fd = a.named ? fcntl(attr->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (a.named && x->fd < 0)
+		ret = errno;
+	if (!ret)
+		ret = dpa_hw_open_xrcd(to_dpa_ctx(context)->hw, &a, &x->x.handle);
 	if (ret) {
+		close_file(x);
 		free(x);
 		return dpa_null(ret);
 	}
-	x->xrcd.context = context;
-	return &x->xrcd;
+	x->x.xrcd.context = context;
+	return &x->x.xrcd;
 }
 
 int dpa_close_xrcd(struct ibv_xrcd *xrcd)
@@ -54,9 +77,11 @@ int dpa_close_xrcd(struct ibv_xrcd *xrcd)
 
 	if (dpa_alive(xrcd->context))
 		ret = dpa_hw_close_xrcd(to_dpa_ctx(xrcd->context)->hw, dpa_xrcd_num(xrcd));
-	if (!ret)
-		free(xrcd);
-	return ret;
+	if (ret)
+		return ret;
+	close_file((struct dpa_xrcd *)xrcd);
+	free(xrcd);
+	return 0;
 }
 
 int dpa_get_srq_num(struct ibv_srq *ibsrq, uint32_t *num)

@@ -8,8 +8,11 @@ TestSuite(board_kill, .init = bt_setup, .fini = bt_teardown, .timeout = 100);
 
 enum { KILLS = 200, AT_ONCE = 4, HELD = 16 };
 
+static const struct dpa_xrcd_attr domain = {.named = true, .create = true, .dev = 1, .ino = 2};
+
 static void lives_dangerously(void *arg)
 {
+	uint32_t num, at, srqn;
 	unsigned int seed = *(unsigned int *)arg;
 
 	for (;;) {
@@ -27,7 +30,14 @@ static void lives_dangerously(void *arg)
 				_exit(3);
 			atomic_fetch_add(&b->counters[DPA_CNT_doorbells], 1);
 		}
+		if (dpa_board_xrcd_open(b, &domain, &num, &at) ||
+		    dpa_board_xrc_srq_add(b, num, &srqn))
+			_exit(4);
 		dpa_board_reap(b);
+		if (n % 2) {
+			dpa_board_xrc_srq_remove(b, srqn);
+			dpa_board_xrcd_close(b, at);
+		}
 		for (int i = 0; i < n / 2; i++) {
 			dpa_board_uar_free(b, page[i], slot[i]);
 			dpa_board_qpn_free(b, qpn[i]);
@@ -46,6 +56,7 @@ static void some_time(unsigned int *seed)
 
 static void kill_many(bool survivor)
 {
+	static const struct dpa_xrcd_attr none = {.named = true, .dev = 1, .ino = 2};
 	struct dpa_board *b = survivor ? bt_open() : NULL;
 	uint32_t page, slot;
 	unsigned int seed = bt_seed(), life = seed;
@@ -76,6 +87,9 @@ static void kill_many(bool survivor)
 	cr_expect_eq(bt_procs(b), 1u);
 	cr_expect_eq(bt_uars(b), 0u);
 	cr_expect_eq(bt_qpns(b), 0u);
+	cr_expect_eq(dpa_board_xrcd_open(b, &none, &page, &slot), EAGAIN);
+	for (uint32_t i = 0; i < DPA_MAX_SRQ; i++)
+		cr_assert_eq(dpa_board_xrc_srq_add(b, 1, &slot), 0);
 	cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
 	cr_expect(bt_list_whole(b));
 	dpa_board_close(b);

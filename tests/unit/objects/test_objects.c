@@ -63,31 +63,3 @@ Test(objects, null_region_is_no_window)
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
 	cr_expect_eq(th->hw->pd_refs[th->pdn], before);
 }
-
-/* In the next round a slot's number was the same: a late packet found another SRQ. */
-Test(objects, srq_numbers_rest)
-{
-	uint32_t *last = calloc(DPA_MAX_SRQ, sizeof(*last));
-	struct dpa_xrcd_attr domain = {.create = true};
-	struct dpa_srq_attr a = srq_attr();
-	void *table = th->hw->xrc_srqs, *own = NULL;
-
-	if (!table)
-		th->hw->xrc_srqs = own = calloc(DPA_MAX_SRQ, sizeof(*th->hw->xrc_srqs));
-	cr_assert_eq(dpa_hw_open_xrcd(&th->ctx, &domain, &a.xrcd), 0);
-	a.cq = th->a.rcq.cq;
-	for (uint32_t i = 0; i < 3 * DPA_MAX_SRQ; i++) {
-		struct dpa_hw_srq *srq;
-		uint32_t n = 0;
-
-		cr_assert_eq(dpa_hw_create_srq(&th->ctx, &a, &srq, &n), 0);
-		cr_assert(n && n < 0xffffff, "%x", n);
-		cr_assert_neq(n, last[n % DPA_MAX_SRQ], "SRQ %u", i);
-		last[n % DPA_MAX_SRQ] = n;
-		cr_assert_eq(dpa_hw_destroy_srq(srq), 0);
-	}
-	cr_expect_eq(dpa_hw_close_xrcd(&th->ctx, a.xrcd), 0);
-	th->hw->xrc_srqs = table;
-	free(own);
-	free(last);
-}

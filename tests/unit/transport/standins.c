@@ -41,6 +41,15 @@ struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
 	return th_nobody ? NULL : hw->all_peers;
 }
 
+struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
+{
+	return hw->all_peers;
+}
+
+void dpa_sock_connect(struct dpa_peer *p)
+{
+}
+
 void dpa_tx_kick(struct dpa_tx *tx)
 {
 }
@@ -280,6 +289,36 @@ int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn)
 
 void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
 {
+}
+
+static uint32_t next_domain, next_srq;
+
+int dpa_board_xrcd_open(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
+			uint32_t *at)
+{
+	*at = UINT32_MAX;
+	*num = ++next_domain;
+	return 0;
+}
+
+void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at)
+{
+}
+
+int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn)
+{
+	*srqn = 1u << 14 | next_srq++ % DPA_MAX_SRQ;
+	return 0;
+}
+
+void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn)
+{
+}
+
+bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
+			     uint32_t *gen)
+{
+	return false;
 }
 
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * xrc.c - XRC domains that processes share by a file, and which process has which XRC SRQ.
+ *
+ * A domain has no record of its own: it is there while a process that lives has it open, and each
+ * has an entry that names file and number. They are read and written under the board's lock; who
+ * died is reaped before a domain is looked for.
+ *
+ * An SRQ's number is taken as a QPN is (qpn.c): a CAS on its owner word, cleared by the owner or by
+ * who reaps it. Who asks for a number just when it goes to another process may be told the new
+ * owner, who knows no SRQ of the old number.
+ */
+#include <errno.h>
+#include "board_priv.h"
+
+#define SRQ_BITS  14
+#define SRQ_INDEX (DPA_MAX_SRQ - 1u)
+#define TURNS	  (1u << (24 - SRQ_BITS))
+_Static_assert(DPA_MAX_SRQ == 1 << SRQ_BITS, "index bits");
+
+/* Under the lock, none of those that hold entries is dead. The end: none. */
+static uint32_t find(const struct dpa_board_xrcd *x, uint32_t n, const struct dpa_xrcd_attr *a,
+		     uint32_t *gap)
+{
+	uint32_t at = n;
+
+	*gap = n;
+	for (uint32_t i = n; i-- > 0;) {
+		if (!x[i].owner)
+			*gap = i;
+		else if (x[i].dev == a->dev && x[i].ino == a->ino)
+			at = i;
+	}
+	return at;
+}
+
+/* Under the lock. */
+static uint32_t new_num(struct dpa_board *b)
+{
+	if (!++b->shm->head.xrcd_num)
+		b->shm->head.xrcd_num = 1;
+	return b->shm->head.xrcd_num;
+}
+
+/* Under the lock. The owner word last: who dies before has written nothing. */
+static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
+		      uint32_t *at)
+{
+	uint32_t used = b->shm->head.xrcd_used, was;
+	struct dpa_board_xrcd *x = b->shm->xrcds;
+
+	if (used > DPA_BOARD_XRCDS)
+		used = DPA_BOARD_XRCDS;
+	dpa_board_reap_locked(b);
+	was = find(x, used, a, at);
+	if (was < used && a->exclusive)
+		return EINVAL;
+	if (was == used && !a->create)
+		return EAGAIN;
+	if (*at >= DPA_BOARD_XRCDS ||
+	    dpa_board_reserve(b, DPA_BOARD_OFF_XRCDS + *at * sizeof(*x), sizeof(*x)))
+		return ENOMEM;
+	*num = was < used ? x[was].num : new_num(b);
+	x[*at].dev = a->dev;
+	x[*at].ino = a->ino;
+	x[*at].num = *num;
+	if (*at == used)
+		b->shm->head.xrcd_used = used + 1;
+	DPA_BOARD_STEP("xrcd-written");
+	__atomic_store_n(&x[*at].owner, dpa_board_me(b), __ATOMIC_RELEASE);
+	return 0;
+}
+
+int dpa_board_xrcd_open(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
+			uint32_t *at)
+{
+	int rc = dpa_board_lock(b);
+
+	if (rc)
+		return rc;
+	*at = UINT32_MAX;
+	if (a->named)
+		rc = open_named(b, a, num, at);
+	else
+		*num = new_num(b);
+	dpa_board_unlock(b);
+	atomic_fetch_add_explicit(&b->nxrc, 1, memory_order_relaxed);
+	return rc;
+}
+
+void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at)
+{
+	if (at >= DPA_BOARD_XRCDS || dpa_board_lock(b))
+		return; /* the board cannot be had: it goes with the process */
+	if (b->shm->xrcds[at].owner == dpa_board_me(b))
+		b->shm->xrcds[at].owner = 0;
+	dpa_board_unlock(b);
+}
+
+/* ---------------------------------------------------------------------- SRQs */
+
+static struct dpa_board_xrc_srq *entry(struct dpa_board *b, uint32_t at)
+{
+	return dpa_board_present(b, DPA_BOARD_OFF_XSRQS + at * sizeof(struct dpa_board_xrc_srq))
+		       ? &b->shm->xrc_srqs[at]
+		       : NULL;
+}
+
+int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn)
+{
+	/* processes begin at places of their own */
+	uint32_t from = atomic_load_explicit(&b->next_xsrq, memory_order_relaxed) +
+			b->slot * (DPA_MAX_SRQ / DPA_BOARD_PROCS);
+
+	for (uint32_t i = 0; i < DPA_MAX_SRQ; i++) {
+		uint32_t at = (from + i) & SRQ_INDEX, turn;
+		struct dpa_board_xrc_srq *s = &b->shm->xrc_srqs[at];
+		dpa_owner_t none = 0;
+
+		if (dpa_board_reserve(b, DPA_BOARD_OFF_XSRQS + at * sizeof(*s), sizeof(*s)))
+			return ENOMEM;
+		if (!atomic_compare_exchange_strong_explicit(&s->owner, &none, dpa_board_me(b),
+							     memory_order_acq_rel,
+							     memory_order_relaxed))
+			continue;
+		/* not 0, and the last turn would make the multicast QPN */
+		turn = (atomic_load_explicit(&s->srqn, memory_order_relaxed) >> SRQ_BITS) + 1;
+		if (turn >= TURNS - 1)
+			turn = 1;
+		*srqn = turn << SRQ_BITS | at;
+		atomic_store_explicit(&s->xrcd, xrcd, memory_order_relaxed);
+		atomic_store_explicit(&s->srqn, *srqn, memory_order_release);
+		atomic_fetch_add_explicit(&b->next_xsrq, i + 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&b->nxrc, 1, memory_order_relaxed);
+		return 0;
+	}
+	return ENOMEM;
+}
+
+void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn)
+{
+	atomic_store_explicit(&b->shm->xrc_srqs[srqn & SRQ_INDEX].owner, 0, memory_order_release);
+}
+
+bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
+			     uint32_t *gen)
+{
+	struct dpa_board_xrc_srq *s = entry(b, srqn & SRQ_INDEX);
+	dpa_owner_t o;
+
+	if (!s || atomic_load_explicit(&s->srqn, memory_order_acquire) != srqn)
+		return false;
+	o = atomic_load_explicit(&s->owner, memory_order_acquire);
+	if (!o || dpa_owner_slot(o) >= DPA_BOARD_PROCS)
+		return false;
+	*xrcd = atomic_load_explicit(&s->xrcd, memory_order_relaxed);
+	*slot = dpa_owner_slot(o);
+	*gen = dpa_owner_gen(o);
+	return true;
+}
