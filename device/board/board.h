@@ -227,7 +227,8 @@ struct dpa_board {
 	pid_t pid;	/* of the process that opened it: others may only abandon */
 	uint64_t dev;	/* which file: fd may be closed under our feet (closefrom) */
 	uint64_t ino;
-	uint64_t num_ino;	    /* of num_fd, likewise */
+	uint64_t num_ino;	    /* of num_fd, likewise; both under num_busy */
+	atomic_flag num_busy;	    /* threads of this process; taken (acquire) by try only */
 	bool peek;		    /* read-only, no slot */
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
 	_Atomic uint32_t nqpn;	    /* QPNs held */
@@ -269,10 +270,10 @@ int dpa_board_default_path(char *path, size_t len);
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
 /*
  * The listening socket that claims the board's number, and its inode; -1 if another process of the
- * board holds it, -2 if the board's lock is busy. claim: takes it over first if none does. The
+ * board holds it, -2 if another thread is at it. may_claim: takes it over first if none does. The
  * descriptor stays the board's.
  */
-int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino);
+int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino);
 /*
  * Frees everything that dead processes own: UAR slots, QPNs, process slots; folds their counters
  * into the board's. Returns the number of processes reaped. Called at open, by the parked EU when a

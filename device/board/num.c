@@ -65,7 +65,8 @@ static bool have_num(const struct dpa_board *b)
 	return b->num_fd >= 0 && fstat(b->num_fd, &st) == 0 && st.st_ino == b->num_ino;
 }
 
-void dpa_board_num_claim(struct dpa_board *b)
+/* Whoever has set b->num_busy. */
+static void claim(struct dpa_board *b)
 {
 	struct stat st = {0};
 	int fd = b->num_fd;
@@ -86,18 +87,30 @@ void dpa_board_num_claim(struct dpa_board *b)
 	b->num_fd = fd;
 }
 
-int dpa_board_num_fd(struct dpa_board *b, bool claim, uint64_t *ino)
+/*
+ * Not under the board's lock: these are system calls of a thread that may be stopped in any of
+ * them.
+ */
+void dpa_board_num_claim(struct dpa_board *b)
+{
+	if (atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
+		return; /* another thread of this process is at it */
+	claim(b);
+	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
+}
+
+int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino)
 {
 	int fd = -1;
 
-	if (dpa_board_trylock(b))
+	if (atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
 		return -2;
-	if (claim)
-		dpa_board_num_claim(b);
+	if (may_claim)
+		claim(b);
 	if (have_num(b)) {
 		fd = b->num_fd;
 		*ino = b->num_ino;
 	}
-	dpa_board_unlock(b);
+	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
 	return fd;
 }

@@ -222,13 +222,30 @@ int dpa_board_reap_locked(struct dpa_board *b)
 	return n;
 }
 
+/* A hint, without the lock: most looks find nobody, and who is stopped in one holds up nobody. */
+static bool any_dead(struct dpa_board *b)
+{
+	int fd = dpa_board_fd(b);
+
+	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
+		struct dpa_board_proc *p = &b->shm->procs[i];
+
+		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE &&
+		    p != b->self && !dpa_board_bytes_held(fd, i, 1))
+			return true;
+	}
+	return false;
+}
+
 int dpa_board_reap(struct dpa_board *b)
 {
 	int n;
 
-	if (b->peek || dpa_board_lock(b))
+	if (b->peek)
 		return 0;
 	dpa_board_num_claim(b);
+	if (!any_dead(b) || dpa_board_lock(b))
+		return 0;
 	n = dpa_board_reap_locked(b);
 	dpa_board_unlock(b);
 	return n;
