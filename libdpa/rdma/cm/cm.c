@@ -124,8 +124,11 @@ void dpa_cm_break(struct dpa_cm_link *l)
 	union doca_data own;
 
 	if (l->c && was != CM_GREETED) {
-		own = l->c->user_data;
 		l->state = CM_ENDING;
+		if (!r->dpa) /* what came before the end is told before it: with the QP it would go
+			      */
+			dpa_rdma_tasks_drain(r);
+		own = l->c->user_data;
 		if (was == CM_ESTABLISHED || was == CM_CLOSING)
 			r->cm.disconnected(l->c, own, r->ctx.user_data);
 		else

@@ -295,6 +295,13 @@ static void work_off(struct doca_rdma_connection *c, int ms)
 	} while (c->sent && busy && now_ms() < limit);
 }
 
+/* Bounded: what a callback submits may end at once, too. */
+void dpa_rdma_tasks_drain(struct doca_rdma *r)
+{
+	for (uint32_t n = 0; n <= r->tasks.room / 16 && look_at_cq(r); n++)
+		;
+}
+
 /*
  * A peer that has just gone may have taken everything: its last answers are waited for, unless it
  * is this side that stops. Then all that was not carried out has a CQE; what is left without one

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Tasks on connections by address: what the end of one leaves of them. */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "rig.h"
+
+TestSuite(task_address, .timeout = 100);
+
+static struct task_rig rig;
+static struct doca_rdma_addr *addr;
+static int disconnected, received_before;
+
+static struct side *side_of(union doca_data ctx)
+{
+	return ctx.ptr;
+}
+
+static void on_request(struct doca_rdma_connection *c, union doca_data ctx)
+{
+	(void)ctx;
+	OK(doca_rdma_connection_accept(c, NULL, 0));
+}
+
+static void on_established(struct doca_rdma_connection *c, union doca_data own, union doca_data ctx)
+{
+	(void)own;
+	side_of(ctx)->conn = c;
+}
+
+static void on_failure(struct doca_rdma_connection *c, union doca_data own, union doca_data ctx)
+{
+	(void)c;
+	(void)own;
+	(void)ctx;
+	cr_assert_fail("no connection");
+}
+
+static void on_disconnection(struct doca_rdma_connection *c, union doca_data own,
+			     union doca_data ctx)
+{
+	(void)c;
+	(void)own;
+	if (side_of(ctx) != &rig.b)
+		return;
+	disconnected++;
+	received_before = rig.b.done;
+}
+
+static uint16_t free_port(void)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(in);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	close(fd);
+	return ntohs(in.sin_port);
+}
+
+static void progress(struct side *s)
+{
+	if (!doca_pe_progress(s->pe))
+		sched_yield();
+}
+
+static void connect_by_address(void)
+{
+	doca_error_t ret;
+	uint16_t port;
+
+	do {
+		port = free_port();
+		ret = doca_rdma_start_listen_to_port(rig.b.rdma, port);
+	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* it was taken meanwhile */
+	OK(ret);
+	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "127.0.0.1", port, &addr));
+	OK(doca_rdma_connect_to_addr(rig.a.rdma, addr, number(0)));
+	while (!rig.a.conn || !rig.b.conn) {
+		progress(&rig.a);
+		progress(&rig.b);
+	}
+}
+
+/* A message that is there before the peer goes is told of before its going, and not lost. */
+Test(task_address, received_before_the_end)
+{
+	struct doca_rdma_task_receive *in;
+	struct doca_rdma_task_send *out;
+	struct doca_buf *src, *dst;
+
+	task_rig_make(&rig, 0);
+	for (int i = 0; i < 2; i++)
+		OK(doca_rdma_set_connection_state_callbacks(i ? rig.b.rdma : rig.a.rdma, on_request,
+							    on_established, on_failure,
+							    on_disconnection));
+	OK(doca_ctx_start(rig.a.ctx));
+	OK(doca_ctx_start(rig.b.ctx));
+	connect_by_address();
+	in = receive(&rig, 0, 64);
+	dst = doca_rdma_task_receive_get_dst_buf(in);
+	src = local_buf(&rig, &rig.a, 0, 64, 64);
+	OK(doca_rdma_task_send_allocate_init(rig.a.rdma, rig.a.conn, src, number(9), &out));
+	OK(doca_task_submit(doca_rdma_task_send_as_task(out)));
+	while (!rig.a.done && !rig.a.failed)
+		progress(&rig.a);
+	OK(rig.a.status);
+	doca_task_free(doca_rdma_task_send_as_task(out));
+	OK(doca_rdma_connection_disconnect(rig.a.conn));
+	while (!disconnected)
+		progress(&rig.b);
+	cr_assert_eq(received_before, 1);
+	cr_assert_eq(rig.b.done, 1);
+	doca_task_free(doca_rdma_task_receive_as_task(in));
+	put_buf(src);
+	put_buf(dst);
+	task_rig_stop(&rig);
+	OK(doca_rdma_addr_destroy(addr));
+}
