@@ -76,7 +76,7 @@ static void open_rdma(struct side *s, uint32_t gid)
 	DO(doca_ctx_set_datapath_on_dpa(ctx, dpa));
 	DO(doca_rdma_set_permissions(s->rdma, DOCA_ACCESS_FLAG_RDMA_WRITE));
 	DO(doca_rdma_set_grh_enabled(s->rdma, 1));
-	DO(doca_rdma_set_recv_queue_size(s->rdma, s->s.slots));
+	DO(doca_rdma_set_recv_queue_size(s->rdma, ECHO_RING));
 	DO(doca_rdma_set_gid_index(s->rdma, gid));
 	DO(doca_rdma_set_max_num_connections(s->rdma, ECHO_CONNECTIONS));
 	DO(doca_rdma_dpa_completion_attach(s->rdma, s->comp));

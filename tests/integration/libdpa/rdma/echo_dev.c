@@ -8,6 +8,7 @@
 
 static void receive(struct echo *s, uint32_t slot)
 {
+	s->at[s->posted++ % ECHO_RING] = slot;
 	doca_dpa_dev_rdma_post_receive(s->rdma, s->mmap, (uintptr_t)s->in[slot], ECHO_SLOT);
 }
 
@@ -29,7 +30,7 @@ static void end(struct echo *s)
 static void answer(struct echo *s, doca_dpa_dev_completion_element_t e)
 {
 	uint32_t conn = doca_dpa_dev_get_completion_user_data(e);
-	uint32_t slot = doca_dpa_dev_rdma_completion_get_wr_index(e);
+	uint32_t slot = s->at[doca_dpa_dev_rdma_completion_get_wr_index(e) % ECHO_RING];
 	uint32_t len = doca_dpa_dev_get_completion_immediate(e);
 
 	if (doca_dpa_dev_get_completion_type(e) != DOCA_DPA_DEV_COMP_RECV_SEND_IMM ||
