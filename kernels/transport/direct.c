@@ -14,6 +14,7 @@
 #define ALWAYS	DPA_PULL_MIN	     /* from this size on the copy counts, not the call */
 #define BYTES	(4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
 #define REST	64		     /* messages that go by packet after one that had to */
+#define TRIES	4		     /* of one message */
 #define NO_PEER 0xffu		     /* rests for good: until the QP is connected again */
 
 static bool is_awaited(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
@@ -108,27 +109,37 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct dpa_wqe_raddr *a
 	return true;
 }
 
-/* 0, or why not: ESTALE for anything that may be otherwise next time. */
+/* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
+static int try_once(struct dpa_hw_qp *qp, const struct dpa_wqe_raddr *at, uint32_t len, bool write,
+		    const struct iovec *iov, int cnt)
+{
+	struct dpa_peer *p = qp->peer;
+	struct dpa_hazard *h;
+	struct dpa_guard g;
+	int ret = EFAULT;
+	uint64_t addr;
+
+	if (!dpa_direct_alive(p, &g.alive))
+		return EFAULT;
+	h = dpa_hazard_enter(qp->hw, p);
+	if (!h)
+		return EFAULT;
+	if (is_allowed(qp, at, len, write, &g, &addr))
+		ret = dpa_guard_copy(&g, write, p->pid, iov, cnt, addr, len);
+	dpa_hazard_leave(h);
+	return ret;
+}
+
+/* 0, or why not: ESTALE and EFAULT for anything that may be otherwise next time. */
 static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct iovec *iov,
 		     int cnt)
 {
 	const struct dpa_wqe_raddr at =
 		*(const struct dpa_wqe_raddr *)dpa_wqe_at(qp, qp->req.send_idx, dpa_wqe_body(qp));
-	bool write = c->opcode == DPA_OP_RDMA_WRITE;
-	struct dpa_peer *p = qp->peer;
-	struct dpa_hazard *h;
-	struct dpa_guard g;
 	int ret = ESTALE;
-	uint64_t addr;
 
-	if (!dpa_direct_alive(p, &g.alive))
-		return ESTALE;
-	h = dpa_hazard_enter(qp->hw, p);
-	if (!h)
-		return ESTALE;
-	if (is_allowed(qp, &at, c->length, write, &g, &addr))
-		ret = dpa_guard_copy(&g, write, p->pid, iov, cnt, addr, c->length);
-	dpa_hazard_leave(h);
+	for (int i = 0; i < TRIES && ret == ESTALE; i++)
+		ret = try_once(qp, &at, c->length, c->opcode == DPA_OP_RDMA_WRITE, iov, cnt);
 	return ret;
 }
 
