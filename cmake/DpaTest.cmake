@@ -33,6 +33,7 @@ function(dpa_unit_test name)
     set(limit 300)
   endif()
   set(env "TSAN_OPTIONS=halt_on_error=0"
+          "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
           "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
   if(T_RUN) # dpa-run preloads a library of its own
     list(APPEND env "ASAN_OPTIONS=verify_asan_link_order=0")
