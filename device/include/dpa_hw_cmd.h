@@ -502,7 +502,8 @@ struct dpa_flow_attr {
  */
 int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, uint32_t *handle);
 int dpa_hw_destroy_flow(struct dpa_hw_qp *qp, uint32_t handle);
-/* Frames that the rule matched since it was made, and their bytes, of what it drops, too. EINVAL. */
+/* Frames that the rule matched since it was made, and their bytes, of what it drops, too. EINVAL.
+ */
 int dpa_hw_flow_counts(struct dpa_hw_qp *qp, uint32_t handle, uint64_t *packets, uint64_t *bytes);
 /* Rules of the QP. */
 uint32_t dpa_hw_num_flows(struct dpa_hw_qp *qp);

@@ -236,8 +236,8 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
 
 /*
- * Ends an established connection that was made by address. What is in flight may still be carried out until both
- * sides get the disconnection callback, this one when the peer has answered or after
+ * Ends an established connection that was made by address. What is in flight may still be carried
+ * out until both sides get the disconnection callback, this one when the peer has answered or after
  * doca_rdma_set_connection_request_timeout().
  * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
  */

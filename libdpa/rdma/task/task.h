@@ -89,7 +89,7 @@ bool dpa_rdma_tasks_progress(struct doca_rdma *rdma);
 bool dpa_rdma_tasks_arm(struct doca_rdma *rdma);
 /* Ends all that is in flight on a connection, within doca_pe_progress(). */
 void dpa_rdma_tasks_flush(struct doca_rdma_connection *c);
-/* Tells of all that has ended. */
+/* Tells of what has ended so far, as doca_pe_progress() does; in it only. */
 void dpa_rdma_tasks_drain(struct doca_rdma *r);
 /* And all receives: no QP takes one any more. */
 void dpa_rdma_tasks_cancel_receives(struct doca_rdma *rdma);
