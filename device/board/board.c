@@ -12,8 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
+
+#define EXIT_TRIES 50 /* of a millisecond */
 
 #ifdef DPA_BOARD_TEST_HOOKS
 void (*dpa_board_step_hook)(const char *name);
@@ -146,12 +149,14 @@ static int attach(struct dpa_board *b, const char *lib_version)
  */
 static void detach(struct dpa_board *b, int fd)
 {
+	bool others = fd < 0 ||
+		      (b->shm ? dpa_board_others(b, fd) : dpa_board_bytes_held(fd, 0, UINT16_MAX));
+
 	if (b->shm)
 		munmap(b->shm, b->map_len);
 	dpa_board_fd_close(b->lock_fd, b->ino);
 	DPA_BOARD_STEP("detached");
-	if (fd >= 0 && !dpa_board_bytes_held(fd, 0, UINT16_MAX) &&
-	    dpa_board_file_named(fd, b->path))
+	if (!others && dpa_board_file_named(fd, b->path))
 		unlink(b->path);
 }
 
@@ -217,6 +222,32 @@ void dpa_board_close(struct dpa_board *b)
 	}
 	detach(b, fd);
 	dispose(b);
+}
+
+/*
+ * Of two that end at once the first to look must not leave the file to the second, nor the second
+ * to the first, whose byte may be held for as long as its memory: each says so before it looks, and
+ * one looks at a time.
+ */
+void dpa_board_exit(struct dpa_board *b)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+	int fd, rc = EAGAIN;
+
+	if (b->pid != getpid())
+		return;
+	atomic_store_explicit(&b->self->leaving, b->gen, memory_order_release);
+	DPA_BOARD_STEP("leaving");
+	fd = dpa_board_fd(b);
+	/* Who holds the lock and was stopped must not hold up an exit for long. */
+	for (int i = 0; fd >= 0 && rc && i < EXIT_TRIES; i++)
+		if ((rc = dpa_board_file_trylock(fd)))
+			nanosleep(&ms, NULL);
+	if (rc)
+		return;
+	if (!dpa_board_others(b, fd) && dpa_board_file_named(fd, b->path))
+		unlink(b->path);
+	dpa_board_file_unlock(fd);
 }
 
 void dpa_board_abandon(struct dpa_board *b)

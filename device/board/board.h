@@ -69,7 +69,10 @@ struct dpa_board_proc {
 	/* steer.c: 0, or of a process that has UDP port 4791 open: DPA_BOARD_UDP, index + 1, round
 	 */
 	_Atomic uint64_t udp;
-	uint8_t rsvd[256 - 96];
+	/* its own generation, written by itself at its end (release): it has no more use for the
+	 * file, though its byte may be held still */
+	_Atomic uint32_t leaving;
+	uint8_t rsvd[256 - 100];
 };
 
 /* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
@@ -253,6 +256,12 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 		   size_t errlen);
 /* Frees what this process owns on the board; the last one out leaves the file clean (removed). */
 void dpa_board_close(struct dpa_board *b);
+/*
+ * The process ends with the board open: the file goes unless somebody else is on it. The board
+ * stays usable for other threads, which may be running still; what is owned there is reaped as
+ * that of a process which was killed.
+ */
+void dpa_board_exit(struct dpa_board *b);
 /*
  * In a forked child: drops the descriptors without touching the board's contents. The child never
  * has the mapping (MADV_DONTFORK, since the mapping holds the lock byte): it must not touch

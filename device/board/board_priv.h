@@ -69,6 +69,8 @@ void dpa_board_sweep_stale(const struct dpa_board *b);
 /* proc.c: process slots */
 /* Is a lock byte in [from, from + n) held through another descriptor? */
 bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n);
+/* Is another process on the mapped board that is not about to end? Under the admin lock. */
+bool dpa_board_others(const struct dpa_board *b, int fd);
 bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot);
 bool dpa_board_byte_take(int fd, uint32_t slot); /* false: held through another descriptor */
 /* Under the board's lock: takes a slot, with its byte locked through map_fd. ENOSPC. */

@@ -42,6 +42,24 @@ bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot)
 	return dpa_board_bytes_held(dpa_board_fd(b), slot, 1);
 }
 
+/* The kernel knows of bytes one range at a time: halves of a range where one is held. */
+static bool others_in(const struct dpa_board *b, int fd, uint32_t from, uint32_t n)
+{
+	const struct dpa_board_proc *p = &b->shm->procs[from];
+
+	if (!dpa_board_bytes_held(fd, from, n))
+		return false;
+	if (n == 1)
+		return p != b->self && atomic_load_explicit(&p->leaving, memory_order_acquire) !=
+					       atomic_load_explicit(&p->gen, memory_order_acquire);
+	return others_in(b, fd, from, n / 2) || others_in(b, fd, from + n / 2, n - n / 2);
+}
+
+bool dpa_board_others(const struct dpa_board *b, int fd)
+{
+	return others_in(b, fd, 0, DPA_BOARD_PROCS);
+}
+
 static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
 	struct dpa_board_proc *p = &b->shm->procs[slot];

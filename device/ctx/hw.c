@@ -490,6 +490,19 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&open_lock);
 }
 
+/* exit() with the device open. Other threads may be running still, and one of them closing it. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	struct dpa_hw *hw;
+
+	if (pthread_mutex_trylock(&open_lock))
+		return;
+	hw = hw_of_us();
+	if (hw && hw->pid == getpid())
+		dpa_board_exit(hw->board);
+	pthread_mutex_unlock(&open_lock);
+}
+
 const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx)
 {
 	return ctx->hw->alive;
