@@ -28,7 +28,7 @@ function(dpa_unit_test name)
                                              ${T_INCLUDES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
   # half of what there is to compile, each run once: what is tested is optimised, in its library
-  target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+  target_compile_options(${name} PRIVATE -O0 -g1 -U_FORTIFY_SOURCE)
   if(CMAKE_CROSSCOMPILING AND (T_RUN OR NOT CMAKE_CROSSCOMPILING_EMULATOR))
     return() # what runs it starts programs of the other processor
   endif()

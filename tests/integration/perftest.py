@@ -32,10 +32,13 @@ REFUSED = re.compile(
     r"Post list size must be a multiple|doesn't work with events|not supported in .*mode", re.I)
 
 
-def sizes(op, conn, full):
-    """Sizes: all of them by -a (8 MiB; UD stops at the MTU), and the ends one by one."""
+def sizes(op, kind, conn, full):
+    """Sizes: all of them by -a (8 MiB; UD stops at the MTU), and the ends one by one. What takes a
+    latency test most of its time with -a (iterations()) is in the quick set once."""
     if op == "atomic":
         return [""]
+    if not full and kind == "lat" and (op, conn) != ("send", "RC"):
+        return ["-s 1", "-s 1024" if conn == "UD" else "-s 8388608"]
     if conn == "UD":
         return ["-a", "-s 1", "-s 1024"] if full else ["-a", "-s 1"]
     return ["-a", "-s 1", "-s 65536", "-s 8388608"] if full else ["-a", "-s 1"]
@@ -63,17 +66,17 @@ def iterations(tool, opts, size, full):
     return ["-n", "32", "-Q", "16"]
 
 
-def cases(op, conn, options, full):
+def cases(op, kind, conn, options, full):
     """Options and size of each case. The quick set has every option alone and all of them
-    together, at one size, and all sizes without any."""
+    together, at one size, and sizes without any."""
     if full:
-        return [(o, s) for o in powerset(options) for s in sizes(op, conn, True)]
+        return [(o, s) for o in powerset(options) for s in sizes(op, kind, conn, True)]
     if any(o.startswith("-r") for o in options):
         # UC and UD with few receives lose messages where the receiver gets no processor for a while
         options = options if conn == "RC" else [o.replace("-r 16 ", "") for o in options]
     together = tuple(options)
     base = "-s 1024" if conn == "UD" else "" if op == "atomic" else "-s 65536"
-    return [((), s) for s in sizes(op, conn, False)] + [
+    return [((), s) for s in sizes(op, kind, conn, False)] + [
         (o, base) for o in [(o,) for o in options] + [together] * (len(options) > 1)]
 
 
@@ -83,7 +86,7 @@ def matrix(full):
         for kind, table in (("bw", BW_OPTIONS), ("lat", LAT_OPTIONS)):
             tool = f"ib_{op}_{kind}"
             for conn in conns:
-                for opts, size in cases(op, conn, table[op], full):
+                for opts, size in cases(op, kind, conn, table[op], full):
                     extra = ["-A CMP_AND_SWAP", "-A FETCH_AND_ADD"] if op == "atomic" else [""]
                     for x in extra:
                         args = ["-c", conn, *size.split(), *x.split()]
