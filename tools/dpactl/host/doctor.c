@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +37,9 @@ struct visit {
 	struct where w;
 	char ibverbs[PATH_MAX]; /* the library that programs load; "": none */
 	int pabi;		/* its private ABI number; 0: not known */
-	bool driver, provider, tree, node, kernel_rdma;
+	char prefix[PATH_MAX];	/* of the provider by the environment or a driver file; "": its
+				   folder's */
+	bool driver, provider, loads, tree, node, kernel_rdma, board;
 };
 
 /* mend: NULL, or what to do */
@@ -137,7 +141,11 @@ static void look_at_provider(struct visit *v)
 	const char *dirs[] = {v->w.plugins, v->w.lib};
 	char path[PATH_MAX + 64], have[128] = "";
 
-	for (int i = 0; i < 2 && v->pabi; i++) {
+	if (!v->pabi) {
+		say(v, NOTE, "provider", NULL, "for which libibverbs is not known");
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/libdpa-rdmav%d.so", dirs[i], v->pabi);
 		if (!access(path, R_OK)) {
 			v->provider = true;
@@ -169,6 +177,19 @@ static bool names_dpa(const char *path)
 	return found;
 }
 
+/* Of a list of names or paths, parted by colons or semicolons, the entry that ends in /libdpa. */
+static void entry_of(const char *list, char *buf, size_t len)
+{
+	for (size_t n; *list; list += n + (list[n] != 0)) {
+		n = strcspn(list, ":;");
+		if (n > 7 && n < len && !memcmp(list + n - 7, "/libdpa", 7)) {
+			memcpy(buf, list, n);
+			buf[n] = '\0';
+			return;
+		}
+	}
+}
+
 static void look_at_driver(struct visit *v)
 {
 	const char *dir = "/etc/libibverbs.d", *env = getenv("RDMAV_DRIVERS");
@@ -178,6 +199,8 @@ static void look_at_driver(struct visit *v)
 
 	if (!env)
 		env = getenv("IBV_DRIVERS");
+	if (env)
+		entry_of(env, v->prefix, sizeof(v->prefix));
 	while (d && !v->driver && (e = readdir(d))) {
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		v->driver = strstr(e->d_name, ".driver") && names_dpa(path);
@@ -193,6 +216,49 @@ static void look_at_driver(struct visit *v)
 		say(v, NOTE, "driver file", "install ibverbs-provider-dpa, or use dpa-run",
 		    "nothing in %s names dpa", dir);
 	}
+}
+
+/*
+ * As libibverbs does it, in a process of its own: by the path that the environment gives, else from
+ * its own folder.
+ */
+static void look_at_loading(struct visit *v)
+{
+	char path[2 * PATH_MAX], why[512] = "";
+	int fd[2], status = -1;
+	ssize_t n = 0;
+	pid_t pid;
+
+	if (!v->provider || !v->driver)
+		return;
+	if (v->prefix[0])
+		snprintf(path, sizeof(path), "%s-rdmav%d.so", v->prefix, v->pabi);
+	else
+		snprintf(path, sizeof(path), "%.*s/libibverbs/libdpa-rdmav%d.so",
+			 (int)(strrchr(v->ibverbs, '/') - v->ibverbs), v->ibverbs, v->pabi);
+	if (pipe2(fd, O_CLOEXEC))
+		return;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (dlopen(path, RTLD_NOW))
+			_exit(0);
+		snprintf(why, sizeof(why), "%s", dlerror());
+		_exit(write(fd[1], why, strlen(why)) < 0 ? 2 : 1);
+	}
+	close(fd[1]);
+	if (pid > 0) {
+		n = read(fd[0], why, sizeof(why) - 1);
+		waitpid(pid, &status, 0);
+	}
+	close(fd[0]);
+	why[n > 0 ? n : 0] = '\0';
+	v->loads = status == 0;
+	if (v->loads)
+		say(v, OK, "loading", NULL, "libibverbs can load it");
+	else
+		say(v, BAD, "loading", "install ibverbs-provider-dpa anew, or use dpa-run",
+		    "libibverbs cannot load %s: %s", path, why[0] ? why : "it ends the process");
 }
 
 /* ------------------------------------------------------------- tree and node */
@@ -297,6 +363,34 @@ static void look_at_memory(struct visit *v)
 		    (unsigned long long)lim.rlim_cur);
 }
 
+/* What EUs touch the memory of applications with. */
+static void look_at_permissions(struct visit *v)
+{
+	uint32_t a = 1, b = 0;
+	struct iovec l = {&b, sizeof(b)}, r = {&a, sizeof(a)};
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int scope = 0;
+
+	if (f) {
+		if (fscanf(f, "%d", &scope) != 1)
+			scope = 0;
+		fclose(f);
+	}
+	if (process_vm_readv(getpid(), &l, 1, &r, 1, 0) != sizeof(b) || b != a)
+		say(v, NOTE, "permissions",
+		    "allow process_vm_readv and process_vm_writev in the container's seccomp "
+		    "profile",
+		    "process_vm_readv: %s; data is copied through pipes and rings, slower",
+		    strerror(errno));
+	else if (scope)
+		say(v, NOTE, "permissions",
+		    "for large messages between processes: sysctl kernel.yama.ptrace_scope=0",
+		    "kernel.yama.ptrace_scope is %d: data between processes goes through rings",
+		    scope);
+	else
+		say(v, OK, "permissions", NULL, "processes of one user can copy each other's data");
+}
+
 static void look_at_board(struct visit *v)
 {
 	struct dpa_board_cfg cfg = {.path = v->c->path, .lib_version = DPA_VERSION};
@@ -310,12 +404,14 @@ static void look_at_board(struct visit *v)
 		*slash = '\0';
 	if (!rc)
 		dpa_board_unpeek(b);
+	v->board = false;
 	if (rc && rc != ENOENT)
 		say(v, BAD, "board",
 		    "end what uses it, or set DPA_BOARD to a path that nothing uses", "%s", err);
-	else if (!access(dir, W_OK | X_OK) || (errno == ENOENT && access(v->c->path, F_OK)))
+	else if (!access(dir, W_OK | X_OK) || (errno == ENOENT && access(v->c->path, F_OK))) {
+		v->board = true;
 		say(v, OK, "board", NULL, "%s", v->c->path);
-	else
+	} else
 		say(v, BAD, "board", "set DPA_BOARD to a path that this user can write", "%s: %s",
 		    dir, strerror(errno));
 }
@@ -342,22 +438,50 @@ static void look_at_port(struct visit *v)
 
 /* ------------------------------------------------------------------ the proof */
 
+/* In a program that finds devices by SYSFS_PATH, without the preload. NULL: nothing is missing. */
+static const char *why_not_bare(const struct visit *v, const char **mend)
+{
+	const char *tree = getenv("SYSFS_PATH");
+	char path[PATH_MAX];
+
+	*mend = "start it by dpa-run, log in anew, or as root: dpactl enable --system";
+	if (!tree)
+		return "neither a preload nor SYSFS_PATH";
+	if (v->kernel_rdma)
+		return "this kernel has RDMA, which libibverbs asks in place of SYSFS_PATH";
+	if (snprintf(path, sizeof(path), "%s/class/infiniband_verbs/uverbs_dpa0", tree) >=
+		    (int)sizeof(path) ||
+	    access(path, X_OK))
+		return "SYSFS_PATH leads to no tree with dpa0";
+	if (!v->node)
+		return "there is no device node";
+	return NULL;
+}
+
 /* Why a program does not list it; *mend: what to do unless a line above says so. */
 static const char *why_not(const struct visit *v, const char **mend)
 {
+	const char *why;
+
 	*mend = NULL;
+	if (!v->ibverbs[0])
+		return "there is no libibverbs";
 	if (!v->provider)
 		return "there is no provider for its libibverbs";
 	if (!v->tree)
 		return "there is no tree";
 	if (v->c->cfg.disable)
 		return "DPA_DISABLE or the configuration hides it";
-	if (!preloaded_here() && !getenv("SYSFS_PATH")) {
-		*mend = "start it by dpa-run, log in anew, or as root: dpactl enable --system";
-		return "neither a preload nor SYSFS_PATH";
-	}
+	why = preloaded_here() ? NULL : why_not_bare(v, mend);
+	if (why)
+		return why;
+	*mend = NULL;
 	if (!v->driver)
 		return "nothing tells libibverbs of the provider";
+	if (!v->loads)
+		return "its provider cannot be loaded";
+	if (!v->board)
+		return "its board is not to be used";
 	*mend = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
 	return "it is refused";
 }
@@ -372,8 +496,6 @@ static void look_at_list(struct visit *v)
 	pid_t pid;
 	void *dl;
 
-	if (!v->ibverbs[0])
-		return;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -412,11 +534,13 @@ void cmd_doctor(struct ctl *c)
 	look_at_library(&v);
 	look_at_provider(&v);
 	look_at_driver(&v);
+	look_at_loading(&v);
 	look_at_tree(&v);
 	look_at_node(&v);
 	look_at_kernel(&v);
 	look_at_real(&v);
 	look_at_memory(&v);
+	look_at_permissions(&v);
 	look_at_board(&v);
 	look_at_port(&v);
 	look_at_list(&v);
