@@ -38,6 +38,7 @@ int dpa_cm_start(struct dpa_cm *cm)
 	struct epoll_event ev = {.events = EPOLLIN};
 	int ret;
 
+	cm->owner = getpid();
 	cm->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (cm->epoll < 0)
 		return errno;
@@ -58,6 +59,19 @@ static bool watch(struct dpa_cm *cm, struct dpa_cm_fd *f, uint32_t events)
 
 	return !epoll_ctl(cm->epoll, EPOLL_CTL_MOD, f->fd, &ev) ||
 	       (errno == ENOENT && !epoll_ctl(cm->epoll, EPOLL_CTL_ADD, f->fd, &ev));
+}
+
+/*
+ * A child of fork() may have it open, too: then close() alone would leave it in the epoll instance,
+ * with a pointer to what is freed. A child that ends what it inherited must leave it there: the
+ * instance is its parent's, too.
+ */
+static void close_fd(struct dpa_cm *cm, struct dpa_cm_fd *f)
+{
+	if (cm->owner == getpid())
+		epoll_ctl(cm->epoll, EPOLL_CTL_DEL, f->fd, NULL);
+	close(f->fd);
+	f->fd = -1;
 }
 
 /* ---------------------------------------------------------------- one's life */
@@ -94,6 +108,12 @@ static void sweep(struct dpa_cm *cm)
 		*p = l->next;
 		free(l);
 	}
+	while (cm->closed) {
+		struct dpa_cm_listener *s = cm->closed;
+
+		cm->closed = s->next;
+		free(s);
+	}
 }
 
 void dpa_cm_end(struct dpa_cm_link *l)
@@ -103,7 +123,7 @@ void dpa_cm_end(struct dpa_cm_link *l)
 	if (l->state == CM_GREETED)
 		r->cm.num_greeted--;
 	l->state = CM_GONE;
-	close(l->f.fd);
+	close_fd(&r->cm, &l->f);
 	if (l->c) {
 		l->c->link = NULL;
 		dpa_rdma_drop_connection(l->c);
@@ -308,8 +328,8 @@ static bool greet(struct doca_rdma *r, int listener)
 
 static void on_caller(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
 {
-	(void)events;
-	for (int i = 0; i < EVENTS && greet(r, f->fd); i++)
+	(void)events; /* that it was closed since is seen by its descriptor */
+	for (int i = 0; i < EVENTS && f->fd >= 0 && greet(r, f->fd); i++)
 		;
 }
 
@@ -434,8 +454,11 @@ bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port)
 	if (!s)
 		return false;
 	*p = s->next;
-	close(s->f.fd);
-	free(s);
+	close_fd(&r->cm, &s->f);
+	s->next = r->cm.closed;
+	r->cm.closed = s;
+	if (!r->cm.working)
+		sweep(&r->cm);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <doca_rdma.h>
 #include <dpa/dpa_rdma.h>
 
@@ -45,11 +46,13 @@ struct dpa_cm {
 	doca_rdma_connection_disconnection_cb_t disconnected;
 	struct dpa_cm_link *links;
 	struct dpa_cm_listener *listeners;
-	uint32_t num_greeted; /* links without a connection */
-	uint64_t looked_ns;   /* when the sockets were looked at last */
-	int epoll;	      /* what doca_pe waits for: all sockets and the timer */
+	struct dpa_cm_listener *closed; /* the round that works may still have an event of them */
+	uint32_t num_greeted;		/* links without a connection */
+	uint64_t looked_ns;		/* when the sockets were looked at last */
+	int epoll;			/* what doca_pe waits for: all sockets and the timer */
 	int timer;
-	bool working; /* in dpa_cm_progress(): links are freed at its end */
+	pid_t owner;  /* whose descriptors these are */
+	bool working; /* in dpa_cm_progress(): links and listeners are freed at its end */
 };
 
 /* Before the context starts, with an engine: 0 or errno. */

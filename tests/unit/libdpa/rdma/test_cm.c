@@ -13,7 +13,7 @@
 
 TestSuite(cm, .timeout = 100);
 
-enum answer { ACCEPT, REJECT, LATER, STOP };
+enum answer { ACCEPT, REJECT, LATER, STOP, STOP_LISTENING };
 
 /* A context with its engine. */
 struct side {
@@ -33,6 +33,20 @@ static struct rig rig;
 static struct doca_rdma_addr *addr;
 static uint16_t port;
 
+/* What was freed just now reads otherwise than it did. */
+static void spoil_what_is_free(void)
+{
+	void *p[32];
+
+	for (int i = 0; i < 32; i++) {
+		p[i] = malloc(32);
+		cr_assert_not_null(p[i]);
+		memset(p[i], 0x5a, 32);
+	}
+	for (int i = 0; i < 32; i++)
+		free(p[i]);
+}
+
 static void on_request(struct doca_rdma_connection *c, union doca_data ctx)
 {
 	struct side *s = ctx.ptr;
@@ -45,6 +59,10 @@ static void on_request(struct doca_rdma_connection *c, union doca_data ctx)
 		s->answered = doca_rdma_connection_reject(c);
 	else if (s->answer == STOP)
 		s->answered = doca_ctx_stop(s->ctx);
+	else if (s->answer == STOP_LISTENING) {
+		s->answered = doca_rdma_stop_listen_to_port(s->rdma, port);
+		spoil_what_is_free();
+	}
 }
 
 static void note(struct side *s, int *count, struct doca_rdma_connection *c, union doca_data own)
@@ -468,6 +486,63 @@ Test(cm, in_a_child)
 	}
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	end();
+}
+
+/* The callback of a request ends the listener of which the same look at the sockets tells next. */
+Test(cm, stop_listening_in_a_callback)
+{
+	struct message m = {.magic = htonl(0x6470636d), .version = htons(1), .type = 1};
+	int fd, next;
+
+	begin(2, 30000);
+	server.answer = STOP_LISTENING;
+	fd = connect_tcp();
+	while (!doca_pe_progress(server.pe)) /* it is accepted */
+		sched_yield();
+	send_all(fd, &m, 100);
+	while (!doca_pe_progress(server.pe)) /* of the two, only its socket is ready */
+		sched_yield();
+	send_all(fd, (char *)&m + 100, sizeof(m) - 100);
+	next = connect_tcp();
+	AWAIT(server.requested);
+	OK(server.answered);
+	await_end_of(next);
+	IS(doca_rdma_stop_listen_to_port(server.rdma, port), INVALID_VALUE);
+	close(fd);
+	AWAIT(server.failed);
+	server.answer = ACCEPT;
+	OK(doca_rdma_start_listen_to_port(server.rdma, port));
+	connect_both();
+	end();
+}
+
+/* A child that lives on has the listening socket open: who calls there is none of ours. */
+Test(cm, stop_listening_while_a_child_lives)
+{
+	int hold[2], fd;
+	uint16_t was;
+	char end_of_file;
+	pid_t pid;
+
+	begin(1, 30000);
+	cr_assert_eq(pipe(hold), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		close(hold[1]);
+		_exit((int)read(hold[0], &end_of_file, 1));
+	}
+	fd = connect_tcp();
+	was = port;
+	listen_somewhere();
+	OK(doca_rdma_stop_listen_to_port(server.rdma, was));
+	OK(doca_rdma_addr_destroy(addr));
+	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "127.0.0.1", port, &addr));
+	connect_both();
+	close(hold[1]);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+	close(fd);
 	end();
 }
 
