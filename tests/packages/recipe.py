@@ -80,7 +80,7 @@ def github(path, job):
     lines = []
     if True not in doc and "on" not in doc:  # YAML 1.1 has a truth value of that name
         sys.exit(f"{path}: no 'on'")
-    if set(j) != {"runs-on", "steps"}:
+    if set(j) != {"runs-on", "container", "steps"} or j["container"] not in IMAGES:
         sys.exit(f"{path}: {job} has what is not tried here: {sorted(j)}")
     for step in j["steps"]:
         if set(step) <= {"uses"} and step["uses"].startswith("actions/checkout@"):
