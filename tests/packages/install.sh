@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # install.sh - sourced by `run`: install, use, remove, purge; nothing is left.
 # shellcheck shell=bash
-files() { find "$ROOT" -xdev \( -path "$ROOT/proc" -o -path "$ROOT/sys" -o -path "$ROOT/var/cache" -o -path "$ROOT/var/lib/apt" \
-	-o -path "$ROOT/var/log" -o -path "$ROOT/dev/shm" \) -prune -o -printf '%P\n' | sort; }
-left() { ! grep -iE '(^|[^a-z])(lib)?(dpa|doca)' <(comm -13 "$WORK/before" "$WORK/after"); }
+files() { # /dev is another file system
+	{
+		find "$ROOT" -xdev \( -path "$ROOT/proc" -o -path "$ROOT/sys" -o -path "$ROOT/var/cache" -o -path "$ROOT/var/lib/apt" \
+			-o -path "$ROOT/var/log" \) -prune -o -printf '%P\n'
+		find "$ROOT/dev" -xdev -printf 'dev/%P\n'
+	} | LC_ALL=C sort
+}
+left() { ! grep -iE '(^|[^a-z])(lib)?(dpa|doca|flexio)|^dev/' <(LC_ALL=C comm -13 "$WORK/before" "$WORK/after"); }
 nine_steps() {
 	login 'cd /root/t && gcc -Wall -Werror -o nine_steps nine_steps.c -libverbs && { ./nine_steps >s & p=$!; i=0
 		until ./nine_steps 127.0.0.1 2>/dev/null; do i=$((i+1)); test $i -lt 200 || exit 1; done; wait $p; grep -q "without this process" s; }'
@@ -19,20 +24,50 @@ providers() {
 	! readelf -d "$ROOT"/usr/lib/*/libdpadv.so.1 | grep NEEDED.*ibverbs
 }
 
-# What systemd gives the services of a user.
-user_services() {
+# What systemd gives the services of a user: this variable.
+user_services() { # VARIABLE
 	local vars
-	vars=$(inside /usr/lib/systemd/user-environment-generators/60-dpa) && [ -n "$vars" ] || return
+	vars=$(inside /usr/lib/systemd/user-environment-generators/60-dpa) && echo "$vars" && [ "${vars%%=*}" = "$1" ] || return
 	# shellcheck disable=SC2086
 	inside env $vars ibv_devices | grep -w dpa0
 }
 
-# The node as systemd makes it at each boot.
+# What a shell of this kind sees dpa0 by.
+# shellcheck disable=SC2016
+by_tree() { "$1" '[ -n "$SYSFS_PATH" ] && [ -z "$LD_PRELOAD" ] && ibv_devices | grep -w dpa0'; }
+# shellcheck disable=SC2016
+by_preload() { "$1" '[ -z "$SYSFS_PATH" ] && [ -n "$LD_PRELOAD" ] && ibv_devices | grep -w dpa0'; }
+
+# Where the machine that this runs on has RDMA in its kernel, all go by the preload.
+without_rdma() {
+	[ ! -e /sys/module/ib_core ] || { echo "the kernel has RDMA"; return 77; }
+	by_tree login && user_services SYSFS_PATH
+}
+
+# A distribution's own kernel has this folder; the roots have no modules.
+with_rdma() {
+	local at rc
+	at=/lib/modules/$(uname -r)/kernel/drivers/infiniband/core
+	inside mkdir -p "$at" && by_preload login && by_preload user && user_services LD_PRELOAD && pingpong login
+	rc=$?
+	inside rmdir -p --ignore-fail-on-non-empty "$at" 2>/dev/null
+	return $rc
+}
+
+# The node is missing, then as systemd makes it at each boot.
 node_at_boot() {
 	local node=$ROOT/dev/infiniband/uverbs_dpa0
-	apt_install systemd-standalone-tmpfiles && rm -r "$ROOT/dev/infiniband" &&
+	apt_install systemd-standalone-tmpfiles && rm -r "$ROOT/dev/infiniband" && by_preload login &&
 		inside systemd-tmpfiles --create dpa.conf && [ "$(readlink "$node")" = /dev/null ] && lists login
 }
+
+# A line of /etc/ld.so.preload for each process; the second is not of the packages.
+ANOTHER=/opt/another/libdpa-preload.so
+another_install() { inside sh -c "mkdir -p /opt/another && cp /lib/*/libm.so.6 $ANOTHER && echo $ANOTHER >>/etc/ld.so.preload"; }
+another_stays() { [ "$(cat "$ROOT/etc/ld.so.preload")" = $ANOTHER ]; }
+forget_another() { rm -r "$ROOT/etc/ld.so.preload" "$ROOT/opt/another"; }
+
+no_driver_file() { [ ! -L "$ROOT/etc/libibverbs.d/dpa.driver" ] && [ ! -e "$ROOT/etc/libibverbs.d/dpa.driver" ]; }
 
 not_disabled() { inside env DPA_DISABLE=0 bash -l -c ibv_devices | grep -w dpa0; }
 disabled() { ! inside env DPA_DISABLE=1 bash -l -c ibv_devices | grep -w dpa0; }
@@ -50,7 +85,8 @@ part_install() {
 	check "a shell with no environment does not" lists_not bare
 	check "DPA_DISABLE=1" disabled
 	check "DPA_DISABLE=0" not_disabled
-	check "services of a user" user_services
+	check "by the tree alone, user services too" without_rdma
+	check "by the preload where the kernel has RDMA, user services too" with_rdma
 	check "pingpong" pingpong login
 	check "pingpong of an ordinary user" pingpong user
 	check "dpa-run" inside dpa-run ibv_devinfo -d dpa0
@@ -68,12 +104,19 @@ part_install() {
 	check "nine steps" nine_steps
 	check "the node, made at boot" node_at_boot
 	inside apt-get purge -y -q systemd-standalone-tmpfiles >/dev/null 2>&1
-	inside dpactl enable --system >/dev/null
 	rm -rf "$ROOT/root/t"
+	inside dpactl enable --system >/dev/null
+	check "another installation for every process" another_install
 	check "remove" inside apt-get remove -y -q ibverbs-provider-dpa dpa-tools libdpa1 libdpa-dev
 	check "nothing lists dpa0" lists_not login
-	check "nothing in ld.so.preload after removal" test ! -e "$ROOT/etc/ld.so.preload"
+	check "libibverbs is not told of a provider that is gone" no_driver_file
+	check "of ld.so.preload the other installation's line is left" another_stays
+	check "no device node" test ! -e "$ROOT/dev/infiniband"
+	forget_another
+	check "apt installs them again" apt_install $(debs debs ibverbs-provider-dpa dpa-tools)
+	inside dpactl enable --system >/dev/null
 	check "purge" inside dpkg --purge ibverbs-provider-dpa dpa-tools libdpa1 libdpa-dev libdpa-doc
+	check "nothing in ld.so.preload after removal" test ! -e "$ROOT/etc/ld.so.preload"
 	inside apt-get purge -y -q pkg-config libibverbs-dev >/dev/null 2>&1
 	inside apt-get autoremove --purge -y -q >/dev/null 2>&1
 	files >"$WORK/after"
