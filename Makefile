@@ -75,6 +75,6 @@ test-packages: ## install, use, upgrade and remove them in a fresh Debian, build
 	@scripts/install-deps --packages
 	@scripts/test --build $(BUILD) packages cross
 
-test-rpms: ## the rpm packages of the committed tree: file by file, run, installed by dnf (root; fetches Debian)
+test-rpms: ## the rpm packages of the committed tree: file by file, run, built again, installed by dnf (root; fetches Debian)
 	@scripts/install-deps --packages
 	@scripts/test --build $(BUILD) rpms
