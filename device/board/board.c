@@ -97,14 +97,14 @@ static int map_file(struct dpa_board *b, int fd, int prot)
 }
 
 /* Under the board's lock. */
-static int take_slot(struct dpa_board *b, const char *lib_version, int map_fd)
+static int take_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int map_fd)
 {
 	int rc = dpa_board_lock(b);
 
 	if (rc)
 		return rc;
 	dpa_board_reap_locked(b);
-	rc = dpa_board_proc_take(b, map_fd, lib_version);
+	rc = dpa_board_proc_take(b, map_fd, cfg);
 	dpa_board_unlock(b);
 	return rc;
 }
@@ -127,7 +127,7 @@ static int keep_byte(struct dpa_board *b)
 }
 
 /* Maps the file and takes a slot; under the admin lock. */
-static int attach(struct dpa_board *b, const char *lib_version)
+static int attach(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 {
 	int map_fd;
 	int rc = second_open(b, &map_fd);
@@ -138,7 +138,7 @@ static int attach(struct dpa_board *b, const char *lib_version)
 	if (!rc && madvise(b->shm, b->map_len, MADV_DONTFORK))
 		rc = errno;
 	if (!rc)
-		rc = take_slot(b, lib_version, map_fd);
+		rc = take_slot(b, cfg, map_fd);
 	close(map_fd);
 	return rc ? rc : keep_byte(b);
 }
@@ -187,7 +187,7 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 	dpa_board_num_claim(b);
 	rc = note_file(b);
 	if (!rc)
-		rc = attach(b, cfg->lib_version);
+		rc = attach(b, cfg);
 	if (!rc) {
 		dpa_board_file_unlock(b->fd);
 		*board = b;

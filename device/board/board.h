@@ -62,7 +62,7 @@ struct dpa_board_proc {
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	char comm[16];
 	char lib_version[24];
-	uint32_t placement; /* enum dpa_placement: its default */
+	uint32_t placement; /* enum dpa_placement: of a QP that it creates */
 	uint32_t nqp, ncq, nmr;
 	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
 	_Atomic uint32_t asked[2];
@@ -243,6 +243,7 @@ struct dpa_board {
 struct dpa_board_cfg {
 	const char *path;	 /* NULL: the default place for this user and namespace */
 	const char *lib_version; /* never NULL; another version on the board: EPROTO */
+	uint32_t placement;	 /* enum dpa_placement: what people are shown as this process's */
 	uint32_t uar_pages;	 /* of a board that this one creates; 0: DPA_BOARD_UAR_PAGES */
 };
 

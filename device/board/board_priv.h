@@ -74,7 +74,7 @@ bool dpa_board_others(const struct dpa_board *b, int fd);
 bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot);
 bool dpa_board_byte_take(int fd, uint32_t slot); /* false: held through another descriptor */
 /* Under the board's lock: takes a slot, with its byte locked through map_fd. ENOSPC. */
-int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version);
+int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_cfg *cfg);
 void dpa_board_proc_leave(struct dpa_board *b); /* under the board's lock */
 
 /* recover.c: the board's lock, and who died */

@@ -88,7 +88,7 @@ bool dpa_board_byte_take(int fd, uint32_t slot)
 	return fcntl(fd, F_OFD_SETLK, &fl) == 0;
 }
 
-static void describe(struct dpa_board *b, struct dpa_board_proc *p, const char *lib_version)
+static void describe(struct dpa_board *b, struct dpa_board_proc *p, const struct dpa_board_cfg *cfg)
 {
 	struct timespec ts;
 	char comm[16] = "";
@@ -101,7 +101,8 @@ static void describe(struct dpa_board *b, struct dpa_board_proc *p, const char *
 	memcpy(p->comm, comm, sizeof(p->comm));
 	for (int i = 0; i < DPA_ASKS; i++)
 		atomic_store_explicit(&p->asked[i], 0, memory_order_relaxed);
-	snprintf(p->lib_version, sizeof(p->lib_version), "%s", lib_version);
+	snprintf(p->lib_version, sizeof(p->lib_version), "%s", cfg->lib_version);
+	p->placement = cfg->placement;
 }
 
 static void forget(struct dpa_board_proc *p)
@@ -111,7 +112,7 @@ static void forget(struct dpa_board_proc *p)
 	atomic_store_explicit(&p->udp, 0, memory_order_relaxed);
 }
 
-int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version)
+int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_cfg *cfg)
 {
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		struct dpa_board_proc *p = &b->shm->procs[i];
@@ -133,7 +134,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const char *lib_version
 		b->self = p;
 		b->counters = b->shm->priv[i].counters;
 		atomic_store_explicit(&b->qpn_block, UINT32_MAX, memory_order_relaxed);
-		describe(b, p, lib_version);
+		describe(b, p, cfg);
 		atomic_store_explicit(&p->gen, b->gen, memory_order_release);
 		DPA_BOARD_STEP("proc-gen");
 		atomic_store_explicit(&p->state, DPA_PROC_LIVE, memory_order_release);

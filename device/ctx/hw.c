@@ -283,6 +283,8 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	}
 	bcfg.path = hw->cfg.board[0] ? hw->cfg.board : NULL;
 	bcfg.uar_pages = hw->cfg.uar_pages;
+	bcfg.placement =
+		hw->cfg.placement.kind == DPA_CFG_PLACE_EU ? DPA_PLACE_EU : DPA_PLACE_INLINE;
 	ret = dpa_board_open(&bcfg, &hw->board, err, sizeof(err));
 	if (ret)
 		goto err_cfg;
