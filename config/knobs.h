@@ -93,8 +93,8 @@ extern const struct dpa_knob dpa_knobs[];
 extern const size_t dpa_knobs_num;
 
 /*
- * Fills cfg from the defaults, the file and the environment. 0, or EINVAL (or the errno of reading
- * the file) with one line without newline in err. A missing default file is no error, a missing
+ * Fills cfg from the defaults, the file and the environment. 0, or EINVAL with one line without
+ * newline in err, also when the file cannot be read. A missing default file is no error, a missing
  * DPA_CONFIG is. A set-user-id program reads no environment. Thread-safe as far as environ is.
  */
 int dpa_config_load(struct dpa_config *cfg, char *err, size_t errlen);

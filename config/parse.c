@@ -132,12 +132,9 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 	FILE *f;
 
 	f = fopen(path, "re");
-	if (!f) {
-		ret = errno;
-		say(err, errlen, "%s: cannot be read (%s): mend the path or its permissions", path,
-		    strerror(ret));
-		return ret;
-	}
+	if (!f)
+		return say(err, errlen, "%s: cannot be read (%s): mend the path or its permissions",
+			   path, strerror(errno));
 	while (!ret && fgets(text, sizeof(text), f)) {
 		line++;
 		if (!strchr(text, '\n') && !feof(f))
@@ -146,10 +143,8 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 		else
 			ret = parse_line(cfg, path, line, text, err, errlen);
 	}
-	if (!ret && ferror(f)) {
-		ret = EIO; /* a folder, for one */
-		say(err, errlen, "%s:%u: cannot be read: is it a text file?", path, line + 1);
-	}
+	if (!ret && ferror(f)) /* a folder, for one */
+		ret = say(err, errlen, "%s:%u: cannot be read: is it a text file?", path, line + 1);
 	fclose(f);
 	if (!ret)
 		snprintf(cfg->config, sizeof(cfg->config), "%s", path);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Opening: settings that are refused, and what an open leaves behind. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "dpa.h"
 #include "fake_hw.h"
@@ -83,6 +86,58 @@ Test(open, bad_settings_are_einval_and_one_line_in_the_log)
 	cr_expect_eq(lowest_fd(), before);
 	close(fd);
 	unlink(name);
+}
+
+/* The open of DPA_CONFIG=path in another process, as nobody if we may be: its errno. */
+static int open_errno_with(const char *path, const char *log)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		/* nothing of the framework's at the end: it is the parent's */
+		if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
+			_exit(255);
+		setenv("DPA_LOG_FILE", log, 1);
+		setenv("DPA_CONFIG", path, 1);
+		_exit(open_errno());
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void refuses_config(const char *path, const char *log, const char *why)
+{
+	int fd = open(log, O_RDWR | O_TRUNC);
+	char line[512] = "";
+
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(open_errno_with(path, log), EINVAL, "%s", path);
+	cr_expect_gt(read(fd, line, sizeof(line) - 1), 0, "%s", path);
+	cr_expect(strstr(line, path) && strstr(line, why), "%s", line);
+	cr_expect_eq(strchr(line, '\n'), line + strlen(line) - 1, "one line");
+	close(fd);
+}
+
+/* It had the errno of reading the file: a device that is not there, to who opens it. */
+Test(open, unreadable_settings_are_einval_and_one_line_in_the_log)
+{
+	char log[] = "/tmp/dpa-test-open-XXXXXX", conf[] = "/tmp/dpa-test-conf-XXXXXX";
+	int fd = mkstemp(log), cfd = mkstemp(conf);
+
+	cr_assert(fd >= 0 && cfd >= 0);
+	/* not his in a sticky folder is not to be opened for writing: fs.protected_regular */
+	if (geteuid() == 0)
+		cr_assert_eq(fchown(fd, 65534, 65534), 0);
+	cr_assert_eq(fchmod(cfd, 0), 0);
+	refuses_config("/nonexistent/dpa.conf", log, "mend the path");
+	refuses_config("/", log, "is it a text file?");
+	refuses_config(conf, log, "its permissions");
+	close(fd);
+	close(cfd);
+	unlink(log);
+	unlink(conf);
 }
 
 Test(open, blueflame_can_be_switched_off)
