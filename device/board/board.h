@@ -88,8 +88,9 @@ struct dpa_board_qpinfo {
 	uint32_t link; /* enum dpa_link_kind: 0 none, 1 loopback, 2 shared memory, 3 RoCEv2 */
 	/*
 	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
-	 * domain, its attributes packed, and a number that is another with each connection. Written
-	 * by its owner under the QP's lock, conn last (release); read conn first (acquire).
+	 * domain, its attributes packed, and a number that is another with each connection, 0 if it
+	 * has none to an initiator of this board. Written by its owner under the QP's lock, conn
+	 * last (release); read conn first (acquire).
 	 */
 	uint32_t xrcd, how, conn;
 };

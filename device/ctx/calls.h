@@ -141,8 +141,9 @@ void dpa_branch_tell(struct dpa_hw_qp *qp, bool connected);
 void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a);
 /* A packet for a QP that is not of this process: must it wait until its branch is there? */
 bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s);
-/* A request off a lane for a target, under its lock. False: it is nobody's any more. */
-bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+/* A request off a peer's lane for a target, under its lock. False: it is nobody's any more, or it
+ * would begin a turn and is not of the target's initiator. */
+bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s);
 /* An initiator's next message: to its process. False: not now (pended), or never (error raised). */
 bool dpa_turn_begin(struct dpa_hw_qp *qp);
 /* Is the message at idx for the process that the initiator's turn is? Else pended if need be. */

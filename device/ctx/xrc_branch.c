@@ -56,7 +56,8 @@ void dpa_branch_tell(struct dpa_hw_qp *qp, bool connected)
 	if (!connected)
 		return;
 	qp->turn = 0;
-	__atomic_store_n(&info->conn, (uint32_t)dpa_now_ns() | 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&info->conn, qp->pkt_flags ? 0 : (uint32_t)dpa_now_ns() | 1,
+			 __ATOMIC_RELEASE);
 }
 
 struct target {
@@ -88,6 +89,12 @@ static bool look(struct dpa_board *b, uint32_t qpn, struct target *t)
 static bool receives(uint32_t state)
 {
 	return state == DPA_QPS_RTR || state == DPA_QPS_RTS || state == DPA_QPS_SQD;
+}
+
+/* To an initiator of this board; others have no use for branches. */
+static bool connected(const struct target *t)
+{
+	return t->conn && receives(t->state);
 }
 
 /* ------------------------------------------------------------------------ branches, control */
@@ -250,8 +257,7 @@ bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s)
 	    atomic_load_explicit(&hw->branch_refused, memory_order_relaxed) == s->dqpn ||
 	    !dpa_board_xrc_srq_owner(hw->board, x->xrcsrq, &xrcd, &slot, &gen) ||
 	    slot != hw->board->slot || gen != hw->board->gen || !look(hw->board, s->dqpn, &t) ||
-	    t.xrcd != xrcd || !receives(t.state) ||
-	    dpa_owner(t.slot, t.gen) == dpa_owner(slot, gen))
+	    t.xrcd != xrcd || !connected(&t) || dpa_owner(t.slot, t.gen) == dpa_owner(slot, gen))
 		return false;
 	if (atomic_compare_exchange_strong_explicit(&hw->branch_wanted, &none, s->dqpn,
 						    memory_order_acq_rel, memory_order_relaxed))
@@ -280,7 +286,34 @@ static void follow(struct dpa_hw_qp *qp, const struct target *t)
 	qp->comm_est = true; /* its target's process says so */
 }
 
-bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+/*
+ * Is the sender the initiator on this board that the target is connected to? Who was it before may
+ * have work left, and a turn for it.
+ */
+/* IBA 9.6/sender */
+static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dpa_slot *s,
+		    uint32_t dest_qpn)
+{
+	uint32_t slot, gen;
+
+	return (dest_qpn & DPA_QPN_INDEX) == s->src &&
+	       dpa_board_qpn_owner(hw->board, dest_qpn, &slot, &gen) && p->slot == slot &&
+	       p->gen == gen;
+}
+
+/* In the target's own process. */
+static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s,
+		      uint32_t turn)
+{
+	if (!turn || turn == qp->turn)
+		return true;
+	if (!receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
+		return false;
+	begin(qp, turn, s->psn);
+	return true;
+}
+
+bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	struct target t;
@@ -289,21 +322,17 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	if (!is_request(s))
 		return true;
 	turn = x->turn;
-	if (!qp->branch) {
-		if (turn && turn != qp->turn)
-			begin(qp, turn, s->psn);
-		return true;
-	}
-	if (!look(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !receives(t.state))
+	if (!qp->branch)
+		return target_rx(qp, p, s, turn);
+	if (!look(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !connected(&t))
 		return false;
-	if (t.conn != qp->conn) { /* another connection than the last */
-		if (!turn)
-			return false;
+	if (t.conn == qp->conn && (!turn || turn == qp->turn))
+		return true;
+	if (!turn || !sent_by(qp->hw, p, s, t.dest_qpn))
+		return false;
+	if (t.conn != qp->conn) /* another connection than the last */
 		follow(qp, &t);
-		begin(qp, turn, s->psn);
-	} else if (turn && turn != qp->turn) {
-		begin(qp, turn, s->psn);
-	}
+	begin(qp, turn, s->psn);
 	return true;
 }
 

@@ -110,7 +110,8 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
 		return qp;
 	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
-		 (!qp->xrcd || dpa_branch_rx(qp, s)) && /* frames do not say that a turn begins */
+		 /* frames do not say that a turn begins */
+		 (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
 		 dpa_inspect_slot(qp, rx->peer, s, payload))
 		qp = NULL;
 	else

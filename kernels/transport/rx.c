@@ -130,7 +130,7 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return;
 	}
-	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, s)) {
+	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, peer, s)) {
 		drop(qp, peer, s);
 		return;
 	}

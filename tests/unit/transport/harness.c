@@ -158,6 +158,9 @@ struct th *th_new(const struct th_opt *opt)
 	th_now = 1000000000;
 	th_now_step = 0;
 	th_nobody = th_dead = false;
+	memset(th_owned, 0, sizeof(th_owned));
+	th_info = NULL;
+	th_looks = NULL;
 	cr_assert_eq(posix_memalign((void **)&th, DPA_CACHE_LINE, sizeof(*th)), 0);
 	memset(th, 0, sizeof(*th));
 	make_hw(th, opt->pull);

@@ -109,6 +109,12 @@ extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first
 extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */
 extern uint32_t th_udp_packets; /* what each of them says it took */
 extern uint8_t th_gid[2][16];	/* the port's table */
+/* The board: whose QPNs are, and the record of every QP (NULL: none has one). */
+extern struct th_owned {
+	uint32_t qpn, slot, gen;
+} th_owned[4];
+extern struct dpa_board_qpinfo *th_info;
+extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
 
 /* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */
 struct th *th_new(const struct th_opt *opt);

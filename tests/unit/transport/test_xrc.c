@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * XRC targets and their branches (ctx/xrc_branch.c): whom a turn is taken from, and what a branch
+ * makes of its target's record. The initiators are the harness's two QPs: A is the one that the
+ * target is connected to, B was it before.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include "harness.h"
+
+enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };
+
+struct xrc {
+	struct th *th;
+	struct dpa_hw_srq srq;
+	uint32_t xrcd;
+	struct dpa_board_qpinfo rec;   /* what the target's process says of it */
+	struct dpa_hw_qp *tgt, *other; /* `other`: the branch of one that is the same elsewhere */
+};
+
+static struct xrc x;
+
+static void target_modify(uint32_t state, uint32_t access, uint8_t min_rnr)
+{
+	struct dpa_qp_attr a = {.state = state,
+				.access = access,
+				.rq_psn = PSN0,
+				.dest_qpn = x.th->a.qp->qpn,
+				.av = {.is_global = 1},
+				.port = 1,
+				.path_mtu = 3,
+				.min_rnr_timer = min_rnr,
+				.max_dest_rd_atomic = 4};
+	uint32_t mask = DPA_QPM_STATE;
+
+	memcpy(a.av.dgid, th_gid[0], 16);
+	if (state == DPA_QPS_INIT)
+		mask |= DPA_QPM_ACCESS | DPA_QPM_PORT;
+	if (state == DPA_QPS_RTR)
+		mask |= DPA_QPM_RQ_PSN | DPA_QPM_DEST_QPN | DPA_QPM_AV | DPA_QPM_PATH_MTU |
+			DPA_QPM_MIN_RNR_TIMER | DPA_QPM_MAX_DEST_RD_ATOMIC;
+	if (state == DPA_QPS_RTS)
+		mask |= DPA_QPM_ACCESS | DPA_QPM_MIN_RNR_TIMER;
+	cr_assert_eq(dpa_hw_modify_qp(x.tgt, &a, mask), 0);
+}
+
+static void connect_target(void)
+{
+	target_modify(DPA_QPS_RESET, 0, 0);
+	target_modify(DPA_QPS_INIT, TH_ALL, 0);
+	target_modify(DPA_QPS_RTR, 0, 5);
+	target_modify(DPA_QPS_RTS, TH_ALL, 5);
+}
+
+/* From now on the record is that of a target of another process. */
+static void branch_off(void)
+{
+	uint32_t qpn = x.th->board.board_num << 16 | 0x9000;
+
+	x.rec.qpn = qpn;
+	th_owned[2] = (struct th_owned){qpn, ELSEWHERE, 1};
+	pthread_mutex_lock(&x.th->hw->ctl);
+	cr_assert_eq(dpa_branch_get(&x.th->ctx, x.xrcd, qpn, &x.other), 0);
+	pthread_mutex_unlock(&x.th->hw->ctl);
+}
+
+static void begin(void)
+{
+	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV};
+	const struct dpa_xrcd_attr d = {.create = true};
+	struct dpa_qp_info info;
+	struct th *th = th_new(&(struct th_opt){.psn = PSN0});
+
+	memset(&x, 0, sizeof(x));
+	x.th = th;
+	th->hw->xrc_srqs = calloc(DPA_MAX_SRQ, sizeof(*th->hw->xrc_srqs));
+	cr_assert_not_null(th->hw->xrc_srqs);
+	cr_assert_eq(dpa_hw_open_xrcd(&th->ctx, &d, &x.xrcd), 0);
+	x.srq = (struct dpa_hw_srq){
+		.srqn = SRQN, .xrcd = x.xrcd, .pdn = th->pdn, .cq = th->b.rcq.cq};
+	atomic_store(&th->hw->xrc_srqs[SRQN % DPA_MAX_SRQ], &x.srq);
+	th_info = &x.rec;
+	a.xrcd = x.xrcd;
+	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &x.tgt, &info), 0);
+	th_owned[0] = (struct th_owned){th->a.qp->qpn, th->board.slot, th->board.gen};
+	th_owned[1] = (struct th_owned){th->b.qp->qpn, th->board.slot, th->board.gen};
+	connect_target();
+}
+
+static void end(void)
+{
+	void *srqs = (void *)x.th->hw->xrc_srqs;
+
+	if (x.other) {
+		pthread_mutex_lock(&x.th->hw->ctl);
+		dpa_branch_free(x.other);
+		pthread_mutex_unlock(&x.th->hw->ctl);
+	}
+	dpa_hw_destroy_qp(x.tgt);
+	cr_expect_eq(dpa_hw_close_xrcd(&x.th->ctx, x.xrcd), 0);
+	th_free(x.th);
+	free(srqs);
+}
+
+TestSuite(transport_xrc, .init = begin, .fini = end, .timeout = 60);
+
+/* A WRITE of LEN bytes; is it there? */
+static bool write_by(struct dpa_hw_qp *qp, struct dpa_peer *from, struct th_side *ini, uint32_t psn,
+		     uint32_t turn)
+{
+	struct th_pkt p;
+	struct dpa_ext *e = th_ext(&p);
+	uint8_t *at = x.th->b.mem + 4096;
+
+	th_forge(ini, &p, DPA_BTH_XRC | DPA_BTH_WRITE_ONLY, psn, LEN);
+	p.s.dqpn = qp->qpn;
+	e->va = (uintptr_t)at;
+	e->rkey = x.th->b.key;
+	e->dmalen = LEN;
+	e->xrcsrq = SRQN;
+	e->turn = turn;
+	th_fill(p.data, LEN, psn);
+	memset(at, 0, LEN);
+	dpa_qplock_lock(&qp->lock);
+	dpa_transport_rx(qp, from, &p.s, p.data);
+	dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
+	return th_check(at, LEN, psn);
+}
+
+/* Of a process that has A's number too, or had it: it hears nothing. */
+static struct dpa_peer *somebody_else(void)
+{
+	static struct dpa_peer p;
+
+	memset(&p, 0, sizeof(p));
+	p.hw = x.th->hw;
+	p.slot = ELSEWHERE + 1;
+	p.gen = 1;
+	atomic_store(&p.state, DPA_PEER_DEAD);
+	return &p;
+}
+
+/* `first`: of A's first turn. */
+static void only_its_initiator(struct dpa_hw_qp *qp, uint32_t first)
+{
+	struct dpa_peer *peer = x.th->peer;
+	struct th_side *a = &x.th->a, *b = &x.th->b;
+
+	cr_expect_not(write_by(qp, peer, b, 7, 1), "B is connected no more");
+	cr_expect_not(write_by(qp, somebody_else(), a, 7, 1), "another process");
+	cr_expect(write_by(qp, peer, a, PSN0, first), "A's first message");
+	cr_expect_not(write_by(qp, peer, b, 7, 1));
+	cr_expect_not(write_by(qp, peer, b, 7, 2));
+	cr_expect_not(write_by(qp, somebody_else(), a, 7, 3));
+	cr_expect(write_by(qp, peer, a, PSN0 + 1, 0), "A goes on");
+	cr_expect_not(write_by(qp, peer, b, 7, 4));
+	cr_expect(write_by(qp, peer, a, PSN0 + 5, 4), "A's next turn");
+}
+
+/* IBA 9.6/sender */
+Test(transport_xrc, turns_of_the_targets_initiator_only)
+{
+	only_its_initiator(x.tgt, 0);
+}
+
+/* IBA 9.6/sender */
+Test(transport_xrc, turns_of_the_branchs_initiator_only)
+{
+	branch_off();
+	only_its_initiator(x.other, 1);
+}
+
+/* In the error state nobody's turn begins. */
+/* IBA 9.6/state */
+Test(transport_xrc, no_turn_of_one_in_error)
+{
+	target_modify(DPA_QPS_ERR, 0, 0);
+	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
+	cr_expect_eq(x.tgt->turn, 0u);
+	cr_expect_eq(x.tgt->resp.epsn, PSN0, "%u", x.tgt->resp.epsn);
+}
+
+/* The same number on another host. */
+Test(transport_xrc, no_turn_of_one_by_the_wire)
+{
+	x.tgt->pkt_flags = dpa_pkt_mtu_flags(x.tgt->mtu);
+	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
+	cr_expect_eq(x.tgt->turn, 0u);
+	x.tgt->pkt_flags = 0;
+}
