@@ -90,7 +90,8 @@ struct dpa_board_qpinfo {
 	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
 	 * domain, its attributes packed, and a number that is another with each connection, 0 if it
 	 * has none to an initiator of this board. Written by its owner under the QP's lock, conn
-	 * last (release); read conn first (acquire).
+	 * last (release); read conn first (acquire). The attributes change while conn does not:
+	 * one relaxed word, there before ibv_modify_qp() returns, read at each request.
 	 */
 	uint32_t xrcd, how, conn;
 };

@@ -383,8 +383,8 @@ struct dpa_hw_qp {
 	uint32_t xrcd;	  /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	bool branch;		       /* of a target of another process: xrc_branch.c */
-	/* initiator: turns begun; target: the turn at hand, and its connection */
-	uint32_t turn, conn;
+	/* initiator: turns begun; target: the turn at hand; branch: what it went by last */
+	uint32_t turn, conn, how;
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;

@@ -272,11 +272,18 @@ static void begin(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
 	qp->turn = turn;
 }
 
-/* What its target is now. */
-static void follow(struct dpa_hw_qp *qp, const struct target *t)
+/* What its target permits and answers now. */
+static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_attr(t, &qp->attr);
 	qp->access = (uint8_t)qp->attr.access;
+	qp->how = t->how;
+}
+
+/* What its target is now. */
+static void follow(struct dpa_hw_qp *qp, const struct target *t)
+{
+	take_how(qp, t);
 	qp->mtu = (uint16_t)(128u << qp->attr.path_mtu);
 	qp->dest_qpn = t->dest_qpn;
 	qp->peer = NULL;
@@ -326,6 +333,8 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 		return target_rx(qp, p, s, turn);
 	if (!look(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !connected(&t))
 		return false;
+	if (t.conn == qp->conn && t.how != qp->how) /* it was modified meanwhile */
+		take_how(qp, &t);
 	if (t.conn == qp->conn && (!turn || turn == qp->turn))
 		return true;
 	if (!turn || !sent_by(qp->hw, p, s, t.dest_qpn))

@@ -135,6 +135,62 @@ static void reached(struct vt *t)
 	dom_leave(&m);
 }
 
+/* ---------------------------------------------------------------------- what is permitted */
+
+/* Takes away and gives what initiators may do, as often as it is told. */
+static void landlord(struct dom *m)
+{
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
+
+	dom_join(m, O_CREAT);
+	dom_target(m);
+	dom_introduce(m);
+	for (int i = 0; i < 2; i++) {
+		vt_sync(&m->t);
+		a.qp_access_flags = i ? 0 : (unsigned int)dom_access;
+		CHECK_EQ(ibv_modify_qp(m->tgt, &a, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS), 0);
+		vt_sync(&m->t);
+	}
+	vt_sync(&m->t);
+	dom_leave(m);
+}
+
+/* IBA 9.7.4/permission */
+/* The target of another process, by which this one's own SRQ and memory are reached: a permission
+ * that was given or taken away is so for what is sent after ibv_modify_qp(3) returned. */
+static void permitted(struct vt *t)
+{
+	struct dom m = {.t = *t};
+	struct dom_card own;
+	struct dom_other o;
+
+	if (t->side == 1)
+		return;
+	needs_shared_memory();
+	dom_new_file();
+	dom_start(&o, landlord);
+	vt_get(&o.t, &o.c, sizeof(o.c));
+	dom_join(&m, 0);
+	own = m.me;
+	dom_initiator(&m);
+	vt_put(&o.t, &m.ini->qp_num, sizeof(m.ini->qp_num));
+	vt_sync(&o.t);
+	dom_connect(&m, m.ini, o.c.tgt);
+	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 1);
+	vt_wc_is(&m.t, 1, IBV_WC_SUCCESS);
+	vt_sync(&o.t);
+	vt_sync(&o.t);
+	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 2);
+	vt_wc_is(&m.t, 2, IBV_WC_SUCCESS);
+	vt_sync(&o.t);
+	vt_sync(&o.t);
+	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 3);
+	vt_wc_is(&m.t, 3, IBV_WC_REM_INV_REQ_ERR);
+	vt_sync(&o.t);
+	dom_ended(&o);
+	dom_leave(&m);
+}
+
 /* ---------------------------------------------------------------------------- at random */
 
 enum { MESSAGES = 3000, DEEP = 24 };
@@ -487,6 +543,7 @@ static void opened(struct vt *t)
 
 static const struct vt_case cases[] = {
 	{"reached", reached, VT_PROCS, 0},
+	{"permitted", permitted, VT_PROCS, 0},
 	{"mixed", mixed, VT_PROCS, 0},
 	{"target_dies", target_dies, VT_PROCS, 0},
 	{"guest_is_killed", guest_is_killed, VT_PROCS, 0},

@@ -189,3 +189,21 @@ Test(transport_xrc, no_turn_of_one_by_the_wire)
 	cr_expect_eq(x.tgt->turn, 0u);
 	x.tgt->pkt_flags = 0;
 }
+
+/* What the target's process permits or not, from when it has said so; the same connection. */
+Test(transport_xrc, a_branch_permits_what_its_target_does)
+{
+	struct dpa_peer *peer = x.th->peer;
+	struct th_side *a = &x.th->a;
+
+	target_modify(DPA_QPS_RTS, DPA_ACCESS_REMOTE_WRITE, 5);
+	branch_off();
+	cr_expect(write_by(x.other, peer, a, PSN0, 1), "permitted");
+	cr_expect_eq(x.other->access, DPA_ACCESS_REMOTE_WRITE);
+	target_modify(DPA_QPS_RTS, TH_ALL, 9);
+	cr_expect(write_by(x.other, peer, a, PSN0 + 1, 0));
+	cr_expect_eq(x.other->access, TH_ALL, "more is");
+	cr_expect_eq(x.other->attr.min_rnr_timer, 9u, "%u", x.other->attr.min_rnr_timer);
+	target_modify(DPA_QPS_RTS, TH_NO_ACCESS, 9);
+	cr_expect_not(write_by(x.other, peer, a, PSN0 + 2, 0), "not permitted any more");
+}
