@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "board_priv.h"
 
-#define EXIT_TRIES 50 /* of a millisecond */
+#define EXIT_TRIES 200 /* of a millisecond */
 
 #ifdef DPA_BOARD_TEST_HOOKS
 void (*dpa_board_step_hook)(const char *name);
