@@ -88,10 +88,13 @@ struct dpa_board_qpinfo {
 	uint32_t link; /* enum dpa_link_kind: 0 none, 1 loopback, 2 shared memory, 3 RoCEv2 */
 	/*
 	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
-	 * domain, its attributes packed, and a number that is another with each connection, 0 if it
-	 * has none to an initiator of this board. Written by its owner under the QP's lock, conn
-	 * last (release); read conn first (acquire). The attributes change while conn does not:
-	 * one relaxed word, there before ibv_modify_qp() returns, read at each request.
+	 * domain, its attributes packed, and a number that is another with each connection, 0 while
+	 * it has none to an initiator of this board. Written by its owner under the QP's lock:
+	 * conn is 0 (release fence) before state, dest_qpn and dgid become those of another
+	 * connection, then conn (release). Read conn (acquire), the others, and conn again
+	 * (acquire fence): what lies between is of that connection if both are the same. The
+	 * attributes change while conn does not: one relaxed word, there before ibv_modify_qp()
+	 * returns, read at each request.
 	 */
 	uint32_t xrcd, how, conn;
 };

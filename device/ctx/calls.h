@@ -137,6 +137,8 @@ void dpa_branches_forget(struct dpa_hw_ctx *ctx);
 void dpa_branches_tick(struct dpa_hw *hw, bool sweep);
 /* A target was modified, under its lock: what the other processes go by. */
 void dpa_branch_tell(struct dpa_hw_qp *qp, bool connected);
+/* A target receives no more, under its lock: branches have no connection from now on. */
+void dpa_branch_untell(struct dpa_hw_qp *qp);
 /* The attributes of a branch are its target's; its lock is held. */
 void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a);
 /* A packet for a QP that is not of this process: must it wait until its branch is there? */

@@ -46,8 +46,10 @@ static void new_epoch(struct dpa_hw_qp *qp)
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 {
 	__atomic_store_n(&qp->state, (uint8_t)state, __ATOMIC_SEQ_CST);
+	if (state != DPA_QPS_RTR && state != DPA_QPS_RTS && state != DPA_QPS_SQD)
+		dpa_branch_untell(qp);
 	if (qp->info)
-		qp->info->state = state;
+		__atomic_store_n(&qp->info->state, state, __ATOMIC_RELAXED);
 	if (state == DPA_QPS_ERR || state == DPA_QPS_RESET)
 		new_epoch(qp);
 	dpa_grant(qp);

@@ -102,7 +102,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 	if (mask & DPA_QPM_DEST_QPN) {
 		q->dest_qpn = qp->dest_qpn = a->dest_qpn;
 		if (qp->info)
-			qp->info->dest_qpn = a->dest_qpn;
+			__atomic_store_n(&qp->info->dest_qpn, a->dest_qpn, __ATOMIC_RELAXED);
 	}
 	if (mask & DPA_QPM_RQ_PSN)
 		q->rq_psn = qp->resp.epsn = a->rq_psn & DPA_PSN_MASK;

@@ -60,10 +60,20 @@ void dpa_branch_tell(struct dpa_hw_qp *qp, bool connected)
 			 __ATOMIC_RELEASE);
 }
 
+/* Before what is told of a connection changes. */
+void dpa_branch_untell(struct dpa_hw_qp *qp)
+{
+	if (!qp->info || !qp->xrcd || qp->branch)
+		return;
+	__atomic_store_n(&qp->info->conn, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
 struct target {
 	uint32_t slot, gen; /* whose */
-	uint32_t xrcd, state, dest_qpn, how, conn;
-	const uint8_t *dgid;
+	uint32_t xrcd, state, dest_qpn, how;
+	uint32_t conn; /* 0: none, or it changed meanwhile */
+	uint8_t dgid[16];
 };
 
 /* False: no target of that number. */
@@ -82,7 +92,10 @@ static bool look(struct dpa_board *b, uint32_t qpn, struct target *t)
 	t->xrcd = __atomic_load_n(&info->xrcd, __ATOMIC_RELAXED);
 	t->dest_qpn = __atomic_load_n(&info->dest_qpn, __ATOMIC_RELAXED);
 	t->state = __atomic_load_n(&info->state, __ATOMIC_RELAXED);
-	t->dgid = info->dgid;
+	memcpy(t->dgid, info->dgid, sizeof(t->dgid));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&info->conn, __ATOMIC_RELAXED) != t->conn)
+		t->conn = 0;
 	return true;
 }
 

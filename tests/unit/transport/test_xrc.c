@@ -207,3 +207,54 @@ Test(transport_xrc, a_branch_permits_what_its_target_does)
 	target_modify(DPA_QPS_RTS, TH_NO_ACCESS, 9);
 	cr_expect_not(write_by(x.other, peer, a, PSN0 + 2, 0), "not permitted any more");
 }
+
+static struct dpa_board_qpinfo shown; /* when the target looked for its peer */
+
+static void note(void)
+{
+	shown = x.rec;
+}
+
+/* The record shows a connection when all of it is there, and until it ends. */
+Test(transport_xrc, what_a_target_shows_of_its_connections)
+{
+	uint32_t conn = x.rec.conn;
+
+	cr_expect_neq(conn, 0u);
+	target_modify(DPA_QPS_ERR, 0, 0);
+	cr_expect_eq(x.rec.conn, 0u, "in error");
+	th_now += 1000;
+	th_looks = note;
+	connect_target();
+	th_looks = NULL;
+	cr_expect_eq(shown.state, DPA_QPS_RTR);
+	cr_expect_eq(shown.conn, 0u, "%u: its peer is not known yet", shown.conn);
+	cr_expect(x.rec.conn && x.rec.conn != conn, "%u", x.rec.conn);
+	conn = x.rec.conn;
+	target_modify(DPA_QPS_RTS, TH_NO_ACCESS, 5);
+	cr_expect_eq(x.rec.conn, conn, "the same connection");
+	target_modify(DPA_QPS_RESET, 0, 0);
+	cr_expect_eq(x.rec.conn, 0u, "reset");
+}
+
+/* It is in RTR, but not all of its record is of the new connection. */
+Test(transport_xrc, a_branch_waits_for_the_connection)
+{
+	struct dpa_peer *peer = x.th->peer;
+	struct th_side *a = &x.th->a;
+	uint32_t conn = x.rec.conn;
+
+	branch_off();
+	x.rec.conn = 0;
+	x.rec.state = DPA_QPS_RTR;
+	cr_expect_not(write_by(x.other, peer, a, PSN0, 1));
+	cr_expect_eq(x.other->turn, 0u);
+	x.rec.conn = conn;
+	cr_expect(write_by(x.other, peer, a, PSN0, 1));
+	x.rec.conn = 0;
+	cr_expect_not(write_by(x.other, peer, a, PSN0 + 1, 0), "of the connection before");
+	cr_expect_not(write_by(x.other, peer, a, 7, 2), "of neither");
+	x.rec.conn = conn + 2;
+	cr_expect_not(write_by(x.other, peer, a, PSN0 + 1, 0), "it begins with a turn");
+	cr_expect(write_by(x.other, peer, a, 7, 1), "the same number, another connection");
+}
