@@ -130,6 +130,11 @@ struct dpa_peer {
 	bool wire;		/* another host: a struct dpa_remote (link/wire.h) */
 	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
 	dpa_spin_t look_lock;	/* `export` is not unmapped under who looks for hazards */
+	/*
+	 * Of each of its hazards the word that was waited for in vain; 0: none. Written and read by
+	 * whoever waits, relaxed: who misses one waits for himself
+	 */
+	_Atomic uint64_t vain[DPA_HAZARDS];
 	/* time stamp counter when it was alive last, as far as is known; relaxed */
 	_Atomic uint64_t seen_alive;
 	dpa_spin_t fd_lock; /* wake_fd and wait_fd are not closed under a waker */

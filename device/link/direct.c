@@ -170,55 +170,134 @@ static bool is_stopped(pid_t pid, uint32_t tid)
 	return p && p[1] == ' ' && p[2] == 'T';
 }
 
-static void wait_for(struct dpa_peer *p, uint32_t i, uint64_t w)
+/* ------------------------------------------------------------------- waiting */
+
+#define BATCH 64 /* hazards that are waited for together */
+
+/* One call's wait. */
+struct wait {
+	uint64_t end; /* ns: no longer than that; 0: it has not begun */
+	uint32_t n;
+	struct {
+		struct dpa_peer *p;
+		uint32_t i;
+		uint64_t w; /* as it was when it was found */
+	} of[BATCH];
+};
+
+/* Its process is gone, or looks again before it touches anything. */
+static bool is_harmless(struct dpa_peer *p, uint64_t w)
 {
-	uint64_t begin = dpa_now_ns(), next = begin + LOOK_NS;
+	return !dpa_board_alive(p->hw->board, p->slot, p->gen) ||
+	       is_stopped(p->pid, (uint32_t)(w >> ID_BITS) & ((1u << TID_BITS) - 1));
+}
+
+/* Those that are still as they were; with `closely`, and may do harm. */
+static void keep(struct wait *x, bool closely)
+{
 	uint32_t n = 0;
 
-	while (look(p, i) == w) {
-		uint64_t now;
+	for (uint32_t k = 0; k < x->n; k++)
+		if (look(x->of[k].p, x->of[k].i) == x->of[k].w &&
+		    !(closely && is_harmless(x->of[k].p, x->of[k].w)))
+			x->of[n++] = x->of[k];
+	x->n = n;
+}
 
+/* The next verb does not wait for the same again if it had all the time. */
+static void give_up(struct wait *x, bool all)
+{
+	for (uint32_t k = 0; all && k < x->n; k++)
+		atomic_store_explicit(&x->of[k].p->vain[x->of[k].i], x->of[k].w,
+				      memory_order_relaxed);
+	dpa_log(x->of[0].p->hw, DPA_LOG_WARN,
+		"process %d is at work in memory that is taken back: waited in vain (for %u "
+		"threads in all)",
+		(int)x->of[0].p->pid, x->n);
+}
+
+/* False: the time is over. */
+static bool wait_for(struct wait *x)
+{
+	uint64_t now = dpa_now_ns(), next = now + LOOK_NS;
+	bool first = !x->end;
+	uint32_t n = 0;
+
+	if (first)
+		x->end = now + DPA_HAZARD_WAIT_NS;
+	for (keep(x, false); x->n; keep(x, false)) {
 		dpa_relax(&n);
 		now = dpa_now_ns();
 		if (dpa_likely(now < next))
 			continue;
 		next = now + LOOK_NS;
-		if (!dpa_board_alive(p->hw->board, p->slot, p->gen) ||
-		    is_stopped(p->pid, (uint32_t)(w >> ID_BITS) & ((1u << TID_BITS) - 1)))
-			return;
-		if (now - begin > DPA_HAZARD_WAIT_NS) {
-			dpa_log(p->hw, DPA_LOG_WARN,
-				"process %d is at work in memory that is taken back: waited in "
-				"vain",
-				(int)p->pid);
-			return;
+		keep(x, true);
+		if (x->n && now > x->end) {
+			give_up(x, first);
+			return false;
 		}
 	}
+	return true;
 }
 
+/* How many of the peer's hazards are, or were, in use. */
+static uint32_t num_hazards(struct dpa_peer *p)
+{
+	uint32_t n = 0;
+
+	dpa_spin_lock(&p->look_lock);
+	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP && p->export)
+		n = atomic_load_explicit(&p->export->hazards_used, memory_order_seq_cst);
+	dpa_spin_unlock(&p->look_lock);
+	return n < DPA_HAZARDS ? n : DPA_HAZARDS;
+}
+
+/* The hazard's word, if it is to be waited for. */
+static uint64_t find(struct dpa_peer *p, uint32_t i)
+{
+	uint64_t w = look(p, i), vain = atomic_load_explicit(&p->vain[i], memory_order_relaxed);
+
+	if (dpa_likely(!vain))
+		return w;
+	if (w == vain)
+		return 0;
+	/* it goes on: what it holds later is later work, even if the words come round */
+	atomic_store_explicit(&p->vain[i], 0, memory_order_relaxed);
+	return w;
+}
+
+/*
+ * Whoever is still at work when the time is over has had all of it, in whichever order they are
+ * found: the rest need not be looked at.
+ */
 void dpa_hazards_wait(struct dpa_hw *hw)
 {
+	struct wait x;
+
+	x.end = 0;
+	x.n = 0;
 	dpa_full_fence();
 	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
-		uint32_t n = DPA_HAZARDS;
+		uint32_t n;
 
 		if (dpa_likely(!p) || p->wire)
 			continue;
-		dpa_spin_lock(&p->look_lock);
-		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP ||
-		    !p->export)
-			n = 0;
-		else if (n > atomic_load_explicit(&p->export->hazards_used, memory_order_seq_cst))
-			n = atomic_load_explicit(&p->export->hazards_used, memory_order_relaxed);
-		dpa_spin_unlock(&p->look_lock);
+		n = num_hazards(p);
 		for (uint32_t i = 0; i < n; i++) {
-			uint64_t w = look(p, i);
+			uint64_t w = find(p, i);
 
-			if (dpa_unlikely(w))
-				wait_for(p, i, w);
+			if (dpa_likely(!w))
+				continue;
+			x.of[x.n].p = p;
+			x.of[x.n].i = i;
+			x.of[x.n].w = w;
+			if (++x.n == BATCH && !wait_for(&x))
+				return;
 		}
 	}
+	if (dpa_unlikely(x.n))
+		wait_for(&x);
 }
 
 bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks)

@@ -13,7 +13,8 @@
  * copy of (3) a thread may be stopped for any time: they are one restartable sequence (rseq(2)),
  * whose last instruction is the system call, so that a thread that was interrupted looks again. Who
  * is in the system call finishes it, stopped or not. Hence (c) need not wait for a thread that is
- * seen stopped, nor for a dead process; for others it waits DPA_HAZARD_WAIT_NS at most.
+ * seen stopped, nor for a dead process; for all others together it waits DPA_HAZARD_WAIT_NS at
+ * most. Who was given up is not waited for again while his hazard stays as it was (peer->vain).
  *
  * A pid may be another process's by now: it is used only within DPA_ALIVE_TICKS of the time when
  * the target held its byte of the board, and the sequence looks at the time as well.

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path: what goes that way has the packet path's outcome and takes no PSN, what may not
- * goes by packet, and who takes something back waits for who is at work with it.
+ * The direct path: what goes that way has the packet path's outcome and takes no PSN, and what may
+ * not goes by packet. Who waits for whom is in test_direct_wait.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "harness.h"
 #include "link/direct.h"
@@ -329,175 +326,7 @@ Test(transport_direct, a_guard_that_does_not_hold_lets_nothing_be_touched)
 	cr_expect_eq(dpa_guard_copy(&ok, true, getpid(), &iov, 1, 8, 8), EFAULT);
 }
 
-/* ------------------------------------------------------------------ waiting */
-
-enum verb { DEREG, REREG, MODIFY, ERROR, DESTROY, VERBS };
-
-static _Atomic bool left;
-
-struct revoker {
-	struct th *th;
-	enum verb verb;
-	bool saw_left;
-};
-
-static void take_back(struct th *th, enum verb verb)
-{
-	struct dpa_mr_attr m = {.access = DPA_ACCESS_LOCAL_WRITE};
-	struct dpa_qp_attr a = {.state = DPA_QPS_ERR};
-
-	switch (verb) {
-	case DEREG:
-		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, th->b.key), 0);
-		break;
-	case REREG:
-		cr_assert_eq(dpa_hw_rereg_mr(&th->ctx, &th->b.key, DPA_REREG_ACCESS, &m), 0);
-		break;
-	case MODIFY:
-		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
-		break;
-	case ERROR:
-		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
-		break;
-	default:
-		a.state = DPA_QPS_RESET;
-		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
-	}
-}
-
-static void *revoker(void *arg)
-{
-	struct revoker *r = arg;
-
-	take_back(r->th, r->verb);
-	r->saw_left = atomic_load(&left);
-	return NULL;
-}
-
-/* Anything of what a peer's guard looks at has changed. */
-static bool taken_back(struct th *th, uint64_t grant, uint32_t gen)
-{
-	const struct dpa_export *e = th->hw->export;
-
-	return atomic_load(&e->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]) != grant ||
-	       atomic_load(&e->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]) != gen;
-}
-
-Test(transport_direct, a_revoking_verb_waits_for_who_is_at_work)
-{
-	for (int v = 0; v < VERBS; v++) {
-		struct th *th = direct(DPA_QP_RC);
-		struct dpa_hazard *h = dpa_hazard_enter(th->hw, th->peer);
-		struct revoker r = {.th = th, .verb = (enum verb)v};
-		uint64_t grant =
-			atomic_load(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]);
-		uint32_t gen = atomic_load(&th->hw->export->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]);
-		pthread_t t;
-
-		cr_assert_not_null(h);
-		atomic_store(&left, false);
-		cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
-		while (!taken_back(th, grant, gen))
-			sched_yield();
-		for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
-			sched_yield();
-		atomic_store(&left, true);
-		dpa_hazard_leave(h);
-		pthread_join(t, NULL);
-		cr_expect(r.saw_left, "verb %d did not wait", v);
-		if (v == DEREG) {
-			struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
-
-			m.addr = m.iova = (uintptr_t)th->b.mem;
-			cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &th->b.key), 0);
-		}
-		th_free(th);
-	}
-}
-
-/* Another process's hazards in the table that this one sees of it. */
-static struct dpa_hw *other_process(struct th *th, struct dpa_peer **peer)
-{
-	static struct dpa_board board;
-	struct dpa_hw *hw = calloc(1, sizeof(*hw));
-	struct dpa_peer *p;
-
-	board = (struct dpa_board){.slot = 1, .gen = 3};
-	cr_assert(hw);
-	hw->board = &board;
-	hw->export = mmap(NULL, sizeof(*hw->export), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	cr_assert_neq(hw->export, MAP_FAILED);
-	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
-	memset(p, 0, sizeof(*p));
-	p->hw = th->hw;
-	p->slot = 1;
-	p->gen = 3;
-	p->export = hw->export;
-	atomic_store(&p->state, DPA_PEER_UP);
-	atomic_store(&th->hw->peers[1], p);
-	*peer = p;
-	return hw;
-}
-
-static void end_other(struct th *th, struct dpa_hw *hw, struct dpa_peer *p)
-{
-	atomic_store(&th->hw->peers[1], NULL);
-	munmap(hw->export, sizeof(*hw->export));
-	free(hw);
-	free(p);
-	th_free(th);
-}
-
-/* A stopped initiator is at the threshold of the kernel, and looks again when it goes on. */
-Test(transport_direct, who_is_stopped_is_not_waited_for, .timeout = 60)
-{
-	struct th *th = direct(DPA_QP_RC);
-	struct dpa_peer *p;
-	struct dpa_hw *hw = other_process(th, &p);
-	int status;
-
-	p->pid = fork();
-	cr_assert_geq(p->pid, 0);
-	if (!p->pid) {
-		dpa_me.tid = 0;
-		if (!dpa_hazard_enter(hw, th->peer))
-			_exit(1);
-		raise(SIGSTOP);
-		_exit(0);
-	}
-	cr_assert_eq(waitpid(p->pid, &status, WUNTRACED), p->pid);
-	cr_assert(WIFSTOPPED(status));
-	th_now_step = 1000; /* the bound is 2 million such questions away */
-	take_back(th, REREG);
-	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
-	kill(p->pid, SIGKILL);
-	waitpid(p->pid, &status, 0);
-	th_now_step = 0;
-	atomic_store(&hw->export->hazard[0].word, 0);
-	end_other(th, hw, p);
-}
-
-Test(transport_direct, who_is_dead_is_not_waited_for, .timeout = 60)
-{
-	struct th *th = direct(DPA_QP_RC);
-	struct dpa_peer *p;
-	struct dpa_hw *hw = other_process(th, &p);
-
-	cr_assert_not_null(dpa_hazard_enter(hw, th->peer));
-	th_now_step = 1000;
-	th_dead = true;
-	take_back(th, REREG);
-	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
-	th_dead = false;
-	/* one that lives and stays in the kernel: for the bound */
-	th_now_step = 1000000;
-	take_back(th, ERROR);
-	cr_expect_gt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
-	th_now_step = 0;
-	atomic_store(&hw->export->hazard[0].word, 0);
-	end_other(th, hw, p);
-}
+/* ------------------------------------------------------------------ hazards */
 
 /* A thread that writes and writes while the region comes and goes: nothing between going and
  * coming. */
@@ -559,18 +388,6 @@ Test(transport_direct, a_region_that_comes_and_goes, .timeout = 120)
 	th->b.key = key;
 	cr_expect_gt(th_count(th, DPA_CNT_direct_ops), 0u);
 	th_free(th);
-}
-
-/* It names others: nobody waits. */
-Test(transport_direct, work_with_others_is_not_waited_for, .timeout = 60)
-{
-	struct th *th = direct(DPA_QP_RC);
-	struct dpa_peer *p, third = {.slot = 2, .gen = 1};
-	struct dpa_hw *hw = other_process(th, &p);
-
-	cr_assert_not_null(dpa_hazard_enter(hw, &third));
-	take_back(th, REREG); /* time stands still: it would never end */
-	end_other(th, hw, p);
 }
 
 Test(transport_direct, each_thread_has_a_hazard_of_its_own_until_there_is_none)
