@@ -155,6 +155,15 @@ void dpa_stat_close(void)
 	file.fd = -1;
 }
 
+/* The process ends without closing it; threads of EUs may be writing into the mapping still. */
+__attribute__((destructor)) void dpa_stat_exit(void)
+{
+	const struct dpa_stat_file *f = dpa_stat_file();
+
+	if (f && f->head.pid == (uint32_t)getpid())
+		unlink(file.path);
+}
+
 /* The locks of fcntl are not inherited: closing the descriptor here takes nothing from the parent.
  */
 void dpa_stat_forget(void)

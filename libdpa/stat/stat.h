@@ -20,6 +20,8 @@ struct dpa_run;
  */
 void dpa_stat_open(const char *board, const char *device, uint32_t num_eus, uint32_t max_run_time);
 void dpa_stat_close(void);
+/* The process ends without closing it, by itself: the file goes. */
+void dpa_stat_exit(void);
 /* In a forked child: the file is the parent's. */
 void dpa_stat_forget(void);
 

@@ -221,6 +221,32 @@ Test(stat, files_of_the_dead)
 	cr_assert_eq(files(), 0);
 }
 
+/* What a library's destructor does at exit(): the process's own goes, a parent's does not. */
+Test(stat, not_closed_at_exit)
+{
+	struct fatal_rig r;
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		fatal_rig_start(&r);
+		dpa_stat_exit();
+		_exit(files());
+	}
+	waitpid(child, &status, 0);
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	fatal_rig_start(&r);
+	child = fork();
+	if (!child) {
+		dpa_stat_exit();
+		_exit(files());
+	}
+	waitpid(child, &status, 0);
+	cr_assert_eq(WEXITSTATUS(status), 1);
+	fatal_rig_destroy(&r);
+	cr_assert_eq(files(), 0);
+}
+
 /* A child neither writes into its parent's file nor takes it away. */
 Test(stat, a_forked_child_leaves_it_alone)
 {
