@@ -222,3 +222,15 @@ void dom_introduce(struct dom *m)
 	dom_connect(m, m->tgt, ini);
 	vt_sync(&m->t);
 }
+
+void dom_meet(struct dom *m, struct dom_other *o, void (*fn)(struct dom *m))
+{
+	dom_new_file();
+	dom_start(o, fn);
+	vt_get(&o->t, &o->c, sizeof(o->c));
+	dom_join(m, 0);
+	dom_initiator(m);
+	vt_put(&o->t, &m->ini->qp_num, sizeof(m->ini->qp_num));
+	vt_sync(&o->t);
+	dom_connect(m, m->ini, o->c.tgt);
+}

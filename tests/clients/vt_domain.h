@@ -47,5 +47,8 @@ void dom_killed(struct dom_other *o);
 void dom_new_file(void);
 /* Says who it is; the one with the target hears of its initiator. */
 void dom_introduce(struct dom *m);
+/* Side 0: starts one that makes a domain and a target, and introduces itself; joins the domain and
+ * connects its initiator to that target. */
+void dom_meet(struct dom *m, struct dom_other *o, void (*fn)(struct dom *m));
 
 #endif

@@ -155,6 +155,12 @@ static void landlord(struct dom *m)
 	dom_leave(m);
 }
 
+static void write_one(struct dom *m, const struct dom_card *c, uint64_t id, enum ibv_wc_status is)
+{
+	dom_post(m, IBV_WR_RDMA_WRITE, c, 0, 64, id);
+	vt_wc_is(&m->t, id, is);
+}
+
 /* IBA 9.7.4/permission */
 /* The target of another process, by which this one's own SRQ and memory are reached: a permission
  * that was given or taken away is so for what is sent after ibv_modify_qp(3) returned. */
@@ -167,27 +173,66 @@ static void permitted(struct vt *t)
 	if (t->side == 1)
 		return;
 	needs_shared_memory();
-	dom_new_file();
-	dom_start(&o, landlord);
-	vt_get(&o.t, &o.c, sizeof(o.c));
-	dom_join(&m, 0);
+	dom_meet(&m, &o, landlord);
 	own = m.me;
-	dom_initiator(&m);
-	vt_put(&o.t, &m.ini->qp_num, sizeof(m.ini->qp_num));
+	for (uint64_t i = 0; i < 3; i++) {
+		if (i)
+			vt_sync(&o.t); /* it has given, taken away */
+		write_one(&m, &own, i, i < 2 ? IBV_WC_SUCCESS : IBV_WC_REM_INV_REQ_ERR);
+		vt_sync(&o.t);
+	}
+	dom_ended(&o);
+	dom_leave(&m);
+}
+
+/* -------------------------------------------------------------- one initiator, then another */
+
+/* Its target is for one initiator, and then for the other. */
+static void lent(struct dom *m)
+{
+	struct ibv_qp_attr r = {.qp_state = IBV_QPS_RESET};
+	uint32_t ini;
+
+	dom_join(m, O_CREAT);
+	dom_target(m);
+	dom_introduce(m);
+	vt_get(&m->t, &ini, sizeof(ini));
+	CHECK_EQ(ibv_modify_qp(m->tgt, &r, IBV_QP_STATE), 0);
+	dom_connect(m, m->tgt, ini);
+	vt_sync(&m->t);
+	vt_sync(&m->t);
+	dom_leave(m);
+}
+
+/* IBA 9.6/sender */
+/* Who was connected to the target before goes on, in turns: it is told that the target is not there
+ * for it, and the present initiator is not disturbed. */
+static void former_initiator(struct vt *t)
+{
+	struct dom m = {.t = *t}, later;
+	struct dom_card own;
+	struct dom_other o;
+
+	if (t->side == 1)
+		return;
+	needs_shared_memory();
+	dom_meet(&m, &o, lent);
+	own = m.me;
+	later = m;
+	dom_initiator(&later);
+	write_one(&m, &own, 1, IBV_WC_SUCCESS);
+	write_one(&m, &o.c, 2, IBV_WC_SUCCESS);
+	vt_put(&o.t, &later.ini->qp_num, sizeof(later.ini->qp_num));
 	vt_sync(&o.t);
-	dom_connect(&m, m.ini, o.c.tgt);
-	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 1);
-	vt_wc_is(&m.t, 1, IBV_WC_SUCCESS);
-	vt_sync(&o.t);
-	vt_sync(&o.t);
-	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 2);
-	vt_wc_is(&m.t, 2, IBV_WC_SUCCESS);
-	vt_sync(&o.t);
-	vt_sync(&o.t);
-	dom_post(&m, IBV_WR_RDMA_WRITE, &own, 0, 64, 3);
-	vt_wc_is(&m.t, 3, IBV_WC_REM_INV_REQ_ERR);
+	dom_connect(&later, later.ini, o.c.tgt);
+	for (uint64_t i = 0; i < 4; i++) /* past the PSNs of the former one */
+		write_one(&later, i % 2 ? &o.c : &own, i, IBV_WC_SUCCESS);
+	write_one(&m, &o.c, 5, IBV_WC_RETRY_EXC_ERR); /* again and again, a turn each */
+	write_one(&later, &o.c, 6, IBV_WC_SUCCESS);
+	write_one(&later, &own, 7, IBV_WC_SUCCESS);
 	vt_sync(&o.t);
 	dom_ended(&o);
+	CHECK_EQ(ibv_destroy_qp(later.ini), 0);
 	dom_leave(&m);
 }
 
@@ -311,15 +356,8 @@ static void target_dies(struct vt *t)
 	if (t->side == 1)
 		return;
 	needs_shared_memory();
-	dom_new_file();
-	dom_start(&o, member_dies);
-	vt_get(&o.t, &o.c, sizeof(o.c));
-	dom_join(&m, 0);
+	dom_meet(&m, &o, member_dies);
 	own = m.me;
-	dom_initiator(&m);
-	vt_put(&o.t, &m.ini->qp_num, sizeof(m.ini->qp_num));
-	vt_sync(&o.t);
-	dom_connect(&m, m.ini, o.c.tgt);
 	vt_sync(&o.t);
 	dom_post(&m, IBV_WR_SEND, &o.c, 0, 64, 1);
 	vt_wc_is(&m.t, 1, IBV_WC_SUCCESS);
@@ -544,6 +582,7 @@ static void opened(struct vt *t)
 static const struct vt_case cases[] = {
 	{"reached", reached, VT_PROCS, 0},
 	{"permitted", permitted, VT_PROCS, 0},
+	{"former_initiator", former_initiator, VT_PROCS, 0},
 	{"mixed", mixed, VT_PROCS, 0},
 	{"target_dies", target_dies, VT_PROCS, 0},
 	{"guest_is_killed", guest_is_killed, VT_PROCS, 0},
