@@ -153,6 +153,8 @@ void dpa_cm_break(struct dpa_cm_link *l)
 			r->cm.disconnected(l->c, own, r->ctx.user_data);
 		else
 			r->cm.failed(l->c, own, r->ctx.user_data);
+		if (!r->dpa) /* and what came meanwhile: its sender knows it to have arrived */
+			dpa_rdma_tasks_flush(l->c);
 	}
 	dpa_cm_end(l);
 }

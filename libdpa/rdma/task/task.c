@@ -305,7 +305,8 @@ void dpa_rdma_tasks_drain(struct doca_rdma *r)
 /*
  * A peer that has just gone may have taken everything: its last answers are waited for, unless it
  * is this side that stops. Then all that was not carried out has a CQE; what is left without one
- * was, and asked for no report.
+ * was, and asked for no report. No message comes any more; those that came are told of, since their
+ * CQEs would go with the QP.
  */
 void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 {
@@ -316,6 +317,7 @@ void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 	work_off(c, FLUSH_MS);
 	if (c->sent)
 		end_up_to(c, NULL, DOCA_SUCCESS);
+	dpa_rdma_tasks_drain(c->rdma);
 }
 
 void dpa_rdma_tasks_cancel_receives(struct doca_rdma *r)

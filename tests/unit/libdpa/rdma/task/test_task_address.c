@@ -10,6 +10,7 @@ TestSuite(task_address, .timeout = 100);
 static struct task_rig rig;
 static struct doca_rdma_addr *addr;
 static int disconnected, received_before;
+static struct doca_rdma_task_send *last_words; /* sent within b's callback; NULL: none */
 
 static struct side *side_of(union doca_data ctx)
 {
@@ -36,6 +37,23 @@ static void on_failure(struct doca_rdma_connection *c, union doca_data own, unio
 	cr_assert_fail("no connection");
 }
 
+static void progress(struct side *s)
+{
+	if (!doca_pe_progress(s->pe))
+		sched_yield();
+}
+
+/* Its end says that it has arrived. */
+static void send_now(struct doca_rdma_task_send *t)
+{
+	int before = rig.a.done + rig.a.failed;
+
+	OK(doca_task_submit(doca_rdma_task_send_as_task(t)));
+	while (rig.a.done + rig.a.failed == before)
+		progress(&rig.a);
+	OK(rig.a.status);
+}
+
 static void on_disconnection(struct doca_rdma_connection *c, union doca_data own,
 			     union doca_data ctx)
 {
@@ -45,6 +63,8 @@ static void on_disconnection(struct doca_rdma_connection *c, union doca_data own
 		return;
 	disconnected++;
 	received_before = rig.b.done;
+	if (last_words)
+		send_now(last_words);
 }
 
 static uint16_t free_port(void)
@@ -57,12 +77,6 @@ static uint16_t free_port(void)
 	cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
 	close(fd);
 	return ntohs(in.sin_port);
-}
-
-static void progress(struct side *s)
-{
-	if (!doca_pe_progress(s->pe))
-		sched_yield();
 }
 
 static void connect_by_address(void)
@@ -83,13 +97,8 @@ static void connect_by_address(void)
 	}
 }
 
-/* A message that is there before the peer goes is told of before its going, and not lost. */
-Test(task_address, received_before_the_end)
+static void begin(void)
 {
-	struct doca_rdma_task_receive *in;
-	struct doca_rdma_task_send *out;
-	struct doca_buf *src, *dst;
-
 	task_rig_make(&rig, 0);
 	for (int i = 0; i < 2; i++)
 		OK(doca_rdma_set_connection_state_callbacks(i ? rig.b.rdma : rig.a.rdma, on_request,
@@ -98,23 +107,71 @@ Test(task_address, received_before_the_end)
 	OK(doca_ctx_start(rig.a.ctx));
 	OK(doca_ctx_start(rig.b.ctx));
 	connect_by_address();
+}
+
+static struct doca_rdma_task_send *a_send(struct doca_buf *src)
+{
+	struct doca_rdma_task_send *t;
+
+	OK(doca_rdma_task_send_allocate_init(rig.a.rdma, rig.a.conn, src, number(9), &t));
+	return t;
+}
+
+static void free_receive(struct doca_rdma_task_receive *t)
+{
+	struct doca_buf *dst = doca_rdma_task_receive_get_dst_buf(t);
+
+	doca_task_free(doca_rdma_task_receive_as_task(t));
+	put_buf(dst);
+}
+
+static void end(void)
+{
+	task_rig_stop(&rig);
+	OK(doca_rdma_addr_destroy(addr));
+}
+
+/* A message that is there before the peer goes is told of before its going, and not lost. */
+Test(task_address, received_before_the_end)
+{
+	struct doca_rdma_task_receive *in;
+	struct doca_rdma_task_send *out;
+	struct doca_buf *src;
+
+	begin();
 	in = receive(&rig, 0, 64);
-	dst = doca_rdma_task_receive_get_dst_buf(in);
 	src = local_buf(&rig, &rig.a, 0, 64, 64);
-	OK(doca_rdma_task_send_allocate_init(rig.a.rdma, rig.a.conn, src, number(9), &out));
-	OK(doca_task_submit(doca_rdma_task_send_as_task(out)));
-	while (!rig.a.done && !rig.a.failed)
-		progress(&rig.a);
-	OK(rig.a.status);
+	out = a_send(src);
+	send_now(out);
 	doca_task_free(doca_rdma_task_send_as_task(out));
 	OK(doca_rdma_connection_disconnect(rig.a.conn));
 	while (!disconnected)
 		progress(&rig.b);
 	cr_assert_eq(received_before, 1);
 	cr_assert_eq(rig.b.done, 1);
-	doca_task_free(doca_rdma_task_receive_as_task(in));
+	free_receive(in);
 	put_buf(src);
-	put_buf(dst);
-	task_rig_stop(&rig);
-	OK(doca_rdma_addr_destroy(addr));
+	end();
+}
+
+/* One that comes while the user hears of the peer's going was acknowledged: it is told of, too. */
+Test(task_address, received_at_the_end)
+{
+	struct doca_rdma_task_receive *in;
+	struct doca_buf *src;
+
+	begin();
+	in = receive(&rig, 0, 64);
+	src = local_buf(&rig, &rig.a, 0, 64, 64);
+	last_words = a_send(src);
+	OK(doca_rdma_connection_disconnect(rig.a.conn));
+	while (!disconnected)
+		progress(&rig.b);
+	cr_assert_eq(received_before, 0);
+	cr_assert_eq(rig.b.done, 1);
+	cr_assert_eq(doca_rdma_task_receive_get_result_len(in), 64);
+	doca_task_free(doca_rdma_task_send_as_task(last_words));
+	free_receive(in);
+	put_buf(src);
+	end();
 }
