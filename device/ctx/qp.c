@@ -36,7 +36,10 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 	}
 }
 
-/* What peers fetch for this QP is good only while its epoch stands. */
+/*
+ * What peers fetch for this QP is good only while its epoch stands. A branch may share it with a QP
+ * of this process: what is fetched for the one is asked for again when the other ends.
+ */
 static void new_epoch(struct dpa_hw_qp *qp)
 {
 	atomic_fetch_add_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX], 1,

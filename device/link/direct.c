@@ -62,12 +62,13 @@ static uint64_t grant_of(const struct dpa_hw_qp *qp)
 	       (uint64_t)qp->pdn << DPA_GRANT_PD_SHIFT;
 }
 
+/* The grant of a branch's number is that of the QP which this process may have of it. */
 void dpa_grant(struct dpa_hw_qp *qp)
 {
 	_Atomic uint64_t *at = &qp->hw->export->qp_grant[qp->qpn & DPA_QPN_INDEX];
 	uint64_t was = atomic_load_explicit(at, memory_order_relaxed), now = grant_of(qp);
 
-	if (dpa_likely(was == now))
+	if (dpa_likely(was == now) || qp->branch)
 		return;
 	atomic_store_explicit(at, now, memory_order_seq_cst);
 	if (was)

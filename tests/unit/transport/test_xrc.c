@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "harness.h"
+#include "link/direct.h"
 
 enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };
 
@@ -257,4 +258,25 @@ Test(transport_xrc, a_branch_waits_for_the_connection)
 	x.rec.conn = conn + 2;
 	cr_expect_not(write_by(x.other, peer, a, PSN0 + 1, 0), "it begins with a turn");
 	cr_expect(write_by(x.other, peer, a, 7, 1), "the same number, another connection");
+}
+
+/* Its target is gone, it is opened, and a QP of this process has the number now. */
+Test(transport_xrc, a_branch_leaves_the_grant_of_its_number_alone)
+{
+	const uint64_t grant = DPA_GRANT_RC | DPA_GRANT_WRITE | 5;
+	_Atomic uint64_t *at;
+
+	branch_off();
+	at = &x.th->hw->export->qp_grant[x.other->qpn & DPA_QPN_INDEX];
+	atomic_store(at, grant);
+	dpa_qplock_lock(&x.other->lock);
+	dpa_qp_to_error(x.other);
+	dpa_qp_leave(x.other);
+	cr_expect_eq(atomic_load(at), grant);
+	pthread_mutex_lock(&x.th->hw->ctl);
+	dpa_branch_free(x.other);
+	x.other = NULL;
+	pthread_mutex_unlock(&x.th->hw->ctl);
+	cr_expect_eq(atomic_load(at), grant);
+	atomic_store(at, 0);
 }
