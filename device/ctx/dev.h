@@ -591,7 +591,8 @@ struct dpa_thread {
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;
-	uint32_t hazard, tid;	 /* which it had last; gettid(), 0: not asked yet */
+	uint32_t hazard;      /* which it had last */
+	uint32_t tid, tid_of; /* gettid(), asked in the opening of this serial: a child's is new */
 	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */
 };
 

@@ -126,7 +126,6 @@ static void after_fork_child(void)
 
 	if (hw) {
 		dpa_spin_unlock(&hw->peer_lock);
-		dpa_me.tid = 0; /* it is another one */
 		pthread_mutex_init(&hw->qmem_lock, NULL);
 		dpa_board_abandon(hw->board);
 		dpa_port_abandon(&hw->port);

@@ -106,8 +106,10 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 {
 	struct dpa_thread *me = &dpa_me;
 
-	if (dpa_unlikely(!me->tid))
+	if (dpa_unlikely(!me->tid || me->tid_of != hw->serial)) {
 		me->tid = (uint32_t)syscall(SYS_gettid);
+		me->tid_of = hw->serial;
+	}
 	for (uint32_t k = 0, i = me->hazard; k < DPA_HAZARDS; k++, i = (i + 1) % DPA_HAZARDS) {
 		struct dpa_hazard *h = &hw->export->hazard[i];
 		uint64_t none = 0, w = id_of(target->slot, target->gen) |

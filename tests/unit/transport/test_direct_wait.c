@@ -147,7 +147,10 @@ static void end_other(struct th *th, struct dpa_hw *hw, struct dpa_peer *p)
 	th_free(th);
 }
 
-/* A stopped initiator is at the threshold of the kernel, and looks again when it goes on. */
+/*
+ * A stopped initiator is at the threshold of the kernel, and looks again when it goes on. It is a
+ * child that opens the device anew, of a thread that was an initiator itself.
+ */
 Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 {
 	struct th *th = direct();
@@ -155,10 +158,12 @@ Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 	struct dpa_hw *hw = other_process(th, &p);
 	int status;
 
+	hw->serial = 1;
+	dpa_hazard_leave(dpa_hazard_enter(hw, th->peer));
 	p->pid = fork();
 	cr_assert_geq(p->pid, 0);
 	if (!p->pid) {
-		dpa_me.tid = 0;
+		hw->serial = 2;
 		if (!dpa_hazard_enter(hw, th->peer))
 			_exit(1);
 		raise(SIGSTOP);
