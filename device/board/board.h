@@ -322,6 +322,9 @@ int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS
 void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want);
 
 /*
+ * What is taken from here on is ENOMEM when all of it is taken, and ENOSPC when the file would have
+ * to grow for more and cannot: its file system is full.
+ *
  * UAR: the patent's global list. Takes the page at the head, moves it to the tail, gives its first
  * free slot; goes on with the next page if it has none; ENOMEM when every slot of the BAR is taken.
  */

@@ -49,6 +49,8 @@ int dpa_board_fd(struct dpa_board *b);
 void dpa_board_fd_close(int fd, uint64_t ino);
 /* Memory of the file: reserve before the first touch (ENOMEM), or ask whether it is there. */
 int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
+/* For what is given out: ENOSPC, so that a file that cannot grow is no table that is full. */
+int dpa_board_reserve_entry(struct dpa_board *b, uint64_t off, uint64_t len);
 bool dpa_board_present(struct dpa_board *b, uint64_t off);
 
 /* ident.c: what a file says it is. EPROTO and a line that names the file if it is not for us. */

@@ -126,8 +126,9 @@ int dpa_board_flow_add(struct dpa_board *b, uint32_t qpn, const void *rule, size
 	if (rc)
 		return rc;
 	i = gap(b);
-	if (i >= DPA_MAX_FLOWS || dpa_board_reserve(b, entry_off(i), sizeof(struct dpa_board_flow)))
-		rc = ENOMEM;
+	rc = i < DPA_MAX_FLOWS
+		     ? dpa_board_reserve_entry(b, entry_off(i), sizeof(struct dpa_board_flow))
+		     : ENOMEM;
 	if (!rc) {
 		if (i >= dpa_board_flow_end(b))
 			atomic_store_explicit(&b->shm->head.flow_used, i + 1, memory_order_release);

@@ -98,9 +98,10 @@ int dpa_board_mcast_attach(struct dpa_board *b, const uint8_t gid[16], uint32_t 
 		return rc;
 	if (find(b, g, qpn, &gap) < DPA_MAX_MCAST)
 		rc = EALREADY;
-	else if (gap >= DPA_MAX_MCAST ||
-		 dpa_board_reserve(b, entry_off(gap), sizeof(struct dpa_board_mcast)))
+	else if (gap >= DPA_MAX_MCAST)
 		rc = ENOMEM;
+	else
+		rc = dpa_board_reserve_entry(b, entry_off(gap), sizeof(struct dpa_board_mcast));
 	if (!rc) {
 		put(b, gap, g, qpn, dpa_board_me(b));
 		if (gap >= used(b))

@@ -83,6 +83,11 @@ int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len)
 	return 0;
 }
 
+int dpa_board_reserve_entry(struct dpa_board *b, uint64_t off, uint64_t len)
+{
+	return dpa_board_reserve(b, off, len) ? ENOSPC : 0;
+}
+
 /* -------------------------------------------------------------- what lies where */
 
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)

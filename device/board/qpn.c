@@ -55,12 +55,13 @@ static bool usable(const struct dpa_board_qpn *q, uint32_t now, bool need_rest)
 static int reserve_block(struct dpa_board *b, uint32_t block)
 {
 	uint32_t i = block * BLOCK;
-	int rc = dpa_board_reserve(b, DPA_BOARD_OFF_QPNS + i * sizeof(struct dpa_board_qpn),
-				   BLOCK * sizeof(struct dpa_board_qpn));
+	int rc = dpa_board_reserve_entry(b, DPA_BOARD_OFF_QPNS + i * sizeof(struct dpa_board_qpn),
+					 BLOCK * sizeof(struct dpa_board_qpn));
 
 	return rc ? rc
-		  : dpa_board_reserve(b, DPA_BOARD_OFF_QPINFO + i * sizeof(struct dpa_board_qpinfo),
-				      BLOCK * sizeof(struct dpa_board_qpinfo));
+		  : dpa_board_reserve_entry(
+			    b, DPA_BOARD_OFF_QPINFO + i * sizeof(struct dpa_board_qpinfo),
+			    BLOCK * sizeof(struct dpa_board_qpinfo));
 }
 
 static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
@@ -86,9 +87,10 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 			 uint32_t *index)
 {
 	uint32_t cand[BLOCK], n = 0, now = now_ms();
+	int rc = reserve_block(b, block);
 
-	if (reserve_block(b, block))
-		return ENOMEM;
+	if (rc)
+		return rc;
 	for (uint32_t i = block * BLOCK; i < (block + 1) * BLOCK; i++)
 		if (usable(&b->shm->qpns[i], now, need_rest))
 			cand[n++] = i;
@@ -135,7 +137,7 @@ static int take_oldest(struct dpa_board *b, uint32_t *index)
 static int take(struct dpa_board *b, uint32_t *index)
 {
 	uint32_t block = atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
-	int rc;
+	int rc, full = ENOMEM;
 
 	if (block >= BLOCKS)
 		block = random32() % BLOCKS;
@@ -150,13 +152,17 @@ static int take(struct dpa_board *b, uint32_t *index)
 		}
 		block = random32() % BLOCKS;
 	}
-	for (uint32_t i = 0; i < BLOCKS; i++)
-		if (take_in_block(b, (block + i) % BLOCKS, 1, true, index) == 0)
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		rc = take_in_block(b, (block + i) % BLOCKS, 1, true, index);
+		if (!rc)
 			return 0;
+		if (rc == ENOSPC)
+			full = ENOSPC;
+	}
 	do
 		rc = take_oldest(b, index);
 	while (rc == EAGAIN);
-	return rc;
+	return rc == ENOMEM ? full : rc;
 }
 
 int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
@@ -164,7 +170,7 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 	uint32_t index;
 	int rc = take(b, &index);
 
-	if (rc == ENOMEM && dpa_board_reap(b) > 0)
+	if (rc && dpa_board_reap(b) > 0)
 		rc = take(b, &index);
 	if (rc)
 		return rc;

@@ -141,12 +141,13 @@ static bool take_slot(struct dpa_board *b, uint32_t page, uint32_t *slot)
 
 static int reserve_page(struct dpa_board *b, uint32_t page)
 {
-	int rc = dpa_board_reserve(b, DPA_BOARD_OFF_UARS + page * sizeof(struct dpa_board_uar),
-				   sizeof(struct dpa_board_uar));
+	int rc =
+		dpa_board_reserve_entry(b, DPA_BOARD_OFF_UARS + page * sizeof(struct dpa_board_uar),
+					sizeof(struct dpa_board_uar));
 
 	return rc ? rc
-		  : dpa_board_reserve(b, DPA_BOARD_OFF_BAR + page * DPA_UAR_PAGE_SIZE,
-				      DPA_UAR_PAGE_SIZE);
+		  : dpa_board_reserve_entry(b, DPA_BOARD_OFF_BAR + page * DPA_UAR_PAGE_SIZE,
+					    DPA_UAR_PAGE_SIZE);
 }
 
 /* The words that moving the page at the head goes by. */
@@ -185,18 +186,24 @@ static bool move_head(struct dpa_board_shm *shm, uint32_t pages, uint32_t *page)
 /* Under the board's lock. */
 static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
+	int full = ENOMEM;
+
 	for (uint32_t n = 0; n < b->uar_pages; n++) {
 		uint32_t p;
 
 		if (!move_head(b->shm, b->uar_pages, &p))
 			continue;
 		/* No memory for this page: another one may have its memory and a free slot. */
-		if (reserve_page(b, p) || !take_slot(b, p, slot))
+		if (reserve_page(b, p)) {
+			full = ENOSPC;
+			continue;
+		}
+		if (!take_slot(b, p, slot))
 			continue;
 		*page = p;
 		return 0;
 	}
-	return ENOMEM;
+	return full;
 }
 
 int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
@@ -206,8 +213,7 @@ int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 	if (rc)
 		return rc;
 	rc = take(b, page, slot);
-	if (rc == ENOMEM &&
-	    (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
+	if (rc && (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
 		rc = take(b, page, slot);
 	if (!rc)
 		atomic_fetch_add_explicit(&b->nuar, 1, memory_order_relaxed);

@@ -48,6 +48,7 @@ static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32
 {
 	uint32_t used = b->shm->head.xrcd_used, was;
 	struct dpa_board_xrcd *x = b->shm->xrcds;
+	int rc;
 
 	if (used > DPA_BOARD_XRCDS)
 		used = DPA_BOARD_XRCDS;
@@ -57,9 +58,11 @@ static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32
 		return EINVAL;
 	if (was == used && !a->create)
 		return EAGAIN;
-	if (*at >= DPA_BOARD_XRCDS ||
-	    dpa_board_reserve(b, DPA_BOARD_OFF_XRCDS + *at * sizeof(*x), sizeof(*x)))
+	if (*at >= DPA_BOARD_XRCDS)
 		return ENOMEM;
+	rc = dpa_board_reserve_entry(b, DPA_BOARD_OFF_XRCDS + *at * sizeof(*x), sizeof(*x));
+	if (rc)
+		return rc;
 	*num = was < used ? x[was].num : new_num(b);
 	x[*at].dev = a->dev;
 	x[*at].ino = a->ino;
@@ -117,8 +120,8 @@ int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn)
 		struct dpa_board_xrc_srq *s = &b->shm->xrc_srqs[at];
 		dpa_owner_t none = 0;
 
-		if (dpa_board_reserve(b, DPA_BOARD_OFF_XSRQS + at * sizeof(*s), sizeof(*s)))
-			return ENOMEM;
+		if (dpa_board_reserve_entry(b, DPA_BOARD_OFF_XSRQS + at * sizeof(*s), sizeof(*s)))
+			return ENOSPC;
 		if (!atomic_compare_exchange_strong_explicit(&s->owner, &none, dpa_board_me(b),
 							     memory_order_acq_rel,
 							     memory_order_relaxed))

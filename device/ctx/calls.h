@@ -5,6 +5,13 @@
 
 #include "dev.h"
 
+/* --- limit.c --- */
+/*
+ * The board gave none of something (board.h: ENOMEM, ENOSPC, or the errno of a lock): the log gets
+ * the limit as fmt says it, or that it is not that one. Returns what the caller is told.
+ */
+int dpa_limit(struct dpa_hw *hw, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* --- mr.c --- */
 int dpa_mr_init(struct dpa_hw *hw);
 /*
@@ -21,7 +28,8 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			     uint32_t access, uint64_t *addr);
 /* The same for the whole of what the key names. */
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access);
-struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index);
+/* A free entry; ENOMEM and a line in the log if there is none. Under hw->ctl. */
+int dpa_mr_take(struct dpa_hw *hw, struct dpa_mr **mr, uint32_t *index);
 struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
 /* Takes an entry's key away; who used it is to be waited for. */
 void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr);

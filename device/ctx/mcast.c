@@ -18,9 +18,9 @@ int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
 		return ret;
 	pthread_mutex_lock(&hw->ctl);
 	ret = dpa_board_mcast_attach(hw->board, gid, qp->qpn);
-	if (ret == ENOMEM)
-		dpa_log(hw, DPA_LOG_ERR, "all %d multicast attachments of the board are in use",
-			DPA_MAX_MCAST);
+	if (ret && ret != EALREADY)
+		ret = dpa_limit(hw, ret, "all %d multicast attachments of the board are in use",
+				DPA_MAX_MCAST);
 	if (!ret) {
 		ret = dpa_group_join(hw, gid);
 		if (ret)

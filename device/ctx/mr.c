@@ -62,23 +62,25 @@ uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index)
 }
 
 /* Fresh entries first: a freed one rests until the table was used up once. */
-struct dpa_mr *dpa_mr_take(struct dpa_hw *hw, uint32_t *index)
+int dpa_mr_take(struct dpa_hw *hw, struct dpa_mr **mr, uint32_t *index)
 {
-	struct dpa_mr *mr;
-
 	if (hw->mr_used_max < 4096 ||
 	    (hw->mr_free_head == MR_NONE && hw->mr_used_max < DPA_MAX_MR)) {
 		*index = hw->mr_used_max++;
-		return &hw->export->mr[*index];
+		*mr = &hw->export->mr[*index];
+		return 0;
 	}
-	if (hw->mr_free_head == MR_NONE)
-		return NULL;
+	if (hw->mr_free_head == MR_NONE) {
+		dpa_log(hw, DPA_LOG_ERR,
+			"all %d memory regions and windows of this process are in use", DPA_MAX_MR);
+		return ENOMEM;
+	}
 	*index = hw->mr_free_head;
-	mr = &hw->export->mr[*index];
-	hw->mr_free_head = mr->next_free;
+	*mr = &hw->export->mr[*index];
+	hw->mr_free_head = (*mr)->next_free;
 	if (hw->mr_free_head == MR_NONE)
 		hw->mr_free_tail = MR_NONE;
-	return mr;
+	return 0;
 }
 
 static void mr_give(struct dpa_hw *hw, uint32_t index)
@@ -161,13 +163,9 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	ret = mr_place(ctx, attr);
 	if (ret)
 		goto out;
-	mr = dpa_mr_take(hw, &index);
-	if (!mr) {
-		dpa_log(hw, DPA_LOG_ERR, "all %d memory regions of this process are in use",
-			DPA_MAX_MR);
-		ret = ENOMEM;
+	ret = dpa_mr_take(hw, &mr, &index);
+	if (ret)
 		goto out;
-	}
 	mr->access = attr->access & ~optional_access;
 	mr->iova = attr->iova;
 	mr->length = attr->length;

@@ -25,7 +25,7 @@ static bool is_window(const struct dpa_mr *mw)
 int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
 {
 	struct dpa_hw *hw = ctx->hw;
-	struct dpa_mr *mw = NULL;
+	struct dpa_mr *mw;
 	uint32_t index;
 	int ret = 0;
 
@@ -34,8 +34,8 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 	pthread_mutex_lock(&hw->ctl);
 	if (pdn >= DPA_MAX_PD || !hw->pd_refs[pdn])
 		ret = EINVAL;
-	else if (!(mw = dpa_mr_take(hw, &index)))
-		ret = ENOMEM;
+	else
+		ret = dpa_mr_take(hw, &mw, &index);
 	if (!ret) {
 		mw->kind = (uint8_t)type;
 		mw->access = 0;

@@ -345,15 +345,13 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		return ret;
 	ret = dpa_board_qpn_alloc(hw->board, &qpn);
 	if (ret) {
-		dpa_log(hw, DPA_LOG_ERR, "%s: %u QP numbers",
-			ret == ENOMEM ? "the board is full" : strerror(ret), DPA_BOARD_QPNS);
+		ret = dpa_limit(hw, ret, "the board is full: %u QP numbers", DPA_BOARD_QPNS);
 		goto err_qpn;
 	}
 	ret = dpa_board_uar_alloc(hw->board, &page, &slot);
 	if (ret) {
-		dpa_log(hw, DPA_LOG_ERR, "%s: %u UAR pages of %d slots",
-			ret == ENOMEM ? "the BAR is full" : strerror(ret), hw->board->uar_pages,
-			DPA_UAR_SLOTS);
+		ret = dpa_limit(hw, ret, "the BAR is full: %u UAR pages of %d slots",
+				hw->board->uar_pages, DPA_UAR_SLOTS);
 		goto err_uar;
 	}
 	pthread_mutex_lock(&hw->ctl);

@@ -52,9 +52,9 @@ static int open_xrcd(struct dpa_hw *hw, const struct dpa_xrcd_attr *a, uint32_t 
 		return EINVAL;
 	if (!x) {
 		ret = dpa_board_xrcd_open(hw->board, a, num, &at);
-		if (ret == ENOMEM)
-			dpa_log(hw, DPA_LOG_ERR, "all %d XRC domains of the board are in use",
-				DPA_BOARD_XRCDS);
+		if (ret && ret != EAGAIN && ret != EINVAL)
+			ret = dpa_limit(hw, ret, "all %d XRC domains of the board are in use",
+					DPA_BOARD_XRCDS);
 		if (ret)
 			return ret;
 		x = calloc(1, sizeof(*x));
@@ -137,7 +137,7 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	int ret = dpa_board_xrc_srq_add(hw->board, srq->xrcd, &srq->srqn);
 
 	if (ret)
-		dpa_log(hw, DPA_LOG_ERR, "all %d XRC SRQs of the board are in use", DPA_MAX_SRQ);
+		ret = dpa_limit(hw, ret, "all %d XRC SRQs of the board are in use", DPA_MAX_SRQ);
 	else
 		atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], srq,
 				      memory_order_release);

@@ -113,7 +113,7 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, ch
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
 uint64_t dpa_hw_node_guid(uint32_t function);
 
-/* PD: a number. ENOMEM past DPA_MAX_PD. EBUSY on dealloc while something uses it. */
+/* PD: a number, never 0. ENOMEM past DPA_MAX_PD - 1. EBUSY on dealloc while something uses it. */
 int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn);
 int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn);
 /* 0, or ENOENT: no PD of this opening has that number. */

@@ -79,9 +79,9 @@ int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, u
 	if (!ret)
 		qp->nflows++;
 	pthread_mutex_unlock(&hw->ctl);
-	if (ret == ENOMEM)
-		dpa_log(hw, DPA_LOG_ERR, "all %d flow rules of the board are in use",
-			DPA_MAX_FLOWS);
+	if (ret)
+		ret = dpa_limit(hw, ret, "all %d flow rules of the board are in use",
+				DPA_MAX_FLOWS);
 	return ret;
 }
 

@@ -81,6 +81,8 @@ static int dm_get(struct dpa_dm *dm, uint32_t log_align)
 	if (!dpa_alive(context)) {
 		if (log_align > 12)
 			return EINVAL;
+		if (dm->length > DPA_MAX_DM)
+			return ENOMEM;
 		dm->local = true;
 		ret = posix_memalign(&mem, 4096, dm->length);
 		if (!ret)
@@ -103,8 +105,6 @@ struct ibv_dm *dpa_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_att
 
 	if (attr->comp_mask || !attr->length)
 		return dpa_null(EINVAL);
-	if (attr->length > DPA_MAX_DM)
-		return dpa_null(ENOMEM);
 	dm = dm_new(context, attr->length);
 	if (!dm)
 		return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Address handles: an address vector in the device's form, ready to be copied into a WQE. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
@@ -41,6 +42,14 @@ void dpa_av_to_attr(const struct dpa_wqe_av *av, struct ibv_ah_attr *attr)
 	attr->port_num = 1;
 }
 
+static void log_full(uint32_t limit)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "all %u address handles of this context are in use", limit);
+	dpa_log_line(DPA_LOG_ERR, text);
+}
+
 struct ibv_ah *dpa_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct dpa_context *ctx = to_dpa_ctx(pd->context);
@@ -50,6 +59,7 @@ struct ibv_ah *dpa_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	if (!dpa_alive(pd->context))
 		return dpa_null(EIO);
 	if (atomic_fetch_add_explicit(&ctx->num_ah, 1, memory_order_relaxed) >= ctx->dev.max_ah) {
+		log_full(ctx->dev.max_ah);
 		ret = ENOMEM;
 		goto err_count;
 	}

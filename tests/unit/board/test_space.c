@@ -97,9 +97,9 @@ static void fills_up(void *arg)
 		n++;
 	}
 	/* Pages that have their memory are used to the last slot. */
-	if (rc != ENOMEM || n < 16 || n % 16)
+	if (rc != ENOSPC || n < 16 || n % 16)
 		_exit(2);
-	if (dpa_board_qpn_alloc(b, &qpn) != ENOMEM)
+	if (dpa_board_qpn_alloc(b, &qpn) != ENOSPC)
 		_exit(3);
 	/* Nothing faults, wherever one looks. */
 	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++) {

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "harness.h"
 
 static struct th *th;
@@ -49,6 +50,70 @@ Test(objects, srq_of_no_pd)
 	cr_assert_eq(dpa_hw_create_srq(&th->ctx, &a, &srq, &n), 0);
 	cr_expect_eq(dpa_hw_srq_tag(srq, &(struct dpa_tag_op){.what = DPA_TAG_SYNC}), EINVAL);
 	cr_expect_eq(dpa_hw_destroy_srq(srq), 0);
+}
+
+/* Windows and regions share a table; who asks for more than it has is told so. */
+Test(objects, windows_fill_the_table)
+{
+	static uint32_t key[DPA_MAX_MR];
+	uint32_t n = 0, more;
+
+	while (n < DPA_MAX_MR && !dpa_hw_alloc_mw(&th->ctx, th->pdn, DPA_MW_TYPE_2, &key[n]))
+		n++;
+	cr_expect_gt(n, DPA_MAX_MR - 16u, "the harness has some of its own");
+	th_logged[0] = '\0';
+	cr_expect_eq(dpa_hw_alloc_mw(&th->ctx, th->pdn, DPA_MW_TYPE_2, &more), ENOMEM);
+	cr_expect(strstr(th_logged, "all 262144 memory regions and windows"), "%s", th_logged);
+	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, key[--n]), 0);
+	cr_expect_eq(dpa_hw_alloc_mw(&th->ctx, th->pdn, DPA_MW_TYPE_1, &more), 0);
+	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, more), 0);
+	while (n)
+		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, key[--n]), 0);
+}
+
+static void no_qp(int qpn_err, int uar_err, const char *line)
+{
+	static uint8_t sq[64 << 2] __attribute__((aligned(64)));
+	static struct dpa_dbrec dbrec __attribute__((aligned(64)));
+	struct dpa_qp_attr_create a = {.type = DPA_QP_RC,
+				       .pdn = th->pdn,
+				       .send_cq = th->a.scq.cq,
+				       .recv_cq = th->a.rcq.cq,
+				       .dbrec = &dbrec,
+				       .sq = sq,
+				       .log_sq = 2};
+	struct dpa_qp_info info;
+	struct dpa_hw_qp *qp;
+
+	th_qpn_err = qpn_err;
+	th_uar_err = uar_err;
+	th_logged[0] = '\0';
+	cr_expect_eq(dpa_hw_create_qp(&th->ctx, &a, &qp, &info), ENOMEM);
+	cr_expect(strstr(th_logged, line), "%s", th_logged);
+	th_qpn_err = th_uar_err = 0;
+}
+
+/* The limit that the log names is the one that was met: a full file system is not a full board. */
+Test(objects, a_full_board_and_a_full_file_system)
+{
+	no_qp(ENOMEM, 0, "the board is full: 65536 QP numbers");
+	no_qp(ENOSPC, 0, "cannot grow");
+	no_qp(0, ENOMEM, "the BAR is full");
+	no_qp(0, ENOSPC, "cannot grow");
+}
+
+/* Nor is more than there is of device memory. */
+Test(objects, device_memory_is_full)
+{
+	uint32_t all, more;
+	void *mem;
+
+	cr_expect_eq(dpa_hw_alloc_dm(&th->ctx, DPA_MAX_DM + 1ull, 0, &more, &mem), ENOMEM);
+	cr_expect(strstr(th_logged, "0 of 16777216 bytes"), "%s", th_logged);
+	cr_assert_eq(dpa_hw_alloc_dm(&th->ctx, DPA_MAX_DM, 0, &all, &mem), 0);
+	cr_expect_eq(dpa_hw_alloc_dm(&th->ctx, 1, 0, &more, &mem), ENOMEM);
+	cr_expect(strstr(th_logged, "16777216 of 16777216 bytes"), "%s", th_logged);
+	cr_expect_eq(dpa_hw_free_dm(&th->ctx, all), 0);
 }
 
 /* The null region's entry could be freed as if it were a window. */

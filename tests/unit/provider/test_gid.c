@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The GID queries of libibverbs, and device and port attributes. */
 #include <criterion/criterion.h>
+#include <unistd.h>
 #include "dpa.h"
 #include "fake_hw.h"
 
@@ -108,6 +109,34 @@ Test(device, raw_clock)
 	v.comp_mask = 1 << 5;
 	cr_assert_eq(dpa_query_rt_values(ctx, &v), EINVAL);
 	ibv_close_device(ctx);
+}
+
+Test(ah, the_limit_is_in_the_log)
+{
+	char log[] = "/tmp/dpa-test-ah-XXXXXX", line[256] = "";
+	struct ibv_ah_attr a = {.is_global = 1, .port_num = 1};
+	int fd = mkstemp(log);
+	struct ibv_context *ctx;
+	struct ibv_ah *ah[3];
+	struct ibv_pd *pd;
+
+	cr_assert_geq(fd, 0);
+	setenv("DPA_LOG_FILE", log, 1);
+	ctx = fake_open();
+	pd = ibv_alloc_pd(ctx);
+	for (int i = 0; i < 3; i++)
+		cr_assert(ah[i] = ibv_create_ah(pd, &a));
+	cr_expect_eq(read(fd, line, sizeof(line) - 1), 0, "%s", line);
+	cr_assert_null(ibv_create_ah(pd, &a));
+	cr_expect_eq(errno, ENOMEM);
+	cr_expect_gt(read(fd, line, sizeof(line) - 1), 0);
+	cr_expect(strstr(line, "all 3 address handles"), "%s", line);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(ibv_destroy_ah(ah[i]), 0);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+	close(fd);
+	unlink(log);
 }
 
 Test(ah, only_a_global_route_of_a_known_gid)

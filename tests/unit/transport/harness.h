@@ -115,6 +115,9 @@ extern struct th_owned {
 } th_owned[4];
 extern struct dpa_board_qpinfo *th_info;
 extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
+extern char th_logged[256];    /* the last line for the log */
+extern int th_qpn_err;	       /* what the board gives for QPNs and UAR slots; 0: one each */
+extern int th_uar_err;
 
 /* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */
 struct th *th_new(const struct th_opt *opt);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What stands in for the board, the port, the link and the clock. */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "harness.h"
 #include "link/forward.h"
@@ -12,6 +14,8 @@ struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
 uint64_t th_now = 1000000000, th_now_step;
 bool th_nobody, th_dead;
+char th_logged[256];
+int th_qpn_err, th_uar_err;
 uint32_t th_members[4];
 uint32_t th_udp_looks, th_udp_packets;
 struct th_owned th_owned[4];
@@ -37,6 +41,11 @@ uint64_t dpa_now_about(void)
 
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 {
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(th_logged, sizeof(th_logged), fmt, ap);
+	va_end(ap);
 }
 
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
@@ -206,6 +215,8 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 
 int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 {
+	if (th_qpn_err)
+		return th_qpn_err;
 	*qpn = b->board_num << 16 | (0x11 + next_qpn++ % 0x8000); /* a fuzzer makes many */
 	return 0;
 }
@@ -216,6 +227,8 @@ void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn)
 
 int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
+	if (th_uar_err)
+		return th_uar_err;
 	*page = 0;
 	*slot = next_slot++ % DPA_UAR_SLOTS;
 	return 0;
