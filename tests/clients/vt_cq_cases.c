@@ -2,6 +2,7 @@
 /* Completion queues and shared receive queues: events, resizing, overrun, threads. */
 #include "vt.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -259,6 +260,139 @@ static void two_threads(struct vt *t)
 	vt_close(t);
 }
 
+/* Receives of both threads together; those that fill the queue are posted before any message. */
+enum { RECVS = 20000, RECV_QUEUE = 16384, RECV_LEN = 64, RECV_LIST = 3, RECV_ROUNDS = 10 };
+
+struct receivers {
+	struct vt *t;
+	atomic_int ready, left;
+	pthread_barrier_t filled;
+	atomic_uchar came[RECVS], imm[RECVS]; /* how often: receives, messages */
+};
+
+struct receiver {
+	struct receivers *all;
+	uint32_t next; /* wr_id: every second one from the thread's first on */
+};
+
+/* Posts a list of up to RECV_LIST receives; false if there was no room for all, or none is left. */
+static bool post_some(struct receiver *r)
+{
+	struct vt *t = r->all->t;
+	struct ibv_recv_wr wr[RECV_LIST], *bad = NULL;
+	struct ibv_sge sge[RECV_LIST];
+	int n = 0, ret;
+
+	for (uint32_t id = r->next; n < RECV_LIST && id < RECVS; id += 2, n++) {
+		sge[n] = (struct ibv_sge){(uintptr_t)t->buf + id % 512 * RECV_LEN, RECV_LEN,
+					  t->mr->lkey};
+		wr[n] = (struct ibv_recv_wr){.wr_id = id, .sg_list = &sge[n], .num_sge = 1};
+		if (n)
+			wr[n - 1].next = &wr[n];
+	}
+	if (!n)
+		return false;
+	ret = ibv_post_recv(t->qp, wr, &bad);
+	CHECK(!ret || (ret == ENOMEM && bad), "post_recv: %s", strerror(ret));
+	r->next += 2 * (uint32_t)(ret ? bad - wr : n);
+	return !ret;
+}
+
+static void count(struct receivers *all, const struct ibv_wc *wc)
+{
+	uint32_t nth = ntohl(wc->imm_data);
+
+	CHECK(wc->status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc->status));
+	CHECK_EQ(wc->byte_len, RECV_LEN);
+	CHECK(wc->wr_id < RECVS && nth < RECVS, "receive %llu, message %u",
+	      (unsigned long long)wc->wr_id, nth);
+	atomic_fetch_add(&all->came[wc->wr_id], 1);
+	atomic_fetch_add(&all->imm[nth], 1);
+}
+
+static void *receive(void *arg)
+{
+	struct receiver *r = arg;
+	struct receivers *all = r->all;
+
+	/* awake, both: they shall meet in the queue */
+	atomic_fetch_add(&all->ready, 1);
+	while (atomic_load(&all->ready) < 2)
+		;
+	while (post_some(r))
+		;
+	if (pthread_barrier_wait(&all->filled) == PTHREAD_BARRIER_SERIAL_THREAD)
+		vt_sync(all->t);
+	while (atomic_load(&all->left) > 0) {
+		struct ibv_wc wc[4];
+		int n;
+
+		post_some(r);
+		n = ibv_poll_cq(all->t->cq, 4, wc);
+		CHECK(n >= 0, "poll");
+		for (int i = 0; i < n; i++)
+			count(all, &wc[i]);
+		atomic_fetch_sub(&all->left, n);
+	}
+	return NULL;
+}
+
+static void receive_all(struct vt *t)
+{
+	struct receivers *all = calloc(1, sizeof(*all));
+	struct receiver r[2] = {{all, 0}, {all, 1}};
+	pthread_t th;
+
+	CHECK(all, "calloc");
+	all->t = t;
+	all->left = RECVS;
+	CHECK_EQ(pthread_barrier_init(&all->filled, NULL, 2), 0);
+	CHECK_EQ(pthread_create(&th, NULL, receive, &r[1]), 0);
+	receive(&r[0]);
+	CHECK_EQ(pthread_join(th, NULL), 0);
+	for (int i = 0; i < RECVS; i++)
+		CHECK(all->came[i] == 1 && all->imm[i] == 1,
+		      "%d: receive %d times, message %d times", i, all->came[i], all->imm[i]);
+	pthread_barrier_destroy(&all->filled);
+	free(all);
+}
+
+static void send_all(struct vt *t)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = vt_wr(t, IBV_WR_SEND_WITH_IMM, &sge, 0, 0, RECV_LEN);
+
+	for (uint32_t i = 0; i < RECVS; i++) {
+		wr.wr_id = i;
+		wr.imm_data = htonl(i);
+		CHECK_EQ(vt_post(t->qp, &wr), 0);
+		if (i >= 32)
+			vt_wc_is(t, i - 32, IBV_WC_SUCCESS);
+	}
+	for (uint32_t i = RECVS - 32; i < RECVS; i++)
+		vt_wc_is(t, i, IBV_WC_SUCCESS);
+}
+
+/* Two threads post receives to one QP: each of them takes one message, each message takes one. */
+static void two_threads_receive(struct vt *t)
+{
+	struct vt_opt o = {.recv_wr = RECV_QUEUE};
+
+	vt_setup(t, &o);
+	for (int round = 0; round < RECV_ROUNDS; round++) {
+		if (t->side == 0) {
+			vt_sync(t);
+			send_all(t);
+		} else {
+			receive_all(t);
+		}
+	}
+	vt_sync(t);
+	if (t->side == 1)
+		vt_wc_none(t, t->cq);
+	vt_close(t);
+}
+
 /* Destroying a QP takes its completions out of the CQ; those of others stay. */
 static void destroy_purges(struct vt *t)
 {
@@ -381,6 +515,7 @@ static const struct vt_case cases[] = {
 	{"resize", resize, VT_BOTH, 0},
 	{"overrun", overrun, VT_BOTH, 0},
 	{"two_threads", two_threads, VT_BOTH, 0},
+	{"two_threads_receive", two_threads_receive, VT_BOTH, 0},
 	{"destroy_purges", destroy_purges, VT_BOTH, 0},
 	{"srq", srq, VT_BOTH, 0},
 	{"in_use", in_use, VT_BOTH, 0},
