@@ -236,7 +236,7 @@ struct dpa_board {
 	uint64_t dev;	/* which file: fd may be closed under our feet (closefrom) */
 	uint64_t ino;
 	uint64_t num_ino;	    /* of num_fd, likewise; both under num_busy */
-	atomic_flag num_busy;	    /* threads of this process; taken (acquire) by try only */
+	atomic_flag num_busy;	    /* our threads: taken (acquire) by try only, but for fork() */
 	bool peek;		    /* read-only, no slot */
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
 	_Atomic uint32_t nqpn;	    /* QPNs held */
@@ -289,6 +289,12 @@ bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
  * descriptor stays the board's.
  */
 int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino);
+/*
+ * Around fork(): that socket, if there is one, is where dpa_board_abandon() finds it, since nobody
+ * is claiming. Under any lock: who claims waits for none.
+ */
+void dpa_board_num_hold(struct dpa_board *b);
+void dpa_board_num_release(struct dpa_board *b);
 /*
  * Frees everything that dead processes own: UAR slots, QPNs, process slots; folds their counters
  * into the board's. Returns the number of processes reaped. Called at open, by the parked EU when a

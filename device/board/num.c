@@ -11,6 +11,8 @@
  * (device/link/forward.c); here it only listens.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stddef.h>
 #include <sys/random.h>
@@ -87,23 +89,52 @@ static void claim(struct dpa_board *b)
 	b->num_fd = fd;
 }
 
+/* False: another thread of this process is at it, or forks. */
+static bool begin(struct dpa_board *b, int *cancel)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel); /* who forks waits for us */
+	if (!atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
+		return true;
+	pthread_setcancelstate(*cancel, NULL);
+	return false;
+}
+
+static void end(struct dpa_board *b, int cancel)
+{
+	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 /*
  * Not under the board's lock: these are system calls of a thread that may be stopped in any of
  * them.
  */
 void dpa_board_num_claim(struct dpa_board *b)
 {
-	if (atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
-		return; /* another thread of this process is at it */
+	int cancel;
+
+	if (!begin(b, &cancel))
+		return;
 	claim(b);
+	end(b, cancel);
+}
+
+void dpa_board_num_hold(struct dpa_board *b)
+{
+	while (atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
+		sched_yield();
+}
+
+void dpa_board_num_release(struct dpa_board *b)
+{
 	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
 }
 
 int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino)
 {
-	int fd = -1;
+	int fd = -1, cancel;
 
-	if (atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
+	if (!begin(b, &cancel))
 		return -2;
 	if (may_claim)
 		claim(b);
@@ -111,6 +142,6 @@ int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino)
 		fd = b->num_fd;
 		*ino = b->num_ino;
 	}
-	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
+	end(b, cancel);
 	return fd;
 }

@@ -100,6 +100,7 @@ static void before_fork(void)
 	if (hw) {
 		pthread_mutex_lock(&hw->qmem_lock);
 		dpa_spin_lock(&hw->peer_lock);
+		dpa_board_num_hold(hw->board);
 	}
 }
 
@@ -108,6 +109,7 @@ static void after_fork_parent(void)
 	struct dpa_hw *hw = hw_of_us();
 
 	if (hw) {
+		dpa_board_num_release(hw->board);
 		dpa_spin_unlock(&hw->peer_lock);
 		pthread_mutex_unlock(&hw->qmem_lock);
 	}

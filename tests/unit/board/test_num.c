@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Board numbers: one a board in the namespace, taken over when its holder ends. */
 #include "util.h"
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 TestSuite(board_num, .init = bt_setup, .fini = bt_teardown);
@@ -49,6 +52,63 @@ Test(board_num, taken_over)
 	cr_expect_geq(a->num_fd, 0, "who comes next takes it over, too");
 	dpa_board_close(a);
 	dpa_board_close(c);
+}
+
+/* Other descriptors of this process that hold the number. */
+static int unnoted(const struct dpa_board *b)
+{
+	char name[64];
+	int n = 0, len = snprintf(name, sizeof(name), "dpa-board-%u", b->board_num);
+
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_un sa = {0};
+		socklen_t size = sizeof(sa);
+
+		if (fd != b->num_fd && !getsockname(fd, (struct sockaddr *)&sa, &size) &&
+		    sa.sun_family == AF_UNIX && !memcmp(sa.sun_path + 1, name, (size_t)len))
+			n++;
+	}
+	return n;
+}
+
+static _Atomic uint32_t claims, over;
+
+static void *claimer(void *arg)
+{
+	while (!atomic_load(&over)) {
+		dpa_board_num_claim(arg);
+		atomic_fetch_add(&claims, 1);
+	}
+	return NULL;
+}
+
+/* Who forks finds no descriptor on its way to its note, and nobody claims meanwhile. */
+Test(board_num, held_around_fork, .timeout = 60)
+{
+	struct dpa_board *b = bt_open();
+	uint64_t ino;
+	pthread_t t;
+
+	cr_assert_eq(pthread_create(&t, NULL, claimer, b), 0);
+	for (int i = 0; i < 2000; i++) {
+		uint32_t was;
+
+		dpa_board_num_hold(b);
+		cr_assert_eq(unnoted(b), 0);
+		cr_assert_eq(dpa_board_num_fd(b, true, &ino), -2);
+		if (b->num_fd >= 0) /* so that there is something to claim */
+			close(b->num_fd);
+		b->num_fd = -1;
+		was = atomic_load(&claims);
+		dpa_board_num_release(b);
+		while (i % 2 && atomic_load(&claims) - was < 2)
+			sched_yield();
+	}
+	atomic_store(&over, 1);
+	pthread_join(t, NULL);
+	dpa_board_num_claim(b);
+	cr_expect_geq(b->num_fd, 0);
+	dpa_board_close(b);
 }
 
 /* In a namespace of its own, so as to take all numbers without hurting anybody. */
