@@ -25,6 +25,12 @@ struct fatal_rig {
 extern char crash_dir[64];
 void crash_setup(void);
 void crash_teardown(void);
+/* Criterion calls no teardown of a test that is skipped. */
+#define crash_skip(why_)                                                                           \
+	do {                                                                                       \
+		crash_teardown();                                                                  \
+		cr_skip_test(why_);                                                                \
+	} while (0)
 void crash_path(char *buf, size_t len, const char *kind);
 
 /* The text of the .crash file; a failure if there is none. */

@@ -61,7 +61,7 @@ Test(crash, bad_pointer)
 Test(crash, division)
 {
 #if defined(__aarch64__)
-	cr_skip_test("a division by zero is 0 on this processor");
+	crash_skip("a division by zero is 0 on this processor");
 #endif
 	crash_by(&divide_by_zero, 0);
 	has(crash_text(), "integer division by zero");
@@ -157,7 +157,7 @@ Test(crash, gdb_reads_the_core)
 	char out[16384];
 
 	if (!program("gdb"))
-		cr_skip_test("no gdb");
+		crash_skip("no gdb");
 	crash_by(&bad_write, 8);
 	gdb(out, sizeof(out),
 	    "-ex 'info threads' -ex bt -ex 'frame 0' -ex 'print counter' -ex 'print/x value' "
@@ -178,7 +178,7 @@ Test(crash, gdb_reads_the_core_of_a_mistake)
 	char out[16384];
 
 	if (!program("gdb"))
-		cr_skip_test("no gdb");
+		crash_skip("no gdb");
 	crash_by(&bad_handle, 0);
 	gdb(out, sizeof(out), "-ex bt");
 	has(out, "Program terminated with signal SIGABRT");
@@ -312,7 +312,7 @@ Test(crash, gdb_shows_the_other_eus)
 	char out[16384];
 
 	if (!program("gdb"))
-		cr_skip_test("no gdb");
+		crash_skip("no gdb");
 	crash_among_others();
 	gdb(out, sizeof(out), "-ex 'info threads' -ex 'thread apply all bt'");
 	has(out, "Program terminated with signal SIGSEGV");

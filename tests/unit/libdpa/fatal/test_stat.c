@@ -255,7 +255,7 @@ Test(stat, a_forked_child_leaves_it_alone)
 	pid_t child;
 
 #ifdef __SANITIZE_THREAD__
-	cr_skip_test("ThreadSanitizer has no threads in forked children");
+	crash_skip("ThreadSanitizer has no threads in forked children");
 #endif
 	fatal_rig_start(&r);
 	child = fork();

@@ -146,7 +146,7 @@ Test(watchdog, not_under_a_debugger)
 	}
 	cr_assert_eq(read(ready[0], &c, 1), 1);
 	if (c != 'y')
-		cr_skip_test("processes may not be traced here");
+		crash_skip("processes may not be traced here");
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, &loop, 0);
 	fake_push_recv(r.cq, 1);
