@@ -66,7 +66,7 @@ void dpa_branch_untell(struct dpa_hw_qp *qp)
 	if (!qp->info || !qp->xrcd || qp->branch)
 		return;
 	__atomic_store_n(&qp->info->conn, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	dpa_release_fence();
 }
 
 struct target {
@@ -93,7 +93,7 @@ static bool look(struct dpa_board *b, uint32_t qpn, struct target *t)
 	t->dest_qpn = __atomic_load_n(&info->dest_qpn, __ATOMIC_RELAXED);
 	t->state = __atomic_load_n(&info->state, __ATOMIC_RELAXED);
 	memcpy(t->dgid, info->dgid, sizeof(t->dgid));
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	dpa_acquire_fence();
 	if (__atomic_load_n(&info->conn, __ATOMIC_RELAXED) != t->conn)
 		t->conn = 0;
 	return true;

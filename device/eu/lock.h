@@ -40,6 +40,25 @@ static inline void dpa_full_fence(void)
 #endif
 }
 
+/* The weaker ones; with ThreadSanitizer, which knows of no fences, they are full ones. */
+static inline void dpa_acquire_fence(void)
+{
+#ifdef DPA_TSAN
+	dpa_full_fence();
+#else
+	atomic_thread_fence(memory_order_acquire);
+#endif
+}
+
+static inline void dpa_release_fence(void)
+{
+#ifdef DPA_TSAN
+	dpa_full_fence();
+#else
+	atomic_thread_fence(memory_order_release);
+#endif
+}
+
 static inline void dpa_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
