@@ -12,8 +12,8 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
 		return;
 	}
-	if (qp->type != DPA_QP_RC || dpa_turn_ends(qp))
-		return;
+	if (qp->type != DPA_QP_RC || !qp->dbrec || dpa_turn_ends(qp))
+		return; /* an XRC target asks for nothing */
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	if (qp->req.una_idx != pi)
 		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);

@@ -280,3 +280,22 @@ Test(transport_xrc, a_branch_leaves_the_grant_of_its_number_alone)
 	cr_expect_eq(atomic_load(at), grant);
 	atomic_store(at, 0);
 }
+
+/* ibv_xsrq_pingpong brings its targets to RTS, too: they have no queue to look into. */
+Test(transport_xrc, the_initiators_process_dies)
+{
+	static const uint8_t states[] = {DPA_QPS_RTR, DPA_QPS_RTS, DPA_QPS_SQD};
+
+	branch_off();
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		struct dpa_hw_qp *qps[] = {x.tgt, x.other};
+
+		for (int j = 0; j < 2; j++) {
+			dpa_qplock_lock(&qps[j]->lock);
+			qps[j]->state = states[i];
+			dpa_requester_peer_dead(qps[j]);
+			cr_expect_eq(qps[j]->state, states[i], "nothing of its own was under way");
+			dpa_qp_leave(qps[j]);
+		}
+	}
+}
