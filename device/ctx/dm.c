@@ -42,8 +42,9 @@ int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align,
 		return ENOMEM;
 	pthread_mutex_lock(&hw->ctl);
 	if (length > DPA_MAX_DM - hw->dm_bytes) {
-		dpa_log(hw, DPA_LOG_ERR, "%llu of %d bytes of device memory are in use",
-			(unsigned long long)hw->dm_bytes, DPA_MAX_DM);
+		dpa_log(hw, DPA_LOG_ERR,
+			"no %llu more: %llu of %d bytes of device memory are in use",
+			(unsigned long long)length, (unsigned long long)hw->dm_bytes, DPA_MAX_DM);
 		ret = ENOMEM;
 	} else {
 		ret = dpa_hw_alloc_queue(ctx, (size_t)length, &dm->mem);

@@ -38,7 +38,7 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 
 /*
  * What peers fetch for this QP is good only while its epoch stands. A branch may share it with a QP
- * of this process: what is fetched for the one is asked for again when the other ends.
+ * of this process: what is fetched for the one when the other ends is lost, which RC sends again.
  */
 static void new_epoch(struct dpa_hw_qp *qp)
 {

@@ -37,8 +37,7 @@ struct visit {
 	struct where w;
 	char ibverbs[PATH_MAX]; /* the library that programs load; "": none */
 	int pabi;		/* its private ABI number; 0: not known */
-	char prefix[PATH_MAX];	/* of the provider by the environment or a driver file; "": its
-				   folder's */
+	char prefix[PATH_MAX];	/* of the provider, by the environment; "": there is none */
 	bool driver, provider, loads, tree, node, kernel_rdma, board;
 };
 
@@ -236,8 +235,10 @@ static void look_at_loading(struct visit *v)
 	else
 		snprintf(path, sizeof(path), "%.*s/libibverbs/libdpa-rdmav%d.so",
 			 (int)(strrchr(v->ibverbs, '/') - v->ibverbs), v->ibverbs, v->pabi);
-	if (pipe2(fd, O_CLOEXEC))
+	if (pipe2(fd, O_CLOEXEC)) {
+		say(v, BAD, "loading", NULL, "no pipe can be made: %s", strerror(errno));
 		return;
+	}
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -246,13 +247,15 @@ static void look_at_loading(struct visit *v)
 		snprintf(why, sizeof(why), "%s", dlerror());
 		_exit(write(fd[1], why, strlen(why)) < 0 ? 2 : 1);
 	}
+	if (pid < 0)
+		snprintf(why, sizeof(why), "no process can be started: %s", strerror(errno));
 	close(fd[1]);
 	if (pid > 0) {
 		n = read(fd[0], why, sizeof(why) - 1);
+		why[n > 0 ? n : 0] = '\0';
 		waitpid(pid, &status, 0);
 	}
 	close(fd[0]);
-	why[n > 0 ? n : 0] = '\0';
 	v->loads = status == 0;
 	if (v->loads)
 		say(v, OK, "loading", NULL, "libibverbs can load it");
