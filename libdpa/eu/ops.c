@@ -101,6 +101,8 @@ static const struct dpa_cqe *next_cqe(struct doca_dpa_completion *c)
 	if (__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(at, c->view.log_size))
 		return NULL;
 	atomic_store_explicit(&c->read, at + 1, memory_order_release);
+	if (e->opcode >= DPA_CQE_RECV)
+		dpa_rdma_taken(c, e->wr_id);
 	return e;
 }
 

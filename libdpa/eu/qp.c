@@ -174,12 +174,18 @@ int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_d
 	return 0;
 }
 
+bool dpa_srq_full(const struct dpa_srq_queue *q)
+{
+	return q->pi - __atomic_load_n(&q->view.dbrec->rq_ci, __ATOMIC_ACQUIRE) >=
+	       1u << q->view.log_size;
+}
+
 bool dpa_srq_post(struct dpa_srq_queue *q, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n)
 {
 	const struct dpa_srq_view *v = &q->view;
 	uint32_t mask = (1u << v->log_size) - 1;
 
-	if (q->pi - __atomic_load_n(&v->dbrec->rq_ci, __ATOMIC_ACQUIRE) > mask)
+	if (dpa_srq_full(q))
 		return false;
 	put_recv(v->buf + (size_t)(q->pi & mask) * v->stride, wr_id, sge, n);
 	q->pi++;

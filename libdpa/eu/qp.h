@@ -48,6 +48,7 @@ int dpa_qp_post_send(struct dpa_qp_queues *q, const struct dpa_dev_send_wr *wr);
 int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_dev_sge *sge,
 		     uint32_t n);
 
+bool dpa_srq_full(const struct dpa_srq_queue *q);
 /* False: the queue is full. n is at most view.max_sge. */
 bool dpa_srq_post(struct dpa_srq_queue *q, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n);
 

@@ -227,6 +227,8 @@ void dpa_thread_release(struct doca_dpa_thread *t);
 /* Stops and unlinks: for a context that is destroyed with threads. */
 void dpa_thread_halt(struct doca_dpa_thread *t);
 
+struct doca_rdma;
+
 struct doca_dpa_completion {
 	struct dpa_object obj;
 	struct dpa_source src;
@@ -239,6 +241,12 @@ struct doca_dpa_completion {
 	uint32_t acked;
 	uint32_t queue_size;
 	uint32_t users; /* started objects that report to it */
+	/*
+	 * Of these, RDMA contexts with receives. Written by the host's calls, one at a time; read
+	 * by EUs in ops: what is taken out is freed behind dpa_pool_quiesce().
+	 */
+	_Atomic(struct doca_rdma *) rdmas;
+	uint16_t seats; /* given to them so far */
 	bool started;
 };
 

@@ -160,8 +160,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_user_data(
  *
  * A failure takes the place of "established". A connection is gone when the callback of its failure
  * or disconnection returns, or doca_rdma_connection_reject(); its id may then be another one's.
- * Device code that posts to it until then has its work flushed, and what it posts afterwards
- * dropped.
+ * What device code has posted to it by then, or posts to its id before the next one is established,
+ * fails and is reported; elements of what has come stay.
  *
  * The exchange is this library's own, over TCP (docs/connections.md): both sides must be libdpa.
  * The port is a TCP port, on all addresses of the host.

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Connections of an RDMA context. */
 #include <endian.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "../eu/pool.h"
 #include "rdma.h"
+
+#define LOOKS 64 /* for what has come, when a connection ends */
 
 static void to_error(struct dpa_fatal_hook *hook)
 {
@@ -22,7 +26,7 @@ doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_co
 		return DOCA_ERROR_CONNECTION_ABORTED;
 	c->rdma = rdma;
 	c->sent_end = &c->sent;
-	while (dpa_rdma_conn(rdma, c->id))
+	while (rdma->conns[c->id])
 		c->id++;
 	if (dpa_rdma_make_qp(c)) {
 		dpa_obj_free(c);
@@ -30,7 +34,7 @@ doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_co
 	}
 	if (rdma->dpa)
 		dpa_fatal_add(rdma->dpa, &c->fatal, to_error);
-	atomic_store_explicit(&rdma->conns[c->id], c, memory_order_release);
+	rdma->conns[c->id] = c;
 	rdma->num_conns++;
 	*out = c;
 	return DOCA_SUCCESS;
@@ -64,6 +68,27 @@ static bool valid_details(const struct dpa_rdma_details *d)
 	       d->num_gids <= DPA_RDMA_DETAILS_GIDS;
 }
 
+/* EUs have it no more. */
+static void destroy(struct doca_rdma_connection *c)
+{
+	if (c->rdma->dpa)
+		dpa_fatal_remove(c->rdma->dpa, &c->fatal);
+	ibv_destroy_qp(c->qp);
+	dpa_obj_free(c);
+}
+
+/* EUs find it by its id from now on, and the one that had the id before no more. */
+static void show(struct doca_rdma_connection *c)
+{
+	struct doca_rdma_connection *old =
+		atomic_exchange_explicit(&c->rdma->live[c->id], c, memory_order_seq_cst);
+
+	if (old) {
+		dpa_pool_quiesce();
+		destroy(old);
+	}
+}
+
 doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, size_t size)
 {
 	struct dpa_rdma_details peer;
@@ -78,6 +103,8 @@ doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, 
 	if (dpa_rdma_join_qp(c, &peer))
 		return DOCA_ERROR_CONNECTION_ABORTED;
 	atomic_store_explicit(&c->ready, 1, memory_order_release);
+	if (c->rdma->dpa)
+		show(c);
 	return DOCA_SUCCESS;
 }
 
@@ -100,28 +127,71 @@ void dpa_rdma_fail_connection(struct doca_rdma_connection *c)
 	dpa_hwif_fail_qp(c->qp);
 }
 
-/* Device code finds it no more; then no EU is in an op with it; then the QP goes. */
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* What is under way gets the time; what has come already is taken. */
+static void work_off(const struct doca_rdma_connection *c, int ms)
+{
+	struct ibv_context *ctx = c->rdma->ctx.dev->ctx;
+	int64_t limit = now_ms() + ms;
+	int moved = 1;
+
+	for (int i = 0; dpa_rdma_has_work(c) || (moved && i < LOOKS); i++) {
+		moved = dpa_hwif_progress(ctx);
+		if (moved < 0 || now_ms() >= limit)
+			break;
+		if (!moved)
+			sched_yield();
+	}
+	dpa_hwif_idle(ctx);
+}
+
+/*
+ * Device code that waits for the report of what it posted gets one: done, or failed. Elements that
+ * it has not read stay in the completion context; a receive that a message has begun to fill fails.
+ */
+static void end_posts(struct doca_rdma_connection *c)
+{
+	work_off(c, DPA_RDMA_DRAIN_MS);
+	dpa_rdma_fail_connection(c);
+	work_off(c, DPA_RDMA_FLUSH_MS);
+}
+
 void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
 {
 	struct doca_rdma *rdma = c->rdma;
 
-	atomic_store_explicit(&rdma->conns[c->id], DPA_RDMA_GONE, memory_order_seq_cst);
-	if (rdma->dpa) {
-		dpa_pool_quiesce();
-		dpa_fatal_remove(rdma->dpa, &c->fatal);
-	} else if (c->sent) {
-		dpa_rdma_tasks_flush(c);
-	}
-	ibv_destroy_qp(c->qp);
+	rdma->conns[c->id] = NULL;
 	rdma->num_conns--;
-	dpa_obj_free(c);
+	if (rdma->dpa && atomic_load_explicit(&c->ready, memory_order_relaxed)) {
+		if (!rdma->ending)
+			end_posts(c);
+		dpa_obj_remove(c, DPA_T_CONNECTION);
+		return; /* EUs have it still */
+	}
+	if (!rdma->dpa && c->sent)
+		dpa_rdma_tasks_flush(c);
+	destroy(c);
 }
 
+/* The context ends: no EU has its handle. */
 void dpa_rdma_drop_connections(struct doca_rdma *rdma)
 {
-	for (uint32_t i = 0; rdma->num_conns; i++)
-		if (dpa_rdma_conn(rdma, i))
-			dpa_rdma_drop_connection(dpa_rdma_conn(rdma, i));
+	for (uint32_t i = 0; i < rdma->conf.max_connections; i++) {
+		struct doca_rdma_connection *c;
+
+		if (rdma->conns[i])
+			dpa_rdma_drop_connection(rdma->conns[i]);
+		c = atomic_exchange_explicit(&rdma->live[i], NULL, memory_order_relaxed);
+		if (c)
+			destroy(c);
+	}
 }
 
 doca_error_t doca_rdma_connection_get_id(const struct doca_rdma_connection *rdma_connection,

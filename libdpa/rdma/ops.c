@@ -29,16 +29,13 @@ static struct doca_rdma *get_rdma(struct dpa_eu *eu, struct dpa_run *run, uint64
 	return container_of(o, struct doca_rdma, obj);
 }
 
-/* NULL: it has ended. */
 static struct doca_rdma_connection *get_conn(struct dpa_eu *eu, struct doca_rdma *r, uint32_t id)
 {
 	struct doca_rdma_connection *c = NULL;
 
 	if (id < r->conf.max_connections)
-		c = atomic_load_explicit(&r->conns[id], memory_order_seq_cst);
-	if (c == DPA_RDMA_GONE)
-		return NULL;
-	if (!c || !atomic_load_explicit(&c->ready, memory_order_acquire))
+		c = atomic_load_explicit(&r->live[id], memory_order_seq_cst);
+	if (!c)
 		dpa_op_mistake(eu, "a connection id that is not connected");
 	return c;
 }
@@ -135,15 +132,29 @@ int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rd
 	if (!valid(wr))
 		dpa_op_mistake(eu, "submit flags that are unknown");
 	if (r) {
-		struct doca_rdma_connection *c = get_conn(eu, r, connection);
-
-		if (c)
-			full = post(eu, run, c, wr);
+		full = post(eu, run, get_conn(eu, r, connection), wr);
 		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
 			sched_yield();
 	}
 	dpa_eu_op_end(eu);
 	return full;
+}
+
+/* False: the queue is full. */
+static bool put_receive(struct doca_rdma *r, const struct dpa_sge *sge)
+{
+	uint16_t index, turn;
+	bool full;
+
+	dpa_eu_lock(&r->recv_lock);
+	full = dpa_srq_full(&r->recv);
+	if (!full) {
+		index = dpa_wr_index_take(&r->indices, &turn);
+		dpa_srq_post(&r->recv, dpa_rdma_recv_id(r->seat, turn, index), sge,
+			     sge->length != 0);
+	}
+	dpa_eu_unlock(&r->recv_lock);
+	return !full;
 }
 
 int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t addr, uint64_t length)
@@ -155,12 +166,7 @@ int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t ad
 	bool full = false;
 
 	if (r) {
-		uint64_t wr_id;
-
-		dpa_eu_lock(&r->recv_lock);
-		wr_id = r->recv.pi & (r->conf.recv_queue_size - 1);
-		full = !dpa_srq_post(&r->recv, wr_id, &sge, sge.length != 0);
-		dpa_eu_unlock(&r->recv_lock);
+		full = !put_receive(r, &sge);
 		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
 			sched_yield();
 	}
@@ -175,11 +181,25 @@ int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint6
 	struct dpa_run *run = dpa_op_begin(&eu);
 	struct doca_rdma *r = get_rdma(eu, run, rdma, false);
 	struct doca_rdma_connection *c = get_conn(eu, r, connection);
-	bool yes = c && length <= DPA_DEV_RDMA_INLINE &&
+	bool yes = length <= DPA_DEV_RDMA_INLINE &&
 		   dpa_hwif_may_read(&c->queues.view, key, addr, length);
 
 	dpa_eu_op_end(eu);
 	return yes;
+}
+
+void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id)
+{
+	/* after in_op, as dpa_handle_get() */
+	struct doca_rdma *r = atomic_load_explicit(&comp->rdmas, memory_order_seq_cst);
+
+	while (r && r->seat != wr_id >> 48)
+		r = atomic_load_explicit(&r->next_at_comp, memory_order_seq_cst);
+	if (!r)
+		return; /* it was stopped since, or is no receive of an RDMA context */
+	dpa_eu_lock(&r->recv_lock);
+	dpa_wr_index_give(&r->indices, (uint32_t)wr_id, (uint16_t)(wr_id >> 32));
+	dpa_eu_unlock(&r->recv_lock);
 }
 
 /* The device says itself which receives it has taken. */

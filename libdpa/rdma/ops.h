@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+struct doca_dpa_completion;
 struct dpa_dev_rdma_wr;
 
 int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rdma_wr *wr);
@@ -12,6 +13,10 @@ int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t ad
 			uint64_t length);
 int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint64_t addr,
 			 uint64_t length);
+
 void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n);
+
+/* Device code has got the element of a receive. On an EU, in an op. */
+void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id);
 
 #endif

@@ -59,7 +59,9 @@ static void unmake(struct doca_rdma *r)
 	if (r->scratch_mr)
 		ibv_dereg_mr(r->scratch_mr);
 	free(r->scratch);
+	dpa_wr_indices_free(&r->indices);
 	free(r->conns);
+	free(r->live);
 	if (r->has_hw_thread)
 		dpa_hw_thread_give();
 	r->has_hw_thread = false;
@@ -67,6 +69,7 @@ static void unmake(struct doca_rdma *r)
 	r->scratch_mr = NULL;
 	r->scratch = NULL;
 	r->conns = NULL;
+	r->live = NULL;
 }
 
 /* What EUs need beside it. */
@@ -76,6 +79,8 @@ static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 
 	r->has_hw_thread = dpa_hw_thread_take();
 	ret = r->has_hw_thread ? make_scratch(r, pd) : ENOSPC;
+	if (!ret && !dpa_wr_indices_make(&r->indices, r->conf.recv_queue_size))
+		ret = ENOMEM;
 	if (!ret)
 		ret = dpa_hwif_view_srq(r->srq, &r->recv.view);
 	r->recv.pi = 0;
@@ -92,8 +97,11 @@ static int make(struct doca_rdma *r)
 	if (!pd)
 		return errno;
 	r->conns = calloc(r->conf.max_connections, sizeof(*r->conns));
-	if (!r->conns)
+	r->live = calloc(r->conf.max_connections, sizeof(*r->live));
+	if (!r->conns || !r->live) {
+		unmake(r);
 		return ENOMEM;
+	}
 	ret = make_srq(r, pd);
 	if (!ret && r->ctx.pe)
 		ret = dpa_cm_start(&r->cm);
@@ -117,6 +125,32 @@ static doca_error_t take_completion(struct doca_rdma *r)
 	return DOCA_SUCCESS;
 }
 
+/* Its receives are known to the completion context from now on. */
+static void take_seat(struct doca_rdma *r)
+{
+	struct doca_dpa_completion *c = r->comp;
+
+	c->users++;
+	r->seat = (uint16_t)(DPA_RDMA_SEAT | c->seats++);
+	atomic_store_explicit(&r->next_at_comp,
+			      atomic_load_explicit(&c->rdmas, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&c->rdmas, r, memory_order_release);
+}
+
+/* EUs that are at it go on; later ones do not find it. */
+static void leave_seat(struct doca_rdma *r)
+{
+	_Atomic(struct doca_rdma *) *p = &r->comp->rdmas;
+	struct doca_rdma *at;
+
+	while ((at = atomic_load_explicit(p, memory_order_relaxed)) != r)
+		p = &at->next_at_comp;
+	atomic_store_explicit(p, atomic_load_explicit(&r->next_at_comp, memory_order_relaxed),
+			      memory_order_seq_cst);
+	r->comp->users--;
+}
+
 static doca_error_t start(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
@@ -127,7 +161,7 @@ static doca_error_t start(struct doca_ctx *ctx)
 	if (make(r))
 		return DOCA_ERROR_INITIALIZATION;
 	if (ctx->dpa)
-		r->comp->users++;
+		take_seat(r);
 	ctx->fd = r->cm.epoll;
 	r->dpa = ctx->dpa;
 	r->started = true;
@@ -138,12 +172,10 @@ static doca_error_t start(struct doca_ctx *ctx)
 static bool all_sent(const struct doca_rdma *r)
 {
 	for (uint32_t i = 0; i < r->conf.max_connections; i++) {
-		const struct doca_rdma_connection *c = dpa_rdma_conn(r, i);
-		const struct dpa_dbrec *d = c ? c->queues.view.dbrec : NULL;
+		const struct doca_rdma_connection *c = r->conns[i];
 
 		if (c && atomic_load_explicit(&c->ready, memory_order_acquire) &&
-		    __atomic_load_n(&d->sq_pi, __ATOMIC_RELAXED) !=
-			    __atomic_load_n(&d->sq_ci, __ATOMIC_ACQUIRE))
+		    dpa_rdma_has_work(c))
 			return false;
 	}
 	return true;
@@ -176,12 +208,13 @@ static void end(struct doca_rdma *r)
 {
 	if (r->dpa) {
 		dpa_handle_drop(&r->dpa->handles, &r->obj);
+		leave_seat(r);
 		dpa_pool_quiesce();
 		drain(r);
 	}
+	r->ending = true;
 	unmake(r);
-	if (r->dpa)
-		r->comp->users--;
+	r->ending = false;
 	r->dpa = NULL;
 	r->cq = NULL;
 	r->started = false;
@@ -203,8 +236,8 @@ static doca_error_t stop(struct doca_ctx *ctx)
 static void end_tasks(struct doca_rdma *r)
 {
 	for (uint32_t i = 0; i < r->conf.max_connections; i++)
-		if (dpa_rdma_conn(r, i))
-			dpa_rdma_tasks_flush(dpa_rdma_conn(r, i));
+		if (r->conns[i])
+			dpa_rdma_tasks_flush(r->conns[i]);
 	dpa_rdma_tasks_cancel_receives(r);
 }
 

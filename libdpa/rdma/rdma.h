@@ -26,6 +26,7 @@
 #include "../host/libdpa.h"
 #include "cm/cm.h"
 #include "task/task.h"
+#include "wr_index.h"
 
 /* A WQE with the largest payload that a post copies is 4 blocks. */
 _Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_DEV_RDMA_INLINE ==
@@ -34,7 +35,8 @@ _Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_
 
 #define DPA_RDMA_DEFAULT_QUEUE 64
 #define DPA_RDMA_TIMEOUT_MS    2000
-#define DPA_RDMA_DRAIN_MS      100 /* that doca_ctx_stop() gives what was posted */
+#define DPA_RDMA_DRAIN_MS      100 /* that an end gives what was posted */
+#define DPA_RDMA_FLUSH_MS      500 /* for a QP to flush what it has */
 
 /* Local ACK timeout, 4.096 us * 2^x: a quarter of a second, so that a busy machine is no error. */
 #define DPA_RDMA_ACK_TIMEOUT 16
@@ -82,29 +84,47 @@ struct doca_rdma {
 	bool working;  /* in doca_pe_progress() */
 	/* while started */
 	bool started;
+	bool ending;	      /* its connections with it */
 	struct doca_dpa *dpa; /* NULL: the data path of the CPU */
 	struct ibv_cq *cq;    /* of the completion context, or its own */
 	struct ibv_srq *srq;
 	uint64_t *scratch; /* of each connection 8 bytes in a cache line: what atomics fetch */
 	struct ibv_mr *scratch_mr;
-	_Atomic(struct doca_rdma_connection *) *conns; /* conf.max_connections */
-	uint32_t num_conns;			       /* of these; host's calls */
+	struct doca_rdma_connection **conns; /* conf.max_connections; host's calls */
+	uint32_t num_conns;		     /* of these */
+	/*
+	 * The same for EUs. One that has ended stays, its QP in the error state, until the next one
+	 * of its id is connected: what is posted to it fails, as with any QP, and is reported.
+	 */
+	_Atomic(struct doca_rdma_connection *) *live;
 	/* EUs */
 	struct dpa_eu_lock recv_lock;
-	struct dpa_srq_queue recv; /* under recv_lock, but view */
+	struct dpa_srq_queue recv;     /* under recv_lock, but view */
+	struct dpa_wr_indices indices; /* under recv_lock */
+	uint16_t seat;		       /* at its completion context: dpa_rdma_recv_id() */
+	_Atomic(struct doca_rdma *) next_at_comp;
 };
 
 #define DPA_RDMA_SCRATCH 64 /* bytes of a connection */
 
-/* In `conns`: there was one, and may be again. What device code posts to it is dropped. */
-#define DPA_RDMA_GONE ((struct doca_rdma_connection *)1)
+/*
+ * wr_id of a receive: its index in the low half, which device code reads, and above it whose it is.
+ * A seat has its top bit set, which user pointers have not: the CQ may have QPs of the user's, too.
+ */
+#define DPA_RDMA_SEAT 0x8000u
 
-/* For the host's calls: the connection of an id, or NULL. */
-static inline struct doca_rdma_connection *dpa_rdma_conn(const struct doca_rdma *r, uint32_t id)
+static inline uint64_t dpa_rdma_recv_id(uint16_t seat, uint16_t turn, uint16_t index)
 {
-	struct doca_rdma_connection *c = atomic_load_explicit(&r->conns[id], memory_order_relaxed);
+	return (uint64_t)seat << 48 | (uint64_t)turn << 32 | index;
+}
 
-	return c == DPA_RDMA_GONE ? NULL : c;
+/* Whether something was announced to the device that is not done. */
+static inline bool dpa_rdma_has_work(const struct doca_rdma_connection *c)
+{
+	const struct dpa_dbrec *d = c->queues.view.dbrec;
+
+	return __atomic_load_n(&d->sq_pi, __ATOMIC_RELAXED) !=
+	       __atomic_load_n(&d->sq_ci, __ATOMIC_ACQUIRE);
 }
 
 static inline struct doca_rdma *dpa_rdma_of_ctx(struct doca_ctx *ctx)

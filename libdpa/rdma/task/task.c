@@ -6,8 +6,7 @@
 #include <time.h>
 #include "../rdma.h"
 
-#define ROUNDS	 4   /* of a full array of completions, in one progress */
-#define FLUSH_MS 500 /* for a QP to flush what it has */
+#define ROUNDS 4 /* of a full array of completions, in one progress */
 
 static struct dpa_rdma_task *of_task(struct doca_task *task)
 {
@@ -174,7 +173,7 @@ static void end_up_to(struct doca_rdma_connection *c, struct dpa_rdma_task *t, d
 static struct doca_rdma_connection *by_qpn(const struct doca_rdma *r, uint32_t qpn)
 {
 	for (uint32_t i = 0; i < r->conf.max_connections; i++) {
-		struct doca_rdma_connection *c = dpa_rdma_conn(r, i);
+		struct doca_rdma_connection *c = r->conns[i];
 
 		if (c && c->qp->qp_num == qpn)
 			return c;
@@ -266,14 +265,6 @@ bool dpa_rdma_tasks_arm(struct doca_rdma *r)
 
 /* ------------------------------------------------------------- of the context */
 
-static bool has_work(const struct doca_rdma_connection *c)
-{
-	const struct dpa_dbrec *d = c->queues.view.dbrec;
-
-	return __atomic_load_n(&d->sq_pi, __ATOMIC_RELAXED) !=
-	       __atomic_load_n(&d->sq_ci, __ATOMIC_ACQUIRE);
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec ts;
@@ -289,7 +280,7 @@ static void work_off(struct doca_rdma_connection *c, int ms)
 	bool busy;
 
 	do {
-		busy = has_work(c);
+		busy = dpa_rdma_has_work(c);
 		dpa_hwif_progress(c->rdma->ctx.dev->ctx);
 		busy |= look_at_cq(c->rdma);
 	} while (c->sent && busy && now_ms() < limit);
@@ -314,7 +305,7 @@ void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 	if (c->rdma->ctx.state != DOCA_CTX_STATE_STOPPING)
 		work_off(c, DPA_RDMA_DRAIN_MS);
 	dpa_rdma_fail_connection(c);
-	work_off(c, FLUSH_MS);
+	work_off(c, DPA_RDMA_FLUSH_MS);
 	if (c->sent)
 		end_up_to(c, NULL, DOCA_SUCCESS);
 	dpa_rdma_tasks_drain(c->rdma);
