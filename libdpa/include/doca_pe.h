@@ -2,8 +2,7 @@
 /*
  * doca_pe.h - the progress engine, which works contexts whose data path is on the CPU, and tasks.
  *
- * An engine and its contexts belong to one thread at a time. Batches of tasks are not there: no
- * object here has them.
+ * An engine and its contexts belong to one thread at a time.
  */
 #ifndef DOCA_PE_H_
 #define DOCA_PE_H_
@@ -22,6 +21,7 @@ extern "C" {
 struct doca_ctx;
 struct doca_pe;
 struct doca_task;
+struct doca_task_batch;
 
 enum doca_task_submit_flag {
 	DOCA_TASK_SUBMIT_FLAG_NONE = 0U,
@@ -123,6 +123,45 @@ DOCA_STABLE union doca_data doca_task_get_user_data(const struct doca_task *task
 
 /* The context of a task; NULL for NULL. */
 DOCA_STABLE struct doca_ctx *doca_task_get_ctx(const struct doca_task *task);
+
+/* ---------------------------------------------------------------- batches */
+
+/*
+ * Many tasks of one type as one. Types that have them allocate batches; none of those is here, so
+ * that no pointer is a batch: what returns an error says INVALID_VALUE, what returns a pointer or a
+ * number says 0, and the others do nothing. The names are there for sources that have them.
+ */
+enum doca_task_batch_max_tasks_number {
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_16,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_32,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_64,
+	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_128,
+};
+
+enum doca_event_batch_events_number {
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_1,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_2,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_4,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_8,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_16,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_32,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_64,
+	DOCA_EVENT_BATCH_EVENTS_NUMBER_128,
+};
+
+DOCA_EXPERIMENTAL doca_error_t doca_task_batch_submit(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL doca_error_t doca_task_batch_try_submit(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL void doca_task_batch_free(struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL doca_error_t doca_task_batch_get_status(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL void doca_task_batch_set_user_data(struct doca_task_batch *task_batch,
+						     union doca_data user_data);
+DOCA_EXPERIMENTAL union doca_data
+doca_task_batch_get_user_data(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL struct doca_ctx *
+doca_task_batch_get_ctx(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL union doca_data
+doca_task_batch_get_ctx_user_data(const struct doca_task_batch *task_batch);
+DOCA_EXPERIMENTAL uint16_t doca_task_batch_get_tasks_num(struct doca_task_batch *task_batch);
 
 #ifdef __cplusplus
 }

@@ -336,6 +336,27 @@ Test(ctx, tasks)
 	OK(doca_pe_destroy(pe));
 }
 
+/* No type makes batches: whatever is given as one is refused, and not looked at. */
+Test(pe, no_batch_is_one)
+{
+	struct doca_task t = {0};
+	struct doca_task_batch *some[] = {NULL, (void *)&t, (void *)1};
+
+	for (int i = 0; i < 3; i++) {
+		struct doca_task_batch *b = some[i];
+
+		IS(doca_task_batch_submit(b), INVALID_VALUE);
+		IS(doca_task_batch_try_submit(b), INVALID_VALUE);
+		IS(doca_task_batch_get_status(b), INVALID_VALUE);
+		doca_task_batch_set_user_data(b, (union doca_data){.u64 = 5});
+		cr_assert_eq(doca_task_batch_get_user_data(b).u64, 0u);
+		cr_assert_eq(doca_task_batch_get_ctx_user_data(b).u64, 0u);
+		cr_assert_null(doca_task_batch_get_ctx(b));
+		cr_assert_eq(doca_task_batch_get_tasks_num(b), 0);
+		doca_task_batch_free(b);
+	}
+}
+
 static bool readable(int fd, int timeout_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
