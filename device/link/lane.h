@@ -210,6 +210,8 @@ struct dpa_rx {
 	_Atomic uint32_t hot; /* watched: no summary bit needed */
 	/* under lock: batches in a row for another thread's QPs, how many until it gets the lane */
 	uint16_t strays, patience;
+	bool lone;	      /* under lock: the batch before was one packet */
+	_Atomic uint8_t idle; /* looked at in vain since: a hint */
 	struct dpa_lane_stat stat;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 

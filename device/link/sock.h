@@ -30,6 +30,6 @@ struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
 void dpa_peer_set_rx(struct dpa_peer *p, void *map);
 void dpa_peer_up(struct dpa_peer *p);
-int dpa_lane_drain(struct dpa_rx *rx); /* eu/progress.c: one batch; under no lock */
+int dpa_lane_drain(struct dpa_rx *rx); /* eu/drain.c: one batch; under no lock */
 
 #endif

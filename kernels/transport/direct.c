@@ -161,9 +161,10 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
+	uint64_t first;
 	int cnt, err;
 
-	if (dpa_check_wqe(qp, qp->req.send_idx, c) || !local_iov(qp, c, copy, iov, &cnt))
+	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) || !local_iov(qp, c, copy, iov, &cnt))
 		return false;
 	err = carry_out(qp, c, iov, cnt);
 	if (!err) {

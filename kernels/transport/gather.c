@@ -89,12 +89,28 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 	return n ? DPA_SYN_BAD_WQE : 0;
 }
 
+uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			uint64_t one, uint32_t n, uint8_t *dst)
+{
+	const struct dpa_sge *g = dpa_wqe_at(qp, idx, dpa_wqe_sge_off(qp, c->opcode));
+
+	return n ? read_sge(qp, g->lkey, dst, one, n) : 0;
+}
+
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			uint32_t access, uint64_t *total)
+			uint32_t access, uint64_t *total, uint64_t *one)
 {
 	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn;
 	uint64_t addr;
 
+	if (dpa_likely(c->nsge == 1)) {
+		const struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
+
+		*total = g.length;
+		return g.length ? dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, access,
+					       one)
+				: 0;
+	}
 	*total = 0;
 	for (uint32_t i = 0; i < c->nsge; i++, at += sizeof(struct dpa_sge)) {
 		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);

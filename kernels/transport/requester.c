@@ -72,7 +72,8 @@ static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const stru
 }
 
 /* IBA 10.8.3: what a WQE may be on this QP. */
-uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		       uint64_t *one)
 {
 	static const uint32_t rc =
 		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
@@ -103,7 +104,7 @@ uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_
 	}
 	if (c->flags & DPA_WQE_INLINE)
 		return access || c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
-	syn = dpa_check_sges(qp, idx, c, access, &total);
+	syn = dpa_check_sges(qp, idx, c, access, &total, one);
 	if (syn)
 		return syn;
 	if (dpa_op_is_atomic(c->opcode))
@@ -271,9 +272,10 @@ static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 	return p;
 }
 
-/* One packet of a SEND or WRITE. */
+/* One packet of a SEND or WRITE; `one`: where the only SGE of one that begins lies. */
 /* IBA 9.2/ackreq */
-static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			   uint64_t one)
 {
 	struct dpa_req *r = &qp->req;
 	struct piece p = cut(qp, idx, c, r->send_off);
@@ -293,8 +295,11 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 		r->pulled = true;
 		syn = fill_pull(qp, idx, c, r->send_off, p.n, data);
 	} else {
+		uint8_t *to = p.inslot ? s->ext + ext : data;
+
 		s->flags |= p.inslot ? DPA_PKT_INSLOT : 0;
-		syn = dpa_gather(qp, idx, c, r->send_off, p.n, p.inslot ? s->ext + ext : data);
+		syn = first && last && c->nsge == 1 ? dpa_gather_one(qp, idx, c, one, p.n, to)
+						    : dpa_gather(qp, idx, c, r->send_off, p.n, to);
 	}
 	if (dpa_unlikely(syn)) {
 		/* the slot was not published; a started message cannot be finished */
@@ -496,13 +501,14 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
 	const bool lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
 	uint32_t syn, psn = r->send_psn;
+	uint64_t one = 0;
 	enum step st;
 
 	if (!r->send_off) {
 		/* SQD: nothing new; what was sent before is sent again when it must be */
 		if (dpa_unlikely(r->fence_sq) && dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
-		syn = dpa_check_wqe(qp, idx, c);
+		syn = dpa_check_wqe(qp, idx, c, &one);
 		if (dpa_unlikely(syn))
 			return local_fault(qp, syn);
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
@@ -525,7 +531,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	if (dpa_op_answers(c->opcode))
 		st = send_request(qp, idx, c);
 	else
-		st = send_data(qp, idx, c);
+		st = send_data(qp, idx, c, one);
 	if (st != STEP_SENT)
 		return st;
 	if (lossy)

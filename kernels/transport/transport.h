@@ -116,9 +116,14 @@ static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode);
 uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
 		    uint32_t n, uint8_t *dst);
-/* Checks every SGE of a send WQE; *total is the sum of their lengths. */
+/*
+ * Checks every SGE of a send WQE; *total is the sum of their lengths. Where there is one, not
+ * empty: *one is where it lies, for dpa_gather_one() under the same hold of the QP's lock.
+ */
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			uint32_t access, uint64_t *total);
+			uint32_t access, uint64_t *total, uint64_t *one);
+uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			uint64_t one, uint32_t n, uint8_t *dst);
 /* Some of its SGEs name memory that may not be there: nobody else may be sent to fetch it. */
 bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 /* [off, off + n) of a send WQE's SGEs as an iovec of at most 34; *cnt elements. */
@@ -161,8 +166,9 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes);
 /* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
 bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
-/* IBA 10.8.3: 0 if a WQE may be this on this QP. */
-uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+/* IBA 10.8.3: 0 if a WQE may be this on this QP; `one` as in dpa_check_sges(). */
+uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		       uint64_t *one);
 /* --- direct.c --- */
 /* Carries out itself what can be: how many, or that there is more for another call. */
 #define DPA_DIRECT_MORE -1

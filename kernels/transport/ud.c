@@ -27,7 +27,7 @@ static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid
 /* IBA 9.8.3/length, 9.8.3/only */
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
-	uint64_t total;
+	uint64_t total, one;
 	uint32_t syn;
 
 	if (c->opcode != DPA_OP_SEND && c->opcode != DPA_OP_SEND_IMM)
@@ -38,7 +38,7 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 		return DPA_SYN_MSG_TOO_LONG;
 	if (c->flags & DPA_WQE_INLINE)
 		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
-	syn = dpa_check_sges(qp, idx, c, 0, &total);
+	syn = dpa_check_sges(qp, idx, c, 0, &total, &one);
 	return syn		    ? syn
 	       : total > UD_MTU	    ? DPA_SYN_MSG_TOO_LONG
 	       : total != c->length ? DPA_SYN_BAD_WQE

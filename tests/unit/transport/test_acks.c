@@ -90,6 +90,42 @@ Test(transport_acks, of_one_qp_is_a_packet)
 	th_free(th);
 }
 
+/* Where they came singly, with waiting in between, one is answered before the next is looked at. */
+Test(transport_acks, packets_that_come_singly)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	struct dpa_rx *rx = &th->peer->rx[0];
+	struct dpa_cqe e;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct dpa_hw_qp *qp = i ? th->b.qp : th->a.qp;
+
+		qp->lane = (uint8_t)i;
+		qp->tx = &th->peer->tx[i];
+		qp->peer = th->peer;
+	}
+	th_recv(&th->b, 1, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	cr_assert_eq(dpa_lane_drain(rx), 1);
+	for (int i = 0; i < 3; i++) {
+		th_recv(&th->b, 2, 0, 100);
+		th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	}
+	atomic_store(&rx->idle, 1);
+	cr_assert(rx->lone);
+	th_ring(&th->a);
+	cr_expect_eq(dpa_lane_drain(rx), 1);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_geq(dpa_lane_drain(rx), 2); /* nothing was waited for: all that is there */
+	cr_expect_not(rx->lone);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_assert(th_poll(&th->b.rcq, &e));
+	th_free(th);
+}
+
 /* What finds no room is owed again, and leaves when there is some. */
 Test(transport_acks, wait_for_room)
 {

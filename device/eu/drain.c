@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Draining a lane: what a peer sent meets its QP, batch by batch. */
+#include <string.h>
+#include "ctx/dev.h"
+#include "link/forward.h"
+#include "link/frame.h"
+#include "link/inspect.h"
+#include "link/sock.h"
+#include "kernels/transport/opcode.h"
+
+#define BATCH	    64
+#define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
+#define GIVE_BACK   (32u * 1024 / 64) /* data units */
+
+#define AHEAD	 2 /* slots of a lane whose QPs are fetched while one is worked on */
+#define PATIENCE 8 /* batches for another thread's QPs that one drains */
+
+/* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
+ */
+static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
+{
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t bytes = s->len, ext = dpa_ext_len(s->opcode), at = s->data % DPA_LANE_UNITS;
+
+	*units = 0;
+	if (s->flags & DPA_PKT_PULL)
+		bytes = sizeof(struct dpa_pull);
+	else if (s->flags & DPA_PKT_INSLOT)
+		return s->len <= DPA_PKT_EXT - ext ? s->ext + ext : NULL;
+	if (!bytes)
+		return s->ext;
+	*units = bytes / 64 + !!(bytes % 64);
+	if (bytes > DPA_LANE_DATA || at + *units > DPA_LANE_UNITS)
+		return NULL;
+	return shm->data + (size_t)at * 64;
+}
+
+static void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
+{
+	if (!qp)
+		return;
+	if (!dpa_acks_take(acks, qp))
+		dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
+	if (acks->n == DPA_ACKS)
+		dpa_acks_publish(acks, acks->tx->peer->hw);
+}
+
+static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
+{
+	uint16_t p = dpa_op_props(s->opcode);
+
+	dpa_stat_add(&rx->stat.packets, 1);
+	dpa_stat_add(&rx->stat.bytes, s->len);
+	if ((p & (DPA_OPP_SEND | DPA_OPP_END)) == (DPA_OPP_SEND | DPA_OPP_END))
+		dpa_stat_add(&rx->stat.sends, 1);
+	else if ((p & (DPA_OPP_WRITE | DPA_OPP_END)) == (DPA_OPP_WRITE | DPA_OPP_END))
+		dpa_stat_add(&rx->stat.writes, 1);
+}
+
+/* One packet; `cur` is the QP that is locked from the packet before. */
+static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
+				   struct dpa_hw_qp *cur, struct dpa_acks *acks, bool *held)
+{
+	struct dpa_hw *hw = rx->peer->hw;
+	struct dpa_hw_qp *qp;
+	const uint8_t *payload;
+	uint32_t units;
+
+	payload = slot_payload(rx, s, &units);
+	if (units)
+		rx->dnext = s->data + units;
+	if (dpa_unlikely(payload && s->opcode == DPA_LINK_FRAME)) {
+		leave_qp(cur, acks);
+		dpa_forward_take(hw, s, payload);
+		return NULL;
+	}
+	qp = atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (qp != cur) {
+		leave_qp(cur, acks);
+		if (qp)
+			dpa_qplock_lock(&qp->lock);
+	}
+	if (dpa_unlikely(!payload))
+		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn)) {
+		if ((*held = dpa_branch_held(hw, s)))
+			return qp;
+		dpa_transport_no_qp(hw, rx, s);
+	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
+		return qp;
+	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
+		 /* frames do not say that a turn begins */
+		 (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
+		 dpa_inspect_slot(qp, rx->peer, s, payload))
+		qp = NULL;
+	else
+		dpa_transport_rx(qp, rx->peer, s, payload);
+	count_rx(rx, s);
+	return qp;
+}
+
+/* ACKs for several QPs: a packet each. */
+static struct dpa_hw_qp *drain_acks(struct dpa_rx *rx, const struct dpa_slot *s,
+				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
+{
+	struct dpa_slot ack;
+	bool held;
+
+	for (uint32_t i = 0; dpa_acks_get(s, i, &ack); i++)
+		cur = drain_one(rx, &ack, cur, acks, &held); /* no ACK waits for a receive */
+	return cur;
+}
+
+/*
+ * Whose lane this is from now on. Who drains keeps it, unless batch after batch ends with a QP that
+ * another thread posts to: then that one gets it, for all lines of that QP are there. If it does
+ * not take it, for it does other things, it is offered ever more seldom. Under rx->lock.
+ */
+static void settle_owner(struct dpa_rx *rx, uintptr_t home)
+{
+	uintptr_t me = (uintptr_t)&dpa_me;
+	uintptr_t before = atomic_load_explicit(&rx->owner, memory_order_relaxed), after = me;
+
+	if (dpa_me.stands_in) {
+		after = 0;
+	} else if (!home || home == me) {
+		rx->strays = 0;
+		if (before == me || !rx->patience)
+			rx->patience = PATIENCE;
+	} else if (++rx->strays >= rx->patience) {
+		rx->strays = 0;
+		if (rx->patience < 1024 * PATIENCE)
+			rx->patience = (uint16_t)(rx->patience ? 2 * rx->patience : PATIENCE);
+		after = home;
+	}
+	if (before != after)
+		atomic_store_explicit(&rx->owner, after, memory_order_relaxed);
+	atomic_store_explicit(&rx->drains,
+			      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)
+{
+	dpa_qp_expect_rx(
+		atomic_load_explicit(&hw->qp_tab[dqpn & DPA_QPN_INDEX], memory_order_relaxed));
+}
+
+/*
+ * Packets of one lane come for thousands of QPs: the lines of those that follow the one at `next`
+ * are under way meanwhile. `seen` slots were looked at already; returns the same. They may hold
+ * anything: these are hints.
+ */
+static inline uint32_t expect(const struct dpa_rx *rx, const struct dpa_lane_shm *shm,
+			      uint32_t next, uint32_t seen)
+{
+	const struct dpa_hw *hw = rx->peer->hw;
+
+	if ((int32_t)(seen - next) <= 0)
+		seen = next + 1;
+	for (; seen - next <= AHEAD; seen++) {
+		const struct dpa_slot *s = &shm->slots[seen % DPA_LANE_SLOTS];
+		const struct dpa_more_acks *more = (const struct dpa_more_acks *)s->ext;
+
+		if (atomic_load_explicit(&s->seq, memory_order_acquire) != seen + 1)
+			break;
+		if (s->dqpn != shm->slots[(seen - 1) % DPA_LANE_SLOTS].dqpn)
+			expect_one(hw, s->dqpn);
+		if (s->opcode != DPA_LINK_ACKS)
+			continue;
+		for (uint32_t i = 0; i < DPA_ACKS - 1; i++)
+			expect_one(hw, more->ack[i].dqpn);
+	}
+	return seen;
+}
+
+/*
+ * Where packets come one by one, as in a ping-pong, the slot behind one is not looked at before its
+ * answer left: the line is the sender's, and fetching it would hold up everything.
+ */
+static int expected(struct dpa_rx *rx)
+{
+	bool one = rx->lone && atomic_load_explicit(&rx->idle, memory_order_relaxed);
+
+	atomic_store_explicit(&rx->idle, 0, memory_order_relaxed);
+	return one ? 1 : BATCH;
+}
+
+int dpa_lane_drain(struct dpa_rx *rx)
+{
+	struct dpa_hw_qp *cur = NULL;
+	struct dpa_acks acks = {.n = 0};
+	uintptr_t home = 0;
+	struct dpa_lane_shm *shm;
+	uint32_t given, seen;
+	uint64_t bytes = 0;
+	bool held = false;
+	int n = 0, batch;
+
+	if (!dpa_spin_try(&rx->lock))
+		return 0;
+	batch = expected(rx);
+	given = rx->dnext;
+	seen = atomic_load_explicit(&rx->next, memory_order_relaxed);
+	shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	while (n < batch && dpa_lane_ready(rx)) {
+		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
+		struct dpa_slot s;
+
+		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
+		s.flags &= DPA_PKT_ON_LANE;
+		if (batch > 1)
+			seen = expect(rx, shm, next, seen);
+		cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks)
+						: drain_one(rx, &s, cur, &acks, &held);
+		if (dpa_unlikely(held))
+			break;
+		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
+		n++;
+		bytes += s.len;
+		if (bytes >= BATCH_BYTES)
+			break;
+		/* data space goes back in pieces, so that the sender fills one while we read
+		 * another */
+		if (rx->dnext - given >= GIVE_BACK) {
+			given = rx->dnext;
+			dpa_lane_release(rx);
+		}
+	}
+	if (cur)
+		home = atomic_load_explicit(&cur->home, memory_order_relaxed);
+	if (cur && !acks.n) { /* nobody's company: the ACK goes alone */
+		dpa_responder_flush(cur);
+		dpa_qp_leave(cur);
+	} else {
+		leave_qp(cur, &acks);
+		dpa_acks_publish(&acks, rx->peer->hw);
+	}
+	if (n) {
+		rx->lone = n == 1;
+		settle_owner(rx, home);
+		dpa_lane_release(rx);
+		/* a producer that sets this word just now looks again by its timer */
+		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
+			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);
+			dpa_tx_kick(&rx->peer->tx[0]);
+		}
+	}
+	dpa_spin_unlock(&rx->lock);
+	return n;
+}
