@@ -174,6 +174,9 @@ static doca_error_t check(const struct call *c, struct dpa_callee *callee)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(c->dpa) || doca_dpa_peek_at_last_error(c->dpa))
 		return DOCA_ERROR_BAD_STATE;
+	/* finding the entry takes a context's first launch longer than all the rest */
+	if (!c->wait)
+		dpa_pool_stir();
 	if (c->num > dpa_ctx_max_threads(c->dpa) ||
 	    (c->wait && !dpa_se_usable(c->wait, c->dpa, DPA_SE_SUBSCRIBER)) ||
 	    (c->comp && !dpa_se_usable(c->comp, c->dpa, DPA_SE_PUBLISHER)))
@@ -256,8 +259,6 @@ static doca_error_t launch(const struct call *c, va_list *ap)
 
 	if (ret)
 		return ret;
-	if (!c->wait)
-		dpa_pool_stir();
 	dpa_callee_count(c->dpa, &callee, DPA_STAT_KERNEL);
 	l = make(c, &callee, ap);
 	if (!l)

@@ -72,10 +72,11 @@ static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *ou
 	return ret;
 }
 
-/* The first call of an entry is not to wait for its pages. */
+/* Neither finding an entry nor its first call is to wait for pages. */
 static void touch(const struct dpa_image *image)
 {
 	for (uint64_t i = 0; i < image->num_entries; i++) {
+		(void)*(const volatile char *)image->entries[i].name;
 		(void)*(const volatile char *)(uintptr_t)image->entries[i].fn;
 		if (image->entries[i].call)
 			(void)*(const volatile char *)(uintptr_t)image->entries[i].call;
