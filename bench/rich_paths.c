@@ -2,12 +2,14 @@
 /*
  * rich_paths - what the richer calls cost beside the plain ones, on the same QP and the same CQ, in
  * turns. Prints two exact medians (they may be a per cent apart), ns a work request or completion:
- * the richer one's, the plain one's.
+ * the richer one's, the plain one's. A clock may tick in steps of 10 ns, and to read it takes as
+ * long as some completions: a sample is the sum of 16 turns, less what the clock itself takes.
  *
- *   rich_paths post COUNT    ibv_wr_start() to ibv_wr_complete() / ibv_post_send(), an 8 B WRITE a
- *                            call, each from and to a place of its own
- *   rich_paths poll COUNT    ibv_start_poll() to ibv_end_poll() / ibv_poll_cq(), 16 completions
- * that are there already; ID, status and opcode of each are read
+ * post: ibv_wr_start() to ibv_wr_complete() / ibv_post_send(), an 8 B WRITE a call, each from and
+ * to a place of its own. one, poll: ibv_start_poll() to ibv_end_poll() / ibv_poll_cq(), of 16
+ * completions that are there already: a call for each, or one for all. ID, status and opcode are
+ * read. fields: as poll; bytes, QP number, flags, immediate data and vendor error are read, too, by
+ * a call of the application's each. stamps: as poll, of a CQ that was asked for time stamps.
  */
 #include "vt.h"
 
@@ -15,7 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCH = 16, BYTES = 8, DRIVES = 64 };
+enum { BATCH = 16, BYTES = 8, DRIVES = 64, TURNS = 16 };
+#define STAMP_FLAGS                                                                                \
+	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+enum what { POST, ONE, POLL, FIELDS, STAMPS };
+static const char *const modes[] = {"post", "one", "poll", "fields", "stamps"};
 
 struct bench {
 	struct vt t;
@@ -50,11 +56,18 @@ static void pin(void)
 struct samples {
 	uint64_t *v;
 	size_t n;
+	uint64_t sum; /* of the turns of the sample that is being taken */
+	int turns;
 };
 
 static void add(struct samples *s, uint64_t ns)
 {
-	s->v[s->n++] = ns;
+	s->sum += ns;
+	if (++s->turns < TURNS)
+		return;
+	s->v[s->n++] = s->sum;
+	s->sum = 0;
+	s->turns = 0;
 }
 
 static int order(const void *a, const void *b)
@@ -88,9 +101,10 @@ static struct ibv_qp *ex_qp(struct bench *b)
 	return qp;
 }
 
-static void open_all(struct bench *b)
+static void open_all(struct bench *b, bool stamps)
 {
-	struct ibv_cq_init_attr_ex ca = {.cqe = 64, .wc_flags = IBV_WC_STANDARD_FLAGS};
+	struct ibv_cq_init_attr_ex ca = {
+		.cqe = 64, .wc_flags = IBV_WC_STANDARD_FLAGS | (stamps ? STAMP_FLAGS : 0)};
 	struct vt_opt o = {.sge = 1, .send_wr = 1, .recv_wr = 1};
 	struct vt_addr to_a, to_b;
 	struct vt *t = &b->t;
@@ -127,7 +141,7 @@ static void open_all(struct bench *b)
 	b->wr.wr.rdma.rkey = t->mr->rkey;
 }
 
-static void post_plain(struct bench *b)
+static __attribute__((noinline)) void post_plain(struct bench *b)
 {
 	struct ibv_send_wr *bad;
 
@@ -139,7 +153,7 @@ static void post_plain(struct bench *b)
 	}
 }
 
-static void post_rich(struct bench *b)
+static __attribute__((noinline)) void post_rich(struct bench *b)
 {
 	for (uint64_t i = 0; i < BATCH; i++) {
 		ibv_wr_start(b->qpx);
@@ -151,89 +165,179 @@ static void post_rich(struct bench *b)
 	}
 }
 
-/* Completions taken by one call each. */
-static int poll_plain(struct bench *b)
+/* Completions taken by one call. */
+static inline __attribute__((always_inline)) int take_plain(struct bench *b, int most, bool fields)
 {
 	struct ibv_wc wc[BATCH];
-	int n = ibv_poll_cq(ibv_cq_ex_to_cq(b->cq), BATCH, wc);
+	int n = ibv_poll_cq(ibv_cq_ex_to_cq(b->cq), most, wc);
 	uint64_t sum = 0;
 
 	CHECK(n >= 0, "poll_cq");
 	for (int i = 0; i < n; i++) {
 		CHECK(wc[i].status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc[i].status));
 		sum += wc[i].wr_id + wc[i].opcode;
+		if (fields)
+			sum += wc[i].byte_len + wc[i].qp_num + wc[i].wc_flags + wc[i].imm_data +
+			       wc[i].vendor_err;
 	}
 	b->sum += sum;
 	return n;
 }
 
-static int poll_rich(struct bench *b)
+static inline __attribute__((always_inline)) uint64_t read_fields(struct ibv_cq_ex *cq)
+{
+	return (uint64_t)ibv_wc_read_byte_len(cq) + ibv_wc_read_qp_num(cq) +
+	       ibv_wc_read_wc_flags(cq) + ibv_wc_read_imm_data(cq) + ibv_wc_read_vendor_err(cq);
+}
+
+static inline __attribute__((always_inline)) int take_rich(struct bench *b, int most, bool fields)
 {
 	struct ibv_poll_cq_attr attr = {0};
+	struct ibv_cq_ex *cq = b->cq;
 	uint64_t sum = 0;
-	int n = 0, ret = ibv_start_poll(b->cq, &attr);
+	int n = 0, ret = ibv_start_poll(cq, &attr);
 
 	if (ret == ENOENT)
 		return 0;
-	for (; !ret; ret = n < BATCH ? ibv_next_poll(b->cq) : ENOENT) {
-		CHECK(b->cq->status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(b->cq->status));
-		sum += b->cq->wr_id + ibv_wc_read_opcode(b->cq);
+	for (; !ret; ret = n < most ? ibv_next_poll(cq) : ENOENT) {
+		CHECK(cq->status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(cq->status));
+		sum += cq->wr_id + ibv_wc_read_opcode(cq);
+		if (fields)
+			sum += read_fields(cq);
 		n++;
 	}
 	CHECK_EQ(ret, ENOENT);
-	ibv_end_poll(b->cq);
+	ibv_end_poll(cq);
 	b->sum += sum;
 	return n;
 }
 
-/* A batch of each kind in turn; `poll`: which part is timed. */
-static void turn(struct bench *b, bool rich, bool poll, struct samples *h)
+static __attribute__((noinline)) int poll_plain(struct bench *b)
+{
+	return take_plain(b, BATCH, false);
+}
+
+static __attribute__((noinline)) int poll_rich(struct bench *b)
+{
+	return take_rich(b, BATCH, false);
+}
+
+static __attribute__((noinline)) int poll_plain_ones(struct bench *b)
+{
+	int n = 0;
+
+	while (n < BATCH && take_plain(b, 1, false))
+		n++;
+	return n;
+}
+
+static __attribute__((noinline)) int poll_rich_ones(struct bench *b)
+{
+	int n = 0;
+
+	while (n < BATCH && take_rich(b, 1, false))
+		n++;
+	return n;
+}
+
+static __attribute__((noinline)) int poll_plain_fields(struct bench *b)
+{
+	return take_plain(b, BATCH, true);
+}
+
+static __attribute__((noinline)) int poll_rich_fields(struct bench *b)
+{
+	return take_rich(b, BATCH, true);
+}
+
+typedef int poll_fn(struct bench *b);
+
+static poll_fn *const polls[][2] = {
+	[POST] = {poll_plain, poll_plain},  [ONE] = {poll_plain_ones, poll_rich_ones},
+	[POLL] = {poll_plain, poll_rich},   [FIELDS] = {poll_plain_fields, poll_rich_fields},
+	[STAMPS] = {poll_plain, poll_rich},
+};
+
+/* A batch of one kind, posted and taken; what it is about is timed. */
+static void turn(struct bench *b, bool rich, enum what what, struct samples *h)
 {
 	uint64_t t0 = now_ns(), t1;
 	struct ibv_wc wc;
 	int n;
 
-	if (rich && !poll)
+	if (rich && what == POST)
 		post_rich(b);
 	else
 		post_plain(b);
 	t1 = now_ns();
-	if (!poll)
+	if (what == POST)
 		add(h, t1 - t0);
 	for (int i = 0; i < DRIVES; i++)
 		CHECK_EQ(ibv_poll_cq(b->idle, 1, &wc), 0);
 	t0 = now_ns();
-	n = rich && poll ? poll_rich(b) : poll_plain(b);
+	n = polls[what][rich](b);
 	t1 = now_ns();
-	if (poll && n == BATCH) /* else it was not all there: another thread was at it */
+	if (what != POST && n == BATCH) /* else it was not all there: another thread was at it */
 		add(h, t1 - t0);
 	while (n < BATCH)
 		n += poll_plain(b);
 }
 
+/* What a turn's two readings of the clock take when nothing is between them. */
+static double clock_ns(void)
+{
+	struct samples s = {.v = calloc(1000, sizeof(uint64_t))};
+	double ns;
+
+	CHECK(s.v, "memory");
+	for (int i = 0; i < 1000 * TURNS; i++) {
+		uint64_t t0 = now_ns();
+
+		add(&s, now_ns() - t0);
+	}
+	ns = median(&s);
+	free(s.v);
+	return ns;
+}
+
+static int mode_of(int argc, char **argv)
+{
+	if (argc == 3 && atol(argv[2]) >= BATCH * TURNS)
+		for (int i = 0; i < (int)(sizeof(modes) / sizeof(modes[0])); i++)
+			if (strcmp(argv[1], modes[i]) == 0)
+				return i;
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
-	bool poll = argc == 3 && strcmp(argv[1], "poll") == 0;
-	long count = argc == 3 ? atol(argv[2]) : 0;
 	struct samples rich = {0}, plain = {0};
+	int what = mode_of(argc, argv);
 	static struct bench b;
+	size_t turns, room;
+	double idle;
 
-	if (count < BATCH || (!poll && strcmp(argv[1], "post") != 0)) {
-		fprintf(stderr, "usage: rich_paths post|poll COUNT\n");
+	if (what < 0) {
+		fprintf(stderr,
+			"usage: rich_paths post|one|poll|fields|stamps COUNT (%d or more)\n",
+			BATCH * TURNS);
 		return 2;
 	}
+	turns = (size_t)atol(argv[2]) / BATCH;
+	room = turns / TURNS;
 	pin();
-	open_all(&b);
-	rich.v = calloc((size_t)count, sizeof(uint64_t));
-	plain.v = calloc((size_t)count, sizeof(uint64_t));
+	open_all(&b, what == STAMPS);
+	rich.v = calloc(room, sizeof(uint64_t));
+	plain.v = calloc(room, sizeof(uint64_t));
 	CHECK(rich.v && plain.v, "memory");
-	for (long i = 0; i < count / BATCH; i++) {
-		turn(&b, true, poll, &rich);
-		turn(&b, false, poll, &plain);
+	for (size_t i = 0; i < turns; i++) {
+		turn(&b, i & 1, (enum what)what, i & 1 ? &rich : &plain);
+		turn(&b, !(i & 1), (enum what)what, i & 1 ? &plain : &rich);
 	}
-	CHECK(rich.n > (size_t)count / BATCH / 2 && plain.n > (size_t)count / BATCH / 2,
-	      "completions were not there in time");
-	printf("%.2f %.2f\n", median(&rich) / BATCH, median(&plain) / BATCH);
+	CHECK(rich.n > room / 2 && plain.n > room / 2, "completions were not there in time");
+	idle = clock_ns();
+	printf("%.2f %.2f\n", (median(&rich) - idle) / (BATCH * TURNS),
+	       (median(&plain) - idle) / (BATCH * TURNS));
 	free(rich.v);
 	free(plain.v);
 	return b.sum == 0;

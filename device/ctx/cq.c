@@ -49,10 +49,10 @@ bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 		return false;
 	}
 	e = &cq->buf[cq->pi & ((1u << cq->log_size) - 1)];
-	memcpy(e, cqe, offsetof(struct dpa_cqe, owner));
+	memcpy(e, cqe, offsetof(struct dpa_cqe, opcode));
 	if (cq->flags & DPA_CQ_TIMESTAMP)
 		e->timestamp = dpa_now_ns();
-	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->log_size), __ATOMIC_RELEASE);
+	dpa_cqe_publish(e, cqe, dpa_cqe_owner(cq->pi, cq->log_size));
 	__atomic_store_n(&cq->pi, cq->pi + 1, __ATOMIC_RELAXED); /* hints are read unlocked */
 	if (dpa_unlikely(cq->tap != NULL))
 		dpa_cq_push(cq->tap, cqe); /* it has no tap: two locks are the most */

@@ -310,9 +310,9 @@ enum dpa_cqe_flags {
 
 /*
  * 64 bytes: 8 + 6*4 + 8 + 8 + 8 + 4 + 4 = 64.
- * `owner` is written last (release): a CQE at consumer index ci of a CQ of 2^log entries is
- * valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0, which is never
- * valid, so that only laps tell entries apart.
+ * The last four bytes are written last, at once (release): a CQE at consumer index ci of a CQ of
+ * 2^log entries is valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0, which
+ * is never valid, so that only laps tell entries apart.
  */
 struct dpa_cqe {
 	uint64_t wr_id;
@@ -340,6 +340,37 @@ struct dpa_cqe {
 static inline uint8_t dpa_cqe_owner(uint32_t index, uint32_t log_size)
 {
 	return (uint8_t)(((index >> log_size) & 1u) + 1u);
+}
+
+/* The last four bytes as one word: written by the device alone, read by who polls. */
+typedef uint32_t __attribute__((may_alias)) dpa_cqe_word;
+
+static inline uint32_t dpa_cqe_pack(uint8_t opcode, uint8_t status, uint8_t flags, uint8_t owner)
+{
+	const uint8_t b[4] = {opcode, status, flags, owner};
+	uint32_t w;
+
+	__builtin_memcpy(&w, b, sizeof(w));
+	return w;
+}
+
+static inline uint32_t dpa_cqe_last(const struct dpa_cqe *e)
+{
+	return __atomic_load_n((const dpa_cqe_word *)&e->opcode, __ATOMIC_ACQUIRE);
+}
+
+/* Makes e, whose other bytes are written, a valid entry of `from`'s opcode, status and flags. */
+static inline void dpa_cqe_publish(struct dpa_cqe *e, const struct dpa_cqe *from, uint8_t owner)
+{
+	__atomic_store_n((dpa_cqe_word *)&e->opcode,
+			 dpa_cqe_pack(from->opcode, from->status, from->flags, owner),
+			 __ATOMIC_RELEASE);
+}
+
+static inline int dpa_cqe_valid(const struct dpa_cqe *e, uint32_t index, uint32_t log_size)
+{
+	return (dpa_cqe_last(e) & dpa_cqe_pack(0, 0, 0, 0xff)) ==
+	       dpa_cqe_pack(0, 0, 0, dpa_cqe_owner(index, log_size));
 }
 
 /* vendor_err: what exactly went wrong. Stable numbers; docs/device-reference.md lists them. */

@@ -98,7 +98,7 @@ static const struct dpa_cqe *next_cqe(struct doca_dpa_completion *c)
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_relaxed);
 	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
 
-	if (__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(at, c->view.log_size))
+	if (!dpa_cqe_valid(e, at, c->view.log_size))
 		return NULL;
 	atomic_store_explicit(&c->read, at + 1, memory_order_release);
 	if (e->opcode >= DPA_CQE_RECV)

@@ -17,7 +17,7 @@ static bool has_unread(struct dpa_source *src)
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
 	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
 
-	return __atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) == dpa_cqe_owner(at, c->view.log_size);
+	return dpa_cqe_valid(e, at, c->view.log_size);
 }
 
 static void arm(struct dpa_source *src)

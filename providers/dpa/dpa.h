@@ -125,8 +125,8 @@ struct dpa_cq {
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
 	bool by_hand;		   /* has a callback: its reader keeps an index of its own */
-	uint8_t owner;		   /* that of valid entries on the lap of `cur` */
 	uint32_t async_reported;   /* under the lock of the context's async queue */
+	uint32_t want;		   /* dpa_cqe_last() of the next entry, if nothing is rare about it */
 	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
 	const struct dpa_cqe *end; /* of buf */
 	/* under the channel's lock */
@@ -396,9 +396,7 @@ static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
 {
 	struct dpa_cqe *e = &cq->buf[cq->ci & cq->mask];
 
-	if (__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(cq->ci, cq->log_size))
-		return NULL;
-	return e;
+	return dpa_cqe_valid(e, cq->ci, cq->log_size) ? e : NULL;
 }
 
 /* Every so many polls that found something, progress is driven all the same: one who always finds

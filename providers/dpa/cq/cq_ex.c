@@ -19,33 +19,48 @@ static struct dpa_cq *ex_cq(struct ibv_cq_ex *cq)
 	return (struct dpa_cq *)cq;
 }
 
-static __attribute__((cold, noinline)) int ex_failed(struct ibv_cq_ex *ex, uint8_t status)
+/* Of dpa_cqe_last(): an entry that is there and tells of success needs one comparison. */
+#define EX_MASK dpa_cqe_pack(0, 0xff, 0, 0xff)
+
+static inline uint32_t ex_want(uint8_t owner)
 {
-	ex->status = dpa_wc_status(status);
-	return 0;
+	return dpa_cqe_pack(0, DPA_CQE_OK, 0, owner);
+}
+
+/* Nobody wants this one: ex->status is not that of success, the next entry has to say so. */
+#define EX_WANT_NONE (~0u)
+
+static inline void ex_set(struct dpa_cq *cq, const struct dpa_cqe *e)
+{
+	cq->cur = e;
+	cq->vcq.cq_ex.wr_id = e->wr_id;
 }
 
 /* Makes e the current one if it is valid. */
-static inline int ex_load(struct dpa_cq *cq, const struct dpa_cqe *e, uint8_t owner)
+static __attribute__((noinline)) int ex_load(struct dpa_cq *cq, const struct dpa_cqe *e,
+					     uint8_t owner)
 {
-	struct ibv_cq_ex *ex = &cq->vcq.cq_ex;
+	uint32_t last = dpa_cqe_last(e);
 
-	if (dpa_unlikely(__atomic_load_n(&e->owner, __ATOMIC_ACQUIRE) != owner))
+	if ((last & dpa_cqe_pack(0, 0, 0, 0xff)) != dpa_cqe_pack(0, 0, 0, owner))
 		return ENOENT;
-	cq->cur = e;
-	ex->wr_id = e->wr_id;
-	if (dpa_unlikely(e->status))
-		return ex_failed(ex, e->status);
-	ex->status = IBV_WC_SUCCESS;
+	ex_set(cq, e);
+	cq->vcq.cq_ex.status = dpa_wc_status(e->status);
+	cq->want = e->status ? EX_WANT_NONE : ex_want(owner);
 	return 0;
 }
 
 static inline int ex_first(struct dpa_cq *cq)
 {
 	uint8_t owner = dpa_cqe_owner(cq->ci, cq->log_size);
+	const struct dpa_cqe *e = &cq->buf[cq->ci & cq->mask];
 
-	cq->owner = owner;
-	return ex_load(cq, &cq->buf[cq->ci & cq->mask], owner);
+	if (dpa_unlikely((dpa_cqe_last(e) & EX_MASK) != ex_want(owner)))
+		return ex_load(cq, e, owner);
+	cq->want = ex_want(owner);
+	cq->vcq.cq_ex.status = IBV_WC_SUCCESS;
+	ex_set(cq, e);
+	return 0;
 }
 
 /* Nothing was there; the lock is held. */
@@ -80,17 +95,18 @@ static int ex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 /* Behind the buffer's end: ci goes to the next lap, which the current entry is not on yet. */
 static __attribute__((noinline)) int ex_wrap(struct dpa_cq *cq)
 {
-	uint8_t owner = cq->owner ^ 3; /* 1 and 2 in turns */
-	int ret = ex_load(cq, cq->buf, owner);
+	uint32_t ci = (cq->ci | cq->mask) + 1;
+	int ret = ex_load(cq, cq->buf, dpa_cqe_owner(ci, cq->log_size));
 
-	if (ret)
-		return ret;
-	cq->owner = owner;
-	cq->ci = (cq->ci | cq->mask) + 1;
-	return 0;
+	if (!ret)
+		cq->ci = ci;
+	return ret;
 }
 
-/* ci stays behind, only its lap is kept: end_poll() has it from where the current entry lies. */
+/*
+ * ci stays behind, only its lap is kept: end_poll() has it from where the current entry lies. The
+ * application's two calls for each entry are most of what it costs; in here every branch counts.
+ */
 static int ex_next_poll(struct ibv_cq_ex *ex)
 {
 	struct dpa_cq *cq = ex_cq(ex);
@@ -98,7 +114,10 @@ static int ex_next_poll(struct ibv_cq_ex *ex)
 
 	if (dpa_unlikely(e == cq->end))
 		return ex_wrap(cq);
-	return ex_load(cq, e, cq->owner);
+	if (dpa_unlikely((dpa_cqe_last(e) & EX_MASK) != cq->want))
+		return ex_load(cq, e, dpa_cqe_owner(cq->ci, cq->log_size));
+	ex_set(cq, e);
+	return 0;
 }
 
 static void ex_end_poll(struct ibv_cq_ex *ex)

@@ -117,8 +117,8 @@ void fake_push(struct ibv_cq *ibcq, const struct dpa_cqe *cqe)
 
 	pthread_mutex_lock(&cq->lock);
 	e = &cq->buf[cq->pi & ((1u << cq->log_size) - 1)];
-	memcpy(e, cqe, offsetof(struct dpa_cqe, owner));
-	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->log_size), __ATOMIC_RELEASE);
+	memcpy(e, cqe, offsetof(struct dpa_cqe, opcode));
+	dpa_cqe_publish(e, cqe, dpa_cqe_owner(cq->pi, cq->log_size));
 	cq->pi++;
 	if (cq->armed && cq->comp) {
 		cq->armed = false;

@@ -249,8 +249,8 @@ void fake_cqe(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 
 	dpa_hw_cq_lock(cq);
 	e = (struct dpa_cqe *)cq->attr.buf + (cq->pi & ((1u << cq->attr.log_size) - 1));
-	memcpy(e, cqe, offsetof(struct dpa_cqe, owner));
-	__atomic_store_n(&e->owner, dpa_cqe_owner(cq->pi, cq->attr.log_size), __ATOMIC_RELEASE);
+	memcpy(e, cqe, offsetof(struct dpa_cqe, opcode));
+	dpa_cqe_publish(e, cqe, dpa_cqe_owner(cq->pi, cq->attr.log_size));
 	cq->pi++;
 	fire = cq->armed == 1 || (cq->armed == 2 && (cqe->flags & DPA_CQE_F_SOLICITED));
 	if (fire)

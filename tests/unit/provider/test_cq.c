@@ -378,6 +378,52 @@ Test(cq_ex, entries_are_read_one_by_one)
 	ibv_close_device(ctx);
 }
 
+/* What is said of an entry is its own, whatever came before it; where none is, none is found. */
+Test(cq_ex, successes_and_failures_in_every_order)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_poll_cq_attr pa = {0};
+
+	for (uint32_t order = 0; order < 1 << 10; order++) {
+		struct ibv_cq_init_attr_ex attr = {.cqe = 1u << order % 4};
+		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct dpa_hw_cq *hw;
+
+		cr_assert(ex);
+		verbs_init_cq(ibv_cq_ex_to_cq(ex), ctx, NULL, NULL);
+		hw = fake_cq(ibv_cq_ex_to_cq(ex));
+		for (uint32_t i = 0; i < 5;
+		     i++) { /* the next one is asked for before it comes, too */
+			bool bad = order >> i & 1, waits = order >> (5 + i) & 1;
+			struct dpa_cqe e = {.wr_id = i,
+					    .opcode = (uint8_t)(bad ? 0 : 0x80 + i),
+					    .status = bad ? DPA_CQE_REM_OP_ERR : DPA_CQE_OK,
+					    .flags = (uint8_t)i};
+
+			if (waits && i)
+				cr_assert_eq(ibv_next_poll(ex), ENOENT);
+			fake_cqe(hw, &e);
+			cr_assert_eq(i ? ibv_next_poll(ex) : ibv_start_poll(ex, &pa), 0);
+			cr_assert_eq(ex->wr_id, i);
+			cr_assert_eq(ex->status, bad ? IBV_WC_REM_OP_ERR : IBV_WC_SUCCESS);
+			cr_assert_eq((unsigned int)ibv_wc_read_opcode(ex), e.opcode);
+			cr_assert_eq(ibv_wc_read_wc_flags(ex), i);
+			if (i % 2 && !waits) { /* another poll's turn */
+				ibv_end_poll(ex);
+				cr_assert_eq(ibv_start_poll(ex, &pa), ENOENT);
+				fake_cqe(hw, &(struct dpa_cqe){.wr_id = 99});
+				cr_assert_eq(ibv_start_poll(ex, &pa), 0);
+				cr_assert_eq(ex->wr_id, 99);
+				cr_assert_eq(ex->status, IBV_WC_SUCCESS);
+			}
+		}
+		cr_assert_eq(ibv_next_poll(ex), ENOENT);
+		ibv_end_poll(ex);
+		cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+	}
+	ibv_close_device(ctx);
+}
+
 /* One who always finds something starved what arrives. */
 Test(cq_ex, who_always_finds_something_drives_progress_too)
 {

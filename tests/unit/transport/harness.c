@@ -428,7 +428,7 @@ bool th_poll(struct th_cq *cq, struct dpa_cqe *e)
 {
 	struct dpa_cqe *at = &cq->buf[cq->ci & ((1u << TH_LOG_CQ) - 1)];
 
-	if (__atomic_load_n(&at->owner, __ATOMIC_ACQUIRE) != dpa_cqe_owner(cq->ci, TH_LOG_CQ))
+	if (!dpa_cqe_valid(at, cq->ci, TH_LOG_CQ))
 		return false;
 	*e = *at;
 	__atomic_store_n(&cq->ci, cq->ci + 1, __ATOMIC_RELEASE);
