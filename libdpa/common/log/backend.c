@@ -295,12 +295,19 @@ static void set(struct doca_log_backend *b, enum what what, uint32_t level)
 
 static doca_error_t set_one(struct doca_log_backend *b, bool sdk, enum what what, uint32_t level)
 {
-	if (!b || b->sdk != sdk || !dpa_log_is_level(level))
+	struct doca_log_backend *is;
+
+	if (!b || !dpa_log_is_level(level))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&logs.lock);
-	set(b, what, level);
+	for (is = logs.list; is && is != b; is = is->next) /* they are never destroyed */
+		;
+	if (is && is->sdk == sdk)
+		set(is, what, level);
+	else
+		is = NULL;
 	pthread_mutex_unlock(&logs.lock);
-	return DOCA_SUCCESS;
+	return is ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
 static doca_error_t set_all(uint32_t *global, bool sdk, enum what what, uint32_t level)

@@ -134,6 +134,7 @@ Test(log, limits_of_a_backend)
 	OK(doca_log_backend_create_with_file(file, &b));
 	OK(doca_log_backend_create_with_file_sdk(file, &sdk));
 	IS(doca_log_backend_set_level_lower_limit(NULL, 50), INVALID_VALUE);
+	IS(doca_log_backend_set_level_lower_limit((void *)1, 50), INVALID_VALUE);
 	IS(doca_log_backend_set_level_lower_limit(b, 51), INVALID_VALUE);
 	IS(doca_log_backend_set_level_lower_limit(sdk, 50), INVALID_VALUE);
 	IS(doca_log_backend_set_level_upper_limit(NULL, 50), INVALID_VALUE);
