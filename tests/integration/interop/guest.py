@@ -23,9 +23,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import netns  # noqa: E402
 
-PROGRAMS = ["ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong",
+PROGRAMS = ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong",
             "ibv_srq_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw",
-            "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ip", "rdma"]
+            "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ip", "rdma",
+            "setpriv", "cat"]  # the applet is static
 MODULES = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs"]
 
 INIT = """#!/bin/sh
@@ -105,7 +106,21 @@ def copy(path, image, name=None):
     shutil.copy(path, to)  # a link's target, under the link's name
 
 
-def fill_image(image, kernel, version, extra):
+def add_tree(image, build):
+    """What dpa-run needs of the build tree, below /dpa."""
+    for name in ["bin/dpa-run", "bin/dpactl", "lib/libdpa-preload.so", "lib/libdpadv.so.1",
+                 *(os.path.relpath(p, build) for p in
+                   glob.glob(os.path.join(build, "lib", "libdpa-rdmav*.so")))]:
+        copy(os.path.join(build, name), image, f"/dpa/{name}")
+        for lib in libraries(os.path.join(build, name)):
+            if not lib.startswith(build):
+                copy(lib, image)
+            else:
+                copy(lib, image, "/dpa" + lib[len(build):])
+    shutil.copytree(os.path.join(build, "share", "dpa"), f"{image}/dpa/share/dpa", symlinks=True)
+
+
+def fill_image(image, kernel, version, extra, tree):
     programs = {p: shutil.which(p) for p in PROGRAMS}
     missing = [p for p, path in programs.items() if not path]
     if missing:
@@ -124,6 +139,8 @@ def fill_image(image, kernel, version, extra):
         if not path.endswith(".driver"):
             for lib in libraries(path):
                 copy(lib, image)
+    if tree:
+        add_tree(image, tree)
     busybox = shutil.which("busybox") or "/bin/busybox"
     copy(busybox, image, "/bin/busybox")
     for applet in run([busybox, "--list"]).split():
@@ -144,7 +161,7 @@ def modules(image, kernel, version):
     run(["depmod", "-b", image, version])
 
 
-def build(folder, extra, v4, v6, mtu):
+def build(folder, extra, v4, v6, mtu, tree):
     """Kernel and initramfs; their paths."""
     os.makedirs(folder, exist_ok=True)
     version = fetch_kernel(folder)
@@ -152,7 +169,7 @@ def build(folder, extra, v4, v6, mtu):
     shutil.rmtree(image, ignore_errors=True)
     for name in ("bin", "etc", "proc", "sys", "dev", "tmp"):
         os.makedirs(os.path.join(image, name))
-    fill_image(image, kernel, version, extra)
+    fill_image(image, kernel, version, extra, tree)
     init = INIT.replace("MODULES", " ".join(MODULES)).replace("MTU", str(mtu))
     with open(os.path.join(image, "init"), "w", encoding="utf-8") as f:
         f.write(init.replace("V4", v4).replace("V6", v6))
@@ -192,13 +209,13 @@ def open_tap(host, name):
 class Machine:
     """The running guest. A context manager; ends with this process, however that ends."""
 
-    def __init__(self, folder, extra=(), mtu=1500):
+    def __init__(self, folder, extra=(), mtu=1500, tree=None):
         self.folder, self.serial, self.p, self.count = os.path.abspath(folder), None, None, 0
         self.pending = b""
         self.host = netns.Host(1)
         try:
             self.v4, self.v6 = "10.77.0.2", "fd77::2"
-            kernel, initrd = build(self.folder, extra, self.v4, self.v6, mtu)
+            kernel, initrd = build(self.folder, extra, self.v4, self.v6, mtu, tree)
             tap = open_tap(self.host, "eth0")
             try:
                 self.host.ip("link", "set", "eth0", "mtu", str(mtu))
