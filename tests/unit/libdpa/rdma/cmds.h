@@ -56,4 +56,9 @@ struct board {
 	struct element e;
 };
 
+/* Of a thread that spins; by atomics. */
+struct counter {
+	uint64_t n, stop;
+};
+
 #endif

@@ -148,3 +148,19 @@ __dpa_global__ void serve(uint64_t arg)
 	doca_dpa_dev_sync_event_update_add(b->done, 1);
 	doca_dpa_dev_thread_finish();
 }
+
+/* Spins until it is told to stop, without a call. */
+__dpa_global__ void count_up(uint64_t arg)
+{
+	struct counter *c = (struct counter *)(uintptr_t)arg;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&c->n, 1, __ATOMIC_RELAXED);
+	doca_dpa_dev_thread_finish();
+}
+
+__dpa_rpc__ uint64_t notify(uint64_t notification)
+{
+	doca_dpa_dev_thread_notify(notification);
+	return 7;
+}
