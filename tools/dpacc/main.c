@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "dpacc.h"
+#include "knobs.h"
 
 /* The folder of this program. */
 static bool own_folder(char *dir)
@@ -126,6 +127,16 @@ static void catch_signals(void)
 	}
 }
 
+/* What dpacc makes depends on none of them; a mistyped one is told of where it is first seen. */
+static bool environment_good(void)
+{
+	struct dpa_config cfg;
+	char err[512];
+
+	dpa_config_defaults(&cfg);
+	return !dpa_config_env(&cfg, environ, err, sizeof(err)) || error("%s", err);
+}
+
 int main(int argc, char **argv)
 {
 	struct job j = {0};
@@ -138,7 +149,7 @@ int main(int argc, char **argv)
 		puts("dpacc: device compiler of the software adapter\n"
 		     "dpacc version " DPA_VERSION);
 	} else if (ok) {
-		ok = find_parts(&j) && make_dir(&j) && build(&j);
+		ok = environment_good() && find_parts(&j) && make_dir(&j) && build(&j);
 		if (j.made_dir)
 			remove_dir(&j);
 	}
