@@ -83,6 +83,17 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = "auto or never",
 	 .help = "whether RDMA WRITE and READ between processes of one board may be carried out by "
 		 "who posts them (process_vm_writev); never: nor may peers do so here"},
+	{.name = "ptracer",
+	 .def = "kernel",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_PTRACER_KERNEL,
+	 .words = "kernel|any",
+	 .offset = FIELD(ptracer),
+	 .use = "kernel or any",
+	 .help = "who may copy this process's memory where kernel.yama.ptrace_scope is 1, as pull "
+		 "and direct want: whom the kernel lets, or any process of the same user, which "
+		 "may "
+		 "trace it then, too (PR_SET_PTRACER)"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,

@@ -74,6 +74,8 @@ int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uin
 		   size_t n);
 /* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
 bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect);
+/* At open: lets other processes of the user do so, if the knob `ptracer` says it. */
+void dpa_copy_offer(const struct dpa_hw *hw);
 int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, const struct iovec *src,
 		  int nsrc, size_t n);
 

@@ -292,6 +292,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	dpa_spin_pauses = hw->cfg.spin ? hw->cfg.spin : 1;
 	hw->cnt = hw->board->counters;
 	hw->pvm_self = probe_self(hw->pid);
+	dpa_copy_offer(hw);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	ret = map_tables(hw);
 	if (ret)

@@ -387,7 +387,10 @@ static void look_at_permissions(struct visit *v)
 		    strerror(errno));
 	else if (scope)
 		say(v, NOTE, "permissions",
-		    "for large messages between processes: sysctl kernel.yama.ptrace_scope=0",
+		    scope == 1 ? "for large messages between processes: DPA_PTRACER=any for both "
+				 "(man dpa.conf), or sysctl kernel.yama.ptrace_scope=0"
+			       : "for large messages between processes: sysctl "
+				 "kernel.yama.ptrace_scope=0",
 		    "kernel.yama.ptrace_scope is %d: data between processes goes through rings",
 		    scope);
 	else
