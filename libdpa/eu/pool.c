@@ -404,7 +404,9 @@ static struct dpa_work *sleep_for_work(struct dpa_eu *me)
 		work = atomic_load_explicit(&me->work, memory_order_seq_cst);
 	}
 	atomic_store_explicit(&me->asleep, 0, memory_order_relaxed);
-	dpa_fault_check(); /* the program may have put in others meanwhile */
+	/* The program may have put in others meanwhile. Who stirs looks, while this one wakes. */
+	if (!atomic_exchange_explicit(&me->looked_for, 0, memory_order_relaxed))
+		dpa_fault_check();
 	return work;
 }
 
@@ -425,8 +427,11 @@ void dpa_pool_stir(void)
 		if (atomic_compare_exchange_strong_explicit(&dpa_pool.spinner, &none, eu->index + 1,
 							    memory_order_relaxed,
 							    memory_order_relaxed) &&
-		    atomic_exchange_explicit(&eu->asleep, 0, memory_order_seq_cst))
+		    atomic_exchange_explicit(&eu->asleep, 0, memory_order_seq_cst)) {
+			atomic_store_explicit(&eu->looked_for, 1, memory_order_relaxed);
 			dpa_futex_wake(&eu->asleep, 1);
+			dpa_fault_check();
+		}
 		return;
 	}
 }

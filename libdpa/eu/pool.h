@@ -41,6 +41,7 @@ enum dpa_eu_op { DPA_OP_NONE, DPA_OP_USES, DPA_OP_WAITS };
 struct dpa_eu {
 	_Atomic(struct dpa_work *) work; /* given by a dispatcher that took the idle bit */
 	_Atomic uint32_t asleep;	 /* futex: 1 while it sleeps */
+	_Atomic uint32_t looked_for;	 /* who stirred it sees to the signal handlers */
 	_Atomic uint32_t in_op;		 /* enum dpa_eu_op */
 	_Atomic uint32_t ops;		 /* begun so far; by this thread, before in_op */
 	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
