@@ -7,6 +7,7 @@
  * side 0 forks a peer of its own.
  */
 #include "vt.h"
+#include "vt_peer.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,94 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-
-enum { PEER_LIMIT_S = 60 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* ------------------------------------------------------------------ own peers */
-
-static pid_t fork_peer(struct vt *t, void (*fn)(struct vt *t))
-{
-	pid_t pid;
-	int sv[2];
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
-	fflush(stdout);
-	pid = fork();
-	CHECK(pid >= 0, "fork: %s", strerror(errno));
-	if (pid == 0) {
-		struct vt p = {.side = 1, .sock = sv[1]};
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a stopped one takes no alarm */
-		alarm(PEER_LIMIT_S);
-		close(sv[0]);
-		fn(&p);
-		fflush(stdout);
-		_exit(0);
-	}
-	close(sv[1]);
-	t->sock = sv[0];
-	return pid;
-}
-
-static void wait_stopped(pid_t pid)
-{
-	int status;
-
-	CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
-	CHECK(WIFSTOPPED(status), "the peer ended: %#x", (unsigned int)status);
-}
-
-static void wait_ended(pid_t pid)
-{
-	int status;
-
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK(status == 0, "the peer ended with %#x", (unsigned int)status);
-}
-
-static void kill_peer(pid_t pid)
-{
-	int status;
-
-	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-}
-
-/* vt_close() without the other side: its answer lies there already. */
-static void close_alone(struct vt *t)
-{
-	int sv[2];
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
-	CHECK_EQ(write(sv[1], "s", 1), 1);
-	close(t->sock);
-	t->sock = sv[0];
-	vt_close(t);
-	close(sv[0]);
-	close(sv[1]);
-}
-
-/* Both: the processes have met, on the lane of t->qp. */
-static void first_message(struct vt *t)
-{
-	if (t->side == 1)
-		CHECK_EQ(vt_recv(t, 0, 64, 1), 0);
-	vt_sync(t);
-	if (t->side == 0)
-		CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 64, 1, IBV_SEND_SIGNALED), 0);
-	vt_wc_is(t, 1, IBV_WC_SUCCESS);
-}
 
 /* -------------------------------------------------- closed, killed, exited peers */
 
@@ -111,7 +24,7 @@ static void closing_peer(struct vt *t)
 	struct vt_opt o = {0};
 
 	vt_setup(t, &o);
-	first_message(t);
+	vt_first_message(t);
 	vt_close(t);
 	vt_sync(t); /* closed */
 	vt_sync(t); /* seen */
@@ -126,9 +39,9 @@ static void closes_lives_on(struct vt *t)
 		pid_t pid;
 
 		*t = (struct vt){0};
-		pid = fork_peer(t, closing_peer);
+		pid = vt_fork_peer(t, closing_peer);
 		vt_setup(t, &o);
-		first_message(t);
+		vt_first_message(t);
 		if (under_way) /* there is no receive for it */
 			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 8, 2, IBV_SEND_SIGNALED), 0);
 		vt_sync(t);
@@ -138,8 +51,8 @@ static void closes_lives_on(struct vt *t)
 		vt_wc_is(t, 2, IBV_WC_RETRY_EXC_ERR);
 		CHECK_EQ(vt_state(t->qp), IBV_QPS_ERR);
 		vt_sync(t);
-		wait_ended(pid);
-		close_alone(t);
+		vt_wait_ended(pid);
+		vt_close_alone(t);
 	}
 }
 
@@ -167,21 +80,21 @@ static void killed_while_connecting(struct vt *t)
 
 	if (t->side == 1)
 		return;
-	pid = fork_peer(t, unmet_peer);
+	pid = vt_fork_peer(t, unmet_peer);
 	vt_open(t);
 	t->cq = ibv_create_cq(t->ctx, 16, NULL, NULL, 0);
 	CHECK(t->cq, "create_cq");
 	t->qp = vt_qp_create(t, &o, t->cq);
 	vt_get(t, &t->peer, sizeof(t->peer));
-	wait_stopped(pid);
+	vt_wait_stopped(pid);
 	vt_qp_init(t, t->qp, &o);
 	vt_qp_rtr(t, t->qp, &o, &t->peer);
 	vt_qp_rts(t, t->qp, &o, 0);
 	CHECK_EQ(vt_post(t->qp, &wr), 0);
 	vt_wc_none(t, t->cq);
-	kill_peer(pid);
+	vt_kill_peer(pid);
 	vt_wc_is(t, 2, IBV_WC_RETRY_EXC_ERR);
-	close_alone(t);
+	vt_close_alone(t);
 }
 
 static void uc_exiting_peer(struct vt *t)
@@ -189,7 +102,7 @@ static void uc_exiting_peer(struct vt *t)
 	struct vt_opt o = {.type = IBV_QPT_UC};
 
 	vt_setup(t, &o);
-	first_message(t);
+	vt_first_message(t);
 }
 
 /* UC knows of no peer: what is sent to one that has ended completes, and is lost. */
@@ -200,10 +113,10 @@ static void uc_to_exited(struct vt *t)
 
 	if (t->side == 1)
 		return;
-	pid = fork_peer(t, uc_exiting_peer);
+	pid = vt_fork_peer(t, uc_exiting_peer);
 	vt_setup(t, &o);
-	first_message(t);
-	wait_ended(pid);
+	vt_first_message(t);
+	vt_wait_ended(pid);
 	for (uint64_t i = 0; i < 40; i++)
 		CHECK_EQ(vt_send(t, i % 2 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE, 0, 0, 4096, i,
 				 IBV_SEND_SIGNALED),
@@ -211,7 +124,7 @@ static void uc_to_exited(struct vt *t)
 	for (uint64_t i = 0; i < 40; i++)
 		vt_wc_is(t, i, IBV_WC_SUCCESS);
 	CHECK_EQ(vt_state(t->qp), IBV_QPS_RTS);
-	close_alone(t);
+	vt_close_alone(t);
 }
 
 /* ---------------------------------------------------------------- half done */
@@ -223,7 +136,7 @@ static void reading_peer(struct vt *t)
 	struct ibv_wc wc;
 
 	vt_setup(t, &big_read);
-	first_message(t);
+	vt_first_message(t);
 	CHECK_EQ(vt_send(t, IBV_WR_RDMA_READ, 0, 0, (uint32_t)t->len, 2, IBV_SEND_SIGNALED), 0);
 	raise(SIGSTOP);
 	wc = vt_wc(t, t->cq);
@@ -241,18 +154,18 @@ static void read_half_answered(struct vt *t)
 
 	if (t->side == 1)
 		return;
-	pid = fork_peer(t, reading_peer);
+	pid = vt_fork_peer(t, reading_peer);
 	vt_setup(t, &big_read);
-	first_message(t);
-	wait_stopped(pid);
+	vt_first_message(t);
+	vt_wait_stopped(pid);
 	/* each look makes progress, until there is no more room for answers */
 	for (int i = 0; i < 20000; i++)
 		CHECK_EQ(ibv_poll_cq(t->cq, 1, &wc), 0);
 	CHECK_EQ(ibv_destroy_qp(t->qp), 0);
 	t->qp = NULL;
 	CHECK_EQ(kill(pid, SIGCONT), 0);
-	wait_ended(pid);
-	close_alone(t);
+	vt_wait_ended(pid);
+	vt_close_alone(t);
 }
 
 enum { LARGE = 65536 };
@@ -278,7 +191,7 @@ static void unharmed_peer(struct vt *t)
 	vt_setup(t, &two_bufs);
 	qp2 = vt_qp_create(t, &two_bufs, t->cq);
 	vt_connect(t, qp2, &two_bufs, &peer2);
-	first_message(t);
+	vt_first_message(t);
 	recv_on(t, t->qp, 0, LARGE, 2);
 	recv_on(t, qp2, LARGE, 64, 3);
 	vt_sync(t);
@@ -314,18 +227,18 @@ static void unmapped_unfinished(struct vt *t)
 
 	if (t->side == 1)
 		return;
-	pid = fork_peer(t, unharmed_peer);
+	pid = vt_fork_peer(t, unharmed_peer);
 	vt_setup(t, &two_bufs);
 	qp2 = vt_qp_create(t, &two_bufs, t->cq);
 	vt_connect(t, qp2, &two_bufs, &peer2);
-	first_message(t);
+	vt_first_message(t);
 	p = mmap(NULL, LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(p != MAP_FAILED, "mmap");
 	vt_fill(p, LARGE, 9);
 	mr = ibv_reg_mr(t->pd, p, LARGE, 0);
 	CHECK(mr, "reg_mr: %s", strerror(errno));
 	vt_sync(t);
-	wait_stopped(pid);
+	vt_wait_stopped(pid);
 	wr = vt_wr(t, IBV_WR_SEND, &sge, 0, 0, LARGE);
 	sge.addr = (uintptr_t)p;
 	sge.lkey = mr->lkey;
@@ -337,8 +250,8 @@ static void unmapped_unfinished(struct vt *t)
 	CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 64, 3, IBV_SEND_SIGNALED), 0);
 	CHECK_EQ(kill(pid, SIGCONT), 0);
 	vt_wc_is(t, 3, IBV_WC_SUCCESS);
-	wait_ended(pid);
-	close_alone(t);
+	vt_wait_ended(pid);
+	vt_close_alone(t);
 }
 
 /* ---------------------------------------------------------------- UD, stopped */
@@ -381,7 +294,7 @@ static void ud_past_stopped(struct vt *t)
 
 		*t = (struct vt){0};
 		ud_meet = meet;
-		pid = fork_peer(t, ud_stopping_peer);
+		pid = vt_fork_peer(t, ud_stopping_peer);
 		vt_setup(t, &ud);
 		ah = vt_ah(t, &t->peer);
 		own = vt_ah(t, &t->me);
@@ -394,7 +307,7 @@ static void ud_past_stopped(struct vt *t)
 			datagram(t, ah, t->peer.qpn, 8, 1);
 			vt_wc_is(t, 1, IBV_WC_SUCCESS);
 		}
-		wait_stopped(pid);
+		vt_wait_stopped(pid);
 		for (uint64_t i = 0; i < n; i++)
 			datagram(t, ah, t->peer.qpn, 4096, i);
 		datagram(t, own, qp2->qp_num, 100, 500);
@@ -408,11 +321,11 @@ static void ud_past_stopped(struct vt *t)
 				CHECK_EQ(wc.wr_id, i < n ? i : 500);
 			i += wc.wr_id != 600;
 		}
-		kill_peer(pid);
+		vt_kill_peer(pid);
 		CHECK_EQ(ibv_destroy_qp(qp2), 0);
 		CHECK_EQ(ibv_destroy_ah(ah), 0);
 		CHECK_EQ(ibv_destroy_ah(own), 0);
-		close_alone(t);
+		vt_close_alone(t);
 	}
 }
 
@@ -433,19 +346,19 @@ static void ud_late(struct vt *t)
 
 	if (t->side == 1)
 		return;
-	pid = fork_peer(t, ud_late_peer);
+	pid = vt_fork_peer(t, ud_late_peer);
 	vt_setup(t, &ud);
 	ah = vt_ah(t, &t->peer);
-	wait_stopped(pid);
+	vt_wait_stopped(pid);
 	datagram(t, ah, t->peer.qpn, 64, 2);
-	until = now_ns() + 300000000;
-	while (now_ns() < until)
+	until = vt_now_ns() + 300000000;
+	while (vt_now_ns() < until)
 		vt_wc_none(t, t->cq);
 	CHECK_EQ(kill(pid, SIGCONT), 0);
 	vt_wc_is(t, 2, IBV_WC_SUCCESS);
-	wait_ended(pid);
+	vt_wait_ended(pid);
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
-	close_alone(t);
+	vt_close_alone(t);
 }
 
 /* ------------------------------------------------------ threads, lost wake-ups */
@@ -536,8 +449,8 @@ static void eu_wakeups(struct vt *t)
 
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		burst = x % 8 ? 1 : x / 8 % 30;
-		until = now_ns() + x / 256 % 500000;
-		while (now_ns() < until)
+		until = vt_now_ns() + x / 256 % 500000;
+		while (vt_now_ns() < until)
 			;
 		for (uint64_t k = 0; k < burst; k++)
 			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, 8, k, IBV_SEND_SIGNALED), 0);

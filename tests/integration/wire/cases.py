@@ -205,6 +205,8 @@ def table(full):
                alone("vt_limits", "fork_child", {"DPA_SHM": "never"}))
     yield Case("the answer to the first packet of a QP arrives",
                alone("vt_errors", "ever_new_qps", {"DPA_SHM": "never"}))
+    yield Case("a killed peer is an error when the retries are used up, not before",
+               alone("vt_killed", "posted_afterwards", {"DPA_SHM": "never"}))
     yield Case("4 hosts, all to all: every byte",
                all_to_all(verify_argv, lambda out: '"bytes"' in out), 9000, 4)
     yield Case("4 hosts, all to all: ibv_rc_pingpong",
