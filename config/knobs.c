@@ -94,6 +94,16 @@ const struct dpa_knob dpa_knobs[] = {
 		 "and direct want: whom the kernel lets, or any process of the same user, which "
 		 "may "
 		 "trace it then, too (PR_SET_PTRACER)"},
+	{.name = "share_mr",
+	 .def = "never",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_SHARE_AUTO,
+	 .words = "auto|never|always",
+	 .offset = FIELD(share_mr),
+	 .use = "auto, never or always",
+	 .help = "whether registered memory is exchanged for memory that processes of the board "
+		 "map: auto, only while the process has no other thread; always, also then, and "
+		 "what those store there while it is registered may be lost"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,

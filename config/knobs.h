@@ -23,6 +23,7 @@ enum dpa_cfg_placement { DPA_CFG_PLACE_AUTO, DPA_CFG_PLACE_INLINE, DPA_CFG_PLACE
 enum dpa_cfg_pull { DPA_CFG_PULL_AUTO, DPA_CFG_PULL_NEVER };
 enum dpa_cfg_direct { DPA_CFG_DIRECT_AUTO, DPA_CFG_DIRECT_NEVER };
 enum dpa_cfg_ptracer { DPA_CFG_PTRACER_KERNEL, DPA_CFG_PTRACER_ANY };
+enum dpa_cfg_share { DPA_CFG_SHARE_AUTO, DPA_CFG_SHARE_NEVER, DPA_CFG_SHARE_ALWAYS };
 /* order of dpa_pcc_algos[] (kernels/pcc/pcc.h) */
 enum dpa_cfg_near { DPA_CFG_NEAR_AUTO, DPA_CFG_NEAR_NEVER };
 enum dpa_cfg_congestion { DPA_CFG_CONGESTION_DCQCN, DPA_CFG_CONGESTION_NONE };
@@ -51,6 +52,7 @@ struct dpa_config {
 	enum dpa_cfg_pull pull;
 	enum dpa_cfg_direct direct;
 	enum dpa_cfg_ptracer ptracer;
+	enum dpa_cfg_share share_mr;
 	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
 	uint32_t uar_pages;		    /* of a board that this process creates */

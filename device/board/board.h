@@ -17,7 +17,7 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    4 /* of the board file, and what processes say over their lanes */
+#define DPA_BOARD_LAYOUT    5 /* of the board file, and what processes say over their lanes */
 #define DPA_BOARD_PROCS	    256
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -109,6 +109,16 @@ struct dpa_board_cqinfo {
 	uint32_t flags;
 	uint64_t cqes; /* produced in all, in steps of some */
 	uint64_t rsvd;
+};
+
+/* What people are shown of a region: 24 bytes, DPA_BOARD_MRINFO of a process at most. Relaxed. */
+#define DPA_BOARD_MRINFO 64
+struct dpa_board_mrinfo {
+	uint32_t key; /* 0: none. Written last, and first to 0 */
+	uint8_t way;  /* enum dpa_mr_way */
+	uint8_t why;  /* enum dpa_share_why: no shorter way */
+	uint8_t rsvd[2];
+	uint64_t addr, length;
 };
 
 /*
@@ -410,6 +420,8 @@ struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
 /* DPA_BOARD_CQINFO records of a process; NULL if the slot was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
+/* DPA_BOARD_MRINFO records, the same. */
+struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot);
 /*
  * Generation of what is asked: 0 never, odd while it is written. A load of a line that hardly ever
  * changes.

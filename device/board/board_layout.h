@@ -12,7 +12,7 @@
  *   0x020000  UAR list    16 KiB   2048 * 8
  *   0x040000  multicast  128 KiB   4096 * 32
  *   0x060000  flows      512 KiB   512 * 1024
- *   0x100000  private      1 MiB   256 * 4096: counters and CQ records of a process
+ *   0x100000  private      1 MiB   256 * 4096: counters, CQ and MR records of a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
  *   0x380000  XRC domains 128 KiB  4096 * 32
@@ -124,7 +124,7 @@ struct dpa_board_head {
 struct dpa_board_priv {
 	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
 	struct dpa_board_cqinfo cqs[DPA_BOARD_CQINFO];
-	uint8_t rsvd[DPA_BOARD_UNIT - 2560];
+	struct dpa_board_mrinfo mrs[DPA_BOARD_MRINFO];
 };
 
 /* A QP number: 16 bytes. */
@@ -251,6 +251,7 @@ _Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, udp) == 88, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, asked) == 80, "proc");
 _Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
+_Static_assert(sizeof(struct dpa_board_mrinfo) == 24, "mrinfo");
 _Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");
 _Static_assert(sizeof(struct dpa_board_priv) == DPA_BOARD_UNIT, "priv");
 _Static_assert(sizeof(struct dpa_board_qpn) == 16, "qpn");

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "board_priv.h"
+#include "mr_way.h"
 
 static bool same_file(const struct dpa_board *b, int fd)
 {
@@ -110,6 +111,13 @@ struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
 	return p ? p->cqs : NULL;
 }
 
+struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot)
+{
+	struct dpa_board_priv *p = priv(b, slot);
+
+	return p ? p->mrs : NULL;
+}
+
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot)
 {
 	struct dpa_board_priv *p = priv(b, slot);
@@ -152,5 +160,11 @@ struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)
 const char *const dpa_counter_names[DPA_CNT_NUM] = {
 #define X(n) #n,
 	DPA_COUNTERS(X)
+#undef X
+};
+
+const char *const dpa_share_why_text[DPA_SHARE_NUM] = {
+#define X(name, text) text,
+	DPA_SHARE_WHYS(X)
 #undef X
 };

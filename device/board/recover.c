@@ -172,10 +172,13 @@ static void fold_counters(struct dpa_board *b, uint32_t slot)
 static void clear_priv(struct dpa_board *b, uint32_t slot)
 {
 	struct dpa_board_cqinfo *cq = dpa_board_cqinfo(b, slot);
+	struct dpa_board_mrinfo *mr = dpa_board_mrinfo(b, slot);
 
 	fold_counters(b, slot);
 	if (cq)
 		memset(cq, 0, DPA_BOARD_CQINFO * sizeof(*cq));
+	if (mr)
+		memset(mr, 0, DPA_BOARD_MRINFO * sizeof(*mr));
 }
 
 static int find_dead(struct dpa_board *b, bool *dead)

@@ -47,7 +47,8 @@ struct dpa_mr {
 	uint32_t next_free;
 	uint32_t owner; /* id of the context, 0: free */
 	uint8_t kind;	/* enum dpa_mr_kind */
-	uint8_t rsvd[3];
+	uint8_t why;	/* enum dpa_share_why: for people */
+	uint8_t rsvd[2];
 	uint32_t qpn; /* type 2 window: the QP that bound it; region: handle of its device memory */
 	uint32_t parent;      /* bound window: entry of its region, plus 1; 0: not bound */
 	_Atomic uint32_t nmw; /* region: windows bound to it */
@@ -68,6 +69,15 @@ struct dpa_hazard {
 	uint8_t pad[56];
 };
 #define DPA_HAZARDS 63u
+
+/* Whole pages of registered memory in the shared memfd: 4 + 4 + 3*8 = 32. ctx/share.h */
+struct dpa_area {
+	_Atomic uint32_t serial; /* 0: none */
+	uint32_t rsvd;
+	uint64_t start, length; /* in the memory of its owner */
+	uint64_t off;		/* in the memfd */
+};
+#define DPA_AREAS 1024u
 
 /* The memfd that peers map read-only: the seals let nobody but its maker write. Sparse. */
 struct dpa_export {
@@ -92,6 +102,9 @@ struct dpa_export {
 	/* What this process's threads touch of peers' memory at this moment. */
 	_Atomic uint32_t hazards_used __attribute__((aligned(DPA_CACHE_LINE))); /* only grows */
 	struct dpa_hazard hazard[DPA_HAZARDS] __attribute__((aligned(DPA_CACHE_LINE)));
+	/* Of each region: the area that has it, or some of it, plus 1; 0: none. ctx/share.h */
+	_Atomic uint32_t mr_area[DPA_MAX_MR];
+	struct dpa_area area[DPA_AREAS];
 };
 
 /*
@@ -112,6 +125,7 @@ struct dpa_door {
 };
 
 _Static_assert(sizeof(struct dpa_mr) == 64, "mr");
+_Static_assert(sizeof(struct dpa_area) == 32, "area");
 _Static_assert(offsetof(struct dpa_export, qp_epoch) == 4096, "export");
 _Static_assert(sizeof(struct dpa_hazard) == DPA_CACHE_LINE &&
 		       offsetof(struct dpa_export, hazard) % DPA_CACHE_LINE == 0,
@@ -494,6 +508,8 @@ struct dpa_hw {
 	dpa_spin_t mw_lock;			   /* binding and unbinding windows; a leaf */
 	_Atomic uint32_t hazard_turn[DPA_HAZARDS]; /* last number of each; written by its holder */
 	dpa_spin_t atomic_lock;			   /* atomics of this function, one at a time */
+	struct dpa_share *share;		   /* NULL: registered memory is never shared */
+	_Atomic uint32_t no_grants;		   /* while the process forks: nobody copies here */
 	int maps_fd;				   /* /proc/self/maps, -1: not there */
 	bool pvm_self;				   /* process_vm_* on ourselves works */
 

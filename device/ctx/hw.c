@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "dev.h"
+#include "share.h"
 #include "link/inspect.h"
 #include "link/frame.h"
 #include "link/wire.h"
@@ -95,8 +96,10 @@ static void before_fork(void)
 	struct dpa_hw *hw;
 
 	pthread_mutex_lock(&open_lock);
-	dpa_fork_hold();
 	hw = hw_of_us();
+	if (hw)
+		dpa_share_before_fork(hw); /* holds hw->ctl */
+	dpa_fork_hold();
 	if (hw) {
 		pthread_mutex_lock(&hw->qmem_lock);
 		dpa_spin_lock(&hw->peer_lock);
@@ -114,6 +117,8 @@ static void after_fork_parent(void)
 		pthread_mutex_unlock(&hw->qmem_lock);
 	}
 	dpa_fork_release();
+	if (hw)
+		dpa_share_after_fork(hw);
 	pthread_mutex_unlock(&open_lock);
 }
 
@@ -129,6 +134,7 @@ static void after_fork_child(void)
 	if (hw) {
 		dpa_spin_unlock(&hw->peer_lock);
 		pthread_mutex_init(&hw->qmem_lock, NULL);
+		dpa_share_child(hw);
 		dpa_board_abandon(hw->board);
 		dpa_port_abandon(&hw->port);
 		dpa_inspect_abandon(hw);
@@ -252,6 +258,7 @@ static void unmap_tables(struct dpa_hw *hw)
 		close(hw->door_fd);
 	if (hw->maps_fd >= 0)
 		close(hw->maps_fd);
+	dpa_share_fini(hw);
 	if (hw->alive)
 		munmap(hw->alive, 4096);
 }
@@ -298,6 +305,9 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	if (ret)
 		goto err_tables;
 	dpa_mr_init(hw);
+	ret = dpa_share_init(hw);
+	if (ret)
+		goto err_tables;
 	hw->pd_refs[0] = 1; /* PD 0 is nobody's */
 	ret = dpa_port_init(&hw->port);
 	if (ret)

@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include "dev.h"
 #include "link/direct.h"
+#include "share.h"
 
 #define MR_INDEX_BITS 18
 #define MR_NONE	      0xffffffffu
@@ -155,10 +156,12 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 {
 	struct dpa_mr_attr a = *want, *attr = &a;
 	struct dpa_hw *hw = ctx->hw;
+	struct dpa_share_plan plan;
 	struct dpa_mr *mr;
 	uint32_t index;
 	int ret;
 
+	dpa_share_begin(hw, &plan, want);
 	pthread_mutex_lock(&hw->ctl);
 	ret = mr_place(ctx, attr);
 	if (ret)
@@ -177,12 +180,15 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	if (mr->qpn)
 		dpa_dm_ref(hw, ctx->id, mr->qpn, 1);
 	atomic_store_explicit(&mr->nmw, 0, memory_order_relaxed);
+	dpa_share_take(hw, mr, &plan);
 	*key = dpa_mr_new_key(mr, index);
+	dpa_share_show(hw, mr, *key);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 	hw->pd_refs[attr->pdn]++;
 	hw->board->self->nmr = ++hw->nmr;
 out:
 	pthread_mutex_unlock(&hw->ctl);
+	dpa_share_end(&plan);
 	return ret;
 }
 
@@ -206,7 +212,8 @@ void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
 static void mr_wait(struct dpa_hw *hw, const struct dpa_mr *mr)
 {
 	dpa_quiesce(hw);
-	if (mr->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ | DPA_ACCESS_MW_BIND))
+	if (mr->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+			  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND))
 		dpa_hazards_wait(hw);
 }
 
@@ -233,10 +240,14 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 {
 	struct dpa_mr *mr = &hw->export->mr[index];
 
+	dpa_share_hide(hw, mr_key(index, mr->tag));
 	dpa_mr_withdraw(hw, mr);
 	mr_wait(hw, mr);
 	if (mr->kind == DPA_KIND_MR && mr->qpn)
 		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
+	else if (mr->kind == DPA_KIND_MR)
+		dpa_share_drop(hw, mr->addr, mr->length);
+	atomic_store_explicit(&hw->export->mr_area[index], 0, memory_order_relaxed);
 	mr->owner = 0;
 	hw->pd_refs[mr->pdn]--;
 	mr_give(hw, index);
@@ -260,6 +271,15 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 	return ret;
 }
 
+static struct dpa_mr_attr attr_of(const struct dpa_mr *mr)
+{
+	return (struct dpa_mr_attr){.pdn = mr->pdn,
+				    .access = mr->access,
+				    .addr = mr->addr,
+				    .length = mr->length,
+				    .iova = mr->iova};
+}
+
 int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -270,18 +290,13 @@ int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *at
 	mr = dpa_mr_of(hw, key);
 	found = mr && mr->owner == ctx->id &&
 		(mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL);
-	if (found)
-		*attr = (struct dpa_mr_attr){
-			.type = mr->kind == DPA_KIND_NULL ? DPA_MR_NULL
-				: mr->qpn		  ? DPA_MR_DM
-							  : DPA_MR_MEMORY,
-			.dm = mr->qpn,
-			.pdn = mr->pdn,
-			.access = mr->access,
-			.addr = mr->addr,
-			.length = mr->length,
-			.iova = mr->iova,
-		};
+	if (found) {
+		*attr = attr_of(mr);
+		attr->type = mr->kind == DPA_KIND_NULL ? DPA_MR_NULL
+			     : mr->qpn		       ? DPA_MR_DM
+						       : DPA_MR_MEMORY;
+		attr->dm = mr->qpn;
+	}
 	pthread_mutex_unlock(&hw->ctl);
 	return found ? 0 : ENOENT;
 }
@@ -297,30 +312,58 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
-		    const struct dpa_mr_attr *attr)
+/* What a region of those attributes becomes. */
+static struct dpa_mr_attr rereg_attr(const struct dpa_mr_attr *was, uint32_t flags,
+				     const struct dpa_mr_attr *attr)
 {
-	struct dpa_hw *hw = ctx->hw;
-	struct dpa_mr_attr a;
-	struct dpa_mr *mr;
-	bool revokes;
-	int ret = EINVAL;
+	struct dpa_mr_attr a = *was;
 
-	pthread_mutex_lock(&hw->ctl);
-	mr = dpa_mr_of(hw, *key);
-	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
-	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
-		goto out;
-	a = (struct dpa_mr_attr){.pdn = flags & DPA_REREG_PD ? attr->pdn : mr->pdn,
-				 .access = flags & DPA_REREG_ACCESS ? attr->access : mr->access,
-				 .addr = mr->addr,
-				 .length = mr->length,
-				 .iova = mr->iova};
+	if (flags & DPA_REREG_PD)
+		a.pdn = attr->pdn;
+	if (flags & DPA_REREG_ACCESS)
+		a.access = attr->access;
 	if (flags & DPA_REREG_TRANSLATION) {
 		a.addr = attr->addr;
 		a.length = attr->length;
 		a.iova = attr->iova;
 	}
+	return a;
+}
+
+/* Looks ahead under no lock; what is not so any more is found out later. */
+static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
+			const struct dpa_mr_attr *attr, struct dpa_share_plan *plan)
+{
+	struct dpa_mr_attr a = {0};
+	struct dpa_mr *mr;
+
+	pthread_mutex_lock(&ctx->hw->ctl);
+	mr = dpa_mr_of(ctx->hw, key);
+	if (mr)
+		a = attr_of(mr);
+	pthread_mutex_unlock(&ctx->hw->ctl);
+	a = rereg_attr(&a, flags, attr);
+	dpa_share_begin(ctx->hw, plan, &a);
+}
+
+int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
+		    const struct dpa_mr_attr *attr)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr_attr a, was;
+	struct dpa_share_plan plan;
+	struct dpa_mr *mr;
+	bool revokes;
+	int ret = EINVAL;
+
+	rereg_begin(ctx, *key, flags, attr, &plan);
+	pthread_mutex_lock(&hw->ctl);
+	mr = dpa_mr_of(hw, *key);
+	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
+	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
+		goto out;
+	was = attr_of(mr);
+	a = rereg_attr(&was, flags, attr);
 	ret = mr_validate(hw, &a);
 	if (!ret)
 		ret = mr_suspend(hw, mr);
@@ -338,11 +381,16 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	mr->addr = a.addr;
 	mr->length = a.length;
 	mr->iova = a.iova;
+	dpa_share_take(hw, mr, &plan); /* before what was there is dropped: it may be the same */
+	dpa_share_drop(hw, was.addr, was.length);
+	dpa_share_hide(hw, *key);
 	if (revokes)
 		*key = dpa_mr_new_key(mr, *key >> DPA_KEY_TAG_BITS);
+	dpa_share_show(hw, mr, *key);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
 out:
 	pthread_mutex_unlock(&hw->ctl);
+	dpa_share_end(&plan);
 	return ret;
 }
 

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "eu/rest.h"
 
 #define EU_SPINS 2000 /* rounds in vain before sleeping */
 
@@ -121,8 +122,11 @@ static void eu_sleep(struct dpa_eu *eu)
 
 	atomic_store_explicit(&eu->sleep, 1, memory_order_relaxed);
 	dpa_full_fence();
-	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire))
+	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire)) {
+		dpa_own_sleeps();
 		syscall(SYS_futex, &eu->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
+		dpa_own_woke();
+	}
 	atomic_store_explicit(&eu->sleep, 0, memory_order_relaxed);
 }
 
@@ -134,7 +138,9 @@ static void *eu_main(void *arg)
 
 	snprintf(name, sizeof(name), "dpa-eu-%u", eu->number);
 	prctl(PR_SET_NAME, name);
+	dpa_own_begin();
 	while (!atomic_load_explicit(&eu->stop, memory_order_acquire)) {
+		dpa_own_rest();
 		if (round_of(eu) + dpa_progress_once(eu->hw)) {
 			idle = 0;
 			continue;
@@ -146,6 +152,7 @@ static void *eu_main(void *arg)
 			idle = 0;
 		}
 	}
+	dpa_own_end();
 	return NULL;
 }
 
@@ -161,9 +168,11 @@ static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
 	eu->number = number;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	dpa_own_expect();
 	ret = pthread_create(&eu->thread, NULL, eu_main, eu);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret) {
+		dpa_own_unexpect();
 		free(eu);
 		return NULL;
 	}

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "ctx/dev.h"
+#include "eu/rest.h"
 #include "link/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -119,6 +120,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 			      .tv_nsec = (long)(ns % 1000000000ull)};
 	int n = -1;
 
+	dpa_own_sleeps();
 	if (!coarse) {
 		n = epoll_pwait2(hw->epfd, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
 		if (n < 0 && errno != EINTR)
@@ -127,6 +129,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 	if (coarse)
 		n = epoll_wait(hw->epfd, ev, 16,
 			       ns == UINT64_MAX ? -1 : (int)((ns + 999999ull) / 1000000ull));
+	dpa_own_woke();
 	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	for (int i = 0; i < n; i++)
@@ -144,7 +147,12 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
 			      .tv_nsec = (long)(ns % 1000000000ull)};
 
-	if (ppoll(p, 2, ns == UINT64_MAX ? NULL : &ts, NULL) <= 0)
+	int n;
+
+	dpa_own_sleeps();
+	n = ppoll(p, 2, ns == UINT64_MAX ? NULL : &ts, NULL);
+	dpa_own_woke();
+	if (n <= 0)
 		return false;
 	if (p[0].revents)
 		wait_events(hw, 0);
@@ -321,6 +329,7 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 	}
 	for (; now < end; now = dpa_now_ns())
 		for (int n = 0; n < 16; n++) {
+			dpa_own_rest();
 			if (atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 				return true;
 			dpa_pause();
@@ -376,6 +385,7 @@ static void work_until_idle(struct dpa_hw *hw)
 	uint32_t idle = 0, looks = 0, spins = wire ? SPINS_WIRE : SPINS, n;
 
 	while (idle < spins && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
+		dpa_own_rest();
 		if (++looks % 1024 == 0) /* there may be work without end */
 			dpa_inspect_tick(hw);
 		n = (uint32_t)dpa_progress_once(hw);
@@ -446,7 +456,9 @@ static void *service_main(void *arg)
 	waiting = true;
 	prctl(PR_SET_NAME, "dpa-eu-parked");
 	dpa_me.stands_in = true;
+	dpa_own_begin();
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {
+		dpa_own_rest();
 		tick(hw);
 		if (app_polls(hw) && watch(hw)) {
 			atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
@@ -457,6 +469,7 @@ static void *service_main(void *arg)
 		if (!app_polls(hw))
 			sleep_until_woken(hw);
 	}
+	dpa_own_end();
 	return NULL;
 }
 
@@ -467,8 +480,11 @@ int dpa_service_start(struct dpa_hw *hw)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	dpa_own_expect();
 	ret = pthread_create(&hw->service, NULL, service_main, hw);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		dpa_own_unexpect();
 	hw->service_up = !ret;
 	return ret;
 }

@@ -41,7 +41,8 @@ static bool may_grant(const struct dpa_hw_qp *qp)
 	       (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_SQE) &&
 	       !qp->pkt_flags && p && !p->wire &&
 	       atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
-	       !atomic_load_explicit(&qp->hw->inspect, memory_order_seq_cst);
+	       !atomic_load_explicit(&qp->hw->inspect, memory_order_seq_cst) &&
+	       !atomic_load_explicit(&qp->hw->no_grants, memory_order_seq_cst);
 }
 
 static uint64_t grant_of(const struct dpa_hw_qp *qp)

@@ -191,6 +191,7 @@ Test(config, bad_variables)
 		{"DPA_SPIN=-1", "0 to 1000000"},
 		{"DPA_SPIN=1e3", "0 to 1000000"},
 		{"DPA_PULL=always", "auto or never"},
+		{"DPA_SHARE_MR=yes", "auto, never or always"},
 		{"DPA_PLACMENT=auto",
 		 "unknown variable DPA_PLACMENT: unset it, or is it DPA_PLACEMENT?"},
 		{"DPA_=1", "unknown variable DPA_: unset it"},

@@ -375,6 +375,11 @@ struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)
 	return th_info;
 }
 
+struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot)
+{
+	return NULL;
+}
+
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
 {
 	return NULL;

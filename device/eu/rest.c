@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <time.h>
+#include "rest.h"
+
+#define PATIENCE_NS 5000000ll /* a thread in the middle of something may have lost its processor   \
+			       */
+
+_Atomic uint32_t dpa_rest_wanted;
+static _Atomic uint32_t born, own, resting;
+
+static void count(_Atomic uint32_t *what, int n)
+{
+	atomic_fetch_add_explicit(what, (uint32_t)n, memory_order_seq_cst);
+}
+
+static uint32_t look(_Atomic uint32_t *what)
+{
+	return atomic_load_explicit(what, memory_order_seq_cst);
+}
+
+void dpa_own_expect(void)
+{
+	count(&born, 1);
+}
+
+void dpa_own_unexpect(void)
+{
+	count(&born, -1);
+}
+
+void dpa_own_begin(void)
+{
+	count(&own, 1);
+	count(&born, -1);
+	dpa_own_rest_now();
+}
+
+void dpa_own_end(void)
+{
+	count(&own, -1);
+}
+
+void dpa_own_sleeps(void)
+{
+	count(&resting, 1);
+}
+
+void dpa_own_woke(void)
+{
+	uint32_t n = 0;
+
+	for (;;) {
+		count(&resting, -1);
+		if (dpa_likely(!look(&dpa_rest_wanted)))
+			return;
+		count(&resting, 1);
+		while (look(&dpa_rest_wanted))
+			dpa_relax(&n);
+	}
+}
+
+void dpa_own_rest_now(void)
+{
+	dpa_own_sleeps();
+	dpa_own_woke();
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+/* False: the time is over. */
+static bool wait_until(_Atomic uint32_t *a, _Atomic uint32_t *b)
+{
+	int64_t end = now_ns() + PATIENCE_NS;
+	uint32_t n = 0;
+
+	while (look(a) != (b ? look(b) : 0)) {
+		dpa_relax(&n);
+		if (n % 256 == 0 && now_ns() > end)
+			return false;
+	}
+	return true;
+}
+
+uint32_t dpa_own_threads(void)
+{
+	return wait_until(&born, NULL) ? look(&own) : UINT32_MAX;
+}
+
+bool dpa_rest_begin(void)
+{
+	uint32_t none = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&dpa_rest_wanted, &none, 1,
+						     memory_order_seq_cst, memory_order_relaxed))
+		return false;
+	if (wait_until(&born, NULL) && wait_until(&resting, &own))
+		return true;
+	dpa_rest_end();
+	return false;
+}
+
+void dpa_rest_end(void)
+{
+	atomic_store_explicit(&dpa_rest_wanted, 0, memory_order_seq_cst);
+}
+
+void dpa_rest_reset(void)
+{
+	atomic_store_explicit(&dpa_rest_wanted, 0, memory_order_relaxed);
+	atomic_store_explicit(&born, 0, memory_order_relaxed);
+	atomic_store_explicit(&own, 0, memory_order_relaxed);
+	atomic_store_explicit(&resting, 0, memory_order_relaxed);
+}

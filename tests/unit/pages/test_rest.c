@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* While one thread wants the device's own to rest they store nothing; who sleeps rests already. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <unistd.h>
+#include "eu/rest.h"
+
+uint32_t dpa_spin_pauses = 200;
+
+static _Atomic bool over, still;
+static _Atomic uint32_t stores, wrong, slept;
+
+static void *busy(void *arg)
+{
+	(void)arg;
+	dpa_own_begin();
+	for (uint32_t i = 0; !atomic_load(&over); i++) {
+		dpa_own_rest();
+		atomic_fetch_add(&wrong, atomic_load(&still));
+		atomic_fetch_add(&stores, 1);
+		if (i % 64)
+			continue;
+		dpa_own_sleeps();
+		usleep(50);
+		dpa_own_woke();
+		atomic_fetch_add(&wrong, atomic_load(&still));
+		atomic_fetch_add(&slept, 1);
+	}
+	dpa_own_end();
+	return NULL;
+}
+
+Test(rest, nobody_stores_meanwhile, .timeout = 60)
+{
+	pthread_t t[3];
+	uint32_t rounds = 0;
+
+	for (int i = 0; i < 3; i++) {
+		dpa_own_expect();
+		cr_assert_eq(pthread_create(&t[i], NULL, busy, NULL), 0);
+	}
+	cr_expect_eq(dpa_own_threads(), 3u, "those that are about to begin are waited for");
+	while (rounds < 1000) {
+		uint32_t was;
+
+		if (!dpa_rest_begin())
+			continue;
+		atomic_store(&still, true);
+		was = atomic_load(&stores);
+		for (int k = 0; k < 50; k++)
+			dpa_pause();
+		cr_assert_eq(atomic_load(&stores), was);
+		atomic_store(&still, false);
+		dpa_rest_end();
+		rounds++;
+	}
+	atomic_store(&over, true);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	cr_expect_eq(atomic_load(&wrong), 0u);
+	cr_expect_gt(atomic_load(&slept), 0u);
+	cr_expect_eq(dpa_own_threads(), 0u);
+	cr_expect(dpa_rest_begin(), "there is nobody");
+	cr_expect_not(dpa_rest_begin(), "one at a time");
+	dpa_rest_end();
+}
+
+static void *deaf(void *arg)
+{
+	dpa_own_begin();
+	while (!atomic_load(&over))
+		usleep(100);
+	dpa_own_end();
+	return arg;
+}
+
+Test(rest, who_does_not_rest_is_not_waited_for_long)
+{
+	pthread_t t;
+
+	dpa_own_expect();
+	cr_assert_eq(pthread_create(&t, NULL, deaf, NULL), 0);
+	cr_expect_eq(dpa_own_threads(), 1u);
+	cr_expect_not(dpa_rest_begin());
+	cr_expect_eq(atomic_load(&dpa_rest_wanted), 0u);
+	atomic_store(&over, true);
+	pthread_join(t, NULL);
+}
