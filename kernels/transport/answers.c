@@ -224,6 +224,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx = qp->tx;
 
 	dpa_spin_lock(&tx->lock);
+	if (!qp->pkt_flags && dpa_owes_ack(qp)) /* to another process nothing goes with it */
+		dpa_responder_join(qp);
 	if (send_responses(qp) && r->ack_owed) {
 		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
 

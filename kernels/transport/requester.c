@@ -8,6 +8,7 @@
  * state (dpa_req_fail)
  */
 #include <errno.h>
+#include "quick.h"
 #include "transport.h"
 #include "raw/raw.h"
 #include "link/wire.h"
@@ -15,7 +16,6 @@
 #define BUDGET	       64 /* packets a call: a post does bounded work */
 #define BUDGET_PULLS   4
 #define SOCKET_FULL_NS 50000ull
-#define PSN_WINDOW     (1u << 23) /* IBA 9.7.1: fewer are outstanding, so that old and new differ */
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
 
@@ -109,7 +109,7 @@ uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_
 		return syn;
 	if (dpa_op_is_atomic(c->opcode))
 		return total < 8 ? DPA_SYN_BAD_WQE : 0;
-	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= PSN_WINDOW)
+	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= DPA_PSN_WINDOW)
 		return DPA_SYN_MSG_TOO_LONG;
 	return total != c->length ? DPA_SYN_BAD_WQE : 0;
 }
@@ -427,7 +427,8 @@ static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c
 	const struct dpa_req *r = &qp->req;
 
 	return qp->type != DPA_QP_RC ||
-	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) < PSN_WINDOW;
+	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) <
+		       DPA_PSN_WINDOW;
 }
 
 /*
@@ -609,9 +610,15 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	r->pulled = false;
 	if (tx->peer->wire)
 		set_manner(qp, tx, pi);
+	const bool quick = dpa_quick_qp(qp);
+
 	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {
 		uint32_t before = r->send_psn;
 
+		if (quick && dpa_quick_send(qp, tx)) {
+			n++;
+			continue;
+		}
 		st = send_step(qp);
 		if (st != STEP_SENT)
 			break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
+#include "quick.h"
 #include "transport.h"
 #include "raw/raw.h"
 
@@ -121,6 +122,8 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
+	if (dpa_quick_rx(qp, peer, s, payload))
+		return;
 	if (dpa_unlikely(s->opcode == DPA_LINK_NO_QP)) {
 		if (qp->type == DPA_QP_RC && qp->peer == peer &&
 		    (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A short SEND of one piece into a receive of one piece goes a quick way (quick.h); of two pieces,
+ * into two, it goes the way of all others. Nothing that anybody can see may tell them apart.
+ */
+#include <criterion/criterion.h>
+#include "harness.h"
+
+#define AT    4096u
+#define BYTES 44u /* some more than a slot holds */
+
+/* What a message leaves behind. */
+struct trace {
+	struct th_pkt request, ack;
+	struct dpa_cqe sent, received;
+	uint8_t data[BYTES + 1];
+	uint32_t send_psn, send_wqe_psn, max_psn, una_psn, send_ssn, acked, idx, una;
+	uint32_t epsn, msn, off, sq_ci, rq_ci;
+	uint64_t packets, bytes, sends;
+	bool owed, have_wqe;
+	uint8_t last_op;
+};
+
+static void post(struct th *th, uint32_t len, uint8_t flags, bool inl, bool quick)
+{
+	struct th_wr wr = {.op = DPA_OP_SEND, .flags = DPA_WQE_SIGNALED | flags, .wr_id = 77};
+	struct dpa_sge in[2];
+	uint32_t head = quick ? len : len / 2;
+
+	th_fill(th->a.mem, len, len);
+	wr.nsge = quick ? 1 : 2;
+	wr.sge[0] = (struct dpa_sge){(uintptr_t)th->a.mem, head, th->a.key};
+	wr.sge[1] = (struct dpa_sge){(uintptr_t)th->a.mem + head, len - head, th->a.key};
+	if (inl) {
+		wr.nsge = 0;
+		wr.inl = th->a.mem;
+		wr.inl_len = len;
+	}
+	in[0] = (struct dpa_sge){(uintptr_t)th->b.mem + AT, quick ? BYTES : 3, th->b.key};
+	in[1] = (struct dpa_sge){(uintptr_t)th->b.mem + AT + 3, BYTES - 3, th->b.key};
+	cr_assert(th_recv_sges(&th->b, 88, in, quick ? 1 : 2));
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+}
+
+static void look(struct th *th, struct trace *t)
+{
+	const struct dpa_lane_stat *stat = &th->peer->tx[th->a.qp->lane].stat;
+	const struct dpa_req *r = &th->a.qp->req;
+	const struct dpa_resp *p = &th->b.qp->resp;
+
+	t->send_psn = r->send_psn;
+	t->send_wqe_psn = r->send_wqe_psn;
+	t->max_psn = r->max_psn;
+	t->una_psn = r->una_psn;
+	t->send_ssn = r->send_ssn;
+	t->acked = r->acked_psn;
+	t->idx = r->send_idx;
+	t->una = r->una_idx;
+	t->epsn = p->epsn;
+	t->msn = p->msn;
+	t->off = p->off;
+	t->owed = p->ack_owed;
+	t->have_wqe = p->have_wqe;
+	t->last_op = p->last_op;
+	t->sq_ci = th->a.dbrec.sq_ci;
+	t->rq_ci = th->b.dbrec.rq_ci;
+	t->packets = stat->packets;
+	t->bytes = stat->bytes;
+	t->sends = stat->sends;
+	memcpy(t->data, th->b.mem + AT, sizeof(t->data));
+}
+
+static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool quick)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0xffffff, .index = UINT32_MAX});
+
+	memset(t, 0, sizeof(*t));
+	memset(th->b.mem + AT, 0xee, BYTES + 1);
+	for (int i = 0; i < 2; i++) { /* the second over the end of the PSNs */
+		post(th, len, flags, inl, quick);
+		cr_assert(th_take(&th->a, &t->request));
+		th_give(&th->b, &t->request);
+		cr_assert(th_poll(&th->b.rcq, &t->received));
+		th_flush(&th->b);
+		cr_assert(th_take(&th->b, &t->ack));
+		th_give(&th->a, &t->ack);
+		cr_assert(th_poll(&th->a.scq, &t->sent));
+	}
+	look(th, t);
+	th_free(th);
+}
+
+/* Numbers of QPs are random. */
+static void same_cqe(struct dpa_cqe a, struct dpa_cqe b, uint32_t len, int kind)
+{
+	a.qpn = b.qpn;
+	a.src_qpn = b.src_qpn;
+	a.user_index = b.user_index;
+	cr_expect_arr_eq(&a, &b, sizeof(a), "%u bytes, kind %d", len, kind);
+}
+
+static void same(const struct trace *a, const struct trace *b, uint32_t len, int kind)
+{
+	const struct dpa_slot *s = &a->request.s, *u = &b->request.s;
+
+	cr_expect_eq(s->opcode, u->opcode, "%u bytes, kind %d", len, kind);
+	cr_expect_eq(s->flags, u->flags, "%u bytes, kind %d", len, kind);
+	cr_expect_eq(s->psn, u->psn);
+	cr_expect_eq(s->len, u->len);
+	cr_expect_eq(a->ack.s.opcode, b->ack.s.opcode);
+	cr_expect_eq(a->ack.s.psn, b->ack.s.psn);
+	cr_expect_arr_eq(a->ack.s.ext, b->ack.s.ext, 8); /* MSN, syndrome */
+	same_cqe(a->sent, b->sent, len, kind);
+	same_cqe(a->received, b->received, len, kind);
+	cr_expect_arr_eq(&a->data, &b->data, sizeof(*a) - offsetof(struct trace, data),
+			 "%u bytes, kind %d", len, kind);
+}
+
+Test(transport_quick, as_all_others)
+{
+	static struct trace quick, other;
+
+	for (uint32_t len = 0; len <= BYTES; len++)
+		for (int kind = 0; kind < 4; kind++) {
+			uint8_t flags = kind & 1 ? DPA_WQE_SOLICITED : 0;
+
+			if (kind & 2 && len > DPA_WQEBB - sizeof(struct dpa_wqe_ctrl))
+				continue; /* a WQE of two blocks */
+			run(&quick, len, flags, kind & 2, true);
+			run(&other, len, flags, false, false);
+			same(&quick, &other, len, kind);
+			cr_expect(th_check(quick.data, len, len));
+			cr_expect_eq(quick.data[len], 0xee);
+		}
+}
+
+/* What is not as it should be is for the responder, which finds it untouched. */
+Test(transport_quick, leaves_the_rest_alone)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 5});
+	struct dpa_sge bad = {(uintptr_t)th->b.mem, 64, th->b.key ^ 1};
+	struct th_pkt p, again;
+	struct dpa_cqe e;
+
+	post(th, 8, 0, false, true);
+	cr_assert(th_take(&th->a, &p));
+	again = p;
+	again.s.psn = dpa_psn_add(p.s.psn, 1); /* a gap */
+	th_give(&th->b, &again);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(th->b.qp->resp.epsn, p.s.psn);
+	th_give(&th->b, &p);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	th_give(&th->b, &p); /* a duplicate */
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(th->b.dbrec.rq_ci, 1);
+	th_drop_all(&th->b);
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	cr_assert(th_take(&th->a, &p));
+	th_give(&th->b, &p); /* no receive */
+	cr_expect(th->b.qp->resp.nak_sent);
+	th_flush(&th->b);
+	cr_assert(th_recv_sges(&th->b, 1, &bad, 1));
+	th_give(&th->b, &p);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	th_free(th);
+}
+
+/* A WQE that says other lengths than its SGE, or other memory than is its own, fails. */
+Test(transport_quick, bad_requests_fail)
+{
+	for (int kind = 0; kind < 3; kind++) {
+		struct th *th = th_new(&(struct th_opt){.psn = 5});
+		struct th_wr wr = {.op = DPA_OP_SEND, .nsge = 1, .wr_id = 9};
+		struct dpa_cqe e;
+
+		wr.sge[0] = (struct dpa_sge){(uintptr_t)th->a.mem, 8, th->a.key ^ (kind == 0)};
+		if (kind == 1)
+			wr.sge[0].addr += TH_MEM - 4;
+		cr_assert(th_post(&th->a, &wr));
+		if (kind == 2)
+			((struct dpa_wqe_ctrl *)th->a.sq)->length = 4;
+		th_ring(&th->a);
+		cr_assert(th_poll(&th->a.scq, &e), "kind %d", kind);
+		cr_expect_neq(e.status, DPA_CQE_OK);
+		cr_expect_eq(e.wr_id, 9);
+		cr_expect_eq(th_drop_all(&th->a), 0);
+		th_free(th);
+	}
+}
