@@ -3,7 +3,8 @@
 
 A scenario is a function of two sides, a and b, that returns what it saw as JSON. `measure()` runs
 it in a process of its own: with both sides in that process (loopback), or with b in a process
-beside it, which meet in shared memory or (DPA_SHM=never) on the wire. Side b is then called by
+beside it, which meet in shared memory (by packets alone, or where it applies the direct path) or
+(DPA_SHM=never) on the wire. Side b is then called by
 remote procedure calls; a scenario does not notice.
 """
 import ctypes
@@ -13,12 +14,15 @@ import json
 import mmap
 import os
 import pickle
+import platform
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 import pyverbs.enums as e
 from pyverbs.addr import AH, GID, AHAttr, GlobalRoute
@@ -30,11 +34,13 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
 
-TRANSPORTS = {"loopback": {}, "shared memory": {}, "wire": {"DPA_SHM": "never"}}
+TRANSPORTS = {"loopback": {"DPA_DIRECT": "never"}, "shared memory": {"DPA_DIRECT": "never"},
+              "direct path": {"DPA_DIRECT": "auto"}, "wire": {"DPA_SHM": "never"}}
 DEVICE = "dpa0"
 LENGTH = 1 << 16
 QKEY = 0x11111111
 WC_LIMIT_S = 30
+NO_DIRECT = 77
 REMOTE = e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ | e.IBV_ACCESS_REMOTE_ATOMIC
 ALL = e.IBV_ACCESS_LOCAL_WRITE | REMOTE
 ATOMICS = (e.IBV_WR_ATOMIC_CMP_AND_SWP, e.IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -315,14 +321,18 @@ def meet(a, b):
         assert a.wc() == ("IBV_WC_SUCCESS", 0)
 
 
-def measure(module, function, transport, limit=120):
-    """Runs the scenario; its result. Raises what it printed when it failed."""
+def measure(module, function, transport, limit=120, direct=0):
+    """Runs the scenario; its result. Raises what it printed when it failed. At least `direct` of
+    its operations must go the direct path where that is the transport, and none elsewhere."""
     # on a board of its own: this user's may be in use by another version
     with tempfile.TemporaryDirectory(prefix="dpa-own-") as where:
         env = dict(os.environ, DPA_BOARD=os.path.join(where, "board"), **TRANSPORTS[transport])
-        p = subprocess.run([sys.executable, os.path.abspath(__file__), module, function, transport],
+        p = subprocess.run([sys.executable, os.path.abspath(__file__), module, function, transport,
+                            str(direct)],
                            env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=limit, check=False)
+    if p.returncode == NO_DIRECT:
+        raise unittest.SkipTest("no direct path here: another CPU, or process_vm_readv is refused")
     if p.returncode:
         raise AssertionError(f"{transport}: exit status {p.returncode}: "
                              f"{p.stderr.decode(errors='replace')[-1500:]}")
@@ -341,16 +351,42 @@ def on_the_wire():
     return False
 
 
+def direct_works(b):
+    """Whether this machine has the direct path from here to side b."""
+    class Iovec(ctypes.Structure):
+        _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+    byte = ctypes.create_string_buffer(1)
+    libc = ctypes.CDLL(None)
+    libc.process_vm_readv.restype = ctypes.c_ssize_t
+    return platform.machine() == "x86_64" and libc.process_vm_readv(
+        b.p.pid, ctypes.byref(Iovec(ctypes.addressof(byte), 1)), ctypes.c_ulong(1),
+        ctypes.byref(Iovec(b.key_of("all")[1], 1)), ctypes.c_ulong(1), ctypes.c_ulong(0)) == 1
+
+
+def direct_ops():
+    """RDMA WRITEs and READs of this board that their initiators carried out themselves."""
+    folders = [os.path.dirname(x) + "/../bin" for x in os.environ.get("IBV_DRIVERS", "").split(":")
+               if os.path.basename(x) == "libdpa"]
+    tool = shutil.which("dpactl", path=os.pathsep.join([*folders, os.environ["PATH"]]))
+    out = subprocess.run([tool, "--json", "counters"], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(out)["total"]["direct_ops"]
+
+
 def main():
     if sys.argv[1] == "serve":
         serve()
         return
-    module, function, transport = sys.argv[1:]
+    module, function, transport, direct = sys.argv[1:]
     a, b = Side(), Side() if transport == "loopback" else Remote()
+    if transport == "direct path" and not direct_works(b):
+        sys.exit(NO_DIRECT)
     meet(a, b)
     result = getattr(importlib.import_module(module), function)(a, b)
     if not a.datagrams and on_the_wire() != (transport == "wire"):
         sys.exit(f"{transport}: not that way")
+    done = direct_ops()
+    if done < int(direct) if transport == "direct path" else done:
+        sys.exit(f"{transport}: {done} went the direct path, {direct} may")
     print(json.dumps(result))
     if isinstance(b, Remote) and b.p.poll() is None:
         b.end()

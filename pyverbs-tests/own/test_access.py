@@ -251,10 +251,14 @@ class AccessMatrix(unittest.TestCase):
     maxDiff = 4000
 
     def check(self, function, want):
-        """The same on every transport, and what the specification says."""
+        """The same on every transport, and what the specification says. All WRITEs and READs that
+        are good are to go the direct path; one that loses its processor four times need not."""
+        direct = sum(k.endswith((", RDMA_WRITE", ", RDMA_READ")) and v[0] == OK and
+                     (not k.startswith("UC") or v[2] == SENT) for k, v in want.items())
         for transport in rig.TRANSPORTS:
             with self.subTest(transport=transport):
-                got = rig.measure("test_access", function, transport)
+                got = rig.measure("test_access", function, transport,
+                                  direct=direct * 9 // 10)
                 self.assertEqual(set(got), set(want))
                 self.assertEqual({k: v for k, v in got.items() if v != want[k]},
                                  {k: v for k, v in want.items() if v != got[k]})
