@@ -48,7 +48,7 @@ def clients(runner, report, full, seed):
     folder = os.path.join(runner.build, "tests")
     for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_memory",
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
-                 "vt_flush", "vt_direct", "vt_killed"):
+                 "vt_flush", "vt_direct", "vt_killed", "vt_ex"):
         for placement in ("inline", "eu"):
             cmd = [os.path.join(folder, prog), "--seed", str(seed)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, {"DPA_PLACEMENT": placement})

@@ -424,6 +424,34 @@ Test(cq_ex, successes_and_failures_in_every_order)
 	ibv_close_device(ctx);
 }
 
+/* Who promises one thread takes no lock, not even an uncontended one. */
+Test(cq_ex, single_threaded_takes_no_lock)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_poll_cq_attr pa = {0};
+
+	for (int single = 0; single < 2; single++) {
+		struct ibv_cq_init_attr_ex attr = {
+			.cqe = 8,
+			.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+			.flags = single ? IBV_CREATE_CQ_ATTR_SINGLE_THREADED : 0};
+		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct dpa_cqe e = {.wr_id = 1};
+		struct dpa_cq *cq;
+
+		cr_assert(ex);
+		cq = to_dpa_cq(ibv_cq_ex_to_cq(ex));
+		verbs_init_cq(ibv_cq_ex_to_cq(ex), ctx, NULL, NULL);
+		fake_cqe(fake_cq(ibv_cq_ex_to_cq(ex)), &e);
+		cr_assert_eq(ibv_start_poll(ex, &pa), 0);
+		cr_expect_eq(atomic_load(&cq->lock.taken), single ? 0 : 1);
+		ibv_end_poll(ex);
+		cr_expect_eq(atomic_load(&cq->lock.taken), 0);
+		cr_assert_eq(ibv_destroy_cq(ibv_cq_ex_to_cq(ex)), 0);
+	}
+	ibv_close_device(ctx);
+}
+
 /* One who always finds something starved what arrives. */
 Test(cq_ex, who_always_finds_something_drives_progress_too)
 {
