@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "../eu/fault.h"
+#include "../run/fault.h"
 #include "crash.h"
 
 /*

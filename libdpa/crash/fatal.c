@@ -4,8 +4,8 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include "../eu/fault.h"
-#include "../eu/run.h"
+#include "../run/fault.h"
+#include "../run/run.h"
 #include "../host/libdpa.h"
 #include "crash.h"
 #include "fatal.h"

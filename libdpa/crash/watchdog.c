@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "../eu/fault.h"
+#include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../eu/pool.h"
 #include "watchdog.h"

@@ -2,7 +2,7 @@
 /* The EUs of an open device: eumgmt.h for those who have its context. */
 #include <infiniband/verbs.h>
 #include "eumgmt.h"
-#include "hw.h"
+#include "../hw/hw.h"
 
 int dpa_eumgmt_of(struct ibv_context *ctx, struct dpa_eumgmt_eus *out)
 {

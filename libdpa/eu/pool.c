@@ -11,7 +11,7 @@
  */
 #include <sched.h>
 #include <string.h>
-#include "fault.h"
+#include "../run/fault.h"
 #include "futex.h"
 #include "pool_int.h"
 

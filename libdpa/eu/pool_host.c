@@ -11,7 +11,7 @@
 #include "../crash/fatal.h"
 #include "../crash/watchdog.h"
 #include "../stat/stat.h"
-#include "fault.h"
+#include "../run/fault.h"
 #include "pool_int.h"
 
 #ifdef __SANITIZE_THREAD__ /* has some 800 KiB of each thread's stack for itself */

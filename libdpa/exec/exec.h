@@ -3,7 +3,7 @@
 #ifndef DPA_EXEC_H
 #define DPA_EXEC_H
 
-#include "../eu/run.h"
+#include "../run/run.h"
 #include "../host/libdpa.h"
 
 /* ------------------------------------------------------- launches and RPCs */

@@ -3,7 +3,7 @@
 #ifndef DPA_OPS_EXEC_H
 #define DPA_OPS_EXEC_H
 
-#include "../eu/ops.h"
+#include "../run/ops.h"
 
 void dpa_op_device_set(uint64_t context);
 uint32_t dpa_op_thread_rank(void);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include "../eu/fault.h"
+#include "../run/fault.h"
 #include "../eu/futex.h"
 #include "exec.h"
 

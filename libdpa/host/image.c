@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "../eu/ops.h"
+#include "../run/ops.h"
 #include "libdpa.h"
 
 static int write_all(int fd, const char *p, size_t n)

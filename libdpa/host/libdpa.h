@@ -26,11 +26,11 @@
 #include "../crash/fatal.h"
 #include "../crash/witness.h"
 #include "../eu/activation.h"
-#include "../eu/devlog.h"
+#include "../run/devlog.h"
 #include "../eu/eumgmt.h"
-#include "../eu/hw.h"
+#include "../hw/hw.h"
 #include "../eu/pool.h"
-#include "../eu/qp.h"
+#include "../hw/qp.h"
 #include "../stat/stat.h"
 
 #define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))

@@ -4,7 +4,7 @@
  * a little and says "again", so that the code can be ended, and the context stopped, meanwhile.
  * What was held back goes out before anybody waits for it.
  */
-#include "../eu/ops.h"
+#include "../run/ops.h"
 #include "../sync/sync_event.h"
 #include "ops.h"
 #include "rdma.h"

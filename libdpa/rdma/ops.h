@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ops.h - the calls of device code that post to RDMA contexts: entries of the table in eu/ops.c. */
+/* ops.h - the calls of device code that post to RDMA contexts: entries of the table in run/ops.c.
+ */
 #ifndef DPA_RDMA_OPS_H
 #define DPA_RDMA_OPS_H
 

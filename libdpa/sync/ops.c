@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events in device code: the rules of ../eu/ops.h. */
+/* Sync events in device code: the rules of ../run/ops.h. */
 #include "ops.h"
 #include <sched.h>
 #include "../crash/watchdog.h"
 #include "../eu/futex.h"
-#include "../eu/ops.h"
+#include "../run/ops.h"
 #include "sync_event.h"
 
 #define YIELD_ROUNDS 200 /* looks before it gives the processor away */

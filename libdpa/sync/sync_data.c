@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Sync events: reading, changing and waiting from the CPU. Any thread. */
 #include <sched.h>
-#include "../eu/fault.h"
+#include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../host/libdpa.h"
 #include "sync_event.h"

@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include "../eu/fault.h"
+#include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../eu/pool.h"
 #include "sync_event.h"

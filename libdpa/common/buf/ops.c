@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Pointers for device code. The lock of the table of keys is held for the look-up only. */
-#include "../../eu/ops.h"
+#include "../../run/ops.h"
 #include "../mmap.h"
 #include "ops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asynchronous operations in device code: the rules of ../../eu/ops.h. */
+/* Asynchronous operations in device code: the rules of ../../run/ops.h. */
 #include <sched.h>
-#include "../../eu/ops.h"
+#include "../../run/ops.h"
 #include "async.h"
 #include "../ops.h"
 

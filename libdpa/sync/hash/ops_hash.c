@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Hash tables in device code: the rules of ../../eu/ops.h. */
-#include "../../eu/ops.h"
+/* Hash tables in device code: the rules of ../../run/ops.h. */
+#include "../../run/ops.h"
 #include "hash_table.h"
 #include "../ops.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "fake.h"
 #include "fake_qp.h"
-#include "libdpa/eu/hw.h"
+#include "libdpa/hw/hw.h"
 
 struct fake_cq {
 	struct ibv_cq cq;

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <infiniband/verbs.h>
-#include "libdpa/eu/hw.h"
+#include "libdpa/hw/hw.h"
 
 /* QPs that exist. */
 int fake_qps(void);

@@ -6,8 +6,8 @@
  * (the sanitizers wrap sigaction()). They act only on an EU that is in device code and in no call
  * of the library; everything else goes to the handler that was there.
  */
-#ifndef DPA_EU_FAULT_H
-#define DPA_EU_FAULT_H
+#ifndef DPA_RUN_FAULT_H
+#define DPA_RUN_FAULT_H
 
 #include <signal.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * hw.h - what libdpa wants of the provider, in one place: hw_dpadv.c does it by direct verbs, the
  * unit tests by a device of their own.
  */
-#ifndef DPA_EU_HW_H
-#define DPA_EU_HW_H
+#ifndef DPA_HW_HW_H
+#define DPA_HW_HW_H
 
 #include <stdbool.h>
 #include <stddef.h>

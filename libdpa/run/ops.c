@@ -7,7 +7,7 @@
 #include "counters.h"
 #include "../rdma/ops.h"
 #include "ops.h"
-#include "qp.h"
+#include "../hw/qp.h"
 
 _Noreturn void dpa_op_mistake(struct dpa_eu *eu, const char *text)
 {

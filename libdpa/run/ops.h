@@ -17,8 +17,8 @@
  * image pass lies on the EU's stack. An op does not wait: a wait is a loop of short ops in the
  * image, so that the code can be ended meanwhile.
  */
-#ifndef DPA_EU_OPS_H
-#define DPA_EU_OPS_H
+#ifndef DPA_RUN_OPS_H
+#define DPA_RUN_OPS_H
 
 #include "../host/libdpa.h"
 #include "run.h"

@@ -6,8 +6,8 @@
  * into the context's buffer, a thread of the context writes them. An EU waits for nothing but room
  * in the buffer, and not long.
  */
-#ifndef DPA_EU_DEVLOG_H
-#define DPA_EU_DEVLOG_H
+#ifndef DPA_RUN_DEVLOG_H
+#define DPA_RUN_DEVLOG_H
 
 #include <stdbool.h>
 #include <stdint.h>

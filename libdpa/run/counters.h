@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* counters.h - the counters of dpaintrin.h that device code cannot read by itself. */
-#ifndef DPA_EU_COUNTERS_H
-#define DPA_EU_COUNTERS_H
+#ifndef DPA_RUN_COUNTERS_H
+#define DPA_RUN_COUNTERS_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* run.h - device code in its context: an activation of a thread, a thread of a launch, an RPC. */
-#ifndef DPA_EU_RUN_H
-#define DPA_EU_RUN_H
+#ifndef DPA_RUN_RUN_H
+#define DPA_RUN_RUN_H
 
 #include <stdint.h>
-#include "pool.h"
+#include "../eu/pool.h"
 
 struct doca_dpa;
 struct doca_dpa_thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* qp.h - posting to the queues of QPs and SRQs from an EU. */
-#ifndef DPA_EU_QP_H
-#define DPA_EU_QP_H
+#ifndef DPA_HW_QP_H
+#define DPA_HW_QP_H
 
 #include "hw.h"
 

@@ -13,7 +13,7 @@
 #include "../crash/watchdog.h"
 #include "../stat/stat.h"
 #include "fault.h"
-#include "pool.h"
+#include "../eu/pool.h"
 
 enum { NUM_FAULTS = 5 };
 static const int faults[NUM_FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
