@@ -2,7 +2,7 @@
 /*
  * doca_rdma_bridge.h - between the API's objects and those of libibverbs.
  *
- * What the original has for connections of rdma_cm is not there.
+ * What the original has for connections of rdma_cm is not there. Not thread-safe: see doca_rdma.h.
  */
 #ifndef DOCA_RDMA_BRIDGE_H_
 #define DOCA_RDMA_BRIDGE_H_
