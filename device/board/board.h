@@ -189,7 +189,8 @@ struct dpa_board_uar {
 	X(capture_lost)                                                                            \
 	X(rx_forwarded)                                                                            \
 	X(direct_ops)                                                                              \
-	X(direct_bytes)
+	X(direct_bytes)                                                                            \
+	X(mapped_ops)
 /* clang-format on */
 
 enum dpa_counter {

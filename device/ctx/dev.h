@@ -162,6 +162,11 @@ struct dpa_peer {
 	_Atomic uint64_t waited;
 	struct dpa_door *door;
 	const struct dpa_export *export;
+	/* its shared memory, and which areas of it are mapped here; NULL: none was ever
+	 * (link/area.c) */
+	int share_fd;
+	dpa_spin_t map_lock;
+	_Atomic(struct dpa_area_map *) maps;
 	struct dpa_tx tx[DPA_LANES];
 	struct dpa_rx rx[DPA_LANES];
 	void *tx_map, *rx_map;
@@ -371,6 +376,7 @@ struct dpa_hw_qp {
 	const void *poster;  /* two lines of the driver's that posting touches */
 	uint8_t direct;	     /* may go the direct path: link/direct.h */
 	uint8_t direct_rest; /* messages that are not tried that way */
+	uint8_t atomic_rest; /* atomics that are not */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));

@@ -150,8 +150,8 @@ static void after_fork_child(void)
 			close(hw->maps_fd);
 		close(hw->epfd);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
-			int *fds[] = {&p->pidfd,   &p->sock,	&p->sock2,
-				      &p->wake_fd, &p->wait_fd, &p->tx_fd};
+			int *fds[] = {&p->pidfd,   &p->sock,  &p->sock2,   &p->wake_fd,
+				      &p->wait_fd, &p->tx_fd, &p->share_fd};
 
 			for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 				if (*fds[i] >= 0)

@@ -387,21 +387,40 @@ void dpa_share_hide(struct dpa_hw *hw, uint32_t key)
 		__atomic_store_n(&info->key, 0, __ATOMIC_RELEASE);
 }
 
+/* NULL: not in this area, or not in this one any more. */
+static uint8_t *at_of(struct dpa_area_own *o, uint32_t live, uint64_t addr, uint64_t n)
+{
+	uint64_t off = addr - start_of(o), length = length_of(o);
+	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
+
+	dpa_acquire_fence();
+	if (!live || !alias || off >= length || n > length - off ||
+	    atomic_load_explicit(&o->live, memory_order_relaxed) != live)
+		return NULL;
+	return alias + off;
+}
+
+uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t addr, uint64_t n)
+{
+	struct dpa_area_own *o = &hw->share->own[i];
+
+	if (atomic_load_explicit(&o->live, memory_order_acquire) != serial)
+		return NULL;
+	return at_of(o, serial, addr, n);
+}
+
 uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr)
 {
 	struct dpa_share *s = hw->share;
 	uint32_t used = s ? atomic_load_explicit(&s->used, memory_order_acquire) : 0;
 
-	for (uint32_t i = 0; i < used; i++) {
+	for (uint32_t i = 0; i < used && addr % 8 == 0; i++) {
 		struct dpa_area_own *o = &s->own[i];
 		uint32_t live = atomic_load_explicit(&o->live, memory_order_acquire);
-		uint64_t off = addr - start_of(o), length = length_of(o);
-		uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
+		uint8_t *at = at_of(o, live, addr, 8);
 
-		dpa_acquire_fence();
-		if (live && alias && off < length &&
-		    atomic_load_explicit(&o->live, memory_order_relaxed) == live)
-			return (uint64_t *)(void *)(alias + off);
+		if (at)
+			return (uint64_t *)(void *)at;
 	}
 	return NULL;
 }

@@ -73,6 +73,9 @@ void dpa_share_hide(struct dpa_hw *hw, uint32_t key);
 /* A word of an area, in the device's own mapping; NULL: it is in none. Under a QP's lock. */
 uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr);
 
+/* [addr, addr + n) in area `i` of this serial, in the same; NULL: it is not. Under a QP's lock. */
+uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t addr, uint64_t n);
+
 /* fork(): hw->ctl is held from the first to the second; sharing ends. */
 void dpa_share_before_fork(struct dpa_hw *hw);
 void dpa_share_after_fork(struct dpa_hw *hw);

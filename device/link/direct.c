@@ -15,14 +15,8 @@
 #include "link/direct.h"
 
 #define LOOK_NS	 1000000ull /* after that, and so often: does it live, is it stopped? */
-#define ID_BITS	 18u
+#define ID_BITS	 DPA_HAZARD_ID_BITS
 #define TID_BITS 22u
-
-/* Slot and low bits of the generation, as a hazard names a process. */
-static uint64_t id_of(uint32_t slot, uint32_t gen)
-{
-	return slot | (uint64_t)(gen & 0x3ff) << 8;
-}
 
 bool dpa_direct_able(const struct dpa_hw_qp *qp)
 {
@@ -55,6 +49,8 @@ static uint64_t grant_of(const struct dpa_hw_qp *qp)
 		g |= DPA_GRANT_WRITE;
 	if (qp->access & DPA_ACCESS_REMOTE_READ && qp->attr.max_dest_rd_atomic)
 		g |= DPA_GRANT_READ;
+	if (qp->access & DPA_ACCESS_REMOTE_ATOMIC && qp->attr.max_dest_rd_atomic)
+		g |= DPA_GRANT_ATOMIC;
 	if (!g)
 		return 0;
 	return g | (qp->transport == DPA_BTH_RC ? DPA_GRANT_RC : DPA_GRANT_UC) |
@@ -113,7 +109,7 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 	}
 	for (uint32_t k = 0, i = me->hazard; k < DPA_HAZARDS; k++, i = (i + 1) % DPA_HAZARDS) {
 		struct dpa_hazard *h = &hw->export->hazard[i];
-		uint64_t none = 0, w = id_of(target->slot, target->gen) |
+		uint64_t none = 0, w = dpa_hazard_id(target->slot, target->gen) |
 				       (uint64_t)me->tid << ID_BITS |
 				       (uint64_t)(atomic_load_explicit(&hw->hazard_turn[i],
 								       memory_order_relaxed) +
@@ -146,7 +142,7 @@ static uint64_t look(struct dpa_peer *p, uint32_t i)
 	    i < atomic_load_explicit(&p->export->hazards_used, memory_order_seq_cst))
 		w = atomic_load_explicit(&p->export->hazard[i].word, memory_order_seq_cst);
 	dpa_spin_unlock(&p->look_lock);
-	return (w & ((1u << ID_BITS) - 1)) == id_of(b->slot, b->gen) ? w : 0;
+	return (w & ((1u << ID_BITS) - 1)) == dpa_hazard_id(b->slot, b->gen) ? w : 0;
 }
 
 /*

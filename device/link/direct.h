@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * direct.h - the direct one-sided path: an initiator carries out its RDMA WRITE or READ itself, by
- * process_vm_writev or _readv on the target's memory.
+ * direct.h - the direct one-sided path: an initiator carries out its RDMA WRITE, READ or atomic
+ * itself, in memory of the target that it has mapped (ctx/share.h), or by process_vm_writev or
+ * _readv.
  *
  *   initiator                                  target
  *   (1) hazard = target, fence                 (a) key = 0, gen++  or  grant = less
@@ -15,6 +16,9 @@
  * is in the system call finishes it, stopped or not. Hence (c) need not wait for a thread that is
  * seen stopped, nor for a dead process; for all others together it waits DPA_HAZARD_WAIT_NS at
  * most. Who was given up is not waited for again while his hazard stays as it was (peer->vain).
+ *
+ * In mapped memory the sequence is the copy itself, in pieces: who is interrupted looks again
+ * before he goes on, so that nothing is stored there late, whoever was given up.
  *
  * A pid may be another process's by now: it is used only within DPA_ALIVE_TICKS of the time when
  * the target held its byte of the board, and the sequence looks at the time as well.
@@ -38,6 +42,7 @@
 #define DPA_GRANT_READ	     (1ull << 57)
 #define DPA_GRANT_RC	     (1ull << 58)
 #define DPA_GRANT_UC	     (1ull << 59)
+#define DPA_GRANT_ATOMIC     (1ull << 60)
 #define DPA_GRANT_WHO	     (DPA_GRANT_RC | DPA_GRANT_UC | ((1ull << DPA_GRANT_PD_SHIFT) - 1))
 _Static_assert(DPA_MAX_PD <= 1 << 16 && DPA_BOARD_PROCS <= 1 << 8 && DPA_BOARD_QPNS <= 1 << 16,
 	       "a grant's fields");
@@ -63,7 +68,36 @@ uint64_t dpa_guard_ticks(void);
 int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struct iovec *iov,
 		   int cnt, uint64_t addr, size_t n);
 
+/*
+ * The same between memory of the peer's that is mapped here and memory of this process,
+ * DPA_GUARD_CHUNK bytes at a time: 0, or ESTALE, and some of it may have been copied. From the
+ * front to the end, whole words of the peer's at once.
+ */
+#define DPA_GUARD_CHUNK (32u * 1024)
+int dpa_guard_move(const struct dpa_guard *g, bool write, void *mapped, void *local, size_t n);
+/* compare NULL: adds. What was there; 0 or ESTALE. */
+int dpa_guard_atomic(const struct dpa_guard *g, uint64_t *at, const uint64_t *compare,
+		     uint64_t swap_add, uint64_t *old);
+
+/* --- area.c --- */
+/*
+ * Under a hazard and the QP's lock: where [addr, addr + n) of the peer's, in the region of that
+ * entry, is mapped here. NULL: it is not; *unmapped, if not 0: it may be, by dpa_area_map().
+ */
+uint8_t *dpa_area_at(struct dpa_peer *p, uint32_t entry, uint64_t addr, uint64_t n,
+		     uint32_t *unmapped);
+/* Under no hazard of this thread. False: not now. */
+bool dpa_area_map(struct dpa_peer *p, uint32_t unmapped);
+/* Nobody is at work with the peer any more. */
+void dpa_areas_unmap(struct dpa_peer *p);
+
 /* --- direct.c --- */
+/* Slot and low bits of the generation, as a hazard names a process. */
+#define DPA_HAZARD_ID_BITS 18u
+static inline uint64_t dpa_hazard_id(uint32_t slot, uint32_t gen)
+{
+	return slot | (uint64_t)(gen & 0x3ff) << 8;
+}
 /* May this QP, as initiator, use the path at all? */
 bool dpa_direct_able(const struct dpa_hw_qp *qp);
 /* Under the QP's lock; what it takes back has ended when it returns. */

@@ -70,7 +70,7 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 	p->hw = hw;
 	p->slot = slot;
 	p->gen = gen;
-	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
+	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = p->share_fd = -1;
 	if (make_tx(p)) {
 		if (p->tx_fd >= 0)
 			close(p->tx_fd);
@@ -84,7 +84,8 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 
 static void forget_fds(struct dpa_peer *p)
 {
-	int *fds[] = {&p->pidfd, &p->sock, &p->sock2, &p->wake_fd, &p->wait_fd, &p->tx_fd};
+	int *fds[] = {&p->pidfd,   &p->sock,  &p->sock2,   &p->wake_fd,
+		      &p->wait_fd, &p->tx_fd, &p->share_fd};
 
 	dpa_spin_lock(&p->fd_lock);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
@@ -278,6 +279,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 		munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
 	p->export = NULL;
 	dpa_spin_unlock(&p->look_lock);
+	dpa_areas_unmap(p); /* as `export` */
 	forget_fds(p);
 	dpa_board_reap(hw->board);
 }
@@ -388,6 +390,8 @@ void dpa_link_fini(struct dpa_hw *hw)
 			munmap(p->door, 4096);
 		if (p->export && p->export != hw->export)
 			munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
+		dpa_areas_unmap(p);
+		free(atomic_load_explicit(&p->maps, memory_order_relaxed));
 		free(p);
 	}
 	hw->all_peers = NULL;

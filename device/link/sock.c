@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The introduction of two processes of a board: one connects to the other's abstract socket
- * "\0dpa/<board>/<slot>.<generation>" and both send a hello with five descriptors: lanes, exported
+ * "\0dpa/<board>/<slot>.<generation>" and both send a hello with six descriptors: lanes, exported
  * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting
- * application. Nobody waits for anybody: what cannot be sent yet stays in the SQ. Two that connect
- * to each other at once say the same things twice, which is harmless.
+ * application, the memory that registered memory is exchanged for (ctx/share.h). Nobody waits for
+ * anybody: what cannot be sent yet stays in the SQ. Two that connect to each other at once say the
+ * same things twice, which is harmless.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +20,11 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "ctx/share.h"
 #include "link/sock.h"
 
 #define HELLO_MAGIC 0x3148415044ull
-#define HELLO_FDS   5
+#define HELLO_FDS   6
 
 struct hello {
 	uint64_t magic;
@@ -69,7 +71,10 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer
 			  .gen = hw->board->gen,
 			  .answer = answer,
 			  .probe = (uintptr_t)&hw->export->magic};
-	int fds[HELLO_FDS] = {p->tx_fd, hw->export_fd, hw->door_fd, hw->wake_fd, hw->wait_fd};
+	/* where nothing is ever shared: anything that nobody takes for it */
+	int share = hw->share && hw->share->pages.fd >= 0 ? hw->share->pages.fd : hw->door_fd;
+	int fds[HELLO_FDS] = {p->tx_fd,	   hw->export_fd, hw->door_fd,
+			      hw->wake_fd, hw->wait_fd,	  share};
 	union {
 		char buf[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
@@ -88,14 +93,21 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
 }
 
-/* A mapping of a memfd that cannot shrink under us. */
-static void *map_sealed(int fd, size_t bytes, int prot)
+/* A memfd of so many bytes that cannot shrink under us. */
+static bool is_sealed(int fd, size_t bytes)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
+
+	return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(fd, &st) &&
+	       (size_t)st.st_size >= bytes;
+}
+
+static void *map_sealed(int fd, size_t bytes, int prot)
+{
 	void *p;
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) || (size_t)st.st_size < bytes)
+	if (!is_sealed(fd, bytes))
 		return NULL;
 	p = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
@@ -133,6 +145,10 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	fcntl(p->wake_fd, F_SETFL, O_NONBLOCK);
 	fcntl(p->wait_fd, F_SETFL, O_NONBLOCK);
 	fds[3] = fds[4] = -1;
+	if (is_sealed(fds[5], DPA_SHARE_BYTES)) {
+		p->share_fd = fds[5];
+		fds[5] = -1;
+	}
 	if (p->pid > 0) {
 		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 		/* the pid may have been another's by then: alive afterwards means it was the peer's

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path, the requester's part: RDMA WRITE and READ that the initiator carries out itself.
- * What must hold is in link/direct.h; what is not as it must be is left to the packets.
+ * The direct path, the requester's part: RDMA WRITE, READ and, in memory that is mapped here,
+ * atomics that the initiator carries out itself. What must hold is in link/direct.h; what is not as
+ * it must be is left to the packets.
  *
  * Where it is slower it is not taken: a list of small messages goes by the ring, which takes one in
  * a fraction of a system call's time. A small one goes this way if somebody waits for it: it is
@@ -16,6 +17,11 @@
 #define REST	64		     /* messages that go by packet after one that had to */
 #define TRIES	4		     /* of one message */
 #define NO_PEER 0xffu		     /* rests for good: until the QP is connected again */
+
+static uint32_t length_of(const struct dpa_wqe_ctrl *c)
+{
+	return dpa_op_is_atomic(c->opcode) ? 8 : c->length;
+}
 
 static bool is_awaited(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
@@ -37,14 +43,16 @@ static bool applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t
 {
 	const struct dpa_req *r = &qp->req;
 
-	if (c->opcode != DPA_OP_RDMA_WRITE &&
-	    (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC))
+	if (dpa_op_is_atomic(c->opcode)
+		    ? qp->type != DPA_QP_RC
+		    : c->opcode != DPA_OP_RDMA_WRITE &&
+			      (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC))
 		return false;
 	if (r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
 	    r->max_psn != r->una_psn)
 		return false;
 	if (!c->length || c->length > DPA_PULL_CHUNK ||
-	    (c->length < ALWAYS && !is_awaited(qp, c, pi)))
+	    (c->length < ALWAYS && !dpa_op_is_atomic(c->opcode) && !is_awaited(qp, c, pi)))
 		return false;
 	if (qp->state != DPA_QPS_RTS || r->fence_sq || qp->limited || qp->cqe_lost ||
 	    dpa_lossy(qp) || atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
@@ -63,8 +71,9 @@ static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_
 		*cnt = 1;
 		return !dpa_gather(qp, idx, c, 0, c->length, copy);
 	}
-	return !dpa_wqe_iov(qp, idx, c, 0, c->length,
-			    c->opcode == DPA_OP_RDMA_READ ? DPA_ACCESS_LOCAL_WRITE : 0, iov, cnt) &&
+	return !dpa_wqe_iov(qp, idx, c, 0, length_of(c),
+			    c->opcode == DPA_OP_RDMA_WRITE ? 0 : DPA_ACCESS_LOCAL_WRITE, iov,
+			    cnt) &&
 	       !qp->careful;
 }
 
@@ -78,79 +87,165 @@ static uint64_t who(const struct dpa_hw_qp *qp)
 	       (uint64_t)(b->gen & 0xffff) << DPA_GRANT_GEN_SHIFT;
 }
 
+/* An operation, and where its bytes are here. */
+struct op {
+	struct dpa_wqe_raddr at;
+	uint8_t opcode;
+	uint32_t len;
+	const struct iovec *iov;
+	int cnt;
+	uint64_t swap_add, compare, old; /* atomics */
+	bool mapped;			 /* it was done that way */
+	bool no_map;			 /* what is not mapped stays so */
+};
+
+static uint64_t grant_for(const struct op *o)
+{
+	return o->opcode == DPA_OP_RDMA_WRITE  ? DPA_GRANT_WRITE
+	       : o->opcode == DPA_OP_RDMA_READ ? DPA_GRANT_READ
+					       : DPA_GRANT_ATOMIC;
+}
+
+static uint32_t access_for(const struct op *o)
+{
+	return o->opcode == DPA_OP_RDMA_WRITE  ? DPA_ACCESS_REMOTE_WRITE
+	       : o->opcode == DPA_OP_RDMA_READ ? DPA_ACCESS_REMOTE_READ
+					       : DPA_ACCESS_REMOTE_ATOMIC;
+}
+
 /* What the responder checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
 /* IBA 9.7.4/key, 9.7.4/key-access, 9.7.4/permission, 9.6/sender */
-static bool is_allowed(const struct dpa_hw_qp *qp, const struct dpa_wqe_raddr *at, uint32_t len,
-		       bool write, struct dpa_guard *g, uint64_t *addr)
+static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dpa_guard *g,
+		       uint64_t *addr, uint32_t *entry)
 {
 	const struct dpa_export *e = qp->peer->export;
-	const struct dpa_mr *mr = &e->mr[at->rkey >> DPA_KEY_TAG_BITS];
-	uint32_t access = write ? DPA_ACCESS_REMOTE_WRITE : DPA_ACCESS_REMOTE_READ;
+	const uint32_t rkey = o->at.rkey, access = access_for(o);
+	const struct dpa_mr *mr = &e->mr[rkey >> DPA_KEY_TAG_BITS];
 	uint64_t off;
 
 	g->grant = &e->qp_grant[qp->dest_qpn & DPA_QPN_INDEX];
-	g->gen = &e->mr_gen[at->rkey >> DPA_KEY_TAG_BITS];
+	g->gen = &e->mr_gen[rkey >> DPA_KEY_TAG_BITS];
 	g->grant_was = atomic_load_explicit(g->grant, memory_order_seq_cst);
-	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) ||
-	    !(g->grant_was & (write ? DPA_GRANT_WRITE : DPA_GRANT_READ)))
+	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) || !(g->grant_was & grant_for(o)))
 		return false;
 	g->gen_was = atomic_load_explicit(g->gen, memory_order_seq_cst);
-	if (!at->rkey || atomic_load_explicit(&mr->key, memory_order_seq_cst) != at->rkey ||
+	if (!rkey || atomic_load_explicit(&mr->key, memory_order_seq_cst) != rkey ||
 	    mr->pdn != (g->grant_was >> DPA_GRANT_PD_SHIFT & 0xffff))
 		return false;
 	if (mr->kind == DPA_KIND_NULL || (mr->kind == DPA_KIND_MR && mr->qpn) ||
 	    (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->dest_qpn))
 		return false;
-	off = at->addr - mr->iova;
-	if (at->addr < mr->iova || off > mr->length || len > mr->length - off ||
+	off = o->at.addr - mr->iova;
+	if (o->at.addr < mr->iova || off > mr->length || o->len > mr->length - off ||
 	    (mr->access & access) != access)
 		return false;
 	*addr = mr->addr + off;
-	return true;
+	/* of a window: that of its region */
+	*entry = mr->kind == DPA_KIND_MR ? rkey >> DPA_KEY_TAG_BITS : mr->parent - 1;
+	return *entry < DPA_MAX_MR;
+}
+
+/* In memory that is mapped here: as the responder would, from the front to the end. */
+static int in_mapped(const struct dpa_guard *g, struct op *o, uint8_t *at)
+{
+	bool write = o->opcode == DPA_OP_RDMA_WRITE;
+	int ret = 0;
+
+	if (dpa_op_is_atomic(o->opcode))
+		return dpa_guard_atomic(g, (uint64_t *)(void *)at,
+					o->opcode == DPA_OP_ATOMIC_CS ? &o->compare : NULL,
+					o->swap_add, &o->old);
+	for (int i = 0; i < o->cnt && !ret; i++) {
+		ret = dpa_guard_move(g, write, at, o->iov[i].iov_base, o->iov[i].iov_len);
+		at += o->iov[i].iov_len;
+	}
+	return ret;
+}
+
+/* Under a hazard. */
+static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint32_t *unmapped)
+{
+	uint64_t addr;
+	uint32_t entry;
+	uint8_t *at;
+
+	if (!is_allowed(qp, o, g, &addr, &entry))
+		return EFAULT;
+	at = dpa_area_at(qp->peer, entry, addr, o->len, unmapped);
+	o->mapped = at && !(dpa_op_is_atomic(o->opcode) && addr & 7);
+	if (o->mapped)
+		return in_mapped(g, o, at);
+	if (dpa_op_is_atomic(o->opcode) || !qp->peer->can_pull || (*unmapped && !o->no_map))
+		return EFAULT;
+	return dpa_guard_copy(g, o->opcode == DPA_OP_RDMA_WRITE, qp->peer->pid, o->iov, o->cnt,
+			      addr, o->len);
 }
 
 /* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
-static int try_once(struct dpa_hw_qp *qp, const struct dpa_wqe_raddr *at, uint32_t len, bool write,
-		    const struct iovec *iov, int cnt)
+static int try_once(struct dpa_hw_qp *qp, struct op *o)
 {
 	struct dpa_peer *p = qp->peer;
+	uint32_t unmapped = 0;
 	struct dpa_hazard *h;
 	struct dpa_guard g;
-	int ret = EFAULT;
-	uint64_t addr;
+	int ret;
 
 	if (!dpa_direct_alive(p, &g.alive))
 		return EFAULT;
 	h = dpa_hazard_enter(qp->hw, p);
 	if (!h)
 		return EFAULT;
-	if (is_allowed(qp, at, len, write, &g, &addr))
-		ret = dpa_guard_copy(&g, write, p->pid, iov, cnt, addr, len);
+	ret = at_peer(qp, o, &g, &unmapped);
 	dpa_hazard_leave(h);
-	return ret;
+	if (dpa_likely(!unmapped) || o->no_map)
+		return ret;
+	o->no_map = !dpa_area_map(p, unmapped);
+	return ESTALE;
+}
+
+static void scatter_old(const struct op *o)
+{
+	const uint8_t *from = (const uint8_t *)&o->old;
+
+	for (int i = 0; i < o->cnt; i++) {
+		memcpy(o->iov[i].iov_base, from, o->iov[i].iov_len);
+		from += o->iov[i].iov_len;
+	}
 }
 
 /* 0, or why not: ESTALE and EFAULT for anything that may be otherwise next time. */
-static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct iovec *iov,
-		     int cnt)
+static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
 {
-	const struct dpa_wqe_raddr at =
-		*(const struct dpa_wqe_raddr *)dpa_wqe_at(qp, qp->req.send_idx, dpa_wqe_body(qp));
+	const uint32_t idx = qp->req.send_idx, body = dpa_wqe_body(qp);
 	int ret = ESTALE;
 
+	o->at = *(const struct dpa_wqe_raddr *)dpa_wqe_at(qp, idx, body);
+	o->opcode = c->opcode;
+	if (dpa_op_is_atomic(c->opcode)) {
+		const struct dpa_wqe_atomic *a = dpa_wqe_at(qp, idx, body + sizeof(o->at));
+
+		o->swap_add = a->swap_add;
+		o->compare = a->compare;
+		if (o->at.addr & 7)
+			return EFAULT;
+	}
 	for (int i = 0; i < TRIES && ret == ESTALE; i++)
-		ret = try_once(qp, &at, c->length, c->opcode == DPA_OP_RDMA_WRITE, iov, cnt);
+		ret = try_once(qp, o);
+	if (!ret && dpa_op_is_atomic(c->opcode))
+		scatter_old(o);
 	return ret;
 }
 
 /* The WQE at una is done, and took no PSN. */
-static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct op *o)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t psn = r->una_psn, ssn = r->una_ssn;
 
 	dpa_count(qp->hw, DPA_CNT_direct_ops, 1);
-	dpa_count(qp->hw, DPA_CNT_direct_bytes, c->length);
+	dpa_count(qp->hw, DPA_CNT_direct_bytes, o->len);
+	if (o->mapped)
+		dpa_count(qp->hw, DPA_CNT_mapped_ops, 1);
 	r->send_idx += c->nbb;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	r->una_psn = psn;
@@ -161,14 +256,16 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
+	struct op o = {.iov = iov, .len = length_of(c)};
 	uint64_t first;
-	int cnt, err;
+	int err;
 
-	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) || !local_iov(qp, c, copy, iov, &cnt))
+	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) ||
+	    !local_iov(qp, c, copy, iov, &o.cnt))
 		return false;
-	err = carry_out(qp, c, iov, cnt);
+	err = carry_out(qp, c, &o);
 	if (!err) {
-		done(qp, c);
+		done(qp, c, &o);
 		return true;
 	}
 	/* the kernel will not have it: a filter, another user namespace, no such process */
@@ -177,29 +274,44 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	return false;
 }
 
+/* Those that are not tried at all for a while. */
+static bool rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	if (dpa_op_is_atomic(c->opcode) && qp->atomic_rest) {
+		qp->atomic_rest--;
+		return true;
+	}
+	if (dpa_likely(!qp->direct_rest))
+		return false;
+	qp->direct_rest -= qp->direct_rest != NO_PEER;
+	return true;
+}
+
+/* Atomics need mapped memory: that they do not go says nothing of the others. */
+static void rest(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	if (dpa_op_is_atomic(c->opcode))
+		qp->atomic_rest = REST;
+	else if (!qp->direct_rest)
+		qp->direct_rest = REST;
+}
+
 /* Under the QP's lock, its peer is UP. */
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 {
 	uint32_t left = BYTES;
 	int n = 0;
 
-	if (!qp->peer->can_pull)
-		return 0;
 	while (qp->req.send_idx != pi) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
-		uint32_t len = c->length;
+		uint32_t len = length_of(c);
 
-		if (dpa_unlikely(qp->direct_rest)) {
-			qp->direct_rest -= qp->direct_rest != NO_PEER;
-			break;
-		}
-		if (!applies(qp, c, pi))
+		if (dpa_unlikely(rests(qp, c)) || !applies(qp, c, pi))
 			break;
 		if (len > left)
 			return DPA_DIRECT_MORE;
 		if (!one(qp, c)) {
-			if (!qp->direct_rest)
-				qp->direct_rest = REST;
+			rest(qp, c);
 			break;
 		}
 		left -= len;

@@ -6,6 +6,7 @@
 #include "transport.h"
 #include "resp_check.h"
 #include "tag.h"
+#include "ctx/share.h"
 #include "link/wire.h"
 
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
@@ -314,15 +315,28 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	}
 }
 
-/* One atomic of this function at a time: IBV_ATOMIC_HCA. */
+/*
+ * One atomic of this function at a time: IBV_ATOMIC_HCA. Where peers have the memory mapped theirs
+ * are the processor's (link/direct.h), and so is this.
+ */
 /* IBA 9.4/atomic-one, 9.9/memory */
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	uint8_t op = s->opcode & (uint8_t)~DPA_BTH_TRANSPORT;
-	uint64_t v;
+	uint64_t v, *word = dpa_share_word(qp->hw, addr);
 	int ret;
 
+	if (word && op == DPA_BTH_FETCH_ADD) {
+		*orig = __atomic_fetch_add(word, x->swap_add, __ATOMIC_SEQ_CST);
+		return 0;
+	}
+	if (word) {
+		*orig = x->compare;
+		__atomic_compare_exchange_n(word, orig, x->swap_add, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		return 0;
+	}
 	dpa_spin_lock(&qp->hw->atomic_lock);
 	ret = dpa_copy_in(qp->hw, orig, addr, 8);
 	v = *orig + x->swap_add;
@@ -368,6 +382,24 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
 }
 
+static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload, uint64_t addr)
+{
+	uint64_t v, *word = dpa_share_word(qp->hw, addr);
+	uint32_t syn;
+
+	if (word && s->len == sizeof(v)) {
+		syn = dpa_peek(peer, s, payload, &v, sizeof(v));
+		if (!syn)
+			__atomic_store_n(word, v, __ATOMIC_SEQ_CST);
+		return syn;
+	}
+	dpa_spin_lock(&qp->hw->atomic_lock);
+	syn = dpa_place(qp, peer, s, payload, addr);
+	dpa_spin_unlock(&qp->hw->atomic_lock);
+	return syn;
+}
+
 /*
  * Annex A19: 8 bytes at once, in order with READs and atomics, answered like them: an empty READ
  * response. A duplicate is answered only.
@@ -393,9 +425,7 @@ static void on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const s
 		deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
-	dpa_spin_lock(&qp->hw->atomic_lock);
-	syn = dpa_place(qp, peer, s, payload, addr);
-	dpa_spin_unlock(&qp->hw->atomic_lock);
+	syn = put_word(qp, peer, s, payload, addr);
 	if (syn) {
 		r->rd_head--;
 		deny(qp, s, DPA_NAK_REM_ACCESS);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * One-sided operations whose initiator waits for each alone, which a device may carry out in a
- * shorter way, against the same ones behind another operation, which it may not; and verbs that
- * take memory back from initiators that are at work there.
+ * shorter way, against the same ones behind another operation, which it may not: in private
+ * anonymous memory, which a device may share, and in memory that it may not. And verbs that take
+ * memory back from initiators that are at work there.
  */
 #include "vt.h"
 
@@ -15,10 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AREA = 3 << 19, REGIONS = 5, OPERATIONS = 300, LIMIT_S = 120 };
+enum { AREA = 3 << 19, REGIONS = 6, OPERATIONS = 300, LIMIT_S = 120 };
 enum { INITIATORS = 4, ROUNDS = 120, SLOW_ROUNDS = 3000, PIECE = 1 << 17, GLANCES = 40 };
 
-#define ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+#define ALL                                                                                        \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
 
 static uint64_t draw(uint64_t *x)
 {
@@ -28,20 +31,31 @@ static uint64_t draw(uint64_t *x)
 
 /* ------------------------------------------------------------- same results */
 
-/* Side 1's regions over its buffer: one permission less each; the last is a shorter one. */
-static const int region_access[REGIONS] = {ALL, ALL & ~IBV_ACCESS_REMOTE_WRITE,
-					   ALL & ~IBV_ACCESS_REMOTE_READ, IBV_ACCESS_LOCAL_WRITE,
-					   ALL};
+/* Side 1's regions over its memory: one permission less each; the last is a shorter one. */
+static const int region_access[REGIONS] = {
+	ALL,
+	ALL & ~IBV_ACCESS_REMOTE_WRITE,
+	ALL & ~IBV_ACCESS_REMOTE_READ,
+	ALL & ~IBV_ACCESS_REMOTE_ATOMIC,
+	IBV_ACCESS_LOCAL_WRITE,
+	ALL,
+};
+
+/* Its memories: private, and what other processes could have mapped already. */
+enum memory { PRIVATE, FOREIGN, MEMORIES };
+enum way { ALONE, BEHIND };
 
 struct theirs {
-	uint64_t addr;
-	uint32_t key[REGIONS];
+	uint64_t addr[MEMORIES];
+	uint32_t key[MEMORIES][REGIONS];
 };
 
 struct operation {
 	enum ibv_wr_opcode op;
-	uint64_t raddr;
-	uint32_t rkey, len, off, nsge;
+	uint32_t region, flip; /* bits of the key */
+	uint64_t roff;	       /* from the memory's beginning; anything */
+	uint32_t len, off, nsge;
+	uint64_t compare_add, swap;
 	unsigned int flags;
 	bool bad; /* may fail */
 };
@@ -65,56 +79,89 @@ static uint64_t hash(const uint8_t *p, size_t n)
 	return h;
 }
 
-static struct operation draw_op(uint64_t *x, const struct theirs *t, bool uc)
+static bool is_atomic(const struct operation *o)
 {
-	static const uint32_t lens[] = {1,    2,    7,	  8,	9,     64,     200,
-					1023, 1024, 4096, 8191, 32768, 100001, 1 << 20};
-	uint32_t region = draw(x) % 3 ? 0 : (uint32_t)(draw(x) % REGIONS);
+	return o->op == IBV_WR_ATOMIC_CMP_AND_SWP || o->op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* 8 bytes that are there, with what is there in half of the cases. */
+static void make_atomic(struct operation *o, uint64_t *x, uint32_t seed)
+{
+	static uint8_t *copy;
+
+	o->op = draw(x) % 2 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
+	o->len = 8;
+	o->nsge = 1;
+	o->flags = IBV_SEND_SIGNALED;
+	o->off &= ~7u;
+	o->roff = draw(x) % (AREA / 8) * 8;
+	o->swap = draw(x);
+	o->compare_add = draw(x);
+	if (draw(x) % 2) {
+		copy = copy ? copy : malloc(AREA);
+		CHECK(copy, "malloc");
+		vt_fill(copy, AREA, seed * 2 + 1);
+		memcpy(&o->compare_add, copy + o->roff, 8);
+	}
+	if (draw(x) % 8 == 0) {
+		o->roff += 1 + draw(x) % 7;
+		o->bad = true;
+	}
+}
+
+static struct operation draw_op(uint64_t *x, bool uc, uint32_t seed)
+{
+	static const uint32_t lens[] = {1,   2,	   7,	 8,    9,    15,    16,	    64,
+					200, 1023, 1024, 4096, 8191, 32768, 100001, 1 << 20};
 	struct operation o = {.op = uc || draw(x) % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+			      .region = draw(x) % 3 ? 0 : (uint32_t)(draw(x) % REGIONS),
 			      .len = lens[draw(x) % (sizeof(lens) / sizeof(lens[0]))],
-			      .rkey = t->key[region],
 			      .nsge = 1 + (uint32_t)(draw(x) % 3),
 			      .flags = IBV_SEND_SIGNALED};
 	uint32_t room = AREA - o.len;
 
 	o.off = (uint32_t)draw(x) % room;
-	o.raddr = t->addr + draw(x) % room;
-	o.bad = region != 0;
-	switch (draw(x) % 16) {
-	case 0:
-		o.rkey ^= 1u << draw(x) % 32;
-		o.bad = true;
-		break;
-	case 1: /* on the last byte, one past it, before the first */
-		o.raddr = t->addr + AREA - o.len + draw(x) % 2;
-		o.bad = true;
-		break;
-	case 2:
-		o.raddr = t->addr - 1;
-		o.bad = true;
-		break;
-	case 3:
-		o.raddr = draw(x);
-		o.bad = true;
-		break;
-	default:
-		break;
-	}
+	o.roff = draw(x) % room;
 	if (o.op == IBV_WR_RDMA_WRITE && o.len <= 64 && draw(x) % 2) {
 		o.flags |= IBV_SEND_INLINE;
 		o.nsge = 1;
 	}
 	if (o.op == IBV_WR_RDMA_READ && draw(x) % 8 == 0)
 		o.flags |= IBV_SEND_FENCE;
+	if (!uc && draw(x) % 4 == 0)
+		make_atomic(&o, x, seed);
+	o.bad |= o.region != 0;
+	switch (draw(x) % 16) {
+	case 0:
+		o.flip = 1u << draw(x) % 32;
+		o.bad = true;
+		break;
+	case 1: /* on the last byte, one past it, before the first */
+		o.roff = AREA - o.len + draw(x) % 2;
+		o.bad = true;
+		break;
+	case 2:
+		o.roff = UINT64_MAX;
+		o.bad = true;
+		break;
+	case 3:
+		o.roff = draw(x);
+		o.bad = true;
+		break;
+	default:
+		break;
+	}
 	return o;
 }
 
 /* Posts it, alone or with nothing to be written before it; the one completion. */
-static struct ibv_wc post_one(struct vt *t, const struct operation *o, bool alone)
+static struct ibv_wc post_one(struct vt *t, const struct theirs *to, enum memory m,
+			      const struct operation *o, enum way way)
 {
 	struct ibv_sge sge[3];
 	struct ibv_send_wr wr[2], *bad;
-	uint32_t at = 0;
+	uint64_t raddr = to->addr[m] + o->roff;
+	uint32_t at = 0, rkey = to->key[m][o->region] ^ o->flip;
 
 	memset(wr, 0, sizeof(wr));
 	for (uint32_t i = 0; i < o->nsge; i++) {
@@ -132,26 +179,42 @@ static struct ibv_wc post_one(struct vt *t, const struct operation *o, bool alon
 	wr[1].sg_list = sge;
 	wr[1].num_sge = (int)o->nsge;
 	wr[1].send_flags = o->flags;
-	wr[1].wr.rdma.remote_addr = o->raddr;
-	wr[1].wr.rdma.rkey = o->rkey;
-	CHECK_EQ(ibv_post_send(t->qp, alone ? &wr[1] : &wr[0], &bad), 0);
+	if (is_atomic(o)) {
+		wr[1].wr.atomic.remote_addr = raddr;
+		wr[1].wr.atomic.rkey = rkey;
+		wr[1].wr.atomic.compare_add = o->compare_add;
+		wr[1].wr.atomic.swap = o->swap;
+	} else {
+		wr[1].wr.rdma.remote_addr = raddr;
+		wr[1].wr.rdma.rkey = rkey;
+	}
+	CHECK_EQ(ibv_post_send(t->qp, way == ALONE ? &wr[1] : &wr[0], &bad), 0);
 	return vt_wc(t, t->cq);
 }
 
-/* Side 1 says what its memory looks like; both start from the same again. */
-static uint64_t look_and_refill(struct vt *t, uint32_t seed)
+static uint8_t *foreign; /* of side 1 */
+
+/* Both start from the same each time. */
+static void refill(struct vt *t, enum memory m, uint32_t seed)
+{
+	if (t->side == 1)
+		vt_fill(m == PRIVATE ? t->buf : foreign, AREA, seed * 2 + 1);
+	else
+		vt_fill(t->buf, AREA, seed * 2);
+	vt_sync(t);
+}
+
+/* Side 1 says what its memory looks like. */
+static uint64_t look(struct vt *t, enum memory m)
 {
 	uint64_t h = 0;
 
 	if (t->side == 1) {
-		h = hash(t->buf, AREA);
-		vt_fill(t->buf, AREA, seed * 2 + 1);
+		h = hash(m == PRIVATE ? t->buf : foreign, AREA);
 		vt_put(t, &h, sizeof(h));
 	} else {
 		vt_get(t, &h, sizeof(h));
-		vt_fill(t->buf, AREA, seed * 2);
 	}
-	vt_sync(t);
 	return h;
 }
 
@@ -172,14 +235,23 @@ static void arrived(struct vt *t)
 	vt_get(t, &c, 1);
 }
 
-static struct outcome try(struct vt *t, const struct vt_opt *opt, const struct operation *o,
-			  bool alone, uint32_t seed)
+static enum ibv_wc_opcode wc_opcode_of(const struct operation *o)
+{
+	return o->op == IBV_WR_RDMA_READ	      ? IBV_WC_RDMA_READ
+	       : o->op == IBV_WR_ATOMIC_CMP_AND_SWP   ? IBV_WC_COMP_SWAP
+	       : o->op == IBV_WR_ATOMIC_FETCH_AND_ADD ? IBV_WC_FETCH_ADD
+						      : IBV_WC_RDMA_WRITE;
+}
+
+static struct outcome try(struct vt *t, const struct vt_opt *opt, const struct theirs *to,
+			  enum memory m, const struct operation *o, enum way way, uint32_t seed)
 {
 	struct outcome r = {.status = IBV_WC_SUCCESS};
 	uint32_t failed = 0;
 
+	refill(t, m, seed);
 	if (t->side == 0) {
-		struct ibv_wc wc = post_one(t, o, alone);
+		struct ibv_wc wc = post_one(t, to, m, o, way);
 
 		CHECK_EQ(wc.wr_id, 7);
 		r.status = wc.status;
@@ -187,8 +259,7 @@ static struct outcome try(struct vt *t, const struct vt_opt *opt, const struct o
 		failed = wc.status != IBV_WC_SUCCESS;
 		CHECK(o->bad || !failed, "%s", ibv_wc_status_str(wc.status));
 		if (!failed)
-			CHECK_EQ(wc.opcode,
-				 o->op == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE);
+			CHECK_EQ(wc.opcode, wc_opcode_of(o));
 		r.local = hash(t->buf, AREA);
 		vt_put(t, &failed, sizeof(failed));
 	} else {
@@ -196,58 +267,74 @@ static struct outcome try(struct vt *t, const struct vt_opt *opt, const struct o
 	}
 	if (opt->type == IBV_QPT_UC)
 		arrived(t);
-	r.remote = look_and_refill(t, seed);
+	r.remote = look(t, m);
 	if (failed)
 		vt_reconnect(t, opt);
 	return r;
 }
 
-static void compare(uint32_t i, const struct operation *o, const struct outcome *a,
-		    const struct outcome *b)
+static void compare(uint32_t i, const struct operation *o, const char *what,
+		    const struct outcome *a, const struct outcome *b)
 {
 	CHECK(a->status == b->status && a->vendor_err == b->vendor_err && a->local == b->local &&
 		      a->remote == b->remote,
-	      "operation %u, %s of %u bytes: alone \"%s\" (%#x), behind another \"%s\" "
-	      "(%#x)%s%s",
-	      i, o->op == IBV_WR_RDMA_READ ? "READ" : "WRITE", o->len, ibv_wc_status_str(a->status),
-	      a->vendor_err, ibv_wc_status_str(b->status), b->vendor_err,
+	      "operation %u, opcode %d, %u bytes: %s \"%s\" (%#x), by packet \"%s\" (%#x)%s%s", i,
+	      (int)o->op, o->len, what, ibv_wc_status_str(a->status), a->vendor_err,
+	      ibv_wc_status_str(b->status), b->vendor_err,
 	      a->local != b->local ? ", other bytes here" : "",
 	      a->remote != b->remote ? ", other bytes there" : "");
+}
+
+/* Side 1's memory and regions; the other side is told. */
+static void make_regions(struct vt *t, struct ibv_mr *mr[MEMORIES][REGIONS])
+{
+	struct theirs to = {.addr = {(uintptr_t)t->buf}};
+
+	foreign = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(foreign != MAP_FAILED, "mmap");
+	to.addr[FOREIGN] = (uintptr_t)foreign;
+	for (int m = 0; m < MEMORIES; m++)
+		for (int i = 0; i < REGIONS; i++) {
+			mr[m][i] = ibv_reg_mr(t->pd, m == PRIVATE ? t->buf : foreign,
+					      i == REGIONS - 1 ? AREA / 2 : AREA, region_access[i]);
+			CHECK(mr[m][i], "reg_mr: %s", strerror(errno));
+			to.key[m][i] = mr[m][i]->rkey;
+		}
+	vt_put(t, &to, sizeof(to));
 }
 
 static void same_results(struct vt *t, enum ibv_qp_type type)
 {
 	struct vt_opt opt = {.type = type, .len = AREA, .inl = 64};
-	struct theirs theirs = {.addr = 0};
-	struct ibv_mr *mr[REGIONS];
+	struct theirs theirs;
+	struct ibv_mr *mr[MEMORIES][REGIONS];
 	uint64_t x = vt_seed() * 0x9e3779b97f4a7c15ull + 77;
 
 	vt_setup(t, &opt);
 	if (t->side == 1) {
-		theirs.addr = (uintptr_t)t->buf;
-		for (int i = 0; i < REGIONS; i++) {
-			mr[i] = ibv_reg_mr(t->pd, t->buf, i == REGIONS - 1 ? AREA / 2 : AREA,
-					   region_access[i]);
-			CHECK(mr[i], "reg_mr: %s", strerror(errno));
-			theirs.key[i] = mr[i]->rkey;
-		}
+		make_regions(t, mr);
 		if (type == IBV_QPT_UC)
 			CHECK_EQ(vt_recv(t, 0, 0, 1), 0);
-		vt_put(t, &theirs, sizeof(theirs));
 	} else {
 		vt_get(t, &theirs, sizeof(theirs));
 	}
-	look_and_refill(t, 0);
+	vt_sync(t);
 	for (uint32_t i = 0; i < OPERATIONS; i++) {
-		struct operation o = draw_op(&x, &theirs, type == IBV_QPT_UC);
-		struct outcome a = try(t, &opt, &o, true, i), b = try(t, &opt, &o, false, i + 1);
+		struct operation o = draw_op(&x, type == IBV_QPT_UC, i);
+		struct outcome packet = try(t, &opt, &theirs, PRIVATE, &o, BEHIND, i);
+		struct outcome mapped = try(t, &opt, &theirs, PRIVATE, &o, ALONE, i);
+		struct outcome copied = try(t, &opt, &theirs, FOREIGN, &o, ALONE, i);
 
-		if (t->side == 0)
-			compare(i, &o, &a, &b);
+		if (t->side)
+			continue;
+		compare(i, &o, "alone", &mapped, &packet);
+		compare(i, &o, "alone, in memory that is not shared,", &copied, &packet);
 	}
-	if (t->side == 1)
+	for (int m = 0; t->side == 1 && m < MEMORIES; m++)
 		for (int i = 0; i < REGIONS; i++)
-			CHECK_EQ(ibv_dereg_mr(mr[i]), 0);
+			CHECK_EQ(ibv_dereg_mr(mr[m][i]), 0);
+	if (t->side == 1)
+		munmap(foreign, AREA);
 	vt_close(t);
 }
 

@@ -48,12 +48,16 @@ def clients(runner, report, full, seed):
     folder = os.path.join(runner.build, "tests")
     for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_memory",
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
-                 "vt_flush", "vt_direct", "vt_killed", "vt_ex"):
-        for placement in ("inline", "eu"):
+                 "vt_flush", "vt_direct", "vt_killed", "vt_ex", "vt_share"):
+        manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
+        if prog in ("vt_direct", "vt_killed", "vt_share"):
+            manners += [{"DPA_SHARE_MR": policy} for policy in ("never", "auto", "always")]
+        for env in manners:
             cmd = [os.path.join(folder, prog), "--seed", str(seed)] + (["--slow"] if full else [])
-            r = runner.run(cmd, 1200, {"DPA_PLACEMENT": placement})
+            r = runner.run(cmd, 1200, env)
             lines = r.out.rstrip().splitlines()
-            name = f"{runner.name}: {prog} {placement}"
+            name = f"{runner.name}: {prog} " + " ".join(
+                value if key == "DPA_PLACEMENT" else f"{key}={value}" for key, value in env.items())
             if not lines or not TALLY.match(lines[-1]):
                 report.fail(name, r.text())
                 continue

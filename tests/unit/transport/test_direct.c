@@ -221,7 +221,7 @@ Test(transport_direct, a_grant_follows_capture_state_and_permissions)
 	dpa_grant_all(th->hw);
 	cr_expect_eq(atomic_load(g), all);
 	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
-	cr_expect_eq(atomic_load(g), all & ~DPA_GRANT_WRITE);
+	cr_expect_eq(atomic_load(g), all & ~(DPA_GRANT_WRITE | DPA_GRANT_ATOMIC));
 	a.state = DPA_QPS_ERR;
 	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
 	cr_expect_eq(atomic_load(g), 0u);

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Registered memory stays the application's own, whatever the device does with its pages: fork(),
+ * munmap(), mremap(), madvise(), the allocator, regions that overlap; and stores of peers arrive in
+ * order, and their atomics are atomic among each other. Side 1 owns the memory, side 0 writes.
+ */
+#include "vt.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { AREA = 1 << 20, PAGE = 4096, ADDS = 20000, MESSAGES = 20000 };
+
+#define ALL                                                                                        \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
+
+static const struct vt_opt rc = {.len = AREA};
+
+/* Side 0 writes n bytes of value there, alone; both sides go on when it is done. */
+static void put(struct vt *t, uint64_t off, uint32_t n, uint8_t value)
+{
+	if (t->side == 0) {
+		memset(t->buf, value, n);
+		for (int i = 0; i < 3; i++) { /* the first may find a shorter way for the others */
+			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, n, 5, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, 5, IBV_WC_SUCCESS);
+		}
+	}
+	vt_sync(t);
+}
+
+/* The same for memory that may be gone: what comes out of it is not said. */
+static void put_anyhow(struct vt *t, uint64_t off, uint32_t n)
+{
+	uint32_t failed = 0;
+
+	if (t->side == 0) {
+		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, n, 6, IBV_SEND_SIGNALED), 0);
+		failed = vt_wc(t, t->cq).status != IBV_WC_SUCCESS;
+		vt_put(t, &failed, sizeof(failed));
+	} else {
+		vt_get(t, &failed, sizeof(failed));
+	}
+	if (failed)
+		vt_reconnect(t, &rc);
+}
+
+static bool is_all(const uint8_t *p, size_t n, uint8_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		if (((const volatile uint8_t *)p)[i] != value)
+			return false;
+	return true;
+}
+
+/* A child that changes it changes its own. */
+static void expect_private(uint8_t *p, const char *when)
+{
+	const int was = *p, other = was ^ 0xff;
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid) {
+		*(volatile uint8_t *)p = (uint8_t)other;
+		_exit(*(volatile uint8_t *)p == other ? 0 : 1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK(*(volatile uint8_t *)p == was, "a child wrote to its parent's memory %s", when);
+}
+
+static void dereg(struct vt *t)
+{
+	CHECK_EQ(ibv_dereg_mr(t->mr), 0);
+	t->mr = NULL;
+}
+
+/* --------------------------------------------------------------------- fork */
+
+/* The child has what was there at fork(), and nothing of what comes later; nor has the parent. */
+static void forked(struct vt *t)
+{
+	int go[2], status;
+	pid_t pid = 0;
+	char c;
+
+	vt_setup(t, &rc);
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1) {
+		CHECK(is_all(t->buf, AREA, 0x11), "written");
+		CHECK_EQ(pipe(go), 0);
+		fflush(stdout);
+		pid = fork();
+		CHECK(pid >= 0, "fork");
+		if (!pid) {
+			close(go[1]);
+			if (!is_all(t->buf, AREA, 0x11))
+				_exit(1);
+			memset(t->buf + PAGE, 0x33, PAGE);
+			if (read(go[0], &c, 1) != 0)
+				_exit(2);
+			_exit(is_all(t->buf, PAGE, 0x11) && is_all(t->buf + PAGE, PAGE, 0x33) &&
+					      is_all(t->buf + 2 * PAGE, AREA - 2 * PAGE, 0x11)
+				      ? 0
+				      : 3);
+		}
+	}
+	vt_sync(t);
+	put(t, 0, AREA, 0x22);
+	if (t->side == 1) {
+		CHECK(is_all(t->buf, AREA, 0x22), "the child wrote to its parent's memory");
+		close(go[0]);
+		close(go[1]);
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+		expect_private(t->buf, "registered");
+		dereg(t);
+		CHECK(is_all(t->buf, AREA, 0x22), "deregistered");
+		expect_private(t->buf, "deregistered");
+	}
+	vt_close(t);
+}
+
+struct storer {
+	volatile uint64_t *at;
+	_Atomic bool over;
+	uint64_t lost;
+};
+
+/* One word of each page: what it stored last is there. */
+static void *storer(void *arg)
+{
+	struct storer *s = arg;
+
+	for (uint64_t n = 0; !atomic_load(&s->over); n++)
+		for (uint64_t i = 0; i < AREA / PAGE; i++) {
+			s->lost += s->at[i * (PAGE / 8)] != n;
+			s->at[i * (PAGE / 8)] = n + 1;
+		}
+	return NULL;
+}
+
+/* fork() and deregistration with another thread storing there all the time. */
+static void stores_are_kept(struct vt *t)
+{
+	struct storer s = {0};
+	pthread_t thread;
+
+	if (t->side == 0)
+		return;
+	vt_open(t);
+	for (int round = 0; round < 60; round++) {
+		t->buf = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
+		CHECK(t->buf != MAP_FAILED, "mmap");
+		memset(t->buf, 0, AREA);
+		t->mr = ibv_reg_mr(t->pd, t->buf, AREA, ALL);
+		CHECK(t->mr, "reg_mr: %s", strerror(errno));
+		s = (struct storer){.at = (volatile uint64_t *)(void *)t->buf};
+		CHECK_EQ(pthread_create(&thread, NULL, storer, &s), 0);
+		while (!s.at[0])
+			;
+		if (round % 2)
+			expect_private(t->buf + 8, "with a thread");
+		dereg(t);
+		usleep(200);
+		atomic_store(&s.over, true);
+		pthread_join(thread, NULL);
+		CHECK(!s.lost, "round %d: %llu stores were lost", round,
+		      (unsigned long long)s.lost);
+		expect_private(t->buf + 8, "deregistered with a thread");
+		munmap(t->buf, AREA);
+	}
+	CHECK_EQ(ibv_dealloc_pd(t->pd), 0);
+	CHECK_EQ(ibv_close_device(t->ctx), 0);
+}
+
+/* ----------------------------------------------------------- munmap and such */
+
+/* The application unmaps what it registered, and has other memory there afterwards. */
+static void unmapped(struct vt *t)
+{
+	uint8_t *p;
+
+	vt_setup(t, &rc);
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1)
+		CHECK_EQ(munmap(t->buf + PAGE, AREA - PAGE), 0);
+	vt_sync(t);
+	put_anyhow(t, AREA / 2, 8);
+	put_anyhow(t, AREA / 2, AREA / 4);
+	vt_sync(t);
+	if (t->side == 1) {
+		p = mmap(t->buf + PAGE, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		CHECK(p == t->buf + PAGE, "mmap");
+		memset(p, 0x77, PAGE);
+		dereg(t);
+		CHECK(is_all(p, PAGE, 0x77), "somebody else's memory was changed");
+		CHECK(is_all(t->buf, PAGE, 0x11), "what was left was changed");
+		expect_private(t->buf, "of which a part was unmapped");
+		munmap(t->buf, 2 * PAGE);
+		t->buf = NULL;
+	}
+	vt_close(t);
+}
+
+/* ... moves it, and it grows. */
+static void moved(struct vt *t)
+{
+	uint8_t *p;
+
+	vt_setup(t, &rc);
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1) {
+		p = mremap(t->buf, AREA, 2 * AREA, MREMAP_MAYMOVE);
+		CHECK(p != MAP_FAILED, "mremap: %s", strerror(errno));
+		CHECK(is_all(p, AREA, 0x11) && is_all(p + AREA, AREA, 0), "moved");
+		memset(p, 0x22, 2 * AREA);
+		dereg(t);
+		CHECK(is_all(p, 2 * AREA, 0x22), "deregistered");
+		expect_private(p, "moved");
+		expect_private(p + 2 * AREA - 1, "grown");
+		munmap(p, 2 * AREA);
+		t->buf = NULL;
+	}
+	vt_close(t);
+}
+
+/* ... tells the kernel that it needs it no more, while it is registered and afterwards. */
+static void advised(struct vt *t)
+{
+	vt_setup(t, &rc);
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1)
+		CHECK_EQ(madvise(t->buf, AREA / 2, MADV_DONTNEED), 0);
+	vt_sync(t);
+	put(t, 0, AREA, 0x22);
+	if (t->side == 1) {
+		CHECK(is_all(t->buf, AREA, 0x22), "written");
+		dereg(t);
+		CHECK(is_all(t->buf, AREA, 0x22), "deregistered");
+		CHECK_EQ(madvise(t->buf, AREA, MADV_DONTNEED), 0);
+		CHECK(is_all(t->buf, AREA, 0), "no zeros");
+		expect_private(t->buf, "after madvise");
+	}
+	vt_close(t);
+}
+
+/* Memory of malloc(): large and small pieces, freed and taken again, with others around them. */
+static void allocated(struct vt *t)
+{
+	static const size_t lens[] = {3 * PAGE, 100000, 300000};
+	struct vt_addr peer;
+	uint8_t *p, *before, *behind;
+
+	vt_setup(t, &rc);
+	peer = t->peer;
+	for (int i = 0; i < 30; i++) {
+		size_t n = lens[i % 3];
+		struct ibv_mr *mr = NULL;
+
+		before = malloc(500);
+		p = malloc(n);
+		behind = malloc(500);
+		CHECK(before && p && behind, "malloc");
+		memset(before, 1, 500);
+		memset(behind, 2, 500);
+		if (t->side == 1) {
+			struct vt_addr at = {.addr = (uintptr_t)p};
+
+			memset(p, i, n);
+			mr = ibv_reg_mr(t->pd, p, n, ALL);
+			CHECK(mr, "reg_mr: %s", strerror(errno));
+			at.rkey = mr->rkey;
+			CHECK(is_all(p, n, (uint8_t)i), "registered");
+			vt_put(t, &at, sizeof(at));
+		} else {
+			vt_get(t, &t->peer, sizeof(t->peer));
+		}
+		put(t, 0, (uint32_t)n, (uint8_t)(0x80 + i));
+		if (t->side == 1) {
+			CHECK(is_all(p, n, (uint8_t)(0x80 + i)), "written");
+			CHECK_EQ(ibv_dereg_mr(mr), 0);
+			CHECK(is_all(p, n, (uint8_t)(0x80 + i)), "deregistered");
+		}
+		CHECK(is_all(before, 500, 1) && is_all(behind, 500, 2), "a neighbour was changed");
+		free(before);
+		free(p);
+		free(behind);
+	}
+	t->peer = peer;
+	vt_close(t);
+}
+
+/* ------------------------------------------------------------------ regions */
+
+/* What is deregistered first leaves the others as they were. */
+static void overlapping(struct vt *t)
+{
+	enum { HALF = AREA / 2 - 200 };
+	struct ibv_mr *more[3] = {0};
+	struct vt_addr all = {0}, at[3];
+
+	vt_setup(t, &rc);
+	all = t->peer;
+	if (t->side == 1) {
+		for (int i = 0; i < 3; i++) {
+			at[i].addr = (uintptr_t)t->buf + (uint64_t)i * (AREA / 4) + 100;
+			more[i] = ibv_reg_mr(t->pd, t->buf + i * (AREA / 4) + 100, HALF, ALL);
+			CHECK(more[i], "reg_mr: %s", strerror(errno));
+			at[i].rkey = more[i]->rkey;
+		}
+		vt_put(t, at, sizeof(at));
+	} else {
+		vt_get(t, at, sizeof(at));
+	}
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1)
+		dereg(t);
+	vt_sync(t);
+	for (int i = 0; i < 3; i++) {
+		t->peer.addr = at[i].addr;
+		t->peer.rkey = at[i].rkey;
+		put(t, 0, HALF, (uint8_t)(0x20 + i));
+		if (t->side == 1) {
+			CHECK(is_all(t->buf + i * (AREA / 4) + 100, HALF, (uint8_t)(0x20 + i)),
+			      "written to %d", i);
+			CHECK_EQ(ibv_dereg_mr(more[i]), 0);
+		}
+		vt_sync(t);
+	}
+	t->peer = all;
+	if (t->side == 1)
+		expect_private(t->buf + AREA / 2, "all deregistered");
+	vt_close(t);
+}
+
+/* A region that is put elsewhere leaves the memory that it had. */
+static void reregistered(struct vt *t)
+{
+	uint8_t *other = NULL;
+
+	vt_setup(t, &rc);
+	put(t, 0, AREA, 0x11);
+	if (t->side == 1) {
+		other = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+		CHECK(other != MAP_FAILED, "mmap");
+		CHECK_EQ(ibv_rereg_mr(t->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, AREA, 0),
+			 0);
+		expect_private(t->buf, "no longer registered");
+		t->me.addr = (uintptr_t)other;
+		t->me.rkey = t->mr->rkey;
+		vt_put(t, &t->me, sizeof(t->me));
+	} else {
+		vt_get(t, &t->peer, sizeof(t->peer));
+	}
+	put(t, 0, AREA, 0x22);
+	if (t->side == 1) {
+		CHECK(is_all(t->buf, AREA, 0x11) && is_all(other, AREA, 0x22), "written");
+		dereg(t);
+		expect_private(other, "deregistered");
+		munmap(other, AREA);
+	}
+	vt_close(t);
+}
+
+/* ----------------------------------------------------------- order, atomics */
+
+/* The last word of a message is there behind all others of it. */
+static void last_word(struct vt *t)
+{
+	enum { WORDS = 40 };
+
+	vt_setup(t, &rc);
+	for (uint64_t n = 1; n <= MESSAGES; n++) {
+		volatile uint64_t *w = (volatile uint64_t *)(void *)t->buf;
+
+		if (t->side == 0) {
+			for (int i = 0; i < WORDS; i++)
+				w[i] = n;
+			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, WORDS * 8, n,
+					 IBV_SEND_SIGNALED),
+				 0);
+			vt_wc_is(t, n, IBV_WC_SUCCESS);
+			continue;
+		}
+		if (w[WORDS - 1] < n) /* it may be far ahead: then this one is not looked at */
+			n = n ? n - 1 : 0;
+		uint64_t last = __atomic_load_n(&w[WORDS - 1], __ATOMIC_ACQUIRE);
+
+		for (int i = 0; i < WORDS; i++)
+			CHECK(w[i] >= last, "word %d is %llu, the last was %llu already", i,
+			      (unsigned long long)w[i], (unsigned long long)last);
+	}
+	vt_close(t);
+}
+
+/* Adds 1 so often; `behind` another operation, so that a packet carries it. */
+struct adder {
+	struct vt *t;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	size_t at; /* scratch */
+	bool behind;
+};
+
+static void *adder(void *arg)
+{
+	struct adder *a = arg;
+	struct vt *t = a->t;
+
+	for (uint64_t n = 0; n < ADDS; n++) {
+		struct ibv_sge sge = {(uintptr_t)t->buf + a->at, 8, t->mr->lkey};
+		struct ibv_send_wr wr[2], *bad;
+
+		memset(wr, 0, sizeof(wr));
+		wr[0].opcode = IBV_WR_RDMA_WRITE; /* of nothing */
+		wr[0].next = &wr[1];
+		wr[1].wr_id = n;
+		wr[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+		wr[1].sg_list = &sge;
+		wr[1].num_sge = 1;
+		wr[1].send_flags = IBV_SEND_SIGNALED;
+		wr[1].wr.atomic.remote_addr = t->peer.addr + 64;
+		wr[1].wr.atomic.rkey = t->peer.rkey;
+		wr[1].wr.atomic.compare_add = 1;
+		CHECK_EQ(ibv_post_send(a->qp, a->behind ? &wr[0] : &wr[1], &bad), 0);
+		CHECK_EQ(vt_wc(t, a->cq).status, IBV_WC_SUCCESS);
+	}
+	return NULL;
+}
+
+/* By whichever way they go: none is lost. */
+static void atomics_add_up(struct vt *t)
+{
+	struct adder a[2] = {{.t = t, .at = 1024}, {.t = t, .at = 2048, .behind = true}};
+	struct vt_addr peer;
+	pthread_t thread;
+
+	vt_setup(t, &rc);
+	a[0].qp = t->qp;
+	a[0].cq = t->cq;
+	a[1].cq = ibv_create_cq(t->ctx, 64, NULL, NULL, 0);
+	CHECK(a[1].cq, "create_cq");
+	a[1].qp = vt_qp_create(t, &rc, a[1].cq);
+	vt_connect(t, a[1].qp, &rc, &peer);
+	if (t->side == 0) {
+		CHECK_EQ(pthread_create(&thread, NULL, adder, &a[1]), 0);
+		adder(&a[0]);
+		pthread_join(thread, NULL);
+	}
+	vt_sync(t);
+	if (t->side == 1)
+		CHECK_EQ(*(volatile uint64_t *)(void *)(t->buf + 64), 2 * ADDS);
+	CHECK_EQ(ibv_destroy_qp(a[1].qp), 0);
+	CHECK_EQ(ibv_destroy_cq(a[1].cq), 0);
+	vt_close(t);
+}
+
+static const struct vt_case cases[] = {
+	{"forked", forked, VT_PROCS, 0},
+	{"stores_are_kept", stores_are_kept, VT_PROCS, 0},
+	{"unmapped", unmapped, VT_PROCS, 0},
+	{"moved", moved, VT_PROCS, 0},
+	{"advised", advised, VT_PROCS, 0},
+	{"allocated", allocated, VT_BOTH, 0},
+	{"overlapping", overlapping, VT_PROCS, 0},
+	{"reregistered", reregistered, VT_PROCS, 0},
+	{"last_word", last_word, VT_BOTH, 0},
+	{"atomics_add_up", atomics_add_up, VT_BOTH, 0},
+};
+
+VT_MAIN(cases)
