@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ps.c - processes of the board, their QPs and CQs. */
+/* ps.c - processes of the board, their QPs, CQs and regions. */
 #include <stdio.h>
 #include <string.h>
+#include <board/mr_way.h>
 #include "dpactl.h"
 
 /* A QP of the board, copied once. */
@@ -60,6 +61,34 @@ static void each_cq(struct ctl *c, const struct proc *p, cq_fn *fn, void *arg)
 	}
 }
 
+typedef void mr_fn(void *arg, const struct dpa_board_mrinfo *mr);
+
+/* One that is not whole is not shown: its key is written last, and first taken away. */
+static void each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *arg)
+{
+	struct dpa_board_mrinfo *from = dpa_board_mrinfo(c->b, p->slot);
+
+	for (int i = 0; from && i < DPA_BOARD_MRINFO; i++) {
+		uint32_t key = __atomic_load_n(&from[i].key, __ATOMIC_ACQUIRE);
+		struct dpa_board_mrinfo mr = from[i];
+
+		if (key && mr.key == key && mr.way < DPA_WAYS && mr.why < DPA_SHARE_NUM)
+			fn(arg, &mr);
+	}
+}
+
+static const char *way_name(const struct dpa_board_mrinfo *mr)
+{
+	static const char *const names[DPA_WAYS] = {
+		[DPA_WAY_LOCAL] = "local",
+		[DPA_WAY_RING] = "ring",
+		[DPA_WAY_PROCESS_VM] = "process_vm",
+		[DPA_WAY_MAPPED] = "mapped",
+	};
+
+	return names[mr->way];
+}
+
 /* ------------------------------------------------------------- for programs */
 
 static void qp_json(void *arg, const struct qp *q)
@@ -95,10 +124,23 @@ static void cq_json(void *arg, const struct dpa_board_cqinfo *cq)
 	json_object_array_add(arg, o);
 }
 
+static void mr_json(void *arg, const struct dpa_board_mrinfo *mr)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_num(o, "key", mr->key);
+	json_add_num(o, "addr", mr->addr);
+	json_add_num(o, "length", mr->length);
+	json_add(o, "way", way_name(mr));
+	json_add(o, "why", dpa_share_why_text[mr->why]);
+	json_object_array_add(arg, o);
+}
+
 static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *qps = json_object_new_array(), *cqs = json_object_new_array();
+	struct json_object *mrs = json_object_new_array();
 
 	json_add_num(o, "pid", p->pid);
 	json_add(o, "command", p->comm);
@@ -116,6 +158,8 @@ static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 	each_cq(c, p, cq_json, cqs);
 	json_object_object_add(o, "qps", qps);
 	json_object_object_add(o, "cqs", cqs);
+	each_mr(c, p, mr_json, mrs);
+	json_object_object_add(o, "mrs", mrs);
 	return o;
 }
 
@@ -165,9 +209,21 @@ static void cq_text(void *arg, const struct dpa_board_cqinfo *cq)
 	       cq->armed ? "yes" : "no", (unsigned long long)cq->cqes);
 }
 
+static void mr_text(void *arg, const struct dpa_board_mrinfo *mr)
+{
+	struct table *t = arg;
+
+	if (!t->head)
+		printf("\n    KEY       PID           ADDRESS        LENGTH  WAY         WHY\n");
+	t->head = true;
+	printf(" %08x  %7u  %16llx  %12llu  %-10s  %s\n", mr->key, t->p->pid,
+	       (unsigned long long)mr->addr, (unsigned long long)mr->length, way_name(mr),
+	       mr->why ? dpa_share_why_text[mr->why] : "-");
+}
+
 static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 {
-	struct table qps = {0}, cqs = {0};
+	struct table qps = {0}, cqs = {0}, mrs = {0};
 
 	printf("    PID  COMMAND          PLACEMENT    QPs    CQs    MRs  SINCE\n");
 	for (uint32_t i = 0; i < n; i++)
@@ -179,6 +235,10 @@ static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		cqs.p = &p[i];
 		each_cq(c, &p[i], cq_text, &cqs);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		mrs.p = &p[i];
+		each_mr(c, &p[i], mr_text, &mrs);
 	}
 }
 
