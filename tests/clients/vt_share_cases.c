@@ -127,7 +127,7 @@ static void forked(struct vt *t)
 }
 
 struct storer {
-	volatile uint64_t *at;
+	uint64_t *at;
 	_Atomic bool over;
 	uint64_t lost;
 };
@@ -139,8 +139,10 @@ static void *storer(void *arg)
 
 	for (uint64_t n = 0; !atomic_load(&s->over); n++)
 		for (uint64_t i = 0; i < AREA / PAGE; i++) {
-			s->lost += s->at[i * (PAGE / 8)] != n;
-			s->at[i * (PAGE / 8)] = n + 1;
+			uint64_t *w = &s->at[i * (PAGE / 8)];
+
+			s->lost += __atomic_load_n(w, __ATOMIC_RELAXED) != n;
+			__atomic_store_n(w, n + 1, __ATOMIC_RELAXED);
 		}
 	return NULL;
 }
@@ -161,9 +163,9 @@ static void stores_are_kept(struct vt *t)
 		memset(t->buf, 0, AREA);
 		t->mr = ibv_reg_mr(t->pd, t->buf, AREA, ALL);
 		CHECK(t->mr, "reg_mr: %s", strerror(errno));
-		s = (struct storer){.at = (volatile uint64_t *)(void *)t->buf};
+		s = (struct storer){.at = (uint64_t *)(void *)t->buf};
 		CHECK_EQ(pthread_create(&thread, NULL, storer, &s), 0);
-		while (!s.at[0])
+		while (!__atomic_load_n(&s.at[0], __ATOMIC_RELAXED))
 			;
 		if (round % 2)
 			expect_private(t->buf + 8, "with a thread");

@@ -404,7 +404,7 @@ static void on_tick(int sig)
 /* A sequence that is interrupted begins again; what was added was added once. */
 Test(transport_direct, interrupted_sequences, .timeout = 60)
 {
-	const size_t n = 1 << 20;
+	const size_t n = 1 << 18;
 	struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
 	_Atomic uint64_t grant = 5;
 	_Atomic uint32_t gen = 7;
@@ -416,7 +416,7 @@ Test(transport_direct, interrupted_sequences, .timeout = 60)
 	cr_assert(from && to);
 	signal(SIGALRM, on_tick);
 	cr_assert_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
-	for (uint32_t i = 0; i < 100 || (atomic_load(&ticks) < 1000 && i < 20000); i++) {
+	for (uint32_t i = 0; i < 100 || (atomic_load(&ticks) < 300 && i < 5000); i++) {
 		struct dpa_guard g = holds(&grant, &gen);
 
 		th_fill(from, n, i);
