@@ -92,6 +92,45 @@ static void drained(struct vt *t)
 	vt_close(t);
 }
 
+/* The first message to a QP that is in RTR still: told once (IBA 11.6.3.1), and not in RTS. */
+static void established(struct vt *t)
+{
+	struct vt_opt o = {0};
+
+	vt_setup(t, &o);
+	no_event(t);
+	to_state(t->qp, IBV_QPS_RESET, -1);
+	vt_qp_init(t, t->qp, &o);
+	vt_qp_rtr(t, t->qp, &o, &t->peer);
+	if (t->side == 1)
+		for (uint64_t i = 0; i < 3; i++)
+			CHECK_EQ(vt_recv(t, 0, 64, i), 0);
+	vt_sync(t);
+	if (t->side == 0) {
+		vt_qp_rts(t, t->qp, &o, t->me.psn);
+		for (uint64_t i = 0; i < 3; i++) {
+			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 64, i, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, i, IBV_WC_SUCCESS);
+		}
+	} else {
+		event_is(t, t->qp, IBV_EVENT_COMM_EST);
+		for (uint64_t i = 0; i < 3; i++)
+			vt_wc_is(t, i, IBV_WC_SUCCESS);
+		CHECK_EQ(vt_state(t->qp), IBV_QPS_RTR);
+	}
+	vt_sync(t);
+	if (t->side == 1) {
+		vt_qp_rts(t, t->qp, &o, t->me.psn);
+		CHECK_EQ(vt_recv(t, 0, 64, 9), 0);
+	}
+	vt_sync(t);
+	if (t->side == 0)
+		CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 64, 9, IBV_SEND_SIGNALED), 0);
+	vt_wc_is(t, 9, IBV_WC_SUCCESS);
+	no_event(t);
+	vt_close(t);
+}
+
 /* With an SRQ: from now on no receive is taken for this QP. Once, however often it goes there. */
 static void last_wqe(struct vt *t)
 {
@@ -139,7 +178,7 @@ static void rate_limit(struct vt *t)
 static const struct vt_case cases[] = {
 	{"access_error", access_error, VT_BOTH, 0}, {"request_error", request_error, VT_BOTH, 0},
 	{"drained", drained, VT_BOTH, 0},	    {"last_wqe", last_wqe, VT_BOTH, 0},
-	{"rate_limit", rate_limit, VT_BOTH, 0},
+	{"rate_limit", rate_limit, VT_BOTH, 0},	    {"established", established, VT_BOTH, 0},
 };
 
 VT_MAIN(cases)
