@@ -87,7 +87,7 @@ static bool is_atomic(const struct operation *o)
 /* 8 bytes that are there, with what is there in half of the cases. */
 static void make_atomic(struct operation *o, uint64_t *x, uint32_t seed)
 {
-	static uint8_t *copy;
+	static _Thread_local uint8_t *copy;
 
 	o->op = draw(x) % 2 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
 	o->len = 8;

@@ -182,6 +182,65 @@ static void stores_are_kept(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
+/* What a peer was told is written is there, whatever fork() does with the pages meanwhile. */
+static void written_while_forking(struct vt *t)
+{
+	struct vt_addr all, at = {0};
+	int status;
+
+	vt_setup(t, &rc);
+	all = t->peer;
+	for (int round = 0; round < 40; round++) {
+		uint8_t *p = NULL;
+		struct ibv_mr *mr = NULL;
+
+		if (t->side == 1) {
+			p = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
+			CHECK(p != MAP_FAILED, "mmap");
+			memset(p, 0, AREA);
+			mr = ibv_reg_mr(t->pd, p, AREA, ALL);
+			CHECK(mr, "reg_mr: %s", strerror(errno));
+			at.addr = (uintptr_t)p;
+			at.rkey = mr->rkey;
+			vt_put(t, &at, sizeof(at));
+			fflush(stdout);
+			for (int i = 0; i < 2; i++) {
+				pid_t pid;
+
+				usleep((useconds_t)(round * 100));
+				pid = fork();
+				CHECK(pid >= 0, "fork");
+				if (!pid)
+					_exit(0);
+				CHECK_EQ(waitpid(pid, &status, 0), pid);
+			}
+		} else {
+			vt_get(t, &t->peer, sizeof(t->peer));
+		}
+		for (uint64_t n = 1; t->side == 0 && n <= 2000; n++) {
+			volatile uint64_t *w = (volatile uint64_t *)(void *)t->buf;
+			uint64_t off = n * 4104 % (AREA - 8) & ~7ull;
+
+			w[0] = n;
+			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, 8, n, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, n, IBV_WC_SUCCESS);
+			w[1] = 0;
+			CHECK_EQ(vt_send(t, IBV_WR_RDMA_READ, 8, off, 8, n, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, n, IBV_WC_SUCCESS);
+			CHECK(w[1] == n, "round %d: %llu was written, %llu is there", round,
+			      (unsigned long long)n, (unsigned long long)w[1]);
+		}
+		vt_sync(t);
+		if (t->side == 1) {
+			CHECK_EQ(ibv_dereg_mr(mr), 0);
+			munmap(p, AREA);
+		}
+	}
+	t->peer = all;
+	vt_close(t);
+}
+
 /* ----------------------------------------------------------- munmap and such */
 
 /* The application unmaps what it registered, and has other memory there afterwards. */
@@ -469,6 +528,7 @@ static void atomics_add_up(struct vt *t)
 static const struct vt_case cases[] = {
 	{"forked", forked, VT_PROCS, 0},
 	{"stores_are_kept", stores_are_kept, VT_PROCS, 0},
+	{"written_while_forking", written_while_forking, VT_PROCS, 0},
 	{"unmapped", unmapped, VT_PROCS, 0},
 	{"moved", moved, VT_PROCS, 0},
 	{"advised", advised, VT_PROCS, 0},
