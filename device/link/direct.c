@@ -26,13 +26,19 @@ bool dpa_direct_able(const struct dpa_hw_qp *qp)
 
 /* ------------------------------------------------------------------- grants */
 
+/* RTR: from its first packet on, which is an event. */
+static bool is_receiving(const struct dpa_hw_qp *qp)
+{
+	return qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_SQE ||
+	       (qp->state == DPA_QPS_RTR && qp->comm_est);
+}
+
 static bool may_grant(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_peer *p = qp->peer;
 
 	return qp->hw->cfg.direct == DPA_CFG_DIRECT_AUTO &&
-	       (qp->transport == DPA_BTH_RC || qp->transport == DPA_BTH_UC) &&
-	       (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_SQE) &&
+	       (qp->transport == DPA_BTH_RC || qp->transport == DPA_BTH_UC) && is_receiving(qp) &&
 	       !qp->pkt_flags && p && !p->wire &&
 	       atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
 	       !atomic_load_explicit(&qp->hw->inspect, memory_order_seq_cst) &&

@@ -2,6 +2,7 @@
 /* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
 #include "quick.h"
 #include "transport.h"
+#include "link/direct.h"
 #include "raw/raw.h"
 
 /* IBA 9.6/state */
@@ -155,6 +156,7 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (dpa_unlikely(qp->state == DPA_QPS_RTR && !qp->comm_est)) {
 		qp->comm_est = true; /* IBA 11.6.3.1 */
 		dpa_qp_event(qp, DPA_EVENT_COMM_EST);
+		dpa_grant(qp);
 	}
 	if (qp->type == DPA_QP_UD) {
 		if ((dpa_op_props(s->opcode) & (DPA_OPP_SEND | DPA_OPP_START | DPA_OPP_END)) ==
