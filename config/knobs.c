@@ -95,7 +95,7 @@ const struct dpa_knob dpa_knobs[] = {
 		 "may "
 		 "trace it then, too (PR_SET_PTRACER)"},
 	{.name = "share_mr",
-	 .def = "auto",
+	 .def = "never",
 	 .type = DPA_KNOB_ENUM,
 	 .min = DPA_CFG_SHARE_AUTO,
 	 .words = "auto|never|always",
