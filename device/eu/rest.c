@@ -2,8 +2,8 @@
 #include <time.h>
 #include "rest.h"
 
-#define PATIENCE_NS 5000000ll /* a thread in the middle of something may have lost its processor   \
-			       */
+/* a thread in the middle of something may have lost its processor */
+#define PATIENCE_NS 5000000ll
 
 _Atomic uint32_t dpa_rest_wanted;
 static _Atomic uint32_t born, own, resting;
