@@ -260,8 +260,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	uint64_t first;
 	int err;
 
-	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) ||
-	    !local_iov(qp, c, copy, iov, &o.cnt))
+	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) || !local_iov(qp, c, copy, iov, &o.cnt))
 		return false;
 	err = carry_out(qp, c, &o);
 	if (!err) {
