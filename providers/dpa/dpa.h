@@ -124,9 +124,9 @@ struct dpa_cq {
 	struct dpa_hw_ctx *hw_ctx;
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
-	bool by_hand;		   /* has a callback: its reader keeps an index of its own */
-	uint32_t async_reported;   /* under the lock of the context's async queue */
-	uint32_t want;		   /* dpa_cqe_last() of the next entry, if nothing is rare about it */
+	bool by_hand;		 /* has a callback: its reader keeps an index of its own */
+	uint32_t async_reported; /* under the lock of the context's async queue */
+	uint32_t want;		 /* dpa_cqe_last() of the next entry, if nothing is rare about it */
 	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
 	const struct dpa_cqe *end; /* of buf */
 	/* under the channel's lock */
