@@ -50,8 +50,10 @@ def clients(runner, report, full, seed):
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
                  "vt_flush", "vt_direct", "vt_killed", "vt_ex", "vt_share"):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
-        if prog in ("vt_direct", "vt_killed", "vt_share"):
-            manners += [{"DPA_SHARE_MR": policy} for policy in ("never", "auto", "always")]
+        if prog in ("vt_direct", "vt_killed", "vt_share"):  # never is the default
+            manners.append({"DPA_SHARE_MR": "auto"})
+            if full or prog == "vt_share":
+                manners.append({"DPA_SHARE_MR": "always"})
         for env in manners:
             cmd = [os.path.join(folder, prog), "--seed", str(seed)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, env)
