@@ -23,7 +23,8 @@ static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return qp->peer == peer;
 }
 
-#define PATIENCE_NS 10000000ull
+/* 10 ms were too few for ib_send_bw -c UC -e -b -q 16 -r 16 with 64 KiB: a round takes that long */
+#define PATIENCE_NS 50000000ull
 
 static bool has_rwqe(struct dpa_hw_qp *qp)
 {

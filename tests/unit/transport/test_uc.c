@@ -271,3 +271,29 @@ Test(transport_uc, too_long_then_error)
 	cr_expect_not(th_poll(&th->b.rcq, &e));
 	th_free(th);
 }
+
+/*
+ * A packet without a receive waits in its lane for one that keeps up, however long its round over
+ * 16 QPs takes, but not for one that has stopped posting; and once only, until it posts again.
+ */
+Test(transport_uc, a_receiver_gets_a_moment_to_post)
+{
+	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC});
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	cr_assert(th_take(&th->a, &p));
+	for (int again = 0; again < 2; again++) {
+		cr_expect(dpa_rx_must_wait(th->b.qp, &p.s));
+		th_now += 40000000ull;
+		cr_expect(dpa_rx_must_wait(th->b.qp, &p.s), "it does so after 40 ms");
+		th_now += 20000000ull;
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "it does not");
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "once");
+		cr_assert(th_recv(&th->b, 1, 0, 100));
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "there is one");
+		th->b.qp->rq_ci = th->b.dbrec.rq_pi;
+	}
+	th_free(th);
+}
