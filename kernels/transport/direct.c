@@ -7,6 +7,9 @@
  * Where it is slower it is not taken: a list of small messages goes by the ring, which takes one in
  * a fraction of a system call's time. A small one goes this way if somebody waits for it: it is
  * alone, asks for a completion, and nothing that was reported before lies in the CQ.
+ *
+ * Nothing may be outstanding. A large one waits for that behind large ones that went by packet: who
+ * keeps 128 of them under way, as perftest does, would never come here else.
  */
 #include <errno.h>
 #include "transport.h"
@@ -39,7 +42,23 @@ static bool lane_is_empty(struct dpa_tx *tx)
 	       atomic_load_explicit(&tx->shm->tail, memory_order_acquire);
 }
 
-static bool applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
+static bool is_outstanding(const struct dpa_req *r)
+{
+	return r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
+	       r->max_psn != r->una_psn;
+}
+
+/* One whose bytes count, not the call. */
+static bool is_large(const struct dpa_wqe_ctrl *c)
+{
+	return (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
+	       c->length >= ALWAYS && c->length <= DPA_PULL_CHUNK;
+}
+
+enum verdict { BY_PACKET, LATER, DIRECT };
+
+/* LATER: a response to what is outstanding comes, and brings the requester back here. */
+static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
 
@@ -47,17 +66,21 @@ static bool applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t
 		    ? qp->type != DPA_QP_RC
 		    : c->opcode != DPA_OP_RDMA_WRITE &&
 			      (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC))
-		return false;
-	if (r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
-	    r->max_psn != r->una_psn)
-		return false;
+		return BY_PACKET;
 	if (!c->length || c->length > DPA_PULL_CHUNK ||
 	    (c->length < ALWAYS && !dpa_op_is_atomic(c->opcode) && !is_awaited(qp, c, pi)))
-		return false;
+		return BY_PACKET;
 	if (qp->state != DPA_QPS_RTS || r->fence_sq || qp->limited || qp->cqe_lost ||
 	    dpa_lossy(qp) || atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
-		return false;
-	return qp->type == DPA_QP_RC || lane_is_empty(qp->tx);
+		return BY_PACKET;
+	if (dpa_unlikely(is_outstanding(r))) {
+		bool behind_large = r->una_idx != r->send_idx && !r->send_off &&
+				    r->send_psn == r->max_psn &&
+				    is_large(dpa_wqe_ctrl(qp, r->una_idx));
+
+		return behind_large && is_large(c) ? LATER : BY_PACKET;
+	}
+	return qp->type == DPA_QP_RC || lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
 /* Where the bytes are or go here. */
@@ -305,8 +328,16 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
 		uint32_t len = length_of(c);
 
-		if (dpa_unlikely(rests(qp, c)) || !applies(qp, c, pi))
+		if (dpa_unlikely(rests(qp, c)))
 			break;
+		switch (applies(qp, c, pi)) {
+		case BY_PACKET:
+			return n;
+		case LATER:
+			return DPA_DIRECT_LATER;
+		case DIRECT:
+			break;
+		}
 		if (len > left)
 			return DPA_DIRECT_MORE;
 		if (!one(qp, c)) {

@@ -601,6 +601,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	if (qp->direct) {
 		int direct = dpa_direct_run(qp, pi);
 
+		if (direct == DPA_DIRECT_LATER)
+			return 0;
 		if (direct < 0)
 			dpa_pend(qp, 0);
 		if (direct < 0 || r->send_idx == pi)

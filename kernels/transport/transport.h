@@ -170,8 +170,10 @@ void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
 uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		       uint64_t *one);
 /* --- direct.c --- */
-/* Carries out itself what can be: how many, or that there is more for another call. */
-#define DPA_DIRECT_MORE -1
+/* Carries out itself what can be: how many, or that there is more for another call, or that no
+ * packet shall go before what is outstanding is acknowledged. */
+#define DPA_DIRECT_MORE	 -1
+#define DPA_DIRECT_LATER -2
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi);
 /* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
 bool dpa_resolve(struct dpa_hw_qp *qp);

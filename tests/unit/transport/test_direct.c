@@ -293,6 +293,68 @@ Test(transport_direct, nothing_overtakes_a_packet_uc)
 	behind_a_packet(DPA_QP_UC);
 }
 
+/* One in the SQ, whose queue is never empty: perftest's way. It is not sent behind the others. */
+static void behind_a_large_one(uint8_t op, uint32_t n, bool waits)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 100000);
+	struct dpa_cqe e;
+	uint32_t head;
+
+	wr.flags = 0;
+	th->a.qp->direct_rest = 1;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_assert(sent_packet(&th->a));
+	head = th->a.qp->tx->head;
+	wr.op = op;
+	wr.flags = DPA_WQE_SIGNALED;
+	wr.sge[0].length = n;
+	th_fill(th->a.mem, 100000, 3);
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect_eq(th->a.qp->tx->head == head, waits);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), 0u);
+	th_settle(th);
+	expect_done(th, DPA_CQE_OK);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), waits);
+	cr_expect_eq(th->a.qp->req.una_psn, th->a.qp->req.send_psn);
+	cr_expect(th_check(th->b.mem + AT, 100000, 3));
+	/* with nothing before it at once */
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), waits + 1u);
+	while (th_poll(&th->a.scq, &e))
+		cr_expect_eq(e.status, DPA_CQE_OK);
+	th_free(th);
+}
+
+Test(transport_direct, a_large_one_waits_for_large_ones_that_go_by_packet)
+{
+	behind_a_large_one(DPA_OP_RDMA_WRITE, 100000, true);
+	behind_a_large_one(DPA_OP_RDMA_READ, 65536, true);
+	behind_a_large_one(DPA_OP_RDMA_WRITE, 64, false);
+}
+
+Test(transport_direct, one_that_waits_goes_by_packet_when_it_is_refused)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 100000);
+	struct dpa_cqe e;
+
+	th->a.qp->direct_rest = 1;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	wr.rkey ^= 1;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	expect_done(th, DPA_CQE_REM_ACCESS_ERR);
+	th_free(th);
+}
+
 /* -------------------------------------------------------------------- guard */
 
 Test(transport_direct, a_guard_that_does_not_hold_lets_nothing_be_touched)
