@@ -187,23 +187,17 @@ static int expected(struct dpa_rx *rx)
 	return one ? 1 : BATCH;
 }
 
-int dpa_lane_drain(struct dpa_rx *rx)
+/* Up to `batch` packets. */
+static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 {
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t given = rx->dnext, seen = atomic_load_explicit(&rx->next, memory_order_relaxed);
 	struct dpa_hw_qp *cur = NULL;
 	struct dpa_acks acks = {.n = 0};
-	uintptr_t home = 0;
-	struct dpa_lane_shm *shm;
-	uint32_t given, seen;
 	uint64_t bytes = 0;
 	bool held = false;
-	int n = 0, batch;
+	int n = 0;
 
-	if (!dpa_spin_try(&rx->lock))
-		return 0;
-	batch = expected(rx);
-	given = rx->dnext;
-	seen = atomic_load_explicit(&rx->next, memory_order_relaxed);
-	shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	while (n < batch && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 		struct dpa_slot s;
@@ -229,7 +223,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		}
 	}
 	if (cur)
-		home = atomic_load_explicit(&cur->home, memory_order_relaxed);
+		*home = atomic_load_explicit(&cur->home, memory_order_relaxed);
 	if (cur && !acks.n) { /* nobody's company: the ACK goes alone */
 		dpa_responder_flush(cur);
 		dpa_qp_leave(cur);
@@ -237,10 +231,68 @@ int dpa_lane_drain(struct dpa_rx *rx)
 		leave_qp(cur, &acks);
 		dpa_acks_publish(&acks, rx->peer->hw);
 	}
+	return n;
+}
+
+/* A packet that lies in its slot whole: what comes one by one most often. */
+static inline bool is_plain(const struct dpa_slot *s)
+{
+	if (s->opcode == (DPA_BTH_RC | DPA_BTH_SEND_ONLY))
+		return (s->flags & DPA_PKT_INSLOT) && !(s->flags & DPA_PKT_PULL) &&
+		       s->len <= DPA_PKT_EXT;
+	return s->opcode == (DPA_BTH_RC | DPA_BTH_ACK) && !s->flags && !s->len;
+}
+
+/*
+ * One packet, if it is a plain one for an RC QP of ours: what drain_batch() would do with it.
+ * False: nothing was done.
+ */
+static bool drain_plain(struct dpa_rx *rx, uintptr_t *home)
+{
+	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	struct dpa_hw *hw = rx->peer->hw;
+	struct dpa_hw_qp *qp;
+	struct dpa_slot s;
+
+	memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
+	s.flags &= DPA_PKT_ON_LANE;
+	if (!is_plain(&s) || atomic_load_explicit(&hw->inspect, memory_order_relaxed))
+		return false;
+	qp = atomic_load_explicit(&hw->qp_tab[s.dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (dpa_unlikely(!qp))
+		return false;
+	dpa_qplock_lock(&qp->lock);
+	if (dpa_unlikely(qp->qpn != s.dqpn || qp->type != DPA_QP_RC)) {
+		dpa_qp_leave(qp);
+		return false;
+	}
+	dpa_transport_rx(qp, rx->peer, &s,
+			 s.opcode == (DPA_BTH_RC | DPA_BTH_ACK) ? s.ext + 16 : s.ext);
+	count_rx(rx, &s);
+	atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
+	*home = atomic_load_explicit(&qp->home, memory_order_relaxed);
+	dpa_responder_flush(qp);
+	dpa_qp_leave(qp);
+	return true;
+}
+
+int dpa_lane_drain(struct dpa_rx *rx)
+{
+	struct dpa_lane_shm *shm;
+	uintptr_t home = 0;
+	int n = 1, batch;
+
+	if (!dpa_spin_try(&rx->lock))
+		return 0;
+	batch = expected(rx);
+	if (batch > 1 || !dpa_lane_ready(rx) || !drain_plain(rx, &home))
+		n = drain_batch(rx, batch, &home);
 	if (n) {
 		rx->lone = n == 1;
 		settle_owner(rx, home);
 		dpa_lane_release(rx);
+		shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 		/* a producer that sets this word just now looks again by its timer */
 		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
 			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);

@@ -4,6 +4,7 @@
  * when the batch that brought the requests is through, or with the QP's own next packets.
  */
 #include "transport.h"
+#include "quick.h"
 #include "link/wire.h"
 
 /* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
@@ -210,15 +211,13 @@ void dpa_responder_join(struct dpa_hw_qp *qp)
 }
 
 /* IBA 9.9/class-c */
-void dpa_responder_flush(struct dpa_hw_qp *qp)
+static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint32_t unsent;
 	uint8_t *data;
 	bool fatal = false;
 
-	if (dpa_likely(!r->ack_owed && r->rd_tail == r->rd_head))
-		return;
 	if (!have_tx(qp))
 		return;
 	struct dpa_tx *tx = qp->tx;
@@ -251,6 +250,14 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 					 : DPA_EVENT_QP_REQ_ERR);
 		dpa_qp_to_error(qp);
 	}
+}
+
+void dpa_responder_flush(struct dpa_hw_qp *qp)
+{
+	if (dpa_likely(!qp->resp.ack_owed && qp->resp.rd_tail == qp->resp.rd_head))
+		return;
+	if (!dpa_quick_ack(qp))
+		flush(qp);
 }
 
 bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * quick.h - the commonest message in one piece: a SEND of an RC QP over shared memory that fits a
- * slot. Each function looks whether all is as it takes for granted and leaves no trace when it is
- * not: then requester.c and responder.c, which know every case, do the work. What a message changes
- * here is what it changes there.
+ * slot, and its ACK. Each function looks whether all is as it takes for granted and leaves no trace
+ * when it is not: then requester.c, responder.c, answers.c and completer.c, which know every case,
+ * do the work. What a message changes here is what it changes there.
  */
 #ifndef DPA_QUICK_H
 #define DPA_QUICK_H
@@ -80,6 +80,38 @@ static inline bool dpa_quick_send(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	return true;
 }
 
+/* Nothing of the QP's state is in the way of what dpa_quick_run() does. */
+static inline bool dpa_quick_ready(const struct dpa_hw_qp *qp)
+{
+	return qp->state == DPA_QPS_RTS && !qp->cqe_lost && !qp->req.wait_timer && qp->dbrec &&
+	       qp->tx &&
+	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP &&
+	       dpa_quick_qp(qp);
+}
+
+/* The messages at send_idx that are of that kind, `most` of them, under the QP's lock: how many. */
+static inline int dpa_quick_run(struct dpa_hw_qp *qp, int most)
+{
+	struct dpa_tx *tx = qp->tx;
+	const struct dpa_wqe_ctrl *c;
+	uint32_t pi;
+	int n = 0;
+
+	if (dpa_unlikely(!dpa_quick_ready(qp)))
+		return 0;
+	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	c = dpa_wqe_ctrl(qp, qp->req.send_idx);
+	if (qp->req.send_idx == pi || c->opcode != DPA_OP_SEND || c->length > DPA_PKT_EXT)
+		return 0;
+	dpa_spin_lock(&tx->lock);
+	while (qp->req.send_idx != pi && n < most && dpa_quick_send(qp, tx))
+		n++;
+	dpa_spin_unlock(&tx->lock);
+	if (n)
+		dpa_tx_posted(tx, qp->hw);
+	return n;
+}
+
 /* The QP waits for exactly such a packet. */
 static inline bool dpa_quick_expected(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
 				      const struct dpa_slot *s)
@@ -126,6 +158,78 @@ static inline bool dpa_quick_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer,
 		r->ack_psn = s->psn;
 		r->ack_syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
 	}
+	return true;
+}
+
+/* A plain ACK that is owed, to another process or QP of this host. False: it is still owed. */
+static inline bool dpa_quick_ack(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_tx *tx = qp->tx;
+	struct dpa_slot *s;
+	struct dpa_ext *x;
+
+	if (!dpa_owes_ack(qp) || !tx || qp->pkt_flags || qp->transport != DPA_BTH_RC ||
+	    atomic_load_explicit(&tx->peer->state, memory_order_relaxed) != DPA_PEER_UP)
+		return false;
+	dpa_spin_lock(&tx->lock);
+	s = dpa_pkt_begin(qp, tx, DPA_BTH_RC | DPA_BTH_ACK, qp->dest_qpn, r->ack_psn, 0, 0, NULL);
+	if (dpa_likely(s)) {
+		s->flags = 0;
+		x = (struct dpa_ext *)s->ext;
+		x->msn = r->msn;
+		x->syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
+		dpa_lane_publish(tx, s);
+		r->ack_owed = false;
+	}
+	dpa_spin_unlock(&tx->lock);
+	if (dpa_likely(s))
+		dpa_tx_owe_kick(tx, qp->hw);
+	return s;
+}
+
+/* An ACK of the oldest message alone, which is such a SEND. False: it is for the completer. */
+static inline bool dpa_quick_ack_rx(struct dpa_hw_qp *qp, const struct dpa_peer *peer,
+				    const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c;
+	struct dpa_cqe e;
+	bool report;
+
+	if (s->opcode != (DPA_BTH_RC | DPA_BTH_ACK) || qp->transport != DPA_BTH_RC ||
+	    qp->state != DPA_QPS_RTS || !peer || qp->peer != peer ||
+	    (qp->dest_qpn & DPA_QPN_INDEX) != s->src || s->flags || qp->pkt_flags ||
+	    (uint8_t)x->syndrome != (DPA_AETH_ACK | DPA_AETH_NO_CREDITS) || r->wait_timer ||
+	    r->credits || qp->tag_sq || dpa_lossy(qp) || s->psn != r->una_psn ||
+	    r->una_idx == r->send_idx)
+		return false;
+	c = dpa_wqe_ctrl(qp, r->una_idx);
+	if (c->opcode != DPA_OP_SEND || c->nbb != 1 || c->length > qp->mtu)
+		return false;
+	report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all;
+	e = (struct dpa_cqe){.wr_id = c->wr_id,
+			     .qpn = qp->qpn,
+			     .user_index = qp->user_index,
+			     .byte_len = c->length,
+			     .wqe_index = r->una_idx,
+			     .opcode = DPA_CQE_SEND,
+			     .status = DPA_CQE_OK};
+	r->una_psn = dpa_psn_add(r->una_psn, 1);
+	if (dpa_psn_diff(r->una_psn, r->acked_psn) > 0)
+		r->acked_psn = r->una_psn;
+	r->retry_left = qp->retry_cnt;
+	r->rnr_left = qp->rnr_retry;
+	r->heard = true;
+	r->una_idx++;
+	r->read_off = 0;
+	/* from here on the WQE's block is the poster's: see dpa_complete() */
+	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+	if (report)
+		dpa_qp_report(qp, qp->send_cq, &e);
+	if (dpa_unlikely(r->send_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)))
+		dpa_requester_run(qp);
 	return true;
 }
 

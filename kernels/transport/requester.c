@@ -683,7 +683,7 @@ static void check_drained(struct dpa_hw_qp *qp)
 }
 
 /* IBA 9.7.6/rnr-wait */
-int dpa_requester_run(struct dpa_hw_qp *qp)
+static __attribute__((noinline)) int run(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t pi;
@@ -724,4 +724,14 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 	if (dpa_unlikely(qp->state == DPA_QPS_SQD))
 		check_drained(qp);
 	return n;
+}
+
+int dpa_requester_run(struct dpa_hw_qp *qp)
+{
+	int n = dpa_quick_run(qp, BUDGET);
+
+	if (dpa_likely(n &&
+		       qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)))
+		return n;
+	return n + run(qp);
 }

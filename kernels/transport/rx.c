@@ -124,7 +124,7 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
-	if (dpa_quick_rx(qp, peer, s, payload))
+	if (dpa_quick_rx(qp, peer, s, payload) || dpa_quick_ack_rx(qp, peer, s))
 		return;
 	if (dpa_unlikely(s->opcode == DPA_LINK_NO_QP)) {
 		if (qp->type == DPA_QP_RC && qp->peer == peer &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A short SEND of one piece into a receive of one piece goes a quick way (quick.h); of two pieces,
- * into two, it goes the way of all others. Nothing that anybody can see may tell them apart.
+ * A short SEND of one piece into a receive of one piece goes a quick way (quick.h), and so does its
+ * ACK; of two pieces, into two, it goes the way of all others, as an ACK does that goes with the
+ * QP's own packets. Nothing that anybody can see may tell them apart.
  */
 #include <criterion/criterion.h>
 #include "harness.h"
@@ -17,8 +18,9 @@ struct trace {
 	uint32_t send_psn, send_wqe_psn, max_psn, una_psn, send_ssn, acked, idx, una;
 	uint32_t epsn, msn, off, sq_ci, rq_ci;
 	uint64_t packets, bytes, sends;
-	bool owed, have_wqe;
-	uint8_t last_op;
+	uint32_t read_off;
+	bool owed, have_wqe, heard;
+	uint8_t last_op, retry_left, rnr_left;
 };
 
 static void post(struct th *th, uint32_t len, uint8_t flags, bool inl, bool quick)
@@ -63,6 +65,10 @@ static void look(struct th *th, struct trace *t)
 	t->owed = p->ack_owed;
 	t->have_wqe = p->have_wqe;
 	t->last_op = p->last_op;
+	t->read_off = r->read_off;
+	t->heard = r->heard;
+	t->retry_left = (uint8_t)r->retry_left;
+	t->rnr_left = (uint8_t)r->rnr_left;
 	t->sq_ci = th->a.dbrec.sq_ci;
 	t->rq_ci = th->b.dbrec.rq_ci;
 	t->packets = stat->packets;
@@ -71,9 +77,25 @@ static void look(struct th *th, struct trace *t)
 	memcpy(t->data, th->b.mem + AT, sizeof(t->data));
 }
 
+static void answer(struct th *th, bool quick)
+{
+	struct dpa_tx *tx = &th->peer->tx[th->b.qp->lane];
+
+	if (quick) {
+		th_flush(&th->b);
+		return;
+	}
+	th->b.qp->tx = tx;
+	dpa_spin_lock(&tx->lock);
+	dpa_responder_join(th->b.qp);
+	dpa_spin_unlock(&tx->lock);
+}
+
 static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool quick)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0xffffff, .index = UINT32_MAX});
+	struct th_pkt back;
+	struct dpa_cqe e;
 
 	memset(t, 0, sizeof(*t));
 	memset(th->b.mem + AT, 0xee, BYTES + 1);
@@ -82,10 +104,16 @@ static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool qui
 		cr_assert(th_take(&th->a, &t->request));
 		th_give(&th->b, &t->request);
 		cr_assert(th_poll(&th->b.rcq, &t->received));
-		th_flush(&th->b);
+		answer(th, quick);
 		cr_assert(th_take(&th->b, &t->ack));
-		th_give(&th->a, &t->ack);
+		back = t->ack;
+		if (!quick)
+			back.s.flags |= DPA_PKT_SE; /* says nothing of an ACK */
+		th->a.qp->req.retry_left = th->a.qp->req.rnr_left = 0;
+		th->a.qp->req.heard = false;
+		th_give(&th->a, &back);
 		cr_assert(th_poll(&th->a.scq, &t->sent));
+		cr_expect_not(th_poll(&th->a.scq, &e));
 	}
 	look(th, t);
 	th_free(th);
@@ -110,6 +138,8 @@ static void same(const struct trace *a, const struct trace *b, uint32_t len, int
 	cr_expect_eq(s->len, u->len);
 	cr_expect_eq(a->ack.s.opcode, b->ack.s.opcode);
 	cr_expect_eq(a->ack.s.psn, b->ack.s.psn);
+	cr_expect_eq(a->ack.s.flags, b->ack.s.flags);
+	cr_expect_eq(a->ack.s.len, b->ack.s.len);
 	cr_expect_arr_eq(a->ack.s.ext, b->ack.s.ext, 8); /* MSN, syndrome */
 	same_cqe(a->sent, b->sent, len, kind);
 	same_cqe(a->received, b->received, len, kind);
