@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "harness.h"
 
-#define ROUNDS	400
+#define ROUNDS	TH_FEWER(400)
 #define PACKETS 200
 #define WORK	12u
 #define RECVS	8u

@@ -337,10 +337,11 @@ static void run_plan(const struct plan *plan)
 	cr_assert_not_null(r);
 	r->plan = *plan;
 	r->seed = plan->seed;
+	r->plan.ops = TH_FEWER(plan->ops);
 	r->th = th_new(&o);
 	r->d[0].from = &r->th->a;
 	r->d[1].from = &r->th->b;
-	while (r->d[0].done < plan->ops || r->d[1].done < plan->ops ||
+	while (r->d[0].done < r->plan.ops || r->d[1].done < r->plan.ops ||
 	       r->d[0].recv_done < r->d[0].recv_ops_in || r->d[1].recv_done < r->d[1].recv_ops_in)
 		round_of(r, &vain);
 	for (int i = 0; i < 2; i++) {
