@@ -55,6 +55,7 @@ struct dpa_eu {
 	struct dpa_work resume;	     /* stands for this thread in the queue, in a yield */
 	struct dpa_run *run;	     /* what the code is: written by this thread only */
 	volatile bool in_user;	     /* device code is on the stack */
+	volatile bool held, missed;  /* dpa_eu_hold(): not now; a kill came meanwhile */
 	int id;			     /* number of the EU that it holds */
 	int borrowed;		     /* the same, if it was lent to urgent work; -1: it was not */
 	bool shared;		     /* that EU is not its own: lent, or another thread's */
@@ -166,6 +167,57 @@ static inline bool dpa_eu_killed(struct dpa_eu *eu)
 	       atomic_load_explicit(&eu->ticket, memory_order_relaxed);
 }
 
+/*
+ * ThreadSanitizer's atomics take locks of its own, which code that is jumped out of in the middle
+ * of one would keep for ever. While a thread is held it is not jumped out of; true: it would have
+ * been.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define DPA_EU_HOLDS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DPA_EU_HOLDS 1
+#endif
+#endif
+#ifdef DPA_EU_HOLDS
+#define DPA_EU_UNSEEN __attribute__((noinline, unused, no_sanitize("thread")))
+static DPA_EU_UNSEEN void dpa_eu_hold(struct dpa_eu *eu)
+{
+	eu->held = true;
+}
+
+static DPA_EU_UNSEEN bool dpa_eu_unhold(struct dpa_eu *eu)
+{
+	bool missed;
+
+	eu->held = false;
+	missed = eu->missed;
+	eu->missed = false;
+	return missed;
+}
+#else
+static inline void dpa_eu_hold(struct dpa_eu *eu)
+{
+	(void)eu;
+}
+
+static inline bool dpa_eu_unhold(struct dpa_eu *eu)
+{
+	(void)eu;
+	return false;
+}
+#endif
+
+/* Not held any more: is the code to be ended? */
+static inline bool dpa_eu_goes_on(struct dpa_eu *eu)
+{
+	bool killed = dpa_eu_killed(eu);
+
+	if (dpa_eu_unhold(eu))
+		killed = dpa_eu_killed(eu);
+	return !killed;
+}
+
 /* Brackets every op; end takes the kill that came meanwhile. */
 static inline struct dpa_eu *dpa_eu_op_begin(void)
 {
@@ -175,9 +227,11 @@ static inline struct dpa_eu *dpa_eu_op_begin(void)
 		return NULL;
 	if (__builtin_expect((uintptr_t)__builtin_frame_address(0) < eu->stack_floor, 0))
 		dpa_eu_no_stack(eu);
+	dpa_eu_hold(eu);
 	atomic_store_explicit(&eu->ops, atomic_load_explicit(&eu->ops, memory_order_relaxed) + 1,
 			      memory_order_release);
 	atomic_store_explicit(&eu->in_op, DPA_OP_USES, memory_order_seq_cst);
+	dpa_eu_unhold(eu); /* in an op: its end looks whether it is to be ended */
 	return eu;
 }
 
@@ -185,8 +239,9 @@ static inline void dpa_eu_op_end(struct dpa_eu *eu)
 {
 	if (!eu)
 		return;
+	dpa_eu_hold(eu);
 	atomic_store_explicit(&eu->in_op, DPA_OP_NONE, memory_order_seq_cst);
-	if (__builtin_expect(dpa_eu_killed(eu), 0))
+	if (__builtin_expect(!dpa_eu_goes_on(eu), 0))
 		dpa_eu_leave(DPA_EU_KILLED);
 }
 

@@ -302,9 +302,10 @@ enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg)
 	int how = _setjmp(eu->out);
 
 	if (!how) {
+		dpa_eu_hold(eu);
 		eu->in_user = true;
 		atomic_signal_fence(memory_order_seq_cst);
-		if (dpa_eu_killed(eu)) /* its signal came too early */
+		if (!dpa_eu_goes_on(eu)) /* its signal came too early */
 			dpa_eu_leave(DPA_EU_KILLED);
 		fn(arg);
 		how = 1 + DPA_EU_RETURNED;

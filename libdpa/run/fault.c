@@ -166,6 +166,11 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 	struct dpa_eu *eu = dpa_eu_self;
 	bool user = eu && eu->in_user && !atomic_load_explicit(&eu->in_op, memory_order_relaxed);
 
+	if (eu && eu->held && sig == dpa_fault_kill_signal()) {
+		eu->missed = eu->in_user;
+		errno = keep;
+		return;
+	}
 	if (sig == dpa_fault_kill_signal() && eu) {
 		if (user && dpa_eu_killed(eu)) {
 			eu->in_user = false;
