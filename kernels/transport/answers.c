@@ -210,8 +210,10 @@ void dpa_responder_join(struct dpa_hw_qp *qp)
 	qp->resp.ack_owed = false;
 }
 
+static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp);
+
 /* IBA 9.9/class-c */
-static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp)
+static void flush(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint32_t unsent;

@@ -682,8 +682,10 @@ static void check_drained(struct dpa_hw_qp *qp)
 		dpa_qp_event(qp, DPA_EVENT_SQ_DRAINED);
 }
 
+static __attribute__((noinline)) int run(struct dpa_hw_qp *qp);
+
 /* IBA 9.7.6/rnr-wait */
-static __attribute__((noinline)) int run(struct dpa_hw_qp *qp)
+static int run(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t pi;
