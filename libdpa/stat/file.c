@@ -49,15 +49,12 @@ static int first_byte(int fd, int cmd, struct flock *l)
 	return fcntl(fd, cmd, l);
 }
 
-/* Of processes that were killed. Our own is not among them: see `fd`. */
-static void remove_dead(const char *board)
+static void remove_unlocked(const char *pattern)
 {
-	char pattern[512];
 	struct flock l;
 	struct stat st;
 	glob_t g;
 
-	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
 	if (glob(pattern, GLOB_NOSORT, NULL, &g))
 		return;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
@@ -71,6 +68,24 @@ static void remove_dead(const char *board)
 		close(fd);
 	}
 	globfree(&g);
+}
+
+/*
+ * Of processes that were killed. Our own is not among them: see `fd`. Those of other boards of the
+ * user, too: to one whose network namespace is gone no process comes any more.
+ */
+static void remove_dead(const char *board)
+{
+	const char *name = strrchr(board, '/');
+	char pattern[512];
+
+	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
+	remove_unlocked(pattern);
+	if (!name)
+		return;
+	snprintf(pattern, sizeof(pattern), "%.*s/dpa-%u-*" DPA_STAT_PATTERN "*",
+		 (int)(name - board), board, (unsigned int)geteuid());
+	remove_unlocked(pattern);
 }
 
 /* Locked before it has its name. 0 or -1. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,42 @@ Test(stat, files_of_the_dead)
 	cr_assert_eq(files(), 1);
 	fatal_rig_destroy(&r);
 	cr_assert_eq(files(), 0);
+}
+
+/* Of a board whose network namespace is gone: one is locked by its process, one is not. */
+Test(stat, files_of_the_dead_of_other_boards)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int ready[2], status, fd;
+	struct fatal_rig r;
+	char path[2][160];
+	pid_t child;
+	char c;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]), "%.*s/dpa-%u-1.dpa-%d-abcdef",
+			 (int)(strrchr(board, '/') - board), board, (unsigned int)geteuid(), i);
+		fd = open(path[i], O_CREAT | O_RDWR, 0600);
+		cr_assert_geq(fd, 0);
+		close(fd);
+	}
+	cr_assert(!pipe(ready));
+	child = fork();
+	if (!child) {
+		fd = open(path[1], O_RDWR);
+		if (fd < 0 || fcntl(fd, F_SETLK, &l) || write(ready[1], "y", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	cr_assert_eq(read(ready[0], &c, 1), 1);
+	fatal_rig_start(&r);
+	cr_expect_neq(access(path[0], F_OK), 0);
+	cr_expect_eq(access(path[1], F_OK), 0);
+	fatal_rig_destroy(&r);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	unlink(path[1]);
 }
 
 /* What a library's destructor does at exit(): the process's own goes, a parent's does not. */
