@@ -273,7 +273,7 @@ uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq)
 
 void dpa_hw_cq_set_pi(struct dpa_hw_cq *cq, uint32_t pi)
 {
-	cq->pi = pi;
+	__atomic_store_n(&cq->pi, pi, __ATOMIC_RELAXED); /* hints are read unlocked */
 	if ((int32_t)(cq->told - pi) > 0)
 		cq->told = pi;
 	if ((int32_t)(cq->at_arm - pi) > 0)

@@ -373,10 +373,11 @@ struct dpa_hw_qp {
 	_Atomic uint16_t second, fourth;
 	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
 	uint64_t user_handle;
-	const void *poster;  /* two lines of the driver's that posting touches */
-	uint8_t direct;	     /* may go the direct path: link/direct.h */
-	uint8_t direct_rest; /* messages that are not tried that way */
-	uint8_t atomic_rest; /* atomics that are not */
+	const void *poster;   /* two lines of the driver's that posting touches */
+	uint8_t direct;	      /* may go the direct path: link/direct.h */
+	uint8_t direct_fails; /* tries in a row that ended so */
+	uint8_t atomic_rest;  /* atomics that are not tried that way */
+	uint16_t direct_rest; /* messages that are not */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
@@ -405,7 +406,9 @@ struct dpa_hw_qp {
 	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
 	uint64_t rate_at; /* ns: what was sent is paid for until then */
-	uint32_t xrcd;	  /* of an XRC target, which has no PD and no queues of its own; else 0 */
+	uint64_t
+		direct_until; /* ns: one that waits for what is outstanding waits so long; else 0 */
+	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	bool branch;		       /* of a target of another process: xrc_branch.c */
 	/* initiator: turns begun; target: the turn at hand; branch: what it went by last */

@@ -197,7 +197,8 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 				     dpa_now_ns());
 		dpa_qp_set_state(qp, state);
 		qp->direct = dpa_direct_able(qp);
-		qp->direct_rest = qp->atomic_rest = 0;
+		qp->direct_rest = qp->direct_fails = qp->atomic_rest = 0;
+		qp->direct_until = 0;
 		dpa_requester_run(qp);
 		return;
 	default:

@@ -15,11 +15,13 @@
 #include "transport.h"
 #include "link/direct.h"
 
-#define ALWAYS	DPA_PULL_MIN	     /* from this size on the copy counts, not the call */
-#define BYTES	(4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
-#define REST	64		     /* messages that go by packet after one that had to */
-#define TRIES	4		     /* of one message */
-#define NO_PEER 0xffu		     /* rests for good: until the QP is connected again */
+#define ALWAYS	 DPA_PULL_MIN	      /* from this size on the copy counts, not the call */
+#define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
+#define REST	 64		      /* messages that go by packet after one that had to, */
+#define MORE	 8		      /* doubling so often while none goes this way */
+#define LATER_NS 50000000ull	      /* the longest wait for what is outstanding */
+#define TRIES	 4		      /* of one message */
+#define NO_PEER	 0xffffu	      /* rests for good: until the QP is connected again */
 
 static uint32_t length_of(const struct dpa_wqe_ctrl *c)
 {
@@ -55,13 +57,25 @@ static bool is_large(const struct dpa_wqe_ctrl *c)
 	       c->length >= ALWAYS && c->length <= DPA_PULL_CHUNK;
 }
 
+/* What is outstanding began with a large one, nothing is sent again, and this one is large, too. */
+static bool is_behind_large(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return is_large(c) && r->una_idx != r->send_idx && !r->send_off &&
+	       r->send_psn == r->max_psn && is_large(dpa_wqe_ctrl(qp, r->una_idx));
+}
+
 enum verdict { BY_PACKET, LATER, DIRECT };
 
 /* LATER: a response to what is outstanding comes, and brings the requester back here. */
 static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
+	const bool wait = is_outstanding(r);
 
+	if (wait && !is_behind_large(qp, c))
+		return BY_PACKET;
 	if (dpa_op_is_atomic(c->opcode)
 		    ? qp->type != DPA_QP_RC
 		    : c->opcode != DPA_OP_RDMA_WRITE &&
@@ -73,13 +87,8 @@ static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, 
 	if (qp->state != DPA_QPS_RTS || r->fence_sq || qp->limited || qp->cqe_lost ||
 	    dpa_lossy(qp) || atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
 		return BY_PACKET;
-	if (dpa_unlikely(is_outstanding(r))) {
-		bool behind_large = r->una_idx != r->send_idx && !r->send_off &&
-				    r->send_psn == r->max_psn &&
-				    is_large(dpa_wqe_ctrl(qp, r->una_idx));
-
-		return behind_large && is_large(c) ? LATER : BY_PACKET;
-	}
+	if (wait)
+		return LATER;
 	return qp->type == DPA_QP_RC || lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
@@ -287,6 +296,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 		return false;
 	err = carry_out(qp, c, &o);
 	if (!err) {
+		qp->direct_fails = 0;
 		done(qp, c, &o);
 		return true;
 	}
@@ -314,8 +324,24 @@ static void rest(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode))
 		qp->atomic_rest = REST;
-	else if (!qp->direct_rest)
-		qp->direct_rest = REST;
+	else if (!qp->direct_rest) {
+		qp->direct_rest = (uint16_t)(REST << qp->direct_fails);
+		qp->direct_fails += qp->direct_fails < MORE;
+	}
+}
+
+/* A packet that was lost without a word would be found out by the next one: false, let one go. */
+static bool may_wait(struct dpa_hw_qp *qp)
+{
+	if (!qp->direct_until) {
+		qp->direct_until = dpa_now_ns() + LATER_NS;
+		dpa_pend(qp, qp->direct_until);
+		return true;
+	}
+	if (dpa_now_ns() < qp->direct_until)
+		return true;
+	qp->direct_until = 0;
+	return false;
 }
 
 /* Under the QP's lock, its peer is UP. */
@@ -334,8 +360,12 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 		case BY_PACKET:
 			return n;
 		case LATER:
-			return DPA_DIRECT_LATER;
+			if (may_wait(qp))
+				return DPA_DIRECT_LATER;
+			rest(qp, c);
+			return n;
 		case DIRECT:
+			qp->direct_until = 0;
 			break;
 		}
 		if (len > left)

@@ -84,9 +84,8 @@ static inline bool dpa_quick_send(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 static inline bool dpa_quick_ready(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTS && !qp->cqe_lost && !qp->req.wait_timer && qp->dbrec &&
-	       qp->tx &&
-	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP &&
-	       dpa_quick_qp(qp);
+	       qp->tx && dpa_quick_qp(qp) &&
+	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP;
 }
 
 /* The messages at send_idx that are of that kind, `most` of them, under the QP's lock: how many. */

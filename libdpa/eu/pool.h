@@ -213,8 +213,10 @@ static inline bool dpa_eu_goes_on(struct dpa_eu *eu)
 {
 	bool killed = dpa_eu_killed(eu);
 
-	if (dpa_eu_unhold(eu))
+	while (dpa_eu_unhold(eu)) {
+		dpa_eu_hold(eu);
 		killed = dpa_eu_killed(eu);
+	}
 	return !killed;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The file that tools read: made, locked, removed. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,9 @@
 #include <unistd.h>
 #include "file.h"
 #include "stat.h"
+
+#define SWEEP_MAX 256 /* files looked at: to begin stays cheap whatever lies about */
+#define DIGITS	  "0123456789"
 
 static struct {
 	pthread_mutex_t lock;
@@ -49,25 +52,45 @@ static int first_byte(int fd, int cmd, struct flock *l)
 	return fcntl(fd, cmd, l);
 }
 
-static void remove_unlocked(const char *pattern)
+static void remove_unlocked(const char *path)
 {
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct flock l;
 	struct stat st;
-	glob_t g;
 
-	if (glob(pattern, GLOB_NOSORT, NULL, &g))
+	if (fd < 0)
 		return;
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		int fd = open(g.gl_pathv[i], O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    !first_byte(fd, F_GETLK, &l) && l.l_type == F_UNLCK)
+		unlink(path);
+	close(fd);
+}
 
-		if (fd < 0)
-			continue;
-		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-		    !first_byte(fd, F_GETLK, &l) && l.l_type == F_UNLCK)
-			unlink(g.gl_pathv[i]);
-		close(fd);
+/* The length of the "dpa-UID-" that a default board's name begins with; 0: it is another place. */
+static size_t prefix_of(const char *name)
+{
+	size_t n = 4, rest;
+
+	if (strncmp(name, "dpa-", n) != 0)
+		return 0;
+	n += strspn(name + n, DIGITS);
+	if (n == 4 || name[n++] != '-')
+		return 0;
+	rest = strspn(name + n, DIGITS);
+	return rest && !name[n + rest] ? n : 0;
+}
+
+/* Is it a file like ours of this board or, at the default place, of another one of the user? */
+static bool is_like_ours(const char *name, const char *of, size_t prefix)
+{
+	const char *end = name + strlen(of);
+
+	if (strncmp(name, of, strlen(of)) != 0) {
+		if (!prefix || strncmp(name, of, prefix) != 0)
+			return false;
+		end = name + prefix + strspn(name + prefix, DIGITS);
 	}
-	globfree(&g);
+	return strncmp(end, DPA_STAT_PATTERN, strlen(DPA_STAT_PATTERN)) == 0;
 }
 
 /*
@@ -77,15 +100,27 @@ static void remove_unlocked(const char *pattern)
 static void remove_dead(const char *board)
 {
 	const char *name = strrchr(board, '/');
-	char pattern[512];
+	char path[512];
+	struct dirent *e;
+	size_t prefix;
+	int n = 0;
+	DIR *d;
 
-	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
-	remove_unlocked(pattern);
 	if (!name)
 		return;
-	snprintf(pattern, sizeof(pattern), "%.*s/dpa-%u-*" DPA_STAT_PATTERN "*",
-		 (int)(name - board), board, (unsigned int)geteuid());
-	remove_unlocked(pattern);
+	snprintf(path, sizeof(path), "%.*s/", (int)(name - board), board);
+	prefix = prefix_of(++name);
+	d = opendir(path);
+	while (d && n < SWEEP_MAX && (e = readdir(d))) {
+		if (!is_like_ours(e->d_name, name, prefix))
+			continue;
+		if (snprintf(path, sizeof(path), "%.*s%s", (int)(name - board), board, e->d_name) <
+		    (int)sizeof(path))
+			remove_unlocked(path);
+		n++;
+	}
+	if (d)
+		closedir(d);
 }
 
 /* Locked before it has its name. 0 or -1. */

@@ -336,6 +336,55 @@ Test(transport_direct, a_large_one_waits_for_large_ones_that_go_by_packet)
 	behind_a_large_one(DPA_OP_RDMA_WRITE, 64, false);
 }
 
+/* What was outstanding was lost, and nobody says so. */
+Test(transport_direct, a_large_one_waits_no_longer_than_that)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 100000);
+	uint32_t head;
+
+	th->a.qp->direct_rest = 1;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	head = th->a.qp->tx->head;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_assert_neq(th->a.qp->direct_until, 0u);
+	th_ring(&th->a);
+	cr_expect_eq(th->a.qp->tx->head, head);
+	th->a.qp->direct_until = 1;
+	th_ring(&th->a);
+	cr_expect_eq(th->a.qp->tx->head, head + 1);
+	cr_expect_eq(th->a.qp->direct_until, 0u);
+	th_settle(th);
+	th_free(th);
+}
+
+/* Each try that fails means a wait for all that is outstanding: they become fewer. */
+Test(transport_direct, who_never_may_is_asked_ever_more_seldom)
+{
+	struct th *th = direct(DPA_QP_RC);
+	struct th_wr wr = a_write(th, 100000);
+	uint32_t rest = 0;
+
+	atomic_store(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX], 0);
+	for (int i = 0; i < 12; i++) {
+		th->a.qp->direct_rest = 0;
+		goes_by_packet(th, &wr, DPA_CQE_OK, "no grant");
+		cr_expect(th->a.qp->direct_rest > rest || i > 8);
+		rest = th->a.qp->direct_rest;
+	}
+	dpa_qplock_lock(&th->b.qp->lock);
+	dpa_grant(th->b.qp);
+	dpa_qp_leave(th->b.qp);
+	th->a.qp->direct_rest = 0;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	expect_done(th, DPA_CQE_OK);
+	cr_expect_eq(th->a.qp->direct_fails, 0u);
+	th_free(th);
+}
+
 Test(transport_direct, one_that_waits_goes_by_packet_when_it_is_refused)
 {
 	struct th *th = direct(DPA_QP_RC);

@@ -177,15 +177,18 @@ Test(sync_pci, no_descriptor_is_left)
 {
 	struct doca_dev *dev = open_dpa0();
 	struct doca_sync_event *se = new_event(dev), *other = new_event(dev), *out;
-	struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
+	struct rlimit some, none;
 	const uint8_t *data;
 	size_t sz;
 
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &some), 0);
+	none = (struct rlimit){.rlim_cur = 3, .rlim_max = some.rlim_max};
 	OK(doca_sync_event_start(se));
 	OK(doca_sync_event_export_to_remote_pci(se, dev, &data, &sz));
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0); /* this test is a process of its own */
 	IS(doca_sync_event_create_from_export(dev, data, sz, &out), NO_MEMORY);
 	IS(doca_sync_event_start(other), NO_MEMORY);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &some), 0);
 	OK(doca_sync_event_destroy(se));
 	OK(doca_sync_event_destroy(other));
 	OK(doca_dev_close(dev));
