@@ -309,7 +309,10 @@ void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct 
 	struct vt_addr me = t->me;
 
 	me.qpn = qp->qp_num;
-	me.psn = (uint32_t)(vt_seed() * 2654435761u + qp->qp_num) & 0xffffff;
+	/* what a lane still holds of the connection before is old for the next one: a third of the
+	 * numbers behind */
+	me.psn = (uint32_t)(vt_seed() * 2654435761u + qp->qp_num + 0x555555 * t->connections++) &
+		 0xffffff;
 	me.qkey = 0x11111111;
 	vt_qp_init(t, qp, o);
 	vt_put(t, &me, sizeof(me));

@@ -64,6 +64,7 @@ struct vt {
 	struct ibv_mr *mr;
 	uint8_t *buf;
 	size_t len;
+	uint32_t connections; /* so far */
 	struct vt_addr me, peer;
 	int gid_index;
 };
