@@ -30,6 +30,17 @@ static void *busy(void *arg)
 	return NULL;
 }
 
+/* A thread that is about to begin may have lost its processor: then nobody knows, for a while. */
+static uint32_t threads(void)
+{
+	uint32_t n;
+
+	do
+		n = dpa_own_threads();
+	while (n == UINT32_MAX);
+	return n;
+}
+
 Test(rest, nobody_stores_meanwhile, .timeout = 60)
 {
 	pthread_t t[3];
@@ -39,7 +50,7 @@ Test(rest, nobody_stores_meanwhile, .timeout = 60)
 		dpa_own_expect();
 		cr_assert_eq(pthread_create(&t[i], NULL, busy, NULL), 0);
 	}
-	cr_expect_eq(dpa_own_threads(), 3u, "those that are about to begin are waited for");
+	cr_expect_eq(threads(), 3u, "those that are about to begin are waited for");
 	while (rounds < 1000) {
 		uint32_t was;
 
@@ -59,7 +70,7 @@ Test(rest, nobody_stores_meanwhile, .timeout = 60)
 		pthread_join(t[i], NULL);
 	cr_expect_eq(atomic_load(&wrong), 0u);
 	cr_expect_gt(atomic_load(&slept), 0u);
-	cr_expect_eq(dpa_own_threads(), 0u);
+	cr_expect_eq(threads(), 0u);
 	cr_expect(dpa_rest_begin(), "there is nobody");
 	cr_expect_not(dpa_rest_begin(), "one at a time");
 	dpa_rest_end();
@@ -80,7 +91,7 @@ Test(rest, who_does_not_rest_is_not_waited_for_long)
 
 	dpa_own_expect();
 	cr_assert_eq(pthread_create(&t, NULL, deaf, NULL), 0);
-	cr_expect_eq(dpa_own_threads(), 1u);
+	cr_expect_eq(threads(), 1u);
 	cr_expect_not(dpa_rest_begin());
 	cr_expect_eq(atomic_load(&dpa_rest_wanted), 0u);
 	atomic_store(&over, true);
