@@ -405,9 +405,8 @@ struct dpa_hw_qp {
 	struct dpa_hw_rss *rss; /* of a raw QP without queues of its own; else NULL */
 	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
-	uint64_t rate_at; /* ns: what was sent is paid for until then */
-	uint64_t
-		direct_until; /* ns: one that waits for what is outstanding waits so long; else 0 */
+	uint64_t rate_at;      /* ns: what was sent is paid for until then */
+	uint64_t direct_until; /* ns: how long one waits for what is outstanding; 0: none */
 	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	bool branch;		       /* of a target of another process: xrc_branch.c */
