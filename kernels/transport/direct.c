@@ -358,6 +358,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 			break;
 		switch (applies(qp, c, pi)) {
 		case BY_PACKET:
+			qp->direct_until = 0;
 			return n;
 		case LATER:
 			if (may_wait(qp))

@@ -85,11 +85,10 @@ static bool is_like_ours(const char *name, const char *of, size_t prefix)
 {
 	const char *end = name + strlen(of);
 
-	if (strncmp(name, of, strlen(of)) != 0) {
-		if (!prefix || strncmp(name, of, prefix) != 0)
-			return false;
+	if (prefix && strncmp(name, of, prefix) == 0)
 		end = name + prefix + strspn(name + prefix, DIGITS);
-	}
+	else if (strncmp(name, of, strlen(of)) != 0)
+		return false;
 	return strncmp(end, DPA_STAT_PATTERN, strlen(DPA_STAT_PATTERN)) == 0;
 }
 

@@ -234,17 +234,18 @@ Test(stat, files_of_the_dead_of_other_boards)
 		  {"dpa-7-20", true},
 		  {"dpa-7-20.eus", true},
 		  {"mydpa-7-20.dpa-1-abcdef", true},
+		  {"dpa-7-100.dpa-1-abcdef", false},
 		  {"dpa-7-10.dpa-1-abcdef", false}};
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	int ready[2], status, fd;
 	struct fatal_rig r;
-	char path[7][160];
+	char path[8][160];
 	pid_t child;
 	char c;
 
 	snprintf(board, sizeof(board), "%s/dpa-7-10", crash_dir);
 	fake_set_board_path(board);
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 8; i++) {
 		snprintf(path[i], sizeof(path[i]), "%s/%s", crash_dir, of[i].name);
 		fd = open(path[i], O_CREAT | O_RDWR, 0600);
 		cr_assert_geq(fd, 0);
@@ -261,12 +262,12 @@ Test(stat, files_of_the_dead_of_other_boards)
 	close(ready[1]);
 	cr_assert_eq(read(ready[0], &c, 1), 1);
 	fatal_rig_start(&r);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 8; i++)
 		cr_expect_eq(access(path[i], F_OK) == 0, of[i].stays, "%s", of[i].name);
 	fatal_rig_destroy(&r);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 8; i++)
 		unlink(path[i]);
 }
 
