@@ -6,18 +6,23 @@ time. From each state a QP is asked for each state, with all that the transition
 attribute of that missing, with each one that it does not have added, with none. What is refused
 changes neither the state nor an attribute.
 """
+import os
 import unittest
 
 import pyverbs.enums as e
 from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.pyverbs_error import PyverbsRDMAError
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr, QPInitAttrEx
+from pyverbs.xrcd import XRCD, XRCDInitAttr
 
 import rig
 
 STATES = ("RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR")
 BITS = {b.name.removeprefix("IBV_QP_"): int(b) for b in e.ibv_qp_attr_mask}
-TYPES = {"RC": e.IBV_QPT_RC, "UC": e.IBV_QPT_UC, "UD": e.IBV_QPT_UD}
+TYPES = {"RC": e.IBV_QPT_RC, "UC": e.IBV_QPT_UC, "UD": e.IBV_QPT_UD,
+         "XRC_SEND": e.IBV_QPT_XRC_SEND, "XRC_RECV": e.IBV_QPT_XRC_RECV,
+         "RAW_PACKET": e.IBV_QPT_RAW_PACKET}
+CAP_NET_RAW = 13
 
 
 def s(text):
@@ -31,32 +36,50 @@ RETRIES = s("TIMEOUT RETRY_CNT RNR_RETRY MAX_QP_RD_ATOMIC")
 MIGRATION = s("ALT_PATH PATH_MIG_STATE")
 TO_RTR = s("ALT_PATH ACCESS_FLAGS PKEY_INDEX")
 LIVE = {"RC": s("CUR_STATE ACCESS_FLAGS MIN_RNR_TIMER") | MIGRATION,
-        "UC": s("CUR_STATE ACCESS_FLAGS") | MIGRATION, "UD": s("CUR_STATE QKEY")}
+        "UC": s("CUR_STATE ACCESS_FLAGS") | MIGRATION, "UD": s("CUR_STATE QKEY"),
+        "RAW_PACKET": s("CUR_STATE")}
 DRAINED = {"RC": s("AV ACCESS_FLAGS PKEY_INDEX PORT") | MIGRATION | RETRIES | RESPONDER,
-           "UC": s("AV ACCESS_FLAGS PKEY_INDEX") | MIGRATION, "UD": s("PKEY_INDEX QKEY")}
+           "UC": s("AV ACCESS_FLAGS PKEY_INDEX") | MIGRATION, "UD": s("PKEY_INDEX QKEY"),
+           "RAW_PACKET": s("PORT")}
+# annex A14: the initiator is an RC requester, the target an RC responder
+LIVE["XRC_SEND"], LIVE["XRC_RECV"] = LIVE["UC"], LIVE["RC"]
+DRAINED["XRC_SEND"] = DRAINED["UC"] | s("CUR_STATE PORT") | RETRIES
+DRAINED["XRC_RECV"] = DRAINED["UC"] | s("CUR_STATE PORT TIMEOUT") | RESPONDER
+INITIAL = {"UD": UD_INIT, "RAW_PACKET": s("PORT")}
+READY_TO_RECEIVE = {"RC": PATH | RESPONDER, "UC": PATH, "XRC_SEND": PATH,
+                    "XRC_RECV": PATH | RESPONDER}
+READY_TO_SEND = {"RC": s("SQ_PSN") | RETRIES, "UC": s("SQ_PSN"), "UD": s("SQ_PSN"),
+                 "XRC_SEND": s("SQ_PSN") | RETRIES, "XRC_RECV": s("SQ_PSN TIMEOUT")}
+# an error of the send queue leads these to ERR
+NO_SQE = ("RC", "XRC_SEND", "XRC_RECV", "RAW_PACKET")
 NONE = frozenset()
 
 
 def transitions(qp_type):
     """(from, to): (required, optional)"""
-    ud, rc = qp_type == "UD", qp_type == "RC"
-    init, live = UD_INIT if ud else CONN, LIVE[qp_type]
+    init, live = INITIAL.get(qp_type, CONN), LIVE[qp_type]
     out = {
         ("RESET", "INIT"): (init, NONE),
         ("INIT", "INIT"): (NONE, init),
-        ("INIT", "RTR"): (NONE, s("PKEY_INDEX QKEY")) if ud
-        else (PATH | (RESPONDER if rc else NONE), TO_RTR),
-        ("RTR", "RTS"): (s("SQ_PSN") | (RETRIES if rc else NONE), live),
+        ("INIT", "RTR"): (READY_TO_RECEIVE.get(qp_type, NONE),
+                          {"UD": s("PKEY_INDEX QKEY"), "RAW_PACKET": NONE}.get(qp_type, TO_RTR)),
+        ("RTR", "RTS"): (READY_TO_SEND.get(qp_type, NONE), live),
         ("RTS", "RTS"): (NONE, live),
         ("RTS", "SQD"): (NONE, s("EN_SQD_ASYNC_NOTIFY")),
         ("SQD", "RTS"): (NONE, live),
         ("SQD", "SQD"): (NONE, DRAINED[qp_type]),
     }
-    if not rc:  # an RC QP has no such state
-        out["SQE", "RTS"] = NONE, live if ud else s("CUR_STATE ACCESS_FLAGS")
+    if qp_type not in NO_SQE:
+        out["SQE", "RTS"] = NONE, live if qp_type == "UD" else s("CUR_STATE ACCESS_FLAGS")
     for state in STATES:
         out[state, "RESET"] = out[state, "ERR"] = NONE, NONE
     return out
+
+
+def may_raw():
+    with open("/proc/self/status", encoding="ascii") as f:
+        mask = next(line for line in f if line.startswith("CapEff:")).split()[1]
+    return int(mask, 16) >> CAP_NET_RAW & 1
 
 
 class Modify(unittest.TestCase):
@@ -76,23 +99,28 @@ class Modify(unittest.TestCase):
                            is_global=1, port_num=1)
         return a
 
+    def walk(self, qp, qp_type, state):
+        """From RESET by the table, with what each transition requires."""
+        table, order = transitions(qp_type), ("RESET", "INIT", "RTR", "RTS", "SQD")
+        for frm, to in zip(order, order[1:order.index(state) + 1]):
+            qp.modify(self.attr(to, frm, qp.qp_num), self.mask(table[frm, to][0]))
+
     def drive(self, qp, qp_type, state):
         """To this state, whatever it is in."""
         side = self.side
         side.qp, side.type = qp, TYPES[qp_type]
-        access = {"RC": rig.REMOTE, "UC": e.IBV_ACCESS_REMOTE_WRITE, "UD": 0}[qp_type]
-        if state in ("RTS", "SQD", "SQE"):
-            side.up((qp.qp_num, side.gid), access=access)
+        access = {"RC": rig.REMOTE, "UC": e.IBV_ACCESS_REMOTE_WRITE, "UD": 0}
+        if state in ("RTS", "SQD", "SQE") and qp_type in access:
+            side.up((qp.qp_num, side.gid), access=access[qp_type])
+            if state == "SQD":
+                side.to(e.IBV_QPS_SQD)
         else:
             side.to(e.IBV_QPS_RESET)
-        if state in ("INIT", "RTR"):
-            table = transitions(qp_type)
-            steps = [("RESET", "INIT"), ("INIT", "RTR")][:1 if state == "INIT" else 2]
-            for frm, to in steps:
-                qp.modify(self.attr(to, frm, qp.qp_num), self.mask(table[frm, to][0]))
-        elif state in ("SQD", "ERR"):
-            side.to(getattr(e, "IBV_QPS_" + state))
-        elif state == "SQE":
+            if state == "ERR":
+                side.to(e.IBV_QPS_ERR)
+            else:
+                self.walk(qp, qp_type, state)
+        if state == "SQE":
             ud = (qp.qp_num, side.gid) if qp_type == "UD" else None
             op = e.IBV_WR_SEND if ud else e.IBV_WR_RDMA_WRITE
             side.send(op, lkey=side.mr["all"].lkey ^ 0x5a5a00, ud=ud)
@@ -126,13 +154,25 @@ class Modify(unittest.TestCase):
         if (frm, to) not in table:  # as if it were there: with what the state to be would ask for
             yield from {r for (f, t), (r, _) in table.items() if t == to and r}
 
+    def create(self, qp_type):
+        side, cap = self.side, QPCap(max_send_wr=4, max_recv_wr=4)
+        if qp_type == "XRC_RECV":
+            xrcd = XRCD(side.ctx, XRCDInitAttr(
+                e.IBV_XRCD_INIT_ATTR_FD | e.IBV_XRCD_INIT_ATTR_OFLAGS, os.O_CREAT, -1))
+            return QP(side.ctx, QPInitAttrEx(qp_type=TYPES[qp_type], xrcd=xrcd,
+                                             comp_mask=e.IBV_QP_INIT_ATTR_XRCD))
+        if qp_type == "XRC_SEND":
+            cap = QPCap(max_send_wr=4, max_recv_wr=0, max_recv_sge=0)
+            return QP(side.ctx, QPInitAttrEx(qp_type=TYPES[qp_type], scq=side.cq, cap=cap,
+                                             pd=side.pd, comp_mask=e.IBV_QP_INIT_ATTR_PD))
+        return QP(side.pd, QPInitAttr(qp_type=TYPES[qp_type], scq=side.cq, rcq=side.cq, cap=cap,
+                                      sq_sig_all=1))
+
     def table(self, qp_type):
         table, refused, taken = transitions(qp_type), 0, 0
-        cap = QPCap(max_send_wr=4, max_recv_wr=4)
-        qp = QP(self.side.pd, QPInitAttr(qp_type=TYPES[qp_type], scq=self.side.cq,
-                                         rcq=self.side.cq, cap=cap, sq_sig_all=1))
+        qp = self.create(qp_type)
         for frm in STATES:
-            if frm == "SQE" and qp_type == "RC":
+            if frm == "SQE" and qp_type in NO_SQE:
                 continue
             self.drive(qp, qp_type, frm)
             before = self.everything(qp)
@@ -170,6 +210,23 @@ class Modify(unittest.TestCase):
         refused, taken = self.table("UD")
         self.assertGreater(refused, 600)
         self.assertGreater(taken, 30)
+
+    def test_xrc_initiator(self):
+        refused, taken = self.table("XRC_SEND")
+        self.assertGreater(refused, 600)
+        self.assertGreater(taken, 30)
+
+    def test_xrc_target(self):
+        refused, taken = self.table("XRC_RECV")
+        self.assertGreater(refused, 600)
+        self.assertGreater(taken, 30)
+
+    def test_raw(self):
+        if not may_raw():
+            self.skipTest("raw packet QPs want CAP_NET_RAW")
+        refused, taken = self.table("RAW_PACKET")
+        self.assertGreater(refused, 600)
+        self.assertGreater(taken, 15)
 
     def test_values(self):
         """Each attribute out of its range, where it may be given."""

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Extended CQs: time stamps, raw and of the wall clock. ECE: what a device without options says. */
+/* Extended CQs: time stamps, raw and of the wall clock. CQ moderation. ECE: what a device without
+ * options says. */
 #include "vt.h"
 
+#include <poll.h>
 #include <time.h>
 
 enum {
@@ -128,10 +130,105 @@ static void ece(struct vt *t)
 	vt_close(t);
 }
 
+static int event_within(struct vt *t, int ms)
+{
+	struct pollfd p = {.fd = t->channel->fd, .events = POLLIN};
+
+	return poll(&p, 1, ms);
+}
+
+static void take_event(struct vt *t)
+{
+	struct ibv_cq *cq;
+	void *ctx;
+
+	CHECK_EQ(event_within(t, 30000), 1);
+	CHECK_EQ(ibv_get_cq_event(t->channel, &cq, &ctx), 0);
+	ibv_ack_cq_events(cq, 1);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* A WRITE whose entry is left where it is; `idle` is polled so that the device gets on. */
+static void complete_one(struct vt *t, struct ibv_cq *idle)
+{
+	struct ibv_wc wc;
+
+	CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, 8, 1, IBV_SEND_SIGNALED), 0);
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(ibv_poll_cq(idle, 1, &wc), 0);
+}
+
+/* Moderation (ibv_modify_cq): the event waits for so many entries, or for so long after the first;
+ * nobody calls the device meanwhile. */
+static void moderated(struct vt *t)
+{
+	enum { COUNT = 8, PERIOD_US = 65000 };
+	struct ibv_modify_cq_attr m = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+				       .moderate = {.cq_count = COUNT, .cq_period = PERIOD_US}};
+	struct vt_opt o = {.event = true};
+	int64_t begun;
+	struct ibv_cq *idle;
+
+	vt_setup(t, &o);
+	idle = ibv_create_cq(t->ctx, 1, NULL, NULL, 0);
+	CHECK(idle, "create_cq: %s", strerror(errno));
+	if (t->side == 0) {
+		CHECK_EQ(ibv_req_notify_cq(t->cq, 0), 0);
+		complete_one(t, idle);
+		take_event(t); /* not moderated: the first */
+		vt_wc_is(t, 1, IBV_WC_SUCCESS);
+		CHECK_EQ(ibv_modify_cq(t->cq, &m), 0);
+		for (int round = 0; round < 20; round++) {
+			CHECK_EQ(ibv_req_notify_cq(t->cq, 0), 0);
+			begun = now_us();
+			for (int i = 1; i < COUNT; i++) {
+				bool event;
+
+				complete_one(t, idle);
+				event = event_within(t, 0);
+				CHECK(!event || now_us() - begun >= PERIOD_US, "at the %d.", i);
+			}
+			complete_one(t, idle);
+			take_event(t);
+			for (int i = 0; i < COUNT; i++)
+				vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			CHECK_EQ(event_within(t, 0), 0);
+		}
+		m.moderate.cq_period = 2000;
+		CHECK_EQ(ibv_modify_cq(t->cq, &m), 0);
+		for (int round = 0; round < 20; round++) { /* one of eight: by time, asleep */
+			CHECK_EQ(ibv_req_notify_cq(t->cq, 0), 0);
+			begun = now_us();
+			complete_one(t, idle);
+			take_event(t);
+			CHECK(now_us() - begun >= 2000, "%d us", (int)(now_us() - begun));
+			vt_wc_is(t, 1, IBV_WC_SUCCESS);
+		}
+		m.moderate.cq_count = 0;
+		CHECK_EQ(ibv_modify_cq(t->cq, &m), 0);
+		CHECK_EQ(ibv_req_notify_cq(t->cq, 0), 0);
+		complete_one(t, idle);
+		take_event(t);
+		m.attr_mask = 2;
+		CHECK_EQ(ibv_modify_cq(t->cq, &m), EINVAL);
+	}
+	vt_sync(t);
+	CHECK_EQ(ibv_destroy_cq(idle), 0);
+	vt_close(t);
+}
+
 static const struct vt_case cases[] = {
 	{"stamps", stamps, VT_BOTH, 0},
 	{"refused", refused, VT_BOTH, 0},
 	{"ece", ece, VT_BOTH, 0},
+	{"moderated", moderated, VT_BOTH, 0},
 };
 
 VT_MAIN(cases)

@@ -5,6 +5,7 @@
  * tested.
  */
 #include <endian.h>
+#include <poll.h>
 #include "vt_raw.h"
 
 enum { LOG_TABLE = 2, WQS = 1 << LOG_TABLE, KEY = 40 };
@@ -414,6 +415,66 @@ static void rss(struct vt *t)
 	vt_close(t);
 }
 
+/* A buffer that is not there ends its WQ: an event, once, and what else is posted is flushed; after
+ * RESET it serves again. */
+static void wq_fatal(struct vt *t)
+{
+	const uint8_t to = (uint8_t)(60 + t->side);
+	struct pollfd p = {.events = POLLIN};
+	struct ibv_sge sge = {.length = RAW_ROOM};
+	struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1}, *bad;
+	struct ibv_async_event ev;
+	struct raw_rule rule;
+	struct ibv_flow *f;
+	struct ibv_qp *qp;
+	struct spread s;
+	struct raw out;
+	struct ibv_wc wc;
+
+	begin(t);
+	p.fd = t->ctx->async_fd;
+	out = raw_open(t, 0);
+	s = spread_open(t);
+	qp = rss_qp(t, &s, KEY, IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4);
+	CHECK(qp, "create_qp_ex: %s", strerror(errno));
+	rule = raw_rule_to(to, 0);
+	f = raw_flow(qp, &rule);
+	sge.addr = (uintptr_t)t->buf;
+	sge.lkey = t->mr->lkey ^ 0x5a5a00; /* names nothing */
+	for (int i = 0; i < WQS; i++) {
+		CHECK_EQ(ibv_post_wq_recv(s.wq[i], &wr, &bad), 0);
+		CHECK_EQ(wq_recv(t, s.wq[i], 2), 0);
+	}
+	CHECK_EQ(raw_send(t, &out, raw_frame(t->buf, to, 1, 1, 60, 1)), IBV_WC_SUCCESS);
+	wc = vt_wc(t, s.cq);
+	CHECK_EQ(wc.status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(wc.wr_id, 1);
+	CHECK_EQ(poll(&p, 1, 30000), 1);
+	CHECK_EQ(ibv_get_async_event(t->ctx, &ev), 0);
+	CHECK_EQ(ev.event_type, IBV_EVENT_WQ_FATAL);
+	CHECK_EQ(ev.element.wq->wq_num, wc.qp_num);
+	ibv_ack_async_event(&ev);
+	wc = vt_wc(t, s.cq);
+	CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+	CHECK_EQ(wc.wr_id, 2);
+	CHECK_EQ(wc.qp_num, ev.element.wq->wq_num);
+	CHECK_EQ(raw_send(t, &out, 60), IBV_WC_SUCCESS); /* lost, as in any WQ that is not ready */
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(ibv_poll_cq(s.cq, 1, &wc), 0);
+	CHECK_EQ(wq_to(ev.element.wq, IBV_WQS_RESET), 0);
+	CHECK_EQ(wq_to(ev.element.wq, IBV_WQS_RDY), 0);
+	CHECK_EQ(wq_recv(t, ev.element.wq, 3), 0);
+	CHECK_EQ(raw_send(t, &out, 60), IBV_WC_SUCCESS);
+	wc = vt_wc(t, s.cq);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.wr_id, 3);
+	CHECK_EQ(ibv_destroy_flow(f), 0);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	spread_close(&s);
+	raw_close(&out);
+	vt_close(t);
+}
+
 static struct ibv_counters *counters(struct vt *t)
 {
 	struct ibv_counters_init_attr a = {.comp_mask = 0};
@@ -498,6 +559,7 @@ static const struct vt_case cases[] = {
 	{"wrong", wrong, VT_THREADS, 0},
 	{"refused_rules", refused_rules, VT_THREADS, 0},
 	{"wq_states", wq_states, VT_THREADS, 0},
+	{"wq_fatal", wq_fatal, VT_THREADS, 0},
 	{"rss", rss, VT_BOTH, 0},
 };
 

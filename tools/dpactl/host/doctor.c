@@ -478,14 +478,14 @@ static const char *why_not(const struct visit *v, const char **mend)
 		return "there is no tree";
 	if (v->c->cfg.disable)
 		return "DPA_DISABLE or the configuration hides it";
+	if (v->driver && !v->loads)
+		return "its provider cannot be loaded"; /* by whichever way it is found */
 	why = preloaded_here() ? NULL : why_not_bare(v, mend);
 	if (why)
 		return why;
 	*mend = NULL;
 	if (!v->driver)
 		return "nothing tells libibverbs of the provider";
-	if (!v->loads)
-		return "its provider cannot be loaded";
 	if (!v->board)
 		return "its board is not to be used";
 	*mend = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
