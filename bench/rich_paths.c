@@ -7,9 +7,10 @@
  *
  * post: ibv_wr_start() to ibv_wr_complete() / ibv_post_send(), an 8 B WRITE a call, each from and
  * to a place of its own. one, poll: ibv_start_poll() to ibv_end_poll() / ibv_poll_cq(), of 16
- * completions that are there already: a call for each, or one for all. ID, status and opcode are
- * read. fields: as poll; bytes, QP number, flags, immediate data and vendor error are read, too, by
- * a call of the application's each. stamps: as poll, of a CQ that was asked for time stamps.
+ * completions that are there already: a call for each, or one for all. ID and status are read.
+ * opcode, fields: as poll; the opcode is read, too, or that and bytes, QP number, flags, immediate
+ * data and vendor error, by a call of the application's each. stamps: as poll, of a CQ that was
+ * asked for time stamps.
  */
 #include "vt.h"
 
@@ -20,8 +21,8 @@
 enum { BATCH = 16, BYTES = 8, DRIVES = 64, TURNS = 16 };
 #define STAMP_FLAGS                                                                                \
 	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
-enum what { POST, ONE, POLL, FIELDS, STAMPS };
-static const char *const modes[] = {"post", "one", "poll", "fields", "stamps"};
+enum what { POST, ONE, POLL, OPCODE, FIELDS, STAMPS };
+static const char *const modes[] = {"post", "one", "poll", "opcode", "fields", "stamps"};
 
 struct bench {
 	struct vt t;
@@ -166,7 +167,8 @@ static __attribute__((noinline)) void post_rich(struct bench *b)
 }
 
 /* Completions taken by one call. */
-static inline __attribute__((always_inline)) int take_plain(struct bench *b, int most, bool fields)
+static inline __attribute__((always_inline)) int take_plain(struct bench *b, int most,
+							    enum what what)
 {
 	struct ibv_wc wc[BATCH];
 	int n = ibv_poll_cq(ibv_cq_ex_to_cq(b->cq), most, wc);
@@ -175,8 +177,10 @@ static inline __attribute__((always_inline)) int take_plain(struct bench *b, int
 	CHECK(n >= 0, "poll_cq");
 	for (int i = 0; i < n; i++) {
 		CHECK(wc[i].status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc[i].status));
-		sum += wc[i].wr_id + wc[i].opcode;
-		if (fields)
+		sum += wc[i].wr_id;
+		if (what == OPCODE || what == FIELDS)
+			sum += wc[i].opcode;
+		if (what == FIELDS)
 			sum += wc[i].byte_len + wc[i].qp_num + wc[i].wc_flags + wc[i].imm_data +
 			       wc[i].vendor_err;
 	}
@@ -190,7 +194,8 @@ static inline __attribute__((always_inline)) uint64_t read_fields(struct ibv_cq_
 	       ibv_wc_read_wc_flags(cq) + ibv_wc_read_imm_data(cq) + ibv_wc_read_vendor_err(cq);
 }
 
-static inline __attribute__((always_inline)) int take_rich(struct bench *b, int most, bool fields)
+static inline __attribute__((always_inline)) int take_rich(struct bench *b, int most,
+							   enum what what)
 {
 	struct ibv_poll_cq_attr attr = {0};
 	struct ibv_cq_ex *cq = b->cq;
@@ -201,8 +206,10 @@ static inline __attribute__((always_inline)) int take_rich(struct bench *b, int 
 		return 0;
 	for (; !ret; ret = n < most ? ibv_next_poll(cq) : ENOENT) {
 		CHECK(cq->status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(cq->status));
-		sum += cq->wr_id + ibv_wc_read_opcode(cq);
-		if (fields)
+		sum += cq->wr_id;
+		if (what == OPCODE || what == FIELDS)
+			sum += ibv_wc_read_opcode(cq);
+		if (what == FIELDS)
 			sum += read_fields(cq);
 		n++;
 	}
@@ -214,19 +221,19 @@ static inline __attribute__((always_inline)) int take_rich(struct bench *b, int 
 
 static __attribute__((noinline)) int poll_plain(struct bench *b)
 {
-	return take_plain(b, BATCH, false);
+	return take_plain(b, BATCH, POLL);
 }
 
 static __attribute__((noinline)) int poll_rich(struct bench *b)
 {
-	return take_rich(b, BATCH, false);
+	return take_rich(b, BATCH, POLL);
 }
 
 static __attribute__((noinline)) int poll_plain_ones(struct bench *b)
 {
 	int n = 0;
 
-	while (n < BATCH && take_plain(b, 1, false))
+	while (n < BATCH && take_plain(b, 1, ONE))
 		n++;
 	return n;
 }
@@ -235,26 +242,39 @@ static __attribute__((noinline)) int poll_rich_ones(struct bench *b)
 {
 	int n = 0;
 
-	while (n < BATCH && take_rich(b, 1, false))
+	while (n < BATCH && take_rich(b, 1, ONE))
 		n++;
 	return n;
 }
 
+static __attribute__((noinline)) int poll_plain_opcode(struct bench *b)
+{
+	return take_plain(b, BATCH, OPCODE);
+}
+
+static __attribute__((noinline)) int poll_rich_opcode(struct bench *b)
+{
+	return take_rich(b, BATCH, OPCODE);
+}
+
 static __attribute__((noinline)) int poll_plain_fields(struct bench *b)
 {
-	return take_plain(b, BATCH, true);
+	return take_plain(b, BATCH, FIELDS);
 }
 
 static __attribute__((noinline)) int poll_rich_fields(struct bench *b)
 {
-	return take_rich(b, BATCH, true);
+	return take_rich(b, BATCH, FIELDS);
 }
 
 typedef int poll_fn(struct bench *b);
 
 static poll_fn *const polls[][2] = {
-	[POST] = {poll_plain, poll_plain},  [ONE] = {poll_plain_ones, poll_rich_ones},
-	[POLL] = {poll_plain, poll_rich},   [FIELDS] = {poll_plain_fields, poll_rich_fields},
+	[POST] = {poll_plain, poll_plain},
+	[ONE] = {poll_plain_ones, poll_rich_ones},
+	[POLL] = {poll_plain, poll_rich},
+	[OPCODE] = {poll_plain_opcode, poll_rich_opcode},
+	[FIELDS] = {poll_plain_fields, poll_rich_fields},
 	[STAMPS] = {poll_plain, poll_rich},
 };
 
@@ -319,7 +339,7 @@ int main(int argc, char **argv)
 
 	if (what < 0) {
 		fprintf(stderr,
-			"usage: rich_paths post|one|poll|fields|stamps COUNT (%d or more)\n",
+			"usage: rich_paths post|one|poll|opcode|fields|stamps COUNT (%d or more)\n",
 			BATCH * TURNS);
 		return 2;
 	}
