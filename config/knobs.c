@@ -49,6 +49,14 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(board),
 	 .use = "an absolute path",
 	 .help = "file of the board; without it the one of this user and network namespace"},
+	{.name = "interface",
+	 .def = "",
+	 .type = DPA_KNOB_IF,
+	 .offset = FIELD(interface),
+	 .use = "the name of an interface",
+	 .help = "the one interface whose addresses dpa0 has, and with which its port goes down "
+		 "and "
+		 "up; without it, all addresses, and a port that is always active"},
 	{.name = "functions",
 	 .def = "0",
 	 .type = DPA_KNOB_FUNCS,
@@ -266,6 +274,16 @@ static bool parse_path(const char *s, char *out)
 	return true;
 }
 
+/* Room for it: IFNAMSIZ bytes. */
+static bool parse_interface(const char *s, size_t len, char *out)
+{
+	if (!len || len >= 16 || strcspn(s, "/ \t,") < len || !isalnum((unsigned char)*s))
+		return false;
+	memcpy(out, s, len);
+	out[len] = '\0';
+	return true;
+}
+
 static bool parse_functions(const char *s, struct dpa_cfg_functions *out)
 {
 	struct dpa_cfg_functions f = {0};
@@ -280,12 +298,10 @@ static bool parse_functions(const char *s, struct dpa_cfg_functions *out)
 	for (;; s++) {
 		size_t len = strcspn(s, ",");
 
-		if (f.num_sfs == DPA_CONFIG_SFS || !len || len >= sizeof(f.ifname[0]))
+		if (f.num_sfs == DPA_CONFIG_SFS || !parse_interface(s, len, f.ifname[f.num_sfs]))
 			return false;
-		if (strcspn(s, "/ \t") < len || !isalnum((unsigned char)*s))
-			return false;
-		if (len != 3 || memcmp(s, "all", 3) != 0)
-			memcpy(f.ifname[f.num_sfs], s, len);
+		if (!strcmp(f.ifname[f.num_sfs], "all"))
+			f.ifname[f.num_sfs][0] = '\0';
 		f.num_sfs++;
 		s += len;
 		if (!*s)
@@ -344,6 +360,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return dpa_fault_parse(value, field);
 	case DPA_KNOB_FUNCS:
 		return parse_functions(value, field);
+	case DPA_KNOB_IF:
+		return parse_interface(value, strlen(value), field);
 	}
 	return false;
 }
@@ -378,6 +396,7 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		nth_word(k->words, *(const int *)field - (int)k->min, buf, len);
 		break;
 	case DPA_KNOB_PATH:
+	case DPA_KNOB_IF:
 		snprintf(buf, len, "%s", (const char *)field);
 		break;
 	case DPA_KNOB_PLACE:

@@ -45,6 +45,7 @@ struct dpa_cfg_functions {
 
 struct dpa_config {
 	struct dpa_cfg_place placement;
+	char interface[16]; /* whose addresses dpa0 has; "": all */
 	struct dpa_cfg_functions functions;
 	bool disable;	/* dpa0 is not there for this process */
 	bool blueflame; /* post by BlueFlame where a WQE fits */
@@ -71,6 +72,12 @@ static inline bool dpa_cfg_place_has_eu(const struct dpa_cfg_place *p, uint32_t 
 	return p->num_eus == 0 || (eu < DPA_CONFIG_EUS && (p->eus[eu / 64] >> (eu % 64) & 1));
 }
 
+/* The interface of a function, 0 being dpa0; "": all. function: at most functions.num_sfs. */
+static inline const char *dpa_cfg_interface(const struct dpa_config *cfg, uint32_t function)
+{
+	return function ? cfg->functions.ifname[function - 1] : cfg->interface;
+}
+
 enum dpa_knob_type {
 	DPA_KNOB_BOOL,	/* 0 or 1 */
 	DPA_KNOB_UINT,	/* min..max */
@@ -79,6 +86,7 @@ enum dpa_knob_type {
 	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
 	DPA_KNOB_FAULT, /* struct dpa_fault_spec */
 	DPA_KNOB_FUNCS, /* struct dpa_cfg_functions */
+	DPA_KNOB_IF,	/* name of an interface */
 };
 
 struct dpa_knob {

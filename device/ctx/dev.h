@@ -459,7 +459,7 @@ static inline void dpa_qp_expect_rx(const struct dpa_hw_qp *qp)
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
 	uint32_t id;	       /* never 0 */
-	struct dpa_port *port; /* of its function: &hw->port or an SF's */
+	struct dpa_port *port; /* of its function: &hw->port or one of hw->port.sf[] */
 	dpa_event_fn *event;
 	void *event_arg;
 	struct dpa_hw_ctx *next;

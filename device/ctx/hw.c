@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The function of this process: open, close, fork, device and port queries, protection domains. */
 #include <errno.h>
+#include <net/if.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -366,12 +367,16 @@ static void hw_free(struct dpa_hw *hw)
 /* open_lock is held. */
 static int open_function(struct dpa_hw_ctx *ctx, uint32_t function)
 {
-	const struct dpa_cfg_functions *f = &ctx->hw->cfg.functions;
+	struct dpa_hw *hw = ctx->hw;
+	const char *ifname;
 
-	if (function > f->num_sfs)
+	if (function > hw->cfg.functions.num_sfs)
 		return ENODEV;
-	ctx->port = dpa_port_function(&ctx->hw->port, function,
-				      function ? f->ifname[function - 1] : "");
+	ifname = dpa_cfg_interface(&hw->cfg, function);
+	ctx->port = dpa_port_function(&hw->port, function, ifname);
+	if (ctx->port && ifname[0] && !if_nametoindex(ifname))
+		dpa_log(hw, DPA_LOG_WARN, "function %u: there is no interface %s: its port is down",
+			function, ifname);
 	return ctx->port ? 0 : ENOMEM;
 }
 

@@ -110,7 +110,8 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, ch
 	if (*end || index >= DPA_MAX_GIDS)
 		return -1;
 	if (pthread_mutex_trylock(&current_lock) == 0) {
-		of = !current || !function
+		of = !current ? NULL
+		     : !function && !ifname[0]
 			     ? current
 			     : atomic_load_explicit(&current->sf[function], memory_order_acquire);
 		ret = of ? index_text(of, folder, (uint32_t)index, text, len) : 0;

@@ -155,12 +155,16 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16])
 {
 	const uint8_t fn = DPA_MAX_FUNCTIONS - 1; /* the bits of a GUID that name the function */
+	struct dpa_port *pf;
 	uint8_t own[16];
 
 	if (dpa_port_find(port, gid) >= 0)
 		return true;
-	if (gid[0] != 0xfe || !(gid[15] & fn))
+	if (gid[0] != 0xfe)
 		return false;
+	pf = atomic_load_explicit(&port->sf[0], memory_order_acquire);
+	if (!(gid[15] & fn))
+		return pf && dpa_port_find(pf, gid) >= 0;
 	dpa_port_derive_gid(port->node_guid, own);
 	return memcmp(own, gid, 15) == 0 && ((own[15] ^ gid[15]) & (uint8_t)~fn) == 0;
 }

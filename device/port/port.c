@@ -107,7 +107,7 @@ static enum dpa_port_state interface_state(const char *ifname)
 	return runs ? DPA_PORT_ACTIVE : DPA_PORT_DOWN;
 }
 
-/* An SF's part of the addresses. An interface that is not there has none. */
+/* A function's part of the addresses. An interface that is not there has none. */
 static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs, int n)
 {
 	struct dpa_port_addr *own = calloc((size_t)n + 1, sizeof(*own));
@@ -139,8 +139,9 @@ static unsigned rescan(struct dpa_port *port)
 	if (port->query)
 		n = dpa_port_scan(port->query, &addrs);
 	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed)) {
-		/* A failed dump says nothing about the addresses; a new SF has its own at least. */
-		for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++) {
+		/* A failed dump says nothing of the addresses; a new function has its own at least.
+		 */
+		for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++) {
 			struct dpa_port *sf = port->sf[f];
 
 			if (sf && !atomic_load_explicit(&sf->num, memory_order_relaxed))
@@ -149,7 +150,7 @@ static unsigned rescan(struct dpa_port *port)
 		goto out;
 	}
 	n = n < 0 ? 0 : n;
-	for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++)
+	for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++)
 		if (port->sf[f])
 			what |= apply_sf(port->sf[f], addrs, n);
 	what |= apply(port, addrs ? addrs : &only, n);
@@ -163,7 +164,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 {
 	struct dpa_port *sf;
 
-	if (!function)
+	if (!function && !ifname[0])
 		return port;
 	pthread_mutex_lock(&port->lock);
 	sf = port->sf[function];
@@ -173,7 +174,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 			sf->function = function;
 			sf->node_guid = dpa_port_node_guid(function);
 			sf->state = DPA_PORT_ACTIVE;
-			sf->derived = true; /* always: it is what tells the SF from others */
+			sf->derived = function; /* always: it is what tells the SF from others */
 			snprintf(sf->ifname, sizeof(sf->ifname), "%s", ifname);
 			atomic_store_explicit(&port->sf[function], sf, memory_order_release);
 		}
@@ -205,7 +206,7 @@ void dpa_port_fini(struct dpa_port *port)
 {
 	nl_socket_free(port->events);
 	nl_socket_free(port->query);
-	for (uint32_t f = 1; f < DPA_MAX_FUNCTIONS; f++)
+	for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++)
 		free(port->sf[f]);
 	port->events = NULL;
 	port->query = NULL;

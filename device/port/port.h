@@ -9,10 +9,12 @@
  * it stays.
  *
  * An SF has a table of its own: the addresses of the one interface that it was given, or all, in
- * the same order, and its derived GID. The port of the PF (the process has one) feeds them.
+ * the same order, and its derived GID. So has dpa0 if it was given an interface; its derived GID is
+ * in it where there is no address. The port of the namespace (the process has one) feeds them.
  *
- * The PF's port is always active: the loopback and shared-memory links cannot go down. That of an
- * SF with an interface of its own follows it: active while the interface runs (IFF_RUNNING).
+ * The port of a function with an interface follows it: active while the interface runs
+ * (IFF_RUNNING). Without one it is always active: the loopback and shared-memory links cannot go
+ * down.
  *
  * Threads: dpa_port_poll() may be called by any thread, one at a time gets through; the readers
  * take no lock (sequence count) and may be called from anywhere.
@@ -62,8 +64,9 @@ struct dpa_port {
 	struct nl_sock *query;
 	uint64_t node_guid; /* network order */
 	uint32_t function;
-	char ifname[16]; /* of an SF: only this interface's addresses; "": all */
-	/* of the PF: the SFs that were opened; set under lock, they stay until dpa_port_fini() */
+	char ifname[16]; /* of a function: only this interface's addresses; "": all */
+	/* of the namespace's: the SFs that were opened, and dpa0 if it was given an interface; set
+	 * under lock, they stay until dpa_port_fini() */
 	_Atomic(struct dpa_port *) sf[DPA_MAX_FUNCTIONS];
 	bool derived;	      /* the derived GID was given out */
 	_Atomic uint32_t seq; /* odd while a writer is at work */
@@ -82,8 +85,8 @@ int dpa_port_init(struct dpa_port *port);
 void dpa_port_publish(struct dpa_port *port);
 void dpa_port_withdraw(struct dpa_port *port);
 /*
- * The port of a function of this one, which is the PF's: itself, or an SF's with its own table and
- * no sockets. NULL: no memory.
+ * The port of a function of this one, which is the namespace's: itself for dpa0 without an
+ * interface, else one with its own table and no sockets. NULL: no memory.
  */
 struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, const char *ifname);
 void dpa_port_fini(struct dpa_port *port);
@@ -112,7 +115,7 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
 /* Index of this address, -1 if it is not one of this namespace. */
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
-/* Is it an address of this namespace, or the derived GID of one of its SFs? port: the PF's. */
+/* An address of this namespace, or the derived GID of a function of it? port: the namespace's. */
 bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16]);
 /*
  * State, MTU (the smallest of the interfaces that lead out and have a carrier; 4096 on loopback

@@ -10,17 +10,13 @@
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 {
 	struct dpa_config cfg;
-	const char *ifname = "";
 	char err[512];
 
-	if (function) {
-		if (dpa_config_load(&cfg, err, sizeof(err)) || function > cfg.functions.num_sfs) {
-			errno = ENOENT;
-			return -1;
-		}
-		ifname = cfg.functions.ifname[function - 1];
+	if (dpa_config_load(&cfg, err, sizeof(err)) || function > cfg.functions.num_sfs) {
+		errno = ENOENT;
+		return -1;
 	}
-	return dpa_hw_port_file(function, ifname, name, text, len);
+	return dpa_hw_port_file(function, dpa_cfg_interface(&cfg, function), name, text, len);
 }
 
 extern const struct dpadv_table dpadv_table;

@@ -175,6 +175,25 @@ Test(config, functions)
 	}
 }
 
+Test(config, interface)
+{
+	static const char *const bad[] = {"", "a,b", "eth 0", "eth/0", "interface_name_0", "-"};
+	struct dpa_config cfg;
+	char var[64];
+
+	cr_assert_eq(from_env(&cfg, "DPA_INTERFACE=interface_name0"), 0, "%s", err);
+	cr_expect_str_eq(dpa_cfg_interface(&cfg, 0), "interface_name0");
+	cr_assert_eq(from_env(&cfg, "DPA_FUNCTIONS=all,eth1"), 0, "%s", err);
+	cr_expect_str_eq(dpa_cfg_interface(&cfg, 0), "");
+	cr_expect_str_eq(dpa_cfg_interface(&cfg, 1), "");
+	cr_expect_str_eq(dpa_cfg_interface(&cfg, 2), "eth1");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(var, sizeof(var), "DPA_INTERFACE=%s", bad[i]);
+		cr_expect_eq(from_env(&cfg, var), EINVAL, "%s", var);
+		cr_expect_not_null(strstr(err, "DPA_INTERFACE"), "%s", err);
+	}
+}
+
 Test(config, bad_variables)
 {
 	static const struct {

@@ -595,9 +595,12 @@ Test(transport_direct, a_region_that_comes_and_goes, .timeout = 120)
 	cr_assert_eq(pthread_create(&t, NULL, writer, &w), 0);
 	for (uint32_t i = 0; i < 300; i++) {
 		uint32_t was = atomic_load(&w.rounds);
+		uint64_t ops = th_count(th, DPA_CNT_direct_ops);
 
 		while (atomic_load(&w.rounds) - was < i % 4)
 			sched_yield();
+		while (i % 4 == 3 && th_count(th, DPA_CNT_direct_ops) == ops)
+			sched_yield(); /* tries in vain make them seldom */
 		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
 		memset(th->b.mem + AT, 0, 64);
 		for (int k = 0; k < 20; k++) {
@@ -611,7 +614,7 @@ Test(transport_direct, a_region_that_comes_and_goes, .timeout = 120)
 	atomic_store(&w.over, 1);
 	pthread_join(t, NULL);
 	th->b.key = key;
-	cr_expect_gt(th_count(th, DPA_CNT_direct_ops), 0u);
+	cr_expect_geq(th_count(th, DPA_CNT_direct_ops), 75u);
 	th_free(th);
 }
 
