@@ -6,8 +6,13 @@
  *
  * Stores are seen by others late (a store buffer of one store each), unless a fence comes. An
  * initiator is stopped, goes on and is killed at any moment outside the system call; in it, these
- * wait for its end. Defects that must be found: MUT_NOFENCE, MUT_NOOWNFENCE, MUT_NOSEQ, MUT_NOLOOK,
- * MUT_NOWAIT, MUT_KEY, MUT_STOPPED.
+ * wait for its end. With MAPPED there is no system call: the sequence is the copy itself, in PIECES
+ * of two stores, and whatever comes between, a stop, a kill or another thread on its processor, ends
+ * it; and the owner gives up at any time whom it does not find in the sequence (a sequence that
+ * nothing interrupts has long ended when the 2 s have).
+ *
+ * Defects that must be found: MUT_NOFENCE, MUT_NOOWNFENCE, MUT_NOSEQ, MUT_NOLOOK, MUT_NOWAIT,
+ * MUT_KEY, MUT_STOPPED; with MAPPED, MUT_NOFENCE, MUT_NOOWNFENCE, MUT_ONELOOK, MUT_GOESON.
  */
 #ifndef INITIATORS
 #define INITIATORS 2
@@ -16,6 +21,7 @@
 #define OPS 2
 #endif
 #define ROUNDS 2
+#define PIECES 2
 
 bit owned[2];	/* the application may not reuse this address: set from registration to the verb's end */
 byte key;	/* 0, or 1: the same each time */
@@ -47,15 +53,27 @@ end:	do
 proctype signals(byte i)
 {
 end:	do
+#ifdef MUT_GOESON	/* an interrupted copy goes on where it was */
+	:: atomic { RUNS(i) -> stopped[i] = 1 }
+	:: atomic { !dead[i] -> dead[i] = 1 }
+#elif defined(MAPPED)
+	:: atomic { RUNS(i) -> inside[i] = 0; stopped[i] = 1 }
+	:: atomic { RUNS(i) && inside[i] -> inside[i] = 0 }
+	:: atomic { !dead[i] -> inside[i] = 0; dead[i] = 1 }
+#else
 	:: atomic { !inside[i] && RUNS(i) -> stopped[i] = 1 }
-	:: atomic { stopped[i] && !dead[i] -> stopped[i] = 0 }
 	:: atomic { !inside[i] && !dead[i] -> dead[i] = 1 }
+#endif
+	:: atomic { stopped[i] && !dead[i] -> stopped[i] = 0 }
 	od
 }
 
 proctype initiator(byte i)
 {
 	byte n, g, k, a;
+#ifdef MAPPED
+	byte c, s;
+#endif
 
 	{
 end:	do
@@ -73,7 +91,23 @@ end:	do
 		:: atomic { RUNS(i) && !k -> goto leave }
 		:: RUNS(i) && k
 		fi;
-		/* the restartable sequence: the look and the call are one */
+		/* the restartable sequence: the look and what follows are one */
+#ifdef MAPPED
+		c = 0;
+look:		if
+#ifdef MUT_ONELOOK
+		:: atomic { RUNS(i) && c && c < PIECES -> inside[i] = 1 }
+#endif
+		:: atomic { RUNS(i) && c < PIECES && gen == g -> inside[i] = 1 }
+		:: atomic { RUNS(i) && (c == PIECES || gen != g) -> goto leave }
+		fi;
+		s = 0;
+		do
+		:: atomic { RUNS(i) && inside[i] && s < 2 -> assert(owned[a]); s++ }
+		:: atomic { RUNS(i) && inside[i] && s == 2 -> inside[i] = 0; c++; goto look }
+		:: atomic { RUNS(i) && !inside[i] -> goto look }	/* interrupted */
+		od;
+#else
 #ifdef MUT_NOSEQ
 		if
 		:: atomic { RUNS(i) && gen != g -> goto leave }
@@ -95,13 +129,18 @@ end:	do
 #endif
 		/* in the system call: takes its time, is not stopped */
 		atomic { assert(owned[a]); inside[i] = 0 };
+#endif
 leave:		atomic { RUNS(i) -> unseen[i] = 0; hazard[i] = 0 }
 	od
 	} unless { dead[i] }
 }
 
 /* Others do not see it die before it has left the kernel; see direct.c: wait_for(). */
-#ifdef MUT_STOPPED
+#ifdef MUT_GOESON
+#define GIVES_UP(i) (stopped[i] || !inside[i])
+#elif defined(MAPPED)
+#define GIVES_UP(i) (!inside[i])		/* stopped, or the time is over */
+#elif defined(MUT_STOPPED)
 #define GIVES_UP(i) (stopped[i] || inside[i])	/* a stop that is no threshold */
 #else
 #define GIVES_UP(i) (stopped[i] && !inside[i])
