@@ -220,27 +220,22 @@ Test(port_live, pf_with_an_interface)
 	unsigned what;
 
 	new_netns();
-	lo_up(true);
 	cr_assert_eq(dpa_port_init(&port), 0);
-	pf = dpa_port_function(&port, 0, "v0");
+	pf = dpa_port_function(&port, 0, "lo");
 	cr_assert(pf && pf != &port);
-	cr_expect_eq(dpa_port_function(&port, 0, "v0"), pf);
+	cr_expect_eq(dpa_port_function(&port, 0, "lo"), pf);
 	cr_expect_eq(pf->node_guid, port.node_guid);
-	cr_expect_eq(state_of(pf), DPA_PORT_DOWN, "not there yet");
+	cr_expect_eq(state_of(pf), DPA_PORT_DOWN);
 	cr_expect_eq(sf_find(pf, "127.0.0.1"), -1);
 	dpa_port_derive_gid(pf->node_guid, gid);
 	cr_expect_eq(dpa_port_find(pf, gid), 0);
 	cr_expect(dpa_port_is_own(&port, gid));
-	cr_assert_eq(system("ip link add v0 type veth peer name v1 && ip link set v1 up && "
-			    "ip link set v0 up && ip addr add 10.9.8.7/24 dev v0"),
-		     0);
+	lo_up(true);
 	what = changes();
 	cr_expect(what & DPA_PORT_CHANGE_GID && what & DPA_PORT_CHANGE_STATE, "%u", what);
 	cr_expect_eq(state_of(pf), DPA_PORT_ACTIVE);
-	cr_expect_geq(sf_find(pf, "10.9.8.7"), 0);
-	cr_expect_eq(sf_find(pf, "127.0.0.1"), -1);
-	cr_expect_geq(sf_find(&port, "127.0.0.1"), 0, "the namespace has it as before");
-	cr_assert_eq(system("ip link set v1 down"), 0);
+	cr_expect_geq(sf_find(pf, "127.0.0.1"), 0);
+	lo_up(false);
 	cr_expect(changes() & DPA_PORT_CHANGE_STATE);
 	cr_expect_eq(state_of(pf), DPA_PORT_DOWN);
 	cr_expect_eq(state_of(&port), DPA_PORT_ACTIVE);

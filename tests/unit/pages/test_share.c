@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which regions peers may map, and for how long: the policy, areas under several regions. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "ctx/share.h"
+#include "link/direct.h"
+#include "tests/unit/transport/harness.h"
+
+#define PAGE  DPA_PAGE
+#define PAGES 16u
+
+static struct th *th;
+
+static void setup(enum dpa_cfg_share policy)
+{
+	th = th_new(&(struct th_opt){.direct = true, .pull = true});
+	th->hw->cfg.share_mr = policy;
+	cr_assert_eq(dpa_share_init(th->hw), 0);
+	if (policy != DPA_CFG_SHARE_NEVER && th->hw->share->pages.fd < 0)
+		cr_skip_test("no MADV_POPULATE_WRITE, other pages, or a limit on files");
+	if (!dpa_guard_works())
+		cr_skip_test("no restartable sequences here");
+}
+
+static void teardown(void)
+{
+	struct dpa_hw *hw = th->hw;
+
+	cr_expect_eq(hw->share->nlive, 0u, "areas are left");
+	th_free(th); /* its own regions were made before; it needs hw->share to take them back */
+}
+
+static uint8_t *anon(size_t pages)
+{
+	void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	return p;
+}
+
+static uint32_t reg(const void *p, size_t n, uint32_t access)
+{
+	struct dpa_mr_attr a = {.pdn = th->pdn,
+				.access = access,
+				.addr = (uintptr_t)p,
+				.iova = (uintptr_t)p,
+				.length = n};
+	uint32_t key = 0;
+
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, &key), 0);
+	return key;
+}
+
+static void dereg(uint32_t key)
+{
+	cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
+}
+
+static enum dpa_share_why why(uint32_t key)
+{
+	return (enum dpa_share_why)th->hw->export->mr[key >> DPA_KEY_TAG_BITS].why;
+}
+
+/* What peers are told. */
+static uint32_t area_of(uint32_t key)
+{
+	return atomic_load(&th->hw->export->mr_area[key >> DPA_KEY_TAG_BITS]);
+}
+
+static enum dpa_share_why why_of(const void *p, size_t n, uint32_t access)
+{
+	uint32_t key = reg(p, n, access);
+	enum dpa_share_why w = why(key);
+
+	cr_expect_eq(area_of(key) != 0, w == DPA_SHARE_YES);
+	dereg(key);
+	return w;
+}
+
+static void *stays(void *arg)
+{
+	sem_wait(arg);
+	return NULL;
+}
+
+/* Private memory forgets at MADV_DONTNEED, shared memory does not. */
+static bool is_private(uint8_t *p)
+{
+	uint8_t was = *p;
+	bool forgot;
+
+	*p = 1;
+	cr_assert_eq(madvise(p, PAGE, MADV_DONTNEED), 0);
+	forgot = *p == 0;
+	*p = was;
+	return forgot;
+}
+
+Test(share, what_the_region_says)
+{
+	const uint32_t local = DPA_ACCESS_LOCAL_WRITE;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_YES);
+	cr_expect_eq(why_of(p, PAGES * PAGE, local), DPA_SHARE_ACCESS);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL | DPA_ACCESS_ON_DEMAND), DPA_SHARE_ON_DEMAND);
+	cr_expect_eq(why_of(p + 1, 2 * PAGE - 2, TH_ALL), DPA_SHARE_PARTIAL);
+	cr_expect_eq(why_of(p + 1, 2 * PAGE - 1, TH_ALL), DPA_SHARE_YES, "one whole page");
+	cr_assert_eq(mprotect(p + 2 * PAGE, PAGE, PROT_READ), 0);
+	cr_expect_eq(why_of(p, PAGES * PAGE, DPA_ACCESS_REMOTE_READ), DPA_SHARE_NOT_ANON);
+	cr_assert_eq(mprotect(p + 2 * PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
+	th->hw->cfg.direct = DPA_CFG_DIRECT_NEVER;
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_DIRECT);
+	th->hw->cfg.direct = DPA_CFG_DIRECT_AUTO;
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* A process that has no other thread: vt_share. Here there are those of the test's runner. */
+Test(share, what_the_process_says)
+{
+	pthread_t t;
+	sem_t over;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_AUTO);
+	p = anon(PAGES);
+	sem_init(&over, 0, 0);
+	cr_assert_eq(pthread_create(&t, NULL, stays, &over), 0);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_THREADS);
+	th->hw->cfg.share_mr = DPA_CFG_SHARE_ALWAYS;
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_YES, "but then");
+	sem_post(&over);
+	pthread_join(t, NULL);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+Test(share, never)
+{
+	uint8_t *p = anon(PAGES);
+
+	setup(DPA_CFG_SHARE_NEVER);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_POLICY);
+	cr_expect(is_private(p));
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* The device's own mapping and the application's are one memory; nothing is lost on the way. */
+Test(share, one_memory)
+{
+	uint8_t *p;
+	uint64_t *w;
+	uint32_t key, i;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	th_fill(p, PAGES * PAGE, 7);
+	key = reg(p + 100, PAGES * PAGE - 200, TH_ALL);
+	cr_assert_eq(why(key), DPA_SHARE_YES);
+	cr_expect(th_check(p, PAGES * PAGE, 7));
+	cr_expect_not(is_private(p + PAGE));
+	cr_expect(is_private(p), "not a whole page of it");
+	th_fill(p, PAGES * PAGE, 8);
+	i = area_of(key) - 1;
+	cr_expect_null(dpa_share_word(th->hw, (uintptr_t)p + 8), "the first page is not in it");
+	cr_expect_null(dpa_share_word(th->hw, (uintptr_t)p + PAGE + 4), "not a word");
+	w = dpa_share_word(th->hw, (uintptr_t)p + PAGE + 8);
+	cr_assert_not_null(w);
+	cr_expect_neq((void *)w, (void *)(p + PAGE + 8));
+	cr_expect_eq(memcmp(w, p + PAGE + 8, 8), 0);
+	*w = 0x0123456789abcdef;
+	cr_expect_eq(memcmp(w, p + PAGE + 8, 8), 0);
+	cr_expect_eq(th->hw->export->area[i].start, (uintptr_t)p + PAGE);
+	cr_expect_eq(th->hw->export->area[i].length, (PAGES - 2) * PAGE);
+	dereg(key);
+	cr_expect_eq(area_of(key), 0u);
+	cr_expect_eq(atomic_load(&th->hw->export->area[i].serial), 0u);
+	cr_expect_null(dpa_share_word(th->hw, (uintptr_t)p + PAGE + 8));
+	cr_expect_eq(*(uint64_t *)(void *)(p + PAGE + 8), 0x0123456789abcdef);
+	cr_expect(is_private(p + PAGE));
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* An area ends with the last region that overlaps it, whichever that is. */
+Test(share, several_regions)
+{
+	uint32_t whole, part, beside, local;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	whole = reg(p, 8 * PAGE, TH_ALL);
+	part = reg(p + 2 * PAGE, 2 * PAGE, TH_ALL);
+	beside = reg(p + 6 * PAGE, 6 * PAGE, TH_ALL);
+	local = reg(p, 8 * PAGE, DPA_ACCESS_LOCAL_WRITE);
+	cr_expect_eq(why(whole), DPA_SHARE_YES);
+	cr_expect_eq(why(part), DPA_SHARE_YES);
+	cr_expect_eq(area_of(part), area_of(whole));
+	cr_expect_eq(why(beside), DPA_SHARE_OVERLAP, "some of it is shared already");
+	cr_expect_eq(area_of(beside), area_of(whole), "and that may be used");
+	cr_expect_eq(area_of(local), 0u, "not by others");
+	cr_expect(is_private(p + 9 * PAGE));
+	dereg(whole);
+	dereg(beside);
+	cr_expect_neq(area_of(part), 0u);
+	cr_expect_not(is_private(p + 3 * PAGE));
+	dereg(part);
+	cr_expect_not(is_private(p + 3 * PAGE), "a local one keeps it as well");
+	dereg(local);
+	cr_expect(is_private(p + 3 * PAGE));
+
+	local = reg(p, PAGE, DPA_ACCESS_LOCAL_WRITE);
+	whole = reg(p, 8 * PAGE, TH_ALL);
+	cr_expect_eq(why(whole), DPA_SHARE_OVERLAP, "something may be at work with the other one");
+	cr_expect_eq(area_of(whole), 0u);
+	dereg(whole);
+	dereg(local);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* What was read of an area that ended finds nothing in the one that took its place. */
+Test(share, each_area_has_a_number)
+{
+	uint32_t key, i, serial;
+	uint8_t *p, *at;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	key = reg(p, PAGES * PAGE, TH_ALL);
+	i = area_of(key) - 1;
+	serial = atomic_load(&th->hw->export->area[i].serial);
+	at = dpa_share_at(th->hw, i, serial, (uintptr_t)p, PAGES * PAGE);
+	cr_assert_not_null(at);
+	cr_expect_null(dpa_share_at(th->hw, i, serial, (uintptr_t)p, PAGES * PAGE + 1));
+	cr_expect_null(dpa_share_at(th->hw, i, serial, (uintptr_t)p - 1, 1));
+	cr_expect_null(dpa_share_at(th->hw, i, serial, (uintptr_t)p + 1, UINT64_MAX));
+	dereg(key);
+	cr_expect_null(dpa_share_at(th->hw, i, serial, (uintptr_t)p, 1));
+	key = reg(p, PAGES * PAGE, TH_ALL);
+	cr_assert_eq(area_of(key), i + 1, "the same entry");
+	cr_expect_neq(atomic_load(&th->hw->export->area[i].serial), serial);
+	cr_expect_null(dpa_share_at(th->hw, i, serial, (uintptr_t)p, 1));
+	dereg(key);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* There are so many areas; one that ends makes room. */
+Test(share, so_many, .timeout = 120)
+{
+	uint32_t key[DPA_AREAS], more;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(2 * (DPA_AREAS + 1));
+	for (uint32_t i = 0; i < DPA_AREAS; i++) {
+		p[2 * i * PAGE] = (uint8_t)i;
+		key[i] = reg(p + (size_t)2 * i * PAGE, PAGE, TH_ALL);
+		cr_assert_eq(why(key[i]), DPA_SHARE_YES, "%u: %d", i, why(key[i]));
+	}
+	more = reg(p + (size_t)2 * DPA_AREAS * PAGE, PAGE, TH_ALL);
+	cr_expect_eq(why(more), DPA_SHARE_FULL);
+	dereg(more);
+	dereg(key[DPA_AREAS / 2]);
+	more = reg(p + (size_t)2 * DPA_AREAS * PAGE, PAGE, TH_ALL);
+	cr_expect_eq(why(more), DPA_SHARE_YES);
+	key[DPA_AREAS / 2] = more;
+	for (uint32_t i = 0; i < DPA_AREAS; i++) {
+		cr_expect_eq(p[2 * i * PAGE], (uint8_t)i);
+		dereg(key[i]);
+	}
+	munmap(p, 2 * (DPA_AREAS + 1) * PAGE);
+	teardown();
+}
+
+/* fork(): everything is private before, and stays so; peers are told. */
+Test(share, fork_ends_it)
+{
+	uint32_t key, gen, i;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	th_fill(p, PAGES * PAGE, 3);
+	key = reg(p, PAGES * PAGE, TH_ALL);
+	i = area_of(key) - 1;
+	gen = atomic_load(&th->hw->export->mr_gen[key >> DPA_KEY_TAG_BITS]);
+	dpa_share_before_fork(th->hw);
+	cr_expect_eq(area_of(key), 0u);
+	cr_expect_eq(why(key), DPA_SHARE_FORKED);
+	cr_expect_neq(atomic_load(&th->hw->export->mr_gen[key >> DPA_KEY_TAG_BITS]), gen);
+	cr_expect_eq(atomic_load(&th->hw->export->area[i].serial), 0u);
+	dpa_share_after_fork(th->hw);
+	cr_expect(th_check(p, PAGES * PAGE, 3));
+	cr_expect(is_private(p));
+	dereg(key);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
