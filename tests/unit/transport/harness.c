@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ctx/share.h"
 #include "harness.h"
 
 /* ---------------------------------------------------------------- function */
@@ -202,6 +203,7 @@ void th_free(struct th *th)
 	munmap(th->lanes, DPA_LANES * sizeof(*th->lanes));
 	if (hw->maps_fd >= 0)
 		close(hw->maps_fd);
+	dpa_share_fini(hw);
 	free(th->peer);
 	free(hw);
 	free(th);
