@@ -221,6 +221,8 @@ bool dpa_anything(struct dpa_hw *hw);
 /* Brings the board's counters of this process up to date with its lanes. */
 void dpa_counters_fold(struct dpa_hw *hw);
 int dpa_service_start(struct dpa_hw *hw);
+/* slice.c: the calling thread, one of the device's, is let in soon when it wakes. */
+void dpa_run_soon(void);
 void dpa_service_stop(struct dpa_hw *hw);
 
 /* --- eu/eu.c --- */

@@ -138,6 +138,7 @@ static void *eu_main(void *arg)
 
 	snprintf(name, sizeof(name), "dpa-eu-%u", eu->number);
 	prctl(PR_SET_NAME, name);
+	dpa_run_soon();
 	dpa_own_begin();
 	while (!atomic_load_explicit(&eu->stop, memory_order_acquire)) {
 		dpa_own_rest();

@@ -455,6 +455,7 @@ static void *service_main(void *arg)
 	folded_at = UINT64_MAX;
 	waiting = true;
 	prctl(PR_SET_NAME, "dpa-eu-parked");
+	dpa_run_soon();
 	dpa_me.stands_in = true;
 	dpa_own_begin();
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {

@@ -342,3 +342,39 @@ Test(eu, blueflame_writes_that_came_together_are_used)
 	cr_expect_not(from_slot(s), "a doorbell");
 	cr_expect_eq(serve(s->qp), 0, "once");
 }
+
+struct sched_says {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+static struct sched_says sched_says(void)
+{
+	struct sched_says a = {.size = sizeof(a)};
+
+	cr_assert_eq(syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0), 0);
+	return a;
+}
+
+/* A thread of the device's has a short slice where the kernel knows of slices, else all as before;
+ * its niceness and policy are the application's in any case. */
+Test(eu, runs_soon)
+{
+	struct sched_param none = {0};
+	struct sched_says a;
+
+	errno = 0;
+	cr_assert_neq(nice(3), -1);
+	cr_assert_eq(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+	dpa_run_soon();
+	a = sched_says();
+	cr_expect_eq(a.policy, (uint32_t)SCHED_BATCH);
+	cr_expect_eq(a.nice, 3);
+	cr_expect(a.runtime == 100000 || a.runtime == 0, "%llu", (unsigned long long)a.runtime);
+	cr_assert_eq(sched_setscheduler(0, SCHED_IDLE, &none), 0);
+	dpa_run_soon();
+	cr_expect_eq(sched_says().policy, (uint32_t)SCHED_IDLE, "who wants to be last stays so");
+}
