@@ -245,6 +245,8 @@ void dpa_peers_meet(struct dpa_hw *hw);
 void dpa_sock_listen_again(struct dpa_hw *hw);
 /* After publishing: full fence, look at the peer's sleep word, wake it. */
 void dpa_tx_kick(struct dpa_tx *tx);
+/* Of a lane that is not watched: the summary bit. True: and the kick; false: that is owed. */
+bool dpa_tx_announce(struct dpa_tx *tx);
 static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
 {
 	for (uint32_t i = 1; i < me->nowed && i < DPA_LANES; i++)
@@ -261,11 +263,11 @@ static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 {
 	struct dpa_thread *me = &dpa_me;
 
-	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait */
-	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))) {
-		dpa_tx_kick(tx);
+	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait,
+	 * but in our own process, where this thread may be the one that takes it */
+	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed)) &&
+	    dpa_tx_announce(tx))
 		return;
-	}
 	atomic_store_explicit(&tx->kick_owed, 1, memory_order_relaxed);
 	if (dpa_unlikely(me->serial != hw->serial)) {
 		me->serial = hw->serial;

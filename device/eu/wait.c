@@ -9,6 +9,8 @@
 #include <time.h>
 #include "ctx/dev.h"
 
+#define ROUNDS 4 /* of what came while a thread slept: a message, its ACK, and none */
+
 static bool fd_ready(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -40,10 +42,16 @@ static void leave_role(void *arg)
 
 	dpa_set_sleep(hw, &hw->waiter, 0);
 	dpa_spin_unlock(&hw->wait_role);
-	/* who looked at the old sleep word woke the wrong one, and what lies there may not be ours
+	/*
+	 * Who looked at the old sleep word woke the wrong one, and what lies there may not be ours.
+	 * An ACK that goes with it, and on loopback comes back, is done here: to wake another
+	 * thread for it would hold us up more.
 	 */
-	dpa_progress_once(hw);
-	if (dpa_anything(hw) || atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+	for (int i = 0; i < ROUNDS && dpa_progress_once(hw); i++)
+		;
+	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
+		dpa_settle_kicks(hw);
+	if (dpa_anything(hw))
 		dpa_wake_self(hw);
 }
 

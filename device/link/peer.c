@@ -284,12 +284,49 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	dpa_board_reap(hw->board);
 }
 
+static bool is_loopback(const struct dpa_peer *p)
+{
+	return p->slot == p->hw->board->slot;
+}
+
+/* Of a lane to ourselves that can be seen; what comes in later is kicked later. */
+static bool is_drained(struct dpa_tx *tx)
+{
+	struct dpa_peer *p = tx->peer;
+
+	return is_loopback(p) && !dpa_lane_ready(&p->rx[tx - p->tx]);
+}
+
+static void set_summary(const struct dpa_tx *tx)
+{
+	struct dpa_door *door = tx->peer->door;
+	uint32_t me = tx->peer->hw->board->slot;
+	uint64_t bit = 1ull << (me % 64);
+
+	if (!(atomic_load_explicit(&door->summary[me / 64], memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(&door->summary[me / 64], bit, memory_order_seq_cst);
+	if (!atomic_load_explicit(&door->any, memory_order_relaxed))
+		atomic_store_explicit(&door->any, 1, memory_order_seq_cst);
+}
+
+bool dpa_tx_announce(struct dpa_tx *tx)
+{
+	struct dpa_peer *p = tx->peer;
+
+	if (p->wire || !is_loopback(p) ||
+	    atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP) {
+		dpa_tx_kick(tx);
+		return true;
+	}
+	dpa_full_fence(); /* as in dpa_tx_kick() */
+	set_summary(tx);
+	return false;
+}
+
 void dpa_tx_kick(struct dpa_tx *tx)
 {
 	struct dpa_peer *p = tx->peer;
 	struct dpa_door *door;
-	uint32_t me;
-	uint64_t bit;
 
 	if (dpa_unlikely(p->wire)) /* has left already */
 		return;
@@ -299,18 +336,11 @@ void dpa_tx_kick(struct dpa_tx *tx)
 	door = p->door;
 	/* pairs with the sleeper's fence between its sleep word and its last look */
 	dpa_full_fence();
-	if (!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed)) {
-		me = p->hw->board->slot;
-		bit = 1ull << (me % 64);
-		if (!(atomic_load_explicit(&door->summary[me / 64], memory_order_relaxed) & bit))
-			atomic_fetch_or_explicit(&door->summary[me / 64], bit,
-						 memory_order_seq_cst);
-		if (!atomic_load_explicit(&door->any, memory_order_relaxed))
-			atomic_store_explicit(&door->any, 1, memory_order_seq_cst);
-	}
+	if (!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))
+		set_summary(tx);
 	uint32_t sleep = atomic_load_explicit(&door->sleep, memory_order_relaxed);
 
-	if (dpa_unlikely(sleep)) {
+	if (dpa_unlikely(sleep) && !is_drained(tx)) {
 		dpa_count(p->hw, DPA_CNT_wakeups_sent, 1);
 		dpa_spin_lock(&p->fd_lock);
 		dpa_eventfd_wake(sleep == 2 ? p->wait_fd : p->wake_fd);

@@ -68,6 +68,11 @@ void dpa_tx_kick(struct dpa_tx *tx)
 {
 }
 
+bool dpa_tx_announce(struct dpa_tx *tx)
+{
+	return true;
+}
+
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
 {
 	abort(); /* nobody passes packets on here */
