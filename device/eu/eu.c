@@ -57,13 +57,22 @@ static bool slot_seen(const struct dpa_hw_qp *qp)
 }
 
 /* The poster may be writing: word by word, and dpa_wqe_check() tells what came together. */
-static void slot_copy(const struct dpa_hw_qp *qp, void *to)
+static void slot_copy(const struct dpa_hw_qp *qp, void *to, uint32_t nbb)
 {
 	const uint64_t *from = (const void *)qp->slot->bf;
 	uint64_t *t = to;
 
-	for (uint32_t i = 0; i < DPA_BF_BLOCKS * 8; i++)
+	for (uint32_t i = 0; i < nbb * 8; i++)
 		t[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+/* Of a word that is no doorbell. */
+static uint32_t slot_blocks(uint64_t word)
+{
+	struct dpa_db d;
+
+	memcpy(&d, &word, sizeof(d));
+	return d.nbb;
 }
 
 /* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
@@ -82,10 +91,14 @@ static int serve(struct dpa_hw_qp *qp)
 	w = slot_word(qp);
 	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
 	if (qp->qpn && (uint8_t)w != DPA_OP_DOORBELL) {
-		slot_copy(qp, bf);
-		if (c->nbb && c->nbb <= DPA_BF_BLOCKS && c->index == qp->req.send_idx &&
-		    c->check == dpa_wqe_check(bf, c->nbb))
-			qp->bf = bf;
+		const uint32_t nbb = slot_blocks(w);
+
+		if (nbb && nbb <= DPA_BF_BLOCKS) {
+			slot_copy(qp, bf, nbb);
+			if (c->nbb == nbb && c->index == qp->req.send_idx &&
+			    c->check == dpa_wqe_check(bf, nbb))
+				qp->bf = bf;
+		}
 	}
 	if (qp->qpn)
 		dpa_requester_run(qp);

@@ -244,16 +244,12 @@ struct dpa_dbrec {
 static inline uint32_t dpa_wqe_check(const void *wqe, uint32_t nbb)
 {
 	const uint64_t *w = (const uint64_t *)wqe;
-	uint64_t h = 0x9e3779b97f4a7c15ull;
+	uint64_t k = 0xff51afd7ed558ccdull, h = nbb;
 
-	for (uint32_t i = 0; i < nbb * 8; i++) {
-		uint64_t v = w[i];
-
-		if (i == 3)
-			v &= 0xffffffff00000000ull; /* bytes 24..27 are `check` */
-		h = (h ^ v) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
+	/* each product for itself: no word waits for the one before */
+	for (uint32_t i = 0; i < nbb * 8; i++, k += 2 * 0x9e3779b97f4a7c15ull)
+		h += (i == 3 ? w[i] & 0xffffffff00000000ull : w[i]) * k; /* but `check` itself */
+	h ^= h >> 32;
 	return (uint32_t)h | 1u; /* never 0: a cleared slot is never valid */
 }
 

@@ -610,7 +610,7 @@ static void taken_back_long(struct vt *t)
 static const struct vt_case cases[] = {
 	{"same_rc", same_rc, VT_BOTH, LIMIT_S},
 	{"same_uc", same_uc, VT_BOTH, LIMIT_S},
-	{"taken_back", taken_back, VT_PROCS, LIMIT_S},
+	{"taken_back", taken_back, VT_PROCS, 2 * LIMIT_S},
 	{"taken_back_long", taken_back_long, VT_PROCS | VT_SLOW, 10 * LIMIT_S},
 };
 

@@ -123,8 +123,12 @@ static inline __attribute__((always_inline)) uint32_t sq_publish(struct dpa_sq *
 {
 	uint32_t placement = __atomic_load_n(sq->placement, __ATOMIC_RELAXED);
 
-	if (placement != DPA_PLACE_INLINE && sq_blueflame(sq, first))
-		return placement;
+	if (placement != DPA_PLACE_INLINE) {
+		/* an EU has read the block since it was last written: back before it is needed */
+		__builtin_prefetch(sq->buf + (size_t)(sq->pi & sq->mask) * DPA_WQEBB, 1);
+		if (sq_blueflame(sq, first))
+			return placement;
+	}
 	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
 	sq_doorbell(sq);
 	return placement;
