@@ -50,13 +50,12 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = "an absolute path",
 	 .help = "file of the board; without it the one of this user and network namespace"},
 	{.name = "interface",
-	 .def = "",
+	 .def = "all",
 	 .type = DPA_KNOB_IF,
 	 .offset = FIELD(interface),
-	 .use = "the name of an interface",
+	 .use = "all, or the name of an interface",
 	 .help = "the one interface whose addresses dpa0 has, and with which its port goes down "
-		 "and "
-		 "up; without it, all addresses, and a port that is always active"},
+		 "and up; all: of all interfaces, and the port is always active"},
 	{.name = "functions",
 	 .def = "0",
 	 .type = DPA_KNOB_FUNCS,
@@ -274,13 +273,15 @@ static bool parse_path(const char *s, char *out)
 	return true;
 }
 
-/* Room for it: IFNAMSIZ bytes. */
+/* Room for it: IFNAMSIZ bytes. "all" is none. */
 static bool parse_interface(const char *s, size_t len, char *out)
 {
 	if (!len || len >= 16 || strcspn(s, "/ \t,") < len || !isalnum((unsigned char)*s))
 		return false;
 	memcpy(out, s, len);
 	out[len] = '\0';
+	if (!strcmp(out, "all"))
+		out[0] = '\0';
 	return true;
 }
 
@@ -300,8 +301,6 @@ static bool parse_functions(const char *s, struct dpa_cfg_functions *out)
 
 		if (f.num_sfs == DPA_CONFIG_SFS || !parse_interface(s, len, f.ifname[f.num_sfs]))
 			return false;
-		if (!strcmp(f.ifname[f.num_sfs], "all"))
-			f.ifname[f.num_sfs][0] = '\0';
 		f.num_sfs++;
 		s += len;
 		if (!*s)
@@ -395,8 +394,10 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 	case DPA_KNOB_ENUM:
 		nth_word(k->words, *(const int *)field - (int)k->min, buf, len);
 		break;
-	case DPA_KNOB_PATH:
 	case DPA_KNOB_IF:
+		snprintf(buf, len, "%s", *(const char *)field ? (const char *)field : "all");
+		break;
+	case DPA_KNOB_PATH:
 		snprintf(buf, len, "%s", (const char *)field);
 		break;
 	case DPA_KNOB_PLACE:

@@ -286,7 +286,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 
 static bool is_loopback(const struct dpa_peer *p)
 {
-	return p->slot == p->hw->board->slot;
+	return p->slot == p->hw->board->slot && p->gen == p->hw->board->gen;
 }
 
 /* Of a lane to ourselves that can be seen; what comes in later is kicked later. */

@@ -183,6 +183,8 @@ Test(config, interface)
 
 	cr_assert_eq(from_env(&cfg, "DPA_INTERFACE=interface_name0"), 0, "%s", err);
 	cr_expect_str_eq(dpa_cfg_interface(&cfg, 0), "interface_name0");
+	cr_assert_eq(from_env(&cfg, "DPA_INTERFACE=all"), 0, "%s", err);
+	cr_expect_str_eq(dpa_cfg_interface(&cfg, 0), "");
 	cr_assert_eq(from_env(&cfg, "DPA_FUNCTIONS=all,eth1"), 0, "%s", err);
 	cr_expect_str_eq(dpa_cfg_interface(&cfg, 0), "");
 	cr_expect_str_eq(dpa_cfg_interface(&cfg, 1), "");
