@@ -151,12 +151,15 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 
 /* ------------------------------------------------------------------ sharing */
 
-/* What back_placed() needs. */
+/* What back_placed() needs. An emulator (qemu-user) takes the advice and does nothing: is it there?
+ */
 static bool can_populate(void)
 {
 	void *page =
 		mmap(NULL, DPA_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	bool can = page != MAP_FAILED && !madvise(page, DPA_PAGE, MADV_POPULATE_WRITE);
+	unsigned char there = 0;
+	bool can = page != MAP_FAILED && !madvise(page, DPA_PAGE, MADV_POPULATE_WRITE) &&
+		   !mincore(page, DPA_PAGE, &there) && there & 1;
 
 	if (page != MAP_FAILED)
 		munmap(page, DPA_PAGE);
