@@ -245,6 +245,8 @@ void dpa_peers_meet(struct dpa_hw *hw);
 void dpa_sock_listen_again(struct dpa_hw *hw);
 /* After publishing: full fence, look at the peer's sleep word, wake it. */
 void dpa_tx_kick(struct dpa_tx *tx);
+/* Full fence, summary bit: if anybody polls there, he looks. Nobody is woken. */
+void dpa_tx_look(const struct dpa_tx *tx);
 /* Of a lane that is not watched: the summary bit. True: and the kick; false: that is owed. */
 bool dpa_tx_announce(struct dpa_tx *tx);
 static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
@@ -318,6 +320,11 @@ static inline void dpa_settle_mine(struct dpa_hw *hw)
 /* --- kernels/transport --- */
 /* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
 int dpa_requester_run(struct dpa_hw_qp *qp);
+/*
+ * Brings pieces of a large message of this process's that the lane's receiver is fetching, if there
+ * is one: kernels/transport/pull.c. Any thread that polls, under no lock. How many.
+ */
+int dpa_pull_bring(struct dpa_tx *tx);
 /* One packet for this QP; under its lock. payload is valid during the call. */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);

@@ -91,6 +91,7 @@ static int look_at_summary(struct dpa_hw *hw)
 			if (!p || !atomic_load_explicit(&p->rx_up, memory_order_acquire))
 				continue; /* dpa_peer_up() looks at its lanes */
 			for (uint32_t i = 0; i < DPA_LANES; i++) {
+				n += dpa_pull_bring(&p->tx[i]);
 				if (!dpa_lane_ready(&p->rx[i]))
 					continue;
 				dpa_hot_add(hw, &p->rx[i]);

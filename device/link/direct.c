@@ -306,16 +306,39 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 		wait_for(&x);
 }
 
-bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks)
+bool dpa_hazards_harm(struct dpa_peer *p, bool closely)
 {
-	uint64_t now = dpa_guard_ticks();
+	uint32_t n = num_hazards(p);
 
-	*ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
-	if (dpa_likely(now - *ticks < DPA_ALIVE_TICKS / 2))
-		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t w = look(p, i);
+
+		if (w && !(closely && is_harmless(p, w)))
+			return true;
+	}
+	return false;
+}
+
+/* Asks the board; *ticks: a time when it was alive. */
+static bool ask(struct dpa_peer *p, uint64_t *ticks)
+{
+	*ticks = dpa_guard_ticks(); /* before it is asked */
 	if (!dpa_board_alive(p->hw->board, p->slot, p->gen))
 		return false;
-	*ticks = now; /* before it was asked */
-	atomic_store_explicit(&p->seen_alive, now, memory_order_relaxed);
+	atomic_store_explicit(&p->seen_alive, *ticks, memory_order_relaxed);
 	return true;
+}
+
+bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks)
+{
+	*ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
+	return dpa_likely(dpa_guard_ticks() - *ticks < DPA_ALIVE_TICKS / 2) || ask(p, ticks);
+}
+
+bool dpa_was_alive(struct dpa_peer *p)
+{
+	uint64_t ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
+
+	return (dpa_likely(dpa_guard_ticks() - ticks < DPA_ALIVE_TICKS) && dpa_guard_works()) ||
+	       ask(p, &ticks);
 }

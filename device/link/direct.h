@@ -112,7 +112,14 @@ static inline void dpa_hazard_leave(struct dpa_hazard *h)
 }
 /* (b) and (c): nobody is at work here with what he saw before. */
 void dpa_hazards_wait(struct dpa_hw *hw);
+/*
+ * Is one of the peer's threads at work here with what it saw before the caller's full fence?
+ * `closely`, which takes system calls: and may it do harm?
+ */
+bool dpa_hazards_harm(struct dpa_peer *p, bool closely);
 /* Was the peer alive within half of DPA_ALIVE_TICKS? Then *ticks is such a time. */
 bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks);
+/* Behind a system call that named its pid: was it the peer's then? */
+bool dpa_was_alive(struct dpa_peer *p);
 
 #endif

@@ -20,6 +20,9 @@
  *                 (relaxed) for each packet: whether process_vm_readv reaches the producer, and
  *                 whether packets may be lost here.
  *
+ *   job           The consumer fetches a large message and lets the producer, if it polls, bring
+ * pieces of it: kernels/transport/pull.c.
+ *
  *   wants_space   The producer sets it (relaxed): wake me when space was made. The consumer clears
  *                 it when it does. One that is missed costs a look by the producer's timer.
  */
@@ -65,6 +68,23 @@ struct dpa_slot {
 	uint8_t ext[DPA_PKT_EXT]; /* extended headers (struct dpa_ext), then payload if INSLOT */
 };
 
+#define DPA_JOB_PIECES 16u
+
+/* A message that both sides move; a serial number belongs to one job of the lane. */
+struct dpa_job {
+	/* line 0: consumer */
+	_Atomic uint64_t open; /* serial; 0: there is none, or nothing more is to be touched */
+	_Atomic uint64_t to;   /* where it goes in the consumer's memory */
+	_Atomic uint32_t len, piece;	/* bytes, of all but the last piece */
+	_Atomic uint32_t src, idx, off; /* as in the message's slot and struct dpa_pull */
+	uint8_t pad0[28];
+	/* line 1: both, by CAS: the serial's low half above the next piece that nobody has */
+	_Atomic uint64_t turn;
+	uint8_t pad1[56];
+	/* line 2: producer: serial of the job whose piece it has brought */
+	_Atomic uint32_t done[DPA_JOB_PIECES];
+};
+
 /* First page of a lane's memory. */
 struct dpa_lane_shm {
 	/* line 0: producer */
@@ -79,7 +99,8 @@ struct dpa_lane_shm {
 	_Atomic uint32_t pull;
 	_Atomic uint32_t lossy; /* packets may be lost here: run timers (wire, faults) */
 	uint8_t pad2[52];
-	uint8_t pad3[4096 - 192];
+	struct dpa_job job; /* lines 3 to 5 */
+	uint8_t pad3[4096 - 384];
 	struct dpa_slot slots[DPA_LANE_SLOTS];
 	uint8_t data[DPA_LANE_DATA];
 };
@@ -143,6 +164,8 @@ struct dpa_pull {
 	uint32_t niov;
 	uint32_t epoch; /* of the sending QP (requests): exported word that must not have changed */
 	uint32_t rkey;	/* of the region read (READ responses); 0 for requests */
+	uint32_t idx;	/* of the sender's WQE (requests), */
+	uint32_t off;	/* and where in its message this is */
 	uint32_t rsvd;
 	struct {
 		uint64_t addr, len;
@@ -213,6 +236,8 @@ struct dpa_rx {
 	bool lone;	      /* under lock: the batch before was one packet */
 	_Atomic uint8_t idle; /* looked at in vain since: a hint */
 	struct dpa_lane_stat stat;
+	dpa_spin_t job_lock;
+	uint32_t job; /* under job_lock: serial of the last job */
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
@@ -220,6 +245,8 @@ _Static_assert(sizeof(struct dpa_ext) == DPA_PKT_EXT, "ext");
 _Static_assert(sizeof(struct dpa_more_acks) == DPA_PKT_EXT, "acks");
 _Static_assert(offsetof(struct dpa_lane_shm, tail) == 64, "line 1");
 _Static_assert(offsetof(struct dpa_lane_shm, watched) == 128, "line 2");
+_Static_assert(sizeof(struct dpa_job) == 192 && offsetof(struct dpa_job, turn) == 64, "job");
+_Static_assert(offsetof(struct dpa_lane_shm, job) == 192, "line 3");
 _Static_assert(offsetof(struct dpa_lane_shm, slots) == 4096, "slots");
 
 /*

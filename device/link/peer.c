@@ -309,6 +309,12 @@ static void set_summary(const struct dpa_tx *tx)
 		atomic_store_explicit(&door->any, 1, memory_order_seq_cst);
 }
 
+void dpa_tx_look(const struct dpa_tx *tx)
+{
+	dpa_full_fence();
+	set_summary(tx);
+}
+
 bool dpa_tx_announce(struct dpa_tx *tx)
 {
 	struct dpa_peer *p = tx->peer;

@@ -187,55 +187,6 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
 }
 
-/* What was pulled counts only if it was still the sender's to give. */
-static bool pull_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
-			     const struct dpa_pull *p)
-{
-	dpa_full_fence();
-	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
-		return false;
-	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> DPA_KEY_TAG_BITS].key,
-					    memory_order_acquire) != p->rkey)
-		return false;
-	return peer->slot == peer->hw->board->slot ||
-	       dpa_board_alive(peer->hw->board, peer->slot, peer->gen);
-}
-
-static uint32_t pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		     const uint8_t *payload, const struct iovec *iov, int cnt)
-{
-	struct dpa_pull p;
-	struct iovec src[DPA_PULL_IOV];
-	uint64_t sum = 0;
-	int err;
-
-	memcpy(&p, payload, sizeof(p));
-	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
-		return DPA_SYN_LOCAL_FAULT;
-	for (uint32_t i = 0; i < p.niov; i++) {
-		src[i].iov_base = (void *)(uintptr_t)p.iov[i].addr;
-		src[i].iov_len = p.iov[i].len;
-		sum += p.iov[i].len;
-	}
-	if (sum != s->len)
-		return DPA_SYN_LOCAL_FAULT;
-	err = dpa_copy_pull(peer, iov, cnt, src, (int)p.niov, s->len);
-	if (err == EPERM) { /* the kernel has changed its mind: use the ring from now on */
-		for (uint32_t i = 0; i < DPA_LANES; i++)
-			atomic_store_explicit(
-				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,
-				0, memory_order_relaxed);
-		return DPA_SYN_PULL_REFUSED;
-	}
-	/* a sender that gave up may have unmapped what it sent from: that is no fault of ours */
-	if (err == ESRCH || !pull_still_valid(peer, s, &p))
-		return DPA_SYN_PEER_DEAD;
-	if (err)
-		return DPA_SYN_LOCAL_FAULT;
-	dpa_count(qp->hw, DPA_CNT_pull_bytes, s->len);
-	return 0;
-}
-
 /* Copies pieces that came off the wire to where the SGEs say. */
 static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int cnt)
 {
@@ -328,7 +279,7 @@ uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 		     const uint8_t *payload, const struct iovec *iov, int cnt)
 {
 	if (s->flags & DPA_PKT_PULL)
-		return pull(qp, peer, s, payload, iov, cnt);
+		return dpa_pull(qp, peer, s, payload, iov, cnt);
 	if (dpa_unlikely(qp->careful)) {
 		bool pieces = s->flags & DPA_PKT_IOV;
 
@@ -354,7 +305,7 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 	if (!s->len)
 		return 0;
 	if (s->flags & DPA_PKT_PULL)
-		return pull(qp, peer, s, payload, &iov, 1);
+		return dpa_pull(qp, peer, s, payload, &iov, 1);
 	if (s->flags & DPA_PKT_IOV) {
 		const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
 

@@ -207,6 +207,8 @@ static uint32_t fill_pull(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
 					memory_order_relaxed);
 	p->rkey = 0;
+	p->idx = idx;
+	p->off = off;
 	for (int i = 0; i < cnt; i++) {
 		p->iov[i].addr = (uintptr_t)iov[i].iov_base;
 		p->iov[i].len = iov[i].iov_len;

@@ -134,6 +134,9 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 /* Payload, or what it points at, into an iovec of this process's own (application-named) memory. */
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt);
+/* The same of a DPA_PKT_PULL slot: pull.c. */
+uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		  const uint8_t *payload, const struct iovec *iov, int cnt);
 /* The first n bytes of a payload that has as many. */
 uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t *payload, void *to,
 		  uint32_t n);

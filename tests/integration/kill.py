@@ -14,9 +14,12 @@ PEER_LOST, PEER_NEVER = 3, 4
 LIMIT = 90
 
 
-def traffic(runner, name, seed, count, env):
+LARGE = 1 << 19  # of such messages the sender brings a part itself while it polls
+
+
+def traffic(runner, name, seed, count, env, size=32768):
     tool = os.path.join(runner.build, "tests", "dpa_traffic")
-    common = ["--seed", str(seed), "--count", str(count)]
+    common = ["--seed", str(seed), "--count", str(count), "--size", str(size)]
     s = runner.start([tool, "--server", name, *common], env)
     if not wait_text(s, "listening"):
         return [s]
@@ -53,7 +56,8 @@ def describe(results, what):
 
 def kill_once(runner, rng, i, env):
     """One pair, one SIGKILL; None or what went wrong."""
-    pair = traffic(runner, f"dpa-kill-{os.getpid()}-{i}", rng.getrandbits(32), 0, env)
+    pair = traffic(runner, f"dpa-kill-{os.getpid()}-{i}", rng.getrandbits(32), 0, env,
+                   LARGE if i % 3 == 2 else 32768)
     early = rng.random() < 0.15
     if len(pair) == 2 and not early:
         for p in pair:
@@ -78,7 +82,8 @@ def kill_once(runner, rng, i, env):
 
 def stop_once(runner, rng, i, env):
     """SIGSTOP of one side for a while: both finish their share afterwards."""
-    pair = traffic(runner, f"dpa-stop-{os.getpid()}-{i}", rng.getrandbits(32), 30000, env)
+    count, size = (10000, LARGE) if i == 1 else (30000, 32768)
+    pair = traffic(runner, f"dpa-stop-{os.getpid()}-{i}", rng.getrandbits(32), count, env, size)
     for p in pair:
         wait_text(p, "running")
     pid = program_pid(pair[rng.randrange(len(pair))])

@@ -122,8 +122,10 @@ extern struct th_owned {
 } th_owned[4];
 extern struct dpa_board_qpinfo *th_info;
 extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
-extern char th_logged[256];    /* the last line for the log */
-extern int th_qpn_err;	       /* what the board gives for QPNs and UAR slots; 0: one each */
+/* What the other side does that polls, when it is asked to look; its lanes. */
+extern void (*th_polls)(struct dpa_tx *lanes);
+extern char th_logged[256]; /* the last line for the log */
+extern int th_qpn_err;	    /* what the board gives for QPNs and UAR slots; 0: one each */
 extern int th_uar_err;
 
 /* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Large messages over shared memory: their receiver fetches them (process_vm_readv). A sender that
+ * polls brings pieces of them meanwhile (process_vm_writev), so that two cores copy:
+ *
+ *   receiver, under the lane's job_lock             sender, under its QP's lock
+ *   (1) turn = serial|0, fence, what is to be       (a) hazard = receiver, fence
+ *       moved, open = serial                        (b) open, what is to be moved
+ *   (2) summary bit: who polls there looks          (c) takes a piece: turn, by CAS
+ *   (3) takes pieces as the sender does, copies     (d) open still the same: copies
+ *   (4) none is left: open = 0, fence               (e) done[piece] = serial
+ *   (5) waits for those that it did not take        (f) hazard = 0
+ *
+ * (d) is one restartable sequence, as on the direct path (link/direct.h): who was interrupted
+ * before its system call looks at `open` again. For a piece (5) ends with (e), or when the sender
+ * has no hazard any more that may do harm: then the receiver fetches that piece, too, and what is
+ * wrong with it is its own to find. A sender that reads words of a newer job between (b) and (c)
+ * loses its CAS, because those words were written behind the turn.
+ *
+ * Nothing is believed: a sender that says that it has brought what it has not harms its own
+ * message, and a receiver that asks for something else gets bytes of another message that is under
+ * way to it.
+ */
+#include <errno.h>
+#include "transport.h"
+#include "link/direct.h"
+
+#define TOGETHER_MIN (64u * 1024) /* a shorter one is there before a second hand is */
+#define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of it */
+#define PIECES	     4u
+#define LOOK	     64		/* rounds of (5) before hazards are looked at, */
+#define LOOK_NS	     1000000ull /* and how often who has them: does it live, is it stopped? */
+_Static_assert(DPA_PULL_CHUNK / PIECES >= PIECE_MIN && PIECES <= DPA_JOB_PIECES, "pieces");
+
+/* ------------------------------------------------------------------- both */
+
+static uint32_t num_pieces(uint32_t len, uint32_t piece)
+{
+	return len / piece + !!(len % piece);
+}
+
+static uint32_t piece_bytes(uint32_t len, uint32_t piece, uint32_t k)
+{
+	return len - k * piece < piece ? len - k * piece : piece;
+}
+
+/* The next piece of this job that nobody has; -1: there is none. */
+static int take_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
+{
+	uint64_t t = atomic_load_explicit(&j->turn, memory_order_relaxed);
+
+	do {
+		if (t >> 32 != serial || (uint32_t)t >= n)
+			return -1;
+	} while (!atomic_compare_exchange_weak_explicit(&j->turn, &t, t + 1, memory_order_seq_cst,
+							memory_order_relaxed));
+	return (int)(uint32_t)t;
+}
+
+/* ------------------------------------------------------------- the receiver */
+
+/* What was pulled counts only if it was still the sender's to give. */
+static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
+			   const struct dpa_pull *p)
+{
+	dpa_full_fence();
+	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
+		return false;
+	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> DPA_KEY_TAG_BITS].key,
+					    memory_order_acquire) != p->rkey)
+		return false;
+	return peer->slot == peer->hw->board->slot || dpa_was_alive(peer);
+}
+
+/* A message, and where it goes: one piece of memory here, one there. */
+struct fetch {
+	struct dpa_peer *peer;
+	struct dpa_job *job;
+	uint32_t serial, len, piece, n;
+	uint8_t *to, *from;
+};
+
+static int fetch_piece(const struct fetch *f, uint32_t k)
+{
+	const size_t at = (size_t)k * f->piece, n = piece_bytes(f->len, f->piece, k);
+	const struct iovec to = {.iov_base = f->to + at, .iov_len = n};
+	const struct iovec from = {.iov_base = f->from + at, .iov_len = n};
+
+	return dpa_copy_pull(f->peer, &to, 1, &from, 1, n);
+}
+
+/* (1), (2) */
+static void open_job(struct fetch *f, struct dpa_rx *rx, const struct dpa_slot *s,
+		     const struct dpa_pull *p)
+{
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	struct dpa_job *j = &shm->job;
+
+	rx->job += rx->job == UINT32_MAX ? 2 : 1;
+	f->job = j;
+	f->serial = rx->job;
+	atomic_store_explicit(&j->turn, (uint64_t)f->serial << 32, memory_order_relaxed);
+	dpa_release_fence();
+	atomic_store_explicit(&j->to, (uintptr_t)f->to, memory_order_relaxed);
+	atomic_store_explicit(&j->len, f->len, memory_order_relaxed);
+	atomic_store_explicit(&j->piece, f->piece, memory_order_relaxed);
+	atomic_store_explicit(&j->src, s->src, memory_order_relaxed);
+	atomic_store_explicit(&j->idx, p->idx, memory_order_relaxed);
+	atomic_store_explicit(&j->off, p->off, memory_order_relaxed);
+	atomic_store_explicit(&j->open, f->serial, memory_order_release);
+	dpa_tx_look(&f->peer->tx[0]);
+}
+
+static bool is_brought(const struct fetch *f, uint32_t k)
+{
+	return atomic_load_explicit(&f->job->done[k], memory_order_acquire) == f->serial;
+}
+
+/* (5) of one piece: has the sender brought it? */
+static bool wait_piece(const struct fetch *f, uint32_t k)
+{
+	uint64_t end = 0, next = 0, now;
+
+	for (uint32_t n = 0; !is_brought(f, k);) {
+		dpa_relax(&n);
+		if (n % LOOK)
+			continue;
+		now = dpa_now_ns();
+		if (!end)
+			end = now + DPA_HAZARD_WAIT_NS;
+		if (!dpa_hazards_harm(f->peer, next && now > next))
+			return is_brought(f, k); /* (e) comes before (f) */
+		if (now > next)
+			next = now + LOOK_NS;
+		if (now > end) {
+			dpa_log(f->peer->hw, DPA_LOG_WARN,
+				"process %d is at work in a message that it sends: waited in vain",
+				(int)f->peer->pid);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* 0 or errno, as dpa_copy_pull(). */
+static int fetch_together(struct fetch *f, struct dpa_rx *rx, const struct dpa_slot *s,
+			  const struct dpa_pull *p)
+{
+	uint32_t mine = 0, brought = 0;
+	int k, err = 0, e;
+
+	f->piece = (f->len / PIECES + 4095) & ~4095u;
+	f->piece = f->piece < PIECE_MIN ? PIECE_MIN : f->piece;
+	f->n = num_pieces(f->len, f->piece);
+	open_job(f, rx, s, p);
+	while ((k = take_piece(f->job, f->serial, f->n)) >= 0) {
+		mine |= 1u << k;
+		e = fetch_piece(f, (uint32_t)k);
+		err = err ? err : e;
+	}
+	atomic_store_explicit(&f->job->open, 0, memory_order_seq_cst);
+	dpa_full_fence();
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (mine >> i & 1)
+			continue;
+		if (wait_piece(f, i)) {
+			brought += piece_bytes(f->len, f->piece, i);
+			continue;
+		}
+		e = fetch_piece(f, i);
+		err = err ? err : e;
+	}
+	if (brought)
+		dpa_count(f->peer->hw, DPA_CNT_pull_brought, brought);
+	return err;
+}
+
+static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		 const uint8_t *payload, const struct dpa_pull *p, const struct iovec *dst, int cnt)
+{
+	struct iovec src[DPA_PULL_IOV];
+	struct dpa_rx *rx = &peer->rx[qp->lane];
+	int err;
+
+	for (uint32_t i = 0; i < p->niov; i++) {
+		src[i].iov_base = (void *)(uintptr_t)p->iov[i].addr;
+		src[i].iov_len = p->iov[i].len;
+	}
+	/* a job of each lane, whichever lane the message came by */
+	if (s->len < TOGETHER_MIN || cnt != 1 || p->niov != 1 || p->rkey ||
+	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || !dpa_spin_try(&rx->job_lock))
+		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
+	err = fetch_together(
+		&(struct fetch){
+			.peer = peer, .len = s->len, .to = dst->iov_base, .from = src[0].iov_base},
+		rx, s, p);
+	dpa_spin_unlock(&rx->job_lock);
+	return err;
+}
+
+uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		  const uint8_t *payload, const struct iovec *iov, int cnt)
+{
+	struct dpa_pull p;
+	uint64_t sum = 0;
+	int err;
+
+	memcpy(&p, payload, sizeof(p));
+	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
+		return DPA_SYN_LOCAL_FAULT;
+	for (uint32_t i = 0; i < p.niov; i++)
+		sum += p.iov[i].len;
+	if (sum != s->len)
+		return DPA_SYN_LOCAL_FAULT;
+	err = fetch(qp, peer, s, payload, &p, iov, cnt);
+	if (err == EPERM) { /* the kernel has changed its mind: use the ring from now on */
+		for (uint32_t i = 0; i < DPA_LANES; i++)
+			atomic_store_explicit(
+				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,
+				0, memory_order_relaxed);
+		return DPA_SYN_PULL_REFUSED;
+	}
+	/* a sender that gave up may have unmapped what it sent from: that is no fault of ours */
+	if (err == ESRCH || !is_still_valid(peer, s, &p))
+		return DPA_SYN_PEER_DEAD;
+	if (err)
+		return DPA_SYN_LOCAL_FAULT;
+	dpa_count(qp->hw, DPA_CNT_pull_bytes, s->len);
+	return 0;
+}
+
+/* --------------------------------------------------------------- the sender */
+
+/* What the receiver asks for: read once, then checked. */
+struct wanted {
+	uint64_t to;
+	uint32_t serial, len, piece, idx, off;
+};
+
+/* The WQE that it is of is under way, and has so much; NULL: no. */
+static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struct wanted *w)
+{
+	const uint32_t kinds = 1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM | 1u << DPA_OP_SEND_INV |
+			       1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM;
+	const struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c;
+
+	if (!qp->qpn || qp->type != DPA_QP_RC ||
+	    (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
+		return NULL;
+	if (w->idx - r->una_idx >= r->send_idx - r->una_idx + !!r->send_off)
+		return NULL;
+	c = dpa_wqe_ctrl(qp, w->idx);
+	if (c->index != w->idx || c->opcode > 31 || !(kinds >> c->opcode & 1) ||
+	    c->nsge > DPA_MAX_SGE || c->flags & DPA_WQE_INLINE)
+		return NULL;
+	return w->off <= c->length && w->len <= c->length - w->off ? c : NULL;
+}
+
+/* (c) to (e), under a hazard. False: there is none left, or it cannot be done. */
+static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wanted *w,
+			const struct dpa_wqe_ctrl *c)
+{
+	static const _Atomic uint32_t never; /* the guard's other word */
+	struct dpa_guard g = {.grant = &j->open, .grant_was = w->serial, .gen = &never};
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t at, n;
+	int cnt, k;
+
+	if (!dpa_direct_alive(qp->peer, &g.alive))
+		return false;
+	k = take_piece(j, w->serial, num_pieces(w->len, w->piece));
+	if (k < 0)
+		return false;
+	at = (uint32_t)k * w->piece;
+	n = piece_bytes(w->len, w->piece, (uint32_t)k);
+	if (dpa_wqe_iov(qp, w->idx, c, w->off + at, n, 0, iov, &cnt) || qp->careful ||
+	    dpa_guard_copy(&g, true, qp->peer->pid, iov, cnt, w->to + at, n))
+		return false;
+	atomic_store_explicit(&j->done[k], w->serial, memory_order_release);
+	return true;
+}
+
+static int bring(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
+{
+	const struct dpa_wqe_ctrl *c;
+	struct wanted w = {.serial = serial};
+	bool more = true;
+	int n = 0;
+
+	for (uint32_t i = 0; more && i < DPA_JOB_PIECES; i++) {
+		struct dpa_hazard *h = dpa_hazard_enter(qp->hw, qp->peer);
+
+		if (!h)
+			break;
+		w.to = atomic_load_explicit(&j->to, memory_order_relaxed);
+		w.len = atomic_load_explicit(&j->len, memory_order_relaxed);
+		w.piece = atomic_load_explicit(&j->piece, memory_order_relaxed);
+		w.idx = atomic_load_explicit(&j->idx, memory_order_relaxed);
+		w.off = atomic_load_explicit(&j->off, memory_order_relaxed);
+		dpa_acquire_fence();
+		c = w.piece >= PIECE_MIN && num_pieces(w.len, w.piece) <= DPA_JOB_PIECES
+			    ? wqe_of(qp, &w)
+			    : NULL;
+		more = c && bring_piece(qp, j, &w, c);
+		dpa_hazard_leave(h);
+		n += more;
+	}
+	return n;
+}
+
+int dpa_pull_bring(struct dpa_tx *tx)
+{
+	struct dpa_job *j = &tx->shm->job;
+	struct dpa_hw *hw = tx->peer->hw;
+	uint64_t serial = atomic_load_explicit(&j->open, memory_order_acquire);
+	struct dpa_hw_qp *qp;
+	int n = 0;
+
+	if (dpa_likely(!serial) || serial > UINT32_MAX || !tx->peer->can_pull || !dpa_guard_works())
+		return 0;
+	qp = atomic_load_explicit(
+		&hw->qp_tab[atomic_load_explicit(&j->src, memory_order_relaxed) & DPA_QPN_INDEX],
+		memory_order_acquire);
+	/* whoever has the lock is at work with it, and may be the receiver's thread */
+	if (!qp || !dpa_qplock_enter_or_note(&qp->lock))
+		return 0;
+	if (qp->peer == tx->peer)
+		n = bring(qp, j, (uint32_t)serial);
+	dpa_qp_leave(qp);
+	return n;
+}

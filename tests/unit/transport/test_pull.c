@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A large message that its receiver fetches and its sender, which polls, brings pieces of. What the
+ * sender does is done where the receiver asks it to look (th_polls), so that every order can be
+ * had.
+ */
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+#include "harness.h"
+#include "link/direct.h"
+
+enum { LEN = 700001, AT = 1 << 20 };
+
+static struct dpa_tx *the_lanes;
+static uint32_t asked; /* how often the sender was asked to look */
+static int brought;    /* pieces */
+
+static void helps(struct dpa_tx *lanes)
+{
+	the_lanes = lanes;
+	asked++;
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		brought += dpa_pull_bring(&lanes[i]);
+}
+
+static struct th *pulls(void (*sender)(struct dpa_tx *))
+{
+	if (!dpa_guard_works())
+		cr_skip_test("no restartable sequences here");
+	th_polls = sender;
+	return th_new(&(struct th_opt){.pull = true});
+}
+
+static struct dpa_job *job_of(struct dpa_tx *lanes)
+{
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		if (atomic_load(&lanes[i].shm->job.open))
+			return &lanes[i].shm->job;
+	return NULL;
+}
+
+/* A message from a to b, which comes whole; `n` bytes of it are brought by the sender. */
+static void comes(struct th *th, uint8_t op, uint32_t len, uint64_t n)
+{
+	static uint64_t id;
+	uint64_t before = th_count(th, DPA_CNT_pull_brought);
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem + 3, len, ++id);
+	memset(th->b.mem, 0, TH_MEM);
+	if (op == DPA_OP_SEND)
+		th_recv(&th->b, 1, AT, len);
+	th_send(&th->a, op, 3, len, AT);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_check(th->b.mem + AT, len, id), "%u bytes", len);
+	cr_expect_eq(th->b.mem[AT - 1] | th->b.mem[AT + len], 0);
+	cr_expect_eq(th_count(th, DPA_CNT_pull_brought) - before, n, "%u bytes", len);
+}
+
+Test(transport_pull, the_sender_brings_all_of_it)
+{
+	static const uint32_t lens[] = {65536, 65537, 100000, LEN, DPA_PULL_CHUNK};
+	struct th *th = pulls(helps);
+
+	for (uint32_t i = 0; i < 5; i++) {
+		comes(th, DPA_OP_SEND, lens[i], lens[i]);
+		comes(th, DPA_OP_RDMA_WRITE, lens[i], lens[i]);
+	}
+	comes(th, DPA_OP_RDMA_WRITE, 2 * DPA_PULL_CHUNK + 70000, 2 * DPA_PULL_CHUNK + 70000);
+	cr_expect_eq(asked, 13);
+	comes(th, DPA_OP_SEND, 65535, 0); /* too short */
+	cr_expect_eq(asked, 13);
+	cr_expect_null(job_of(the_lanes));
+	th_free(th);
+}
+
+/* It posts, sleeps, computes: its receiver needs nobody. */
+static void is_busy(struct dpa_tx *lanes)
+{
+	(void)lanes;
+	asked++;
+}
+
+Test(transport_pull, the_sender_does_not_poll)
+{
+	struct th *th = pulls(is_busy);
+
+	comes(th, DPA_OP_SEND, LEN, 0);
+	comes(th, DPA_OP_RDMA_WRITE, LEN, 0);
+	cr_expect_eq(asked, 2);
+	th_free(th);
+}
+
+/* Another thread of the sender's has the QP. */
+static void finds_it_taken(struct dpa_tx *lanes)
+{
+	struct dpa_hw *hw = lanes->peer->hw;
+	uint32_t src = atomic_load(&job_of(lanes)->src);
+	struct dpa_hw_qp *qp = atomic_load(&hw->qp_tab[src]);
+
+	cr_assert(dpa_qplock_enter_or_note(&qp->lock));
+	helps(lanes);
+	dpa_qp_leave(qp);
+}
+
+Test(transport_pull, another_thread_has_the_qp)
+{
+	struct th *th = pulls(finds_it_taken);
+
+	comes(th, DPA_OP_SEND, LEN, 0);
+	cr_expect_eq(brought, 0);
+	th_free(th);
+}
+
+/* A piece is taken, and its taker never heard of again. */
+static void dies(struct dpa_tx *lanes)
+{
+	struct dpa_job *j = job_of(lanes);
+
+	atomic_fetch_add(&j->turn, 1);
+	helps(lanes);
+}
+
+Test(transport_pull, who_took_a_piece_is_gone)
+{
+	struct th *th = pulls(dies);
+	uint32_t piece = (LEN / 4 + 4096) & ~4095u;
+
+	comes(th, DPA_OP_SEND, LEN, LEN - piece);
+	th_free(th);
+}
+
+/* The same; it is alive, and seems to be at work. */
+static struct dpa_hazard *left_behind;
+
+static void hangs(struct dpa_tx *lanes)
+{
+	left_behind = dpa_hazard_enter(lanes->peer->hw, lanes->peer);
+	cr_assert_not_null(left_behind);
+	dies(lanes);
+}
+
+Test(transport_pull, who_took_a_piece_hangs)
+{
+	struct th *th = pulls(hangs);
+	uint32_t piece = (LEN / 4 + 4096) & ~4095u;
+	uint64_t t0 = th_now;
+
+	th_now_step = 10000000;
+	comes(th, DPA_OP_SEND, LEN, LEN - piece);
+	cr_expect_geq(th_now - t0, DPA_HAZARD_WAIT_NS);
+	cr_expect(strstr(th_logged, "waited in vain"), "%s", th_logged);
+	dpa_hazard_leave(left_behind);
+	th_free(th);
+}
+
+/* One that says afterwards what it did before, or goes on with what is over, disturbs nobody. */
+static uint64_t old_serial;
+
+static void is_late(struct dpa_tx *lanes)
+{
+	struct dpa_job *j = job_of(lanes);
+
+	if (old_serial) {
+		atomic_store(&j->done[0], (uint32_t)old_serial);
+		cr_expect_neq(atomic_load(&j->open), old_serial);
+	}
+	old_serial = atomic_load(&j->open);
+	dies(lanes);
+	atomic_store(&j->done[0], (uint32_t)old_serial - 1);
+}
+
+Test(transport_pull, late_words_are_of_no_use)
+{
+	struct th *th = pulls(is_late);
+	uint32_t piece = (LEN / 4 + 4096) & ~4095u;
+
+	for (int i = 0; i < 3; i++)
+		comes(th, DPA_OP_SEND, LEN, LEN - piece);
+	cr_expect_eq(dpa_pull_bring(the_lanes), 0);
+	th_free(th);
+}
+
+/* A receiver that asks for what it may not have, or for nonsense, gets nothing. */
+static int wrong;
+
+static void is_asked_for_nonsense(struct dpa_tx *lanes)
+{
+	struct dpa_job *j = job_of(lanes);
+
+	switch (wrong) {
+	case 0:
+		atomic_fetch_add(&j->idx, 1);
+		break;
+	case 1:
+		atomic_fetch_sub(&j->idx, 1);
+		break;
+	case 2:
+		atomic_store(&j->off, 1);
+		break;
+	case 3:
+		atomic_store(&j->off, UINT32_MAX);
+		break;
+	case 4:
+		atomic_fetch_add(&j->len, 1);
+		break;
+	case 5:
+		atomic_store(&j->piece, 0);
+		break;
+	case 6:
+		atomic_store(&j->piece, 4096);
+		break;
+	case 7:
+		atomic_store(&j->src, UINT32_MAX);
+		break;
+	case 8:
+		atomic_fetch_xor(&j->src, 1);
+		break;
+	case 9:
+		atomic_store(&j->open, 1ull << 32);
+		break;
+	case 10:
+		lanes->peer->can_pull = false;
+		break;
+	}
+	helps(lanes);
+	lanes->peer->can_pull = true;
+}
+
+Test(transport_pull, nonsense_brings_nothing)
+{
+	for (wrong = 0; wrong <= 10; wrong++) {
+		struct th *th = pulls(is_asked_for_nonsense);
+
+		comes(th, DPA_OP_SEND, LEN, 0);
+		cr_expect_eq(brought, 0, "case %d", wrong);
+		th_free(th);
+	}
+}
+
+/* What the sender may not read any more, it does not bring. */
+static struct th *the_th;
+
+static void lost_its_region(struct dpa_tx *lanes)
+{
+	struct dpa_mr *mr = &the_th->hw->export->mr[the_th->a.key >> DPA_KEY_TAG_BITS];
+	uint32_t key = atomic_load(&mr->key);
+
+	atomic_store(&mr->key, 0);
+	helps(lanes);
+	atomic_store(&mr->key, key);
+}
+
+Test(transport_pull, the_senders_region_is_gone)
+{
+	the_th = pulls(lost_its_region);
+	comes(the_th, DPA_OP_SEND, LEN, 0);
+	cr_expect_eq(brought, 0);
+	th_free(the_th);
+}
+
+/* The receive's memory is not there: neither can copy, and it is the receiver who says so. */
+Test(transport_pull, the_receive_faults)
+{
+	struct th *th = pulls(helps);
+	uint8_t *hole = th->b.mem + AT + 200000;
+	struct dpa_cqe e;
+
+	hole = (uint8_t *)((uintptr_t)hole & ~4095ul);
+	cr_assert_eq(munmap(hole, 4096), 0);
+	th_recv(&th->b, 1, AT, LEN);
+	th_send(&th->a, DPA_OP_SEND, 0, LEN, 0);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_neq(e.status, DPA_CQE_OK);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_REM_OP_ERR);
+	cr_assert_neq(mmap(hole, 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+		      MAP_FAILED);
+	th_free(th);
+}
+
+/* Several SGEs, on either side. */
+Test(transport_pull, pieces_of_memory)
+{
+	struct th *th = pulls(helps);
+	struct th_wr wr = {
+		.op = DPA_OP_SEND,
+		.flags = DPA_WQE_SIGNALED,
+		.nsge = 2,
+		.sge = {{.addr = (uintptr_t)th->a.mem, .length = 100000, .lkey = th->a.key},
+			{.addr = (uintptr_t)th->a.mem + 100000,
+			 .length = 200000,
+			 .lkey = th->a.key}}};
+	struct dpa_sge to[2] = {
+		{.addr = (uintptr_t)th->b.mem + 100000, .length = 100000, .lkey = th->b.key},
+		{.addr = (uintptr_t)th->b.mem + 200000, .length = 200000, .lkey = th->b.key}};
+	struct dpa_cqe e;
+
+	th_fill(th->a.mem, 300000, 5);
+	th_recv_sges(&th->b, 1, to, 2);
+	th_post(&th->a, &wr);
+	th_ring(&th->a);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect(th_check(th->b.mem + 100000, 300000, 5));
+	th_free(th);
+}
