@@ -15,9 +15,10 @@ static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 
 static bool cq_full(struct dpa_hw_cq *cq)
 {
-	uint32_t ci = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
-
-	return cq->pi - ci >= 1u << cq->log_size;
+	if (dpa_likely(cq->pi - cq->ci_seen < 1u << cq->log_size))
+		return false; /* no look at a line that is the poller's */
+	cq->ci_seen = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+	return cq->pi - cq->ci_seen >= 1u << cq->log_size;
 }
 
 /*

@@ -62,11 +62,13 @@ enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND
  * A thread of this process is at work in a peer's memory: 8 + 10 + 22 + 24 bits, who the peer is
  * (slot, low bits of its generation), the thread's tid, a number that is another one each time; 0:
  * nobody is. Taken by CAS (seq_cst), given back by a store (release), by threads of this process;
- * read by that peer (seq_cst), which waits for it to change. A line each.
+ * read by that peer (seq_cst), which waits for it to change. A line each. What was done under it is
+ * counted by who holds it (relaxed).
  */
 struct dpa_hazard {
 	_Atomic uint64_t word;
-	uint8_t pad[56];
+	_Atomic uint64_t ops, bytes, mapped; /* operations, their bytes, those in mapped memory */
+	uint8_t pad[32];
 };
 #define DPA_HAZARDS 63u
 
@@ -182,6 +184,7 @@ struct dpa_hw_cq {
 	uint32_t pi;
 	struct dpa_cqe *buf;
 	const uint32_t *ci;
+	uint32_t ci_seen; /* *ci at some time; entries before it are the producer's */
 	uint32_t flags;
 	uint32_t cqn;
 	uint8_t armed; /* 0, 1 any, 2 solicited only */

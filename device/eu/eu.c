@@ -56,14 +56,23 @@ static bool slot_seen(const struct dpa_hw_qp *qp)
 	return slot_word(qp) == __atomic_load_n(&qp->eu_seen, __ATOMIC_RELAXED);
 }
 
-/* The poster may be writing: word by word, and dpa_wqe_check() tells what came together. */
-static void slot_copy(const struct dpa_hw_qp *qp, void *to, uint32_t nbb)
+/*
+ * The poster may be writing: word by word, and the check, which is returned, tells what came
+ * together.
+ */
+static uint32_t slot_copy(const struct dpa_hw_qp *qp, void *to, uint32_t nbb)
 {
 	const uint64_t *from = (const void *)qp->slot->bf;
-	uint64_t *t = to;
+	uint64_t *t = to, sum = nbb;
 
-	for (uint32_t i = 0; i < nbb * 8; i++)
-		t[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	for (uint32_t b = 0; b < nbb * 8; b += 8) {
+#pragma GCC unroll 8
+		for (uint32_t i = b; i < b + 8; i++) {
+			t[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+			sum += dpa_wqe_mix(i, t[i]);
+		}
+	}
+	return dpa_wqe_mixed(sum);
 }
 
 /* Of a word that is no doorbell. */
@@ -94,10 +103,14 @@ static int serve(struct dpa_hw_qp *qp)
 		const uint32_t nbb = slot_blocks(w);
 
 		if (nbb && nbb <= DPA_BF_BLOCKS) {
-			slot_copy(qp, bf, nbb);
-			if (c->nbb == nbb && c->index == qp->req.send_idx &&
-			    c->check == dpa_wqe_check(bf, nbb))
+			const uint32_t check = slot_copy(qp, bf, nbb);
+
+			if (c->nbb == nbb && c->index == qp->req.send_idx && c->check == check) {
 				qp->bf = bf;
+				/* its completion is made of what is in the SQ */
+				__builtin_prefetch(qp->sq +
+						   (size_t)(c->index & qp->sq_mask) * DPA_WQEBB);
+			}
 		}
 	}
 	if (qp->qpn)

@@ -140,7 +140,7 @@ struct dpa_wqe_ctrl {
 	uint64_t wr_id;
 	uint32_t imm;	 /* immediate (opaque, as the verbs user gave it) or R_Key to invalidate */
 	uint32_t length; /* bytes of the message: inline bytes or sum of the SGEs */
-	uint32_t check;	 /* dpa_wqe_check(); needed in BlueFlame writes only */
+	uint32_t check;	 /* of a BlueFlame write: dpa_wqe_check(); in the SQ: anything */
 	uint32_t count;	 /* the driver's own: WQEs posted before this one */
 };
 
@@ -238,19 +238,47 @@ struct dpa_dbrec {
 };
 
 /*
+ * A control segment in whole words, which whoever reads it as words gets from a store buffer; one
+ * byte here and four there he waits for. `check` is 0.
+ */
+static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint8_t flags,
+				    uint8_t nbb, uint8_t nsge, uint32_t index, uint64_t wr_id,
+				    uint32_t imm, uint32_t length, uint32_t count)
+{
+	const uint64_t w[4] = {opcode | (uint32_t)flags << 8 | (uint32_t)nbb << 16 |
+				       (uint32_t)nsge << 24 | (uint64_t)index << 32,
+			       wr_id, imm | (uint64_t)length << 32, (uint64_t)count << 32};
+
+	__builtin_memcpy(c, w, sizeof(w));
+}
+
+/* What word i of a WQE adds to its check: no product waits for the one before. */
+static inline uint64_t dpa_wqe_mix(uint32_t i, uint64_t w)
+{
+	const uint64_t k = 0xff51afd7ed558ccdull + i * (2 * 0x9e3779b97f4a7c15ull);
+
+	return (i == 3 ? w & 0xffffffff00000000ull : w) * k; /* but `check` itself */
+}
+
+/* From the sum of these and the number of blocks. */
+static inline uint32_t dpa_wqe_mixed(uint64_t h)
+{
+	h ^= h >> 32;
+	return (uint32_t)h | 1u; /* never 0: a cleared slot is never valid */
+}
+
+/*
  * Mixes every 8-byte word of a WQE except `check` into 32 bits. What it must catch is a
  * BlueFlame write of which some 8-byte words are those of an older WQE.
  */
 static inline uint32_t dpa_wqe_check(const void *wqe, uint32_t nbb)
 {
 	const uint64_t *w = (const uint64_t *)wqe;
-	uint64_t k = 0xff51afd7ed558ccdull, h = nbb;
+	uint64_t h = nbb;
 
-	/* each product for itself: no word waits for the one before */
-	for (uint32_t i = 0; i < nbb * 8; i++, k += 2 * 0x9e3779b97f4a7c15ull)
-		h += (i == 3 ? w[i] & 0xffffffff00000000ull : w[i]) * k; /* but `check` itself */
-	h ^= h >> 32;
-	return (uint32_t)h | 1u; /* never 0: a cleared slot is never valid */
+	for (uint32_t i = 0; i < nbb * 8; i++)
+		h += dpa_wqe_mix(i, w[i]);
+	return dpa_wqe_mixed(h);
 }
 
 /* -------------------------------------------------------------------- CQEs */

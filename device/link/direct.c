@@ -105,6 +105,7 @@ static void use_hazards(struct dpa_export *e, uint32_t n)
 		;
 }
 
+/* What follows reads grant and generation (seq_cst): behind the CAS, which is the fence. */
 struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target)
 {
 	struct dpa_thread *me = &dpa_me;
@@ -128,12 +129,32 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 		if (!atomic_compare_exchange_strong_explicit(
 			    &h->word, &none, w, memory_order_seq_cst, memory_order_relaxed))
 			continue;
-		atomic_fetch_add_explicit(&hw->hazard_turn[i], 1, memory_order_relaxed);
+		atomic_store_explicit(
+			&hw->hazard_turn[i],
+			atomic_load_explicit(&hw->hazard_turn[i], memory_order_relaxed) + 1,
+			memory_order_relaxed);
 		me->hazard = i;
-		dpa_full_fence();
 		return h;
 	}
 	return NULL;
+}
+
+void dpa_direct_fold(struct dpa_hw *hw)
+{
+	static const enum dpa_counter of[3] = {DPA_CNT_direct_ops, DPA_CNT_direct_bytes,
+					       DPA_CNT_mapped_ops};
+	uint64_t sum[3] = {0};
+	uint32_t n = atomic_load_explicit(&hw->export->hazards_used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct dpa_hazard *h = &hw->export->hazard[i];
+
+		sum[0] += atomic_load_explicit(&h->ops, memory_order_relaxed);
+		sum[1] += atomic_load_explicit(&h->bytes, memory_order_relaxed);
+		sum[2] += atomic_load_explicit(&h->mapped, memory_order_relaxed);
+	}
+	for (uint32_t i = 0; i < 3; i++)
+		atomic_store_explicit(&hw->cnt[of[i]], sum[i], memory_order_relaxed);
 }
 
 /* The hazard's word if it names this process; 0 too when its process has ended. */

@@ -228,6 +228,11 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o)
 	if (!h)
 		return EFAULT;
 	ret = at_peer(qp, o, &g, &unmapped);
+	if (dpa_likely(!ret)) {
+		dpa_stat_add(&h->ops, 1);
+		dpa_stat_add(&h->bytes, o->len);
+		dpa_stat_add(&h->mapped, o->mapped);
+	}
 	dpa_hazard_leave(h);
 	if (dpa_likely(!unmapped) || o->no_map)
 		return ret;
@@ -269,15 +274,11 @@ static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct 
 }
 
 /* The WQE at una is done, and took no PSN. */
-static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct op *o)
+static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t psn = r->una_psn, ssn = r->una_ssn;
 
-	dpa_count(qp->hw, DPA_CNT_direct_ops, 1);
-	dpa_count(qp->hw, DPA_CNT_direct_bytes, o->len);
-	if (o->mapped)
-		dpa_count(qp->hw, DPA_CNT_mapped_ops, 1);
 	r->send_idx += c->nbb;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	r->una_psn = psn;
@@ -297,7 +298,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	err = carry_out(qp, c, &o);
 	if (!err) {
 		qp->direct_fails = 0;
-		done(qp, c, &o);
+		done(qp, c);
 		return true;
 	}
 	/* the kernel will not have it: a filter, another user namespace, no such process */

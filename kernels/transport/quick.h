@@ -98,7 +98,7 @@ static inline int dpa_quick_run(struct dpa_hw_qp *qp, int most)
 
 	if (dpa_unlikely(!dpa_quick_ready(qp)))
 		return 0;
-	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	pi = dpa_sq_pi(qp);
 	c = dpa_wqe_ctrl(qp, qp->req.send_idx);
 	if (qp->req.send_idx == pi || c->opcode != DPA_OP_SEND || c->length > DPA_PKT_EXT)
 		return 0;

@@ -703,7 +703,7 @@ static int run(struct dpa_hw_qp *qp)
 	}
 	if (!qp->dbrec)
 		return 0;
-	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+	pi = dpa_sq_pi(qp);
 	if (dpa_unlikely(r->wait_timer)) {
 		if (dpa_now_ns() < r->timer) {
 			dpa_pend(qp, r->timer);
@@ -734,8 +734,9 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 {
 	int n = dpa_quick_run(qp, BUDGET);
 
-	if (dpa_likely(n &&
-		       qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)))
+	/* by BlueFlame: this WQE, and no look at a line that is the poster's */
+	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
+									   __ATOMIC_ACQUIRE))))
 		return n;
 	return n + run(qp);
 }

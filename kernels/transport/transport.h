@@ -53,6 +53,19 @@ static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp
 	return dpa_wqe_at(qp, idx, 0);
 }
 
+/*
+ * What the poster has given to the device, or what is known of it: behind a WQE that came by
+ * BlueFlame there may be more, of which the slot says so again.
+ */
+static inline uint32_t dpa_sq_pi(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_wqe_ctrl *c = (const void *)qp->bf;
+
+	if (dpa_unlikely(c) && c->index == qp->req.send_idx)
+		return c->index + c->nbb;
+	return __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
+}
+
 static inline bool dpa_op_is_read(uint8_t op)
 {
 	return op == DPA_OP_RDMA_READ;

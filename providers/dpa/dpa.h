@@ -521,7 +521,7 @@ int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge);
 int dpa_wr_init(struct dpa_qp *qp);
 
 /* ---- bf.c */
-/* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot; it has its check already. */
+/* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot, with its check. */
 void dpa_bf_write(struct dpa_uar_slot *slot, const void *wqe, uint32_t nbb);
 
 /* ---- async.c */

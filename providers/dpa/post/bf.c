@@ -12,28 +12,72 @@
 
 typedef void bf_fn(void *to, const void *wqe, uint32_t nbb);
 
+/* Words of a WQE as they were stored just now: one by one, for wider loads wait for the stores. */
+static inline uint64_t word(const uint64_t *w, uint32_t i)
+{
+	return __atomic_load_n(&w[i], __ATOMIC_RELAXED);
+}
+
+static inline uint64_t with_check(uint64_t word3, uint64_t sum)
+{
+	return (word3 & 0xffffffff00000000ull) | dpa_wqe_mixed(sum);
+}
+
 /* Word 0 last (release). */
 static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 {
 	uint64_t *t = to;
 	const uint64_t *w = wqe;
+	uint64_t sum = nbb;
 
-	for (uint32_t i = nbb * 8 - 1; i > 0; i--)
-		__atomic_store_n(&t[i], w[i], __ATOMIC_RELAXED);
-	__atomic_store_n(&t[0], w[0], __ATOMIC_RELEASE);
+	for (uint32_t i = nbb * 8 - 1; i > 0; i--) {
+		const uint64_t v = word(w, i);
+
+		sum += dpa_wqe_mix(i, v);
+		if (i != 3)
+			__atomic_store_n(&t[i], v, __ATOMIC_RELAXED);
+	}
+	sum += dpa_wqe_mix(0, word(w, 0));
+	__atomic_store_n(&t[3], with_check(word(w, 3), sum), __ATOMIC_RELAXED);
+	__atomic_store_n(&t[0], word(w, 0), __ATOMIC_RELEASE);
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #include <cpuid.h>
 #include <immintrin.h>
 
+/* Block b in words, and what they add to the check. */
+static inline __attribute__((always_inline)) uint64_t take_block(uint64_t *v, const uint64_t *w,
+								 uint32_t b)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		v[i] = word(w, b * 8 + i);
+		sum += dpa_wqe_mix(b * 8 + i, v[i]);
+	}
+	return sum;
+}
+
+__attribute__((target("avx512f"))) static inline void put_avx512(void *to, const uint64_t *v)
+{
+	_mm512_store_si512(to, _mm512_set_epi64((int64_t)v[7], (int64_t)v[6], (int64_t)v[5],
+						(int64_t)v[4], (int64_t)v[3], (int64_t)v[2],
+						(int64_t)v[1], (int64_t)v[0]));
+}
+
 __attribute__((target("avx512f"))) static void bf_avx512(void *to, const void *wqe, uint32_t nbb)
 {
+	uint64_t v[8], sum = nbb;
 	uint8_t *t = to;
-	const uint8_t *w = wqe;
 
-	while (nbb--)
-		_mm512_store_si512((void *)(t + nbb * 64), _mm512_load_si512(w + nbb * 64));
+	while (--nbb) {
+		sum += take_block(v, wqe, nbb);
+		put_avx512(t + nbb * 64, v);
+	}
+	sum += take_block(v, wqe, 0);
+	v[3] = with_check(v[3], sum);
+	put_avx512(t, v);
 	/* the compiler must not move later stores up; the processor keeps stores in order */
 	atomic_signal_fence(memory_order_seq_cst);
 }
@@ -41,15 +85,19 @@ __attribute__((target("avx512f"))) static void bf_avx512(void *to, const void *w
 __attribute__((target("movdir64b"))) static void bf_movdir64b(void *to, const void *wqe,
 							      uint32_t nbb)
 {
+	uint64_t v[8] __attribute__((aligned(64))), sum = nbb;
 	uint8_t *t = to;
-	const uint8_t *w = wqe;
 
 	/* A direct store is weakly ordered: behind the doorbell record, and block 0 last. */
 	_mm_sfence();
-	while (--nbb)
-		_movdir64b(t + nbb * 64, w + nbb * 64);
+	while (--nbb) {
+		sum += take_block(v, wqe, nbb);
+		_movdir64b(t + nbb * 64, v);
+	}
+	sum += take_block(v, wqe, 0);
+	v[3] = with_check(v[3], sum);
 	_mm_sfence();
-	_movdir64b(t, w);
+	_movdir64b(t, v);
 }
 
 static bool has_movdir64b(void)

@@ -144,7 +144,7 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	unsigned int flags = wr->send_flags;
 	uint64_t length;
 	uint32_t nbb;
-	uint8_t *p;
+	uint8_t *p, nsge;
 
 	if (dpa_unlikely((unsigned int)wr->opcode > 31 || !(sq->ops >> wr->opcode & 1) ||
 			 (flags & ~SQ_SEND_FLAGS)))
@@ -161,23 +161,19 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 		p = put_inline(sq, p, wr, &length);
 		if (dpa_unlikely(!p))
 			return 0;
-		c->nsge = 0;
+		nsge = 0;
 	} else {
 		p = put_sges(p, wr, &length);
-		c->nsge = (uint8_t)wr->num_sge;
+		nsge = (uint8_t)wr->num_sge;
 		if (dpa_unlikely(length > DPA_MAX_MSG))
 			return 0;
 	}
 	nbb = (uint32_t)(p - w + DPA_WQEBB - 1) / DPA_WQEBB;
-	c->opcode = (uint8_t)wr->opcode;
-	c->flags = sq_wqe_flags(flags) | sq->signal_all;
-	c->nbb = (uint8_t)nbb;
-	c->index = sq->pi;
-	c->wr_id = wr->wr_id;
-	c->imm = dpa_unlikely(wr->opcode == IBV_WR_BIND_MW) ? wr->bind_mw.rkey : wr->imm_data;
-	c->length = (uint32_t)length;
-	c->check = 0;
-	c->count = sq->count;
+	dpa_wqe_put_ctrl(c, (uint8_t)wr->opcode, sq_wqe_flags(flags) | sq->signal_all, (uint8_t)nbb,
+			 nsge, sq->pi, wr->wr_id,
+			 dpa_unlikely(wr->opcode == IBV_WR_BIND_MW) ? wr->bind_mw.rkey
+								    : wr->imm_data,
+			 (uint32_t)length, sq->count);
 	return nbb;
 }
 

@@ -107,11 +107,11 @@ static inline void sq_doorbell(struct dpa_sq *sq)
 static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
 {
 	uint32_t at = first & sq->mask, nbb = sq->pi - first;
-	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)(sq->buf + (size_t)at * DPA_WQEBB);
+	const struct dpa_wqe_ctrl *c =
+		(const struct dpa_wqe_ctrl *)(sq->buf + (size_t)at * DPA_WQEBB);
 
 	if (!sq->blueflame || nbb > DPA_BF_BLOCKS || at + nbb > sq->mask + 1 || c->nbb != nbb)
 		return false;
-	c->check = dpa_wqe_check(c, nbb);
 	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
 	dpa_bf_write(sq->slot, c, nbb);
 	sq_count(sq, ++sq->blueflames);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "ctx/share.h"
 #include "harness.h"
+#include "link/direct.h"
 
 /* ---------------------------------------------------------------- function */
 
@@ -439,6 +440,7 @@ bool th_poll(struct th_cq *cq, struct dpa_cqe *e)
 
 uint64_t th_count(struct th *th, enum dpa_counter c)
 {
+	dpa_direct_fold(th->hw);
 	return atomic_load(&th->counters[c]);
 }
 
