@@ -606,6 +606,8 @@ struct dpa_thread {
 		uint32_t drains;
 		uint32_t skip; /* looks that it is left to its owner */
 	} lane[DPA_HOT_LANES];
+	const struct dpa_rx *watch; /* drained last, if not left to another; good for watch_of */
+	uint32_t watch_of;
 	/* to be kicked; good for the opening `serial` */
 	struct dpa_tx *owed[DPA_LANES];
 	uint32_t nowed; /* more than DPA_LANES: others, too */

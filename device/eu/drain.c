@@ -291,6 +291,8 @@ int dpa_lane_drain(struct dpa_rx *rx)
 	if (n) {
 		rx->lone = n == 1;
 		settle_owner(rx, home);
+		dpa_me.watch = rx;
+		dpa_me.watch_of = rx->peer->hw->serial;
 		dpa_lane_release(rx);
 		shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 		/* a producer that sets this word just now looks again by its timer */

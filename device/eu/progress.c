@@ -24,6 +24,7 @@
 #define WIRE_SELDOM 32
 #define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
 
+#define WATCH	   8  /* looks */
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
@@ -268,6 +269,8 @@ static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 	me->lane[i].rx = rx;
 	me->lane[i].drains = d;
 	me->lane[i].skip = polls;
+	if (me->watch == rx)
+		me->watch = NULL;
 	return true;
 }
 
@@ -323,11 +326,32 @@ int dpa_progress_once(struct dpa_hw *hw)
 	return progress(hw, 0);
 }
 
+/*
+ * What a ping-pong waits for comes by the lane that this thread drained last: instead of a pause.
+ * True: it is there.
+ */
+static bool watch(const struct dpa_hw *hw)
+{
+	const struct dpa_thread *me = &dpa_me;
+
+	if (dpa_unlikely(!me->watch || me->watch_of != hw->serial)) {
+		dpa_pause();
+		return false;
+	}
+	for (int i = 0; i < WATCH; i++)
+		if (dpa_lane_ready(me->watch))
+			return true;
+	return false;
+}
+
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_thread *me = &dpa_me;
 	struct dpa_hw *hw = ctx->hw;
 	int n = progress(hw, LOOK_AGAIN);
+
+	if (!n && dpa_udp_fd(&hw->udp) < 0 && watch(hw))
+		n = progress(hw, LOOK_AGAIN);
 
 	me->polls = true;
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
@@ -350,8 +374,6 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 		dpa_wake_self(hw);
 	if (me->vain % 200 == 0)
 		sched_yield();
-	else if (dpa_udp_fd(&hw->udp) < 0) /* a look at a socket takes longer */
-		dpa_pause();
 	return 0;
 }
 

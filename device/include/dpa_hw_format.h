@@ -245,11 +245,16 @@ static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint
 				    uint8_t nbb, uint8_t nsge, uint32_t index, uint64_t wr_id,
 				    uint32_t imm, uint32_t length, uint32_t count)
 {
-	const uint64_t w[4] = {opcode | (uint32_t)flags << 8 | (uint32_t)nbb << 16 |
-				       (uint32_t)nsge << 24 | (uint64_t)index << 32,
-			       wr_id, imm | (uint64_t)length << 32, (uint64_t)count << 32};
+	uint64_t *w = (uint64_t *)(void *)c;
 
-	__builtin_memcpy(c, w, sizeof(w));
+	/* atomic: the compiler would make pairs of them by way of the stack */
+	__atomic_store_n(&w[0],
+			 opcode | (uint32_t)flags << 8 | (uint32_t)nbb << 16 |
+				 (uint32_t)nsge << 24 | (uint64_t)index << 32,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&w[1], wr_id, __ATOMIC_RELAXED);
+	__atomic_store_n(&w[2], imm | (uint64_t)length << 32, __ATOMIC_RELAXED);
+	__atomic_store_n(&w[3], (uint64_t)count << 32, __ATOMIC_RELAXED);
 }
 
 /* What word i of a WQE adds to its check: no product waits for the one before. */

@@ -214,7 +214,7 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 }
 
 /* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
-static int try_once(struct dpa_hw_qp *qp, struct op *o)
+static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 {
 	struct dpa_peer *p = qp->peer;
 	uint32_t unmapped = 0;
@@ -222,7 +222,10 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o)
 	struct dpa_guard g;
 	int ret;
 
-	if (!dpa_direct_alive(p, &g.alive))
+	/* the sequence looks at the time: if that was too long ago it says so */
+	if (dpa_likely(first))
+		g.alive = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
+	else if (!dpa_direct_alive(p, &g.alive))
 		return EFAULT;
 	h = dpa_hazard_enter(qp->hw, p);
 	if (!h)
@@ -267,7 +270,7 @@ static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct 
 			return EFAULT;
 	}
 	for (int i = 0; i < TRIES && ret == ESTALE; i++)
-		ret = try_once(qp, o);
+		ret = try_once(qp, o, i == 0);
 	if (!ret && dpa_op_is_atomic(c->opcode))
 		scatter_old(o);
 	return ret;
