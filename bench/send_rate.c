@@ -3,6 +3,7 @@
  * send_rate - messages per second that perftest cannot measure. Prints one number: million/s.
  *
  *   send_rate lists COUNT LIST     8 B SENDs in posted lists, one QP, two processes
+ *   send_rate writes COUNT LIST    8 B RDMA WRITEs in posted lists, likewise; the writer's clock
  *   send_rate qps COUNT QPS        8 B SENDs one by one, round robin over QPS QPs, two processes
  *   send_rate threads COUNT T      8 B SENDs, T threads with a QP pair each, within one process
  *   send_rate locked COUNT T       the control: 16 QPs a thread, all threads' QPs share 16 slots
@@ -65,6 +66,7 @@ struct run {
 	struct vt t;
 	long count;
 	uint32_t list, qps;
+	bool writes;
 	struct ibv_srq *srq;
 	struct ibv_qp *qp[MAX_QPS];
 };
@@ -119,7 +121,11 @@ static void send_all(struct run *r)
 	if (r->list == 1)
 		window = 64;
 	for (uint32_t i = 0; i < r->list; i++)
-		wr[i] = (struct ibv_send_wr){.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+		wr[i] = (struct ibv_send_wr){
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = r->writes ? IBV_WR_RDMA_WRITE : IBV_WR_SEND,
+			.wr.rdma = {r->t.peer.addr + i * BYTES, r->t.peer.rkey}};
 	for (long sent = 0, n = 0; sent < r->count || out;) {
 		if (sent < r->count && out + r->list <= window) {
 			send_list(r, r->qp[n++ % r->qps], wr);
@@ -129,6 +135,15 @@ static void send_all(struct run *r)
 		}
 		out -= (uint32_t)reap(r->t.cq, wc) * r->list;
 	}
+}
+
+/* Nobody over there looks. */
+static double write_all(struct run *r)
+{
+	double start = now();
+
+	send_all(r);
+	return (double)r->count / (now() - start) / 1e6;
 }
 
 static double one_side(struct run *r)
@@ -152,7 +167,9 @@ static double one_side(struct run *r)
 	for (int i = 0; r->t.side == 1 && i < 2 * WINDOW; i += BATCH)
 		post_recvs(r, BATCH);
 	vt_sync(&r->t);
-	if (r->t.side == 1)
+	if (r->writes)
+		rate = r->t.side == 1 ? write_all(r) : 0;
+	else if (r->t.side == 1)
 		rate = receive_all(r);
 	else
 		send_all(r);
@@ -375,12 +392,14 @@ int main(int argc, char **argv)
 	long count = argc == 4 ? atol(argv[2]) : 0, n = argc == 4 ? atol(argv[3]) : 0;
 
 	if (count < BATCH || n < 1) {
-		fprintf(stderr, "usage: send_rate lists|qps|threads|locked|copies COUNT N\n");
+		fprintf(stderr,
+			"usage: send_rate lists|writes|qps|threads|locked|copies COUNT N\n");
 		return 2;
 	}
 	r.count = count;
 	r.list = r.qps = 1;
-	if (strcmp(argv[1], "lists") == 0 && n <= WINDOW / 2)
+	r.writes = strcmp(argv[1], "writes") == 0;
+	if ((r.writes || strcmp(argv[1], "lists") == 0) && n <= WINDOW / 2)
 		r.list = (uint32_t)n;
 	else if (strcmp(argv[1], "qps") == 0 && n <= MAX_QPS)
 		r.qps = (uint32_t)n;

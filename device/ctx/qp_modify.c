@@ -199,6 +199,7 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		qp->direct = dpa_direct_able(qp);
 		qp->direct_rest = qp->direct_fails = qp->atomic_rest = 0;
 		qp->direct_until = 0;
+		qp->direct_off = 0;
 		dpa_requester_run(qp);
 		return;
 	default:

@@ -53,11 +53,11 @@ uint64_t dpa_guard_ticks(void)
 }
 
 /*
- * What each sequence begins with: this one is at work (rseq_cs), the time, the grant, the
- * generation. It uses rax and rdx; rdtsc and loads are in order on x86 as they stand. BODY's last
- * instruction is the one that counts; behind it `result` goes to rax.
+ * What each sequence begins with: this one is at work (rseq_cs), `time`, the grant, the generation.
+ * It uses rax and rdx; rdtsc and loads are in order on x86 as they stand. BODY's last instruction
+ * is the one that counts; behind it `result` goes to rax.
  */
-#define SEQUENCE(body, result)                                                                     \
+#define SEQUENCE(time, body, result)                                                               \
 	"	.pushsection .data.rel.ro, \"aw\"\n"                                                     \
 	"	.balign 32\n"                                                                            \
 	"9:	.long 0, 0\n" /* version, flags */                                                 \
@@ -65,13 +65,7 @@ uint64_t dpa_guard_ticks(void)
 	"	.popsection\n"                                                                           \
 	"	leaq 9b(%%rip), %%rax\n"                                                                 \
 	"	movq %%rax, 8(%[area])\n"                                                                \
-	"1:	rdtsc\n"                                                                               \
-	"	shlq $32, %%rdx\n"                                                                       \
-	"	orq %%rdx, %%rax\n"                                                                      \
-	"	subq 32(%[g]), %%rax\n"                                                                  \
-	"	cmpq $0x200000, %%rax\n"                                                                 \
-	"	ja 5f\n"                                                                                 \
-	"	movq 0(%[g]), %%rax\n"                                                                   \
+	"1:\n" time "	movq 0(%[g]), %%rax\n"                                                       \
 	"	movq 8(%[g]), %%rdx\n"                                                                   \
 	"	cmpq %%rdx, (%%rax)\n"                                                                   \
 	"	jne 5f\n"                                                                                \
@@ -85,6 +79,14 @@ uint64_t dpa_guard_ticks(void)
 	"	jmp 6f\n"                                                                                \
 	"5:	movq %[stale], %%rax\n"                                                                \
 	"6:	movq $0, 8(%[area])\n"
+/* A pid is good for so long. What is mapped is the peer's whoever has its pid. */
+#define TIME                                                                                       \
+	"	rdtsc\n"                                                                                 \
+	"	shlq $32, %%rdx\n"                                                                       \
+	"	orq %%rdx, %%rax\n"                                                                      \
+	"	subq 32(%[g]), %%rax\n"                                                                  \
+	"	cmpq $0x200000, %%rax\n"                                                                 \
+	"	ja 5f\n"
 #define ANSWERS [again] "i"(-EAGAIN), [stale] "i"(-ESTALE)
 
 /* -EAGAIN: interrupted, nothing was done. */
@@ -100,7 +102,8 @@ static __attribute__((noinline)) long guarded(struct area *area, const struct dp
 	register long r9 __asm__("r9") = 0;
 	long ret, rdx;
 
-	__asm__ volatile(SEQUENCE("	movq 8(%[call]), %%rdx\n"
+	__asm__ volatile(SEQUENCE(TIME,
+				  "	movq 8(%[call]), %%rdx\n"
 				  "	movq 0(%[call]), %%rax\n"
 				  "	syscall\n",
 				  "")
@@ -122,7 +125,8 @@ static __attribute__((noinline)) long guarded_move(struct area *area, const stru
 {
 	long ret, rdx;
 
-	__asm__ volatile(SEQUENCE("	jrcxz 3f\n"
+	__asm__ volatile(SEQUENCE("",
+				  "	jrcxz 3f\n"
 				  "	rep movsb\n"
 				  "3:	movq %[words], %%rcx\n"
 				  "	jrcxz 7f\n"
@@ -150,7 +154,8 @@ static __attribute__((noinline)) long guarded_swap(struct area *area, const stru
 	long ret, rdx;
 	uint64_t was;
 
-	__asm__ volatile(SEQUENCE("	movq %[compare], %%rax\n"
+	__asm__ volatile(SEQUENCE("",
+				  "	movq %[compare], %%rax\n"
 				  "	lock cmpxchgq %[swap], (%[at])\n",
 				  "movq %%rax, %[was]\n	xorl %%eax, %%eax\n")
 			 : "=&a"(ret), "=&d"(rdx), [was] "=&r"(was)
@@ -166,7 +171,7 @@ static __attribute__((noinline)) long guarded_add(struct area *area, const struc
 {
 	long ret, rdx;
 
-	__asm__ volatile(SEQUENCE("	lock xaddq %[add], (%[at])\n", "xorl %%eax, %%eax\n")
+	__asm__ volatile(SEQUENCE("", "	lock xaddq %[add], (%[at])\n", "xorl %%eax, %%eax\n")
 			 : "=&a"(ret), "=&d"(rdx), [add] "+&r"(add)
 			 : [area] "r"(area), [g] "r"(g), [at] "r"(at), ANSWERS
 			 : "cc", "memory");

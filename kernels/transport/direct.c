@@ -4,12 +4,18 @@
  * atomics that the initiator carries out itself. What must hold is in link/direct.h; what is not as
  * it must be is left to the packets.
  *
- * Where it is slower it is not taken: a list of small messages goes by the ring, which takes one in
- * a fraction of a system call's time. A small one goes this way if somebody waits for it: it is
- * alone, asks for a completion, and nothing that was reported before lies in the CQ.
+ * Where it is slower it is not taken: a list of small messages to memory that is not mapped goes by
+ * the ring, which takes one in a fraction of a system call's time. A small one goes this way if
+ * somebody waits for it: it is alone, asks for a completion, and nothing that was reported before
+ * lies in the CQ. One hazard does for as many as follow each other in mapped memory, up to the
+ * first that is reported: who hears of a completion may take something back.
  *
- * Nothing may be outstanding. A large one waits for that behind large ones that went by packet: who
- * keeps 128 of them under way, as perftest does, would never come here else.
+ * Nothing may be outstanding. A large one waits for that behind large ones that went by packet, and
+ * one to mapped memory behind RDMA WRITEs and READs: who keeps 128 of them under way, as perftest
+ * does, would never come here else.
+ *
+ * A message of more than BYTES goes in several calls (qp->direct_off). If it cannot go on in this
+ * way all of it goes by packet: what has been moved is moved again.
  */
 #include <errno.h>
 #include "transport.h"
@@ -17,6 +23,7 @@
 
 #define ALWAYS	 DPA_PULL_MIN	      /* from this size on the copy counts, not the call */
 #define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
+#define TOGETHER 64		      /* operations under one hazard */
 #define REST	 64		      /* messages that go by packet after one that had to, */
 #define MORE	 8		      /* doubling so often while none goes this way */
 #define LATER_NS 50000000ull	      /* the longest wait for what is outstanding */
@@ -54,16 +61,51 @@ static bool is_outstanding(const struct dpa_req *r)
 static bool is_large(const struct dpa_wqe_ctrl *c)
 {
 	return (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
-	       c->length >= ALWAYS && c->length <= DPA_PULL_CHUNK;
+	       c->length >= ALWAYS;
 }
 
-/* What is outstanding began with a large one, nothing is sent again, and this one is large, too. */
-static bool is_behind_large(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+/* As it seems, for none of this is looked at under a hazard: is it in memory that can be mapped? */
+static bool seems_mapped(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_export *e = qp->peer->export;
+	const struct dpa_wqe_raddr *at = dpa_wqe_at(qp, qp->req.send_idx, dpa_wqe_body(qp));
+	uint32_t i = at->rkey >> DPA_KEY_TAG_BITS;
+
+	if (e->mr[i].kind != DPA_KIND_MR)
+		i = e->mr[i].parent - 1;
+	return i < DPA_MAX_MR && atomic_load_explicit(&e->mr_area[i], memory_order_relaxed);
+}
+
+/* Those that are outstanding went by packet, but might have come here. (The first ones tell.) */
+static bool are_one_sided(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+	uint32_t idx = r->una_idx;
+
+	for (uint32_t i = 0; i < TOGETHER && idx != r->send_idx; i++) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
+
+		if (!c->length || (c->opcode != DPA_OP_RDMA_WRITE && c->opcode != DPA_OP_RDMA_READ))
+			return false;
+		idx += c->nbb;
+	}
+	return true;
+}
+
+/*
+ * It would come here if nothing were outstanding, and what is outstanding is of its kind, and is
+ * not sent again.
+ */
+static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_req *r = &qp->req;
 
-	return is_large(c) && r->una_idx != r->send_idx && !r->send_off &&
-	       r->send_psn == r->max_psn && is_large(dpa_wqe_ctrl(qp, r->una_idx));
+	if (r->una_idx == r->send_idx || r->send_off || r->send_psn != r->max_psn)
+		return false;
+	if (is_large(c))
+		return is_large(dpa_wqe_ctrl(qp, r->una_idx));
+	return (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
+	       seems_mapped(qp) && are_one_sided(qp);
 }
 
 enum verdict { BY_PACKET, LATER, DIRECT };
@@ -74,36 +116,56 @@ static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, 
 	const struct dpa_req *r = &qp->req;
 	const bool wait = is_outstanding(r);
 
-	if (wait && !is_behind_large(qp, c))
+	if (wait && !is_worth_waiting(qp, c))
 		return BY_PACKET;
 	if (dpa_op_is_atomic(c->opcode)
 		    ? qp->type != DPA_QP_RC
 		    : c->opcode != DPA_OP_RDMA_WRITE &&
 			      (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC))
 		return BY_PACKET;
-	if (!c->length || c->length > DPA_PULL_CHUNK ||
-	    (c->length < ALWAYS && !dpa_op_is_atomic(c->opcode) && !is_awaited(qp, c, pi)))
+	if (!c->length || (c->length < ALWAYS && !dpa_op_is_atomic(c->opcode) &&
+			   !seems_mapped(qp) && !is_awaited(qp, c, pi)))
 		return BY_PACKET;
-	if (qp->state != DPA_QPS_RTS || r->fence_sq || qp->limited || qp->cqe_lost ||
-	    dpa_lossy(qp) || atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
+	/* in SQD what has begun is finished */
+	if (((qp->state != DPA_QPS_RTS || r->fence_sq) && !qp->direct_off) || qp->limited ||
+	    qp->cqe_lost || dpa_lossy(qp) ||
+	    atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
 		return BY_PACKET;
 	if (wait)
 		return LATER;
 	return qp->type == DPA_QP_RC || lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
-/* Where the bytes are or go here. */
-static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t *copy,
-		      struct iovec *iov, int *cnt)
+/* Inline data that lies in one piece: where. */
+static void *inline_data(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	uint32_t idx = qp->req.send_idx, at = dpa_wqe_sge_off(qp, c->opcode);
+
+	return (idx & qp->sq_mask) + c->nbb <= qp->sq_mask + 1 ? dpa_wqe_at(qp, idx, at) : NULL;
+}
+
+/* Where n bytes from `off` on are or go here; `only`: where the only SGE is. */
+static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off, uint32_t n,
+		      uint64_t only, uint8_t *copy, struct iovec *iov, int *cnt)
 {
 	uint32_t idx = qp->req.send_idx;
+	const struct dpa_sge *g;
 
+	*cnt = 1;
+	iov->iov_len = n;
 	if (c->flags & DPA_WQE_INLINE) {
-		*iov = (struct iovec){.iov_base = copy, .iov_len = c->length};
-		*cnt = 1;
-		return !dpa_gather(qp, idx, c, 0, c->length, copy);
+		iov->iov_base = inline_data(qp, c);
+		if (dpa_likely(iov->iov_base))
+			return true;
+		iov->iov_base = copy;
+		return !dpa_gather(qp, idx, c, 0, n, copy);
 	}
-	return !dpa_wqe_iov(qp, idx, c, 0, length_of(c),
+	if (c->nsge == 1 && !dpa_op_is_atomic(c->opcode)) {
+		g = dpa_wqe_at(qp, idx, dpa_wqe_sge_off(qp, c->opcode));
+		iov->iov_base = (void *)(uintptr_t)(only + off);
+		return !dpa_mr_careful(qp->hw, g->lkey);
+	}
+	return !dpa_wqe_iov(qp, idx, c, off, n,
 			    c->opcode == DPA_OP_RDMA_WRITE ? 0 : DPA_ACCESS_LOCAL_WRITE, iov,
 			    cnt) &&
 	       !qp->careful;
@@ -119,16 +181,31 @@ static uint64_t who(const struct dpa_hw_qp *qp)
 	       (uint64_t)(b->gen & 0xffff) << DPA_GRANT_GEN_SHIFT;
 }
 
+/*
+ * A hazard, and the region or window that the last operation under it was in, where all of that is
+ * mapped: what was read of it is right while its guard holds, which each copy looks at.
+ */
+struct hold {
+	struct dpa_hazard *h; /* NULL: none */
+	uint32_t rkey;	      /* 0: none */
+	uint32_t access;
+	uint64_t iova, length;
+	uint8_t *base;
+	struct dpa_guard g;
+};
+
 /* An operation, and where its bytes are here. */
 struct op {
 	struct dpa_wqe_raddr at;
 	uint8_t opcode;
-	uint32_t len;
+	uint32_t len, off, total; /* bytes from `off` on, of the message's `total` */
 	const struct iovec *iov;
 	int cnt;
 	uint64_t swap_add, compare, old; /* atomics */
 	bool mapped;			 /* it was done that way */
 	bool no_map;			 /* what is not mapped stays so */
+	bool more;			 /* the hazard does for the next one, too */
+	struct hold *hold;
 };
 
 static uint64_t grant_for(const struct op *o)
@@ -168,10 +245,10 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	    (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->dest_qpn))
 		return false;
 	off = o->at.addr - mr->iova;
-	if (o->at.addr < mr->iova || off > mr->length || o->len > mr->length - off ||
+	if (o->at.addr < mr->iova || off > mr->length || o->total > mr->length - off ||
 	    (mr->access & access) != access)
 		return false;
-	*addr = mr->addr + off;
+	*addr = mr->addr + off + o->off;
 	/* of a window: that of its region */
 	*entry = mr->kind == DPA_KIND_MR ? rkey >> DPA_KEY_TAG_BITS : mr->parent - 1;
 	return *entry < DPA_MAX_MR;
@@ -194,6 +271,32 @@ static int in_mapped(const struct dpa_guard *g, struct op *o, uint8_t *at)
 	return ret;
 }
 
+/* Of a list most often: as the one before, of which all was looked at. */
+static bool as_before(const struct op *o)
+{
+	const struct hold *k = o->hold;
+	const uint64_t off = o->at.addr - k->iova;
+
+	return k->rkey && k->rkey == o->at.rkey && off <= k->length &&
+	       o->total <= k->length - off && k->access & access_for(o) &&
+	       k->g.grant_was & grant_for(o) && !dpa_op_is_atomic(o->opcode);
+}
+
+static void remember(const struct dpa_hw_qp *qp, const struct op *o, const struct dpa_guard *g,
+		     uint32_t entry)
+{
+	const struct dpa_mr *mr = &qp->peer->export->mr[o->at.rkey >> DPA_KEY_TAG_BITS];
+	struct hold *k = o->hold;
+	uint32_t unmapped;
+
+	k->base = dpa_area_at(qp->peer, entry, mr->addr, mr->length, &unmapped);
+	k->rkey = k->base ? o->at.rkey : 0;
+	k->iova = mr->iova;
+	k->length = mr->length;
+	k->access = mr->access;
+	k->g = *g;
+}
+
 /* Under a hazard. */
 static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint32_t *unmapped)
 {
@@ -201,24 +304,40 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	uint32_t entry;
 	uint8_t *at;
 
+	if (as_before(o)) {
+		o->mapped = true;
+		return in_mapped(&o->hold->g, o,
+				 o->hold->base + (o->at.addr - o->hold->iova) + o->off);
+	}
 	if (!is_allowed(qp, o, g, &addr, &entry))
 		return EFAULT;
 	at = dpa_area_at(qp->peer, entry, addr, o->len, unmapped);
 	o->mapped = at && !(dpa_op_is_atomic(o->opcode) && addr & 7);
-	if (o->mapped)
+	if (o->mapped) {
+		if (o->more)
+			remember(qp, o, g, entry);
 		return in_mapped(g, o, at);
+	}
 	if (dpa_op_is_atomic(o->opcode) || !qp->peer->can_pull || (*unmapped && !o->no_map))
 		return EFAULT;
 	return dpa_guard_copy(g, o->opcode == DPA_OP_RDMA_WRITE, qp->peer->pid, o->iov, o->cnt,
 			      addr, o->len);
 }
 
+static void let_go(struct hold *k)
+{
+	if (k->h)
+		dpa_hazard_leave(k->h);
+	k->h = NULL;
+	k->rkey = 0;
+}
+
 /* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
 static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 {
 	struct dpa_peer *p = qp->peer;
+	struct hold *k = o->hold;
 	uint32_t unmapped = 0;
-	struct dpa_hazard *h;
 	struct dpa_guard g;
 	int ret;
 
@@ -227,16 +346,18 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 		g.alive = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
 	else if (!dpa_direct_alive(p, &g.alive))
 		return EFAULT;
-	h = dpa_hazard_enter(qp->hw, p);
-	if (!h)
+	if (!k->h)
+		k->h = dpa_hazard_enter(qp->hw, p);
+	if (!k->h)
 		return EFAULT;
 	ret = at_peer(qp, o, &g, &unmapped);
 	if (dpa_likely(!ret)) {
-		dpa_stat_add(&h->ops, 1);
-		dpa_stat_add(&h->bytes, o->len);
-		dpa_stat_add(&h->mapped, o->mapped);
+		dpa_stat_add(&k->h->ops, 1);
+		dpa_stat_add(&k->h->bytes, o->len);
+		dpa_stat_add(&k->h->mapped, o->mapped);
 	}
-	dpa_hazard_leave(h);
+	if (ret || !o->mapped || !o->more)
+		let_go(k);
 	if (dpa_likely(!unmapped) || o->no_map)
 		return ret;
 	o->no_map = !dpa_area_map(p, unmapped);
@@ -253,7 +374,8 @@ static void scatter_old(const struct op *o)
 	}
 }
 
-/* 0, or why not: ESTALE and EFAULT for anything that may be otherwise next time. */
+/* Of n bytes from `off` on. 0, or why not: ESTALE and EFAULT for anything that may be otherwise
+ * next time. */
 static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
 {
 	const uint32_t idx = qp->req.send_idx, body = dpa_wqe_body(qp);
@@ -283,24 +405,42 @@ static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	uint32_t psn = r->una_psn, ssn = r->una_ssn;
 
 	r->send_idx += c->nbb;
+	if (!(c->flags & DPA_WQE_SIGNALED) && !qp->sq_sig_all) {
+		r->una_idx = r->send_idx;
+		r->read_off = 0;
+		__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+		return;
+	}
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	r->una_psn = psn;
 	r->una_ssn = ssn;
 }
 
-static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+/* The next n bytes of the WQE at send_idx. False: not this way. */
+static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n, struct hold *hold)
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
-	struct op o = {.iov = iov, .len = length_of(c)};
-	uint64_t first;
-	int err;
+	struct op o = {.iov = iov,
+		       .len = n,
+		       .off = qp->direct_off,
+		       .total = length_of(c),
+		       .more = n < ALWAYS && !(c->flags & DPA_WQE_SIGNALED) && !qp->sq_sig_all,
+		       .hold = hold};
+	uint64_t only;
+	int err = EFAULT;
 
-	if (dpa_check_wqe(qp, qp->req.send_idx, c, &first) || !local_iov(qp, c, copy, iov, &o.cnt))
-		return false;
-	err = carry_out(qp, c, &o);
+	if (!dpa_check_wqe(qp, qp->req.send_idx, c, &only) &&
+	    local_iov(qp, c, o.off, n, only, copy, iov, &o.cnt))
+		err = carry_out(qp, c, &o);
+	if (err)
+		let_go(hold);
 	if (!err) {
 		qp->direct_fails = 0;
+		qp->direct_off += n;
+		if (qp->direct_off < o.total)
+			return true;
+		qp->direct_off = 0;
 		done(qp, c);
 		return true;
 	}
@@ -348,21 +488,34 @@ static bool may_wait(struct dpa_hw_qp *qp)
 	return false;
 }
 
-/* Under the QP's lock, its peer is UP. */
-int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
+/* In a list, under the hazard of the one before and to the same place: that is as it applied. */
+static bool goes_on(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct hold *k)
 {
-	uint32_t left = BYTES;
+	return k->rkey && c->length - 1 < ALWAYS - 1 &&
+	       (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
+	       ((const struct dpa_wqe_raddr *)dpa_wqe_at(qp, qp->req.send_idx, dpa_wqe_body(qp)))
+			       ->rkey == k->rkey;
+}
+
+static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
+{
+	uint32_t left = BYTES, together = 0;
 	int n = 0;
 
 	while (qp->req.send_idx != pi) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
-		uint32_t len = length_of(c);
+		uint32_t len = length_of(c) - qp->direct_off, idx = qp->req.send_idx;
 
-		if (dpa_unlikely(rests(qp, c)))
+		len = len < DPA_PULL_CHUNK ? len : DPA_PULL_CHUNK;
+
+		bool on = goes_on(qp, c, hold);
+
+		if (!on && dpa_unlikely(rests(qp, c)))
 			break;
-		switch (applies(qp, c, pi)) {
+		switch (on ? DIRECT : applies(qp, c, pi)) {
 		case BY_PACKET:
 			qp->direct_until = 0;
+			qp->direct_off = 0;
 			return n;
 		case LATER:
 			if (may_wait(qp))
@@ -373,14 +526,28 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 			qp->direct_until = 0;
 			break;
 		}
-		if (len > left)
+		if (len > left || ++together > TOGETHER)
 			return DPA_DIRECT_MORE;
-		if (!one(qp, c)) {
+		if (!one(qp, c, len, hold)) {
+			qp->direct_off = 0;
 			rest(qp, c);
 			break;
 		}
 		left -= len;
-		n++;
+		n += qp->req.send_idx != idx;
 	}
+	return n;
+}
+
+/* Under the QP's lock, its peer is UP. */
+int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
+{
+	struct hold hold;
+	int n;
+
+	hold.h = NULL;
+	hold.rkey = 0;
+	n = run(qp, pi, &hold);
+	let_go(&hold);
 	return n;
 }

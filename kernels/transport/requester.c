@@ -676,7 +676,7 @@ static void check_drained(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 
-	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off ||
+	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off || qp->direct_off ||
 	    dpa_psn_diff(r->max_psn, r->una_psn) > 0)
 		return;
 	qp->attr.sq_draining = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One-sided operations whose initiator waits for each alone, which a device may carry out in a
- * shorter way, against the same ones behind another operation, which it may not: in private
- * anonymous memory, which a device may share, and in memory that it may not. And verbs that take
- * memory back from initiators that are at work there.
+ * One-sided operations whose initiator waits for each alone, or for a list of them, which a device
+ * may carry out in a shorter way, against the same ones behind another operation, which it may not:
+ * in private anonymous memory, which a device may share, and in memory that it may not. And verbs
+ * that take memory back from initiators that are at work there.
  */
 #include "vt.h"
 
@@ -43,7 +43,7 @@ static const int region_access[REGIONS] = {
 
 /* Its memories: private, and what other processes could have mapped already. */
 enum memory { PRIVATE, FOREIGN, MEMORIES };
-enum way { ALONE, BEHIND };
+enum way { ALONE, BEHIND, LISTED };
 
 struct theirs {
 	uint64_t addr[MEMORIES];
@@ -111,8 +111,8 @@ static void make_atomic(struct operation *o, uint64_t *x, uint32_t seed)
 
 static struct operation draw_op(uint64_t *x, bool uc, uint32_t seed)
 {
-	static const uint32_t lens[] = {1,   2,	   7,	 8,    9,    15,    16,	    64,
-					200, 1023, 1024, 4096, 8191, 32768, 100001, 1 << 20};
+	static const uint32_t lens[] = {1,    2,    7,	  8,	9,     15,     16,	64,	200,
+					1023, 1024, 4096, 8191, 32768, 100001, 1 << 20, 5 << 18};
 	struct operation o = {.op = uc || draw(x) % 2 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
 			      .region = draw(x) % 3 ? 0 : (uint32_t)(draw(x) % REGIONS),
 			      .len = lens[draw(x) % (sizeof(lens) / sizeof(lens[0]))],
@@ -154,7 +154,7 @@ static struct operation draw_op(uint64_t *x, bool uc, uint32_t seed)
 	return o;
 }
 
-/* Posts it, alone or with nothing to be written before it; the one completion. */
+/* Posts it, alone, with nothing to be written before it, or twice; the (first) completion. */
 static struct ibv_wc post_one(struct vt *t, const struct theirs *to, enum memory m,
 			      const struct operation *o, enum way way)
 {
@@ -187,6 +187,11 @@ static struct ibv_wc post_one(struct vt *t, const struct theirs *to, enum memory
 	} else {
 		wr[1].wr.rdma.remote_addr = raddr;
 		wr[1].wr.rdma.rkey = rkey;
+	}
+	if (way == LISTED) {
+		wr[0] = wr[1];
+		wr[0].next = &wr[1];
+		wr[0].send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
 	}
 	CHECK_EQ(ibv_post_send(t->qp, way == ALONE ? &wr[1] : &wr[0], &bad), 0);
 	return vt_wc(t, t->cq);
@@ -323,10 +328,14 @@ static void same_results(struct vt *t, enum ibv_qp_type type)
 		struct operation o = draw_op(&x, type == IBV_QPT_UC, i);
 		struct outcome packet = try(t, &opt, &theirs, PRIVATE, &o, BEHIND, i);
 		struct outcome mapped = try(t, &opt, &theirs, PRIVATE, &o, ALONE, i);
-		struct outcome copied = try(t, &opt, &theirs, FOREIGN, &o, ALONE, i);
+		struct outcome copied = try(t, &opt, &theirs, FOREIGN, &o, ALONE, i),
+			       listed = packet;
 
+		if (!is_atomic(&o)) /* twice is once */
+			listed = try(t, &opt, &theirs, PRIVATE, &o, LISTED, i);
 		if (t->side)
 			continue;
+		compare(i, &o, "in a list", &listed, &packet);
 		compare(i, &o, "alone", &mapped, &packet);
 		compare(i, &o, "alone, in memory that is not shared,", &copied, &packet);
 	}
