@@ -409,6 +409,21 @@ uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t a
 	return at_of(o, serial, addr, n);
 }
 
+uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n)
+{
+	const struct dpa_export *e = hw->export;
+	const struct dpa_mr *mr = &e->mr[key >> DPA_KEY_TAG_BITS];
+	uint32_t i = mr->kind == DPA_KIND_MR ? key >> DPA_KEY_TAG_BITS : mr->parent - 1;
+
+	if (!hw->share || i >= DPA_MAX_MR)
+		return NULL;
+	i = atomic_load_explicit(&e->mr_area[i], memory_order_relaxed);
+	return i ? dpa_share_at(hw, i - 1,
+				atomic_load_explicit(&e->area[i - 1].serial, memory_order_relaxed),
+				addr, n)
+		 : NULL;
+}
+
 uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr)
 {
 	struct dpa_share *s = hw->share;

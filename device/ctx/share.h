@@ -76,6 +76,9 @@ uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr);
 /* [addr, addr + n) in area `i` of this serial, in the same; NULL: it is not. Under a QP's lock. */
 uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t addr, uint64_t n);
 
+/* [addr, addr + n) of the region or window of this key, in the same; NULL: it is not. Likewise. */
+uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n);
+
 /* fork(): hw->ctl is held from the first to the second; sharing ends. */
 void dpa_share_before_fork(struct dpa_hw *hw);
 void dpa_share_after_fork(struct dpa_hw *hw);

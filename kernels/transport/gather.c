@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include "transport.h"
+#include "ctx/share.h"
 
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 {
@@ -301,19 +302,41 @@ uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	return 0;
 }
 
+/* From the front to the end, the last bytes behind all others: somebody may poll on them. */
+static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	uint32_t last = (uintptr_t)(to + n) & 7;
+
+	last = last ? last : 8;
+	last = last < n ? last : n;
+	memcpy(to, from, n - last);
+	atomic_thread_fence(memory_order_release);
+	if (last == 8)
+		__atomic_store_n((uint64_t *)(void *)(to + n - 8),
+				 *(const uint64_t *)(const void *)(from + n - 8), __ATOMIC_RELAXED);
+	else
+		for (uint32_t i = n - last; i < n; i++)
+			__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+}
+
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		   const uint8_t *payload, uint64_t addr)
+		   const uint8_t *payload, uint64_t addr, uint32_t rkey)
 {
 	struct iovec iov = {.iov_base = (void *)(uintptr_t)addr, .iov_len = s->len};
+	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+	uint8_t *at;
 
 	if (!s->len)
 		return 0;
 	if (s->flags & DPA_PKT_PULL)
 		return dpa_pull(qp, peer, s, payload, &iov, 1);
-	if (s->flags & DPA_PKT_IOV) {
-		const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
-
+	if (s->flags & DPA_PKT_IOV)
 		return dpa_copy_out_v(qp->hw, addr, v->iov, v->n, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
+	/* the device has shared memory mapped itself, whatever the application does with it */
+	at = dpa_share_of(qp->hw, rkey, addr, s->len);
+	if (at) {
+		place_mapped(at, payload, s->len);
+		return 0;
 	}
 	return dpa_copy_out(qp->hw, addr, payload, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
 }

@@ -149,7 +149,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 		syn = dpa_mr_check_remote(qp, r->wr_rkey, r->wr_va + r->off, s->len,
 					  DPA_ACCESS_REMOTE_WRITE, &addr);
 	if (!syn)
-		syn = dpa_place(qp, peer, s, payload, addr);
+		syn = dpa_place(qp, peer, s, payload, addr, r->wr_rkey);
 	if (dpa_likely(!syn))
 		return true;
 	if (lost_in_pull(qp, syn))
@@ -395,7 +395,7 @@ static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 		return syn;
 	}
 	dpa_spin_lock(&qp->hw->atomic_lock);
-	syn = dpa_place(qp, peer, s, payload, addr);
+	syn = dpa_place(qp, peer, s, payload, addr, ((const struct dpa_ext *)s->ext)->rkey);
 	dpa_spin_unlock(&qp->hw->atomic_lock);
 	return syn;
 }

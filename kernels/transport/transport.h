@@ -155,7 +155,7 @@ uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t
 		  uint32_t n);
 /* The same to memory that the packet named. */
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		   const uint8_t *payload, uint64_t addr);
+		   const uint8_t *payload, uint64_t addr, uint32_t rkey);
 
 /* --- sending --- */
 
