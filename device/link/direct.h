@@ -20,8 +20,8 @@
  * In mapped memory the sequence is the copy itself, in pieces: who is interrupted looks again
  * before he goes on, so that nothing is stored there late, whoever was given up.
  *
- * A pid may be another process's by now: process_vm_* use it only within DPA_ALIVE_TICKS of the time
- * when the target held its byte of the board, and the sequence looks at the time as well.
+ * A pid may be another process's by now: process_vm_* use it only within DPA_ALIVE_TICKS of the
+ * time when the target held its byte of the board, and the sequence looks at the time as well.
  *
  * Anything that is not as it must be goes by packet, where the target judges it.
  */
