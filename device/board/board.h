@@ -219,6 +219,8 @@ struct dpa_board_steer {
 #define DPA_BOARD_QPN_BLOCK  64u /* QPNs are taken in blocks of so many: qpn.c */
 #define DPA_BOARD_QPN_BLOCKS (DPA_BOARD_QPNS / DPA_BOARD_QPN_BLOCK)
 
+#define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
+
 /* What tools ask of all processes of the board: ask.c. */
 enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
 #define DPA_BOARD_ASK_TEXT 248
@@ -323,6 +325,8 @@ void dpa_board_steer_leave(struct dpa_board *b);
 /* Begins a new round. */
 void dpa_board_steer_again(struct dpa_board *b);
 struct dpa_board_steer *dpa_board_steer(struct dpa_board *b);
+/* Of that processor: who polled there last. */
+_Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu);
 /* Its place, as of a round; false: known, or out of date. Any thread; no lock. */
 bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index);
 /* Is the place of this process not known in this round? */

@@ -117,7 +117,9 @@ struct dpa_board_head {
 	 * under the lock */
 	uint32_t xrcd_num;
 	uint32_t xrcd_used;
-	uint8_t rsvd2[DPA_BOARD_UNIT - 2100];
+	uint8_t rsvd2[3072 - 2100];
+	/* ---- 3072: who polled on each processor last (relaxed); a hint: dpa_shares_cpu() */
+	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
 
 /* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */

@@ -15,6 +15,11 @@
 
 #define CLOSING 8 /* sockets of processes that ended and were not reaped yet */
 
+_Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu)
+{
+	return &b->shm->head.poller[cpu % DPA_BOARD_CPUS];
+}
+
 struct dpa_board_steer *dpa_board_steer(struct dpa_board *b)
 {
 	return &b->shm->head.steer;

@@ -225,6 +225,12 @@ int dpa_service_start(struct dpa_hw *hw);
 void dpa_run_soon(void);
 void dpa_service_stop(struct dpa_hw *hw);
 
+/*
+ * Has another thread of the board's, of whichever process, polled on this processor since this one
+ * asked? Then who polls shall let it run.
+ */
+bool dpa_shares_cpu(struct dpa_hw *hw);
+
 /* --- eu/eu.c --- */
 int dpa_eu_init(struct dpa_hw *hw);
 void dpa_eu_fini(struct dpa_hw *hw);

@@ -26,6 +26,7 @@
 #include "ctx/dev.h"
 #include "eu/rest.h"
 
+#define EU_SAYS	 200
 #define EU_SPINS 2000 /* rounds in vain before sleeping */
 
 struct dpa_eu {
@@ -173,6 +174,8 @@ static void *eu_main(void *arg)
 			continue;
 		}
 		dpa_relax(&idle);
+		if (idle % EU_SAYS == 0)
+			dpa_shares_cpu(eu->hw); /* it polls here, too */
 		if (idle >= EU_SPINS) {
 			dpa_settle_kicks(eu->hw);
 			eu_sleep(eu);

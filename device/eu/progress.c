@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 #include "ctx/dev.h"
@@ -25,6 +26,8 @@
 #define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
 
 #define WATCH	   8  /* looks */
+#define HASTE	   10 /* of what is usual is waited where others poll on this processor, */
+#define SELDOM	   10 /* and so many times that where nobody does */
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
 
 _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
@@ -344,6 +347,34 @@ static bool watch(const struct dpa_hw *hw)
 	return false;
 }
 
+bool dpa_shares_cpu(struct dpa_hw *hw)
+{
+	_Atomic uint32_t *w = dpa_board_poller(hw->board, (uint32_t)sched_getcpu());
+	uint32_t me = (hw->board->slot + 1) << 20 | ((uint32_t)((uintptr_t)&dpa_me >> 6) & 0xfffff);
+
+	if (atomic_load_explicit(w, memory_order_relaxed) == me)
+		return false;
+	atomic_store_explicit(w, me, memory_order_relaxed);
+	return true;
+}
+
+/*
+ * Where several poll on one processor each lets the others run soon. Where nobody else does a yield
+ * is for whom we know nothing of, and costs a slice: it comes seldom.
+ */
+static void rest_of_poll(struct dpa_hw *hw)
+{
+	struct dpa_thread *me = &dpa_me;
+	bool shared = dpa_shares_cpu(hw);
+
+	me->quiet = 0;
+	me->patience =
+		shared && dpa_spin_pauses > HASTE ? dpa_spin_pauses / HASTE : dpa_spin_pauses;
+	me->unshared = shared ? 0 : me->unshared + 1;
+	if (shared || me->unshared % SELDOM == 0)
+		sched_yield();
+}
+
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_thread *me = &dpa_me;
@@ -357,7 +388,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		atomic_store_explicit(&hw->app_polled, dpa_here(), memory_order_relaxed);
 	if (dpa_likely(n)) {
-		me->vain = 0;
+		me->vain = me->quiet = 0;
 		/* whom we owe a kick may not be asked again by this thread */
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
@@ -372,8 +403,8 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	if (me->vain == 128 && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
 	    !atomic_load_explicit(&hw->distrust, memory_order_relaxed))
 		dpa_wake_self(hw);
-	if (me->vain % 200 == 0)
-		sched_yield();
+	if (++me->quiet >= me->patience)
+		rest_of_poll(hw);
 	return 0;
 }
 

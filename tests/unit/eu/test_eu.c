@@ -56,6 +56,11 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 	dpa_qp_leave(qp);
 }
 
+bool dpa_shares_cpu(struct dpa_hw *of)
+{
+	return false;
+}
+
 int dpa_progress_once(struct dpa_hw *h)
 {
 	return 0;

@@ -3,6 +3,7 @@
  * long. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
 #include <unistd.h>
 #include "harness.h"
 #include "link/wire.h"
@@ -38,6 +39,30 @@ static uint32_t looks_of(struct th *th, uint32_t calls, bool busy)
 	while (calls--)
 		busy ? one_busy_call(th) : (void)dpa_progress_once(th->hw);
 	return th_udp_looks;
+}
+
+static void *asks(void *arg)
+{
+	return (void *)(uintptr_t)dpa_shares_cpu(arg);
+}
+
+/* Who polls hears once of each other one that polled on the same processor since. */
+Test(udp_progress, who_else_polls_here)
+{
+	struct th *th = th_new(&(struct th_opt){.pull = true});
+	pthread_t other;
+	void *said;
+
+	dpa_shares_cpu(th->hw);
+	for (int i = 0; i < 3; i++) {
+		cr_expect_not(dpa_shares_cpu(th->hw), "nobody else");
+		cr_expect_not(dpa_shares_cpu(th->hw));
+		cr_assert_eq(pthread_create(&other, NULL, asks, th->hw), 0);
+		pthread_join(other, &said);
+		cr_expect(said);
+		cr_expect(dpa_shares_cpu(th->hw), "the other thread");
+	}
+	th_free(th);
 }
 
 /* It never looked again: packets of other hosts waited until shared memory was quiet. */
