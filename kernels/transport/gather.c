@@ -310,7 +310,7 @@ static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 	last = last ? last : 8;
 	last = last < n ? last : n;
 	memcpy(to, from, n - last);
-	atomic_thread_fence(memory_order_release);
+	dpa_release_fence();
 	if (last == 8)
 		__atomic_store_n((uint64_t *)(void *)(to + n - 8),
 				 *(const uint64_t *)(const void *)(from + n - 8), __ATOMIC_RELAXED);
