@@ -409,6 +409,7 @@ struct dpa_hw_qp {
 	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
 	uint64_t rate_at;      /* ns: what was sent is paid for until then */
+	bool direct_begun;     /* some of that was moved, and it goes by packet all the same */
 	uint32_t direct_off;   /* bytes of the WQE at req.send_idx that went that way already */
 	uint64_t direct_until; /* ns: how long one waits for what is outstanding; 0: none */
 	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */

@@ -200,6 +200,7 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		qp->direct_rest = qp->direct_fails = qp->atomic_rest = 0;
 		qp->direct_until = 0;
 		qp->direct_off = 0;
+		qp->direct_begun = false;
 		dpa_requester_run(qp);
 		return;
 	default:

@@ -85,6 +85,16 @@ static uint32_t slot_blocks(uint64_t word)
 	return d.nbb;
 }
 
+/*
+ * Other processes may write to a slot. What counts is the doorbell record, which the poster writes
+ * before the slot; nothing here waits for its line, for the answer is known beforehand.
+ */
+static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)
+{
+	return dpa_likely((int32_t)(__atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE) - pi) >=
+			  0);
+}
+
 /* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
 static int serve(struct dpa_hw_qp *qp)
 {
@@ -100,13 +110,14 @@ static int serve(struct dpa_hw_qp *qp)
 	 */
 	w = slot_word(qp);
 	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
-	if (qp->qpn && (uint8_t)w != DPA_OP_DOORBELL) {
+	if (qp->qpn && qp->dbrec && (uint8_t)w != DPA_OP_DOORBELL) {
 		const uint32_t nbb = slot_blocks(w);
 
 		if (nbb && nbb <= DPA_BF_BLOCKS) {
 			const uint32_t check = slot_copy(qp, bf, nbb);
 
-			if (c->nbb == nbb && c->index == qp->req.send_idx && c->check == check) {
+			if (c->nbb == nbb && c->index == qp->req.send_idx && c->check == check &&
+			    is_posted(qp, c->index + nbb)) {
 				qp->bf = bf;
 				/* its completion is made of what is in the SQ */
 				__builtin_prefetch(qp->sq +

@@ -327,17 +327,37 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 		wait_for(&x);
 }
 
-bool dpa_hazards_harm(struct dpa_peer *p, bool closely)
+void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *seen)
 {
 	uint32_t n = num_hazards(p);
 
+	seen->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t w = look(p, i);
+		uint64_t w = find(p, i);
 
-		if (w && !(closely && is_harmless(p, w)))
-			return true;
+		if (!w)
+			continue;
+		seen->of[seen->n].i = i;
+		seen->of[seen->n++].w = w;
 	}
-	return false;
+}
+
+bool dpa_hazards_stay(struct dpa_peer *p, struct dpa_hazards_seen *seen, bool closely)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < seen->n; k++)
+		if (look(p, seen->of[k].i) == seen->of[k].w &&
+		    !(closely && is_harmless(p, seen->of[k].w)))
+			seen->of[n++] = seen->of[k];
+	seen->n = n;
+	return n;
+}
+
+void dpa_hazards_give_up(struct dpa_peer *p, const struct dpa_hazards_seen *seen)
+{
+	for (uint32_t k = 0; k < seen->n; k++)
+		atomic_store_explicit(&p->vain[seen->of[k].i], seen->of[k].w, memory_order_relaxed);
 }
 
 /* Asks the board; *ticks: a time when it was alive. */

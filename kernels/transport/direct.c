@@ -14,8 +14,8 @@
  * one to mapped memory behind RDMA WRITEs and READs: who keeps 128 of them under way, as perftest
  * does, would never come here else.
  *
- * A message of more than BYTES goes in several calls (qp->direct_off). If it cannot go on in this
- * way all of it goes by packet: what has been moved is moved again.
+ * A long message goes in pieces (qp->direct_off), one of more than BYTES in several calls. If it
+ * cannot go on in this way all of it goes by packet: what has been moved is moved again.
  */
 #include <errno.h>
 #include "transport.h"
@@ -286,14 +286,17 @@ static void remember(const struct dpa_hw_qp *qp, const struct op *o, const struc
 		     uint32_t entry)
 {
 	const struct dpa_mr *mr = &qp->peer->export->mr[o->at.rkey >> DPA_KEY_TAG_BITS];
+	/* read once: it may be something else the next time, and `base` is good for what was asked
+	 */
+	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
 	struct hold *k = o->hold;
 	uint32_t unmapped;
 
-	k->base = dpa_area_at(qp->peer, entry, mr->addr, mr->length, &unmapped);
+	k->iova = __atomic_load_n(&mr->iova, __ATOMIC_RELAXED);
+	k->length = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
+	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
+	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
 	k->rkey = k->base ? o->at.rkey : 0;
-	k->iova = mr->iova;
-	k->length = mr->length;
-	k->access = mr->access;
 	k->g = *g;
 }
 
@@ -488,6 +491,13 @@ static bool may_wait(struct dpa_hw_qp *qp)
 	return false;
 }
 
+/* By packet; it has begun, which counts in SQD. */
+static void begins_again(struct dpa_hw_qp *qp)
+{
+	qp->direct_begun |= qp->direct_off != 0;
+	qp->direct_off = 0;
+}
+
 /* In a list, under the hazard of the one before and to the same place: that is as it applied. */
 static bool goes_on(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct hold *k)
 {
@@ -515,7 +525,7 @@ static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
 		switch (on ? DIRECT : applies(qp, c, pi)) {
 		case BY_PACKET:
 			qp->direct_until = 0;
-			qp->direct_off = 0;
+			begins_again(qp);
 			return n;
 		case LATER:
 			if (may_wait(qp))
@@ -529,7 +539,7 @@ static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
 		if (len > left || ++together > TOGETHER)
 			return DPA_DIRECT_MORE;
 		if (!one(qp, c, len, hold)) {
-			qp->direct_off = 0;
+			begins_again(qp);
 			rest(qp, c);
 			break;
 		}

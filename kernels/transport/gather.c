@@ -302,21 +302,43 @@ uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	return 0;
 }
 
-/* From the front to the end, the last bytes behind all others: somebody may poll on them. */
+#define PUT_LAST(type, to, from)                                                                   \
+	do {                                                                                       \
+		type v;                                                                            \
+                                                                                                   \
+		memcpy(&v, from, sizeof(v));                                                       \
+		__atomic_store_n((type *)(void *)(to), v, __ATOMIC_RELAXED);                       \
+	} while (0)
+
+/*
+ * From the front to the end, the last bytes behind all others and at once where they are an aligned
+ * number: somebody may poll on them.
+ */
 static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 {
-	uint32_t last = (uintptr_t)(to + n) & 7;
+	const uintptr_t end = (uintptr_t)to + n;
+	const uint32_t last = n >= 8 && end % 8 == 0   ? 8
+			      : n >= 4 && end % 4 == 0 ? 4
+			      : n >= 2 && end % 2 == 0 ? 2
+						       : 1;
 
-	last = last ? last : 8;
-	last = last < n ? last : n;
 	memcpy(to, from, n - last);
 	dpa_release_fence();
-	if (last == 8)
-		__atomic_store_n((uint64_t *)(void *)(to + n - 8),
-				 *(const uint64_t *)(const void *)(from + n - 8), __ATOMIC_RELAXED);
-	else
-		for (uint32_t i = n - last; i < n; i++)
-			__atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+	to += n - last;
+	from += n - last;
+	switch (last) {
+	case 8:
+		PUT_LAST(uint64_t, to, from);
+		break;
+	case 4:
+		PUT_LAST(uint32_t, to, from);
+		break;
+	case 2:
+		PUT_LAST(uint16_t, to, from);
+		break;
+	default:
+		PUT_LAST(uint8_t, to, from);
+	}
 }
 
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,

@@ -18,8 +18,8 @@
  * loses its CAS, because those words were written behind the turn.
  *
  * Nothing is believed: a sender that says that it has brought what it has not harms its own
- * message, and a receiver that asks for something else gets bytes of another message that is under
- * way to it.
+ * message, and one that keeps us waiting does so once; a receiver that asks for something else gets
+ * bytes of another message that is under way to it, PIECES of them at most for each time it asks.
  */
 #include <errno.h>
 #include "transport.h"
@@ -78,6 +78,9 @@ struct fetch {
 	struct dpa_job *job;
 	uint32_t serial, len, piece, n;
 	uint8_t *to, *from;
+	uint64_t end; /* ns: nobody is waited for any longer; 0: nobody was */
+	bool vain;    /* somebody was, so long */
+	struct dpa_hazards_seen seen;
 };
 
 static int fetch_piece(const struct fetch *f, uint32_t k)
@@ -117,27 +120,30 @@ static bool is_brought(const struct fetch *f, uint32_t k)
 }
 
 /* (5) of one piece: has the sender brought it? */
-static bool wait_piece(const struct fetch *f, uint32_t k)
+static bool wait_piece(struct fetch *f, uint32_t k)
 {
-	uint64_t end = 0, next = 0, now;
+	uint64_t next = dpa_now_ns() + LOOK_NS, now;
 
+	if (!f->end)
+		f->end = next - LOOK_NS + DPA_HAZARD_WAIT_NS;
 	for (uint32_t n = 0; !is_brought(f, k);) {
 		dpa_relax(&n);
 		if (n % LOOK)
 			continue;
 		now = dpa_now_ns();
-		if (!end)
-			end = now + DPA_HAZARD_WAIT_NS;
-		if (!dpa_hazards_harm(f->peer, next && now > next))
+		if (!dpa_hazards_stay(f->peer, &f->seen, now > next))
 			return is_brought(f, k); /* (e) comes before (f) */
-		if (now > next)
-			next = now + LOOK_NS;
-		if (now > end) {
+		if (now > f->end) {
 			dpa_log(f->peer->hw, DPA_LOG_WARN,
 				"process %d is at work in a message that it sends: waited in vain",
 				(int)f->peer->pid);
+			dpa_hazards_give_up(f->peer, &f->seen);
+			f->seen.n = 0; /* nor for the other pieces */
+			f->vain = true;
 			return false;
 		}
+		if (now > next)
+			next = now + LOOK_NS;
 	}
 	return true;
 }
@@ -149,17 +155,20 @@ static int fetch_together(struct fetch *f, struct dpa_rx *rx, const struct dpa_s
 	uint32_t mine = 0, brought = 0;
 	int k, err = 0, e;
 
-	f->piece = (f->len / PIECES + 4095) & ~4095u;
+	f->piece = ((f->len + PIECES - 1) / PIECES + 4095) & ~4095u;
 	f->piece = f->piece < PIECE_MIN ? PIECE_MIN : f->piece;
 	f->n = num_pieces(f->len, f->piece);
 	open_job(f, rx, s, p);
 	while ((k = take_piece(f->job, f->serial, f->n)) >= 0) {
+		if (mine >> k & 1)
+			break; /* somebody plays with the turn */
 		mine |= 1u << k;
 		e = fetch_piece(f, (uint32_t)k);
 		err = err ? err : e;
 	}
 	atomic_store_explicit(&f->job->open, 0, memory_order_seq_cst);
 	dpa_full_fence();
+	dpa_hazards_see(f->peer, &f->seen);
 	for (uint32_t i = 0; i < f->n; i++) {
 		if (mine >> i & 1)
 			continue;
@@ -180,6 +189,7 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 {
 	struct iovec src[DPA_PULL_IOV];
 	struct dpa_rx *rx = &peer->rx[qp->lane];
+	struct fetch f;
 	int err;
 
 	for (uint32_t i = 0; i < p->niov; i++) {
@@ -188,12 +198,16 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	}
 	/* a job of each lane, whichever lane the message came by */
 	if (s->len < TOGETHER_MIN || cnt != 1 || p->niov != 1 || p->rkey ||
-	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || !dpa_spin_try(&rx->job_lock))
+	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || rx->no_jobs || !dpa_spin_try(&rx->job_lock))
 		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
-	err = fetch_together(
-		&(struct fetch){
-			.peer = peer, .len = s->len, .to = dst->iov_base, .from = src[0].iov_base},
-		rx, s, p);
+	f.peer = peer;
+	f.len = s->len;
+	f.to = dst->iov_base;
+	f.from = src[0].iov_base;
+	f.end = 0;
+	f.vain = false;
+	err = fetch_together(&f, rx, s, p);
+	rx->no_jobs |= f.vain;
 	dpa_spin_unlock(&rx->job_lock);
 	return err;
 }
@@ -244,13 +258,20 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 			       1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM;
 	const struct dpa_req *r = &qp->req;
 	const struct dpa_wqe_ctrl *c;
+	uint32_t idx = r->una_idx;
 
 	if (!qp->qpn || qp->type != DPA_QP_RC ||
 	    (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
 		return NULL;
-	if (w->idx - r->una_idx >= r->send_idx - r->una_idx + !!r->send_off)
+	/* one by one: what is within a WQE is no WQE */
+	for (; idx != w->idx; idx += c->nbb) {
+		c = dpa_wqe_ctrl(qp, idx);
+		if (idx == r->send_idx || !c->nbb || c->nbb > r->send_idx - idx)
+			return NULL;
+	}
+	if (idx == r->send_idx && !r->send_off)
 		return NULL;
-	c = dpa_wqe_ctrl(qp, w->idx);
+	c = dpa_wqe_ctrl(qp, idx);
 	if (c->index != w->idx || c->opcode > 31 || !(kinds >> c->opcode & 1) ||
 	    c->nsge > DPA_MAX_SGE || c->flags & DPA_WQE_INLINE)
 		return NULL;
@@ -288,7 +309,7 @@ static int bring(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
 	bool more = true;
 	int n = 0;
 
-	for (uint32_t i = 0; more && i < DPA_JOB_PIECES; i++) {
+	for (uint32_t i = 0; more && i < PIECES; i++) {
 		struct dpa_hazard *h = dpa_hazard_enter(qp->hw, qp->peer);
 
 		if (!h)
@@ -299,7 +320,8 @@ static int bring(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
 		w.idx = atomic_load_explicit(&j->idx, memory_order_relaxed);
 		w.off = atomic_load_explicit(&j->off, memory_order_relaxed);
 		dpa_acquire_fence();
-		c = w.piece >= PIECE_MIN && num_pieces(w.len, w.piece) <= DPA_JOB_PIECES
+		c = w.len <= DPA_PULL_CHUNK && w.piece >= PIECE_MIN &&
+				    num_pieces(w.len, w.piece) <= DPA_JOB_PIECES
 			    ? wqe_of(qp, &w)
 			    : NULL;
 		more = c && bring_piece(qp, j, &w, c);

@@ -509,7 +509,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 
 	if (!r->send_off) {
 		/* SQD: nothing new; what was sent before is sent again when it must be */
-		if (dpa_unlikely(r->fence_sq) && dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
+		if (dpa_unlikely(r->fence_sq) && !qp->direct_begun &&
+		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
 		syn = dpa_check_wqe(qp, idx, c, &one);
 		if (dpa_unlikely(syn))
@@ -537,6 +538,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		st = send_data(qp, idx, c, one);
 	if (st != STEP_SENT)
 		return st;
+	qp->direct_begun = false;
 	if (lossy)
 		dpa_loss_sent(qp, psn);
 	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
@@ -677,7 +679,7 @@ static void check_drained(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 
 	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off || qp->direct_off ||
-	    dpa_psn_diff(r->max_psn, r->una_psn) > 0)
+	    qp->direct_begun || dpa_psn_diff(r->max_psn, r->una_psn) > 0)
 		return;
 	qp->attr.sq_draining = 0;
 	if (qp->attr.sqd_async_notify)

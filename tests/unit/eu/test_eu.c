@@ -304,6 +304,7 @@ static struct dpa_wqe_ctrl *blueflame(struct side *s, uint8_t nbb, uint32_t inde
 	if (nbb && nbb <= DPA_BF_BLOCKS)
 		c->check = dpa_wqe_check(c, nbb);
 	s->qp->eu_seen = 0;
+	__atomic_store_n(&s->dbrec.sq_pi, index + nbb, __ATOMIC_RELEASE);
 	return c;
 }
 
@@ -316,6 +317,20 @@ static bool from_slot(struct side *s)
 	cr_expect_eq(atomic_load(&s->runs), runs + 1);
 	cr_expect_null(s->qp->bf, "of this time only");
 	return atomic_load(&s->bfs) != bfs;
+}
+
+/* Other processes can write to a slot; the doorbell record they cannot reach. */
+Test(eu, a_blueflame_write_that_nobody_posted)
+{
+	struct side *s = &side[0];
+
+	s->qp->req.send_idx = 40;
+	for (uint8_t nbb = 1; nbb <= DPA_BF_BLOCKS; nbb++)
+		for (uint8_t posted = 0; posted < nbb; posted++) {
+			blueflame(s, nbb, 40);
+			__atomic_store_n(&s->dbrec.sq_pi, 40u + posted, __ATOMIC_RELEASE);
+			cr_expect_not(from_slot(s), "%u of %u blocks", posted, nbb);
+		}
 }
 
 /* device-reference, 2.2: what is torn, overtaken or of no size is taken from the SQ. */

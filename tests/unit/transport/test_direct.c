@@ -205,6 +205,25 @@ Test(transport_direct, a_long_one_and_sqd)
 	th_free(th);
 }
 
+/* Begun, it is no new one in SQD, whichever way it goes on. */
+Test(transport_direct, a_long_one_that_goes_by_packet_in_sqd)
+{
+	struct th *th = begun(DPA_OP_RDMA_WRITE);
+	struct dpa_qp_attr a = {.state = DPA_QPS_SQD, .sqd_async_notify = 1};
+
+	atomic_store(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX], 0);
+	cr_assert_eq(dpa_hw_modify_qp(th->a.qp, &a, DPA_QPM_STATE | DPA_QPM_EN_SQD_ASYNC_NOTIFY),
+		     0);
+	dpa_hw_ring_sq(th->a.qp);
+	cr_expect(sent_packet(&th->a));
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED], 0u);
+	th_settle(th);
+	expect_done(th, DPA_CQE_OK);
+	cr_expect(th_check(th->b.mem + 2, 5 * MIB / 2, 1));
+	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED], 1u);
+	th_free(th);
+}
+
 /* The whole range is judged before the first byte moves. */
 Test(transport_direct, a_long_one_that_does_not_fit)
 {

@@ -5,6 +5,7 @@
  * had.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include "harness.h"
 #include "link/direct.h"
@@ -180,6 +181,37 @@ Test(transport_pull, late_words_are_of_no_use)
 	for (int i = 0; i < 3; i++)
 		comes(th, DPA_OP_SEND, LEN, LEN - piece);
 	cr_expect_eq(dpa_pull_bring(the_lanes), 0);
+	th_free(th);
+}
+
+/* One that gives pieces back for ever: it is its own message, but the receiver's time. */
+static _Atomic bool plays;
+
+static void *player(void *arg)
+{
+	struct dpa_job *j = arg;
+	uint64_t serial = atomic_load(&j->open);
+
+	while (atomic_load(&plays))
+		atomic_store(&j->turn, serial << 32);
+	return NULL;
+}
+
+static pthread_t thread;
+
+static void plays_with_the_turn(struct dpa_tx *lanes)
+{
+	atomic_store(&plays, true);
+	cr_assert_eq(pthread_create(&thread, NULL, player, job_of(lanes)), 0);
+}
+
+Test(transport_pull, a_turn_that_never_ends)
+{
+	struct th *th = pulls(plays_with_the_turn);
+
+	comes(th, DPA_OP_SEND, LEN, 0);
+	atomic_store(&plays, false);
+	pthread_join(thread, NULL);
 	th_free(th);
 }
 
