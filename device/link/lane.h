@@ -238,7 +238,7 @@ struct dpa_rx {
 	struct dpa_lane_stat stat;
 	dpa_spin_t job_lock;
 	uint32_t job; /* under job_lock: serial of the last job */
-	bool no_jobs; /* under it, looked at without: a sender kept us waiting in one */
+	bool no_jobs; /* under it: the sender kept us waiting in one */
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");

@@ -198,8 +198,12 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	}
 	/* a job of each lane, whichever lane the message came by */
 	if (s->len < TOGETHER_MIN || cnt != 1 || p->niov != 1 || p->rkey ||
-	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || rx->no_jobs || !dpa_spin_try(&rx->job_lock))
+	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || !dpa_spin_try(&rx->job_lock))
 		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
+	if (rx->no_jobs) {
+		dpa_spin_unlock(&rx->job_lock);
+		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
+	}
 	f.peer = peer;
 	f.len = s->len;
 	f.to = dst->iov_base;
