@@ -360,7 +360,8 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 
 /*
  * Where several poll on one processor each lets the others run soon. Where nobody else does a yield
- * is for whom we know nothing of, and costs a slice: it comes seldom.
+ * is for whom we know nothing of, and costs a slice: it comes seldom. Whom we wait for by the wire
+ * may be of another board of this machine.
  */
 static void rest_of_poll(struct dpa_hw *hw)
 {
@@ -371,7 +372,7 @@ static void rest_of_poll(struct dpa_hw *hw)
 	me->patience =
 		shared && dpa_spin_pauses > HASTE ? dpa_spin_pauses / HASTE : dpa_spin_pauses;
 	me->unshared = shared ? 0 : me->unshared + 1;
-	if (shared || me->unshared % SELDOM == 0)
+	if (shared || me->unshared % SELDOM == 0 || dpa_udp_fd(&hw->udp) >= 0)
 		sched_yield();
 }
 
