@@ -62,13 +62,11 @@ enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND
  * A thread of this process is at work in a peer's memory: 8 + 10 + 22 + 24 bits, who the peer is
  * (slot, low bits of its generation), the thread's tid, a number that is another one each time; 0:
  * nobody is. Taken by CAS (seq_cst), given back by a store (release), by threads of this process;
- * read by that peer (seq_cst), which waits for it to change. A line each. What was done under it is
- * counted by who holds it (relaxed).
+ * read by that peer (seq_cst), which waits for it to change. A line each.
  */
 struct dpa_hazard {
 	_Atomic uint64_t word;
-	_Atomic uint64_t ops, bytes, mapped; /* operations, their bytes, those in mapped memory */
-	uint8_t pad[32];
+	uint8_t pad[56];
 };
 #define DPA_HAZARDS 63u
 

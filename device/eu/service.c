@@ -22,7 +22,6 @@
 #include <time.h>
 #include "ctx/dev.h"
 #include "eu/rest.h"
-#include "link/direct.h"
 #include "link/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -229,7 +228,6 @@ static void fold_lanes(struct dpa_hw *hw)
 		atomic_store_explicit(&hw->cnt[tx_of[i]], tx[i], memory_order_relaxed);
 	for (int i = 0; i < 4; i++)
 		atomic_store_explicit(&hw->cnt[rx_of[i]], rx[i], memory_order_relaxed);
-	dpa_direct_fold(hw);
 }
 
 void dpa_counters_fold(struct dpa_hw *hw)

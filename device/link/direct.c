@@ -139,24 +139,6 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 	return NULL;
 }
 
-void dpa_direct_fold(struct dpa_hw *hw)
-{
-	static const enum dpa_counter of[3] = {DPA_CNT_direct_ops, DPA_CNT_direct_bytes,
-					       DPA_CNT_mapped_ops};
-	uint64_t sum[3] = {0};
-	uint32_t n = atomic_load_explicit(&hw->export->hazards_used, memory_order_relaxed);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct dpa_hazard *h = &hw->export->hazard[i];
-
-		sum[0] += atomic_load_explicit(&h->ops, memory_order_relaxed);
-		sum[1] += atomic_load_explicit(&h->bytes, memory_order_relaxed);
-		sum[2] += atomic_load_explicit(&h->mapped, memory_order_relaxed);
-	}
-	for (uint32_t i = 0; i < 3; i++)
-		atomic_store_explicit(&hw->cnt[of[i]], sum[i], memory_order_relaxed);
-}
-
 /* The hazard's word if it names this process; 0 too when its process has ended. */
 static uint64_t look(struct dpa_peer *p, uint32_t i)
 {

@@ -104,8 +104,6 @@ bool dpa_direct_able(const struct dpa_hw_qp *qp);
 void dpa_grant(struct dpa_hw_qp *qp);
 /* The same for all QPs; no lock may be held. */
 void dpa_grant_all(struct dpa_hw *hw);
-/* What was counted under hazards, to the board's counters. Any thread. */
-void dpa_direct_fold(struct dpa_hw *hw);
 /* (1); NULL: all are taken. */
 struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target);
 static inline void dpa_hazard_leave(struct dpa_hazard *h)

@@ -192,6 +192,8 @@ struct hold {
 	uint64_t iova, length;
 	uint8_t *base;
 	struct dpa_guard g;
+	uint32_t ops, mapped; /* done under it, not counted yet */
+	uint64_t bytes;
 };
 
 /* An operation, and where its bytes are here. */
@@ -327,8 +329,16 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 			      addr, o->len);
 }
 
-static void let_go(struct hold *k)
+static void let_go(struct dpa_hw *hw, struct hold *k)
 {
+	if (k->ops) {
+		dpa_count(hw, DPA_CNT_direct_ops, k->ops);
+		dpa_count(hw, DPA_CNT_direct_bytes, k->bytes);
+		if (k->mapped)
+			dpa_count(hw, DPA_CNT_mapped_ops, k->mapped);
+	}
+	k->ops = k->mapped = 0;
+	k->bytes = 0;
 	if (k->h)
 		dpa_hazard_leave(k->h);
 	k->h = NULL;
@@ -355,12 +365,12 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 		return EFAULT;
 	ret = at_peer(qp, o, &g, &unmapped);
 	if (dpa_likely(!ret)) {
-		dpa_stat_add(&k->h->ops, 1);
-		dpa_stat_add(&k->h->bytes, o->len);
-		dpa_stat_add(&k->h->mapped, o->mapped);
+		k->ops++;
+		k->bytes += o->len;
+		k->mapped += o->mapped;
 	}
 	if (ret || !o->mapped || !o->more)
-		let_go(k);
+		let_go(qp->hw, k);
 	if (dpa_likely(!unmapped) || o->no_map)
 		return ret;
 	o->no_map = !dpa_area_map(p, unmapped);
@@ -437,7 +447,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n, 
 	    local_iov(qp, c, o.off, n, only, copy, iov, &o.cnt))
 		err = carry_out(qp, c, &o);
 	if (err)
-		let_go(hold);
+		let_go(qp->hw, hold);
 	if (!err) {
 		qp->direct_fails = 0;
 		qp->direct_off += n;
@@ -557,7 +567,9 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 
 	hold.h = NULL;
 	hold.rkey = 0;
+	hold.ops = hold.mapped = 0;
+	hold.bytes = 0;
 	n = run(qp, pi, &hold);
-	let_go(&hold);
+	let_go(qp->hw, &hold);
 	return n;
 }

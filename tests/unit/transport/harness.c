@@ -440,7 +440,6 @@ bool th_poll(struct th_cq *cq, struct dpa_cqe *e)
 
 uint64_t th_count(struct th *th, enum dpa_counter c)
 {
-	dpa_direct_fold(th->hw);
 	return atomic_load(&th->counters[c]);
 }
 
