@@ -79,8 +79,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never",
 	 .offset = FIELD(pull),
 	 .use = "auto or never",
-	 .help = "whether large messages are fetched from the sender (process_vm_readv) if "
-		 "possible"},
+	 .help = "whether large messages are fetched from the sender (process_vm_readv), which "
+		 "may bring parts of them itself (process_vm_writev), if possible"},
 	{.name = "direct",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -135,9 +135,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .max = 1000000,
 	 .offset = FIELD(spin),
 	 .use = "a number from 0 to 1000000",
-	 .help = "pauses, or polls in vain, before a wait loop yields the processor: a poll waits "
-		 "a "
-		 "tenth of them where others poll on the same processor, else ten times as many"},
+	 .help = "pauses, or polls in vain, before a wait loop yields the processor: a poll "
+		 "waits a tenth of them where others poll on the same processor, else ten times "
+		 "as many"},
 	{.name = "max_run_time",
 	 .def = "12",
 	 .type = DPA_KNOB_UINT,

@@ -620,9 +620,9 @@ struct dpa_thread {
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;
-	uint32_t quiet,
-		patience;     /* polls in vain since it asked who else polls here; until it asks */
-	uint32_t unshared;    /* answers in a row: nobody */
+	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */
+	uint32_t patience;    /* so many until it asks again, */
+	uint32_t unshared;    /* and answers in a row: nobody */
 	uint32_t hazard;      /* which it had last */
 	uint32_t tid, tid_of; /* gettid(), asked in the opening of this serial: a child's is new */
 	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */

@@ -26,7 +26,7 @@
 #include "ctx/dev.h"
 #include "eu/rest.h"
 
-#define EU_SAYS	 200
+#define EU_SAYS	 200  /* rounds in vain before it says again that it polls on its processor */
 #define EU_SPINS 2000 /* rounds in vain before sleeping */
 
 struct dpa_eu {

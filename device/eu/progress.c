@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 #include "ctx/dev.h"
@@ -25,7 +25,7 @@
 #define WIRE_SELDOM 32
 #define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
 
-#define WATCH	   8  /* looks */
+#define WATCH	   8  /* looks at a lane in the place of a pause */
 #define HASTE	   10 /* of what is usual is waited where others poll on this processor, */
 #define SELDOM	   10 /* and so many times that where nobody does */
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */

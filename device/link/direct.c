@@ -181,19 +181,6 @@ static bool is_stopped(pid_t pid, uint32_t tid)
 
 /* ------------------------------------------------------------------- waiting */
 
-#define BATCH 64 /* hazards that are waited for together */
-
-/* One call's wait. */
-struct wait {
-	uint64_t end; /* ns: no longer than that; 0: it has not begun */
-	uint32_t n;
-	struct {
-		struct dpa_peer *p;
-		uint32_t i;
-		uint64_t w; /* as it was when it was found */
-	} of[BATCH];
-};
-
 /* Its process is gone, or looks again before it touches anything. */
 static bool is_harmless(struct dpa_peer *p, uint64_t w)
 {
@@ -201,8 +188,7 @@ static bool is_harmless(struct dpa_peer *p, uint64_t w)
 	       is_stopped(p->pid, (uint32_t)(w >> ID_BITS) & ((1u << TID_BITS) - 1));
 }
 
-/* Those that are still as they were; with `closely`, and may do harm. */
-static void keep(struct wait *x, bool closely)
+bool dpa_hazards_stay(struct dpa_hazards_seen *x, bool closely)
 {
 	uint32_t n = 0;
 
@@ -211,38 +197,38 @@ static void keep(struct wait *x, bool closely)
 		    !(closely && is_harmless(x->of[k].p, x->of[k].w)))
 			x->of[n++] = x->of[k];
 	x->n = n;
+	return n;
 }
 
-/* The next verb does not wait for the same again if it had all the time. */
-static void give_up(struct wait *x, bool all)
+void dpa_hazards_give_up(const struct dpa_hazards_seen *x)
 {
-	for (uint32_t k = 0; all && k < x->n; k++)
+	for (uint32_t k = 0; k < x->n; k++)
 		atomic_store_explicit(&x->of[k].p->vain[x->of[k].i], x->of[k].w,
 				      memory_order_relaxed);
-	dpa_log(x->of[0].p->hw, DPA_LOG_WARN,
-		"process %d is at work in memory that is taken back: waited in vain (for %u "
-		"threads in all)",
-		(int)x->of[0].p->pid, x->n);
 }
 
-/* False: the time is over. */
-static bool wait_for(struct wait *x)
+/* One call's wait; *end (ns): no longer than that; 0: it has not begun. False: the time is over. */
+static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
 {
 	uint64_t now = dpa_now_ns(), next = now + LOOK_NS;
-	bool first = !x->end;
+	bool first = !*end;
 	uint32_t n = 0;
 
 	if (first)
-		x->end = now + DPA_HAZARD_WAIT_NS;
-	for (keep(x, false); x->n; keep(x, false)) {
+		*end = now + DPA_HAZARD_WAIT_NS;
+	while (dpa_hazards_stay(x, false)) {
 		dpa_relax(&n);
 		now = dpa_now_ns();
 		if (dpa_likely(now < next))
 			continue;
 		next = now + LOOK_NS;
-		keep(x, true);
-		if (x->n && now > x->end) {
-			give_up(x, first);
+		if (dpa_hazards_stay(x, true) && now > *end) {
+			if (first) /* the others had not all the time */
+				dpa_hazards_give_up(x);
+			dpa_log(x->of[0].p->hw, DPA_LOG_WARN,
+				"process %d is at work in memory that is taken back: waited in "
+				"vain (for %u threads in all)",
+				(int)x->of[0].p->pid, x->n);
 			return false;
 		}
 	}
@@ -275,15 +261,35 @@ static uint64_t find(struct dpa_peer *p, uint32_t i)
 	return w;
 }
 
+static void add(struct dpa_hazards_seen *x, struct dpa_peer *p, uint32_t i, uint64_t w)
+{
+	x->of[x->n].p = p;
+	x->of[x->n].i = i;
+	x->of[x->n++].w = w;
+}
+
+void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *x)
+{
+	uint32_t n = num_hazards(p);
+
+	x->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t w = find(p, i);
+
+		if (dpa_unlikely(w))
+			add(x, p, i, w);
+	}
+}
+
 /*
  * Whoever is still at work when the time is over has had all of it, in whichever order they are
  * found: the rest need not be looked at.
  */
 void dpa_hazards_wait(struct dpa_hw *hw)
 {
-	struct wait x;
+	struct dpa_hazards_seen x;
+	uint64_t end = 0;
 
-	x.end = 0;
 	x.n = 0;
 	dpa_full_fence();
 	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
@@ -298,48 +304,13 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 
 			if (dpa_likely(!w))
 				continue;
-			x.of[x.n].p = p;
-			x.of[x.n].i = i;
-			x.of[x.n].w = w;
-			if (++x.n == BATCH && !wait_for(&x))
+			add(&x, p, i, w);
+			if (x.n == DPA_HAZARDS_SEEN && !wait_for(&x, &end))
 				return;
 		}
 	}
 	if (dpa_unlikely(x.n))
-		wait_for(&x);
-}
-
-void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *seen)
-{
-	uint32_t n = num_hazards(p);
-
-	seen->n = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t w = find(p, i);
-
-		if (!w)
-			continue;
-		seen->of[seen->n].i = i;
-		seen->of[seen->n++].w = w;
-	}
-}
-
-bool dpa_hazards_stay(struct dpa_peer *p, struct dpa_hazards_seen *seen, bool closely)
-{
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; k < seen->n; k++)
-		if (look(p, seen->of[k].i) == seen->of[k].w &&
-		    !(closely && is_harmless(p, seen->of[k].w)))
-			seen->of[n++] = seen->of[k];
-	seen->n = n;
-	return n;
-}
-
-void dpa_hazards_give_up(struct dpa_peer *p, const struct dpa_hazards_seen *seen)
-{
-	for (uint32_t k = 0; k < seen->n; k++)
-		atomic_store_explicit(&p->vain[seen->of[k].i], seen->of[k].w, memory_order_relaxed);
+		wait_for(&x, &end);
 }
 
 /* Asks the board; *ticks: a time when it was alive. */

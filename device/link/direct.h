@@ -112,23 +112,27 @@ static inline void dpa_hazard_leave(struct dpa_hazard *h)
 }
 /* (b) and (c): nobody is at work here with what he saw before. */
 void dpa_hazards_wait(struct dpa_hw *hw);
-/* Hazards of one peer that name this process, as they were. */
+/* Hazards that name this process, as they were: those of one peer, or as many of all. */
+#define DPA_HAZARDS_SEEN 64u
+_Static_assert(DPA_HAZARDS_SEEN >= DPA_HAZARDS, "those of one peer");
 struct dpa_hazards_seen {
 	uint32_t n;
 	struct {
+		struct dpa_peer *p;
 		uint32_t i;
 		uint64_t w;
-	} of[DPA_HAZARDS];
+	} of[DPA_HAZARDS_SEEN];
 };
-/* Behind a full fence: whoever is at work here with what he saw before it, and was not given up. */
+/* Behind a full fence: who of the peer is at work here with what he saw before it, but for those
+ * that were waited for in vain. */
 void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *seen);
 /*
  * Is one of them still as it was? `closely`, which takes system calls: and may do harm? Those that
  * are not are forgotten.
  */
-bool dpa_hazards_stay(struct dpa_peer *p, struct dpa_hazards_seen *seen, bool closely);
-/* They were waited for in vain. */
-void dpa_hazards_give_up(struct dpa_peer *p, const struct dpa_hazards_seen *seen);
+bool dpa_hazards_stay(struct dpa_hazards_seen *seen, bool closely);
+/* They were waited for in vain: until they change nobody waits for them again. */
+void dpa_hazards_give_up(const struct dpa_hazards_seen *seen);
 /* Was the peer alive within half of DPA_ALIVE_TICKS? Then *ticks is such a time. */
 bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks);
 /* Behind a system call that named its pid: was it the peer's then? */

@@ -20,8 +20,8 @@
  *                 (relaxed) for each packet: whether process_vm_readv reaches the producer, and
  *                 whether packets may be lost here.
  *
- *   job           The consumer fetches a large message and lets the producer, if it polls, bring
- * pieces of it: kernels/transport/pull.c.
+ *   job           A large message that the consumer fetches, and of which the producer brings
+ *                 pieces if it polls: its own words, below, and kernels/transport/pull.c.
  *
  *   wants_space   The producer sets it (relaxed): wake me when space was made. The consumer clears
  *                 it when it does. One that is missed costs a look by the producer's timer.
@@ -68,9 +68,18 @@ struct dpa_slot {
 	uint8_t ext[DPA_PKT_EXT]; /* extended headers (struct dpa_ext), then payload if INSLOT */
 };
 
-#define DPA_JOB_PIECES 16u
+#define DPA_JOB_PIECES 4u
 
-/* A message that both sides move; a serial number belongs to one job of the lane. */
+/*
+ * A message that both sides move; a serial number belongs to one job of the lane.
+ *
+ *   to ... off   The consumer writes them behind `turn` (release fence), the producer reads them
+ *                before its CAS (acquire fence).
+ *   open         The consumer: behind all of them (release), 0 at the end (seq_cst). The producer
+ *                reads it first (acquire), and in the sequence that ends with its copy.
+ *   turn         The consumer, at the beginning; then both, by CAS (seq_cst).
+ *   done         The producer, behind its copy (release); the consumer reads it (acquire).
+ */
 struct dpa_job {
 	/* line 0: consumer */
 	_Atomic uint64_t open; /* serial; 0: there is none, or nothing more is to be touched */
@@ -78,11 +87,12 @@ struct dpa_job {
 	_Atomic uint32_t len, piece;	/* bytes, of all but the last piece */
 	_Atomic uint32_t src, idx, off; /* as in the message's slot and struct dpa_pull */
 	uint8_t pad0[28];
-	/* line 1: both, by CAS: the serial's low half above the next piece that nobody has */
+	/* line 1: both: the serial above the next piece that nobody has */
 	_Atomic uint64_t turn;
 	uint8_t pad1[56];
 	/* line 2: producer: serial of the job whose piece it has brought */
 	_Atomic uint32_t done[DPA_JOB_PIECES];
+	uint8_t pad2[64 - 4 * DPA_JOB_PIECES];
 };
 
 /* First page of a lane's memory. */
@@ -237,8 +247,8 @@ struct dpa_rx {
 	_Atomic uint8_t idle; /* looked at in vain since: a hint */
 	struct dpa_lane_stat stat;
 	dpa_spin_t job_lock;
-	uint32_t job; /* under job_lock: serial of the last job */
-	bool no_jobs; /* under it: the sender kept us waiting in one */
+	uint32_t job;	      /* under job_lock: serial of the last job */
+	_Atomic bool no_jobs; /* the sender kept us waiting in one; relaxed, by receivers */
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");

@@ -141,7 +141,10 @@ static void *inline_data(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *
 {
 	uint32_t idx = qp->req.send_idx, at = dpa_wqe_sge_off(qp, c->opcode);
 
-	return (idx & qp->sq_mask) + c->nbb <= qp->sq_mask + 1 ? dpa_wqe_at(qp, idx, at) : NULL;
+	if (at + c->length > (uint32_t)c->nbb * DPA_WQEBB ||
+	    (idx & qp->sq_mask) + c->nbb > qp->sq_mask + 1)
+		return NULL;
+	return dpa_wqe_at(qp, idx, at);
 }
 
 /* Where n bytes from `off` on are or go here; `only`: where the only SGE is. */
@@ -288,8 +291,7 @@ static void remember(const struct dpa_hw_qp *qp, const struct op *o, const struc
 		     uint32_t entry)
 {
 	const struct dpa_mr *mr = &qp->peer->export->mr[o->at.rkey >> DPA_KEY_TAG_BITS];
-	/* read once: it may be something else the next time, and `base` is good for what was asked
-	 */
+	/* read once: the next time it may be something else than what `base` is good for */
 	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
 	struct hold *k = o->hold;
 	uint32_t unmapped;
@@ -387,8 +389,7 @@ static void scatter_old(const struct op *o)
 	}
 }
 
-/* Of n bytes from `off` on. 0, or why not: ESTALE and EFAULT for anything that may be otherwise
- * next time. */
+/* 0, or why not: ESTALE and EFAULT for anything that may be otherwise next time. */
 static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
 {
 	const uint32_t idx = qp->req.send_idx, body = dpa_wqe_body(qp);
@@ -446,8 +447,6 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n, 
 	if (!dpa_check_wqe(qp, qp->req.send_idx, c, &only) &&
 	    local_iov(qp, c, o.off, n, only, copy, iov, &o.cnt))
 		err = carry_out(qp, c, &o);
-	if (err)
-		let_go(qp->hw, hold);
 	if (!err) {
 		qp->direct_fails = 0;
 		qp->direct_off += n;

@@ -34,10 +34,6 @@ uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 /* Inline data may wrap at the ring's end. */
 static void gather_inline(struct dpa_hw_qp *qp, uint32_t idx, uint32_t at, uint32_t n, uint8_t *dst)
 {
-	if (dpa_likely(n == 8)) { /* never straddles the end: at is a multiple of 16 */
-		memcpy(dst, dpa_wqe_at(qp, idx, at), 8);
-		return;
-	}
 	if (dpa_unlikely(qp->bf) && ((const struct dpa_wqe_ctrl *)qp->bf)->index == idx) {
 		memcpy(dst, dpa_wqe_at(qp, idx, at), n);
 		return;

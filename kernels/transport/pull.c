@@ -19,7 +19,7 @@
  *
  * Nothing is believed: a sender that says that it has brought what it has not harms its own
  * message, and one that keeps us waiting does so once; a receiver that asks for something else gets
- * bytes of another message that is under way to it, PIECES of them at most for each time it asks.
+ * bytes of another message that is under way to it, a MiB of them at most for each time it asks.
  */
 #include <errno.h>
 #include "transport.h"
@@ -27,10 +27,9 @@
 
 #define TOGETHER_MIN (64u * 1024) /* a shorter one is there before a second hand is */
 #define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of it */
-#define PIECES	     4u
-#define LOOK	     64		/* rounds of (5) before hazards are looked at, */
-#define LOOK_NS	     1000000ull /* and how often who has them: does it live, is it stopped? */
-_Static_assert(DPA_PULL_CHUNK / PIECES >= PIECE_MIN && PIECES <= DPA_JOB_PIECES, "pieces");
+#define LOOK	     64		  /* rounds of (5) before hazards are looked at, */
+#define LOOK_NS	     1000000ull	  /* and how often who has them: does it live, is it stopped? */
+_Static_assert(DPA_PULL_CHUNK / DPA_JOB_PIECES >= PIECE_MIN, "pieces");
 
 /* ------------------------------------------------------------------- both */
 
@@ -75,11 +74,11 @@ static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 /* A message, and where it goes: one piece of memory here, one there. */
 struct fetch {
 	struct dpa_peer *peer;
+	struct dpa_rx *rx;
 	struct dpa_job *job;
 	uint32_t serial, len, piece, n;
 	uint8_t *to, *from;
 	uint64_t end; /* ns: nobody is waited for any longer; 0: nobody was */
-	bool vain;    /* somebody was, so long */
 	struct dpa_hazards_seen seen;
 };
 
@@ -93,9 +92,9 @@ static int fetch_piece(const struct fetch *f, uint32_t k)
 }
 
 /* (1), (2) */
-static void open_job(struct fetch *f, struct dpa_rx *rx, const struct dpa_slot *s,
-		     const struct dpa_pull *p)
+static void open_job(struct fetch *f, const struct dpa_slot *s, const struct dpa_pull *p)
 {
+	struct dpa_rx *rx = f->rx;
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	struct dpa_job *j = &shm->job;
 
@@ -131,15 +130,15 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 		if (n % LOOK)
 			continue;
 		now = dpa_now_ns();
-		if (!dpa_hazards_stay(f->peer, &f->seen, now > next))
+		if (!dpa_hazards_stay(&f->seen, now > next))
 			return is_brought(f, k); /* (e) comes before (f) */
 		if (now > f->end) {
 			dpa_log(f->peer->hw, DPA_LOG_WARN,
 				"process %d is at work in a message that it sends: waited in vain",
 				(int)f->peer->pid);
-			dpa_hazards_give_up(f->peer, &f->seen);
+			dpa_hazards_give_up(&f->seen);
 			f->seen.n = 0; /* nor for the other pieces */
-			f->vain = true;
+			atomic_store_explicit(&f->rx->no_jobs, true, memory_order_relaxed);
 			return false;
 		}
 		if (now > next)
@@ -149,16 +148,15 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 }
 
 /* 0 or errno, as dpa_copy_pull(). */
-static int fetch_together(struct fetch *f, struct dpa_rx *rx, const struct dpa_slot *s,
-			  const struct dpa_pull *p)
+static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struct dpa_pull *p)
 {
 	uint32_t mine = 0, brought = 0;
 	int k, err = 0, e;
 
-	f->piece = ((f->len + PIECES - 1) / PIECES + 4095) & ~4095u;
+	f->piece = ((f->len + DPA_JOB_PIECES - 1) / DPA_JOB_PIECES + 4095) & ~4095u;
 	f->piece = f->piece < PIECE_MIN ? PIECE_MIN : f->piece;
 	f->n = num_pieces(f->len, f->piece);
-	open_job(f, rx, s, p);
+	open_job(f, s, p);
 	while ((k = take_piece(f->job, f->serial, f->n)) >= 0) {
 		if (mine >> k & 1)
 			break; /* somebody plays with the turn */
@@ -198,20 +196,16 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	}
 	/* a job of each lane, whichever lane the message came by */
 	if (s->len < TOGETHER_MIN || cnt != 1 || p->niov != 1 || p->rkey ||
-	    qp->hw->cfg.pull != DPA_CFG_PULL_AUTO || !dpa_spin_try(&rx->job_lock))
+	    atomic_load_explicit(&rx->no_jobs, memory_order_relaxed) ||
+	    !dpa_spin_try(&rx->job_lock))
 		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
-	if (rx->no_jobs) {
-		dpa_spin_unlock(&rx->job_lock);
-		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
-	}
 	f.peer = peer;
+	f.rx = rx;
 	f.len = s->len;
 	f.to = dst->iov_base;
 	f.from = src[0].iov_base;
 	f.end = 0;
-	f.vain = false;
-	err = fetch_together(&f, rx, s, p);
-	rx->no_jobs |= f.vain;
+	err = fetch_together(&f, s, p);
 	dpa_spin_unlock(&rx->job_lock);
 	return err;
 }
@@ -313,7 +307,7 @@ static int bring(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
 	bool more = true;
 	int n = 0;
 
-	for (uint32_t i = 0; more && i < PIECES; i++) {
+	for (uint32_t i = 0; more && i < DPA_JOB_PIECES; i++) {
 		struct dpa_hazard *h = dpa_hazard_enter(qp->hw, qp->peer);
 
 		if (!h)
