@@ -61,15 +61,17 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 {
 	struct dpa_req *r = &qp->req;
 	const bool report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all || status;
-	struct dpa_cqe e = {.wr_id = c->wr_id,
-			    .qpn = qp->qpn,
-			    .user_index = qp->user_index,
-			    .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
-			    .vendor_err = syndrome,
-			    .wqe_index = r->una_idx,
-			    .opcode = cqe_opcode(c->opcode),
-			    .status = status};
+	struct dpa_cqe e;
 
+	if (report || qp->tag_sq)
+		e = (struct dpa_cqe){.wr_id = c->wr_id,
+				     .qpn = qp->qpn,
+				     .user_index = qp->user_index,
+				     .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
+				     .vendor_err = syndrome,
+				     .wqe_index = r->una_idx,
+				     .opcode = cqe_opcode(c->opcode),
+				     .status = status};
 	r->una_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
 	if (r->credits || qp->pkt_flags)
 		r->una_ssn += dpa_wqe_messages(qp, c);

@@ -419,12 +419,6 @@ static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	uint32_t psn = r->una_psn, ssn = r->una_ssn;
 
 	r->send_idx += c->nbb;
-	if (!(c->flags & DPA_WQE_SIGNALED) && !qp->sq_sig_all) {
-		r->una_idx = r->send_idx;
-		r->read_off = 0;
-		__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
-		return;
-	}
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	r->una_psn = psn;
 	r->una_ssn = ssn;

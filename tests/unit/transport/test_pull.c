@@ -315,7 +315,7 @@ Test(transport_pull, the_receive_faults)
 	th_free(th);
 }
 
-/* Several SGEs, on either side. */
+/* Several SGEs, on either side: the receiver's alone. */
 Test(transport_pull, pieces_of_memory)
 {
 	struct th *th = pulls(helps);
@@ -340,5 +340,6 @@ Test(transport_pull, pieces_of_memory)
 	cr_assert(th_poll(&th->a.scq, &e));
 	cr_expect_eq(e.status, DPA_CQE_OK);
 	cr_expect(th_check(th->b.mem + 100000, 300000, 5));
+	cr_expect_eq(asked, 0);
 	th_free(th);
 }
