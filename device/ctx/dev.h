@@ -21,6 +21,7 @@
 #include "board/board.h"
 #include "eu/lock.h"
 #include "link/lane.h"
+#include "link/stage.h"
 #include "link/udp.h"
 #include "kernels/pcc/pcc.h"
 #include "port/port.h"
@@ -523,6 +524,7 @@ struct dpa_hw {
 	_Atomic uint32_t no_grants;		   /* while the process forks: nobody copies here */
 	int maps_fd;				   /* /proc/self/maps, -1: not there */
 	bool pvm_self;				   /* process_vm_* on ourselves works */
+	struct dpa_stage stage;
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */
@@ -623,7 +625,8 @@ struct dpa_thread {
 	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */
 	uint32_t patience;    /* so many until it asks again, */
 	uint32_t unshared;    /* and answers in a row: nobody */
-	uint32_t hazard;      /* which it had last */
+	uint32_t hazard;      /* which it had last, */
+	uint32_t stage;	      /* and which piece of the stage */
 	uint32_t tid, tid_of; /* gettid(), asked in the opening of this serial: a child's is new */
 	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */
 };

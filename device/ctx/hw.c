@@ -149,6 +149,8 @@ static void after_fork_child(void)
 		dpa_wire_abandon(hw);
 		if (hw->maps_fd >= 0)
 			close(hw->maps_fd);
+		if (hw->stage.base)
+			close(hw->stage.fd);
 		close(hw->epfd);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
 			int *fds[] = {&p->pidfd,   &p->sock,  &p->sock2,   &p->wake_fd,
@@ -259,6 +261,7 @@ static void unmap_tables(struct dpa_hw *hw)
 		close(hw->door_fd);
 	if (hw->maps_fd >= 0)
 		close(hw->maps_fd);
+	dpa_stage_close(&hw->stage);
 	dpa_share_fini(hw);
 	if (hw->alive)
 		munmap(hw->alive, 4096);
@@ -301,6 +304,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	hw->cnt = hw->board->counters;
 	hw->pvm_self = probe_self(hw->pid);
 	dpa_copy_offer(hw);
+	dpa_stage_open(&hw->stage);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	ret = map_tables(hw);
 	if (ret)

@@ -7,6 +7,7 @@
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "kernels/transport/opcode.h"
+#include "kernels/transport/writes.h"
 
 #define BATCH	    64
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
@@ -58,6 +59,21 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 		dpa_stat_add(&rx->stat.writes, 1);
 }
 
+/* The QP of a packet's number, locked, if `cur` is not it. */
+static struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
+				  struct dpa_hw_qp *cur, struct dpa_acks *acks)
+{
+	struct dpa_hw_qp *qp =
+		atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+
+	if (qp != cur) {
+		leave_qp(cur, acks);
+		if (qp)
+			dpa_qplock_lock(&qp->lock);
+	}
+	return qp;
+}
+
 /* One packet; `cur` is the QP that is locked from the packet before. */
 static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 				   struct dpa_hw_qp *cur, struct dpa_acks *acks, bool *held)
@@ -75,12 +91,7 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_forward_take(hw, s, payload);
 		return NULL;
 	}
-	qp = atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
-	if (qp != cur) {
-		leave_qp(cur, acks);
-		if (qp)
-			dpa_qplock_lock(&qp->lock);
-	}
+	qp = enter_qp(hw, s, cur, acks);
 	if (dpa_unlikely(!payload))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn)) {
@@ -110,6 +121,57 @@ static struct dpa_hw_qp *drain_acks(struct dpa_rx *rx, const struct dpa_slot *s,
 	for (uint32_t i = 0; dpa_acks_get(s, i, &ack); i++)
 		cur = drain_one(rx, &ack, cur, acks, &held); /* no ACK waits for a receive */
 	return cur;
+}
+
+static bool next_is(const struct dpa_rx *rx, const struct dpa_slot *s, uint32_t k)
+{
+	const struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed) + k;
+	const struct dpa_slot *n = &shm->slots[next % DPA_LANE_SLOTS];
+
+	return atomic_load_explicit(&n->seq, memory_order_acquire) == next + 1 &&
+	       n->opcode == s->opcode && n->dqpn == s->dqpn;
+}
+
+/*
+ * Short WRITEs of one QP in a row, the first of which is `s`, meet their memory together: how many.
+ * 0: none of it has been looked at.
+ */
+static int drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *qp, int most)
+{
+	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
+	uint32_t dnext[DPA_PUTS], n = 0, units;
+	struct dpa_writes w;
+
+	if (!qp || qp->qpn != s.dqpn || !dpa_writes_begin(&w, qp, rx->peer))
+		return 0;
+	do {
+		const uint8_t *payload = slot_payload(rx, &s, &units);
+
+		if (!payload || !dpa_writes_add(&w, &s, payload))
+			break;
+		dnext[n] = units ? s.data + units : n ? dnext[n - 1] : rx->dnext;
+		if (++n == DPA_PUTS || n == (uint32_t)most || !next_is(rx, &s, n))
+			break;
+		memcpy(&s, &shm->slots[(next + n) % DPA_LANE_SLOTS], sizeof(s));
+		s.flags &= DPA_PKT_ON_LANE;
+	} while (s.dqpn == qp->qpn);
+	n = dpa_writes_end(&w);
+	if (!n)
+		return 0;
+	rx->dnext = dnext[n - 1];
+	dpa_stat_add(&rx->stat.packets, n);
+	dpa_stat_add(&rx->stat.bytes, w.bytes);
+	dpa_stat_add(&rx->stat.writes, n);
+	return (int)n;
+}
+
+static bool are_short_writes(const struct dpa_rx *rx, const struct dpa_slot *s)
+{
+	return s->opcode == (DPA_BTH_RC | DPA_BTH_WRITE_ONLY) && s->len - 1 < DPA_WRITES_MAX &&
+	       next_is(rx, s, 1) &&
+	       !atomic_load_explicit(&rx->peer->hw->inspect, memory_order_relaxed);
 }
 
 /*
@@ -201,18 +263,26 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	while (n < batch && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 		struct dpa_slot s;
+		int taken = 0;
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
 		s.flags &= DPA_PKT_ON_LANE;
 		if (batch > 1)
 			seen = expect(rx, shm, next, seen);
-		cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks)
-						: drain_one(rx, &s, cur, &acks, &held);
+		if (batch > 1 && are_short_writes(rx, &s)) {
+			cur = enter_qp(rx->peer->hw, &s, cur, &acks);
+			taken = drain_writes(rx, s, cur, batch - n);
+		}
+		if (!taken) {
+			taken = 1;
+			bytes += s.len;
+			cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks)
+							: drain_one(rx, &s, cur, &acks, &held);
+		}
 		if (dpa_unlikely(held))
 			break;
-		atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
-		n++;
-		bytes += s.len;
+		atomic_store_explicit(&rx->next, next + (uint32_t)taken, memory_order_relaxed);
+		n += taken;
 		if (bytes >= BATCH_BYTES)
 			break;
 		/* data space goes back in pieces, so that the sender fills one while we read

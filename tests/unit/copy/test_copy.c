@@ -21,6 +21,7 @@
 #define BYTES (4u * PAGE)
 
 uint32_t dpa_spin_pauses = 200;
+_Thread_local struct dpa_thread dpa_me;
 
 static struct dpa_hw *hw;
 static uint8_t *mem, *own; /* mem: its third page is a hole */

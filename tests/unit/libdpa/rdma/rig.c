@@ -317,6 +317,20 @@ void rig_wait(struct rig *r)
 	}
 }
 
+bool rig_wait_or_fault(struct rig *r)
+{
+	uint64_t done = 0;
+
+	for (;; sched_yield()) {
+		OK(doca_sync_event_get(r->done, &done));
+		if (done == r->commands)
+			return true;
+		r->foul = doca_dpa_peek_at_last_error(r->dpa) != DOCA_SUCCESS;
+		if (r->foul)
+			return false;
+	}
+}
+
 void rig_do(struct rig *r, struct cmd c)
 {
 	rig_begin(r, c);

@@ -79,6 +79,8 @@ void rig_do(struct rig *r, struct cmd c);
 /* The same without waiting; rig_wait() does. */
 void rig_begin(struct rig *r, struct cmd c);
 void rig_wait(struct rig *r);
+/* True: it is done; false: the DPA context got into the fatal state instead. */
+bool rig_wait_or_fault(struct rig *r);
 /* Polls until there is an element. */
 struct element rig_element(struct rig *r);
 /* Whether there is one after a while of looking. */

