@@ -366,7 +366,7 @@ struct dpa_hw_qp {
 	uint16_t index; /* in hw->slab, for good */
 	uint8_t lane;
 	uint8_t transport; /* of its packets: DPA_BTH_RC, _UC, _UD, _XRC */
-	/* line 1: posting */
+	/* line 1: posting; an EU that carries it out writes nothing here */
 	uint8_t *sq;
 	struct dpa_hw_cq *send_cq;
 	struct dpa_uar_slot *slot;
@@ -375,15 +375,15 @@ struct dpa_hw_qp {
 	_Atomic uint16_t second, fourth;
 	_Atomic uintptr_t home; /* thread that posted last, if it polls too: a hint */
 	uint64_t user_handle;
-	const void *poster;   /* two lines of the driver's that posting touches */
-	uint8_t direct;	      /* may go the direct path: link/direct.h */
-	uint8_t direct_fails; /* tries in a row that ended so */
-	uint8_t atomic_rest;  /* atomics that are not tried that way */
-	uint16_t direct_rest; /* messages that are not */
+	const void *poster; /* two lines of the driver's that posting touches */
+	_Atomic uint32_t placement;
+	uint8_t direct; /* may go the direct path: link/direct.h */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
-	_Atomic uint32_t placement;
+	uint8_t direct_fails;	      /* tries of the direct path in a row that ended so */
+	uint8_t atomic_rest;	      /* atomics that are not tried that way */
+	uint16_t direct_rest;	      /* messages that are not */
 	uint8_t retry_cnt, rnr_retry; /* those of attr */
 	bool limited;		      /* by `rate` */
 	bool cqe_lost;		      /* a CQ had no room for what it reports: it ends in error */
@@ -419,9 +419,9 @@ struct dpa_hw_qp {
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;
+	struct dpa_eu *eu; /* not in a line that this EU writes: posters read it each time */
 	/* EU placement: what an EU looks at again and again, in one line */
-	struct dpa_eu *eu __attribute__((aligned(32)));
-	struct dpa_hw_qp *eu_next;
+	struct dpa_hw_qp *eu_next __attribute__((aligned(32)));
 	const uint64_t *eu_word; /* of the slot */
 	uint64_t eu_seen;	 /* last doorbell word carried out */
 	struct dpa_hw_qp *free_next;

@@ -33,12 +33,15 @@ struct dpa_eu {
 	struct dpa_hw *hw;
 	uint32_t number; /* of the board */
 	pthread_t thread;
-	_Atomic uint32_t sleep, stop;
+	struct dpa_eu *next;
+	/* a line that every poster reads and hardly anybody writes */
+	_Atomic uint32_t sleep __attribute__((aligned(DPA_CACHE_LINE)));
+	_Atomic uint32_t stop;
 	_Atomic uint32_t
 		wakes; /* counted up by wakers; the futex: a wake-up before the wait is not lost */
-	dpa_spin_t lock; /* the list */
+	/* the EU's own */
+	dpa_spin_t lock __attribute__((aligned(DPA_CACHE_LINE))); /* the list */
 	struct dpa_hw_qp *qps;
-	struct dpa_eu *next;
 };
 
 static void eu_wake(struct dpa_eu *eu)
@@ -87,7 +90,7 @@ static uint32_t slot_blocks(uint64_t word)
 
 /*
  * Other processes may write to a slot. What counts is the doorbell record, which the poster writes
- * before the slot; nothing here waits for its line, for the answer is known beforehand.
+ * before the slot.
  */
 static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -102,6 +105,7 @@ static int serve(struct dpa_hw_qp *qp)
 	const struct dpa_wqe_ctrl *c = (const void *)bf;
 	uint64_t w;
 
+	__builtin_prefetch(qp->dbrec); /* for is_posted(): it comes together with the slot's line */
 	if (slot_seen(qp))
 		return 0;
 	if (!dpa_qplock_enter_or_note(&qp->lock))
@@ -119,9 +123,6 @@ static int serve(struct dpa_hw_qp *qp)
 			if (c->nbb == nbb && c->index == qp->req.send_idx && c->check == check &&
 			    is_posted(qp, c->index + nbb)) {
 				qp->bf = bf;
-				/* its completion is made of what is in the SQ */
-				__builtin_prefetch(qp->sq +
-						   (size_t)(c->index & qp->sq_mask) * DPA_WQEBB);
 			}
 		}
 	}
@@ -199,12 +200,13 @@ static void *eu_main(void *arg)
 
 static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
 {
-	struct dpa_eu *eu = calloc(1, sizeof(*eu));
+	struct dpa_eu *eu;
 	sigset_t all, old;
 	int ret;
 
-	if (!eu)
+	if (posix_memalign((void **)&eu, DPA_CACHE_LINE, sizeof(*eu)))
 		return NULL;
+	memset(eu, 0, sizeof(*eu));
 	eu->hw = hw;
 	eu->number = number;
 	sigfillset(&all);
