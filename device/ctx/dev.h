@@ -67,7 +67,8 @@ enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND
  */
 struct dpa_hazard {
 	_Atomic uint64_t word;
-	uint8_t pad[56];
+	_Atomic uint32_t turn; /* its last number, for its own process: written by its holder */
+	uint8_t pad[52];
 };
 #define DPA_HAZARDS 63u
 
@@ -516,14 +517,13 @@ struct dpa_hw {
 	uint32_t next_dm;
 	dpa_spin_t mod_lock, mod_run; /* moderate.c */
 	struct dpa_hw_cq *mod_list;
-	_Atomic uint64_t mod_due;		   /* ns; 0: nothing is held */
-	dpa_spin_t mw_lock;			   /* binding and unbinding windows; a leaf */
-	_Atomic uint32_t hazard_turn[DPA_HAZARDS]; /* last number of each; written by its holder */
-	dpa_spin_t atomic_lock;			   /* atomics of this function, one at a time */
-	struct dpa_share *share;		   /* NULL: registered memory is never shared */
-	_Atomic uint32_t no_grants;		   /* while the process forks: nobody copies here */
-	int maps_fd;				   /* /proc/self/maps, -1: not there */
-	bool pvm_self;				   /* process_vm_* on ourselves works */
+	_Atomic uint64_t mod_due;   /* ns; 0: nothing is held */
+	dpa_spin_t mw_lock;	    /* binding and unbinding windows; a leaf */
+	dpa_spin_t atomic_lock;	    /* atomics of this function, one at a time */
+	struct dpa_share *share;    /* NULL: registered memory is never shared */
+	_Atomic uint32_t no_grants; /* while the process forks: nobody copies here */
+	int maps_fd;		    /* /proc/self/maps, -1: not there */
+	bool pvm_self;		    /* process_vm_* on ourselves works */
 	struct dpa_stage stage;
 
 	/* peers */

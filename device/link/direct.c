@@ -116,12 +116,10 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 	}
 	for (uint32_t k = 0, i = me->hazard; k < DPA_HAZARDS; k++, i = (i + 1) % DPA_HAZARDS) {
 		struct dpa_hazard *h = &hw->export->hazard[i];
+		const uint32_t turn = atomic_load_explicit(&h->turn, memory_order_relaxed) + 1;
 		uint64_t none = 0, w = dpa_hazard_id(target->slot, target->gen) |
 				       (uint64_t)me->tid << ID_BITS |
-				       (uint64_t)(atomic_load_explicit(&hw->hazard_turn[i],
-								       memory_order_relaxed) +
-						  1)
-					       << (ID_BITS + TID_BITS);
+				       (uint64_t)turn << (ID_BITS + TID_BITS);
 
 		if (atomic_load_explicit(&h->word, memory_order_relaxed))
 			continue;
@@ -129,10 +127,7 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 		if (!atomic_compare_exchange_strong_explicit(
 			    &h->word, &none, w, memory_order_seq_cst, memory_order_relaxed))
 			continue;
-		atomic_store_explicit(
-			&hw->hazard_turn[i],
-			atomic_load_explicit(&hw->hazard_turn[i], memory_order_relaxed) + 1,
-			memory_order_relaxed);
+		atomic_store_explicit(&h->turn, turn, memory_order_relaxed);
 		me->hazard = i;
 		return h;
 	}
