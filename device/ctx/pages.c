@@ -326,6 +326,8 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 		return err;
 	}
 	for (; !err && next_data(p->fd, &off, end, &n); off += n) {
+		/* all its pages at once, before the copy would fault for each: a hint */
+		madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n, MADV_POPULATE_WRITE);
 		err = read_all(p->fd, v->start + (off - v->offset), n, off);
 		if (err)
 			break;
