@@ -11,7 +11,10 @@ struct lane {
 	struct dpa_lane_shm *shm;
 };
 
-/* Indices start where the test says: they are free running. */
+/*
+ * Indices start where the test says: they are free running. The slots say what the lap before left
+ * in them: with a slot of zeroes, index 2^32 - 1 would look full before it was written.
+ */
 static void open_lane(struct lane *l, uint32_t start, uint32_t dstart)
 {
 	memset(l, 0, sizeof(*l));
@@ -25,6 +28,8 @@ static void open_lane(struct lane *l, uint32_t start, uint32_t dstart)
 	atomic_store(&l->rx.next, start);
 	atomic_store(&l->shm->tail, start);
 	atomic_store(&l->shm->dtail, dstart);
+	for (uint32_t i = start - DPA_LANE_SLOTS; start && i != start; i++)
+		atomic_store(&l->shm->slots[i % DPA_LANE_SLOTS].seq, i + 1);
 }
 
 static bool put(struct lane *l, uint32_t id, uint32_t len)
@@ -118,6 +123,21 @@ Test(transport_lane, data_is_contiguous)
 						  : th_rand(&seed) % (DPA_LANE_MTU + 1);
 
 		cr_assert(put(&l, id, len));
+		cr_assert(get(&l, id));
+		dpa_lane_release(&l.rx);
+	}
+	free(l.shm);
+}
+
+/* Also where the number that says "full" is 0: nothing is there before it was published. */
+Test(transport_lane, no_index_is_full_before_it_was_written)
+{
+	struct lane l;
+
+	open_lane(&l, 0xffffff00u, 0);
+	for (uint32_t id = 0; id < 2 * DPA_LANE_SLOTS; id++) {
+		cr_assert_not(dpa_lane_ready(&l.rx), "packet %u", id);
+		cr_assert(put(&l, id, 0));
 		cr_assert(get(&l, id));
 		dpa_lane_release(&l.rx);
 	}
