@@ -40,6 +40,30 @@ void dpa_eventfd_wake(int fd)
 	syscall(SYS_write, fd, &one, sizeof(one));
 }
 
+int dpa_last_apart(const struct iovec *v, int cnt, uint64_t end, struct iovec *out)
+{
+	const struct iovec *tail = &v[cnt - 1];
+	uint32_t last;
+
+	memcpy(out, v, (size_t)cnt * sizeof(*v));
+	last = dpa_last_bytes(end, tail->iov_len);
+	if (tail->iov_len <= last)
+		return cnt;
+	out[cnt - 1].iov_len -= last;
+	out[cnt].iov_base = (uint8_t *)tail->iov_base + (tail->iov_len - last);
+	out[cnt].iov_len = last;
+	return cnt + 1;
+}
+
+/* What is in the pipe, all of it, the last number apart. */
+static bool take_out(int fd, void *dst, size_t n)
+{
+	size_t last = dpa_last_bytes((uintptr_t)dst + n, n), k = n - last;
+
+	return (!k || read(fd, dst, k) == (ssize_t)k) &&
+	       read(fd, (uint8_t *)dst + k, last) == (ssize_t)last;
+}
+
 /* A pipe of this thread's own would leak; a fresh one costs two microseconds on a path seldom
  * taken. */
 static int pipe_copy(void *dst, const void *src, size_t n)
@@ -51,17 +75,15 @@ static int pipe_copy(void *dst, const void *src, size_t n)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (n && !ret) {
 		size_t k = n < PIPE_BUF ? n : PIPE_BUF;
-		ssize_t w = write(fd[1], src, k), r = 0;
+		ssize_t w = write(fd[1], src, k);
 
-		if (w > 0)
-			r = read(fd[0], dst, (size_t)w);
-		if (w <= 0 || r != w) {
+		if (w <= 0 || !take_out(fd[0], dst, (size_t)w)) {
 			ret = EFAULT;
 			break;
 		}
-		dst = (char *)dst + r;
-		src = (const char *)src + r;
-		n -= (size_t)r;
+		dst = (char *)dst + w;
+		src = (const char *)src + w;
+		n -= (size_t)w;
 	}
 	close(fd[0]);
 	close(fd[1]);
@@ -82,23 +104,30 @@ static bool put_short(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n
 
 int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n)
 {
-	struct iovec l = {.iov_base = (void *)src, .iov_len = n};
-	struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+	const struct iovec l = {.iov_base = (void *)src, .iov_len = n};
+	const struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+	struct iovec apart[2];
 
 	if (!n || put_short(hw, dst, src, n))
 		return 0;
 	if (dpa_unlikely(!hw->pvm_self))
 		return pipe_copy((void *)(uintptr_t)dst, src, n);
-	return vm_write(hw->pid, &l, 1, &r, 1) == (ssize_t)n ? 0 : EFAULT;
+	return vm_write(hw->pid, apart, dpa_last_apart(&l, 1, dst + n, apart), &r, 1) == (ssize_t)n
+		       ? 0
+		       : EFAULT;
 }
 
+/* DPA_PULL_IOV pieces at most. */
 int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt, size_t n)
 {
-	struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
-	int ret = 0;
+	const struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+	struct iovec apart[DPA_PULL_IOV + 1];
+	int ret = 0, k;
 
-	if (dpa_likely(hw->pvm_self))
-		return vm_write(hw->pid, src, (int)cnt, &r, 1) == (ssize_t)n ? 0 : EFAULT;
+	if (dpa_likely(hw->pvm_self)) {
+		k = dpa_last_apart(src, (int)cnt, dst + n, apart);
+		return vm_write(hw->pid, apart, k, &r, 1) == (ssize_t)n ? 0 : EFAULT;
+	}
 	for (uint32_t i = 0; i < cnt && !ret; dst += src[i++].iov_len)
 		ret = pipe_copy((void *)(uintptr_t)dst, src[i].iov_base, src[i].iov_len);
 	return ret;

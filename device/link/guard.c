@@ -115,9 +115,10 @@ static __attribute__((noinline)) long guarded(struct area *area, const struct dp
 }
 
 /*
- * Bytes up to the first whole word of the peer's, words, bytes: in that order, each word at once,
- * the last one behind all others, and behind it byte by byte. So who polls on the last byte or word
- * finds all of it. -EAGAIN: it may have begun.
+ * What is in front of the peer's first whole word, words, the rest: in that order, each aligned
+ * number of 8, 4 or 2 bytes at once, the last one behind all others (string instructions store in
+ * any order, but one behind the other). So who polls on what the message ends with finds all of it.
+ * -EAGAIN: it may have begun.
  */
 static __attribute__((noinline)) long guarded_move(struct area *area, const struct dpa_guard *g,
 						   void *dst, const void *src, size_t head,
@@ -126,9 +127,17 @@ static __attribute__((noinline)) long guarded_move(struct area *area, const stru
 	long ret, rdx;
 
 	__asm__ volatile(SEQUENCE("",
-				  "	jrcxz 3f\n"
-				  "	rep movsb\n"
-				  "3:	movq %[words], %%rcx\n"
+				  "	jrcxz 7f\n"
+				  "	testb $1, %%cl\n"
+				  "	jz 3f\n"
+				  "	movsb\n"
+				  "3:	testb $2, %%cl\n"
+				  "	jz 3f\n"
+				  "	movsw\n"
+				  "3:	testb $4, %%cl\n"
+				  "	jz 7f\n"
+				  "	movsl\n"
+				  "7:	movq %[words], %%rcx\n"
 				  "	jrcxz 7f\n"
 				  "	decq %%rcx\n"
 				  "	jz 8f\n"
@@ -136,9 +145,15 @@ static __attribute__((noinline)) long guarded_move(struct area *area, const stru
 				  "8:	movsq\n"
 				  "7:	movq %[rest], %%rcx\n"
 				  "	jrcxz 2f\n"
-				  "8:	movsb\n"
-				  "	decq %%rcx\n"
-				  "	jnz 8b\n",
+				  "	testb $4, %%cl\n"
+				  "	jz 8f\n"
+				  "	movsl\n"
+				  "8:	testb $2, %%cl\n"
+				  "	jz 8f\n"
+				  "	movsw\n"
+				  "8:	testb $1, %%cl\n"
+				  "	jz 2f\n"
+				  "	movsb\n",
 				  "xorl %%eax, %%eax\n")
 			 : "=&a"(ret), "=&d"(rdx), "+D"(dst), "+S"(src), "+c"(head)
 			 : [area] "r"(area), [g] "r"(g), [words] "r"(words), [rest] "r"(rest),

@@ -36,7 +36,7 @@ static int move_high(int fd)
 
 void dpa_stage_open(struct dpa_stage *s)
 {
-	int fd = memfd_create("dpa-stage", MFD_CLOEXEC);
+	int fd = memfd_create("dpa-stage", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *base;
 
 	if (fd < 0)
@@ -47,6 +47,12 @@ void dpa_stage_open(struct dpa_stage *s)
 	base = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		goto err;
+	/* who gets the descriptor from us can do nothing to it */
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)) {
+		munmap(base, SIZE);
+		goto err;
+	}
 	madvise(base, SIZE, MADV_DONTFORK);
 	s->base = base;
 	s->fd = move_high(fd);
@@ -94,17 +100,21 @@ bool dpa_puts_begin(struct dpa_stage *s, struct dpa_puts *p)
 		return false;
 	p->stage = s;
 	p->n = 0;
+	p->niov = 1;
 	p->bytes = sizeof(struct head);
 	return true;
 }
 
 bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n)
 {
+	const struct iovec to = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+
 	if (p->n == DPA_PUTS || n > DPA_STAGE_BYTES - p->bytes)
 		return false;
 	memcpy((uint8_t *)head_of(p) + p->bytes, src, n);
 	p->bytes += n;
-	p->to[++p->n] = (struct iovec){.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
+	p->len[p->n++] = (uint16_t)n;
+	p->niov += (uint32_t)dpa_last_apart(&to, 1, dst + n, &p->to[p->niov]);
 	return true;
 }
 
@@ -119,7 +129,7 @@ static size_t read_all(struct dpa_puts *p)
 	h->mark = want.mark;
 	p->to[0] = (struct iovec){.iov_base = p->got, .iov_len = sizeof(p->got)};
 	/* the bare call: the library's is a cancellation point, and locks are held */
-	ret = syscall(SYS_preadv, s->fd, p->to, (unsigned long)p->n + 1,
+	ret = syscall(SYS_preadv, s->fd, p->to, (unsigned long)p->niov,
 		      (unsigned long)p->piece * DPA_STAGE_BYTES, 0ul);
 	if (ret >= (long)sizeof(*h) && !memcmp(p->got, &want, sizeof(want)))
 		return (size_t)ret - sizeof(*h);
@@ -132,8 +142,8 @@ uint32_t dpa_puts_end(struct dpa_puts *p)
 	size_t there = p->n ? read_all(p) : 0;
 	uint32_t n = 0;
 
-	while (n < p->n && p->to[n + 1].iov_len <= there)
-		there -= p->to[++n].iov_len;
+	while (n < p->n && p->len[n] <= there)
+		there -= p->len[n++];
 	atomic_fetch_and_explicit(&p->stage->taken, ~(1u << p->piece), memory_order_release);
 	return n;
 }

@@ -39,8 +39,10 @@ struct dpa_puts {
 	struct dpa_stage *stage;
 	uint32_t piece;
 	uint32_t n, bytes;
-	uint64_t got[2]; /* the header, as it came */
-	struct iovec to[1 + DPA_PUTS];
+	uint32_t niov;		/* of `to` */
+	uint16_t len[DPA_PUTS]; /* of each */
+	uint64_t got[2];	/* the header, as it came */
+	struct iovec to[1 + 2 * DPA_PUTS];
 };
 
 /* At open and at close of the device; *s is zero. That there is none is no error. */

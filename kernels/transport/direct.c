@@ -276,6 +276,17 @@ static int in_mapped(const struct dpa_guard *g, struct op *o, uint8_t *at)
 	return ret;
 }
 
+static int by_kernel(pid_t pid, const struct op *o, const struct dpa_guard *g, uint64_t addr)
+{
+	struct iovec apart[DPA_PULL_IOV + 1];
+	bool write = o->opcode == DPA_OP_RDMA_WRITE;
+
+	if (!write || o->off + o->len < o->total)
+		return dpa_guard_copy(g, write, pid, o->iov, o->cnt, addr, o->len);
+	return dpa_guard_copy(g, true, pid, apart,
+			      dpa_last_apart(o->iov, o->cnt, addr + o->len, apart), addr, o->len);
+}
+
 /* Of a list most often: as the one before, of which all was looked at. */
 static bool as_before(const struct op *o)
 {
@@ -327,8 +338,7 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	}
 	if (dpa_op_is_atomic(o->opcode) || !qp->peer->can_pull || (*unmapped && !o->no_map))
 		return EFAULT;
-	return dpa_guard_copy(g, o->opcode == DPA_OP_RDMA_WRITE, qp->peer->pid, o->iov, o->cnt,
-			      addr, o->len);
+	return by_kernel(qp->peer->pid, o, g, addr);
 }
 
 static void let_go(struct dpa_hw *hw, struct hold *k)

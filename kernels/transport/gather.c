@@ -312,11 +312,7 @@ uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
  */
 static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 {
-	const uintptr_t end = (uintptr_t)to + n;
-	const uint32_t last = n >= 8 && end % 8 == 0   ? 8
-			      : n >= 4 && end % 4 == 0 ? 4
-			      : n >= 2 && end % 2 == 0 ? 2
-						       : 1;
+	const uint32_t last = dpa_last_bytes((uintptr_t)to + n, n);
 
 	memcpy(to, from, n - last);
 	dpa_release_fence();
@@ -337,21 +333,41 @@ static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
+/* The same of pieces that came off the wire. */
+static void place_pieces(uint8_t *to, const struct dpa_pieces *v)
+{
+	uint32_t i = 0;
+
+	for (; i + 1 < v->n; to += v->iov[i++].iov_len)
+		memcpy(to, v->iov[i].iov_base, v->iov[i].iov_len);
+	place_mapped(to, v->iov[i].iov_base, (uint32_t)v->iov[i].iov_len);
+}
+
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		   const uint8_t *payload, uint64_t addr, uint32_t rkey)
 {
-	struct iovec iov = {.iov_base = (void *)(uintptr_t)addr, .iov_len = s->len};
+	const struct iovec iov = {.iov_base = (void *)(uintptr_t)addr, .iov_len = s->len};
 	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+	struct iovec apart[2];
 	uint8_t *at;
 
 	if (!s->len)
 		return 0;
+	if (s->flags & DPA_PKT_PULL && dpa_op_props(s->opcode) & DPA_OPP_END)
+		return dpa_pull(qp, peer, s, payload, apart,
+				dpa_last_apart(&iov, 1, addr + s->len, apart));
 	if (s->flags & DPA_PKT_PULL)
 		return dpa_pull(qp, peer, s, payload, &iov, 1);
-	if (s->flags & DPA_PKT_IOV)
-		return dpa_copy_out_v(qp->hw, addr, v->iov, v->n, s->len) ? DPA_SYN_LOCAL_FAULT : 0;
 	/* the device has shared memory mapped itself, whatever the application does with it */
 	at = dpa_share_of(qp->hw, rkey, addr, s->len);
+	if (s->flags & DPA_PKT_IOV) {
+		if (!at)
+			return dpa_copy_out_v(qp->hw, addr, v->iov, v->n, s->len)
+				       ? DPA_SYN_LOCAL_FAULT
+				       : 0;
+		place_pieces(at, v);
+		return 0;
+	}
 	if (at) {
 		place_mapped(at, payload, s->len);
 		return 0;

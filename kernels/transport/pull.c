@@ -187,6 +187,7 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 {
 	struct iovec src[DPA_PULL_IOV];
 	struct dpa_rx *rx = &peer->rx[qp->lane];
+	struct iovec rest;
 	struct fetch f;
 	int err;
 
@@ -195,19 +196,24 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 		src[i].iov_len = p->iov[i].len;
 	}
 	/* a job of each lane, whichever lane the message came by */
-	if (s->len < TOGETHER_MIN || cnt != 1 || p->niov != 1 || p->rkey ||
+	if (dst->iov_len < TOGETHER_MIN || cnt > 2 || p->niov != 1 || p->rkey ||
 	    atomic_load_explicit(&rx->no_jobs, memory_order_relaxed) ||
 	    !dpa_spin_try(&rx->job_lock))
 		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
 	f.peer = peer;
 	f.rx = rx;
-	f.len = s->len;
+	f.len = (uint32_t)dst->iov_len;
 	f.to = dst->iov_base;
 	f.from = src[0].iov_base;
 	f.end = 0;
 	err = fetch_together(&f, s, p);
 	dpa_spin_unlock(&rx->job_lock);
-	return err;
+	if (err || cnt == 1)
+		return err;
+	/* of a WRITE the number that it ends with: behind all others, whoever brought those */
+	rest.iov_base = f.from + f.len;
+	rest.iov_len = dst[1].iov_len;
+	return dpa_copy_pull(peer, &dst[1], 1, &rest, 1, rest.iov_len);
 }
 
 uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,

@@ -54,7 +54,7 @@ uint32_t dpa_writes_end(struct dpa_writes *w)
 	if (!n)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
-		w->bytes += w->puts.to[1 + i].iov_len;
+		w->bytes += w->puts.len[i];
 	if (asked)
 		dpa_owe(w->qp, dpa_psn_add(r->epsn, 63u - (uint32_t)__builtin_clzll(asked)),
 			DPA_AETH_ACK | DPA_AETH_NO_CREDITS);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stdarg.h>
@@ -152,6 +153,92 @@ static void pieces(void)
 Test(copy, several_pieces)
 {
 	each_way(pieces);
+}
+
+/*
+ * Messages of one number all over, ever larger, from sources at every offset: whoever finds the
+ * last word of one finds the others of it. (The kernel's string instructions store in any order.)
+ */
+static struct {
+	int way; /* at once, in pieces */
+	_Atomic bool over;
+} writer;
+
+enum { WORDS = 16, MESSAGES = 20000 };
+
+static void *writes(void *arg)
+{
+	struct iovec v[3];
+
+	(void)arg;
+	for (uint64_t n = 1; n <= MESSAGES; n++) {
+		uint8_t *src = own + n * 4 % 64;
+
+		for (uint32_t i = 0; i < WORDS; i++)
+			memcpy(src + 8 * i, &n, 8);
+		v[0] = (struct iovec){src, 24};
+		v[1] = (struct iovec){src + 24, 64};
+		v[2] = (struct iovec){src + 88, WORDS * 8 - 88};
+		cr_assert_eq(writer.way ? dpa_copy_out_v(hw, at(0), v, 3, WORDS * 8)
+					: dpa_copy_out(hw, at(0), src, WORDS * 8),
+			     0);
+	}
+	writer.over = true;
+	return NULL;
+}
+
+static void last_word(void)
+{
+	const _Atomic uint64_t *w = (const _Atomic uint64_t *)(void *)mem;
+	uint32_t bad = 0;
+	pthread_t t;
+
+	for (writer.way = 0; writer.way < 2; writer.way++) {
+		memset(mem, 0, WORDS * 8);
+		writer.over = false;
+		cr_assert_eq(pthread_create(&t, NULL, writes, NULL), 0);
+		while (!writer.over) {
+			uint64_t last = atomic_load(&w[WORDS - 1]);
+
+			for (uint32_t i = 0; i < WORDS; i++)
+				bad += atomic_load(&w[i]) < last;
+		}
+		pthread_join(t, NULL);
+		cr_expect_eq(bad, 0, "way %d", writer.way);
+		cr_expect_eq(w[0], MESSAGES);
+	}
+}
+
+Test(copy, the_last_word_is_behind_all_others)
+{
+	each_way(last_word);
+}
+
+/* And by way of the stage. */
+Test(copy, the_last_word_off_the_stage_is_behind_all_others)
+{
+	dpa_stage_open(&hw->stage);
+	cr_assert_not_null(hw->stage.base);
+	last_word();
+	dpa_stage_close(&hw->stage);
+}
+
+/* Where the last piece is shorter than the number, there is nothing to take apart. */
+Test(copy, what_is_apart)
+{
+	static uint8_t b[64];
+	struct iovec v[2] = {{b, 40}, {b + 40, 4}}, out[3];
+
+	cr_expect_eq(dpa_last_apart(v, 2, 128, out), 2);
+	cr_expect_eq(dpa_last_apart(v, 2, 130, out), 3);
+	cr_expect_eq(out[1].iov_len, 2);
+	cr_expect_eq(out[2].iov_len, 2);
+	cr_expect_eq(out[2].iov_base, b + 42);
+	cr_expect_eq(dpa_last_apart(v, 1, 128, out), 2);
+	cr_expect_eq(out[0].iov_len, 32);
+	cr_expect_eq(out[1].iov_base, b + 32);
+	cr_expect_eq(dpa_last_apart(v, 1, 131, out), 2);
+	cr_expect_eq(out[1].iov_len, 1);
 }
 
 /* Holes at the begin, in the middle and at the end, of what is read and of what is written. */
