@@ -52,7 +52,7 @@ static uint32_t place(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, const st
 	int cnt;
 
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
-	return syn ? syn : dpa_scatter(qp, NULL, s, payload, iov, cnt);
+	return syn ? syn : dpa_scatter_unasked(qp, s, payload, iov, cnt);
 }
 
 static void dropped(struct dpa_hw_qp *qp, uint32_t syn)

@@ -298,6 +298,13 @@ uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct d
 	return 0;
 }
 
+uint32_t dpa_scatter_unasked(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload,
+			     const struct iovec *iov, int cnt)
+{
+	qp->careful |= atomic_load_explicit(&qp->home, memory_order_relaxed) != (uintptr_t)&dpa_me;
+	return dpa_scatter(qp, NULL, s, payload, iov, cnt);
+}
+
 #define PUT_LAST(type, to, from)                                                                   \
 	do {                                                                                       \
 		type v;                                                                            \

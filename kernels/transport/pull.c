@@ -223,6 +223,8 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 	uint64_t sum = 0;
 	int err;
 
+	if (!s->len) /* iov is of nothing */
+		return 0;
 	memcpy(&p, payload, sizeof(p));
 	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
 		return DPA_SYN_LOCAL_FAULT;

@@ -147,6 +147,14 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 /* Payload, or what it points at, into an iovec of this process's own (application-named) memory. */
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt);
+/*
+ * The same of a packet that nobody need have waited for: a datagram comes even while the
+ * application takes everything down, and some (UCX 1.13) unmap receives before they destroy the QP,
+ * of which an adapter that pins pages knows nothing. Only the thread that the QP is at home with,
+ * which is polling then and nowhere else, copies plainly.
+ */
+uint32_t dpa_scatter_unasked(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload,
+			     const struct iovec *iov, int cnt);
 /* The same of a DPA_PKT_PULL slot: pull.c. */
 uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		  const uint8_t *payload, const struct iovec *iov, int cnt);

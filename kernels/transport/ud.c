@@ -265,7 +265,7 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
-		syn = dpa_scatter(qp, NULL, s, payload, iov, cnt);
+		syn = dpa_scatter_unasked(qp, s, payload, iov, cnt);
 	if (syn == DPA_SYN_RECV_TOO_SMALL) { /* it is lost: the receive serves the next one */
 		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);

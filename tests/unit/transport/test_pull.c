@@ -338,6 +338,24 @@ Test(transport_pull, the_receive_faults)
 	th_free(th);
 }
 
+/* A slot may say that it stands for nothing, and iov is of nothing then: not even looked at. */
+Test(transport_pull, nothing_is_fetched_to_nowhere)
+{
+	struct th *th = pulls(helps);
+	struct dpa_pull p = {.niov = 1, .iov = {{.addr = (uintptr_t)th->a.mem}}};
+	const struct iovec stale = {.iov_base = th->b.mem, .iov_len = 1 << 20};
+	struct dpa_slot s = {.opcode = DPA_BTH_RC | DPA_BTH_SEND_ONLY,
+			     .flags = DPA_PKT_PULL,
+			     .src = th->a.qp->qpn & DPA_QPN_INDEX};
+
+	th_fill(th->a.mem, 1 << 20, 1);
+	cr_expect_eq(dpa_scatter(th->b.qp, th->peer, &s, (uint8_t *)&p, &stale, 0), 0);
+	for (uint32_t i = 0; i < 1 << 20; i++)
+		cr_assert_eq(th->b.mem[i], 0);
+	cr_expect_eq(asked, 0);
+	th_free(th);
+}
+
 /* Several SGEs, on either side: the receiver's alone. */
 Test(transport_pull, pieces_of_memory)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Unreliable datagram: Q_Keys, the 40 bytes in front of a receive, what is dropped. */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 #include "harness.h"
 
 #define QKEY 0x11111111u
@@ -216,6 +217,31 @@ Test(transport_ud, too_long_for_its_receive)
 		cr_expect(th_check(th->b.mem + 40, 100, 2));
 		cr_expect_not(th_poll(&th->b.rcq, &e));
 	}
+	th_free(th);
+}
+
+/*
+ * A receive whose memory is unmapped meanwhile, as UCX 1.13 leaves its own when it ends: the thread
+ * that happens to find the datagram is not the one to pay for it.
+ */
+Test(transport_ud, a_receive_that_is_unmapped)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	uint8_t *hole = th->b.mem + (1 << 20);
+	struct dpa_cqe e;
+
+	th_recv(&th->b, 1, 1 << 20, 4096);
+	cr_assert_eq(munmap(hole, 4096), 0);
+	send_av(&th->a, &av, 100, DPA_OP_SEND);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.wr_id, 1);
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	cr_expect_eq(th->b.qp->state, DPA_QPS_ERR);
+	cr_assert_eq(mmap(hole, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+		     hole);
 	th_free(th);
 }
 
