@@ -224,6 +224,12 @@ static inline uint32_t dpa_here(void)
 {
 	return (uint32_t)sched_getcpu() + 2;
 }
+/* A thread that polls has been here, or is: what comes is its own. */
+static inline void dpa_app_is_at_it(struct dpa_hw *hw)
+{
+	if (dpa_me.polls && !atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
+		atomic_store_explicit(&hw->app_polled, dpa_here(), memory_order_relaxed);
+}
 void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
 void dpa_wake_self(struct dpa_hw *hw);
 /* Sets who sleeps; returns after a full fence: look again before blocking. */

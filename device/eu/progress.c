@@ -386,8 +386,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 		n = progress(hw, LOOK_AGAIN);
 
 	me->polls = true;
-	if (!atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
-		atomic_store_explicit(&hw->app_polled, dpa_here(), memory_order_relaxed);
+	dpa_app_is_at_it(hw);
 	if (dpa_likely(n)) {
 		me->vain = me->quiet = 0;
 		/* whom we owe a kick may not be asked again by this thread */

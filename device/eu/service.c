@@ -30,9 +30,12 @@
 #define TICK_NS	       500000000ull
 #define FIRST_SLEEP_NS 1000000ull
 #define DISTRUST       256 /* sleeps */
-#define SPINS_WIRE     100
-#define SPINS_STREAM   1200 /* behind a stream of packets: some 300 us */
-#define SPINS	       400  /* looks in vain before sleeping: two yields, some microseconds */
+/* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
+ * to as much; at lanes so often, which is two yields and some microseconds. */
+#define WIRE_NS	       25000ull
+#define PACKET_NS      500ull
+#define STREAM_NS      300000ull
+#define SPINS	       400
 
 /* Each context of the state of its own function's port, if it is another than it knows. */
 static void tell_states(struct dpa_hw *hw)
@@ -375,36 +378,50 @@ static bool app_polls(struct dpa_hw *hw)
 	       !atomic_load_explicit(&hw->distrust, memory_order_relaxed);
 }
 
+/* The socket in vain since *since (ns; 0: this is the first time): for so long? */
+static bool vain_for(uint64_t *since, uint64_t ns)
+{
+	uint64_t now = dpa_now_ns();
+
+	if (!*since)
+		*since = now;
+	return now - *since >= ns;
+}
+
 static void work_until_idle(struct dpa_hw *hw)
 {
 	/*
-	 * A look at the socket takes as long as many pauses, and who waits for it in the kernel is
-	 * run at once when something comes, while who yields is run when everybody else has been.
+	 * A look at the socket takes as long as many pauses, in a virtual machine as very many: it
+	 * is time that counts. Who waits for it in the kernel is run at once when something comes,
+	 * while who yields is run when everybody else has been.
 	 */
 	const bool wire = dpa_udp_fd(&hw->udp) >= 0;
-	uint32_t idle = 0, looks = 0, spins = wire ? SPINS_WIRE : SPINS, n;
+	uint64_t since = 0, patience = WIRE_NS;
+	uint32_t idle = 0, looks = 0, n;
 
-	while (idle < spins && !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
+	while (!atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
 		dpa_own_rest();
 		if (++looks % 1024 == 0) /* there may be work without end */
 			dpa_inspect_tick(hw);
 		n = (uint32_t)dpa_progress_once(hw);
 		if (n) {
 			idle = 0;
+			since = 0;
 			/*
 			 * A stream that pauses goes on, and who wakes us for that pays half as much
 			 * as we do. About as long as what came took; not beside a thread that
 			 * polls.
 			 */
-			if (wire && spins < SPINS_STREAM)
-				spins += 2 * n;
+			if (patience < STREAM_NS)
+				patience += n * PACKET_NS;
 		} else if (wire) {
-			if (idle >= SPINS_WIRE && app_polls(hw))
+			if (vain_for(&since, app_polls(hw) ? WIRE_NS : patience))
 				break;
 			dpa_pause();
-			idle++;
 		} else {
 			dpa_relax(&idle);
+			if (idle >= SPINS)
+				break;
 		}
 	}
 	dpa_settle_kicks(hw);

@@ -348,6 +348,7 @@ static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint
 {
 	int fd = dpa_remote_fd(r, lane);
 
+	dpa_app_is_at_it(r->peer.hw);
 	for (*sent = 0; *sent < b->nmsg;) {
 		long k = send_messages(fd, b->w->msg + *sent, b->nmsg - *sent);
 
