@@ -29,6 +29,7 @@
 #define WATCH_MS       1
 #define TICK_NS	       500000000ull
 #define FIRST_SLEEP_NS 1000000ull
+#define BESIDE_NS      50000ull
 #define DISTRUST       256 /* sleeps */
 /* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
  * to as much; at lanes so often, which is two yields and some microseconds. */
@@ -159,7 +160,13 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 		return false;
 	if (p[0].revents)
 		wait_events(hw, 0);
-	return p[1].revents && dpa_udp_rx(hw) > 0;
+	if (!p[1].revents)
+		return false;
+	if (dpa_udp_rx(hw) > 0)
+		return true;
+	/* another thread is at it, and may wait for this core */
+	wait_events(hw, ns < BESIDE_NS ? ns : BESIDE_NS);
+	return false;
 }
 
 /* New doubts at once; what stays doubtful ever more seldom, down to once a second. */
@@ -362,6 +369,10 @@ static bool watch(struct dpa_hw *hw)
 	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 	if (!where)
 		return false;
+	/* to see it poll now we would have to leave its core to it once more, which costs it more
+	 */
+	if (where == dpa_here() && !dpa_anything(hw))
+		return true;
 	if (polls_within(hw, where, 50000))
 		return true;
 	if (!dpa_anything(hw))
