@@ -30,7 +30,8 @@
 #define TICK_NS	       500000000ull
 #define FIRST_SLEEP_NS 1000000ull
 #define BESIDE_NS      50000ull
-#define DISTRUST       256 /* sleeps */
+#define LOOKS	       32
+#define DISTRUST       256 /* sleeps, or LOOKS looks that found something */
 /* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
  * to as much; at lanes so often, which is two yields and some microseconds. */
 #define WIRE_NS	       25000ull
@@ -389,6 +390,20 @@ static bool app_polls(struct dpa_hw *hw)
 	       !atomic_load_explicit(&hw->distrust, memory_order_relaxed);
 }
 
+static void trust_more(struct dpa_hw *hw)
+{
+	if (atomic_load_explicit(&hw->distrust, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&hw->distrust, 1, memory_order_relaxed);
+}
+
+/* At work without end, in the place of a thread that polls on this core: it would do the same. */
+static bool gives_way(struct dpa_hw *hw)
+{
+	trust_more(hw);
+	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) == dpa_here() &&
+	       app_polls(hw);
+}
+
 /* The socket in vain since *since (ns; 0: this is the first time): for so long? */
 static bool vain_for(uint64_t *since, uint64_t ns)
 {
@@ -416,6 +431,8 @@ static void work_until_idle(struct dpa_hw *hw)
 			dpa_inspect_tick(hw);
 		n = (uint32_t)dpa_progress_once(hw);
 		if (n) {
+			if (wire && looks % LOOKS == 0 && gives_way(hw))
+				break;
 			idle = 0;
 			since = 0;
 			/*
@@ -472,8 +489,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 			tick(hw);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
-	if (atomic_load_explicit(&hw->distrust, memory_order_relaxed))
-		atomic_fetch_sub_explicit(&hw->distrust, 1, memory_order_relaxed);
+	trust_more(hw);
 }
 
 static void *service_main(void *arg)

@@ -32,6 +32,8 @@ struct batch {
 	struct run run;
 	int packets;
 	uint32_t bytes; /* since answers were sent */
+	uint32_t at;	/* datagrams before this one, */
+	uint32_t begun; /* and before that where the run begins */
 };
 
 static void deliver_each(struct batch *b)
@@ -178,6 +180,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		pkt = r->pkt;
 		r->f = *f;
 		r->dqpn = pkt->dqpn;
+		b->begun = b->at;
 		r->len = 0;
 	}
 	if ((pkt->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD) {
@@ -233,7 +236,25 @@ static void set_source_addr(struct dpa_frame *f, const struct sockaddr_storage *
 	f->net.sport = ntohs(a4->sin_port);
 }
 
-/* One datagram, or several that the kernel joined. False: there is none. */
+/* What a run takes from its first packet is the same. */
+static bool same_path(const struct dpa_roce_net *x, const struct dpa_roce_net *y)
+{
+	return !memcmp(x->src, y->src, 16) && !memcmp(x->dst, y->dst, 16) && x->sport == y->sport &&
+	       x->tclass == y->tclass && x->hop == y->hop;
+}
+
+/* The message goes on behind the run, most likely in the next datagram. */
+static bool goes_on_behind(const struct run *r)
+{
+	uint16_t p = r->n ? dpa_op_props(r->pkt[r->n - 1].opcode) : DPA_OPP_END;
+
+	return !(p & DPA_OPP_END) && (p & (DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ));
+}
+
+/*
+ * One datagram, or several that the kernel joined. False: there is none. A run may be left, which
+ * what comes next may go on with: its packets are moved together, by one system call.
+ */
 static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segments)
 {
 	struct sockaddr_storage from;
@@ -255,6 +276,8 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	set_source_addr(&f, &from);
 	read_cmsgs(&h, &f, &seg);
 	f.group = dpa_gid_is_mcast(f.net.dst);
+	if (b->run.n && !same_path(&b->run.f.net, &f.net))
+		deliver_run(b);
 	if (!seg || seg > (uint32_t)n)
 		seg = (uint32_t)n;
 	*segments = 0;
@@ -268,7 +291,8 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 			continue; /* our own board's */
 		one_packet(b, &f);
 	}
-	deliver_run(b); /* the buffer is used again */
+	if (!goes_on_behind(&b->run))
+		deliver_run(b);
 	return true;
 }
 
@@ -299,11 +323,16 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.bytes = 0;
 	b.run.n = 0;
 	/* latency is measured with single packets, and an ACK behind them: no second, vain call */
-	for (int i = 0; i < DATAGRAMS; i++) {
-		if (!one_datagram(&b, fd, w->rx_buf + DPA_WIRE_ROOM, &segments) || segments < 3)
+	for (b.at = 0; b.at < DATAGRAMS; b.at++) {
+		uint8_t *buf = w->rx_buf + b.at % DPA_WIRE_BUFS * DPA_WIRE_BUF;
+
+		if (b.run.n && b.at - b.begun >= DPA_WIRE_BUFS)
+			deliver_run(&b); /* its first packet lies there */
+		if (!one_datagram(&b, fd, buf + DPA_WIRE_ROOM, &segments) || segments < 3)
 			break;
 		ack_stream(&b);
 	}
+	deliver_run(&b);
 	dpa_pkt_done(b.cur, b.packets > 2); /* a message and an ACK that came with it */
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;

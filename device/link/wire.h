@@ -83,7 +83,7 @@ struct dpa_remote {
 
 #define DPA_WIRE_HASH 64u
 #define DPA_WIRE_UD   512u /* remotes that only datagrams were sent to; about 20 KiB each */
-#define DPA_WIRE_BUFS 8u
+#define DPA_WIRE_BUFS 4u
 #define DPA_WIRE_ROOM 64u /* in front of a received datagram: for a GRH */
 #define DPA_WIRE_BUF  (65536u + DPA_WIRE_ROOM)
 
