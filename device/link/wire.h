@@ -20,13 +20,14 @@
 #define DPA_GSO_SEGS  64u
 
 /*
- * What leaves at once: about one datagram of that kind, so that it is in the cache when the kernel
- * copies it, and on its way while the ICRCs of the next one are computed.
+ * What leaves by one system call: about two datagrams of that kind, so that it is in the cache when
+ * the kernel copies it, and on its way while the ICRCs of the next two are computed.
  */
-#define DPA_WIRE_ROUND (DPA_GSO_BYTES - DPA_ROCE_MAX_MTU - 64)
+#define DPA_WIRE_ROUND (2 * DPA_GSO_BYTES - DPA_ROCE_MAX_MTU - 64)
 /* The same of a message that its sender waits for: the receiver takes one part while the next is
- * sent. */
-#define DPA_WIRE_PIECE 24576u
+ * sent. Smaller parts overlap more, and cost more system calls than that saves: 64 KiB take 24 us
+ * so, 28 in parts of 32 KB, 32 in parts of 24 KB, where a system call takes 1 to 2 us. */
+#define DPA_WIRE_PIECE 57344u
 
 #define DPA_WIRE_PKTS 256u /* packets of one flush round */
 #define DPA_WIRE_MSGS 64u
