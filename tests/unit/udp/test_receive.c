@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Packets that follow each other in one message are given to the transport together, also those of
+ * several datagrams; what is not alike is not, and no buffer is used again before it was read. Over
+ * real sockets, with a header of the test's own where the codec would be.
+ */
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "ctx/dev.h"
+#include "link/inspect.h"
+#include "link/wire.h"
+#include "kernels/transport/opcode.h"
+
+enum { MTU = 1024, QPN = 5, SINGLE = 8, CE = 3 };
+
+struct head {
+	uint8_t opcode;
+	uint32_t dqpn, psn;
+};
+#define FRAME (sizeof(struct head) + MTU)
+
+static struct dpa_hw *hw;
+static struct dpa_wire wire;
+static struct dpa_hw_qp *qps[2]; /* QPN, QPN + 1 */
+static int to, from[2];
+static uint32_t calls, sizes[64], singles, marked;
+
+/* ------------------------------------------------------- what is around it */
+
+uint32_t dpa_spin_pauses = 200;
+
+struct dpa_wire *dpa_wire_get(struct dpa_hw *h)
+{
+	(void)h;
+	return &wire;
+}
+
+bool dpa_frame_check(struct dpa_hw *h, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
+{
+	struct head x;
+
+	(void)h;
+	cr_assert_eq(f->n, FRAME);
+	memcpy(&x, f->p, sizeof(x));
+	*pkt = (struct dpa_roce_pkt){.opcode = x.opcode,
+				     .dqpn = x.dqpn,
+				     .psn = x.psn,
+				     .payload = f->p + sizeof(x),
+				     .len = MTU};
+	return true;
+}
+
+static void expect_bytes(const uint8_t *p, uint32_t psn)
+{
+	for (uint32_t i = 0; i < MTU; i++)
+		cr_assert_eq(p[i], (uint8_t)(psn * 31 + i), "PSN %u, byte %u", psn, i);
+}
+
+struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *h, struct dpa_hw_qp *cur, struct dpa_peer *peer,
+				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
+{
+	(void)h;
+	(void)peer;
+	(void)f;
+	expect_bytes(pkt->payload, pkt->psn);
+	qps[pkt->dqpn - QPN]->resp.epsn = pkt->psn + 1;
+	singles++;
+	return cur;
+}
+
+void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+
+	(void)peer;
+	cr_assert(s->flags & DPA_PKT_IOV);
+	cr_assert_eq(s->len, v->n * MTU);
+	cr_assert_eq(s->psn, qp->resp.epsn);
+	for (uint32_t i = 0; i < v->n; i++) {
+		cr_assert_eq(v->iov[i].iov_len, MTU);
+		expect_bytes(v->iov[i].iov_base, s->psn + i);
+	}
+	qp->resp.epsn += v->n;
+	cr_assert_lt(calls, 64);
+	sizes[calls++] = v->n;
+}
+
+void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
+{
+	*s = (struct dpa_slot){.opcode = pkt->opcode, .src = (uint16_t)src, .psn = pkt->psn};
+	s->len = pkt->len;
+}
+
+struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
+{
+	static struct dpa_peer peer;
+
+	(void)qp;
+	(void)f;
+	return &peer;
+}
+
+void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
+{
+	(void)soon;
+	if (qp)
+		memset(&qp->lock, 0, sizeof(qp->lock));
+}
+
+void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
+{
+	(void)qp;
+	(void)tclass;
+	marked++;
+}
+
+void dpa_wire_count_rx(struct dpa_hw *h, const struct dpa_slot *s, uint32_t packets)
+{
+	(void)h;
+	(void)s;
+	(void)packets;
+}
+
+void dpa_responder_flush(struct dpa_hw_qp *qp)
+{
+	(void)qp;
+}
+
+/* None of these has anything to do here. */
+bool dpa_frame_forward(struct dpa_hw *h, const struct dpa_frame *f, uint32_t dqpn)
+{
+	(void)h;
+	(void)f;
+	cr_assert_fail("QPN %u", dqpn);
+	return false;
+}
+
+struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *h, struct dpa_hw_qp *cur,
+				    const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
+{
+	(void)h;
+	(void)f;
+	(void)pkt;
+	return cur;
+}
+
+void dpa_inspect(struct dpa_hw *h, enum dpa_inspect_at at, const struct dpa_frame *f,
+		 dpa_inspect_emit_fn *emit, void *arg)
+{
+	(void)h;
+	(void)at;
+	(void)f;
+	(void)emit;
+	(void)arg;
+}
+
+bool dpa_udp_probe(struct dpa_hw *h, const uint8_t *p, uint32_t n)
+{
+	(void)h;
+	(void)p;
+	(void)n;
+	return false;
+}
+
+/* -------------------------------------------------------------------- rig */
+
+static int udp_socket(void)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+static void setup(void)
+{
+	struct sockaddr_in a;
+	socklen_t len = sizeof(a);
+	int on = 1;
+
+	hw = calloc(1, sizeof(*hw));
+	cr_assert_not_null(hw);
+	hw->board = calloc(1, sizeof(*hw->board));
+	hw->qp_tab = calloc(DPA_BOARD_QPNS, sizeof(*hw->qp_tab));
+	wire.rx_buf = malloc(DPA_WIRE_BUFS * DPA_WIRE_BUF);
+	cr_assert(hw->board && hw->qp_tab && wire.rx_buf);
+	for (uint32_t i = 0; i < 2; i++) {
+		cr_assert_eq(posix_memalign((void **)&qps[i], 2 * DPA_CACHE_LINE, sizeof(**qps)),
+			     0);
+		memset(qps[i], 0, sizeof(**qps));
+		qps[i]->qpn = QPN + i;
+		qps[i]->mtu = MTU;
+		qps[i]->type = DPA_QP_RC;
+		atomic_store(&hw->qp_tab[QPN + i], qps[i]);
+		from[i] = udp_socket();
+	}
+	to = udp_socket();
+	cr_assert_eq(setsockopt(to, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
+	if (setsockopt(to, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)))
+		cr_skip_test("the kernel joins no datagrams");
+	cr_assert_eq(getsockname(to, (struct sockaddr *)&a, &len), 0);
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_eq(connect(from[i], (struct sockaddr *)&a, len), 0);
+	atomic_store(&hw->udp.fd, to);
+}
+
+static void teardown(void)
+{
+	close(to);
+	for (uint32_t i = 0; i < 2; i++) {
+		close(from[i]);
+		free(qps[i]);
+	}
+	free(wire.rx_buf);
+	free(hw->qp_tab);
+	free(hw->board);
+	free(hw);
+}
+
+TestSuite(udp_receive, .init = setup, .fini = teardown);
+
+/* n packets of a WRITE in one datagram, from its PSN on; the last of them ends the message. */
+static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first, bool last)
+{
+	uint8_t *b = malloc(n * FRAME);
+	uint16_t seg = FRAME;
+	union {
+		struct cmsghdr h;
+		uint8_t room[CMSG_SPACE(sizeof(seg))];
+	} c = {.h = {.cmsg_len = CMSG_LEN(sizeof(seg)),
+		     .cmsg_level = IPPROTO_UDP,
+		     .cmsg_type = UDP_SEGMENT}};
+	struct iovec iov = {.iov_base = b, .iov_len = n * FRAME};
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
+
+	cr_assert_not_null(b);
+	memcpy(CMSG_DATA(&c.h), &seg, sizeof(seg));
+	for (uint32_t i = 0; i < n; i++) {
+		struct head x = {.dqpn = qpn, .psn = psn + i, .opcode = DPA_BTH_WRITE_MIDDLE};
+
+		if (first && !i)
+			x.opcode = DPA_BTH_WRITE_FIRST;
+		if (last && i == n - 1)
+			x.opcode = DPA_BTH_WRITE_LAST;
+		memcpy(b + i * FRAME, &x, sizeof(x));
+		for (uint32_t k = 0; k < MTU; k++)
+			b[i * FRAME + sizeof(x) + k] = (uint8_t)(x.psn * 31 + k);
+	}
+	cr_assert_eq(sendmsg(fd, &m, 0), (ssize_t)(n * FRAME));
+	free(b);
+}
+
+static void expect_calls(const char *what, uint32_t n, const uint32_t *of)
+{
+	uint32_t packets = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		packets += of[i];
+	cr_assert_eq(dpa_udp_rx(hw), (int)packets, "%s", what);
+	cr_assert_eq(calls, n, "%s: %u", what, calls);
+	for (uint32_t i = 0; i < n; i++)
+		cr_expect_eq(sizes[i], of[i], "%s: %u of %u", what, sizes[i], i);
+	cr_expect_eq(singles, 0, "%s", what);
+	calls = 0;
+	qps[0]->resp.epsn = qps[1]->resp.epsn = 0;
+}
+
+/* ------------------------------------------------------------------ tests */
+
+Test(udp_receive, datagrams_of_a_message_together)
+{
+	datagram(from[0], QPN, 0, 4, true, false);
+	datagram(from[0], QPN, 4, 5, false, false);
+	datagram(from[0], QPN, 9, 3, false, true);
+	expect_calls("a message", 1, (uint32_t[]){12});
+	datagram(from[0], QPN, 0, 4, true, true);
+	datagram(from[0], QPN, 4, 4, true, true);
+	expect_calls("two messages", 2, (uint32_t[]){4, 4});
+	datagram(from[0], QPN, 0, 4, true, false);
+	expect_calls("nothing behind it yet", 1, (uint32_t[]){4});
+}
+
+Test(udp_receive, what_differs_is_apart)
+{
+	int tos = CE, none = 0;
+
+	datagram(from[0], QPN, 0, 4, true, false);
+	datagram(from[0], QPN + 1, 0, 4, true, false);
+	datagram(from[0], QPN, 4, 4, false, true);
+	expect_calls("another QP", 3, (uint32_t[]){4, 4, 4});
+	datagram(from[0], QPN, 0, 4, true, false);
+	datagram(from[1], QPN, 4, 4, false, true);
+	expect_calls("from another port", 2, (uint32_t[]){4, 4});
+	cr_expect_eq(marked, 0);
+	datagram(from[0], QPN, 0, 4, true, false);
+	cr_assert_eq(setsockopt(from[0], IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
+	datagram(from[0], QPN, 4, 4, false, false);
+	cr_assert_eq(setsockopt(from[0], IPPROTO_IP, IP_TOS, &none, sizeof(none)), 0);
+	datagram(from[0], QPN, 8, 4, false, true);
+	expect_calls("marked on the way", 3, (uint32_t[]){4, 4, 4});
+	cr_expect_eq(marked, 1);
+}
+
+/* More datagrams than there are buffers, and more packets than go together. */
+Test(udp_receive, buffers_are_read_before_they_are_used_again)
+{
+	uint32_t n = 2 * DPA_WIRE_BUFS;
+
+	for (uint32_t i = 0; i < n; i++)
+		datagram(from[0], QPN, 3 * i, 3, !i, i == n - 1);
+	expect_calls("short ones", 2, (uint32_t[]){3 * DPA_WIRE_BUFS, 3 * DPA_WIRE_BUFS});
+	for (uint32_t i = 0; i < 3; i++)
+		datagram(from[0], QPN, 20 * i, 20, !i, i == 2);
+	expect_calls("long ones", 2, (uint32_t[]){DPA_PULL_IOV, 60 - DPA_PULL_IOV});
+}
