@@ -115,11 +115,11 @@ class Wire:
         n = max(200, min(20000, (1 << 29) // size))
         return self.perftest("veth", "ib_send_bw", "-s", str(size), "-n", str(n), "-N")[3]
 
-    def send_lat(self, size, column=4):
+    def send_lat(self, size, column=4, *more):
         """Column 4: the median; 5: the average."""
-        n = 50000 if size <= 4096 else 1000
-        return self.perftest("veth", "ib_send_lat", "-s", str(size), "-n", str(n),
-                             "-C")[column] / self.bench.cycles_per_ns
+        n = 5000 if more else 50000 if size <= 4096 else 1000
+        return self.perftest("veth", "ib_send_lat", "-s", str(size), "-n", str(n), "-C",
+                             *more)[column] / self.bench.cycles_per_ns
 
     def ucx(self, test, size):
         """The final numbers: iterations, percentile, average, overall, MB/s and msg/s twice."""
@@ -169,6 +169,9 @@ def rows(bench, wire, row):
     yield row("  veth: 1 % loss / no fault link (only reported)", "MiB/s",
               lambda: wire.write_bw("veth", "drop=1%,seed=1"), lambda: wire.write_bw("veth"), None,
               None, True, "no faults")
+    yield row("  veth: send_lat 8 B, average, events / polling (only reported)", "ns",
+              lambda: wire.send_lat(8, 5, "-e"), lambda: wire.send_lat(8, 5), None, None, False,
+              "polling")
     for size, name in SIZES:
         yield row(f"veth: send_lat {name} / UCX tcp", "ns", lambda s=size: wire.send_lat(s),
                   lambda s=size: wire.ucx("tag_lat", s)[1] * 1000, 1, 1, False, "UCX")
