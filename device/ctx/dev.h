@@ -297,6 +297,8 @@ struct dpa_req {
 	uint32_t probe_wait;	       /* ns */
 	uint32_t told_psn;	       /* up to here congestion control knows of */
 	uint32_t unacked;	       /* bytes sent since the last packet that asks for an ACK */
+	uint32_t asked_psn;	       /* asks for an ACK, the last that does; una_psn - 1: none */
+	bool window_full;	       /* nothing was sent for want of room in it */
 	uint8_t probing;	       /* 1: the next packet is the probe; 2: it was sent */
 	uint32_t probe_psn, probe_end; /* of the probe, one past it */
 	uint32_t probe_back;	       /* where sending goes on behind the probe */

@@ -189,6 +189,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	r->send_idx = idx;
 	r->send_wqe_psn = first;
 	r->send_psn = psn;
+	r->asked_psn = dpa_psn_add(r->una_psn, DPA_PSN_MASK);
 	r->send_off = ((psn - first) & DPA_PSN_MASK) * qp->mtu;
 	if (r->send_off && dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode)) {
 		c = dpa_wqe_ctrl(qp, idx);

@@ -79,6 +79,15 @@ static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
 	return n < 2 ? 2 : n > DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS : n;
 }
 
+/* An ACK will come, unless it is lost, for something that is under way. */
+static bool ack_comes(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return dpa_psn_diff(r->asked_psn, resume_psn(qp)) >= 0 &&
+	       dpa_psn_diff(r->asked_psn, r->send_psn) < 0;
+}
+
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	int32_t out = dpa_psn_diff(qp->req.send_psn, resume_psn(qp));
@@ -87,13 +96,34 @@ uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 	return out < 0 ? n : (uint32_t)out < n ? n - (uint32_t)out : 0;
 }
 
+/*
+ * Whoever has filled the window goes on when a quarter of it is free, if an ACK is on its way (as
+ * RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for the
+ * next ACK.
+ */
+static bool has_room(struct dpa_hw_qp *qp, uint32_t length)
+{
+	uint32_t room = dpa_loss_room(qp, length);
+	struct dpa_req *r = &qp->req;
+
+	r->window_full =
+		!room || (r->window_full && room < window_of(qp, length) / 4 && ack_comes(qp));
+	return !r->window_full;
+}
+
+void dpa_loss_asked(struct dpa_hw_qp *qp)
+{
+	qp->req.unacked = 0;
+	qp->req.asked_psn = dpa_psn_add(qp->req.send_psn, DPA_PSN_MASK);
+}
+
 bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint64_t now, wait;
 
 	if (qp->req.probing == 1)
 		return true;
-	if (!dpa_loss_room(qp, length))
+	if (!has_room(qp, length))
 		return false;
 	if (!dpa_pcc_active(&qp->pcc))
 		return true;
@@ -109,10 +139,8 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	struct dpa_req *r = &qp->req;
 
 	r->unacked += bytes;
-	if (r->probing != 1 && r->unacked < qp->pcc.window / 4 && dpa_loss_room(qp, bytes))
-		return false;
-	r->unacked = 0;
-	return true;
+	return r->probing == 1 || r->unacked >= qp->pcc.window / 4 ||
+	       (!dpa_loss_room(qp, bytes) && !ack_comes(qp));
 }
 
 /* One packet at a time is watched; what is sent again is not (Karn). */

@@ -323,10 +323,10 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 			     1);
 	r->send_psn = dpa_psn_add(r->send_psn, dpa_npkts(p.n, qp->mtu));
 	if (qp->type == DPA_QP_RC && dpa_lossy(qp)) {
-		if (last)
-			r->unacked = 0;
-		else if (dpa_loss_wants_ack(qp, p.n))
+		if (last || dpa_loss_wants_ack(qp, p.n)) {
 			s->flags |= DPA_PKT_ACKREQ;
+			dpa_loss_asked(qp);
+		}
 	}
 	dpa_lane_publish(qp->tx, s);
 	r->send_off += p.n;

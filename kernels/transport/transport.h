@@ -222,6 +222,8 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length);
 /* How many packets the window has room for. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length);
 /* Does the packet that ends here ask for an ACK although its message goes on? */
+/* The packet before send_psn asks for an ACK. */
+void dpa_loss_asked(struct dpa_hw_qp *qp);
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
 /* Packets from psn to send_psn were sent. */
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn);

@@ -140,3 +140,126 @@ Test(transport_lossy, a_read_that_ends_late_leaves_no_offset)
 	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
 	th_free(th);
 }
+
+static struct th *windowed(uint32_t packets)
+{
+	struct th *th = lossy();
+
+	dpa_pcc_init(&th->a.qp->pcc, &dpa_pcc_none, NULL, th_now);
+	th->a.qp->pcc.window = packets * (MTU + 64);
+	return th;
+}
+
+/* What A sends now, and which of it asks for an ACK; one past its last PSN. */
+struct asked {
+	bool psn[4096];
+	uint32_t n, end;
+};
+
+static uint32_t take_asked(struct th *th, struct asked *k)
+{
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	/* a lane that was full goes on when there is room */
+	for (; th_take(&th->a, &p) || (dpa_progress_once(th->hw), th_take(&th->a, &p)); n++) {
+		uint32_t from = dpa_psn_add(p.s.psn, 0x1000000 - PSN0);
+
+		k->end = from + dpa_npkts(p.s.len, MTU);
+		cr_assert_leq(k->end, 4096);
+		for (uint32_t i = from; i < k->end; i++)
+			k->psn[i] = false;
+		if (p.s.flags & DPA_PKT_ACKREQ) {
+			k->psn[k->end - 1] = true;
+			k->n++;
+		}
+	}
+	return n;
+}
+
+/*
+ * Each ACK let out as little as it had made room for, and the last packet of that asked for the
+ * next one: a long message had three times the ACKs that it needs.
+ */
+Test(transport_lossy, little_room_waits_for_more)
+{
+	struct th *th = windowed(64);
+	struct asked k = {.n = 0};
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 400 * MTU, 0);
+	take_asked(th, &k);
+	cr_expect_eq(k.end, 64, "the window, not %u packets", k.end);
+	cr_expect_eq(k.n, 3, "%u ACKs are asked for", k.n);
+	for (uint32_t n = 0; n < 15; n++) {
+		answer(th, n, ACK);
+		cr_assert_eq(take_asked(th, &k), 0, "behind the ACK of %u", n);
+	}
+	answer(th, 15, ACK);
+	take_asked(th, &k);
+	cr_expect_eq(k.end, 80);
+	cr_expect_eq(k.n, 4);
+	answer(th, 47, ACK);
+	take_asked(th, &k);
+	cr_expect_eq(k.end, 112);
+	cr_expect_eq(k.n, 6);
+	th_free(th);
+}
+
+/* A window of less than four packets has no quarters. */
+Test(transport_lossy, small_windows_are_used_whole)
+{
+	for (uint32_t w = 2; w < 8; w++) {
+		struct th *th = windowed(w);
+		struct asked k = {.n = 0};
+
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 40 * MTU, 0);
+		take_asked(th, &k);
+		for (uint32_t n = 0; n < 20; n++) {
+			cr_assert_eq(k.end, n + w, "%u of %u", k.end, w);
+			answer(th, n, ACK);
+			take_asked(th, &k);
+		}
+		th_free(th);
+	}
+}
+
+/* Whoever stops waits for an ACK, and somebody must have been asked for it. */
+Test(transport_lossy, who_stops_has_asked)
+{
+	uint64_t seed = 77;
+
+	for (int round = 0; round < TH_FEWER(400); round++) {
+		struct th *th = windowed(2 + th_rand(&seed) % 100);
+		struct asked k = {.n = 0};
+		struct dpa_req *r = &th->a.qp->req;
+		uint32_t acked = 0;
+
+		for (int i = 0; i < 4; i++)
+			th_send(&th->a, th_rand(&seed) % 2 ? DPA_OP_RDMA_WRITE : DPA_OP_SEND, 0,
+				1 + th_rand(&seed) % (300 * MTU), 0);
+		for (int i = 0; i < 200; i++) {
+			uint32_t at, n;
+			bool any = false;
+
+			take_asked(th, &k);
+			at = dpa_psn_add(r->send_psn, 0x1000000 - PSN0);
+			if (r->send_idx == th->a.pi)
+				break;
+			for (n = acked; n < at; n++)
+				any |= k.psn[n];
+			cr_assert(any, "round %d: %u to %u are under way", round, acked, at);
+			n = acked + th_rand(&seed) % (at - acked);
+			if (th_rand(&seed) % 8) {
+				answer(th, n, ACK);
+				acked = n + 1;
+			} else {
+				answer(th, n, NAK(DPA_NAK_PSN_SEQ));
+				acked = n;
+			}
+			/* one that shrinks below what is under way leaves it to a timer */
+			n = dpa_psn_add(r->send_psn, 0x1000000 - PSN0) - acked;
+			th->a.qp->pcc.window = (n + 1 + th_rand(&seed) % 50) * (MTU + 64);
+		}
+		th_free(th);
+	}
+}
