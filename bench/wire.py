@@ -75,11 +75,11 @@ class Wire:
 
     # ------------------------------------------------------------- figures
 
-    def udp_lat(self, where):
+    def udp_lat(self, where, *more):
         port = str(free_port())
         out = self.pair(where, lambda side, address: [
             self.bench.tool("udp_pingpong"), "client" if side else "server", address, port, "64",
-            "100000"], dpa=False)
+            "100000", *more], dpa=False)
         return float(out[1].split()[0])
 
     def udp_stream(self, where, bytes_):
@@ -155,6 +155,9 @@ def rows(bench, wire, row):
         for mode, what in (("send", "SEND 64 B one way"), ("write", "WRITE 64 B, half")):
             yield row(f"{where}: {what} / UDP", "ns", lambda w=where, m=mode: wire.lat(w, m),
                       lambda w=where: wire.udp_lat(w), 1.8, 1.3, False, "UDP")
+        yield row(f"  {where}: the calls that RoCEv2 needs (only reported)", "ns",
+                  lambda w=where: wire.udp_lat(w, "roce"), lambda w=where: wire.udp_lat(w), None,
+                  None, False, "UDP")
         yield row(f"  {where}: ib_write_lat 64 B (only reported)", "ns",
                   lambda w=where: wire.perftest(w, "ib_write_lat", "-s", "64", "-n", "1000",
                                                 "-C")[4] / bench.cycles_per_ns,
