@@ -9,7 +9,9 @@
 #include <time.h>
 #include "ctx/dev.h"
 
-#define ROUNDS 4 /* of what came while a thread slept: a message, its ACK, and none */
+#define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */
+#define VAIN	  2	 /* what is there is not to be had: another thread is at it */
+#define BESIDE_NS 50000u /* it has the processor meanwhile */
 
 static bool fd_ready(int fd)
 {
@@ -55,8 +57,30 @@ static void leave_role(void *arg)
 		dpa_wake_self(hw);
 }
 
+static const struct timespec beside = {.tv_nsec = BESIDE_NS};
+
+/*
+ * Sleeps unless there is something; if that is not to be had, for a moment. *vain: how often so.
+ * The thread that is at it may have lost this processor to us: now it is run, and what it completes
+ * wakes us. errno or 0.
+ */
+static int sleep_as_waiter(struct dpa_hw *hw, struct pollfd p[3], const struct timespec *until,
+			   uint32_t *vain)
+{
+	eventfd_t v;
+
+	*vain = dpa_anything(hw) ? *vain + 1 : 0;
+	if (*vain && *vain <= VAIN)
+		return 0;
+	if (ppoll(p, 3, *vain ? &beside : until, NULL) < 0)
+		return errno;
+	if (p[1].revents & POLLIN)
+		eventfd_read(hw->wait_fd, &v);
+	return 0;
+}
+
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
-static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
+static int wait_block(struct dpa_hw *hw, int fd, uint64_t until, uint32_t *vain)
 {
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
 			      {.fd = hw->wait_fd, .events = POLLIN},
@@ -65,7 +89,6 @@ static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 	uint64_t left, now = dpa_now_ns();
 	struct timespec ts, *tsp = NULL;
 	volatile int ret = 0;
-	eventfd_t v;
 
 	left = mine ? dpa_timer_left(hw) : UINT64_MAX;
 	if (until != UINT64_MAX) {
@@ -82,12 +105,7 @@ static int wait_block(struct dpa_hw *hw, int fd, uint64_t until)
 		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
 	dpa_set_sleep(hw, &hw->waiter, 1);
 	pthread_cleanup_push(leave_role, hw);
-	if (!dpa_anything(hw)) {
-		if (ppoll(p, 3, tsp, NULL) < 0)
-			ret = errno;
-		else if (p[1].revents & POLLIN)
-			eventfd_read(hw->wait_fd, &v);
-	}
+	ret = sleep_as_waiter(hw, p, tsp, vain);
 	pthread_cleanup_pop(1);
 	return ret;
 }
@@ -104,11 +122,13 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 	struct dpa_hw *hw = ctx->hw;
 	uint64_t until =
 		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
+	uint32_t vain = 0;
 	bool ready;
 	int ret = 0;
 
 	while (!ret) {
-		dpa_progress_once(hw);
+		if (dpa_progress_once(hw))
+			vain = 0;
 		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		ready = fd_ready(fd);
@@ -117,7 +137,7 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 			return ready ? 0 : EAGAIN;
 		}
 		dpa_acks_settle(hw);
-		ret = wait_block(hw, fd, until);
+		ret = wait_block(hw, fd, until, &vain);
 		if (ret == EINTR && restarts())
 			ret = 0;
 	}

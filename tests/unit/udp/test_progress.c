@@ -4,6 +4,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "harness.h"
 #include "link/wire.h"
@@ -161,4 +164,63 @@ Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 	close(fd[0]);
 	close(fd[1]);
 	th_free(th);
+}
+
+struct waiter {
+	struct th *th;
+	int fd[2];
+	_Atomic pid_t tid;
+	int ret;
+};
+
+static void *waits(void *arg)
+{
+	struct waiter *w = arg;
+
+	atomic_store(&w->tid, (pid_t)syscall(SYS_gettid));
+	w->ret = dpa_hw_wait_fd(&w->th->ctx, w->fd[0], -1);
+	return NULL;
+}
+
+static bool sleeps(pid_t tid)
+{
+	char name[64], state = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/stat", tid);
+	f = fopen(name, "r");
+	cr_assert(f);
+	cr_assert_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+	fclose(f);
+	return state == 'S';
+}
+
+/*
+ * A packet is there, and another thread is at it that has lost its processor: who waits for an
+ * event asked without end whether it was there already, until its time slice was over.
+ */
+Test(udp_progress, who_waits_beside_another_thread_sleeps)
+{
+	struct waiter w = {.th = th_new(&(struct th_opt){0})};
+	struct dpa_rx *rx = &w.th->peer->rx[w.th->a.qp->lane];
+	pthread_t thread;
+	uint32_t looks = 0;
+
+	watch_lanes(w.th);
+	th_send(&w.th->a, DPA_OP_RDMA_WRITE, 0, 8, 0);
+	cr_assert(dpa_lane_ready(rx));
+	dpa_spin_lock(&rx->lock);
+	cr_assert_eq(pipe(w.fd), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, waits, &w), 0);
+	while (!atomic_load(&w.tid) || (!sleeps(atomic_load(&w.tid)) && ++looks < 20000))
+		sched_yield();
+	cr_expect_lt(looks, 20000, "it never sleeps");
+	dpa_spin_unlock(&rx->lock);
+	cr_assert_eq(write(w.fd[1], "e", 1), 1);
+	pthread_join(thread, NULL);
+	cr_expect_eq(w.ret, 0);
+	cr_expect_not(dpa_lane_ready(rx), "it took the packet then");
+	close(w.fd[0]);
+	close(w.fd[1]);
+	th_free(w.th);
 }
