@@ -129,7 +129,8 @@ static void uc_to_exited(struct vt *t)
 
 /* ---------------------------------------------------------------- half done */
 
-static const struct vt_opt big_read = {.len = 16 << 20};
+/* So long that it is not through when whoever posted it loses the processor before it stops. */
+static const struct vt_opt big_read = {.len = 128 << 20};
 
 static void reading_peer(struct vt *t)
 {
