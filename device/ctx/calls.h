@@ -219,6 +219,8 @@ static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
 void dpa_pend(struct dpa_hw_qp *qp, uint64_t when);
 void dpa_unpend(struct dpa_hw_qp *qp);
 int dpa_progress_once(struct dpa_hw *hw);
+/* The calling thread was told that its socket is readable: its next look is not left out. */
+void dpa_wire_is_there(void);
 /* The core that the calling thread is on; never 0. */
 static inline uint32_t dpa_here(void)
 {

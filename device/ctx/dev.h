@@ -624,6 +624,7 @@ struct dpa_thread {
 	bool polls;	/* has driven progress: what its QPs have to say may come to it */
 	bool stands_in; /* for others: what it drains is not its own */
 	uint32_t vain;
+	uint32_t wire_quiet;  /* looks at the socket in vain */
 	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */
 	uint32_t patience;    /* so many until it asks again, */
 	uint32_t unshared;    /* and answers in a row: nobody */

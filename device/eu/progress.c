@@ -283,15 +283,20 @@ static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
  */
 static int poll_wire(struct dpa_hw *hw, int busy)
 {
-	static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t quiet;
+	struct dpa_thread *me = &dpa_me;
 	int n;
 
-	if (++quiet > WIRE_QUIET && quiet % (busy ? WIRE_BUSY : WIRE_SELDOM))
+	if (++me->wire_quiet > WIRE_QUIET && me->wire_quiet % (busy ? WIRE_BUSY : WIRE_SELDOM))
 		return 0;
 	n = dpa_udp_rx(hw);
 	if (n)
-		quiet = 0;
+		me->wire_quiet = 0;
 	return n;
+}
+
+void dpa_wire_is_there(void)
+{
+	dpa_me.wire_quiet = 0;
 }
 
 static int progress(struct dpa_hw *hw, uint32_t polls)

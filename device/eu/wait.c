@@ -37,10 +37,24 @@ static bool restarts(void)
 	return true;
 }
 
+struct wait {
+	struct dpa_hw *hw;
+	uint32_t vain; /* looks in a row at what is there and is not to be had */
+	bool wire;     /* the socket is readable, or was when nobody had looked since */
+};
+
+/* What was there is being done. */
+static void moved(struct wait *w)
+{
+	w->vain = 0;
+	w->wire = false;
+}
+
 /* Also when the thread is cancelled in its wait, as threads that wait for CQ events often are. */
 static void leave_role(void *arg)
 {
-	struct dpa_hw *hw = arg;
+	struct wait *w = arg;
+	struct dpa_hw *hw = w->hw;
 
 	dpa_set_sleep(hw, &hw->waiter, 0);
 	dpa_spin_unlock(&hw->wait_role);
@@ -50,7 +64,7 @@ static void leave_role(void *arg)
 	 * thread for it would hold us up more.
 	 */
 	for (int i = 0; i < ROUNDS && dpa_progress_once(hw); i++)
-		;
+		moved(w);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
 	if (dpa_anything(hw))
@@ -60,28 +74,34 @@ static void leave_role(void *arg)
 static const struct timespec beside = {.tv_nsec = BESIDE_NS};
 
 /*
- * Sleeps unless there is something; if that is not to be had, for a moment. *vain: how often so.
- * The thread that is at it may have lost this processor to us: now it is run, and what it completes
- * wakes us. errno or 0.
+ * Sleeps unless there is something; if that is not to be had, for a moment, and without a look at
+ * the socket, which may be what it is. The thread that is at it may have lost this processor to us:
+ * now it is run, and what it completes wakes us. errno or 0.
  */
-static int sleep_as_waiter(struct dpa_hw *hw, struct pollfd p[3], const struct timespec *until,
-			   uint32_t *vain)
+static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct timespec *until)
 {
+	bool there = dpa_anything(w->hw) || w->wire;
 	eventfd_t v;
 
-	*vain = dpa_anything(hw) ? *vain + 1 : 0;
-	if (*vain && *vain <= VAIN)
+	w->vain = there ? w->vain + 1 : 0;
+	if (there && w->vain <= VAIN)
 		return 0;
-	if (ppoll(p, 3, *vain ? &beside : until, NULL) < 0)
+	w->wire = false;
+	if (ppoll(p, there ? 2 : 3, there ? &beside : until, NULL) < 0)
 		return errno;
 	if (p[1].revents & POLLIN)
-		eventfd_read(hw->wait_fd, &v);
+		eventfd_read(w->hw->wait_fd, &v);
+	if (!there && p[2].revents & POLLIN) {
+		w->wire = true;
+		dpa_wire_is_there();
+	}
 	return 0;
 }
 
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
-static int wait_block(struct dpa_hw *hw, int fd, uint64_t until, uint32_t *vain)
+static int wait_block(struct wait *w, int fd, uint64_t until)
 {
+	struct dpa_hw *hw = w->hw;
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
 			      {.fd = hw->wait_fd, .events = POLLIN},
 			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
@@ -104,8 +124,8 @@ static int wait_block(struct dpa_hw *hw, int fd, uint64_t until, uint32_t *vain)
 	if (!mine)
 		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
 	dpa_set_sleep(hw, &hw->waiter, 1);
-	pthread_cleanup_push(leave_role, hw);
-	ret = sleep_as_waiter(hw, p, tsp, vain);
+	pthread_cleanup_push(leave_role, w);
+	ret = sleep_as_waiter(w, p, tsp);
 	pthread_cleanup_pop(1);
 	return ret;
 }
@@ -122,13 +142,13 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 	struct dpa_hw *hw = ctx->hw;
 	uint64_t until =
 		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
-	uint32_t vain = 0;
+	struct wait w = {.hw = hw};
 	bool ready;
 	int ret = 0;
 
 	while (!ret) {
 		if (dpa_progress_once(hw))
-			vain = 0;
+			moved(&w);
 		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		ready = fd_ready(fd);
@@ -137,7 +157,7 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 			return ready ? 0 : EAGAIN;
 		}
 		dpa_acks_settle(hw);
-		ret = wait_block(hw, fd, until, &vain);
+		ret = wait_block(&w, fd, until);
 		if (ret == EINTR && restarts())
 			ret = 0;
 	}

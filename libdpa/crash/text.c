@@ -4,6 +4,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +44,45 @@ static int no_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_A
 
 static const Dwfl_Callbacks finders = {.find_elf = no_elf, .find_debuginfo = no_debuginfo};
 
+static bool holds(const struct dl_phdr_info *info, uintptr_t addr)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD && addr - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A mistake is found in the library: its frames are on top. Or in what it or the device code called
+ * of the process: the C library, a sanitizer. Images are no files that are still there.
+ */
+static int report_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	bool own = holds(info, (uintptr_t)&dpa_crash_write_text);
+	const char *name = info->dlpi_name;
+	Dwfl *dwfl = arg;
+	int fd;
+
+	if (name[0] != '/' || access(name, R_OK)) {
+		if (name[0] && !own)
+			return 0;
+		name = "/proc/self/exe";
+	} else if (!strncmp(name, "/proc/", 6)) {
+		return 0;
+	}
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 &&
+	    !dwfl_report_elf(dwfl, own ? "libdpa" : name, name, fd, info->dlpi_addr, true))
+		close(fd);
+	return 0;
+}
+
 static Dwfl *open_modules(const struct dpa_crash_story *s)
 {
 	Dwfl *dwfl = dwfl_begin(&finders);
-	Dl_info own;
 	int fd;
 
 	if (!dwfl)
@@ -55,17 +91,7 @@ static Dwfl *open_modules(const struct dpa_crash_story *s)
 	fd = dup(s->image_fd);
 	if (fd >= 0 && !dwfl_report_elf(dwfl, "image", s->image_path, fd, s->base, false))
 		close(fd);
-	/* A mistake is found in the library: its frames are on top. */
-	if (dladdr((void *)(uintptr_t)&dpa_crash_write_text, &own)) {
-		const char *path = strchr(own.dli_fname, '/') && !access(own.dli_fname, R_OK)
-					   ? own.dli_fname
-					   : "/proc/self/exe";
-
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 &&
-		    !dwfl_report_elf(dwfl, "libdpa", path, fd, (uintptr_t)own.dli_fbase, false))
-			close(fd);
-	}
+	dl_iterate_phdr(report_module, dwfl);
 	dwfl_report_end(dwfl, NULL, NULL);
 	return dwfl;
 }

@@ -69,6 +69,7 @@ static void make_hw(struct th *th, bool pull)
 	hw->pvm_self = true;
 	hw->door = &th->door;
 	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	atomic_store(&hw->udp.fd, -1);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_init(&hw->ctl, NULL);
 	hw->pd_refs = zero_pages(DPA_MAX_PD * sizeof(*hw->pd_refs));

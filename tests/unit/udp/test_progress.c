@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "harness.h"
@@ -15,6 +16,23 @@
 #define SELDOM	32u
 #define BUSY	256u
 #define ACK_PSN 9
+
+/* One that has a socket, or what poll(2) takes for it. */
+static struct th *on_the_wire(const struct th_opt *opt)
+{
+	struct th *th = th_new(opt);
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	cr_assert_geq(fd, 0);
+	atomic_store(&th->hw->udp.fd, fd);
+	return th;
+}
+
+static void off_the_wire(struct th *th)
+{
+	close(dpa_udp_fd(&th->hw->udp));
+	th_free(th);
+}
 
 static void watch_lanes(struct th *th)
 {
@@ -71,26 +89,25 @@ Test(udp_progress, who_else_polls_here)
 /* It never looked again: packets of other hosts waited until shared memory was quiet. */
 Test(udp_progress, shared_memory_does_not_starve_the_socket)
 {
-	struct th *th = th_new(&(struct th_opt){.timeout = 14, .retry = 7});
+	struct th *th = on_the_wire(&(struct th_opt){.timeout = 14, .retry = 7});
 
 	watch_lanes(th);
-	cr_assert_geq(dpa_udp_fd(&th->hw->udp), 0);
 	cr_expect_eq(looks_of(th, QUIET, true), QUIET, "something may come");
 	cr_expect_eq(looks_of(th, 10 * BUSY, true), 10);
 	th_udp_packets = 1;
 	cr_expect_eq(looks_of(th, BUSY, true), 1);
 	cr_expect_eq(looks_of(th, 100, true), 100, "more of it may come");
 	th_udp_packets = 0;
-	th_free(th);
+	off_the_wire(th);
 }
 
 Test(udp_progress, a_quiet_socket_costs_little)
 {
-	struct th *th = th_new(&(struct th_opt){0});
+	struct th *th = on_the_wire(&(struct th_opt){0});
 
 	cr_expect_eq(looks_of(th, QUIET, false), QUIET);
 	cr_expect_eq(looks_of(th, 10 * SELDOM, false), 10);
-	th_free(th);
+	off_the_wire(th);
 }
 
 static void owe_an_ack(struct th *th)
@@ -124,7 +141,7 @@ static void expect_sent(struct th *th, const char *when)
  */
 Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 {
-	struct th *th = th_new(&(struct th_opt){0});
+	struct th *th = on_the_wire(&(struct th_opt){0});
 	struct th_pkt p;
 
 	th_udp_packets = 1;
@@ -140,14 +157,14 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 	owe_an_ack(th);
 	cr_assert_eq(dpa_hw_progress(&th->ctx), 0);
 	expect_sent(th, "idle");
-	th_free(th);
+	off_the_wire(th);
 }
 
 /* A thread that waited has its event or has waited long enough, and goes away for who knows how
  * long. */
 Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 {
-	struct th *th = th_new(&(struct th_opt){0});
+	struct th *th = on_the_wire(&(struct th_opt){0});
 	int fd[2];
 
 	cr_assert_eq(pipe(fd), 0);
@@ -163,7 +180,7 @@ Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 	atomic_store(&th->hw->service_asleep, 0);
 	close(fd[0]);
 	close(fd[1]);
-	th_free(th);
+	off_the_wire(th);
 }
 
 struct waiter {
@@ -195,6 +212,30 @@ static bool sleeps(pid_t tid)
 	return state == 'S';
 }
 
+static void begins_to_wait(struct waiter *w, pthread_t *thread)
+{
+	cr_assert_eq(pipe(w->fd), 0);
+	cr_assert_eq(pthread_create(thread, NULL, waits, w), 0);
+}
+
+static void falls_asleep(const struct waiter *w)
+{
+	uint32_t looks = 0;
+
+	while (!atomic_load(&w->tid) || (!sleeps(atomic_load(&w->tid)) && ++looks < 20000))
+		sched_yield();
+	cr_expect_lt(looks, 20000, "it never sleeps");
+}
+
+static void has_its_event(struct waiter *w, pthread_t thread)
+{
+	cr_assert_eq(write(w->fd[1], "e", 1), 1);
+	pthread_join(thread, NULL);
+	cr_expect_eq(w->ret, 0);
+	close(w->fd[0]);
+	close(w->fd[1]);
+}
+
 /*
  * A packet is there, and another thread is at it that has lost its processor: who waits for an
  * event asked without end whether it was there already, until its time slice was over.
@@ -204,23 +245,28 @@ Test(udp_progress, who_waits_beside_another_thread_sleeps)
 	struct waiter w = {.th = th_new(&(struct th_opt){0})};
 	struct dpa_rx *rx = &w.th->peer->rx[w.th->a.qp->lane];
 	pthread_t thread;
-	uint32_t looks = 0;
 
 	watch_lanes(w.th);
 	th_send(&w.th->a, DPA_OP_RDMA_WRITE, 0, 8, 0);
 	cr_assert(dpa_lane_ready(rx));
 	dpa_spin_lock(&rx->lock);
-	cr_assert_eq(pipe(w.fd), 0);
-	cr_assert_eq(pthread_create(&thread, NULL, waits, &w), 0);
-	while (!atomic_load(&w.tid) || (!sleeps(atomic_load(&w.tid)) && ++looks < 20000))
-		sched_yield();
-	cr_expect_lt(looks, 20000, "it never sleeps");
+	begins_to_wait(&w, &thread);
+	falls_asleep(&w);
 	dpa_spin_unlock(&rx->lock);
-	cr_assert_eq(write(w.fd[1], "e", 1), 1);
-	pthread_join(thread, NULL);
-	cr_expect_eq(w.ret, 0);
+	has_its_event(&w, thread);
 	cr_expect_not(dpa_lane_ready(rx), "it took the packet then");
-	close(w.fd[0]);
-	close(w.fd[1]);
 	th_free(w.th);
+}
+
+/* The same with datagrams: the socket is readable, and they are another thread's. */
+Test(udp_progress, who_waits_beside_another_receiver_sleeps)
+{
+	struct waiter w = {.th = on_the_wire(&(struct th_opt){0})};
+	pthread_t thread;
+
+	cr_assert_eq(eventfd_write(dpa_udp_fd(&w.th->hw->udp), 1), 0);
+	begins_to_wait(&w, &thread);
+	falls_asleep(&w);
+	has_its_event(&w, thread);
+	off_the_wire(w.th);
 }

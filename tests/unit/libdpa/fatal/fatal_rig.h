@@ -9,8 +9,9 @@
 #include "libdpa/host/libdpa.h"
 
 extern struct doca_dpa_app *fatal_app;
-extern doca_dpa_func_t bad_write, divide_by_zero, trap, jump_nowhere, overflow, overflow_in_calls,
-	overflow_by_one_frame, bad_handle, spoil_stack, loop, loop_of_calls, wait_for_ever, work;
+extern doca_dpa_func_t bad_write, divide_by_zero, trap, jump_nowhere, call_outside, overflow,
+	overflow_in_calls, overflow_by_one_frame, bad_handle, spoil_stack, loop, loop_of_calls,
+	wait_for_ever, work;
 
 struct fatal_rig {
 	struct doca_dev *dev;

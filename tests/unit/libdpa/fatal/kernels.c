@@ -65,6 +65,17 @@ __attribute__((noinline)) static uint64_t deep(volatile uint64_t *p)
 	return deep(frame) + frame[0];
 }
 
+/* What is called is the host's and lies outside libdpa, which is no way to write a kernel. */
+__dpa_global__ void call_outside(uint64_t arg)
+{
+	uint64_t (*volatile fn)(uint64_t, uint64_t, uint64_t) =
+		(uint64_t(*)(uint64_t, uint64_t, uint64_t))(uintptr_t)at(arg)->address;
+
+	ADD(at(arg)->begun);
+	counter = fn(8, 0, 10);
+	ADD(at(arg)->survived);
+}
+
 __dpa_global__ void overflow(uint64_t arg)
 {
 	volatile uint64_t v = arg;

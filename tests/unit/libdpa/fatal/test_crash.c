@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What a fault leaves: the context's state, its QPs, the files. */
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -88,6 +89,14 @@ Test(crash, jump_to_a_wild_address)
 {
 	crash_by(&jump_nowhere, 0x1122334455667788);
 	has(crash_text(), "kernel       jump_nowhere\n");
+}
+
+/* The call stack goes on from there: it ended at the first frame, "(no code)". */
+Test(crash, in_the_c_library)
+{
+	crash_by(&call_outside, (uint64_t)(uintptr_t)&inet_network);
+	has(crash_text(), " call_outside (");
+	cr_expect_not(strstr(crash_text(), "(no code)"), "%s", crash_text());
 }
 
 Test(crash, stack_overflow)

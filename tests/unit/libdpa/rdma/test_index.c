@@ -5,7 +5,7 @@
 
 TestSuite(index, .timeout = 60);
 
-enum { LONG = 256 << 10, SLOT = 64 };
+enum { LONG = 256 << 10, SLOT = 64, SLOW = 100 };
 
 static void post(struct rig *r, uint64_t offset, uint64_t length, uint64_t times)
 {
@@ -15,7 +15,7 @@ static void post(struct rig *r, uint64_t offset, uint64_t length, uint64_t times
 	rig_do(r, c);
 }
 
-/* From now on peer i needs half a second for the long message (0: as long as it takes). */
+/* From now on peer i needs a quarter of a minute for the long message (0: as long as it takes). */
 static void slow_down(struct rig *r, int i, uint32_t kbps)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS, .rate_limit = kbps};
@@ -64,7 +64,7 @@ Test(index, one_in_flight_keeps_its_index)
 	struct rig r;
 
 	rig_up(&r);
-	slow_down(&r, 0, 4000);
+	slow_down(&r, 0, SLOW);
 	post(&r, RIG_MEM / 2, LONG, 1);
 	post(&r, 0, SLOT, RIG_QUEUE - 1);
 	peer_send(&r, 0, IBV_WR_SEND, RIG_MEM / 2, LONG, 0);
@@ -94,7 +94,7 @@ Test(index, posted_again_it_is_the_same)
 	struct rig r;
 
 	rig_up(&r);
-	slow_down(&r, 0, 4000);
+	slow_down(&r, 0, SLOW);
 	post(&r, RIG_MEM / 2, LONG, 1);
 	post(&r, 0, SLOT, RIG_QUEUE - 1);
 	peer_send(&r, 0, IBV_WR_SEND, RIG_MEM / 2, LONG, 0);
