@@ -96,6 +96,8 @@ int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, cons
 /* --- cq.c --- */
 /* False: the CQ overran, and the entry is lost. */
 bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
+/* n of them, under one lock and with one store of the index: how many had room. */
+uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n);
 /* The same for a QP, under its lock: one that cannot report goes to the error state before long. */
 void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
 /* Ends a QP that lost an entry; under its lock. */
@@ -201,6 +203,17 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
 void dpa_qp_to_error(struct dpa_hw_qp *qp);
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
 void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted */
+/* Completions of one QP that go to their CQ together, while it is locked; the stack of who drains.
+ */
+#define DPA_RUN 16u
+struct dpa_run {
+	struct dpa_hw_qp *qp; /* locked; NULL: none, nothing is collected */
+	struct dpa_hw_cq *cq;
+	uint32_t n;
+	struct dpa_cqe e[DPA_RUN];
+};
+/* What was collected is reported. */
+void dpa_run_flush(struct dpa_run *r);
 void dpa_hw_free_qps(struct dpa_hw *hw); /* their memory, at the last close */
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);
 

@@ -13,12 +13,13 @@ static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 		cq->ctx->event(cq->ctx->event_arg, &ev);
 }
 
-static bool cq_full(struct dpa_hw_cq *cq)
+/* Has it no room for the entry at `pi`? */
+static bool cq_full(struct dpa_hw_cq *cq, uint32_t pi)
 {
-	if (dpa_likely(cq->pi - cq->ci_seen < 1u << cq->log_size))
+	if (dpa_likely(pi - cq->ci_seen < 1u << cq->log_size))
 		return false; /* no look at a line that is the poller's */
 	cq->ci_seen = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
-	return cq->pi - cq->ci_seen >= 1u << cq->log_size;
+	return pi - cq->ci_seen >= 1u << cq->log_size;
 }
 
 /*
@@ -37,43 +38,71 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 
 #define SHOW_CQES 16 /* the count that people see is written this seldom */
 
-/* IBA 9.2/se */
-bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+/* Under the lock: the entry at `at`, not counted yet. False: no room. */
+static bool put(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
 {
-	struct dpa_cqe *e;
-	bool fire = false;
+	struct dpa_cqe *e = &cq->buf[at & ((1u << cq->log_size) - 1)];
 
-	dpa_spin_lock(&cq->lock);
-	if (dpa_unlikely(!(cq->flags & DPA_CQ_IGNORE_OVERRUN) && (cq->overrun || cq_full(cq)))) {
+	if (dpa_unlikely(!(cq->flags & DPA_CQ_IGNORE_OVERRUN) &&
+			 (cq->overrun || cq_full(cq, at)))) {
 		cq_overrun(cq);
-		dpa_spin_unlock(&cq->lock);
 		return false;
 	}
-	e = &cq->buf[cq->pi & ((1u << cq->log_size) - 1)];
 	memcpy(e, cqe, offsetof(struct dpa_cqe, opcode));
 	if (cq->flags & DPA_CQ_TIMESTAMP)
 		e->timestamp = dpa_now_ns();
-	dpa_cqe_publish(e, cqe, dpa_cqe_owner(cq->pi, cq->log_size));
-	__atomic_store_n(&cq->pi, cq->pi + 1, __ATOMIC_RELAXED); /* hints are read unlocked */
-	if (dpa_unlikely(cq->tap != NULL))
-		dpa_cq_push(cq->tap, cqe); /* it has no tap: two locks are the most */
-	if (dpa_unlikely(cq->info && cq->pi % SHOW_CQES == 0))
-		cq->info->cqes += SHOW_CQES;
-	if (dpa_unlikely(cq->armed)) {
-		fire = cq->armed == 1 || cqe->status || (cqe->flags & DPA_CQE_F_SOLICITED);
+	dpa_cqe_publish(e, cqe, dpa_cqe_owner(at, cq->log_size));
+	return true;
+}
+
+/* Under the lock: n new entries, the last of which are at `cqe`. Does an event tell of them? */
+/* IBA 9.2/se */
+static bool fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
+{
+	bool fire = false;
+
+	for (uint32_t i = 0; i < n && !fire; i++) {
+		fire = cq->armed == 1 || cqe[i].status || (cqe[i].flags & DPA_CQE_F_SOLICITED);
 		if (fire && dpa_unlikely(cq->mod_count > 1))
 			fire = !dpa_cq_hold(cq);
-		if (fire) {
-			cq->armed = 0;
-			cq->told = cq->pi;
-			if (cq->info)
-				cq->info->armed = 0;
-		}
 	}
-	if (fire && cq->comp)
-		cq->comp(cq->comp_arg);
+	if (fire) {
+		cq->armed = 0;
+		cq->told = cq->pi;
+		if (cq->info)
+			cq->info->armed = 0;
+	}
+	return fire;
+}
+
+/* The producer's index is stored once for all of them. */
+uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
+{
+	uint32_t was, done = 0;
+	bool fire = false;
+
+	dpa_spin_lock(&cq->lock);
+	was = cq->pi;
+	while (done < n && put(cq, was + done, &cqe[done]))
+		done++;
+	if (dpa_likely(done)) {
+		__atomic_store_n(&cq->pi, was + done, __ATOMIC_RELAXED); /* hints: unlocked */
+		for (uint32_t i = 0; dpa_unlikely(cq->tap != NULL) && i < done; i++)
+			dpa_cq_push(cq->tap, &cqe[i]); /* it has no tap: two locks are the most */
+		if (dpa_unlikely(cq->info && (was + done) / SHOW_CQES != was / SHOW_CQES))
+			cq->info->cqes += ((was + done) / SHOW_CQES - was / SHOW_CQES) * SHOW_CQES;
+		if (dpa_unlikely(cq->armed))
+			fire = fires(cq, cqe, done);
+		if (fire && cq->comp)
+			cq->comp(cq->comp_arg);
+	}
 	dpa_spin_unlock(&cq->lock);
-	return true;
+	return done;
+}
+
+bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+{
+	return dpa_cq_push_all(cq, cqe, 1);
 }
 
 void dpa_cq_fire_held(struct dpa_hw_cq *cq)

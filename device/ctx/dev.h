@@ -343,6 +343,29 @@ struct dpa_resp {
 	} tm;
 };
 
+/* What must still be so when the copy begins. */
+struct dpa_guard {
+	const _Atomic uint64_t *grant;
+	uint64_t grant_was;
+	const _Atomic uint32_t *gen;
+	uint64_t gen_was;
+	uint64_t alive; /* time stamp counter: the process, where its pid is used */
+};
+
+/*
+ * The region or window of the peer's, mapped here, that the QP's last direct operation was in: what
+ * was read of it is right while its guard holds, which each copy looks at. Under the QP's lock;
+ * link/direct.h, kernels/transport/near.c.
+ */
+struct dpa_near {
+	uint32_t rkey; /* 0: none */
+	uint32_t access;
+	uint64_t iova, length;
+	uint8_t *base;	   /* of iova */
+	uint32_t peer_gen; /* of the process that it is good for */
+	struct dpa_guard g;
+};
+
 /*
  * A QP. With thousands of them each line is a miss of its own, so that what a message touches lies
  * in few: for sending 0, 1, 2; for receiving 0, that of `rq` and that where `resp` begins, a pair.
@@ -391,6 +414,7 @@ struct dpa_hw_qp {
 	bool limited;		      /* by `rate` */
 	bool cqe_lost;		      /* a CQ had no room for what it reports: it ends in error */
 	struct dpa_req req;
+	struct dpa_near near __attribute__((aligned(DPA_CACHE_LINE)));
 	/* a pair of lines: the receive queue, the responder */
 	struct dpa_hw_cq *recv_cq __attribute__((aligned(2 * DPA_CACHE_LINE)));
 	struct dpa_hw_srq *srq;
@@ -621,8 +645,9 @@ struct dpa_thread {
 		uint32_t n;
 		uint32_t serial; /* of the opening that they belong to */
 	} posting;
-	bool polls;	/* has driven progress: what its QPs have to say may come to it */
-	bool stands_in; /* for others: what it drains is not its own */
+	struct dpa_run *run; /* what it collects for a CQ; NULL: nothing */
+	bool polls;	     /* has driven progress: what its QPs have to say may come to it */
+	bool stands_in;	     /* for others: what it drains is not its own */
 	uint32_t vain;
 	uint32_t wire_quiet;  /* looks at the socket in vain */
 	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */

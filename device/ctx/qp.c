@@ -62,13 +62,37 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
  * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. Who reports is in
  * the midst of its work with the QP: it ends when progress comes to it.
  */
-void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+		       uint32_t n)
 {
-	if (dpa_likely(dpa_cq_push(cq, cqe)) || qp->cqe_lost || qp->state == DPA_QPS_ERR ||
-	    qp->state == DPA_QPS_RESET)
+	if (dpa_likely(dpa_cq_push_all(cq, cqe, n) == n) || qp->cqe_lost ||
+	    qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_RESET)
 		return;
 	qp->cqe_lost = true;
 	dpa_pend(qp, 0);
+}
+
+void dpa_run_flush(struct dpa_run *r)
+{
+	const uint32_t n = r->n;
+
+	r->n = 0;
+	if (n)
+		report_all(r->qp, r->cq, r->e, n);
+}
+
+void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
+{
+	struct dpa_run *r = dpa_me.run;
+
+	if (!r || r->qp != qp) {
+		report_all(qp, cq, cqe, 1);
+		return;
+	}
+	if (r->n && (r->cq != cq || r->n == DPA_RUN))
+		dpa_run_flush(r);
+	r->cq = cq;
+	r->e[r->n++] = *cqe;
 }
 
 void dpa_qp_cqe_lost(struct dpa_hw_qp *qp)

@@ -202,6 +202,7 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		qp->direct_until = 0;
 		qp->direct_off = 0;
 		qp->direct_begun = false;
+		qp->near.rkey = 0;
 		dpa_requester_run(qp);
 		return;
 	default:

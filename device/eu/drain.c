@@ -13,8 +13,9 @@
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-#define AHEAD	 2 /* slots of a lane whose QPs are fetched while one is worked on */
-#define PATIENCE 8 /* batches for another thread's QPs that one drains */
+#define AHEAD	 2    /* slots of a lane whose QPs are fetched while one is worked on */
+#define SOON	 4096 /* who takes a longer one has time to tell of those before it */
+#define PATIENCE 8    /* batches for another thread's QPs that one drains */
 
 /* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
  */
@@ -36,10 +37,18 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
+/* What the QP at hand reports is collected from enter_qp() on until here. */
+static void report(struct dpa_run *r)
+{
+	dpa_run_flush(r);
+	r->qp = NULL;
+}
+
 static void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
+	report(dpa_me.run);
 	if (!dpa_acks_take(acks, qp))
 		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
@@ -70,8 +79,17 @@ static struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 		leave_qp(cur, acks);
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
+		dpa_me.run->qp = qp;
 	}
 	return qp;
+}
+
+/* It is not locked any more then. */
+static bool inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	report(dpa_me.run);
+	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 
 /* One packet; `cur` is the QP that is locked from the packet before. */
@@ -102,8 +120,7 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		return qp;
 	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
 		 /* frames do not say that a turn begins */
-		 (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
-		 dpa_inspect_slot(qp, rx->peer, s, payload))
+		 (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) && inspected(qp, rx, s, payload))
 		qp = NULL;
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
@@ -258,8 +275,12 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	struct dpa_acks acks = {.n = 0};
 	uint64_t bytes = 0;
 	bool held = false;
+	struct dpa_run run;
 	int n = 0;
 
+	run.qp = NULL;
+	run.n = 0;
+	dpa_me.run = &run;
 	while (n < batch && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 		struct dpa_slot s;
@@ -269,6 +290,8 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 		s.flags &= DPA_PKT_ON_LANE;
 		if (batch > 1)
 			seen = expect(rx, shm, next, seen);
+		if (s.len > SOON)
+			dpa_run_flush(&run);
 		if (batch > 1 && are_short_writes(rx, &s)) {
 			cur = enter_qp(rx->peer->hw, &s, cur, &acks);
 			taken = drain_writes(rx, s, cur, batch - n);
@@ -295,12 +318,14 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	if (cur)
 		*home = atomic_load_explicit(&cur->home, memory_order_relaxed);
 	if (cur && !acks.n) { /* nobody's company: the ACK goes alone */
+		report(&run);
 		dpa_responder_flush(cur);
 		dpa_qp_leave(cur);
 	} else {
 		leave_qp(cur, &acks);
 		dpa_acks_publish(&acks, rx->peer->hw);
 	}
+	dpa_me.run = NULL;
 	return n;
 }
 

@@ -47,15 +47,6 @@
 _Static_assert(DPA_MAX_PD <= 1 << 16 && DPA_BOARD_PROCS <= 1 << 8 && DPA_BOARD_QPNS <= 1 << 16,
 	       "a grant's fields");
 
-/* What must still be so when the copy begins. */
-struct dpa_guard {
-	const _Atomic uint64_t *grant;
-	uint64_t grant_was;
-	const _Atomic uint32_t *gen;
-	uint64_t gen_was;
-	uint64_t alive; /* time stamp counter: the process, where its pid is used */
-};
-
 /* --- guard.c --- */
 /* Can this thread copy under a guard? */
 bool dpa_guard_works(void);

@@ -7,8 +7,7 @@
  * Where it is slower it is not taken: a list of small messages to memory that is not mapped goes by
  * the ring, which takes one in a fraction of a system call's time. A small one goes this way if
  * somebody waits for it: it is alone, asks for a completion, and nothing that was reported before
- * lies in the CQ. One hazard does for as many as follow each other in mapped memory, up to the
- * first that is reported: who hears of a completion may take something back.
+ * lies in the CQ. What follows in the same region, if that is mapped, is near.c's.
  *
  * Nothing may be outstanding. A large one waits for that behind large ones that went by packet, and
  * one to mapped memory behind RDMA WRITEs and READs: who keeps 128 of them under way, as perftest
@@ -21,9 +20,9 @@
 #include "transport.h"
 #include "link/direct.h"
 
-#define ALWAYS	 DPA_PULL_MIN	      /* from this size on the copy counts, not the call */
+#define ALWAYS	 DPA_DIRECT_ALWAYS
 #define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
-#define TOGETHER 64		      /* operations under one hazard */
+#define TOGETHER 64		      /* operations of one call */
 #define REST	 64		      /* messages that go by packet after one that had to, */
 #define MORE	 8		      /* doubling so often while none goes this way */
 #define LATER_NS 50000000ull	      /* the longest wait for what is outstanding */
@@ -42,13 +41,6 @@ static bool is_awaited(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 	return (c->flags & DPA_WQE_SIGNALED || qp->sq_sig_all) && c->nbb == pi - qp->req.send_idx &&
 	       __atomic_load_n(&cq->pi, __ATOMIC_RELAXED) ==
 		       __atomic_load_n(cq->ci, __ATOMIC_RELAXED);
-}
-
-/* Nothing of a UC QP is outstanding when its peer has taken all that the lane held. */
-static bool lane_is_empty(struct dpa_tx *tx)
-{
-	return __atomic_load_n(&tx->head, __ATOMIC_RELAXED) ==
-	       atomic_load_explicit(&tx->shm->tail, memory_order_acquire);
 }
 
 static bool is_outstanding(const struct dpa_req *r)
@@ -133,7 +125,7 @@ static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, 
 		return BY_PACKET;
 	if (wait)
 		return LATER;
-	return qp->type == DPA_QP_RC || lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
+	return qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
 /* Inline data that lies in one piece: where. */
@@ -184,21 +176,6 @@ static uint64_t who(const struct dpa_hw_qp *qp)
 	       (uint64_t)(b->gen & 0xffff) << DPA_GRANT_GEN_SHIFT;
 }
 
-/*
- * A hazard, and the region or window that the last operation under it was in, where all of that is
- * mapped: what was read of it is right while its guard holds, which each copy looks at.
- */
-struct hold {
-	struct dpa_hazard *h; /* NULL: none */
-	uint32_t rkey;	      /* 0: none */
-	uint32_t access;
-	uint64_t iova, length;
-	uint8_t *base;
-	struct dpa_guard g;
-	uint32_t ops, mapped; /* done under it, not counted yet */
-	uint64_t bytes;
-};
-
 /* An operation, and where its bytes are here. */
 struct op {
 	struct dpa_wqe_raddr at;
@@ -209,8 +186,6 @@ struct op {
 	uint64_t swap_add, compare, old; /* atomics */
 	bool mapped;			 /* it was done that way */
 	bool no_map;			 /* what is not mapped stays so */
-	bool more;			 /* the hazard does for the next one, too */
-	struct hold *hold;
 };
 
 static uint64_t grant_for(const struct op *o)
@@ -287,24 +262,14 @@ static int by_kernel(pid_t pid, const struct op *o, const struct dpa_guard *g, u
 			      dpa_last_apart(o->iov, o->cnt, addr + o->len, apart), addr, o->len);
 }
 
-/* Of a list most often: as the one before, of which all was looked at. */
-static bool as_before(const struct op *o)
-{
-	const struct hold *k = o->hold;
-	const uint64_t off = o->at.addr - k->iova;
-
-	return k->rkey && k->rkey == o->at.rkey && off <= k->length &&
-	       o->total <= k->length - off && k->access & access_for(o) &&
-	       k->g.grant_was & grant_for(o) && !dpa_op_is_atomic(o->opcode);
-}
-
-static void remember(const struct dpa_hw_qp *qp, const struct op *o, const struct dpa_guard *g,
+/* Where the operations that follow most often are, too: near.c. */
+static void remember(struct dpa_hw_qp *qp, const struct op *o, const struct dpa_guard *g,
 		     uint32_t entry)
 {
 	const struct dpa_mr *mr = &qp->peer->export->mr[o->at.rkey >> DPA_KEY_TAG_BITS];
 	/* read once: the next time it may be something else than what `base` is good for */
 	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
-	struct hold *k = o->hold;
+	struct dpa_near *k = &qp->near;
 	uint32_t unmapped;
 
 	k->iova = __atomic_load_n(&mr->iova, __ATOMIC_RELAXED);
@@ -312,6 +277,7 @@ static void remember(const struct dpa_hw_qp *qp, const struct op *o, const struc
 	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
 	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
 	k->rkey = k->base ? o->at.rkey : 0;
+	k->peer_gen = qp->peer->gen;
 	k->g = *g;
 }
 
@@ -322,18 +288,12 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	uint32_t entry;
 	uint8_t *at;
 
-	if (as_before(o)) {
-		o->mapped = true;
-		return in_mapped(&o->hold->g, o,
-				 o->hold->base + (o->at.addr - o->hold->iova) + o->off);
-	}
 	if (!is_allowed(qp, o, g, &addr, &entry))
 		return EFAULT;
 	at = dpa_area_at(qp->peer, entry, addr, o->len, unmapped);
 	o->mapped = at && !(dpa_op_is_atomic(o->opcode) && addr & 7);
 	if (o->mapped) {
-		if (o->more)
-			remember(qp, o, g, entry);
+		remember(qp, o, g, entry);
 		return in_mapped(g, o, at);
 	}
 	if (dpa_op_is_atomic(o->opcode) || !qp->peer->can_pull || (*unmapped && !o->no_map))
@@ -341,28 +301,12 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	return by_kernel(qp->peer->pid, o, g, addr);
 }
 
-static void let_go(struct dpa_hw *hw, struct hold *k)
-{
-	if (k->ops) {
-		dpa_count(hw, DPA_CNT_direct_ops, k->ops);
-		dpa_count(hw, DPA_CNT_direct_bytes, k->bytes);
-		if (k->mapped)
-			dpa_count(hw, DPA_CNT_mapped_ops, k->mapped);
-	}
-	k->ops = k->mapped = 0;
-	k->bytes = 0;
-	if (k->h)
-		dpa_hazard_leave(k->h);
-	k->h = NULL;
-	k->rkey = 0;
-}
-
 /* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
 static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 {
 	struct dpa_peer *p = qp->peer;
-	struct hold *k = o->hold;
 	uint32_t unmapped = 0;
+	struct dpa_hazard *h;
 	struct dpa_guard g;
 	int ret;
 
@@ -371,18 +315,13 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 		g.alive = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
 	else if (!dpa_direct_alive(p, &g.alive))
 		return EFAULT;
-	if (!k->h)
-		k->h = dpa_hazard_enter(qp->hw, p);
-	if (!k->h)
+	h = dpa_hazard_enter(qp->hw, p);
+	if (!h)
 		return EFAULT;
 	ret = at_peer(qp, o, &g, &unmapped);
-	if (dpa_likely(!ret)) {
-		k->ops++;
-		k->bytes += o->len;
-		k->mapped += o->mapped;
-	}
-	if (ret || !o->mapped || !o->more)
-		let_go(qp->hw, k);
+	if (dpa_likely(!ret))
+		dpa_direct_count(qp->hw, 1, o->mapped, o->len);
+	dpa_hazard_leave(h);
 	if (dpa_likely(!unmapped) || o->no_map)
 		return ret;
 	o->no_map = !dpa_area_map(p, unmapped);
@@ -435,16 +374,11 @@ static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 }
 
 /* The next n bytes of the WQE at send_idx. False: not this way. */
-static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n, struct hold *hold)
+static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
-	struct op o = {.iov = iov,
-		       .len = n,
-		       .off = qp->direct_off,
-		       .total = length_of(c),
-		       .more = n < ALWAYS && !(c->flags & DPA_WQE_SIGNALED) && !qp->sq_sig_all,
-		       .hold = hold};
+	struct op o = {.iov = iov, .len = n, .off = qp->direct_off, .total = length_of(c)};
 	uint64_t only;
 	int err = EFAULT;
 
@@ -511,16 +445,8 @@ static void begins_again(struct dpa_hw_qp *qp)
 	qp->direct_off = 0;
 }
 
-/* In a list, under the hazard of the one before and to the same place: that is as it applied. */
-static bool goes_on(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct hold *k)
-{
-	return k->rkey && c->length - 1 < ALWAYS - 1 &&
-	       (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
-	       ((const struct dpa_wqe_raddr *)dpa_wqe_at(qp, qp->req.send_idx, dpa_wqe_body(qp)))
-			       ->rkey == k->rkey;
-}
-
-static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
+/* Under the QP's lock, its peer is UP. */
+int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 {
 	uint32_t left = BYTES, together = 0;
 	int n = 0;
@@ -528,14 +454,19 @@ static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
 	while (qp->req.send_idx != pi) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
 		uint32_t len = length_of(c) - qp->direct_off, idx = qp->req.send_idx;
+		uint32_t near = (uint32_t)dpa_near_run(qp);
 
+		if (near) {
+			n += (int)near;
+			together += near;
+			if (together > TOGETHER)
+				return DPA_DIRECT_MORE;
+			continue;
+		}
 		len = len < DPA_PULL_CHUNK ? len : DPA_PULL_CHUNK;
-
-		bool on = goes_on(qp, c, hold);
-
-		if (!on && dpa_unlikely(rests(qp, c)))
+		if (dpa_unlikely(rests(qp, c)))
 			break;
-		switch (on ? DIRECT : applies(qp, c, pi)) {
+		switch (applies(qp, c, pi)) {
 		case BY_PACKET:
 			qp->direct_until = 0;
 			begins_again(qp);
@@ -551,7 +482,7 @@ static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
 		}
 		if (len > left || ++together > TOGETHER)
 			return DPA_DIRECT_MORE;
-		if (!one(qp, c, len, hold)) {
+		if (!one(qp, c, len)) {
 			begins_again(qp);
 			rest(qp, c);
 			break;
@@ -559,20 +490,5 @@ static int run(struct dpa_hw_qp *qp, uint32_t pi, struct hold *hold)
 		left -= len;
 		n += qp->req.send_idx != idx;
 	}
-	return n;
-}
-
-/* Under the QP's lock, its peer is UP. */
-int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
-{
-	struct hold hold;
-	int n;
-
-	hold.h = NULL;
-	hold.rkey = 0;
-	hold.ops = hold.mapped = 0;
-	hold.bytes = 0;
-	n = run(qp, pi, &hold);
-	let_go(qp->hw, &hold);
 	return n;
 }

@@ -736,6 +736,8 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 {
 	int n = dpa_quick_run(qp, BUDGET);
 
+	if (!n && qp->near.rkey)
+		n = dpa_near_run(qp);
 	/* by BlueFlame: this WQE, and no look at a line that is the poster's */
 	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
 									   __ATOMIC_ACQUIRE))))

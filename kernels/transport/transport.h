@@ -193,7 +193,30 @@ void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
 /* IBA 10.8.3: 0 if a WQE may be this on this QP; `one` as in dpa_check_sges(). */
 uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		       uint64_t *one);
+/* Nothing of a UC QP is outstanding when its peer has taken all that the lane held. */
+static inline bool dpa_lane_is_empty(struct dpa_tx *tx)
+{
+	return __atomic_load_n(&tx->head, __ATOMIC_RELAXED) ==
+	       atomic_load_explicit(&tx->shm->tail, memory_order_acquire);
+}
+
+/* --- near.c --- */
+/*
+ * RDMA WRITEs and READs at send_idx that go where the QP's last direct operation went, under the
+ * QP's lock: how many were carried out. 0: the next one is not of that kind, and nothing was done.
+ */
+int dpa_near_run(struct dpa_hw_qp *qp);
+
 /* --- direct.c --- */
+#define DPA_DIRECT_ALWAYS DPA_PULL_MIN /* from this size on the copy counts, not the call */
+static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t mapped,
+				    uint64_t bytes)
+{
+	dpa_count(hw, DPA_CNT_direct_ops, ops);
+	dpa_count(hw, DPA_CNT_direct_bytes, bytes);
+	if (mapped)
+		dpa_count(hw, DPA_CNT_mapped_ops, mapped);
+}
 /* Carries out itself what can be: how many, or that there is more for another call, or that no
  * packet shall go before what is outstanding is acknowledged. */
 #define DPA_DIRECT_MORE	 -1

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * near.c - the commonest direct operation whole: a short RDMA WRITE or READ, of one piece, to the
+ * region that the QP's last one was in, which is mapped here. Each step looks whether all
+ * is as it takes for granted and leaves no trace when it is not: then direct.c, which knows every
+ * case, does the work. What an operation changes here is what it changes there.
+ *
+ * One hazard does for as many as follow each other, up to the first that is reported: who hears of
+ * a completion may take something back.
+ */
+#include "transport.h"
+#include "link/direct.h"
+
+#define TOGETHER 64 /* operations of one call */
+
+/* Under one hazard, not counted yet. */
+struct batch {
+	struct dpa_hazard *h; /* NULL: none */
+	uint32_t ops;
+	uint64_t bytes;
+};
+
+/* Nothing about the QP stands in the way, and nothing of it is outstanding. */
+static bool is_ready(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+
+	return dpa_likely(qp->near.rkey) && qp->direct && qp->state == DPA_QPS_RTS &&
+	       !qp->cqe_lost && !r->wait_timer && qp->dbrec && qp->tx && !qp->limited &&
+	       !r->fence_sq && !dpa_lossy(qp) && !qp->direct_off && !qp->direct_rest &&
+	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP &&
+	       qp->near.peer_gen == qp->peer->gen && r->una_idx == r->send_idx && !r->send_off &&
+	       r->send_psn == r->una_psn && r->max_psn == r->una_psn &&
+	       !atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed) &&
+	       (qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx));
+}
+
+/* Where its bytes are at the peer, mapped here; NULL: not there, or not allowed. */
+static uint8_t *remote(const struct dpa_near *k, const struct dpa_wqe_raddr *at, uint32_t len,
+		       bool write)
+{
+	const uint64_t off = at->addr - k->iova;
+
+	if (at->rkey != k->rkey || off > k->length || len > k->length - off ||
+	    !(k->access & (write ? DPA_ACCESS_REMOTE_WRITE : DPA_ACCESS_REMOTE_READ)) ||
+	    !(k->g.grant_was & (write ? DPA_GRANT_WRITE : DPA_GRANT_READ)))
+		return NULL;
+	return k->base + off;
+}
+
+/* Where they are here; NULL: in several pieces, or somewhere else, or not good. */
+static void *local(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
+		   const struct dpa_wqe_raddr *at, uint32_t len, bool write)
+{
+	const struct dpa_sge *g = (const struct dpa_sge *)(at + 1);
+	uint64_t addr;
+
+	if (c->flags & DPA_WQE_INLINE)
+		return write && len <= DPA_WQEBB - sizeof(*c) - sizeof(*at)
+			       ? (void *)(uintptr_t)(at + 1)
+			       : NULL;
+	if (c->nsge != 1 || g->length != len ||
+	    dpa_mr_check(qp->hw, g->lkey, qp->pdn, g->addr, len, write ? 0 : DPA_ACCESS_LOCAL_WRITE,
+			 &addr) ||
+	    dpa_mr_careful(qp->hw, g->lkey))
+		return NULL;
+	return (void *)(uintptr_t)addr;
+}
+
+static void let_go(struct dpa_hw_qp *qp, struct batch *b)
+{
+	if (b->ops)
+		dpa_direct_count(qp->hw, b->ops, b->ops, b->bytes);
+	if (b->h)
+		dpa_hazard_leave(b->h);
+	*b = (struct batch){.h = NULL};
+}
+
+/* The WQE at send_idx is done, and took no PSN. */
+static void done(struct dpa_hw_qp *qp, const struct dpa_cqe *e)
+{
+	struct dpa_req *r = &qp->req;
+
+	r->send_idx++;
+	r->una_idx++;
+	r->read_off = 0;
+	/* from here on the WQE's block is the poster's: see dpa_complete() */
+	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+	if (e)
+		dpa_qp_report(qp, qp->send_cq, e);
+}
+
+/* The WQE at send_idx. False: it is for direct.c. */
+static bool one(struct dpa_hw_qp *qp, struct batch *b)
+{
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
+	const struct dpa_wqe_raddr *at = (const struct dpa_wqe_raddr *)(c + 1);
+	const bool write = c->opcode == DPA_OP_RDMA_WRITE;
+	const uint32_t len = c->length;
+	struct dpa_cqe e;
+	uint8_t *there;
+	void *here;
+	bool report;
+
+	if ((!write &&
+	     (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC || !qp->attr.max_rd_atomic)) ||
+	    c->nbb != 1 || c->index != qp->req.send_idx || len - 1 >= DPA_DIRECT_ALWAYS - 1)
+		return false;
+	there = remote(&qp->near, at, len, write);
+	here = there ? local(qp, c, at, len, write) : NULL;
+	if (!here)
+		return false;
+	if (!b->h) {
+		b->h = dpa_hazard_enter(qp->hw, qp->peer);
+		if (dpa_unlikely(!b->h))
+			return false;
+	}
+	if (dpa_unlikely(dpa_guard_move(&qp->near.g, write, there, here, len))) {
+		qp->near.rkey = 0; /* something is not as it was */
+		return false;
+	}
+	b->ops++;
+	b->bytes += len;
+	qp->direct_fails = 0;
+	qp->direct_until = 0;
+	report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all;
+	if (report) {
+		e = (struct dpa_cqe){.wr_id = c->wr_id,
+				     .qpn = qp->qpn,
+				     .user_index = qp->user_index,
+				     .byte_len = len,
+				     .wqe_index = qp->req.send_idx,
+				     .opcode = write ? DPA_CQE_RDMA_WRITE : DPA_CQE_RDMA_READ,
+				     .status = DPA_CQE_OK};
+		let_go(qp, b);
+	}
+	done(qp, report ? &e : NULL);
+	return true;
+}
+
+int dpa_near_run(struct dpa_hw_qp *qp)
+{
+	struct batch b = {.h = NULL};
+	uint32_t pi;
+	int n = 0;
+
+	if (!is_ready(qp))
+		return 0;
+	pi = dpa_sq_pi(qp);
+	while (n < TOGETHER && qp->req.send_idx != pi && !qp->cqe_lost && one(qp, &b))
+		n++;
+	let_go(qp, &b);
+	return n;
+}
+
+_Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) +
+			       sizeof(struct dpa_sge) <=
+		       DPA_WQEBB,
+	       "one block");
