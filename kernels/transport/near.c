@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * near.c - the commonest direct operation whole: a short RDMA WRITE or READ, of one piece, to the
+ * near.c - the commonest direct operation whole: an RDMA WRITE or READ, of one piece, to the
  * region that the QP's last one was in, which is mapped here. Each step looks whether all
  * is as it takes for granted and leaves no trace when it is not: then direct.c, which knows every
  * case, does the work. What an operation changes here is what it changes there.
@@ -18,6 +18,7 @@ struct batch {
 	struct dpa_hazard *h; /* NULL: none */
 	uint32_t ops;
 	uint64_t bytes;
+	uint32_t left; /* bytes of this call: an EU holds a QP's lock that long */
 };
 
 /* Nothing about the QP stands in the way, and nothing of it is outstanding. */
@@ -73,7 +74,7 @@ static void let_go(struct dpa_hw_qp *qp, struct batch *b)
 		dpa_direct_count(qp->hw, b->ops, b->ops, b->bytes);
 	if (b->h)
 		dpa_hazard_leave(b->h);
-	*b = (struct batch){.h = NULL};
+	*b = (struct batch){.left = b->left};
 }
 
 /* The WQE at send_idx is done, and took no PSN. */
@@ -104,7 +105,7 @@ static bool one(struct dpa_hw_qp *qp, struct batch *b)
 
 	if ((!write &&
 	     (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC || !qp->attr.max_rd_atomic)) ||
-	    c->nbb != 1 || c->index != qp->req.send_idx || len - 1 >= DPA_DIRECT_ALWAYS - 1)
+	    c->nbb != 1 || c->index != qp->req.send_idx || len - 1 >= b->left)
 		return false;
 	there = remote(&qp->near, at, len, write);
 	here = there ? local(qp, c, at, len, write) : NULL;
@@ -132,15 +133,17 @@ static bool one(struct dpa_hw_qp *qp, struct batch *b)
 				     .wqe_index = qp->req.send_idx,
 				     .opcode = write ? DPA_CQE_RDMA_WRITE : DPA_CQE_RDMA_READ,
 				     .status = DPA_CQE_OK};
-		let_go(qp, b);
 	}
+	if (report || len >= DPA_DIRECT_ALWAYS) /* nor does who takes back wait for many of those */
+		let_go(qp, b);
+	b->left -= len;
 	done(qp, report ? &e : NULL);
 	return true;
 }
 
 int dpa_near_run(struct dpa_hw_qp *qp)
 {
-	struct batch b = {.h = NULL};
+	struct batch b = {.left = DPA_PULL_CHUNK};
 	uint32_t pi;
 	int n = 0;
 

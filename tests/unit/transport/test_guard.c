@@ -81,6 +81,37 @@ Test(transport_guard, a_guarded_move_moves_what_it_is_to)
 		}
 }
 
+/* More than one piece, and what is around. */
+Test(transport_guard, long_ones)
+{
+	static const uint32_t lens[] = {511,  512,  513,   519,	  520,	 639,	640,  641,
+					1023, 4095, 32767, 32768, 32769, 65535, 70001};
+	static uint8_t from[70100], to[70100], want[70100];
+	_Atomic uint64_t grant = 5;
+	_Atomic uint32_t gen = 7;
+
+	if (!dpa_guard_works())
+		cr_skip_test("no restartable sequences here");
+	th_fill(from, sizeof(from), 2);
+	for (uint32_t i = 0; i < 2 * sizeof(lens) / sizeof(lens[0]); i++)
+		for (uint32_t at = 8; at < 72; at += 1 + at / 16) {
+			uint32_t n = lens[i / 2], src = 8 + (at + i) % 9;
+			int ret;
+
+			memset(to, 0xee, sizeof(to));
+			memset(want, 0xee, sizeof(want));
+			memcpy(want + at, from + src, n);
+			do {
+				struct dpa_guard g = holds(&grant, &gen);
+
+				ret = i % 2 ? dpa_guard_move(&g, true, to + at, from + src, n)
+					    : dpa_guard_move(&g, false, from + src, to + at, n);
+			} while (ret == ESTALE);
+			cr_assert_eq(ret, 0);
+			cr_assert(!memcmp(to, want, sizeof(to)), "%u bytes, %u to %u", n, src, at);
+		}
+}
+
 Test(transport_guard, a_guard_that_does_not_hold_moves_nothing)
 {
 	_Atomic uint64_t grant = 5;
