@@ -158,6 +158,32 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 		with_faults(hw, &s);
 }
 
+bool dpa_inspect_only_drops(struct dpa_hw *hw)
+{
+	const struct dpa_fault *q = &hw->insp->fault;
+	bool only = faults_on(hw) && !captures(hw);
+
+	dpa_spin_lock(&hw->insp->lock);
+	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
+		only &= k == DPA_FAULT_DROP || !q->spec.ppm[k];
+	only &= !q->held;
+	dpa_spin_unlock(&hw->insp->lock);
+	return only;
+}
+
+bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
+{
+	struct dpa_inspect *in = hw->insp;
+	struct dpa_fault_act a = {0};
+
+	dpa_spin_lock(&in->lock);
+	if (dpa_fault_meant(&in->fault.spec, p, n))
+		dpa_fault_decide(&in->fault.spec, in->fault.index++, n, &a);
+	count(hw, &a);
+	dpa_spin_unlock(&in->lock);
+	return a.kinds & 1u << DPA_FAULT_DROP;
+}
+
 int dpa_inspect_poll(struct dpa_hw *hw)
 {
 	struct dpa_inspect *in = hw->insp;

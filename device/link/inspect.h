@@ -99,6 +99,12 @@ void dpa_inspect_last(struct dpa_peer *p);
 /* Writes the consumer's words of the lanes from this peer: may it be pulled from, may it lose. */
 void dpa_inspect_lanes(struct dpa_peer *p);
 /*
+ * Are the faults such that packets are lost and nothing else, with nobody who captures? Then who
+ * sends may ask for each packet, header p, n bytes in all, and need not show it: is it lost?
+ */
+bool dpa_inspect_only_drops(struct dpa_hw *hw);
+bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
+/*
  * A slot off a lane for this QP, which is locked: shows it as frames. True: it did, and has let go
  * of the QP. False: not a packet that can be shown; nothing happened.
  */

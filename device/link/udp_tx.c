@@ -35,6 +35,7 @@ struct round {
 	uint32_t bytes, segs;
 	uint32_t total, limit; /* bytes of the round; no packet is added behind that many */
 	bool together;	       /* as tx->together */
+	bool drops;	       /* some are lost, by the fault link */
 };
 
 /* The opcode of packet `first`/`last` of a run whose opcode is op (first and last packets of it).
@@ -195,16 +196,27 @@ static void put_small(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, 
 	dpa_icrc_put(p + n, dpa_icrc_of(net, p, n + DPA_ROCE_ICRC));
 }
 
+static void skip_bytes(struct source *src, uint32_t n)
+{
+	for (uint32_t k; n; n -= k)
+		take_piece(src, n, &k);
+}
+
 /* Adds one packet; the room for it was checked. */
 static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct source *src,
 		       uint32_t slot, uint32_t nth)
 {
-	struct dpa_wire_pkt *w = &b->w->pkt[b->npkt++];
+	struct dpa_wire_pkt *w = &b->w->pkt[b->npkt];
 	uint32_t hdr = dpa_roce_encode(pkt, w->hdr), pad = dpa_roce_pad(pkt->len);
 	uint32_t total = hdr + pkt->len + pad + DPA_ROCE_ICRC, crc;
 	struct dpa_roce_net net = b->r->net;
 	bool small = pkt->len <= DPA_WIRE_SMALL;
 
+	if (dpa_unlikely(b->drops) && dpa_inspect_drops(b->r->peer.hw, w->hdr, total)) {
+		skip_bytes(src, pkt->len);
+		return;
+	}
+	b->npkt++;
 	/*
 	 * Two packets of different sizes are faster apart: the first is there while the second
 	 * leaves. Not so if the second, an ACK most often, is waited for too.
@@ -275,8 +287,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
-	for (uint32_t k; skip; skip -= k) /* the part that went with the round before */
-		take_piece(&src, skip, &k);
+	skip_bytes(&src, skip); /* the part that went with the round before */
 	for (; *nth < n; ++*nth) {
 		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || b->total >= b->limit ||
 		    b->niov + DPA_PULL_IOV + 2 > DPA_WIRE_PKTS * 4)
@@ -434,11 +445,15 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	uint32_t lane = (uint32_t)(tx - r->peer.tx), at = tx->tail, nth = 0, lost = 0, sent;
 	struct dpa_wire_scratch *w = NULL;
 	struct dpa_wire_room *room;
+	bool drops;
 	int err;
 
 	if (at == tx->head)
 		return 0;
-	if (dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed))) {
+	drops = dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed)) &&
+		dpa_inspect_only_drops(r->peer.hw);
+	if (dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed)) &&
+	    !drops) {
 		for (; at != tx->head; at++)
 			show_slot(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
 		empty(tx);
@@ -451,7 +466,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 				  .w = w,
 				  .sport = dpa_remote_port(r, lane),
 				  .limit = tx->piece ? tx->piece : DPA_WIRE_ROUND,
-				  .together = tx->together};
+				  .together = tx->together,
+				  .drops = drops};
 
 		while (at != tx->head &&
 		       add_slot(&b, tx, &tx->shm->slots[at % DPA_LANE_SLOTS], at, &nth))
