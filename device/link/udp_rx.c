@@ -89,7 +89,19 @@ static void join(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slo
 	s->flags |= DPA_PKT_IOV | dpa_pkt_mtu_flags(qp->mtu);
 }
 
-/* One slot for the whole run, if it is what its QP waits for: else packet by packet. */
+/*
+ * Does its QP wait for it? Or will it: what came before it may be missing, then the responder keeps
+ * it for its turn.
+ */
+static bool is_wanted(const struct dpa_hw_qp *qp, const struct run *r)
+{
+	int32_t ahead = dpa_psn_diff(r->pkt[0].psn, qp->resp.epsn);
+
+	return r->pkt[0].len == qp->mtu && (dpa_op_props(r->pkt[0].opcode) & DPA_OPP_RESP ||
+					    !ahead || (ahead > 0 && qp->type == DPA_QP_RC));
+}
+
+/* One slot for the whole run, if its QP waits for it: else packet by packet. */
 static void deliver_run(struct batch *b)
 {
 	struct run *r = &b->run;
@@ -98,7 +110,6 @@ static void deliver_run(struct batch *b)
 	struct dpa_pieces v;
 	struct dpa_peer *peer;
 	struct dpa_slot s;
-	bool resp;
 
 	if (r->n <= 1) {
 		deliver_each(b);
@@ -112,9 +123,8 @@ static void deliver_run(struct batch *b)
 			dpa_qplock_lock(&qp->lock);
 		b->cur = qp;
 	}
-	resp = dpa_op_props(r->pkt[0].opcode) & DPA_OPP_RESP;
 	peer = qp && qp->qpn == r->dqpn && qp->type != DPA_QP_UD ? dpa_sender_of(qp, &r->f) : NULL;
-	if (!peer || r->pkt[0].len != qp->mtu || (!resp && r->pkt[0].psn != qp->resp.epsn)) {
+	if (!peer || !is_wanted(qp, r)) {
 		deliver_each(b);
 	} else {
 		if (dpa_unlikely((r->f.net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
@@ -296,11 +306,13 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	return true;
 }
 
-/* A sender of a long message waits for its window: it hears now and then in the middle of a batch.
- */
+/* A sender of a long message waits for its window: it hears now and then in the middle of a batch,
+ * and of what is missing at once. */
 static void ack_stream(struct batch *b)
 {
-	if (b->bytes < ACK_BYTES)
+	bool gap = b->cur && b->cur->resp.ack_owed && b->cur->resp.nak_sent;
+
+	if (b->bytes < ACK_BYTES && !gap)
 		return;
 	b->bytes = 0;
 	if (b->cur)

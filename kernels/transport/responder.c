@@ -602,7 +602,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		on_duplicate(qp, s, p);
 		return;
 	case DPA_RESP_GAP:
-		dpa_count(qp->hw, DPA_CNT_out_of_sequence, 1);
+		dpa_count(qp->hw, DPA_CNT_out_of_sequence, dpa_npkts(s->len, qp->mtu));
 		dpa_keep(qp, s, payload);
 		say_gap(qp);
 		return;

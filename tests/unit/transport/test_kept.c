@@ -2,7 +2,7 @@
 /* Packets that come before one that is missing: kept, judged in their turn, forgotten in time. */
 #include "lossy.h"
 
-#define KEPT_MAX   256u
+#define KEPT_MAX   512u
 #define KEPT_BYTES (16u << 20)
 
 /* SEND of 3 packets, READ of 4, FETCH_ADD, WRITE of 3, COMPARE_SWAP, SEND of none, READ of 1. */
@@ -191,6 +191,54 @@ static void give_send(struct th *th, uint32_t n, uint32_t len)
 
 	forge_send(th, &p, n, len);
 	th_give(&th->b, &p);
+}
+
+/* Packets first to first + n - 1, a SEND of n of them, as they came in one datagram. */
+static void give_run(struct th *th, uint32_t first, uint32_t n)
+{
+	uint8_t *bytes = malloc(n * MTU);
+	struct dpa_pieces v = {.n = n};
+	struct th_pkt p;
+
+	cr_assert(bytes && sizeof(v) <= sizeof(p.data));
+	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, PSN0 + first, 0);
+	p.s.len = n * MTU;
+	p.s.flags = DPA_PKT_ACKREQ | DPA_PKT_IOV | dpa_pkt_mtu_flags(MTU);
+	th_fill(bytes, n * MTU, first);
+	for (uint32_t i = 0; i < n; i++)
+		v.iov[i] = (struct iovec){bytes + i * MTU, MTU};
+	memcpy(p.data, &v, sizeof(v));
+	th_give(&th->b, &p);
+	free(bytes); /* what is kept is a copy */
+}
+
+/* Packets that came together are kept together, and carried out in one go. */
+Test(transport_kept, runs)
+{
+	struct th *th = wire();
+	struct th_pkt p;
+
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert(th_recv(&th->b, i, i << 16, 1 << 16));
+	give_run(th, 1, 10);
+	cr_expect_eq(th->b.qp->nkept, 10);
+	cr_expect_eq(th_count(th, DPA_CNT_out_of_sequence), 10u);
+	give_run(th, 1, 10); /* twice */
+	give_run(th, 1, 4);
+	cr_expect_eq(th->b.qp->nkept, 10);
+	give_run(th, 12, 5);
+	cr_expect_eq(th->b.qp->nkept, 15);
+	expect_answer(th, 0, NAK(DPA_NAK_PSN_SEQ), &p);
+	give_send(th, 0, 9);
+	cr_expect(th_check(th->b.mem, 9, 1));
+	cr_expect(th_check(th->b.mem + (1 << 16), 10 * MTU, 1));
+	cr_expect_eq(th->b.qp->nkept, 5, "another one is missing");
+	expect_answer(th, 11, NAK(DPA_NAK_PSN_SEQ), &p);
+	give_send(th, 11, 9);
+	cr_expect(th_check(th->b.mem + (3 << 16), 5 * MTU, 12));
+	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	th_free(th);
 }
 
 Test(transport_kept, only_so_many)
