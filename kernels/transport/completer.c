@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
  */
+#include "req_state.h"
 #include "transport.h"
 #include "tag.h"
 
@@ -92,6 +93,8 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 /* IBA 9.9/sqe */
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 {
+	dpa_log(qp->hw, DPA_LOG_INFO, "QP 0x%06x: a request fails: status %u, reason %u, while %s",
+		qp->qpn, status, syndrome, dpa_req_state_name(dpa_req_state(qp)));
 	dpa_complete(qp, dpa_wqe_ctrl(qp, qp->req.una_idx), status, syndrome);
 	if (qp->type == DPA_QP_RC) {
 		dpa_qp_to_error(qp);

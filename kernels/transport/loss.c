@@ -101,14 +101,23 @@ uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
  * RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for the
  * next ACK.
  */
-static bool has_room(struct dpa_hw_qp *qp, uint32_t length)
+static inline __attribute__((always_inline)) bool is_full(const struct dpa_hw_qp *qp,
+							  uint32_t length)
 {
 	uint32_t room = dpa_loss_room(qp, length);
-	struct dpa_req *r = &qp->req;
 
-	r->window_full =
-		!room || (r->window_full && room < window_of(qp, length) / 4 && ack_comes(qp));
-	return !r->window_full;
+	return !room || (qp->req.window_full && room < window_of(qp, length) / 4 && ack_comes(qp));
+}
+
+static bool has_room(struct dpa_hw_qp *qp, uint32_t length)
+{
+	qp->req.window_full = is_full(qp, length);
+	return !qp->req.window_full;
+}
+
+bool dpa_loss_full(const struct dpa_hw_qp *qp, uint32_t length)
+{
+	return is_full(qp, length);
 }
 
 void dpa_loss_asked(struct dpa_hw_qp *qp)

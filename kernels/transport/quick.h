@@ -11,9 +11,6 @@
 #include "transport.h"
 #include "resp_check.h"
 
-/* IBA 9.7.1: fewer packets are outstanding, so that old and new differ */
-#define DPA_PSN_WINDOW (1u << 23)
-
 /* Nothing about the QP or its lane stands in the way of dpa_quick_send(). */
 static inline bool dpa_quick_qp(const struct dpa_hw_qp *qp)
 {

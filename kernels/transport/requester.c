@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requester: takes WQEs from the SQ and makes packets of them. States of a QP's sending side:
- *
- *   IDLE (send_idx == sq_pi) --doorbell--> SENDING --all sent--> WAITING (una_idx != send_idx)
- * --ACK--> IDLE SENDING --no room, no link yet--> PENDED --progress--> SENDING any --RNR NAK,
- * loss--> TIMER (wait_timer) --expiry--> SENDING from the PSN named any --error--> the QP's error
- * state (dpa_req_fail)
+ * Requester: takes WQEs from the SQ and makes packets of them. What a QP's sending side is doing
+ * meanwhile: req_state.h, README.md.
  */
 #include <errno.h>
 #include "quick.h"
+#include "req_state.h"
 #include "transport.h"
 #include "raw/raw.h"
 #include "link/wire.h"
@@ -423,31 +420,6 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	return STEP_SENT;
 }
 
-/* IBA 9.7.1/window */
-static bool fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
-{
-	const struct dpa_req *r = &qp->req;
-
-	return qp->type != DPA_QP_RC ||
-	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) <
-		       DPA_PSN_WINDOW;
-}
-
-/*
- * IBA 9.7.7.2: what takes a receive of the peer waits until there is one; but one message goes in
- * any case, and is answered by an RNR NAK or by news.
- */
-/* IBA 9.7.7/wait */
-static bool has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
-{
-	const struct dpa_req *r = &qp->req;
-
-	return !r->credits || c->opcode == DPA_OP_RDMA_WRITE || dpa_op_answers(c->opcode) ||
-	       r->una_idx == r->send_idx || r->probing == 1 ||
-	       dpa_psn_diff(r->send_psn, r->max_psn) < 0 ||
-	       dpa_psn_diff(dpa_psn_add(r->send_ssn, 1), r->lsn) <= 0;
-}
-
 /*
  * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
  * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
@@ -517,14 +489,15 @@ static enum step send_step(struct dpa_hw_qp *qp)
 			return local_fault(qp, syn);
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
 			return STEP_WAIT;
-		if (dpa_unlikely(!fits_window(qp, c)))
+		if (dpa_unlikely(!dpa_fits_window(qp, c)))
 			return STEP_WAIT;
 		if (dpa_unlikely(qp->transport == DPA_BTH_XRC) && !dpa_turn_is(qp, idx))
 			return STEP_WAIT;
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
-	if (lossy && ((!r->send_off && !has_credit(qp, c)) || !dpa_loss_may_send(qp, c->length)))
+	if (lossy &&
+	    ((!r->send_off && !dpa_has_credit(qp, c)) || !dpa_loss_may_send(qp, c->length)))
 		return STEP_WAIT;
 	if (qp->type == DPA_QP_UC && qp->pkt_flags &&
 	    !dpa_paced(qp, c->length - r->send_off < DPA_GSO_BYTES ? c->length - r->send_off

@@ -22,6 +22,9 @@
 /* One READ request there asks for so much at most, and for a multiple of every path MTU. */
 #define DPA_READ_CHUNK	    (64u * 1024)
 
+/* IBA 9.7.1: fewer packets are outstanding, so that old and new differ */
+#define DPA_PSN_WINDOW (1u << 23)
+
 /* Packets of this QP may be lost: timers run, and what is outstanding is bounded. */
 static inline bool dpa_lossy(const struct dpa_hw_qp *qp)
 {
@@ -242,6 +245,8 @@ uint8_t dpa_status_of(uint32_t syndrome);
 /* May a packet of a message of this length leave now: window and rate; pends where it is the rate.
  */
 bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length);
+/* There is no room in the window, or so little that whoever filled it waits for more. */
+bool dpa_loss_full(const struct dpa_hw_qp *qp, uint32_t length);
 /* How many packets the window has room for. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length);
 /* Does the packet that ends here ask for an ACK although its message goes on? */
