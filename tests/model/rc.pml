@@ -9,8 +9,10 @@
  *              loss, duplication and reordering without bound; for safety.
  *   otherwise  CAP packets at most in each direction, in no order, lost and duplicated at will until
  *              `stopped`; for deadlock and progress.
- * Work (WORK): see the tables below. RETRY: retry_cnt, 0 is without end. Defects that must be found:
- * MUT_NODUP, MUT_NOREPLAY, MUT_ACKREAD, MUT_NOTIMER, MUT_FORGET.
+ * Work (WORK): see the tables below. RETRY: retry_cnt, 0 is without end. KEPT: the responder may keep
+ * what comes out of order, the requester may answer a NAK with the missing packet alone; whether
+ * either does is free each time. Defects that must be found: MUT_NODUP, MUT_NOREPLAY, MUT_ACKREAD,
+ * MUT_NOTIMER, MUT_FORGET; of KEPT: MUT_TWICE, MUT_ACKKEPT, MUT_NOFALLBACK.
  */
 #ifndef CAP
 #define CAP 2
@@ -53,6 +55,14 @@
 #define NP(i)	((i) == 0 -> 1 : ((i) == 1 -> 3 : 2))
 #define FP(i)	((i) == 0 -> 0 : ((i) == 1 -> 1 : 4))
 #define MSG(a)	((a) == 0 -> 0 : ((a) < 4 -> 1 : 2))
+#define ATOMS	1
+#elif WORK == 4 /* READ of 3 packets, atomic: the small one with a READ in parts */
+#define N	2
+#define TOTAL	4
+#define KIND(i)	((i) == 0 -> READ : ATOMIC)
+#define NP(i)	((i) == 0 -> 3 : 1)
+#define FP(i)	((i) == 0 -> 0 : 3)
+#define MSG(a)	((a) < 3 -> 0 : 1)
 #define ATOMS	1
 #else /* the small one: SEND of 2 packets, atomic */
 #define N	2
@@ -139,7 +149,9 @@ byte rs[TYPES * TOTAL], rsn;
 byte send_idx, send_off, una_idx, read_off, rd_out;
 byte send_psn = BASE, send_wqe_psn = BASE, una_psn = BASE, max_psn = BASE, acked_psn = BASE;
 bool wait_timer, implied, err;
-byte probing, probe_psn, probe_back; /* 1: one packet asks, 2: it was sent */
+byte probing, probe_psn, probe_back, probe_end; /* 1: one packet asks, 2: it was sent */
+bool probe_rd, probe_nak;
+bool sel; /* of the step at hand: the peer is taken to keep what comes out of order */
 #if RETRY
 byte retry_left = RETRY;
 #endif
@@ -151,13 +163,18 @@ byte ack_kind, ack_psn;
 byte rd_next[RD_OWED], rd_val[RD_OWED], nrd;	/* answers owed: next packet, value found */
 bool rd_again[RD_OWED];
 byte saved_psn[ATOMS], saved_val[ATOMS], nsaved;
+#ifdef KEPT
+byte kept;			/* bit a: packet a is kept, kept.c */
+bool room, turn;		/* of the step at hand: there is room; it is one of those kept */
+byte was;
+#endif
 
 /* what must come out */
 byte delivered;			/* packets carried out */
 byte mem;			/* the word that atomics add 1 to */
 bool faulty;			/* the network did harm */
 
-/* States of the sending side, as in kernels/transport/README.md. */
+/* States of the sending side: enum dpa_req_state, kernels/transport/req_state.h. */
 #define UNA_PENDING GT(max_psn, una_psn)
 #define SENDABLE    (!wait_timer && !err && send_idx < N && !blocked)
 #define RD_OFF	    (KIND(send_idx) == READ && send_off == 0 && send_idx == una_idx -> read_off : send_off)
@@ -166,31 +183,42 @@ bool faulty;			/* the network did harm */
 		     (GT(acked_psn, una_psn) -> acked_psn : una_psn))	/* resume_psn() */
 #define blocked     ((IS_RD(send_idx) && !RD_FREE) || \
 		     (send_off == 0 && D(send_wqe_psn, una_psn) + NP(send_idx) > WINDOW))
-#define ST_IDLE	    (!err && !wait_timer && una_idx == N)
-#define ST_SENDING  (SENDABLE && RQ_ROOM && una_idx < N)
-#define ST_PENDED   (SENDABLE && !RQ_ROOM && una_idx < N)
-#define ST_WAITING  (!err && !wait_timer && una_idx < N && !SENDABLE)
-#define ST_TIMER    (!err && wait_timer)
-#define ST_ERR	    err
-#define ONE_STATE   ((ST_IDLE -> 1 : 0) + (ST_SENDING -> 1 : 0) + (ST_PENDED -> 1 : 0) + \
-		     (ST_WAITING -> 1 : 0) + (ST_TIMER -> 1 : 0) + (ST_ERR -> 1 : 0) == 1)
+#define DPA_REQ_IDLE	(!err && !wait_timer && una_idx == N)
+#define DPA_REQ_SENDING (SENDABLE && RQ_ROOM && una_idx < N)
+#define DPA_REQ_PENDED	(SENDABLE && !RQ_ROOM && una_idx < N)
+#define DPA_REQ_WAITING (!err && !wait_timer && una_idx < N && !SENDABLE)
+#define DPA_REQ_TIMER	(!err && wait_timer)
+#define DPA_REQ_ERR	err
+#define ONE_STATE   ((DPA_REQ_IDLE -> 1 : 0) + (DPA_REQ_SENDING -> 1 : 0) + \
+		     (DPA_REQ_PENDED -> 1 : 0) + (DPA_REQ_WAITING -> 1 : 0) + \
+		     (DPA_REQ_TIMER -> 1 : 0) + (DPA_REQ_ERR -> 1 : 0) == 1)
+#ifdef MUT_NOFALLBACK /* whoever sent the missing packet alone waits for its answer for ever */
+#define GIVEN_UP    (probing != 2 || !probe_nak)
+#else
+#define GIVEN_UP    true
+#endif
 #define TIMER_MAY   (!stopped || (NET_EMPTY && nrd == 0 && !ack_owed && !SENDABLE))
 #define done	    (una_idx == N)
 #define over	    (done || err)
 
 bool moved; /* `heard` of struct dpa_req */
 byte i, first, n, m, p, qt, qa;	/* of the step at hand; 0 between steps */
-#define FORGET i = 0; first = 0; n = 0; m = 0; p = 0; qt = 0; qa = 0
+#define FORGET i = 0; first = 0; n = 0; m = 0; p = 0; qt = 0; qa = 0; sel = false
 
-#define QUIET	     probing = 0; probe_psn = 0; probe_back = 0
+/* forget(): what is said of a probe counts while there is one */
+#define QUIET	     probing = 0; probe_psn = 0; probe_back = 0; probe_end = 0; probe_rd = false; \
+		     probe_nak = false
 
 /* ----------------------------------------------- requester.c, completer.c */
 
 /* dpa_loss_probed() */
 inline probed() {
 	probing = 2;
+	probe_end = send_psn;
+	n = probe_back;
+	probe_back = 0;
 	if
-	:: GT(probe_back, send_psn) -> n = probe_back; seek()
+	:: GT(n, send_psn) -> seek()
 	:: else
 	fi
 }
@@ -320,16 +348,40 @@ inline ack_advance(psn) {
 	od
 }
 
+/* send_one(): packet n alone, then sending goes on where it was, dpa_loss_probed() */
+inline send_one(to_nak) {
+	if
+	:: probing != 1 -> probe_back = send_psn
+	:: else
+	fi;
+	probe_psn = n;
+	probe_nak = to_nak;
+	probe_end = 0;
+	probing = 1;
+	seek();
+	probe_rd = IS_RD(send_idx)
+}
+
+/* dpa_loss_nak(); what was sent again already is left alone */
+inline loss_nak(psn) {
+	if
+#ifdef KEPT
+	:: LT(psn, send_psn) && sel -> n = psn; send_one(true)
+#endif
+	:: LT(psn, send_psn) && !sel -> QUIET; n = psn; seek()
+	:: else
+	fi
+}
+
 /* A NAK of the sequence: nak() */
 inline nak(psn) {
-	QUIET;
 #if RETRY
 	if
 	:: retry_left == 0 -> err = true
-	:: else -> retry_left--; rewind(psn)
+	:: else -> retry_left--; loss_nak(psn)
 	fi
 #else
-	rewind(psn)
+	loss_nak(psn)
 #endif
 }
 
@@ -347,22 +399,31 @@ inline timed_out() {
 	seek()
 }
 
-/* probe(): before that one packet asks; then sending goes on where it was, dpa_loss_probed() */
+/* The probe is news, and behind it there is none although more is under way. */
+#define ALONE	     (RESUME == probe_end && GT(send_psn, RESUME))
+#define MORE_COMES   (probe_rd && (LT(RESUME, probe_end) || (probe_nak && RESUME == probe_end)))
+
+/* probe_arrived(): the rest was lost, too, or not kept; who keeps names what else is missing */
+inline probe_arrived() {
+	if
+	:: ALONE && !(probe_nak && sel) -> QUIET; n = RESUME; seek()
+	:: else -> QUIET
+	fi
+}
+
+/* probe(): before the local ACK timer one packet asks */
 inline probe() {
-	probe_back = send_psn;
-	probe_psn = RESUME;
-	n = probe_psn;
-	seek();
-	probing = 1;
-	implied = false
+	implied = false;
+	if
+	:: probing == 2 && probe_rd && ALONE && !(probe_nak && sel) -> QUIET; n = RESUME; seek()
+	:: else -> n = RESUME; send_one(false)
+	fi
 }
 
 /* dpa_loss_heard() */
 inline loss_heard() {
-	if /* the probe was news, and behind it there is nothing */
-	:: probing == 2 && RESUME == ((probe_psn + 1) & 15) && GT(send_psn, RESUME) ->
-		n = RESUME;
-		seek()
+	if
+	:: probing == 2 && GT(RESUME, probe_psn) && !MORE_COMES -> probe_arrived()
 	:: else
 	fi;
 	if
@@ -370,7 +431,7 @@ inline loss_heard() {
 	:: else
 	fi;
 	if
-	:: moved -> moved = false; implied = false; QUIET
+	:: moved -> moved = false; implied = false
 	:: else
 	fi
 }
@@ -495,17 +556,38 @@ inline do_atomic() {
 	assert(mem <= ATOMS)
 }
 
-/* dpa_responder_rx(): packet qa */
-inline request_rx() {
+/* say_gap(), one_request() with dpa_keep() */
+inline say_gap() {
+	if
+	:: !nak_sent -> nak_sent = true; owe(NAK, epsn)
+	:: else
+	fi
+}
+
+/* gap_closed(): the missing packet is there before the NAK for it left */
+inline gap_closed() {
+	nak_sent = false;
+	if
+	:: ack_owed && ack_kind == NAK -> ack_kind = ACK; ack_psn = PREV(epsn)
+	:: else
+	fi
+}
+
+/* one_request(): packet qa */
+inline one_request() {
 	p = PSN(qa);
 	m = MSG(qa);
 	if
 #ifdef MUT_NODUP
 	:: !GT(p, epsn) -> /* DPA_RESP_GO */
 #else
+#ifdef MUT_TWICE
+	:: p == epsn || (turn && LT(p, epsn)) ->
+#else
 	:: p == epsn -> /* DPA_RESP_GO */
 #endif
-		nak_sent = false;
+#endif
+		gap_closed();
 		if
 		:: KIND(m) == SEND && qa == FP(m) && !recv_posted ->
 			nak_sent = true;
@@ -535,7 +617,11 @@ inline request_rx() {
 			fi
 		fi
 #ifndef MUT_NODUP
+#ifdef MUT_TWICE
+	:: LT(p, epsn) && !turn ->
+#else
 	:: LT(p, epsn) -> /* DPA_RESP_DUPLICATE */
+#endif
 		if
 		:: KIND(m) == READ -> rd_new(qa, 0, true)
 		:: KIND(m) == ATOMIC -> /* replay_atomic() */
@@ -557,11 +643,68 @@ inline request_rx() {
 		fi
 #endif
 	:: GT(p, epsn) -> /* DPA_RESP_GAP */
+#ifdef KEPT
 		if
-		:: !nak_sent -> nak_sent = true; owe(NAK, epsn)
+		:: room -> kept = kept | (1 << qa)
 		:: else
+		fi;
+#endif
+#ifdef MUT_ACKKEPT
+		owe(ACK, p)
+#else
+		say_gap()
+#endif
+	fi
+}
+
+#ifdef KEPT
+#define KEEPS(a)     (kept & (1 << (a)))
+/* dpa_kept_next(): packet i; those that came otherwise meanwhile are dropped */
+inline kept_next() {
+#ifndef MUT_TWICE
+	kept = (kept >> delivered) << delivered;
+#endif
+	i = 0;
+	do
+	:: i < TOTAL && !KEEPS(i) -> i++
+	:: else -> break
+	od
+}
+#endif
+
+/* dpa_responder_rx(): packet qa, then those that were kept and whose turn it is */
+inline request_rx() {
+	one_request();
+#ifdef KEPT
+	turn = true;
+	do
+	:: kept && !nak_sent ->
+		kept_next();
+		if
+		:: i < TOTAL && !GT(PSN(i), epsn) ->
+			qa = i;
+			was = epsn;
+			one_request();
+			if
+			:: epsn == was -> break /* RNR: it comes again */
+#ifdef MUT_TWICE
+			:: else
+#else
+			:: else -> kept = kept & ~(1 << qa) /* dpa_kept_done() */
+#endif
+			fi
+		:: else -> break
 		fi
+	:: else -> break
+	od;
+	if
+	:: kept -> say_gap() /* another one is missing */
+	:: else
 	fi;
+	turn = false;
+	was = 0;
+	room = false;
+#endif
 	FORGET
 }
 
@@ -594,7 +737,10 @@ inline flush_step() {
 		:: else
 		fi
 	:: else ->
-		RS_PUT(ack_kind, D(ack_psn, BASE));
+		if
+		:: LT(ack_psn, BASE) /* nothing came yet: says nothing */
+		:: else -> RS_PUT(ack_kind, D(ack_psn, BASE))
+		fi;
 		ack_owed = false;
 		ack_kind = 0;
 		ack_psn = 0
@@ -638,6 +784,18 @@ inline pick_answer() {
 	fi
 }
 
+/* What the requester takes its peer for: `keeps` of struct dpa_req. */
+inline guess() {
+#ifdef KEPT
+	if
+	:: sel = true
+	:: sel = false
+	fi
+#else
+	skip
+#endif
+}
+
 active proctype requester()
 {
 	do
@@ -646,13 +804,14 @@ active proctype requester()
 	:: atomic { !over && wait_timer -> wait_timer = false } /* the RNR timer expires */
 #ifndef MUT_NOTIMER
 	/* the timers of loss.c: when nothing will come any more and, while there is harm, early */
-	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY ->
+	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY && GIVEN_UP ->
 			d_step { faulty = (faulty || !stopped); timed_out(); FORGET } }
-	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY && probing != 1 ->
+	:: atomic { !over && !wait_timer && UNA_PENDING && TIMER_MAY && GIVEN_UP && probing != 1 ->
+			guess();
 			d_step { probe(); FORGET } }
 #endif
 	:: atomic { !over && RS_SOME ->
-			pick_answer(); d_step { LATE(rsn); RS_GET(qt, qa); answer_rx() } }
+			pick_answer(); guess(); d_step { LATE(rsn); RS_GET(qt, qa); answer_rx() } }
 	od;
 	assert(err || delivered == TOTAL);
 	assert(err || mem == ATOMS);
@@ -667,6 +826,12 @@ end:	do
 			:: ackreq = true
 			:: ackreq = false
 			fi;
+#ifdef KEPT
+			if
+			:: room = true
+			:: room = false
+			fi;
+#endif
 			d_step { LATE(rqn); RQ_GET(qa); request_rx(); ackreq = false } }
 	:: atomic { (nrd > 0 || ack_owed) && RS_ROOM -> d_step { flush_step() } }
 	od
