@@ -4,7 +4,7 @@ BUILD := build
 JOBS  ?= $(shell nproc)
 
 .PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-pyverbs \
-	test-interop bench asan ubsan tsan clang format format-check clean
+	test-interop fuzz bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
 	@scripts/build $(BUILD) -j$(JOBS)
@@ -44,6 +44,10 @@ test-interop: ## against a kernel's Soft-RoCE in a virtual machine (fetches a ke
 	@scripts/install-deps --test --interop
 	@scripts/build $(BUILD) -j$(JOBS)
 	@tests/integration/interop/run --build $(BUILD)
+
+fuzz: ## the fuzz targets for ten minutes (CI: one)
+	@scripts/install-deps --test
+	@tests/fuzz/run --build $(BUILD)/fuzzing --seconds 600
 
 bench: ## ratios against UCX and the machine's own limits
 	@scripts/install-deps --bench

@@ -7,16 +7,6 @@
 
 #define STANDIN __attribute__((weak))
 
-STANDIN uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
-{
-	abort();
-}
-
-STANDIN void dpa_wire_cork(struct dpa_tx *tx)
-{
-	abort();
-}
-
 STANDIN void dpa_corks_send(struct dpa_hw *hw)
 {
 }

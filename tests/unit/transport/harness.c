@@ -120,7 +120,7 @@ static void make_side(struct th *th, struct th_side *s, struct th_side *other,
 	a.send_cq = s->scq.cq;
 	a.recv_cq = s->rcq.cq;
 	a.sq = s->sq;
-	a.rq = s->rq;
+	a.rq = a.type == DPA_QP_XRC_SEND ? NULL : s->rq;
 	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &s->qp, &info), 0);
 }
 
@@ -216,7 +216,7 @@ void th_free(struct th *th)
 static uint32_t build(struct th_side *s, const struct th_wr *wr, uint8_t *w)
 {
 	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)w;
-	uint32_t at = dpa_wqe_sge_off(s->qp, wr->op);
+	uint32_t at = dpa_wqe_sge_off(s->qp, wr->op), body = dpa_wqe_body(s->qp);
 
 	c->opcode = wr->op;
 	c->flags = wr->flags;
@@ -226,13 +226,13 @@ static uint32_t build(struct th_side *s, const struct th_wr *wr, uint8_t *w)
 	c->length = wr->length;
 	if (wr->av) {
 		memcpy(w + sizeof(*c), wr->av, sizeof(*wr->av));
-	} else if (at > sizeof(*c)) {
+	} else if (at > body) {
 		struct dpa_wqe_raddr r = {.addr = wr->raddr, .rkey = wr->rkey, .flush = wr->flush};
 		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
 
-		memcpy(w + sizeof(*c), &r, sizeof(r));
+		memcpy(w + body, &r, sizeof(r));
 		if (dpa_op_is_atomic(wr->op))
-			memcpy(w + sizeof(*c) + sizeof(r), &a, sizeof(a));
+			memcpy(w + body + sizeof(r), &a, sizeof(a));
 	}
 	if (wr->inl) {
 		c->flags |= DPA_WQE_INLINE;
