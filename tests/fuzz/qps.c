@@ -177,7 +177,7 @@ void fuzz_work(struct fuzz *f)
 	for (uint32_t i = 0; i < RECVS; i++)
 		post_recv(f);
 	for (uint32_t i = 0; i < WORK; i++)
-		post_send(f, i, 1500 * i);
+		post_send(f, f->kind & KIND_ATOMIC ? i + 3 : i, 1500 * i);
 	th_drop_all(&f->th->a);
 }
 

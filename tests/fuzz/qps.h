@@ -18,6 +18,7 @@ enum fuzz_kind {
 	KIND_WIRE = 1 << 4,  /* the QPs take each other for ones of another host */
 	KIND_LOSSY = 1 << 5, /* the lanes may lose packets */
 	KIND_V6 = 1 << 6,
+	KIND_ATOMIC = 1 << 7, /* A's first message is one */
 };
 
 /* The first byte of a packet. */
