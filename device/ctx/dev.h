@@ -250,11 +250,12 @@ struct dpa_rd_resource {
 	uint32_t pdn; /* that the key was checked against */
 };
 
-/* What an atomic found, for its duplicates. */
-struct dpa_atomic_saved {
-	uint64_t orig;
-	uint32_t psn;
-	uint8_t opcode; /* of the request; DPA_LINK_NO_QP: none */
+/* A READ, FLUSH or atomic that was carried out, for its duplicates. */
+struct dpa_rd_saved {
+	uint64_t orig; /* what an atomic found */
+	uint32_t psn;  /* first of the response */
+	uint32_t npkts : 24;
+	uint32_t opcode : 8; /* of the request; DPA_LINK_NO_QP: none */
 };
 
 /* Requester. States: see kernels/transport/README.md. */
@@ -332,7 +333,7 @@ struct dpa_resp {
 	uint32_t wr_rkey, wr_len;
 	uint64_t waiting_since;
 	struct dpa_rd_resource rd[DPA_RD_OWED];
-	struct dpa_atomic_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
+	struct dpa_rd_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
 	uint32_t nsaved;
 	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
 	struct {

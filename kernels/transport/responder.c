@@ -282,6 +282,26 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 	return rd;
 }
 
+/* What was carried out may come again, until as many followed as may be outstanding. */
+static void remember(struct dpa_resp *r, const struct dpa_slot *s, uint32_t npkts, uint64_t orig)
+{
+	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] = (struct dpa_rd_saved){
+		.orig = orig, .psn = s->psn, .npkts = npkts & DPA_PSN_MASK, .opcode = s->opcode};
+}
+
+/* The request that this one is again, or the rest of; NULL: none that is known. */
+/* IBA 9.7.5/read-known */
+static const struct dpa_rd_saved *remembered(const struct dpa_resp *r, const struct dpa_slot *s)
+{
+	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
+		const struct dpa_rd_saved *a = &r->saved[(r->nsaved - i) % DPA_MAX_RD_ATOMIC];
+
+		if (a->opcode == s->opcode && ((s->psn - a->psn) & DPA_PSN_MASK) < a->npkts)
+			return a;
+	}
+	return NULL;
+}
+
 /* More than 2^31 bytes is an invalid request; none needs no key. */
 /* IBA C9-88, C9-94, C9-148 */
 static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
@@ -310,6 +330,7 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	rd->npkts = dpa_npkts(rd->len, qp->mtu);
 	dpa_count(qp->hw, DPA_CNT_rx_read_requests, 1);
 	if (!again) {
+		remember(r, s, rd->npkts, 0);
 		r->epsn = dpa_psn_add(r->epsn, rd->npkts);
 		r->msn = (r->msn + 1) & DPA_PSN_MASK;
 	}
@@ -375,8 +396,7 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		return;
 	}
 	rd->orig = orig;
-	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] =
-		(struct dpa_atomic_saved){.orig = orig, .psn = s->psn, .opcode = s->opcode};
+	remember(r, s, 1, orig);
 	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
@@ -431,8 +451,7 @@ static void on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const s
 		deny(qp, s, DPA_NAK_REM_ACCESS);
 		return;
 	}
-	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] =
-		(struct dpa_atomic_saved){.psn = s->psn, .opcode = s->opcode};
+	remember(r, s, 1, 0);
 	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
@@ -466,28 +485,21 @@ static void on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	}
 	dpa_full_fence();
 	if (!again) {
+		remember(r, s, 1, 0);
 		r->epsn = dpa_psn_add(r->epsn, 1);
 		r->msn = (r->msn + 1) & DPA_PSN_MASK;
 	}
 }
 
-/* IBA 9.7.5.1.5: the saved result; an atomic that is too old to be known is dropped. */
+/* IBA 9.7.5.1.5: the saved result. */
 /* IBA 9.7.5/atomic-replay */
-static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s,
+			  const struct dpa_rd_saved *saved)
 {
-	struct dpa_resp *r = &qp->resp;
+	struct dpa_rd_resource *rd = rd_new(qp, s, true);
 
-	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
-		const struct dpa_atomic_saved *a = &r->saved[(r->nsaved - i) % DPA_MAX_RD_ATOMIC];
-		struct dpa_rd_resource *rd;
-
-		if (a->opcode != s->opcode || a->psn != s->psn)
-			continue;
-		rd = rd_new(qp, s, true);
-		if (rd)
-			rd->orig = a->orig;
-		return;
-	}
+	if (rd)
+		rd->orig = saved->orig;
 }
 
 static void run_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
@@ -518,27 +530,35 @@ static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->pdn = pdn;
 }
 
-/* A duplicate is answered with the last good PSN; READs run again, atomics replay. */
-/* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks */
+/*
+ * A duplicate is answered with the last good PSN; READs run again, atomics replay. One of those
+ * that is not known, because it is too old or never was, is dropped: what a stranger asks for who
+ * guesses PSNs is not looked at, so that it is not refused, either, which would end the connection.
+ */
+/* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks, 9.7.5/read-known */
 static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
+	const uint16_t reads = DPA_OPP_READ | DPA_OPP_FLUSH,
+		       words = DPA_OPP_ATOMIC | DPA_OPP_AWRITE;
 	struct dpa_resp *r = &qp->resp;
+	const struct dpa_rd_saved *saved;
 
 	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
 	if (qp->type != DPA_QP_RC)
 		return;
-	if (p & (DPA_OPP_READ | DPA_OPP_FLUSH)) { /* what it may do is looked at again */
-		if (dpa_resp_allows(qp->attr.access, s))
-			carry_out_again(qp, s);
-		else
-			deny(qp, s, DPA_NAK_INV_REQ);
+	if (!(p & (reads | words))) {
+		dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
 		return;
 	}
-	if (p & (DPA_OPP_ATOMIC | DPA_OPP_AWRITE)) {
-		replay_atomic(qp, s);
+	saved = remembered(r, s);
+	if (!saved)
 		return;
-	}
-	dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+	if (p & words)
+		replay_atomic(qp, s, saved);
+	else if (dpa_resp_allows(qp->attr.access, s)) /* what it may do is looked at again */
+		carry_out_again(qp, s);
+	else
+		deny(qp, s, DPA_NAK_INV_REQ);
 }
 
 /*

@@ -197,9 +197,13 @@ Test(transport_flush, resources_and_duplicates)
 	expect_done(th, 2);
 	expect_ack(th, 3, NAK(DPA_NAK_INV_REQ));
 	th_free(th);
-	th = th_new(&(struct th_opt){.psn = PSN0});
-	give_flush(th, (uint32_t)-1, DPA_FLUSH_GLOBAL, 0, region(th, FLUSHES, 64), 64);
-	expect_ack(th, (uint32_t)-1, NAK(DPA_NAK_INV_REQ));
+	th = flushing();
+	key = region(th, FLUSHES, 64);
+	give_flush(th, 0, DPA_FLUSH_GLOBAL, 0, key, 64);
+	expect_done(th, 0);
+	th->b.qp->attr.access = DPA_ACCESS_LOCAL_WRITE;
+	give_flush(th, 0, DPA_FLUSH_GLOBAL, 0, key, 64);
+	expect_ack(th, 0, NAK(DPA_NAK_INV_REQ));
 	th_free(th);
 }
 

@@ -262,9 +262,44 @@ Test(transport_responder, duplicates_do_not_use_up_read_resources)
 /* IBA 9.7.5/read-again-checks */
 Test(transport_responder, a_duplicate_read_needs_the_permission_too)
 {
-	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .access = TH_NO_ACCESS});
+	struct th *th = rc();
 
-	give_remote(th, DPA_BTH_READ_REQUEST, (uint32_t)-1, (uintptr_t)th->b.mem, th->b.key, 8);
-	expect_ack(th, (uint32_t)-1, NAK(DPA_NAK_INV_REQ));
+	give_remote(th, DPA_BTH_READ_REQUEST, 0, (uintptr_t)th->b.mem, th->b.key, 8);
+	expect_read(th, 0, 0, 8);
+	th->b.qp->attr.access = DPA_ACCESS_LOCAL_WRITE;
+	give_remote(th, DPA_BTH_READ_REQUEST, 0, (uintptr_t)th->b.mem, th->b.key, 8);
+	expect_ack(th, 0, NAK(DPA_NAK_INV_REQ));
+	th_free(th);
+}
+
+/* Only what was carried out can come again: with any other PSN of the half that lies behind, a
+ * stranger's wrong key ended the connection. */
+/* IBA 9.7.5/read-known */
+Test(transport_responder, a_duplicate_of_no_read_is_dropped)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .rd = 16, .dest_rd = 16});
+
+	for (uint32_t i = 0; i < 17; i++) {
+		give_remote(th, DPA_BTH_READ_REQUEST, 2 * i, (uintptr_t)th->b.mem, th->b.key,
+			    2 * MTU);
+		expect_read(th, 2 * i, 0, 2 * MTU);
+	}
+	for (uint32_t bad = 0; bad < 2; bad++) {
+		give_remote(th, DPA_BTH_READ_REQUEST, (uint32_t)-1, (uintptr_t)th->b.mem,
+			    th->b.key ^ bad, 8);
+		expect_silence(th); /* before the first */
+		give_remote(th, DPA_BTH_READ_REQUEST, 1, (uintptr_t)th->b.mem, th->b.key ^ bad, 8);
+		expect_silence(th); /* 16 followed: its requester has the answer */
+		give_remote(th, DPA_BTH_FLUSH, 20, (uintptr_t)th->b.mem, th->b.key ^ bad, 8);
+		expect_silence(th); /* another operation than that PSN's */
+	}
+	cr_expect_eq(th_count(th, DPA_CNT_duplicate_request), 6);
+	for (uint32_t i = 1; i < 17; i++) {
+		give_remote(th, DPA_BTH_READ_REQUEST, 2 * i + 1, (uintptr_t)th->b.mem + MTU,
+			    th->b.key, MTU);
+		expect_read(th, 2 * i + 1, MTU, MTU);
+	}
+	give_remote(th, DPA_BTH_READ_REQUEST, 32, (uintptr_t)th->b.mem, th->b.key ^ 1, 8);
+	expect_ack(th, 32, NAK(DPA_NAK_REM_ACCESS));
 	th_free(th);
 }
