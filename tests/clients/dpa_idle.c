@@ -18,10 +18,19 @@
 #include <unistd.h>
 
 enum { RC, UC, UD, TYPES };
-enum { SEND_LEN = 64, RECV_LEN = 256, QKEY = 0x11111111, LIMIT_S = 600 };
+enum { SEND_LEN = 64, RECV_LEN = 256, WRITE_LEN = 3000, QKEY = 0x11111111, LIMIT_S = 600 };
 /* The buffer: what is sent, where SENDs, WRITEs and READs go; the counter is at DOM_COUNTER. */
-enum { AT_SRC = 0, AT_RECV = 4096, AT_WRITE = 8192, AT_READ = 12288, AT_ODD = 16384 };
-#define XRC_ID 7 /* of its receive; those of the others are their types */
+enum {
+	AT_SRC = 0,
+	AT_RECV = 4096,
+	AT_WRITE = 8192,
+	AT_UC_WRITE = 9216,
+	AT_ATOMIC_WRITE = 12280,
+	AT_READ = 12288,
+	AT_ODD = 16384,
+};
+/* Of the receives: those of the others are their types. */
+enum { UC_WRITE_ID = 6, XRC_ID = 7, RECEIVES = TYPES + 2 };
 
 static const enum ibv_qp_type types[TYPES] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
 static const char *const names[TYPES] = {"RC", "UC", "UD"};
@@ -100,6 +109,8 @@ static void post_receives(struct idle *d)
 {
 	struct vt *t = &d->m.t;
 
+	t->qp = d->qp[UC];
+	CHECK_EQ(vt_recv(t, 0, 0, UC_WRITE_ID), 0);
 	for (int i = 0; i < TYPES; i++) {
 		t->qp = d->qp[i];
 		CHECK_EQ(vt_recv(t, AT_RECV + (size_t)i * RECV_LEN, RECV_LEN, (uint64_t)i), 0);
@@ -141,16 +152,16 @@ static void initiate(struct idle *d)
 {
 	struct vt *t = &d->m.t;
 
-	vt_fill(t->buf + AT_SRC, 1024, seed_of(t->side));
+	vt_fill(t->buf + AT_SRC, WRITE_LEN, seed_of(t->side));
 	send_one(d, RC, IBV_WR_RDMA_WRITE, AT_SRC, AT_WRITE, 1024);
 	send_one(d, RC, IBV_WR_RDMA_READ, AT_READ, AT_ODD, 1024);
 	CHECK_EQ(vt_differs(t->buf + AT_READ, 1024, seed_of(!t->side)), 1024);
 	send_one(d, RC, IBV_WR_ATOMIC_FETCH_AND_ADD, AT_READ, DOM_COUNTER, 8);
-	send_one(d, RC, IBV_WR_ATOMIC_WRITE, AT_SRC, AT_WRITE + 2048, 8);
+	send_one(d, RC, IBV_WR_ATOMIC_WRITE, AT_SRC, AT_ATOMIC_WRITE, 8);
 	send_xrc(d, IBV_WR_RDMA_READ, AT_ODD, 1024); /* over our own: the same offset */
 	CHECK_EQ(vt_differs(t->buf + AT_ODD, 1024, seed_of(!t->side)), 1024);
 	send_xrc(d, IBV_WR_ATOMIC_FETCH_AND_ADD, AT_READ, 8);
-	send_one(d, UC, IBV_WR_RDMA_WRITE, AT_SRC, AT_WRITE + 1024, 1024);
+	send_one(d, UC, IBV_WR_RDMA_WRITE_WITH_IMM, AT_SRC, AT_UC_WRITE, WRITE_LEN);
 	for (int i = 0; i < TYPES; i++)
 		send_one(d, i, IBV_WR_SEND, AT_SRC, 0, SEND_LEN);
 	send_xrc(d, IBV_WR_SEND, AT_SRC, SEND_LEN);
@@ -160,12 +171,16 @@ static void receive(struct idle *d)
 {
 	struct vt *t = &d->m.t;
 
-	for (int i = 0; i < TYPES + 1; i++) {
+	for (int i = 0; i < RECEIVES; i++) {
 		struct ibv_wc wc = vt_wc(t, t->cq);
 		uint32_t grh = wc.wr_id == UD ? 40 : 0;
 		size_t at = AT_RECV + (size_t)wc.wr_id * RECV_LEN + grh;
 
 		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		if (wc.wr_id == UC_WRITE_ID) {
+			CHECK_EQ(wc.byte_len, WRITE_LEN);
+			continue;
+		}
 		CHECK_EQ(wc.byte_len, SEND_LEN + grh);
 		CHECK_EQ(vt_differs(t->buf + at, SEND_LEN, seed_of(!t->side)), SEND_LEN);
 	}
@@ -187,9 +202,9 @@ static void exchange(struct idle *d)
 			receive(d);
 		vt_sync(t);
 	}
-	for (int i = 0; i < 2; i++)
-		CHECK_EQ(vt_differs(t->buf + AT_WRITE + i * 1024, 1024, seed_of(!t->side)), 1024);
-	CHECK_EQ(vt_differs(t->buf + AT_WRITE + 2048, 8, seed_of(!t->side)), 8);
+	CHECK_EQ(vt_differs(t->buf + AT_WRITE, 1024, seed_of(!t->side)), 1024);
+	CHECK_EQ(vt_differs(t->buf + AT_UC_WRITE, WRITE_LEN, seed_of(!t->side)), WRITE_LEN);
+	CHECK_EQ(vt_differs(t->buf + AT_ATOMIC_WRITE, 8, seed_of(!t->side)), 8);
 	memcpy(&count, t->buf + DOM_COUNTER, sizeof(count));
 	CHECK_EQ(count, 2);
 	vt_wc_none(t, t->cq);
