@@ -310,10 +310,14 @@ Test(security_frames, guessed_psns_of_all_requests)
 	static const struct {
 		uint8_t op;
 		uint32_t len;
-	} t[] = {{DPA_BTH_SEND_ONLY_INV, 100}, {DPA_BTH_WRITE_ONLY, 100},
-		 {DPA_BTH_WRITE_ONLY_IMM, 100}, {DPA_BTH_READ_REQUEST, 0},
-		 {DPA_BTH_COMPARE_SWAP, 0},	{DPA_BTH_FETCH_ADD, 0},
-		 {DPA_BTH_FLUSH, 0},		{DPA_BTH_ATOMIC_WRITE, 8}};
+	} t[] = {{DPA_BTH_SEND_ONLY_INV, 100},
+		 {DPA_BTH_WRITE_ONLY, 100},
+		 {DPA_BTH_WRITE_ONLY_IMM, 100},
+		 {DPA_BTH_READ_REQUEST, 0},
+		 {DPA_BTH_COMPARE_SWAP, 0},
+		 {DPA_BTH_FETCH_ADD, 0},
+		 {DPA_BTH_FLUSH, 0},
+		 {DPA_BTH_ATOMIC_WRITE, 8}};
 
 	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
 		struct door *d = door_of(DPA_QP_RC);
@@ -333,7 +337,8 @@ Test(security_frames, guessed_psns_of_all_requests)
 			if (d->k.psn - PSN0 < 2000) /* what may be kept for later */
 				continue;
 			knock(d, 0);
-			cr_assert_not(dpa_resp_failing(r), "opcode %02x, PSN %u", t[k].op, d->k.psn);
+			cr_assert_not(dpa_resp_failing(r), "opcode %02x, PSN %u", t[k].op,
+				      d->k.psn);
 			cr_assert_eq(r->epsn, PSN0);
 			cr_assert_eq(r->rd_head, r->rd_tail, "opcode %02x", t[k].op);
 		}
