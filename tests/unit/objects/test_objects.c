@@ -71,17 +71,23 @@ Test(objects, windows_fill_the_table)
 		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, key[--n]), 0);
 }
 
-static void no_qp(int qpn_err, int uar_err, const char *line)
+static struct dpa_qp_attr_create qp_attr(void)
 {
 	static uint8_t sq[64 << 2] __attribute__((aligned(64)));
 	static struct dpa_dbrec dbrec __attribute__((aligned(64)));
-	struct dpa_qp_attr_create a = {.type = DPA_QP_RC,
-				       .pdn = th->pdn,
-				       .send_cq = th->a.scq.cq,
-				       .recv_cq = th->a.rcq.cq,
-				       .dbrec = &dbrec,
-				       .sq = sq,
-				       .log_sq = 2};
+
+	return (struct dpa_qp_attr_create){.type = DPA_QP_RC,
+					   .pdn = th->pdn,
+					   .send_cq = th->a.scq.cq,
+					   .recv_cq = th->a.rcq.cq,
+					   .dbrec = &dbrec,
+					   .sq = sq,
+					   .log_sq = 2};
+}
+
+static void no_qp(int qpn_err, int uar_err, const char *line)
+{
+	struct dpa_qp_attr_create a = qp_attr();
 	struct dpa_qp_info info;
 	struct dpa_hw_qp *qp;
 
@@ -100,6 +106,39 @@ Test(objects, a_full_board_and_a_full_file_system)
 	no_qp(ENOSPC, 0, "cannot grow");
 	no_qp(0, ENOMEM, "the BAR is full");
 	no_qp(0, ENOSPC, "cannot grow");
+}
+
+/*
+ * A lane has a UDP source port of its own (device/link/remote.c): QPs made one after the other have
+ * different ones, so that the ways between hosts share the load, and each keeps its own, so that
+ * its packets stay in order.
+ */
+Test(objects, qps_take_the_lanes_in_turn_and_keep_them)
+{
+	static const uint32_t states[] = {DPA_QPS_INIT, DPA_QPS_ERR, DPA_QPS_RESET};
+	struct dpa_qp_attr_create a = qp_attr();
+	struct dpa_hw_qp *qp[2 * DPA_LANES];
+	uint32_t lanes[DPA_LANES] = {0};
+	struct dpa_qp_info info;
+
+	for (uint32_t i = 0; i < 2 * DPA_LANES; i++) {
+		cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &qp[i], &info), 0);
+		cr_assert_lt(qp[i]->lane, DPA_LANES);
+		lanes[qp[i]->lane]++;
+	}
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		cr_expect_eq(lanes[i], 2, "lane %u: %u", i, lanes[i]);
+	for (uint32_t i = 0; i < 2 * DPA_LANES; i++) {
+		uint32_t lane = qp[i]->lane;
+
+		for (uint32_t k = 0; k < 3; k++) {
+			struct dpa_qp_attr to = {.state = states[k]};
+
+			cr_assert_eq(dpa_hw_modify_qp(qp[i], &to, DPA_QPM_STATE), 0);
+			cr_expect_eq(qp[i]->lane, lane);
+		}
+		cr_assert_eq(dpa_hw_destroy_qp(qp[i]), 0);
+	}
 }
 
 /* Nor is more than there is of device memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Paths to other hosts. Whoever is sent datagrams from ever more addresses and answers them made
- * one for each, for good.
+ * Paths to other hosts: how many (whoever is sent datagrams from ever more addresses and answers
+ * them made one for each, for good), from which ports, and what routers are told of them.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -93,6 +93,78 @@ static void datagram_to(uint32_t host)
 	cr_assert_not_null(p);
 	cr_assert(leads_to(p, host), "%u", host);
 	dpa_remote_drop(p);
+}
+
+/* What routers may mark: the application's ECN bits are not what decides. */
+Test(udp_remote, ect_0_unless_congestion_control_is_off)
+{
+	static const uint8_t asked[] = {0, 1, 2, 3, 0xfc, 0xff};
+
+	set_up();
+	for (size_t i = 0; i < sizeof(asked); i++)
+		for (int off = 0; off < 2; off++) {
+			struct dpa_wqe_av av = av_of(1);
+			struct dpa_peer *p;
+			uint8_t want = (asked[i] & 0xfc) | (off ? 0 : DPA_ECN_ECT0);
+
+			hw->cfg.congestion =
+				off ? DPA_CFG_CONGESTION_NONE : DPA_CFG_CONGESTION_DCQCN;
+			av.traffic_class = asked[i];
+			p = dpa_remote_get(hw, &port, &av);
+			cr_assert_not_null(p);
+			cr_expect_eq(dpa_remote_of(p)->net.tclass, want, "%02x of %02x",
+				     dpa_remote_of(p)->net.tclass, asked[i]);
+			p = dpa_remote_hold(hw, &port, &av);
+			cr_assert_not_null(p);
+			cr_expect_eq(dpa_remote_of(p)->net.tclass, want, "datagrams");
+			dpa_remote_drop(p);
+		}
+	tear_down();
+}
+
+/* Each lane has a source port of its own, an own socket's, which all paths of its source share. */
+Test(udp_remote, a_source_port_a_lane)
+{
+	struct dpa_remote *first, *other;
+
+	set_up();
+	first = dpa_remote_of(connect_to(1));
+	other = dpa_remote_of(connect_to(2));
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		uint16_t is = dpa_remote_port(first, i);
+		struct sockaddr_in a;
+		socklen_t len = sizeof(a);
+
+		cr_expect_geq(is, 49152, "%u", is);
+		cr_assert_eq(getsockname(dpa_remote_fd(first, i), (struct sockaddr *)&a, &len), 0);
+		cr_expect_eq(ntohs(a.sin_port), is, "the packets' is what the ICRC covers");
+		cr_expect_eq(dpa_remote_port(other, i), is);
+		for (uint32_t k = 0; k < i; k++)
+			cr_expect_neq(dpa_remote_port(first, k), is);
+	}
+	tear_down();
+}
+
+/* Paths beyond those with sockets of their own share some: their ports are as many, and in range.
+ */
+Test(udp_remote, common_sockets_have_a_port_a_lane_too)
+{
+	struct dpa_remote *r = NULL;
+
+	set_up();
+	for (uint32_t i = 0; i <= DPA_WIRE_FROM; i++) {
+		struct dpa_wqe_av av = av_of(1);
+
+		av.hop_limit = (uint8_t)(i + 1);
+		r = dpa_remote_of(dpa_remote_get(hw, &port, &av));
+		cr_assert_eq(!r->from, i == DPA_WIRE_FROM, "%u", i);
+	}
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		cr_expect_geq(dpa_remote_port(r, i), 49152);
+		for (uint32_t k = 0; k < i; k++)
+			cr_expect_neq(dpa_remote_port(r, k), dpa_remote_port(r, i));
+	}
+	tear_down();
 }
 
 Test(udp_remote, datagrams_to_many_take_so_much_and_no_more)
