@@ -33,19 +33,35 @@ static int to_init(struct doca_rdma_connection *c)
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
+/*
+ * A first PSN that can be guessed makes a packet that is forged one that is taken: without random
+ * numbers there is no connection, as there is no board (device/board/ident.c), rather than a
+ * constant.
+ */
+static int random_psn(uint32_t *psn)
+{
+	ssize_t n;
+
+	do
+		n = getrandom(psn, sizeof(*psn), 0);
+	while (n < 0 && errno == EINTR);
+	*psn &= 0xffffff;
+	return n == sizeof(*psn) ? 0 : n < 0 ? errno : EIO;
+}
+
 static int describe(struct doca_rdma_connection *c)
 {
 	struct dpa_rdma_details *d = &c->details;
-	uint32_t psn = 0;
+	uint32_t psn;
+	int ret = random_psn(&psn);
 
-	/* a PSN that cannot be guessed is a nicety: without entropy it is 0 */
-	if (getrandom(&psn, sizeof(psn), GRND_NONBLOCK) != sizeof(psn))
-		psn = 0;
+	if (ret)
+		return ret;
 	d->magic = htobe32(DPA_RDMA_DETAILS_MAGIC);
 	d->version = htobe16(DPA_RDMA_DETAILS_VERSION);
 	d->size = htobe16(sizeof(*d));
 	d->qpn = htobe32(c->qp->qp_num);
-	d->psn = htobe32(psn & 0xffffff);
+	d->psn = htobe32(psn);
 	d->mtu = (uint8_t)(c->rdma->conf.mtu + IBV_MTU_256);
 	d->rd_atomic = DPA_MAX_RD_ATOMIC;
 	return dpa_rdma_own_gids(c->qp->context, c->rdma->conf.gid_index, d);
