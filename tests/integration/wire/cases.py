@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """What runs between the hosts, and what must come of it."""
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -102,6 +103,30 @@ def unreachable(timeout, retry, env, hosts=(0, 1)):
     return fn
 
 
+def no_route(x):
+    """modify_qp to a peer that no route leads to: ENETUNREACH. With a route it works."""
+    far, (a, b) = "fd99::1", x.r
+
+    def run():
+        port = free_port()
+        argv = [[x.tool("dpa_verify"), "-p", str(port), "--total", "1M", "--qps", "1", "-g", str(i)]
+                for i in (a.index_of(far), b.gid_index(6))]
+        return a.pair(argv[0], [*argv[1], a.host.v4], 60, None, port, b)
+
+    a.host.ip("-6", "addr", "add", far + "/128", "dev", "eth0", "nodad")
+    try:
+        s, c = run()
+        if c is None or c.rc == 0 or \
+           not re.search(rf"ibv_modify_qp\(.*is {errno.ENETUNREACH}, not 0", c.out):
+            return "without a route: " + s.text() + (c.text() if c else "")
+        b.host.ip("-6", "route", "add", far, "dev", "eth0")
+        s, c = run()
+        b.host.ip("-6", "route", "del", far, "dev", "eth0")
+        return outcome(s, c, lambda out: '"bytes"' in out)
+    finally:
+        a.host.ip("-6", "addr", "del", far + "/128", "dev", "eth0")
+
+
 def alone(tool, case, env):
     """A program that has both sides itself, on one host: one case, in one or two ways."""
     def fn(x):
@@ -201,6 +226,7 @@ def table(full):
     yield Case("every byte, tiny messages", verify(quick // 64, "--size 100"))
     yield Case("every byte, messages of 4 MiB", verify(quick, "--size 4M --qps 2"), 9000)
     yield Case("every byte, ordinary user", verify(quick // 4), user="nobody")
+    yield Case("a peer that no route leads to", no_route)
     yield Case("a forked child keeps no socket",
                alone("vt_limits", "fork_child", {"DPA_SHM": "never"}))
     yield Case("the answer to the first packet of a QP arrives",

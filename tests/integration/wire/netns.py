@@ -191,11 +191,14 @@ class NsRunner(Runner):
 
     def gid_index(self, family):
         """Index of the RoCEv2 GID of the host's address in dpa0's table."""
+        return self.index_of(self.host.gid(family))
+
+    def index_of(self, gid):
         r = self.run(["ibv_devinfo", "-v", "-d", "dpa0"], 20)
-        for index, gid in re.findall(r"GID\[ *(\d+)\]:\s*([0-9a-f:.]+)", r.out):
-            if gid == self.host.gid(family):
+        for index, found in re.findall(r"GID\[ *(\d+)\]:\s*([0-9a-f:.]+)", r.out):
+            if found == gid:
                 return int(index)
-        raise RuntimeError(f"no GID {self.host.gid(family)}:\n{r.text()}")
+        raise RuntimeError(f"no GID {gid}:\n{r.text()}")
 
 
 def why_not():
