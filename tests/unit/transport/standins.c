@@ -107,6 +107,16 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return false;
 }
 
+__attribute__((weak)) bool dpa_inspect_only_drops(struct dpa_hw *hw)
+{
+	return false;
+}
+
+__attribute__((weak)) bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
+{
+	return false;
+}
+
 int dpa_inspect_poll(struct dpa_hw *hw)
 {
 	return 0;

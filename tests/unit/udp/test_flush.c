@@ -17,6 +17,21 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 {
 }
 
+/* The fault link, where it does nothing but lose packets: each third one, of which it is asked. */
+static uint32_t asked;
+
+bool dpa_inspect_only_drops(struct dpa_hw *hw)
+{
+	return true;
+}
+
+bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
+{
+	cr_assert_eq((uint32_t)p[9] << 16 | (uint32_t)p[10] << 8 | p[11], asked, "its PSN");
+	cr_assert_eq(n, 12 + 1024 + 4);
+	return asked++ % 3 == 1;
+}
+
 #define SRC 0x12
 
 /* A remote whose sockets take nothing. */
@@ -117,8 +132,10 @@ static int listen_for(struct th *th, struct dpa_remote *r)
 
 #define MESSAGE (64u * 1024)
 
-/* Each packet of the message once, in order, with its bytes. */
-static void expect_message(int fd)
+static const uint8_t *sent;
+
+/* Each packet of the message once, in order, with its bytes; lossy: but for each third one. */
+static void expect_message(int fd, bool lossy)
 {
 	static uint8_t buf[2048], got[MESSAGE];
 	struct dpa_roce_pkt k;
@@ -127,6 +144,8 @@ static void expect_message(int fd)
 
 	while ((len = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		cr_assert_eq(dpa_roce_decode(buf, (size_t)len, &k), DPA_ROCE_OK);
+		if (lossy && n % 3 == 1) /* as if it had come */
+			memcpy(got + n * 1024, sent + n * 1024, 1024), n++;
 		cr_assert_eq(k.psn, n, "packet %u, not %u", k.psn, n);
 		cr_assert_leq((n + 1) * 1024, MESSAGE);
 		cr_assert_eq(k.len, 1024);
@@ -136,28 +155,41 @@ static void expect_message(int fd)
 	cr_expect(th_check(got, MESSAGE, 5));
 }
 
-/* However much leaves at once: in the middle of a slot, too. */
+static void send_message(struct dpa_remote *r, uint32_t piece)
+{
+	struct dpa_tx *tx = &r->peer.tx[0];
+	uint32_t psn;
+
+	for (uint32_t at = 0; at < MESSAGE; at += DPA_LANE_MTU) {
+		struct dpa_slot *s = &tx->shm->slots[tx->head % DPA_LANE_SLOTS];
+
+		put(r, DPA_BTH_SEND_MIDDLE, at / 1024, DPA_LANE_MTU);
+		memcpy(tx->shm->data + (size_t)(s->data % DPA_LANE_UNITS) * 64, sent + at,
+		       DPA_LANE_MTU);
+	}
+	tx->piece = piece;
+	cr_assert_eq(wire_flush(tx, SRC, &psn), 0);
+}
+
+/* However much leaves at once: in the middle of a slot, too; and if some are lost by themselves. */
 Test(udp_flush, pieces_make_the_same_packets)
 {
 	static const uint32_t pieces[] = {0, 1, 3000, 9000, DPA_WIRE_PIECE};
 	struct th *th = th_new(&(struct th_opt){0});
 	struct dpa_remote *r = remote(th);
-	struct dpa_tx *tx = &r->peer.tx[0];
 	int fd = listen_for(th, r);
-	uint32_t psn;
 
 	th_fill(th->a.mem, MESSAGE, 5);
+	sent = th->a.mem;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
-		for (uint32_t at = 0; at < MESSAGE; at += DPA_LANE_MTU) {
-			struct dpa_slot *s = &tx->shm->slots[tx->head % DPA_LANE_SLOTS];
-
-			put(r, DPA_BTH_SEND_MIDDLE, at / 1024, DPA_LANE_MTU);
-			memcpy(tx->shm->data + (size_t)(s->data % DPA_LANE_UNITS) * 64,
-			       th->a.mem + at, DPA_LANE_MTU);
-		}
-		tx->piece = pieces[i];
-		cr_assert_eq(wire_flush(tx, SRC, &psn), 0);
-		expect_message(fd);
+		atomic_store(&th->hw->inspect, 0);
+		send_message(r, pieces[i]);
+		expect_message(fd, false);
+		atomic_store(&th->hw->inspect, 1);
+		asked = 0;
+		send_message(r, pieces[i]);
+		cr_expect_eq(asked, MESSAGE / 1024);
+		expect_message(fd, true);
 	}
 	close(fd);
 	close(th->hw->wire->tx_fd[0][0]);
