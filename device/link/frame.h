@@ -83,7 +83,8 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw);
  */
 int dpa_udp_open(struct dpa_hw *hw);
 void dpa_udp_close(struct dpa_hw *hw);
-/* From now on frames have their hop limit: datagrams show it, in their GRH. Else it is 0. */
+/* From now on frames have hop limit and flow label: datagrams show them, in their GRH. Else they
+ * are 0. */
 void dpa_udp_show_hops(struct dpa_hw *hw);
 /*
  * A QP with this number is about to hear other hosts: the kernel gives its packets to this process

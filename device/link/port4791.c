@@ -30,6 +30,9 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
 #ifndef IPV6_MULTICAST_ALL
 #define IPV6_MULTICAST_ALL 29
 #endif
@@ -74,7 +77,8 @@ static int set_options(int fd, int family)
 {
 	int off = 0, bytes = RCVBUF;
 
-	/* each of these costs with each packet: hop limits are shown where somebody reads them */
+	/* each of these costs with each packet: hop limits and flow labels are shown where somebody
+	 * reads them */
 	if (!set_on(fd, SOL_SOCKET, SO_REUSEPORT) || !set_on(fd, SOL_IP, IP_RECVTOS) ||
 	    (family == AF_INET && !set_on(fd, SOL_IP, IP_PKTINFO)))
 		return errno;
@@ -293,8 +297,10 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 	if (fd < 0)
 		return; /* another board has the port: when it is ours */
 	set_on(fd, SOL_IP, IP_RECVTTL);
-	if (hw->udp.family == AF_INET6)
+	if (hw->udp.family == AF_INET6) {
 		set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT);
+		set_on(fd, SOL_IPV6, IPV6_FLOWINFO);
+	}
 }
 
 void dpa_udp_close(struct dpa_hw *hw)

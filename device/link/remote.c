@@ -8,6 +8,13 @@
 #include <unistd.h>
 #include "wire.h"
 
+#ifndef IPV6_FLOWINFO_SEND
+#define IPV6_FLOWINFO_SEND 33
+#endif
+#ifndef IPV6_AUTOFLOWLABEL
+#define IPV6_AUTOFLOWLABEL 70
+#endif
+
 #define SNDBUF	   (4 << 20)
 #define FIRST_PORT 49152u /* IANA's dynamic ports, as RoCEv2 senders use them */
 
@@ -111,6 +118,20 @@ static int bind_somewhere(int fd, int family, const uint8_t *src, uint32_t scope
 }
 
 /*
+ * The IPv6 flow label is the path's, which each address to send to has with it, and none of the
+ * kernel's own making. Nobody has to lease it, unless somebody has one exclusively (Linux 5.3).
+ */
+static int show_flow(int fd)
+{
+	int on = 1, off = 0;
+
+	if (setsockopt(fd, IPPROTO_IPV6, IPV6_FLOWINFO_SEND, &on, sizeof(on)))
+		return -1;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, &off, sizeof(off));
+	return 0;
+}
+
+/*
  * A socket to send by: never connected, and with path MTU discovery, because then the IPv4
  * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
  * covers.
@@ -124,7 +145,7 @@ static int make_socket(int family, const uint8_t *src, uint32_t scope, uint16_t 
 	if (fd < 0)
 		return -errno;
 	if (family == AF_INET6)
-		err = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ||
+		err = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) || show_flow(fd) ||
 		      setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &pmtu, sizeof(pmtu));
 	else
 		err = setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
@@ -213,6 +234,7 @@ static void set_addr(struct dpa_remote *r, uint32_t scope)
 
 		a->sin6_family = AF_INET6;
 		a->sin6_port = htons(DPA_ROCE_PORT);
+		a->sin6_flowinfo = htonl(r->net.flow);
 		memcpy(&a->sin6_addr, r->net.dst, 16);
 		a->sin6_scope_id =
 			r->net.dst[0] == 0xfe && (r->net.dst[1] & 0xc0) == 0x80 ? scope : 0;
@@ -281,7 +303,7 @@ fail:
 
 static uint64_t key_of(const struct dpa_roce_net *n)
 {
-	uint64_t h = 0, v;
+	uint64_t h = n->flow, v;
 
 	for (int i = 0; i < 16; i += 8) {
 		memcpy(&v, n->dst + i, 8);
@@ -301,7 +323,7 @@ static _Atomic(struct dpa_remote *) *chain(struct dpa_wire *w, uint64_t key)
 static bool same(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
 {
 	return !memcmp(a->src, b->src, 16) && !memcmp(a->dst, b->dst, 16) &&
-	       a->tclass == b->tclass && a->hop == b->hop;
+	       a->tclass == b->tclass && a->hop == b->hop && a->flow == b->flow;
 }
 
 void dpa_remote_drop(struct dpa_peer *remote)
@@ -448,6 +470,8 @@ static struct dpa_peer *get(struct dpa_hw *hw, struct dpa_port *port, const stru
 		net.tclass |= DPA_ECN_ECT0;
 	memcpy(net.src, gid.gid, 16);
 	memcpy(net.dst, av->dgid, 16);
+	if (!dpa_gid_is_v4(net.dst))
+		net.flow = av->flow_label & 0xfffff;
 	r = stays ? NULL : find(w, key_of(&net), &net);
 	if (dpa_likely(r))
 		return &r->peer;

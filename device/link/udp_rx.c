@@ -15,6 +15,9 @@
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif
+#ifndef IPV6_FLOWINFO
+#define IPV6_FLOWINFO 11
+#endif
 
 #define DATAGRAMS 8		/* of one call */
 #define ACK_BYTES (256u * 1024) /* behind so many, what is owed is sent */
@@ -202,7 +205,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 	r->len += pkt->len;
 }
 
-/* Addresses, traffic class, hop limit, segment size from the ancillary data. */
+/* Addresses, traffic class, flow label, hop limit, segment size from the ancillary data. */
 static void read_cmsgs(struct msghdr *h, struct dpa_frame *f, uint32_t *seg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
@@ -225,6 +228,8 @@ static void read_cmsgs(struct msghdr *h, struct dpa_frame *f, uint32_t *seg)
 		} else if ((c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT) ||
 			   (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL)) {
 			f->net.hop = (uint8_t)v;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_FLOWINFO) {
+			f->net.flow = ntohl((uint32_t)v) & 0xfffff;
 		} else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
 			*seg = (uint32_t)v;
 		}

@@ -2,7 +2,7 @@
 /*
  * wire.h - the link to other hosts, between its files.
  *
- * A remote is a path: our address, the peer's, traffic class, hop limit. It stands for a peer
+ * A remote is a path: our address, the peer's, traffic class, hop limit, flow label. It is a peer
  * (struct dpa_peer, always UP: what is not there is silent) whose lanes are memory of ours alone.
  * The transport writes slots there as it does for shared memory; dpa_wire_flush() makes packets of
  * them and sends them before the lane's producer lock is let go, so that no slot outlives the lock

@@ -4,6 +4,8 @@
  * them made one for each, for good), from which ports, and what routers are told of them.
  */
 #include <criterion/criterion.h>
+#include <arpa/inet.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +14,14 @@
 
 static struct dpa_hw *hw;
 static struct dpa_port port;
+static bool own_v6; /* the port's address */
 
 int dpa_port_gid(struct dpa_port *p, uint32_t index, struct dpa_hw_gid *gid)
 {
-	static const uint8_t own[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1};
+	static const uint8_t v4[16] = {[10] = 0xff, 0xff, 127, 0, 0, 1}, v6[16] = {[15] = 1};
 
 	memset(gid, 0, sizeof(*gid));
-	memcpy(gid->gid, own, 16);
+	memcpy(gid->gid, own_v6 ? v6 : v4, 16);
 	return 0;
 }
 
@@ -203,6 +206,45 @@ Test(udp_remote, what_is_used_stays)
 	cr_expect_eq(connect_to(3), later);
 	cr_expect_eq(remotes(), DPA_WIRE_UD + 2);
 	dpa_remote_drop(held);
+	tear_down();
+}
+
+/* Nobody sent it, and the answer to a datagram had none either. */
+Test(udp_remote, a_flow_label_is_of_the_path)
+{
+	struct dpa_wqe_av av = {.is_global = 1, .dgid = {0xfd, [15] = 1}, .flow_label = 0x12345};
+	struct dpa_peer *one, *same, *other;
+
+	set_up();
+	own_v6 = true;
+	one = dpa_remote_hold(hw, &port, &av);
+	same = dpa_remote_get(hw, &port, &av);
+	av.flow_label = 0x12346;
+	other = dpa_remote_hold(hw, &port, &av);
+	cr_assert(one && same && other, "%s", strerror(errno));
+	cr_expect_eq(one, same);
+	cr_expect_neq(one, other);
+	cr_expect_eq(((struct sockaddr_in6 *)&dpa_remote_of(one)->to)->sin6_flowinfo,
+		     htonl(0x12345));
+	cr_expect_eq(((struct sockaddr_in6 *)&dpa_remote_of(other)->to)->sin6_flowinfo,
+		     htonl(0x12346));
+	dpa_remote_drop(one);
+	dpa_remote_drop(other);
+	own_v6 = false;
+	tear_down();
+}
+
+/* IPv4 has none: the same host is the same path. */
+Test(udp_remote, no_flow_label_without_ipv6)
+{
+	struct dpa_wqe_av av = av_of(1);
+	struct dpa_peer *one;
+
+	set_up();
+	one = dpa_remote_hold(hw, &port, &av);
+	av.flow_label = 0x12345;
+	cr_expect_eq(dpa_remote_get(hw, &port, &av), one);
+	dpa_remote_drop(one);
 	tear_down();
 }
 
