@@ -18,13 +18,10 @@
 #include "verify.h"
 
 #include <getopt.h>
-#include <netdb.h>
 #include <sched.h>
 #include <signal.h>
-#include <unistd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* ------------------------------------------------------------------- the buffer */
@@ -280,9 +277,13 @@ static void finals_check(struct verify *v)
 static void report(const struct verify *v, double seconds)
 {
 	uint64_t bytes = 0;
+	struct rusage ru;
 
-	printf("{\"side\": \"%s\", \"qps\": %u, \"seed\": %llu, \"seconds\": %.3f",
-	       v->t.side ? "client" : "server", v->qps, (unsigned long long)v->seed, seconds);
+	getrusage(RUSAGE_SELF, &ru);
+	printf("{\"side\": \"%s\", \"qps\": %u, \"seed\": %llu, \"seconds\": %.3f, "
+	       "\"rss_kib\": %ld",
+	       v->t.side ? "client" : "server", v->qps, (unsigned long long)v->seed, seconds,
+	       ru.ru_maxrss);
 	for (int k = 0; k < KINDS; k++) {
 		bytes += v->tally.bytes[k];
 		printf(", \"%s\": {\"ops\": %llu, \"bytes\": %llu}", kind_name[k],
@@ -353,35 +354,6 @@ static void tear_down(struct verify *v)
 }
 
 /* -------------------------------------------------------------------- options */
-
-static int tcp(const char *host, const char *port)
-{
-	struct addrinfo hints = {.ai_family = host ? AF_UNSPEC : AF_INET6,
-				 .ai_socktype = SOCK_STREAM,
-				 .ai_flags = host ? 0 : AI_PASSIVE},
-			*ai;
-	int err = getaddrinfo(host, port, &hints, &ai), fd, one = 1, zero = 0, c;
-
-	CHECK(!err, "%s: %s", host ? host : "any address", gai_strerror(err));
-	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	CHECK(fd >= 0, "socket: %s", strerror(errno));
-	if (host)
-		CHECK(connect(fd, ai->ai_addr, ai->ai_addrlen) == 0, "connect: %s",
-		      strerror(errno));
-	else {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-		CHECK(bind(fd, ai->ai_addr, ai->ai_addrlen) == 0, "bind: %s", strerror(errno));
-		CHECK(listen(fd, 1) == 0, "listen: %s", strerror(errno));
-		c = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-		CHECK(c >= 0, "accept: %s", strerror(errno));
-		close(fd);
-		fd = c;
-	}
-	freeaddrinfo(ai);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	return fd;
-}
 
 static uint64_t size_arg(const char *text)
 {
@@ -534,7 +506,7 @@ int main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	v.t.side = host != NULL;
-	v.t.sock = tcp(host, port);
+	v.t.sock = vt_tcp(host, port);
 	v.c = calloc(v.qps, sizeof(*v.c));
 	CHECK(v.c, "no memory");
 	set_up(&v);

@@ -117,7 +117,9 @@ void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct 
 void vt_reconnect(struct vt *t, const struct vt_opt *o);
 struct ibv_ah *vt_ah(struct vt *t, const struct vt_addr *dst);
 
-/* Beside the device. A peer that ended fails the case. */
+/* Beside the device. A peer that ended fails the case. vt_tcp(): the socket to a side on another
+ * host; host NULL: the server's, who waits for the other one. */
+int vt_tcp(const char *host, const char *port);
 void vt_put(struct vt *t, const void *data, size_t n);
 void vt_get(struct vt *t, void *data, size_t n);
 void vt_sync(struct vt *t);

@@ -28,32 +28,39 @@ static struct ibv_wc wait_event(struct vt *t)
 	return wc;
 }
 
+/* The next message may come before the completion of what it answers. */
+static void wait_for(struct vt *t, int *got, int want_got, int *sent, int want_sent)
+{
+	while (*got < want_got || *sent < want_sent) {
+		struct ibv_wc wc = wait_event(t);
+
+		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+		if (wc.wr_id == 2) {
+			++*sent;
+			continue;
+		}
+		++*got;
+		CHECK_EQ(vt_recv(t, 4096, 64, 1), 0);
+	}
+}
+
 /* Ping-pong that sleeps for every completion. */
 static void events(struct vt *t)
 {
 	struct vt_opt o = {.event = true};
+	int got = 0, sent = 0;
 
 	vt_setup(t, &o);
 	CHECK_EQ(vt_recv(t, 4096, 64, 1), 0);
 	vt_sync(t);
-	for (int i = 0; i < 500; i++) {
-		bool got = false, sent = false;
-
-		if (t->side == 0)
-			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 8, 2, IBV_SEND_SIGNALED), 0);
-		while (!got || !(sent || t->side)) {
-			struct ibv_wc wc = wait_event(t);
-
-			CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-			got |= wc.wr_id == 1;
-			sent |= wc.wr_id == 2;
-		}
-		CHECK_EQ(vt_recv(t, 4096, 64, 1), 0);
-		if (t->side == 1) {
-			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 8, 2, IBV_SEND_SIGNALED), 0);
-			CHECK_EQ(wait_event(t).wr_id, 2);
-		}
+	for (int i = 1; i <= 500; i++) {
+		if (t->side == 1)
+			wait_for(t, &got, i, &sent, 0);
+		CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 8, 2, IBV_SEND_SIGNALED), 0);
+		wait_for(t, &got, t->side ? 0 : i, &sent, i);
 	}
+	CHECK_EQ(got, 500);
+	CHECK_EQ(sent, 500);
 	vt_close(t);
 }
 

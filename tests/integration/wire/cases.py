@@ -42,13 +42,18 @@ class Ctx:
         return a.pair(argv(a), [*argv(b), a.host.address(tcp)], limit, env, port, b)
 
 
-def outcome(s, c, good):
-    if s.rc == 0 and c is not None and c.rc == 0 and good(c.out):
+def outcome(s, c, good, good_server=lambda out: True):
+    if s.rc == 0 and c is not None and c.rc == 0 and good(c.out) and good_server(s.out):
         return None
     return s.text() + (c.text() if c else "")
 
 
 # ----------------------------------------------------------------- the programs
+
+def went_well(out):
+    """A pingpong program says so; with -c it names wrong bytes too, and ends with 0 all the same."""
+    return ("usec/iter" in out or "success" in out) and "invalid data" not in out
+
 
 def pingpong(prog, options, family):
     def fn(x):
@@ -56,7 +61,7 @@ def pingpong(prog, options, family):
         # by TCP over IPv4 in any case: that is what the programs' servers listen on
         s, c = x.pair(lambda r: [prog, "-d", "dpa0", "-p", str(port), "-g",
                                  str(r.gid_index(family)), *options.split()], port)
-        return outcome(s, c, lambda out: "usec/iter" in out)
+        return outcome(s, c, went_well, went_well)
     return fn
 
 
@@ -70,14 +75,14 @@ def perftest(tool, conn, options, family):
     return fn
 
 
-def verify(total, options="", family=4, env=None, hosts=(0, 1)):
+def verify(total, options="", family=4, env=None, hosts=(0, 1), mtu=None):
     """Traffic of both sides, every byte checked; the client's JSON line is the proof."""
     def fn(x):
         port, n = free_port(), total
         fault = {k: v.replace("SEED", str(x.seed)) for k, v in (env or {}).items()}
         s, c = x.pair(lambda r: [x.tool("dpa_verify"), "-p", str(port), "--total", str(n),
                                  "-g", str(r.gid_index(family)), "--mtu",
-                                 str(PATH_MTU[x.net.mtu]), "--seed", str(x.seed),
+                                 str(mtu or PATH_MTU[x.net.mtu]), "--seed", str(x.seed),
                                  *options.split()],
                       port, 100 + n // 1000000, fault, hosts, family)
         return outcome(s, c, lambda out: json.loads(out.splitlines()[-1])["bytes"] >= n // 2)
@@ -135,8 +140,27 @@ def alone(tool, case, env):
     return fn
 
 
+def unreliable(options, family):
+    """Datagrams and what lies in front of them, or UC: every byte checked, on both sides."""
+    def fn(x):
+        port = free_port()
+        s, c = x.pair(lambda r: [x.tool("dpa_unreliable"), "-p", str(port), "-g",
+                                 str(r.gid_index(family)), *options.split()], port, 60, None,
+                      (0, 1), family)
+        return outcome(s, c, lambda out: "all right" in out, lambda out: "all right" in out)
+    return fn
+
+
+def by_udp(client, some):
+    """Cases of a client, or all, whose two sides on one host write to each other by UDP."""
+    def fn(x):
+        p = x.r[0].run([x.tool(client), "--seed", str(x.seed), *some], 300, {"DPA_SHM": "never"})
+        return None if p.rc == 0 and re.search(r"^\d+ passed, 0 failed", p.out, re.M) else p.text()
+    return fn
+
+
 def all_to_all(argv, good, limit=120):
-    """Every pair of hosts at once."""
+    """Every pair of hosts at once; the sides meet by TCP over IPv4, whatever they send then."""
     def fn(x):
         end, running = time.monotonic() + limit, []
         try:
@@ -148,7 +172,7 @@ def all_to_all(argv, good, limit=120):
                     return finish(s, time.monotonic()).text()
                 running[-1][1] = b.start([*argv(x, b, port), a.host.v4])
             results = [[finish(p, end) for p in pair] for pair in running]
-            return "".join(filter(None, (outcome(s, c, good) for s, c in results))) or None
+            return "".join(filter(None, (outcome(s, c, good, good) for s, c in results))) or None
         finally:
             for p in itertools.chain(*running):
                 if p and p.poll() is None:
@@ -157,20 +181,27 @@ def all_to_all(argv, good, limit=120):
     return fn
 
 
-def verify_argv(x, r, port):
-    return [x.tool("dpa_verify"), "-p", str(port), "-g", str(r.gid_index(4)), "--total", "16M",
-            "--qps", "2", "--mtu", str(PATH_MTU[x.net.mtu]), "--stuck", "100"]
+def verify_argv(family):
+    return lambda x, r, port: [x.tool("dpa_verify"), "-p", str(port), "-g",
+                               str(r.gid_index(family)), "--total", "16M", "--qps", "2", "--mtu",
+                               str(PATH_MTU[x.net.mtu]), "--stuck", "100"]
 
 
-def pingpong_argv(prog):
-    return lambda x, r, port: [prog, "-d", "dpa0", "-g", str(r.gid_index(4)), "-p", str(port),
-                               "-n", "500"]
+def pingpong_argv(prog, family):
+    return lambda x, r, port: [prog, "-d", "dpa0", "-g", str(r.gid_index(family)), "-p",
+                               str(port), "-n", "500", "-c"]
 
 
 # --------------------------------------------------------------------- the table
 
-PINGPONG = {"ibv_rc_pingpong": ["", "-e", "-s 65536 -n 200"], "ibv_uc_pingpong": ["", "-e"],
-            "ibv_ud_pingpong": ["", "-e"], "ibv_srq_pingpong": ["", "-e"]}
+# The first of a program in all four ways; -c looks at a byte of each page.
+PINGPONG = {"ibv_rc_pingpong": ["-c -s 16384", "-e", "-c -s 65536 -n 200"],
+            "ibv_uc_pingpong": ["-c -s 16384", "-e -c"], "ibv_ud_pingpong": ["-c -s 1024", "-e -c"],
+            "ibv_srq_pingpong": ["-c", "-e -c"], "ibv_xsrq_pingpong": ["-m 1024 -n 500"]}
+FOUR_WAYS = ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong")
+# Windows and invalidation, FLUSH, solicited events, SQD, fences: these cases, or all of the client.
+CLIENTS = {"vt_data": ("fence", "sges_32", "full_duplex"), "vt_keys": (), "vt_flush": (),
+           "vt_cq": ("events", "solicited", "one_event", "destroy_purges", "srq"), "vt_events": ()}
 CONNECTIONS = {"write": ["RC", "UC"], "read": ["RC"], "send": ["RC", "UC", "UD"], "atomic": ["RC"]}
 
 
@@ -181,11 +212,16 @@ def programs(full):
     turn = itertools.cycle(every)
     for prog, variants in PINGPONG.items():
         for o in variants:
-            for family, mtu in every if full else [next(turn)]:
-                yield Case(f"{prog} {o}".rstrip() + f" IPv{family} MTU {mtu}",
-                           pingpong(prog, o, family), mtu, needs=prog)
-    yield Case("ibv_rc_pingpong -m 4096 IPv4 MTU 9000",
-               pingpong("ibv_rc_pingpong", "-m 4096 -s 100000 -n 200", 4), 9000)
+            four = full or (prog in FOUR_WAYS and o == variants[0])
+            for family, mtu in every if four else [next(turn)]:
+                yield Case(f"{prog} {o} IPv{family} MTU {mtu}", pingpong(prog, o, family), mtu,
+                           needs=prog)
+    for prog, path, family, mtu in (("ibv_rc_pingpong", 4096, 4, 9000),
+                                    ("ibv_uc_pingpong", 256, 6, 1500),
+                                    ("ibv_uc_pingpong", 512, 4, 9000),
+                                    ("ibv_uc_pingpong", 2048, 6, 9000)):
+        yield Case(f"{prog} -m {path} IPv{family} MTU {mtu}",
+                   pingpong(prog, f"-c -m {path} -s 100000 -n 200", family), mtu, needs=prog)
     for op, kind in itertools.product(CONNECTIONS, ("lat", "bw")):
         tool = f"ib_{op}_{kind}"
         for conn in CONNECTIONS[op]:
@@ -210,6 +246,18 @@ def perftest_options(op, kind, conn, full):
                                           if kind == "bw" else [])
 
 
+def everybody(full):
+    """4 hosts: reliable and not, in both families at each MTU."""
+    some = (("ibv_rc_pingpong", 4, 1500), ("ibv_uc_pingpong", 6, 1500), ("ibv_ud_pingpong", 6, 9000))
+    more = (("ibv_ud_pingpong", 4, 1500), ("ibv_rc_pingpong", 6, 9000), ("ibv_uc_pingpong", 4, 9000))
+    for family, mtu in ((4, 9000), (6, 1500)):
+        yield Case(f"4 hosts, all to all: every byte IPv{family} MTU {mtu}",
+                   all_to_all(verify_argv(family), lambda out: '"bytes"' in out), mtu, 4)
+    for prog, family, mtu in some + more if full else some:
+        yield Case(f"4 hosts, all to all: {prog} IPv{family} MTU {mtu}",
+                   all_to_all(pingpong_argv(prog, family), went_well), mtu, 4, prog)
+
+
 def table(full):
     gib, quick = 1 << 30, 64 << 20
     total = gib if full else quick
@@ -222,22 +270,28 @@ def table(full):
                needs="ibv_ud_pingpong", user="nobody")
     for family, mtu in itertools.product((4, 6), (1500, 9000)):
         yield Case(f"every byte IPv{family} MTU {mtu}", verify(quick, family=family), mtu)
+    for path, family, mtu in ((256, 4, 1500), (512, 6, 1500), (2048, 4, 9000)):
+        yield Case(f"every byte, path MTU {path} IPv{family} MTU {mtu}",
+                   verify(quick // 8, family=family, mtu=path), mtu)
     yield Case("every byte, receives run out", verify(quick // 4, "--recvs 2"))
     yield Case("every byte, tiny messages", verify(quick // 64, "--size 100"))
     yield Case("every byte, messages of 4 MiB", verify(quick, "--size 4M --qps 2"), 9000)
     yield Case("every byte, ordinary user", verify(quick // 4), user="nobody")
     yield Case("a peer that no route leads to", no_route)
+    for family, mtu in itertools.product((4, 6), (1500, 9000)):
+        yield Case(f"datagrams, GRH and answers IPv{family} MTU {mtu}", unreliable("", family),
+                   mtu)
+        yield Case(f"unreliable connection, every byte IPv{family} MTU {mtu}",
+                   unreliable("--uc", family), mtu)
+    for client, some in CLIENTS.items():
+        yield Case(f"{client} by UDP", by_udp(client, () if full else some))
     yield Case("a forked child keeps no socket",
                alone("vt_limits", "fork_child", {"DPA_SHM": "never"}))
     yield Case("the answer to the first packet of a QP arrives",
                alone("vt_errors", "ever_new_qps", {"DPA_SHM": "never"}))
     yield Case("a killed peer is an error when the retries are used up, not before",
                alone("vt_killed", "posted_afterwards", {"DPA_SHM": "never"}))
-    yield Case("4 hosts, all to all: every byte",
-               all_to_all(verify_argv, lambda out: '"bytes"' in out), 9000, 4)
-    yield Case("4 hosts, all to all: ibv_rc_pingpong",
-               all_to_all(pingpong_argv("ibv_rc_pingpong"), lambda out: "usec/iter" in out),
-               1500, 4, "ibv_rc_pingpong")
+    yield from everybody(full)
     for mtu in (1500, 9000) if full else (1500,):
         yield Case(f"loss and more of all kinds, veth, IPv4 MTU {mtu}", verify(total, env=faults),
                    mtu)
