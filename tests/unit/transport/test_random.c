@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "ctx/calls.h"
 #include "harness.h"
 
 #define SLOTS	   32u
@@ -30,7 +31,7 @@ struct plan {
 /* An operation as it was posted. */
 struct op {
 	uint8_t op;
-	bool signaled;
+	bool signaled, solicited;
 	uint32_t len;
 	uint64_t id;
 	uint64_t orig; /* atomics: what must come back */
@@ -46,6 +47,10 @@ struct dir {
 	struct op recv_ops[2 * SLOTS]; /* those that take a receive, in order */
 	uint32_t recv_ops_in;
 	uint64_t word; /* model of the atomics' word */
+	/* the receiver's memory windows, for SENDs that take them away: their keys now */
+	uint32_t window[SLOTS];
+	bool bound[SLOTS];
+	uint32_t region; /* they are bound to */
 	struct th_pkt *net[NET];
 	uint32_t nnet;
 };
@@ -96,6 +101,45 @@ static void model_atomic(struct dir *d, struct op *o, struct th_wr *wr, uint32_t
 		d->word = x;
 }
 
+/* Windows of the receiver, and what they may be bound to. */
+static void make_windows(struct dir *d)
+{
+	struct th_side *s = d->from->other;
+	struct dpa_mr_attr a = {.pdn = s->th->pdn,
+				.addr = (uintptr_t)s->mem,
+				.iova = (uintptr_t)s->mem,
+				.access = TH_ALL | DPA_ACCESS_MW_BIND,
+				.length = TH_MEM};
+
+	cr_assert_eq(dpa_hw_reg_mr(&s->th->ctx, &a, &d->region), 0);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		cr_assert_eq(dpa_hw_alloc_mw(&s->th->ctx, s->th->pdn, DPA_MW_TYPE_2, &d->window[i]),
+			     0);
+}
+
+/* The key of a window that the receiver has bound, for this operation to take away. */
+static uint32_t bound_window(struct dir *d, uint64_t id)
+{
+	struct th_side *s = d->from->other;
+	struct dpa_wqe_bind b = {
+		.length = 64, .lkey = d->region, .access = DPA_ACCESS_REMOTE_WRITE};
+	uint32_t *key = &d->window[id % SLOTS], old = *key;
+
+	if (!d->bound[id % SLOTS]) {
+		*key = (old & ~0xffu) | ((old + 1) & 0xff);
+		cr_assert_eq(dpa_mw_bind(s->qp, old, *key, (uintptr_t)s->mem, &b), 0);
+		d->bound[id % SLOTS] = true;
+	}
+	return *key;
+}
+
+static bool is_bound(struct dir *d, uint64_t id)
+{
+	uint32_t key = d->window[id % SLOTS];
+
+	return atomic_load(&d->from->th->hw->export->mr[key >> DPA_KEY_TAG_BITS].key) == key;
+}
+
 static void set_sges(struct run *r, struct th_wr *wr, uint8_t *base, uint32_t len, uint32_t key)
 {
 	uint32_t first = wr->op == DPA_OP_ATOMIC_CS || wr->op == DPA_OP_ATOMIC_FA || !len
@@ -111,9 +155,12 @@ static bool post_one(struct run *r, struct dir *d)
 {
 	static const uint8_t kinds[] = {DPA_OP_SEND,	       DPA_OP_SEND_IMM,	 DPA_OP_RDMA_WRITE,
 					DPA_OP_RDMA_WRITE_IMM, DPA_OP_RDMA_READ, DPA_OP_RDMA_READ,
-					DPA_OP_ATOMIC_CS,      DPA_OP_ATOMIC_FA};
+					DPA_OP_ATOMIC_CS,      DPA_OP_ATOMIC_FA, DPA_OP_SEND_INV};
 	struct th_side *s = d->from;
-	struct op o = {.op = kinds[th_rand(&r->seed) % 8], .id = d->posted, .len = pick_len(r)};
+	struct op o = {.op = kinds[th_rand(&r->seed) % sizeof(kinds)],
+		       .solicited = chance(r, 300),
+		       .id = d->posted,
+		       .len = pick_len(r)};
 	uint8_t *src = s->mem + slot_off(o.id), *far = s->other->mem + TARGETS + slot_off(o.id);
 	uint64_t pattern = o.id * 2 + (uint64_t)(d - r->d), word = d->word;
 	bool read = o.op == DPA_OP_RDMA_READ;
@@ -124,7 +171,10 @@ static bool post_one(struct run *r, struct dir *d)
 			   .rkey = s->other->key};
 
 	o.signaled = chance(r, 700) || d->posted + 1 == r->plan.ops;
-	wr.flags = (o.signaled ? DPA_WQE_SIGNALED : 0) | (chance(r, 100) ? DPA_WQE_FENCE : 0);
+	wr.flags = (o.signaled ? DPA_WQE_SIGNALED : 0) | (o.solicited ? DPA_WQE_SOLICITED : 0) |
+		   (chance(r, 100) ? DPA_WQE_FENCE : 0);
+	if (o.op == DPA_OP_SEND_INV)
+		wr.imm = bound_window(d, o.id);
 	if (dpa_op_is_atomic(o.op))
 		model_atomic(d, &o, &wr, th_rand(&r->seed));
 	memset(read || dpa_op_is_atomic(o.op) ? src : far, 0xee, o.len);
@@ -142,7 +192,8 @@ static bool post_one(struct run *r, struct dir *d)
 	}
 	d->ops[o.id % SLOTS] = o;
 	d->posted++;
-	if (o.op == DPA_OP_SEND || o.op == DPA_OP_SEND_IMM || o.op == DPA_OP_RDMA_WRITE_IMM)
+	if (o.op == DPA_OP_SEND || o.op == DPA_OP_SEND_IMM || o.op == DPA_OP_SEND_INV ||
+	    o.op == DPA_OP_RDMA_WRITE_IMM)
 		d->recv_ops[d->recv_ops_in++ % (2 * SLOTS)] = o;
 	return true;
 }
@@ -216,6 +267,7 @@ static uint32_t reap_recvs(struct run *r, struct dir *d)
 	for (; th_poll(&to->rcq, &e); n++, d->recv_done++) {
 		const struct op *o = &d->recv_ops[d->recv_done % (2 * SLOTS)];
 		uint64_t pattern = o->id * 2 + (uint64_t)(d - r->d);
+		bool inv = o->op == DPA_OP_SEND_INV;
 
 		cr_assert_eq(e.status, DPA_CQE_OK);
 		cr_assert_eq(e.wr_id, d->recv_done, "receives complete in order");
@@ -223,8 +275,15 @@ static uint32_t reap_recvs(struct run *r, struct dir *d)
 		cr_assert_eq(e.byte_len, o->len);
 		cr_assert_eq(e.opcode, o->op == DPA_OP_RDMA_WRITE_IMM ? DPA_CQE_RECV_RDMA_WITH_IMM
 								      : DPA_CQE_RECV);
+		cr_assert_eq(!!(e.flags & DPA_CQE_F_SOLICITED), o->solicited);
+		cr_assert_eq(!!(e.flags & DPA_CQE_F_INV), inv);
 		if (o->op != DPA_OP_SEND)
-			cr_assert_eq(e.imm, (uint32_t)o->id);
+			cr_assert_eq(e.imm, inv ? d->window[o->id % SLOTS] : (uint32_t)o->id);
+		if (inv) {
+			cr_assert(!is_bound(d, o->id), "the window of SEND %lu",
+				  (unsigned long)o->id);
+			d->bound[o->id % SLOTS] = false;
+		}
 		if (o->op != DPA_OP_RDMA_WRITE_IMM)
 			cr_assert(
 				th_check(to->mem + RECVS + slot_off(d->recv_done), o->len, pattern),
@@ -341,6 +400,8 @@ static void run_plan(const struct plan *plan)
 	r->th = th_new(&o);
 	r->d[0].from = &r->th->a;
 	r->d[1].from = &r->th->b;
+	make_windows(&r->d[0]);
+	make_windows(&r->d[1]);
 	while (r->d[0].done < r->plan.ops || r->d[1].done < r->plan.ops ||
 	       r->d[0].recv_done < r->d[0].recv_ops_in || r->d[1].recv_done < r->d[1].recv_ops_in)
 		round_of(r, &vain);
