@@ -51,7 +51,7 @@ def outcome(s, c, good, good_server=lambda out: True):
 # ----------------------------------------------------------------- the programs
 
 def went_well(out):
-    """A pingpong program says so; with -c it names wrong bytes too, and ends with 0 all the same."""
+    """A pingpong program says so; with -c it names wrong bytes, and ends with 0 all the same."""
     return ("usec/iter" in out or "success" in out) and "invalid data" not in out
 
 
@@ -248,8 +248,10 @@ def perftest_options(op, kind, conn, full):
 
 def everybody(full):
     """4 hosts: reliable and not, in both families at each MTU."""
-    some = (("ibv_rc_pingpong", 4, 1500), ("ibv_uc_pingpong", 6, 1500), ("ibv_ud_pingpong", 6, 9000))
-    more = (("ibv_ud_pingpong", 4, 1500), ("ibv_rc_pingpong", 6, 9000), ("ibv_uc_pingpong", 4, 9000))
+    some = (("ibv_rc_pingpong", 4, 1500), ("ibv_uc_pingpong", 6, 1500),
+            ("ibv_ud_pingpong", 6, 9000))
+    more = (("ibv_ud_pingpong", 4, 1500), ("ibv_rc_pingpong", 6, 9000),
+            ("ibv_uc_pingpong", 4, 9000))
     for family, mtu in ((4, 9000), (6, 1500)):
         yield Case(f"4 hosts, all to all: every byte IPv{family} MTU {mtu}",
                    all_to_all(verify_argv(family), lambda out: '"bytes"' in out), mtu, 4)
