@@ -184,10 +184,11 @@ Test(udp_flush, pieces_make_the_same_packets)
 	static const uint32_t pieces[] = {0, 1, 3000, 9000, DPA_WIRE_PIECE};
 	struct th *th = th_new(&(struct th_opt){0});
 	struct dpa_remote *r = remote(th);
+	struct dpa_tx *tx = &r->peer.tx[0];
 	int fd = listen_for(th, r);
+	uint32_t psn;
 
 	th_fill(th->a.mem, MESSAGE, 5);
-	sent = th->a.mem;
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		for (int k = 0; k < 2; k++) {
 			lossy = k ? th->a.mem : NULL;
