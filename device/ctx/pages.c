@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "pages.h"
@@ -121,10 +123,60 @@ static enum dpa_share_why judge(const struct dpa_pages *p, const struct dpa_vma 
 	return DPA_SHARE_YES;
 }
 
+/*
+ * Is part of [start, top), up to the end of its last mapping, the stack of this thread? The C
+ * library keeps a thread's own data at the upper end of its stack, whoever allocated that, and has
+ * told the kernel where its list of robust mutexes lies, which is there: so a stack begins with its
+ * mapping and ends just behind that list. Nothing else is known of a thread that runs.
+ */
+static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
+{
+	void *list = NULL;
+	uint64_t at;
+	size_t len;
+
+	if (syscall(SYS_get_robust_list, (int)tid, &list, &len))
+		return false;
+	at = (uint64_t)(uintptr_t)list;
+	/* with what else of its own may follow it */
+	return at + DPA_PAGE > start && at < top;
+}
+
+struct linux_dirent64 {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+/* Of the first thread it is [stack], and its own data lies in other memory. */
+static bool has_stack(uint64_t start, uint64_t top)
+{
+	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char buf[4096] __attribute__((aligned(8)));
+	const uint32_t first = (uint32_t)getpid();
+	bool found = false;
+	long n = 0;
+
+	while (fd >= 0 && !found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && !found;) {
+			const struct linux_dirent64 *d = (const void *)(buf + at);
+			uint32_t tid = (uint32_t)strtoul(d->name, NULL, 10);
+
+			found = tid && tid != first && is_stack_of(tid, start, top);
+			at += d->reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint64_t end,
 				 const uint64_t *self, int nself)
 {
 	enum dpa_share_why why = DPA_SHARE_YES;
+	uint64_t top = end;
 	struct dpa_vma v;
 	struct maps m;
 	uint64_t at = start;
@@ -143,10 +195,12 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 			why = DPA_SHARE_NOT_ANON;
 		else
 			why = judge(p, &v);
-		at = v.end;
+		at = top = v.end;
 	}
 	close(m.fd);
-	return why == DPA_SHARE_YES && at < end ? DPA_SHARE_NOT_ANON : why;
+	if (why == DPA_SHARE_YES && at < end)
+		return DPA_SHARE_NOT_ANON;
+	return why == DPA_SHARE_YES && has_stack(start, top) ? DPA_SHARE_STACK : why;
 }
 
 /* ------------------------------------------------------------------ sharing */

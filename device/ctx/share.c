@@ -232,8 +232,12 @@ static bool unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	if (alias)
 		munmap(alias, length_of(o));
 	/* pages that something has hold of must stay where they are mapped */
-	if (!dpa_proc_status(&st) || st.pinned)
+	if (!dpa_proc_status(&st) || st.pinned) {
+		if (alias) /* at the first try */
+			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
+				dpa_share_why_text[DPA_SHARE_PINNED]);
 		return false;
+	}
 	err = back(s, o, how);
 	if (err && how == DPA_BACK_COPIED)
 		err = back(s, o, DPA_BACK_PLACED);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,6 +385,119 @@ Test(pages, what_may_not_be_converted)
 				   &(uint64_t){(uintptr_t)p + 5000}, 1),
 		     DPA_SHARE_STACK);
 	(void)in_bss;
+}
+
+/* A thread with something on its stack, that runs or sleeps. */
+struct sits {
+	uint8_t *on; /* whole pages of outer frames */
+	enum dpa_share_why own, below;
+	sem_t there, go;
+	bool runs;
+	_Atomic bool over;
+};
+
+static void look(struct sits *s)
+{
+	char here;
+
+	s->own = may(s->on, 2 * 4096);
+	s->below = may((void *)(((uintptr_t)&here - 8 * 4096) & ~4095ul), 4096);
+}
+
+static void *sits(void *arg)
+{
+	uint8_t outer[4 * 4096];
+	struct sits *s = arg;
+
+	memset(outer, 1, sizeof(outer));
+	s->on = (uint8_t *)(((uintptr_t)outer + 4095) & ~4095ul);
+	look(s);
+	sem_post(&s->there);
+	while (s->runs && !atomic_load(&s->over))
+		;
+	while (!s->runs && sem_wait(&s->go))
+		;
+	return outer[5] == 1 ? NULL : s;
+}
+
+static void expect_no_stack_may(const pthread_attr_t *attr, bool runs, uint8_t *given, size_t n)
+{
+	struct sits s = {.runs = runs};
+	pthread_t thread;
+	void *ret;
+
+	sem_init(&s.there, 0, 0);
+	sem_init(&s.go, 0, 0);
+	cr_assert_eq(pthread_create(&thread, attr, sits, &s), 0);
+	while (sem_wait(&s.there))
+		;
+	cr_expect_eq(s.own, DPA_SHARE_STACK, "outer frames of its own");
+	cr_expect_eq(s.below, DPA_SHARE_STACK, "what it has not come to yet");
+	cr_expect_eq(may(s.on, 4096), DPA_SHARE_STACK, "another one's that %s",
+		     runs ? "runs" : "sleeps");
+	if (given) {
+		cr_expect_eq(may(given, n), DPA_SHARE_STACK, "all of it");
+		cr_expect_eq(may(given, 4096), DPA_SHARE_STACK, "its far end");
+	}
+	atomic_store(&s.over, true);
+	sem_post(&s.go);
+	pthread_join(thread, &ret);
+	cr_expect_null(ret);
+}
+
+Test(pages, a_threads_stack_may_not)
+{
+	enum { STACK = 64 * 4096 };
+	pthread_attr_t attr;
+	uint8_t *p, *given;
+
+	setup();
+	for (int runs = 0; runs < 2; runs++)
+		expect_no_stack_may(NULL, runs, NULL, 0);
+	p = anon(2 * 4096 + STACK + 2 * 4096);
+	given = p + 2 * 4096;
+	cr_assert_eq(mprotect(p + 4096, 4096, PROT_NONE), 0);
+	pthread_attr_init(&attr);
+	cr_assert_eq(pthread_attr_setstack(&attr, given, STACK), 0);
+	for (int runs = 0; runs < 2; runs++)
+		expect_no_stack_may(&attr, runs, given, STACK);
+	pthread_attr_destroy(&attr);
+	cr_expect_eq(may(given, STACK), DPA_SHARE_YES, "nobody's any more");
+	munmap(p, 2 * 4096 + STACK + 2 * 4096);
+}
+
+/* The application's own memory may, though it is one mapping with a stack. */
+static void *beside(void *arg)
+{
+	enum dpa_share_why *why = arg;
+	pthread_attr_t attr;
+	size_t size;
+	void *base;
+
+	cr_assert_eq(pthread_getattr_np(pthread_self(), &attr), 0);
+	pthread_attr_getstack(&attr, &base, &size);
+	pthread_attr_destroy(&attr);
+	*why = may((uint8_t *)base + size + 4096, 4096);
+	return NULL;
+}
+
+Test(pages, what_lies_above_a_stack_may)
+{
+	enum { STACK = 64 * 4096 };
+	enum dpa_share_why why = DPA_SHARE_NUM;
+	pthread_attr_t attr;
+	pthread_t thread;
+	uint8_t *p;
+
+	setup();
+	p = anon(STACK + 4 * 4096);
+	pthread_attr_init(&attr);
+	cr_assert_eq(pthread_attr_setstack(&attr, p, STACK), 0);
+	cr_assert_eq(pthread_create(&thread, &attr, beside, &why), 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+	cr_expect_eq(why, DPA_SHARE_YES);
+	munmap(p, STACK + 4 * 4096);
 }
 
 Test(pages, the_heap_may)

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Which regions peers may map, and for how long: the policy, areas under several regions. */
 #include <criterion/criterion.h>
+#include <linux/aio_abi.h>
+#include <linux/io_uring.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include "ctx/share.h"
 #include "link/direct.h"
 #include "tests/unit/transport/harness.h"
@@ -139,6 +145,195 @@ Test(share, what_the_process_says)
 	sem_post(&over);
 	pthread_join(t, NULL);
 	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* What is pinned for a device, or may be, must not go elsewhere. */
+Test(share, what_is_locked)
+{
+	uint8_t *p, *other;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	other = anon(1);
+	if (mlock(other, PAGE))
+		cr_skip_test("no memory may be locked");
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_PINNED);
+	munlock(other, PAGE);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_YES, "but then");
+	munmap(other, PAGE);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+static int uring(void)
+{
+	struct io_uring_params params = {0};
+
+	return (int)syscall(SYS_io_uring_setup, 4, &params);
+}
+
+Test(share, what_has_asynchronous_io)
+{
+	aio_context_t aio = 0;
+	uint8_t *p, *ring;
+	int fd;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	if (syscall(SYS_io_setup, 1, &aio))
+		cr_skip_test("no asynchronous I/O");
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_DEVICE);
+	syscall(SYS_io_destroy, aio);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_YES, "but then");
+	fd = uring();
+	if (fd < 0)
+		cr_skip_test("no io_uring");
+	ring = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	cr_assert_neq(ring, MAP_FAILED);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_DEVICE, "io_uring");
+	munmap(ring, PAGE);
+	close(fd);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* They are the application's, as before; it is said once, and tried again with what comes next. */
+Test(share, pinned_pages_stay_shared_until_they_may_go)
+{
+	uint8_t *p, *other;
+	struct iovec iov;
+	uint32_t key;
+	int fd;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	other = anon(PAGES);
+	th_fill(p, PAGES * PAGE, 5);
+	key = reg(p, PAGES * PAGE, TH_ALL);
+	cr_assert_eq(why(key), DPA_SHARE_YES);
+	iov = (struct iovec){p, PAGE};
+	fd = uring();
+	if (fd < 0 || syscall(SYS_io_uring_register, fd, IORING_REGISTER_BUFFERS, &iov, 1)) {
+		dereg(key);
+		cr_skip_test("no io_uring that pins memory");
+	}
+	dereg(key);
+	cr_expect_not(is_private(p), "it went from under who has hold of it");
+	cr_expect(th_check(p, PAGES * PAGE, 5));
+	cr_expect(strstr(th_logged, "registered memory stays shared: memory of the process is "
+				    "pinned"),
+		  "%s", th_logged);
+	th_logged[0] = 0;
+	cr_expect_eq(why_of(other, PAGES * PAGE, TH_ALL), DPA_SHARE_PINNED);
+	cr_expect_not(is_private(p), "pinned still");
+	cr_expect_eq(th_logged[0], 0, "twice: %s", th_logged);
+	cr_expect_eq(syscall(SYS_io_uring_register, fd, IORING_UNREGISTER_BUFFERS, NULL, 0), 0);
+	close(fd);
+	cr_expect_eq(why_of(other, PAGES * PAGE, TH_ALL), DPA_SHARE_YES);
+	cr_expect(th_check(p, PAGES * PAGE, 5));
+	cr_expect(is_private(p), "tried again");
+	munmap(other, PAGES * PAGE);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* Of the thread that registers, of others: `always` has nothing to do with it. */
+static void *registers_its_stack(void *arg)
+{
+	enum dpa_share_why *w = arg;
+	uint8_t outer[8 * PAGE];
+
+	memset(outer, 1, sizeof(outer));
+	*w = why_of(outer, sizeof(outer), TH_ALL);
+	return NULL;
+}
+
+struct stays {
+	sem_t there, over;
+	uint8_t *on;
+};
+
+static void *stays_with_a_buffer(void *arg)
+{
+	uint8_t outer[8 * PAGE];
+	struct stays *s = arg;
+
+	memset(outer, 1, sizeof(outer));
+	s->on = outer;
+	sem_post(&s->there);
+	while (sem_wait(&s->over))
+		;
+	return outer[0] ? NULL : s;
+}
+
+Test(share, a_threads_stack_never)
+{
+	enum dpa_share_why w = DPA_SHARE_NUM;
+	struct stays s = {.on = NULL};
+	pthread_t t;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	cr_assert_eq(pthread_create(&t, NULL, registers_its_stack, &w), 0);
+	pthread_join(t, NULL);
+	cr_expect_eq(w, DPA_SHARE_STACK, "its own: %d", w);
+	sem_init(&s.there, 0, 0);
+	sem_init(&s.over, 0, 0);
+	cr_assert_eq(pthread_create(&t, NULL, stays_with_a_buffer, &s), 0);
+	while (sem_wait(&s.there))
+		;
+	w = why_of(s.on, 8 * PAGE, TH_ALL);
+	cr_expect_eq(w, DPA_SHARE_STACK, "another one's: %d", w);
+	sem_post(&s.over);
+	pthread_join(t, NULL);
+	teardown();
+}
+
+enum { STORED = 256 }; /* pages */
+static uint8_t *stored_at;
+static volatile uint32_t stores, stored[STORED];
+
+static void store(int sig)
+{
+	const uint32_t n = stores + 1, i = n % STORED;
+
+	stores = n;
+	stored[i] = n;
+	*(volatile uint32_t *)(void *)(stored_at + i * PAGE + 64) = n;
+}
+
+/* A timer of this thread, whose handler stores there all the time. */
+static timer_t starts_storing(void)
+{
+	struct sigaction act = {.sa_handler = store, .sa_flags = SA_RESTART};
+	struct itimerspec often = {.it_interval = {.tv_nsec = 100000}, .it_value = {.tv_nsec = 1}};
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM};
+	timer_t timer;
+
+	ev._sigev_un._tid = gettid();
+	sigaction(SIGALRM, &act, NULL);
+	cr_assert_eq(timer_create(CLOCK_MONOTONIC, &ev, &timer), 0);
+	cr_assert_eq(timer_settime(timer, 0, &often, NULL), 0);
+	return timer;
+}
+
+/* Signals wait while pages are exchanged, both ways. */
+Test(share, a_signal_handler_loses_no_store, .timeout = 120)
+{
+	uint32_t lost = 0, rounds = TH_FEWER(48);
+	timer_t timer;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	stored_at = anon(STORED);
+	memset(stored_at, 0, STORED * PAGE);
+	timer = starts_storing();
+	for (uint32_t round = 0; round < rounds || stores < STORED; round++)
+		cr_expect_eq(why_of(stored_at, STORED * PAGE, TH_ALL), DPA_SHARE_YES);
+	timer_delete(timer);
+	for (uint32_t i = 0; i < STORED; i++)
+		lost += *(volatile uint32_t *)(void *)(stored_at + i * PAGE + 64) != stored[i];
+	cr_expect_eq(lost, 0u, "%u pages lost a store of %u", lost, stores);
+	munmap(stored_at, STORED * PAGE);
 	teardown();
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "board/mr_way.h"
 #include "harness.h"
 #include "link/forward.h"
 #include "link/inspect.h"
@@ -409,6 +410,12 @@ struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn)
 {
 	return th_info;
 }
+
+const char *const dpa_share_why_text[DPA_SHARE_NUM] = {
+#define X(name, text) text,
+	DPA_SHARE_WHYS(X)
+#undef X
+};
 
 struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot)
 {
