@@ -144,6 +144,6 @@ void vt_fill(void *p, size_t n, uint32_t seed);
 /* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
 size_t vt_differs(const void *p, size_t n, uint32_t seed);
 void vt_set_seed(uint64_t seed);
-uint64_t vt_seed(void); /* of this run; printed by the runner; --seed sets it */
+uint64_t vt_seed(void); /* of this run, another each time; printed by the runner; --seed sets it */
 
 #endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -130,7 +131,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 	int modes = VT_BOTH, c;
 	bool slow = false;
 
-	vt_set_seed(1);
+	vt_set_seed(((uint64_t)time(NULL) * 7919 + (uint64_t)getpid()) % 1000000);
 	while ((c = getopt_long(argc, argv, "d:", opts, NULL)) != -1) {
 		if (c == 'd')
 			vt_device = optarg;

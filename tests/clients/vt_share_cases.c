@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Registered memory stays the application's own, whatever the device does with its pages: fork(),
- * munmap(), mremap(), madvise(), the allocator, regions that overlap; and stores of peers arrive in
- * order, and their atomics are atomic among each other. Side 1 owns the memory, side 0 writes.
+ * the allocator, regions that overlap; and stores of peers arrive in order, and their atomics are
+ * atomic among each other. Side 1 owns the memory, side 0 writes. (munmap(), mremap(), madvise():
+ * vt_pages_cases.c.) Where it is to be shared each case looks that it was.
  */
-#include "vt.h"
+#include "vt_maps.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -31,22 +33,6 @@ static void put(struct vt *t, uint64_t off, uint32_t n, uint8_t value)
 		}
 	}
 	vt_sync(t);
-}
-
-/* The same for memory that may be gone: what comes out of it is not said. */
-static void put_anyhow(struct vt *t, uint64_t off, uint32_t n)
-{
-	uint32_t failed = 0;
-
-	if (t->side == 0) {
-		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, n, 6, IBV_SEND_SIGNALED), 0);
-		failed = vt_wc(t, t->cq).status != IBV_WC_SUCCESS;
-		vt_put(t, &failed, sizeof(failed));
-	} else {
-		vt_get(t, &failed, sizeof(failed));
-	}
-	if (failed)
-		vt_reconnect(t, &rc);
 }
 
 static bool is_all(const uint8_t *p, size_t n, uint8_t value)
@@ -89,10 +75,11 @@ static void forked(struct vt *t)
 	pid_t pid = 0;
 	char c;
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
 	put(t, 0, AREA, 0x11);
 	if (t->side == 1) {
 		CHECK(is_all(t->buf, AREA, 0x11), "written");
+		vt_expect_shared(t, t->buf, "before fork()");
 		CHECK_EQ(pipe(go), 0);
 		fflush(stdout);
 		pid = fork();
@@ -113,6 +100,7 @@ static void forked(struct vt *t)
 	vt_sync(t);
 	put(t, 0, AREA, 0x22);
 	if (t->side == 1) {
+		vt_expect_not_shared(t->buf, "after fork()");
 		CHECK(is_all(t->buf, AREA, 0x22), "the child wrote to its parent's memory");
 		close(go[0]);
 		close(go[1]);
@@ -151,6 +139,7 @@ static void *storer(void *arg)
 static void stores_are_kept(struct vt *t)
 {
 	struct storer s = {0};
+	unsigned int others;
 	pthread_t thread;
 
 	if (t->side == 0)
@@ -161,8 +150,9 @@ static void stores_are_kept(struct vt *t)
 			      0);
 		CHECK(t->buf != MAP_FAILED, "mmap");
 		memset(t->buf, 0, AREA);
-		t->mr = ibv_reg_mr(t->pd, t->buf, AREA, ALL);
-		CHECK(t->mr, "reg_mr: %s", strerror(errno));
+		t->mr = vt_reg_shared(t, t->buf, AREA);
+		vt_expect_shared(t, t->buf, "registered");
+		others = vt_threads();
 		s = (struct storer){.at = (uint64_t *)(void *)t->buf};
 		CHECK_EQ(pthread_create(&thread, NULL, storer, &s), 0);
 		while (!__atomic_load_n(&s.at[0], __ATOMIC_RELAXED))
@@ -170,9 +160,14 @@ static void stores_are_kept(struct vt *t)
 		if (round % 2)
 			expect_private(t->buf + 8, "with a thread");
 		dereg(t);
+		/* which loses no store: a mapping of the shared pages' copy */
+		if (vt_shares(t))
+			CHECK_EQ(vt_pages(t->buf), VT_COPIED);
 		usleep(200);
 		atomic_store(&s.over, true);
 		pthread_join(thread, NULL);
+		while (vt_threads() > others)
+			sched_yield();
 		CHECK(!s.lost, "round %d: %llu stores were lost", round,
 		      (unsigned long long)s.lost);
 		expect_private(t->buf + 8, "deregistered with a thread");
@@ -188,7 +183,7 @@ static void written_while_forking(struct vt *t)
 	struct vt_addr all, at = {0};
 	int status;
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
 	all = t->peer;
 	for (int round = 0; round < 40; round++) {
 		uint8_t *p = NULL;
@@ -199,8 +194,8 @@ static void written_while_forking(struct vt *t)
 				 -1, 0);
 			CHECK(p != MAP_FAILED, "mmap");
 			memset(p, 0, AREA);
-			mr = ibv_reg_mr(t->pd, p, AREA, ALL);
-			CHECK(mr, "reg_mr: %s", strerror(errno));
+			mr = vt_reg_shared(t, p, AREA);
+			vt_expect_shared(t, p, "registered");
 			at.addr = (uintptr_t)p;
 			at.rkey = mr->rkey;
 			vt_put(t, &at, sizeof(at));
@@ -241,77 +236,7 @@ static void written_while_forking(struct vt *t)
 	vt_close(t);
 }
 
-/* ----------------------------------------------------------- munmap and such */
-
-/* The application unmaps what it registered, and has other memory there afterwards. */
-static void unmapped(struct vt *t)
-{
-	uint8_t *p;
-
-	vt_setup(t, &rc);
-	put(t, 0, AREA, 0x11);
-	if (t->side == 1)
-		CHECK_EQ(munmap(t->buf + PAGE, AREA - PAGE), 0);
-	vt_sync(t);
-	put_anyhow(t, AREA / 2, 8);
-	put_anyhow(t, AREA / 2, AREA / 4);
-	vt_sync(t);
-	if (t->side == 1) {
-		p = mmap(t->buf + PAGE, PAGE, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-		CHECK(p == t->buf + PAGE, "mmap");
-		memset(p, 0x77, PAGE);
-		dereg(t);
-		CHECK(is_all(p, PAGE, 0x77), "somebody else's memory was changed");
-		CHECK(is_all(t->buf, PAGE, 0x11), "what was left was changed");
-		expect_private(t->buf, "of which a part was unmapped");
-		munmap(t->buf, 2 * PAGE);
-		t->buf = NULL;
-	}
-	vt_close(t);
-}
-
-/* ... moves it, and it grows. */
-static void moved(struct vt *t)
-{
-	uint8_t *p;
-
-	vt_setup(t, &rc);
-	put(t, 0, AREA, 0x11);
-	if (t->side == 1) {
-		p = mremap(t->buf, AREA, 2 * AREA, MREMAP_MAYMOVE);
-		CHECK(p != MAP_FAILED, "mremap: %s", strerror(errno));
-		CHECK(is_all(p, AREA, 0x11) && is_all(p + AREA, AREA, 0), "moved");
-		memset(p, 0x22, 2 * AREA);
-		dereg(t);
-		CHECK(is_all(p, 2 * AREA, 0x22), "deregistered");
-		expect_private(p, "moved");
-		expect_private(p + 2 * AREA - 1, "grown");
-		munmap(p, 2 * AREA);
-		t->buf = NULL;
-	}
-	vt_close(t);
-}
-
-/* ... tells the kernel that it needs it no more, while it is registered and afterwards. */
-static void advised(struct vt *t)
-{
-	vt_setup(t, &rc);
-	put(t, 0, AREA, 0x11);
-	if (t->side == 1)
-		CHECK_EQ(madvise(t->buf, AREA / 2, MADV_DONTNEED), 0);
-	vt_sync(t);
-	put(t, 0, AREA, 0x22);
-	if (t->side == 1) {
-		CHECK(is_all(t->buf, AREA, 0x22), "written");
-		dereg(t);
-		CHECK(is_all(t->buf, AREA, 0x22), "deregistered");
-		CHECK_EQ(madvise(t->buf, AREA, MADV_DONTNEED), 0);
-		CHECK(is_all(t->buf, AREA, 0), "no zeros");
-		expect_private(t->buf, "after madvise");
-	}
-	vt_close(t);
-}
+/* ---------------------------------------------------------- the allocator */
 
 /* Memory of malloc(): large and small pieces, freed and taken again, with others around them. */
 static void allocated(struct vt *t)
@@ -320,7 +245,7 @@ static void allocated(struct vt *t)
 	struct vt_addr peer;
 	uint8_t *p, *before, *behind;
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
 	peer = t->peer;
 	for (int i = 0; i < 30; i++) {
 		size_t n = lens[i % 3];
@@ -336,10 +261,10 @@ static void allocated(struct vt *t)
 			struct vt_addr at = {.addr = (uintptr_t)p};
 
 			memset(p, i, n);
-			mr = ibv_reg_mr(t->pd, p, n, ALL);
-			CHECK(mr, "reg_mr: %s", strerror(errno));
+			mr = vt_reg_shared(t, p, n);
 			at.rkey = mr->rkey;
 			CHECK(is_all(p, n, (uint8_t)i), "registered");
+			vt_expect_shared(t, p + PAGE, "of malloc()");
 			vt_put(t, &at, sizeof(at));
 		} else {
 			vt_get(t, &t->peer, sizeof(t->peer));
@@ -348,6 +273,7 @@ static void allocated(struct vt *t)
 		if (t->side == 1) {
 			CHECK(is_all(p, n, (uint8_t)(0x80 + i)), "written");
 			CHECK_EQ(ibv_dereg_mr(mr), 0);
+			vt_expect_not_shared(p + PAGE, "of malloc(), deregistered");
 			CHECK(is_all(p, n, (uint8_t)(0x80 + i)), "deregistered");
 		}
 		CHECK(is_all(before, 500, 1) && is_all(behind, 500, 2), "a neighbour was changed");
@@ -368,7 +294,7 @@ static void overlapping(struct vt *t)
 	struct ibv_mr *more[3] = {0};
 	struct vt_addr all = {0}, at[3];
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
 	all = t->peer;
 	if (t->side == 1) {
 		for (int i = 0; i < 3; i++) {
@@ -392,14 +318,31 @@ static void overlapping(struct vt *t)
 		if (t->side == 1) {
 			CHECK(is_all(t->buf + i * (AREA / 4) + 100, HALF, (uint8_t)(0x20 + i)),
 			      "written to %d", i);
+			vt_expect_shared(t, t->buf + AREA / 2, "while a region is left");
 			CHECK_EQ(ibv_dereg_mr(more[i]), 0);
 		}
 		vt_sync(t);
 	}
 	t->peer = all;
-	if (t->side == 1)
+	if (t->side == 1) {
+		vt_expect_not_shared(t->buf + AREA / 2, "all deregistered");
 		expect_private(t->buf + AREA / 2, "all deregistered");
+	}
 	vt_close(t);
+}
+
+/* With another try where it is not shared (vt_reg_shared()). */
+static void put_elsewhere(struct vt *t, uint8_t *other)
+{
+	const int what = IBV_REREG_MR_CHANGE_TRANSLATION;
+
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(ibv_rereg_mr(t->mr, what, NULL, other, AREA, 0), 0);
+		if (!vt_shares(t) || vt_pages(other) == VT_SHARED)
+			return;
+		CHECK_EQ(ibv_rereg_mr(t->mr, what, NULL, t->buf, AREA, 0), 0);
+		sched_yield();
+	}
 }
 
 /* A region that is put elsewhere leaves the memory that it had. */
@@ -407,14 +350,16 @@ static void reregistered(struct vt *t)
 {
 	uint8_t *other = NULL;
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
 	put(t, 0, AREA, 0x11);
 	if (t->side == 1) {
+		vt_expect_shared(t, t->buf, "registered");
 		other = mmap(NULL, AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			     0);
 		CHECK(other != MAP_FAILED, "mmap");
-		CHECK_EQ(ibv_rereg_mr(t->mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, AREA, 0),
-			 0);
+		put_elsewhere(t, other);
+		vt_expect_not_shared(t->buf, "no longer registered");
+		vt_expect_shared(t, other, "registered again");
 		expect_private(t->buf, "no longer registered");
 		t->me.addr = (uintptr_t)other;
 		t->me.rkey = t->mr->rkey;
@@ -439,7 +384,8 @@ static void last_word(struct vt *t)
 {
 	enum { WORDS = 40, FROM = 4096 };
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
+	vt_expect_shared(t, t->buf, "registered");
 	for (uint64_t n = 1; n <= MESSAGES; n++) {
 		volatile uint64_t *w = (volatile uint64_t *)(void *)t->buf;
 
@@ -507,7 +453,8 @@ static void atomics_add_up(struct vt *t)
 	struct vt_addr peer;
 	pthread_t thread;
 
-	vt_setup(t, &rc);
+	vt_setup_shared(t, &rc);
+	vt_expect_shared(t, t->buf, "registered");
 	a[0].qp = t->qp;
 	a[0].cq = t->cq;
 	a[1].cq = ibv_create_cq(t->ctx, 64, NULL, NULL, 0);
@@ -531,9 +478,6 @@ static const struct vt_case cases[] = {
 	{"forked", forked, VT_PROCS, 0},
 	{"stores_are_kept", stores_are_kept, VT_PROCS, 0},
 	{"written_while_forking", written_while_forking, VT_PROCS, 0},
-	{"unmapped", unmapped, VT_PROCS, 0},
-	{"moved", moved, VT_PROCS, 0},
-	{"advised", advised, VT_PROCS, 0},
 	{"allocated", allocated, VT_BOTH, 0},
 	{"overlapping", overlapping, VT_PROCS, 0},
 	{"reregistered", reregistered, VT_PROCS, 0},

@@ -44,18 +44,20 @@ def examples(runner, report):
 
 
 def clients(runner, report, full, seed):
-    """Each client prints a line a case and a tally; its lines count as cases of ours."""
+    """Each client prints a line a case and a tally; its lines count as cases of ours. In each manner it
+    has another seed."""
     folder = os.path.join(runner.build, "tests")
     for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_memory",
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
-                 "vt_flush", "vt_direct", "vt_killed", "vt_ex", "vt_share"):
+                 "vt_flush", "vt_direct", "vt_same", "vt_killed", "vt_ex", "vt_share",
+                 "vt_pages"):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
-        if prog in ("vt_direct", "vt_killed", "vt_share"):  # never is the default
+        if prog in ("vt_direct", "vt_same", "vt_killed", "vt_share", "vt_pages"):  # never is the default
             manners.append({"DPA_SHARE_MR": "auto"})
-            if full or prog == "vt_share":
+            if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})
-        for env in manners:
-            cmd = [os.path.join(folder, prog), "--seed", str(seed)] + (["--slow"] if full else [])
+        for nth, env in enumerate(manners):
+            cmd = [os.path.join(folder, prog), "--seed", str(seed + nth)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, env)
             lines = r.out.rstrip().splitlines()
             name = f"{runner.name}: {prog} " + " ".join(
