@@ -75,6 +75,7 @@ struct dpa_board_proc {
 	uint8_t rsvd[256 - 100];
 };
 
+#define DPA_BOARD_NO_COPY 0x100u
 /* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
 struct dpa_board_qpinfo {
 	uint32_t qpn;	/* full 24 bits, 0: no QP */
@@ -85,7 +86,9 @@ struct dpa_board_qpinfo {
 	uint32_t uar;	    /* page * DPA_UAR_SLOTS + slot */
 	uint32_t send_cqn, recv_cqn;
 	uint8_t dgid[16];
-	uint32_t link; /* enum dpa_link_kind: 0 none, 1 loopback, 2 shared memory, 3 RoCEv2 */
+	/* 0 none, 1 loopback, 2 shared memory, 3 RoCEv2; | DPA_BOARD_NO_COPY: the kernel does not
+	 * let it copy its peer's memory */
+	uint32_t link;
 	/*
 	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
 	 * domain, its attributes packed, and a number that is another with each connection, 0 while

@@ -183,10 +183,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		return false;
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
 		qp->tx = &qp->peer->tx[qp->lane];
-		if (qp->info)
-			qp->info->link = qp->peer->wire				 ? 3
-					 : qp->peer->slot == qp->hw->board->slot ? 1
-										 : 2;
+		dpa_show_link(qp);
 		return true;
 	}
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {

@@ -23,6 +23,19 @@ void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	dpa_pend(qp, 0);
 }
 
+void dpa_show_link(struct dpa_hw_qp *qp)
+{
+	const struct dpa_peer *p = qp->peer;
+
+	if (!qp->info)
+		return;
+	if (p->wire)
+		qp->info->link = 3;
+	else
+		qp->info->link = (p->slot == qp->hw->board->slot ? 1 : 2) |
+				 (p->can_pull ? 0 : DPA_BOARD_NO_COPY);
+}
+
 bool dpa_resolve(struct dpa_hw_qp *qp)
 {
 	struct dpa_peer *p = qp->peer;
@@ -40,8 +53,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
-		if (qp->info)
-			qp->info->link = p->wire ? 3 : p->slot == qp->hw->board->slot ? 1 : 2;
+		dpa_show_link(qp);
 		return true;
 	}
 	if (state == DPA_PEER_DEAD) {

@@ -227,6 +227,8 @@ static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t ma
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi);
 /* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
 bool dpa_resolve(struct dpa_hw_qp *qp);
+/* Tells people which way its peer, which is UP, is reached. */
+void dpa_show_link(struct dpa_hw_qp *qp);
 
 /* --- completion of send WQEs: completer.c --- */
 void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,

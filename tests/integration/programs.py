@@ -56,6 +56,8 @@ def clients(runner, report, full, seed):
             manners.append({"DPA_SHARE_MR": "auto"})
             if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})
+            if prog == "vt_pages":  # what comes from other hosts finds the same
+                manners.append({"DPA_SHARE_MR": "always", "DPA_SHM": "never"})
         for nth, env in enumerate(manners):
             cmd = [os.path.join(folder, prog), "--seed", str(seed + nth)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, env)

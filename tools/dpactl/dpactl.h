@@ -49,6 +49,8 @@ struct proc {
 	char comm[16];
 	char version[24];
 	uint32_t placement, nqp, ncq, nmr;
+	/* of the QPs of others that are connected with it: some can copy its memory, some cannot */
+	bool copied, refused;
 };
 
 /* text.c: names and forms for people and programs */

@@ -61,23 +61,69 @@ static void each_cq(struct ctl *c, const struct proc *p, cq_fn *fn, void *arg)
 	}
 }
 
-typedef void mr_fn(void *arg, const struct dpa_board_mrinfo *mr);
+/* A region, copied once. */
+struct mr {
+	struct dpa_board_mrinfo i;
+	char why[160];
+};
 
-/* One that is not whole is not shown: its key is written last, and first taken away. */
-static void each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *arg)
+typedef void mr_fn(void *arg, const struct mr *mr);
+
+/* What its peers found out goes before what it says itself. */
+static void judge_way(const struct proc *p, struct mr *mr)
 {
-	struct dpa_board_mrinfo *from = dpa_board_mrinfo(c->b, p->slot);
+	const char *why = dpa_share_why_text[mr->i.why];
 
-	for (int i = 0; from && i < DPA_BOARD_MRINFO; i++) {
-		uint32_t key = __atomic_load_n(&from[i].key, __ATOMIC_ACQUIRE);
-		struct dpa_board_mrinfo mr = from[i];
-
-		if (key && mr.key == key && mr.way < DPA_WAYS && mr.why < DPA_SHARE_NUM)
-			fn(arg, &mr);
+	if (mr->i.way == DPA_WAY_PROCESS_VM && p->refused && !p->copied) {
+		mr->i.way = DPA_WAY_RING;
+		snprintf(mr->why, sizeof(mr->why),
+			 "%s%sthe kernel does not let its peers copy (process_vm_readv)", why,
+			 *why ? "; " : "");
+	} else {
+		snprintf(mr->why, sizeof(mr->why), "%s", why);
 	}
 }
 
-static const char *way_name(const struct dpa_board_mrinfo *mr)
+/* One that is not whole is not shown: its key is written last, and first taken away. How many. */
+static uint32_t each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *arg)
+{
+	struct dpa_board_mrinfo *from = dpa_board_mrinfo(c->b, p->slot);
+	uint32_t n = 0;
+
+	for (int i = 0; from && i < DPA_BOARD_MRINFO; i++) {
+		uint32_t key = __atomic_load_n(&from[i].key, __ATOMIC_ACQUIRE);
+		struct mr mr = {.i = from[i]};
+
+		if (!key || mr.i.key != key || mr.i.way >= DPA_WAYS || mr.i.why >= DPA_SHARE_NUM)
+			continue;
+		judge_way(p, &mr);
+		fn(arg, &mr);
+		n++;
+	}
+	return n;
+}
+
+/* Whose memory the others that are connected with it can copy, as they found out. */
+static void ask_peers(struct ctl *c, struct proc *p, uint32_t n)
+{
+	uint32_t slot, gen;
+	struct qp q;
+
+	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++) {
+		if (!qp_read(c, i, &q) || !q.i.dest_qpn ||
+		    strcmp(link_name(q.i.link), "shm") != 0 ||
+		    !dpa_board_qpn_owner(c->b, q.i.dest_qpn, &slot, &gen))
+			continue;
+		for (uint32_t k = 0; k < n; k++) {
+			if (p[k].slot != slot || p[k].gen != gen)
+				continue;
+			p[k].refused |= (q.i.link & DPA_BOARD_NO_COPY) != 0;
+			p[k].copied |= !(q.i.link & DPA_BOARD_NO_COPY);
+		}
+	}
+}
+
+static const char *way_name(const struct mr *mr)
 {
 	static const char *const names[DPA_WAYS] = {
 		[DPA_WAY_LOCAL] = "local",
@@ -86,7 +132,7 @@ static const char *way_name(const struct dpa_board_mrinfo *mr)
 		[DPA_WAY_MAPPED] = "mapped",
 	};
 
-	return names[mr->way];
+	return names[mr->i.way];
 }
 
 /* ------------------------------------------------------------- for programs */
@@ -124,15 +170,15 @@ static void cq_json(void *arg, const struct dpa_board_cqinfo *cq)
 	json_object_array_add(arg, o);
 }
 
-static void mr_json(void *arg, const struct dpa_board_mrinfo *mr)
+static void mr_json(void *arg, const struct mr *mr)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_add_num(o, "key", mr->key);
-	json_add_num(o, "addr", mr->addr);
-	json_add_num(o, "length", mr->length);
+	json_add_num(o, "key", mr->i.key);
+	json_add_num(o, "addr", mr->i.addr);
+	json_add_num(o, "length", mr->i.length);
 	json_add(o, "way", way_name(mr));
-	json_add(o, "why", dpa_share_why_text[mr->why]);
+	json_add(o, "why", mr->why);
 	json_object_array_add(arg, o);
 }
 
@@ -209,16 +255,16 @@ static void cq_text(void *arg, const struct dpa_board_cqinfo *cq)
 	       cq->armed ? "yes" : "no", (unsigned long long)cq->cqes);
 }
 
-static void mr_text(void *arg, const struct dpa_board_mrinfo *mr)
+static void mr_text(void *arg, const struct mr *mr)
 {
 	struct table *t = arg;
 
 	if (!t->head)
 		printf("\n    KEY       PID           ADDRESS        LENGTH  WAY         WHY\n");
 	t->head = true;
-	printf(" %08x  %7u  %16llx  %12llu  %-10s  %s\n", mr->key, t->p->pid,
-	       (unsigned long long)mr->addr, (unsigned long long)mr->length, way_name(mr),
-	       mr->why ? dpa_share_why_text[mr->why] : "-");
+	printf(" %08x  %7u  %16llx  %12llu  %-10s  %s\n", mr->i.key, t->p->pid,
+	       (unsigned long long)mr->i.addr, (unsigned long long)mr->i.length, way_name(mr),
+	       *mr->why ? mr->why : "-");
 }
 
 static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
@@ -237,8 +283,13 @@ static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 		each_cq(c, &p[i], cq_text, &cqs);
 	}
 	for (uint32_t i = 0; i < n; i++) {
+		uint32_t shown;
+
 		mrs.p = &p[i];
-		each_mr(c, &p[i], mr_text, &mrs);
+		shown = each_mr(c, &p[i], mr_text, &mrs);
+		if (shown == DPA_BOARD_MRINFO && p[i].nmr > shown)
+			printf("           %7u  ... and %u more regions and windows\n", p[i].pid,
+			       p[i].nmr - shown);
 	}
 }
 
@@ -251,6 +302,7 @@ void cmd_ps(struct ctl *c)
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
 		if (proc_read(c, i, &p[n]) && wanted(c, p[n].pid))
 			n++;
+	ask_peers(c, p, n);
 	if (c->npids && n == 0)
 		die(EXIT_NONE, "no such process on the board");
 	if (!c->json) {

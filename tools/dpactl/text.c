@@ -85,7 +85,7 @@ const char *link_name(uint32_t link)
 {
 	static const char *const names[] = {"none", "loopback", "shm", "rocev2"};
 
-	return NAME_OF(names, link);
+	return NAME_OF(names, link & ~DPA_BOARD_NO_COPY);
 }
 
 const char *gid_text(const uint8_t gid[16], char *buf, size_t len)
