@@ -447,7 +447,7 @@ static void expect_no_stack_may(const pthread_attr_t *attr, bool runs, uint8_t *
 
 Test(pages, a_threads_stack_may_not)
 {
-	enum { STACK = 64 * 4096 };
+	enum { STACK = 512 * 4096 }; /* sanitizers want a MiB */
 	pthread_attr_t attr;
 	uint8_t *p, *given;
 
@@ -483,7 +483,7 @@ static void *beside(void *arg)
 
 Test(pages, what_lies_above_a_stack_may)
 {
-	enum { STACK = 64 * 4096 };
+	enum { STACK = 512 * 4096 }; /* sanitizers want a MiB */
 	enum dpa_share_why why = DPA_SHARE_NUM;
 	pthread_attr_t attr;
 	pthread_t thread;
