@@ -429,6 +429,8 @@ struct dpa_hw_qp {
 	uint32_t uar_page, uar_slot;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
+	/* set under the lock: who holds it may be at work in a window of type 1 until it is free */
+	_Atomic uint32_t in_window;
 	bool block_self;	/* its own multicast datagrams are not for it */
 	uint32_t nmcast;	/* groups that it is attached to, under hw->ctl */
 	uint32_t nflows;	/* rules that name it, under hw->ctl */
@@ -649,6 +651,7 @@ struct dpa_thread {
 	struct dpa_run *run; /* what it collects for a CQ; NULL: nothing */
 	bool polls;	     /* has driven progress: what its QPs have to say may come to it */
 	bool stands_in;	     /* for others: what it drains is not its own */
+	bool in_window;	     /* what the QP says whose lock it holds */
 	uint32_t vain;
 	uint32_t wire_quiet;  /* looks at the socket in vain */
 	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */

@@ -439,21 +439,20 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			     uint32_t access, uint64_t *addr)
 {
 	struct dpa_mr *mr = &qp->hw->export->mr[key >> DPA_KEY_TAG_BITS];
-	uint32_t syn;
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
 			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn) ||
 			 mr->kind == DPA_KIND_NULL))
 		return DPA_SYN_BAD_LKEY;
-	syn = check_range(mr, va, len, access, addr);
-	/* a window may be bound anew under another QP's lock: what we read must have been one
-	 * binding */
-	if (dpa_unlikely(mr->kind != DPA_KIND_MR)) {
+	/* it may be bound anew under another QP's lock: who does that waits for us from here on */
+	if (dpa_unlikely(mr->kind == DPA_KIND_MW1)) {
+		dpa_me.in_window = true;
+		atomic_store_explicit(&qp->in_window, 1, memory_order_relaxed);
 		dpa_full_fence();
 		if (atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
 	}
-	return syn;
+	return check_range(mr, va, len, access, addr);
 }
 
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access)

@@ -6,7 +6,9 @@
  *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
  *
  * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl. Peers
- * that use what was unbound by themselves are waited for (link/direct.h) before anybody is told.
+ * that use what was unbound by themselves are waited for (link/direct.h) before anybody is told,
+ * and so are threads of this process that carry out what came over other QPs: a window of type 1
+ * is not its QP's.
  */
 #include <errno.h>
 #include "dev.h"
@@ -20,6 +22,12 @@ static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_RE
 static bool is_window(const struct dpa_mr *mw)
 {
 	return mw->owner && (mw->kind == DPA_KIND_MW1 || mw->kind == DPA_KIND_MW2);
+}
+
+/* Whoever uses the window may read `parent` meanwhile: a hint until it has looked at the key. */
+static void set_parent(struct dpa_mr *mw, uint32_t parent)
+{
+	__atomic_store_n(&mw->parent, parent, __ATOMIC_RELAXED);
 }
 
 int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
@@ -42,7 +50,7 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 		mw->length = 0;
 		mw->pdn = pdn;
 		mw->owner = ctx->id;
-		mw->parent = 0;
+		set_parent(mw, 0);
 		*rkey = dpa_mr_new_key(mw, index);
 		hw->pd_refs[pdn]++;
 		hw->board->self->nmr = ++hw->nmr;
@@ -58,7 +66,7 @@ static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
 	if (mw->parent)
 		atomic_fetch_sub_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
 					  memory_order_release);
-	mw->parent = 0;
+	set_parent(mw, 0);
 }
 
 int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
@@ -99,37 +107,66 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
 										 : 0;
 }
 
+/*
+ * No other thread of this process is at work in a window of type 1 with what it saw before. This
+ * one is not: so two that bind do not wait for each other, each under its QP's lock.
+ */
+static void leave_windows(struct dpa_hw_qp *me)
+{
+	const uint32_t nslab = atomic_load_explicit(&me->hw->nslab, memory_order_acquire);
+
+	atomic_store_explicit(&me->in_window, 0, memory_order_release);
+	dpa_full_fence();
+	for (uint32_t i = 0; i < nslab; i++) {
+		uint32_t n = 0;
+
+		while (atomic_load_explicit(&me->hw->slab[i]->in_window, memory_order_acquire))
+			dpa_relax(&n);
+	}
+}
+
+/* Under mw_lock. What a window gives nobody reads between unbind() and this. */
+static void give(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va, uint64_t addr,
+		 const struct dpa_wqe_bind *b)
+{
+	struct dpa_hw *hw = qp->hw;
+
+	mw->access = b->access | (dpa_mr_careful(hw, b->lkey) ? DPA_ACCESS_ON_DEMAND : 0);
+	mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
+	mw->addr = addr;
+	mw->length = b->length;
+	mw->qpn = qp->qpn;
+	mw->tag = key & ((1u << DPA_KEY_TAG_BITS) - 1);
+	set_parent(mw, (b->lkey >> DPA_KEY_TAG_BITS) + 1);
+	atomic_fetch_add_explicit(&hw->export->mr[mw->parent - 1].nmw, 1, memory_order_release);
+	atomic_store_explicit(&mw->key, key, memory_order_release);
+}
+
+/*
+ * Of what a window of type 1 was bound to before nobody is told anything any more until those who
+ * use it have come to their end: without mw_lock, for they may be about to bind one, too.
+ */
 uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
 		     const struct dpa_wqe_bind *b)
 {
 	struct dpa_hw *hw = qp->hw;
 	struct dpa_mr *mw = &hw->export->mr[old_key >> DPA_KEY_TAG_BITS];
 	uint64_t addr = 0;
-	bool was_bound;
 	uint32_t syn;
 
 	if ((old_key ^ new_key) & ~MW_CONSUMER)
 		return DPA_SYN_MW_BIND;
 	dpa_spin_lock(&hw->mw_lock);
-	syn = check_bind(qp, mw, new_key, va, b, &addr);
-	was_bound = mw->parent;
-	if (!syn)
+	while (!(syn = check_bind(qp, mw, new_key, va, b, &addr)) && mw->parent) {
 		unbind(hw, mw);
-	if (!syn && b->length) {
-		mw->access = b->access | (dpa_mr_careful(hw, b->lkey) ? DPA_ACCESS_ON_DEMAND : 0);
-		mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
-		mw->addr = addr;
-		mw->length = b->length;
-		mw->qpn = qp->qpn;
-		mw->parent = (b->lkey >> DPA_KEY_TAG_BITS) + 1;
-		mw->tag = new_key & ((1u << DPA_KEY_TAG_BITS) - 1);
-		atomic_fetch_add_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
-					  memory_order_release);
-		atomic_store_explicit(&mw->key, new_key, memory_order_release);
-	}
-	dpa_spin_unlock(&hw->mw_lock);
-	if (!syn && was_bound)
+		dpa_spin_unlock(&hw->mw_lock);
+		leave_windows(qp);
 		dpa_hazards_wait(hw);
+		dpa_spin_lock(&hw->mw_lock);
+	}
+	if (!syn && b->length)
+		give(qp, mw, new_key, va, addr, b);
+	dpa_spin_unlock(&hw->mw_lock);
 	return syn;
 }
 

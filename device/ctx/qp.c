@@ -24,9 +24,19 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 		dpa_qp_tell_openers(qp, type);
 }
 
+/* Out of the windows first: who binds one anew waits for that (mw.c), not for the lock. */
+static bool leave(struct dpa_hw_qp *qp)
+{
+	if (dpa_unlikely(dpa_me.in_window)) {
+		dpa_me.in_window = false;
+		atomic_store_explicit(&qp->in_window, 0, memory_order_release);
+	}
+	return dpa_qplock_leave(&qp->lock);
+}
+
 void dpa_qp_leave(struct dpa_hw_qp *qp)
 {
-	while (!dpa_qplock_leave(&qp->lock)) {
+	while (!leave(qp)) {
 		if (qp->qpn) {
 			dpa_responder_flush(qp);
 			dpa_requester_run(qp);

@@ -417,7 +417,8 @@ uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n
 {
 	const struct dpa_export *e = hw->export;
 	const struct dpa_mr *mr = &e->mr[key >> DPA_KEY_TAG_BITS];
-	uint32_t i = mr->kind == DPA_KIND_MR ? key >> DPA_KEY_TAG_BITS : mr->parent - 1;
+	uint32_t i = mr->kind == DPA_KIND_MR ? key >> DPA_KEY_TAG_BITS
+					     : __atomic_load_n(&mr->parent, __ATOMIC_RELAXED) - 1;
 
 	if (!hw->share || i >= DPA_MAX_MR)
 		return NULL;

@@ -149,8 +149,10 @@ Test(mw_races, bound_anew_while_checked)
 
 	alloc_window(DPA_MW_TYPE_1);
 	cr_assert_eq(bind_at(&th->a, 0, &window), 0);
+	dpa_qplock_lock(&th->a.qp->lock);
 	cr_expect_eq(dpa_mr_check_remote(th->a.qp, window, va, 64, DPA_ACCESS_REMOTE_WRITE, &addr),
 		     DPA_SYN_LKEY_BOUNDS);
+	dpa_qp_leave(th->a.qp);
 	at_load = rebind_on_b;
 	syn = dpa_mr_check_remote(th->a.qp, window, va, 64, DPA_ACCESS_REMOTE_WRITE, &addr);
 	cr_assert_null(at_load, "it was bound in the middle");
@@ -159,6 +161,88 @@ Test(mw_races, bound_anew_while_checked)
 	cr_expect_eq(dpa_mr_check_remote(th->a.qp, window, va, 64, DPA_ACCESS_REMOTE_WRITE, &addr),
 		     0, "the new key opens it");
 	cr_expect_eq(addr, va);
+	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, window), 0);
+	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
+}
+
+static uint32_t thread_syn;
+static _Atomic uint32_t let_go;
+static bool saw_let_go;
+
+static void *binds_anew(void *arg)
+{
+	uint32_t key = window;
+
+	thread_syn = bind_at(&th->b, 8 * LEN, &key);
+	saw_let_go = atomic_load(&let_go);
+	return NULL;
+}
+
+/* ... or carried out: who binds it hears that it is bound when nobody is at work there any more. */
+Test(mw_races, bound_anew_while_used)
+{
+	uint64_t va = (uintptr_t)th->a.mem, addr = 0;
+
+	alloc_window(DPA_MW_TYPE_1);
+	cr_assert_eq(bind_at(&th->a, 0, &window), 0);
+	dpa_qplock_lock(&th->a.qp->lock);
+	cr_assert_eq(dpa_mr_check_remote(th->a.qp, window, va, 64, DPA_ACCESS_REMOTE_WRITE, &addr),
+		     0);
+	cr_assert_eq(pthread_create(&thread, NULL, binds_anew, NULL), 0);
+	for (uint32_t n = 0; atomic_load(&entry(window)->key) == window;)
+		dpa_relax(&n);
+	for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
+		sched_yield();
+	atomic_store(&let_go, 1); /* here the bytes would have been copied */
+	dpa_qp_leave(th->a.qp);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(thread_syn, 0u);
+	cr_expect(saw_let_go, "it did not wait");
+	window = next_key(window);
+	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, window), 0);
+	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
+}
+
+/* Two that bind under the locks of their QPs, each of which was at work in a window before. */
+static void *binds_under_a(void *arg)
+{
+	static uint32_t other;
+	uint64_t addr;
+
+	cr_assert_eq(dpa_hw_alloc_mw(&th->ctx, th->pdn, DPA_MW_TYPE_1, &other), 0);
+	for (int i = 0; i < 10000; i++) {
+		uint32_t old = other;
+
+		other = next_key(old);
+		dpa_qplock_lock(&th->a.qp->lock);
+		cr_assert_eq(dpa_mw_bind(th->a.qp, old, other, (uintptr_t)th->a.mem, &bind), 0);
+		dpa_mr_check_remote(th->a.qp, other, (uintptr_t)th->a.mem, 64,
+				    DPA_ACCESS_REMOTE_WRITE, &addr);
+		old = other;
+		other = next_key(old);
+		cr_assert_eq(dpa_mw_bind(th->a.qp, old, other, (uintptr_t)th->a.mem, &bind), 0);
+		dpa_qp_leave(th->a.qp);
+	}
+	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, other), 0);
+	return NULL;
+}
+
+Test(mw_races, who_binds_does_not_wait_for_who_binds, .timeout = 120)
+{
+	uint64_t va = (uintptr_t)th->a.mem, addr;
+
+	alloc_window(DPA_MW_TYPE_1);
+	cr_assert_eq(pthread_create(&thread, NULL, binds_under_a, NULL), 0);
+	for (int i = 0; i < 10000; i++) {
+		dpa_qplock_lock(&th->b.qp->lock);
+		cr_assert_eq(dpa_mw_bind(th->b.qp, window, next_key(window), va, &bind), 0);
+		window = next_key(window);
+		dpa_mr_check_remote(th->b.qp, window, va, 64, DPA_ACCESS_REMOTE_WRITE, &addr);
+		cr_assert_eq(dpa_mw_bind(th->b.qp, window, next_key(window), va, &bind), 0);
+		window = next_key(window);
+		dpa_qp_leave(th->b.qp);
+	}
+	cr_assert_eq(pthread_join(thread, NULL), 0);
 	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, window), 0);
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
