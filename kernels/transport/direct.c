@@ -64,7 +64,7 @@ static bool seems_mapped(const struct dpa_hw_qp *qp)
 	uint32_t i = at->rkey >> DPA_KEY_TAG_BITS;
 
 	if (e->mr[i].kind != DPA_KIND_MR)
-		i = e->mr[i].parent - 1;
+		i = __atomic_load_n(&e->mr[i].parent, __ATOMIC_RELAXED) - 1;
 	return i < DPA_MAX_MR && atomic_load_explicit(&e->mr_area[i], memory_order_relaxed);
 }
 
@@ -230,7 +230,8 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 		return false;
 	*addr = mr->addr + off + o->off;
 	/* of a window: that of its region */
-	*entry = mr->kind == DPA_KIND_MR ? rkey >> DPA_KEY_TAG_BITS : mr->parent - 1;
+	*entry = mr->kind == DPA_KIND_MR ? rkey >> DPA_KEY_TAG_BITS
+					 : __atomic_load_n(&mr->parent, __ATOMIC_RELAXED) - 1;
 	return *entry < DPA_MAX_MR;
 }
 
