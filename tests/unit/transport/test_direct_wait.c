@@ -18,20 +18,77 @@ static struct th *direct(void)
 	return th_new(&(struct th_opt){.type = DPA_QP_RC, .pull = true, .direct = true});
 }
 
-enum verb { DEREG, REREG, MODIFY, ERROR, DESTROY, VERBS };
+enum verb {
+	DEREG,
+	REREG,
+	MODIFY,
+	ERROR,
+	RESET,
+	DESTROY,
+	INVALIDATE,
+	REBIND,
+	UNBIND,
+	DEALLOC,
+	VERBS
+};
 
 static _Atomic bool left;
+
+/* A window over part of th->b's memory, where the verb is one of windows. */
+struct window {
+	uint32_t region, key;
+	struct dpa_wqe_bind bind;
+};
 
 struct revoker {
 	struct th *th;
 	enum verb verb;
+	struct window w;
 	bool saw_left;
 };
 
-static void take_back(struct th *th, enum verb verb)
+static uint32_t next_key(uint32_t key)
+{
+	return (key & ~0xffu) | ((key + 1) & 0xff);
+}
+
+/* As a thread that posts to th->b's QP does it. */
+static void bind_window(struct th *th, struct window *w, uint64_t length)
+{
+	uint32_t old = w->key;
+
+	w->key = next_key(old);
+	w->bind.length = length;
+	dpa_qplock_lock(&th->b.qp->lock);
+	cr_assert_eq(dpa_mw_bind(th->b.qp, old, w->key, (uintptr_t)th->b.mem, &w->bind), 0u);
+	dpa_qp_leave(th->b.qp);
+}
+
+static void make_window(struct th *th, enum verb verb, struct window *w)
+{
+	struct dpa_mr_attr m = {
+		.pdn = th->pdn, .access = TH_ALL | DPA_ACCESS_MW_BIND, .length = TH_MEM};
+
+	m.addr = m.iova = (uintptr_t)th->b.mem;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &w->region), 0);
+	cr_assert_eq(dpa_hw_alloc_mw(&th->ctx, th->pdn,
+				     verb == INVALIDATE ? DPA_MW_TYPE_2 : DPA_MW_TYPE_1, &w->key),
+		     0);
+	w->bind = (struct dpa_wqe_bind){.lkey = w->region, .access = DPA_ACCESS_REMOTE_WRITE};
+	bind_window(th, w, 4096);
+}
+
+static void end_window(struct th *th, enum verb verb, const struct window *w)
+{
+	if (verb != DEALLOC)
+		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, w->key), 0);
+	cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, w->region), 0);
+}
+
+static void take_back(struct th *th, enum verb verb, struct window *w)
 {
 	struct dpa_mr_attr m = {.access = DPA_ACCESS_LOCAL_WRITE};
-	struct dpa_qp_attr a = {.state = DPA_QPS_ERR};
+	struct dpa_qp_attr a = {.state = verb == RESET ? DPA_QPS_RESET : DPA_QPS_ERR};
 
 	switch (verb) {
 	case DEREG:
@@ -43,11 +100,24 @@ static void take_back(struct th *th, enum verb verb)
 	case MODIFY:
 		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);
 		break;
-	case ERROR:
-		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
+	case DESTROY:
+		cr_assert_eq(dpa_hw_destroy_qp(th->b.qp), 0);
+		break;
+	case INVALIDATE:
+		dpa_qplock_lock(&th->b.qp->lock);
+		cr_assert_eq(dpa_mw_invalidate(th->b.qp, w->key), 0u);
+		dpa_qp_leave(th->b.qp);
+		break;
+	case REBIND:
+		bind_window(th, w, 4096);
+		break;
+	case UNBIND:
+		bind_window(th, w, 0);
+		break;
+	case DEALLOC:
+		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, w->key), 0);
 		break;
 	default:
-		a.state = DPA_QPS_RESET;
 		cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_STATE), 0);
 	}
 }
@@ -56,35 +126,72 @@ static void *revoker(void *arg)
 {
 	struct revoker *r = arg;
 
-	take_back(r->th, r->verb);
+	take_back(r->th, r->verb, &r->w);
 	r->saw_left = atomic_load(&left);
 	return NULL;
 }
 
-/* Anything of what a peer's guard looks at has changed. */
-static bool taken_back(struct th *th, uint64_t grant, uint32_t gen)
+/* What was taken back the harness gives back at its end. */
+static void restore(struct th *th, enum verb verb)
+{
+	struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
+	struct dpa_qp_attr_create a = {.type = DPA_QP_RC,
+				       .pdn = th->pdn,
+				       .log_sq = TH_LOG_SQ,
+				       .dbrec = &th->b.dbrec,
+				       .sq = th->b.sq,
+				       .send_cq = th->b.scq.cq,
+				       .recv_cq = th->b.rcq.cq};
+	struct dpa_qp_info info;
+
+	m.addr = m.iova = (uintptr_t)th->b.mem;
+	if (verb == DEREG)
+		cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &th->b.key), 0);
+	if (verb == DESTROY)
+		cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &th->b.qp, &info), 0);
+}
+
+/* What a peer's guard looks at. */
+struct watched {
+	const _Atomic uint64_t *grant;
+	const _Atomic uint32_t *gen;
+	uint64_t grant_was;
+	uint32_t gen_was;
+};
+
+static struct watched watch(struct th *th, uint32_t key)
 {
 	const struct dpa_export *e = th->hw->export;
+	struct watched w = {.grant = &e->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX],
+			    .gen = &e->mr_gen[key >> DPA_KEY_TAG_BITS]};
 
-	return atomic_load(&e->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]) != grant ||
-	       atomic_load(&e->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]) != gen;
+	w.grant_was = atomic_load(w.grant);
+	w.gen_was = atomic_load(w.gen);
+	return w;
+}
+
+static bool taken_back(const struct watched *w)
+{
+	return atomic_load(w->grant) != w->grant_was || atomic_load(w->gen) != w->gen_was;
 }
 
 Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
 {
 	for (int v = 0; v < VERBS; v++) {
 		struct th *th = direct();
-		struct dpa_hazard *h = dpa_hazard_enter(th->hw, th->peer);
+		struct dpa_hazard *h;
 		struct revoker r = {.th = th, .verb = (enum verb)v};
-		uint64_t grant =
-			atomic_load(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]);
-		uint32_t gen = atomic_load(&th->hw->export->mr_gen[th->b.key >> DPA_KEY_TAG_BITS]);
+		struct watched seen;
 		pthread_t t;
 
+		if (v >= INVALIDATE)
+			make_window(th, r.verb, &r.w);
+		seen = watch(th, v >= INVALIDATE ? r.w.key : th->b.key);
+		h = dpa_hazard_enter(th->hw, th->peer);
 		cr_assert_not_null(h);
 		atomic_store(&left, false);
 		cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
-		while (!taken_back(th, grant, gen))
+		while (!taken_back(&seen))
 			sched_yield();
 		for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
 			sched_yield();
@@ -92,12 +199,9 @@ Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
 		dpa_hazard_leave(h);
 		pthread_join(t, NULL);
 		cr_expect(r.saw_left, "verb %d did not wait", v);
-		if (v == DEREG) {
-			struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
-
-			m.addr = m.iova = (uintptr_t)th->b.mem;
-			cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &m, &th->b.key), 0);
-		}
+		if (v >= INVALIDATE)
+			end_window(th, r.verb, &r.w);
+		restore(th, r.verb);
 		th_free(th);
 	}
 }
@@ -172,7 +276,7 @@ Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 	cr_assert_eq(waitpid(p->pid, &status, WUNTRACED), p->pid);
 	cr_assert(WIFSTOPPED(status));
 	th_now_step = 1000; /* the bound is 2 million such questions away */
-	take_back(th, REREG);
+	take_back(th, REREG, NULL);
 	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
 	kill(p->pid, SIGKILL);
 	waitpid(p->pid, &status, 0);
@@ -190,12 +294,12 @@ Test(transport_direct_wait, who_is_dead_is_not_waited_for, .timeout = 60)
 	cr_assert_not_null(dpa_hazard_enter(hw, th->peer));
 	th_now_step = 1000;
 	th_dead = true;
-	take_back(th, REREG);
+	take_back(th, REREG, NULL);
 	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
 	th_dead = false;
 	/* one that lives and stays in the kernel: for the bound */
 	th_now_step = 1000000;
-	take_back(th, ERROR);
+	take_back(th, ERROR, NULL);
 	cr_expect_gt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
 	th_now_step = 0;
 	atomic_store(&hw->export->hazard[0].word, 0);
@@ -305,6 +409,6 @@ Test(transport_direct_wait, work_with_others_is_not_waited_for, .timeout = 60)
 	struct dpa_hw *hw = other_process(th, &p);
 
 	cr_assert_not_null(dpa_hazard_enter(hw, &third));
-	take_back(th, REREG); /* time stands still: it would never end */
+	take_back(th, REREG, NULL); /* time stands still: it would never end */
 	end_other(th, hw, p);
 }
