@@ -76,8 +76,9 @@ struct vt_case {
 	int limit; /* seconds until a hang is ended; 0: 60 */
 };
 
-extern const char *vt_device; /* --device; dpa0. "A,B": side 0 opens A, side 1 B */
-extern int vt_peer_ended;     /* exit status when the other side has ended; 1 */
+extern const char *vt_device;	/* --device; dpa0. "A,B": side 0 opens A, side 1 B */
+extern int vt_peer_ended;	/* exit status when the other side has ended; 1 */
+extern unsigned int vt_seconds; /* --seconds: how long a case shall last that can be told; 0 */
 
 /* main() of a client: runs the cases, prints a line each and a tally. */
 int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n);

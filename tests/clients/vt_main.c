@@ -63,7 +63,7 @@ static int start(const struct vt_case *c, bool threads, pid_t pids[2])
 			return i;
 		if (pids[i] > 0)
 			continue;
-		alarm((unsigned int)(c->limit ? c->limit : CASE_LIMIT_S));
+		alarm((unsigned int)(c->limit ? c->limit : CASE_LIMIT_S) + vt_seconds);
 		if (threads)
 			child_threads(c, sv);
 		close(sv[!i]);
@@ -111,8 +111,8 @@ static bool selected(const struct vt_case *c, int argc, char **argv, bool slow)
 
 static void usage(const char *prog, const struct vt_case *cases, size_t n)
 {
-	printf("usage: %s [--device NAME] [--mode procs|threads|both] [--seed N] [--slow] "
-	       "[CASE...]\n"
+	printf("usage: %s [--device NAME] [--mode procs|threads|both] [--seed N] [--seconds N] "
+	       "[--slow] [CASE...]\n"
 	       "cases:",
 	       prog);
 	for (size_t i = 0; i < n; i++)
@@ -122,10 +122,13 @@ static void usage(const char *prog, const struct vt_case *cases, size_t n)
 
 int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 {
-	static const struct option opts[] = {
-		{"device", required_argument, NULL, 'd'}, {"mode", required_argument, NULL, 'm'},
-		{"seed", required_argument, NULL, 's'},	  {"slow", no_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},	  {0}};
+	static const struct option opts[] = {{"device", required_argument, NULL, 'd'},
+					     {"mode", required_argument, NULL, 'm'},
+					     {"seed", required_argument, NULL, 's'},
+					     {"slow", no_argument, NULL, 'l'},
+					     {"seconds", required_argument, NULL, 't'},
+					     {"help", no_argument, NULL, 'h'},
+					     {0}};
 	static const char *const word[] = {"ok", "FAIL", "skip"};
 	unsigned int count[3] = {0};
 	int modes = VT_BOTH, c;
@@ -143,6 +146,8 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 			vt_set_seed(strtoull(optarg, NULL, 0));
 		else if (c == 'l')
 			slow = true;
+		else if (c == 't')
+			vt_seconds = (unsigned int)strtoul(optarg, NULL, 10);
 		else {
 			usage(argv[0], cases, n);
 			return c == 'h' ? 0 : 2;

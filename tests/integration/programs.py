@@ -49,10 +49,11 @@ def clients(runner, report, full, seed):
     folder = os.path.join(runner.build, "tests")
     for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_memory",
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
-                 "vt_flush", "vt_direct", "vt_same", "vt_killed", "vt_ex", "vt_share",
+                 "vt_flush", "vt_revoke", "vt_same", "vt_killed", "vt_ex", "vt_share",
                  "vt_pages"):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
-        if prog in ("vt_direct", "vt_same", "vt_killed", "vt_share", "vt_pages"):  # never is the default
+        # never is the default
+        if prog in ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages"):
             manners.append({"DPA_SHARE_MR": "auto"})
             if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * vt_initiator.h - initiators that write, read and add in an owner's memory all the time, while
+ * the owner takes that memory, its keys or its QPs away: processes, which it may stop and kill, or
+ * threads of its own. They talk over memory that all have.
+ *
+ * Each has a QP that it connects again whenever the owner says so (a turn), to whichever QP the
+ * owner names. Nobody waits for anybody: who is stopped comes later.
+ */
+#ifndef DPA_TESTS_VT_INITIATOR_H
+#define DPA_TESTS_VT_INITIATOR_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "vt.h"
+
+/* Each works in a part of its own: what several write at a time is a race of the application's. */
+enum { VT_INITIATORS = 4, VT_PART = 1 << 16, VT_PIECE = VT_INITIATORS * VT_PART };
+
+/* What the owner puts where nobody may look: no initiator ever writes it, nor adds up to it. */
+#define VT_SECRET UINT64_MAX
+
+struct vt_slot {
+	/* the owner's */
+	_Atomic uint64_t there;	     /* turn << 32 | QPN; 0: none yet */
+	_Atomic uint32_t rkey;	     /* 0: none, wait */
+	_Atomic uint32_t invalidate; /* the key that a SEND shall end */
+	/* the initiator's */
+	union ibv_gid gid;	 /* before `here` */
+	_Atomic uint32_t here;	 /* its QPN; 0: it has not begun */
+	_Atomic uint32_t failed; /* the turn that ended with an error */
+	_Atomic uint64_t done;	 /* completions */
+	_Atomic uint64_t direct; /* looks at one that found that no packet carried it */
+	_Atomic uint64_t mapped; /* the same of atomics, which need mapped memory for that */
+} __attribute__((aligned(128)));
+
+struct vt_target {
+	_Atomic uint32_t over;
+	_Atomic uint32_t trouble; /* an initiator has failed */
+	union ibv_gid gid;	  /* of the owner */
+	uint64_t addr;
+	struct vt_slot slot[VT_INITIATORS];
+};
+
+/* Odd ones are RC, the others UC, to whom a key that has ended is no error: they go on. */
+bool vt_is_rc(uint32_t nth);
+const struct vt_opt *vt_initiator_opt(uint32_t nth);
+/* The first PSN, both ways, of a turn: what a lane holds of the one before is old. */
+uint32_t vt_turn_psn(uint32_t turn);
+uint64_t vt_draw(uint64_t *x);
+
+/* Works until `over`. */
+void vt_initiate(struct vt *t, struct vt_target *to, uint32_t nth);
+
+/* A process that forks initiators, so that they have nothing of what its parent opens later. */
+struct vt_nursery {
+	struct vt t; /* the socket to it */
+	pid_t pid;
+};
+void vt_nursery_start(struct vt_nursery *n, struct vt_target *to);
+/* Another nth one; the one before has ended, or was killed: it is waited for. */
+pid_t vt_nursery_fork(struct vt_nursery *n, uint32_t nth);
+/* `over` is set: waits until all have ended, without an error. */
+void vt_nursery_end(struct vt_nursery *n);
+
+#endif

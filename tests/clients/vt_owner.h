@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * vt_owner.h - the owner of memory that initiators (vt_initiator.h) are at work in: its connections
+ * to them, the keys that it gives them, and every verb that takes its memory back.
+ */
+#ifndef DPA_TESTS_VT_OWNER_H
+#define DPA_TESTS_VT_OWNER_H
+
+#include "vt_initiator.h"
+
+/* What the initiators have a key of: a region, a window of it for all, or one for each QP. */
+enum vt_kind { VT_REGION, VT_WINDOW_1, VT_WINDOW_2, VT_KINDS };
+
+enum vt_verb {
+	VT_DEREG,
+	VT_REREG,
+	VT_MOVE,
+	VT_REBIND,
+	VT_UNBIND,
+	VT_LOCAL_INV,
+	VT_SEND_INV,
+	VT_DEALLOC,
+	VT_RESET,
+	VT_ERROR,
+	VT_NO_ACCESS,
+	VT_DESTROY,
+	VT_VERBS
+};
+
+/* One owner with a QP to each, and a pair that windows of type 1 are bound by. */
+struct vt_owner {
+	struct vt t; /* `buf` is what the initiators work in */
+	struct vt_target *to;
+	struct ibv_qp *qp[VT_INITIATORS], *pair[2];
+	uint32_t turn[VT_INITIATORS];
+	bool met[VT_INITIATORS];  /* it is there, and has been connected to */
+	bool away[VT_INITIATORS]; /* it is stopped, or dead */
+	enum vt_kind kind;
+	struct ibv_mw *mw[VT_INITIATORS];
+	uint8_t *elsewhere; /* as large as `buf` */
+	uint64_t x, next_id;
+};
+
+/* Opens the device and makes all of it, and the first keys. `to` is there. */
+void vt_owner_open(struct vt_owner *w);
+void vt_owner_close(struct vt_owner *w);
+
+/* Connects to initiators that are new, and to those whose operation has failed. */
+void vt_owner_repair(struct vt_owner *w);
+/* The nth initiator is dead: the next one there is new. */
+void vt_owner_forget(struct vt_owner *w, uint32_t nth);
+/* All anew, after a verb of QPs. */
+void vt_owner_connect(struct vt_owner *w);
+
+/* A key for all, or, in a round with windows of type 2, for those that are connected: call again.
+ */
+void vt_owner_make_keys(struct vt_owner *w);
+void vt_owner_more_keys(struct vt_owner *w);
+/* What an initiator still does with one of them is refused. */
+void vt_owner_end_keys(struct vt_owner *w);
+
+/* One that can take away what they have now. */
+enum vt_verb vt_owner_draw_verb(struct vt_owner *w);
+bool vt_is_of_qps(enum vt_verb verb);
+const char *vt_verb_name(enum vt_verb verb);
+void vt_owner_take_away(struct vt_owner *w, enum vt_verb verb);
+
+#endif
