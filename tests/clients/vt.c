@@ -287,7 +287,7 @@ void vt_qp_rtr(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, const st
 	CHECK_EQ(ibv_modify_qp(qp, &a, mask), 0);
 }
 
-void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn)
+int vt_qp_try_rts(struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTS,
@@ -302,7 +302,12 @@ void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t
 	if (qp_type(o) == IBV_QPT_RC)
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
-	CHECK_EQ(ibv_modify_qp(qp, &a, mask), 0);
+	return ibv_modify_qp(qp, &a, mask);
+}
+
+void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn)
+{
+	CHECK_EQ(vt_qp_try_rts(qp, o, psn), 0);
 }
 
 void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct vt_addr *peer)

@@ -111,6 +111,7 @@ void vt_close(struct vt *t);
 struct ibv_qp *vt_qp_create(struct vt *t, const struct vt_opt *o, struct ibv_cq *cq);
 void vt_qp_init(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o);
 void vt_qp_rtr(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, const struct vt_addr *dst);
+int vt_qp_try_rts(struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn); /* as the verb */
 void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn);
 /* Both sides call it: exchanges addresses and brings the QP to RTS. */
 void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct vt_addr *peer);

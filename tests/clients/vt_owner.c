@@ -53,8 +53,8 @@ static bool post(struct vt_owner *w, struct ibv_qp *qp, struct ibv_send_wr *wr)
 
 /* ------------------------------------------------------------------ connections */
 
-/* The next turn. Its initiator comes when it can. */
-static void connect_qp(struct vt_owner *w, uint32_t i)
+/* False: it is in error again. */
+static bool begin_turn(struct vt_owner *w, uint32_t i)
 {
 	const struct vt_opt *o = vt_initiator_opt(i);
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
@@ -65,9 +65,23 @@ static void connect_qp(struct vt_owner *w, uint32_t i)
 	CHECK_EQ(ibv_modify_qp(w->qp[i], &reset, IBV_QP_STATE), 0);
 	vt_qp_init(&w->t, w->qp[i], o);
 	vt_qp_rtr(&w->t, w->qp[i], o, &to);
-	vt_qp_rts(&w->t, w->qp[i], o, to.psn);
-	/* who comes earlier, with a key that has ended, is the end of a QP in RTR */
+	if (vt_qp_try_rts(w->qp[i], o, to.psn)) {
+		CHECK_EQ(vt_state(w->qp[i]), IBV_QPS_ERR);
+		return false;
+	}
+	/* who came earlier with a key that has ended would end it in RTR */
 	atomic_store(&s->there, (uint64_t)w->turn[i] << 32 | w->qp[i]->qp_num);
+	return true;
+}
+
+/*
+ * The next turn. Its initiator comes when it can. A READ of an earlier turn that the lane still
+ * holds is a duplicate in this one, and the end of it if its key has ended (IBA 9.7.5).
+ */
+static void connect_qp(struct vt_owner *w, uint32_t i)
+{
+	while (!begin_turn(w, i))
+		;
 }
 
 void vt_owner_repair(struct vt_owner *w)
@@ -77,7 +91,8 @@ void vt_owner_repair(struct vt_owner *w)
 		struct vt_slot *s = &w->to->slot[i];
 		bool fresh = !w->met[i] && atomic_load_explicit(&s->here, memory_order_acquire);
 
-		if (fresh || (w->met[i] && atomic_load(&s->failed) == w->turn[i])) {
+		if (fresh || (w->met[i] && (atomic_load(&s->failed) == w->turn[i] ||
+					    vt_state(w->qp[i]) == IBV_QPS_ERR))) {
 			w->met[i] = true;
 			connect_qp(w, i);
 		}
@@ -293,8 +308,10 @@ static void invalidate_from_afar(struct vt_owner *w)
 				continue;
 			}
 			for (uint32_t k = 0; k < N; k++)
-				if (asked[k] && wc.wr_id == id[k])
+				if (asked[k] && wc.wr_id == id[k]) {
 					ended[k] = is_invalidated(&wc, w->mw[k]);
+					asked[k] = ended[k];
+				}
 		}
 	for (uint32_t i = 0; i < N; i++)
 		if (!ended[i])

@@ -165,6 +165,24 @@ static void wait_for_work(struct game *g)
 	} while (now.done < was.done + 8 || (g->expects_direct && now.direct == was.direct));
 }
 
+/*
+ * First where somebody who is late would be last, and that is not written again: all the rest takes
+ * longer than what he does.
+ */
+static void hide(struct game *g)
+{
+	uint8_t *part[N];
+
+	for (uint32_t i = 0; i < N; i++) {
+		part[i] = g->o.t.buf + i * VT_PART;
+		*(volatile uint64_t *)(void *)(part[i] + VT_TAIL) = VT_SECRET;
+	}
+	for (uint32_t i = 0; i < N; i++) {
+		memset(part[i], 0xff, VT_TAIL);
+		memset(part[i] + VT_TAIL + 8, 0xff, VT_PART - VT_TAIL - 8);
+	}
+}
+
 static void check_untouched(struct game *g, enum vt_verb verb, const char *when)
 {
 	for (int n = 0; n < GLANCES; n++) {
@@ -190,7 +208,7 @@ static void one_round(struct game *g)
 		disturb(g);
 	yields(vt_draw(&g->o.x) % 20);
 	vt_owner_take_away(&g->o, verb);
-	memset(g->o.t.buf, 0xff, VT_PIECE);
+	hide(g);
 	check_untouched(g, verb, "behind the verb");
 	let_go(g);
 	check_untouched(g, verb, "when they went on");

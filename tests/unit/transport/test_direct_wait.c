@@ -193,7 +193,7 @@ Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
 		cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
 		while (!taken_back(&seen))
 			sched_yield();
-		for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
+		for (int i = 0; i < 200; i++) /* it has every chance to be too early */
 			sched_yield();
 		atomic_store(&left, true);
 		dpa_hazard_leave(h);
