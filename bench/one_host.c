@@ -77,6 +77,30 @@ static void copy(size_t n, size_t times)
 	printf("%.1f\n", (double)(n * times) / 1048576.0 * 1e9 / (double)(now_ns() - t0));
 }
 
+static bool wants_shared(void)
+{
+	const char *policy = getenv("DPA_SHARE_MR");
+
+	return policy && strcmp(policy, "never");
+}
+
+/* Is what is mapped there the device's memfd? */
+static bool is_shared(const void *p)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	bool found = false;
+	char line[512];
+
+	CHECK(f, "/proc/self/maps");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start <= (uintptr_t)p &&
+		    (uintptr_t)p < end)
+			found = strstr(line, "dpa-shared");
+	fclose(f);
+	return found;
+}
+
 static void reg(size_t n, size_t times)
 {
 	uint64_t *v = calloc(times, sizeof(*v));
@@ -91,6 +115,9 @@ static void reg(size_t n, size_t times)
 			ibv_reg_mr(t.pd, p, n, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 		CHECK(mr, "reg_mr: %s", strerror(errno));
+		if (!i) /* what is measured as shared is */
+			CHECK(is_shared(p) == wants_shared(), "%p is not as it should be",
+			      (void *)p);
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		v[i] = now_ns() - t0;
 		memset(p, (int)i, n);
