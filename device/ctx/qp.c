@@ -17,6 +17,11 @@
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 {
 	struct dpa_event ev = {.type = type, .port = 1, .user_handle = qp->user_handle};
+	struct dpa_run *run = dpa_me.run;
+
+	/* what was completed before it happened is told before it */
+	if (dpa_unlikely(run && run->qp == qp))
+		dpa_run_flush(run);
 
 	if (qp->ctx->event && (!qp->branch || qp->user_handle)) /* that one may be nobody's */
 		qp->ctx->event(qp->ctx->event_arg, &ev);

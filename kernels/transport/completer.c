@@ -209,6 +209,9 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 /* IBA 9.7.6/rewind, 9.7.6/not-forward */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
+	/* a repetition that did not leave may be of what has arrived meanwhile: that is done */
+	if (dpa_psn_diff(psn, qp->req.una_psn) < 0)
+		psn = qp->req.una_psn;
 	if (dpa_psn_diff(psn, qp->req.send_psn) >= 0)
 		return;
 	qp->req.rtt_at = 0; /* what is sent again gives no sample (Karn) */

@@ -26,6 +26,12 @@ struct dpa_kept {
 	uint8_t data[];
 };
 
+/* What is kept from its PSN on has all of n packets from psn on. */
+static bool reaches(const struct dpa_kept *k, uint32_t psn, uint32_t n)
+{
+	return dpa_psn_diff(dpa_psn_add(k->s.psn, k->npkts), dpa_psn_add(psn, n)) >= 0;
+}
+
 bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
@@ -39,9 +45,10 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	    dpa_psn_diff(s->psn, qp->resp.epsn) > KEPT_AHEAD || qp->nkept + npkts > KEPT_QP ||
 	    atomic_load_explicit(&qp->hw->kept_bytes, memory_order_relaxed) + size > KEPT_BYTES)
 		return false;
-	while (*p && dpa_psn_diff((*p)->s.psn, s->psn) < 0)
-		p = &(*p)->next;
-	if (*p && (*p)->s.psn == s->psn && (*p)->npkts >= npkts)
+	for (; *p && dpa_psn_diff((*p)->s.psn, s->psn) < 0; p = &(*p)->next)
+		if (reaches(*p, s->psn, npkts))
+			return true;
+	if (*p && (*p)->s.psn == s->psn && reaches(*p, s->psn, npkts))
 		return true; /* twice */
 	k = malloc(size);
 	if (!k)

@@ -141,9 +141,9 @@ static bool one(struct dpa_hw_qp *qp, struct batch *b)
 	return true;
 }
 
-int dpa_near_run(struct dpa_hw_qp *qp)
+int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
 {
-	struct batch b = {.left = DPA_PULL_CHUNK};
+	struct batch b = {.left = *left};
 	uint32_t pi;
 	int n = 0;
 
@@ -153,6 +153,7 @@ int dpa_near_run(struct dpa_hw_qp *qp)
 	while (n < TOGETHER && qp->req.send_idx != pi && !qp->cqe_lost && one(qp, &b))
 		n++;
 	let_go(qp, &b);
+	*left = b.left;
 	return n;
 }
 

@@ -422,8 +422,11 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		uint32_t body = dpa_wqe_body(qp);
 		const struct dpa_wqe_raddr *a = dpa_wqe_at(qp, idx, body);
 
+		/* it waits for who is at work in a window, and they may want the lane */
+		dpa_spin_unlock(&qp->tx->lock);
 		syn = dpa_mw_bind(qp, a->rkey, c->imm, a->addr,
 				  dpa_wqe_at(qp, idx, body + sizeof(*a)));
+		dpa_spin_lock(&qp->tx->lock);
 	}
 	if (syn)
 		return local_fault(qp, syn);
@@ -701,6 +704,7 @@ static int run(struct dpa_hw_qp *qp)
 		qp->tx = NULL; /* look again who has the QPN */
 		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
 			qp->peer = NULL;
+		qp->near.rkey = 0;
 	}
 	if (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) {
 		const bool lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
@@ -722,7 +726,7 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 	int n = dpa_quick_run(qp, BUDGET);
 
 	if (!n && qp->near.rkey)
-		n = dpa_near_run(qp);
+		n = dpa_near_run(qp, &(uint32_t){DPA_PULL_CHUNK});
 	/* by BlueFlame: this WQE, and no look at a line that is the poster's */
 	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
 									   __ATOMIC_ACQUIRE))))

@@ -206,9 +206,10 @@ static inline bool dpa_lane_is_empty(struct dpa_tx *tx)
 /* --- near.c --- */
 /*
  * RDMA WRITEs and READs at send_idx that go where the QP's last direct operation went, under the
- * QP's lock: how many were carried out. 0: the next one is not of that kind, and nothing was done.
+ * QP's lock, *left bytes at most, of which those that were moved are taken off: how many were
+ * carried out. 0: the next one is not of that kind, or too long, and nothing was done.
  */
-int dpa_near_run(struct dpa_hw_qp *qp);
+int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
 
 /* --- direct.c --- */
 #define DPA_DIRECT_ALWAYS DPA_PULL_MIN /* from this size on the copy counts, not the call */

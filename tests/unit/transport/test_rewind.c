@@ -235,3 +235,25 @@ Test(transport_rewind, nothing_waits_for_a_timer_that_has_no_cause)
 	cr_expect_eq(th_drop_all(&th->a), 1);
 	th_free(th);
 }
+
+/*
+ * A repetition that waited in the lane did not leave, and what it repeats is done by now: sending
+ * went on in the middle of a WQE that was its poster's again.
+ */
+Test(transport_rewind, not_before_what_is_done)
+{
+	struct th *th = rc();
+	struct dpa_req *r = &th->a.qp->req;
+
+	post_window(th);
+	expect_from(th, 0);
+	answer(th, 2, DPA_AETH_ACK);
+	cr_assert_eq(r->una_psn, dpa_psn_add(PSN0, 3));
+	dpa_qplock_lock(&th->a.qp->lock);
+	dpa_rewind(th->a.qp, dpa_psn_add(PSN0, 1));
+	cr_expect_eq(r->send_psn, r->una_psn);
+	cr_expect_eq(r->send_idx, r->una_idx);
+	cr_expect_eq(r->send_off, 0u);
+	dpa_qp_leave(th->a.qp);
+	th_free(th);
+}
