@@ -80,6 +80,21 @@ static bool is_atomic(const struct operation *o)
 	return o->op == IBV_WR_ATOMIC_CMP_AND_SWP || o->op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* What is there before: words, for all of it is filled again for each attempt. */
+static uint64_t word_of(uint64_t i, uint32_t seed)
+{
+	return (i + seed * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+}
+
+static void fill(uint8_t *p, size_t n, uint32_t seed)
+{
+	for (size_t i = 0; i < n / 8; i++) {
+		uint64_t w = word_of(i, seed);
+
+		memcpy(p + 8 * i, &w, 8);
+	}
+}
+
 /* 8 bytes that are there, with what is there in half of the cases. */
 static void make_atomic(struct operation *o, const struct plan *p, uint64_t *x, uint32_t seed)
 {
@@ -91,14 +106,8 @@ static void make_atomic(struct operation *o, const struct plan *p, uint64_t *x, 
 	o->roff = draw(x) % (p->area / 8) * 8;
 	o->swap = draw(x);
 	o->compare_add = draw(x);
-	if (draw(x) % 2) {
-		uint8_t *copy = malloc(p->area);
-
-		CHECK(copy, "malloc");
-		vt_fill(copy, p->area, seed * 2 + 1);
-		memcpy(&o->compare_add, copy + o->roff, 8);
-		free(copy);
-	}
+	if (draw(x) % 2)
+		o->compare_add = word_of(o->roff / 8, seed * 2 + 1);
 	if (draw(x) % 8 == 0) {
 		o->roff += 1 + draw(x) % 7;
 		o->bad = true;
@@ -238,9 +247,9 @@ static uint8_t *memory_of(struct run *r, enum memory m)
 static void refill(struct run *r, enum memory m, uint32_t seed)
 {
 	if (r->t->side == 1)
-		vt_fill(memory_of(r, m), r->plan->area, seed * 2 + 1);
+		fill(memory_of(r, m), r->plan->area, seed * 2 + 1);
 	else
-		vt_fill(r->t->buf, r->plan->area, seed * 2);
+		fill(r->t->buf, r->plan->area, seed * 2);
 	vt_sync(r->t);
 }
 
