@@ -21,7 +21,7 @@ _Static_assert(KEPT_AHEAD >= DPA_LOSS_PACKETS + DPA_READ_CHUNK / 256, "the reque
 struct dpa_kept {
 	struct dpa_kept *next;
 	uint32_t npkts;
-	struct dpa_slot s;
+	struct dpa_slot s __attribute__((aligned(8))); /* as in a lane: numbers of its extension */
 	struct dpa_pieces v; /* of a run of packets: what lies behind, as one piece */
 	uint8_t data[];
 };
