@@ -429,7 +429,11 @@ struct dpa_hw_qp {
 	uint32_t uar_page, uar_slot;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
-	/* set under the lock: who holds it may be at work in a window of type 1 until it is free */
+	/*
+	 * Who holds the lock may be at work in a window of type 1. Set (relaxed, then a full fence)
+	 * by that thread before it trusts the window's key, cleared (release) by it before it lets
+	 * go; read (acquire) by who has unbound one, behind a full fence: mr.c, mw.c, qp.c
+	 */
 	_Atomic uint32_t in_window;
 	bool block_self;	/* its own multicast datagrams are not for it */
 	uint32_t nmcast;	/* groups that it is attached to, under hw->ctl */

@@ -22,12 +22,12 @@
 
 #define ALWAYS	 DPA_DIRECT_ALWAYS
 #define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
-#define TOGETHER 64		      /* operations of one call */
-#define REST	 64		      /* messages that go by packet after one that had to, */
-#define MORE	 8		      /* doubling so often while none goes this way */
-#define LATER_NS 50000000ull	      /* the longest wait for what is outstanding */
-#define TRIES	 4		      /* of one message */
-#define NO_PEER	 0xffffu	      /* rests for good: until the QP is connected again */
+#define TOGETHER DPA_DIRECT_TOGETHER
+#define REST	 64	     /* messages that go by packet after one that had to, */
+#define MORE	 8	     /* doubling so often while none goes this way */
+#define LATER_NS 50000000ull /* the longest wait for what is outstanding */
+#define TRIES	 4	     /* of one message */
+#define NO_PEER	 0xffffu     /* rests for good: until the QP is connected again */
 
 static uint32_t length_of(const struct dpa_wqe_ctrl *c)
 {

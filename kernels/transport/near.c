@@ -11,8 +11,6 @@
 #include "transport.h"
 #include "link/direct.h"
 
-#define TOGETHER 64 /* operations of one call */
-
 /* Under one hazard, not counted yet. */
 struct batch {
 	struct dpa_hazard *h; /* NULL: none */
@@ -150,7 +148,7 @@ int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
 	if (!is_ready(qp))
 		return 0;
 	pi = dpa_sq_pi(qp);
-	while (n < TOGETHER && qp->req.send_idx != pi && !qp->cqe_lost && one(qp, &b))
+	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->cqe_lost && one(qp, &b))
 		n++;
 	let_go(qp, &b);
 	*left = b.left;

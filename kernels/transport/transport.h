@@ -212,7 +212,8 @@ static inline bool dpa_lane_is_empty(struct dpa_tx *tx)
 int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
 
 /* --- direct.c --- */
-#define DPA_DIRECT_ALWAYS DPA_PULL_MIN /* from this size on the copy counts, not the call */
+#define DPA_DIRECT_TOGETHER 64		 /* operations of one call */
+#define DPA_DIRECT_ALWAYS   DPA_PULL_MIN /* from this size on the copy counts, not the call */
 static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t mapped,
 				    uint64_t bytes)
 {
