@@ -552,6 +552,7 @@ struct dpa_hw {
 	struct dpa_hw_cq *mod_list;
 	_Atomic uint64_t mod_due;   /* ns; 0: nothing is held */
 	dpa_spin_t mw_lock;	    /* binding and unbinding windows; a leaf */
+	uint32_t mw_unbinding;	    /* threads that wait for who is in what they unbound: mw_lock */
 	dpa_spin_t atomic_lock;	    /* atomics of this function, one at a time */
 	struct dpa_share *share;    /* NULL: registered memory is never shared */
 	_Atomic uint32_t no_grants; /* while the process forks: nobody copies here */

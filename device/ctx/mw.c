@@ -151,18 +151,27 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 {
 	struct dpa_hw *hw = qp->hw;
 	struct dpa_mr *mw = &hw->export->mr[old_key >> DPA_KEY_TAG_BITS];
+	uint32_t syn, n = 0;
 	uint64_t addr = 0;
-	uint32_t syn;
 
 	if ((old_key ^ new_key) & ~MW_CONSUMER)
 		return DPA_SYN_MW_BIND;
 	dpa_spin_lock(&hw->mw_lock);
-	while (!(syn = check_bind(qp, mw, new_key, va, b, &addr)) && mw->parent) {
-		unbind(hw, mw);
+	while (!(syn = check_bind(qp, mw, new_key, va, b, &addr)) &&
+	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
+		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
+
+		if (mine)
+			unbind(hw, mw);
+		hw->mw_unbinding += mine;
 		dpa_spin_unlock(&hw->mw_lock);
 		leave_windows(qp);
-		dpa_hazards_wait(hw);
+		if (mine)
+			dpa_hazards_wait(hw);
+		else
+			dpa_relax(&n);
 		dpa_spin_lock(&hw->mw_lock);
+		hw->mw_unbinding -= mine;
 	}
 	if (!syn && b->length)
 		give(qp, mw, new_key, va, addr, b);
