@@ -354,6 +354,7 @@ err_cfg:
 
 static void hw_free(struct dpa_hw *hw)
 {
+	dpa_udp_leave(hw, true);
 	dpa_service_stop(hw);
 	dpa_eu_fini(hw);
 	dpa_counters_fold(hw);
@@ -521,8 +522,10 @@ __attribute__((destructor)) static void at_exit(void)
 	if (pthread_mutex_trylock(&open_lock))
 		return;
 	hw = hw_of_us();
-	if (hw && hw->pid == getpid())
+	if (hw && hw->pid == getpid()) {
+		dpa_udp_leave(hw, false);
 		dpa_board_exit(hw->board);
+	}
 	pthread_mutex_unlock(&open_lock);
 }
 

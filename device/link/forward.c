@@ -109,6 +109,34 @@ static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	return true;
 }
 
+static bool lanes_wait(struct dpa_peer *p)
+{
+	bool waits = false;
+
+	for (uint32_t i = 0; i < DPA_LANES && !waits; i++) {
+		struct dpa_tx *tx = &p->tx[i];
+
+		if (!dpa_spin_try(&tx->lock))
+			return true; /* somebody is just about it */
+		waits = tx->head != tx->tail;
+		dpa_spin_unlock(&tx->lock);
+	}
+	return waits;
+}
+
+bool dpa_fwd_waits(struct dpa_hw *hw)
+{
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+		if (p &&
+		    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING &&
+		    lanes_wait(p))
+			return true;
+	}
+	return false;
+}
+
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
 {
 	uint8_t buf[sizeof(struct dpa_fwd) + DPA_FWD_MAX];

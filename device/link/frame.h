@@ -82,6 +82,13 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw);
  * or errno. Under hw->ctl or from modify_qp; any thread.
  */
 int dpa_udp_open(struct dpa_hw *hw);
+/*
+ * No packets come in any more; those that are here already and are another process's are passed on,
+ * also over lanes to processes that are just being met: waits for that, a tenth of a second at
+ * most, while the service thread runs. `takes`: the caller takes packets off the socket meanwhile;
+ * else only others do, and no lock is waited for. No lock held but the one of opening.
+ */
+void dpa_udp_leave(struct dpa_hw *hw, bool takes);
 void dpa_udp_close(struct dpa_hw *hw);
 /* From now on frames have hop limit and flow label: datagrams show them, in their GRH. Else they
  * are 0. */

@@ -39,6 +39,8 @@
 
 #define RCVBUF	     (8 << 20)
 #define HOLDER_LOOKS 10 /* a millisecond apart */
+#define LEAVE_NS     100000000ull
+#define NOBODY_PORT  9 /* discard: nobody sends from there */
 
 /* Two boards of one user could both bind the port: they look and bind one after the other. */
 #define GATE_NAME     "dpa-udp-gate"
@@ -303,14 +305,55 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 	}
 }
 
+/*
+ * A datagram that a socket has when it is closed is lost, be it another process's. Nothing else
+ * takes a socket out of those that share a port but a connection: then only its peer sends to it,
+ * and what it has can still be read.
+ */
+static void receive_no_more(const struct dpa_udp *u, int fd)
+{
+	struct sockaddr_in a4 = {.sin_family = AF_INET,
+				 .sin_port = htons(NOBODY_PORT),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(NOBODY_PORT)};
+
+	if (u->family == AF_INET) {
+		connect(fd, (struct sockaddr *)&a4, sizeof(a4));
+		return;
+	}
+	memset(a6.sin6_addr.s6_addr + 10, 0xff, 2);
+	memcpy(a6.sin6_addr.s6_addr + 12, &a4.sin_addr, 4);
+	connect(fd, (struct sockaddr *)&a6, sizeof(a6));
+}
+
+static bool has_datagrams(int fd)
+{
+	uint8_t b;
+
+	return recv(fd, &b, sizeof(b), MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+void dpa_udp_leave(struct dpa_hw *hw, bool takes)
+{
+	uint64_t until = dpa_now_ns() + LEAVE_NS;
+	int cancel, fd = dpa_udp_fd(&hw->udp);
+
+	if (fd < 0)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	receive_no_more(&hw->udp, fd);
+	dpa_steer_leave(hw);
+	while ((has_datagrams(fd) || dpa_fwd_waits(hw)) && dpa_now_ns() < until)
+		if (!takes || dpa_udp_rx(hw) <= 0)
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 void dpa_udp_close(struct dpa_hw *hw)
 {
 	struct dpa_udp *u = &hw->udp;
-	bool had = u->fd >= 0;
 
 	dpa_udp_abandon(u);
-	if (had)
-		dpa_steer_leave(hw);
 	dpa_groups_fini(u);
 	atomic_store_explicit(&u->state, DPA_UDP_CLOSED, memory_order_relaxed);
 	pthread_mutex_destroy(&u->lock);

@@ -122,6 +122,11 @@ static uint32_t own_place(struct dpa_hw *hw)
 	return i ? i - 1 : 0;
 }
 
+static bool has_joined(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->board->self->udp, memory_order_acquire) != 0;
+}
+
 /* False: somebody else has the steering lock. */
 static bool rebuild(struct dpa_hw *hw)
 {
@@ -133,6 +138,8 @@ static bool rebuild(struct dpa_hw *hw)
 	uint32_t want;
 	int n;
 
+	if (!has_joined(hw))
+		return true; /* whose socket shares the port does it */
 	if (dpa_board_steer_begin(hw->board, map, &want))
 		return false;
 	in.nonce[0] = s->nonce[0];
@@ -143,7 +150,8 @@ static bool rebuild(struct dpa_hw *hw)
 	if (n > 0)
 		setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
 			   sizeof(prog));
-	dpa_board_steer_end(hw->board, true, want);
+	/* who has left meanwhile has made none */
+	dpa_board_steer_end(hw->board, has_joined(hw), want);
 	return true;
 }
 

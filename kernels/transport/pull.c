@@ -27,8 +27,9 @@
 
 #define TOGETHER_MIN (64u * 1024) /* a shorter one is there before a second hand is */
 #define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of it */
-#define LOOK	     64		  /* rounds of (5) before hazards are looked at, */
-#define LOOK_NS	     1000000ull	  /* and how often who has them: does it live, is it stopped? */
+#define COPY_TRIES   8
+#define LOOK	     64		/* rounds of (5) before hazards are looked at, */
+#define LOOK_NS	     1000000ull /* and how often who has them: does it live, is it stopped? */
 _Static_assert(DPA_PULL_CHUNK / DPA_JOB_PIECES >= PIECE_MIN, "pieces");
 
 /* ------------------------------------------------------------------- both */
@@ -284,25 +285,44 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 	return w->off <= c->length && w->len <= c->length - w->off ? c : NULL;
 }
 
+/*
+ * (d). Who was interrupted for so long that the peer may be another process by now looks whether
+ * it is: nobody but us moves this piece before we have given it up.
+ */
+static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
+		       const struct iovec *iov, int cnt, uint64_t to, uint32_t n)
+{
+	static const _Atomic uint32_t never; /* the guard's other word */
+	struct dpa_guard g = {.grant = &j->open, .grant_was = serial, .gen = &never};
+	int err = ESTALE;
+
+	for (int i = 0; i < COPY_TRIES && err == ESTALE; i++) {
+		if (!dpa_direct_alive(qp->peer, &g.alive) ||
+		    atomic_load_explicit(&j->open, memory_order_relaxed) != serial)
+			return false;
+		err = dpa_guard_copy(&g, true, qp->peer->pid, iov, cnt, to, n);
+	}
+	return !err;
+}
+
 /* (c) to (e), under a hazard. False: there is none left, or it cannot be done. */
 static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wanted *w,
 			const struct dpa_wqe_ctrl *c)
 {
-	static const _Atomic uint32_t never; /* the guard's other word */
-	struct dpa_guard g = {.grant = &j->open, .grant_was = w->serial, .gen = &never};
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t at, n;
+	uint64_t alive;
 	int cnt, k;
 
-	if (!dpa_direct_alive(qp->peer, &g.alive))
-		return false;
+	if (!dpa_direct_alive(qp->peer, &alive))
+		return false; /* nothing is taken that cannot be brought */
 	k = take_piece(j, w->serial, num_pieces(w->len, w->piece));
 	if (k < 0)
 		return false;
 	at = (uint32_t)k * w->piece;
 	n = piece_bytes(w->len, w->piece, (uint32_t)k);
 	if (dpa_wqe_iov(qp, w->idx, c, w->off + at, n, 0, iov, &cnt) || qp->careful ||
-	    dpa_guard_copy(&g, true, qp->peer->pid, iov, cnt, w->to + at, n))
+	    !copy_piece(qp, j, w->serial, iov, cnt, w->to + at, n))
 		return false;
 	atomic_store_explicit(&j->done[k], w->serial, memory_order_release);
 	return true;

@@ -80,9 +80,17 @@ __attribute__((weak)) struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struc
 	abort();
 }
 
+static uint32_t passed_on; /* packets */
+
 int dpa_udp_rx(struct dpa_hw *hw)
 {
-	return 0;
+	uint8_t p[64];
+	ssize_t n = recv(dpa_udp_fd(&hw->udp), p, sizeof(p), MSG_DONTWAIT);
+
+	if (n < 0)
+		return 0;
+	passed_on += !dpa_udp_probe(hw, p, (uint32_t)n);
+	return 1;
 }
 
 void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_frame *f,
@@ -120,6 +128,7 @@ struct dpa_hw *ut_open(const char *path)
 
 void ut_close(struct dpa_hw *hw)
 {
+	dpa_udp_leave(hw, true);
 	dpa_udp_close(hw);
 	dpa_board_close(hw->board);
 	close(hw->epfd);
@@ -216,7 +225,11 @@ static uint32_t answer(struct dpa_hw *hw, const struct call *c, uint32_t qpn)
 		while ((k = take_one(hw, qpn)) >= 0)
 			got += k > 0;
 		return got;
+	case 'v':
+		dpa_udp_leave(hw, true);
+		return passed_on;
 	case 'c':
+		dpa_udp_leave(hw, true);
 		dpa_udp_close(hw);
 		dpa_udp_init(&hw->udp);
 		return 0;
@@ -334,6 +347,11 @@ uint32_t ut_take(struct ut_proc *p, uint32_t n)
 uint32_t ut_pending(struct ut_proc *p)
 {
 	return call(p, 'p', 0);
+}
+
+uint32_t ut_udp_leave(struct ut_proc *p)
+{
+	return call(p, 'v', 0);
 }
 
 void ut_udp_close(struct ut_proc *p)

@@ -46,6 +46,7 @@ void ut_new_block(struct ut_proc *p); /* its QPN is of another block now, and RT
 bool ut_built(struct ut_proc *p);     /* has the kernel the map that is wanted? */
 uint32_t ut_take(struct ut_proc *p, uint32_t n); /* takes n packets; those for its own QPN */
 uint32_t ut_pending(struct ut_proc *p);		 /* takes what is there */
+uint32_t ut_udp_leave(struct ut_proc *p);	 /* packets passed on, so far */
 void ut_udp_close(struct ut_proc *p);
 void ut_logged(struct ut_proc *p, char *text, size_t len);
 void ut_end(struct ut_proc *p);	 /* closes and ends */

@@ -317,9 +317,13 @@ Test(udp_forward, over_a_lane)
 	peer->state = DPA_PEER_DEAD;
 	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody empties the lane");
 	peer->state = DPA_PEER_CONNECTING;
+	hw[0]->peers[peer->slot] = peer;
+	cr_expect_not(dpa_fwd_waits(hw[0]));
 	cr_assert(dpa_frame_forward(hw[0], &f, qpn), "it waits for the peer in the lane");
 	cr_expect_eq(shm->slots[0].seq, 1u);
+	cr_expect(dpa_fwd_waits(hw[0]), "who ends now waits for the peer");
 	peer->state = DPA_PEER_UP;
+	cr_expect_not(dpa_fwd_waits(hw[0]));
 	s = shm->slots[0];
 	cr_expect_eq(s.opcode, DPA_LINK_FRAME);
 	cr_expect_eq(s.dqpn, qpn);

@@ -146,6 +146,38 @@ Test(udp_steer, one_leaves)
 		ut_end(&procs[i]);
 }
 
+/* What an ending process has of others' packets it passes on, and none comes to it afterwards. */
+Test(udp_steer, one_leaves_and_nothing_is_lost)
+{
+	uint32_t n = 0, passed;
+
+	NEED_NETNS();
+	start_all();
+	settle(0xf);
+	for (int i = 0; i < PROCS; i++)
+		ut_new_block(&procs[i]);
+	send_to(procs[1].qpn ^ 1u << 16, 50, AF_INET); /* nobody's: who made the program gets it */
+	send_to(procs[1].qpn, 50, AF_INET6);
+	passed = ut_udp_leave(&procs[3]);
+	cr_expect_eq(passed, 50u);
+	for (int round = 0; round < 2; round++) {
+		/* before and after the others know of it */
+		send_to(procs[1].qpn, 50, AF_INET);
+		send_to(procs[1].qpn ^ 1u << 16, 50, AF_INET6);
+		cr_expect_eq(ut_pending(&procs[3]), 0u);
+		for (int i = 0; i < PROCS - 1; i++)
+			n += ut_pending(&procs[i]);
+		cr_expect_eq(n, 150u + 100 * (uint32_t)round);
+		settle(0x7);
+	}
+	ut_new_block(&procs[3]); /* it makes no program, nor says that it has */
+	settle(0x7);
+	expect_own(0x7, AF_INET);
+	expect_own(0x7, AF_INET6);
+	for (int i = 0; i < PROCS; i++)
+		ut_end(&procs[i]);
+}
+
 /* The others' packets and places do not depend on one that is stopped, old or new. */
 Test(udp_steer, one_is_stopped)
 {
