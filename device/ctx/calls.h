@@ -413,6 +413,8 @@ static inline void dpa_acks_settle(struct dpa_hw *hw)
 }
 /* Packets that were kept out of order are forgotten. */
 void dpa_kept_drop(struct dpa_hw_qp *qp);
+/* The device closes; no QP keeps anything. */
+void dpa_kept_fini(struct dpa_hw *hw);
 /* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
 bool dpa_send_cnp(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */

@@ -31,6 +31,7 @@
 #define DPA_QPN_INDEX	 0xffffu
 #define DPA_QPN_MCAST	 0xffffffu /* all QPs of a multicast group */
 #define DPA_HOT_LANES	 8
+#define DPA_KEPT_SIZES	 3  /* of memory for packets out of order that is held ready */
 #define DPA_KEY_TAG_BITS 14 /* of an L_Key or R_Key; the rest is the entry's index */
 
 /* ------------------------------------------------------------- exported page */
@@ -303,6 +304,8 @@ struct dpa_req {
 	uint8_t probing;	       /* 1: the next packet is the probe; 2: it was sent */
 	uint32_t probe_psn, probe_end; /* of the probe, one past it */
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
+	uint32_t left_psn;	       /* with `left`: what was sent below it is not under way */
+	bool left;		       /* something below left_psn is missing still */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
 	/* XRC: the WQE that begins the present turn; none has begun */
@@ -517,8 +520,11 @@ struct dpa_hw {
 	pthread_mutex_t ctl;
 	struct dpa_hw_ctx *ctxs;
 	_Atomic uint32_t kept_bytes; /* of packets out of order, all QPs */
-	uint32_t *pd_refs;	     /* 0: free; else users + 1 */
-	uint32_t *pd_owner;	     /* id of the context */
+	dpa_spin_t spare_lock;	     /* a leaf: memory for them that is held ready (kept.c) */
+	struct dpa_kept *spare[DPA_KEPT_SIZES];
+	uint32_t spare_bytes;
+	uint32_t *pd_refs;  /* 0: free; else users + 1 */
+	uint32_t *pd_owner; /* id of the context */
 	uint32_t next_ctx_id;
 	uint32_t pd_used_max, npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
 	struct dpa_hw_qp *free_qps;

@@ -243,6 +243,7 @@ void dpa_hw_free_qps(struct dpa_hw *hw)
 {
 	const uint32_t each = SLAB_BYTES / sizeof(struct dpa_hw_qp);
 
+	dpa_kept_fini(hw);
 	for (uint32_t i = 0; i < hw->nslab; i++)
 		if (i < SLAB_FIRST)
 			free(hw->slab[i]);

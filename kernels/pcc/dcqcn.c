@@ -41,6 +41,8 @@ const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
 	.wnd_max = 1 << 20,
 	.wnd_ai = 8 << 10,
 	.wnd_cut = 717, /* 0.7 */
+	.wnd_wide = 128 << 10,
+	.wnd_cut_wide = 870, /* 0.85 */
 };
 
 /* One flow's state: DPA_PCC_PRIV bytes. */
@@ -73,7 +75,7 @@ bool dpa_pcc_dcqcn_param_ok(const struct dpa_pcc_dcqcn_param *p)
 	       p->initial_alpha_value <= ONE && p->wnd_min >= DPA_PCC_WND_MIN &&
 	       p->wnd_min <= p->wnd_initial && p->wnd_initial <= p->wnd_max &&
 	       p->wnd_max <= DPA_PCC_WND_MAX && p->wnd_ai && p->wnd_ai <= p->wnd_max &&
-	       p->wnd_cut < ONE;
+	       p->wnd_cut <= p->wnd_cut_wide && p->wnd_cut_wide < ONE && p->wnd_wide >= p->wnd_min;
 }
 
 static const struct dpa_pcc_dcqcn_param *param_of(const void *param)
@@ -218,6 +220,23 @@ static void on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 	d->wnd = (uint32_t)dpa_pcc_clamp(wnd, p->wnd_min, p->wnd_max);
 }
 
+/*
+ * What a loss leaves of the window, of ONE. A wide one is cut less (RFC 3649, section 5, has the
+ * same): of many packets some are lost however few others there are, and what it grows by in a
+ * round trip is little of it.
+ */
+static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
+{
+	uint32_t low = p->wnd_wide / 4, span = p->wnd_wide - low;
+
+	if (wnd <= low)
+		return p->wnd_cut;
+	if (wnd >= p->wnd_wide)
+		return p->wnd_cut_wide;
+	return p->wnd_cut +
+	       (uint32_t)((uint64_t)(p->wnd_cut_wide - p->wnd_cut) * (wnd - low) / span);
+}
+
 /* Once a round trip: what is lost together was lost to one queue that ran over. */
 static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
 {
@@ -225,8 +244,8 @@ static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uin
 		return false;
 	d->has_cut = 1;
 	d->cut_at = now;
-	d->ssthresh = (uint32_t)dpa_pcc_clamp((uint64_t)d->wnd * p->wnd_cut / ONE, p->wnd_min,
-					      p->wnd_max);
+	d->ssthresh = (uint32_t)dpa_pcc_clamp((uint64_t)d->wnd * cut_to(d->wnd, p) / ONE,
+					      p->wnd_min, p->wnd_max);
 	return true;
 }
 

@@ -24,7 +24,8 @@ struct dpa_pcc_dcqcn_param {
 	/* window, driven by losses: bytes */
 	uint32_t wnd_initial, wnd_min, wnd_max;
 	uint32_t wnd_ai;  /* added in a round trip without loss */
-	uint32_t wnd_cut; /* of 1024: what a loss leaves */
+	uint32_t wnd_cut; /* of 1024: what a loss leaves of a window of a quarter of wnd_wide */
+	uint32_t wnd_wide, wnd_cut_wide; /* the same of one of wnd_wide; more in between */
 };
 
 extern const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default;

@@ -88,12 +88,32 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 	       dpa_psn_diff(r->asked_psn, r->send_psn) < 0;
 }
 
+/*
+ * Packets that are under way. What was sent when the answer came to one that was sent again is not:
+ * the peer keeps it, although something in front of it is missing. (A window that is full was sent
+ * at once behind the one before, and has arrived with it.) So a loss does not stop what follows.
+ */
+static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
+{
+	const struct dpa_req *r = &qp->req;
+	const bool known = r->left && r->keeps > 0 && dpa_psn_diff(r->left_psn, resume) > 0 &&
+			   dpa_psn_diff(r->left_psn, r->send_psn) <= 0;
+	int32_t n = dpa_psn_diff(r->send_psn, known ? r->left_psn : resume);
+
+	return n < 0 ? 0 : (uint32_t)n;
+}
+
+/* What the peer has no room for beyond what is missing would have to come again. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	int32_t out = dpa_psn_diff(qp->req.send_psn, resume_psn(qp));
-	uint32_t n = window_of(qp, length);
+	uint32_t resume = resume_psn(qp), n = window_of(qp, length);
+	uint32_t out = under_way(qp, resume), room = out < n ? n - out : 0;
+	int32_t all = dpa_psn_diff(qp->req.send_psn, resume);
 
-	return out < 0 ? n : (uint32_t)out < n ? n - (uint32_t)out : 0;
+	n = all < 0			       ? DPA_LOSS_PACKETS
+	    : (uint32_t)all < DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS - (uint32_t)all
+					       : 0;
+	return room < n ? room : n;
 }
 
 /*
@@ -228,6 +248,8 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 	bool alone = resume == r->probe_end && dpa_psn_diff(r->send_psn, resume) > 0;
 
 	r->probing = 0;
+	r->left_psn = r->send_psn;
+	r->left = true;
 	if (r->probe_nak && !alone)
 		r->keeps = KEEPS_SURE;
 	if (!alone)
@@ -255,6 +277,8 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 
 	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0 && !more_to_come(r, resume))
 		probe_arrived(qp, resume);
+	if (r->left && dpa_psn_diff(resume, r->left_psn) >= 0)
+		r->left = false; /* before PSNs come round */
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
 	if (!r->heard)
@@ -270,6 +294,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 
 static void forget(struct dpa_hw_qp *qp)
 {
+	qp->req.left = false;
 	qp->req.rtt_at = 0;
 	qp->req.probing = 0;
 	qp->req.unacked = 0;
@@ -361,6 +386,12 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 	tell(qp, DPA_PCC_LOSS);
 	if (past) /* sent again already */
 		return;
+	if (r->probing == 2 && dpa_psn_diff(psn, r->probe_psn) > 0) { /* what it answers */
+		r->left_psn = r->send_psn;
+		r->left = true;
+		if (r->probe_nak && dpa_psn_diff(psn, r->probe_end) > 0)
+			r->keeps = KEEPS_SURE;
+	}
 	if (r->keeps > 0 || ++r->naks % TRY_AGAIN == 0) {
 		send_one(qp, psn, true);
 		return;

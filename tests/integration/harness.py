@@ -28,7 +28,10 @@ class Report:
     def fail(self, name, output):
         self.failed += 1
         print(f"FAIL {name}")
-        for line in output.rstrip().splitlines()[-40:]:
+        lines = output.rstrip().splitlines()
+        if len(lines) > 60:  # what goes wrong is said at once, other output at the end
+            lines = lines[:20] + ["..."] + lines[-40:]
+        for line in lines:
             print("    " + line)
         sys.stdout.flush()
 

@@ -311,6 +311,9 @@ Test(pcc_dcqcn, parameters_that_would_stop_something_are_refused)
 		BAD(wnd_ai, 0),
 		BAD(wnd_ai, UINT32_MAX),
 		BAD(wnd_cut, 1024),
+		BAD(wnd_cut, 1000),
+		BAD(wnd_cut_wide, 1024),
+		BAD(wnd_wide, 1 << 13),
 #undef BAD
 	};
 

@@ -196,6 +196,7 @@ void th_free(struct th *th)
 
 	free_side(&th->a);
 	free_side(&th->b);
+	dpa_kept_fini(hw);
 	for (uint32_t i = 0; i < hw->nslab; i++)
 		free(hw->slab[i]);
 	munmap(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));

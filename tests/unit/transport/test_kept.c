@@ -276,6 +276,39 @@ Test(transport_kept, only_so_much)
 	th_free(th);
 }
 
+/*
+ * Memory for long ones is held ready, a few MiB of it, and each kind counts as what it takes. Given
+ * back it would come anew page by page, which took longer than all else.
+ */
+Test(transport_kept, memory_is_held_ready)
+{
+	struct th *th = wire();
+	struct dpa_kept *first;
+	uint32_t most = 0;
+
+	give_run(th, 1, 4);
+	first = th->b.qp->kept;
+	cr_assert_not_null(first);
+	cr_expect_gt(atomic_load(&th->hw->kept_bytes), 4 * MTU);
+	cr_expect_lt(atomic_load(&th->hw->kept_bytes), 5 * MTU);
+	give_run(th, 6, 20);
+	dpa_kept_drop(th->b.qp);
+	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	give_run(th, 3, 3); /* of the same kind */
+	cr_expect_eq(th->b.qp->kept, first);
+	dpa_kept_drop(th->b.qp);
+	for (uint32_t round = 0; round < 10; round++) {
+		for (uint32_t i = 0; i < 128; i++)
+			give_run(th, 1 + 4 * i, 3);
+		cr_expect_geq(th->b.qp->nkept, 128 * 3);
+		dpa_kept_drop(th->b.qp);
+		most = most > th->hw->spare_bytes ? most : th->hw->spare_bytes;
+	}
+	cr_expect(most > 0 && most <= 4u << 20, "%u", most);
+	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	th_free(th);
+}
+
 Test(transport_kept, not_on_shared_memory)
 {
 	struct th *th = rc();

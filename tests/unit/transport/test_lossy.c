@@ -263,3 +263,68 @@ Test(transport_lossy, who_stops_has_asked)
 		th_free(th);
 	}
 }
+
+/* The packets that A sends now: how many, and whether one of them is this one. */
+static uint32_t takes(struct th *th, uint32_t psn, bool *has)
+{
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	*has = false;
+	for (; th_take(&th->a, &p) || (dpa_progress_once(th->hw), th_take(&th->a, &p));) {
+		*has |= p.s.psn == dpa_psn_add(PSN0, psn);
+		n += dpa_npkts(p.s.len, MTU);
+	}
+	return n;
+}
+
+/*
+ * What follows a missing packet is kept: it is not under way any more when what was sent behind it
+ * has been answered. So a loss costs a round trip once, and not for each other one behind it.
+ */
+Test(transport_lossy, a_loss_does_not_stop_what_follows)
+{
+	struct th *th = windowed(64);
+	uint32_t sent;
+	bool has;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 2000 * MTU, 0);
+	cr_assert_eq(takes(th, 0, &has), 64);
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 1 + 10, "what was in front of it arrived");
+	cr_expect(has);
+	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 20, &has), 1 + 64, "so did all that was sent with it");
+	cr_expect(has);
+	/* one after the other is missing of the first 64: the peer keeps 512 and no more */
+	sent = 138;
+	for (uint32_t psn = 21; sent < 512 + psn - 1; psn++) {
+		uint32_t most = 512 + psn - sent;
+
+		answer(th, psn, NAK(DPA_NAK_PSN_SEQ));
+		cr_assert_eq(takes(th, psn, &has), 1 + (most < 64 ? most : 64), "behind %u", psn);
+		cr_expect(has);
+		sent += most < 64 ? most : 64;
+	}
+	answer(th, sent - 1, ACK);
+	cr_expect_eq(takes(th, 0, &has), 64, "nothing is missing");
+	th_free(th);
+}
+
+/* A peer that keeps nothing has dropped what followed: it was told so, and all comes again. */
+Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
+{
+	struct th *th = windowed(64);
+	bool has;
+
+	th->a.qp->req.keeps = 0;
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 400 * MTU, 0);
+	cr_assert_eq(takes(th, 0, &has), 64);
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 64, "10 to 73");
+	cr_expect(has);
+	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 20, &has), 64, "20 to 83");
+	cr_expect(has);
+	th_free(th);
+}
