@@ -289,6 +289,7 @@ struct dpa_req {
 	uint32_t mc_at;	   /* UD: to how many of the group the datagram went: mcast_next's index */
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
+	uint64_t dead_at;  /* something was found outstanding to a peer that ended; 0: not */
 	/* links that lose packets (loss.c); ns, 0: not running */
 	uint64_t pace_at;  /* UC, UD: nothing leaves before */
 	uint64_t ack_at;   /* local ACK timer */

@@ -218,7 +218,7 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 	dpa_seek(qp, psn);
 }
 
-static void start_timer(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
+void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 {
 	qp->req.wait_timer = true;
 	qp->req.timer_is_rnr = rnr;
@@ -259,7 +259,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	}
 	dpa_rewind(qp, r->una_psn);
 	dpa_turn_again(qp);
-	start_timer(qp, ns, false);
+	dpa_req_wait(qp, ns, false);
 }
 
 /* IBA 9.7.6/rnr-retries, 9.7.6/rnr-separate */
@@ -278,7 +278,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 		r->rnr_left--;
 	}
 	dpa_rewind(qp, psn);
-	start_timer(qp, dpa_rnr_ns(code), true);
+	dpa_req_wait(qp, dpa_rnr_ns(code), true);
 }
 
 /* IBA 9.7.5/nak-codes, 9.7.6/retries-nak */

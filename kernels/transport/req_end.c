@@ -2,6 +2,30 @@
 /* How requests end that nobody answers: a peer that died, one that is silent, a QP in error. */
 #include "transport.h"
 
+#define DEAD_NS 100000000ull
+
+/*
+ * A peer that ended looks like one that nothing reaches any more: the retries are used up first, in
+ * a tenth of a second at most. Programs end while what they need no more is on its way to them
+ * (ibv_srq_pingpong); the other one has its completions by then, and must not meet an error before
+ * it had time to poll them. True: it is time.
+ */
+static bool was_dead_long(struct dpa_hw_qp *qp)
+{
+	uint64_t now = dpa_now_ns(), one = dpa_timeout_ns(qp->attr.timeout), all = DEAD_NS;
+	struct dpa_req *r = &qp->req;
+
+	if (one < DEAD_NS / (qp->retry_cnt + 1u))
+		all = one * (qp->retry_cnt + 1u);
+	if (!r->dead_at)
+		r->dead_at = now;
+	if (now - r->dead_at >= all)
+		return true;
+	dpa_rewind(qp, r->una_psn);
+	dpa_req_wait(qp, r->dead_at + all - now, false);
+	return false;
+}
+
 void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 {
 	uint32_t pi;
@@ -15,7 +39,7 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 	if (qp->type != DPA_QP_RC || !qp->dbrec || dpa_turn_ends(qp))
 		return; /* an XRC target asks for nothing */
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-	if (qp->req.una_idx != pi)
+	if (qp->req.una_idx != pi && was_dead_long(qp))
 		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
 }
 

@@ -702,7 +702,7 @@ static int run(struct dpa_hw_qp *qp)
 		r->wait_timer = false;
 		r->ack_at = 0;
 		qp->tx = NULL; /* look again who has the QPN */
-		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
+		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr && !r->dead_at)
 			qp->peer = NULL;
 		qp->near.rkey = 0;
 	}

@@ -243,6 +243,8 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
+/* Nothing is sent for so long: the local ACK or the RNR timer. */
+void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr);
 uint8_t dpa_status_of(uint32_t syndrome);
 
 /* --- loss.c: RC on a link that loses packets, under the QP's lock --- */

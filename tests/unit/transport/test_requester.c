@@ -341,24 +341,49 @@ Test(transport_requester, an_rnr_timer_is_not_cut_short)
 
 /* ------------------------------------------------------------ peer and loss */
 
-Test(transport_requester, a_dead_peer_ends_the_retries_at_once)
+/*
+ * As a hardware peer that nothing reaches any more: the retries are used up first, in a tenth of a
+ * second at most, also of what is posted when it is known. Who needs an ended peer no more has time
+ * to poll what is complete: ibv_srq_pingpong met an error at its end.
+ */
+Test(transport_requester, a_dead_peer_ends_the_retries_in_their_time)
 {
-	struct th *th = rc();
-	struct dpa_cqe e;
+	static const struct {
+		uint8_t timeout, retry;
+		uint64_t ns;
+	} of[] = {{8, 0, 4096ull << 8},
+		  {8, 3, 4 * (4096ull << 8)},
+		  {14, 7, 100000000},
+		  {31, 7, 100000000},
+		  {0, 7, 100000000}};
 
-	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
-	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
-	atomic_store(&th->peer->state, DPA_PEER_DEAD);
-	dpa_qplock_lock(&th->a.qp->lock);
-	dpa_requester_peer_dead(th->a.qp);
-	dpa_qp_leave(th->a.qp);
-	cr_assert(th_poll(&th->a.scq, &e));
-	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
-	cr_expect_eq(e.vendor_err, DPA_SYN_PEER_DEAD);
-	cr_assert(th_poll(&th->a.scq, &e));
-	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR);
-	cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
-	th_free(th);
+	for (size_t i = 0; i < 2 * sizeof(of) / sizeof(of[0]); i++) {
+		const bool afterwards = i % 2;
+		struct th *th = th_new(
+			&(struct th_opt){.retry = of[i / 2].retry, .timeout = of[i / 2].timeout});
+		uint64_t began;
+		struct dpa_cqe e;
+
+		if (!afterwards)
+			th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+		atomic_store(&th->peer->state, DPA_PEER_DEAD);
+		dpa_qplock_lock(&th->a.qp->lock);
+		dpa_requester_peer_dead(th->a.qp);
+		dpa_qp_leave(th->a.qp);
+		began = th_now;
+		th_drop_all(&th->a);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+		cr_expect_not(th_poll(&th->a.scq, &e), "not yet");
+		while (!th_poll(&th->a.scq, &e))
+			cr_assert(th_tick(th), "nobody looks any more");
+		cr_expect_eq(th_now - began, of[i / 2].ns, "%zu: %lu", i, th_now - began);
+		cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
+		cr_expect_eq(e.vendor_err, DPA_SYN_PEER_DEAD);
+		cr_expect_eq(th_poll(&th->a.scq, &e), !afterwards);
+		cr_expect(afterwards || e.status == DPA_CQE_WR_FLUSH_ERR);
+		cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+		th_free(th);
+	}
 }
 
 /* It closed its device or ended before the two had met: nothing else will ever tell. */
