@@ -13,13 +13,16 @@
 #include "dcqcn.h"
 #include "num.h"
 
-#define ONE	  1024u	     /* of the parameters that are shares */
-#define ALPHA_ONE (1u << 20) /* of alpha: finer, or small ones would not decay */
-#define US	  UINT64_C(1000)
-#define RTT_MIN	  1000u /* ns; bounds of what is believed */
-#define RTT_MAX	  4000000000u
-#define RTT_GUESS 100000u /* while there is no sample */
-#define CATCH_UP  1024	  /* timer steps at once; after more the flow starts anew */
+#define ONE	   1024u      /* of the parameters that are shares */
+#define ALPHA_ONE  (1u << 20) /* of alpha: finer, or small ones would not decay */
+#define US	   UINT64_C(1000)
+#define RTT_MIN	   1000u /* ns; bounds of what is believed */
+#define RTT_MAX	   4000000000u
+#define RTT_GUESS  100000u /* while there is no sample */
+#define CATCH_UP   1024	   /* timer steps at once; after more the flow starts anew */
+#define PSN_MASK   0xffffffu
+/* ns: so soon PSNs have not come round, and nothing that was sent is under way still */
+#define FLIGHT_MAX UINT64_C(50000000)
 
 const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
 	.rpg_max_rate = UINT64_C(12500000000), /* 100 Gbit/s */
@@ -57,6 +60,7 @@ struct dcqcn {
 	uint32_t wnd;
 	uint32_t ssthresh; /* window: below it each byte acknowledged adds a byte */
 	uint32_t srtt;	   /* ns, 0: no sample yet */
+	uint32_t cut_end;  /* window: one past the last PSN that was sent by the last cut */
 	uint8_t tc, bc;	   /* steps of the timer and of the byte counter since the cut */
 	uint8_t cnp;	   /* a CNP came in alpha's period */
 	uint8_t has_cut;   /* window: cut_at is valid */
@@ -237,13 +241,30 @@ static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
 	       (uint32_t)((uint64_t)(p->wnd_cut_wide - p->wnd_cut) * (wnd - low) / span);
 }
 
-/* Once a round trip: what is lost together was lost to one queue that ran over. */
-static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
+/*
+ * Once a flight: what is lost together was lost to one queue that ran over. A peer names what is
+ * missing one by one, a round trip each; what was sent before the last cut is no news (RFC 6582's
+ * "recover").
+ */
+static bool is_of_last_cut(const struct dcqcn *d, const struct dpa_pcc_event *ev)
 {
-	if (d->has_cut && dpa_pcc_since(now, d->cut_at) < (d->srtt ? d->srtt : RTT_GUESS))
+	uint64_t since = dpa_pcc_since(ev->now, d->cut_at);
+	uint32_t behind = (d->cut_end - ev->psn) & PSN_MASK;
+
+	if (!d->has_cut)
+		return false;
+	return since < (d->srtt ? d->srtt : RTT_GUESS) ||
+	       (since < FLIGHT_MAX && behind && behind <= PSN_MASK / 2);
+}
+
+static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
+		       const struct dpa_pcc_event *ev)
+{
+	if (is_of_last_cut(d, ev))
 		return false;
 	d->has_cut = 1;
-	d->cut_at = now;
+	d->cut_at = ev->now;
+	d->cut_end = ev->end_psn;
 	d->ssthresh = (uint32_t)dpa_pcc_clamp((uint64_t)d->wnd * cut_to(d->wnd, p) / ONE,
 					      p->wnd_min, p->wnd_max);
 	return true;
@@ -273,11 +294,11 @@ static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_even
 		on_ack(d, p, ev);
 		break;
 	case DPA_PCC_LOSS:
-		if (cut_window(d, p, ev->now))
+		if (cut_window(d, p, ev))
 			d->wnd = d->ssthresh;
 		break;
 	case DPA_PCC_TIMEOUT: /* nothing came back at all: feel the way from the smallest */
-		if (cut_window(d, p, ev->now))
+		if (cut_window(d, p, ev))
 			d->wnd = p->wnd_min;
 		break;
 	case DPA_PCC_CNP:

@@ -41,6 +41,7 @@ struct dpa_pcc_event {
 	uint64_t rtt_ns;   /* ACK: from sending to its arrival, 0: no sample (repeated packets) */
 	uint32_t bytes;	   /* ACK, SENT */
 	uint32_t inflight; /* ACK: bytes that were out when it came, these included */
+	uint32_t end_psn;  /* LOSS: one past the last that was sent by then */
 };
 
 struct dpa_pcc_result {

@@ -208,7 +208,10 @@ static uint64_t take_sample(struct dpa_hw_qp *qp, uint64_t now)
 
 static void tell(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
 {
-	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = type, .psn = resume_psn(qp)};
+	struct dpa_pcc_event ev = {.now = dpa_now_ns(),
+				   .type = type,
+				   .psn = resume_psn(qp),
+				   .end_psn = qp->req.max_psn};
 
 	dpa_pcc_event(&qp->pcc, &ev);
 }

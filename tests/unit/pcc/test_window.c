@@ -79,6 +79,41 @@ Test(pcc_window, loss_cuts_once_a_round_trip)
 	cr_expect_lt(f.window, once);
 }
 
+static uint32_t after_loss(uint32_t psn, uint32_t end)
+{
+	struct dpa_pcc_event ev = {
+		.type = DPA_PCC_LOSS, .now = now, .psn = psn & 0xffffff, .end_psn = end & 0xffffff};
+
+	cr_assert(dpa_pcc_event(&f, &ev));
+	return f.window;
+}
+
+/* A peer names what is missing one by one: what was sent before a cut is no news behind it. */
+Test(pcc_window, loss_cuts_once_a_flight)
+{
+	static const uint32_t firsts[] = {100, 0xfffff5};
+
+	for (int i = 0; i < 2; i++) {
+		const uint32_t first = firsts[i];
+		uint32_t once;
+
+		dpa_pcc_init(&f, &dpa_pcc_dcqcn, NULL, now);
+		ack(1, 0);
+		once = after_loss(first, first + 30);
+		cr_expect_lt(once, 128 * KiB);
+		for (uint32_t k = 1; k < 30; k += 4) { /* 8 round trips */
+			now += RTT;
+			cr_expect_eq(after_loss(first + k, first + 200), once, "%u", k);
+		}
+		now += RTT;
+		cr_expect_lt(after_loss(first + 30, first + 200), once, "sent behind the cut");
+		/* PSNs come round: one of long ago is no flight */
+		once = f.window;
+		now += 60 * 1000 * US;
+		cr_expect_lt(after_loss(first + 150, first + 400), once);
+	}
+}
+
 /* A window of few packets is cut more than one of many, and never to more than a narrower one. */
 Test(pcc_window, a_wide_window_is_cut_less)
 {
