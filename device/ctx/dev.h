@@ -31,7 +31,7 @@
 #define DPA_QPN_INDEX	 0xffffu
 #define DPA_QPN_MCAST	 0xffffffu /* all QPs of a multicast group */
 #define DPA_HOT_LANES	 8
-#define DPA_KEPT_SIZES	 3  /* of memory for packets out of order that is held ready */
+#define DPA_KEPT_SIZES	 6  /* of memory for packets out of order that is held ready */
 #define DPA_KEY_TAG_BITS 14 /* of an L_Key or R_Key; the rest is the entry's index */
 
 /* ------------------------------------------------------------- exported page */

@@ -354,6 +354,7 @@ void dpa_udp_close(struct dpa_hw *hw)
 	struct dpa_udp *u = &hw->udp;
 
 	dpa_udp_abandon(u);
+	dpa_steer_leave(hw); /* the port was taken over since dpa_udp_leave() */
 	dpa_groups_fini(u);
 	atomic_store_explicit(&u->state, DPA_UDP_CLOSED, memory_order_relaxed);
 	pthread_mutex_destroy(&u->lock);

@@ -224,6 +224,8 @@ void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
 
 void dpa_steer_leave(struct dpa_hw *hw)
 {
+	if (!has_joined(hw))
+		return;
 	dpa_board_steer_leave(hw->board);
 	ask(hw);
 }

@@ -217,8 +217,9 @@ static void on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 	sample_rtt(d, ev->rtt_ns);
 	if (ev->inflight < d->wnd / 2)
 		return;
-	if (d->wnd < d->ssthresh)
-		wnd += ev->bytes;
+	if (d->wnd < d->ssthresh) /* an ACK may be for more, behind what was missing */
+		wnd = dpa_pcc_clamp(wnd + (ev->bytes < d->wnd ? ev->bytes : d->wnd), 0,
+				    d->ssthresh);
 	else
 		wnd += (uint64_t)ev->bytes * p->wnd_ai / d->wnd;
 	d->wnd = (uint32_t)dpa_pcc_clamp(wnd, p->wnd_min, p->wnd_max);
@@ -254,7 +255,7 @@ static bool is_of_last_cut(const struct dcqcn *d, const struct dpa_pcc_event *ev
 	if (!d->has_cut)
 		return false;
 	return since < (d->srtt ? d->srtt : RTT_GUESS) ||
-	       (since < FLIGHT_MAX && behind && behind <= PSN_MASK / 2);
+	       (ev->type == DPA_PCC_LOSS && since < FLIGHT_MAX && behind && behind <= PSN_MASK / 2);
 }
 
 static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,

@@ -23,7 +23,8 @@ _Static_assert(KEPT_AHEAD >= DPA_LOSS_PACKETS + DPA_READ_CHUNK / 256, "the reque
  */
 #define SPARE_BYTES (4u << 20) /* of the process */
 #define SPARE_MIN   2048u      /* shorter ones are the C library's */
-static const uint32_t spare_room[DPA_KEPT_SIZES] = {4096, 65536, DPA_PULL_IOV * 4096};
+static const uint32_t spare_room[DPA_KEPT_SIZES] = {4096,  8192,  16384,
+						    32768, 65536, DPA_PULL_IOV * 4096};
 
 /* A packet, or a run of them that came together. */
 struct dpa_kept {

@@ -239,6 +239,15 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 #define KEEPS_SURE  10
 #define KEEPS_KNOWN 3
 
+/* What was sent by now is not under way any more. Answers to READs that are ahead are not kept. */
+static void has_left(struct dpa_req *r)
+{
+	if (r->probe_rd)
+		return;
+	r->left_psn = r->send_psn;
+	r->left = true;
+}
+
 /*
  * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
  * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
@@ -251,14 +260,15 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 	bool alone = resume == r->probe_end && dpa_psn_diff(r->send_psn, resume) > 0;
 
 	r->probing = 0;
-	r->left_psn = r->send_psn;
-	r->left = true;
-	if (r->probe_nak && !alone)
+	if (r->probe_nak && !alone) {
 		r->keeps = KEEPS_SURE;
+		has_left(r);
+	}
 	if (!alone)
 		return false;
 	if (r->probe_nak && r->keeps >= 0 && r->keeps-- >= KEEPS_KNOWN)
 		return false;
+	r->left = false;
 	dpa_seek(qp, resume);
 	return true;
 }
@@ -377,6 +387,17 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
  */
 #define TRY_AGAIN 64
 
+/* The answer to what was sent again: something behind it is missing, too. */
+static void next_missing(struct dpa_req *r, uint32_t psn)
+{
+	if (dpa_psn_diff(psn, r->probe_end) > 0) {
+		r->keeps = KEEPS_SURE;
+		has_left(r);
+	} else if (r->keeps >= KEEPS_KNOWN) { /* the next one, so often: its room is full */
+		r->keeps = r->keeps == KEEPS_KNOWN ? 0 : r->keeps - 1;
+	}
+}
+
 void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
@@ -389,12 +410,8 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 	tell(qp, DPA_PCC_LOSS);
 	if (past) /* sent again already */
 		return;
-	if (r->probing == 2 && dpa_psn_diff(psn, r->probe_psn) > 0) { /* what it answers */
-		r->left_psn = r->send_psn;
-		r->left = true;
-		if (r->probe_nak && dpa_psn_diff(psn, r->probe_end) > 0)
-			r->keeps = KEEPS_SURE;
-	}
+	if (r->probing == 2 && r->probe_nak && dpa_psn_diff(psn, r->probe_psn) > 0)
+		next_missing(r, psn);
 	if (r->keeps > 0 || ++r->naks % TRY_AGAIN == 0) {
 		send_one(qp, psn, true);
 		return;

@@ -53,6 +53,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
+		qp->req.dead_at = 0; /* of another one */
 		dpa_show_link(qp);
 		return true;
 	}
@@ -701,8 +702,12 @@ static int run(struct dpa_hw_qp *qp)
 		}
 		r->wait_timer = false;
 		r->ack_at = 0;
+		if (r->dead_at && qp->peer && qp->peer->state == DPA_PEER_DEAD) {
+			dpa_requester_peer_dead(qp);
+			return 0;
+		}
 		qp->tx = NULL; /* look again who has the QPN */
-		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr && !r->dead_at)
+		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
 			qp->peer = NULL;
 		qp->near.rkey = 0;
 	}

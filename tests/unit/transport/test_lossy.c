@@ -296,9 +296,9 @@ Test(transport_lossy, a_loss_does_not_stop_what_follows)
 	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
 	cr_expect_eq(takes(th, 20, &has), 1 + 64, "so did all that was sent with it");
 	cr_expect(has);
-	/* one after the other is missing of the first 64: the peer keeps 512 and no more */
+	/* each second one is missing: the peer keeps 512 and no more */
 	sent = 138;
-	for (uint32_t psn = 21; sent < 512 + psn - 1; psn++) {
+	for (uint32_t psn = 22; sent < 512 + psn - 2; psn += 2) {
 		uint32_t most = 512 + psn - sent;
 
 		answer(th, psn, NAK(DPA_NAK_PSN_SEQ));
@@ -326,5 +326,28 @@ Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
 	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
 	cr_expect_eq(takes(th, 20, &has), 64, "20 to 83");
 	cr_expect(has);
+	th_free(th);
+}
+
+/* Its room is full: it asks for one after the other, each in a round trip. Then all comes again. */
+Test(transport_lossy, who_asks_for_one_after_the_other_keeps_no_more)
+{
+	struct th *th = windowed(64);
+	uint32_t psn = 30, n = 1;
+	bool has;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 2000 * MTU, 0);
+	cr_assert_eq(takes(th, 0, &has), 64);
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 1 + 10);
+	answer(th, psn, NAK(DPA_NAK_PSN_SEQ)); /* now it is known that it keeps packets */
+	cr_expect_eq(takes(th, psn, &has), 1 + 64);
+	for (; n == 1 && psn < 50; psn++) {
+		answer(th, psn + 1, NAK(DPA_NAK_PSN_SEQ));
+		n = takes(th, psn + 1, &has);
+		cr_expect(has);
+	}
+	cr_expect_eq(psn, 38, "%u", psn);
+	cr_expect_eq(n, 64, "a window from there on, not %u packets", n);
 	th_free(th);
 }
