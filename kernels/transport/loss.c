@@ -19,7 +19,7 @@
 #include "transport.h"
 
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
-#define PROBE_MIN   1000000u
+#define PROBE_MIN   200000u   /* a peer's EU may be busy with others for so long */
 #define PROBE_MAX   1000000000u
 #define MAX_BACKOFF                                                                                \
 	2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value              \
