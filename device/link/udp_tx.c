@@ -2,7 +2,9 @@
 /*
  * Slots of a remote's lane become packets and leave by UDP. Packets of one size that follow each
  * other go to the kernel as one datagram that it cuts (UDP_SEGMENT); several of those in one call
- * (sendmmsg). Payload that lies in the application's memory is handed over where it is.
+ * (sendmmsg). A datagram is put together in one piece, payload in the application's memory, too: it
+ * is read for the ICRC anyway, and the kernel copies one long piece in half the time that it takes
+ * for one of each packet. And what is summed up is what leaves, whoever writes to that memory.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -19,6 +21,8 @@
 #define UDP_SEGMENT 103
 #endif
 
+#define SMALL 256u /* bytes of payload: summed up behind the copying, not with it */
+
 /* Where the payload of a slot lies. */
 struct source {
 	const struct iovec *iov; /* what is left of it */
@@ -30,7 +34,7 @@ struct round {
 	struct dpa_remote *r;
 	struct dpa_wire_scratch *w;
 	uint16_t sport;
-	uint32_t npkt, niov, nmsg;
+	uint32_t npkt, nmsg;
 	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
 	uint32_t bytes, segs;
 	uint32_t total, limit; /* bytes of the round; no packet is added behind that many */
@@ -84,24 +88,6 @@ static void set_source(struct source *src, struct dpa_lane_shm *shm, const struc
 	src->own[0].iov_len = s->len;
 }
 
-static struct iovec *add_iov(struct round *b, const void *p, size_t n)
-{
-	struct iovec *v = &b->w->iov[b->niov];
-	struct iovec *prev = v - 1;
-
-	/* pieces that lie behind each other, as a packet's tail and the next header never do */
-	if (b->w->msg[b->nmsg - 1].msg_hdr.msg_iovlen &&
-	    (const uint8_t *)prev->iov_base + prev->iov_len == p) {
-		prev->iov_len += n;
-		return prev;
-	}
-	v->iov_base = (void *)(uintptr_t)p;
-	v->iov_len = n;
-	b->niov++;
-	b->w->msg[b->nmsg - 1].msg_hdr.msg_iovlen++;
-	return v;
-}
-
 static void put_cmsg(struct msghdr *h, int level, int type, const void *data, size_t n)
 {
 	struct cmsghdr *c = (struct cmsghdr *)((uint8_t *)h->msg_control + h->msg_controllen);
@@ -144,7 +130,10 @@ static void start_msg(struct round *b, uint32_t seg)
 	struct msghdr *h = &b->w->msg[b->nmsg].msg_hdr;
 
 	memset(h, 0, sizeof(*h));
-	h->msg_iov = &b->w->iov[b->niov];
+	h->msg_iov = &b->w->iov[b->nmsg];
+	h->msg_iovlen = 1;
+	h->msg_iov->iov_base = b->w->bytes + b->total;
+	h->msg_iov->iov_len = 0;
 	h->msg_control = b->w->ctl[b->nmsg];
 	address(b->r, h);
 	b->nmsg++;
@@ -186,14 +175,28 @@ static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
 }
 
 /* Behind a header: payload, pad and ICRC. What is summed up is the copy that leaves. */
-static void put_small(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, uint32_t len,
-		      struct source *src)
+static void put_rest(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, uint32_t len,
+		     struct source *src)
 {
-	uint32_t n = hdr + len + dpa_roce_pad(len);
+	uint32_t n = hdr + len + dpa_roce_pad(len), crc, k;
 
-	take_bytes(src, p + hdr, len);
-	memset(p + hdr + len, 0, n - hdr - len);
-	dpa_icrc_put(p + n, dpa_icrc_of(net, p, n + DPA_ROCE_ICRC));
+	if (len <= SMALL) {
+		take_bytes(src, p + hdr, len);
+		memset(p + hdr + len, 0, n - hdr - len);
+		dpa_icrc_put(p + n, dpa_icrc_of(net, p, n + DPA_ROCE_ICRC));
+		return;
+	}
+	crc = dpa_icrc_begin(net, n + DPA_ROCE_ICRC, p);
+	crc = dpa_icrc_add(crc, p + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
+	p += hdr;
+	for (uint32_t left = len; left; left -= k, p += k) {
+		const uint8_t *at = take_piece(src, left, &k);
+
+		crc = dpa_icrc_add_copy(crc, p, at, k);
+	}
+	memset(p, 0, dpa_roce_pad(len));
+	crc = dpa_icrc_add(crc, p, dpa_roce_pad(len));
+	dpa_icrc_put(p + dpa_roce_pad(len), dpa_icrc_end(crc));
 }
 
 static void skip_bytes(struct source *src, uint32_t n)
@@ -206,13 +209,12 @@ static void skip_bytes(struct source *src, uint32_t n)
 static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct source *src,
 		       uint32_t slot, uint32_t nth)
 {
-	struct dpa_wire_pkt *w = &b->w->pkt[b->npkt];
-	uint32_t hdr = dpa_roce_encode(pkt, w->hdr), pad = dpa_roce_pad(pkt->len);
-	uint32_t total = hdr + pkt->len + pad + DPA_ROCE_ICRC, crc;
+	uint8_t *p = b->w->bytes + b->total;
+	uint32_t hdr = dpa_roce_encode(pkt, p), pad = dpa_roce_pad(pkt->len);
+	uint32_t total = hdr + pkt->len + pad + DPA_ROCE_ICRC;
 	struct dpa_roce_net net = b->r->net;
-	bool small = pkt->len <= DPA_WIRE_SMALL;
 
-	if (dpa_unlikely(b->drops) && dpa_inspect_drops(b->r->peer.hw, w->hdr, total)) {
+	if (dpa_unlikely(b->drops) && dpa_inspect_drops(b->r->peer.hw, p, total)) {
 		skip_bytes(src, pkt->len);
 		return;
 	}
@@ -232,26 +234,8 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	}
 	net.sport = b->sport;
 	net.ip_id = (uint16_t)b->segs;
-	if (small) {
-		put_small(&net, w->hdr, hdr, pkt->len, src);
-		add_iov(b, w->hdr, total);
-	} else {
-		crc = dpa_icrc_begin(&net, total, w->hdr);
-		crc = dpa_icrc_add(crc, w->hdr + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
-		add_iov(b, w->hdr, hdr);
-		for (uint32_t left = pkt->len, k; left; left -= k) {
-			const uint8_t *at = take_piece(src, left, &k);
-
-			if (!k)
-				continue;
-			crc = dpa_icrc_add(crc, at, k);
-			add_iov(b, at, k);
-		}
-		memset(w->tail, 0, pad);
-		crc = dpa_icrc_add(crc, w->tail, pad);
-		dpa_icrc_put(w->tail + pad, dpa_icrc_end(crc));
-		add_iov(b, w->tail, pad + DPA_ROCE_ICRC);
-	}
+	put_rest(&net, p, hdr, pkt->len, src);
+	b->w->iov[b->nmsg - 1].iov_len += total;
 	b->bytes += total;
 	b->total += total;
 	b->segs++;
@@ -289,8 +273,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	set_source(&src, tx->shm, s);
 	skip_bytes(&src, skip); /* the part that went with the round before */
 	for (; *nth < n; ++*nth) {
-		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || b->total >= b->limit ||
-		    b->niov + DPA_PULL_IOV + 2 > DPA_WIRE_PKTS * 4)
+		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || b->total >= b->limit)
 			return false;
 		piece(s, &whole, mtu, *nth, n, &pkt);
 		add_packet(b, &pkt, &src, index, *nth);

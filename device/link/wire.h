@@ -37,18 +37,12 @@
 	(CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) +                    \
 	 CMSG_SPACE(sizeof(uint16_t)))
 
-/* One packet's own bytes: headers, a small payload, pad and ICRC. */
-#define DPA_WIRE_SMALL 256u
-struct dpa_wire_pkt {
-	uint8_t hdr[DPA_ROCE_MAX_HDR + DPA_WIRE_SMALL];
-	uint8_t tail[8];
-};
-
 /* Where packets are put together. */
 struct dpa_wire_scratch {
-	struct dpa_wire_pkt pkt[DPA_WIRE_PKTS];
-	struct iovec iov[DPA_WIRE_PKTS * 4];
+	/* one behind the other; what begins below the limit of a round fits */
+	uint8_t bytes[DPA_WIRE_ROUND + DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 8];
 	struct mmsghdr msg[DPA_WIRE_MSGS];
+	struct iovec iov[DPA_WIRE_MSGS]; /* of each */
 	struct {
 		uint32_t slot; /* lane index of the first packet's slot, and the packet's number in
 				  it */
