@@ -34,9 +34,11 @@ struct batch {
 	struct dpa_hw_qp *cur; /* locked; NULL: none */
 	struct run run;
 	int packets;
-	uint32_t bytes; /* since answers were sent */
-	uint32_t at;	/* datagrams before this one, */
-	uint32_t begun; /* and before that where the run begins */
+	uint32_t bytes;	   /* since answers were sent */
+	uint32_t at;	   /* datagrams before this one, */
+	uint32_t begun;	   /* and before that where the run begins */
+	uint32_t messages; /* that ended, and */
+	bool ended;	   /* the last packet was the last of one */
 };
 
 static void deliver_each(struct batch *b)
@@ -201,6 +203,8 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, pkt);
 		return;
 	}
+	b->ended = dpa_op_props(pkt->opcode) & DPA_OPP_END;
+	b->messages += b->ended && !(dpa_op_props(pkt->opcode) & DPA_OPP_RESP);
 	r->n++;
 	r->len += pkt->len;
 }
@@ -339,18 +343,26 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.packets = 0;
 	b.bytes = 0;
 	b.run.n = 0;
-	/* latency is measured with single packets, and an ACK behind them: no second, vain call */
+	b.messages = 0;
+	b.ended = false;
+	/*
+	 * No second, vain call where one message is there at a time: a single packet, perhaps an
+	 * ACK behind it, or one that came in one datagram after a look that found nothing.
+	 */
 	for (b.at = 0; b.at < DATAGRAMS; b.at++) {
 		uint8_t *buf = w->rx_buf + b.at % DPA_WIRE_BUFS * DPA_WIRE_BUF;
 
 		if (b.run.n && b.at - b.begun >= DPA_WIRE_BUFS)
 			deliver_run(&b); /* its first packet lies there */
-		if (!one_datagram(&b, fd, buf + DPA_WIRE_ROOM, &segments) || segments < 3)
+		if (!one_datagram(&b, fd, buf + DPA_WIRE_ROOM, &segments) || segments < 3 ||
+		    (w->rx_idle && !b.at && b.ended))
 			break;
 		ack_stream(&b);
 	}
 	deliver_run(&b);
-	dpa_pkt_done(b.cur, b.packets > 2); /* a message and an ACK that came with it */
+	/* whoever waits for this one message hears of it before its sender does: dpa_pkt_done() */
+	dpa_pkt_done(b.cur, b.packets > 2 && (b.messages > 1 || !b.ended));
+	w->rx_idle = !b.packets;
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;
 }

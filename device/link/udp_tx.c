@@ -39,6 +39,7 @@ struct round {
 	uint32_t bytes, segs;
 	uint32_t total, limit; /* bytes of the round; no packet is added behind that many */
 	bool together;	       /* as tx->together */
+	bool behind;	       /* a packet without payload has gone behind the limit */
 	bool drops;	       /* some are lost, by the fault link */
 };
 
@@ -260,6 +261,17 @@ static uint32_t slot_packets(const struct dpa_slot *s, uint32_t mtu)
 	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD ? 1 : dpa_npkts(s->len, mtu);
 }
 
+/* An ACK behind the last part of a message goes with it: it costs a system call else. */
+static bool is_full(struct round *b, const struct dpa_slot *s)
+{
+	if (b->total < b->limit)
+		return false;
+	if (s->len || b->behind)
+		return true;
+	b->behind = true;
+	return false;
+}
+
 /* Puts packets of the slot together, from number *nth on; false: the round is full. */
 static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *s, uint32_t index,
 		     uint32_t *nth)
@@ -273,7 +285,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	set_source(&src, tx->shm, s);
 	skip_bytes(&src, skip); /* the part that went with the round before */
 	for (; *nth < n; ++*nth) {
-		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || b->total >= b->limit)
+		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || is_full(b, s))
 			return false;
 		piece(s, &whole, mtu, *nth, n, &pkt);
 		add_packet(b, &pkt, &src, index, *nth);

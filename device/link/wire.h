@@ -39,8 +39,9 @@
 
 /* Where packets are put together. */
 struct dpa_wire_scratch {
-	/* one behind the other; what begins below the limit of a round fits */
-	uint8_t bytes[DPA_WIRE_ROUND + DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 8];
+	/* one behind the other; what begins below the limit of a round fits, and one without
+	 * payload */
+	uint8_t bytes[DPA_WIRE_ROUND + 2 * DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 16];
 	struct mmsghdr msg[DPA_WIRE_MSGS];
 	struct iovec iov[DPA_WIRE_MSGS]; /* of each */
 	struct {
@@ -115,6 +116,7 @@ struct dpa_wire {
 	uint32_t nud, ud_at;		    /* how many, and who is asked next for his place */
 	dpa_spin_t rx_lock;		    /* what follows */
 	uint8_t *rx_buf;		    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
+	bool rx_idle;			    /* the last look found nothing */
 	/* by hash of the sender's address: how sure we are of its IPv4 identification; hints,
 	 * relaxed */
 	_Atomic uint8_t counts_from_0[256];
