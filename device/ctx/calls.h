@@ -251,6 +251,8 @@ void dpa_wake_self(struct dpa_hw *hw);
 void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
 uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
 bool dpa_anything(struct dpa_hw *hw);
+/* What a thread that polls would have done by now: a timer that is due this moment is not it. */
+bool dpa_left_lying(struct dpa_hw *hw);
 
 /* --- eu/service.c --- */
 /* Brings the board's counters of this process up to date with its lanes. */

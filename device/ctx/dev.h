@@ -634,6 +634,8 @@ struct dpa_hw {
 	bool listen_off;	       /* no descriptors to accept with: the listener rests */
 	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
+	uint32_t distrust_last;	   /* for how many it was the last time; 0: never, or long ago */
+	uint32_t trusted;	   /* looks in a row since that found nothing wrong */
 
 	struct dpa_eu *eus;
 	uint32_t neus;

@@ -25,6 +25,8 @@
 #define WIRE_SELDOM 32
 #define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
 
+#define OVERDUE_NS 100000u /* a timer that nobody has seen to */
+
 #define WATCH	   8  /* looks at a lane in the place of a pause */
 #define HASTE	   10 /* of what is usual is waited where others poll on this processor, */
 #define SELDOM	   10 /* and so many times that where nobody does */
@@ -215,9 +217,10 @@ static int run_pending(struct dpa_hw *hw)
 	return n;
 }
 
-uint64_t dpa_timer_left(struct dpa_hw *hw)
+/* CLOCK_MONOTONIC ns, 0: now; UINT64_MAX: never. */
+static uint64_t next_due(struct dpa_hw *hw)
 {
-	uint64_t next = UINT64_MAX, due = dpa_inspect_due(hw), now;
+	uint64_t next = UINT64_MAX, due = dpa_inspect_due(hw);
 
 	if (atomic_load_explicit(&hw->npending, memory_order_acquire)) {
 		next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
@@ -226,7 +229,13 @@ uint64_t dpa_timer_left(struct dpa_hw *hw)
 	}
 	next = due < next ? due : next;
 	due = atomic_load_explicit(&hw->mod_due, memory_order_acquire);
-	next = due && due < next ? due : next;
+	return due && due < next ? due : next;
+}
+
+uint64_t dpa_timer_left(struct dpa_hw *hw)
+{
+	uint64_t next = next_due(hw), now;
+
 	if (next == UINT64_MAX)
 		return UINT64_MAX;
 	now = dpa_now_ns();
@@ -235,7 +244,7 @@ uint64_t dpa_timer_left(struct dpa_hw *hw)
 
 /* ---------------------------------------------------------------- the loop */
 
-bool dpa_anything(struct dpa_hw *hw)
+static bool lanes_have(struct dpa_hw *hw)
 {
 	for (int i = 0; i < DPA_HOT_LANES; i++) {
 		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
@@ -243,7 +252,20 @@ bool dpa_anything(struct dpa_hw *hw)
 		if (rx && dpa_lane_ready(rx))
 			return true;
 	}
-	return atomic_load_explicit(&hw->door->any, memory_order_acquire) || !dpa_timer_left(hw);
+	return atomic_load_explicit(&hw->door->any, memory_order_acquire);
+}
+
+bool dpa_anything(struct dpa_hw *hw)
+{
+	return lanes_have(hw) || !dpa_timer_left(hw);
+}
+
+bool dpa_left_lying(struct dpa_hw *hw)
+{
+	uint64_t next = next_due(hw);
+
+	return lanes_have(hw) ||
+	       (next < UINT64_MAX - OVERDUE_NS && next + OVERDUE_NS <= dpa_now_ns());
 }
 
 /*

@@ -31,7 +31,11 @@
 #define FIRST_SLEEP_NS 1000000ull
 #define BESIDE_NS      50000ull
 #define LOOKS	       32
-#define DISTRUST       256 /* sleeps, or LOOKS looks that found something */
+/* Sleeps, or LOOKS looks that found something: at first, and each time twice as many up to; and the
+ * looks behind which the next time is the first. */
+#define DISTRUST_MIN   16
+#define DISTRUST_MAX   256
+#define TRUSTED	       64
 /* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
  * to as much; at lanes so often, which is two yields and some microseconds. */
 #define WIRE_NS	       25000ull
@@ -348,6 +352,18 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 	return false;
 }
 
+/* Once may be because others had the processor; who waits elsewhere for what we bring does it
+ * again.
+ */
+static void distrust(struct dpa_hw *hw)
+{
+	uint32_t n = hw->distrust_last ? 2 * hw->distrust_last : DISTRUST_MIN;
+
+	hw->distrust_last = n < DISTRUST_MAX ? n : DISTRUST_MAX;
+	hw->trusted = 0;
+	atomic_store_explicit(&hw->distrust, hw->distrust_last, memory_order_relaxed);
+}
+
 /*
  * One look. False: the application does not poll (any more). One that posts for a while between two
  * polls comes back soon; one that leaves packets lying waits for them elsewhere, and its polling is
@@ -372,15 +388,16 @@ static bool watch(struct dpa_hw *hw)
 		return false;
 	/* to see it poll now we would have to leave its core to it once more, which costs it more
 	 */
-	if (where == dpa_here() && !dpa_anything(hw))
+	if ((where == dpa_here() && !dpa_left_lying(hw)) || polls_within(hw, where, 50000)) {
+		if (++hw->trusted >= TRUSTED)
+			hw->distrust_last = 0;
 		return true;
-	if (polls_within(hw, where, 50000))
-		return true;
-	if (!dpa_anything(hw))
+	}
+	if (!dpa_left_lying(hw))
 		return false;
 	if (polls_within(hw, where, 500000))
 		return true;
-	atomic_store_explicit(&hw->distrust, DISTRUST, memory_order_relaxed);
+	distrust(hw);
 	return false;
 }
 

@@ -5,6 +5,9 @@
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
+#include <netinet/udp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -33,6 +36,8 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 }
 
 #define SRC 0x12
+
+static atomic_bool done;
 
 /* A remote whose sockets take nothing. */
 static struct dpa_remote *remote(struct th *th)
@@ -203,6 +208,91 @@ Test(udp_flush, pieces_make_the_same_packets)
 		lossy = NULL;
 		atomic_store(&th->hw->inspect, 0);
 	}
+	close(fd);
+	close(th->hw->wire->tx_fd[0][0]);
+	end(th, r);
+}
+
+/* An ACK behind the last piece of a message leaves with it, and no second one does. */
+Test(udp_flush, an_ack_goes_with_the_last_piece)
+{
+	static uint8_t buf[MESSAGE];
+	struct th *th = th_new(&(struct th_opt){0});
+	struct dpa_remote *r = remote(th);
+	struct dpa_tx *tx = &r->peer.tx[0];
+	const ssize_t packet = 12 + 1024 + 4, ack = 12 + 4 + 4;
+	int fd = listen_for(th, r), on = 1;
+	uint32_t psn;
+
+	if (setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on))) {
+		close(fd);
+		cr_skip_test("the kernel joins no datagrams");
+	}
+	put(r, DPA_BTH_SEND_ONLY, 0, 4 * 1024);
+	put(r, DPA_BTH_ACK, 7, 0);
+	put(r, DPA_BTH_ACK, 9, 0);
+	tx->piece = 4 * 1024;
+	cr_assert_eq(wire_flush(tx, SRC, &psn), 0);
+	cr_expect_eq(recv(fd, buf, sizeof(buf), MSG_DONTWAIT), 4 * packet + ack);
+	cr_expect_eq(recv(fd, buf, sizeof(buf), MSG_DONTWAIT), ack);
+	cr_expect_lt(recv(fd, buf, sizeof(buf), MSG_DONTWAIT), 0);
+	close(fd);
+	close(th->hw->wire->tx_fd[0][0]);
+	end(th, r);
+}
+
+/* What the ICRC covers is what leaves, whoever writes to the memory meanwhile. */
+static void *scribble(void *arg)
+{
+	struct th *th = arg;
+
+	for (uint32_t i = 0; !atomic_load(&done); i++)
+		memset(th->a.mem, (int)i, MESSAGE);
+	return NULL;
+}
+
+Test(udp_flush, memory_may_change_while_it_is_sent)
+{
+	static uint8_t buf[2048];
+	struct th *th = th_new(&(struct th_opt){0});
+	struct dpa_remote *r = remote(th);
+	struct dpa_tx *tx = &r->peer.tx[0];
+	struct dpa_roce_net net;
+	int fd = listen_for(th, r);
+	struct dpa_slot *s;
+	struct dpa_pull *p;
+	pthread_t other;
+	uint32_t psn;
+	ssize_t n;
+
+	atomic_store(&done, false);
+	cr_assert_eq(pthread_create(&other, NULL, scribble, th), 0);
+	for (uint32_t i = 0; i < 500; i++) {
+		uint8_t *data;
+
+		s = dpa_lane_reserve(tx, sizeof(*p), &data);
+		cr_assert_not_null(s);
+		s->opcode = DPA_BTH_SEND_ONLY;
+		s->flags = dpa_pkt_mtu_flags(1024) | DPA_PKT_PULL;
+		s->src = SRC;
+		s->dqpn = 0x020011;
+		s->psn = i;
+		s->len = 16 * 1024;
+		p = (struct dpa_pull *)data;
+		p->niov = 1;
+		p->iov[0].addr = (uintptr_t)th->a.mem;
+		p->iov[0].len = s->len;
+		dpa_lane_publish(tx, s);
+		cr_assert_eq(wire_flush(tx, SRC, &psn), 0);
+		net = r->net;
+		net.sport = dpa_remote_port(r, 0);
+		for (net.ip_id = 0; (n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0; net.ip_id++)
+			cr_assert(dpa_icrc_ok(&net, buf, (size_t)n), "packet %u of %u", net.ip_id,
+				  i);
+		cr_assert_gt(net.ip_id, 0);
+	}
+	atomic_store(&done, true);
+	pthread_join(other, NULL);
 	close(fd);
 	close(th->hw->wire->tx_fd[0][0]);
 	end(th, r);

@@ -86,6 +86,29 @@ Test(udp_progress, who_else_polls_here)
 	th_free(th);
 }
 
+/* A timer that is due this moment says nothing of the application; one long overdue does. */
+Test(udp_progress, what_lies_and_what_has_just_come)
+{
+	struct th *th = on_the_wire(&(struct th_opt){0});
+	uint64_t due = th_now + 5000;
+
+	cr_expect_not(dpa_anything(th->hw));
+	cr_expect_not(dpa_left_lying(th->hw));
+	dpa_pend(th->a.qp, due);
+	th_now = due - 1;
+	cr_expect_not(dpa_anything(th->hw));
+	th_now = due;
+	cr_expect(dpa_anything(th->hw));
+	cr_expect_not(dpa_left_lying(th->hw));
+	th_now = due + 99999;
+	cr_expect_not(dpa_left_lying(th->hw));
+	th_now = due + 100000;
+	cr_expect(dpa_left_lying(th->hw));
+	dpa_unpend(th->a.qp);
+	cr_expect_not(dpa_left_lying(th->hw));
+	off_the_wire(th);
+}
+
 /* It never looked again: packets of other hosts waited until shared memory was quiet. */
 Test(udp_progress, shared_memory_does_not_starve_the_socket)
 {

@@ -29,6 +29,7 @@ static struct dpa_wire wire;
 static struct dpa_hw_qp *qps[2]; /* QPN, QPN + 1 */
 static int to, from[2];
 static uint32_t calls, sizes[64], singles, marked;
+static bool told_soon;
 
 /* ------------------------------------------------------- what is around it */
 
@@ -108,7 +109,7 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
-	(void)soon;
+	told_soon = soon;
 	if (qp)
 		memset(&qp->lock, 0, sizeof(qp->lock));
 }
@@ -321,4 +322,40 @@ Test(udp_receive, buffers_are_read_before_they_are_used_again)
 	for (uint32_t i = 0; i < 3; i++)
 		datagram(from[0], QPN, 20 * i, 20, !i, i == 2);
 	expect_calls("long ones", 2, (uint32_t[]){DPA_PULL_IOV, 60 - DPA_PULL_IOV});
+}
+
+static int waits(void)
+{
+	char b;
+
+	return recv(to, &b, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+/*
+ * Whoever waits for one message hears of it before its sender does, and without a look at a socket
+ * that has no more most likely. A sender of a stream does not wait for that.
+ */
+Test(udp_receive, one_message_at_a_time)
+{
+	expect_calls("nothing", 0, NULL);
+	datagram(from[0], QPN, 0, 4, true, true);
+	datagram(from[0], QPN, 0, 4, true, true);
+	expect_calls("after a vain look", 1, (uint32_t[]){4});
+	cr_expect_not(told_soon);
+	cr_expect(waits(), "no second call");
+	expect_calls("not after one that found something", 1, (uint32_t[]){4});
+	cr_expect_not(waits());
+	cr_expect_not(told_soon);
+
+	datagram(from[0], QPN, 0, 4, true, false);
+	datagram(from[0], QPN, 4, 4, false, true);
+	expect_calls("one of two datagrams", 1, (uint32_t[]){8});
+	cr_expect_not(told_soon);
+	datagram(from[0], QPN, 0, 4, true, false);
+	expect_calls("the begin of one", 1, (uint32_t[]){4});
+	cr_expect(told_soon, "its sender may wait for the window");
+	datagram(from[0], QPN, 0, 4, true, true);
+	datagram(from[0], QPN, 4, 4, true, true);
+	expect_calls("two", 2, (uint32_t[]){4, 4});
+	cr_expect(told_soon);
 }
