@@ -25,7 +25,8 @@
 #include "transport.h"
 #include "link/direct.h"
 
-#define TOGETHER_MIN (64u * 1024) /* a shorter one is there before a second hand is */
+/* A shorter one is there before a second hand is: alone 128 KiB take 8.4 us, together 10.8. */
+#define TOGETHER_MIN (256u * 1024)
 #define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of it */
 #define COPY_TRIES   8
 #define LOOK	     64		/* rounds of (5) before hazards are looked at, */

@@ -63,7 +63,7 @@ static void comes(struct th *th, uint8_t op, uint32_t len, uint64_t n)
 /* Of a WRITE the number that it ends with is the receiver's, behind the others. */
 Test(transport_pull, the_sender_brings_all_of_it)
 {
-	static const uint32_t lens[] = {65536, 65537, 100000, LEN, DPA_PULL_CHUNK};
+	static const uint32_t lens[] = {262144, 262145, 300000, LEN, DPA_PULL_CHUNK};
 	static const uint32_t ends[] = {0, 1, 8, 1, 8};
 	struct th *th = pulls(helps);
 
@@ -71,9 +71,9 @@ Test(transport_pull, the_sender_brings_all_of_it)
 		comes(th, DPA_OP_SEND, lens[i], lens[i]);
 		comes(th, DPA_OP_RDMA_WRITE, lens[i], ends[i] ? lens[i] - ends[i] : 0);
 	}
-	comes(th, DPA_OP_RDMA_WRITE, 2 * DPA_PULL_CHUNK + 70004, 2 * DPA_PULL_CHUNK + 70000);
+	comes(th, DPA_OP_RDMA_WRITE, 2 * DPA_PULL_CHUNK + 300004, 2 * DPA_PULL_CHUNK + 300000);
 	cr_expect_eq(asked, 12);
-	comes(th, DPA_OP_SEND, 65535, 0); /* too short */
+	comes(th, DPA_OP_SEND, 262143, 0); /* too short */
 	cr_expect_eq(asked, 12);
 	cr_expect_null(job_of(the_lanes));
 	th_free(th);
@@ -83,7 +83,7 @@ static struct th *whole;
 
 static void helps_and_looks(struct dpa_tx *lanes)
 {
-	const uint8_t *end = whole->b.mem + AT + 100000;
+	const uint8_t *end = whole->b.mem + AT + 300000;
 
 	helps(lanes);
 	cr_expect_neq(end[-9], 0, "the byte in front of it is there");
@@ -95,7 +95,7 @@ static void helps_and_looks(struct dpa_tx *lanes)
 Test(transport_pull, the_number_at_the_end_comes_last)
 {
 	whole = pulls(helps_and_looks);
-	comes(whole, DPA_OP_RDMA_WRITE, 100000, 100000 - 8);
+	comes(whole, DPA_OP_RDMA_WRITE, 300000, 300000 - 8);
 	cr_expect_eq(asked, 1);
 	th_free(whole);
 }
