@@ -251,7 +251,7 @@ void dpa_wake_self(struct dpa_hw *hw);
 void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
 uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
 bool dpa_anything(struct dpa_hw *hw);
-/* What a thread that polls would have done by now: a timer that is due this moment is not it. */
+/* The same, but a timer that was set for a time has a moment's grace: nobody who polls is late. */
 bool dpa_left_lying(struct dpa_hw *hw);
 
 /* --- eu/service.c --- */
@@ -402,6 +402,8 @@ bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
 void dpa_acks_wait(struct dpa_peer *peer);
 /* Sends the ACKs that wait (link/frame.c). No lock may be held. */
 void dpa_acks_send(struct dpa_hw *hw);
+/* The same at exit(): no lock is waited for, whoever has one. What is under such a lock is lost. */
+void dpa_acks_leave(struct dpa_hw *hw);
 /* A QP that goes away owes none. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);
 /* The same for packets that wait for company (link/udp_tx.c). */

@@ -330,6 +330,7 @@ struct dpa_resp {
 	uint8_t ack_syndrome;
 	uint8_t ud_packet_type;	   /* UD: of the datagram at hand, see ud.c */
 	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
+	bool ack_late;		   /* other hosts: the ACK that is owed was put off */
 	uint32_t off;		   /* bytes of the message received */
 	uint32_t rd_head, rd_tail; /* [tail, head) are owed */
 	struct dpa_rx_wqe wqe;
@@ -635,7 +636,7 @@ struct dpa_hw {
 	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
 	uint32_t distrust_last;	   /* for how many it was the last time; 0: never, or long ago */
-	uint32_t trusted;	   /* looks in a row since that found nothing wrong */
+	uint32_t trusted;	   /* looks since that found it polling */
 
 	struct dpa_eu *eus;
 	uint32_t neus;

@@ -523,6 +523,7 @@ __attribute__((destructor)) static void at_exit(void)
 		return;
 	hw = hw_of_us();
 	if (hw && hw->pid == getpid()) {
+		dpa_acks_leave(hw);
 		dpa_udp_leave(hw, false);
 		dpa_board_exit(hw->board);
 	}

@@ -156,8 +156,8 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 }
 
 /*
- * The ACK of a single packet waits until its EU finds nothing to do: the application gets its
- * completion first, and the ACK may leave with its answer.
+ * The ACK of a message that came alone waits until its EU finds nothing to do: the application gets
+ * its completion first, and the ACK may leave with its answer.
  */
 static void ack_later(struct dpa_hw_qp *qp)
 {
@@ -196,6 +196,34 @@ void dpa_acks_send(struct dpa_hw *hw)
 	}
 }
 
+void dpa_acks_leave(struct dpa_hw *hw)
+{
+	struct dpa_hw_qp *qp;
+
+	for (;;) {
+		if (!dpa_spin_try(&hw->ack_lock))
+			return;
+		qp = hw->ack_list;
+		if (qp) {
+			hw->ack_list = qp->ack_next;
+			qp->ack_listed = false;
+		} else {
+			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
+		}
+		dpa_spin_unlock(&hw->ack_lock);
+		if (!qp)
+			return;
+		if (!dpa_qplock_enter_or_note(&qp->lock))
+			continue;
+		if (qp->qpn && qp->peer && dpa_spin_try(&qp->peer->tx[qp->lane].lock)) {
+			/* not held by what we interrupted */
+			dpa_spin_unlock(&qp->peer->tx[qp->lane].lock);
+			dpa_responder_flush(qp);
+		}
+		dpa_qp_leave(qp);
+	}
+}
+
 void dpa_acks_forget(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
@@ -214,10 +242,13 @@ void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
-	if (!soon && qp->pkt_flags && dpa_owes_ack(qp))
+	/* put off once: the sender of several messages may wait for its window */
+	if (!soon && qp->pkt_flags && dpa_owes_ack(qp) && !qp->resp.ack_late) {
+		qp->resp.ack_late = true;
 		ack_later(qp);
-	else
+	} else {
 		dpa_responder_flush(qp);
+	}
 	dpa_qp_leave(qp);
 }
 

@@ -203,8 +203,10 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, pkt);
 		return;
 	}
-	b->ended = dpa_op_props(pkt->opcode) & DPA_OPP_END;
-	b->messages += b->ended && !(dpa_op_props(pkt->opcode) & DPA_OPP_RESP);
+	if (pkt->opcode != DPA_BTH_CNP) {
+		b->ended = dpa_op_props(pkt->opcode) & DPA_OPP_END;
+		b->messages += b->ended && !(dpa_op_props(pkt->opcode) & DPA_OPP_RESP);
+	}
 	r->n++;
 	r->len += pkt->len;
 }

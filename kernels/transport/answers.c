@@ -204,7 +204,7 @@ void dpa_responder_join(struct dpa_hw_qp *qp)
 	if (!s)
 		return;
 	dpa_lane_publish(qp->tx, s);
-	qp->resp.ack_owed = false;
+	qp->resp.ack_owed = qp->resp.ack_late = false;
 }
 
 static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp);
@@ -234,7 +234,7 @@ static void flush(struct dpa_hw_qp *qp)
 					: r->ack_syndrome;
 			dpa_lane_publish(tx, s);
 			fatal = dpa_resp_failing(r);
-			r->ack_owed = false;
+			r->ack_owed = r->ack_late = false;
 		} else {
 			dpa_tx_full(qp, tx);
 		}

@@ -19,7 +19,10 @@
 #include "transport.h"
 
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
-#define PROBE_MIN   200000u   /* a peer's EU may be busy with others for so long */
+#define PROBE_MIN   200000u
+/* A wait that has doubled stays, up to this, until a round trip was measured (Karn): a peer that
+ * has become slow, as one that polls no more, is not asked again for each message. */
+#define PROBE_KEEP  16000000u
 #define PROBE_MAX   1000000000u
 #define MAX_BACKOFF                                                                                \
 	2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value              \
@@ -62,7 +65,8 @@ static void restart(struct dpa_hw_qp *qp, uint64_t now)
 
 	r->backoff = 0;
 	r->ack_at = now + ack_timeout(qp);
-	r->probe_wait = probe_wait(r);
+	if (!r->probe_wait || r->probe_wait > PROBE_KEEP)
+		r->probe_wait = probe_wait(r);
 	r->probe_at = now + r->probe_wait;
 }
 
@@ -203,6 +207,7 @@ static uint64_t take_sample(struct dpa_hw_qp *qp, uint64_t now)
 	r->srtt = r->srtt ? (uint32_t)((r->srtt * 7ull + rtt) / 8) : (uint32_t)rtt;
 	if (!r->srtt)
 		r->srtt = 1;
+	r->probe_wait = 0;
 	return rtt;
 }
 
@@ -250,14 +255,14 @@ static void has_left(struct dpa_req *r)
 
 /*
  * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
- * it, or nothing was lost. No more than that, with more under way: the rest is lost, or was not
- * kept; after a NAK a peer that keeps names what else is missing by itself. True: sending goes on
- * from there.
+ * it, or nothing was lost. No more than that, with more sent before it: the rest is lost, or was
+ * not kept; after a NAK a peer that keeps names what else is missing by itself. True: sending goes
+ * on from there.
  */
 static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 {
 	struct dpa_req *r = &qp->req;
-	bool alone = resume == r->probe_end && dpa_psn_diff(r->send_psn, resume) > 0;
+	bool alone = resume == r->probe_end && dpa_psn_diff(r->probe_back, resume) > 0;
 
 	r->probing = 0;
 	if (r->probe_nak && !alone) {

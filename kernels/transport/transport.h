@@ -14,7 +14,7 @@
 /* One fetch at most: an EU holds a QP's lock that long. */
 #define DPA_PULL_CHUNK (1u << 20)
 
-/* To other hosts: handed to the kernel where it lies, from this size on. */
+/* To other hosts: read where it lies when it is sent, from this size on. */
 #define DPA_WIRE_PULL_MIN   (DPA_LANE_MTU + 1)
 #define DPA_WIRE_PULL_ALONE 512u
 /* Packets of an RC QP that may be out on a link that loses packets; bytes are up to kernels/pcc. */

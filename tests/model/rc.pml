@@ -216,7 +216,7 @@ inline probed() {
 	probing = 2;
 	probe_end = send_psn;
 	n = probe_back;
-	probe_back = 0;
+	probe_back = GT(n, send_psn); /* all that probe_arrived() asks of it */
 	if
 	:: GT(n, send_psn) -> seek()
 	:: else
@@ -399,8 +399,8 @@ inline timed_out() {
 	seek()
 }
 
-/* The probe is news, and behind it there is none although more is under way. */
-#define ALONE	     (RESUME == probe_end && GT(send_psn, RESUME))
+/* The probe is news, and behind it there is none although more had been sent before it. */
+#define ALONE	     (RESUME == probe_end && probe_back)
 #define MORE_COMES   (probe_rd && (LT(RESUME, probe_end) || (probe_nak && RESUME == probe_end)))
 
 /* probe_arrived(): the rest was lost, too, or not kept; who keeps names what else is missing */

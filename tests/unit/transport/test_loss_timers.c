@@ -200,6 +200,48 @@ Test(transport_loss_timers, two_tenths_of_a_millisecond_at_least)
 	th_free(th);
 }
 
+/* Its round trips say nothing while each message is sent twice: the wait stays as long as it was.
+ */
+Test(transport_loss_timers, a_peer_that_became_slow_is_let_be)
+{
+	struct th *th = wire();
+	uint32_t sent = 0, n = 0;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	th_now += 5000;
+	answer(th, n++, ACK);
+	th_drop_all(&th->a);
+	for (int i = 0; i < 8; i++) {
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+		th_until(th, th_now + 900000);
+		answer(th, n++, ACK);
+		sent = th_drop_all(&th->a);
+		cr_expect_leq(sent, i ? 2 : 3, "message %d: %u", i, sent);
+	}
+	cr_expect_eq(sent, 1, "its round trip is known by now");
+	th_free(th);
+}
+
+/* What was posted behind a probe has not been answered yet: nothing is known to be lost. */
+Test(transport_loss_timers, what_follows_a_probe_is_not_sent_again)
+{
+	struct th *th = wire();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	th_drop_all(&th->a);
+	th_until(th, th_now + 10 * MS);
+	expect_one(th, 0, &p);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 3 * MTU, 0);
+	cr_expect_eq(th_drop_all(&th->a), 3);
+	answer(th, 0, ACK);
+	cr_expect_eq(th_drop_all(&th->a), 0);
+	answer(th, 3, ACK);
+	expect_done(th, 1, DPA_CQE_OK);
+	expect_done(th, 2, DPA_CQE_OK);
+	th_free(th);
+}
+
 static void modify(struct th *th, uint32_t state)
 {
 	struct dpa_qp_attr a = {.state = state, .sqd_async_notify = 1};

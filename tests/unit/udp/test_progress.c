@@ -159,8 +159,8 @@ static void expect_sent(struct th *th, const char *when)
 }
 
 /*
- * The ACK of a single packet waits for an idle moment of who polls. While the parked EU sleeps this
- * may be the last poll for long: the sender's timer ran out.
+ * The ACK of a message that came alone waits for an idle moment of who polls. While the parked EU
+ * sleeps this may be the last poll for long: the sender's timer ran out.
  */
 Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 {
@@ -180,6 +180,55 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 	owe_an_ack(th);
 	cr_assert_eq(dpa_hw_progress(&th->ctx), 0);
 	expect_sent(th, "idle");
+	off_the_wire(th);
+}
+
+/* Of several messages, each of which came alone, the sender may wait for its window. */
+Test(udp_progress, an_ack_is_put_off_once)
+{
+	struct th *th = on_the_wire(&(struct th_opt){0});
+	struct dpa_hw_qp *qp = th->b.qp;
+	struct th_pkt p;
+
+	for (int i = 0; i < 2; i++) {
+		owe_an_ack(th);
+		dpa_qplock_lock(&qp->lock);
+		dpa_pkt_done(qp, false); /* another message */
+		cr_assert(th_take(&th->b, &p), "not again");
+		cr_expect_eq(p.s.opcode, DPA_BTH_ACK);
+		th_udp_packets = 0;
+		cr_assert_eq(dpa_hw_progress(&th->ctx), 0);
+		cr_expect_not(th_take(&th->b, &p), "once");
+	}
+	off_the_wire(th);
+}
+
+/* The sender of the last message of a process that ends would send it again, to nobody. */
+Test(udp_progress, who_exits_leaves_no_ack_behind)
+{
+	struct th *th = on_the_wire(&(struct th_opt){0});
+	struct th_pkt p;
+
+	owe_an_ack(th);
+	dpa_acks_leave(th->hw);
+	expect_sent(th, "exit");
+
+	/* a signal's handler that exits in the middle of something */
+	owe_an_ack(th);
+	dpa_spin_lock(&th->b.qp->peer->tx[th->b.qp->lane].lock);
+	dpa_acks_leave(th->hw);
+	dpa_spin_unlock(&th->b.qp->peer->tx[th->b.qp->lane].lock);
+	cr_expect_not(th_take(&th->b, &p));
+	dpa_qplock_lock(&th->b.qp->lock);
+	th->b.qp->resp.ack_late = false;
+	dpa_pkt_done(th->b.qp, false);
+	dpa_qplock_lock(&th->b.qp->lock);
+	dpa_acks_leave(th->hw);
+	cr_expect_not(th_take(&th->b, &p));
+	dpa_qp_leave(th->b.qp);
+	dpa_spin_lock(&th->hw->ack_lock);
+	dpa_acks_leave(th->hw);
+	dpa_spin_unlock(&th->hw->ack_lock);
 	off_the_wire(th);
 }
 
