@@ -242,8 +242,7 @@ void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
-	/* put off once: the sender of several messages may wait for its window */
-	if (!soon && qp->pkt_flags && dpa_owes_ack(qp) && !qp->resp.ack_late) {
+	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
 		qp->resp.ack_late = true;
 		ack_later(qp);
 	} else {

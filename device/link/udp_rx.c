@@ -330,6 +330,16 @@ static void ack_stream(struct batch *b)
 		dpa_responder_flush(b->cur);
 }
 
+/*
+ * May the ACK? Whoever waits for one message hears of it before its sender does: dpa_pkt_done().
+ * Where it is long it is put off once: its sender may wait for the window.
+ */
+static bool may_wait(const struct batch *b)
+{
+	return b->packets <= 2 ||
+	       (b->messages <= 1 && b->ended && b->cur && !b->cur->resp.ack_late);
+}
+
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	int fd = dpa_udp_fd(&hw->udp);
@@ -362,8 +372,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 		ack_stream(&b);
 	}
 	deliver_run(&b);
-	/* whoever waits for this one message hears of it before its sender does: dpa_pkt_done() */
-	dpa_pkt_done(b.cur, b.packets > 2 && (b.messages > 1 || !b.ended));
+	dpa_pkt_done(b.cur, !may_wait(&b));
 	w->rx_idle = !b.packets;
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;

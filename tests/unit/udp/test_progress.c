@@ -145,6 +145,7 @@ static void owe_an_ack(struct th *th)
 	dpa_pkt_done(qp, false);
 	cr_assert_eq(atomic_load(&th->hw->acks_owed), 1);
 	cr_assert_not(th_take(&th->b, &p), "it waits");
+	cr_expect(qp->resp.ack_late);
 }
 
 static void expect_sent(struct th *th, const char *when)
@@ -156,6 +157,7 @@ static void expect_sent(struct th *th, const char *when)
 	cr_expect_eq(p.s.psn, ACK_PSN, "%s", when);
 	cr_expect_eq(atomic_load(&th->hw->acks_owed), 0, "%s", when);
 	cr_expect_not(th_take(&th->b, &p), "%s: once", when);
+	cr_expect_not(th->b.qp->resp.ack_late, "%s", when);
 }
 
 /*
@@ -183,26 +185,6 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 	off_the_wire(th);
 }
 
-/* Of several messages, each of which came alone, the sender may wait for its window. */
-Test(udp_progress, an_ack_is_put_off_once)
-{
-	struct th *th = on_the_wire(&(struct th_opt){0});
-	struct dpa_hw_qp *qp = th->b.qp;
-	struct th_pkt p;
-
-	for (int i = 0; i < 2; i++) {
-		owe_an_ack(th);
-		dpa_qplock_lock(&qp->lock);
-		dpa_pkt_done(qp, false); /* another message */
-		cr_assert(th_take(&th->b, &p), "not again");
-		cr_expect_eq(p.s.opcode, DPA_BTH_ACK);
-		th_udp_packets = 0;
-		cr_assert_eq(dpa_hw_progress(&th->ctx), 0);
-		cr_expect_not(th_take(&th->b, &p), "once");
-	}
-	off_the_wire(th);
-}
-
 /* The sender of the last message of a process that ends would send it again, to nobody. */
 Test(udp_progress, who_exits_leaves_no_ack_behind)
 {
@@ -220,7 +202,6 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	dpa_spin_unlock(&th->b.qp->peer->tx[th->b.qp->lane].lock);
 	cr_expect_not(th_take(&th->b, &p));
 	dpa_qplock_lock(&th->b.qp->lock);
-	th->b.qp->resp.ack_late = false;
 	dpa_pkt_done(th->b.qp, false);
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_acks_leave(th->hw);

@@ -358,4 +358,8 @@ Test(udp_receive, one_message_at_a_time)
 	datagram(from[0], QPN, 4, 4, true, true);
 	expect_calls("two", 2, (uint32_t[]){4, 4});
 	cr_expect(told_soon);
+	datagram(from[0], QPN, 0, 4, true, true);
+	qps[0]->resp.ack_late = true;
+	expect_calls("one, and the last one's sender waits still", 1, (uint32_t[]){4});
+	cr_expect(told_soon);
 }
