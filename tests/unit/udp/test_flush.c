@@ -38,8 +38,6 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 
 #define SRC 0x12
 
-static atomic_bool done;
-
 /* A remote whose sockets take nothing. */
 static struct dpa_remote *remote(struct th *th)
 {
@@ -243,6 +241,8 @@ Test(udp_flush, an_ack_goes_with_the_last_piece)
 }
 
 #ifndef __SANITIZE_THREAD__ /* which would say rightly that they race */
+static atomic_bool done;
+
 /* What the ICRC covers is what leaves, whoever writes to the memory meanwhile. */
 static void *scribble(void *arg)
 {
