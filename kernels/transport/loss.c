@@ -21,7 +21,8 @@
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
 #define PROBE_MIN   200000u
 /* A wait that has doubled stays, up to this, until a round trip was measured (Karn): a peer that
- * has become slow, as one that polls no more, is not asked again for each message. */
+ * has become slow, as one that polls no more, is not asked again for each message. Not where a NAK
+ * says that packets are lost. */
 #define PROBE_KEEP  16000000u
 #define PROBE_MAX   1000000000u
 #define MAX_BACKOFF                                                                                \
@@ -413,6 +414,7 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 		return;
 	}
 	tell(qp, DPA_PCC_LOSS);
+	r->probe_wait = probe_wait(r);
 	if (past) /* sent again already */
 		return;
 	if (r->probing == 2 && r->probe_nak && dpa_psn_diff(psn, r->probe_psn) > 0)

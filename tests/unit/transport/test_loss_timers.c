@@ -222,6 +222,29 @@ Test(transport_loss_timers, a_peer_that_became_slow_is_let_be)
 	th_free(th);
 }
 
+/* Not so where packets are lost: the next tail may be as well. */
+Test(transport_loss_timers, a_nak_shortens_the_wait)
+{
+	struct th *th = wire();
+	struct th_pkt p;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	th_now += 5000;
+	answer(th, 0, ACK);
+	th_drop_all(&th->a);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 3 * MTU, 0);
+	th_drop_all(&th->a);
+	th_until(th, th_now + 600000);
+	cr_expect_eq(th_drop_all(&th->a), 2, "at 200 and 600 us");
+	answer(th, 2, NAK(DPA_NAK_PSN_SEQ));
+	expect_one(th, 2, &p);
+	th_until(th, th_now + 199999);
+	cr_expect_eq(th_drop_all(&th->a), 0);
+	th_until(th, th_now + 1);
+	expect_one(th, 2, &p);
+	th_free(th);
+}
+
 /* What was posted behind a probe has not been answered yet: nothing is known to be lost. */
 Test(transport_loss_timers, what_follows_a_probe_is_not_sent_again)
 {
