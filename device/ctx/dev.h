@@ -635,8 +635,9 @@ struct dpa_hw {
 	bool listen_off;	       /* no descriptors to accept with: the listener rests */
 	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
 	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
-	uint32_t distrust_last;	   /* for how many it was the last time; 0: never, or long ago */
-	uint32_t trusted;	   /* looks since that found it polling */
+	/* the service thread's own: how many the last time, 0: never, or long ago; and looks since
+	 * that found the application polling */
+	uint32_t distrust_last, trusted;
 
 	struct dpa_eu *eus;
 	uint32_t neus;
