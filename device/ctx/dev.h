@@ -259,6 +259,14 @@ struct dpa_rd_saved {
 	uint32_t opcode : 8; /* of the request; DPA_LINK_NO_QP: none */
 };
 
+#define DPA_SENT_MARKS 8u
+
+/* A mark in what was sent: everything below psn, the first behind the mark before at `at`, ns. */
+struct dpa_sent {
+	uint64_t at;
+	uint32_t psn;
+};
+
 /* Requester. States: see kernels/transport/README.md. */
 struct dpa_req {
 	/* for each message: 48 bytes */
@@ -307,6 +315,8 @@ struct dpa_req {
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
 	uint32_t left_psn;	       /* with `left`: what was sent below it is not under way */
 	bool left;		       /* something below left_psn is missing still */
+	bool gap;		       /* a NAK has come, and no ACK up to gap_psn since */
+	uint32_t gap_psn;	       /* what was sent next when it came */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
 	/* XRC: the WQE that begins the present turn; none has begun */
@@ -315,6 +325,8 @@ struct dpa_req {
 	int8_t keeps;	 /* does the peer keep what comes out of order: from 3 on yes, below 1 no */
 	uint8_t naks;	 /* answered without trying that again */
 	uint8_t backoff; /* doublings of the local ACK timeout */
+	uint32_t nsent;	 /* marks made; the newest lies in front of nsent % DPA_SENT_MARKS */
+	struct dpa_sent sent[DPA_SENT_MARKS];
 };
 
 /* Responder. */

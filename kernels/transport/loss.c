@@ -93,6 +93,44 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 	       dpa_psn_diff(r->asked_psn, r->send_psn) < 0;
 }
 
+/* Time tells what has arrived. */
+static bool by_time(const struct dpa_req *r)
+{
+	return r->gap && r->keeps > 0 && r->srtt;
+}
+
+/*
+ * While a packet is missing no ACK says what else has arrived. But what was sent a round trip ago
+ * would be acknowledged by now: so much more may leave, as it would for ACKs, until the missing one
+ * has arrived or is asked after (probe()). *psn becomes one past what has aged, if there is any;
+ * returned is when there will be more, 0: nothing was sent since.
+ */
+static uint64_t have_aged(const struct dpa_req *r, uint64_t now, uint32_t *psn)
+{
+	uint32_t n = r->nsent < DPA_SENT_MARKS ? r->nsent : DPA_SENT_MARKS;
+	uint64_t next = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct dpa_sent *s = &r->sent[(r->nsent - i) % DPA_SENT_MARKS];
+
+		if (s->at + r->srtt <= now) {
+			*psn = s->psn;
+			return next;
+		}
+		next = s->at + r->srtt;
+	}
+	return next;
+}
+
+/* A mark for each eighth of a round trip: all of them together are one. */
+static void mark_sent(struct dpa_req *r, uint64_t now)
+{
+	if (!r->nsent ||
+	    now - r->sent[(r->nsent - 1) % DPA_SENT_MARKS].at >= r->srtt / DPA_SENT_MARKS)
+		r->sent[r->nsent++ % DPA_SENT_MARKS].at = now;
+	r->sent[(r->nsent - 1) % DPA_SENT_MARKS].psn = r->send_psn;
+}
+
 /*
  * Packets that are under way. What was sent when the answer came to one that was sent again is not:
  * the peer keeps it, although something in front of it is missing. (A window that is full was sent
@@ -103,8 +141,12 @@ static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
 	const struct dpa_req *r = &qp->req;
 	const bool known = r->left && r->keeps > 0 && dpa_psn_diff(r->left_psn, resume) > 0 &&
 			   dpa_psn_diff(r->left_psn, r->send_psn) <= 0;
-	int32_t n = dpa_psn_diff(r->send_psn, known ? r->left_psn : resume);
+	uint32_t from = known ? r->left_psn : resume, aged = from;
+	int32_t n;
 
+	if (by_time(r))
+		have_aged(r, dpa_now_about(), &aged);
+	n = dpa_psn_diff(r->send_psn, dpa_psn_diff(aged, from) > 0 ? aged : from);
 	return n < 0 ? 0 : (uint32_t)n;
 }
 
@@ -154,11 +196,17 @@ void dpa_loss_asked(struct dpa_hw_qp *qp)
 bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint64_t now, wait;
+	uint32_t psn;
 
 	if (qp->req.probing == 1)
 		return true;
-	if (!has_room(qp, length))
+	/* looked up first: what ages meanwhile is room */
+	wait = by_time(&qp->req) ? have_aged(&qp->req, dpa_now_about(), &psn) : 0;
+	if (!has_room(qp, length)) {
+		if (wait)
+			dpa_pend(qp, wait);
 		return false;
+	}
 	if (!dpa_pcc_active(&qp->pcc))
 		return true;
 	now = dpa_now_ns();
@@ -181,12 +229,11 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
-	uint64_t now = 0;
+	/* it is paced by the exact time */
+	uint64_t now = dpa_pcc_active(&qp->pcc) ? dpa_now_ns() : dpa_now_about();
 
-	if (dpa_pcc_active(&qp->pcc))
-		now = dpa_now_ns(); /* it is paced by this */
-	else if (!r->rtt_at)
-		now = dpa_now_about();
+	if (r->probing != 1)
+		mark_sent(r, now);
 	dpa_pcc_sent(&qp->pcc, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
 	if (!r->rtt_at && dpa_psn_diff(psn, r->max_psn) >= 0) {
 		r->rtt_at = now;
@@ -274,7 +321,8 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 		return false;
 	if (r->probe_nak && r->keeps >= 0 && r->keeps-- >= KEEPS_KNOWN)
 		return false;
-	r->left = false;
+	r->left = r->gap = false;
+	r->nsent = 0;
 	dpa_seek(qp, resume);
 	return true;
 }
@@ -298,6 +346,8 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 		probe_arrived(qp, resume);
 	if (r->left && dpa_psn_diff(resume, r->left_psn) >= 0)
 		r->left = false; /* before PSNs come round */
+	if (r->gap && dpa_psn_diff(resume, r->gap_psn) >= 0)
+		r->gap = false;
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
 	if (!r->heard)
@@ -313,7 +363,8 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 
 static void forget(struct dpa_hw_qp *qp)
 {
-	qp->req.left = false;
+	qp->req.left = qp->req.gap = false;
+	qp->req.nsent = 0;
 	qp->req.rtt_at = 0;
 	qp->req.probing = 0;
 	qp->req.unacked = 0;
@@ -373,6 +424,7 @@ static void probe(struct dpa_hw_qp *qp, uint64_t now)
 	if (r->probing != 2 || !r->probe_rd || resume_psn(qp) != r->probe_end ||
 	    !probe_arrived(qp, r->probe_end))
 		send_one(qp, resume_psn(qp), false);
+	r->gap = false;
 	if (r->probe_wait < PROBE_MAX)
 		r->probe_wait *= 2;
 	r->probe_at = now + r->probe_wait;
@@ -421,6 +473,8 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 		next_missing(r, psn);
 	if (r->keeps > 0 || ++r->naks % TRY_AGAIN == 0) {
 		send_one(qp, psn, true);
+		r->gap = true;
+		r->gap_psn = r->probe_back;
 		return;
 	}
 	forget(qp);

@@ -351,3 +351,90 @@ Test(transport_lossy, who_asks_for_one_after_the_other_keeps_no_more)
 	cr_expect_eq(n, 64, "a window from there on, not %u packets", n);
 	th_free(th);
 }
+
+#define TRIP 80000u /* ns */
+
+/* A window of 64 packets of a long WRITE from 1 on: 32 go, the others half a round trip later. */
+static struct th *halves(void)
+{
+	struct th *th = windowed(32);
+	bool has;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
+	cr_assert_eq(takes(th, 0, &has), 1);
+	th_now += TRIP;
+	answer(th, 0, ACK);
+	cr_assert_eq(th->a.qp->req.srtt, TRIP);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 2000 * MTU, 0);
+	cr_assert_eq(takes(th, 1, &has), 32);
+	th_now += TRIP / 2;
+	th->a.qp->pcc.window = 64 * (MTU + 64);
+	th_ring(&th->a);
+	cr_assert_eq(takes(th, 33, &has), 32);
+	return th;
+}
+
+/*
+ * While one is missing no ACK says what else has arrived: sending stood still for the round trip
+ * that the missing one takes. What was sent a round trip ago leaves room, until that is asked
+ * after.
+ */
+Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
+{
+	struct th *th = halves();
+	uint64_t start = th_now - TRIP / 2;
+	bool has;
+
+	th_until(th, start + TRIP);
+	cr_assert_eq(takes(th, 0, &has), 0, "no NAK, no loss: ACKs come");
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 1 + 32, "as much as the first half was");
+	cr_expect(has);
+	th_until(th, start + 3 * TRIP / 2 - 1);
+	cr_expect_eq(takes(th, 0, &has), 0);
+	th_until(th, start + 3 * TRIP / 2);
+	cr_expect_eq(takes(th, 0, &has), 32, "and the second half");
+	/* so on, a window a round trip; 4 round trips behind the NAK is the probe */
+	th_until(th, start + 5 * TRIP - 1);
+	cr_expect_eq(takes(th, 10, &has), 6 * 32);
+	cr_expect_not(has);
+	th_until(th, start + 5 * TRIP);
+	cr_expect_eq(takes(th, 10, &has), 1);
+	cr_expect(has, "the probe");
+	th_until(th, start + 8 * TRIP);
+	cr_expect_eq(takes(th, 0, &has), 0, "nothing is known any more");
+	th_free(th);
+}
+
+/* Nor of what is missing twice: the ACK of all that was sent by the NAK ends it. */
+Test(transport_lossy, an_ack_says_more_than_time)
+{
+	struct th *th = halves();
+	bool has;
+
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 1 + 9, "what was in front of it arrived");
+	answer(th, 73, ACK);
+	cr_expect_eq(takes(th, 0, &has), 64);
+	th_now += 2 * TRIP;
+	th_ring(&th->a);
+	cr_expect_eq(takes(th, 0, &has), 0, "ACKs come");
+	th_free(th);
+}
+
+/* A peer that keeps nothing has nothing of it; and what is sent again is under way again. */
+Test(transport_lossy, what_is_sent_again_is_under_way_again)
+{
+	struct th *th = halves();
+	bool has;
+
+	th->a.qp->req.keeps = 0;
+	th_now += TRIP;
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 64, "10 to 73");
+	th_now += TRIP / 2;
+	th->a.qp->req.keeps = 10;
+	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 20, &has), 1 + 10, "20 to 73 left half a round trip ago");
+	th_free(th);
+}
