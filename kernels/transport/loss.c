@@ -25,6 +25,7 @@
  * says that packets are lost. */
 #define PROBE_KEEP  16000000u
 #define PROBE_MAX   1000000000u
+#define WIDE_WINDOW (512u << 10)
 #define MAX_BACKOFF                                                                                \
 	2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value              \
 	    */
@@ -216,12 +217,21 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 	return !wait;
 }
 
+/*
+ * Four ACKs a window; of a wide one two: each costs the peer a system call, in which it could take
+ * some 30 packets.
+ */
+static uint32_t ack_after(uint32_t window)
+{
+	return window < WIDE_WINDOW ? window / 4 : window / 2;
+}
+
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 {
 	struct dpa_req *r = &qp->req;
 
 	r->unacked += bytes;
-	return r->probing == 1 || r->unacked >= qp->pcc.window / 4 ||
+	return r->probing == 1 || r->unacked >= ack_after(qp->pcc.window) ||
 	       (!dpa_loss_room(qp, bytes) && !ack_comes(qp));
 }
 

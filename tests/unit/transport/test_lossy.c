@@ -205,6 +205,29 @@ Test(transport_lossy, little_room_waits_for_more)
 	th_free(th);
 }
 
+/* An ACK costs the peer a system call: two are asked for in a wide window, four in others.
+ */
+Test(transport_lossy, a_wide_window_asks_twice)
+{
+	struct th *th = windowed(512);
+	struct asked k = {.n = 0};
+	uint32_t n = 0;
+
+	cr_assert_geq(th->a.qp->pcc.window, 512u << 10);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 1500 * MTU, 0);
+	for (uint32_t round = 0; round < 2; round++) {
+		take_asked(th, &k);
+		for (; n < k.end && !k.psn[n]; n++)
+			;
+		cr_assert_lt(n, k.end, "one is asked for");
+		cr_expect_eq(k.n, 1, "not %u", k.n);
+		cr_expect_geq(k.end - (round ? 512 : 0), 256, "%u", k.end);
+		k.n = 0;
+		answer(th, n++, ACK);
+	}
+	th_free(th);
+}
+
 /* A window of less than four packets has no quarters. */
 Test(transport_lossy, small_windows_are_used_whole)
 {
