@@ -261,7 +261,7 @@ struct dpa_rd_saved {
 
 #define DPA_SENT_MARKS 8u
 
-/* A mark in what was sent: everything below psn, the first behind the mark before at `at`, ns. */
+/* A mark in what was sent: all below psn; the first of it, behind the mark before, at `at`, ns. */
 struct dpa_sent {
 	uint64_t at;
 	uint32_t psn;

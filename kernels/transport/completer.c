@@ -215,7 +215,8 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 	if (dpa_psn_diff(psn, qp->req.send_psn) >= 0)
 		return;
 	qp->req.rtt_at = 0; /* what is sent again gives no sample (Karn) */
-	qp->req.left = false;
+	qp->req.left = qp->req.gap = false;
+	qp->req.nsent = 0;
 	dpa_seek(qp, psn);
 }
 

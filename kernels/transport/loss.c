@@ -94,10 +94,10 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 	       dpa_psn_diff(r->asked_psn, r->send_psn) < 0;
 }
 
-/* Time tells what has arrived. */
+/* Time tells what has arrived. Not what has been asked for, which comes all at once then. */
 static bool by_time(const struct dpa_req *r)
 {
-	return r->gap && r->keeps > 0 && r->srtt;
+	return r->gap && r->keeps > 0 && r->srtt && !r->rd_out;
 }
 
 /*
@@ -123,11 +123,15 @@ static uint64_t have_aged(const struct dpa_req *r, uint64_t now, uint32_t *psn)
 	return next;
 }
 
-/* A mark for each eighth of a round trip: all of them together are one. */
+/*
+ * A mark for each sixth of a round trip: two more are kept than one spans, so that the newest takes
+ * the place of none that has just aged. Another thread may know a later time.
+ */
 static void mark_sent(struct dpa_req *r, uint64_t now)
 {
-	if (!r->nsent ||
-	    now - r->sent[(r->nsent - 1) % DPA_SENT_MARKS].at >= r->srtt / DPA_SENT_MARKS)
+	const struct dpa_sent *last = &r->sent[(r->nsent - 1) % DPA_SENT_MARKS];
+
+	if (!r->nsent || now >= last->at + r->srtt / (DPA_SENT_MARKS - 2))
 		r->sent[r->nsent++ % DPA_SENT_MARKS].at = now;
 	r->sent[(r->nsent - 1) % DPA_SENT_MARKS].psn = r->send_psn;
 }
@@ -135,7 +139,8 @@ static void mark_sent(struct dpa_req *r, uint64_t now)
 /*
  * Packets that are under way. What was sent when the answer came to one that was sent again is not:
  * the peer keeps it, although something in front of it is missing. (A window that is full was sent
- * at once behind the one before, and has arrived with it.) So a loss does not stop what follows.
+ * at once behind the one before, and has arrived with it.) Nor is what has aged, behind a loss. So
+ * that does not stop what follows.
  */
 static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -204,7 +209,8 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 	/* looked up first: what ages meanwhile is room */
 	wait = by_time(&qp->req) ? have_aged(&qp->req, dpa_now_about(), &psn) : 0;
 	if (!has_room(qp, length)) {
-		if (wait)
+		psn = dpa_psn_add(resume_psn(qp), DPA_LOSS_PACKETS);
+		if (wait && dpa_psn_diff(qp->req.send_psn, psn) < 0)
 			dpa_pend(qp, wait);
 		return false;
 	}
@@ -218,11 +224,15 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 }
 
 /*
- * Four ACKs a window; of a wide one two: each costs the peer a system call, in which it could take
- * some 30 packets.
+ * An ACK behind each quarter of the window; of a wide one, behind each half: it costs the peer a
+ * system call, in which it could take some 30 packets. (If one is lost then, the probe asks again;
+ * where packets are lost windows are not wide.)
  */
-static uint32_t ack_after(uint32_t window)
+static uint32_t ack_after(const struct dpa_hw_qp *qp)
 {
+	uint32_t most = DPA_LOSS_PACKETS * packet_bytes(qp, qp->mtu);
+	uint32_t window = qp->pcc.window < most ? qp->pcc.window : most;
+
 	return window < WIDE_WINDOW ? window / 4 : window / 2;
 }
 
@@ -231,7 +241,7 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	struct dpa_req *r = &qp->req;
 
 	r->unacked += bytes;
-	return r->probing == 1 || r->unacked >= ack_after(qp->pcc.window) ||
+	return r->probing == 1 || r->unacked >= ack_after(qp) ||
 	       (!dpa_loss_room(qp, bytes) && !ack_comes(qp));
 }
 
