@@ -196,6 +196,15 @@ void dpa_acks_send(struct dpa_hw *hw)
 	}
 }
 
+/* Not held by what we interrupted, if this is a signal's handler. Others let go of it. */
+static bool is_free(dpa_spin_t *lock)
+{
+	if (!dpa_spin_try(lock))
+		return false;
+	dpa_spin_unlock(lock);
+	return true;
+}
+
 void dpa_acks_leave(struct dpa_hw *hw)
 {
 	struct dpa_hw_qp *qp;
@@ -215,11 +224,10 @@ void dpa_acks_leave(struct dpa_hw *hw)
 			return;
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue;
-		if (qp->qpn && qp->peer && dpa_spin_try(&qp->peer->tx[qp->lane].lock)) {
-			/* not held by what we interrupted */
-			dpa_spin_unlock(&qp->peer->tx[qp->lane].lock);
+		/* a lane without room pends the QP */
+		if (qp->qpn && qp->peer && is_free(&qp->peer->tx[qp->lane].lock) &&
+		    is_free(&hw->pend_lock))
 			dpa_responder_flush(qp);
-		}
 		dpa_qp_leave(qp);
 	}
 }

@@ -203,6 +203,12 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	cr_expect_not(th_take(&th->b, &p));
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_pkt_done(th->b.qp, false);
+	dpa_spin_lock(&th->hw->pend_lock);
+	dpa_acks_leave(th->hw);
+	dpa_spin_unlock(&th->hw->pend_lock);
+	cr_expect_not(th_take(&th->b, &p));
+	dpa_qplock_lock(&th->b.qp->lock);
+	dpa_pkt_done(th->b.qp, false);
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_acks_leave(th->hw);
 	cr_expect_not(th_take(&th->b, &p));
