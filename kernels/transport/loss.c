@@ -31,6 +31,14 @@
 	    */
 #define NEVER_NS 1000000000ull /* timeout 0: no limit, but still trying */
 
+/*
+ * How sure a requester is that its peer keeps what comes out of order. One answer that shows it is
+ * enough; as many as lie between the two in a row that do not, and it is not known any more: its
+ * room may be full.
+ */
+#define KEEPS_SURE  10
+#define KEEPS_KNOWN 3
+
 static bool outstanding(const struct dpa_hw_qp *qp)
 {
 	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
@@ -94,10 +102,13 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 	       dpa_psn_diff(r->asked_psn, r->send_psn) < 0;
 }
 
-/* Time tells what has arrived. Not what has been asked for, which comes all at once then. */
+/*
+ * Time tells what has arrived, and is kept. Not what has been asked for, which comes all at once
+ * then.
+ */
 static bool by_time(const struct dpa_req *r)
 {
-	return r->gap && r->keeps > 0 && r->srtt && !r->rd_out;
+	return r->gap && r->keeps >= KEEPS_KNOWN && r->srtt && !r->rd_out;
 }
 
 /*
@@ -303,14 +314,6 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 	ev.inflight = (uint32_t)(out > n ? out : n) * qp->mtu;
 	dpa_pcc_event(&qp->pcc, &ev);
 }
-
-/*
- * How sure a requester is that its peer keeps what comes out of order. One answer that shows it is
- * enough; as many as lie between the two in a row that do not, and it is not known any more: its
- * room may be full.
- */
-#define KEEPS_SURE  10
-#define KEEPS_KNOWN 3
 
 /* What was sent by now is not under way any more. Answers to READs that are ahead are not kept. */
 static void has_left(struct dpa_req *r)

@@ -402,6 +402,7 @@ static struct th *measured(void)
 	th_now += TRIP;
 	answer(th, 0, ACK);
 	cr_assert_eq(th->a.qp->req.srtt, TRIP);
+	th->a.qp->req.keeps = 10; /* it has kept something before */
 	return th;
 }
 
@@ -465,6 +466,21 @@ Test(transport_lossy, an_ack_says_more_than_time)
 	th_now += 2 * TRIP;
 	th_ring(&th->a);
 	cr_expect_eq(takes(th, 0, &has), 0, "ACKs come");
+	th_free(th);
+}
+
+/* Nobody knows yet whether it keeps anything. */
+Test(transport_lossy, time_says_nothing_of_a_peer_that_is_new)
+{
+	struct th *th = halves();
+	bool has;
+
+	th->a.qp->req.keeps = 1;
+	th_now += TRIP / 2;
+	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
+	cr_expect_eq(takes(th, 10, &has), 1 + 9, "what was in front of it arrived");
+	th_until(th, th_now + 3 * TRIP);
+	cr_expect_eq(takes(th, 0, &has), 0);
 	th_free(th);
 }
 
