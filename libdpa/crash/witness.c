@@ -39,17 +39,23 @@ struct expected {
 	const void *owner;
 };
 
-/* The lock is held. A ticket that is there before and after is that of the owner between. */
+/*
+ * The lock is held. A ticket that is there before and after is that of the owner between. One that
+ * has left by itself, since it saw that the context has ended, has not reported yet, perhaps.
+ */
 static void expect(struct dpa_eu *eu, void *arg)
 {
 	struct expected *e = arg;
-	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
+	const void *of;
+	uint64_t t;
 
-	if (eu == dpa_eu_self || t % 2 == 0 ||
-	    atomic_load_explicit(&eu->owner, memory_order_seq_cst) != e->owner ||
-	    atomic_load_explicit(&eu->ticket, memory_order_seq_cst) != t)
+	do {
+		t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
+		of = atomic_load_explicit(t % 2 ? &eu->owner : &eu->left, memory_order_seq_cst);
+	} while (atomic_load_explicit(&eu->ticket, memory_order_seq_cst) != t);
+	if (eu == dpa_eu_self || of != e->owner)
 		return;
-	e->w->tickets[eu->index] = t;
+	e->w->tickets[eu->index] = t % 2 ? t : t - 1;
 	e->w->awaited++;
 }
 

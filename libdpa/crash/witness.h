@@ -47,7 +47,8 @@ void dpa_witnesses_free(struct dpa_witness *list);
 /*
  * The calling EU is done with code of a context that has ended: hands over what it has captured, if
  * anything. After dpa_eu_exit(), then a look at doca_dpa.fatal: the end of the context sets that,
- * then looks at the tickets, so that it waits for nobody who does not come.
+ * then looks at the tickets, so that it waits for nobody who does not come. Again after
+ * dpa_eu_gone(): it may have found this EU between its report and there.
  */
 void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpa_eu *eu);
 

@@ -47,6 +47,7 @@ struct dpa_eu {
 	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
 	_Atomic(struct dpa_work *) running;
 	_Atomic(const void *) owner; /* whose code that is: compared, never followed */
+	_Atomic(const void *) left;  /* whose it was: from dpa_eu_exit() to dpa_eu_gone() */
 	_Atomic uint64_t ticket;     /* of the code that runs: a new one each time, odd inside */
 	_Atomic uint64_t kill;	     /* end the code of this ticket at the next chance */
 	_Atomic uint64_t waited_ns;  /* asleep in ops of device code, all told; by this thread */
@@ -156,6 +157,8 @@ void dpa_eu_enter(const void *owner);
 /* Calls into device code, after dpa_eu_enter(); comes back however the code ends. */
 enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg);
 void dpa_eu_exit(void);
+/* And has said what there is to say of it. */
+void dpa_eu_gone(void);
 /* Out of the device code that called the op: never returns. */
 _Noreturn void dpa_eu_leave(enum dpa_eu_end how);
 /* The same as a fault: the stack is nearly used up, and an op could overflow it with locks held. */

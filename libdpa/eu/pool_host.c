@@ -286,10 +286,20 @@ void dpa_eu_enter(const void *owner)
 	dpa_watchdog_begin();
 }
 
+/* Who finds the even ticket finds who was left, too. */
 void dpa_eu_exit(void)
 {
-	atomic_fetch_add_explicit(&dpa_eu_self->ticket, 1, memory_order_seq_cst);
-	atomic_store_explicit(&dpa_eu_self->owner, NULL, memory_order_seq_cst);
+	struct dpa_eu *eu = dpa_eu_self;
+
+	atomic_store_explicit(&eu->left, atomic_load_explicit(&eu->owner, memory_order_relaxed),
+			      memory_order_seq_cst);
+	atomic_fetch_add_explicit(&eu->ticket, 1, memory_order_seq_cst);
+	atomic_store_explicit(&eu->owner, NULL, memory_order_seq_cst);
+}
+
+void dpa_eu_gone(void)
+{
+	atomic_store_explicit(&dpa_eu_self->left, NULL, memory_order_seq_cst);
 }
 
 /*

@@ -13,6 +13,12 @@ static struct dpa_stat_task *task_of(const struct dpa_run *run)
 			       run->dpa->stat_id, run->name);
 }
 
+static void report(struct dpa_run *run, struct dpa_eu *eu)
+{
+	if (__builtin_expect(atomic_load_explicit(&run->dpa->fatal, memory_order_seq_cst), 0))
+		dpa_witnesses_report(&run->dpa->witnesses, run->name, eu);
+}
+
 /* Enter, then look at the mark: see dpa_eu_enter(). */
 enum dpa_eu_end dpa_run_code(struct dpa_run *run, void (*code)(void *arg), void *arg)
 {
@@ -29,8 +35,9 @@ enum dpa_eu_end dpa_run_code(struct dpa_run *run, void (*code)(void *arg), void 
 	if (end == DPA_EU_FAULTED)
 		dpa_fatal_enter(run->dpa, run->name, eu, stat.task);
 	dpa_eu_exit();
-	if (__builtin_expect(atomic_load_explicit(&run->dpa->fatal, memory_order_seq_cst), 0))
-		dpa_witnesses_report(&run->dpa->witnesses, run->name, eu);
+	report(run, eu);
+	dpa_eu_gone();
+	report(run, eu);
 	eu->run = NULL;
 	return end;
 }

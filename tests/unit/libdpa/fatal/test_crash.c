@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "fatal_rig.h"
+#include "libdpa/eu/pool_int.h"
 
 TestSuite(crash, .init = crash_setup, .fini = crash_teardown, .timeout = 100);
 
@@ -297,6 +298,55 @@ Test(crash, the_other_eus_are_in_the_files)
 	has(crash_text(), "), loop  0x");
 	has(crash_text(), "  around (");
 	has(crash_text(), "), wait_for_ever  0x");
+}
+
+static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
+{
+	uint32_t n;
+
+	free(w->tickets);
+	w->awaited = 0;
+	dpa_eu_self = NULL; /* somebody else ends the context */
+	dpa_witnesses_expect(w, owner);
+	dpa_eu_self = &dpa_pool.threads[0];
+	n = w->awaited;
+	return n;
+}
+
+/*
+ * An EU that finds by itself that the context has ended is on its way out when the others are
+ * looked for: it was not awaited, and what it had to say came too late.
+ */
+Test(crash, who_has_left_is_awaited_until_it_is_gone)
+{
+	struct dpa_eu *eu = &dpa_pool.threads[0];
+	struct dpa_witnesses w;
+	int owner, other;
+
+	dpa_witnesses_init(&w);
+	atomic_store(&dpa_pool.num_threads, 1);
+	dpa_eu_self = eu;
+	cr_expect_eq(awaits(&w, &owner), 0);
+	atomic_store(&eu->owner, &owner);
+	cr_expect_eq(awaits(&w, &owner), 0, "not there yet: it looks at the mark then");
+	atomic_store(&eu->ticket, 7);
+	cr_expect_eq(awaits(&w, &owner), 1);
+	cr_expect_eq(awaits(&w, &other), 0);
+	dpa_eu_exit();
+	cr_expect_eq(awaits(&w, &other), 0);
+	cr_assert_eq(awaits(&w, &owner), 1);
+	dpa_witnesses_report(&w, "kernel", eu);
+	cr_expect_eq(w.awaited, 0);
+	/* looked for only then: it reports again when it is gone */
+	cr_assert_eq(awaits(&w, &owner), 1);
+	dpa_eu_gone();
+	dpa_witnesses_report(&w, "kernel", eu);
+	cr_expect_eq(w.awaited, 0);
+	cr_expect_eq(awaits(&w, &owner), 0);
+	dpa_witnesses_free(dpa_witnesses_take(&w));
+	dpa_witnesses_fini(&w);
+	dpa_eu_self = NULL;
+	atomic_store(&dpa_pool.num_threads, 0);
 }
 
 /* Those of another context that works are not: they have nothing to do with it. */
