@@ -344,8 +344,7 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 		return false;
 	if (r->probe_nak && r->keeps >= 0 && r->keeps-- >= KEEPS_KNOWN)
 		return false;
-	r->left = r->gap = false;
-	r->nsent = 0;
+	dpa_loss_unknown(r);
 	dpa_seek(qp, resume);
 	return true;
 }
@@ -386,8 +385,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 
 static void forget(struct dpa_hw_qp *qp)
 {
-	qp->req.left = qp->req.gap = false;
-	qp->req.nsent = 0;
+	dpa_loss_unknown(&qp->req);
 	qp->req.rtt_at = 0;
 	qp->req.probing = 0;
 	qp->req.unacked = 0;

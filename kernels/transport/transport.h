@@ -255,15 +255,21 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length);
 bool dpa_loss_full(const struct dpa_hw_qp *qp, uint32_t length);
 /* How many packets the window has room for. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length);
-/* Does the packet that ends here ask for an ACK although its message goes on? */
 /* The packet before send_psn asks for an ACK. */
 void dpa_loss_asked(struct dpa_hw_qp *qp);
+/* Does the packet that ends here ask for an ACK although its message goes on? */
 bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
 /* Packets from psn to send_psn were sent. */
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_loss_probed(struct dpa_hw_qp *qp);
 void dpa_loss_heard(struct dpa_hw_qp *qp);
 void dpa_loss_again(struct dpa_hw_qp *qp);
+/* What was sent is sent again: nothing of it counts as arrived. */
+static inline void dpa_loss_unknown(struct dpa_req *r)
+{
+	r->left = r->gap = false;
+	r->nsent = 0;
+}
 /* What is due is done; false: the QP failed. */
 bool dpa_loss_timers(struct dpa_hw_qp *qp);
 void dpa_loss_arm(struct dpa_hw_qp *qp);

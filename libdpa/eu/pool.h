@@ -47,21 +47,23 @@ struct dpa_eu {
 	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
 	_Atomic(struct dpa_work *) running;
 	_Atomic(const void *) owner; /* whose code that is: compared, never followed */
-	_Atomic(const void *) left;  /* whose it was: from dpa_eu_exit() to dpa_eu_gone() */
-	_Atomic uint64_t ticket;     /* of the code that runs: a new one each time, odd inside */
-	_Atomic uint64_t kill;	     /* end the code of this ticket at the next chance */
-	_Atomic uint64_t waited_ns;  /* asleep in ops of device code, all told; by this thread */
-	_Atomic uint64_t overrun;    /* a kill of this ticket is because of its run time */
-	struct dpa_work *again;	     /* was dispatched by its own execute() */
-	struct dpa_work resume;	     /* stands for this thread in the queue, in a yield */
-	struct dpa_run *run;	     /* what the code is: written by this thread only */
-	volatile bool in_user;	     /* device code is on the stack */
-	volatile bool held, missed;  /* dpa_eu_hold(): not now; a kill came meanwhile */
-	int id;			     /* number of the EU that it holds */
-	int borrowed;		     /* the same, if it was lent to urgent work; -1: it was not */
-	bool shared;		     /* that EU is not its own: lent, or another thread's */
-	bool awaited;		     /* of the last work */
-	int index;		     /* of the thread */
+	/* whose it was: from dpa_eu_exit(), before the ticket becomes even, to dpa_eu_gone(); by
+	 * this thread, for who ends a context: witness.c; seq_cst, as the ticket */
+	_Atomic(const void *) left;
+	_Atomic uint64_t ticket;    /* of the code that runs: a new one each time, odd inside */
+	_Atomic uint64_t kill;	    /* end the code of this ticket at the next chance */
+	_Atomic uint64_t waited_ns; /* asleep in ops of device code, all told; by this thread */
+	_Atomic uint64_t overrun;   /* a kill of this ticket is because of its run time */
+	struct dpa_work *again;	    /* was dispatched by its own execute() */
+	struct dpa_work resume;	    /* stands for this thread in the queue, in a yield */
+	struct dpa_run *run;	    /* what the code is: written by this thread only */
+	volatile bool in_user;	    /* device code is on the stack */
+	volatile bool held, missed; /* dpa_eu_hold(): not now; a kill came meanwhile */
+	int id;			    /* number of the EU that it holds */
+	int borrowed;		    /* the same, if it was lent to urgent work; -1: it was not */
+	bool shared;		    /* that EU is not its own: lent, or another thread's */
+	bool awaited;		    /* of the last work */
+	int index;		    /* of the thread */
 	pthread_t thread;
 	jmp_buf out; /* the frame that called the device code */
 	void *altstack;
