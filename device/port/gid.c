@@ -137,6 +137,11 @@ uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
 	return index < DPA_MAX_GIDS ? read_slot(port, index).mtu : 0;
 }
 
+uint32_t dpa_port_mtu(const struct dpa_port *port)
+{
+	return LOAD(&port->active_mtu);
+}
+
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 {
 	uint32_t num = LOAD(&port->num);

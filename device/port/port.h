@@ -113,6 +113,8 @@ static inline bool dpa_gid_is_v4(const uint8_t gid[16])
 int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
 /* Path MTU (enum ibv_mtu) that the interface of a GID carries: 4096 on loopback; 0 if empty. */
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
+/* The port's active MTU (enum ibv_mtu), as dpa_port_attr() reports it. */
+uint32_t dpa_port_mtu(const struct dpa_port *port);
 /* Index of this address, -1 if it is not one of this namespace. */
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
 /* An address of this namespace, or the derived GID of a function of it? port: the namespace's. */

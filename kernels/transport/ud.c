@@ -7,11 +7,14 @@
 #define GRH_BYTES      40
 #define UD_PATIENCE_NS 100000000ull
 #define MEET_NS	       3000000000ll
-#define UD_MTU	       4096u
 
-/* The header that RoCEv2 would have carried. */
+/*
+ * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
+ * of DETH and ImmDt, `n` that of the payload, in bytes.
+ */
 /* IBA 9.8.3/grh */
-static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t n)
+static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t ext,
+		     uint32_t n)
 {
 	struct dpa_roce_net net = {.df = true,
 				   .tclass = av->traffic_class,
@@ -20,13 +23,18 @@ static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid
 
 	memcpy(net.src, sgid, 16);
 	memcpy(net.dst, av->dgid, 16);
-	/* BTH 12, DETH 8, payload with pad, ICRC 4 */
-	dpa_grh_make(g, &net, 12 + 8 + ((n + 3) & ~3u) + 4);
+	/* BTH 12, payload with pad, ICRC 4 */
+	dpa_grh_make(g, &net, 12 + ext + ((n + 3) & ~3u) + 4);
 }
 
+/*
+ * Return 0 if the WQE may be this, else an enum dpa_syndrome. The longest datagram is the port's
+ * active MTU whatever the link, as on an adapter.
+ */
 /* IBA 9.8.3/length, 9.8.3/only */
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
+	const uint32_t mtu = 128u << dpa_port_mtu(qp->ctx->port);
 	uint64_t total, one;
 	uint32_t syn;
 
@@ -34,13 +42,13 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 		return DPA_SYN_BAD_OPCODE;
 	if (c->index != idx || c->nbb < 2 || c->nsge > DPA_MAX_SGE)
 		return DPA_SYN_BAD_WQE;
-	if (c->length > UD_MTU)
+	if (c->length > mtu)
 		return DPA_SYN_MSG_TOO_LONG;
 	if (c->flags & DPA_WQE_INLINE)
 		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
 	syn = dpa_check_sges(qp, idx, c, 0, &total, &one);
 	return syn		    ? syn
-	       : total > UD_MTU	    ? DPA_SYN_MSG_TOO_LONG
+	       : total > mtu	    ? DPA_SYN_MSG_TOO_LONG
 	       : total != c->length ? DPA_SYN_BAD_WQE
 				    : 0;
 }
@@ -73,7 +81,8 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	if (c->flags & DPA_WQE_SOLICITED)
 		s->flags |= DPA_PKT_SE;
 	if (grh)
-		make_grh(data, av, sgid.gid, c->length);
+		make_grh(data, av, sgid.gid, op == (DPA_BTH_UD | DPA_BTH_SEND_ONLY_IMM) ? 8 + 4 : 8,
+			 c->length);
 	*syn = dpa_gather(qp, idx, c, 0, c->length, data + grh);
 	if (!*syn) {
 		dpa_stat_add(&tx->stat.packets, 1);

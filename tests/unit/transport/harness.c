@@ -161,6 +161,7 @@ struct th *th_new(const struct th_opt *opt)
 	th_now = 1000000000;
 	th_now_step = 0;
 	th_nobody = th_dead = false;
+	th_port_mtu = DPA_PORT_MTU_4096;
 	memset(th_owned, 0, sizeof(th_owned));
 	th_info = NULL;
 	th_looks = NULL;

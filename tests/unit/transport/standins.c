@@ -22,6 +22,7 @@ uint32_t th_udp_looks, th_udp_packets;
 struct th_owned th_owned[4];
 struct dpa_board_qpinfo *th_info;
 void (*th_looks)(void);
+uint32_t th_port_mtu = DPA_PORT_MTU_4096;
 uint8_t th_gid[2][16] = {
 	{[10] = 0xff, [11] = 0xff, [12] = 192, [13] = 0, [14] = 2, [15] = 1},
 	{0x20, 0x01, 0x0d, 0xb8, [15] = 7},
@@ -220,6 +221,11 @@ __attribute__((weak)) void dpa_eu_detach(struct dpa_hw_qp *qp)
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
 {
 	return DPA_PORT_MTU_4096;
+}
+
+uint32_t dpa_port_mtu(const struct dpa_port *port)
+{
+	return th_port_mtu;
 }
 
 int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)

@@ -25,6 +25,17 @@ static struct dpa_wqe_av av_to(struct th_side *to, int gid)
 	return av;
 }
 
+static struct dpa_wqe_av av_group(struct th_side *any)
+{
+	struct dpa_wqe_av av = av_to(any, 0);
+
+	memset(av.dgid, 0, 16);
+	av.dgid[0] = 0xff;
+	av.dgid[1] = 0x0e;
+	av.dqpn = DPA_QPN_MCAST;
+	return av;
+}
+
 static void send_av(struct th_side *s, const struct dpa_wqe_av *av, uint32_t len, uint8_t op)
 {
 	struct th_wr wr = {.op = op,
@@ -101,6 +112,26 @@ Test(transport_ud, ipv6_header)
 	th_free(th);
 }
 
+/* The length in both IP headers counts the 4 bytes of immediate data. */
+Test(transport_ud, immediate_data_counts_in_the_length_of_the_grh)
+{
+	for (int gid = 0; gid < 2; gid++) {
+		struct th *th = ud();
+		struct dpa_wqe_av av = av_to(&th->b, gid);
+		const uint8_t *g = th->b.mem;
+
+		th_recv(&th->b, 1, 0, 4096);
+		th_recv(&th->b, 2, 0, 4096);
+		send_av(&th->a, &av, 100, DPA_OP_SEND_IMM);
+		th_settle(th);
+		cr_expect_eq(word16(gid ? g + 4 : g + 22), (gid ? 8 : 28) + 12 + 8 + 4 + 100 + 4);
+		send_av(&th->a, &av, 100, DPA_OP_SEND);
+		th_settle(th);
+		cr_expect_eq(word16(gid ? g + 4 : g + 22), (gid ? 8 : 28) + 12 + 8 + 100 + 4);
+		th_free(th);
+	}
+}
+
 /* Another Q_Key is dropped; one with its top bit set stands for the QP's own. */
 /* IBA 9.6/qkey, 9.6/privileged-qkey */
 Test(transport_ud, q_key)
@@ -166,6 +197,37 @@ Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 		cr_expect_eq(e.status, t[i].status);
 		cr_expect_eq(th->a.qp->state, DPA_QPS_SQE);
 		th_free(th);
+	}
+}
+
+/* The limit is the port's active MTU, also on this host, for one peer, nobody and a group. */
+/* IBA 9.8.3/length */
+Test(transport_ud, longer_than_the_active_mtu)
+{
+	for (uint32_t mtu = 1; mtu <= 5; mtu++) {
+		for (int to = 0; to < 3; to++) {
+			struct th *th = ud();
+			struct dpa_wqe_av av = to == 2 ? av_group(&th->b) : av_to(&th->b, 0);
+			struct dpa_cqe e;
+
+			th_port_mtu = mtu;
+			th_nobody = to == 1;
+			th_members[0] = to == 2 ? th->b.qp->qpn : 0;
+			th_recv(&th->b, 1, 0, 8192);
+			th_recv(&th->b, 2, 0, 8192);
+			send_av(&th->a, &av, 128u << mtu, DPA_OP_SEND);
+			th_settle(th);
+			cr_assert(th_poll(&th->a.scq, &e));
+			cr_expect_eq(e.status, DPA_CQE_OK);
+			cr_expect_eq(th_poll(&th->b.rcq, &e), to != 1);
+			send_av(&th->a, &av, (128u << mtu) + 1, DPA_OP_SEND);
+			th_settle(th);
+			cr_assert(th_poll(&th->a.scq, &e));
+			cr_expect_eq(e.status, DPA_CQE_LOC_LEN_ERR, "MTU %u, %d", mtu, to);
+			cr_expect_eq(th->a.qp->state, DPA_QPS_SQE);
+			cr_expect_not(th_poll(&th->b.rcq, &e));
+			th_free(th);
+		}
 	}
 }
 
@@ -243,17 +305,6 @@ Test(transport_ud, a_receive_that_is_unmapped)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
 		     hole);
 	th_free(th);
-}
-
-static struct dpa_wqe_av av_group(struct th_side *any)
-{
-	struct dpa_wqe_av av = av_to(any, 0);
-
-	memset(av.dgid, 0, 16);
-	av.dgid[0] = 0xff;
-	av.dgid[1] = 0x0e;
-	av.dqpn = DPA_QPN_MCAST;
-	return av;
 }
 
 /* Of all packets that a sent, those of this length: how many went to each side. */
