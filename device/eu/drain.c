@@ -92,9 +92,31 @@ static bool inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_
 	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 
-/* One packet; `cur` is the QP that is locked from the packet before. */
+/*
+ * Slots at the front of a lane that are done with, and where the data behind them begins. A slot
+ * and its data go back to the producer together, and not before the payload was placed or dropped:
+ * the producer writes the next payload there.
+ */
+struct taken {
+	uint32_t slots; /* 0: the packet waits in its lane, and its data with it */
+	uint32_t dnext;
+};
+
+/* The only place where a lane's read positions move. Under rx->lock. */
+static void advance(struct dpa_rx *rx, const struct taken *t)
+{
+	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
+
+	rx->dnext = t->dnext;
+	atomic_store_explicit(&rx->next, next + t->slots, memory_order_relaxed);
+}
+
+/*
+ * One packet; `cur` is the QP that is locked from the packet before. Sets *t: one slot, or none if
+ * the packet waits for a receive or for its QP.
+ */
 static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
-				   struct dpa_hw_qp *cur, struct dpa_acks *acks, bool *held)
+				   struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -102,8 +124,8 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	uint32_t units;
 
 	payload = slot_payload(rx, s, &units);
-	if (units)
-		rx->dnext = s->data + units;
+	t->slots = 1;
+	t->dnext = units ? s->data + units : rx->dnext;
 	if (dpa_unlikely(payload && s->opcode == DPA_LINK_FRAME)) {
 		leave_qp(cur, acks);
 		dpa_forward_take(hw, s, payload);
@@ -113,14 +135,17 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	if (dpa_unlikely(!payload))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 	else if (dpa_unlikely(!qp || qp->qpn != s->dqpn)) {
-		if ((*held = dpa_branch_held(hw, s)))
+		if (dpa_branch_held(hw, s)) {
+			t->slots = 0;
 			return qp;
+		}
 		dpa_transport_no_qp(hw, rx, s);
-	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && (*held = dpa_rx_must_wait(qp, s)))
+	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && dpa_rx_must_wait(qp, s)) {
+		t->slots = 0;
 		return qp;
-	else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
-		 /* frames do not say that a turn begins */
-		 (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) && inspected(qp, rx, s, payload))
+	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
+		   /* frames do not say that a turn begins */
+		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) && inspected(qp, rx, s, payload))
 		qp = NULL;
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
@@ -128,15 +153,15 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	return qp;
 }
 
-/* ACKs for several QPs: a packet each. */
+/* ACKs for several QPs: a packet each, without data, and none waits for a receive. */
 static struct dpa_hw_qp *drain_acks(struct dpa_rx *rx, const struct dpa_slot *s,
-				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
+				    struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
 {
 	struct dpa_slot ack;
-	bool held;
 
 	for (uint32_t i = 0; dpa_acks_get(s, i, &ack); i++)
-		cur = drain_one(rx, &ack, cur, acks, &held); /* no ACK waits for a receive */
+		cur = drain_one(rx, &ack, cur, acks, t);
+	*t = (struct taken){.slots = 1, .dnext = rx->dnext};
 	return cur;
 }
 
@@ -151,10 +176,11 @@ static bool next_is(const struct dpa_rx *rx, const struct dpa_slot *s, uint32_t 
 }
 
 /*
- * Short WRITEs of one QP in a row, the first of which is `s`, meet their memory together: how many.
- * 0: none of it has been looked at.
+ * Short WRITEs of one QP in a row, the first of which is `s`, meet their memory together. *t: those
+ * whose bytes are there. False: none, and none of it has been looked at.
  */
-static int drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *qp, int most)
+static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *qp, int most,
+			 struct taken *t)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
@@ -162,7 +188,7 @@ static int drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *
 	struct dpa_writes w;
 
 	if (!qp || qp->qpn != s.dqpn || !dpa_writes_begin(&w, qp, rx->peer))
-		return 0;
+		return false;
 	do {
 		const uint8_t *payload = slot_payload(rx, &s, &units);
 
@@ -176,12 +202,13 @@ static int drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *
 	} while (s.dqpn == qp->qpn);
 	n = dpa_writes_end(&w);
 	if (!n)
-		return 0;
-	rx->dnext = dnext[n - 1];
+		return false;
+	t->slots = n;
+	t->dnext = dnext[n - 1];
 	dpa_stat_add(&rx->stat.packets, n);
 	dpa_stat_add(&rx->stat.bytes, w.bytes);
 	dpa_stat_add(&rx->stat.writes, n);
-	return (int)n;
+	return true;
 }
 
 static bool are_short_writes(const struct dpa_rx *rx, const struct dpa_slot *s)
@@ -274,7 +301,6 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	struct dpa_hw_qp *cur = NULL;
 	struct dpa_acks acks = {.n = 0};
 	uint64_t bytes = 0;
-	bool held = false;
 	struct dpa_run run;
 	int n = 0;
 
@@ -284,7 +310,7 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	while (n < batch && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 		struct dpa_slot s;
-		int taken = 0;
+		struct taken t = {0};
 
 		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
 		s.flags &= DPA_PKT_ON_LANE;
@@ -294,18 +320,17 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 			dpa_run_flush(&run);
 		if (batch > 1 && are_short_writes(rx, &s)) {
 			cur = enter_qp(rx->peer->hw, &s, cur, &acks);
-			taken = drain_writes(rx, s, cur, batch - n);
+			drain_writes(rx, s, cur, batch - n, &t);
 		}
-		if (!taken) {
-			taken = 1;
+		if (!t.slots) {
 			bytes += s.len;
-			cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks)
-							: drain_one(rx, &s, cur, &acks, &held);
+			cur = s.opcode == DPA_LINK_ACKS ? drain_acks(rx, &s, cur, &acks, &t)
+							: drain_one(rx, &s, cur, &acks, &t);
 		}
-		if (dpa_unlikely(held))
+		if (dpa_unlikely(!t.slots))
 			break;
-		atomic_store_explicit(&rx->next, next + (uint32_t)taken, memory_order_relaxed);
-		n += taken;
+		advance(rx, &t);
+		n += (int)t.slots;
 		if (bytes >= BATCH_BYTES)
 			break;
 		/* data space goes back in pieces, so that the sender fills one while we read
@@ -365,7 +390,7 @@ static bool drain_plain(struct dpa_rx *rx, uintptr_t *home)
 	dpa_transport_rx(qp, rx->peer, &s,
 			 s.opcode == (DPA_BTH_RC | DPA_BTH_ACK) ? s.ext + 16 : s.ext);
 	count_rx(rx, &s);
-	atomic_store_explicit(&rx->next, next + 1, memory_order_relaxed);
+	advance(rx, &(struct taken){.slots = 1, .dnext = rx->dnext});
 	*home = atomic_load_explicit(&qp->home, memory_order_relaxed);
 	dpa_responder_flush(qp);
 	dpa_qp_leave(qp);

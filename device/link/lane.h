@@ -10,7 +10,9 @@
  *   slot.seq      The producer writes it last (release), the consumer reads it (acquire). The slot
  *                 of index i is full when seq == i + 1. Never reset: only laps tell slots apart.
  *
- *   tail, dtail   The consumer writes them (release), the producer reads them (acquire).
+ *   tail, dtail   The consumer writes them (release), the producer reads them (acquire). Neither
+ *                 passes an entry before its payload was placed or dropped: the producer writes
+ *                 the next payload there (eu/drain.c: struct taken).
  *
  *   watched       The consumer writes it: it looks at the next slot itself; 0: set my summary bit.
  *                 The producer fences between seq and its look at this (dpa_tx_kick), the consumer

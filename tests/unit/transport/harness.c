@@ -164,6 +164,7 @@ struct th *th_new(const struct th_opt *opt)
 	th_port_mtu = DPA_PORT_MTU_4096;
 	memset(th_owned, 0, sizeof(th_owned));
 	th_info = NULL;
+	memset(&th_xrc_srq, 0, sizeof(th_xrc_srq));
 	th_looks = NULL;
 	cr_assert_eq(posix_memalign((void **)&th, DPA_CACHE_LINE, sizeof(*th)), 0);
 	memset(th, 0, sizeof(*th));

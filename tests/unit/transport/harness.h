@@ -122,6 +122,9 @@ extern struct th_owned {
 	uint32_t qpn, slot, gen;
 } th_owned[4];
 extern struct dpa_board_qpinfo *th_info;
+extern struct th_xrc_srq {
+	uint32_t srqn, xrcd;
+} th_xrc_srq;		       /* the XRC SRQ that this process has; srqn 0: none */
 extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
 /* What the other side does that polls, when it is asked to look; its lanes. */
 extern void (*th_polls)(struct dpa_tx *lanes);

@@ -21,6 +21,7 @@ uint32_t th_members[4];
 uint32_t th_udp_looks, th_udp_packets;
 struct th_owned th_owned[4];
 struct dpa_board_qpinfo *th_info;
+struct th_xrc_srq th_xrc_srq;
 void (*th_looks)(void);
 uint32_t th_port_mtu = DPA_PORT_MTU_4096;
 uint8_t th_gid[2][16] = {
@@ -378,7 +379,10 @@ void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn)
 bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
 			     uint32_t *gen)
 {
-	return false;
+	*xrcd = th_xrc_srq.xrcd;
+	*slot = b->slot;
+	*gen = b->gen;
+	return srqn && srqn == th_xrc_srq.srqn;
 }
 
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "harness.h"
 #include "link/direct.h"
+#include "link/sock.h"
 
 enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };
 
@@ -298,4 +299,60 @@ Test(transport_xrc, the_initiators_process_dies)
 			dpa_qp_leave(qps[j]);
 		}
 	}
+}
+
+/* A WRITE of `len` bytes by A into its own lane, as its number `n`; false: the lane is full. */
+static bool write_on_lane(uint32_t dqpn, uint32_t turn, uint32_t n, uint32_t len)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.th->a.qp->lane];
+	uint8_t *data = NULL;
+	struct dpa_slot *s = dpa_lane_reserve(tx, len, &data);
+	struct dpa_ext *e;
+
+	if (!s)
+		return false;
+	s->opcode = DPA_BTH_XRC | DPA_BTH_WRITE_ONLY;
+	s->flags = 0;
+	s->src = (uint16_t)(x.th->a.qp->qpn & DPA_QPN_INDEX);
+	s->dqpn = dqpn;
+	s->psn = PSN0 + n;
+	s->len = len;
+	e = (struct dpa_ext *)s->ext;
+	memset(e, 0, sizeof(*e));
+	e->va = (uintptr_t)x.th->b.mem + (size_t)n * len;
+	e->rkey = x.th->b.key;
+	e->dmalen = len;
+	e->xrcsrq = SRQN;
+	e->turn = turn;
+	th_fill(data, len, n + 1);
+	dpa_lane_publish(tx, s);
+	return true;
+}
+
+/* Its sender fills the lane meanwhile. */
+Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
+{
+	const uint32_t len = 1000;
+	struct dpa_rx *rx = &x.th->peer->rx[x.th->a.qp->lane];
+	uint32_t qpn, n = 1;
+
+	branch_off();
+	qpn = x.other->qpn;
+	pthread_mutex_lock(&x.th->hw->ctl);
+	dpa_branch_free(x.other);
+	pthread_mutex_unlock(&x.th->hw->ctl);
+	x.other = NULL;
+	th_xrc_srq = (struct th_xrc_srq){SRQN, x.xrcd};
+	cr_assert(write_on_lane(qpn + 1, 0, 0, len), "one for nobody in front of it");
+	cr_assert(write_on_lane(qpn, 1, 0, len));
+	cr_assert_eq(dpa_lane_drain(rx), 1, "the branch is not there yet");
+	while (write_on_lane(qpn, 0, n, len))
+		n++;
+	pthread_mutex_lock(&x.th->hw->ctl);
+	cr_assert_eq(dpa_branch_get(&x.th->ctx, x.xrcd, qpn, &x.other), 0);
+	pthread_mutex_unlock(&x.th->hw->ctl);
+	while (dpa_lane_drain(rx)) /* ACKs lie in it, too */
+		;
+	for (uint32_t i = 0; i < n; i++)
+		cr_expect(th_check(x.th->b.mem + (size_t)i * len, len, i + 1), "message %u", i);
 }
