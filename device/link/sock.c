@@ -21,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ctx/share.h"
+#include "link/fds.h"
 #include "link/sock.h"
 
 #define HELLO_MAGIC 0x3148415044ull
@@ -164,7 +165,7 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	return 0;
 }
 
-/* Reads a hello with its descriptors: 0, EAGAIN, or what is wrong. */
+/* Reads a hello: 0, EAGAIN, or what is wrong. The caller closes fds whatever the result is. */
 static int recv_hello(int fd, struct hello *h, int *fds)
 {
 	union {
@@ -177,21 +178,16 @@ static int recv_hello(int fd, struct hello *h, int *fds)
 			   .msg_control = u.buf,
 			   /* not sizeof(u.buf), in which one more has room: the kernel fills it */
 			   .msg_controllen = CMSG_LEN(sizeof(int) * HELLO_FDS)};
-	struct cmsghdr *c;
 	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	int nfd = 0;
+	int nfd;
 
 	for (int i = 0; i < HELLO_FDS; i++)
 		fds[i] = -1;
 	if (n < 0)
 		return errno;
+	nfd = dpa_take_fds(&m, fds, HELLO_FDS);
 	if (n == 0)
 		return ECONNRESET;
-	c = CMSG_FIRSTHDR(&m);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		nfd = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), (size_t)nfd * sizeof(int));
-	}
 	if (n != (ssize_t)sizeof(*h) || nfd != HELLO_FDS || (m.msg_flags & MSG_CTRUNC) ||
 	    h->magic != HELLO_MAGIC || h->layout != DPA_BOARD_LAYOUT ||
 	    h->slot >= DPA_BOARD_PROCS || !h->gen)

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <link/capture.h>
+#include <link/fds.h>
 #include <wire/pcap.h>
 #include "dpactl.h"
 
@@ -157,14 +158,12 @@ static void hear(struct source *s)
 			   /* not sizeof(u.buf), in which two have room */
 			   .msg_controllen = CMSG_LEN(sizeof(int))};
 	ssize_t n = recvmsg(s->fd, &m, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *cm = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	int fd = -1;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (cm && cm->cmsg_level == SOL_SOCKET && cm->cmsg_type == SCM_RIGHTS &&
-	    cm->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(cm), sizeof(int));
+	if (n >= 0)
+		dpa_take_fds(&m, &fd, 1);
 	if (!s->ring && n == (ssize_t)sizeof(h) && h.magic == DPA_CAPTURE_MAGIC &&
 	    h.ring == DPA_CAPTURE_RING && fd >= 0)
 		s->ring = map_ring(fd);

@@ -322,6 +322,8 @@ Test(meeting, hellos_that_are_refused)
 	answered(&h, sizeof(h), fds, 7, false, "one descriptor more than there is room for");
 	answered(&h, sizeof(h), fds, 8, false, "too many descriptors");
 	answered(&h, sizeof(h) - 4, fds, 6, false, "a short hello");
+	answered(&h, 0, fds, 6, false, "descriptors on an empty message");
+	answered(&h, 0, fds, 8, false, "too many descriptors on an empty message");
 	h.magic++;
 	answered(&h, sizeof(h), fds, 6, false, "no hello");
 	h = good_hello();

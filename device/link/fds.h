@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* fds.h - descriptors that come with a message of a unix socket. */
+#ifndef DPA_FDS_H
+#define DPA_FDS_H
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/*
+ * Takes the descriptors that recvmsg() has put into m->msg_control: the first `max` go to fds, the
+ * others are closed. Call it after each recvmsg() that succeeded, whatever the message is: one
+ * without a byte may bring descriptors, too. Returns how many came; more than `max`, or MSG_CTRUNC
+ * in m->msg_flags: some are lost.
+ */
+static inline int dpa_take_fds(struct msghdr *m, int *fds, int max)
+{
+	int n = 0, fd;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof(fd) <= c->cmsg_len; at += sizeof(fd)) {
+			memcpy(&fd, (const char *)c + at, sizeof(fd));
+			if (n++ < max)
+				fds[n - 1] = fd;
+			else
+				close(fd);
+		}
+	}
+	return n;
+}
+
+#endif
