@@ -188,6 +188,21 @@ PL_EXPORT int statx(int dirfd, const char *path, int flags, unsigned mask, struc
 			      : PL_NEXT(statx)(dirfd, path, flags, mask, stx);
 }
 
+/*
+ * A file of ours. faccessat() is the faccessat2 system call in newer C libraries, which older
+ * container runtimes refuse with EPERM. Then access() gives the same answer if the real user is the
+ * effective one.
+ */
+static int access_file(const char *path, int mode, int flags)
+{
+	int ret = PL_NEXT(faccessat)(AT_FDCWD, path, mode, flags);
+
+	if (ret && errno == EPERM &&
+	    (!(flags & AT_EACCESS) || (getuid() == geteuid() && getgid() == getegid())))
+		ret = PL_NEXT(access)(path, mode);
+	return ret;
+}
+
 static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int flags)
 {
 	__typeof__(&faccessat) real = PL_NEXT(faccessat);
@@ -200,7 +215,7 @@ static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int
 		return real(dirfd, path, mode, flags);
 	case PL_FILE:
 		if (!(mode & W_OK))
-			return real(AT_FDCWD, p.at, mode, flags);
+			return access_file(p.at, mode, flags);
 		break;
 	case PL_LIVE:
 		if (live_stat(&p, &st))

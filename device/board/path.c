@@ -58,6 +58,31 @@ uint32_t dpa_board_uid(void)
 }
 
 /*
+ * Can the effective user make files in dir? faccessat() is the faccessat2 system call in newer
+ * C libraries, which older container runtimes refuse with EPERM. Without it: access() if the real
+ * user is the same, else the mode of dir.
+ */
+static bool dir_writable(const char *dir)
+{
+	struct stat st;
+	mode_t need = S_IWOTH | S_IXOTH;
+
+	if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0)
+		return true;
+	if (errno != EPERM)
+		return false;
+	if (getuid() == geteuid() && getgid() == getegid())
+		return access(dir, W_OK | X_OK) == 0;
+	if (stat(dir, &st))
+		return false;
+	if (st.st_uid == geteuid())
+		need <<= 6;
+	else if (st.st_gid == getegid())
+		need <<= 3;
+	return (st.st_mode & need) == need;
+}
+
+/*
  * A directory in which only we, or root, can rename or remove what we made. The owner of /dev/shm
  * has no name in a user namespace: its sticky bit is enough.
  */
@@ -70,7 +95,7 @@ static bool dir_usable(const char *dir)
 	if (!(st.st_mode & S_ISVTX) &&
 	    ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & (S_IWGRP | S_IWOTH))))
 		return false;
-	return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
+	return dir_writable(dir);
 }
 
 /*
@@ -88,8 +113,7 @@ static bool own_dir(const struct dpa_board *b, const char *tmp, char *dir, size_
 		return false;
 	/* made by whom? not through a link, which could be somebody's */
 	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & (S_IRWXG | S_IRWXO)) &&
-	       faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) == 0;
+	       !(st.st_mode & (S_IRWXG | S_IRWXO)) && dir_writable(dir);
 }
 
 int dpa_board_place(const struct dpa_board *b, char *path, size_t len)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Where the board lies when neither /run/dpa, $XDG_RUNTIME_DIR nor /dev/shm can be used. */
 #include "util.h"
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 extern const char *dpa_board_system_dir, *dpa_board_shm_dir, *dpa_board_tmp_dir[2];
 
@@ -146,3 +152,45 @@ Test(board_place, nowhere)
 	cr_expect_eq(dpa_board_open(&cfg, &b, bt_err, sizeof(bt_err)), ENOENT);
 	cr_expect_not_null(strstr(bt_err, "/var/tmp"), "%s", bt_err);
 }
+
+#ifdef SYS_faccessat2
+/* Older container runtimes answer EPERM, not ENOSYS, to system calls that they do not list. */
+static bool refuse_faccessat2(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = sizeof(f) / sizeof(f[0]), .filter = f};
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+static void in_container(void *arg)
+{
+	char path[256] = "", want[400];
+
+	(void)arg;
+	if (!refuse_faccessat2())
+		_exit(77);
+	if (syscall(SYS_faccessat2, AT_FDCWD, tmp[0], W_OK, AT_EACCESS) == 0 || errno != EPERM)
+		_exit(2);
+	snprintf(want, sizeof(want), "%s/dpa-%u-%llu", own[0], dpa_board_uid(),
+		 (unsigned long long)dpa_board_netns());
+	_exit(dpa_board_default_path(path, sizeof(path)) || strcmp(path, want));
+}
+
+Test(board_place, faccessat2_is_refused)
+{
+	int status = bt_wait(bt_fork(in_container, NULL));
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		teardown();
+		cr_skip_test("no seccomp here");
+	}
+	cr_expect_eq(status, 0, "%#x", (unsigned)status);
+}
+#endif

@@ -5,12 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -240,6 +245,31 @@ Test(preload, access_spellings)
 	cr_expect_eq(access(IBDEV "/nothing", F_OK), -1);
 	cr_expect_eq(errno, ENOENT);
 }
+
+#ifdef SYS_faccessat2
+/* Older container runtimes answer EPERM, not ENOSYS, to system calls that they do not list. */
+Test(preload, faccessat2_is_refused)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {.len = sizeof(f) / sizeof(f[0]), .filter = f};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		cr_skip_test("no seccomp here");
+	cr_expect_eq(faccessat(AT_FDCWD, IBDEV "/node_type", R_OK, AT_EACCESS), 0, "%m");
+	cr_expect_eq(faccessat(AT_FDCWD, IBDEV "/node_type", R_OK, 0), 0, "%m");
+	cr_expect_eq(access(IBDEV "/node_type", R_OK), 0, "%m");
+	cr_expect_eq(eaccess(IBDEV "/node_type", R_OK), 0, "%m");
+	cr_expect_eq(euidaccess(IBDEV, R_OK | X_OK), 0, "%m");
+	cr_expect_eq(faccessat(AT_FDCWD, IBDEV "/node_type", W_OK, AT_EACCESS), -1);
+	cr_expect_eq(errno, EACCES);
+}
+#endif
 
 Test(preload, links)
 {
