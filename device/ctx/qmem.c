@@ -2,93 +2,202 @@
 /*
  * Queue memory: pages of sealed memfds, so that another process of the board or a GPU can map them
  * and so that the kernel never takes them away under the device. Not inherited by fork.
+ *
+ * It comes from a few arenas: sparse memfds, each mapped whole, twice as large as the one before.
+ * So a queue costs neither a descriptor nor a mapping of its own (a process has 1,024 descriptors
+ * and 65,530 mappings as a rule), and memory only where it was written to. What is given back
+ * leaves a hole: the kernel has its pages again, and the next user finds zeros.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "buddy.h"
 #include "dev.h"
 
-/* A piece of queue memory; the memfd stays open so that it can be handed out. */
+#define LOG_BLOCK 15u /* the smallest piece; the driver's small queues share pieces of 64 KiB */
+#define LOG_FIRST 22u /* of the first arena */
+#define LOG_LAST  (sizeof(void *) == 8 ? 36u : 28u)
+
+/* An arena; the memfd stays open so that it can be handed out. Under hw->qmem_lock. */
 struct dpa_qmem {
-	void *mem;
-	size_t bytes;
+	uint8_t *mem;
+	uint32_t log_bytes;
 	int fd;
+	uint64_t ino; /* of fd: the application may have closed it (closefrom) */
+	struct dpa_buddy blocks;
 	struct dpa_qmem *next;
 };
 
-static size_t round_page(size_t n)
+static size_t arena_bytes(const struct dpa_qmem *a)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	return (size_t)1 << a->log_bytes;
+}
 
-	return (n + page - 1) & ~(page - 1);
+/* 0 or errno; a file past the limit would raise SIGXFSZ. */
+static int make_file(struct dpa_qmem *a)
+{
+	struct rlimit lim;
+	struct stat st;
+
+	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur < arena_bytes(a))
+		return EFBIG;
+	a->fd = memfd_create("dpa-queue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (a->fd < 0)
+		return errno;
+	if (fstat(a->fd, &st) || ftruncate(a->fd, (off_t)arena_bytes(a)) ||
+	    fcntl(a->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return errno;
+	a->ino = st.st_ino;
+	return 0;
+}
+
+static void close_file(struct dpa_qmem *a)
+{
+	struct stat st;
+
+	if (a->fd >= 0 && fstat(a->fd, &st) == 0 && st.st_ino == a->ino)
+		close(a->fd);
+}
+
+static int arena_new(uint32_t log_bytes, struct dpa_qmem **arena)
+{
+	struct dpa_qmem *a = calloc(1, sizeof(*a));
+	int err;
+
+	if (!a)
+		return ENOMEM;
+	a->log_bytes = log_bytes;
+	a->fd = -1;
+	err = dpa_buddy_init(&a->blocks, log_bytes - LOG_BLOCK);
+	if (err)
+		goto err_blocks;
+	err = make_file(a);
+	if (err)
+		goto err_file;
+	a->mem = mmap(NULL, arena_bytes(a), PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (a->mem == MAP_FAILED) {
+		err = errno;
+		goto err_file;
+	}
+	madvise(a->mem, arena_bytes(a), MADV_DONTFORK);
+	*arena = a;
+	return 0;
+
+err_file:
+	if (a->fd >= 0)
+		close(a->fd);
+	dpa_buddy_fini(&a->blocks);
+err_blocks:
+	free(a);
+	return err;
+}
+
+static void arena_free(struct dpa_qmem *a)
+{
+	munmap(a->mem, arena_bytes(a));
+	close_file(a);
+	dpa_buddy_fini(&a->blocks);
+	free(a);
+}
+
+/* An arena that has room for such a piece: smaller ones where a limit of the process is near. */
+static int grow(struct dpa_hw *hw, uint32_t log_piece)
+{
+	uint32_t log = LOG_FIRST;
+	struct dpa_qmem *a;
+	int err;
+
+	for (a = hw->qmem; a; a = a->next)
+		if (a->log_bytes >= log)
+			log = a->log_bytes + 1;
+	if (log > LOG_LAST)
+		log = LOG_LAST;
+	if (log < log_piece)
+		log = log_piece;
+	do
+		err = arena_new(log, &a);
+	while ((err == EFBIG || err == ENOMEM || err == EAGAIN) && log-- > log_piece);
+	if (err) {
+		dpa_log(hw, DPA_LOG_ERR, "no queue memory of %llu bytes: %s", 1ull << log_piece,
+			err == EFBIG ? "more than a file may have (ulimit -f)" : strerror(err));
+		return err == EFBIG ? ENOMEM : err;
+	}
+	a->next = hw->qmem;
+	hw->qmem = a;
+	return 0;
+}
+
+static void *take(struct dpa_hw *hw, uint32_t order)
+{
+	for (struct dpa_qmem *a = hw->qmem; a; a = a->next) {
+		uint32_t block = dpa_buddy_take(&a->blocks, order);
+
+		if (block != DPA_BUDDY_NONE)
+			return a->mem + ((size_t)block << LOG_BLOCK);
+	}
+	return NULL;
 }
 
 int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 {
 	struct dpa_hw *hw = ctx->hw;
-	struct dpa_qmem *q = calloc(1, sizeof(*q));
-	int err = ENOMEM;
+	uint32_t order = 0;
+	int err = 0;
 
-	if (!q)
-		return ENOMEM;
-	q->bytes = round_page(bytes);
-	pthread_mutex_lock(&hw->qmem_lock); /* what is not in the list a forked child would keep */
-	q->fd = memfd_create("dpa-queue", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (q->fd < 0) {
-		err = errno;
-		goto err_fd;
-	}
-	if (ftruncate(q->fd, (off_t)q->bytes) ||
-	    fcntl(q->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		goto err_map;
-	q->mem = mmap(NULL, q->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, q->fd, 0);
-	if (q->mem == MAP_FAILED)
-		goto err_map;
-	madvise(q->mem, q->bytes, MADV_DONTFORK);
-	q->next = hw->qmem;
-	hw->qmem = q;
+	while (((size_t)1 << (LOG_BLOCK + order)) < bytes)
+		if (LOG_BLOCK + ++order > LOG_LAST)
+			return ENOMEM;
+	/* a descriptor that is not in the list a forked child would keep */
+	pthread_mutex_lock(&hw->qmem_lock);
+	*mem = take(hw, order);
+	if (!*mem)
+		err = grow(hw, LOG_BLOCK + order);
+	if (!*mem && !err)
+		*mem = take(hw, order);
 	pthread_mutex_unlock(&hw->qmem_lock);
-	*mem = q->mem;
-	return 0;
-
-err_map:
-	err = errno;
-	close(q->fd);
-err_fd:
-	pthread_mutex_unlock(&hw->qmem_lock);
-	free(q);
 	return err;
 }
 
-/* In a forked child, which was made with the list as it should be. */
-void dpa_qmem_abandon(struct dpa_hw *hw)
+/* By address: the application may have closed the descriptor, and its number be another file's. */
+static void give_pages_back(void *mem, size_t bytes)
 {
-	for (struct dpa_qmem *q = hw->qmem; q; q = q->next)
-		close(q->fd);
-	hw->qmem = NULL;
+	if (madvise(mem, bytes, MADV_REMOVE))
+		memset(mem, 0, bytes); /* locked by mlockall(): the pages stay, the bytes do not */
 }
 
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 {
 	struct dpa_hw *hw = ctx->hw;
-	struct dpa_qmem **p, *q = NULL;
+	struct dpa_qmem **p, *a;
+	uint32_t order;
 
 	(void)bytes;
 	pthread_mutex_lock(&hw->qmem_lock);
-	for (p = &hw->qmem; *p; p = &(*p)->next) {
-		if ((*p)->mem == mem) {
-			q = *p;
-			*p = q->next;
+	for (p = &hw->qmem; (a = *p); p = &a->next)
+		if ((uint8_t *)mem >= a->mem && (uint8_t *)mem < a->mem + arena_bytes(a))
 			break;
-		}
+	if (!a)
+		goto out; /* a forked child: its parent's */
+	order = dpa_buddy_give(&a->blocks, (uint32_t)(((uint8_t *)mem - a->mem) >> LOG_BLOCK));
+	if (!a->blocks.taken) {
+		*p = a->next;
+		arena_free(a);
+	} else if (order != DPA_BUDDY_NONE) {
+		give_pages_back(mem, (size_t)1 << (LOG_BLOCK + order));
 	}
-	if (q) {
-		munmap(q->mem, q->bytes);
-		close(q->fd);
-	}
+out:
 	pthread_mutex_unlock(&hw->qmem_lock);
-	free(q);
+}
+
+/* In a forked child, which was made with the list as it should be. */
+void dpa_qmem_abandon(struct dpa_hw *hw)
+{
+	for (struct dpa_qmem *a = hw->qmem; a; a = a->next)
+		close_file(a);
+	hw->qmem = NULL;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -366,6 +367,64 @@ static void many_qps(struct vt *t)
 	vt_close(t);
 }
 
+static int descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/*
+ * Deep QPs, CQs and SRQs where a process has 1,024 descriptors: none of them costs one. 501 QPs of
+ * this depth could be had.
+ */
+static void deep_queues_cost_no_descriptor(struct vt *t)
+{
+	enum { N = 2048, CQS = 300, SRQS = 300 };
+	static struct ibv_qp *qp[N];
+	static struct ibv_cq *cq[CQS];
+	static struct ibv_srq *srq[SRQS];
+	struct vt_opt o = {.send_wr = 1024, .recv_wr = 1024, .sge = 1, .cqe = 16};
+	struct ibv_srq_init_attr sa = {.attr = {1024, 1, 0}};
+	struct rlimit lim = {1024, 1024};
+	struct vt_addr peer;
+	int before;
+
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &lim), 0);
+	vt_setup(t, &o);
+	before = descriptors();
+	for (int i = 0; i < CQS; i++) {
+		cq[i] = ibv_create_cq(t->ctx, 4095, NULL, NULL, 0);
+		CHECK(cq[i], "CQ %d: %s", i, strerror(errno));
+	}
+	for (int i = 0; i < SRQS; i++) {
+		srq[i] = ibv_create_srq(t->pd, &sa);
+		CHECK(srq[i], "SRQ %d: %s", i, strerror(errno));
+	}
+	for (int i = 0; i < N; i++)
+		qp[i] = vt_qp_create(t, &o, t->cq);
+	CHECK(descriptors() - before <= 16, "%d descriptors more", descriptors() - before);
+	for (int i = 0; i < N; i += N - 1) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 0, 0, 8);
+
+		vt_connect(t, qp[i], &o, &peer);
+		wr.wr_id = (uint64_t)i;
+		CHECK_EQ(vt_post(qp[i], &wr), 0);
+		vt_wc_is(t, (uint64_t)i, IBV_WC_SUCCESS);
+	}
+	vt_sync(t);
+	for (int i = 0; i < N; i++)
+		CHECK_EQ(ibv_destroy_qp(qp[i]), 0);
+	for (int i = 0; i < CQS; i++)
+		CHECK_EQ(ibv_destroy_cq(cq[i]), 0);
+	for (int i = 0; i < SRQS; i++)
+		CHECK_EQ(ibv_destroy_srq(srq[i]), 0);
+	vt_close(t);
+}
+
 #define MAX_MSG (1ull << 31)
 #define PIECE	(4ull << 20)
 
@@ -477,6 +536,7 @@ static const struct vt_case cases[] = {
 	{"modify_refused", modify_refused, VT_PROCS, 0},
 	{"fork_child", fork_child, VT_PROCS, 0},
 	{"many_qps", many_qps, VT_BOTH, 120},
+	{"deep_queues_cost_no_descriptor", deep_queues_cost_no_descriptor, VT_PROCS, 120},
 	{"message_2g_rc", message_2g_rc, VT_PROCS, 300},
 	{"message_2g_uc", message_2g_uc, VT_PROCS, 300},
 };

@@ -5,7 +5,7 @@
  * dpa_hw_alloc_queue() gives whole pages; an idle QP needs a few hundred bytes. Sizes are powers
  * of two from 64 bytes on. Up to DPA_ARENA_SMALL a piece comes from a chunk that holds pieces of
  * one size only, so that nothing is wasted and pieces are aligned to their size; larger ones are
- * the device's own.
+ * the device's own. Neither costs a descriptor.
  */
 #ifndef DPA_ARENA_H
 #define DPA_ARENA_H

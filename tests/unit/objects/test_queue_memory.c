@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Queue memory: no descriptor and no mapping for each queue, memory only where it was written to,
+ * given back when a queue goes, not there in a forked child.
+ */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ctx/buddy.h"
+#include "harness.h"
+
+static struct th *th;
+
+static void setup(void)
+{
+	static const struct th_opt opt;
+
+	th = th_new(&opt);
+}
+
+static void teardown(void)
+{
+	th_free(th);
+}
+
+TestSuite(queue_memory, .init = setup, .fini = teardown);
+
+/* --------------------------------------------------------------- bookkeeping */
+
+#define LOG_BLOCKS 10u
+#define BLOCKS	   (1u << LOG_BLOCKS)
+
+/* No block is given out twice; what was given back is whole again. */
+Test(buddy, random_pieces_never_overlap)
+{
+	static uint16_t owner[BLOCKS]; /* 0: free, else its piece + 1 */
+	static struct {
+		uint32_t at, order;
+		bool there;
+	} piece[256];
+	struct dpa_buddy b;
+
+	cr_assert_eq(dpa_buddy_init(&b, LOG_BLOCKS), 0);
+	srand(1);
+	for (int k = 0; k < 20000; k++) {
+		uint32_t i = (uint32_t)rand() % 256;
+
+		if (piece[i].there) {
+			cr_assert_eq(dpa_buddy_give(&b, piece[i].at), piece[i].order);
+			for (uint32_t n = 0; n < 1u << piece[i].order; n++)
+				owner[piece[i].at + n] = 0;
+			piece[i].there = false;
+			continue;
+		}
+		piece[i].order = (uint32_t)rand() % 8;
+		piece[i].at = dpa_buddy_take(&b, piece[i].order);
+		if (piece[i].at == DPA_BUDDY_NONE)
+			continue;
+		cr_assert_eq(piece[i].at % (1u << piece[i].order), 0);
+		for (uint32_t n = 0; n < 1u << piece[i].order; n++) {
+			cr_assert_eq(owner[piece[i].at + n], 0, "block %u", piece[i].at + n);
+			owner[piece[i].at + n] = (uint16_t)(i + 1);
+		}
+		piece[i].there = true;
+	}
+	for (uint32_t i = 0; i < 256; i++)
+		if (piece[i].there)
+			dpa_buddy_give(&b, piece[i].at);
+	cr_expect_eq(b.taken, 0);
+	cr_expect_eq(dpa_buddy_take(&b, LOG_BLOCKS), 0, "all of it in one piece");
+	cr_expect_eq(dpa_buddy_take(&b, 0), DPA_BUDDY_NONE);
+	dpa_buddy_fini(&b);
+}
+
+/* What is no piece is not taken back. */
+Test(buddy, gives_back_pieces_only)
+{
+	struct dpa_buddy b;
+	uint32_t at;
+
+	cr_assert_eq(dpa_buddy_init(&b, 4), 0);
+	at = dpa_buddy_take(&b, 2);
+	cr_assert_eq(at, 0);
+	cr_expect_eq(dpa_buddy_give(&b, 1), DPA_BUDDY_NONE, "inside of it");
+	cr_expect_eq(dpa_buddy_give(&b, 4), DPA_BUDDY_NONE, "free");
+	cr_expect_eq(dpa_buddy_give(&b, 16), DPA_BUDDY_NONE, "behind the end");
+	cr_expect_eq(dpa_buddy_give(&b, 0), 2);
+	cr_expect_eq(dpa_buddy_give(&b, 0), DPA_BUDDY_NONE, "twice");
+	cr_expect_eq(dpa_buddy_take(&b, 5), DPA_BUDDY_NONE, "more than there is");
+	dpa_buddy_fini(&b);
+}
+
+/* -------------------------------------------------------------------- queues */
+
+struct use {
+	uint32_t fds;	/* of queue memory */
+	uint64_t bytes; /* that the kernel holds for them */
+};
+
+static struct use used(void)
+{
+	struct use u = {0};
+	struct dirent *e;
+	DIR *d = opendir("/proc/self/fd");
+
+	cr_assert_not_null(d);
+	while ((e = readdir(d))) {
+		char path[300], to[64] = "";
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", e->d_name);
+		if (readlink(path, to, sizeof(to) - 1) < 0 || !strstr(to, "dpa-queue") ||
+		    fstat(atoi(e->d_name), &st))
+			continue;
+		u.fds++;
+		u.bytes += (uint64_t)st.st_blocks * 512;
+	}
+	closedir(d);
+	return u;
+}
+
+static int maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	int n = 0, c;
+
+	cr_assert_not_null(f);
+	while ((c = fgetc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static uint8_t *queue(size_t bytes)
+{
+	void *p = NULL;
+
+	cr_assert_eq(dpa_hw_alloc_queue(&th->ctx, bytes, &p), 0, "%s", th_logged);
+	cr_assert_eq((uintptr_t)p % 4096, 0);
+	return p;
+}
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return false;
+	return true;
+}
+
+#define QUEUES 20000
+#define DEEP   (8u << 20)
+
+/* Each queue of more than 16 KiB had a descriptor: a process had 501 QPs of depth 1,024. */
+Test(queue_memory, queues_cost_no_descriptor)
+{
+	static uint8_t *q[QUEUES];
+	struct use u;
+	int before = maps();
+
+	for (int i = 0; i < QUEUES; i++) {
+		q[i] = queue(DEEP);
+		if (i % 1000 == 0)
+			q[i][0] = q[i][DEEP - 1] = 1;
+	}
+	u = used();
+	cr_expect_leq(u.fds, 20, "%u", u.fds);
+	cr_expect_leq(maps() - before, 40);
+	cr_expect_leq(u.bytes, QUEUES / 1000 * 2 * 4096, "what was not written to costs nothing");
+	for (int i = 0; i < QUEUES; i++)
+		dpa_hw_free_queue(&th->ctx, q[i], DEEP);
+	cr_expect_eq(used().fds, 0);
+	cr_expect_eq(maps(), before);
+}
+
+/* The pages of a queue that goes are the kernel's again at once, though its arena stays. */
+Test(queue_memory, memory_comes_back)
+{
+	const size_t n = 1 << 20;
+	uint8_t *stays = queue(4096), *a = queue(n), *b;
+
+	memset(stays, 1, 4096);
+	memset(a, 0xa5, n);
+	cr_expect_geq(used().bytes, n);
+	dpa_hw_free_queue(&th->ctx, a, n);
+	cr_expect_leq(used().bytes, 65536);
+	b = queue(n);
+	cr_expect(is_zero(b, n), "the next one finds zeros");
+	cr_expect_eq(stays[0], 1);
+	cr_expect_eq(stays[4095], 1);
+	dpa_hw_free_queue(&th->ctx, b, n);
+	dpa_hw_free_queue(&th->ctx, stays, 4096);
+}
+
+/* Where the kernel may not take them the next one finds zeros all the same. */
+Test(queue_memory, locked_memory)
+{
+	const size_t n = 64 << 10;
+	uint8_t *stays = queue(n), *a = queue(n), *b;
+
+	memset(a, 0xa5, n);
+	if (mlock(a, n)) {
+		teardown();
+		cr_skip_test("memory cannot be locked here");
+	}
+	dpa_hw_free_queue(&th->ctx, a, n);
+	b = queue(n);
+	cr_expect_eq(b, a);
+	cr_expect(is_zero(b, n));
+	dpa_hw_free_queue(&th->ctx, b, n);
+	dpa_hw_free_queue(&th->ctx, stays, n);
+}
+
+/* closefrom(), and the number is another file's: that file keeps what is in it. */
+Test(queue_memory, descriptor_was_closed)
+{
+	uint8_t *a = queue(DEEP), *b = queue(65536);
+	char text[5] = "";
+	int fd, n = 0;
+
+	for (int i = 3; i < 1024; i++) {
+		char path[32], to[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		if (readlink(path, to, sizeof(to) - 1) < 0 || !strstr(to, "dpa-queue"))
+			continue;
+		fd = memfd_create("another", MFD_CLOEXEC);
+		cr_assert_geq(fd, 0);
+		cr_assert_eq(write(fd, "kept", 4), 4);
+		cr_assert_eq(dup2(fd, i), i);
+		n++;
+	}
+	cr_assert_gt(n, 0);
+	a[0] = 1;
+	dpa_hw_free_queue(&th->ctx, a, DEEP);
+	dpa_hw_free_queue(&th->ctx, b, 65536);
+	cr_expect_eq(pread(fd, text, 4, 0), 4);
+	cr_expect_str_eq(text, "kept");
+}
+
+/* A child has neither the memory nor the descriptor. */
+Test(queue_memory, not_in_a_forked_child)
+{
+	uint8_t *q = queue(4096);
+	int status = -1, zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	q[0] = 7;
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		if (read(zero, q, 1) != -1 || errno != EFAULT)
+			_exit(1);
+		dpa_qmem_abandon(th->ctx.hw);
+		_exit(used().fds ? 2 : 0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(status, 0, "%#x", (unsigned)status);
+	cr_expect_eq(q[0], 7);
+	dpa_hw_free_queue(&th->ctx, q, 4096);
+	close(zero);
+}
+
+/* `ulimit -f`: a file past it would raise SIGXFSZ. Smaller arenas serve as long as they can. */
+Test(queue_memory, small_file_limit)
+{
+	struct rlimit lim = {1 << 20, 1 << 20};
+	uint8_t *q;
+	void *p;
+
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &lim), 0);
+	q = queue(1 << 20);
+	cr_expect_eq(dpa_hw_alloc_queue(&th->ctx, 2 << 20, &p), ENOMEM);
+	cr_expect(strstr(th_logged, "ulimit -f"), "%s", th_logged);
+	dpa_hw_free_queue(&th->ctx, q, 1 << 20);
+}
