@@ -443,6 +443,63 @@ static void ud_dropped(struct vt *t)
 	vt_close(t);
 }
 
+/*
+ * Operations that the transport has not are taken by ibv_post_send() and fail in their turn with
+ * LOC_QP_OP_ERR; the send queue is in SQE then.
+ */
+static void not_of_transport(struct vt *t, enum ibv_qp_type type, const enum ibv_wr_opcode *ops,
+			     int n)
+{
+	struct vt_opt o = {.type = type};
+	struct ibv_ah *ah;
+
+	vt_setup(t, &o);
+	ah = vt_ah(t, &t->peer);
+	for (int i = 0; i < n; i++) {
+		if (t->side == 0) {
+			struct ibv_sge sge[3];
+			struct ibv_send_wr wr[3];
+
+			for (int k = 0; k < 3; k++) {
+				wr[k] = vt_wr(t, k == 1 ? ops[i] : IBV_WR_SEND, &sge[k], 0, 0, 8);
+				wr[k].wr_id = (uint64_t)k;
+				wr[k].next = k < 2 ? &wr[k + 1] : NULL;
+				if (type == IBV_QPT_UD && k != 1) {
+					wr[k].wr.ud.ah = ah;
+					wr[k].wr.ud.remote_qpn = t->peer.qpn;
+					wr[k].wr.ud.remote_qkey = t->peer.qkey;
+				}
+			}
+			wr[1].send_flags = 0;
+			CHECK_EQ(vt_post(t->qp, wr), 0);
+			vt_wc_is(t, 0, IBV_WC_SUCCESS);
+			CHECK_EQ(vt_wc_is(t, 1, IBV_WC_LOC_QP_OP_ERR).qp_num, t->qp->qp_num);
+			vt_wc_is(t, 2, IBV_WC_WR_FLUSH_ERR);
+			CHECK_EQ(vt_state(t->qp), IBV_QPS_SQE);
+		}
+		vt_reconnect(t, &o);
+	}
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	vt_close(t);
+}
+
+static void not_of_ud(struct vt *t)
+{
+	static const enum ibv_wr_opcode ops[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE_WITH_IMM,
+		IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD};
+
+	not_of_transport(t, IBV_QPT_UD, ops, 5);
+}
+
+static void not_of_uc(struct vt *t)
+{
+	static const enum ibv_wr_opcode ops[] = {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP,
+						 IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV};
+
+	not_of_transport(t, IBV_QPT_UC, ops, 4);
+}
+
 /* The peer destroys its QP: retries run out. timeout 8: 1 ms, so that the test is short. */
 static void peer_gone(struct vt *t)
 {
@@ -477,6 +534,8 @@ static const struct vt_case cases[] = {
 	{"flush", flush, VT_BOTH, 0},
 	{"error_then_flush", error_then_flush, VT_BOTH, 0},
 	{"ud_dropped", ud_dropped, VT_BOTH, 0},
+	{"not_of_ud", not_of_ud, VT_BOTH, 0},
+	{"not_of_uc", not_of_uc, VT_BOTH, 0},
 	{"peer_gone", peer_gone, VT_BOTH, 0},
 };
 

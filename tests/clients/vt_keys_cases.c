@@ -255,6 +255,31 @@ static void mw_other_qp(struct vt *t)
 	vt_close(t);
 }
 
+/* A window of type 1 and its region are of another PD than the QP: it fails in its turn. */
+static void mw1_other_pd(struct vt *t)
+{
+	struct ibv_mw_bind b = {.wr_id = 45, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+
+	vt_setup(t, &with_mw);
+	pd = ibv_alloc_pd(t->ctx);
+	CHECK(pd, "alloc_pd: %s", strerror(errno));
+	mr = ibv_reg_mr(pd, t->buf, t->len, ACCESS);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	CHECK(mr && mw, "reg_mr, alloc_mw: %s", strerror(errno));
+	b.bind_info =
+		(struct ibv_mw_bind_info){mr, (uintptr_t)t->buf, 4096, IBV_ACCESS_REMOTE_WRITE};
+	CHECK_EQ(ibv_bind_mw(t->qp, mw, &b), 0);
+	vt_wc_is(t, 45, IBV_WC_MW_BIND_ERR);
+	CHECK_EQ(vt_state(t->qp), IBV_QPS_ERR);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	vt_close(t);
+}
+
 static const struct vt_case cases[] = {
 	{"rereg_old_keys", rereg_old_keys, VT_BOTH, 0},
 	{"error_stays", error_stays, VT_BOTH, 0},
@@ -262,6 +287,7 @@ static const struct vt_case cases[] = {
 	{"mw_send_with_inv", mw_send_with_inv, VT_BOTH, 0},
 	{"mw_dereg_busy", mw_dereg_busy, VT_BOTH, 0},
 	{"mw_other_qp", mw_other_qp, VT_BOTH, 0},
+	{"mw1_other_pd", mw1_other_pd, VT_BOTH, 0},
 };
 
 VT_MAIN(cases)

@@ -41,7 +41,8 @@ int dpa_dealloc_mw(struct ibv_mw *mw)
 
 /*
  * Type 1: the verb chooses the new key (IBA 10.6.7.2.3). The work request is that of a window of
- * type 2, as which it is posted; the device knows what the window is.
+ * type 2, as which it is posted; the device knows what the window is. Protection domains that
+ * differ are the device's to find, in the order of the queue: MW_BIND_ERR, as adapters do.
  */
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
@@ -55,8 +56,6 @@ int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	struct ibv_send_wr *bad;
 	int ret;
 
-	if (to_dpa_pd(mw->pd)->pdn != to_dpa_pd(qp->pd)->pdn)
-		return EPERM;
 	window.type = IBV_MW_TYPE_2;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	ret = dpa_post_send(qp, &wr, &bad);

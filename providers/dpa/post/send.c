@@ -137,6 +137,23 @@ static inline uint8_t *put_inline(const struct dpa_sq *sq, uint8_t *p, const str
 	return p + sum;
 }
 
+/* Operations that some transport has. */
+static const uint32_t ops_known = OPS_RC & ~OP_FLUSH;
+
+/*
+ * An operation that this QP's transport has not: adapters take it and complete it in its turn with
+ * LOC_QP_OP_ERR. The device does so for its opcode alone; the rest is not written.
+ */
+static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_sq *sq, uint8_t *w,
+							      const struct ibv_send_wr *wr)
+{
+	dpa_wqe_put_ctrl((struct dpa_wqe_ctrl *)w, (uint8_t)wr->opcode,
+			 sq_wqe_flags(wr->send_flags & ~(unsigned int)IBV_SEND_INLINE) |
+				 sq->signal_all,
+			 1, 0, sq->pi, wr->wr_id, 0, 0, sq->count);
+	return 1;
+}
+
 /* Writes a WQE of at most max_bb blocks at w. Returns its length in blocks, 0: a bad request. */
 static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct ibv_send_wr *wr)
 {
@@ -146,9 +163,10 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	uint32_t nbb;
 	uint8_t *p, nsge;
 
-	if (dpa_unlikely((unsigned int)wr->opcode > 31 || !(sq->ops >> wr->opcode & 1) ||
-			 (flags & ~SQ_SEND_FLAGS)))
+	if (dpa_unlikely((unsigned int)wr->opcode > 31 || (flags & ~SQ_SEND_FLAGS)))
 		return 0;
+	if (dpa_unlikely(!(sq->ops >> wr->opcode & 1)))
+		return ops_known >> wr->opcode & 1 ? build_foreign(sq, w, wr) : 0;
 	p = w + sizeof(*c);
 	if (dpa_unlikely(sq->is_xrc))
 		p = sq_put_xrc(p, wr->qp_type.xrc.remote_srqn);

@@ -132,10 +132,31 @@ Test(send, ud_takes_the_address_vector)
 	cr_assert_eq(((struct dpa_sge *)(av + 1))->addr, 0x1000);
 	wr.wr.ud.ah = NULL;
 	cr_assert_eq(post(&s, &wr), EINVAL);
-	wr.opcode = IBV_WR_RDMA_WRITE;
-	cr_assert_eq(post(&s, &wr), EINVAL);
 	cr_assert_eq(s.hw->attr.dbrec->sq_pi, 2);
 	ibv_destroy_ah(ah);
+	fake_teardown(&s);
+}
+
+/* The device ends what the transport has not; what no transport has is refused. */
+Test(send, what_the_transport_has_not_goes_as_its_opcode)
+{
+	struct fake_setup s;
+	struct ibv_sge sg = {0x1000, 8, 1};
+	struct ibv_send_wr wr = {.wr_id = 5, .sg_list = &sg, .num_sge = 1};
+	struct dpa_wqe_ctrl *c;
+
+	fake_setup(&s, IBV_QPT_UD, &small);
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	cr_assert_eq(post(&s, &wr), 0);
+	c = wqe_at(s.hw, 0);
+	cr_assert_eq(c->opcode, DPA_OP_RDMA_WRITE);
+	cr_assert_eq(c->nbb, 1);
+	cr_assert_eq(c->nsge, 0);
+	cr_assert_eq(c->wr_id, 5);
+	cr_assert_eq(s.hw->attr.dbrec->sq_pi, 1);
+	wr.opcode = IBV_WR_TSO;
+	cr_assert_eq(post(&s, &wr), EINVAL);
+	cr_assert_eq(s.hw->attr.dbrec->sq_pi, 1);
 	fake_teardown(&s);
 }
 
