@@ -139,7 +139,7 @@ static void *inline_data(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *
 	return dpa_wqe_at(qp, idx, at);
 }
 
-/* Where n bytes from `off` on are or go here; `only`: where the only SGE is. */
+/* Where n bytes from `off` on are or go here; `only`: where the only SGE of a WRITE is. */
 static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off, uint32_t n,
 		      uint64_t only, uint8_t *copy, struct iovec *iov, int *cnt)
 {
@@ -157,6 +157,11 @@ static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32
 	}
 	if (c->nsge == 1 && !dpa_op_is_atomic(c->opcode)) {
 		g = dpa_wqe_at(qp, idx, dpa_wqe_sge_off(qp, c->opcode));
+		/* what may not be is for the responder to judge first: by packet */
+		if (c->opcode == DPA_OP_RDMA_READ &&
+		    dpa_mr_check(qp->hw, g->lkey, dpa_answer_pdn(qp), g->addr, g->length,
+				 DPA_ACCESS_LOCAL_WRITE, &only))
+			return false;
 		iov->iov_base = (void *)(uintptr_t)(only + off);
 		return !dpa_mr_careful(qp->hw, g->lkey);
 	}
@@ -380,7 +385,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
 	struct op o = {.iov = iov, .len = n, .off = qp->direct_off, .total = length_of(c)};
-	uint64_t only;
+	uint64_t only = 0;
 	int err = EFAULT;
 
 	if (!dpa_check_wqe(qp, qp->req.send_idx, c, &only) &&

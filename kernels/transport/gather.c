@@ -98,8 +98,18 @@ uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 	return n ? read_sge(qp, g->lkey, dst, one, n) : 0;
 }
 
+uint64_t dpa_sges_total(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode);
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < c->nsge; i++, at += sizeof(struct dpa_sge))
+		total += ((const struct dpa_sge *)dpa_wqe_at(qp, idx, at))->length;
+	return total;
+}
+
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			uint32_t access, uint64_t *total, uint64_t *one)
+			uint64_t *total, uint64_t *one)
 {
 	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn;
 	uint64_t addr;
@@ -108,8 +118,7 @@ uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 		const struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
 
 		*total = g.length;
-		return g.length ? dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, access,
-					       one)
+		return g.length ? dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, 0, one)
 				: 0;
 	}
 	*total = 0;
@@ -119,7 +128,7 @@ uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 		*total += g.length;
 		if (!g.length)
 			continue;
-		syn = dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, access, &addr);
+		syn = dpa_mr_check(qp->hw, g.lkey, qp->pdn, g.addr, g.length, 0, &addr);
 		if (syn)
 			return syn;
 	}
@@ -136,9 +145,9 @@ bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	return false;
 }
 
-/* Adds what [*off, ...) of one SGE gives to an iovec. */
-static uint32_t iov_add(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t *off, uint32_t *n,
-			uint32_t access, struct iovec *iov, int *cnt)
+/* Adds what [*off, ...) of one SGE, whose key is one of the PD `pdn`, gives to an iovec. */
+static uint32_t iov_add(struct dpa_hw_qp *qp, uint32_t pdn, const struct dpa_sge *g, uint32_t *off,
+			uint32_t *n, uint32_t access, struct iovec *iov, int *cnt)
 {
 	uint64_t addr;
 	uint32_t k, syn;
@@ -148,7 +157,7 @@ static uint32_t iov_add(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t 
 		return 0;
 	}
 	k = g->length - *off < *n ? g->length - *off : *n;
-	syn = dpa_mr_check(qp->hw, g->lkey, qp->pdn, g->addr + *off, k, access, &addr);
+	syn = dpa_mr_check(qp->hw, g->lkey, pdn, g->addr + *off, k, access, &addr);
 	if (syn)
 		return syn;
 	qp->careful |= dpa_mr_careful(qp->hw, g->lkey);
@@ -164,6 +173,7 @@ uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ct
 		     uint32_t n, uint32_t access, struct iovec *iov, int *cnt)
 {
 	uint32_t at = dpa_wqe_sge_off(qp, c->opcode), syn = 0;
+	const uint32_t pdn = access ? dpa_answer_pdn(qp) : qp->pdn;
 
 	*cnt = 0;
 	qp->careful = false;
@@ -171,7 +181,7 @@ uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ct
 	     i++, at += sizeof(struct dpa_sge)) {
 		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
 
-		syn = iov_add(qp, &g, &off, &n, access, iov, cnt);
+		syn = iov_add(qp, pdn, &g, &off, &n, access, iov, cnt);
 	}
 	return syn ? syn : n ? DPA_SYN_BAD_WQE : 0;
 }
@@ -179,12 +189,13 @@ uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ct
 uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t off, uint32_t n,
 		      struct iovec *iov, int *cnt)
 {
+	const uint32_t pdn = dpa_recv_pdn(qp);
 	uint32_t syn = 0;
 
 	*cnt = 0;
 	qp->careful = false;
 	for (uint32_t i = 0; n && !syn && i < w->nsge; i++)
-		syn = iov_add(qp, &w->sge[i], &off, &n, DPA_ACCESS_LOCAL_WRITE, iov, cnt);
+		syn = iov_add(qp, pdn, &w->sge[i], &off, &n, DPA_ACCESS_LOCAL_WRITE, iov, cnt);
 	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
 }
 

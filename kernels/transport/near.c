@@ -59,8 +59,8 @@ static void *local(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 			       ? (void *)(uintptr_t)(at + 1)
 			       : NULL;
 	if (c->nsge != 1 || g->length != len ||
-	    dpa_mr_check(qp->hw, g->lkey, qp->pdn, g->addr, len, write ? 0 : DPA_ACCESS_LOCAL_WRITE,
-			 &addr) ||
+	    dpa_mr_check(qp->hw, g->lkey, write ? qp->pdn : dpa_answer_pdn(qp), g->addr, len,
+			 write ? 0 : DPA_ACCESS_LOCAL_WRITE, &addr) ||
 	    dpa_mr_careful(qp->hw, g->lkey))
 		return NULL;
 	return (void *)(uintptr_t)addr;

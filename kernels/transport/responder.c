@@ -137,6 +137,36 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return false;
 }
 
+/* Of the queue, or the tagged buffer that the message is for. */
+static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload)
+{
+	if (dpa_unlikely(qp->tag_sq))
+		return dpa_tag_take(qp, peer, s, payload);
+	return dpa_take_rwqe(qp, &qp->resp.wqe);
+}
+
+/*
+ * A WRITE names memory that it may not have. An RC message with immediate data that is one packet
+ * has its receive by then: it completes with an error of its own (class C). A longer one is refused
+ * at its first packet and has none, on a link whose slots are several packets, too.
+ */
+/* IBA 9.9/class-c-receive */
+static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload, uint32_t len)
+{
+	const uint16_t only = DPA_OPP_START | DPA_OPP_END | DPA_OPP_RQ;
+	struct dpa_resp *r = &qp->resp;
+
+	if (qp->type == DPA_QP_RC && (dpa_op_props(s->opcode) & only) == only && len <= qp->mtu &&
+	    (r->have_wqe || take_receive(qp, peer, s, payload))) {
+		r->have_wqe = false;
+		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR,
+			     DPA_SYN_BAD_RKEY, 0, NULL);
+	}
+	deny(qp, s, DPA_NAK_REM_ACCESS);
+}
+
 /* IBA C9-88 */
 static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		       const uint8_t *payload)
@@ -154,7 +184,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 		return true;
 	if (lost_in_pull(qp, syn))
 		return false;
-	deny(qp, s, DPA_NAK_REM_ACCESS);
+	refuse_write(qp, peer, s, payload, r->wr_len);
 	return false;
 }
 
@@ -179,8 +209,28 @@ static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uin
 	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
 }
 
+/*
+ * The key of a SEND with invalidate cannot be invalidated (IBA 9.9.6.3, class J): the receive and
+ * the QP err, and no NAK says so. The requester has the ACK of what came before, then its timer
+ * ends it.
+ */
+/* IBA 9.9/class-j */
+static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	dpa_responder_flush(qp);
+	r->have_wqe = false;
+	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_REM_INV_REQ_ERR, DPA_SYN_INV_RKEY, 0,
+		     NULL);
+	dpa_rx_drop(qp, peer, s); /* before: `s` may be one that the QP keeps */
+	dpa_qp_to_error(qp);
+}
+
+/* False: it failed. */
 /* IBA C9-148, 9.4/invalidate */
-static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
+static bool finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			   uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint32_t len = r->off;
@@ -188,36 +238,21 @@ static void finish_message(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint1
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
 	r->last_op = DPA_RESP_NONE;
 	r->off = 0;
-	if (p & DPA_OPP_INV) {
-		const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-
-		if (dpa_mw_invalidate(qp, x->imm)) {
-			r->have_wqe = false;
-			dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_PROT_ERR,
-				     DPA_SYN_INV_RKEY, 0, NULL);
-			deny(qp, s, DPA_NAK_REM_OP);
-			return;
-		}
+	if (p & DPA_OPP_INV && dpa_mw_invalidate(qp, ((const struct dpa_ext *)s->ext)->imm)) {
+		invalidate_fails(qp, peer, s);
+		return false;
 	}
 	if (p & DPA_OPP_RQ) {
 		r->have_wqe = false;
 		if (dpa_unlikely(r->tm.kind)) {
 			dpa_tag_received(qp, s, len);
-			return;
+			return true;
 		}
 		dpa_recv_cqe(qp, r->wqe.wr_id,
 			     p & DPA_OPP_SEND ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM,
 			     DPA_CQE_OK, 0, len, s);
 	}
-}
-
-/* Of the queue, or the tagged buffer that the message is for. */
-static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			 const uint8_t *payload)
-{
-	if (dpa_unlikely(qp->tag_sq))
-		return dpa_tag_take(qp, peer, s, payload);
-	return dpa_take_rwqe(qp, &qp->resp.wqe);
+	return true;
 }
 
 /* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
@@ -230,7 +265,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 
 	if ((p & DPA_OPP_WRITE) && (p & DPA_OPP_START) &&
 	    check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE)) {
-		deny(qp, s, DPA_NAK_REM_ACCESS);
+		refuse_write(qp, peer, s, payload, ((const struct dpa_ext *)s->ext)->dmalen);
 		return;
 	}
 	/* a SEND takes its receive at its start, a WRITE with immediate at its end */
@@ -253,8 +288,8 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	r->off += s->len;
 	r->last_op = send ? DPA_RESP_SEND : DPA_RESP_WRITE;
 	r->epsn = dpa_psn_add(r->epsn, n);
-	if (p & DPA_OPP_END)
-		finish_message(qp, s, p);
+	if (p & DPA_OPP_END && !finish_message(qp, peer, s, p))
+		return;
 	if (s->flags & DPA_PKT_ACKREQ)
 		dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
 }
@@ -668,7 +703,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		uint32_t was = qp->resp.epsn;
 
 		one_request(qp, peer, s, payload);
-		if (qp->resp.epsn == was) /* RNR: it comes again */
+		/* RNR: it comes again; or the QP is in error and keeps nothing */
+		if (qp->resp.epsn == was || !qp->kept)
 			break;
 		dpa_kept_done(qp);
 	}

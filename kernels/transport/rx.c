@@ -102,7 +102,7 @@ void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_
 	dpa_tx_owe_kick(tx, hw);
 }
 
-static void drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 	if (!peer || peer->wire || !is_rc_request(s) ||
@@ -136,12 +136,12 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	}
 	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, peer, s)) {
-		drop(qp, peer, s);
+		dpa_rx_drop(qp, peer, s);
 		return;
 	}
 	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !receives(qp) ||
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
-		drop(qp, peer, s);
+		dpa_rx_drop(qp, peer, s);
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {

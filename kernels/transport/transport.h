@@ -126,6 +126,25 @@ static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
 	       (qp->transport == DPA_BTH_XRC ? (uint32_t)sizeof(struct dpa_wqe_xrc) : 0);
 }
 
+/*
+ * The PD of the local keys of a receive: that of the SRQ that it was posted to, else the QP's.
+ * R_Keys are always checked against the QP's PD.
+ */
+/* IBA 9.7.4/srq-pd */
+static inline uint32_t dpa_recv_pdn(const struct dpa_hw_qp *qp)
+{
+	return qp->srq ? qp->srq->pdn : qp->pdn;
+}
+
+/*
+ * The PD of the local keys of a READ or an atomic. The READs of a QP whose SRQ matches tags are the
+ * device's own: they go into buffers of the SRQ.
+ */
+static inline uint32_t dpa_answer_pdn(const struct dpa_hw_qp *qp)
+{
+	return qp->tag_sq ? dpa_recv_pdn(qp) : qp->pdn;
+}
+
 /* --- gather.c: between a WQE's SGEs and a packet; all return 0 or an enum dpa_syndrome --- */
 
 /* Where SGEs begin in a send WQE. */
@@ -133,16 +152,21 @@ uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode);
 uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
 		    uint32_t n, uint8_t *dst);
 /*
- * Checks every SGE of a send WQE; *total is the sum of their lengths. Where there is one, not
- * empty: *one is where it lies, for dpa_gather_one() under the same hold of the QP's lock.
+ * Checks every SGE that a send WQE reads from; *total is the sum of their lengths. Where there is
+ * one, not empty: *one is where it lies, for dpa_gather_one() under the same hold of the QP's lock.
  */
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			uint32_t access, uint64_t *total, uint64_t *one);
+			uint64_t *total, uint64_t *one);
+/* The sum of the lengths of its SGEs; no key is looked at. */
+uint64_t dpa_sges_total(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			uint64_t one, uint32_t n, uint8_t *dst);
 /* Some of its SGEs name memory that may not be there: nobody else may be sent to fetch it. */
 bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
-/* [off, off + n) of a send WQE's SGEs as an iovec of at most 34; *cnt elements. */
+/*
+ * [off, off + n) of a send WQE's SGEs as an iovec of at most 34; *cnt elements. `access`: what the
+ * regions must allow; DPA_ACCESS_LOCAL_WRITE for the answer of a READ or an atomic, else 0.
+ */
 uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c, uint32_t off,
 		     uint32_t n, uint32_t access, struct iovec *iov, int *cnt);
 uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t off, uint32_t n,
@@ -202,6 +226,13 @@ static inline bool dpa_lane_is_empty(struct dpa_tx *tx)
 	return __atomic_load_n(&tx->head, __ATOMIC_RELAXED) ==
 	       atomic_load_explicit(&tx->shm->tail, memory_order_acquire);
 }
+
+/* --- rx.c --- */
+/*
+ * A packet of `peer` that this QP does not take: counted; on this host its requester is notified,
+ * so that its timer runs, as after a loss. Under the QP's lock, no lane's.
+ */
+void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
 
 /* --- near.c --- */
 /*

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which check comes first and what both sides see of it: as adapters do, on every link alike.
+ */
+#include "vt.h"
+
+#include <endian.h>
+
+enum { MTU = 1024 };
+
+#define ALL                                                                                        \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
+	 IBV_ACCESS_REMOTE_ATOMIC)
+
+/* A key that nobody has: bits of its index and of its random part are others. */
+static uint32_t no_key(uint32_t key)
+{
+	return key ^ 0x5a5a00;
+}
+
+/* --------------------------------------------------------------- datagrams */
+
+static uint32_t active_mtu(struct vt *t)
+{
+	struct ibv_port_attr a;
+
+	CHECK_EQ(ibv_query_port(t->ctx, 1, &a), 0);
+	return 128u << a.active_mtu;
+}
+
+static void datagram(struct vt *t, struct ibv_ah *ah, uint32_t len, uint64_t wr_id)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = vt_wr(t, IBV_WR_SEND_WITH_IMM, &sge, 0, 0, len);
+
+	wr.wr_id = wr_id;
+	wr.imm_data = htobe32(7);
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = t->peer.qpn;
+	wr.wr.ud.remote_qkey = t->peer.qkey;
+	CHECK_EQ(vt_post(t->qp, &wr), 0);
+}
+
+/* The length that the IPv4 or IPv6 header in front of a datagram states counts all behind it. */
+static void check_grh(const uint8_t *grh, uint32_t len)
+{
+	const uint32_t rest = 8 + 12 + 8 + 4 + ((len + 3) & ~3u) + 4; /* UDP to ICRC */
+
+	if (grh[0] >> 4 == 6)
+		CHECK_EQ(grh[4] << 8 | grh[5], rest);
+	else
+		CHECK_EQ(grh[22] << 8 | grh[23], 20 + rest);
+}
+
+/* One byte more than the port's active MTU is an error of the sender; nothing arrives. */
+static void ud_longer_than_the_port(struct vt *t)
+{
+	struct vt_opt o = {.type = IBV_QPT_UD};
+	uint32_t mtu[2]; /* another host's may be larger */
+	struct ibv_ah *ah;
+
+	vt_setup(t, &o);
+	ah = vt_ah(t, &t->peer);
+	mtu[0] = mtu[1] = active_mtu(t);
+	vt_put(t, mtu, sizeof(mtu[0]));
+	vt_get(t, &mtu[1], sizeof(mtu[1]));
+	if (t->side == 1) {
+		CHECK_EQ(vt_recv(t, 0, 16384, 1), 0);
+		CHECK_EQ(vt_recv(t, 16384, 16384, 2), 0);
+	}
+	vt_sync(t);
+	if (t->side == 0) {
+		datagram(t, ah, mtu[0] < mtu[1] ? mtu[0] : mtu[1], 3);
+		vt_wc_is(t, 3, IBV_WC_SUCCESS);
+		datagram(t, ah, mtu[0] + 1, 4);
+		vt_wc_is(t, 4, IBV_WC_LOC_LEN_ERR);
+		CHECK_EQ(vt_state(t->qp), IBV_QPS_SQE);
+	} else {
+		uint32_t len = mtu[0] < mtu[1] ? mtu[0] : mtu[1];
+
+		CHECK_EQ(vt_wc_is(t, 1, IBV_WC_SUCCESS).byte_len, 40 + len);
+		check_grh(t->buf, len);
+	}
+	vt_sync(t);
+	vt_wc_none(t, t->cq);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	vt_close(t);
+}
+
+/* --------------------------------------------------------- READs and atomics */
+
+enum { LKEY = 1, RKEY = 2, ODD = 4, SHORT = 8 };
+
+struct check {
+	enum ibv_wr_opcode op;
+	uint32_t len, wrong;
+	enum ibv_wc_status status;
+	uint64_t word; /* what is at the responder afterwards; it was 2 */
+};
+
+/* The responder judges first; a bad local key is met by the answer. Lengths are looked at here. */
+static const struct check checks[] = {
+	{IBV_WR_RDMA_READ, 8, LKEY, IBV_WC_LOC_PROT_ERR, 2},
+	{IBV_WR_RDMA_READ, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
+	{IBV_WR_RDMA_READ, 40000, LKEY, IBV_WC_LOC_PROT_ERR, 2},
+	{IBV_WR_RDMA_READ, 40000, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, LKEY, IBV_WC_LOC_PROT_ERR, 5},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, LKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, RKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, SHORT | LKEY | RKEY, IBV_WC_LOC_LEN_ERR, 2},
+	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY, IBV_WC_LOC_PROT_ERR, 3},
+	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
+	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY | RKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
+};
+
+static void post_check(struct vt *t, const struct check *c)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = vt_wr(t, c->op, &sge, 0, 0, c->wrong & SHORT ? 7 : c->len);
+	const uint32_t rkey = c->wrong & RKEY ? no_key(t->peer.rkey) : t->peer.rkey;
+	const uint64_t addr = t->peer.addr + (c->wrong & ODD ? 1 : 0);
+
+	wr.wr_id = 9;
+	if (c->wrong & LKEY)
+		sge.lkey = no_key(sge.lkey);
+	if (c->op == IBV_WR_RDMA_READ) {
+		wr.wr.rdma.rkey = rkey;
+		wr.wr.rdma.remote_addr = addr;
+	} else {
+		wr.wr.atomic.rkey = rkey;
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.compare_add = c->op == IBV_WR_ATOMIC_CMP_AND_SWP ? 2 : 3;
+		wr.wr.atomic.swap = 3;
+	}
+	CHECK_EQ(vt_post(t->qp, &wr), 0);
+}
+
+static void read_atomic_bad_keys(struct vt *t)
+{
+	struct vt_opt o = {0};
+
+	vt_setup(t, &o);
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		const struct check *c = &checks[i];
+		uint64_t word = 2;
+
+		memset(t->buf, 0, 64);
+		if (t->side == 1)
+			memcpy(t->buf, &word, 8);
+		vt_sync(t);
+		if (t->side == 0) {
+			post_check(t, c);
+			vt_wc_is(t, 9, c->status);
+		}
+		vt_sync(t);
+		memcpy(&word, t->buf, 8);
+		CHECK(word == (t->side == 1 ? c->word : 0), "check %zu: %llu", i,
+		      (unsigned long long)word);
+		vt_reconnect(t, &o);
+	}
+	vt_close(t);
+}
+
+/* --------------------------------------------------------- WRITE with immediate */
+
+/* Of one packet: the receive has an error of its own. A longer one never had it. */
+static void write_imm_bad_rkey(struct vt *t)
+{
+	static const uint32_t lens[] = {8, MTU, MTU + 1, 8192, 40000};
+	struct vt_opt o = {0};
+
+	vt_setup(t, &o);
+	for (int i = 0; i < 5; i++) {
+		if (t->side == 1)
+			CHECK_EQ(vt_recv(t, 0, 64, 1), 0);
+		vt_sync(t);
+		if (t->side == 0) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr =
+				vt_wr(t, IBV_WR_RDMA_WRITE_WITH_IMM, &sge, 0, 0, lens[i]);
+
+			wr.wr_id = 2;
+			wr.wr.rdma.rkey = no_key(t->peer.rkey);
+			CHECK_EQ(vt_post(t->qp, &wr), 0);
+			vt_wc_is(t, 2, IBV_WC_REM_ACCESS_ERR);
+		} else {
+			vt_wc_is(t, 1,
+				 lens[i] <= MTU ? IBV_WC_LOC_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
+		}
+		vt_reconnect(t, &o);
+	}
+	vt_close(t);
+}
+
+/* ------------------------------------------------------- SEND with invalidate */
+
+/*
+ * A key that cannot be invalidated, of a region and of nothing: the receive errs, what came before
+ * is good, and the sender ends when its retries are used up: no NAK says what is wrong.
+ */
+static void inv_of_no_window(struct vt *t)
+{
+	static const uint32_t lens[] = {8, 40000};
+	struct vt_opt o = {.timeout = 8, .retry_cnt = 3};
+
+	vt_setup(t, &o);
+	for (int i = 0; i < 4; i++) {
+		if (t->side == 1) {
+			CHECK_EQ(vt_recv(t, 0, 40000, 1), 0);
+			CHECK_EQ(vt_recv(t, 0, 40000, 2), 0);
+		}
+		vt_sync(t);
+		if (t->side == 0) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr =
+				vt_wr(t, IBV_WR_SEND_WITH_INV, &sge, 0, 0, lens[i / 2]);
+
+			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, lens[i / 2], 3, IBV_SEND_SIGNALED),
+				 0);
+			wr.wr_id = 4;
+			wr.invalidate_rkey = i % 2 ? no_key(t->peer.rkey) : t->peer.rkey;
+			CHECK_EQ(vt_post(t->qp, &wr), 0);
+			vt_wc_is(t, 3, IBV_WC_SUCCESS);
+			vt_wc_is(t, 4, IBV_WC_RETRY_EXC_ERR);
+		} else {
+			vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			vt_wc_is(t, 2, IBV_WC_REM_INV_REQ_ERR);
+			CHECK_EQ(vt_state(t->qp), IBV_QPS_ERR);
+		}
+		vt_reconnect(t, &o);
+	}
+	vt_close(t);
+}
+
+/* -------------------------------------------------------------------- SRQs */
+
+static void srq_recv(struct vt *t, struct ibv_srq *srq, uint32_t lkey, uint64_t wr_id)
+{
+	struct ibv_sge sge = {(uintptr_t)t->buf + 8192, 8192, lkey};
+	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
+}
+
+/* The keys of its receives are of the SRQ's PD, R_Keys of the QP's. */
+static void srq_of_another_pd(struct vt *t)
+{
+	static const uint32_t lens[] = {8, 5000};
+	struct ibv_srq_init_attr sa = {.attr = {.max_wr = 16, .max_sge = 1}};
+	uint32_t rkey[2] = {0};
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct vt_opt o = {0};
+
+	vt_open(t);
+	pd = ibv_alloc_pd(t->ctx);
+	CHECK(pd, "alloc_pd: %s", strerror(errno));
+	o.srq = ibv_create_srq(pd, &sa);
+	CHECK(o.srq, "create_srq: %s", strerror(errno));
+	vt_setup(t, &o);
+	mr = ibv_reg_mr(pd, t->buf, t->len, ALL);
+	CHECK(mr, "reg_mr: %s", strerror(errno));
+	rkey[0] = mr->rkey;
+	vt_put(t, &rkey[0], sizeof(rkey[0]));
+	vt_get(t, &rkey[1], sizeof(rkey[1]));
+	for (int i = 0; i < 2; i++) {
+		if (t->side == 1) {
+			srq_recv(t, o.srq, mr->lkey, 1);
+			srq_recv(t, o.srq, t->mr->lkey, 2);
+			vt_fill(t->buf + 8192, 8192, 1);
+		}
+		vt_fill(t->buf, 8192, 5);
+		vt_sync(t);
+		if (t->side == 0) {
+			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, lens[i], 3, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, 3, IBV_WC_SUCCESS);
+			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, lens[i], 4, IBV_SEND_SIGNALED), 0);
+			vt_wc_is(t, 4, IBV_WC_REM_OP_ERR);
+		} else {
+			vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			CHECK_EQ(vt_differs(t->buf + 8192, lens[i], 5), lens[i]);
+			vt_wc_is(t, 2, IBV_WC_LOC_PROT_ERR);
+		}
+		vt_reconnect(t, &o);
+	}
+	if (t->side == 0) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 0, 0, 8);
+
+		wr.wr_id = 5;
+		wr.wr.rdma.rkey = rkey[1];
+		CHECK_EQ(vt_post(t->qp, &wr), 0);
+		vt_wc_is(t, 5, IBV_WC_REM_ACCESS_ERR);
+	}
+	vt_sync(t);
+	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_destroy_qp(t->qp), 0);
+	t->qp = NULL;
+	CHECK_EQ(ibv_destroy_srq(o.srq), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), 0);
+	vt_close(t);
+}
+
+static const struct vt_case cases[] = {
+	{"ud_longer_than_the_port", ud_longer_than_the_port, VT_BOTH, 0},
+	{"read_atomic_bad_keys", read_atomic_bad_keys, VT_BOTH, 0},
+	{"write_imm_bad_rkey", write_imm_bad_rkey, VT_BOTH, 0},
+	{"inv_of_no_window", inv_of_no_window, VT_BOTH, 0},
+	{"srq_of_another_pd", srq_of_another_pd, VT_BOTH, 0},
+};
+
+VT_MAIN(cases)
