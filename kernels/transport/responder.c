@@ -146,6 +146,14 @@ static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	return dpa_take_rwqe(qp, &qp->resp.wqe);
 }
 
+/* What a key was refused for, as the vendor error of an R_Key. */
+static uint32_t of_rkey(uint32_t syn)
+{
+	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
+		       ? syn - DPA_SYN_BAD_LKEY + DPA_SYN_BAD_RKEY
+		       : syn;
+}
+
 /*
  * A WRITE names memory that it may not have. An RC message with immediate data that is one packet
  * has its receive by then: it completes with an error of its own (class C). A longer one is refused
@@ -153,7 +161,7 @@ static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
  */
 /* IBA 9.9/class-c-receive */
 static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			 const uint8_t *payload, uint32_t len)
+			 const uint8_t *payload, uint32_t len, uint32_t syn)
 {
 	const uint16_t only = DPA_OPP_START | DPA_OPP_END | DPA_OPP_RQ;
 	struct dpa_resp *r = &qp->resp;
@@ -161,8 +169,8 @@ static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	if (qp->type == DPA_QP_RC && (dpa_op_props(s->opcode) & only) == only && len <= qp->mtu &&
 	    (r->have_wqe || take_receive(qp, peer, s, payload))) {
 		r->have_wqe = false;
-		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR,
-			     DPA_SYN_BAD_RKEY, 0, NULL);
+		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR, of_rkey(syn),
+			     0, NULL);
 	}
 	deny(qp, s, DPA_NAK_REM_ACCESS);
 }
@@ -184,7 +192,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 		return true;
 	if (lost_in_pull(qp, syn))
 		return false;
-	refuse_write(qp, peer, s, payload, r->wr_len);
+	refuse_write(qp, peer, s, payload, r->wr_len, syn);
 	return false;
 }
 
@@ -260,12 +268,13 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 			  const uint8_t *payload, uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
-	uint32_t n = dpa_npkts(s->len, qp->mtu);
+	uint32_t n = dpa_npkts(s->len, qp->mtu), syn = 0;
 	bool send = p & DPA_OPP_SEND;
 
-	if ((p & DPA_OPP_WRITE) && (p & DPA_OPP_START) &&
-	    check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE)) {
-		refuse_write(qp, peer, s, payload, ((const struct dpa_ext *)s->ext)->dmalen);
+	if ((p & DPA_OPP_WRITE) && (p & DPA_OPP_START))
+		syn = check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE);
+	if (dpa_unlikely(syn)) {
+		refuse_write(qp, peer, s, payload, ((const struct dpa_ext *)s->ext)->dmalen, syn);
 		return;
 	}
 	/* a SEND takes its receive at its start, a WRITE with immediate at its end */

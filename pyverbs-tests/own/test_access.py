@@ -50,7 +50,8 @@ def want_remote(op, qp, key, local_write):
     if not qp & need:
         return [["IBV_WC_REM_INV_REQ_ERR", 0x31], FLUSHED, OLD]
     if not key & need:
-        return [["IBV_WC_REM_ACCESS_ERR", 0x32], FLUSHED, OLD]
+        return [["IBV_WC_REM_ACCESS_ERR", 0x32],
+                ["IBV_WC_LOC_ACCESS_ERR", 0x42] if op == "RDMA_WRITE_WITH_IMM" else FLUSHED, OLD]
     return [OK, OK if op == "RDMA_WRITE_WITH_IMM" else None, AFTER[op]]
 
 

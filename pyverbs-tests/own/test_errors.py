@@ -29,7 +29,8 @@ NO_BIND, NO_INV = ("MW_BIND_ERR", 0x54), ("MW_BIND_ERR", 0x52)
 INV_REQ, ACCESS, REM_OP = ("REM_INV_REQ_ERR", 0x31), ("REM_ACCESS_ERR", 0x32), ("REM_OP_ERR", 0x33)
 RNR, TIMEOUT, DEAD = (("RNR_RETRY_EXC_ERR", 0x34), ("RETRY_EXC_ERR", 0x35),
                       ("RETRY_EXC_ERR", 0x36))
-NO_INV_RECV = ("LOC_PROT_ERR", 0x52)
+NO_INV_RECV = ("REM_INV_REQ_ERR", 0x52)
+NO_RKEY, RKEY_BOUNDS, NO_WRITE = (("LOC_ACCESS_ERR", n) for n in (0x40, 0x41, 0x42))
 
 # name: (function(a, b, b's key, b's address), completions at a, at b, state of a, of b)
 CASES = {}
@@ -40,7 +41,7 @@ NOT_BY_VERBS = {
     "NO_PATH": "the GID of the address handle is gone: unit tests",
     "PULL_REFUSED": "inside the device",
     **{name: "the responder has no completion for it: the requester hears 0x31 or 0x32"
-       for name in ("BAD_RKEY", "RKEY_BOUNDS", "RKEY_ACCESS", "QP_ACCESS", "UNALIGNED")},
+       for name in ("QP_ACCESS", "UNALIGNED")},
     "CQ_OVERRUN": "there is no room to say so: IBV_EVENT_CQ_ERR does",
 }
 # of enum ibv_wc_status
@@ -48,7 +49,6 @@ NOT_OF_THIS_DEVICE = {
     **{name: "of RD, which nobody has" for name in
        ("LOC_EEC_OP_ERR", "LOC_RDD_VIOL_ERR", "REM_INV_RD_REQ_ERR", "REM_ABORT_ERR",
         "INV_EECN_ERR", "INV_EEC_STATE_ERR")},
-    "LOC_ACCESS_ERR": "WRITE with immediate to a QP that may not write locally: the key refuses",
     "BAD_RESP_ERR": "an answer that no responder sends: such a packet is dropped",
     "FATAL_ERR": "the device's memory is gone", "RESP_TIMEOUT_ERR": "of SRD",
     "GENERAL_ERR": "of vendors",
@@ -101,7 +101,7 @@ def read_with_no_read_resources(a, b, key, addr):
     a.send(READ, key, addr)
 
 
-@case([BAD_WQE])
+@case([TOO_SMALL])
 def atomic_of_four_bytes(a, b, key, addr):
     a.send(FAA, key, addr, length=4)
 
@@ -185,10 +185,29 @@ def receive_too_small_by_packets(a, b, key, addr):
     a.send(SEND, length=30000)
 
 
-@case([REM_OP], [NO_INV_RECV], b_state="ERR")
+# no NAK says so
+@case([TIMEOUT], [NO_INV_RECV], b_state="ERR", timeout=8, retry=1)
 def send_with_invalidate_of_a_region(a, b, key, addr):
     b.recv()
     a.send(e.IBV_WR_SEND_WITH_INV, invalidate=key)
+
+
+@case([ACCESS], [NO_RKEY], b_state="ERR")
+def write_with_immediate_no_key(a, b, key, addr):
+    b.recv()
+    a.send(e.IBV_WR_RDMA_WRITE_WITH_IMM, key ^ BAD, addr)
+
+
+@case([ACCESS], [RKEY_BOUNDS], b_state="ERR")
+def write_with_immediate_bounds(a, b, key, addr):
+    b.recv()
+    a.send(e.IBV_WR_RDMA_WRITE_WITH_IMM, key, addr + rig.LENGTH - 7)
+
+
+@case([ACCESS], [NO_WRITE], b_state="ERR")
+def write_with_immediate_read_only(a, b, key, addr):
+    b.recv()
+    a.send(e.IBV_WR_RDMA_WRITE_WITH_IMM, b.register("ro", 0)[1], addr)
 
 
 def remote(op, name):
