@@ -6,6 +6,18 @@
 
 static _Atomic uint32_t generation;
 
+struct dpa_handles *dpa_handles_for(struct doca_dpa *dpa, enum dpa_handle_type type)
+{
+	switch (type) {
+	case DPA_H_HASH_TABLE:
+	case DPA_H_SYNC_EVENT:
+	case DPA_H_SYNC_EVENT_REMOTE:
+		return &dpa_base(dpa)->handles;
+	default:
+		return &dpa->handles;
+	}
+}
+
 bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa_object *obj)
 {
 	for (uint64_t i = 0; i < DPA_HANDLES; i++) {

@@ -111,6 +111,13 @@ bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa
 void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj);
 /* Takes a drop back: nothing was made in between. */
 void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj);
+/*
+ * The table for handles of this type. Memory (a sync event, a peer's event, a hash table) has no
+ * device: its handles are in the base context's table, and device code may use them whatever
+ * device it has chosen. Queues and doorbells belong to one device: their handles are in the table
+ * of their own context, and device code needs device_set() first.
+ */
+struct dpa_handles *dpa_handles_for(struct doca_dpa *dpa, enum dpa_handle_type type);
 /* NULL: no such object of that type. */
 struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type,
 				  uint64_t handle);

@@ -97,8 +97,12 @@ doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle);
 /*
  * Selects the device whose resources the calls that follow work with, by the handle that
  * doca_dpa_get_dpa_handle() gave for its context. Code begins with the device of the context that
- * its thread was created on, or that it was launched or called on. A resource of another context,
- * used without this, puts the program in the fatal state.
+ * its thread was created on, or that it was launched or called on.
+ *
+ * Completion contexts, notification completions, RDMA contexts, async operations objects, exported
+ * QPs and maps (their handles are keys) belong to one device: one of another context, used without
+ * this, puts the program in the fatal state. Sync events, sync events of peers, hash tables and DPA
+ * memory are the program's: they work with any device chosen.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_device_set(doca_dpa_dev_t dpa_handle);
 

@@ -44,7 +44,7 @@ static bool is_elsewhere(struct dpa_run *run, enum dpa_handle_type type, uint64_
 struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dpa_handle_type type,
 				 uint64_t handle, const char *what)
 {
-	struct dpa_object *o = dpa_handle_get(&run->cur->handles, type, handle);
+	struct dpa_object *o = dpa_handle_get(dpa_handles_for(run->cur, type), type, handle);
 
 	if (__builtin_expect(!o, 0)) {
 		snprintf(eu->fault_buf, sizeof(eu->fault_buf),

@@ -29,8 +29,9 @@ extern const struct dpa_dev_ops dpa_ops_table;
  * not return. */
 struct dpa_run *dpa_op_begin(struct dpa_eu **eu);
 /*
- * The object of the device that the code works with (run->cur). A bad handle does not return: "used
- * a handle that is no <what>'s".
+ * The object behind a handle: of the device that the code works with (run->cur), or of the program
+ * where the type has no device (dpa_handles_for()). A bad handle does not return: "used a handle
+ * that is no <what>'s".
  */
 struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dpa_handle_type type,
 				 uint64_t handle, const char *what);

@@ -39,11 +39,12 @@ struct doca_sync_event_remote_net {
 
 /* ----------------------------------------------------------------- handles */
 
-/* The name under which one context's device code knows an event. */
+/* The handle that one context was given for an event. */
 struct dpa_se_export {
 	struct dpa_object obj;
 	void *of;
-	struct doca_dpa *dpa;
+	struct doca_dpa *dpa;	   /* held, and with it the table's context */
+	struct dpa_handles *table; /* of its program */
 	struct dpa_se_export *next;
 };
 
@@ -59,7 +60,8 @@ bool dpa_se_export_handle(struct dpa_se_export **list, struct doca_dpa *dpa, uin
 		if (!x)
 			return false;
 		x->of = of;
-		if (!dpa_handle_new(&dpa->handles, (enum dpa_handle_type)type, &x->obj)) {
+		x->table = dpa_handles_for(dpa, (enum dpa_handle_type)type);
+		if (!dpa_handle_new(x->table, (enum dpa_handle_type)type, &x->obj)) {
 			free(x);
 			return false;
 		}
@@ -77,7 +79,7 @@ void dpa_se_export_drop(struct dpa_se_export **list)
 	struct dpa_se_export *x, *next;
 
 	for (x = *list; x; x = x->next)
-		dpa_handle_drop(&x->dpa->handles, &x->obj);
+		dpa_handle_drop(x->table, &x->obj);
 	if (*list)
 		dpa_pool_quiesce();
 	for (x = *list; x; x = next) {

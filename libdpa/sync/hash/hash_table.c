@@ -132,7 +132,8 @@ doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa, unsigned int num_e
 	while (1u << t->log_size < num_entries)
 		t->log_size++;
 	t->dpa = dpa;
-	if (!allocate(t) || !dpa_handle_new(&dpa->handles, DPA_H_HASH_TABLE, &t->obj)) {
+	if (!allocate(t) ||
+	    !dpa_handle_new(dpa_handles_for(dpa, DPA_H_HASH_TABLE), DPA_H_HASH_TABLE, &t->obj)) {
 		release(t);
 		return DOCA_ERROR_DRIVER;
 	}
@@ -151,7 +152,7 @@ doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht)
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = ht->dpa;
 	ret = dpa->state == DPA_STARTED ? DOCA_SUCCESS : DOCA_ERROR_BAD_STATE;
-	dpa_handle_drop(&dpa->handles, &ht->obj);
+	dpa_handle_drop(dpa_handles_for(dpa, DPA_H_HASH_TABLE), &ht->obj);
 	dpa_pool_quiesce();
 	release(ht);
 	dpa_ctx_release(dpa);

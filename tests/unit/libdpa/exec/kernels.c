@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Device code of the tests of this folder. */
 #include <doca_dpa_dev.h>
+#include <doca_dpa_dev_sync_event.h>
 #include "kernels.h"
 
 #define SET(field, v) __atomic_store_n(&(field), (uint64_t)(v), __ATOMIC_RELEASE)
@@ -225,6 +226,28 @@ __dpa_rpc__ uint64_t rpc_set_device(uint64_t context)
 {
 	doca_dpa_dev_device_set(context);
 	return 1;
+}
+
+/* Memory of the program, whatever device is chosen: 1 for the event, 10 for the hash table. */
+__dpa_rpc__ uint64_t rpc_memory(doca_dpa_dev_t device, uint64_t event, uint64_t table)
+{
+	uint64_t v = 0, found = 0;
+
+	doca_dpa_dev_device_set(device);
+	doca_dpa_dev_sync_event_update_add(event, 4);
+	doca_dpa_dev_sync_event_update_set(event, 6);
+	doca_dpa_dev_sync_event_wait_gt(event, 5, ~0ull);
+	doca_dpa_dev_sync_event_get(event, &v);
+	doca_dpa_dev_hash_table_add(table, 3, 9);
+	return (v == 6) +
+	       (uint64_t)doca_dpa_dev_hash_table_find(table, 3, &found) * (found == 9) * 10;
+}
+
+__dpa_rpc__ uint64_t rpc_notify_by(doca_dpa_dev_t device, uint64_t notify)
+{
+	doca_dpa_dev_device_set(device);
+	doca_dpa_dev_thread_notify(notify);
+	return 0;
 }
 
 /* Of the device that its thread was created on. */

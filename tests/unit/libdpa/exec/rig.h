@@ -13,7 +13,7 @@ extern doca_dpa_func_t rpc_nothing, rpc_mix, rpc_big, rpc_place, rpc_log, rpc_no
 	rpc_wait, rpc_spin, rpc_fault, rpc_misuse, kernel_note, kernel_args, kernel_order,
 	kernel_wait, kernel_spin, kernel_meet, kernel_polite, kernel_fault, kernel_misuse,
 	thread_note, thread_log, thread_wait, thread_fault, rpc_two_devices, rpc_take,
-	rpc_set_device, thread_take, rpc_trace;
+	rpc_set_device, rpc_memory, rpc_notify_by, thread_take, rpc_trace;
 
 #define SHARED(r, field) rig_read((r), offsetof(struct exec_shared, field))
 #define PUT(r, field, v) exec_put((r), offsetof(struct exec_shared, field), (v))

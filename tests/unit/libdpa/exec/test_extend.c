@@ -188,6 +188,85 @@ Test(extend, children_of_a_dead_one)
 	OK(doca_dev_close(t.r.dev));
 }
 
+/* An event that device code of `of` changes, and its handle. */
+static struct doca_sync_event *event_of(struct rig *r, struct doca_dpa *of, uint64_t *handle)
+{
+	struct doca_sync_event *se;
+
+	OK(doca_sync_event_create(&se));
+	OK(doca_sync_event_add_publisher_location_dpa(se, of));
+	OK(doca_sync_event_add_subscriber_location_cpu(se, r->dev));
+	OK(doca_sync_event_start(se));
+	OK(doca_sync_event_get_dpa_handle(se, of, handle));
+	return se;
+}
+
+/* The public samples update an event of the base context after they have chosen the extended one.
+ */
+Test(extend, events_and_hash_tables_need_no_device_set)
+{
+	struct two t;
+
+	two_start(&t, NULL);
+	for (int i = 0; i < 8; i++) { /* event, table and chosen device: of the base or the other */
+		struct doca_dpa *of[2] = {t.r.dpa, t.dpa};
+		uint64_t device = i & 4 ? SHARED(&t.r, other) : SHARED(&t.r, base), ret = 0, h,
+			 table;
+		struct doca_sync_event *se = event_of(&t.r, of[i & 1], &h);
+		struct doca_dpa_hash_table *ht;
+
+		OK(doca_dpa_hash_table_create(of[i >> 1 & 1], 4, &ht));
+		OK(doca_dpa_hash_table_get_dpa_handle(ht, &table));
+		OK(doca_dpa_rpc(of[i & 1], &rpc_memory, &ret, device, h, table));
+		cr_expect_eq(ret, 11u, "case %d: %lu", i, (unsigned long)ret);
+		cr_expect_eq(exec_value(se), 6u);
+		OK(doca_sync_event_destroy(se));
+		OK(doca_dpa_hash_table_destroy(ht));
+	}
+	OK(doca_dpa_peek_at_last_error(t.r.dpa));
+	two_end(&t);
+}
+
+/* They are in the base's table: a destroyed extended context leaves nothing there. */
+Test(extend, an_event_outlives_its_extended_context)
+{
+	struct doca_sync_event *se;
+	uint64_t h, ret, handles[3];
+	struct doca_dpa_hash_table *ht;
+	struct two t;
+
+	two_start(&t, NULL);
+	se = event_of(&t.r, t.dpa, &h);
+	OK(doca_dpa_hash_table_create(t.dpa, 4, &ht));
+	OK(doca_dpa_hash_table_get_dpa_handle(ht, &handles[0]));
+	OK(doca_dpa_completion_destroy(t.comp));
+	OK(doca_dpa_destroy(t.dpa));
+	OK(doca_sync_event_destroy(se));
+	IS(doca_dpa_hash_table_destroy(ht), BAD_STATE);
+	IS(doca_dpa_rpc(t.r.dpa, &rpc_memory, &ret, SHARED(&t.r, base), h, handles[0]), DRIVER);
+	exec_drop_crash(CRASH);
+	OK(doca_dev_close(t.dev));
+	rig_destroy(&t.r);
+}
+
+/* A doorbell: device code rings it through the device that it has chosen. */
+Test(extend, a_notification_needs_its_device)
+{
+	struct exec_thread th;
+	struct two t;
+	uint64_t ret;
+
+	two_start(&t, NULL);
+	exec_thread_new(&t.r, &th, &thread_note, NULL);
+	OK(doca_dpa_rpc(t.r.dpa, &rpc_notify_by, &ret, SHARED(&t.r, base), th.handle));
+	AWAIT_SHARED(&t.r, ran, 1);
+	IS(doca_dpa_rpc(t.r.dpa, &rpc_notify_by, &ret, SHARED(&t.r, other), th.handle), DRIVER);
+	IS(doca_dpa_peek_at_last_error(t.r.dpa), BAD_STATE);
+	exec_drop_crash(CRASH);
+	exec_thread_free(&th);
+	two_end(&t);
+}
+
 static void expect_mistake(int what, const char *say)
 {
 	char path[64];
