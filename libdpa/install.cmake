@@ -22,7 +22,6 @@ foreach(name ${DPA_DEVICE_NAMES})
   dpa_alias(doca_dpa_dev lib${name}.a libdoca_dpa_dev.a)
 endforeach()
 install(TARGETS doca_dpa_dev ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 if(NOT TARGET dpa)
   return()

@@ -9,6 +9,8 @@
 #ifndef DOCA_COMPAT_H_
 #define DOCA_COMPAT_H_
 
+#include <doca_build_config.h>
+
 #define DOCA_STABLE __attribute__((visibility("default")))
 
 #if defined(DOCA_ALLOW_EXPERIMENTAL_API) || defined(DOCA_DPA_DEVICE)

@@ -16,6 +16,7 @@
 #ifndef DOCA_DPA_H_
 #define DOCA_DPA_H_
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -27,6 +27,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+/* Programs get the calls of rdma_cm from here. Without librdmacm-dev they get its types' names. */
+#if !defined(__has_include) || __has_include(<rdma/rdma_cma.h>)
+#include <rdma/rdma_cma.h>
+#endif
 
 #include <doca_compat.h>
 #include <doca_error.h>

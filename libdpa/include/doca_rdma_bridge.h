@@ -8,6 +8,7 @@
 #define DOCA_RDMA_BRIDGE_H_
 
 #include <stdint.h>
+#include <infiniband/verbs.h>
 
 #include <doca_compat.h>
 #include <doca_error.h>
@@ -19,7 +20,6 @@ extern "C" {
 struct doca_buf;
 struct doca_dev;
 struct doca_mmap;
-struct ibv_pd;
 
 /*
  * The PD of a device: that of all maps on it. It is the device's, and valid until doca_dev_close().

@@ -68,6 +68,9 @@ static inline __attribute__((always_inline, unused)) void dpa_dev_fence(int spac
 /* The same for memory of the DPA. */
 #define __dpa_thread_memory_writeback() __dpa_thread_fence(__DPA_MEMORY, __DPA_W, __DPA_W)
 
+/* The compiler moves no access of memory across it; the machine may. */
+#define __dpa_compiler_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
 #if defined(__NV_DPA) && __NV_DPA >= __NV_DPA_CX8
 /* -mcpu=nv-dpa-cx8 alone: nothing stays in a cache that others do not see. */
 #define __dpa_thread_l1_flush() __dpa_thread_system_fence()
