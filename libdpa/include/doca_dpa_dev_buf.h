@@ -66,7 +66,10 @@ __forceinline doca_dpa_dev_mmap_t doca_dpa_dev_buf_get_mmap(doca_dpa_dev_buf_t b
  */
 doca_dpa_dev_uintptr_t doca_dpa_dev_buf_get_external_ptr(doca_dpa_dev_buf_t buf);
 
-/* The same for an address of a map; it is good to the end of the map. */
+/*
+ * The same for an address of a map; it is good to the end of the map. The address one past the end
+ * ends the context.
+ */
 doca_dpa_dev_uintptr_t doca_dpa_dev_mmap_get_external_ptr(doca_dpa_dev_mmap_t mmap_handle,
 							  uint64_t addr);
 

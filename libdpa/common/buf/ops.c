@@ -12,7 +12,8 @@ uint64_t dpa_op_external_ptr(uint32_t mmap, uint64_t addr, uint64_t len)
 
 	if (!dpa_mmap_lookup(run->cur->dev, mmap, &key))
 		dpa_op_mistake(eu, "an external pointer with a handle that is no local map's");
-	if (!dpa_mmap_holds(&key, addr, len))
+	/* the byte that the pointer leads to is there, if nothing else is asked for */
+	if (!dpa_mmap_holds(&key, addr, len ? len : 1))
 		dpa_op_mistake(eu, "an external pointer beyond its map");
 	dpa_eu_op_end(eu);
 	return addr;

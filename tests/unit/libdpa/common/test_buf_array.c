@@ -209,6 +209,24 @@ Test(buf_array, bad_pointers_end_the_context)
 	ends_the_context(at, 1, false, true);
 }
 
+/* The address one past the end was taken; the store behind it landed outside of the map. */
+Test(buf_array, no_pointer_one_past_the_end)
+{
+	uint64_t end = (uintptr_t)mem + 100, got;
+	struct both b;
+
+	make(&b);
+	mem[99] = 77;
+	OK(doca_dpa_rpc(b.r.dpa, &look, &got, b.key, end - 1));
+	cr_assert_eq(got, end - 1);
+	OK(doca_dpa_rpc(b.r.dpa, &recut, &got, b.h, end - 1, (uint64_t)0, b.key));
+	cr_assert_eq(got, 77u);
+	IS(doca_dpa_rpc(b.r.dpa, &look, &got, b.key, end), DRIVER);
+	IS(doca_dpa_peek_at_last_error(b.r.dpa), BAD_STATE);
+	unmake(&b);
+	ends_the_context(end, 0, false, false);
+}
+
 /* A peer's memory is reached by RDMA only. */
 Test(buf_array, no_pointer_to_a_peer)
 {
