@@ -100,6 +100,13 @@ uint32_t dpa_pool_generation(void);
  */
 int dpa_pool_reserve(uint32_t n);
 void dpa_pool_unreserve(uint32_t n);
+/* dpa_pool_reserve() for dpa_room.take(). EAGAIN: there is no room. */
+int dpa_pool_try_reserve(uint32_t n);
+/*
+ * Makes the threads that a reservation of n more would need now, up to the limit, so that one that
+ * follows has none to make. Reserves nothing. 0 or errno.
+ */
+int dpa_pool_provide(uint32_t n);
 /* Relaxed work avoids an EU while something is pinned to it. */
 void dpa_pool_pin(uint32_t eu);
 void dpa_pool_unpin(uint32_t eu);

@@ -12,6 +12,7 @@
 #include "../crash/watchdog.h"
 #include "../stat/stat.h"
 #include "../run/fault.h"
+#include "room.h"
 #include "pool_int.h"
 
 #ifdef __SANITIZE_THREAD__ /* has some 800 KiB of each thread's stack for itself */
@@ -79,26 +80,55 @@ static void end_threads(void)
 	atomic_store_explicit(&dpa_pool.num_threads, 0, memory_order_relaxed);
 }
 
+/* Makes threads until there are that many, which is at most the limit. 0 or errno. */
+static int have_threads(uint32_t want)
+{
+	int ret = 0;
+
+	if (want <= atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire))
+		return 0;
+	pthread_mutex_lock(&dpa_pool.lock);
+	while (!ret && atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed) < want)
+		ret = add_thread();
+	pthread_mutex_unlock(&dpa_pool.lock);
+	return ret;
+}
+
+int dpa_pool_try_reserve(uint32_t n)
+{
+	uint32_t now = atomic_load(&dpa_pool.reserved);
+	int ret;
+
+	do { /* never above the limit, not even for a moment: others would find no room */
+		if (n > DPA_EU_THREADS - now)
+			return EAGAIN;
+	} while (!atomic_compare_exchange_weak(&dpa_pool.reserved, &now, now + n));
+	ret = have_threads(now + n);
+	if (ret)
+		atomic_fetch_sub(&dpa_pool.reserved, n);
+	return ret;
+}
+
 int dpa_pool_reserve(uint32_t n)
 {
-	uint32_t want = atomic_fetch_add(&dpa_pool.reserved, n) + n;
-	int ret = want > DPA_EU_THREADS ? EAGAIN : 0;
+	int ret = dpa_pool_try_reserve(n);
 
-	if (!ret && want > atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire)) {
-		pthread_mutex_lock(&dpa_pool.lock);
-		while (!ret &&
-		       atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed) < want)
-			ret = add_thread();
-		pthread_mutex_unlock(&dpa_pool.lock);
-	}
 	if (ret)
-		dpa_pool_unreserve(n);
+		dpa_room_freed(); /* what was taken for a moment may be what another waited for */
 	return ret;
 }
 
 void dpa_pool_unreserve(uint32_t n)
 {
 	atomic_fetch_sub(&dpa_pool.reserved, n);
+	dpa_room_freed();
+}
+
+int dpa_pool_provide(uint32_t n)
+{
+	uint32_t now = atomic_load_explicit(&dpa_pool.reserved, memory_order_relaxed);
+
+	return have_threads(n < DPA_EU_THREADS - now ? now + n : DPA_EU_THREADS);
 }
 
 void dpa_pool_pin(uint32_t eu)
@@ -141,6 +171,7 @@ static void in_child(void)
 	clear_list(&dpa_pool.queue);
 	clear_list(&dpa_pool.ready);
 	dpa_eu_self = NULL;
+	dpa_room_forget();
 	dpa_watchdog_forget();
 	dpa_stat_forget();
 }

@@ -2,8 +2,8 @@
 /*
  * Kernel launches.
  *
- *   launch -> (watch of the wait event) -> a work for each thread -> the last one that ends updates
- *   the completion event and frees the launch
+ *   launch -> (watch of the wait event) -> room in the pool -> a work for each thread -> the last
+ *   one that ends updates the completion event and frees the launch
  *
  * A launch belongs to its context's list from the call until it is freed. What takes it off the
  * list, under the lock, frees it: the thread that ends last, or the host that drops what never
@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
+#include "../eu/room.h"
 #include "../sync/sync_event.h"
 #include "exec.h"
 
@@ -29,6 +30,7 @@ struct part {
 
 struct dpa_launch {
 	struct dpa_se_watch watch;
+	struct dpa_room ask;
 	struct dpa_launch *next, **prev; /* of the context's list, under its lock */
 	struct doca_dpa *dpa;		 /* that it was launched on */
 	const struct dpa_image_entry *entry;
@@ -36,6 +38,7 @@ struct dpa_launch {
 	uint64_t comp_count;
 	bool add;
 	bool has_room;	       /* the context's place, instead of one of its own */
+	uint32_t own;	       /* places that it has reserved in the pool */
 	_Atomic uint32_t bad;  /* a thread did not return: no completion */
 	_Atomic uint32_t left; /* threads that have not ended */
 	uint32_t num;	       /* threads */
@@ -60,12 +63,12 @@ static void unlist(struct dpa_launch *l)
 
 static void give_room_back(struct dpa_launch *l)
 {
-	uint32_t own = l->num - l->has_room;
-
 	if (l->has_room)
-		atomic_store_explicit(&of(l)->room, 1, memory_order_release);
-	if (own)
-		dpa_pool_unreserve(own);
+		atomic_store_explicit(&of(l)->room, 1, memory_order_seq_cst);
+	if (l->own)
+		dpa_pool_unreserve(l->own);
+	else if (l->has_room)
+		dpa_room_freed();
 }
 
 static void free_launch(struct dpa_launch *l)
@@ -138,9 +141,38 @@ static void start_parts(struct dpa_launch *l)
 		dpa_pool_dispatch(&l->parts[i].work);
 }
 
+/* dpa_room.take: a place for each thread. */
+static bool take_room(struct dpa_room *r)
+{
+	struct dpa_launch *l = container_of(r, struct dpa_launch, ask);
+	uint32_t own;
+
+	l->has_room = atomic_exchange_explicit(&of(l)->room, 0, memory_order_seq_cst);
+	own = l->num - l->has_room;
+	if (!own || !dpa_pool_try_reserve(own)) {
+		l->own = own;
+		return true;
+	}
+	if (l->has_room)
+		atomic_store_explicit(&of(l)->room, 1, memory_order_seq_cst);
+	l->has_room = false;
+	return false;
+}
+
+static void on_room(struct dpa_room *r)
+{
+	start_parts(container_of(r, struct dpa_launch, ask));
+}
+
+/* Under the lock of the watches: room is asked for when it is dropped. */
 static void on_event(struct dpa_se_watch *w)
 {
-	start_parts(container_of(w, struct dpa_launch, watch));
+	(void)w;
+}
+
+static void after_event(struct dpa_se_watch *w)
+{
+	dpa_room_ask(&container_of(w, struct dpa_launch, watch)->ask);
 }
 
 /* ----------------------------------------------------------------- the call */
@@ -170,7 +202,7 @@ struct call {
 
 static doca_error_t check(const struct call *c, struct dpa_callee *callee)
 {
-	if (!dpa_live(c->dpa) || !c->func || !c->num || c->threshold > MAX_THRESHOLD)
+	if (!dpa_live(c->dpa) || !c->func || !c->num || (c->wait && c->threshold > MAX_THRESHOLD))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(c->dpa) || doca_dpa_peek_at_last_error(c->dpa))
 		return DOCA_ERROR_BAD_STATE;
@@ -202,6 +234,9 @@ static struct dpa_launch *make(const struct call *c, const struct dpa_callee *ca
 	l->comp_count = c->count;
 	l->add = c->add;
 	l->num = c->num;
+	l->watch.after = after_event;
+	l->ask.take = take_room;
+	l->ask.start = on_room;
 	atomic_init(&l->left, c->num);
 	for (uint32_t i = 0; i < c->num; i++) {
 		l->parts[i].launch = l;
@@ -211,19 +246,6 @@ static struct dpa_launch *make(const struct call *c, const struct dpa_callee *ca
 		l->parts[i].work.awaited = true;
 	}
 	return l;
-}
-
-static bool take_room(struct dpa_launch *l)
-{
-	uint32_t own;
-
-	l->has_room = atomic_exchange_explicit(&of(l)->room, 0, memory_order_acquire);
-	own = l->num - l->has_room;
-	if (!own || !dpa_pool_reserve(own))
-		return true;
-	if (l->has_room)
-		atomic_store_explicit(&of(l)->room, 1, memory_order_release);
-	return false;
 }
 
 static void enlist(struct dpa_launch *l)
@@ -263,7 +285,8 @@ static doca_error_t launch(const struct call *c, va_list *ap)
 	l = make(c, &callee, ap);
 	if (!l)
 		return DOCA_ERROR_DRIVER;
-	if (!take_room(l)) {
+	/* what waits for its event holds no room meanwhile: others could need it to get there */
+	if (dpa_pool_provide(l->num - atomic_load_explicit(&of(l)->room, memory_order_relaxed))) {
 		free_launch(l);
 		return DOCA_ERROR_DRIVER;
 	}
@@ -275,7 +298,7 @@ static doca_error_t launch(const struct call *c, va_list *ap)
 		dpa_se_hold(l->comp);
 	enlist(l);
 	if (!l->wait) {
-		start_parts(l);
+		dpa_room_ask(&l->ask);
 	} else if (dpa_se_watch(&l->watch, l->wait, DPA_SE_GE, c->threshold, UINT64_MAX,
 				on_event)) {
 		drop(l);
@@ -352,20 +375,18 @@ static bool is_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
 }
 
 /*
- * What waits for its event never begins, and what waits for an EU neither. Returns the launches of
- * which nothing is left, taken off the list.
+ * What waits for its event, for room or for an EU never begins. Adds the launches of which nothing
+ * is left to `gone`, taken off the list. The lock is held.
  */
-static struct dpa_launch *cancel(struct dpa_launches *all, const struct doca_dpa *dpa)
+static void cancel(struct dpa_launches *all, const struct doca_dpa *dpa, struct dpa_launch **gone)
 {
-	struct dpa_launch *gone = NULL;
-
 	for (struct dpa_launch *l = all->list, *next; l; l = next) {
 		bool over;
 
 		next = l->next;
 		if (!is_of(l, dpa))
 			continue;
-		over = l->wait && dpa_se_watch_cancel(&l->watch);
+		over = (l->wait && dpa_se_watch_cancel(&l->watch)) || dpa_room_cancel(&l->ask);
 		for (uint32_t i = 0; !over && i < l->num; i++)
 			if (dpa_pool_cancel(&l->parts[i].work)) {
 				atomic_store_explicit(&l->bad, 1, memory_order_relaxed);
@@ -374,10 +395,9 @@ static struct dpa_launch *cancel(struct dpa_launches *all, const struct doca_dpa
 		if (!over)
 			continue;
 		unlist(l);
-		l->next = gone;
-		gone = l;
+		l->next = *gone;
+		*gone = l;
 	}
-	return gone;
 }
 
 static bool is_any_left(struct dpa_launches *all, const struct doca_dpa *dpa)
@@ -412,14 +432,15 @@ static void kill_parts(struct dpa_launches *all, const struct doca_dpa *dpa)
 
 void dpa_launches_halt(struct dpa_launches *all, const struct doca_dpa *dpa)
 {
-	struct dpa_launch *gone, *l;
+	struct dpa_launch *gone = NULL, *l;
 
 	pthread_mutex_lock(&all->lock);
-	gone = cancel(all, dpa);
+	cancel(all, dpa, &gone);
 	if (!wait_for_rest(all, dpa, STOP_MS))
-		do
+		do { /* again: one whose event came just before may ask for room just now */
+			cancel(all, dpa, &gone);
 			kill_parts(all, dpa);
-		while (!wait_for_rest(all, dpa, KILL_MS));
+		} while (!wait_for_rest(all, dpa, KILL_MS));
 	pthread_mutex_unlock(&all->lock);
 	while ((l = gone)) {
 		gone = l->next;

@@ -203,8 +203,11 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_rpc(struct doca_dpa *dpa, doca_dpa_func_
 /*
  * Launches a __dpa_global__ function on num_threads EUs; returns at once. Launches wait for
  * nothing but their event and free EUs, which they get in the order in which they became ready.
+ * Any number of them may wait for events. 1,024 threads of all the process's contexts (DPA threads,
+ * threads of launches that have begun, RPCs) are carried at the same time: a launch that would be
+ * more begins when others have ended.
  * @wait_event:     started, with the context as subscriber; NULL: start at once
- * @wait_threshold: 0 to 254; starts when the event is at least this
+ * @wait_threshold: 0 to 254; starts when the event is at least this. Means nothing without one
  * @comp_event:     started, with the context as publisher; set to comp_count when the last thread
  *                  has returned, not if one faulted or was ended by force. NULL: none
  * @...:            the arguments, as for doca_dpa_rpc(); each thread gets all of them

@@ -45,18 +45,20 @@ Test(errors, no_more_threads)
 	OK(doca_dpa_thread_set_func_arg(t.thread, &thread_note, r.shared));
 	cr_assert_eq(dpa_pool_reserve(DPA_EU_THREADS - 2), 0);
 	IS(doca_dpa_thread_start(t.thread), DRIVER);
-	IS(doca_dpa_kernel_launch_update_set(r.dpa, NULL, 0, done, 1, 2, &kernel_note, r.shared),
-	   DRIVER);
-	IS(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 2, &kernel_note, r.shared),
-	   DRIVER);
 	OK(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret));
 	for (uint64_t i = 1; i <= 3; i++) {
 		OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_note,
 						     r.shared));
 		OK(doca_sync_event_wait_gt(done, i - 1, ~0ull));
 	}
+	/* of two threads: it waits for room, and what is launched later waits behind it */
+	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 2, &kernel_note, r.shared));
+	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_note, r.shared));
+	OK(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret));
 	cr_assert_eq(SHARED(&r, ran), 3u);
 	dpa_pool_unreserve(DPA_EU_THREADS - 2);
+	OK(doca_sync_event_wait_gt(done, 4, ~0ull));
+	cr_assert_eq(SHARED(&r, ran), 6u);
 	OK(doca_dpa_thread_start(t.thread));
 	OK(doca_dpa_thread_destroy(t.thread));
 	OK(doca_sync_event_destroy(done));

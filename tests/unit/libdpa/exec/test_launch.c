@@ -133,6 +133,21 @@ Test(launch, errors)
 }
 
 /* A function of threads is one of launches too: the types are the same. */
+Test(launch, a_threshold_without_an_event_means_nothing)
+{
+	struct doca_sync_event *done;
+	struct rig r;
+
+	exec_rig_start(&r);
+	done = exec_event(&r);
+	OK(LAUNCH(&r, NULL, 255, done, 1, 1, &kernel_note, r.shared));
+	OK(doca_sync_event_wait_gt(done, 0, ~0ull));
+	OK(LAUNCH_ADD(&r, NULL, UINT64_MAX, done, 1, 1, &kernel_note, r.shared));
+	OK(doca_sync_event_wait_gt(done, 1, ~0ull));
+	OK(doca_sync_event_destroy(done));
+	rig_destroy(&r);
+}
+
 Test(launch, a_function_for_threads)
 {
 	struct doca_sync_event *done;
