@@ -31,7 +31,7 @@ struct export
 };
 static_assert(sizeof(struct export) == 40, "the format of exports");
 
-static const char magic[8] = "dpamem\0\1";
+static const char magic[8] = {'d', 'p', 'a', 'm', 'e', 'm', 0, 1};
 
 static struct export *make(const struct dpa_mmap_key *k)
 {

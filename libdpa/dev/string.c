@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
+/* From glibc 2.43 on these are macros that choose by the argument's type. */
+#undef memchr
+#undef strchr
+
 void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
 #if defined(__x86_64__)

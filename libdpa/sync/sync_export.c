@@ -28,7 +28,7 @@ struct blob {
 };
 static_assert(sizeof(struct blob) == 32, "the format of exports");
 
-static const char magic[8] = "dpaevt\0\1";
+static const char magic[8] = {'d', 'p', 'a', 'e', 'v', 't', 0, 1};
 
 struct doca_sync_event_remote_net {
 	struct doca_dev *dev; /* held */

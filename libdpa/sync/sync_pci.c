@@ -45,7 +45,7 @@ struct blob {
 };
 static_assert(sizeof(struct blob) == 40, "the format of exports");
 
-static const char magic[8] = "dpapci\0\1";
+static const char magic[8] = {'d', 'p', 'a', 'p', 'c', 'i', 0, 1};
 
 static int map_page(struct doca_sync_event *se, int fd)
 {

@@ -32,7 +32,7 @@ static void addr(uint8_t gid[16], uint8_t last)
 /* B's peer is on another host, at 10.0.0.1; we are 10.0.0.2. */
 static struct door *door_of(uint32_t type)
 {
-	struct door *d;
+	struct door *d = NULL;
 
 	cr_assert_eq(posix_memalign((void **)&d, DPA_CACHE_LINE, sizeof(*d)), 0);
 	memset(d, 0, sizeof(*d));

@@ -29,7 +29,7 @@ static void on_event(void *arg, const struct dpa_event *ev)
 static void make_peer(struct th *th, bool pull)
 {
 	static uint32_t opened; /* threads remember QPs of an opening */
-	struct dpa_peer *p;
+	struct dpa_peer *p = NULL;
 
 	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
 	memset(p, 0, sizeof(*p));
@@ -56,7 +56,7 @@ static void make_peer(struct th *th, bool pull)
 
 static void make_hw(struct th *th, bool pull)
 {
-	struct dpa_hw *hw;
+	struct dpa_hw *hw = NULL;
 
 	cr_assert_eq(posix_memalign((void **)&hw, DPA_CACHE_LINE, sizeof(*hw)), 0);
 	memset(hw, 0, sizeof(*hw));
@@ -156,7 +156,7 @@ static void connect_side(struct th_side *s, const struct th_opt *o)
 
 struct th *th_new(const struct th_opt *opt)
 {
-	struct th *th;
+	struct th *th = NULL;
 
 	th_now = 1000000000;
 	th_now_step = 0;

@@ -212,7 +212,7 @@ static struct dpa_hw *another_process(struct th *th, uint32_t slot, struct dpa_p
 	static struct dpa_board boards[DPA_BOARD_PROCS];
 	struct dpa_board *board = &boards[slot];
 	struct dpa_hw *hw = calloc(1, sizeof(*hw));
-	struct dpa_peer *p;
+	struct dpa_peer *p = NULL;
 
 	*board = (struct dpa_board){.slot = slot, .gen = 3};
 	cr_assert(hw);

@@ -50,7 +50,7 @@ static int udp_socket(struct sockaddr_in *a)
 static void make_remote(struct far *d)
 {
 	struct sockaddr_in own, *to;
-	struct dpa_remote *r;
+	struct dpa_remote *r = NULL;
 
 	memset(&wire, 0, sizeof(wire));
 	for (uint32_t i = 0; i < DPA_LANES; i++)
