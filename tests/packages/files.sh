@@ -42,8 +42,8 @@ policy() {
 depends() {
 	local of p
 	of=$(dpkg-deb -f "$DEBS"/ibverbs-provider-dpa_*.deb Depends) && echo "$of" || return
-	grep -qE '(^|, )libibverbs1 \(>= (4[4-9]|5[0-9]|6[0-4])[^,]*\)(,|$)' <<<"$of" || { echo "from which on?"; return 1; }
-	grep -qF 'libibverbs1 (<< 65~)' <<<"$of" || { echo "up to which?"; return 1; }
+	grep -qE '(^|, )libibverbs1 \(>= (4[4-9]|5[0-9]|6[0-5])[^,]*\)(,|$)' <<<"$of" || { echo "from which on?"; return 1; }
+	grep -qF 'libibverbs1 (<< 66~)' <<<"$of" || { echo "up to which?"; return 1; }
 	for p in libdpa1:ibverbs-provider-dpa dpa-tools:ibverbs-provider-dpa libdpa-dev:libdpa1; do
 		of=$(dpkg-deb -f "$DEBS"/"${p%:*}"_*.deb Depends Version) || return
 		grep -qF "${p#*:} (= $(sed -n 's/^Version: //p' <<<"$of"))" <<<"$of" || { echo "${p%:*}: $of"; return 1; }

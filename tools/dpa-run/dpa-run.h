@@ -31,6 +31,13 @@ __attribute__((format(printf, 2, 3))) void path_print(char *buf, const char *fmt
 
 void place_find(struct place *pl);
 
+/*
+ * Checks that there is a provider for the libibverbs that `program` (as for execvp()) loads. Ends
+ * with one line if there is none. A program that does not link libibverbs may load it later, or
+ * start one that does: for the library that it would get a line is printed, no more.
+ */
+void provider_check(const struct place *pl, const char *program);
+
 /* Appends an entry to a list variable unless it is there; separators are those between entries. */
 void env_append(const char *var, const char *entry, const char *separators);
 /* IBV_DRIVERS, or RDMAV_DRIVERS if that is in use. */

@@ -149,6 +149,8 @@ int main(int argc, char **argv)
 		else
 			env_preload(&pl);
 		env_driver(&pl);
+		if (o.program)
+			provider_check(&pl, o.program[0]);
 	}
 	if (o.print_env) {
 		env_print();

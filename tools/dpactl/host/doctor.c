@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include <board/board.h>
 #include <link/udp.h>
+#include "pabi.h"
 #include "../dpactl.h"
 #include "system.h"
 
@@ -74,32 +75,6 @@ static void say(struct visit *v, enum verdict how, const char *what, const char 
 
 /* ---------------------------------------------------------------- libibverbs */
 
-/* The N of the version node IBVERBS_PRIVATE_N among the strings of the library. */
-static int private_abi(const char *path)
-{
-	static const char node[] = "IBVERBS_PRIVATE_";
-	FILE *f = fopen(path, "re");
-	struct stat st;
-	char *p, *at;
-	int n = 0;
-
-	if (!f)
-		return 0;
-	if (!fstat(fileno(f), &st) && st.st_size > 0) {
-		size_t len = (size_t)st.st_size;
-
-		p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fileno(f), 0);
-		if (p != MAP_FAILED) {
-			at = memmem(p, len, node, sizeof(node) - 1);
-			if (at && at + sizeof(node) + 4 < p + len)
-				n = atoi(at + sizeof(node) - 1);
-			munmap(p, len);
-		}
-	}
-	fclose(f);
-	return n;
-}
-
 static void look_at_library(struct visit *v)
 {
 	void *dl = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -111,28 +86,12 @@ static void look_at_library(struct visit *v)
 		return;
 	}
 	snprintf(v->ibverbs, sizeof(v->ibverbs), "%s", map->l_name);
-	v->pabi = private_abi(v->ibverbs);
+	v->pabi = pabi_of_library(v->ibverbs);
 	if (v->pabi)
 		say(v, OK, "libibverbs", NULL, "%s, private ABI %d", v->ibverbs, v->pabi);
 	else
 		say(v, BAD, "libibverbs", "install the distribution's rdma-core",
 		    "%s shows no private ABI number", v->ibverbs);
-}
-
-/* ABI numbers that providers are there for, as text. */
-static size_t providers_in(const char *dir, char *buf, size_t len)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	size_t n = strlen(buf);
-	int abi;
-
-	while (d && (e = readdir(d)))
-		if (sscanf(e->d_name, "libdpa-rdmav%d.so", &abi) == 1 && n < len - 8)
-			n += (size_t)snprintf(buf + n, len - n, "%s%d", n ? ", " : "", abi);
-	if (d)
-		closedir(d);
-	return n;
 }
 
 static void look_at_provider(struct visit *v)
@@ -152,8 +111,8 @@ static void look_at_provider(struct visit *v)
 			return;
 		}
 	}
-	providers_in(v->w.plugins, have, sizeof(have));
-	providers_in(v->w.lib, have, sizeof(have));
+	pabi_providers_in(v->w.plugins, have, sizeof(have));
+	pabi_providers_in(v->w.lib, have, sizeof(have));
 	if (have[0])
 		say(v, BAD, "provider", "install the dpa that was built for this libibverbs",
 		    "libibverbs asks for private ABI %d, there is a provider for %s", v->pabi,

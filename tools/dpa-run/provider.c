@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * provider.c - is there a provider for the libibverbs that the program loads?
+ *
+ * libibverbs adds its own private ABI number to the name that it is given, so that it finds the
+ * file for itself among those that lie side by side. Where there is none it only fails to see dpa0.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dpa-run.h"
+#include "pabi.h"
+
+#define SONAME "libibverbs.so.1"
+
+/* The file that execvp() would take. */
+static bool find_program(const char *name, char *file)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/')) {
+		path_print(file, "%s", name);
+		return access(file, X_OK) == 0;
+	}
+	if (!path)
+		path = "/bin:/usr/bin";
+	for (;;) {
+		size_t n = strcspn(path, ":");
+
+		path_print(file, "%.*s%s%s", (int)n, path, n ? "/" : "", name);
+		if (access(file, X_OK) == 0)
+			return true;
+		if (!path[n])
+			return false;
+		path += n + 1;
+	}
+}
+
+static bool library_of_program(const char *name, char *library)
+{
+	char file[PATH_MAX], interp[PATH_MAX];
+
+	return find_program(name, file) && !pabi_interp(file, interp, sizeof(interp)) &&
+	       !pabi_loaded(interp, file, SONAME, library, PATH_MAX);
+}
+
+/* What the loader takes where no program has a path of its own: a provider needs it, too. */
+static bool library_by_default(const struct place *pl, char *library)
+{
+	char pattern[PATH_MAX], interp[PATH_MAX];
+	bool found = false;
+	glob_t g;
+
+	path_print(pattern, "%s-rdmav*.so", pl->driver);
+	if (glob(pattern, 0, NULL, &g))
+		return false;
+	if (!pabi_interp("/proc/self/exe", interp, sizeof(interp)))
+		found = !pabi_loaded(interp, g.gl_pathv[0], SONAME, library, PATH_MAX);
+	globfree(&g);
+	return found;
+}
+
+void provider_check(const struct place *pl, const char *program)
+{
+	char library[PATH_MAX], file[PATH_MAX], have[128] = "";
+	bool linked = library_of_program(program, library);
+	int number;
+
+	if (!linked && !library_by_default(pl, library))
+		return;
+	number = pabi_of_library(library);
+	path_print(file, "%s-rdmav%d.so", pl->driver, number);
+	if (!number || access(file, R_OK) == 0)
+		return;
+	path_print(file, "%s", pl->driver);
+	*strrchr(file, '/') = '\0';
+	pabi_providers_in(file, have, sizeof(have));
+	if (linked)
+		die(EXIT_FAILED,
+		    "%s loads %s of private ABI %d, and this dpa has providers for %s only",
+		    program, library, number, have);
+	fprintf(stderr,
+		"dpa-run: %s has private ABI %d, and this dpa has providers for %s only: dpa0 is "
+		"not "
+		"seen\n",
+		library, number, have);
+}
