@@ -321,7 +321,7 @@ Test(crash, who_has_left_is_awaited_until_it_is_gone)
 {
 	struct dpa_eu *eu = &dpa_pool.threads[0];
 	struct dpa_witnesses w;
-	int owner, other;
+	int owner = 0, other = 0;
 
 	dpa_witnesses_init(&w);
 	atomic_store(&dpa_pool.num_threads, 1);
