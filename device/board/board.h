@@ -17,7 +17,7 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    6 /* of the board file, and what processes say over their lanes */
+#define DPA_BOARD_LAYOUT    7 /* of the board file, and what processes say over their lanes */
 #define DPA_BOARD_PROCS	    256
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */

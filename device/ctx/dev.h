@@ -281,12 +281,13 @@ struct dpa_req {
 	uint32_t acked_psn;    /* one past the highest PSN that the responder is known to have */
 	uint32_t send_ssn;     /* messages before the WQE at send_idx (IBA 9.7.7.2) */
 	uint8_t retry_left, rnr_left;
-	bool wait_timer; /* RNR or retry timer runs: nothing is sent */
-	bool pulled;	 /* what is being sent lies in the application's memory */
-	bool fence_sq;	 /* SQD: nothing new is sent */
-	bool credits;	 /* the peer gives them */
-	bool heard;	 /* something new was acknowledged */
-	bool implied;	 /* a response was missed and is asked for again */
+	bool wait_timer;   /* RNR or retry timer runs: nothing is sent */
+	bool pulled;	   /* what is being sent lies in the application's memory */
+	bool fence_sq : 1; /* SQD: nothing new is sent */
+	bool ask_due : 1;  /* kernels/transport/ask.c; in one byte: short SENDs look at both */
+	bool credits;	   /* the peer gives them */
+	bool heard;	   /* something new was acknowledged */
+	bool implied;	   /* a response was missed and is asked for again */
 	/* seldom */
 	bool timer_is_rnr;
 	uint32_t rd_out;   /* READs and atomics sent and not completed */
@@ -294,6 +295,8 @@ struct dpa_req {
 	uint32_t lsn;	   /* the last message that the peer has a receive for */
 	uint32_t seen_una; /* by the watchdog at its last look */
 	bool seen_stuck;
+	bool asked;	   /* an ASK is out (ask.c), */
+	uint32_t ask_psn;  /* behind all packets before this one */
 	uint32_t mc_at;	   /* UD: to how many of the group the datagram went: mcast_next's index */
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
@@ -467,6 +470,7 @@ struct dpa_hw_qp {
 	bool branch;		       /* of a target of another process: xrc_branch.c */
 	/* initiator: turns begun; target: the turn at hand; branch: what it went by last */
 	uint32_t turn, conn, how;
+	uint32_t ask_serial; /* of its last ASK, in all its lives: never 0 (ask.c) */
 	/* pending list, under hw->pend_lock */
 	bool pending;
 	struct dpa_hw_qp *pend_next;

@@ -131,6 +131,11 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_forward_take(hw, s, payload);
 		return NULL;
 	}
+	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) { /* no ACK is left behind */
+		leave_qp(cur, acks);
+		dpa_acks_publish(acks, hw);
+		cur = NULL;
+	}
 	qp = enter_qp(hw, s, cur, acks);
 	if (dpa_unlikely(!payload))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);

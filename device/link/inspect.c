@@ -13,7 +13,7 @@
 #include "direct.h"
 #include "inspect.h"
 #include "capture.h"
-#include "kernels/transport/opcode.h"
+#include "kernels/transport/transport.h"
 
 #define CHECK_NS 100000000ull
 
@@ -357,6 +357,7 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src || !sp.mtu)
 			return false; /* a stranger's, and frames do not say so */
 		qp_net(qp, &sp.net);
+		sp.mtu = dpa_slot_mtu(qp->mtu, s);
 	}
 	sp.net.sport = source_port(s->src, s->dqpn);
 	sp.net.dport = DPA_ROCE_PORT;

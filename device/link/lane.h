@@ -146,8 +146,13 @@ struct dpa_ext {
 			uint32_t rsvd2;
 		};
 		uint32_t flow_tag; /* of a raw packet */
+		uint32_t serial;   /* of DPA_LINK_ASK; of LOOKED that of its ASK, 0: a hint */
 		uint32_t imm;	   /* ImmDt, IETH of SENDs */
-		struct {	   /* XRCETH: behind all that a request can have */
+		struct { /* SENDs, WRITEs and READ responses whose payload is not in the slot */
+			uint8_t before[24];
+			uint32_t path_mtu; /* bytes, of the sender; 0: see dpa_same_mtu() */
+		};
+		struct { /* XRCETH: behind all that a request can have */
 			uint8_t others[32];
 			uint32_t xrcsrq;
 			uint32_t turn; /* of the message that begins one, else 0: xrc_branch.c */

@@ -115,6 +115,8 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	s = answer_begin(qp, op, psn, n, data_len, &data);
 	if (!s)
 		return 0;
+	if (!inslot)
+		((struct dpa_ext *)s->ext)->path_mtu = qp->mtu;
 	if (pull) {
 		s->flags |= DPA_PKT_PULL;
 		fill_read_pull(qp, rd, addr, n, data);

@@ -189,6 +189,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 		first = dpa_psn_add(first, n);
 		idx += c->nbb;
 	}
+	r->asked = false;
 	r->send_idx = idx;
 	r->send_wqe_psn = first;
 	r->send_psn = psn;
@@ -260,6 +261,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	}
 	dpa_rewind(qp, r->una_psn);
 	dpa_turn_again(qp);
+	r->ask_due = true; /* behind what is sent again */
 	dpa_req_wait(qp, ns, false);
 }
 
@@ -411,7 +413,8 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	if (!c || s->len > c->length - r->read_off)
 		return;
 	/* all but the last packet fill the MTU */
-	if (s->len != c->length - r->read_off && (!s->len || s->len % qp->mtu))
+	if (!dpa_mtu_fits(qp->mtu, dpa_op_props(s->opcode), s) ||
+	    (s->len != c->length - r->read_off && (!s->len || s->len % qp->mtu)))
 		return;
 	syn = dpa_wqe_iov(qp, r->una_idx, c, r->read_off, s->len, DPA_ACCESS_LOCAL_WRITE, iov,
 			  &cnt);
@@ -483,18 +486,44 @@ static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 	r->credits = true;
 }
 
+/*
+ * A response for a PSN that is not outstanding changes nothing: what is old may come again. But a
+ * NAK of that kind, or one for what was never sent, means that the two ends do not fit.
+ */
+static bool is_stray(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+	return dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 ||
+	       ((s->opcode & (uint8_t)~DPA_BTH_TRANSPORT) == DPA_BTH_ACK &&
+		(x->syndrome & DPA_AETH_KIND) != DPA_AETH_ACK);
+}
+
+/* How far the oldest WQE is. */
+static uint32_t progress_of(const struct dpa_req *r)
+{
+	return r->una_psn + r->read_off;
+}
+
 /* IBA 9.7.6/unsent */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	const uint32_t was = progress_of(&qp->req);
 	uint16_t p = dpa_op_props(s->opcode);
 
 	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
 		return;
 	/* what was never sent cannot be acknowledged; what is old is ignored */
-	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 || dpa_psn_diff(s->psn, qp->req.una_psn) < 0)
+	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 ||
+	    dpa_psn_diff(s->psn, qp->req.una_psn) < 0) {
+		if (is_stray(qp, s)) {
+			dpa_ask(qp);
+			dpa_requester_run(qp);
+		}
 		return;
+	}
 	if ((p & DPA_OPP_AETH) && (x->syndrome & DPA_AETH_KIND) == DPA_AETH_ACK)
 		take_credits(qp, x->msn, (uint8_t)x->syndrome & 0x1f);
 	if ((s->opcode & (uint8_t)~DPA_BTH_TRANSPORT) == DPA_BTH_ACK)
@@ -508,9 +537,11 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	/* late, but there: what is posted next need not wait for the timer */
 	if (dpa_unlikely(qp->req.wait_timer) && !una_pending(qp))
 		qp->req.wait_timer = false;
+	if (dpa_unlikely(progress_of(&qp->req) == was && !qp->req.wait_timer))
+		dpa_ask(qp);
 	/* fences, READ limits and local faults may have waited for this */
 	if (dpa_unlikely(qp->req.send_idx !=
 			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||
-	    dpa_unlikely(qp->state == DPA_QPS_SQD))
+	    dpa_unlikely(qp->state == DPA_QPS_SQD) || dpa_unlikely(qp->req.ask_due))
 		dpa_requester_run(qp);
 }

@@ -43,6 +43,9 @@ enum {
 
 	DPA_BTH_CNP = 0x81, /* annex A17.9.3 */
 
+	/* no wire has these: a requester asks whether all was looked at, and the answer (ask.c) */
+	DPA_LINK_LOOKED = 0xfa,
+	DPA_LINK_ASK = 0xfb,
 	/* not on any wire, shared memory only: ACKs of several QPs in one slot (struct dpa_acks) */
 	DPA_LINK_ACKS = 0xfd,
 	/* an Ethernet frame (device/raw), and the transport that its QP is of */

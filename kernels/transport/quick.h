@@ -15,7 +15,7 @@
 static inline bool dpa_quick_qp(const struct dpa_hw_qp *qp)
 {
 	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC && !qp->pkt_flags &&
-	       !qp->limited && !qp->req.fence_sq && !dpa_lossy(qp);
+	       !qp->limited && !qp->req.fence_sq && !qp->req.ask_due && !dpa_lossy(qp);
 }
 
 /* Where the bytes of a WQE of one block lie; NULL: elsewhere, or not good. */
@@ -119,7 +119,7 @@ static inline bool dpa_quick_expected(const struct dpa_hw_qp *qp, const struct d
 	       !(s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ | DPA_PKT_SE)) && s->psn == r->epsn &&
 	       r->last_op == DPA_RESP_NONE && !r->nak_sent && !r->have_wqe &&
 	       (!r->ack_owed || (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK) &&
-	       s->len - 1 < qp->mtu;
+	       s->len - 1 < qp->mtu && dpa_same_mtu(qp->mtu, s);
 }
 
 /* A SEND in one packet into a receive WQE of one SGE. False: it is for the responder. */

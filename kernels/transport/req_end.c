@@ -69,6 +69,7 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 		stuck = !dpa_lane_ready(&p->rx[i]);
 	if (stuck && r->seen_stuck && r->seen_una == r->una_psn + r->read_off) {
 		dpa_rewind(qp, r->una_psn);
+		r->ask_due = true;
 		dpa_requester_run(qp);
 		stuck = false;
 	}

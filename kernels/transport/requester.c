@@ -319,6 +319,8 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	if (!s)
 		return STEP_FULL;
 	set_ext(qp, idx, c, s, r->send_off);
+	if (!p.inslot)
+		((struct dpa_ext *)s->ext)->path_mtu = qp->mtu;
 	if (p.pull) {
 		s->flags |= DPA_PKT_PULL;
 		r->pulled = true;
@@ -737,6 +739,8 @@ static int run(struct dpa_hw_qp *qp)
 			n = dpa_connected(qp) ? run_connected(qp, pi) : run_datagrams(qp, pi);
 		if (qp->type == DPA_QP_RC && dpa_lossy(qp))
 			dpa_loss_arm(qp);
+		if (dpa_unlikely(r->ask_due))
+			dpa_ask_send(qp);
 	}
 	if (dpa_unlikely(qp->state == DPA_QPS_SQD))
 		check_drained(qp);

@@ -30,6 +30,8 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 		return s->len == 8 && x->dmalen == 8;
 	if (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_FLUSH))
 		return !s->len;
+	if (!dpa_mtu_fits(mtu, p, s))
+		return false;
 	if (!(p & DPA_OPP_END) && (!s->len || s->len % mtu))
 		return false;
 	if ((p & DPA_OPP_END) && !(p & DPA_OPP_START) && !s->len)
@@ -43,6 +45,16 @@ static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 		return p & DPA_OPP_END ? x->dmalen == s->len : x->dmalen > s->len;
 	}
 	return p & DPA_OPP_END ? r->off + s->len == r->wr_len : r->off + s->len < r->wr_len;
+}
+
+/* On a ring: does a burst that begins before the expected PSN reach it? */
+static bool ends_behind(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
+			const struct dpa_slot *s)
+{
+	const uint32_t n = dpa_npkts(s->len, dpa_slot_mtu(mtu, s));
+
+	return (p & (DPA_OPP_SEND | DPA_OPP_WRITE)) && !(s->flags & DPA_PKT_MTU) &&
+	       dpa_psn_diff(dpa_psn_add(s->psn, n), r->epsn) > 0;
 }
 
 /* What a FLUSH asks of the QP and of the key; its bits are in the order of those of its FETH. */
@@ -79,6 +91,10 @@ enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uint32_t mtu, uin
 	if (!(p & DPA_OPP_VALID) || (!rc && (p & (DPA_OPP_READ | DPA_OPP_ATOMIC | DPA_OPP_AWRITE |
 						  DPA_OPP_FLUSH | DPA_OPP_INV))))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
+	if (rc && dpa_unlikely(d < 0 && ends_behind(r, mtu, p, s)))
+		/* of its packets those before the expected one are duplicates, that one is not */
+		return in_sequence(r, p & (uint16_t)~DPA_OPP_START) ? DPA_RESP_GAP
+								    : DPA_RESP_INVALID;
 	if (rc && d)
 		return d < 0 ? DPA_RESP_DUPLICATE : DPA_RESP_GAP;
 	if (!in_sequence(r, p) || !length_fits(r, mtu, p, s))

@@ -595,8 +595,10 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
 		return;
 	}
 	saved = remembered(r, s);
-	if (!saved)
+	if (!saved) {
+		dpa_ask_hint(qp, s);
 		return;
+	}
 	if (p & words)
 		replay_atomic(qp, s, saved);
 	else if (dpa_resp_allows(qp->attr.access, s)) /* what it may do is looked at again */

@@ -135,6 +135,15 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return;
 	}
+	if (dpa_unlikely(s->opcode == DPA_LINK_LOOKED)) {
+		dpa_looked_rx(qp, peer, s);
+		return;
+	}
+	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) {
+		if (receives(qp) && peer && from_peer(qp, peer, s))
+			dpa_ask_rx(qp, peer, s);
+		return;
+	}
 	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, peer, s)) {
 		dpa_rx_drop(qp, peer, s);
 		return;

@@ -37,6 +37,40 @@ static inline uint32_t dpa_slot_run(const struct dpa_hw_qp *qp)
 	return qp->pkt_flags || !dpa_lossy(qp) ? DPA_LANE_MTU : qp->mtu;
 }
 
+/*
+ * Do the packets that this slot stands for have the path MTU of its receiver? On a ring the sender
+ * writes its own path MTU (bytes) beside a payload that lies outside the slot; what lies within is
+ * shorter than every path MTU. A frame was held to the receiver's path MTU when it came.
+ */
+static inline bool dpa_same_mtu(uint32_t mtu, const struct dpa_slot *s)
+{
+	const uint32_t theirs = ((const struct dpa_ext *)s->ext)->path_mtu;
+
+	return (s->flags & (DPA_PKT_INSLOT | DPA_PKT_MTU)) || !s->len || !theirs || theirs == mtu;
+}
+
+/* Bytes of the packets that it stands for, the last one aside. */
+static inline uint32_t dpa_slot_mtu(uint32_t mtu, const struct dpa_slot *s)
+{
+	return dpa_same_mtu(mtu, s) ? mtu : ((const struct dpa_ext *)s->ext)->path_mtu;
+}
+
+/*
+ * May a slot with these properties be taken by a receiver of this path MTU? Where the two ends have
+ * different path MTUs only a message of one packet that fits both is right (IBA 9.7.4.1.6): the
+ * first of several is longer than the receiver's packets, or shorter and not the last.
+ */
+static inline bool dpa_mtu_fits(uint32_t mtu, uint16_t props, const struct dpa_slot *s)
+{
+	const uint16_t only = DPA_OPP_START | DPA_OPP_END;
+
+	/* off the wire: one packet, or several that were held to it */
+	if ((s->flags & DPA_PKT_MTU) && !(s->flags & DPA_PKT_IOV))
+		return s->len <= mtu;
+	return dpa_same_mtu(mtu, s) || ((props & only) == only && s->len <= mtu &&
+					s->len <= ((const struct dpa_ext *)s->ext)->path_mtu);
+}
+
 /* ----------------------------------------------------------- work requests */
 
 /*
@@ -313,6 +347,21 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn);
 bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload);
 void dpa_kept_done(struct dpa_hw_qp *qp);
+
+/* --- ask.c: RC on a link that loses nothing, under the QP's lock --- */
+/*
+ * Something of this QP is outstanding and may never be answered: asks the peer with the next
+ * dpa_requester_run(), which the caller sees to.
+ */
+void dpa_ask(struct dpa_hw_qp *qp);
+/* Sends what dpa_ask() asked for, if it may go; else it stays due. */
+void dpa_ask_send(struct dpa_hw_qp *qp);
+/* The peer's answer, or its hint. May fail the QP. */
+void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
+/* The peer asks. No ACK of this QP may lie with the caller (struct dpa_acks). */
+void dpa_ask_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
+/* This request is passed over without an answer: the peer had better ask. */
+void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);

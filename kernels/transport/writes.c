@@ -35,7 +35,8 @@ bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_
 
 	if (s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ) || s->psn != psn ||
 	    (qp->dest_qpn & DPA_QPN_INDEX) != s->src || s->len - 1 >= DPA_WRITES_MAX ||
-	    s->len > qp->mtu || x->dmalen != s->len || !(qp->access & DPA_ACCESS_REMOTE_WRITE) ||
+	    s->len > qp->mtu || !dpa_same_mtu(qp->mtu, s) || x->dmalen != s->len ||
+	    !(qp->access & DPA_ACCESS_REMOTE_WRITE) ||
 	    dpa_mr_check_remote(qp, x->rkey, x->va, s->len, DPA_ACCESS_REMOTE_WRITE, &addr) ||
 	    dpa_share_of(qp->hw, x->rkey, addr, s->len) ||
 	    !dpa_puts_add(&w->puts, addr, payload, s->len))

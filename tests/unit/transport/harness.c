@@ -124,16 +124,23 @@ static void make_side(struct th *th, struct th_side *s, struct th_side *other,
 	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &s->qp, &info), 0);
 }
 
+static uint8_t path_mtu_of(const struct th_side *s, const struct th_opt *o)
+{
+	if (s == &s->th->b && o->mtu_b)
+		return (uint8_t)o->mtu_b;
+	return (uint8_t)(o->mtu ? o->mtu : 3);
+}
+
 static void connect_side(struct th_side *s, const struct th_opt *o)
 {
 	struct dpa_qp_attr a = {.access = o->access ? o->access : TH_ALL,
 				.qkey = 0x11111111,
-				.rq_psn = o->psn,
+				.rq_psn = o->psn + (s == &s->th->b ? o->skew : 0),
 				.sq_psn = o->psn,
 				.dest_qpn = s->other->qp->qpn,
 				.av = {.is_global = 1},
 				.port = 1,
-				.path_mtu = (uint8_t)(o->mtu ? o->mtu : 3),
+				.path_mtu = path_mtu_of(s, o),
 				.timeout = o->timeout,
 				.retry_cnt = o->retry,
 				.rnr_retry = o->rnr_retry,
@@ -337,6 +344,14 @@ static bool take_slot(struct th_side *s, struct th_pkt *p)
 
 bool th_take(struct th_side *s, struct th_pkt *p)
 {
+	while (th_take_any(s, p))
+		if (p->s.opcode != DPA_LINK_ASK && p->s.opcode != DPA_LINK_LOOKED)
+			return true;
+	return false;
+}
+
+bool th_take_any(struct th_side *s, struct th_pkt *p)
+{
 	if (!s->th->wire)
 		return take_slot(s, p);
 	if (s->cut.nth == s->cut.n) {
@@ -377,7 +392,7 @@ uint32_t th_deliver(struct th_side *s)
 	struct th_pkt p;
 	uint32_t n = 0;
 
-	for (; th_take(s, &p); n++)
+	for (; th_take_any(s, &p); n++)
 		th_give(s->other, &p);
 	th_flush(s->other);
 	return n;

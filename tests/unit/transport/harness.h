@@ -65,7 +65,9 @@ struct th_side {
 struct th_opt {
 	uint32_t type;	 /* enum dpa_qp_type; 0: RC */
 	uint32_t mtu;	 /* path MTU code, 0: 1024 bytes */
+	uint32_t mtu_b;	 /* path MTU code of B, 0: as A's */
 	uint32_t psn;	 /* first PSN of both directions */
+	uint32_t skew;	 /* B expects A's first PSN plus this */
 	uint32_t index;	 /* first SQ index */
 	uint32_t access; /* of the QPs; 0: all; TH_NO_ACCESS: none */
 	uint8_t retry, rnr_retry, timeout, min_rnr, rd, dest_rd;
@@ -146,6 +148,8 @@ bool th_recv_sges(struct th_side *s, uint64_t wr_id, const struct dpa_sge *sge, 
 
 /* The next packet that s sent; false: none. */
 bool th_take(struct th_side *s, struct th_pkt *p);
+/* The same, the words of kernels/transport/ask.c among them, which th_take() passes over. */
+bool th_take_any(struct th_side *s, struct th_pkt *p);
 uint32_t th_drop_all(struct th_side *s); /* how many */
 /* Gives a packet to s; what it owes in answer is sent by th_flush(). */
 void th_give(struct th_side *s, const struct th_pkt *p);

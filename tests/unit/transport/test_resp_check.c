@@ -60,6 +60,24 @@ Test(transport_resp_check, whole_messages_go)
 	}
 }
 
+/*
+ * An entry of a ring that begins before the expected PSN and reaches it: its packets before that
+ * are duplicates, the next one continues the message at hand or is out of sequence.
+ */
+Test(transport_resp_check, a_burst_across_the_expected_psn)
+{
+	struct dpa_resp r = fresh(7);
+
+	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_ONLY, 5, 2 * MTU, 0), DPA_RESP_DUPLICATE);
+	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_ONLY, 5, 2 * MTU + 1, 0), DPA_RESP_INVALID);
+	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_FIRST, 5, 4 * MTU, 0), DPA_RESP_INVALID);
+	r.last_op = DPA_RESP_SEND;
+	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_FIRST, 5, 4 * MTU, 0), DPA_RESP_GAP);
+	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_LAST, 5, 4 * MTU, 0), DPA_RESP_GAP);
+	cr_expect_eq(judge(&r, DPA_ACCESS_REMOTE_WRITE, true, DPA_BTH_WRITE_MIDDLE, 5, 4 * MTU, 0),
+		     DPA_RESP_INVALID);
+}
+
 /* IBA 9.7.4.1.2: before the expected PSN: duplicate; behind it: a gap; whatever the packet is. */
 /* IBA 9.7.1/half, 9.7.4/expected */
 Test(transport_resp_check, psn_offsets)
@@ -75,7 +93,7 @@ Test(transport_resp_check, psn_offsets)
 				if ((dpa_op_props(op) & (DPA_OPP_VALID | DPA_OPP_RESP)) ==
 				    DPA_OPP_VALID)
 					cr_assert_eq(judge(&r, 0, true, op,
-							   epsn[e] + (uint32_t)d[i], 5000, 7),
+							   epsn[e] + (uint32_t)d[i], 1000, 7),
 						     d[i] < 0 ? DPA_RESP_DUPLICATE : DPA_RESP_GAP);
 	}
 }

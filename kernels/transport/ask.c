@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How an RC requester learns, on a link that loses nothing, that no answer will come. No timer runs
+ * there: a peer that is slow, stopped or not scheduled answers later. But a responder answers some
+ * requests in a way that is of no use (an ACK for a PSN that was never sent, a NAK for one that is
+ * complete), and ignores others; a requester ignores responses of the wrong size. So the requester
+ * asks:
+ *
+ *   requester                                   responder
+ *   QUIET --a response changed nothing,
+ *           the peer hints, the watchdog,
+ *           or a retry was sent--> DUE
+ *   DUE --all of the oldest WQE was sent:
+ *         ASK, behind it in the ring--> ASKED   all that lies before ASK was looked at; no answer
+ *                                               is owed: LOOKED, behind all answers in the ring
+ *                                               an answer is still owed: nothing
+ *   ASKED --LOOKED, the oldest WQE is the same
+ *           or one sent before ASK--> a retry is spent (dpa_req_lost): TIMER, then DUE
+ *   ASKED --LOOKED, else--> QUIET
+ *   ASKED, DUE --sending starts again at an earlier PSN--> DUE or QUIET
+ *
+ * Rings keep the order, so that LOOKED comes behind every answer to what lay before ASK: then a WQE
+ * that is outstanding still was looked at, and dropped here or there. A peer that does not look
+ * does not answer ASK. Where a ring has no room for LOOKED the watchdog (req_end.c) asks again.
+ *
+ * Neither word is an IBA packet: they are not captured and never on a wire.
+ */
+#include "transport.h"
+
+static bool outstanding(const struct dpa_hw_qp *qp)
+{
+	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
+}
+
+static bool connected_to(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
+			 const struct dpa_slot *s)
+{
+	return qp->type == DPA_QP_RC && peer && !peer->wire && qp->peer == peer &&
+	       (qp->dest_qpn & DPA_QPN_INDEX) == s->src;
+}
+
+static bool sends(const struct dpa_hw_qp *qp)
+{
+	return qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD;
+}
+
+/* A word on the ring that the QP's packets use. False: no room. */
+static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t serial)
+{
+	struct dpa_slot *s;
+
+	dpa_spin_lock(&tx->lock);
+	s = dpa_pkt_begin(qp, tx, opcode, qp->dest_qpn, 0, 0, 0, NULL);
+	if (s) {
+		s->flags = 0;
+		((struct dpa_ext *)s->ext)->serial = serial;
+		dpa_lane_publish(tx, s);
+	}
+	dpa_spin_unlock(&tx->lock);
+	return s;
+}
+
+/* ------------------------------------------------------------- the requester */
+
+void dpa_ask(struct dpa_hw_qp *qp)
+{
+	if (qp->type == DPA_QP_RC && sends(qp) && !qp->pkt_flags && !dpa_lossy(qp) &&
+	    outstanding(qp))
+		qp->req.ask_due = true;
+}
+
+void dpa_ask_send(struct dpa_hw_qp *qp)
+{
+	struct dpa_req *r = &qp->req;
+	struct dpa_tx *tx = qp->tx;
+
+	if (qp->type != DPA_QP_RC || !outstanding(qp) || qp->pkt_flags || dpa_lossy(qp)) {
+		r->ask_due = r->asked = false;
+		return;
+	}
+	/* what is sent, or comes back, next brings the requester here again */
+	if (r->asked || r->wait_timer || r->una_idx == r->send_idx || !tx ||
+	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
+		return;
+	qp->ask_serial += qp->ask_serial == UINT32_MAX ? 2 : 1;
+	if (!put_word(qp, tx, DPA_LINK_ASK, qp->ask_serial)) {
+		dpa_tx_full(qp, tx);
+		return;
+	}
+	dpa_tx_posted(tx, qp->hw);
+	r->ask_due = false;
+	r->asked = true;
+	r->ask_psn = r->send_psn;
+}
+
+/* Was all of the oldest WQE sent before ASK? */
+static bool was_looked_at(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+	uint32_t end;
+
+	if (!outstanding(qp) || r->una_idx == r->send_idx)
+		return false;
+	end = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, dpa_wqe_ctrl(qp, r->una_idx)));
+	return dpa_psn_diff(end, r->ask_psn) <= 0;
+}
+
+void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	const uint32_t serial = ((const struct dpa_ext *)s->ext)->serial;
+	struct dpa_req *r = &qp->req;
+
+	if (!connected_to(qp, peer, s) || !sends(qp))
+		return;
+	if (!serial) { /* a hint */
+		dpa_ask(qp);
+	} else if (r->asked && serial == qp->ask_serial) {
+		r->asked = false;
+		if (!r->wait_timer && was_looked_at(qp))
+			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+	}
+	if (r->ask_due && sends(qp))
+		dpa_requester_run(qp);
+}
+
+/* ------------------------------------------------------------- the responder */
+
+void dpa_ask_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	const struct dpa_resp *r = &qp->resp;
+	struct dpa_tx *tx = &peer->tx[qp->lane];
+
+	if (!connected_to(qp, peer, s) ||
+	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
+		return;
+	dpa_responder_flush(qp);
+	if (r->ack_owed || r->rd_tail != r->rd_head) /* no room */
+		return;
+	if (put_word(qp, tx, DPA_LINK_LOOKED, ((const struct dpa_ext *)s->ext)->serial))
+		dpa_tx_owe_kick(tx, qp->hw);
+}
+
+void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	struct dpa_peer *peer = qp->peer;
+
+	if (s->flags & DPA_PKT_MTU || !connected_to(qp, peer, s) ||
+	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
+		return;
+	if (put_word(qp, &peer->tx[qp->lane], DPA_LINK_LOOKED, 0))
+		dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
+}
