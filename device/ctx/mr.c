@@ -97,9 +97,7 @@ static void mr_give(struct dpa_hw *hw, uint32_t index)
 static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 {
 	if (a->access & ~(known_access | optional_access))
-		return a->access & (DPA_ACCESS_ZERO_BASED | DPA_ACCESS_FLUSH_PERSISTENT)
-			       ? EOPNOTSUPP
-			       : EINVAL;
+		return EINVAL;
 	/* IBA 11.2.8.2: remote write and atomic need local write */
 	if ((a->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC)) &&
 	    !(a->access & DPA_ACCESS_LOCAL_WRITE))

@@ -49,7 +49,7 @@ static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 		return EINVAL;
 	if ((mask & DPA_QPM_MIN_RNR_TIMER) && a->min_rnr_timer > 31)
 		return EINVAL;
-	if ((mask & DPA_QPM_MAX_RD_ATOMIC) && a->max_rd_atomic > DPA_MAX_RD_ATOMIC)
+	if ((mask & DPA_QPM_MAX_RD_ATOMIC) && a->max_rd_atomic > DPA_MAX_INIT_RD_ATOMIC)
 		return EINVAL;
 	if ((mask & DPA_QPM_MAX_DEST_RD_ATOMIC) && a->max_dest_rd_atomic > DPA_MAX_RD_ATOMIC)
 		return EINVAL;

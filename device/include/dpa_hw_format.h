@@ -21,7 +21,8 @@ enum {
 	DPA_MAX_WR = 16384,    /* of one SQ, RQ or SRQ */
 	DPA_MAX_INLINE = 1024, /* bytes */
 	DPA_MAX_CQE = 1 << 22,
-	DPA_MAX_RD_ATOMIC = 16, /* outstanding READs and atomics of a QP */
+	DPA_MAX_RD_ATOMIC = 16,	      /* outstanding READs and atomics of a QP, as responder */
+	DPA_MAX_INIT_RD_ATOMIC = 128, /* as initiator: peers of other makes take more */
 	DPA_MAX_GIDS = 256,
 	DPA_MAX_FUNCTIONS = 8, /* 0 is the PF, the others are SFs */
 	DPA_MAX_MR = 1 << 18,

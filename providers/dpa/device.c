@@ -28,7 +28,7 @@ static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->max_pd = (int)ctx->dev.max_pd;
 	a->max_ah = (int)ctx->dev.max_ah;
 	a->max_qp_rd_atom = DPA_MAX_RD_ATOMIC;
-	a->max_qp_init_rd_atom = DPA_MAX_RD_ATOMIC;
+	a->max_qp_init_rd_atom = DPA_MAX_INIT_RD_ATOMIC;
 	a->max_res_rd_atom = DPA_MAX_RD_ATOMIC * (int)ctx->dev.max_qp;
 	a->max_srq = (int)ctx->dev.max_srq;
 	a->max_srq_wr = DPA_MAX_WR;

@@ -109,6 +109,7 @@ struct dpa_mr {
 struct dpa_ah {
 	struct ibv_ah ah;
 	struct dpa_wqe_av av;
+	struct dpa_pd *of; /* counts it in its refs */
 };
 
 struct dpa_cq {

@@ -3,8 +3,9 @@
  * Protection domains, thread domains, and parent domains, which join one of each and may bring an
  * allocator for the queues of what is made in them.
  *
- * `refs` counts what the library may not see go: parent domains of a PD or TD, and queues that lie
- * in memory of a parent domain's allocator. Everything else the device counts by PD number.
+ * `refs` counts what the library may not see go: parent domains of a PD or TD, address handles, and
+ * queues that lie in memory of a parent domain's allocator. Everything else the device counts by PD
+ * number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,11 +118,17 @@ int dpa_dealloc_td(struct ibv_td *ibtd)
 
 /* ------------------------------------------------------------ parent domains */
 
+/* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of newer headers (rdma-core 64 on) */
+#define ALLOW_CC_UNPROTECTED_ALLOC (1u << 2)
+
 static int parent_check(struct ibv_context *context, const struct ibv_parent_domain_init_attr *a)
 {
 	const uint32_t known =
 		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
+	/* memory that a confidential guest shares: nothing here needs it, nor has it */
+	if (a->comp_mask & ALLOW_CC_UNPROTECTED_ALLOC)
+		return EOPNOTSUPP;
 	if ((a->comp_mask & ~known) || !a->pd || a->pd->context != context ||
 	    (a->td && a->td->context != context))
 		return EINVAL;

@@ -73,6 +73,8 @@ struct ibv_ah *dpa_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 		goto err_attr;
 	ah->ah.context = pd->context;
 	ah->ah.pd = pd;
+	ah->of = to_dpa_pd(pd);
+	atomic_fetch_add_explicit(&ah->of->refs, 1, memory_order_relaxed);
 	return &ah->ah;
 
 err_attr:
@@ -85,6 +87,7 @@ err_count:
 int dpa_destroy_ah(struct ibv_ah *ah)
 {
 	atomic_fetch_sub_explicit(&to_dpa_ctx(ah->context)->num_ah, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&to_dpa_ah(ah)->of->refs, 1, memory_order_release);
 	free(to_dpa_ah(ah));
 	return 0;
 }

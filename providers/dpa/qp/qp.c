@@ -251,7 +251,7 @@ static int qp_ex_check(const struct ibv_qp_init_attr_ex *attr)
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
 	    (attr->create_flags & ~create_flags(attr->qp_type)))
-		return EOPNOTSUPP;
+		return EINVAL;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
 	    (attr->send_ops_flags & ~send_ops_flags(attr->qp_type)))
 		return EOPNOTSUPP;
@@ -318,6 +318,9 @@ static struct ibv_qp *create_target(struct ibv_context *context, struct ibv_qp_i
 		return dpa_null(ret);
 	}
 	qp->vqp.qp.qp_context = attr->qp_context;
+	/* librdmacm names one and reads it back: a pointer only, no key is held against it */
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
+		qp->vqp.qp.pd = attr->pd;
 	dpa_qp_target_ready(qp);
 	memset(&attr->cap, 0, sizeof(attr->cap));
 	return &qp->vqp.qp;

@@ -11,6 +11,9 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSHES | QP_ACCESS_NO_MATTER)
 
+/* All bits of enum ibv_qp_attr_mask: others are EOPNOTSUPP, as the kernel answers. */
+#define KNOWN_MASK (((IBV_QP_DEST_QPN << 1) - 1) | IBV_QP_RATE_LIMIT)
+
 /* IBA 11.2.5.2: values that no device could take. The device checks what depends on it. */
 static bool values_bad(const struct ibv_qp_attr *a, int mask)
 {
@@ -24,7 +27,7 @@ static bool values_bad(const struct ibv_qp_attr *a, int mask)
 	       ((mask & IBV_QP_RETRY_CNT) && a->retry_cnt > 7) ||
 	       ((mask & IBV_QP_RNR_RETRY) && a->rnr_retry > 7) ||
 	       ((mask & IBV_QP_MIN_RNR_TIMER) && a->min_rnr_timer > 31) ||
-	       ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && a->max_rd_atomic > DPA_MAX_RD_ATOMIC) ||
+	       ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && a->max_rd_atomic > DPA_MAX_INIT_RD_ATOMIC) ||
 	       ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) && a->max_dest_rd_atomic > DPA_MAX_RD_ATOMIC) ||
 	       ((mask & IBV_QP_DEST_QPN) && a->dest_qp_num > 0xffffff);
 }
@@ -99,6 +102,22 @@ void dpa_qp_purge(struct dpa_qp *qp)
 		dpa_cq_purge(to_dpa_cq(to_dpa_srq(ibqp->srq)->vsrq.cq), ibqp->qp_num);
 }
 
+/*
+ * Attributes that an XRC QP does not have, but programs give (perftest -c XRC): those of the other
+ * end. The kernel drops them silently (modify_qp_mask() of uverbs), and so do we.
+ */
+static int drop_other_end(enum ibv_qp_type type, int mask)
+{
+	switch (type) {
+	case IBV_QPT_XRC_SEND:
+		return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	case IBV_QPT_XRC_RECV:
+		return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+	default:
+		return mask;
+	}
+}
+
 /* Under the QP's mutex. */
 static int modify_locked(struct dpa_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -151,10 +170,10 @@ int dpa_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 
 	if (!dpa_word_alive(qp->alive))
 		return EIO;
-	if (qp->rss)
+	if (qp->rss || (mask & ~KNOWN_MASK))
 		return EOPNOTSUPP;
 	pthread_mutex_lock(&ibqp->mutex);
-	ret = modify_locked(qp, attr, mask);
+	ret = modify_locked(qp, attr, drop_other_end(ibqp->qp_type, mask));
 	pthread_mutex_unlock(&ibqp->mutex);
 	return ret;
 }
