@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The provider as libibverbs sees it: the driver, its contexts and the table of verbs. */
+/* The provider as libibverbs sees it: the driver and its contexts. The verbs: control/ops.c. */
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,84 +8,9 @@
 #include <knobs.h>
 #include "dpa.h"
 #include <rdma/ib_user_ioctl_verbs.h> /* after the library's own headers, which change it */
+#include "control/control.h"
 #include "discovery/match.h"
 #include "redirect/redirect.h"
-
-static void dpa_free_context(struct ibv_context *context);
-
-static const struct verbs_context_ops dpa_ctx_ops = {
-	.advise_mr = dpa_advise_mr,
-	.alloc_dm = dpa_alloc_dm,
-	.alloc_mw = dpa_alloc_mw,
-	.alloc_null_mr = dpa_alloc_null_mr,
-	.alloc_parent_domain = dpa_alloc_parent_domain,
-	.alloc_pd = dpa_alloc_pd,
-	.alloc_td = dpa_alloc_td,
-	.attach_counters_point_flow = dpa_attach_counters_point_flow,
-	.attach_mcast = dpa_attach_mcast,
-	.bind_mw = dpa_bind_mw,
-	.close_xrcd = dpa_close_xrcd,
-	.create_ah = dpa_create_ah,
-	.create_counters = dpa_create_counters,
-	.create_cq = dpa_create_cq,
-	.create_cq_ex = dpa_create_cq_ex,
-	.create_flow = dpa_create_flow,
-	.create_qp = dpa_create_qp,
-	.create_qp_ex = dpa_create_qp_ex,
-	.create_rwq_ind_table = dpa_create_ind_table,
-	.create_srq = dpa_create_srq,
-	.create_srq_ex = dpa_create_srq_ex,
-	.create_wq = dpa_create_wq,
-	.dealloc_mw = dpa_dealloc_mw,
-	.dealloc_pd = dpa_dealloc_pd,
-	.dealloc_td = dpa_dealloc_td,
-	.dereg_mr = dpa_dereg_mr,
-	.detach_mcast = dpa_detach_mcast,
-	.destroy_ah = dpa_destroy_ah,
-	.destroy_counters = dpa_destroy_counters,
-	.destroy_cq = dpa_destroy_cq,
-	.destroy_flow = dpa_destroy_flow,
-	.destroy_qp = dpa_destroy_qp,
-	.destroy_rwq_ind_table = dpa_destroy_ind_table,
-	.destroy_srq = dpa_destroy_srq,
-	.destroy_wq = dpa_destroy_wq,
-	.free_context = dpa_free_context,
-	.free_dm = dpa_free_dm,
-	.get_srq_num = dpa_get_srq_num,
-	.import_dm = dpa_import_dm,
-	.import_mr = dpa_import_mr,
-	.import_pd = dpa_import_pd,
-	.modify_cq = dpa_modify_cq,
-	.modify_qp = dpa_modify_qp,
-	.modify_qp_rate_limit = dpa_modify_qp_rate_limit,
-	.modify_srq = dpa_modify_srq,
-	.modify_wq = dpa_modify_wq,
-	.open_qp = dpa_open_qp,
-	.open_xrcd = dpa_open_xrcd,
-	.poll_cq = dpa_poll_cq,
-	.post_recv = dpa_post_recv,
-	.post_send = dpa_post_send,
-	.post_srq_ops = dpa_post_srq_ops,
-	.post_srq_recv = dpa_post_srq_recv,
-	.query_device_ex = dpa_query_device_ex,
-	.query_ece = dpa_query_ece,
-	.query_port = dpa_query_port,
-	.query_qp = dpa_query_qp,
-	.query_qp_data_in_order = dpa_query_qp_data_in_order,
-	.query_rt_values = dpa_query_rt_values,
-	.query_srq = dpa_query_srq,
-	.read_counters = dpa_read_counters,
-	.reg_dm_mr = dpa_reg_dm_mr,
-	.reg_dmabuf_mr = dpa_reg_dmabuf_mr,
-	.reg_mr = dpa_reg_mr,
-	.req_notify_cq = dpa_req_notify_cq,
-	.rereg_mr = dpa_rereg_mr,
-	.resize_cq = dpa_resize_cq,
-	.set_ece = dpa_set_ece,
-	.unimport_dm = dpa_unimport_dm,
-	.unimport_mr = dpa_unimport_mr,
-	.unimport_pd = dpa_unimport_pd,
-};
 
 /* The settings are not to be had, but where the line should go may still be clear. */
 static void log_bad_config(const char *err)
@@ -160,6 +85,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	if (ret)
 		goto err_fd;
 	dpa_arena_init(&ctx->arena, ctx->hw);
+	dpa_handles_init(&ctx->handles);
 	/* atomically: several threads may open the device at once */
 	__atomic_fetch_or(&verbs_get_device(device)->core_support,
 			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
@@ -183,7 +109,7 @@ static struct verbs_context *dpa_alloc_context(struct ibv_device *device, int cm
 	return dpa_open_context(device, cmd_fd, NULL);
 }
 
-static void dpa_free_context(struct ibv_context *context)
+void dpa_free_context(struct ibv_context *context)
 {
 	struct dpa_context *ctx = to_dpa_ctx(context);
 
@@ -191,6 +117,7 @@ static void dpa_free_context(struct ibv_context *context)
 		dpa_arena_fini(&ctx->arena);
 		dpa_hw_close(ctx->hw);
 	}
+	dpa_handles_fini(&ctx->handles);
 	dpa_async_destroy(ctx->async);
 	dpa_fd_remove(context->cmd_fd);
 	verbs_uninit_context(&ctx->vctx);

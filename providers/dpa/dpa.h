@@ -18,6 +18,7 @@
 #include <infiniband/driver.h>
 #include <dpa_hw.h>
 
+#include "control/handles.h"
 #include "mr/arena.h"
 #include "dpadv.h"
 #include "lock.h"
@@ -67,6 +68,7 @@ struct dpa_context {
 	const uint32_t *alive;
 	struct dpa_async *async;
 	struct dpa_arena arena;
+	struct dpa_handles handles; /* of the objects of this context */
 	struct dpa_hw_dev_attr dev; /* limits, read once */
 	_Atomic uint32_t num_ah;
 	bool blueflame;
@@ -302,6 +304,8 @@ extern const struct verbs_device_ops dpa_dev_ops;
 /* Owns cmd_fd. `of` NULL: an opening of its own, else part of that one's. NULL with errno. */
 struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 				       const struct dpa_context *of);
+
+void dpa_free_context(struct ibv_context *context);
 
 /* ---- device.c */
 int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,

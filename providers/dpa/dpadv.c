@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "dpa.h"
 #include "dpadv.h"
+#include "control/control.h"
 #include "discovery/match.h"
 
 bool dpadv_is_supported(struct ibv_device *device)
@@ -123,16 +124,14 @@ struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init
 		.comp = attr->comp,
 		.comp_arg = attr->comp_arg,
 	};
-	struct dpa_cq *cq;
+	struct ibv_cq *cq;
 
 	if (attr->comp_mask || !dpadv_is_supported(context->device))
 		return dpa_null(EINVAL);
-	cq = dpa_cq_new(context, &init);
-	if (!cq)
-		return NULL;
-	cq->by_hand = attr->comp != NULL;
-	verbs_init_cq(&cq->vcq.cq, context, NULL, attr->cq_context);
-	return &cq->vcq.cq;
+	cq = dpa_ctl_cq_by_hand(context, &init, attr->cq_context);
+	if (cq)
+		to_dpa_cq(cq)->by_hand = attr->comp != NULL;
+	return cq;
 }
 
 struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
@@ -140,7 +139,7 @@ struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 {
 	if (dv->comp_mask || dv->rsvd || !dpadv_is_supported(pd->context->device))
 		return dpa_null(EINVAL);
-	return dpa_create_qp_indexed(pd, attr, dv->user_index);
+	return dpa_ctl_create_qp_indexed(pd, attr, dv->user_index);
 }
 
 int dpadv_set_placement(struct ibv_qp *ibqp, enum dpa_placement placement, int eu)

@@ -18,7 +18,7 @@ struct fake_counts fake;
 struct dpa_mr_attr fake_last_mr;
 uint32_t fake_last_rereg_flags;
 fake_fn *_Atomic fake_on_progress;
-int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr;
+int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr, fake_fail_alloc_pd;
 static struct dpa_hw_ctx *last_ctx;
 static uint32_t next_number = 17;
 
@@ -113,6 +113,11 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
 
 int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn)
 {
+	int ret = fake_fail_alloc_pd;
+
+	fake_fail_alloc_pd = 0;
+	if (ret)
+		return ret;
 	*pdn = next_number++;
 	fake.pds++;
 	return 0;
@@ -319,8 +324,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *at
 	memset(qp, 0, sizeof(*qp));
 	qp->attr = *attr;
 	qp->qpn = next_number++;
-	attr->send_cq->refs++;
-	attr->recv_cq->refs++;
+	if (attr->send_cq) { /* an XRC target has none */
+		attr->send_cq->refs++;
+		attr->recv_cq->refs++;
+	}
 	*info = (struct dpa_qp_info){
 		.qpn = qp->qpn, .slot = &qp->slot, .placement = &qp->placement};
 	*out = qp;
@@ -330,8 +337,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *at
 
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 {
-	qp->attr.send_cq->refs--;
-	qp->attr.recv_cq->refs--;
+	if (qp->attr.send_cq) {
+		qp->attr.send_cq->refs--;
+		qp->attr.recv_cq->refs--;
+	}
 	fake.qps--;
 	free(qp);
 	return 0;
@@ -637,12 +646,14 @@ int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, u
 {
 	fake_flow = *attr;
 	*handle = flows++;
+	qp->flows++;
 	return 0;
 }
 
 int dpa_hw_destroy_flow(struct dpa_hw_qp *qp, uint32_t handle)
 {
 	flows--;
+	qp->flows--;
 	return 0;
 }
 
@@ -657,7 +668,7 @@ int dpa_hw_flow_counts(struct dpa_hw_qp *qp, uint32_t handle, uint64_t *packets,
 
 uint32_t dpa_hw_num_flows(struct dpa_hw_qp *qp)
 {
-	return flows;
+	return qp->flows;
 }
 
 int dpa_hw_srq_tag(struct dpa_hw_srq *srq, struct dpa_tag_op *op)

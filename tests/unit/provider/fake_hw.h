@@ -30,6 +30,7 @@ struct dpa_hw_qp {
 	uint32_t qpn;
 	struct dpa_qp_attr state;
 	uint32_t last_mask; /* of the last modify */
+	uint32_t flows;
 	_Atomic int rings, kicks, rq_rings;
 };
 
@@ -47,7 +48,7 @@ extern uint32_t fake_last_rereg_flags;
 typedef void fake_fn(void);
 extern fake_fn *_Atomic fake_on_progress;
 /* Makes the next call of that kind fail. */
-extern int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr;
+extern int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr, fake_fail_alloc_pd;
 
 /* An open context on a device of its own; closed by ibv_close_device(). */
 struct ibv_context *fake_open(void);

@@ -2,7 +2,7 @@
 /* Polling, resizing, purging. */
 #include <criterion/criterion.h>
 #include <pthread.h>
-#include "dpa.h"
+#include "control/control.h"
 #include "fake_hw.h"
 
 struct cq_setup {
@@ -311,7 +311,7 @@ Test(cq_ex, next_poll_goes_on_with_what_came_meanwhile)
 
 	for (uint32_t cqe = 1; cqe <= 8; cqe *= 2) {
 		struct ibv_cq_init_attr_ex attr = {.cqe = cqe};
-		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 		struct dpa_cqe e = {.wr_id = 0};
 		struct dpa_hw_cq *hw;
 		uint64_t want = 0;
@@ -342,7 +342,7 @@ Test(cq_ex, entries_are_read_one_by_one)
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
 	struct ibv_poll_cq_attr pa = {0};
-	struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+	struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 	struct dpa_hw_cq *hw;
 	struct dpa_cqe e = {.status = DPA_CQE_WR_FLUSH_ERR, .timestamp = 99};
 
@@ -386,7 +386,7 @@ Test(cq_ex, successes_and_failures_in_every_order)
 
 	for (uint32_t order = 0; order < 1 << 10; order++) {
 		struct ibv_cq_init_attr_ex attr = {.cqe = 1u << order % 4};
-		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 		struct dpa_hw_cq *hw;
 
 		cr_assert(ex);
@@ -435,7 +435,7 @@ Test(cq_ex, single_threaded_takes_no_lock)
 			.cqe = 8,
 			.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 			.flags = single ? IBV_CREATE_CQ_ATTR_SINGLE_THREADED : 0};
-		struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+		struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 		struct dpa_cqe e = {.wr_id = 1};
 		struct dpa_cq *cq;
 
@@ -457,7 +457,7 @@ Test(cq_ex, who_always_finds_something_drives_progress_too)
 {
 	struct ibv_context *ctx = fake_open();
 	struct ibv_cq_init_attr_ex attr = {.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS};
-	struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+	struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 	struct ibv_poll_cq_attr pa = {0};
 	struct dpa_cqe e = {.wr_id = 1};
 
@@ -479,15 +479,15 @@ Test(cq_ex, unknown_flags)
 	struct ibv_context *ctx = fake_open();
 	struct ibv_cq_init_attr_ex attr = {.cqe = 8, .wc_flags = IBV_WC_EX_WITH_CVLAN};
 
-	cr_assert_null(dpa_create_cq_ex(ctx, &attr));
+	cr_assert_null(dpa_ctl_create_cq_ex(ctx, &attr));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	attr.wc_flags = 0;
 	attr.comp_mask = 1 << 7;
-	cr_assert_null(dpa_create_cq_ex(ctx, &attr));
+	cr_assert_null(dpa_ctl_create_cq_ex(ctx, &attr));
 	cr_assert_eq(errno, EINVAL);
 	attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
 	attr.flags = 1 << 9;
-	cr_assert_null(dpa_create_cq_ex(ctx, &attr));
+	cr_assert_null(dpa_ctl_create_cq_ex(ctx, &attr));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	ibv_close_device(ctx);
 }

@@ -18,15 +18,15 @@ static void setup(struct mw_setup *m)
 	fake_setup(&m->s, IBV_QPT_RC, &cap);
 	m->mr = ibv_reg_mr(m->s.pd, memory, sizeof(memory),
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-	m->one = dpa_alloc_mw(m->s.pd, IBV_MW_TYPE_1);
-	m->two = dpa_alloc_mw(m->s.pd, IBV_MW_TYPE_2);
+	m->one = ibv_alloc_mw(m->s.pd, IBV_MW_TYPE_1);
+	m->two = ibv_alloc_mw(m->s.pd, IBV_MW_TYPE_2);
 	cr_assert(m->mr && m->one && m->two);
 }
 
 static void teardown(struct mw_setup *m)
 {
-	cr_assert_eq(dpa_dealloc_mw(m->one), 0);
-	cr_assert_eq(dpa_dealloc_mw(m->two), 0);
+	cr_assert_eq(ibv_dealloc_mw(m->one), 0);
+	cr_assert_eq(ibv_dealloc_mw(m->two), 0);
 	cr_assert_eq(ibv_dereg_mr(m->mr), 0);
 	fake_teardown(&m->s);
 }
@@ -115,7 +115,7 @@ Test(mw, kinds)
 	struct mw_setup m;
 
 	setup(&m);
-	cr_assert_null(dpa_alloc_mw(m.s.pd, (enum ibv_mw_type)3));
+	cr_assert_null(ibv_alloc_mw(m.s.pd, (enum ibv_mw_type)3));
 	cr_assert_eq(errno, EINVAL);
 	teardown(&m);
 }

@@ -2,7 +2,7 @@
 /* Thread domains and parent domains: which locks go, what holds what, who gives memory. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include "dpa.h"
+#include "control/control.h"
 #include "fake_hw.h"
 
 static struct ibv_pd *parent_of(struct ibv_pd *pd, struct ibv_td *td)
@@ -88,7 +88,7 @@ Test(pd, parent_arguments)
 	p = parent_of(pd, NULL);
 	cr_expect_null(parent_of(p, NULL), "a parent of a parent");
 	cr_expect_eq(errno, EINVAL);
-	cr_expect_null(dpa_create_cq_ex(ctx, &ca), "a plain PD");
+	cr_expect_null(dpa_ctl_create_cq_ex(ctx, &ca), "a plain PD");
 	cr_expect_eq(errno, EINVAL);
 	cr_expect_eq(ibv_dealloc_pd(p), 0);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);

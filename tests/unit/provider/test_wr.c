@@ -30,7 +30,7 @@ static void setup(struct ex_setup *s, enum ibv_qp_type type)
 		.recv_cq = s->s.rcq,
 		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM,
 	};
-	s->qp = dpa_create_qp_ex(s->s.ctx, &s->init);
+	s->qp = ibv_create_qp_ex(s->s.ctx, &s->init);
 	cr_assert(s->qp);
 	s->ex = ibv_qp_to_qp_ex(s->qp);
 	cr_assert(s->ex);
@@ -283,11 +283,11 @@ Test(wr, what_the_type_does_not_have)
 	init = s.init;
 	init.qp_type = IBV_QPT_UD;
 	init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
-	cr_assert_null(dpa_create_qp_ex(s.s.ctx, &init));
+	cr_assert_null(ibv_create_qp_ex(s.s.ctx, &init));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	init = s.init;
 	init.send_ops_flags = IBV_QP_EX_WITH_TSO;
-	cr_assert_null(dpa_create_qp_ex(s.s.ctx, &init));
+	cr_assert_null(ibv_create_qp_ex(s.s.ctx, &init));
 	cr_assert_eq(errno, EOPNOTSUPP);
 	cr_assert_null(ibv_qp_to_qp_ex(s.s.qp), "a plain QP");
 	teardown(&s);

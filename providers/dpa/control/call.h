@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * call.h - what all control verbs have in common, as if a system call carried them out:
+ *
+ * - errno is set if the verb fails, to what an int verb returns, and left alone if it succeeds;
+ * - every object that it names is looked up by address and handle in the table of its context:
+ *   ENOENT if the application changed one of its `handle` and `context` (handles.h).
+ *
+ * In a forked child (dpa.h) no table is looked at: verbs fail there by themselves, and those that
+ * destroy free memory.
+ *
+ * A verb is one of CALL, MAKE, END; the _BARE ones are for objects without a public handle.
+ */
+#ifndef DPA_CALL_H
+#define DPA_CALL_H
+
+#include "control/control.h"
+
+static inline struct dpa_handles *handles(struct ibv_context *context)
+{
+	return &to_dpa_ctx(context)->handles;
+}
+
+/* ---------------------------------------------------------------- look-ups */
+
+static inline int find(struct ibv_context *context, const void *obj, uint32_t handle)
+{
+	return dpa_alive(context) ? dpa_handles_find(handles(context), obj, handle) : 0;
+}
+
+/* The object that a verb is called on, in the context that it names. */
+#define ON(obj)	     find((obj)->context, (obj), (obj)->handle)
+#define ON_BARE(obj) find((obj)->context, (obj), 0) /* a kind without a public handle */
+
+/*
+ * Another object that the verb names. One of another context, or none, is left to the verb: which
+ * of them it takes differs.
+ */
+#define WITH(c, obj)	  ((obj) && (obj)->context == (c) ? ON(obj) : 0)
+#define WITH_BARE(c, obj) ((obj) && (obj)->context == (c) ? ON_BARE(obj) : 0)
+
+static inline int ends(int was, int ret)
+{
+	errno = ret ? ret : was;
+	return ret;
+}
+
+/* ------------------------------------------------------------ kinds of verbs */
+
+/* A verb that returns 0 or an errno. `first`: what its look-ups found. */
+#define CALL(first, call)                                                                          \
+	do {                                                                                       \
+		int was_ = errno, ret_ = (first);                                                  \
+                                                                                                   \
+		return ends(was_, ret_ ? ret_ : (call));                                           \
+	} while (0)
+
+/* Device memory can be had in a forked child: whether a verb fails there is its own affair. */
+static inline int may_make(struct ibv_context *context, int first)
+{
+	if (first)
+		return first;
+	return dpa_alive(context) ? dpa_handles_reserve(handles(context)) : 0;
+}
+
+/* `was`: errno at the call. */
+static inline void *made(struct ibv_context *context, void *obj, uint32_t handle, int was)
+{
+	int err = errno;
+
+	if (!dpa_alive(context)) {
+		/* no table */
+	} else if (obj) {
+		dpa_handles_add(handles(context), obj, handle);
+	} else {
+		dpa_handles_unreserve(handles(context));
+	}
+	errno = obj ? was : err;
+	return obj;
+}
+
+/* A verb that makes an object, or returns NULL with errno. */
+#define MAKE_AS(type, c, first, call, number)                                                      \
+	do {                                                                                       \
+		struct ibv_context *c_ = (c);                                                      \
+		int was_ = errno, ret_ = may_make(c_, (first));                                    \
+		type *obj_;                                                                        \
+                                                                                                   \
+		if (ret_)                                                                          \
+			return dpa_null(ret_);                                                     \
+		obj_ = (call);                                                                     \
+		return made(c_, obj_, obj_ ? (number) : 0, was_);                                  \
+	} while (0)
+#define MAKE(type, c, first, call)	MAKE_AS(type, c, first, call, obj_->handle)
+#define MAKE_BARE(type, c, first, call) MAKE_AS(type, c, first, call, 0)
+
+static inline int may_end(struct ibv_context *context, const void *obj, uint32_t handle)
+{
+	return dpa_alive(context) ? dpa_handles_take(handles(context), obj, handle) : 0;
+}
+
+/* A verb that failed leaves the object where it was. */
+static inline int ended(struct ibv_context *context, const void *obj, uint32_t handle, int was,
+			int ret)
+{
+	if (!dpa_alive(context))
+		return ends(was, ret);
+	if (ret)
+		dpa_handles_add(handles(context), obj, handle);
+	else
+		dpa_handles_unreserve(handles(context));
+	return ends(was, ret);
+}
+
+/* A verb that frees an object: it is out of the table before its memory may be another's. */
+#define END_AS(obj, number, call)                                                                  \
+	do {                                                                                       \
+		struct ibv_context *c_ = (obj)->context;                                           \
+		const void *obj_ = (obj);                                                          \
+		uint32_t number_ = (number);                                                       \
+		int was_ = errno, ret_ = may_end(c_, obj_, number_);                               \
+                                                                                                   \
+		return ret_ ? ends(was_, ret_) : ended(c_, obj_, number_, was_, (call));           \
+	} while (0)
+#define END(obj, call)	    END_AS(obj, (obj)->handle, call)
+#define END_BARE(obj, call) END_AS(obj, 0, call)
+
+/* The same for verbs that return nothing: what was changed is left alone. */
+#define UNIMPORT(obj, call)                                                                        \
+	do {                                                                                       \
+		struct ibv_context *c_ = (obj)->context;                                           \
+		const void *obj_ = (obj);                                                          \
+		int was_ = errno, ret_ = may_end(c_, obj_, (obj)->handle);                         \
+                                                                                                   \
+		if (!ret_) {                                                                       \
+			call;                                                                      \
+			ended(c_, obj_, 0, was_, 0);                                               \
+		}                                                                                  \
+		errno = was_;                                                                      \
+	} while (0)
+
+#endif
