@@ -103,8 +103,10 @@ static int take_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int m
 
 	if (rc)
 		return rc;
-	dpa_board_reap_locked(b);
+	dpa_board_reap_locked(b, false);
 	rc = dpa_board_proc_take(b, map_fd, cfg);
+	if (rc == ENOSPC && dpa_board_reap_locked(b, true))
+		rc = dpa_board_proc_take(b, map_fd, cfg);
 	dpa_board_unlock(b);
 	return rc;
 }

@@ -17,8 +17,8 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    7 /* of the board file, and what processes say over their lanes */
-#define DPA_BOARD_PROCS	    256
+#define DPA_BOARD_LAYOUT    8	  /* of the board file, and what processes say over their lanes */
+#define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
 #define DPA_BOARD_COUNTERS  64
@@ -426,7 +426,13 @@ bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd,
 			     uint32_t *gen);
 /* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
+/* NULL if neither the slot nor one beside it was ever used: its memory does not exist yet. */
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
+/*
+ * The first slot from `slot` on that dpa_board_proc() has; DPA_BOARD_PROCS: none. For loops over
+ * all processes, which cost nothing for those that never were.
+ */
+uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot);
 /* DPA_BOARD_CQINFO records of a process; NULL if the slot was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
 /* DPA_BOARD_MRINFO records, the same. */

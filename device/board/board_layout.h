@@ -2,24 +2,25 @@
 /*
  * board_layout.h - what is where in the board's file. See README.md and board.h.
  *
- * The file is 16 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, process
- * table, UAR list) exists from the start; every other unit is reserved (fallocate) and then marked
- * in head.present before anybody touches it, so that a full file system gives an error and never
+ * The file is 33 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
+ * list) exists from the start; every other unit is reserved (fallocate) and then marked in
+ * `present` before anybody touches it, so that a full file system gives an error and never
  * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
  *
  *   0x000000  head         4 KiB   struct dpa_board_head
- *   0x010000  processes   64 KiB   256 * 256
+ *   0x001000  bit map      4 KiB   a bit for each unit
  *   0x020000  UAR list    16 KiB   2048 * 8
  *   0x040000  multicast  128 KiB   4096 * 32
  *   0x060000  flows      512 KiB   512 * 1024
- *   0x100000  private      1 MiB   256 * 4096: counters, CQ and MR records of a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
  *   0x380000  XRC domains 128 KiB  4096 * 32
  *   0x3a0000  XRC SRQs   256 KiB   16384 * 16
  *   0x400000  QP records   4 MiB   65536 * 64
  *   0x800000  BAR          8 MiB   2048 * 4096
- *  0x1000000  end
+ *  0x1000000  processes    1 MiB   4096 * 256
+ *  0x1100000  private     16 MiB   4096 * 4096: counters, CQ and MR records of a process
+ *  0x2100000  end
  */
 #ifndef DPA_BOARD_LAYOUT_H
 #define DPA_BOARD_LAYOUT_H
@@ -65,7 +66,7 @@ struct dpa_board_link {
 	uint32_t rsvd;
 };
 
-#define DPA_BOARD_PRESENT_WORDS 64 /* 64 * 64 = 4096 units */
+#define DPA_BOARD_PRESENT_WORDS 512 /* 512 * 64 = 32768 units, 128 MiB */
 
 /* What a tool asks of all processes: 4 + 4 + 248 = 256. Even generations are valid: ask.c. */
 struct dpa_board_ask {
@@ -100,8 +101,7 @@ struct dpa_board_head {
 		uint8_t steer_lock_room[64];
 	};
 	uint8_t rsvd3[512 - 320];
-	/* ---- 512: set (release, or-in) by who reserved a unit; read (acquire) before touching */
-	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
+	uint8_t rsvd4[512];
 	/* ---- 1024: of processes that ended; added to under the lock */
 	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
 	/* ---- 1536: written under the admin lock */
@@ -117,7 +117,10 @@ struct dpa_board_head {
 	 * under the lock */
 	uint32_t xrcd_num;
 	uint32_t xrcd_used;
-	uint8_t rsvd2[3072 - 2100];
+	/* ---- 2100: where the next process that opens the board looks for dead ones; under the
+	 * lock */
+	uint32_t reap_at;
+	uint8_t rsvd2[3072 - 2104];
 	/* ---- 3072: who polled on each processor last (relaxed); a hint: dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -181,30 +184,32 @@ struct dpa_board_xrc_srq {
 	_Atomic uint32_t xrcd;
 };
 
-#define DPA_BOARD_OFF_PROCS  0x010000u
-#define DPA_BOARD_OFF_LINKS  0x020000u
-#define DPA_BOARD_OFF_MCAST  0x040000u
-#define DPA_BOARD_OFF_FLOWS  0x060000u
-#define DPA_BOARD_OFF_PRIV   0x100000u
-#define DPA_BOARD_OFF_QPNS   0x200000u
-#define DPA_BOARD_OFF_UARS   0x300000u
-#define DPA_BOARD_OFF_XRCDS  0x380000u
-#define DPA_BOARD_OFF_XSRQS  0x3a0000u
-#define DPA_BOARD_OFF_QPINFO 0x400000u
-#define DPA_BOARD_OFF_BAR    0x800000u
-#define DPA_BOARD_FILE_LEN   0x1000000u
+#define DPA_BOARD_OFF_PRESENT 0x001000u
+#define DPA_BOARD_OFF_LINKS   0x020000u
+#define DPA_BOARD_OFF_MCAST   0x040000u
+#define DPA_BOARD_OFF_FLOWS   0x060000u
+#define DPA_BOARD_OFF_QPNS    0x200000u
+#define DPA_BOARD_OFF_UARS    0x300000u
+#define DPA_BOARD_OFF_XRCDS   0x380000u
+#define DPA_BOARD_OFF_XSRQS   0x3a0000u
+#define DPA_BOARD_OFF_QPINFO  0x400000u
+#define DPA_BOARD_OFF_BAR     0x800000u
+#define DPA_BOARD_OFF_PROCS   0x1000000u
+#define DPA_BOARD_OFF_PRIV    0x1100000u
+#define DPA_BOARD_FILE_LEN    0x2100000u
 
 /* The whole file. The gaps are holes, for ever. */
 struct dpa_board_shm {
 	struct dpa_board_head head;
-	uint8_t gap0[DPA_BOARD_OFF_PROCS - DPA_BOARD_UNIT];
-	struct dpa_board_proc procs[DPA_BOARD_PROCS];
+	/* set (release, or-in) by the process that reserved a unit; read (acquire) before touching
+	 */
+	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
+	uint8_t gap0[DPA_BOARD_OFF_LINKS - 2 * DPA_BOARD_UNIT];
 	struct dpa_board_link links[DPA_BOARD_UAR_PAGES];
 	uint8_t gap1[DPA_BOARD_OFF_MCAST - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
 	struct dpa_board_mcast mcast[DPA_MAX_MCAST];
 	struct dpa_board_flow flows[DPA_MAX_FLOWS];
-	uint8_t gap3[DPA_BOARD_OFF_PRIV - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
-	struct dpa_board_priv priv[DPA_BOARD_PROCS];
+	uint8_t gap3[DPA_BOARD_OFF_QPNS - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
 	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
 	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
 	struct dpa_board_xrcd xrcds[DPA_BOARD_XRCDS];
@@ -212,6 +217,8 @@ struct dpa_board_shm {
 	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_XSRQS - DPA_MAX_SRQ * 16];
 	struct dpa_board_qpinfo qpinfo[DPA_BOARD_QPNS];
 	struct dpa_uar_slot bar[DPA_BOARD_UAR_PAGES][DPA_UAR_SLOTS];
+	struct dpa_board_proc procs[DPA_BOARD_PROCS];
+	struct dpa_board_priv priv[DPA_BOARD_PROCS];
 };
 
 _Static_assert(sizeof(struct dpa_board_ident) == 128, "ident");
@@ -231,7 +238,6 @@ _Static_assert(sizeof(struct dpa_board_link) == 8, "link");
 _Static_assert(offsetof(struct dpa_board_head, lock) == 128, "head");
 _Static_assert(offsetof(struct dpa_board_head, list) == 192, "head");
 _Static_assert(offsetof(struct dpa_board_head, steer_lock) == 256, "head");
-_Static_assert(offsetof(struct dpa_board_head, present) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
@@ -242,6 +248,7 @@ _Static_assert(sizeof(struct dpa_board_mcast) == 32, "mcast");
 _Static_assert(offsetof(struct dpa_board_head, flow_used) == 2084, "head");
 _Static_assert(sizeof(struct dpa_board_flow) == 1024, "flow");
 _Static_assert(offsetof(struct dpa_board_head, xrcd_num) == 2092, "head");
+_Static_assert(offsetof(struct dpa_board_head, reap_at) == 2100, "head");
 _Static_assert(sizeof(struct dpa_board_xrcd) == 32, "xrcd");
 _Static_assert(sizeof(struct dpa_board_xrc_srq) == 16, "xrc_srq");
 _Static_assert(sizeof(struct dpa_board_head) == DPA_BOARD_UNIT, "head");
@@ -262,6 +269,7 @@ _Static_assert(offsetof(struct dpa_board_uar, slot_qpn) == 128, "uar");
 _Static_assert(sizeof(struct dpa_board_qpinfo) == 64, "qpinfo");
 _Static_assert(offsetof(struct dpa_board_qpinfo, dgid) == 32, "qpinfo");
 _Static_assert(offsetof(struct dpa_board_qpinfo, link) == 48, "qpinfo");
+_Static_assert(offsetof(struct dpa_board_shm, present) == DPA_BOARD_OFF_PRESENT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, procs) == DPA_BOARD_OFF_PROCS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, links) == DPA_BOARD_OFF_LINKS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, mcast) == DPA_BOARD_OFF_MCAST, "file");
@@ -274,7 +282,8 @@ _Static_assert(offsetof(struct dpa_board_shm, xrc_srqs) == DPA_BOARD_OFF_XSRQS, 
 _Static_assert(offsetof(struct dpa_board_shm, qpinfo) == DPA_BOARD_OFF_QPINFO, "file");
 _Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file");
 _Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");
-_Static_assert(DPA_BOARD_FILE_LEN / DPA_BOARD_UNIT == DPA_BOARD_PRESENT_WORDS * 64, "present");
+_Static_assert(DPA_BOARD_FILE_LEN / DPA_BOARD_UNIT <= DPA_BOARD_PRESENT_WORDS * 64, "present");
+_Static_assert(DPA_BOARD_PROCS <= 1 << 16, "an owner word");
 _Static_assert(DPA_BOARD_UAR_PAGES <= UINT16_MAX, "links");
 _Static_assert(DPA_BOARD_UAR_PAGES *DPA_UAR_SLOTS == DPA_MAX_QP, "a slot for each QP");
 

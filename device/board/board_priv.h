@@ -72,7 +72,7 @@ void dpa_board_sweep_stale(const struct dpa_board *b);
 /* Is a lock byte in [from, from + n) held through another descriptor? */
 bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n);
 /* Is another process on the mapped board that is not about to end? Under the admin lock. */
-bool dpa_board_others(const struct dpa_board *b, int fd);
+bool dpa_board_others(struct dpa_board *b, int fd);
 bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot);
 bool dpa_board_byte_take(int fd, uint32_t slot); /* false: held through another descriptor */
 /* Under the board's lock: takes a slot, with its byte locked through map_fd. ENOSPC. */
@@ -84,7 +84,12 @@ int dpa_board_lock_init(struct dpa_board_shm *shm);
 int dpa_board_lock(struct dpa_board *b);    /* EOWNERDEAD is mended here; else 0 or errno */
 int dpa_board_trylock(struct dpa_board *b); /* EBUSY rather than wait */
 void dpa_board_unlock(struct dpa_board *b);
-int dpa_board_reap_locked(struct dpa_board *b);
+/*
+ * Under the board's lock. all: looks at every process; else at DPA_BOARD_REAP_SOME of them, other
+ * ones each time: a look costs a system call that takes longer the more processes there are.
+ */
+#define DPA_BOARD_REAP_SOME 256u
+int dpa_board_reap_locked(struct dpa_board *b, bool all);
 /* Under the board's lock: frees what this process owns. */
 void dpa_board_free_own(struct dpa_board *b);
 

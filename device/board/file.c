@@ -80,8 +80,7 @@ static int reserve_fixed(int fd)
 	static const struct {
 		off_t off, len;
 	} part[] = {
-		{0, DPA_BOARD_UNIT},
-		{DPA_BOARD_OFF_PROCS, DPA_BOARD_PROCS * sizeof(struct dpa_board_proc)},
+		{0, 2 * DPA_BOARD_UNIT},
 		{DPA_BOARD_OFF_LINKS, DPA_BOARD_UAR_PAGES * sizeof(struct dpa_board_link)},
 	};
 	struct rlimit lim;

@@ -53,7 +53,7 @@ int dpa_board_fd(struct dpa_board *b)
 bool dpa_board_present(struct dpa_board *b, uint64_t off)
 {
 	uint64_t unit = off / DPA_BOARD_UNIT;
-	uint64_t w = atomic_load_explicit(&b->shm->head.present[unit / 64], memory_order_acquire);
+	uint64_t w = atomic_load_explicit(&b->shm->present[unit / 64], memory_order_acquire);
 
 	return (w >> (unit % 64)) & 1;
 }
@@ -68,7 +68,7 @@ static int reserve_unit(struct dpa_board *b, uint64_t unit)
 		if (errno != EINTR)
 			return errno == ENOSPC ? ENOMEM : errno;
 	DPA_BOARD_STEP("reserved");
-	atomic_fetch_or_explicit(&b->shm->head.present[unit / 64], 1ull << (unit % 64),
+	atomic_fetch_or_explicit(&b->shm->present[unit / 64], 1ull << (unit % 64),
 				 memory_order_release);
 	return 0;
 }
@@ -93,7 +93,27 @@ int dpa_board_reserve_entry(struct dpa_board *b, uint64_t off, uint64_t len)
 
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)
 {
-	return slot < DPA_BOARD_PROCS ? &b->shm->procs[slot] : NULL;
+	if (slot >= DPA_BOARD_PROCS ||
+	    !dpa_board_present(b, DPA_BOARD_OFF_PROCS + slot * sizeof(struct dpa_board_proc)))
+		return NULL;
+	return &b->shm->procs[slot];
+}
+
+uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot)
+{
+	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_proc);
+
+	while (slot < DPA_BOARD_PROCS) {
+		uint32_t unit = DPA_BOARD_OFF_PROCS / DPA_BOARD_UNIT + slot / per, bit = unit % 64;
+		uint64_t w =
+			atomic_load_explicit(&b->shm->present[unit / 64], memory_order_acquire) >>
+			bit;
+
+		if (w & 1)
+			return slot;
+		slot = (slot / per + (w ? (uint32_t)__builtin_ctzll(w) : 64 - bit)) * per;
+	}
+	return DPA_BOARD_PROCS;
 }
 
 static struct dpa_board_priv *priv(struct dpa_board *b, uint32_t slot)

@@ -43,28 +43,30 @@ bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot)
 }
 
 /* The kernel knows of bytes one range at a time: halves of a range where one is held. */
-static bool others_in(const struct dpa_board *b, int fd, uint32_t from, uint32_t n)
+static bool others_in(struct dpa_board *b, int fd, uint32_t from, uint32_t n)
 {
-	const struct dpa_board_proc *p = &b->shm->procs[from];
+	const struct dpa_board_proc *p;
 
 	if (!dpa_board_bytes_held(fd, from, n))
 		return false;
+	p = n == 1 ? dpa_board_proc(b, from) : NULL;
 	if (n == 1)
-		return p != b->self && atomic_load_explicit(&p->leaving, memory_order_acquire) !=
-					       atomic_load_explicit(&p->gen, memory_order_acquire);
+		return !p || (p != b->self &&
+			      atomic_load_explicit(&p->leaving, memory_order_acquire) !=
+				      atomic_load_explicit(&p->gen, memory_order_acquire));
 	return others_in(b, fd, from, n / 2) || others_in(b, fd, from + n / 2, n - n / 2);
 }
 
-bool dpa_board_others(const struct dpa_board *b, int fd)
+bool dpa_board_others(struct dpa_board *b, int fd)
 {
 	return others_in(b, fd, 0, DPA_BOARD_PROCS);
 }
 
 static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
-	struct dpa_board_proc *p = &b->shm->procs[slot];
+	struct dpa_board_proc *p = dpa_board_proc(b, slot);
 
-	return atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
+	return p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
 	       atomic_load_explicit(&p->gen, memory_order_acquire) == gen;
 }
 
@@ -74,7 +76,7 @@ static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
  */
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
-	if (slot >= DPA_BOARD_PROCS || !is_live(b, slot, gen))
+	if (!is_live(b, slot, gen))
 		return false;
 	if (!b->peek && slot == b->slot && gen == b->gen)
 		return true;
@@ -116,9 +118,12 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 {
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		struct dpa_board_proc *p = &b->shm->procs[i];
-		uint32_t gen = atomic_load_explicit(&p->gen, memory_order_relaxed) + 1;
-		int rc;
+		uint32_t gen;
+		int rc = dpa_board_reserve(b, DPA_BOARD_OFF_PROCS + i * sizeof(*p), sizeof(*p));
 
+		if (rc)
+			return rc;
+		gen = atomic_load_explicit(&p->gen, memory_order_relaxed) + 1;
 		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE)
 			continue;
 		rc = dpa_board_reserve(b, DPA_BOARD_OFF_PRIV + i * sizeof(struct dpa_board_priv),

@@ -93,8 +93,8 @@ static bool stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
 		return false;
 	if (slot >= DPA_BOARD_PROCS || dead[slot])
 		return true;
-	p = &b->shm->procs[slot];
-	return atomic_load_explicit(&p->gen, memory_order_acquire) != dpa_owner_gen(o) ||
+	p = dpa_board_proc(b, slot);
+	return !p || atomic_load_explicit(&p->gen, memory_order_acquire) != dpa_owner_gen(o) ||
 	       atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_FREE;
 }
 
@@ -181,28 +181,43 @@ static void clear_priv(struct dpa_board *b, uint32_t slot)
 		memset(mr, 0, DPA_BOARD_MRINFO * sizeof(*mr));
 }
 
-static int find_dead(struct dpa_board *b, bool *dead)
+static bool is_taken(const struct dpa_board *b, const struct dpa_board_proc *p)
 {
+	return p && p != b->self &&
+	       atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE;
+}
+
+/* Looks at `looks` processes at most, from index *at on and round; leaves *at behind the last. */
+static int find_dead(struct dpa_board *b, uint32_t *at, uint32_t looks, bool *dead)
+{
+	const uint32_t from = *at % DPA_BOARD_PROCS;
+	uint32_t slot = dpa_board_proc_next(b, from), end = DPA_BOARD_PROCS;
 	int n = 0, fd = dpa_board_fd(b);
 
-	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
-		struct dpa_board_proc *p = &b->shm->procs[i];
+	memset(dead, 0, DPA_BOARD_PROCS * sizeof(*dead));
+	for (int lap = 0; lap < 2; lap++, slot = dpa_board_proc_next(b, 0), end = from) {
+		for (; slot < end && looks; slot = dpa_board_proc_next(b, slot + 1)) {
+			struct dpa_board_proc *p = &b->shm->procs[slot];
 
-		dead[i] = false;
-		if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_FREE ||
-		    p == b->self || dpa_board_bytes_held(fd, i, 1))
-			continue;
-		dead[i] = true;
-		atomic_store_explicit(&p->state, DPA_PROC_REAPING, memory_order_release);
-		n++;
+			if (!is_taken(b, p))
+				continue;
+			*at = slot + 1;
+			looks--;
+			if (dpa_board_bytes_held(fd, slot, 1))
+				continue;
+			dead[slot] = true;
+			atomic_store_explicit(&p->state, DPA_PROC_REAPING, memory_order_release);
+			n++;
+		}
 	}
 	return n;
 }
 
-int dpa_board_reap_locked(struct dpa_board *b)
+int dpa_board_reap_locked(struct dpa_board *b, bool all)
 {
 	bool dead[DPA_BOARD_PROCS];
-	int n = find_dead(b, dead);
+	int n = find_dead(b, &b->shm->head.reap_at, all ? DPA_BOARD_PROCS : DPA_BOARD_REAP_SOME,
+			  dead);
 
 	if (!n)
 		return 0;
@@ -210,7 +225,8 @@ int dpa_board_reap_locked(struct dpa_board *b)
 	sweep_uars(b, dead);
 	sweep_qpns(b, dead);
 	sweep_xrc(b, dead);
-	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1)) {
 		struct dpa_board_proc *p = &b->shm->procs[i];
 
 		if (!dead[i])
@@ -230,11 +246,9 @@ static bool any_dead(struct dpa_board *b)
 {
 	int fd = dpa_board_fd(b);
 
-	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
-		struct dpa_board_proc *p = &b->shm->procs[i];
-
-		if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE &&
-		    p != b->self && !dpa_board_bytes_held(fd, i, 1))
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1)) {
+		if (is_taken(b, dpa_board_proc(b, i)) && !dpa_board_bytes_held(fd, i, 1))
 			return true;
 	}
 	return false;
@@ -249,7 +263,7 @@ int dpa_board_reap(struct dpa_board *b)
 	dpa_board_num_claim(b);
 	if (!any_dead(b) || dpa_board_lock(b))
 		return 0;
-	n = dpa_board_reap_locked(b);
+	n = dpa_board_reap_locked(b, true);
 	dpa_board_unlock(b);
 	return n;
 }

@@ -129,7 +129,8 @@ uint32_t dpa_board_steer_sockets(struct dpa_board *b)
 {
 	uint32_t n = CLOSING;
 
-	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1))
 		n += udp_of(&b->shm->procs[i]) != 0;
 	return n;
 }
@@ -140,9 +141,9 @@ bool dpa_board_steer_watch(struct dpa_board *b)
 
 	for (uint32_t i = 1; i < DPA_BOARD_PROCS && left; i++) {
 		uint32_t slot = (b->slot + i) % DPA_BOARD_PROCS;
-		struct dpa_board_proc *p = &b->shm->procs[slot];
+		struct dpa_board_proc *p = dpa_board_proc(b, slot);
 
-		if (!udp_of(p))
+		if (!p || !udp_of(p))
 			continue;
 		left--;
 		if (!dpa_board_proc_held(b, slot) &&
@@ -156,12 +157,12 @@ static void map_block(struct dpa_board *b, uint16_t *map, uint32_t block)
 {
 	for (uint32_t i = block * DPA_BOARD_QPN_BLOCK; i < (block + 1) * DPA_BOARD_QPN_BLOCK; i++) {
 		dpa_owner_t o = atomic_load_explicit(&b->shm->qpns[i].owner, memory_order_acquire);
-		uint32_t slot = dpa_owner_slot(o);
+		struct dpa_board_proc *p = o ? dpa_board_proc(b, dpa_owner_slot(o)) : NULL;
 		uint64_t udp;
 
-		if (!o || slot >= DPA_BOARD_PROCS)
+		if (!p)
 			continue;
-		udp = udp_of(&b->shm->procs[slot]);
+		udp = udp_of(p);
 		if (!known(b, udp))
 			continue;
 		map[block] = (uint16_t)udp; /* two may share a block: one of them gets all of it */

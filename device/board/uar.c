@@ -213,7 +213,8 @@ int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 	if (rc)
 		return rc;
 	rc = take(b, page, slot);
-	if (rc && (dpa_board_reap_locked(b) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
+	if (rc &&
+	    (dpa_board_reap_locked(b, true) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
 		rc = take(b, page, slot);
 	if (!rc)
 		atomic_fetch_add_explicit(&b->nuar, 1, memory_order_relaxed);

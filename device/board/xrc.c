@@ -52,7 +52,7 @@ static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32
 
 	if (used > DPA_BOARD_XRCDS)
 		used = DPA_BOARD_XRCDS;
-	dpa_board_reap_locked(b);
+	dpa_board_reap_locked(b, true);
 	was = find(x, used, a, at);
 	if (was < used && a->exclusive)
 		return EINVAL;

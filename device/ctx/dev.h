@@ -61,8 +61,8 @@ enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND
 #define DPA_NULL_BYTES (1u << 20) /* of the null region that one look may reach: DPA_PULL_CHUNK */
 
 /*
- * A thread of this process is at work in a peer's memory: 8 + 10 + 22 + 24 bits, who the peer is
- * (slot, low bits of its generation), the thread's tid, a number that is another one each time; 0:
+ * A thread of this process is at work in a peer's memory: 12 + 6 + 22 + 24 bits, the peer (process
+ * index, low bits of its generation), the thread's tid, a number that is another one each time; 0:
  * nobody is. Taken by CAS (seq_cst), given back by a store (release), by threads of this process;
  * read by that peer (seq_cst), which waits for it to change. A line each.
  */
@@ -117,16 +117,30 @@ struct dpa_export {
  *   sleep     Written by this process (relaxed), then a full fence and a last look at what peers
  *             set. Peers fence between what they publish and their look at it.
  *   summary   Peers set their slot's bit (seq_cst), this process takes a whole word (seq_cst).
- *   any       Peers set it after their bit, this process clears it before it takes the words.
+ *   any       A bit for each word of `summary`: peers set it after their bit (seq_cst), this
+ * process takes it (seq_cst) before it takes the words.
  */
 struct dpa_door {
 	_Atomic uint32_t sleep; /* 0; 1, 2: whom to wake, see struct dpa_hw */
 	uint8_t pad0[60];
-	_Atomic uint32_t any;
-	uint8_t pad1[60];
+	_Atomic uint64_t any;
+	uint8_t pad1[56];
 	_Atomic uint64_t summary[DPA_BOARD_PROCS / 64]; /* a bit for each peer's slot */
 };
 
+/* The process `slot` has something in a ring to the door's owner. Any process of the board. */
+static inline void dpa_door_set(struct dpa_door *door, uint32_t slot)
+{
+	_Atomic uint64_t *word = &door->summary[slot / 64];
+	uint64_t bit = 1ull << (slot % 64), of_word = 1ull << (slot / 64);
+
+	if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+	if (!(atomic_load_explicit(&door->any, memory_order_relaxed) & of_word))
+		atomic_fetch_or_explicit(&door->any, of_word, memory_order_seq_cst);
+}
+
+_Static_assert(DPA_BOARD_PROCS / 64 <= 64 && sizeof(struct dpa_door) <= 4096, "door");
 _Static_assert(sizeof(struct dpa_mr) == 64, "mr");
 _Static_assert(sizeof(struct dpa_area) == 32, "area");
 _Static_assert(offsetof(struct dpa_export, qp_epoch) == 4096, "export");
@@ -586,7 +600,6 @@ struct dpa_hw {
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */
-	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
 	struct dpa_peer *all_peers;
 	struct dpa_door *door;
 	int door_fd, wake_fd, wait_fd,
@@ -660,7 +673,27 @@ struct dpa_hw {
 
 	pthread_mutex_t qmem_lock;
 	struct dpa_qmem *qmem;
+
+	/*
+	 * By process index; those below peers_end are in use or were. Both are written under
+	 * peer_lock (release). Last: its pages are there only where a peer is.
+	 */
+	_Atomic uint32_t peers_end;
+	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
 };
+
+static inline uint32_t dpa_peers_end(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->peers_end, memory_order_acquire);
+}
+
+/* Under hw->peer_lock. */
+static inline void dpa_peers_put(struct dpa_hw *hw, uint32_t slot, struct dpa_peer *p)
+{
+	if (slot >= atomic_load_explicit(&hw->peers_end, memory_order_relaxed))
+		atomic_store_explicit(&hw->peers_end, slot + 1, memory_order_release);
+	atomic_store_explicit(&hw->peers[slot], p, memory_order_release);
+}
 
 /* What a thread remembers; its address names the thread. */
 struct dpa_thread {

@@ -275,9 +275,9 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	char err[512] = "";
 	int ret;
 
-	if (posix_memalign((void **)&hw, DPA_CACHE_LINE, sizeof(*hw)))
+	hw = map_zero(sizeof(*hw)); /* most of its table of peers is never touched */
+	if (!hw)
 		return ENOMEM;
-	memset(hw, 0, sizeof(*hw));
 	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
 	hw->serial = ++opened;
 	hw->pid = getpid();
@@ -348,7 +348,7 @@ err_tables:
 err_cfg:
 	if (err[0])
 		dpa_log(hw, DPA_LOG_ERR, "%s", err);
-	free(hw);
+	munmap(hw, sizeof(*hw));
 	return ret;
 }
 
@@ -366,7 +366,7 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_port_withdraw(&hw->port);
 	dpa_port_fini(&hw->port);
 	unmap_tables(hw);
-	free(hw);
+	munmap(hw, sizeof(*hw));
 }
 
 /* open_lock is held. */

@@ -70,24 +70,21 @@ out:
 
 		dpa_full_fence();
 		if (dpa_lane_ready(old)) {
-			atomic_fetch_or_explicit(&hw->door->summary[s / 64], 1ull << (s % 64),
-						 memory_order_relaxed);
-			atomic_store_explicit(&hw->door->any, 1, memory_order_release);
+			dpa_door_set(hw->door, s);
 		}
 	}
 }
 
 static int look_at_summary(struct dpa_hw *hw)
 {
+	uint64_t words = atomic_exchange_explicit(&hw->door->any, 0, memory_order_seq_cst);
 	int n = 0;
 
-	atomic_store_explicit(&hw->door->any, 0, memory_order_seq_cst);
-	for (uint32_t w = 0; w < DPA_BOARD_PROCS / 64; w++) {
-		uint64_t bits = atomic_load_explicit(&hw->door->summary[w], memory_order_relaxed);
+	for (; words; words &= words - 1) {
+		uint32_t w = (uint32_t)__builtin_ctzll(words);
+		uint64_t bits =
+			atomic_exchange_explicit(&hw->door->summary[w], 0, memory_order_seq_cst);
 
-		if (!bits)
-			continue;
-		bits = atomic_exchange_explicit(&hw->door->summary[w], 0, memory_order_seq_cst);
 		while (bits) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(bits);
 			struct dpa_peer *p =
@@ -377,7 +374,8 @@ static bool watch(const struct dpa_hw *hw)
 bool dpa_shares_cpu(struct dpa_hw *hw)
 {
 	_Atomic uint32_t *w = dpa_board_poller(hw->board, (uint32_t)sched_getcpu());
-	uint32_t me = (hw->board->slot + 1) << 20 | ((uint32_t)((uintptr_t)&dpa_me >> 6) & 0xfffff);
+	/* 13 bits and 19 */
+	uint32_t me = (hw->board->slot + 1) << 19 | ((uint32_t)((uintptr_t)&dpa_me >> 6) & 0x7ffff);
 
 	if (atomic_load_explicit(w, memory_order_relaxed) == me)
 		return false;

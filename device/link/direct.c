@@ -60,8 +60,7 @@ static uint64_t grant_of(const struct dpa_hw_qp *qp)
 	if (!g)
 		return 0;
 	return g | (qp->transport == DPA_BTH_RC ? DPA_GRANT_RC : DPA_GRANT_UC) |
-	       (qp->dest_qpn & DPA_QPN_INDEX) | (uint64_t)qp->peer->slot << DPA_GRANT_SLOT_SHIFT |
-	       (uint64_t)(qp->peer->gen & 0xffff) << DPA_GRANT_GEN_SHIFT |
+	       (qp->dest_qpn & DPA_QPN_INDEX) | dpa_grant_proc(qp->peer->slot, qp->peer->gen) |
 	       (uint64_t)qp->pdn << DPA_GRANT_PD_SHIFT;
 }
 
@@ -287,7 +286,7 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 
 	x.n = 0;
 	dpa_full_fence();
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+	for (uint32_t s = 0; s < dpa_peers_end(hw); s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 		uint32_t n;
 

@@ -34,18 +34,28 @@
 #define DPA_HAZARD_WAIT_NS 2000000000ull
 #define DPA_ALIVE_TICKS	   (1u << 21) /* of the time stamp counter: half a millisecond or more */
 
-/* A grant: 16 + 8 + 16 + 16 bits, its peer's QPN (index part), slot and generation, the PD; then */
+/*
+ * A grant: 16 + 12 + 15 + 16 bits, its peer's QPN (index part), process index and generation (low
+ * bits), the PD; then 5 flags.
+ */
 #define DPA_GRANT_SLOT_SHIFT 16
-#define DPA_GRANT_GEN_SHIFT  24
-#define DPA_GRANT_PD_SHIFT   40
-#define DPA_GRANT_WRITE	     (1ull << 56)
-#define DPA_GRANT_READ	     (1ull << 57)
-#define DPA_GRANT_RC	     (1ull << 58)
-#define DPA_GRANT_UC	     (1ull << 59)
-#define DPA_GRANT_ATOMIC     (1ull << 60)
+#define DPA_GRANT_GEN_SHIFT  28
+#define DPA_GRANT_PD_SHIFT   43
+#define DPA_GRANT_WRITE	     (1ull << 59)
+#define DPA_GRANT_READ	     (1ull << 60)
+#define DPA_GRANT_RC	     (1ull << 61)
+#define DPA_GRANT_UC	     (1ull << 62)
+#define DPA_GRANT_ATOMIC     (1ull << 63)
 #define DPA_GRANT_WHO	     (DPA_GRANT_RC | DPA_GRANT_UC | ((1ull << DPA_GRANT_PD_SHIFT) - 1))
-_Static_assert(DPA_MAX_PD <= 1 << 16 && DPA_BOARD_PROCS <= 1 << 8 && DPA_BOARD_QPNS <= 1 << 16,
+_Static_assert(DPA_MAX_PD <= 1 << 16 && DPA_BOARD_PROCS <= 1 << 12 && DPA_BOARD_QPNS <= 1 << 16,
 	       "a grant's fields");
+
+/* The process of a grant: an initiator in the slot of an earlier one has another generation. */
+static inline uint64_t dpa_grant_proc(uint32_t slot, uint32_t gen)
+{
+	return (uint64_t)slot << DPA_GRANT_SLOT_SHIFT | (uint64_t)(gen & 0x7fff)
+								<< DPA_GRANT_GEN_SHIFT;
+}
 
 /* --- guard.c --- */
 /* Can this thread copy under a guard? */
@@ -83,11 +93,11 @@ bool dpa_area_map(struct dpa_peer *p, uint32_t unmapped);
 void dpa_areas_unmap(struct dpa_peer *p);
 
 /* --- direct.c --- */
-/* Slot and low bits of the generation, as a hazard names a process. */
+/* Process index and low bits of the generation, as a hazard names a process. */
 #define DPA_HAZARD_ID_BITS 18u
 static inline uint64_t dpa_hazard_id(uint32_t slot, uint32_t gen)
 {
-	return slot | (uint64_t)(gen & 0x3ff) << 8;
+	return slot | (uint64_t)(gen & 0x3f) << 12;
 }
 /* May this QP, as initiator, use the path at all? */
 bool dpa_direct_able(const struct dpa_hw_qp *qp);

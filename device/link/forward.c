@@ -126,7 +126,7 @@ static bool lanes_wait(struct dpa_peer *p)
 
 bool dpa_fwd_waits(struct dpa_hw *hw)
 {
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+	for (uint32_t s = 0; s < dpa_peers_end(hw); s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
 		if (p &&

@@ -135,7 +135,7 @@ struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 
 		p = self ? loopback_new(hw) : dpa_peer_new(hw, slot, gen);
 		if (p)
-			atomic_store_explicit(&hw->peers[slot], p, memory_order_release);
+			dpa_peers_put(hw, slot, p);
 	}
 	dpa_spin_unlock(&hw->peer_lock);
 	return p;
@@ -191,7 +191,7 @@ void dpa_peer_up(struct dpa_peer *p)
 
 void dpa_peers_meet(struct dpa_hw *hw)
 {
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+	for (uint32_t s = 0; s < dpa_peers_end(hw); s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
 		if (p &&
@@ -301,12 +301,8 @@ static void set_summary(const struct dpa_tx *tx)
 {
 	struct dpa_door *door = tx->peer->door;
 	uint32_t me = tx->peer->hw->board->slot;
-	uint64_t bit = 1ull << (me % 64);
 
-	if (!(atomic_load_explicit(&door->summary[me / 64], memory_order_relaxed) & bit))
-		atomic_fetch_or_explicit(&door->summary[me / 64], bit, memory_order_seq_cst);
-	if (!atomic_load_explicit(&door->any, memory_order_relaxed))
-		atomic_store_explicit(&door->any, 1, memory_order_seq_cst);
+	dpa_door_set(door, me);
 }
 
 void dpa_tx_look(const struct dpa_tx *tx)
@@ -357,7 +353,7 @@ void dpa_tx_kick(struct dpa_tx *tx)
 void dpa_settle_kicks(struct dpa_hw *hw)
 {
 	atomic_exchange_explicit(&hw->kicks_owed, 0, memory_order_acq_rel);
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+	for (uint32_t s = 0; s < dpa_peers_end(hw); s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
 		if (!p)

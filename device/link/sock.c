@@ -361,7 +361,8 @@ int dpa_sock_init(struct dpa_hw *hw)
 	hw->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (hw->epfd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 || hw->listen_fd < 0)
 		goto err;
-	if (bind(hw->listen_fd, (struct sockaddr *)&sa, len) || listen(hw->listen_fd, 256))
+	if (bind(hw->listen_fd, (struct sockaddr *)&sa, len) ||
+	    listen(hw->listen_fd, DPA_BOARD_PROCS))
 		goto err;
 	err = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN);
 	err = err ? err : ep_add(hw, hw->wake_fd, DPA_EP_WAKE);

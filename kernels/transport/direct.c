@@ -177,8 +177,7 @@ static uint64_t who(const struct dpa_hw_qp *qp)
 	const struct dpa_board *b = qp->hw->board;
 
 	return (qp->type == DPA_QP_RC ? DPA_GRANT_RC : DPA_GRANT_UC) | (qp->qpn & DPA_QPN_INDEX) |
-	       (uint64_t)b->slot << DPA_GRANT_SLOT_SHIFT |
-	       (uint64_t)(b->gen & 0xffff) << DPA_GRANT_GEN_SHIFT;
+	       dpa_grant_proc(b->slot, b->gen);
 }
 
 /* An operation, and where its bytes are here. */

@@ -296,7 +296,7 @@ static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 void cmd_ps(struct ctl *c)
 {
 	struct json_object *list;
-	struct proc p[DPA_BOARD_PROCS];
+	static struct proc p[DPA_BOARD_PROCS];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)

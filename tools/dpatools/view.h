@@ -6,7 +6,7 @@
 #include <stat/layout.h>
 #include <stdbool.h>
 
-#define VIEW_MAX 256 /* processes */
+#define VIEW_MAX 4096 /* processes */
 
 struct view {
 	struct dpa_stat_file *file; /* mapped, writable */

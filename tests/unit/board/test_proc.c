@@ -1,25 +1,134 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Process slots, generations, counters. */
 #include "util.h"
+#include <fcntl.h>
+#include <sys/stat.h>
 
 TestSuite(board_proc, .init = bt_setup, .fini = bt_teardown);
 
-Test(board_proc, all_slots)
+/* More than an index of 8 bits has room for. */
+Test(board_proc, three_hundred_processes)
 {
-	struct dpa_board *b[DPA_BOARD_PROCS], *more;
+	enum { N = 300 };
+	struct dpa_board *b[N];
+	uint32_t qpn[N], slot, gen;
 
-	for (int i = 0; i < DPA_BOARD_PROCS; i++) {
+	for (int i = 0; i < N; i++) {
 		b[i] = bt_open();
 		cr_assert_eq(b[i]->slot, (uint32_t)i);
+		cr_assert_eq(dpa_board_qpn_alloc(b[i], &qpn[i]), 0);
 	}
-	cr_expect_eq(bt_try(&more, BT_VERSION), ENOSPC);
-	cr_expect_not_null(strstr(bt_err, "256"), "%s", bt_err);
-	dpa_board_close(b[77]);
-	b[77] = bt_open();
-	cr_expect_eq(b[77]->slot, 77u);
-	for (int i = 0; i < DPA_BOARD_PROCS; i++)
+	for (int i = 0; i < N; i++) {
+		cr_expect(dpa_board_qpn_owner(b[0], qpn[i], &slot, &gen));
+		cr_expect(slot == (uint32_t)i && gen == b[i]->gen, "%d: %u %u", i, slot, gen);
+		cr_expect(dpa_board_alive(b[1], slot, gen));
+	}
+	dpa_board_close(b[277]);
+	cr_expect_not(dpa_board_qpn_owner(b[0], qpn[277], &slot, &gen));
+	b[277] = bt_open();
+	cr_expect_eq(b[277]->slot, 277u);
+	for (int i = 0; i < N; i++)
 		dpa_board_close(b[i]);
 	cr_expect_eq(access(bt_path, F_OK), -1);
+}
+
+/*
+ * Stand-ins for processes [from, to): what is in the file of a process that lives, and their lock
+ * bytes, all held by the descriptor that is returned. Closing it is their death.
+ */
+static int stand_ins(struct dpa_board *b, uint32_t from, uint32_t to)
+{
+	int fd = open(bt_path, O_RDWR | O_CLOEXEC);
+	struct flock fl = {.l_type = F_WRLCK,
+			   .l_whence = SEEK_SET,
+			   .l_start = DPA_BOARD_LOCK_PROC + from,
+			   .l_len = to - from};
+
+	cr_assert_geq(fd, 0);
+	for (uint32_t i = from; i < to; i++) {
+		struct dpa_board_proc *p = &b->shm->procs[i];
+
+		cr_assert_eq(dpa_board_reserve(b, DPA_BOARD_OFF_PROCS + i * sizeof(*p), sizeof(*p)),
+			     0);
+		atomic_store(&p->gen, 1);
+		atomic_store(&p->state, DPA_PROC_LIVE);
+	}
+	cr_assert_eq(fcntl(fd, F_OFD_SETLK, &fl), 0);
+	return fd;
+}
+
+/* The last index can be had, and is one like any other; one more is an error that names the limit.
+ */
+Test(board_proc, table_is_full)
+{
+	const uint32_t last = DPA_BOARD_PROCS - 1;
+	struct dpa_board *a = bt_open(), *b, *more;
+	int fd = stand_ins(a, 1, last);
+	uint32_t qpn, xqpn, slot, gen, page, uar;
+
+	b = bt_open();
+	cr_assert_eq(b->slot, last);
+	cr_expect(dpa_board_alive(a, last, b->gen));
+	cr_assert_eq(dpa_board_qpn_alloc(b, &qpn), 0);
+	cr_expect(dpa_board_qpn_owner(a, qpn, &slot, &gen));
+	cr_expect(slot == last && gen == b->gen);
+	cr_assert_eq(dpa_board_uar_alloc(b, &page, &uar), 0);
+	cr_assert_eq(dpa_board_xrc_srq_add(b, 1, &xqpn), 0);
+	cr_expect_not_null(dpa_board_counters(a, last));
+	cr_expect_eq(bt_try(&more, BT_VERSION), ENOSPC);
+	cr_expect_not_null(strstr(bt_err, "4096"), "%s", bt_err);
+	cr_expect_eq(dpa_board_reap(a), 0, "all live");
+
+	/* they die; the next one finds a place at once, and all are reaped when it matters */
+	close(fd);
+	more = bt_open();
+	cr_expect_geq(more->slot, 1u);
+	cr_expect_lt(more->slot, last);
+	dpa_board_reap(a);
+	cr_expect_eq(bt_procs(a), 3);
+	cr_expect(dpa_board_qpn_owner(a, qpn, &slot, &gen), "the last one lives");
+	dpa_board_close(more);
+	dpa_board_close(b);
+	cr_expect_eq(bt_qpns(a), 0);
+	cr_expect_eq(bt_uars(a), 0);
+	dpa_board_close(a);
+	cr_expect_eq(access(bt_path, F_OK), -1);
+}
+
+/* Each open looks at some processes for dead ones, not at all, and at others each time. */
+Test(board_proc, the_dead_are_found_in_turn)
+{
+	enum { N = 1000 };
+	struct dpa_board *a = bt_open(), *b;
+	int fd = stand_ins(a, 1, N), rounds = 0;
+
+	close(fd);
+	while (bt_procs(a) > 1 && rounds++ < 10) {
+		b = bt_open();
+		cr_expect_lt(b->slot, DPA_BOARD_REAP_SOME + 1);
+		dpa_board_close(b);
+	}
+	cr_expect_leq(rounds, N / (int)DPA_BOARD_REAP_SOME + 1);
+	dpa_board_close(a);
+}
+
+/* A process costs two pages at most, and nothing before it is there. */
+Test(board_proc, costs_nothing_until_it_is_there)
+{
+	struct dpa_board *a = bt_open(), *b[40];
+	struct stat st;
+	blkcnt_t one;
+
+	cr_assert_eq(fstat(a->fd, &st), 0);
+	one = st.st_blocks;
+	cr_expect_leq(one * 512, 64 << 10, "%ld", (long)one * 512);
+	for (int i = 0; i < 40; i++)
+		b[i] = bt_open();
+	cr_assert_eq(fstat(a->fd, &st), 0);
+	cr_expect_leq((st.st_blocks - one) * 512, 40 * 4096 + 3 * 4096);
+	for (int i = 0; i < 40; i++)
+		dpa_board_close(b[i]);
+	dpa_board_close(a);
 }
 
 Test(board_proc, generations)
@@ -100,6 +209,10 @@ Test(board_proc, out_of_range)
 	struct dpa_board *b = bt_open();
 
 	cr_expect_null(dpa_board_proc(b, DPA_BOARD_PROCS));
+	cr_expect_null(dpa_board_proc(b, DPA_BOARD_PROCS - 1), "never used");
+	cr_expect_eq(dpa_board_proc_next(b, 0), 0u);
+	cr_expect_eq(dpa_board_proc_next(b, 16), DPA_BOARD_PROCS, "no further page");
+	cr_expect_eq(dpa_board_proc_next(b, UINT32_MAX), DPA_BOARD_PROCS);
 	cr_expect_null(dpa_board_counters(b, DPA_BOARD_PROCS));
 	cr_expect_null(dpa_board_counters(b, 100), "never used");
 	cr_expect_null(dpa_board_cqinfo(b, DPA_BOARD_PROCS));

@@ -17,7 +17,8 @@ struct area {
 static const struct area areas[] = {
 	{192, 320},  /* head of the list */
 	{1024, 512}, /* counters of the dead */
-	{DPA_BOARD_OFF_PROCS, DPA_BOARD_PROCS * 256},
+	{DPA_BOARD_OFF_PROCS, 4096},
+	{2100, 4}, /* where the dead are looked for */
 	{DPA_BOARD_OFF_LINKS, DPA_BOARD_UAR_PAGES * 8},
 	{DPA_BOARD_OFF_PRIV, 4096},
 	{DPA_BOARD_OFF_UARS, 4096},
@@ -25,12 +26,13 @@ static const struct area areas[] = {
 
 static void scribble(struct dpa_board *b, unsigned int *seed)
 {
-	static const uint32_t nasty[] = {0, 1, 255, 256, 2047, 2048, 2049, 0x7fffffff, UINT32_MAX};
+	static const uint32_t nasty[] = {0,    1,    15,   255,	 256,	     2047,
+					 2048, 2049, 4095, 4096, 0x7fffffff, UINT32_MAX};
 
 	for (int i = 0; i < WORDS; i++) {
-		const struct area *a = &areas[(unsigned)rand_r(seed) % 6];
+		const struct area *a = &areas[(unsigned)rand_r(seed) % 7];
 		uint32_t off = a->off + (uint32_t)rand_r(seed) % (a->len / 4) * 4;
-		uint32_t v = rand_r(seed) % 2 ? nasty[(unsigned)rand_r(seed) % 9]
+		uint32_t v = rand_r(seed) % 2 ? nasty[(unsigned)rand_r(seed) % 12]
 					      : (uint32_t)rand_r(seed);
 
 		__atomic_store_n((uint32_t *)((uint8_t *)b->shm + off), v, __ATOMIC_RELAXED);
@@ -56,7 +58,7 @@ static void use(struct dpa_board *b, unsigned int *seed)
 			if (r % 3)
 				dpa_board_qpn_free(b, qpn);
 		}
-		dpa_board_alive(b, r % 300, r >> 9);
+		dpa_board_alive(b, r % 5000, r >> 13);
 		if (dpa_board_qpn_owner(b, b->board_num << 16 | (r & 0xffff), &slot, &gen))
 			cr_assert_lt(slot, DPA_BOARD_PROCS);
 	}

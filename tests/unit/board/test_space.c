@@ -54,7 +54,7 @@ static void no_room_at_all(void *arg)
 {
 	struct dpa_board *b;
 
-	small_tmpfs("32k");
+	small_tmpfs("20k"); /* 5 units: the fixed part needs 6 */
 	if (bt_try(&b, BT_VERSION) != ENOMEM)
 		_exit(1);
 	if (!strstr(bt_err, bt_path) || !strstr(bt_err, "full"))
@@ -73,14 +73,31 @@ static void no_room_for_process(void *arg)
 {
 	struct dpa_board *b;
 
-	small_tmpfs("86k"); /* 22 units: the fixed part needs 21 */
-	if (bt_try(&b, BT_VERSION) == 0)
-		_exit(dpa_board_reserve(b, DPA_BOARD_OFF_BAR, 4096) == ENOMEM ? 0 : 1);
+	small_tmpfs("28k"); /* 7 units: a process needs one of the table and one of its own */
+	if (bt_try(&b, BT_VERSION) != ENOMEM)
+		_exit(1);
+	if (!strstr(bt_err, bt_path) || !strstr(bt_err, "full"))
+		_exit(2);
 }
 
 Test(board_space, no_room_for_a_process)
 {
 	run(no_room_for_process);
+}
+
+static void room_for_one(void *arg)
+{
+	struct dpa_board *b;
+
+	small_tmpfs("32k");
+	if (bt_try(&b, BT_VERSION))
+		_exit(1);
+	_exit(dpa_board_reserve(b, DPA_BOARD_OFF_BAR, 4096) == ENOMEM ? 0 : 2);
+}
+
+Test(board_space, room_for_one_process)
+{
+	run(room_for_one);
 }
 
 static void fills_up(void *arg)

@@ -174,7 +174,8 @@ uint32_t bt_procs(struct dpa_board *b)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1))
 		n += atomic_load(&dpa_board_proc(b, i)->state) != DPA_PROC_FREE;
 	return n;
 }

@@ -51,7 +51,7 @@ static void make_peer(struct th *th, bool pull)
 	atomic_store(&p->state, DPA_PEER_UP);
 	th->hw->serial = ++opened;
 	th->peer = th->hw->all_peers = p;
-	atomic_store(&th->hw->peers[0], p);
+	dpa_peers_put(th->hw, 0, p);
 }
 
 static void make_hw(struct th *th, bool pull)

@@ -227,7 +227,7 @@ static struct dpa_hw *another_process(struct th *th, uint32_t slot, struct dpa_p
 	p->gen = 3;
 	p->export = hw->export;
 	atomic_store(&p->state, DPA_PEER_UP);
-	atomic_store(&th->hw->peers[slot], p);
+	dpa_peers_put(th->hw, slot, p);
 	*peer = p;
 	return hw;
 }

@@ -317,7 +317,7 @@ Test(udp_forward, over_a_lane)
 	peer->state = DPA_PEER_DEAD;
 	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody empties the lane");
 	peer->state = DPA_PEER_CONNECTING;
-	hw[0]->peers[peer->slot] = peer;
+	dpa_peers_put(hw[0], peer->slot, peer);
 	cr_expect_not(dpa_fwd_waits(hw[0]));
 	cr_assert(dpa_frame_forward(hw[0], &f, qpn), "it waits for the peer in the lane");
 	cr_expect_eq(shm->slots[0].seq, 1u);
