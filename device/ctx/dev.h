@@ -107,6 +107,12 @@ struct dpa_export {
 	struct dpa_hazard hazard[DPA_HAZARDS] __attribute__((aligned(DPA_CACHE_LINE)));
 	/* Of each region: the area that has it, or some of it, plus 1; 0: none. ctx/share.h */
 	_Atomic uint32_t mr_area[DPA_MAX_MR];
+	/*
+	 * The connection that a QP has, which changes (seq_cst, under the QP's lock) when the QP is
+	 * set up again and with its first request: what packets have to be, link/direct.h. 0: it
+	 * never had one. Read by initiators of direct operations only.
+	 */
+	_Atomic uint64_t qp_conn[DPA_BOARD_QPNS];
 	struct dpa_area area[DPA_AREAS];
 };
 
@@ -351,7 +357,7 @@ struct dpa_resp {
 	/* what each SEND touches: 48 bytes, then the first SGE: a line */
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
-	uint8_t last_op; /* opcode of the message in progress, 0xff: none */
+	uint8_t last_op; /* kind of the message in progress: kernels/transport/resp_check.h */
 	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
 	bool ack_owed;
@@ -385,6 +391,8 @@ struct dpa_guard {
 	const _Atomic uint32_t *gen;
 	uint64_t gen_was;
 	uint64_t alive; /* time stamp counter: the process, where its pid is used */
+	const _Atomic uint64_t *conn;
+	uint64_t conn_was;
 };
 
 /*
@@ -475,9 +483,16 @@ struct dpa_hw_qp {
 	struct dpa_hw_rss *rss; /* of a raw QP without queues of its own; else NULL */
 	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
-	uint64_t rate_at;      /* ns: what was sent is paid for until then */
-	bool direct_begun;     /* some of that was moved, and it goes by packet all the same */
-	uint32_t direct_off;   /* bytes of the WQE at req.send_idx that went that way already */
+	uint64_t rate_at;    /* ns: what was sent is paid for until then */
+	bool direct_begun;   /* some of that was moved, and it goes by packet all the same */
+	uint32_t direct_off; /* bytes of the WQE at req.send_idx that went that way already */
+	/*
+	 * The peer's connection with which this QP's PSNs are in step, as in qp_conn[] without
+	 * DPA_CONN_FRESH; 0: none is known. And one that may be: if something is acknowledged
+	 * behind PSN conn_psn while it stands.
+	 */
+	uint64_t conn_known, conn_maybe;
+	uint32_t conn_psn;
 	uint64_t direct_until; /* ns: how long one waits for what is outstanding; 0: none */
 	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include "dev.h"
-#include "kernels/transport/opcode.h"
+#include "kernels/transport/resp_check.h"
+#include "kernels/transport/transport.h"
 #include "link/direct.h"
 #include "link/wire.h"
 
@@ -161,6 +162,17 @@ static void find_peer(struct dpa_hw_qp *qp)
 		memcpy(qp->info->dgid, qp->attr.av.dgid, 16);
 }
 
+/* The PSN of this life is known: are those of the peer in step with it? */
+static void meet_peer(struct dpa_hw_qp *qp)
+{
+	const struct dpa_peer *p = qp->peer;
+
+	qp->conn_known = qp->conn_maybe = 0;
+	if (dpa_connected(qp) && p && !p->wire &&
+	    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP)
+		dpa_in_step(qp);
+}
+
 static void enter(struct dpa_hw_qp *qp, uint32_t state)
 {
 	uint32_t old = qp->state;
@@ -173,6 +185,10 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		dpa_qp_to_error(qp);
 		return;
 	case DPA_QPS_RTR:
+		if (dpa_connected(qp)) {
+			qp->resp.last_op = DPA_RESP_FRESH;
+			dpa_conn_begin(qp);
+		}
 		dpa_qp_set_state(qp, state);
 		memset(&qp->np, 0, sizeof(qp->np));
 		if (dpa_connected(qp))
@@ -203,6 +219,8 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		qp->direct_off = 0;
 		qp->direct_begun = false;
 		qp->near.rkey = 0;
+		if (old == DPA_QPS_RTR)
+			meet_peer(qp);
 		dpa_requester_run(qp);
 		return;
 	default:

@@ -64,6 +64,29 @@ static uint64_t grant_of(const struct dpa_hw_qp *qp)
 	       (uint64_t)qp->pdn << DPA_GRANT_PD_SHIFT;
 }
 
+void dpa_conn_begin(struct dpa_hw_qp *qp)
+{
+	_Atomic uint64_t *at = &qp->hw->export->qp_conn[qp->qpn & DPA_QPN_INDEX];
+	uint32_t nr =
+		(uint32_t)(atomic_load_explicit(at, memory_order_relaxed) >> DPA_CONN_NR_SHIFT) + 1;
+
+	atomic_store_explicit(at,
+			      (uint64_t)(nr ? nr : 1) << DPA_CONN_NR_SHIFT | DPA_CONN_FRESH |
+				      (uint64_t)qp->attr.path_mtu << DPA_CONN_MTU_SHIFT |
+				      (qp->resp.epsn & DPA_PSN_MASK),
+			      memory_order_seq_cst);
+}
+
+void dpa_conn_used(struct dpa_hw_qp *qp)
+{
+	_Atomic uint64_t *at = &qp->hw->export->qp_conn[qp->qpn & DPA_QPN_INDEX];
+
+	if (!qp->branch) /* that is the word of a QP of this process */
+		atomic_store_explicit(
+			at, atomic_load_explicit(at, memory_order_relaxed) & ~DPA_CONN_FRESH,
+			memory_order_seq_cst);
+}
+
 /* The grant of a branch's number is that of the QP which this process may have of it. */
 void dpa_grant(struct dpa_hw_qp *qp)
 {

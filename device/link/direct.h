@@ -6,8 +6,8 @@
  *
  *   initiator                                  target
  *   (1) hazard = target, fence                 (a) key = 0, gen++  or  grant = less
- *   (2) read grant, gen, key, the entry        (b) fence
- *   (3) grant, gen as before: copy             (c) wait for the hazards that name it
+ *   (2) read grant, gen, key, the entry, conn  (b) fence
+ *   (3) grant, gen, conn as before: copy       (c) wait for the hazards that name it
  *   (4) hazard = 0                             (d) the verb returns
  *
  * Either (3) sees (a) and nothing is touched, or (c) sees (1) and waits. Between the look and the
@@ -57,6 +57,19 @@ static inline uint64_t dpa_grant_proc(uint32_t slot, uint32_t gen)
 								<< DPA_GRANT_GEN_SHIFT;
 }
 
+/*
+ * A connection as the QP's responder sees it: 24 + 3 bits, the first PSN that it expects and its
+ * path MTU code; it has judged no request yet; 32 bits, a number that the QPN did not have before,
+ * never 0. What packets have to be a direct operation has to be as well: direct.c, dpa_in_step().
+ */
+#define DPA_CONN_MTU_SHIFT 24
+#define DPA_CONN_FRESH	   (1ull << 31)
+#define DPA_CONN_NR_SHIFT  32
+static inline uint32_t dpa_conn_mtu(uint64_t conn)
+{
+	return 128u << (conn >> DPA_CONN_MTU_SHIFT & 7);
+}
+
 /* --- guard.c --- */
 /* Can this thread copy under a guard? */
 bool dpa_guard_works(void);
@@ -99,6 +112,9 @@ static inline uint64_t dpa_hazard_id(uint32_t slot, uint32_t gen)
 {
 	return slot | (uint64_t)(gen & 0x3f) << 12;
 }
+/* Under the QP's lock: it is set up to receive; and it meets its first request. */
+void dpa_conn_begin(struct dpa_hw_qp *qp);
+void dpa_conn_used(struct dpa_hw_qp *qp);
 /* May this QP, as initiator, use the path at all? */
 bool dpa_direct_able(const struct dpa_hw_qp *qp);
 /* Under the QP's lock; what it takes back has ended when it returns. */

@@ -26,7 +26,9 @@ _Static_assert(offsetof(struct area, rseq_cs) == 8, "rseq_cs, as the code below 
 _Static_assert(offsetof(struct dpa_guard, grant_was) == 8 &&
 		       offsetof(struct dpa_guard, gen) == 16 &&
 		       offsetof(struct dpa_guard, gen_was) == 24 &&
-		       offsetof(struct dpa_guard, alive) == 32,
+		       offsetof(struct dpa_guard, alive) == 32 &&
+		       offsetof(struct dpa_guard, conn) == 40 &&
+		       offsetof(struct dpa_guard, conn_was) == 48,
 	       "the guard, as the code below has it");
 _Static_assert(DPA_ALIVE_TICKS == 0x200000, "as the code below has it");
 
@@ -53,7 +55,8 @@ uint64_t dpa_guard_ticks(void)
 }
 
 /*
- * What each sequence begins with: this one is at work (rseq_cs), `time`, the grant, the generation.
+ * What each sequence begins with: this one is at work (rseq_cs), `time`, the grant, the generation,
+ * the connection.
  * It uses rax and rdx; rdtsc and loads are in order on x86 as they stand. BODY's last instruction
  * is the one that counts; behind it `result` goes to rax.
  */
@@ -72,6 +75,10 @@ uint64_t dpa_guard_ticks(void)
 	"	movq 16(%[g]), %%rax\n"                                                                  \
 	"	movl 24(%[g]), %%edx\n"                                                                  \
 	"	cmpl %%edx, (%%rax)\n"                                                                   \
+	"	jne 5f\n"                                                                                \
+	"	movq 40(%[g]), %%rax\n"                                                                  \
+	"	movq 48(%[g]), %%rdx\n"                                                                  \
+	"	cmpq %%rdx, (%%rax)\n"                                                                   \
 	"	jne 5f\n" body "2:	" result "	jmp 6f\n"                                       \
 	"	.byte 0x0f, 0xb9, 0x3d\n" /* RSEQ_SIG in front of the label */                     \
 	"	.long 0x53053053\n"                                                                      \

@@ -185,6 +185,8 @@ static bool have_tx(struct dpa_hw_qp *qp)
 		return false;
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
 		qp->tx = &qp->peer->tx[qp->lane];
+		if (!qp->peer->wire)
+			dpa_in_step(qp);
 		dpa_show_link(qp);
 		return true;
 	}

@@ -100,6 +100,40 @@ static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 	       seems_mapped(qp) && are_one_sided(qp);
 }
 
+/*
+ * Would the peer take a packet of this QP now, by its PSN and its size? Nothing is outstanding. An
+ * operation that is carried out here takes no PSN, so the peer expects our next one if
+ *
+ *   - it has met no request in this connection of its, and begins at that PSN; or
+ *   - it was in step before in the same connection: since then only our packets moved it, and all
+ * of them are acknowledged; or
+ *   - a packet of ours was acknowledged while the connection stood.
+ *
+ * IBA 9.7.4/expected
+ */
+bool dpa_in_step(struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+	uint64_t conn = atomic_load_explicit(
+		&qp->peer->export->qp_conn[qp->dest_qpn & DPA_QPN_INDEX], memory_order_seq_cst);
+	const uint64_t is = conn & ~DPA_CONN_FRESH;
+
+	if (qp->type != DPA_QP_RC)
+		return true; /* a UC message begins at any PSN */
+	if (dpa_likely(conn && is == qp->conn_known))
+		return true;
+	if (!conn || is_outstanding(r))
+		return false;
+	if ((conn & DPA_CONN_FRESH && ((conn ^ r->una_psn) & DPA_PSN_MASK) == 0) ||
+	    (!(conn & DPA_CONN_FRESH) && is == qp->conn_maybe && r->una_psn != qp->conn_psn)) {
+		qp->conn_known = is;
+		return true;
+	}
+	qp->conn_maybe = is;
+	qp->conn_psn = r->una_psn;
+	return false;
+}
+
 enum verdict { BY_PACKET, LATER, DIRECT };
 
 /* LATER: a response to what is outstanding comes, and brings the requester back here. */
@@ -125,6 +159,8 @@ static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, 
 		return BY_PACKET;
 	if (wait)
 		return LATER;
+	if (!dpa_in_step(qp))
+		return BY_PACKET;
 	return qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
@@ -206,6 +242,17 @@ static uint32_t access_for(const struct op *o)
 					       : DPA_ACCESS_REMOTE_ATOMIC;
 }
 
+/* Is that the connection with which this QP is in step, and do so many bytes fit its path MTU? */
+/* IBA 9.7.4/mtu */
+static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
+{
+	const uint32_t theirs = dpa_conn_mtu(conn);
+
+	if (qp->type == DPA_QP_RC && (conn & ~DPA_CONN_FRESH) != qp->conn_known)
+		return false;
+	return theirs == qp->mtu || (len <= theirs && len <= qp->mtu);
+}
+
 /* What the responder checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
 /* IBA 9.7.4/key, 9.7.4/key-access, 9.7.4/permission, 9.6/sender */
 static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dpa_guard *g,
@@ -216,6 +263,10 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	const struct dpa_mr *mr = &e->mr[rkey >> DPA_KEY_TAG_BITS];
 	uint64_t off;
 
+	g->conn = &e->qp_conn[qp->dest_qpn & DPA_QPN_INDEX];
+	g->conn_was = atomic_load_explicit(g->conn, memory_order_seq_cst);
+	if (!conn_takes(qp, g->conn_was, o->total))
+		return false;
 	g->grant = &e->qp_grant[qp->dest_qpn & DPA_QPN_INDEX];
 	g->gen = &e->mr_gen[rkey >> DPA_KEY_TAG_BITS];
 	g->grant_was = atomic_load_explicit(g->grant, memory_order_seq_cst);
@@ -281,7 +332,8 @@ static void remember(struct dpa_hw_qp *qp, const struct op *o, const struct dpa_
 	k->length = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
 	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
 	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
-	k->rkey = k->base ? o->at.rkey : 0;
+	/* there the length is not held to path MTUs */
+	k->rkey = k->base && dpa_conn_mtu(g->conn_was) == qp->mtu ? o->at.rkey : 0;
 	k->peer_gen = qp->peer->gen;
 	k->g = *g;
 }

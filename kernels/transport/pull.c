@@ -293,8 +293,9 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
 		       const struct iovec *iov, int cnt, uint64_t to, uint32_t n)
 {
-	static const _Atomic uint32_t never; /* the guard's other word */
-	struct dpa_guard g = {.grant = &j->open, .grant_was = serial, .gen = &never};
+	static const _Atomic uint32_t never; /* the guard's other words */
+	static const _Atomic uint64_t none;
+	struct dpa_guard g = {.grant = &j->open, .grant_was = serial, .gen = &never, .conn = &none};
 	int err = ESTALE;
 
 	for (int i = 0; i < COPY_TRIES && err == ESTALE; i++) {

@@ -49,11 +49,14 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 			return false;
 		}
 		qp->peer = p;
+		qp->conn_known = qp->conn_maybe = 0; /* of another one */
 	}
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
 		qp->req.dead_at = 0; /* of another one */
+		if (!p->wire)
+			dpa_in_step(qp); /* while nothing was sent it is seen at once */
 		dpa_show_link(qp);
 		return true;
 	}

@@ -5,8 +5,8 @@
 
 #include "transport.h"
 
-/* dpa_resp.last_op: the message in progress */
-enum { DPA_RESP_NONE = 0xff, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };
+/* dpa_resp.last_op: the message in progress; FRESH: none, and no request has come yet */
+enum { DPA_RESP_NONE = 0xff, DPA_RESP_FRESH = 0xfe, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };
 
 enum dpa_resp_verdict {
 	DPA_RESP_GO, /* the expected packet, well formed and allowed */

@@ -7,6 +7,7 @@
 #include "resp_check.h"
 #include "tag.h"
 #include "ctx/share.h"
+#include "link/direct.h"
 #include "link/wire.h"
 
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
@@ -657,6 +658,10 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 
 	if (dpa_unlikely(dpa_resp_failing(r)))
 		return;
+	if (dpa_unlikely(r->last_op == DPA_RESP_FRESH)) {
+		r->last_op = DPA_RESP_NONE;
+		dpa_conn_used(qp);
+	}
 	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
 		on_uc_start(qp, s);
 	/* the right to flush is not among the bits of the line at hand */

@@ -3,6 +3,7 @@
 #include "resp_check.h"
 #include "writes.h"
 #include "ctx/share.h"
+#include "link/direct.h"
 
 /* The QP is between two messages and hears this peer. */
 static bool is_ready(const struct dpa_hw_qp *qp, const struct dpa_peer *peer)
@@ -11,7 +12,8 @@ static bool is_ready(const struct dpa_hw_qp *qp, const struct dpa_peer *peer)
 
 	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC &&
 	       (qp->state == DPA_QPS_RTS || (qp->state == DPA_QPS_RTR && qp->comm_est)) &&
-	       qp->peer == peer && !qp->kept && r->last_op == DPA_RESP_NONE && !r->nak_sent &&
+	       qp->peer == peer && !qp->kept &&
+	       (r->last_op == DPA_RESP_NONE || r->last_op == DPA_RESP_FRESH) && !r->nak_sent &&
 	       !r->have_wqe && (!r->ack_owed || (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK);
 }
 
@@ -54,6 +56,10 @@ uint32_t dpa_writes_end(struct dpa_writes *w)
 
 	if (!n)
 		return 0;
+	if (dpa_unlikely(r->last_op == DPA_RESP_FRESH)) {
+		r->last_op = DPA_RESP_NONE;
+		dpa_conn_used(w->qp);
+	}
 	for (uint32_t i = 0; i < n; i++)
 		w->bytes += w->puts.len[i];
 	if (asked)

@@ -16,17 +16,20 @@ Test(transport_guard, a_guard_that_does_not_hold_lets_nothing_be_touched)
 	_Atomic uint32_t gen = 7;
 	uint64_t to = 1, from = 2;
 	struct iovec iov = {&from, 8};
-	struct dpa_guard ok = {&grant, 5, &gen, 7, 0}, g;
+	_Atomic uint64_t conn = 11;
+	struct dpa_guard ok = {&grant, 5, &gen, 7, 0, &conn, 11}, g;
 
 	if (!dpa_guard_works())
 		cr_skip_test("no restartable sequences here");
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		ok.alive = dpa_guard_ticks();
 		g = ok;
 		if (i == 0)
 			g.grant_was = 6 | 5ull << 32;
 		else if (i == 1)
 			g.gen_was = 8;
+		else if (i == 2)
+			g.conn_was = 12 | 11ull << 32;
 		else
 			g.alive -= DPA_ALIVE_TICKS + 1;
 		cr_expect_eq(dpa_guard_copy(&g, true, getpid(), &iov, 1, (uintptr_t)&to, 8),
@@ -44,10 +47,12 @@ Test(transport_guard, a_guard_that_does_not_hold_lets_nothing_be_touched)
 	cr_expect_eq(dpa_guard_copy(&ok, true, getpid(), &iov, 1, 8, 8), EFAULT);
 }
 
+static const _Atomic uint64_t stays = 3;
+
 static struct dpa_guard holds(const _Atomic uint64_t *grant, const _Atomic uint32_t *gen)
 {
-	return (struct dpa_guard){grant, atomic_load(grant), gen, atomic_load(gen),
-				  dpa_guard_ticks()};
+	return (struct dpa_guard){
+		grant, atomic_load(grant), gen, atomic_load(gen), dpa_guard_ticks(), &stays, 3};
 }
 
 /* Whatever lies how: these bytes and no others. */
