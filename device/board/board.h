@@ -194,7 +194,11 @@ struct dpa_board_uar {
 	X(direct_ops)                                                                              \
 	X(direct_bytes)                                                                            \
 	X(mapped_ops)                                                                              \
-	X(pull_brought)
+	X(pull_brought)                                                                            \
+	X(ahead_from_elsewhere)                                                                    \
+	X(ahead_copies_differ)                                                                     \
+	X(duplicate_read_refused)                                                                  \
+	X(duplicate_read_limited)
 /* clang-format on */
 
 enum dpa_counter {

@@ -273,8 +273,13 @@ struct dpa_rd_resource {
 
 /* A READ, FLUSH or atomic that was carried out, for its duplicates. */
 struct dpa_rd_saved {
-	uint64_t orig; /* what an atomic found */
-	uint32_t psn;  /* first of the response */
+	union {
+		uint64_t orig; /* what an atomic found */
+		uint64_t va;   /* READ, FLUSH: the range, with len */
+	};
+	uint32_t len, rkey;
+	uint32_t xrcsrq; /* XRC: the SRQ that it named */
+	uint32_t psn;	 /* first of the response */
 	uint32_t npkts : 24;
 	uint32_t opcode : 8; /* of the request; DPA_LINK_NO_QP: none */
 };
@@ -375,6 +380,9 @@ struct dpa_resp {
 	struct dpa_rd_resource rd[DPA_RD_OWED];
 	struct dpa_rd_saved saved[DPA_MAX_RD_ATOMIC]; /* the last ones that were done */
 	uint32_t nsaved;
+	/* duplicates: response packets that are paid for; ns: counted up to then. again.c */
+	uint64_t again, again_at;
+	uint32_t from; /* DPA_FROM_* of the last packet off the wire that came in order */
 	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
 	struct {
 		uint8_t kind; /* enum dpa_tag_kind */

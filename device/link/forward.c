@@ -45,13 +45,14 @@ void dpa_fwd_pack(struct dpa_fwd *h, const struct dpa_frame *f)
 	h->flow = f->net.flow;
 	h->df = f->net.df;
 	h->ip_known = f->ip_known;
+	h->sure = f->sure;
 }
 
 bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t *p, uint32_t n)
 {
 	memset(f, 0, sizeof(*f));
-	if (h->magic != DPA_FWD_MAGIC || h->df > 1 || h->ip_known > 1 || n < DPA_ROCE_BTH ||
-	    n > DPA_FWD_MAX)
+	if (h->magic != DPA_FWD_MAGIC || h->df > 1 || h->ip_known > 1 || h->sure > 1 ||
+	    n < DPA_ROCE_BTH || n > DPA_FWD_MAX)
 		return false;
 	memcpy(f->net.src, h->src, 16);
 	memcpy(f->net.dst, h->dst, 16);
@@ -63,6 +64,7 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 	f->net.flow = h->flow;
 	f->net.df = h->df;
 	f->ip_known = h->ip_known;
+	f->sure = h->sure;
 	f->p = p;
 	f->n = n;
 	return true;
@@ -301,12 +303,11 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 	}
 }
 
-static bool may_speak_for(struct dpa_hw *hw, uint32_t uid, const uint8_t src[16])
+/* Of any address and port: that user could forge the packets on the network as well. */
+static bool may_speak_for_all(struct dpa_hw *hw, uint32_t uid)
 {
 	struct dpa_udp *u = &hw->udp;
 
-	if (dpa_port_find(&hw->port, src) >= 0)
-		return true;
 	return uid == 0 ||
 	       (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND &&
 		uid == atomic_load_explicit(&u->holder_uid, memory_order_relaxed));
@@ -315,13 +316,15 @@ static bool may_speak_for(struct dpa_hw *hw, uint32_t uid, const uint8_t src[16]
 static void take(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd *h, const uint8_t *p,
 		 uint32_t n)
 {
+	const bool all = may_speak_for_all(hw, uid);
 	struct dpa_frame f;
 	uint32_t dqpn;
 
-	if (!dpa_fwd_unpack(&f, h, p, n) || !may_speak_for(hw, uid, f.net.src)) {
+	if (!dpa_fwd_unpack(&f, h, p, n) || (!all && dpa_port_find(&hw->port, f.net.src) < 0)) {
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 		return;
 	}
+	f.sure = all; /* a port of this host's addresses is the kernel's to give */
 	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
 	if (dqpn >> 16 == hw->board->board_num) /* else it would go round */
 		dpa_frame_in(hw, NULL, &f, true);

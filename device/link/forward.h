@@ -10,8 +10,8 @@
 #define DPA_FWD_MAX   (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 4u + DPA_ROCE_ICRC)
 
 /*
- * What goes in front of a packet's bytes: struct dpa_roce_net and ip_known, in host order (one
- * host). 4 + 32 + 6 + 2 + 4 + 2 + 14 = 64, the room that a frame has in front.
+ * What goes in front of a packet's bytes: struct dpa_roce_net, ip_known and sure, in host order
+ * (one host). 4 + 32 + 6 + 2 + 4 + 3 + 13 = 64, the room that a frame has in front.
  */
 struct dpa_fwd {
 	uint32_t magic;
@@ -19,8 +19,8 @@ struct dpa_fwd {
 	uint16_t sport, dport, ip_id;
 	uint8_t tclass, hop;
 	uint32_t flow;
-	uint8_t df, ip_known;
-	uint8_t rsvd[14];
+	uint8_t df, ip_known, sure;
+	uint8_t rsvd[13];
 };
 _Static_assert(sizeof(struct dpa_fwd) == 64, "fwd");
 _Static_assert(offsetof(struct dpa_fwd, sport) == 36, "fwd");

@@ -21,6 +21,7 @@ void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_sl
 	s->dqpn = pkt->dqpn;
 	s->psn = pkt->psn;
 	s->len = pkt->len;
+	s->from = DPA_FROM_UNKNOWN;
 	memset(x, 0, sizeof(*x));
 	if (e & DPA_ROCE_XRCETH)
 		x->xrcsrq = pkt->xrcsrq;
@@ -335,6 +336,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		dpa_wire_marked(qp, f->net.tclass);
 	dpa_slot_of_pkt(pkt, qp->dest_qpn & DPA_QPN_INDEX, &s);
 	s.flags |= dpa_pkt_mtu_flags(qp->mtu);
+	s.from = by_wire ? dpa_from_of(f) : DPA_FROM_LANE;
 	if (qp->type == DPA_QP_UD) {
 		/* in front of it lie headers that have been read, or the room that frames have */
 		payload -= GRH_BYTES;

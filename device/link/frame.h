@@ -29,6 +29,7 @@ struct dpa_frame {
 	bool ip_known; /* net's ip_id and df are what the packet had; else the ICRC is solved for
 			  them */
 	bool group;    /* off the UDP socket: net.dst is a multicast group's */
+	bool sure;     /* net.sport is the kernel's information, not another user's */
 };
 
 /*
@@ -42,9 +43,15 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 
 /* ---- slots and packets: frame.c ---- */
 
-/* Fills slot and extension (all but seq and data) from a decoded packet; payload as UD wants it:
- * see dpa_frame_in(). src: index part of the sending QP's QPN where known. */
+/* Fills slot and extension (all but seq; from: DPA_FROM_UNKNOWN) from a decoded packet; payload as
+ * UD wants it: see dpa_frame_in(). src: index part of the sending QP's QPN where known. */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s);
+/* DPA_FROM_* of a frame off the wire. */
+static inline uint32_t dpa_from_of(const struct dpa_frame *f)
+{
+	return f->sure ? f->net.sport : DPA_FROM_UNKNOWN;
+}
+
 /* The packet of a slot that stands for one packet: header fields; payload and len are the caller's.
  */
 void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);

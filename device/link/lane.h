@@ -65,10 +65,20 @@ struct dpa_slot {
 	uint16_t src; /* index part of the sending QP's QPN */
 	uint32_t dqpn;
 	uint32_t psn;
-	uint32_t len;		  /* payload bytes (that it stands for, with DPA_PKT_PULL) */
-	uint32_t data;		  /* data area: free running index of 64-byte units */
+	uint32_t len; /* payload bytes (that it stands for, with DPA_PKT_PULL) */
+	union {
+		uint32_t data; /* data area: free running index of 64-byte units */
+		uint32_t from; /* off the wire, never in a lane: DPA_FROM_* */
+	};
 	uint8_t ext[DPA_PKT_EXT]; /* extended headers (struct dpa_ext), then payload if INSLOT */
 };
+
+/*
+ * The UDP source of a packet off the wire, beside the address, which is the path's: its port.
+ * DPA_FROM_UNKNOWN: another user of this host passed the packet on, and may have made the port up.
+ */
+#define DPA_FROM_UNKNOWN 0u
+#define DPA_FROM_LANE	 1u /* made of a slot of the peer's lane (inspect.c) */
 
 #define DPA_JOB_PIECES 4u
 

@@ -92,6 +92,7 @@ static void join(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slo
 	}
 	dpa_slot_of_pkt(&all, qp->dest_qpn & DPA_QPN_INDEX, s);
 	s->flags |= DPA_PKT_IOV | dpa_pkt_mtu_flags(qp->mtu);
+	s->from = dpa_from_of(&r->f);
 }
 
 /*
@@ -287,7 +288,7 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 			   .msg_iovlen = 1,
 			   .msg_control = ctl,
 			   .msg_controllen = sizeof(ctl)};
-	struct dpa_frame f = {.net = {.dport = DPA_ROCE_PORT, .df = true}};
+	struct dpa_frame f = {.net = {.dport = DPA_ROCE_PORT, .df = true}, .sure = true};
 	/* the bare call: the library's is a cancellation point, and we hold locks */
 	long n = syscall(SYS_recvmsg, fd, &h, MSG_DONTWAIT);
 	uint32_t seg = 0;

@@ -4,6 +4,13 @@
  * (NAK, PSN sequence error); keeping them as well means that only the missing one has to come
  * again, if the requester tries that (loss.c). They are judged when their turn comes, like any
  * packet.
+ *
+ * A responder that keeps nothing executes one PSN of 2^24; one that keeps packets executes each of
+ * KEPT_AHEAD, sooner or later, and the real packet of that PSN then counts as a duplicate. So that
+ * this makes no forgery easier, a packet is kept only if it comes from the UDP port from which the
+ * last packet in order came (the address is the path's anyway). A port that a socket of the peer's
+ * host is bound to is not to be had by another user there. And where two copies of a packet differ
+ * neither is kept. What is not kept is asked for by the NAK and judged in its turn.
  */
 #include <stdlib.h>
 #include "transport.h"
@@ -110,10 +117,162 @@ void dpa_kept_fini(struct dpa_hw *hw)
 	hw->spare_bytes = 0;
 }
 
-/* What is kept from its PSN on has all of n packets from psn on. */
-static bool reaches(const struct dpa_kept *k, uint32_t psn, uint32_t n)
+/* Is [off, off + n) of a packet's payload, or a run's, the same as these bytes? */
+static bool same_bytes(const struct dpa_slot *s, const uint8_t *payload, uint32_t off,
+		       const uint8_t *bytes, uint32_t n)
 {
-	return dpa_psn_diff(dpa_psn_add(k->s.psn, k->npkts), dpa_psn_add(psn, n)) >= 0;
+	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+
+	if (!(s->flags & DPA_PKT_IOV))
+		return !memcmp(payload + off, bytes, n);
+	for (uint32_t i = 0; i < v->n && n; i++) {
+		uint32_t len = (uint32_t)v->iov[i].iov_len, k;
+
+		if (off >= len) {
+			off -= len;
+			continue;
+		}
+		k = len - off < n ? len - off : n;
+		if (memcmp((const uint8_t *)v->iov[i].iov_base + off, bytes, k))
+			return false;
+		off = 0;
+		bytes += k;
+		n -= k;
+	}
+	return !n;
+}
+
+static uint32_t imm_of(const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+
+	return dpa_op_props(s->opcode) & DPA_OPP_RETH ? x->imm_after_reth : x->imm;
+}
+
+/* Of the packet at PSN `psn` in a slot: is it the first one of its message? The last one? */
+static bool starts_at(const struct dpa_slot *s, uint32_t psn)
+{
+	return psn == s->psn && (dpa_op_props(s->opcode) & DPA_OPP_START);
+}
+
+static bool ends_at(const struct dpa_slot *s, uint32_t mtu, uint32_t psn)
+{
+	return psn == dpa_psn_add(s->psn, dpa_npkts(s->len, mtu) - 1) &&
+	       (dpa_op_props(s->opcode) & DPA_OPP_END);
+}
+
+/* What the first packet of a message carries in front of its payload. */
+static bool same_start(const struct dpa_slot *a, const struct dpa_slot *b)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)a->ext, *y = (const void *)b->ext;
+
+	if (x->xrcsrq != y->xrcsrq)
+		return false;
+	return !(dpa_op_props(a->opcode) & DPA_OPP_RETH) ||
+	       (x->va == y->va && x->rkey == y->rkey && x->dmalen == y->dmalen);
+}
+
+/* The same of the last one. */
+static bool same_end(const struct dpa_slot *a, const struct dpa_slot *b)
+{
+	const uint16_t with = DPA_OPP_IMM | DPA_OPP_INV, p = dpa_op_props(a->opcode) & with;
+
+	return p == (dpa_op_props(b->opcode) & with) && !((a->flags ^ b->flags) & DPA_PKT_SE) &&
+	       (!p || imm_of(a) == imm_of(b));
+}
+
+/*
+ * Two copies of the packets of PSNs [from, to), which both have: what was sent again may have come
+ * in other runs.
+ */
+static bool same_packets(const struct dpa_hw_qp *qp, const struct dpa_kept *k,
+			 const struct dpa_slot *s, const uint8_t *payload, uint32_t from,
+			 uint32_t to)
+{
+	const uint16_t kind = DPA_OPP_SEND | DPA_OPP_WRITE;
+	const uint16_t p = dpa_op_props(k->s.opcode) & kind, q = dpa_op_props(s->opcode) & kind;
+	const uint32_t last = dpa_psn_add(to, DPA_PSN_MASK), mtu = qp->mtu;
+	const uint32_t of_k = ((from - k->s.psn) & DPA_PSN_MASK) * mtu;
+	const uint32_t of_s = ((from - s->psn) & DPA_PSN_MASK) * mtu;
+	const uint32_t n = ((to - from) & DPA_PSN_MASK) * mtu;
+	const uint32_t in_k = k->s.len - of_k < n ? k->s.len - of_k : n;
+	const uint32_t in_s = s->len - of_s < n ? s->len - of_s : n;
+	const bool starts = starts_at(s, from), ends = ends_at(s, mtu, last);
+
+	/* what has no runs has one form */
+	if (!p && (k->s.opcode != s->opcode || memcmp(k->s.ext, s->ext, sizeof(s->ext))))
+		return false;
+	if (p != q || in_k != in_s || starts != starts_at(&k->s, from) ||
+	    ends != ends_at(&k->s, mtu, last) || (starts && !same_start(&k->s, s)) ||
+	    (ends && !same_end(&k->s, s)))
+		return false;
+	return same_bytes(s, payload, of_s, k->data + of_k, in_k);
+}
+
+static void drop_one(struct dpa_hw_qp *qp, struct dpa_kept **p)
+{
+	struct dpa_kept *k = *p;
+
+	*p = k->next;
+	qp->nkept -= k->npkts;
+	kept_free(qp->hw, k);
+}
+
+enum copies { NO_COPY, SAME_COPY, OTHER_COPY };
+
+/*
+ * Compares a packet, or a run, with what is kept of its PSNs. NO_COPY: it belongs at *at.
+ * SAME_COPY: all of it is there. OTHER_COPY: what differs was dropped.
+ */
+static enum copies compare(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload,
+			   struct dpa_kept ***at)
+{
+	const uint32_t end = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
+	enum copies found = NO_COPY;
+	struct dpa_kept **p = &qp->kept;
+
+	*at = p;
+	while (*p && dpa_psn_diff((*p)->s.psn, end) < 0) {
+		const uint32_t from = (*p)->s.psn, to = dpa_psn_add(from, (*p)->npkts);
+		const bool all = dpa_psn_diff(from, s->psn) <= 0 && dpa_psn_diff(to, end) >= 0;
+
+		if (dpa_psn_diff(to, s->psn) > 0 &&
+		    !same_packets(qp, *p, s, payload,
+				  dpa_psn_diff(from, s->psn) > 0 ? from : s->psn,
+				  dpa_psn_diff(to, end) < 0 ? to : end)) {
+			found = OTHER_COPY;
+			drop_one(qp, p);
+			continue;
+		}
+		if (all && found == NO_COPY)
+			found = SAME_COPY;
+		p = &(*p)->next;
+		if (dpa_psn_diff(from, s->psn) < 0)
+			*at = p;
+	}
+	return found;
+}
+
+/* Before anything came in order there is one source, too: the one that comes first. */
+static bool from_source(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const uint32_t known = qp->resp.from ? qp->resp.from
+			       : qp->kept    ? qp->kept->s.from
+					     : s->from;
+
+	return s->from != DPA_FROM_UNKNOWN && s->from == known;
+}
+
+void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from)
+{
+	if (from == DPA_FROM_UNKNOWN)
+		return;
+	/* what was kept before anything came in order is that source's, or nobody's */
+	if (qp->resp.from == DPA_FROM_UNKNOWN && qp->kept && qp->kept->s.from != from) {
+		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, qp->nkept);
+		dpa_kept_drop(qp);
+	}
+	qp->resp.from = from;
 }
 
 bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
@@ -122,17 +281,21 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	uint32_t most = s->flags & DPA_PKT_IOV ? DPA_PULL_IOV * qp->mtu : qp->mtu;
 	uint32_t npkts = dpa_npkts(s->len, qp->mtu);
 	size_t at = 0;
-	struct dpa_kept **p = &qp->kept, *k;
+	struct dpa_kept **p, *k;
+	enum copies found;
 
 	/* longer than one packet of this path: it shall come again and be judged as it came */
 	if (!(s->flags & DPA_PKT_MTU) || s->len > most ||
-	    dpa_psn_diff(s->psn, qp->resp.epsn) > KEPT_AHEAD || qp->nkept + npkts > KEPT_QP)
+	    dpa_psn_diff(s->psn, qp->resp.epsn) > KEPT_AHEAD)
 		return false;
-	for (; *p && dpa_psn_diff((*p)->s.psn, s->psn) < 0; p = &(*p)->next)
-		if (reaches(*p, s->psn, npkts))
-			return true;
-	if (*p && (*p)->s.psn == s->psn && reaches(*p, s->psn, npkts))
-		return true; /* twice */
+	if (!from_source(qp, s)) {
+		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, npkts);
+		return false;
+	}
+	found = compare(qp, s, payload, &p);
+	dpa_count(qp->hw, DPA_CNT_ahead_copies_differ, found == OTHER_COPY);
+	if (found != NO_COPY || qp->nkept + npkts > KEPT_QP)
+		return found == SAME_COPY;
 	k = kept_new(qp->hw, s->len);
 	if (!k)
 		return false;
@@ -151,23 +314,15 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	return true;
 }
 
-static void drop_first(struct dpa_hw_qp *qp)
-{
-	struct dpa_kept *k = qp->kept;
-
-	qp->kept = k->next;
-	qp->nkept -= k->npkts;
-	kept_free(qp->hw, k);
-}
-
 /* IBA 9.7.4/expected */
 /* The one whose turn it is, NULL: not there. It stays until dpa_kept_done(). */
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
 {
 	while (qp->kept && dpa_psn_diff(qp->kept->s.psn, qp->resp.epsn) < 0)
-		drop_first(qp);
+		drop_one(qp, &qp->kept);
 	if (!qp->kept || qp->kept->s.psn != qp->resp.epsn)
 		return NULL;
+	qp->kept->s.from = DPA_FROM_UNKNOWN; /* it did not come in order */
 	/* one packet is held to one path MTU, a run was looked at when it came */
 	*payload = qp->kept->s.flags & DPA_PKT_IOV ? (const uint8_t *)&qp->kept->v : qp->kept->data;
 	return &qp->kept->s;
@@ -175,11 +330,11 @@ const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **paylo
 
 void dpa_kept_done(struct dpa_hw_qp *qp)
 {
-	drop_first(qp);
+	drop_one(qp, &qp->kept);
 }
 
 void dpa_kept_drop(struct dpa_hw_qp *qp)
 {
 	while (qp->kept)
-		drop_first(qp);
+		drop_one(qp, &qp->kept);
 }

@@ -327,26 +327,6 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 	return rd;
 }
 
-/* What was carried out may come again, until as many followed as may be outstanding. */
-static void remember(struct dpa_resp *r, const struct dpa_slot *s, uint32_t npkts, uint64_t orig)
-{
-	r->saved[r->nsaved++ % DPA_MAX_RD_ATOMIC] = (struct dpa_rd_saved){
-		.orig = orig, .psn = s->psn, .npkts = npkts & DPA_PSN_MASK, .opcode = s->opcode};
-}
-
-/* The request that this one is again, or the rest of; NULL: none that is known. */
-/* IBA 9.7.5/read-known */
-static const struct dpa_rd_saved *remembered(const struct dpa_resp *r, const struct dpa_slot *s)
-{
-	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
-		const struct dpa_rd_saved *a = &r->saved[(r->nsaved - i) % DPA_MAX_RD_ATOMIC];
-
-		if (a->opcode == s->opcode && ((s->psn - a->psn) & DPA_PSN_MASK) < a->npkts)
-			return a;
-	}
-	return NULL;
-}
-
 /* More than 2^31 bytes is an invalid request; none needs no key. */
 /* IBA C9-88, C9-94, C9-148 */
 static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
@@ -375,7 +355,7 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	rd->npkts = dpa_npkts(rd->len, qp->mtu);
 	dpa_count(qp->hw, DPA_CNT_rx_read_requests, 1);
 	if (!again) {
-		remember(r, s, rd->npkts, 0);
+		dpa_again_remember(qp, s, rd->npkts, 0);
 		r->epsn = dpa_psn_add(r->epsn, rd->npkts);
 		r->msn = (r->msn + 1) & DPA_PSN_MASK;
 	}
@@ -441,7 +421,7 @@ static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		return;
 	}
 	rd->orig = orig;
-	remember(r, s, 1, orig);
+	dpa_again_remember(qp, s, 1, orig);
 	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
@@ -496,7 +476,7 @@ static void on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const s
 		deny(qp, s, DPA_NAK_REM_ACCESS);
 		return;
 	}
-	remember(r, s, 1, 0);
+	dpa_again_remember(qp, s, 1, 0);
 	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
@@ -530,7 +510,7 @@ static void on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	}
 	dpa_full_fence();
 	if (!again) {
-		remember(r, s, 1, 0);
+		dpa_again_remember(qp, s, 1, 0);
 		r->epsn = dpa_psn_add(r->epsn, 1);
 		r->msn = (r->msn + 1) & DPA_PSN_MASK;
 	}
@@ -577,8 +557,9 @@ static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 
 /*
  * A duplicate is answered with the last good PSN; READs run again, atomics replay. One of those
- * that is not known, because it is too old or never was, is dropped: what a stranger asks for who
- * guesses PSNs is not looked at, so that it is not refused, either, which would end the connection.
+ * that is not known, because it is too old or never was, or asks for more, is dropped: what a
+ * stranger asks for who guesses PSNs is not looked at, so that it is not refused, either, which
+ * would end the connection.
  */
 /* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks, 9.7.5/read-known */
 static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
@@ -595,8 +576,8 @@ static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_
 		dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
 		return;
 	}
-	saved = remembered(r, s);
-	if (!saved) {
+	saved = dpa_again_find(r, s);
+	if (!saved || (p & reads && !dpa_again_allowed(qp, saved, s))) {
 		dpa_ask_hint(qp, s);
 		return;
 	}
@@ -691,6 +672,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		return;
 	}
 	gap_closed(r);
+	dpa_kept_source(qp, s);
 	if (p & DPA_OPP_READ)
 		on_read(qp, s, false);
 	else if (p & DPA_OPP_FLUSH)

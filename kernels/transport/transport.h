@@ -345,10 +345,19 @@ void dpa_loss_arm(struct dpa_hw_qp *qp);
 void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn);
 
 /* --- kept.c --- */
-/* Keeps a request that is ahead of its turn. False: no room, or not off the wire. */
+/* Keeps a request that is ahead of its turn. False: no room, not off the wire, from elsewhere than
+ * what came in order, or other than the copy that is kept, which is dropped, too. */
 bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload);
 void dpa_kept_done(struct dpa_hw_qp *qp);
+/* The source of a request that came in order, which is not the one of the request before. */
+void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from);
+/* A request came in order: packets of its UDP source may be kept from now on. */
+static inline void dpa_kept_source(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	if ((s->flags & DPA_PKT_MTU) && dpa_unlikely(s->from != qp->resp.from))
+		dpa_kept_renew(qp, s->from);
+}
 
 /* --- ask.c: RC on a link that loses nothing, under the QP's lock --- */
 /*
@@ -380,6 +389,17 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome);
 /* A NAK is owed that ends the connection. */
 bool dpa_resp_failing(const struct dpa_resp *r);
+
+/* --- again.c --- */
+/* A READ, FLUSH or atomic was carried out; its response has npkts packets. It may come again, until
+ * as many followed as may be outstanding. */
+void dpa_again_remember(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t npkts,
+			uint64_t orig);
+/* The request that this one is again, or the rest of; NULL: none that is known. */
+const struct dpa_rd_saved *dpa_again_find(const struct dpa_resp *r, const struct dpa_slot *s);
+/* Does a READ or FLUSH ask for no more than that one did, and is the work of it paid for? */
+bool dpa_again_allowed(struct dpa_hw_qp *qp, const struct dpa_rd_saved *a,
+		       const struct dpa_slot *s);
 
 /* --- responder.c --- */
 /* Puts a plain ACK that is owed behind what the lane holds; under tx->lock. */

@@ -42,6 +42,7 @@ struct gram {
 	uint32_t len, seg;
 	bool whole;
 	uint8_t tclass;
+	uint16_t sport;
 	uint8_t p[GRAM_MAX];
 };
 
@@ -87,9 +88,9 @@ static void put_cmsg(struct msghdr *h, size_t *at, int level, int type, const vo
 /* recvmsg() of a dual-stack socket with everything that dpa_udp_open() asks for. */
 static long take(int fd, struct msghdr *h, int flags)
 {
-	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(from.sport)};
-	struct in6_pktinfo to = {.ipi6_ifindex = 1};
 	const struct gram *g = &grams[next_gram];
+	struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(g->sport)};
+	struct in6_pktinfo to = {.ipi6_ifindex = 1};
 	size_t at = 0;
 	int v;
 
@@ -163,19 +164,22 @@ static void add(struct fuzz *f, uint8_t how, uint32_t gram, const uint8_t *p, si
 
 	net.ip_id = g && !g->whole ? (uint16_t)(g->len / g->seg) : 0;
 	net.tclass = gram & MARKED ? 3 : 0;
+	net.sport = (uint16_t)(from.sport + ((how & (RIGHT_KEY | ELSEWHERE)) == ELSEWHERE));
 	if (!(gram & AS_IT_IS))
 		len = fuzz_put_right(f, how, &net, p, n, bytes, sizeof(bytes));
 	if (!len) {
 		len = n < sizeof(bytes) ? (uint32_t)n : (uint32_t)sizeof(bytes);
 		memcpy(bytes, p, len);
 	}
-	if (!g || g->whole || len > g->seg || g->len + len > GRAM_MAX || g->tclass != net.tclass) {
+	if (!g || g->whole || len > g->seg || g->len + len > GRAM_MAX || g->tclass != net.tclass ||
+	    g->sport != net.sport) {
 		if (ngrams == GRAMS)
 			look(f);
 		g = &grams[ngrams++];
 		g->len = 0;
 		g->seg = len;
 		g->tclass = net.tclass;
+		g->sport = net.sport;
 	}
 	memcpy(g->p + g->len, bytes, len);
 	g->len += len;

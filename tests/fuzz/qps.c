@@ -218,7 +218,7 @@ static void set_psn(struct fuzz *f, uint8_t how, struct dpa_roce_pkt *k)
 	if (how & NEXT_PSN)
 		f->ahead[to_b]++;
 	else
-		next += (k->psn & 15) - 8;
+		next += k->psn & 16 ? k->psn >> 5 & 2047 : (k->psn & 15) - 8;
 	k->psn = next & DPA_PSN_MASK;
 }
 

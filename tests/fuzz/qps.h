@@ -25,10 +25,11 @@ enum fuzz_kind {
 enum fuzz_how {
 	TO_B = 1 << 0,
 	RIGHT_QPN = 1 << 1,
-	NEAR_PSN = 1 << 2, /* at what is expected, or a few off */
+	NEAR_PSN = 1 << 2, /* at what is expected, a few off, or as far ahead as is kept */
 	NEXT_PSN = 1 << 3, /* with NEAR_PSN: exactly */
 	RIGHT_KEY = 1 << 4,
 	NOT_GUARDED = 1 << 5, /* else with RIGHT_KEY: memory that may only be read */
+	ELSEWHERE = 1 << 5,   /* without RIGHT_KEY, fuzz_udp: from another UDP port */
 	FLUSH = 1 << 6,
 	NO_TICK = 1 << 7,
 };

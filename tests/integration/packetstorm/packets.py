@@ -7,9 +7,13 @@ import roce
 
 PCAPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "pcaps")
 QKEY = 0x11111111
-# So far from the PSN that the victim told as no packet may be that is kept for later (1024 ahead of
-# what is expected), nor one of the few messages that were exchanged after it was told.
-WINDOW = 4096
+# Packets of each QP's that were exchanged after the victim told its PSN: that many behind it is what
+# is expected next, the one PSN that is not sent. (Of the other XRC QP it is another one.)
+HAD = {"RC": 5, "UC": 4, "UD": 1, "XRC": 3}
+# Half of the others are so close ahead as packets are kept for later.
+AHEAD = 1024
+# Source ports below those that senders have: the peer's own port is not to be had by another user.
+PORTS = 32768, 49152
 TRANSPORT = {"RC": 0x00, "UC": 0x20, "UD": 0x60, "XRC": 0xa0}
 # UC executes what begins a message whatever its PSN is (IBA 9.8.3): of what a stranger sends, a
 # WRITE is stopped by its R_Key, a SEND by nothing.
@@ -46,7 +50,7 @@ class Mob:
     def packet(self, family):
         """A datagram. Half of them are for idle QPs."""
         src, dst = self.addresses[str(family)]
-        sport = self.rng.randrange(49152, 65536)
+        sport = self.rng.randrange(*PORTS)
         kind = self.rng.randrange(8)
         if kind == 0:
             return self.plain(src, dst, sport, self.rng.randbytes(self.rng.randrange(0, 300)))
@@ -86,7 +90,7 @@ class Mob:
                          ackreq=bool(self.rng.randrange(2)))
 
     def to_idle(self, victim, right):
-        """To a QP that is there, mostly of its transport; with a PSN outside of its window or a
+        """To a QP that is there, mostly of its transport; with any PSN but the expected one and a
         wrong Q_Key, unless they shall be right."""
         qp = self.rng.choice(victim["qps"])
         codes = [c for c in roce.OPCODES if c & 0xe0 == TRANSPORT[qp["type"]]]
@@ -100,6 +104,9 @@ class Mob:
                           dmalen=self.rng.choice((0, 8, 64, 1024)))
         fields["xrcsrq"] = qp.get("srqn", 0)
         fields["qkey"] = QKEY if right else (QKEY ^ self.rng.randrange(1, 1 << 32))
-        off = 0 if right else self.rng.randrange(WINDOW, (1 << 24) - WINDOW)
+        off = HAD[qp["type"]]
+        if not right:
+            near = self.rng.randrange(2)
+            off += self.rng.randrange(1, AHEAD if near else (1 << 24) - max(HAD.values()))
         return roce.body(code, qp["qpn"], (qp["psn"] + off) % (1 << 24), self.payload(code),
                          fields, ackreq=bool(self.rng.randrange(2)))

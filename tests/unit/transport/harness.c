@@ -109,6 +109,7 @@ static void make_side(struct th *th, struct th_side *s, struct th_side *other,
 
 	s->th = th;
 	s->other = other;
+	s->from = 50000;
 	s->next_wr = 1;
 	make_cq(th, &s->scq);
 	make_cq(th, &s->rcq);
@@ -375,8 +376,12 @@ uint32_t th_drop_all(struct th_side *s)
 
 void th_give(struct th_side *s, const struct th_pkt *p)
 {
+	struct dpa_slot at = p->s;
+
+	if (at.flags & DPA_PKT_MTU)
+		at.from = s->from;
 	dpa_qplock_lock(&s->qp->lock);
-	dpa_transport_rx(s->qp, s->th->peer, &p->s, p->data);
+	dpa_transport_rx(s->qp, s->th->peer, &at, p->data);
 	dpa_qp_leave(s->qp);
 }
 

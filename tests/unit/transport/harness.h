@@ -60,6 +60,7 @@ struct th_side {
 	uint32_t key;
 	uint64_t next_wr;
 	struct th_cut cut;
+	uint16_t from; /* UDP port that packets off the wire to it come from; changed by tests */
 };
 
 struct th_opt {

@@ -193,23 +193,70 @@ static void give_send(struct th *th, uint32_t n, uint32_t len)
 	th_give(&th->b, &p);
 }
 
-/* Packets first to first + n - 1, a SEND of n of them, as they came in one datagram. */
-static void give_run(struct th *th, uint32_t first, uint32_t n)
+/* Packets first to first + n - 1, of a SEND, as they came in one datagram; bytes as if it began at
+ * `from`. */
+static void give_part(struct th *th, uint8_t opcode, uint32_t from, uint32_t first, uint32_t n)
 {
-	uint8_t *bytes = malloc(n * MTU);
+	uint32_t skip = first - from;
+	uint8_t *bytes = malloc((skip + n) * MTU);
 	struct dpa_pieces v = {.n = n};
 	struct th_pkt p;
 
 	cr_assert(bytes && sizeof(v) <= sizeof(p.data));
-	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, PSN0 + first, 0);
+	th_forge(&th->a, &p, opcode, PSN0 + first, 0);
 	p.s.len = n * MTU;
 	p.s.flags = DPA_PKT_ACKREQ | DPA_PKT_IOV | dpa_pkt_mtu_flags(MTU);
-	th_fill(bytes, n * MTU, first);
+	th_fill(bytes, (skip + n) * MTU, from);
 	for (uint32_t i = 0; i < n; i++)
-		v.iov[i] = (struct iovec){bytes + i * MTU, MTU};
+		v.iov[i] = (struct iovec){bytes + (skip + i) * MTU, MTU};
 	memcpy(p.data, &v, sizeof(v));
 	th_give(&th->b, &p);
 	free(bytes); /* what is kept is a copy */
+}
+
+/* The whole of a SEND of n packets. */
+static void give_run(struct th *th, uint32_t first, uint32_t n)
+{
+	give_part(th, DPA_BTH_SEND_ONLY, first, first, n);
+}
+
+/* What was sent again comes in other runs: its packets are compared one by one. */
+Test(transport_kept, the_same_packets_in_other_runs)
+{
+	struct th *th = wire();
+
+	cr_assert(th_recv(&th->b, 0, 0, 1 << 16));
+	cr_assert(th_recv(&th->b, 1, 1 << 16, 1 << 16));
+	give_part(th, DPA_BTH_SEND_MIDDLE, 1, 3, 4);
+	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
+	give_part(th, DPA_BTH_SEND_MIDDLE, 1, 5, 2);
+	give_part(th, DPA_BTH_SEND_LAST, 1, 6, 5);
+	give_run(th, 1, 10);
+	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 0);
+	give_send(th, 0, 9);
+	cr_expect(th_check(th->b.mem + (1 << 16), 10 * MTU, 1));
+	cr_expect_eq(th->b.qp->nkept, 0);
+	th_free(th);
+}
+
+/* One packet of a run is another one than was kept: all of its run is forgotten, and no other. */
+Test(transport_kept, a_run_that_differs)
+{
+	struct th *th = wire();
+
+	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
+	give_part(th, DPA_BTH_SEND_LAST, 1, 5, 6);
+	cr_expect_eq(th->b.qp->nkept, 10);
+	give_part(th, DPA_BTH_SEND_MIDDLE, 2, 4, 1); /* other bytes */
+	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 1);
+	cr_expect_eq(th->b.qp->nkept, 6);
+	give_part(th, DPA_BTH_SEND_LAST, 1, 5, 2); /* no other end */
+	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 2);
+	cr_expect_eq(th->b.qp->nkept, 0);
+	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
+	give_part(th, DPA_BTH_SEND_FIRST, 1, 2, 2); /* no other start */
+	cr_expect_eq(th->b.qp->nkept, 0);
+	th_free(th);
 }
 
 /* Packets that came together are kept together, and carried out in one go. */
@@ -224,7 +271,7 @@ Test(transport_kept, runs)
 	cr_expect_eq(th->b.qp->nkept, 10);
 	cr_expect_eq(th_count(th, DPA_CNT_out_of_sequence), 10u);
 	give_run(th, 1, 10); /* twice */
-	give_run(th, 1, 4);
+	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
 	cr_expect_eq(th->b.qp->nkept, 10);
 	give_run(th, 12, 5);
 	cr_expect_eq(th->b.qp->nkept, 15);

@@ -100,6 +100,7 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 	ut_in.len = f->n;
 	ut_in.net = f->net;
 	ut_in.ip_known = f->ip_known;
+	ut_in.sure = f->sure;
 	ut_in.may_forward = may_forward;
 	memcpy(ut_in.first, f->p, f->n < 16 ? f->n : 16);
 }

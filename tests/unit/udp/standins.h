@@ -16,7 +16,7 @@ extern uint8_t ut_gid[16]; /* the one address that is this host's */
 /* What dpa_frame_in() got. */
 struct ut_in {
 	uint32_t n, len;
-	bool may_forward, ip_known;
+	bool may_forward, ip_known, sure;
 	struct dpa_roce_net net;
 	uint8_t first[16];
 };

@@ -45,7 +45,7 @@ TestSuite(udp_forward, .init = setup, .fini = teardown);
 
 static struct dpa_frame frame(uint32_t dqpn, uint32_t n)
 {
-	struct dpa_frame f = {.p = bytes + 64, .n = n, .ip_known = true};
+	struct dpa_frame f = {.p = bytes + 64, .n = n, .ip_known = true, .sure = true};
 
 	memcpy(f.net.src, ut_gid, 16);
 	memcpy(f.net.dst, ut_gid, 16);
@@ -69,6 +69,7 @@ static void expect_in(const struct dpa_frame *f, uint32_t n, bool may_forward)
 	cr_expect_eq(ut_in.len, f->n);
 	cr_expect_eq(memcmp(&ut_in.net, &f->net, sizeof(f->net)), 0);
 	cr_expect_eq(ut_in.ip_known, f->ip_known);
+	cr_expect_eq(ut_in.sure, f->sure);
 	cr_expect_eq(ut_in.may_forward, may_forward);
 	cr_expect_eq(memcmp(ut_in.first, f->p, 16), 0);
 }
@@ -262,6 +263,45 @@ Test(udp_forward, foreign_sources)
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	serve_all(hw[1]);
 	cr_expect_eq(ut_in.n, 1u);
+	atomic_store(&hw[1]->udp.state, DPA_UDP_CLOSED);
+}
+
+/*
+ * Any user may pass on what comes from this host's addresses, but not choose the port that it came
+ * from: packets ahead of their turn are kept by it. Root, and who has port 4791, could send them.
+ */
+Test(udp_forward, another_user_does_not_choose_the_port)
+{
+	static const struct {
+		uint32_t uid, state;
+		bool sure;
+	} t[] = {{4242, DPA_UDP_CLOSED, false},
+		 {4242, DPA_UDP_OPEN, false},
+		 {4242, DPA_UDP_BEHIND, true},
+		 {4243, DPA_UDP_BEHIND, false},
+		 {0, DPA_UDP_BEHIND, true}};
+	struct dpa_frame f;
+	uint32_t qpn;
+
+	open_board(0);
+	open_board(1);
+	qpn = hw[1]->board->board_num << 16 | 1;
+	f = frame(qpn, 100);
+	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+	serve(hw[1]); /* the connection */
+	serve_all(hw[1]);
+	atomic_store(&hw[1]->udp.holder_uid, 4242);
+	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
+		for (int i = 0; i < DPA_FWD_IN; i++)
+			if (hw[1]->udp.in[i].fd >= 0)
+				hw[1]->udp.in[i].uid = t[k].uid;
+		atomic_store(&hw[1]->udp.state, t[k].state);
+		ut_in.n = 0;
+		cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+		serve_all(hw[1]);
+		cr_expect_eq(ut_in.n, 1u, "%zu", k);
+		cr_expect_eq(ut_in.sure, t[k].sure, "%zu", k);
+	}
 	atomic_store(&hw[1]->udp.state, DPA_UDP_CLOSED);
 }
 
