@@ -125,6 +125,24 @@ Test(transport_requester, reads_and_atomics_wait_for_their_limit)
 	th_free(th);
 }
 
+/* What a peer of another make may take (perftest's client sets what a kernel rxe reports): all of
+ * them leave, no sooner and no later than the attribute says. */
+Test(transport_requester, an_initiator_has_up_to_128_reads_out)
+{
+	struct th *th = th_new(&(struct th_opt){.rd = DPA_MAX_INIT_RD_ATOMIC});
+	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_READ, 8);
+	struct th_pkt p;
+	int n = 0;
+
+	for (int i = 0; i < DPA_MAX_INIT_RD_ATOMIC + 2; i++)
+		post(&th->a, &wr);
+	while (th_take(&th->a, &p))
+		n += p.s.opcode == DPA_BTH_READ_REQUEST;
+	cr_expect_eq(n, DPA_MAX_INIT_RD_ATOMIC);
+	cr_expect_eq(th->a.qp->req.rd_out, DPA_MAX_INIT_RD_ATOMIC);
+	th_free(th);
+}
+
 Test(transport_requester, a_fence_waits_for_reads)
 {
 	struct th *th = rc();
