@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The ELF core of a context: the EU that ended it, then the other ones, as threads; their stacks;
- * the image's segments.
+ * the image's segments; the DPA heap. Pages of zeros are holes of the file.
  *
  * It is made to be read with the image as the program: the auxiliary vector tells where the image's
  * program headers and entry are, by which debuggers find how far it was moved.
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/procfs.h>
 #include <unistd.h>
+#include "../host/libdpa.h"
 #include "witness.h"
 
 #define PAGE	   4096u
-#define MAX_LOADS  60000u /* e_phnum is a number of 16 bits */
 #define ALIGN4(n)  (((n) + 3) & ~(size_t)3)
 #define PAGE_UP(n) (((n) + PAGE - 1) & ~(uint64_t)(PAGE - 1))
 
@@ -33,12 +33,13 @@ struct load {
 	const void *from;
 	size_t size;
 	uint32_t flags;
+	bool of_image;
 };
 
 /* Both arrays grow; no memory: what does not fit is left out. */
 struct core {
 	struct load *loads;
-	uint32_t num;
+	uint32_t num, room;
 	uint8_t *notes;
 	size_t len;
 };
@@ -158,7 +159,7 @@ static void add_files(struct core *k, const struct dpa_crash_story *s)
 		const struct load *l = &k->loads[i];
 		uint64_t row[3] = {l->addr, PAGE_UP(l->addr + l->size), (l->addr - s->base) / PAGE};
 
-		if (l->from != (const void *)l->addr) /* a stack */
+		if (!l->of_image)
 			continue;
 		memcpy(buf + at, row, sizeof(row));
 		at += sizeof(row);
@@ -187,14 +188,19 @@ static void add_story(struct core *k, const struct dpa_crash_story *s)
 
 static void add_load(struct core *k, uintptr_t addr, const void *from, size_t size, uint32_t flags)
 {
-	struct load *more;
+	struct load *more = k->loads;
 
-	if (!size || k->num == MAX_LOADS)
+	if (!size)
 		return;
-	more = realloc(k->loads, (k->num + 1) * sizeof(*more));
-	if (!more)
-		return;
-	k->loads = more;
+	if (k->num == k->room) {
+		uint32_t room = k->room ? 2 * k->room : 64;
+
+		more = realloc(k->loads, room * sizeof(*more));
+		if (!more)
+			return;
+		k->loads = more;
+		k->room = room;
+	}
 	more[k->num++] = (struct load){.addr = addr, .from = from, .size = size, .flags = flags};
 }
 
@@ -211,11 +217,22 @@ static void collect_loads(struct core *k, const struct dpa_crash *c,
 		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_R)
 			add_load(k, lo, (const void *)lo, hi - lo, ph[i].p_flags);
 	}
+	for (uint32_t i = 0; i < k->num; i++)
+		k->loads[i].of_image = true;
 	add_load(k, c->sp, c->copy, c->copied, PF_R | PF_W);
 	for (const struct dpa_witness *w = s->others; w; w = w->next)
 		add_load(k, w->crash.sp, w->crash.copy, w->crash.copied, PF_R | PF_W);
+	for (size_t i = 0; i < s->heap_num; i++) {
+		const struct dpa_mem *m = s->heap[i];
+
+		add_load(k, (uintptr_t)m->base, m->base, m->size, PF_R | PF_W);
+	}
 }
 
+/*
+ * The number of program headers has 16 bits: of more, the only section header has it, as in the
+ * kernel's cores.
+ */
 static int write_heads(const struct core *k, int fd)
 {
 	Elf64_Ehdr e = {.e_type = ET_CORE,
@@ -224,15 +241,23 @@ static int write_heads(const struct core *k, int fd)
 			.e_phoff = sizeof(e),
 			.e_ehsize = sizeof(e),
 			.e_phentsize = sizeof(Elf64_Phdr),
-			.e_phnum = (uint16_t)(k->num + 1)};
-	uint64_t at = sizeof(e) + (k->num + 1) * sizeof(Elf64_Phdr);
-	Elf64_Phdr p = {.p_type = PT_NOTE, .p_offset = at, .p_filesz = k->len, .p_align = 4};
+			.e_phnum = k->num + 1 < PN_XNUM ? (uint16_t)(k->num + 1) : PN_XNUM};
+	Elf64_Shdr count = {.sh_type = SHT_NULL, .sh_size = 1, .sh_info = k->num + 1};
+	uint64_t at = sizeof(e) + (k->num + 1ull) * sizeof(Elf64_Phdr);
+	Elf64_Phdr p = {.p_type = PT_NOTE, .p_filesz = k->len, .p_align = 4};
 	int ret;
 
 	memcpy(e.e_ident, ELFMAG, SELFMAG);
 	e.e_ident[EI_CLASS] = ELFCLASS64;
 	e.e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 	e.e_ident[EI_VERSION] = EV_CURRENT;
+	if (e.e_phnum == PN_XNUM) {
+		e.e_shoff = at;
+		e.e_shentsize = sizeof(count);
+		e.e_shnum = 1;
+		at += sizeof(count);
+	}
+	p.p_offset = at;
 	ret = dpa_crash_put(fd, &e, sizeof(e));
 	if (!ret)
 		ret = dpa_crash_put(fd, &p, sizeof(p));
@@ -250,17 +275,55 @@ static int write_heads(const struct core *k, int fd)
 		ret = dpa_crash_put(fd, &p, sizeof(p));
 		at = PAGE_UP(at + l->size);
 	}
+	if (!ret && e.e_shoff)
+		ret = dpa_crash_put(fd, &count, sizeof(count));
 	return ret;
 }
 
+/* To the next page of the file, which is a hole. */
 static int pad(int fd)
 {
-	static const uint8_t zero[PAGE];
 	off_t at = lseek(fd, 0, SEEK_CUR);
 
-	if (at < 0)
+	if (at < 0 || lseek(fd, (off_t)PAGE_UP((uint64_t)at), SEEK_SET) < 0)
 		return errno;
-	return dpa_crash_put(fd, zero, PAGE_UP((uint64_t)at) - (uint64_t)at);
+	return 0;
+}
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !p[0] && !memcmp(p, p + 1, n - 1);
+}
+
+/* What is zero, page by page, is left out: a heap may be large and hardly used. */
+static int put_load(int fd, const struct load *l)
+{
+	const uint8_t *p = l->from;
+	int ret = 0;
+
+	for (size_t at = 0, n; at < l->size && !ret; at += n) {
+		n = l->size - at < PAGE ? l->size - at : PAGE;
+		if (!is_zero(p + at, n)) /* and all that follows up to the next page of zeros */
+			while (at + n < l->size) {
+				size_t more = l->size - at - n < PAGE ? l->size - at - n : PAGE;
+
+				if (is_zero(p + at + n, more))
+					break;
+				n += more;
+			}
+		else if (lseek(fd, (off_t)n, SEEK_CUR) >= 0)
+			continue;
+		ret = dpa_crash_put(fd, p + at, n);
+	}
+	return ret;
+}
+
+/* Holes at the end count as well. */
+static int end_file(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	return at < 0 || ftruncate(fd, at) ? errno : 0;
 }
 
 int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd)
@@ -283,10 +346,12 @@ int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story
 	for (uint32_t i = 0; i < k.num && !ret; i++) {
 		ret = pad(fd);
 		if (!ret)
-			ret = dpa_crash_put(fd, k.loads[i].from, k.loads[i].size);
+			ret = put_load(fd, &k.loads[i]);
 	}
 	if (!ret)
 		ret = pad(fd);
+	if (!ret)
+		ret = end_file(fd);
 	free(k.loads);
 	free(k.notes);
 	return ret;

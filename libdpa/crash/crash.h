@@ -49,6 +49,7 @@ void dpa_crash_capture_here(void);
 /* The calling EU's; NULL elsewhere. */
 struct dpa_crash *dpa_crash_self(void);
 
+struct dpa_mem;
 struct dpa_witness;
 
 /* What the files say beside what was captured. */
@@ -56,15 +57,22 @@ struct dpa_crash_story {
 	const char *prefix; /* of the files */
 	const char *device, *app, *kernel, *reason;
 	const struct dpa_witness *others; /* of the same context */
+	struct dpa_mem *const *heap;	  /* its allocations, held by the caller */
+	size_t heap_num;
 	int eu;
 	int image_fd;	  /* of the image as it was loaded */
 	uintptr_t base;	  /* where */
 	const void *code; /* the image's file, as dpacc made it */
 	size_t code_size;
-	char core_path[PATH_MAX], text_path[PATH_MAX], image_path[PATH_MAX]; /* filled in */
+	/* filled in */
+	char core_path[PATH_MAX], text_path[PATH_MAX], image_path[PATH_MAX];
+	int core_error; /* errno, 0: there is one */
 };
 
-/* All files. 0, or the errno of the first that could not be written. */
+/*
+ * All files. 0, or the errno of the first that could not be written; the text is written without a
+ * core too: s->core_error.
+ */
 int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s);
 /* Its parts: to an open file. 0 or errno. */
 int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);

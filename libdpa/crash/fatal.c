@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "../run/fault.h"
 #include "../run/run.h"
@@ -89,6 +90,10 @@ static int write_files(struct doca_dpa *dpa, const struct dpa_crash *c, const ch
 		       const char *reason, const struct dpa_witness *others,
 		       struct dpa_crash_story *s)
 {
+	size_t num;
+	struct dpa_mem **heap = dpa_mem_hold_all(dpa, &num);
+	int ret;
+
 	*s = (struct dpa_crash_story){
 		.prefix = dpa->log_path ? dpa->log_path : DPA_CRASH_PREFIX,
 		.device = dpa->dev->info.name,
@@ -96,13 +101,19 @@ static int write_files(struct doca_dpa *dpa, const struct dpa_crash *c, const ch
 		.kernel = kernel,
 		.reason = reason,
 		.others = others,
+		.heap = heap,
+		.heap_num = num,
 		.eu = eu,
 		.image_fd = dpa->img.fd,
 		.base = base_of(&dpa->img),
 		.code = dpa->app->image,
 		.code_size = dpa->app->image_size,
 	};
-	return dpa_crash_write(c, s);
+	ret = dpa_crash_write(c, s);
+	for (size_t i = 0; i < num; i++)
+		dpa_mem_release(heap[i]);
+	free(heap);
+	return ret;
 }
 
 static void log_line(struct doca_dpa *dpa, int eu, const char *text)
@@ -139,8 +150,9 @@ static void tell_people(struct doca_dpa *dpa, const char *kernel, struct dpa_eu 
 			 "%.100s: %s: the context is ended; no files at %.400s: %s\n", kernel,
 			 reason, s.prefix, strerror(ret));
 	else
-		snprintf(text, sizeof(text), "%.100s: %s: the context is ended, see %.400s\n",
-			 kernel, reason, s.text_path);
+		snprintf(text, sizeof(text), "%.100s: %s: the context is ended, see %.400s%s%s\n",
+			 kernel, reason, s.text_path, s.core_error ? "; no core: " : "",
+			 s.core_error ? strerror(s.core_error) : "");
 	log_line(dpa, eu->id, text);
 }
 

@@ -317,7 +317,10 @@ static void head(struct text *t)
 	fprintf(t->f, "reason       %s\n", s->reason);
 	fprintf(t->f, "image        %s, loaded at 0x%llx\n", s->image_path,
 		(unsigned long long)s->base);
-	fprintf(t->f, "gdb          gdb %s %s\n", s->image_path, s->core_path);
+	if (s->core_error)
+		fprintf(t->f, "core         none: %s\n", strerror(s->core_error));
+	else
+		fprintf(t->f, "gdb          gdb %s %s\n", s->image_path, s->core_path);
 }
 
 int dpa_crash_write_text(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd)

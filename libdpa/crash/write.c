@@ -53,9 +53,8 @@ int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s)
 	    name(s->image_path, s->prefix, "so"))
 		return ENAMETOOLONG;
 	ret = write_file(s->image_path, write_image, c, s);
-	if (!ret)
-		ret = write_file(s->core_path, dpa_crash_write_core, c, s);
-	if (!ret)
-		ret = write_file(s->text_path, dpa_crash_write_text, c, s);
-	return ret;
+	if (ret)
+		return ret;
+	s->core_error = write_file(s->core_path, dpa_crash_write_core, c, s);
+	return write_file(s->text_path, dpa_crash_write_text, c, s);
 }

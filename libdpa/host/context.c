@@ -71,6 +71,7 @@ doca_error_t doca_dpa_create(struct doca_dev *dev, struct doca_dpa **dpa)
 	if (!d)
 		return DOCA_ERROR_NO_MEMORY;
 	d->dev = dev;
+	pthread_mutex_init(&d->mem_lock, NULL);
 	dpa_fatal_init(d);
 	d->log_level = DOCA_DPA_DEV_LOG_LEVEL_INFO;
 	dpa_dev_use(dev, 1);
@@ -230,6 +231,7 @@ void dpa_ctx_put(struct doca_dpa *dpa)
 		return;
 	}
 	dpa_fatal_fini(dpa);
+	pthread_mutex_destroy(&dpa->mem_lock);
 	for (struct doca_dpa *e = dpa->gone, *next; e; e = next) {
 		next = e->gone;
 		dpa_obj_free(e);

@@ -12,6 +12,7 @@
 #ifndef DOCA_ALLOW_EXPERIMENTAL_API
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #endif
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -182,6 +183,7 @@ struct doca_dpa {
 	struct dpa_loaded img;
 	struct dpa_sink log_sink, trace_sink;
 	struct dpa_devlog *log, *trace;
+	pthread_mutex_t mem_lock; /* base: of `mem`; host's calls, and the EU that writes a core */
 	struct dpa_mem *mem;
 	struct dpa_eumgmt_eus eus; /* that its code may use; read when it is started */
 	struct dpa_launches *launches;
@@ -203,6 +205,11 @@ void dpa_ctx_put(struct doca_dpa *dpa);
 void dpa_ctx_hold(struct doca_dpa *dpa);
 void dpa_ctx_release(struct doca_dpa *dpa);
 void dpa_mem_free_all(struct doca_dpa *dpa);
+/*
+ * References to all allocations of a base context, newest first; the array is the caller's. NULL:
+ * none, or no memory. Any thread. Each is given back by dpa_mem_release().
+ */
+struct dpa_mem **dpa_mem_hold_all(struct doca_dpa *base, size_t *num);
 /* A reference to the allocation that holds the whole range; NULL: none does. */
 struct dpa_mem *dpa_mem_hold(struct doca_dpa *dpa, uint64_t addr, size_t size);
 void dpa_mem_release(struct dpa_mem *m);

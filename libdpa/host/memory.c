@@ -26,9 +26,11 @@ doca_error_t doca_dpa_mem_alloc(struct doca_dpa *dpa, size_t size, doca_dpa_dev_
 	}
 	m->size = size;
 	atomic_init(&m->refs, 1);
+	pthread_mutex_lock(&dpa_base(dpa)->mem_lock);
 	heap = &dpa_base(dpa)->mem;
 	m->next = *heap;
 	*heap = m;
+	pthread_mutex_unlock(&dpa_base(dpa)->mem_lock);
 	*dev_ptr = (uintptr_t)m->base;
 	return DOCA_SUCCESS;
 }
@@ -41,22 +43,54 @@ void dpa_mem_release(struct dpa_mem *m)
 	free(m);
 }
 
+struct dpa_mem **dpa_mem_hold_all(struct doca_dpa *base, size_t *num)
+{
+	struct dpa_mem **all = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&base->mem_lock);
+	for (const struct dpa_mem *m = base->mem; m; m = m->next)
+		n++;
+	if (n)
+		all = malloc(n * sizeof(struct dpa_mem *));
+	n = 0;
+	for (struct dpa_mem *m = base->mem; m && all; m = m->next) {
+		atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+		all[n++] = m;
+	}
+	pthread_mutex_unlock(&base->mem_lock);
+	*num = n;
+	return all;
+}
+
+/* Off the list: its reference is the caller's. NULL: it is none of the context's. */
+static struct dpa_mem *take_off(struct doca_dpa *base, uint64_t addr)
+{
+	struct dpa_mem **p, *m;
+
+	pthread_mutex_lock(&base->mem_lock);
+	for (p = &base->mem; *p && (uintptr_t)(*p)->base != addr; p = &(*p)->next)
+		;
+	m = *p;
+	if (m)
+		*p = m->next;
+	pthread_mutex_unlock(&base->mem_lock);
+	return m;
+}
+
 doca_error_t doca_dpa_mem_free(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_ptr)
 {
+	struct dpa_mem *m;
+
 	if (!dpa_live(dpa))
 		return DOCA_ERROR_DRIVER;
 	if (!dpa_ctx_usable(dpa))
 		return DOCA_ERROR_BAD_STATE;
-	for (struct dpa_mem **p = &dpa_base(dpa)->mem; *p; p = &(*p)->next) {
-		struct dpa_mem *m = *p;
-
-		if ((uintptr_t)m->base != dev_ptr)
-			continue;
-		*p = m->next;
-		dpa_mem_release(m);
-		return DOCA_SUCCESS;
-	}
-	return DOCA_ERROR_DRIVER;
+	m = take_off(dpa_base(dpa), dev_ptr);
+	if (!m)
+		return DOCA_ERROR_DRIVER;
+	dpa_mem_release(m);
+	return DOCA_SUCCESS;
 }
 
 void dpa_mem_free_all(struct doca_dpa *dpa)

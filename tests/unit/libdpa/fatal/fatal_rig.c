@@ -51,6 +51,33 @@ void has(const char *text, const char *what)
 	cr_assert(strstr(text, what), "no '%s' in:\n%s", what, text);
 }
 
+bool crash_has_program(const char *name)
+{
+	char cmd[64];
+
+	snprintf(cmd, sizeof(cmd), "command -v %s >/dev/null 2>&1", name);
+	return system(cmd) == 0;
+}
+
+/* What gdb makes of the two files, by the crash file's own words. */
+void crash_gdb(char *out, size_t len, const char *commands)
+{
+	char core[200], image[200], cmd[900];
+	size_t n;
+	FILE *p;
+
+	crash_path(core, sizeof(core), "core");
+	crash_path(image, sizeof(image), "so");
+	snprintf(cmd, sizeof(cmd), "gdb -q -nx -batch %s %s %s 2>&1 </dev/null", commands, image,
+		 core);
+	unsetenv("LD_PRELOAD"); /* sanitizers */
+	p = popen(cmd, "r");
+	cr_assert(p);
+	n = fread(out, 1, len - 1, p);
+	out[n] = '\0';
+	cr_assert_eq(pclose(p), 0, "%s", out);
+}
+
 void fatal_rig_start(struct fatal_rig *r)
 {
 	memset(r, 0, sizeof(*r));

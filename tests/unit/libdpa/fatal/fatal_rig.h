@@ -37,6 +37,9 @@ void crash_path(char *buf, size_t len, const char *kind);
 /* The text of the .crash file; a failure if there is none. */
 const char *crash_text(void);
 void has(const char *text, const char *what);
+bool crash_has_program(const char *name);
+/* What gdb makes of core and image. commands: -ex '...' ...; out: at least len bytes */
+void crash_gdb(char *out, size_t len, const char *commands);
 
 void fatal_rig_start(struct fatal_rig *r);
 /* A running thread of func, armed. */

@@ -135,43 +135,17 @@ Test(crash, mistake)
 	has(crash_text(), " bad_handle (");
 }
 
-static bool program(const char *name)
-{
-	char cmd[64];
-
-	snprintf(cmd, sizeof(cmd), "command -v %s >/dev/null 2>&1", name);
-	return system(cmd) == 0;
-}
-
-/* What gdb makes of the two files, by the crash file's own words. */
-static void gdb(char *out, size_t len, const char *commands)
-{
-	char core[200], image[200], cmd[900];
-	size_t n;
-	FILE *p;
-
-	crash_path(core, sizeof(core), "core");
-	crash_path(image, sizeof(image), "so");
-	snprintf(cmd, sizeof(cmd), "gdb -q -nx -batch %s %s %s 2>&1 </dev/null", commands, image,
-		 core);
-	unsetenv("LD_PRELOAD"); /* sanitizers */
-	p = popen(cmd, "r");
-	cr_assert(p);
-	n = fread(out, 1, len - 1, p);
-	out[n] = '\0';
-	cr_assert_eq(pclose(p), 0, "%s", out);
-}
-
 Test(crash, gdb_reads_the_core)
 {
 	char out[16384];
 
-	if (!program("gdb"))
+	if (!crash_has_program("gdb"))
 		crash_skip("no gdb");
 	crash_by(&bad_write, 8);
-	gdb(out, sizeof(out),
-	    "-ex 'info threads' -ex bt -ex 'frame 0' -ex 'print counter' -ex 'print/x value' "
-	    "-ex 'print $_siginfo.si_signo' -ex 'print $_siginfo._sifields._sigfault.si_addr'");
+	crash_gdb(
+		out, sizeof(out),
+		"-ex 'info threads' -ex bt -ex 'frame 0' -ex 'print counter' -ex 'print/x value' "
+		"-ex 'print $_siginfo.si_signo' -ex 'print $_siginfo._sifields._sigfault.si_addr'");
 	has(out, "Program terminated with signal SIGSEGV");
 	has(out, "innermost (where=");
 	has(out, "middle (depth=");
@@ -187,10 +161,10 @@ Test(crash, gdb_reads_the_core_of_a_mistake)
 {
 	char out[16384];
 
-	if (!program("gdb"))
+	if (!crash_has_program("gdb"))
 		crash_skip("no gdb");
 	crash_by(&bad_handle, 0);
-	gdb(out, sizeof(out), "-ex bt");
+	crash_gdb(out, sizeof(out), "-ex bt");
 	has(out, "Program terminated with signal SIGABRT");
 }
 
@@ -370,10 +344,10 @@ Test(crash, gdb_shows_the_other_eus)
 {
 	char out[16384];
 
-	if (!program("gdb"))
+	if (!crash_has_program("gdb"))
 		crash_skip("no gdb");
 	crash_among_others();
-	gdb(out, sizeof(out), "-ex 'info threads' -ex 'thread apply all bt'");
+	crash_gdb(out, sizeof(out), "-ex 'info threads' -ex 'thread apply all bt'");
 	has(out, "Program terminated with signal SIGSEGV");
 	has(out, "* 1    LWP ");
 	has(out, "  3    LWP ");
