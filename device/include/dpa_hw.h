@@ -14,7 +14,7 @@
 #ifndef DPA_HW_H
 #define DPA_HW_H
 
-#define DPA_HW_VERSION 1
+#define DPA_HW_VERSION 2
 
 /* A locally administered OUI: dpa0 never claims another vendor's. */
 #define DPA_VENDOR_ID	   0x02d9a0u

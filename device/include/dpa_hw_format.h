@@ -342,7 +342,8 @@ enum dpa_cqe_flags {
  * 64 bytes: 8 + 6*4 + 8 + 8 + 8 + 4 + 4 = 64.
  * The last four bytes are written last, at once (release): a CQE at consumer index ci of a CQ of
  * 2^log entries is valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0, which
- * is never valid, so that only laps tell entries apart.
+ * is never valid, so that only laps tell entries apart. Laps are counted in seven bits, so that the
+ * reader of a CQ that ignores overrun finds out that its entries were written over.
  */
 struct dpa_cqe {
 	uint64_t wr_id;
@@ -367,9 +368,11 @@ struct dpa_cqe {
 	uint8_t owner;
 };
 
+#define DPA_CQE_LAPS 128u /* a power of two, so that counting goes on when indices wrap */
+
 static inline uint8_t dpa_cqe_owner(uint32_t index, uint32_t log_size)
 {
-	return (uint8_t)(((index >> log_size) & 1u) + 1u);
+	return (uint8_t)(((index >> log_size) & (DPA_CQE_LAPS - 1)) + 1u);
 }
 
 /* The last four bytes as one word: written by the device alone, read by who polls. */
@@ -401,6 +404,47 @@ static inline int dpa_cqe_valid(const struct dpa_cqe *e, uint32_t index, uint32_
 {
 	return (dpa_cqe_last(e) & dpa_cqe_pack(0, 0, 0, 0xff)) ==
 	       dpa_cqe_pack(0, 0, 0, dpa_cqe_owner(index, log_size));
+}
+
+/*
+ * How many laps the entry in the place of index `index` is ahead: 0: it is that entry;
+ * DPA_CQE_NONE: that is not written yet; else it was written over.
+ */
+#define DPA_CQE_NONE (DPA_CQE_LAPS - 1)
+static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *e, uint32_t index, uint32_t log_size)
+{
+	uint32_t last = dpa_cqe_last(e);
+	uint8_t b[4];
+
+	__builtin_memcpy(b, &last, sizeof(b));
+	if (!b[3])
+		return DPA_CQE_NONE;
+	return ((uint32_t)b[3] - dpa_cqe_owner(index, log_size)) & (DPA_CQE_LAPS - 1);
+}
+
+/*
+ * For the reader of a CQ that ignores overrun, whose next entry has index `at`: the index of the
+ * oldest entry that is left, `at` itself unless entries were written over. The device may write
+ * over that one, too, while it is read.
+ */
+static inline uint32_t dpa_cqe_oldest(const struct dpa_cqe *buf, uint32_t at, uint32_t log_size)
+{
+	uint32_t mask = (1u << log_size) - 1;
+	uint32_t ahead = dpa_cqe_ahead(&buf[at & mask], at, log_size);
+	uint32_t first, gone = 0, there = mask;
+
+	if (!ahead || ahead == DPA_CQE_NONE)
+		return at;
+	first = at + (ahead << log_size) - mask; /* the last of a lap from here is there */
+	while (gone < there) {
+		uint32_t mid = gone + (there - gone) / 2;
+
+		if (dpa_cqe_valid(&buf[(first + mid) & mask], first + mid, log_size))
+			there = mid;
+		else
+			gone = mid + 1;
+	}
+	return first + there;
 }
 
 /* vendor_err: what exactly went wrong. Stable numbers; docs/device-reference.md lists them. */

@@ -17,7 +17,8 @@ static bool has_unread(struct dpa_source *src)
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
 	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
 
-	return dpa_cqe_valid(e, at, c->view.log_size);
+	/* written over counts as well: the reader goes on with what is left */
+	return dpa_cqe_ahead(e, at, c->view.log_size) != DPA_CQE_NONE;
 }
 
 static void arm(struct dpa_source *src)
@@ -161,6 +162,7 @@ doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)
 	atomic_store_explicit(&c->src.armed, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->src.fired, 0, memory_order_relaxed);
 	c->acked = 0;
+	c->overran = false;
 	ret = dpa_hwif_create_cq(c->dpa->dev->ctx, c->queue_size, on_cqe, c, &c->cq, &c->view);
 	if (ret)
 		return from_errno(ret);

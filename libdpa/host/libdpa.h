@@ -253,6 +253,7 @@ struct doca_dpa_completion {
 	struct dpa_cq_view view;
 	_Atomic uint32_t read; /* elements taken; the rest of the queue is unread */
 	uint32_t acked;
+	bool overran; /* the log has a line about it; by the code that reads */
 	uint32_t queue_size;
 	uint32_t users; /* started objects that report to it */
 	/*

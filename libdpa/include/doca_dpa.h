@@ -444,7 +444,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_group_stop(struct doca_dpa_tg *tg
 /* ---------------------------------------------------- completion contexts */
 
 /*
- * Creates a completion context: a queue that several QPs may share.
+ * Creates a completion context: a queue that several QPs may share. One that is full loses its
+ * oldest elements, and the log of the context has a line about it, once for each start.
  * @queue_size: elements, 1 to 2^22; rounded up to a power of two
  * @dpa_comp:   receives it; the caller destroys it
  * INVALID_VALUE: NULL or bad size; NO_MEMORY.

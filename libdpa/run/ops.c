@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The calls of device code: the rules are in ops.h. */
 #include <stdio.h>
+#include <string.h>
 #include "../common/buf/ops.h"
 #include "../sync/ops.h"
 #include "../exec/ops_exec.h"
@@ -93,13 +94,39 @@ static struct doca_dpa_completion *get_comp(struct dpa_eu *eu, struct dpa_run *r
 			    struct doca_dpa_completion, obj);
 }
 
-static const struct dpa_cqe *next_cqe(struct doca_dpa_completion *c)
+/* Once for each time that the completion context is started. */
+static void tell_overrun(struct dpa_eu *eu, struct doca_dpa_completion *c, uint32_t lost)
+{
+	struct doca_dpa *dpa = eu->run->dpa;
+	char text[160];
+
+	if (c->overran)
+		return;
+	c->overran = true;
+	if (dpa->log_level < DOCA_DPA_DEV_LOG_LEVEL_ERROR)
+		return;
+	snprintf(text, sizeof(text),
+		 "%.50s: a completion context of %u elements was full: the oldest %u are lost\n",
+		 eu->run->name, c->queue_size, lost);
+	dpa_devlog_put(dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_ERROR, text, strlen(text));
+}
+
+/* The next element, or of one that was written over the oldest that is left. */
+static const struct dpa_cqe *next_cqe(struct dpa_eu *eu, struct doca_dpa_completion *c)
 {
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_relaxed);
-	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
+	uint32_t mask = (1u << c->view.log_size) - 1;
+	const struct dpa_cqe *e = &c->view.buf[at & mask];
 
-	if (!dpa_cqe_valid(e, at, c->view.log_size))
-		return NULL;
+	if (!dpa_cqe_valid(e, at, c->view.log_size)) {
+		uint32_t left = dpa_cqe_oldest(c->view.buf, at, c->view.log_size);
+
+		if (left == at)
+			return NULL;
+		tell_overrun(eu, c, left - at);
+		at = left;
+		e = &c->view.buf[at & mask];
+	}
 	atomic_store_explicit(&c->read, at + 1, memory_order_release);
 	if (e->opcode >= DPA_CQE_RECV)
 		dpa_rdma_taken(c, e->wr_id);
@@ -112,11 +139,11 @@ static int op_get_completion(uint64_t comp, uint64_t *element)
 	struct dpa_eu *eu;
 	struct dpa_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_completion *c = get_comp(eu, run, comp);
-	const struct dpa_cqe *e = next_cqe(c);
+	const struct dpa_cqe *e = next_cqe(eu, c);
 
 	if (!e) {
 		dpa_hwif_progress(run->cur->dev->ctx);
-		e = next_cqe(c);
+		e = next_cqe(eu, c);
 	}
 	*element = (uintptr_t)e;
 	dpa_eu_op_end(eu);

@@ -127,6 +127,7 @@ struct dpa_cq {
 	struct dpa_hw_ctx *hw_ctx;
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
+	bool overruns;		 /* ignores it: DPA_CQ_IGNORE_OVERRUN */
 	bool by_hand;		 /* has a callback: its reader keeps an index of its own */
 	uint32_t async_reported; /* under the lock of the context's async queue */
 	uint32_t want;		 /* dpa_cqe_last() of the next entry, if nothing is rare about it */
@@ -402,6 +403,16 @@ static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
 	struct dpa_cqe *e = &cq->buf[cq->ci & cq->mask];
 
 	return dpa_cqe_valid(e, cq->ci, cq->log_size) ? e : NULL;
+}
+
+/* Of a CQ that ignores overrun, and had nothing to peek at: ci goes to what is left. Under its
+ * lock. */
+static inline bool dpa_cq_catch_up(struct dpa_cq *cq)
+{
+	uint32_t was = cq->ci;
+
+	cq->ci = dpa_cqe_oldest(cq->buf, was, cq->log_size);
+	return cq->ci != was;
 }
 
 /* Every so many polls that found something, progress is driven all the same: one who always finds

@@ -76,6 +76,7 @@ struct dpa_cq *dpa_cq_new(struct ibv_context *context, const struct dpa_cq_init 
 		return NULL;
 	cq->log_size = dpa_log2_up(init->cqe);
 	cq->mask = (1u << cq->log_size) - 1;
+	cq->overruns = init->flags & DPA_CQ_IGNORE_OVERRUN;
 	cq->domain = init->domain;
 	cq->lock.single = init->single_threaded || dpa_pd_single(init->domain);
 	cq->alive = ctx->alive;
@@ -257,10 +258,12 @@ static inline int cq_drain(struct dpa_cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	dpa_lock_take(&cq->lock);
-	while (got < n && (e = dpa_cq_peek(cq))) {
-		cqe_to_wc(e, &wc[got++]);
-		cq->ci++;
-	}
+	do {
+		while (got < n && (e = dpa_cq_peek(cq))) {
+			cqe_to_wc(e, &wc[got++]);
+			cq->ci++;
+		}
+	} while (dpa_unlikely(cq->overruns) && got < n && dpa_cq_catch_up(cq));
 	if (got)
 		__atomic_store_n(cq->ci_rec, cq->ci, __ATOMIC_RELEASE);
 	dpa_lock_drop(&cq->lock);

@@ -68,6 +68,8 @@ static __attribute__((noinline)) int ex_start_again(struct dpa_cq *cq)
 {
 	int ret;
 
+	if (cq->overruns && dpa_cq_catch_up(cq) && !ex_first(cq))
+		return 0;
 	dpa_lock_drop(&cq->lock);
 	if (!dpa_hw_progress(cq->hw_ctx))
 		return ENOENT;

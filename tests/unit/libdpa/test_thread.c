@@ -56,6 +56,36 @@ Test(thread, what_came_before_run_is_not_lost)
 	rig_destroy(&r);
 }
 
+/* One element too many, and the thread was not activated any more for a whole lap. */
+Test(thread, a_full_completion_context_goes_on)
+{
+	uint64_t handle, id = 0;
+	struct rig r;
+
+	rig_start(&r);
+	OK(doca_dpa_thread_create(r.dpa, &r.thread));
+	OK(doca_dpa_thread_set_func_arg(r.thread, &take_one, r.shared));
+	OK(doca_dpa_thread_start(r.thread));
+	OK(doca_dpa_completion_create(r.dpa, 4, &r.comp));
+	OK(doca_dpa_completion_set_thread(r.comp, r.thread));
+	OK(doca_dpa_completion_start(r.comp));
+	OK(doca_dpa_completion_get_dpa_handle(r.comp, &handle));
+	OK(doca_dpa_h2d_memcpy(r.dpa, r.shared, &handle, 8));
+	OK(dpa_completion_get_ibv_cq(r.comp, &r.cq));
+	while (id < 5)
+		fake_push_recv(r.cq, ++id);
+	OK(doca_dpa_thread_run(r.thread));
+	AWAIT(&r, found, 4);
+	cr_assert_eq(READ(&r, wr_id), 5u);
+	for (uint64_t i = 5; i <= 20; i++) {
+		fake_push_recv(r.cq, ++id);
+		AWAIT(&r, found, i);
+		cr_assert_eq(READ(&r, wr_id), id);
+	}
+	cr_assert_eq(READ(&r, activations), 20u);
+	rig_destroy(&r);
+}
+
 Test(thread, types_and_immediates)
 {
 	static const struct {

@@ -336,6 +336,45 @@ Test(cq_ex, next_poll_goes_on_with_what_came_meanwhile)
 	ibv_close_device(ctx);
 }
 
+/* An overrun that is ignored writes over the oldest entries; the reader found nothing for laps. */
+Test(cq_ex, a_reader_goes_on_behind_an_overrun)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_cq_init_attr_ex attr = {.cqe = 4,
+					   .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+					   .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN};
+	struct ibv_poll_cq_attr pa = {0};
+	struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+	struct ibv_cq *cq = ibv_cq_ex_to_cq(ex);
+	struct dpa_cqe e = {.wr_id = 0};
+	struct ibv_wc wc[8];
+
+	cr_assert(ex);
+	verbs_init_cq(cq, ctx, NULL, NULL);
+	for (uint64_t over = 1; over < 30; over++) {
+		uint64_t first;
+
+		for (uint64_t n = 0; n < 4 + over; n++, e.wr_id++)
+			fake_cqe(fake_cq(cq), &e);
+		first = e.wr_id - 4;
+		if (over % 2) {
+			cr_assert_eq(ibv_poll_cq(cq, 8, wc), 4);
+			for (uint64_t i = 0; i < 4; i++)
+				cr_assert_eq(wc[i].wr_id, first + i);
+		} else {
+			for (uint64_t i = 0; i < 4; i++) {
+				cr_assert_eq(i ? ibv_next_poll(ex) : ibv_start_poll(ex, &pa), 0);
+				cr_assert_eq(ex->wr_id, first + i);
+			}
+			cr_assert_eq(ibv_next_poll(ex), ENOENT);
+			ibv_end_poll(ex);
+		}
+		cr_assert_eq(ibv_poll_cq(cq, 8, wc), 0);
+	}
+	cr_assert_eq(ibv_destroy_cq(cq), 0);
+	ibv_close_device(ctx);
+}
+
 Test(cq_ex, entries_are_read_one_by_one)
 {
 	struct ibv_context *ctx = fake_open();

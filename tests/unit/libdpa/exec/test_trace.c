@@ -126,3 +126,45 @@ Test(trace, to_standard_output)
 	cr_assert(strstr(exec_file(name), "[DOCA][DPA DEVICE][INF] line 0\n"));
 	unlink(name);
 }
+
+/* ---------------------------------------------------------- lost elements */
+
+/* One line, however often it happens; again after the next start. */
+Test(trace, a_full_completion_context_says_so_once)
+{
+	static const char line[] = "[ERR] rpc_take: a completion context of 4 elements was full: "
+				   "the oldest 3 are lost\n";
+	char path[64];
+	uint64_t h, found;
+	const char *text;
+	struct rig r;
+
+	exec_new_file(path);
+	exec_rig_create(&r);
+	OK(doca_dpa_log_file_set_path(r.dpa, path));
+	exec_rig_go(&r);
+	OK(doca_dpa_completion_create(r.dpa, 3, &r.comp));
+	for (int start = 0; start < 2; start++) {
+		OK(doca_dpa_completion_start(r.comp));
+		OK(doca_dpa_completion_get_dpa_handle(r.comp, &h));
+		OK(dpa_completion_get_ibv_cq(r.comp, &r.cq));
+		for (int round = 0; round < 5; round++) {
+			for (uint64_t i = 0; i < 7; i++)
+				fake_push_recv(r.cq, i);
+			for (uint64_t i = 0; i < 6; i++) {
+				OK(doca_dpa_rpc(r.dpa, &rpc_take, &found, h));
+				cr_assert_eq(found, i < 4, "round %d, %lu", round,
+					     (unsigned long)i);
+			}
+		}
+		OK(doca_dpa_completion_stop(r.comp));
+	}
+	rig_destroy(&r);
+	text = exec_file(path);
+	unlink(path);
+	cr_assert(strstr(text, line), "%s", text);
+	text = strstr(text, line) + strlen(line);
+	cr_assert(strstr(text, line), "%s", text);
+	text = strstr(text, line) + strlen(line);
+	cr_assert_str_eq(text, "");
+}
