@@ -157,6 +157,7 @@ _Static_assert(sizeof(struct dpa_hazard) == DPA_CACHE_LINE &&
 /* ------------------------------------------------------------------- peers */
 
 enum dpa_peer_state { DPA_PEER_CONNECTING, DPA_PEER_UP, DPA_PEER_DEAD };
+enum dpa_no_fds { DPA_FDS_FINE, DPA_FDS_NONE_HERE, DPA_FDS_NONE_THERE };
 
 /* Another process of the board (or this one: loopback). Type-stable. */
 struct dpa_peer {
@@ -180,6 +181,11 @@ struct dpa_peer {
 	_Atomic uint32_t
 		doubtful; /* a connection ended or failed: the service thread asks the board */
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
+	/*
+	 * CONNECTING: the last try found no descriptor (enum dpa_no_fds). Written by whoever tries
+	 * (relaxed), taken (exchange) by a QP that waits for it.
+	 */
+	_Atomic uint32_t no_fds;
 	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
 	 * (relaxed) */
 	_Atomic uint64_t waited;
@@ -627,6 +633,7 @@ struct dpa_hw {
 	struct dpa_door *door;
 	int door_fd, wake_fd, wait_fd,
 		listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
+	int spare_fd;	   /* given up for a moment to refuse a connection that cannot be had */
 
 	struct dpa_udp udp; /* port 4791 */
 

@@ -144,6 +144,8 @@ static void after_fork_child(void)
 		close(hw->wake_fd);
 		close(hw->wait_fd);
 		close(hw->listen_fd);
+		if (hw->spare_fd >= 0)
+			close(hw->spare_fd);
 		dpa_qmem_abandon(hw);
 		dpa_udp_abandon(&hw->udp);
 		dpa_wire_abandon(hw);
@@ -278,7 +280,8 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	hw = map_zero(sizeof(*hw)); /* most of its table of peers is never touched */
 	if (!hw)
 		return ENOMEM;
-	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
+		hw->spare_fd = -1;
 	hw->serial = ++opened;
 	hw->pid = getpid();
 	hw->log = attr->log;

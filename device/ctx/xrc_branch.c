@@ -382,9 +382,7 @@ static struct dpa_peer *peer_of(struct dpa_hw_qp *qp, uint32_t idx)
 		gen = t.gen;
 	}
 	p = dpa_peer_get(qp->hw, slot, gen);
-	if (!p)
-		errno = ENOMEM;
-	else if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING)
+	if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING)
 		dpa_sock_connect(p);
 	return p;
 }

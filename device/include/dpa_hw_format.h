@@ -326,6 +326,7 @@ enum dpa_cqe_status {
 	DPA_CQE_FATAL_ERR,
 	DPA_CQE_TM_ERR,		    /* the tagged buffer is not there (any more) */
 	DPA_CQE_TM_RNDV_INCOMPLETE, /* it is too small: it has the request instead */
+	DPA_CQE_GENERAL_ERR,	    /* what no other status says; the vendor error does */
 };
 
 enum dpa_cqe_flags {
@@ -466,6 +467,7 @@ enum dpa_syndrome {
 	DPA_SYN_TIMEOUT = 0x35,	  /* retry_cnt exhausted */
 	DPA_SYN_PEER_DEAD = 0x36, /* the peer's process ended */
 	DPA_SYN_NO_PATH = 0x37,	  /* no link reaches this address */
+	DPA_SYN_NO_FDS = 0x38,	  /* no descriptor for the link to the peer, here or there */
 	DPA_SYN_BAD_RKEY = 0x40,  /* responder side of 0x32: no such MR or other PD */
 	DPA_SYN_RKEY_BOUNDS = 0x41,
 	DPA_SYN_RKEY_ACCESS = 0x42,

@@ -3,9 +3,17 @@
 #ifndef DPA_FDS_H
 #define DPA_FDS_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* Is err the error of a process, or a machine, that has no descriptor left? */
+static inline bool dpa_no_fds_left(int err)
+{
+	return err == EMFILE || err == ENFILE;
+}
 
 /*
  * Takes the descriptors that recvmsg() has put into m->msg_control: the first `max` go to fds, the

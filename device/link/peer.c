@@ -60,21 +60,28 @@ void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 	dpa_inspect_lanes(p);
 }
 
+/* NULL with errno. */
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 {
 	struct dpa_peer *p;
+	int err;
 
-	if (posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)))
+	err = posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p));
+	if (err) {
+		errno = err;
 		return NULL;
+	}
 	memset(p, 0, sizeof(*p));
 	p->hw = hw;
 	p->slot = slot;
 	p->gen = gen;
 	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = p->share_fd = -1;
-	if (make_tx(p)) {
+	err = make_tx(p);
+	if (err) {
 		if (p->tx_fd >= 0)
 			close(p->tx_fd);
 		free(p);
+		errno = err;
 		return NULL;
 	}
 	p->next = hw->all_peers;
@@ -100,6 +107,7 @@ static void forget_fds(struct dpa_peer *p)
 	dpa_spin_unlock(&p->fd_lock);
 }
 
+/* Under hw->peer_lock. NULL with errno. */
 static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 {
 	struct dpa_peer *p = dpa_peer_new(hw, hw->board->slot, hw->board->gen);
@@ -113,9 +121,18 @@ static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 	p->wake_fd = fcntl(hw->wake_fd, F_DUPFD_CLOEXEC, 0);
 	p->wait_fd = fcntl(hw->wait_fd, F_DUPFD_CLOEXEC, 0);
 	if (p->wake_fd < 0 || p->wait_fd < 0) {
-		forget_fds(p); /* it stays on the list of peers, of no use and harmless */
+		int err = errno;
+
+		forget_fds(p);
+		hw->all_peers =
+			p->next; /* under peer_lock since it came there: nobody has seen it */
+		munmap(p->tx_map, LANES_BYTES);
+		free(p);
+		errno = err;
 		return NULL;
 	}
+	close(p->tx_fd); /* it is handed to nobody */
+	p->tx_fd = -1;
 	dpa_peer_set_rx(p, p->tx_map);
 	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
 	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
@@ -151,10 +168,8 @@ struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
 		return NULL;
 	}
 	p = dpa_peer_get(hw, slot, gen);
-	if (!p) {
-		errno = ENOMEM;
+	if (!p)
 		return NULL;
-	}
 	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING)
 		dpa_sock_connect(p);
 	return p;

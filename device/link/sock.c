@@ -31,9 +31,12 @@ struct hello {
 	uint64_t magic;
 	uint32_t layout; /* DPA_BOARD_LAYOUT */
 	uint32_t slot, gen;
-	uint32_t answer; /* 0: an answer is wanted */
+	uint32_t answer; /* enum hello_kind */
 	uint64_t probe;	 /* where `magic` stands in the sender's memory */
 };
+
+/* REFUSED: no descriptor was left for the hello; it brings none. */
+enum hello_kind { HELLO_WANTS_ANSWER, HELLO_ANSWER, HELLO_REFUSED };
 
 static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
 			   uint32_t gen)
@@ -64,14 +67,27 @@ static pid_t peer_pid(int fd)
 	return uc.pid;
 }
 
-static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, bool answer)
+static struct hello hello_of(struct dpa_hw *hw, enum hello_kind kind)
 {
-	struct hello h = {.magic = HELLO_MAGIC,
-			  .layout = DPA_BOARD_LAYOUT,
-			  .slot = hw->board->slot,
-			  .gen = hw->board->gen,
-			  .answer = answer,
-			  .probe = (uintptr_t)&hw->export->magic};
+	return (struct hello){.magic = HELLO_MAGIC,
+			      .layout = DPA_BOARD_LAYOUT,
+			      .slot = hw->board->slot,
+			      .gen = hw->board->gen,
+			      .answer = kind,
+			      .probe = (uintptr_t)&hw->export->magic};
+}
+
+/* Best effort: the peer tries again whatever it hears. */
+static void send_refusal(struct dpa_hw *hw, int fd)
+{
+	struct hello h = hello_of(hw, HELLO_REFUSED);
+
+	send(fd, &h, sizeof(h), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
+{
+	struct hello h = hello_of(hw, kind);
 	/* where nothing is ever shared: anything that nobody takes for it */
 	int share = hw->share && hw->share->pages.fd >= 0 ? hw->share->pages.fd : hw->door_fd;
 	int fds[HELLO_FDS] = {p->tx_fd,	   hw->export_fd, hw->door_fd,
@@ -165,7 +181,11 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	return 0;
 }
 
-/* Reads a hello: 0, EAGAIN, or what is wrong. The caller closes fds whatever the result is. */
+/*
+ * Reads a hello: 0, EAGAIN, EMFILE: this process had no descriptors for those that came with it,
+ * ECONNREFUSED: the peer had none for ours; or what else is wrong. The caller closes fds whatever
+ * the result is.
+ */
 static int recv_hello(int fd, struct hello *h, int *fds)
 {
 	union {
@@ -188,11 +208,14 @@ static int recv_hello(int fd, struct hello *h, int *fds)
 	nfd = dpa_take_fds(&m, fds, HELLO_FDS);
 	if (n == 0)
 		return ECONNRESET;
-	if (n != (ssize_t)sizeof(*h) || nfd != HELLO_FDS || (m.msg_flags & MSG_CTRUNC) ||
-	    h->magic != HELLO_MAGIC || h->layout != DPA_BOARD_LAYOUT ||
+	if (n != (ssize_t)sizeof(*h) || h->magic != HELLO_MAGIC || h->layout != DPA_BOARD_LAYOUT ||
 	    h->slot >= DPA_BOARD_PROCS || !h->gen)
 		return EPROTO;
-	return 0;
+	if (h->answer == HELLO_REFUSED)
+		return ECONNREFUSED;
+	if (nfd < HELLO_FDS && m.msg_flags & MSG_CTRUNC)
+		return EMFILE;
+	return nfd == HELLO_FDS && !(m.msg_flags & MSG_CTRUNC) ? 0 : EPROTO;
 }
 
 static void close_fds(int *fds)
@@ -218,8 +241,11 @@ void dpa_sock_connect(struct dpa_peer *p)
 		goto out;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
+	if (fd < 0) {
+		if (dpa_no_fds_left(errno))
+			atomic_store_explicit(&p->no_fds, DPA_FDS_NONE_HERE, memory_order_relaxed);
 		goto out;
+	}
 	if (connect(fd, (struct sockaddr *)&sa, len)) {
 		/* EAGAIN: its queue is full, we will be called again; else it may be gone */
 		if (errno != EAGAIN)
@@ -227,7 +253,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 		close(fd);
 		goto out;
 	}
-	if (peer_pid(fd) < 0 || send_hello(hw, p, fd, false)) {
+	if (peer_pid(fd) < 0 || send_hello(hw, p, fd, HELLO_WANTS_ANSWER)) {
 		close(fd);
 		goto out;
 	}
@@ -241,18 +267,52 @@ out:
 	pthread_setcancelstate(cancel, NULL);
 }
 
+/*
+ * No descriptor to accept with: the spare one is given up, so that the peer hears why, instead of
+ * waiting for an answer as long as this process lives. What it sent is read first: a connection
+ * that is closed with something unread is reset, and the refusal lost. 0, or errno of the accept;
+ * EAGAIN: nobody connects.
+ */
+static int refuse_one(struct dpa_hw *hw)
+{
+	char hello[sizeof(struct hello)];
+	int fd, err;
+
+	if (hw->spare_fd < 0)
+		return EMFILE;
+	close(hw->spare_fd);
+	fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	err = fd < 0 ? errno : 0;
+	if (fd >= 0) {
+		if (peer_pid(fd) >= 0 && recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
+			send_refusal(hw, fd);
+		close(fd);
+	}
+	hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
+	return err;
+}
+
+static void listener_rests(struct dpa_hw *hw)
+{
+	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
+	hw->listen_off = true;
+}
+
 void dpa_sock_accept(struct dpa_hw *hw)
 {
 	for (;;) {
 		int fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE) { /* the listener rests a while */
-				epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
-				hw->listen_off = true;
-			}
-			return;
+		if (fd < 0 && dpa_no_fds_left(errno)) {
+			int err = refuse_one(hw);
+
+			if (!err)
+				continue;
+			if (err != EAGAIN)
+				listener_rests(hw);
 		}
+		if (fd < 0)
+			return;
 		if (peer_pid(fd) < 0 || ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW))
 			close(fd);
 	}
@@ -286,17 +346,22 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 	if (ret == EAGAIN)
 		return;
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, fd, NULL);
+	if (ret == EMFILE)
+		send_refusal(hw, fd);
 	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
 		goto err;
 	p = dpa_peer_get(hw, h.slot, h.gen);
-	if (!p)
+	if (!p) {
+		if (dpa_no_fds_left(errno))
+			send_refusal(hw, fd);
 		goto err;
+	}
 	if (p->rx_map) { /* we met by our own connection: it has our hello from there */
 		close_fds(fds);
 		keep_connection(p, fd);
 		return;
 	}
-	if (accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, true))
+	if (accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, HELLO_ANSWER))
 		goto err;
 	close_fds(fds);
 	dpa_peer_up(p);
@@ -328,6 +393,10 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 		return;
 	}
 	close_fds(fds);
+	if (ret == EMFILE || ret == ECONNREFUSED)
+		atomic_store_explicit(&p->no_fds,
+				      ret == EMFILE ? DPA_FDS_NONE_HERE : DPA_FDS_NONE_THERE,
+				      memory_order_relaxed);
 	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
 	dpa_spin_lock(&hw->peer_lock);
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
@@ -356,10 +425,12 @@ int dpa_sock_init(struct dpa_hw *hw)
 
 	hw->export->magic = HELLO_MAGIC;
 	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
+	hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
 	hw->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hw->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hw->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (hw->epfd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 || hw->listen_fd < 0)
+	if (hw->epfd < 0 || hw->spare_fd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 ||
+	    hw->listen_fd < 0)
 		goto err;
 	if (bind(hw->listen_fd, (struct sockaddr *)&sa, len) ||
 	    listen(hw->listen_fd, DPA_BOARD_PROCS))
@@ -387,5 +458,7 @@ void dpa_sock_fini(struct dpa_hw *hw)
 		close(hw->wait_fd);
 	if (hw->epfd >= 0)
 		close(hw->epfd);
-	hw->listen_fd = hw->wake_fd = hw->wait_fd = hw->epfd = -1;
+	if (hw->spare_fd >= 0)
+		close(hw->spare_fd);
+	hw->listen_fd = hw->wake_fd = hw->wait_fd = hw->epfd = hw->spare_fd = -1;
 }

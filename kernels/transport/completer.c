@@ -23,6 +23,8 @@ uint8_t dpa_status_of(uint32_t syndrome)
 		return DPA_CQE_MW_BIND_ERR;
 	case DPA_SYN_FLUSHED:
 		return DPA_CQE_WR_FLUSH_ERR;
+	case DPA_SYN_NO_FDS:
+		return DPA_CQE_GENERAL_ERR;
 	default:
 		return DPA_CQE_LOC_QP_OP_ERR;
 	}
@@ -95,6 +97,11 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 {
 	dpa_log(qp->hw, DPA_LOG_INFO, "QP 0x%06x: a request fails: status %u, reason %u, while %s",
 		qp->qpn, status, syndrome, dpa_req_state_name(dpa_req_state(qp)));
+	if (syndrome == DPA_SYN_NO_FDS)
+		dpa_log(qp->hw, DPA_LOG_ERR,
+			"QP 0x%06x: no descriptor for the link to its peer, in this process or in "
+			"the peer's: raise ulimit -n",
+			qp->qpn);
 	dpa_complete(qp, dpa_wqe_ctrl(qp, qp->req.una_idx), status, syndrome);
 	if (qp->type == DPA_QP_RC) {
 		dpa_qp_to_error(qp);
@@ -254,7 +261,10 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	if (ns == UINT64_MAX) {
 		ns = 100000000ull; /* timeout 0: without end, but not without trying */
 	} else if (!r->retry_left) {
-		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, syndrome);
+		dpa_req_fail(qp,
+			     syndrome == DPA_SYN_NO_FDS ? DPA_CQE_GENERAL_ERR
+							: DPA_CQE_RETRY_EXC_ERR,
+			     syndrome);
 		return;
 	} else {
 		r->retry_left--;

@@ -8,6 +8,7 @@
 #include "req_state.h"
 #include "transport.h"
 #include "raw/raw.h"
+#include "link/fds.h"
 #include "link/wire.h"
 
 #define BUDGET	       64 /* packets a call: a post does bounded work */
@@ -36,6 +37,18 @@ void dpa_show_link(struct dpa_hw_qp *qp)
 				 (p->can_pull ? 0 : DPA_BOARD_NO_COPY);
 }
 
+/*
+ * No descriptor for the link to the peer. RC: the retries are used up first, as others may close
+ * some meanwhile. UC has none, and "sent" would be wrong: nothing left this process.
+ */
+static void no_fds(struct dpa_hw_qp *qp)
+{
+	if (qp->type == DPA_QP_UC)
+		dpa_req_fail(qp, DPA_CQE_GENERAL_ERR, DPA_SYN_NO_FDS);
+	else
+		dpa_req_lost(qp, DPA_SYN_NO_FDS);
+}
+
 bool dpa_resolve(struct dpa_hw_qp *qp)
 {
 	struct dpa_peer *p = qp->peer;
@@ -44,6 +57,10 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	if (!p) {
 		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
 				  : dpa_near_peer(qp);
+		if (!p && dpa_no_fds_left(errno)) {
+			no_fds(qp);
+			return false;
+		}
 		if (!p) { /* nobody has that QPN: what we send is lost */
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 			return false;
@@ -68,6 +85,10 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
 		qp->peer = NULL;
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		return false;
+	}
+	if (atomic_exchange_explicit(&p->no_fds, DPA_FDS_FINE, memory_order_relaxed)) {
+		no_fds(qp);
 		return false;
 	}
 	dpa_pend(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */

@@ -2,6 +2,7 @@
 /* Unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
 #include <errno.h>
 #include "transport.h"
+#include "link/fds.h"
 #include "link/wire.h"
 
 #define GRH_BYTES      40
@@ -221,8 +222,14 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	}
 	/* IBA 10.5.2: to a group goes what names its address and the multicast QPN */
 	group = dpa_gid_is_mcast(av.dgid);
-	if (!group || (av.dqpn == DPA_QPN_MCAST && dpa_group_leads_out(&sgid, av.dgid)))
+	if (!group || (av.dqpn == DPA_QPN_MCAST && dpa_group_leads_out(&sgid, av.dgid))) {
+		errno = 0;
 		p = ud_peer(qp, &av);
+		if (!p && dpa_no_fds_left(errno)) {
+			syn = DPA_SYN_NO_FDS;
+			goto fail;
+		}
+	}
 	if (p && p->wire && c->length > 128u << dpa_port_gid_mtu(qp->ctx->port, av.sgid_index)) {
 		syn = DPA_SYN_MSG_TOO_LONG;
 		goto fail;

@@ -167,7 +167,7 @@ static void make_buffer(struct vt *t, const struct vt_opt *o)
 	t->me.addr = (uintptr_t)t->buf;
 }
 
-void vt_setup(struct vt *t, const struct vt_opt *o)
+void vt_prepare(struct vt *t, const struct vt_opt *o)
 {
 	uint32_t cqe = or_default(o->send_wr, 64) + or_default(o->recv_wr, 64);
 
@@ -183,6 +183,11 @@ void vt_setup(struct vt *t, const struct vt_opt *o)
 		t->cq = ibv_create_cq(t->ctx, (int)or_default(o->cqe, cqe), NULL, t->channel, 0);
 	CHECK(t->cq, "create_cq: %s", strerror(errno));
 	t->qp = vt_qp_create(t, o, t->cq);
+}
+
+void vt_setup(struct vt *t, const struct vt_opt *o)
+{
+	vt_prepare(t, o);
 	vt_connect(t, t->qp, o, &t->peer);
 }
 

@@ -107,6 +107,8 @@ _Noreturn void vt_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 /* Opening: device, PD, first usable GID. Then all of it: buffer, MR, CQ, a connected QP. */
 void vt_open(struct vt *t);
 void vt_setup(struct vt *t, const struct vt_opt *o);
+/* The same, but the QP is not connected yet: vt_connect(t, t->qp, o, &t->peer). */
+void vt_prepare(struct vt *t, const struct vt_opt *o);
 void vt_close(struct vt *t);
 struct ibv_qp *vt_qp_create(struct vt *t, const struct vt_opt *o, struct ibv_cq *cq);
 void vt_qp_init(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o);

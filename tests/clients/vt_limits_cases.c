@@ -425,6 +425,67 @@ static void deep_queues_cost_no_descriptor(struct vt *t)
 	vt_close(t);
 }
 
+/* Descriptors of the process that are open, up to its limit. */
+static int take_all_descriptors(int *fds, int room)
+{
+	int n = 0;
+
+	while (n < room && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	CHECK(n < room && errno == EMFILE, "%d more descriptors: %s", n, strerror(errno));
+	return n;
+}
+
+/*
+ * A process has no descriptor left when its QP meets that of another one. The initiator hears that
+ * at the end of its retries (it was "transport retry counter exceeded", or nothing ever where the
+ * other process had none), and the next two meet where some came free.
+ */
+static void meets_without_descriptors(struct vt *t, int poor)
+{
+	static int fds[1024];
+	struct vt_opt o = {.timeout = 12, .retry_cnt = 2};
+	struct rlimit lim = {256, 256};
+	struct ibv_wc wc;
+	int n = 0;
+
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &lim), 0);
+	vt_prepare(t, &o);
+	if (t->side == poor)
+		n = take_all_descriptors(fds, 1024);
+	vt_sync(t);
+	vt_connect(t, t->qp, &o, &t->peer);
+	if (t->side == 0) {
+		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, 64, 7, IBV_SEND_SIGNALED), 0);
+		wc = vt_wc(t, t->cq);
+		CHECK_EQ(wc.wr_id, 7);
+		CHECK(wc.status == IBV_WC_GENERAL_ERR, "%s (%#x)", ibv_wc_status_str(wc.status),
+		      wc.vendor_err);
+		CHECK_EQ(wc.vendor_err, 0x38);
+	}
+	vt_sync(t);
+	while (n)
+		close(fds[--n]);
+	vt_sync(t);
+	vt_reconnect(t, &o);
+	if (t->side == 0) {
+		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, 64, 8, IBV_SEND_SIGNALED), 0);
+		vt_wc_is(t, 8, IBV_WC_SUCCESS);
+	}
+	vt_sync(t);
+	vt_close(t);
+}
+
+static void no_descriptors_here(struct vt *t)
+{
+	meets_without_descriptors(t, 0);
+}
+
+static void no_descriptors_there(struct vt *t)
+{
+	meets_without_descriptors(t, 1);
+}
+
 #define MAX_MSG (1ull << 31)
 #define PIECE	(4ull << 20)
 
@@ -537,6 +598,8 @@ static const struct vt_case cases[] = {
 	{"fork_child", fork_child, VT_PROCS, 0},
 	{"many_qps", many_qps, VT_BOTH, 120},
 	{"deep_queues_cost_no_descriptor", deep_queues_cost_no_descriptor, VT_PROCS, 120},
+	{"no_descriptors_here", no_descriptors_here, VT_PROCS, 0},
+	{"no_descriptors_there", no_descriptors_there, VT_PROCS, 0},
 	{"message_2g_rc", message_2g_rc, VT_PROCS, 300},
 	{"message_2g_uc", message_2g_uc, VT_PROCS, 300},
 };

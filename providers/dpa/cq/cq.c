@@ -231,6 +231,8 @@ enum ibv_wc_status dpa_wc_status(uint8_t status)
 		return IBV_WC_TM_ERR;
 	case DPA_CQE_TM_RNDV_INCOMPLETE:
 		return IBV_WC_TM_RNDV_INCOMPLETE;
+	case DPA_CQE_GENERAL_ERR:
+		return IBV_WC_GENERAL_ERR;
 	}
 	return IBV_WC_GENERAL_ERR;
 }

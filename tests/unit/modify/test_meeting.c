@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -342,6 +343,137 @@ Test(meeting, hellos_that_are_refused)
 	close(bad_table);
 	close(short_door);
 	close(fds[0]);
+}
+
+/* Takes away all descriptors that are not open now; gives them back. */
+static void no_more_descriptors(bool on)
+{
+	static struct rlimit was;
+	struct rlimit lim;
+	int fd;
+
+	if (!on) {
+		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+		return;
+	}
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+	fd = dup(0);
+	cr_assert_geq(fd, 0);
+	close(fd);
+	lim = (struct rlimit){(rlim_t)fd, was.rlim_max};
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &lim), 0);
+	cr_assert_eq(dup(0), -1);
+}
+
+/* Descriptors run out: it is noted why they do not meet, and they do when some come free. */
+Test(meeting, no_descriptor_to_connect_with)
+{
+	listener = listens();
+	no_more_descriptors(true);
+	dpa_sock_connect(peer);
+	no_more_descriptors(false);
+	cr_expect_eq(peer->sock, -1);
+	cr_expect_eq(atomic_load(&peer->no_fds), (uint32_t)DPA_FDS_NONE_HERE);
+	connects();
+}
+
+Test(meeting, no_descriptors_for_the_answers)
+{
+	int fds[] = {memfd(DPA_LANES * sizeof(struct dpa_lane_shm)),
+		     hw->export_fd,
+		     hw->door_fd,
+		     hw->wake_fd,
+		     hw->wake_fd,
+		     hw->wake_fd};
+	struct hello_bytes h = good_hello();
+	int fd, before;
+
+	listener = listens();
+	connects();
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	send_hello(fd, &h, sizeof(h), fds, 6);
+	before = open_fds();
+	no_more_descriptors(true);
+	cr_expect(event_of_peer());
+	no_more_descriptors(false);
+	cr_expect_eq(ups, 0);
+	cr_expect_eq(peer->sock, -1);
+	cr_expect_eq(open_fds(), before - 1);
+	cr_expect_eq(atomic_load(&peer->no_fds), (uint32_t)DPA_FDS_NONE_HERE);
+	close(fd);
+	close(fds[0]);
+}
+
+/* The other one has none: it answered nothing, and was waited for as long as it lived. */
+Test(meeting, refused_for_want_of_descriptors)
+{
+	struct hello_bytes h = good_hello();
+	int fd;
+
+	h.answer = 2;
+	listener = listens();
+	connects();
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert_geq(fd, 0);
+	send_hello(fd, &h, sizeof(h), NULL, 0);
+	cr_expect(event_of_peer());
+	cr_expect_eq(ups, 0);
+	cr_expect_eq(peer->sock, -1, "the next try is another connection");
+	cr_expect_eq(atomic_load(&peer->no_fds), (uint32_t)DPA_FDS_NONE_THERE);
+	close(fd);
+}
+
+/* The peer connects and says hello while this process can take `free` descriptors more. */
+static void is_refused(bool accepts, const char *what)
+{
+	int fds[] = {memfd(DPA_LANES * sizeof(struct dpa_lane_shm)),
+		     hw->export_fd,
+		     hw->door_fd,
+		     hw->wake_fd,
+		     hw->wake_fd,
+		     hw->wake_fd};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), before;
+	struct hello_bytes h = good_hello(), answer;
+	struct epoll_event ev[4];
+	struct sockaddr_un sa;
+	socklen_t len = sizeof(sa);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(getsockname(hw->listen_fd, (struct sockaddr *)&sa, &len), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sa, len), 0);
+	h.answer = 0;
+	send_hello(fd, &h, sizeof(h), fds, 6);
+	before = open_fds();
+	if (accepts)
+		dpa_sock_accept(hw);
+	no_more_descriptors(true);
+	if (accepts) {
+		int n = epoll_wait(hw->epfd, ev, 4, 0);
+
+		cr_assert_eq(n, 1, "%s", what);
+		cr_assert_eq(ev[0].data.u64 & 7, (uint64_t)DPA_EP_NEW);
+		dpa_sock_new(hw, (int)(ev[0].data.u64 >> 3));
+	} else {
+		dpa_sock_accept(hw);
+	}
+	no_more_descriptors(false);
+	cr_expect_eq(open_fds(), before, "%s", what);
+	cr_expect_eq(recv(fd, &answer, sizeof(answer), 0), (ssize_t)sizeof(answer), "%s: %m", what);
+	cr_expect_eq(answer.magic, hw->export->magic, "%s", what);
+	cr_expect_eq(answer.answer, 2u, "%s", what);
+	cr_expect_eq(recv(fd, &answer, sizeof(answer), 0), 0, "%s: closed", what);
+	cr_expect_eq(ups, 0);
+	cr_expect_not(hw->listen_off, "%s", what);
+	close(fd);
+	close(fds[0]);
+}
+
+Test(meeting, refuses_for_want_of_descriptors)
+{
+	is_refused(false, "none to accept with");
+	is_refused(true, "none for what comes with the hello");
+	is_refused(false, "again");
 }
 
 /* Its answer is no hello, or another's: it is no peer of ours. */

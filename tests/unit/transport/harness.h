@@ -114,6 +114,7 @@ struct th_wr {
 extern uint64_t th_now;		/* what dpa_now_ns() says */
 extern uint64_t th_now_step;	/* by which each of these questions moves it; 0 */
 extern bool th_nobody;		/* no QPN has an owner */
+extern int th_nobody_errno;	/* what is said of it: ENOENT */
 extern bool th_dead;		/* the board holds every process for dead */
 extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first 0 */
 extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */

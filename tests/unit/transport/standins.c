@@ -15,6 +15,7 @@ struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
 uint64_t th_now = 1000000000, th_now_step;
 bool th_nobody, th_dead;
+int th_nobody_errno = ENOENT;
 char th_logged[256];
 int th_qpn_err, th_uar_err;
 uint32_t th_members[4];
@@ -57,6 +58,8 @@ struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
 {
 	if (th_looks)
 		th_looks();
+	if (th_nobody)
+		errno = th_nobody_errno;
 	return th_nobody ? NULL : hw->all_peers;
 }
 

@@ -2,6 +2,7 @@
 /* The sending side by itself: packets of a work request, order, fences, limits, local faults, SQD.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include "harness.h"
 
@@ -422,6 +423,83 @@ Test(transport_requester, a_peer_that_was_never_met_and_has_no_such_qp_any_more)
 	cr_expect_eq(e.status, DPA_CQE_RETRY_EXC_ERR);
 	cr_expect_eq(e.vendor_err, DPA_SYN_TIMEOUT);
 	cr_expect_eq(th->a.qp->state, DPA_QPS_ERR);
+	th_free(th);
+}
+
+static struct dpa_peer *meets; /* what a try to meet it comes to */
+static uint32_t meets_with;
+
+static void tries_to_meet(void)
+{
+	atomic_store(&meets->no_fds, meets_with);
+}
+
+/* Descriptors had run out when two QPs met: that was "transport retry counter exceeded". */
+Test(transport_requester, no_descriptor_to_meet_the_peer)
+{
+	static const struct {
+		uint32_t type;
+		bool nobody; /* not even the rings could be made */
+		uint32_t with;
+	} of[] = {{DPA_QP_RC, false, DPA_FDS_NONE_HERE},
+		  {DPA_QP_RC, false, DPA_FDS_NONE_THERE},
+		  {DPA_QP_RC, true, DPA_FDS_FINE},
+		  {DPA_QP_UC, false, DPA_FDS_NONE_HERE},
+		  {DPA_QP_UC, true, DPA_FDS_FINE}};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct th *th =
+			th_new(&(struct th_opt){.type = of[i].type, .retry = 2, .timeout = 10});
+		const bool rc_qp = of[i].type == DPA_QP_RC;
+		uint64_t began = th_now;
+		struct dpa_cqe e;
+		int n = 0;
+
+		meets = th->peer;
+		meets_with = of[i].with;
+		th_looks = tries_to_meet;
+		th_nobody = of[i].nobody;
+		th_nobody_errno = EMFILE;
+		th->a.qp->tx = NULL;
+		th->a.qp->peer = of[i].nobody ? NULL : th->peer;
+		atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+		while (!th_poll(&th->a.scq, &e))
+			cr_assert(th_tick(th) && n++ < 100, "%zu: for ever", i);
+		cr_expect_eq(e.status, DPA_CQE_GENERAL_ERR, "%zu: %u", i, e.status);
+		cr_expect_eq(e.vendor_err, DPA_SYN_NO_FDS, "%zu: %#x", i, e.vendor_err);
+		cr_expect_eq(th_now - began, rc_qp ? 2 * (4096ull << 10) : 0,
+			     "%zu: RC tries as often as it may", i);
+		cr_expect_eq(th->a.qp->state, (uint32_t)(rc_qp ? DPA_QPS_ERR : DPA_QPS_SQE));
+		cr_expect(strstr(th_logged, "ulimit -n"), "%s", th_logged);
+		th_looks = NULL;
+		th_nobody = false;
+		th_nobody_errno = ENOENT;
+		th_free(th);
+	}
+}
+
+/* Others closed some meanwhile: nothing is lost. */
+Test(transport_requester, a_descriptor_comes_free)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
+	struct dpa_cqe e;
+
+	meets = th->peer;
+	meets_with = DPA_FDS_NONE_THERE;
+	th_looks = tries_to_meet;
+	th->a.qp->tx = NULL;
+	th->a.qp->peer = th->peer;
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	cr_assert(th_tick(th));
+	th_looks = NULL;
+	atomic_store(&th->peer->state, DPA_PEER_UP);
+	while (!th_poll(&th->a.scq, &e)) {
+		cr_assert(th_tick(th));
+		th_settle(th);
+	}
+	cr_expect_eq(e.status, DPA_CQE_OK);
 	th_free(th);
 }
 
