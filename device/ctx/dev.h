@@ -530,6 +530,8 @@ struct dpa_hw_qp {
 	bool ack_listed;
 	struct dpa_kept *kept; /* out of order, sorted by PSN: kept.c */
 	uint32_t nkept;
+	uint16_t id_port; /* UDP port of what came in order last, and how many packets of it */
+	uint8_t id_row;	  /* in a row had an IPv4 identification that counts from 0: frame.c */
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
 /* Has one peer, that of its attributes. */

@@ -6,8 +6,7 @@
 #include "kernels/transport/transport.h"
 
 #define GRH_BYTES 40u
-#define SURE                                                                                       \
-	16u /* packets in a row whose identification counted from 0: the sender's always does */
+#define SURE	  16u /* packets in a row whose identification counted from 0 */
 
 /* IBA CA17-29 */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
@@ -311,6 +310,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	const uint8_t *payload = pkt->payload;
 	const bool by_wire = !peer; /* else it is counted with its lane */
 	struct dpa_slot s;
+	uint64_t before;
 
 	if (qp != cur) {
 		dpa_pkt_done(cur, true);
@@ -327,6 +327,8 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 			dpa_count(hw, DPA_CNT_rx_dropped, 1);
 			return qp;
 		}
+		if (dpa_unlikely(!dpa_id_fits(qp, f)))
+			return qp;
 	}
 	if (dpa_unlikely(pkt->opcode == DPA_BTH_CNP)) {
 		dpa_wire_cnp(qp);
@@ -345,42 +347,49 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	}
 	if (by_wire)
 		dpa_wire_count_rx(hw, &s, 1);
+	before = dpa_id_progress(qp);
 	dpa_transport_rx(qp, peer, &s, payload);
+	if (by_wire && qp->type != DPA_QP_UD)
+		dpa_id_learn(qp, f, before);
 	return qp;
 }
 
 /*
  * The IPv4 identification is not shown by a UDP socket. Ours counts from 0 in each send call, and
- * so is known, or nearly; of others the one value that makes the ICRC right is computed. Who has
- * been seen to count from 0 is held to it: else one corrupted packet of 65,536 would pass.
+ * so is known, or nearly; of others the one value that makes the ICRC right is computed, and is as
+ * good: whether this sender should have one is the QP's to judge (dpa_id_fits()).
  */
-static bool icrc_ok(struct dpa_hw *hw, struct dpa_frame *f)
+static bool icrc_ok(struct dpa_frame *f)
 {
-	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_acquire);
-	_Atomic uint8_t *sure;
-	uint32_t h;
-
 	if (f->ip_known || !dpa_gid_is_v4(f->net.src))
 		return dpa_icrc_ok(&f->net, f->p, f->n);
-	memcpy(&h, f->net.src + 12, 4);
-	sure = w ? &w->counts_from_0[(h * 2654435761u) >> 24] : NULL;
 	f->net.df = true;
-	if (dpa_icrc_ok(&f->net, f->p, f->n)) {
-		if (sure && *sure < SURE)
-			++*sure;
-		return true;
-	}
-	if (!dpa_icrc_solve(&f->net, f->p, f->n, &f->net.ip_id, &f->net.df))
+	f->from_0 = dpa_icrc_ok(&f->net, f->p, f->n);
+	if (!f->from_0 && !dpa_icrc_solve(&f->net, f->p, f->n, &f->net.ip_id, &f->net.df))
 		return false;
-	if (f->net.ip_id < DPA_GSO_SEGS && f->net.df)
-		return true;
-	if (sure && *sure) {
-		uint8_t was = *sure;
-
-		*sure = (uint8_t)(was ? was - 1 : 0); /* another thread may have been here */
-		return was < SURE && f->net.df;
-	}
+	f->other_id = f->net.ip_id >= DPA_GSO_SEGS || !f->net.df;
+	f->from_0 &= !f->other_id; /* one that was passed on has it from there */
 	return true;
+}
+
+bool dpa_id_fits(struct dpa_hw_qp *qp, const struct dpa_frame *f)
+{
+	if (dpa_likely(!f->other_id) || qp->id_row < SURE || qp->id_port != f->net.sport)
+		return true;
+	qp->id_row = 0; /* it is taken when it comes again */
+	dpa_count(qp->hw, DPA_CNT_rx_icrc_encapsulated, 1);
+	return false;
+}
+
+void dpa_id_learn(struct dpa_hw_qp *qp, const struct dpa_frame *f, uint64_t before)
+{
+	if (f->ip_known || !f->sure || dpa_id_progress(qp) == before)
+		return;
+	if (f->other_id || qp->id_port != f->net.sport)
+		qp->id_row = 0;
+	if (f->from_0 && qp->id_row < SURE)
+		qp->id_row++;
+	qp->id_port = f->net.sport;
 }
 
 /* IBA C9-42, C9-43 */
@@ -396,7 +405,7 @@ bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 		return false;
 	}
-	if (dpa_unlikely(!icrc_ok(hw, f))) {
+	if (dpa_unlikely(!icrc_ok(f))) {
 		dpa_count(hw, DPA_CNT_rx_icrc_encapsulated, 1);
 		return false;
 	}

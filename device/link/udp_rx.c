@@ -116,6 +116,7 @@ static void deliver_run(struct batch *b)
 	struct dpa_pieces v;
 	struct dpa_peer *peer;
 	struct dpa_slot s;
+	uint64_t before;
 
 	if (r->n <= 1) {
 		deliver_each(b);
@@ -132,12 +133,14 @@ static void deliver_run(struct batch *b)
 	peer = qp && qp->qpn == r->dqpn && qp->type != DPA_QP_UD ? dpa_sender_of(qp, &r->f) : NULL;
 	if (!peer || !is_wanted(qp, r)) {
 		deliver_each(b);
-	} else {
+	} else if (dpa_likely(dpa_id_fits(qp, &r->f))) {
 		if (dpa_unlikely((r->f.net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
 			dpa_wire_marked(qp, r->f.net.tclass);
 		join(qp, r, &s, &v);
 		dpa_wire_count_rx(hw, &s, r->n);
+		before = dpa_id_progress(qp);
 		dpa_transport_rx(qp, peer, &s, (const uint8_t *)&v);
+		dpa_id_learn(qp, &r->f, before);
 	}
 	r->n = 0;
 }
@@ -189,7 +192,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
-	if (!follows(r, pkt)) {
+	if (!follows(r, pkt) || f->other_id != r->f.other_id) {
 		deliver_run(b);
 		if (pkt != r->pkt)
 			r->pkt[0] = *pkt;

@@ -117,9 +117,6 @@ struct dpa_wire {
 	dpa_spin_t rx_lock;		    /* what follows */
 	uint8_t *rx_buf;		    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
 	bool rx_idle;			    /* the last look found nothing */
-	/* by hash of the sender's address: how sure we are of its IPv4 identification; hints,
-	 * relaxed */
-	_Atomic uint8_t counts_from_0[256];
 	struct dpa_lane_stat rx_stat; /* relaxed; several threads may lose a count to each other */
 };
 
@@ -167,6 +164,22 @@ void dpa_grh_make(uint8_t *grh, const struct dpa_roce_net *net, uint32_t udp_pay
 
 /* Decodes, checks ICRC and P_Key; counts what is refused. Sets f's IP identification. */
 bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt *pkt);
+
+/*
+ * The IPv4 identification, of connected QPs, under the QP's lock. A sender whose packets counted
+ * from 0 many times in a row (dpa_id_learn()) does so in the next one, too: if the ICRC fits
+ * another identification only, the packet is damaged, most likely. False: it is dropped and
+ * counted, once: if it comes again its sender does otherwise now. What counts is what the QP took
+ * in order from one UDP port, so that nobody else can say how its peer's packets have to look.
+ */
+bool dpa_id_fits(struct dpa_hw_qp *qp, const struct dpa_frame *f);
+/* A frame was given to the QP, of which dpa_id_progress() was `before`. */
+void dpa_id_learn(struct dpa_hw_qp *qp, const struct dpa_frame *f, uint64_t before);
+/* Another number when a packet was taken in order, as a request or as an answer. */
+static inline uint64_t dpa_id_progress(const struct dpa_hw_qp *qp)
+{
+	return (uint64_t)qp->resp.epsn + qp->req.una_psn + qp->req.acked_psn + qp->req.read_off;
+}
 
 /* Does a QP of this process have the number? */
 static inline bool dpa_qpn_is_ours(struct dpa_hw *hw, uint32_t qpn)

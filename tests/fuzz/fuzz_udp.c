@@ -193,7 +193,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 4)
 		return 0;
-	memset(&wire.counts_from_0, 0, sizeof(wire.counts_from_0));
 	if (!wire.rx_buf)
 		wire.rx_buf = malloc(DPA_WIRE_BUFS * (size_t)DPA_WIRE_BUF);
 	if (!wire.rx_buf)
