@@ -277,7 +277,7 @@ void vt_qp_rtr(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, const st
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR,
 		.ah_attr = ah_attr(t, dst),
-		.path_mtu = IBV_MTU_1024,
+		.path_mtu = o->mtu ? o->mtu : IBV_MTU_1024,
 		.dest_qp_num = dst->qpn,
 		.rq_psn = dst->psn,
 		.max_dest_rd_atomic = (uint8_t)or_default(o->rd_atomic, 4),

@@ -50,6 +50,7 @@ struct vt_opt {
 	uint8_t min_rnr;   /* 1: 10 us */
 	uint8_t rd_atomic; /* 4 */
 	int mr_access;	   /* local write and everything remote */
+	enum ibv_mtu mtu;  /* IBV_MTU_1024 */
 };
 
 struct vt {

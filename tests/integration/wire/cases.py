@@ -201,7 +201,7 @@ PINGPONG = {"ibv_rc_pingpong": ["-c -s 16384", "-e", "-c -s 65536 -n 200"],
 FOUR_WAYS = ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong")
 # Windows and invalidation, FLUSH, solicited events, SQD, fences: these cases, or all of the client.
 CLIENTS = {"vt_data": ("fence", "sges_32", "full_duplex"), "vt_keys": (), "vt_flush": (),
-           "vt_checks": (), "vt_cq": ("events", "solicited", "one_event", "destroy_purges", "srq"), "vt_events": ()}
+           "vt_checks": (), "vt_ends": (), "vt_cq": ("events", "solicited", "one_event", "destroy_purges", "srq"), "vt_events": ()}
 CONNECTIONS = {"write": ["RC", "UC"], "read": ["RC"], "send": ["RC", "UC", "UD"], "atomic": ["RC"]}
 
 
