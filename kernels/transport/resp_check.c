@@ -15,7 +15,7 @@ static bool in_sequence(const struct dpa_resp *r, uint16_t p)
  * FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
  * shared memory link a slot stands for a run of packets, up to `run` bytes of them.
  */
-/* IBA C9-92, C9-94, 9.7.4/write-length, 9.7.4/no-payload, 9.7.4/send-max */
+/* IBA C9-92, C9-94, 9.7.4/mtu, 9.7.4/write-length, 9.7.4/no-payload, 9.7.4/send-max */
 static bool length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 			const struct dpa_slot *s)
 {

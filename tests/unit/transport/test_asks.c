@@ -85,6 +85,7 @@ static void run(uint32_t skew, bool wire, uint8_t op, uint32_t len, uint32_t n, 
 	th_free(th);
 }
 
+/* IBA 9.7.6/no-answer */
 /* PSNs that do not fit, as the wire has them: every kind, alone and several at once. */
 Test(transport_asks, psns_that_do_not_fit_end_as_on_the_wire, .timeout = 120)
 {
