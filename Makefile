@@ -3,7 +3,7 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-pyverbs \
+.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-pyverbs \
 	test-interop fuzz bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
@@ -35,6 +35,11 @@ test-integration: ## real programs between two processes, the quick subset
 test-matrix: ## every combination that perftest accepts (long)
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) build matrix
+
+test-bytes: ## every byte of every completion: all kinds, links, receivers, for SECONDS (3600)
+	@scripts/install-deps --test
+	@scripts/build $(BUILD) -j$(JOBS)
+	@tests/integration/bytes/test_matrix --build $(BUILD) --full --seconds $(or $(SECONDS),3600)
 
 test-pyverbs: ## rdma-core's own Python tests
 	@scripts/install-deps --test

@@ -107,6 +107,7 @@ static void post_op(struct traffic *w)
 		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, src_slot(w, i), win_slot(w, i), op->len, i,
 				 0),
 			 0);
+		vt_poison(t->buf + back_slot(w, i), w->max);
 		CHECK_EQ(vt_send(t, IBV_WR_RDMA_READ, back_slot(w, i), win_slot(w, i), op->len, i,
 				 flags),
 			 0);
@@ -129,10 +130,18 @@ static void op_done(struct traffic *w, uint64_t wr_id)
 
 	CHECK_EQ(wr_id, w->done);
 	w->done++;
-	if (op->kind == K_WRITE_READ)
+	if (op->kind == K_WRITE_READ) {
 		CHECK_EQ(vt_differs(back, op->len, (uint32_t)wr_id), op->len);
-	else if (op->kind == K_ATOMIC)
+		CHECK(vt_is_poison(back + op->len, w->max - op->len),
+		      "READ %u wrote behind its %u bytes", (uint32_t)wr_id, op->len);
+	} else if (op->kind == K_ATOMIC)
 		CHECK_EQ(*(uint64_t *)(void *)back, op->seq);
+}
+
+static void post_recv(struct traffic *w, uint32_t i)
+{
+	vt_poison(w->t.buf + recv_slot(w, i), w->max);
+	CHECK_EQ(vt_recv(&w->t, recv_slot(w, i), w->max, WR_RECV), 0);
 }
 
 static void received(struct traffic *w, const struct ibv_wc *wc)
@@ -144,7 +153,9 @@ static void received(struct traffic *w, const struct ibv_wc *wc)
 
 	CHECK_EQ(wc->byte_len, len);
 	CHECK_EQ(vt_differs(t->buf + slot, len, send_pattern(!t->side, seq)), len);
-	CHECK_EQ(vt_recv(t, slot, w->max, WR_RECV), 0);
+	CHECK(vt_is_poison(t->buf + slot + len, w->max - len), "SEND %u wrote behind its %u bytes",
+	      seq, len);
+	post_recv(w, seq);
 }
 
 /* The peer is lost: everything still outstanding must come back, then this process ends. */
@@ -269,7 +280,7 @@ static void connect_both(struct traffic *w)
 	o.len = counter_at(w) + 4096;
 	vt_setup(&w->t, &o);
 	for (uint32_t i = 0; i < RECVS; i++)
-		CHECK_EQ(vt_recv(&w->t, recv_slot(w, i), w->max, WR_RECV), 0);
+		post_recv(w, i);
 	vt_put(&w->t, &c, 1);
 	vt_get(&w->t, &c, 1);
 }

@@ -57,11 +57,14 @@ static uint32_t seed_of(uint32_t n, int side)
 	return 2 * n + (uint32_t)side;
 }
 
-static void bytes_are(const uint8_t *p, uint32_t len, uint32_t n)
+/* And those behind them, of `room`, were not touched. */
+static void bytes_are(const uint8_t *p, uint32_t len, uint32_t n, uint32_t room)
 {
 	size_t at = vt_differs(p, len, seed_of(n, !t.side));
 
 	CHECK(at == len, "message %u of %u bytes: byte %zu is wrong", n, len, at);
+	CHECK(vt_is_poison(p + len, room - len), "message %u: bytes behind its %u were written", n,
+	      len);
 }
 
 /* The answer may be here before the completion of what it answers. */
@@ -148,6 +151,7 @@ static void grh_is(const uint8_t *g, const struct path *p, uint32_t n)
 
 static void post_recv_ud(uint64_t i)
 {
+	vt_poison(t.buf + RECV_AT + i * (GRH + UD_MAX), GRH + UD_MAX);
 	CHECK_EQ(vt_recv(&t, RECV_AT + i * (GRH + UD_MAX), GRH + UD_MAX, i), 0);
 }
 
@@ -166,7 +170,7 @@ static struct ibv_wc take(uint32_t n, struct ibv_grh *grh)
 	CHECK_EQ(wc.byte_len, GRH + len);
 	/* BTH, DETH, immediate, padded payload, ICRC */
 	grh_is(at, &p, 12 + 8 + 4 + ((len + 3) & ~3u) + 4);
-	bytes_are(at + GRH, len, n);
+	bytes_are(at + GRH, len, n, UD_MAX);
 	memcpy(grh, at, GRH);
 	post_recv_ud(wc.wr_id);
 	return wc;
@@ -265,6 +269,13 @@ static void uc_send(uint32_t n)
 	sent();
 }
 
+static void uc_recv(void)
+{
+	vt_poison(t.buf + RECV_AT, UC_MAX);
+	vt_poison(t.buf + WRITE_AT, UC_MAX);
+	CHECK_EQ(vt_recv(&t, RECV_AT, UC_MAX, 0), 0);
+}
+
 static void uc_take(uint32_t n)
 {
 	uint32_t len = length_of(n, UC_MAX);
@@ -273,8 +284,10 @@ static void uc_take(uint32_t n)
 	CHECK_EQ(wc.opcode, n % 2 ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV);
 	CHECK_EQ(ntohl(wc.imm_data), n);
 	CHECK_EQ(wc.byte_len, len);
-	bytes_are(t.buf + (n % 2 ? WRITE_AT : RECV_AT), len, n);
-	CHECK_EQ(vt_recv(&t, RECV_AT, UC_MAX, 0), 0);
+	bytes_are(t.buf + (n % 2 ? WRITE_AT : RECV_AT), len, n, UC_MAX);
+	if (n % 2)
+		CHECK(vt_is_poison(t.buf + RECV_AT, UC_MAX), "message %u wrote to its receive", n);
+	uc_recv();
 }
 
 static void connection(void)
@@ -282,7 +295,7 @@ static void connection(void)
 	struct vt_opt o = {.type = IBV_QPT_UC, .len = LEN};
 
 	vt_setup(&t, &o);
-	CHECK_EQ(vt_recv(&t, RECV_AT, UC_MAX, 0), 0);
+	uc_recv();
 	vt_sync(&t);
 	for (uint32_t n = 0; n < (uint32_t)messages; n++) {
 		if (t.side == 1)

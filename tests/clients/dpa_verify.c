@@ -5,6 +5,7 @@
  *
  *   dpa_verify [options]            server: waits for the client on TCP port -p
  *   dpa_verify [options] HOST       client
+ *   dpa_verify [options] --threads  both, in one process
  *
  * Each side carries out the same kind of program on each QP: SEND, WRITE, WRITE with immediate,
  * READ, FETCH_ADD and CMP_SWAP, all derived from the seed, so that the other side knows what must
@@ -13,11 +14,14 @@
  * written again. Atomics go to words that one QP alone changes, whose every result is known, and to
  * one that all QPs count up, whose results must all be different: so each was applied exactly once.
  *
+ * With --kind: messages instead, of any transport, to a receiver that does not keep up:
+ * verify_msg.h.
+ *
  * Prints one line of JSON. Exit status 0: all was right; 1: something was not; 2: usage.
  */
-#include "verify.h"
+#include "verify_msg.h"
 
-#include <getopt.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -169,13 +173,11 @@ static double since(const struct timespec *start)
 
 static struct conn *conn_by_qpn(struct verify *v, uint32_t qpn)
 {
-	static uint32_t hint;
-
 	for (uint32_t i = 0; i < v->qps; i++) {
-		struct conn *c = &v->c[(hint + i) % v->qps];
+		struct conn *c = &v->c[(v->hint + i) % v->qps];
 
 		if (c->qp->qp_num == qpn) {
-			hint = c->index;
+			v->hint = c->index;
 			return c;
 		}
 	}
@@ -353,118 +355,6 @@ static void tear_down(struct verify *v)
 	CHECK_EQ(ibv_close_device(v->t.ctx), 0);
 }
 
-/* -------------------------------------------------------------------- options */
-
-static uint64_t size_arg(const char *text)
-{
-	char *end;
-	uint64_t n = strtoull(text, &end, 0);
-
-	if (*end == 'k' || *end == 'K')
-		n <<= 10;
-	else if (*end == 'm' || *end == 'M')
-		n <<= 20;
-	else if (*end == 'g' || *end == 'G')
-		n <<= 30;
-	return n;
-}
-
-static enum ibv_mtu mtu_arg(const char *text)
-{
-	unsigned long n = strtoul(text, NULL, 0);
-
-	for (int m = IBV_MTU_256; m <= IBV_MTU_4096; m++)
-		if (n == 128ul << m)
-			return (enum ibv_mtu)m;
-	return (enum ibv_mtu)0;
-}
-
-static const char usage[] =
-	"usage: dpa_verify [-d DEVICE] [-i PORT] [-g GID-INDEX] [-p TCP-PORT] [--qps N] [--total "
-	"BYTES]\n"
-	"                  [--size MAX] [--recvs 1..16] [--inline N] [--mtu N] [--timeout N]\n"
-	"                  [--retry-cnt N] [--rnr-retry N] [--rd-atomic N] [--seed N] [--stuck S]\n"
-	"                  [--expect-error] [HOST]\n";
-
-static const struct option options[] = {
-	{"device", required_argument, NULL, 'd'},    {"ib-port", required_argument, NULL, 'i'},
-	{"gid-idx", required_argument, NULL, 'g'},   {"port", required_argument, NULL, 'p'},
-	{"qps", required_argument, NULL, 'q'},	     {"total", required_argument, NULL, 'T'},
-	{"size", required_argument, NULL, 's'},	     {"recvs", required_argument, NULL, 'r'},
-	{"inline", required_argument, NULL, 'I'},    {"mtu", required_argument, NULL, 'm'},
-	{"timeout", required_argument, NULL, 't'},   {"retry-cnt", required_argument, NULL, 'c'},
-	{"rnr-retry", required_argument, NULL, 'n'}, {"rd-atomic", required_argument, NULL, 'a'},
-	{"seed", required_argument, NULL, 'S'},	     {"stuck", required_argument, NULL, 'k'},
-	{"expect-error", no_argument, NULL, 'E'},    {0}};
-
-/* One option; false: there is none like it. */
-static bool take_option(struct verify *v, int o, const char **port, bool *error)
-{
-	uint64_t n = optarg ? size_arg(optarg) : 0;
-
-	switch (o) {
-	case 'd':
-		vt_device = optarg;
-		return true;
-	case 'i':
-		v->ib_port = (int)n;
-		return true;
-	case 'g':
-		v->gid_index = (int)n;
-		return true;
-	case 'p':
-		*port = optarg;
-		return true;
-	case 'q':
-		v->qps = (uint32_t)n;
-		return true;
-	case 'T':
-		v->total = n;
-		return true;
-	case 's':
-		v->max = (uint32_t)n;
-		return true;
-	case 'r':
-		v->recvs = (uint32_t)n;
-		return true;
-	case 'I':
-		v->inl = (uint32_t)n;
-		return true;
-	case 'm':
-		v->mtu = mtu_arg(optarg);
-		return true;
-	case 't':
-		v->timeout = (uint8_t)n;
-		return true;
-	case 'c':
-		v->retry_cnt = (uint8_t)n;
-		return true;
-	case 'n':
-		v->rnr_retry = (uint8_t)n;
-		return true;
-	case 'a':
-		v->rd_atomic = (uint8_t)n;
-		return true;
-	case 'S':
-		v->seed = n;
-		return true;
-	case 'k':
-		v->stuck = (long)n;
-		return true;
-	case 'E':
-		*error = true;
-		return true;
-	}
-	return false;
-}
-
-static bool sane(const struct verify *v)
-{
-	return v->qps && v->qps <= MAX_QPS && v->max >= 8 && v->max <= 1u << 26 && v->recvs &&
-	       v->recvs <= WINDOW && v->mtu && v->timeout <= 31 && v->retry_cnt <= 7 &&
-	       v->rnr_retry <= 7;
-}
-
 static void traffic(struct verify *v)
 {
 	double seconds;
@@ -477,43 +367,83 @@ static void traffic(struct verify *v)
 	vt_sync(&v->t);
 }
 
+/* One side, from the device to its end. */
+static void side(struct verify *v, const struct verify_cmd *cmd)
+{
+	if (cmd->msg.on) {
+		msg_run(v, &cmd->msg);
+		return;
+	}
+	v->c = calloc(v->qps, sizeof(*v->c));
+	CHECK(v->c, "no memory");
+	set_up(v);
+	if (cmd->error)
+		expect_error(v);
+	else
+		traffic(v);
+	tear_down(v);
+	free(v->c);
+}
+
+struct thread {
+	struct verify v;
+	const struct verify_cmd *cmd;
+};
+
+static void *thread(void *arg)
+{
+	struct thread *t = arg;
+
+	side(&t->v, t->cmd);
+	return NULL;
+}
+
+/* Both sides in this process. */
+static void both(const struct verify_cmd *cmd)
+{
+	struct thread t[2] = {{cmd->v, cmd}, {cmd->v, cmd}};
+	pthread_t th;
+	int sv[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+	for (int i = 0; i < 2; i++) {
+		t[i].v.t.side = i;
+		t[i].v.t.sock = sv[i];
+		t[i].v.t.threads = true;
+	}
+	CHECK_EQ(pthread_create(&th, NULL, thread, &t[1]), 0);
+	thread(&t[0]);
+	CHECK_EQ(pthread_join(th, NULL), 0);
+}
+
 int main(int argc, char **argv)
 {
-	struct verify v = {.qps = 8,
-			   .max = 65536,
-			   .recvs = WINDOW,
-			   .total = 64 << 20,
-			   .seed = 1,
-			   .timeout = 14,
-			   .retry_cnt = 7,
-			   .rnr_retry = 7,
-			   .rd_atomic = 4,
-			   .mtu = IBV_MTU_1024,
-			   .gid_index = -1,
-			   .ib_port = 1,
-			   .inl = 64,
-			   .stuck = 60};
-	const char *port = "18515", *host;
-	bool error = false, good = true;
-	int o;
+	struct verify_cmd cmd = {.v = {.qps = 8,
+				       .max = 65536,
+				       .recvs = WINDOW,
+				       .total = 64 << 20,
+				       .seed = 1,
+				       .timeout = 14,
+				       .retry_cnt = 7,
+				       .rnr_retry = 7,
+				       .rd_atomic = 4,
+				       .mtu = IBV_MTU_1024,
+				       .gid_index = -1,
+				       .ib_port = 1,
+				       .inl = 64,
+				       .stuck = 60},
+				 .msg = {.count = 1000, .manner = MSG_TURNS},
+				 .port = "18515"};
 
-	while (good && (o = getopt_long(argc, argv, "d:i:g:p:s:m:", options, NULL)) != -1)
-		good = take_option(&v, o, &port, &error);
-	host = optind < argc ? argv[optind] : NULL;
-	if (!good || optind + 1 < argc || !sane(&v)) {
-		fputs(usage, stderr);
+	if (!verify_options(&cmd, argc, argv))
 		return 2;
-	}
 	signal(SIGPIPE, SIG_IGN);
-	v.t.side = host != NULL;
-	v.t.sock = vt_tcp(host, port);
-	v.c = calloc(v.qps, sizeof(*v.c));
-	CHECK(v.c, "no memory");
-	set_up(&v);
-	if (error)
-		expect_error(&v);
-	else
-		traffic(&v);
-	tear_down(&v);
+	if (cmd.msg.threads) {
+		both(&cmd);
+		return 0;
+	}
+	cmd.v.t.side = cmd.host != NULL;
+	cmd.v.t.sock = vt_tcp(cmd.host, cmd.port);
+	side(&cmd.v, &cmd);
 	return 0;
 }

@@ -75,6 +75,7 @@ struct verify {
 	uint8_t *seen;	 /* a bit for each of its results */
 	uint64_t seen_len;
 	struct tally tally;
+	uint32_t hint; /* QP of the last completion */
 	struct timespec start;
 };
 

@@ -474,3 +474,15 @@ size_t vt_differs(const void *p, size_t n, uint32_t seed)
 		i++;
 	return i;
 }
+
+void vt_poison(void *p, size_t n)
+{
+	memset(p, VT_POISON, n);
+}
+
+bool vt_is_poison(const void *p, size_t n)
+{
+	const uint8_t *b = p;
+
+	return !n || (b[0] == VT_POISON && !memcmp(b, b + 1, n - 1));
+}

@@ -148,6 +148,10 @@ enum ibv_qp_state vt_state(struct ibv_qp *qp);
 void vt_fill(void *p, size_t n, uint32_t seed);
 /* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
 size_t vt_differs(const void *p, size_t n, uint32_t seed);
+/* What memory is full of before something comes, and whether n bytes of it still are. */
+enum { VT_POISON = 0xd7 };
+void vt_poison(void *p, size_t n);
+bool vt_is_poison(const void *p, size_t n);
 void vt_set_seed(uint64_t seed);
 uint64_t vt_seed(void); /* of this run, another each time; printed by the runner; --seed sets it */
 

@@ -65,6 +65,13 @@ static void post(struct vt *v, struct ibv_qp *qp, enum ibv_wr_opcode op, size_t 
 	CHECK_EQ(vt_post(qp, &wr), 0);
 }
 
+/* What came, and nothing behind it. */
+static void bytes_are(const struct vt *v, uint32_t len, uint32_t seed)
+{
+	CHECK_EQ(vt_differs(v->buf + AREA, len, seed), len);
+	CHECK(vt_is_poison(v->buf + AREA + len, AREA - len), "bytes behind %u were written", len);
+}
+
 /* A pair that is made, used and destroyed: every byte arrives. */
 static void good_round(struct worker *w)
 {
@@ -79,11 +86,11 @@ static void good_round(struct worker *w)
 	CHECK(v->mr, "reg_mr: %s", strerror(errno));
 	connect_pair(v, qp, &o);
 	vt_fill(v->buf, len, seed);
-	memset(v->buf + AREA, 0, AREA);
+	vt_poison(v->buf + AREA, AREA);
 	post(v, qp[0], IBV_WR_RDMA_WRITE, AREA, len, 1);
 	vt_wc_is(v, 1, IBV_WC_SUCCESS);
-	CHECK_EQ(vt_differs(v->buf + AREA, len, seed), len);
-	memset(v->buf + AREA, 0, AREA);
+	bytes_are(v, len, seed);
+	vt_poison(v->buf + AREA, AREA);
 	sge = (struct ibv_sge){(uintptr_t)v->buf + AREA, AREA, v->mr->lkey};
 	CHECK_EQ(ibv_post_recv(qp[1], &rwr, &bad), 0);
 	post(v, qp[0], IBV_WR_SEND, 0, len, 1);
@@ -94,7 +101,7 @@ static void good_round(struct worker *w)
 		seen |= 1 << wc.wr_id;
 		CHECK(i == 0 || seen == 6, "completions %#x", seen);
 	}
-	CHECK_EQ(vt_differs(v->buf + AREA, len, seed), len);
+	bytes_are(v, len, seed);
 	len = draw(w) & 1;
 	CHECK_EQ(ibv_destroy_qp(qp[len]), 0);
 	CHECK_EQ(ibv_destroy_qp(qp[!len]), 0);
