@@ -20,7 +20,7 @@ demo: ## install what is missing, build, and show dpa0 at work
 	@scripts/build $(BUILD) -j$(JOBS)
 	@scripts/demo $(BUILD)
 
-test: ## everything: unit, sanitizers, integration, pyverbs
+test: ## all but the long tests: unit, integration (quick), pyverbs, sanitizers, fuzz for a minute
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS)
 
