@@ -426,6 +426,38 @@ Test(control, many_objects_come_and_go)
 			cr_assert_eq(ibv_dealloc_mw(mw[i]), 0);
 }
 
+static _Atomic bool stop;
+
+static void *looks_up(void *arg)
+{
+	while (!atomic_load(&stop))
+		if (OPS->req_notify_cq(a.cq, 0))
+			return arg;
+	return NULL;
+}
+
+/* Those that look up take no lock: they find what is there while the table is rebuilt. */
+Test(control, objects_are_found_while_others_come_and_go)
+{
+	enum { MANY = 300, ROUNDS = 100 };
+	struct ibv_mw *mw[MANY];
+	pthread_t t;
+	void *lost;
+
+	cr_assert_eq(pthread_create(&t, NULL, looks_up, a.cq), 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < MANY; i++) {
+			mw[i] = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
+			cr_assert(mw[i]);
+		}
+		for (int i = 0; i < MANY; i++)
+			cr_assert_eq(ibv_dealloc_mw(mw[i]), 0);
+	}
+	atomic_store(&stop, true);
+	cr_assert_eq(pthread_join(t, &lost), 0);
+	cr_expect_null(lost, "ENOENT of a CQ that is there");
+}
+
 /* ------------------------------------------------------- single verbs' own */
 
 Test(control, a_pd_with_an_ah_is_busy)
