@@ -345,7 +345,7 @@ Test(cq_ex, a_reader_goes_on_behind_an_overrun)
 					   .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
 					   .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN};
 	struct ibv_poll_cq_attr pa = {0};
-	struct ibv_cq_ex *ex = dpa_create_cq_ex(ctx, &attr);
+	struct ibv_cq_ex *ex = dpa_ctl_create_cq_ex(ctx, &attr);
 	struct ibv_cq *cq = ibv_cq_ex_to_cq(ex);
 	struct dpa_cqe e = {.wr_id = 0};
 	struct ibv_wc wc[8];
