@@ -177,6 +177,8 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 	uint32_t order;
 
 	(void)bytes;
+	if (!*hw->alive)
+		return; /* a child of a raw clone: its parent's, and something else may lie there */
 	pthread_mutex_lock(&hw->qmem_lock);
 	for (p = &hw->qmem; (a = *p); p = &a->next)
 		if ((uint8_t *)mem >= a->mem && (uint8_t *)mem < a->mem + arena_bytes(a))

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -323,6 +324,17 @@ static void catch_signals(void)
 	sigaction(SIGPIPE, &sa, NULL); /* whoever reads "-" may leave */
 }
 
+/* A descriptor for each process: as many as this one may have. */
+static void raise_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
 void cmd_capture(struct ctl *c)
 {
 	static struct capture k;
@@ -335,6 +347,7 @@ void cmd_capture(struct ctl *c)
 	k.buf = malloc(DPA_CAPTURE_RING);
 	if (!k.buf)
 		die(EXIT_NONE, "out of memory");
+	raise_limit();
 	refuse_second(c);
 	begin(&k);
 	k.listener = make_listener(name, sizeof(name));

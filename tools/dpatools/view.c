@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,6 +64,17 @@ static int by_start(const void *a_, const void *b_)
 	return 0;
 }
 
+/* A descriptor for each process: as many as this one may have. */
+static void raise_limit(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
 int view_open(const char *board, const char *device, struct view views[VIEW_MAX])
 {
 	char pattern[512];
@@ -72,6 +84,7 @@ int view_open(const char *board, const char *device, struct view views[VIEW_MAX]
 	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
 	if (glob(pattern, GLOB_NOSORT, NULL, &g))
 		return 0;
+	raise_limit();
 	for (size_t i = 0; i < g.gl_pathc && n < VIEW_MAX; i++) {
 		if (!open_one(g.gl_pathv[i], &views[n]))
 			continue;

@@ -7,11 +7,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ctx/buddy.h"
@@ -267,6 +269,34 @@ Test(queue_memory, not_in_a_forked_child)
 	cr_expect_eq(q[0], 7);
 	dpa_hw_free_queue(&th->ctx, q, 4096);
 	close(zero);
+}
+
+/* No handler runs in a child of a raw clone: it frees nothing, and nothing of its own is harmed. */
+Test(queue_memory, freed_in_a_child_of_a_raw_clone)
+{
+	uint8_t *q = queue(65536), *r = queue(4096);
+	int status = -1;
+	pid_t pid;
+
+	q[0] = 7;
+	pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, NULL, NULL, NULL, NULL);
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		uint8_t *own = mmap(q, 65536, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+		if (own != q)
+			_exit(1);
+		own[0] = 9;
+		dpa_hw_free_queue(&th->ctx, q, 65536);
+		dpa_hw_free_queue(&th->ctx, r, 4096);
+		_exit(own[0] == 9 ? 0 : 2);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(status, 0, "%#x", (unsigned)status);
+	cr_expect_eq(q[0], 7);
+	dpa_hw_free_queue(&th->ctx, q, 65536);
+	dpa_hw_free_queue(&th->ctx, r, 4096);
 }
 
 /* `ulimit -f`: a file past it would raise SIGXFSZ. Smaller arenas serve as long as they can. */

@@ -72,6 +72,9 @@ static void make_hw(struct th *th, bool pull)
 	atomic_store(&hw->udp.fd, -1);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_init(&hw->ctl, NULL);
+	hw->alive = zero_pages(4096);
+	madvise(hw->alive, 4096, MADV_WIPEONFORK);
+	*hw->alive = 1;
 	hw->pd_refs = zero_pages(DPA_MAX_PD * sizeof(*hw->pd_refs));
 	hw->qp_tab = zero_pages(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
 	hw->slab = zero_pages(DPA_MAX_QP * sizeof(*hw->slab));
