@@ -64,6 +64,7 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 	f->net.flow = h->flow;
 	f->net.df = h->df;
 	f->ip_known = h->ip_known;
+	f->passed_on = true;
 	f->sure = h->sure;
 	f->p = p;
 	f->n = n;

@@ -6,7 +6,8 @@
 #include "kernels/transport/transport.h"
 
 #define GRH_BYTES 40u
-#define SURE	  16u /* packets in a row whose identification counted from 0 */
+#define OVERTAKEN 4096u /* packets behind the expected one: some sockets' full buffers */
+#define SURE	  16u	/* packets in a row whose identification counted from 0 */
 
 /* IBA CA17-29 */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
@@ -301,6 +302,18 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
 	dpa_count(qp->hw, heard ? DPA_CNT_rp_cnp_handled : DPA_CNT_rp_cnp_ignored, 1);
 }
 
+/*
+ * A packet that came to the wrong process arrives behind later ones of its QP if the kernel steers
+ * by then. RC repairs the order. UC would take it for a new message: that one would come behind
+ * later ones, and a WRITE would replace the bytes of a newer one. It counts as lost. Not if it is
+ * far behind: then its sender began anew.
+ */
+static bool is_overtaken(const struct dpa_hw_qp *qp, const struct dpa_frame *f, uint32_t psn)
+{
+	return f->passed_on && qp->type == DPA_QP_UC &&
+	       (uint32_t)(dpa_psn_diff(qp->resp.epsn, psn) - 1) < OVERTAKEN;
+}
+
 /* IBA 9.6/qp-exists */
 struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
@@ -317,7 +330,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
 	}
-	if (dpa_unlikely(!qp || qp->qpn != pkt->dqpn)) {
+	if (dpa_unlikely(!qp || qp->qpn != pkt->dqpn || is_overtaken(qp, f, pkt->psn))) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return qp;
 	}

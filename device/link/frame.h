@@ -26,12 +26,13 @@ struct dpa_frame {
 	const uint8_t
 		*p; /* UDP payload; room for 64 bytes in front of it that may be overwritten */
 	uint32_t n;
-	bool ip_known; /* net's ip_id and df are what the packet had; else the ICRC is solved for
-			  them */
-	bool group;    /* off the UDP socket: net.dst is a multicast group's */
-	bool from_0;   /* not known, but right if it counts from 0 in each call of the sender's */
-	bool other_id; /* the ICRC is right with one only that does not, whatever was merged */
-	bool sure;     /* net.sport is the kernel's information, not another user's */
+	bool ip_known;	/* net's ip_id and df are what the packet had; else the ICRC is solved for
+			   them */
+	bool passed_on; /* by another process of this host: later ones may be here before it */
+	bool group;	/* off the UDP socket: net.dst is a multicast group's */
+	bool from_0;	/* not known, but right if it counts from 0 in each call of the sender's */
+	bool other_id;	/* the ICRC is right with one only that does not, whatever was merged */
+	bool sure;	/* net.sport is the kernel's information, not another user's */
 };
 
 /*
