@@ -388,7 +388,8 @@ struct dpa_resp {
 	uint32_t nsaved;
 	/* duplicates: response packets that are paid for; ns: counted up to then. again.c */
 	uint64_t again, again_at;
-	uint32_t from; /* DPA_FROM_* of the last packet off the wire that came in order */
+	bool nak_strange; /* nak_sent, for a packet that came from elsewhere: kept.c */
+	uint32_t from;	  /* DPA_FROM_* of the last packet off the wire that came in order */
 	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
 	struct {
 		uint8_t kind; /* enum dpa_tag_kind */

@@ -263,6 +263,11 @@ static bool from_source(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	return s->from != DPA_FROM_UNKNOWN && s->from == known;
 }
 
+bool dpa_kept_strange(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	return (s->flags & DPA_PKT_MTU) && !from_source(qp, s);
+}
+
 void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from)
 {
 	if (from == DPA_FROM_UNKNOWN)

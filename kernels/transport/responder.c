@@ -610,11 +610,25 @@ static void say_gap(struct dpa_hw_qp *qp)
 	dpa_owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
 }
 
+/* A stranger's packet does not use up the one NAK that the peer's own has a right to. */
+static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
+{
+	const bool strange = dpa_kept_strange(qp, s);
+	struct dpa_resp *r = &qp->resp;
+
+	if (!strange && r->nak_strange)
+		r->nak_sent = false;
+	dpa_keep(qp, s, payload);
+	if (!r->nak_sent)
+		r->nak_strange = strange;
+	say_gap(qp);
+}
+
 /* The expected packet is there, perhaps before the NAK that asks for it left: then an ACK will do.
  */
 static void gap_closed(struct dpa_resp *r)
 {
-	r->nak_sent = false;
+	r->nak_sent = r->nak_strange = false;
 	if (!r->ack_owed || r->ack_syndrome != (DPA_AETH_NAK | DPA_NAK_PSN_SEQ))
 		return;
 	r->ack_psn = dpa_psn_add(r->epsn, DPA_PSN_MASK);
@@ -655,8 +669,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		return;
 	case DPA_RESP_GAP:
 		dpa_count(qp->hw, DPA_CNT_out_of_sequence, dpa_npkts(s->len, qp->mtu));
-		dpa_keep(qp, s, payload);
-		say_gap(qp);
+		on_gap(qp, s, payload);
 		return;
 	case DPA_RESP_INVALID:
 		deny(qp, s, DPA_NAK_INV_REQ);

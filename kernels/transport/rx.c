@@ -197,6 +197,7 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.patience_spent = false;
 	qp->resp.from = DPA_FROM_UNKNOWN;
 	qp->resp.again = 0;
+	qp->resp.nak_strange = false;
 	qp->id_row = 0;
 	qp->resp.rd_head = qp->resp.rd_tail = 0;
 	memset(qp->resp.rd, 0, sizeof(qp->resp.rd));

@@ -350,6 +350,8 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn);
 bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload);
 void dpa_kept_done(struct dpa_hw_qp *qp);
+/* It comes off the wire, and from elsewhere than what came in order. */
+bool dpa_kept_strange(const struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* The source of a request that came in order, which is not the one of the request before. */
 void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from);
 /* A request came in order: packets of its UDP source may be kept from now on. */

@@ -62,6 +62,38 @@ Test(security_ahead, nothing_from_elsewhere_is_kept)
 	close_door(d);
 }
 
+static bool asks_for(struct door *d, uint32_t n)
+{
+	struct dpa_resp *r = &d->th->b.qp->resp;
+	bool asks = r->ack_owed && r->ack_syndrome == (DPA_AETH_NAK | DPA_NAK_PSN_SEQ) &&
+		    r->ack_psn == PSN0 + n;
+
+	r->ack_owed = false; /* it leaves */
+	return asks;
+}
+
+/* There is one NAK for a gap. A stranger's packet used it up: when a packet was lost afterwards
+ * the peer heard of it by its timers only. */
+/* IBA 9.7.5/one-nak */
+Test(security_ahead, a_stranger_uses_up_no_nak)
+{
+	struct door *d = door_of(DPA_QP_RC);
+
+	packet(d, PORT, 0, 1);
+	d->th->b.qp->resp.ack_owed = false;
+	packet(d, OTHER, 5, 66);
+	cr_expect(asks_for(d, 1));
+	packet(d, OTHER, 6, 66);
+	cr_expect_not(asks_for(d, 1), "once");
+	packet(d, PORT, 2, 3);
+	cr_expect(asks_for(d, 1), "this one is the peer's");
+	packet(d, PORT, 3, 4);
+	packet(d, OTHER, 7, 66);
+	packet(d, PORT, 4, 5);
+	cr_expect_not(asks_for(d, 1), "once");
+	close_door(d);
+}
+
 /* What the peer itself sends ahead is kept as before: its port is that of the packet in order. */
 Test(security_ahead, what_the_peer_sends_is_kept)
 {
