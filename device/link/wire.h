@@ -169,8 +169,8 @@ bool dpa_frame_check(struct dpa_hw *hw, struct dpa_frame *f, struct dpa_roce_pkt
  * The IPv4 identification, of connected QPs, under the QP's lock. A sender whose packets counted
  * from 0 many times in a row (dpa_id_learn()) does so in the next one, too: if the ICRC fits
  * another identification only, the packet is damaged, most likely. False: it is dropped and
- * counted, once: if it comes again its sender does otherwise now. What counts is what the QP took
- * in order from one UDP port, so that nobody else can say how its peer's packets have to look.
+ * counted, once: if it comes again its sender does otherwise now. Only packets count that the QP
+ * took in order from one UDP port, so that nobody else can say how its peer's packets have to look.
  */
 bool dpa_id_fits(struct dpa_hw_qp *qp, const struct dpa_frame *f);
 /* A frame was given to the QP, of which dpa_id_progress() was `before`. */

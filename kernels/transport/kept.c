@@ -10,7 +10,7 @@
  * this makes no forgery easier, a packet is kept only if it comes from the UDP port from which the
  * last packet in order came (the address is the path's anyway). A port that a socket of the peer's
  * host is bound to is not to be had by another user there. And where two copies of a packet differ
- * neither is kept. What is not kept is asked for by the NAK and judged in its turn.
+ * neither is kept. The NAK asks for all that is not kept, and it is judged in its turn.
  */
 #include <stdlib.h>
 #include "transport.h"
@@ -161,7 +161,7 @@ static bool ends_at(const struct dpa_slot *s, uint32_t mtu, uint32_t psn)
 	       (dpa_op_props(s->opcode) & DPA_OPP_END);
 }
 
-/* What the first packet of a message carries in front of its payload. */
+/* Same headers in front of the payload, of two first packets of a message? */
 static bool same_start(const struct dpa_slot *a, const struct dpa_slot *b)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)a->ext, *y = (const void *)b->ext;
@@ -172,7 +172,7 @@ static bool same_start(const struct dpa_slot *a, const struct dpa_slot *b)
 	       (x->va == y->va && x->rkey == y->rkey && x->dmalen == y->dmalen);
 }
 
-/* The same of the last one. */
+/* The same of two last packets. */
 static bool same_end(const struct dpa_slot *a, const struct dpa_slot *b)
 {
 	const uint16_t with = DPA_OPP_IMM | DPA_OPP_INV, p = dpa_op_props(a->opcode) & with;

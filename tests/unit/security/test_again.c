@@ -4,6 +4,7 @@
  * sent: a duplicate could ask for anything that its key opened.
  */
 #include "door.h"
+#include "kernels/transport/transport.h"
 
 #define LEN 4096u /* of the READ: 4 packets */
 #define T14 (4096ull << 14)
@@ -123,6 +124,30 @@ Test(security_again, a_flush_of_another_range)
 	d->k.rkey ^= 1;
 	knock(d, 0);
 	cr_expect_eq(answered(d), 1);
+	close_door(d);
+}
+
+/* XRC: what another SRQ's protection domain opens was never asked for. */
+Test(security_again, another_srq)
+{
+	struct door *d = door_of(DPA_QP_RC);
+	struct dpa_hw_qp *qp = d->th->b.qp;
+	struct dpa_slot s = {.opcode = DPA_BTH_XRC | DPA_BTH_READ_REQUEST, .psn = PSN0};
+	struct dpa_ext *x = (struct dpa_ext *)s.ext;
+	const struct dpa_rd_saved *a;
+
+	x->va = 4096;
+	x->rkey = 7;
+	x->dmalen = 64;
+	x->xrcsrq = 5;
+	dpa_again_remember(qp, &s, 1, 0);
+	a = dpa_again_find(&qp->resp, &s);
+	cr_assert_not_null(a);
+	cr_expect(dpa_again_allowed(qp, a, &s));
+	x->xrcsrq = 6;
+	cr_expect_eq(dpa_again_find(&qp->resp, &s), a);
+	cr_expect_not(dpa_again_allowed(qp, a, &s));
+	cr_expect_eq(th_count(d->th, DPA_CNT_duplicate_read_refused), 1);
 	close_door(d);
 }
 

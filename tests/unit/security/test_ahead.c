@@ -94,7 +94,7 @@ Test(security_ahead, a_stranger_uses_up_no_nak)
 	close_door(d);
 }
 
-/* What the peer itself sends ahead is kept as before: its port is that of the packet in order. */
+/* Packets of the peer itself are kept as before: their port is that of the packet in order. */
 Test(security_ahead, what_the_peer_sends_is_kept)
 {
 	struct door *d = door_of(DPA_QP_RC);

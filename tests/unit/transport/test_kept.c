@@ -220,7 +220,7 @@ static void give_run(struct th *th, uint32_t first, uint32_t n)
 	give_part(th, DPA_BTH_SEND_ONLY, first, first, n);
 }
 
-/* What was sent again comes in other runs: its packets are compared one by one. */
+/* Packets that are sent again come in other runs: they are compared one by one. */
 Test(transport_kept, the_same_packets_in_other_runs)
 {
 	struct th *th = wire();

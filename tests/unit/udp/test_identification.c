@@ -231,7 +231,7 @@ Test(udp_identification, who_counts_on_is_not_held_to_0)
 	tear_down_peer(&s);
 }
 
-/* Whoever passes a packet on has computed it; it is not counted as one from 0 there. */
+/* A process that passes a packet on has computed it; it is not counted as one from 0 there. */
 Test(udp_identification, a_packet_that_was_passed_on)
 {
 	struct sender s;
