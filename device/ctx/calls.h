@@ -48,7 +48,8 @@ void dpa_dm_forget(struct dpa_hw_ctx *ctx);
  */
 static inline bool dpa_mr_careful(const struct dpa_hw *hw, uint32_t key)
 {
-	return hw->export->mr[key >> DPA_KEY_TAG_BITS].access & DPA_ACCESS_ON_DEMAND;
+	return __atomic_load_n(&hw->export->mr[key >> DPA_KEY_TAG_BITS].access, __ATOMIC_RELAXED) &
+	       DPA_ACCESS_ON_DEMAND;
 }
 /* --- hw.c --- */
 /*

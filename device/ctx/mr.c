@@ -11,6 +11,9 @@
  * read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull or under a
  * hazard (link/direct.h). Revocation: clear key, count gen up, full fence, wait for every QP lock
  * that was held (dpa_quiesce) and for the hazards of peers.
+ *
+ * entry.access   written under hw->ctl (relaxed): before the key, or, where rights alone change, in
+ * place and before gen is counted up (seq_cst); read as the key is, behind gen.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +32,9 @@ static const uint32_t known_access =
 	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
 	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_ON_DEMAND | DPA_ACCESS_HUGETLB |
 	DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_RELAXED_ORDERING;
+/* With which peers may get at it, themselves or by a window. */
+static const uint32_t remote_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+				      DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND;
 /* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
 static const uint32_t optional_access = 0x3ff00000u;
 
@@ -199,19 +205,27 @@ struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
 	return mr;
 }
 
-void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
+/* What was read of the entry before is out of date. */
+static void next_gen(struct dpa_hw *hw, const struct dpa_mr *mr)
 {
-	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
 	atomic_fetch_add_explicit(&hw->export->mr_gen[mr - hw->export->mr], 1,
 				  memory_order_seq_cst);
 }
 
-/* Nobody is at work with a withdrawn entry any more: no thread here, no peer by itself. */
-static void mr_wait(struct dpa_hw *hw, const struct dpa_mr *mr)
+void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
+{
+	atomic_store_explicit(&mr->key, 0, memory_order_seq_cst);
+	next_gen(hw, mr);
+}
+
+/*
+ * Waits until nobody is at work with what an entry of these rights was: no thread here, no peer by
+ * itself.
+ */
+static void mr_wait(struct dpa_hw *hw, uint32_t access)
 {
 	dpa_quiesce(hw);
-	if (mr->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
-			  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND))
+	if (access & remote_access)
 		dpa_hazards_wait(hw);
 }
 
@@ -226,7 +240,7 @@ static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
 	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return EBUSY;
 	dpa_mr_withdraw(hw, mr);
-	mr_wait(hw, mr);
+	mr_wait(hw, mr->access);
 	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return 0;
 	atomic_store_explicit(&mr->key, key, memory_order_release);
@@ -240,7 +254,7 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 
 	dpa_share_hide(hw, mr_key(index, mr->tag));
 	dpa_mr_withdraw(hw, mr);
-	mr_wait(hw, mr);
+	mr_wait(hw, mr->access);
 	if (mr->kind == DPA_KIND_MR && mr->qpn)
 		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
 	else if (mr->kind == DPA_KIND_MR)
@@ -344,6 +358,44 @@ static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
 	dpa_share_begin(ctx->hw, plan, &a);
 }
 
+/* Other rights need no other memory: how it is copied and whether it is shared stay as they are. */
+static bool in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access)
+{
+	return !((mr->access ^ access) & DPA_ACCESS_ON_DEMAND) &&
+	       (!hw->share || !(mr->access & remote_access) == !(access & remote_access));
+}
+
+static void set_access(struct dpa_mr *mr, uint32_t access)
+{
+	__atomic_store_n(&mr->access, access, __ATOMIC_RELAXED);
+}
+
+/*
+ * Gives a region other rights under the same keys, so that what was and stays allowed is never
+ * refused. When it returns nobody is at work by a right that was taken. EBUSY while windows are
+ * bound to it: a bind that was under way is seen behind the wait, then all is as before.
+ */
+static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access)
+{
+	const uint32_t was = mr->access;
+
+	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return EBUSY;
+	set_access(mr, access);
+	if (!(was & ~access))
+		return 0;
+	next_gen(hw, mr);
+	mr_wait(hw, was);
+	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return 0;
+	set_access(mr, was);
+	return EBUSY;
+}
+
+/*
+ * Keys change with the memory or the PD: packets may name the old ones still. With rights alone
+ * they stay; a peer that fetches by a right that was taken finds out by the generation.
+ */
 int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		    const struct dpa_mr_attr *attr)
 {
@@ -351,7 +403,6 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	struct dpa_mr_attr a, was;
 	struct dpa_share_plan plan;
 	struct dpa_mr *mr;
-	bool revokes;
 	int ret = EINVAL;
 
 	rereg_begin(ctx, *key, flags, attr, &plan);
@@ -362,27 +413,28 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		goto out;
 	was = attr_of(mr);
 	a = rereg_attr(&was, flags, attr);
+	a.access &= ~optional_access;
 	ret = mr_validate(hw, &a);
+	if (!ret && flags == DPA_REREG_ACCESS && in_place(hw, mr, a.access)) {
+		ret = rereg_access(hw, mr, a.access);
+		dpa_share_show(hw, mr, *key);
+		goto out;
+	}
 	if (!ret)
 		ret = mr_suspend(hw, mr);
 	if (ret)
 		goto out;
-	/*
-	 * Where anything is taken away, a new key: a peer may be fetching by the old one still, and
-	 * must find that out. Permissions that only grow leave the key that peers know.
-	 */
-	revokes = (flags & (DPA_REREG_TRANSLATION | DPA_REREG_PD)) || (mr->access & ~a.access);
 	hw->pd_refs[mr->pdn]--;
 	hw->pd_refs[a.pdn]++;
 	mr->pdn = a.pdn;
-	mr->access = a.access & ~optional_access;
+	set_access(mr, a.access);
 	mr->addr = a.addr;
 	mr->length = a.length;
 	mr->iova = a.iova;
 	dpa_share_take(hw, mr, &plan); /* before what was there is dropped: it may be the same */
 	dpa_share_drop(hw, was.addr, was.length);
 	dpa_share_hide(hw, *key);
-	if (revokes)
+	if (flags & (DPA_REREG_TRANSLATION | DPA_REREG_PD))
 		*key = dpa_mr_new_key(mr, *key >> DPA_KEY_TAG_BITS);
 	dpa_share_show(hw, mr, *key);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
@@ -400,7 +452,7 @@ static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len
 
 	if (dpa_unlikely(iova < mr->iova || off > mr->length || len > mr->length - off))
 		return DPA_SYN_LKEY_BOUNDS;
-	if (dpa_unlikely((mr->access & access) != access))
+	if (dpa_unlikely((__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access))
 		return DPA_SYN_LKEY_ACCESS;
 	*addr = mr->addr + off;
 	return 0;

@@ -51,7 +51,9 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 		mw->pdn = pdn;
 		mw->owner = ctx->id;
 		set_parent(mw, 0);
-		*rkey = dpa_mr_new_key(mw, index);
+		do { /* no bind makes it 0, whichever bits the consumer chooses */
+			*rkey = dpa_mr_new_key(mw, index);
+		} while (!(*rkey & ~MW_CONSUMER));
 		hw->pd_refs[pdn]++;
 		hw->board->self->nmr = ++hw->nmr;
 	}
@@ -90,12 +92,12 @@ int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 }
 
 /* What IBA 10.6.7.2.2 asks of a bind. */
-static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t new_key,
-			   uint64_t va, const struct dpa_wqe_bind *b, uint64_t *addr)
+static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint64_t va,
+			   const struct dpa_wqe_bind *b, uint64_t *addr)
 {
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
-	if (!is_window(mw) || mw->pdn != qp->pdn || !new_key || (b->access & ~mw_access))
+	if (!is_window(mw) || mw->pdn != qp->pdn || (b->access & ~mw_access))
 		return DPA_SYN_MW_BIND;
 	if (mw->kind == DPA_KIND_MW2 && mw->parent)
 		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
@@ -142,6 +144,12 @@ static void give(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t
 	atomic_store_explicit(&mw->key, key, memory_order_release);
 }
 
+/* The key of a bind: the consumer's bits, all others as they were given out with the window. */
+static uint32_t bound_key(const struct dpa_mr *mw, uint32_t index, uint32_t new_key)
+{
+	return index << DPA_KEY_TAG_BITS | (mw->tag & ~MW_CONSUMER) | (new_key & MW_CONSUMER);
+}
+
 /*
  * Of what a window of type 1 was bound to before nobody is told anything any more until those who
  * use it have come to their end: without mw_lock, for they may be about to bind one, too.
@@ -150,14 +158,13 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		     const struct dpa_wqe_bind *b)
 {
 	struct dpa_hw *hw = qp->hw;
-	struct dpa_mr *mw = &hw->export->mr[old_key >> DPA_KEY_TAG_BITS];
+	const uint32_t index = old_key >> DPA_KEY_TAG_BITS;
+	struct dpa_mr *mw = &hw->export->mr[index];
 	uint32_t syn, n = 0;
 	uint64_t addr = 0;
 
-	if ((old_key ^ new_key) & ~MW_CONSUMER)
-		return DPA_SYN_MW_BIND;
 	dpa_spin_lock(&hw->mw_lock);
-	while (!(syn = check_bind(qp, mw, new_key, va, b, &addr)) &&
+	while (!(syn = check_bind(qp, mw, va, b, &addr)) &&
 	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
 		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
 
@@ -174,7 +181,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		hw->mw_unbinding -= mine;
 	}
 	if (!syn && b->length)
-		give(qp, mw, new_key, va, addr, b);
+		give(qp, mw, bound_key(mw, index, new_key), va, addr, b);
 	dpa_spin_unlock(&hw->mw_lock);
 	return syn;
 }

@@ -57,9 +57,9 @@ static int check_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 	if ((mask & DPA_QPM_DEST_QPN) && a->dest_qpn > DPA_PSN_MASK)
 		return EINVAL;
 	if ((mask & DPA_QPM_ACCESS) &&
-	    (a->access &
-	     ~(uint32_t)(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
-			 DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSH_GLOBAL)))
+	    (a->access & ~(uint32_t)(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
+				     DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |
+				     DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_FLUSH_PERSISTENT)))
 		return EINVAL;
 	if (mask & (DPA_QPM_ALT_PATH | DPA_QPM_PATH_MIG_STATE | DPA_QPM_CAP | DPA_QPM_RATE_LIMIT))
 		return EOPNOTSUPP;

@@ -130,7 +130,8 @@ enum dpa_access {
 	DPA_ACCESS_ON_DEMAND = 1 << 6,
 	DPA_ACCESS_HUGETLB = 1 << 7,
 	DPA_ACCESS_FLUSH_GLOBAL = 1 << 8,
-	DPA_ACCESS_FLUSH_PERSISTENT = 1 << 9, /* EINVAL: no memory here is known to persist */
+	/* of a QP; a region is refused (EINVAL): no memory here is known to persist */
+	DPA_ACCESS_FLUSH_PERSISTENT = 1 << 9,
 	DPA_ACCESS_RELAXED_ORDERING = 1 << 20,
 };
 

@@ -193,7 +193,7 @@ struct dpa_pull {
 	uint32_t rkey;	/* of the region read (READ responses); 0 for requests */
 	uint32_t idx;	/* of the sender's WQE (requests), */
 	uint32_t off;	/* and where in its message this is */
-	uint32_t rsvd;
+	uint32_t gen;	/* mr_gen of the region before its key was looked at (READ responses) */
 	struct {
 		uint64_t addr, len;
 	} iov[DPA_PULL_IOV];

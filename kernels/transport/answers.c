@@ -75,8 +75,8 @@ static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd
 	return syn;
 }
 
-static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
-			   uint32_t n, uint8_t *data)
+static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t gen,
+			   uint64_t addr, uint32_t n, uint8_t *data)
 {
 	struct dpa_pull *p = (struct dpa_pull *)data;
 
@@ -84,6 +84,7 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
 					memory_order_relaxed);
 	p->rkey = rd->rkey;
+	p->gen = gen;
 	p->iov[0].addr = addr;
 	p->iov[0].len = n;
 }
@@ -93,7 +94,7 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
 	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
-	uint32_t data_len;
+	uint32_t data_len, gen;
 	bool pull = !dpa_lossy(qp) && left >= DPA_PULL_MIN && !dpa_mr_careful(qp->hw, rd->rkey) &&
 		    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed);
 	uint32_t psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
@@ -105,6 +106,9 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	if (pull)
 		n = left < DPA_PULL_CHUNK ? left : DPA_PULL_CHUNK;
 	last = n == left;
+	/* before the key and the rights: whichever changes behind this is found out by it */
+	gen = atomic_load_explicit(&qp->hw->export->mr_gen[rd->rkey >> DPA_KEY_TAG_BITS],
+				   memory_order_seq_cst);
 	if (rd_source(qp, rd, n, &addr))
 		return -1;
 	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST
@@ -119,7 +123,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 		((struct dpa_ext *)s->ext)->path_mtu = qp->mtu;
 	if (pull) {
 		s->flags |= DPA_PKT_PULL;
-		fill_read_pull(qp, rd, addr, n, data);
+		fill_read_pull(qp, rd, gen, addr, n, data);
 	} else {
 		s->flags |= inslot ? DPA_PKT_INSLOT : 0;
 		if (dpa_copy_in(qp->hw, inslot ? s->ext + dpa_ext_len(op) : data, addr, n))

@@ -281,7 +281,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 		return false;
 	off = o->at.addr - mr->iova;
 	if (o->at.addr < mr->iova || off > mr->length || o->total > mr->length - off ||
-	    (mr->access & access) != access)
+	    (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access)
 		return false;
 	*addr = mr->addr + off + o->off;
 	/* of a window: that of its region */

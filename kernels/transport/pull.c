@@ -64,11 +64,15 @@ static int take_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
 static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 			   const struct dpa_pull *p)
 {
+	const uint32_t i = p->rkey >> DPA_KEY_TAG_BITS;
+
 	dpa_full_fence();
 	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
 		return false;
-	if (p->rkey && atomic_load_explicit(&peer->export->mr[p->rkey >> DPA_KEY_TAG_BITS].key,
-					    memory_order_acquire) != p->rkey)
+	/* the rights may be others under the same key */
+	if (p->rkey &&
+	    (atomic_load_explicit(&peer->export->mr[i].key, memory_order_acquire) != p->rkey ||
+	     atomic_load_explicit(&peer->export->mr_gen[i], memory_order_acquire) != p->gen))
 		return false;
 	return peer->slot == peer->hw->board->slot || dpa_was_alive(peer);
 }

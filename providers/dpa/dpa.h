@@ -225,6 +225,7 @@ struct dpa_batch {
 	int err;	    /* wr.c; EIO: of a dead context, the lock is not held */
 	uint32_t needs;	    /* what the request still lacks: DPA_NEEDS_*; UD, XRC */
 	uint8_t *aside; /* room for a WQE that may reach over the ring's end; NULL: no such QP */
+	struct dpa_mw *bound; /* windows that it binds; NULL: none */
 };
 
 enum { DPA_NEEDS_AH = 1, DPA_NEEDS_SRQN = 2 };
@@ -256,6 +257,26 @@ static inline struct dpa_context *to_dpa_ctx(struct ibv_context *c)
 static inline struct dpa_pd *to_dpa_pd(struct ibv_pd *pd)
 {
 	return (struct dpa_pd *)pd;
+}
+
+/* A memory window. The application may write mw.rkey: nothing here depends on it. */
+struct dpa_mw {
+	struct ibv_mw mw;
+	uint32_t key; /* that it was allocated with: names it to the device for good */
+	/* wr.c, under the lock of the SQ whose batch binds it: the next one; its key before */
+	struct dpa_mw *next;
+	uint32_t before;
+};
+
+static inline struct dpa_mw *to_dpa_mw(struct ibv_mw *mw)
+{
+	return (struct dpa_mw *)mw;
+}
+
+/* The R_Key that a bind by `rkey` gives it: the low 8 bits are the consumer's (IBA 10.6.7.2.3). */
+static inline uint32_t dpa_mw_bound_key(const struct dpa_mw *mw, uint32_t rkey)
+{
+	return (mw->key & ~0xffu) | (rkey & 0xff);
 }
 
 static inline struct dpa_ah *to_dpa_ah(struct ibv_ah *ah)

@@ -302,12 +302,161 @@ static void srq_of_another_pd(struct vt *t)
 	vt_close(t);
 }
 
+/* --------------------------------------------------------- windows, regions */
+
+static void write_to(struct vt *t, uint32_t rkey, uint32_t len, enum ibv_wc_status status)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = vt_wr(t, IBV_WR_RDMA_WRITE, &sge, 0, 0, len);
+
+	wr.wr_id = 6;
+	wr.wr.rdma.rkey = rkey;
+	CHECK_EQ(vt_post(t->qp, &wr), 0);
+	vt_wc_is(t, 6, status);
+}
+
+static void bind(struct vt *t, struct ibv_mw *mw, uint32_t rkey)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED};
+	const uint32_t first = mw->rkey;
+
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = rkey;
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){t->mr, (uintptr_t)t->buf, t->len,
+							 IBV_ACCESS_REMOTE_WRITE};
+	CHECK_EQ(vt_post(t->qp, &wr), 0);
+	vt_wc_is(t, 7, IBV_WC_SUCCESS);
+	CHECK_EQ(mw->rkey, (first & ~0xffu) | (rkey & 0xff));
+}
+
+/* Of the key of a bind only the low 8 bits are the poster's; the window has all of it then. */
+static void window_of_any_number(struct vt *t)
+{
+	static const uint32_t wanted[] = {0xba, 0xdeadbe07, 0, 0xffffffff};
+	struct vt_opt o = {.mr_access = ALL | IBV_ACCESS_MW_BIND};
+
+	vt_setup(t, &o);
+	for (int i = 0; i < 4; i++) {
+		struct ibv_mw *mw = NULL;
+		uint32_t key = 0;
+
+		if (t->side == 1) {
+			mw = ibv_alloc_mw(t->pd, IBV_MW_TYPE_2);
+			CHECK(mw, "alloc_mw: %s", strerror(errno));
+			bind(t, mw, wanted[i]);
+			key = mw->rkey;
+			vt_put(t, &key, sizeof(key));
+		} else {
+			vt_get(t, &key, sizeof(key));
+			write_to(t, key, 8, IBV_WC_SUCCESS);
+			write_to(t, key, 50000, IBV_WC_SUCCESS);
+		}
+		vt_sync(t);
+		if (mw) {
+			mw->rkey = 0; /* the application's: nothing depends on it */
+			CHECK_EQ(ibv_dealloc_mw(mw), 0);
+		}
+		vt_sync(t);
+		if (t->side == 0)
+			write_to(t, key, 8, IBV_WC_REM_ACCESS_ERR);
+		vt_reconnect(t, &o);
+	}
+	vt_close(t);
+}
+
+static void rereg(struct vt *t, int access)
+{
+	const uint32_t lkey = t->mr->lkey, rkey = t->mr->rkey;
+
+	CHECK_EQ(ibv_rereg_mr(t->mr, IBV_REREG_MR_CHANGE_ACCESS, t->pd, NULL, 0, access), 0);
+	CHECK(t->mr->lkey == lkey && t->mr->rkey == rkey, "the keys changed");
+}
+
+/* Other rights alone: the keys stay, what is allowed is what was asked for last. */
+static void rereg_access_keeps_keys(struct vt *t)
+{
+	static const uint32_t lens[] = {8, 50000};
+	struct vt_opt o = {0};
+
+	vt_setup(t, &o);
+	for (int i = 0; i < 4; i++) {
+		const bool may = i % 2 == 0;
+
+		if (t->side == 1)
+			rereg(t, may ? ALL : ALL & ~IBV_ACCESS_REMOTE_WRITE);
+		vt_sync(t);
+		if (t->side == 0)
+			write_to(t, t->peer.rkey, lens[i / 2],
+				 may ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR);
+		if (!may)
+			vt_reconnect(t, &o);
+		else
+			vt_sync(t);
+	}
+	if (t->side == 1) { /* nor may this side write any more */
+		rereg(t, IBV_ACCESS_REMOTE_READ);
+		CHECK_EQ(vt_recv(t, 0, 64, 1), 0);
+	}
+	vt_sync(t);
+	if (t->side == 0) {
+		CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, 8, 2, IBV_SEND_SIGNALED), 0);
+		vt_wc_is(t, 2, IBV_WC_REM_OP_ERR);
+	} else {
+		vt_wc_is(t, 1, IBV_WC_LOC_PROT_ERR);
+	}
+	vt_close(t);
+}
+
+/* Rights come and go while the other side works with those that stay: it never notices. */
+static void rereg_beside_traffic(struct vt *t)
+{
+	static const int other[] = {0, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_ATOMIC};
+	const int base = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+	struct vt_opt o = {0};
+	char done = 0;
+
+	vt_setup(t, &o);
+	if (t->side == 1) {
+		for (int i = 0; i < 300; i++)
+			rereg(t, base | other[i % 3]);
+		vt_put(t, &done, 1);
+	} else {
+		for (int i = 0; i < 3000; i++)
+			write_to(t, t->peer.rkey, i % 8 ? 64 : 40000, IBV_WC_SUCCESS);
+		vt_get(t, &done, 1);
+	}
+	vt_close(t);
+}
+
+/* QPs take the rights to FLUSH that no region here gives. */
+static void qp_may_persist(struct vt *t)
+{
+	enum { GLOBAL = 1 << 8, PERSISTENT = 1 << 9 }; /* older headers have no names for them */
+	struct vt_opt o = {0};
+
+	vt_setup(t, &o);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct ibv_qp_attr a = {.qp_access_flags = ALL | i << 8};
+		struct ibv_qp_init_attr ia;
+
+		CHECK_EQ(ibv_modify_qp(t->qp, &a, IBV_QP_ACCESS_FLAGS), 0);
+		CHECK_EQ(ibv_query_qp(t->qp, &a, IBV_QP_ACCESS_FLAGS, &ia), 0);
+		CHECK_EQ(a.qp_access_flags & (GLOBAL | PERSISTENT), i << 8);
+	}
+	vt_close(t);
+}
+
 static const struct vt_case cases[] = {
 	{"ud_longer_than_the_port", ud_longer_than_the_port, VT_BOTH, 0},
 	{"read_atomic_bad_keys", read_atomic_bad_keys, VT_BOTH, 0},
 	{"write_imm_bad_rkey", write_imm_bad_rkey, VT_BOTH, 0},
 	{"inv_of_no_window", inv_of_no_window, VT_BOTH, 0},
 	{"srq_of_another_pd", srq_of_another_pd, VT_BOTH, 0},
+	{"window_of_any_number", window_of_any_number, VT_BOTH, 0},
+	{"rereg_access_keeps_keys", rereg_access_keeps_keys, VT_BOTH, 0},
+	{"rereg_beside_traffic", rereg_beside_traffic, VT_BOTH, 0},
+	{"qp_may_persist", qp_may_persist, VT_BOTH, 0},
 };
 
 VT_MAIN(cases)

@@ -29,19 +29,17 @@ static int rereg(struct vt *t, struct ibv_mr *mr, int change)
 	bool where = change == IBV_REREG_MR_CHANGE_TRANSLATION;
 
 	return ibv_rereg_mr(mr, change, change == IBV_REREG_MR_CHANGE_PD ? t->pd : NULL,
-			    where ? t->buf : NULL, where ? 4096 : 0,
-			    change == IBV_REREG_MR_CHANGE_ACCESS ? ACCESS : 0);
+			    where ? t->buf : NULL, where ? 4096 : 0, 0);
 }
 
-/* rereg_mr ends the old keys when it takes something away: a right, the memory, the PD. */
+/* rereg_mr ends the old keys when it takes the memory or the PD away. */
 static void rereg_old_keys(struct vt *t)
 {
-	static const int changes[] = {IBV_REREG_MR_CHANGE_ACCESS, IBV_REREG_MR_CHANGE_TRANSLATION,
-				      IBV_REREG_MR_CHANGE_PD};
+	static const int changes[] = {IBV_REREG_MR_CHANGE_TRANSLATION, IBV_REREG_MR_CHANGE_PD};
 	struct vt_opt o = {0};
 
 	vt_setup(t, &o);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct ibv_mr *mr =
 			ibv_reg_mr(t->pd, t->buf, 4096, ACCESS | IBV_ACCESS_REMOTE_ATOMIC);
 		uint32_t old_lkey, keys[2];

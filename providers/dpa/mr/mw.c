@@ -5,7 +5,7 @@
 
 struct ibv_mw *dpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
-	struct ibv_mw *mw;
+	struct dpa_mw *mw;
 	int ret;
 
 	if (!dpa_alive(pd->context))
@@ -16,16 +16,16 @@ struct ibv_mw *dpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 	if (!mw)
 		return NULL;
 	ret = dpa_hw_alloc_mw(to_dpa_ctx(pd->context)->hw, to_dpa_pd(pd)->pdn, (uint32_t)type,
-			      &mw->rkey);
+			      &mw->key);
 	if (ret) {
 		free(mw);
 		return dpa_null(ret);
 	}
-	mw->context = pd->context;
-	mw->pd = pd;
-	mw->handle = mw->rkey;
-	mw->type = type;
-	return mw;
+	mw->mw.context = pd->context;
+	mw->mw.pd = pd;
+	mw->mw.rkey = mw->mw.handle = mw->key;
+	mw->mw.type = type;
+	return &mw->mw;
 }
 
 int dpa_dealloc_mw(struct ibv_mw *mw)
@@ -33,9 +33,9 @@ int dpa_dealloc_mw(struct ibv_mw *mw)
 	int ret = 0;
 
 	if (dpa_alive(mw->context))
-		ret = dpa_hw_dealloc_mw(to_dpa_ctx(mw->context)->hw, mw->rkey);
+		ret = dpa_hw_dealloc_mw(to_dpa_ctx(mw->context)->hw, to_dpa_mw(mw)->key);
 	if (!ret)
-		free(mw);
+		free(to_dpa_mw(mw));
 	return ret;
 }
 
@@ -46,21 +46,21 @@ int dpa_dealloc_mw(struct ibv_mw *mw)
  */
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	struct ibv_mw window = *mw;
+	struct dpa_mw window = *to_dpa_mw(mw);
 	struct ibv_send_wr wr = {
 		.wr_id = bind->wr_id,
 		.opcode = IBV_WR_BIND_MW,
 		.send_flags = bind->send_flags,
-		.bind_mw = {.mw = &window, .bind_info = bind->bind_info},
+		.bind_mw = {.mw = &window.mw, .bind_info = bind->bind_info},
 	};
 	struct ibv_send_wr *bad;
 	int ret;
 
-	window.type = IBV_MW_TYPE_2;
+	window.mw.type = IBV_MW_TYPE_2;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	ret = dpa_post_send(qp, &wr, &bad);
 	if (!ret)
-		mw->rkey = wr.bind_mw.rkey;
+		mw->rkey = window.mw.rkey;
 	return ret;
 }
 

@@ -154,6 +154,12 @@ static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_s
 	return 1;
 }
 
+/* Of a bind that is posted: its new R_Key, which the window has from now on, as irdma's have. */
+static __attribute__((cold)) uint32_t bound_key(struct ibv_mw *mw, uint32_t rkey)
+{
+	return mw->rkey = dpa_mw_bound_key(to_dpa_mw(mw), rkey);
+}
+
 /* Writes a WQE of at most max_bb blocks at w. Returns its length in blocks, 0: a bad request. */
 static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct ibv_send_wr *wr)
 {
@@ -189,8 +195,9 @@ static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct i
 	nbb = (uint32_t)(p - w + DPA_WQEBB - 1) / DPA_WQEBB;
 	dpa_wqe_put_ctrl(c, (uint8_t)wr->opcode, sq_wqe_flags(flags) | sq->signal_all, (uint8_t)nbb,
 			 nsge, sq->pi, wr->wr_id,
-			 dpa_unlikely(wr->opcode == IBV_WR_BIND_MW) ? wr->bind_mw.rkey
-								    : wr->imm_data,
+			 dpa_unlikely(wr->opcode == IBV_WR_BIND_MW)
+				 ? bound_key(wr->bind_mw.mw, wr->bind_mw.rkey)
+				 : wr->imm_data,
 			 (uint32_t)length, sq->count);
 	return nbb;
 }

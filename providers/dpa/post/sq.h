@@ -42,8 +42,7 @@ static inline uint8_t *sq_put_xrc(uint8_t *p, uint32_t srqn)
  * those), unknown access bits, or no region. Local access is not the window's to give: those bits
  * mean nothing.
  */
-static inline uint8_t *sq_put_bind(uint8_t *p, const struct ibv_mw *mw,
-				   const struct ibv_mw_bind_info *i)
+static inline uint8_t *sq_put_bind(uint8_t *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *i)
 {
 	const unsigned int remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
@@ -53,7 +52,7 @@ static inline uint8_t *sq_put_bind(uint8_t *p, const struct ibv_mw *mw,
 	if (!mw || mw->type != IBV_MW_TYPE_2 || (i->mw_access_flags & ~known) ||
 	    (i->length && !i->mr))
 		return NULL;
-	b = (struct dpa_wqe_bind *)sq_put_raddr(p, i->addr, mw->rkey);
+	b = (struct dpa_wqe_bind *)sq_put_raddr(p, i->addr, to_dpa_mw(mw)->key);
 	b->length = i->length;
 	b->lkey = i->mr ? i->mr->lkey : 0;
 	b->access = i->mw_access_flags & remote;

@@ -38,6 +38,7 @@ static inline void wr_begin(struct dpa_qp *qp)
 	b->pi = qp->sq.pi;
 	b->count = qp->sq.count;
 	b->at = NULL;
+	b->bound = NULL;
 	b->err = dpa_unlikely(state < DPA_QPS_RTS) ? EINVAL : 0;
 }
 
@@ -92,6 +93,8 @@ static void undo(struct dpa_qp *qp)
 	qp->sq.pi = qp->batch.pi;
 	qp->sq.count = qp->batch.count;
 	qp->batch.needs = 0;
+	for (struct dpa_mw *mw = qp->batch.bound; mw; mw = mw->next)
+		mw->mw.rkey = mw->before;
 }
 
 static void wr_abort(struct ibv_qp_ex *ex)
@@ -348,17 +351,35 @@ static void wr_is_local(struct dpa_batch *b)
 	b->needs = 0;
 }
 
+/* The window has its new key from now on, or the one before again if the batch is not posted. */
+static void set_bound_key(struct dpa_batch *b, struct dpa_mw *mw, uint32_t rkey)
+{
+	struct dpa_mw *have = b->bound;
+
+	while (have && have != mw)
+		have = have->next;
+	if (!have) {
+		mw->before = mw->mw.rkey;
+		mw->next = b->bound;
+		b->bound = mw;
+	}
+	mw->mw.rkey = rkey;
+}
+
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
 	struct dpa_batch *b = &ex_qp(ex)->batch;
-	uint8_t *p = wr_open(ex, IBV_WR_BIND_MW, rkey,
+	const uint32_t key = mw ? dpa_mw_bound_key(to_dpa_mw(mw), rkey) : 0;
+	uint8_t *p = wr_open(ex, IBV_WR_BIND_MW, key,
 			     sizeof(struct dpa_wqe_raddr) + sizeof(struct dpa_wqe_bind));
 
 	if (!p)
 		return;
 	wr_is_local(b);
-	if (!sq_put_bind(p, mw, info))
+	if (sq_put_bind(p, mw, info))
+		set_bound_key(b, to_dpa_mw(mw), key);
+	else
 		fail(b, EINVAL);
 }
 

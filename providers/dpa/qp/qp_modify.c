@@ -7,9 +7,11 @@
 /* what regions have and QPs do not: may be given, and is nothing */
 #define QP_ACCESS_NO_MATTER                                                                        \
 	(IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
+/* the rights to FLUSH by their values: programs may be newer than the headers of this build */
 #define QP_ACCESS                                                                                  \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
-	 IBV_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSHES | QP_ACCESS_NO_MATTER)
+	 IBV_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_FLUSH_PERSISTENT |        \
+	 QP_ACCESS_NO_MATTER)
 
 /* All bits of enum ibv_qp_attr_mask: others are EOPNOTSUPP, as the kernel answers. */
 #define KNOWN_MASK (((IBV_QP_DEST_QPN << 1) - 1) | IBV_QP_RATE_LIMIT)

@@ -267,8 +267,12 @@ static void *(*takes_away)(void *);
 
 static void take_away(void)
 {
+	const _Atomic uint32_t *gen = &th->hw->export->mr_gen[region >> DPA_KEY_TAG_BITS];
+	uint32_t was = atomic_load(gen), n = 0;
+
 	cr_assert_eq(pthread_create(&thread, NULL, takes_away, NULL), 0);
-	wait_key_gone(region);
+	while (atomic_load(gen) == was)
+		dpa_relax(&n);
 }
 
 /* A region is deregistered, or loses a right, when a bind has checked it and not counted itself

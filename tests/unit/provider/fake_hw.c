@@ -471,6 +471,7 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 
 int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 {
+	fake.freed_mw = rkey;
 	fake.mws--;
 	return 0;
 }

@@ -35,6 +35,7 @@ struct dpa_hw_qp {
 };
 
 struct fake_counts {
+	uint32_t freed_mw; /* key that the last dpa_hw_dealloc_mw() named */
 	int opened_again, dms, contexts, pds, mrs, mws, cqs, srqs, qps;
 	size_t queue_bytes;
 	_Atomic int progress;

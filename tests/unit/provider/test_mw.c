@@ -110,6 +110,48 @@ Test(mw, type_2_is_posted)
 	teardown(&m);
 }
 
+/* Only the low 8 bits are the poster's; the window has the whole key as soon as it is posted. */
+Test(mw, type_2_takes_8_bits_of_the_key)
+{
+	static const uint32_t wanted[] = {0xba, 0xdeadbe07, 0, 0xffffffff};
+	struct mw_setup m;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW};
+	uint32_t first;
+
+	setup(&m);
+	first = m.two->rkey;
+	wr.bind_mw.mw = m.two;
+	wr.bind_mw.bind_info =
+		(struct ibv_mw_bind_info){.mr = m.mr, .addr = (uintptr_t)memory, .length = 10};
+	for (uint32_t i = 0; i < 4; i++) {
+		wr.bind_mw.rkey = wanted[i];
+		cr_assert_eq(post(&m, &wr), 0);
+		cr_expect_eq(m.two->rkey, (first & ~0xffu) | (wanted[i] & 0xff));
+		cr_expect_eq(wqe(&m, i)->imm, m.two->rkey);
+		cr_expect_eq(((struct dpa_wqe_raddr *)(wqe(&m, i) + 1))->rkey, first);
+	}
+	wr.bind_mw.rkey = 3;
+	wr.num_sge = 1;
+	cr_assert_eq(post(&m, &wr), EINVAL);
+	cr_expect_eq(m.two->rkey, first | 0xff, "a bind that failed changes no key");
+	teardown(&m);
+}
+
+/* What the application makes of the field is its own. */
+Test(mw, a_window_is_freed_whatever_its_key_says)
+{
+	struct mw_setup m;
+	uint32_t first;
+
+	setup(&m);
+	first = m.two->rkey;
+	m.two->rkey = 0x12345678;
+	cr_assert_eq(ibv_dealloc_mw(m.two), 0);
+	cr_expect_eq(fake.freed_mw, first);
+	m.two = ibv_alloc_mw(m.s.pd, IBV_MW_TYPE_2);
+	teardown(&m);
+}
+
 Test(mw, kinds)
 {
 	struct mw_setup m;

@@ -28,7 +28,8 @@ static void setup(struct ex_setup *s, enum ibv_qp_type type)
 		.pd = s->s.pd,
 		.send_cq = s->s.scq,
 		.recv_cq = s->s.rcq,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+				  (type == IBV_QPT_RC ? IBV_QP_EX_WITH_BIND_MW : 0),
 	};
 	s->qp = ibv_create_qp_ex(s->s.ctx, &s->init);
 	cr_assert(s->qp);
@@ -176,6 +177,40 @@ Test(wr, a_batch_rings_once)
 	cr_assert_eq(s.hw->attr.dbrec->sq_pi, 3);
 	for (uint32_t i = 0; i < 3; i++)
 		cr_assert_eq(((struct dpa_wqe_ctrl *)wqe_at(s.hw, i))->wr_id, i);
+	teardown(&s);
+}
+
+/* A bind gives its windows their new keys at once; a batch that is not posted, the old ones again.
+ */
+Test(wr, a_bind_takes_8_bits_of_the_key)
+{
+	struct ex_setup s;
+	struct ibv_mw *mw[2];
+	uint32_t first[2];
+
+	setup(&s, IBV_QPT_RC);
+	for (int i = 0; i < 2; i++) {
+		mw[i] = ibv_alloc_mw(s.s.pd, IBV_MW_TYPE_2);
+		cr_assert(mw[i]);
+		first[i] = mw[i]->rkey;
+	}
+	for (int posted = 0; posted < 2; posted++) {
+		const struct ibv_mw_bind_info info = {0};
+
+		ibv_wr_start(s.ex);
+		ibv_wr_bind_mw(s.ex, mw[0], 0xdeadbe07, &info);
+		ibv_wr_bind_mw(s.ex, mw[1], 8, &info);
+		ibv_wr_bind_mw(s.ex, mw[0], 9, &info);
+		if (posted)
+			cr_assert_eq(ibv_wr_complete(s.ex), 0);
+		else
+			ibv_wr_abort(s.ex);
+		cr_expect_eq(mw[0]->rkey, posted ? (first[0] & ~0xffu) | 9 : first[0]);
+		cr_expect_eq(mw[1]->rkey, posted ? (first[1] & ~0xffu) | 8 : first[1]);
+	}
+	cr_expect_eq(((struct dpa_wqe_ctrl *)wqe_at(s.hw, 0))->imm, (first[0] & ~0xffu) | 7);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(ibv_dealloc_mw(mw[i]), 0);
 	teardown(&s);
 }
 

@@ -176,6 +176,30 @@ Test(transport_flush, what_the_qp_must_allow)
 	th_free(th);
 }
 
+/* A QP takes the right to it; a region never has it, so that the key refuses. */
+/* IBA 9.4/flush */
+Test(transport_flush, a_qp_may_be_asked_to_persist)
+{
+	struct th *th = th_new(
+		&(struct th_opt){.psn = PSN0, .access = FLUSHES | DPA_ACCESS_FLUSH_PERSISTENT});
+	struct dpa_mr_attr mr = {.pdn = 1,
+				 .access = FLUSHES | DPA_ACCESS_FLUSH_PERSISTENT,
+				 .addr = (uintptr_t)th->b.mem,
+				 .length = 64};
+	struct dpa_qp_attr a;
+	uint32_t key;
+
+	cr_assert_eq(dpa_hw_query_qp(th->b.qp, &a), 0);
+	cr_expect_eq(a.access, FLUSHES | DPA_ACCESS_FLUSH_PERSISTENT);
+	cr_expect_neq(dpa_hw_reg_mr(&th->ctx, &mr, &key), 0);
+	give_flush(th, 0, DPA_FLUSH_GLOBAL, 0, region(th, FLUSHES, 64), 64);
+	expect_done(th, 0);
+	give_flush(th, 1, DPA_FLUSH_PERSISTENT, 0, region(th, FLUSHES, 64), 64);
+	expect_ack(th, 1, NAK(DPA_NAK_REM_ACCESS));
+	expect_error(th, DPA_EVENT_QP_ACCESS_ERR);
+	th_free(th);
+}
+
 /* It counts among READs and atomics, and is answered as often as it is asked. */
 /* IBA 9.4/flush, 9.7.5/read-again-checks */
 Test(transport_flush, resources_and_duplicates)

@@ -400,3 +400,95 @@ Test(transport_keys, a_kept_key_that_cannot_be_invalidated)
 	cr_expect_null(th->b.qp->kept);
 	th_free(th);
 }
+
+/* ------------------------------------------------------------- rights that change */
+
+/* The memory of B, registered once more with these rights. */
+static uint32_t region(struct th *th, uint32_t access)
+{
+	struct dpa_mr_attr mr = {.pdn = 1, .access = access, .length = TH_MEM};
+	uint32_t key;
+
+	mr.addr = mr.iova = (uintptr_t)th->b.mem;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &mr, &key), 0);
+	return key;
+}
+
+static void rereg(struct th *th, uint32_t key, uint32_t access)
+{
+	struct dpa_mr_attr mr = {.access = access};
+	uint32_t was = key;
+
+	cr_assert_eq(dpa_hw_rereg_mr(&th->ctx, &key, DPA_REREG_ACCESS, &mr), 0);
+	cr_expect_eq(key, was, "the key stays");
+}
+
+static void post_to(struct th *th, uint8_t op, uint32_t len, uint32_t key)
+{
+	struct th_wr wr = {.op = op,
+			   .flags = DPA_WQE_SIGNALED,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)th->a.mem, len, th->a.key}},
+			   .raddr = (uintptr_t)th->b.mem,
+			   .rkey = key};
+
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+}
+
+/* Rights are taken and given under the same key; what stays allowed goes on. */
+Test(transport_keys, other_rights_under_the_same_key)
+{
+	const uint32_t rd = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_READ;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		for (uint32_t len = 8; len < 100000; len += 60000) {
+			struct th *th = way(i);
+			uint32_t key = region(th, rd);
+
+			post_to(th, DPA_OP_RDMA_READ, len, key);
+			th_settle(th);
+			expect_one(&th->a.scq, 1, DPA_CQE_OK, i);
+			rereg(th, key, TH_ALL);
+			post_to(th, DPA_OP_RDMA_WRITE, len, key);
+			th_settle(th);
+			expect_one(&th->a.scq, 2, DPA_CQE_OK, i);
+			rereg(th, key, rd);
+			post_to(th, DPA_OP_RDMA_READ, len, key);
+			th_settle(th);
+			expect_one(&th->a.scq, 3, DPA_CQE_OK, i);
+			post_to(th, DPA_OP_RDMA_WRITE, len, key);
+			th_settle(th);
+			expect_one(&th->a.scq, 4, DPA_CQE_REM_ACCESS_ERR, i);
+			th_free(th);
+		}
+	}
+}
+
+/*
+ * What is fetched when the right has been taken does not count, although the key is the same. What
+ * the responder has copied before does.
+ */
+Test(transport_keys, a_right_that_is_taken_under_a_read)
+{
+	const uint32_t len = 100000;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		struct th_opt o = ways[i];
+		struct th_pkt p;
+		uint32_t key;
+		struct th *th;
+
+		o.direct = false; /* the test stands between the request and the answer */
+		th = th_new(&o);
+		key = region(th, TH_ALL);
+		post_to(th, DPA_OP_RDMA_READ, len, key);
+		th_deliver(&th->a);
+		cr_assert(th_take(&th->b, &p));
+		rereg(th, key, DPA_ACCESS_LOCAL_WRITE);
+		th_give(&th->a, &p);
+		th_settle(th);
+		expect_one(&th->a.scq, 1, o.pull ? DPA_CQE_REM_ACCESS_ERR : DPA_CQE_OK, i);
+		th_free(th);
+	}
+}
