@@ -87,6 +87,66 @@ static void ud_longer_than_the_port(struct vt *t)
 	vt_close(t);
 }
 
+/*
+ * The first datagrams of a process, to one that it has not met, and right behind them the end of
+ * their QP and of all else: they have left by then. With and without completions.
+ */
+static void ud_posted_before_the_end(struct vt *t)
+{
+	enum { FEW = 5, MANY = 100 }; /* of the latter more than a device may send in one go */
+	struct vt_opt o = {.type = IBV_QPT_UD, .send_wr = 128, .recv_wr = 256};
+	struct ibv_ah *ah;
+
+	vt_setup(t, &o);
+	ah = vt_ah(t, &t->peer);
+	for (uint64_t i = 0; t->side == 1 && i < FEW + MANY; i++)
+		CHECK_EQ(vt_recv(t, 0, 256, i), 0);
+	vt_sync(t);
+	for (int many = 0; many < 2; many++) {
+		for (int i = 0; t->side == 0 && i < (many ? MANY : FEW); i++) {
+			struct ibv_sge sge;
+			struct ibv_send_wr wr = vt_wr(t, IBV_WR_SEND, &sge, 0, 0, 100);
+
+			wr.send_flags = 0;
+			wr.wr.ud.ah = ah;
+			wr.wr.ud.remote_qpn = t->peer.qpn;
+			wr.wr.ud.remote_qkey = t->peer.qkey;
+			CHECK_EQ(vt_post(t->qp, &wr), 0);
+		}
+		if (t->side == 0) {
+			CHECK_EQ(ibv_destroy_qp(t->qp), 0);
+			t->qp = many ? NULL : vt_qp_create(t, &o, t->cq);
+			if (!many) {
+				vt_qp_init(t, t->qp, &o);
+				vt_qp_rtr(t, t->qp, &o, &t->peer);
+				vt_qp_rts(t, t->qp, &o, 0);
+			}
+		}
+	}
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	if (t->side == 0 && !t->threads) { /* nor is there a process any more */
+		vt_sync(t);
+		CHECK_EQ(ibv_destroy_cq(t->cq), 0);
+		CHECK_EQ(ibv_dereg_mr(t->mr), 0);
+		CHECK_EQ(ibv_dealloc_pd(t->pd), 0);
+		CHECK_EQ(ibv_close_device(t->ctx), 0);
+		return;
+	}
+	if (t->side == 1 && !t->threads)
+		vt_sync(t);
+	for (int i = 0; t->side == 1 && i < FEW + MANY; i++)
+		CHECK_EQ(vt_wc_is(t, (uint64_t)i, IBV_WC_SUCCESS).byte_len, 140);
+	if (t->threads) {
+		vt_close(t);
+		return;
+	}
+	CHECK_EQ(ibv_destroy_qp(t->qp), 0);
+	CHECK_EQ(ibv_destroy_cq(t->cq), 0);
+	CHECK_EQ(ibv_dereg_mr(t->mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(t->pd), 0);
+	CHECK_EQ(ibv_close_device(t->ctx), 0);
+}
+
 /* --------------------------------------------------------- READs and atomics */
 
 enum { LKEY = 1, RKEY = 2, ODD = 4, SHORT = 8 };
@@ -449,6 +509,7 @@ static void qp_may_persist(struct vt *t)
 
 static const struct vt_case cases[] = {
 	{"ud_longer_than_the_port", ud_longer_than_the_port, VT_BOTH, 0},
+	{"ud_posted_before_the_end", ud_posted_before_the_end, VT_BOTH, 0},
 	{"read_atomic_bad_keys", read_atomic_bad_keys, VT_BOTH, 0},
 	{"write_imm_bad_rkey", write_imm_bad_rkey, VT_BOTH, 0},
 	{"inv_of_no_window", inv_of_no_window, VT_BOTH, 0},

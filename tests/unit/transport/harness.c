@@ -194,7 +194,8 @@ struct th *th_new(const struct th_opt *opt)
 
 static void free_side(struct th_side *s)
 {
-	dpa_hw_destroy_qp(s->qp);
+	if (s->qp)
+		dpa_hw_destroy_qp(s->qp);
 	dpa_hw_destroy_cq(s->scq.cq);
 	dpa_hw_destroy_cq(s->rcq.cq);
 	dpa_hw_dereg_mr(&s->th->ctx, s->key);
@@ -207,6 +208,7 @@ void th_free(struct th *th)
 {
 	struct dpa_hw *hw = th->hw;
 
+	th_now_step = 100000000; /* what was not sent is waited for as time goes by */
 	free_side(&th->a);
 	free_side(&th->b);
 	dpa_kept_fini(hw);

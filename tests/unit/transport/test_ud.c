@@ -394,3 +394,84 @@ Test(transport_ud, a_group_under_another_qpn_is_nobody)
 	cr_expect_eq(to[0] + to[1], 0u);
 	th_free(th);
 }
+
+/* The peer is met in the midst of it. */
+static struct th *meeting;
+static uint32_t until_met;
+
+static void meets(void)
+{
+	if (until_met && !--until_met)
+		atomic_store(&meeting->peer->state, DPA_PEER_UP);
+}
+
+static void post_many(struct th *th, const struct dpa_wqe_av *av, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct th_wr wr = {.op = DPA_OP_SEND,
+				   .nsge = 1,
+				   .sge = {{(uintptr_t)th->a.mem, 100, th->a.key}},
+				   .av = av};
+
+		cr_assert(th_post(&th->a, &wr));
+	}
+	th_ring(&th->a);
+}
+
+static void destroy_a(struct th *th)
+{
+	dpa_hw_destroy_qp(th->a.qp);
+	th->a.qp = NULL;
+}
+
+/* Everything that lies in the lane of a QP that is gone. */
+static uint32_t arrived(struct th *th, uint32_t lane)
+{
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	th->b.qp->lane = (uint8_t)lane;
+	while (th_take(&th->b, &p))
+		n++;
+	return n;
+}
+
+/* A process posts to one that it has not met, and destroys the QP: an adapter has sent by then. */
+Test(transport_ud, what_was_posted_leaves_before_the_qp_ends)
+{
+	for (uint32_t n = 1; n <= 100; n += 99) { /* more than one call sends, too */
+		for (int met = 0; met < 2; met++) {
+			struct th *th = ud();
+			struct dpa_wqe_av av = av_to(&th->b, 0);
+			uint32_t lane = th->a.qp->lane;
+
+			meeting = th;
+			until_met = met ? 0 : 20;
+			atomic_store(&th->peer->state, met ? DPA_PEER_UP : DPA_PEER_CONNECTING);
+			post_many(th, &av, n);
+			th_now_step = 1000000;
+			th_looks = meets;
+			destroy_a(th);
+			th_looks = NULL;
+			cr_expect_eq(arrived(th, lane), n, "%u, met %d", n, met);
+			th_free(th);
+		}
+	}
+}
+
+/* A peer that never introduces itself holds it up for a time, not for ever. */
+Test(transport_ud, a_destruction_waits_for_a_second_at_most)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	uint64_t from = th_now;
+
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	post_many(th, &av, 5);
+	th_now_step = 1000000;
+	destroy_a(th);
+	cr_expect_geq(th_now - from, 900000000u);
+	cr_expect_leq(th_now - from, 1100000000u);
+	cr_expect(strstr(th_logged, "could not be sent"), "%s", th_logged);
+	th_free(th);
+}
