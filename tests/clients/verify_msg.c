@@ -269,6 +269,7 @@ void msg_run(struct verify *v, const struct msg_opt *o)
 	if (msg_datagrams(m) && v->max > 128u << v->mtu)
 		v->max = 128u << v->mtu;
 	m->nrecv = o->kind >= MSG_XRC ? 2 * MSG_RECVS : v->qps * MSG_RECVS;
+	msg_stopper_begin(m);
 	vt_open(m->t);
 	if (v->gid_index >= 0)
 		CHECK_EQ(ibv_query_gid(m->t->ctx, (uint8_t)v->ib_port, v->gid_index, &m->t->me.gid),
@@ -287,5 +288,6 @@ void msg_run(struct verify *v, const struct msg_opt *o)
 	msg_memory_free(m);
 	CHECK_EQ(ibv_dealloc_pd(m->t->pd), 0);
 	CHECK_EQ(ibv_close_device(m->t->ctx), 0);
+	msg_stopper_end(m);
 	free(m);
 }

@@ -20,7 +20,7 @@
 enum msg_kind { MSG_RC, MSG_UC, MSG_UD, MSG_XRC, MSG_SRQ, MSG_UDSRQ, MSG_TAG, MSG_KINDS };
 extern const char *const msg_kind_name[MSG_KINDS];
 
-/* When a receiver posts: always; one at a time; always, but at times not for a while; all at once,
+/* When a receiver posts: always; one at a time; always, but stops at times; all at once,
  * when none is left; each of these in turn. */
 enum msg_manner { MSG_KEEPS, MSG_STARVES, MSG_STOPS, MSG_CATCHES, MSG_TURNS, MSG_MANNERS };
 extern const char *const msg_manner_name[MSG_MANNERS];
@@ -129,6 +129,8 @@ struct msgs {
 	bool tagged[2 * MSG_RECVS];
 	uint32_t unexpected;
 	bool done, peer_done, flushing;
+	int stop_fd;
+	pid_t stopper;
 	uint64_t arrived, sent, bytes;
 	struct timespec start;
 };
@@ -210,6 +212,11 @@ uint64_t msg_read_key(const struct msgs *m, int side);
 void msg_connect(struct msgs *m);
 void msg_disconnect(struct msgs *m);
 void msg_to_error(struct msgs *m); /* nothing is written from here on */
+
+/* verify_msg_stop.c */
+void msg_stopper_begin(struct msgs *m);
+void msg_stopper_end(struct msgs *m);
+void msg_stop(struct msgs *m);
 
 /* verify_msg_send.c */
 void msg_post_fin(struct msgs *m, uint32_t flow, uint32_t i);

@@ -2,8 +2,6 @@
 /* verify_msg_recv.c - posts receives in its manner and checks what completes, byte by byte. */
 #include "verify_msg.h"
 
-#include <time.h>
-
 enum { TURN = 48, CHAIN = 8 }; /* messages of a manner before the next; receives of one post */
 
 /* -------------------------------------------------------------------- posting */
@@ -74,12 +72,6 @@ static void post(struct msgs *m, struct msg_pool *p, uint32_t n)
 	}
 }
 
-/* A receiver that does other things for a while: longer than the device waits for it, or less. */
-static void stop_for_a_while(struct msgs *m)
-{
-	nanosleep(&(struct timespec){.tv_nsec = (long)(1 + msg_draw(m, 90)) * 1000000}, NULL);
-}
-
 static enum msg_manner manner_of(const struct msgs *m)
 {
 	if (m->o.manner == MSG_TURNS)
@@ -110,7 +102,7 @@ void msg_feed(struct msgs *m, struct msg_pool *p, bool all)
 		return;
 	case MSG_STOPS:
 		if (msg_draw(m, 200) == 0)
-			stop_for_a_while(m);
+			msg_stop(m);
 		break;
 	default:
 		break;
