@@ -8,6 +8,18 @@
 
 #include "dpa.h"
 
+/*
+ * Verbs of newer libraries that are called on a context and return an errno. libibverbs answers for
+ * a provider without them, but leaves errno alone. In a tree of rdma-core 59 to 61 there is no
+ * query_port_speed under number 59.
+ */
+#if IBVERBS_PABI_VERSION >= 64 || (IBVERBS_PABI_VERSION >= 59 && defined(DRV_LIB_CONTEXT))
+#define DPA_HAVE_PORT_SPEED
+#endif
+#if IBVERBS_PABI_VERSION >= 65
+#define DPA_HAVE_COMP_CNTR
+#endif
+
 /* ---- ops.c */
 extern const struct verbs_context_ops dpa_ctx_ops;
 
@@ -16,6 +28,13 @@ int dpa_ctl_query_device_ex(struct ibv_context *context,
 			    const struct ibv_query_device_ex_input *input,
 			    struct ibv_device_attr_ex *attr, size_t attr_size);
 int dpa_ctl_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+#ifdef DPA_HAVE_PORT_SPEED
+int dpa_ctl_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed);
+#endif
+#ifdef DPA_HAVE_COMP_CNTR
+int dpa_ctl_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+				 size_t size);
+#endif
 int dpa_ctl_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 struct ibv_pd *dpa_ctl_alloc_pd(struct ibv_context *context);
 int dpa_ctl_dealloc_pd(struct ibv_pd *pd);

@@ -16,6 +16,22 @@ int dpa_ctl_query_port(struct ibv_context *context, uint8_t port, struct ibv_por
 	CALL(0, dpa_query_port(context, port, attr));
 }
 
+/* Not there (docs/conformance.md, "Flags that are not known"). */
+#ifdef DPA_HAVE_PORT_SPEED
+int dpa_ctl_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
+{
+	CALL(0, EOPNOTSUPP);
+}
+#endif
+
+#ifdef DPA_HAVE_COMP_CNTR
+int dpa_ctl_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps,
+				 size_t size)
+{
+	CALL(0, EOPNOTSUPP);
+}
+#endif
+
 int dpa_ctl_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
 	CALL(0, dpa_query_rt_values(context, values));

@@ -59,9 +59,15 @@ const struct verbs_context_ops dpa_ctx_ops = {
 	.post_send = dpa_post_send,
 	.post_srq_ops = dpa_post_srq_ops,
 	.post_srq_recv = dpa_post_srq_recv,
+#ifdef DPA_HAVE_COMP_CNTR
+	.query_comp_cntr_caps = dpa_ctl_query_comp_cntr_caps,
+#endif
 	.query_device_ex = dpa_ctl_query_device_ex,
 	.query_ece = dpa_ctl_query_ece,
 	.query_port = dpa_ctl_query_port,
+#ifdef DPA_HAVE_PORT_SPEED
+	.query_port_speed = dpa_ctl_query_port_speed,
+#endif
 	.query_qp = dpa_ctl_query_qp,
 	.query_qp_data_in_order = dpa_query_qp_data_in_order,
 	.query_rt_values = dpa_ctl_query_rt_values,

@@ -239,9 +239,21 @@ static const size_t elsewhere[] = {
 	AT(post_send),	 AT(post_srq_ops), AT(post_srq_recv),
 };
 
+/* Newer libraries only. */
+#ifdef DPA_HAVE_PORT_SPEED
+#define PORT_SPEED(X) X(query_port_speed, OPS->query_port_speed(a.ctx, 1, values))
+#else
+#define PORT_SPEED(X)
+#endif
+#ifdef DPA_HAVE_COMP_CNTR
+#define COMP_CNTR(X) X(query_comp_cntr_caps, OPS->query_comp_cntr_caps(a.ctx, NULL, 0))
+#else
+#define COMP_CNTR(X)
+#endif
+
 static const size_t listed[] = {
 #define NAME(op, ...) AT(op),
-	ON_CONTEXT(NAME) ON_OBJECT(NAME) ON_BARE_OBJECT(NAME)};
+	ON_CONTEXT(NAME) PORT_SPEED(NAME) COMP_CNTR(NAME) ON_OBJECT(NAME) ON_BARE_OBJECT(NAME)};
 
 static bool in(size_t off, const size_t *list, size_t n)
 {
@@ -280,6 +292,8 @@ Test(control, a_verb_that_fails_sets_errno)
 	failed(#op, (call), 0);                                                                    \
 	cr_expect_neq(errno, LEFT_ALONE, #op);
 	ON_CONTEXT(TRY)
+	PORT_SPEED(TRY)
+	COMP_CNTR(TRY)
 	fake_fail_alloc_pd = ENOMEM;
 	errno = LEFT_ALONE;
 	failed("alloc_pd", POINTER(OPS->alloc_pd(a.ctx)), ENOMEM);

@@ -18,6 +18,7 @@
 
 /* A member whose type newer public headers have: the provider has no such verb. */
 typedef void (*drv_later_op)(void);
+struct ibv_comp_cntr_caps;
 
 /* In alphabetical order, as the library reads them by position: of 59 those of rdma-core 62 and 63.
  */
@@ -113,14 +114,14 @@ struct verbs_context_ops {
 	int (*post_srq_recv)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 #if IBVERBS_PABI_VERSION >= 65
 	drv_later_op qp_attach_comp_cntr;
-	drv_later_op query_comp_cntr_caps;
+	int (*query_comp_cntr_caps)(struct ibv_context *, struct ibv_comp_cntr_caps *, size_t);
 #endif
 	int (*query_device_ex)(struct ibv_context *, const struct ibv_query_device_ex_input *,
 			       struct ibv_device_attr_ex *, size_t);
 	int (*query_ece)(struct ibv_qp *, struct ibv_ece *);
 	int (*query_port)(struct ibv_context *, uint8_t, struct ibv_port_attr *);
 #if IBVERBS_PABI_VERSION >= 59
-	drv_later_op query_port_speed;
+	int (*query_port_speed)(struct ibv_context *, uint32_t, uint64_t *);
 #endif
 	int (*query_qp)(struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *);
 	int (*query_qp_data_in_order)(struct ibv_qp *, enum ibv_wr_opcode, uint32_t);
