@@ -67,8 +67,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_list[] = {
-	{"no-preload", 'n', NULL, 0,
-	 "Use no preloaded library: for programs that drop LD_PRELOAD", 0},
+	{"no-preload", 'n', NULL, 0, "Use no preloaded library: for programs that drop LD_PRELOAD",
+	 0},
 	{"capture", 'c', "FILE", 0, "Record every packet of dpa0 in a pcapng file", 0},
 	{"fault", 'f', "SPEC", 0,
 	 "What the links do to packets, as in drop=1%,dup=1%,reorder=1%,delay=5%:200us,seed=7", 0},
