@@ -182,7 +182,9 @@ static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 {
 	const struct dpa_req *r = &qp->req;
 
-	return r->turned && idx == r->turn_idx && idx == r->una_idx && !r->send_off ? qp->turn : 0;
+	if (!r->turned || idx != r->turn_idx || idx != r->una_idx || r->send_off)
+		return 0;
+	return qp->turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
 }
 /* What was sent is lost. */
 void dpa_turn_again(struct dpa_hw_qp *qp);

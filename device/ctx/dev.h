@@ -356,6 +356,8 @@ struct dpa_req {
 	/* XRC: the WQE that begins the present turn; none has begun */
 	uint32_t turn_idx;
 	bool turned;
+	bool turn_keeps;   /* it is the first, or something of it was acknowledged */
+	uint32_t turn_psn; /* una_psn when it began */
 	int8_t keeps;	 /* does the peer keep what comes out of order: from 3 on yes, below 1 no */
 	uint8_t naks;	 /* answered without trying that again */
 	uint8_t backoff; /* doublings of the local ACK timeout */

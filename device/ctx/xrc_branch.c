@@ -10,8 +10,10 @@
  *
  * The order of an RC connection is that of its initiator, which turns to another process only when
  * all that it sent before is complete. The first message of a turn carries the turn's number: the
- * responder there begins at its PSN. A lane neither loses nor reorders, and a message that is sent
- * again in the same turn meets the same responder.
+ * responder there begins at its PSN. Not so in the target's own process (DPA_TURN_KEEPS) in the
+ * initiator's first turn, whose PSNs must be those that the target was set up with, and where the
+ * turn is begun again after something of it was acknowledged. A lane neither loses nor reorders,
+ * and a message that is sent again in the same turn meets the same responder.
  *
  *   IN TURN --next message is for another process--> WAITING --all complete--> IN TURN (number + 1)
  *   IN TURN --"no such QP"--> IN TURN (number + 1): the branch may be a new one
@@ -323,13 +325,16 @@ static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dp
 
 /* In the target's own process. */
 static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s,
-		      uint32_t turn)
+		      uint32_t turn, bool keeps)
 {
 	if (!turn || turn == qp->turn)
 		return true;
 	if (!receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
 		return false;
-	begin(qp, turn, s->psn);
+	if (keeps)
+		qp->turn = turn; /* and expects what it expected: rq_psn, or what comes next */
+	else
+		begin(qp, turn, s->psn);
 	return true;
 }
 
@@ -341,9 +346,9 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 
 	if (!is_request(s))
 		return true;
-	turn = x->turn;
+	turn = x->turn & ~DPA_TURN_KEEPS;
 	if (!qp->branch)
-		return target_rx(qp, p, s, turn);
+		return target_rx(qp, p, s, turn, x->turn & DPA_TURN_KEEPS);
 	if (!look(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !connected(&t))
 		return false;
 	if (t.conn == qp->conn && t.how != qp->how) /* it was modified meanwhile */
@@ -412,6 +417,11 @@ bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx)
 	return false;
 }
 
+static uint32_t next_turn(const struct dpa_hw_qp *qp)
+{
+	return (qp->turn + 1) & ~DPA_TURN_KEEPS ? (qp->turn + 1) & ~DPA_TURN_KEEPS : 1;
+}
+
 bool dpa_turn_begin(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -430,8 +440,10 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	}
 	qp->peer = p;
 	qp->tx = NULL;
-	qp->turn = qp->turn == UINT32_MAX ? 1 : qp->turn + 1;
+	qp->turn = next_turn(qp);
 	r->turn_idx = r->send_idx;
+	r->turn_psn = r->una_psn;
+	r->turn_keeps = !r->turned;
 	r->turned = true;
 	return true;
 }
@@ -442,8 +454,9 @@ void dpa_turn_again(struct dpa_hw_qp *qp)
 
 	if (!is_initiator(qp) || !r->turned)
 		return;
-	qp->turn = qp->turn == UINT32_MAX ? 1 : qp->turn + 1;
+	qp->turn = next_turn(qp);
 	r->turn_idx = r->una_idx;
+	r->turn_keeps |= r->una_psn != r->turn_psn;
 }
 
 bool dpa_turn_ends(struct dpa_hw_qp *qp)

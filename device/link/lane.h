@@ -166,6 +166,7 @@ struct dpa_ext {
 			uint8_t others[32];
 			uint32_t xrcsrq;
 			uint32_t turn; /* of the message that begins one, else 0: xrc_branch.c */
+#define DPA_TURN_KEEPS (1u << 31)
 		};
 		uint8_t raw[DPA_PKT_EXT];
 	};

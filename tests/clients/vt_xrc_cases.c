@@ -437,6 +437,33 @@ static void atomic_write(struct vt *t)
 	vt_close(t);
 }
 
+/* The target is set up again while its initiator goes on: their PSNs do not fit any more. */
+static void target_set_up_again(struct vt *t)
+{
+	struct xrc x;
+
+	setup(t, &x);
+	for (int n = 0; n < 2; n++) {
+		if (t->side == 1) {
+			reset(x.tgt);
+			to_rts(t, &x, x.tgt, x.peer.ini);
+			post_receive(t, &x, 0, 0, 64);
+		}
+		vt_sync(t);
+		if (t->side == 0) {
+			send_to(t, &x, IBV_WR_SEND, x.peer.srqn[0], 0, 0, 0, 64);
+			/* the first time nothing was sent before */
+			vt_wc_is(t, 9, n ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
+		} else if (n == 0) {
+			CHECK_EQ(vt_wc(t, x.srq_cq[0]).status, IBV_WC_SUCCESS);
+		}
+		vt_sync(t);
+	}
+	if (t->side == 1)
+		vt_wc_none(t, x.srq_cq[0]);
+	teardown(t, &x);
+}
+
 static const struct vt_case cases[] = {
 	{"srqs", srqs, VT_BOTH, 0},
 	{"one_sided", one_sided, VT_BOTH, 0},
@@ -445,6 +472,7 @@ static const struct vt_case cases[] = {
 	{"opened_twice", opened_twice, VT_BOTH, 0},
 	{"domains", domains, VT_BOTH, 0},
 	{"atomic_write", atomic_write, VT_BOTH, 0},
+	{"target_set_up_again", target_set_up_again, VT_BOTH, 0},
 };
 
 VT_MAIN(cases)

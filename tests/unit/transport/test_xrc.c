@@ -356,3 +356,27 @@ Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
 	for (uint32_t i = 0; i < n; i++)
 		cr_expect(th_check(x.th->b.mem + (size_t)i * len, len, i + 1), "message %u", i);
 }
+
+/*
+ * Its initiator's first turn began at any PSN, and so did one that was begun again behind a loss:
+ * PSNs that did not fit, and a target that was set up again, succeeded.
+ */
+/* IBA 9.7.4/expected */
+Test(transport_xrc, psns_of_a_turn_that_keeps_them)
+{
+	struct dpa_peer *peer = x.th->peer;
+	struct th_side *a = &x.th->a;
+
+	cr_expect_not(write_by(x.tgt, peer, a, PSN0 + 3, DPA_TURN_KEEPS | 1), "not rq_psn");
+	cr_expect_not(write_by(x.tgt, peer, a, PSN0 + 3, DPA_TURN_KEEPS | 2),
+		      "nor when sent again");
+	connect_target();
+	cr_expect(write_by(x.tgt, peer, a, PSN0, DPA_TURN_KEEPS | 1));
+	cr_expect(write_by(x.tgt, peer, a, PSN0 + 1, DPA_TURN_KEEPS | 2),
+		  "begun again, and goes on");
+	connect_target();
+	cr_expect_not(write_by(x.tgt, peer, a, PSN0 + 2, 0), "it was set up again");
+	cr_expect_not(write_by(x.tgt, peer, a, PSN0 + 2, DPA_TURN_KEEPS | 3));
+	connect_target();
+	cr_expect(write_by(x.tgt, peer, a, PSN0 + 9, 4), "others have had those between");
+}
