@@ -325,12 +325,12 @@ static void srq_of_another_pd(struct vt *t)
 	vt_put(t, &rkey[0], sizeof(rkey[0]));
 	vt_get(t, &rkey[1], sizeof(rkey[1]));
 	for (int i = 0; i < 2; i++) {
-		if (t->side == 1) {
+		vt_fill(t->buf, 8192, 5);
+		if (t->side == 1) { /* filled before they are the device's */
+			vt_fill(t->buf + 8192, 8192, 1);
 			srq_recv(t, o.srq, mr->lkey, 1);
 			srq_recv(t, o.srq, t->mr->lkey, 2);
-			vt_fill(t->buf + 8192, 8192, 1);
 		}
-		vt_fill(t->buf, 8192, 5);
 		vt_sync(t);
 		if (t->side == 0) {
 			CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, lens[i], 3, IBV_SEND_SIGNALED), 0);
