@@ -40,6 +40,7 @@ NOT_BY_VERBS = {
     "NAK_SEQ": "packets lost again and again: unit tests of the transport",
     "NO_PATH": "the GID of the address handle is gone: unit tests",
     "PULL_REFUSED": "inside the device",
+    "NO_FDS": "no descriptor is left when two processes meet: unit tests",
     **{name: "the responder has no completion for it: the requester hears 0x31 or 0x32"
        for name in ("QP_ACCESS", "UNALIGNED")},
     "CQ_OVERRUN": "there is no room to say so: IBV_EVENT_CQ_ERR does",
