@@ -145,7 +145,7 @@ void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	struct dpa_peer *peer = qp->peer;
 
-	if (s->flags & DPA_PKT_MTU || !connected_to(qp, peer, s) ||
+	if (qp->pkt_flags || !connected_to(qp, peer, s) ||
 	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
 	if (put_word(qp, &peer->tx[qp->lane], DPA_LINK_LOOKED, 0))

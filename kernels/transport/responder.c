@@ -315,8 +315,11 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 
 	for (uint32_t i = r->rd_tail; i != r->rd_head; i++)
 		n += r->rd[i % DPA_RD_OWED].again == again;
-	if (n >= max)
+	if (n >= max) {
+		if (again)
+			dpa_ask_hint(qp, s);
 		return NULL;
+	}
 	rd = &r->rd[r->rd_head++ % DPA_RD_OWED];
 	memset(rd, 0, sizeof(*rd));
 	rd->again = again;
@@ -610,7 +613,10 @@ static void say_gap(struct dpa_hw_qp *qp)
 	dpa_owe(qp, qp->resp.epsn, DPA_AETH_NAK | DPA_NAK_PSN_SEQ);
 }
 
-/* A stranger's packet does not use up the one NAK that the peer's own has a right to. */
+/*
+ * A stranger's packet does not use up the one NAK that the peer's own has a right to. Where that
+ * NAK has left already the requester may have been set up again since: it heard nothing.
+ */
 static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const bool strange = dpa_kept_strange(qp, s);
@@ -621,6 +627,8 @@ static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t
 	dpa_keep(qp, s, payload);
 	if (!r->nak_sent)
 		r->nak_strange = strange;
+	else if (!dpa_owes_nak(r))
+		dpa_ask_hint(qp, s);
 	say_gap(qp);
 }
 

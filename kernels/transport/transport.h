@@ -415,6 +415,12 @@ static inline bool dpa_owes_ack(const struct dpa_hw_qp *qp)
 	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK;
 }
 
+/* A NAK or RNR NAK is owed. */
+static inline bool dpa_owes_nak(const struct dpa_resp *r)
+{
+	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK;
+}
+
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);

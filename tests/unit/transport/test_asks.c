@@ -193,6 +193,44 @@ Test(transport_asks, a_peer_that_was_set_up_again)
 	}
 }
 
+/*
+ * One NAK a gap: it left for what this requester was before. Nothing may rest on the watchdog,
+ * which needs lanes that others leave alone.
+ */
+Test(transport_asks, a_gap_whose_nak_has_left)
+{
+	for (size_t o = 0; o < NOPS; o++) {
+		struct th *th = skewed(0xffffce, false); /* 50 ahead */
+		uint8_t status;
+
+		th->b.qp->resp.nak_sent = true;
+		post(th, ops[o], 8);
+		th_ring(&th->a);
+		th_settle(th);
+		cr_expect(th->a.qp->req.wait_timer, "op %u: it waits for ever", ops[o]);
+		outcome(th, &status, 1);
+		cr_expect_eq(status, DPA_CQE_RETRY_EXC_ERR, "op %u: %u", ops[o], status);
+		th_free(th);
+	}
+}
+
+/* What is behind a request that got an RNR NAK needs no hint of its own while that is owed. */
+Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
+{
+	struct th *th = skewed(0, false);
+	struct th_pkt p;
+	uint32_t n = 0;
+
+	for (int i = 0; i < 5; i++)
+		post(th, DPA_OP_SEND, 8);
+	th_ring(&th->a);
+	th_deliver(&th->a);
+	for (; th_take_any(&th->b, &p); n++)
+		cr_expect_eq(p.s.opcode, DPA_BTH_ACK, "%02x", p.s.opcode);
+	cr_expect_eq(n, 1u, "%u words for one gap", n);
+	th_free(th);
+}
+
 /* A peer that does not look: the request lies in its ring, and nothing is counted. */
 Test(transport_asks, a_stopped_peer_costs_no_retry)
 {
