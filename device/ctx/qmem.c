@@ -6,7 +6,9 @@
  * It comes from a few arenas: sparse memfds, each mapped whole, twice as large as the one before.
  * So a queue costs neither a descriptor nor a mapping of its own (a process has 1,024 descriptors
  * and 65,530 mappings as a rule), and memory only where it was written to. What is given back
- * leaves a hole: the kernel has its pages again, and the next user finds zeros.
+ * leaves a hole: the kernel has its pages again, and the next user finds zeros. Nothing may read an
+ * arena from end to end, as that fills its holes: it is not in core files, and where the process
+ * locks its memory (MCL_FUTURE) a page is locked when it is first used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,19 +21,32 @@
 #include "buddy.h"
 #include "dev.h"
 
-#define LOG_BLOCK 15u /* the smallest piece; the driver's small queues share pieces of 64 KiB */
+#define LOG_SMALL 15u /* the smallest piece; the driver's small queues share pieces of 64 KiB */
 #define LOG_FIRST 22u /* of the first arena */
 #define LOG_LAST  (sizeof(void *) == 8 ? 36u : 28u)
 
-/* An arena; the memfd stays open so that it can be handed out. Under hw->qmem_lock. */
+/*
+ * An arena; its memfd stays open, as only by it another process of the board can map a queue. Under
+ * hw->qmem_lock.
+ */
 struct dpa_qmem {
 	uint8_t *mem;
 	uint32_t log_bytes;
 	int fd;
-	uint64_t ino; /* of fd: the application may have closed it (closefrom) */
+	dev_t dev; /* of fd, and ino: the application may have closed it (closefrom) */
+	ino_t ino;
+	bool locked; /* by MCL_FUTURE, page by page as they are used */
 	struct dpa_buddy blocks;
 	struct dpa_qmem *next;
 };
+
+/* No two pieces lie in one page, or the end of one would empty the other: arm64 has 64 KiB. */
+static uint32_t log_block(void)
+{
+	uint32_t log_page = (uint32_t)__builtin_ctz((unsigned)getpagesize());
+
+	return log_page > LOG_SMALL ? log_page : LOG_SMALL;
+}
 
 static size_t arena_bytes(const struct dpa_qmem *a)
 {
@@ -52,6 +67,7 @@ static int make_file(struct dpa_qmem *a)
 	if (fstat(a->fd, &st) || ftruncate(a->fd, (off_t)arena_bytes(a)) ||
 	    fcntl(a->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return errno;
+	a->dev = st.st_dev;
 	a->ino = st.st_ino;
 	return 0;
 }
@@ -60,8 +76,32 @@ static void close_file(struct dpa_qmem *a)
 {
 	struct stat st;
 
-	if (a->fd >= 0 && fstat(a->fd, &st) == 0 && st.st_ino == a->ino)
+	if (a->fd >= 0 && fstat(a->fd, &st) == 0 && st.st_ino == a->ino && st.st_dev == a->dev)
 		close(a->fd);
+}
+
+/*
+ * 0 or errno. Not accessible at first: with MCL_FUTURE the kernel would fill the holes. The kernel
+ * refuses MADV_DONTNEED where memory is locked.
+ */
+static int map_file(struct dpa_qmem *a)
+{
+	const size_t n = arena_bytes(a);
+	int err;
+
+	a->mem = mmap(NULL, n, PROT_NONE, MAP_SHARED, a->fd, 0);
+	if (a->mem == MAP_FAILED)
+		return errno;
+	a->locked = madvise(a->mem, n, MADV_DONTNEED) && errno == EINVAL;
+	if ((a->locked && mlock2(a->mem, n, MLOCK_ONFAULT)) ||
+	    mprotect(a->mem, n, PROT_READ | PROT_WRITE)) {
+		err = errno;
+		munmap(a->mem, n);
+		return err;
+	}
+	madvise(a->mem, n, MADV_DONTFORK);
+	madvise(a->mem, n, MADV_DONTDUMP);
+	return 0;
 }
 
 static int arena_new(uint32_t log_bytes, struct dpa_qmem **arena)
@@ -73,18 +113,14 @@ static int arena_new(uint32_t log_bytes, struct dpa_qmem **arena)
 		return ENOMEM;
 	a->log_bytes = log_bytes;
 	a->fd = -1;
-	err = dpa_buddy_init(&a->blocks, log_bytes - LOG_BLOCK);
+	err = dpa_buddy_init(&a->blocks, log_bytes - log_block());
 	if (err)
 		goto err_blocks;
 	err = make_file(a);
+	if (!err)
+		err = map_file(a);
 	if (err)
 		goto err_file;
-	a->mem = mmap(NULL, arena_bytes(a), PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
-	if (a->mem == MAP_FAILED) {
-		err = errno;
-		goto err_file;
-	}
-	madvise(a->mem, arena_bytes(a), MADV_DONTFORK);
 	*arena = a;
 	return 0;
 
@@ -138,7 +174,7 @@ static void *take(struct dpa_hw *hw, uint32_t order)
 		uint32_t block = dpa_buddy_take(&a->blocks, order);
 
 		if (block != DPA_BUDDY_NONE)
-			return a->mem + ((size_t)block << LOG_BLOCK);
+			return a->mem + ((size_t)block << log_block());
 	}
 	return NULL;
 }
@@ -146,17 +182,17 @@ static void *take(struct dpa_hw *hw, uint32_t order)
 int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 {
 	struct dpa_hw *hw = ctx->hw;
-	uint32_t order = 0;
+	uint32_t order = 0, log = log_block();
 	int err = 0;
 
-	while (((size_t)1 << (LOG_BLOCK + order)) < bytes)
-		if (LOG_BLOCK + ++order > LOG_LAST)
+	while (((size_t)1 << (log + order)) < bytes)
+		if (log + ++order > LOG_LAST)
 			return ENOMEM;
 	/* a descriptor that is not in the list a forked child would keep */
 	pthread_mutex_lock(&hw->qmem_lock);
 	*mem = take(hw, order);
 	if (!*mem)
-		err = grow(hw, LOG_BLOCK + order);
+		err = grow(hw, log + order);
 	if (!*mem && !err)
 		*mem = take(hw, order);
 	pthread_mutex_unlock(&hw->qmem_lock);
@@ -164,17 +200,22 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 }
 
 /* By address: the application may have closed the descriptor, and its number be another file's. */
-static void give_pages_back(void *mem, size_t bytes)
+static void give_pages_back(const struct dpa_qmem *a, void *mem, size_t bytes)
 {
-	if (madvise(mem, bytes, MADV_REMOVE))
-		memset(mem, 0, bytes); /* locked by mlockall(): the pages stay, the bytes do not */
+	if (madvise(mem, bytes, MADV_REMOVE) == 0)
+		return;
+	if (a->locked && munlock(mem, bytes) == 0 && madvise(mem, bytes, MADV_REMOVE) == 0) {
+		mlock2(mem, bytes, MLOCK_ONFAULT);
+		return;
+	}
+	memset(mem, 0, bytes); /* locked by the application: the pages stay, the bytes do not */
 }
 
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_qmem **p, *a;
-	uint32_t order;
+	uint32_t order, log = log_block();
 
 	(void)bytes;
 	if (!*hw->alive)
@@ -185,12 +226,12 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 			break;
 	if (!a)
 		goto out; /* a forked child: its parent's */
-	order = dpa_buddy_give(&a->blocks, (uint32_t)(((uint8_t *)mem - a->mem) >> LOG_BLOCK));
+	order = dpa_buddy_give(&a->blocks, (uint32_t)(((uint8_t *)mem - a->mem) >> log));
 	if (!a->blocks.taken) {
 		*p = a->next;
 		arena_free(a);
 	} else if (order != DPA_BUDDY_NONE) {
-		give_pages_back(mem, (size_t)1 << (LOG_BLOCK + order));
+		give_pages_back(a, mem, (size_t)1 << (log + order));
 	}
 out:
 	pthread_mutex_unlock(&hw->qmem_lock);

@@ -604,9 +604,9 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
 
 /*
  * Queue memory: zeroed, page aligned, part of a sealed memfd of the function (so that another
- * process of the board or a GPU can map it), not inherited by fork. A few memfds serve all queues;
- * one costs no descriptor and no mapping of its own, and memory only where it was written to.
- * ENOMEM; EMFILE and ENFILE: no descriptor for a further memfd.
+ * process of the board or a GPU can map it), not inherited by fork, not in core files. A few memfds
+ * serve all queues; one costs no descriptor and no mapping of its own, and memory only where it was
+ * written to. ENOMEM; EMFILE and ENFILE: no descriptor for a further memfd.
  */
 int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem);
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes);

@@ -21,6 +21,24 @@
 
 static struct th *th;
 
+/* In the place of those of libc. */
+static bool big_pages; /* a kernel with pages of 64 KiB */
+static bool one_inode; /* every file has the inode number 1, on its file system */
+
+int getpagesize(void)
+{
+	return big_pages ? 65536 : (int)sysconf(_SC_PAGESIZE);
+}
+
+int fstat(int fd, struct stat *st)
+{
+	int ret = fstatat(fd, "", st, AT_EMPTY_PATH);
+
+	if (one_inode)
+		st->st_ino = 1;
+	return ret;
+}
+
 static void setup(void)
 {
 	static const struct th_opt opt;
@@ -246,6 +264,97 @@ Test(queue_memory, descriptor_was_closed)
 	dpa_hw_free_queue(&th->ctx, b, 65536);
 	cr_expect_eq(pread(fd, text, 4, 0), 4);
 	cr_expect_str_eq(text, "kept");
+}
+
+/* The same with a file of another file system that has the same inode number: it stays open. */
+Test(queue_memory, another_file_system_has_the_inode_number)
+{
+	uint8_t *a;
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC), at = -1;
+
+	cr_assert_geq(fd, 0);
+	one_inode = true;
+	a = queue(65536);
+	for (int i = 3; i < 1024; i++) {
+		char path[32], to[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		if (readlink(path, to, sizeof(to) - 1) > 0 && strstr(to, "dpa-queue"))
+			at = i;
+	}
+	cr_assert_geq(at, 0);
+	cr_assert_eq(dup2(fd, at), at);
+	dpa_hw_free_queue(&th->ctx, a, 65536);
+	cr_expect_neq(fcntl(at, F_GETFD), -1, "it was closed");
+	one_inode = false;
+}
+
+/* Two queues of 32 KiB lay in one page there: the end of one emptied the other. */
+Test(queue_memory, no_two_queues_in_one_page_of_64_KiB)
+{
+	uint8_t *q[16];
+
+	big_pages = true;
+	for (size_t i = 0; i < 16; i++) {
+		q[i] = queue(4096);
+		cr_expect_eq((uintptr_t)q[i] % 65536, 0, "%p", (void *)q[i]);
+		memset(q[i], 1, 4096);
+	}
+	for (size_t i = 0; i < 16; i += 2)
+		dpa_hw_free_queue(&th->ctx, q[i], 4096);
+	for (size_t i = 1; i < 16; i += 2) {
+		cr_expect_eq(q[i][4095], 1);
+		dpa_hw_free_queue(&th->ctx, q[i], 4096);
+	}
+	cr_expect_eq(used().fds, 0);
+	big_pages = false;
+}
+
+/* A core dump reads what it holds, and so would fill each hole of the arenas. */
+Test(queue_memory, not_in_a_core_file)
+{
+	uint8_t *q = queue(65536);
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512];
+	bool ours = false;
+	int n = 0;
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, "dpa-queue"))
+			ours = true;
+		if (!ours || strncmp(line, "VmFlags:", 8))
+			continue;
+		cr_expect(strstr(line, " dd"), "%s", line);
+		ours = false;
+		n++;
+	}
+	fclose(f);
+	cr_expect_eq(n, 1);
+	dpa_hw_free_queue(&th->ctx, q, 65536);
+}
+
+/* mlockall(MCL_FUTURE) filled each arena, up to 64 GiB of it, when the first queue came there. */
+Test(queue_memory, all_memory_is_locked)
+{
+	const size_t n = 1 << 20;
+	uint8_t *stays, *a;
+
+	if (mlockall(MCL_FUTURE)) {
+		teardown();
+		cr_skip_test("memory cannot be locked here");
+	}
+	stays = queue(4096);
+	a = queue(n);
+	stays[0] = a[0] = a[n - 1] = 1;
+	cr_expect_leq(used().bytes, 65536, "%lu", used().bytes);
+	dpa_hw_free_queue(&th->ctx, a, n);
+	cr_expect_leq(used().bytes, 4096, "%lu", used().bytes);
+	cr_expect_eq(queue(n), a);
+	cr_expect(is_zero(a, n));
+	cr_expect_eq(stays[0], 1);
+	dpa_hw_free_queue(&th->ctx, a, n);
+	dpa_hw_free_queue(&th->ctx, stays, 4096);
 }
 
 /* A child has neither the memory nor the descriptor. */
