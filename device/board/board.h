@@ -17,7 +17,12 @@
 #include <dpa_hw.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
-#define DPA_BOARD_LAYOUT    8	  /* of the board file, and what processes say over their lanes */
+/*
+ * Of the board file, and of all that processes of a board read and write of each other: the hello,
+ * struct dpa_export and struct dpa_door, rings, the words in them. Whoever changes one of these, or
+ * what a word of it means, takes the next number: others are refused, with both versions named.
+ */
+#define DPA_BOARD_LAYOUT    9
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
