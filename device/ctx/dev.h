@@ -122,9 +122,12 @@ struct dpa_export {
  *
  *   sleep     Written by this process (relaxed), then a full fence and a last look at what peers
  *             set. Peers fence between what they publish and their look at it.
- *   summary   Peers set their slot's bit (seq_cst), this process takes a whole word (seq_cst).
- *   any       A bit for each word of `summary`: peers set it after their bit (seq_cst), this
- * process takes it (seq_cst) before it takes the words.
+ *   summary   Peers set their slot's bit (seq_cst), this process takes a whole word (seq_cst), then
+ * a full fence and a look at what the peers of its bits sent. any       A bit for each word of
+ * `summary`: peers set it after their bit (seq_cst), this process takes it (seq_cst) before it
+ * takes the words.
+ *
+ * Who finds a bit set leaves it (seq_cst load): whoever takes it later sees all that came before.
  */
 struct dpa_door {
 	_Atomic uint32_t sleep; /* 0; 1, 2: whom to wake, see struct dpa_hw */
@@ -134,15 +137,18 @@ struct dpa_door {
 	_Atomic uint64_t summary[DPA_BOARD_PROCS / 64]; /* a bit for each peer's slot */
 };
 
-/* The process `slot` has something in a ring to the door's owner. Any process of the board. */
+/*
+ * The process `slot` has something in a ring to the door's owner. Any process of the board, after a
+ * full fence behind what it published.
+ */
 static inline void dpa_door_set(struct dpa_door *door, uint32_t slot)
 {
 	_Atomic uint64_t *word = &door->summary[slot / 64];
 	uint64_t bit = 1ull << (slot % 64), of_word = 1ull << (slot / 64);
 
-	if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+	if (!(atomic_load_explicit(word, memory_order_seq_cst) & bit))
 		atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
-	if (!(atomic_load_explicit(&door->any, memory_order_relaxed) & of_word))
+	if (!(atomic_load_explicit(&door->any, memory_order_seq_cst) & of_word))
 		atomic_fetch_or_explicit(&door->any, of_word, memory_order_seq_cst);
 }
 

@@ -85,6 +85,8 @@ static int look_at_summary(struct dpa_hw *hw)
 		uint64_t bits =
 			atomic_exchange_explicit(&hw->door->summary[w], 0, memory_order_seq_cst);
 
+		if (bits) /* the exchange alone does not keep the looks behind its store */
+			dpa_full_fence();
 		while (bits) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(bits);
 			struct dpa_peer *p =
