@@ -13,7 +13,7 @@ enum { MANY = 5000 };
 Test(libdpa_object, is_what_it_was_made_as)
 {
 	void *p = dpa_obj_new(DPA_T_PE, 100);
-	int foreign;
+	int foreign = 0;
 
 	cr_assert(dpa_obj_is(p, DPA_T_PE));
 	cr_assert(dpa_obj_is(p, DPA_T_PE | DPA_T_MMAP));
