@@ -2,6 +2,7 @@
 /* Queue memory in small pieces. The bookkeeping is in ordinary memory, outside of the chunks. */
 #include <assert.h>
 #include <errno.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "mr/arena.h"
 
 struct dpa_arena_chunk {
-	struct dpa_arena_chunk *next, *prev;
+	struct dpa_arena_chunk *next, **at; /* in the list that it is in: *at is this chunk */
 	uint8_t *mem;
 	uint32_t size;	/* of a piece */
 	uint32_t used;	/* pieces given out */
@@ -36,46 +37,35 @@ static uint32_t chunk_pieces(const struct dpa_arena_chunk *c)
 	return DPA_ARENA_CHUNK / c->size;
 }
 
-static void chunk_unlink(struct dpa_arena *a, struct dpa_arena_chunk *c)
+static void chunk_unlink(struct dpa_arena_chunk *c)
 {
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		a->chunks[size_class(c->size)] = c->next;
+	*c->at = c->next;
 	if (c->next)
-		c->next->prev = c->prev;
-	c->next = c->prev = NULL;
+		c->next->at = c->at;
 }
 
-static void chunk_link_first(struct dpa_arena *a, struct dpa_arena_chunk *c)
+static void chunk_link(struct dpa_arena_chunk **list, struct dpa_arena_chunk *c)
 {
-	struct dpa_arena_chunk **head = &a->chunks[size_class(c->size)];
-
-	c->prev = NULL;
-	c->next = *head;
-	if (*head)
-		(*head)->prev = c;
-	*head = c;
+	c->next = *list;
+	c->at = list;
+	if (*list)
+		(*list)->at = &c->next;
+	*list = c;
 }
 
-static void chunk_link_after_last(struct dpa_arena *a, struct dpa_arena_chunk *c)
+/* By address. The one that is looked for stands for the byte at its mem. */
+static int chunk_order(const void *wanted, const void *chunk)
 {
-	struct dpa_arena_chunk *last = a->chunks[size_class(c->size)];
+	const uint8_t *p = ((const struct dpa_arena_chunk *)wanted)->mem;
+	const uint8_t *mem = ((const struct dpa_arena_chunk *)chunk)->mem;
 
-	if (!last) {
-		chunk_link_first(a, c);
-		return;
-	}
-	while (last->next)
-		last = last->next;
-	last->next = c;
-	c->prev = last;
-	c->next = NULL;
+	return p < mem ? -1 : p >= mem + DPA_ARENA_CHUNK;
 }
 
 static void chunk_destroy(struct dpa_arena *a, struct dpa_arena_chunk *c)
 {
-	chunk_unlink(a, c);
+	chunk_unlink(c);
+	tdelete(c, &a->by_address, chunk_order);
 	dpa_hw_free_queue(a->hw, c->mem, DPA_ARENA_CHUNK);
 	free(c);
 }
@@ -96,7 +86,13 @@ static struct dpa_arena_chunk *chunk_create(struct dpa_arena *a, size_t size)
 	}
 	c->mem = mem;
 	c->size = (uint32_t)size;
-	chunk_link_first(a, c);
+	if (!tsearch(c, &a->by_address, chunk_order)) {
+		dpa_hw_free_queue(a->hw, mem, DPA_ARENA_CHUNK);
+		free(c);
+		errno = ENOMEM;
+		return NULL;
+	}
+	chunk_link(&a->room[size_class(size)], c);
 	return c;
 }
 
@@ -116,8 +112,8 @@ static void *chunk_take(struct dpa_arena *a, struct dpa_arena_chunk *c)
 	else
 		c->fresh = i + 1;
 	if (++c->used == chunk_pieces(c)) {
-		chunk_unlink(a, c);
-		chunk_link_after_last(a, c);
+		chunk_unlink(c);
+		chunk_link(&a->full, c);
 	}
 	return p;
 }
@@ -135,8 +131,8 @@ void *dpa_arena_alloc(struct dpa_arena *a, size_t size)
 		return ret ? NULL : p;
 	}
 	pthread_mutex_lock(&a->lock);
-	c = a->chunks[size_class(size)];
-	if (!c || c->used == chunk_pieces(c))
+	c = a->room[size_class(size)];
+	if (!c)
 		c = chunk_create(a, size);
 	if (c)
 		p = chunk_take(a, c);
@@ -144,13 +140,12 @@ void *dpa_arena_alloc(struct dpa_arena *a, size_t size)
 	return p;
 }
 
-static struct dpa_arena_chunk *chunk_of(struct dpa_arena *a, void *p, size_t size)
+static struct dpa_arena_chunk *chunk_of(struct dpa_arena *a, void *p)
 {
-	struct dpa_arena_chunk *c = a->chunks[size_class(size)];
+	struct dpa_arena_chunk wanted = {.mem = p}, **c;
 
-	while (c && ((uint8_t *)p < c->mem || (uint8_t *)p >= c->mem + DPA_ARENA_CHUNK))
-		c = c->next;
-	return c;
+	c = tfind(&wanted, &a->by_address, chunk_order);
+	return c ? *c : NULL;
 }
 
 void dpa_arena_free(struct dpa_arena *a, void *p, size_t size)
@@ -165,26 +160,26 @@ void dpa_arena_free(struct dpa_arena *a, void *p, size_t size)
 		return;
 	}
 	pthread_mutex_lock(&a->lock);
-	c = chunk_of(a, p, size);
+	c = chunk_of(a, p);
 	assert(c);
 	i = (uint32_t)((uint8_t *)p - c->mem) / c->size;
 	c->taken[i / 64] &= ~(1ull << (i % 64));
 	c->used--;
+	chunk_unlink(c);
+	chunk_link(&a->room[size_class(size)], c);
 	/* One empty chunk a size stays for the next one. */
-	if (!c->used && (c->next || c->prev)) {
+	if (!c->used && c->next)
 		chunk_destroy(a, c);
-	} else {
-		chunk_unlink(a, c);
-		chunk_link_first(a, c);
-	}
 	pthread_mutex_unlock(&a->lock);
 }
 
 void dpa_arena_fini(struct dpa_arena *a)
 {
 	for (int i = 0; i < DPA_ARENA_CLASSES; i++) {
-		while (a->chunks[i])
-			chunk_destroy(a, a->chunks[i]);
+		while (a->room[i])
+			chunk_destroy(a, a->room[i]);
 	}
+	while (a->full)
+		chunk_destroy(a, a->full);
 	pthread_mutex_destroy(&a->lock);
 }

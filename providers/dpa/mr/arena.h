@@ -25,7 +25,9 @@ struct dpa_arena_chunk;
 struct dpa_arena {
 	pthread_mutex_t lock;
 	struct dpa_hw_ctx *hw;
-	struct dpa_arena_chunk *chunks[DPA_ARENA_CLASSES]; /* those with room first */
+	struct dpa_arena_chunk *room[DPA_ARENA_CLASSES]; /* lists of chunks with a free piece */
+	struct dpa_arena_chunk *full;			 /* those without, of all sizes */
+	void *by_address;				 /* all of them: a tree of tsearch(3) */
 };
 
 void dpa_arena_init(struct dpa_arena *a, struct dpa_hw_ctx *hw);

@@ -68,6 +68,31 @@ Test(arena, pieces_do_not_overlap_whatever_the_order)
 	ibv_close_device(ctx);
 }
 
+/* Full chunks are in one list, whatever their size: each piece goes back to its own. */
+Test(arena, full_chunks_of_all_sizes_give_back_in_any_order)
+{
+	enum { N = 5000 };
+	static uint8_t *p[N];
+	struct ibv_context *ctx;
+	struct dpa_arena *a = open_arena(&ctx);
+
+	for (uint32_t i = 0; i < N; i++) {
+		p[i] = dpa_arena_alloc(a, 64u << (i % 7));
+		cr_assert(p[i]);
+		memset(p[i], (int)(i % 251), 64u << (i % 7));
+	}
+	for (uint32_t k = 0; k < N; k++) {
+		uint32_t i = k * 1237 % N; /* coprime: each one once */
+
+		cr_assert_eq(p[i][0], i % 251);
+		cr_assert_eq(p[i][(64u << (i % 7)) - 1], i % 251);
+		dpa_arena_free(a, p[i], 64u << (i % 7));
+	}
+	cr_assert(fake.queue_bytes <= 7 * DPA_ARENA_CHUNK, "one empty chunk a size stays");
+	ibv_close_device(ctx);
+	cr_assert_eq(fake.queue_bytes, 0);
+}
+
 Test(arena, many_small_queues_share_pages)
 {
 	struct ibv_context *ctx;
