@@ -371,7 +371,7 @@ static bool is_initiator(const struct dpa_hw_qp *qp)
 }
 
 /* Of the SRQ that the message names if it is of the target's domain, else of the target, which says
- * that there is none. */
+ * that there is none. NULL with errno. */
 static struct dpa_peer *peer_of(struct dpa_hw_qp *qp, uint32_t idx)
 {
 	const struct dpa_wqe_xrc *w = dpa_wqe_at(qp, idx, sizeof(struct dpa_wqe_ctrl));
@@ -426,6 +426,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	struct dpa_peer *p;
+	bool keeps;
 
 	if (!is_initiator(qp) || stays(qp, r->send_idx))
 		return true;
@@ -435,16 +436,21 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	if (r->una_idx != r->send_idx)
 		return false; /* what is under way comes first, and its end comes here again */
 	if (!p) {
-		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		dpa_no_peer(qp);
 		return false;
 	}
 	qp->peer = p;
 	qp->tx = NULL;
 	qp->turn = next_turn(qp);
+	/* the first one, also if it begins anew: the target still expects what it was set up with
+	 */
+	keeps = !r->turned ||
+		(r->turn_keeps && r->turn_psn == r->una_psn && r->turn_idx == r->una_idx);
 	r->turn_idx = r->send_idx;
 	r->turn_psn = r->una_psn;
-	r->turn_keeps = !r->turned;
+	r->turn_keeps = keeps;
 	r->turned = true;
+	r->asked = false; /* whom it asked is another one */
 	return true;
 }
 

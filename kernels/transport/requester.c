@@ -49,6 +49,14 @@ static void no_fds(struct dpa_hw_qp *qp)
 		dpa_req_lost(qp, DPA_SYN_NO_FDS);
 }
 
+void dpa_no_peer(struct dpa_hw_qp *qp)
+{
+	if (dpa_no_fds_left(errno))
+		no_fds(qp);
+	else /* nobody has that QPN: what we send is lost */
+		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+}
+
 bool dpa_resolve(struct dpa_hw_qp *qp)
 {
 	struct dpa_peer *p = qp->peer;
@@ -57,12 +65,8 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	if (!p) {
 		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
 				  : dpa_near_peer(qp);
-		if (!p && dpa_no_fds_left(errno)) {
-			no_fds(qp);
-			return false;
-		}
-		if (!p) { /* nobody has that QPN: what we send is lost */
-			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		if (!p) {
+			dpa_no_peer(qp);
 			return false;
 		}
 		qp->peer = p;

@@ -294,6 +294,8 @@ static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t ma
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi);
 /* Are this QP's PSNs those that its peer, which is UP, expects? Remembers it. */
 bool dpa_in_step(struct dpa_hw_qp *qp);
+/* There is no peer, for the reason that errno has: what is outstanding is lost. */
+void dpa_no_peer(struct dpa_hw_qp *qp);
 /* Finds the lane to the peer of a connected QP. False: not now (pended) or never (error raised). */
 bool dpa_resolve(struct dpa_hw_qp *qp);
 /* Tells people which way its peer, which is UP, is reached. */
