@@ -384,7 +384,9 @@ struct dpa_resp {
 	uint8_t ack_syndrome;
 	uint8_t ud_packet_type;	   /* UD: of the datagram at hand, see ud.c */
 	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
-	bool ack_late;		   /* other hosts: the ACK that is owed was put off */
+	bool ack_late : 1;	   /* other hosts: the ACK that is owed was put off */
+	bool looked_due : 1;	   /* ask.c: the peer is to be told that all was looked at, */
+	bool hint_due : 1;	   /* that something was passed over */
 	uint32_t off;		   /* bytes of the message received */
 	uint32_t rd_head, rd_tail; /* [tail, head) are owed */
 	struct dpa_rx_wqe wqe;
@@ -396,6 +398,7 @@ struct dpa_resp {
 	uint32_t nsaved;
 	/* duplicates: response packets that are paid for; ns: counted up to then. again.c */
 	uint64_t again, again_at;
+	uint32_t looked;  /* with looked_due: serial of the ASK */
 	bool nak_strange; /* nak_sent, for a packet that came from elsewhere: kept.c */
 	uint32_t from;	  /* DPA_FROM_* of the last packet off the wire that came in order */
 	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */

@@ -261,10 +261,15 @@ static void flush(struct dpa_hw_qp *qp)
 
 void dpa_responder_flush(struct dpa_hw_qp *qp)
 {
-	if (dpa_likely(!qp->resp.ack_owed && qp->resp.rd_tail == qp->resp.rd_head))
+	const struct dpa_resp *r = &qp->resp;
+	const bool owes = r->ack_owed || r->rd_tail != r->rd_head;
+
+	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
-	if (!dpa_quick_ack(qp))
+	if (dpa_likely(owes) && !dpa_quick_ack(qp))
 		flush(qp);
+	if (dpa_unlikely(r->looked_due || r->hint_due))
+		dpa_looked_send(qp);
 }
 
 bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
@@ -272,7 +277,8 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_tx *tx = qp->tx;
 
-	if (!dpa_owes_ack(qp) || !tx || tx->peer->wire || qp->transport != DPA_BTH_RC ||
+	if (!dpa_owes_ack(qp) || r->looked_due || r->hint_due || !tx || tx->peer->wire ||
+	    qp->transport != DPA_BTH_RC ||
 	    atomic_load_explicit(&tx->peer->state, memory_order_relaxed) != DPA_PEER_UP ||
 	    acks->n == DPA_ACKS || (acks->n && acks->tx != tx))
 		return false;
@@ -285,7 +291,10 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 	return true;
 }
 
-/* No room: each QP owes its ACK again, unless it owes a later one. */
+/*
+ * No room: each QP owes its ACK again, unless it owes a later one. Its requester may look for the
+ * peer anew meanwhile (tx is NULL), which takes nothing from what its responder did.
+ */
 static void give_back(const struct dpa_acks *acks, struct dpa_hw *hw)
 {
 	for (uint32_t i = 0; i < acks->n; i++) {
@@ -296,9 +305,10 @@ static void give_back(const struct dpa_acks *acks, struct dpa_hw *hw)
 			continue;
 		dpa_qplock_lock(&qp->lock);
 		if (qp->qpn && (qp->qpn & DPA_QPN_INDEX) == acks->ack[i].src &&
-		    qp->dest_qpn == acks->ack[i].dqpn && qp->tx == acks->tx && !qp->resp.ack_owed) {
+		    qp->dest_qpn == acks->ack[i].dqpn && qp->peer == acks->tx->peer &&
+		    acks->tx == &qp->peer->tx[qp->lane] && !qp->resp.ack_owed) {
 			dpa_owe(qp, acks->ack[i].psn, DPA_AETH_ACK);
-			dpa_tx_full(qp, qp->tx);
+			dpa_tx_full(qp, acks->tx);
 		}
 		dpa_qp_leave(qp);
 	}

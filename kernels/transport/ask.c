@@ -13,15 +13,19 @@
  *   DUE --all of the oldest WQE was sent:
  *         ASK, behind it in the ring--> ASKED   all that lies before ASK was looked at; no answer
  *                                               is owed: LOOKED, behind all answers in the ring
- *                                               an answer is still owed: nothing
+ *                                               an answer is still owed, or there is no room:
+ *                                               LOOKED is owed, and goes behind it
+ *                                               no QP that takes it: NO_QP
  *   ASKED --LOOKED, the oldest WQE is the same
  *           or one sent before ASK--> a retry is spent (dpa_req_lost): TIMER, then DUE
  *   ASKED --LOOKED, else--> QUIET
+ *   ASKED --NO_QP, the oldest WQE is the same--> a retry is spent: TIMER, then DUE
  *   ASKED, DUE --sending starts again at an earlier PSN--> DUE or QUIET
  *
  * Rings keep the order, so that LOOKED comes behind every answer to what lay before ASK: then a WQE
  * that is outstanding still was looked at, and dropped here or there. A peer that does not look
- * does not answer ASK. Where a ring has no room for LOOKED the watchdog (req_end.c) asks again.
+ * does not answer ASK. ASK has the PSN of the oldest WQE, which its NO_QP brings back. A hint has
+ * no order to keep and goes when the batch is through, one for all that was passed over.
  *
  * Neither word is an IBA packet: they are not captured and never on a wire.
  */
@@ -45,12 +49,13 @@ static bool sends(const struct dpa_hw_qp *qp)
 }
 
 /* A word on the ring that the QP's packets use. False: no room. */
-static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t serial)
+static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t psn,
+		     uint32_t serial)
 {
 	struct dpa_slot *s;
 
 	dpa_spin_lock(&tx->lock);
-	s = dpa_pkt_begin(qp, tx, opcode, qp->dest_qpn, 0, 0, 0, NULL);
+	s = dpa_pkt_begin(qp, tx, opcode, qp->dest_qpn, psn, 0, 0, NULL);
 	if (s) {
 		s->flags = 0;
 		((struct dpa_ext *)s->ext)->serial = serial;
@@ -83,7 +88,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
 		return;
 	qp->ask_serial += qp->ask_serial == UINT32_MAX ? 2 : 1;
-	if (!put_word(qp, tx, DPA_LINK_ASK, qp->ask_serial)) {
+	if (!put_word(qp, tx, DPA_LINK_ASK, r->una_psn, qp->ask_serial)) {
 		dpa_tx_full(qp, tx);
 		return;
 	}
@@ -117,7 +122,8 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 		dpa_ask(qp);
 	} else if (r->asked && serial == qp->ask_serial) {
 		r->asked = false;
-		if (!r->wait_timer && was_looked_at(qp))
+		/* where packets are lost now some may lie in between still: the timer's */
+		if (!r->wait_timer && !dpa_lossy(qp) && was_looked_at(qp))
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 	}
 	if (r->ask_due && sends(qp))
@@ -126,28 +132,49 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 
 /* ------------------------------------------------------------- the responder */
 
+static bool is_up(const struct dpa_peer *peer)
+{
+	return atomic_load_explicit(&peer->state, memory_order_acquire) == DPA_PEER_UP;
+}
+
 void dpa_ask_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
-	const struct dpa_resp *r = &qp->resp;
-	struct dpa_tx *tx = &peer->tx[qp->lane];
-
-	if (!connected_to(qp, peer, s) ||
-	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
+	if (!connected_to(qp, peer, s) || !is_up(peer))
 		return;
+	qp->resp.looked = ((const struct dpa_ext *)s->ext)->serial;
+	qp->resp.looked_due = true;
 	dpa_responder_flush(qp);
-	if (r->ack_owed || r->rd_tail != r->rd_head) /* no room */
-		return;
-	if (put_word(qp, tx, DPA_LINK_LOOKED, ((const struct dpa_ext *)s->ext)->serial))
-		dpa_tx_owe_kick(tx, qp->hw);
 }
 
 void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
-	struct dpa_peer *peer = qp->peer;
+	if (!qp->pkt_flags && connected_to(qp, qp->peer, s) && is_up(qp->peer))
+		qp->resp.hint_due = true;
+}
 
-	if (qp->pkt_flags || !connected_to(qp, peer, s) ||
-	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
+void dpa_looked_send(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_peer *peer = qp->peer;
+	struct dpa_tx *tx;
+	bool owes = r->ack_owed || r->rd_tail != r->rd_head, sent = false;
+
+	if (!peer || peer->wire || !is_up(peer)) { /* whom it was for is gone */
+		r->hint_due = r->looked_due = false;
 		return;
-	if (put_word(qp, &peer->tx[qp->lane], DPA_LINK_LOOKED, 0))
-		dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
+	}
+	tx = &peer->tx[qp->lane];
+	if (r->hint_due && put_word(qp, tx, DPA_LINK_LOOKED, 0, 0)) {
+		r->hint_due = false;
+		sent = true;
+	}
+	if (r->looked_due && !owes && put_word(qp, tx, DPA_LINK_LOOKED, 0, r->looked)) {
+		r->looked_due = false;
+		sent = true;
+	}
+	if (sent)
+		dpa_tx_owe_kick(tx, qp->hw);
+	/* what is owed has the QP pended already */
+	if (r->hint_due || (r->looked_due && !owes))
+		dpa_tx_full(qp, tx);
 }

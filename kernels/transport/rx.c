@@ -79,10 +79,13 @@ static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *
 	dpa_spin_unlock(&tx->lock);
 }
 
+/* ASK stands for the requests before it. */
 static bool is_rc_request(const struct dpa_slot *s)
 {
 	uint16_t p = dpa_op_props(s->opcode);
 
+	if (s->opcode == DPA_LINK_ASK)
+		return true;
 	return ((s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC ||
 		(s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_XRC) &&
 	       (p & DPA_OPP_VALID) && !(p & DPA_OPP_RESP);
@@ -94,7 +97,7 @@ void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_
 	struct dpa_peer *p = rx->peer;
 	struct dpa_tx *tx = &p->tx[rx - p->rx];
 
-	dpa_count(hw, DPA_CNT_rx_dropped, 1);
+	dpa_count(hw, DPA_CNT_rx_dropped, s->opcode != DPA_LINK_ASK);
 	if (!is_rc_request(s) ||
 	    atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
@@ -104,7 +107,7 @@ void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_
 
 void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
-	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
+	dpa_count(qp->hw, DPA_CNT_rx_dropped, s->opcode != DPA_LINK_ASK);
 	if (!peer || peer->wire || !is_rc_request(s) ||
 	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
@@ -142,6 +145,8 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) {
 		if (receives(qp) && peer && from_peer(qp, peer, s))
 			dpa_ask_rx(qp, peer, s);
+		else
+			dpa_rx_drop(qp, peer, s);
 		return;
 	}
 	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, peer, s)) {
@@ -191,6 +196,7 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.epsn = qp->resp.msn = 0;
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = qp->resp.ack_late = false;
+	qp->resp.looked_due = qp->resp.hint_due = false;
 	qp->resp.off = 0;
 	qp->resp.tm.kind = 0;
 	qp->resp.waiting_since = 0;

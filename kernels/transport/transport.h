@@ -375,8 +375,10 @@ void dpa_ask_send(struct dpa_hw_qp *qp);
 void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
 /* The peer asks. No ACK of this QP may lie with the caller (struct dpa_acks). */
 void dpa_ask_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
-/* This request is passed over without an answer: the peer had better ask. */
+/* This request is passed over without an answer: the peer had better ask. With the next flush. */
 void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+/* Sends the hint, and LOOKED if no answer is owed; what finds no room goes with a later flush. */
+void dpa_looked_send(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);

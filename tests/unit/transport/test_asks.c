@@ -42,6 +42,14 @@ static void post(struct th *th, uint8_t op, uint32_t len)
 	cr_assert(th_post(&th->a, &wr));
 }
 
+static void ask_now(struct th *th)
+{
+	dpa_qplock_lock(&th->a.qp->lock);
+	dpa_ask(th->a.qp);
+	dpa_requester_run(th->a.qp);
+	dpa_qp_leave(th->a.qp);
+}
+
 /* Until all of n have completed: their statuses; UINT8_MAX: never. */
 static void outcome(struct th *th, uint8_t *status, uint32_t n)
 {
@@ -271,10 +279,7 @@ Test(transport_asks, a_late_answer_counts)
 	cr_assert(th_recv(&th->b, 1, 65536, 65536));
 	post(th, DPA_OP_SEND, 100);
 	th_ring(&th->a);
-	dpa_qplock_lock(&th->a.qp->lock);
-	dpa_ask(th->a.qp);
-	dpa_requester_run(th->a.qp);
-	dpa_qp_leave(th->a.qp);
+	ask_now(th);
 	th_now += 1000 * TIMEOUT_NS;
 	th_settle(th);
 	cr_assert(th_poll(&th->a.scq, &e));
@@ -293,10 +298,7 @@ Test(transport_asks, words_that_are_not_for_this_question)
 	post(th, DPA_OP_RDMA_WRITE, 100);
 	th_ring(&th->a);
 	cr_assert(th_take_any(&th->a, &p));
-	dpa_qplock_lock(&th->a.qp->lock);
-	dpa_ask(th->a.qp);
-	dpa_requester_run(th->a.qp);
-	dpa_qp_leave(th->a.qp);
+	ask_now(th);
 	cr_assert(th_take_any(&th->a, &ask));
 	cr_assert_eq(ask.s.opcode, DPA_LINK_ASK);
 	th_forge(&th->b, &p, DPA_LINK_LOOKED, 0, 0);
@@ -331,10 +333,7 @@ Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 	post(th, DPA_OP_SEND, 100);
 	th_ring(&th->a);
 	th_send(&th->b, DPA_OP_SEND, 0, 100, 0); /* the batch leaves B's QP and comes back to it */
-	dpa_qplock_lock(&th->a.qp->lock);
-	dpa_ask(th->a.qp);
-	dpa_requester_run(th->a.qp);
-	dpa_qp_leave(th->a.qp);
+	ask_now(th);
 	cr_assert(th->a.qp->req.asked);
 	rx = &th->peer->rx[th->a.qp->lane];
 	while (dpa_lane_ready(rx))
@@ -345,8 +344,8 @@ Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 	th_free(th);
 }
 
-/* An answer that is owed for want of room: no LOOKED before it. */
-Test(transport_asks, no_looked_while_an_answer_is_owed)
+/* An answer that is owed for want of room: LOOKED comes, but not before it. */
+Test(transport_asks, looked_follows_an_answer_that_was_owed)
 {
 	struct th *th = skewed(0, false);
 	struct dpa_lane_shm *shm = &th->lanes[th->b.qp->lane];
@@ -356,10 +355,7 @@ Test(transport_asks, no_looked_while_an_answer_is_owed)
 
 	post(th, DPA_OP_RDMA_READ, 64);
 	th_ring(&th->a);
-	dpa_qplock_lock(&th->a.qp->lock);
-	dpa_ask(th->a.qp);
-	dpa_requester_run(th->a.qp);
-	dpa_qp_leave(th->a.qp);
+	ask_now(th);
 	cr_assert(th_take_any(&th->a, &p[0]) && th_take_any(&th->a, &p[1]));
 	cr_assert_eq(p[1].s.opcode, DPA_LINK_ASK);
 	head = tx->head;
@@ -371,7 +367,118 @@ Test(transport_asks, no_looked_while_an_answer_is_owed)
 	th_flush(&th->b);
 	cr_assert(th_take_any(&th->b, &p[0]));
 	cr_expect_eq(p[0].s.opcode, DPA_BTH_READ_RESP_ONLY);
-	cr_expect_not(th_take_any(&th->b, &p[1]));
+	cr_assert(th_take_any(&th->b, &p[1]), "the question is forgotten");
+	cr_expect_eq(p[1].s.opcode, DPA_LINK_LOOKED);
+	cr_expect_eq(th_ext(&p[1])->serial, th->a.qp->ask_serial);
+	cr_expect_not(th_take_any(&th->b, &p[1]), "once");
+	th_free(th);
+}
+
+/* There was no room for the hint, nor for LOOKED: they come when there is. */
+Test(transport_asks, words_that_found_no_room)
+{
+	struct th *th = skewed(0xffffce, false);
+	struct dpa_tx *tx = &th->peer->tx[th->b.qp->lane];
+	struct th_pkt p[2];
+	uint32_t head;
+
+	th->b.qp->resp.nak_sent = true;
+	post(th, DPA_OP_RDMA_WRITE, 8);
+	th_ring(&th->a);
+	ask_now(th);
+	cr_assert(th_take_any(&th->a, &p[0]) && th_take_any(&th->a, &p[1]));
+	head = tx->head;
+	tx->head += DPA_LANE_SLOTS; /* full */
+	th_give(&th->b, &p[0]);
+	th_give(&th->b, &p[1]);
+	tx->head = head;
+	dpa_progress_once(th->hw);
+	cr_assert(th_take_any(&th->b, &p[0]) && th_take_any(&th->b, &p[1]), "both are forgotten");
+	cr_expect_eq(p[0].s.opcode, DPA_LINK_LOOKED);
+	cr_expect_eq(th_ext(&p[0])->serial, 0);
+	cr_expect_eq(p[1].s.opcode, DPA_LINK_LOOKED);
+	cr_expect_eq(th_ext(&p[1])->serial, th->a.qp->ask_serial);
+	cr_expect_not(th_take_any(&th->b, &p[1]), "once");
+	th_free(th);
+}
+
+/* The QP that is asked was reset, or is in error: what was outstanding ends there. */
+Test(transport_asks, a_question_to_a_qp_that_takes_none)
+{
+	static const uint8_t states[] = {DPA_QPS_RESET, DPA_QPS_INIT, DPA_QPS_ERR};
+
+	for (size_t i = 0; i < sizeof(states); i++) {
+		struct th *th = skewed(0, false);
+		struct th_pkt ask, p;
+
+		post(th, DPA_OP_RDMA_WRITE, 8);
+		th_ring(&th->a);
+		ask_now(th);
+		cr_assert(th_take_any(&th->a, &p) && th_take_any(&th->a, &ask));
+		th->b.qp->state = states[i];
+		th_give(&th->b, &ask);
+		cr_assert(th_take_any(&th->b, &p), "state %u: no answer", states[i]);
+		cr_expect_eq(p.s.opcode, DPA_LINK_NO_QP);
+		cr_expect_eq(th_count(th, DPA_CNT_rx_dropped), 0);
+		th_give(&th->a, &p);
+		cr_expect_eq(th->a.qp->req.retry_left, RETRY - 1);
+		cr_expect(th->a.qp->req.wait_timer);
+		cr_expect_not(th->a.qp->req.asked, "it may ask again");
+		th_free(th);
+	}
+}
+
+/* Faults are switched on while an ASK is out: what they hold back was not dropped. */
+Test(transport_asks, packets_may_be_lost_from_now_on)
+{
+	struct th *th = skewed(0, false);
+	struct th_pkt p;
+
+	post(th, DPA_OP_RDMA_WRITE, 8);
+	th_ring(&th->a);
+	ask_now(th);
+	cr_assert(th_take_any(&th->a, &p)); /* held */
+	atomic_store(&th->lanes[th->a.qp->lane].lossy, 1);
+	cr_assert(th_take_any(&th->a, &p));
+	th_give(&th->b, &p);
+	cr_assert(th_take_any(&th->b, &p));
+	cr_assert_eq(p.s.opcode, DPA_LINK_LOOKED);
+	th_give(&th->a, &p);
+	cr_expect_eq(th->a.qp->req.retry_left, RETRY, "the loss timers count");
+	cr_expect_not(th->a.qp->req.wait_timer);
+	th_free(th);
+}
+
+/*
+ * ACKs that found no room: one was dropped if its QP's requester looked for the peer anew just
+ * then, and what had been carried out cost a retry.
+ */
+Test(transport_asks, an_ack_that_comes_back_to_a_qp_without_a_lane)
+{
+	struct th *th = skewed(0, false);
+	struct dpa_tx *tx = &th->peer->tx[th->b.qp->lane];
+	struct dpa_acks acks = {0};
+	struct th_pkt p;
+	uint32_t head;
+
+	th->b.qp->peer = th->peer;
+	th->b.qp->tx = tx;
+	post(th, DPA_OP_RDMA_WRITE, 8);
+	th_ring(&th->a);
+	cr_assert(th_take_any(&th->a, &p));
+	th_give(&th->b, &p);
+	dpa_qplock_lock(&th->b.qp->lock);
+	cr_assert(dpa_acks_take(&acks, th->b.qp));
+	th->b.qp->tx = NULL; /* its timer */
+	dpa_qp_leave(th->b.qp);
+	head = tx->head;
+	tx->head += DPA_LANE_SLOTS; /* full */
+	dpa_acks_publish(&acks, th->hw);
+	tx->head = head;
+	cr_expect(th->b.qp->resp.ack_owed, "it is owed again");
+	dpa_progress_once(th->hw);
+	cr_assert(th_take_any(&th->b, &p), "and comes");
+	cr_expect_eq(p.s.opcode, DPA_BTH_ACK);
 	th_free(th);
 }
 
