@@ -407,20 +407,38 @@ static inline int dpa_cqe_valid(const struct dpa_cqe *e, uint32_t index, uint32_
 	       dpa_cqe_pack(0, 0, 0, dpa_cqe_owner(index, log_size));
 }
 
-/*
- * How many laps the entry in the place of index `index` is ahead: 0: it is that entry;
- * DPA_CQE_NONE: that is not written yet; else it was written over.
- */
-#define DPA_CQE_NONE (DPA_CQE_LAPS - 1)
-static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *e, uint32_t index, uint32_t log_size)
+/* How many laps the entry in a place is ahead of index `index`, mod 128; -1: none was written. */
+static inline int dpa_cqe_laps(const struct dpa_cqe *e, uint32_t index, uint32_t log_size)
 {
 	uint32_t last = dpa_cqe_last(e);
 	uint8_t b[4];
 
 	__builtin_memcpy(b, &last, sizeof(b));
 	if (!b[3])
-		return DPA_CQE_NONE;
-	return ((uint32_t)b[3] - dpa_cqe_owner(index, log_size)) & (DPA_CQE_LAPS - 1);
+		return -1;
+	return (int)((b[3] - (uint32_t)dpa_cqe_owner(index, log_size)) & (DPA_CQE_LAPS - 1));
+}
+
+/*
+ * How many laps the entry in the place of index `at`, the reader's next, is ahead: 0: it is that
+ * entry; DPA_CQE_NONE: that is not written yet; else it was written over. An entry of 127 laps
+ * later has the same owner byte as the one that is to be written over: then the entry before is not
+ * the one that was read last. After exactly 128 laps all owner bytes are as if nothing was written:
+ * DPA_CQE_NONE until one more entry is written.
+ */
+#define DPA_CQE_NONE DPA_CQE_LAPS
+static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *buf, uint32_t at, uint32_t log_size)
+{
+	uint32_t mask = (1u << log_size) - 1;
+	int laps = dpa_cqe_laps(&buf[at & mask], at, log_size);
+
+	if (laps == (int)DPA_CQE_LAPS - 1) {
+		if (dpa_cqe_laps(&buf[(at - 1) & mask], at - 1, log_size) <= 0)
+			return DPA_CQE_NONE;
+		/* it is written: maybe since it was looked at */
+		laps = dpa_cqe_laps(&buf[at & mask], at, log_size);
+	}
+	return laps < 0 ? DPA_CQE_NONE : (uint32_t)laps;
 }
 
 /*
@@ -431,7 +449,7 @@ static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *e, uint32_t index, ui
 static inline uint32_t dpa_cqe_oldest(const struct dpa_cqe *buf, uint32_t at, uint32_t log_size)
 {
 	uint32_t mask = (1u << log_size) - 1;
-	uint32_t ahead = dpa_cqe_ahead(&buf[at & mask], at, log_size);
+	uint32_t ahead = dpa_cqe_ahead(buf, at, log_size);
 	uint32_t first, gone = 0, there = mask;
 
 	if (!ahead || ahead == DPA_CQE_NONE)

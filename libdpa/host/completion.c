@@ -15,10 +15,9 @@ static bool has_unread(struct dpa_source *src)
 {
 	struct doca_dpa_completion *c = of_src(src);
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
-	const struct dpa_cqe *e = &c->view.buf[at & ((1u << c->view.log_size) - 1)];
 
 	/* written over counts as well: the reader goes on with what is left */
-	return dpa_cqe_ahead(e, at, c->view.log_size) != DPA_CQE_NONE;
+	return dpa_cqe_ahead(c->view.buf, at, c->view.log_size) != DPA_CQE_NONE;
 }
 
 static void arm(struct dpa_source *src)

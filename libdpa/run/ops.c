@@ -111,22 +111,24 @@ static void tell_overrun(struct dpa_eu *eu, struct doca_dpa_completion *c, uint3
 	dpa_devlog_put(dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_ERROR, text, strlen(text));
 }
 
-/* The next element, or of one that was written over the oldest that is left. */
+/* The next element; where it was written over, the oldest that is left. */
 static const struct dpa_cqe *next_cqe(struct dpa_eu *eu, struct doca_dpa_completion *c)
 {
-	uint32_t at = atomic_load_explicit(&c->read, memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&c->read, memory_order_relaxed), at = next;
 	uint32_t mask = (1u << c->view.log_size) - 1;
 	const struct dpa_cqe *e = &c->view.buf[at & mask];
 
-	if (!dpa_cqe_valid(e, at, c->view.log_size)) {
+	/* the device may write over the oldest, too, before it is taken */
+	while (!dpa_cqe_valid(e, at, c->view.log_size)) {
 		uint32_t left = dpa_cqe_oldest(c->view.buf, at, c->view.log_size);
 
 		if (left == at)
 			return NULL;
-		tell_overrun(eu, c, left - at);
 		at = left;
 		e = &c->view.buf[at & mask];
 	}
+	if (at != next)
+		tell_overrun(eu, c, at - next);
 	atomic_store_explicit(&c->read, at + 1, memory_order_release);
 	if (e->opcode >= DPA_CQE_RECV)
 		dpa_rdma_taken(c, e->wr_id);
