@@ -196,6 +196,13 @@ struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp);
 bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 		      uint64_t *user_handle);
 void dpa_qp_tell_openers(struct dpa_hw_qp *qp, uint32_t type);
+/* --- leave.c --- */
+/* An unreliable QP ends: what was posted to it leaves, within a second. No lock is held. */
+void dpa_qp_leave_out(struct dpa_hw_qp *qp);
+/* The same of all QPs of a context that is closed: within a second all together. */
+void dpa_qps_leave_out(struct dpa_hw_ctx *ctx);
+/* The end of a QP waited for it in vain, and it has taken nothing since. */
+bool dpa_peer_is_spent(const struct dpa_peer *p);
 /* --- qp.c --- */
 /* Under hw->ctl: a QP structure, taken and given back; under its lock: made what `a` says. */
 struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw);

@@ -195,6 +195,11 @@ struct dpa_peer {
 	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
 	 * (relaxed) */
 	_Atomic uint64_t waited;
+	/*
+	 * What it had taken when the end of a QP waited for it in vain; 0: none did. Written and
+	 * read by whoever destroys QPs, relaxed: who misses it waits for himself (ctx/leave.c)
+	 */
+	_Atomic uint64_t left_at;
 	struct dpa_door *door;
 	const struct dpa_export *export;
 	/* its shared memory, and which areas of it are mapped here; NULL: none was ever
@@ -503,11 +508,13 @@ struct dpa_hw_qp {
 	 * go; read (acquire) by who has unbound one, behind a full fence: mr.c, mw.c, qp.c
 	 */
 	_Atomic uint32_t in_window;
-	bool block_self;	/* its own multicast datagrams are not for it */
-	uint32_t nmcast;	/* groups that it is attached to, under hw->ctl */
-	uint32_t nflows;	/* rules that name it, under hw->ctl */
-	struct dpa_hw_rss *rss; /* of a raw QP without queues of its own; else NULL */
-	uint8_t *tag_sq;	/* the SQ of one whose SRQ matches tags; else NULL */
+	bool leaving;		  /* it ends, and has had time to send; under its lock: leave.c */
+	struct dpa_peer *held_by; /* UD, raw: the peer that was not ready last; NULL: none */
+	bool block_self;	  /* its own multicast datagrams are not for it */
+	uint32_t nmcast;	  /* groups that it is attached to, under hw->ctl */
+	uint32_t nflows;	  /* rules that name it, under hw->ctl */
+	struct dpa_hw_rss *rss;	  /* of a raw QP without queues of its own; else NULL */
+	uint8_t *tag_sq;	  /* the SQ of one whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
 	uint64_t rate_at;    /* ns: what was sent is paid for until then */
 	bool direct_begun;   /* some of that was moved, and it goes by packet all the same */

@@ -491,6 +491,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 		free(ctx);
 		return;
 	}
+	dpa_qps_leave_out(ctx); /* waits: not under the lock that fork and others want */
 	pthread_mutex_lock(&open_lock);
 	while ((qp = qp_left(ctx, &handle)))
 		dpa_hw_close_qp(qp, handle);

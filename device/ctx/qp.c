@@ -11,8 +11,7 @@
 #include "raw/raw.h"
 #include "kernels/transport/tag.h"
 
-#define LEAVE_NS   1000000000u /* what was posted has so long to leave a QP that ends */
-#define SLAB_FIRST 64	       /* QPs in memory of their own */
+#define SLAB_FIRST 64 /* QPs in memory of their own */
 #define SLAB_BYTES ((size_t)2 << 20)
 
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
@@ -450,48 +449,6 @@ err_qpn:
 	return ret;
 }
 
-/* Under the QP's lock: some of what was posted to a QP that nobody acknowledges has not left. */
-static bool is_unsent(const struct dpa_hw_qp *qp)
-{
-	return qp->type != DPA_QP_RC && qp->state == DPA_QPS_RTS && qp->dbrec && qp->sq &&
-	       qp->req.send_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-}
-
-/*
- * Sends what was posted to an unreliable QP before the QP ends, as an adapter has done by then: the
- * peer may be one that this process has just begun to meet, or there was more than one call sends.
- * The best that can be done in LEAVE_NS: a peer that is stopped does not hold up a destruction for
- * longer. The caller holds no lock.
- */
-static void let_leave(struct dpa_hw_qp *qp)
-{
-	uint64_t end = 0, now;
-	uint32_t n = 0;
-	bool unsent;
-
-	for (;;) {
-		dpa_qplock_lock(&qp->lock);
-		unsent = is_unsent(qp);
-		if (unsent)
-			dpa_requester_run(qp);
-		unsent = unsent && is_unsent(qp);
-		dpa_qp_leave(qp);
-		if (dpa_likely(!unsent))
-			return;
-		now = dpa_now_ns();
-		end = end ? end : now + LEAVE_NS;
-		if (now >= end) {
-			dpa_log(qp->hw, DPA_LOG_INFO,
-				"QP 0x%06x: destroyed with work requests that could not be sent "
-				"within %u ms",
-				qp->qpn, LEAVE_NS / 1000000);
-			return;
-		}
-		dpa_progress_once(qp->hw);
-		dpa_relax(&n);
-	}
-}
-
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
@@ -499,7 +456,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	struct dpa_peer *peer;
 
 	dpa_eu_detach(qp);
-	let_leave(qp);
+	dpa_qp_leave_out(qp);
 	dpa_mcast_forget(qp);
 	dpa_flow_forget(qp);
 	/* what the application has a completion of must not come again */

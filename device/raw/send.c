@@ -60,7 +60,7 @@ static bool deliver(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const ui
 		return false;
 	if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return true;
-	if (put(qp, &p->tx[qp->lane], to, frame, n) || dpa_ud_waited(qp))
+	if (put(qp, &p->tx[qp->lane], to, frame, n) || dpa_ud_waited(qp, p))
 		return true;
 	dpa_tx_full(qp, &p->tx[qp->lane]);
 	return false;

@@ -383,7 +383,7 @@ void dpa_looked_send(struct dpa_hw_qp *qp);
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 /* What waits for a peer that does not take it: has it waited enough? Then it is lost. */
-bool dpa_ud_waited(struct dpa_hw_qp *qp);
+bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p);
 /* Not now: the peer and we do not know each other yet. The QP is pended. */
 bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p);
 /* Sends what waits for company. */

@@ -100,10 +100,13 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 
 /* A peer that does not take its packets must not hold up those for others: after a while they are
  * lost. */
-bool dpa_ud_waited(struct dpa_hw_qp *qp)
+bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p)
 {
 	uint64_t now = dpa_now_ns();
 
+	qp->held_by = p->wire ? NULL : p;
+	if (qp->leaving && dpa_peer_is_spent(p))
+		return true;
 	if (!qp->req.ud_since)
 		qp->req.ud_since = now;
 	return now - qp->req.ud_since > UD_PATIENCE_NS;
@@ -119,6 +122,9 @@ bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 
 	if (dpa_likely(atomic_load_explicit(&p->state, memory_order_acquire) !=
 		       DPA_PEER_CONNECTING))
+		return false;
+	qp->held_by = p->wire ? NULL : p;
+	if (qp->leaving && dpa_peer_is_spent(p))
 		return false;
 	now = dpa_now_ns();
 	if (atomic_compare_exchange_strong_explicit(&p->waited, &since, now, memory_order_relaxed,
@@ -172,7 +178,7 @@ static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl
 	if (p && dpa_ud_meets(qp, p))
 		return 1;
 	if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
-	    ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) && !dpa_ud_waited(qp)) {
+	    ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) && !dpa_ud_waited(qp, p)) {
 		dpa_tx_full(qp, &p->tx[qp->lane]);
 		return 1;
 	}

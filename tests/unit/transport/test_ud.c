@@ -475,3 +475,99 @@ Test(transport_ud, a_destruction_waits_for_a_second_at_most)
 	cr_expect(strstr(th_logged, "could not be sent"), "%s", th_logged);
 	th_free(th);
 }
+
+/* How long it takes to destroy it with five datagrams that nobody takes. */
+static uint64_t destroys_in(struct th_side *side, const struct dpa_wqe_av *av)
+{
+	uint64_t from = th_now;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		struct th_wr wr = {.op = DPA_OP_SEND,
+				   .nsge = 1,
+				   .sge = {{(uintptr_t)side->mem, 100, side->key}},
+				   .av = av};
+
+		cr_assert(th_post(side, &wr));
+	}
+	th_ring(side);
+	dpa_hw_destroy_qp(side->qp);
+	side->qp = NULL;
+	return th_now - from;
+}
+
+/* 500 QPs with datagrams for one stopped process took 500 seconds to destroy. */
+Test(transport_ud, a_peer_that_was_waited_for_in_vain_is_not_waited_for_again)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	th_now_step = 1000000;
+	cr_expect_geq(destroys_in(&th->a, &av), 900000000u);
+	cr_expect_leq(destroys_in(&th->b, &av), 100000000u);
+	th_free(th);
+}
+
+/* Its ring is full; then it takes one, and another QP waits for it again. */
+Test(transport_ud, a_peer_that_took_something_is_waited_for_again)
+{
+	for (int takes = 0; takes < 2; takes++) {
+		struct th *th = ud();
+		struct dpa_wqe_av av = av_to(&th->b, 0);
+		struct dpa_cqe e;
+		uint64_t ns;
+
+		th->b.qp->lane = th->a.qp->lane;
+		do {
+			send_av(&th->a, &av, 8, DPA_OP_SEND);
+		} while (th_poll(&th->a.scq, &e));
+		th_now_step = 1000000;
+		for (uint32_t i = 0; i < 20; i++)
+			send_av(&th->a, &av, 8, DPA_OP_SEND);
+		destroy_a(th);
+		atomic_fetch_add(&th->lanes[th->b.qp->lane].tail, takes);
+		ns = destroys_in(&th->b, &av);
+		if (takes)
+			cr_expect_geq(ns, 200000000u);
+		else
+			cr_expect_leq(ns, 100000000u);
+		th_free(th);
+	}
+}
+
+static void forgets(void)
+{
+	atomic_store(&meeting->peer->left_at, 0);
+}
+
+/* Of a context that is closed all QPs have one second together. */
+Test(transport_ud, the_qps_of_a_context_wait_for_a_second_together)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	struct th_side *sides[] = {&th->a, &th->b};
+	uint64_t from = th_now;
+
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	for (int i = 0; i < 2; i++) {
+		struct th_wr wr = {.op = DPA_OP_SEND,
+				   .nsge = 1,
+				   .sge = {{(uintptr_t)sides[i]->mem, 100, sides[i]->key}},
+				   .av = &av};
+
+		cr_assert(th_post(sides[i], &wr));
+		th_ring(sides[i]);
+	}
+	th_now_step = 1000000;
+	meeting = th;
+	th_looks = forgets; /* as if it were another peer each time */
+	dpa_qps_leave_out(&th->ctx);
+	cr_expect_geq(th_now - from, 900000000u);
+	for (int i = 0; i < 2; i++) {
+		dpa_hw_destroy_qp(sides[i]->qp);
+		sides[i]->qp = NULL;
+	}
+	th_looks = NULL;
+	cr_expect_leq(th_now - from, 1100000000u);
+	th_free(th);
+}
