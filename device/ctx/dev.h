@@ -551,6 +551,7 @@ struct dpa_hw_qp {
 	uint32_t nkept;
 	uint16_t id_port; /* UDP port of what came in order last, and how many packets of it */
 	uint8_t id_row;	  /* in a row had an IPv4 identification that counts from 0: frame.c */
+	bool straight;	  /* UC: the last packet that was taken came by no other process: frame.c */
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
 /* Has one peer, that of its attributes. */

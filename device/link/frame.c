@@ -306,11 +306,12 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
  * A packet that came to the wrong process arrives behind later ones of its QP if the kernel steers
  * by then. RC repairs the order. UC would take it for a new message: that one would come behind
  * later ones, and a WRITE would replace the bytes of a newer one. It counts as lost. Not if it is
- * far behind: then its sender began anew.
+ * far behind: then its sender began anew. Nor if the last packet came that way, too: one way keeps
+ * the order, so the sender began anew with a PSN nearby.
  */
 static bool is_overtaken(const struct dpa_hw_qp *qp, const struct dpa_frame *f, uint32_t psn)
 {
-	return f->passed_on && qp->type == DPA_QP_UC &&
+	return f->passed_on && qp->type == DPA_QP_UC && qp->straight &&
 	       (uint32_t)(dpa_psn_diff(qp->resp.epsn, psn) - 1) < OVERTAKEN;
 }
 
@@ -347,6 +348,8 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		dpa_wire_cnp(qp);
 		return qp;
 	}
+	if (qp->type == DPA_QP_UC)
+		qp->straight = !f->passed_on;
 	if (dpa_unlikely((f->net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
 		dpa_wire_marked(qp, f->net.tclass);
 	dpa_slot_of_pkt(pkt, qp->dest_qpn & DPA_QPN_INDEX, &s);

@@ -37,6 +37,26 @@ Test(udp_overtaken, what_was_passed_on_never_comes_behind_later_messages)
 	close_door(d);
 }
 
+/*
+ * Another user's process has the socket, so that all packets are passed on: a sender that was reset
+ * and set up again with the same PSN lost up to 4,096 messages.
+ */
+Test(udp_overtaken, a_sender_that_begins_anew_by_the_detour_is_taken)
+{
+	struct door *d = door_of(DPA_QP_UC);
+
+	for (uint64_t i = 3; i < 10; i++)
+		cr_assert(th_recv(&d->th->b, i, (uint32_t)i * 4096, 4096));
+	for (uint32_t i = 0; i < 3; i++)
+		cr_expect(arrives(d, PSN0 + i, true));
+	cr_expect(arrives(d, PSN0, true), "anew");
+	cr_expect(arrives(d, PSN0 + 100, false), "straight for once");
+	cr_expect_not(arrives(d, PSN0 + 1, true), "overtaken");
+	cr_expect(arrives(d, PSN0 + 101, true), "the detour again");
+	cr_expect(arrives(d, PSN0, true), "anew");
+	close_door(d);
+}
+
 /* IBA 9.8.2/gap: without a detour any first packet begins a message. */
 Test(udp_overtaken, what_came_straight_is_taken)
 {
