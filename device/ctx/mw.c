@@ -19,9 +19,32 @@
 static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
 				  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_ZERO_BASED;
 
-static bool is_window(const struct dpa_mr *mw)
+/*
+ * Is the key one of the window that the entry is now, whatever the consumer chose of it? That of
+ * one which had the entry before is not: it may be in a queue that was stalled until now. Under
+ * mw_lock.
+ */
+static bool is_window(const struct dpa_mr *mw, uint32_t key)
 {
-	return mw->owner && (mw->kind == DPA_KIND_MW1 || mw->kind == DPA_KIND_MW2);
+	const uint32_t given = ((1u << DPA_KEY_TAG_BITS) - 1) & ~MW_CONSUMER;
+
+	return mw->owner && (mw->kind == DPA_KIND_MW1 || mw->kind == DPA_KIND_MW2) &&
+	       !((mw->tag ^ key) & given);
+}
+
+/*
+ * Differs from the keys of the entry's last use in what the consumer does not choose. No bind makes
+ * it 0, whichever bits the consumer chooses.
+ */
+static uint32_t new_key(struct dpa_mr *mw, uint32_t index)
+{
+	const uint32_t was = mw->tag & ~MW_CONSUMER;
+	uint32_t key;
+
+	do {
+		key = dpa_mr_new_key(mw, index);
+	} while (!(key & ~MW_CONSUMER) || (mw->tag & ~MW_CONSUMER) == was);
+	return key;
 }
 
 /* Whoever uses the window may read `parent` meanwhile: a hint until it has looked at the key. */
@@ -45,15 +68,15 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 	else
 		ret = dpa_mr_take(hw, &mw, &index);
 	if (!ret) {
+		dpa_spin_lock(&hw->mw_lock); /* a bind of the last one may come yet */
 		mw->kind = (uint8_t)type;
 		mw->access = 0;
 		mw->length = 0;
 		mw->pdn = pdn;
 		mw->owner = ctx->id;
 		set_parent(mw, 0);
-		do { /* no bind makes it 0, whichever bits the consumer chooses */
-			*rkey = dpa_mr_new_key(mw, index);
-		} while (!(*rkey & ~MW_CONSUMER));
+		*rkey = new_key(mw, index);
+		dpa_spin_unlock(&hw->mw_lock);
 		hw->pd_refs[pdn]++;
 		hw->board->self->nmr = ++hw->nmr;
 	}
@@ -76,28 +99,29 @@ int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey)
 	uint32_t index = rkey >> DPA_KEY_TAG_BITS;
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_mr *mw = &hw->export->mr[index];
-	int ret = EINVAL;
+	bool found;
 
 	pthread_mutex_lock(&hw->ctl);
-	if (is_window(mw)) {
-		dpa_spin_lock(&hw->mw_lock);
+	dpa_spin_lock(&hw->mw_lock);
+	found = is_window(mw, rkey);
+	if (found) {
 		unbind(hw, mw);
 		mw->owner = 0; /* cannot be bound again */
-		dpa_spin_unlock(&hw->mw_lock);
-		dpa_mr_revoke(hw, index);
-		ret = 0;
 	}
+	dpa_spin_unlock(&hw->mw_lock);
+	if (found)
+		dpa_mr_revoke(hw, index);
 	pthread_mutex_unlock(&hw->ctl);
-	return ret;
+	return found ? 0 : EINVAL;
 }
 
 /* What IBA 10.6.7.2.2 asks of a bind. */
-static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint64_t va,
+static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key, uint64_t va,
 			   const struct dpa_wqe_bind *b, uint64_t *addr)
 {
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
-	if (!is_window(mw) || mw->pdn != qp->pdn || (b->access & ~mw_access))
+	if (!is_window(mw, key) || mw->pdn != qp->pdn || (b->access & ~mw_access))
 		return DPA_SYN_MW_BIND;
 	if (mw->kind == DPA_KIND_MW2 && mw->parent)
 		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
@@ -164,7 +188,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	uint64_t addr = 0;
 
 	dpa_spin_lock(&hw->mw_lock);
-	while (!(syn = check_bind(qp, mw, va, b, &addr)) &&
+	while (!(syn = check_bind(qp, mw, old_key, va, b, &addr)) &&
 	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
 		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
 
