@@ -30,7 +30,8 @@ bit asked, due, timer, failed;
 
 /* the responder */
 byte epsn, ack, naks = 1;
-bit owed, owed_nak, told;
+bit owed, owed_nak, told, hint_due;
+byte looked;		/* serial of the ASK whose LOOKED is owed; 0: none */
 
 byte inring[OPS + 1];	/* copies of a packet that were not looked at yet */
 
@@ -121,7 +122,8 @@ active proctype requester()
 	:: d_step { !OVER && timer -> timer = 0 }
 #ifndef MUT_NOWATCHDOG
 	/* it has taken all, so have we, and nothing moves; no LOOKED is under way (serial) */
-	:: d_step { !OVER && !timer && OUTSTANDING && nxt == OPS && len(fwd) == 0 && len(back) == 0 ->
+	:: d_step { !OVER && !timer && OUTSTANDING && nxt == OPS && len(fwd) == 0 && len(back) == 0 &&
+		!looked ->
 		rewind();
 		asked = 0;
 		due = 1;
@@ -141,12 +143,13 @@ inline take(n)
 		:: epsn++; ack = epsn; owed = 1; told = 0
 		:: naks > 0 -> naks--; owed_nak = 1
 		:: len(back) < ROOM -> back!NOTHING(0)
-		:: len(back) < ROOM -> back!HINT(0)
+		:: hint_due = 1
 		:: skip
 		fi
 	:: n < epsn -> ack = epsn; owed = 1
-	:: else -> /* a gap: told once, of no use here */
+	:: else -> /* a gap: told once, of no use here; then a hint */
 		if
+		:: told -> hint_due = 1
 		:: !told && len(back) < ROOM -> told = 1; back!NOTHING(0)
 		:: else
 		fi
@@ -162,15 +165,15 @@ end_resp: do
 	:: d_step { owed_nak && len(back) < ROOM -> back!NAK(epsn); owed_nak = 0 }
 	:: d_step { owed && len(back) < ROOM -> back!ACK(ack - 1); owed = 0 }
 	:: atomic { fwd?[PKT, _] -> fwd?k(n); take(n) }
-	:: d_step { fwd?[ASK, _] -> fwd?k(n);
-		if
+	:: d_step { fwd?[ASK, _] -> fwd?k(n); looked = n }
+	:: d_step { hint_due && len(back) < ROOM -> back!HINT(0); hint_due = 0 }
 #ifdef MUT_EARLY
-		:: len(back) < ROOM -> back!LOOKED(n)
+	:: d_step { looked && len(back) < ROOM -> back!LOOKED(looked); looked = 0 }
 #else
-		:: !owed && !owed_nak && len(back) < ROOM -> back!LOOKED(n)
-#endif
-		:: else
-		fi
+	:: d_step { looked && !owed && !owed_nak && len(back) < ROOM ->
+		back!LOOKED(looked);
+		looked = 0
 	   }
+#endif
 	od
 }

@@ -201,6 +201,7 @@ Test(transport_asks, a_peer_that_was_set_up_again)
 	}
 }
 
+/* IBA 9.7.6/no-answer */
 /*
  * One NAK a gap: it left for what this requester was before. Nothing may rest on the watchdog,
  * which needs lanes that others leave alone.
