@@ -358,11 +358,17 @@ static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
 	dpa_share_begin(ctx->hw, plan, &a);
 }
 
-/* Other rights need no other memory: how it is copied and whether it is shared stay as they are. */
-static bool in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access)
+/*
+ * Other rights need no other memory: how it is copied stays as it is. Only what becomes shared now
+ * changes its pages, with nobody at work in it.
+ */
+static bool in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access,
+		     const struct dpa_share_plan *plan)
 {
-	return !((mr->access ^ access) & DPA_ACCESS_ON_DEMAND) &&
-	       (!hw->share || !(mr->access & remote_access) == !(access & remote_access));
+	if ((mr->access ^ access) & DPA_ACCESS_ON_DEMAND)
+		return false;
+	return !hw->share || mr->access & remote_access || !(access & remote_access) ||
+	       plan->why != DPA_SHARE_YES;
 }
 
 static void set_access(struct dpa_mr *mr, uint32_t access)
@@ -370,25 +376,41 @@ static void set_access(struct dpa_mr *mr, uint32_t access)
 	__atomic_store_n(&mr->access, access, __ATOMIC_RELAXED);
 }
 
+/* In place. Whether peers find it in an area that is there depends on their having a right. */
+static void change_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
+			  const struct dpa_share_plan *plan)
+{
+	const bool other = !(mr->access & remote_access) != !(access & remote_access);
+
+	set_access(mr, access);
+	if (!other)
+		return;
+	dpa_share_take(hw, mr, plan); /* exchanges no pages: in_place() */
+	dpa_share_drop(hw, mr->addr, mr->length);
+}
+
 /*
  * Gives a region other rights under the same keys, so that what was and stays allowed is never
  * refused. When it returns nobody is at work by a right that was taken. EBUSY while windows are
  * bound to it: a bind that was under way is seen behind the wait, then all is as before.
  */
-static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access)
+static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
+			const struct dpa_share_plan *plan)
 {
 	const uint32_t was = mr->access;
+	const uint8_t why = mr->why;
 
 	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return EBUSY;
-	set_access(mr, access);
+	change_access(hw, mr, access, plan);
 	if (!(was & ~access))
 		return 0;
 	next_gen(hw, mr);
 	mr_wait(hw, was);
 	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
 		return 0;
-	set_access(mr, was);
+	change_access(hw, mr, was, plan);
+	mr->why = why;
 	return EBUSY;
 }
 
@@ -415,8 +437,8 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	a = rereg_attr(&was, flags, attr);
 	a.access &= ~optional_access;
 	ret = mr_validate(hw, &a);
-	if (!ret && flags == DPA_REREG_ACCESS && in_place(hw, mr, a.access)) {
-		ret = rereg_access(hw, mr, a.access);
+	if (!ret && flags == DPA_REREG_ACCESS && in_place(hw, mr, a.access, &plan)) {
+		ret = rereg_access(hw, mr, a.access, &plan);
 		dpa_share_show(hw, mr, *key);
 		goto out;
 	}

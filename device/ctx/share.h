@@ -63,7 +63,8 @@ int dpa_share_init(struct dpa_hw *hw);
 /* Under no lock; dpa_share_end() in any case. */
 void dpa_share_begin(struct dpa_hw *hw, struct dpa_share_plan *plan, const struct dpa_mr_attr *a);
 void dpa_share_end(struct dpa_share_plan *plan);
-/* Under hw->ctl: for an entry without a key yet; what its region is shown as. */
+/* Under hw->ctl: for an entry without a key yet, unless no pages may be exchanged; what its region
+ * is shown as. */
 void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share_plan *plan);
 /* Under hw->ctl, when nobody is at work any more with the region that was there. */
 void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length);

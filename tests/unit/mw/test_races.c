@@ -352,3 +352,35 @@ Test(mw_races, a_bind_that_comes_late_is_not_the_next_windows)
 	th->hw->mr_used_max = used + 1;
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
+
+static void *reregisters_locally(void *arg)
+{
+	struct dpa_mr_attr a = {.access = DPA_ACCESS_LOCAL_WRITE};
+	uint32_t key = region;
+
+	thread_ret = dpa_hw_rereg_mr(&th->ctx, &key, DPA_REREG_ACCESS, &a);
+	cr_expect_eq(key, region);
+	return NULL;
+}
+
+/* Where memory may be shared, a region that lost its remote rights had no key for a while: a
+ * receive that named it meanwhile failed. */
+Test(mw_races, local_rights_that_stay_are_not_refused_for_a_moment)
+{
+	static struct dpa_share share = {.pages = {.fd = -1}};
+	uint64_t va = (uintptr_t)th->a.mem, addr;
+
+	th->hw->share = &share;
+	dpa_qplock_lock(&th->a.qp->lock);
+	takes_away = reregisters_locally;
+	take_away(); /* it waits for the QP now */
+	cr_expect_eq(dpa_mr_check(th->hw, region, th->pdn, va, 64, DPA_ACCESS_LOCAL_WRITE, &addr),
+		     0);
+	cr_expect_neq(dpa_mr_check(th->hw, region, th->pdn, va, 64, DPA_ACCESS_REMOTE_READ, &addr),
+		      0, "that one is gone");
+	dpa_qp_leave(th->a.qp);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_expect_eq(thread_ret, 0);
+	th->hw->share = NULL;
+	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
+}
