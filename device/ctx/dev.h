@@ -122,10 +122,10 @@ struct dpa_export {
  *
  *   sleep     Written by this process (relaxed), then a full fence and a last look at what peers
  *             set. Peers fence between what they publish and their look at it.
- *   summary   Peers set their slot's bit (seq_cst), this process takes a whole word (seq_cst), then
- * a full fence and a look at what the peers of its bits sent. any       A bit for each word of
- * `summary`: peers set it after their bit (seq_cst), this process takes it (seq_cst) before it
- * takes the words.
+ *   summary   Peers set their slot's bit (seq_cst). This process takes a whole word (seq_cst);
+ *             after a full fence it looks at what the peers of its bits sent.
+ *   any       A bit for each word of `summary`: peers set it after their bit (seq_cst). This
+ *             process takes it (seq_cst) before it takes the words.
  *
  * Who finds a bit set leaves it (seq_cst load): whoever takes it later sees all that came before.
  */
@@ -163,7 +163,6 @@ _Static_assert(sizeof(struct dpa_hazard) == DPA_CACHE_LINE &&
 /* ------------------------------------------------------------------- peers */
 
 enum dpa_peer_state { DPA_PEER_CONNECTING, DPA_PEER_UP, DPA_PEER_DEAD };
-enum dpa_no_fds { DPA_FDS_FINE, DPA_FDS_NONE_HERE, DPA_FDS_NONE_THERE };
 
 /* Another process of the board (or this one: loopback). Type-stable. */
 struct dpa_peer {
@@ -188,8 +187,8 @@ struct dpa_peer {
 		doubtful; /* a connection ended or failed: the service thread asks the board */
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
 	/*
-	 * CONNECTING: the last try found no descriptor (enum dpa_no_fds). Written by whoever tries
-	 * (relaxed), taken (exchange) by a QP that waits for it.
+	 * Tries to meet it for which there was no descriptor, here or there. Counted by whoever
+	 * tries, compared by each QP that waits for it; relaxed.
 	 */
 	_Atomic uint32_t no_fds;
 	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
@@ -526,7 +525,9 @@ struct dpa_hw_qp {
 	 */
 	uint64_t conn_known, conn_maybe;
 	uint32_t conn_psn;
-	uint64_t direct_until; /* ns: how long one waits for what is outstanding; 0: none */
+	uint32_t no_fds_seen;	      /* no_fds of `meets` when this QP's try began */
+	const struct dpa_peer *meets; /* the peer that it tries to meet; NULL */
+	uint64_t direct_until;	      /* ns: how long one waits for what is outstanding; 0: none */
 	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	bool branch;		       /* of a target of another process: xrc_branch.c */

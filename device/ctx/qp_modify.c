@@ -130,6 +130,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->rq_ci = 0;
 	qp->dest_qpn = 0;
 	qp->peer = NULL;
+	qp->meets = NULL;
 	qp->tx = NULL;
 	qp->pkt_flags = 0;
 	qp->direct = 0;

@@ -243,7 +243,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		if (dpa_no_fds_left(errno))
-			atomic_store_explicit(&p->no_fds, DPA_FDS_NONE_HERE, memory_order_relaxed);
+			atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
 		goto out;
 	}
 	if (connect(fd, (struct sockaddr *)&sa, len)) {
@@ -394,9 +394,7 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 	}
 	close_fds(fds);
 	if (ret == EMFILE || ret == ECONNREFUSED)
-		atomic_store_explicit(&p->no_fds,
-				      ret == EMFILE ? DPA_FDS_NONE_HERE : DPA_FDS_NONE_THERE,
-				      memory_order_relaxed);
+		atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
 	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
 	dpa_spin_lock(&hw->peer_lock);
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);

@@ -57,6 +57,20 @@ void dpa_no_peer(struct dpa_hw_qp *qp)
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 }
 
+static bool is_refused(const struct dpa_hw_qp *qp)
+{
+	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
+}
+
+/* A refusal before this is no answer to this QP's try. */
+static void begin_to_meet(struct dpa_hw_qp *qp)
+{
+	if (qp->meets == qp->peer)
+		return;
+	qp->meets = qp->peer;
+	qp->no_fds_seen = atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed);
+}
+
 bool dpa_resolve(struct dpa_hw_qp *qp)
 {
 	struct dpa_peer *p = qp->peer;
@@ -70,11 +84,13 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 			return false;
 		}
 		qp->peer = p;
+		qp->meets = NULL;
 		qp->conn_known = qp->conn_maybe = 0; /* of another one */
 	}
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
+		qp->meets = NULL;
 		qp->req.dead_at = 0; /* of another one */
 		if (!p->wire)
 			dpa_in_step(qp); /* while nothing was sent it is seen at once */
@@ -85,13 +101,15 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		dpa_requester_peer_dead(qp);
 		return false;
 	}
+	begin_to_meet(qp);
 	if (dpa_near_peer(qp) != p) { /* which goes on connecting */
 		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
 		qp->peer = NULL;
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return false;
 	}
-	if (atomic_exchange_explicit(&p->no_fds, DPA_FDS_FINE, memory_order_relaxed)) {
+	if (is_refused(qp)) {
+		qp->meets = NULL; /* the next try is another one */
 		no_fds(qp);
 		return false;
 	}

@@ -427,11 +427,12 @@ Test(transport_requester, a_peer_that_was_never_met_and_has_no_such_qp_any_more)
 }
 
 static struct dpa_peer *meets; /* what a try to meet it comes to */
-static uint32_t meets_with;
+static bool is_refused;
 
 static void tries_to_meet(void)
 {
-	atomic_store(&meets->no_fds, meets_with);
+	if (is_refused)
+		atomic_fetch_add(&meets->no_fds, 1);
 }
 
 /* Descriptors had run out when two QPs met: that was "transport retry counter exceeded". */
@@ -440,12 +441,7 @@ Test(transport_requester, no_descriptor_to_meet_the_peer)
 	static const struct {
 		uint32_t type;
 		bool nobody; /* not even the rings could be made */
-		uint32_t with;
-	} of[] = {{DPA_QP_RC, false, DPA_FDS_NONE_HERE},
-		  {DPA_QP_RC, false, DPA_FDS_NONE_THERE},
-		  {DPA_QP_RC, true, DPA_FDS_FINE},
-		  {DPA_QP_UC, false, DPA_FDS_NONE_HERE},
-		  {DPA_QP_UC, true, DPA_FDS_FINE}};
+	} of[] = {{DPA_QP_RC, false}, {DPA_QP_RC, true}, {DPA_QP_UC, false}, {DPA_QP_UC, true}};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		struct th *th =
@@ -456,7 +452,7 @@ Test(transport_requester, no_descriptor_to_meet_the_peer)
 		int n = 0;
 
 		meets = th->peer;
-		meets_with = of[i].with;
+		is_refused = !of[i].nobody;
 		th_looks = tries_to_meet;
 		th_nobody = of[i].nobody;
 		th_nobody_errno = EMFILE;
@@ -479,6 +475,71 @@ Test(transport_requester, no_descriptor_to_meet_the_peer)
 	}
 }
 
+#define SLOW_NS 20000000u
+
+/* The peer refuses a connection after a time; all who wait for it meanwhile wait for this one. */
+static void is_refused_slowly(void)
+{
+	static uint64_t at;
+
+	if (th_now - at < SLOW_NS)
+		return;
+	at = th_now;
+	atomic_fetch_add(&meets->no_fds, 1);
+}
+
+/* A refusal was taken by one QP: N of them ended after N times the refusals that they may have. */
+Test(transport_requester, a_refusal_is_every_waiting_qps)
+{
+	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
+	struct th_side *side[] = {&th->a, &th->b};
+	uint64_t began;
+	uint32_t ended = 0;
+	struct dpa_cqe e;
+
+	meets = th->peer;
+	th_now += SLOW_NS;
+	began = th_now;
+	th_looks = is_refused_slowly;
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	for (int i = 0; i < 2; i++) {
+		side[i]->qp->tx = NULL;
+		side[i]->qp->peer = th->peer;
+		th_send(side[i], DPA_OP_RDMA_WRITE, 0, 100, 0);
+	}
+	while (ended < 2) {
+		for (int i = 0; i < 2; i++) {
+			if (!th_poll(&side[i]->scq, &e))
+				continue;
+			cr_expect_eq(e.vendor_err, DPA_SYN_NO_FDS, "%#x", e.vendor_err);
+			ended++;
+		}
+		cr_assert(th_tick(th) || ended == 2);
+		cr_assert_leq(th_now - began, 4 * SLOW_NS, "%u ended", ended);
+	}
+	th_looks = NULL;
+	th_free(th);
+}
+
+/* What others were refused before is no answer to this QP: UC has no second try. */
+Test(transport_requester, an_old_refusal)
+{
+	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC});
+	struct dpa_cqe e;
+
+	th->a.qp->tx = NULL;
+	th->a.qp->peer = th->peer;
+	atomic_store(&th->peer->state, DPA_PEER_CONNECTING);
+	atomic_fetch_add(&th->peer->no_fds, 1);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 0);
+	cr_assert_not(th_poll(&th->a.scq, &e), "%#x", e.vendor_err);
+	atomic_store(&th->peer->state, DPA_PEER_UP);
+	cr_assert(th_tick(th));
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	th_free(th);
+}
+
 /* Others closed some meanwhile: nothing is lost. */
 Test(transport_requester, a_descriptor_comes_free)
 {
@@ -486,7 +547,7 @@ Test(transport_requester, a_descriptor_comes_free)
 	struct dpa_cqe e;
 
 	meets = th->peer;
-	meets_with = DPA_FDS_NONE_THERE;
+	is_refused = true;
 	th_looks = tries_to_meet;
 	th->a.qp->tx = NULL;
 	th->a.qp->peer = th->peer;
