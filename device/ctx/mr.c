@@ -205,7 +205,7 @@ struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
 	return mr;
 }
 
-/* What was read of the entry before is out of date. */
+/* Makes out of date what was read of the entry. */
 static void next_gen(struct dpa_hw *hw, const struct dpa_mr *mr)
 {
 	atomic_fetch_add_explicit(&hw->export->mr_gen[mr - hw->export->mr], 1,

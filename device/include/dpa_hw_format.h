@@ -326,7 +326,7 @@ enum dpa_cqe_status {
 	DPA_CQE_FATAL_ERR,
 	DPA_CQE_TM_ERR,		    /* the tagged buffer is not there (any more) */
 	DPA_CQE_TM_RNDV_INCOMPLETE, /* it is too small: it has the request instead */
-	DPA_CQE_GENERAL_ERR,	    /* what no other status says; the vendor error does */
+	DPA_CQE_GENERAL_ERR,	    /* no other status applies: see the vendor error */
 };
 
 enum dpa_cqe_flags {

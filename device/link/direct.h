@@ -60,7 +60,7 @@ static inline uint64_t dpa_grant_proc(uint32_t slot, uint32_t gen)
 /*
  * A connection as the QP's responder sees it: 24 + 3 bits, the first PSN that it expects and its
  * path MTU code; it has judged no request yet; 32 bits, a number that the QPN did not have before,
- * never 0. What packets have to be a direct operation has to be as well: direct.c, dpa_in_step().
+ * never 0. A direct operation meets the same conditions as packets: direct.c, dpa_in_step().
  */
 #define DPA_CONN_MTU_SHIFT 24
 #define DPA_CONN_FRESH	   (1ull << 31)

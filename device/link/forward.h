@@ -10,7 +10,7 @@
 #define DPA_FWD_MAX   (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 4u + DPA_ROCE_ICRC)
 
 /*
- * What goes in front of a packet's bytes: struct dpa_roce_net, ip_known and sure, in host order
+ * The header in front of a packet's bytes: struct dpa_roce_net, ip_known and sure, in host order
  * (one host). 4 + 32 + 6 + 2 + 4 + 3 + 13 = 64, the room that a frame has in front.
  */
 struct dpa_fwd {

@@ -55,7 +55,7 @@ uint64_t dpa_guard_ticks(void)
 }
 
 /*
- * What each sequence begins with: this one is at work (rseq_cs), `time`, the grant, the generation,
+ * The beginning of each sequence: this one is at work (rseq_cs), `time`, the grant, the generation,
  * the connection.
  * It uses rax and rdx; rdtsc and loads are in order on x86 as they stand. BODY's last instruction
  * is the one that counts; behind it `result` goes to rax.

@@ -269,7 +269,7 @@ out:
 
 /*
  * No descriptor to accept with: the spare one is given up, so that the peer hears why, instead of
- * waiting for an answer as long as this process lives. What it sent is read first: a connection
+ * waiting for an answer as long as this process lives. Its bytes are read first: a connection
  * that is closed with something unread is reset, and the refusal lost. 0, or errno of the accept;
  * EAGAIN: nobody connects.
  */

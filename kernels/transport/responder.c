@@ -147,7 +147,7 @@ static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	return dpa_take_rwqe(qp, &qp->resp.wqe);
 }
 
-/* What a key was refused for, as the vendor error of an R_Key. */
+/* The vendor error of an R_Key for a reason to refuse a key. */
 static uint32_t of_rkey(uint32_t syn)
 {
 	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
@@ -220,7 +220,7 @@ static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uin
 
 /*
  * The key of a SEND with invalidate cannot be invalidated (IBA 9.9.6.3, class J): the receive and
- * the QP err, and no NAK says so. The requester has the ACK of what came before, then its timer
+ * the QP err, and no NAK is sent. The requester has the ACK of what came before, then its timer
  * ends it.
  */
 /* IBA 9.9/class-j */

@@ -295,7 +295,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !p[0] && !memcmp(p, p + 1, n - 1);
 }
 
-/* What is zero, page by page, is left out: a heap may be large and hardly used. */
+/* Leaves out pages of zeros: a heap may be large and hardly used. */
 static int put_load(int fd, const struct load *l)
 {
 	const uint8_t *p = l->from;

@@ -3,7 +3,9 @@
  * room.h - work that waits for room in the pool.
  *
  * The pool carries a limited number of works at the same time (DPA_EU_THREADS). A launch that
- * finds no room is put in a queue, first in, first out, and begins when others have ended.
+ * finds no room is put in a queue, first in, first out, and begins when others have ended. One that
+ * needs little does not overtake one that needs much, which would wait for ever else: a kernel must
+ * not wait for a launch behind it that there is no room for.
  */
 #ifndef DPA_EU_ROOM_H
 #define DPA_EU_ROOM_H

@@ -375,7 +375,7 @@ static bool is_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
 }
 
 /*
- * What waits for its event, for room or for an EU never begins. Adds the launches of which nothing
+ * A launch that waits for its event, room or an EU never begins. Adds the launches of which nothing
  * is left to `gone`, taken off the list. The lock is held.
  */
 static void cancel(struct dpa_launches *all, const struct doca_dpa *dpa, struct dpa_launch **gone)

@@ -8,7 +8,7 @@
 const char *const msg_kind_name[MSG_KINDS] = {"rc", "uc", "ud", "xrc", "srq", "udsrq", "tag"};
 const char *const msg_manner_name[MSG_MANNERS] = {"keeps", "starves", "stops", "catches", "turns"};
 
-/* What sides say of a flow beside the device. */
+/* Messages about a flow that do not go by the device. */
 enum { SAY_SEEN, SAY_TOTAL, SAY_DONE };
 struct note {
 	uint32_t what, flow, n;

@@ -66,7 +66,7 @@ struct msg {
 	uint64_t key;
 };
 
-/* What this side sends. */
+/* A flow that this side sends. */
 struct msg_out {
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
@@ -78,7 +78,7 @@ struct msg_out {
 	bool signalled[MSG_SOURCES], busy[MSG_SOURCES]; /* busy: a rendezvous that has not ended */
 };
 
-/* What this side receives. */
+/* A flow that this side receives. */
 struct msg_in {
 	uint32_t qpn, src_qpn; /* as its completions must name them; src_qpn 0: nothing */
 	uint32_t next, seen_told, total, waits;

@@ -7,7 +7,7 @@
 
 enum { QKEY = 0x11111111, DEPTH = 4 * MSG_SOURCES, CQES = 4096 };
 
-/* What a side says of itself. */
+/* The addresses and keys of a side, for its peer. */
 struct card {
 	union ibv_gid gid;
 	uint64_t base;

@@ -62,7 +62,7 @@ void msg_post_fin(struct msgs *m, uint32_t flow, uint32_t i)
 	CHECK_EQ(ibv_post_recv(m->end[flow].tx, &wr, &bad), 0);
 }
 
-/* What is in front of the payload; its bytes. */
+/* Writes the bytes in front of the payload; returns how many. */
 static uint32_t header(struct msgs *m, uint32_t flow, uint32_t seq, const struct msg *p,
 		       uint8_t *to)
 {

@@ -148,7 +148,7 @@ enum ibv_qp_state vt_state(struct ibv_qp *qp);
 void vt_fill(void *p, size_t n, uint32_t seed);
 /* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
 size_t vt_differs(const void *p, size_t n, uint32_t seed);
-/* What memory is full of before something comes, and whether n bytes of it still are. */
+/* The byte that memory is full of before something comes; whether n bytes still are it. */
 enum { VT_POISON = 0xd7 };
 void vt_poison(void *p, size_t n);
 bool vt_is_poison(const void *p, size_t n);

@@ -257,7 +257,7 @@ static void write_imm_bad_rkey(struct vt *t)
 
 /*
  * A key that cannot be invalidated, of a region and of nothing: the receive errs, what came before
- * is good, and the sender ends when its retries are used up: no NAK says what is wrong.
+ * is good, and the sender ends when its retries are used up: no NAK is sent.
  */
 static void inv_of_no_window(struct vt *t)
 {

@@ -44,7 +44,7 @@ static void join(struct vt *t, const struct vt_opt *o, uint32_t skew)
 	vt_sync(t);
 }
 
-/* What side 0 reads or writes there; a READ brings it back to SRC. */
+/* Side 0 reads or writes there; a READ brings it back to SRC. */
 static void post(struct vt *t, enum ibv_wr_opcode op, uint32_t len)
 {
 	struct ibv_sge sge;

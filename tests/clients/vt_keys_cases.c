@@ -238,7 +238,7 @@ static void mw_other_qp(struct vt *t)
 	if (t->side == 1)
 		CHECK_EQ(vt_recv(t, 8192, 64, 44), 0);
 	vt_sync(t);
-	if (t->side == 0) /* no NAK says so: its retries are used up */
+	if (t->side == 0) /* no NAK comes: its retries are used up */
 		CHECK_EQ(send_with_inv(t, key).status, IBV_WC_RETRY_EXC_ERR);
 	vt_reconnect(t, &with_mw);
 	write_with(t, qp2, key, 0, true);

@@ -65,7 +65,7 @@ static void post(struct vt *v, struct ibv_qp *qp, enum ibv_wr_opcode op, size_t 
 	CHECK_EQ(vt_post(qp, &wr), 0);
 }
 
-/* What came, and nothing behind it. */
+/* Checks the bytes that came, and that none came behind them. */
 static void bytes_are(const struct vt *v, uint32_t len, uint32_t seed)
 {
 	CHECK_EQ(vt_differs(v->buf + AREA, len, seed), len);

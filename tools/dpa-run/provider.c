@@ -47,7 +47,7 @@ static bool library_of_program(const char *name, char *library)
 	       !pabi_loaded(interp, file, SONAME, library, PATH_MAX);
 }
 
-/* What the loader takes where no program has a path of its own: a provider needs it, too. */
+/* The loader's choice where no program has a path of its own: a provider needs it, too. */
 static bool library_by_default(const struct place *pl, char *library)
 {
 	char pattern[PATH_MAX], interp[PATH_MAX];

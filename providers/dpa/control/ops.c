@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The table of verbs. Control verbs go through control/; the data path (poll, post, and bind_mw,
- * which posts) does not: it looks nothing up and leaves errno alone.
+ * which posts) does not: it looks nothing up. It returns its errors and gives errno no meaning: the
+ * system calls that it makes on its way may change errno, of a verb that succeeds, too.
  */
 #include "control/control.h"
 

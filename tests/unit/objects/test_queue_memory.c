@@ -100,7 +100,7 @@ Test(buddy, random_pieces_never_overlap)
 	dpa_buddy_fini(&b);
 }
 
-/* What is no piece is not taken back. */
+/* Memory that is no piece is not taken back. */
 Test(buddy, gives_back_pieces_only)
 {
 	struct dpa_buddy b;

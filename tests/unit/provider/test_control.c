@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What all control verbs have in common: errno, and objects whose handle or context the caller has
+ * The rules of all control verbs: errno, and objects whose handle or context the caller has
  * changed. One list has every verb of the table with a call that fails; the table is gone through
  * member by member, so that a verb that is added without one is a failure.
  */
@@ -399,7 +399,7 @@ Test(control, the_data_path_looks_nothing_up)
 	a.srq->handle ^= 1;
 }
 
-/* What they do on their way may fail: that is nobody's errno. */
+/* A step on the way may fail: errno is not set by that. */
 Test(control, a_verb_that_succeeds_leaves_errno_alone)
 {
 	struct ibv_port_attr p;
@@ -536,7 +536,7 @@ static int walk(struct ibv_qp *qp, struct ibv_qp_attr a_)
 }
 
 /*
- * What perftest -c XRC gives: the attributes of an RC QP, to both. Those of the other end are
+ * As perftest -c XRC gives them: the attributes of an RC QP, to both. Those of the other end are
  * dropped before anything looks at them: their values here are out of any range.
  */
 Test(control, xrc_attributes_of_the_other_end_are_dropped)

@@ -137,7 +137,7 @@ Test(mw, type_2_takes_8_bits_of_the_key)
 	teardown(&m);
 }
 
-/* What the application makes of the field is its own. */
+/* The application may write what it likes to the field. */
 Test(mw, a_window_is_freed_whatever_its_key_says)
 {
 	struct mw_setup m;

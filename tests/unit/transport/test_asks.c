@@ -66,7 +66,7 @@ static void outcome(struct th *th, uint8_t *status, uint32_t n)
 	}
 }
 
-/* What the receiver was given: how many messages, and of what length together. */
+/* The messages that the receiver was given: how many, and their length together. */
 static uint64_t delivered(struct th *th)
 {
 	struct dpa_cqe e;

@@ -41,7 +41,7 @@ static void expect_none(struct th_cq *cq, size_t i)
 
 /* --------------------------------------------------------- READs and atomics */
 
-/* What may be wrong with one. */
+/* The mistakes that one may have. */
 #define LKEY  1u
 #define RKEY  2u
 #define ODD   4u /* the address, of an atomic */
@@ -334,8 +334,8 @@ Test(transport_keys, a_write_with_immediate_and_a_bad_r_key_takes_no_receive)
 /* ------------------------------------------------------- SEND with invalidate */
 
 /*
- * A key that cannot be invalidated: the receive errs, no NAK says so. What came before is
- * acknowledged; the requester ends when its retries are used up.
+ * A key that cannot be invalidated: the receive errs, and no NAK is sent. All before it
+ * is acknowledged; the requester ends when its retries are used up.
  */
 /* IBA 9.9/class-j */
 Test(transport_keys, a_key_that_cannot_be_invalidated)
@@ -466,8 +466,8 @@ Test(transport_keys, other_rights_under_the_same_key)
 }
 
 /*
- * What is fetched when the right has been taken does not count, although the key is the same. What
- * the responder has copied before does.
+ * Data that is fetched when the right has been taken does not count, although the key is the same.
+ * Data that the responder has copied before does.
  */
 Test(transport_keys, a_right_that_is_taken_under_a_read)
 {

@@ -126,8 +126,8 @@ Test(transport_requester, reads_and_atomics_wait_for_their_limit)
 	th_free(th);
 }
 
-/* What a peer of another make may take (perftest's client sets what a kernel rxe reports): all of
- * them leave, no sooner and no later than the attribute says. */
+/* As many as a peer of another make may take (perftest's client sets what a kernel rxe reports):
+ * all of them leave, no sooner and no later than the attribute says. */
 Test(transport_requester, an_initiator_has_up_to_128_reads_out)
 {
 	struct th *th = th_new(&(struct th_opt){.rd = DPA_MAX_INIT_RD_ATOMIC});

@@ -103,7 +103,7 @@ Test(many, room_of_another_context)
 	rig_destroy(&a);
 }
 
-/* What waits for its event, for room or for an EU is dropped with its context. */
+/* A launch that waits for its event, for room or for an EU is dropped with its context. */
 Test(many, a_context_ends_with_them)
 {
 	struct doca_sync_event *never, *done;

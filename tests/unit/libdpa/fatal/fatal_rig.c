@@ -59,7 +59,7 @@ bool crash_has_program(const char *name)
 	return system(cmd) == 0;
 }
 
-/* What gdb makes of the two files, by the crash file's own words. */
+/* Runs gdb on the two files, by the crash file's own words. */
 void crash_gdb(char *out, size_t len, const char *commands)
 {
 	char core[200], image[200], cmd[900];

@@ -38,7 +38,7 @@ void crash_path(char *buf, size_t len, const char *kind);
 const char *crash_text(void);
 void has(const char *text, const char *what);
 bool crash_has_program(const char *name);
-/* What gdb makes of core and image. commands: -ex '...' ...; out: at least len bytes */
+/* Runs gdb on core and image. commands: -ex '...' ...; out: at least len bytes */
 void crash_gdb(char *out, size_t len, const char *commands);
 
 void fatal_rig_start(struct fatal_rig *r);

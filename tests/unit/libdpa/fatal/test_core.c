@@ -64,7 +64,7 @@ static void close_core(struct file *f)
 	munmap((void *)f->at, f->size);
 }
 
-/* What the core has of an address; NULL: nothing. */
+/* The core's bytes of an address; NULL: it has none. */
 static const char *in_core(const struct file *f, uint64_t addr, size_t len)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)(f->at + ((const Elf64_Ehdr *)f->at)->e_phoff);
