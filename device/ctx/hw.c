@@ -479,10 +479,21 @@ static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
 	return qp;
 }
 
-void dpa_hw_close(struct dpa_hw_ctx *ctx)
+/* Waits: not under the lock that fork and others who open the device want. */
+void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw_qp *qp;
 	uint64_t handle;
+
+	if (!*ctx->hw->alive)
+		return;
+	dpa_qps_leave_out(ctx);
+	while ((qp = qp_left(ctx, &handle)))
+		dpa_hw_close_qp(qp, handle);
+}
+
+void dpa_hw_close(struct dpa_hw_ctx *ctx)
+{
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_ctx **p;
 	bool last;
@@ -491,10 +502,8 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 		free(ctx);
 		return;
 	}
-	dpa_qps_leave_out(ctx); /* waits: not under the lock that fork and others want */
+	dpa_hw_destroy_qps(ctx);
 	pthread_mutex_lock(&open_lock);
-	while ((qp = qp_left(ctx, &handle)))
-		dpa_hw_close_qp(qp, handle);
 	if (!is_shared(ctx)) {
 		dpa_mr_forget(ctx);
 		dpa_dm_forget(ctx);

@@ -114,6 +114,7 @@ void dpa_free_context(struct ibv_context *context)
 	struct dpa_context *ctx = to_dpa_ctx(context);
 
 	if (dpa_alive(context)) {
+		dpa_hw_destroy_qps(ctx->hw); /* the device reads their queues */
 		dpa_arena_fini(&ctx->arena);
 		dpa_hw_close(ctx->hw);
 	}

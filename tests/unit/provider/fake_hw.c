@@ -46,6 +46,12 @@ int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx)
 	return 0;
 }
 
+void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
+{
+	(void)ctx;
+	fake.at_end = fake.queue_bytes;
+}
+
 void dpa_hw_close(struct dpa_hw_ctx *ctx)
 {
 	fake.contexts--;

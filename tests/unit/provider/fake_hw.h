@@ -37,7 +37,7 @@ struct dpa_hw_qp {
 struct fake_counts {
 	uint32_t freed_mw; /* key that the last dpa_hw_dealloc_mw() named */
 	int opened_again, dms, contexts, pds, mrs, mws, cqs, srqs, qps;
-	size_t queue_bytes;
+	size_t queue_bytes, at_end; /* at_end: when the QPs of a context ended */
 	_Atomic int progress;
 };
 

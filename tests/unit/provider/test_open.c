@@ -50,6 +50,17 @@ Test(open, descriptors_come_and_go)
 	cr_assert_eq(fake.contexts, 0);
 }
 
+/* The device reads the queues of QPs until they end: a close with QPs crashed. */
+Test(open, qps_end_before_their_queues_are_freed)
+{
+	struct ibv_context *ctx = fake_open();
+
+	cr_assert(ctx);
+	cr_assert(ibv_create_cq(ctx, 16, NULL, NULL, 0));
+	cr_assert_eq(ibv_close_device(ctx), 0);
+	cr_expect_gt(fake.at_end, 0);
+}
+
 /* man ibv_query_device_ex: the extended word has the bits of the plain one, too. */
 Test(open, capabilities_are_in_both_words)
 {
