@@ -113,4 +113,5 @@ Test(transport_bind, a_window_has_more_bits_than_the_consumers)
 		cr_assert(key & ~0xffu, "%#x", key);
 		hw->mr_used_max = used;
 	}
+	th_free(w.th);
 }
