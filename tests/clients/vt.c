@@ -403,6 +403,14 @@ void vt_wc_none(struct vt *t, struct ibv_cq *cq)
 
 /* -------------------------------------------------------------- work requests */
 
+uint32_t vt_active_mtu(struct vt *t)
+{
+	struct ibv_port_attr a;
+
+	CHECK_EQ(ibv_query_port(t->ctx, 1, &a), 0);
+	return 128u << a.active_mtu;
+}
+
 struct ibv_send_wr vt_wr(struct vt *t, enum ibv_wr_opcode op, struct ibv_sge *sge, size_t off,
 			 size_t roff, uint32_t len)
 {

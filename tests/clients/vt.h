@@ -137,6 +137,8 @@ struct ibv_wc vt_wc_is(struct vt *t, uint64_t wr_id, enum ibv_wc_status status);
 void vt_wc_none(struct vt *t, struct ibv_cq *cq);
 
 /* Work requests of one SGE in t->buf; returns what the verb returned. */
+/* Bytes of the longest datagram: the port's active MTU. */
+uint32_t vt_active_mtu(struct vt *t);
 struct ibv_send_wr vt_wr(struct vt *t, enum ibv_wr_opcode op, struct ibv_sge *sge, size_t off,
 			 size_t roff, uint32_t len);
 int vt_send(struct vt *t, enum ibv_wr_opcode op, size_t off, size_t roff, uint32_t len,

@@ -20,14 +20,6 @@ static uint32_t no_key(uint32_t key)
 
 /* --------------------------------------------------------------- datagrams */
 
-static uint32_t active_mtu(struct vt *t)
-{
-	struct ibv_port_attr a;
-
-	CHECK_EQ(ibv_query_port(t->ctx, 1, &a), 0);
-	return 128u << a.active_mtu;
-}
-
 static void datagram(struct vt *t, struct ibv_ah *ah, uint32_t len, uint64_t wr_id)
 {
 	struct ibv_sge sge;
@@ -61,7 +53,7 @@ static void ud_longer_than_the_port(struct vt *t)
 
 	vt_setup(t, &o);
 	ah = vt_ah(t, &t->peer);
-	mtu[0] = mtu[1] = active_mtu(t);
+	mtu[0] = mtu[1] = vt_active_mtu(t);
 	vt_put(t, mtu, sizeof(mtu[0]));
 	vt_get(t, &mtu[1], sizeof(mtu[1]));
 	if (t->side == 1) {

@@ -257,7 +257,7 @@ static void unmapped_unfinished(struct vt *t)
 
 /* ---------------------------------------------------------------- UD, stopped */
 
-static const struct vt_opt ud = {.type = IBV_QPT_UD, .send_wr = 128};
+static const struct vt_opt ud = {.type = IBV_QPT_UD, .send_wr = 2048};
 static bool ud_meet; /* set before the fork */
 
 static void datagram(struct vt *t, struct ibv_ah *ah, uint32_t qpn, uint32_t len, uint64_t wr_id)
@@ -288,9 +288,10 @@ static void ud_stopping_peer(struct vt *t)
 static void ud_past_stopped(struct vt *t)
 {
 	for (int meet = 0; meet < 2 && t->side == 0; meet++) {
-		uint64_t n = meet ? 70 : 3; /* met: 4 KiB each, and the link holds 64 */
 		struct ibv_ah *ah, *own;
 		struct ibv_qp *qp2;
+		uint32_t mtu;
+		uint64_t n;
 		pid_t pid;
 
 		*t = (struct vt){0};
@@ -299,10 +300,12 @@ static void ud_past_stopped(struct vt *t)
 		vt_setup(t, &ud);
 		ah = vt_ah(t, &t->peer);
 		own = vt_ah(t, &t->me);
+		mtu = vt_active_mtu(t);
+		n = meet ? (256 << 10) / mtu + 6 : 3; /* met: the link holds 256 KiB */
 		qp2 = vt_qp_create(t, &ud, t->cq);
 		vt_qp_init(t, qp2, &ud);
 		vt_qp_rtr(t, qp2, &ud, &t->me);
-		recv_on(t, qp2, 8192, 4096, 600);
+		recv_on(t, qp2, 8192, 4096, 6000);
 		if (meet) {
 			vt_sync(t);
 			datagram(t, ah, t->peer.qpn, 8, 1);
@@ -310,17 +313,17 @@ static void ud_past_stopped(struct vt *t)
 		}
 		vt_wait_stopped(pid);
 		for (uint64_t i = 0; i < n; i++)
-			datagram(t, ah, t->peer.qpn, 4096, i);
-		datagram(t, own, qp2->qp_num, 100, 500);
+			datagram(t, ah, t->peer.qpn, mtu, i);
+		datagram(t, own, qp2->qp_num, 100, 5000);
 		for (uint64_t i = 0, got = 0; got < n + 2; got++) {
 			struct ibv_wc wc = vt_wc(t, t->cq);
 
 			CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-			if (wc.wr_id == 600)
+			if (wc.wr_id == 6000)
 				CHECK_EQ(wc.byte_len, 40 + 100);
 			else
-				CHECK_EQ(wc.wr_id, i < n ? i : 500);
-			i += wc.wr_id != 600;
+				CHECK_EQ(wc.wr_id, i < n ? i : 5000);
+			i += wc.wr_id != 6000;
 		}
 		vt_kill_peer(pid);
 		CHECK_EQ(ibv_destroy_qp(qp2), 0);
