@@ -127,7 +127,7 @@ struct dpa_export {
  *   any       A bit for each word of `summary`: peers set it after their bit (seq_cst). This
  *             process takes it (seq_cst) before it takes the words.
  *
- * Who finds a bit set leaves it (seq_cst load): whoever takes it later sees all that came before.
+ * A peer that finds a bit set leaves it (seq_cst load): the taker sees all that came before.
  */
 struct dpa_door {
 	_Atomic uint32_t sleep; /* 0; 1, 2: whom to wake, see struct dpa_hw */

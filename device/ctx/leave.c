@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What was posted to an unreliable QP is sent before the QP ends, as an adapter has done by then:
- * the peer may be one that this process has just begun to meet, or there was more than one call
- * sends. The best that can be done in LEAVE_NS: a peer that is stopped does not hold up the end of
- * a QP for longer, the end of all QPs of a context together neither, and the end of further QPs not
- * at all until it takes something.
+ * Work that was posted to an unreliable QP is sent before the QP ends, as an adapter has done by
+ * then: the peer may be one that this process has just begun to meet, or there was more than one
+ * call sends. The best that can be done in LEAVE_NS: a peer that is stopped does not hold up the
+ * end of a QP for longer, the end of all QPs of a context together neither, and the end of further
+ * QPs not at all until it takes something.
  */
 #include "calls.h"
 #include "dev.h"
@@ -12,7 +12,7 @@
 
 #define LEAVE_NS 1000000000u /* what was posted has so long to leave */
 
-/* What a peer of this board has taken from us, or that it has not been met. Never 0. */
+/* How much a peer of this board has taken from us, or that it has not been met. Never 0. */
 static uint64_t taken(const struct dpa_peer *p)
 {
 	uint32_t n = 0;

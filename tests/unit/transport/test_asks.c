@@ -223,7 +223,7 @@ Test(transport_asks, a_gap_whose_nak_has_left)
 	}
 }
 
-/* What is behind a request that got an RNR NAK needs no hint of its own while that is owed. */
+/* Packets behind a request that got an RNR NAK need no hint of its own while that is owed. */
 Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
 {
 	struct th *th = skewed(0, false);

@@ -521,7 +521,7 @@ Test(transport_requester, a_refusal_is_every_waiting_qps)
 	th_free(th);
 }
 
-/* What others were refused before is no answer to this QP: UC has no second try. */
+/* An earlier refusal of others is no answer to this QP: UC has no second try. */
 Test(transport_requester, an_old_refusal)
 {
 	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC});
