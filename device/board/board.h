@@ -19,8 +19,9 @@
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
 /*
  * Of the board file, and of all that processes of a board read and write of each other: the hello,
- * struct dpa_export and struct dpa_door, rings, the words in them. A change of one of these, or
- * of the meaning of a word in it, takes the next number: others are refused, with both versions named.
+ * struct dpa_export and struct dpa_door, rings, the words in them. A change of one of these, or of
+ * the meaning of a word in it, takes the next number: others are refused, with both versions
+ * named.
  */
 #define DPA_BOARD_LAYOUT    9
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
