@@ -195,8 +195,9 @@ struct dpa_peer {
 	 * (relaxed) */
 	_Atomic uint64_t waited;
 	/*
-	 * What it had taken when the end of a QP waited for it in vain; 0: none did. Written and
-	 * read by whoever destroys QPs, relaxed: who misses it waits for himself (ctx/leave.c)
+	 * How much the peer had taken when the end of a QP waited for it in vain; 0: none did.
+	 * Written and read by threads that destroy QPs, relaxed: a thread that misses it waits
+	 * its own time (ctx/leave.c).
 	 */
 	_Atomic uint64_t left_at;
 	struct dpa_door *door;

@@ -5,10 +5,10 @@
  *
  * It comes from a few arenas: sparse memfds, each mapped whole, twice as large as the one before.
  * So a queue costs neither a descriptor nor a mapping of its own (a process has 1,024 descriptors
- * and 65,530 mappings as a rule), and memory only where it was written to. What is given back
- * leaves a hole: the kernel has its pages again, and the next user finds zeros. Nothing may read an
- * arena from end to end, as that fills its holes: it is not in core files, and where the process
- * locks its memory (MCL_FUTURE) a page is locked when it is first used.
+ * and 65,530 mappings as a rule), and memory only where it was written to. A piece given
+ * back leaves a hole: the kernel has its pages again, and the next user finds zeros. Nothing may
+ * read an arena from end to end, as that fills its holes: it is not in core files, and where the
+ * process locks its memory (MCL_FUTURE) a page is locked when it is first used.
  */
 #include <errno.h>
 #include <fcntl.h>
