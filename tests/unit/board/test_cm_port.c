@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Ports of the communication manager: the kernel's rules (cma_check_port() of Linux 6.1) between
+ * claims of one channel, of two channels, of processes and of users.
+ */
+#include "util.h"
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <board/cm_port.h>
+
+static char file[192];
+
+static void setup(void)
+{
+	bt_setup();
+	snprintf(file, sizeof(file), "%s/cm", bt_dir);
+}
+
+static void teardown(void)
+{
+	unlink(file);
+	bt_teardown();
+}
+
+TestSuite(cm_port, .init = setup, .fini = teardown);
+
+static struct dpa_cm_ports *channel(void)
+{
+	struct dpa_cm_ports *p = NULL;
+
+	cr_assert_eq(dpa_cm_ports_open(file, &p), 0);
+	return p;
+}
+
+/* A claim by text: 4 or 6, then * (wildcard) or the last digit of an address, o: AFONLY, r:
+ * REUSEADDR */
+static struct dpa_cm_claim claim(const char *text, uint16_t port)
+{
+	struct dpa_cm_claim c = {.ps = DPA_CM_PS_TCP, .port = port};
+
+	c.v6 = text[0] == '6';
+	c.afonly = !c.v6 || strchr(text, 'o');
+	c.reuse = strchr(text, 'r');
+	if (text[1] != '*') {
+		c.addr[0] = c.v6 ? 0x20 : 0;
+		c.addr[12] = c.v6 ? 0 : 10;
+		c.addr[15] = (uint8_t)(text[1] - '0');
+	}
+	return c;
+}
+
+static int two(bool one_channel, const char *first, const char *second)
+{
+	struct dpa_cm_ports *a = channel(), *b = one_channel ? a : channel();
+	struct dpa_cm_claim c = claim(first, 7174), d = claim(second, 7174), e = claim("4*", 7174);
+	int rc;
+
+	cr_assert_eq(dpa_cm_port_claim(a, &c), 0);
+	rc = dpa_cm_port_claim(b, &d);
+	if (!rc)
+		cr_expect_eq(dpa_cm_port_release(b, &d), 0);
+	cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(a, &e), 0, "%s, %s: all is free again", first, second);
+	dpa_cm_ports_close(a);
+	if (!one_channel)
+		dpa_cm_ports_close(b);
+	return rc;
+}
+
+/* What the kernel answers to the second bind, by its rules and man rdma_bind_addr. */
+static const struct {
+	const char *first, *second;
+	int rc;
+} rules[] = {
+	{"41", "41", EADDRINUSE},
+	{"41", "42", 0},
+	{"4*", "41", EADDRNOTAVAIL},
+	{"41", "4*", EADDRNOTAVAIL},
+	{"4*", "4*", EADDRNOTAVAIL},
+	{"61", "61", EADDRINUSE},
+	{"61", "62", 0},
+	{"41", "61", 0},
+	{"4*", "6*", EADDRNOTAVAIL},
+	{"4*", "6*o", 0},
+	{"6*o", "41", 0},
+	{"6*", "41", EADDRNOTAVAIL},
+	{"4*", "61", EADDRNOTAVAIL},
+	{"4*", "61o", 0},
+	{"6*o", "61", EADDRNOTAVAIL},
+	{"41r", "41r", 0},
+	{"4*r", "4*r", 0},
+	{"4*r", "41r", 0},
+	{"41r", "41", EADDRINUSE},
+	{"41", "41r", EADDRINUSE},
+	{"4*r", "41", EADDRNOTAVAIL},
+	{"41", "4*r", EADDRNOTAVAIL},
+	{"4*", "4*r", EADDRNOTAVAIL},
+	{"4*r", "4*", EADDRNOTAVAIL},
+	{"41r", "4*", EADDRNOTAVAIL},
+	{"41r", "42", 0},
+	{"6*r", "4*r", 0},
+	{"6*r", "41", EADDRNOTAVAIL},
+	{"61r", "4*", EADDRNOTAVAIL},
+	{"6*or", "4*", 0},
+};
+
+Test(cm_port, rules_within_a_channel_and_between_two)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		cr_expect_eq(two(true, rules[i].first, rules[i].second), rules[i].rc,
+			     "one channel: %s, then %s", rules[i].first, rules[i].second);
+		cr_expect_eq(two(false, rules[i].first, rules[i].second), rules[i].rc,
+			     "two channels: %s, then %s", rules[i].first, rules[i].second);
+	}
+}
+
+Test(cm_port, port_spaces_and_ports_are_apart)
+{
+	const uint16_t ps[] = {DPA_CM_PS_TCP, DPA_CM_PS_UDP, DPA_CM_PS_IPOIB, DPA_CM_PS_IB};
+	struct dpa_cm_ports *a = channel();
+
+	for (int i = 0; i < 4; i++)
+		for (uint16_t port = 7000; port < 7010; port++) {
+			struct dpa_cm_ports *b = channel();
+			struct dpa_cm_claim c = claim("6*", port), d = c;
+
+			c.ps = d.ps = ps[i];
+			cr_expect_eq(dpa_cm_port_claim(a, &c), 0);
+			cr_expect_eq(dpa_cm_port_claim(b, &d), EADDRNOTAVAIL);
+			dpa_cm_ports_close(b);
+		}
+	dpa_cm_ports_close(a);
+}
+
+Test(cm_port, link_local_addresses_are_of_an_interface)
+{
+	struct dpa_cm_ports *a = channel(), *b = channel();
+	struct dpa_cm_claim c = claim("61", 7174), d = c;
+
+	c.scope = 1;
+	d.scope = 2;
+	cr_expect_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &d), 0);
+	dpa_cm_ports_close(a);
+	dpa_cm_ports_close(b);
+}
+
+Test(cm_port, nonsense_is_refused)
+{
+	struct dpa_cm_ports *a = channel();
+	struct dpa_cm_claim c = claim("41", 7174);
+
+	c.ps = 7;
+	cr_expect_eq(dpa_cm_port_claim(a, &c), EINVAL);
+	c = claim("41", 7174);
+	c.afonly = false;
+	cr_expect_eq(dpa_cm_port_claim(a, &c), EINVAL);
+	c = claim("41", 7174);
+	cr_expect_eq(dpa_cm_port_release(a, &c), ENOENT);
+	cr_expect_eq(dpa_cm_port_listen(a, &c), ENOENT);
+	dpa_cm_ports_close(a);
+}
+
+/* A claim that ends leaves those of the same channel and port alone. */
+Test(cm_port, release_keeps_the_others)
+{
+	struct dpa_cm_ports *a = channel(), *b = channel();
+	struct dpa_cm_claim c = claim("41", 7174), d = claim("42", 7174), w = claim("4*", 7174);
+
+	cr_expect_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(a, &d), 0);
+	cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &w), EADDRNOTAVAIL);
+	cr_expect_eq(dpa_cm_port_claim(b, &c), 0, "the address that was given up");
+	cr_expect_eq(dpa_cm_port_claim(b, &d), EADDRINUSE);
+	dpa_cm_ports_close(a);
+	dpa_cm_ports_close(b);
+}
+
+Test(cm_port, refused_claim_keeps_nothing)
+{
+	struct dpa_cm_ports *a = channel(), *b = channel(), *d = channel();
+	struct dpa_cm_claim c = claim("41", 7174), e = claim("41", 7174), w = claim("4*", 7174);
+
+	cr_expect_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &e), EADDRINUSE);
+	cr_expect_eq(dpa_cm_port_claim(b, &w), EADDRNOTAVAIL);
+	cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(d, &w), 0);
+	dpa_cm_ports_close(a);
+	dpa_cm_ports_close(b);
+	dpa_cm_ports_close(d);
+}
+
+Test(cm_port, listening_ends_reuse)
+{
+	for (int channels = 1; channels <= 2; channels++) {
+		struct dpa_cm_ports *a = channel(), *b = channels == 1 ? a : channel();
+		struct dpa_cm_claim c = claim("41r", 7174), d = c, e = c;
+
+		cr_expect_eq(dpa_cm_port_claim(a, &c), 0);
+		cr_expect_eq(dpa_cm_port_claim(b, &d), 0);
+		cr_expect_eq(dpa_cm_port_listen(a, &c), EADDRINUSE, "another one has it");
+		cr_expect(c.reuse);
+		cr_expect_eq(dpa_cm_port_release(b, &d), 0);
+		cr_expect_eq(dpa_cm_port_listen(a, &c), 0);
+		cr_expect_not(c.reuse);
+		cr_expect_eq(dpa_cm_port_claim(b, &e), EADDRINUSE);
+		cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+		cr_expect_eq(dpa_cm_port_claim(b, &e), 0);
+		dpa_cm_ports_close(a);
+		if (b != a)
+			dpa_cm_ports_close(b);
+	}
+}
+
+Test(cm_port, any_port_is_one_that_nobody_has)
+{
+	struct dpa_cm_ports *a = channel(), *b = channel();
+	static bool seen[65536];
+	unsigned int lo = 0, hi = 0;
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+
+	cr_assert(f && fscanf(f, "%u %u", &lo, &hi) == 2);
+	fclose(f);
+	for (int i = 0; i < 2000; i++) {
+		const char *kind[] = {"41", "42", "4*", "61", "6*", "6*o", "41r", "4*r"};
+		struct dpa_cm_claim c = claim(kind[i % 8], 0);
+
+		cr_assert_eq(dpa_cm_port_claim(i & 1 ? a : b, &c), 0);
+		cr_expect(c.port >= lo && c.port <= hi);
+		cr_expect_not(seen[c.port]);
+		seen[c.port] = true;
+	}
+	dpa_cm_ports_close(a);
+	dpa_cm_ports_close(b);
+}
+
+struct shared {
+	struct bt_signal ready, go;
+	_Atomic int rc;
+};
+
+static void holds(void *arg)
+{
+	struct shared *s = arg;
+	struct dpa_cm_claim c = claim("41", 7174);
+	struct dpa_cm_ports *p;
+
+	if (dpa_cm_ports_open(file, &p) || dpa_cm_port_claim(p, &c))
+		_exit(1);
+	bt_signal_send(&s->ready);
+	bt_signal_wait(&s->go);
+}
+
+Test(cm_port, killed_process_holds_nothing)
+{
+	struct dpa_cm_ports *p = channel();
+	struct dpa_cm_claim c = claim("41", 7174);
+	struct shared s;
+	pid_t pid;
+
+	bt_signal_init(&s.ready);
+	bt_signal_init(&s.go);
+	pid = bt_fork(holds, &s);
+	bt_signal_wait(&s.ready);
+	cr_expect_eq(dpa_cm_port_claim(p, &c), EADDRINUSE);
+	bt_kill(pid);
+	cr_expect_eq(dpa_cm_port_claim(p, &c), 0);
+	dpa_cm_ports_close(p);
+}
+
+static void waits(void *arg)
+{
+	struct shared *s = arg;
+
+	bt_signal_send(&s->ready);
+	bt_signal_wait(&s->go);
+}
+
+/* daemon(): the parent leaves, the child listens on. */
+Test(cm_port, forked_child_keeps_the_ports)
+{
+	struct dpa_cm_ports *p = channel(), *other;
+	struct dpa_cm_claim c = claim("41", 7174), d = c;
+	struct shared s;
+	pid_t pid;
+
+	bt_signal_init(&s.ready);
+	bt_signal_init(&s.go);
+	cr_assert_eq(dpa_cm_port_claim(p, &c), 0);
+	pid = bt_fork(waits, &s);
+	bt_signal_wait(&s.ready);
+	dpa_cm_ports_close(p);
+	cr_expect_eq(access(file, F_OK), 0, "the child has it open");
+	other = channel();
+	cr_expect_eq(dpa_cm_port_claim(other, &d), EADDRINUSE);
+	bt_kill(pid);
+	cr_expect_eq(dpa_cm_port_claim(other, &d), 0);
+	dpa_cm_ports_close(other);
+	cr_expect_eq(access(file, F_OK), -1, "the last one removes it");
+}
+
+static void as_another_user(void *arg)
+{
+	struct shared *s = arg;
+	struct dpa_cm_claim c = claim("41", 7174), low = claim("41", 80);
+	struct dpa_cm_ports *p = NULL;
+
+	if (setgroups(0, NULL) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		_exit(1);
+	s->rc = dpa_cm_ports_open(file, &p);
+	if (!s->rc)
+		s->rc = dpa_cm_port_claim(p, &c) * 1000 + dpa_cm_port_claim(p, &low);
+}
+
+static struct shared *map_shared(void)
+{
+	void *m = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(m, MAP_FAILED);
+	return m;
+}
+
+Test(cm_port, users_share_the_ports)
+{
+	struct shared *s = map_shared();
+	struct dpa_cm_claim c = claim("41", 7174);
+	struct dpa_cm_ports *p;
+
+	if (geteuid() != 0)
+		bt_skip("needs two users");
+	cr_assert_eq(chmod(bt_dir, 01777), 0);
+	p = channel();
+	cr_assert_eq(dpa_cm_port_claim(p, &c), 0);
+	cr_expect_eq(bt_wait(bt_fork(as_another_user, s)), 0);
+	cr_expect_eq(s->rc, EADDRINUSE * 1000 + EACCES, "%d", s->rc);
+	dpa_cm_ports_close(p);
+}
+
+Test(cm_port, what_another_user_put_there_is_refused)
+{
+	struct shared *s = map_shared();
+	int fd;
+
+	if (geteuid() != 0)
+		bt_skip("needs two users");
+	cr_assert_eq(chmod(bt_dir, 01777), 0);
+	fd = open(file, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	close(fd);
+	cr_expect_eq(bt_wait(bt_fork(as_another_user, s)), 0);
+	cr_expect_eq(s->rc, EACCES);
+}
+
+Test(cm_port, only_a_plain_file)
+{
+	struct dpa_cm_ports *p;
+
+	cr_assert_eq(symlink("/dev/null", file), 0);
+	cr_expect_eq(dpa_cm_ports_open(file, &p), EPROTO);
+	cr_assert_eq(unlink(file), 0);
+	cr_assert_eq(mkfifo(file, 0666), 0);
+	cr_expect_eq(dpa_cm_ports_open(file, &p), EPROTO);
+}
+
+struct race {
+	_Atomic int holders[4][5]; /* port, wildcard or address */
+	_Atomic int wrong, claims, not_opened;
+	unsigned int seed;
+};
+
+/* Claims and releases at random; what excludes each other must never be held at a time. */
+static void races(void *arg)
+{
+	const char *kind[] = {"4*", "41", "42", "43", "44"};
+	struct race *r = arg;
+	unsigned int seed = r->seed + (unsigned int)getpid();
+
+	for (int i = 0; i < 3000; i++) {
+		unsigned int port = (unsigned int)rand_r(&seed) % 4,
+			     k = (unsigned int)rand_r(&seed) % 5;
+		struct dpa_cm_claim c = claim(kind[k], (uint16_t)(7000 + port));
+		struct dpa_cm_ports *p;
+
+		if (dpa_cm_ports_open(file, &p)) {
+			r->not_opened++;
+			return;
+		}
+		if (dpa_cm_port_claim(p, &c) == 0) {
+			int others = 0;
+
+			others += r->holders[port][k]++;
+			for (unsigned int o = 0; o < 5; o++)
+				if (o != k && (o == 0 || k == 0))
+					others += r->holders[port][o];
+			if (others)
+				r->wrong++;
+			r->claims++;
+			r->holders[port][k]--;
+		}
+		dpa_cm_ports_close(p);
+	}
+}
+
+/* The file comes and goes all the time: each process may be its last. */
+Test(cm_port, claims_of_many_processes)
+{
+	struct race *r =
+		mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid[4];
+
+	cr_assert_neq(r, MAP_FAILED);
+	r->seed = bt_seed();
+	for (int i = 0; i < 4; i++)
+		pid[i] = bt_fork(races, r);
+	for (int i = 0; i < 4; i++)
+		cr_expect_eq(bt_wait(pid[i]), 0);
+	cr_expect_eq(r->not_opened, 0);
+	cr_expect_eq(r->wrong, 0, "%d of %d claims", r->wrong, r->claims);
+	cr_expect_gt(r->claims, 100);
+}
