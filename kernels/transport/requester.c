@@ -140,7 +140,7 @@ static uint32_t check_answer(const struct dpa_hw_qp *qp, uint32_t idx, const str
 	if (c->flags & DPA_WQE_INLINE)
 		return DPA_SYN_BAD_WQE;
 	if (dpa_op_is_atomic(c->opcode))
-		return total < 8 ? DPA_SYN_RECV_TOO_SMALL : 0;
+		return total != 8 ? DPA_SYN_RECV_TOO_SMALL : 0;
 	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= DPA_PSN_WINDOW)
 		return DPA_SYN_MSG_TOO_LONG;
 	return total != c->length ? DPA_SYN_BAD_WQE : 0;

@@ -141,7 +141,7 @@ static void ud_posted_before_the_end(struct vt *t)
 
 /* --------------------------------------------------------- READs and atomics */
 
-enum { LKEY = 1, RKEY = 2, ODD = 4, SHORT = 8 };
+enum { LKEY = 1, RKEY = 2, ODD = 4 };
 
 struct check {
 	enum ibv_wr_opcode op;
@@ -160,16 +160,18 @@ static const struct check checks[] = {
 	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
 	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, LKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
 	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, RKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
-	{IBV_WR_ATOMIC_FETCH_AND_ADD, 8, SHORT | LKEY | RKEY, IBV_WC_LOC_LEN_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 7, LKEY | RKEY, IBV_WC_LOC_LEN_ERR, 2},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, 9, LKEY | RKEY, IBV_WC_LOC_LEN_ERR, 2},
 	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY, IBV_WC_LOC_PROT_ERR, 3},
 	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
 	{IBV_WR_ATOMIC_CMP_AND_SWP, 8, LKEY | RKEY | ODD, IBV_WC_REM_INV_REQ_ERR, 2},
+	{IBV_WR_ATOMIC_CMP_AND_SWP, 9, 0, IBV_WC_LOC_LEN_ERR, 2},
 };
 
 static void post_check(struct vt *t, const struct check *c)
 {
 	struct ibv_sge sge;
-	struct ibv_send_wr wr = vt_wr(t, c->op, &sge, 0, 0, c->wrong & SHORT ? 7 : c->len);
+	struct ibv_send_wr wr = vt_wr(t, c->op, &sge, 0, 0, c->len);
 	const uint32_t rkey = c->wrong & RKEY ? no_key(t->peer.rkey) : t->peer.rkey;
 	const uint64_t addr = t->peer.addr + (c->wrong & ODD ? 1 : 0);
 

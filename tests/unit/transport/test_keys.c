@@ -44,21 +44,24 @@ static void expect_none(struct th_cq *cq, size_t i)
 /* The mistakes that one may have. */
 #define LKEY  1u
 #define RKEY  2u
-#define ODD   4u /* the address, of an atomic */
-#define SHORT 8u /* 7 bytes for an answer of 8 */
+#define ODD   4u  /* the address, of an atomic */
+#define SHORT 8u  /* 7 bytes for an answer of 8 */
+#define LONG  16u /* 9 bytes for it */
 
 static void post(struct th *th, uint8_t op, uint32_t len, uint32_t wrong)
 {
 	struct th_wr wr = {.op = op,
 			   .flags = DPA_WQE_SIGNALED,
 			   .nsge = 1,
-			   .sge = {{(uintptr_t)th->a.mem, wrong & SHORT ? 7 : len, th->a.key}},
+			   .sge = {{(uintptr_t)th->a.mem, len, th->a.key}},
 			   .raddr = (uintptr_t)th->b.mem + (wrong & ODD ? 1 : 0),
 			   .rkey = th->b.key ^ (wrong & RKEY ? 0x5a : 0),
 			   .swap_add = 3,
 			   .compare = 2};
 
 	wr.sge[0].lkey ^= wrong & LKEY ? 0x5a : 0;
+	if (wrong & (SHORT | LONG))
+		wr.sge[0].length = wrong & SHORT ? len - 1 : len + 1;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	th_settle(th);
@@ -92,6 +95,8 @@ Test(transport_keys, the_local_key_of_an_answer_is_looked_at_when_it_comes)
 		{DPA_OP_ATOMIC_CS, DPA_CQE_REM_INV_REQ_ERR, RKEY | ODD, false},
 		{DPA_OP_ATOMIC_FA, DPA_CQE_LOC_LEN_ERR, SHORT | LKEY | RKEY | ODD, false},
 		{DPA_OP_ATOMIC_CS, DPA_CQE_LOC_LEN_ERR, SHORT, false},
+		{DPA_OP_ATOMIC_FA, DPA_CQE_LOC_LEN_ERR, LONG | LKEY | RKEY | ODD, false},
+		{DPA_OP_ATOMIC_CS, DPA_CQE_LOC_LEN_ERR, LONG, false},
 	};
 
 	for (size_t i = 0; i < WAYS; i++) {

@@ -217,6 +217,7 @@ Test(transport_requester, local_faults_come_in_order)
 	} t[] = {{DPA_OP_SEND, 10, 1, DPA_CQE_LOC_PROT_ERR},
 		 {DPA_OP_SEND, TH_MEM + 1, 0, DPA_CQE_LOC_PROT_ERR},
 		 {DPA_OP_ATOMIC_FA, 7, 0, DPA_CQE_LOC_LEN_ERR},
+		 {DPA_OP_ATOMIC_FA, 9, 0, DPA_CQE_LOC_LEN_ERR},
 		 {DPA_OP_FLUSH, 10, 0, DPA_CQE_LOC_QP_OP_ERR},
 		 {0x7e, 10, 0, DPA_CQE_LOC_QP_OP_ERR}};
 
