@@ -195,7 +195,8 @@ struct dpa_peer {
 	 * (relaxed) */
 	_Atomic uint64_t waited;
 	/*
-	 * How much the peer had taken when the end of a QP waited for it in vain; 0: none did.
+	 * How much the peer had taken when the end of a QP waited for it in vain; 0: none did, or
+	 * it had taken all.
 	 * Written and read by threads that destroy QPs, relaxed: a thread that misses it waits
 	 * its own time (ctx/leave.c).
 	 */

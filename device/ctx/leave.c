@@ -12,17 +12,25 @@
 
 #define LEAVE_NS 1000000000u /* what was posted has so long to leave */
 
-/* How much a peer of this board has taken from us, or that it has not been met. Never 0. */
+/*
+ * How much a peer of this board has taken from us, or that it has not been met. 0: it has taken
+ * all, and does not hold up what was not sent (a rate does, say).
+ */
 static uint64_t taken(const struct dpa_peer *p)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, tail;
+	bool all = true;
 
 	if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return 1;
-	for (uint32_t i = 0; i < DPA_LANES; i++)
-		if (p->tx[i].shm)
-			n += atomic_load_explicit(&p->tx[i].shm->tail, memory_order_relaxed);
-	return (uint64_t)n << 2 | 2;
+	for (uint32_t i = 0; i < DPA_LANES; i++) {
+		if (!p->tx[i].shm)
+			continue;
+		tail = atomic_load_explicit(&p->tx[i].shm->tail, memory_order_relaxed);
+		all &= tail == __atomic_load_n(&p->tx[i].head, __ATOMIC_RELAXED);
+		n += tail;
+	}
+	return all ? 0 : (uint64_t)n << 2 | 2;
 }
 
 bool dpa_peer_is_spent(const struct dpa_peer *p)

@@ -297,3 +297,31 @@ Test(transport_uc, a_receiver_gets_a_moment_to_post)
 	}
 	th_free(th);
 }
+
+/* How long the QP of a side takes to end, of which the rate lets nothing leave for so long. */
+static uint64_t ends_in(struct th_side *s, uint64_t ns)
+{
+	uint64_t from = th_now;
+
+	cr_assert_eq(dpa_hw_set_rate(s->qp, &(struct dpa_rate){8000, 16384}), 0);
+	s->qp->rate_at = th_now + ns;
+	th_send(s, DPA_OP_SEND, 0, 100, 0);
+	th_now_step = 1000000;
+	dpa_hw_destroy_qp(s->qp);
+	s->qp = NULL;
+	th_now_step = 0;
+	return th_now - from;
+}
+
+/* The peer has taken all: it is no reason to drop what another QP has for it. */
+Test(transport_uc, a_rate_that_holds_up_an_end_is_not_the_peers)
+{
+	struct th *th = uc();
+	struct dpa_tx *tx = &th->peer->tx[th->b.qp->lane];
+	uint32_t head = tx->head;
+
+	cr_expect_geq(ends_in(&th->a, 10000000000u), 900000000u);
+	cr_expect_geq(ends_in(&th->b, 300000000), 200000000u);
+	cr_expect_neq(tx->head, head, "it was sent");
+	th_free(th);
+}
