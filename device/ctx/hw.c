@@ -490,6 +490,7 @@ void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
 	dpa_qps_leave_out(ctx);
 	while ((qp = qp_left(ctx, &handle)))
 		dpa_hw_close_qp(qp, handle);
+	dpa_xrc_srqs_forget(ctx); /* targets of other contexts take receives of them */
 }
 
 void dpa_hw_close(struct dpa_hw_ctx *ctx)

@@ -168,6 +168,22 @@ void dpa_xrc_srq_remove(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	dpa_board_xrc_srq_remove(hw->board, srq->srqn);
 }
 
+void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	pthread_mutex_lock(
+		&hw->ctl); /* an SRQ leaves the table before this lock, and ends behind */
+	for (uint32_t i = 0; hw->nsrq && i < DPA_MAX_SRQ; i++) {
+		struct dpa_hw_srq *srq =
+			atomic_load_explicit(&hw->xrc_srqs[i], memory_order_acquire);
+
+		if (srq && srq->ctx == ctx)
+			dpa_xrc_srq_remove(hw, srq);
+	}
+	pthread_mutex_unlock(&hw->ctl);
+}
+
 /* The connection ends with it: one line each. */
 static void say_elsewhere(const struct dpa_hw_qp *qp, uint32_t srqn)
 {

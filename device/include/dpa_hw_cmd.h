@@ -412,7 +412,9 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp);
  */
 int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
 		   struct dpa_hw_qp **qp, struct dpa_qp_info *info);
-/* All that the context has; for who frees their queues before dpa_hw_close(), which does it, too.
+/*
+ * All that the context has, and nothing is received by XRC SRQs that it has left; for who frees
+ * their queues before dpa_hw_close(), which does it, too.
  */
 void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx);
 int dpa_hw_close_qp(struct dpa_hw_qp *qp, uint64_t user_handle);

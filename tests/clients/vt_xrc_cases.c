@@ -133,7 +133,7 @@ static struct ibv_qp *make_target(struct vt *t, struct xrc *x)
 	return qp;
 }
 
-static void setup(struct vt *t, struct xrc *x)
+static void setup_in(struct vt *t, struct xrc *x, int fd)
 {
 	struct vt_opt o = {0};
 	struct ibv_qp_init_attr_ex ia = {
@@ -143,7 +143,7 @@ static void setup(struct vt *t, struct xrc *x)
 
 	memset(x, 0, sizeof(*x));
 	vt_setup(t, &o);
-	x->xrcd = open_domain(t, -1, O_CREAT);
+	x->xrcd = open_domain(t, fd, O_CREAT);
 	CHECK(x->xrcd, "open_xrcd: %s", strerror(errno));
 	for (int i = 0; i < SRQS; i++)
 		make_srq(t, x, i);
@@ -155,10 +155,13 @@ static void setup(struct vt *t, struct xrc *x)
 	connect_both(t, x);
 }
 
-static void teardown(struct vt *t, struct xrc *x)
+static void setup(struct vt *t, struct xrc *x)
 {
-	vt_sync(t);
-	CHECK_EQ(ibv_close_xrcd(x->xrcd), EBUSY);
+	setup_in(t, x, -1);
+}
+
+static void destroy_all(struct vt *t, struct xrc *x)
+{
 	CHECK_EQ(ibv_destroy_qp(x->ini), 0);
 	CHECK_EQ(ibv_destroy_qp(x->tgt), 0);
 	for (int i = 0; i < SRQS; i++) {
@@ -174,6 +177,13 @@ static void teardown(struct vt *t, struct xrc *x)
 	}
 	CHECK_EQ(ibv_close_xrcd(x->xrcd), 0);
 	vt_close(t);
+}
+
+static void teardown(struct vt *t, struct xrc *x)
+{
+	vt_sync(t);
+	CHECK_EQ(ibv_close_xrcd(x->xrcd), EBUSY);
+	destroy_all(t, x);
 }
 
 static void post_receive(struct vt *t, struct xrc *x, int i, size_t off, uint32_t len)
@@ -312,6 +322,42 @@ static void wrong_srq(struct vt *t)
 	CHECK_EQ(ibv_dealloc_pd(y.pd[0]), 0);
 	CHECK_EQ(ibv_close_xrcd(other), 0);
 	teardown(t, &x);
+}
+
+/* A context of the domain is closed with its SRQ: its receives are gone with it. */
+static void srq_of_a_closed_context(struct vt *t)
+{
+	char name[] = "/tmp/vt_xrc.XXXXXX";
+	int fd = mkstemp(name);
+	struct vt other;
+	struct xrc x, y = {0};
+	uint32_t srqn;
+
+	CHECK(fd >= 0, "%s", strerror(errno));
+	unlink(name);
+	setup_in(t, &x, fd);
+	other = *t;
+	other.ctx = ibv_open_device(t->ctx->device);
+	CHECK(other.ctx, "%s", strerror(errno));
+	y.xrcd = open_domain(&other, fd, 0);
+	CHECK(y.xrcd, "open_xrcd: %s", strerror(errno));
+	make_srq(&other, &y, 0);
+	post_receive(&other, &y, 0, 0, 64);
+	post_receive(&other, &y, 0, 0, 64);
+	vt_put(t, &y.me.srqn[0], sizeof(srqn));
+	vt_get(t, &srqn, sizeof(srqn));
+	for (int n = 0; n < 2; n++) {
+		if (t->side == 0) {
+			send_to(t, &x, IBV_WR_SEND, srqn, 0, 0, 0, n ? 0 : 64);
+			vt_wc_is(t, 9, n ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_SUCCESS);
+		}
+		vt_sync(t);
+		if (!n && t->side == 1)
+			CHECK_EQ(ibv_close_device(other.ctx), 0);
+		vt_sync(t);
+	}
+	close(fd);
+	destroy_all(t, &x);
 }
 
 static struct ibv_qp *open_target(struct vt *t, struct ibv_xrcd *xrcd, uint32_t qpn)
@@ -468,6 +514,7 @@ static const struct vt_case cases[] = {
 	{"srqs", srqs, VT_BOTH, 0},
 	{"one_sided", one_sided, VT_BOTH, 0},
 	{"wrong_srq", wrong_srq, VT_BOTH, 0},
+	{"srq_of_a_closed_context", srq_of_a_closed_context, VT_BOTH, 0},
 	{"to_an_initiator", to_an_initiator, VT_BOTH, 0},
 	{"opened_twice", opened_twice, VT_BOTH, 0},
 	{"domains", domains, VT_BOTH, 0},
