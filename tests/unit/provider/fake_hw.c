@@ -97,6 +97,7 @@ int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *a)
 				       .active_speed = 32,
 				       .active_width = 2,
 				       .gid_tbl_len = DPA_MAX_GIDS};
+	errno = fake.stray_errno ? fake.stray_errno : errno;
 	return 0;
 }
 
@@ -144,6 +145,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32
 	fake_last_mr = *attr;
 	*key = next_number++;
 	fake.mrs++;
+	errno = fake.stray_errno ? fake.stray_errno : errno;
 	return 0;
 }
 
@@ -159,6 +161,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 {
 	fake.mrs--;
+	errno = fake.stray_errno ? fake.stray_errno : errno;
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct fake_counts {
 	uint32_t freed_mw; /* key that the last dpa_hw_dealloc_mw() named */
 	int opened_again, dms, contexts, pds, mrs, mws, cqs, srqs, qps;
 	size_t queue_bytes, at_end; /* at_end: when the QPs of a context ended */
+	int stray_errno;	    /* what calls that succeed leave in errno; 0: nothing */
 	_Atomic int progress;
 };
 

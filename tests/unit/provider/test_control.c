@@ -405,13 +405,18 @@ Test(control, a_verb_that_succeeds_leaves_errno_alone)
 	struct ibv_port_attr p;
 	struct ibv_mr *mr;
 
+	fake.stray_errno = EINTR;
 	errno = LEFT_ALONE;
 	cr_expect_eq(ibv_query_port(a.ctx, 1, &p), 0);
+	cr_expect_eq(errno, LEFT_ALONE);
 	cr_expect_eq(ibv_req_notify_cq(a.cq, 0), 0);
+	cr_expect_eq(errno, LEFT_ALONE);
 	mr = ibv_reg_mr(a.pd, memory, 64, 0);
 	cr_expect(mr);
+	cr_expect_eq(errno, LEFT_ALONE);
 	cr_expect_eq(ibv_dereg_mr(mr), 0);
 	cr_expect_eq(errno, LEFT_ALONE);
+	fake.stray_errno = 0;
 }
 
 /* The table of handles at work: it grows, entries move and are used again. */
