@@ -10,6 +10,27 @@
 
 #define FIELD(f) offsetof(struct dpa_config, f)
 
+#define DPA_SPEED_WORDS "10|25|40|50|50-1x|100|100-1x|100-2x|200|200-2x|400"
+
+/* Values of active_width and active_speed (IBA 14.2.5.6, ibv_query_port(3)). */
+enum { WIDTH_1X = 1, WIDTH_4X = 2, WIDTH_2X = 16 };
+enum { SPEED_QDR = 4, SPEED_EDR = 32, SPEED_HDR = 64, SPEED_NDR = 128 };
+
+/* In the order of DPA_SPEED_WORDS. The text is what the kernel's file shows. */
+static const struct dpa_speed speeds[] = {
+	{WIDTH_1X, SPEED_QDR, "10 Gb/sec (1X QDR)"},  {WIDTH_1X, SPEED_EDR, "25 Gb/sec (1X EDR)"},
+	{WIDTH_4X, SPEED_QDR, "40 Gb/sec (4X QDR)"},  {WIDTH_2X, SPEED_EDR, "50 Gb/sec (2X EDR)"},
+	{WIDTH_1X, SPEED_HDR, "50 Gb/sec (1X HDR)"},  {WIDTH_4X, SPEED_EDR, "100 Gb/sec (4X EDR)"},
+	{WIDTH_1X, SPEED_NDR, "100 Gb/sec (1X NDR)"}, {WIDTH_2X, SPEED_HDR, "100 Gb/sec (2X HDR)"},
+	{WIDTH_4X, SPEED_HDR, "200 Gb/sec (4X HDR)"}, {WIDTH_2X, SPEED_NDR, "200 Gb/sec (2X NDR)"},
+	{WIDTH_4X, SPEED_NDR, "400 Gb/sec (4X NDR)"},
+};
+
+const struct dpa_speed *dpa_cfg_speed(const struct dpa_config *cfg)
+{
+	return &speeds[cfg->port_speed];
+}
+
 const struct dpa_knob dpa_knobs[] = {
 	{.name = "placement",
 	 .def = "auto",
@@ -64,6 +85,26 @@ const struct dpa_knob dpa_knobs[] = {
 		"of an interface (as in all,eth1)",
 	 .help = "devices beside dpa0 (dpa0_sf1, ...), and the interfaces whose addresses they "
 		 "have"},
+	{.name = "gid_order",
+	 .def = "addresses",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_GIDS_ADDRESSES,
+	 .words = "addresses|no_loopback|adapter",
+	 .offset = FIELD(gid_order),
+	 .use = "addresses, no_loopback or adapter",
+	 .help = "GID table: all addresses, loopback last; without the loopback addresses; or at "
+		 "the odd indices only, as the RoCEv2 entries of an adapter, with link-local IPv6 "
+		 "at 1, the first IPv4 address at 3, and 127.0.0.1 only if there is no other IPv4 "
+		 "address"},
+	{.name = "port_speed",
+	 .def = "100",
+	 .type = DPA_KNOB_ENUM,
+	 .min = 0,
+	 .words = DPA_SPEED_WORDS,
+	 .offset = FIELD(port_speed),
+	 .use = "10, 25, 40, 50, 50-1x, 100, 100-1x, 100-2x, 200, 200-2x or 400",
+	 .help = "speed in Gb/s, and with -1x or -2x the width, that the port reports; it limits "
+		 "nothing"},
 	{.name = "uar_pages",
 	 .def = "2048",
 	 .type = DPA_KNOB_UINT,

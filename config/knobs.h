@@ -26,6 +26,11 @@ enum dpa_cfg_ptracer { DPA_CFG_PTRACER_KERNEL, DPA_CFG_PTRACER_ANY };
 enum dpa_cfg_share { DPA_CFG_SHARE_AUTO, DPA_CFG_SHARE_NEVER, DPA_CFG_SHARE_ALWAYS };
 /* order of dpa_pcc_algos[] (kernels/pcc/pcc.h) */
 enum dpa_cfg_near { DPA_CFG_NEAR_AUTO, DPA_CFG_NEAR_NEVER };
+enum dpa_cfg_gid_order { /* values of enum dpa_port_order (device/port/port.h) */
+			 DPA_CFG_GIDS_ADDRESSES,
+			 DPA_CFG_GIDS_NO_LOOPBACK,
+			 DPA_CFG_GIDS_ADAPTER,
+};
 enum dpa_cfg_congestion { DPA_CFG_CONGESTION_DCQCN, DPA_CFG_CONGESTION_NONE };
 /* values of enum dpa_log_level in dpa_hw.h */
 enum dpa_cfg_log { DPA_CFG_LOG_ERR = 2, DPA_CFG_LOG_WARN, DPA_CFG_LOG_INFO, DPA_CFG_LOG_DEBUG };
@@ -47,8 +52,10 @@ struct dpa_config {
 	struct dpa_cfg_place placement;
 	char interface[16]; /* whose addresses dpa0 has; "": all */
 	struct dpa_cfg_functions functions;
-	bool disable;	/* dpa0 is not there for this process */
-	bool blueflame; /* post by BlueFlame where a WQE fits */
+	enum dpa_cfg_gid_order gid_order;
+	uint32_t port_speed; /* place in the words of the setting: dpa_cfg_speed() */
+	bool disable;	     /* dpa0 is not there for this process */
+	bool blueflame;	     /* post by BlueFlame where a WQE fits */
 	enum dpa_cfg_log log;
 	enum dpa_cfg_pull pull;
 	enum dpa_cfg_direct direct;
@@ -77,6 +84,13 @@ static inline const char *dpa_cfg_interface(const struct dpa_config *cfg, uint32
 {
 	return function ? cfg->functions.ifname[function - 1] : cfg->interface;
 }
+
+/* What a value of port_speed stands for: fields of ibv_port_attr, and the file `rate` of sysfs. */
+struct dpa_speed {
+	uint8_t width, speed;
+	const char *rate; /* without newline */
+};
+const struct dpa_speed *dpa_cfg_speed(const struct dpa_config *cfg);
 
 enum dpa_knob_type {
 	DPA_KNOB_BOOL,	/* 0 or 1 */

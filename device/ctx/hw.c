@@ -317,7 +317,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	if (ret)
 		goto err_tables;
 	hw->pd_refs[0] = 1; /* PD 0 is nobody's */
-	ret = dpa_port_init(&hw->port);
+	ret = dpa_port_init(&hw->port, (enum dpa_port_order)hw->cfg.gid_order);
 	if (ret)
 		goto err_tables;
 	dpa_port_publish(&hw->port);
@@ -570,11 +570,12 @@ int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *attr)
 
 int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr)
 {
+	const struct dpa_speed *speed = dpa_cfg_speed(&ctx->hw->cfg);
+
 	memset(attr, 0, sizeof(*attr));
 	dpa_port_attr(ctx->port, attr);
-	/* 100 Gb/s: 4X EDR; what the static tree says too */
-	attr->active_width = 2;
-	attr->active_speed = 32;
+	attr->active_width = speed->width;
+	attr->active_speed = speed->speed;
 	return 0;
 }
 

@@ -106,10 +106,11 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
 /*
  * Text of a file below the port's sysfs folder ("gids/3", "gid_attrs/types/3"), for discovery: of
  * the open function's table, else of the namespace's (of an SF: ifname says which interface's
- * addresses it has, "" all). Needs no open device. Length, or -1 and errno.
+ * addresses it has, "" all; order: enum dpa_cfg_gid_order). Needs no open device. Length, or -1 and
+ * errno.
  */
-int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, char *text,
-		     size_t len);
+int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, const char *name,
+		     char *text, size_t len);
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
 uint64_t dpa_hw_node_guid(uint32_t function);
 

@@ -76,13 +76,13 @@ static int index_text(struct dpa_port *port, const char *folder, uint32_t index,
 }
 
 /* The same of a table that is made for this question. */
-static int namespace_text(uint32_t function, const char *ifname, const char *folder, uint32_t index,
-			  char *text, size_t len)
+static int namespace_text(uint32_t function, const char *ifname, uint32_t order, const char *folder,
+			  uint32_t index, char *text, size_t len)
 {
 	struct dpa_port *port = malloc(sizeof(*port)), *of;
 	int ret = -1;
 
-	if (port && dpa_port_init(port) == 0) {
+	if (port && dpa_port_init(port, (enum dpa_port_order)order) == 0) {
 		of = dpa_port_function(port, function, ifname);
 		if (of)
 			ret = index_text(of, folder, index, text, len);
@@ -92,8 +92,8 @@ static int namespace_text(uint32_t function, const char *ifname, const char *fol
 	return ret;
 }
 
-int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, char *text,
-		     size_t len)
+int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, const char *name,
+		     char *text, size_t len)
 {
 	struct dpa_port *of;
 	const char *slash = strrchr(name, '/');
@@ -119,7 +119,7 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, const char *name, ch
 		if (ret)
 			return ret;
 	}
-	return namespace_text(function, ifname, folder, (uint32_t)index, text, len);
+	return namespace_text(function, ifname, order, folder, (uint32_t)index, text, len);
 }
 
 uint64_t dpa_hw_node_guid(uint32_t function)

@@ -18,6 +18,7 @@ struct entry {
 	uint64_t gid[2];
 	uint32_t ifindex;
 	uint32_t mtu;
+	uint32_t hidden;
 };
 
 static struct entry read_slot(struct dpa_port *port, uint32_t i)
@@ -32,6 +33,7 @@ static struct entry read_slot(struct dpa_port *port, uint32_t i)
 		e.gid[1] = LOAD(&s->gid[1]);
 		e.ifindex = LOAD(&s->ifindex);
 		e.mtu = LOAD(&s->mtu);
+		e.hidden = LOAD(&s->hidden);
 	} while ((seq & 1) || seq != atomic_load_explicit(&port->seq, memory_order_relaxed));
 	return e;
 }
@@ -46,6 +48,7 @@ static void write_slot(struct dpa_port *port, uint32_t i, const struct entry *e)
 	STORE(&s->gid[1], e->gid[1]);
 	STORE(&s->ifindex, e->ifindex);
 	STORE(&s->mtu, e->mtu);
+	STORE(&s->hidden, e->hidden);
 	if (atomic_load_explicit(&port->num, memory_order_relaxed) <= i)
 		STORE(&port->num, i + 1);
 	STORE(&port->seq, seq + 2);
@@ -53,7 +56,7 @@ static void write_slot(struct dpa_port *port, uint32_t i, const struct entry *e)
 
 static struct entry to_entry(const struct dpa_port_addr *a)
 {
-	struct entry e = {.ifindex = a->ifindex, .mtu = a->mtu};
+	struct entry e = {.ifindex = a->ifindex, .mtu = a->mtu, .hidden = a->hidden};
 
 	memcpy(e.gid, a->gid, sizeof(e.gid));
 	return e;
@@ -62,7 +65,7 @@ static struct entry to_entry(const struct dpa_port_addr *a)
 static bool same_addr(const struct entry *a, const struct entry *b)
 {
 	return a->mtu && b->mtu && a->gid[0] == b->gid[0] && a->gid[1] == b->gid[1] &&
-	       a->ifindex == b->ifindex;
+	       a->ifindex == b->ifindex && a->hidden == b->hidden;
 }
 
 /* Drops slot i if its address is gone, takes over a new MTU if not. True if a GID went. */
@@ -86,21 +89,72 @@ static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_por
 	return true;
 }
 
+/*
+ * The first free slot of an adapter's table for this address: 1 is kept for link-local IPv6, 3 for
+ * IPv4.
+ */
+static uint32_t free_adapter_slot(struct dpa_port *port, const uint8_t gid[16])
+{
+	uint32_t i = dpa_gid_is_v4(gid) ? 3 : 5;
+
+	if (dpa_gid_is_link_local(gid) && !read_slot(port, 1).mtu)
+		return 1;
+	while (i < DPA_MAX_GIDS && read_slot(port, i).mtu)
+		i += 2;
+	return i;
+}
+
+/* The slot for an address that is not in the table; DPA_MAX_GIDS or more if there is none. */
+static uint32_t free_slot(struct dpa_port *port, const struct dpa_port_addr *addr)
+{
+	uint32_t i;
+
+	if (addr->hidden) {
+		for (i = DPA_MAX_GIDS; i > 0; i--)
+			if (!read_slot(port, i - 1).mtu)
+				return i - 1;
+		return DPA_MAX_GIDS;
+	}
+	if (port->order == DPA_PORT_ORDER_ADAPTER)
+		return free_adapter_slot(port, addr->gid);
+	for (i = 0; i < DPA_MAX_GIDS && read_slot(port, i).mtu;)
+		i++;
+	return i;
+}
+
+int dpa_port_hide(enum dpa_port_order order, struct dpa_port_addr *addrs, int n)
+{
+	bool v4_leads_out = false;
+	int shown = 0;
+
+	for (int i = 0; i < n; i++)
+		v4_leads_out |= dpa_gid_is_v4(addrs[i].gid) && dpa_port_leads_out(addrs[i].rank);
+	for (int i = 0; i < n; i++) {
+		struct dpa_port_addr *a = &addrs[i];
+		bool alone =
+			order == DPA_PORT_ORDER_ADAPTER && !v4_leads_out && dpa_gid_is_v4(a->gid);
+
+		a->hidden =
+			order != DPA_PORT_ORDER_ADDRESSES && !dpa_port_leads_out(a->rank) && !alone;
+		shown += !a->hidden;
+	}
+	return shown;
+}
+
 /* True if it was not there and a slot was free. */
 static bool add_addr(struct dpa_port *port, const struct dpa_port_addr *addr)
 {
 	struct entry now = to_entry(addr);
-	uint32_t i, hole = DPA_MAX_GIDS;
+	uint32_t hole;
 
-	for (i = 0; i < DPA_MAX_GIDS; i++) {
+	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++) {
 		struct entry e = read_slot(port, i);
 
 		if (same_addr(&e, &now))
 			return false;
-		if (!e.mtu && hole == DPA_MAX_GIDS)
-			hole = i;
 	}
-	if (hole == DPA_MAX_GIDS)
+	hole = free_slot(port, addr);
+	if (hole >= DPA_MAX_GIDS)
 		return false;
 	write_slot(port, hole, &now);
 	return true;
@@ -124,7 +178,7 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
 	if (index >= DPA_MAX_GIDS)
 		return EINVAL;
 	e = read_slot(port, index);
-	if (!e.mtu)
+	if (!e.mtu || e.hidden)
 		return ENODATA;
 	*gid = (struct dpa_hw_gid){
 		.index = index, .ifindex = e.ifindex, .type = DPA_GID_ROCE_V2, .valid = 1};

@@ -63,10 +63,24 @@ static uint32_t common_mtu(const struct dpa_port_addr *addrs, int n)
 	return mtu[0] <= DPA_PORT_MTU_4096 ? mtu[0] : mtu[1];
 }
 
-/* Appends the derived GID if it was given out before or is all there is. Room is in addrs. */
-static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
+static bool has_link_local(const struct dpa_port_addr *addrs, int n)
 {
-	if (n > 0 && !port->derived)
+	for (int i = 0; i < n; i++)
+		if (dpa_gid_is_link_local(addrs[i].gid))
+			return true;
+	return false;
+}
+
+/*
+ * Append the derived GID if it was given out before, if no address is shown, or if an adapter's
+ * table has no link-local address for index 1. addrs has room for one more.
+ */
+static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n, int shown)
+{
+	bool wanted =
+		shown == 0 || (port->order == DPA_PORT_ORDER_ADAPTER && !has_link_local(addrs, n));
+
+	if (!wanted && !port->derived)
 		return n;
 	port->derived = true;
 	addrs[n] = (struct dpa_port_addr){.mtu = DPA_PORT_MTU_4096};
@@ -80,7 +94,7 @@ static unsigned apply(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
 	unsigned what = 0;
 	uint32_t mtu;
 
-	n = add_derived(port, addrs, n);
+	n = add_derived(port, addrs, n, dpa_port_hide(port->order, addrs, n));
 	if (dpa_port_table_update(port, addrs, n))
 		what |= DPA_PORT_CHANGE_GID;
 	mtu = common_mtu(addrs, n);
@@ -174,6 +188,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 			sf->function = function;
 			sf->node_guid = dpa_port_node_guid(function);
 			sf->state = DPA_PORT_ACTIVE;
+			sf->order = port->order;
 			sf->derived = function; /* always: it is what tells the SF from others */
 			snprintf(sf->ifname, sizeof(sf->ifname), "%s", ifname);
 			atomic_store_explicit(&port->sf[function], sf, memory_order_release);
@@ -185,7 +200,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 	return sf;
 }
 
-int dpa_port_init(struct dpa_port *port)
+int dpa_port_init(struct dpa_port *port, enum dpa_port_order order)
 {
 	int ret;
 
@@ -193,6 +208,7 @@ int dpa_port_init(struct dpa_port *port)
 	ret = pthread_mutex_init(&port->lock, NULL);
 	if (ret)
 		return ret;
+	port->order = order;
 	port->node_guid = dpa_port_node_guid(0);
 	port->state = DPA_PORT_ACTIVE;
 	/* Events first: what happens between this and the dump is seen twice, not never. */

@@ -31,6 +31,18 @@
 
 struct nl_sock;
 
+/* Which addresses have which index. Values of enum dpa_cfg_gid_order. */
+enum dpa_port_order {
+	DPA_PORT_ORDER_ADDRESSES,   /* as above */
+	DPA_PORT_ORDER_NO_LOOPBACK, /* the same without the loopback addresses */
+	/*
+	 * The RoCEv2 entries of an adapter's table: odd indices only. The even ones, RoCEv1 there,
+	 * are empty. Index 1: link-local IPv6, the derived GID if there is none; 3: IPv4, loopback
+	 * only if there is no other IPv4 address.
+	 */
+	DPA_PORT_ORDER_ADAPTER,
+};
+
 enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
 
 /* What changed; one call of the function a kind and poll. */
@@ -47,6 +59,7 @@ struct dpa_port_addr {
 	uint32_t ifindex; /* 0: the derived GID */
 	uint32_t mtu;	  /* enum ibv_mtu */
 	uint32_t rank;	  /* place in a new table: lower is first */
+	uint32_t hidden;  /* 1: no index, see struct dpa_port_slot */
 };
 
 /* 16 + 4 + 4 + 8 = 32 bytes; written under `seq` */
@@ -54,7 +67,12 @@ struct dpa_port_slot {
 	_Atomic uint64_t gid[2]; /* bytes as they are in memory: network order */
 	_Atomic uint32_t ifindex;
 	_Atomic uint32_t mtu; /* 0: the slot is empty */
-	uint64_t rsvd;
+	/*
+	 * 1: an address of the namespace that has no index: dpa_port_find() finds it,
+	 * dpa_port_gid() does not show it. Such addresses take slots from the end of the table.
+	 */
+	_Atomic uint32_t hidden;
+	uint32_t rsvd;
 };
 _Static_assert(sizeof(struct dpa_port_slot) == 32, "two slots a cache line");
 
@@ -64,6 +82,7 @@ struct dpa_port {
 	struct nl_sock *query;
 	uint64_t node_guid; /* network order */
 	uint32_t function;
+	enum dpa_port_order order;
 	char ifname[16]; /* of a function: only this interface's addresses; "": all */
 	/* of the namespace's: the SFs that were opened, and dpa0 if it was given an interface; set
 	 * under lock, they stay until dpa_port_fini() */
@@ -77,7 +96,7 @@ struct dpa_port {
 };
 
 /* Reads the addresses; without netlink the port has the derived GID only. 0 or ENOMEM. */
-int dpa_port_init(struct dpa_port *port);
+int dpa_port_init(struct dpa_port *port, enum dpa_port_order order);
 /*
  * From publish to withdraw (before fini) dpa_hw_port_file() shows this port's table; the first one
  * wins.
@@ -107,6 +126,12 @@ static inline bool dpa_gid_is_v4(const uint8_t gid[16])
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 	return memcmp(gid, mapped, sizeof(mapped)) == 0;
+}
+
+/* fe80::/10 */
+static inline bool dpa_gid_is_link_local(const uint8_t gid[16])
+{
+	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
 /* 0; ENODATA: the index is empty; EINVAL: past the table. */
@@ -163,6 +188,8 @@ static inline bool dpa_port_has_carrier(uint32_t rank)
 /* Bytes on the wire of an interface to enum ibv_mtu of what fits beside the largest headers. */
 uint32_t dpa_port_ib_mtu(uint32_t if_mtu);
 void dpa_port_derive_gid(uint64_t node_guid, uint8_t gid[16]);
+/* Hides the addresses that the order leaves out. Returns how many are shown. */
+int dpa_port_hide(enum dpa_port_order order, struct dpa_port_addr *addrs, int n);
 /* Makes the table hold exactly these; true if that changed anything. Under port->lock. */
 bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n);
 

@@ -150,14 +150,16 @@ doca_error_t doca_devinfo_get_mac_addr(const struct doca_devinfo *devinfo, uint8
 doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, char *iface_name,
 					 uint32_t size)
 {
-	char text[128];
-	int len;
+	char text[128], file[32];
+	int len = -1;
 
 	if (!dpa_live(devinfo) || !iface_name || size < DOCA_DEVINFO_IFACE_NAME_SIZE)
 		return DOCA_ERROR_INVALID_VALUE;
-	len = devinfo->is_dpa ? dpa_hwif_port_file(devinfo->function, "gid_attrs/ndevs/0", text,
-						   sizeof(text))
-			      : -1;
+	/* gid_order = adapter leaves index 0 empty, and the derived GID has no interface */
+	for (int i = 0; devinfo->is_dpa && len < 2 && i < 4; i++) {
+		snprintf(file, sizeof(file), "gid_attrs/ndevs/%d", i);
+		len = dpa_hwif_port_file(devinfo->function, file, text, sizeof(text));
+	}
 	if (len < 2)
 		return DOCA_ERROR_OPERATING_SYSTEM;
 	snprintf(iface_name, size, "%.*s", (int)strcspn(text, "\n"), text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* discovery.c - what the provider's file offers to others than libibverbs. */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <dpa_hw.h>
 #include <knobs.h>
 
@@ -16,7 +18,10 @@ int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 		errno = ENOENT;
 		return -1;
 	}
-	return dpa_hw_port_file(function, dpa_cfg_interface(&cfg, function), name, text, len);
+	if (strcmp(name, "rate") == 0)
+		return snprintf(text, len, "%s\n", dpa_cfg_speed(&cfg)->rate);
+	return dpa_hw_port_file(function, dpa_cfg_interface(&cfg, function), cfg.gid_order, name,
+				text, len);
 }
 
 extern const struct dpadv_table dpadv_table;

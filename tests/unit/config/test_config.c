@@ -373,3 +373,45 @@ Test(config, faults)
 		cr_expect_eq(f.seed, was.seed);
 	}
 }
+
+/* The kernel's text of a rate says the same as the two fields. */
+Test(config, speeds)
+{
+	static const struct {
+		uint8_t width;
+		unsigned lanes;
+	} widths[] = {{1, 1}, {2, 4}, {16, 2}};
+	static const struct {
+		uint8_t speed;
+		unsigned lane;
+		const char *name;
+	} speeds[] = {{4, 10, "QDR"}, {32, 25, "EDR"}, {64, 50, "HDR"}, {128, 100, "NDR"}};
+	static const char *const words[] = {"10",     "25",	"40",  "50",	 "50-1x", "100",
+					    "100-1x", "100-2x", "200", "200-2x", "400"};
+	struct dpa_config cfg;
+	char var[64], want[64];
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const struct dpa_speed *s;
+		unsigned lanes = 0, lane = 0;
+		const char *name = "";
+
+		snprintf(var, sizeof(var), "DPA_PORT_SPEED=%s", words[i]);
+		cr_assert_eq(from_env(&cfg, var), 0, "%s", err);
+		s = dpa_cfg_speed(&cfg);
+		for (size_t w = 0; w < 3; w++)
+			lanes = widths[w].width == s->width ? widths[w].lanes : lanes;
+		for (size_t k = 0; k < 4; k++)
+			if (speeds[k].speed == s->speed) {
+				lane = speeds[k].lane;
+				name = speeds[k].name;
+			}
+		snprintf(want, sizeof(want), "%u Gb/sec (%uX %s)", lanes * lane, lanes, name);
+		cr_expect_str_eq(s->rate, want);
+		cr_expect_eq(lanes * lane, (unsigned)atoi(words[i]), "%s", words[i]);
+	}
+	cr_expect_eq(from_env(&cfg, "DPA_PORT_SPEED=101"), EINVAL);
+	cr_expect(strstr(err, "DPA_PORT_SPEED") && strstr(err, "200-2x"), "%s", err);
+	cr_expect_eq(from_env(&cfg, "DPA_GID_ORDER=mlx5"), EINVAL);
+	cr_expect(strstr(err, "DPA_GID_ORDER") && strstr(err, "adapter"), "%s", err);
+}

@@ -131,3 +131,98 @@ Test(port_table, readers_see_whole_entries)
 	atomic_store(&stop, true);
 	pthread_join(writer, NULL);
 }
+
+static struct dpa_port_addr v4(uint8_t last, uint32_t kind)
+{
+	struct dpa_port_addr a = {.gid = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = last},
+				  .ifindex = 7,
+				  .mtu = DPA_PORT_MTU_1024,
+				  .rank = kind * 8};
+
+	return a;
+}
+
+static struct dpa_port_addr v6(uint8_t first, uint8_t second, uint32_t kind)
+{
+	struct dpa_port_addr a = {.gid = {first, second, [15] = 1},
+				  .ifindex = 7,
+				  .mtu = DPA_PORT_MTU_1024,
+				  .rank = kind * 8};
+
+	return a;
+}
+
+static int shown_at(const struct dpa_port_addr *a)
+{
+	struct dpa_hw_gid gid;
+
+	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++)
+		if (!dpa_port_gid(&port, i, &gid) && !memcmp(gid.gid, a->gid, 16))
+			return (int)i;
+	return -1;
+}
+
+static void fill(enum dpa_port_order order, const struct dpa_port_addr *addrs, int n, int shown)
+{
+	struct dpa_port_addr list[8];
+
+	memcpy(list, addrs, (size_t)n * sizeof(*list));
+	port.order = order;
+	cr_expect_eq(dpa_port_hide(order, list, n), shown);
+	dpa_port_table_update(&port, list, n);
+}
+
+/* Two IPv4, a global and a link-local IPv6, and the loopback addresses, as a scan returns them. */
+static void usual(struct dpa_port_addr a[6])
+{
+	a[0] = v4(1, 0);
+	a[1] = v4(2, 0);
+	a[2] = v6(0xfd, 0, 1);
+	a[3] = v6(0xfe, 0x80, 2);
+	a[4] = v4(127, DPA_PORT_RANK_LO);
+	a[5] = v6(0, 0, DPA_PORT_RANK_LO + 1);
+}
+
+Test(port_table, loopback_left_out_has_no_index)
+{
+	struct dpa_port_addr a[6];
+
+	usual(a);
+	fill(DPA_PORT_ORDER_NO_LOOPBACK, a, 6, 4);
+	for (int i = 0; i < 4; i++)
+		cr_expect_eq(shown_at(&a[i]), i);
+	for (int i = 4; i < 6; i++) {
+		cr_expect_eq(shown_at(&a[i]), -1);
+		cr_expect_geq(dpa_port_find(&port, a[i].gid), 0, "an own address all the same");
+	}
+}
+
+Test(port_table, an_adapters_table)
+{
+	static const int at[6] = {3, 5, 7, 1, -1, -1};
+	struct dpa_port_addr a[6];
+	struct dpa_hw_gid gid;
+
+	usual(a);
+	fill(DPA_PORT_ORDER_ADAPTER, a, 6, 4);
+	for (int i = 0; i < 6; i++)
+		cr_expect_eq(shown_at(&a[i]), at[i], "address %d", i);
+	for (uint32_t i = 0; i < DPA_MAX_GIDS; i += 2)
+		cr_expect_eq(dpa_port_gid(&port, i, &gid), ENODATA, "index %u", i);
+}
+
+/* 127.0.0.1 has index 3 until another IPv4 address comes. */
+Test(port_table, an_adapters_table_of_loopback)
+{
+	struct dpa_port_addr a[6];
+
+	usual(a);
+	fill(DPA_PORT_ORDER_ADAPTER, a + 2, 4, 3);
+	cr_expect_eq(shown_at(&a[4]), 3);
+	cr_expect_eq(shown_at(&a[2]), 5);
+	cr_expect_eq(shown_at(&a[5]), -1);
+	fill(DPA_PORT_ORDER_ADAPTER, a, 6, 4);
+	cr_expect_eq(shown_at(&a[4]), -1);
+	cr_expect_eq(shown_at(&a[0]), 3);
+	cr_expect_eq(shown_at(&a[2]), 5, "an address keeps its index");
+}
