@@ -156,7 +156,7 @@ static void detach(struct dpa_board *b, int fd)
 
 	if (b->shm)
 		munmap(b->shm, b->map_len);
-	dpa_board_fd_close(b->lock_fd, b->ino);
+	dpa_board_fd_close(b->lock_fd, b->dev, b->ino);
 	DPA_BOARD_STEP("detached");
 	if (!others && dpa_board_file_named(fd, b->path))
 		unlink(b->path);
@@ -165,8 +165,8 @@ static void detach(struct dpa_board *b, int fd)
 /* Everything but the mapping. */
 static void dispose(struct dpa_board *b)
 {
-	dpa_board_fd_close(b->num_fd, b->num_ino);
-	dpa_board_fd_close(b->fd, b->ino);
+	dpa_board_fd_close(b->num_fd, b->num_dev, b->num_ino);
+	dpa_board_fd_close(b->fd, b->dev, b->ino);
 	free(b);
 }
 
@@ -254,7 +254,7 @@ void dpa_board_exit(struct dpa_board *b)
 
 void dpa_board_abandon(struct dpa_board *b)
 {
-	dpa_board_fd_close(b->lock_fd, b->ino);
+	dpa_board_fd_close(b->lock_fd, b->dev, b->ino);
 	dispose(b);
 }
 

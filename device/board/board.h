@@ -262,7 +262,7 @@ struct dpa_board {
 	pid_t pid;	/* of the process that opened it: others may only abandon */
 	uint64_t dev;	/* which file: fd may be closed under our feet (closefrom) */
 	uint64_t ino;
-	uint64_t num_ino;	    /* of num_fd, likewise; both under num_busy */
+	uint64_t num_dev, num_ino;  /* of num_fd, likewise; all under num_busy */
 	atomic_flag num_busy;	    /* our threads: taken (acquire) by try only, but for fork() */
 	bool peek;		    /* read-only, no slot */
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */

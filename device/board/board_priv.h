@@ -45,8 +45,8 @@ void dpa_board_file_unlock(int fd);
 bool dpa_board_file_named(int fd, const char *path); /* is it the one at that name? */
 /* A descriptor of the board's file: b->fd, or a new one if the application closed that. -1. */
 int dpa_board_fd(struct dpa_board *b);
-/* Closes fd if it is still the descriptor of that inode and not a stranger's of its number. */
-void dpa_board_fd_close(int fd, uint64_t ino);
+/* Closes fd if it is still the descriptor of that file and not a stranger's of its number. */
+void dpa_board_fd_close(int fd, uint64_t dev, uint64_t ino);
 /* Memory of the file: reserve before the first touch (ENOMEM), or ask whether it is there. */
 int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
 /* For what is given out: ENOSPC, so that a file that cannot grow is no table that is full. */

@@ -19,11 +19,11 @@ static bool same_file(const struct dpa_board *b, int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == b->dev && st.st_ino == b->ino;
 }
 
-void dpa_board_fd_close(int fd, uint64_t ino)
+void dpa_board_fd_close(int fd, uint64_t dev, uint64_t ino)
 {
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == ino)
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino)
 		close(fd);
 }
 

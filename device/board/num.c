@@ -64,7 +64,8 @@ static bool have_num(const struct dpa_board *b)
 {
 	struct stat st;
 
-	return b->num_fd >= 0 && fstat(b->num_fd, &st) == 0 && st.st_ino == b->num_ino;
+	return b->num_fd >= 0 && fstat(b->num_fd, &st) == 0 && st.st_dev == b->num_dev &&
+	       st.st_ino == b->num_ino;
 }
 
 /* Whoever has set b->num_busy. */
@@ -85,6 +86,7 @@ static void claim(struct dpa_board *b)
 	}
 	if (fd >= 0)
 		fstat(fd, &st);
+	b->num_dev = st.st_dev;
 	b->num_ino = st.st_ino;
 	b->num_fd = fd;
 }

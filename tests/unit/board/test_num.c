@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Board numbers: one a board in the namespace, taken over when its holder ends. */
 #include "util.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+
+static int with_fd = -1; /* the file of this descriptor has this inode number */
+static ino_t with_ino;
+
+/* In the place of that of libc. */
+int fstat(int fd, struct stat *st)
+{
+	int ret = fstatat(fd, "", st, AT_EMPTY_PATH);
+
+	if (fd == with_fd)
+		st->st_ino = with_ino;
+	return ret;
+}
 
 TestSuite(board_num, .init = bt_setup, .fini = bt_teardown);
 
@@ -144,4 +159,26 @@ Test(board_num, all_taken)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		bt_skip("no network namespace to be had here");
 	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
+}
+
+/* A descriptor of the application's in the place of the number's, of a file with its inode number.
+ */
+Test(board_num, another_file_system_has_the_inode_number)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC), at;
+	struct dpa_board *b;
+	uint64_t ino;
+
+	cr_assert_geq(fd, 0);
+	b = bt_open();
+	dpa_board_num_claim(b);
+	at = b->num_fd;
+	cr_assert_geq(at, 0);
+	with_ino = b->num_ino;
+	cr_assert_eq(dup2(fd, at), at);
+	with_fd = at;
+	cr_expect_eq(dpa_board_num_fd(b, false, &ino), -1, "it is not the number's");
+	dpa_board_close(b);
+	cr_expect_neq(fcntl(at, F_GETFD), -1, "it was closed");
+	with_fd = -1;
 }
