@@ -96,6 +96,15 @@ const struct dpa_knob dpa_knobs[] = {
 		 "the odd indices only, as the RoCEv2 entries of an adapter, with link-local IPv6 "
 		 "at 1, the first IPv4 address at 3, and 127.0.0.1 only if there is no other IPv4 "
 		 "address"},
+	{.name = "link_layer",
+	 .def = "ethernet",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_LAYER_ETHERNET,
+	 .words = "ethernet|infiniband",
+	 .offset = FIELD(link_layer),
+	 .use = "ethernet or infiniband",
+	 .help = "infiniband: the port has a LID, and RC, UC and UD reach the QPs of the board by "
+		 "it without a GID; GIDs work as before"},
 	{.name = "port_speed",
 	 .def = "100",
 	 .type = DPA_KNOB_ENUM,

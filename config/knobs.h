@@ -31,6 +31,7 @@ enum dpa_cfg_gid_order { /* values of enum dpa_port_order (device/port/port.h) *
 			 DPA_CFG_GIDS_NO_LOOPBACK,
 			 DPA_CFG_GIDS_ADAPTER,
 };
+enum dpa_cfg_layer { DPA_CFG_LAYER_ETHERNET, DPA_CFG_LAYER_INFINIBAND };
 enum dpa_cfg_congestion { DPA_CFG_CONGESTION_DCQCN, DPA_CFG_CONGESTION_NONE };
 /* values of enum dpa_log_level in dpa_hw.h */
 enum dpa_cfg_log { DPA_CFG_LOG_ERR = 2, DPA_CFG_LOG_WARN, DPA_CFG_LOG_INFO, DPA_CFG_LOG_DEBUG };
@@ -53,6 +54,7 @@ struct dpa_config {
 	char interface[16]; /* whose addresses dpa0 has; "": all */
 	struct dpa_cfg_functions functions;
 	enum dpa_cfg_gid_order gid_order;
+	enum dpa_cfg_layer link_layer;
 	uint32_t port_speed; /* place in the words of the setting: dpa_cfg_speed() */
 	bool disable;	     /* dpa0 is not there for this process */
 	bool blueflame;	     /* post by BlueFlame where a WQE fits */
@@ -91,6 +93,12 @@ struct dpa_speed {
 	const char *rate; /* without newline */
 };
 const struct dpa_speed *dpa_cfg_speed(const struct dpa_config *cfg);
+
+/* LID of the port of a function; 0: the port has none. */
+static inline uint16_t dpa_cfg_lid(const struct dpa_config *cfg, uint32_t function)
+{
+	return cfg->link_layer == DPA_CFG_LAYER_INFINIBAND ? (uint16_t)(function + 1) : 0;
+}
 
 enum dpa_knob_type {
 	DPA_KNOB_BOOL,	/* 0 or 1 */

@@ -260,8 +260,9 @@ static bool is_live(const char *rest)
 	if (strcmp(rest, "node_guid") == 0 || strcmp(rest, "sys_image_guid") == 0)
 		return true;
 	port = strncmp(rest, "ports/1/", 8) == 0 ? rest + 8 : "";
-	return strcmp(port, "rate") == 0 || strncmp(port, "gids/", 5) == 0 ||
-	       strncmp(port, "gid_attrs/types/", 16) == 0 ||
+	return strcmp(port, "rate") == 0 || strcmp(port, "link_layer") == 0 ||
+	       strcmp(port, "lid") == 0 || strcmp(port, "sm_lid") == 0 ||
+	       strncmp(port, "gids/", 5) == 0 || strncmp(port, "gid_attrs/types/", 16) == 0 ||
 	       strncmp(port, "gid_attrs/ndevs/", 16) == 0;
 }
 

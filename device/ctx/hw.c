@@ -574,6 +574,7 @@ int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *attr)
 
 	memset(attr, 0, sizeof(*attr));
 	dpa_port_attr(ctx->port, attr);
+	attr->lid = dpa_cfg_lid(&ctx->hw->cfg, ctx->port->function);
 	attr->active_width = speed->width;
 	attr->active_speed = speed->speed;
 	return 0;

@@ -15,9 +15,17 @@ static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_
 	uint32_t oif, mtu;
 	int ret;
 
-	if (!a->av.is_global || dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
-		return EINVAL; /* RoCE: a GRH always */
-	if (dpa_is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn))
+	const bool near =
+		dpa_is_near(qp->hw, &a->av, mask & DPA_QPM_DEST_QPN ? a->dest_qpn : qp->dest_qpn);
+
+	if (!a->av.is_global) {
+		if (!dpa_cfg_lid(&qp->hw->cfg, 0))
+			return EINVAL; /* RoCE: a GRH always */
+		return near ? 0 : ENETUNREACH;
+	}
+	if (dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
+		return EINVAL;
+	if (near)
 		return 0;
 	ret = dpa_udp_open(qp->hw);
 	if (ret)

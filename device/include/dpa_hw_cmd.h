@@ -82,12 +82,15 @@ struct dpa_hw_port_attr {
 	uint8_t max_mtu;
 	uint8_t active_speed; /* values of ibv_port_attr */
 	uint8_t active_width;
-	uint8_t rsvd[3];
+	uint8_t rsvd;
+	uint16_t lid; /* 0: an Ethernet port */
 	uint32_t gid_tbl_len;
 	uint32_t bad_pkey_cntr;
 	uint32_t qkey_viol_cntr;
 	uint32_t rsvd2;
 };
+
+#define DPA_SM_LID 1 /* sm_lid of a port that has a LID: the PF's */
 
 enum dpa_gid_type { DPA_GID_ROCE_V2 = 2 }; /* value of enum ibv_gid_type */
 

@@ -142,8 +142,11 @@ struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire is there 
  */
 static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
 {
-	return qpn >> 16 == hw->board->board_num && hw->cfg.near_link == DPA_CFG_NEAR_AUTO &&
-	       dpa_port_is_own(&hw->port, av->dgid);
+	if (qpn >> 16 != hw->board->board_num || hw->cfg.near_link != DPA_CFG_NEAR_AUTO)
+		return false;
+	if (!av->is_global) /* a LID names a function of the adapter */
+		return av->dlid && av->dlid <= DPA_MAX_FUNCTIONS;
+	return dpa_port_is_own(&hw->port, av->dgid);
 }
 /*
  * The remote of a path from `port`, made if need be; it stays for connected QPs. NULL: no memory,

@@ -53,7 +53,8 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 		if (qp->type == DPA_QP_UD) {
 			e.src_qpn = x->sqpn;
 			e.sl = qp->resp.ud_packet_type;
-			e.flags = DPA_CQE_F_GRH | (e.flags & DPA_CQE_F_SOLICITED);
+			e.slid = qp->resp.ud_slid;
+			e.flags = (e.slid ? 0 : DPA_CQE_F_GRH) | (e.flags & DPA_CQE_F_SOLICITED);
 			if (p & DPA_OPP_IMM) {
 				e.imm = x->ud_imm;
 				e.flags |= DPA_CQE_F_IMM;

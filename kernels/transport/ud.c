@@ -13,6 +13,18 @@
  * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
  * of DETH and ImmDt, `n` that of the payload, in bytes.
  */
+/*
+ * In place of the GRH of a datagram that is addressed by LID: IP version 0, service level, source
+ * LID. The receiver's 40 bytes are undefined then (IBA 11.4.1.2).
+ */
+static void make_lrh(uint8_t *g, const struct dpa_wqe_av *av, uint16_t slid)
+{
+	memset(g, 0, GRH_BYTES);
+	g[0] = av->sl & 0xf;
+	g[2] = (uint8_t)(slid >> 8);
+	g[3] = (uint8_t)slid;
+}
+
 /* IBA 9.8.3/grh */
 static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t ext,
 		     uint32_t n)
@@ -81,7 +93,9 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	x->ud_imm = c->imm;
 	if (c->flags & DPA_WQE_SOLICITED)
 		s->flags |= DPA_PKT_SE;
-	if (grh)
+	if (grh && !av->is_global)
+		make_lrh(data, av, dpa_cfg_lid(&qp->hw->cfg, qp->ctx->port->function));
+	else if (grh)
 		make_grh(data, av, sgid.gid, op == (DPA_BTH_UD | DPA_BTH_SEND_ONLY_IMM) ? 8 + 4 : 8,
 			 c->length);
 	*syn = dpa_gather(qp, idx, c, 0, c->length, data + grh);
@@ -161,6 +175,8 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 
 	if (dpa_is_near(hw, av, av->dqpn))
 		return dpa_peer_of_qpn(hw, av->dqpn);
+	if (!av->is_global)
+		return NULL; /* a LID of no function: lost */
 	p = dpa_remote_hold(hw, qp->ctx->port, av);
 	if (p && qp->tx == &p->tx[qp->lane]) { /* held already */
 		dpa_remote_drop(p);
@@ -222,12 +238,12 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 		goto fail;
 	memcpy(&av, dpa_wqe_at(qp, idx, 32), 32);
 	memcpy((uint8_t *)&av + 32, dpa_wqe_at(qp, idx, 64), 16);
-	if (dpa_port_gid(qp->ctx->port, av.sgid_index, &sgid)) {
+	if (av.is_global && dpa_port_gid(qp->ctx->port, av.sgid_index, &sgid)) {
 		syn = DPA_SYN_NO_PATH;
 		goto fail;
 	}
 	/* IBA 10.5.2: to a group goes what names its address and the multicast QPN */
-	group = dpa_gid_is_mcast(av.dgid);
+	group = av.is_global && dpa_gid_is_mcast(av.dgid);
 	if (!group || (av.dqpn == DPA_QPN_MCAST && dpa_group_leads_out(&sgid, av.dgid))) {
 		errno = 0;
 		p = ud_peer(qp, &av);
@@ -263,6 +279,14 @@ fail:
 	return 1;
 }
 
+_Static_assert(DPA_MAX_FUNCTIONS < 16, "ud_slid has four bits");
+
+/* Written by make_lrh(); a GRH has IP version 6, or an IPv4 header in its last 20 bytes. */
+static bool is_lrh(const uint8_t *g)
+{
+	return g[0] >> 4 == 0 && g[20] == 0 && !g[2] && g[3];
+}
+
 /* IBA 9.6/qkey, 9.8.3/lost, 9.8.3/too-short */
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -285,6 +309,11 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
+	r->ud_slid = 0;
+	if (is_lrh(payload)) {
+		r->ud_packet_type = payload[0] & 0xf;
+		r->ud_slid = payload[3] & 0xf;
+	}
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter_unasked(qp, s, payload, iov, cnt);

@@ -149,6 +149,13 @@ int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_at
 	attr->phys_state = p.state == DPA_PORT_ACTIVE ? 5 : 3; /* LinkUp, Disabled */
 	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
 	attr->flags = IBV_QPF_GRH_REQUIRED;
+	if (p.lid) {
+		attr->lid = p.lid;
+		attr->sm_lid = DPA_SM_LID;
+		attr->link_layer = IBV_LINK_LAYER_INFINIBAND;
+		attr->flags = 0;
+		attr->port_cap_flags = IBV_PORT_CM_SUP;
+	}
 	return 0;
 }
 

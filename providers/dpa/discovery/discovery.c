@@ -9,17 +9,36 @@
 #include "discovery/discovery.h"
 #include "dpadv_table.h"
 
+/* Files whose text is a setting's. 0: not one of them. */
+static int setting_text(const struct dpa_config *cfg, unsigned function, const char *name,
+			char *text, size_t len)
+{
+	uint16_t lid = dpa_cfg_lid(cfg, function);
+
+	if (strcmp(name, "rate") == 0)
+		return snprintf(text, len, "%s\n", dpa_cfg_speed(cfg)->rate);
+	if (strcmp(name, "link_layer") == 0)
+		return snprintf(text, len, "%s\n", lid ? "InfiniBand" : "Ethernet");
+	if (strcmp(name, "lid") == 0)
+		return snprintf(text, len, "0x%x\n", lid);
+	if (strcmp(name, "sm_lid") == 0)
+		return snprintf(text, len, "0x%x\n", dpa_cfg_lid(cfg, 0) ? DPA_SM_LID : 0);
+	return 0;
+}
+
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 {
 	struct dpa_config cfg;
 	char err[512];
+	int ret;
 
 	if (dpa_config_load(&cfg, err, sizeof(err)) || function > cfg.functions.num_sfs) {
 		errno = ENOENT;
 		return -1;
 	}
-	if (strcmp(name, "rate") == 0)
-		return snprintf(text, len, "%s\n", dpa_cfg_speed(&cfg)->rate);
+	ret = setting_text(&cfg, function, name, text, len);
+	if (ret)
+		return ret;
 	return dpa_hw_port_file(function, dpa_cfg_interface(&cfg, function), cfg.gid_order, name,
 				text, len);
 }

@@ -5,16 +5,33 @@
 #include <string.h>
 #include "dpa.h"
 
-/* RoCE has no addresses but GIDs (IBA annex A17): a global route is needed. */
+/* True if a port of this context can send to the LID (link_layer = infiniband). */
+static bool takes_lid(struct ibv_context *context, uint16_t dlid)
+{
+	struct dpa_hw_port_attr p;
+
+	return dlid && !dpa_hw_query_port(to_dpa_ctx(context)->hw, &p) && p.lid;
+}
+
+/* RoCE has no addresses but GIDs (IBA annex A17): without a LID a global route is needed. */
 int dpa_av_from_attr(struct ibv_context *context, const struct ibv_ah_attr *attr,
 		     struct dpa_wqe_av *av)
 {
 	struct dpa_hw_gid gid;
 
-	if (attr->port_num != 1 || !attr->is_global ||
-	    dpa_hw_query_gid(to_dpa_ctx(context)->hw, attr->grh.sgid_index, &gid))
+	if (attr->port_num != 1)
 		return EINVAL;
 	memset(av, 0, sizeof(*av));
+	if (!attr->is_global) {
+		if (!takes_lid(context, attr->dlid))
+			return EINVAL;
+		av->sl = attr->sl;
+		av->dlid = attr->dlid;
+		av->static_rate = attr->static_rate;
+		return 0;
+	}
+	if (dpa_hw_query_gid(to_dpa_ctx(context)->hw, attr->grh.sgid_index, &gid))
+		return EINVAL;
 	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
 	av->flow_label = attr->grh.flow_label & 0xfffff;
 	av->sgid_index = attr->grh.sgid_index;

@@ -415,3 +415,16 @@ Test(config, speeds)
 	cr_expect_eq(from_env(&cfg, "DPA_GID_ORDER=mlx5"), EINVAL);
 	cr_expect(strstr(err, "DPA_GID_ORDER") && strstr(err, "adapter"), "%s", err);
 }
+
+Test(config, lid)
+{
+	struct dpa_config cfg;
+
+	dpa_config_defaults(&cfg);
+	cr_expect_eq(dpa_cfg_lid(&cfg, 0), 0, "an Ethernet port has none");
+	cr_assert_eq(from_env(&cfg, "DPA_LINK_LAYER=infiniband"), 0, "%s", err);
+	cr_expect_eq(dpa_cfg_lid(&cfg, 0), 1);
+	cr_expect_eq(dpa_cfg_lid(&cfg, 3), 4);
+	cr_expect_eq(from_env(&cfg, "DPA_LINK_LAYER=roce"), EINVAL);
+	cr_expect(strstr(err, "DPA_LINK_LAYER"), "%s", err);
+}
