@@ -89,6 +89,8 @@ int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *a)
 	return 0;
 }
 
+uint16_t fake_lid;
+
 int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *a)
 {
 	*a = (struct dpa_hw_port_attr){.state = DPA_PORT_ACTIVE,
@@ -96,6 +98,7 @@ int dpa_hw_query_port(struct dpa_hw_ctx *ctx, struct dpa_hw_port_attr *a)
 				       .max_mtu = 5,
 				       .active_speed = 32,
 				       .active_width = 2,
+				       .lid = fake_lid,
 				       .gid_tbl_len = DPA_MAX_GIDS};
 	errno = fake.stray_errno ? fake.stray_errno : errno;
 	return 0;

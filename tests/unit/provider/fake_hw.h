@@ -46,6 +46,8 @@ extern struct fake_counts fake;
 extern struct dpa_mr_attr fake_last_mr;
 extern struct dpa_prefetch fake_last_prefetch;
 extern uint32_t fake_last_rereg_flags;
+/* LID of the port; 0: an Ethernet port. */
+extern uint16_t fake_lid;
 /* What dpa_hw_progress() does, once. */
 typedef void fake_fn(void);
 extern fake_fn *_Atomic fake_on_progress;

@@ -165,3 +165,29 @@ Test(ah, only_a_global_route_of_a_known_gid)
 	ibv_dealloc_pd(pd);
 	ibv_close_device(ctx);
 }
+
+Test(ah, by_lid_on_an_infiniband_port_only)
+{
+	struct ibv_context *ctx = fake_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_ah_attr a = {.dlid = 2, .sl = 3, .port_num = 1}, back;
+	struct ibv_port_attr p = {0};
+	struct ibv_ah *ah;
+
+	cr_expect_null(ibv_create_ah(pd, &a), "an Ethernet port");
+	cr_expect_eq(errno, EINVAL);
+	fake_lid = 4;
+	ah = ibv_create_ah(pd, &a);
+	cr_assert(ah, "%m");
+	dpa_av_to_attr(&to_dpa_ah(ah)->av, &back);
+	cr_expect(!back.is_global && back.dlid == 2 && back.sl == 3);
+	cr_assert_eq(ibv_destroy_ah(ah), 0);
+	a.dlid = 0;
+	cr_expect_null(ibv_create_ah(pd, &a), "LID 0 is reserved");
+	cr_expect_eq(errno, EINVAL);
+	cr_assert_eq(dpa_query_port(ctx, 1, &p), 0);
+	cr_expect(p.lid == 4 && p.sm_lid == 1 && p.link_layer == IBV_LINK_LAYER_INFINIBAND);
+	cr_expect_eq(p.flags & IBV_QPF_GRH_REQUIRED, 0);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+}

@@ -571,3 +571,50 @@ Test(transport_ud, the_qps_of_a_context_wait_for_a_second_together)
 	cr_expect_leq(th_now - from, 1100000000u);
 	th_free(th);
 }
+
+/* Without a GRH the 40 bytes are there, undefined; slid and sl are those of the sender. */
+Test(transport_ud, addressed_by_lid)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = {.dqpn = th->b.qp->qpn, .qkey = QKEY, .dlid = 1, .sl = 3};
+	struct dpa_cqe e;
+
+	th->hw->cfg.link_layer = DPA_CFG_LAYER_INFINIBAND;
+	th_recv(&th->b, 1, 0, 4096);
+	th_fill(th->a.mem, 100, 5);
+	send_av(&th->a, &av, 100, DPA_OP_SEND_IMM);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.byte_len, 140u);
+	cr_expect_eq(e.flags & (DPA_CQE_F_GRH | DPA_CQE_F_IMM), DPA_CQE_F_IMM);
+	cr_expect_eq(e.slid, 1);
+	cr_expect_eq(e.sl, 3);
+	cr_expect_eq(e.src_qpn, th->a.qp->qpn);
+	cr_expect(th_check(th->b.mem + 40, 100, 5));
+	/* the next one has a GRH again */
+	av = av_to(&th->b, 1);
+	th_recv(&th->b, 1, 0, 4096);
+	send_av(&th->a, &av, 100, DPA_OP_SEND);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.flags & DPA_CQE_F_GRH, DPA_CQE_F_GRH);
+	cr_expect_eq(e.slid, 0);
+	th_free(th);
+}
+
+/* A LID that no function of the adapter has: the datagram is lost, the send succeeds. */
+Test(transport_ud, a_lid_of_nobody)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = {.dqpn = th->b.qp->qpn, .qkey = QKEY, .dlid = DPA_MAX_FUNCTIONS + 1};
+	struct dpa_cqe e;
+
+	th->hw->cfg.link_layer = DPA_CFG_LAYER_INFINIBAND;
+	th_recv(&th->b, 1, 0, 4096);
+	send_av(&th->a, &av, 100, DPA_OP_SEND);
+	th_settle(th);
+	cr_assert(th_poll(&th->a.scq, &e));
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	th_free(th);
+}
