@@ -9,9 +9,6 @@
 #include <string.h>
 #include "../host/libdpa.h"
 
-/* What the port reports too: 4X EDR. */
-#define RATE_BITS_PER_S UINT64_C(100000000000)
-
 static bool is_pci(const char *s)
 {
 	unsigned int d, b, v, f;
@@ -166,11 +163,22 @@ doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, cha
 	return DOCA_SUCCESS;
 }
 
+/* The number that a file of the port begins with; 0 if there is none. */
+static unsigned long port_number(const struct doca_devinfo *devinfo, const char *file)
+{
+	char text[128];
+
+	if (!devinfo->is_dpa || dpa_hwif_port_file(devinfo->function, file, text, sizeof(text)) < 0)
+		return 0;
+	return strtoul(text, NULL, 0);
+}
+
 doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *lid)
 {
 	if (!dpa_live(devinfo) || !lid)
 		return DOCA_ERROR_INVALID_VALUE;
-	return DOCA_ERROR_NOT_SUPPORTED; /* Ethernet */
+	*lid = (uint16_t)port_number(devinfo, "lid");
+	return *lid ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED; /* Ethernet */
 }
 
 doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo, uint64_t *active_rate)
@@ -179,8 +187,8 @@ doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo, ui
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!devinfo->is_dpa)
 		return DOCA_ERROR_DRIVER;
-	*active_rate = RATE_BITS_PER_S;
-	return DOCA_SUCCESS;
+	*active_rate = port_number(devinfo, "rate") * UINT64_C(1000000000);
+	return *active_rate ? DOCA_SUCCESS : DOCA_ERROR_DRIVER;
 }
 
 static doca_error_t no(const struct doca_devinfo *devinfo, uint8_t *answer)

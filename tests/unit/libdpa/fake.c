@@ -319,8 +319,13 @@ int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t l
 					   "0000:0000:0000:0000:0000:ffff:0a01:0204\n",
 					   "0000:0000:0000:0000:0000:0000:0000:0000\n"};
 	static const char sf[] = "fe80:0000:0000:0000:00d9:a001:0203:0401\n";
-	int index = atoi(strrchr(name, '/') + 1);
+	int index;
 
+	if (!strcmp(name, "rate"))
+		return snprintf(text, len, "25 Gb/sec (1X EDR)\n");
+	if (!strcmp(name, "lid")) /* an InfiniBand port of the SF */
+		return snprintf(text, len, function ? "0x2\n" : "0x0\n");
+	index = atoi(strrchr(name, '/') + 1);
 	if (!strncmp(name, "gids/", 5))
 		return snprintf(text, len, "%s",
 				!function    ? gids[index < 3 ? index : 3]

@@ -116,9 +116,11 @@ Test(devinfo, capabilities)
 	uint8_t is;
 
 	IS(doca_devinfo_get_lid(list[PF], &lid), NOT_SUPPORTED);
+	OK(doca_devinfo_get_lid(list[SF], &lid));
+	cr_expect_eq(lid, 2);
 	IS(doca_devinfo_get_lid(NULL, &lid), INVALID_VALUE);
 	OK(doca_devinfo_get_active_rate(list[PF], &rate));
-	cr_expect_eq(rate, UINT64_C(100000000000));
+	cr_expect_eq(rate, UINT64_C(25000000000));
 	IS(doca_devinfo_get_active_rate(list[OTHER], &rate), DRIVER);
 	IS(doca_devinfo_get_active_rate(list[PF], NULL), INVALID_VALUE);
 	is = 1;
