@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The reader of packet files and the codec: the input is a file, and also a packet by itself.
+ * The reader of packet files and the codec: the input is a file, a packet and a message of the CM.
  * Whatever is taken lies inside the input, and is the same when it is encoded again.
  */
 #include <stdlib.h>
+#include <dpa_mad.h>
 #include <wire/pcap.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,6 +34,31 @@ static void check_again(const struct dpa_roce_net *net, const struct dpa_roce_pk
 	again.payload = k->payload;
 	again.icrc = k->icrc;
 	MUST(!memcmp(&again, k, sizeof(again)));
+}
+
+/* The input as a message of the CM: in a buffer of its own, so that a byte beyond is seen. */
+static void message(const uint8_t *data, size_t size)
+{
+	uint8_t *p = malloc(DPA_MAD_BYTES), again[DPA_MAD_BYTES];
+	struct dpa_mad m, back;
+
+	MUST(p);
+	for (size_t i = 0; i < DPA_MAD_BYTES; i++)
+		p[i] = i < size ? data[i] : 0;
+	p[0] = 1; /* what each message has, so that the fields are reached */
+	p[1] = 7;
+	p[2] = 2;
+	p[3] = 3;
+	if (dpa_mad_decode(p, DPA_MAD_BYTES, &m) == DPA_MAD_OK) {
+		MUST(dpa_mad_encode(&m, again));
+		MUST(dpa_mad_decode(again, sizeof(again), &back) == DPA_MAD_OK);
+		MUST(!memcmp(&m, &back, sizeof(m)));
+	}
+	p[16] = 0;
+	p[17] = (uint8_t)(DPA_CM_REQ + p[17] % 9);
+	MUST(dpa_mad_decode(p, DPA_MAD_BYTES, &m) != DPA_MAD_ATTR);
+	MUST(dpa_mad_encode(&m, again) == (m.attr != 0));
+	free(p);
 }
 
 static void packet(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
@@ -100,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   .dst = {[10] = 0xff, [11] = 0xff, 10, 0, 0, 2},
 				   .ip_id = 77};
 
+	message(data, size);
 	packet(&net, data, size);
 	net.dst[0] = 1;
 	packet(&net, data, size);
