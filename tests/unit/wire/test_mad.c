@@ -116,6 +116,30 @@ Test(mad, answers)
 	cr_assert_eq(m.dreq.remote_qpn, 0xabd0f5);
 }
 
+/* tshark does not show these fields: IBA 12.6.6, 12.11.1 and 12.11.2 have their places. */
+Test(mad, by_the_specification)
+{
+	struct dpa_mad m;
+
+	decode(DPA_CM_MRA, &m);
+	cr_assert_eq(m.mra.message, 2);
+	cr_assert_eq(m.mra.service_timeout, 0x1a);
+	decode(DPA_CM_REP, &m);
+	cr_assert_eq(m.rep.vendor_id_high, 0xae);
+	cr_assert_eq(m.rep.vendor_id_mid, 0x42);
+	cr_assert_eq(m.rep.vendor_id_low, 0xd6);
+	decode(DPA_CM_SIDR_REQ, &m);
+	cr_assert_eq(m.sidr_req.pkey, 0x173c);
+	cr_assert_eq(m.sidr_req.service_id, 0xabd0f51a3f6489ae);
+	decode(DPA_CM_SIDR_REP, &m);
+	cr_assert_eq(m.sidr_rep.status, 0x17);
+	cr_assert_eq(m.sidr_rep.vendor_id_high, 0x6186);
+	cr_assert_eq(m.sidr_rep.qpn, 0xabd0f5);
+	cr_assert_eq(m.sidr_rep.vendor_id_low, 0x1a);
+	cr_assert_eq(m.sidr_rep.service_id, 0x3f6489aed3f81d42);
+	cr_assert_eq(m.sidr_rep.qkey, 0x678cb1d6);
+}
+
 /* All bits that are set in a decoded message come back; what does not is reserved. */
 Test(mad, back_and_forth)
 {
