@@ -10,12 +10,8 @@
 #define MEET_NS	       3000000000ll
 
 /*
- * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
- * of DETH and ImmDt, `n` that of the payload, in bytes.
- */
-/*
- * In place of the GRH of a datagram that is addressed by LID: IP version 0, service level, source
- * LID. The receiver's 40 bytes are undefined then (IBA 11.4.1.2).
+ * Write what stands in place of the GRH of a datagram that is addressed by LID: IP version 0,
+ * service level, source LID. The receiver's 40 bytes are undefined then (IBA 11.4.1.2).
  */
 static void make_lrh(uint8_t *g, const struct dpa_wqe_av *av, uint16_t slid)
 {
@@ -25,6 +21,10 @@ static void make_lrh(uint8_t *g, const struct dpa_wqe_av *av, uint16_t slid)
 	g[3] = (uint8_t)slid;
 }
 
+/*
+ * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
+ * of DETH and ImmDt, `n` that of the payload, in bytes.
+ */
 /* IBA 9.8.3/grh */
 static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t ext,
 		     uint32_t n)
