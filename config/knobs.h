@@ -26,7 +26,7 @@ enum dpa_cfg_ptracer { DPA_CFG_PTRACER_KERNEL, DPA_CFG_PTRACER_ANY };
 enum dpa_cfg_share { DPA_CFG_SHARE_AUTO, DPA_CFG_SHARE_NEVER, DPA_CFG_SHARE_ALWAYS };
 /* order of dpa_pcc_algos[] (kernels/pcc/pcc.h) */
 enum dpa_cfg_near { DPA_CFG_NEAR_AUTO, DPA_CFG_NEAR_NEVER };
-enum dpa_cfg_gid_order { /* values of enum dpa_port_order (device/port/port.h) */
+enum dpa_cfg_gid_order { /* see device/port/port.h */
 			 DPA_CFG_GIDS_ADDRESSES,
 			 DPA_CFG_GIDS_NO_LOOPBACK,
 			 DPA_CFG_GIDS_ADAPTER,
@@ -87,7 +87,7 @@ static inline const char *dpa_cfg_interface(const struct dpa_config *cfg, uint32
 	return function ? cfg->functions.ifname[function - 1] : cfg->interface;
 }
 
-/* What a value of port_speed stands for: fields of ibv_port_attr, and the file `rate` of sysfs. */
+/* A value of port_speed: two fields of ibv_port_attr, and the text of the sysfs file `rate`. */
 struct dpa_speed {
 	uint8_t width, speed;
 	const char *rate; /* without newline */
@@ -98,6 +98,12 @@ const struct dpa_speed *dpa_cfg_speed(const struct dpa_config *cfg);
 static inline uint16_t dpa_cfg_lid(const struct dpa_config *cfg, uint32_t function)
 {
 	return cfg->link_layer == DPA_CFG_LAYER_INFINIBAND ? (uint16_t)(function + 1) : 0;
+}
+
+/* True if the port of a function has this LID. */
+static inline bool dpa_cfg_has_lid(const struct dpa_config *cfg, uint16_t lid)
+{
+	return lid && lid <= dpa_cfg_lid(cfg, cfg->functions.num_sfs);
 }
 
 enum dpa_knob_type {

@@ -317,7 +317,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	if (ret)
 		goto err_tables;
 	hw->pd_refs[0] = 1; /* PD 0 is nobody's */
-	ret = dpa_port_init(&hw->port, (enum dpa_port_order)hw->cfg.gid_order);
+	ret = dpa_port_init(&hw->port, hw->cfg.gid_order);
 	if (ret)
 		goto err_tables;
 	dpa_port_publish(&hw->port);

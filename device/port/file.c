@@ -82,7 +82,7 @@ static int namespace_text(uint32_t function, const char *ifname, uint32_t order,
 	struct dpa_port *port = malloc(sizeof(*port)), *of;
 	int ret = -1;
 
-	if (port && dpa_port_init(port, (enum dpa_port_order)order) == 0) {
+	if (port && dpa_port_init(port, (enum dpa_cfg_gid_order)order) == 0) {
 		of = dpa_port_function(port, function, ifname);
 		if (of)
 			ret = index_text(of, folder, index, text, len);

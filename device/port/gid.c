@@ -115,14 +115,14 @@ static uint32_t free_slot(struct dpa_port *port, const struct dpa_port_addr *add
 				return i - 1;
 		return DPA_MAX_GIDS;
 	}
-	if (port->order == DPA_PORT_ORDER_ADAPTER)
+	if (port->order == DPA_CFG_GIDS_ADAPTER)
 		return free_adapter_slot(port, addr->gid);
 	for (i = 0; i < DPA_MAX_GIDS && read_slot(port, i).mtu;)
 		i++;
 	return i;
 }
 
-int dpa_port_hide(enum dpa_port_order order, struct dpa_port_addr *addrs, int n)
+int dpa_port_hide(enum dpa_cfg_gid_order order, struct dpa_port_addr *addrs, int n)
 {
 	bool v4_leads_out = false;
 	int shown = 0;
@@ -132,10 +132,10 @@ int dpa_port_hide(enum dpa_port_order order, struct dpa_port_addr *addrs, int n)
 	for (int i = 0; i < n; i++) {
 		struct dpa_port_addr *a = &addrs[i];
 		bool alone =
-			order == DPA_PORT_ORDER_ADAPTER && !v4_leads_out && dpa_gid_is_v4(a->gid);
+			order == DPA_CFG_GIDS_ADAPTER && !v4_leads_out && dpa_gid_is_v4(a->gid);
 
 		a->hidden =
-			order != DPA_PORT_ORDER_ADDRESSES && !dpa_port_leads_out(a->rank) && !alone;
+			order != DPA_CFG_GIDS_ADDRESSES && !dpa_port_leads_out(a->rank) && !alone;
 		shown += !a->hidden;
 	}
 	return shown;

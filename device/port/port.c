@@ -78,7 +78,7 @@ static bool has_link_local(const struct dpa_port_addr *addrs, int n)
 static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n, int shown)
 {
 	bool wanted =
-		shown == 0 || (port->order == DPA_PORT_ORDER_ADAPTER && !has_link_local(addrs, n));
+		shown == 0 || (port->order == DPA_CFG_GIDS_ADAPTER && !has_link_local(addrs, n));
 
 	if (!wanted && !port->derived)
 		return n;
@@ -200,7 +200,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 	return sf;
 }
 
-int dpa_port_init(struct dpa_port *port, enum dpa_port_order order)
+int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order)
 {
 	int ret;
 

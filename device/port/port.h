@@ -16,6 +16,11 @@
  * (IFF_RUNNING). Without one it is always active: the loopback and shared-memory links cannot go
  * down.
  *
+ * The setting gid_order (enum dpa_cfg_gid_order) leaves addresses out or gives them other indices:
+ * the RoCEv2 entries of an adapter's table are the odd indices, and the even ones, RoCEv1 there,
+ * are empty. Index 1: link-local IPv6, the derived GID if there is none; 3: IPv4, loopback only if
+ * there is no other IPv4 address.
+ *
  * Threads: dpa_port_poll() may be called by any thread, one at a time gets through; the readers
  * take no lock (sequence count) and may be called from anywhere.
  */
@@ -28,20 +33,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <dpa_hw.h>
+#include <knobs.h>
 
 struct nl_sock;
-
-/* Which addresses have which index. Values of enum dpa_cfg_gid_order. */
-enum dpa_port_order {
-	DPA_PORT_ORDER_ADDRESSES,   /* as above */
-	DPA_PORT_ORDER_NO_LOOPBACK, /* the same without the loopback addresses */
-	/*
-	 * The RoCEv2 entries of an adapter's table: odd indices only. The even ones, RoCEv1 there,
-	 * are empty. Index 1: link-local IPv6, the derived GID if there is none; 3: IPv4, loopback
-	 * only if there is no other IPv4 address.
-	 */
-	DPA_PORT_ORDER_ADAPTER,
-};
 
 enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
 
@@ -82,7 +76,7 @@ struct dpa_port {
 	struct nl_sock *query;
 	uint64_t node_guid; /* network order */
 	uint32_t function;
-	enum dpa_port_order order;
+	enum dpa_cfg_gid_order order;
 	char ifname[16]; /* of a function: only this interface's addresses; "": all */
 	/* of the namespace's: the SFs that were opened, and dpa0 if it was given an interface; set
 	 * under lock, they stay until dpa_port_fini() */
@@ -96,7 +90,7 @@ struct dpa_port {
 };
 
 /* Reads the addresses; without netlink the port has the derived GID only. 0 or ENOMEM. */
-int dpa_port_init(struct dpa_port *port, enum dpa_port_order order);
+int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order);
 /*
  * From publish to withdraw (before fini) dpa_hw_port_file() shows this port's table; the first one
  * wins.
@@ -189,7 +183,7 @@ static inline bool dpa_port_has_carrier(uint32_t rank)
 uint32_t dpa_port_ib_mtu(uint32_t if_mtu);
 void dpa_port_derive_gid(uint64_t node_guid, uint8_t gid[16]);
 /* Hides the addresses that the order leaves out. Returns how many are shown. */
-int dpa_port_hide(enum dpa_port_order order, struct dpa_port_addr *addrs, int n);
+int dpa_port_hide(enum dpa_cfg_gid_order order, struct dpa_port_addr *addrs, int n);
 /* Makes the table hold exactly these; true if that changed anything. Under port->lock. */
 bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n);
 

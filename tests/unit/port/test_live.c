@@ -86,7 +86,7 @@ Test(port_live, empty_namespace)
 	uint8_t want[16];
 
 	new_netns();
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_assert_eq(dpa_port_gid(&port, 0, &gid), 0);
 	dpa_port_derive_gid(port.node_guid, want);
 	cr_expect_eq(memcmp(gid.gid, want, 16), 0);
@@ -104,7 +104,7 @@ Test(port_live, loopback_is_last)
 {
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_expect_eq(find("127.0.0.1"), 0);
 	cr_expect_eq(find("::1"), 1);
 	dpa_port_fini(&port);
@@ -114,7 +114,7 @@ Test(port_live, address_comes_and_goes)
 {
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	address("10.11.12.13/24", true);
 	cr_expect_eq(changes(), (unsigned)DPA_PORT_CHANGE_GID);
 	cr_expect_eq(find("10.11.12.13"), 2);
@@ -147,7 +147,7 @@ Test(port_live, functions)
 
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_assert_eq(dpa_port_function(&port, 0, ""), &port);
 	all = dpa_port_function(&port, 1, "");
 	lo = dpa_port_function(&port, 2, "lo");
@@ -193,7 +193,7 @@ Test(port_live, state)
 
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	all = dpa_port_function(&port, 1, "");
 	lo = dpa_port_function(&port, 2, "lo");
 	gone = dpa_port_function(&port, 3, "nowhere0");
@@ -220,7 +220,7 @@ Test(port_live, pf_with_an_interface)
 	unsigned what;
 
 	new_netns();
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	pf = dpa_port_function(&port, 0, "lo");
 	cr_assert(pf && pf != &port);
 	cr_expect_eq(dpa_port_function(&port, 0, "lo"), pf);
@@ -250,7 +250,7 @@ Test(port_live, quiet)
 
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	p.fd = dpa_port_fd(&port);
 	cr_expect_eq(poll(&p, 1, 0), 0);
 	cr_expect_eq(dpa_port_poll(&port, note, &what), 0);
@@ -266,7 +266,7 @@ Test(port_live, flood)
 
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	for (int i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "10.20.%d.1/24", i % 100);
 		address(text, i / 100 % 2 == 0);
@@ -298,7 +298,7 @@ Test(port_live, files_in_a_child_of_a_table_half_changed)
 
 	new_netns();
 	lo_up(true);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	dpa_port_publish(&port);
 	atomic_fetch_add(&port.seq, 1);
 	pid = fork();
@@ -319,7 +319,7 @@ Test(port_live, files)
 	lo_up(true);
 	for (int live = 0; live < 2; live++) { /* of the namespace, then of this port */
 		if (live) {
-			cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+			cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 			dpa_port_publish(&port);
 		}
 		cr_assert_gt(dpa_hw_port_file(0, "", 0, "gids/0", text, sizeof(text)), 0);

@@ -128,7 +128,7 @@ Test(port_route, v4)
 	address("v0", "10.9.8.1/24");
 	route("10.7.0.0/16", RTN_UNICAST, 700);
 	route("10.6.0.0/16", RTN_UNREACHABLE, 0);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_assert_eq(look("10.9.8.1", "10.9.8.2", &oif, &mtu), 0);
 	cr_expect_eq(oif, v0);
 	cr_expect_eq(mtu, 3u, "1024 on Ethernet");
@@ -154,7 +154,7 @@ Test(port_route, v6)
 	veth(9000);
 	address("v0", "fd00:9::1/64");
 	address("v0", "fe80::77/64");
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_assert_eq(look("fd00:9::1", "fd00:9::2", &oif, &mtu), 0);
 	cr_expect_eq(oif, if_nametoindex("v0"));
 	cr_expect_eq(mtu, 5u);
@@ -175,7 +175,7 @@ Test(port_route, active_mtu)
 
 	new_netns();
 	up("lo", 0);
-	cr_assert_eq(dpa_port_init(&port, DPA_PORT_ORDER_ADDRESSES), 0);
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
 	cr_expect_eq(active_mtu(), 5u, "loopback alone");
 	veth(9000);
 	address("v0", "10.9.8.1/24");

@@ -162,7 +162,7 @@ static int shown_at(const struct dpa_port_addr *a)
 	return -1;
 }
 
-static void fill(enum dpa_port_order order, const struct dpa_port_addr *addrs, int n, int shown)
+static void fill(enum dpa_cfg_gid_order order, const struct dpa_port_addr *addrs, int n, int shown)
 {
 	struct dpa_port_addr list[8];
 
@@ -188,7 +188,7 @@ Test(port_table, loopback_left_out_has_no_index)
 	struct dpa_port_addr a[6];
 
 	usual(a);
-	fill(DPA_PORT_ORDER_NO_LOOPBACK, a, 6, 4);
+	fill(DPA_CFG_GIDS_NO_LOOPBACK, a, 6, 4);
 	for (int i = 0; i < 4; i++)
 		cr_expect_eq(shown_at(&a[i]), i);
 	for (int i = 4; i < 6; i++) {
@@ -204,7 +204,7 @@ Test(port_table, an_adapters_table)
 	struct dpa_hw_gid gid;
 
 	usual(a);
-	fill(DPA_PORT_ORDER_ADAPTER, a, 6, 4);
+	fill(DPA_CFG_GIDS_ADAPTER, a, 6, 4);
 	for (int i = 0; i < 6; i++)
 		cr_expect_eq(shown_at(&a[i]), at[i], "address %d", i);
 	for (uint32_t i = 0; i < DPA_MAX_GIDS; i += 2)
@@ -217,11 +217,11 @@ Test(port_table, an_adapters_table_of_loopback)
 	struct dpa_port_addr a[6];
 
 	usual(a);
-	fill(DPA_PORT_ORDER_ADAPTER, a + 2, 4, 3);
+	fill(DPA_CFG_GIDS_ADAPTER, a + 2, 4, 3);
 	cr_expect_eq(shown_at(&a[4]), 3);
 	cr_expect_eq(shown_at(&a[2]), 5);
 	cr_expect_eq(shown_at(&a[5]), -1);
-	fill(DPA_PORT_ORDER_ADAPTER, a, 6, 4);
+	fill(DPA_CFG_GIDS_ADAPTER, a, 6, 4);
 	cr_expect_eq(shown_at(&a[4]), -1);
 	cr_expect_eq(shown_at(&a[0]), 3);
 	cr_expect_eq(shown_at(&a[2]), 5, "an address keeps its index");
