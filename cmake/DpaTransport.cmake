@@ -6,6 +6,6 @@ file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/tr
 foreach(f buddy cq dm leave limit mcast moderate mr mw pages qmem qp qp_modify range share srq xrc xrc_branch)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()
-foreach(f eu/drain eu/progress eu/rest eu/wait link/area link/copy link/direct link/frame link/guard link/stage)
+foreach(f board/cap eu/drain eu/progress eu/rest eu/wait link/area link/copy link/direct link/frame link/guard link/stage)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/${f}.c)
 endforeach()

@@ -462,4 +462,7 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
 _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);
 
+/* True if the calling thread has the capability in its effective set (CAP_NET_RAW, ...). */
+bool dpa_has_capability(unsigned int capability);
+
 #endif

@@ -55,6 +55,7 @@ bool dpa_board_present(struct dpa_board *b, uint64_t off);
 
 /* ident.c: what a file says it is. EPROTO and a line that names the file if it is not for us. */
 uint64_t dpa_board_ident_check(const struct dpa_board_ident *id);
+uint64_t dpa_board_hash(const void *data, size_t len);
 /* A board of whatever version of this user and namespace; ENOENT while it is being made. */
 int dpa_board_ident_read(const struct dpa_board *b, int fd, struct dpa_board_ident *id,
 			 const struct dpa_board_err *e);

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
@@ -40,8 +39,8 @@
  * The process that removes the file holds its lock for three system calls, and may lose the
  * processor meanwhile. Waiting is bounded, for any user may hold that lock.
  */
-#define PATIENCE_NS 2000000000u
-#define RETRY_NS    20000
+#define TRIES	 20000
+#define RETRY_NS 50000 /* at least; with the timer's slack some 100 us */
 
 enum byte { BYTE_X, BYTE_WILD, BYTE_ADDR, BYTE_NUM };
 enum { MAX_BYTES = 2 * (BYTE_NUM + 1) };
@@ -56,7 +55,7 @@ struct dpa_cm_ports {
 /* A byte that a claim needs, how, and what it means if it cannot be had. */
 struct need {
 	int64_t at;
-	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: nobody else may have it, but it is not taken */
+	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: only looked at: no other file may have it */
 	int refusal; /* errno */
 };
 
@@ -104,21 +103,18 @@ static int64_t port_byte(const struct dpa_cm_claim *c, bool v6, enum byte which)
 	return PORT_BYTES + ((((int64_t)v6 * 4 + ps_index(c->ps)) << 16) + c->port) * 4 + which;
 }
 
-/* FNV-1a. Two addresses that share a byte would only exclude each other. */
+/* Two addresses that share a byte would only exclude each other. */
 static int64_t addr_byte(const struct dpa_cm_claim *c)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-	uint8_t in[26] = {(uint8_t)c->v6, (uint8_t)ps_index(c->ps)};
+	uint8_t in[24] = {(uint8_t)c->v6, (uint8_t)ps_index(c->ps)};
 
 	memcpy(in + 2, &c->port, 2);
 	memcpy(in + 4, &c->scope, 4);
 	memcpy(in + 8, c->addr, 16);
-	for (size_t i = 0; i < sizeof(in); i++)
-		h = (h ^ in[i]) * 0x100000001b3u;
-	return ADDR_BYTES + (int64_t)(h & ADDR_MASK);
+	return ADDR_BYTES + (int64_t)(dpa_board_hash(in, sizeof(in)) & ADDR_MASK);
 }
 
-/* What the claim needs, those that must only be free last. Returns how many. */
+/* List the bytes of a claim: first those to take, then those to look at. Returns their number. */
 static int needs(const struct dpa_cm_claim *c, struct need need[MAX_BYTES])
 {
 	const bool wild = wildcard(c);
@@ -289,20 +285,12 @@ static int claim_any(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	return rc == EAGAIN ? EADDRNOTAVAIL : rc;
 }
 
-static bool may_bind_low(void)
-{
-	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	return syscall(SYS_capget, &h, d) == 0 && d[0].effective & (1u << CAP_NET_BIND_SERVICE);
-}
-
 static bool privileged(uint16_t port)
 {
 	unsigned int first = 1024, unused;
 
 	(void)read_range("/proc/sys/net/ipv4/ip_unprivileged_port_start", &first, &unused);
-	return port < first && !may_bind_low();
+	return port < first && !dpa_has_capability(CAP_NET_BIND_SERVICE);
 }
 
 static int room_for_one(struct dpa_cm_ports *p)
@@ -387,15 +375,6 @@ int dpa_cm_ports_path(char *path, size_t len)
 	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;
 }
 
-/* Is the descriptor's file the one at that name? */
-static bool named(int fd, const char *path)
-{
-	struct stat f, at;
-
-	return fstat(fd, &f) == 0 && lstat(path, &at) == 0 && f.st_ino == at.st_ino &&
-	       f.st_dev == at.st_dev;
-}
-
 /*
  * The file, made if need be. An existing one is opened without O_CREAT, which the kernel forbids
  * for another user's file in a sticky folder (fs.protected_regular).
@@ -437,27 +416,18 @@ static int try_open(const char *path, int *fd)
 	if (rc)
 		return rc;
 	rc = set_lock(*fd, OPENED, F_RDLCK);
-	if (!rc && !named(*fd, path))
+	if (!rc && !dpa_board_file_named(*fd, path))
 		rc = EAGAIN;
 	if (rc)
 		close(*fd);
 	return rc;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
 {
 	const struct timespec nap = {.tv_nsec = RETRY_NS};
 	struct dpa_cm_ports *p = calloc(1, sizeof(*p));
-	uint64_t end = now_ns() + PATIENCE_NS;
-	int rc;
+	int rc, tries = TRIES;
 
 	if (!p)
 		return ENOMEM;
@@ -466,7 +436,7 @@ int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
 		return ENAMETOOLONG;
 	}
 	strcpy(p->path, path);
-	while ((rc = try_open(path, &p->fd)) == EAGAIN && now_ns() < end)
+	while ((rc = try_open(path, &p->fd)) == EAGAIN && tries-- > 0)
 		nanosleep(&nap, NULL);
 	if (rc)
 		free(p);
@@ -487,7 +457,7 @@ static void remove_unused(const char *path)
 
 	if (fd < 0)
 		return;
-	if (set_lock(fd, OPENED, F_WRLCK) == 0 && named(fd, path))
+	if (set_lock(fd, OPENED, F_WRLCK) == 0 && dpa_board_file_named(fd, path))
 		unlink(path); /* another user's in a sticky folder: EPERM, and it stays */
 	close(fd);
 }

@@ -32,7 +32,7 @@ enum dpa_cm_ps {
 	DPA_CM_PS_IB = 0x013f,
 };
 
-/* What an id claims. */
+/* The claim of one id. */
 struct dpa_cm_claim {
 	uint16_t ps;	  /* enum dpa_cm_ps */
 	uint16_t port;	  /* host order; 0: any free one of the ephemeral range */
@@ -49,7 +49,7 @@ int dpa_cm_ports_path(char *path, size_t len);
 /*
  * Opens the file, creates it if there is none. ENOMEM, EMFILE; EACCES: another user made a file
  * there that is not for all; EPROTO: what is there is no plain file; EAGAIN: another user has kept
- * it locked for two seconds.
+ * it locked for a second or more.
  */
 int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports);
 /* The descriptor that has the locks; it is the channel's for as long as the ports are. */

@@ -14,15 +14,21 @@
 #include <unistd.h>
 #include "board_priv.h"
 
-/* FNV-1a over the bytes before `check`: finds damage, not malice. */
-uint64_t dpa_board_ident_check(const struct dpa_board_ident *id)
+/* FNV-1a. */
+uint64_t dpa_board_hash(const void *data, size_t len)
 {
-	const uint8_t *p = (const uint8_t *)id;
+	const uint8_t *p = data;
 	uint64_t h = 0xcbf29ce484222325ull;
 
-	for (size_t i = 0; i < offsetof(struct dpa_board_ident, check); i++)
+	for (size_t i = 0; i < len; i++)
 		h = (h ^ p[i]) * 0x100000001b3ull;
 	return h;
+}
+
+/* Finds damage, not malice. */
+uint64_t dpa_board_ident_check(const struct dpa_board_ident *id)
+{
+	return dpa_board_hash(id, offsetof(struct dpa_board_ident, check));
 }
 
 static int check_stat(const struct dpa_board *b, const struct stat *st,

@@ -10,8 +10,6 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "raw.h"
 
 struct dpa_flows {
@@ -23,10 +21,7 @@ struct dpa_flows {
 
 bool dpa_may_raw(void)
 {
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	return !syscall(SYS_capget, &head, data) && (data[0].effective >> CAP_NET_RAW & 1);
+	return dpa_has_capability(CAP_NET_RAW);
 }
 
 int dpa_flows_init(struct dpa_hw *hw)

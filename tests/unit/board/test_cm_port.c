@@ -70,7 +70,7 @@ static int two(bool one_channel, const char *first, const char *second)
 	return rc;
 }
 
-/* What the kernel answers to the second bind, by its rules and man rdma_bind_addr. */
+/* The kernel's answer to the second bind, by its rules and man rdma_bind_addr. */
 static const struct {
 	const char *first, *second;
 	int rc;
