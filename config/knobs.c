@@ -103,8 +103,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "ethernet|infiniband",
 	 .offset = FIELD(link_layer),
 	 .use = "ethernet or infiniband",
-	 .help = "infiniband: the port has a LID, and RC, UC and UD reach the QPs of the board by "
-		 "it without a GID; GIDs work as before"},
+	 .help = "infiniband: the port has a LID, and RC, UC and UD reach the QPs of this "
+		 "adapter instance by it without a GID; GIDs work as before"},
 	{.name = "port_speed",
 	 .def = "100",
 	 .type = DPA_KNOB_ENUM,

@@ -388,13 +388,12 @@ struct dpa_resp {
 	bool ack_owed;
 	uint32_t ack_psn;
 	uint8_t ack_syndrome;
-	uint8_t ud_packet_type : 4; /* UD: of the datagram at hand, see ud.c */
-	uint8_t ud_slid : 4; /* UD: its source LID, up to DPA_MAX_FUNCTIONS; 0: it has a GRH */
-	bool patience_spent; /* UC, UD: see dpa_rx_must_wait() */
-	bool ack_late : 1;   /* other hosts: the ACK that is owed was put off */
-	bool looked_due : 1; /* ask.c: the peer is to be told that all was looked at, */
-	bool hint_due : 1;   /* that something was passed over */
-	uint32_t off;	     /* bytes of the message received */
+	uint8_t ud_packet_type;	   /* UD: of the datagram at hand, see ud.c */
+	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
+	bool ack_late : 1;	   /* other hosts: the ACK that is owed was put off */
+	bool looked_due : 1;	   /* ask.c: the peer is to be told that all was looked at, */
+	bool hint_due : 1;	   /* that something was passed over */
+	uint32_t off;		   /* bytes of the message received */
 	uint32_t rd_head, rd_tail; /* [tail, head) are owed */
 	struct dpa_rx_wqe wqe;
 	uint64_t wr_va; /* WRITE: target */

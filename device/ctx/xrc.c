@@ -172,8 +172,8 @@ void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;
 
-	pthread_mutex_lock(
-		&hw->ctl); /* an SRQ leaves the table before this lock, and ends behind */
+	/* a destroyed SRQ leaves the table before it takes this lock, and is freed behind it */
+	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; hw->nsrq && i < DPA_MAX_SRQ; i++) {
 		struct dpa_hw_srq *srq =
 			atomic_load_explicit(&hw->xrc_srqs[i], memory_order_acquire);

@@ -71,7 +71,7 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 		pkt->xrcsrq = x->xrcsrq;
 	if (e & DPA_ROCE_DETH) {
 		pkt->qkey = x->qkey;
-		pkt->sqpn = x->sqpn;
+		pkt->sqpn = DPA_UD_QPN(x->sqpn);
 		pkt->imm = ntohl(x->ud_imm);
 	} else if (e & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH)) {
 		pkt->va = x->va;

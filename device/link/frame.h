@@ -144,8 +144,8 @@ static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, u
 {
 	if (qpn >> 16 != hw->board->board_num || hw->cfg.near_link != DPA_CFG_NEAR_AUTO)
 		return false;
-	if (!av->is_global) /* a LID names a function of the adapter */
-		return av->dlid && av->dlid <= DPA_MAX_FUNCTIONS;
+	if (!av->is_global)
+		return dpa_cfg_has_lid(&hw->cfg, av->dlid);
 	return dpa_port_is_own(&hw->port, av->dgid);
 }
 /*

@@ -347,8 +347,9 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (!dpa_roce_ext_of(s->opcode) || (s->flags & (DPA_PKT_PULL | DPA_PKT_IOV)))
 		return false;
 	if (qp->type == DPA_QP_UD) {
-		if (len < 40 || (s->opcode & DPA_BTH_TRANSPORT) != DPA_BTH_UD)
-			return false;
+		if (len < 40 || (s->opcode & DPA_BTH_TRANSPORT) != DPA_BTH_UD ||
+		    DPA_UD_SLID(((const struct dpa_ext *)s->ext)->sqpn))
+			return false; /* by LID: a frame would not say so */
 		grh_net(payload, &sp.net);
 		payload += 40;
 		len -= 40;

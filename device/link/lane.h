@@ -80,6 +80,15 @@ struct dpa_slot {
 #define DPA_FROM_UNKNOWN 0u
 #define DPA_FROM_LANE	 1u /* made of a slot of the peer's lane (inspect.c) */
 
+/*
+ * A datagram that is addressed by LID: source LID and service level, in the byte above the source
+ * QPN. 0: it has a GRH. The sender writes it with the slot.
+ */
+#define DPA_UD_LRH(slid, sl) ((uint32_t)(slid) << 28 | ((uint32_t)(sl)&15) << 24)
+#define DPA_UD_QPN(sqpn)     ((sqpn)&0xffffffu)
+#define DPA_UD_SLID(sqpn)    ((uint16_t)((sqpn) >> 28))
+#define DPA_UD_SL(sqpn)	     ((uint8_t)((sqpn) >> 24 & 15))
+
 #define DPA_JOB_PIECES 4u
 
 /*
@@ -151,7 +160,7 @@ struct dpa_ext {
 		};
 		struct { /* DETH */
 			uint32_t qkey;
-			uint32_t sqpn;
+			uint32_t sqpn; /* 24 bits, and DPA_UD_LRH() above them */
 			uint32_t ud_imm;
 			uint32_t rsvd2;
 		};

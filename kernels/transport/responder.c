@@ -51,9 +51,9 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 		if (s->flags & DPA_PKT_SE)
 			e.flags |= DPA_CQE_F_SOLICITED;
 		if (qp->type == DPA_QP_UD) {
-			e.src_qpn = x->sqpn;
-			e.sl = qp->resp.ud_packet_type;
-			e.slid = qp->resp.ud_slid;
+			e.src_qpn = DPA_UD_QPN(x->sqpn);
+			e.slid = DPA_UD_SLID(x->sqpn);
+			e.sl = e.slid ? DPA_UD_SL(x->sqpn) : qp->resp.ud_packet_type;
 			e.flags = (e.slid ? 0 : DPA_CQE_F_GRH) | (e.flags & DPA_CQE_F_SOLICITED);
 			if (p & DPA_OPP_IMM) {
 				e.imm = x->ud_imm;

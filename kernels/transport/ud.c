@@ -9,17 +9,7 @@
 #define UD_PATIENCE_NS 100000000ull
 #define MEET_NS	       3000000000ll
 
-/*
- * Write what stands in place of the GRH of a datagram that is addressed by LID: IP version 0,
- * service level, source LID. The receiver's 40 bytes are undefined then (IBA 11.4.1.2).
- */
-static void make_lrh(uint8_t *g, const struct dpa_wqe_av *av, uint16_t slid)
-{
-	memset(g, 0, GRH_BYTES);
-	g[0] = av->sl & 0xf;
-	g[2] = (uint8_t)(slid >> 8);
-	g[3] = (uint8_t)slid;
-}
+_Static_assert(DPA_MAX_FUNCTIONS < 16, "DPA_UD_LRH() has four bits for a LID");
 
 /*
  * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
@@ -90,11 +80,13 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	x = (struct dpa_ext *)s->ext;
 	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey;
 	x->sqpn = qp->qpn;
+	if (!av->is_global)
+		x->sqpn |= DPA_UD_LRH(dpa_cfg_lid(&qp->hw->cfg, qp->ctx->port->function), av->sl);
 	x->ud_imm = c->imm;
 	if (c->flags & DPA_WQE_SOLICITED)
 		s->flags |= DPA_PKT_SE;
 	if (grh && !av->is_global)
-		make_lrh(data, av, dpa_cfg_lid(&qp->hw->cfg, qp->ctx->port->function));
+		memset(data, 0, grh); /* undefined at the receiver (IBA 11.4.1.2) */
 	else if (grh)
 		make_grh(data, av, sgid.gid, op == (DPA_BTH_UD | DPA_BTH_SEND_ONLY_IMM) ? 8 + 4 : 8,
 			 c->length);
@@ -279,14 +271,6 @@ fail:
 	return 1;
 }
 
-_Static_assert(DPA_MAX_FUNCTIONS < 16, "ud_slid has four bits");
-
-/* Written by make_lrh(); a GRH has IP version 6, or an IPv4 header in its last 20 bytes. */
-static bool is_lrh(const uint8_t *g)
-{
-	return g[0] >> 4 == 0 && g[20] == 0 && !g[2] && g[3];
-}
-
 /* IBA 9.6/qkey, 9.8.3/lost, 9.8.3/too-short */
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -309,11 +293,6 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
-	r->ud_slid = 0;
-	if (is_lrh(payload)) {
-		r->ud_packet_type = payload[0] & 0xf;
-		r->ud_slid = payload[3] & 0xf;
-	}
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter_unasked(qp, s, payload, iov, cnt);

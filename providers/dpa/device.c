@@ -154,7 +154,7 @@ int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_at
 		attr->sm_lid = DPA_SM_LID;
 		attr->link_layer = IBV_LINK_LAYER_INFINIBAND;
 		attr->flags = 0;
-		attr->port_cap_flags = IBV_PORT_CM_SUP;
+		attr->port_cap_flags &= ~(uint32_t)IBV_PORT_IP_BASED_GIDS;
 	}
 	return 0;
 }

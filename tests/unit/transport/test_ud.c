@@ -606,7 +606,7 @@ Test(transport_ud, addressed_by_lid)
 Test(transport_ud, a_lid_of_nobody)
 {
 	struct th *th = ud();
-	struct dpa_wqe_av av = {.dqpn = th->b.qp->qpn, .qkey = QKEY, .dlid = DPA_MAX_FUNCTIONS + 1};
+	struct dpa_wqe_av av = {.dqpn = th->b.qp->qpn, .qkey = QKEY, .dlid = 2};
 	struct dpa_cqe e;
 
 	th->hw->cfg.link_layer = DPA_CFG_LAYER_INFINIBAND;
