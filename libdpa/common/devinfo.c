@@ -152,8 +152,8 @@ doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, cha
 
 	if (!dpa_live(devinfo) || !iface_name || size < DOCA_DEVINFO_IFACE_NAME_SIZE)
 		return DOCA_ERROR_INVALID_VALUE;
-	/* gid_order = adapter leaves index 0 empty, and the derived GID has no interface */
-	for (int i = 0; devinfo->is_dpa && len < 2 && i < 4; i++) {
+	/* of the first GID that has one: indices may be empty, and the derived GID has none */
+	for (int i = 0; devinfo->is_dpa && len < 2 && i < DPA_MAX_GIDS; i++) {
 		snprintf(file, sizeof(file), "gid_attrs/ndevs/%d", i);
 		len = dpa_hwif_port_file(devinfo->function, file, text, sizeof(text));
 	}
