@@ -35,126 +35,141 @@ enum dpa_mad_verdict {
 	DPA_MAD_INFO,	 /* more information than its field holds */
 };
 
-/* A field is U(bits of its type, name, byte after the header, bit from the top, bits); B(name,
- * byte, length) is an array of bytes. */
-#define DPA_CM_PATH_FIELDS(U, B, p, at)                                                            \
-	U(16, p##_local_lid, (at), 0, 16)                                                          \
-	U(16, p##_remote_lid, (at) + 2, 0, 16)                                                     \
-	B(p##_local_gid, (at) + 4, 16)                                                             \
-	B(p##_remote_gid, (at) + 20, 16)                                                           \
-	U(32, p##_flow_label, (at) + 36, 0, 20)                                                    \
-	U(8, p##_rate, (at) + 39, 2, 6)                                                            \
-	U(8, p##_traffic_class, (at) + 40, 0, 8)                                                   \
-	U(8, p##_hop_limit, (at) + 41, 0, 8)                                                       \
-	U(8, p##_sl, (at) + 42, 0, 4)                                                              \
-	U(8, p##_subnet_local, (at) + 42, 4, 1)                                                    \
-	U(8, p##_ack_timeout, (at) + 43, 0, 5)
+/*
+ * The fields of a message `m`. U(m, bits of its type, name, byte after the header, bit from the
+ * top, bits) is a number, B(m, name, byte, length) an array of bytes.
+ */
+#define DPA_CM_PATH_FIELDS(U, B, m, p, at)                                                         \
+	U(m, 16, p##_local_lid, (at), 0, 16)                                                       \
+	U(m, 16, p##_remote_lid, (at) + 2, 0, 16)                                                  \
+	B(m, p##_local_gid, (at) + 4, 16)                                                          \
+	B(m, p##_remote_gid, (at) + 20, 16)                                                        \
+	U(m, 32, p##_flow_label, (at) + 36, 0, 20)                                                 \
+	U(m, 8, p##_rate, (at) + 39, 2, 6)                                                         \
+	U(m, 8, p##_traffic_class, (at) + 40, 0, 8)                                                \
+	U(m, 8, p##_hop_limit, (at) + 41, 0, 8)                                                    \
+	U(m, 8, p##_sl, (at) + 42, 0, 4)                                                           \
+	U(m, 8, p##_subnet_local, (at) + 42, 4, 1)                                                 \
+	U(m, 8, p##_ack_timeout, (at) + 43, 0, 5)
 
-#define DPA_CM_REQ_FIELDS(U, B)                                                                    \
-	U(32, local_id, 0, 0, 32)                                                                  \
-	U(32, vendor_id, 5, 0, 24)                                                                 \
-	U(64, service_id, 8, 0, 64)                                                                \
-	U(64, ca_guid, 16, 0, 64)                                                                  \
-	U(32, qkey, 28, 0, 32)                                                                     \
-	U(32, qpn, 32, 0, 24)                                                                      \
-	U(8, responder_resources, 35, 0, 8)                                                        \
-	U(32, eecn, 36, 0, 24)                                                                     \
-	U(8, initiator_depth, 39, 0, 8)                                                            \
-	U(32, remote_eecn, 40, 0, 24)                                                              \
-	U(8, remote_cm_timeout, 43, 0, 5)                                                          \
-	U(8, transport, 43, 5, 2)                                                                  \
-	U(8, flow_control, 43, 7, 1)                                                               \
-	U(32, psn, 44, 0, 24)                                                                      \
-	U(8, local_cm_timeout, 47, 0, 5)                                                           \
-	U(8, retry_count, 47, 5, 3)                                                                \
-	U(16, pkey, 48, 0, 16)                                                                     \
-	U(8, path_mtu, 50, 0, 4)                                                                   \
-	U(8, rdc, 50, 4, 1)                                                                        \
-	U(8, rnr_retry, 50, 5, 3)                                                                  \
-	U(8, max_cm_retries, 51, 0, 4)                                                             \
-	U(8, srq, 51, 4, 1)                                                                        \
-	U(8, ext_transport, 51, 5, 3)                                                              \
-	DPA_CM_PATH_FIELDS(U, B, primary, 52)                                                      \
-	DPA_CM_PATH_FIELDS(U, B, alternate, 96)                                                    \
-	B(data, 140, 92)
+#define DPA_CM_REQ_FIELDS(U, B, m)                                                                 \
+	U(m, 32, local_id, 0, 0, 32)                                                               \
+	U(m, 32, vendor_id, 5, 0, 24)                                                              \
+	U(m, 64, service_id, 8, 0, 64)                                                             \
+	U(m, 64, ca_guid, 16, 0, 64)                                                               \
+	U(m, 32, qkey, 28, 0, 32)                                                                  \
+	U(m, 32, qpn, 32, 0, 24)                                                                   \
+	U(m, 8, responder_resources, 35, 0, 8)                                                     \
+	U(m, 32, eecn, 36, 0, 24)                                                                  \
+	U(m, 8, initiator_depth, 39, 0, 8)                                                         \
+	U(m, 32, remote_eecn, 40, 0, 24)                                                           \
+	U(m, 8, remote_cm_timeout, 43, 0, 5)                                                       \
+	U(m, 8, transport, 43, 5, 2)                                                               \
+	U(m, 8, flow_control, 43, 7, 1)                                                            \
+	U(m, 32, psn, 44, 0, 24)                                                                   \
+	U(m, 8, local_cm_timeout, 47, 0, 5)                                                        \
+	U(m, 8, retry_count, 47, 5, 3)                                                             \
+	U(m, 16, pkey, 48, 0, 16)                                                                  \
+	U(m, 8, path_mtu, 50, 0, 4)                                                                \
+	U(m, 8, rdc, 50, 4, 1)                                                                     \
+	U(m, 8, rnr_retry, 50, 5, 3)                                                               \
+	U(m, 8, max_cm_retries, 51, 0, 4)                                                          \
+	U(m, 8, srq, 51, 4, 1)                                                                     \
+	U(m, 8, ext_transport, 51, 5, 3)                                                           \
+	DPA_CM_PATH_FIELDS(U, B, m, primary, 52)                                                   \
+	DPA_CM_PATH_FIELDS(U, B, m, alternate, 96)                                                 \
+	B(m, data, 140, 92)
 
-#define DPA_CM_IDS(U) U(32, local_id, 0, 0, 32) U(32, remote_id, 4, 0, 32)
+#define DPA_CM_IDS(U, m) U(m, 32, local_id, 0, 0, 32) U(m, 32, remote_id, 4, 0, 32)
 
-#define DPA_CM_MRA_FIELDS(U, B)                                                                    \
-	DPA_CM_IDS(U) U(8, message, 8, 0, 2) U(8, service_timeout, 9, 0, 5) B(data, 10, 222)
+#define DPA_CM_MRA_FIELDS(U, B, m)                                                                 \
+	DPA_CM_IDS(U, m)                                                                           \
+	U(m, 8, message, 8, 0, 2) U(m, 8, service_timeout, 9, 0, 5) B(m, data, 10, 222)
 
-#define DPA_CM_REJ_FIELDS(U, B)                                                                    \
-	DPA_CM_IDS(U)                                                                              \
-	U(8, message, 8, 0, 2)                                                                     \
-	U(8, info_length, 9, 0, 7)                                                                 \
-	U(16, reason, 10, 0, 16)                                                                   \
-	B(info, 12, 72)                                                                            \
-	B(data, 84, 148)
+#define DPA_CM_REJ_FIELDS(U, B, m)                                                                 \
+	DPA_CM_IDS(U, m)                                                                           \
+	U(m, 8, message, 8, 0, 2)                                                                  \
+	U(m, 8, info_length, 9, 0, 7)                                                              \
+	U(m, 16, reason, 10, 0, 16)                                                                \
+	B(m, info, 12, 72)                                                                         \
+	B(m, data, 84, 148)
 
-#define DPA_CM_REP_FIELDS(U, B)                                                                    \
-	DPA_CM_IDS(U)                                                                              \
-	U(32, qkey, 8, 0, 32)                                                                      \
-	U(32, qpn, 12, 0, 24)                                                                      \
-	U(8, vendor_id_high, 15, 0, 8)                                                             \
-	U(32, eecn, 16, 0, 24)                                                                     \
-	U(8, vendor_id_mid, 19, 0, 8)                                                              \
-	U(32, psn, 20, 0, 24)                                                                      \
-	U(8, vendor_id_low, 23, 0, 8)                                                              \
-	U(8, responder_resources, 24, 0, 8)                                                        \
-	U(8, initiator_depth, 25, 0, 8)                                                            \
-	U(8, target_ack_delay, 26, 0, 5)                                                           \
-	U(8, failover, 26, 5, 2)                                                                   \
-	U(8, flow_control, 26, 7, 1)                                                               \
-	U(8, rnr_retry, 27, 0, 3)                                                                  \
-	U(8, srq, 27, 3, 1)                                                                        \
-	U(64, ca_guid, 28, 0, 64)                                                                  \
-	B(data, 36, 196)
+#define DPA_CM_REP_FIELDS(U, B, m)                                                                 \
+	DPA_CM_IDS(U, m)                                                                           \
+	U(m, 32, qkey, 8, 0, 32)                                                                   \
+	U(m, 32, qpn, 12, 0, 24)                                                                   \
+	U(m, 8, vendor_id_high, 15, 0, 8)                                                          \
+	U(m, 32, eecn, 16, 0, 24)                                                                  \
+	U(m, 8, vendor_id_mid, 19, 0, 8)                                                           \
+	U(m, 32, psn, 20, 0, 24)                                                                   \
+	U(m, 8, vendor_id_low, 23, 0, 8)                                                           \
+	U(m, 8, responder_resources, 24, 0, 8)                                                     \
+	U(m, 8, initiator_depth, 25, 0, 8)                                                         \
+	U(m, 8, target_ack_delay, 26, 0, 5)                                                        \
+	U(m, 8, failover, 26, 5, 2)                                                                \
+	U(m, 8, flow_control, 26, 7, 1)                                                            \
+	U(m, 8, rnr_retry, 27, 0, 3)                                                               \
+	U(m, 8, srq, 27, 3, 1)                                                                     \
+	U(m, 64, ca_guid, 28, 0, 64)                                                               \
+	B(m, data, 36, 196)
 
-#define DPA_CM_RTU_FIELDS(U, B)	 DPA_CM_IDS(U) B(data, 8, 224)
-#define DPA_CM_DREQ_FIELDS(U, B) DPA_CM_IDS(U) U(32, remote_qpn, 8, 0, 24) B(data, 12, 220)
-#define DPA_CM_DREP_FIELDS(U, B) DPA_CM_IDS(U) B(data, 8, 224)
+#define DPA_CM_RTU_FIELDS(U, B, m) DPA_CM_IDS(U, m) B(m, data, 8, 224)
+#define DPA_CM_DREQ_FIELDS(U, B, m)                                                                \
+	DPA_CM_IDS(U, m) U(m, 32, remote_qpn, 8, 0, 24) B(m, data, 12, 220)
+#define DPA_CM_DREP_FIELDS(U, B, m) DPA_CM_IDS(U, m) B(m, data, 8, 224)
 
-#define DPA_CM_SIDR_REQ_FIELDS(U, B)                                                               \
-	U(32, request_id, 0, 0, 32)                                                                \
-	U(16, pkey, 4, 0, 16)                                                                      \
-	U(64, service_id, 8, 0, 64)                                                                \
-	B(data, 16, 216)
+#define DPA_CM_SIDR_REQ_FIELDS(U, B, m)                                                            \
+	U(m, 32, request_id, 0, 0, 32)                                                             \
+	U(m, 16, pkey, 4, 0, 16)                                                                   \
+	U(m, 64, service_id, 8, 0, 64)                                                             \
+	B(m, data, 16, 216)
 
-#define DPA_CM_SIDR_REP_FIELDS(U, B)                                                               \
-	U(32, request_id, 0, 0, 32)                                                                \
-	U(8, status, 4, 0, 8)                                                                      \
-	U(8, info_length, 5, 0, 8)                                                                 \
-	U(16, vendor_id_high, 6, 0, 16)                                                            \
-	U(32, qpn, 8, 0, 24)                                                                       \
-	U(8, vendor_id_low, 11, 0, 8)                                                              \
-	U(64, service_id, 12, 0, 64)                                                               \
-	U(32, qkey, 20, 0, 32)                                                                     \
-	B(info, 24, 72)                                                                            \
-	B(data, 96, 136)
+#define DPA_CM_SIDR_REP_FIELDS(U, B, m)                                                            \
+	U(m, 32, request_id, 0, 0, 32)                                                             \
+	U(m, 8, status, 4, 0, 8)                                                                   \
+	U(m, 8, info_length, 5, 0, 8)                                                              \
+	U(m, 16, vendor_id_high, 6, 0, 16)                                                         \
+	U(m, 32, qpn, 8, 0, 24)                                                                    \
+	U(m, 8, vendor_id_low, 11, 0, 8)                                                           \
+	U(m, 64, service_id, 12, 0, 64)                                                            \
+	U(m, 32, qkey, 20, 0, 32)                                                                  \
+	B(m, info, 24, 72)                                                                         \
+	B(m, data, 96, 136)
 
 /* clang-format off */
-#define DPA_CM_U(type, name, byte, bit, bits) uint##type##_t name;
-#define DPA_CM_B(name, byte, len) uint8_t name[len];
+#define DPA_CM_U(m, type, name, byte, bit, bits) uint##type##_t name;
+#define DPA_CM_B(m, name, byte, len) uint8_t name[len];
 /* Numbers in host order. */
 struct dpa_mad {
 	uint16_t status, class_specific, attr; /* attr: enum dpa_cm_attr, says which member is set */
 	uint32_t modifier;
 	uint64_t tid;
 	union {
-		struct { DPA_CM_REQ_FIELDS(DPA_CM_U, DPA_CM_B) } req;
-		struct { DPA_CM_MRA_FIELDS(DPA_CM_U, DPA_CM_B) } mra;
-		struct { DPA_CM_REJ_FIELDS(DPA_CM_U, DPA_CM_B) } rej;
-		struct { DPA_CM_REP_FIELDS(DPA_CM_U, DPA_CM_B) } rep;
-		struct { DPA_CM_RTU_FIELDS(DPA_CM_U, DPA_CM_B) } rtu;
-		struct { DPA_CM_DREQ_FIELDS(DPA_CM_U, DPA_CM_B) } dreq;
-		struct { DPA_CM_DREP_FIELDS(DPA_CM_U, DPA_CM_B) } drep;
-		struct { DPA_CM_SIDR_REQ_FIELDS(DPA_CM_U, DPA_CM_B) } sidr_req;
-		struct { DPA_CM_SIDR_REP_FIELDS(DPA_CM_U, DPA_CM_B) } sidr_rep;
+		struct { DPA_CM_REQ_FIELDS(DPA_CM_U, DPA_CM_B, req) } req;
+		struct { DPA_CM_MRA_FIELDS(DPA_CM_U, DPA_CM_B, mra) } mra;
+		struct { DPA_CM_REJ_FIELDS(DPA_CM_U, DPA_CM_B, rej) } rej;
+		struct { DPA_CM_REP_FIELDS(DPA_CM_U, DPA_CM_B, rep) } rep;
+		struct { DPA_CM_RTU_FIELDS(DPA_CM_U, DPA_CM_B, rtu) } rtu;
+		struct { DPA_CM_DREQ_FIELDS(DPA_CM_U, DPA_CM_B, dreq) } dreq;
+		struct { DPA_CM_DREP_FIELDS(DPA_CM_U, DPA_CM_B, drep) } drep;
+		struct { DPA_CM_SIDR_REQ_FIELDS(DPA_CM_U, DPA_CM_B, sidr_req) } sidr_req;
+		struct { DPA_CM_SIDR_REP_FIELDS(DPA_CM_U, DPA_CM_B, sidr_rep) } sidr_rep;
 	};
 };
 #undef DPA_CM_U
 #undef DPA_CM_B
 /* clang-format on */
+
+/*
+ * Calls fn(arg, name, number) for each number among the message's fields, in the order of the wire;
+ * its arrays are left out. m->attr must be one of enum dpa_cm_attr, else there is none.
+ */
+typedef void dpa_mad_field_fn(void *arg, const char *name, uint64_t v);
+void dpa_mad_each(const struct dpa_mad *m, dpa_mad_field_fn *fn, void *arg);
+/* "REQ", "SIDR_REP", ...; "?" of any other number. */
+const char *dpa_mad_attr_name(uint16_t attr);
+/* Why a message was refused; never NULL. */
+const char *dpa_mad_verdict_name(enum dpa_mad_verdict v);
 
 /* Reserved bits are ignored. *m is set whole if the verdict is DPA_MAD_OK, else only cleared. */
 enum dpa_mad_verdict dpa_mad_decode(const uint8_t *p, size_t n, struct dpa_mad *m);
@@ -162,6 +177,9 @@ enum dpa_mad_verdict dpa_mad_decode(const uint8_t *p, size_t n, struct dpa_mad *
 /* Writes all of p, reserved bits as 0. False, and p all 0: a number is too large for its field, or
  * decode would refuse it. */
 bool dpa_mad_encode(const struct dpa_mad *m, uint8_t p[DPA_MAD_BYTES]);
+
+#define DPA_MAD_QPN  1u /* QP1, and the Q_Key of its datagrams (IBA 10.2.5) */
+#define DPA_MAD_QKEY 0x80010000u
 
 #define DPA_CM_IP_BYTES 36 /* the first of the private data of REQ and SIDR_REQ (IBA annex A11) */
 

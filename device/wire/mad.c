@@ -10,6 +10,7 @@
 #define INFO_MAX      72
 
 struct field {
+	const char *name;
 	uint16_t at;   /* in struct dpa_mad */
 	uint8_t size;  /* there; 0: an array of bytes */
 	uint8_t byte;  /* after the header */
@@ -18,44 +19,22 @@ struct field {
 };
 
 struct form {
+	const char *name;
 	const struct field *fields;
 	size_t n;
 };
 
 /* clang-format off */
-#define U(type, name, byte, bit, bits) \
-	{offsetof(struct dpa_mad, OF.name), (type) / 8, (byte), (bit), (bits)},
-#define B(name, byte, len) {offsetof(struct dpa_mad, OF.name), 0, (byte), 0, (len)},
-#define OF req
-static const struct field req[] = {DPA_CM_REQ_FIELDS(U, B)};
-#undef OF
-#define OF mra
-static const struct field mra[] = {DPA_CM_MRA_FIELDS(U, B)};
-#undef OF
-#define OF rej
-static const struct field rej[] = {DPA_CM_REJ_FIELDS(U, B)};
-#undef OF
-#define OF rep
-static const struct field rep[] = {DPA_CM_REP_FIELDS(U, B)};
-#undef OF
-#define OF rtu
-static const struct field rtu[] = {DPA_CM_RTU_FIELDS(U, B)};
-#undef OF
-#define OF dreq
-static const struct field dreq[] = {DPA_CM_DREQ_FIELDS(U, B)};
-#undef OF
-#define OF drep
-static const struct field drep[] = {DPA_CM_DREP_FIELDS(U, B)};
-#undef OF
-#define OF sidr_req
-static const struct field sidr_req[] = {DPA_CM_SIDR_REQ_FIELDS(U, B)};
-#undef OF
-#define OF sidr_rep
-static const struct field sidr_rep[] = {DPA_CM_SIDR_REP_FIELDS(U, B)};
-#undef OF
-#define FORM(x) {x, sizeof(x) / sizeof((x)[0])}
-static const struct form forms[] = {FORM(req), FORM(mra), FORM(rej), FORM(rep), FORM(rtu),
-				    FORM(dreq), FORM(drep), FORM(sidr_req), FORM(sidr_rep)};
+#define U(m, type, name, byte, bit, bits) \
+	{#name, offsetof(struct dpa_mad, m.name), (type) / 8, (byte), (bit), (bits)},
+#define B(m, name, byte, len) {#name, offsetof(struct dpa_mad, m.name), 0, (byte), 0, (len)},
+#define FIELDS(attr, m) static const struct field m[] = {DPA_CM_##attr##_FIELDS(U, B, m)};
+#define FORM(attr, m) [DPA_CM_##attr - DPA_CM_REQ] = {#attr, m, sizeof(m) / sizeof((m)[0])},
+#define FORMS(X) \
+	X(REQ, req) X(MRA, mra) X(REJ, rej) X(REP, rep) X(RTU, rtu) X(DREQ, dreq) X(DREP, drep) \
+	X(SIDR_REQ, sidr_req) X(SIDR_REP, sidr_rep)
+FORMS(FIELDS)
+static const struct form forms[] = {FORMS(FORM)};
 /* clang-format on */
 
 static const struct form *form_of(uint16_t attr)
@@ -208,4 +187,38 @@ bool dpa_mad_encode(const struct dpa_mad *m, uint8_t p[DPA_MAD_BYTES])
 		return true;
 	memset(p, 0, DPA_MAD_BYTES);
 	return false;
+}
+
+void dpa_mad_each(const struct dpa_mad *m, dpa_mad_field_fn *fn, void *arg)
+{
+	const struct form *form = form_of(m->attr);
+
+	for (size_t i = 0; form && i < form->n; i++) {
+		const struct field *f = &form->fields[i];
+
+		if (f->size)
+			fn(arg, f->name, number((const uint8_t *)m + f->at, f->size));
+	}
+}
+
+const char *dpa_mad_attr_name(uint16_t attr)
+{
+	const struct form *form = form_of(attr);
+
+	return form ? form->name : "?";
+}
+
+const char *dpa_mad_verdict_name(enum dpa_mad_verdict v)
+{
+	static const char *const names[] = {
+		[DPA_MAD_OK] = "no fault",
+		[DPA_MAD_SIZE] = "not 256 bytes",
+		[DPA_MAD_VERSION] = "version of the MAD or of its class",
+		[DPA_MAD_CLASS] = "not communication management",
+		[DPA_MAD_METHOD] = "method is not ComMgtSend",
+		[DPA_MAD_ATTR] = "attribute is not one of RoCE's CM",
+		[DPA_MAD_INFO] = "information length above 72",
+	};
+
+	return v < sizeof(names) / sizeof(names[0]) ? names[v] : "?";
 }

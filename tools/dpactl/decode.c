@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <dpa_mad.h>
 #include <wire/pcap.h>
 #include "dpactl.h"
 
@@ -116,7 +117,66 @@ static const char *syndrome_name(uint8_t s)
 	}
 }
 
+/* ---- Messages of the communication manager: what the payload of a datagram to QP1 is */
+
+/* False: the packet is no datagram to QP1. Else *m is decoded, or *bad names why it is not. */
+static bool is_mad(const struct dpa_roce_pkt *k, struct dpa_mad *m, const char **bad)
+{
+	enum dpa_mad_verdict v;
+
+	if (!(dpa_roce_ext_of(k->opcode) & DPA_ROCE_DETH) || k->dqpn != DPA_MAD_QPN ||
+	    k->qkey != DPA_MAD_QKEY)
+		return false;
+	v = dpa_mad_decode(k->payload, k->len, m);
+	*bad = v == DPA_MAD_OK ? NULL : dpa_mad_verdict_name(v);
+	return true;
+}
+
+/* The IP CM header of a request's private data, if it has one. */
+static bool is_ip(const struct dpa_mad *m, struct dpa_cm_ip *ip)
+{
+	return (m->attr == DPA_CM_REQ && dpa_cm_ip_decode(m->req.data, ip)) ||
+	       (m->attr == DPA_CM_SIDR_REQ && dpa_cm_ip_decode(m->sidr_req.data, ip));
+}
+
+/* Its addresses as GIDs, which gid_text() prints. */
+static void to_gid(const struct dpa_cm_ip *ip, const uint8_t addr[16], uint8_t gid[16])
+{
+	memcpy(gid, addr, 16);
+	if (ip->ip_version == 4)
+		gid[10] = gid[11] = 0xff;
+}
+
 /* ---- Text */
+
+static void cm_field_text(void *arg, const char *name, uint64_t v)
+{
+	printf(" %s=0x%" PRIx64, name, v);
+}
+
+static void mad_text(const struct dpa_roce_pkt *k)
+{
+	char src[64], dst[64];
+	uint8_t a[16], b[16];
+	struct dpa_cm_ip ip;
+	const char *bad;
+	struct dpa_mad m;
+
+	if (!is_mad(k, &m, &bad))
+		return;
+	if (bad) {
+		printf("  MAD: %s", bad);
+		return;
+	}
+	printf("  CM %s tid=0x%" PRIx64, dpa_mad_attr_name(m.attr), m.tid);
+	dpa_mad_each(&m, cm_field_text, NULL);
+	if (!is_ip(&m, &ip))
+		return;
+	to_gid(&ip, ip.src, a);
+	to_gid(&ip, ip.dst, b);
+	printf(" ip %s port %u > %s", gid_text(a, src, sizeof(src)), ip.sport,
+	       gid_text(b, dst, sizeof(dst)));
+}
 
 static void field_text(void *arg, const char *name, uint64_t v, bool hex)
 {
@@ -134,6 +194,7 @@ static void pkt_text(const struct dpa_roce_pkt *k)
 	if (dpa_roce_ext_of(k->opcode) & DPA_ROCE_AETH)
 		printf(" (%s)", syndrome_name(k->syndrome));
 	printf(" len=%u", k->len);
+	mad_text(k);
 }
 
 static void entry_text(const struct entry *e)
@@ -164,6 +225,40 @@ static void add_bool(struct json_object *o, const char *name, bool v)
 	json_object_object_add(o, name, json_object_new_boolean(v));
 }
 
+static void cm_field_json(void *arg, const char *name, uint64_t v)
+{
+	json_add_num(arg, name, v);
+}
+
+static void mad_json(struct json_object *o, const struct dpa_roce_pkt *k)
+{
+	struct json_object *cm;
+	struct dpa_cm_ip ip;
+	const char *bad;
+	struct dpa_mad m;
+	uint8_t gid[16];
+	char text[64];
+
+	if (!is_mad(k, &m, &bad))
+		return;
+	cm = json_object_new_object();
+	json_object_object_add(o, "mad", cm);
+	if (bad) {
+		json_add(cm, "refused", bad);
+		return;
+	}
+	json_add(cm, "attribute", dpa_mad_attr_name(m.attr));
+	json_add_num(cm, "tid", m.tid);
+	dpa_mad_each(&m, cm_field_json, cm);
+	if (!is_ip(&m, &ip))
+		return;
+	json_add_num(cm, "ip_sport", ip.sport);
+	to_gid(&ip, ip.src, gid);
+	json_add(cm, "ip_src", gid_text(gid, text, sizeof(text)));
+	to_gid(&ip, ip.dst, gid);
+	json_add(cm, "ip_dst", gid_text(gid, text, sizeof(text)));
+}
+
 static void pkt_json(struct json_object *o, const struct dpa_roce_pkt *k)
 {
 	json_add_num(o, "opcode", k->opcode);
@@ -181,6 +276,7 @@ static void pkt_json(struct json_object *o, const struct dpa_roce_pkt *k)
 		json_add(o, "syndrome_name", syndrome_name(k->syndrome));
 	json_add_num(o, "payload_len", k->len);
 	json_add_num(o, "icrc", k->icrc);
+	mad_json(o, k);
 }
 
 static struct json_object *entry_json(const struct entry *e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Expected numbers of REQ, REP, REJ and DREQ are what tshark 4.0 shows for the same bytes, but for
- * flow label and rate, which are IBA 12.6.5's (tshark reads those a byte early). */
+ * flow label and rate, whose places are those of Linux' ibta_vol1_c12.h (tshark reads other bytes).
+ * tests/integration/decode/test_decode asks tshark itself. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <dpa_mad.h>
@@ -116,7 +117,8 @@ Test(mad, answers)
 	cr_assert_eq(m.dreq.remote_qpn, 0xabd0f5);
 }
 
-/* tshark does not show these fields: IBA 12.6.6, 12.11.1 and 12.11.2 have their places. */
+/* Fields that tshark does not show: their places are those of rdma-core's and Linux' CM
+ * (ibta_vol1_c12.h). */
 Test(mad, by_the_specification)
 {
 	struct dpa_mad m;
