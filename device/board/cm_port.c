@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cm_port.c - claims of rdma_cm ports by byte locks; the contract is in cm_port.h.
+ * cm_port.c - claims of rdma_cm ports by byte locks; the contract is in dpa_cm_port.h.
  *
  * Each family, port space and port has three bytes, each address of it one more:
  *
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
-#include "cm_port.h"
+#include <dpa_cm_port.h>
 
 #define OPENED	   (1ll << 40) /* read-locked while the file is open: who removes it looks */
 #define PORT_BYTES (1ll << 41) /* + (family * 4 + port space) * 65536 * 4 + port * 4 + which */

@@ -22,5 +22,6 @@
 
 #include "dpa_hw_format.h"
 #include "dpa_hw_cmd.h"
+#include "dpa_hw_gsi.h"
 
 #endif

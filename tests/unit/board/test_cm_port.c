@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <board/cm_port.h>
+#include <dpa_cm_port.h>
 
 static char file[192];
 

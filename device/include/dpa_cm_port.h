@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cm_port.h - the ports of the communication manager (rdma_cm), of one network namespace.
+ * dpa_cm_port.h - the ports of the communication manager (rdma_cm), of one network namespace.
  *
  * A port belongs to one id of the namespace, whichever process, user or adapter instance has it. A
  * claim is a set of byte locks on one empty file that all users share. The locks belong to the open
