@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Calls of the owner. Each checks first: after an error nothing has changed. */
+#include "cm_priv.h"
+
+#define FIELD(member) sizeof(((struct dpa_mad *)0)->member)
+#define QPN_MAX	      0xffffffu /* of a vendor id, too */
+
+static bool fits(const struct dpa_cm_input *in, size_t len, size_t info_len)
+{
+	return in->len <= len && (!in->len || in->data) && in->info_len <= info_len &&
+	       (!in->info_len || in->info);
+}
+
+static bool conn_fits(const struct dpa_cm_conn *c)
+{
+	return c && c->qpn <= QPN_MAX && c->vendor_id <= QPN_MAX;
+}
+
+static bool path_fits(const struct dpa_cm_path *p)
+{
+	return p && p->flow_label < 1u << 20 && p->sl < 16 && p->mtu >= IBV_MTU_256 &&
+	       p->mtu <= IBV_MTU_4096 && p->life_time < 32;
+}
+
+static int call_connect(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_conn *c = in->conn;
+
+	if (!cm_in(cm, IN(IDLE)) || !conn_fits(c) || !path_fits(in->path) ||
+	    c->qp > DPA_CM_QP_XRC_INI || !fits(in, FIELD(req.data), 0))
+		return EINVAL;
+	cm->qp = c->qp;
+	cm->path = *in->path;
+	cm->service_id = in->service_id;
+	cm->tid = cm_own_tid(cm);
+	cm->local_qpn = c->qpn;
+	cm->responder_resources = c->responder_resources;
+	cm->initiator_depth = c->initiator_depth;
+	cm->retry_count = c->retry_count < 7 ? c->retry_count : 7;
+	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
+	cm->max_retries = cm->config.max_retries;
+	cm->answer_wait = dpa_cm_ms(cm->config.cm_timeout);
+	cm_make_req(cm, in, &cm->msg);
+	cm->state = DPA_CM_ST_REQ_SENT;
+	cm_send_repeated(cm, in->now, dpa_cm_req_wait(cm->path.life_time, cm->config.cm_timeout),
+			 out);
+	return 0;
+}
+
+static int call_resolve(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			struct dpa_cm_effects *out)
+{
+	if (!cm_in(cm, IN(IDLE)) || !path_fits(in->path) || !fits(in, FIELD(sidr_req.data), 0))
+		return EINVAL;
+	cm->qp = DPA_CM_QP_UD;
+	cm->path = *in->path;
+	cm->service_id = in->service_id;
+	cm->tid = cm_own_tid(cm);
+	cm->max_retries = cm->config.max_retries;
+	cm_make_sidr_req(cm, in, &cm->msg);
+	cm->state = DPA_CM_ST_SIDR_REQ_SENT;
+	cm_send_repeated(cm, in->now, dpa_cm_ms(cm->config.cm_timeout), out);
+	return 0;
+}
+
+static int call_accept(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_conn *c = in->conn;
+
+	if (!cm_in(cm, CM_HAS_REQ) || cm->qp == DPA_CM_QP_NONE || !conn_fits(c) ||
+	    !fits(in, FIELD(rep.data), 0))
+		return EINVAL;
+	cm->local_qpn = c->qpn;
+	cm->responder_resources = c->responder_resources;
+	cm->initiator_depth = c->initiator_depth;
+	cm_make_rep(cm, in, &cm->msg);
+	cm->state = DPA_CM_ST_REP_SENT;
+	cm_send_repeated(cm, in->now, cm->answer_wait, out);
+	return 0;
+}
+
+static int call_confirm(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			struct dpa_cm_effects *out)
+{
+	if (!cm_in(cm, CM_HAS_REP) || !fits(in, FIELD(rtu.data), 0))
+		return EINVAL;
+	cm_make_rtu(cm, in, &cm->answer);
+	cm->state = DPA_CM_ST_ESTABLISHED;
+	cm_send(out, &cm->answer);
+	return 0;
+}
+
+/* The peer of a REP may have made its QP ready to send: only then packets may be under way. */
+static int call_reject(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	struct dpa_mad m;
+
+	if (!cm_in(cm, CM_WAITS_REP | CM_HAS_REQ | CM_HAS_REP | CM_WAITS_RTU) ||
+	    !fits(in, FIELD(rej.data), FIELD(rej.info)))
+		return EINVAL;
+	cm_make_rej(cm, in->reason, &m);
+	m.rej.info_length = (uint8_t)in->info_len;
+	if (in->info_len)
+		memcpy(m.rej.info, in->info, in->info_len);
+	if (in->len)
+		memcpy(m.rej.data, in->data, in->len);
+	cm_send(out, &m);
+	if (cm_in(cm, CM_WAITS_RTU))
+		cm_enter_timewait(cm, in->now);
+	else
+		cm_close(cm);
+	return 0;
+}
+
+static int call_notify(struct dpa_cm *cm, struct dpa_cm_effects *out)
+{
+	if (cm_in(cm, IN(ESTABLISHED)))
+		return EISCONN;
+	if (!cm_in(cm, CM_WAITS_RTU))
+		return EINVAL;
+	cm->state = DPA_CM_ST_ESTABLISHED;
+	cm->deadline = DPA_CM_NEVER;
+	out->event.type = DPA_CM_EV_ESTABLISHED;
+	return 0;
+}
+
+/* Not connected: success, as rdma_disconnect() has it. */
+static int call_disconnect(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			   struct dpa_cm_effects *out)
+{
+	bool asked = cm_in(cm, IN(DREQ_RCVD));
+
+	if (!fits(in, asked ? FIELD(drep.data) : FIELD(dreq.data), 0))
+		return EINVAL;
+	if (asked) {
+		cm_answer_dreq(cm, in, out);
+	} else if (cm_in(cm, IN(ESTABLISHED))) {
+		cm_make_dreq(cm, in, &cm->msg);
+		cm->state = DPA_CM_ST_DREQ_SENT;
+		cm_send_repeated(cm, in->now, cm->answer_wait, out);
+	}
+	return 0;
+}
+
+static int call_sidr_answer(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			    struct dpa_cm_effects *out)
+{
+	struct dpa_mad m;
+
+	if (!cm_in(cm, IN(SIDR_REQ_RCVD)) || (in->conn && !conn_fits(in->conn)) ||
+	    (in->status == DPA_CM_SIDR_VALID && !in->conn) ||
+	    !fits(in, FIELD(sidr_rep.data), FIELD(sidr_rep.info)))
+		return EINVAL;
+	cm_make_sidr_rep(cm, in, &m);
+	cm_send(out, &m);
+	cm_close(cm);
+	return 0;
+}
+
+int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	switch (in->kind) {
+	case DPA_CM_CONNECT:
+		return call_connect(cm, in, out);
+	case DPA_CM_RESOLVE:
+		return call_resolve(cm, in, out);
+	case DPA_CM_ACCEPT:
+		return call_accept(cm, in, out);
+	case DPA_CM_CONFIRM:
+		return call_confirm(cm, in, out);
+	case DPA_CM_REJECT:
+		return call_reject(cm, in, out);
+	case DPA_CM_NOTIFY:
+		return call_notify(cm, out);
+	case DPA_CM_DISCONNECT:
+		return call_disconnect(cm, in, out);
+	case DPA_CM_SIDR_ANSWER:
+		return call_sidr_answer(cm, in, out);
+	default:
+		return EINVAL;
+	}
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cm.h - the communication manager (IBA chapter 12) as pure step functions. The diagram is in
+ * README.md of this folder.
+ *
+ * One struct dpa_cm is one communication id: one connection, or one SIDR exchange. A step takes one
+ * input (a call of the owner, a MAD, a timer) and returns what the caller has to do. Nothing here
+ * does I/O, allocates, locks or reads a clock. The caller serialises the steps of one struct
+ * dpa_cm; different ones are independent. Times are in ms of a clock of the caller that never goes
+ * back.
+ *
+ * A communication id is used once. After CLOSED the caller takes a new one, with a new local id.
+ */
+#ifndef DPA_CM_CM_H
+#define DPA_CM_CM_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dpa_mad.h>
+
+#define DPA_CM_NEVER UINT64_MAX /* a deadline: no timer runs */
+
+enum dpa_cm_state { /* names of IBA 12.9.7; "MRA" states as in Linux */
+		    DPA_CM_ST_IDLE,
+		    DPA_CM_ST_REQ_SENT,
+		    DPA_CM_ST_MRA_REQ_RCVD, /* REQ sent, the peer asked for time */
+		    DPA_CM_ST_REP_RCVD,
+		    DPA_CM_ST_MRA_REP_SENT, /* REP received, this side asked for time */
+		    DPA_CM_ST_REQ_RCVD,
+		    DPA_CM_ST_MRA_REQ_SENT, /* REQ received, this side asked for time */
+		    DPA_CM_ST_REP_SENT,
+		    DPA_CM_ST_MRA_REP_RCVD, /* REP sent, the peer asked for time */
+		    DPA_CM_ST_ESTABLISHED,
+		    DPA_CM_ST_DREQ_SENT,
+		    DPA_CM_ST_DREQ_RCVD,
+		    DPA_CM_ST_TIMEWAIT,
+		    DPA_CM_ST_SIDR_REQ_SENT,
+		    DPA_CM_ST_SIDR_REQ_RCVD,
+		    DPA_CM_ST_CLOSED, /* the end: no MAD, no timer, no record */
+		    DPA_CM_STATES
+};
+
+/* Reasons of REJ (IBA table 111) that this CM gives. */
+enum dpa_cm_reason {
+	DPA_CM_REJ_TIMEOUT = 4,
+	DPA_CM_REJ_SERVICE_ID = 8,
+	DPA_CM_REJ_TRANSPORT = 9,
+	DPA_CM_REJ_STALE = 10,
+	DPA_CM_REJ_CONSUMER = 28,
+};
+
+enum dpa_cm_sidr_status { DPA_CM_SIDR_VALID, DPA_CM_SIDR_UNSUPPORTED, DPA_CM_SIDR_REJECTED };
+
+enum dpa_cm_qp {
+	DPA_CM_QP_RC,
+	DPA_CM_QP_UC,
+	DPA_CM_QP_XRC_INI,
+	DPA_CM_QP_XRC_TGT,
+	DPA_CM_QP_UD,
+	DPA_CM_QP_NONE, /* a REQ for RD or a reserved type: ACCEPT returns EINVAL, reject it with 9
+			 */
+};
+
+/* The same for all communication ids of an adapter, but for local_id. */
+struct dpa_cm_config {
+	uint32_t local_id;   /* not 0; unique for ca_guid, whichever process made it */
+	uint32_t tid_high;   /* high half of the transaction ids */
+	uint32_t psn;	     /* the first that this side expects, 24 bits */
+	uint64_t ca_guid;    /* node GUID */
+	uint8_t ack_delay;   /* local CA ACK delay, 4.096 us * 2^n */
+	uint8_t cm_timeout;  /* of both sides, put into REQ: DPA_CM_TIMEOUT */
+	uint8_t max_retries; /* put into REQ: DPA_CM_RETRIES */
+	uint8_t mra_timeout; /* service timeout of an MRA: DPA_CM_MRA_TIMEOUT */
+};
+#define DPA_CM_TIMEOUT	   20
+#define DPA_CM_RETRIES	   15
+#define DPA_CM_MRA_TIMEOUT 24
+
+struct dpa_cm_path {
+	uint8_t sgid[16], dgid[16];
+	uint32_t flow_label;
+	uint16_t pkey, pkey_index;
+	uint8_t port, sgid_index, hop_limit, traffic_class, sl;
+	uint8_t mtu;	   /* enum ibv_mtu */
+	uint8_t life_time; /* packet life time, 4.096 us * 2^n */
+};
+
+/* Of CONNECT and ACCEPT. Responder resources and initiator depth are this side's own. */
+struct dpa_cm_conn {
+	enum dpa_cm_qp qp; /* CONNECT: RC, UC or XRC_INI */
+	uint32_t qpn;	   /* of this side */
+	uint8_t responder_resources, initiator_depth, flow_control, srq;
+	uint8_t retry_count, rnr_retry; /* more than 7 counts as 7 */
+	uint32_t vendor_id, attr_mod;	/* ECE */
+};
+
+enum dpa_cm_input_kind {
+	DPA_CM_CONNECT,	    /* service_id, path, conn, data: send REQ */
+	DPA_CM_RESOLVE,	    /* service_id, path, data: send SIDR_REQ */
+	DPA_CM_ACCEPT,	    /* conn, data: send REP */
+	DPA_CM_CONFIRM,	    /* data: send RTU */
+	DPA_CM_REJECT,	    /* reason, info, data: send REJ */
+	DPA_CM_NOTIFY,	    /* the QP got data before the RTU: it counts as received */
+	DPA_CM_DISCONNECT,  /* data: send DREQ, or DREP; the caller does it for a stale one, too */
+	DPA_CM_SIDR_ANSWER, /* status, conn (qpn, ECE), qkey, info, data: send SIDR_REP */
+	DPA_CM_DESTROY,	    /* the owner goes: it gets no more events; always succeeds */
+	DPA_CM_MAD,	    /* mad; arrival where it is REQ or SIDR_REQ */
+	DPA_CM_TIMER,	    /* the deadline may have come */
+	DPA_CM_INPUTS
+};
+
+struct dpa_cm_input {
+	enum dpa_cm_input_kind kind;
+	uint64_t now;
+	uint64_t service_id;
+	const struct dpa_cm_path *path;
+	const struct dpa_cm_conn *conn;
+	const void *data, *info; /* private data; additional information */
+	size_t len, info_len;
+	uint16_t reason;
+	uint8_t status; /* enum dpa_cm_sidr_status */
+	uint32_t qkey;
+	const struct dpa_mad *mad;
+	const struct dpa_cm_path *arrival; /* the way back: sgid is ours, dgid the sender's */
+};
+
+enum dpa_cm_event_type {
+	DPA_CM_EV_NONE,
+	DPA_CM_EV_REQ,		 /* answer by ACCEPT or REJECT */
+	DPA_CM_EV_REP,		 /* answer by CONFIRM or REJECT */
+	DPA_CM_EV_ESTABLISHED,	 /* RTU received, or NOTIFY */
+	DPA_CM_EV_REJ,		 /* status: reason */
+	DPA_CM_EV_UNREACHABLE,	 /* REQ, REP or SIDR_REQ had no answer; status: -ETIMEDOUT */
+	DPA_CM_EV_DREQ,		 /* answer by DISCONNECT */
+	DPA_CM_EV_DREP,		 /* disconnected */
+	DPA_CM_EV_DREQ_TIMEOUT,	 /* disconnected, DREQ had no answer; status: -ETIMEDOUT */
+	DPA_CM_EV_TIMEWAIT_EXIT, /* the QP may be used again */
+	DPA_CM_EV_SIDR_REQ,	 /* answer by SIDR_ANSWER */
+	DPA_CM_EV_SIDR_REP,	 /* status: enum dpa_cm_sidr_status */
+	DPA_CM_EVENTS
+};
+
+/* Pointers lead into the MAD of the input. Fields that the message does not have are 0. */
+struct dpa_cm_event {
+	enum dpa_cm_event_type type;
+	int status;
+	const uint8_t *data, *info; /* private data: always the whole field */
+	size_t len, info_len;
+	uint64_t service_id;
+	enum dpa_cm_qp qp;			      /* of this side */
+	uint32_t qpn, qkey, psn;		      /* of the peer */
+	uint8_t responder_resources, initiator_depth; /* exchanged: what this side may use */
+	uint8_t flow_control, retry_count, rnr_retry, srq;
+	uint32_t vendor_id, attr_mod; /* ECE */
+};
+
+/* What MADs of others are compared with. A bit of `live` is set while its fields count. */
+#define DPA_CM_LIVE_LOCAL 1 /* local_id: MADs for it belong here */
+#define DPA_CM_LIVE_ID	  2 /* (ca_guid, remote_id): a REQ of these is a duplicate */
+#define DPA_CM_LIVE_QP	  4 /* (ca_guid, qpn): another connection of these makes this one stale */
+#define DPA_CM_LIVE_SIDR  8 /* (gid, remote_id): a SIDR_REQ of these is a duplicate */
+struct dpa_cm_record {
+	uint32_t live;
+	uint32_t local_id, remote_id, qpn;
+	uint64_t ca_guid; /* of the peer */
+	uint8_t gid[16];  /* of the peer, SIDR_REQ received only */
+	bool xrc;	  /* initiator: the peer's QPN is where REP has an EECN */
+};
+
+struct dpa_cm_effects {
+	bool send; /* mad, to the connection's peer */
+	struct dpa_mad mad;
+	struct dpa_cm_event event; /* for the owner */
+	uint64_t deadline;	   /* of the next TIMER; DPA_CM_NEVER */
+	bool record_changed;
+	struct dpa_cm_record record; /* as it is now */
+	bool done;		     /* closed and without an owner: free it */
+};
+
+struct dpa_cm {
+	struct dpa_cm_config config;
+	enum dpa_cm_state state;
+	enum dpa_cm_qp qp;
+	bool orphan;   /* DESTROY came */
+	bool has_peer; /* remote_id, remote_qpn, remote_guid are set */
+	uint32_t remote_id, local_qpn, remote_qpn;
+	uint32_t sq_psn; /* announced by the peer */
+	uint64_t remote_guid, service_id, tid;
+	struct dpa_cm_path path;
+	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry;
+	uint8_t ack_timeout; /* of the path and the peer, 4.096 us * 2^n */
+	uint8_t max_retries, retries_left;
+	uint32_t answer_wait, wait; /* ms: until REP, DREQ are repeated; of the one under way */
+	uint64_t deadline;
+	struct dpa_mad msg;    /* is repeated until it is answered */
+	struct dpa_mad answer; /* is repeated for each duplicate; attr 0: none */
+};
+
+void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config);
+
+/*
+ * One step. *out is set whole. Returns 0 or, for a call of the owner, an errno: EINVAL: not in this
+ * state, or a value that no message can hold; EISCONN: NOTIFY of an established one. After an error
+ * nothing has changed and no effect is asked for. A MAD that does not fit the state is ignored.
+ */
+int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+
+struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
+
+/*
+ * Attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and *mask whole.
+ * EINVAL: not in this state (cm.c of Linux: cm_init_qp_attr()).
+ */
+int dpa_cm_qp_attr(const struct dpa_cm *cm, struct ibv_qp_attr *attr, int *mask);
+
+/* Time t of the CM (4.096 us * 2^t) in ms, as Linux counts: 2^(t - 8), at least 1. */
+uint32_t dpa_cm_ms(uint8_t t);
+/* Until REQ is repeated: 2 * packet life time + response time of the peer's CM (IBA 12.7.20). */
+uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
+/* Local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA 12.7.34). */
+uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);
+
+struct dpa_cm_listener {
+	uint64_t service_id;
+	uint64_t mask; /* 0: exactly service_id */
+};
+
+struct dpa_cm_tables {
+	const struct dpa_cm_record *records;
+	size_t num_records;
+	const struct dpa_cm_listener *listeners;
+	size_t num_listeners;
+};
+
+enum dpa_cm_verdict {
+	DPA_CM_NEW,	   /* REQ, SIDR_REQ for listener `which`: step a new one */
+	DPA_CM_FOUND,	   /* for record `which`: step it */
+	DPA_CM_DUPLICATE,  /* REQ, SIDR_REQ again; of record `which`: step it */
+	DPA_CM_STALE,	   /* REQ, REP: refuse it with DPA_CM_REJ_STALE, disconnect `which` */
+	DPA_CM_NO_SERVICE, /* REQ, SIDR_REQ: refuse it with DPA_CM_REJ_SERVICE_ID */
+	DPA_CM_UNKNOWN,	   /* for none: refuse a DREQ (with DREP), drop others */
+};
+
+/* What a MAD from `gid` is. Sets *which unless the verdict is NO_SERVICE or UNKNOWN. */
+enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_tables *t, const struct dpa_mad *m,
+				    const uint8_t gid[16], size_t *which);
+/* The first listener of a service from `from` on; num_listeners: none. */
+size_t dpa_cm_find_listener(const struct dpa_cm_tables *t, uint64_t service_id, size_t from);
+
+/*
+ * Answer to a MAD that no struct dpa_cm takes: REJ to REQ and REP, SIDR_REP "unsupported" to
+ * SIDR_REQ, DREP to DREQ. False, and no answer: any other.
+ */
+bool dpa_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* cm_priv.h - between the files of the communication manager. Contracts of cm.h hold. */
+#ifndef DPA_CM_PRIV_H
+#define DPA_CM_PRIV_H
+
+#include <errno.h>
+#include <string.h>
+#include "cm.h"
+
+/* Sets of states. */
+#define IN(s)	       (1u << DPA_CM_ST_##s)
+#define CM_WAITS_REP   (IN(REQ_SENT) | IN(MRA_REQ_RCVD))
+#define CM_HAS_REP     (IN(REP_RCVD) | IN(MRA_REP_SENT))
+#define CM_HAS_REQ     (IN(REQ_RCVD) | IN(MRA_REQ_SENT))
+#define CM_WAITS_RTU   (IN(REP_SENT) | IN(MRA_REP_RCVD))
+#define CM_PEER_KNOWN  (CM_HAS_REP | CM_HAS_REQ | CM_WAITS_RTU | IN(ESTABLISHED))
+#define CM_DISCONNECTS (IN(DREQ_SENT) | IN(DREQ_RCVD))
+#define CM_NOT_ON_WIRE (IN(IDLE) | IN(CLOSED) | IN(SIDR_REQ_RCVD))
+
+static inline bool cm_in(const struct dpa_cm *cm, unsigned set)
+{
+	return (1u << cm->state) & set;
+}
+
+/* REJ.message and MRA.message (IBA 12.6.7.1, 12.6.6.1) */
+enum { CM_MSG_REQ, CM_MSG_REP, CM_MSG_OTHER };
+
+/* Until an answer of the peer's QP is late: ACK timeout of the path alone, 4.096 us * 2^n. */
+static inline uint8_t cm_path_timeout(uint8_t life_time)
+{
+	return life_time < 31 ? (uint8_t)(life_time + 1) : 31;
+}
+
+/* Bytes of information of a REJ or SIDR_REP: what the field holds at most. */
+static inline size_t cm_info_len(size_t len)
+{
+	const size_t most = sizeof(((struct dpa_mad *)0)->rej.info);
+
+	return len < most ? len : most;
+}
+
+/* messages.c: each writes the whole of *m. Lengths have been checked. */
+void cm_make_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_rtu(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_mra(const struct dpa_cm *cm, uint8_t message, struct dpa_mad *m);
+void cm_make_rej(const struct dpa_cm *cm, uint16_t reason, struct dpa_mad *m);
+void cm_make_dreq(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_drep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_sidr_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_sidr_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_mad_start(struct dpa_mad *m, uint16_t attr, uint64_t tid);
+uint64_t cm_own_tid(const struct dpa_cm *cm);
+uint32_t cm_rep_qpn(const struct dpa_mad *m, bool xrc);
+
+/* step.c: what the parts of a step have in common */
+void cm_send(struct dpa_cm_effects *out, const struct dpa_mad *m);
+/* Sends cm->msg and repeats it every `wait` ms. */
+void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa_cm_effects *out);
+void cm_enter_timewait(struct dpa_cm *cm, uint64_t now);
+void cm_close(struct dpa_cm *cm);
+/* Answers a DREQ; the answer is repeated for its duplicates. */
+void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+
+/* calls.c, destroy.c, receive.c, timer.c: one kind of input each */
+int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+/* sidr.c */
+void cm_on_sidr_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+void cm_on_sidr_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out);
+void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The owner goes. The peer is told by the message that fits the state; what has to be repeated or
+ * waited for goes on without an owner, until the step that returns `done`.
+ *
+ * Linux sends the DREQ of such a connection once. Here it is repeated, as IBA 12.9.8 has it: a peer
+ * that missed it would stay connected to a QP that is gone.
+ */
+#include "cm_priv.h"
+
+/* The peer has not learnt this side's id yet: it finds the connection by the node GUID. */
+static void reject_timeout(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+{
+	struct dpa_mad m;
+
+	cm_make_rej(cm, DPA_CM_REJ_TIMEOUT, &m);
+	m.rej.info_length = 8;
+	for (int i = 0; i < 8; i++)
+		m.rej.info[i] = (uint8_t)(cm->config.ca_guid >> (56 - 8 * i));
+	cm_send(out, &m);
+}
+
+static void reject_consumer(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+{
+	struct dpa_mad m;
+
+	cm_make_rej(cm, DPA_CM_REJ_CONSUMER, &m);
+	cm_send(out, &m);
+}
+
+static void refuse_sidr(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_input refusal = {.status = DPA_CM_SIDR_REJECTED};
+	struct dpa_mad m;
+
+	cm_make_sidr_rep(cm, &refusal, &m);
+	cm_send(out, &m);
+}
+
+/* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
+static void leave_established(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			      struct dpa_cm_effects *out)
+{
+	if (cm->qp == DPA_CM_QP_XRC_TGT) {
+		cm_close(cm);
+		return;
+	}
+	cm_make_dreq(cm, in, &cm->msg);
+	cm->state = DPA_CM_ST_DREQ_SENT;
+	cm_send_repeated(cm, in->now, cm->answer_wait, out);
+}
+
+void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	/* no private data, whatever the input has */
+	const struct dpa_cm_input bare = {.kind = DPA_CM_DESTROY, .now = in->now};
+
+	cm->orphan = true;
+	switch (cm->state) {
+	case DPA_CM_ST_REQ_SENT:
+	case DPA_CM_ST_MRA_REQ_RCVD:
+		reject_timeout(cm, out);
+		cm_close(cm);
+		break;
+	case DPA_CM_ST_REQ_RCVD:
+	case DPA_CM_ST_MRA_REQ_SENT:
+	case DPA_CM_ST_REP_RCVD:
+	case DPA_CM_ST_MRA_REP_SENT:
+		reject_consumer(cm, out);
+		cm_close(cm);
+		break;
+	case DPA_CM_ST_REP_SENT:
+	case DPA_CM_ST_MRA_REP_RCVD:
+		reject_consumer(cm, out);
+		cm_enter_timewait(cm, in->now);
+		break;
+	case DPA_CM_ST_ESTABLISHED:
+		leave_established(cm, &bare, out);
+		break;
+	case DPA_CM_ST_DREQ_RCVD:
+		cm_answer_dreq(cm, &bare, out);
+		break;
+	case DPA_CM_ST_DREQ_SENT:
+	case DPA_CM_ST_TIMEWAIT:
+		break;
+	case DPA_CM_ST_SIDR_REQ_RCVD:
+		refuse_sidr(cm, out);
+		cm_close(cm);
+		break;
+	default:
+		cm_close(cm);
+	}
+}

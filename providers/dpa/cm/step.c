@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One step of the communication manager, and what its parts have in common. */
+#include "cm_priv.h"
+
+void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config)
+{
+	memset(cm, 0, sizeof(*cm));
+	cm->config = *config;
+	cm->config.psn &= 0xffffff;
+	cm->deadline = DPA_CM_NEVER;
+}
+
+void cm_send(struct dpa_cm_effects *out, const struct dpa_mad *m)
+{
+	out->send = true;
+	out->mad = *m;
+}
+
+void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa_cm_effects *out)
+{
+	cm->wait = wait;
+	cm->retries_left = cm->max_retries;
+	cm->deadline = now + wait;
+	cm_send(out, &cm->msg);
+}
+
+/*
+ * Packets of the connection may still be under way: the QP must not be used again until they are
+ * gone (IBA 12.9.8.4). The time is that of Linux: one ACK timeout.
+ */
+void cm_enter_timewait(struct dpa_cm *cm, uint64_t now)
+{
+	cm->state = DPA_CM_ST_TIMEWAIT;
+	cm->deadline = now + dpa_cm_ms(cm->ack_timeout);
+}
+
+void cm_close(struct dpa_cm *cm)
+{
+	cm->state = DPA_CM_ST_CLOSED;
+	cm->deadline = DPA_CM_NEVER;
+}
+
+void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	cm_make_drep(cm, in, &cm->answer);
+	cm_send(out, &cm->answer);
+	cm_enter_timewait(cm, in->now);
+}
+
+/*
+ * In timewait the id stays, to tell a late REQ from a new one. The QP does not: the peer may have
+ * connected it anew (Linux: cm_enter_timewait()).
+ */
+static uint32_t live(const struct dpa_cm *cm)
+{
+	uint32_t bits = 0;
+
+	if (cm_in(cm, IN(SIDR_REQ_RCVD)))
+		return DPA_CM_LIVE_SIDR;
+	if (!cm_in(cm, CM_NOT_ON_WIRE))
+		bits |= DPA_CM_LIVE_LOCAL;
+	if (cm->has_peer && !cm_in(cm, CM_NOT_ON_WIRE)) {
+		bits |= DPA_CM_LIVE_ID;
+		if (!cm_in(cm, IN(TIMEWAIT)))
+			bits |= DPA_CM_LIVE_QP;
+	}
+	return bits;
+}
+
+struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm)
+{
+	struct dpa_cm_record r = {.live = live(cm),
+				  .local_id = cm->config.local_id,
+				  .remote_id = cm->remote_id,
+				  .qpn = cm->remote_qpn,
+				  .ca_guid = cm->remote_guid,
+				  .xrc = cm->qp == DPA_CM_QP_XRC_INI};
+
+	if (r.live & DPA_CM_LIVE_SIDR)
+		memcpy(r.gid, cm->path.dgid, sizeof(r.gid));
+	return r;
+}
+
+static bool differ(const struct dpa_cm_record *a, const struct dpa_cm_record *b)
+{
+	return a->live != b->live || a->remote_id != b->remote_id || a->qpn != b->qpn ||
+	       a->ca_guid != b->ca_guid || memcmp(a->gid, b->gid, sizeof(a->gid)) != 0;
+}
+
+static int dispatch(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	switch (in->kind) {
+	case DPA_CM_MAD:
+		cm_receive(cm, in, out);
+		return 0;
+	case DPA_CM_TIMER:
+		cm_timer(cm, in->now, out);
+		return 0;
+	case DPA_CM_DESTROY:
+		cm_destroy(cm, in, out);
+		return 0;
+	default:
+		return cm->orphan ? EINVAL : cm_call(cm, in, out);
+	}
+}
+
+int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+{
+	struct dpa_cm_record before = dpa_cm_record(cm);
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	ret = dispatch(cm, in, out);
+	if (cm->orphan)
+		memset(&out->event, 0, sizeof(out->event));
+	out->record = dpa_cm_record(cm);
+	out->record_changed = differ(&before, &out->record);
+	out->deadline = cm->deadline;
+	out->done = cm->orphan && cm->state == DPA_CM_ST_CLOSED;
+	return ret;
+}

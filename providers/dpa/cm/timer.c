@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Times of the communication manager, and what happens when one is over. */
+#include "cm_priv.h"
+
+uint32_t dpa_cm_ms(uint8_t t)
+{
+	t &= 31; /* a field of 5 bits */
+	return t > 8 ? UINT32_C(1) << (t - 8) : 1;
+}
+
+uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout)
+{
+	return 2 * dpa_cm_ms(life_time) + dpa_cm_ms(cm_timeout);
+}
+
+/*
+ * 2^timeout = 2^ack_delay + 2 * 2^life_time, in powers of two: the larger of the two, and one more
+ * only where the other is at least half of it.
+ */
+uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
+{
+	int trip = life_time + 1, delay = ack_delay;
+	int large = trip > delay ? trip : delay, small = trip > delay ? delay : trip;
+	int timeout = large + (small >= large - 1);
+
+	return timeout < 31 ? (uint8_t)timeout : 31;
+}
+
+/* The message was sent 1 + max_retries times (IBA 12.9.8: "Max CM retries"). */
+static void give_up(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+{
+	out->event.status = -ETIMEDOUT;
+	if (cm_in(cm, IN(DREQ_SENT))) {
+		out->event.type = DPA_CM_EV_DREQ_TIMEOUT;
+		cm_enter_timewait(cm, now);
+	} else {
+		out->event.type = DPA_CM_EV_UNREACHABLE;
+		cm_close(cm);
+	}
+}
+
+void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+{
+	if (now < cm->deadline || cm->deadline == DPA_CM_NEVER)
+		return;
+	if (cm_in(cm, IN(TIMEWAIT))) {
+		out->event.type = DPA_CM_EV_TIMEWAIT_EXIT;
+		cm_close(cm);
+	} else if (!cm->retries_left) {
+		give_up(cm, now, out);
+	} else {
+		cm->retries_left--;
+		cm->deadline = now + cm->wait;
+		cm_send(out, &cm->msg);
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What a MAD is, and the answer to one that is for none. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include "util.h"
+
+#define ALL (DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP)
+
+static const uint8_t gid[16] = {1}, other_gid[16] = {2};
+static const struct dpa_cm_listener listeners[] = {
+	{.service_id = 1},
+	{.service_id = SERVICE},
+	{.service_id = 0x1060000, .mask = ~UINT64_C(0xffff)}};
+static const struct dpa_cm_record connected = {
+	.live = ALL, .local_id = ID, .remote_id = PEER_ID, .ca_guid = PEER_GUID, .qpn = PEER_QPN};
+static const struct dpa_cm_record alone = {.live = DPA_CM_LIVE_LOCAL, .local_id = ID};
+
+static enum dpa_cm_verdict look(const struct dpa_cm_record *r, size_t n, const struct dpa_mad *m,
+				size_t *which)
+{
+	struct dpa_cm_tables t = {
+		.records = r, .num_records = n, .listeners = listeners, .num_listeners = 3};
+
+	*which = 99;
+	return dpa_cm_classify(&t, m, gid, which);
+}
+
+static void expect(const struct dpa_cm_record *r, struct dpa_mad m, enum dpa_cm_verdict v)
+{
+	size_t which;
+
+	cr_assert_eq(look(r, 1, &m, &which), v, "attribute %#x", m.attr);
+	if (v == DPA_CM_FOUND || v == DPA_CM_DUPLICATE || v == DPA_CM_STALE)
+		cr_assert_eq(which, 0);
+}
+
+Test(cm_match, request)
+{
+	struct dpa_cm_record r = connected;
+	struct dpa_mad m = test_mad(DPA_CM_REQ);
+	size_t which;
+
+	cr_assert_eq(look(NULL, 0, &m, &which), DPA_CM_NEW);
+	cr_assert_eq(which, 1);
+	m.req.service_id = 0x1061111;
+	cr_assert_eq(look(NULL, 0, &m, &which), DPA_CM_NEW);
+	cr_assert_eq(which, 2);
+	m.req.service_id = 0x1070000;
+	expect(&alone, m, DPA_CM_NO_SERVICE);
+	/* a duplicate is one whatever service and QPN it names */
+	expect(&r, m, DPA_CM_DUPLICATE);
+	m.req.qpn++;
+	expect(&r, m, DPA_CM_DUPLICATE);
+	r.live &= ~(uint32_t)DPA_CM_LIVE_QP; /* in timewait, too */
+	expect(&r, m, DPA_CM_DUPLICATE);
+	m = test_mad(DPA_CM_REQ);
+	m.req.ca_guid++; /* another host may use the same numbers */
+	expect(&connected, m, DPA_CM_NEW);
+}
+
+Test(cm_match, stale_request)
+{
+	struct dpa_cm_record r = connected;
+	struct dpa_mad m = test_mad(DPA_CM_REQ);
+
+	m.req.local_id++;
+	expect(&r, m, DPA_CM_STALE);
+	r.live &= ~(uint32_t)DPA_CM_LIVE_QP; /* in timewait the QP may connect anew */
+	expect(&r, m, DPA_CM_NEW);
+	m.req.qpn++;
+	expect(&connected, m, DPA_CM_NEW);
+}
+
+Test(cm_match, by_both_ids)
+{
+	static const enum dpa_cm_attr attrs[] = {DPA_CM_RTU, DPA_CM_DREQ, DPA_CM_DREP};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct dpa_mad m = test_mad(attrs[i]);
+
+		expect(&connected, m, DPA_CM_FOUND);
+		expect(&alone, m, DPA_CM_UNKNOWN);
+		m.rtu.local_id++;
+		expect(&connected, m, DPA_CM_UNKNOWN);
+		m = test_mad(attrs[i]);
+		m.rtu.remote_id++;
+		expect(&connected, m, DPA_CM_UNKNOWN);
+	}
+}
+
+Test(cm_match, reply)
+{
+	struct dpa_cm_record two[2] = {alone, connected};
+	struct dpa_mad m = test_mad(DPA_CM_REP);
+	size_t which;
+
+	expect(&alone, m, DPA_CM_FOUND);
+	expect(&connected, m, DPA_CM_FOUND); /* again */
+	m.rep.local_id++;
+	expect(&connected, m, DPA_CM_UNKNOWN);
+	/* (CA GUID, QPN) is of another connection: that one is stale */
+	two[1].local_id = ID + 1;
+	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_STALE);
+	cr_assert_eq(which, 1);
+	/* (CA GUID, id) is: dropped */
+	m.rep.local_id--;
+	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_UNKNOWN);
+	m.rep.remote_id = 7;
+	expect(&connected, m, DPA_CM_UNKNOWN);
+}
+
+/* The peer's QPN is in another place. */
+Test(cm_match, reply_of_an_xrc_target)
+{
+	struct dpa_cm_record two[2] = {alone, connected};
+	struct dpa_mad m = test_mad(DPA_CM_REP);
+	size_t which;
+
+	two[0].xrc = true;
+	two[1].local_id = ID + 1;
+	m.rep.local_id++;
+	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_FOUND);
+	m.rep.eecn = PEER_QPN;
+	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_STALE);
+}
+
+Test(cm_match, rejection)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REJ);
+
+	m.rej.message = 0; /* of the REQ: the sender may not have told its id */
+	m.rej.local_id = 0;
+	expect(&alone, m, DPA_CM_FOUND);
+	expect(&connected, m, DPA_CM_UNKNOWN);
+	m = test_mad(DPA_CM_REJ);
+	m.rej.message = 2;
+	expect(&connected, m, DPA_CM_FOUND);
+	m.rej.local_id++;
+	expect(&connected, m, DPA_CM_UNKNOWN);
+}
+
+/* By the node GUID in the information; the sender has not learnt our id. */
+Test(cm_match, rejection_for_a_timeout)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REJ);
+
+	m.rej.message = 2;
+	m.rej.remote_id = 0;
+	m.rej.reason = DPA_CM_REJ_TIMEOUT;
+	expect(&connected, m, DPA_CM_UNKNOWN);
+	m.rej.info_length = 8;
+	m.rej.info[0] = 2;
+	m.rej.info[7] = 2;
+	expect(&connected, m, DPA_CM_FOUND);
+	m.rej.info[7] = 3;
+	expect(&connected, m, DPA_CM_UNKNOWN);
+	m.rej.info_length = 0; /* of one that has: by the ids */
+	m.rej.remote_id = ID;
+	expect(&connected, m, DPA_CM_FOUND);
+}
+
+Test(cm_match, mra)
+{
+	struct dpa_mad m = test_mad(DPA_CM_MRA);
+
+	expect(&alone, m, DPA_CM_FOUND);
+	expect(&connected, m, DPA_CM_UNKNOWN);
+	m.mra.message = 1;
+	expect(&alone, m, DPA_CM_UNKNOWN);
+	expect(&connected, m, DPA_CM_FOUND);
+}
+
+Test(cm_match, sidr)
+{
+	struct dpa_cm_record r = {.live = DPA_CM_LIVE_SIDR, .local_id = 7, .remote_id = PEER_ID};
+	struct dpa_mad m = test_mad(DPA_CM_SIDR_REQ);
+
+	memcpy(r.gid, gid, 16);
+	expect(&r, m, DPA_CM_DUPLICATE);
+	memcpy(r.gid, other_gid, 16);
+	expect(&r, m, DPA_CM_NEW);
+	m.sidr_req.service_id = 9;
+	expect(&r, m, DPA_CM_NO_SERVICE);
+	m = test_mad(DPA_CM_SIDR_REP);
+	expect(&alone, m, DPA_CM_FOUND);
+	m.sidr_rep.request_id++;
+	expect(&alone, m, DPA_CM_UNKNOWN);
+}
+
+Test(cm_match, next_listener)
+{
+	struct dpa_cm_tables t = {.listeners = listeners, .num_listeners = 3};
+
+	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 0), 1);
+	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 2), 2);
+	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 3), 3);
+}
+
+Test(cm_match, refusals)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REQ), a;
+
+	cr_assert(dpa_cm_refuse(&m, 8, &a));
+	cr_assert(a.attr == DPA_CM_REJ && a.tid == PEER_TID && a.rej.reason == 8);
+	cr_assert(a.rej.local_id == 0 && a.rej.remote_id == PEER_ID && a.rej.message == 0);
+	m = test_mad(DPA_CM_REP);
+	cr_assert(dpa_cm_refuse(&m, 10, &a));
+	cr_assert(a.rej.local_id == ID && a.rej.remote_id == PEER_ID && a.rej.message == 1);
+	m = test_mad(DPA_CM_DREQ);
+	cr_assert(dpa_cm_refuse(&m, 0, &a));
+	cr_assert(a.attr == DPA_CM_DREP && a.drep.local_id == ID && a.drep.remote_id == PEER_ID);
+	m = test_mad(DPA_CM_SIDR_REQ);
+	cr_assert(dpa_cm_refuse(&m, 8, &a));
+	cr_assert(a.attr == DPA_CM_SIDR_REP && a.sidr_rep.status == 1);
+	cr_assert(a.sidr_rep.request_id == PEER_ID && a.sidr_rep.service_id == SERVICE);
+	m = test_mad(DPA_CM_RTU);
+	cr_assert(!dpa_cm_refuse(&m, 6, &a));
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Times: formulas, and how long each message is repeated. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include "util.h"
+
+Test(cm_times, formulas)
+{
+	cr_assert(dpa_cm_ms(0) == 1 && dpa_cm_ms(8) == 1 && dpa_cm_ms(9) == 2);
+	cr_assert(dpa_cm_ms(18) == 1024 && dpa_cm_ms(20) == 4096 && dpa_cm_ms(24) == 65536);
+	cr_assert_eq(dpa_cm_ms(31), 1u << 23);
+	cr_assert_eq(dpa_cm_req_wait(18, 20), 6144);
+	/* a delay that does not count; as long as the trip; half; far longer; too long */
+	cr_assert_eq(dpa_cm_ack_timeout(0, 18), 19);
+	cr_assert_eq(dpa_cm_ack_timeout(19, 18), 20);
+	cr_assert_eq(dpa_cm_ack_timeout(18, 18), 20);
+	cr_assert_eq(dpa_cm_ack_timeout(17, 18), 19);
+	cr_assert_eq(dpa_cm_ack_timeout(20, 18), 21);
+	cr_assert_eq(dpa_cm_ack_timeout(21, 18), 21);
+	cr_assert_eq(dpa_cm_ack_timeout(31, 31), 31);
+}
+
+/* Runs until the timer ends the wait. Returns how often the message was repeated. */
+static int until_end(struct dpa_cm *cm, uint64_t *now, struct dpa_cm_effects *out)
+{
+	enum dpa_cm_state state = cm->state;
+	int sent = 0;
+
+	while (cm->state == state) {
+		struct dpa_cm_input in = test_input(DPA_CM_TIMER);
+
+		cr_assert_neq(cm->deadline, DPA_CM_NEVER);
+		*now = in.now = cm->deadline;
+		*out = test_step(cm, &in);
+		sent += out->send;
+	}
+	return sent;
+}
+
+/* 15 repetitions, and then as long again as after each: REQ 98 s. */
+Test(cm_times, retries)
+{
+	static const struct {
+		enum place p;
+		uint64_t ms;
+		enum dpa_cm_event_type event;
+	} t[] = {{P_REQ_SENT, 16 * 6144, DPA_CM_EV_UNREACHABLE},
+		 {P_REP_SENT, 16 * 4096, DPA_CM_EV_UNREACHABLE},
+		 {P_DREQ_SENT, 16 * 4096, DPA_CM_EV_DREQ_TIMEOUT},
+		 {P_SIDR_REQ_SENT, 16 * 4096, DPA_CM_EV_UNREACHABLE},
+		 {P_MRA_REQ_RCVD, 15 * 6144 + 65536 + 2048, DPA_CM_EV_UNREACHABLE},
+		 {P_MRA_REP_RCVD, 15 * 4096 + 65536 + 2048, DPA_CM_EV_UNREACHABLE}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		struct dpa_cm_effects out;
+		struct dpa_cm cm;
+		uint64_t now;
+
+		test_reach(&cm, t[i].p);
+		cr_assert_eq(until_end(&cm, &now, &out), 15, "%s", test_place_names[t[i].p]);
+		cr_assert_eq(now - NOW, t[i].ms, "%s: %lu", test_place_names[t[i].p], now - NOW);
+		cr_assert(out.event.type == t[i].event && out.event.status == -ETIMEDOUT);
+	}
+}
+
+/* A second MRA does not make the wait longer. */
+Test(cm_times, mra_counts_once)
+{
+	struct dpa_cm cm;
+	uint64_t deadline;
+
+	test_reach(&cm, P_MRA_REQ_RCVD);
+	deadline = cm.deadline;
+	test_get(&cm, DPA_CM_MRA);
+	cr_assert_eq(cm.deadline, deadline);
+}
+
+/* The passive side takes the times and the retries of the REQ. */
+Test(cm_times, of_the_request)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REQ);
+	struct dpa_cm_input in = test_receive(&m);
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+	uint64_t now;
+
+	m.req.local_cm_timeout = 10;
+	m.req.max_cm_retries = 2;
+	m.req.primary_ack_timeout = 12;
+	dpa_cm_init(&cm, &test_config);
+	test_step(&cm, &in);
+	cr_assert_eq(test_call(&cm, DPA_CM_ACCEPT).deadline, NOW + 4);
+	cr_assert_eq(until_end(&cm, &now, &out), 2);
+	cr_assert_eq(now, NOW + 12);
+	dpa_cm_init(&cm, &test_config);
+	test_step(&cm, &in);
+	test_call(&cm, DPA_CM_ACCEPT);
+	cr_assert_eq(test_call(&cm, DPA_CM_REJECT).deadline, NOW + 16);
+}
+
+/* The ACK delay that the target's REP names makes timewait longer. */
+Test(cm_times, target_ack_delay)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REP);
+	struct dpa_cm_input in = test_receive(&m);
+	struct dpa_cm cm;
+
+	m.rep.target_ack_delay = 21;
+	test_reach(&cm, P_REQ_SENT);
+	test_step(&cm, &in);
+	test_call(&cm, DPA_CM_CONFIRM);
+	test_call(&cm, DPA_CM_DISCONNECT);
+	cr_assert_eq(test_get(&cm, DPA_CM_DREP).deadline, NOW + 8192);
+}

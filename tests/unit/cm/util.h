@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* util.h - a communication id in each state, and what each state allows. */
+#ifndef TEST_CM_UTIL_H
+#define TEST_CM_UTIL_H
+
+#include "providers/dpa/cm/cm.h"
+
+/* Places to begin from: states, and the sides where they differ. */
+enum place {
+	P_IDLE,
+	P_REQ_SENT,
+	P_MRA_REQ_RCVD,
+	P_REP_RCVD,
+	P_MRA_REP_SENT,
+	P_REQ_RCVD,
+	P_MRA_REQ_SENT,
+	P_REP_SENT,
+	P_MRA_REP_RCVD,
+	P_ACTIVE, /* established */
+	P_PASSIVE,
+	P_DREQ_SENT, /* of the active side */
+	P_DREQ_RCVD, /* of the passive side */
+	P_TIMEWAIT,  /* of the active side, after its DREQ */
+	P_SIDR_REQ_SENT,
+	P_SIDR_REQ_RCVD,
+	P_CLOSED,
+	PLACES
+};
+
+enum { ID = 0x1001, PEER_ID = 0x2002, QPN = 0x111, PEER_QPN = 0x222, NOW = 1000000 };
+#define GUID	  UINT64_C(0x0200000000000001)
+#define PEER_GUID UINT64_C(0x0200000000000002)
+#define SERVICE	  UINT64_C(0x1061c06)
+#define PEER_TID  UINT64_C(0x7700002002)
+#define OWN_TID	  UINT64_C(0x6600001001)
+
+extern const struct dpa_cm_config test_config;
+extern const struct dpa_cm_path test_path; /* of this side; of an arrival, too */
+extern const struct dpa_cm_conn test_conn;
+extern const char *const test_place_names[PLACES];
+
+/* A MAD of the peer, as it belongs to the connection. */
+struct dpa_mad test_mad(enum dpa_cm_attr attr);
+/* An input with all that its kind needs. */
+struct dpa_cm_input test_input(enum dpa_cm_input_kind kind);
+struct dpa_cm_input test_receive(const struct dpa_mad *m);
+
+/* Asserts that the step succeeds. */
+struct dpa_cm_effects test_step(struct dpa_cm *cm, const struct dpa_cm_input *in);
+struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr);
+struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind);
+
+void test_reach(struct dpa_cm *cm, enum place p);
+
+/*
+ * What IBA chapter 12 and the differences in the README allow of a step from a state: messages,
+ * events, states. Asserts it, and what holds in every state.
+ */
+void test_allowed(const struct dpa_cm *before, const struct dpa_cm_input *in, int ret,
+		  const struct dpa_cm *after, const struct dpa_cm_effects *out, uint64_t seed);
+
+uint64_t test_random(uint64_t *state);
+uint64_t test_seed(uint64_t otherwise); /* DPA_TEST_SEED */
+
+#endif
