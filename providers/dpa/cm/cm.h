@@ -222,32 +222,48 @@ uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
 /* Local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA 12.7.34). */
 uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);
 
-struct dpa_cm_listener {
-	uint64_t service_id;
-	uint64_t mask; /* 0: exactly service_id */
+/*
+ * Look-up of communication ids by what MADs name. The caller embeds one struct dpa_cm_entry in each
+ * connection and calls dpa_cm_index_put() after each step with `record_changed`. A look-up takes
+ * constant time. The caller serialises all calls of one index.
+ */
+#define DPA_CM_KEYS 4 /* one for each bit of record.live */
+
+struct dpa_cm_entry {
+	struct dpa_cm_record record;		/* as put; live 0: not in the index */
+	struct dpa_cm_entry *next[DPA_CM_KEYS]; /* of the index */
 };
 
-struct dpa_cm_tables {
-	const struct dpa_cm_record *records;
-	size_t num_records;
-	const struct dpa_cm_listener *listeners;
-	size_t num_listeners;
+struct dpa_cm_index {
+	uint64_t seed;
+	struct dpa_cm_table {
+		struct dpa_cm_entry **bucket;
+		size_t buckets, entries; /* buckets: a power of two */
+	} by[DPA_CM_KEYS];
 };
+
+/* An empty index. ENOMEM. */
+int dpa_cm_index_init(struct dpa_cm_index *ix);
+/* Frees the tables. Entries that are still in the index must not be put again. */
+void dpa_cm_index_fini(struct dpa_cm_index *ix);
+/*
+ * Sets the record of *e: puts it in, moves it, or takes it out (r->live 0). A new entry is all 0.
+ * *r must not be e->record. The tables grow; without memory they do not, and look-ups get slower.
+ */
+void dpa_cm_index_put(struct dpa_cm_index *ix, struct dpa_cm_entry *e,
+		      const struct dpa_cm_record *r);
 
 enum dpa_cm_verdict {
-	DPA_CM_NEW,	   /* REQ, SIDR_REQ for listener `which`: step a new one */
-	DPA_CM_FOUND,	   /* for record `which`: step it */
-	DPA_CM_DUPLICATE,  /* REQ, SIDR_REQ again; of record `which`: step it */
-	DPA_CM_STALE,	   /* REQ, REP: refuse it with DPA_CM_REJ_STALE, disconnect `which` */
-	DPA_CM_NO_SERVICE, /* REQ, SIDR_REQ: refuse it with DPA_CM_REJ_SERVICE_ID */
-	DPA_CM_UNKNOWN,	   /* for none: refuse a DREQ (with DREP), drop others */
+	DPA_CM_NEW,   /* REQ, SIDR_REQ: step a new one, or refuse it with DPA_CM_REJ_SERVICE_ID */
+	DPA_CM_FOUND, /* for *which: step it */
+	DPA_CM_DUPLICATE, /* REQ, SIDR_REQ again; of *which: step it */
+	DPA_CM_STALE,	  /* REQ, REP: refuse it with DPA_CM_REJ_STALE, disconnect *which */
+	DPA_CM_UNKNOWN,	  /* for none: refuse a DREQ (with DREP), drop others */
 };
 
-/* What a MAD from `gid` is. Sets *which unless the verdict is NO_SERVICE or UNKNOWN. */
-enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-				    const uint8_t gid[16], size_t *which);
-/* The first listener of a service from `from` on; num_listeners: none. */
-size_t dpa_cm_find_listener(const struct dpa_cm_tables *t, uint64_t service_id, size_t from);
+/* What a MAD from `gid` is. *which is NULL where the verdict is NEW or UNKNOWN. */
+enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+				    const uint8_t gid[16], struct dpa_cm_entry **which);
 
 /*
  * Answer to a MAD that no struct dpa_cm takes: REJ to REQ and REP, SIDR_REP "unsupported" to

@@ -2,187 +2,113 @@
 /* What a MAD is: which communication id it is for, or why it is for none. */
 #include "cm_priv.h"
 
-typedef bool match_fn(const struct dpa_cm_record *r, const void *key);
-
-/* The first record of which `match` holds; num_records: none. */
-static size_t find(const struct dpa_cm_tables *t, match_fn *match, const void *key)
+/* The entry with this local id, if the peer's id is known or not (`peer`) as asked. */
+static struct dpa_cm_entry *find_local(const struct dpa_cm_index *ix, uint32_t local, bool peer)
 {
-	size_t i;
+	const struct dpa_cm_record key = {.local_id = local};
+	struct dpa_cm_entry *e = cm_index_find(ix, DPA_CM_LIVE_LOCAL, &key);
 
-	for (i = 0; i < t->num_records; i++)
-		if (match(&t->records[i], key))
-			break;
-	return i;
+	return e && !(e->record.live & DPA_CM_LIVE_ID) == !peer ? e : NULL;
 }
 
-struct ids {
-	uint32_t local, remote;
-	uint64_t ca_guid;
-	uint32_t qpn;
-	const uint8_t *gid;
-};
-
-static bool by_guid_and_id(const struct dpa_cm_record *r, const void *key)
+static struct dpa_cm_entry *find_both(const struct dpa_cm_index *ix, uint32_t local,
+				      uint32_t remote)
 {
-	const struct ids *k = key;
+	struct dpa_cm_entry *e = find_local(ix, local, true);
 
-	return r->live & DPA_CM_LIVE_ID && r->ca_guid == k->ca_guid && r->remote_id == k->remote;
+	return e && e->record.remote_id == remote ? e : NULL;
 }
 
-static bool by_guid_and_qpn(const struct dpa_cm_record *r, const void *key)
+/* A peer that rejects a REQ, or asks for time for it, may not have named its id yet. */
+static struct dpa_cm_entry *find_by_message(const struct dpa_cm_index *ix, uint8_t message,
+					    uint32_t local, uint32_t remote)
 {
-	const struct ids *k = key;
-
-	return r->live & DPA_CM_LIVE_QP && r->ca_guid == k->ca_guid && r->qpn == k->qpn;
+	return message == CM_MSG_REQ ? find_local(ix, local, false) : find_both(ix, local, remote);
 }
 
-/* Linux compares the request id alone on RoCE: two hosts with the same one would be one. */
-static bool by_sidr(const struct dpa_cm_record *r, const void *key)
+static enum dpa_cm_verdict found(struct dpa_cm_entry *e, struct dpa_cm_entry **which)
 {
-	const struct ids *k = key;
-
-	return r->live & DPA_CM_LIVE_SIDR && r->remote_id == k->remote &&
-	       memcmp(r->gid, k->gid, sizeof(r->gid)) == 0;
+	*which = e;
+	return e ? DPA_CM_FOUND : DPA_CM_UNKNOWN;
 }
 
-static bool by_local(const struct dpa_cm_record *r, const void *key)
+/* The order of Linux's cm_match_req(): duplicate, stale, new. */
+static enum dpa_cm_verdict classify_req(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+					struct dpa_cm_entry **which)
 {
-	const struct ids *k = key;
+	const struct dpa_cm_record key = {
+		.remote_id = m->req.local_id, .ca_guid = m->req.ca_guid, .qpn = m->req.qpn};
 
-	return r->live & DPA_CM_LIVE_LOCAL && r->local_id == k->local;
+	*which = cm_index_find(ix, DPA_CM_LIVE_ID, &key);
+	if (*which)
+		return DPA_CM_DUPLICATE;
+	*which = cm_index_find(ix, DPA_CM_LIVE_QP, &key);
+	return *which ? DPA_CM_STALE : DPA_CM_NEW;
 }
 
-static bool by_local_alone(const struct dpa_cm_record *r, const void *key)
+/* The first REP sets the peer's id: no other connection may have the same id or QP of the peer. */
+static enum dpa_cm_verdict classify_rep(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+					struct dpa_cm_entry **which)
 {
-	return by_local(r, key) && !(r->live & DPA_CM_LIVE_ID);
+	struct dpa_cm_record key = {.remote_id = m->rep.local_id, .ca_guid = m->rep.ca_guid};
+	struct dpa_cm_entry *own = find_local(ix, m->rep.remote_id, false);
+
+	if (!own)
+		return found(find_both(ix, m->rep.remote_id, m->rep.local_id), which);
+	if (cm_index_find(ix, DPA_CM_LIVE_ID, &key))
+		return found(NULL, which);
+	key.qpn = cm_rep_qpn(m, own->record.xrc);
+	*which = cm_index_find(ix, DPA_CM_LIVE_QP, &key);
+	return *which ? DPA_CM_STALE : found(own, which);
 }
 
-static bool by_both(const struct dpa_cm_record *r, const void *key)
+/* A REJ "timeout" of a sender without our id: its node GUID is the additional information. */
+static enum dpa_cm_verdict classify_rej(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+					struct dpa_cm_entry **which)
 {
-	const struct ids *k = key;
-
-	return by_local(r, key) && r->live & DPA_CM_LIVE_ID && r->remote_id == k->remote;
-}
-
-size_t dpa_cm_find_listener(const struct dpa_cm_tables *t, uint64_t service_id, size_t from)
-{
-	for (; from < t->num_listeners; from++) {
-		const struct dpa_cm_listener *l = &t->listeners[from];
-
-		if (l->mask ? (service_id & l->mask) == (l->service_id & l->mask)
-			    : service_id == l->service_id)
-			return from;
-	}
-	return t->num_listeners;
-}
-
-static enum dpa_cm_verdict for_listener(const struct dpa_cm_tables *t, uint64_t service_id,
-					size_t *which)
-{
-	size_t i = dpa_cm_find_listener(t, service_id, 0);
-
-	if (i == t->num_listeners)
-		return DPA_CM_NO_SERVICE;
-	*which = i;
-	return DPA_CM_NEW;
-}
-
-/* The verdict, if `match` finds one; else UNKNOWN. */
-static enum dpa_cm_verdict found(const struct dpa_cm_tables *t, match_fn *match,
-				 const struct ids *k, enum dpa_cm_verdict v, size_t *which)
-{
-	size_t i = find(t, match, k);
-
-	if (i == t->num_records)
-		return DPA_CM_UNKNOWN;
-	*which = i;
-	return v;
-}
-
-/* Duplicate before stale before service (IBA 12.9.8.3.1; Linux: cm_match_req()). */
-static enum dpa_cm_verdict classify_req(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-					size_t *which)
-{
-	struct ids k = {.remote = m->req.local_id, .ca_guid = m->req.ca_guid, .qpn = m->req.qpn};
-	enum dpa_cm_verdict v = found(t, by_guid_and_id, &k, DPA_CM_DUPLICATE, which);
-
-	if (v == DPA_CM_UNKNOWN)
-		v = found(t, by_guid_and_qpn, &k, DPA_CM_STALE, which);
-	return v == DPA_CM_UNKNOWN ? for_listener(t, m->req.service_id, which) : v;
-}
-
-/* The first REP of a connection may show that another one is stale. */
-static enum dpa_cm_verdict classify_rep(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-					size_t *which)
-{
-	struct ids k = {
-		.local = m->rep.remote_id, .remote = m->rep.local_id, .ca_guid = m->rep.ca_guid};
-	size_t own = find(t, by_local_alone, &k), other;
-
-	if (own == t->num_records)
-		return found(t, by_both, &k, DPA_CM_FOUND, which);
-	if (found(t, by_guid_and_id, &k, DPA_CM_DUPLICATE, &other) == DPA_CM_DUPLICATE)
-		return DPA_CM_UNKNOWN;
-	k.qpn = cm_rep_qpn(m, t->records[own].xrc);
-	*which = own;
-	if (found(t, by_guid_and_qpn, &k, DPA_CM_STALE, &other) == DPA_CM_UNKNOWN)
-		return DPA_CM_FOUND;
-	*which = other;
-	return DPA_CM_STALE;
-}
-
-/* A REJ "timeout" of a sender that has not learnt our id yet: its node GUID is the information. */
-static enum dpa_cm_verdict classify_rej(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-					size_t *which)
-{
-	struct ids k = {.local = m->rej.remote_id, .remote = m->rej.local_id};
+	struct dpa_cm_record key = {.remote_id = m->rej.local_id};
 
 	if (m->rej.reason == DPA_CM_REJ_TIMEOUT && m->rej.info_length >= 8) {
 		for (int i = 0; i < 8; i++)
-			k.ca_guid = k.ca_guid << 8 | m->rej.info[i];
-		return found(t, by_guid_and_id, &k, DPA_CM_FOUND, which);
+			key.ca_guid = key.ca_guid << 8 | m->rej.info[i];
+		return found(cm_index_find(ix, DPA_CM_LIVE_ID, &key), which);
 	}
-	return found(t, m->rej.message == CM_MSG_REQ ? by_local_alone : by_both, &k, DPA_CM_FOUND,
-		     which);
+	return found(find_by_message(ix, m->rej.message, m->rej.remote_id, m->rej.local_id), which);
 }
 
-static enum dpa_cm_verdict classify_sidr_req(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-					     const uint8_t gid[16], size_t *which)
+static enum dpa_cm_verdict classify_sidr_req(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+					     const uint8_t gid[16], struct dpa_cm_entry **which)
 {
-	struct ids k = {.remote = m->sidr_req.request_id, .gid = gid};
-	enum dpa_cm_verdict v = found(t, by_sidr, &k, DPA_CM_DUPLICATE, which);
+	struct dpa_cm_record key = {.remote_id = m->sidr_req.request_id};
 
-	return v == DPA_CM_UNKNOWN ? for_listener(t, m->sidr_req.service_id, which) : v;
+	memcpy(key.gid, gid, sizeof(key.gid));
+	*which = cm_index_find(ix, DPA_CM_LIVE_SIDR, &key);
+	return *which ? DPA_CM_DUPLICATE : DPA_CM_NEW;
 }
 
-enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_tables *t, const struct dpa_mad *m,
-				    const uint8_t gid[16], size_t *which)
+enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct dpa_mad *m,
+				    const uint8_t gid[16], struct dpa_cm_entry **which)
 {
-	struct ids k = {0};
-
 	switch (m->attr) {
 	case DPA_CM_REQ:
-		return classify_req(t, m, which);
+		return classify_req(ix, m, which);
 	case DPA_CM_REP:
-		return classify_rep(t, m, which);
+		return classify_rep(ix, m, which);
 	case DPA_CM_REJ:
-		return classify_rej(t, m, which);
+		return classify_rej(ix, m, which);
 	case DPA_CM_SIDR_REQ:
-		return classify_sidr_req(t, m, gid, which);
+		return classify_sidr_req(ix, m, gid, which);
 	case DPA_CM_SIDR_REP:
-		k.local = m->sidr_rep.request_id;
-		return found(t, by_local_alone, &k, DPA_CM_FOUND, which);
+		return found(find_local(ix, m->sidr_rep.request_id, false), which);
 	case DPA_CM_MRA:
-		k = (struct ids){.local = m->mra.remote_id, .remote = m->mra.local_id};
-		return found(t, m->mra.message == CM_MSG_REQ ? by_local_alone : by_both, &k,
-			     DPA_CM_FOUND, which);
+		return found(find_by_message(ix, m->mra.message, m->mra.remote_id, m->mra.local_id),
+			     which);
 	case DPA_CM_RTU:
 	case DPA_CM_DREQ:
 	case DPA_CM_DREP: /* their ids are in one place */
-		k = (struct ids){.local = m->rtu.remote_id, .remote = m->rtu.local_id};
-		return found(t, by_both, &k, DPA_CM_FOUND, which);
+		return found(find_both(ix, m->rtu.remote_id, m->rtu.local_id), which);
 	default:
-		return DPA_CM_UNKNOWN;
+		return found(NULL, which);
 	}
 }
 

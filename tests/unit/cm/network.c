@@ -20,7 +20,19 @@ struct net *net_new(uint64_t seed, unsigned loss, unsigned dup, uint64_t delay)
 	n->cut = DPA_CM_NEVER;
 	n->now = NOW;
 	n->m[1].listens = true;
+	for (int self = 0; self < 2; self++)
+		cr_assert_eq(dpa_cm_index_init(&n->m[self].index), 0);
 	return n;
+}
+
+void net_free(struct net *n)
+{
+	for (int self = 0; self < 2; self++) {
+		for (int k = 0; k < DPA_CM_KEYS; k++)
+			cr_assert_eq(n->m[self].index.by[k].entries, 0, "seed %#lx", n->seed);
+		dpa_cm_index_fini(&n->m[self].index);
+	}
+	free(n);
 }
 
 static struct dpa_cm_path path_from(int self)
@@ -104,6 +116,8 @@ static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input
 	in->now = n->now;
 	ret = dpa_cm_step(&id->cm, in, &out);
 	test_allowed(&before, in, ret, &id->cm, &out, n->seed);
+	if (out.record_changed)
+		dpa_cm_index_put(&n->m[self].index, &id->entry, &out.record);
 	if (out.send)
 		transmit(n, !self, &out.mad);
 	id->events[out.event.type]++;
@@ -114,50 +128,36 @@ static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input
 	}
 }
 
-/* Of a machine; of[i] is the id of record i. */
-static size_t records(struct net_machine *m, struct dpa_cm_record *r, struct net_id **of)
+static struct net_id *id_of(struct dpa_cm_entry *e)
 {
-	size_t k = 0;
-
-	for (int i = 0; i < NET_IDS; i++)
-		if (m->id[i].used && !m->id[i].freed) {
-			of[k] = &m->id[i];
-			r[k++] = dpa_cm_record(&m->id[i].cm);
-		}
-	return k;
+	return (struct net_id *)((char *)e - offsetof(struct net_id, entry));
 }
 
 static void deliver(struct net *n, int self, const struct dpa_mad *m)
 {
-	static const struct dpa_cm_listener listener = {.service_id = SERVICE};
-	struct dpa_cm_record r[NET_IDS];
-	struct net_id *of[NET_IDS];
-	struct dpa_cm_tables t = {.records = r,
-				  .num_records = records(&n->m[self], r, of),
-				  .listeners = &listener,
-				  .num_listeners = n->m[self].listens};
 	struct dpa_cm_path arrival = path_from(self);
 	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = m, .arrival = &arrival};
 	struct dpa_cm_input stale = {.kind = DPA_CM_DISCONNECT};
 	struct dpa_mad answer;
-	size_t which = 0;
+	struct dpa_cm_entry *e;
 
-	switch (dpa_cm_classify(&t, m, arrival.dgid, &which)) {
+	switch (dpa_cm_classify(&n->m[self].index, m, arrival.dgid, &e)) {
 	case DPA_CM_NEW:
-		step(n, self, new_id(n, self), &in);
+		if (n->m[self].listens) {
+			step(n, self, new_id(n, self), &in);
+			break;
+		}
+		dpa_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer);
+		transmit(n, !self, &answer);
 		break;
 	case DPA_CM_FOUND:
 	case DPA_CM_DUPLICATE:
-		step(n, self, of[which], &in);
+		step(n, self, id_of(e), &in);
 		break;
 	case DPA_CM_STALE:
 		dpa_cm_refuse(m, DPA_CM_REJ_STALE, &answer);
 		transmit(n, !self, &answer);
-		step(n, self, of[which], &stale);
-		break;
-	case DPA_CM_NO_SERVICE:
-		dpa_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer);
-		transmit(n, !self, &answer);
+		step(n, self, id_of(e), &stale);
 		break;
 	case DPA_CM_UNKNOWN:
 		if (m->attr == DPA_CM_DREQ && dpa_cm_refuse(m, 0, &answer))

@@ -19,6 +19,7 @@ struct net_owner {
 struct net_id {
 	bool used, freed;
 	struct dpa_cm cm;
+	struct dpa_cm_entry entry;
 	uint64_t act, leave; /* of the owner; DPA_CM_NEVER */
 	enum dpa_cm_input_kind answer;
 	unsigned events[DPA_CM_EVENTS];
@@ -28,6 +29,7 @@ struct net_id {
 struct net_machine {
 	struct net_id id[NET_IDS];
 	bool listens;
+	struct dpa_cm_index index;
 	struct net_owner owner;
 };
 
@@ -45,6 +47,8 @@ struct net {
 };
 
 struct net *net_new(uint64_t seed, unsigned loss, unsigned dup, uint64_t delay);
+/* Asserts that the indexes are empty. */
+void net_free(struct net *n);
 struct net_id *net_connect(struct net *n, bool sidr);
 /* Until nothing is left to happen. Returns the time. Asserts that it ends before `limit`. */
 uint64_t net_run(struct net *n, uint64_t limit);

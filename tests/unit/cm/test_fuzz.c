@@ -126,33 +126,53 @@ Test(cm_fuzz, every_place)
 	}
 }
 
-/* Whatever MAD, whatever tables: an index within the table that the verdict is of. */
+static bool live_everywhere(const struct dpa_cm_index *ix, size_t entries)
+{
+	size_t n = 0;
+
+	for (int k = 0; k < DPA_CM_KEYS; k++)
+		n += ix->by[k].entries;
+	return n == entries;
+}
+
+/* Whatever MAD, whatever entries: a verdict that its attribute can have, an entry of the index. */
 Test(cm_fuzz, classify)
 {
-	static const struct dpa_cm_listener l[2] = {{.service_id = SERVICE}, {.mask = 1}};
-	struct dpa_cm_record r[4];
-	struct dpa_cm_tables t = {r, 4, l, 2};
+	struct dpa_cm_entry e[4] = {0}, *which;
+	struct dpa_cm_index ix;
 
 	state = seed = test_seed(0x5eed) + 1;
+	cr_assert_eq(dpa_cm_index_init(&ix), 0);
 	for (int i = 0; i < 200000; i++) {
-		size_t which = 99, which_max = 4;
 		struct dpa_mad m, a;
 		enum dpa_cm_verdict v;
+		size_t live = 0;
 
-		for (int j = 0; j < 4; j++)
-			r[j] = (struct dpa_cm_record){.live = (uint32_t)(any() % 16),
-						      .local_id = ID + (uint32_t)(any() % 2),
-						      .remote_id = PEER_ID - (uint32_t)(any() % 2),
-						      .qpn = PEER_QPN + (uint32_t)(any() % 2),
-						      .ca_guid = PEER_GUID};
+		for (int j = 0; j < 4; j++) {
+			const struct dpa_cm_record r = {.live = (uint32_t)(any() % 16),
+							.local_id = ID + (uint32_t)(any() % 2),
+							.remote_id =
+								PEER_ID - (uint32_t)(any() % 2),
+							.qpn = PEER_QPN + (uint32_t)(any() % 2),
+							.ca_guid = PEER_GUID};
+
+			dpa_cm_index_put(&ix, &e[j], &r);
+			live += (size_t)__builtin_popcount(r.live);
+		}
+		cr_assert(live_everywhere(&ix, live), "seed %#lx", seed);
 		draw_mad(&m);
-		v = dpa_cm_classify(&t, &m, test_path.dgid, &which);
-		which_max = v == DPA_CM_NEW ? 2 : 4;
-		if (v == DPA_CM_NO_SERVICE || v == DPA_CM_UNKNOWN)
-			cr_assert_eq(which, 99, "seed %#lx", seed);
+		v = dpa_cm_classify(&ix, &m, test_path.dgid, &which);
+		if (v == DPA_CM_NEW || v == DPA_CM_UNKNOWN)
+			cr_assert_eq(which, NULL, "seed %#lx", seed);
 		else
-			cr_assert_lt(which, which_max, "seed %#lx", seed);
+			cr_assert(which >= e && which < e + 4 && which->record.live, "seed %#lx",
+				  seed);
+		cr_assert_eq(v == DPA_CM_NEW || v == DPA_CM_DUPLICATE,
+			     (m.attr == DPA_CM_REQ || m.attr == DPA_CM_SIDR_REQ) &&
+				     v != DPA_CM_STALE,
+			     "seed %#lx", seed);
 		if (dpa_cm_refuse(&m, 8, &a))
 			cr_assert(a.attr >= DPA_CM_REQ && a.attr <= DPA_CM_SIDR_REP);
 	}
+	dpa_cm_index_fini(&ix);
 }

@@ -7,47 +7,44 @@
 #define ALL (DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP)
 
 static const uint8_t gid[16] = {1}, other_gid[16] = {2};
-static const struct dpa_cm_listener listeners[] = {
-	{.service_id = 1},
-	{.service_id = SERVICE},
-	{.service_id = 0x1060000, .mask = ~UINT64_C(0xffff)}};
 static const struct dpa_cm_record connected = {
 	.live = ALL, .local_id = ID, .remote_id = PEER_ID, .ca_guid = PEER_GUID, .qpn = PEER_QPN};
 static const struct dpa_cm_record alone = {.live = DPA_CM_LIVE_LOCAL, .local_id = ID};
 
+/* Looks m up among n records; *which: the number of the record, 99: none. */
 static enum dpa_cm_verdict look(const struct dpa_cm_record *r, size_t n, const struct dpa_mad *m,
 				size_t *which)
 {
-	struct dpa_cm_tables t = {
-		.records = r, .num_records = n, .listeners = listeners, .num_listeners = 3};
+	struct dpa_cm_entry e[2] = {0}, *found = e;
+	struct dpa_cm_index ix;
+	enum dpa_cm_verdict v;
 
-	*which = 99;
-	return dpa_cm_classify(&t, m, gid, which);
+	cr_assert_eq(dpa_cm_index_init(&ix), 0);
+	for (size_t i = 0; i < n; i++)
+		dpa_cm_index_put(&ix, &e[i], &r[i]);
+	v = dpa_cm_classify(&ix, m, gid, &found);
+	*which = found ? (size_t)(found - e) : 99;
+	dpa_cm_index_fini(&ix);
+	return v;
 }
 
 static void expect(const struct dpa_cm_record *r, struct dpa_mad m, enum dpa_cm_verdict v)
 {
+	bool of_an_entry = v == DPA_CM_FOUND || v == DPA_CM_DUPLICATE || v == DPA_CM_STALE;
 	size_t which;
 
 	cr_assert_eq(look(r, 1, &m, &which), v, "attribute %#x", m.attr);
-	if (v == DPA_CM_FOUND || v == DPA_CM_DUPLICATE || v == DPA_CM_STALE)
-		cr_assert_eq(which, 0);
+	cr_assert_eq(which, of_an_entry ? 0 : 99);
 }
 
 Test(cm_match, request)
 {
 	struct dpa_cm_record r = connected;
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	size_t which;
 
-	cr_assert_eq(look(NULL, 0, &m, &which), DPA_CM_NEW);
-	cr_assert_eq(which, 1);
-	m.req.service_id = 0x1061111;
-	cr_assert_eq(look(NULL, 0, &m, &which), DPA_CM_NEW);
-	cr_assert_eq(which, 2);
-	m.req.service_id = 0x1070000;
-	expect(&alone, m, DPA_CM_NO_SERVICE);
+	expect(&alone, m, DPA_CM_NEW);
 	/* a duplicate is one whatever service and QPN it names */
+	m.req.service_id++;
 	expect(&r, m, DPA_CM_DUPLICATE);
 	m.req.qpn++;
 	expect(&r, m, DPA_CM_DUPLICATE);
@@ -179,21 +176,10 @@ Test(cm_match, sidr)
 	expect(&r, m, DPA_CM_DUPLICATE);
 	memcpy(r.gid, other_gid, 16);
 	expect(&r, m, DPA_CM_NEW);
-	m.sidr_req.service_id = 9;
-	expect(&r, m, DPA_CM_NO_SERVICE);
 	m = test_mad(DPA_CM_SIDR_REP);
 	expect(&alone, m, DPA_CM_FOUND);
 	m.sidr_rep.request_id++;
 	expect(&alone, m, DPA_CM_UNKNOWN);
-}
-
-Test(cm_match, next_listener)
-{
-	struct dpa_cm_tables t = {.listeners = listeners, .num_listeners = 3};
-
-	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 0), 1);
-	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 2), 2);
-	cr_assert_eq(dpa_cm_find_listener(&t, SERVICE, 3), 3);
 }
 
 Test(cm_match, refusals)

@@ -35,7 +35,7 @@ Test(cm_network, chaos)
 		/* machine 1 can get its last REQ when machine 0's owner goes, and late */
 		net_run(n, 150000 + 9000 + 150000 + AFTER_OWNERS);
 		all_ended(n);
-		free(n);
+		net_free(n);
 	}
 }
 
@@ -72,7 +72,7 @@ static void polite(uint64_t seed, uint64_t leaves0, uint64_t leaves1)
 	cr_assert_eq(b->events[DPA_CM_EV_TIMEWAIT_EXIT], 1, "seed %#lx", seed);
 	cr_assert(!a->events[DPA_CM_EV_REJ] && !b->events[DPA_CM_EV_REJ], "seed %#lx", seed);
 	cr_assert(!a->events[DPA_CM_EV_UNREACHABLE] && !b->events[DPA_CM_EV_UNREACHABLE]);
-	free(n);
+	net_free(n);
 }
 
 Test(cm_network, both_agree)
@@ -102,7 +102,7 @@ Test(cm_network, sidr)
 		all_ended(n);
 		cr_assert_eq(a->events[DPA_CM_EV_SIDR_REP], 1, "seed %#lx", seed + i);
 		cr_assert_eq(a->events[DPA_CM_EV_UNREACHABLE], 0);
-		free(n);
+		net_free(n);
 	}
 }
 
@@ -128,7 +128,7 @@ Test(cm_network, destroyed_while_connected)
 		net_run(n, 1000000);
 		all_ended(n);
 		cr_assert_eq(left->events[DPA_CM_EV_DREQ], 1, "seed %#lx", seed + i);
-		free(n);
+		net_free(n);
 	}
 }
 
@@ -147,6 +147,6 @@ Test(cm_network, refused_and_unreachable)
 		all_ended(n);
 		cr_assert_eq(a->events[DPA_CM_EV_REJ], cut ? 0u : 1u);
 		cr_assert_eq(a->events[DPA_CM_EV_UNREACHABLE], cut ? 1u : 0u);
-		free(n);
+		net_free(n);
 	}
 }

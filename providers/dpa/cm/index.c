@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The index of communication ids: one hash table with chains for each way in which a MAD names one.
+ * Peers choose most of what is hashed; the seed keeps them from making one long chain.
+ */
+#include <stdlib.h>
+#include <sys/random.h>
+#include "cm_priv.h"
+
+#define FIRST_BUCKETS 64
+
+static uint64_t mix(uint64_t z)
+{
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* The part of a record that DPA_CM_LIVE_* number `k` stands for, as two words and a GID. */
+static uint64_t hash(const struct dpa_cm_index *ix, int k, const struct dpa_cm_record *r)
+{
+	uint64_t gid[2];
+
+	switch (1u << k) {
+	case DPA_CM_LIVE_LOCAL:
+		return mix(ix->seed ^ r->local_id);
+	case DPA_CM_LIVE_ID:
+		return mix(mix(ix->seed ^ r->ca_guid) ^ r->remote_id);
+	case DPA_CM_LIVE_QP:
+		return mix(mix(ix->seed ^ r->ca_guid) ^ r->qpn);
+	default:
+		memcpy(gid, r->gid, sizeof(gid));
+		return mix(mix(mix(ix->seed ^ gid[0]) ^ gid[1]) ^ r->remote_id);
+	}
+}
+
+static bool same(int k, const struct dpa_cm_record *a, const struct dpa_cm_record *b)
+{
+	switch (1u << k) {
+	case DPA_CM_LIVE_LOCAL:
+		return a->local_id == b->local_id;
+	case DPA_CM_LIVE_ID:
+		return a->ca_guid == b->ca_guid && a->remote_id == b->remote_id;
+	case DPA_CM_LIVE_QP:
+		return a->ca_guid == b->ca_guid && a->qpn == b->qpn;
+	default:
+		return a->remote_id == b->remote_id && memcmp(a->gid, b->gid, sizeof(a->gid)) == 0;
+	}
+}
+
+static struct dpa_cm_entry **bucket(const struct dpa_cm_index *ix, int k,
+				    const struct dpa_cm_record *r)
+{
+	const struct dpa_cm_table *t = &ix->by[k];
+
+	return &t->bucket[hash(ix, k, r) & (t->buckets - 1)];
+}
+
+struct dpa_cm_entry *cm_index_find(const struct dpa_cm_index *ix, uint32_t live,
+				   const struct dpa_cm_record *key)
+{
+	int k = __builtin_ctz(live);
+	struct dpa_cm_entry *e = *bucket(ix, k, key);
+
+	while (e && !same(k, &e->record, key))
+		e = e->next[k];
+	return e;
+}
+
+int dpa_cm_index_init(struct dpa_cm_index *ix)
+{
+	memset(ix, 0, sizeof(*ix));
+	/* early in boot there may be no random number: any seed is correct */
+	if (getrandom(&ix->seed, sizeof(ix->seed), GRND_NONBLOCK) < 0)
+		ix->seed = (uintptr_t)ix;
+	for (int k = 0; k < DPA_CM_KEYS; k++) {
+		ix->by[k].bucket = calloc(FIRST_BUCKETS, sizeof(*ix->by[k].bucket));
+		if (!ix->by[k].bucket) {
+			dpa_cm_index_fini(ix);
+			return ENOMEM;
+		}
+		ix->by[k].buckets = FIRST_BUCKETS;
+	}
+	return 0;
+}
+
+void dpa_cm_index_fini(struct dpa_cm_index *ix)
+{
+	for (int k = 0; k < DPA_CM_KEYS; k++)
+		free(ix->by[k].bucket);
+	memset(ix, 0, sizeof(*ix));
+}
+
+static void push(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
+{
+	struct dpa_cm_entry **head = bucket(ix, k, &e->record);
+
+	e->next[k] = *head;
+	*head = e;
+}
+
+/* Twice as many buckets, as soon as there is one entry for each. */
+static void grow(struct dpa_cm_index *ix, int k)
+{
+	struct dpa_cm_table *t = &ix->by[k], old = *t;
+	struct dpa_cm_entry **wider;
+
+	if (t->entries < t->buckets)
+		return;
+	wider = calloc(2 * t->buckets, sizeof(*wider));
+	if (!wider)
+		return;
+	t->bucket = wider;
+	t->buckets *= 2;
+	for (size_t i = 0; i < old.buckets; i++) {
+		struct dpa_cm_entry *e = old.bucket[i], *next;
+
+		for (; e; e = next) {
+			next = e->next[k];
+			push(ix, k, e);
+		}
+	}
+	free(old.bucket);
+}
+
+static void take_out(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
+{
+	struct dpa_cm_entry **link = bucket(ix, k, &e->record);
+
+	while (*link != e)
+		link = &(*link)->next[k];
+	*link = e->next[k];
+	e->next[k] = NULL;
+	ix->by[k].entries--;
+}
+
+void dpa_cm_index_put(struct dpa_cm_index *ix, struct dpa_cm_entry *e,
+		      const struct dpa_cm_record *r)
+{
+	for (int k = 0; k < DPA_CM_KEYS; k++)
+		if (e->record.live & 1u << k)
+			take_out(ix, k, e);
+	e->record = *r;
+	for (int k = 0; k < DPA_CM_KEYS; k++)
+		if (e->record.live & 1u << k) {
+			grow(ix, k);
+			push(ix, k, e);
+			ix->by[k].entries++;
+		}
+}
