@@ -3,7 +3,6 @@
 #include "cm_priv.h"
 
 #define FIELD(member) sizeof(((struct dpa_mad *)0)->member)
-#define QPN_MAX	      0xffffffu /* of a vendor id, too */
 
 static bool fits(const struct dpa_cm_input *in, size_t len, size_t info_len)
 {
@@ -13,7 +12,7 @@ static bool fits(const struct dpa_cm_input *in, size_t len, size_t info_len)
 
 static bool conn_fits(const struct dpa_cm_conn *c)
 {
-	return c && c->qpn <= QPN_MAX && c->vendor_id <= QPN_MAX;
+	return c && c->qpn <= CM_QPN_MAX && c->vendor_id <= CM_QPN_MAX;
 }
 
 static bool path_fits(const struct dpa_cm_path *p)
@@ -40,11 +39,10 @@ static int call_connect(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	cm->retry_count = c->retry_count < 7 ? c->retry_count : 7;
 	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
 	cm->max_retries = cm->config.max_retries;
-	cm->answer_wait = dpa_cm_ms(cm->config.cm_timeout);
+	cm->answer_wait = dpa_cm_req_wait(cm->path.life_time, cm->config.cm_timeout);
 	cm_make_req(cm, in, &cm->msg);
 	cm->state = DPA_CM_ST_REQ_SENT;
-	cm_send_repeated(cm, in->now, dpa_cm_req_wait(cm->path.life_time, cm->config.cm_timeout),
-			 out);
+	cm_send_repeated(cm, in->now, cm->answer_wait, out);
 	return 0;
 }
 

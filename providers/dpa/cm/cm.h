@@ -22,7 +22,7 @@
 
 #define DPA_CM_NEVER UINT64_MAX /* a deadline: no timer runs */
 
-enum dpa_cm_state { /* names of IBA 12.9.7; "MRA" states as in Linux */
+enum dpa_cm_state { /* as in Linux (enum ib_cm_state) */
 		    DPA_CM_ST_IDLE,
 		    DPA_CM_ST_REQ_SENT,
 		    DPA_CM_ST_MRA_REQ_RCVD, /* REQ sent, the peer asked for time */
@@ -42,7 +42,7 @@ enum dpa_cm_state { /* names of IBA 12.9.7; "MRA" states as in Linux */
 		    DPA_CM_STATES
 };
 
-/* Reasons of REJ (IBA table 111) that this CM gives. */
+/* Reasons of REJ (IBA 12.6.7.2) that this CM gives. */
 enum dpa_cm_reason {
 	DPA_CM_REJ_TIMEOUT = 4,
 	DPA_CM_REJ_SERVICE_ID = 8,
@@ -63,9 +63,12 @@ enum dpa_cm_qp {
 			 */
 };
 
-/* The same for all communication ids of an adapter, but for local_id. */
+/* The same for all communication ids of an adapter, but for local_id and psn. A number that is too
+ * large for its field of the message counts as the largest, of a PSN the low 24 bits. */
 struct dpa_cm_config {
-	uint32_t local_id;   /* not 0; unique for ca_guid, whichever process made it */
+	/* not 0; unique for ca_guid, whichever process made it. Not given out again for 10 s: the
+	 * peer may still be in TIMEWAIT. */
+	uint32_t local_id;
 	uint32_t tid_high;   /* high half of the transaction ids */
 	uint32_t psn;	     /* the first that this side expects, 24 bits */
 	uint64_t ca_guid;    /* node GUID */
@@ -192,7 +195,7 @@ struct dpa_cm {
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry;
 	uint8_t ack_timeout; /* of the path and the peer, 4.096 us * 2^n */
 	uint8_t max_retries, retries_left;
-	uint32_t answer_wait, wait; /* ms: until REP, DREQ are repeated; of the one under way */
+	uint32_t answer_wait, wait; /* ms until a repetition: of the next message; of this one */
 	uint64_t deadline;
 	struct dpa_mad msg;    /* is repeated until it is answered */
 	struct dpa_mad answer; /* is repeated for each duplicate; attr 0: none */
@@ -210,6 +213,21 @@ int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
 
 /*
+ * Takes over a connection of a process that died: disconnects it without an owner. config->local_id
+ * is its communication id. Sets *cm and *out whole, as a step does: the first DREQ is in *out. MADs
+ * and the timer go on as usual until the step that returns `done`: after DREP, DREQ or REJ of the
+ * peer, or the last repetition, and TIMEWAIT. EINVAL: qpn has more than 24 bits, or a life time
+ * more than 5.
+ */
+struct dpa_cm_peer {
+	uint32_t id, qpn;		/* its communication id; its QP */
+	uint64_t guid;			/* its CA GUID; 0: not known */
+	const struct dpa_cm_path *path; /* mtu and pkey do not count */
+};
+int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
+		 const struct dpa_cm_peer *peer, uint64_t now, struct dpa_cm_effects *out);
+
+/*
  * Attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and *mask whole.
  * EINVAL: not in this state (cm.c of Linux: cm_init_qp_attr()).
  */
@@ -217,7 +235,7 @@ int dpa_cm_qp_attr(const struct dpa_cm *cm, struct ibv_qp_attr *attr, int *mask)
 
 /* Time t of the CM (4.096 us * 2^t) in ms, as Linux counts: 2^(t - 8), at least 1. */
 uint32_t dpa_cm_ms(uint8_t t);
-/* Until REQ is repeated: 2 * packet life time + response time of the peer's CM (IBA 12.7.20). */
+/* Until REQ is repeated: 2 * packet life time + response time of the peer's CM. */
 uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
 /* Local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA 12.7.34). */
 uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);

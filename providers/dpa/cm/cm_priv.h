@@ -22,7 +22,7 @@ static inline bool cm_in(const struct dpa_cm *cm, unsigned set)
 	return (1u << cm->state) & set;
 }
 
-/* REJ.message and MRA.message (IBA 12.6.7.1, 12.6.6.1) */
+/* REJ.message and MRA.message */
 enum { CM_MSG_REQ, CM_MSG_REP, CM_MSG_OTHER };
 
 /* Until an answer of the peer's QP is late: ACK timeout of the path alone, 4.096 us * 2^n. */
@@ -30,6 +30,10 @@ static inline uint8_t cm_path_timeout(uint8_t life_time)
 {
 	return life_time < 31 ? (uint8_t)(life_time + 1) : 31;
 }
+
+/* local_qpn of an adopted connection: a DREQ is taken whatever QP it names. */
+#define CM_QPN_ANY UINT32_MAX
+#define CM_QPN_MAX 0xffffffu /* of a vendor id, too */
 
 /* Bytes of information of a REJ or SIDR_REP: what the field holds at most. */
 static inline size_t cm_info_len(size_t len)
@@ -64,6 +68,8 @@ void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 
 /* calls.c, destroy.c, receive.c, timer.c: one kind of input each */
 int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+/* destroy.c: the owner of an established connection is gone. */
+void cm_leave(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
 void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 /* sidr.c */

@@ -3,8 +3,8 @@
  * The owner goes. The peer is told by the message that fits the state; what has to be repeated or
  * waited for goes on without an owner, until the step that returns `done`.
  *
- * Linux sends the DREQ of such a connection once. Here it is repeated, as IBA 12.9.8 has it: a peer
- * that missed it would stay connected to a QP that is gone.
+ * Linux sends the DREQ of such a connection once. Here it is repeated: a peer that missed it would
+ * stay connected to a QP that is gone.
  */
 #include "cm_priv.h"
 
@@ -37,17 +37,43 @@ static void refuse_sidr(const struct dpa_cm *cm, struct dpa_cm_effects *out)
 	cm_send(out, &m);
 }
 
-/* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
-static void leave_established(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			      struct dpa_cm_effects *out)
+/*
+ * The longest wait of a DREQ without an owner. The sender of a REQ may ask for 2.3 hours; without
+ * an owner nothing depends on a slow answer.
+ */
+static uint32_t longest_wait(const struct dpa_cm *cm)
 {
-	if (cm->qp == DPA_CM_QP_XRC_TGT) {
-		cm_close(cm);
-		return;
-	}
-	cm_make_dreq(cm, in, &cm->msg);
+	return 2 * dpa_cm_ms(cm->config.cm_timeout);
+}
+
+void cm_leave(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_input bare = {.kind = DPA_CM_DESTROY};
+	uint32_t most = longest_wait(cm);
+
+	cm_make_dreq(cm, &bare, &cm->msg);
 	cm->state = DPA_CM_ST_DREQ_SENT;
-	cm_send_repeated(cm, in->now, cm->answer_wait, out);
+	cm_send_repeated(cm, now, cm->answer_wait < most ? cm->answer_wait : most, out);
+}
+
+static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
+{
+	uint32_t most = longest_wait(cm);
+
+	if (cm->wait <= most)
+		return;
+	cm->wait = most;
+	if (cm->deadline > now + most)
+		cm->deadline = now + most;
+}
+
+/* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
+static void leave_established(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+{
+	if (cm->qp == DPA_CM_QP_XRC_TGT)
+		cm_close(cm);
+	else
+		cm_leave(cm, now, out);
 }
 
 void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
@@ -75,12 +101,14 @@ void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 		cm_enter_timewait(cm, in->now);
 		break;
 	case DPA_CM_ST_ESTABLISHED:
-		leave_established(cm, &bare, out);
+		leave_established(cm, in->now, out);
 		break;
 	case DPA_CM_ST_DREQ_RCVD:
 		cm_answer_dreq(cm, &bare, out);
 		break;
 	case DPA_CM_ST_DREQ_SENT:
+		shorten_dreq(cm, in->now);
+		break;
 	case DPA_CM_ST_TIMEWAIT:
 		break;
 	case DPA_CM_ST_SIDR_REQ_RCVD:

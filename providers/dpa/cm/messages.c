@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages of a connection (IBA 12.6). Values are those that Linux sends on RoCE. */
+/* Messages of a connection. Values are those that Linux sends on RoCE. */
 #include "cm_priv.h"
 
 #define LID_PERMISSIVE 0xffff

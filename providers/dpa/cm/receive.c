@@ -162,7 +162,8 @@ static void on_rtu(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_eff
 	out->event.len = sizeof(m->rtu.data);
 }
 
-/* The time that the peer asks for counts once: later MRAs do not make a peer wait for ever. */
+/* Each further repetition waits as long, too (Linux: ib_modify_mad()). Only the first MRA counts.
+ */
 static void on_mra(struct dpa_cm *cm, const struct dpa_cm_input *in)
 {
 	const struct dpa_mad *m = in->mad;
@@ -173,7 +174,8 @@ static void on_mra(struct dpa_cm *cm, const struct dpa_cm_input *in)
 		cm->state = DPA_CM_ST_MRA_REP_RCVD;
 	else
 		return;
-	cm->deadline = in->now + dpa_cm_ms(m->mra.service_timeout) + dpa_cm_ms(cm->ack_timeout);
+	cm->wait = dpa_cm_ms(m->mra.service_timeout) + dpa_cm_ms(cm->ack_timeout);
+	cm->deadline = in->now + cm->wait;
 }
 
 static void on_rej(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
@@ -203,7 +205,7 @@ static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 {
 	const struct dpa_mad *m = in->mad;
 
-	if (m->dreq.remote_qpn != cm->local_qpn)
+	if (m->dreq.remote_qpn != cm->local_qpn && cm->local_qpn != CM_QPN_ANY)
 		return;
 	if (cm_in(cm, IN(TIMEWAIT))) {
 		cm->tid = m->tid;

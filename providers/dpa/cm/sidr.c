@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs of service id resolution (IBA 12.11). One request, one answer; no connection. */
+/* MADs of service id resolution (SIDR). One request, one answer; no connection. */
 #include "cm_priv.h"
 
 /* Again, before the owner answered: nothing. Afterwards it is a new one, and has its own id. */

@@ -2,11 +2,21 @@
 /* One step of the communication manager, and what its parts have in common. */
 #include "cm_priv.h"
 
+static void at_most(uint8_t *field, uint8_t max)
+{
+	if (*field > max)
+		*field = max;
+}
+
 void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config)
 {
 	memset(cm, 0, sizeof(*cm));
 	cm->config = *config;
 	cm->config.psn &= 0xffffff;
+	at_most(&cm->config.ack_delay, 31);
+	at_most(&cm->config.cm_timeout, 31);
+	at_most(&cm->config.mra_timeout, 31);
+	at_most(&cm->config.max_retries, 15);
 	cm->deadline = DPA_CM_NEVER;
 }
 
@@ -26,7 +36,7 @@ void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa
 
 /*
  * Packets of the connection may still be under way: the QP must not be used again until they are
- * gone (IBA 12.9.8.4). The time is that of Linux: one ACK timeout.
+ * gone. The time is that of Linux: one ACK timeout.
  */
 void cm_enter_timewait(struct dpa_cm *cm, uint64_t now)
 {
@@ -104,6 +114,17 @@ static int dispatch(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	}
 }
 
+static void finish(const struct dpa_cm *cm, const struct dpa_cm_record *before,
+		   struct dpa_cm_effects *out)
+{
+	if (cm->orphan)
+		memset(&out->event, 0, sizeof(out->event));
+	out->record = dpa_cm_record(cm);
+	out->record_changed = differ(before, &out->record);
+	out->deadline = cm->deadline;
+	out->done = cm->orphan && cm->state == DPA_CM_ST_CLOSED;
+}
+
 int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	struct dpa_cm_record before = dpa_cm_record(cm);
@@ -111,11 +132,29 @@ int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 
 	memset(out, 0, sizeof(*out));
 	ret = dispatch(cm, in, out);
-	if (cm->orphan)
-		memset(&out->event, 0, sizeof(out->event));
-	out->record = dpa_cm_record(cm);
-	out->record_changed = differ(&before, &out->record);
-	out->deadline = cm->deadline;
-	out->done = cm->orphan && cm->state == DPA_CM_ST_CLOSED;
+	finish(cm, &before, out);
 	return ret;
+}
+
+int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
+		 const struct dpa_cm_peer *peer, uint64_t now, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_record before = {0};
+
+	if (peer->qpn > CM_QPN_MAX || peer->path->life_time > 31)
+		return EINVAL;
+	dpa_cm_init(cm, config);
+	memset(out, 0, sizeof(*out));
+	cm->orphan = cm->has_peer = true;
+	cm->remote_id = peer->id;
+	cm->remote_qpn = peer->qpn;
+	cm->remote_guid = peer->guid;
+	cm->local_qpn = CM_QPN_ANY;
+	cm->path = *peer->path;
+	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
+	cm->max_retries = cm->config.max_retries;
+	cm->answer_wait = dpa_cm_ms(cm->config.cm_timeout);
+	cm_leave(cm, now, out);
+	finish(cm, &before, out);
+	return 0;
 }

@@ -26,7 +26,7 @@ uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
 	return timeout < 31 ? (uint8_t)timeout : 31;
 }
 
-/* The message was sent 1 + max_retries times (IBA 12.9.8: "Max CM retries"). */
+/* The message was sent 1 + max_retries times (REQ: "Max CM Retries"). */
 static void give_up(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 {
 	out->event.status = -ETIMEDOUT;

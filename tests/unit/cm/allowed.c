@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What each state allows, written from the diagram and IBA 12.9, not from the code. */
+/* What each state allows, written from the diagram, not from the code. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "util.h"
@@ -70,8 +70,8 @@ static void check_state(const struct dpa_cm *cm, const struct dpa_cm_effects *ou
 	cr_assert_eq(out->deadline, cm->deadline);
 	cr_assert_eq(runs, out->deadline != DPA_CM_NEVER, "seed %#lx: deadline %#lx in state %d",
 		     seed, out->deadline, cm->state);
-	if (runs) /* none is longer than two life times and the CM's, or an MRA's and an ACK timeout
-		   */
+	/* none is longer than two life times and the CM's, or an MRA's and an ACK timeout */
+	if (runs)
 		cr_assert_leq(out->deadline, now + 3 * (UINT64_C(1) << 23), "seed %#lx", seed);
 	cr_assert_eq(out->done, cm->orphan && cm->state == DPA_CM_ST_CLOSED);
 	if (cm->orphan) {

@@ -46,10 +46,10 @@ Test(cm_times, retries)
 		enum dpa_cm_event_type event;
 	} t[] = {{P_REQ_SENT, 16 * 6144, DPA_CM_EV_UNREACHABLE},
 		 {P_REP_SENT, 16 * 4096, DPA_CM_EV_UNREACHABLE},
-		 {P_DREQ_SENT, 16 * 4096, DPA_CM_EV_DREQ_TIMEOUT},
+		 {P_DREQ_SENT, 16 * 6144, DPA_CM_EV_DREQ_TIMEOUT},
 		 {P_SIDR_REQ_SENT, 16 * 4096, DPA_CM_EV_UNREACHABLE},
-		 {P_MRA_REQ_RCVD, 15 * 6144 + 65536 + 2048, DPA_CM_EV_UNREACHABLE},
-		 {P_MRA_REP_RCVD, 15 * 4096 + 65536 + 2048, DPA_CM_EV_UNREACHABLE}};
+		 {P_MRA_REQ_RCVD, 16 * (65536 + 2048), DPA_CM_EV_UNREACHABLE},
+		 {P_MRA_REP_RCVD, 16 * (65536 + 2048), DPA_CM_EV_UNREACHABLE}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
 		struct dpa_cm_effects out;
@@ -63,7 +63,7 @@ Test(cm_times, retries)
 	}
 }
 
-/* A second MRA does not make the wait longer. */
+/* Its time holds for each repetition; a second MRA changes nothing. */
 Test(cm_times, mra_counts_once)
 {
 	struct dpa_cm cm;
@@ -111,4 +111,73 @@ Test(cm_times, target_ack_delay)
 	test_call(&cm, DPA_CM_CONFIRM);
 	test_call(&cm, DPA_CM_DISCONNECT);
 	cr_assert_eq(test_get(&cm, DPA_CM_DREP).deadline, NOW + 8192);
+}
+
+/* The longest times and no retry that a REQ can name: one REP, 2.3 hours, the end. */
+Test(cm_times, longest)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REQ), mra = test_mad(DPA_CM_MRA);
+	struct dpa_cm_input in = test_receive(&m), again = test_receive(&mra);
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+	uint64_t now;
+
+	m.req.local_cm_timeout = m.req.remote_cm_timeout = m.req.primary_ack_timeout = 31;
+	m.req.max_cm_retries = 0;
+	mra.mra.message = 1;
+	mra.mra.service_timeout = 31;
+	dpa_cm_init(&cm, &test_config);
+	test_step(&cm, &in);
+	cr_assert_eq(test_call(&cm, DPA_CM_ACCEPT).deadline, NOW + (1u << 23));
+	cr_assert_eq(test_step(&cm, &again).deadline, NOW + (1u << 24));
+	cr_assert_eq(until_end(&cm, &now, &out), 0);
+	cr_assert(now == NOW + (1u << 24) && out.event.type == DPA_CM_EV_UNREACHABLE);
+	cr_assert_eq(dpa_cm_req_wait(31, 31), 3u << 23);
+}
+
+/* Without an owner a DREQ waits no longer than twice the time of this side. */
+Test(cm_times, disconnects_without_an_owner)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REQ);
+	struct dpa_cm_input in = test_receive(&m);
+
+	m.req.local_cm_timeout = 31;
+	for (int called = 0; called < 2; called++) {
+		struct dpa_cm_effects out;
+		struct dpa_cm cm;
+		uint64_t now;
+
+		dpa_cm_init(&cm, &test_config);
+		test_step(&cm, &in);
+		test_call(&cm, DPA_CM_ACCEPT);
+		test_get(&cm, DPA_CM_RTU);
+		if (called)
+			cr_assert_eq(test_call(&cm, DPA_CM_DISCONNECT).deadline, NOW + (1u << 23));
+		cr_assert_eq(test_call(&cm, DPA_CM_DESTROY).deadline, NOW + 8192);
+		cr_assert_eq(until_end(&cm, &now, &out), 15);
+		cr_assert_eq(now, NOW + 16 * 8192);
+	}
+}
+
+/* Numbers of the caller that no field holds count as the largest. */
+Test(cm_times, numbers_of_the_caller)
+{
+	const struct dpa_cm_config c = {.local_id = ID,
+					.psn = 0xff123456,
+					.ack_delay = 255,
+					.cm_timeout = 255,
+					.max_retries = 255,
+					.mra_timeout = 255};
+	uint8_t bytes[DPA_MAD_BYTES];
+	struct dpa_cm cm;
+	struct dpa_mad m;
+
+	dpa_cm_init(&cm, &c);
+	m = test_call(&cm, DPA_CM_CONNECT).mad;
+	cr_assert(m.req.psn == 0x123456 && m.req.max_cm_retries == 15);
+	cr_assert(m.req.remote_cm_timeout == 31 && m.req.local_cm_timeout == 31);
+	cr_assert(dpa_mad_encode(&m, bytes));
+	test_get(&cm, DPA_CM_REP);
+	m = test_get(&cm, DPA_CM_REP).mad;
+	cr_assert(m.mra.service_timeout == 31 && dpa_mad_encode(&m, bytes));
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A connection whose process died: another process disconnects it. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include "util.h"
+
+static const struct dpa_cm_peer peer = {
+	.id = PEER_ID, .qpn = PEER_QPN, .guid = PEER_GUID, .path = &test_path};
+
+static struct dpa_cm_effects adopt(struct dpa_cm *cm)
+{
+	struct dpa_cm_effects out;
+
+	cr_assert_eq(dpa_cm_adopt(cm, &test_config, &peer, NOW, &out), 0);
+	return out;
+}
+
+Test(cm_adopt, disconnects_at_once)
+{
+	struct dpa_cm cm;
+	struct dpa_cm_effects out = adopt(&cm);
+
+	cr_assert(out.send && out.mad.attr == DPA_CM_DREQ && out.mad.tid == OWN_TID);
+	cr_assert(out.mad.dreq.local_id == ID && out.mad.dreq.remote_id == PEER_ID);
+	cr_assert_eq(out.mad.dreq.remote_qpn, PEER_QPN);
+	cr_assert(out.deadline == NOW + 4096 && !out.done && !out.event.type);
+	cr_assert(out.record_changed && out.record.local_id == ID);
+	cr_assert_eq(out.record.live, DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP);
+	cr_assert(out.record.remote_id == PEER_ID && out.record.ca_guid == PEER_GUID);
+}
+
+/* Whatever the peer says ends it, after timewait; no event comes. */
+Test(cm_adopt, answered)
+{
+	static const enum dpa_cm_attr answers[] = {DPA_CM_DREP, DPA_CM_REJ, DPA_CM_DREQ};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct dpa_mad m = test_mad(answers[i]);
+		struct dpa_cm_input in = test_receive(&m), timer = test_input(DPA_CM_TIMER);
+		struct dpa_cm_effects out;
+		struct dpa_cm cm;
+
+		adopt(&cm);
+		if (answers[i] == DPA_CM_DREQ)
+			m.dreq.remote_qpn = 0x98765; /* the QP is gone, and its number */
+		out = test_step(&cm, &in);
+		cr_assert_eq(out.send, answers[i] == DPA_CM_DREQ);
+		if (out.send)
+			cr_assert(out.mad.attr == DPA_CM_DREP && out.mad.tid == PEER_TID);
+		cr_assert(cm.state == DPA_CM_ST_TIMEWAIT && out.deadline == NOW + 2048);
+		timer.now = out.deadline;
+		out = test_step(&cm, &timer);
+		cr_assert(out.done && !out.event.type && out.record.live == 0);
+	}
+}
+
+Test(cm_adopt, never_answered)
+{
+	struct dpa_cm_input timer = test_input(DPA_CM_TIMER);
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+	int sent = 1;
+
+	out = adopt(&cm);
+	while (!out.done) {
+		timer.now = out.deadline;
+		out = test_step(&cm, &timer);
+		sent += out.send && out.mad.attr == DPA_CM_DREQ;
+		cr_assert_eq(out.event.type, DPA_CM_EV_NONE);
+	}
+	cr_assert_eq(sent, 16);
+	cr_assert_eq(timer.now, NOW + 16 * 4096 + 2048);
+}
+
+/* Its MADs are found, also if the peer's CA GUID is not known. */
+Test(cm_adopt, is_found)
+{
+	for (uint64_t guid = 0; guid <= PEER_GUID; guid += PEER_GUID) {
+		struct dpa_cm_peer p = peer;
+		struct dpa_mad m = test_mad(DPA_CM_DREP);
+		struct dpa_cm_entry entry = {0}, *which;
+		struct dpa_cm_index ix;
+		struct dpa_cm_effects out;
+		struct dpa_cm cm;
+
+		p.guid = guid;
+		cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), 0);
+		cr_assert_eq(dpa_cm_index_init(&ix), 0);
+		dpa_cm_index_put(&ix, &entry, &out.record);
+		cr_assert_eq(dpa_cm_classify(&ix, &m, test_path.dgid, &which), DPA_CM_FOUND);
+		cr_assert_eq(which, &entry);
+		dpa_cm_index_fini(&ix);
+	}
+}
+
+Test(cm_adopt, has_no_owner)
+{
+	struct dpa_cm_input in = test_input(DPA_CM_DISCONNECT);
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+
+	adopt(&cm);
+	cr_assert_eq(dpa_cm_step(&cm, &in, &out), EINVAL);
+	in.kind = DPA_CM_DESTROY;
+	cr_assert(!test_step(&cm, &in).done);
+}
+
+Test(cm_adopt, numbers_that_are_too_large)
+{
+	struct dpa_cm_path path = test_path;
+	struct dpa_cm_peer p = peer;
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+
+	p.qpn = 1u << 24;
+	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+	p = peer;
+	path.life_time = 32;
+	p.path = &path;
+	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+}
