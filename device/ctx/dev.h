@@ -407,6 +407,8 @@ struct dpa_resp {
 	uint32_t looked;  /* with looked_due: serial of the ASK */
 	bool nak_strange; /* nak_sent, for a packet that came from elsewhere: kept.c */
 	uint32_t from;	  /* DPA_FROM_* of the last packet off the wire that came in order */
+	/* XRC target: the ring whose acks_waiting counts it; NULL: none */
+	struct dpa_tx *ack_waits;
 	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
 	struct {
 		uint8_t kind; /* enum dpa_tag_kind */

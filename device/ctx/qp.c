@@ -87,10 +87,25 @@ static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct 
 	dpa_pend(qp, 0);
 }
 
+/*
+ * The program that receives a message at an XRC target answers by another QP, its initiator. On a
+ * wire the ACK travels in front of that answer. Here the ACK enters the ring before the completion
+ * becomes visible, and the answer follows it in the same ring (DPA_XRC_LANE).
+ */
+static void ack_first(struct dpa_hw_qp *qp)
+{
+	if (dpa_unlikely(qp->transport == DPA_BTH_XRC) && qp->xrcd)
+		dpa_responder_flush(qp);
+}
+
 void dpa_run_flush(struct dpa_run *r)
 {
-	const uint32_t n = r->n;
+	uint32_t n;
 
+	/* a NAK that ends the QP has an event, which comes here again and reports all */
+	if (r->n)
+		ack_first(r->qp);
+	n = r->n;
 	r->n = 0;
 	if (n)
 		report_all(r->qp, r->cq, r->e, n);
@@ -101,6 +116,7 @@ void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_
 	struct dpa_run *r = dpa_me.run;
 
 	if (!r || r->qp != qp) {
+		ack_first(qp);
 		report_all(qp, cq, cqe, 1);
 		return;
 	}
@@ -329,7 +345,8 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	qp->user_handle = a->user_handle;
 	qp->poster = a->poster;
 	qp->block_self = a->block_self_mcast;
-	qp->lane = (uint8_t)(ctx->hw->next_lane++ % DPA_LANES);
+	qp->lane = qp->transport == DPA_BTH_XRC ? DPA_XRC_LANE
+						: (uint8_t)(ctx->hw->next_lane++ % DPA_LANES);
 	dpa_transport_reset(qp);
 }
 

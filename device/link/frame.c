@@ -247,10 +247,22 @@ void dpa_acks_forget(struct dpa_hw_qp *qp)
 	dpa_spin_unlock(&hw->ack_lock);
 }
 
+static void report(struct dpa_hw_qp *qp)
+{
+	struct dpa_run *r = dpa_me.run;
+
+	if (!r || r->qp != qp)
+		return;
+	dpa_run_flush(r);
+	r->qp = NULL;
+}
+
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
+	if (dpa_unlikely(qp->xrcd))
+		report(qp);
 	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
 		qp->resp.ack_late = true;
 		ack_later(qp);
@@ -328,8 +340,10 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 
 	if (qp != cur) {
 		dpa_pkt_done(cur, true);
-		if (qp)
+		if (qp) {
 			dpa_qplock_lock(&qp->lock);
+			dpa_pkt_collect(qp);
+		}
 	}
 	if (dpa_unlikely(!qp || qp->qpn != pkt->dqpn || is_overtaken(qp, f, pkt->psn))) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);

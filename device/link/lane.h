@@ -44,6 +44,8 @@
 #define DPA_LANES      4u    /* of a process pair, each way; a QP uses one */
 #define DPA_LANE_MTU   8192u /* payload of one slot: it may stand for a run of the QP's packets */
 #define DPA_PKT_EXT    40
+/* All XRC QPs use this one: an ACK of a target is in front of what the program sends behind it. */
+#define DPA_XRC_LANE   (DPA_LANES - 1)
 
 enum dpa_pkt_flags {
 	DPA_PKT_SE = 1 << 0, /* solicited event */
@@ -253,6 +255,8 @@ struct dpa_tx {
 	bool corked;
 	bool together; /* under lock: a lone packet and the shorter one behind it in one datagram */
 	uint32_t piece; /* under lock: bytes that leave at once; 0: as many as go */
+	/* under lock: XRC targets whose ACK found no room; XRC messages wait behind those ACKs */
+	uint32_t acks_waiting;
 	struct dpa_tx *cork_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 

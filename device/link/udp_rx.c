@@ -126,8 +126,10 @@ static void deliver_run(struct batch *b)
 	qp = atomic_load_explicit(&hw->qp_tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != b->cur) {
 		dpa_pkt_done(b->cur, true);
-		if (qp)
+		if (qp) {
 			dpa_qplock_lock(&qp->lock);
+			dpa_pkt_collect(qp);
+		}
 		b->cur = qp;
 	}
 	peer = qp && qp->qpn == r->dqpn && qp->type != DPA_QP_UD ? dpa_sender_of(qp, &r->f) : NULL;
@@ -350,10 +352,14 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	/* open: what comes must be taken, although nobody here has a way to another host yet */
 	struct dpa_wire *w = fd < 0 ? NULL : dpa_wire_get(hw);
 	uint32_t segments = 0;
+	struct dpa_run run;
 	struct batch b;
 
 	if (fd < 0 || !w || !dpa_spin_try(&w->rx_lock))
 		return 0;
+	run.qp = NULL;
+	run.n = 0;
+	dpa_me.run = &run;
 	b.hw = hw;
 	b.cur = NULL;
 	b.packets = 0;
@@ -377,6 +383,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	}
 	deliver_run(&b);
 	dpa_pkt_done(b.cur, !may_wait(&b));
+	dpa_me.run = NULL;
 	w->rx_idle = !b.packets;
 	dpa_spin_unlock(&w->rx_lock);
 	return b.packets;

@@ -199,6 +199,15 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 /* A packet of this QP carried ECN's CE; a CNP came for it. Under the QP's lock. */
 void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass);
 void dpa_wire_cnp(struct dpa_hw_qp *qp);
+/*
+ * The QP is locked now. Of an XRC target the completions of a batch are collected if the caller has
+ * a dpa_me.run: one ACK is in front of all of them.
+ */
+static inline void dpa_pkt_collect(struct dpa_hw_qp *qp)
+{
+	if (dpa_unlikely(qp->xrcd) && dpa_me.run)
+		dpa_me.run->qp = qp;
+}
 /* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes, a plain ACK perhaps later (not
  * soon). NULL is allowed. */
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);

@@ -201,6 +201,36 @@ static bool have_tx(struct dpa_hw_qp *qp)
 	return false;
 }
 
+/*
+ * The answer of an XRC target found no room, and its completion becomes visible nevertheless. What
+ * the program then sends by its initiators waits behind the answer (requester.c). Under tx->lock.
+ */
+static void show_waiting(struct dpa_hw_qp *qp, struct dpa_tx *tx)
+{
+	struct dpa_resp *r = &qp->resp;
+	const bool waits = r->ack_owed || r->rd_tail != r->rd_head;
+
+	if (dpa_likely(!qp->xrcd) || waits == (r->ack_waits != NULL))
+		return;
+	if (r->ack_waits)
+		r->ack_waits->acks_waiting--;
+	else
+		tx->acks_waiting++;
+	r->ack_waits = r->ack_waits ? NULL : tx;
+}
+
+void dpa_waits_no_more(struct dpa_hw_qp *qp)
+{
+	struct dpa_tx *tx = qp->resp.ack_waits;
+
+	if (dpa_likely(!tx))
+		return;
+	dpa_spin_lock(&tx->lock);
+	tx->acks_waiting--;
+	dpa_spin_unlock(&tx->lock);
+	qp->resp.ack_waits = NULL;
+}
+
 void dpa_responder_join(struct dpa_hw_qp *qp)
 {
 	struct dpa_slot *s;
@@ -247,6 +277,7 @@ static void flush(struct dpa_hw_qp *qp)
 			dpa_tx_full(qp, tx);
 		}
 	}
+	show_waiting(qp, tx);
 	if (tx->peer->wire) /* what the socket has no room for is lost, as on any wire */
 		dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&tx->lock);

@@ -572,8 +572,12 @@ static enum step send_step(struct dpa_hw_qp *qp)
 			return STEP_WAIT;
 		if (dpa_unlikely(!dpa_fits_window(qp, c)))
 			return STEP_WAIT;
-		if (dpa_unlikely(qp->transport == DPA_BTH_XRC) && !dpa_turn_is(qp, idx))
-			return STEP_WAIT;
+		if (dpa_unlikely(qp->transport == DPA_BTH_XRC)) {
+			if (!dpa_turn_is(qp, idx))
+				return STEP_WAIT;
+			if (dpa_unlikely(qp->tx->acks_waiting)) /* they come first */
+				return STEP_FULL;
+		}
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);

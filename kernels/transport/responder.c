@@ -237,9 +237,16 @@ static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const 
 	dpa_qp_to_error(qp);
 }
 
-/* False: it failed. */
+static void owe_ack(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	if (s->flags & DPA_PKT_ACKREQ)
+		dpa_owe(qp, dpa_psn_add(qp->resp.epsn, DPA_PSN_MASK),
+			DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+}
+
+/* The ACK is pending before the completion is reported: see dpa_qp_report(). */
 /* IBA C9-148, 9.4/invalidate */
-static bool finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+static void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			   uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -250,19 +257,18 @@ static bool finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const st
 	r->off = 0;
 	if (p & DPA_OPP_INV && dpa_mw_invalidate(qp, ((const struct dpa_ext *)s->ext)->imm)) {
 		invalidate_fails(qp, peer, s);
-		return false;
+		return;
 	}
-	if (p & DPA_OPP_RQ) {
-		r->have_wqe = false;
-		if (dpa_unlikely(r->tm.kind)) {
-			dpa_tag_received(qp, s, len);
-			return true;
-		}
+	owe_ack(qp, s);
+	if (!(p & DPA_OPP_RQ))
+		return;
+	r->have_wqe = false;
+	if (dpa_unlikely(r->tm.kind))
+		dpa_tag_received(qp, s, len);
+	else
 		dpa_recv_cqe(qp, r->wqe.wr_id,
 			     p & DPA_OPP_SEND ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM,
 			     DPA_CQE_OK, 0, len, s);
-	}
-	return true;
 }
 
 /* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
@@ -299,10 +305,10 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	r->off += s->len;
 	r->last_op = send ? DPA_RESP_SEND : DPA_RESP_WRITE;
 	r->epsn = dpa_psn_add(r->epsn, n);
-	if (p & DPA_OPP_END && !finish_message(qp, peer, s, p))
-		return;
-	if (s->flags & DPA_PKT_ACKREQ)
-		dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+	if (p & DPA_OPP_END)
+		finish_message(qp, peer, s, p);
+	else
+		owe_ack(qp, s);
 }
 
 /* Duplicates do not count against what the requester may have outstanding, nor the other way round.

@@ -197,6 +197,7 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = qp->resp.ack_late = false;
 	qp->resp.looked_due = qp->resp.hint_due = false;
+	dpa_waits_no_more(qp);
 	qp->resp.off = 0;
 	qp->resp.tm.kind = 0;
 	qp->resp.waiting_since = 0;

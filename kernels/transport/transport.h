@@ -395,6 +395,8 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome);
 /* A NAK is owed that ends the connection. */
 bool dpa_resp_failing(const struct dpa_resp *r);
+/* An XRC target is reset: no XRC message waits for its answers any more. */
+void dpa_waits_no_more(struct dpa_hw_qp *qp);
 
 /* --- again.c --- */
 /* A READ, FLUSH or atomic was carried out; its response has npkts packets. It may come again, until

@@ -86,3 +86,20 @@ Test(transport_turns, the_first_turn_keeps_its_psns)
 	cr_expect_not(turn_of_next(th) & DPA_TURN_KEEPS, "another");
 	th_free(th);
 }
+
+/* The ACK of a target of this process found no room: messages do not overtake it. */
+Test(transport_turns, messages_wait_behind_acks_without_room)
+{
+	struct th *th = initiators();
+	struct dpa_tx *tx = &th->peer->tx[th->a.qp->lane];
+	struct th_pkt p;
+
+	tx->acks_waiting = 1;
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	cr_expect_not(th_take(&th->a, &p), "before the ACK");
+	cr_expect(th->a.qp->pending);
+	tx->acks_waiting = 0;
+	cr_expect_gt(dpa_progress_once(th->hw), 0);
+	cr_expect(th_take(&th->a, &p), "and behind it");
+	th_free(th);
+}

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "link/direct.h"
 #include "link/sock.h"
+#include "link/wire.h"
 
 enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };
 
@@ -379,4 +380,246 @@ Test(transport_xrc, psns_of_a_turn_that_keeps_them)
 	cr_expect_not(write_by(x.tgt, peer, a, PSN0 + 2, DPA_TURN_KEEPS | 3));
 	connect_target();
 	cr_expect(write_by(x.tgt, peer, a, PSN0 + 9, 4), "others have had those between");
+}
+
+/* -------------------------------------------------- the ACK comes before what answers it */
+
+static uint8_t rwqes[4 * 64] __attribute__((aligned(64)));
+static struct dpa_dbrec srq_rec;
+static int shown_cqes, shown_early; /* completions, those that were there before their ACK */
+
+static uint32_t on_lane(uint32_t lane)
+{
+	const struct dpa_rx *rx = &x.th->peer->rx[lane];
+
+	return x.th->peer->tx[lane].head - atomic_load(&rx->next);
+}
+
+/* A completion becomes visible: the ACK of all that was received must be in the ring. */
+static void completion_shows(void *arg)
+{
+	const struct dpa_tx *tx = arg;
+	const struct dpa_slot *s =
+		&tx->shm->slots[(tx->head + DPA_LANE_SLOTS - 1) % DPA_LANE_SLOTS];
+
+	shown_cqes++;
+	shown_early += s->opcode != (DPA_BTH_XRC | DPA_BTH_ACK) ||
+		       s->psn != ((x.tgt->resp.epsn - 1) & DPA_PSN_MASK);
+}
+
+/* Posts n receives to the SRQ of its domain and arms the CQ. */
+static void post_receives(uint32_t n)
+{
+	memset(&srq_rec, 0, sizeof(srq_rec));
+	x.srq.max_sge = 1;
+	x.srq.stride = 64;
+	x.srq.log_size = 2;
+	x.srq.buf = rwqes;
+	x.srq.dbrec = &srq_rec;
+	for (uint32_t i = 0; i < n; i++) {
+		struct dpa_rwqe *r = (struct dpa_rwqe *)(rwqes + (size_t)i * 64);
+
+		*r = (struct dpa_rwqe){.wr_id = i, .nsge = 1};
+		*(struct dpa_sge *)(r + 1) =
+			(struct dpa_sge){(uintptr_t)x.th->b.mem, LEN, x.th->b.key};
+	}
+	srq_rec.rq_pi = n;
+	shown_cqes = shown_early = 0;
+	x.srq.cq->comp = completion_shows;
+	x.srq.cq->comp_arg = &x.th->peer->tx[x.tgt->lane];
+	x.srq.cq->armed = 1;
+}
+
+/* A SEND of LEN bytes by A on the target's lane, as its number `n`; false: the lane is full. */
+static bool send_on_lane(uint32_t n)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+	uint8_t *data = NULL;
+	struct dpa_slot *s = dpa_lane_reserve(tx, LEN, &data);
+
+	if (!s)
+		return false;
+	s->opcode = DPA_BTH_XRC | DPA_BTH_SEND_ONLY;
+	s->flags = DPA_PKT_ACKREQ;
+	s->src = (uint16_t)(x.th->a.qp->qpn & DPA_QPN_INDEX);
+	s->dqpn = x.tgt->qpn;
+	s->psn = PSN0 + n;
+	s->len = LEN;
+	memset(s->ext, 0, sizeof(s->ext));
+	((struct dpa_ext *)s->ext)->xrcsrq = SRQN;
+	th_fill(data, LEN, n);
+	dpa_lane_publish(tx, s);
+	return true;
+}
+
+/*
+ * The program that receives a message at an XRC target answers by another QP. The answer travelled
+ * in another ring than the ACK, and the completion was visible first: ib_send_lat -c XRC -e of
+ * perftest 4.5 failed, for it takes an event of either CQ for one of its send CQ.
+ */
+Test(transport_xrc, the_ack_is_on_its_way_when_the_completion_shows)
+{
+	const uint32_t lane = x.tgt->lane;
+
+	post_receives(4);
+	for (uint32_t n = 0; n < 3; n++)
+		cr_assert(send_on_lane(n));
+	cr_expect_eq(dpa_lane_drain(&x.th->peer->rx[lane]), 3);
+	cr_expect_eq(shown_cqes, 1, "%d: of an armed CQ the first", shown_cqes);
+	cr_expect_eq(shown_early, 0);
+	cr_expect_eq(on_lane(lane), 1u, "%u: one ACK for all three", on_lane(lane));
+	x.srq.cq->armed = 1;
+	cr_assert(send_on_lane(3));
+	/* the ACK, which is for nobody here, and the message */
+	while (dpa_lane_drain(&x.th->peer->rx[lane]))
+		;
+	cr_expect_eq(shown_cqes, 2);
+	cr_expect_eq(shown_early, 0);
+	cr_expect_eq(x.tgt->resp.epsn, PSN0 + 4u);
+}
+
+/* A SEND of LEN bytes by A, as its number `n`, by no lane; under the target's lock. */
+static void give_send(uint32_t n)
+{
+	struct th_pkt p;
+
+	th_forge(&x.th->a, &p, DPA_BTH_XRC | DPA_BTH_SEND_ONLY, PSN0 + n, LEN);
+	p.s.dqpn = x.tgt->qpn;
+	p.s.flags |= DPA_PKT_ACKREQ;
+	th_ext(&p)->xrcsrq = SRQN;
+	dpa_transport_rx(x.tgt, x.th->peer, &p.s, p.data);
+}
+
+/* A packet that comes alone, as off the wire to a capture: its completion is not collected. */
+Test(transport_xrc, the_ack_is_on_its_way_when_a_completion_shows_at_once)
+{
+	const struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+
+	post_receives(2);
+	for (uint32_t n = 0; n < 2; n++) {
+		const uint32_t before = tx->head;
+
+		x.srq.cq->armed = 1;
+		dpa_qplock_lock(&x.tgt->lock);
+		give_send(n);
+		cr_expect_eq(tx->head - before, 1u);
+		dpa_responder_flush(x.tgt);
+		dpa_qp_leave(x.tgt);
+		cr_expect_eq(tx->head - before, 1u, "one ACK, once");
+	}
+	cr_expect_eq(shown_cqes, 2);
+	cr_expect_eq(shown_early, 0);
+}
+
+/* A batch off the wire has one ACK, in front of its completions: none is put off behind them. */
+Test(transport_xrc, a_batch_off_the_wire_has_one_ack)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+	const uint32_t before = tx->head;
+	struct dpa_run run = {.n = 0};
+
+	post_receives(3);
+	dpa_me.run = &run;
+	dpa_qplock_lock(&x.tgt->lock);
+	dpa_pkt_collect(x.tgt);
+	for (uint32_t n = 0; n < 3; n++)
+		give_send(n);
+	cr_expect_eq(shown_cqes, 0);
+	cr_expect_eq(tx->head, before);
+	dpa_pkt_done(x.tgt, false);
+	dpa_me.run = NULL;
+	cr_expect_eq(shown_cqes, 1);
+	cr_expect_eq(shown_early, 0);
+	cr_expect_eq(tx->head - before, 1u, "%u", tx->head - before);
+	cr_expect_null(run.qp);
+}
+
+/* Targets, their replicas in other processes, and initiators use one ring. */
+Test(transport_xrc, packets_of_all_xrc_qps_keep_one_order)
+{
+	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_SEND,
+				       .pdn = x.th->pdn,
+				       .log_sq = TH_LOG_SQ,
+				       .dbrec = &x.th->a.dbrec,
+				       .sq = x.th->a.sq,
+				       .send_cq = x.th->a.scq.cq,
+				       .recv_cq = x.th->a.rcq.cq};
+	struct dpa_hw_qp *qp[3];
+	struct dpa_qp_info info;
+
+	branch_off();
+	cr_expect_eq(x.tgt->lane, DPA_XRC_LANE);
+	cr_expect_eq(x.other->lane, DPA_XRC_LANE);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp[i], &info), 0);
+		cr_expect_eq(qp[i]->lane, DPA_XRC_LANE, "%u", qp[i]->lane);
+	}
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(dpa_hw_destroy_qp(qp[i]), 0);
+}
+
+/* Fills the ring of the target with entries that no QP takes. */
+static void fill_lane(void)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+	uint8_t *data;
+	struct dpa_slot *s;
+
+	while ((s = dpa_lane_reserve(tx, 0, &data))) {
+		s->opcode = DPA_BTH_XRC | DPA_BTH_ACK;
+		s->flags = 0;
+		s->dqpn = 1;
+		s->len = 0;
+		dpa_lane_publish(tx, s);
+	}
+}
+
+static void flush_target(void)
+{
+	dpa_qplock_lock(&x.tgt->lock);
+	dpa_responder_flush(x.tgt);
+	dpa_qp_leave(x.tgt);
+}
+
+/* The completion does not wait for room in the ring, the answer to it does. */
+Test(transport_xrc, an_ack_without_room_holds_back_what_answers)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+	struct dpa_rx *rx = &x.th->peer->rx[x.tgt->lane];
+
+	post_receives(2);
+	for (uint32_t n = 0; n < 2; n++) {
+		cr_assert(send_on_lane(n));
+		fill_lane();
+		x.srq.cq->armed = 1;
+		cr_assert_gt(dpa_lane_drain(rx), 0);
+		cr_expect_eq(shown_cqes, (int)n + 1);
+		cr_expect_eq(tx->acks_waiting, 1u, "%u", tx->acks_waiting);
+		while (dpa_lane_drain(rx))
+			;
+		if (n == 0)
+			flush_target();
+		else
+			target_modify(DPA_QPS_RESET, 0, 0); /* sends it, too */
+		cr_expect_eq(on_lane(x.tgt->lane), 1u);
+		cr_expect_eq(tx->acks_waiting, 0u, "%u", tx->acks_waiting);
+		while (dpa_lane_drain(rx))
+			;
+	}
+}
+
+/* The ring has no room even when the target is reset. */
+Test(transport_xrc, a_target_that_is_reset_holds_back_nobody)
+{
+	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
+
+	post_receives(1);
+	cr_assert(send_on_lane(0));
+	fill_lane();
+	cr_assert_gt(dpa_lane_drain(&x.th->peer->rx[x.tgt->lane]), 0);
+	cr_expect_eq(tx->acks_waiting, 1u);
+	fill_lane();
+	target_modify(DPA_QPS_RESET, 0, 0);
+	cr_expect_eq(tx->acks_waiting, 0u);
+	cr_expect_null(x.tgt->resp.ack_waits);
 }

@@ -34,6 +34,7 @@ static bool told_soon;
 /* ------------------------------------------------------- what is around it */
 
 uint32_t dpa_spin_pauses = 200;
+_Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
 
 struct dpa_wire *dpa_wire_get(struct dpa_hw *h)
 {
