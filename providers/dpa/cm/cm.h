@@ -197,6 +197,7 @@ struct dpa_cm {
 	uint8_t max_retries, retries_left;
 	uint32_t answer_wait, wait; /* ms until a repetition: of the next message; of this one */
 	uint64_t deadline;
+	uint64_t mra_from;     /* a REQ or REP again is a repetition from then on, else a copy */
 	struct dpa_mad msg;    /* is repeated until it is answered */
 	struct dpa_mad answer; /* is repeated for each duplicate; attr 0: none */
 };

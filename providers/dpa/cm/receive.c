@@ -53,6 +53,12 @@ static void tell_req(const struct dpa_cm *cm, const struct dpa_mad *m, struct dp
 				   .attr_mod = m->modifier};
 }
 
+/* A REQ or REP came whose sender repeats it after `wait` ms or later. */
+static void expect_repetition(struct dpa_cm *cm, uint64_t now, uint32_t wait)
+{
+	cm->mra_from = now + wait / 2;
+}
+
 static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
@@ -72,14 +78,20 @@ static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	cm->max_retries = m->req.max_cm_retries;
 	cm->answer_wait = dpa_cm_ms(m->req.local_cm_timeout);
 	take_path(cm, m, in->arrival);
+	expect_repetition(cm, in->now, dpa_cm_ms(m->req.remote_cm_timeout));
 	cm->state = DPA_CM_ST_REQ_RCVD;
 	tell_req(cm, m, &out->event);
 }
 
-/* The owner has not answered yet: ask for time. The first REQ gets no MRA, as in Linux. */
-static void ask_for_time(struct dpa_cm *cm, uint8_t message, enum dpa_cm_state state,
+/*
+ * The owner has not answered yet: ask for time. The first REQ or REP gets no MRA, as in Linux. Nor
+ * does a copy that the network made: the MRA would keep the sender waiting if our answer is lost.
+ */
+static void ask_for_time(struct dpa_cm *cm, uint64_t now, uint8_t message, enum dpa_cm_state state,
 			 struct dpa_cm_effects *out)
 {
+	if (now < cm->mra_from)
+		return;
 	cm_make_mra(cm, message, &cm->answer);
 	cm->state = state;
 	cm_send(out, &cm->answer);
@@ -92,7 +104,7 @@ static void on_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 	if (cm_in(cm, IN(IDLE)) && in->arrival) {
 		new_req(cm, in, out);
 	} else if (cm_in(cm, CM_HAS_REQ)) {
-		ask_for_time(cm, CM_MSG_REQ, DPA_CM_ST_MRA_REQ_SENT, out);
+		ask_for_time(cm, in->now, CM_MSG_REQ, DPA_CM_ST_MRA_REQ_SENT, out);
 	} else if (cm_in(cm, IN(TIMEWAIT))) {
 		cm_make_rej(cm, DPA_CM_REJ_STALE, &m);
 		m.tid = in->mad->tid;
@@ -122,8 +134,10 @@ static void tell_rep(const struct dpa_cm *cm, const struct dpa_mad *m, struct dp
 				   .attr_mod = m->modifier};
 }
 
-static void take_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out)
+static void take_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
+	const struct dpa_mad *m = in->mad;
+
 	cm->remote_id = m->rep.local_id;
 	cm->remote_guid = m->rep.ca_guid;
 	cm->has_peer = true;
@@ -133,20 +147,21 @@ static void take_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_e
 	cm->responder_resources = m->rep.initiator_depth;
 	cm->rnr_retry = m->rep.rnr_retry;
 	cm->ack_timeout = dpa_cm_ack_timeout(m->rep.target_ack_delay, cm->path.life_time);
+	expect_repetition(cm, in->now, dpa_cm_ms(cm->config.cm_timeout));
 	cm->state = DPA_CM_ST_REP_RCVD;
 	cm->deadline = DPA_CM_NEVER;
 	tell_rep(cm, m, &out->event);
 }
 
 /* A REP again means that the RTU was lost: it is sent again. */
-static void on_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out)
+static void on_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	if (cm_in(cm, CM_WAITS_REP))
-		take_rep(cm, m, out);
-	else if (m->rep.local_id != cm->remote_id)
+		take_rep(cm, in, out);
+	else if (in->mad->rep.local_id != cm->remote_id)
 		return;
 	else if (cm_in(cm, CM_HAS_REP))
-		ask_for_time(cm, CM_MSG_REP, DPA_CM_ST_MRA_REP_SENT, out);
+		ask_for_time(cm, in->now, CM_MSG_REP, DPA_CM_ST_MRA_REP_SENT, out);
 	else if (cm_in(cm, IN(ESTABLISHED)) && cm->answer.attr == DPA_CM_RTU)
 		cm_send(out, &cm->answer);
 }
@@ -250,7 +265,7 @@ void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 		on_rej(cm, in, out);
 		break;
 	case DPA_CM_REP:
-		on_rep(cm, m, out);
+		on_rep(cm, in, out);
 		break;
 	case DPA_CM_RTU:
 		on_rtu(cm, m, out);

@@ -4,35 +4,118 @@
 #include <string.h>
 #include "network.h"
 
+struct net_event {
+	uint64_t due;
+	int self;	   /* the machine */
+	struct net_id *id; /* NULL: a MAD */
+	uint8_t *bytes;
+};
+
 static uint64_t below(struct net *n, uint64_t limit)
 {
 	return test_random(&n->random) % limit;
 }
 
-struct net *net_new(uint64_t seed, unsigned loss, unsigned dup, uint64_t delay)
+struct net *net_new(uint64_t seed, unsigned ids, unsigned loss, unsigned dup, uint64_t delay)
 {
 	struct net *n = calloc(1, sizeof(*n));
 
 	n->seed = n->random = seed;
+	n->ids = ids;
 	n->loss = loss;
 	n->dup = dup;
 	n->delay = delay;
+	n->late = 100;
 	n->cut = DPA_CM_NEVER;
 	n->now = NOW;
 	n->m[1].listens = true;
-	for (int self = 0; self < 2; self++)
+	for (int self = 0; self < 2; self++) {
+		n->m[self].id = calloc(ids, sizeof(*n->m[self].id));
 		cr_assert_eq(dpa_cm_index_init(&n->m[self].index), 0);
+	}
 	return n;
+}
+
+static void all_ended(const struct net *n, int self)
+{
+	for (unsigned i = 0; i < n->ids; i++) {
+		const struct net_id *id = &n->m[self].id[i];
+
+		cr_assert(!id->used || id->freed, "seed %#lx: machine %d id %u state %d", n->seed,
+			  self, i, id->cm.state);
+	}
+	for (int k = 0; k < DPA_CM_KEYS; k++)
+		cr_assert_eq(n->m[self].index.by[k].entries, 0, "seed %#lx", n->seed);
 }
 
 void net_free(struct net *n)
 {
 	for (int self = 0; self < 2; self++) {
-		for (int k = 0; k < DPA_CM_KEYS; k++)
-			cr_assert_eq(n->m[self].index.by[k].entries, 0, "seed %#lx", n->seed);
+		all_ended(n, self);
 		dpa_cm_index_fini(&n->m[self].index);
+		free(n->m[self].id);
 	}
+	free(n->event);
 	free(n);
+}
+
+static void swap(struct net *n, size_t a, size_t b)
+{
+	struct net_event e = n->event[a];
+
+	n->event[a] = n->event[b];
+	n->event[b] = e;
+}
+
+static void push(struct net *n, const struct net_event *e)
+{
+	size_t i = n->events++;
+
+	if (n->events > n->room) {
+		n->room = 2 * n->room + 64;
+		n->event = realloc(n->event, n->room * sizeof(*n->event));
+	}
+	n->event[i] = *e;
+	for (; i && n->event[i].due < n->event[(i - 1) / 2].due; i = (i - 1) / 2)
+		swap(n, i, (i - 1) / 2);
+}
+
+static struct net_event pop(struct net *n)
+{
+	struct net_event first = n->event[0];
+	size_t i = 0, least;
+
+	n->event[0] = n->event[--n->events];
+	for (;; i = least) {
+		least = i;
+		for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < n->events; k++)
+			if (n->event[k].due < n->event[least].due)
+				least = k;
+		if (least == i)
+			return first;
+		swap(n, i, least);
+	}
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When the id has something to do. One that died has no timer until another takes it over. */
+static uint64_t id_due_at(const struct net_id *id)
+{
+	uint64_t deadline = id->died && !id->cm.orphan ? DPA_CM_NEVER : id->cm.deadline;
+
+	return id->freed ? DPA_CM_NEVER : sooner(sooner(deadline, id->act), id->leave);
+}
+
+static void schedule(struct net *n, int self, struct net_id *id)
+{
+	const struct net_event e = {.due = id_due_at(id), .self = self, .id = id};
+
+	if (e.due != DPA_CM_NEVER)
+		push(n, &e);
 }
 
 static struct dpa_cm_path path_from(int self)
@@ -46,16 +129,19 @@ static struct dpa_cm_path path_from(int self)
 
 static void put(struct net *n, int to, const uint8_t *bytes)
 {
-	cr_assert_lt(n->packets, NET_PACKETS, "seed %#lx", n->seed);
-	n->packet[n->packets].due = n->now + 1 + below(n, n->delay);
-	n->packet[n->packets].to = to;
-	memcpy(n->packet[n->packets++].bytes, bytes, DPA_MAD_BYTES);
+	uint64_t delay = below(n, 100) < n->late ? below(n, n->delay) : 0;
+	const struct net_event e = {
+		.due = n->now + 1 + delay, .self = to, .bytes = malloc(DPA_MAD_BYTES)};
+
+	memcpy(e.bytes, bytes, DPA_MAD_BYTES);
+	push(n, &e);
 }
 
 static void transmit(struct net *n, int to, const struct dpa_mad *m)
 {
 	uint8_t bytes[DPA_MAD_BYTES];
 
+	n->mads++;
 	cr_assert(dpa_mad_encode(m, bytes), "seed %#lx", n->seed);
 	if (n->now >= n->cut || below(n, 100) < n->loss)
 		return;
@@ -64,21 +150,34 @@ static void transmit(struct net *n, int to, const struct dpa_mad *m)
 		put(n, to, bytes);
 }
 
+static struct dpa_cm_config config_of(int self, unsigned i)
+{
+	struct dpa_cm_config c = test_config;
+
+	c.local_id = 0x100000 * (unsigned)(self + 1) + i;
+	c.psn = 3 * c.local_id;
+	c.ca_guid = GUID + (uint64_t)self;
+	return c;
+}
+
+static uint64_t leaves_in(struct net *n, const struct net_owner *o)
+{
+	if (!o->polite)
+		return below(n, o->leaves);
+	return o->leaves - (o->spread ? below(n, o->leaves * o->spread / 100) : 0);
+}
+
 static struct net_id *new_id(struct net *n, int self)
 {
-	for (int i = 0; i < NET_IDS; i++) {
+	for (unsigned i = 0; i < n->ids; i++) {
 		struct net_id *id = &n->m[self].id[i];
-		struct dpa_cm_config c = test_config;
+		struct dpa_cm_config c = config_of(self, i);
 
 		if (id->used)
 			continue;
-		c.local_id = (uint32_t)(0x1000 * (self + 1) + i);
-		c.ca_guid = GUID + (uint64_t)self;
-		memset(id, 0, sizeof(*id));
 		id->used = true;
 		id->act = DPA_CM_NEVER;
-		id->leave = n->now + (n->m[self].owner.polite ? n->m[self].owner.leaves
-							      : below(n, n->m[self].owner.leaves));
+		id->leave = n->now + leaves_in(n, &n->m[self].owner);
 		dpa_cm_init(&id->cm, &c);
 		return id;
 	}
@@ -99,12 +198,28 @@ static void think(struct net *n, int self, struct net_id *id, enum dpa_cm_event_
 	    e != DPA_CM_EV_SIDR_REQ)
 		return;
 	id->answer = right[e];
-	id->act = n->now + below(n, 100);
+	id->act = n->now + below(n, below(n, 100) < n->m[self].owner.slow ? 20000 : 100);
 	if (n->m[self].owner.polite)
 		return;
 	id->act = n->now + below(n, 60000);
 	if (below(n, 3) == 0)
 		id->answer = (enum dpa_cm_input_kind)below(n, DPA_CM_MAD);
+}
+
+static void take_effects(struct net *n, int self, struct net_id *id,
+			 const struct dpa_cm_effects *out)
+{
+	if (out->record_changed)
+		dpa_cm_index_put(&n->m[self].index, &id->entry, &out->record);
+	if (out->send)
+		transmit(n, !self, &out->mad);
+	id->events[out->event.type]++;
+	think(n, self, id, out->event.type);
+	if (out->done) {
+		id->freed = true;
+		id->freed_at = n->now;
+	}
+	schedule(n, self, id);
 }
 
 static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input *in)
@@ -116,16 +231,33 @@ static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input
 	in->now = n->now;
 	ret = dpa_cm_step(&id->cm, in, &out);
 	test_allowed(&before, in, ret, &id->cm, &out, n->seed);
-	if (out.record_changed)
-		dpa_cm_index_put(&n->m[self].index, &id->entry, &out.record);
-	if (out.send)
-		transmit(n, !self, &out.mad);
-	id->events[out.event.type]++;
-	think(n, self, id, out.event.type);
-	if (out.done) {
-		id->freed = true;
-		id->freed_at = n->now;
-	}
+	take_effects(n, self, id, &out);
+}
+
+/* Its state is lost, but for what the machine holds of it. */
+static void die(struct net *n, int self, struct net_id *id)
+{
+	const struct dpa_cm_record none = {0};
+
+	dpa_cm_index_put(&n->m[self].index, &id->entry, &none);
+	id->died = true;
+	id->leave = DPA_CM_NEVER;
+	id->act = n->now + below(n, 1000);
+	schedule(n, self, id);
+}
+
+static void take_over(struct net *n, int self, struct net_id *id)
+{
+	const struct dpa_cm_path path = path_from(self);
+	const struct dpa_cm_peer peer = {.id = id->cm.remote_id,
+					 .qpn = id->cm.remote_qpn,
+					 .guid = id->cm.remote_guid,
+					 .path = &path};
+	const struct dpa_cm_config config = id->cm.config;
+	struct dpa_cm_effects out;
+
+	cr_assert_eq(dpa_cm_adopt(&id->cm, &config, &peer, n->now, &out), 0);
+	take_effects(n, self, id, &out);
 }
 
 static struct net_id *id_of(struct dpa_cm_entry *e)
@@ -180,106 +312,79 @@ static void owner_call(struct net *n, int self, struct net_id *id, enum dpa_cm_i
 		step(n, self, id, &in);
 }
 
-struct net_id *net_connect(struct net *n, bool sidr)
+struct net_id *net_connect(struct net *n, int self, bool sidr)
 {
-	struct net_id *id = new_id(n, 0);
+	struct net_id *id = new_id(n, self);
 
-	owner_call(n, 0, id, sidr ? DPA_CM_RESOLVE : DPA_CM_CONNECT);
+	owner_call(n, self, id, sidr ? DPA_CM_RESOLVE : DPA_CM_CONNECT);
 	return id;
 }
 
-static bool packet_due(struct net *n)
+void net_leave(struct net *n, int self, struct net_id *id, uint64_t when)
 {
-	for (unsigned i = 0; i < n->packets; i++) {
-		struct dpa_mad m;
-		int to = n->packet[i].to;
-
-		if (n->packet[i].due > n->now)
-			continue;
-		cr_assert_eq(dpa_mad_decode(n->packet[i].bytes, DPA_MAD_BYTES, &m), DPA_MAD_OK);
-		n->packet[i] = n->packet[--n->packets];
-		deliver(n, to, &m);
-		return true;
-	}
-	return false;
+	id->leave = when;
+	schedule(n, self, id);
 }
 
 /* A polite owner disconnects what is connected, and destroys what is at its end. */
 static void leave(struct net *n, int self, struct net_id *id)
 {
-	bool polite = n->m[self].owner.polite && id->cm.state != DPA_CM_ST_CLOSED;
+	const struct net_owner *o = &n->m[self].owner;
+	bool polite = o->polite && id->cm.state != DPA_CM_ST_CLOSED;
 
+	if (id->cm.state == DPA_CM_ST_ESTABLISHED && below(n, 100) < o->dies) {
+		die(n, self, id);
+		return;
+	}
 	id->leave = polite ? n->now + 200000 : DPA_CM_NEVER;
 	owner_call(n, self, id, polite ? DPA_CM_DISCONNECT : DPA_CM_DESTROY);
 }
 
-static bool id_due(struct net *n, int self, struct net_id *id)
+/* One thing that the id has to do; others follow in events of their own. */
+static void id_due(struct net *n, int self, struct net_id *id)
 {
 	struct dpa_cm_input timer = {.kind = DPA_CM_TIMER};
 
-	if (!id->used || id->freed)
-		return false;
-	if (id->cm.deadline <= n->now) {
+	if (id->freed || id_due_at(id) > n->now)
+		return;
+	if (id->died && !id->cm.orphan) {
+		id->act = DPA_CM_NEVER;
+		take_over(n, self, id);
+	} else if (id->cm.deadline <= n->now) {
 		step(n, self, id, &timer);
 	} else if (id->act <= n->now) {
 		id->act = DPA_CM_NEVER;
 		owner_call(n, self, id, id->answer);
-	} else if (id->leave <= n->now) {
-		leave(n, self, id);
 	} else {
-		return false;
+		leave(n, self, id);
 	}
-	return true;
 }
 
-static bool ids_due(struct net *n)
+static void packet_due(struct net *n, const struct net_event *e)
 {
-	for (int self = 0; self < 2; self++)
-		for (int i = 0; i < NET_IDS; i++)
-			if (id_due(n, self, &n->m[self].id[i]))
-				return true;
-	return false;
-}
+	struct dpa_mad m;
 
-static void sooner(uint64_t *t, uint64_t other)
-{
-	if (other < *t)
-		*t = other;
-}
-
-static uint64_t next_time(const struct net *n)
-{
-	uint64_t t = DPA_CM_NEVER;
-
-	for (unsigned i = 0; i < n->packets; i++)
-		sooner(&t, n->packet[i].due);
-	for (int self = 0; self < 2; self++)
-		for (int i = 0; i < NET_IDS; i++) {
-			const struct net_id *id = &n->m[self].id[i];
-
-			if (!id->used || id->freed)
-				continue;
-			sooner(&t, id->cm.deadline);
-			sooner(&t, id->act);
-			sooner(&t, id->leave);
-		}
-	return t;
+	cr_assert_eq(dpa_mad_decode(e->bytes, DPA_MAD_BYTES, &m), DPA_MAD_OK);
+	free(e->bytes);
+	deliver(n, e->self, &m);
 }
 
 void net_until(struct net *n, uint64_t end)
 {
-	uint64_t t;
+	while (n->events && n->event[0].due <= end) {
+		struct net_event e = pop(n);
 
-	while ((t = next_time(n)) <= end && t != DPA_CM_NEVER) {
-		n->now = t > n->now ? t : n->now;
-		while (packet_due(n) || ids_due(n))
-			;
+		n->now = e.due > n->now ? e.due : n->now;
+		if (e.id)
+			id_due(n, e.self, e.id);
+		else
+			packet_due(n, &e);
 	}
 }
 
 uint64_t net_run(struct net *n, uint64_t limit)
 {
 	net_until(n, NOW + limit);
-	cr_assert_eq(next_time(n), DPA_CM_NEVER, "seed %#lx: still busy", n->seed);
+	cr_assert_eq(n->events, 0, "seed %#lx: still busy", n->seed);
 	return n->now - NOW;
 }

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * network.h - two machines, their owners, and a network that loses, duplicates and reorders, in
- * virtual time. Machine 0 connects, machine 1 listens. Each MAD goes through the codec.
+ * virtual time. Each MAD goes through the codec and dpa_cm_classify().
  */
 #ifndef TEST_CM_NETWORK_H
 #define TEST_CM_NETWORK_H
 
 #include "util.h"
 
-#define NET_IDS	    64
-#define NET_PACKETS 512
-
 struct net_owner {
 	bool polite;	 /* answers at once and stays; else at random, and goes at random */
 	uint64_t leaves; /* ms: disconnects (polite) or destroys at the latest */
+	unsigned spread; /* of 100: so much earlier at the most (polite) */
+	unsigned slow;	 /* of 100: answers within 20 s, so that the peer repeats (polite) */
+	unsigned dies;	 /* of 100: its process dies instead; another one takes over within 1 s */
 };
 
 struct net_id {
-	bool used, freed;
+	bool used, freed, died;
 	struct dpa_cm cm;
 	struct dpa_cm_entry entry;
 	uint64_t act, leave; /* of the owner; DPA_CM_NEVER */
@@ -27,29 +27,32 @@ struct net_id {
 };
 
 struct net_machine {
-	struct net_id id[NET_IDS];
+	struct net_id *id;
 	bool listens;
 	struct dpa_cm_index index;
 	struct net_owner owner;
 };
 
+struct net_event; /* at `due`: a MAD arrives, or the owner or the timer of an id may be due */
+
 struct net {
 	uint64_t now, seed, random, delay; /* delay: ms at most */
-	unsigned loss, dup;		   /* of 100 */
+	unsigned loss, dup, late;	   /* of 100; late: delayed, others take 1 ms */
 	uint64_t cut;			   /* ms: everything is lost from then on */
+	unsigned ids;			   /* of each machine */
 	struct net_machine m[2];
-	struct {
-		uint64_t due;
-		int to;
-		uint8_t bytes[DPA_MAD_BYTES];
-	} packet[NET_PACKETS];
-	unsigned packets;
+	struct net_event *event; /* a heap */
+	size_t events, room;
+	uint64_t mads; /* sent */
 };
 
-struct net *net_new(uint64_t seed, unsigned loss, unsigned dup, uint64_t delay);
-/* Asserts that the indexes are empty. */
+/* Machine 1 listens. All MADs are delayed. `ids`: room for so many, on each machine. */
+struct net *net_new(uint64_t seed, unsigned ids, unsigned loss, unsigned dup, uint64_t delay);
+/* Asserts that each id has ended and that the indexes are empty. */
 void net_free(struct net *n);
-struct net_id *net_connect(struct net *n, bool sidr);
+struct net_id *net_connect(struct net *n, int self, bool sidr);
+/* Changes when the owner leaves. */
+void net_leave(struct net *n, int self, struct net_id *id, uint64_t when);
 /* Until nothing is left to happen. Returns the time. Asserts that it ends before `limit`. */
 uint64_t net_run(struct net *n, uint64_t limit);
 /* Until `end`, or nothing is left to happen. */

@@ -235,11 +235,11 @@ Test(cm_fields, mra)
 	struct dpa_mad m;
 
 	test_reach(&cm, P_REQ_RCVD);
-	m = test_get(&cm, DPA_CM_REQ).mad;
+	m = test_get_again(&cm, DPA_CM_REQ).mad;
 	cr_assert(m.mra.message == 0 && m.mra.service_timeout == 24 && m.tid == PEER_TID);
 	cr_assert(m.mra.local_id == ID && m.mra.remote_id == PEER_ID);
 	test_reach(&cm, P_REP_RCVD);
-	cr_assert_eq(test_get(&cm, DPA_CM_REP).mad.mra.message, 1);
+	cr_assert_eq(test_get_again(&cm, DPA_CM_REP).mad.mra.message, 1);
 }
 
 /* The RTU, with its private data, for each repeated REP. */

@@ -18,8 +18,10 @@ enum what {
 	I_DISCONNECT,
 	I_SIDR_ANSWER,
 	I_DESTROY,
-	I_REQ,
+	I_REQ, /* as late as a repetition */
 	I_REP,
+	I_REQ_COPY, /* at once */
+	I_REP_COPY,
 	I_REP_OTHER, /* of another remote id */
 	I_RTU,
 	I_MRA_REQ,
@@ -53,10 +55,12 @@ static const struct row {
 	R(IDLE, CONNECT, REQ_SENT, DPA_CM_REQ, NONE, 6144)
 	R(IDLE, RESOLVE, SIDR_REQ_SENT, DPA_CM_SIDR_REQ, NONE, 4096)
 	R(IDLE, REQ, REQ_RCVD, 0, REQ, NEVER)
+	R(IDLE, REQ_COPY, REQ_RCVD, 0, REQ, NEVER)
 	R(IDLE, SIDR_REQ, SIDR_REQ_RCVD, 0, SIDR_REQ, NEVER)
 	R(IDLE, DESTROY, CLOSED, 0, NONE, NEVER)
 
 	R(REQ_SENT, REP, REP_RCVD, 0, REP, NEVER)
+	R(REQ_SENT, REP_COPY, REP_RCVD, 0, REP, NEVER)
 	R(REQ_SENT, REP_OTHER, REP_RCVD, 0, REP, NEVER)
 	R(REQ_SENT, MRA_REQ, MRA_REQ_RCVD, 0, NONE, 65536 + 2048)
 	R(REQ_SENT, REJ, CLOSED, 0, REJ, NEVER)
@@ -67,6 +71,7 @@ static const struct row {
 	R(REQ_SENT, LAST, CLOSED, 0, UNREACHABLE, NEVER)
 
 	R(MRA_REQ_RCVD, REP, REP_RCVD, 0, REP, NEVER)
+	R(MRA_REQ_RCVD, REP_COPY, REP_RCVD, 0, REP, NEVER)
 	R(MRA_REQ_RCVD, REP_OTHER, REP_RCVD, 0, REP, NEVER)
 	R(MRA_REQ_RCVD, REJ, CLOSED, 0, REJ, NEVER)
 	R(MRA_REQ_RCVD, REJ_STALE, TIMEWAIT, 0, REJ, 2048)
@@ -125,6 +130,7 @@ static const struct row {
 	R(MRA_REP_RCVD, LAST, CLOSED, 0, UNREACHABLE, NEVER)
 
 	R(ACTIVE, REP, ESTABLISHED, DPA_CM_RTU, NONE, NEVER)
+	R(ACTIVE, REP_COPY, ESTABLISHED, DPA_CM_RTU, NONE, NEVER)
 	R(ACTIVE, DISCONNECT, DREQ_SENT, DPA_CM_DREQ, NONE, 6144)
 	R(ACTIVE, DESTROY, DREQ_SENT, DPA_CM_DREQ, NONE, 6144)
 	R(ACTIVE, DREQ, DREQ_RCVD, 0, DREQ, NEVER)
@@ -150,6 +156,7 @@ static const struct row {
 
 	R(TIMEWAIT, DREQ, TIMEWAIT, DPA_CM_DREP, NONE, SAME)
 	R(TIMEWAIT, REQ, TIMEWAIT, DPA_CM_REJ, NONE, SAME)
+	R(TIMEWAIT, REQ_COPY, TIMEWAIT, DPA_CM_REJ, NONE, SAME)
 	R(TIMEWAIT, DESTROY, TIMEWAIT, 0, NONE, SAME)
 	R(TIMEWAIT, TIME, CLOSED, 0, TIMEWAIT_EXIT, NEVER)
 	R(TIMEWAIT, LAST, CLOSED, 0, TIMEWAIT_EXIT, NEVER)
@@ -176,6 +183,7 @@ static struct dpa_mad mad_of(enum what w)
 {
 	static const enum dpa_cm_attr attr[WHATS] = {
 		[I_REQ] = DPA_CM_REQ,		[I_REP] = DPA_CM_REP,
+		[I_REQ_COPY] = DPA_CM_REQ,	[I_REP_COPY] = DPA_CM_REP,
 		[I_REP_OTHER] = DPA_CM_REP,	[I_RTU] = DPA_CM_RTU,
 		[I_MRA_REQ] = DPA_CM_MRA,	[I_MRA_REP] = DPA_CM_MRA,
 		[I_REJ] = DPA_CM_REJ,		[I_REJ_STALE] = DPA_CM_REJ,
@@ -211,7 +219,9 @@ static struct dpa_cm_input input_of(struct dpa_cm *cm, enum what w, struct dpa_m
 		return test_input(kind[w]);
 	if (w < I_EARLY) {
 		*m = mad_of(w);
-		return test_receive(m);
+		in = test_receive(m);
+		in.now += w == I_REQ || w == I_REP ? AGAIN : 0;
+		return in;
 	}
 	in = test_input(DPA_CM_TIMER);
 	if (w == I_LAST)

@@ -169,6 +169,7 @@ Test(cm_times, numbers_of_the_caller)
 					.max_retries = 255,
 					.mra_timeout = 255};
 	uint8_t bytes[DPA_MAD_BYTES];
+	struct dpa_cm_input again;
 	struct dpa_cm cm;
 	struct dpa_mad m;
 
@@ -178,6 +179,28 @@ Test(cm_times, numbers_of_the_caller)
 	cr_assert(m.req.remote_cm_timeout == 31 && m.req.local_cm_timeout == 31);
 	cr_assert(dpa_mad_encode(&m, bytes));
 	test_get(&cm, DPA_CM_REP);
-	m = test_get(&cm, DPA_CM_REP).mad;
+	m = test_mad(DPA_CM_REP);
+	again = test_receive(&m);
+	again.now = NOW + (1u << 23);
+	m = test_step(&cm, &again).mad;
 	cr_assert(m.mra.service_timeout == 31 && dpa_mad_encode(&m, bytes));
+}
+
+/* An MRA answers what the peer's timer repeats, not what the network doubles. */
+Test(cm_times, copies_get_no_mra)
+{
+	struct dpa_mad m = test_mad(DPA_CM_REQ);
+	struct dpa_cm_input in = test_receive(&m);
+	struct dpa_cm cm;
+
+	m.req.remote_cm_timeout = 12;
+	dpa_cm_init(&cm, &test_config);
+	test_step(&cm, &in);
+	in.now = NOW + 7;
+	cr_assert(!test_step(&cm, &in).send && cm.state == DPA_CM_ST_REQ_RCVD);
+	in.now = NOW + 8; /* half of 2^(12 - 8) */
+	cr_assert(test_step(&cm, &in).send && cm.state == DPA_CM_ST_MRA_REQ_SENT);
+	test_reach(&cm, P_REP_RCVD);
+	cr_assert(!test_get(&cm, DPA_CM_REP).send && cm.state == DPA_CM_ST_REP_RCVD);
+	cr_assert_eq(test_get_again(&cm, DPA_CM_REP).mad.mra.message, 1);
 }

@@ -128,17 +128,28 @@ struct dpa_cm_effects test_step(struct dpa_cm *cm, const struct dpa_cm_input *in
 	return out;
 }
 
-struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr)
+static struct dpa_cm_effects get_at(struct dpa_cm *cm, enum dpa_cm_attr attr, uint64_t now)
 {
 	struct dpa_mad m = test_mad(attr);
 	struct dpa_cm_input in = test_receive(&m);
 	struct dpa_cm_effects out;
 
+	in.now = now;
 	if (attr == DPA_CM_MRA && cm->state == DPA_CM_ST_REP_SENT)
 		m.mra.message = 1;
 	out = test_step(cm, &in);
 	out.event.data = out.event.info = NULL; /* they led into m */
 	return out;
+}
+
+struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr)
+{
+	return get_at(cm, attr, NOW);
+}
+
+struct dpa_cm_effects test_get_again(struct dpa_cm *cm, enum dpa_cm_attr attr)
+{
+	return get_at(cm, attr, NOW + AGAIN);
 }
 
 struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind)
@@ -163,7 +174,7 @@ static void reach_active(struct dpa_cm *cm, enum place p)
 	}
 	test_get(cm, DPA_CM_REP);
 	if (p == P_MRA_REP_SENT)
-		test_get(cm, DPA_CM_REP);
+		test_get_again(cm, DPA_CM_REP);
 	if (p == P_REP_RCVD || p == P_MRA_REP_SENT)
 		return;
 	test_call(cm, DPA_CM_CONFIRM);
@@ -177,7 +188,7 @@ static void reach_passive(struct dpa_cm *cm, enum place p)
 {
 	test_get(cm, DPA_CM_REQ);
 	if (p == P_MRA_REQ_SENT)
-		test_get(cm, DPA_CM_REQ);
+		test_get_again(cm, DPA_CM_REQ);
 	if (p == P_REQ_RCVD || p == P_MRA_REQ_SENT)
 		return;
 	test_call(cm, DPA_CM_ACCEPT);

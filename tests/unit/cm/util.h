@@ -27,7 +27,7 @@ enum place {
 	PLACES
 };
 
-enum { ID = 0x1001, PEER_ID = 0x2002, QPN = 0x111, PEER_QPN = 0x222, NOW = 1000000 };
+enum { ID = 0x1001, PEER_ID = 0x2002, QPN = 0x111, PEER_QPN = 0x222, NOW = 1000000, AGAIN = 4096 };
 #define GUID	  UINT64_C(0x0200000000000001)
 #define PEER_GUID UINT64_C(0x0200000000000002)
 #define SERVICE	  UINT64_C(0x1061c06)
@@ -48,6 +48,8 @@ struct dpa_cm_input test_receive(const struct dpa_mad *m);
 /* Asserts that the step succeeds. */
 struct dpa_cm_effects test_step(struct dpa_cm *cm, const struct dpa_cm_input *in);
 struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr);
+/* The same MAD again, as late as the peer's timer repeats it. */
+struct dpa_cm_effects test_get_again(struct dpa_cm *cm, enum dpa_cm_attr attr);
 struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind);
 
 void test_reach(struct dpa_cm *cm, enum place p);
