@@ -146,7 +146,8 @@ static int attach(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 }
 
 /*
- * Drops the lock byte; the last one out removes the file. Under the admin lock of fd: nobody else
+ * Drops the lock byte; the last one out removes the file, but not while it has connections whose
+ * peers are to be told by the next process. Under the admin lock of fd: nobody else
  * removes or replaces it, and who waits for that lock will find its name gone.
  */
 static void detach(struct dpa_board *b, int fd)
@@ -154,11 +155,13 @@ static void detach(struct dpa_board *b, int fd)
 	bool others = fd < 0 ||
 		      (b->shm ? dpa_board_others(b, fd) : dpa_board_bytes_held(fd, 0, UINT16_MAX));
 
+	bool heirs = b->shm && !others && dpa_board_cm_left(b->shm);
+
 	if (b->shm)
 		munmap(b->shm, b->map_len);
 	dpa_board_fd_close(b->lock_fd, b->dev, b->ino);
 	DPA_BOARD_STEP("detached");
-	if (!others && dpa_board_file_named(fd, b->path))
+	if (!others && !heirs && dpa_board_file_named(fd, b->path))
 		unlink(b->path);
 }
 
@@ -247,7 +250,8 @@ void dpa_board_exit(struct dpa_board *b)
 			nanosleep(&ms, NULL);
 	if (rc)
 		return;
-	if (!dpa_board_others(b, fd) && dpa_board_file_named(fd, b->path))
+	if (!dpa_board_others(b, fd) && !dpa_board_cm_left(b->shm) &&
+	    dpa_board_file_named(fd, b->path))
 		unlink(b->path);
 	dpa_board_file_unlock(fd);
 }

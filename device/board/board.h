@@ -23,7 +23,7 @@
  * the meaning of a word in it, takes the next number: others are refused, with both versions
  * named.
  */
-#define DPA_BOARD_LAYOUT    10
+#define DPA_BOARD_LAYOUT    11
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -57,6 +57,7 @@ enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
  *                it; read by everybody (acquire). gen before LIVE.
  *   asked        written by the owner (release), read by tools (acquire): ask.c.
  *   udp          the owner, and who reaps it: atomic read-modify-write; see steer.c.
+ *   gsi          written by the owner (release), read by everybody (acquire); see cm.h.
  *   the rest     for people: written by the owner before LIVE or, the counts, whenever they change;
  *                pid and the counts also by who reaps. Tools copy it once: it may be half new.
  */
@@ -78,7 +79,9 @@ struct dpa_board_proc {
 	/* its own generation, written by itself at its end (release): it has no more use for the
 	 * file, though its byte may be held still */
 	_Atomic uint32_t leaving;
-	uint8_t rsvd[256 - 100];
+	uint32_t rsvd0;
+	_Atomic uint64_t gsi; /* generation << 32 | QPN of its QP1 endpoint; cm.h */
+	uint8_t rsvd[256 - 112];
 };
 
 #define DPA_BOARD_NO_COPY 0x100u

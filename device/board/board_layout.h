@@ -2,7 +2,7 @@
 /*
  * board_layout.h - what is where in the board's file. See README.md and board.h.
  *
- * The file is 33 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
+ * The file is 50 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
  * list) exists from the start; every other unit is reserved (fallocate) and then marked in
  * `present` before anybody touches it, so that a full file system gives an error and never
  * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
@@ -20,12 +20,15 @@
  *   0x800000  BAR          8 MiB   2048 * 4096
  *  0x1000000  processes    1 MiB   4096 * 256
  *  0x1100000  private     16 MiB   4096 * 4096: counters, CQ and MR records of a process
- *  0x2100000  end
+ *  0x2100000  services      1 MiB  16384 * 64: of QP1
+ *  0x2200000  ids          16 MiB  65536 * 256: communication ids of QP1
+ *  0x3200000  end
  */
 #ifndef DPA_BOARD_LAYOUT_H
 #define DPA_BOARD_LAYOUT_H
 
 #include "board.h"
+#include "cm.h"
 
 #define DPA_BOARD_UNIT 4096u
 
@@ -120,7 +123,13 @@ struct dpa_board_head {
 	/* ---- 2100: where the next process that opens the board looks for dead ones; under the
 	 * lock */
 	uint32_t reap_at;
-	uint8_t rsvd2[3072 - 2104];
+	/* ---- 2104: cm.h. Services below it are in use or were; under the lock (release) */
+	_Atomic uint32_t services_used;
+	/* ids: where the next one is looked for; how many there are to choose from, 0: the least.
+	 * The latter only grows (CAS) */
+	_Atomic uint32_t cmid_next, cmid_window;
+	_Atomic uint32_t cm_died; /* endpoints whose process was reaped; under the lock (release) */
+	uint8_t rsvd2[3072 - 2120];
 	/* ---- 3072: who polled on each processor last (relaxed); a hint: dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -184,19 +193,44 @@ struct dpa_board_xrc_srq {
 	_Atomic uint32_t xrcd;
 };
 
-#define DPA_BOARD_OFF_PRESENT 0x001000u
-#define DPA_BOARD_OFF_LINKS   0x020000u
-#define DPA_BOARD_OFF_MCAST   0x040000u
-#define DPA_BOARD_OFF_FLOWS   0x060000u
-#define DPA_BOARD_OFF_QPNS    0x200000u
-#define DPA_BOARD_OFF_UARS    0x300000u
-#define DPA_BOARD_OFF_XRCDS   0x380000u
-#define DPA_BOARD_OFF_XSRQS   0x3a0000u
-#define DPA_BOARD_OFF_QPINFO  0x400000u
-#define DPA_BOARD_OFF_BAR     0x800000u
-#define DPA_BOARD_OFF_PROCS   0x1000000u
-#define DPA_BOARD_OFF_PRIV    0x1100000u
-#define DPA_BOARD_FILE_LEN    0x2100000u
+/*
+ * A service of QP1: 4 + 4 + 8 + 8 + 8 + 16 + 16 = 64 bytes. Written under the board's lock while
+ * seq is odd; cm.h.
+ */
+struct dpa_board_service {
+	_Atomic uint32_t seq;
+	_Atomic uint32_t families; /* of an address that is all 0: 1 IPv4, 2 IPv6 */
+	_Atomic dpa_owner_t owner; /* 0: free; that of a dead process: free, too */
+	_Atomic uint64_t id, mask;
+	_Atomic uint64_t addr[2];
+	uint8_t rsvd[16];
+};
+
+/* A communication id: 8 + 4 + 4 + 2 * 88 + 64 = 256 bytes; see cm.h. */
+#define DPA_BOARD_CMID_WORDS (sizeof(struct dpa_gsi_id) / 8)
+struct dpa_board_cmid {
+	_Atomic uint64_t owner;
+	_Atomic uint32_t seq;
+	uint32_t rsvd0;
+	_Atomic uint64_t copy[2][DPA_BOARD_CMID_WORDS]; /* struct dpa_gsi_id */
+	uint8_t rsvd[64];
+};
+
+#define DPA_BOARD_OFF_PRESENT  0x001000u
+#define DPA_BOARD_OFF_LINKS    0x020000u
+#define DPA_BOARD_OFF_MCAST    0x040000u
+#define DPA_BOARD_OFF_FLOWS    0x060000u
+#define DPA_BOARD_OFF_QPNS     0x200000u
+#define DPA_BOARD_OFF_UARS     0x300000u
+#define DPA_BOARD_OFF_XRCDS    0x380000u
+#define DPA_BOARD_OFF_XSRQS    0x3a0000u
+#define DPA_BOARD_OFF_QPINFO   0x400000u
+#define DPA_BOARD_OFF_BAR      0x800000u
+#define DPA_BOARD_OFF_PROCS    0x1000000u
+#define DPA_BOARD_OFF_PRIV     0x1100000u
+#define DPA_BOARD_OFF_SERVICES 0x2100000u
+#define DPA_BOARD_OFF_CMIDS    0x2200000u
+#define DPA_BOARD_FILE_LEN     0x3200000u
 
 /* The whole file. The gaps are holes, for ever. */
 struct dpa_board_shm {
@@ -219,6 +253,8 @@ struct dpa_board_shm {
 	struct dpa_uar_slot bar[DPA_BOARD_UAR_PAGES][DPA_UAR_SLOTS];
 	struct dpa_board_proc procs[DPA_BOARD_PROCS];
 	struct dpa_board_priv priv[DPA_BOARD_PROCS];
+	struct dpa_board_service services[DPA_BOARD_SERVICES];
+	struct dpa_board_cmid cmids[DPA_BOARD_CMIDS];
 };
 
 _Static_assert(sizeof(struct dpa_board_ident) == 128, "ident");
@@ -281,6 +317,13 @@ _Static_assert(offsetof(struct dpa_board_shm, xrcds) == DPA_BOARD_OFF_XRCDS, "fi
 _Static_assert(offsetof(struct dpa_board_shm, xrc_srqs) == DPA_BOARD_OFF_XSRQS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, qpinfo) == DPA_BOARD_OFF_QPINFO, "file");
 _Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file");
+_Static_assert(sizeof(struct dpa_gsi_id) == 88, "id");
+_Static_assert(sizeof(struct dpa_board_service) == 64, "service");
+_Static_assert(sizeof(struct dpa_board_cmid) == 256, "cmid");
+_Static_assert(offsetof(struct dpa_board_head, services_used) == 2104, "head");
+_Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
+_Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");
+_Static_assert(offsetof(struct dpa_board_shm, cmids) == DPA_BOARD_OFF_CMIDS, "file");
 _Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");
 _Static_assert(DPA_BOARD_FILE_LEN / DPA_BOARD_UNIT <= DPA_BOARD_PRESENT_WORDS * 64, "present");
 _Static_assert(DPA_BOARD_PROCS <= 1 << 16, "an owner word");

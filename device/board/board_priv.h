@@ -105,7 +105,16 @@ void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p);
 /* qpn.c */
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);
 
+/*
+ * cm.c: a process with an endpoint was reaped, under the board's lock; is there an id in the mapped
+ * file whose peer is to be told that it ended?
+ */
+void dpa_board_cm_gone(struct dpa_board *b, const struct dpa_board_proc *p);
+bool dpa_board_cm_left(struct dpa_board_shm *shm);
+
 /* num.c */
+/* Binds that number: EADDRINUSE if another board has it by now. */
+int dpa_board_num_again(uint32_t num, int *fd);
 /* Binds a free number, random first; ENOSPC if there is none. */
 int dpa_board_num_new(uint32_t *num, int *fd);
 void dpa_board_num_claim(struct dpa_board *b); /* takes it over if nobody holds it */

@@ -171,6 +171,27 @@ static int open_locked(struct dpa_board *b, const struct dpa_board_err *e)
 }
 
 /*
+ * Under the admin lock: may the file of dead processes serve on? It does if it has connections
+ * whose peers are to be told (cm.h), and its number can still be had.
+ */
+static bool is_heritage(struct dpa_board *b, const struct dpa_board_cfg *cfg,
+			const struct dpa_board_ident *id)
+{
+	const struct dpa_board_err none = {NULL, 0};
+	struct dpa_board_shm *shm;
+	bool left;
+
+	if (dpa_board_ident_version(b, cfg->lib_version, id, &none))
+		return false;
+	shm = mmap(NULL, DPA_BOARD_FILE_LEN, PROT_READ, MAP_SHARED, b->fd, 0);
+	if (shm == MAP_FAILED)
+		return false;
+	left = dpa_board_cm_left(shm);
+	munmap(shm, DPA_BOARD_FILE_LEN);
+	return left && !dpa_board_num_again(id->board_num, &b->num_fd);
+}
+
+/*
  * Under the admin lock. A sound board that nobody is on any more (everybody on it was killed) is
  * removed, so that the next process starts clean; this one then comes back for a new file.
  */
@@ -191,7 +212,7 @@ static int settle(struct dpa_board *b, const struct dpa_board_cfg *cfg, struct d
 		rc = dpa_board_ident_numbers(b, id, e);
 	if (rc)
 		return rc;
-	if (!dpa_board_bytes_held(b->fd, 0, UINT16_MAX)) {
+	if (!dpa_board_bytes_held(b->fd, 0, UINT16_MAX) && !is_heritage(b, cfg, id)) {
 		DPA_BOARD_STEP("stale-unlink");
 		return unlink(b->path) ? errno : EAGAIN;
 	}

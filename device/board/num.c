@@ -38,6 +38,21 @@ static int num_socket(void)
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
+int dpa_board_num_again(uint32_t num, int *fd)
+{
+	int rc;
+
+	*fd = num_socket();
+	if (*fd < 0)
+		return errno;
+	rc = bind_num(*fd, num);
+	if (rc) {
+		close(*fd);
+		*fd = -1;
+	}
+	return rc;
+}
+
 int dpa_board_num_new(uint32_t *num, int *fd)
 {
 	uint32_t first = 0;

@@ -235,6 +235,7 @@ int dpa_board_reap_locked(struct dpa_board *b, bool all)
 		p->pid = 0;
 		p->nqp = p->ncq = p->nmr = 0;
 		dpa_board_steer_gone(b, p);
+		dpa_board_cm_gone(b, p);
 		DPA_BOARD_STEP("reap-free");
 		atomic_store_explicit(&p->state, DPA_PROC_FREE, memory_order_release);
 	}

@@ -535,6 +535,7 @@ struct dpa_hw_qp {
 	uint32_t xrcd; /* of an XRC target, which has no PD and no queues of its own; else 0 */
 	struct dpa_qp_opener *openers; /* of an XRC target: besides its creator */
 	bool branch;		       /* of a target of another process: xrc_branch.c */
+	bool gsi;		       /* the endpoint of QP1: gsi/gsi.h */
 	/* initiator: turns begun; target: the turn at hand; branch: what it went by last */
 	uint32_t turn, conn, how;
 	uint32_t ask_serial; /* of its last ASK, in all its lives: never 0 (ask.c) */
@@ -702,6 +703,12 @@ struct dpa_hw {
 	 */
 	_Atomic uint32_t kicks_owed;
 	uint32_t serial; /* of this opening of the device, never 0 */
+
+	/* QP1: gsi/gsi.h */
+	dpa_spin_t gsi_lock; /* a leaf, but for `ready` */
+	struct dpa_hw_gsi *gsi;
+	_Atomic uint32_t gsi_qpn, gsi_look;
+	uint32_t gsi_seen;
 
 	/* parked EU (service thread) */
 	pthread_t service;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "dev.h"
 #include "share.h"
+#include "gsi/gsi.h"
 #include "link/inspect.h"
 #include "link/frame.h"
 #include "link/wire.h"
@@ -166,6 +167,20 @@ static void after_fork_child(void)
 	}
 	pthread_mutex_init(&fd_gate, NULL);
 	pthread_mutex_init(&open_lock, NULL);
+	dpa_gsi_child();
+}
+
+void dpa_gsi_nudge(void)
+{
+	struct dpa_hw *hw;
+
+	pthread_mutex_lock(&open_lock);
+	hw = hw_of_us();
+	if (hw) {
+		atomic_store_explicit(&hw->gsi_look, 1, memory_order_release);
+		dpa_wake_self(hw);
+	}
+	pthread_mutex_unlock(&open_lock);
 }
 
 /* ------------------------------------------------------------------- open */

@@ -22,6 +22,7 @@
 #include <time.h>
 #include "ctx/dev.h"
 #include "eu/rest.h"
+#include "gsi/gsi.h"
 #include "link/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -300,6 +301,7 @@ static void tick(struct dpa_hw *hw)
 		dpa_sock_listen_again(hw);
 	check_doubts(hw, now);
 	dpa_branches_tick(hw, false);
+	dpa_gsi_look(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->udp.soon, memory_order_acquire)))
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
@@ -310,6 +312,7 @@ static void tick(struct dpa_hw *hw)
 	dpa_peers_meet(hw);
 	dpa_branches_tick(hw, true);
 	dpa_udp_tick(hw);
+	dpa_gsi_tick(hw);
 	if (waiting)
 		waiting = look_at_qps(hw);
 }
@@ -318,7 +321,9 @@ static void tick(struct dpa_hw *hw)
  * doubtful. */
 static uint64_t sleep_limit(struct dpa_hw *hw)
 {
-	uint64_t ns = atomic_load_explicit(&hw->nslab, memory_order_relaxed) ? TICK_NS : UINT64_MAX;
+	bool ticks =
+		atomic_load_explicit(&hw->nslab, memory_order_relaxed) || dpa_gsi_wants_ticks(hw);
+	uint64_t ns = ticks ? TICK_NS : UINT64_MAX;
 
 	if (hw->listen_off)
 		ns = 20000000ull;

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <dpa_mad.h>
 #include "ctx/dev.h"
 #include "kernels/transport/opcode.h"
 #include "link/forward.h"
@@ -229,6 +230,11 @@ static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 	return sent;
 }
 
+bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+{
+	return f->n <= DPA_FWD_MAX && to_board(hw, f, num);
+}
+
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	uint32_t num = dqpn >> 16;
@@ -327,7 +333,8 @@ static void take(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd *h, const
 	}
 	f.sure = all; /* a port of this host's addresses is the kernel's to give */
 	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
-	if (dqpn >> 16 == hw->board->board_num) /* else it would go round */
+	/* else it would go round */
+	if (dqpn >> 16 == hw->board->board_num || dqpn == DPA_MAD_QPN)
 		dpa_frame_in(hw, NULL, &f, true);
 	else
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);

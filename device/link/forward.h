@@ -32,6 +32,9 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 /* A slot with opcode DPA_LINK_FRAME off a lane. No QP's lock held; that of the lane may be. */
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload);
 
+/* To another board of the host, whatever QPN it has. False: it is not there, or takes none. */
+bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
+
 /* Does a packet wait in a lane for a process that this one has not met yet? Any thread, no lock. */
 bool dpa_fwd_waits(struct dpa_hw *hw);
 

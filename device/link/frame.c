@@ -2,6 +2,8 @@
 /* Between packets as bytes and slots as the transport has them; a packet's way to its QP. */
 #include <arpa/inet.h>
 #include <string.h>
+#include <dpa_mad.h>
+#include "gsi/gsi.h"
 #include "wire.h"
 #include "kernels/transport/transport.h"
 
@@ -73,6 +75,8 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 		pkt->qkey = x->qkey;
 		pkt->sqpn = DPA_UD_QPN(x->sqpn);
 		pkt->imm = ntohl(x->ud_imm);
+		if (DPA_UD_IS_GSI(x->sqpn))
+			pkt->dqpn = pkt->sqpn = DPA_MAD_QPN;
 	} else if (e & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH)) {
 		pkt->va = x->va;
 		pkt->rkey = x->rkey;
@@ -453,6 +457,8 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 	struct dpa_roce_pkt pkt;
 
 	if (!dpa_frame_check(hw, &f, &pkt))
+		return;
+	if (dpa_unlikely(pkt.dqpn == DPA_MAD_QPN) && !dpa_gsi_in(hw, &f, &pkt, may_forward))
 		return;
 	if (may_forward && !dpa_qpn_is_ours(hw, pkt.dqpn)) {
 		if (!dpa_frame_forward(hw, &f, pkt.dqpn))

@@ -88,8 +88,12 @@ struct dpa_slot {
  */
 #define DPA_UD_LRH(slid, sl) ((uint32_t)(slid) << 28 | ((uint32_t)(sl)&15) << 24)
 #define DPA_UD_QPN(sqpn)     ((sqpn)&0xffffffu)
-#define DPA_UD_SLID(sqpn)    ((uint16_t)((sqpn) >> 28))
+#define DPA_UD_SLID(sqpn)    ((uint16_t)(((sqpn) >> 28) % 15))
 #define DPA_UD_SL(sqpn)	     ((uint8_t)((sqpn) >> 24 & 15))
+/* In place of a LID: from the endpoint of QP1 to another one. As a packet it is from QP 1 to QP 1.
+ */
+#define DPA_UD_GSI	     (15u << 28)
+#define DPA_UD_IS_GSI(sqpn)  ((sqpn) >> 28 == 15)
 
 #define DPA_JOB_PIECES 4u
 

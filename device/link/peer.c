@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/dev.h"
+#include "gsi/gsi.h"
 #include "link/direct.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -297,6 +298,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	dpa_areas_unmap(p); /* as `export` */
 	forget_fds(p);
 	dpa_board_reap(hw->board);
+	dpa_gsi_look(hw); /* it may have left ids */
 }
 
 static bool is_loopback(const struct dpa_peer *p)

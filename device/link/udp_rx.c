@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <arpa/inet.h>
+#include <dpa_mad.h>
+#include "gsi/gsi.h"
 #include "wire.h"
 #include "kernels/transport/opcode.h"
 
@@ -189,6 +191,8 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		b->cur = dpa_group_deliver(b->hw, b->cur, f, pkt);
 		return;
 	}
+	if (dpa_unlikely(pkt->dqpn == DPA_MAD_QPN) && !dpa_gsi_in(b->hw, f, pkt, true))
+		return;
 	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt->dqpn))) {
 		if (!dpa_frame_forward(b->hw, f, pkt->dqpn))
 			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);

@@ -9,7 +9,7 @@
 #define UD_PATIENCE_NS 100000000ull
 #define MEET_NS	       3000000000ll
 
-_Static_assert(DPA_MAX_FUNCTIONS < 16, "DPA_UD_LRH() has four bits for a LID");
+_Static_assert(DPA_MAX_FUNCTIONS < 15, "DPA_UD_LRH() has four bits for a LID; 15 is DPA_UD_GSI");
 
 /*
  * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
@@ -80,7 +80,9 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	x = (struct dpa_ext *)s->ext;
 	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey;
 	x->sqpn = qp->qpn;
-	if (!av->is_global)
+	if (qp->gsi)
+		x->sqpn |= DPA_UD_GSI;
+	else if (!av->is_global)
 		x->sqpn |= DPA_UD_LRH(dpa_cfg_lid(&qp->hw->cfg, qp->ctx->port->function), av->sl);
 	x->ud_imm = c->imm;
 	if (c->flags & DPA_WQE_SOLICITED)
@@ -267,6 +269,13 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	return 0;
 fail:
 	r->mc_at = 0;
+	if (dpa_unlikely(qp->gsi)) { /* one MAD is lost, not the endpoint */
+		dpa_count(qp->hw, DPA_CNT_tx_dropped, 1);
+		r->ud_since = 0;
+		r->send_idx += c->nbb;
+		dpa_complete(qp, c, DPA_CQE_OK, 0);
+		return 0;
+	}
 	dpa_req_fail(qp, dpa_status_of(syn), syn);
 	return 1;
 }

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gsi/gsi.h"
 #include "link/direct.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -32,6 +33,10 @@ bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)
 {
 	return false;
+}
+
+void dpa_gsi_look(struct dpa_hw *h)
+{
 }
 
 int dpa_board_reap(struct dpa_board *b)

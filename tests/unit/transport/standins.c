@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "board/mr_way.h"
 #include "harness.h"
+#include "gsi/gsi.h"
 #include "link/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
@@ -206,6 +207,12 @@ __attribute__((weak)) int dpa_udp_rx(struct dpa_hw *hw)
 }
 
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+{
+	return false;
+}
+
+bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
+		bool may_forward)
 {
 	return false;
 }

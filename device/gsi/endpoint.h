@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* endpoint.h - the QP1 endpoint of this process, between the files of this folder. */
+#ifndef DPA_GSI_ENDPOINT_H
+#define DPA_GSI_ENDPOINT_H
+
+#include <dpa_mad.h>
+#include "gsi/gsi.h"
+
+#define DPA_GSI_LOG_RQ	 12u /* 4096 receives: a burst of requests */
+#define DPA_GSI_RECVS	 (1u << DPA_GSI_LOG_RQ)
+#define DPA_GSI_LOG_SQ	 12u /* blocks */
+#define DPA_GSI_WQE	 8u  /* blocks of a send: 32 + 48 + 256 bytes, and none wraps */
+#define DPA_GSI_GRH	 40u
+#define DPA_GSI_BUF	 320u /* a receive: GRH and MAD are 296 */
+#define DPA_GSI_LOG_SCQ	 6u
+#define DPA_GSI_NO_INDEX UINT32_MAX
+
+/* The queues: page aligned memory of the function. */
+struct dpa_gsi_queues {
+	struct dpa_dbrec dbrec;
+	uint32_t send_ci __attribute__((aligned(64)));
+	uint32_t recv_ci __attribute__((aligned(64)));
+	struct dpa_cqe send_cqes[1u << DPA_GSI_LOG_SCQ] __attribute__((aligned(64)));
+	struct dpa_cqe recv_cqes[DPA_GSI_RECVS];
+	uint8_t sq[(1u << DPA_GSI_LOG_SQ) * DPA_WQEBB];
+	uint8_t rq[DPA_GSI_RECVS * 32u];
+	uint8_t buf[DPA_GSI_RECVS * DPA_GSI_BUF];
+};
+
+struct dpa_hw_gsi {
+	struct dpa_hw *hw;
+	struct dpa_hw_ctx *ctx; /* its own: it stays when the driver closes the one it named */
+	dpa_gsi_fn *ready;
+	void *arg;
+	struct dpa_hw_qp *qp;
+	struct dpa_qp_info info;
+	struct dpa_hw_cq *send_cq, *recv_cq;
+	struct dpa_gsi_queues *q; /* not mapped in a forked child */
+	uint32_t pdn, lkey;
+	pthread_mutex_t lock; /* sending: sq_pi, sent */
+	uint32_t sq_pi, sent;
+	/* the receiver's, one caller at a time */
+	uint32_t rq_pi, recv_ci;
+	uint32_t orphan_at;
+};
+
+/* In the process that opened it? */
+static inline bool dpa_gsi_alive(const struct dpa_hw_gsi *g)
+{
+	return __atomic_load_n(g->hw->alive, __ATOMIC_RELAXED);
+}
+
+/* In a forked child: the lock of open and close is free. */
+void dpa_gsi_child_open(void);
+/* Posts receive i. */
+void dpa_gsi_post_recv(struct dpa_hw_gsi *g, uint32_t i);
+
+#endif

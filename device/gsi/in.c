@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* in.c - packets to QP 1 off the wire, and the ways to other boards of the host. */
+#include <dpa_mad.h>
+#include "gsi/gsi.h"
+#include "kernels/transport/opcode.h"
+#include "link/forward.h"
+#include "link/frame.h"
+
+void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],
+		   const uint8_t *mad, uint8_t room[DPA_GSI_FRAME], struct dpa_frame *f)
+{
+	const struct dpa_roce_pkt pkt = {.opcode = DPA_BTH_UD | DPA_BTH_SEND_ONLY,
+					 .mig = true,
+					 .pkey = DPA_ROCE_PKEY,
+					 .dqpn = DPA_MAD_QPN,
+					 .sqpn = DPA_MAD_QPN,
+					 .qkey = DPA_MAD_QKEY,
+					 .payload = mad,
+					 .len = DPA_MAD_BYTES};
+
+	*f = (struct dpa_frame){.net = {.sport = 0xc000,
+					.dport = DPA_ROCE_PORT,
+					.df = true,
+					.tclass = a->traffic_class,
+					.hop = a->hop_limit ? a->hop_limit : 64,
+					.flow = a->flow_label & 0xfffff},
+				.p = room + DPA_GSI_ROOM,
+				.ip_known = true};
+	memcpy(f->net.src, src, 16);
+	memcpy(f->net.dst, dst, 16);
+	f->n = dpa_roce_encode_all(&f->net, &pkt, room + DPA_GSI_ROOM,
+				   DPA_GSI_FRAME - DPA_GSI_ROOM);
+}
+
+bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+{
+	bool sent = false;
+
+	if (num)
+		return num != hw->board->board_num && dpa_forward_board(hw, f, num);
+	for (num = 1; num < 255; num++)
+		if (num != hw->board->board_num)
+			sent |= dpa_forward_board(hw, f, num);
+	return sent;
+}
+
+static bool is_mad(const struct dpa_roce_pkt *pkt, struct dpa_gsi_key *k)
+{
+	return pkt->opcode == (DPA_BTH_UD | DPA_BTH_SEND_ONLY) && pkt->qkey == DPA_MAD_QKEY &&
+	       pkt->len == DPA_MAD_BYTES && dpa_gsi_key(pkt->payload, k);
+}
+
+static bool drop(struct dpa_hw *hw)
+{
+	dpa_count(hw, DPA_CNT_rx_dropped, 1);
+	return false;
+}
+
+static bool ours(struct dpa_hw *hw, struct dpa_roce_pkt *pkt)
+{
+	pkt->dqpn = atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire);
+	return pkt->dqpn ? true : drop(hw);
+}
+
+static bool pass(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t qpn)
+{
+	return dpa_frame_forward(hw, f, qpn) ? false : drop(hw);
+}
+
+/* For nobody who is here: any driver refuses it. */
+static bool refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
+{
+	struct dpa_board_gsi g;
+
+	if (atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire))
+		return ours(hw, pkt);
+	if (dpa_board_gsi_next(hw->board, hw->board->slot, &g))
+		return pass(hw, f, g.qpn);
+	dpa_gsi_need(); /* the peer sends it again */
+	return drop(hw);
+}
+
+bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
+		bool may_forward)
+{
+	struct dpa_board_gsi g;
+	struct dpa_gsi_key k;
+	uint32_t num;
+
+	if (!is_mad(pkt, &k))
+		return drop(hw);
+	if (!may_forward)
+		return ours(hw, pkt);
+	switch (dpa_gsi_find(hw, &k, f->net.dst, &g, &num)) {
+	case DPA_GSI_PROCESS:
+		if (g.slot == hw->board->slot && g.gen == hw->board->gen)
+			return ours(hw, pkt);
+		return pass(hw, f, g.qpn);
+	case DPA_GSI_BOARD:
+		if (f->passed_on) /* by the board that had it: it would go round */
+			return drop(hw);
+		if (!dpa_gsi_to_boards(hw, f, num))
+			break;
+		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
+		return false;
+	case DPA_GSI_NOBODY:
+		if (f->passed_on && k.request) /* all boards were asked */
+			return drop(hw);
+		break;
+	}
+	return refused(hw, f, pkt);
+}

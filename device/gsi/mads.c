@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* mads.c - MADs that the driver sends and receives; its services and ids. */
+#include <errno.h>
+#include "gsi/endpoint.h"
+#include "link/forward.h"
+#include "link/frame.h"
+
+/* ------------------------------------------------------------------ sending */
+
+/* Under g->lock. A WQE of 8 blocks of which 336 bytes are used. */
+static int post(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t *mad)
+{
+	const uint32_t blocks = 1u << DPA_GSI_LOG_SQ, pi = g->sq_pi;
+	uint8_t *wqe = g->q->sq + (size_t)(pi & (blocks - 1)) * DPA_WQEBB;
+
+	if (pi + DPA_GSI_WQE - __atomic_load_n(&g->q->dbrec.sq_ci, __ATOMIC_ACQUIRE) > blocks)
+		return ENOBUFS;
+	dpa_wqe_put_ctrl((struct dpa_wqe_ctrl *)(void *)wqe, DPA_OP_SEND, DPA_WQE_INLINE,
+			 DPA_GSI_WQE, 0, pi, 0, 0, DPA_MAD_BYTES, g->sent++);
+	memcpy(wqe + sizeof(struct dpa_wqe_ctrl), av, sizeof(*av));
+	memcpy(wqe + sizeof(struct dpa_wqe_ctrl) + sizeof(*av), mad, DPA_MAD_BYTES);
+	g->sq_pi = pi + DPA_GSI_WQE;
+	__atomic_store_n(&g->q->dbrec.sq_pi, g->sq_pi, __ATOMIC_RELEASE);
+	__atomic_store_n(&g->info.slot->doorbells, g->info.slot->doorbells + 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* As the driver's posting does it: dpa_hw_cmd.h. */
+static void ring(struct dpa_hw_gsi *g)
+{
+	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = g->sq_pi};
+	uint64_t word;
+
+	if (!__atomic_load_n(g->info.placement, __ATOMIC_RELAXED)) {
+		dpa_hw_ring_sq(g->qp);
+		dpa_settle_mine(g->hw); /* this thread may be about to sleep */
+		return;
+	}
+	memcpy(&word, &db, sizeof(word));
+	__atomic_store_n(&g->info.slot->word, word, __ATOMIC_RELEASE);
+	dpa_hw_kick_sq(g->qp);
+}
+
+static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t sgid_index,
+		   uint32_t dqpn, const uint8_t *mad)
+{
+	struct dpa_wqe_av av = {.dqpn = dqpn,
+				.qkey = DPA_MAD_QKEY,
+				.flow_label = to->flow_label & 0xfffff,
+				.sgid_index = (uint8_t)sgid_index,
+				.hop_limit = to->hop_limit,
+				.traffic_class = to->traffic_class,
+				.is_global = 1};
+	int rc, cancel;
+
+	memcpy(av.dgid, to->dgid, sizeof(av.dgid));
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* a route may be asked for */
+	pthread_mutex_lock(&g->lock);
+	rc = post(g, &av, mad);
+	ring(g);
+	pthread_mutex_unlock(&g->lock);
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}
+
+static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
+		     const struct dpa_gsi_key *k, uint32_t sgid_index, const uint8_t *mad)
+{
+	uint8_t room[DPA_GSI_FRAME];
+	struct dpa_board_gsi at;
+	struct dpa_frame f;
+	uint32_t num;
+
+	switch (dpa_gsi_find(g->hw, k, to->dgid, &at, &num)) {
+	case DPA_GSI_PROCESS:
+		return send_to(g, to, sgid_index, at.qpn, mad);
+	case DPA_GSI_BOARD:
+		dpa_gsi_frame(to, to->sgid, to->dgid, mad, room, &f);
+		if (dpa_gsi_to_boards(g->hw, &f, num))
+			return 0;
+		break;
+	case DPA_GSI_NOBODY:
+		break;
+	}
+	return send_to(g, to, sgid_index, g->info.qpn, mad); /* its own driver refuses it */
+}
+
+int dpa_hw_gsi_send(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
+		    const uint8_t mad[DPA_MAD_BYTES])
+{
+	struct dpa_hw_gid gid;
+	struct dpa_gsi_key k;
+	int index;
+
+	if (!dpa_gsi_alive(g))
+		return EIO;
+	index = dpa_port_find(g->ctx->port, to->sgid);
+	if (index < 0 || dpa_port_gid(g->ctx->port, (uint32_t)index, &gid) ||
+	    !dpa_gsi_key(mad, &k) || dpa_gid_is_v4(to->sgid) != dpa_gid_is_v4(to->dgid))
+		return EINVAL;
+	if (dpa_port_is_own(&g->hw->port, to->dgid))
+		return send_near(g, to, &k, (uint32_t)index, mad);
+	return send_to(g, to, (uint32_t)index, DPA_MAD_QPN, mad);
+}
+
+bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
+			const uint8_t mad[DPA_MAD_BYTES])
+{
+	uint8_t room[DPA_GSI_FRAME];
+	struct dpa_board_gsi at;
+	struct dpa_gsi_key k;
+	struct dpa_frame f;
+	uint32_t num;
+
+	if (!dpa_gsi_alive(g) || !dpa_gsi_key(mad, &k) ||
+	    dpa_gsi_find(g->hw, &k, from->sgid, &at, &num) != DPA_GSI_PROCESS ||
+	    at.qpn == g->info.qpn)
+		return false;
+	dpa_gsi_frame(from, from->dgid, from->sgid, mad, room, &f);
+	return dpa_frame_forward(g->hw, &f, at.qpn);
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+void dpa_gsi_post_recv(struct dpa_hw_gsi *g, uint32_t i)
+{
+	struct dpa_rwqe *w =
+		(void *)(g->q->rq + (size_t)(g->rq_pi & (DPA_GSI_RECVS - 1)) * dpa_rwqe_stride(1));
+	struct dpa_sge *s = (void *)(w + 1);
+
+	*w = (struct dpa_rwqe){.wr_id = i, .nsge = 1};
+	*s = (struct dpa_sge){.addr = (uintptr_t)g->q->buf + (uintptr_t)i * DPA_GSI_BUF,
+			      .length = DPA_GSI_GRH + DPA_MAD_BYTES,
+			      .lkey = g->lkey};
+	__atomic_store_n(&g->q->dbrec.rq_pi, ++g->rq_pi, __ATOMIC_RELEASE);
+}
+
+/* The sender's address is `dgid`: both ends as dpa_hw_gsi.h has them. */
+static void read_grh(const uint8_t *h, struct dpa_gsi_addr *a)
+{
+	const uint8_t *ip = h + 20;
+
+	memset(a, 0, sizeof(*a));
+	if (h[0] >> 4 == 6) {
+		a->traffic_class = (uint8_t)(h[0] << 4 | h[1] >> 4);
+		a->flow_label = (uint32_t)(h[1] & 15) << 16 | (uint32_t)h[2] << 8 | h[3];
+		a->hop_limit = h[7];
+		memcpy(a->dgid, h + 8, 16);
+		memcpy(a->sgid, h + 24, 16);
+		return;
+	}
+	a->traffic_class = ip[1];
+	a->hop_limit = ip[8];
+	a->sgid[10] = a->sgid[11] = a->dgid[10] = a->dgid[11] = 0xff;
+	memcpy(a->dgid + 12, ip + 12, 4);
+	memcpy(a->sgid + 12, ip + 16, 4);
+}
+
+/* Takes the entry at recv_ci, whose receive is posted again. False: it has no MAD. */
+static bool take(struct dpa_hw_gsi *g, const struct dpa_cqe *e, struct dpa_gsi_addr *from,
+		 uint8_t *mad)
+{
+	const uint32_t i = (uint32_t)e->wr_id & (DPA_GSI_RECVS - 1);
+	const uint8_t *buf = g->q->buf + (size_t)i * DPA_GSI_BUF;
+	bool good = e->status == DPA_CQE_OK && e->byte_len == DPA_GSI_GRH + DPA_MAD_BYTES;
+
+	if (good) {
+		read_grh(buf, from);
+		memcpy(mad, buf + DPA_GSI_GRH, DPA_MAD_BYTES);
+	} else {
+		dpa_count(g->hw, DPA_CNT_rx_malformed, 1);
+	}
+	__atomic_store_n(&g->q->recv_ci, ++g->recv_ci, __ATOMIC_RELEASE);
+	dpa_gsi_post_recv(g, i);
+	return good;
+}
+
+bool dpa_hw_gsi_recv(struct dpa_hw_gsi *g, struct dpa_gsi_addr *from, uint8_t mad[DPA_MAD_BYTES])
+{
+	bool armed = false;
+
+	if (!dpa_gsi_alive(g))
+		return false;
+	for (;;) {
+		const struct dpa_cqe *e = &g->q->recv_cqes[g->recv_ci & (DPA_GSI_RECVS - 1)];
+
+		if (dpa_cqe_valid(e, g->recv_ci, DPA_GSI_LOG_RQ)) {
+			if (take(g, e, from, mad))
+				return true;
+		} else if (armed) {
+			return false;
+		} else {
+			/* what came before is seen by the second look, what comes later rings */
+			dpa_hw_arm_cq(g->recv_cq, false);
+			armed = true;
+		}
+	}
+}
+
+/* ----------------------------------------------------- services, ids, orphans */
+
+int dpa_hw_gsi_listen(struct dpa_hw_gsi *g, const struct dpa_gsi_service *s, uint32_t *handle)
+{
+	int rc = dpa_gsi_alive(g) ? dpa_board_service_add(g->hw->board, s, handle) : EIO;
+
+	return rc == ENOSPC ? ENOMEM : rc;
+}
+
+void dpa_hw_gsi_unlisten(struct dpa_hw_gsi *g, uint32_t handle)
+{
+	if (dpa_gsi_alive(g))
+		dpa_board_service_remove(g->hw->board, handle);
+}
+
+int dpa_hw_gsi_id_new(struct dpa_hw_gsi *g, uint32_t *local_id)
+{
+	int rc = dpa_gsi_alive(g) ? dpa_board_cmid_new(g->hw->board, local_id) : EIO;
+
+	return rc == ENOSPC ? ENOMEM : rc;
+}
+
+void dpa_hw_gsi_id_set(struct dpa_hw_gsi *g, const struct dpa_gsi_id *id)
+{
+	if (dpa_gsi_alive(g))
+		dpa_board_cmid_set(g->hw->board, id);
+}
+
+void dpa_hw_gsi_id_free(struct dpa_hw_gsi *g, uint32_t local_id)
+{
+	if (dpa_gsi_alive(g))
+		dpa_board_cmid_free(g->hw->board, local_id);
+}
+
+bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)
+{
+	if (!dpa_gsi_alive(g))
+		return false;
+	if (dpa_board_cmid_orphan(g->hw->board, &g->orphan_at, id))
+		return true;
+	g->orphan_at = 0;
+	return false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* route.c - the way from one of our addresses to another, for the driver. */
+#include <errno.h>
+#include "ctx/dev.h"
+
+static uint32_t interface_of(struct dpa_port *port, const uint8_t gid[16])
+{
+	int at = dpa_port_find(port, gid);
+	struct dpa_hw_gid g;
+
+	return at >= 0 && !dpa_port_gid(port, (uint32_t)at, &g) ? g.ifindex : 0;
+}
+
+int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16],
+		 struct dpa_hw_route *r)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_gid gid;
+	uint32_t mtu = 0;
+	int at, rc = 0;
+
+	memset(r, 0, sizeof(*r));
+	if (!*hw->alive)
+		return EIO;
+	if (!dpa_port_is_own(&hw->port, sgid))
+		return EADDRNOTAVAIL;
+	at = dpa_port_find(ctx->port, sgid);
+	if (at < 0 || dpa_port_gid(ctx->port, (uint32_t)at, &gid))
+		return ENODEV;
+	r->sgid_index = (uint32_t)at;
+	r->local = dpa_port_is_own(&hw->port, dgid);
+	if (r->local) {
+		r->ifindex = interface_of(&hw->port, dgid);
+		mtu = dpa_port_gid_mtu(ctx->port, r->sgid_index);
+	} else {
+		rc = dpa_route_lookup(&hw->port, sgid, dgid, &r->ifindex, &mtu);
+	}
+	r->mtu = (uint8_t)mtu;
+	return rc;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * watch.c - processes that died with QP1 open, and processes that could open it.
+ *
+ * Each process looks twice a second whether the next one with an endpoint, by process index, lives.
+ * Who finds it dead has it reaped with all others, which counts head.cm_died up: all processes see
+ * that at their next look and try to take over its ids.
+ */
+#include "gsi/endpoint.h"
+
+/* Of the whole process: `need`, under its lock. Called under it: not any more once it was taken. */
+static dpa_spin_t need_lock;
+static dpa_gsi_fn *need_fn;
+static void *need_arg;
+
+void dpa_gsi_child(void)
+{
+	dpa_spin_unlock(&need_lock);
+	dpa_gsi_child_open();
+}
+
+void dpa_hw_gsi_on_need(dpa_gsi_fn *need, void *arg)
+{
+	dpa_spin_lock(&need_lock);
+	__atomic_store_n(&need_fn, need, __ATOMIC_RELAXED);
+	need_arg = arg;
+	dpa_spin_unlock(&need_lock);
+	if (need)
+		dpa_gsi_nudge();
+}
+
+void dpa_gsi_need(void)
+{
+	dpa_spin_lock(&need_lock);
+	if (need_fn)
+		need_fn(need_arg);
+	dpa_spin_unlock(&need_lock);
+}
+
+bool dpa_gsi_wants_ticks(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->gsi_qpn, memory_order_relaxed) ||
+	       __atomic_load_n(&need_fn, __ATOMIC_RELAXED);
+}
+
+/* True: this process has QP1 open, and was told. */
+static bool call_ready(struct dpa_hw *hw)
+{
+	struct dpa_hw_gsi *g;
+
+	dpa_spin_lock(&hw->gsi_lock);
+	g = hw->gsi;
+	if (g)
+		g->ready(g->arg);
+	dpa_spin_unlock(&hw->gsi_lock);
+	return g;
+}
+
+void dpa_gsi_look(struct dpa_hw *hw)
+{
+	uint32_t died = dpa_board_gsi_died(hw->board);
+	bool asked = atomic_load_explicit(&hw->gsi_look, memory_order_relaxed) &&
+		     atomic_exchange_explicit(&hw->gsi_look, 0, memory_order_acq_rel);
+	struct dpa_board_gsi g;
+
+	if (dpa_likely(died == hw->gsi_seen && !asked))
+		return;
+	hw->gsi_seen = died;
+	if (!dpa_board_cmid_orphans(hw->board) || call_ready(hw))
+		return;
+	if (!dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one sees to it */
+		dpa_gsi_need();
+}
+
+void dpa_gsi_tick(struct dpa_hw *hw)
+{
+	if (!dpa_gsi_wants_ticks(hw))
+		return;
+	dpa_board_gsi_watch(hw->board);
+	dpa_gsi_look(hw);
+}
