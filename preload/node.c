@@ -98,8 +98,7 @@ int pl_node_stat(struct stat *st)
 	return 0;
 }
 
-/* The provider knows the GIDs; its library is loaded for those who ask for them, not before. */
-static int port_text(unsigned function, const char *name, char *text, size_t len)
+int pl_port_text(unsigned function, const char *name, char *text, size_t len)
 {
 	static _Atomic(dpadv_port_file_fn *) cache;
 	dpadv_port_file_fn *fn = atomic_load_explicit(&cache, memory_order_acquire);
@@ -124,7 +123,7 @@ static int live_text(unsigned function, const char *name, char *text, size_t len
 	uint64_t guid;
 
 	if (strncmp(name, "ports/1/", 8) == 0)
-		return port_text(function, name + 8, text, len);
+		return pl_port_text(function, name + 8, text, len);
 	/* node_guid; sys_image_guid is the PF's */
 	guid = be64toh(dpa_port_node_guid(strcmp(name, "node_guid") == 0 ? function : 0));
 	return snprintf(text, len, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* open.c - open(2), fopen(3) and socket(2) in their spellings; on 64-bit, open64 is open. */
+/* open.c - open(2) and fopen(3) in their spellings; on 64-bit, open64 is open. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -133,16 +131,3 @@ PL_EXPORT FILE *fopen(const char *path, const char *mode)
 }
 
 PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
-
-/*
- * Where the kernel tells libibverbs of its devices by netlink, libibverbs does not look at sysfs.
- * It does when there is no such netlink: then it finds the kernel's devices there as well as ours.
- */
-PL_EXPORT int socket(int domain, int type, int protocol)
-{
-	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pl_enabled()) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
-	return PL_NEXT(socket)(domain, type, protocol);
-}

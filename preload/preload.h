@@ -7,6 +7,8 @@
  * replaced by one of the static tree of this build (share/dpa) or left alone. Directories that the
  * host has too get further entries at their end. What is not below one of the few folders concerned
  * costs a comparison of a few characters. errno is as the real call leaves it.
+ *
+ * RDMA netlink: nl/nl.h.
  */
 #ifndef DPA_PRELOAD_H
 #define DPA_PRELOAD_H
@@ -74,6 +76,11 @@ const char *pl_libdir(void);
 
 /* Name of an entry: "dpa0" or "dpa0_sf1". */
 void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len);
+/*
+ * dpadv_port_file() of the provider's library, which is loaded for the first call, not before: it
+ * knows GIDs and what the adapter has.
+ */
+int pl_port_text(unsigned function, const char *name, char *text, size_t len);
 /* A descriptor that reads as the text of a live file; -1 and errno. */
 int pl_live_open(unsigned function, const char *name, int flags);
 /* The device node: /dev/null, or something that passes for it where there is none. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "dpa.h"
+#include "discovery/discovery.h"
 
 /* Bits of device_cap_flags_ex beyond those of device_cap_flags: the kernel's, which not all headers
  * of libibverbs name. */
@@ -48,12 +49,7 @@ static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->vendor_id = DPA_VENDOR_ID;
 	a->vendor_part_id = DPA_VENDOR_PART_ID;
 	a->hw_ver = DPA_HW_VERSION;
-	a->device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
-			      IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
-			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_BAD_PKEY_CNTR |
-			      IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_XRC |
-			      IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-			      IBV_DEVICE_MANAGED_FLOW_STEERING;
+	a->device_cap_flags = DPA_DEVICE_CAPS;
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	a->local_ca_ack_delay = 0;
 	a->phys_port_cnt = DPA_PORTS;

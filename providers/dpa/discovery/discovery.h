@@ -5,6 +5,14 @@
 
 #include <stddef.h>
 
+/* device_cap_flags of ibv_query_device(); <infiniband/verbs.h> has the names. */
+#define DPA_DEVICE_CAPS                                                                            \
+	(IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID | \
+	 IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_BAD_PKEY_CNTR |            \
+	 IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_XRC |                       \
+	 IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS |                           \
+	 IBV_DEVICE_MANAGED_FLOW_STEERING)
+
 /*
  * Text of "gids/3", "gid_attrs/types/3" or "gid_attrs/ndevs/3" of a function's port as sysfs would
  * show it. Its length, or -1 and errno. Opens no device.

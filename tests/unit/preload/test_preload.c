@@ -6,14 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/filter.h>
-#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -312,20 +310,6 @@ Test(preload, attributes)
 	cr_expect_eq(errno, ENODATA);
 	cr_expect_eq(listxattr(IBDEV, buf, sizeof(buf)), 0);
 	cr_expect_eq(llistxattr(NODE, buf, sizeof(buf)), 0);
-}
-
-Test(preload, netlink)
-{
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	cr_expect_geq(fd, 0);
-	close(fd);
-	cr_expect_eq(socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA), -1);
-	cr_expect_eq(errno, EPROTONOSUPPORT);
-	cr_expect_eq(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_RDMA), -1);
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	cr_expect_geq(fd, 0);
-	close(fd);
 }
 
 Test(preload, errno_is_left_alone)

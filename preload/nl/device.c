@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * device.c - what netlink answers say of our functions: what their files in sysfs say, read through
+ * the preload, and what the settings say. The provider's library is loaded for a port or resources,
+ * not for a list of devices: libibverbs asks for that before it loads its providers.
+ */
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "../../providers/dpa/discovery/discovery.h"
+#include "../preload.h"
+#include "knobs.h"
+#include "nl.h"
+#include "port/port.h"
+
+#define NDEV_TRIES 16 /* indices of the GID table that are looked at for an interface */
+
+/* The text of a file of the device's folder in sysfs, without its end of line. False: none. */
+static bool read_text(const char *device, const char *name, char *text, size_t len)
+{
+	char path[160];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", device, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, len - 1);
+	close(fd);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+static uint64_t read_number(const char *device, const char *name)
+{
+	char text[64];
+
+	return read_text(device, name, text, sizeof(text)) ? strtoull(text, NULL, 0) : 0;
+}
+
+static bool device(void *arg, unsigned function, struct nl_device *d)
+{
+	struct dpa_config cfg;
+	char err[512];
+
+	(void)arg;
+	if (function >= pl_functions())
+		return false;
+	pl_entry_name(PL_DEVICE, function, d->name, sizeof(d->name));
+	pl_entry_name(PL_UVERBS, function, d->uverbs, sizeof(d->uverbs));
+	if (!read_text(d->name, "fw_ver", d->fw, sizeof(d->fw)))
+		d->fw[0] = '\0';
+	d->node_guid = be64toh(dpa_port_node_guid(function));
+	d->sys_image_guid = be64toh(dpa_port_node_guid(0));
+	d->node_type = (uint8_t)read_number(d->name, "node_type");
+	d->caps = DPA_DEVICE_CAPS;
+	if (dpa_config_load(&cfg, err, sizeof(err)) == 0) {
+		d->lid = dpa_cfg_lid(&cfg, function);
+		d->sm_lid = d->lid ? dpa_cfg_lid(&cfg, 0) : 0;
+		d->ib = d->lid != 0;
+	}
+	return true;
+}
+
+/* The interface of the first GID that has one. */
+static void find_interface(const char *device, struct nl_port *p)
+{
+	char name[48];
+
+	for (int i = 0; i < NDEV_TRIES && !p->ifindex; i++) {
+		snprintf(name, sizeof(name), "ports/1/gid_attrs/ndevs/%d", i);
+		if (read_text(device, name, p->ifname, sizeof(p->ifname)))
+			p->ifindex = if_nametoindex(p->ifname);
+	}
+}
+
+static bool port(void *arg, unsigned function, struct nl_port *p)
+{
+	char name[32];
+
+	(void)arg;
+	pl_entry_name(PL_DEVICE, function, name, sizeof(name));
+	p->state = (uint8_t)read_number(name, "ports/1/state");
+	p->phys_state = (uint8_t)read_number(name, "ports/1/phys_state");
+	p->caps = read_number(name, "ports/1/cap_mask");
+	find_interface(name, p);
+	return p->state != 0;
+}
+
+/* "NAME NUMBER" a line. The adapter does not record which function an object was made on. */
+static int counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
+{
+	char text[512], *line, *next = text;
+	int n = 0, len;
+
+	(void)arg;
+	if (function)
+		return 0;
+	len = pl_port_text(function, "adapter/counts", text, sizeof(text));
+	if (len < 0)
+		return -EOPNOTSUPP;
+	while (n < NL_COUNTS && (line = strsep(&next, "\n")) && *line)
+		if (sscanf(line, "%15s %" SCNu64, c[n].name, &c[n].n) == 2)
+			n++;
+	return n;
+}
+
+/* "QPN TYPE STATE PEER PID" a line, in numbers; the QPNs ascend. */
+static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
+{
+	char text[4096], name[48], *line, *next;
+	struct nl_qp qp = {0};
+	int len, ret = 0;
+
+	(void)arg;
+	if (function)
+		return 0;
+	do {
+		snprintf(name, sizeof(name), "adapter/qps/%u", qp.qpn + 1);
+		len = pl_port_text(function, name, text, sizeof(text));
+		if (len < 0)
+			return -EOPNOTSUPP;
+		for (next = text; !ret && (line = strsep(&next, "\n")) && *line;)
+			if (sscanf(line, "%u %hhu %hhu %u %u", &qp.qpn, &qp.type, &qp.state,
+				   &qp.dest_qpn, &qp.pid) == 5)
+				ret = fn(fn_arg, &qp);
+	} while (len > 0 && !ret);
+	return ret;
+}
+
+/*
+ * System calls of our own: socket() of the library leads back here. A kernel without RDMA loads
+ * ib_core when it is asked for such a socket, after which no program on this host looks at
+ * SYSFS_PATH any more: it is asked only if it has RDMA already, or for a request that shall load
+ * it.
+ */
+static int kernel(void *arg, bool load)
+{
+	struct timeval limit = {.tv_sec = 10};
+	int fd;
+
+	(void)arg;
+	if (!load && syscall(SYS_faccessat, AT_FDCWD, "/sys/module/ib_core", F_OK) < 0)
+		return -EPROTONOSUPPORT;
+	fd = (int)syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
+/* Real devices in the folder that libibverbs reads. The next readdir(): ours adds our entries. */
+static bool listed(void *arg)
+{
+	const char *root = getenv("SYSFS_PATH");
+	const struct dirent *e;
+	char path[PATH_MAX];
+	bool found = false;
+	DIR *d;
+
+	(void)arg;
+	snprintf(path, sizeof(path), "%s/class/infiniband_verbs", root ? root : "/sys");
+	d = PL_NEXT(opendir)(path);
+	while (d && !found && (e = PL_NEXT(readdir)(d)))
+		found = strncmp(e->d_name, "uverbs", 6) == 0 &&
+			strncmp(e->d_name, PL_UVERBS, strlen(PL_UVERBS)) != 0;
+	if (d)
+		PL_NEXT(closedir)(d);
+	return found;
+}
+
+bool nl_sysfs_only(void)
+{
+	int err = errno, fd = kernel(NULL, false);
+	bool only = fd < 0 && listed(NULL);
+
+	if (fd >= 0)
+		close(fd);
+	errno = err;
+	return only;
+}
+
+void nl_device_env(struct nl_env *env)
+{
+	env->device = device;
+	env->port = port;
+	env->counts = counts;
+	env->qps = qps;
+	env->kernel = kernel;
+	env->listed = listed;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * relay.c - the kernel's answers: the request goes to a NETLINK_RDMA socket of our own, and what
+ * comes back to the program, datagram by datagram. A request that is no dump asks for an
+ * acknowledgement there, so that the end of its answer is known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "nl.h"
+
+#define CAPACITY 65536u
+/*
+ * The kernel makes datagrams of a dump as large as the largest buffer that was offered to it. This
+ * is what programs offer at least (MNL_SOCKET_BUFFER_SIZE; libnl: four pages).
+ */
+#define OFFERED	 8192u
+
+struct relay {
+	const struct nl_env *env;
+	const struct nlmsghdr *h;
+	enum nl_relay how;
+	bool ended;
+	int error; /* of NLMSG_ERROR */
+};
+
+static int ask(int fd, const struct nlmsghdr *h, uint8_t *buf)
+{
+	struct nlmsghdr *copy = (void *)buf;
+	ssize_t n;
+
+	memcpy(buf, h, h->nlmsg_len);
+	copy->nlmsg_pid = 0;
+	if (!(h->nlmsg_flags & NLM_F_DUMP))
+		copy->nlmsg_flags |= NLM_F_ACK;
+	do
+		n = send(fd, buf, h->nlmsg_len, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+/* The next datagram, however long; its length or -errno. */
+static ssize_t receive(int fd, uint8_t *buf)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, buf, OFFERED, MSG_PEEK | MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n > (ssize_t)CAPACITY)
+		return -EMSGSIZE;
+	if (n >= 0)
+		n = recv(fd, buf, n > (ssize_t)OFFERED ? (size_t)n : OFFERED, 0);
+	if (n < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	return n ? n : -EPIPE;
+}
+
+/* NLMSG_ERROR holds the request: as the program made it, not as we did. True: the program gets it.
+ */
+static bool end_by_error(struct relay *r, struct nlmsghdr *m)
+{
+	struct nlmsgerr *e = NLMSG_DATA(m);
+
+	if (m->nlmsg_len < NLMSG_LENGTH(sizeof(*e)))
+		return false;
+	r->ended = true;
+	r->error = e->error;
+	e->msg = *r->h;
+	return r->how == NL_RELAY_ALL && (e->error || r->h->nlmsg_flags & NLM_F_ACK);
+}
+
+/* True: the program gets this message. */
+static bool judge(struct relay *r, struct nlmsghdr *m)
+{
+	if (m->nlmsg_seq != r->h->nlmsg_seq)
+		return false;
+	m->nlmsg_pid = r->env->port_id;
+	switch (m->nlmsg_type) {
+	case NLMSG_DONE:
+		r->ended = true;
+		return r->how == NL_RELAY_ALL;
+	case NLMSG_ERROR:
+		return end_by_error(r, m);
+	default:
+		return r->how != NL_RELAY_NOTHING;
+	}
+}
+
+/* Leaves in buf what the program gets of a datagram: its length. */
+static size_t pick(struct relay *r, uint8_t *buf, size_t len)
+{
+	const struct nlmsghdr *m;
+	size_t at = 0, kept = 0;
+
+	for (size_t start = 0; !r->ended && (m = nl_next(buf, len, &at)); start = at) {
+		size_t n = NLMSG_ALIGN((size_t)m->nlmsg_len);
+
+		if (!judge(r, (struct nlmsghdr *)(void *)(buf + start)))
+			continue;
+		if (n > len - start)
+			n = len - start;
+		memmove(buf + kept, buf + start, n);
+		kept += n;
+	}
+	return kept;
+}
+
+static int answer(struct relay *r, int fd, uint8_t *buf)
+{
+	int ret = 0;
+
+	while (!r->ended && !ret) {
+		ssize_t n = receive(fd, buf);
+		size_t kept;
+
+		if (n < 0)
+			return (int)n;
+		kept = pick(r, buf, (size_t)n);
+		if (kept)
+			ret = r->env->deliver(r->env->arg, buf, kept);
+	}
+	return ret ? ret : r->how == NL_RELAY_PART ? r->error : 0;
+}
+
+static void set_options(const struct nl_env *env, int fd)
+{
+	int one = 1;
+
+	if (env->cap_ack)
+		(void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
+	if (env->ext_ack)
+		(void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
+}
+
+int nl_relay(const struct nl_env *env, int fd, const struct nlmsghdr *h, enum nl_relay how)
+{
+	struct relay r = {.env = env, .h = h, .how = how};
+	uint8_t *buf;
+	int ret;
+
+	if (h->nlmsg_len > CAPACITY)
+		return -EMSGSIZE;
+	buf = malloc(CAPACITY);
+	if (!buf)
+		return -ENOMEM;
+	set_options(env, fd);
+	ret = ask(fd, h, buf);
+	if (!ret)
+		ret = answer(&r, fd, buf);
+	free(buf);
+	return ret;
+}
