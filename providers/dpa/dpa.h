@@ -581,9 +581,9 @@ bool dpa_channel_read(struct dpa_channel *ch, int fd, void *buf, size_t n, ssize
 uint32_t dpa_channel_forget(struct dpa_cq *cq);
 
 /* ---- fds.c: which descriptors are ours */
-enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC };
+enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC, DPA_FD_CM };
 
-/* ENOMEM. owner: dpa_context, dpa_channel or dpa_async. */
+/* ENOMEM. owner: dpa_context, dpa_channel, dpa_async or cma_channel. */
 int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner);
 enum dpa_fd_kind dpa_fd_find(int fd, void **owner);
 void dpa_fd_remove(int fd);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # dpa_provider_sources(VAR DIR): all of the provider below DIR.
-set(DPA_PROVIDER_FOLDERS cm control cq discovery mr post qp raw redirect)
+set(DPA_PROVIDER_FOLDERS cm cma control cq discovery mr post qp raw redirect)
 
 function(dpa_provider_sources var dir)
   set(all ${dir}/*.c)

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <knobs.h>
 #include "discovery/match.h"
+#include "redirect/redirect.h"
 
 #define PF "dpa0"
 #define SF PF "_sf"
@@ -32,6 +33,7 @@ bool dpa_match_device(struct verbs_sysfs_dev *sysfs_dev)
 
 	if (function < 0 || sysfs_dev->sysfs_cdev != makedev(1, 3))
 		return false;
+	dpa_redirect_install(); /* librdmacm asks for devices before it opens its node */
 	/* A bad configuration is for the open to report; dpa0 is shown till then. */
 	if (dpa_config_load(&cfg, err, sizeof(err)))
 		return !function;

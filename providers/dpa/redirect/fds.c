@@ -9,7 +9,9 @@
 #include <string.h>
 #include <rdma/ib_user_verbs.h>
 #include "dpa.h"
+#include "cma/cma.h"
 #include "redirect/hooks.h"
+#include "redirect/ucma.h"
 
 struct fd_entry {
 	enum dpa_fd_kind kind;
@@ -138,9 +140,12 @@ bool dpa_hook_write(int fd, const void *buf, size_t n, ssize_t *ret)
 {
 	struct fd_entry e = fd_get(fd, false);
 
-	if (e.kind != DPA_FD_CMD)
+	if (e.kind == DPA_FD_CM)
+		*ret = dpa_ucma_write(e.owner, buf, n);
+	else if (e.kind == DPA_FD_CMD)
+		*ret = cmd_write(e.owner, buf, n);
+	else
 		return false;
-	*ret = cmd_write(e.owner, buf, n);
 	return true;
 }
 
@@ -153,6 +158,10 @@ bool dpa_hook_read(int fd, void *buf, size_t n, ssize_t *ret)
 		return dpa_channel_read(e.owner, fd, buf, n, ret);
 	case DPA_FD_ASYNC:
 		return dpa_async_read(e.owner, fd, buf, n, ret);
+	case DPA_FD_CM: /* as the kernel's: it has no read */
+		errno = EINVAL;
+		*ret = -1;
+		return true;
 	case DPA_FD_CMD:
 	case DPA_FD_NONE:
 		break;
@@ -177,5 +186,18 @@ bool dpa_hook_close(int fd)
 
 	if (e.kind == DPA_FD_CHANNEL)
 		dpa_channel_destroy(e.owner);
+	else if (e.kind == DPA_FD_CM)
+		cma_channel_close(e.owner);
 	return e.kind != DPA_FD_NONE;
+}
+
+bool dpa_hook_open(const char *path, int flags, int *fd)
+{
+	return dpa_ucma_open(path, flags, fd);
+}
+
+void dpa_hook_fstat(int fd, struct stat *st)
+{
+	if (fd_get(fd, false).kind == DPA_FD_CM)
+		dpa_ucma_stat(st);
 }

@@ -5,7 +5,7 @@
  * Creating a completion channel is a write() to cmd_fd, a GID query an ioctl(), waiting for a
  * completion event a bare read(). There is no kernel behind our descriptors, so these calls of
  * libibverbs (and of librdmacm) must come here. The dynamic linker reaches an imported function
- * through one pointer in the importing library's global offset table. This file replaces four of
+ * through one pointer in the importing library's global offset table. This file replaces some of
  * those pointers, in those two libraries only: nobody else's write() is touched, and for
  * descriptors that are not ours the function that the pointer held before is called.
  *
@@ -13,6 +13,7 @@
  * with -z nodelete, which also keeps libibverbs, so neither end can dangle.
  */
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "redirect/hooks.h"
@@ -40,8 +42,14 @@ static ssize_t our_write(int fd, const void *buf, size_t n);
 static ssize_t our_read(int fd, void *buf, size_t n);
 static int our_ioctl(int fd, unsigned long request, ...);
 static int our_close(int fd);
+static int our_open(const char *path, int flags, ...);
+static int our_fstat(int fd, struct stat *st);
+static int our_fxstat(int ver, int fd, struct stat *st);
 
-enum { FN_WRITE, FN_READ, FN_IOCTL, FN_CLOSE, FN_NUM };
+enum { FN_WRITE, FN_READ, FN_IOCTL, FN_CLOSE, FN_OPEN, FN_FSTAT, FN_FXSTAT, FN_NUM };
+
+/* What glibc before 2.33 has in place of fstat(); not in its headers any more. */
+__attribute__((weak)) int __fxstat(int ver, int fd, struct stat *st);
 
 /*
  * `real` is what a slot held before, so that somebody else's interposition stays in the chain. It
@@ -52,11 +60,15 @@ static struct {
 	uintptr_t ours;
 	uintptr_t real;
 	bool chained; /* real is not our own import, but what the first slot held */
+	bool cm_only; /* for librdmacm alone */
 } fns[FN_NUM] = {
-	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, false},
-	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, false},
-	[FN_IOCTL] = {"ioctl", (uintptr_t)our_ioctl, (uintptr_t)ioctl, false},
-	[FN_CLOSE] = {"close", (uintptr_t)our_close, (uintptr_t)close, false},
+	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, false, false},
+	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, false, false},
+	[FN_IOCTL] = {"ioctl", (uintptr_t)our_ioctl, (uintptr_t)ioctl, false, false},
+	[FN_CLOSE] = {"close", (uintptr_t)our_close, (uintptr_t)close, false, false},
+	[FN_OPEN] = {"open", (uintptr_t)our_open, (uintptr_t)open, false, true},
+	[FN_FSTAT] = {"fstat", (uintptr_t)our_fstat, (uintptr_t)fstat, false, true},
+	[FN_FXSTAT] = {"__fxstat", (uintptr_t)our_fxstat, (uintptr_t)__fxstat, false, true},
 };
 
 static ssize_t our_write(int fd, const void *buf, size_t n)
@@ -97,6 +109,38 @@ static int our_close(int fd)
 	return ((int (*)(int))fns[FN_CLOSE].real)(fd);
 }
 
+static int our_open(const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+	int fd;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (dpa_hook_open(path, flags, &fd))
+		return fd;
+	return ((int (*)(const char *, int, ...))fns[FN_OPEN].real)(path, flags, mode);
+}
+
+static int our_fstat(int fd, struct stat *st)
+{
+	int ret = ((int (*)(int, struct stat *))fns[FN_FSTAT].real)(fd, st);
+
+	if (!ret)
+		dpa_hook_fstat(fd, st);
+	return ret;
+}
+
+static int our_fxstat(int ver, int fd, struct stat *st)
+{
+	int ret = ((int (*)(int, int, struct stat *))fns[FN_FXSTAT].real)(ver, fd, st);
+
+	if (!ret)
+		dpa_hook_fstat(fd, st);
+	return ret;
+}
+
 /* What is needed of a loaded library's dynamic section. */
 struct image {
 	uintptr_t base, end;	    /* where it is mapped */
@@ -105,6 +149,7 @@ struct image {
 	const char *strtab;
 	const ElfW(Rela) * rela[2]; /* data and PLT relocations */
 	size_t num_rela[2];
+	bool cm;   /* librdmacm */
 	int slots; /* that point here */
 };
 
@@ -202,19 +247,23 @@ static void rewrite_slots(struct image *im, const ElfW(Rela) * rela, size_t num)
 		if (type != RELOC_JUMP_SLOT && type != RELOC_GLOB_DAT)
 			continue;
 		for (int fn = 0; fn < FN_NUM; fn++)
-			if (strcmp(name, fns[fn].name) == 0)
+			if ((im->cm || !fns[fn].cm_only) && strcmp(name, fns[fn].name) == 0)
 				point_here(im, (uintptr_t *)(im->base + rela[i].r_offset), fn);
 	}
 }
 
 /* Also libibverbs-1a2b3c.so.1, as Python wheels rename theirs. */
-static bool wanted(const char *path)
+static bool is_named(const char *path, const char *lib)
 {
 	const char *name = strrchr(path, '/');
 
 	name = name ? name + 1 : path;
-	return (strncmp(name, "libibverbs", 10) == 0 || strncmp(name, "librdmacm", 9) == 0) &&
-	       strstr(name, ".so");
+	return strncmp(name, lib, strlen(lib)) == 0 && strstr(name, ".so");
+}
+
+static bool wanted(const char *path)
+{
+	return is_named(path, "libibverbs") || is_named(path, "librdmacm");
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -223,6 +272,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 
 	if (!info->dlpi_name || !wanted(info->dlpi_name) || !read_image(&im, info))
 		return 0;
+	im.cm = is_named(info->dlpi_name, "librdmacm");
 	for (int i = 0; i < 2; i++)
 		if (im.rela[i])
 			rewrite_slots(&im, im.rela[i], im.num_rela[i]);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Event channels. The descriptor is a timerfd that has expired exactly while an event is queued: it
+ * reports POLLIN only, and each event is an edge. A reader takes the expiration away, then the
+ * event; if more are queued it lets the timer expire again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include "dpa.h"
+#include "cma/cma.h"
+
+struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
+
+void cma_lock(void)
+{
+	pthread_mutex_lock(&cma.lock);
+}
+
+void cma_unlock(void)
+{
+	pthread_mutex_unlock(&cma.lock);
+}
+
+static void set_level(const struct cma_channel *ch, bool on)
+{
+	const struct itimerspec its = {.it_value = {.tv_nsec = on}};
+
+	timerfd_settime(ch->fd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+int cma_channel_open(int flags, int *fd, struct cma_channel **out)
+{
+	struct cma_channel *ch = calloc(1, sizeof(*ch));
+	int tfl = (flags & O_CLOEXEC ? TFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? TFD_NONBLOCK : 0);
+
+	if (!ch)
+		return ENOMEM;
+	ch->fd = timerfd_create(CLOCK_MONOTONIC, tfl);
+	if (ch->fd < 0) {
+		int err = errno;
+
+		free(ch);
+		return err;
+	}
+	ch->tail = &ch->head;
+	cma_lock();
+	ch->next = cma.channels;
+	cma.channels = ch;
+	cma_unlock();
+	*fd = ch->fd;
+	*out = ch;
+	return 0;
+}
+
+void cma_channel_close(struct cma_channel *ch)
+{
+	struct cma_channel **p = &cma.channels;
+
+	cma_lock();
+	for (uint32_t i = 0; i < cma.num_ids; i++)
+		if (cma.ids[i] && cma.ids[i]->channel == ch)
+			cma_id_destroy(cma.ids[i]);
+	while (*p && *p != ch)
+		p = &(*p)->next;
+	if (*p)
+		*p = ch->next;
+	cma_ports_put(ch->ports);
+	cma_unlock();
+	free(ch);
+}
+
+struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status)
+{
+	struct cma_event *ev = calloc(1, sizeof(*ev));
+
+	if (!ev)
+		return NULL;
+	ev->id = id;
+	ev->resp.uid = id->uid;
+	ev->resp.id = id->id;
+	ev->resp.event = type;
+	ev->resp.status = (uint32_t)status;
+	return ev;
+}
+
+/* What comes for a request that was not accepted is dropped: its accept will fail (ucma.c). */
+void cma_event_queue(struct cma_event *ev)
+{
+	struct cma_channel *ch = ev->id->channel;
+
+	if (!ev->id->uid && !ev->request && !ev->mc) {
+		free(ev);
+		return;
+	}
+	*ch->tail = ev;
+	ch->tail = &ev->next;
+	set_level(ch, true);
+}
+
+void cma_event(struct cma_id *id, enum cma_event_type type, int status)
+{
+	struct cma_event *ev = cma_event_new(id, type, status);
+
+	if (ev)
+		cma_event_queue(ev);
+}
+
+static bool is_about(const struct cma_event *ev, const struct cma_id *id, const struct cma_mc *mc)
+{
+	return mc ? ev->mc == mc : ev->id == id || ev->request == id;
+}
+
+/* The first event that is about them, out of the queue. NULL: none. */
+static struct cma_event *unlink_event(struct cma_channel *ch, const struct cma_id *id,
+				      const struct cma_mc *mc)
+{
+	struct cma_event **p = &ch->head, *ev;
+
+	while (*p && !is_about(*p, id, mc))
+		p = &(*p)->next;
+	ev = *p;
+	if (!ev)
+		return NULL;
+	*p = ev->next;
+	if (!*p)
+		ch->tail = p;
+	ev->next = NULL;
+	return ev;
+}
+
+void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
+{
+	struct cma_channel *ch = id->channel;
+	struct cma_event *ev;
+
+	while ((ev = unlink_event(ch, id, mc))) {
+		struct cma_id *request = ev->request;
+
+		free(ev);
+		if (request && request != id)
+			cma_id_destroy(request); /* nobody will accept it */
+	}
+	if (!ch->head)
+		set_level(ch, false);
+}
+
+static void deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	struct cma_event *ev = ch->head;
+
+	ch->head = ev->next;
+	if (!ch->head)
+		ch->tail = &ch->head;
+	set_level(ch, ch->head);
+	ev->id->events_reported++;
+	if (ev->mc)
+		ev->mc->events_reported++;
+	if (ev->request) {
+		ev->id->backlog++;
+		ev->request->channel = ch;
+	}
+	*resp = ev->resp;
+	free(ev);
+}
+
+int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	uint64_t expirations;
+
+	for (;;) {
+		bool got;
+
+		cma_lock();
+		got = ch->head;
+		if (got)
+			deliver(ch, resp);
+		cma_unlock();
+		if (got)
+			return 0;
+		if (read(ch->fd, &expirations, sizeof(expirations)) < 0)
+			return errno;
+	}
+}
+
+int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *reported)
+{
+	struct cma_channel *from;
+	struct cma_event *ev, *moved = NULL, **tail = &moved;
+	struct cma_id *id;
+	void *owner;
+	int err;
+
+	if (dpa_fd_find(from_fd, &owner) != DPA_FD_CM)
+		return EINVAL;
+	from = owner;
+	cma_lock();
+	err = cma_find(from, num, &id);
+	if (!err) {
+		while ((ev = unlink_event(from, id, NULL))) {
+			*tail = ev;
+			tail = &ev->next;
+		}
+		set_level(from, from->head);
+		id->channel = to;
+		for (; moved; moved = ev) {
+			ev = moved->next;
+			moved->next = NULL;
+			if (moved->request)
+				moved->request->channel = to;
+			*to->tail = moved;
+			to->tail = &moved->next;
+			set_level(to, true);
+		}
+		*reported = id->events_reported;
+	}
+	cma_unlock();
+	return err;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cma.h - what the kernel's ucma.c and cma.c do for librdmacm, in the process: event channels, ids,
+ * their states and events. redirect/ucma.c turns librdmacm's commands into the calls of this file;
+ * cm/ has the protocol; the device's QP1 service carries its messages.
+ *
+ * Every call takes cma.lock itself unless its comment says "locked". Every int call returns 0 or a
+ * positive errno, which librdmacm shows as it is; "wrong state" is EINVAL, as in the kernel.
+ *
+ * Threads: all state is under cma.lock. The engine's thread (engine.c) takes what came by QP1 and
+ * runs the timers. Lock order: cma.lock, then the device's; the device's callback takes none.
+ */
+#ifndef DPA_CMA_H
+#define DPA_CMA_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <rdma/ib_user_sa.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_cm.h>
+#include <dpa_cm_port.h>
+#include <dpa_hw.h>
+#include "cm/cm.h"
+
+/* Values of enum rdma_cm_event_type (rdma_cma.h, which is librdmacm's and need not be there). */
+enum cma_event_type {
+	CMA_ADDR_RESOLVED,
+	CMA_ADDR_ERROR,
+	CMA_ROUTE_RESOLVED,
+	CMA_ROUTE_ERROR,
+	CMA_CONNECT_REQUEST,
+	CMA_CONNECT_RESPONSE,
+	CMA_CONNECT_ERROR,
+	CMA_UNREACHABLE,
+	CMA_REJECTED,
+	CMA_ESTABLISHED,
+	CMA_DISCONNECTED,
+	CMA_DEVICE_REMOVAL,
+	CMA_MULTICAST_JOIN,
+	CMA_MULTICAST_ERROR,
+	CMA_ADDR_CHANGE,
+	CMA_TIMEWAIT_EXIT,
+	CMA_ADDRINFO_RESOLVED,
+	CMA_ADDRINFO_ERROR,
+	CMA_USER,
+	CMA_INTERNAL,
+};
+
+/* As in the kernel's cma.c; its QUERY states do not last here. */
+enum cma_state {
+	CMA_IDLE,
+	CMA_BOUND,
+	CMA_ADDR_DONE,
+	CMA_ROUTE_DONE,
+	CMA_CONNECT,
+	CMA_DISCONNECT,
+	CMA_LISTEN,
+};
+
+#define CMA_UD_QKEY 0x01234567u /* RDMA_UDP_QKEY */
+#define CMA_BACKLOG 1024u
+
+struct sockaddr_cma_ib { /* struct sockaddr_ib of librdmacm */
+	uint16_t family;
+	uint16_t pkey;
+	uint32_t flowinfo;
+	uint8_t addr[16];
+	uint64_t sid, sid_mask; /* network order */
+	uint64_t scope_id;
+};
+_Static_assert(sizeof(struct sockaddr_cma_ib) == 48, "sockaddr_ib");
+#define CMA_AF_IB 27
+
+union cma_addr {
+	sa_family_t family; /* 0: not set */
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_cma_ib ib;
+	struct sockaddr_storage ss;
+};
+
+struct cma_channel {
+	struct cma_channel *next;
+	int fd;				/* a timerfd: expired while an event is queued */
+	struct cma_event *head, **tail; /* queued, not delivered */
+	struct cma_ports *ports;	/* NULL: no id of it has had a port */
+};
+
+/* Where ids of a channel have their ports: an id that migrates keeps it. */
+struct cma_ports {
+	uint32_t refs;
+	struct dpa_cm_ports *ports;
+};
+
+struct cma_conn;
+
+struct cma_id {
+	uint32_t id;
+	enum cma_state state;
+	struct cma_channel *channel;
+	uint64_t uid; /* of librdmacm; 0: not accepted yet */
+	uint32_t ps;
+	uint8_t qp_type; /* enum ibv_qp_type */
+	bool has_device, reuse, afonly, afonly_set, tos_set, timeout_set;
+	uint8_t tos, ack_timeout;
+	union cma_addr src, dst;
+	struct cma_ports *ports; /* of `claim`; NULL: it has no port of its own */
+	struct dpa_cm_claim claim;
+	uint64_t service_id, service_mask;
+	uint32_t sgid_index;
+	struct dpa_cm_path path; /* from ROUTE_DONE on, or of the request */
+	struct cma_conn *conn;	 /* NULL: none yet */
+	uint32_t events_reported;
+	/* a listener */
+	bool served; /* `service` is registered */
+	uint32_t service;
+	uint32_t backlog; /* requests that may still be queued */
+	struct cma_id *next_listener;
+	/* a request, while it is taken */
+	struct cma_id *listener;
+	bool told; /* its event is queued */
+	struct cma_mc *mcs;
+};
+
+struct cma_mc {
+	struct cma_mc *next;
+	struct cma_id *id;
+	uint32_t num;
+	uint64_t uid;
+	uint32_t events_reported;
+};
+
+struct cma_event {
+	struct cma_event *next;
+	struct cma_id *id;	/* whom it counts for: of a request the listener */
+	struct cma_id *request; /* the new id, else NULL */
+	struct cma_mc *mc;
+	struct rdma_ucm_event_resp resp;
+};
+
+/* One communication id of the protocol. Outlives its id: timewait, a DREQ that is repeated. */
+struct cma_conn {
+	struct dpa_cm_entry entry;
+	struct dpa_cm cm;
+	struct dpa_gsi_addr addr;
+	struct cma_id *id; /* NULL: nobody's any more */
+	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
+	uint64_t deadline;
+};
+
+/* A request that no listener takes yet: see engine.c. */
+struct cma_early {
+	struct cma_early *next;
+	uint64_t until, look;
+	struct dpa_gsi_addr from;
+	uint8_t mad[DPA_MAD_BYTES];
+};
+
+enum cma_engine_state { CMA_ENGINE_OFF, CMA_ENGINE_ON };
+
+struct cma {
+	pthread_mutex_t lock;
+	struct cma_channel *channels;
+	struct cma_id *listeners;
+	struct cma_id **ids; /* by number - 1 */
+	struct cma_mc **mcs;
+	uint32_t num_ids, num_mcs; /* places in the arrays */
+	uint32_t first_free;	   /* in ids: none is free below it */
+	/* engine.c */
+	enum cma_engine_state engine;
+	bool forked; /* an event channel has a descriptor in another process */
+	struct dpa_hw_ctx *ctx;
+	struct dpa_hw_gsi *gsi;
+	uint64_t node_guid; /* network order */
+	uint32_t tid_high;
+	unsigned seed;
+	int wake; /* eventfd of the engine's thread */
+	struct dpa_cm_index index;
+	struct cma_early *early, **early_tail;
+	uint32_t num_early;
+	/* timer.c: a heap by deadline */
+	struct cma_conn **heap;
+	size_t heap_len, heap_room, num_conns;
+};
+extern struct cma cma;
+
+void cma_lock(void);
+void cma_unlock(void);
+
+/* ---- channel.c */
+/* Makes an event channel. *fd is its descriptor, the caller's to close by cma_channel_close(). */
+int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
+/* Destroys its ids. The caller closes the descriptor afterwards. */
+void cma_channel_close(struct cma_channel *ch);
+/*
+ * The next event, after waiting for one: EAGAIN if the descriptor is O_NONBLOCK; EINTR; a
+ * cancellation point. The answer is written when it returns.
+ */
+int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
+/* Locked: a new event for this id, or NULL (no memory; the event is lost as in the kernel). */
+struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status);
+/* Locked: queues it. Dropped if the id was not accepted yet. */
+void cma_event_queue(struct cma_event *ev);
+/* Locked: new, and queued. */
+void cma_event(struct cma_id *id, enum cma_event_type type, int status);
+/* Locked: forgets what is queued for the id, or for mc if it is not NULL. */
+void cma_events_drop(struct cma_id *id, struct cma_mc *mc);
+int cma_migrate(struct cma_channel *to, int from_fd, uint32_t id, uint32_t *reported);
+
+/* ---- id.c */
+int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_type, uint32_t *id);
+int cma_destroy_id(struct cma_channel *ch, uint32_t id, uint32_t *reported);
+/* Locked: ENOENT: no such id; EINVAL: of another channel. */
+int cma_find(struct cma_channel *ch, uint32_t id, struct cma_id **out);
+/* Locked: the same; EINVAL, too: it has no device yet. */
+int cma_find_bound(struct cma_channel *ch, uint32_t id, struct cma_id **out);
+/* Locked: NULL: no memory, or 65,535 ids. */
+struct cma_id *cma_id_new(struct cma_channel *ch);
+void cma_id_destroy(struct cma_id *id);
+int cma_set_option(struct cma_channel *ch, uint32_t id, uint32_t level, uint32_t name,
+		   const void *val, uint32_t len);
+
+/* ---- addr.c */
+size_t cma_addr_len(const union cma_addr *a);
+uint16_t cma_addr_port(const union cma_addr *a); /* host order */
+void cma_addr_set_port(union cma_addr *a, uint16_t port);
+bool cma_addr_is_any(const union cma_addr *a);
+bool cma_addr_is_multicast(const union cma_addr *a);
+/* GID of an IP address. */
+void cma_addr_gid(const union cma_addr *a, uint8_t gid[16]);
+void cma_addr_of_gid(union cma_addr *a, const uint8_t gid[16], uint16_t port);
+/* Of *src only the address is set, from the kernel's routes. */
+int cma_addr_source(const union cma_addr *dst, union cma_addr *src);
+
+/* ---- bind.c */
+int cma_bind(struct cma_channel *ch, uint32_t id, const union cma_addr *a);
+int cma_listen(struct cma_channel *ch, uint32_t id, uint32_t backlog);
+/* Locked: the same for an id. */
+int cma_bind_to(struct cma_id *id, const union cma_addr *a);
+/* Locked: binds an IDLE id to any address of the family, and a port. */
+int cma_bind_any(struct cma_id *id, sa_family_t family);
+/* Locked: src is an address of ours from now on: finds its GID index. */
+int cma_take_device(struct cma_id *id);
+/* Locked: gives one reference back. */
+void cma_ports_put(struct cma_ports *ports);
+/* Locked: port and service of an id end. */
+void cma_unbind(struct cma_id *id);
+/* Locked: the listener of a request; NULL: none. */
+struct cma_id *cma_listener_of(uint64_t service_id, const struct dpa_cm_ip *ip);
+/* Locked: in a forked child: its listeners are told to QP1 again. */
+void cma_listeners_serve(void);
+
+/* ---- resolve.c */
+int cma_resolve_addr(struct cma_channel *ch, uint32_t id, const union cma_addr *src,
+		     const union cma_addr *dst);
+int cma_resolve_route(struct cma_channel *ch, uint32_t id);
+int cma_set_path(struct cma_channel *ch, uint32_t id, const struct ib_path_rec_data *rec,
+		 uint32_t num);
+
+/* ---- connect.c */
+int cma_connect(struct cma_channel *ch, uint32_t id, const struct rdma_ucm_conn_param *p,
+		const struct rdma_ucm_ece *ece);
+int cma_accept(struct cma_channel *ch, uint32_t id, uint64_t uid,
+	       const struct rdma_ucm_conn_param *p, const struct rdma_ucm_ece *ece);
+int cma_reject(struct cma_channel *ch, uint32_t id, const void *data, uint8_t len, uint8_t reason);
+int cma_disconnect(struct cma_channel *ch, uint32_t id);
+int cma_notify(struct cma_channel *ch, uint32_t id, uint32_t event);
+int cma_init_qp_attr(struct cma_channel *ch, uint32_t id, uint32_t state, struct ibv_qp_attr *attr,
+		     int *mask);
+
+/* ---- event.c, locked: what the protocol tells an id */
+void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev);
+/* Any thread. *ah was all 0. */
+void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah);
+
+/* ---- conn.c, locked */
+struct cma_conn *cma_conn_new(struct cma_id *id);
+/* A step of c. It may free c. */
+int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
+/* The id leaves its connection, which goes on alone for as long as it has to. */
+void cma_conn_leave(struct cma_conn *c);
+void cma_conn_free(struct cma_conn *c);
+void cma_conn_init_cm(struct cma_conn *c, uint32_t local_id);
+
+/* ---- timer.c, locked */
+int cma_timer_room(void); /* for one connection more */
+void cma_timer_set(struct cma_conn *c, uint64_t deadline);
+/* The first one, or NULL. */
+struct cma_conn *cma_timer_first(void);
+uint64_t cma_now(void); /* ms */
+
+/* ---- engine.c, locked */
+/* QP1 and the thread are there when it returns 0. */
+int cma_engine_start(void);
+void cma_engine_wake(void);
+/* A new listener: requests that came before it are looked at again. */
+void cma_early_look(void);
+
+/* ---- mad.c, locked: one message of QP1. again: it waited for a listener. False: keep it. */
+bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
+/* An id of a process that died. */
+void cma_adopt(const struct dpa_gsi_id *past);
+
+/* ---- mcast.c */
+int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,
+	     uint16_t flags, uint32_t *num);
+int cma_leave(struct cma_channel *ch, uint32_t num, uint32_t *reported);
+/* Locked. */
+void cma_leave_all(struct cma_id *id);
+
+/* ---- query.c */
+int cma_query_route(struct cma_channel *ch, uint32_t id, struct rdma_ucm_query_route_resp *resp);
+int cma_query_addr(struct cma_channel *ch, uint32_t id, bool gid,
+		   struct rdma_ucm_query_addr_resp *resp);
+struct cma_path_resp {
+	struct rdma_ucm_query_path_resp head;
+	struct ib_path_rec_data path;
+};
+int cma_query_path(struct cma_channel *ch, uint32_t id, struct cma_path_resp *resp);
+
+#endif

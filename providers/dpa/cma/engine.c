@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The engine: QP1 and the thread that takes what comes there and runs the timers.
+ *
+ * A request for which nobody listens yet is kept for 20 ms and looked at again: programs connect a
+ * second time as soon as the first connection stands, while their peer is still about to listen
+ * (perftest's -R -c UD).
+ *
+ * In a forked child the thread and the device are not there. Connections are the parent's; ids,
+ * listeners and events go on here as soon as the child uses them: cma_engine_start() opens the
+ * device anew and tells QP1 the listeners. A child that only polls its channel is woken: once a
+ * process has forked, its engine lets the timer of an idle channel expire in a while and puts that
+ * off again and again, until the parent has ended.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include "dpa.h"
+#include "cma/cma.h"
+
+#define EARLY_MS   20
+#define EARLY_LOOK 5
+#define EARLY_MAX  1024u
+#define HELD_OFF   3000 /* ms until a channel's timer tells a child that the parent ended */
+
+static void ready(void *arg)
+{
+	const uint64_t one = 1;
+	int fd = *(int *)arg;
+	ssize_t n = write(fd, &one, sizeof(one));
+
+	(void)n;
+}
+
+void cma_engine_wake(void)
+{
+	if (cma.engine == CMA_ENGINE_ON)
+		ready(&cma.wake);
+}
+
+/* ----------------------------------------------------------- early requests */
+
+static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES])
+{
+	struct cma_early *e = cma.num_early < EARLY_MAX ? malloc(sizeof(*e)) : NULL;
+
+	if (!e) {
+		(void)cma_receive(from, mad, true);
+		return;
+	}
+	e->next = NULL;
+	e->until = cma_now() + EARLY_MS;
+	e->look = cma_now() + EARLY_LOOK;
+	e->from = *from;
+	memcpy(e->mad, mad, DPA_MAD_BYTES);
+	*cma.early_tail = e;
+	cma.early_tail = &e->next;
+	cma.num_early++;
+}
+
+/* Those that are due; all of them if somebody began to listen here. */
+static void look_at_early(bool all)
+{
+	uint64_t now = cma_now();
+	struct cma_early *list = cma.early, *e;
+
+	cma.early = NULL;
+	cma.early_tail = &cma.early;
+	while ((e = list)) {
+		bool last = now >= e->until;
+
+		list = e->next;
+		e->next = NULL;
+		if ((all || last || now >= e->look) &&
+		    (cma_receive(&e->from, e->mad, last) ||
+		     (!all && dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad)))) {
+			free(e);
+			cma.num_early--;
+			continue;
+		}
+		if (now >= e->look)
+			e->look = now + EARLY_LOOK;
+		*cma.early_tail = e;
+		cma.early_tail = &e->next;
+	}
+}
+
+void cma_early_look(void)
+{
+	look_at_early(true);
+}
+
+/* ------------------------------------------------------------------- thread */
+
+static void receive_all(void)
+{
+	uint8_t mad[DPA_MAD_BYTES];
+	struct dpa_gsi_addr from;
+	struct dpa_gsi_id past;
+
+	while (dpa_hw_gsi_recv(cma.gsi, &from, mad))
+		if (!cma_receive(&from, mad, false))
+			keep_early(&from, mad);
+	while (dpa_hw_gsi_orphan(cma.gsi, &past))
+		cma_adopt(&past);
+}
+
+static void run_timers(void)
+{
+	struct dpa_cm_input in = {.kind = DPA_CM_TIMER};
+	struct cma_conn *c;
+	uint64_t now = cma_now();
+
+	while ((c = cma_timer_first()) && c->deadline <= now)
+		cma_step(c, &in);
+}
+
+/* See above: the idle channels of a process that forked. */
+static void hold_off(void)
+{
+	const struct itimerspec its = {.it_value = {.tv_sec = HELD_OFF / 1000}};
+
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
+		if (!ch->head)
+			timerfd_settime(ch->fd, 0, &its, NULL);
+}
+
+/* ms until something is due; -1: nothing is */
+static int until_next(void)
+{
+	const struct cma_conn *c = cma_timer_first();
+	uint64_t now = cma_now(), next = UINT64_MAX;
+
+	if (c)
+		next = c->deadline;
+	if (cma.early && now + EARLY_LOOK < next)
+		next = now + EARLY_LOOK;
+	if (cma.forked && now + HELD_OFF / 3 < next)
+		next = now + HELD_OFF / 3;
+	if (next == UINT64_MAX)
+		return -1;
+	return next <= now ? 0 : next - now > 60000 ? 60000 : (int)(next - now);
+}
+
+static void *engine_main(void *arg)
+{
+	struct pollfd pfd = {.fd = (int)(intptr_t)arg, .events = POLLIN};
+	uint64_t count;
+
+	for (;;) {
+		struct timespec ts;
+		int timeout;
+
+		cma_lock();
+		receive_all();
+		run_timers();
+		look_at_early(false);
+		if (cma.forked)
+			hold_off();
+		timeout = until_next();
+		ts = (struct timespec){.tv_sec = timeout / 1000,
+				       .tv_nsec = timeout % 1000 * 1000000l};
+		cma_unlock();
+		/* not dpa_hw_wait_fd(): who waits for data shall have the wake-ups of peers */
+		(void)syscall(SYS_ppoll, &pfd, 1, timeout < 0 ? NULL : &ts, NULL, 0);
+		while (read(pfd.fd, &count, sizeof(count)) < 0 && errno == EINTR)
+			;
+	}
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t t;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&t, &attr, engine_main, (void *)(intptr_t)cma.wake);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (!err)
+		pthread_setname_np(t, "dpa-cm");
+	return err;
+}
+
+/* --------------------------------------------------------------------- fork */
+
+static void before_fork(void)
+{
+	cma_lock();
+}
+
+static void after_fork_parent(void)
+{
+	cma.forked |= cma.channels != NULL;
+	cma_engine_wake();
+	cma_unlock();
+}
+
+/* Connections are the parent's: here their ids have none any more. */
+static void forget_connections(void)
+{
+	for (uint32_t i = 0; i < cma.num_ids; i++) {
+		struct cma_id *id = cma.ids[i];
+
+		if (!id || !id->conn)
+			continue;
+		id->conn = NULL;
+		id->state = CMA_DISCONNECT;
+	}
+	cma.heap_len = 0;
+	cma.num_conns = 0;
+}
+
+static void after_fork_child(void)
+{
+	if (cma.engine == CMA_ENGINE_ON) {
+		cma.engine = CMA_ENGINE_OFF;
+		forget_connections();
+		close(cma.wake);
+		cma.wake = -1;
+		cma.gsi = NULL; /* the parent's: the device has seen to it */
+		cma.ctx = NULL;
+		cma.forked = false;
+	}
+	cma_unlock();
+}
+
+/*
+ * Registered after the device's handlers, so that ours run before them: the engine waits for locks
+ * of the device with cma.lock held.
+ */
+static void register_atfork(void)
+{
+	static bool done;
+
+	if (!done)
+		done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* -------------------------------------------------------------------- start */
+
+static void no_event(void *arg, const struct dpa_event *ev)
+{
+	(void)arg;
+	(void)ev;
+}
+
+static int open_device(void)
+{
+	const struct dpa_hw_open_attr attr = {.hw_version = DPA_HW_VERSION, .event = no_event};
+	struct dpa_hw_dev_attr dev;
+	int err = dpa_hw_open(&attr, &cma.ctx);
+
+	if (err)
+		return err;
+	err = dpa_hw_query_device(cma.ctx, &dev);
+	if (!err)
+		err = dpa_hw_gsi_open(cma.ctx, ready, &cma.wake, &cma.gsi);
+	if (err) {
+		dpa_hw_close(cma.ctx);
+		return err;
+	}
+	cma.node_guid = dev.node_guid;
+	register_atfork();
+	return 0;
+}
+
+static int start(void)
+{
+	int err;
+
+	cma.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (cma.wake < 0)
+		return errno;
+	if (getrandom(&cma.seed, sizeof(cma.seed), GRND_NONBLOCK) < 0)
+		cma.seed = (unsigned)cma_now();
+	cma.tid_high = (uint32_t)rand_r(&cma.seed);
+	err = dpa_cm_index_init(&cma.index);
+	if (err)
+		goto close_wake;
+	err = open_device();
+	if (err)
+		goto fini_index;
+	err = start_thread();
+	if (err)
+		goto close_device;
+	cma.engine = CMA_ENGINE_ON;
+	cma_listeners_serve();
+	return 0;
+
+close_device:
+	dpa_hw_gsi_close(cma.gsi);
+	cma.gsi = NULL;
+	dpa_hw_close(cma.ctx);
+fini_index:
+	dpa_cm_index_fini(&cma.index);
+close_wake:
+	close(cma.wake);
+	cma.wake = -1;
+	return err;
+}
+
+int cma_engine_start(void)
+{
+	return cma.engine == CMA_ENGINE_ON ? 0 : start();
+}

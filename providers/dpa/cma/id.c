@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Ids: numbers, life, options. Numbers are small: librdmacm indexes them up to 65,535. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cma/cma.h"
+
+#define MAX_IDS 65535u
+
+static struct cma_id *by_number(uint32_t num)
+{
+	return num && num <= cma.num_ids ? cma.ids[num - 1] : NULL;
+}
+
+int cma_find(struct cma_channel *ch, uint32_t num, struct cma_id **out)
+{
+	*out = by_number(num);
+	if (!*out)
+		return ENOENT;
+	return (*out)->channel == ch ? 0 : EINVAL;
+}
+
+int cma_find_bound(struct cma_channel *ch, uint32_t num, struct cma_id **out)
+{
+	int err = cma_find(ch, num, out);
+
+	return err ? err : (*out)->has_device ? 0 : EINVAL;
+}
+
+static bool grow(void)
+{
+	uint32_t n = cma.num_ids ? 2 * cma.num_ids : 64;
+	struct cma_id **ids;
+
+	n = n < MAX_IDS ? n : MAX_IDS;
+	if (n == cma.num_ids)
+		return false;
+	ids = realloc(cma.ids, n * sizeof(struct cma_id *));
+	if (!ids)
+		return false;
+	memset(ids + cma.num_ids, 0, (n - cma.num_ids) * sizeof(struct cma_id *));
+	cma.ids = ids;
+	cma.num_ids = n;
+	return true;
+}
+
+/* The lowest free number: what an id had before is used again at once, as in the kernel. */
+static uint32_t free_number(void)
+{
+	while (cma.first_free < cma.num_ids && cma.ids[cma.first_free])
+		cma.first_free++;
+	if (cma.first_free == cma.num_ids && !grow())
+		return 0;
+	return cma.first_free + 1;
+}
+
+struct cma_id *cma_id_new(struct cma_channel *ch)
+{
+	struct cma_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->id = free_number();
+	if (!id->id) {
+		free(id);
+		return NULL;
+	}
+	id->channel = ch;
+	cma.ids[id->id - 1] = id;
+	return id;
+}
+
+static bool type_fits(uint16_t ps, uint8_t *type)
+{
+	switch (ps) {
+	case RDMA_PS_TCP:
+		*type = IBV_QPT_RC;
+		return true;
+	case RDMA_PS_UDP:
+	case RDMA_PS_IPOIB:
+		*type = IBV_QPT_UD;
+		return true;
+	case RDMA_PS_IB:
+		return *type == IBV_QPT_RC || *type == IBV_QPT_UC || *type == IBV_QPT_UD ||
+		       *type == IBV_QPT_XRC_SEND || *type == IBV_QPT_XRC_RECV;
+	default:
+		return false;
+	}
+}
+
+int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_type, uint32_t *num)
+{
+	struct cma_id *id;
+
+	if (!type_fits(ps, &qp_type))
+		return EINVAL;
+	cma_lock();
+	id = cma_id_new(ch);
+	if (id) {
+		id->uid = uid;
+		id->ps = ps;
+		id->qp_type = qp_type;
+		*num = id->id;
+	}
+	cma_unlock();
+	return id ? 0 : ENOMEM;
+}
+
+void cma_id_destroy(struct cma_id *id)
+{
+	cma_leave_all(id);
+	cma_events_drop(id, NULL);
+	cma_unbind(id);
+	if (id->conn)
+		cma_conn_leave(id->conn);
+	cma.ids[id->id - 1] = NULL;
+	if (id->id - 1 < cma.first_free)
+		cma.first_free = id->id - 1;
+	free(id);
+}
+
+int cma_destroy_id(struct cma_channel *ch, uint32_t num, uint32_t *reported)
+{
+	struct cma_id *id;
+	int err;
+
+	cma_lock();
+	err = cma_find(ch, num, &id);
+	if (!err) {
+		*reported = id->events_reported;
+		cma_id_destroy(id);
+	}
+	cma_unlock();
+	return err;
+}
+
+/* ------------------------------------------------------------------ options */
+
+static int set_tos(struct cma_id *id, const void *val, uint32_t len)
+{
+	if (len != 1)
+		return EINVAL;
+	memcpy(&id->tos, val, 1);
+	id->tos_set = true;
+	return 0;
+}
+
+static int flag_of(const void *val, uint32_t len, bool *flag)
+{
+	int v;
+
+	if (len != sizeof(v))
+		return EINVAL;
+	memcpy(&v, val, sizeof(v));
+	*flag = v;
+	return 0;
+}
+
+static int set_reuse(struct cma_id *id, const void *val, uint32_t len)
+{
+	bool on;
+	int err = flag_of(val, len, &on);
+
+	if (err || (on && id->state != CMA_IDLE && id->reuse))
+		return err;
+	if (id->state != CMA_IDLE && on)
+		return EINVAL; /* rdma_set_reuseaddr(): as long as it is not bound */
+	id->reuse = on;
+	return 0;
+}
+
+static int set_afonly(struct cma_id *id, const void *val, uint32_t len)
+{
+	bool on;
+	int err = flag_of(val, len, &on);
+
+	if (err)
+		return err;
+	if (id->state != CMA_IDLE && id->state != CMA_BOUND)
+		return EINVAL;
+	id->afonly_set = true;
+	id->afonly = on;
+	return 0;
+}
+
+/* IBA table 161: 5 bits; only who sends requests has one. */
+static int set_ack_timeout(struct cma_id *id, const void *val, uint32_t len)
+{
+	uint8_t t;
+
+	if (len != 1)
+		return EINVAL;
+	memcpy(&t, val, 1);
+	if (t > 31 || (id->qp_type != IBV_QPT_RC && id->qp_type != IBV_QPT_XRC_SEND))
+		return EINVAL;
+	id->ack_timeout = t;
+	id->timeout_set = true;
+	return 0;
+}
+
+static int set_id_option(struct cma_id *id, uint32_t name, const void *val, uint32_t len)
+{
+	switch (name) {
+	case RDMA_OPTION_ID_TOS:
+		return set_tos(id, val, len);
+	case RDMA_OPTION_ID_REUSEADDR:
+		return set_reuse(id, val, len);
+	case RDMA_OPTION_ID_AFONLY:
+		return set_afonly(id, val, len);
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		return set_ack_timeout(id, val, len);
+	default:
+		return ENOSYS;
+	}
+}
+
+int cma_set_option(struct cma_channel *ch, uint32_t num, uint32_t level, uint32_t name,
+		   const void *val, uint32_t len)
+{
+	struct cma_id *id;
+	int err;
+
+	if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH) {
+		if (!len || len % sizeof(struct ib_path_rec_data))
+			return EINVAL;
+		return cma_set_path(ch, num, val, len / sizeof(struct ib_path_rec_data));
+	}
+	if (level != RDMA_OPTION_ID)
+		return ENOSYS;
+	cma_lock();
+	err = cma_find(ch, num, &id);
+	if (!err)
+		err = set_id_option(id, name, val, len);
+	cma_unlock();
+	return err;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What comes by QP1, and what a process that died has left. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cma/cma.h"
+
+#define REJ_INVALID_GID 12 /* IBA table 111: primary remote port GID */
+
+static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
+{
+	uint8_t buf[DPA_MAD_BYTES];
+	struct dpa_mad answer;
+
+	if (dpa_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
+		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
+}
+
+static bool is_req(const struct dpa_mad *m)
+{
+	return m->attr == DPA_CM_REQ;
+}
+
+/* The addresses of a request's id: those of the IP CM header; without one its GIDs. */
+static void take_addresses(struct cma_id *id, const struct cma_id *listener,
+			   const struct dpa_cm_ip *ip, const struct dpa_cm_path *way)
+{
+	uint8_t gid[16];
+
+	if (!ip) {
+		cma_addr_of_gid(&id->src, way->sgid, cma_addr_port(&listener->src));
+		cma_addr_of_gid(&id->dst, way->dgid, 0);
+		return;
+	}
+	for (int k = 0; k < 2; k++) {
+		const uint8_t *a = k ? ip->src : ip->dst;
+
+		memcpy(gid, a, 16);
+		if (ip->ip_version == 4)
+			memset(gid + 10, 0xff, 2);
+		cma_addr_of_gid(k ? &id->dst : &id->src, gid,
+				k ? ip->sport : cma_addr_port(&listener->src));
+	}
+}
+
+static bool type_fits(const struct cma_id *listener, const struct dpa_mad *m)
+{
+	if (!is_req(m))
+		return listener->qp_type == IBV_QPT_UD;
+	switch (m->req.transport) {
+	case 0:
+		return listener->qp_type == IBV_QPT_RC;
+	case 1:
+		return listener->qp_type == IBV_QPT_UC;
+	case 3:
+		return m->req.ext_transport == 1 && listener->qp_type == IBV_QPT_XRC_RECV;
+	default:
+		return false;
+	}
+}
+
+/* The way back. False: it came to no address of ours. */
+static bool way_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
+		     struct dpa_cm_path *way)
+{
+	struct dpa_hw_route r;
+
+	memset(way, 0, sizeof(*way));
+	memcpy(way->sgid, is_req(m) ? m->req.primary_remote_gid : from->sgid, 16);
+	memcpy(way->dgid, is_req(m) ? m->req.primary_local_gid : from->dgid, 16);
+	if (dpa_hw_route(cma.ctx, way->sgid, way->sgid, &r))
+		return false;
+	way->sgid_index = (uint8_t)r.sgid_index;
+	way->port = 1;
+	way->hop_limit = 64;
+	way->pkey = 0xffff;
+	way->mtu = r.mtu;
+	return true;
+}
+
+/* A new id and its connection. NULL: no memory; the request is as good as lost. */
+static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_addr *from)
+{
+	struct cma_id *id = cma_id_new(listener->channel);
+
+	if (!id)
+		return NULL;
+	id->ps = listener->ps;
+	id->qp_type = listener->qp_type;
+	id->state = CMA_CONNECT;
+	id->has_device = true;
+	id->conn = cma_conn_new(id);
+	if (!id->conn) {
+		cma_id_destroy(id);
+		return NULL;
+	}
+	id->conn->addr = *from;
+	id->listener = listener;
+	return id;
+}
+
+static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
+			 const struct dpa_mad *m, const struct dpa_cm_ip *ip)
+{
+	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = m};
+	struct dpa_cm_path way;
+	struct cma_id *id;
+
+	if (!way_back(from, m, &way)) {
+		refuse(from, m, REJ_INVALID_GID);
+		return;
+	}
+	if (!type_fits(listener, m)) {
+		refuse(from, m, DPA_CM_REJ_CONSUMER);
+		return;
+	}
+	if (!listener->backlog)
+		return; /* the peer repeats it */
+	id = request_id(listener, from);
+	if (!id)
+		return;
+	take_addresses(id, listener, ip, &way);
+	id->sgid_index = way.sgid_index;
+	id->path = way;
+	in.arrival = &way;
+	cma_step(id->conn, &in);
+	id->listener = NULL;
+	if (id->told)
+		listener->backlog--;
+	else
+		cma_id_destroy(id);
+}
+
+/* False: no listener. */
+static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+{
+	const uint8_t *data = is_req(m) ? m->req.data : m->sidr_req.data;
+	uint64_t service_id = is_req(m) ? m->req.service_id : m->sidr_req.service_id;
+	struct cma_id *listener;
+	struct dpa_cm_ip ip;
+	bool has_ip = dpa_cm_ip_decode(data, &ip);
+
+	listener = cma_listener_of(service_id, has_ip ? &ip : NULL);
+	if (!listener)
+		return false;
+	take_request(listener, from, m, has_ip ? &ip : NULL);
+	return true;
+}
+
+bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
+{
+	struct dpa_cm_input in = {.kind = DPA_CM_MAD};
+	struct dpa_cm_entry *e = NULL;
+	struct dpa_mad m;
+
+	if (dpa_mad_decode(mad, DPA_MAD_BYTES, &m) != DPA_MAD_OK)
+		return true;
+	in.mad = &m;
+	switch (dpa_cm_classify(&cma.index, &m, from->dgid, &e)) {
+	case DPA_CM_NEW:
+		if (new_request(from, &m))
+			return true;
+		if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
+			refuse(from, &m, DPA_CM_REJ_SERVICE_ID);
+		return last;
+	case DPA_CM_FOUND:
+	case DPA_CM_DUPLICATE:
+		cma_step((struct cma_conn *)e, &in);
+		break;
+	case DPA_CM_STALE:
+		refuse(from, &m, DPA_CM_REJ_STALE);
+		cma_step((struct cma_conn *)e, &(struct dpa_cm_input){.kind = DPA_CM_DISCONNECT});
+		break;
+	case DPA_CM_UNKNOWN:
+		if (m.attr == DPA_CM_DREQ)
+			refuse(from, &m, 0);
+		break;
+	}
+	return true;
+}
+
+/*
+ * It is brought to where it was and destroyed, as the kernel does with the ids of a process that
+ * died: the peer gets DREQ, REJ or SIDR_REP.
+ */
+void cma_adopt(const struct dpa_gsi_id *past)
+{
+	struct dpa_cm_input in = {.kind = DPA_CM_DESTROY};
+	struct cma_conn *c;
+
+	if (!past->attr || past->state >= DPA_CM_STATES || cma_timer_room()) {
+		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
+		return;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
+		return;
+	}
+	cma.num_conns++;
+	c->timer = SIZE_MAX;
+	cma_conn_init_cm(c, past->local_id);
+	c->addr = past->addr;
+	c->cm.state = past->state;
+	c->cm.qp = past->local_ps;
+	c->cm.remote_id = past->remote_id;
+	c->cm.remote_guid = be64toh(past->remote_guid);
+	c->cm.has_peer = past->remote_id;
+	c->cm.remote_qpn = past->remote_qpn;
+	c->cm.tid = past->tid;
+	c->cm.service_id = past->service_id;
+	c->cm.max_retries = DPA_CM_RETRIES;
+	c->cm.answer_wait = dpa_cm_ms(DPA_CM_TIMEOUT);
+	c->cm.ack_timeout = DPA_CM_TIMEOUT - 1;
+	c->cm.deadline = DPA_CM_NEVER;
+	cma_step(c, &in);
+}
