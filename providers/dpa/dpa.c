@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <knobs.h>
 #include "dpa.h"
+#include "cma/cma.h"
 #include <rdma/ib_user_ioctl_verbs.h> /* after the library's own headers, which change it */
 #include "control/control.h"
 #include "discovery/match.h"
@@ -90,6 +91,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	__atomic_fetch_or(&verbs_get_device(device)->core_support,
 			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
 	ctx->vctx.context.num_comp_vectors = DPA_COMP_VECTORS;
+	cma_watch();
 	verbs_set_ops(&ctx->vctx, &dpa_ctx_ops);
 	return verbs_lib_context(&ctx->vctx);
 

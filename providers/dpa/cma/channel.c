@@ -178,6 +178,8 @@ int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 		got = ch->head;
 		if (got)
 			deliver(ch, resp);
+		else if (cma.borrowed && cma.listeners)
+			(void)cma_engine_start(); /* a forked child goes on */
 		cma_unlock();
 		if (got)
 			return 0;

@@ -172,6 +172,8 @@ struct cma {
 	/* engine.c */
 	enum cma_engine_state engine;
 	bool forked; /* an event channel has a descriptor in another process */
+	/* in a forked child that has not called the engine: ports are the parent's to give up */
+	bool borrowed;
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
@@ -296,6 +298,11 @@ uint64_t cma_now(void); /* ms */
 /* QP1 and the thread are there when it returns 0. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
+/*
+ * Not locked. From now on this process sees to what others that died have left, and refuses what
+ * comes for nobody, also if its program never makes an event channel.
+ */
+void cma_watch(void);
 /* A new listener: requests that came before it are looked at again. */
 void cma_early_look(void);
 

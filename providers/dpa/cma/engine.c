@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -176,7 +177,8 @@ static void *engine_main(void *arg)
 	return NULL;
 }
 
-static int start_thread(void)
+/* A thread that no signal of the program goes to. */
+static int detached(const char *name, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -187,11 +189,11 @@ static int start_thread(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&t, &attr, engine_main, (void *)(intptr_t)cma.wake);
+	err = pthread_create(&t, &attr, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
-		pthread_setname_np(t, "dpa-cm");
+		pthread_setname_np(t, name);
 	return err;
 }
 
@@ -235,6 +237,7 @@ static void after_fork_child(void)
 		cma.ctx = NULL;
 		cma.forked = false;
 	}
+	cma.borrowed = cma.channels != NULL;
 	cma_unlock();
 }
 
@@ -294,10 +297,11 @@ static int start(void)
 	err = open_device();
 	if (err)
 		goto fini_index;
-	err = start_thread();
+	err = detached("dpa-cm", engine_main, (void *)(intptr_t)cma.wake);
 	if (err)
 		goto close_device;
 	cma.engine = CMA_ENGINE_ON;
+	cma.borrowed = false;
 	cma_listeners_serve();
 	return 0;
 
@@ -316,4 +320,28 @@ close_wake:
 int cma_engine_start(void)
 {
 	return cma.engine == CMA_ENGINE_ON ? 0 : start();
+}
+
+/* ---------------------------------------------------- a process without ids */
+
+static void *start_main(void *arg)
+{
+	cma_lock();
+	(void)cma_engine_start();
+	cma_unlock();
+	return arg;
+}
+
+static void need(void *arg)
+{
+	static atomic_flag asked = ATOMIC_FLAG_INIT;
+
+	(void)arg;
+	if (!atomic_flag_test_and_set(&asked))
+		(void)detached("dpa-cm-start", start_main, NULL);
+}
+
+void cma_watch(void)
+{
+	dpa_hw_gsi_on_need(need, NULL);
 }

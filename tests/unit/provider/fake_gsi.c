@@ -40,6 +40,10 @@ void dpa_hw_gsi_close(struct dpa_hw_gsi *gsi)
 {
 }
 
+void dpa_hw_gsi_on_need(dpa_gsi_fn *need, void *arg)
+{
+}
+
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES])
 {
