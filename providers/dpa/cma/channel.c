@@ -69,8 +69,10 @@ void cma_channel_close(struct cma_channel *ch)
 	if (*p)
 		*p = ch->next;
 	cma_ports_put(ch->ports);
+	ch->closed = true;
+	if (!ch->users)
+		free(ch);
 	cma_unlock();
-	free(ch);
 }
 
 struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status)
@@ -167,25 +169,57 @@ static void deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	free(ev);
 }
 
-int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+static void leave_channel(void *arg)
+{
+	struct cma_channel *ch = arg;
+
+	cma_lock();
+	if (!--ch->users && ch->closed)
+		free(ch);
+	cma_unlock();
+}
+
+/* The next event, if there is one. EBADF: the channel was closed meanwhile. */
+static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	int err = 0;
+
+	cma_lock();
+	if (ch->closed)
+		err = EBADF;
+	else if (ch->head)
+		deliver(ch, resp);
+	else
+		err = EAGAIN;
+	if (err == EAGAIN && cma.borrowed && cma.listeners)
+		(void)cma_engine_start(); /* a forked child goes on */
+	cma_unlock();
+	return err;
+}
+
+/* The read is a cancellation point, and nothing is held there but the count of users. */
+static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	uint64_t expirations;
+	int err;
 
-	for (;;) {
-		bool got;
-
-		cma_lock();
-		got = ch->head;
-		if (got)
-			deliver(ch, resp);
-		else if (cma.borrowed && cma.listeners)
-			(void)cma_engine_start(); /* a forked child goes on */
-		cma_unlock();
-		if (got)
-			return 0;
+	while ((err = take_event(ch, resp)) == EAGAIN)
 		if (read(ch->fd, &expirations, sizeof(expirations)) < 0)
 			return errno;
-	}
+	return err;
+}
+
+int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	int err;
+
+	cma_lock();
+	ch->users++;
+	cma_unlock();
+	pthread_cleanup_push(leave_channel, ch);
+	err = wait_event(ch, resp);
+	pthread_cleanup_pop(1);
+	return err;
 }
 
 int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *reported)

@@ -87,6 +87,8 @@ struct cma_channel {
 	int fd;				/* a timerfd: expired while an event is queued */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */
+	uint32_t users;			/* threads in cma_get_event() */
+	bool closed;			/* the last of them frees it */
 };
 
 /* Where ids of a channel have their ports: an id that migrates keeps it. */
