@@ -79,7 +79,9 @@ struct dpa_board_proc {
 	/* its own generation, written by itself at its end (release): it has no more use for the
 	 * file, though its byte may be held still */
 	_Atomic uint32_t leaving;
-	uint32_t rsvd0;
+	/* counted up by itself (relaxed): it had no descriptor, not even to refuse a connection
+	 * with. Read by those that wait for it to accept one (link/sock.c) */
+	_Atomic uint32_t no_fds;
 	_Atomic uint64_t gsi; /* generation << 32 | QPN of its QP1 endpoint; cm.h */
 	uint8_t rsvd[256 - 112];
 };

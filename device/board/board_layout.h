@@ -295,6 +295,7 @@ _Static_assert(offsetof(struct dpa_board_proc, lib_version) == 40, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, udp) == 88, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, asked) == 80, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, no_fds) == 100, "proc");
 _Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
 _Static_assert(sizeof(struct dpa_board_mrinfo) == 24, "mrinfo");
 _Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");

@@ -191,6 +191,7 @@ struct dpa_peer {
 	 * tries, compared by each QP that waits for it; relaxed.
 	 */
 	_Atomic uint32_t no_fds;
+	uint32_t no_fds_there; /* no_fds of its board record at our last look; under peer_lock */
 	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
 	 * (relaxed) */
 	_Atomic uint64_t waited;

@@ -225,6 +225,28 @@ static void close_fds(int *fds)
 			close(fds[i]);
 }
 
+/* How often the peer had no descriptor to refuse a connection with. */
+static uint32_t no_fds_there(const struct dpa_peer *p)
+{
+	const struct dpa_board_proc *proc = dpa_board_proc(p->hw->board, p->slot);
+
+	return proc ? atomic_load_explicit(&proc->no_fds, memory_order_relaxed) : 0;
+}
+
+/*
+ * Our connection waits in the queue of the peer's listener. A peer without a descriptor takes it
+ * out later, when it has one. Under hw->peer_lock.
+ */
+static void look_while_queued(struct dpa_peer *p)
+{
+	uint32_t n = no_fds_there(p);
+
+	if (n == p->no_fds_there)
+		return;
+	p->no_fds_there = n;
+	atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
+}
+
 void dpa_sock_connect(struct dpa_peer *p)
 {
 	struct dpa_hw *hw = p->hw;
@@ -234,8 +256,12 @@ void dpa_sock_connect(struct dpa_peer *p)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dpa_spin_lock(&hw->peer_lock);
-	if (p->sock >= 0 || p->state != DPA_PEER_CONNECTING)
+	if (p->sock >= 0 || p->state != DPA_PEER_CONNECTING) {
+		if (p->state == DPA_PEER_CONNECTING)
+			look_while_queued(p);
 		goto out;
+	}
+	p->no_fds_there = no_fds_there(p); /* those before are no answer to this connection */
 	if (!dpa_board_alive(hw->board, p->slot, p->gen)) {
 		dpa_peer_doubt(p);
 		goto out;
@@ -267,11 +293,19 @@ out:
 	pthread_setcancelstate(cancel, NULL);
 }
 
+/* While the spare descriptor was closed another thread may have taken its place. */
+static void keep_spare(struct dpa_hw *hw)
+{
+	if (hw->spare_fd < 0)
+		hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
+}
+
 /*
  * No descriptor to accept with: the spare one is given up, so that the peer hears why, instead of
  * waiting for an answer as long as this process lives. Its bytes are read first: a connection
- * that is closed with something unread is reset, and the refusal lost. 0, or errno of the accept;
- * EAGAIN: nobody connects.
+ * that is closed with something unread is reset, and the refusal lost. It takes hw->peer_lock: this
+ * library's other threads make descriptors for peers under it. 0, or errno of the accept; EAGAIN:
+ * nobody connects.
  */
 static int refuse_one(struct dpa_hw *hw)
 {
@@ -280,7 +314,9 @@ static int refuse_one(struct dpa_hw *hw)
 
 	if (hw->spare_fd < 0)
 		return EMFILE;
+	dpa_spin_lock(&hw->peer_lock);
 	close(hw->spare_fd);
+	hw->spare_fd = -1;
 	fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	err = fd < 0 ? errno : 0;
 	if (fd >= 0) {
@@ -288,18 +324,22 @@ static int refuse_one(struct dpa_hw *hw)
 			send_refusal(hw, fd);
 		close(fd);
 	}
-	hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
+	keep_spare(hw);
+	dpa_spin_unlock(&hw->peer_lock);
 	return err;
 }
 
+/* A connection stays in the queue; the process that made it reads from the board why. */
 static void listener_rests(struct dpa_hw *hw)
 {
+	atomic_fetch_add_explicit(&hw->board->self->no_fds, 1, memory_order_relaxed);
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
 	hw->listen_off = true;
 }
 
 void dpa_sock_accept(struct dpa_hw *hw)
 {
+	keep_spare(hw);
 	for (;;) {
 		int fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

@@ -3,6 +3,8 @@
 #include "vt.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -436,13 +438,51 @@ static int take_all_descriptors(int *fds, int room)
 	return n;
 }
 
+/* Threads of a program at its limit: each takes a descriptor as soon as one is free. */
+enum { GREEDY = 2, GREEDY_FDS = 16 };
+struct greedy {
+	pthread_t thread;
+	_Atomic bool stop;
+	int fds[GREEDY_FDS], n;
+};
+
+static void *takes_what_comes_free(void *arg)
+{
+	struct greedy *g = arg;
+
+	while (!atomic_load(&g->stop)) {
+		int fd = g->n < GREEDY_FDS ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+
+		if (fd >= 0)
+			g->fds[g->n++] = fd;
+	}
+	return NULL;
+}
+
+static void start_greedy(struct greedy *g)
+{
+	for (int i = 0; i < GREEDY; i++)
+		CHECK_EQ(pthread_create(&g[i].thread, NULL, takes_what_comes_free, &g[i]), 0);
+}
+
+static void end_greedy(struct greedy *g)
+{
+	for (int i = 0; i < GREEDY; i++) {
+		atomic_store(&g[i].stop, true);
+		CHECK_EQ(pthread_join(g[i].thread, NULL), 0);
+		while (g[i].n)
+			close(g[i].fds[--g[i].n]);
+	}
+}
+
 /*
  * A process has no descriptor left when its QP meets that of another one. The initiator hears that
  * at the end of its retries (it was "transport retry counter exceeded", or nothing ever where the
  * other process had none), and the next two meet where some came free.
  */
-static void meets_without_descriptors(struct vt *t, int poor)
+static void meets_without_descriptors(struct vt *t, int poor, bool greedy)
 {
+	static struct greedy threads[GREEDY];
 	static int fds[1024];
 	struct vt_opt o = {.timeout = 12, .retry_cnt = 2};
 	struct rlimit lim = {256, 256};
@@ -453,6 +493,8 @@ static void meets_without_descriptors(struct vt *t, int poor)
 	vt_prepare(t, &o);
 	if (t->side == poor)
 		n = take_all_descriptors(fds, 1024);
+	if (t->side == poor && greedy)
+		start_greedy(threads);
 	vt_sync(t);
 	vt_connect(t, t->qp, &o, &t->peer);
 	if (t->side == 0) {
@@ -464,6 +506,8 @@ static void meets_without_descriptors(struct vt *t, int poor)
 		CHECK_EQ(wc.vendor_err, 0x38);
 	}
 	vt_sync(t);
+	if (t->side == poor && greedy)
+		end_greedy(threads);
 	while (n)
 		close(fds[--n]);
 	vt_sync(t);
@@ -478,12 +522,22 @@ static void meets_without_descriptors(struct vt *t, int poor)
 
 static void no_descriptors_here(struct vt *t)
 {
-	meets_without_descriptors(t, 0);
+	meets_without_descriptors(t, 0, false);
 }
 
 static void no_descriptors_there(struct vt *t)
 {
-	meets_without_descriptors(t, 1);
+	meets_without_descriptors(t, 1, false);
+}
+
+/*
+ * The device closes a spare descriptor for a moment, to refuse a connection with its number. When
+ * another thread took the number the peer heard nothing, and its QP waited without end. Without
+ * such threads that was rare: ibv_modify_qp() of the same process took it.
+ */
+static void no_descriptors_there_and_greedy_threads(struct vt *t)
+{
+	meets_without_descriptors(t, 1, true);
 }
 
 #define MAX_MSG (1ull << 31)
@@ -600,6 +654,8 @@ static const struct vt_case cases[] = {
 	{"deep_queues_cost_no_descriptor", deep_queues_cost_no_descriptor, VT_PROCS, 120},
 	{"no_descriptors_here", no_descriptors_here, VT_PROCS, 0},
 	{"no_descriptors_there", no_descriptors_there, VT_PROCS, 0},
+	{"no_descriptors_there_and_greedy_threads", no_descriptors_there_and_greedy_threads,
+	 VT_PROCS, 0},
 	{"message_2g_rc", message_2g_rc, VT_PROCS, 300},
 	{"message_2g_uc", message_2g_uc, VT_PROCS, 300},
 };

@@ -21,6 +21,7 @@
 static struct dpa_hw *hw;
 static struct dpa_board board;
 static struct dpa_peer *peer;
+static struct dpa_board_proc self, other; /* the board's records of us and of the peer */
 static bool alive;
 static int doubts, ups, listener;
 
@@ -31,6 +32,11 @@ uint32_t dpa_spin_pauses = 200;
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
 	return alive && slot == peer->slot && gen == peer->gen;
+}
+
+struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)
+{
+	return slot == peer->slot ? &other : &self;
 }
 
 void dpa_peer_doubt(struct dpa_peer *p)
@@ -108,7 +114,10 @@ static void setup(void)
 	memset(peer, 0, sizeof(*peer));
 	memset(&board, 0, sizeof(board));
 	snprintf(board.id, sizeof(board.id), "test-meeting-%d", (int)getpid());
+	memset(&self, 0, sizeof(self));
+	memset(&other, 0, sizeof(other));
 	board.slot = board.gen = 1;
+	board.self = &self;
 	hw->board = &board;
 	hw->export_fd = memfd(sizeof(struct dpa_export));
 	hw->door_fd = memfd(4096);
@@ -474,6 +483,60 @@ Test(meeting, refuses_for_want_of_descriptors)
 	is_refused(false, "none to accept with");
 	is_refused(true, "none for what comes with the hello");
 	is_refused(false, "again");
+}
+
+/*
+ * Another thread took the descriptor that is kept to refuse with, at the moment when it was given
+ * up: the peer stayed in the queue and heard nothing, and the descriptor never came back.
+ */
+Test(meeting, nothing_left_to_refuse_with)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), spare;
+	struct epoll_event ev[4];
+	struct sockaddr_un sa;
+	socklen_t len = sizeof(sa);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(getsockname(hw->listen_fd, (struct sockaddr *)&sa, &len), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&sa, len), 0);
+	spare = hw->spare_fd; /* open still, but another's */
+	hw->spare_fd = -1;
+	for (uint32_t n = 1; n <= 2; n++) {
+		no_more_descriptors(true);
+		dpa_sock_accept(hw);
+		no_more_descriptors(false);
+		cr_expect(hw->listen_off);
+		cr_expect_eq(atomic_load(&self.no_fds), n, "the board says so, each time");
+		dpa_sock_listen_again(hw);
+		cr_expect_not(hw->listen_off);
+	}
+	dpa_sock_accept(hw);
+	cr_expect_geq(hw->spare_fd, 0, "one is kept again");
+	cr_assert_eq(epoll_wait(hw->epfd, ev, 4, 0), 0, "and the connection accepted");
+	cr_expect_eq(atomic_load(&self.no_fds), 2u);
+	close(spare);
+	close(fd);
+}
+
+/* The same, of the peer: each time is a refusal of the connection that waits in its queue. */
+Test(meeting, the_peer_has_nothing_left_to_refuse_with)
+{
+	other.no_fds = 7; /* before */
+	listener = listens();
+	connects();
+	dpa_sock_connect(peer);
+	cr_expect_eq(atomic_load(&peer->no_fds), 0u);
+	for (uint32_t n = 1; n <= 2; n++) {
+		atomic_fetch_add(&other.no_fds, 1);
+		dpa_sock_connect(peer);
+		dpa_sock_connect(peer);
+		cr_expect_eq(atomic_load(&peer->no_fds), n, "%u", atomic_load(&peer->no_fds));
+		cr_expect_geq(peer->sock, 0, "it may be accepted still");
+	}
+	atomic_store(&peer->state, DPA_PEER_UP);
+	atomic_fetch_add(&other.no_fds, 1);
+	dpa_sock_connect(peer);
+	cr_expect_eq(atomic_load(&peer->no_fds), 2u, "they have met");
 }
 
 /* Its answer is no hello, or another's: it is no peer of ours. */
