@@ -11,8 +11,9 @@ static PL_OUT_OF_LINE bool is_ours(const char *path)
 {
 	struct pl_path p;
 
-	switch (pl_lookup(AT_FDCWD, path, &p)) {
+	switch (pl_lookup(AT_FDCWD, path, false, &p)) {
 	case PL_PASS:
+	case PL_HOST:
 	case PL_MERGE:
 		return false;
 	default:

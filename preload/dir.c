@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dir.c - directories that the host has too: their stream ends with further entries.
+ * dir.c - folders with entries of ours: their stream ends with them.
  *
  * The streams concerned are remembered in a small table; while it is empty, which is always in a
  * program without RDMA, reading a directory costs one load more.
@@ -13,11 +13,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "extra.h"
 #include "preload.h"
 
 _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "the 64 variants are aliases");
 
-#define MAX_STREAMS 64
+enum {
+	MAX_STREAMS = 64,
+	/* telldir() of entries of ours: positions of the kernel's are never negative in sysfs. */
+	FIRST_POSITION = -1000000,
+};
 
 /*
  * A slot is taken by a compare-and-swap of `dir`; what else is in it belongs to the user of the
@@ -25,8 +30,8 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "the 64 variant
  */
 static struct stream {
 	_Atomic(DIR *) dir;
-	struct pl_more more; /* from is the next one */
-	unsigned first;
+	struct pl_extra *extra;
+	size_t next;
 	struct dirent entry;
 } streams[MAX_STREAMS];
 static _Atomic int num_streams;
@@ -41,21 +46,25 @@ static struct stream *find_stream(DIR *dir)
 	return NULL;
 }
 
-/* With all slots taken the entry is not shown: 64 open streams of these folders are a leak. */
-static void remember(DIR *dir, const struct pl_more *more)
+/*
+ * Finds what is to be added to a folder that was opened. With all slots taken it is not shown: 64
+ * open streams of these folders are a leak.
+ */
+static void remember(DIR *dir, const struct pl_path *p)
 {
-	static DIR *const none;
+	struct pl_extra *extra = pl_extra_find(p);
 
-	for (int i = 0; i < MAX_STREAMS; i++) {
-		DIR *expected = none;
+	for (int i = 0; extra && i < MAX_STREAMS; i++) {
+		DIR *none = NULL;
 
-		if (!atomic_compare_exchange_strong(&streams[i].dir, &expected, dir))
+		if (!atomic_compare_exchange_strong(&streams[i].dir, &none, dir))
 			continue;
-		streams[i].more = *more;
-		streams[i].first = more->from;
+		streams[i].extra = extra;
+		streams[i].next = 0;
 		atomic_fetch_add(&num_streams, 1);
 		return;
 	}
+	free(extra);
 }
 
 static void forget(DIR *dir)
@@ -64,6 +73,7 @@ static void forget(DIR *dir)
 
 	if (!s)
 		return;
+	free(s->extra);
 	atomic_fetch_sub(&num_streams, 1);
 	atomic_store_explicit(&s->dir, NULL, memory_order_release);
 }
@@ -73,20 +83,23 @@ static PL_OUT_OF_LINE DIR *opendir_ours(const char *path)
 	__typeof__(&opendir) real = PL_NEXT(opendir);
 	struct pl_path p;
 	DIR *dir;
+	int err;
 
-	switch (pl_lookup(AT_FDCWD, path, &p)) {
+	switch (pl_lookup(AT_FDCWD, path, false, &p)) {
+	case PL_PASS:
+		return real(path);
 	case PL_FILE:
 	case PL_MERGE:
-		dir = real(p.kind == PL_FILE ? p.at : path);
-		if (dir && p.more.from < p.more.to)
-			remember(dir, &p.more);
+	case PL_HOST:
+		dir = real(p.at);
+		err = errno;
+		if (dir && p.kind != PL_HOST)
+			remember(dir, &p);
+		errno = err;
 		return dir;
-	case PL_LIVE:
-	case PL_NODE:
-		errno = ENOTDIR;
-		return NULL;
 	default:
-		return real(path);
+		errno = p.kind == PL_ERROR ? p.err : ENOTDIR;
+		return NULL;
 	}
 }
 
@@ -95,20 +108,15 @@ PL_EXPORT DIR *opendir(const char *path)
 	return pl_maybe(path) ? opendir_ours(path) : PL_NEXT(opendir)(path);
 }
 
-/* A merged directory opened by open(2), as fts and ls -R do it: known by where it is. */
+/* A folder that was opened by open(2), as fts and ls -R do it: known by where it is. */
 static PL_OUT_OF_LINE void remember_fd(DIR *dir, int fd)
 {
-	char link[40], path[PATH_MAX];
+	enum pl_kind kind;
 	struct pl_path p;
-	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = PL_NEXT(readlink)(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return;
-	path[n] = '\0';
-	if (pl_maybe(path) && pl_lookup(AT_FDCWD, path, &p) == PL_MERGE)
-		remember(dir, &p.more);
+	kind = pl_lookup(fd, ".", false, &p);
+	if (kind == PL_FILE || kind == PL_MERGE)
+		remember(dir, &p);
 }
 
 PL_EXPORT DIR *fdopendir(int fd)
@@ -131,13 +139,17 @@ PL_EXPORT int closedir(DIR *dir)
 /* The entry after the last one; NULL when all were given out. */
 static struct dirent *extra_entry(struct stream *s)
 {
-	if (s->more.from >= s->more.to)
+	const struct pl_entry *e;
+
+	if (s->next >= s->extra->num)
 		return NULL;
+	e = &s->extra->entries[s->next++];
 	memset(&s->entry, 0, sizeof(s->entry));
-	s->entry.d_ino = 1;
+	s->entry.d_ino = s->next;
+	s->entry.d_off = FIRST_POSITION + (off_t)s->next;
 	s->entry.d_reclen = sizeof(s->entry);
-	s->entry.d_type = DT_UNKNOWN; /* a folder in sysfs, a device in /dev: stat knows */
-	pl_entry_name(s->more.stem, s->more.from++, s->entry.d_name, sizeof(s->entry.d_name));
+	s->entry.d_type = e->type;
+	strcpy(s->entry.d_name, e->name);
 	return &s->entry;
 }
 
@@ -183,8 +195,31 @@ PL_EXPORT void rewinddir(DIR *dir)
 	struct stream *s = find_stream(dir);
 
 	if (s)
-		s->more.from = s->first;
+		s->next = 0;
 	PL_NEXT(rewinddir)(dir);
+}
+
+PL_EXPORT long telldir(DIR *dir)
+{
+	struct stream *s = find_stream(dir);
+
+	return s && s->next ? FIRST_POSITION + (long)s->next : PL_NEXT(telldir)(dir);
+}
+
+PL_EXPORT void seekdir(DIR *dir, long position)
+{
+	struct stream *s = find_stream(dir);
+	long ours = position - FIRST_POSITION;
+
+	if (!s || position >= 0) {
+		if (s)
+			s->next = 0;
+		PL_NEXT(seekdir)(dir, position);
+		return;
+	}
+	while (PL_NEXT(readdir)(dir))
+		; /* entries of ours follow the last one */
+	s->next = ours > 0 && (size_t)ours <= s->extra->num ? (size_t)ours : s->extra->num;
 }
 
 typedef int filter_fn(const struct dirent *);
@@ -212,14 +247,12 @@ static bool append(struct dirent ***list, size_t num, const struct dirent *ent)
 }
 
 /* The library's scandir reads by ways of its own, so folders of ours are read here. */
-static PL_OUT_OF_LINE int scandir_ours(const char *path, struct dirent ***list, filter_fn *filter,
-				       compare_fn *compare)
+static PL_OUT_OF_LINE int scan(DIR *dir, struct dirent ***list, filter_fn *filter,
+			       compare_fn *compare)
 {
 	struct dirent **found = NULL, *ent;
 	size_t num = 0;
-	DIR *dir;
 
-	dir = opendir(path);
 	if (!dir)
 		return -1;
 	while ((ent = readdir(dir))) {
@@ -247,7 +280,7 @@ no_memory:
 PL_EXPORT int scandir(const char *path, struct dirent ***list, filter_fn *filter,
 		      compare_fn *compare)
 {
-	return pl_maybe(path) ? scandir_ours(path, list, filter, compare)
+	return pl_maybe(path) ? scan(opendir(path), list, filter, compare)
 			      : PL_NEXT(scandir)(path, list, filter, compare);
 }
 
@@ -255,6 +288,30 @@ PL_EXPORT int scandir64(const char *path, struct dirent64 ***list,
 			int (*filter)(const struct dirent64 *),
 			int (*compare)(const struct dirent64 **, const struct dirent64 **))
 	__attribute__((alias("scandir")));
+
+static DIR *opendir_at(int dirfd, const char *path)
+{
+	int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	err = errno;
+	if (!dir && fd >= 0)
+		close(fd);
+	errno = err;
+	return dir;
+}
+
+PL_EXPORT int scandirat(int dirfd, const char *path, struct dirent ***list, filter_fn *filter,
+			compare_fn *compare)
+{
+	return pl_maybe(path) ? scan(opendir_at(dirfd, path), list, filter, compare)
+			      : PL_NEXT(scandirat)(dirfd, path, list, filter, compare);
+}
+
+PL_EXPORT int scandirat64(int dirfd, const char *path, struct dirent64 ***list,
+			  int (*filter)(const struct dirent64 *),
+			  int (*compare)(const struct dirent64 **, const struct dirent64 **))
+	__attribute__((alias("scandirat")));
 
 static void close_stream(void *dir)
 {

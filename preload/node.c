@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * node.c - what stands behind names of ours that are no files of the tree: the device node and the
- * live files.
+ * node.c - what stands behind the device node.
  *
  * libibverbs wants a character device whose number is that of the tree's `dev` file, 1:3, and uses
  * it for nothing else. /dev/null is one. Where a container has no /dev/null, a memfd takes its
  * place and fstat is corrected for it: the stand-ins are duplicates of one, known by its inode.
  */
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -17,8 +15,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "../providers/dpa/discovery/discovery.h"
-#include "port/port.h"
 #include "preload.h"
 
 #define NODE_DEV makedev(1, 3)
@@ -96,56 +92,4 @@ int pl_node_stat(struct stat *st)
 	st->st_nlink = 1;
 	look_like_node(st);
 	return 0;
-}
-
-int pl_port_text(unsigned function, const char *name, char *text, size_t len)
-{
-	static _Atomic(dpadv_port_file_fn *) cache;
-	dpadv_port_file_fn *fn = atomic_load_explicit(&cache, memory_order_acquire);
-	char path[PATH_MAX + 32];
-	void *lib;
-
-	if (!fn) {
-		snprintf(path, sizeof(path), "%s/libdpadv.so.1", pl_libdir());
-		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-		fn = lib ? (dpadv_port_file_fn *)dlsym(lib, "dpadv_port_file") : NULL;
-		if (!fn) {
-			errno = ENOENT;
-			return -1;
-		}
-		atomic_store_explicit(&cache, fn, memory_order_release);
-	}
-	return fn(function, name, text, len);
-}
-
-static int live_text(unsigned function, const char *name, char *text, size_t len)
-{
-	uint64_t guid;
-
-	if (strncmp(name, "ports/1/", 8) == 0)
-		return pl_port_text(function, name + 8, text, len);
-	/* node_guid; sys_image_guid is the PF's */
-	guid = be64toh(dpa_port_node_guid(strcmp(name, "node_guid") == 0 ? function : 0));
-	return snprintf(text, len, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
-			(unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
-			(unsigned)guid & 0xffff);
-}
-
-int pl_live_open(unsigned function, const char *name, int flags)
-{
-	char text[128];
-	int len, fd, err;
-
-	len = live_text(function, name, text, sizeof(text));
-	if (len < 0)
-		return -1;
-	fd = memfd_create(PL_DEVICE, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
-	if (fd < 0)
-		return -1;
-	if (pwrite(fd, text, (size_t)len, 0) == len)
-		return fd;
-	err = errno;
-	syscall(SYS_close, fd);
-	errno = err;
-	return -1;
 }

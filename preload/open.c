@@ -16,23 +16,35 @@ static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode
 	struct pl_path p;
 	int err;
 
-	switch (pl_lookup(dirfd, path, &p)) {
+	switch (pl_lookup(dirfd, path, flags & O_NOFOLLOW, &p)) {
 	case PL_PASS:
+		return real(dirfd, path, flags, mode);
+	case PL_HOST:
 	case PL_MERGE:
+		return real(AT_FDCWD, p.at, flags, mode);
+	case PL_FILE:
+		err = pl_check_flags(flags);
+		if (!err)
+			return real(AT_FDCWD, p.at, flags);
 		break;
 	case PL_NODE:
-		return pl_node_open(flags);
-	case PL_FILE:
+		if (!(flags & O_DIRECTORY))
+			return pl_node_open(flags);
+		err = ENOTDIR;
+		break;
 	case PL_LIVE:
-		err = pl_check_flags(flags);
-		if (err) {
-			errno = err;
-			return -1;
-		}
-		return p.kind == PL_LIVE ? pl_live_open(p.function, p.at, flags)
-					 : real(AT_FDCWD, p.at, flags);
+		err = flags & O_DIRECTORY ? ENOTDIR : pl_check_flags(flags);
+		if (!err)
+			return pl_live_open(p.function, p.at, flags);
+		break;
+	case PL_LINK: /* O_NOFOLLOW */
+		err = ELOOP;
+		break;
+	default:
+		err = p.err;
 	}
-	return real(dirfd, path, flags, mode);
+	errno = err;
+	return -1;
 }
 
 /* The third argument is there only if a file may be made. */
@@ -104,10 +116,12 @@ static PL_OUT_OF_LINE FILE *fopen_ours(const char *path, const char *mode)
 	FILE *f;
 	int fd, err;
 
-	switch (pl_lookup(AT_FDCWD, path, &p)) {
+	switch (pl_lookup(AT_FDCWD, path, false, &p)) {
 	case PL_PASS:
-	case PL_MERGE:
 		return PL_NEXT(fopen)(path, mode);
+	case PL_HOST:
+	case PL_MERGE:
+		return PL_NEXT(fopen)(p.at, mode);
 	default:
 		break;
 	}

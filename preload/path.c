@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * path.c - which paths concern us.
+ * path.c - resolves a path as the kernel would, if our entries were in its folders.
  *
- * Two roots of sysfs are looked at: /sys, and $SYSFS_PATH, which libibverbs reads instead when it
- * is set. Both keep what they have.
+ * The layers of our tree lie below the host's folders: layer 0 is dpa0's, layer N that of dpa0_sfN.
+ * A name that the host has is the host's; else the first layer that has it is taken. Symlinks of
+ * both are followed here, component by component, so that ".." and a link of ours into a folder of
+ * the host (device/net/eth0) end where they do in a kernel's sysfs.
+ *
+ * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead when
+ * it is set. /dev has one layer, for the folder of the device nodes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,383 +18,349 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "knobs.h"
+#include "place.h"
 #include "preload.h"
 
-static struct {
-	_Atomic int state;	    /* 0: not yet looked */
-	_Atomic unsigned functions; /* 0: not yet looked */
-	bool enabled;
-	char lib[PATH_MAX];			    /* .../lib */
-	char tree[PATH_MAX], tree_real[PATH_MAX];   /* .../share/dpa, and without symlinks */
-	char sysfs[PATH_MAX], sysfs_real[PATH_MAX]; /* $SYSFS_PATH, and without symlinks */
-} self;
+enum { MAX_LINKS = 40 };
 
-/* System calls of our own: the library functions lead back here. */
-static bool exists(int dirfd, const char *path)
+enum what { ABSENT, PRESENT, LINK, LIVE, NODE };
+
+struct walk {
+	struct pl_path *p;
+	bool nofollow;
+	bool ours;	     /* the host's own walk would not have come here */
+	bool parent_on_host; /* the host has the folder of the last component */
+	/* of the last component, p->path: */
+	enum what what;
+	bool on_host; /* the host has it */
+	bool made;    /* a link that is in no layer */
+	unsigned num_links;
+	char todo[PATH_MAX];   /* what follows p->path: "" or "/..." */
+	char target[PATH_MAX]; /* where it leads if it is a link */
+};
+
+void pl_layer(bool is_dev, unsigned layer, char *buf, size_t len)
 {
-	return syscall(SYS_faccessat, dirfd, path, F_OK) == 0;
+	const char *tree = pl_place()->tree;
+
+	if (is_dev)
+		snprintf(buf, len, "%s/dev", tree);
+	else if (layer)
+		snprintf(buf, len, "%s/sf/%u", tree, layer);
+	else
+		snprintf(buf, len, "%s/sysfs", tree);
 }
 
-/* The path behind a descriptor, or the working directory. */
-static bool fd_path(int fd, char *buf, size_t len)
+/* Finds the root that p->path is below, and so p->rest. */
+static void find_root(struct pl_path *p)
 {
-	char link[40];
-	long n;
+	const struct pl_place *pl = pl_place();
+	const char *const roots[] = {"/sys", pl->sysfs, pl->sysfs_real, "/dev"};
 
-	if (fd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/self/cwd");
-	else
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, buf, len - 1);
-	if (n <= 0 || buf[0] != '/')
+	p->rest = NULL;
+	for (size_t i = 0; !p->rest && i < sizeof(roots) / sizeof(roots[0]); i++) {
+		p->rest = pl_below(p->path, roots[i]);
+		p->is_dev = i == 3;
+	}
+}
+
+/* Is it there, and where does it lead if it is a link? What cannot be looked at counts as there. */
+static enum what look_at(const char *path, char target[PATH_MAX])
+{
+	long n = syscall(SYS_readlinkat, AT_FDCWD, path[0] ? path : "/", target, PATH_MAX - 1);
+
+	if (n >= 0) {
+		target[n] = '\0';
+		return LINK;
+	}
+	return errno == ENOENT || errno == ENOTDIR ? ABSENT : PRESENT;
+}
+
+/* A device node: by its name, whether or not the host has one. */
+static bool is_node(struct pl_path *p)
+{
+	const char *name = p->rest && p->is_dev ? pl_below(p->rest, "/infiniband") : NULL;
+	char node[40] = "/";
+
+	if (!name || strncmp(name, "/" PL_UVERBS, strlen(PL_UVERBS) + 1) != 0)
 		return false;
-	buf[n] = '\0';
+	for (p->function = 0; p->function < pl_functions(); p->function++) {
+		pl_entry_name(PL_UVERBS, p->function, node + 1, sizeof(node) - 1);
+		if (strcmp(name, node) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_live(struct pl_path *p)
+{
+	const char *name = p->rest && !p->is_dev ? pl_live_name(p->rest, &p->function) : NULL;
+
+	if (name)
+		snprintf(p->at, sizeof(p->at), "%s", name);
+	return name;
+}
+
+/* The first layer that has it says what it is. */
+static void look_in_layers(struct walk *w)
+{
+	unsigned num = w->p->is_dev ? 1 : pl_functions();
+	char at[2 * PATH_MAX], target[PATH_MAX];
+	enum what what;
+
+	for (unsigned i = 0; i < num; i++) {
+		pl_layer(w->p->is_dev, i, at, PATH_MAX);
+		strcat(at, w->p->rest);
+		what = look_at(at, target);
+		if (what == ABSENT)
+			continue;
+		if (w->what == ABSENT) {
+			w->what = what;
+			strcpy(w->target, target);
+		}
+		w->p->layers |= 1u << i;
+	}
+}
+
+/* Looks at p->path, which has no symlink in it but perhaps the last component. */
+static void look(struct walk *w)
+{
+	struct pl_path *p = w->p;
+
+	w->on_host = w->made = false;
+	p->layers = 0;
+	find_root(p);
+	if (is_node(p) || is_live(p)) {
+		w->what = p->is_dev ? NODE : LIVE;
+		return;
+	}
+	w->what = look_at(p->path, w->target);
+	w->on_host = w->what != ABSENT;
+	if (p->rest)
+		look_in_layers(w);
+	if (w->what == ABSENT && p->rest && !p->is_dev &&
+	    pl_live_link(p->rest, w->target, sizeof(w->target))) {
+		w->made = true;
+		w->what = LINK;
+	}
+}
+
+static void cut_component(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+/* Moves the next component from todo to the end of p->path. 0 or errno. */
+static int take_component(struct walk *w)
+{
+	char *next = w->todo + strspn(w->todo, "/");
+	size_t n = strcspn(next, "/"), len = strlen(w->p->path);
+
+	if (n == 2 && memcmp(next, "..", 2) == 0)
+		cut_component(w->p->path);
+	else if (n && !(n == 1 && *next == '.')) {
+		if (n > NAME_MAX || len + 1 + n >= PATH_MAX)
+			return ENAMETOOLONG;
+		w->p->path[len] = '/';
+		memcpy(w->p->path + len + 1, next, n);
+		w->p->path[len + 1 + n] = '\0';
+	}
+	memmove(w->todo, next + n, strlen(next + n) + 1);
+	return 0;
+}
+
+/* Puts a link's target in the place of the link. */
+static int follow(struct walk *w)
+{
+	size_t len = strlen(w->target);
+
+	if (++w->num_links > MAX_LINKS)
+		return ELOOP;
+	if (len + 1 + strlen(w->todo) >= PATH_MAX)
+		return ENAMETOOLONG;
+	memmove(w->todo + len, w->todo, strlen(w->todo) + 1);
+	memcpy(w->todo, w->target, len);
+	if (w->target[0] == '/') {
+		w->p->path[0] = '\0';
+		w->on_host = true;
+	} else {
+		cut_component(w->p->path);
+		w->on_host = w->parent_on_host;
+	}
+	w->what = PRESENT;
+	return 0;
+}
+
+/* Resolves todo up to its end or to a name that is not there. 0 or errno. */
+static int resolve(struct walk *w)
+{
+	int err;
+
+	while (w->todo[0]) {
+		w->parent_on_host = w->on_host;
+		err = take_component(w);
+		if (err)
+			return err;
+		look(w);
+		if (w->what == ABSENT)
+			return 0;
+		w->ours |= !w->on_host;
+		if (w->what == LINK && (w->todo[0] || !w->nofollow)) {
+			err = follow(w);
+			if (err)
+				return err;
+		} else if ((w->what == LIVE || w->what == NODE) && w->todo[0]) {
+			return ENOTDIR;
+		}
+	}
+	return 0;
+}
+
+static enum pl_kind on_host(struct walk *w)
+{
+	if (!w->ours)
+		return PL_PASS;
+	if ((size_t)snprintf(w->p->at, PATH_MAX, "%s%s", w->p->path, w->todo) < PATH_MAX)
+		return PL_HOST;
+	w->p->err = ENAMETOOLONG;
+	return PL_ERROR;
+}
+
+/* The file of the tree that stands for p->path, with what was not resolved. */
+static enum pl_kind in_tree(struct walk *w)
+{
+	unsigned layer = w->p->layers ? (unsigned)__builtin_ctz(w->p->layers) : 0;
+	char root[PATH_MAX + 16];
+
+	if (!w->p->rest)
+		return on_host(w);
+	pl_layer(w->p->is_dev, layer, root, sizeof(root));
+	if ((size_t)snprintf(w->p->at, PATH_MAX, "%s%s%s", root, w->p->rest, w->todo) < PATH_MAX)
+		return PL_FILE;
+	w->p->err = ENAMETOOLONG;
+	return PL_ERROR;
+}
+
+static bool is_folder(const char *path)
+{
+	char dot[PATH_MAX + 4];
+
+	snprintf(dot, sizeof(dot), "%s/.", path);
+	return pl_exists(dot);
+}
+
+static enum pl_kind result(struct walk *w)
+{
+	switch (w->what) {
+	case LIVE:
+		return PL_LIVE;
+	case NODE:
+		return PL_NODE;
+	case ABSENT:
+		return w->parent_on_host ? on_host(w) : in_tree(w);
+	case LINK:
+		if (w->made) {
+			strcpy(w->p->at, w->target);
+			return PL_LINK;
+		}
+		return w->on_host ? on_host(w) : in_tree(w);
+	case PRESENT:
+		break;
+	}
+	if (!w->on_host)
+		return in_tree(w);
+	if (!w->p->layers || !is_folder(w->p->path))
+		return on_host(w);
+	strcpy(w->p->at, w->p->path);
+	return PL_MERGE;
+}
+
+/* p->path is the folder that a relative path starts from. */
+static bool begin_at(struct walk *w, int dirfd)
+{
+	char where[PATH_MAX];
+	const char *root, *rest;
+
+	if (!pl_fd_path(dirfd, where, sizeof(where)))
+		return false;
+	rest = atomic_load_explicit(&pl_seen, memory_order_relaxed) ? pl_shown(where, &root) : NULL;
+	if (!rest)
+		strcpy(w->p->path, strcmp(where, "/") == 0 ? "" : where);
+	else if ((size_t)snprintf(w->p->path, PATH_MAX, "%s%s", root, rest) >= PATH_MAX)
+		return false;
+	look(w);
+	w->ours = rest;
+	return rest || w->on_host; /* else it was removed */
+}
+
+static bool begin(struct walk *w, int dirfd, const char *path)
+{
+	size_t len = strlen(path);
+
+	if (len + 1 >= sizeof(w->todo) || len == 0)
+		return false; /* the kernel has the error */
+	w->what = PRESENT;
+	w->on_host = w->parent_on_host = true;
+	w->p->path[0] = '\0';
+	if (path[0] != '/' && !begin_at(w, dirfd))
+		return false;
+	snprintf(w->todo, sizeof(w->todo), "/%s", path + (path[0] == '/'));
 	return true;
 }
 
-/* Cuts n components off the end. */
-static void cut(char *path, int n)
+PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow, struct pl_path *p)
 {
-	while (n-- > 0) {
-		char *slash = strrchr(path, '/');
-
-		if (!slash)
-			return;
-		*slash = '\0';
-	}
-}
-
-/* The tree lies at lib/../share in a build, at lib/<machine>/../../share after an installation. */
-static bool find_tree(void)
-{
-	static const char *const up[] = {"/../share/dpa", "/../../share/dpa"};
-	char probe[PATH_MAX + 80];
-
-	for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++) {
-		if ((size_t)snprintf(self.tree, sizeof(self.tree), "%s%s", self.lib, up[i]) >=
-		    sizeof(self.tree))
-			return false;
-		snprintf(probe, sizeof(probe), "%s/sysfs/class/infiniband_verbs/" PL_UVERBS,
-			 self.tree);
-		if (exists(AT_FDCWD, probe))
-			return true;
-	}
-	return false;
-}
-
-/* Where a folder lies without symlinks, "" if there is none. */
-static void without_links(const char *path, char real[PATH_MAX])
-{
-	long fd = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (!fd_path((int)fd, real, PATH_MAX))
-		real[0] = '\0';
-	syscall(SYS_close, (int)fd);
-}
-
-static void read_sysfs_path(void)
-{
-	const char *env = getenv("SYSFS_PATH");
-
-	if (!env || env[0] != '/' || strlen(env) >= sizeof(self.sysfs))
-		return;
-	strcpy(self.sysfs, env);
-	for (size_t n = strlen(self.sysfs); n > 0 && self.sysfs[n - 1] == '/'; n--)
-		self.sysfs[n - 1] = '\0';
-	without_links(self.sysfs, self.sysfs_real);
-}
-
-/*
- * Runs as a constructor, or before it if another library's constructor opens something. Then there
- * is one thread; were there two, both would write the same.
- */
-__attribute__((constructor)) static void look_around(void)
-{
-	const char *off = getenv("DPA_DISABLE");
+	struct walk w;
 	int err = errno;
-	Dl_info info;
-
-	if (atomic_load_explicit(&self.state, memory_order_acquire))
-		return;
-	if (dladdr((void *)look_around, &info) && info.dli_fname &&
-	    strlen(info.dli_fname) < sizeof(self.lib)) {
-		strcpy(self.lib, info.dli_fname);
-		cut(self.lib, 1);
-		self.enabled = !(off && strcmp(off, "1") == 0) && find_tree();
-	}
-	if (self.enabled)
-		without_links(self.tree, self.tree_real);
-	read_sysfs_path();
-	atomic_store_explicit(&self.state, 1, memory_order_release);
-	errno = err;
-}
-
-bool pl_enabled(void)
-{
-	if (!atomic_load_explicit(&self.state, memory_order_acquire))
-		look_around();
-	return self.enabled;
-}
-
-/*
- * Asked for where a path is ours, not before: reading a file at the start of each program would be
- * rude. Where the settings are wrong, the open says so; dpa0 alone is shown.
- */
-unsigned pl_functions(void)
-{
-	unsigned n = atomic_load_explicit(&self.functions, memory_order_relaxed);
-	struct dpa_config cfg;
-	char text[512];
-	int err = errno;
-
-	if (n)
-		return n;
-	atomic_store_explicit(&self.functions, 1,
-			      memory_order_relaxed); /* the file is opened by us */
-	n = dpa_config_load(&cfg, text, sizeof(text)) ? 1 : 1 + cfg.functions.num_sfs;
-	atomic_store_explicit(&self.functions, n, memory_order_relaxed);
-	errno = err;
-	return n;
-}
-
-void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len)
-{
-	if (function)
-		snprintf(buf, len, "%s_sf%u", stem, function);
-	else
-		snprintf(buf, len, "%s", stem);
-}
-
-const char *pl_libdir(void)
-{
-	return self.lib;
-}
-
-/* Behind slashes and "./". */
-static const char *skip_slashes(const char *p)
-{
-	while (*p == '/' || (p[0] == '.' && p[1] == '/' && p[-1] == '/'))
-		p++;
-	return p;
-}
-
-/* p stands behind a component. What follows the next one if that is `name`, else NULL. */
-static const char *step(const char *p, const char *name)
-{
-	size_t len = strlen(name);
-
-	if (!p || *p != '/')
-		return NULL;
-	p = skip_slashes(p);
-	if (strncmp(p, name, len) != 0 || (p[len] != '/' && p[len] != '\0'))
-		return NULL;
-	return p + len;
-}
-
-/* The same for an entry of one of our functions: "stem" or "stem_sfN". */
-static const char *step_ours(const char *p, const char *stem, unsigned *function)
-{
-	char name[32];
-
-	if (!p || *p != '/' || strncmp(skip_slashes(p), stem, strlen(stem)) != 0)
-		return NULL;
-	for (*function = 0; *function < pl_functions(); ++*function) {
-		const char *in;
-
-		pl_entry_name(stem, *function, name, sizeof(name));
-		in = step(p, name);
-		if (in)
-			return in;
-	}
-	return NULL;
-}
-
-static bool at_end(const char *p)
-{
-	if (*p == '\0')
-		return true;
-	p = skip_slashes(p);
-	return *p == '\0' || strcmp(p, ".") == 0;
-}
-
-/* What follows `root`, which has no slash at its end. */
-static const char *below(const char *path, const char *root)
-{
-	size_t len = strlen(root);
-
-	return len && strncmp(path, root, len) == 0 && path[len] == '/' ? path + len : NULL;
-}
-
-static enum pl_kind in_tree(struct pl_path *p, const char *folder, const char *rest)
-{
-	p->kind = PL_FILE;
-	if ((size_t)snprintf(p->at, sizeof(p->at), "%s/%s%s", self.tree, folder, rest) >=
-	    sizeof(p->at))
-		p->kind = PL_PASS;
-	return p->kind;
-}
-
-/* What the host has is the host's, with our entries in it if there is a stem; else it is ours. */
-static enum pl_kind shared(struct pl_path *p, const char *path, const char *folder,
-			   const char *stem)
-{
-	char ours[PATH_MAX + 32];
-
-	if (!exists(AT_FDCWD, path)) {
-		p->more = (struct pl_more){stem, 1, stem ? pl_functions() : 0};
-		return in_tree(p, folder, "");
-	}
-	if (!stem)
-		return PL_PASS;
-	snprintf(ours, sizeof(ours), "%s/%s", path, stem); /* SYSFS_PATH may be our own tree */
-	p->more = (struct pl_more){stem, exists(AT_FDCWD, ours), pl_functions()};
-	return p->more.from < p->more.to ? (p->kind = PL_MERGE) : PL_PASS;
-}
-
-/* Files below class/infiniband/DEVICE that differ from place to place and time to time. */
-static bool is_live(const char *rest)
-{
-	const char *port;
-
-	if (*rest != '/')
-		return false;
-	rest = skip_slashes(rest);
-	if (strcmp(rest, "node_guid") == 0 || strcmp(rest, "sys_image_guid") == 0)
-		return true;
-	port = strncmp(rest, "ports/1/", 8) == 0 ? rest + 8 : "";
-	return strcmp(port, "rate") == 0 || strcmp(port, "link_layer") == 0 ||
-	       strcmp(port, "lid") == 0 || strcmp(port, "sm_lid") == 0 ||
-	       strncmp(port, "gids/", 5) == 0 || strncmp(port, "gid_attrs/types/", 16) == 0 ||
-	       strncmp(port, "gid_attrs/ndevs/", 16) == 0;
-}
-
-/* Below the folder of a device: dpa0's is in the tree, an SF's in a tree of its own beside it. */
-static enum pl_kind in_device(struct pl_path *p, const char *folder, const char *in)
-{
-	char sf[64];
-
-	if (!p->function)
-		return in_tree(p, folder, in);
-	snprintf(sf, sizeof(sf), "sf/%u/%s", p->function, folder + strlen("sysfs/"));
-	return in_tree(p, sf, in);
-}
-
-static enum pl_kind in_class(struct pl_path *p, const char *path, const char *rest)
-{
-	static const struct {
-		const char *name, *folder, *abi, *entry;
-	} classes[] = {
-		{"infiniband", "sysfs/class/infiniband", "", PL_DEVICE},
-		{"infiniband_verbs", "sysfs/class/infiniband_verbs",
-		 "sysfs/class/infiniband_verbs/abi_version", PL_UVERBS},
-		{"infiniband_mad", "sysfs/class/infiniband_mad",
-		 "sysfs/class/infiniband_mad/abi_version", NULL},
-	};
-
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		const char *in = step(rest, classes[i].name), *ours;
-
-		if (!in)
-			continue;
-		if (at_end(in))
-			return shared(p, path, classes[i].folder, classes[i].entry);
-		ours = classes[i].entry ? step_ours(in, classes[i].entry, &p->function) : NULL;
-		if (ours && is_live(ours) && i == 0) {
-			snprintf(p->at, sizeof(p->at), "%s", skip_slashes(ours));
-			return p->kind = PL_LIVE;
-		}
-		if (ours)
-			return in_device(p, classes[i].folder, in);
-		if (step(in, "..")) /* of a folder that the host may lack */
-			return shared(p, path, "sysfs/class", NULL);
-		if (step(in, "abi_version") && at_end(step(in, "abi_version")))
-			return shared(p, path, classes[i].abi, NULL);
-		return PL_PASS;
-	}
-	return PL_PASS;
-}
-
-static enum pl_kind in_dev(struct pl_path *p, const char *path, const char *rest)
-{
-	const char *in = step(rest, "infiniband");
-	const char *node = step_ours(in, PL_UVERBS, &p->function);
-
-	if (!in)
-		return PL_PASS;
-	if (at_end(in))
-		return shared(p, path, "dev/infiniband", PL_UVERBS);
-	if (step(in, ".."))
-		return shared(p, path, "dev", NULL);
-	return node && *node == '\0' ? (p->kind = PL_NODE) : PL_PASS;
-}
-
-/* A file of the tree that is asked for by where it lies: package managers write it. */
-static bool is_itself(const struct pl_path *p, const char *in_tree)
-{
-	return in_tree && p->kind == PL_FILE && p->more.from == p->more.to &&
-	       strcmp(p->at + strlen(self.tree), in_tree) == 0;
-}
-
-static enum pl_kind absolute(struct pl_path *p, const char *path)
-{
-	const char *rest = step(path, "dev"), *tree = below(path, self.tree_real);
-
-	if (!rest)
-		rest = step(tree, "dev");
-	if (rest)
-		return in_dev(p, path, rest);
-	rest = step(path, "sys");
-	if (!rest)
-		rest = step(tree, "sysfs"); /* a folder that was opened, and is listed now */
-	if (!rest)
-		rest = below(path, self.sysfs);
-	if (!rest)
-		rest = below(path, self.sysfs_real);
-	rest = step(rest, "class");
-	if (rest)
-		(void)in_class(p, path, rest);
-	return is_itself(p, tree) ? (p->kind = PL_PASS) : p->kind;
-}
-
-/* Could a relative path lead to an entry of ours that a merged directory has? */
-static bool names_ours(const char *path)
-{
-	static const char *const stems[] = {PL_DEVICE, PL_UVERBS};
-
-	while (path[0] == '.' && path[1] == '/')
-		path += 2;
-	for (size_t i = 0; i < 2; i++) {
-		size_t n = strlen(stems[i]);
-
-		if (strncmp(path, stems[i], n) == 0 &&
-		    (path[n] == '/' || path[n] == '\0' || path[n] == '_'))
-			return true;
-	}
-	return false;
-}
-
-PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, struct pl_path *p)
-{
-	char joined[PATH_MAX];
-	int err = errno;
-	size_t n;
 
 	p->kind = PL_PASS;
-	p->function = 0;
-	p->more = (struct pl_more){0};
+	p->layers = 0;
+	p->rest = NULL;
 	if (!path || !pl_enabled())
 		return PL_PASS;
-	if (path[0] == '/') {
-		(void)absolute(p, path);
-	} else if (names_ours(path) && fd_path(dirfd, joined, sizeof(joined))) {
-		n = strlen(joined);
-		if ((size_t)snprintf(joined + n, sizeof(joined) - n, "/%s", path) <
-		    sizeof(joined) - n)
-			(void)absolute(p, joined);
+	w.p = p;
+	w.nofollow = nofollow;
+	w.ours = false;
+	w.num_links = 0;
+	if (begin(&w, dirfd, path)) {
+		p->err = resolve(&w);
+		if (p->err)
+			p->kind = w.ours ? PL_ERROR : PL_PASS;
+		else
+			p->kind = result(&w);
 	}
+	if (p->kind != PL_PASS)
+		atomic_store_explicit(&pl_seen, true, memory_order_relaxed);
 	errno = err;
 	return p->kind;
+}
+
+/* The folders above ours: to list one is to list what we add to it. */
+static bool is_above_ours(const char *sys)
+{
+	static const char *const above[] = {"",		"/class",	    "/bus",
+					    "/bus/pci", "/bus/pci/devices", "/devices"};
+	size_t len = strlen(sys);
+
+	while (len && sys[len - 1] == '/')
+		len--;
+	for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
+		if (strlen(above[i]) == len && memcmp(above[i], sys, len) == 0)
+			return true;
+	return false;
+}
+
+bool pl_names_ours(const char *path)
+{
+	static const char *const words[] = {"infiniband", PL_DEVICE, "d9a0:", "pci/devices"};
+	const char *sys;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(path, words[i]))
+			return true;
+	sys = pl_below(path, "/sys");
+	return sys && (is_above_ours(sys) || strstr(sys, "/..") || strstr(sys, "/subsystem"));
 }

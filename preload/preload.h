@@ -5,8 +5,8 @@
  *
  * The library keeps no tables of descriptors and writes no files: a path is looked at, and either
  * replaced by one of the static tree of this build (share/dpa) or left alone. Directories that the
- * host has too get further entries at their end. What is not below one of the few folders concerned
- * costs a comparison of a few characters. errno is as the real call leaves it.
+ * host has too get further entries at their end. A path that has none of a few words in it costs
+ * the search for them. errno is as the real call leaves it.
  *
  * RDMA netlink: nl/nl.h.
  */
@@ -29,27 +29,33 @@
 /* What a path is. */
 enum pl_kind {
 	PL_PASS,  /* not our business */
+	PL_HOST,  /* a path of the host, which a link of ours leads to: pl_path.at */
 	PL_FILE,  /* of the static tree: pl_path.at */
 	PL_LIVE,  /* a file whose text is made when it is opened: pl_path.at is its name */
-	PL_NODE,  /* the character device of dpa0 */
-	PL_MERGE, /* a directory that the host has too: as it is, and pl_path.more in it */
-};
-
-/* Entries of devices that a directory is shown to have at its end, after its own. */
-struct pl_more {
-	const char *stem;  /* PL_DEVICE or PL_UVERBS; NULL: none */
-	unsigned from, to; /* functions: 0 is dpa0, N is dpa0_sfN; to is not one of them */
+	PL_NODE,  /* the character device of a function */
+	PL_LINK,  /* a symlink that is in no tree: pl_path.at is its target */
+	PL_MERGE, /* a folder that the host has too, with entries of ours in it: pl_path.at */
+	PL_ERROR, /* pl_path.err */
 };
 
 struct pl_path {
 	enum pl_kind kind;
-	unsigned function;   /* of a live file */
-	struct pl_more more; /* of a directory: PL_MERGE, or PL_FILE where the host has none */
+	unsigned function; /* of a live file or a node */
+	unsigned layers;   /* of a folder: bit N says that layer N of the tree has it */
+	bool is_dev;	   /* rest is below the root of devices, not of sysfs */
+	int err;
+	const char *rest;    /* the part of path behind such a root, NULL: it is below none */
+	char path[PATH_MAX]; /* absolute, without symlinks, as the program is to see it */
 	char at[PATH_MAX];
 };
 
+/* Set once this process was shown something of ours: relative paths can lead there then. */
+extern _Atomic bool pl_seen __attribute__((visibility("hidden")));
+/* Has an absolute path, or part of a relative one, a word in it that only paths to ours have? */
+bool pl_names_ours(const char *path);
+
 /*
- * Can be asked of any path on any stack: pl_lookup() and what follows it need 16 KiB, so they are
+ * Can be asked of any path on any stack: pl_lookup() and what follows it need 32 KiB, so they are
  * kept out of line and off the way of paths that are not ours.
  */
 static inline bool pl_maybe(const char *path)
@@ -59,14 +65,21 @@ static inline bool pl_maybe(const char *path)
 	 * Programs that probe for EFAULT pass NULL all the same: make the compiler forget.
 	 */
 	__asm__("" : "+r"(path));
-	return path && (strstr(path, "infiniband") || (path[0] != '/' && strstr(path, PL_DEVICE)));
+	if (!path)
+		return false;
+	return (path[0] != '/' && atomic_load_explicit(&pl_seen, memory_order_relaxed)) ||
+	       pl_names_ours(path);
 }
 #define PL_OUT_OF_LINE __attribute__((noinline, cold))
 
 /*
- * Looks at a path as openat(2) has it. Leaves errno alone, allocates nothing, takes no lock.
+ * Looks at a path as openat(2) has it. nofollow: a symlink that is its last component counts
+ * itself. Leaves errno alone, takes no lock; loads the provider's library where an interface of a
+ * function is looked for.
  */
-enum pl_kind pl_lookup(int dirfd, const char *path, struct pl_path *p);
+enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow, struct pl_path *p);
+/* The folder of the tree that has the entries of a layer. */
+void pl_layer(bool is_dev, unsigned layer, char *buf, size_t len);
 /* Is dpa0 to be seen at all (not DPA_DISABLE=1). */
 bool pl_enabled(void);
 /* Functions that are to be seen: dpa0, and as many SFs as the setting `functions` says. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stat.c - stat(2), access(2), readlink(2), realpath(3) and chdir(2) in their spellings, those of
- * programs built before glibc 2.33 (__xstat and its kin) included.
+ * stat.c - stat(2) and access(2) in their spellings, those of programs built before glibc 2.33
+ * (__xstat and its kin) included.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -53,6 +52,12 @@ static int live_stat(const struct pl_path *p, struct stat *st)
 {
 	int fd = pl_live_open(p->function, p->at, O_CLOEXEC), ret;
 
+	if (fd < 0 && errno == EINVAL) { /* there, though it cannot be read: an empty GID */
+		memset(st, 0, sizeof(*st));
+		st->st_mode = S_IFREG | 0444;
+		st->st_nlink = 1;
+		return 0;
+	}
 	if (fd < 0)
 		return -1;
 	ret = real_fstat(fd, st);
@@ -61,19 +66,33 @@ static int live_stat(const struct pl_path *p, struct stat *st)
 	return ret;
 }
 
+static int link_stat(const struct pl_path *p, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_mode = S_IFLNK | 0777;
+	st->st_nlink = 1;
+	st->st_size = (off_t)strlen(p->at);
+	return 0;
+}
+
 static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st, int flags)
 {
 	struct pl_path p;
 
-	switch (pl_lookup(dirfd, path, &p)) {
-	case PL_FILE:
-		return real_fstatat(AT_FDCWD, p.at, st, flags);
+	switch (pl_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
+	case PL_PASS:
+		return real_fstatat(dirfd, path, st, flags);
 	case PL_LIVE:
 		return live_stat(&p, st);
+	case PL_LINK:
+		return link_stat(&p, st);
 	case PL_NODE:
 		return pl_node_stat(st);
+	case PL_ERROR:
+		errno = p.err;
+		return -1;
 	default:
-		return real_fstatat(dirfd, path, st, flags);
+		return real_fstatat(AT_FDCWD, p.at, st, flags);
 	}
 }
 
@@ -152,33 +171,49 @@ ALIAS(int, __fxstat64, (int ver, int fd, struct stat64 *st), __fxstat);
 ALIAS(int, __fxstatat64, (int ver, int fd, const char *path, struct stat64 *st, int flags),
       __fxstatat);
 
-/* statx is asked about a path or descriptor that stands for it; the node's answer is patched. */
+/* What statx says of something that is no file: as stat has it. */
+static void fill_statx(struct statx *stx, const struct stat *st)
+{
+	*stx = (struct statx){
+		.stx_mask = STATX_BASIC_STATS,
+		.stx_blksize = (uint32_t)st->st_blksize,
+		.stx_nlink = (uint32_t)st->st_nlink,
+		.stx_uid = st->st_uid,
+		.stx_gid = st->st_gid,
+		.stx_mode = (uint16_t)st->st_mode,
+		.stx_ino = st->st_ino,
+		.stx_size = (uint64_t)st->st_size,
+		.stx_blocks = (uint64_t)st->st_blocks,
+		.stx_atime = {.tv_sec = st->st_atime},
+		.stx_mtime = {.tv_sec = st->st_mtime},
+		.stx_ctime = {.tv_sec = st->st_ctime},
+		.stx_rdev_major = major(st->st_rdev),
+		.stx_rdev_minor = minor(st->st_rdev),
+		.stx_dev_major = major(st->st_dev),
+		.stx_dev_minor = minor(st->st_dev),
+	};
+}
+
 static PL_OUT_OF_LINE int statx_ours(int dirfd, const char *path, int flags, unsigned mask,
 				     struct statx *stx)
 {
 	__typeof__(&statx) real = PL_NEXT(statx);
 	struct pl_path p;
 	struct stat st;
-	int fd, ret;
 
-	switch (pl_lookup(dirfd, path, &p)) {
-	case PL_FILE:
-		return real(AT_FDCWD, p.at, flags, mask, stx);
-	case PL_LIVE:
-	case PL_NODE:
-		fd = p.kind == PL_LIVE ? pl_live_open(p.function, p.at, O_CLOEXEC)
-				       : pl_node_open(O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return -1;
-		ret = real(fd, "", flags | AT_EMPTY_PATH, mask, stx);
-		close(fd);
-		pl_node_stat(&st);
-		stx->stx_mode = p.kind == PL_LIVE ? S_IFREG | 0444 : (uint16_t)st.st_mode;
-		stx->stx_rdev_major = p.kind == PL_LIVE ? 0 : major(st.st_rdev);
-		stx->stx_rdev_minor = p.kind == PL_LIVE ? 0 : minor(st.st_rdev);
-		return ret;
-	default:
+	switch (pl_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
+	case PL_PASS:
 		return real(dirfd, path, flags, mask, stx);
+	case PL_LIVE:
+	case PL_LINK:
+	case PL_NODE:
+	case PL_ERROR:
+		if (stat_ours(dirfd, path, &st, flags & AT_SYMLINK_NOFOLLOW))
+			return -1;
+		fill_statx(stx, &st);
+		return 0;
+	default:
+		return real(AT_FDCWD, p.at, flags, mask, stx);
 	}
 }
 
@@ -205,30 +240,35 @@ static int access_file(const char *path, int mode, int flags)
 
 static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int flags)
 {
-	__typeof__(&faccessat) real = PL_NEXT(faccessat);
 	struct pl_path p;
-	struct stat st;
+	int denied = 0, err = EACCES; /* modes that nobody has */
 
-	switch (pl_lookup(dirfd, path, &p)) {
+	switch (pl_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
 	case PL_PASS:
+		return PL_NEXT(faccessat)(dirfd, path, mode, flags);
+	case PL_HOST:
 	case PL_MERGE:
-		return real(dirfd, path, mode, flags);
+		return PL_NEXT(faccessat)(AT_FDCWD, p.at, mode, flags);
 	case PL_FILE:
-		if (!(mode & W_OK))
-			return access_file(p.at, mode, flags);
+		if (access_file(p.at, mode & ~W_OK, flags))
+			return -1;
+		denied = W_OK;
 		break;
 	case PL_LIVE:
-		if (live_stat(&p, &st))
-			return -1;
-		if (!(mode & (W_OK | X_OK)))
-			return 0;
+		denied = W_OK | X_OK;
 		break;
 	case PL_NODE:
-		if (!(mode & X_OK))
-			return 0;
+		denied = X_OK;
 		break;
+	case PL_LINK:
+		break;
+	case PL_ERROR:
+		denied = mode;
+		err = p.err;
 	}
-	errno = EACCES;
+	if (!(mode & denied) && p.kind != PL_ERROR)
+		return 0;
+	errno = err;
 	return -1;
 }
 
@@ -250,98 +290,3 @@ PL_EXPORT int eaccess(const char *path, int mode)
 }
 
 ALIAS(int, euidaccess, (const char *path, int mode), eaccess);
-
-static PL_OUT_OF_LINE ssize_t readlink_ours(int dirfd, const char *path, char *buf, size_t len)
-{
-	__typeof__(&readlinkat) real = PL_NEXT(readlinkat);
-	struct pl_path p;
-
-	switch (pl_lookup(dirfd, path, &p)) {
-	case PL_PASS:
-	case PL_MERGE:
-		return real(dirfd, path, buf, len);
-	case PL_FILE:
-		return real(AT_FDCWD, p.at, buf, len);
-	default:
-		errno = EINVAL; /* no symlink */
-		return -1;
-	}
-}
-
-PL_EXPORT ssize_t readlinkat(int dirfd, const char *path, char *buf, size_t len)
-{
-	return pl_maybe(path) ? readlink_ours(dirfd, path, buf, len)
-			      : PL_NEXT(readlinkat)(dirfd, path, buf, len);
-}
-
-PL_EXPORT ssize_t readlink(const char *path, char *buf, size_t len)
-{
-	return pl_maybe(path) ? readlink_ours(AT_FDCWD, path, buf, len)
-			      : PL_NEXT(readlink)(path, buf, len);
-}
-
-ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t room);
-ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len, size_t room);
-
-PL_EXPORT ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t room)
-{
-	return len <= room ? readlink(path, buf, len) : (abort(), -1);
-}
-
-PL_EXPORT ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len, size_t room)
-{
-	return len <= room ? readlinkat(dirfd, path, buf, len) : (abort(), -1);
-}
-
-/* An entry of ours resolves to itself: where its text comes from is nobody's business. */
-static PL_OUT_OF_LINE char *realpath_ours(const char *path, char *resolved)
-{
-	struct pl_path p;
-	struct stat st;
-
-	switch (pl_lookup(AT_FDCWD, path, &p)) {
-	case PL_PASS:
-	case PL_MERGE:
-		return PL_NEXT(realpath)(path, resolved);
-	default:
-		break;
-	}
-	if (stat_ours(AT_FDCWD, path, &st, 0))
-		return NULL;
-	if (path[0] != '/' || strlen(path) >= PATH_MAX) {
-		errno = EACCES;
-		return NULL;
-	}
-	return resolved ? strcpy(resolved, path) : strdup(path);
-}
-
-PL_EXPORT char *realpath(const char *path, char *resolved)
-{
-	return pl_maybe(path) ? realpath_ours(path, resolved) : PL_NEXT(realpath)(path, resolved);
-}
-
-char *__realpath_chk(const char *path, char *resolved, size_t room);
-
-PL_EXPORT char *__realpath_chk(const char *path, char *resolved, size_t room)
-{
-	if (resolved && room < PATH_MAX)
-		abort();
-	return realpath(path, resolved);
-}
-
-PL_EXPORT char *canonicalize_file_name(const char *path)
-{
-	return realpath(path, NULL);
-}
-
-static PL_OUT_OF_LINE int chdir_ours(const char *path)
-{
-	struct pl_path p;
-
-	return PL_NEXT(chdir)(pl_lookup(AT_FDCWD, path, &p) == PL_FILE ? p.at : path);
-}
-
-PL_EXPORT int chdir(const char *path)
-{
-	return pl_maybe(path) ? chdir_ours(path) : PL_NEXT(chdir)(path);
-}

@@ -47,12 +47,15 @@ static int gid_text(const struct dpa_hw_gid *g, char *text, size_t len)
 	return at;
 }
 
+/* EINVAL, as the kernel has it, for the derived GID: it belongs to no interface. */
 static int ndev_text(const struct dpa_hw_gid *g, char *text, size_t len)
 {
 	char name[IF_NAMESIZE];
 
-	if (!g->ifindex || !if_indextoname(g->ifindex, name))
+	if (!g->ifindex || !if_indextoname(g->ifindex, name)) {
+		errno = EINVAL;
 		return -1;
+	}
 	return snprintf(text, len, "%s\n", name);
 }
 
@@ -75,9 +78,65 @@ static int index_text(struct dpa_port *port, const char *folder, uint32_t index,
 	return ret;
 }
 
+/* Names of the interfaces that have GIDs, one a line, in the order of the table. */
+static int netdevs_text(struct dpa_port *port, char *text, size_t len)
+{
+	char line[IF_NAMESIZE + 2] = "\n", *name = line + 1;
+	struct dpa_hw_gid gid;
+	size_t at = 1;
+
+	if (len < 2)
+		return 0;
+	text[0] = '\n'; /* for the search; taken away at the end */
+	text[1] = '\0';
+	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++) {
+		if (dpa_port_gid(port, i, &gid) || ndev_text(&gid, name, sizeof(line) - 1) < 0)
+			continue;
+		if (strstr(text, line) || at + strlen(name) >= len)
+			continue;
+		strcpy(text + at, name);
+		at += strlen(name);
+	}
+	memmove(text, text + 1, at);
+	return (int)at - 1;
+}
+
+/* "gids/3" and its kin */
+static int in_folder(struct dpa_port *port, const char *name, char *text, size_t len)
+{
+	const char *slash = strrchr(name, '/');
+	char folder[32], *end;
+	unsigned long index;
+
+	errno = ENOENT;
+	if (!slash || (size_t)(slash - name) >= sizeof(folder) || slash[1] < '0' || slash[1] > '9')
+		return -1;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
+	index = strtoul(slash + 1, &end, 10);
+	if (*end || index >= DPA_MAX_GIDS)
+		return -1;
+	return index_text(port, folder, (uint32_t)index, text, len);
+}
+
+static int port_text(struct dpa_port *port, const char *name, char *text, size_t len)
+{
+	struct dpa_hw_port_attr attr = {0};
+	bool active;
+
+	if (strcmp(name, "netdevs") == 0)
+		return netdevs_text(port, text, len);
+	if (strcmp(name, "state") != 0 && strcmp(name, "phys_state") != 0)
+		return in_folder(port, name, text, len);
+	dpa_port_attr(port, &attr);
+	active = attr.state == DPA_PORT_ACTIVE;
+	if (strcmp(name, "state") == 0)
+		return snprintf(text, len, "%s\n", active ? "4: ACTIVE" : "1: DOWN");
+	return snprintf(text, len, "%s\n", active ? "5: LinkUp" : "3: Disabled");
+}
+
 /* The same of a table that is made for this question. */
-static int namespace_text(uint32_t function, const char *ifname, uint32_t order, const char *folder,
-			  uint32_t index, char *text, size_t len)
+static int namespace_text(uint32_t function, const char *ifname, uint32_t order, const char *name,
+			  char *text, size_t len)
 {
 	struct dpa_port *port = malloc(sizeof(*port)), *of;
 	int ret = -1;
@@ -85,7 +144,7 @@ static int namespace_text(uint32_t function, const char *ifname, uint32_t order,
 	if (port && dpa_port_init(port, (enum dpa_cfg_gid_order)order) == 0) {
 		of = dpa_port_function(port, function, ifname);
 		if (of)
-			ret = index_text(of, folder, index, text, len);
+			ret = port_text(of, name, text, len);
 		dpa_port_fini(port);
 	}
 	free(port);
@@ -96,30 +155,23 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, cons
 		     char *text, size_t len)
 {
 	struct dpa_port *of;
-	const char *slash = strrchr(name, '/');
-	char folder[32], *end;
-	unsigned long index;
-	int ret;
+	int ret = -1;
 
 	errno = ENOENT;
-	if (function >= DPA_MAX_FUNCTIONS || !slash || len < 64 ||
-	    (size_t)(slash - name) >= sizeof(folder) || slash[1] < '0' || slash[1] > '9')
-		return -1;
-	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - name), name);
-	index = strtoul(slash + 1, &end, 10);
-	if (*end || index >= DPA_MAX_GIDS)
+	if (function >= DPA_MAX_FUNCTIONS || len < 64)
 		return -1;
 	if (pthread_mutex_trylock(&current_lock) == 0) {
 		of = !current ? NULL
 		     : !function && !ifname[0]
 			     ? current
 			     : atomic_load_explicit(&current->sf[function], memory_order_acquire);
-		ret = of ? index_text(of, folder, (uint32_t)index, text, len) : 0;
+		if (of)
+			ret = port_text(of, name, text, len);
 		pthread_mutex_unlock(&current_lock);
-		if (ret)
+		if (of)
 			return ret;
 	}
-	return namespace_text(function, ifname, order, folder, (uint32_t)index, text, len);
+	return namespace_text(function, ifname, order, name, text, len);
 }
 
 uint64_t dpa_hw_node_guid(uint32_t function)

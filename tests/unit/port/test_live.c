@@ -340,6 +340,17 @@ Test(port_live, files)
 		cr_expect_eq(dpa_hw_port_file(0, "", 0, "gids/1x", text, sizeof(text)), -1);
 		cr_expect_eq(dpa_hw_port_file(0, "", 0, "other/1", text, sizeof(text)), -1);
 		cr_expect_eq(errno, ENOENT);
+		cr_assert_gt(dpa_hw_port_file(0, "", 0, "netdevs", text, sizeof(text)), 0);
+		cr_expect_str_eq(text, "lo\n", "once, though it has two GIDs");
+		cr_assert_gt(dpa_hw_port_file(0, "", 0, "state", text, sizeof(text)), 0);
+		cr_expect_str_eq(text, "4: ACTIVE\n");
+		cr_assert_gt(dpa_hw_port_file(0, "nowhere0", 0, "state", text, sizeof(text)), 0);
+		cr_expect_str_eq(text, "1: DOWN\n");
+		cr_assert_gt(dpa_hw_port_file(0, "nowhere0", 0, "phys_state", text, sizeof(text)),
+			     0);
+		cr_expect_str_eq(text, "3: Disabled\n");
+		cr_expect_eq(dpa_hw_port_file(0, "nowhere0", 0, "netdevs", text, sizeof(text)), 0);
+		cr_expect_eq(dpa_hw_port_file(0, "", 0, "state/1", text, sizeof(text)), -1);
 	}
 	dpa_port_withdraw(&port);
 	dpa_port_fini(&port);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PCI   "/sys/devices/pcid9a0:00/d9a0:00:00.0"
 #define IBDEV "/sys/class/infiniband/dpa0"
 #define VERBS "/sys/class/infiniband_verbs"
 #define NODE  "/dev/infiniband/uverbs_dpa0"

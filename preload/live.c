@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * live.c - files of sysfs that differ from place to place and from time to time. Their text is made
+ * when they are opened, and read from a memfd.
+ */
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../providers/dpa/discovery/discovery.h"
+#include "place.h"
+#include "port/port.h"
+#include "preload.h"
+
+#define PCI_BUS "/devices/pcid9a0:00/d9a0:00:00."
+enum {
+	NAMES_LEN = 4096, /* of the interfaces of a function */
+	CONFIG_LEN = 256, /* of a PCI function's configuration space */
+};
+
+/* Behind the folder of a PCI function of ours, "/..." or ""; NULL: elsewhere. */
+static const char *in_pci(const char *rest, unsigned *function)
+{
+	size_t len = strlen(PCI_BUS);
+
+	if (strncmp(rest, PCI_BUS, len) != 0 || rest[len] < '0' || rest[len] > '7')
+		return NULL;
+	*function = (unsigned)(rest[len] - '0');
+	if (*function && *function >= pl_functions())
+		return NULL;
+	rest += len + 1;
+	return *rest == '/' || *rest == '\0' ? rest : NULL;
+}
+
+/* Behind the folder of the RDMA device, as "/ports/1". */
+static const char *in_device(const char *pci, unsigned function)
+{
+	char folder[48] = "/infiniband/";
+	size_t n = strlen(folder);
+
+	pl_entry_name(PL_DEVICE, function, folder + n, sizeof(folder) - n);
+	return pl_below(pci, folder);
+}
+
+static bool one_of(const char *name, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(name, *list) == 0)
+			return true;
+	return false;
+}
+
+static const char *const pci_files[] = {"config", "local_cpulist", "local_cpus", "numa_node", NULL};
+static const char *const device_files[] = {"node_guid", "sys_image_guid", NULL};
+static const char *const port_files[] = {"link_layer", "lid",	"phys_state", "rate",
+					 "sm_lid",     "state", NULL};
+static const char *const index_folders[] = {"gids", "gid_attrs/ndevs", "gid_attrs/types", NULL};
+
+/* "3" of "gids/3": an index of the GID table. */
+static bool is_index(const char *port, const char *folder)
+{
+	const char *in = pl_below(port, folder);
+	char *end;
+
+	if (!in || in[0] != '/' || in[1] < '0' || in[1] > '9' || (in[1] == '0' && in[2]))
+		return false;
+	return strtoul(in + 1, &end, 10) < DPA_MAX_GIDS && !*end;
+}
+
+static bool is_port_file(const char *name)
+{
+	if (one_of(name, port_files))
+		return true;
+	for (size_t i = 0; index_folders[i]; i++)
+		if (is_index(name, index_folders[i]))
+			return true;
+	return false;
+}
+
+const char *pl_live_name(const char *rest, unsigned *function)
+{
+	const char *pci = in_pci(rest, function), *dev, *port;
+
+	if (!pci || *pci == '\0')
+		return NULL;
+	if (one_of(pci + 1, pci_files))
+		return pci + 1;
+	dev = in_device(pci, *function);
+	if (!dev || *dev == '\0')
+		return NULL;
+	if (one_of(dev + 1, device_files))
+		return dev + 1;
+	port = pl_below(dev, "/ports/1");
+	return port && *port && is_port_file(port + 1) ? dev + 1 : NULL;
+}
+
+int pl_port_text(unsigned function, const char *name, char *text, size_t len)
+{
+	static _Atomic(dpadv_port_file_fn *) cache;
+	dpadv_port_file_fn *fn = atomic_load_explicit(&cache, memory_order_acquire);
+	char path[PATH_MAX + 32];
+	void *lib;
+
+	if (!fn) {
+		snprintf(path, sizeof(path), "%s/libdpadv.so.1", pl_libdir());
+		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		fn = lib ? (dpadv_port_file_fn *)dlsym(lib, "dpadv_port_file") : NULL;
+		if (!fn) {
+			errno = ENOENT;
+			return -1;
+		}
+		atomic_store_explicit(&cache, fn, memory_order_release);
+	}
+	return fn(function, name, text, len);
+}
+
+/* The interfaces of a function, one a line, in the order of its GIDs. */
+static bool read_netdevs(unsigned function, char text[NAMES_LEN])
+{
+	int err = errno, len = pl_port_text(function, "netdevs", text, NAMES_LEN);
+
+	errno = err;
+	return len > 0;
+}
+
+static bool add_netdevs(unsigned function, pl_add_fn *add, void *arg)
+{
+	char names[NAMES_LEN], *save, *name;
+
+	if (!read_netdevs(function, names))
+		return true;
+	for (name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
+		if (!add(arg, name, DT_LNK))
+			return false;
+	return true;
+}
+
+static bool add_indices(pl_add_fn *add, void *arg)
+{
+	char name[8];
+
+	for (unsigned i = 0; i < DPA_MAX_GIDS; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		if (!add(arg, name, DT_REG))
+			return false;
+	}
+	return true;
+}
+
+bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg)
+{
+	unsigned function;
+	const char *pci = in_pci(rest, &function), *dev, *port;
+
+	if (!pci)
+		return true;
+	if (*pci == '\0')
+		return add(arg, "config", DT_REG);
+	if (strcmp(pci, "/net") == 0)
+		return add_netdevs(function, add, arg);
+	dev = in_device(pci, function);
+	port = dev ? pl_below(dev, "/ports/1") : NULL;
+	return port && *port && one_of(port + 1, index_folders) ? add_indices(add, arg) : true;
+}
+
+bool pl_live_link(const char *rest, char *target, size_t len)
+{
+	unsigned function;
+	const char *pci = in_pci(rest, &function), *name = pci ? pl_below(pci, "/net") : NULL;
+	char names[NAMES_LEN + 1] = "\n", line[IF_NAMESIZE + 2];
+
+	if (!name || !*name || strlen(++name) >= IF_NAMESIZE || strchr(name, '/'))
+		return false;
+	snprintf(line, sizeof(line), "\n%s\n", name);
+	if (!read_netdevs(function, names + 1) || !strstr(names, line))
+		return false;
+	snprintf(target, len, "../../../../class/net/%s", name);
+	return true;
+}
+
+/* A file of the host's; 0 if there is none, or nothing in it. */
+static size_t read_host(const char *path, char *text, size_t len)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, len - 1);
+	syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* A list of CPUs as "0-3,8": sets bits in mask. Returns the number of the last one, -1: no list. */
+static long parse_cpus(const char *list, uint32_t *mask, size_t words)
+{
+	long last = -1;
+	char *end;
+
+	for (const char *p = list; *p >= '0' && *p <= '9'; p = *end == ',' ? end + 1 : end) {
+		unsigned long from = strtoul(p, &end, 10), to = from;
+
+		if (*end == '-')
+			to = strtoul(end + 1, &end, 10);
+		for (unsigned long cpu = from; cpu <= to && cpu / 32 < words; cpu++) {
+			mask[cpu / 32] |= UINT32_C(1) << cpu % 32;
+			last = (long)cpu;
+		}
+	}
+	return last;
+}
+
+/*
+ * The adapter is the host's processors: all that are online are local. It belongs to a NUMA node
+ * only where there is just one.
+ */
+static int cpu_text(const char *name, char *text, size_t len)
+{
+	uint32_t mask[512] = {0};
+	char list[1024] = "0\n";
+	int at = 0;
+	long word;
+
+	if (strcmp(name, "numa_node") == 0) {
+		(void)read_host("/sys/devices/system/node/online", list, sizeof(list));
+		return snprintf(text, len, "%s\n", strcmp(list, "0\n") == 0 ? "0" : "-1");
+	}
+	(void)read_host("/sys/devices/system/cpu/online", list, sizeof(list));
+	if (strcmp(name, "local_cpulist") == 0)
+		return snprintf(text, len, "%s", list);
+	word = parse_cpus(list, mask, sizeof(mask) / sizeof(mask[0])) / 32;
+	for (at += snprintf(text, len, "%x", mask[word]); word-- > 0;)
+		at += snprintf(text + at, len - (size_t)at, ",%08x", mask[word]);
+	return at + snprintf(text + at, len - (size_t)at, "\n");
+}
+
+/* What the files of the tree say, as a PCI function's header has it. */
+static int config_space(unsigned function, char *text)
+{
+	static const uint8_t header[0x30] = {
+		[0x00] = 0xa0, 0xd9, 0xa0, 0xd0, /* vendor and device */
+		[0x08] = 0x01, 0x00, 0x07, 0x02, /* revision and class */
+		[0x2c] = 0xa0, 0xd9, 0x01, 0x00, /* of the subsystem */
+	};
+
+	memset(text, 0, CONFIG_LEN);
+	memcpy(text, header, sizeof(header));
+	text[0x0e] = function || pl_functions() > 1 ? (char)0x80 : 0; /* one of several */
+	return CONFIG_LEN;
+}
+
+static int guid_text(unsigned function, char *text, size_t len)
+{
+	uint64_t guid = be64toh(dpa_port_node_guid(function));
+
+	return snprintf(text, len, "%04x:%04x:%04x:%04x\n", (unsigned)(guid >> 48),
+			(unsigned)(guid >> 32) & 0xffff, (unsigned)(guid >> 16) & 0xffff,
+			(unsigned)guid & 0xffff);
+}
+
+static int live_text(unsigned function, const char *name, char *text, size_t len)
+{
+	if (strncmp(name, "ports/1/", 8) == 0)
+		return pl_port_text(function, name + 8, text, len);
+	if (strcmp(name, "node_guid") == 0)
+		return guid_text(function, text, len);
+	if (strcmp(name, "sys_image_guid") == 0)
+		return guid_text(0, text, len);
+	if (strcmp(name, "config") == 0)
+		return config_space(function, text);
+	return cpu_text(name, text, len);
+}
+
+int pl_live_open(unsigned function, const char *name, int flags)
+{
+	char text[8192];
+	int len, fd, err;
+
+	len = live_text(function, name, text, sizeof(text));
+	if (len < 0)
+		return -1;
+	fd = memfd_create(PL_DEVICE, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	if (fd < 0)
+		return -1;
+	if (pwrite(fd, text, (size_t)len, 0) == len)
+		return fd;
+	err = errno;
+	syscall(SYS_close, fd);
+	errno = err;
+	return -1;
+}
