@@ -257,15 +257,20 @@ static void die(unsigned k)
 	const struct dpa_cm_record none = {0};
 	struct connection *c = w.c[k];
 	struct dpa_cm_config config = c->cm.config;
-	const struct dpa_cm_peer peer = {.id = c->cm.remote_id,
-					 .qpn = c->cm.remote_qpn,
-					 .guid = c->cm.remote_guid,
+	const struct dpa_cm_past past = {.state = c->cm.state,
+					 .qp = c->cm.qp,
+					 .remote_id = c->cm.remote_id,
+					 .remote_qpn = c->cm.remote_qpn,
+					 .remote_guid = c->cm.remote_guid,
+					 .tid = c->cm.tid,
+					 .service_id = c->cm.service_id,
 					 .path = &test_path};
+	uint8_t bytes[DPA_MAD_BYTES];
 	struct dpa_cm_effects out;
 
 	dpa_cm_index_put(&w.ix, &c->entry, &none);
-	MUST(!dpa_cm_adopt(&c->cm, &config, &peer, w.now, &out));
-	MUST(out.send && !out.done && !out.event.type);
+	MUST(!dpa_cm_adopt(&c->cm, &config, &past, w.now, &out));
+	MUST(!out.event.type && (!out.send || dpa_mad_encode(&out.mad, bytes)));
 	take_effects(k, &out, NULL);
 }
 
@@ -280,7 +285,7 @@ static void call(uint8_t kind)
 
 	if (!w.c[k])
 		add(k);
-	if ((int)in.kind == DIES && w.c[k]->cm.has_peer)
+	if ((int)in.kind == DIES)
 		die(k);
 	if ((int)in.kind == DIES || in.kind == DPA_CM_MAD)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls of the owner. Each checks first: after an error nothing has changed. */
+/* Calls of the owner. Each checks all values first: after an error nothing has changed. */
 #include "cm_priv.h"
 
 #define FIELD(member) sizeof(((struct dpa_mad *)0)->member)
@@ -89,7 +89,7 @@ static int call_confirm(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	return 0;
 }
 
-/* The peer of a REP may have made its QP ready to send: only then packets may be under way. */
+/* After a REP the QP of the peer may be ready to send: packets may be in flight. */
 static int call_reject(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	struct dpa_mad m;
@@ -123,7 +123,7 @@ static int call_notify(struct dpa_cm *cm, struct dpa_cm_effects *out)
 	return 0;
 }
 
-/* Not connected: success, as rdma_disconnect() has it. */
+/* Returns 0 if it is not connected, as rdma_disconnect() does. */
 static int call_disconnect(struct dpa_cm *cm, const struct dpa_cm_input *in,
 			   struct dpa_cm_effects *out)
 {

@@ -4,10 +4,10 @@
  * README.md of this folder.
  *
  * One struct dpa_cm is one communication id: one connection, or one SIDR exchange. A step takes one
- * input (a call of the owner, a MAD, a timer) and returns what the caller has to do. Nothing here
- * does I/O, allocates, locks or reads a clock. The caller serialises the steps of one struct
- * dpa_cm; different ones are independent. Times are in ms of a clock of the caller that never goes
- * back.
+ * input (a call of the owner, a MAD, a timer) and returns the effects that the caller carries out.
+ * No function does I/O, takes a lock or reads a clock; only the index allocates. The caller
+ * serialises the steps of one struct dpa_cm; two of them are independent. Times are in ms of a
+ * monotonic clock of the caller.
  *
  * A communication id is used once. After CLOSED the caller takes a new one, with a new local id.
  */
@@ -59,8 +59,7 @@ enum dpa_cm_qp {
 	DPA_CM_QP_XRC_INI,
 	DPA_CM_QP_XRC_TGT,
 	DPA_CM_QP_UD,
-	DPA_CM_QP_NONE, /* a REQ for RD or a reserved type: ACCEPT returns EINVAL, reject it with 9
-			 */
+	DPA_CM_QP_NONE, /* a REQ for RD or a reserved type: only REJECT works, with reason 9 */
 };
 
 /* The same for all communication ids of an adapter, but for local_id and psn. A number that is too
@@ -159,7 +158,7 @@ struct dpa_cm_event {
 	uint32_t vendor_id, attr_mod; /* ECE */
 };
 
-/* What MADs of others are compared with. A bit of `live` is set while its fields count. */
+/* The keys by which MADs find a communication id. A bit of `live` is set while its fields count. */
 #define DPA_CM_LIVE_LOCAL 1 /* local_id: MADs for it belong here */
 #define DPA_CM_LIVE_ID	  2 /* (ca_guid, remote_id): a REQ of these is a duplicate */
 #define DPA_CM_LIVE_QP	  4 /* (ca_guid, qpn): another connection of these makes this one stale */
@@ -214,19 +213,22 @@ int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
 
 /*
- * Takes over a connection of a process that died: disconnects it without an owner. config->local_id
- * is its communication id. Sets *cm and *out whole, as a step does: the first DREQ is in *out. MADs
- * and the timer go on as usual until the step that returns `done`: after DREP, DREQ or REJ of the
- * peer, or the last repetition, and TIMEWAIT. EINVAL: qpn has more than 24 bits, or a life time
- * more than 5.
+ * Takes over a communication id of a process that died, and destroys it: the peer gets DREQ, DREP,
+ * REJ or SIDR_REP as with DPA_CM_DESTROY in that state. config->local_id is its id. Sets *cm and
+ * *out whole, as a step does. MADs and the timer go on as usual until the step that returns `done`.
+ * A DREQ that the dead process sent is sent anew. EINVAL: no such state, qpn has more than 24 bits,
+ * or a life time more than 5.
  */
-struct dpa_cm_peer {
-	uint32_t id, qpn;		/* its communication id; its QP */
-	uint64_t guid;			/* its CA GUID; 0: not known */
+struct dpa_cm_past {
+	enum dpa_cm_state state;
+	enum dpa_cm_qp qp;
+	uint32_t remote_id, remote_qpn; /* remote_id: of SIDR the request id */
+	uint64_t remote_guid;		/* CA GUID of the peer; 0: not known */
+	uint64_t tid, service_id;	/* of the last request of the peer */
 	const struct dpa_cm_path *path; /* mtu and pkey do not count */
 };
 int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
-		 const struct dpa_cm_peer *peer, uint64_t now, struct dpa_cm_effects *out);
+		 const struct dpa_cm_past *past, uint64_t now, struct dpa_cm_effects *out);
 
 /*
  * Attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and *mask whole.

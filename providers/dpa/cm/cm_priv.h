@@ -68,8 +68,6 @@ void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 
 /* calls.c, destroy.c, receive.c, timer.c: one kind of input each */
 int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
-/* destroy.c: the owner of an established connection is gone. */
-void cm_leave(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
 void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 /* sidr.c */

@@ -8,7 +8,7 @@
  */
 #include "cm_priv.h"
 
-/* The peer has not learnt this side's id yet: it finds the connection by the node GUID. */
+/* The peer may not have received the id of this side: it finds the connection by the node GUID. */
 static void reject_timeout(const struct dpa_cm *cm, struct dpa_cm_effects *out)
 {
 	struct dpa_mad m;
@@ -46,16 +46,6 @@ static uint32_t longest_wait(const struct dpa_cm *cm)
 	return 2 * dpa_cm_ms(cm->config.cm_timeout);
 }
 
-void cm_leave(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
-{
-	const struct dpa_cm_input bare = {.kind = DPA_CM_DESTROY};
-	uint32_t most = longest_wait(cm);
-
-	cm_make_dreq(cm, &bare, &cm->msg);
-	cm->state = DPA_CM_ST_DREQ_SENT;
-	cm_send_repeated(cm, now, cm->answer_wait < most ? cm->answer_wait : most, out);
-}
-
 static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
 {
 	uint32_t most = longest_wait(cm);
@@ -68,17 +58,23 @@ static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
 }
 
 /* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
-static void leave_established(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+static void leave_established(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			      struct dpa_cm_effects *out)
 {
-	if (cm->qp == DPA_CM_QP_XRC_TGT)
+	uint32_t most = longest_wait(cm);
+
+	if (cm->qp == DPA_CM_QP_XRC_TGT) {
 		cm_close(cm);
-	else
-		cm_leave(cm, now, out);
+		return;
+	}
+	cm_make_dreq(cm, in, &cm->msg);
+	cm->state = DPA_CM_ST_DREQ_SENT;
+	cm_send_repeated(cm, in->now, cm->answer_wait < most ? cm->answer_wait : most, out);
 }
 
 void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
-	/* no private data, whatever the input has */
+	/* the messages carry no private data */
 	const struct dpa_cm_input bare = {.kind = DPA_CM_DESTROY, .now = in->now};
 
 	cm->orphan = true;
@@ -101,7 +97,7 @@ void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 		cm_enter_timewait(cm, in->now);
 		break;
 	case DPA_CM_ST_ESTABLISHED:
-		leave_established(cm, in->now, out);
+		leave_established(cm, &bare, out);
 		break;
 	case DPA_CM_ST_DREQ_RCVD:
 		cm_answer_dreq(cm, &bare, out);

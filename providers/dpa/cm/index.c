@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The index of communication ids: one hash table with chains for each way in which a MAD names one.
- * Peers choose most of what is hashed; the seed keeps them from making one long chain.
+ * Peers choose most of the hashed values; the random seed keeps them from making one long chain.
  */
 #include <stdlib.h>
 #include <sys/random.h>
@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* The part of a record that DPA_CM_LIVE_* number `k` stands for, as two words and a GID. */
+/* Hash of the fields that bit k of record.live stands for. */
 static uint64_t hash(const struct dpa_cm_index *ix, int k, const struct dpa_cm_record *r)
 {
 	uint64_t gid[2];
@@ -99,7 +99,7 @@ static void push(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
 	*head = e;
 }
 
-/* Twice as many buckets, as soon as there is one entry for each. */
+/* Doubles the buckets as soon as there is one entry for each. */
 static void grow(struct dpa_cm_index *ix, int k)
 {
 	struct dpa_cm_table *t = &ix->by[k], old = *t;

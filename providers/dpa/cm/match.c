@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a MAD is: which communication id it is for, or why it is for none. */
+/* Find the communication id of a MAD. */
 #include "cm_priv.h"
 
-/* The entry with this local id, if the peer's id is known or not (`peer`) as asked. */
+/* The entry with this local id; with `peer` only if the peer's id is known, else only if not. */
 static struct dpa_cm_entry *find_local(const struct dpa_cm_index *ix, uint32_t local, bool peer)
 {
 	const struct dpa_cm_record key = {.local_id = local};
@@ -19,7 +19,7 @@ static struct dpa_cm_entry *find_both(const struct dpa_cm_index *ix, uint32_t lo
 	return e && e->record.remote_id == remote ? e : NULL;
 }
 
-/* A peer that rejects a REQ, or asks for time for it, may not have named its id yet. */
+/* REJ or MRA of a REQ: this side has not received the id of the peer yet. */
 static struct dpa_cm_entry *find_by_message(const struct dpa_cm_index *ix, uint8_t message,
 					    uint32_t local, uint32_t remote)
 {
@@ -105,7 +105,7 @@ enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct 
 			     which);
 	case DPA_CM_RTU:
 	case DPA_CM_DREQ:
-	case DPA_CM_DREP: /* their ids are in one place */
+	case DPA_CM_DREP: /* all three have the ids in the same place */
 		return found(find_both(ix, m->rtu.remote_id, m->rtu.local_id), which);
 	default:
 		return found(NULL, which);

@@ -49,7 +49,7 @@ static void put_path(struct dpa_mad *m, const struct dpa_cm *cm)
 	m->req.path_mtu = p->mtu;
 }
 
-/* An XRC initiator has none of these: they belong to the target (Linux: cm_format_req()). */
+/* Not sent by an XRC initiator: the fields belong to the target (Linux: cm_format_req()). */
 static void put_req_resources(struct dpa_mad *m, const struct dpa_cm_conn *c)
 {
 	m->req.responder_resources = c->responder_resources;
@@ -86,7 +86,7 @@ void cm_make_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct 
 	put_data(m->req.data, in->data, in->len);
 }
 
-/* An XRC target's QPN is where an EECN was, and its receives come from an SRQ (IBA annex A14). */
+/* An XRC target has its QPN in the EECN field, and always an SRQ (IBA annex A14). */
 uint32_t cm_rep_qpn(const struct dpa_mad *m, bool xrc)
 {
 	return xrc ? m->rep.eecn : m->rep.qpn;
@@ -95,7 +95,8 @@ uint32_t cm_rep_qpn(const struct dpa_mad *m, bool xrc)
 static void start_pair(const struct dpa_cm *cm, uint16_t attr, uint64_t tid, struct dpa_mad *m)
 {
 	cm_mad_start(m, attr, tid);
-	m->rtu.local_id = cm->config.local_id; /* in the same place in all that have both */
+	m->rtu.local_id =
+		cm->config.local_id; /* all messages with both ids have them in the same place */
 	m->rtu.remote_id = cm->remote_id;
 }
 
@@ -138,7 +139,7 @@ void cm_make_mra(const struct dpa_cm *cm, uint8_t message, struct dpa_mad *m)
 	m->mra.service_timeout = cm->config.mra_timeout;
 }
 
-/* Without information and data. A REJ of a REQ whose id the peer has not seen has local id 0. */
+/* Without information and data. The local id is 0 if the peer has not received it. */
 void cm_make_rej(const struct dpa_cm *cm, uint16_t reason, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_REJ, cm->tid, m);

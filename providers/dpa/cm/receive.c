@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs. The caller has found by dpa_cm_classify() that they are for this communication id. */
+/* MADs. The caller found this communication id by dpa_cm_classify(). */
 #include "cm_priv.h"
 
 static enum dpa_cm_qp qp_of(const struct dpa_mad *m)
@@ -16,7 +16,7 @@ static enum dpa_cm_qp qp_of(const struct dpa_mad *m)
 	}
 }
 
-/* The path back, from what the peer wrote and from where the MAD came in. */
+/* The path back: fields of the REQ, and the address that the MAD came from. */
 static void take_path(struct dpa_cm *cm, const struct dpa_mad *m, const struct dpa_cm_path *arrival)
 {
 	struct dpa_cm_path *p = &cm->path;
@@ -33,7 +33,7 @@ static void take_path(struct dpa_cm *cm, const struct dpa_mad *m, const struct d
 	cm->ack_timeout = cm_path_timeout(p->life_time);
 }
 
-static void tell_req(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
+static void report_req(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
 {
 	*e = (struct dpa_cm_event){.type = DPA_CM_EV_REQ,
 				   .data = m->req.data,
@@ -80,7 +80,7 @@ static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	take_path(cm, m, in->arrival);
 	expect_repetition(cm, in->now, dpa_cm_ms(m->req.remote_cm_timeout));
 	cm->state = DPA_CM_ST_REQ_RCVD;
-	tell_req(cm, m, &out->event);
+	report_req(cm, m, &out->event);
 }
 
 /*
@@ -113,7 +113,7 @@ static void on_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 	}
 }
 
-static void tell_rep(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
+static void report_rep(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
 {
 	*e = (struct dpa_cm_event){.type = DPA_CM_EV_REP,
 				   .data = m->rep.data,
@@ -150,10 +150,10 @@ static void take_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dp
 	expect_repetition(cm, in->now, dpa_cm_ms(cm->config.cm_timeout));
 	cm->state = DPA_CM_ST_REP_RCVD;
 	cm->deadline = DPA_CM_NEVER;
-	tell_rep(cm, m, &out->event);
+	report_rep(cm, m, &out->event);
 }
 
-/* A REP again means that the RTU was lost: it is sent again. */
+/* The peer sends a REP again if the RTU was lost: send the RTU again. */
 static void on_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	if (cm_in(cm, CM_WAITS_REP))

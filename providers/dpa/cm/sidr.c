@@ -2,7 +2,7 @@
 /* MADs of service id resolution (SIDR). One request, one answer; no connection. */
 #include "cm_priv.h"
 
-/* Again, before the owner answered: nothing. Afterwards it is a new one, and has its own id. */
+/* A duplicate is ignored until the owner has answered. After the answer it is a new request. */
 void cm_on_sidr_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;

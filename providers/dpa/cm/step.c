@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One step of the communication manager, and what its parts have in common. */
+/* One step of the communication manager, and helpers of its parts. */
 #include "cm_priv.h"
 
 static void at_most(uint8_t *field, uint8_t max)
@@ -136,25 +136,39 @@ int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 	return ret;
 }
 
-int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
-		 const struct dpa_cm_peer *peer, uint64_t now, struct dpa_cm_effects *out)
+/* Restore the fields that cm_destroy() and the states after it use. */
+static void restore(struct dpa_cm *cm, const struct dpa_cm_past *past)
 {
-	const struct dpa_cm_record before = {0};
-
-	if (peer->qpn > CM_QPN_MAX || peer->path->life_time > 31)
-		return EINVAL;
-	dpa_cm_init(cm, config);
-	memset(out, 0, sizeof(*out));
-	cm->orphan = cm->has_peer = true;
-	cm->remote_id = peer->id;
-	cm->remote_qpn = peer->qpn;
-	cm->remote_guid = peer->guid;
+	cm->state = past->state == DPA_CM_ST_DREQ_SENT ? DPA_CM_ST_ESTABLISHED : past->state;
+	cm->qp = past->qp;
+	cm->remote_id = past->remote_id;
+	cm->remote_qpn = past->remote_qpn;
+	cm->remote_guid = past->remote_guid;
+	cm->has_peer = cm_in(cm, CM_PEER_KNOWN | CM_DISCONNECTS | IN(TIMEWAIT));
 	cm->local_qpn = CM_QPN_ANY;
-	cm->path = *peer->path;
+	cm->tid = past->tid;
+	cm->service_id = past->service_id;
+	cm->path = *past->path;
 	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
 	cm->max_retries = cm->config.max_retries;
 	cm->answer_wait = dpa_cm_ms(cm->config.cm_timeout);
-	cm_leave(cm, now, out);
+}
+
+int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
+		 const struct dpa_cm_past *past, uint64_t now, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_input destroy = {.kind = DPA_CM_DESTROY, .now = now};
+	const struct dpa_cm_record before = {0};
+
+	if ((unsigned)past->state >= DPA_CM_STATES || past->remote_qpn > CM_QPN_MAX ||
+	    past->path->life_time > 31)
+		return EINVAL;
+	dpa_cm_init(cm, config);
+	restore(cm, past);
+	memset(out, 0, sizeof(*out));
+	if (cm_in(cm, IN(TIMEWAIT)))
+		cm_enter_timewait(cm, now);
+	cm_destroy(cm, &destroy, out);
 	finish(cm, &before, out);
 	return 0;
 }

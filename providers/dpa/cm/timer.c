@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Times of the communication manager, and what happens when one is over. */
+/* Times of the communication manager, and its deadlines. */
 #include "cm_priv.h"
 
 uint32_t dpa_cm_ms(uint8_t t)

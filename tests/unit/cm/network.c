@@ -249,14 +249,18 @@ static void die(struct net *n, int self, struct net_id *id)
 static void take_over(struct net *n, int self, struct net_id *id)
 {
 	const struct dpa_cm_path path = path_from(self);
-	const struct dpa_cm_peer peer = {.id = id->cm.remote_id,
-					 .qpn = id->cm.remote_qpn,
-					 .guid = id->cm.remote_guid,
+	const struct dpa_cm_past past = {.state = id->cm.state,
+					 .qp = id->cm.qp,
+					 .remote_id = id->cm.remote_id,
+					 .remote_qpn = id->cm.remote_qpn,
+					 .remote_guid = id->cm.remote_guid,
+					 .tid = id->cm.tid,
+					 .service_id = id->cm.service_id,
 					 .path = &path};
 	const struct dpa_cm_config config = id->cm.config;
 	struct dpa_cm_effects out;
 
-	cr_assert_eq(dpa_cm_adopt(&id->cm, &config, &peer, n->now, &out), 0);
+	cr_assert_eq(dpa_cm_adopt(&id->cm, &config, &past, n->now, &out), 0);
 	take_effects(n, self, id, &out);
 }
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A connection whose process died: another process disconnects it. */
+/* A connection whose process died: another process takes it over and destroys it. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 #include "util.h"
 
-static const struct dpa_cm_peer peer = {
-	.id = PEER_ID, .qpn = PEER_QPN, .guid = PEER_GUID, .path = &test_path};
+static const struct dpa_cm_past past = {.state = DPA_CM_ST_ESTABLISHED,
+					.remote_id = PEER_ID,
+					.remote_qpn = PEER_QPN,
+					.remote_guid = PEER_GUID,
+					.tid = PEER_TID,
+					.service_id = SERVICE,
+					.path = &test_path};
 
 static struct dpa_cm_effects adopt(struct dpa_cm *cm)
 {
 	struct dpa_cm_effects out;
 
-	cr_assert_eq(dpa_cm_adopt(cm, &test_config, &peer, NOW, &out), 0);
+	cr_assert_eq(dpa_cm_adopt(cm, &test_config, &past, NOW, &out), 0);
 	return out;
 }
 
@@ -76,14 +82,14 @@ Test(cm_adopt, never_answered)
 Test(cm_adopt, is_found)
 {
 	for (uint64_t guid = 0; guid <= PEER_GUID; guid += PEER_GUID) {
-		struct dpa_cm_peer p = peer;
+		struct dpa_cm_past p = past;
 		struct dpa_mad m = test_mad(DPA_CM_DREP);
 		struct dpa_cm_entry entry = {0}, *which;
 		struct dpa_cm_index ix;
 		struct dpa_cm_effects out;
 		struct dpa_cm cm;
 
-		p.guid = guid;
+		p.remote_guid = guid;
 		cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), 0);
 		cr_assert_eq(dpa_cm_index_init(&ix), 0);
 		dpa_cm_index_put(&ix, &entry, &out.record);
@@ -108,14 +114,51 @@ Test(cm_adopt, has_no_owner)
 Test(cm_adopt, numbers_that_are_too_large)
 {
 	struct dpa_cm_path path = test_path;
-	struct dpa_cm_peer p = peer;
+	struct dpa_cm_past p = past;
 	struct dpa_cm_effects out;
 	struct dpa_cm cm;
 
-	p.qpn = 1u << 24;
+	p.remote_qpn = 1u << 24;
 	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
-	p = peer;
+	p = past;
+	p.state = DPA_CM_STATES;
+	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+	p = past;
 	path.life_time = 32;
 	p.path = &path;
 	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+}
+
+/* In each state: what the process's own DESTROY would send, and the same end. */
+Test(cm_adopt, as_destroy)
+{
+	for (int p = 0; p < PLACES; p++) {
+		struct dpa_cm_past at = past;
+		struct dpa_cm_effects own, other;
+		struct dpa_cm cm, heir;
+
+		test_reach(&cm, (enum place)p);
+		at.state = cm.state;
+		at.remote_id = cm.remote_id;
+		at.remote_qpn = cm.remote_qpn;
+		at.remote_guid = cm.remote_guid;
+		at.tid = cm.tid;
+		cr_assert_eq(dpa_cm_adopt(&heir, &test_config, &at, NOW, &other), 0);
+		own = test_call(&cm, DPA_CM_DESTROY);
+		if (p == P_DREQ_SENT) { /* its DREQ goes out once more */
+			own.send = true;
+			own.mad = cm.msg;
+		}
+		cr_assert_eq(own.send, other.send, "%s", test_place_names[p]);
+		if (own.send)
+			cr_assert_eq(memcmp(&own.mad, &other.mad, sizeof(own.mad)), 0, "%s",
+				     test_place_names[p]);
+		cr_assert_eq(heir.state, cm.state, "%s", test_place_names[p]);
+		cr_assert_eq(own.done, other.done, "%s", test_place_names[p]);
+		cr_assert(own.record.live == other.record.live &&
+				  own.record.remote_id == other.record.remote_id &&
+				  own.record.ca_guid == other.record.ca_guid &&
+				  own.record.qpn == other.record.qpn,
+			  "%s", test_place_names[p]);
+	}
 }

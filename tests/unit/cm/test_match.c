@@ -182,6 +182,28 @@ Test(cm_match, sidr)
 	expect(&alone, m, DPA_CM_UNKNOWN);
 }
 
+/* 0 is an id and a QPN as any other: what is not known is not told by 0. */
+Test(cm_match, zeros)
+{
+	struct dpa_mad req = test_mad(DPA_CM_REQ), rtu = test_mad(DPA_CM_RTU);
+	struct dpa_cm_input in = test_receive(&req);
+	struct dpa_cm_effects out;
+	struct dpa_cm cm;
+
+	req.req.local_id = req.req.qpn = 0;
+	req.req.ca_guid = 0;
+	dpa_cm_init(&cm, &test_config);
+	out = test_step(&cm, &in);
+	expect(&out.record, req, DPA_CM_DUPLICATE);
+	out = test_call(&cm, DPA_CM_ACCEPT);
+	cr_assert(out.mad.rep.remote_id == 0 && out.mad.rep.local_id == ID);
+	rtu.rtu.local_id = 0;
+	expect(&out.record, rtu, DPA_CM_FOUND);
+	req.req.local_id = 1; /* a second connection without a QP: as in Linux */
+	expect(&out.record, req, DPA_CM_STALE);
+	expect(&alone, rtu, DPA_CM_UNKNOWN);
+}
+
 Test(cm_match, refusals)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ), a;
