@@ -2,13 +2,15 @@
 /*
  * cm_port.c - claims of rdma_cm ports by byte locks; the contract is in dpa_cm_port.h.
  *
- * Each family, port space and port has three bytes, each address of it one more:
+ * Each family, port space and port has four bytes, each address of it one more:
  *
  *   claim                     X    WILD    ADDR   A(address)
  *   wildcard                  wr
  *   wildcard, reuse           rd   rd, ADDR must be free
  *   address                   rd   WILD must be free, rd    wr
  *   address, reuse            rd                            rd
+ *
+ * A claim that listens also has LISTEN (rd), which excludes nothing: dpa_cm_port_listens() looks.
  *
  * The two that exclude each other although both only read (a wildcard that reuses, an address that
  * does not) take their own byte first and look at the other's afterwards: one of two that do so
@@ -42,7 +44,7 @@
 #define TRIES	 20000
 #define RETRY_NS 50000 /* at least; with the timer's slack some 100 us */
 
-enum byte { BYTE_X, BYTE_WILD, BYTE_ADDR, BYTE_NUM };
+enum byte { BYTE_X, BYTE_WILD, BYTE_ADDR, BYTE_LISTEN, BYTE_NUM };
 enum { MAX_BYTES = 2 * (BYTE_NUM + 1) };
 
 struct dpa_cm_ports {
@@ -130,6 +132,10 @@ static int needs(const struct dpa_cm_claim *c, struct need need[MAX_BYTES])
 			need[n++] = (struct need){port_byte(c, v6, wild ? BYTE_WILD : BYTE_ADDR),
 						  F_RDLCK, EADDRNOTAVAIL};
 	}
+	for (int v6 = 0; v6 < 2; v6++)
+		if (c->listening && (v6 == c->v6 || both))
+			need[n++] = (struct need){port_byte(c, v6, BYTE_LISTEN), F_RDLCK,
+						  EADDRNOTAVAIL};
 	if (!wild)
 		need[n++] = (struct need){addr_byte(c), c->reuse ? F_RDLCK : F_WRLCK, EADDRINUSE};
 	for (int v6 = 0; v6 < 2; v6++)
@@ -314,6 +320,7 @@ int dpa_cm_port_claim(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 
 	if (ps_index(c->ps) < 0 || (!c->v6 && (!c->afonly || c->scope)))
 		return EINVAL;
+	c->listening = false;
 	rc = room_for_one(p);
 	if (rc)
 		return rc;
@@ -333,9 +340,10 @@ int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 
 	if (at == p->n)
 		return ENOENT;
-	if (!c->reuse)
+	if (p->claims[at].listening)
 		return 0;
 	alone.reuse = false;
+	alone.listening = true;
 	for (uint32_t i = 0; i < p->n && !rc; i++)
 		if (i != at)
 			rc = conflict(&p->claims[i], &alone);
@@ -350,6 +358,24 @@ int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	unlock(p, need, needs(c, need), p->n);
 	*c = alone;
 	return 0;
+}
+
+bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
+{
+	const struct dpa_cm_claim c = {.ps = ps, .port = port};
+	bool held = false;
+	char path[192];
+	int fd;
+
+	if (ps_index(ps) < 0 || dpa_cm_ports_path(path, sizeof(path)))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	for (int v6 = 0; v6 < 2; v6++)
+		held |= must_be_free(fd, port_byte(&c, v6, BYTE_LISTEN)) == EAGAIN;
+	close(fd);
+	return held;
 }
 
 int dpa_cm_port_release(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)

@@ -27,6 +27,13 @@ struct dpa_gsi_queues {
 	uint8_t buf[DPA_GSI_RECVS * DPA_GSI_BUF];
 };
 
+/* That there was a way between them; good until then (ns). */
+#define DPA_GSI_ROUTES 16u
+struct dpa_gsi_route {
+	uint8_t sgid[16], dgid[16];
+	uint64_t until;
+};
+
 struct dpa_hw_gsi {
 	struct dpa_hw *hw;
 	struct dpa_hw_ctx *ctx; /* its own: it stays when the driver closes the one it named */
@@ -37,8 +44,9 @@ struct dpa_hw_gsi {
 	struct dpa_hw_cq *send_cq, *recv_cq;
 	struct dpa_gsi_queues *q; /* not mapped in a forked child */
 	uint32_t pdn, lkey;
-	pthread_mutex_t lock; /* sending: sq_pi, sent */
+	pthread_mutex_t lock; /* sending: sq_pi, sent, routes */
 	uint32_t sq_pi, sent;
+	struct dpa_gsi_route routes[DPA_GSI_ROUTES];
 	/* the receiver's, one caller at a time */
 	uint32_t rq_pi, recv_ci;
 	uint32_t orphan_at;

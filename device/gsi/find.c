@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* find.c - which endpoint a MAD is for, by what it says. */
+#include <dpa_cm_port.h>
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
 
@@ -101,7 +102,10 @@ static enum dpa_gsi_whose by_service(struct dpa_hw *hw, const struct dpa_gsi_key
 	/* what looks like the header may be the program's own data: AF_IB has none */
 	if (dpa_board_service_find(hw->board, k->service_id, dgid, g))
 		return DPA_GSI_PROCESS;
-	return DPA_GSI_NOBODY;
+	return IP_SERVICES(k->service_id) && dpa_cm_port_listens((uint16_t)(k->service_id >> 16),
+								 (uint16_t)k->service_id)
+		       ? DPA_GSI_BOARD
+		       : DPA_GSI_NOBODY;
 }
 
 enum dpa_gsi_whose dpa_gsi_find(struct dpa_hw *hw, const struct dpa_gsi_key *k,

@@ -43,7 +43,12 @@ bool dpa_gsi_key(const uint8_t *mad, struct dpa_gsi_key *k);
 enum dpa_gsi_whose {
 	DPA_GSI_NOBODY,
 	DPA_GSI_PROCESS, /* of this board: *g */
-	DPA_GSI_BOARD,	 /* number *num has given out the id, or all others are to be asked (0) */
+	/*
+	 * Another board's. *num has given out the id; 0: a service that somebody of the namespace
+	 * listens to. A process of this board says so to the namespace before it says it to the
+	 * board: once the others were asked, look again.
+	 */
+	DPA_GSI_BOARD,
 };
 
 /* The endpoint of a MAD that came to, or is sent to, address dgid of this namespace. Lock-free. */

@@ -34,14 +34,7 @@ void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const ui
 
 bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
-	bool sent = false;
-
-	if (num)
-		return num != hw->board->board_num && dpa_forward_board(hw, f, num);
-	for (num = 1; num < 255; num++)
-		if (num != hw->board->board_num)
-			sent |= dpa_forward_board(hw, f, num);
-	return sent;
+	return num ? dpa_forward_board(hw, f, num) : dpa_forward_boards(hw, f);
 }
 
 static bool is_mad(const struct dpa_roce_pkt *pkt, struct dpa_gsi_key *k)
@@ -80,6 +73,25 @@ static bool refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roc
 	return drop(hw);
 }
 
+static bool to_process(struct dpa_hw *hw, const struct dpa_board_gsi *g, const struct dpa_frame *f,
+		       struct dpa_roce_pkt *pkt)
+{
+	if (g->slot == hw->board->slot && g->gen == hw->board->gen)
+		return ours(hw, pkt);
+	return pass(hw, f, g->qpn);
+}
+
+/* Other boards have it, but a process of this one may just have begun to listen: gsi.h. */
+static bool listens_now(struct dpa_hw *hw, const struct dpa_gsi_key *k, const struct dpa_frame *f,
+			struct dpa_roce_pkt *pkt)
+{
+	struct dpa_board_gsi g;
+	uint32_t num;
+
+	return k->request && dpa_gsi_find(hw, k, f->net.dst, &g, &num) == DPA_GSI_PROCESS &&
+	       to_process(hw, &g, f, pkt);
+}
+
 bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
 		bool may_forward)
 {
@@ -93,16 +105,14 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 		return ours(hw, pkt);
 	switch (dpa_gsi_find(hw, &k, f->net.dst, &g, &num)) {
 	case DPA_GSI_PROCESS:
-		if (g.slot == hw->board->slot && g.gen == hw->board->gen)
-			return ours(hw, pkt);
-		return pass(hw, f, g.qpn);
+		return to_process(hw, &g, f, pkt);
 	case DPA_GSI_BOARD:
 		if (f->passed_on) /* by the board that had it: it would go round */
 			return drop(hw);
 		if (!dpa_gsi_to_boards(hw, f, num))
 			break;
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
-		return false;
+		return listens_now(hw, &k, f, pkt);
 	case DPA_GSI_NOBODY:
 		if (f->passed_on && k.request) /* all boards were asked */
 			return drop(hw);

@@ -63,6 +63,31 @@ static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t
 	return rc;
 }
 
+/* Is there a way? Asked of the kernel at most once a second for each place of the table. */
+static int check_route(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to)
+{
+	struct dpa_gsi_route *r = &g->routes[to->dgid[15] % DPA_GSI_ROUTES];
+	uint64_t now = dpa_now_ns();
+	uint32_t oif, mtu;
+	bool known;
+	int rc;
+
+	pthread_mutex_lock(&g->lock);
+	known = now < r->until && !memcmp(r->sgid, to->sgid, 16) && !memcmp(r->dgid, to->dgid, 16);
+	pthread_mutex_unlock(&g->lock);
+	if (known)
+		return 0;
+	rc = dpa_route_lookup(&g->hw->port, to->sgid, to->dgid, &oif, &mtu);
+	if (rc == ENETUNREACH || rc == EHOSTUNREACH)
+		return rc;
+	pthread_mutex_lock(&g->lock);
+	memcpy(r->sgid, to->sgid, 16);
+	memcpy(r->dgid, to->dgid, 16);
+	r->until = now + 1000000000u;
+	pthread_mutex_unlock(&g->lock);
+	return 0;
+}
+
 static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		     const struct dpa_gsi_key *k, uint32_t sgid_index, const uint8_t *mad)
 {
@@ -76,9 +101,11 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		return send_to(g, to, sgid_index, at.qpn, mad);
 	case DPA_GSI_BOARD:
 		dpa_gsi_frame(to, to->sgid, to->dgid, mad, room, &f);
-		if (dpa_gsi_to_boards(g->hw, &f, num))
-			return 0;
-		break;
+		if (!dpa_gsi_to_boards(g->hw, &f, num))
+			break;
+		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
+			return send_to(g, to, sgid_index, at.qpn, mad); /* since just now */
+		return 0;
 	case DPA_GSI_NOBODY:
 		break;
 	}
@@ -90,7 +117,7 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 {
 	struct dpa_hw_gid gid;
 	struct dpa_gsi_key k;
-	int index;
+	int index, rc;
 
 	if (!dpa_gsi_alive(g))
 		return EIO;
@@ -100,7 +127,8 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		return EINVAL;
 	if (dpa_port_is_own(&g->hw->port, to->dgid))
 		return send_near(g, to, &k, (uint32_t)index, mad);
-	return send_to(g, to, (uint32_t)index, DPA_MAD_QPN, mad);
+	rc = check_route(g, to);
+	return rc ? rc : send_to(g, to, (uint32_t)index, DPA_MAD_QPN, mad);
 }
 
 bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
@@ -112,12 +140,18 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
 	struct dpa_frame f;
 	uint32_t num;
 
-	if (!dpa_gsi_alive(g) || !dpa_gsi_key(mad, &k) ||
-	    dpa_gsi_find(g->hw, &k, from->sgid, &at, &num) != DPA_GSI_PROCESS ||
-	    at.qpn == g->info.qpn)
+	if (!dpa_gsi_alive(g) || !dpa_gsi_key(mad, &k))
 		return false;
 	dpa_gsi_frame(from, from->dgid, from->sgid, mad, room, &f);
-	return dpa_frame_forward(g->hw, &f, at.qpn);
+	switch (dpa_gsi_find(g->hw, &k, from->sgid, &at, &num)) {
+	case DPA_GSI_PROCESS:
+		return at.qpn != g->info.qpn && dpa_frame_forward(g->hw, &f, at.qpn);
+	case DPA_GSI_BOARD:
+		return dpa_gsi_to_boards(g->hw, &f, num);
+	case DPA_GSI_NOBODY:
+		break;
+	}
+	return false;
 }
 
 /* ---------------------------------------------------------------- receiving */

@@ -38,6 +38,7 @@ struct dpa_cm_claim {
 	uint16_t port;	  /* host order; 0: any free one of the ephemeral range */
 	bool v6, afonly;  /* family; an IPv4 claim is always afonly */
 	bool reuse;	  /* RDMA_OPTION_ID_REUSEADDR */
+	bool listening;	  /* set by dpa_cm_port_listen() */
 	uint8_t addr[16]; /* network order; IPv4 in the last four bytes; all 0: wildcard */
 	uint32_t scope;	  /* interface index of a link-local address, else 0 */
 };
@@ -67,9 +68,15 @@ void dpa_cm_ports_close(struct dpa_cm_ports *ports);
 int dpa_cm_port_claim(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
 /*
  * The claim is about to listen: it must hold its address alone, whatever `reuse` allowed before.
- * On success it no longer reuses: c->reuse is false. Errors as dpa_cm_port_claim(), and ENOENT.
+ * On success it no longer reuses: c->reuse is false, c->listening true. Errors as
+ * dpa_cm_port_claim(), and ENOENT.
  */
 int dpa_cm_port_listen(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
+/*
+ * Does a claim of the namespace listen at that port, whichever address, channel, process and user
+ * it is of? False, too, where the file cannot be read. Some microseconds.
+ */
+bool dpa_cm_port_listens(uint16_t ps, uint16_t port);
 /* Gives the claim up. *c as the claim left it. ENOENT: the channel has none like it. */
 int dpa_cm_port_release(struct dpa_cm_ports *ports, const struct dpa_cm_claim *c);
 

@@ -60,7 +60,8 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 bool dpa_hw_gsi_recv(struct dpa_hw_gsi *gsi, struct dpa_gsi_addr *from, uint8_t mad[DPA_MAD_BYTES]);
 /*
  * A MAD that came here because it was nobody's: looks again. True: it is another process's by now
- * and was passed on.
+ * and was passed on. A process of another board counts if it listens: dpa_cm_port_listen() comes
+ * before dpa_hw_gsi_listen().
  */
 bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 			const uint8_t mad[DPA_MAD_BYTES]);
@@ -70,7 +71,7 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
  * process's. Of several that match the one with an address goes first. Of a MAD without an IP CM
  * header the address is the GID that it came to. ENOMEM.
  */
-struct dpa_gsi_service {
+struct dpa_gsi_service {	   /* all numbers in host order */
 	uint64_t service_id, mask; /* mask 0: all bits */
 	uint8_t addr[16];	   /* a GID; or all 0 */
 	bool v4, v6;		   /* which families an all 0 address takes */
@@ -85,7 +86,7 @@ void dpa_hw_gsi_unlisten(struct dpa_hw_gsi *gsi, uint32_t handle);
  */
 struct dpa_gsi_id {
 	uint32_t local_id, remote_id; /* remote_id 0: not known */
-	uint64_t remote_guid;	      /* CA GUID of the peer, 0: not known */
+	uint64_t remote_guid;	      /* CA GUID of the peer, host order; 0: not known */
 	uint64_t tid;
 	uint64_t service_id; /* of a SIDR request that came */
 	uint32_t remote_qpn;
@@ -101,10 +102,13 @@ struct dpa_gsi_id {
 };
 /* ENOMEM: the board has no more. */
 int dpa_hw_gsi_id_new(struct dpa_hw_gsi *gsi, uint32_t *local_id);
-/* All of *id, named by id->local_id. */
+/* All of *id, named by id->local_id. Calls for one id come one at a time. */
 void dpa_hw_gsi_id_set(struct dpa_hw_gsi *gsi, const struct dpa_gsi_id *id);
 void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id);
-/* Takes one over from a process of the board that died: it is this one's now. False: no more. */
+/*
+ * Takes one over from a process of the board that died: it is this one's now. Only those with which
+ * something was set. False: no more. One caller at a time.
+ */
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id);
 
 /* The way from one of our addresses to another, as the kernel would send it now. */

@@ -235,6 +235,28 @@ bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t nu
 	return f->n <= DPA_FWD_MAX && to_board(hw, f, num);
 }
 
+bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
+{
+	struct dpa_fwd h;
+	struct iovec iov[2] = {{.iov_base = &h, .iov_len = sizeof(h)},
+			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
+	const struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
+	bool sent = false;
+	int fd, cancel;
+
+	dpa_fwd_pack(&h, f);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	for (uint32_t num = 1; num < 255; num++) {
+		fd = num == hw->board->board_num ? -1 : connect_board(num);
+		if (fd < 0)
+			continue;
+		sent |= sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+		close(fd); /* what was sent stays readable */
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return sent;
+}
+
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	uint32_t num = dqpn >> 16;

@@ -35,6 +35,11 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 /* To another board of the host, whatever QPN it has. False: it is not there, or takes none. */
 bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 
+/*
+ * To all other boards, by connections made for it: some 300 system calls. True: there are others.
+ */
+bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
+
 /* Does a packet wait in a lane for a process that this one has not met yet? Any thread, no lock. */
 bool dpa_fwd_waits(struct dpa_hw *hw);
 
