@@ -287,7 +287,8 @@ int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
 /* The id leaves its connection, which goes on alone for as long as it has to. */
 void cma_conn_leave(struct cma_conn *c);
 void cma_conn_free(struct cma_conn *c);
-void cma_conn_init_cm(struct cma_conn *c, uint32_t local_id);
+/* Takes over an id of a process that died: its peer is told, as if it had been destroyed. */
+void cma_adopt(const struct dpa_gsi_id *past);
 
 /* ---- timer.c, locked */
 int cma_timer_room(void); /* for one connection more */
@@ -310,8 +311,6 @@ void cma_early_look(void);
 
 /* ---- mad.c, locked: one message of QP1. again: it waited for a listener. False: keep it. */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
-/* An id of a process that died. */
-void cma_adopt(const struct dpa_gsi_id *past);
 
 /* ---- mcast.c */
 int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,

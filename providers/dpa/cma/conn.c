@@ -13,9 +13,9 @@ static uint32_t random_psn(void)
 	return (uint32_t)rand_r(&cma.seed) & 0xffffff;
 }
 
-void cma_conn_init_cm(struct cma_conn *c, uint32_t local_id)
+static struct dpa_cm_config config_of(uint32_t local_id)
 {
-	const struct dpa_cm_config config = {
+	return (struct dpa_cm_config){
 		.local_id = local_id,
 		.tid_high = cma.tid_high,
 		.psn = random_psn(),
@@ -24,25 +24,38 @@ void cma_conn_init_cm(struct cma_conn *c, uint32_t local_id)
 		.max_retries = DPA_CM_RETRIES,
 		.mra_timeout = DPA_CM_MRA_TIMEOUT,
 	};
+}
 
-	dpa_cm_init(&c->cm, &config);
+/* Without a communication id yet. NULL: no memory. */
+static struct cma_conn *alloc_conn(void)
+{
+	struct cma_conn *c = calloc(1, sizeof(*c));
+
+	if (c && cma_timer_room()) {
+		free(c);
+		return NULL;
+	}
+	if (c)
+		c->timer = SIZE_MAX;
+	return c;
 }
 
 struct cma_conn *cma_conn_new(struct cma_id *id)
 {
-	struct cma_conn *c = calloc(1, sizeof(*c));
+	struct cma_conn *c = alloc_conn();
+	struct dpa_cm_config config;
 	uint32_t local_id;
 
 	if (!c)
 		return NULL;
-	if (cma_timer_room() || dpa_hw_gsi_id_new(cma.gsi, &local_id)) {
+	if (dpa_hw_gsi_id_new(cma.gsi, &local_id)) {
 		free(c);
 		return NULL;
 	}
 	cma.num_conns++;
-	c->timer = SIZE_MAX;
 	c->id = id;
-	cma_conn_init_cm(c, local_id);
+	config = config_of(local_id);
+	dpa_cm_init(&c->cm, &config);
 	return c;
 }
 
@@ -89,6 +102,20 @@ static void send_mad(struct cma_conn *c, const struct dpa_mad *m)
 		(void)dpa_hw_gsi_send(cma.gsi, &c->addr, buf); /* what is lost is repeated */
 }
 
+static void carry_out(struct cma_conn *c, const struct dpa_cm_effects *out)
+{
+	if (out->record_changed)
+		dpa_cm_index_put(&cma.index, &c->entry, &out->record);
+	publish(c);
+	if (out->send)
+		send_mad(c, &out->mad);
+	cma_timer_set(c, out->deadline);
+	if (out->event.type != DPA_CM_EV_NONE)
+		cma_on_event(c, &out->event);
+	if (out->done)
+		cma_conn_free(c);
+}
+
 int cma_step(struct cma_conn *c, struct dpa_cm_input *in)
 {
 	struct dpa_cm_effects out;
@@ -96,19 +123,9 @@ int cma_step(struct cma_conn *c, struct dpa_cm_input *in)
 
 	in->now = cma_now();
 	err = dpa_cm_step(&c->cm, in, &out);
-	if (err)
-		return err;
-	if (out.record_changed)
-		dpa_cm_index_put(&cma.index, &c->entry, &out.record);
-	publish(c);
-	if (out.send)
-		send_mad(c, &out.mad);
-	cma_timer_set(c, out.deadline);
-	if (out.event.type != DPA_CM_EV_NONE)
-		cma_on_event(c, &out.event);
-	if (out.done)
-		cma_conn_free(c);
-	return 0;
+	if (!err)
+		carry_out(c, &out);
+	return err;
 }
 
 void cma_conn_leave(struct cma_conn *c)
@@ -118,4 +135,38 @@ void cma_conn_leave(struct cma_conn *c)
 	c->id->conn = NULL;
 	c->id = NULL;
 	(void)cma_step(c, &in);
+}
+
+/* The values come from a process that died: dpa_cm_adopt() checks them. */
+static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_config config = config_of(past->local_id);
+	const struct dpa_cm_path path = {.life_time = DPA_CM_TIMEOUT - 2};
+	const struct dpa_cm_past p = {
+		.state = (enum dpa_cm_state)past->state,
+		.qp = (enum dpa_cm_qp)past->local_ps,
+		.remote_id = past->remote_id,
+		.remote_qpn = past->remote_qpn,
+		.remote_guid = be64toh(past->remote_guid),
+		.tid = past->tid,
+		.service_id = past->service_id,
+		.path = &path,
+	};
+
+	return dpa_cm_adopt(&c->cm, &config, &p, cma_now(), out);
+}
+
+void cma_adopt(const struct dpa_gsi_id *past)
+{
+	struct cma_conn *c = past->attr ? alloc_conn() : NULL;
+	struct dpa_cm_effects out;
+
+	if (!c || adopt(c, past, &out)) {
+		free(c);
+		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
+		return;
+	}
+	cma.num_conns++;
+	c->addr = past->addr;
+	carry_out(c, &out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What comes by QP1, and what a process that died has left. */
+/* What comes by QP1. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -178,41 +178,4 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 		break;
 	}
 	return true;
-}
-
-/*
- * It is brought to where it was and destroyed, as the kernel does with the ids of a process that
- * died: the peer gets DREQ, REJ or SIDR_REP.
- */
-void cma_adopt(const struct dpa_gsi_id *past)
-{
-	struct dpa_cm_input in = {.kind = DPA_CM_DESTROY};
-	struct cma_conn *c;
-
-	if (!past->attr || past->state >= DPA_CM_STATES || cma_timer_room()) {
-		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
-		return;
-	}
-	c = calloc(1, sizeof(*c));
-	if (!c) {
-		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
-		return;
-	}
-	cma.num_conns++;
-	c->timer = SIZE_MAX;
-	cma_conn_init_cm(c, past->local_id);
-	c->addr = past->addr;
-	c->cm.state = past->state;
-	c->cm.qp = past->local_ps;
-	c->cm.remote_id = past->remote_id;
-	c->cm.remote_guid = be64toh(past->remote_guid);
-	c->cm.has_peer = past->remote_id;
-	c->cm.remote_qpn = past->remote_qpn;
-	c->cm.tid = past->tid;
-	c->cm.service_id = past->service_id;
-	c->cm.max_retries = DPA_CM_RETRIES;
-	c->cm.answer_wait = dpa_cm_ms(DPA_CM_TIMEOUT);
-	c->cm.ack_timeout = DPA_CM_TIMEOUT - 1;
-	c->cm.deadline = DPA_CM_NEVER;
-	cma_step(c, &in);
 }
