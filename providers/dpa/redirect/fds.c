@@ -180,14 +180,17 @@ bool dpa_hook_ioctl(int fd, unsigned long request, void *arg, int *ret)
 	return true;
 }
 
+/* errno stays: librdmacm closes what it opened after a call that failed, and returns its errno. */
 bool dpa_hook_close(int fd)
 {
 	struct fd_entry e = fd_get(fd, true);
+	int err = errno;
 
 	if (e.kind == DPA_FD_CHANNEL)
 		dpa_channel_destroy(e.owner);
 	else if (e.kind == DPA_FD_CM)
 		cma_channel_close(e.owner);
+	errno = err;
 	return e.kind != DPA_FD_NONE;
 }
 

@@ -419,13 +419,10 @@ static int run(struct cma_channel *ch, const void *buf, size_t n)
 
 ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n)
 {
-	int err = run(ch, buf, n);
+	int before = errno, err = run(ch, buf, n);
 
-	if (err) {
-		errno = err;
-		return -1;
-	}
-	return (ssize_t)n;
+	errno = err ? err : before; /* a call that succeeds leaves it alone, as a system call does */
+	return err ? -1 : (ssize_t)n;
 }
 
 bool dpa_ucma_open(const char *path, int flags, int *fd)
