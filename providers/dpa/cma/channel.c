@@ -179,7 +179,7 @@ static void leave_channel(void *arg)
 	cma_unlock();
 }
 
-/* The next event, if there is one. EBADF: the channel was closed meanwhile. */
+/* The next event, if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
 static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	int err = 0;
@@ -197,7 +197,11 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	return err;
 }
 
-/* The read is a cancellation point, and nothing is held there but the count of users. */
+/*
+ * The read is a cancellation point, and nothing is held there but the count of users. A channel
+ * that another thread closes has no events any more: as with the kernel's, who waits for one does
+ * so until a signal comes. Programs exit like that.
+ */
 static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	uint64_t expirations;
@@ -206,6 +210,10 @@ static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	while ((err = take_event(ch, resp)) == EAGAIN)
 		if (read(ch->fd, &expirations, sizeof(expirations)) < 0)
 			return errno;
+	if (err == EBADF) { /* its descriptor may be another file's by now */
+		pause();
+		return EINTR;
+	}
 	return err;
 }
 
