@@ -145,7 +145,7 @@ void cma_unbind(struct cma_id *id)
 	id->served = false;
 	if (!id->ports)
 		return;
-	if (!cma.borrowed) /* the open file, and so the claim, is the parent's, too */
+	if (!cma.owner) /* else the open file, and so the claim, is the parent's, too */
 		dpa_cm_port_release(id->ports->ports, &id->claim);
 	cma_ports_put(id->ports);
 	id->ports = NULL;

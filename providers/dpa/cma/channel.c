@@ -191,8 +191,8 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 		deliver(ch, resp);
 	else
 		err = EAGAIN;
-	if (err == EAGAIN && cma.borrowed && cma.listeners)
-		(void)cma_engine_start(); /* a forked child goes on */
+	if (err == EAGAIN)
+		cma_inherit();
 	cma_unlock();
 	return err;
 }

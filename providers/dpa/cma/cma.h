@@ -173,9 +173,10 @@ struct cma {
 	uint32_t first_free;	   /* in ids: none is free below it */
 	/* engine.c */
 	enum cma_engine_state engine;
-	bool forked; /* an event channel has a descriptor in another process */
-	/* in a forked child that has not called the engine: ports are the parent's to give up */
-	bool borrowed;
+	bool forked;	   /* an event channel has a descriptor in another process */
+	uint64_t hold_due; /* then: when the timers of idle channels are put off */
+	/* in a forked child: who has the listeners and ports as long as it lives; else 0 */
+	pid_t owner;
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
@@ -254,7 +255,7 @@ void cma_ports_put(struct cma_ports *ports);
 void cma_unbind(struct cma_id *id);
 /* Locked: the listener of a request; NULL: none. */
 struct cma_id *cma_listener_of(uint64_t service_id, const struct dpa_cm_ip *ip);
-/* Locked: in a forked child: its listeners are told to QP1 again. */
+/* Locked: tells QP1 all listeners. */
 void cma_listeners_serve(void);
 
 /* ---- resolve.c */
@@ -301,6 +302,8 @@ uint64_t cma_now(void); /* ms */
 /* QP1 and the thread are there when it returns 0. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
+/* In a forked child: if the parent has ended its listeners are ours. */
+void cma_inherit(void);
 /*
  * Not locked. From now on this process sees to what others that died have left, and refuses what
  * comes for nobody, also if its program never makes an event channel.

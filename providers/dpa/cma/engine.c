@@ -6,16 +6,17 @@
  * second time as soon as the first connection stands, while their peer is still about to listen
  * (perftest's -R -c UD).
  *
- * In a forked child the thread and the device are not there. Connections are the parent's; ids,
- * listeners and events go on here as soon as the child uses them: cma_engine_start() opens the
- * device anew and tells QP1 the listeners. A child that only polls its channel is woken: once a
- * process has forked, its engine lets the timer of an idle channel expire in a while and puts that
- * off again and again, until the parent has ended.
+ * In a forked child the thread and the device are not there. Connections are the parent's; ids and
+ * listeners go on here once the parent has ended (daemon(3)): cma_inherit(). A child that waits at
+ * its channel learns of that by the channel's timer: once a process has forked, it lets the timers
+ * of idle channels expire in a while, and its engine puts that off again and again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -29,7 +30,9 @@
 #define EARLY_MS   20
 #define EARLY_LOOK 5
 #define EARLY_MAX  1024u
-#define HELD_OFF   3000 /* ms until a channel's timer tells a child that the parent ended */
+/* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
+#define HELD_FIRST 100
+#define HELD_OFF   3000
 
 static void ready(void *arg)
 {
@@ -124,10 +127,12 @@ static void run_timers(void)
 }
 
 /* See above: the idle channels of a process that forked. */
-static void hold_off(void)
+static void hold_off(long ms, uint64_t again)
 {
-	const struct itimerspec its = {.it_value = {.tv_sec = HELD_OFF / 1000}};
+	const struct itimerspec its = {
+		.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
 
+	cma.hold_due = cma_now() + again;
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
 		if (!ch->head)
 			timerfd_settime(ch->fd, 0, &its, NULL);
@@ -143,8 +148,8 @@ static int until_next(void)
 		next = c->deadline;
 	if (cma.early && now + EARLY_LOOK < next)
 		next = now + EARLY_LOOK;
-	if (cma.forked && now + HELD_OFF / 3 < next)
-		next = now + HELD_OFF / 3;
+	if (cma.forked && cma.hold_due < next)
+		next = cma.hold_due;
 	if (next == UINT64_MAX)
 		return -1;
 	return next <= now ? 0 : next - now > 60000 ? 60000 : (int)(next - now);
@@ -163,8 +168,8 @@ static void *engine_main(void *arg)
 		receive_all();
 		run_timers();
 		look_at_early(false);
-		if (cma.forked)
-			hold_off();
+		if (cma.forked && cma_now() >= cma.hold_due)
+			hold_off(HELD_OFF, HELD_OFF / 3);
 		timeout = until_next();
 		ts = (struct timespec){.tv_sec = timeout / 1000,
 				       .tv_nsec = timeout % 1000 * 1000000l};
@@ -199,15 +204,51 @@ static int detached(const char *name, void *(*fn)(void *), void *arg)
 
 /* --------------------------------------------------------------------- fork */
 
+/* Gone, or a zombie: then nothing of it runs. */
+static bool has_ended(pid_t pid)
+{
+	char path[32], stat[256], *p;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return kill(pid, 0) && errno == ESRCH;
+	n = read(fd, stat, sizeof(stat) - 1);
+	close(fd);
+	if (n <= 0)
+		return true;
+	stat[n] = 0;
+	p = strrchr(stat, ')'); /* pid (name) state */
+	return p && (p[2] == 'Z' || p[2] == 'X');
+}
+
+void cma_inherit(void)
+{
+	if (!cma.owner || !has_ended(cma.owner))
+		return;
+	cma.owner = 0;
+	if (cma.listeners && !cma_engine_start())
+		cma_listeners_serve();
+}
+
+static pid_t forking;
+
 static void before_fork(void)
 {
 	cma_lock();
+	forking = getpid(); /* the child may ask for its parent when that has ended */
 }
 
 static void after_fork_parent(void)
 {
-	cma.forked |= cma.channels != NULL;
-	cma_engine_wake();
+	if (cma.channels && !cma.owner) {
+		cma.forked = true;
+		/* daemon(3): nothing of this process may run any more */
+		hold_off(HELD_FIRST, HELD_FIRST / 3);
+		cma_engine_wake();
+	}
 	cma_unlock();
 }
 
@@ -236,8 +277,9 @@ static void after_fork_child(void)
 		cma.gsi = NULL; /* the parent's: the device has seen to it */
 		cma.ctx = NULL;
 		cma.forked = false;
+		if (cma.channels)
+			cma.owner = forking;
 	}
-	cma.borrowed = cma.channels != NULL;
 	cma_unlock();
 }
 
@@ -301,8 +343,6 @@ static int start(void)
 	if (err)
 		goto close_device;
 	cma.engine = CMA_ENGINE_ON;
-	cma.borrowed = false;
-	cma_listeners_serve();
 	return 0;
 
 close_device:
