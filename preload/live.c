@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../providers/dpa/discovery/discovery.h"
+#include "dpa_hw_counters.h"
 #include "place.h"
 #include "port/port.h"
 #include "preload.h"
@@ -65,6 +66,18 @@ static const char *const port_files[] = {"link_layer", "lid",	"phys_state", "rat
 					 "sm_lid",     "state", NULL};
 static const char *const index_folders[] = {"gids", "gid_attrs/ndevs", "gid_attrs/types", NULL};
 
+/* Of dpa0: the adapter does not record which function sent a packet. */
+static const struct {
+	const char *folder;
+	const char *const *names;
+} counters[] = {
+#define X(name) #name,
+	{"counters", (const char *const[]){DPA_PORT_COUNTERS(X) NULL}},
+	{"hw_counters", (const char *const[]){DPA_HW_COUNTERS(X) NULL}},
+#undef X
+};
+#define NUM_COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
 /* "3" of "gids/3": an index of the GID table. */
 static bool is_index(const char *port, const char *folder)
 {
@@ -76,10 +89,16 @@ static bool is_index(const char *port, const char *folder)
 	return strtoul(in + 1, &end, 10) < DPA_MAX_GIDS && !*end;
 }
 
-static bool is_port_file(const char *name)
+static bool is_port_file(const char *name, unsigned function)
 {
 	if (one_of(name, port_files))
 		return true;
+	for (size_t i = 0; !function && i < NUM_COUNTERS; i++) {
+		const char *in = pl_below(name, counters[i].folder);
+
+		if (in && *in && one_of(in + 1, counters[i].names))
+			return true;
+	}
 	for (size_t i = 0; index_folders[i]; i++)
 		if (is_index(name, index_folders[i]))
 			return true;
@@ -100,7 +119,7 @@ const char *pl_live_name(const char *rest, unsigned *function)
 	if (one_of(dev + 1, device_files))
 		return dev + 1;
 	port = pl_below(dev, "/ports/1");
-	return port && *port && is_port_file(port + 1) ? dev + 1 : NULL;
+	return port && *port && is_port_file(port + 1, *function) ? dev + 1 : NULL;
 }
 
 int pl_port_text(unsigned function, const char *name, char *text, size_t len)
@@ -156,6 +175,20 @@ static bool add_indices(pl_add_fn *add, void *arg)
 	return true;
 }
 
+static bool add_port_entries(const char *folder, unsigned function, pl_add_fn *add, void *arg)
+{
+	if (one_of(folder, index_folders))
+		return add_indices(add, arg);
+	for (size_t i = 0; !function && i < NUM_COUNTERS; i++) {
+		if (strcmp(folder, counters[i].folder) != 0)
+			continue;
+		for (const char *const *name = counters[i].names; *name; name++)
+			if (!add(arg, *name, DT_REG))
+				return false;
+	}
+	return true;
+}
+
 bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg)
 {
 	unsigned function;
@@ -169,7 +202,7 @@ bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg)
 		return add_netdevs(function, add, arg);
 	dev = in_device(pci, function);
 	port = dev ? pl_below(dev, "/ports/1") : NULL;
-	return port && *port && one_of(port + 1, index_folders) ? add_indices(add, arg) : true;
+	return port && *port ? add_port_entries(port + 1, function, add, arg) : true;
 }
 
 bool pl_live_link(const char *rest, char *target, size_t len)

@@ -107,6 +107,9 @@ function(dpa_tree_device root name number desc)
 endfunction()
 
 dpa_tree_device(sysfs dpa0 0 "dpa0 software adapter")
+foreach(folder counters hw_counters) # of the whole adapter: the files are answered by the preload
+  file(MAKE_DIRECTORY ${DPA_TREE}/sysfs/${DPA_PCI_BUS}/d9a0:00:00.0/infiniband/dpa0/ports/1/${folder})
+endforeach()
 # SFs lie beside the tree: how many there are is a setting, which the preload and dpa-run read.
 foreach(n RANGE 1 7)
   dpa_tree_device(sf/${n} dpa0_sf${n} ${n} "dpa0 software adapter, SF ${n}")

@@ -114,6 +114,13 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
  */
 int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, const char *name,
 		     char *text, size_t len);
+/*
+ * Text of "counters/NAME" or "hw_counters/NAME" (dpa_hw_counters.h) of an adapter instance: over
+ * all processes since the first one of those that use it now. Without one the counters are 0.
+ * board: path of its file, NULL: the default one. Needs no open device. Length, or -1 and errno
+ * (EPROTO: of another version).
+ */
+int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t len);
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
 uint64_t dpa_hw_node_guid(uint32_t function);
 

@@ -257,6 +257,29 @@ Test(preload_sysfs, what_is_listed_can_be_read)
 	read_all(VERBS "/uverbs_dpa0", 9);
 }
 
+static int entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	for (struct dirent *ent; dir && (ent = readdir(dir));)
+		n += ent->d_name[0] != '.';
+	cr_assert_not_null(dir, "%s", path);
+	closedir(dir);
+	return n;
+}
+
+Test(preload_sysfs, counters)
+{
+	cr_expect_gt(entries(IBDEV "/ports/1/counters"), 3);
+	cr_expect_gt(entries(IBDEV "/ports/1/hw_counters"), 10);
+	cr_expect_eq(access(IBDEV "/ports/1/counters/port_xmit_data", R_OK), 0);
+	cr_expect_eq(access(IBDEV "/ports/1/hw_counters/out_of_sequence", R_OK), 0);
+	cr_expect_eq(access(IBDEV "/ports/1/counters/out_of_sequence", F_OK), -1);
+	cr_expect_eq(access(IBDEV "/ports/1/counters/nothing", F_OK), -1);
+	cr_expect_eq(errno, ENOENT);
+}
+
 /* The host's own are what they were. */
 Test(preload_sysfs, host_is_left_alone)
 {

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * counter_file.c - counters of the adapter instance as files of sysfs: sums over all processes that
+ * ever were on the board. Read as tools do (dpa_board_peek()): no process is called or woken.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "board.h"
+#include "dpa_hw_counters.h"
+
+#ifndef DPA_LIB_VERSION
+#define DPA_LIB_VERSION "0.1.0"
+#endif
+
+/* A file: the sum of up to two counters, in units of so many. */
+struct counter_file {
+	const char *name;
+	enum dpa_counter first, second; /* the same: there is one */
+	uint32_t unit;
+};
+
+/*
+ * Data is counted in 4 bytes, as IBA has it. A direct operation goes by no packet; it counts as one
+ * in each direction, since what one process sends another one of this adapter receives.
+ */
+#define COUNTS_port_rcv_data	  DPA_CNT_rx_bytes, DPA_CNT_direct_bytes, 4
+#define COUNTS_port_rcv_errors	  DPA_CNT_rx_malformed, DPA_CNT_rx_icrc_encapsulated, 1
+#define COUNTS_port_rcv_packets	  DPA_CNT_rx_packets, DPA_CNT_direct_ops, 1
+#define COUNTS_port_xmit_data	  DPA_CNT_tx_bytes, DPA_CNT_direct_bytes, 4
+#define COUNTS_port_xmit_discards DPA_CNT_tx_dropped, DPA_CNT_tx_dropped, 1
+#define COUNTS_port_xmit_packets  DPA_CNT_tx_packets, DPA_CNT_direct_ops, 1
+
+static const struct counter_file files[] = {
+#define X(file) {"counters/" #file, COUNTS_##file},
+	DPA_PORT_COUNTERS(X)
+#undef X
+#define X(file) {"hw_counters/" #file, DPA_CNT_##file, DPA_CNT_##file, 1},
+		DPA_HW_COUNTERS(X)
+#undef X
+};
+
+static const struct counter_file *find_file(const char *name)
+{
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (strcmp(files[i].name, name) == 0)
+			return &files[i];
+	return NULL;
+}
+
+static uint64_t load(_Atomic uint64_t *counters, const struct counter_file *f)
+{
+	uint64_t n = 0;
+
+	if (counters) {
+		n = atomic_load_explicit(&counters[f->first], memory_order_relaxed);
+		if (f->second != f->first)
+			n += atomic_load_explicit(&counters[f->second], memory_order_relaxed);
+	}
+	return n;
+}
+
+/*
+ * A process that ends has its counters moved to those of the past. Where that happens meanwhile the
+ * sum is made again; after a few times it may lack a process, for this once.
+ */
+static uint64_t sum(struct dpa_board *b, const struct counter_file *f)
+{
+	_Atomic uint64_t *past = dpa_board_counters_past(b);
+	uint64_t before, n;
+	int tries = 8;
+
+	do {
+		n = before = load(past, f);
+		for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+		     i = dpa_board_proc_next(b, i + 1))
+			n += load(dpa_board_counters(b, i), f);
+		atomic_thread_fence(memory_order_acquire);
+	} while (--tries && load(past, f) != before);
+	return n;
+}
+
+int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t len)
+{
+	struct dpa_board_cfg cfg = {.path = board, .lib_version = DPA_LIB_VERSION};
+	const struct counter_file *f = find_file(name);
+	struct dpa_board *b = NULL;
+	uint64_t n = 0;
+	char err[256];
+	int ret;
+
+	if (!f) {
+		errno = ENOENT;
+		return -1;
+	}
+	ret = dpa_board_peek(&cfg, &b, err, sizeof(err));
+	if (ret && ret != ENOENT) { /* that is: no process has the device open */
+		errno = ret;
+		return -1;
+	}
+	if (b) {
+		n = sum(b, f);
+		dpa_board_unpeek(b);
+	}
+	return snprintf(text, len, "%llu\n", (unsigned long long)(n / f->unit));
+}
