@@ -72,6 +72,7 @@ Test(cm_adopt, never_answered)
 		timer.now = out.deadline;
 		out = test_step(&cm, &timer);
 		sent += out.send && out.mad.attr == DPA_CM_DREQ;
+		cr_assert_leq(sent, 16, "it is repeated for ever");
 		cr_assert_eq(out.event.type, DPA_CM_EV_NONE);
 	}
 	cr_assert_eq(sent, 16);
