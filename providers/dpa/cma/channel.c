@@ -111,6 +111,29 @@ void cma_event(struct cma_id *id, enum cma_event_type type, int status)
 		cma_event_queue(ev);
 }
 
+int cma_write_event(struct cma_channel *ch, uint32_t num, uint32_t type, int status, uint64_t arg)
+{
+	struct cma_event *ev;
+	struct cma_id *id;
+	int err;
+
+	if (type != CMA_USER && type != CMA_INTERNAL)
+		return EINVAL;
+	cma_lock();
+	err = cma_find(ch, num, &id);
+	if (!err) {
+		ev = cma_event_new(id, type, status);
+		if (ev) {
+			memcpy(&ev->resp.param, &arg, sizeof(arg));
+			cma_event_queue(ev);
+		} else {
+			err = ENOMEM;
+		}
+	}
+	cma_unlock();
+	return err;
+}
+
 static bool is_about(const struct cma_event *ev, const struct cma_id *id, const struct cma_mc *mc)
 {
 	return mc ? ev->mc == mc : ev->id == id || ev->request == id;
@@ -169,14 +192,24 @@ static void deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	free(ev);
 }
 
-static void leave_channel(void *arg)
+static void leave_channel(struct cma_channel *ch)
 {
-	struct cma_channel *ch = arg;
-
 	cma_lock();
 	if (!--ch->users && ch->closed)
 		free(ch);
 	cma_unlock();
+}
+
+/* The read may have taken the expiration of an event away that is queued still. */
+static void cancelled(void *arg)
+{
+	struct cma_channel *ch = arg;
+
+	cma_lock();
+	if (!ch->closed && ch->head)
+		set_level(ch, true);
+	cma_unlock();
+	leave_channel(ch);
 }
 
 /* The next event, if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
@@ -224,9 +257,10 @@ int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	cma_lock();
 	ch->users++;
 	cma_unlock();
-	pthread_cleanup_push(leave_channel, ch);
+	pthread_cleanup_push(cancelled, ch);
 	err = wait_event(ch, resp);
-	pthread_cleanup_pop(1);
+	pthread_cleanup_pop(0);
+	leave_channel(ch);
 	return err;
 }
 
@@ -239,7 +273,7 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 	int err;
 
 	if (dpa_fd_find(from_fd, &owner) != DPA_FD_CM)
-		return EINVAL;
+		return fcntl(from_fd, F_GETFD) < 0 ? ENOENT : EINVAL;
 	from = owner;
 	cma_lock();
 	err = cma_find(from, num, &id);

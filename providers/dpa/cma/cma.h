@@ -213,6 +213,8 @@ void cma_event_queue(struct cma_event *ev);
 void cma_event(struct cma_id *id, enum cma_event_type type, int status);
 /* Locked: forgets what is queued for the id, or for mc if it is not NULL. */
 void cma_events_drop(struct cma_id *id, struct cma_mc *mc);
+/* USER and INTERNAL: what one thread of the program tells another one. Others are EINVAL. */
+int cma_write_event(struct cma_channel *ch, uint32_t id, uint32_t type, int status, uint64_t arg);
 int cma_migrate(struct cma_channel *to, int from_fd, uint32_t id, uint32_t *reported);
 
 /* ---- id.c */
@@ -262,6 +264,8 @@ void cma_listeners_serve(void);
 int cma_resolve_addr(struct cma_channel *ch, uint32_t id, const union cma_addr *src,
 		     const union cma_addr *dst);
 int cma_resolve_route(struct cma_channel *ch, uint32_t id);
+/* EOPNOTSUPP: a RoCE port has no subnet administration that could be asked. */
+int cma_resolve_ib_service(struct cma_channel *ch, uint32_t id);
 int cma_set_path(struct cma_channel *ch, uint32_t id, const struct ib_path_rec_data *rec,
 		 uint32_t num);
 

@@ -93,17 +93,22 @@ static void tell_request(struct cma_id *id, const struct dpa_cm_event *ev)
 
 static void disconnected(struct cma_id *id, const struct dpa_cm_event *ev)
 {
-	if (id->state != CMA_CONNECT)
-		return;
 	id->state = CMA_DISCONNECT;
 	cma_event(id, CMA_DISCONNECTED, ev->status);
+}
+
+/* cma_ib_handler(), cma_sidr_rep_handler() of Linux: what does not fit the id's state is dropped.
+ */
+static bool is_due(const struct cma_id *id, const struct dpa_cm_event *ev)
+{
+	return id->state == (ev->type == DPA_CM_EV_TIMEWAIT_EXIT ? CMA_DISCONNECT : CMA_CONNECT);
 }
 
 void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev)
 {
 	struct cma_id *id = c->id;
 
-	if (!id)
+	if (!id || !is_due(id, ev))
 		return;
 	switch (ev->type) {
 	case DPA_CM_EV_REQ:
@@ -113,8 +118,8 @@ void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev)
 	case DPA_CM_EV_REP: /* librdmacm makes ESTABLISHED of it if the id has a QP */
 		tell(id, CMA_CONNECT_RESPONSE, ev);
 		break;
-	case DPA_CM_EV_ESTABLISHED:
-		tell(id, CMA_ESTABLISHED, ev);
+	case DPA_CM_EV_ESTABLISHED: /* without the RTU's data, as in Linux */
+		cma_event(id, CMA_ESTABLISHED, 0);
 		break;
 	case DPA_CM_EV_REJ:
 		tell(id, CMA_REJECTED, ev);

@@ -217,20 +217,20 @@ static int set_id_option(struct cma_id *id, uint32_t name, const void *val, uint
 int cma_set_option(struct cma_channel *ch, uint32_t num, uint32_t level, uint32_t name,
 		   const void *val, uint32_t len)
 {
+	const bool path = level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH;
 	struct cma_id *id;
 	int err;
 
-	if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH) {
-		if (!len || len % sizeof(struct ib_path_rec_data))
-			return EINVAL;
-		return cma_set_path(ch, num, val, len / sizeof(struct ib_path_rec_data));
-	}
-	if (level != RDMA_OPTION_ID)
-		return ENOSYS;
 	cma_lock();
 	err = cma_find(ch, num, &id);
-	if (!err)
+	if (!err && level == RDMA_OPTION_ID)
 		err = set_id_option(id, name, val, len);
+	else if (!err && !path)
+		err = ENOSYS;
 	cma_unlock();
-	return err;
+	if (err || !path)
+		return err;
+	if (!len || len % sizeof(struct ib_path_rec_data))
+		return EINVAL;
+	return cma_set_path(ch, num, val, len / sizeof(struct ib_path_rec_data));
 }

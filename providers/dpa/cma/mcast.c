@@ -56,6 +56,10 @@ static int join(struct cma_id *id, uint64_t uid, const union cma_addr *group, ui
 		return EINVAL;
 	if (id->state != CMA_BOUND && id->state != CMA_ADDR_DONE)
 		return EINVAL;
+	if (group->family == AF_INET6)
+		return EOPNOTSUPP; /* as the kernel on RoCEv2: it joins by IGMP alone */
+	if (group->family != AF_INET || !cma_addr_is_multicast(group))
+		return EINVAL;
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return ENOMEM;
@@ -81,10 +85,6 @@ int cma_join(struct cma_channel *ch, uint32_t num, uint64_t uid, const union cma
 	int err;
 
 	if (flags != RDMA_MC_JOIN_FLAG_FULLMEMBER && flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
-		return EINVAL;
-	if (group->family == AF_INET6)
-		return EOPNOTSUPP; /* as the kernel on RoCEv2: it joins by IGMP alone */
-	if (group->family != AF_INET || !cma_addr_is_multicast(group))
 		return EINVAL;
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);

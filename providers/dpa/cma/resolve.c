@@ -179,3 +179,16 @@ int cma_set_path(struct cma_channel *ch, uint32_t num, const struct ib_path_rec_
 	cma_unlock();
 	return err;
 }
+
+int cma_resolve_ib_service(struct cma_channel *ch, uint32_t num)
+{
+	struct cma_id *id;
+	int err;
+
+	cma_lock();
+	err = cma_find(ch, num, &id);
+	if (!err)
+		err = id->state == CMA_ADDR_DONE ? EOPNOTSUPP : EINVAL;
+	cma_unlock();
+	return err;
+}

@@ -46,6 +46,15 @@ struct call {
 			uint64_t response;
 			uint32_t id, fd;
 		} migrate;
+		/* of rdma-core 60 and later */
+		struct {
+			uint32_t id, reserved;
+			uint8_t service[80];
+		} ib_service;
+		struct {
+			uint32_t id, reserved, event, status;
+			uint64_t arg; /* of a union of 304 bytes */
+		} write_event;
 	} in;
 	uint16_t room; /* for the answer */
 };
@@ -91,10 +100,12 @@ static int destroy_id(struct call *c)
 	return err ? err : answer(c, c->in.destroy_id.response, &r, sizeof(r));
 }
 
-static void take_in6(const struct sockaddr_in6 *from, union cma_addr *a)
+/* EINVAL: no family, or one whose addresses are longer (rdma_addr_size_in6()). */
+static int take_in6(const struct sockaddr_in6 *from, union cma_addr *a)
 {
 	memset(a, 0, sizeof(*a));
 	memcpy(a, from, sizeof(*from));
+	return cma_addr_len(a) && cma_addr_len(a) <= sizeof(*from) ? 0 : EINVAL;
 }
 
 /* EINVAL: the size is not that of the family. */
@@ -104,15 +115,15 @@ static int take_addr(const void *from, uint16_t size, union cma_addr *a)
 	if (size > sizeof(a->ss))
 		return EINVAL;
 	memcpy(a, from, size);
-	return size && size >= cma_addr_len(a) ? 0 : EINVAL;
+	return size && size == cma_addr_len(a) ? 0 : EINVAL;
 }
 
 static int bind_ip(struct call *c)
 {
 	union cma_addr a;
+	int err = take_in6(&c->in.bind_ip.addr, &a);
 
-	take_in6(&c->in.bind_ip.addr, &a);
-	return cma_bind(c->ch, c->in.bind_ip.id, &a);
+	return err ? err : cma_bind(c->ch, c->in.bind_ip.id, &a);
 }
 
 static int bind_addr(struct call *c)
@@ -127,11 +138,14 @@ static int bind_addr(struct call *c)
 
 static int resolve_ip(struct call *c)
 {
+	const struct rdma_ucm_resolve_ip *in = &c->in.resolve_ip;
 	union cma_addr src, dst;
+	int err = take_in6(&in->dst_addr, &dst);
 
-	take_in6(&c->in.resolve_ip.src_addr, &src);
-	take_in6(&c->in.resolve_ip.dst_addr, &dst);
-	return cma_resolve_addr(c->ch, c->in.resolve_ip.id, &src, &dst);
+	memset(&src, 0, sizeof(src));
+	if (!err && in->src_addr.sin6_family)
+		err = take_in6(&in->src_addr, &src);
+	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst);
 }
 
 static int resolve_addr(struct call *c)
@@ -322,11 +336,11 @@ static int join(struct call *c, uint64_t response, uint32_t id, uint64_t uid,
 
 static int join_ip(struct call *c)
 {
+	const struct rdma_ucm_join_ip_mcast *in = &c->in.join_ip;
 	union cma_addr a;
+	int err = take_in6(&in->addr, &a);
 
-	take_in6(&c->in.join_ip.addr, &a);
-	return join(c, c->in.join_ip.response, c->in.join_ip.id, c->in.join_ip.uid, &a,
-		    RDMA_MC_JOIN_FLAG_FULLMEMBER);
+	return err ? err : join(c, in->response, in->id, in->uid, &a, RDMA_MC_JOIN_FLAG_FULLMEMBER);
 }
 
 static int join_addr(struct call *c)
@@ -361,6 +375,20 @@ static int migrate(struct call *c)
 	return err ? err : answer(c, c->in.migrate.response, &r, sizeof(r));
 }
 
+static int resolve_ib_service(struct call *c)
+{
+	return cma_resolve_ib_service(c->ch, c->in.ib_service.id);
+}
+
+static int write_event(struct call *c)
+{
+	return cma_write_event(c->ch, c->in.write_event.id, c->in.write_event.event,
+			       (int)c->in.write_event.status, c->in.write_event.arg);
+}
+
+/* Of the uapi header of rdma-core 60, which need not be there. */
+enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT };
+
 struct command {
 	int (*run)(struct call *c);
 	uint16_t body; /* bytes at least */
@@ -391,6 +419,8 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_BIND] = {bind_addr, BODY(bind)},
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = {resolve_addr, BODY(resolve_addr)},
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = {join_addr, BODY(join_mcast)},
+	[CMD_RESOLVE_IB_SERVICE] = {resolve_ib_service, 88},
+	[CMD_WRITE_CM_EVENT] = {write_event, 24},
 };
 
 static int run(struct cma_channel *ch, const void *buf, size_t n)
