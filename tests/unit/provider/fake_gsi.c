@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * QP1 of a host with one process: what is sent comes back to it. A test can lose and keep MADs by
- * the hook of fake_gsi.h.
+ * QP1 of a host with one process: what is sent comes back to it. A test can lose, double, keep and
+ * reorder MADs by the hook of fake_gsi.h. A forked child has a QP1 of its own, which is empty.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,10 @@ struct dpa_hw_gsi {
 	void *arg;
 	pthread_mutex_t lock;
 	struct mad *head, **tail;
+	struct mad *kept; /* the last one first */
 	uint32_t next_id;
+	bool left; /* `past` can be taken over */
+	struct dpa_gsi_id past;
 };
 
 static struct dpa_hw_gsi the_gsi = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -31,7 +34,10 @@ int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct
 {
 	the_gsi.ready = ready;
 	the_gsi.arg = arg;
+	pthread_mutex_init(&the_gsi.lock, NULL); /* the parent may have held it at fork() */
+	the_gsi.head = NULL;
 	the_gsi.tail = &the_gsi.head;
+	the_gsi.kept = NULL;
 	*gsi = &the_gsi;
 	return 0;
 }
@@ -44,27 +50,111 @@ void dpa_hw_gsi_on_need(dpa_gsi_fn *need, void *arg)
 {
 }
 
+static void arrive(struct dpa_hw_gsi *gsi, struct mad *m)
+{
+	m->next = NULL;
+	pthread_mutex_lock(&gsi->lock);
+	*gsi->tail = m;
+	gsi->tail = &m->next;
+	pthread_mutex_unlock(&gsi->lock);
+}
+
+static void keep(struct dpa_hw_gsi *gsi, struct mad *m)
+{
+	pthread_mutex_lock(&gsi->lock);
+	m->next = gsi->kept;
+	gsi->kept = m;
+	pthread_mutex_unlock(&gsi->lock);
+}
+
+static struct mad *new_mad(const struct dpa_gsi_addr *from, const uint8_t *bytes)
+{
+	struct mad *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		abort();
+	m->from = *from;
+	memcpy(m->bytes, bytes, DPA_MAD_BYTES);
+	return m;
+}
+
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES])
 {
 	int copies = fake_gsi.copies ? fake_gsi.copies(mad) : 1;
+	struct dpa_gsi_addr from = *to;
 
-	for (int i = 0; i < copies; i++) {
-		struct mad *m = calloc(1, sizeof(*m));
-
-		if (!m)
-			return ENOBUFS;
-		m->from = *to;
-		memcpy(m->from.sgid, to->dgid, 16);
-		memcpy(m->from.dgid, to->sgid, 16);
-		memcpy(m->bytes, mad, DPA_MAD_BYTES);
-		pthread_mutex_lock(&gsi->lock);
-		*gsi->tail = m;
-		gsi->tail = &m->next;
-		pthread_mutex_unlock(&gsi->lock);
-	}
-	gsi->ready(gsi->arg);
+	memcpy(from.sgid, to->dgid, 16);
+	memcpy(from.dgid, to->sgid, 16);
+	if (copies == FAKE_GSI_KEEP)
+		keep(gsi, new_mad(&from, mad));
+	for (int i = 0; i < copies; i++)
+		arrive(gsi, new_mad(&from, mad));
+	if (copies > 0)
+		gsi->ready(gsi->arg);
 	return 0;
+}
+
+bool fake_gsi_pending(void)
+{
+	bool pending;
+
+	pthread_mutex_lock(&the_gsi.lock);
+	pending = the_gsi.head;
+	pthread_mutex_unlock(&the_gsi.lock);
+	return pending;
+}
+
+static struct mad *reversed(struct mad *list)
+{
+	struct mad *out = NULL, *m;
+
+	while ((m = list)) {
+		list = m->next;
+		m->next = out;
+		out = m;
+	}
+	return out;
+}
+
+int fake_gsi_release(bool reverse)
+{
+	struct mad *list, *m;
+	int n = 0;
+
+	pthread_mutex_lock(&the_gsi.lock);
+	list = the_gsi.kept;
+	the_gsi.kept = NULL;
+	pthread_mutex_unlock(&the_gsi.lock);
+	if (!reverse)
+		list = reversed(list);
+	for (; (m = list); n++) {
+		list = m->next;
+		arrive(&the_gsi, m);
+	}
+	fake_gsi_wake();
+	return n;
+}
+
+void fake_gsi_inject(const struct dpa_gsi_addr *from, const uint8_t *mad)
+{
+	arrive(&the_gsi, new_mad(from, mad));
+	fake_gsi_wake();
+}
+
+void fake_gsi_leave(const struct dpa_gsi_id *id)
+{
+	pthread_mutex_lock(&the_gsi.lock);
+	the_gsi.past = *id;
+	the_gsi.left = true;
+	fake_gsi.ids++; /* of who takes it over */
+	pthread_mutex_unlock(&the_gsi.lock);
+	fake_gsi_wake();
+}
+
+void fake_gsi_wake(void)
+{
+	the_gsi.ready(the_gsi.arg);
 }
 
 bool dpa_hw_gsi_recv(struct dpa_hw_gsi *gsi, struct dpa_gsi_addr *from, uint8_t mad[DPA_MAD_BYTES])
@@ -95,6 +185,11 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 
 int dpa_hw_gsi_listen(struct dpa_hw_gsi *gsi, const struct dpa_gsi_service *s, uint32_t *handle)
 {
+	int err = fake_gsi.fail_listen;
+
+	fake_gsi.fail_listen = 0;
+	if (err)
+		return err;
 	fake_gsi.services++;
 	*handle = 1;
 	return 0;
@@ -107,6 +202,11 @@ void dpa_hw_gsi_unlisten(struct dpa_hw_gsi *gsi, uint32_t handle)
 
 int dpa_hw_gsi_id_new(struct dpa_hw_gsi *gsi, uint32_t *local_id)
 {
+	int err = fake_gsi.fail_id;
+
+	fake_gsi.fail_id = 0;
+	if (err)
+		return err;
 	fake_gsi.ids++;
 	*local_id = ++gsi->next_id;
 	return 0;
@@ -123,7 +223,14 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id)
 
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id)
 {
-	return false;
+	bool left;
+
+	pthread_mutex_lock(&gsi->lock);
+	left = gsi->left;
+	gsi->left = false;
+	*id = gsi->past;
+	pthread_mutex_unlock(&gsi->lock);
+	return left;
 }
 
 /* 127.0.0.0/8 and ::1 are here, at GID index 0. */

@@ -3,13 +3,32 @@
 #ifndef DPA_FAKE_GSI_H
 #define DPA_FAKE_GSI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+struct dpa_gsi_addr;
+struct dpa_gsi_id;
+
+#define FAKE_GSI_KEEP (-1)
+
 struct fake_gsi {
-	/* How often a MAD arrives; NULL: once. Called by any thread. */
+	/* How often a MAD arrives; NULL: once. FAKE_GSI_KEEP: not before fake_gsi_release(). Called
+	 * by any thread. */
 	int (*copies)(const uint8_t *mad);
-	int services, ids; /* that are held */
+	_Atomic int services, ids; /* that are held */
+	int fail_id, fail_listen;  /* errno of the next id_new, listen; 0: it succeeds */
 };
 extern struct fake_gsi fake_gsi;
+
+/* True while a MAD has arrived that nobody has taken yet. */
+bool fake_gsi_pending(void);
+/* The MADs that were kept arrive: the last one first if `reverse`. Returns how many they are. */
+int fake_gsi_release(bool reverse);
+/* A MAD arrives from elsewhere: from->sgid is the receiver's GID, from->dgid the sender's. */
+void fake_gsi_inject(const struct dpa_gsi_addr *from, const uint8_t *mad);
+/* An id of a process that died is there to be taken over; one at a time. */
+void fake_gsi_leave(const struct dpa_gsi_id *id);
+/* Calls `ready` as a device thread does when there may be something. */
+void fake_gsi_wake(void);
 
 #endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The clock that the connection manager reads. Real time goes on in it, too. */
+#include <stdatomic.h>
+#include <time.h>
+#include "clock.h"
+#include "util.h"
+
+int __real_clock_gettime(clockid_t id, struct timespec *ts);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+
+static _Atomic uint64_t skew_ms;
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	int ret = __real_clock_gettime(id, ts);
+
+	if (!ret && id == CLOCK_MONOTONIC)
+		ts->tv_sec += (time_t)(atomic_load(&skew_ms) / 1000);
+	return ret;
+}
+
+void clock_advance(uint64_t ms)
+{
+	atomic_fetch_add(&skew_ms, ms);
+	fake_gsi_wake();
+}

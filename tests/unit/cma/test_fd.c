@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The descriptor of an event channel as programs use it: poll, epoll, O_NONBLOCK, signals. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include "util.h"
+
+static int fd;
+
+static void setup(void)
+{
+	fd = channel_open(O_CLOEXEC);
+}
+
+TestSuite(cma_fd, .init = setup);
+
+/* Queues one event. */
+static uint32_t fire(void)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	return id;
+}
+
+static short events_of(int f)
+{
+	struct pollfd p = {.fd = f, .events = POLLIN | POLLOUT | POLLPRI | POLLRDHUP};
+
+	cr_assert_geq(poll(&p, 1, 0), 0);
+	return p.revents;
+}
+
+Test(cma_fd, poll_reports_pollin_exactly_while_an_event_is_queued)
+{
+	struct event ev;
+
+	cr_assert_eq(events_of(fd), 0);
+	fire();
+	cr_assert_eq(events_of(fd), POLLIN);
+	fire();
+	expect(fd, &ev, EV_ADDR_RESOLVED);
+	cr_assert_eq(events_of(fd), POLLIN, "one more");
+	expect(fd, &ev, EV_ADDR_RESOLVED);
+	cr_assert_eq(events_of(fd), 0);
+}
+
+Test(cma_fd, epoll_by_level)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLOUT};
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	struct event ev;
+
+	cr_assert_eq(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), 0);
+	cr_assert_eq(epoll_wait(ep, &e, 1, 0), 0);
+	fire();
+	fire();
+	for (int left = 2; left; left--) {
+		for (int i = 0; i < 3; i++) {
+			cr_assert_eq(epoll_wait(ep, &e, 1, 0), 1);
+			cr_assert_eq(e.events, EPOLLIN);
+		}
+		expect(fd, &ev, EV_ADDR_RESOLVED);
+	}
+	cr_assert_eq(epoll_wait(ep, &e, 1, 0), 0);
+}
+
+Test(cma_fd, each_event_is_an_edge)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLET};
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	struct event ev;
+
+	cr_assert_eq(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), 0);
+	for (int i = 0; i < 4; i++) { /* none is taken meanwhile */
+		fire();
+		cr_assert_eq(epoll_wait(ep, &e, 1, 0), 1, "event %d", i);
+		cr_assert_eq(epoll_wait(ep, &e, 1, 0), 0, "one edge each");
+	}
+	for (int i = 0; i < 4; i++)
+		expect(fd, &ev, EV_ADDR_RESOLVED);
+	fire();
+	cr_assert_eq(epoll_wait(ep, &e, 1, 0), 1);
+}
+
+/* libfabric: the channel in an epoll descriptor that is in another one. */
+Test(cma_fd, nested_epoll_and_dup)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int inner = epoll_create1(EPOLL_CLOEXEC), outer = epoll_create1(EPOLL_CLOEXEC);
+	int copy = dup(fd);
+	struct event ev;
+
+	cr_assert_eq(epoll_ctl(inner, EPOLL_CTL_ADD, fd, &e), 0);
+	e.events = EPOLLIN;
+	cr_assert_eq(epoll_ctl(outer, EPOLL_CTL_ADD, inner, &e), 0);
+	cr_assert_eq(events_of(copy), 0);
+	cr_assert_eq(epoll_wait(outer, &e, 1, 0), 0);
+	fire();
+	cr_assert_eq(epoll_wait(outer, &e, 1, 0), 1);
+	cr_assert_eq(events_of(copy), POLLIN);
+	expect(fd, &ev, EV_ADDR_RESOLVED);
+	cr_assert_eq(epoll_wait(outer, &e, 1, 0), 0);
+	cr_assert_eq(events_of(copy), 0);
+	close(copy);
+	fire();
+	cr_assert_eq(events_of(fd), POLLIN);
+}
+
+Test(cma_fd, nonblocking)
+{
+	struct event ev;
+	int nb = channel_open(O_CLOEXEC | O_NONBLOCK);
+
+	cr_assert_eq(try_event(nb, &ev), EAGAIN);
+	cr_assert_eq(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
+	cr_assert_eq(try_event(fd, &ev), EAGAIN);
+	fire();
+	cr_assert_eq(try_event(fd, &ev), 0);
+	cr_assert_eq(try_event(fd, &ev), EAGAIN);
+	cr_assert_eq(events_of(fd), 0);
+	cr_assert_eq(fcntl(fd, F_SETFL, 0), 0);
+	cr_assert_eq(fcntl(nb, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	cr_assert_eq(fcntl(channel_open(0), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+/* --------------------------------------------------------- a blocked thread */
+
+static atomic_int result = -1;
+static atomic_int tid;
+static struct event taken;
+
+static void *take(void *arg)
+{
+	atomic_store(&tid, (int)gettid());
+	atomic_store(&result, try_event(fd, &taken));
+	return arg;
+}
+
+/* Its state of /proc: 'S' where it sleeps. */
+static char state_of(int t)
+{
+	char path[64], c = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", t);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &c) != 1)
+		c = 0;
+	if (f)
+		fclose(f);
+	return c;
+}
+
+static pthread_t blocked(void)
+{
+	pthread_t t;
+
+	atomic_store(&tid, 0);
+	atomic_store(&result, -1);
+	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
+	while (!atomic_load(&tid) || state_of(atomic_load(&tid)) != 'S')
+		sched_yield();
+	return t;
+}
+
+Test(cma_fd, an_event_wakes_the_blocked_thread)
+{
+	pthread_t t = blocked();
+	uint32_t id = fire(); /* commands go on while it waits */
+
+	pthread_join(t, NULL);
+	cr_assert_eq(atomic_load(&result), 0);
+	cr_assert_eq(taken.type, EV_ADDR_RESOLVED);
+	cr_assert_eq(taken.id, id);
+	cr_assert_eq(events_of(fd), 0);
+}
+
+Test(cma_fd, one_event_for_two_threads)
+{
+	pthread_t a = blocked(), b;
+	struct event ev;
+
+	cr_assert_eq(pthread_create(&b, NULL, take, NULL), 0);
+	fire();
+	fire();
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	cr_assert_eq(try_event(fd, &ev), EAGAIN);
+}
+
+static atomic_int handled;
+
+static void on_signal(int sig)
+{
+	atomic_fetch_add(&handled, 1);
+}
+
+static void handle(int flags)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = flags};
+
+	cr_assert_eq(sigaction(SIGUSR1, &sa, NULL), 0);
+}
+
+Test(cma_fd, a_signal_interrupts)
+{
+	pthread_t t;
+
+	handle(0);
+	t = blocked();
+	pthread_kill(t, SIGUSR1);
+	pthread_join(t, NULL);
+	cr_assert_eq(atomic_load(&result), EINTR);
+	cr_assert_eq(atomic_load(&handled), 1);
+}
+
+Test(cma_fd, unless_its_handler_restarts)
+{
+	pthread_t t;
+
+	handle(SA_RESTART);
+	t = blocked();
+	pthread_kill(t, SIGUSR1);
+	while (!atomic_load(&handled))
+		sched_yield();
+	fire();
+	pthread_join(t, NULL);
+	cr_assert_eq(atomic_load(&result), 0);
+}
+
+/* libiscsi cancels the thread that waits for events, then destroys its id. */
+Test(cma_fd, cancellation)
+{
+	struct event ev;
+	void *ret;
+	uint32_t reported;
+
+	for (int i = 0; i < 50; i++) {
+		pthread_t t = blocked();
+		uint32_t id;
+
+		cr_assert_eq(pthread_cancel(t), 0);
+		pthread_join(t, &ret);
+		cr_assert_eq(ret, PTHREAD_CANCELED);
+		id = fire();
+		cr_assert_eq(events_of(fd), POLLIN);
+		expect(fd, &ev, EV_ADDR_RESOLVED);
+		cr_assert_eq(destroy(fd, id, &reported), 0);
+		cr_assert_eq(reported, 1);
+	}
+}
+
+/* It is cancelled as the event comes: the event is taken and told, or it is still there. */
+Test(cma_fd, cancellation_and_an_event_at_once)
+{
+	for (int i = 0; i < 200; i++) {
+		pthread_t t = blocked();
+		uint32_t id = fire(), reported;
+		struct event ev;
+		bool got;
+
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+		got = atomic_load(&result) == 0;
+		if (!got) {
+			cr_assert_eq(events_of(fd), POLLIN, "the event is lost to poll");
+			expect(fd, &ev, EV_ADDR_RESOLVED);
+		}
+		cr_assert_eq(destroy(fd, id, &reported), 0);
+		cr_assert_eq(reported, 1);
+		cr_assert_eq(events_of(fd), 0);
+	}
+}
+
+/* mckey and rping close the channel while a thread waits there. */
+Test(cma_fd, closing_under_a_blocked_thread)
+{
+	pthread_t t = blocked();
+
+	fcntl(fd, F_GETFD);
+	channel_close(fd);
+	pthread_detach(t);
+	fd = channel_open(O_CLOEXEC);
+	fire();
+	cr_assert_eq(events_of(fd), POLLIN);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Repetitions, their end, and TIMEWAIT, by a clock of the test's own (whole seconds). */
+#include <sched.h>
+#include <stdatomic.h>
+#include "clock.h"
+#include "util.h"
+
+enum { REQ = 0x10, MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REQ, SIDR_REP };
+
+static struct pair p;
+static atomic_int sent[32]; /* by attribute */
+static atomic_uint lost;    /* attributes that do not arrive: bits */
+
+static int copies(const uint8_t *mad)
+{
+	unsigned int attr = mad[17];
+
+	sent[attr & 31]++;
+	return atomic_load(&lost) & 1u << (attr & 31) ? 0 : 1;
+}
+
+static void lose(unsigned int attr)
+{
+	atomic_store(&lost, attr ? 1u << (attr & 31) : 0);
+}
+
+static void setup(void)
+{
+	fake_gsi.copies = copies;
+}
+
+TestSuite(cma_times, .init = setup);
+
+static void wait_sent(unsigned int attr, int n)
+{
+	while (atomic_load(&sent[attr & 31]) < n)
+		sched_yield();
+	settle();
+	cr_assert_eq(atomic_load(&sent[attr & 31]), n);
+}
+
+/* The engine has looked at its timers since the clock went on. */
+static void pass(uint64_t s)
+{
+	clock_advance(s * 1000);
+}
+
+Test(cma_times, a_request_is_repeated_16_times)
+{
+	struct event ev;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	p.active = pair_route(&p, PS_TCP, QP_RC, UID + 2);
+	lose(REQ);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	wait_sent(REQ, 1);
+	for (int i = 2; i <= 16; i++) {
+		pass(5); /* 6,144 ms: not yet */
+		cr_assert_not(has_event(p.c));
+		pass(2);
+		wait_sent(REQ, i);
+	}
+	pass(7);
+	expect_of(p.c, &ev, EV_UNREACHABLE, UID + 2, p.active);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(atomic_load(&sent[REQ]), 16);
+	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
+	settle();
+	cr_assert_eq(fake_gsi.ids, 0);
+}
+
+Test(cma_times, a_lost_request_is_repeated)
+{
+	struct event ev;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	p.active = pair_route(&p, PS_TCP, QP_RC, UID + 2);
+	lose(REQ);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	settle();
+	lose(0);
+	pass(7);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	expect_none(p.s);
+}
+
+/* The program has not answered: it asks for time (MRA), and the peer waits. */
+Test(cma_times, a_program_that_takes_its_time)
+{
+	struct event ev;
+
+	pair_request(&p);
+	pass(7);
+	wait_sent(REQ, 2);
+	while (!atomic_load(&sent[MRA & 31]))
+		sched_yield();
+	settle();
+	pass(60); /* the MRA asks for 65 s */
+	settle();
+	cr_assert_eq(atomic_load(&sent[REQ]), 2);
+	expect_none(p.s);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+}
+
+Test(cma_times, a_lost_reply_is_repeated)
+{
+	struct event ev;
+
+	pair_request(&p);
+	lose(REP);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	wait_sent(REP, 1);
+	lose(0);
+	pass(5);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	expect_none(p.c);
+}
+
+Test(cma_times, a_lost_confirmation_is_sent_again)
+{
+	struct event ev;
+
+	pair_request(&p);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	lose(RTU);
+	cr_assert_eq(establish(p.c, p.active), 0);
+	settle();
+	lose(0);
+	expect_none(p.s);
+	pass(5); /* the reply again, and so the confirmation */
+	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
+	expect_none(p.c);
+}
+
+Test(cma_times, a_reply_without_an_answer)
+{
+	struct event ev;
+
+	pair_request(&p);
+	lose(REP);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	for (int i = 1; i <= 16; i++) {
+		wait_sent(REP, i);
+		/* the request is repeated meanwhile, too, and not taken for a new one */
+		pass(5);
+	}
+	expect_of(p.s, &ev, EV_UNREACHABLE, UID + 1, p.passive);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(destroy(p.s, p.passive, NULL), 0);
+}
+
+Test(cma_times, a_disconnect_without_an_answer)
+{
+	struct event ev;
+
+	pair_connect(&p);
+	lose(DREQ);
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	for (int i = 1; i <= 16; i++) {
+		wait_sent(DREQ, i);
+		pass(5);
+	}
+	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	pass(3);
+	expect_of(p.c, &ev, EV_TIMEWAIT_EXIT, UID + 2, p.active);
+	cr_assert_eq(ev.status, 0);
+	expect_none(p.c);
+}
+
+/* After DISCONNECTED, on both sides, once, where the id is still there. */
+Test(cma_times, timewait_exit)
+{
+	struct event ev;
+
+	pair_connect(&p);
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	expect(p.s, &ev, EV_DISCONNECTED);
+	cr_assert_eq(disconnect(p.s, p.passive), 0);
+	expect(p.c, &ev, EV_DISCONNECTED);
+	expect_none(p.s);
+	pass(3);
+	expect_of(p.c, &ev, EV_TIMEWAIT_EXIT, UID + 2, p.active);
+	expect_of(p.s, &ev, EV_TIMEWAIT_EXIT, UID + 1, p.passive);
+	pass(3);
+	expect_none(p.c);
+	expect_none(p.s);
+	uint32_t reported;
+
+	cr_assert_eq(destroy(p.c, p.active, &reported), 0);
+	cr_assert_eq(reported, 5);
+	cr_assert_eq(destroy(p.s, p.passive, &reported), 0);
+	cr_assert_eq(reported, 3);
+	settle();
+	cr_assert_eq(fake_gsi.ids, 0, "both have ended");
+}
+
+/* cmtime: the id is destroyed in TIMEWAIT. */
+Test(cma_times, destroyed_in_timewait)
+{
+	struct event ev;
+
+	pair_connect(&p);
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	expect(p.s, &ev, EV_DISCONNECTED);
+	cr_assert_eq(disconnect(p.s, p.passive), 0);
+	expect(p.c, &ev, EV_DISCONNECTED);
+	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
+	cr_assert_eq(destroy(p.s, p.passive, NULL), 0);
+	pass(3);
+	while (fake_gsi.ids)
+		sched_yield();
+	expect_none(p.c);
+	expect_none(p.s);
+}
+
+/* Linux: TIMEWAIT_EXIT only for an id that was told DISCONNECTED. */
+Test(cma_times, no_timewait_exit_after_a_rejection)
+{
+	struct event ev;
+
+	pair_request(&p);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	cr_assert_eq(reject(p.c, p.active, NULL, 0, 0), 0);
+	expect(p.s, &ev, EV_REJECTED);
+	pass(10);
+	settle();
+	expect_none(p.c);
+	expect_none(p.s);
+}
+
+Test(cma_times, sidr_is_repeated_and_given_up)
+{
+	struct event ev;
+
+	pair_listen(&p, PS_UDP, QP_UD);
+	p.active = pair_route(&p, PS_UDP, QP_UD, UID + 2);
+	lose(SIDR_REQ);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = 1}), 0);
+	for (int i = 1; i <= 16; i++) {
+		wait_sent(SIDR_REQ, i);
+		pass(5);
+	}
+	expect(p.c, &ev, EV_UNREACHABLE);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
+	cr_assert_eq(fake_gsi.ids, 0);
+}
+
+/* The answer was lost: the request comes again, as a new one. */
+Test(cma_times, a_lost_sidr_answer)
+{
+	struct event ev;
+
+	pair_listen(&p, PS_UDP, QP_UD);
+	p.active = pair_route(&p, PS_UDP, QP_UD, UID + 2);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = 1}), 0);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	lose(SIDR_REP);
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = 5}), 0);
+	settle();
+	lose(0);
+	pass(5);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 3, &(struct conn){.qpn = 5}), 0);
+	expect(p.c, &ev, EV_ESTABLISHED);
+	expect_none(p.c);
+}
+
+/* A request that the backlog has dropped is taken when it comes again. */
+Test(cma_times, beyond_the_backlog)
+{
+	struct event ev;
+	uint32_t id[2];
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	p.listener = create(p.s, UID, PS_TCP, QP_RC);
+	cr_assert_eq(bind_id(p.s, p.listener, "127.0.0.1", p.port), 0);
+	cr_assert_eq(listen_id(p.s, p.listener, 1), 0);
+	for (int i = 0; i < 2; i++) {
+		id[i] = pair_route(&p, PS_TCP, QP_RC, UID + 10 + (uint64_t)i);
+		cr_assert_eq(connect_id(p.c, id[i], &(struct conn){.qpn = new_qpn()}), 0);
+		settle();
+	}
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect_of(p.c, &ev, EV_CONNECT_RESPONSE, UID + 10, id[0]);
+	expect_none(p.s);
+	pass(7);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect_of(p.c, &ev, EV_CONNECT_RESPONSE, UID + 11, id[1]);
+}
