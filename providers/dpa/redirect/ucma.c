@@ -451,7 +451,8 @@ ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n)
 {
 	int before = errno, err = run(ch, buf, n);
 
-	errno = err ? err : before; /* a call that succeeds leaves it alone, as a system call does */
+	errno = err ? err
+		    : before; /* a call that succeeds leaves it alone, as a system call does */
 	return err ? -1 : (ssize_t)n;
 }
 
