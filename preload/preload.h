@@ -65,7 +65,7 @@ static inline bool pl_maybe(const char *path)
 	 * Programs that probe for EFAULT pass NULL all the same: make the compiler forget.
 	 */
 	__asm__("" : "+r"(path));
-	if (!path)
+	if (!path || !*path)
 		return false;
 	return (path[0] != '/' && atomic_load_explicit(&pl_seen, memory_order_relaxed)) ||
 	       pl_names_ours(path);
@@ -96,6 +96,9 @@ void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len);
 int pl_port_text(unsigned function, const char *name, char *text, size_t len);
 /* A descriptor that reads as the text of a live file; -1 and errno. */
 int pl_live_open(unsigned function, const char *name, int flags);
+/* Gives st the identity of a live file, or of that which fd was opened as. */
+void pl_live_look(unsigned function, const char *name, struct stat *st);
+void pl_live_fix(int fd, struct stat *st);
 /* The device node: /dev/null, or something that passes for it where there is none. */
 int pl_node_open(int flags);
 int pl_node_stat(struct stat *st);

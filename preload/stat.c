@@ -54,15 +54,14 @@ static int live_stat(const struct pl_path *p, struct stat *st)
 
 	if (fd < 0 && errno == EINVAL) { /* there, though it cannot be read: an empty GID */
 		memset(st, 0, sizeof(*st));
-		st->st_mode = S_IFREG | 0444;
-		st->st_nlink = 1;
+		pl_live_look(p->function, p->at, st);
 		return 0;
 	}
 	if (fd < 0)
 		return -1;
 	ret = real_fstat(fd, st);
 	close(fd);
-	st->st_mode = S_IFREG | 0444;
+	pl_live_look(p->function, p->at, st);
 	return ret;
 }
 
@@ -96,6 +95,13 @@ static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st
 	}
 }
 
+/* What the kernel says of a descriptor that stands for something else. */
+static void fix(int fd, struct stat *st)
+{
+	pl_node_fix(st);
+	pl_live_fix(fd, st);
+}
+
 PL_EXPORT int fstatat(int dirfd, const char *path, struct stat *st, int flags)
 {
 	int ret;
@@ -104,7 +110,7 @@ PL_EXPORT int fstatat(int dirfd, const char *path, struct stat *st, int flags)
 		return stat_ours(dirfd, path, st, flags);
 	ret = real_fstatat(dirfd, path, st, flags);
 	if (ret == 0 && (flags & AT_EMPTY_PATH))
-		pl_node_fix(st);
+		fix(dirfd, st);
 	return ret;
 }
 
@@ -124,7 +130,7 @@ PL_EXPORT int fstat(int fd, struct stat *st)
 	int ret = real_fstat(fd, st);
 
 	if (ret == 0)
-		pl_node_fix(st);
+		fix(fd, st);
 	return ret;
 }
 
@@ -217,10 +223,39 @@ static PL_OUT_OF_LINE int statx_ours(int dirfd, const char *path, int flags, uns
 	}
 }
 
+/* The same as fix(). */
+static PL_OUT_OF_LINE void fix_statx(int fd, struct statx *stx)
+{
+	struct stat st = {
+		.st_dev = makedev(stx->stx_dev_major, stx->stx_dev_minor),
+		.st_mode = stx->stx_mode,
+		.st_nlink = stx->stx_nlink,
+		.st_ino = stx->stx_ino,
+		.st_size = (off_t)stx->stx_size,
+		.st_blocks = (blkcnt_t)stx->stx_blocks,
+		.st_rdev = makedev(stx->stx_rdev_major, stx->stx_rdev_minor),
+	};
+
+	fix(fd, &st);
+	stx->stx_mode = (uint16_t)st.st_mode;
+	stx->stx_nlink = (uint32_t)st.st_nlink;
+	stx->stx_ino = st.st_ino;
+	stx->stx_size = (uint64_t)st.st_size;
+	stx->stx_blocks = (uint64_t)st.st_blocks;
+	stx->stx_rdev_major = major(st.st_rdev);
+	stx->stx_rdev_minor = minor(st.st_rdev);
+}
+
 PL_EXPORT int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *stx)
 {
-	return pl_maybe(path) ? statx_ours(dirfd, path, flags, mask, stx)
-			      : PL_NEXT(statx)(dirfd, path, flags, mask, stx);
+	int ret;
+
+	if (pl_maybe(path))
+		return statx_ours(dirfd, path, flags, mask, stx);
+	ret = PL_NEXT(statx)(dirfd, path, flags, mask, stx);
+	if (ret == 0 && (flags & AT_EMPTY_PATH))
+		fix_statx(dirfd, stx);
+	return ret;
 }
 
 /*

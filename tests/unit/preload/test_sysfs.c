@@ -183,6 +183,41 @@ Test(preload_sysfs, relative_to_a_folder)
 	close(fd);
 }
 
+static void expect_same(const struct stat *a, const struct stat *b, const char *what)
+{
+	cr_expect(a->st_dev == b->st_dev && a->st_ino == b->st_ino, "%s: another file", what);
+	cr_expect_eq(a->st_mode, b->st_mode, "%s", what);
+	cr_expect_eq(a->st_nlink, b->st_nlink, "%s", what);
+}
+
+/* Regression: cp found that each file had been replaced between its lstat and its fstat. */
+Test(preload_sysfs, a_file_stays_itself)
+{
+	static const char *const files[] = {IBDEV "/node_guid", IBDEV "/ports/1/gids/0",
+					    IBDEV "/node_type", IBDEV "/device/config"};
+	struct stat before, open_one, last = {0};
+	struct statx stx;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd;
+
+		cr_assert_eq(lstat(files[i], &before), 0);
+		fd = open(files[i], O_RDONLY);
+		cr_assert_geq(fd, 0);
+		cr_assert_eq(fstat(fd, &open_one), 0);
+		expect_same(&before, &open_one, files[i]);
+		cr_assert_eq(fstatat(fd, "", &open_one, AT_EMPTY_PATH), 0);
+		expect_same(&before, &open_one, files[i]);
+		cr_assert_eq(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx), 0);
+		cr_expect_eq(stx.stx_ino, before.st_ino, "%s", files[i]);
+		cr_assert_eq(statx(AT_FDCWD, files[i], 0, STATX_BASIC_STATS, &stx), 0);
+		cr_expect_eq(stx.stx_ino, before.st_ino, "%s", files[i]);
+		cr_expect(last.st_ino != before.st_ino, "each its own");
+		last = before;
+		close(fd);
+	}
+}
+
 Test(preload_sysfs, working_directory)
 {
 	char buf[PATH_MAX], link[64], small[8];
