@@ -82,16 +82,18 @@ struct dpa_board_proc {
 	/* counted up by itself (relaxed): it had no descriptor, not even to refuse a connection
 	 * with. Read by those that wait for it to accept one (link/sock.c) */
 	_Atomic uint32_t no_fds;
-	_Atomic uint64_t gsi; /* generation << 32 | QPN of its QP1 endpoint; cm.h */
-	uint8_t rsvd[256 - 112];
+	_Atomic uint64_t gsi;	  /* generation << 32 | QPN of its QP1 endpoint; cm.h */
+	uint32_t npd, nsrq, nctx; /* as nqp */
+	uint8_t rsvd[256 - 124];
 };
 
 #define DPA_BOARD_NO_COPY 0x100u
 /* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
 struct dpa_board_qpinfo {
-	uint32_t qpn;	/* full 24 bits, 0: no QP */
-	uint32_t type;	/* enum dpa_qp_type */
-	uint32_t state; /* enum dpa_qp_state */
+	uint32_t qpn;	   /* full 24 bits, 0: no QP */
+	uint8_t type;	   /* enum dpa_qp_type */
+	uint8_t sq_psn[3]; /* the send PSN that it was given, low byte first; 0: none yet */
+	uint32_t state;	   /* enum dpa_qp_state */
 	uint32_t dest_qpn;
 	uint32_t placement; /* enum dpa_placement */
 	uint32_t uar;	    /* page * DPA_UAR_SLOTS + slot */
@@ -112,6 +114,17 @@ struct dpa_board_qpinfo {
 	 */
 	uint32_t xrcd, how, conn;
 };
+
+static inline void dpa_board_set_psn(struct dpa_board_qpinfo *q, uint32_t psn)
+{
+	for (int i = 0; i < 3; i++)
+		q->sq_psn[i] = (uint8_t)(psn >> 8 * i);
+}
+
+static inline uint32_t dpa_board_psn(const struct dpa_board_qpinfo *q)
+{
+	return q->sq_psn[0] | (uint32_t)q->sq_psn[1] << 8 | (uint32_t)q->sq_psn[2] << 16;
+}
 
 /* What people are shown of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
  * shown. */

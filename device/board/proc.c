@@ -110,7 +110,7 @@ static void describe(struct dpa_board *b, struct dpa_board_proc *p, const struct
 static void forget(struct dpa_board_proc *p)
 {
 	p->pid = 0;
-	p->nqp = p->ncq = p->nmr = 0;
+	p->nqp = p->ncq = p->nmr = p->npd = p->nsrq = p->nctx = 0;
 	atomic_store_explicit(&p->udp, 0, memory_order_relaxed);
 }
 

@@ -233,7 +233,7 @@ int dpa_board_reap_locked(struct dpa_board *b, bool all)
 			continue;
 		clear_priv(b, i);
 		p->pid = 0;
-		p->nqp = p->ncq = p->nmr = 0;
+		p->nqp = p->ncq = p->nmr = p->npd = p->nsrq = p->nctx = 0;
 		dpa_board_steer_gone(b, p);
 		dpa_board_cm_gone(b, p);
 		DPA_BOARD_STEP("reap-free");

@@ -433,6 +433,7 @@ static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa
 		ctx->told_state = atomic_load_explicit(&ctx->port->state, memory_order_relaxed);
 		ctx->next = ctx->hw->ctxs;
 		ctx->hw->ctxs = ctx;
+		ctx->hw->board->self->nctx += !id;
 		pthread_mutex_unlock(&ctx->hw->ctl);
 		*out = ctx;
 	} else {
@@ -476,8 +477,10 @@ static void pd_forget(struct dpa_hw_ctx *ctx)
 
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 1; i < DPA_MAX_PD && i <= hw->pd_used_max; i++)
-		if (hw->pd_refs[i] == 1 && hw->pd_owner[i] == ctx->id)
+		if (hw->pd_refs[i] == 1 && hw->pd_owner[i] == ctx->id) {
 			hw->pd_refs[i] = 0;
+			hw->board->self->npd--;
+		}
 	pthread_mutex_unlock(&hw->ctl);
 }
 
@@ -524,6 +527,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 		dpa_mr_forget(ctx);
 		dpa_dm_forget(ctx);
 		pd_forget(ctx);
+		hw->board->self->nctx--;
 	}
 	pthread_mutex_lock(&hw->ctl);
 	for (p = &hw->ctxs; *p; p = &(*p)->next) {
@@ -630,6 +634,7 @@ int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn)
 		hw->pd_refs[n] = 1;
 		hw->pd_owner[n] = ctx->id;
 		hw->npd = *pdn = n;
+		hw->board->self->npd++;
 		if (n > hw->pd_used_max)
 			hw->pd_used_max = n;
 		ret = 0;
@@ -651,8 +656,10 @@ int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
 		ret = EINVAL;
 	else if (hw->pd_refs[pdn] > 1)
 		ret = EBUSY;
-	else
+	else {
 		hw->pd_refs[pdn] = 0;
+		hw->board->self->npd--;
+	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
 }

@@ -373,7 +373,7 @@ static void show_qp(struct dpa_hw_qp *qp)
 	if (!qp->info)
 		return;
 	memset(qp->info, 0, sizeof(*qp->info));
-	qp->info->type = qp->transport != DPA_BTH_XRC ? qp->type
+	qp->info->type = qp->transport != DPA_BTH_XRC ? (uint8_t)qp->type
 			 : qp->xrcd		      ? DPA_QP_XRC_RECV
 						      : DPA_QP_XRC_SEND;
 	qp->info->uar = qp->uar_page * DPA_UAR_SLOTS + qp->uar_slot;

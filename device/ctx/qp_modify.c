@@ -117,6 +117,8 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 		q->rq_psn = qp->resp.epsn = a->rq_psn & DPA_PSN_MASK;
 	if (mask & DPA_QPM_SQ_PSN) {
 		q->sq_psn = a->sq_psn & DPA_PSN_MASK;
+		if (qp->info)
+			dpa_board_set_psn(qp->info, q->sq_psn);
 		qp->req.send_psn = qp->req.send_wqe_psn = q->sq_psn;
 		qp->req.una_psn = qp->req.max_psn = qp->req.acked_psn = q->sq_psn;
 		qp->req.told_psn = q->sq_psn;
@@ -144,8 +146,10 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->direct = 0;
 	qp->comm_est = qp->last_wqe_raised = false;
 	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
-	if (qp->info)
+	if (qp->info) {
 		qp->info->link = 0;
+		dpa_board_set_psn(qp->info, 0);
+	}
 	if (!qp->dbrec)
 		return;
 	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);

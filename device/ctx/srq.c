@@ -65,7 +65,7 @@ int dpa_hw_create_srq(struct dpa_hw_ctx *ctx, const struct dpa_srq_attr *attr,
 	}
 	ret = !hw->pd_refs[attr->pdn] ? EINVAL : srq->xrcd ? xrc_init(hw, srq) : 0;
 	if (!ret) {
-		hw->nsrq++;
+		hw->board->self->nsrq = ++hw->nsrq;
 		hw->pd_refs[attr->pdn]++;
 		if (!srq->xrcd)
 			srq->srqn = ++hw->next_srqn;
@@ -189,7 +189,7 @@ int dpa_hw_destroy_srq(struct dpa_hw_srq *srq)
 	pthread_mutex_lock(&hw->ctl);
 	if (srq->xrcd)
 		dpa_xrcd_use(hw, srq->xrcd, -1);
-	hw->nsrq--;
+	hw->board->self->nsrq = --hw->nsrq;
 	hw->pd_refs[srq->pdn]--;
 	pthread_mutex_unlock(&hw->ctl);
 	free(srq->tags);

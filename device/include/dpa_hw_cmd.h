@@ -121,6 +121,13 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, cons
  * (EPROTO: of another version).
  */
 int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t len);
+/*
+ * What the processes of an adapter instance have, as text: "counts", a line "NAME NUMBER" for each
+ * kind of object; "qps/N", a line "QPN TYPE STATE PEER PID PSN" for each QP from number N on, as
+ * many as there is room for. board: path of its file, NULL: the default one. Needs no open device.
+ * Length, or -1 and errno (EPROTO: of another version).
+ */
+int dpa_hw_board_file(const char *board, const char *name, char *text, size_t len);
 /* Node GUID, network order: the same as in dpa_hw_dev_attr. Needs no open device. */
 uint64_t dpa_hw_node_guid(uint32_t function);
 

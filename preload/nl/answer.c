@@ -129,6 +129,7 @@ static void put_qp(struct nl_out *o, const struct nl_qp *qp)
 	nl_put_u32(o, NLDEV_A_RES_LQPN, qp->qpn);
 	if (qp->dest_qpn)
 		nl_put_u32(o, NLDEV_A_RES_RQPN, qp->dest_qpn);
+	nl_put_u32(o, NLDEV_A_RES_SQ_PSN, qp->sq_psn);
 	nl_put_u8(o, NLDEV_A_RES_TYPE, qp->type);
 	nl_put_u8(o, NLDEV_A_RES_STATE, qp->state);
 	nl_put_u32(o, NLDEV_A_RES_PID, qp->pid);

@@ -122,7 +122,7 @@ static int counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
 	return n;
 }
 
-/* "QPN TYPE STATE PEER PID" a line, in numbers; the QPNs ascend. */
+/* "QPN TYPE STATE PEER PID PSN" a line, in numbers; the QPNs ascend. */
 static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
@@ -138,8 +138,8 @@ static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 		if (len < 0)
 			return -EOPNOTSUPP;
 		for (next = text; !ret && (line = strsep(&next, "\n")) && *line;)
-			if (sscanf(line, "%u %hhu %hhu %u %u", &qp.qpn, &qp.type, &qp.state,
-				   &qp.dest_qpn, &qp.pid) == 5)
+			if (sscanf(line, "%u %hhu %hhu %u %u %u", &qp.qpn, &qp.type, &qp.state,
+				   &qp.dest_qpn, &qp.pid, &qp.sq_psn) == 6)
 				ret = fn(fn_arg, &qp);
 	} while (len > 0 && !ret);
 	return ret;

@@ -61,6 +61,7 @@ struct nl_count {
 struct nl_qp {
 	uint32_t qpn, dest_qpn; /* dest_qpn 0: not connected, or a datagram QP */
 	uint32_t pid;
+	uint32_t sq_psn;
 	uint8_t type, state; /* enum ib_qp_type and ib_qp_state of the kernel */
 };
 typedef int nl_qp_fn(void *arg, const struct nl_qp *qp);

@@ -62,6 +62,7 @@ enum nldev_attr {
 	NLDEV_A_RES_QP_ENTRY = 20, /* nested */
 	NLDEV_A_RES_LQPN = 21,	   /* u32 */
 	NLDEV_A_RES_RQPN = 22,	   /* u32 */
+	NLDEV_A_RES_SQ_PSN = 24,   /* u32 */
 	NLDEV_A_RES_TYPE = 26,	   /* u8 */
 	NLDEV_A_RES_STATE = 27,	   /* u8 */
 	NLDEV_A_RES_PID = 28,	   /* u32 */

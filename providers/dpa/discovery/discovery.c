@@ -38,6 +38,8 @@ int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 	}
 	if (strncmp(name, "counters/", 9) == 0 || strncmp(name, "hw_counters/", 12) == 0)
 		return dpa_hw_counter_file(cfg.board[0] ? cfg.board : NULL, name, text, len);
+	if (strncmp(name, "adapter/", 8) == 0)
+		return dpa_hw_board_file(cfg.board[0] ? cfg.board : NULL, name + 8, text, len);
 	ret = setting_text(&cfg, function, name, text, len);
 	if (ret)
 		return ret;

@@ -16,7 +16,8 @@
 /*
  * Text of a file of a function's port as sysfs shows it: "gids/3", "gid_attrs/types/3", "state",
  * "rate", "counters/port_xmit_data" and so on; "netdevs" has the interfaces of its GIDs, one a
- * line. Its length, or -1 and errno. Opens no device.
+ * line; "adapter/counts" and "adapter/qps/N" are dpa_hw_board_file()'s. Its length, or -1 and
+ * errno. Opens no device.
  */
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len);
 typedef int dpadv_port_file_fn(unsigned function, const char *name, char *text, size_t len);

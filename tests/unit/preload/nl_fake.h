@@ -94,6 +94,7 @@ static inline int fake_qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_
 		ret = fn(fn_arg, &(struct nl_qp){.qpn = 100 + i,
 						 .dest_qpn = i % 2 ? 5 : 0,
 						 .pid = 42,
+						 .sq_psn = 0x123456,
 						 .type = 2,
 						 .state = 3});
 	return ret;

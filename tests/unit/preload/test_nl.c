@@ -374,6 +374,8 @@ Test(nl, many_qps)
 		for (int k = 0; (qp = nested(table, NLDEV_A_RES_QP_ENTRY, k)); k++) {
 			cr_expect_eq(number(nested(qp, NLDEV_A_RES_LQPN, 0), 4), next);
 			cr_expect_eq(nested(qp, NLDEV_A_RES_RQPN, 0) != NULL, next % 2 != 0);
+			cr_expect_eq(number(nested(qp, NLDEV_A_RES_SQ_PSN, 0), 4), 0x123456u,
+				     "rdma(8) wants one");
 			next++;
 		}
 	}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * list.c - what the processes of an adapter instance have, as text for netlink's answers. Read from
+ * the board as tools do (dpa_board_peek()): no process is called or woken.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "board.h"
+
+#ifndef DPA_LIB_VERSION
+#define DPA_LIB_VERSION "0.1.0"
+#endif
+
+/* Objects of all processes that live. */
+struct sums {
+	uint64_t pd, cq, qp, mr, ctx, srq;
+};
+
+static void add(struct sums *s, const struct dpa_board_proc *p)
+{
+	s->pd += p->npd;
+	s->cq += p->ncq;
+	s->qp += p->nqp;
+	s->mr += p->nmr;
+	s->ctx += p->nctx;
+	s->srq += p->nsrq;
+}
+
+static void add_all(struct dpa_board *b, struct sums *s)
+{
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1)) {
+		struct dpa_board_proc *p = dpa_board_proc(b, i);
+
+		if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
+		    dpa_board_alive(b, i, atomic_load_explicit(&p->gen, memory_order_acquire)))
+			add(s, p);
+	}
+}
+
+/* "NAME NUMBER" a line, in the kernel's names and order. b NULL: nobody uses the adapter. */
+static int counts_text(struct dpa_board *b, char *text, size_t len)
+{
+	struct sums s = {0};
+	int n;
+
+	if (b)
+		add_all(b, &s);
+	n = snprintf(text, len, "pd %llu\ncq %llu\nqp %llu\nmr %llu\nctx %llu\nsrq %llu\n",
+		     (unsigned long long)s.pd, (unsigned long long)s.cq, (unsigned long long)s.qp,
+		     (unsigned long long)s.mr, (unsigned long long)s.ctx,
+		     (unsigned long long)s.srq);
+	return (size_t)n < len ? n : -ENOSPC;
+}
+
+/* A line of a QP; 0: there is none of that number, or its record is half written. */
+static int qp_line(struct dpa_board *b, uint32_t qpn, char *line, size_t len)
+{
+	struct dpa_board_qpinfo *from, q;
+	struct dpa_board_proc *p;
+	uint32_t slot, gen;
+
+	if (!dpa_board_qpn_owner(b, qpn, &slot, &gen) || !dpa_board_alive(b, slot, gen))
+		return 0;
+	from = dpa_board_qpinfo(b, qpn);
+	p = dpa_board_proc(b, slot);
+	if (!from || !p)
+		return 0;
+	q = *from;
+	if (q.qpn != qpn)
+		return 0;
+	return snprintf(line, len, "%u %u %u %u %u %u\n", qpn, q.type, q.state & 0xff, q.dest_qpn,
+			p->pid, dpa_board_psn(&q));
+}
+
+/* As many QPs as there is room for, from number `from` on. */
+static int qps_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
+{
+	uint32_t first = b ? b->board_num << 16 : 0;
+	size_t at = 0;
+	char line[80];
+
+	text[0] = '\0';
+	for (uint32_t i = from > first ? from - first : 0; b && i < DPA_BOARD_QPNS; i++) {
+		int n = qp_line(b, first | i, line, sizeof(line));
+
+		if (!n)
+			continue;
+		if (at + (size_t)n >= len)
+			break;
+		memcpy(text + at, line, (size_t)n + 1);
+		at += (size_t)n;
+	}
+	return (int)at;
+}
+
+int dpa_hw_board_file(const char *board, const char *name, char *text, size_t len)
+{
+	struct dpa_board_cfg cfg = {.path = board, .lib_version = DPA_LIB_VERSION};
+	struct dpa_board *b = NULL;
+	char err[256];
+	int ret = len ? dpa_board_peek(&cfg, &b, err, sizeof(err)) : EINVAL;
+
+	if (ret == ENOENT)
+		b = NULL; /* no process has the device open */
+	else if (ret)
+		goto out;
+	if (strcmp(name, "counts") == 0)
+		ret = counts_text(b, text, len);
+	else if (strncmp(name, "qps/", 4) == 0)
+		ret = qps_text(b, (uint32_t)strtoul(name + 4, NULL, 10), text, len);
+	else
+		ret = -ENOENT;
+	if (b)
+		dpa_board_unpeek(b);
+	if (ret >= 0)
+		return ret;
+	ret = -ret;
+out:
+	errno = ret;
+	return -1;
+}
