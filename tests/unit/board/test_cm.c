@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Services and communication ids of QP1, and what is left of them by a process that dies anywhere.
+ */
+#include "util.h"
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+TestSuite(board_cm, .init = bt_setup, .fini = bt_teardown, .timeout = 60);
+
+static struct dpa_gsi_id content(uint32_t local_id, uint32_t n)
+{
+	return (struct dpa_gsi_id){.local_id = local_id,
+				   .remote_id = n,
+				   .remote_guid = n,
+				   .tid = n,
+				   .service_id = n,
+				   .remote_qpn = n,
+				   .attr = DPA_CM_DREQ,
+				   .id = n};
+}
+
+static bool is_whole(const struct dpa_gsi_id *id)
+{
+	return id->remote_guid == id->remote_id && id->tid == id->remote_id &&
+	       id->service_id == id->remote_id && id->remote_qpn == id->remote_id &&
+	       id->id == id->remote_id;
+}
+
+/* ------------------------------------------------------------------------- ids */
+
+Test(board_cm, ids)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open();
+	static uint32_t last[65536];
+	struct dpa_board_gsi g;
+	uint32_t id, held;
+
+	dpa_board_gsi_set(a, 5);
+	dpa_board_gsi_set(b, 6);
+	cr_assert_eq(dpa_board_cmid_new(b, &held), 0);
+	for (uint32_t i = 0; i < 3 * 65536; i++) {
+		cr_assert_eq(dpa_board_cmid_new(a, &id), 0);
+		cr_assert_neq(id, held);
+		cr_assert_eq(id >> 24, a->board_num);
+		cr_assert_neq(id, last[id & 0xffff], "in the last life of its record");
+		last[id & 0xffff] = id;
+		cr_assert(dpa_board_cmid_owner(b, id, &g));
+		cr_assert_eq(g.qpn, 5);
+		dpa_board_cmid_free(b, id); /* it is not b's */
+		cr_assert(dpa_board_cmid_owner(b, id, &g));
+		dpa_board_cmid_free(a, id);
+		cr_assert_not(dpa_board_cmid_owner(b, id, &g));
+	}
+	cr_assert(dpa_board_cmid_owner(a, held, &g));
+	cr_expect_eq(g.qpn, 6);
+	dpa_board_gsi_set(b, 0);
+	cr_expect_not(dpa_board_cmid_owner(a, held, &g), "it has closed its endpoint");
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
+Test(board_cm, all_ids_and_no_more)
+{
+	struct dpa_board *a = bt_open();
+	uint32_t *ids = calloc(DPA_BOARD_CMIDS, sizeof(*ids)), more, at = 0, n = 0, slot, gen;
+	static uint8_t taken[DPA_BOARD_CMIDS];
+	struct dpa_gsi_id id;
+
+	for (uint32_t i = 0; i < DPA_BOARD_CMIDS; i++) {
+		cr_assert_eq(dpa_board_cmid_new(a, &ids[i]), 0, "id %u", i);
+		cr_assert_eq(taken[ids[i] & 0xffff]++, 0);
+	}
+	cr_expect_eq(dpa_board_cmid_new(a, &more), ENOMEM);
+	id = content(ids[9], 9);
+	dpa_board_cmid_set(a, &id);
+	for (; dpa_board_cmid_next(a, &at, &id, &slot, &gen); at++, n++)
+		cr_expect(id.remote_id == 9 && slot == a->slot && gen == a->gen);
+	cr_expect_eq(n, 1, "only what was set is shown");
+	dpa_board_cm_end(a);
+	cr_assert_eq(dpa_board_cmid_new(a, &more), 0);
+	free(ids);
+	dpa_board_close(a);
+}
+
+/* A reader sees a record of one writing, never of two. The writer goes on until enough was seen. */
+static _Atomic bool enough;
+
+static void *writes(void *arg)
+{
+	struct dpa_board *b = arg;
+	struct dpa_gsi_id id;
+	uint32_t local;
+
+	if (dpa_board_cmid_new(b, &local))
+		abort();
+	for (uint32_t i = 1; !enough; i++) {
+		id = content(local, i);
+		dpa_board_cmid_set(b, &id);
+	}
+	return NULL;
+}
+
+Test(board_cm, a_record_is_whole)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open();
+	uint32_t slot, gen, changed = 0, last = 0;
+	struct dpa_gsi_id id;
+	pthread_t t;
+
+	cr_assert_eq(pthread_create(&t, NULL, writes, a), 0);
+	while (changed < 2000) {
+		uint32_t at = 0;
+
+		if (!dpa_board_cmid_next(b, &at, &id, &slot, &gen))
+			continue;
+		cr_assert(is_whole(&id), "%u", id.remote_id);
+		cr_assert_geq(id.remote_id, last);
+		changed += id.remote_id != last;
+		last = id.remote_id;
+	}
+	enough = true;
+	pthread_join(t, NULL);
+	dpa_board_cm_end(a);
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
+/* ---------------------------------------------------------------------- deaths */
+
+static void sets_thrice(void *arg)
+{
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t local;
+
+	dpa_board_gsi_set(b, 7);
+	if (dpa_board_cmid_new(b, &local))
+		_exit(2);
+	*(_Atomic uint32_t *)arg = local;
+	for (uint32_t i = 1; i <= 3; i++) {
+		id = content(local, i);
+		dpa_board_cmid_set(b, &id);
+	}
+}
+
+static _Atomic uint32_t *shared(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	return p;
+}
+
+/* What counts is what was whole before: at the nth writing the one before it. */
+Test(board_cm, dies_while_it_sets)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+
+	for (int nth = 1; nth <= 3; nth++) {
+		uint32_t at = 0, died = dpa_board_gsi_died(b);
+
+		cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", nth));
+		cr_expect_not(dpa_board_cmid_orphans(b), "not known to be dead yet");
+		cr_assert_eq(dpa_board_reap(b), 1);
+		cr_expect_neq(dpa_board_gsi_died(b), died);
+		cr_expect_eq(dpa_board_cmid_orphans(b), nth > 1);
+		if (nth > 1) {
+			cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+			cr_expect(id.local_id == *local && is_whole(&id));
+			cr_expect_eq(id.remote_id, (uint32_t)nth - 1);
+			dpa_board_cmid_free(b, id.local_id);
+		}
+		cr_expect_not(dpa_board_cmid_orphan(b, &at, &id));
+	}
+	dpa_board_close(b);
+}
+
+/* One that died before it set anything leaves a record that serves others. */
+Test(board_cm, dies_before_it_sets)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t at = 0, n = 0;
+	uint64_t owner;
+
+	cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-owned", 1));
+	dpa_board_reap(b);
+	for (uint32_t i = 0; i < DPA_BOARD_CMIDS; i++)
+		if (dpa_board_present(b, DPA_BOARD_OFF_CMIDS + i * sizeof(*b->shm->cmids))) {
+			owner = b->shm->cmids[i].owner;
+			n += (owner << 16) != 0;
+		}
+	cr_expect_eq(n, 1);
+	cr_expect_not(dpa_board_cmid_orphan(b, &at, &id));
+	n = 0;
+	for (uint32_t i = 0; i < DPA_BOARD_CMIDS; i++)
+		if (dpa_board_present(b, DPA_BOARD_OFF_CMIDS + i * sizeof(*b->shm->cmids))) {
+			owner = b->shm->cmids[i].owner;
+			n += (owner << 16) != 0;
+		}
+	cr_expect_eq(n, 0, "freed");
+	dpa_board_close(b);
+}
+
+static void takes_over(void *arg)
+{
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t at = 0;
+
+	dpa_board_gsi_set(b, 8);
+	dpa_board_reap(b);
+	dpa_board_cmid_orphan(b, &at, &id);
+}
+
+/* So does the heir. */
+Test(board_cm, the_heir_dies)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t at = 0;
+
+	cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", 3));
+	cr_assert(bt_dies(takes_over, NULL, "cmid-taken-over", 1));
+	dpa_board_reap(b);
+	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+	cr_expect_eq(id.local_id, *local);
+	cr_expect_eq(id.remote_id, 2);
+	dpa_board_cmid_free(b, id.local_id);
+	cr_expect_not(dpa_board_cmid_orphan(b, &at, &id));
+	dpa_board_close(b);
+}
+
+/* Many processes take over at once: each id once. */
+#define ORPHANS 64
+#define HEIRS	4
+
+static void leaves_many(void *arg)
+{
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t local;
+
+	dpa_board_gsi_set(b, 7);
+	for (uint32_t i = 0; i < ORPHANS; i++) {
+		if (dpa_board_cmid_new(b, &local))
+			_exit(2);
+		id = content(local, i);
+		dpa_board_cmid_set(b, &id);
+	}
+	kill(getpid(), SIGKILL);
+}
+
+static void inherits(void *arg)
+{
+	_Atomic uint32_t *taken = arg;
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t at = 0;
+
+	dpa_board_reap(b);
+	while (!taken[ORPHANS])
+		sched_yield();
+	while (dpa_board_cmid_orphan(b, &at, &id)) {
+		taken[id.remote_id]++;
+		dpa_board_cmid_free(b, id.local_id);
+	}
+	dpa_board_close(b);
+}
+
+Test(board_cm, each_once)
+{
+	_Atomic uint32_t *taken = shared();
+	struct dpa_board *b = bt_open();
+	pid_t pid[HEIRS];
+
+	for (int lap = 0; lap < 20; lap++) {
+		memset((void *)taken, 0, 4096);
+		bt_wait(bt_fork(leaves_many, NULL));
+		for (int i = 0; i < HEIRS; i++)
+			pid[i] = bt_fork(inherits, (void *)taken);
+		while (bt_procs(b) < HEIRS + 1)
+			sched_yield();
+		taken[ORPHANS] = 1;
+		for (int i = 0; i < HEIRS; i++)
+			cr_assert_eq(bt_wait(pid[i]), 0);
+		for (uint32_t i = 0; i < ORPHANS; i++)
+			cr_assert_eq(taken[i], 1, "id %u, lap %d", i, lap);
+	}
+	dpa_board_close(b);
+}
+
+/* ----------------------------------------------------------------- the file */
+
+static void sets_and_stays(void *arg)
+{
+	sets_thrice(arg);
+	for (;;)
+		pause();
+}
+
+Test(board_cm, the_file_waits_for_the_next_process)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_gsi_id id;
+	struct dpa_board *b;
+	uint32_t at = 0, num;
+	pid_t pid = bt_fork(sets_and_stays, (void *)local);
+
+	while (!*local)
+		sched_yield();
+	b = bt_open();
+	num = b->board_num;
+	while (dpa_board_cmid_next(b, &at, &id, &(uint32_t){0}, &(uint32_t){0}) == 0)
+		at = 0;
+	bt_kill(pid);
+	dpa_board_close(b); /* has not looked */
+	cr_assert_eq(access(bt_path, F_OK), 0, "it stays");
+	b = bt_open();
+	cr_expect_eq(b->board_num, num);
+	at = 0;
+	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+	cr_expect_eq(id.local_id, *local);
+	id.attr = 0; /* nothing is to be told any more */
+	dpa_board_cmid_set(b, &id);
+	dpa_board_close(b);
+	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");
+}
+
+/* Its number is another board's by now: the ids are lost, not two boards one. */
+Test(board_cm, the_number_is_taken)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_board *b;
+	uint32_t num, id;
+	int fd;
+	pid_t pid = bt_fork(sets_and_stays, (void *)local);
+
+	while (!*local)
+		sched_yield();
+	num = *local >> 24;
+	bt_kill(pid);
+	cr_assert_eq(dpa_board_num_again(num, &fd), 0);
+	b = bt_open();
+	cr_expect_neq(b->board_num, num);
+	cr_assert_eq(dpa_board_cmid_new(b, &id), 0);
+	cr_expect_eq(id >> 24, b->board_num);
+	dpa_board_close(b);
+	close(fd);
+}
+
+/* -------------------------------------------------------------------- services */
+
+static const struct dpa_gsi_service all = {.service_id = 0x1060001, .v4 = true, .v6 = true};
+static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1};
+static const uint8_t v6[16] = {0x20, 1, [15] = 1};
+
+static void dies_adding(void *arg)
+{
+	struct dpa_board *b = bt_open();
+	uint32_t at;
+
+	dpa_board_service_add(b, &all, &at);
+}
+
+Test(board_cm, services)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open();
+	struct dpa_gsi_service one = {.service_id = 0x1060001}, only6 = all;
+	uint32_t at, at2, at3;
+	struct dpa_board_gsi g;
+
+	dpa_board_gsi_set(a, 5);
+	dpa_board_gsi_set(b, 6);
+	memcpy(one.addr, v4, 16);
+	cr_expect_not(dpa_board_service_find(a, 0x1060001, v4, &g));
+	cr_assert(bt_dies(dies_adding, NULL, "service-odd", 1));
+	cr_expect_not(dpa_board_service_find(a, 0x1060001, v4, &g));
+	cr_assert_eq(dpa_board_service_add(a, &all, &at), 0);
+	cr_assert_eq(dpa_board_service_add(b, &one, &at2), 0);
+	cr_assert(dpa_board_service_find(a, 0x1060001, v4, &g));
+	cr_expect_eq(g.qpn, 6, "by address");
+	cr_assert(dpa_board_service_find(a, 0x1060001, v6, &g));
+	cr_expect_eq(g.qpn, 5);
+	cr_expect_not(dpa_board_service_find(a, 0x1060002, v6, &g));
+	dpa_board_service_remove(a, at2); /* not a's */
+	dpa_board_service_remove(a, at);
+	cr_expect_not(dpa_board_service_find(a, 0x1060001, v6, &g));
+	cr_assert(dpa_board_service_find(a, 0x1060001, v4, &g));
+	only6.v4 = false;
+	cr_assert_eq(dpa_board_service_add(a, &only6, &at3), 0);
+	cr_expect_eq(at3, at, "the place is used again");
+	dpa_board_close(b);
+	cr_expect_not(dpa_board_service_find(a, 0x1060001, v4, &g));
+	cr_expect(dpa_board_service_find(a, 0x1060001, v6, &g));
+	dpa_board_close(a);
+}
+
+Test(board_cm, all_services_and_no_more)
+{
+	struct dpa_board *a = bt_open();
+	struct dpa_gsi_service s = all;
+	struct dpa_board_gsi g;
+	uint32_t at;
+
+	dpa_board_gsi_set(a, 5);
+	for (uint32_t i = 0; i < DPA_BOARD_SERVICES; i++)
+		cr_assert_eq(dpa_board_service_add(a, &s, &at), 0, "service %u", i);
+	cr_expect_eq(dpa_board_service_add(a, &s, &at), ENOMEM);
+	dpa_board_cm_end(a);
+	cr_expect_not(dpa_board_service_find(a, 0x1060001, v4, &g));
+	cr_assert_eq(dpa_board_service_add(a, &s, &at), 0);
+	dpa_board_close(a);
+}
