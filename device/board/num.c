@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "sys.h"
 #include "board_priv.h"
 
 #define NUMS 254u
@@ -30,12 +31,12 @@ static int bind_num(int fd, uint32_t num)
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 
-	return bind(fd, (struct sockaddr *)&sa, len) || listen(fd, 64) ? errno : 0;
+	return dpa_sys_bind(fd, (struct sockaddr *)&sa, len) || dpa_sys_listen(fd, 64) ? errno : 0;
 }
 
 static int num_socket(void)
 {
-	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 int dpa_board_num_again(uint32_t num, int *fd)
@@ -47,7 +48,7 @@ int dpa_board_num_again(uint32_t num, int *fd)
 		return errno;
 	rc = bind_num(*fd, num);
 	if (rc) {
-		close(*fd);
+		dpa_sys_close(*fd);
 		*fd = -1;
 	}
 	return rc;
@@ -68,7 +69,7 @@ int dpa_board_num_new(uint32_t *num, int *fd)
 		rc = bind_num(*fd, *num);
 	}
 	if (rc) {
-		close(*fd);
+		dpa_sys_close(*fd);
 		*fd = -1;
 	}
 	return rc == EADDRINUSE ? ENOSPC : rc;
@@ -95,7 +96,7 @@ static void claim(struct dpa_board *b)
 	if (fd < 0 || b->num_ino) {
 		fd = num_socket();
 		if (fd >= 0 && bind_num(fd, b->board_num)) {
-			close(fd);
+			dpa_sys_close(fd);
 			fd = -1;
 		}
 	}

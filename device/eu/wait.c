@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 
 #define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */
@@ -17,7 +18,7 @@ static bool fd_ready(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	return poll(&p, 1, 0) > 0;
+	return dpa_sys_poll(&p, 1, 0) > 0;
 }
 
 /*

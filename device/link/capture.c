@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "capture.h"
 #include "inspect.h"
 #include "wire/pcap.h"
@@ -208,7 +209,7 @@ static int send_hello(int sock, int ring_fd, const struct dpa_hw *hw)
 	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
 	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &ring_fd, sizeof(int));
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : -1;
+	return dpa_sys_sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : -1;
 }
 
 /* A connection to the listener of that name if it is this user's; -1: errno. */
@@ -225,12 +226,12 @@ static int call(const char *name)
 		return -1;
 	}
 	memcpy(sa.sun_path + 1, name, n);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	if (!connect(fd, (struct sockaddr *)&sa,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
-	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
+	if (!dpa_sys_connect(fd, (struct sockaddr *)&sa,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
+	    !dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
 		if (uc.uid == geteuid())
 			return fd;
 		errno = EPERM;
@@ -279,7 +280,7 @@ static bool hung_up(const struct kept_fd *sock)
 
 	if (!still_ours(sock))
 		return true;
-	n = recv(sock->fd, &b, 1, MSG_DONTWAIT | MSG_PEEK);
+	n = dpa_sys_recv(sock->fd, &b, 1, MSG_DONTWAIT | MSG_PEEK);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 

@@ -23,6 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <dpa_mad.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "kernels/transport/opcode.h"
 #include "link/forward.h"
@@ -167,18 +168,18 @@ static int connect_board(uint32_t num)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int bytes = SNDBUF;
 
 	if (fd < 0)
 		return -1;
-	if (connect(fd, (struct sockaddr *)&sa,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n))) {
-		close(fd);
+	if (dpa_sys_connect(fd, (struct sockaddr *)&sa,
+			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n))) {
+		dpa_sys_close(fd);
 		return -1;
 	}
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	if (dpa_sys_setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)))
+		dpa_sys_setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	return fd;
 }
 
@@ -195,7 +196,7 @@ static int *board_conn(struct dpa_udp *u, uint32_t num)
 	}
 	if (at < 0) {
 		at = (int)(u->out_next++ % DPA_FWD_OUT);
-		close(u->out[at].fd);
+		dpa_sys_close(u->out[at].fd);
 	}
 	u->out[at].num = num;
 	u->out[at].fd = connect_board(num);
@@ -219,10 +220,11 @@ static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 		fd = board_conn(u, num);
 		if (*fd < 0)
 			break;
-		sent = sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+		sent = dpa_sys_sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 		if (sent || errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE)
 			break;
-		close(*fd); /* its holder ended: perhaps another process has the number now */
+		dpa_sys_close(
+			*fd); /* its holder ended: perhaps another process has the number now */
 		*fd = -1;
 	}
 	dpa_spin_unlock(&u->out_lock);
@@ -250,8 +252,8 @@ bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 		fd = num == hw->board->board_num ? -1 : connect_board(num);
 		if (fd < 0)
 			continue;
-		sent |= sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
-		close(fd); /* what was sent stays readable */
+		sent |= dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+		dpa_sys_close(fd); /* what was sent stays readable */
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return sent;
@@ -275,7 +277,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 static void conn_close(struct dpa_hw *hw, int i)
 {
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.in[i].fd, NULL);
-	close(hw->udp.in[i].fd);
+	dpa_sys_close(hw->udp.in[i].fd);
 	hw->udp.in[i].fd = -1;
 }
 
@@ -310,21 +312,21 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 	int fd, at;
 
 	for (int n = 0; n < DPA_FWD_IN; n++) {
-		fd = accept4(hw->udp.num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fd = dpa_sys_accept4(hw->udp.num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE) /* until the next tick */
 				dpa_fwd_unwatch(hw);
 			return;
 		}
 		len = sizeof(uc);
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
-			close(fd);
+		if (dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
+			dpa_sys_close(fd);
 			continue;
 		}
 		at = make_room(hw, uc.uid);
 		ev.data.u64 = ((uint64_t)at << 3) | DPA_EP_FWD;
 		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev)) {
-			close(fd);
+			dpa_sys_close(fd);
 			continue;
 		}
 		hw->udp.in[at].fd = fd;
@@ -374,7 +376,7 @@ void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
 		return; /* made room for another one, in this batch of events */
 	for (int n = 0; n < RX_BATCH; n++) {
 		struct dpa_fwd h;
-		ssize_t got = recv(u->in[at].fd, &b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
+		ssize_t got = dpa_sys_recv(u->in[at].fd, &b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -406,10 +408,10 @@ void dpa_fwd_close(struct dpa_udp *u)
 {
 	for (int i = 0; i < DPA_FWD_OUT; i++)
 		if (u->out[i].fd >= 0)
-			close(u->out[i].fd);
+			dpa_sys_close(u->out[i].fd);
 	for (int i = 0; i < DPA_FWD_IN; i++)
 		if (u->in[i].fd >= 0)
-			close(u->in[i].fd);
+			dpa_sys_close(u->in[i].fd);
 	dpa_fwd_init(u);
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "link/udp.h"
 #include "link/wire.h"
@@ -42,12 +43,12 @@ static int member(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
 
 	if (dpa_gid_is_v4(gid)) {
 		memcpy(&m4.imr_multiaddr, gid + 12, 4);
-		ret = setsockopt(fd, SOL_IP, join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &m4,
-				 sizeof(m4));
+		ret = dpa_sys_setsockopt(fd, SOL_IP, join ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP,
+					 &m4, sizeof(m4));
 	} else {
 		memcpy(&m6.ipv6mr_multiaddr, gid, 16);
-		ret = setsockopt(fd, SOL_IPV6, join ? IPV6_JOIN_GROUP : IPV6_LEAVE_GROUP, &m6,
-				 sizeof(m6));
+		ret = dpa_sys_setsockopt(fd, SOL_IPV6, join ? IPV6_JOIN_GROUP : IPV6_LEAVE_GROUP,
+					 &m6, sizeof(m6));
 	}
 	return ret ? errno : 0;
 }
@@ -64,11 +65,11 @@ static int add_socket(struct dpa_udp *u)
 
 	if (u->nmore == DPA_GROUP_SOCKS)
 		return ENOMEM;
-	fd = socket(u->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	fd = dpa_sys_socket(u->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return errno;
 	if (u->family == AF_INET6)
-		setsockopt(dpa_udp_fd(u), SOL_IPV6, IPV6_MULTICAST_ALL, &on, sizeof(on));
+		dpa_sys_setsockopt(dpa_udp_fd(u), SOL_IPV6, IPV6_MULTICAST_ALL, &on, sizeof(on));
 	u->more[u->nmore++] = fd;
 	return 0;
 }
@@ -294,7 +295,7 @@ void dpa_groups_init(struct dpa_udp *u)
 void dpa_groups_abandon(struct dpa_udp *u)
 {
 	for (uint32_t i = 0; i < u->nmore; i++)
-		close(u->more[i]);
+		dpa_sys_close(u->more[i]);
 	u->nmore = 0;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "link/udp.h"
 
 struct udp_sock {
@@ -48,10 +49,10 @@ int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode)
 {
 	struct sockaddr_un sa;
 	socklen_t len = abstract_name(&sa, port, num, inode);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dpa_sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, len)) {
-		close(fd);
+	if (fd >= 0 && dpa_sys_bind(fd, (struct sockaddr *)&sa, len)) {
+		dpa_sys_close(fd);
 		fd = -1;
 	}
 	return fd;
@@ -63,12 +64,12 @@ static bool named(int fd, uint16_t port, uint32_t num, uint64_t inode)
 	struct sockaddr_un sa;
 	socklen_t len = abstract_name(&sa, port, num, inode);
 
-	return connect(fd, (struct sockaddr *)&sa, len) == 0;
+	return dpa_sys_connect(fd, (struct sockaddr *)&sa, len) == 0;
 }
 
 static enum dpa_udp_holder whose(struct find *f, uint64_t inode)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = dpa_sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	enum dpa_udp_holder who = DPA_HOLDER_OTHER;
 
 	if (fd < 0)
@@ -82,7 +83,7 @@ static enum dpa_udp_holder whose(struct find *f, uint64_t inode)
 			who = DPA_HOLDER_BOARD;
 			f->guess = n;
 		}
-	close(fd);
+	dpa_sys_close(fd);
 	return who;
 }
 

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "link/forward.h"
 #include "link/steer.h"
@@ -59,9 +60,9 @@ void dpa_udp_init(struct dpa_udp *u)
 void dpa_udp_abandon(struct dpa_udp *u)
 {
 	if (u->fd >= 0)
-		close(u->fd);
+		dpa_sys_close(u->fd);
 	if (u->name_fd >= 0)
-		close(u->name_fd);
+		dpa_sys_close(u->name_fd);
 	u->fd = u->name_fd = -1;
 	dpa_fwd_close(u);
 	dpa_groups_abandon(u);
@@ -71,7 +72,7 @@ static bool set_on(int fd, int level, int opt)
 {
 	int on = 1;
 
-	return setsockopt(fd, level, opt, &on, sizeof(on)) == 0;
+	return dpa_sys_setsockopt(fd, level, opt, &on, sizeof(on)) == 0;
 }
 
 /* What a frame needs to know of the IP header comes as ancillary data. */
@@ -85,7 +86,7 @@ static int set_options(int fd, int family)
 	    (family == AF_INET && !set_on(fd, SOL_IP, IP_PKTINFO)))
 		return errno;
 	if (family == AF_INET6) {
-		if (setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ||
+		if (dpa_sys_setsockopt(fd, SOL_IPV6, IPV6_V6ONLY, &off, sizeof(off)) ||
 		    !set_on(fd, SOL_IPV6, IPV6_RECVPKTINFO) ||
 		    !set_on(fd, SOL_IPV6, IPV6_RECVTCLASS))
 			return errno;
@@ -97,10 +98,10 @@ static int set_options(int fd, int family)
 	/* of IPv6 groups only what this socket joined itself; older kernels: as with IPv4, group.c
 	 */
 	if (family == AF_INET6)
-		setsockopt(fd, SOL_IPV6, IPV6_MULTICAST_ALL, &off, sizeof(off));
+		dpa_sys_setsockopt(fd, SOL_IPV6, IPV6_MULTICAST_ALL, &off, sizeof(off));
 	set_on(fd, SOL_UDP, UDP_GRO); /* an older kernel gives one packet at a time */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (dpa_sys_setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		dpa_sys_setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	return 0;
 }
 
@@ -109,8 +110,8 @@ static int bind_any(int fd, int family)
 	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(DPA_ROCE_PORT)};
 	struct sockaddr_in a4 = {.sin_family = AF_INET, .sin_port = htons(DPA_ROCE_PORT)};
 
-	return family == AF_INET6 ? bind(fd, (struct sockaddr *)&a6, sizeof(a6))
-				  : bind(fd, (struct sockaddr *)&a4, sizeof(a4));
+	return family == AF_INET6 ? dpa_sys_bind(fd, (struct sockaddr *)&a6, sizeof(a6))
+				  : dpa_sys_bind(fd, (struct sockaddr *)&a4, sizeof(a4));
 }
 
 /* A socket with everything set, not bound yet. */
@@ -120,10 +121,10 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	int err;
 
 	u->family = AF_INET6;
-	*fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	*fd = dpa_sys_socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0 && errno == EAFNOSUPPORT) {
 		u->family = AF_INET;
-		*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		*fd = dpa_sys_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	}
 	if (*fd < 0)
 		return errno;
@@ -131,7 +132,7 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	if (!err && fstat(*fd, &st))
 		err = errno;
 	if (err) {
-		close(*fd);
+		dpa_sys_close(*fd);
 		return err;
 	}
 	*inode = st.st_ino;
@@ -143,11 +144,11 @@ static int gate_enter(uint64_t patience, bool *mine)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	uint64_t until = dpa_now_ns() + patience;
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = dpa_sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	memcpy(sa.sun_path + 1, GATE_NAME, sizeof(GATE_NAME) - 1);
 	while (fd >= 0) {
-		*mine = !bind(
+		*mine = !dpa_sys_bind(
 			fd, (struct sockaddr *)&sa,
 			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(GATE_NAME)));
 		if (*mine || errno != EADDRINUSE || dpa_now_ns() > until)
@@ -228,19 +229,19 @@ static int try_open(struct dpa_hw *hw, bool may_wait)
 		goto out;
 	gate = gate_enter(may_wait ? GATE_PATIENCE : 0, &mine);
 	if (!mine && !may_wait && u->shut++ < GATE_TICKS) {
-		close(fd);
+		dpa_sys_close(fd);
 		if (gate >= 0)
-			close(gate);
+			dpa_sys_close(gate);
 		return EAGAIN;
 	}
 	u->shut = 0;
 	err = bind_alone(hw, fd, inode, &who, holder, sizeof(holder));
 	if (gate >= 0)
-		close(gate);
+		dpa_sys_close(gate);
 	if (err) {
-		close(fd);
+		dpa_sys_close(fd);
 		if (u->name_fd >= 0)
-			close(u->name_fd);
+			dpa_sys_close(u->name_fd);
 		u->name_fd = -1;
 		if (err == EADDRINUSE && who == DPA_HOLDER_BOARD) {
 			atomic_store_explicit(&u->state, DPA_UDP_BEHIND, memory_order_release);
@@ -318,19 +319,19 @@ static void receive_no_more(const struct dpa_udp *u, int fd)
 	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(NOBODY_PORT)};
 
 	if (u->family == AF_INET) {
-		connect(fd, (struct sockaddr *)&a4, sizeof(a4));
+		dpa_sys_connect(fd, (struct sockaddr *)&a4, sizeof(a4));
 		return;
 	}
 	memset(a6.sin6_addr.s6_addr + 10, 0xff, 2);
 	memcpy(a6.sin6_addr.s6_addr + 12, &a4.sin_addr, 4);
-	connect(fd, (struct sockaddr *)&a6, sizeof(a6));
+	dpa_sys_connect(fd, (struct sockaddr *)&a6, sizeof(a6));
 }
 
 static bool has_datagrams(int fd)
 {
 	uint8_t b;
 
-	return recv(fd, &b, sizeof(b), MSG_PEEK | MSG_DONTWAIT) >= 0;
+	return dpa_sys_recv(fd, &b, sizeof(b), MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 void dpa_udp_leave(struct dpa_hw *hw, bool takes)

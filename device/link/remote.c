@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "wire.h"
 
 #ifndef IPV6_FLOWINFO_SEND
@@ -59,13 +60,13 @@ void dpa_wire_abandon(struct dpa_hw *hw)
 	for (int i = 0; i < 2; i++)
 		for (uint32_t l = 0; l < DPA_LANES; l++) {
 			if (w->tx_fd[i][l] >= 0)
-				close(w->tx_fd[i][l]);
+				dpa_sys_close(w->tx_fd[i][l]);
 			w->tx_fd[i][l] = -1;
 		}
 	for (uint32_t i = 0; i < w->nfrom; i++)
 		for (uint32_t l = 0; l < DPA_LANES; l++) {
 			if (w->from[i].fd[l] >= 0)
-				close(w->from[i].fd[l]);
+				dpa_sys_close(w->from[i].fd[l]);
 			w->from[i].fd[l] = -1;
 		}
 }
@@ -109,7 +110,7 @@ static int bind_somewhere(int fd, int family, const uint8_t *src, uint32_t scope
 			if (src)
 				memcpy(&a.in6.sin6_addr, src, 16);
 		}
-		if (!bind(fd, &a.sa, family == AF_INET ? sizeof(a.in) : sizeof(a.in6)))
+		if (!dpa_sys_bind(fd, &a.sa, family == AF_INET ? sizeof(a.in) : sizeof(a.in6)))
 			return 0;
 		if (errno != EADDRINUSE)
 			return errno;
@@ -125,9 +126,9 @@ static int show_flow(int fd)
 {
 	int on = 1, off = 0;
 
-	if (setsockopt(fd, IPPROTO_IPV6, IPV6_FLOWINFO_SEND, &on, sizeof(on)))
+	if (dpa_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_FLOWINFO_SEND, &on, sizeof(on)))
 		return -1;
-	setsockopt(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, &off, sizeof(off));
+	dpa_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, &off, sizeof(off));
 	return 0;
 }
 
@@ -139,26 +140,27 @@ static int show_flow(int fd)
 /* IBA CA17-7 */
 static int make_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port)
 {
-	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
+	int fd = dpa_sys_socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
 	int pmtu = family == AF_INET ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO, size = SNDBUF;
 
 	if (fd < 0)
 		return -errno;
 	if (family == AF_INET6)
-		err = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) || show_flow(fd) ||
-		      setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &pmtu, sizeof(pmtu));
+		err = dpa_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ||
+		      show_flow(fd) ||
+		      dpa_sys_setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &pmtu, sizeof(pmtu));
 	else
-		err = setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
+		err = dpa_sys_setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
 	if (err)
 		goto fail;
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (dpa_sys_setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		dpa_sys_setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	errno = bind_somewhere(fd, family, src, scope, port);
 	if (!errno)
 		return fd;
 fail:
 	err = errno;
-	close(fd);
+	dpa_sys_close(fd);
 	return -err;
 }
 
@@ -179,8 +181,8 @@ static bool set_path(int fd, bool v4, const struct dpa_roce_net *net)
 {
 	int tclass = net->tclass, hop = net->hop, lvl = v4 ? IPPROTO_IP : IPPROTO_IPV6;
 
-	return !setsockopt(fd, lvl, v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass)) &&
-	       !setsockopt(fd, lvl, v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hop, sizeof(hop));
+	return !dpa_sys_setsockopt(fd, lvl, v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass)) &&
+	       !dpa_sys_setsockopt(fd, lvl, v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hop, sizeof(hop));
 }
 
 /* Under w->lock. NULL: there are enough, or it cannot be; the common sockets serve. */
@@ -211,7 +213,7 @@ static struct dpa_wire_from *from_get(struct dpa_wire *w, const struct dpa_roce_
 			continue;
 		for (uint32_t k = 0; k <= i; k++)
 			if (f->fd[k] >= 0)
-				close(f->fd[k]);
+				dpa_sys_close(f->fd[k]);
 		return NULL;
 	}
 	w->nfrom++;

@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "ctx/share.h"
 #include "link/fds.h"
 #include "link/sock.h"
@@ -62,7 +63,7 @@ static pid_t peer_pid(int fd)
 	struct ucred uc;
 	socklen_t len = sizeof(uc);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) || uc.uid != geteuid())
+	if (dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) || uc.uid != geteuid())
 		return -1;
 	return uc.pid;
 }
@@ -82,7 +83,7 @@ static void send_refusal(struct dpa_hw *hw, int fd)
 {
 	struct hello h = hello_of(hw, HELLO_REFUSED);
 
-	send(fd, &h, sizeof(h), MSG_NOSIGNAL | MSG_DONTWAIT);
+	dpa_sys_send(fd, &h, sizeof(h), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
@@ -107,7 +108,7 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_
 	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
 	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(fds));
 	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), fds, sizeof(fds));
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
+	return dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
 }
 
 /* A memfd of so many bytes that cannot shrink under us. */
@@ -173,7 +174,7 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 		if (p->pidfd >= 0 &&
 		    (!dpa_board_alive(p->hw->board, p->slot, p->gen) ||
 		     ep_add(p->hw, p->pidfd, (uint64_t)(uintptr_t)p | DPA_EP_PIDFD))) {
-			close(p->pidfd);
+			dpa_sys_close(p->pidfd);
 			p->pidfd = -1;
 		}
 	}
@@ -198,7 +199,7 @@ static int recv_hello(int fd, struct hello *h, int *fds)
 			   .msg_control = u.buf,
 			   /* not sizeof(u.buf), in which one more has room: the kernel fills it */
 			   .msg_controllen = CMSG_LEN(sizeof(int) * HELLO_FDS)};
-	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	ssize_t n = dpa_sys_recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int nfd;
 
 	for (int i = 0; i < HELLO_FDS; i++)
@@ -222,7 +223,7 @@ static void close_fds(int *fds)
 {
 	for (int i = 0; i < HELLO_FDS; i++)
 		if (fds[i] >= 0)
-			close(fds[i]);
+			dpa_sys_close(fds[i]);
 }
 
 /* How often the peer had no descriptor to refuse a connection with. */
@@ -266,26 +267,26 @@ void dpa_sock_connect(struct dpa_peer *p)
 		dpa_peer_doubt(p);
 		goto out;
 	}
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		if (dpa_no_fds_left(errno))
 			atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
 		goto out;
 	}
-	if (connect(fd, (struct sockaddr *)&sa, len)) {
+	if (dpa_sys_connect(fd, (struct sockaddr *)&sa, len)) {
 		/* EAGAIN: its queue is full, we will be called again; else it may be gone */
 		if (errno != EAGAIN)
 			dpa_peer_doubt(p);
-		close(fd);
+		dpa_sys_close(fd);
 		goto out;
 	}
 	if (peer_pid(fd) < 0 || send_hello(hw, p, fd, HELLO_WANTS_ANSWER)) {
-		close(fd);
+		dpa_sys_close(fd);
 		goto out;
 	}
 	p->sock = fd;
 	if (ep_add(hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK)) {
-		close(fd);
+		dpa_sys_close(fd);
 		p->sock = -1;
 	}
 out:
@@ -315,14 +316,14 @@ static int refuse_one(struct dpa_hw *hw)
 	if (hw->spare_fd < 0)
 		return EMFILE;
 	dpa_spin_lock(&hw->peer_lock);
-	close(hw->spare_fd);
+	dpa_sys_close(hw->spare_fd);
 	hw->spare_fd = -1;
-	fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = dpa_sys_accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	err = fd < 0 ? errno : 0;
 	if (fd >= 0) {
-		if (peer_pid(fd) >= 0 && recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
+		if (peer_pid(fd) >= 0 && dpa_sys_recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
 			send_refusal(hw, fd);
-		close(fd);
+		dpa_sys_close(fd);
 	}
 	keep_spare(hw);
 	dpa_spin_unlock(&hw->peer_lock);
@@ -341,7 +342,7 @@ void dpa_sock_accept(struct dpa_hw *hw)
 {
 	keep_spare(hw);
 	for (;;) {
-		int fd = accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = dpa_sys_accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && dpa_no_fds_left(errno)) {
 			int err = refuse_one(hw);
@@ -354,7 +355,7 @@ void dpa_sock_accept(struct dpa_hw *hw)
 		if (fd < 0)
 			return;
 		if (peer_pid(fd) < 0 || ep_add(hw, fd, ((uint64_t)fd << 3) | DPA_EP_NEW))
-			close(fd);
+			dpa_sys_close(fd);
 	}
 }
 
@@ -371,7 +372,7 @@ static void keep_connection(struct dpa_peer *p, int fd)
 	if (at && !ep_add(p->hw, fd, (uint64_t)(uintptr_t)p | DPA_EP_SOCK))
 		*at = fd;
 	else
-		close(fd);
+		dpa_sys_close(fd);
 	dpa_spin_unlock(&p->hw->peer_lock);
 }
 
@@ -409,7 +410,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 	return;
 err:
 	close_fds(fds);
-	close(fd);
+	dpa_sys_close(fd);
 }
 
 /* One connection to a peer: its answer, or its end. */
@@ -438,7 +439,7 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
 	dpa_spin_lock(&hw->peer_lock);
 	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
-	close(*sock);
+	dpa_sys_close(*sock);
 	*sock = -1;
 	dpa_spin_unlock(&hw->peer_lock);
 	dpa_peer_doubt(p);
@@ -462,16 +463,16 @@ int dpa_sock_init(struct dpa_hw *hw)
 	int err;
 
 	hw->export->magic = HELLO_MAGIC;
-	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
+	hw->epfd = dpa_sys_epoll_create1(EPOLL_CLOEXEC);
 	hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
 	hw->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	hw->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	hw->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	hw->listen_fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (hw->epfd < 0 || hw->spare_fd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 ||
 	    hw->listen_fd < 0)
 		goto err;
-	if (bind(hw->listen_fd, (struct sockaddr *)&sa, len) ||
-	    listen(hw->listen_fd, DPA_BOARD_PROCS))
+	if (dpa_sys_bind(hw->listen_fd, (struct sockaddr *)&sa, len) ||
+	    dpa_sys_listen(hw->listen_fd, DPA_BOARD_PROCS))
 		goto err;
 	err = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN);
 	err = err ? err : ep_add(hw, hw->wake_fd, DPA_EP_WAKE);
@@ -489,14 +490,14 @@ err:
 void dpa_sock_fini(struct dpa_hw *hw)
 {
 	if (hw->listen_fd >= 0)
-		close(hw->listen_fd);
+		dpa_sys_close(hw->listen_fd);
 	if (hw->wake_fd >= 0)
-		close(hw->wake_fd);
+		dpa_sys_close(hw->wake_fd);
 	if (hw->wait_fd >= 0)
-		close(hw->wait_fd);
+		dpa_sys_close(hw->wait_fd);
 	if (hw->epfd >= 0)
-		close(hw->epfd);
+		dpa_sys_close(hw->epfd);
 	if (hw->spare_fd >= 0)
-		close(hw->spare_fd);
+		dpa_sys_close(hw->spare_fd);
 	hw->listen_fd = hw->wake_fd = hw->wait_fd = hw->epfd = hw->spare_fd = -1;
 }

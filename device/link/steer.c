@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "link/frame.h"
 #include "link/steer.h"
@@ -148,8 +149,8 @@ static bool rebuild(struct dpa_hw *hw)
 	prog.len = (unsigned short)n;
 	/* where a filter forbids it the kernel spreads packets by hash: right, with more ways */
 	if (n > 0)
-		setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
-			   sizeof(prog));
+		dpa_sys_setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,
+				   &prog, sizeof(prog));
 	/* who has left meanwhile has made none */
 	dpa_board_steer_end(hw->board, has_joined(hw), want);
 	return true;
@@ -163,7 +164,7 @@ static void ask(struct dpa_hw *hw)
 				 .sin_port = htons(DPA_UDP_PORT),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	uint32_t n = dpa_board_steer_sockets(hw->board);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dpa_sys_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct probe m = {
 		.nonce = {htonl(s->nonce[0]), htonl(s->nonce[1])},
 		.round = htonl(atomic_load_explicit(&s->round, memory_order_acquire)),
@@ -172,10 +173,10 @@ static void ask(struct dpa_hw *hw)
 
 	for (uint32_t i = 0; fd >= 0 && i < n; i++) {
 		m.index = htonl(i);
-		sendto(fd, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+		dpa_sys_sendto(fd, &m, sizeof(m), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
 	}
 	if (fd >= 0)
-		close(fd);
+		dpa_sys_close(fd);
 }
 
 /* The parked EU looks at once. */

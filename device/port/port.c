@@ -17,6 +17,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
+#include "board/sys.h"
 #include "port/port.h"
 
 /* A connected rtnetlink socket, or NULL. */
@@ -107,7 +108,7 @@ static unsigned apply(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
 static enum dpa_port_state interface_state(const char *ifname)
 {
 	struct ifreq r = {.ifr_flags = 0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = dpa_sys_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool runs = true;
 
 	if (!ifname[0] || fd < 0) {
@@ -253,7 +254,7 @@ static bool drain(int fd)
 	ssize_t ret;
 
 	for (;;) {
-		ret = recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
+		ret = dpa_sys_recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC);
 		if (ret < 0 && errno != ENOBUFS && errno != EINTR)
 			return any;
 		any |= ret >= 0 || errno == ENOBUFS;

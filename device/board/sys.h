@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * sys.h - calls on the device's own descriptors, past the C library. A preloaded library may have
+ * replaced socket() and its like for the whole process (librspreload makes RDMA sockets of them):
+ * what the device calls must not lead back to the device. None is a cancellation point.
+ *
+ * Each returns what the function of the C library returns, with errno.
+ */
+#ifndef DPA_SYS_H
+#define DPA_SYS_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int dpa_sys_socket(int family, int type, int protocol)
+{
+	return (int)syscall(SYS_socket, family, type, protocol);
+}
+
+static inline int dpa_sys_bind(int fd, const void *addr, socklen_t len)
+{
+	return (int)syscall(SYS_bind, fd, addr, len);
+}
+
+static inline int dpa_sys_listen(int fd, int backlog)
+{
+	return (int)syscall(SYS_listen, fd, backlog);
+}
+
+static inline int dpa_sys_accept4(int fd, void *addr, socklen_t *len, int flags)
+{
+	return (int)syscall(SYS_accept4, fd, addr, len, flags);
+}
+
+static inline int dpa_sys_connect(int fd, const void *addr, socklen_t len)
+{
+	return (int)syscall(SYS_connect, fd, addr, len);
+}
+
+static inline int dpa_sys_getsockname(int fd, void *addr, socklen_t *len)
+{
+	return (int)syscall(SYS_getsockname, fd, addr, len);
+}
+
+static inline int dpa_sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	return (int)syscall(SYS_getsockopt, fd, level, name, value, len);
+}
+
+static inline int dpa_sys_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	return (int)syscall(SYS_setsockopt, fd, level, name, value, len);
+}
+
+static inline ssize_t dpa_sys_sendto(int fd, const void *p, size_t n, int flags, const void *addr,
+				     socklen_t len)
+{
+	return syscall(SYS_sendto, fd, p, n, flags, addr, len);
+}
+
+static inline ssize_t dpa_sys_send(int fd, const void *p, size_t n, int flags)
+{
+	return dpa_sys_sendto(fd, p, n, flags, NULL, 0);
+}
+
+static inline ssize_t dpa_sys_recvfrom(int fd, void *p, size_t n, int flags, void *addr,
+				       socklen_t *len)
+{
+	return syscall(SYS_recvfrom, fd, p, n, flags, addr, len);
+}
+
+static inline ssize_t dpa_sys_recv(int fd, void *p, size_t n, int flags)
+{
+	return dpa_sys_recvfrom(fd, p, n, flags, NULL, NULL);
+}
+
+static inline ssize_t dpa_sys_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	return syscall(SYS_sendmsg, fd, m, flags);
+}
+
+static inline ssize_t dpa_sys_recvmsg(int fd, struct msghdr *m, int flags)
+{
+	return syscall(SYS_recvmsg, fd, m, flags);
+}
+
+/* timeout in milliseconds; -1: none */
+static inline int dpa_sys_poll(struct pollfd *p, nfds_t n, int timeout)
+{
+	const struct timespec ts = {.tv_sec = timeout / 1000,
+				    .tv_nsec = (long)(timeout % 1000) * 1000000};
+
+	return (int)syscall(SYS_ppoll, p, n, timeout < 0 ? NULL : &ts, NULL, 0);
+}
+
+static inline int dpa_sys_epoll_create1(int flags)
+{
+	return (int)syscall(SYS_epoll_create1, flags);
+}
+
+static inline int dpa_sys_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+#endif
