@@ -61,7 +61,7 @@ static void reject_key(const uint8_t *mad, struct dpa_gsi_key *k)
 {
 	k->from_id = get32(mad + AT_LOCAL_ID);
 	if (mad[AT_REJ_LENGTH] >> 1 >= 8)
-		k->guid = get64(mad + AT_REJ_INFO);
+		memcpy(&k->guid, mad + AT_REJ_INFO, 8);
 }
 
 bool dpa_gsi_key(const uint8_t *mad, struct dpa_gsi_key *k)

@@ -25,7 +25,7 @@
 struct dpa_frame;
 struct dpa_roce_pkt;
 
-/* What a MAD says about the process that it is for. IDs and the GUID in host order. */
+/* What a MAD says about the process that it is for. IDs in host order. */
 struct dpa_gsi_key {
 	uint16_t attr; /* enum dpa_cm_attr */
 	bool request;  /* REQ, SIDR_REQ: by service; else by id */
@@ -34,7 +34,7 @@ struct dpa_gsi_key {
 	uint8_t ip_dst[16]; /* of that header, as a GID */
 	uint32_t to_id;	    /* 0: only a REJ may have that */
 	uint32_t from_id;   /* of a REJ without to_id */
-	uint64_t guid;	    /* in its additional information; 0: none */
+	uint64_t guid;	    /* in its additional information, network order; 0: none */
 };
 
 /* False: it is no MAD of the CM. Reads 256 bytes. */

@@ -86,7 +86,7 @@ void dpa_hw_gsi_unlisten(struct dpa_hw_gsi *gsi, uint32_t handle);
  */
 struct dpa_gsi_id {
 	uint32_t local_id, remote_id; /* remote_id 0: not known */
-	uint64_t remote_guid;	      /* CA GUID of the peer, host order; 0: not known */
+	uint64_t remote_guid;	      /* CA GUID of the peer, network order; 0: not known */
 	uint64_t tid;
 	uint64_t service_id; /* of a SIDR request that came */
 	uint32_t remote_qpn;

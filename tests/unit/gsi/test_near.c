@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* QP1 between the processes of a board: who gets what, and what the dead leave. */
 #include <criterion/criterion.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,7 @@ Test(gsi_near, a_reject_without_id)
 {
 	struct gt_proc p[2];
 	struct dpa_gsi_addr there = gt_path(1, 1);
-	struct dpa_gsi_id id = {.remote_id = 77, .remote_guid = 0x1122334455667788ull};
+	struct dpa_gsi_id id = {.remote_id = 77, .remote_guid = htobe64(0x1122334455667788ull)};
 	struct dpa_mad m = {.attr = DPA_CM_REJ};
 	uint8_t mad[DPA_MAD_BYTES];
 	struct gt_answer a;
