@@ -169,7 +169,7 @@ void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
 		if (request && request != id)
 			cma_id_destroy(request); /* nobody will accept it */
 	}
-	if (!ch->head)
+	if (!ch->head && !ch->shared)
 		set_level(ch, false);
 }
 

@@ -89,6 +89,8 @@ struct cma_channel {
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */
 	uint32_t users;			/* threads in cma_get_event() */
 	bool closed;			/* the last of them frees it */
+	/* in a forked child whose parent lives: the timer shows the parent's events, too */
+	bool shared;
 };
 
 /* Where ids of a channel have their ports: an id that migrates keeps it. */

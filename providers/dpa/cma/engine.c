@@ -224,11 +224,18 @@ static bool has_ended(pid_t pid)
 	return p && (p[2] == 'Z' || p[2] == 'X');
 }
 
+static void share_channels(bool on)
+{
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
+		ch->shared = on;
+}
+
 void cma_inherit(void)
 {
 	if (!cma.owner || !has_ended(cma.owner))
 		return;
 	cma.owner = 0;
+	share_channels(false);
 	if (cma.listeners && !cma_engine_start())
 		cma_listeners_serve();
 }
@@ -279,6 +286,7 @@ static void after_fork_child(void)
 		cma.forked = false;
 		if (cma.channels)
 			cma.owner = forking;
+		share_channels(true);
 	}
 	cma_unlock();
 }
