@@ -160,7 +160,7 @@ Test(cma_times, a_disconnect_without_an_answer)
 	cr_assert_eq(disconnect(p.c, p.active), 0);
 	for (int i = 1; i <= 16; i++) {
 		wait_sent(DREQ, i);
-		pass(5);
+		pass(7);
 	}
 	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
 	cr_assert_eq(ev.status, -ETIMEDOUT);

@@ -154,7 +154,8 @@ void fake_gsi_leave(const struct dpa_gsi_id *id)
 
 void fake_gsi_wake(void)
 {
-	the_gsi.ready(the_gsi.arg);
+	if (the_gsi.ready)
+		the_gsi.ready(the_gsi.arg);
 }
 
 bool dpa_hw_gsi_recv(struct dpa_hw_gsi *gsi, struct dpa_gsi_addr *from, uint8_t mad[DPA_MAD_BYTES])
