@@ -54,10 +54,20 @@ void capture_begin(const char *path);
 
 /*
  * For programs that cannot be preloaded: a tree for SYSFS_PATH in which real devices are linked,
- * the device node, both seen by this process and its children only, and a filter that refuses RDMA
- * netlink sockets.
+ * the device node, and the device in /sys where that can be had, all seen by this process and its
+ * children only; and a filter that refuses RDMA netlink sockets.
  */
 void isolate(const struct place *pl, unsigned sfs);
+
+/* ---- sysfs.c, copy.c */
+
+/*
+ * Mounts over the folders of /sys what shows our devices there, too, as they are now. scratch: a
+ * folder on a tmpfs of the mount namespace. False: the kernel does not let it.
+ */
+bool sysfs_show(const char *scratch, const struct place *pl, unsigned sfs);
+/* Copies a folder of sysfs, as this process sees it. depth: 0. Ends with one line if it cannot. */
+void copy_folder(const char *from, const char *to, int depth);
 
 /* ---- tree.c: folders on a private tmpfs */
 
@@ -65,8 +75,12 @@ void isolate(const struct place *pl, unsigned sfs);
 bool tree_has_devices(const char *sysfs);
 /* Makes to/class/infiniband*: links to what is in `sysfs` and to ours. */
 void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, unsigned sfs);
-/* Makes `to` hold all that `from` holds, by bind mounts, and the nodes of ours in `node_dir`. */
-void tree_bind_dir(const char *to, const char *from);
+/*
+ * Makes `to` hold all that `from` holds, by bind mounts, but for the names in `except` (ends with
+ * NULL; NULL: none). 0 or errno.
+ */
+int tree_bind_dir(const char *to, const char *from, const char *const *except);
+/* Makes the nodes of ours in `node_dir`. */
 void tree_make_nodes(const char *node_dir, unsigned sfs);
 /* "uverbs_dpa0" or "uverbs_dpa0_sf1" */
 void uverbs_name(unsigned function, char *buf, size_t len);

@@ -104,18 +104,27 @@ static bool map_self(uid_t uid, gid_t gid)
 	       write_proc("/proc/self/uid_map", uids) && write_proc("/proc/self/gid_map", gids);
 }
 
-static void private_mounts(void)
+/*
+ * needed: without one dpa-run ends. Else it is made only where that takes no user namespace, whose
+ * processes could not copy from the memory of those in another one.
+ */
+static bool private_mounts(bool needed)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
-	if (unshare(CLONE_NEWNS) && (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !map_self(uid, gid)))
+	bool own = unshare(CLONE_NEWNS) == 0;
+
+	if (!own && !needed)
+		return false;
+	if (!own && (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !map_self(uid, gid)))
 		die(EXIT_FAILED,
 		    "no private mount namespace to be had (%s): as root, ln -s /dev/null " NODE_DIR
 		    "/" UVERBS ", or run without --no-preload",
 		    strerror(errno));
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		die(EXIT_FAILED, "cannot make mounts private: %s", strerror(errno));
+	return true;
 }
 
 /* Over /dev/infiniband if there is one, else over /dev. */
@@ -123,10 +132,13 @@ static void show_nodes(const char *scratch, unsigned sfs)
 {
 	const char *over = access(NODE_DIR, F_OK) == 0 ? NODE_DIR : "/dev";
 	char dir[PATH_MAX], node_dir[PATH_MAX];
+	int err;
 
 	path_print(dir, "%s/dev", scratch);
 	path_print(node_dir, strcmp(over, "/dev") == 0 ? "%s/infiniband" : "%s", dir);
-	tree_bind_dir(dir, over);
+	err = tree_bind_dir(dir, over, NULL);
+	if (err)
+		die(EXIT_FAILED, "cannot bind what is in %s: %s", over, strerror(err));
 	tree_make_nodes(node_dir, sfs);
 	if (mount(dir, over, NULL, MS_BIND | MS_REC, NULL))
 		die(EXIT_FAILED, "cannot mount over %s: %s", over, strerror(errno));
@@ -136,22 +148,27 @@ void isolate(const struct place *pl, unsigned sfs)
 {
 	const char *sysfs = getenv("SYSFS_PATH");
 	char scratch[PATH_MAX], tree[PATH_MAX];
-	bool nodes = have_nodes(sfs), link;
+	bool nodes = have_nodes(sfs), link, mounted = false, shown = false;
 
 	if (!sysfs || sysfs[0] != '/')
 		sysfs = "/sys";
 	link = tree_has_devices(sysfs) || sfs; /* the tree as it lies shows dpa0 alone */
 	path_print(tree, "%s/sysfs", pl->tree);
-	if (!nodes || link) {
-		private_mounts();
+	if (private_mounts(!nodes || link)) {
 		path_print(scratch, "%s/mnt", pl->tree);
-		if (mount("dpa-run", scratch, "tmpfs", MS_NOSUID, "mode=755,size=1m"))
+		if (mount("dpa-run", scratch, "tmpfs", MS_NOSUID, "mode=755,size=16m") == 0)
+			mounted = true;
+		else if (!nodes || link)
 			die(EXIT_FAILED, "cannot mount a tmpfs on %s: %s", scratch,
 			    strerror(errno));
 		if (!nodes)
 			show_nodes(scratch, sfs);
+		/* Verbs do without: they have the tree. */
+		shown = mounted && sysfs_show(scratch, pl, sfs) && strcmp(sysfs, "/sys") == 0;
 	}
-	if (link) {
+	if (shown) {
+		path_print(tree, "%s", sysfs);
+	} else if (link) {
 		path_print(tree, "%s/sys", scratch);
 		tree_link_sysfs(tree, sysfs, pl, sfs);
 	}

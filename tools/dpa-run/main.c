@@ -21,6 +21,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 struct options {
 	bool no_preload;
 	bool print_env;
+	bool copy_sysfs; /* of dpa-run itself: program[0] is where to */
 	const char *capture, *fault;
 	char **program; /* with its arguments; NULL: none given */
 };
@@ -36,6 +37,8 @@ void die(int status, const char *fmt, ...)
 	fputc('\n', stderr);
 	exit(status);
 }
+
+enum { KEY_COPY_SYSFS = 256 };
 
 static error_t parse_opt(int key, char *arg, struct argp_state *state)
 {
@@ -53,6 +56,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'f':
 		o->fault = arg;
+		return 0;
+	case KEY_COPY_SYSFS:
+		o->copy_sysfs = true;
 		return 0;
 	case ARGP_KEY_ARG: /* the program: the rest is not for us */
 		o->program = &state->argv[state->next - 1];
@@ -74,6 +80,7 @@ static const struct argp_option option_list[] = {
 	 "What the links do to packets, as in drop=1%,dup=1%,reorder=1%,delay=5%:200us,seed=7", 0},
 	{"print-env", 'e', NULL, 0,
 	 "Print the environment that does the same without dpa-run, and exit", 0},
+	{"copy-sysfs", KEY_COPY_SYSFS, NULL, OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 
@@ -140,6 +147,10 @@ int main(int argc, char **argv)
 	struct place pl;
 
 	parse_args(&o, argc, argv);
+	if (o.copy_sysfs) {
+		copy_folder("/sys/devices/pcid9a0:00", o.program[0], 0);
+		return 0;
+	}
 	set_links(&o);
 	load_config(&cfg);
 	if (!cfg.disable) {

@@ -94,48 +94,55 @@ void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, 
 	}
 }
 
-static void bind_entry(const char *to, const char *from)
+/* 0 or errno. */
+static int bind_entry(const char *to, const char *from)
 {
 	char target[PATH_MAX];
 	struct stat st;
 	ssize_t n;
 
 	if (lstat(from, &st))
-		return; /* gone meanwhile */
+		return 0; /* gone meanwhile */
 	if (S_ISLNK(st.st_mode)) {
 		n = readlink(from, target, sizeof(target) - 1);
 		if (n < 0)
-			return;
+			return 0;
 		target[n] = '\0';
-		if (symlink(target, to))
-			die(EXIT_FAILED, "%s: %s", to, strerror(errno));
-		return;
+		return symlink(target, to) ? errno : 0;
 	}
 	if (S_ISDIR(st.st_mode))
 		make_dir(to);
 	else
 		make_file(to);
-	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL))
-		die(EXIT_FAILED, "cannot bind %s: %s", from, strerror(errno));
+	return mount(from, to, NULL, MS_BIND | MS_REC, NULL) ? errno : 0;
 }
 
-void tree_bind_dir(const char *to, const char *from)
+static bool is_in(const char *const *list, const char *name)
+{
+	for (; list && *list; list++)
+		if (strcmp(*list, name) == 0)
+			return true;
+	return false;
+}
+
+int tree_bind_dir(const char *to, const char *from, const char *const *except)
 {
 	char a[PATH_MAX], b[PATH_MAX];
 	struct dirent *ent;
 	DIR *dir = opendir(from);
+	int err = 0;
 
 	make_dir(to);
-	if (!dir)
-		return;
-	while ((ent = readdir(dir))) {
-		if (is_dots(ent->d_name))
+	while (dir && !err && (ent = readdir(dir))) {
+		if (is_dots(ent->d_name) || is_in(except, ent->d_name))
 			continue;
 		path_print(a, "%s/%s", to, ent->d_name);
 		path_print(b, "%s/%s", from, ent->d_name);
-		bind_entry(a, b);
+		err = bind_entry(a, b);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
+	return err;
 }
 
 /* A real node where that is allowed, else /dev/null itself. */
