@@ -224,6 +224,35 @@ static int answer_counts(const struct nl_env *env, struct nl_out *o, unsigned fu
 	return 0;
 }
 
+static void put_counter(void *arg, const char *name, uint64_t value)
+{
+	struct nl_out *o = arg;
+	size_t entry = nl_nest(o, NLDEV_A_HWCOUNTER);
+
+	nl_put_string(o, NLDEV_A_HWCOUNTER_NAME, name);
+	nl_put_u64(o, NLDEV_A_HWCOUNTER_VALUE, value);
+	nl_nest_end(o, entry);
+}
+
+/* The counters of the port; QPs and regions have none of their own here. */
+static int answer_counters(const struct nl_env *env, const struct nl_attrs *attrs, struct nl_out *o,
+			   unsigned function, const struct nl_device *d, bool dump)
+{
+	size_t table;
+	int ret;
+
+	if (dump || attrs->a[NLDEV_A_STAT_RES])
+		return -EOPNOTSUPP;
+	if (!attrs->a[NLDEV_A_PORT_INDEX] || nl_u32(attrs, NLDEV_A_PORT_INDEX) != 1)
+		return -EINVAL;
+	put_handle(o, function, d);
+	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
+	table = nl_nest(o, NLDEV_A_HWCOUNTERS);
+	ret = env->counters(env->arg, function, put_counter, o);
+	nl_nest_end(o, table);
+	return ret;
+}
+
 static int answer_chardev(const struct nl_attrs *attrs, struct nl_out *o, const struct nl_device *d,
 			  bool dump)
 {
@@ -257,6 +286,9 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 		break;
 	case NLDEV_RES_GET:
 		ret = answer_counts(env, o, function, &d);
+		break;
+	case NLDEV_STAT_GET:
+		ret = answer_counters(env, attrs, o, function, &d, dump);
 		break;
 	case NLDEV_GET_CHARDEV:
 		ret = answer_chardev(attrs, o, &d, dump);

@@ -31,7 +31,7 @@
 /* The text of a file of the device's folder in sysfs, without its end of line. False: none. */
 static bool read_text(const char *device, const char *name, char *text, size_t len)
 {
-	char path[160];
+	char path[400];
 	ssize_t n;
 	int fd;
 
@@ -122,6 +122,29 @@ static int counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
 	return n;
 }
 
+/* The files of ports/1/hw_counters; `lifespan` of a kernel's is none. */
+static int counters(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
+{
+	char name[32], path[128], file[300], text[32];
+	const struct dirent *e;
+	DIR *d;
+
+	(void)arg;
+	pl_entry_name(PL_DEVICE, function, name, sizeof(name));
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters", name);
+	d = opendir(path);
+	if (!d)
+		return -EOPNOTSUPP;
+	while ((e = readdir(d))) {
+		snprintf(file, sizeof(file), "ports/1/hw_counters/%s", e->d_name);
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "lifespan") != 0 &&
+		    read_text(name, file, text, sizeof(text)))
+			fn(fn_arg, e->d_name, strtoull(text, NULL, 10));
+	}
+	closedir(d);
+	return 0;
+}
+
 /* "QPN TYPE STATE PEER PID PSN" a line, in numbers; the QPNs ascend. */
 static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
@@ -203,6 +226,7 @@ void nl_device_env(struct nl_env *env)
 	env->port = port;
 	env->counts = counts;
 	env->qps = qps;
+	env->counters = counters;
 	env->kernel = kernel;
 	env->listed = listed;
 }

@@ -66,6 +66,8 @@ struct nl_qp {
 };
 typedef int nl_qp_fn(void *arg, const struct nl_qp *qp);
 
+typedef void nl_counter_fn(void *arg, const char *name, uint64_t value);
+
 /* Ways out of the answerer. */
 struct nl_env {
 	void *arg;
@@ -76,6 +78,8 @@ struct nl_env {
 	int (*counts)(void *arg, unsigned function, struct nl_count c[NL_COUNTS]);
 	/* Calls fn for each QP until it returns another value than 0; that, 0 or -EOPNOTSUPP. */
 	int (*qps)(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg);
+	/* Calls fn for each hardware counter of the port: 0 or -EOPNOTSUPP. */
+	int (*counters)(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg);
 	/*
 	 * A NETLINK_RDMA socket of the kernel, the caller's to close; -errno. load: even if that
 	 * loads the kernel's RDMA modules.

@@ -5,6 +5,7 @@ The kernel's device is what it was without dpa-run, dpa0 is beside it, both carr
 has its own GIDs, though both make them of the same addresses.
 """
 import errno
+import json
 import re
 import time
 
@@ -68,6 +69,57 @@ def listed(machine, way):
     out = must(machine, f"{way} ibv_devices 2>&1 > /dev/null")
     if out:
         raise Wrong(f"on standard error: {out}")
+
+
+def rdma(machine, command, way=RUN):
+    """What iproute2's rdma prints as JSON, by device."""
+    out = must(machine, f"{way} rdma {command} -j")
+    return {d["ifname"]: d for d in json.loads(out)}
+
+
+def shown_by_rdma(machine):
+    """One dump has both; the kernel's answers for rxe0 are what they are without us."""
+    both = rdma(machine, "dev")
+    if sorted(both) != ["dpa0", "rxe0"] or both["rxe0"] != rdma(machine, "dev", "")["rxe0"]:
+        raise Wrong(both)
+    if both["dpa0"]["ifindex"] == both["rxe0"]["ifindex"]:
+        raise Wrong(f"one index for both: {both}")
+    links = rdma(machine, "link show")
+    if links["rxe0"] != rdma(machine, "link show", "")["rxe0"] or links["dpa0"]["state"] != "ACTIVE":
+        raise Wrong(links)
+    counts = rdma(machine, "resource show")
+    if "pd" not in counts["rxe0"] or "pd" not in counts["dpa0"]:
+        raise Wrong(counts)
+    if must(machine, f"{RUN} rdma system") != must(machine, "rdma system"):
+        raise Wrong("the kernel's answer about the system is another one")
+
+
+def set_by_rdma(machine):
+    """A setting of the real device passes, with the caller's privileges; dpa0 has none."""
+    must(machine, f"{RUN} rdma dev set rxe0 name rxe7")
+    try:
+        if sorted(rdma(machine, "dev")) != ["dpa0", "rxe7"]:
+            raise Wrong(rdma(machine, "dev"))
+        rc, out = machine.sh(f"{USER} {RUN} rdma dev set rxe7 name rxe8")
+        if rc == 0 or "not permitted" not in out:
+            raise Wrong(f"an ordinary user: {rc}: {out}")
+    finally:
+        must(machine, f"{RUN} rdma dev set rxe7 name rxe0")
+    rc, out = machine.sh(f"{RUN} rdma dev set dpa0 name dpa7")
+    if rc == 0 or "not supported" not in out:
+        raise Wrong(f"{rc}: {out}")
+
+
+def links_by_rdma(machine):
+    """A link that is made and removed under dpa-run is one of the kernel."""
+    must(machine, f"{RUN} rdma link delete rxe0")
+    try:
+        if list(rdma(machine, "dev")) != ["dpa0"]:
+            raise Wrong(rdma(machine, "dev"))
+    finally:
+        must(machine, f"{RUN} rdma link add rxe0 type rxe netdev eth0")
+    if sorted(rdma(machine, "dev")) != ["dpa0", "rxe0"]:
+        raise Wrong(rdma(machine, "dev"))
 
 
 def own_gids(machine, way):
@@ -163,6 +215,9 @@ def cases():
             port += 1
             yield (f"{name}: ibv_rc_pingpong over {device}",
                    lambda s, w=way, d=device, p=port: traffic(s.machine, w, d, p))
+    yield "preload: rdma shows both", lambda s: shown_by_rdma(s.machine)
+    yield "preload: rdma sets what is the kernel's", lambda s: set_by_rdma(s.machine)
+    yield "preload: rdma removes and adds a link", lambda s: links_by_rdma(s.machine)
     yield "preload: files of /sys are each device's own", lambda s: files(s.machine, RUN)
     yield "preload: doctor names who has UDP 4791", lambda s: doctor(s.machine, RUN)
     yield "preload: dpa0 has no way to another host, and says so", lambda s: off_host(s, RUN)

@@ -100,6 +100,16 @@ static inline int fake_qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_
 	return ret;
 }
 
+static inline int fake_counters(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
+{
+	(void)arg;
+	if (function)
+		return -EOPNOTSUPP;
+	fn(fn_arg, "rx_write_requests", UINT64_C(1) << 33);
+	fn(fn_arg, "packet_seq_err", 0);
+	return 0;
+}
+
 static inline int fake_kernel(void *arg, bool load)
 {
 	struct fake *f = arg;
@@ -149,6 +159,7 @@ static inline struct fake *fake_new(void)
 				 .port = fake_port,
 				 .counts = fake_counts,
 				 .qps = fake_qps,
+				 .counters = fake_counters,
 				 .kernel = fake_kernel,
 				 .listed = fake_listed,
 				 .deliver = fake_deliver,

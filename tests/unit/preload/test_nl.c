@@ -193,7 +193,7 @@ Test(nl, refusals)
 {
 	static const unsigned unknown[] = {
 		NLDEV_SET,
-		NLDEV_STAT_GET,
+		NLDEV_STAT_DEL,
 		NLDEV_STAT_SET,
 		NLDEV_RES_CM_ID_GET,
 		NLDEV_RES_CQ_GET,
@@ -354,6 +354,32 @@ Test(nl, counts)
 	cr_assert_eq(serve(f, &all), 0);
 	cr_expect_str_eq(text(attr(message(f, 0), NLDEV_A_DEV_NAME)), "dpa0");
 	cr_expect_eq(message(f, 1)->nlmsg_type, NLMSG_DONE);
+	fake_free(f);
+}
+
+Test(nl, counters)
+{
+	struct fake *f = fake_new();
+	struct req r = about(NLDEV_STAT_GET, ONE, NL_INDEX), all = r;
+	const struct nlattr *table, *entry;
+
+	cr_expect_eq(error_for(f, &r), -EINVAL, "no port named");
+	add_u32(&r, NLDEV_A_PORT_INDEX, 1);
+	f->got.len = 0;
+	cr_assert_eq(serve(f, &r), 0);
+	cr_expect_eq(number(attr(message(f, 0), NLDEV_A_PORT_INDEX), 4), 1u);
+	table = attr(message(f, 0), RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	entry = nested(table, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, 0);
+	cr_expect_str_eq(text(nested(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, 0)),
+			 "rx_write_requests");
+	cr_expect_eq(number(nested(entry, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE, 0), 8),
+		     UINT64_C(1) << 33);
+	cr_expect_not_null(nested(table, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, 1));
+	cr_expect_null(nested(table, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY, 2));
+	add_u32(&r, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_MR);
+	cr_expect_eq(error_for(f, &r), -EOPNOTSUPP, "of regions");
+	((struct nlmsghdr *)(void *)all.data)->nlmsg_flags |= NLM_F_DUMP;
+	cr_expect_eq(error_for(f, &all), -EOPNOTSUPP);
 	fake_free(f);
 }
 
