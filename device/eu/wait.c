@@ -40,8 +40,9 @@ static bool restarts(void)
 
 struct wait {
 	struct dpa_hw *hw;
-	uint32_t vain; /* looks in a row at what is there and is not to be had */
-	bool wire;     /* the socket is readable, or was when nobody had looked since */
+	bool beside, gave; /* dpa_hw_wait_fd_beside(); it has given the role away */
+	uint32_t vain;	   /* looks in a row at what is there and is not to be had */
+	bool wire;	   /* the socket is readable, or was when nobody had looked since */
 };
 
 /* What was there is being done. */
@@ -58,6 +59,7 @@ static void leave_role(void *arg)
 	struct dpa_hw *hw = w->hw;
 
 	dpa_set_sleep(hw, &hw->waiter, 0);
+	atomic_store_explicit(&hw->role_beside, 0, memory_order_relaxed);
 	dpa_spin_unlock(&hw->wait_role);
 	/*
 	 * Who looked at the old sleep word woke the wrong one, and what lies there may not be ours.
@@ -99,6 +101,31 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 	return 0;
 }
 
+/*
+ * The role goes from who waits beside (role_beside: written by the holder) to who waits for data
+ * (role_asked: set by that one, taken back by the holder). Each writes its own word before it reads
+ * the other's (seq_cst), so that the holder does not go to sleep unasked. True: somebody beside has
+ * it and was woken: it is worth another try in a moment.
+ */
+static bool ask_for_role(struct dpa_hw *hw)
+{
+	atomic_store(&hw->role_asked, 1);
+	if (!atomic_load(&hw->role_beside))
+		return false;
+	dpa_eventfd_wake(hw->wait_fd);
+	return true;
+}
+
+/* The holder: false if the role is to be given away. */
+static bool keeps_role(struct wait *w)
+{
+	if (!w->beside)
+		return true;
+	atomic_store(&w->hw->role_beside, 1);
+	w->gave = atomic_exchange(&w->hw->role_asked, 0);
+	return !w->gave;
+}
+
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
 static int wait_block(struct wait *w, int fd, uint64_t until)
 {
@@ -106,9 +133,10 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
 			      {.fd = hw->wait_fd, .events = POLLIN},
 			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
-	bool mine = dpa_spin_try(&hw->wait_role);
+	bool mine = !w->gave && dpa_spin_try(&hw->wait_role);
 	uint64_t left, now = dpa_now_ns();
-	struct timespec ts, *tsp = NULL;
+	const struct timespec *tsp = NULL;
+	struct timespec ts;
 	volatile int ret = 0;
 
 	left = mine ? dpa_timer_left(hw) : UINT64_MAX;
@@ -122,11 +150,15 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 		ts.tv_nsec = (long)(left % 1000000000ull);
 		tsp = &ts;
 	}
-	if (!mine)
+	if (!mine) {
+		if (!w->beside && ask_for_role(hw))
+			tsp = &beside;
 		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
+	}
 	dpa_set_sleep(hw, &hw->waiter, 1);
 	pthread_cleanup_push(leave_role, w);
-	ret = sleep_as_waiter(w, p, tsp);
+	if (keeps_role(w))
+		ret = sleep_as_waiter(w, p, tsp);
 	pthread_cleanup_pop(1);
 	return ret;
 }
@@ -138,12 +170,11 @@ static void settle_before_leaving(struct dpa_hw *hw)
 		dpa_acks_settle(hw);
 }
 
-int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
 {
-	struct dpa_hw *hw = ctx->hw;
 	uint64_t until =
 		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
-	struct wait w = {.hw = hw};
+	struct wait w = {.hw = hw, .beside = aside};
 	bool ready;
 	int ret = 0;
 
@@ -163,4 +194,14 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 			ret = 0;
 	}
 	return ret;
+}
+
+int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+{
+	return wait_fd(ctx->hw, fd, timeout_ms, false);
+}
+
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+{
+	return wait_fd(ctx->hw, fd, timeout_ms, true);
 }

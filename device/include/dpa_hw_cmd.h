@@ -624,6 +624,11 @@ void dpa_hw_idle(struct dpa_hw_ctx *ctx);
  * EAGAIN if timeout_ms passed (-1: none).
  */
 int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
+/*
+ * The same for a thread that waits for something rare: it gives the wake-ups of peers away as soon
+ * as another thread is in dpa_hw_wait_fd().
+ */
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
 
 /*
  * Queue memory: zeroed, page aligned, part of a sealed memfd of the function (so that another

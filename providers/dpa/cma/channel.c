@@ -101,6 +101,8 @@ void cma_event_queue(struct cma_event *ev)
 	*ch->tail = ev;
 	ch->tail = &ev->next;
 	set_level(ch, true);
+	if (cma.leader == ch) /* its thread is not at the descriptor */
+		cma_engine_wake();
 }
 
 void cma_event(struct cma_id *id, enum cma_event_type type, int status)
@@ -238,11 +240,13 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	uint64_t expirations;
-	int err;
+	int err, stop = 0;
 
-	while ((err = take_event(ch, resp)) == EAGAIN)
-		if (read(ch->fd, &expirations, sizeof(expirations)) < 0)
-			return errno;
+	while ((err = take_event(ch, resp)) == EAGAIN && !stop)
+		if (!cma_lead(ch, &stop) && read(ch->fd, &expirations, sizeof(expirations)) < 0)
+			stop = errno;
+	if (err == EAGAIN)
+		return stop;
 	if (err == EBADF) { /* its descriptor may be another file's by now */
 		pause();
 		return EINTR;
@@ -284,6 +288,8 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 		}
 		set_level(from, from->head);
 		id->channel = to;
+		if (moved && to == cma.leader)
+			cma_engine_wake();
 		for (; moved; moved = ev) {
 			ev = moved->next;
 			moved->next = NULL;

@@ -184,7 +184,10 @@ struct cma {
 	uint64_t node_guid; /* network order */
 	uint32_t tid_high;
 	unsigned seed;
-	int wake; /* eventfd of the engine's thread */
+	int wake;		    /* eventfd: there is something for a round */
+	int stand;		    /* timerfd of the engine's thread while another leads */
+	struct cma_channel *leader; /* at whose channel the thread is that does the rounds */
+	uint64_t led_until;	    /* until then it may come back */
 	struct dpa_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
@@ -308,6 +311,11 @@ uint64_t cma_now(void); /* ms */
 /* QP1 and the thread are there when it returns 0. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
+/*
+ * Not locked. Waits in a thread of the program for what comes, and does what there is to do for the
+ * whole process. False: not possible, another thread does; *err: EINTR, or 0. A cancellation point.
+ */
+bool cma_lead(struct cma_channel *ch, int *err);
 /* In a forked child: if the parent has ended its listeners are ours. */
 void cma_inherit(void);
 /*

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "dpa.h"
@@ -30,6 +29,7 @@
 #define EARLY_MS   20
 #define EARLY_LOOK 5
 #define EARLY_MAX  1024u
+#define STAND_MS   1000
 /* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
 #define HELD_FIRST 100
 #define HELD_OFF   3000
@@ -155,31 +155,134 @@ static int until_next(void)
 	return next <= now ? 0 : next - now > 60000 ? 60000 : (int)(next - now);
 }
 
+static void drain_wake(void)
+{
+	uint64_t count;
+
+	while (read(cma.wake, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+}
+
+/* Who wakes the next round after this has begun is not overheard. */
+static void engine_round(void)
+{
+	drain_wake();
+	receive_all();
+	run_timers();
+	look_at_early(false);
+	if (cma.forked && cma_now() >= cma.hold_due)
+		hold_off(HELD_OFF, HELD_OFF / 3);
+}
+
+/*
+ * The thread that does the rounds waits at cma.wake. That is one of the program's in
+ * rdma_get_cm_event(), if there is one (the leader): a peer's message wakes it and nobody else
+ * before the event is there. The engine's thread stands by meanwhile, and for a moment longer, for
+ * programs come back at once. It looks once a second whether the leader is kept from its work, as
+ * by a signal's handler.
+ */
+static bool stands_by(void)
+{
+	return cma.leader || cma_now() < cma.led_until;
+}
+
+static void stand_by(void)
+{
+	struct pollfd p[2] = {{.fd = cma.stand, .events = POLLIN},
+			      {.fd = cma.wake, .events = POLLIN}};
+	uint64_t count;
+
+	if (!poll(p, 1, STAND_MS) && poll(p + 1, 1, 0) > 0) {
+		cma_lock();
+		engine_round();
+		cma_unlock();
+	}
+	if (read(cma.stand, &count, sizeof(count)) < 0)
+		return; /* not expired */
+}
+
 static void *engine_main(void *arg)
 {
-	struct pollfd pfd = {.fd = (int)(intptr_t)arg, .events = POLLIN};
-	uint64_t count;
+	struct pollfd pfd = {.fd = cma.wake, .events = POLLIN};
 
 	for (;;) {
 		struct timespec ts;
 		int timeout;
 
 		cma_lock();
-		receive_all();
-		run_timers();
-		look_at_early(false);
-		if (cma.forked && cma_now() >= cma.hold_due)
-			hold_off(HELD_OFF, HELD_OFF / 3);
+		if (stands_by()) {
+			cma_unlock();
+			stand_by();
+			continue;
+		}
+		engine_round();
 		timeout = until_next();
 		ts = (struct timespec){.tv_sec = timeout / 1000,
 				       .tv_nsec = timeout % 1000 * 1000000l};
 		cma_unlock();
 		/* not dpa_hw_wait_fd(): who waits for data shall have the wake-ups of peers */
-		(void)syscall(SYS_ppoll, &pfd, 1, timeout < 0 ? NULL : &ts, NULL, 0);
-		while (read(pfd.fd, &count, sizeof(count)) < 0 && errno == EINTR)
-			;
+		(void)ppoll(&pfd, 1, timeout < 0 ? NULL : &ts, NULL);
 	}
-	return NULL;
+	return arg;
+}
+
+static void set_stand(long ns)
+{
+	const struct itimerspec its = {.it_value = {.tv_nsec = ns}};
+
+	timerfd_settime(cma.stand, 0, &its, NULL);
+}
+
+static void stop_leading(void)
+{
+	cma.leader = NULL;
+	cma.led_until = cma_now() + 2;
+	set_stand(2500000); /* ns: after that */
+}
+
+static void cancelled(void *arg)
+{
+	(void)arg;
+	cma_lock();
+	stop_leading();
+	cma_unlock();
+	cma_engine_wake(); /* what woke the leader is still to be done */
+}
+
+static bool start_leading(struct cma_channel *ch, int *timeout)
+{
+	bool leads = cma.engine == CMA_ENGINE_ON && !cma.leader && !ch->head && !ch->closed;
+
+	if (!leads)
+		return false;
+	cma.leader = ch;
+	*timeout = until_next();
+	set_stand(0);
+	return true;
+}
+
+bool cma_lead(struct cma_channel *ch, int *err)
+{
+	int timeout;
+	bool leads;
+
+	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
+		return false;
+	cma_lock();
+	leads = start_leading(ch, &timeout);
+	cma_unlock();
+	if (!leads)
+		return false;
+	pthread_cleanup_push(cancelled, NULL);
+	*err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
+	pthread_cleanup_pop(0);
+	cma_lock();
+	stop_leading();
+	engine_round();
+	cma_unlock();
+	if (*err == EAGAIN)
+		*err = 0; /* a timer's time */
+	return true;
 }
 
 /* A thread that no signal of the program goes to. */
@@ -280,7 +383,10 @@ static void after_fork_child(void)
 		cma.engine = CMA_ENGINE_OFF;
 		forget_connections();
 		close(cma.wake);
+		close(cma.stand);
 		cma.wake = -1;
+		cma.leader = NULL;
+		cma.led_until = 0;
 		cma.gsi = NULL; /* the parent's: the device has seen to it */
 		cma.ctx = NULL;
 		cma.forked = false;
@@ -338,16 +444,21 @@ static int start(void)
 	cma.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (cma.wake < 0)
 		return errno;
+	cma.stand = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (cma.stand < 0) {
+		err = errno;
+		goto close_wake;
+	}
 	if (getrandom(&cma.seed, sizeof(cma.seed), GRND_NONBLOCK) < 0)
 		cma.seed = (unsigned)cma_now();
 	cma.tid_high = (uint32_t)rand_r(&cma.seed);
 	err = dpa_cm_index_init(&cma.index);
 	if (err)
-		goto close_wake;
+		goto close_stand;
 	err = open_device();
 	if (err)
 		goto fini_index;
-	err = detached("dpa-cm", engine_main, (void *)(intptr_t)cma.wake);
+	err = detached("dpa-cm", engine_main, NULL);
 	if (err)
 		goto close_device;
 	cma.engine = CMA_ENGINE_ON;
@@ -359,6 +470,8 @@ close_device:
 	dpa_hw_close(cma.ctx);
 fini_index:
 	dpa_cm_index_fini(&cma.index);
+close_stand:
+	close(cma.stand);
 close_wake:
 	close(cma.wake);
 	cma.wake = -1;

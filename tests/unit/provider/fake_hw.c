@@ -420,6 +420,11 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 	return n < 0 ? errno : n ? 0 : EAGAIN;
 }
 
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+{
+	return dpa_hw_wait_fd(ctx, fd, timeout_ms);
+}
+
 uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx)
 {
 	return 256;
