@@ -92,11 +92,26 @@ static PL_OUT_OF_LINE void look_again(void)
 	SET(misses_until_look, FIRST_MISSES + looked);
 }
 
+/*
+ * The next definitions, found at start: a signal handler may call write(2), but not dlsym(3). Calls
+ * of other libraries' constructors come before that.
+ */
+static struct {
+	_Atomic(void *) send, sendto, sendmsg, sendmmsg, write, writev;
+} next;
+#define NEXT(name) ((__typeof__(&(name)))pl_next(&next.name, #name))
+
 /* Before a sandbox of the program could forbid getsockopt(2). Inherited descriptors are low. */
 __attribute__((constructor)) static void look_at_start(void)
 {
 	unsigned looked;
 
+	(void)NEXT(send);
+	(void)NEXT(sendto);
+	(void)NEXT(sendmsg);
+	(void)NEXT(sendmmsg);
+	(void)NEXT(write);
+	(void)NEXT(writev);
 	if (GET(made) == 1 && (!pl_enabled() || !look(16, &looked)))
 		SET(none, 1);
 }
@@ -365,7 +380,7 @@ PL_EXPORT ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
 	if (may_have() && is_ours(fd))
 		return send_buf(fd, buf, len, flags, NULL, 0);
-	return PL_NEXT(send)(fd, buf, len, flags);
+	return NEXT(send)(fd, buf, len, flags);
 }
 
 PL_EXPORT ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *to,
@@ -373,20 +388,20 @@ PL_EXPORT ssize_t sendto(int fd, const void *buf, size_t len, int flags, const s
 {
 	if (may_have() && is_ours(fd))
 		return send_buf(fd, buf, len, flags, to, tolen);
-	return PL_NEXT(sendto)(fd, buf, len, flags, to, tolen);
+	return NEXT(sendto)(fd, buf, len, flags, to, tolen);
 }
 
 PL_EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	if (may_have() && is_ours(fd))
 		return send_ours(fd, m, flags);
-	return PL_NEXT(sendmsg)(fd, m, flags);
+	return NEXT(sendmsg)(fd, m, flags);
 }
 
 PL_EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
 {
 	if (!may_have() || !is_ours(fd))
-		return PL_NEXT(sendmmsg)(fd, v, n, flags);
+		return NEXT(sendmmsg)(fd, v, n, flags);
 	for (unsigned i = 0; i < n; i++) {
 		ssize_t len = send_ours(fd, &v[i].msg_hdr, flags);
 
@@ -401,7 +416,7 @@ PL_EXPORT ssize_t write(int fd, const void *buf, size_t len)
 {
 	if (may_have() && is_ours(fd))
 		return send_buf(fd, buf, len, 0, NULL, 0);
-	return PL_NEXT(write)(fd, buf, len);
+	return NEXT(write)(fd, buf, len);
 }
 
 PL_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
@@ -410,5 +425,5 @@ PL_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
 
 	if (n >= 0 && may_have() && is_ours(fd))
 		return send_ours(fd, &m, 0);
-	return PL_NEXT(writev)(fd, v, n);
+	return NEXT(writev)(fd, v, n);
 }

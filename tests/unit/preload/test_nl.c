@@ -313,6 +313,20 @@ Test(nl, the_kernel_says_no_more)
 	fake_free(f);
 }
 
+/* Of an error that is cut off nothing is read; what follows it counts. */
+Test(nl, a_short_error_of_the_kernel)
+{
+	struct fake *f = fake_new();
+	struct req r = about(NLDEV_GET, ONE, 3), cut = request(NLMSG_ERROR, 0), no;
+
+	f->has_kernel = true;
+	no = kernel_error(-ENODEV, &r);
+	kernel_says(f, true, &cut);
+	kernel_says(f, true, &no);
+	cr_expect_eq(error_for(f, &r), -ENODEV);
+	fake_free(f);
+}
+
 Test(nl, the_system)
 {
 	struct fake *f = fake_new();
