@@ -163,41 +163,70 @@ void dpa_board_service_remove(struct dpa_board *b, uint32_t at)
 							memory_order_release, memory_order_relaxed);
 }
 
-/* 0: it is not meant; 1: by a wildcard; 2: by its address. */
-static int service_fits(struct dpa_board *b, struct dpa_board_service *e, uint64_t service_id,
-			const uint64_t addr[2], uint32_t family, dpa_owner_t *owner)
+/*
+ * Copies an entry. False: it is free, being written, or of a process that ended. Each load is an
+ * acquire so that the second look at seq comes last.
+ */
+static bool service_get(struct dpa_board *b, struct dpa_board_service *e, struct dpa_gsi_service *s,
+			dpa_owner_t *owner)
 {
 	uint32_t seq = atomic_load_explicit(&e->seq, memory_order_acquire);
-	uint64_t id, mask, a0, a1;
+	uint64_t addr[2];
 	uint32_t families;
 
 	*owner = atomic_load_explicit(&e->owner, memory_order_acquire);
-	id = atomic_load_explicit(&e->id, memory_order_acquire);
-	mask = atomic_load_explicit(&e->mask, memory_order_acquire);
-	a0 = atomic_load_explicit(&e->addr[0], memory_order_acquire);
-	a1 = atomic_load_explicit(&e->addr[1], memory_order_acquire);
+	s->service_id = atomic_load_explicit(&e->id, memory_order_acquire);
+	s->mask = atomic_load_explicit(&e->mask, memory_order_acquire);
+	addr[0] = atomic_load_explicit(&e->addr[0], memory_order_acquire);
+	addr[1] = atomic_load_explicit(&e->addr[1], memory_order_acquire);
 	families = atomic_load_explicit(&e->families, memory_order_acquire);
-	if ((seq & 1) || atomic_load_explicit(&e->seq, memory_order_relaxed) != seq || !*owner ||
-	    (id & mask) != (service_id & mask) || !is_live(b, *owner))
+	memcpy(s->addr, addr, sizeof(addr));
+	s->v4 = families & V4;
+	s->v6 = families & V6;
+	return !(seq & 1) && atomic_load_explicit(&e->seq, memory_order_relaxed) == seq && *owner &&
+	       is_live(b, *owner);
+}
+
+bool dpa_board_service_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_service *s,
+			    uint32_t *slot, uint32_t *gen)
+{
+	dpa_owner_t o;
+
+	for (uint32_t n = services_used(b); *at < n; ++*at) {
+		if (!service_get(b, &b->shm->services[*at], s, &o))
+			continue;
+		*slot = dpa_owner_slot(o);
+		*gen = dpa_owner_gen(o);
+		return true;
+	}
+	return false;
+}
+
+/* 0: it is not meant; 1: by a wildcard; 2: by its address. */
+static int service_fits(struct dpa_board *b, struct dpa_board_service *e, uint64_t service_id,
+			const uint8_t addr[16], bool v4, dpa_owner_t *owner)
+{
+	static const uint8_t any[16];
+	struct dpa_gsi_service s;
+
+	if (!service_get(b, e, &s, owner) || (s.service_id & s.mask) != (service_id & s.mask))
 		return 0;
-	if (a0 | a1)
-		return a0 == addr[0] && a1 == addr[1] ? 2 : 0;
-	return families & family ? 1 : 0;
+	if (memcmp(s.addr, any, sizeof(any)))
+		return memcmp(s.addr, addr, sizeof(any)) ? 0 : 2;
+	return v4 ? s.v4 : s.v6;
 }
 
 bool dpa_board_service_find(struct dpa_board *b, uint64_t service_id, const uint8_t addr[16],
 			    struct dpa_board_gsi *g)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	const uint32_t family = memcmp(addr, mapped, sizeof(mapped)) ? V6 : V4;
+	const bool v4 = !memcmp(addr, mapped, sizeof(mapped));
 	struct dpa_board_gsi at;
-	uint64_t want[2];
 	int best = 0;
 
-	memcpy(want, addr, sizeof(want));
 	for (uint32_t i = 0, n = services_used(b); i < n && best < 2; i++) {
 		dpa_owner_t o;
-		int fits = service_fits(b, &b->shm->services[i], service_id, want, family, &o);
+		int fits = service_fits(b, &b->shm->services[i], service_id, addr, v4, &o);
 
 		if (fits > best && dpa_board_gsi_of(b, dpa_owner_slot(o), dpa_owner_gen(o), &at)) {
 			best = fits;

@@ -48,6 +48,10 @@ void dpa_board_service_remove(struct dpa_board *b, uint32_t at);
 bool dpa_board_service_find(struct dpa_board *b, uint64_t service_id, const uint8_t addr[16],
 			    struct dpa_board_gsi *g);
 
+/* The next service of a process that lives, at index *at or behind it; for tools. */
+bool dpa_board_service_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_service *s,
+			    uint32_t *slot, uint32_t *gen);
+
 /* ENOMEM: all are in use; ENOSPC. */
 int dpa_board_cmid_new(struct dpa_board *b, uint32_t *id);
 /* Calls for one id come one at a time. Ids that are not this process's are left alone. */

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Services of rdma_cm whose requests have an IP CM header (IBA annex A11). */
-#define IP_SERVICES(id) ((id) >> 24 == 1)
+#define IP_SERVICES(id) ((id) >> 24 == 1 || (id) >> 16 == 2)
 
 static uint32_t get32(const uint8_t *p)
 {

@@ -72,6 +72,8 @@ static int make_qp(struct dpa_hw_gsi *g)
 	if (rc)
 		return rc;
 	g->qp->gsi = true;
+	if (g->qp->info) /* for people */
+		__atomic_store_n(&g->qp->info->type, DPA_QP_GSI, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < DPA_GSI_RECVS; i++)
 		dpa_gsi_post_recv(g, i);
 	return 0;

@@ -333,7 +333,8 @@ int dpa_hw_destroy_srq(struct dpa_hw_srq *srq);
 void dpa_hw_srq_lock(struct dpa_hw_srq *srq);
 void dpa_hw_srq_unlock(struct dpa_hw_srq *srq);
 
-enum dpa_qp_type { /* values of ibv_qp_type */
+enum dpa_qp_type { /* values of ibv_qp_type; GSI, which is none, of the kernel's ib_qp_type */
+		   DPA_QP_GSI = 1, /* shown only: the endpoint of QP1, dpa_hw_gsi.h */
 		   DPA_QP_RC = 2,
 		   DPA_QP_UC = 3,
 		   DPA_QP_UD = 4,

@@ -5,9 +5,10 @@
 #include "link/fds.h"
 #include "link/wire.h"
 
-#define GRH_BYTES      40
-#define UD_PATIENCE_NS 100000000ull
-#define MEET_NS	       3000000000ll
+#define GRH_BYTES	40
+#define UD_PATIENCE_NS	100000000ull
+#define GSI_PATIENCE_NS 1000000000ull /* its sender repeats after seconds only */
+#define MEET_NS		3000000000ll
 
 _Static_assert(DPA_MAX_FUNCTIONS < 15, "DPA_UD_LRH() has four bits for a LID; 15 is DPA_UD_GSI");
 
@@ -117,7 +118,7 @@ bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p)
 		return true;
 	if (!qp->req.ud_since)
 		qp->req.ud_since = now;
-	return now - qp->req.ud_since > UD_PATIENCE_NS;
+	return now - qp->req.ud_since > (qp->gsi ? GSI_PATIENCE_NS : UD_PATIENCE_NS);
 }
 
 /*

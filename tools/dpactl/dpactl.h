@@ -38,6 +38,11 @@ command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cm
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void print_json(struct json_object *o); /* and frees it */
 
+/* ps_cm.c: services and ids of rdma_cm of a process, of n processes */
+struct proc;
+void cm_json(struct ctl *c, const struct proc *p, struct json_object *o);
+void cm_text(struct ctl *c, const struct proc *p, uint32_t n);
+
 /* fault.c: processes with QPs that do not follow that generation of what is asked yet. */
 uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);
 

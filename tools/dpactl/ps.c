@@ -206,6 +206,7 @@ static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 	json_object_object_add(o, "cqs", cqs);
 	each_mr(c, p, mr_json, mrs);
 	json_object_object_add(o, "mrs", mrs);
+	cm_json(c, p, o);
 	return o;
 }
 
@@ -291,6 +292,7 @@ static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 			printf("           %7u  ... and %u more regions and windows\n", p[i].pid,
 			       p[i].nmr - shown);
 	}
+	cm_text(c, p, n);
 }
 
 void cmd_ps(struct ctl *c)

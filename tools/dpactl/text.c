@@ -53,7 +53,8 @@ static const char *name_of(const char *const *names, size_t n, uint32_t i)
 
 const char *qp_type_name(uint32_t type)
 {
-	static const char *const names[] = {[DPA_QP_RC] = "RC",
+	static const char *const names[] = {[DPA_QP_GSI] = "GSI",
+					    [DPA_QP_RC] = "RC",
 					    [DPA_QP_UC] = "UC",
 					    [DPA_QP_UD] = "UD",
 					    [DPA_QP_RAW] = "RAW",

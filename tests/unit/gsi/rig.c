@@ -289,13 +289,18 @@ void gt_teardown(void)
 		broken(dir, errno);
 }
 
+void gt_board(const char *name, char *path, size_t len)
+{
+	snprintf(path, len, "%s/%s", dir, name);
+}
+
 void gt_start(struct gt_proc *p, const char *board, uid_t uid, bool open)
 {
 	char path[128];
 	struct gt_answer a;
 	int fd[2];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, board);
+	gt_board(board, path, sizeof(path));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
 		broken("socketpair", errno);
 	p->pid = fork();

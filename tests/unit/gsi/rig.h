@@ -4,6 +4,7 @@
 #define GSI_RIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <dpa_hw.h>
@@ -30,6 +31,8 @@ struct gt_answer {
 /* A network namespace with lo up, and a folder for boards. */
 void gt_setup(void);
 void gt_teardown(void);
+/* Path of the board of that name. */
+void gt_board(const char *name, char *path, size_t len);
 /* Starts a process on the board of that name as that user (0: as we are). open: QP1, too. */
 void gt_start(struct gt_proc *p, const char *board, uid_t uid, bool open);
 void gt_stop(struct gt_proc *p); /* it closes everything and ends */

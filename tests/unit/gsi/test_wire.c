@@ -192,7 +192,8 @@ Test(gsi_wire, two_boards)
 	gt_id_free(&p[2], ids[1]);
 	gt_message(mad, DPA_CM_DREQ, ids[0], ids[1]);
 	cr_assert_eq(gt_send(&p[0], &there, mad), 0);
-	cr_assert(gt_look(&p[1], &a) || gt_recv(&p[2], &a) || gt_recv(&p[1], &a));
+	while (!gt_look(&p[1], &a) && !gt_look(&p[2], &a))
+		; /* the suite's timeout ends it */
 	cr_expect_arr_eq(a.mad, mad, sizeof(mad));
 	cr_expect(nothing(&p[0]));
 	dpa_cm_ports_close(ports);
