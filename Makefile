@@ -3,8 +3,8 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-pyverbs \
-	test-interop fuzz bench asan ubsan tsan clang format format-check clean
+.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-clients \
+	test-pyverbs test-interop fuzz bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
 	@scripts/build $(BUILD) -j$(JOBS)
@@ -40,6 +40,10 @@ test-bytes: ## every byte of every completion: all kinds, links, receivers, for 
 	@scripts/install-deps --test
 	@scripts/build $(BUILD) -j$(JOBS)
 	@tests/integration/bytes/test_matrix --build $(BUILD) --full --seconds $(or $(SECONDS),3600)
+
+test-clients: ## programs and whole systems over rdma_cm at every place and address (long; root for two users)
+	@scripts/install-deps --test --clients
+	@scripts/test --build $(BUILD) -j$(JOBS) build clients
 
 test-pyverbs: ## rdma-core's own Python tests
 	@scripts/install-deps --test

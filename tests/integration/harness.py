@@ -4,6 +4,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -59,6 +60,31 @@ def patience(limit):
     on a busy one, and each turn is as long as all others take."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     return limit * min(max(busy, 1), 4)
+
+
+def reachable(path):
+    """Whether an ordinary user can get at what is in this folder."""
+    while True:
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        if path == "/":
+            return True
+        path = os.path.dirname(path)
+
+
+def public_copy(build, stack):
+    """The build folder itself; a copy of what runs where ordinary users cannot reach it."""
+    build = os.path.abspath(build)
+    if os.getuid() != 0 or reachable(build):
+        return build
+    copy = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpa-build-"))
+    os.chmod(copy, 0o755)
+    for part in ("bin", "include", "lib", "share", "tests"):
+        if os.path.isdir(os.path.join(build, part)):
+            shutil.copytree(os.path.join(build, part), os.path.join(copy, part), symlinks=True,
+                            ignore=shutil.ignore_patterns("CMakeFiles", "unit", "test_*"))
+    print(f"{build} is not open to ordinary users: using a copy of it")
+    return copy
 
 
 class Result:

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Programs by others that find each other by rdma_cm."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from harness import free_port, listening
+from places import Failed, output
+from utils import REFUSED
+
+# ----------------------------------------------------------------- perftest
+
+# Of its first connection only: the second one must be there (its retry uses freed memory).
+PERFTEST_REFUSED = r"Unexpected CM event bl blka 8"
+
+
+def perftest(tool, *options):
+    """-R: the connections of the QPs, too, are rdma_cm's. -z: only those of the tool itself."""
+    def fn(x):
+        port = str(free_port())
+        args = [tool, "-d", "dpa0", "-F", "-p", port, *options, "-n", "1000"]
+        s, c = x.pair(args, [*args, x.address], PERFTEST_REFUSED, limit=100)
+        x.require(c, "#bytes", r"^ +\d+ +1000 ")
+        for out in (s, c):
+            x.refuse(out, "[Ff]ailed", "Unable", "Couldn't", "RDMA CM event error")
+    return fn
+
+
+# ----------------------------------------------------------------- qperf
+
+QPERF = ["rc_bi_bw", "rc_bw", "rc_lat", "rc_rdma_read_bw", "rc_rdma_read_lat", "rc_rdma_write_bw",
+         "rc_rdma_write_lat", "rc_rdma_write_poll_lat", "rc_compare_swap_mr", "rc_fetch_add_mr",
+         "ver_rc_compare_swap", "ver_rc_fetch_add"]
+
+
+def qperf(x):
+    """Each RC test, for a number of messages. Its server serves for ever."""
+    port = free_port()
+    s = x.serve(["qperf", "-lp", str(port)])
+    x.listening(s, port)
+    for test in QPERF:
+        length = ["-n", "1000"] if not test.startswith("ver") else ["-t", "1"]
+        c = x.connect(s, ["qperf", "-lp", str(port), x.address, "-cm1", *length, test])
+        x.require(c, f"^{test}:", " = ")
+    x.close(s, forever=True)
+
+
+# ----------------------------------------------------------------- libfabric
+
+def fi_pingpong(provider, kind):
+    """Its control connection is TCP's. -c: it checks each byte."""
+    def fn(x):
+        port = free_port()
+        args = ["fi_pingpong", "-p", provider, "-e", kind, "-I", "50", "-c",
+                *(["-6"] if x.v6 else [])]
+        s = x.serve([*args, "-B", str(port)])
+        x.listening(s, port)
+        c = x.connect(s, [*args, "-P", str(port), x.address])
+        for out in (c, x.close(s)):
+            x.require(out, r"^64 +50 +=50")
+            x.refuse(out, "[Ee]rror")
+    return fn
+
+
+# ----------------------------------------------------------------- fio
+
+def fio(verb, iodepth=16):
+    """The client moves 32 MiB; with SEND the server, too, counts and verifies what came."""
+    def fn(x):
+        port = str(free_port())
+        common = ["fio", "--ioengine=rdma", f"--port={port}", "--bs=64k", "--size=32m",
+                  "--output-format=json"]
+        checked = ["--verify=crc32c"] if verb == "send" else []
+        s, c = x.pair([*common, "--name=server", "--rw=read", f"--iodepth={2 * iodepth}", *checked],
+                      [*common, "--name=client", "--rw=write", f"--iodepth={iodepth}",
+                       f"--verb={verb}", f"--hostname={x.address}", *checked,
+                       *(["--do_verify=0"] if checked else [])], REFUSED)
+        for out, way in ((s, "read"), (c, "write")):
+            job = json.loads(out[out.index("{"):out.rindex("}") + 1])["jobs"][0]
+            moved = job[way]["io_bytes"]
+            wanted = 32 << 20 if way == "write" or verb == "send" else 0
+            if job["error"] or moved < wanted:
+                raise Failed(f"{way}: error {job['error']}, {moved} bytes\n" + x.texts())
+    return fn
+
+
+# ----------------------------------------------------------------- UCX
+
+EXAMPLE = "/usr/share/doc/libucx-dev/examples/ucp_client_server.c"
+
+
+def example(x):
+    """ucp_client_server, built from the distribution's example."""
+    path = os.path.join(x.work, "ucp_client_server")
+    if not os.path.exists(path):
+        p = subprocess.run(["gcc", "-O1", "-w", EXAMPLE, "-o", path, "-lucp", "-lucs"], check=False,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if p.returncode:
+            raise Failed("it does not compile:\n" + p.stdout)
+    return path
+
+
+def ucp(kind):
+    """Its server serves for ever."""
+    def fn(x):
+        port = free_port()
+        env = {"UCX_SOCKADDR_TLS_PRIORITY": "rdmacm", "UCX_NET_DEVICES": "dpa0:1",
+               "UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_LOG_LEVEL": "diag",
+               "UCX_WARN_UNUSED_ENV_VARS": "n"}
+        argv = [example(x), "-p", str(port), "-c", kind, "-i", "3", "-s", "100000"]
+        argv += ["-6"] if x.v6 else []
+        s = x.serve(["stdbuf", "-oL", *argv], env, "Waiting for connection")
+        if listening(port, x.place.server.tcp_tables()):
+            raise Failed("the server listens by TCP\n" + x.texts())
+        c = x.connect(s, [*argv, "-a", x.address], env=env)
+        x.require(c, "Client: iteration #3")
+        x.require(output(s), "UCP TEST SUCCESS")
+        for out in (c, x.close(s, forever=True)):
+            x.refuse(out, "failed", "error handling", "DIAG", "WARN", "ERROR", "max_backlog")
+    return fn
+
+
+# ----------------------------------------------------------------- librspreload
+
+PRELOAD = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
+
+
+def no_tcp(x, port):
+    """librspreload falls back to TCP by itself: then sockets of that port are there, or their rest
+    in TIME_WAIT."""
+    for table in x.place.server.tcp_tables():
+        with open(table, encoding="ascii") as f:
+            if re.search(rf":{port:04X}\b", f.read()):
+                raise Failed(f"port {port} was TCP's\n" + x.texts())
+
+
+def rspreload(x):
+    """A program of plain sockets, rstream -T s, over rsockets."""
+    port, env = free_port(), {"LD_PRELOAD": PRELOAD}
+    args = ["rstream", "-T", "s", "-T", "v", "-I", "20", "-C", "20", "-S", "20000", "-p", str(port)]
+    s = x.serve([*args, *(["-b", "::0"] if x.v6 else [])], env)
+    c = x.connect(s, [*args, "-s", x.address], REFUSED, env)
+    x.require(c, "^custom")
+    x.close(s)
+    no_tcp(x, port)
+
+
+def rspreload_iperf3(x):
+    """Of librdmacm 44: netcat asks for SO_REUSEPORT, which rsockets do not have."""
+    port, env = free_port(), {"LD_PRELOAD": PRELOAD}
+    s = x.serve(["iperf3", "-s", "-1", "-p", str(port)], env)
+    c = x.connect(s, ["iperf3", "-c", x.address, "-p", str(port), "-n", "50M"], REFUSED, env)
+    x.require(c, r"receiver$")
+    x.close(s)
+    no_tcp(x, port)
+
+
+def missing(*names):
+    """The programs that are not installed: a reason to skip; None if all are."""
+    gone = [n for n in names if not (os.path.exists(n) if "/" in n else shutil.which(n))]
+    return ", ".join(gone) + ": not installed" if gone else None

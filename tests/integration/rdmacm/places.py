@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Where a server and its client run, and the addresses by which the client finds the server."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "wire"))
+sys.path.insert(0, os.path.dirname(HERE))
+
+import netns  # noqa: E402
+from harness import finish, patience  # noqa: E402
+
+LOOPBACK = {"lo4": "127.0.0.1", "lo6": "::1"}
+ONE, USERS, HOSTS = "one adapter", "two users", "two hosts"
+
+
+class Place:
+    """A runner for the server, one for the client, and the server's addresses by kind."""
+
+    def __init__(self, name, server, client, addresses):
+        self.name, self.server, self.client, self.addresses = name, server, client, addresses
+
+
+def places(build, net):
+    """The places that this user can have. Both hosts have boards of their own."""
+    a, b = net.hosts
+    here = dict(LOOPBACK, v4=a.v4, v6=a.v6)
+    one = netns.NsRunner(build, a)
+    yield Place(ONE, one, one, here)
+    if os.getuid() == 0 and not netns.in_userns:
+        yield Place(USERS, one, netns.NsRunner(build, a, user="nobody"), here)
+    yield Place(HOSTS, one, netns.NsRunner(build, b), {"v4": a.v4, "v6": a.v6})
+
+
+def output(p):
+    """What a running program has written so far. Its own file position stays where it is."""
+    return os.pread(p.out.fileno(), 1 << 20, 0).decode(errors="replace")
+
+
+class Failed(Exception):
+    """What went wrong in a case."""
+
+
+class Meeting:
+    """One case at one place: starts the programs, and ends what a failure leaves."""
+
+    def __init__(self, place, kind, build, work):
+        self.place, self.kind, self.build, self.work = place, kind, build, work
+        self.address = place.addresses[kind]
+        self.v6 = ":" in self.address
+        self.started = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.started:
+            if p.poll() is None:
+                p.kill()
+                p.wait()
+            p.out.close()
+
+    def start(self, runner, argv, env=None):
+        p = runner.start(argv, env)
+        self.started.append(p)
+        return p
+
+    def serve(self, argv, env=None, ready=None, limit=60):
+        """Start the server. With `ready`: returns once its output matches that."""
+        s = self.start(self.place.server, argv, env)
+        end = time.monotonic() + patience(limit)
+        while ready and not re.search(ready, output(s)):
+            if s.poll() is not None or time.monotonic() > end:
+                raise Failed(f"the server is not ready: no /{ready}/\n" + self.texts())
+            time.sleep(0.005)
+        return s
+
+    def listening(self, s, port, limit=60):
+        """Wait until the server listens on this TCP port, where it has one beside rdma_cm."""
+        from harness import wait_listen
+        if not wait_listen(s, port, time.monotonic() + patience(limit),
+                           self.place.server.tcp_tables()):
+            raise Failed(f"nobody listens on TCP port {port}\n" + self.texts())
+
+    def connect(self, s, argv, refused=None, env=None, limit=60):
+        """Run a client to its end. It is run again as long as the server, which has only just been
+        started, refuses it: `refused` is what it says then. Returns the client's output."""
+        end = time.monotonic() + patience(limit)
+        while True:
+            c = self.start(self.place.client, argv, env)
+            while c.poll() is None and time.monotonic() < end:
+                if s is not None and (s.poll() or 0):
+                    end = min(end, time.monotonic() + 10)  # the client may wait for ever
+                try:
+                    c.wait(0.05)
+                except subprocess.TimeoutExpired:
+                    pass
+            out = output(c)
+            again = refused and re.search(refused, out) and s.poll() is None
+            if not again or time.monotonic() > end:
+                break
+            self.started.remove(c)
+            c.out.close()
+        if c.poll() is None:
+            raise Failed("the client did not finish in time\n" + self.texts())
+        if c.returncode:
+            raise Failed(f"the client's exit status is {c.returncode}\n" + self.texts())
+        return out
+
+    def close(self, s, forever=False, limit=60):
+        """The server's end: by itself with exit status 0, or, where it serves for ever, by us.
+        Returns its output."""
+        if forever:
+            if s.poll() is not None:
+                raise Failed(f"the server ended, status {s.returncode}\n" + self.texts())
+            s.send_signal(signal.SIGTERM)
+        try:
+            s.wait(patience(limit))
+        except subprocess.TimeoutExpired:
+            raise Failed("the server did not end in time\n" + self.texts()) from None
+        if s.returncode and not forever:
+            raise Failed(f"the server's exit status is {s.returncode}\n" + self.texts())
+        return output(s)
+
+    def texts(self):
+        """Commands and output of all programs of the case."""
+        end = time.monotonic()
+        return "".join(finish(p, end).text() for p in self.started[-6:])
+
+    def pair(self, server, client, refused=None, forever=False, ready=None, env=None, limit=60):
+        """Server and client, both to their ends; returns both outputs."""
+        s = self.serve(server, env, ready, limit)
+        out = self.connect(s, client, refused, env, limit)
+        return self.close(s, forever, limit), out
+
+    def require(self, out, *patterns):
+        for pattern in patterns:
+            if not re.search(pattern, out, re.M):
+                raise Failed(f"no /{pattern}/ in the output\n" + self.texts())
+
+    def refuse(self, out, *patterns):
+        for pattern in patterns:
+            m = re.search(pattern, out, re.M)
+            if m:
+                raise Failed(f"'{m.group(0)}' in the output\n" + self.texts())

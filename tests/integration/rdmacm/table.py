@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""The cases, and where each of them runs."""
+import others
+import utils
+import whole
+from others import fi_pingpong, fio, perftest, ucp
+from places import HOSTS, ONE, USERS
+from utils import stream
+
+V4, V6 = ("lo4", "v4"), ("lo6", "v6")
+HERE = "v4"  # an address of the host alone: not a loopback one
+
+
+class Case:
+    """`needs`: programs and files. `kinds`: the addresses that the program takes. `at`: the places
+    and addresses of the quick run. The full run has all."""
+
+    def __init__(self, name, fn, needs, kinds=V4 + V6, at=((ONE, "lo4"),), places=None):
+        self.name, self.fn, self.needs, self.kinds, self.at = name, fn, needs, kinds, at
+        self.places = places or (ONE, USERS, HOSTS)
+
+    def wanted(self, place, kind, full):
+        if kind not in self.kinds or place not in self.places:
+            return False
+        return full or (place, kind) in self.at
+
+
+EVERYWHERE = ((ONE, "lo4"), (ONE, "lo6"), (ONE, "v4"), (USERS, "v4"), (USERS, "lo4"), (HOSTS, "v4"),
+              (HOSTS, "v6"))
+FEW = ((ONE, "lo4"), (USERS, "v4"), (HOSTS, "v4"))
+FULL_ONLY = ()
+
+
+def rdmacm_utils():
+    yield Case("rping", utils.rping, ["rping"], at=EVERYWHERE)
+    yield Case("rping -q", utils.rping_own_qp, ["rping"], at=FEW)
+    yield Case("rping, wildcard", utils.rping_wildcard, ["rping"], at=((ONE, "lo6"), (USERS, "lo4")))
+    yield Case("rping -P, 50 clients", utils.rping_50, ["rping"])
+    yield Case("rping, dead port", utils.rping_dead_port, ["rping"], at=((ONE, "lo4"), (ONE, "v6")))
+    yield Case("ucmatose", utils.cmatose, ["ucmatose"], at=FEW)
+    yield Case("ucmatose -m", utils.cmatose_migrate, ["ucmatose"])
+    yield Case("ucmatose -t -a", utils.cmatose_options, ["ucmatose"], at=((ONE, "v6"),))
+    yield Case("ucmatose -f gid -P ib", utils.cmatose_gid, ["ucmatose"], kinds=("v4", "v6"),
+               at=((ONE, "v4"),), places=(ONE, USERS))
+    yield Case("udaddy", utils.udaddy, ["udaddy"], at=FEW + ((HOSTS, "v6"),))
+    yield Case("udaddy -P ipoib", utils.udaddy_ipoib, ["udaddy"])
+    yield Case("mckey", utils.mckey, ["mckey", "stdbuf"], kinds=V4, at=((HOSTS, "v4"),))
+    yield Case("mckey -l", utils.mckey_no_loopback, ["mckey", "stdbuf"], kinds=V4, at=((ONE, "v4"),))
+    yield Case("mckey -o", utils.mckey_send_only, ["mckey", "stdbuf"], kinds=V4, at=FULL_ONLY,
+               places=(ONE, USERS))
+    yield Case("cmtime -c 1000", utils.cmtime, ["cmtime"], at=((ONE, "lo4"), (HOSTS, "v4")))
+    yield Case("rdma_client", utils.rdma_client, ["rdma_server", "rdma_client"], at=FEW)
+    for kind in "rx":
+        yield Case(f"rdma_xclient -c {kind}", utils.xclient(kind), ["rdma_xserver", "rdma_xclient"],
+                   kinds=V4, at=FEW if kind == "r" else ((ONE, "lo4"),))
+
+
+def rsockets():
+    some = ["-T v", "-I 20", "-C 20", "-S 20000"]
+    for how in "ban":
+        yield Case(f"rstream -T {how}, verified", stream("rstream", f"-T {how}", *some), ["rstream"],
+                   at=FEW if how == "b" else ((ONE, "lo4"),))
+        yield Case(f"rstream -S all -T {how}", stream("rstream", "-S all", f"-T {how}"), ["rstream"],
+                   at=FULL_ONLY)
+    yield Case("rstream -S all -T f", stream("rstream", "-S all", "-T f"), ["rstream"], at=FULL_ONLY)
+    yield Case("rstream -T r", stream("rstream", "-T r", *some), ["rstream"])
+    for how in "ban":
+        yield Case(f"riostream -T {how}, verified", stream("riostream", f"-T {how}", *some),
+                   ["riostream"], at=((ONE, "lo4"),) if how == "b" else FULL_ONLY)
+    yield Case("riostream", stream("riostream"), ["riostream"], at=FULL_ONLY)
+    yield Case("rcopy", utils.rcopy, ["rcopy"], kinds=V4, at=FEW)
+    yield Case("librspreload", others.rspreload, ["rstream", others.PRELOAD], at=FEW)
+    yield Case("librspreload, iperf3", others.rspreload_iperf3, ["iperf3", others.PRELOAD],
+               at=FULL_ONLY)
+
+
+def perftests():
+    for op in ("send", "write", "read"):
+        for kind in ("bw", "lat"):
+            tool = f"ib_{op}_{kind}"
+            yield Case(f"{tool} -R", perftest(tool, "-R"), [tool], kinds=V4,
+                       at=FEW if op == "send" else ((ONE, "lo4"),))
+            if kind == "bw":
+                yield Case(f"{tool} -R -q 8", perftest(tool, "-R", "-q", "8"), [tool], kinds=V4)
+            yield Case(f"{tool} -z", perftest(tool, "-z"), [tool], kinds=V4,
+                       at=((ONE, HERE),) if op == "write" else FULL_ONLY)
+            yield Case(f"{tool} -R -T 96", perftest(tool, "-R", "-T", "96"), [tool], kinds=V4,
+                       at=((HOSTS, "v4"),) if op == "read" else FULL_ONLY)
+        if op == "send":
+            for kind in ("bw", "lat"):
+                tool = f"ib_send_{kind}"
+                yield Case(f"{tool} -R -c UD", perftest(tool, "-R", "-c", "UD", "-s", "1024"), [tool],
+                           kinds=V4, at=FEW if kind == "lat" else ((ONE, "lo4"),))
+
+
+def programs():
+    yield Case("qperf -cm1", others.qperf, ["qperf"], kinds=V4, at=((ONE, "lo4"), (HOSTS, "v4")))
+    yield Case("fi_pingpong -p verbs -e msg", fi_pingpong("verbs", "msg"), ["fi_pingpong"],
+               at=((ONE, HERE), (HOSTS, "v4")))
+    yield Case("fi_pingpong -p verbs;ofi_rxm -e rdm", fi_pingpong("verbs;ofi_rxm", "rdm"),
+               ["fi_pingpong"], at=((ONE, HERE),))
+    for verb in ("read", "write", "send"):
+        yield Case(f"fio, {verb}", fio(verb), ["fio"], kinds=V4,
+                   at=FEW if verb == "send" else ((ONE, "lo4"),))
+    for kind in ("stream", "tag", "am"):
+        yield Case(f"ucp_client_server -c {kind}", ucp(kind), [others.EXAMPLE, "gcc"],
+                   at=((ONE, HERE), (HOSTS, "v4")) if kind == "tag" else ((ONE, HERE),))
+
+
+def systems():
+    """Whole systems: not in the quick run."""
+    yield Case("librpma", whole.rpma, ["/usr/include/librpma.h", "gcc"], at=FULL_ONLY)
+    yield Case("tgt and qemu-io iser://", whole.iser,
+               ["tgtd", "tgtadm", "qemu-io", "qemu-img", "/usr/lib/x86_64-linux-gnu/qemu/block-iscsi.so"],
+               kinds=V4, at=FULL_ONLY)
+    for pin in (False, True):
+        yield Case("QEMU migration" + ", rdma-pin-all" * pin, whole.migration(pin),
+                   ["qemu-system-x86_64", "as", "objcopy"], kinds=V4, at=FULL_ONLY)
+
+
+def table():
+    for part in (rdmacm_utils, rsockets, perftests, programs, systems):
+        yield from part()

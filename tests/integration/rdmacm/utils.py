@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""librdmacm's own programs (rdmacm-utils)."""
+import os
+import time
+
+from harness import free_port, patience
+from places import Failed, output
+
+# What they say where nobody listens (yet): REJ 8, SIDR 1.
+REFUSED = r"REJECTED, error: 8|REJECTED, error 8|UNREACHABLE, error: 1$|Connection refused"
+EVENT_ERROR = r"event: RDMA_CM_EVENT_|RDMA_CM_EVENT_[A-Z_]+, error"
+
+
+def lines(argv):
+    """The program, writing line by line into a file, too."""
+    return ["stdbuf", "-oL", *argv]
+
+
+def bound(x):
+    """The server's bind address of the same family as the client's: wildcard."""
+    return ["-b", "::0"] if x.v6 else []
+
+
+def rping(x):
+    port = str(free_port())
+    s, c = x.pair(["rping", "-s", "-a", x.address, "-p", port, "-C", "100", "-v", "-V"],
+                  ["rping", "-c", "-a", x.address, "-p", port, "-C", "100", "-v", "-V"], REFUSED)
+    for out in (s, c):
+        x.require(out, r"ping data: rdma-ping-99:")
+        x.refuse(out, "cq completion failed", "mismatch")
+
+
+def rping_own_qp(x):
+    """-q: the QP is made and modified by the program, and rdma_establish() sends the RTU."""
+    port = str(free_port())
+    args = ["-a", x.address, "-p", port, "-C", "20", "-V", "-q"]
+    x.pair(["rping", "-s", *args], ["rping", "-c", *args], REFUSED)
+
+
+def rping_wildcard(x):
+    """A server on the wildcard address, a client that binds its source."""
+    port = str(free_port())
+    x.pair(["rping", "-s", "-a", "::0" if x.v6 else "0.0.0.0", "-p", port, "-C", "20"],
+           ["rping", "-c", "-a", x.address, "-p", port, "-C", "20", "-V",
+            *(["-I", x.address] if x.place.name != "two hosts" else [])], REFUSED)
+
+
+def rping_50(x):
+    """50 clients of one server, connected all at a time. Each is started when the one before has
+    its connection: rping -P takes the second of two requests at once for both (child_cm_id)."""
+    port = str(free_port())
+    s = x.serve(["rping", "-s", "-P", "-a", x.address, "-p", port])
+    argv = ["rping", "-c", "-a", x.address, "-p", port, "-V", "-C"]
+    x.connect(s, [*argv, "1"], REFUSED)
+    clients, end = [], time.monotonic() + patience(100)
+    for _ in range(50):
+        c = x.start(x.place.client, lines([*argv, "300", "-v"]))
+        while "ping data" not in output(c) and c.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)
+        clients.append(c)
+    for c in clients:
+        while c.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        if c.returncode != 0 or "rdma-ping-299:" not in output(c):
+            raise Failed("a client failed\n" + x.texts())
+    x.refuse(x.close(s, forever=True), "failed", "error")
+
+
+def rping_dead_port(x):
+    c = x.place.client.run(["rping", "-c", "-a", x.address, "-p", str(free_port()), "-C", "1"])
+    if c.rc == 0 or "cma event RDMA_CM_EVENT_REJECTED, error 8" not in c.out:
+        raise Failed("not REJECTED 8\n" + c.text())
+
+
+def cmatose(x, *options, server=(), client=()):
+    port = str(free_port())
+    args = ["-p", port, "-c", "100", "-C", "100", *options]
+    s, c = x.pair(["ucmatose", *args, *bound(x), *server],
+                  ["ucmatose", *args, "-s", x.address, *client], REFUSED, limit=100)
+    for out in (s, c):
+        x.require(out, "^data transfers complete", "^return status 0$")
+        x.refuse(out, EVENT_ERROR, "fail")
+
+
+def cmatose_migrate(x):
+    cmatose(x, "-m")
+
+
+def cmatose_options(x):
+    """Type of service and ACK timeout, and a server that is bound to the address."""
+    cmatose(x, server=["-b", x.address, "-a", "15"], client=["-t", "96", "-a", "15"])
+
+
+def cmatose_gid(x):
+    """AF_IB: both sides name the GID, in the port space of InfiniBand."""
+    gid = x.address if x.v6 else "::ffff:" + x.address
+    cmatose(x, "-f", "gid", "-P", "ib", server=["-b", gid], client=["-b", gid])
+
+
+def udaddy(x, *options):
+    args = ["-c", "10", *options]
+    s, c = x.pair(["udaddy", *args, *bound(x)], ["udaddy", *args, "-s", x.address], REFUSED)
+    for out in (s, c):
+        x.require(out, "^data transfers complete", "^return status 0$")
+        x.refuse(out, EVENT_ERROR, "fail")
+
+
+def udaddy_ipoib(x):
+    udaddy(x, "-P", "ipoib")
+
+
+def mckey(x, *options):
+    """The receiver has joined before the sender starts. Both wait three seconds by themselves."""
+    own = x.address
+    far = x.place.client.host.v4 if x.place.name == "two hosts" else own
+    argv = lines(["mckey", "-m", "239.1.1.1", *options, "-b"])
+    s = x.serve([*argv, own], ready="mckey: joined dgid: ::ffff:239.1.1.1")
+    c = x.connect(s, [*argv, far, "-s"])
+    for out in (x.close(s), c):
+        x.require(out, "^data transfers complete", "^return status 0$")
+        x.refuse(out, EVENT_ERROR, "fail")
+
+
+def mckey_no_loopback(x):
+    mckey(x, "-l")
+
+
+def mckey_send_only(x):
+    """The sender joins as a send-only member."""
+    s = x.serve(lines(["mckey", "-m", "239.1.1.2", "-b", x.address]), ready="joined dgid")
+    c = x.connect(s, ["mckey", "-m", "239.1.1.2", "-b", x.address, "-s", "-o"])
+    x.require(x.close(s), "^return status 0$")
+    x.require(c, "^return status 0$")
+
+
+def cmtime(x):
+    """Its server serves for ever."""
+    port = str(free_port())
+    _, c = x.pair(["cmtime", "-p", port, *bound(x)],
+                  ["cmtime", "-p", port, "-c", "1000", "-s", x.address], REFUSED, forever=True,
+                  limit=100)
+    x.require(c, r"^connect +:", r"^destroy +:")
+    x.refuse(c, EVENT_ERROR, "fail")
+
+
+def rdma_client(x):
+    port = str(free_port())
+    s, c = x.pair(["rdma_server", "-p", port, "-s", "::" if x.v6 else "0.0.0.0"],
+                  ["rdma_client", "-p", port, "-s", x.address], REFUSED)
+    x.require(s, "^rdma_server: end 0$")
+    x.require(c, "^rdma_client: end 0$")
+
+
+def xclient(kind):
+    def fn(x):
+        port = str(free_port())
+        s, c = x.pair(["rdma_xserver", "-p", port, "-c", kind],
+                      ["rdma_xclient", "-p", port, "-c", kind, "-s", x.address], REFUSED)
+        x.require(s, "^rdma_xserver: end 0$")
+        x.require(c, "^rdma_xclient: end 0$")
+        for out in (s, c):  # they end with 0 after some failures, too
+            x.refuse(out, "^rdma_(create|get|post|reg)")
+    return fn
+
+
+def stream(prog, *options):
+    """rsockets. Its default sizes, and data that both sides verify."""
+    def fn(x):
+        port = str(free_port())
+        args = ["-p", port]
+        for option in options:
+            args += option.split()
+        s, c = x.pair([prog, *args, *(["-b", "::0"] if x.v6 else [])],
+                      [prog, *args, "-s", x.address], REFUSED, limit=200)
+        for out in (s, c):
+            x.refuse(out, "^r(send|recv|poll|bind|listen|accept|connect|iowrite|iomap)", "async")
+        rows = c.count("_lat") + c.count("_bw") + c.count("custom")
+        wanted = 1 if any("-I" in o for o in options) else 62 if "-S all" in options else 10
+        if rows < wanted:
+            raise Failed(f"{rows} rows of results, not {wanted}\n" + x.texts())
+    return fn
+
+
+def rcopy(x):
+    """A file, compared afterwards. The server serves for ever."""
+    port = str(free_port())
+    where = os.path.join(x.work, "rcopy-" + port)
+    os.makedirs(where)
+    os.chmod(where, 0o777)
+    source, copy = os.path.join(where, "source"), os.path.join(where, "copy")
+    data = os.urandom(3 * 1000 * 1000 + 17)
+    with open(source, "wb") as f:
+        f.write(data)
+    x.pair(["rcopy", "-p", port], ["rcopy", source, f"{x.address}:{copy}", "-p", port], REFUSED,
+           forever=True)
+    with open(copy, "rb") as f:
+        if f.read() != data:
+            raise Failed("the copy differs\n" + x.texts())

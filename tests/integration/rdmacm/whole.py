@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+"""Whole systems of the distribution over rdma_cm: iSER storage, a migration of a guest, librpma."""
+import json
+import os
+import socket
+import subprocess
+import time
+
+from harness import free_port, patience
+from places import HERE, Failed
+from utils import REFUSED
+
+MIB = 1 << 20
+
+
+def build(x, name, argv):
+    """A program or image made from a source beside this file, in the work folder."""
+    path = os.path.join(x.work, name)
+    if os.path.exists(path):
+        return path
+    for cmd in argv(path):
+        p = subprocess.run(cmd, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True)
+        if p.returncode:
+            raise Failed(f"{' '.join(cmd)}:\n{p.stdout}")
+    os.chmod(path, 0o755)
+    return path
+
+
+# ----------------------------------------------------------------- librpma
+
+def rpma(x):
+    source = os.path.join(HERE, "rpma_client.c")
+    tool = build(x, "rpma_client", lambda path: [
+        ["gcc", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o", path, "-lrpma", "-libverbs"]])
+    port = str(free_port())
+    s, c = x.pair([tool, "server", x.address, port], [tool, "client", x.address, port],
+                  REFUSED + "|not REJECTED|CONN_REJECTED")
+    x.require(s, "^server: all right$")
+    x.require(c, "^client: all right$")
+
+
+# ----------------------------------------------------------------- tgt and qemu-io
+
+class Target:
+    """tgtd with one LUN that is a file, reached by iSER on the default port: it takes another one only
+    while errno is 0 when it starts (iser_param_parser), which the libraries that it loads do not do."""
+
+    PORT, NAME = 3260, "iqn.2026-01.example.dpa:disk"
+
+    def __init__(self, x, disk):
+        self.x = x
+        self.env = {"TGT_IPC_SOCKET": os.path.join(x.work, f"tgt-{free_port()}")}
+        self.process = x.start(x.place.server, [
+            "tgtd", "-f", "--iser", "pool_sz_mb=128", "--iscsi", f"portal=127.0.0.1:{free_port()}"],
+            self.env)
+        end = time.monotonic() + patience(30)
+        while self.admin("--op", "show", "--mode", "sys"):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Failed("tgtd does not answer\n" + x.texts())
+            time.sleep(0.02)
+        for words in (["--op", "new", "--mode", "target", "-T", self.NAME],
+                      ["--op", "new", "--mode", "logicalunit", "--lun", "1", "-b", disk],
+                      ["--op", "bind", "--mode", "target", "-I", "ALL"]):
+            said = self.admin("--lld", "iser", "--tid", "1", *words)
+            if said:
+                raise Failed(f"tgtadm {' '.join(words)}: {said}\n" + x.texts())
+
+    def admin(self, *words):
+        """What tgtadm complains about; None if it succeeds."""
+        p = subprocess.run(["tgtadm", *words], env=dict(os.environ, **self.env), check=False,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True)
+        return (p.stdout or f"status {p.returncode}") if p.returncode else None
+
+    @property
+    def url(self):
+        return f"iser://{self.x.address}:{self.PORT}/{self.NAME}/1"
+
+
+def iser(x):
+    """qemu-io writes patterns and reads them back; qemu-img copies random bytes there and back.
+    What the target's file holds afterwards is compared, too."""
+    disk, source, copy = (os.path.join(x.work, f"{name}-{free_port()}")
+                          for name in ("disk", "source", "copy"))
+    data = os.urandom(4 * MIB) * 4
+    with open(source, "wb") as f:
+        f.write(data)
+    with open(disk, "wb") as f:
+        f.truncate(len(data))
+    target = Target(x, disk)
+    commands = ["write -P 0x5a 0 1M", "write -P 0x33 1M 3M", "read -P 0x5a 0 1M",
+                "read -P 0x33 1M 3M", "read -P 0 4M 4M", "flush"]
+    c = x.connect(target.process, ["qemu-io", "-f", "raw",
+                                   *(w for cmd in commands for w in ("-c", cmd)), target.url])
+    x.require(c, "wrote 3145728/3145728", "read 4194304/4194304")
+    x.refuse(c, "[Pp]attern verification failed", "error")
+    with open(disk, "rb") as f:
+        if f.read(4 * MIB) != b"\x5a" * MIB + b"\x33" * (3 * MIB):
+            raise Failed("the disk does not hold what was written\n" + x.texts())
+    x.connect(target.process, ["qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", source,
+                               target.url], limit=100)
+    x.connect(target.process, ["qemu-img", "convert", "-f", "raw", "-O", "raw", target.url, copy],
+              limit=100)
+    for path in (disk, copy):
+        with open(path, "rb") as f:
+            if f.read() != data:
+                raise Failed(f"{path} differs from what was copied\n" + x.texts())
+    if target.process.poll() is not None:
+        raise Failed("tgtd ended\n" + x.texts())
+
+
+# ----------------------------------------------------------------- a guest that moves
+
+class Guest:
+    """QEMU with the guest of guest.S, and its monitor."""
+
+    def __init__(self, x, runner, name, image, *options):
+        self.x = x
+        base = os.path.join(x.work, f"{name}-{free_port()}")
+        self.serial, self.monitor = base + ".serial", base + ".monitor"
+        self.process = x.start(runner, [
+            "qemu-system-x86_64", "-M", "pc", "-accel", "tcg", "-m", "64", "-nodefaults",
+            "-no-user-config", "-display", "none", "-bios", image, "-serial",
+            f"file:{self.serial}", "-qmp", f"unix:{self.monitor},server=on,wait=off", *options])
+        self.wait(lambda: os.path.exists(self.monitor), "has no monitor")
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.wait(self.attach, "does not answer")
+        self.stream = self.socket.makefile("rw", encoding="utf-8")
+        self.stream.readline()
+        self.do("qmp_capabilities")
+
+    def attach(self):
+        return self.socket.connect_ex(self.monitor) == 0
+
+    def wait(self, condition, what, limit=60):
+        end = time.monotonic() + patience(limit)
+        while not condition():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Failed(f"the guest {what}\n" + self.x.texts())
+            time.sleep(0.01)
+
+    def do(self, command, **arguments):
+        self.stream.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+        self.stream.flush()
+        while True:
+            line = self.stream.readline()
+            if not line:
+                raise Failed(f"QEMU ended at {command}\n" + self.x.texts())
+            answer = json.loads(line)
+            if "error" in answer:
+                raise Failed(f"{command}: {answer['error']['desc']}\n" + self.x.texts())
+            if "return" in answer:
+                return answer["return"]
+
+    def written(self):
+        if not os.path.exists(self.serial):
+            return ""
+        with open(self.serial, encoding="ascii") as f:
+            return f.read()
+
+
+def ready_to_migrate(x, name, *options):
+    image = build(x, "guest.bin", lambda path: [
+        ["as", "--32", os.path.join(HERE, "guest.S"), "-o", path + ".o"],
+        ["objcopy", "-O", "binary", "-j", ".text", path + ".o", path]])
+    return Guest(x, x.place.server if name == "destination" else x.place.client, name, image,
+                 *options)
+
+
+def migration(pin_all):
+    """The guest runs on at the destination, its memory and its counter as they were."""
+    def fn(x):
+        port = free_port()
+        destination = ready_to_migrate(x, "destination", "-incoming", "defer")
+        source = ready_to_migrate(x, "source")
+        source.wait(lambda: len(source.written()) > 100, "does not run")
+        for guest in (destination, source):
+            guest.do("migrate-set-capabilities", capabilities=[
+                {"capability": "rdma-pin-all", "state": pin_all}])
+        # QEMU listens before it answers
+        destination.do("migrate-incoming", uri=f"rdma:{x.address}:{port}")
+        source.do("migrate", uri=f"rdma:{x.address}:{port}")
+        source.wait(lambda: done(source), "does not migrate")
+        before = source.written()
+        destination.wait(lambda: len(destination.written()) > 100, "does not run on")
+        after = destination.written()
+        for guest in (source, destination):
+            guest.do("quit")
+            x.close(guest.process)
+        line = before + after
+        if any(line[i] != "0123456789abcdef"[i % 16] for i in range(len(line))):
+            raise Failed(f"the guest wrote ...{before[-20:]} and then {after[:20]}...\n" + x.texts())
+    return fn
+
+
+def done(guest):
+    answer = guest.do("query-migrate")
+    if answer.get("status") in ("failed", "cancelled"):
+        raise Failed(f"the migration: {answer}\n" + guest.x.texts())
+    return answer.get("status") == "completed"
