@@ -73,7 +73,7 @@ def fio(verb, iodepth=16):
         port = str(free_port())
         common = ["fio", "--ioengine=rdma", f"--port={port}", "--bs=64k", "--size=32m",
                   "--output-format=json"]
-        checked = ["--verify=crc32c"] if verb == "send" else []
+        checked = ["--verify=crc32c", "--verify_state_save=0"] if verb == "send" else []
         s, c = x.pair([*common, "--name=server", "--rw=read", f"--iodepth={2 * iodepth}", *checked],
                       [*common, "--name=client", "--rw=write", f"--iodepth={iodepth}",
                        f"--verb={verb}", f"--hostname={x.address}", *checked,

@@ -95,8 +95,8 @@ def cmatose_options(x):
 def cmatose_gid(x):
     """AF_IB names ports of InfiniBand. A RoCE device has none, as with a kernel."""
     gid = x.address if x.v6 else "::ffff:" + x.address
-    s = x.place.server.run(["ucmatose", "-f", "gid", "-P", "ib", "-b", gid])
-    c = x.place.client.run(["ucmatose", "-f", "gid", "-P", "ib", "-s", gid])
+    s = x.place.server.run(["ucmatose", "-f", "gid", "-P", "ib", "-b", gid], 10)
+    c = x.place.client.run(["ucmatose", "-f", "gid", "-P", "ib", "-s", gid], 10)
     for r, what in ((s, "bind address failed"), (c, "failure getting addr")):
         if r.rc == 0 or f"{what}: No such device" not in r.out:
             raise Failed(f"not '{what}: No such device'\n" + r.text())
