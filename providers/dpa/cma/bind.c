@@ -249,7 +249,7 @@ static int listen_on(struct cma_id *id, uint32_t backlog)
 		err = cma_bind_any(id, AF_INET);
 	if (!err && id->state != CMA_BOUND)
 		return EINVAL;
-	if (!err && id->reuse)
+	if (!err) /* also tells the boards of other users that somebody listens */
 		err = dpa_cm_port_listen(id->ports->ports, &id->claim);
 	if (!err)
 		err = cma_engine_start();
