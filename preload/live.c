@@ -334,19 +334,20 @@ void pl_live_look(unsigned function, const char *name, struct stat *st)
 	st->st_nlink = 1;
 }
 
+bool pl_is_live(const char *fd_path)
+{
+	return strncmp(fd_path, MEMFD_LINK, strlen(MEMFD_LINK)) == 0;
+}
+
 static PL_OUT_OF_LINE void look_like_file(int fd, struct stat *st)
 {
-	char link[40], name[160], *end;
+	char name[200], *end;
 	unsigned function;
-	long n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, name, sizeof(name) - 1);
-	if (n <= 0)
+	if (!pl_fd_path(fd, name, sizeof(name)) || !pl_is_live(name))
 		return;
-	name[n] = '\0';
 	end = strstr(name, " (deleted)");
-	if (!end || strncmp(name, MEMFD_LINK, strlen(MEMFD_LINK)) != 0)
+	if (!end)
 		return;
 	*end = '\0';
 	function = (unsigned)strtoul(name + strlen(MEMFD_LINK), &end, 10);

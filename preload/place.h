@@ -36,6 +36,8 @@ const char *pl_shown(const char *path, const char **root);
  */
 /* A file whose text is made when it is opened: its name for pl_live_open(). NULL: it is none. */
 const char *pl_live_name(const char *rest, unsigned *function);
+/* Is a path, as the kernel has it of a descriptor, that of such a file while it is open? */
+bool pl_is_live(const char *fd_path);
 /* A folder that has further entries: calls add for each. name, d_type. False: add returned false.
  */
 typedef bool pl_add_fn(void *arg, const char *name, unsigned char type);

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 TestSuite(preload_sysfs, .init = need_preload);
@@ -290,6 +292,33 @@ Test(preload_sysfs, what_is_listed_can_be_read)
 	read_all(IBDEV "/", 9);
 	read_all(IBDEV "/device", 9);
 	read_all(VERBS "/uverbs_dpa0", 9);
+}
+
+/* libudev asks before it takes a folder for a device. */
+Test(preload_sysfs, file_system)
+{
+	static const char *const paths[] = {IBDEV,
+					    IBDEV "/ports/1",
+					    IBDEV "/node_type",
+					    IBDEV "/node_guid",
+					    "/sys/class/infiniband",
+					    PCI};
+	struct statfs fs;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		int fd = open(paths[i], O_RDONLY);
+
+		cr_assert_eq(statfs(paths[i], &fs), 0, "%s", paths[i]);
+		cr_expect_eq(fs.f_type, SYSFS_MAGIC, "%s", paths[i]);
+		memset(&fs, 0, sizeof(fs));
+		cr_assert_eq(fstatfs(fd, &fs), 0, "%s", paths[i]);
+		cr_expect_eq(fs.f_type, SYSFS_MAGIC, "%s", paths[i]);
+		close(fd);
+	}
+	cr_expect_eq(statfs(IBDEV "/nothing", &fs), -1);
+	cr_expect_eq(errno, ENOENT);
+	cr_assert_eq(statfs("/proc", &fs), 0);
+	cr_expect_eq(fs.f_type, PROC_SUPER_MAGIC);
 }
 
 static int entries(const char *path)

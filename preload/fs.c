@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* fs.c - statfs(2) and fstatfs(2): libudev takes a device for one only where it is on a sysfs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "place.h"
+#include "preload.h"
+
+_Static_assert(sizeof(struct statfs) == sizeof(struct statfs64), "the 64 variants are aliases");
+
+/* As the host has it, or what every sysfs says. */
+static int sysfs_stat(struct statfs *fs)
+{
+	int err = errno;
+
+	if (PL_NEXT(statfs)("/sys", fs) == 0 && fs->f_type == SYSFS_MAGIC)
+		return 0;
+	errno = err;
+	*fs = (struct statfs){
+		.f_type = SYSFS_MAGIC, .f_bsize = 4096, .f_frsize = 4096, .f_namelen = NAME_MAX};
+	return 0;
+}
+
+static PL_OUT_OF_LINE int statfs_ours(const char *path, struct statfs *fs)
+{
+	struct pl_path p;
+	struct stat st;
+
+	switch (pl_lookup(AT_FDCWD, path, false, &p)) {
+	case PL_PASS:
+		return PL_NEXT(statfs)(path, fs);
+	case PL_HOST:
+	case PL_MERGE:
+		return PL_NEXT(statfs)(p.at, fs);
+	case PL_NODE:
+		return PL_NEXT(statfs)("/dev", fs);
+	default:
+		if (stat(path, &st))
+			return -1;
+		return p.is_dev ? PL_NEXT(statfs)("/dev", fs) : sysfs_stat(fs);
+	}
+}
+
+PL_EXPORT int statfs(const char *path, struct statfs *fs)
+{
+	return pl_maybe(path) ? statfs_ours(path, fs) : PL_NEXT(statfs)(path, fs);
+}
+
+/* A folder or a file of the tree, or one that was made when it was opened? */
+static PL_OUT_OF_LINE bool is_shown(int fd)
+{
+	char path[PATH_MAX];
+	const char *root;
+	int err = errno;
+	bool shown;
+
+	shown = pl_fd_path(fd, path, sizeof(path)) &&
+		((pl_shown(path, &root) && strcmp(root, "/sys") == 0) || pl_is_live(path));
+	errno = err;
+	return shown;
+}
+
+PL_EXPORT int fstatfs(int fd, struct statfs *fs)
+{
+	if (atomic_load_explicit(&pl_seen, memory_order_relaxed) && is_shown(fd))
+		return sysfs_stat(fs);
+	return PL_NEXT(fstatfs)(fd, fs);
+}
+
+PL_EXPORT int statfs64(const char *path, struct statfs64 *fs) __attribute__((alias("statfs")));
+PL_EXPORT int fstatfs64(int fd, struct statfs64 *fs) __attribute__((alias("fstatfs")));
