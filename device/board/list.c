@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "board.h"
+#include "cm.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"
@@ -15,7 +16,7 @@
 
 /* Objects of all processes that live. */
 struct sums {
-	uint64_t pd, cq, qp, mr, ctx, srq;
+	uint64_t pd, cq, qp, cm_id, mr, ctx, srq;
 };
 
 static void add(struct sums *s, const struct dpa_board_proc *p)
@@ -40,18 +41,36 @@ static void add_all(struct dpa_board *b, struct sums *s)
 	}
 }
 
+/* Listeners and connections: an id of rdma_cm that is neither yet has nothing on the board. */
+static uint64_t count_cm_ids(struct dpa_board *b)
+{
+	struct dpa_gsi_service s;
+	struct dpa_gsi_id id;
+	uint32_t slot, gen;
+	uint64_t n = 0;
+
+	for (uint32_t at = 0; dpa_board_service_next(b, &at, &s, &slot, &gen); at++)
+		n += dpa_board_alive(b, slot, gen);
+	for (uint32_t at = 0; dpa_board_cmid_next(b, &at, &id, &slot, &gen); at++)
+		n += dpa_board_alive(b, slot, gen);
+	return n;
+}
+
 /* "NAME NUMBER" a line, in the kernel's names and order. b NULL: nobody uses the adapter. */
 static int counts_text(struct dpa_board *b, char *text, size_t len)
 {
 	struct sums s = {0};
 	int n;
 
-	if (b)
+	if (b) {
 		add_all(b, &s);
-	n = snprintf(text, len, "pd %llu\ncq %llu\nqp %llu\nmr %llu\nctx %llu\nsrq %llu\n",
+		s.cm_id = count_cm_ids(b);
+	}
+	n = snprintf(text, len,
+		     "pd %llu\ncq %llu\nqp %llu\ncm_id %llu\nmr %llu\nctx %llu\nsrq %llu\n",
 		     (unsigned long long)s.pd, (unsigned long long)s.cq, (unsigned long long)s.qp,
-		     (unsigned long long)s.mr, (unsigned long long)s.ctx,
-		     (unsigned long long)s.srq);
+		     (unsigned long long)s.cm_id, (unsigned long long)s.mr,
+		     (unsigned long long)s.ctx, (unsigned long long)s.srq);
 	return (size_t)n < len ? n : -ENOSPC;
 }
 

@@ -83,7 +83,7 @@ static PL_OUT_OF_LINE void look_again(void)
 	unsigned now = GET(made), looked;
 
 	SET(misses, 0);
-	if (look(4096, &looked))
+	if (look(1024, &looked))
 		SET(none_once, 0);
 	else if (GET(none_once) == now)
 		SET(none, now);
