@@ -135,7 +135,7 @@ static struct event taken;
 static void *take(void *arg)
 {
 	atomic_store(&tid, (int)gettid());
-	atomic_store(&result, try_event(fd, &taken));
+	atomic_store(&result, try_event(fd, arg));
 	return arg;
 }
 
@@ -160,7 +160,7 @@ static pthread_t blocked(void)
 
 	atomic_store(&tid, 0);
 	atomic_store(&result, -1);
-	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
+	cr_assert_eq(pthread_create(&t, NULL, take, &taken), 0);
 	while (!atomic_load(&tid) || state_of(atomic_load(&tid)) != 'S')
 		sched_yield();
 	return t;
@@ -183,7 +183,7 @@ Test(cma_fd, one_event_for_two_threads)
 	pthread_t a = blocked(), b;
 	struct event ev;
 
-	cr_assert_eq(pthread_create(&b, NULL, take, NULL), 0);
+	cr_assert_eq(pthread_create(&b, NULL, take, &ev), 0);
 	fire();
 	fire();
 	pthread_join(a, NULL);
@@ -232,6 +232,7 @@ Test(cma_fd, unless_its_handler_restarts)
 	cr_assert_eq(atomic_load(&result), 0);
 }
 
+#ifndef __SANITIZE_THREAD__ /* a thread that is cancelled in a read() hangs there */
 /* libiscsi cancels the thread that waits for events, then destroys its id. */
 Test(cma_fd, cancellation)
 {
@@ -275,6 +276,8 @@ Test(cma_fd, cancellation_and_an_event_at_once)
 		cr_assert_eq(events_of(fd), 0);
 	}
 }
+
+#endif
 
 /* mckey and rping close the channel while a thread waits there. */
 Test(cma_fd, closing_under_a_blocked_thread)

@@ -127,6 +127,7 @@ Test(cma_fork, a_connection_is_none_of_the_child)
 	parent_goes_on();
 }
 
+#ifndef __SANITIZE_THREAD__ /* has no threads after a fork */
 /* The child's own channels and connections work, beside the parent's. */
 Test(cma_fork, a_child_with_channels_of_its_own)
 {
@@ -229,3 +230,4 @@ Test(cma_fork, a_daemon_that_connects_first)
 {
 	daemonize(CONNECT_FIRST);
 }
+#endif
