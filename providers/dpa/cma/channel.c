@@ -15,14 +15,22 @@
 
 struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
 
+/* A thread that is cancelled meanwhile would keep the lock: reads and writes are points of that. */
 void cma_lock(void)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&cma.lock);
+	cma.cancel = cancel;
 }
 
 void cma_unlock(void)
 {
+	int cancel = cma.cancel;
+
 	pthread_mutex_unlock(&cma.lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 static void set_level(const struct cma_channel *ch, bool on)

@@ -167,6 +167,7 @@ enum cma_engine_state { CMA_ENGINE_OFF, CMA_ENGINE_ON };
 
 struct cma {
 	pthread_mutex_t lock;
+	int cancel; /* of the thread that holds it: its cancellation state before */
 	struct cma_channel *channels;
 	struct cma_id *listeners;
 	struct cma_id **ids; /* by number - 1 */
