@@ -63,9 +63,12 @@ static bool answered(int fd)
 
 		if (n < (ssize_t)sizeof(*h) || h->nlmsg_seq != 77 || h->nlmsg_pid != port_of(fd))
 			return false;
-		for (int left = (int)n; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
+		for (size_t at = 0; at + sizeof(*h) <= (size_t)n; at += NLMSG_ALIGN(h->nlmsg_len)) {
+			h = (const void *)(buf + at);
 			if (h->nlmsg_type == NLMSG_DONE)
 				return found;
+			if (h->nlmsg_len < sizeof(*h) || h->nlmsg_len > (size_t)n - at)
+				return false;
 			found |= names_dpa0(h);
 		}
 	}
