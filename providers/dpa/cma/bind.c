@@ -177,6 +177,8 @@ static int check_addr(struct cma_id *id)
 		return EINVAL;
 	if (cma_addr_is_any(&id->src))
 		return 0;
+	if (id->src.family == CMA_AF_IB) /* names a port of InfiniBand: RESOLVE refuses it, too */
+		return ENODEV;
 	return cma_take_device(id);
 }
 
