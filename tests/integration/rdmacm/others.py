@@ -108,9 +108,9 @@ def ucp(kind):
     def fn(x):
         port = free_port()
         env = {"UCX_SOCKADDR_TLS_PRIORITY": "rdmacm", "UCX_NET_DEVICES": "dpa0:1",
-               "UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_LOG_LEVEL": "diag",
+               "UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_LOG_LEVEL": "warn",
                "UCX_WARN_UNUSED_ENV_VARS": "n"}
-        argv = [example(x), "-p", str(port), "-c", kind, "-i", "3", "-s", "100000"]
+        argv = [example(x), "-p", str(port), "-c", kind, "-i", "3", "-s", "10000"]
         argv += ["-6"] if x.v6 else []
         s = x.serve(["stdbuf", "-oL", *argv], env, "Waiting for connection")
         if listening(port, x.place.server.tcp_tables()):
@@ -119,7 +119,8 @@ def ucp(kind):
         x.require(c, "Client: iteration #3")
         x.require(output(s), "UCP TEST SUCCESS")
         for out in (c, x.close(s, forever=True)):
-            x.refuse(out, "failed", "error handling", "DIAG", "WARN", "ERROR", "max_backlog")
+            # what the example says where the peer closes first is no error
+            x.refuse(out, "UCX +(WARN|ERROR)", "failed to (connect|listen|create|send|receive)")
     return fn
 
 

@@ -117,8 +117,9 @@ def systems():
     yield Case("tgt and qemu-io iser://", whole.iser,
                ["tgtd", "tgtadm", "qemu-io", "qemu-img", "/usr/lib/x86_64-linux-gnu/qemu/block-iscsi.so"],
                kinds=V4, at=FULL_ONLY)
-    for pin in (False, True):
-        yield Case("QEMU migration" + ", rdma-pin-all" * pin, whole.migration(pin),
+    for live in (False, True):
+        yield Case("QEMU live migration, rdma-pin-all" if live else "QEMU migration, guest stopped",
+                   whole.migration(live),
                    ["qemu-system-x86_64", "as", "objcopy"], kinds=V4, at=FULL_ONLY)
 
 

@@ -47,6 +47,7 @@ class Target:
     while errno is 0 when it starts (iser_param_parser), which the libraries that it loads do not do."""
 
     PORT, NAME = 3260, "iqn.2026-01.example.dpa:disk"
+    INITIATOR = "iqn.2008-11.org.linux-kvm"  # QEMU's
 
     def __init__(self, x, disk):
         self.x = x
@@ -61,7 +62,8 @@ class Target:
             time.sleep(0.02)
         for words in (["--op", "new", "--mode", "target", "-T", self.NAME],
                       ["--op", "new", "--mode", "logicalunit", "--lun", "1", "-b", disk],
-                      ["--op", "bind", "--mode", "target", "-I", "ALL"]):
+                      ["--op", "bind", "--mode", "target", "-I", "ALL"],  # iSER asks for both
+                      ["--op", "bind", "--mode", "target", "--initiator-name", self.INITIATOR]):
             said = self.admin("--lld", "iser", "--tid", "1", *words)
             if said:
                 raise Failed(f"tgtadm {' '.join(words)}: {said}\n" + x.texts())
@@ -80,7 +82,8 @@ class Target:
 
 def iser(x):
     """qemu-io writes patterns and reads them back; qemu-img copies random bytes there and back.
-    What the target's file holds afterwards is compared, too."""
+    What the target's file holds afterwards is compared, too. -t unsafe: no flushes, in which libiscsi
+    1.19 crashes over iSER (iscsi_synchronizecache10_task)."""
     disk, source, copy = (os.path.join(x.work, f"{name}-{free_port()}")
                           for name in ("disk", "source", "copy"))
     data = os.urandom(4 * MIB) * 4
@@ -90,17 +93,17 @@ def iser(x):
         f.truncate(len(data))
     target = Target(x, disk)
     commands = ["write -P 0x5a 0 1M", "write -P 0x33 1M 3M", "read -P 0x5a 0 1M",
-                "read -P 0x33 1M 3M", "read -P 0 4M 4M", "flush"]
-    c = x.connect(target.process, ["qemu-io", "-f", "raw",
+                "read -P 0x33 1M 3M", "read -P 0 4M 4M"]
+    c = x.connect(target.process, ["qemu-io", "-t", "unsafe", "-f", "raw",
                                    *(w for cmd in commands for w in ("-c", cmd)), target.url])
     x.require(c, "wrote 3145728/3145728", "read 4194304/4194304")
     x.refuse(c, "[Pp]attern verification failed", "error")
     with open(disk, "rb") as f:
         if f.read(4 * MIB) != b"\x5a" * MIB + b"\x33" * (3 * MIB):
             raise Failed("the disk does not hold what was written\n" + x.texts())
-    x.connect(target.process, ["qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", source,
+    x.connect(target.process, ["qemu-img", "convert", "-n", "-t", "unsafe", "-f", "raw", "-O", "raw", source,
                                target.url], limit=100)
-    x.connect(target.process, ["qemu-img", "convert", "-f", "raw", "-O", "raw", target.url, copy],
+    x.connect(target.process, ["qemu-img", "convert", "-t", "unsafe", "-T", "unsafe", "-f", "raw", "-O", "raw", target.url, copy],
               limit=100)
     for path in (disk, copy):
         with open(path, "rb") as f:
@@ -168,8 +171,10 @@ def ready_to_migrate(x, name, *options):
                  *options)
 
 
-def migration(pin_all):
-    """The guest runs on at the destination, its memory and its counter as they were."""
+def migration(live):
+    """The guest runs on at the destination, its memory and its counter as they were. Live with
+    rdma-pin-all, stopped meanwhile without it: there QEMU 7.2 with TCG posts no WRITE for the pages
+    that got dirty last (a capture of dpa0 shows it), whatever the device."""
     def fn(x):
         port = free_port()
         destination = ready_to_migrate(x, "destination", "-incoming", "defer")
@@ -177,12 +182,18 @@ def migration(pin_all):
         source.wait(lambda: len(source.written()) > 100, "does not run")
         for guest in (destination, source):
             guest.do("migrate-set-capabilities", capabilities=[
-                {"capability": "rdma-pin-all", "state": pin_all}])
+                {"capability": "rdma-pin-all", "state": live}])
+        if not live:
+            source.do("stop")
         # QEMU listens before it answers
         destination.do("migrate-incoming", uri=f"rdma:{x.address}:{port}")
         source.do("migrate", uri=f"rdma:{x.address}:{port}")
         source.wait(lambda: done(source), "does not migrate")
         before = source.written()
+        if not live:
+            destination.wait(lambda: destination.do("query-status")["status"] == "paused",
+                             "does not arrive")
+            destination.do("cont")
         destination.wait(lambda: len(destination.written()) > 100, "does not run on")
         after = destination.written()
         for guest in (source, destination):
