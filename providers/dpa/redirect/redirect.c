@@ -7,7 +7,8 @@
  * libibverbs (and of librdmacm) must come here. The dynamic linker reaches an imported function
  * through one pointer in the importing library's global offset table. This file replaces some of
  * those pointers, in those two libraries only: nobody else's write() is touched, and for
- * descriptors that are not ours the function that the pointer held before is called.
+ * descriptors that are not ours the function that the pointer held before is called. Which names
+ * a library imports is the choice of its build: the table below has all that compilers make.
  *
  * The slots are never put back: libibverbs never unloads a provider, and the provider is linked
  * with -z nodelete, which also keeps libibverbs, so neither end can dangle.
@@ -40,16 +41,61 @@
 
 static ssize_t our_write(int fd, const void *buf, size_t n);
 static ssize_t our_read(int fd, void *buf, size_t n);
+static ssize_t our_read_chk(int fd, void *buf, size_t n, size_t room);
 static int our_ioctl(int fd, unsigned long request, ...);
 static int our_close(int fd);
 static int our_open(const char *path, int flags, ...);
+static int our_open64(const char *path, int flags, ...);
+static int our_open_2(const char *path, int flags);
+static int our_open64_2(const char *path, int flags);
 static int our_fstat(int fd, struct stat *st);
+static int our_fstat64(int fd, struct stat *st);
 static int our_fxstat(int ver, int fd, struct stat *st);
+static int our_fxstat64(int ver, int fd, struct stat *st);
+static int our_stat(const char *path, struct stat *st);
+static int our_stat64(const char *path, struct stat *st);
+static int our_xstat(int ver, const char *path, struct stat *st);
+static int our_xstat64(int ver, const char *path, struct stat *st);
 
-enum { FN_WRITE, FN_READ, FN_IOCTL, FN_CLOSE, FN_OPEN, FN_FSTAT, FN_FXSTAT, FN_NUM };
+enum fn {
+	FN_WRITE,
+	FN_READ,
+	FN_READ_CHK,
+	FN_IOCTL,
+	FN_CLOSE,
+	FN_OPEN,
+	FN_OPEN64,
+	FN_OPEN_2,
+	FN_OPEN64_2,
+	FN_FSTAT,
+	FN_FSTAT64,
+	FN_FXSTAT,
+	FN_FXSTAT64,
+	FN_STAT,
+	FN_STAT64,
+	FN_XSTAT,
+	FN_XSTAT64,
+	FN_NUM
+};
 
-/* What glibc before 2.33 has in place of fstat(); not in its headers any more. */
-__attribute__((weak)) int __fxstat(int ver, int fd, struct stat *st);
+/*
+ * Names that the compiler makes out of open(), fstat(), stat() and read(): with
+ * _FILE_OFFSET_BITS=64, with _FORTIFY_SOURCE, and by the headers of glibc before 2.33. musl has
+ * none of them. The structures are the same: off_t has 64 bits on both machines.
+ */
+#define LIBC(name) __asm__(#name) __attribute__((weak))
+ssize_t libc_read_chk(int fd, void *buf, size_t n, size_t room) LIBC(__read_chk);
+int libc_open64(const char *path, int flags, ...) LIBC(open64);
+int libc_open_2(const char *path, int flags) LIBC(__open_2);
+int libc_open64_2(const char *path, int flags) LIBC(__open64_2);
+int libc_fstat64(int fd, struct stat *st) LIBC(fstat64);
+int libc_fxstat(int ver, int fd, struct stat *st) LIBC(__fxstat);
+int libc_fxstat64(int ver, int fd, struct stat *st) LIBC(__fxstat64);
+int libc_stat64(const char *path, struct stat *st) LIBC(stat64);
+int libc_xstat(int ver, const char *path, struct stat *st) LIBC(__xstat);
+int libc_xstat64(int ver, const char *path, struct stat *st) LIBC(__xstat64);
+
+enum { IN_BOTH = 0, IN_CM = 1, IN_VERBS = 2 };
 
 /*
  * `real` is what a slot held before, so that somebody else's interposition stays in the chain. It
@@ -58,17 +104,31 @@ __attribute__((weak)) int __fxstat(int ver, int fd, struct stat *st);
 static struct {
 	const char *name;
 	uintptr_t ours;
-	uintptr_t real;
-	bool chained; /* real is not our own import, but what the first slot held */
-	bool cm_only; /* for librdmacm alone */
+	uintptr_t real; /* 0: this C library does not have it */
+	int in;		/* in which of the two libraries: IN_BOTH, ... */
+	bool chained;	/* real is not our own import, but what the first slot held */
 } fns[FN_NUM] = {
-	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, false, false},
-	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, false, false},
-	[FN_IOCTL] = {"ioctl", (uintptr_t)our_ioctl, (uintptr_t)ioctl, false, false},
-	[FN_CLOSE] = {"close", (uintptr_t)our_close, (uintptr_t)close, false, false},
-	[FN_OPEN] = {"open", (uintptr_t)our_open, (uintptr_t)open, false, true},
-	[FN_FSTAT] = {"fstat", (uintptr_t)our_fstat, (uintptr_t)fstat, false, true},
-	[FN_FXSTAT] = {"__fxstat", (uintptr_t)our_fxstat, (uintptr_t)__fxstat, false, true},
+	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, IN_BOTH, false},
+	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, IN_BOTH, false},
+	[FN_READ_CHK] = {"__read_chk", (uintptr_t)our_read_chk, (uintptr_t)libc_read_chk, IN_BOTH,
+			 false},
+	[FN_IOCTL] = {"ioctl", (uintptr_t)our_ioctl, (uintptr_t)ioctl, IN_BOTH, false},
+	[FN_CLOSE] = {"close", (uintptr_t)our_close, (uintptr_t)close, IN_BOTH, false},
+	[FN_OPEN] = {"open", (uintptr_t)our_open, (uintptr_t)open, IN_CM, false},
+	[FN_OPEN64] = {"open64", (uintptr_t)our_open64, (uintptr_t)libc_open64, IN_CM, false},
+	[FN_OPEN_2] = {"__open_2", (uintptr_t)our_open_2, (uintptr_t)libc_open_2, IN_CM, false},
+	[FN_OPEN64_2] = {"__open64_2", (uintptr_t)our_open64_2, (uintptr_t)libc_open64_2, IN_CM,
+			 false},
+	[FN_FSTAT] = {"fstat", (uintptr_t)our_fstat, (uintptr_t)fstat, IN_CM, false},
+	[FN_FSTAT64] = {"fstat64", (uintptr_t)our_fstat64, (uintptr_t)libc_fstat64, IN_CM, false},
+	[FN_FXSTAT] = {"__fxstat", (uintptr_t)our_fxstat, (uintptr_t)libc_fxstat, IN_CM, false},
+	[FN_FXSTAT64] = {"__fxstat64", (uintptr_t)our_fxstat64, (uintptr_t)libc_fxstat64, IN_CM,
+			 false},
+	[FN_STAT] = {"stat", (uintptr_t)our_stat, (uintptr_t)stat, IN_VERBS, false},
+	[FN_STAT64] = {"stat64", (uintptr_t)our_stat64, (uintptr_t)libc_stat64, IN_VERBS, false},
+	[FN_XSTAT] = {"__xstat", (uintptr_t)our_xstat, (uintptr_t)libc_xstat, IN_VERBS, false},
+	[FN_XSTAT64] = {"__xstat64", (uintptr_t)our_xstat64, (uintptr_t)libc_xstat64, IN_VERBS,
+			false},
 };
 
 static ssize_t our_write(int fd, const void *buf, size_t n)
@@ -87,6 +147,15 @@ static ssize_t our_read(int fd, void *buf, size_t n)
 	if (dpa_hook_read(fd, buf, n, &ret))
 		return ret;
 	return ((ssize_t(*)(int, void *, size_t))fns[FN_READ].real)(fd, buf, n);
+}
+
+static ssize_t our_read_chk(int fd, void *buf, size_t n, size_t room)
+{
+	ssize_t ret;
+
+	if (n <= room && dpa_hook_read(fd, buf, n, &ret))
+		return ret;
+	return ((ssize_t(*)(int, void *, size_t, size_t))fns[FN_READ_CHK].real)(fd, buf, n, room);
 }
 
 static int our_ioctl(int fd, unsigned long request, ...)
@@ -109,23 +178,78 @@ static int our_close(int fd)
 	return ((int (*)(int))fns[FN_CLOSE].real)(fd);
 }
 
+static int open_as(enum fn fn, const char *path, int flags, mode_t mode)
+{
+	int fd;
+
+	if (dpa_hook_open(path, flags, &fd))
+		return fd;
+	return ((int (*)(const char *, int, ...))fns[fn].real)(path, flags, mode);
+}
+
 static int our_open(const char *path, int flags, ...)
 {
 	va_list ap;
 	mode_t mode;
-	int fd;
 
 	va_start(ap, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
+	return open_as(FN_OPEN, path, flags, mode);
+}
+
+static int our_open64(const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return open_as(FN_OPEN64, path, flags, mode);
+}
+
+static int open_2_as(enum fn fn, const char *path, int flags)
+{
+	int fd;
+
 	if (dpa_hook_open(path, flags, &fd))
 		return fd;
-	return ((int (*)(const char *, int, ...))fns[FN_OPEN].real)(path, flags, mode);
+	return ((int (*)(const char *, int))fns[fn].real)(path, flags);
+}
+
+static int our_open_2(const char *path, int flags)
+{
+	return open_2_as(FN_OPEN_2, path, flags);
+}
+
+static int our_open64_2(const char *path, int flags)
+{
+	return open_2_as(FN_OPEN64_2, path, flags);
+}
+
+static int fstat_as(enum fn fn, int fd, struct stat *st)
+{
+	int ret = ((int (*)(int, struct stat *))fns[fn].real)(fd, st);
+
+	if (!ret)
+		dpa_hook_fstat(fd, st);
+	return ret;
 }
 
 static int our_fstat(int fd, struct stat *st)
 {
-	int ret = ((int (*)(int, struct stat *))fns[FN_FSTAT].real)(fd, st);
+	return fstat_as(FN_FSTAT, fd, st);
+}
+
+static int our_fstat64(int fd, struct stat *st)
+{
+	return fstat_as(FN_FSTAT64, fd, st);
+}
+
+static int fxstat_as(enum fn fn, int ver, int fd, struct stat *st)
+{
+	int ret = ((int (*)(int, int, struct stat *))fns[fn].real)(ver, fd, st);
 
 	if (!ret)
 		dpa_hook_fstat(fd, st);
@@ -134,11 +258,49 @@ static int our_fstat(int fd, struct stat *st)
 
 static int our_fxstat(int ver, int fd, struct stat *st)
 {
-	int ret = ((int (*)(int, int, struct stat *))fns[FN_FXSTAT].real)(ver, fd, st);
+	return fxstat_as(FN_FXSTAT, ver, fd, st);
+}
 
-	if (!ret)
-		dpa_hook_fstat(fd, st);
-	return ret;
+static int our_fxstat64(int ver, int fd, struct stat *st)
+{
+	return fxstat_as(FN_FXSTAT64, ver, fd, st);
+}
+
+/*
+ * libibverbs calls stat() for each device each time it lists the devices. librdmacm lists them
+ * before it opens its node. So a librdmacm that the program loaded after its first listing (a
+ * plug-in of UCX, of libfabric) is found here; libibverbs asks the provider about new devices only.
+ */
+static int stat_as(enum fn fn, const char *path, struct stat *st)
+{
+	dpa_redirect_install();
+	return ((int (*)(const char *, struct stat *))fns[fn].real)(path, st);
+}
+
+static int our_stat(const char *path, struct stat *st)
+{
+	return stat_as(FN_STAT, path, st);
+}
+
+static int our_stat64(const char *path, struct stat *st)
+{
+	return stat_as(FN_STAT64, path, st);
+}
+
+static int xstat_as(enum fn fn, int ver, const char *path, struct stat *st)
+{
+	dpa_redirect_install();
+	return ((int (*)(int, const char *, struct stat *))fns[fn].real)(ver, path, st);
+}
+
+static int our_xstat(int ver, const char *path, struct stat *st)
+{
+	return xstat_as(FN_XSTAT, ver, path, st);
+}
+
+static int our_xstat64(int ver, const char *path, struct stat *st)
+{
+	return xstat_as(FN_XSTAT64, ver, path, st);
 }
 
 /* What is needed of a loaded library's dynamic section. */
@@ -224,6 +386,8 @@ static void point_here(struct image *im, uintptr_t *slot, int fn)
 		im->slots++;
 		return;
 	}
+	if (was >= im->base && was < im->end && !fns[fn].real)
+		return;
 	if ((was < im->base || was >= im->end) && was != fns[fn].real) {
 		if (fns[fn].chained)
 			return; /* two libraries, two interposers: leave the second one alone */
@@ -247,7 +411,8 @@ static void rewrite_slots(struct image *im, const ElfW(Rela) * rela, size_t num)
 		if (type != RELOC_JUMP_SLOT && type != RELOC_GLOB_DAT)
 			continue;
 		for (int fn = 0; fn < FN_NUM; fn++)
-			if ((im->cm || !fns[fn].cm_only) && strcmp(name, fns[fn].name) == 0)
+			if (fns[fn].in != (im->cm ? IN_VERBS : IN_CM) &&
+			    strcmp(name, fns[fn].name) == 0)
 				point_here(im, (uintptr_t *)(im->base + rela[i].r_offset), fn);
 	}
 }
