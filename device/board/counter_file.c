@@ -49,14 +49,15 @@ static const struct counter_file *find_file(const char *name)
 	return NULL;
 }
 
+/* Acquire: what is loaded afterwards is loaded behind it. */
 static uint64_t load(_Atomic uint64_t *counters, const struct counter_file *f)
 {
 	uint64_t n = 0;
 
 	if (counters) {
-		n = atomic_load_explicit(&counters[f->first], memory_order_relaxed);
+		n = atomic_load_explicit(&counters[f->first], memory_order_acquire);
 		if (f->second != f->first)
-			n += atomic_load_explicit(&counters[f->second], memory_order_relaxed);
+			n += atomic_load_explicit(&counters[f->second], memory_order_acquire);
 	}
 	return n;
 }
@@ -76,7 +77,6 @@ static uint64_t sum(struct dpa_board *b, const struct counter_file *f)
 		for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
 		     i = dpa_board_proc_next(b, i + 1))
 			n += load(dpa_board_counters(b, i), f);
-		atomic_thread_fence(memory_order_acquire);
 	} while (--tries && load(past, f) != before);
 	return n;
 }

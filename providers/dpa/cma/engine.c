@@ -261,6 +261,17 @@ static bool start_leading(struct cma_channel *ch, int *timeout)
 	return true;
 }
 
+/* By itself: no variable of the caller may change between push and pop. */
+static int wait_leading(int timeout)
+{
+	int err;
+
+	pthread_cleanup_push(cancelled, NULL);
+	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
+	pthread_cleanup_pop(0);
+	return err == EAGAIN ? 0 : err; /* a timer's time */
+}
+
 bool cma_lead(struct cma_channel *ch, int *err)
 {
 	int timeout;
@@ -273,15 +284,11 @@ bool cma_lead(struct cma_channel *ch, int *err)
 	cma_unlock();
 	if (!leads)
 		return false;
-	pthread_cleanup_push(cancelled, NULL);
-	*err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
-	pthread_cleanup_pop(0);
+	*err = wait_leading(timeout);
 	cma_lock();
 	stop_leading();
 	engine_round();
 	cma_unlock();
-	if (*err == EAGAIN)
-		*err = 0; /* a timer's time */
 	return true;
 }
 
