@@ -75,6 +75,18 @@ static void status_json(struct ctl *c, const struct summary *s)
 	print_json(o);
 }
 
+/* Of rdma_cm, that somebody is to be told of. */
+static bool has_connections(struct ctl *c)
+{
+	struct dpa_gsi_id id;
+	uint32_t slot, gen;
+
+	for (uint32_t at = 0; dpa_board_cmid_next(c->b, &at, &id, &slot, &gen); at++)
+		if (id.attr)
+			return true;
+	return false;
+}
+
 static void status_text(struct ctl *c, const struct summary *s)
 {
 	const struct dpa_board_ident *id = &s->id;
@@ -84,7 +96,9 @@ static void status_text(struct ctl *c, const struct summary *s)
 	if (s->alive)
 		printf("state       in use by %u process%s", s->alive, s->alive == 1 ? "" : "es");
 	else
-		printf("state       stale: nobody is on it, the next process makes a new one");
+		printf("state       stale: nobody is on it, the next process %s",
+		       has_connections(c) ? "tells the peers of its connections"
+					  : "makes a new one");
 	if (s->dead)
 		printf(", %u died and will be cleaned up", s->dead);
 	printf("\nnumber      %u: its QP numbers are %06x to %06x\n", c->b->board_num,

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "ctx/dev.h"
 #include "rig.h"
@@ -35,7 +34,6 @@ enum what {
 	WANT_NEED,
 	NEEDED,
 	CHILD,
-	PING,
 	ROUTE,
 	EXIT,
 	STOP
@@ -135,29 +133,8 @@ static bool in_a_child(const struct call *c)
 	return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t ping(const struct call *c)
-{
-	uint64_t began = now_ns();
-	struct gt_answer a;
-
-	for (uint32_t i = 0; i < c->value; i++)
-		if (dpa_hw_gsi_send(gsi, &c->addr, c->mad) || !recv_one(&a))
-			_exit(8);
-	return now_ns() - began;
-}
-
 static void answer(const struct call *c, struct gt_answer *a)
 {
-	uint64_t ns;
-
 	switch (c->what) {
 	case OPEN:
 		a->rc = dpa_hw_gsi_open(ctx, signal_fd, &ready_fd, &gsi);
@@ -207,10 +184,6 @@ static void answer(const struct call *c, struct gt_answer *a)
 		break;
 	case CHILD:
 		a->rc = in_a_child(c);
-		break;
-	case PING:
-		ns = ping(c);
-		memcpy(a->mad, &ns, sizeof(ns));
 		break;
 	case ROUTE:
 		a->rc = dpa_hw_route(ctx, c->addr.sgid, c->addr.dgid, (void *)a->mad);
@@ -472,18 +445,6 @@ bool gt_child_is_out(struct gt_proc *p)
 
 	gt_req(c.mad, 1, 1, 1);
 	return ask(p, &c).rc;
-}
-
-uint64_t gt_ping(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad, uint32_t n)
-{
-	struct call c = with(PING, to, mad);
-	struct gt_answer a;
-	uint64_t ns;
-
-	c.value = n;
-	a = ask(p, &c);
-	memcpy(&ns, a.mad, sizeof(ns));
-	return ns;
 }
 
 void gt_route(struct gt_proc *p, const struct dpa_gsi_addr *to, struct dpa_hw_route *r, int *rc)

@@ -9,10 +9,6 @@
 #include <sys/types.h>
 #include <dpa_hw.h>
 
-enum {
-	GT_REQ_SERVICE_V4 = 1, /* services of gt_service() */
-};
-
 struct gt_proc {
 	pid_t pid;
 	int fd;
@@ -61,8 +57,6 @@ void gt_want_need(struct gt_proc *p);
 bool gt_needed(struct gt_proc *p, uint32_t times);
 /* True: in a child of it by fork() each call fails. */
 bool gt_child_is_out(struct gt_proc *p);
-/* Nanoseconds of n MADs to `to` and back, one after the other; the other process answers. */
-uint64_t gt_ping(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad, uint32_t n);
 void gt_route(struct gt_proc *p, const struct dpa_gsi_addr *a, struct dpa_hw_route *r, int *rc);
 
 /* ::ffff:127.0.0.n */
