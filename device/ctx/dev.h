@@ -721,7 +721,7 @@ struct dpa_hw {
 	 * thread in dpa_hw_wait_fd); always the function of these two, recomputed under sleep_lock.
 	 */
 	dpa_spin_t sleep_lock;
-	dpa_spin_t wait_role; /* one waiter at a time is woken by peers */
+	dpa_spin_t wait_role;			  /* one waiter at a time is woken by peers */
 	_Atomic uint32_t role_beside, role_asked; /* eu/wait.c */
 	_Atomic uint32_t service_asleep, waiter;
 	_Atomic uint32_t doubts;       /* a peer's life is in doubt: 1 still, 2 newly */

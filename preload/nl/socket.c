@@ -13,7 +13,9 @@
  * STRANGERS. Any process of the network namespace can send to a USERSOCK socket, unless that is
  * connected: then only its peer can. Ours is connected to the answerer while that answers, and to
  * itself otherwise. It cannot be connected before the program has bound it; what was queued until
- * its first request came from strangers, as nothing else was asked, and is thrown away.
+ * its first request came from strangers, as nothing else was asked, and is thrown away. A
+ * connection keeps no multicast message out, and every process may send those: no group can be
+ * joined.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -97,7 +99,7 @@ static PL_OUT_OF_LINE void look_again(void)
  * of other libraries' constructors come before that.
  */
 static struct {
-	_Atomic(void *) send, sendto, sendmsg, sendmmsg, write, writev;
+	_Atomic(void *) send, sendto, sendmsg, sendmmsg, write, writev, bind, setsockopt;
 } next;
 #define NEXT(name) ((__typeof__(&(name)))pl_next(&next.name, #name))
 
@@ -112,6 +114,8 @@ __attribute__((constructor)) static void look_at_start(void)
 	(void)NEXT(sendmmsg);
 	(void)NEXT(write);
 	(void)NEXT(writev);
+	(void)NEXT(bind);
+	(void)NEXT(setsockopt);
 	if (GET(made) == 1 && (!pl_enabled() || !look(16, &looked)))
 		SET(none, 1);
 }
@@ -374,6 +378,25 @@ PL_EXPORT int socket(int domain, int type, int protocol)
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pl_enabled())
 		return nl_socket(type);
 	return PL_NEXT(socket)(domain, type, protocol);
+}
+
+PL_EXPORT int bind(int fd, const struct sockaddr *a, socklen_t len)
+{
+	if (may_have() && a && len >= sizeof(struct sockaddr_nl) && a->sa_family == AF_NETLINK &&
+	    ((const struct sockaddr_nl *)(const void *)a)->nl_groups && is_ours(fd)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return NEXT(bind)(fd, a, len);
+}
+
+PL_EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP && may_have() && is_ours(fd)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return NEXT(setsockopt)(fd, level, name, value, len);
 }
 
 PL_EXPORT ssize_t send(int fd, const void *buf, size_t len, int flags)

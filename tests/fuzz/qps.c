@@ -8,7 +8,6 @@
 #define MORE	40u
 #define GUARDED 4096
 #define LOG_SRQ 7u
-#define QKEY	0x11111111
 
 static uint8_t guarded[GUARDED];
 
@@ -170,6 +169,10 @@ void fuzz_begin(struct fuzz *f, uint8_t kind)
 	MUST(!dpa_hw_reg_mr(&f->th->ctx, &mr, &f->guard_key));
 	if (is_xrc(f))
 		make_target(f);
+	if (type_of(f) == DPA_QP_UD) { /* B is the endpoint of QP1, too */
+		f->th->b.qp->attr.qkey = DPA_MAD_QKEY;
+		atomic_store(&f->th->hw->gsi_qpn, f->th->b.qp->qpn);
+	}
 }
 
 void fuzz_work(struct fuzz *f)
@@ -240,7 +243,7 @@ uint32_t fuzz_put_right(struct fuzz *f, uint8_t how, const struct dpa_roce_net *
 		set_psn(f, how, &k);
 	if (how & RIGHT_KEY) {
 		k.pkey = DPA_ROCE_PKEY;
-		k.qkey = QKEY;
+		k.qkey = qp->attr.qkey;
 		k.xrcsrq = f->srqn;
 		k.rkey = how & NOT_GUARDED ? to->key : f->guard_key;
 		k.va = how & NOT_GUARDED ? (uintptr_t)to->mem + k.va % TH_MEM

@@ -251,6 +251,26 @@ Test(netlink, strangers)
 	close(fd);
 }
 
+/* Any user may send to a group of the protocol, also to a connected socket. */
+Test(netlink, groups)
+{
+	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = 1};
+	int fd = open_socket(), group = 1, route;
+
+	cr_expect_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), -1);
+	cr_expect_eq(errno, EOPNOTSUPP);
+	cr_expect_eq(setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)),
+		     -1);
+	cr_expect_eq(errno, EOPNOTSUPP);
+	cr_expect(asks(fd));
+	route = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	cr_expect_eq(bind(route, (struct sockaddr *)&a, sizeof(a)), 0, "no socket of ours");
+	cr_expect_eq(setsockopt(route, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)),
+		     0);
+	close(route);
+	close(fd);
+}
+
 /* Between requests nobody takes the answerer's place, who knows its port from its messages. */
 Test(netlink, a_stranger_in_the_answerers_place)
 {

@@ -211,8 +211,9 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	return false;
 }
 
-bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
-		bool may_forward)
+/* Weak: the fuzz targets have device/gsi. */
+__attribute__((weak)) bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f,
+				      struct dpa_roce_pkt *pkt, bool may_forward)
 {
 	return false;
 }
