@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * sys.h - calls on the device's own descriptors, past the C library. A preloaded library may have
- * replaced socket() and its like for the whole process (librspreload makes RDMA sockets of them):
+ * replaced socket() and its like for the whole process (librspreload makes RDMA sockets of them,
+ * and after rdma-core 64 epoll instances of its own, which no descriptor of the kernel fits):
  * what the device calls must not lead back to the device. None is a cancellation point.
  *
  * Each returns what the function of the C library returns, with errno.
@@ -11,6 +12,7 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -101,6 +103,17 @@ static inline int dpa_sys_poll(struct pollfd *p, nfds_t n, int timeout)
 static inline int dpa_sys_epoll_create1(int flags)
 {
 	return (int)syscall(SYS_epoll_create1, flags);
+}
+
+static inline int dpa_sys_epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
+{
+	return (int)syscall(SYS_epoll_ctl, epfd, op, fd, ev);
+}
+
+/* timeout in milliseconds; -1: none */
+static inline int dpa_sys_epoll_wait(int epfd, struct epoll_event *ev, int n, int timeout)
+{
+	return (int)syscall(SYS_epoll_pwait, epfd, ev, n, timeout, NULL, 0);
 }
 
 static inline int dpa_sys_close(int fd)

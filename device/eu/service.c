@@ -20,6 +20,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "eu/rest.h"
 #include "gsi/gsi.h"
@@ -137,8 +138,9 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 			coarse = true;
 	}
 	if (coarse)
-		n = epoll_wait(hw->epfd, ev, 16,
-			       ns == UINT64_MAX ? -1 : (int)((ns + 999999ull) / 1000000ull));
+		n = dpa_sys_epoll_wait(hw->epfd, ev, 16,
+				       ns == UINT64_MAX ? -1
+							: (int)((ns + 999999ull) / 1000000ull));
 	dpa_own_woke();
 	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);

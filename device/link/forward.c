@@ -276,7 +276,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 
 static void conn_close(struct dpa_hw *hw, int i)
 {
-	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.in[i].fd, NULL);
+	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.in[i].fd, NULL);
 	dpa_sys_close(hw->udp.in[i].fd);
 	hw->udp.in[i].fd = -1;
 }
@@ -325,7 +325,7 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 		}
 		at = make_room(hw, uc.uid);
 		ev.data.u64 = ((uint64_t)at << 3) | DPA_EP_FWD;
-		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev)) {
+		if (dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev)) {
 			dpa_sys_close(fd);
 			continue;
 		}
@@ -418,7 +418,7 @@ void dpa_fwd_close(struct dpa_udp *u)
 void dpa_fwd_unwatch(struct dpa_hw *hw)
 {
 	if (hw->udp.num_fd >= 0)
-		epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.num_fd, NULL);
+		dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.num_fd, NULL);
 	hw->udp.num_fd = -1;
 }
 
@@ -433,7 +433,7 @@ void dpa_fwd_watch(struct dpa_hw *hw)
 	if (fd == -2)
 		return; /* as it was; a stopped process must not hold up the parked EU */
 	if (fd >= 0 && (fd != u->num_fd || ino != u->num_ino)) {
-		if (epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
+		if (dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
 			fd = -1;
 		u->num_ino = ino;
 	}

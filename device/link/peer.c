@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "board/sys.h"
 #include "ctx/dev.h"
 #include "gsi/gsi.h"
 #include "link/direct.h"
@@ -100,7 +101,7 @@ static void forget_fds(struct dpa_peer *p)
 		if (*fds[i] >= 0) {
 			/* a child that has not exec'ed yet may keep the file: it must not report
 			 * here */
-			epoll_ctl(p->hw->epfd, EPOLL_CTL_DEL, *fds[i], NULL);
+			dpa_sys_epoll_ctl(p->hw->epfd, EPOLL_CTL_DEL, *fds[i], NULL);
 			close(*fds[i]);
 		}
 		*fds[i] = -1;

@@ -54,7 +54,7 @@ static int ep_add(struct dpa_hw *hw, int fd, uint64_t data)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = data};
 
-	return epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
+	return dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
 }
 
 /* The other end must be ours: same effective user. */
@@ -334,7 +334,7 @@ static int refuse_one(struct dpa_hw *hw)
 static void listener_rests(struct dpa_hw *hw)
 {
 	atomic_fetch_add_explicit(&hw->board->self->no_fds, 1, memory_order_relaxed);
-	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
+	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
 	hw->listen_off = true;
 }
 
@@ -386,7 +386,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 
 	if (ret == EAGAIN)
 		return;
-	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, fd, NULL);
+	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, fd, NULL);
 	if (ret == EMFILE)
 		send_refusal(hw, fd);
 	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
@@ -438,7 +438,7 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 		atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
 	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
 	dpa_spin_lock(&hw->peer_lock);
-	epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
+	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
 	dpa_sys_close(*sock);
 	*sock = -1;
 	dpa_spin_unlock(&hw->peer_lock);

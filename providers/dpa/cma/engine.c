@@ -190,9 +190,13 @@ static void stand_by(void)
 {
 	struct pollfd p[2] = {{.fd = cma.stand, .events = POLLIN},
 			      {.fd = cma.wake, .events = POLLIN}};
+	const struct timespec stand = {.tv_sec = STAND_MS / 1000,
+				       .tv_nsec = STAND_MS % 1000 * 1000000};
+	const struct timespec none = {0};
 	uint64_t count;
 
-	if (!poll(p, 1, STAND_MS) && poll(p + 1, 1, 0) > 0) {
+	/* ppoll: librspreload replaces poll() */
+	if (!ppoll(p, 1, &stand, NULL) && ppoll(p + 1, 1, &none, NULL) > 0) {
 		cma_lock();
 		engine_round();
 		cma_unlock();
