@@ -240,6 +240,33 @@ Test(cma_fd, a_signal_interrupts_while_the_engine_runs)
 	interrupt();
 }
 
+/* An id moves to the channel where a thread waits: its event wakes that one. */
+static void move_there(void)
+{
+	int from = channel_open(O_CLOEXEC);
+	uint32_t id = create(from, UID + 1, PS_TCP, QP_RC);
+	pthread_t t = blocked();
+
+	cr_assert_eq(resolve(from, id, NULL, "127.0.0.1", 7), 0);
+	cr_assert_eq(migrate(fd, from, id, NULL), 0);
+	pthread_join(t, NULL);
+	cr_assert_eq(atomic_load(&result), 0);
+	cr_assert_eq(taken.uid, UID + 1);
+	cr_assert_eq(events_of(from), 0);
+	cr_assert_eq(events_of(fd), 0);
+}
+
+Test(cma_fd, an_id_moves_to_a_blocked_thread)
+{
+	move_there();
+}
+
+Test(cma_fd, an_id_moves_to_a_blocked_thread_while_the_engine_runs)
+{
+	warm();
+	move_there();
+}
+
 /* Connections come and end while one thread waits for their events on another channel. */
 Test(cma_fd, connections_beside_a_blocked_thread)
 {

@@ -103,6 +103,38 @@ Test(cma_resolve, errors)
 	expect(fd, &ev, EV_ADDR_RESOLVED);
 }
 
+/* No device has the source: an event, after which it may be tried again (cmtime). */
+Test(cma_resolve, addr_error)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC), reported;
+	struct event ev;
+
+	fake_gsi.fail_route = ENODEV;
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	expect_of(fd, &ev, EV_ADDR_ERROR, UID, id);
+	cr_assert_eq(ev.status, -ENODEV);
+	cr_assert_eq(route(fd, id), EINVAL);
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID, id);
+	/* the way is lost until the route is asked for, and found again */
+	fake_gsi.fail_route = EHOSTUNREACH;
+	cr_assert_eq(route(fd, id), 0);
+	expect_of(fd, &ev, EV_ROUTE_ERROR, UID, id);
+	cr_assert_lt(ev.status, 0);
+	routed(id);
+	cr_assert_eq(destroy(fd, id, &reported), 0);
+	cr_assert_eq(reported, 4);
+}
+
+Test(cma_resolve, an_address_without_a_device_cannot_be_bound)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+
+	fake_gsi.fail_route = ENODEV;
+	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), ENODEV);
+	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0, "it was IDLE still");
+}
+
 /* The wildcard as destination is this host (rdma_resolve_addr(3), cma_resolve_loopback()). */
 Test(cma_resolve, the_wildcard_is_this_host)
 {

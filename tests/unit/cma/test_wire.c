@@ -344,6 +344,45 @@ Test(cma_wire, requests_that_are_refused)
 	cr_assert_eq(fake_gsi.ids, 0);
 }
 
+/*
+ * A listener of AF_IB takes a request without the IP CM header: all 92 bytes are the program's
+ * data, and the addresses are the GIDs of the request.
+ */
+Test(cma_wire, a_request_without_addresses)
+{
+	uint8_t a[48] = {0}, r[208];
+	struct dpa_mad m;
+	struct event ev;
+	uint32_t id;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	m = far_req(0x77, 0x555);
+	for (int i = 0; i < 92; i++)
+		m.req.data[i] = (uint8_t)(200 - i);
+	arrive(&m); /* the listener is bound to an address: not for it */
+	expect_none(p.s);
+	id = create(p.s, UID + 1, PS_IB, QP_RC);
+	put16(a, 0, AF_IB);
+	put64(a, 24, __builtin_bswap64(0x013f0000));
+	put64(a, 32, __builtin_bswap64(0xffffffffffff0000));
+	cr_assert_eq(bind_raw(p.s, id, a, 48), 0);
+	cr_assert_eq(listen_id(p.s, id, 0), 0);
+	uint8_t q[280];
+
+	cr_assert_eq(query(p.s, id, 0, q, 280), 0);
+	m.req.local_id = 0x78;
+	m.req.service_id = __builtin_bswap64(get64(q, 16 + 24));
+	cr_assert_eq(m.req.service_id >> 16, 0x13f);
+	arrive(&m);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(ev.uid, UID + 1);
+	cr_assert_eq(ev.raw[20 + 264], 92);
+	cr_assert_arr_eq(ev.raw + 28, m.req.data, 92);
+	cr_assert_eq(query_route(p.s, ev.id, r), 0);
+	cr_assert_arr_eq(r + 24, us, 16, "its own GID");
+	cr_assert_arr_eq(r + 8, far, 16, "the peer's");
+}
+
 /* Its QP is connected here already: the old connection is stale, the new one is refused (10). */
 Test(cma_wire, a_stale_connection)
 {

@@ -16,7 +16,8 @@ struct fake_gsi {
 	 * by any thread. */
 	int (*copies)(const uint8_t *mad);
 	_Atomic int services, ids; /* that are held */
-	int fail_id, fail_listen;  /* errno of the next id_new, listen; 0: it succeeds */
+	/* errno of the next id_new, listen, route; 0: it succeeds */
+	int fail_id, fail_listen, fail_route;
 };
 extern struct fake_gsi fake_gsi;
 
