@@ -102,7 +102,7 @@ def programs():
     yield Case("fi_pingpong -p verbs -e msg", fi_pingpong("verbs", "msg"), ["fi_pingpong"],
                at=((ONE, HERE), (HOSTS, "v4")))
     yield Case("fi_pingpong -p verbs;ofi_rxm -e rdm", fi_pingpong("verbs;ofi_rxm", "rdm"),
-               ["fi_pingpong"], at=((ONE, HERE),))
+               ["fi_pingpong"], at=FULL_ONLY)
     for verb in ("read", "write", "send"):
         yield Case(f"fio, {verb}", fio(verb), ["fio"], kinds=V4,
                    at=FEW if verb == "send" else ((ONE, "lo4"),))
@@ -115,7 +115,7 @@ def systems():
     """Whole systems: not in the quick run."""
     yield Case("librpma", whole.rpma, ["/usr/include/librpma.h", "gcc"], at=FULL_ONLY)
     yield Case("tgt and qemu-io iser://", whole.iser,
-               ["tgtd", "tgtadm", "qemu-io", "qemu-img", "/usr/lib/x86_64-linux-gnu/qemu/block-iscsi.so"],
+               ["tgtd", "tgtadm", "qemu-io", "/usr/lib/x86_64-linux-gnu/qemu/block-iscsi.so"],
                kinds=V4, at=FULL_ONLY)
     for live in (False, True):
         yield Case("QEMU live migration, rdma-pin-all" if live else "QEMU migration, guest stopped",

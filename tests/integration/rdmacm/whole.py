@@ -2,6 +2,7 @@
 """Whole systems of the distribution over rdma_cm: iSER storage, a migration of a guest, librpma."""
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -9,8 +10,6 @@ import time
 from harness import free_port, patience
 from places import HERE, Failed
 from utils import REFUSED
-
-MIB = 1 << 20
 
 
 def build(x, name, argv):
@@ -81,34 +80,25 @@ class Target:
 
 
 def iser(x):
-    """qemu-io writes patterns and reads them back; qemu-img copies random bytes there and back.
-    What the target's file holds afterwards is compared, too. -t unsafe: no flushes, in which libiscsi
-    1.19 crashes over iSER (iscsi_synchronizecache10_task)."""
-    disk, source, copy = (os.path.join(x.work, f"{name}-{free_port()}")
-                          for name in ("disk", "source", "copy"))
-    data = os.urandom(4 * MIB) * 4
-    with open(source, "wb") as f:
-        f.write(data)
+    """qemu-io writes a pattern of its own into each 256 KiB of 8 MiB and reads them back; the file
+    behind the target must hold them. In such pieces: libiscsi 1.19 refuses more than 512 KiB over
+    iSER, and then frees a request that it has in its list."""
+    piece, count = 256 << 10, 32
+    disk = os.path.join(x.work, f"disk-{free_port()}")
     with open(disk, "wb") as f:
-        f.truncate(len(data))
+        f.truncate(piece * count)
     target = Target(x, disk)
-    commands = ["write -P 0x5a 0 1M", "write -P 0x33 1M 3M", "read -P 0x5a 0 1M",
-                "read -P 0x33 1M 3M", "read -P 0 4M 4M"]
-    c = x.connect(target.process, ["qemu-io", "-t", "unsafe", "-f", "raw",
-                                   *(w for cmd in commands for w in ("-c", cmd)), target.url])
-    x.require(c, "wrote 3145728/3145728", "read 4194304/4194304")
+    words = []
+    for op in ("write", "read"):
+        for i in range(count):
+            words += ["-c", f"{op} -P {i + 1} {i * piece} {piece}"]
+    c = x.connect(target.process, ["qemu-io", "-f", "raw", *words, "-c", "flush", target.url])
+    if len(re.findall(f"(?m)^(?:wrote|read) {piece}/{piece} bytes", c)) != 2 * count:
+        raise Failed("not all was written and read\n" + x.texts())
     x.refuse(c, "[Pp]attern verification failed", "error")
     with open(disk, "rb") as f:
-        if f.read(4 * MIB) != b"\x5a" * MIB + b"\x33" * (3 * MIB):
+        if f.read() != b"".join(bytes([i + 1]) * piece for i in range(count)):
             raise Failed("the disk does not hold what was written\n" + x.texts())
-    x.connect(target.process, ["qemu-img", "convert", "-n", "-t", "unsafe", "-f", "raw", "-O", "raw", source,
-                               target.url], limit=100)
-    x.connect(target.process, ["qemu-img", "convert", "-t", "unsafe", "-T", "unsafe", "-f", "raw", "-O", "raw", target.url, copy],
-              limit=100)
-    for path in (disk, copy):
-        with open(path, "rb") as f:
-            if f.read() != data:
-                raise Failed(f"{path} differs from what was copied\n" + x.texts())
     if target.process.poll() is not None:
         raise Failed("tgtd ended\n" + x.texts())
 
