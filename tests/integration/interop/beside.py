@@ -144,6 +144,20 @@ def files(machine, way):
         path = f"/sys/class/infiniband/rxe0/{what}"
         if must(machine, f"cat {path}") != must(machine, f"{way} cat {path}"):
             raise Wrong(f"{path} reads otherwise under dpa-run")
+    for command in ("ls /sys/class/infiniband/rxe0/ports/1", "readlink /sys/class/infiniband/rxe0",
+                    "ls -R /sys/class/infiniband/rxe0/ports", "ls /sys/class/infiniband_verbs/uverbs0"):
+        if must(machine, command) != must(machine, f"{way} {command}"):
+            raise Wrong(f"'{command}' says something else under dpa-run")
+    device = "/sys/devices/pcid9a0:00/d9a0:00:00.0"
+    for command, want in (
+            ("ls /sys/class/infiniband", "dpa0\nrxe0"),
+            ("readlink -f /sys/class/infiniband/dpa0/device", device),
+            ("cat /sys/class/infiniband/dpa0/device/class", "0x020700"),
+            ("ls -d /sys/bus/pci/devices/d9a0:00:00.0", "/sys/bus/pci/devices/d9a0:00:00.0"),
+            ("ls /sys/class/infiniband/dpa0/ports/1/gids | wc -l", "256")):
+        out = must(machine, f"{way} sh -c '{command}'").strip()
+        if "\n".join(sorted(out.split())) != want:
+            raise Wrong(f"'{command}' says {out}")
     shown = gids(machine, way, "dpa0")
     for i, gid in shown.items():
         text = must(machine, f"{way} cat /sys/class/infiniband/dpa0/ports/1/gids/{i}")
@@ -151,6 +165,18 @@ def files(machine, way):
             want = "%02x%02x:%02x%02x" % tuple(map(int, gid[7:].split(".")))
             if not text.endswith(want):
                 raise Wrong(f"GID {i} of dpa0 is {gid}, its file says {text}")
+
+
+def static_program(machine):
+    """busybox makes its system calls by itself, and sees both without the preload."""
+    out = must(machine, f"{RUN} --no-preload busybox ls /sys/class/infiniband")
+    if sorted(out.split()) != ["dpa0", "rxe0"]:
+        raise Wrong(out)
+    for path in ("rxe0/node_guid", "rxe0/ports/1/gids/0", "dpa0/node_guid", "dpa0/device/class"):
+        path = f"/sys/class/infiniband/{path}"
+        want = must(machine, f"{RUN} cat {path}")
+        if must(machine, f"{RUN} --no-preload busybox cat {path}") != want:
+            raise Wrong(f"{path} reads otherwise without the preload")
 
 
 def traffic(machine, way, device, port):
@@ -219,6 +245,7 @@ def cases():
     yield "preload: rdma sets what is the kernel's", lambda s: set_by_rdma(s.machine)
     yield "preload: rdma removes and adds a link", lambda s: links_by_rdma(s.machine)
     yield "preload: files of /sys are each device's own", lambda s: files(s.machine, RUN)
+    yield "no preload: files of /sys, by a static program", lambda s: static_program(s.machine)
     yield "preload: doctor names who has UDP 4791", lambda s: doctor(s.machine, RUN)
     yield "preload: dpa0 has no way to another host, and says so", lambda s: off_host(s, RUN)
     yield "bare environment: rxe0 alone, undisturbed", lambda s: bare(s.machine)

@@ -26,7 +26,7 @@ import netns  # noqa: E402
 PROGRAMS = ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong",
             "ibv_srq_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw",
             "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ip", "rdma",
-            "setpriv", "cat"]  # the applet is static
+            "setpriv", "cat", "ls", "readlink"]  # the applets are static
 MODULES = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs"]
 
 INIT = """#!/bin/sh
