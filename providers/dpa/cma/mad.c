@@ -6,7 +6,8 @@
 #include <string.h>
 #include "cma/cma.h"
 
-#define REJ_INVALID_GID 12 /* IBA table 111: primary remote port GID */
+#define REJ_INVALID_ID	6  /* IBA table 111: communication id */
+#define REJ_INVALID_GID 12 /* primary remote port GID */
 
 static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
 {
@@ -148,6 +149,33 @@ static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m
 	return true;
 }
 
+/*
+ * An RTU of our own that came back: its peer died between the REP and now, and what told us so came
+ * before that REP. It counts as the peer's DREQ.
+ */
+static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
+{
+	struct dpa_mad dreq = {.attr = DPA_CM_DREQ, .tid = rtu->tid};
+	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = &dreq};
+	struct dpa_cm_entry *e = NULL;
+
+	dreq.dreq.local_id = rtu->rtu.remote_id;
+	dreq.dreq.remote_id = rtu->rtu.local_id;
+	if (dpa_cm_classify(&cma.index, &dreq, from->dgid, &e) != DPA_CM_FOUND)
+		return; /* another host's */
+	dreq.dreq.remote_qpn = ((struct cma_conn *)e)->cm.local_qpn;
+	cma_step((struct cma_conn *)e, &in);
+}
+
+/* For no id here. What is sent to nobody of this host comes back, and is answered here, too. */
+static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+{
+	if (m->attr == DPA_CM_REP || m->attr == DPA_CM_DREQ)
+		refuse(from, m, REJ_INVALID_ID);
+	else if (m->attr == DPA_CM_RTU)
+		rtu_came_back(from, m);
+}
+
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
 	struct dpa_cm_input in = {.kind = DPA_CM_MAD};
@@ -173,8 +201,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 		cma_step((struct cma_conn *)e, &(struct dpa_cm_input){.kind = DPA_CM_DISCONNECT});
 		break;
 	case DPA_CM_UNKNOWN:
-		if (m.attr == DPA_CM_DREQ)
-			refuse(from, &m, 0);
+		answer_for_nobody(from, &m);
 		break;
 	}
 	return true;

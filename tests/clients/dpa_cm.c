@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_cm - connects two processes by rdma_cm and ends one of them by SIGKILL at a step, again and
+ * again: the other one must learn of it and end, and the port must be free at once.
+ *
+ *   dpa_cm ADDRESS ROUNDS SEED
+ *
+ * Exit status 0: each round ended as it must; 1: one did not, and standard error says which.
+ * It starts itself anew for each side, so that no process has anything from an earlier round.
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <rdma/rdma_cma.h>
+
+#define PORT	  "7489"
+#define LIMIT_MS  60000 /* no side may wait longer: it would wait without end */
+#define RESOLVING 2000
+
+/* Where a side ends itself. A side that does not reach the step goes on to its end. */
+static const char *const server_steps[] = {"listen", "request", "accepted", "established",
+					   "disconnected"};
+static const char *const client_steps[] = {"address", "route", "connect", "response",
+					   "disconnecting"};
+#define NUM_STEPS 5
+
+static const char *die_at = "";
+static volatile sig_atomic_t stopped;
+
+static void step(const char *name)
+{
+	if (!strcmp(name, die_at))
+		kill(getpid(), SIGKILL);
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "dpa_cm: %s: %s\n", what, strerror(errno));
+	return 1;
+}
+
+static int make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1},
+		.qp_type = IBV_QPT_RC,
+	};
+
+	return rdma_create_qp(id, NULL, &attr);
+}
+
+static void end_id(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+/* ------------------------------------------------------------------- server */
+
+static void stop(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+/* The next event: its type, acknowledged. -1: a signal, or an error. */
+static int next_event(struct rdma_event_channel *ch, struct rdma_cm_id **id)
+{
+	struct rdma_cm_event *ev;
+	int type;
+
+	if (rdma_get_cm_event(ch, &ev))
+		return -1;
+	type = (int)ev->event;
+	*id = ev->id;
+	rdma_ack_cm_event(ev);
+	return type;
+}
+
+/* False: the client was gone before: that is an end, too. */
+static bool take(struct rdma_cm_id *id)
+{
+	step("request");
+	if (make_qp(id) || rdma_accept(id, NULL)) {
+		end_id(id);
+		return false;
+	}
+	step("accepted");
+	return true;
+}
+
+/* For a signal or an event; only there a signal gets through, so that none is missed. */
+static bool wait_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	sigset_t none;
+
+	sigemptyset(&none);
+	return ppoll(&p, 1, NULL, &none) == 1;
+}
+
+/* Until the one connection has ended, or SIGTERM says that none will come and none has. */
+static int serve(struct rdma_event_channel *ch, bool polls)
+{
+	struct rdma_cm_id *id;
+	bool connected = false;
+
+	while (!stopped || connected) {
+		int type;
+
+		if (polls && !connected && !wait_readable(ch->fd))
+			continue;
+		type = next_event(ch, &id);
+		if (type < 0)
+			return fail("waiting for an event");
+		switch (type) {
+		case RDMA_CM_EVENT_CONNECT_REQUEST:
+			connected = true;
+			if (!take(id))
+				return 0;
+			break;
+		case RDMA_CM_EVENT_ESTABLISHED:
+			step("established");
+			break;
+		case RDMA_CM_EVENT_DISCONNECTED:
+			step("disconnected");
+			rdma_disconnect(id);
+			end_id(id);
+			return 0;
+		default: /* refused, or the client did not answer any more */
+			end_id(id);
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int server(struct sockaddr *addr, bool polls)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct sigaction sa = {.sa_handler = stop};
+	struct rdma_cm_id *id;
+	sigset_t term;
+	int ret;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	if (!ch)
+		return fail("event channel");
+	if (rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) || rdma_bind_addr(id, addr))
+		return fail("the port of the round before");
+	if (rdma_listen(id, 1))
+		return fail("listening");
+	if (write(STDOUT_FILENO, "l", 1) != 1)
+		return fail("saying so");
+	step("listen");
+	ret = serve(ch, polls);
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(ch);
+	return ret;
+}
+
+/* ------------------------------------------------------------------- client */
+
+static int want(struct rdma_event_channel *ch, int type)
+{
+	struct rdma_cm_id *id;
+
+	return next_event(ch, &id) == type ? 0 : fail("another event than expected");
+}
+
+/* Stays connected until the server goes, or ends the connection itself. */
+static int stay(struct rdma_event_channel *ch, struct rdma_cm_id *id, bool leave)
+{
+	struct rdma_cm_id *of;
+	int type = next_event(ch, &of);
+
+	if (type == RDMA_CM_EVENT_REJECTED || type == RDMA_CM_EVENT_UNREACHABLE)
+		return 0;
+	if (type != RDMA_CM_EVENT_ESTABLISHED)
+		return fail("neither connected nor refused");
+	step("response");
+	if (leave && rdma_disconnect(id))
+		return fail("disconnecting");
+	step("disconnecting");
+	type = next_event(ch, &of);
+	return type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED
+		       ? 0
+		       : fail("not disconnected");
+}
+
+static int client(struct sockaddr *addr, bool leave)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param param = {.retry_count = 7, .rnr_retry_count = 7};
+	struct rdma_cm_id *id;
+	int ret;
+
+	if (!ch || rdma_create_id(ch, &id, NULL, RDMA_PS_TCP))
+		return fail("event channel");
+	if (rdma_resolve_addr(id, NULL, addr, RESOLVING) || want(ch, RDMA_CM_EVENT_ADDR_RESOLVED))
+		return fail("address");
+	step("address");
+	if (rdma_resolve_route(id, RESOLVING) || want(ch, RDMA_CM_EVENT_ROUTE_RESOLVED))
+		return fail("route");
+	step("route");
+	if (make_qp(id) || rdma_connect(id, &param))
+		return fail("connecting");
+	step("connect");
+	ret = stay(ch, id, leave);
+	end_id(id);
+	rdma_destroy_event_channel(ch);
+	return ret;
+}
+
+/* ------------------------------------------------------------------- rounds */
+
+struct round {
+	const char *address, *server_dies, *client_dies;
+	bool leave; /* the client disconnects */
+};
+
+static pid_t start(const struct round *r, const char *role, const char *dies, int out)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (out >= 0)
+		dup2(out, STDOUT_FILENO);
+	execl("/proc/self/exe", "dpa_cm", role, r->address, dies, r->leave ? "leave" : "stay",
+	      (char *)NULL);
+	_exit(127);
+}
+
+static long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* -1: it did not end in time, and was killed. */
+static int end_of(pid_t pid)
+{
+	long until = now_ms() + LIMIT_MS;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (now_ms() > until) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return -1;
+		}
+		poll(NULL, 0, 1);
+	}
+	return status;
+}
+
+static bool ended_well(int status, const char *dies)
+{
+	if (status >= 0 && WIFSIGNALED(status))
+		return *dies && WTERMSIG(status) == SIGKILL;
+	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Its request may be lost with it: then the server would wait for ever. */
+static bool may_be_unheard(const struct round *r)
+{
+	return !strcmp(r->client_dies, "address") || !strcmp(r->client_dies, "route") ||
+	       !strcmp(r->client_dies, "connect");
+}
+
+static int run_round(const struct round *r)
+{
+	int out[2], server_status, client_status;
+	pid_t s, c;
+	char ready;
+
+	if (pipe(out))
+		return fail("pipe");
+	s = start(r, may_be_unheard(r) ? "poller" : "server", r->server_dies, out[1]);
+	close(out[1]);
+	if (read(out[0], &ready, 1) != 1) {
+		close(out[0]);
+		end_of(s);
+		return fail("the server did not come up");
+	}
+	close(out[0]);
+	c = start(r, "client", r->client_dies, -1);
+	client_status = end_of(c);
+	if (may_be_unheard(r))
+		kill(s, SIGTERM);
+	server_status = end_of(s);
+	if (ended_well(server_status, r->server_dies) && ended_well(client_status, r->client_dies))
+		return 0;
+	fprintf(stderr, "dpa_cm: server dies at '%s': status %x; client at '%s'%s: status %x\n",
+		r->server_dies, (unsigned)server_status, r->client_dies,
+		r->leave ? " (it disconnects)" : "", (unsigned)client_status);
+	return 1;
+}
+
+static int run_rounds(const char *address, int rounds, unsigned seed)
+{
+	int bad = 0;
+
+	for (int i = 0; i < rounds; i++) {
+		struct round r = {.address = address, .server_dies = "", .client_dies = ""};
+		unsigned which = (unsigned)rand_r(&seed) % (2 * NUM_STEPS + 1);
+
+		if (which < NUM_STEPS)
+			r.server_dies = server_steps[which];
+		else if (which < 2 * NUM_STEPS)
+			r.client_dies = client_steps[which - NUM_STEPS];
+		r.leave = !strcmp(r.server_dies, "disconnected") ||
+			  !strcmp(r.client_dies, "disconnecting") ||
+			  (!*r.server_dies && !*r.client_dies);
+		bad += run_round(&r);
+	}
+	printf("%d rounds, %d bad\n", rounds, bad);
+	return bad != 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct addrinfo *ai;
+
+	if (argc == 5 && !getaddrinfo(argv[2], PORT, NULL, &ai)) {
+		die_at = argv[3];
+		return !strcmp(argv[1], "client") ? client(ai->ai_addr, !strcmp(argv[4], "leave"))
+						  : server(ai->ai_addr, !strcmp(argv[1], "poller"));
+	}
+	if (argc != 4) {
+		fprintf(stderr, "usage: dpa_cm ADDRESS ROUNDS SEED\n");
+		return 2;
+	}
+	return run_rounds(argv[1], atoi(argv[2]), (unsigned)strtoul(argv[3], NULL, 0));
+}
