@@ -88,6 +88,23 @@ static int check_route(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to)
 	return 0;
 }
 
+/*
+ * To this process itself, whose driver refuses it. Where QPs of the board meet by RoCEv2 only it
+ * would come to the process that the kernel chooses, so it does not leave.
+ */
+static int send_back(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t sgid_index,
+		     const uint8_t *mad)
+{
+	uint8_t room[DPA_GSI_FRAME];
+	struct dpa_frame f;
+
+	if (g->hw->cfg.near_link == DPA_CFG_NEAR_AUTO)
+		return send_to(g, to, sgid_index, g->info.qpn, mad);
+	dpa_gsi_frame(to, to->sgid, to->dgid, mad, room, &f);
+	dpa_frame_in(g->hw, NULL, &f, false);
+	return 0;
+}
+
 static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		     const struct dpa_gsi_key *k, uint32_t sgid_index, const uint8_t *mad)
 {
@@ -109,7 +126,7 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 	case DPA_GSI_NOBODY:
 		break;
 	}
-	return send_to(g, to, sgid_index, g->info.qpn, mad); /* its own driver refuses it */
+	return send_back(g, to, sgid_index, mad);
 }
 
 int dpa_hw_gsi_send(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,

@@ -156,6 +156,26 @@ Test(gsi_near, what_is_nobodys_comes_back)
 	stop(p, 2);
 }
 
+/* The same where processes of the board meet on the wire: a MAD came to any of them. */
+Test(gsi_near, what_is_nobodys_comes_back_by_wire)
+{
+	struct dpa_gsi_addr there = gt_path(1, 1);
+	uint8_t mad[DPA_MAD_BYTES];
+	struct gt_proc p[4];
+	struct gt_answer a;
+
+	setenv("DPA_SHM", "never", 1);
+	start(p, 4);
+	for (int i = 0; i < 8; i++) {
+		gt_req(mad, (uint32_t)i, 4, 1);
+		cr_assert_eq(gt_send(&p[i % 4], &there, mad), 0);
+		cr_assert(gt_recv(&p[i % 4], &a));
+		cr_expect_arr_eq(a.mad, mad, sizeof(mad));
+		cr_expect_arr_eq(a.addr.dgid, there.sgid, 16);
+	}
+	stop(p, 4);
+}
+
 /* A REJ of a sender that was told no id (reason 4) finds its connection by GUID. */
 Test(gsi_near, a_reject_without_id)
 {
