@@ -105,7 +105,7 @@ enum dpa_cm_input_kind {
 	DPA_CM_CONFIRM,	    /* data: send RTU */
 	DPA_CM_REJECT,	    /* reason, info, data: send REJ */
 	DPA_CM_NOTIFY,	    /* the QP got data before the RTU: it counts as received */
-	DPA_CM_DISCONNECT,  /* data: send DREQ, or DREP; the caller does it for a stale one, too */
+	DPA_CM_DISCONNECT,  /* data: send DREQ, or end a DREQ; the caller does it for a stale one */
 	DPA_CM_SIDR_ANSWER, /* status, conn (qpn, ECE), qkey, info, data: send SIDR_REP */
 	DPA_CM_DESTROY,	    /* the owner goes: it gets no more events; always succeeds */
 	DPA_CM_MAD,	    /* mad; arrival where it is REQ or SIDR_REQ */
@@ -135,7 +135,7 @@ enum dpa_cm_event_type {
 	DPA_CM_EV_ESTABLISHED,	 /* RTU received, or NOTIFY */
 	DPA_CM_EV_REJ,		 /* status: reason */
 	DPA_CM_EV_UNREACHABLE,	 /* REQ, REP or SIDR_REQ had no answer; status: -ETIMEDOUT */
-	DPA_CM_EV_DREQ,		 /* answer by DISCONNECT */
+	DPA_CM_EV_DREQ,		 /* was answered; end by DISCONNECT */
 	DPA_CM_EV_DREP,		 /* disconnected */
 	DPA_CM_EV_DREQ_TIMEOUT,	 /* disconnected, DREQ had no answer; status: -ETIMEDOUT */
 	DPA_CM_EV_TIMEWAIT_EXIT, /* the QP may be used again */

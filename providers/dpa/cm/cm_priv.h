@@ -63,7 +63,7 @@ void cm_send(struct dpa_cm_effects *out, const struct dpa_mad *m);
 void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa_cm_effects *out);
 void cm_enter_timewait(struct dpa_cm *cm, uint64_t now);
 void cm_close(struct dpa_cm *cm);
-/* Answers a DREQ; the answer is repeated for its duplicates. */
+/* The owner is through with a DREQ. Its answer was sent, unless it carries data or was adopted. */
 void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 
 /* calls.c, destroy.c, receive.c, timer.c: one kind of input each */

@@ -213,8 +213,9 @@ static void on_rej(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 }
 
 /*
- * Of two DREQs that cross each side answers the other's. Without an owner that could answer, the
- * answer is sent at once.
+ * Of two DREQs that cross each side answers the other's. The answer is sent at once: the owner may
+ * die without a word, and then nothing of this host may be left that could answer. The owner's
+ * call moves the state on.
  */
 static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
@@ -222,7 +223,7 @@ static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 
 	if (m->dreq.remote_qpn != cm->local_qpn && cm->local_qpn != CM_QPN_ANY)
 		return;
-	if (cm_in(cm, IN(TIMEWAIT))) {
+	if (cm_in(cm, IN(TIMEWAIT) | IN(DREQ_RCVD))) {
 		cm->tid = m->tid;
 		if (cm->answer.attr != DPA_CM_DREP)
 			cm_make_drep(cm, in, &cm->answer);
@@ -235,8 +236,10 @@ static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 		out->event.type = DPA_CM_EV_DREQ;
 		out->event.data = m->dreq.data;
 		out->event.len = sizeof(m->dreq.data);
+		cm_make_drep(cm, in, &cm->answer);
+		cm_send(out, &cm->answer);
 		if (cm->orphan)
-			cm_answer_dreq(cm, in, out);
+			cm_enter_timewait(cm, in->now);
 	}
 }
 

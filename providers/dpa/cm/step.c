@@ -52,14 +52,17 @@ void cm_close(struct dpa_cm *cm)
 
 void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
 {
-	cm_make_drep(cm, in, &cm->answer);
-	cm_send(out, &cm->answer);
+	if (cm->answer.attr != DPA_CM_DREP || in->len) {
+		cm_make_drep(cm, in, &cm->answer);
+		cm_send(out, &cm->answer);
+	}
 	cm_enter_timewait(cm, in->now);
 }
 
 /*
  * In timewait the id stays, to tell a late REQ from a new one. The QP does not: the peer may have
- * connected it anew (Linux: cm_enter_timewait()).
+ * connected it anew (Linux: cm_enter_timewait()). The peer of a DREQ that was answered is there
+ * before this side.
  */
 static uint32_t live(const struct dpa_cm *cm)
 {
@@ -71,7 +74,7 @@ static uint32_t live(const struct dpa_cm *cm)
 		bits |= DPA_CM_LIVE_LOCAL;
 	if (cm->has_peer && !cm_in(cm, CM_NOT_ON_WIRE)) {
 		bits |= DPA_CM_LIVE_ID;
-		if (!cm_in(cm, IN(TIMEWAIT)))
+		if (!cm_in(cm, IN(TIMEWAIT) | IN(DREQ_RCVD)))
 			bits |= DPA_CM_LIVE_QP;
 	}
 	return bits;
