@@ -25,9 +25,11 @@ import netns  # noqa: E402
 
 PROGRAMS = ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong",
             "ibv_srq_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw",
-            "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ip", "rdma",
+            "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "rping", "ucmatose",
+            "udaddy", "mckey", "cmtime", "rdma_server", "rdma_client", "rdma_xserver",
+            "rdma_xclient", "rstream", "riostream", "qperf", "ip", "rdma",
             "setpriv", "cat", "ls", "readlink"]  # the applets are static
-MODULES = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs"]
+MODULES = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm"]
 
 INIT = """#!/bin/sh
 export PATH=/bin HOME=/
@@ -97,7 +99,11 @@ def fetch_kernel(folder):
 
 def libraries(path):
     """Files that the loader maps for this program or library, the loader included."""
-    return set(re.findall(r"(/\S+) \(0x", run(["ldd", path])))
+    p = subprocess.run(["ldd", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, check=False)
+    if p.returncode and "not a dynamic executable" not in p.stdout:
+        raise Failure(f"ldd {path}: {p.stdout.strip()}")
+    return set(re.findall(r"(/\S+) \(0x", p.stdout))
 
 
 def copy(path, image, name=None):
@@ -139,10 +145,15 @@ def fill_image(image, kernel, version, extra, tree):
         if not path.endswith(".driver"):
             for lib in libraries(path):
                 copy(lib, image)
+    # pthread_exit() loads it, beside the C library
+    libc = next(lib for lib in libraries(programs["rping"]) if "/libc.so." in lib)
+    copy(os.path.join(os.path.dirname(libc), "libgcc_s.so.1"), image)
     if tree:
         add_tree(image, tree)
     busybox = shutil.which("busybox") or "/bin/busybox"
     copy(busybox, image, "/bin/busybox")
+    for lib in libraries(busybox):  # none, of busybox-static
+        copy(lib, image)
     for applet in run([busybox, "--list"]).split():
         if not os.path.lexists(f"{image}/bin/{applet}"):
             os.symlink("busybox", f"{image}/bin/{applet}")
