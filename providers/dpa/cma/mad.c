@@ -167,10 +167,25 @@ static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad 
 	cma_step((struct cma_conn *)e, &in);
 }
 
-/* For no id here. What is sent to nobody of this host comes back, and is answered here, too. */
+static bool is_own(const uint8_t gid[16])
+{
+	struct dpa_hw_route r;
+	int err = dpa_hw_route(cma.ctx, gid, gid, &r);
+
+	return !err || err == ENODEV; /* an address without an index */
+}
+
+/*
+ * For no id here. What is sent to nobody of this host comes back, and is answered here, too. A REP
+ * of another host is ignored, as the kernel does: its sender repeats it and gives up.
+ */
 static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
-	if (m->attr == DPA_CM_REP || m->attr == DPA_CM_DREQ)
+	if (m->attr == DPA_CM_DREQ)
+		refuse(from, m, 0);
+	else if (!is_own(from->dgid) || !is_own(from->sgid))
+		return;
+	else if (m->attr == DPA_CM_REP)
 		refuse(from, m, REJ_INVALID_ID);
 	else if (m->attr == DPA_CM_RTU)
 		rtu_came_back(from, m);
