@@ -31,6 +31,7 @@ __attribute__((destructor)) static void at_exit(void)
 	until.tv_sec += LOCK_WAIT;
 	if (pthread_mutex_timedlock(&cma.lock, &until))
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cma.cancel); /* as cma_lock() has it */
 	if (cma.engine == CMA_ENGINE_ON)
 		leave_connections();
 	cma_unlock();
