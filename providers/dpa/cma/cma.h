@@ -342,7 +342,8 @@ int cma_query_route(struct cma_channel *ch, uint32_t id, struct rdma_ucm_query_r
 int cma_query_addr(struct cma_channel *ch, uint32_t id, bool gid,
 		   struct rdma_ucm_query_addr_resp *resp);
 struct cma_path_resp {
-	struct rdma_ucm_query_path_resp head;
+	uint32_t num_paths; /* as struct rdma_ucm_query_path_resp, with room for one */
+	uint32_t reserved;
 	struct ib_path_rec_data path;
 };
 int cma_query_path(struct cma_channel *ch, uint32_t id, struct cma_path_resp *resp);

@@ -128,7 +128,7 @@ int cma_query_path(struct cma_channel *ch, uint32_t num, struct cma_path_resp *r
 	cma_lock();
 	err = cma_find(ch, num, &id);
 	if (!err && id->has_device && has_path(id)) {
-		resp->head.num_paths = 1;
+		resp->num_paths = 1;
 		resp->path.flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
 		put_record(&id->path, (uint8_t *)resp->path.path_rec);
 	}

@@ -202,12 +202,12 @@ static int query(struct call *c)
 				     c->in.query.option == RDMA_USER_CM_QUERY_GID, &r.addr);
 		return err ? err : answer(c, c->in.query.response, &r.addr, addr_len);
 	case RDMA_USER_CM_QUERY_PATH:
-		if (c->room < sizeof(r.path.head))
+		if (c->room < sizeof(struct rdma_ucm_query_path_resp))
 			return ENOSPC;
 		err = cma_query_path(c->ch, c->in.query.id, &r.path);
 		return err ? err
 			   : answer_cut(c, c->in.query.response, &r.path, sizeof(r.path),
-					sizeof(r.path.head));
+					sizeof(struct rdma_ucm_query_path_resp));
 	default:
 		return ENOSYS;
 	}

@@ -71,7 +71,7 @@ static const struct names *names_of(const char *lib, const char *kind)
 {
 	char file[256], symbol[32];
 
-	snprintf(file, sizeof(file), DIR "/lib%s-test-%s.so", lib, kind);
+	snprintf(file, sizeof(file), LIB_DIR "/lib%s-test-%s.so", lib, kind);
 	snprintf(symbol, sizeof(symbol), "names_%s", kind);
 	return sym(file, symbol);
 }
