@@ -72,12 +72,17 @@ class Meeting:
     def serve(self, argv, env=None, ready=None, limit=60):
         """Start the server. With `ready`: returns once its output matches that."""
         s = self.start(self.place.server, argv, env)
-        end = time.monotonic() + patience(limit)
-        while ready and not re.search(ready, output(s)):
-            if s.poll() is not None or time.monotonic() > end:
-                raise Failed(f"the server is not ready: no /{ready}/\n" + self.texts())
-            time.sleep(0.005)
+        if ready:
+            self.until(s, ready, limit)
         return s
+
+    def until(self, s, text, limit=60):
+        """Wait until the server's output matches that."""
+        end = time.monotonic() + patience(limit)
+        while not re.search(text, output(s)):
+            if s.poll() is not None or time.monotonic() > end:
+                raise Failed(f"the server does not say /{text}/\n" + self.texts())
+            time.sleep(0.005)
 
     def listening(self, s, port, limit=60):
         """Wait until the server listens on this TCP port, where it has one beside rdma_cm."""
