@@ -6,12 +6,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "dpa.h"
 #include "cma/cma.h"
+
+#define WAITER_MS 20
 
 struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
 
@@ -62,6 +66,34 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 	*fd = ch->fd;
 	*out = ch;
 	return 0;
+}
+
+/*
+ * Is there a thread that waits for events of this channel, but not now? One that has just
+ * acknowledged an event and comes back at once.
+ */
+static bool waiter_is_away(struct cma_channel *ch)
+{
+	bool away;
+
+	cma_lock();
+	away = !ch->users && ch->waiter && ch->waiter != gettid() &&
+	       !syscall(SYS_tgkill, getpid(), ch->waiter, 0);
+	cma_unlock();
+	return away;
+}
+
+/*
+ * rping and programs like it destroy the channel when their event thread has acknowledged the last
+ * event, and end with an error if that finds the channel closed and not itself waiting. A kernel's
+ * destruction of QPs and ids takes longer than that thread; ours does not, so it gets a moment.
+ */
+void cma_channel_let_in(struct cma_channel *ch)
+{
+	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
+		return;
+	for (int i = 0; i < WAITER_MS && waiter_is_away(ch); i++)
+		ppoll(NULL, 0, &(const struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 void cma_channel_close(struct cma_channel *ch)
@@ -268,6 +300,7 @@ int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 
 	cma_lock();
 	ch->users++;
+	ch->waiter = gettid();
 	cma_unlock();
 	pthread_cleanup_push(cancelled, ch);
 	err = wait_event(ch, resp);

@@ -91,6 +91,7 @@ struct cma_channel {
 	bool closed;			/* the last of them frees it */
 	/* in a forked child whose parent lives: the timer shows the parent's events, too */
 	bool shared;
+	pid_t waiter; /* the last thread that waited for an event */
 };
 
 /* Where ids of a channel have their ports: an id that migrates keeps it. */
@@ -204,6 +205,11 @@ void cma_unlock(void);
 /* ---- channel.c */
 /* Makes an event channel. *fd is its descriptor, the caller's to close by cma_channel_close(). */
 int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
+/*
+ * Before it is closed, while commands still find it: lets a thread that is about to wait for its
+ * next event do so. 20 ms at most.
+ */
+void cma_channel_let_in(struct cma_channel *ch);
 /* Destroys its ids. The caller closes the descriptor afterwards. */
 void cma_channel_close(struct cma_channel *ch);
 /*

@@ -183,9 +183,12 @@ bool dpa_hook_ioctl(int fd, unsigned long request, void *arg, int *ret)
 /* errno stays: librdmacm closes what it opened after a call that failed, and returns its errno. */
 bool dpa_hook_close(int fd)
 {
-	struct fd_entry e = fd_get(fd, true);
+	struct fd_entry e = fd_get(fd, false);
 	int err = errno;
 
+	if (e.kind == DPA_FD_CM)
+		cma_channel_let_in(e.owner);
+	e = fd_get(fd, true);
 	if (e.kind == DPA_FD_CHANNEL)
 		dpa_channel_destroy(e.owner);
 	else if (e.kind == DPA_FD_CM)
