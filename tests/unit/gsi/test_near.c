@@ -75,7 +75,8 @@ Test(gsi_near, services_by_address)
 	uint32_t handle;
 
 	/* 127.0.0.2 is an address of the namespace because the test says so */
-	cr_assert_eq(system("ip addr add 127.0.0.2/8 dev lo"), 0);
+	if (system("ip addr add 127.0.0.2/8 dev lo"))
+		cr_skip_test("no address can be added: not root");
 	start(p, 3);
 	gt_listen(&p[1], &all);
 	handle = gt_listen(&p[2], &one);
