@@ -21,7 +21,6 @@
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
-#define PORT	  "7489"
 #define LIMIT_MS  60000 /* no side may wait longer: it would wait without end */
 #define RESOLVING 2000
 
@@ -227,7 +226,7 @@ static int client(struct sockaddr *addr, bool leave)
 /* ------------------------------------------------------------------- rounds */
 
 struct round {
-	const char *address, *server_dies, *client_dies;
+	const char *address, *port, *server_dies, *client_dies;
 	bool leave; /* the client disconnects */
 };
 
@@ -239,8 +238,8 @@ static pid_t start(const struct round *r, const char *role, const char *dies, in
 		return pid;
 	if (out >= 0)
 		dup2(out, STDOUT_FILENO);
-	execl("/proc/self/exe", "dpa_cm", role, r->address, dies, r->leave ? "leave" : "stay",
-	      (char *)NULL);
+	execl("/proc/self/exe", "dpa_cm", role, r->address, r->port, dies,
+	      r->leave ? "leave" : "stay", (char *)NULL);
 	_exit(127);
 }
 
@@ -314,10 +313,13 @@ static int run_round(const struct round *r)
 
 static int run_rounds(const char *address, int rounds, unsigned seed)
 {
+	char port[8]; /* several can run at once */
 	int bad = 0;
 
+	snprintf(port, sizeof(port), "%d", 20000 + getpid() % 10000);
 	for (int i = 0; i < rounds; i++) {
-		struct round r = {.address = address, .server_dies = "", .client_dies = ""};
+		struct round r = {
+			.address = address, .port = port, .server_dies = "", .client_dies = ""};
 		unsigned which = (unsigned)rand_r(&seed) % (2 * NUM_STEPS + 1);
 
 		if (which < NUM_STEPS)
@@ -337,9 +339,9 @@ int main(int argc, char **argv)
 {
 	struct addrinfo *ai;
 
-	if (argc == 5 && !getaddrinfo(argv[2], PORT, NULL, &ai)) {
-		die_at = argv[3];
-		return !strcmp(argv[1], "client") ? client(ai->ai_addr, !strcmp(argv[4], "leave"))
+	if (argc == 6 && !getaddrinfo(argv[2], argv[3], NULL, &ai)) {
+		die_at = argv[4];
+		return !strcmp(argv[1], "client") ? client(ai->ai_addr, !strcmp(argv[5], "leave"))
 						  : server(ai->ai_addr, !strcmp(argv[1], "poller"));
 	}
 	if (argc != 4) {

@@ -122,6 +122,20 @@ def leftovers(runner, board, env):
     return f"left behind: {files}" if files else None
 
 
+def kill_in_cm(runner, report, seed, rounds, board):
+    """One side of an rdma_cm connection ends at a step: its peer hears of it, the port is free."""
+    env = {"DPA_BOARD": board}
+    tool = os.path.join(runner.build, "tests", "dpa_cm")
+    name = f"{runner.name}: {rounds} rounds of rdma_cm with a SIGKILL"
+    r = finish(runner.start([tool, "127.0.0.1", str(rounds), str(seed)], env),
+               time.monotonic() + patience(LIMIT + rounds))
+    wrong = None
+    if r.rc or f"{rounds} rounds, 0 bad" not in r.out:
+        wrong = describe([r], "a peer waits without end, or the port is not free")
+    wrong = wrong or leftovers(runner, board, env)
+    report.fail(name, wrong) if wrong else report.ok(name)
+
+
 def run(runner, report, seed, kills):
     with tempfile.TemporaryDirectory(prefix="dpa-kill-") as folder:
         # a board of its own: other processes of this user do not count
@@ -152,3 +166,4 @@ def run_on(runner, report, seed, kills, board):
         wrong = clean_pair(runner, rng, 0, env) or leftovers(runner, board, env)
         name = f"{runner.name}: nothing left behind, {placement}"
         report.fail(name, wrong) if wrong else report.ok(name)
+    kill_in_cm(runner, report, seed, kills // 2, board)

@@ -87,7 +87,6 @@ static void set_service(struct cma_id *id, uint16_t ps)
 	uint64_t sid = (uint64_t)ps << 16 | id->claim.port;
 
 	id->service_id = sid;
-	id->service_mask = 0;
 	if (id->src.family == CMA_AF_IB) {
 		id->src.ib.sid = htobe64(sid);
 		id->src.ib.sid_mask = htobe64(UINT64_MAX);
@@ -231,7 +230,7 @@ int cma_bind(struct cma_channel *ch, uint32_t num, const union cma_addr *a)
 
 static int serve(struct cma_id *id)
 {
-	struct dpa_gsi_service s = {.service_id = id->service_id, .mask = id->service_mask};
+	struct dpa_gsi_service s = {.service_id = id->service_id};
 	int err;
 
 	if (!cma_addr_is_any(&id->src))
@@ -286,16 +285,15 @@ int cma_listen(struct cma_channel *ch, uint32_t num, uint32_t backlog)
 void cma_listeners_serve(void)
 {
 	for (struct cma_id *id = cma.listeners; id; id = id->next_listener)
-		serve(id);
+		(void)serve(id); /* ENOMEM: it has no requests until it listens anew */
 }
 
 /* 0: not this one; 1: a wildcard; 2: the very address. */
 static int fits(const struct cma_id *id, uint64_t service_id, const struct dpa_cm_ip *ip)
 {
 	uint8_t gid[16];
-	const uint64_t mask = id->service_mask ? id->service_mask : UINT64_MAX;
 
-	if ((service_id & mask) != (id->service_id & mask))
+	if (service_id != id->service_id)
 		return 0;
 	if (cma_addr_is_any(&id->src)) {
 		if (!ip)

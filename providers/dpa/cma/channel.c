@@ -19,7 +19,7 @@
 
 struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
 
-/* A thread that is cancelled meanwhile would keep the lock: reads and writes are points of that. */
+/* Not cancelled meanwhile: reads and writes are cancellation points, and the lock would stay. */
 void cma_lock(void)
 {
 	int cancel;
@@ -129,7 +129,7 @@ struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int
 	return ev;
 }
 
-/* What comes for a request that was not accepted is dropped: its accept will fail (ucma.c). */
+/* An event of a request that the program has not accepted is dropped: its accept will fail. */
 void cma_event_queue(struct cma_event *ev)
 {
 	struct cma_channel *ch = ev->id->channel;
@@ -207,6 +207,8 @@ void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
 	while ((ev = unlink_event(ch, id, mc))) {
 		struct cma_id *request = ev->request;
 
+		if (request)
+			ev->id->backlog++;
 		free(ev);
 		if (request && request != id)
 			cma_id_destroy(request); /* nobody will accept it */

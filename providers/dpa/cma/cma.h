@@ -7,8 +7,9 @@
  * Every call takes cma.lock itself unless its comment says "locked". Every int call returns 0 or a
  * positive errno, which librdmacm shows as it is; "wrong state" is EINVAL, as in the kernel.
  *
- * Threads: all state is under cma.lock. The engine's thread (engine.c) takes what came by QP1 and
- * runs the timers. Lock order: cma.lock, then the device's; the device's callback takes none.
+ * Threads: all state is under cma.lock. One thread at a time takes messages off QP1 and runs the
+ * timers: a thread of the program in cma_get_event() (the leader), or else the engine's (engine.c).
+ * Lock order: cma.lock, then the device's locks; the device's callback takes none.
  */
 #ifndef DPA_CMA_H
 #define DPA_CMA_H
@@ -114,7 +115,7 @@ struct cma_id {
 	union cma_addr src, dst;
 	struct cma_ports *ports; /* of `claim`; NULL: it has no port of its own */
 	struct dpa_cm_claim claim;
-	uint64_t service_id, service_mask;
+	uint64_t service_id;
 	uint32_t sgid_index;
 	struct dpa_cm_path path; /* from ROUTE_DONE on, or of the request */
 	struct cma_conn *conn;	 /* NULL: none yet */
@@ -185,7 +186,6 @@ struct cma {
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
 	uint32_t tid_high;
-	unsigned seed;
 	int wake;		    /* eventfd: there is something for a round */
 	int stand;		    /* timerfd of the engine's thread while another leads */
 	struct cma_channel *leader; /* at whose channel the thread is that does the rounds */
@@ -298,6 +298,7 @@ void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev);
 void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah);
 
 /* ---- conn.c, locked */
+uint32_t cma_random(void);
 struct cma_conn *cma_conn_new(struct cma_id *id);
 /* A step of c. It may free c. */
 int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
@@ -323,17 +324,20 @@ void cma_engine_wake(void);
  * whole process. False: not possible, another thread does; *err: EINTR, or 0. A cancellation point.
  */
 bool cma_lead(struct cma_channel *ch, int *err);
-/* In a forked child: if the parent has ended its listeners are ours. */
+/* In a forked child: takes over the listeners of a parent that has ended. */
 void cma_inherit(void);
 /*
- * Not locked. From now on this process sees to what others that died have left, and refuses what
- * comes for nobody, also if its program never makes an event channel.
+ * Not locked. From now on this process takes over ids of processes that died, and refuses requests
+ * that nobody listens for. It does so even if its program makes no event channel.
  */
 void cma_watch(void);
 /* A new listener: requests that came before it are looked at again. */
 void cma_early_look(void);
 
-/* ---- mad.c, locked: one message of QP1. again: it waited for a listener. False: keep it. */
+/*
+ * ---- mad.c, locked: one message of QP1. False: it is a request that nobody listens for, and the
+ * caller keeps it for another try. last: there is no other try, it is refused.
+ */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
 
 /* ---- mcast.c */

@@ -6,11 +6,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include "cma/cma.h"
 
-static uint32_t random_psn(void)
+/* Peers must not guess PSNs and transaction ids. */
+uint32_t cma_random(void)
 {
-	return (uint32_t)rand_r(&cma.seed) & 0xffffff;
+	uint32_t v;
+
+	if (getrandom(&v, sizeof(v), GRND_NONBLOCK) != sizeof(v))
+		v = (uint32_t)
+			cma_now(); /* the kernel has no random numbers yet: early in the boot */
+	return v;
 }
 
 static struct dpa_cm_config config_of(uint32_t local_id)
@@ -18,7 +25,7 @@ static struct dpa_cm_config config_of(uint32_t local_id)
 	return (struct dpa_cm_config){
 		.local_id = local_id,
 		.tid_high = cma.tid_high,
-		.psn = random_psn(),
+		.psn = cma_random() & 0xffffff,
 		.ca_guid = be64toh(cma.node_guid),
 		.cm_timeout = DPA_CM_TIMEOUT,
 		.max_retries = DPA_CM_RETRIES,

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "cma/cma.h"
 
+#define REJ_VENDOR_OPTION 35 /* IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED */
+
 /* Private data with the IP CM header in front of it. */
 struct request_data {
 	uint8_t bytes[DPA_CM_IP_BYTES + RDMA_MAX_PRIVATE_DATA];
@@ -190,7 +192,7 @@ int cma_reject(struct cma_channel *ch, uint32_t num, const void *data, uint8_t l
 	struct cma_id *id;
 	int err;
 
-	if (reason && reason != DPA_CM_REJ_CONSUMER && reason != 35) /* IB_CM_REJ_VENDOR_OPTION.. */
+	if (reason && reason != DPA_CM_REJ_CONSUMER && reason != REJ_VENDOR_OPTION)
 		return EINVAL;
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);

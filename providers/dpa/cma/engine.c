@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "dpa.h"
@@ -33,6 +32,9 @@
 /* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
 #define HELD_FIRST 100
 #define HELD_OFF   3000
+
+/* Set by the device's thread that asks, cleared by the thread that it started: one at a time. */
+static atomic_flag starting = ATOMIC_FLAG_INIT;
 
 static void ready(void *arg)
 {
@@ -163,7 +165,7 @@ static void drain_wake(void)
 		;
 }
 
-/* Who wakes the next round after this has begun is not overheard. */
+/* A wake-up that comes while it runs begins another round. */
 static void engine_round(void)
 {
 	drain_wake();
@@ -257,7 +259,7 @@ static bool start_leading(struct cma_channel *ch, int *timeout)
 {
 	bool leads = cma.engine == CMA_ENGINE_ON && !cma.leader && !ch->head && !ch->closed;
 
-	if (!leads)
+	if (!leads || cma.owner) /* a child waits at the descriptor: the parent's end shows there */
 		return false;
 	cma.leader = ch;
 	*timeout = until_next();
@@ -348,10 +350,11 @@ void cma_inherit(void)
 {
 	if (!cma.owner || !has_ended(cma.owner))
 		return;
+	if (cma.listeners && cma_engine_start())
+		return; /* no descriptor or no memory: the next call tries again */
 	cma.owner = 0;
 	share_channels(false);
-	if (cma.listeners && !cma_engine_start())
-		cma_listeners_serve();
+	cma_listeners_serve();
 }
 
 static pid_t forking;
@@ -373,7 +376,7 @@ static void after_fork_parent(void)
 	cma_unlock();
 }
 
-/* Connections are the parent's: here their ids have none any more. */
+/* Connections and requests are the parent's: here ids have no connection any more. */
 static void forget_connections(void)
 {
 	for (uint32_t i = 0; i < cma.num_ids; i++) {
@@ -386,6 +389,14 @@ static void forget_connections(void)
 	}
 	cma.heap_len = 0;
 	cma.num_conns = 0;
+	while (cma.early) {
+		struct cma_early *e = cma.early;
+
+		cma.early = e->next;
+		free(e);
+	}
+	cma.early_tail = &cma.early;
+	cma.num_early = 0;
 }
 
 static void after_fork_child(void)
@@ -401,6 +412,7 @@ static void after_fork_child(void)
 		cma.gsi = NULL; /* the parent's: the device has seen to it */
 		cma.ctx = NULL;
 		cma.forked = false;
+		atomic_flag_clear(&starting);
 		if (cma.channels)
 			cma.owner = forking;
 		share_channels(true);
@@ -460,9 +472,7 @@ static int start(void)
 		err = errno;
 		goto close_wake;
 	}
-	if (getrandom(&cma.seed, sizeof(cma.seed), GRND_NONBLOCK) < 0)
-		cma.seed = (unsigned)cma_now();
-	cma.tid_high = (uint32_t)rand_r(&cma.seed);
+	cma.tid_high = cma_random();
 	err = dpa_cm_index_init(&cma.index);
 	if (err)
 		goto close_stand;
@@ -501,16 +511,17 @@ static void *start_main(void *arg)
 	cma_lock();
 	(void)cma_engine_start();
 	cma_unlock();
+	atomic_flag_clear(&starting); /* where it failed the device asks again */
 	return arg;
 }
 
 static void need(void *arg)
 {
-	static atomic_flag asked = ATOMIC_FLAG_INIT;
-
 	(void)arg;
-	if (!atomic_flag_test_and_set(&asked))
-		(void)detached("dpa-cm-start", start_main, NULL);
+	if (atomic_flag_test_and_set(&starting))
+		return;
+	if (detached("dpa-cm-start", start_main, NULL))
+		atomic_flag_clear(&starting);
 }
 
 void cma_watch(void)

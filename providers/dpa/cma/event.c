@@ -97,8 +97,7 @@ static void disconnected(struct cma_id *id, const struct dpa_cm_event *ev)
 	cma_event(id, CMA_DISCONNECTED, ev->status);
 }
 
-/* cma_ib_handler(), cma_sidr_rep_handler() of Linux: what does not fit the id's state is dropped.
- */
+/* Linux drops what does not fit the id's state: cma_ib_handler(), cma_sidr_rep_handler(). */
 static bool is_due(const struct cma_id *id, const struct dpa_cm_event *ev)
 {
 	return id->state == (ev->type == DPA_CM_EV_TIMEWAIT_EXIT ? CMA_DISCONNECT : CMA_CONNECT);

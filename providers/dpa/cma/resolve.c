@@ -25,7 +25,7 @@ static void any_is_loopback(union cma_addr *a)
 /* The id's own address, its port kept. */
 static int take_source(struct cma_id *id)
 {
-	union cma_addr src;
+	union cma_addr src, any = {.family = 0};
 	uint16_t port = cma_addr_port(&id->src);
 	int err;
 
@@ -36,9 +36,13 @@ static int take_source(struct cma_id *id)
 		if (id->src.family == AF_INET6 && src.family != AF_INET6)
 			return EAFNOSUPPORT;
 		cma_addr_set_port(&src, port);
+		any = id->src;
 		id->src = src;
 	}
-	return cma_take_device(id);
+	err = cma_take_device(id);
+	if (err && any.family)
+		id->src = any;
+	return err;
 }
 
 static int resolve(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst)
@@ -66,12 +70,12 @@ static int resolve(struct cma_id *id, const union cma_addr *src, const union cma
 	id->dst = *dst;
 	any_is_loopback(&id->dst);
 	err = take_source(id);
-	if (err == ENETUNREACH || err == EHOSTUNREACH || err == EACCES || err == EINVAL)
-		return err;
-	if (err) {
+	if (err == EADDRNOTAVAIL || err == ENODEV) {	/* no device has the source */
 		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* and it may be tried again */
 		return 0;
 	}
+	if (err)
+		return err;
 	id->state = CMA_ADDR_DONE;
 	cma_event(id, CMA_ADDR_RESOLVED, 0);
 	return 0;
@@ -137,9 +141,8 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 	err = cma_find_bound(ch, num, &id);
 	if (!err && id->state != CMA_ADDR_DONE)
 		err = EINVAL;
-	if (!err) {
+	if (!err)
 		err = cma_engine_start(); /* again, in a forked child */
-	}
 	if (!err && make_path(id)) {
 		cma_event(id, CMA_ROUTE_ERROR, -ENETUNREACH);
 	} else if (!err) {

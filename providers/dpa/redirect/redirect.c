@@ -445,13 +445,30 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Held over fork(): the child lists devices, too. */
+static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_install(void)
+{
+	pthread_mutex_lock(&install_lock);
+}
+
+static void unlock_install(void)
+{
+	pthread_mutex_unlock(&install_lock);
+}
+
+__attribute__((constructor)) static void install_atfork(void)
+{
+	pthread_atfork(lock_install, unlock_install, unlock_install);
+}
+
 int dpa_redirect_install(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int slots = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_install();
 	dl_iterate_phdr(visit, &slots);
-	pthread_mutex_unlock(&lock);
+	unlock_install();
 	return slots;
 }

@@ -59,20 +59,9 @@ struct call {
 	uint16_t room; /* for the answer */
 };
 
+/* As much of the answer as the program has room for: the table has how much it needs at least. */
 static int answer(const struct call *c, uint64_t response, const void *data, size_t len)
 {
-	if (c->room < len)
-		return ENOSPC;
-	memcpy((void *)(uintptr_t)response, data, len);
-	return 0;
-}
-
-/* As much of the answer as there is room for; `least` at least. */
-static int answer_cut(const struct call *c, uint64_t response, const void *data, size_t len,
-		      size_t least)
-{
-	if (c->room < least)
-		return ENOSPC;
 	memcpy((void *)(uintptr_t)response, data, c->room < len ? c->room : len);
 	return 0;
 }
@@ -82,8 +71,6 @@ static int create_id(struct call *c)
 	struct rdma_ucm_create_id_resp r;
 	int err;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	err = cma_create_id(c->ch, c->in.create_id.uid, c->in.create_id.ps, c->in.create_id.qp_type,
 			    &r.id);
 	return err ? err : answer(c, c->in.create_id.response, &r, sizeof(r));
@@ -94,8 +81,6 @@ static int destroy_id(struct call *c)
 	struct rdma_ucm_destroy_id_resp r;
 	int err;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	err = cma_destroy_id(c->ch, c->in.destroy_id.id, &r.events_reported);
 	return err ? err : answer(c, c->in.destroy_id.response, &r, sizeof(r));
 }
@@ -177,8 +162,6 @@ static int query_route(struct call *c)
 	int err;
 
 	memset(&r, 0, sizeof(r));
-	if (c->room < len)
-		return ENOSPC;
 	err = cma_query_route(c->ch, c->in.query.id, &r);
 	return err ? err : answer(c, c->in.query.response, &r, len);
 }
@@ -202,12 +185,8 @@ static int query(struct call *c)
 				     c->in.query.option == RDMA_USER_CM_QUERY_GID, &r.addr);
 		return err ? err : answer(c, c->in.query.response, &r.addr, addr_len);
 	case RDMA_USER_CM_QUERY_PATH:
-		if (c->room < sizeof(struct rdma_ucm_query_path_resp))
-			return ENOSPC;
 		err = cma_query_path(c->ch, c->in.query.id, &r.path);
-		return err ? err
-			   : answer_cut(c, c->in.query.response, &r.path, sizeof(r.path),
-					sizeof(struct rdma_ucm_query_path_resp));
+		return err ? err : answer(c, c->in.query.response, &r.path, sizeof(r.path));
 	default:
 		return ENOSYS;
 	}
@@ -266,8 +245,6 @@ static int init_qp_attr(struct call *c)
 	struct ibv_qp_attr a = {0};
 	int err, mask = 0;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	if (c->in.init_qp_attr.qp_state > IBV_QPS_ERR)
 		return EINVAL;
 	err = cma_init_qp_attr(c->ch, c->in.init_qp_attr.id, c->in.init_qp_attr.qp_state, &a,
@@ -294,17 +271,13 @@ static int init_qp_attr(struct call *c)
 	return answer(c, c->in.init_qp_attr.response, &r, sizeof(r));
 }
 
-/* Before ECE the answer ended behind `param`. */
 static int get_event(struct call *c)
 {
-	const size_t least = offsetof(struct rdma_ucm_event_resp, reserved);
 	struct rdma_ucm_event_resp r;
 	int err;
 
-	if (c->room < least)
-		return ENOSPC;
 	err = cma_get_event(c->ch, &r);
-	return err ? err : answer_cut(c, c->in.get_event.response, &r, sizeof(r), least);
+	return err ? err : answer(c, c->in.get_event.response, &r, sizeof(r));
 }
 
 static int set_option(struct call *c)
@@ -328,8 +301,6 @@ static int join(struct call *c, uint64_t response, uint32_t id, uint64_t uid,
 	struct rdma_ucm_create_id_resp r;
 	int err;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	err = cma_join(c->ch, id, uid, a, flags, &r.id);
 	return err ? err : answer(c, response, &r, sizeof(r));
 }
@@ -358,8 +329,6 @@ static int leave(struct call *c)
 	struct rdma_ucm_destroy_id_resp r;
 	int err;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	err = cma_leave(c->ch, c->in.destroy_id.id, &r.events_reported);
 	return err ? err : answer(c, c->in.destroy_id.response, &r, sizeof(r));
 }
@@ -369,8 +338,6 @@ static int migrate(struct call *c)
 	struct rdma_ucm_destroy_id_resp r;
 	int err;
 
-	if (c->room < sizeof(r))
-		return ENOSPC;
 	err = cma_migrate(c->ch, (int)c->in.migrate.fd, c->in.migrate.id, &r.events_reported);
 	return err ? err : answer(c, c->in.migrate.response, &r, sizeof(r));
 }
@@ -392,35 +359,44 @@ enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT };
 struct command {
 	int (*run)(struct call *c);
 	uint16_t body; /* bytes at least */
+	uint16_t room; /* for its answer, at least; more where that depends on the body */
 };
 
+#define PATH_ROOM  sizeof(struct rdma_ucm_query_path_resp)
+/* librdmacm before ECE has no more room for an event. */
+#define EVENT_ROOM offsetof(struct rdma_ucm_event_resp, reserved)
+
 #define BODY(type) sizeof(struct rdma_ucm_##type)
+#define RESP(type) sizeof(struct rdma_ucm_##type##_resp)
 static const struct command commands[] = {
-	[RDMA_USER_CM_CMD_CREATE_ID] = {create_id, BODY(create_id)},
-	[RDMA_USER_CM_CMD_DESTROY_ID] = {destroy_id, BODY(destroy_id)},
-	[RDMA_USER_CM_CMD_BIND_IP] = {bind_ip, BODY(bind_ip)},
-	[RDMA_USER_CM_CMD_RESOLVE_IP] = {resolve_ip, BODY(resolve_ip)},
-	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = {resolve_route, BODY(resolve_route)},
-	[RDMA_USER_CM_CMD_QUERY_ROUTE] = {query_route, offsetof(struct rdma_ucm_query, option)},
-	[RDMA_USER_CM_CMD_CONNECT] = {connect_id, offsetof(struct rdma_ucm_connect, ece)},
-	[RDMA_USER_CM_CMD_LISTEN] = {listen_id, BODY(listen)},
-	[RDMA_USER_CM_CMD_ACCEPT] = {accept_id, offsetof(struct rdma_ucm_accept, ece)},
-	[RDMA_USER_CM_CMD_REJECT] = {reject_id, BODY(reject)},
-	[RDMA_USER_CM_CMD_DISCONNECT] = {disconnect_id, BODY(disconnect)},
-	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = {init_qp_attr, BODY(init_qp_attr)},
-	[RDMA_USER_CM_CMD_GET_EVENT] = {get_event, BODY(get_event)},
-	[RDMA_USER_CM_CMD_SET_OPTION] = {set_option, BODY(set_option)},
-	[RDMA_USER_CM_CMD_NOTIFY] = {notify, BODY(notify)},
+	[RDMA_USER_CM_CMD_CREATE_ID] = {create_id, BODY(create_id), RESP(create_id)},
+	[RDMA_USER_CM_CMD_DESTROY_ID] = {destroy_id, BODY(destroy_id), RESP(destroy_id)},
+	[RDMA_USER_CM_CMD_BIND_IP] = {bind_ip, BODY(bind_ip), 0},
+	[RDMA_USER_CM_CMD_RESOLVE_IP] = {resolve_ip, BODY(resolve_ip), 0},
+	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = {resolve_route, BODY(resolve_route), 0},
+	[RDMA_USER_CM_CMD_QUERY_ROUTE] = {query_route, offsetof(struct rdma_ucm_query, option),
+					  offsetof(struct rdma_ucm_query_route_resp, ibdev_index)},
+	[RDMA_USER_CM_CMD_CONNECT] = {connect_id, offsetof(struct rdma_ucm_connect, ece), 0},
+	[RDMA_USER_CM_CMD_LISTEN] = {listen_id, BODY(listen), 0},
+	[RDMA_USER_CM_CMD_ACCEPT] = {accept_id, offsetof(struct rdma_ucm_accept, ece), 0},
+	[RDMA_USER_CM_CMD_REJECT] = {reject_id, BODY(reject), 0},
+	[RDMA_USER_CM_CMD_DISCONNECT] = {disconnect_id, BODY(disconnect), 0},
+	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = {init_qp_attr, BODY(init_qp_attr),
+					   sizeof(struct ib_uverbs_qp_attr)},
+	[RDMA_USER_CM_CMD_GET_EVENT] = {get_event, BODY(get_event), EVENT_ROOM},
+	[RDMA_USER_CM_CMD_SET_OPTION] = {set_option, BODY(set_option), 0},
+	[RDMA_USER_CM_CMD_NOTIFY] = {notify, BODY(notify), 0},
 	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = {join_ip,
-					    offsetof(struct rdma_ucm_join_ip_mcast, id) + 4},
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = {leave, BODY(destroy_id) - 4},
-	[RDMA_USER_CM_CMD_MIGRATE_ID] = {migrate, 16},
-	[RDMA_USER_CM_CMD_QUERY] = {query, BODY(query)},
-	[RDMA_USER_CM_CMD_BIND] = {bind_addr, BODY(bind)},
-	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = {resolve_addr, BODY(resolve_addr)},
-	[RDMA_USER_CM_CMD_JOIN_MCAST] = {join_addr, BODY(join_mcast)},
-	[CMD_RESOLVE_IB_SERVICE] = {resolve_ib_service, 88},
-	[CMD_WRITE_CM_EVENT] = {write_event, 24},
+					    offsetof(struct rdma_ucm_join_ip_mcast, id) + 4,
+					    RESP(create_id)},
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = {leave, BODY(destroy_id) - 4, RESP(destroy_id)},
+	[RDMA_USER_CM_CMD_MIGRATE_ID] = {migrate, 16, RESP(destroy_id)},
+	[RDMA_USER_CM_CMD_QUERY] = {query, BODY(query), PATH_ROOM},
+	[RDMA_USER_CM_CMD_BIND] = {bind_addr, BODY(bind), 0},
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = {resolve_addr, BODY(resolve_addr), 0},
+	[RDMA_USER_CM_CMD_JOIN_MCAST] = {join_addr, BODY(join_mcast), RESP(create_id)},
+	[CMD_RESOLVE_IB_SERVICE] = {resolve_ib_service, 88, 0},
+	[CMD_WRITE_CM_EVENT] = {write_event, 24, 0},
 };
 
 static int run(struct cma_channel *ch, const void *buf, size_t n)
@@ -441,6 +417,8 @@ static int run(struct cma_channel *ch, const void *buf, size_t n)
 		return ENOSYS;
 	if (hdr.in < cmd->body)
 		return EINVAL;
+	if (hdr.out < cmd->room)
+		return ENOSPC;
 	memcpy(c.in.bytes, (const uint8_t *)buf + sizeof(hdr),
 	       hdr.in < MAX_BODY ? hdr.in : MAX_BODY);
 	c.room = hdr.out;

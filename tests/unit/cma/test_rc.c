@@ -483,43 +483,6 @@ Test(cma_rc, a_listener_that_comes_a_little_late)
 	cr_assert_eq(ev.uid, UID + 5);
 }
 
-/* ----------------------------------------------------------------- backlog */
-
-static int requests; /* REQs that were sent */
-
-static int count_requests(const uint8_t *mad)
-{
-	requests += mad[17] == 0x10;
-	return 1;
-}
-
-Test(cma_rc, a_request_beyond_the_backlog_is_dropped)
-{
-	struct event ev;
-	uint32_t id[4];
-
-	pair_listen(&p, PS_TCP, QP_RC);
-	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
-	p.listener = create(p.s, UID, PS_TCP, QP_RC);
-	cr_assert_eq(bind_id(p.s, p.listener, "127.0.0.1", p.port), 0);
-	cr_assert_eq(listen_id(p.s, p.listener, 2), 0);
-	fake_gsi.copies = count_requests;
-	for (int i = 0; i < 4; i++) {
-		id[i] = pair_route(&p, PS_TCP, QP_RC, UID + 10 + (uint64_t)i);
-		cr_assert_eq(connect_id(p.c, id[i], &(struct conn){.qpn = new_qpn()}), 0);
-		settle();
-	}
-	cr_assert_eq(requests, 4);
-	expect(p.s, &ev, EV_CONNECT_REQUEST);
-	expect(p.s, &ev, EV_CONNECT_REQUEST);
-	expect_none(p.s);
-	expect_none(p.c); /* no answer: they are repeated after 6 s */
-	/* what was delivered does not count any more */
-	id[0] = pair_route(&p, PS_TCP, QP_RC, UID + 20);
-	cr_assert_eq(connect_id(p.c, id[0], &(struct conn){.qpn = new_qpn()}), 0);
-	expect(p.s, &ev, EV_CONNECT_REQUEST);
-}
-
 /* ------------------------------------------------------------------- notify */
 
 Test(cma_rc, data_came_before_the_rtu)

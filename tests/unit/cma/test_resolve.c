@@ -126,6 +126,19 @@ Test(cma_resolve, addr_error)
 	cr_assert_eq(reported, 4);
 }
 
+/* What is no matter of the address is the call's errno, not "no device". */
+Test(cma_resolve, other_errors_are_not_events)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+	struct event ev;
+
+	fake_gsi.fail_route = EMFILE;
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), EMFILE);
+	expect_none(fd);
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID, id);
+}
+
 Test(cma_resolve, an_address_without_a_device_cannot_be_bound)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
