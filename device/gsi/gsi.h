@@ -14,6 +14,8 @@
  *    threads that take packets in (acquire).
  *  - gsi_look: 1: the service thread looks for ids of dead processes whatever it has seen. Set by
  *    any thread (release), taken by the service thread (acq_rel).
+ *  - gsi_orphans: 1: there are ids of dead processes. Set by who found them (release), taken by
+ *    dpa_hw_gsi_orphan() before it searches (acq_rel).
  *  - gsi_seen: dpa_board_gsi_died() at its last look; the service thread's own.
  */
 #ifndef DPA_GSI_H

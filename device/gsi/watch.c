@@ -66,7 +66,10 @@ void dpa_gsi_look(struct dpa_hw *hw)
 	if (dpa_likely(died == hw->gsi_seen && !asked))
 		return;
 	hw->gsi_seen = died;
-	if (!dpa_board_cmid_orphans(hw->board) || call_ready(hw))
+	if (!dpa_board_cmid_orphans(hw->board))
+		return;
+	atomic_store_explicit(&hw->gsi_orphans, 1, memory_order_release);
+	if (call_ready(hw))
 		return;
 	if (!dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one sees to it */
 		dpa_gsi_need();
