@@ -140,7 +140,8 @@ void cma_event_queue(struct cma_event *ev)
 	}
 	*ch->tail = ev;
 	ch->tail = &ev->next;
-	set_level(ch, true);
+	if (cma.taker != ch || ch->head != ev) /* else it is delivered at once: 15 us in a VM */
+		set_level(ch, true);
 	if (cma.leader == ch) /* its thread is not at the descriptor */
 		cma_engine_wake();
 }
@@ -217,10 +218,12 @@ void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
 		set_level(ch, false);
 }
 
-static void deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	struct cma_event *ev = ch->head;
 
+	if (!ev)
+		return false;
 	ch->head = ev->next;
 	if (!ch->head)
 		ch->tail = &ch->head;
@@ -234,6 +237,7 @@ static void deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	}
 	*resp = ev->resp;
 	free(ev);
+	return true;
 }
 
 static void leave_channel(struct cma_channel *ch)
@@ -264,9 +268,7 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	cma_lock();
 	if (ch->closed)
 		err = EBADF;
-	else if (ch->head)
-		deliver(ch, resp);
-	else
+	else if (!cma_deliver(ch, resp))
 		err = EAGAIN;
 	if (err == EAGAIN)
 		cma_inherit();
@@ -282,13 +284,16 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	uint64_t expirations;
-	int err, stop = 0;
+	int err;
 
-	while ((err = take_event(ch, resp)) == EAGAIN && !stop)
-		if (!cma_lead(ch, &stop) && read(ch->fd, &expirations, sizeof(expirations)) < 0)
-			stop = errno;
-	if (err == EAGAIN)
-		return stop;
+	while ((err = take_event(ch, resp)) == EAGAIN) {
+		if (cma_lead(ch, resp, &err)) {
+			if (err != EAGAIN)
+				return err;
+		} else if (read(ch->fd, &expirations, sizeof(expirations)) < 0) {
+			return errno;
+		}
+	}
 	if (err == EBADF) { /* its descriptor may be another file's by now */
 		pause();
 		return EINTR;

@@ -190,6 +190,7 @@ struct cma {
 	int stand;		    /* timerfd of the engine's thread while another leads */
 	struct cma_channel *leader; /* at whose channel the thread is that does the rounds */
 	uint64_t led_until;	    /* until then it may come back */
+	struct cma_channel *taker;  /* whose first event is delivered before the lock is dropped */
 	struct dpa_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
@@ -217,6 +218,8 @@ void cma_channel_close(struct cma_channel *ch);
  * cancellation point. The answer is written when it returns.
  */
 int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
+/* Locked: the first event that is queued. False: there is none. */
+bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
 /* Locked: a new event for this id, or NULL (no memory; the event is lost as in the kernel). */
 struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status);
 /* Locked: queues it. Dropped if the id was not accepted yet. */
@@ -321,9 +324,10 @@ int cma_engine_start(void);
 void cma_engine_wake(void);
 /*
  * Not locked. Waits in a thread of the program for what comes, and does what there is to do for the
- * whole process. False: not possible, another thread does; *err: EINTR, or 0. A cancellation point.
+ * whole process. False: not possible, another thread does. *err: 0: an event of ch is in *resp;
+ * EAGAIN: there is none yet; EINTR. A cancellation point.
  */
-bool cma_lead(struct cma_channel *ch, int *err);
+bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err);
 /* In a forked child: takes over the listeners of a parent that has ended. */
 void cma_inherit(void);
 /*

@@ -275,10 +275,10 @@ static int wait_leading(int timeout)
 	pthread_cleanup_push(cancelled, NULL);
 	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
 	pthread_cleanup_pop(0);
-	return err == EAGAIN ? 0 : err; /* a timer's time */
+	return err ? err : EAGAIN; /* EAGAIN of the wait: a timer's time */
 }
 
-bool cma_lead(struct cma_channel *ch, int *err)
+bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err)
 {
 	int timeout;
 	bool leads;
@@ -293,7 +293,11 @@ bool cma_lead(struct cma_channel *ch, int *err)
 	*err = wait_leading(timeout);
 	cma_lock();
 	stop_leading();
+	cma.taker = ch;
 	engine_round();
+	cma.taker = NULL;
+	if (cma_deliver(ch, resp))
+		*err = 0;
 	cma_unlock();
 	return true;
 }
