@@ -75,6 +75,8 @@ bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n);
 /* Is another process on the mapped board that is not about to end? Under the admin lock. */
 bool dpa_board_others(struct dpa_board *b, int fd);
 bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot);
+/* True if the process table has that process as LIVE: no system call. It may have died since. */
+bool dpa_board_proc_live(struct dpa_board *b, uint32_t slot, uint32_t gen);
 bool dpa_board_byte_take(int fd, uint32_t slot); /* false: held through another descriptor */
 /* Under the board's lock: takes a slot, with its byte locked through map_fd. ENOSPC. */
 int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_cfg *cfg);
@@ -106,8 +108,9 @@ void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p);
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner);
 
 /*
- * cm.c: a process with an endpoint was reaped, under the board's lock; is there an id in the mapped
- * file whose peer is to be told that it ended?
+ * cm.c. dpa_board_cm_gone(): announce that a process was reaped, if it had an endpoint. Context:
+ * the board's lock. dpa_board_cm_left(): true if an id in the file has a peer that must be told
+ * that the process ended. shm may be mapped read-only.
  */
 void dpa_board_cm_gone(struct dpa_board *b, const struct dpa_board_proc *p);
 bool dpa_board_cm_left(struct dpa_board_shm *shm);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cm.c - endpoints of QP1, services and communication ids; the words and their order are in cm.h.
+ * cm.c - endpoints of QP1, services and communication ids. cm.h defines the shared words and their
+ * order.
  *
- * Nothing here is cleaned up after a process that died. Its services do not count, its ids wait for
- * a process that takes them over. A process is dead here if its slot in the process table is not
- * LIVE with its generation: that is so once it was reaped, which asks no kernel.
+ * The reaper of a dead process clears nothing here. Readers ignore the services of a dead process.
+ * Its ids stay until another process takes them over. A process counts as dead if its process index
+ * is not LIVE with its generation (dpa_board_proc_live()): readers make no system call.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,14 +13,11 @@
 
 #define OWNER_BITS ((1ull << 48) - 1)
 #define WINDOW_MIN 4096u
-#define CROWDED	   16u /* ids in a row that are taken: there shall be more to choose from */
+#define CROWDED	   16u /* so many ids in a row are in use: widen the window */
 
 static bool is_live(struct dpa_board *b, dpa_owner_t o)
 {
-	struct dpa_board_proc *p = dpa_board_proc(b, dpa_owner_slot(o));
-
-	return p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
-	       atomic_load_explicit(&p->gen, memory_order_acquire) == dpa_owner_gen(o);
+	return dpa_board_proc_live(b, dpa_owner_slot(o), dpa_owner_gen(o));
 }
 
 /* ---------------------------------------------------------------- endpoints */
@@ -95,7 +93,8 @@ static uint32_t services_used(struct dpa_board *b)
 	return n < DPA_BOARD_SERVICES ? n : DPA_BOARD_SERVICES;
 }
 
-/* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */
+/* Context: the board's lock. seq is odd at entry if the last writer died: the next value is even.
+ */
 static void service_put(struct dpa_board_service *e, const struct dpa_gsi_service *s,
 			dpa_owner_t owner)
 {
@@ -105,7 +104,7 @@ static void service_put(struct dpa_board_service *e, const struct dpa_gsi_servic
 	memcpy(addr, s->addr, sizeof(addr));
 	atomic_store_explicit(&e->seq, odd, memory_order_relaxed);
 	DPA_BOARD_STEP("service-odd");
-	/* each behind the odd number */
+	/* release: a reader that sees one of these values sees the odd seq */
 	atomic_store_explicit(&e->id, s->service_id, memory_order_release);
 	atomic_store_explicit(&e->mask, s->mask ? s->mask : UINT64_MAX, memory_order_release);
 	atomic_store_explicit(&e->addr[0], addr[0], memory_order_release);
@@ -116,7 +115,7 @@ static void service_put(struct dpa_board_service *e, const struct dpa_gsi_servic
 	atomic_store_explicit(&e->seq, odd + 1, memory_order_release);
 }
 
-/* Under the board's lock. */
+/* Index of a free entry, or `used`. Context: the board's lock. */
 static uint32_t service_gap(struct dpa_board *b, uint32_t used)
 {
 	for (uint32_t i = 0; i < used; i++) {
@@ -153,7 +152,7 @@ int dpa_board_service_add(struct dpa_board *b, const struct dpa_gsi_service *s, 
 	return rc;
 }
 
-/* The owner word alone says that it ends: it needs no lock. */
+/* Clears the owner word only, without the board's lock. */
 void dpa_board_service_remove(struct dpa_board *b, uint32_t at)
 {
 	dpa_owner_t me = dpa_board_me(b);
@@ -164,8 +163,8 @@ void dpa_board_service_remove(struct dpa_board *b, uint32_t at)
 }
 
 /*
- * Copies an entry. False: it is free, being written, or of a process that ended. Each load is an
- * acquire so that the second look at seq comes last.
+ * Copies an entry. False: the entry is free, a writer changes it, or its process ended. Each load
+ * is an acquire, so that the second load of seq comes last.
  */
 static bool service_get(struct dpa_board *b, struct dpa_board_service *e, struct dpa_gsi_service *s,
 			dpa_owner_t *owner)
@@ -202,7 +201,7 @@ bool dpa_board_service_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_se
 	return false;
 }
 
-/* 0: it is not meant; 1: by a wildcard; 2: by its address. */
+/* 0: the service does not match; 1: its wildcard matches; 2: its address matches. */
 static int service_fits(struct dpa_board *b, struct dpa_board_service *e, uint64_t service_id,
 			const uint8_t addr[16], bool v4, dpa_owner_t *owner)
 {
@@ -238,7 +237,10 @@ bool dpa_board_service_find(struct dpa_board *b, uint64_t service_id, const uint
 
 /* ------------------------------------------------------- communication ids */
 
-/* Those of a new adapter instance begin elsewhere: kernels remember ids for some time. */
+/*
+ * The first count of lives differs between adapter instances: a peer's kernel remembers the ids of
+ * the last instance for some time.
+ */
 static uint32_t first_life(const struct dpa_board *b)
 {
 	return b->shm->head.ident.id[0];
@@ -251,7 +253,7 @@ static uint32_t id_of(const struct dpa_board *b, uint32_t index, uint64_t word)
 	return b->board_num << 24 | (life & 0xff) << 16 | index;
 }
 
-/* The record of an id; NULL: it has none, or the word is that of another life. */
+/* The record of an id. NULL: the record is free, or is in another life. */
 static struct dpa_board_cmid *record(struct dpa_board *b, uint32_t id, uint64_t *word)
 {
 	uint32_t i = id & (DPA_BOARD_CMIDS - 1);
@@ -270,16 +272,23 @@ static struct dpa_board_cmid *own_record(struct dpa_board *b, uint32_t id, uint6
 	return r && (*word & OWNER_BITS) == dpa_board_me(b) ? r : NULL;
 }
 
-static void set_copy(_Atomic uint64_t *copy, const struct dpa_gsi_id *id)
+/*
+ * Publishes *id in the record. Context: the owner of the record, one call at a time. The copy that
+ * seq names stays as it was, so that readers and an heir always find a complete copy.
+ */
+static void put(struct dpa_board_cmid *r, const struct dpa_gsi_id *id)
 {
+	const uint32_t seq = atomic_load_explicit(&r->seq, memory_order_relaxed) + 1;
 	uint64_t w[DPA_BOARD_CMID_WORDS];
 
 	memcpy(w, id, sizeof(w));
 	for (size_t i = 0; i < DPA_BOARD_CMID_WORDS; i++)
-		atomic_store_explicit(&copy[i], w[i], memory_order_release);
+		atomic_store_explicit(&r->copy[seq & 1][i], w[i], memory_order_release);
+	DPA_BOARD_STEP("cmid-written");
+	atomic_store_explicit(&r->seq, seq, memory_order_release);
 }
 
-/* Each load is an acquire so that the second look at seq comes last. */
+/* False: a writer changed it meanwhile. Each load is an acquire: the second load of seq is last. */
 static bool get_copy(struct dpa_board_cmid *r, struct dpa_gsi_id *id)
 {
 	uint32_t seq = atomic_load_explicit(&r->seq, memory_order_acquire);
@@ -291,7 +300,10 @@ static bool get_copy(struct dpa_board_cmid *r, struct dpa_gsi_id *id)
 	return atomic_load_explicit(&r->seq, memory_order_relaxed) == seq;
 }
 
-/* What was set in this life. False: nothing. A writer that goes on and on is given up. */
+/*
+ * Copies what the owner has published in the life that `word` names. False: the owner has published
+ * nothing in that life, or changed the record during each of 100 tries.
+ */
 static bool get(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word, struct dpa_gsi_id *id)
 {
 	const uint32_t local_id = id_of(b, (uint32_t)(r - b->shm->cmids), word);
@@ -302,7 +314,7 @@ static bool get(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word, st
 	return false;
 }
 
-/* A power of two, whatever stands there. */
+/* Always a power of two in range: the word is shared, and may hold any value. */
 static uint32_t window(struct dpa_board *b)
 {
 	uint32_t w = atomic_load_explicit(&b->shm->head.cmid_window, memory_order_relaxed);
@@ -321,7 +333,7 @@ static void widen(struct dpa_board *b, uint32_t from)
 							memory_order_relaxed, memory_order_relaxed);
 }
 
-/* Takes the record if it is free. */
+/* Takes the record if it is free, and publishes that nothing is set. */
 static bool take(struct dpa_board *b, uint32_t i, uint32_t *id)
 {
 	struct dpa_board_cmid *r = &b->shm->cmids[i];
@@ -334,8 +346,7 @@ static bool take(struct dpa_board *b, uint32_t i, uint32_t *id)
 						     memory_order_relaxed))
 		return false;
 	DPA_BOARD_STEP("cmid-owned");
-	set_copy(r->copy[0], &none);
-	set_copy(r->copy[1], &none);
+	put(r, &none);
 	*id = id_of(b, i, now);
 	return true;
 }
@@ -363,14 +374,9 @@ void dpa_board_cmid_set(struct dpa_board *b, const struct dpa_gsi_id *id)
 {
 	uint64_t word;
 	struct dpa_board_cmid *r = own_record(b, id->local_id, &word);
-	uint32_t seq;
 
-	if (!r)
-		return;
-	seq = atomic_load_explicit(&r->seq, memory_order_relaxed) + 1;
-	set_copy(r->copy[seq & 1], id);
-	DPA_BOARD_STEP("cmid-written");
-	atomic_store_explicit(&r->seq, seq, memory_order_release);
+	if (r)
+		put(r, id);
 }
 
 void dpa_board_cmid_free(struct dpa_board *b, uint32_t id)
@@ -391,7 +397,7 @@ bool dpa_board_cmid_owner(struct dpa_board *b, uint32_t id, struct dpa_board_gsi
 				dpa_owner_gen(word & OWNER_BITS), g);
 }
 
-/* Index of the next record in use at i or behind it; the end: none. */
+/* Index of the first record in use from i on. DPA_BOARD_CMIDS: there is none. */
 static uint32_t next_used(struct dpa_board *b, uint32_t i, uint64_t *word)
 {
 	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_cmid);
@@ -435,7 +441,7 @@ bool dpa_board_cmid_of_peer(struct dpa_board *b, uint32_t remote_id, uint64_t re
 	return false;
 }
 
-/* ------------------------------------------------------- what the dead left */
+/* ----------------------------------------------------- ids of dead processes */
 
 bool dpa_board_cmid_orphan(struct dpa_board *b, uint32_t *at, struct dpa_gsi_id *id)
 {
@@ -475,10 +481,13 @@ void dpa_board_cm_end(struct dpa_board *b)
 
 	for (uint32_t i = 0, n = services_used(b); i < n; i++)
 		dpa_board_service_remove(b, i);
+	DPA_BOARD_STEP("cm-services-ended");
 	for (uint32_t i = 0; (i = next_used(b, i, &word)) < DPA_BOARD_CMIDS; i++)
 		if ((word & OWNER_BITS) == dpa_board_me(b))
 			atomic_store_explicit(&b->shm->cmids[i].owner, word & ~OWNER_BITS,
 					      memory_order_release);
+	/* last: a process that dies before leaves ids, which dpa_board_cm_gone() announces */
+	dpa_board_gsi_set(b, 0);
 }
 
 bool dpa_board_cm_left(struct dpa_board_shm *shm)
@@ -488,7 +497,7 @@ bool dpa_board_cm_left(struct dpa_board_shm *shm)
 	uint32_t slot, gen;
 
 	for (uint32_t at = 0; dpa_board_cmid_next(&b, &at, &id, &slot, &gen); at++)
-		if (id.attr)
+		if (id.tell_peer)
 			return true;
 	return false;
 }

@@ -62,7 +62,7 @@ bool dpa_board_others(struct dpa_board *b, int fd)
 	return others_in(b, fd, 0, DPA_BOARD_PROCS);
 }
 
-static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
+bool dpa_board_proc_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
 	struct dpa_board_proc *p = dpa_board_proc(b, slot);
 
@@ -76,11 +76,11 @@ static bool is_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
  */
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
-	if (!is_live(b, slot, gen))
+	if (!dpa_board_proc_live(b, slot, gen))
 		return false;
 	if (!b->peek && slot == b->slot && gen == b->gen)
 		return true;
-	return dpa_board_proc_held(b, slot) && is_live(b, slot, gen);
+	return dpa_board_proc_held(b, slot) && dpa_board_proc_live(b, slot, gen);
 }
 
 bool dpa_board_byte_take(int fd, uint32_t slot)

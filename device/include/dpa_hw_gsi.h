@@ -3,13 +3,14 @@
  * dpa_hw_gsi.h - QP1, the general services interface (IBA 13.5), as a service for the communication
  * manager of the driver. Part of dpa_hw.h, which is included instead.
  *
- * A process opens it once. MADs between processes of a board go by shared memory, to other hosts
- * and boards as RoCEv2 packets from QP1 to QP1. Which process of the host a MAD is for is found by
- * what it says: a request by the service that it asks for, any other message by the communication
- * id that it is sent to. A MAD that nobody here is for goes to who sent it if that is a process of
- * this host, else to any process that has QP1 open: it is the driver that refuses it.
+ * A process opens it once. MADs between processes of an adapter instance use shared memory. MADs to
+ * other hosts are RoCEv2 packets from QP1 to QP1; those to other adapter instances of the host use
+ * a local socket. The content of a MAD selects the receiving process: the service id of a request,
+ * the remote communication id of any other message. A MAD that matches no process of the host
+ * returns to the sender if the sender is on this host. Otherwise a process that has QP1 open gets
+ * it. The driver of that process refuses it.
  *
- * A MAD can be lost, doubled and overtaken, as on a wire.
+ * A MAD can be lost, duplicated and reordered, as on a wire.
  */
 #ifndef DPA_HW_GSI_H
 #define DPA_HW_GSI_H
@@ -25,7 +26,11 @@ extern "C" {
 struct dpa_hw_ctx;
 struct dpa_hw_gsi;
 
-/* Both ends of a MAD: sgid is this side's, dgid the other's, whichever of them sent it. */
+/*
+ * Both ends of a MAD: sgid is the address of this side, dgid that of the other side, in both
+ * directions. The ECN bits of traffic_class (1:0) belong to the link: they are 0 in what
+ * dpa_hw_gsi_recv() returns.
+ */
 struct dpa_gsi_addr {
 	uint8_t sgid[16], dgid[16];
 	uint32_t flow_label;
@@ -37,39 +42,46 @@ struct dpa_gsi_addr {
 typedef void dpa_gsi_fn(void *arg);
 
 /*
- * Opens QP1 for this process. `ready` is called after a MAD came and after an id of a process that
- * died can be taken over: then recv and orphan are called until they have no more. EBUSY: it is
- * open. ENOMEM, EMFILE.
+ * Opens QP1 for this process. The device calls `ready` when a MAD has arrived, and when a process
+ * died whose ids can be taken over. The driver then calls recv and orphan until both return false.
+ * EBUSY: it is open already. EIO: in a forked child. ENOMEM, EMFILE, or the errno of dpa_hw_open().
  */
 int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct dpa_hw_gsi **gsi);
-/* Services and ids of it end. `ready` is not called any more when it returns. */
+/*
+ * Ends its services and ids, and frees it. The device does not call `ready` after the return. In a
+ * forked child of the process that opened it: frees the child's memory only.
+ */
 void dpa_hw_gsi_close(struct dpa_hw_gsi *gsi);
 /*
- * In a process that has the device open, but not QP1: `need` is called by a device thread when a
- * MAD came or a process died, and this one could see to it. For the whole process; NULL: nobody.
+ * For a process that has the device open, but not QP1. A device thread calls `need` when no process
+ * of the adapter instance has QP1 open and a MAD arrived, or a dead process left ids. One function
+ * for the whole process; NULL removes it.
  */
 void dpa_hw_gsi_on_need(dpa_gsi_fn *need, void *arg);
 
 /*
- * Sends 256 bytes. EINVAL: sgid is none of this namespace's, or they are no MAD of the CM. ENOBUFS:
- * the send queue is full (it is as good as lost on the wire). ENETUNREACH, EHOSTUNREACH: no route.
+ * Sends 256 bytes. EINVAL: sgid is no address of this namespace, sgid and dgid are of different
+ * families, or the bytes are no MAD of the CM. ENOBUFS: the send queue is full; the driver may
+ * treat the MAD as lost on the wire. ENETUNREACH, EHOSTUNREACH: no route. EIO: in a forked child,
+ * where each call of this file fails.
  */
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES]);
-/* The next one that came. False: there is none. Never blocks. One caller at a time. */
+/* Returns the next MAD that arrived. False: there is none. Never blocks. One caller at a time. */
 bool dpa_hw_gsi_recv(struct dpa_hw_gsi *gsi, struct dpa_gsi_addr *from, uint8_t mad[DPA_MAD_BYTES]);
 /*
- * A MAD that came here because it was nobody's: looks again. True: it is another process's by now
- * and was passed on. A process of another board counts if it listens: dpa_cm_port_listen() comes
- * before dpa_hw_gsi_listen().
+ * Looks up the receiver again for a MAD that matched no process when it arrived. True: it matches
+ * another process now, and was forwarded. A process of another adapter instance is found while it
+ * holds a listening port: the listener calls dpa_cm_port_listen() before dpa_hw_gsi_listen().
  */
 bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 			const uint8_t mad[DPA_MAD_BYTES]);
 
 /*
- * Services: requests for (service_id & mask) that came to `addr` (all 0: to any address) are this
- * process's. Of several that match the one with an address goes first. Of a MAD without an IP CM
- * header the address is the GID that it came to. ENOMEM.
+ * Listen: this process gets the requests for (service_id & mask) at `addr` (all 0: at any address).
+ * If several services match, one with an address has precedence. The address of a request is that
+ * of its IP CM header; without that header, the destination GID. ENOMEM: the adapter instance has
+ * no more. EIO, or the errno of the lock of the adapter instance.
  */
 struct dpa_gsi_service {	   /* all numbers in host order */
 	uint64_t service_id, mask; /* mask 0: all bits */
@@ -80,46 +92,46 @@ int dpa_hw_gsi_listen(struct dpa_hw_gsi *gsi, const struct dpa_gsi_service *s, u
 void dpa_hw_gsi_unlisten(struct dpa_hw_gsi *gsi, uint32_t handle);
 
 /*
- * Communication ids (request ids of SIDR, too): unique in the network namespace for as long as they
- * are held, and not given out again soon. What is set with one is for who finds it when this
- * process has died.
+ * Communication ids, also used as request ids of SIDR. An id is unique in the network namespace
+ * while it is held, and is not reused soon. The content that the driver sets is for the process
+ * that takes the id over after this process died.
  */
 struct dpa_gsi_id {
 	uint32_t local_id, remote_id; /* remote_id 0: not known */
 	uint64_t remote_guid;	      /* CA GUID of the peer, network order; 0: not known */
 	uint64_t tid;
-	uint64_t service_id; /* of a SIDR request that came */
+	uint64_t service_id; /* of a received SIDR request */
 	uint32_t remote_qpn;
-	uint16_t attr;	  /* enum dpa_cm_attr: what the peer is to be told: DREQ, REJ, SIDR_REP; 0:
-			     nothing */
-	uint16_t reason;  /* of a REJ */
-	uint8_t message;  /* of a REJ: which message is rejected */
-	uint8_t state;	  /* for tools: enum dpa_cm_state */
-	uint8_t local_ps; /* for tools: port spaces, and what id of the program it is */
-	uint8_t rsvd;
-	uint32_t id;
+	uint32_t id;	   /* for tools: the id as the program knows it; 0: none */
+	uint8_t tell_peer; /* not 0: after a death the peer must be told */
+	uint8_t state;	   /* the driver's enum dpa_cm_state; tools show it */
+	uint8_t qp_type;   /* the driver's enum dpa_cm_qp; the device does not read it */
+	uint8_t rsvd[5];
 	struct dpa_gsi_addr addr;
 };
-/* ENOMEM: the board has no more. */
+/* ENOMEM: the adapter instance has no more. EIO. */
 int dpa_hw_gsi_id_new(struct dpa_hw_gsi *gsi, uint32_t *local_id);
-/* All of *id, named by id->local_id. Calls for one id come one at a time. */
+/* Replaces the whole content of id->local_id. The caller serialises the calls for one id. */
 void dpa_hw_gsi_id_set(struct dpa_hw_gsi *gsi, const struct dpa_gsi_id *id);
 void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id);
 /*
- * Takes one over from a process of the board that died: it is this one's now. Only those with which
- * something was set. False: no more. One caller at a time.
+ * Takes over an id of a dead process of the adapter instance. Ids without content are freed
+ * instead. False: there are no more. One caller at a time.
  */
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id);
 
-/* The way from one of our addresses to another, as the kernel would send it now. */
+/* The route from an address of this namespace to another address, as the kernel has it now. */
 struct dpa_hw_route {
 	uint32_t sgid_index;
-	uint32_t ifindex; /* the way out; of a local one the interface that has the address */
+	uint32_t ifindex; /* the output interface; if `local`, the interface that has dgid */
 	uint8_t mtu;	  /* enum ibv_mtu */
-	bool local;	  /* dgid is this namespace's, too */
+	bool local;	  /* dgid is an address of this namespace, too */
 	uint8_t rsvd[2];
 };
-/* EADDRNOTAVAIL: sgid is none of this namespace's; ENODEV: it has no index. Else as above. */
+/*
+ * EADDRNOTAVAIL: sgid is no address of this namespace. ENODEV: sgid is not in the GID table of this
+ * function. ENETUNREACH, EHOSTUNREACH: no route. EINVAL: different families. EIO, ENOMEM.
+ */
 int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16],
 		 struct dpa_hw_route *r);
 

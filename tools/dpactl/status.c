@@ -75,14 +75,14 @@ static void status_json(struct ctl *c, const struct summary *s)
 	print_json(o);
 }
 
-/* Of rdma_cm, that somebody is to be told of. */
+/* True if dead processes left connections of rdma_cm whose peers must be told. */
 static bool has_connections(struct ctl *c)
 {
 	struct dpa_gsi_id id;
 	uint32_t slot, gen;
 
 	for (uint32_t at = 0; dpa_board_cmid_next(c->b, &at, &id, &slot, &gen); at++)
-		if (id.attr)
+		if (id.tell_peer)
 			return true;
 	return false;
 }

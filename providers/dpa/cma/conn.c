@@ -90,11 +90,10 @@ static void publish(struct cma_conn *c)
 		.tid = c->cm.tid,
 		.service_id = c->cm.service_id,
 		.remote_qpn = c->cm.remote_qpn,
-		.attr = (uint16_t)(c->cm.state != DPA_CM_ST_TIMEWAIT &&
-				   c->cm.state != DPA_CM_ST_CLOSED),
-		.state = (uint8_t)c->cm.state,
-		.local_ps = (uint8_t)c->cm.qp,
 		.id = c->id ? c->id->id : 0,
+		.tell_peer = c->cm.state != DPA_CM_ST_TIMEWAIT && c->cm.state != DPA_CM_ST_CLOSED,
+		.state = (uint8_t)c->cm.state,
+		.qp_type = (uint8_t)c->cm.qp,
 		.addr = c->addr,
 	};
 
@@ -151,7 +150,7 @@ static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpa_c
 	const struct dpa_cm_path path = {.life_time = DPA_CM_TIMEOUT - 2};
 	const struct dpa_cm_past p = {
 		.state = (enum dpa_cm_state)past->state,
-		.qp = (enum dpa_cm_qp)past->local_ps,
+		.qp = (enum dpa_cm_qp)past->qp_type,
 		.remote_id = past->remote_id,
 		.remote_qpn = past->remote_qpn,
 		.remote_guid = be64toh(past->remote_guid),
@@ -165,7 +164,7 @@ static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpa_c
 
 void cma_adopt(const struct dpa_gsi_id *past)
 {
-	struct cma_conn *c = past->attr ? alloc_conn() : NULL;
+	struct cma_conn *c = past->tell_peer ? alloc_conn() : NULL;
 	struct dpa_cm_effects out;
 
 	if (!c || adopt(c, past, &out)) {

@@ -16,7 +16,7 @@ static struct dpa_gsi_id content(uint32_t local_id, uint32_t n)
 				   .tid = n,
 				   .service_id = n,
 				   .remote_qpn = n,
-				   .attr = DPA_CM_DREQ,
+				   .tell_peer = 1,
 				   .id = n};
 }
 
@@ -126,6 +126,48 @@ Test(board_cm, a_record_is_whole)
 	dpa_board_close(a);
 }
 
+/* Nor a mixture of two lives of the record, if it read the owner word before the first one ended.
+ */
+static void *renews(void *arg)
+{
+	struct dpa_board *b = arg;
+	struct dpa_gsi_id id;
+	uint32_t local;
+
+	b->shm->head.cmid_window = 1; /* as small as can be: records are used again soon */
+	for (uint32_t i = 1; !enough; i++) {
+		if (dpa_board_cmid_new(b, &local))
+			abort();
+		id = content(local, i);
+		dpa_board_cmid_set(b, &id);
+		dpa_board_cmid_free(b, local);
+		b->shm->head.cmid_next = 0;
+	}
+	return NULL;
+}
+
+Test(board_cm, a_record_is_of_one_life)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open();
+	uint32_t slot, gen, seen = 0;
+	struct dpa_gsi_id id;
+	pthread_t t;
+
+	cr_assert_eq(pthread_create(&t, NULL, renews, a), 0);
+	while (seen < 200000) {
+		uint32_t at = 0;
+
+		if (!dpa_board_cmid_next(b, &at, &id, &slot, &gen))
+			continue;
+		cr_assert(is_whole(&id), "%u, %u", id.remote_id, id.id);
+		seen++;
+	}
+	enough = true;
+	pthread_join(t, NULL);
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
 /* ---------------------------------------------------------------------- deaths */
 
 static void sets_thrice(void *arg)
@@ -152,29 +194,58 @@ static _Atomic uint32_t *shared(void)
 	return p;
 }
 
-/* What counts is what was whole before: at the nth writing the one before it. */
+/* The content of the last write that ended counts. The first write is that of the taking itself. */
 Test(board_cm, dies_while_it_sets)
 {
 	_Atomic uint32_t *local = shared();
 	struct dpa_board *b = bt_open();
 	struct dpa_gsi_id id;
 
-	for (int nth = 1; nth <= 3; nth++) {
+	for (int nth = 1; nth <= 4; nth++) {
 		uint32_t at = 0, died = dpa_board_gsi_died(b);
 
 		cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", nth));
 		cr_expect_not(dpa_board_cmid_orphans(b), "not known to be dead yet");
 		cr_assert_eq(dpa_board_reap(b), 1);
 		cr_expect_neq(dpa_board_gsi_died(b), died);
-		cr_expect_eq(dpa_board_cmid_orphans(b), nth > 1);
-		if (nth > 1) {
+		cr_expect_eq(dpa_board_cmid_orphans(b), nth > 2);
+		if (nth > 2) {
 			cr_assert(dpa_board_cmid_orphan(b, &at, &id));
 			cr_expect(id.local_id == *local && is_whole(&id));
-			cr_expect_eq(id.remote_id, (uint32_t)nth - 1);
+			cr_expect_eq(id.remote_id, (uint32_t)nth - 2);
 			dpa_board_cmid_free(b, id.local_id);
 		}
 		cr_expect_not(dpa_board_cmid_orphan(b, &at, &id));
 	}
+	dpa_board_close(b);
+}
+
+static void sets_and_ends(void *arg)
+{
+	struct dpa_board *b = bt_open();
+	struct dpa_gsi_id id;
+	uint32_t local;
+
+	dpa_board_gsi_set(b, 7);
+	if (dpa_board_cmid_new(b, &local))
+		_exit(2);
+	id = content(local, 1);
+	dpa_board_cmid_set(b, &id);
+	dpa_board_cm_end(b);
+}
+
+/* It is killed while it closes QP1: others still hear that it left an id. */
+Test(board_cm, dies_while_it_ends)
+{
+	struct dpa_board *b = bt_open();
+	uint32_t at = 0, died = dpa_board_gsi_died(b);
+	struct dpa_gsi_id id;
+
+	cr_assert(bt_dies(sets_and_ends, NULL, "cm-services-ended", 1));
+	cr_assert_eq(dpa_board_reap(b), 1);
+	cr_expect_neq(dpa_board_gsi_died(b), died);
+	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+	dpa_board_cmid_free(b, id.local_id);
 	dpa_board_close(b);
 }
 
@@ -225,7 +296,7 @@ Test(board_cm, the_heir_dies)
 	struct dpa_gsi_id id;
 	uint32_t at = 0;
 
-	cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", 3));
+	cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", 4));
 	cr_assert(bt_dies(takes_over, NULL, "cmid-taken-over", 1));
 	dpa_board_reap(b);
 	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
@@ -326,7 +397,7 @@ Test(board_cm, the_file_waits_for_the_next_process)
 	at = 0;
 	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
 	cr_expect_eq(id.local_id, *local);
-	id.attr = 0; /* nothing is to be told any more */
+	id.tell_peer = 0; /* nothing is to be told any more */
 	dpa_board_cmid_set(b, &id);
 	dpa_board_close(b);
 	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");

@@ -436,7 +436,7 @@ Test(cma_wire, the_peer_of_a_dead_process_is_disconnected)
 				  .remote_id = 0x77,
 				  .remote_guid = FAR_GUID,
 				  .remote_qpn = 0x555,
-				  .attr = DPA_CM_DREQ,
+				  .tell_peer = 1,
 				  .state = 9, /* ESTABLISHED */
 				  .addr = from_far()};
 

@@ -47,7 +47,7 @@ Test(gsi_near, a_request_and_its_answers)
 	cr_expect_arr_eq(a.mad, mad, sizeof(mad));
 	cr_expect_arr_eq(a.addr.dgid, there.sgid, 16, "the sender's address");
 	cr_expect_arr_eq(a.addr.sgid, there.dgid, 16);
-	cr_expect_eq(a.addr.traffic_class, 0x20);
+	cr_expect_eq(a.addr.traffic_class, 0x20, "%#x", a.addr.traffic_class);
 	cr_expect_eq(a.addr.hop_limit, 64);
 
 	ids[1] = gt_id_new(&p[1]);
@@ -266,7 +266,7 @@ static struct dpa_gsi_id some_id(struct gt_proc *p, uint32_t n)
 	struct dpa_gsi_id id = {.local_id = gt_id_new(p),
 				.remote_id = n,
 				.remote_guid = n * 0x100000001ull,
-				.attr = DPA_CM_DREQ,
+				.tell_peer = 1,
 				.remote_qpn = n + 5,
 				.addr = gt_path(1, (uint8_t)n)};
 

@@ -53,7 +53,7 @@ Test(gsi_shown, ps)
 /* Nobody is on it, but the next process has something to do. */
 Test(gsi_shown, status_of_an_heirless_board)
 {
-	struct dpa_gsi_id id = {.attr = DPA_CM_DREQ}, got;
+	struct dpa_gsi_id id = {.tell_peer = 1}, got;
 	char board[128], cmd[512];
 	struct gt_proc p;
 
