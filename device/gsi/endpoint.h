@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* endpoint.h - the QP1 endpoint of this process, between the files of this folder. */
+/* endpoint.h - the QP1 endpoint of this process, for the files of this folder. */
 #ifndef DPA_GSI_ENDPOINT_H
 #define DPA_GSI_ENDPOINT_H
 
@@ -27,7 +27,7 @@ struct dpa_gsi_queues {
 	uint8_t buf[DPA_GSI_RECVS * DPA_GSI_BUF];
 };
 
-/* That there was a way between them; good until then (ns). */
+/* There was a route between the two. Valid until `until` (ns, dpa_now_ns()). */
 #define DPA_GSI_ROUTES 16u
 struct dpa_gsi_route {
 	uint8_t sgid[16], dgid[16];
@@ -36,7 +36,7 @@ struct dpa_gsi_route {
 
 struct dpa_hw_gsi {
 	struct dpa_hw *hw;
-	struct dpa_hw_ctx *ctx; /* its own: it stays when the driver closes the one it named */
+	struct dpa_hw_ctx *ctx; /* its own: the driver may close the one that it passed */
 	dpa_gsi_fn *ready;
 	void *arg;
 	struct dpa_hw_qp *qp;
@@ -47,18 +47,18 @@ struct dpa_hw_gsi {
 	pthread_mutex_t lock; /* sending: sq_pi, sent, routes */
 	uint32_t sq_pi, sent;
 	struct dpa_gsi_route routes[DPA_GSI_ROUTES];
-	/* the receiver's, one caller at a time */
+	/* used by dpa_hw_gsi_recv() and dpa_hw_gsi_orphan(): one caller at a time */
 	uint32_t rq_pi, recv_ci;
 	uint32_t orphan_at;
 };
 
-/* In the process that opened it? */
+/* False in a forked child of the process that opened it. */
 static inline bool dpa_gsi_alive(const struct dpa_hw_gsi *g)
 {
 	return __atomic_load_n(g->hw->alive, __ATOMIC_RELAXED);
 }
 
-/* In a forked child: the lock of open and close is free. */
+/* For a forked child: resets the lock of open and close. */
 void dpa_gsi_child_open(void);
 /* Posts receive i. */
 void dpa_gsi_post_recv(struct dpa_hw_gsi *g, uint32_t i);

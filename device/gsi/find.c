@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* find.c - which endpoint a MAD is for, by what it says. */
+/* find.c - selects the endpoint that a MAD is for. */
 #include <dpa_cm_port.h>
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
 
-/* Of the MAD header (IBA 13.4.3) and of the messages (IBA 12.6), from its end on. */
+/* Offsets in the MAD header (IBA 13.4.3), and in the messages behind it (IBA 12.6). */
 enum {
 	AT_BASE = 0,
 	AT_CLASS = 1,
@@ -33,7 +33,7 @@ static uint64_t get64(const uint8_t *p)
 	return (uint64_t)get32(p) << 32 | get32(p + 4);
 }
 
-/* The header's IPv4 address is its last 4 bytes; as a GID it is a mapped one. */
+/* An IPv4 address is in the last 4 bytes of the field; it becomes an IPv4-mapped GID. */
 static bool ip_dst(const uint8_t *data, uint8_t gid[16])
 {
 	struct dpa_cm_ip ip;
@@ -56,7 +56,7 @@ static void request_key(const uint8_t *mad, struct dpa_gsi_key *k)
 		    ip_dst(mad + (k->attr == DPA_CM_REQ ? AT_REQ_DATA : AT_SIDR_DATA), k->ip_dst);
 }
 
-/* A REJ whose sender was told no id names its peer by GUID (IBA 12.6.7.2, reason 4). */
+/* A REJ whose sender knows no id of the peer has the GUID of its CA (IBA 12.6.7.2, reason 4). */
 static void reject_key(const uint8_t *mad, struct dpa_gsi_key *k)
 {
 	k->from_id = get32(mad + AT_LOCAL_ID);
@@ -77,7 +77,7 @@ bool dpa_gsi_key(const uint8_t *mad, struct dpa_gsi_key *k)
 		request_key(mad, k);
 		return true;
 	case DPA_CM_SIDR_REP:
-		k->to_id = get32(mad + AT_LOCAL_ID); /* its request id is the peer's */
+		k->to_id = get32(mad + AT_LOCAL_ID); /* the request id, which the receiver chose */
 		return true;
 	case DPA_CM_REJ:
 		reject_key(mad, k);
@@ -99,7 +99,7 @@ static enum dpa_gsi_whose by_service(struct dpa_hw *hw, const struct dpa_gsi_key
 {
 	if (k->has_ip && dpa_board_service_find(hw->board, k->service_id, k->ip_dst, g))
 		return DPA_GSI_PROCESS;
-	/* what looks like the header may be the program's own data: AF_IB has none */
+	/* the bytes may be data of the program: a request of AF_IB has no such header */
 	if (dpa_board_service_find(hw->board, k->service_id, dgid, g))
 		return DPA_GSI_PROCESS;
 	return IP_SERVICES(k->service_id) && dpa_cm_port_listens((uint16_t)(k->service_id >> 16),

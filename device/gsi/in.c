@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* in.c - packets to QP 1 off the wire, and the ways to other boards of the host. */
+/* in.c - packets to QP 1 from the wire, and forwarding to other boards of the host. */
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
 #include "kernels/transport/opcode.h"
@@ -60,7 +60,7 @@ static bool pass(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t qpn)
 	return dpa_frame_forward(hw, f, qpn) ? false : drop(hw);
 }
 
-/* For nobody who is here: any driver refuses it. */
+/* It matches no process: a process that has QP1 open gets it, whose driver refuses it. */
 static bool refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	struct dpa_board_gsi g;
@@ -69,7 +69,7 @@ static bool refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roc
 		return ours(hw, pkt);
 	if (dpa_board_gsi_next(hw->board, hw->board->slot, &g))
 		return pass(hw, f, g.qpn);
-	dpa_gsi_need(); /* the peer sends it again */
+	dpa_gsi_need(); /* the peer retransmits it */
 	return drop(hw);
 }
 
@@ -81,7 +81,7 @@ static bool to_process(struct dpa_hw *hw, const struct dpa_board_gsi *g, const s
 	return pass(hw, f, g->qpn);
 }
 
-/* Other boards have it, but a process of this one may just have begun to listen: gsi.h. */
+/* Other boards got the request. A process of this board may listen since a moment ago: gsi.h. */
 static bool listens_now(struct dpa_hw *hw, const struct dpa_gsi_key *k, const struct dpa_frame *f,
 			struct dpa_roce_pkt *pkt)
 {
@@ -107,14 +107,14 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 	case DPA_GSI_PROCESS:
 		return to_process(hw, &g, f, pkt);
 	case DPA_GSI_BOARD:
-		if (f->passed_on) /* by the board that had it: it would go round */
+		if (f->passed_on) /* by the board that got it first: it would loop */
 			return drop(hw);
 		if (!dpa_gsi_to_boards(hw, f, num))
 			break;
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 		return listens_now(hw, &k, f, pkt);
 	case DPA_GSI_NOBODY:
-		if (f->passed_on && k.request) /* all boards were asked */
+		if (f->passed_on && k.request) /* each board got it */
 			return drop(hw);
 		break;
 	}

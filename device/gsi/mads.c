@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* mads.c - MADs that the driver sends and receives; its services and ids. */
+/* mads.c - sends and receives MADs for the driver; services and communication ids. */
 #include <errno.h>
 #include "gsi/endpoint.h"
 #include "link/forward.h"
@@ -7,7 +7,7 @@
 
 /* ------------------------------------------------------------------ sending */
 
-/* Under g->lock. A WQE of 8 blocks of which 336 bytes are used. */
+/* Context: g->lock. The WQE has 8 blocks; 336 bytes of them are used. */
 static int post(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t *mad)
 {
 	const uint32_t blocks = 1u << DPA_GSI_LOG_SQ, pi = g->sq_pi;
@@ -25,7 +25,7 @@ static int post(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t
 	return 0;
 }
 
-/* As the driver's posting does it: dpa_hw_cmd.h. */
+/* As the driver rings: dpa_hw_cmd.h. */
 static void ring(struct dpa_hw_gsi *g)
 {
 	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = g->sq_pi};
@@ -33,7 +33,7 @@ static void ring(struct dpa_hw_gsi *g)
 
 	if (!__atomic_load_n(g->info.placement, __ATOMIC_RELAXED)) {
 		dpa_hw_ring_sq(g->qp);
-		dpa_settle_mine(g->hw); /* this thread may be about to sleep */
+		dpa_settle_mine(g->hw); /* the caller may sleep next */
 		return;
 	}
 	memcpy(&word, &db, sizeof(word));
@@ -54,7 +54,8 @@ static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t
 	int rc, cancel;
 
 	memcpy(av.dgid, to->dgid, sizeof(av.dgid));
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* a route may be asked for */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
+			       &cancel); /* it may ask the kernel for a route */
 	pthread_mutex_lock(&g->lock);
 	rc = post(g, &av, mad);
 	ring(g);
@@ -63,7 +64,7 @@ static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t
 	return rc;
 }
 
-/* Is there a way? Asked of the kernel at most once a second for each place of the table. */
+/* Asks the kernel for a route, at most once a second per entry of the table. 0: there is one. */
 static int check_route(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to)
 {
 	struct dpa_gsi_route *r = &g->routes[to->dgid[15] % DPA_GSI_ROUTES];
@@ -89,8 +90,8 @@ static int check_route(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to)
 }
 
 /*
- * To this process itself, whose driver refuses it. Where QPs of the board meet by RoCEv2 only it
- * would come to the process that the kernel chooses, so it does not leave.
+ * Sends to this process itself, whose driver refuses it. With shm = never the kernel would
+ * choose the receiving process, so the packet does not leave this process.
  */
 static int send_back(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t sgid_index,
 		     const uint8_t *mad)
@@ -121,7 +122,8 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		if (!dpa_gsi_to_boards(g->hw, &f, num))
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
-			return send_to(g, to, sgid_index, at.qpn, mad); /* since just now */
+			return send_to(g, to, sgid_index, at.qpn,
+				       mad); /* it listens since a moment ago */
 		return 0;
 	case DPA_GSI_NOBODY:
 		break;
@@ -186,7 +188,7 @@ void dpa_gsi_post_recv(struct dpa_hw_gsi *g, uint32_t i)
 	__atomic_store_n(&g->q->dbrec.rq_pi, ++g->rq_pi, __ATOMIC_RELEASE);
 }
 
-/* The sender's address is `dgid`: both ends as dpa_hw_gsi.h has them. */
+/* dgid becomes the address of the sender: dpa_hw_gsi.h. */
 static void read_grh(const uint8_t *h, struct dpa_gsi_addr *a)
 {
 	const uint8_t *ip = h + 20;
@@ -207,7 +209,7 @@ static void read_grh(const uint8_t *h, struct dpa_gsi_addr *a)
 	memcpy(a->sgid + 12, ip + 16, 4);
 }
 
-/* Takes the entry at recv_ci, whose receive is posted again. False: it has no MAD. */
+/* Takes the CQE at recv_ci, and posts its receive again. False: it has no MAD. */
 static bool take(struct dpa_hw_gsi *g, const struct dpa_cqe *e, struct dpa_gsi_addr *from,
 		 uint8_t *mad)
 {
@@ -241,7 +243,7 @@ bool dpa_hw_gsi_recv(struct dpa_hw_gsi *g, struct dpa_gsi_addr *from, uint8_t ma
 		} else if (armed) {
 			return false;
 		} else {
-			/* what came before is seen by the second look, what comes later rings */
+			/* the next look finds what arrived before; a later arrival calls `ready` */
 			dpa_hw_arm_cq(g->recv_cq, false);
 			armed = true;
 		}
@@ -292,7 +294,7 @@ bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)
 {
 	if (!dpa_gsi_alive(g))
 		return false;
-	if (!g->orphan_at && !was_told(g->hw)) /* the search costs a look at each id of the board */
+	if (!g->orphan_at && !was_told(g->hw)) /* the search reads all ids of the board */
 		return false;
 	if (dpa_board_cmid_orphan(g->hw->board, &g->orphan_at, id))
 		return true;

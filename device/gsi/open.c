@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* open.c - the life of this process's endpoint. */
+/* open.c - opens and closes the endpoint of this process. */
 #include <errno.h>
 #include <stdlib.h>
 #include "gsi/endpoint.h"
 
-/* One opens or closes at a time. Taken before the lock of dpa_hw_open(). */
+/* Serialises open and close. Lock order: before the lock of dpa_hw_open(). */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dpa_gsi_child_open(void)
@@ -12,7 +12,7 @@ void dpa_gsi_child_open(void)
 	pthread_mutex_init(&open_lock, NULL);
 }
 
-/* Under the lock of the recv CQ, by a thread that carries out packets. */
+/* Context: the lock of the recv CQ; a thread that carries out packets. */
 static void came(void *arg)
 {
 	const struct dpa_hw_gsi *g = arg;
@@ -72,7 +72,7 @@ static int make_qp(struct dpa_hw_gsi *g)
 	if (rc)
 		return rc;
 	g->qp->gsi = true;
-	if (g->qp->info) /* for people */
+	if (g->qp->info) /* dpactl shows it */
 		__atomic_store_n(&g->qp->info->type, DPA_QP_GSI, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < DPA_GSI_RECVS; i++)
 		dpa_gsi_post_recv(g, i);
@@ -111,7 +111,7 @@ static int fill(struct dpa_hw_gsi *g)
 	return rc ? rc : start(g);
 }
 
-/* What there is of it, in reverse order. */
+/* Releases what fill() made, in reverse order. */
 static void unmake(struct dpa_hw_gsi *g)
 {
 	if (g->qp)
@@ -155,7 +155,7 @@ static int make(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 	return rc;
 }
 
-/* From now on MADs come, and peers find the endpoint. */
+/* After this MADs arrive, and peers find the endpoint. */
 static void publish(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 {
 	dpa_spin_lock(&hw->gsi_lock);
@@ -164,7 +164,7 @@ static void publish(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 	dpa_hw_arm_cq(g->recv_cq, false);
 	atomic_store_explicit(&hw->gsi_qpn, g->info.qpn, memory_order_release);
 	dpa_board_gsi_set(hw->board, g->info.qpn);
-	/* ids of processes that ended before: `ready` is called for them by the service thread */
+	/* dead processes may have left ids before: the service thread calls `ready` for them */
 	atomic_store_explicit(&hw->gsi_look, 1, memory_order_release);
 	dpa_wake_self(hw);
 }
@@ -193,13 +193,13 @@ void dpa_hw_gsi_close(struct dpa_hw_gsi *g)
 {
 	struct dpa_hw *hw = g->hw;
 
-	if (!dpa_gsi_alive(g)) { /* the parent's; only our memory of it goes */
+	if (!dpa_gsi_alive(
+		    g)) { /* it belongs to the parent: free the memory of this process only */
 		dpa_hw_close(g->ctx);
 		free(g);
 		return;
 	}
 	pthread_mutex_lock(&open_lock);
-	dpa_board_gsi_set(hw->board, 0);
 	atomic_store_explicit(&hw->gsi_qpn, 0, memory_order_release);
 	dpa_spin_lock(&hw->gsi_lock);
 	hw->gsi = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* route.c - the way from one of our addresses to another, for the driver. */
+/* route.c - the route between two addresses, for the driver. */
 #include <errno.h>
 #include "ctx/dev.h"
 

@@ -2,13 +2,14 @@
 /*
  * watch.c - processes that died with QP1 open, and processes that could open it.
  *
- * Each process looks twice a second whether the next one with an endpoint, by process index, lives.
- * Who finds it dead has it reaped with all others, which counts head.cm_died up: all processes see
- * that at their next look and try to take over its ids.
+ * Each process checks twice a second whether the next process with an endpoint, by process index,
+ * lives. If that one is dead, the checker reaps all dead processes, which increments head.cm_died.
+ * Each process sees the new value at its next look, and tries to take over the ids.
  */
 #include "gsi/endpoint.h"
 
-/* Of the whole process: `need`, under its lock. Called under it: not any more once it was taken. */
+/* One `need` for the whole process. It is called under the lock: no call comes after its removal.
+ */
 static dpa_spin_t need_lock;
 static dpa_gsi_fn *need_fn;
 static void *need_arg;
@@ -43,7 +44,7 @@ bool dpa_gsi_wants_ticks(struct dpa_hw *hw)
 	       __atomic_load_n(&need_fn, __ATOMIC_RELAXED);
 }
 
-/* True: this process has QP1 open, and was told. */
+/* Calls `ready`. False: this process does not have QP1 open. */
 static bool call_ready(struct dpa_hw *hw)
 {
 	struct dpa_hw_gsi *g;
@@ -71,7 +72,7 @@ void dpa_gsi_look(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->gsi_orphans, 1, memory_order_release);
 	if (call_ready(hw))
 		return;
-	if (!dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one sees to it */
+	if (!dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one takes them over */
 		dpa_gsi_need();
 }
 

@@ -115,15 +115,15 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
 int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, const char *name,
 		     char *text, size_t len);
 /*
- * Text of "counters/NAME" or "hw_counters/NAME" (dpa_hw_counters.h) of an adapter instance: over
- * all processes since the first one of those that use it now. Without one the counters are 0.
+ * Text of "counters/NAME" or "hw_counters/NAME" (dpa_hw_counters.h) of an adapter instance: the sum
+ * over all processes since its file was made. The counters are 0 while there is no file.
  * board: path of its file, NULL: the default one. Needs no open device. Length, or -1 and errno
  * (EPROTO: of another version).
  */
 int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t len);
 /*
- * What the processes of an adapter instance have, as text: "counts", a line "NAME NUMBER" for each
- * kind of object; "qps/N", a line "QPN TYPE STATE PEER PID PSN" for each QP from number N on, as
+ * Text about the objects of an adapter instance. Name "counts": a line "NAME NUMBER" for each kind
+ * of object. Name "qps/N": a line "QPN TYPE STATE PEER PID PSN" for each QP from number N on, as
  * many as there is room for. board: path of its file, NULL: the default one. Needs no open device.
  * Length, or -1 and errno (EPROTO: of another version).
  */
