@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The cases, and where each of them runs."""
+import guests
 import others
 import utils
 import whole
@@ -117,10 +118,10 @@ def systems():
     yield Case("tgt and qemu-io iser://", whole.iser,
                ["tgtd", "tgtadm", "qemu-io", "/usr/lib/x86_64-linux-gnu/qemu/block-iscsi.so"],
                kinds=V4, at=FULL_ONLY)
-    for live in (False, True):
-        yield Case("QEMU live migration, rdma-pin-all" if live else "QEMU migration, guest stopped",
-                   whole.migration(live),
-                   ["qemu-system-x86_64", "as", "objcopy"], kinds=V4, at=FULL_ONLY)
+    for name, fn in (("migration, guest stopped", guests.stopped),
+                     ("live migration, rdma-pin-all", guests.running),
+                     ("live migration", guests.running_chunks)):
+        yield Case("QEMU " + name, fn, ["qemu-system-x86_64", "as", "objcopy"], kinds=V4, at=FULL_ONLY)
 
 
 def table():

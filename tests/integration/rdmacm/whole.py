@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Whole systems of the distribution over rdma_cm: iSER storage, a migration of a guest, librpma."""
-import json
+"""Whole systems of the distribution over rdma_cm: iSER storage, librpma."""
 import os
 import re
-import socket
 import subprocess
 import time
 
@@ -101,102 +99,3 @@ def iser(x):
             raise Failed("the disk does not hold what was written\n" + x.texts())
     if target.process.poll() is not None:
         raise Failed("tgtd ended\n" + x.texts())
-
-
-# ----------------------------------------------------------------- a guest that moves
-
-class Guest:
-    """QEMU with the guest of guest.S, and its monitor."""
-
-    def __init__(self, x, runner, name, image, *options):
-        self.x = x
-        base = os.path.join(x.work, f"{name}-{free_port()}")
-        self.serial, self.monitor = base + ".serial", base + ".monitor"
-        self.process = x.start(runner, [
-            "qemu-system-x86_64", "-M", "pc", "-accel", "tcg", "-m", "64", "-nodefaults",
-            "-no-user-config", "-display", "none", "-bios", image, "-serial",
-            f"file:{self.serial}", "-qmp", f"unix:{self.monitor},server=on,wait=off", *options])
-        self.wait(lambda: os.path.exists(self.monitor), "has no monitor")
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.wait(self.attach, "does not answer")
-        self.stream = self.socket.makefile("rw", encoding="utf-8")
-        self.stream.readline()
-        self.do("qmp_capabilities")
-
-    def attach(self):
-        return self.socket.connect_ex(self.monitor) == 0
-
-    def wait(self, condition, what, limit=60):
-        end = time.monotonic() + patience(limit)
-        while not condition():
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise Failed(f"the guest {what}\n" + self.x.texts())
-            time.sleep(0.01)
-
-    def do(self, command, **arguments):
-        self.stream.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
-        self.stream.flush()
-        while True:
-            line = self.stream.readline()
-            if not line:
-                raise Failed(f"QEMU ended at {command}\n" + self.x.texts())
-            answer = json.loads(line)
-            if "error" in answer:
-                raise Failed(f"{command}: {answer['error']['desc']}\n" + self.x.texts())
-            if "return" in answer:
-                return answer["return"]
-
-    def written(self):
-        if not os.path.exists(self.serial):
-            return ""
-        with open(self.serial, encoding="ascii") as f:
-            return f.read()
-
-
-def ready_to_migrate(x, name, *options):
-    image = build(x, "guest.bin", lambda path: [
-        ["as", "--32", os.path.join(HERE, "guest.S"), "-o", path + ".o"],
-        ["objcopy", "-O", "binary", "-j", ".text", path + ".o", path]])
-    return Guest(x, x.place.server if name == "destination" else x.place.client, name, image,
-                 *options)
-
-
-def migration(live):
-    """The guest runs on at the destination, its memory and its counter as they were. Live with
-    rdma-pin-all, stopped meanwhile without it: there QEMU 7.2 with TCG posts no WRITE for the pages
-    that got dirty last (a capture of dpa0 shows it), whatever the device."""
-    def fn(x):
-        port = free_port()
-        destination = ready_to_migrate(x, "destination", "-incoming", "defer")
-        source = ready_to_migrate(x, "source")
-        source.wait(lambda: len(source.written()) > 100, "does not run")
-        for guest in (destination, source):
-            guest.do("migrate-set-capabilities", capabilities=[
-                {"capability": "rdma-pin-all", "state": live}])
-        if not live:
-            source.do("stop")
-        # QEMU listens before it answers
-        destination.do("migrate-incoming", uri=f"rdma:{x.address}:{port}")
-        source.do("migrate", uri=f"rdma:{x.address}:{port}")
-        source.wait(lambda: done(source), "does not migrate")
-        before = source.written()
-        if not live:
-            destination.wait(lambda: destination.do("query-status")["status"] == "paused",
-                             "does not arrive")
-            destination.do("cont")
-        destination.wait(lambda: len(destination.written()) > 100, "does not run on")
-        after = destination.written()
-        for guest in (source, destination):
-            guest.do("quit")
-            x.close(guest.process)
-        line = before + after
-        if any(line[i] != "0123456789abcdef"[i % 16] for i in range(len(line))):
-            raise Failed(f"the guest wrote ...{before[-20:]} and then {after[:20]}...\n" + x.texts())
-    return fn
-
-
-def done(guest):
-    answer = guest.do("query-migrate")
-    if answer.get("status") in ("failed", "cancelled"):
-        raise Failed(f"the migration: {answer}\n" + guest.x.texts())
-    return answer.get("status") == "completed"
