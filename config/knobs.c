@@ -96,6 +96,15 @@ const struct dpa_knob dpa_knobs[] = {
 		 "the odd indices only, as the RoCEv2 entries of an adapter, with link-local IPv6 "
 		 "at 1, the first IPv4 address at 3, and 127.0.0.1 only if there is no other IPv4 "
 		 "address"},
+	{.name = "cma_prefer",
+	 .def = "kernel",
+	 .type = DPA_KNOB_ENUM,
+	 .min = DPA_CFG_CMA_KERNEL,
+	 .words = "kernel|dpa",
+	 .offset = FIELD(cma_prefer),
+	 .use = "kernel or dpa",
+	 .help = "who has an address in rdma_cm that dpa0 and a real RDMA device have, too: the "
+		 "kernel's rdma_cm with the real device, or dpa0"},
 	{.name = "link_layer",
 	 .def = "ethernet",
 	 .type = DPA_KNOB_ENUM,

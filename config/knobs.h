@@ -32,6 +32,7 @@ enum dpa_cfg_gid_order { /* see device/port/port.h */
 			 DPA_CFG_GIDS_ADAPTER,
 };
 enum dpa_cfg_layer { DPA_CFG_LAYER_ETHERNET, DPA_CFG_LAYER_INFINIBAND };
+enum dpa_cfg_cma { DPA_CFG_CMA_KERNEL, DPA_CFG_CMA_DPA };
 enum dpa_cfg_congestion { DPA_CFG_CONGESTION_DCQCN, DPA_CFG_CONGESTION_NONE };
 /* values of enum dpa_log_level in dpa_hw.h */
 enum dpa_cfg_log { DPA_CFG_LOG_ERR = 2, DPA_CFG_LOG_WARN, DPA_CFG_LOG_INFO, DPA_CFG_LOG_DEBUG };
@@ -65,9 +66,10 @@ struct dpa_config {
 	enum dpa_cfg_share share_mr;
 	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
-	uint32_t uar_pages;		    /* of a board that this process creates */
-	uint32_t spin;			    /* pauses before a wait loop yields */
-	uint32_t max_run_time;		    /* seconds of a DPA activation; 0: no limit */
+	enum dpa_cfg_cma cma_prefer; /* who gets an address that dpa0 and a real device have */
+	uint32_t uar_pages;	     /* of a board that this process creates */
+	uint32_t spin;		     /* pauses before a wait loop yields */
+	uint32_t max_run_time;	     /* seconds of a DPA activation; 0: no limit */
 	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
 	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */

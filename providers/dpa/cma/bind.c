@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define IP_PS_MASK UINT64_C(0xffffffffffff0000) /* RDMA_IB_IP_PS_MASK */
 
@@ -221,7 +222,7 @@ int cma_bind(struct cma_channel *ch, uint32_t num, const union cma_addr *a)
 	cma_lock();
 	err = cma_find(ch, num, &id);
 	if (!err)
-		err = cma_bind_to(id, a);
+		err = id->side == CMA_SIDE_BOTH ? cma_kernel_bind(id, a) : cma_bind_to(id, a);
 	cma_unlock();
 	return err;
 }
@@ -242,7 +243,7 @@ static int serve(struct cma_id *id)
 	return err;
 }
 
-static int listen_on(struct cma_id *id, uint32_t backlog)
+int cma_listen_on(struct cma_id *id, uint32_t backlog)
 {
 	int err = 0;
 
@@ -277,7 +278,8 @@ int cma_listen(struct cma_channel *ch, uint32_t num, uint32_t backlog)
 	cma_lock();
 	err = cma_find(ch, num, &id);
 	if (!err)
-		err = listen_on(id, backlog);
+		err = id->side == CMA_SIDE_BOTH ? cma_kernel_listen(id, backlog)
+						: cma_listen_on(id, backlog);
 	cma_unlock();
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "dpa.h"
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define WAITER_MS 20
 
@@ -41,20 +42,29 @@ static void set_level(const struct cma_channel *ch, bool on)
 {
 	const struct itimerspec its = {.it_value = {.tv_nsec = on}};
 
-	timerfd_settime(ch->fd, TFD_TIMER_ABSTIME, &its, NULL);
+	timerfd_settime(ch->timer, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+static int make_timer(struct cma_channel *ch, int flags)
+{
+	int tfl = (flags & O_CLOEXEC ? TFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? TFD_NONBLOCK : 0);
+
+	ch->fd = ch->timer = timerfd_create(CLOCK_MONOTONIC, tfl);
+	return ch->fd < 0 ? errno : 0;
 }
 
 int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 {
 	struct cma_channel *ch = calloc(1, sizeof(*ch));
-	int tfl = (flags & O_CLOEXEC ? TFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? TFD_NONBLOCK : 0);
+	int err;
 
 	if (!ch)
 		return ENOMEM;
-	ch->fd = timerfd_create(CLOCK_MONOTONIC, tfl);
-	if (ch->fd < 0) {
-		int err = errno;
-
+	ch->kernel = cma_kernel_open();
+	err = ch->kernel ? cma_kernel_join(ch->kernel, flags, &ch->fd, &ch->timer)
+			 : make_timer(ch, flags);
+	if (err) {
+		cma_kernel_close(ch->kernel);
 		free(ch);
 		return err;
 	}
@@ -99,8 +109,11 @@ void cma_channel_let_in(struct cma_channel *ch)
 void cma_channel_close(struct cma_channel *ch)
 {
 	struct cma_channel **p = &cma.channels;
+	struct cma_kernel *kernel;
+	int timer = ch->timer != ch->fd ? ch->timer : -1;
 
 	cma_lock();
+	kernel = ch->kernel;
 	for (uint32_t i = 0; i < cma.num_ids; i++)
 		if (cma.ids[i] && cma.ids[i]->channel == ch)
 			cma_id_destroy(cma.ids[i]);
@@ -113,6 +126,9 @@ void cma_channel_close(struct cma_channel *ch)
 	if (!ch->users)
 		free(ch);
 	cma_unlock();
+	if (timer >= 0)
+		close(timer);
+	cma_kernel_close(kernel);
 }
 
 struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status)
@@ -268,7 +284,7 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	cma_lock();
 	if (ch->closed)
 		err = EBADF;
-	else if (!cma_deliver(ch, resp))
+	else if (!(ch->kernel ? cma_kernel_next(ch, resp) : cma_deliver(ch, resp)))
 		err = EAGAIN;
 	if (err == EAGAIN)
 		cma_inherit();
@@ -281,18 +297,28 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
  * that another thread closes has no events any more: as with the kernel's, who waits for one does
  * so until a signal comes. Programs exit like that.
  */
-static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+static int wait_at(struct cma_channel *ch)
 {
 	uint64_t expirations;
-	int err;
+
+	if (ch->timer != ch->fd)
+		return cma_kernel_wait(ch);
+	return read(ch->fd, &expirations, sizeof(expirations)) < 0 ? errno : 0;
+}
+
+static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	int err, waited;
 
 	while ((err = take_event(ch, resp)) == EAGAIN) {
 		if (cma_lead(ch, resp, &err)) {
 			if (err != EAGAIN)
 				return err;
-		} else if (read(ch->fd, &expirations, sizeof(expirations)) < 0) {
-			return errno;
+			continue;
 		}
+		waited = wait_at(ch);
+		if (waited)
+			return waited;
 	}
 	if (err == EBADF) { /* its descriptor may be another file's by now */
 		pause();
@@ -329,6 +355,8 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 	from = owner;
 	cma_lock();
 	err = cma_find(from, num, &id);
+	if (!err && id->side != CMA_SIDE_DPA)
+		err = cma_kernel_migrate(id, to);
 	if (!err) {
 		while ((ev = unlink_event(from, id, NULL))) {
 			*tail = ev;

@@ -83,9 +83,16 @@ union cma_addr {
 	struct sockaddr_storage ss;
 };
 
+/* Who has an id: see kernel.h. */
+enum cma_side { CMA_SIDE_DPA, CMA_SIDE_BOTH, CMA_SIDE_KERNEL };
+
+struct cma_kernel;
+
 struct cma_channel {
 	struct cma_channel *next;
-	int fd;				/* a timerfd: expired while an event is queued */
+	int fd;				/* the program's */
+	int timer;			/* a timerfd: expired while an event is queued; mostly fd */
+	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */
 	uint32_t users;			/* threads in cma_get_event() */
@@ -110,6 +117,9 @@ struct cma_id {
 	uint64_t uid; /* of librdmacm; 0: not accepted yet */
 	uint32_t ps;
 	uint8_t qp_type; /* enum ibv_qp_type */
+	enum cma_side side;
+	uint32_t kernel_num;
+	bool kernel_bound; /* side BOTH: to a wildcard, with the port of src */
 	bool has_device, reuse, afonly, afonly_set, tos_set, timeout_set;
 	uint8_t tos, ack_timeout;
 	union cma_addr src, dst;
@@ -137,6 +147,8 @@ struct cma_mc {
 	uint32_t num;
 	uint64_t uid;
 	uint32_t events_reported;
+	bool kernel; /* the kernel has it, as kernel_num */
+	uint32_t kernel_num;
 };
 
 struct cma_event {
@@ -264,6 +276,8 @@ int cma_listen(struct cma_channel *ch, uint32_t id, uint32_t backlog);
 int cma_bind_to(struct cma_id *id, const union cma_addr *a);
 /* Locked: binds an IDLE id to any address of the family, and a port. */
 int cma_bind_any(struct cma_id *id, sa_family_t family);
+/* Locked: LISTEN on our side. */
+int cma_listen_on(struct cma_id *id, uint32_t backlog);
 /* Locked: src is an address of ours from now on: finds its GID index. */
 int cma_take_device(struct cma_id *id);
 /* Locked: gives one reference back. */
@@ -277,7 +291,7 @@ void cma_listeners_serve(void);
 
 /* ---- resolve.c */
 int cma_resolve_addr(struct cma_channel *ch, uint32_t id, const union cma_addr *src,
-		     const union cma_addr *dst);
+		     const union cma_addr *dst, uint32_t timeout_ms);
 int cma_resolve_route(struct cma_channel *ch, uint32_t id);
 /* EOPNOTSUPP: a RoCE port has no subnet administration that could be asked. */
 int cma_resolve_ib_service(struct cma_channel *ch, uint32_t id);
@@ -348,6 +362,9 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,
 	     uint16_t flags, uint32_t *num);
 int cma_leave(struct cma_channel *ch, uint32_t num, uint32_t *reported);
+/* Locked: of this id; NULL: no memory. */
+struct cma_mc *cma_mc_new(struct cma_id *id, uint64_t uid);
+void cma_mc_free(struct cma_mc *mc);
 /* Locked. */
 void cma_leave_all(struct cma_id *id);
 

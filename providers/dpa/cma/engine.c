@@ -137,7 +137,7 @@ static void hold_off(long ms, uint64_t again)
 	cma.hold_due = cma_now() + again;
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
 		if (!ch->head)
-			timerfd_settime(ch->fd, 0, &its, NULL);
+			timerfd_settime(ch->timer, 0, &its, NULL);
 }
 
 /* ms until something is due; -1: nothing is */
@@ -259,7 +259,9 @@ static bool start_leading(struct cma_channel *ch, int *timeout)
 {
 	bool leads = cma.engine == CMA_ENGINE_ON && !cma.leader && !ch->head && !ch->closed;
 
-	if (!leads || cma.owner) /* a child waits at the descriptor: the parent's end shows there */
+	if (!leads || ch->kernel) /* its events come at the descriptor */
+		return false;
+	if (cma.owner) /* a child waits at the descriptor: the parent's end shows there */
 		return false;
 	cma.leader = ch;
 	*timeout = until_next();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define MAX_IDS 65535u
 
@@ -91,6 +92,7 @@ static bool type_fits(uint16_t ps, uint8_t *type)
 int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_type, uint32_t *num)
 {
 	struct cma_id *id;
+	int err = ENOMEM;
 
 	if (!type_fits(ps, &qp_type))
 		return EINVAL;
@@ -101,13 +103,18 @@ int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_
 		id->ps = ps;
 		id->qp_type = qp_type;
 		*num = id->id;
+		err = ch->kernel ? cma_kernel_create(id) : 0;
+		if (err)
+			cma_id_destroy(id);
 	}
 	cma_unlock();
-	return id ? 0 : ENOMEM;
+	return err;
 }
 
 void cma_id_destroy(struct cma_id *id)
 {
+	if (id->side != CMA_SIDE_DPA)
+		cma_kernel_drop(id);
 	cma_leave_all(id);
 	cma_events_drop(id, NULL);
 	cma_unbind(id);
@@ -223,6 +230,8 @@ int cma_set_option(struct cma_channel *ch, uint32_t num, uint32_t level, uint32_
 
 	cma_lock();
 	err = cma_find(ch, num, &id);
+	if (!err && level == RDMA_OPTION_ID && id->side == CMA_SIDE_BOTH)
+		err = cma_kernel_option(id, level, name, val, len);
 	if (!err && level == RDMA_OPTION_ID)
 		err = set_id_option(id, name, val, len);
 	else if (!err && !path)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define MCAST_QPN 0xffffff
 
@@ -48,6 +49,25 @@ static void tell_joined(struct cma_mc *mc, const union cma_addr *group)
 	cma_event_queue(e);
 }
 
+struct cma_mc *cma_mc_new(struct cma_id *id, uint64_t uid)
+{
+	struct cma_mc *mc = calloc(1, sizeof(*mc));
+
+	if (!mc)
+		return NULL;
+	mc->num = free_number();
+	if (!mc->num) {
+		free(mc);
+		return NULL;
+	}
+	mc->id = id;
+	mc->uid = uid;
+	mc->next = id->mcs;
+	id->mcs = mc;
+	cma.mcs[mc->num - 1] = mc;
+	return mc;
+}
+
 static int join(struct cma_id *id, uint64_t uid, const union cma_addr *group, uint32_t *num)
 {
 	struct cma_mc *mc;
@@ -60,19 +80,9 @@ static int join(struct cma_id *id, uint64_t uid, const union cma_addr *group, ui
 		return EOPNOTSUPP; /* as the kernel on RoCEv2: it joins by IGMP alone */
 	if (group->family != AF_INET || !cma_addr_is_multicast(group))
 		return EINVAL;
-	mc = calloc(1, sizeof(*mc));
+	mc = cma_mc_new(id, uid);
 	if (!mc)
 		return ENOMEM;
-	mc->num = free_number();
-	if (!mc->num) {
-		free(mc);
-		return ENOMEM;
-	}
-	mc->id = id;
-	mc->uid = uid;
-	mc->next = id->mcs;
-	id->mcs = mc;
-	cma.mcs[mc->num - 1] = mc;
 	*num = mc->num;
 	tell_joined(mc, group);
 	return 0;
@@ -94,7 +104,7 @@ int cma_join(struct cma_channel *ch, uint32_t num, uint64_t uid, const union cma
 	return err;
 }
 
-static void leave(struct cma_mc *mc)
+void cma_mc_free(struct cma_mc *mc)
 {
 	struct cma_mc **p = &mc->id->mcs;
 
@@ -115,9 +125,11 @@ int cma_leave(struct cma_channel *ch, uint32_t num, uint32_t *reported)
 	mc = num && num <= cma.num_mcs ? cma.mcs[num - 1] : NULL;
 	if (mc)
 		err = mc->id->channel == ch ? 0 : EINVAL;
+	if (!err && mc->kernel)
+		err = cma_kernel_leave(mc);
 	if (!err) {
 		*reported = mc->events_reported;
-		leave(mc);
+		cma_mc_free(mc);
 	}
 	cma_unlock();
 	return err;
@@ -126,5 +138,5 @@ int cma_leave(struct cma_channel *ch, uint32_t num, uint32_t *reported)
 void cma_leave_all(struct cma_id *id)
 {
 	while (id->mcs)
-		leave(id->mcs);
+		cma_mc_free(id->mcs);
 }

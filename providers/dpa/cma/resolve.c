@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define LIFE_TIME 18 /* CMA_IBOE_PACKET_LIFETIME, 4.096 us * 2^n: about a second */
 #define HOPS	  64
@@ -82,15 +83,20 @@ static int resolve(struct cma_id *id, const union cma_addr *src, const union cma
 }
 
 int cma_resolve_addr(struct cma_channel *ch, uint32_t num, const union cma_addr *src,
-		     const union cma_addr *dst)
+		     const union cma_addr *dst, uint32_t timeout_ms)
 {
 	struct cma_id *id;
 	int err;
 
 	cma_lock();
 	err = cma_find(ch, num, &id);
-	if (!err)
+	if (!err && id->side == CMA_SIDE_BOTH && cma_kernel_resolves(id, src, dst)) {
+		err = cma_kernel_resolve(id, src, dst, timeout_ms);
+	} else if (!err) {
 		err = resolve(id, src, dst);
+		if (id->side == CMA_SIDE_BOTH && id->has_device)
+			cma_kernel_drop(id);
+	}
 	cma_unlock();
 	return err;
 }

@@ -204,6 +204,8 @@ bool dpa_hook_open(const char *path, int flags, int *fd)
 
 void dpa_hook_fstat(int fd, struct stat *st)
 {
-	if (fd_get(fd, false).kind == DPA_FD_CM)
-		dpa_ucma_stat(st);
+	struct fd_entry e = fd_get(fd, false);
+
+	if (e.kind == DPA_FD_CM)
+		dpa_ucma_stat(e.owner, st);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "dpa.h"
 #include "cma/cma.h"
+#include "cma/kernel.h"
 #include "redirect/ucma.h"
 
 #define NODE	 "/dev/infiniband/rdma_cm"
@@ -130,7 +131,7 @@ static int resolve_ip(struct call *c)
 	memset(&src, 0, sizeof(src));
 	if (!err && in->src_addr.sin6_family)
 		err = take_in6(&in->src_addr, &src);
-	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst);
+	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst, in->timeout_ms);
 }
 
 static int resolve_addr(struct call *c)
@@ -144,7 +145,7 @@ static int resolve_addr(struct call *c)
 		err = take_addr(&in->src_addr, in->src_size, &src);
 	if (!err && in->reserved)
 		err = EINVAL;
-	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst);
+	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst, in->timeout_ms);
 }
 
 static int resolve_route(struct call *c)
@@ -353,9 +354,6 @@ static int write_event(struct call *c)
 			       (int)c->in.write_event.status, c->in.write_event.arg);
 }
 
-/* Of the uapi header of rdma-core 60, which need not be there. */
-enum { CMD_RESOLVE_IB_SERVICE = 23, CMD_WRITE_CM_EVENT };
-
 struct command {
 	int (*run)(struct call *c);
 	uint16_t body; /* bytes at least */
@@ -395,8 +393,8 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_BIND] = {bind_addr, BODY(bind), 0},
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = {resolve_addr, BODY(resolve_addr), 0},
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = {join_addr, BODY(join_mcast), RESP(create_id)},
-	[CMD_RESOLVE_IB_SERVICE] = {resolve_ib_service, 88, 0},
-	[CMD_WRITE_CM_EVENT] = {write_event, 24, 0},
+	[CMA_CMD_RESOLVE_IB_SERVICE] = {resolve_ib_service, 88, 0},
+	[CMA_CMD_WRITE_CM_EVENT] = {write_event, 24, 0},
 };
 
 static int run(struct cma_channel *ch, const void *buf, size_t n)
@@ -404,6 +402,7 @@ static int run(struct cma_channel *ch, const void *buf, size_t n)
 	struct rdma_ucm_cmd_hdr hdr;
 	struct call c = {.ch = ch};
 	const struct command *cmd;
+	int err;
 
 	if (n < sizeof(hdr))
 		return EINVAL;
@@ -422,7 +421,9 @@ static int run(struct cma_channel *ch, const void *buf, size_t n)
 	memcpy(c.in.bytes, (const uint8_t *)buf + sizeof(hdr),
 	       hdr.in < MAX_BODY ? hdr.in : MAX_BODY);
 	c.room = hdr.out;
-	return cmd->run(&c);
+	if (hdr.in > MAX_BODY)
+		hdr.in = MAX_BODY;
+	return cma_kernel_command(ch, &hdr, c.in.bytes, &err) ? err : cmd->run(&c);
 }
 
 ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n)
@@ -458,8 +459,8 @@ bool dpa_ucma_open(const char *path, int flags, int *fd)
 	return true;
 }
 
-void dpa_ucma_stat(struct stat *st)
+void dpa_ucma_stat(const struct cma_channel *ch, struct stat *st)
 {
 	st->st_mode = S_IFCHR | 0666;
-	st->st_rdev = makedev(MAJOR, MINOR);
+	st->st_rdev = ch->kernel ? ch->kernel->dev : makedev(MAJOR, MINOR);
 }

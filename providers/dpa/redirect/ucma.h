@@ -17,7 +17,7 @@ struct cma_channel;
 bool dpa_ucma_open(const char *path, int flags, int *fd);
 /* A command. The length, or -1 and errno. */
 ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n);
-/* An event channel is a character device. */
-void dpa_ucma_stat(struct stat *st);
+/* An event channel is a character device: the kernel's, if that is beside it. */
+void dpa_ucma_stat(const struct cma_channel *ch, struct stat *st);
 
 #endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel's side of event channels: is there one, its descriptor, its events. By system call
+ * where a library may have replaced the C library's function: the preload shows ours at those
+ * paths, and librspreload makes rsockets.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include "cma/kernel.h"
+#include "discovery/match.h"
+
+#define NODE	   "/dev/infiniband/rdma_cm"
+#define CLASS	   "/sys/class/infiniband"
+#define MISC_MAJOR 10 /* of the node; what a package put there for us is the null device */
+
+static int sys_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
+}
+
+/* ------------------------------------------------------------ is there one? */
+
+struct entry { /* linux_dirent64 */
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static bool is_real(const char *name)
+{
+	return name[0] != '.' && dpa_function_of(name) < 0;
+}
+
+/* dpa-run --no-preload shows our devices there, too. */
+static bool has_real_device(void)
+{
+	_Alignas(struct entry) char buf[4096];
+	int fd = sys_open(CLASS, O_RDONLY | O_DIRECTORY);
+	bool found = false;
+	long n;
+
+	if (fd < 0)
+		return false;
+	while (!found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && !found;) {
+			const struct entry *e = (const struct entry *)(buf + at);
+
+			found = is_real(e->name);
+			at += e->len;
+		}
+	syscall(SYS_close, fd);
+	return found;
+}
+
+static int open_node(struct stat *st)
+{
+	int fd = sys_open(NODE, O_RDWR | O_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, st) || !S_ISCHR(st->st_mode) || major(st->st_rdev) != MISC_MAJOR ||
+	    !has_real_device()) {
+		syscall(SYS_close, fd);
+		return -1;
+	}
+	return fd;
+}
+
+static ssize_t sys_write(int fd, const void *buf, size_t n)
+{
+	return syscall(SYS_write, fd, buf, n);
+}
+
+static int sys_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+atomic_bool cma_kernel_seen;
+struct cma_kernel_door cma_kernel_door = {open_node, sys_write, sys_close};
+
+/* --------------------------------------------------------------------- fork */
+
+/* In the child, which is alone: see kernel.h. */
+static void after_fork_child(void)
+{
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
+		if (!ch->kernel)
+			continue;
+		cma_kernel_close(ch->kernel);
+		ch->kernel = NULL;
+	}
+	for (uint32_t i = 0; i < cma.num_ids; i++)
+		if (cma.ids[i] && cma.ids[i]->side == CMA_SIDE_BOTH)
+			cma.ids[i]->side = CMA_SIDE_DPA;
+}
+
+static void add_atfork(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+static void register_atfork(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, add_atfork);
+}
+
+/* ----------------------------------------------------------------- channels */
+
+struct cma_kernel *cma_kernel_open(void)
+{
+	struct cma_kernel *k;
+	struct stat st = {0};
+	int err = errno, fd = cma_kernel_door.open(&st);
+
+	errno = err;
+	if (fd < 0)
+		return NULL;
+	k = calloc(1, sizeof(*k));
+	if (!k) {
+		cma_kernel_door.close(fd);
+		return NULL;
+	}
+	k->fd = fd;
+	k->dev = st.st_rdev;
+	register_atfork();
+	atomic_store_explicit(&cma_kernel_seen, true, memory_order_relaxed);
+	return k;
+}
+
+void cma_kernel_close(struct cma_kernel *k)
+{
+	if (!k)
+		return;
+	cma_kernel_door.close(k->fd);
+	free(k);
+}
+
+static int add(int ep, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+
+	return syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
+}
+
+int cma_kernel_join(struct cma_kernel *k, int flags, int *fd, int *timer)
+{
+	int ep, t, err;
+
+	ep = (int)syscall(SYS_epoll_create1, flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
+	if (ep < 0)
+		return errno;
+	t = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = t < 0 ? errno : add(ep, t);
+	if (!err)
+		err = add(ep, k->fd);
+	if (!err && flags & O_NONBLOCK && fcntl(ep, F_SETFL, O_NONBLOCK))
+		err = errno;
+	if (err) {
+		if (t >= 0)
+			sys_close(t);
+		sys_close(ep);
+		return err;
+	}
+	*fd = ep;
+	*timer = t;
+	return 0;
+}
+
+int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
+		     uint16_t out)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		uint8_t body[512];
+	} m = {.hdr = {.cmd = cmd, .in = in, .out = out}};
+	int err = 0, before = errno;
+
+	if (in > sizeof(m.body))
+		return EINVAL;
+	memcpy(m.body, body, in);
+	if (cma_kernel_door.write(k->fd, &m, sizeof(m.hdr) + in) < 0)
+		err = errno;
+	errno = before;
+	return err;
+}
+
+/* ------------------------------------------------------------------- events */
+
+static bool kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	struct rdma_ucm_get_event cmd = {.response = (uintptr_t)resp};
+
+	for (;;) {
+		memset(resp, 0, sizeof(*resp));
+		if (cma_kernel_write(ch->kernel, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd),
+				     sizeof(*resp)))
+			return false;
+		if (cma_kernel_event(ch, resp))
+			return true;
+	}
+}
+
+/* In turn: no side's events keep those of the other one waiting. */
+bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	struct cma_kernel *k = ch->kernel;
+
+	k->turn = !k->turn;
+	if (k->turn)
+		return cma_deliver(ch, resp) || kernel_event(ch, resp);
+	return kernel_event(ch, resp) || cma_deliver(ch, resp);
+}
+
+/* After EINTR: would the kernel's GET_EVENT have gone on? Yes, if every handler says so. */
+static bool restarts(void)
+{
+	for (int s = 1; s < NSIG; s++) {
+		struct sigaction sa;
+
+		if (sigaction(s, NULL, &sa) || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+			continue;
+		if (!(sa.sa_flags & SA_RESTART))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * In a forked child the program's descriptor still shows the kernel's events, which are the
+ * parent's: there the timer alone counts.
+ */
+int cma_kernel_wait(struct cma_channel *ch)
+{
+	struct pollfd p = {.fd = ch->kernel ? ch->fd : ch->timer, .events = POLLIN};
+	uint64_t expirations;
+
+	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
+		return EAGAIN;
+	if (ppoll(&p, 1, NULL, NULL) < 0)
+		return errno == EINTR && restarts() ? 0 : errno;
+	if (read(ch->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
+		return errno;
+	return 0;
+}

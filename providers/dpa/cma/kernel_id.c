@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The kernel's side of ids: see kernel.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cma/kernel.h"
+#include <knobs.h>
+
+#define PORT_TRIES 64	      /* a port that is free on both sides */
+#define NO_MC	   UINT32_MAX /* the kernel has not answered yet */
+
+static int tell(struct cma_id *id, uint32_t cmd, const void *body, uint16_t in)
+{
+	return cma_kernel_write(id->channel->kernel, cmd, body, in, 0);
+}
+
+/* ---------------------------------------------------------- create, destroy */
+
+static int create(struct cma_kernel *k, const struct cma_id *id, uint32_t *num)
+{
+	struct rdma_ucm_create_id_resp r = {0};
+	const struct rdma_ucm_create_id cmd = {.uid = id->id,
+					       .response = (uintptr_t)&r,
+					       .ps = (uint16_t)id->ps,
+					       .qp_type = id->qp_type};
+	int err = cma_kernel_write(k, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), sizeof(r));
+
+	*num = r.id;
+	return err;
+}
+
+static void destroy(struct cma_kernel *k, uint32_t num)
+{
+	struct rdma_ucm_destroy_id_resp r;
+	const struct rdma_ucm_destroy_id cmd = {.response = (uintptr_t)&r, .id = num};
+
+	(void)cma_kernel_write(k, RDMA_USER_CM_CMD_DESTROY_ID, &cmd, sizeof(cmd), sizeof(r));
+}
+
+/* EACCES: the process has changed its credentials since it opened the node, and has no kernel. */
+int cma_kernel_create(struct cma_id *id)
+{
+	int err = create(id->channel->kernel, id, &id->kernel_num);
+
+	if (!err)
+		id->side = CMA_SIDE_BOTH;
+	return err == EACCES ? 0 : err;
+}
+
+void cma_kernel_drop(struct cma_id *id)
+{
+	if (id->channel->kernel)
+		destroy(id->channel->kernel, id->kernel_num);
+	id->side = CMA_SIDE_DPA;
+	id->kernel_bound = false;
+}
+
+/* -------------------------------------------------------- whose is an address? */
+
+static bool prefers_dpa(void)
+{
+	static enum { UNKNOWN, KERNEL, DPA } prefer; /* under cma.lock */
+	struct dpa_config cfg;
+	char err[512];
+
+	if (prefer == UNKNOWN)
+		prefer = !dpa_config_load(&cfg, err, sizeof(err)) &&
+					 cfg.cma_prefer == DPA_CFG_CMA_DPA
+				 ? DPA
+				 : KERNEL;
+	return prefer == DPA;
+}
+
+static int bind_number(struct cma_kernel *k, uint32_t num, const union cma_addr *a)
+{
+	struct rdma_ucm_bind b = {.id = num, .addr_size = (uint16_t)cma_addr_len(a)};
+
+	memcpy(&b.addr, a, cma_addr_len(a));
+	return cma_kernel_write(k, RDMA_USER_CM_CMD_BIND, &b, sizeof(b), 0);
+}
+
+/* An id that is bound to the address shows it: ENODEV if no device has it. Any port does. */
+static bool kernel_has(const struct cma_id *id, const union cma_addr *a)
+{
+	const struct cma_id probe = {.ps = id->ps, .qp_type = id->qp_type};
+	struct cma_kernel *k = id->channel->kernel;
+	union cma_addr addr = *a;
+	uint32_t num;
+	int err;
+
+	if (addr.family != CMA_AF_IB)
+		cma_addr_set_port(&addr, 0);
+	if (create(k, &probe, &num))
+		return false;
+	err = bind_number(k, num, &addr);
+	destroy(k, num);
+	return !err || err == EADDRINUSE; /* the port of AF_IB is part of the address */
+}
+
+static bool is_loopback(const union cma_addr *a)
+{
+	if (a->family == AF_INET)
+		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+	return a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+}
+
+/* Neither a wildcard nor of another family. */
+static bool is_kernels(const struct cma_id *id, const union cma_addr *a)
+{
+	struct cma_id ours = {.src = *a};
+
+	if (is_loopback(a))
+		return false;
+	if (prefers_dpa() && a->family != CMA_AF_IB && !cma_take_device(&ours))
+		return false;
+	return kernel_has(id, a);
+}
+
+/* ------------------------------------------------------------------ options */
+
+/* ENOSYS: a kernel older than the option; there it is for dpa0 alone. */
+int cma_kernel_option(struct cma_id *id, uint32_t level, uint32_t name, const void *val,
+		      uint32_t len)
+{
+	const struct rdma_ucm_set_option cmd = {.optval = (uintptr_t)val,
+						.id = id->kernel_num,
+						.level = level,
+						.optname = name,
+						.optlen = len};
+	int err = tell(id, RDMA_USER_CM_CMD_SET_OPTION, &cmd, sizeof(cmd));
+
+	return err == ENOSYS ? 0 : err;
+}
+
+/* --------------------------------------------------------------- bind, listen */
+
+static int bind_kernel(struct cma_id *id, const union cma_addr *a)
+{
+	int err = bind_number(id->channel->kernel, id->kernel_num, a);
+
+	id->kernel_bound = !err;
+	return err;
+}
+
+static void unbind_ours(struct cma_id *id)
+{
+	cma_unbind(id);
+	id->has_device = false;
+	id->state = CMA_IDLE;
+	memset(&id->src, 0, sizeof(id->src));
+}
+
+/* The same port on both sides, or on none. */
+static int bind_wildcard(struct cma_id *id, const union cma_addr *a)
+{
+	int err = EADDRINUSE;
+
+	if (id->state != CMA_IDLE)
+		return EINVAL;
+	for (int i = 0; i < PORT_TRIES && (err == EADDRINUSE || err == EADDRNOTAVAIL); i++) {
+		err = cma_bind_to(id, a);
+		if (err)
+			return err;
+		err = bind_kernel(id, &id->src);
+		if (!err)
+			return 0;
+		unbind_ours(id);
+		if (cma_addr_port(a))
+			break;
+	}
+	return err;
+}
+
+int cma_kernel_bind(struct cma_id *id, const union cma_addr *a)
+{
+	int err;
+
+	if (cma_addr_len(a) && cma_addr_is_any(a))
+		return bind_wildcard(id, a);
+	if (id->state == CMA_IDLE && cma_addr_len(a) && is_kernels(id, a)) {
+		err = bind_kernel(id, a);
+		if (!err)
+			id->side = CMA_SIDE_KERNEL;
+		return err;
+	}
+	err = cma_bind_to(id, a);
+	if (!err)
+		cma_kernel_drop(id);
+	return err;
+}
+
+/* Back to a bound id: the port is claimed anew, as before it began to listen. */
+static void stop_listening(struct cma_id *id)
+{
+	const union cma_addr src = id->src;
+
+	cma_events_drop(id, NULL);
+	unbind_ours(id);
+	(void)cma_bind_to(id, &src); /* else it is an id that is not bound */
+}
+
+int cma_kernel_listen(struct cma_id *id, uint32_t backlog)
+{
+	const struct rdma_ucm_listen cmd = {.id = id->kernel_num, .backlog = backlog};
+	const union cma_addr any = {.family = AF_INET};
+	int err = 0;
+
+	if (id->state == CMA_IDLE)
+		err = bind_wildcard(id, &any);
+	if (!err && id->state == CMA_BOUND && !id->kernel_bound)
+		err = bind_kernel(id, &id->src);
+	if (!err)
+		err = cma_listen_on(id, backlog);
+	if (err)
+		return err;
+	err = tell(id, RDMA_USER_CM_CMD_LISTEN, &cmd, sizeof(cmd));
+	if (err)
+		stop_listening(id);
+	return err;
+}
+
+/* ------------------------------------------------------------------ resolve */
+
+bool cma_kernel_resolves(const struct cma_id *id, const union cma_addr *src,
+			 const union cma_addr *dst)
+{
+	union cma_addr from = {.family = 0};
+
+	if (!cma_addr_len(dst) || is_loopback(dst) || cma_addr_is_any(dst))
+		return false;
+	if (id->state != CMA_IDLE && id->state != CMA_BOUND)
+		return false;
+	if (id->state == CMA_IDLE && src->family && !cma_addr_is_any(src))
+		from = *src;
+	else if (dst->family == CMA_AF_IB)
+		return true; /* dpa0 has no such addresses */
+	else if (cma_addr_source(dst, &from))
+		return false;
+	return from.family == dst->family && is_kernels(id, &from);
+}
+
+int cma_kernel_resolve(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst,
+		       uint32_t timeout_ms)
+{
+	struct rdma_ucm_resolve_addr cmd = {.id = id->kernel_num,
+					    .timeout_ms = timeout_ms,
+					    .src_size = (uint16_t)cma_addr_len(src),
+					    .dst_size = (uint16_t)cma_addr_len(dst)};
+	int err = 0;
+
+	memcpy(&cmd.src_addr, src, cmd.src_size);
+	memcpy(&cmd.dst_addr, dst, cmd.dst_size);
+	/* one that dpa0 could not resolve is bound there alone */
+	if (id->state == CMA_BOUND && !id->kernel_bound)
+		err = bind_kernel(id, &id->src);
+	if (!err)
+		err = tell(id, RDMA_USER_CM_CMD_RESOLVE_ADDR, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	unbind_ours(id);
+	id->side = CMA_SIDE_KERNEL;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ migrate */
+
+int cma_kernel_migrate(struct cma_id *id, struct cma_channel *to)
+{
+	struct rdma_ucm_migrate_resp r;
+	struct rdma_ucm_migrate_id cmd = {.response = (uintptr_t)&r, .id = id->kernel_num};
+
+	if (!id->channel->kernel)
+		return EACCES; /* a forked child */
+	if (!to->kernel) {     /* opened before there was a real device */
+		if (id->side == CMA_SIDE_KERNEL)
+			return ENODEV;
+		cma_kernel_drop(id);
+		return 0;
+	}
+	cmd.fd = (uint32_t)id->channel->kernel->fd;
+	return cma_kernel_write(to->kernel, RDMA_USER_CM_CMD_MIGRATE_ID, &cmd, sizeof(cmd),
+				sizeof(r));
+}
+
+/* ------------------------------------------------------------------- events */
+
+static struct cma_id *by_uid(struct cma_channel *ch, uint64_t uid)
+{
+	struct cma_id *id;
+
+	if (!uid || uid > UINT32_MAX || cma_find(ch, (uint32_t)uid, &id))
+		return NULL;
+	return id->side == CMA_SIDE_DPA ? NULL : id;
+}
+
+static bool request_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	struct cma_id *listener = by_uid(ch, resp->uid), *id;
+
+	id = listener ? cma_id_new(ch) : NULL;
+	if (!id) {
+		destroy(ch->kernel, resp->id);
+		return false;
+	}
+	id->side = CMA_SIDE_KERNEL;
+	id->kernel_num = resp->id;
+	id->ps = listener->ps;
+	id->qp_type = listener->qp_type;
+	listener->events_reported++;
+	resp->uid = listener->uid;
+	resp->id = id->id;
+	return true;
+}
+
+static bool mc_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	uint32_t num = (uint32_t)resp->uid;
+	struct cma_mc *mc = num && num <= cma.num_mcs ? cma.mcs[num - 1] : NULL;
+
+	if (!mc || !mc->kernel || mc->id->channel != ch)
+		return false;
+	mc->events_reported++;
+	mc->id->events_reported++;
+	resp->uid = mc->uid;
+	resp->id = mc->num;
+	return true;
+}
+
+bool cma_kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+{
+	struct cma_id *id;
+
+	if (resp->event == CMA_CONNECT_REQUEST)
+		return request_event(ch, resp);
+	if (resp->uid & CMA_KERNEL_MC)
+		return mc_event(ch, resp);
+	id = by_uid(ch, resp->uid);
+	if (!id || !id->uid)
+		return false;
+	id->events_reported++;
+	resp->uid = id->uid;
+	resp->id = id->id;
+	return true;
+}
+
+/* ------------------------------------------------ commands of the kernel's ids */
+
+/* Where a command has its id; -1: it names none, or is another's of this file or of ours. */
+static int id_at(uint32_t cmd)
+{
+	switch (cmd) {
+	case RDMA_USER_CM_CMD_BIND_IP:
+		return offsetof(struct rdma_ucm_bind_ip, id);
+	case RDMA_USER_CM_CMD_RESOLVE_IP:
+		return offsetof(struct rdma_ucm_resolve_ip, id);
+	case RDMA_USER_CM_CMD_QUERY_ROUTE:
+	case RDMA_USER_CM_CMD_QUERY:
+		return offsetof(struct rdma_ucm_query, id);
+	case RDMA_USER_CM_CMD_CONNECT:
+		return offsetof(struct rdma_ucm_connect, id);
+	case RDMA_USER_CM_CMD_ACCEPT:
+		return offsetof(struct rdma_ucm_accept, id);
+	case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+		return offsetof(struct rdma_ucm_init_qp_attr, id);
+	case RDMA_USER_CM_CMD_SET_OPTION:
+		return offsetof(struct rdma_ucm_set_option, id);
+	case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+		return offsetof(struct rdma_ucm_join_ip_mcast, id);
+	case RDMA_USER_CM_CMD_JOIN_MCAST:
+		return offsetof(struct rdma_ucm_join_mcast, id);
+	case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
+	case RDMA_USER_CM_CMD_LISTEN:
+	case RDMA_USER_CM_CMD_REJECT:
+	case RDMA_USER_CM_CMD_DISCONNECT:
+	case RDMA_USER_CM_CMD_NOTIFY:
+	case RDMA_USER_CM_CMD_BIND:
+	case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+	case CMA_CMD_RESOLVE_IB_SERVICE:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static int pass(struct cma_kernel *k, const struct rdma_ucm_cmd_hdr *hdr, const void *body)
+{
+	return cma_kernel_write(k, hdr->cmd, body, hdr->in, hdr->out);
+}
+
+/* Its events may come before the command has ended. */
+static int pass_accept(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr,
+		       struct rdma_ucm_accept *cmd)
+{
+	const uint64_t before = id->uid;
+	int err;
+
+	if (cmd->conn_param.valid)
+		id->uid = cmd->uid;
+	cmd->uid = id->id;
+	err = pass(id->channel->kernel, hdr, cmd);
+	if (err)
+		id->uid = before;
+	return err;
+}
+
+/* `body` is of one of the two commands, whose first words are response and uid. */
+static int pass_join(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, void *body)
+{
+	struct rdma_ucm_create_id_resp r = {.id = NO_MC};
+	struct {
+		uint64_t response, uid;
+	} start;
+	void *answer;
+	struct cma_mc *mc;
+	int err;
+
+	memcpy(&start, body, sizeof(start));
+	answer = (void *)(uintptr_t)start.response;
+	mc = cma_mc_new(id, start.uid);
+	if (!mc)
+		return ENOMEM;
+	mc->kernel = true;
+	start.response = (uintptr_t)&r;
+	start.uid = CMA_KERNEL_MC | mc->num;
+	memcpy(body, &start, sizeof(start));
+	err = pass(id->channel->kernel, hdr, body);
+	if (err) {
+		cma_mc_free(mc);
+		return err;
+	}
+	mc->kernel_num = r.id;
+	r.id = mc->num;
+	memcpy(answer, &r, sizeof(r));
+	return 0;
+}
+
+static int pass_leave(struct cma_channel *ch, struct cma_mc *mc)
+{
+	struct rdma_ucm_destroy_id_resp r;
+	const struct rdma_ucm_destroy_id cmd = {.response = (uintptr_t)&r, .id = mc->kernel_num};
+
+	return cma_kernel_write(ch->kernel, RDMA_USER_CM_CMD_LEAVE_MCAST, &cmd, sizeof(cmd),
+				sizeof(r));
+}
+
+static int run(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, uint8_t *body, int at)
+{
+	if (!id->channel->kernel)
+		return EACCES; /* a forked child */
+	memcpy(body + at, &id->kernel_num, sizeof(id->kernel_num));
+	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_ACCEPT:
+		return pass_accept(id, hdr, (struct rdma_ucm_accept *)(void *)body);
+	case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+	case RDMA_USER_CM_CMD_JOIN_MCAST:
+		return pass_join(id, hdr, body);
+	default:
+		return pass(id->channel->kernel, hdr, body);
+	}
+}
+
+bool cma_kernel_command(struct cma_channel *ch, const struct rdma_ucm_cmd_hdr *hdr, void *body,
+			int *err)
+{
+	int at = id_at(hdr->cmd);
+	struct cma_id *id;
+	uint32_t num;
+	bool kernels;
+
+	if (at < 0 || !atomic_load_explicit(&cma_kernel_seen, memory_order_relaxed))
+		return false;
+	memcpy(&num, (const uint8_t *)body + at, sizeof(num));
+	cma_lock();
+	kernels = !cma_find(ch, num, &id) && id->side == CMA_SIDE_KERNEL;
+	if (kernels)
+		*err = run(id, hdr, body, at);
+	cma_unlock();
+	return kernels;
+}
+
+int cma_kernel_leave(struct cma_mc *mc)
+{
+	struct cma_channel *ch = mc->id->channel;
+
+	return ch->kernel ? pass_leave(ch, mc) : 0;
+}
