@@ -48,7 +48,8 @@ without_rdma() {
 with_rdma() {
 	local at rc
 	at=/lib/modules/$(uname -r)/kernel/drivers/infiniband/core
-	inside mkdir -p "$at" && by_preload login && by_preload user && user_services LD_PRELOAD && pingpong login
+	inside mkdir -p "$at" && by_preload login && by_preload user && user_services LD_PRELOAD && pingpong login && rdma_cm login &&
+		login 'ls /sys/class/infiniband | grep -w dpa0 && realpath /sys/class/infiniband/dpa0/device | grep "^/sys/devices/pci" && rdma link | grep dpa0/1'
 	rc=$?
 	inside rmdir -p --ignore-fail-on-non-empty "$at" 2>/dev/null
 	return $rc
@@ -75,7 +76,7 @@ disabled() { ! inside env DPA_DISABLE=1 bash -l -c ibv_devices | grep -w dpa0; }
 part_install() {
 	new_root install
 	inside apt-get update -q >/dev/null
-	apt_install ibverbs-utils perftest libc6-dev gcc >/dev/null 2>&1
+	apt_install ibverbs-utils rdmacm-utils iproute2 perftest libc6-dev gcc >/dev/null 2>&1
 	inside useradd -m tester
 	files >"$WORK/before"
 	check "apt installs provider and tools" apt_install $(debs debs ibverbs-provider-dpa dpa-tools libdpa1)
@@ -89,11 +90,14 @@ part_install() {
 	check "by the preload where the kernel has RDMA, user services too" with_rdma
 	check "pingpong" pingpong login
 	check "pingpong of an ordinary user" pingpong user
+	check "rdma_cm" rdma_cm login
+	check "rdma_cm of an ordinary user" rdma_cm user
 	check "dpa-run" inside dpa-run ibv_devinfo -d dpa0
 	check "dpactl doctor finds nothing wrong" login 'dpactl doctor'
 	check "enable --system" inside dpactl enable --system
 	check "every process lists it" lists bare
 	check "pingpong as it is" pingpong bare
+	check "rdma_cm as it is" rdma_cm bare
 	check "disable --system" inside dpactl disable --system
 	check "and no longer" lists_not bare
 	check "nothing in ld.so.preload" test ! -e "$ROOT/etc/ld.so.preload"

@@ -89,3 +89,14 @@ pingpong() { # SHELL: two processes of it
 	done
 	return 1
 }
+
+# rdma_cm SHELL: rping at both ends. The client comes again until the server listens.
+rdma_cm() {
+	"$1" 'exec timeout 60 rping -s -a 127.0.0.1 -C 5 -v' >"$WORK/server" 2>&1 &
+	local server=$! i
+	for i in $(seq 100); do
+		"$1" 'timeout 30 rping -c -a 127.0.0.1 -C 5 -v' && { wait $server && grep "ping data" "$WORK/server"; return; }
+		kill -0 $server || { cat "$WORK/server"; return 1; }
+	done
+	return 1
+}
