@@ -18,7 +18,7 @@ nine_steps() {
 providers() {
 	local n at
 	at=$(inside dpkg -L ibverbs-provider-dpa) || return
-	for n in 34 57 59 64; do
+	for n in $(sed -n 's/^set(DPA_PABI_KNOWN \(.*\))/\1/p' "$TOP/cmake/DpaPabi.cmake"); do
 		grep "/libibverbs/libdpa-rdmav$n.so\$" <<<"$at" || { echo "no provider for $n"; return 1; }
 	done
 	! readelf -d "$ROOT"/usr/lib/*/libdpadv.so.1 | grep NEEDED.*ibverbs
