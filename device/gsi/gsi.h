@@ -60,9 +60,14 @@ enum dpa_gsi_whose dpa_gsi_find(struct dpa_hw *hw, const struct dpa_gsi_key *k,
 /* Room of a frame with a MAD: in front of it, BTH, DETH, MAD, ICRC. */
 #define DPA_GSI_ROOM  64u
 #define DPA_GSI_FRAME (DPA_GSI_ROOM + 12u + 8u + DPA_MAD_BYTES + 4u)
-/* A packet from QP1 at `src` to QP1 at a->sgid, with the other words of a. f->p is in room. */
+#define DPA_GSI_SPORT 0xc000u /* UDP source port of packets that no socket sends */
+/*
+ * Makes a packet from QP1 at `src`, UDP port `sport`, to QP1 at a->sgid, with the other fields of a.
+ * f->p points into room.
+ */
 void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],
-		   const uint8_t *mad, uint8_t room[DPA_GSI_FRAME], struct dpa_frame *f);
+		   uint16_t sport, const uint8_t *mad, uint8_t room[DPA_GSI_FRAME],
+		   struct dpa_frame *f);
 /* Sends to board `num`, or to all other boards (0). False: there is none. Needs no lock. */
 bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 

@@ -7,7 +7,8 @@
 #include "link/frame.h"
 
 void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],
-		   const uint8_t *mad, uint8_t room[DPA_GSI_FRAME], struct dpa_frame *f)
+		   uint16_t sport, const uint8_t *mad, uint8_t room[DPA_GSI_FRAME],
+		   struct dpa_frame *f)
 {
 	const struct dpa_roce_pkt pkt = {.opcode = DPA_BTH_UD | DPA_BTH_SEND_ONLY,
 					 .mig = true,
@@ -18,7 +19,7 @@ void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const ui
 					 .payload = mad,
 					 .len = DPA_MAD_BYTES};
 
-	*f = (struct dpa_frame){.net = {.sport = 0xc000,
+	*f = (struct dpa_frame){.net = {.sport = sport,
 					.dport = DPA_ROCE_PORT,
 					.df = true,
 					.tclass = a->traffic_class,

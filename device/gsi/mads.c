@@ -101,7 +101,7 @@ static int send_back(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32
 
 	if (g->hw->cfg.near_link == DPA_CFG_NEAR_AUTO)
 		return send_to(g, to, sgid_index, g->info.qpn, mad);
-	dpa_gsi_frame(to, to->sgid, to->dgid, mad, room, &f);
+	dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
 	dpa_frame_in(g->hw, NULL, &f, false);
 	return 0;
 }
@@ -118,7 +118,7 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 	case DPA_GSI_PROCESS:
 		return send_to(g, to, sgid_index, at.qpn, mad);
 	case DPA_GSI_BOARD:
-		dpa_gsi_frame(to, to->sgid, to->dgid, mad, room, &f);
+		dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
 		if (!dpa_gsi_to_boards(g->hw, &f, num))
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
@@ -161,7 +161,7 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
 
 	if (!dpa_gsi_alive(g) || !dpa_gsi_key(mad, &k))
 		return false;
-	dpa_gsi_frame(from, from->dgid, from->sgid, mad, room, &f);
+	dpa_gsi_frame(from, from->dgid, from->sgid, DPA_GSI_SPORT, mad, room, &f);
 	switch (dpa_gsi_find(g->hw, &k, from->sgid, &at, &num)) {
 	case DPA_GSI_PROCESS:
 		return at.qpn != g->info.qpn && dpa_frame_forward(g->hw, &f, at.qpn);

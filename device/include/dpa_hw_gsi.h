@@ -78,6 +78,18 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 			const uint8_t mad[DPA_MAD_BYTES]);
 
 /*
+ * Asks another host whether a process has UDP port 4791 there: sends a packet that every receiver
+ * ignores (a DREP for no id, with this transaction id). If no process has the port the kernel of
+ * that host answers with ICMP "port unreachable", which dpa_hw_gsi_refused() returns; otherwise no
+ * answer comes. The answer must quote the transaction id, so that only who can read the packet can
+ * forge it; the id must be random. Errors as dpa_hw_gsi_send(), and those of socket(). The caller
+ * serialises the calls of both functions.
+ */
+int dpa_hw_gsi_probe(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to, uint64_t tid);
+/* Returns the next answer: the address and transaction id of its packet. False: there is none. */
+bool dpa_hw_gsi_refused(struct dpa_hw_gsi *gsi, uint8_t dgid[16], uint64_t *tid);
+
+/*
  * Listen: this process gets the requests for (service_id & mask) at `addr` (all 0: at any address).
  * If several services match, one with an address has precedence. The address of a request is that
  * of its IP CM header; without that header, the destination GID. ENOMEM: the adapter instance has

@@ -31,6 +31,7 @@ struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
 	for (int i = 0; i < 2; i++)
 		for (uint32_t l = 0; l < DPA_LANES; l++)
 			w->tx_fd[i][l] = -1;
+	w->probe_fd[0] = w->probe_fd[1] = -1;
 	w->rx_buf = mmap(NULL, DPA_WIRE_BUFS * DPA_WIRE_BUF, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (w->rx_buf == MAP_FAILED) {
@@ -63,6 +64,11 @@ void dpa_wire_abandon(struct dpa_hw *hw)
 				dpa_sys_close(w->tx_fd[i][l]);
 			w->tx_fd[i][l] = -1;
 		}
+	for (int i = 0; i < 2; i++) {
+		if (w->probe_fd[i] >= 0)
+			dpa_sys_close(w->probe_fd[i]);
+		w->probe_fd[i] = -1;
+	}
 	for (uint32_t i = 0; i < w->nfrom; i++)
 		for (uint32_t l = 0; l < DPA_LANES; l++) {
 			if (w->from[i].fd[l] >= 0)
@@ -132,13 +138,8 @@ static int show_flow(int fd)
 	return 0;
 }
 
-/*
- * A socket to send by: never connected, and with path MTU discovery, because then the IPv4
- * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
- * covers.
- */
 /* IBA CA17-7 */
-static int make_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port)
+int dpa_wire_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port)
 {
 	int fd = dpa_sys_socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, err;
 	int pmtu = family == AF_INET ? IP_PMTUDISC_DO : IPV6_PMTUDISC_DO, size = SNDBUF;
@@ -170,7 +171,7 @@ static int open_tx(struct dpa_wire *w, bool v4, uint32_t lane)
 
 	if (atomic_load_explicit(&w->tx_fd[i][lane], memory_order_acquire) >= 0)
 		return 0;
-	fd = make_socket(v4 ? AF_INET : AF_INET6, NULL, 0, &w->tx_port[i][lane]);
+	fd = dpa_wire_socket(v4 ? AF_INET : AF_INET6, NULL, 0, &w->tx_port[i][lane]);
 	if (fd < 0)
 		return -fd;
 	atomic_store_explicit(&w->tx_fd[i][lane], fd, memory_order_release);
@@ -208,7 +209,7 @@ static struct dpa_wire_from *from_get(struct dpa_wire *w, const struct dpa_roce_
 	f->tclass = net->tclass;
 	f->hop = net->hop;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
-		f->fd[i] = make_socket(v4 ? AF_INET : AF_INET6, f->src, scope, &f->port[i]);
+		f->fd[i] = dpa_wire_socket(v4 ? AF_INET : AF_INET6, f->src, scope, &f->port[i]);
 		if (f->fd[i] >= 0 && set_path(f->fd[i], v4, net))
 			continue;
 		for (uint32_t k = 0; k <= i; k++)

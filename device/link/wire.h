@@ -111,6 +111,8 @@ struct dpa_wire {
 	uint16_t tx_port[2][DPA_LANES];
 	struct dpa_wire_from from[DPA_WIRE_FROM]; /* written under lock, never changed */
 	uint32_t nfrom;
+	int probe_fd[2]; /* [v6]: gsi/probe.c, who calls it; -1: not open yet */
+	uint16_t probe_port[2];
 	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
 	struct dpa_remote *ud[DPA_WIRE_UD]; /* those that do not stay; under lock, as are: */
 	uint32_t nud, ud_at;		    /* how many, and who is asked next for his place */
@@ -140,6 +142,13 @@ static inline uint16_t dpa_remote_port(const struct dpa_remote *r, uint32_t lane
 
 	return r->from ? r->from->port[lane] : w->tx_port[!r->v4][lane];
 }
+
+/*
+ * A socket to send by: never connected, and with path MTU discovery, because then the IPv4
+ * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
+ * covers. The descriptor, or -errno.
+ */
+int dpa_wire_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port);
 
 /* hw->wire, made at first use. NULL: ENOMEM. */
 struct dpa_wire *dpa_wire_get(struct dpa_hw *hw);

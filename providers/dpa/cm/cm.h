@@ -110,6 +110,7 @@ enum dpa_cm_input_kind {
 	DPA_CM_DESTROY,	    /* the owner goes: it gets no more events; always succeeds */
 	DPA_CM_MAD,	    /* mad; arrival where it is REQ or SIDR_REQ */
 	DPA_CM_TIMER,	    /* the deadline may have come */
+	DPA_CM_GONE,	    /* the peer's host has no RoCEv2 any more: nothing will be answered */
 	DPA_CM_INPUTS
 };
 
@@ -130,14 +131,16 @@ struct dpa_cm_input {
 
 enum dpa_cm_event_type {
 	DPA_CM_EV_NONE,
-	DPA_CM_EV_REQ,		 /* answer by ACCEPT or REJECT */
-	DPA_CM_EV_REP,		 /* answer by CONFIRM or REJECT */
-	DPA_CM_EV_ESTABLISHED,	 /* RTU received, or NOTIFY */
-	DPA_CM_EV_REJ,		 /* status: reason */
-	DPA_CM_EV_UNREACHABLE,	 /* REQ, REP or SIDR_REQ had no answer; status: -ETIMEDOUT */
-	DPA_CM_EV_DREQ,		 /* was answered; end by DISCONNECT */
-	DPA_CM_EV_DREP,		 /* disconnected */
-	DPA_CM_EV_DREQ_TIMEOUT,	 /* disconnected, DREQ had no answer; status: -ETIMEDOUT */
+	DPA_CM_EV_REQ,	       /* answer by ACCEPT or REJECT */
+	DPA_CM_EV_REP,	       /* answer by CONFIRM or REJECT */
+	DPA_CM_EV_ESTABLISHED, /* RTU received, or NOTIFY */
+	DPA_CM_EV_REJ,	       /* status: reason */
+	/* REQ, REP or SIDR_REQ had no answer, or the peer is gone; status: -ETIMEDOUT */
+	DPA_CM_EV_UNREACHABLE,
+	DPA_CM_EV_DREQ, /* was answered; end by DISCONNECT */
+	DPA_CM_EV_DREP, /* disconnected */
+	/* disconnected: DREQ had no answer, or the peer is gone; status: -ETIMEDOUT */
+	DPA_CM_EV_DREQ_TIMEOUT,
 	DPA_CM_EV_TIMEWAIT_EXIT, /* the QP may be used again */
 	DPA_CM_EV_SIDR_REQ,	 /* answer by SIDR_ANSWER */
 	DPA_CM_EV_SIDR_REP,	 /* status: enum dpa_cm_sidr_status */
@@ -209,6 +212,9 @@ void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config);
  * nothing has changed and no effect is asked for. A MAD that does not fit the state is ignored.
  */
 int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+
+/* Does it wait for the peer, so that GONE would end it? */
+bool dpa_cm_waits(const struct dpa_cm *cm);
 
 struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
 

@@ -74,6 +74,7 @@ void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 void cm_on_sidr_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 void cm_on_sidr_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out);
 void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
+void cm_gone(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
 
 /* index.c: the entry with the fields of `key` that the bit `live` stands for; NULL: none. */
 struct dpa_cm_entry *cm_index_find(const struct dpa_cm_index *ix, uint32_t live,

@@ -109,6 +109,9 @@ static int dispatch(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	case DPA_CM_TIMER:
 		cm_timer(cm, in->now, out);
 		return 0;
+	case DPA_CM_GONE:
+		cm_gone(cm, in->now, out);
+		return 0;
 	case DPA_CM_DESTROY:
 		cm_destroy(cm, in, out);
 		return 0;

@@ -54,3 +54,24 @@ void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 		cm_send(out, &cm->msg);
 	}
 }
+
+bool dpa_cm_waits(const struct dpa_cm *cm)
+{
+	return cm_in(cm, CM_WAITS_REP | CM_WAITS_RTU | IN(ESTABLISHED) | IN(DREQ_SENT) |
+				 IN(SIDR_REQ_SENT));
+}
+
+/* If the peer is there all the same, one DREQ tells it. */
+void cm_gone(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+{
+	const struct dpa_cm_input bare = {.kind = DPA_CM_GONE, .now = now};
+
+	if (!dpa_cm_waits(cm))
+		return;
+	if (cm_in(cm, IN(ESTABLISHED))) {
+		cm_make_dreq(cm, &bare, &cm->msg);
+		cm->state = DPA_CM_ST_DREQ_SENT;
+		cm_send(out, &cm->msg);
+	}
+	give_up(cm, now, out);
+}

@@ -167,6 +167,20 @@ struct cma_conn {
 	struct cma_id *id; /* NULL: nobody's any more */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
+	struct cma_peer *peer; /* of reach.c; NULL: it waits for nobody, or for this host */
+	struct cma_conn *reach_next, **reach_prev;
+};
+
+/* Another host, and the connections that wait for it (reach.c). Times are in ms. */
+#define CMA_PEER_BUCKETS 64u
+struct cma_peer {
+	struct cma_peer *next;
+	struct dpa_gsi_addr addr;
+	struct cma_conn *conns;
+	uint64_t nonce, sent;		      /* of the last packet; 0: it was answered */
+	uint64_t due;			      /* of the next look */
+	uint64_t refused_first, refused_last; /* of a row of refusals: when sent; 0: none */
+	uint32_t probes;
 };
 
 /* A request that no listener takes yet: see engine.c. */
@@ -209,6 +223,9 @@ struct cma {
 	/* timer.c: a heap by deadline */
 	struct cma_conn **heap;
 	size_t heap_len, heap_room, num_conns;
+	/* reach.c */
+	struct cma_peer *peers[CMA_PEER_BUCKETS];
+	uint32_t num_peers;
 };
 extern struct cma cma;
 
@@ -332,6 +349,19 @@ void cma_timer_set(struct cma_conn *c, uint64_t deadline);
 struct cma_conn *cma_timer_first(void);
 uint64_t cma_now(void); /* ms */
 
+/* ---- reach.c, locked: hosts that nobody answers from any more */
+/* After each step: watches the host of the connection, or does so no more. */
+void cma_reach_update(struct cma_conn *c);
+void cma_reach_leave(struct cma_conn *c);
+/* A MAD came from there. */
+void cma_reach_heard(const uint8_t gid[16]);
+/* What is due. */
+void cma_reach_round(void);
+/* When that is; UINT64_MAX: never. */
+uint64_t cma_reach_next(void);
+/* In a forked child, whose connections are its parent's. */
+void cma_reach_forget(void);
+
 /* ---- engine.c, locked */
 /* QP1 and the thread are there when it returns 0. */
 int cma_engine_start(void);
@@ -357,6 +387,8 @@ void cma_early_look(void);
  * caller keeps it for another try. last: there is no other try, it is refused.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
+/* Is it an address of this host? */
+bool cma_is_own(const uint8_t gid[16]);
 
 /* ---- mcast.c */
 int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,

@@ -71,6 +71,7 @@ void cma_conn_free(struct cma_conn *c)
 	const struct dpa_cm_record none = {0};
 
 	cma_timer_set(c, DPA_CM_NEVER);
+	cma_reach_leave(c);
 	dpa_cm_index_put(&cma.index, &c->entry, &none);
 	if (cma.gsi)
 		dpa_hw_gsi_id_free(cma.gsi, c->cm.config.local_id);
@@ -116,6 +117,7 @@ static void carry_out(struct cma_conn *c, const struct dpa_cm_effects *out)
 	if (out->send)
 		send_mad(c, &out->mad);
 	cma_timer_set(c, out->deadline);
+	cma_reach_update(c);
 	if (out->event.type != DPA_CM_EV_NONE)
 		cma_on_event(c, &out->event);
 	if (out->done)

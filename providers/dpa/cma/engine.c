@@ -148,6 +148,8 @@ static int until_next(void)
 
 	if (c)
 		next = c->deadline;
+	if (cma_reach_next() < next)
+		next = cma_reach_next();
 	if (cma.early && now + EARLY_LOOK < next)
 		next = now + EARLY_LOOK;
 	if (cma.forked && cma.hold_due < next)
@@ -171,6 +173,7 @@ static void engine_round(void)
 	drain_wake();
 	receive_all();
 	run_timers();
+	cma_reach_round();
 	look_at_early(false);
 	if (cma.forked && cma_now() >= cma.hold_due)
 		hold_off(HELD_OFF, HELD_OFF / 3);
@@ -393,6 +396,7 @@ static void forget_connections(void)
 		id->conn = NULL;
 		id->state = CMA_DISCONNECT;
 	}
+	cma_reach_forget();
 	cma.heap_len = 0;
 	cma.num_conns = 0;
 	while (cma.early) {

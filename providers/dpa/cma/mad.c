@@ -167,7 +167,7 @@ static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad 
 	cma_step((struct cma_conn *)e, &in);
 }
 
-static bool is_own(const uint8_t gid[16])
+bool cma_is_own(const uint8_t gid[16])
 {
 	struct dpa_hw_route r;
 	int err = dpa_hw_route(cma.ctx, gid, gid, &r);
@@ -183,7 +183,7 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 {
 	if (m->attr == DPA_CM_DREQ)
 		refuse(from, m, 0);
-	else if (!is_own(from->dgid) || !is_own(from->sgid))
+	else if (!cma_is_own(from->dgid) || !cma_is_own(from->sgid))
 		return;
 	else if (m->attr == DPA_CM_REP)
 		refuse(from, m, REJ_INVALID_ID);
@@ -200,6 +200,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 	if (dpa_mad_decode(mad, DPA_MAD_BYTES, &m) != DPA_MAD_OK)
 		return true;
 	in.mad = &m;
+	cma_reach_heard(from->dgid);
 	switch (dpa_cm_classify(&cma.index, &m, from->dgid, &e)) {
 	case DPA_CM_NEW:
 		if (new_request(from, &m))

@@ -25,6 +25,8 @@ enum what {
 	RECV,
 	LOOK,
 	PASS_ON,
+	PROBE,
+	REFUSED,
 	LISTEN,
 	UNLISTEN,
 	ID_NEW,
@@ -46,6 +48,7 @@ struct call {
 	struct dpa_gsi_addr addr;
 	struct dpa_gsi_id id;
 	struct dpa_gsi_service service;
+	uint64_t tid;
 	uint8_t mad[DPA_MAD_BYTES];
 };
 
@@ -109,9 +112,11 @@ static bool all_fails(const struct call *c)
 	struct dpa_hw_gsi *again;
 	struct dpa_hw_route r;
 	uint8_t mad[DPA_MAD_BYTES];
+	uint64_t tid;
 	uint32_t n;
 	bool out = dpa_hw_gsi_send(gsi, &c->addr, c->mad) && !dpa_hw_gsi_recv(gsi, &from, mad) &&
 		   !dpa_hw_gsi_pass_on(gsi, &c->addr, c->mad) &&
+		   dpa_hw_gsi_probe(gsi, &c->addr, 1) && !dpa_hw_gsi_refused(gsi, mad, &tid) &&
 		   dpa_hw_gsi_listen(gsi, &c->service, &n) && dpa_hw_gsi_id_new(gsi, &n) &&
 		   !dpa_hw_gsi_orphan(gsi, &id) &&
 		   dpa_hw_gsi_open(ctx, signal_fd, &ready_fd, &again) &&
@@ -155,6 +160,12 @@ static void answer(const struct call *c, struct gt_answer *a)
 		break;
 	case PASS_ON:
 		a->rc = dpa_hw_gsi_pass_on(gsi, &c->addr, c->mad);
+		break;
+	case PROBE:
+		a->rc = dpa_hw_gsi_probe(gsi, &c->addr, c->tid);
+		break;
+	case REFUSED:
+		a->rc = dpa_hw_gsi_refused(gsi, a->addr.dgid, &a->id.tid);
 		break;
 	case LISTEN:
 		a->rc = dpa_hw_gsi_listen(gsi, &c->service, &a->value);
@@ -379,6 +390,20 @@ bool gt_pass_on(struct gt_proc *p, const struct dpa_gsi_addr *from, const uint8_
 	struct call c = with(PASS_ON, from, mad);
 
 	return ask(p, &c).rc;
+}
+
+int gt_probe(struct gt_proc *p, const struct dpa_gsi_addr *to, uint64_t tid)
+{
+	return ask(p, &(struct call){.what = PROBE, .addr = *to, .tid = tid}).rc;
+}
+
+bool gt_refused(struct gt_proc *p, uint8_t dgid[16], uint64_t *tid)
+{
+	struct gt_answer a = ask(p, &(struct call){.what = REFUSED});
+
+	memcpy(dgid, a.addr.dgid, 16);
+	*tid = a.id.tid;
+	return a.rc;
 }
 
 uint32_t gt_listen(struct gt_proc *p, const struct dpa_gsi_service *s)

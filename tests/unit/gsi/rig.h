@@ -43,6 +43,9 @@ bool gt_recv(struct gt_proc *p, struct gt_answer *a);
 /* Does not wait. */
 bool gt_look(struct gt_proc *p, struct gt_answer *a);
 bool gt_pass_on(struct gt_proc *p, const struct dpa_gsi_addr *from, const uint8_t *mad);
+int gt_probe(struct gt_proc *p, const struct dpa_gsi_addr *to, uint64_t tid);
+/* Does not wait. */
+bool gt_refused(struct gt_proc *p, uint8_t dgid[16], uint64_t *tid);
 uint32_t gt_listen(struct gt_proc *p, const struct dpa_gsi_service *s);
 void gt_unlisten(struct gt_proc *p, uint32_t handle);
 uint32_t gt_id_new(struct gt_proc *p);

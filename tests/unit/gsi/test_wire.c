@@ -238,3 +238,47 @@ Test(gsi_wire, in_to_another_board)
 	for (int i = 0; i < 2; i++)
 		gt_stop(&p[i]);
 }
+
+/*
+ * Is anybody there? The packet is one that a receiver ignores, and only an answer that quotes its
+ * random number counts.
+ */
+Test(gsi_wire, a_host_without_roce)
+{
+	const struct dpa_gsi_addr there = gt_path(1, 9);
+	const uint64_t nonce = 0x0123456789abcdefull;
+	uint8_t pkt[GW_ALL], mad[DPA_MAD_BYTES], dgid[16];
+	struct dpa_mad m;
+	struct gt_proc p;
+	uint64_t tid;
+	struct gw w;
+
+	gt_start(&p, "board", 0, true);
+	gw_open(&w, 9);
+	cr_assert_eq(gt_probe(&p, &there, nonce), 0);
+	cr_assert(gw_recv(&w, pkt));
+	cr_assert_eq(dpa_mad_decode(pkt + GW_HDR, DPA_MAD_BYTES, &m), DPA_MAD_OK);
+	cr_expect_eq(m.attr, DPA_CM_DREP);
+	cr_expect_eq(m.tid, nonce);
+	cr_expect_eq(m.drep.local_id, 0);
+	cr_expect_eq(m.drep.remote_id, 0);
+	cr_expect_not(gt_refused(&p, dgid, &tid), "no answer yet");
+	gw_unreachable(&w, 1, pkt, GW_ALL);
+	cr_expect_not(gt_refused(&p, dgid, &tid), "the host is unreachable, not its port");
+	gw_unreachable(&w, 3, pkt, GW_IP + 8);
+	cr_expect_not(gt_refused(&p, dgid, &tid), "it could be anybody's");
+	gw_unreachable(&w, 3, pkt, GW_ALL);
+	cr_assert(gt_refused(&p, dgid, &tid));
+	cr_expect_arr_eq(dgid, there.dgid, 16);
+	cr_expect_eq(tid, nonce);
+	cr_expect_not(gt_refused(&p, dgid, &tid));
+	/* an answer does not keep the next packet back, nor one that goes elsewhere */
+	gw_unreachable(&w, 3, pkt, GW_ALL);
+	cr_assert_eq(gt_probe(&p, &there, nonce + 1), 0);
+	cr_assert(gw_recv(&w, pkt));
+	gt_req(mad, 5, 7174, 9);
+	cr_assert_eq(gt_send(&p, &there, mad), 0);
+	cr_assert(gw_recv(&w, pkt));
+	gw_close(&w);
+	gt_stop(&p);
+}

@@ -126,3 +126,23 @@ bool gw_recv(const struct gw *w, uint8_t pkt[GW_ALL])
 	memcpy(pkt, big, GW_ALL);
 	return true;
 }
+
+/* RFC 792, RFC 1071 */
+void gw_unreachable(const struct gw *w, uint8_t code, const uint8_t pkt[GW_ALL], uint32_t quoted)
+{
+	struct sockaddr_in from = at(w->addr), to = at(1);
+	uint8_t icmp[8 + GW_ALL + 1] = {3, code};
+	int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
+	uint32_t sum = 0, n = 8 + quoted;
+
+	cr_assert_geq(fd, 0);
+	from.sin_port = to.sin_port = 0;
+	cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	memcpy(icmp + 8, pkt, quoted);
+	for (uint32_t i = 0; i < n; i += 2)
+		sum += (uint32_t)icmp[i] << 8 | icmp[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	put16(icmp + 2, ~(sum + (sum >> 16)));
+	cr_assert_eq(sendto(fd, icmp, n, 0, (struct sockaddr *)&to, sizeof(to)), (ssize_t)n);
+	close(fd);
+}

@@ -34,5 +34,7 @@ struct gw_pkt {
 void gw_send(const struct gw *w, const struct gw_pkt *how, const uint8_t *mad);
 /* The next packet to port 4791 of this host, within 10 s; checks its IP, UDP and ICRC. */
 bool gw_recv(const struct gw *w, uint8_t pkt[GW_ALL]);
+/* ICMP "destination unreachable" from there, which quotes `quoted` bytes of that packet. */
+void gw_unreachable(const struct gw *w, uint8_t code, const uint8_t pkt[GW_ALL], uint32_t quoted);
 
 #endif

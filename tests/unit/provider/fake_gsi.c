@@ -78,6 +78,11 @@ static struct mad *new_mad(const struct dpa_gsi_addr *from, const uint8_t *bytes
 	return m;
 }
 
+static bool is_far(const uint8_t gid[16])
+{
+	return fake_gsi.far && gid[15] == fake_gsi.far && gid[12] == 127;
+}
+
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES])
 {
@@ -86,6 +91,8 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 
 	memcpy(from.sgid, to->dgid, 16);
 	memcpy(from.dgid, to->sgid, 16);
+	if (is_far(to->dgid))
+		return 0;
 	if (copies == FAKE_GSI_KEEP)
 		keep(gsi, new_mad(&from, mad));
 	for (int i = 0; i < copies; i++)
@@ -245,8 +252,33 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	fake_gsi.fail_route = 0;
 	if (err)
 		return err;
-	if (memcmp(sgid, mapped, sizeof(mapped)) && memcmp(sgid, one, sizeof(one)))
+	if (is_far(sgid) ||
+	    (memcmp(sgid, mapped, sizeof(mapped)) && memcmp(sgid, one, sizeof(one))))
 		return EADDRNOTAVAIL;
 	*r = (struct dpa_hw_route){.mtu = 5, .local = true, .ifindex = 1};
 	return 0;
+}
+
+/* One answer waits at a time: the last packet's. */
+static _Atomic uint64_t answer;
+
+int dpa_hw_gsi_probe(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to, uint64_t tid)
+{
+	struct dpa_hw_route r;
+
+	if (!dpa_hw_route(NULL, to->dgid, to->dgid, &r))
+		abort(); /* this host needs no packet */
+	fake_gsi.probes++;
+	if (fake_gsi.refuses && is_far(to->dgid))
+		answer = fake_gsi.forged ? tid ^ 2 : tid;
+	return 0;
+}
+
+bool dpa_hw_gsi_refused(struct dpa_hw_gsi *gsi, uint8_t dgid[16], uint64_t *tid)
+{
+	const uint8_t gid[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = fake_gsi.far};
+
+	*tid = atomic_exchange(&answer, 0);
+	memcpy(dgid, gid, sizeof(gid));
+	return *tid;
 }

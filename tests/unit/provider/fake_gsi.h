@@ -3,6 +3,7 @@
 #ifndef DPA_FAKE_GSI_H
 #define DPA_FAKE_GSI_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,11 @@ struct fake_gsi {
 	_Atomic int services, ids; /* that are held */
 	/* errno of the next id_new, listen, route; 0: it succeeds */
 	int fail_id, fail_listen, fail_route;
+	/* 127.0.0.far is another host, which answers nothing; 0: there is none */
+	uint8_t far;
+	/* it says that nobody has port 4791 there; `forged`: by somebody who saw no packet */
+	atomic_bool refuses, forged;
+	atomic_int probes;
 };
 extern struct fake_gsi fake_gsi;
 

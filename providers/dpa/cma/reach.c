@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * reach.c - ends connections to hosts on which no process has UDP port 4791 any more.
+ *
+ * If the last process of an adapter instance is killed, no process is left that sends DREQ or REJ.
+ * But the kernel of that host answers packets to the closed port by ICMP. The engine sends a probe
+ * (dpa_hw_gsi_probe()) to each host that a connection waits for.
+ *
+ * One ICMP message is not enough. If two adapter instances of a host share the port, the second one
+ * takes it over up to 2 s after the end of the first, and its connections go on meanwhile. A host
+ * counts as gone if it refused probes for RUN_MS. A probe without an answer has no meaning, because
+ * kernels limit the rate of ICMP messages. A MAD from the host restarts the count.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "cma/cma.h"
+
+#define LOOK_MS	 1000 /* between probes at first, and while the host refuses them */
+#define IDLE_MS	 3000 /* between probes otherwise */
+#define FIRST	 3    /* number of probes at first */
+#define RUN_MS	 4000
+#define BREAK_MS 3500 /* without an ICMP message: the count restarts */
+
+static struct cma_peer **bucket(const uint8_t dgid[16])
+{
+	return &cma.peers[(dgid[15] ^ dgid[14] * 7u ^ dgid[13]) % CMA_PEER_BUCKETS];
+}
+
+static struct cma_peer *find(const struct dpa_gsi_addr *a)
+{
+	struct cma_peer *p = *bucket(a->dgid);
+
+	while (p && (memcmp(p->addr.dgid, a->dgid, 16) || memcmp(p->addr.sgid, a->sgid, 16)))
+		p = p->next;
+	return p;
+}
+
+/* NULL: it is this host, or no memory: the connection is not watched. */
+static struct cma_peer *make(const struct dpa_gsi_addr *a)
+{
+	struct cma_peer *p = cma_is_own(a->dgid) ? NULL : calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->addr = *a;
+	p->due = cma_now();
+	p->next = *bucket(a->dgid);
+	*bucket(a->dgid) = p;
+	cma.num_peers++;
+	cma_engine_wake();
+	return p;
+}
+
+static void leave(struct cma_conn *c)
+{
+	struct cma_peer **at, *p = c->peer;
+
+	*c->reach_prev = c->reach_next;
+	if (c->reach_next)
+		c->reach_next->reach_prev = c->reach_prev;
+	c->peer = NULL;
+	if (p->conns)
+		return;
+	for (at = bucket(p->addr.dgid); *at != p; at = &(*at)->next)
+		;
+	*at = p->next;
+	cma.num_peers--;
+	free(p);
+}
+
+static void enter(struct cma_conn *c)
+{
+	struct cma_peer *p = find(&c->addr);
+
+	if (!p)
+		p = make(&c->addr);
+	if (!p)
+		return;
+	c->peer = p;
+	c->reach_next = p->conns;
+	c->reach_prev = &p->conns;
+	if (p->conns)
+		p->conns->reach_prev = &c->reach_next;
+	p->conns = c;
+}
+
+void cma_reach_update(struct cma_conn *c)
+{
+	const bool waits = dpa_cm_waits(&c->cm);
+
+	if (c->peer && !waits)
+		leave(c);
+	else if (!c->peer && waits)
+		enter(c);
+}
+
+void cma_reach_leave(struct cma_conn *c)
+{
+	if (c->peer)
+		leave(c);
+}
+
+void cma_reach_forget(void)
+{
+	for (uint32_t i = 0; i < CMA_PEER_BUCKETS; i++)
+		while (cma.peers[i]) {
+			struct cma_peer *p = cma.peers[i];
+
+			cma.peers[i] = p->next;
+			free(p);
+		}
+	cma.num_peers = 0;
+}
+
+void cma_reach_heard(const uint8_t gid[16])
+{
+	for (struct cma_peer *p = cma.num_peers ? *bucket(gid) : NULL; p; p = p->next)
+		if (!memcmp(p->addr.dgid, gid, 16))
+			p->refused_first = p->refused_last = 0;
+}
+
+static void refused(const uint8_t dgid[16], uint64_t nonce)
+{
+	for (struct cma_peer *p = *bucket(dgid); p; p = p->next) {
+		if (!p->nonce || p->nonce != nonce || memcmp(p->addr.dgid, dgid, 16))
+			continue;
+		p->nonce = 0; /* each counts once */
+		p->refused_last = p->sent;
+		if (!p->refused_first)
+			p->refused_first = p->sent;
+	}
+}
+
+static void probe(struct cma_peer *p, uint64_t now)
+{
+	const bool refuses = p->refused_first;
+
+	p->nonce = (uint64_t)cma_random() << 32 | cma_random() | 1;
+	p->sent = now;
+	(void)dpa_hw_gsi_probe(cma.gsi, &p->addr, p->nonce); /* a failed send gets no answer */
+	if (p->probes < FIRST)
+		p->probes++;
+	p->due = now + (p->probes < FIRST || refuses ? LOOK_MS : IDLE_MS);
+}
+
+/* A step may free c. The last one frees p. */
+static void gone(struct cma_peer *p)
+{
+	struct dpa_cm_input in = {.kind = DPA_CM_GONE};
+	struct cma_conn *c = p->conns, *next;
+
+	for (; c; c = next) {
+		next = c->reach_next;
+		cma_step(c, &in);
+	}
+}
+
+static void look(struct cma_peer *p, uint64_t now)
+{
+	if (p->refused_last && now - p->refused_last > BREAK_MS)
+		p->refused_first = p->refused_last = 0;
+	if (p->refused_first && p->refused_last - p->refused_first >= RUN_MS)
+		gone(p);
+	else
+		probe(p, now);
+}
+
+void cma_reach_round(void)
+{
+	uint64_t now = cma_now(), nonce;
+	uint8_t dgid[16];
+
+	if (!cma.num_peers)
+		return;
+	while (dpa_hw_gsi_refused(cma.gsi, dgid, &nonce))
+		refused(dgid, nonce);
+	for (uint32_t i = 0; i < CMA_PEER_BUCKETS; i++)
+		for (struct cma_peer *p = cma.peers[i], *next; p; p = next) {
+			next = p->next;
+			if (now >= p->due)
+				look(p, now);
+		}
+}
+
+uint64_t cma_reach_next(void)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; cma.num_peers && i < CMA_PEER_BUCKETS; i++)
+		for (struct cma_peer *p = cma.peers[i]; p; p = p->next)
+			if (p->due < next)
+				next = p->due;
+	return next;
+}

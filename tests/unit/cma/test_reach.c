@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A host where nobody has port 4791 any more, by a clock of the test's own. 127.0.0.9 is that host;
+ * it takes MADs and answers none.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include <dpa_hw.h>
+#include "clock.h"
+#include "util.h"
+
+#define FAR   "127.0.0.9"
+#define FAR_N 9
+#define PORT  7174
+
+static int ch;
+static struct dpa_mad last[32]; /* that was sent, by attribute */
+static atomic_int sent[32];
+
+static int copies(const uint8_t *mad)
+{
+	struct dpa_mad m;
+
+	cr_assert_eq(dpa_mad_decode(mad, DPA_MAD_BYTES, &m), DPA_MAD_OK);
+	last[m.attr & 31] = m;
+	sent[m.attr & 31]++;
+	return 1;
+}
+
+static void setup(void)
+{
+	fake_gsi.copies = copies;
+	fake_gsi.far = FAR_N;
+	ch = channel_open(O_CLOEXEC);
+}
+
+TestSuite(cma_reach, .init = setup);
+
+/* An id that sent its REQ, or SIDR_REQ, to the other host. */
+static uint32_t calling(uint16_t ps, uint8_t type)
+{
+	const struct conn c = {.qpn = new_qpn(), .responder = 1, .depth = 1};
+	uint32_t id = create(ch, UID, ps, type);
+	struct event ev;
+
+	cr_assert_eq(resolve(ch, id, "127.0.0.1", FAR, PORT), 0);
+	expect(ch, &ev, EV_ADDR_RESOLVED);
+	cr_assert_eq(route(ch, id), 0);
+	expect(ch, &ev, EV_ROUTE_RESOLVED);
+	cr_assert_eq(connect_id(ch, id, &c), 0);
+	return id;
+}
+
+/* A message of the other host's. */
+static void answer(uint16_t attr, const struct dpa_mad *of)
+{
+	struct dpa_gsi_addr from = {.sgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1},
+				    .dgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = FAR_N}};
+	struct dpa_mad m = {.attr = attr, .tid = of->tid};
+	uint8_t bytes[DPA_MAD_BYTES];
+
+	m.rep.local_id = 77; /* in the same place in all */
+	m.rep.remote_id = of->req.local_id;
+	if (attr == DPA_CM_REP) {
+		m.rep.qpn = 5;
+		m.rep.ca_guid = 0x1234;
+	}
+	cr_assert(dpa_mad_encode(&m, bytes));
+	fake_gsi_inject(&from, bytes);
+}
+
+static uint32_t connected(void)
+{
+	uint32_t id = calling(PS_TCP, QP_RC);
+	struct event ev;
+
+	answer(DPA_CM_REP, &last[DPA_CM_REQ & 31]);
+	expect(ch, &ev, EV_CONNECT_RESPONSE);
+	cr_assert_eq(establish(ch, id), 0);
+	return id;
+}
+
+/* The engine has done a round: it takes what is no MAD, under the lock that settle() takes, too. */
+static void one_round(void)
+{
+	static const struct dpa_gsi_addr from;
+	static const uint8_t nothing[DPA_MAD_BYTES];
+
+	fake_gsi_inject(&from, nothing);
+	settle();
+}
+
+/* Second by second: each packet has the time for its answer. False: no event within s seconds. */
+static bool event_within(int s)
+{
+	for (int i = 0; i < s && !has_event(ch); i++) {
+		clock_advance(1000);
+		one_round();
+	}
+	return has_event(ch);
+}
+
+Test(cma_reach, a_request_ends_soon)
+{
+	struct event ev;
+	uint32_t id;
+
+	fake_gsi.refuses = true;
+	id = calling(PS_TCP, QP_RC);
+	cr_assert_not(event_within(3), "the port may just be taken over");
+	cr_assert(event_within(5));
+	expect_of(ch, &ev, EV_UNREACHABLE, UID, id);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(destroy(ch, id, NULL), 0);
+	settle();
+	cr_assert_eq(fake_gsi.ids, 0);
+}
+
+Test(cma_reach, a_request_of_ud_ends_soon)
+{
+	struct event ev;
+	uint32_t id;
+
+	fake_gsi.refuses = true;
+	id = calling(PS_UDP, QP_UD);
+	cr_assert(event_within(8));
+	expect_of(ch, &ev, EV_UNREACHABLE, UID, id);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+}
+
+Test(cma_reach, a_connection_ends)
+{
+	struct event ev;
+	uint32_t id = connected();
+
+	cr_assert_not(event_within(30));
+	fake_gsi.refuses = true;
+	cr_assert(event_within(10));
+	expect_of(ch, &ev, EV_DISCONNECTED, UID, id);
+	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(sent[DPA_CM_DREQ & 31], 1, "if it is there all the same it is told");
+	cr_assert_eq(disconnect(ch, id), 0);
+	cr_assert_eq(sent[DPA_CM_DREQ & 31], 1);
+	cr_assert_eq(destroy(ch, id, NULL), 0);
+	event_within(5);
+	cr_assert_eq(fake_gsi.ids, 0);
+}
+
+/* A disconnect to a host that is gone; nobody waits for its answer. */
+Test(cma_reach, a_disconnect_ends)
+{
+	struct event ev;
+	uint32_t id = connected();
+
+	fake_gsi.refuses = true;
+	cr_assert_eq(disconnect(ch, id), 0);
+	cr_assert(event_within(10));
+	expect_of(ch, &ev, EV_DISCONNECTED, UID, id);
+}
+
+Test(cma_reach, what_nobody_owns_ends)
+{
+	uint32_t id = connected();
+
+	fake_gsi.refuses = true;
+	cr_assert_eq(destroy(ch, id, NULL), 0);
+	cr_assert_eq(fake_gsi.ids, 1);
+	event_within(12);
+	settle();
+	cr_assert_eq(fake_gsi.ids, 0, "the DREQ goes on for 98 s else");
+}
+
+/* The board that has the port ends, another one takes it over. */
+Test(cma_reach, a_port_that_is_taken_over)
+{
+	(void)connected();
+	for (int i = 0; i < 5; i++) {
+		fake_gsi.refuses = true;
+		cr_assert_not(event_within(3));
+		fake_gsi.refuses = false;
+		cr_assert_not(event_within(5));
+	}
+}
+
+/* Somebody may send such messages who has not seen the packet. */
+Test(cma_reach, a_forged_refusal)
+{
+	(void)connected();
+	fake_gsi.refuses = fake_gsi.forged = true;
+	cr_assert_not(event_within(60));
+	cr_assert_gt(fake_gsi.probes, 15);
+}
+
+/* What comes from there says that somebody is there. */
+Test(cma_reach, a_host_that_speaks)
+{
+	(void)connected();
+	fake_gsi.refuses = true;
+	for (int i = 0; i < 6; i++) {
+		cr_assert_not(event_within(3));
+		answer(DPA_CM_REP, &last[DPA_CM_REQ & 31]); /* again: gets the RTU again */
+		settle();
+	}
+	cr_assert(event_within(8));
+}
+
+/* Nothing is sent where nobody waits. */
+Test(cma_reach, a_host_that_nobody_waits_for)
+{
+	struct event ev;
+	uint32_t id = connected();
+	int before;
+
+	cr_assert_eq(disconnect(ch, id), 0);
+	answer(DPA_CM_DREP, &last[DPA_CM_REQ & 31]);
+	expect(ch, &ev, EV_DISCONNECTED);
+	settle();
+	before = fake_gsi.probes;
+	expect(ch, &ev, EV_TIMEWAIT_EXIT);
+	event_within(20);
+	cr_assert_eq(fake_gsi.probes, before);
+}
