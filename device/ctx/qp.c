@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "dev.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "link/direct.h"
 #include "link/inspect.h"
 #include "raw/raw.h"

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "dev.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 
 struct dpa_hw_xrcd {
 	uint32_t num; /* never 0, the same in all processes */

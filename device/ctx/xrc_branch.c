@@ -27,7 +27,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "dev.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
 #include "kernels/transport/transport.h"
 #include "link/sock.h"
 

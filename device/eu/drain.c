@@ -6,7 +6,7 @@
 #include "link/frame.h"
 #include "link/inspect.h"
 #include "link/sock.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "kernels/transport/writes.h"
 
 #define BATCH	    64

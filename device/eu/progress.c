@@ -19,7 +19,7 @@
 #include "link/frame.h"
 #include "link/inspect.h"
 #include "link/sock.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 
 #define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
 #define WIRE_SELDOM 32

@@ -2,7 +2,7 @@
 /* in.c - packets to QP 1 from the wire, and forwarding to other boards of the host. */
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "link/forward.h"
 #include "link/frame.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "link/direct.h"
 
 #define LOOK_NS	 1000000ull /* after that, and so often: does it live, is it stopped? */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "inspect.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 
 #define CNP 0x81
 

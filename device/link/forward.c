@@ -25,7 +25,7 @@
 #include <dpa_mad.h>
 #include "board/sys.h"
 #include "ctx/dev.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/sock.h"

@@ -284,29 +284,6 @@ static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 	memcpy(net->dst + 12, ip + 16, 4);
 }
 
-uint8_t dpa_inspect_piece_op(uint8_t op, uint32_t nth, uint32_t of)
-{
-	uint16_t p = dpa_op_props(op);
-	bool start = (p & DPA_OPP_START) && !nth, end = (p & DPA_OPP_END) && nth == of - 1;
-	uint8_t t = op & DPA_BTH_TRANSPORT;
-
-	if (of == 1)
-		return op;
-	if (p & DPA_OPP_RESP) /* READ */
-		return t | (start ? DPA_BTH_READ_RESP_FIRST
-			    : end ? DPA_BTH_READ_RESP_LAST
-				  : DPA_BTH_READ_RESP_MIDDLE);
-	if (!end)
-		return t | (start ? (p & DPA_OPP_SEND ? DPA_BTH_SEND_FIRST : DPA_BTH_WRITE_FIRST)
-			    : p & DPA_OPP_SEND ? DPA_BTH_SEND_MIDDLE
-					       : DPA_BTH_WRITE_MIDDLE);
-	if (p & DPA_OPP_INV)
-		return t | DPA_BTH_SEND_LAST_INV;
-	if (p & DPA_OPP_SEND)
-		return t | (p & DPA_OPP_IMM ? DPA_BTH_SEND_LAST_IMM : DPA_BTH_SEND_LAST);
-	return t | (p & DPA_OPP_IMM ? DPA_BTH_WRITE_LAST_IMM : DPA_BTH_WRITE_LAST);
-}
-
 /* A slot may stand for a run of packets of the path's MTU. */
 static void show_slot(struct slot_path *sp, const struct dpa_slot *s, const uint8_t *payload,
 		      uint32_t len)
@@ -321,7 +298,7 @@ static void show_slot(struct slot_path *sp, const struct dpa_slot *s, const uint
 		bool last = i == of - 1;
 
 		pkt = whole;
-		pkt.opcode = dpa_inspect_piece_op(s->opcode, i, of);
+		pkt.opcode = dpa_op_split(s->opcode, !i, last);
 		pkt.psn = dpa_psn_add(s->psn, i);
 		pkt.se = last && whole.se;
 		pkt.ackreq = last && whole.ackreq;

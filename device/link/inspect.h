@@ -110,7 +110,5 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
  */
 bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
-/* Piece `nth` of `of` of a slot's packet: its opcode. Pure. */
-uint8_t dpa_inspect_piece_op(uint8_t opcode, uint32_t nth, uint32_t of);
 
 #endif

@@ -37,6 +37,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 #include "eu/lock.h"
+#include "wire/opcode.h"
 
 #define DPA_LANE_SLOTS 1024u
 #define DPA_LANE_DATA  (256u * 1024) /* bytes */
@@ -57,6 +58,22 @@ enum dpa_pkt_flags {
 	DPA_PKT_IOV = 1 << 7, /* payload is struct dpa_pieces: a run of packets as they came */
 	/* what a slot off a lane may say: the rest is only ever said within a process */
 	DPA_PKT_ON_LANE = DPA_PKT_SE | DPA_PKT_ACKREQ | DPA_PKT_INSLOT | DPA_PKT_PULL,
+};
+
+/* What a slot says beside BTH opcodes. No wire has these. */
+enum {
+	/* a requester asks whether all was looked at, and the answer (ask.c) */
+	DPA_LINK_LOOKED = 0xfa,
+	DPA_LINK_ASK = 0xfb,
+	/* an Ethernet frame (device/raw), and the transport that its QP is of */
+	DPA_LINK_RAW = 0xfc,
+	DPA_BTH_RAW = 0xe0,
+	/* ACKs of several QPs in one slot (struct dpa_acks) */
+	DPA_LINK_ACKS = 0xfd,
+	/* a packet passed on with its addresses (forward.h) */
+	DPA_LINK_FRAME = 0xfe,
+	/* the QP does not exist: the sender takes it for a loss */
+	DPA_LINK_NO_QP = 0xff,
 };
 
 /* Slot: 4 + 1 + 1 + 2 + 4 + 4 + 4 + 4 + 40 = 64. Everything in host order: one host. */
@@ -285,6 +302,24 @@ struct dpa_rx {
 	uint32_t job;	      /* under job_lock: serial of the last job */
 	_Atomic bool no_jobs; /* the sender kept us waiting in one; relaxed, by receivers */
 } __attribute__((aligned(DPA_CACHE_LINE)));
+
+/* Bytes of struct dpa_ext that an opcode uses; a multiple of 8. */
+static inline uint32_t dpa_ext_len(uint8_t opcode)
+{
+	uint16_t p = dpa_op_props(opcode);
+
+	if ((opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD)
+		return 16;
+	if ((opcode & DPA_BTH_TRANSPORT) == DPA_BTH_XRC && !(p & DPA_OPP_RESP))
+		return 40; /* XRCETH lies at the end */
+	if (p & DPA_OPP_ATOMIC && !(p & DPA_OPP_RESP))
+		return 32;
+	if (p & DPA_OPP_RETH)
+		return p & (DPA_OPP_IMM | DPA_OPP_FLUSH) ? 24 : 16;
+	if (p & DPA_OPP_RESP)
+		return p & DPA_OPP_AETH ? 16 : 0;
+	return p & (DPA_OPP_IMM | DPA_OPP_INV) ? 8 : 0;
+}
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
 _Static_assert(sizeof(struct dpa_ext) == DPA_PKT_EXT, "ext");

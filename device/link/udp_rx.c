@@ -12,7 +12,8 @@
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
 #include "wire.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -51,33 +52,13 @@ static void deliver_each(struct batch *b)
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, &r->f, &r->pkt[i]);
 }
 
-/* The opcode of all packets of a run together. */
-static uint8_t joint_opcode(uint8_t first, uint8_t last)
-{
-	uint16_t p = dpa_op_props(first), q = dpa_op_props(last);
-	uint8_t tr = first & DPA_BTH_TRANSPORT;
-	bool start = p & DPA_OPP_START, end = q & DPA_OPP_END;
-
-	if (!start)
-		return last;
-	if (!end)
-		return first;
-	if (p & DPA_OPP_RESP)
-		return tr | DPA_BTH_READ_RESP_ONLY;
-	if (p & DPA_OPP_WRITE)
-		return tr | (q & DPA_OPP_IMM ? DPA_BTH_WRITE_ONLY_IMM : DPA_BTH_WRITE_ONLY);
-	return tr | (q & DPA_OPP_IMM   ? DPA_BTH_SEND_ONLY_IMM
-		     : q & DPA_OPP_INV ? DPA_BTH_SEND_ONLY_INV
-				       : DPA_BTH_SEND_ONLY);
-}
-
 static void join(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slot *s,
 		 struct dpa_pieces *v)
 {
 	const struct dpa_roce_pkt *last = &r->pkt[r->n - 1];
 	struct dpa_roce_pkt all = r->pkt[0];
 
-	all.opcode = joint_opcode(all.opcode, last->opcode);
+	all.opcode = dpa_op_join(all.opcode, last->opcode);
 	all.imm = last->imm;
 	all.inv_rkey = last->inv_rkey;
 	all.se = last->se;

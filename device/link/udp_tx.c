@@ -14,7 +14,8 @@
 #include <unistd.h>
 #include "inspect.h"
 #include "wire.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
 #include "kernels/transport/transport.h"
 
 #ifndef UDP_SEGMENT
@@ -42,32 +43,6 @@ struct round {
 	bool behind;	       /* a packet without payload has gone behind the limit */
 	bool drops;	       /* some are lost, by the fault link */
 };
-
-/* The opcode of packet `first`/`last` of a run whose opcode is op (first and last packets of it).
- */
-static uint8_t piece_opcode(uint8_t op, bool first, bool last)
-{
-	uint16_t p = dpa_op_props(op);
-	uint8_t tr = op & DPA_BTH_TRANSPORT;
-	bool start = (p & DPA_OPP_START) && first, end = (p & DPA_OPP_END) && last;
-
-	if (first && last)
-		return op;
-	if (p & DPA_OPP_RESP)
-		return tr | (start ? DPA_BTH_READ_RESP_FIRST
-			     : end ? DPA_BTH_READ_RESP_LAST
-				   : DPA_BTH_READ_RESP_MIDDLE);
-	if (p & DPA_OPP_WRITE)
-		return tr | (start	       ? DPA_BTH_WRITE_FIRST
-			     : !end	       ? DPA_BTH_WRITE_MIDDLE
-			     : p & DPA_OPP_IMM ? DPA_BTH_WRITE_LAST_IMM
-					       : DPA_BTH_WRITE_LAST);
-	return tr | (start	       ? DPA_BTH_SEND_FIRST
-		     : !end	       ? DPA_BTH_SEND_MIDDLE
-		     : p & DPA_OPP_IMM ? DPA_BTH_SEND_LAST_IMM
-		     : p & DPA_OPP_INV ? DPA_BTH_SEND_LAST_INV
-				       : DPA_BTH_SEND_LAST);
-}
 
 static void set_source(struct source *src, struct dpa_lane_shm *shm, const struct dpa_slot *s)
 {
@@ -249,7 +224,7 @@ static void piece(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, ui
 		  uint32_t nth, uint32_t n, struct dpa_roce_pkt *pkt)
 {
 	*pkt = *whole;
-	pkt->opcode = piece_opcode(s->opcode, nth == 0, nth == n - 1);
+	pkt->opcode = dpa_op_split(s->opcode, nth == 0, nth == n - 1);
 	pkt->psn = dpa_psn_add(s->psn, nth);
 	pkt->len = nth == n - 1 ? s->len - nth * mtu : mtu;
 	if (nth < n - 1)

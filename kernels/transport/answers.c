@@ -111,9 +111,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 				   memory_order_seq_cst);
 	if (rd_source(qp, rd, n, &addr))
 		return -1;
-	op = !rd->off ? last ? DPA_BTH_READ_RESP_ONLY : DPA_BTH_READ_RESP_FIRST
-	     : last   ? DPA_BTH_READ_RESP_LAST
-		      : DPA_BTH_READ_RESP_MIDDLE;
+	op = dpa_op_segment(DPA_BTH_READ_RESP_ONLY, !rd->off, last);
 	inslot = !pull && dpa_ext_len(op) + n <= DPA_PKT_EXT;
 	data_len = pull ? sizeof(struct dpa_pull) : inslot ? 0 : n;
 	s = answer_begin(qp, op, psn, n, data_len, &data);

@@ -229,39 +229,23 @@ static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 	}
 }
 
-/* IBA 9.4/cut, 9.4/only, 9.3/immediate */
+/* The opcode of a packet of a WQE. */
 static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bool last)
 {
-	static const uint8_t send[4] = {DPA_BTH_SEND_MIDDLE, DPA_BTH_SEND_LAST, DPA_BTH_SEND_FIRST,
-					DPA_BTH_SEND_ONLY};
-	static const uint8_t write[4] = {DPA_BTH_WRITE_MIDDLE, DPA_BTH_WRITE_LAST,
-					 DPA_BTH_WRITE_FIRST, DPA_BTH_WRITE_ONLY};
-	uint8_t tr = qp->transport;
-	uint32_t i = (uint32_t)first * 2 + last;
+	static const uint8_t only[16] = {
+		[DPA_OP_RDMA_WRITE] = DPA_BTH_WRITE_ONLY,
+		[DPA_OP_RDMA_WRITE_IMM] = DPA_BTH_WRITE_ONLY_IMM,
+		[DPA_OP_SEND] = DPA_BTH_SEND_ONLY,
+		[DPA_OP_SEND_IMM] = DPA_BTH_SEND_ONLY_IMM,
+		[DPA_OP_RDMA_READ] = DPA_BTH_READ_REQUEST,
+		[DPA_OP_ATOMIC_CS] = DPA_BTH_COMPARE_SWAP,
+		[DPA_OP_ATOMIC_FA] = DPA_BTH_FETCH_ADD,
+		[DPA_OP_SEND_INV] = DPA_BTH_SEND_ONLY_INV,
+		[DPA_OP_FLUSH] = DPA_BTH_FLUSH,
+		[DPA_OP_ATOMIC_WRITE] = DPA_BTH_ATOMIC_WRITE,
+	};
 
-	switch (op) {
-	case DPA_OP_RDMA_WRITE:
-		return tr | write[i];
-	case DPA_OP_RDMA_WRITE_IMM:
-		return tr | (uint8_t)(write[i] + last); /* _IMM follows LAST and ONLY */
-	case DPA_OP_SEND_IMM:
-		return tr | (uint8_t)(send[i] + last);
-	case DPA_OP_SEND_INV:
-		return tr |
-		       (last ? first ? DPA_BTH_SEND_ONLY_INV : DPA_BTH_SEND_LAST_INV : send[i]);
-	case DPA_OP_RDMA_READ:
-		return tr | DPA_BTH_READ_REQUEST;
-	case DPA_OP_ATOMIC_CS:
-		return tr | DPA_BTH_COMPARE_SWAP;
-	case DPA_OP_ATOMIC_FA:
-		return tr | DPA_BTH_FETCH_ADD;
-	case DPA_OP_FLUSH:
-		return tr | DPA_BTH_FLUSH;
-	case DPA_OP_ATOMIC_WRITE:
-		return tr | DPA_BTH_ATOMIC_WRITE;
-	default:
-		return tr | send[i];
-	}
+	return qp->transport | dpa_op_segment(only[op & 15], first, last);
 }
 
 /* Lets the receiver fetch [off, off + n) from our memory. */

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/uio.h>
 #include "ctx/dev.h"
-#include "opcode.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
 
 /* A message of more bytes than this is fetched by its receiver instead of travelling in the ring.
  */

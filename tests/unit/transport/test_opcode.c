@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* BTH opcodes, PSN arithmetic, timers: the numbers of IBA volume 1, written down once more. */
 #include <criterion/criterion.h>
-#include "kernels/transport/opcode.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
 #include "link/lane.h"
 
 #define REQ (DPA_OPP_VALID)
@@ -74,6 +76,42 @@ Test(transport_opcode, reserved_ones_are_not_valid)
 	for (uint32_t op = 0; op < 32; op++)
 		if (!(known >> op & 1))
 			cr_expect_eq(dpa_op_props((uint8_t)op), 0);
+}
+
+/* A run of three packets: IBA table 38. */
+Test(transport_opcode, a_run_is_split_and_joined)
+{
+	static const struct {
+		uint8_t op, of[3];
+	} t[] = {
+		{0x00, {0x00, 0x01, 0x01}}, {0x01, {0x01, 0x01, 0x01}}, {0x02, {0x01, 0x01, 0x02}},
+		{0x03, {0x01, 0x01, 0x03}}, {0x04, {0x00, 0x01, 0x02}}, {0x05, {0x00, 0x01, 0x03}},
+		{0x06, {0x06, 0x07, 0x07}}, {0x07, {0x07, 0x07, 0x07}}, {0x08, {0x07, 0x07, 0x08}},
+		{0x09, {0x07, 0x07, 0x09}}, {0x0a, {0x06, 0x07, 0x08}}, {0x0b, {0x06, 0x07, 0x09}},
+		{0x0d, {0x0d, 0x0e, 0x0e}}, {0x0e, {0x0e, 0x0e, 0x0e}}, {0x0f, {0x0e, 0x0e, 0x0f}},
+		{0x10, {0x0d, 0x0e, 0x0f}}, {0x16, {0x01, 0x01, 0x16}}, {0x17, {0x00, 0x01, 0x16}},
+		{0x24, {0x20, 0x21, 0x22}}, {0x2b, {0x26, 0x27, 0x29}},
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		cr_expect_eq(dpa_op_split(t[i].op, true, true), t[i].op);
+		for (uint32_t k = 0; k < 3; k++)
+			cr_expect_eq(dpa_op_split(t[i].op, !k, k == 2), t[i].of[k], "%#x, %u",
+				     t[i].op, k);
+		cr_expect_eq(dpa_op_join(t[i].of[0], t[i].of[2]), t[i].op, "%#x", t[i].op);
+		cr_expect_eq(dpa_op_join(t[i].op, t[i].op), t[i].op, "%#x", t[i].op);
+	}
+}
+
+/* An opcode without segments is the same wherever its packet stands. */
+Test(transport_opcode, one_packet_is_not_split)
+{
+	static const uint8_t alone[] = {0x0c, 0x11, 0x12, 0x13, 0x14, 0x1c, 0x1d};
+
+	for (size_t i = 0; i < sizeof(alone); i++)
+		for (uint8_t where = 0; where < 4; where++)
+			cr_expect_eq(dpa_op_segment(DPA_BTH_XRC | alone[i], where >> 1, where & 1),
+				     DPA_BTH_XRC | alone[i]);
 }
 
 /* A slot has room for the wire's headers, in host order and aligned. */

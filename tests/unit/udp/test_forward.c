@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 #include "link/sock.h"
 #include "standins.h"
 

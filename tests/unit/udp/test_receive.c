@@ -15,7 +15,7 @@
 #include "gsi/gsi.h"
 #include "link/inspect.h"
 #include "link/wire.h"
-#include "kernels/transport/opcode.h"
+#include "wire/opcode.h"
 
 enum { MTU = 1024, QPN = 5, SINGLE = 8, CE = 3 };
 
