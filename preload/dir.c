@@ -161,12 +161,12 @@ PL_EXPORT struct dirent *readdir(DIR *dir)
 
 	if (!s)
 		return PL_NEXT(readdir)(dir);
-	errno = 0;
+	errno = 0; /* tells the end from an error */
 	ent = PL_NEXT(readdir)(dir);
-	if (ent || errno)
-		return ent;
+	if (!ent && errno)
+		return NULL;
 	errno = err;
-	return extra_entry(s);
+	return ent ? ent : extra_entry(s);
 }
 
 PL_EXPORT struct dirent64 *readdir64(DIR *dir) __attribute__((alias("readdir")));
@@ -251,30 +251,32 @@ static PL_OUT_OF_LINE int scan(DIR *dir, struct dirent ***list, filter_fn *filte
 			       compare_fn *compare)
 {
 	struct dirent **found = NULL, *ent;
+	int before = errno, err;
 	size_t num = 0;
 
 	if (!dir)
 		return -1;
-	while ((ent = readdir(dir))) {
+	while (errno = 0, ent = readdir(dir)) {
 		if (filter && !filter(ent))
 			continue;
 		if (!append(&found, num, ent))
-			goto no_memory;
+			break; /* ENOMEM */
 		num++;
 	}
+	err = errno;
 	closedir(dir);
+	if (ent || err) {
+		while (num > 0)
+			free(found[--num]);
+		free(found);
+		errno = ent ? ENOMEM : err;
+		return -1;
+	}
+	errno = before;
 	if (compare && num)
 		qsort(found, num, sizeof(*found), (int (*)(const void *, const void *))compare);
 	*list = found;
 	return (int)num;
-
-no_memory:
-	while (num > 0)
-		free(found[--num]);
-	free(found);
-	closedir(dir);
-	errno = ENOMEM;
-	return -1;
 }
 
 PL_EXPORT int scandir(const char *path, struct dirent ***list, filter_fn *filter,
@@ -318,7 +320,7 @@ static void close_stream(void *dir)
 	(void)closedir(dir);
 }
 
-/* So does its glob, which lets itself be told whom to ask. */
+/* The library's glob does so, too, but takes the functions to read by from its caller. */
 static PL_OUT_OF_LINE int glob_ours(const char *pattern, int flags, int (*errfn)(const char *, int),
 				    glob_t *g)
 {
@@ -332,10 +334,11 @@ static PL_OUT_OF_LINE int glob_ours(const char *pattern, int flags, int (*errfn)
 	return PL_NEXT(glob)(pattern, flags | GLOB_ALTDIRFUNC, errfn, g);
 }
 
+/* A pattern that leads to ours need not have a word of ours in it: "/sys/class/inf*". */
 PL_EXPORT int glob(const char *pattern, int flags, int (*errfn)(const char *, int), glob_t *g)
 {
-	return pl_maybe(pattern) ? glob_ours(pattern, flags, errfn, g)
-				 : PL_NEXT(glob)(pattern, flags, errfn, g);
+	return pl_maybe(pattern) || pl_in_sysfs(pattern) ? glob_ours(pattern, flags, errfn, g)
+							 : PL_NEXT(glob)(pattern, flags, errfn, g);
 }
 
 PL_EXPORT int glob64(const char *pattern, int flags, int (*errfn)(const char *, int), glob64_t *g)

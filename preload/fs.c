@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fs.c - statfs(2) and fstatfs(2): libudev takes a device for one only where it is on a sysfs. */
+/*
+ * fs.c - statfs(2) and statvfs(3) in their spellings: libudev takes a device for one only where it
+ * is on a sysfs.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 
 #include "place.h"
 #include "preload.h"
 
 _Static_assert(sizeof(struct statfs) == sizeof(struct statfs64), "the 64 variants are aliases");
+_Static_assert(sizeof(struct statvfs) == sizeof(struct statvfs64), "the 64 variants are aliases");
 
 /* As the host has it, or what every sysfs says. */
 static int sysfs_stat(struct statfs *fs)
@@ -71,3 +76,46 @@ PL_EXPORT int fstatfs(int fd, struct statfs *fs)
 
 PL_EXPORT int statfs64(const char *path, struct statfs64 *fs) __attribute__((alias("statfs")));
 PL_EXPORT int fstatfs64(int fd, struct statfs64 *fs) __attribute__((alias("fstatfs")));
+
+/* As the C library makes it of what statfs says. */
+static int fill_statvfs(struct statvfs *v, const struct statfs *fs)
+{
+	enum { ST_VALID = 0x20 }; /* the kernel's sign that f_flags is filled in */
+
+	*v = (struct statvfs){
+		.f_bsize = (unsigned long)fs->f_bsize,
+		.f_frsize = (unsigned long)(fs->f_frsize ? fs->f_frsize : fs->f_bsize),
+		.f_blocks = fs->f_blocks,
+		.f_bfree = fs->f_bfree,
+		.f_bavail = fs->f_bavail,
+		.f_files = fs->f_files,
+		.f_ffree = fs->f_ffree,
+		.f_favail = fs->f_ffree,
+		.f_fsid = (unsigned long)(unsigned)fs->f_fsid.__val[0] |
+			  (unsigned long)(unsigned)fs->f_fsid.__val[1] << 32,
+		.f_flag = (unsigned long)fs->f_flags & ~(unsigned long)ST_VALID,
+		.f_namemax = (unsigned long)fs->f_namelen,
+	};
+	return 0;
+}
+
+PL_EXPORT int statvfs(const char *path, struct statvfs *v)
+{
+	struct statfs fs;
+
+	if (!pl_maybe(path))
+		return PL_NEXT(statvfs)(path, v);
+	return statfs_ours(path, &fs) ? -1 : fill_statvfs(v, &fs);
+}
+
+PL_EXPORT int fstatvfs(int fd, struct statvfs *v)
+{
+	struct statfs fs;
+
+	if (!atomic_load_explicit(&pl_seen, memory_order_relaxed) || !is_shown(fd))
+		return PL_NEXT(fstatvfs)(fd, v);
+	return sysfs_stat(&fs) ? -1 : fill_statvfs(v, &fs);
+}
+
+PL_EXPORT int statvfs64(const char *path, struct statvfs64 *v) __attribute__((alias("statvfs")));
+PL_EXPORT int fstatvfs64(int fd, struct statvfs64 *v) __attribute__((alias("fstatvfs")));

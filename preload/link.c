@@ -53,15 +53,22 @@ static PL_OUT_OF_LINE bool show(const char *path, char shown[PATH_MAX])
 	return rest && snprintf(shown, PATH_MAX, "%s%s", root, rest) < PATH_MAX;
 }
 
-/* /proc/self/fd/N and its kin: n characters in buf are the kernel's answer. */
-static PL_OUT_OF_LINE ssize_t show_proc(char *buf, ssize_t n, size_t len)
+/*
+ * /proc/self/fd/N and its kin: n characters in buf are the kernel's answer, which may be cut off
+ * there. Leaves errno alone.
+ */
+static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, ssize_t n,
+					size_t len)
 {
 	char path[PATH_MAX], shown[PATH_MAX];
+	ssize_t whole;
+	int err = errno;
 
-	if (n <= 0 || (size_t)n >= sizeof(path))
+	whole = PL_NEXT(readlinkat)(dirfd, link, path, sizeof(path) - 1);
+	errno = err;
+	if (whole < n)
 		return n;
-	memcpy(path, buf, (size_t)n);
-	path[n] = '\0';
+	path[whole] = '\0';
 	if (!show(path, shown))
 		return n;
 	memset(buf, 0, (size_t)n); /* programs add no NUL where they had zeros before */
@@ -77,7 +84,7 @@ PL_EXPORT ssize_t readlinkat(int dirfd, const char *path, char *buf, size_t len)
 	n = PL_NEXT(readlinkat)(dirfd, path, buf, len);
 	if (n > 0 && atomic_load_explicit(&pl_seen, memory_order_relaxed) &&
 	    strncmp(path, "/proc/", 6) == 0)
-		return show_proc(buf, n, len);
+		return show_proc(dirfd, path, buf, n, len);
 	return n;
 }
 

@@ -365,6 +365,27 @@ void pl_live_fix(int fd, struct stat *st)
 	}
 }
 
+/*
+ * Opens a memfd once more by the program's flags, and closes it. Returns the memfd itself where
+ * there is no /proc; -1 and errno.
+ */
+static int open_again(int fd, int flags)
+{
+	char link[40];
+	int again, err;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	again = (int)syscall(SYS_openat, AT_FDCWD, link, flags & ~O_NOFOLLOW);
+	err = errno;
+	if (again < 0 && err == ENOENT) {
+		(void)fcntl(fd, F_SETFD, flags & O_CLOEXEC ? FD_CLOEXEC : 0);
+		return fd;
+	}
+	syscall(SYS_close, fd);
+	errno = err;
+	return again;
+}
+
 int pl_live_open(unsigned function, const char *name, int flags)
 {
 	char text[8192], label[160];
@@ -375,13 +396,13 @@ int pl_live_open(unsigned function, const char *name, int flags)
 	if (len < 0)
 		return -1;
 	snprintf(label, sizeof(label), MEMFD_NAME, function, name);
-	fd = memfd_create(label, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	fd = memfd_create(label, MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	if (syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0)
 		atomic_store_explicit(&memfd_dev, st.st_dev, memory_order_relaxed);
 	if (pwrite(fd, text, (size_t)len, 0) == len)
-		return fd;
+		return open_again(fd, flags);
 	err = errno;
 	syscall(SYS_close, fd);
 	errno = err;

@@ -54,7 +54,7 @@ void pl_node_fix(struct stat *st)
 		look_like_node(st);
 }
 
-/* All stand-ins share one inode: a new one is opened through /proc from one that is still open. */
+/* All stand-ins are duplicates of one, so that they have its inode. */
 static int stand_in_open(int flags)
 {
 	static _Atomic int keep = -1;

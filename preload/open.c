@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* open.c - open(2) and fopen(3) in their spellings; on 64-bit, open64 is open. */
+/* open.c - open(2), creat(2), fopen(3), freopen(3) in their spellings; on 64-bit, open64 is open.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -82,6 +83,13 @@ PL_EXPORT int open64(const char *path, int flags, ...) __attribute__((alias("ope
 PL_EXPORT int openat64(int dirfd, const char *path, int flags, ...)
 	__attribute__((alias("openat")));
 
+PL_EXPORT int creat(const char *path, mode_t mode)
+{
+	return open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+
+PL_EXPORT int creat64(const char *path, mode_t mode) __attribute__((alias("creat")));
+
 /* The spellings of programs built with _FORTIFY_SOURCE: never make a file. */
 int __open_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
@@ -145,3 +153,43 @@ PL_EXPORT FILE *fopen(const char *path, const char *mode)
 }
 
 PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
+
+/*
+ * The library's freopen takes a path, and /proc/self/fd/N is the path of a descriptor. That of a
+ * live file is opened anew by it, from its beginning.
+ */
+static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FILE *f)
+{
+	char link[40];
+	FILE *ret;
+	int fd = open_ours(AT_FDCWD, path, mode_flags(mode) | O_CLOEXEC, 0), err = errno;
+
+	if (fd < 0) { /* the stream is closed in any case */
+		fclose(f);
+		errno = err;
+		return NULL;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ret = PL_NEXT(freopen)(link, mode, f);
+	err = errno;
+	close(fd);
+	errno = err;
+	return ret;
+}
+
+static PL_OUT_OF_LINE bool is_ours(const char *path)
+{
+	struct pl_path p;
+
+	return pl_lookup(AT_FDCWD, path, false, &p) != PL_PASS;
+}
+
+PL_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
+{
+	if (pl_maybe(path) && is_ours(path))
+		return freopen_ours(path, mode, f);
+	return PL_NEXT(freopen)(path, mode, f);
+}
+
+PL_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *f)
+	__attribute__((alias("freopen")));

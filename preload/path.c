@@ -30,6 +30,7 @@ struct walk {
 	bool nofollow;
 	bool ours;	     /* the host's own walk would not have come here */
 	bool parent_on_host; /* the host has the folder of the last component */
+	bool looked;	     /* what follows is known of p->path */
 	/* of the last component, p->path: */
 	enum what what;
 	bool on_host; /* the host has it */
@@ -128,6 +129,7 @@ static void look(struct walk *w)
 	struct pl_path *p = w->p;
 
 	w->on_host = w->made = false;
+	w->looked = true;
 	p->layers = 0;
 	find_root(p);
 	if (is_node(p) || is_live(p)) {
@@ -151,6 +153,38 @@ static void cut_component(char *path)
 
 	if (slash)
 		*slash = '\0';
+}
+
+static bool is_folder(const char *path)
+{
+	char dot[PATH_MAX + 4];
+
+	snprintf(dot, sizeof(dot), "%s/.", path);
+	return pl_exists(dot);
+}
+
+/* Is p->path a folder? Links were followed before. */
+static bool stands_on_folder(const struct walk *w)
+{
+	char at[2 * PATH_MAX];
+
+	if (!w->looked)
+		return true; /* the root, or what has the link that was followed */
+	if (w->what != PRESENT)
+		return false;
+	if (w->on_host || !w->p->layers)
+		return is_folder(w->p->path);
+	pl_layer(w->p->is_dev, (unsigned)__builtin_ctz(w->p->layers), at, PATH_MAX);
+	strcat(strcat(at, w->p->rest), "/.");
+	return pl_exists(at);
+}
+
+/* Does todo go on with "", "." or "..", which leave no trace in p->path of what was there? */
+static bool goes_on_without_a_name(const struct walk *w)
+{
+	const char *next = w->todo + strspn(w->todo, "/");
+
+	return strcspn(next, "/") == strspn(next, ".") && strspn(next, ".") <= 2;
 }
 
 /* Moves the next component from todo to the end of p->path. 0 or errno. */
@@ -191,6 +225,7 @@ static int follow(struct walk *w)
 		w->on_host = w->parent_on_host;
 	}
 	w->what = PRESENT;
+	w->looked = false;
 	return 0;
 }
 
@@ -200,6 +235,8 @@ static int resolve(struct walk *w)
 	int err;
 
 	while (w->todo[0]) {
+		if (goes_on_without_a_name(w) && !stands_on_folder(w))
+			return ENOTDIR;
 		w->parent_on_host = w->on_host;
 		err = take_component(w);
 		if (err)
@@ -242,14 +279,6 @@ static enum pl_kind in_tree(struct walk *w)
 		return PL_FILE;
 	w->p->err = ENAMETOOLONG;
 	return PL_ERROR;
-}
-
-static bool is_folder(const char *path)
-{
-	char dot[PATH_MAX + 4];
-
-	snprintf(dot, sizeof(dot), "%s/.", path);
-	return pl_exists(dot);
 }
 
 static enum pl_kind result(struct walk *w)
@@ -303,6 +332,7 @@ static bool begin(struct walk *w, int dirfd, const char *path)
 	if (len + 1 >= sizeof(w->todo) || len == 0)
 		return false; /* the kernel has the error */
 	w->what = PRESENT;
+	w->looked = false;
 	w->on_host = w->parent_on_host = true;
 	w->p->path[0] = '\0';
 	if (path[0] != '/' && !begin_at(w, dirfd))
@@ -338,19 +368,53 @@ PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow
 	return p->kind;
 }
 
-/* The folders above ours: to list one is to list what we add to it. */
-static bool is_above_ours(const char *sys)
+/* Skips slashes and "." components: "//./class" becomes "class". */
+static const char *next_component(const char *path)
 {
-	static const char *const above[] = {"",		"/class",	    "/bus",
-					    "/bus/pci", "/bus/pci/devices", "/devices"};
-	size_t len = strlen(sys);
+	for (;;) {
+		path += strspn(path, "/");
+		if (path[0] != '.' || (path[1] != '/' && path[1] != '\0'))
+			return path;
+		path++;
+	}
+}
 
-	while (len && sys[len - 1] == '/')
-		len--;
-	for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
-		if (strlen(above[i]) == len && memcmp(above[i], sys, len) == 0)
+/*
+ * Compares a path with one that is spelled plainly ("/sys/class"). Returns what follows it: "" or
+ * "/...". NULL: path is not below it.
+ */
+static const char *below_spelled(const char *path, const char *plain)
+{
+	while (*plain) {
+		size_t n = strcspn(++plain, "/"); /* behind its slash */
+
+		path = next_component(path);
+		if (strncmp(path, plain, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+			return NULL;
+		path += n;
+		plain += n;
+	}
+	return path;
+}
+
+/* The folders above ours: a listing of one of them has entries of ours. path: below /sys. */
+static bool is_above_ours(const char *path)
+{
+	static const char *const above[] = {"/sys", "/sys/class", "/sys/bus", "/sys/bus/pci",
+					    "/sys/devices"};
+	const char *rest;
+
+	for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+		rest = below_spelled(path, above[i]);
+		if (rest && *next_component(rest) == '\0')
 			return true;
-	return false;
+	}
+	return below_spelled(path, "/sys/bus/pci/devices") != NULL;
+}
+
+bool pl_in_sysfs(const char *path)
+{
+	return path[0] == '/' && below_spelled(path, "/sys");
 }
 
 bool pl_names_ours(const char *path)
@@ -361,6 +425,6 @@ bool pl_names_ours(const char *path)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strstr(path, words[i]))
 			return true;
-	sys = pl_below(path, "/sys");
-	return sys && (is_above_ours(sys) || strstr(sys, "/..") || strstr(sys, "/subsystem"));
+	sys = path[0] == '/' ? below_spelled(path, "/sys") : NULL;
+	return sys && (strstr(sys, "/..") || strstr(sys, "/subsystem") || is_above_ours(path));
 }

@@ -28,12 +28,11 @@ bool pl_fd_path(int fd, char *buf, size_t len)
 	char link[40];
 	long n;
 
-	if (fd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/self/cwd");
-	else
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, buf, len - 1);
-	if (n <= 0 || buf[0] != '/')
+	if (fd == AT_FDCWD) /* /proc/self has the first thread's */
+		return syscall(SYS_getcwd, buf, len) > 0 && buf[0] == '/';
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = syscall(SYS_readlinkat, AT_FDCWD, link, buf, len);
+	if (n <= 0 || (size_t)n == len || buf[0] != '/')
 		return false;
 	buf[n] = '\0';
 	return true;
@@ -173,12 +172,14 @@ unsigned pl_functions(void)
 	unsigned n = atomic_load_explicit(&functions, memory_order_relaxed);
 	struct dpa_config cfg;
 	char text[512];
+	static __thread bool loading __attribute__((tls_model("initial-exec")));
 	int err = errno;
 
-	if (n)
-		return n;
-	atomic_store_explicit(&functions, 1, memory_order_relaxed); /* the file is opened by us */
+	if (n || loading) /* the file is opened by calls that ask for this number */
+		return n ? n : 1;
+	loading = true;
 	n = dpa_config_load(&cfg, text, sizeof(text)) ? 1 : 1 + cfg.functions.num_sfs;
+	loading = false;
 	atomic_store_explicit(&functions, n, memory_order_relaxed);
 	errno = err;
 	return n;

@@ -19,7 +19,10 @@ const struct pl_place *pl_place(void);
 
 /* System calls of our own: the library functions lead back here. Both change errno. */
 bool pl_exists(const char *path);
-/* The path behind a descriptor, or the working directory for AT_FDCWD. */
+/*
+ * The path behind a descriptor, or the calling thread's working directory for AT_FDCWD. False:
+ * there is none, or it is longer than buf.
+ */
 bool pl_fd_path(int fd, char *buf, size_t len);
 
 /* What follows root, which has no slash at its end: "" or "/...". NULL: path is not below it. */

@@ -53,6 +53,8 @@ struct pl_path {
 extern _Atomic bool pl_seen __attribute__((visibility("hidden")));
 /* Has an absolute path, or part of a relative one, a word in it that only paths to ours have? */
 bool pl_names_ours(const char *path);
+/* Is a path /sys or below it, by its spelling? */
+bool pl_in_sysfs(const char *path);
 
 /*
  * Can be asked of any path on any stack: pl_lookup() and what follows it need 32 KiB, so they are
