@@ -150,13 +150,15 @@ static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
 	struct nl_qp qp = {0};
+	uint32_t from;
 	int len, ret = 0;
 
 	(void)arg;
 	if (function)
 		return 0;
 	do {
-		snprintf(name, sizeof(name), "adapter/qps/%u", qp.qpn + 1);
+		from = qp.qpn + 1;
+		snprintf(name, sizeof(name), "adapter/qps/%u", from);
 		len = pl_port_text(function, name, text, sizeof(text));
 		if (len < 0)
 			return -EOPNOTSUPP;
@@ -164,7 +166,7 @@ static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 			if (sscanf(line, "%u %hhu %hhu %u %u %u", &qp.qpn, &qp.type, &qp.state,
 				   &qp.dest_qpn, &qp.pid, &qp.sq_psn) == 6)
 				ret = fn(fn_arg, &qp);
-	} while (len > 0 && !ret);
+	} while (len > 0 && !ret && qp.qpn >= from);
 	return ret;
 }
 

@@ -18,10 +18,13 @@
  * joined.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -44,21 +47,28 @@ static _Atomic unsigned misses, misses_until_look = FIRST_MISSES;
 #define GET(word)	 atomic_load_explicit(&(word), memory_order_relaxed)
 #define SET(word, value) atomic_store_explicit(&(word), value, memory_order_relaxed)
 
-/* 1: ours; 0: not; -1: no open descriptor. Leaves errno alone. */
-static int has_mark(int fd)
+static bool option_is(int fd, int level, int name, int wanted)
 {
-	int value = 0, err = errno, ret;
+	int value = 0;
 	socklen_t len = sizeof(value);
 
-	ret = (int)syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &value, &len);
-	if (ret < 0)
+	return syscall(SYS_getsockopt, fd, level, name, &value, &len) == 0 && value == wanted;
+}
+
+/*
+ * 1: ours; 0: not; -1: no open descriptor. Leaves errno alone. Sandboxes that forbid getsockopt(2)
+ * allow fstat(2): a descriptor that is no socket is told by that.
+ */
+static int has_mark(int fd)
+{
+	int err = errno, ret = 0;
+	struct stat st;
+
+	if (syscall(SYS_fstat, fd, &st) < 0)
 		ret = errno == EBADF ? -1 : 0;
-	else if (value != MARK)
-		ret = 0;
-	else if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &value, &len) < 0)
-		ret = 0;
-	else
-		ret = value == NETLINK_USERSOCK;
+	else if (S_ISSOCK(st.st_mode))
+		ret = option_is(fd, SOL_SOCKET, SO_RCVLOWAT, MARK) &&
+		      option_is(fd, SOL_SOCKET, SO_PROTOCOL, NETLINK_USERSOCK);
 	errno = err;
 	return ret;
 }
@@ -281,14 +291,6 @@ static int deliver(void *arg, const void *data, size_t len)
 	return 0;
 }
 
-static bool option(int fd, int name)
-{
-	int value = 0;
-	socklen_t len = sizeof(value);
-
-	return syscall(SYS_getsockopt, fd, SOL_NETLINK, name, &value, &len) == 0 && value;
-}
-
 /* 0, or -errno as sendmsg(2) of a NETLINK_RDMA socket would have it. */
 static int check_address(const struct msghdr *m)
 {
@@ -307,6 +309,10 @@ static void *gather(const struct msghdr *m, ssize_t *len)
 	size_t total = 0, at = 0;
 	uint8_t *data;
 
+	if (m->msg_iovlen > IOV_MAX) {
+		*len = -EMSGSIZE;
+		return NULL;
+	}
 	for (size_t i = 0; i < (size_t)m->msg_iovlen; i++) {
 		if (m->msg_iov[i].iov_len > NL_MAX_REQUEST - total) {
 			*len = -EMSGSIZE;
@@ -335,26 +341,32 @@ static int serve(int fd, const void *data, size_t len)
 	if (ret)
 		return ret;
 	env.port_id = c.port_id;
-	env.cap_ack = option(fd, NETLINK_CAP_ACK);
-	env.ext_ack = option(fd, NETLINK_EXT_ACK);
+	env.cap_ack = option_is(fd, SOL_NETLINK, NETLINK_CAP_ACK, 1);
+	env.ext_ack = option_is(fd, SOL_NETLINK, NETLINK_EXT_ACK, 1);
 	nl_device_env(&env);
 	ret = nl_serve(&env, data, len);
 	end_call(&c);
 	return ret;
 }
 
-/* sendmsg(2) of a socket of ours: the length, or -1 and errno. */
+/*
+ * sendmsg(2) of a socket of ours: the length, or -1 and errno. The calls by which the answer is
+ * made are cancellation points, which must not end the thread halfway.
+ */
 static PL_OUT_OF_LINE ssize_t send_ours(int fd, const struct msghdr *m, int flags)
 {
+	int err = errno, ret = flags & MSG_OOB ? -EOPNOTSUPP : check_address(m), cancel;
 	ssize_t len = 0;
-	int err = errno, ret = flags & MSG_OOB ? -EOPNOTSUPP : check_address(m);
-	void *data = ret ? NULL : gather(m, &len);
+	void *data;
 
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	data = ret ? NULL : gather(m, &len);
 	if (len < 0)
 		ret = (int)len;
 	if (!ret)
 		ret = serve(fd, data, (size_t)len);
 	free(data);
+	(void)pthread_setcancelstate(cancel, NULL);
 	errno = ret ? -ret : err;
 	return ret ? -1 : len;
 }
@@ -446,7 +458,7 @@ PL_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v, .msg_iovlen = (size_t)n};
 
-	if (n >= 0 && may_have() && is_ours(fd))
+	if (n >= 0 && n <= IOV_MAX && may_have() && is_ours(fd))
 		return send_ours(fd, &m, 0);
 	return NEXT(writev)(fd, v, n);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
@@ -114,8 +115,10 @@ Test(netlink, ways_to_send)
 Test(netlink, what_cannot_be_sent)
 {
 	struct sockaddr_nl other = {.nl_family = AF_NETLINK, .nl_pid = 1};
-	int fd = open_socket();
+	static struct iovec many[IOV_MAX + 1];
+	struct msghdr m = {.msg_iov = many};
 	static char large[70000];
+	int fd = open_socket();
 
 	cr_expect_eq(sendto(fd, &dump, 16, 0, (struct sockaddr *)&other, sizeof(other)), -1);
 	cr_expect_eq(errno, EPERM, "only the kernel is to be asked");
@@ -128,6 +131,45 @@ Test(netlink, what_cannot_be_sent)
 	cr_expect_eq(socket(AF_NETLINK, SOCK_STREAM, NETLINK_RDMA), -1);
 	cr_expect_eq(errno, ESOCKTNOSUPPORT);
 	cr_expect(asks(fd));
+	m.msg_iovlen = sizeof(many) / sizeof(many[0]);
+	cr_expect_eq(sendmsg(fd, &m, 0), -1);
+	cr_expect_eq(errno, EMSGSIZE);
+	cr_expect_eq(writev(fd, many, sizeof(many) / sizeof(many[0])), -1);
+	cr_expect_eq(errno, EINVAL);
+	close(fd);
+}
+
+static int num_descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void *ask_while_cancelled(void *fd)
+{
+	pthread_cancel(pthread_self());
+	if (send(*(int *)fd, &dump, sizeof(dump), 0) == sizeof(dump))
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return fd;
+}
+
+/* Regression: a thread that was cancelled in the middle left the answerer's socket and memory. */
+Test(netlink, a_cancelled_thread)
+{
+	int fd = open_socket(), before;
+	pthread_t t;
+	void *ret;
+
+	cr_expect(asks(fd));
+	before = num_descriptors();
+	cr_assert_eq(pthread_create(&t, NULL, ask_while_cancelled, &fd), 0);
+	cr_assert_eq(pthread_join(t, &ret), 0);
+	cr_expect_eq(ret, &fd, "the request is answered, or not begun");
+	cr_expect_eq(num_descriptors(), before);
+	cr_expect(answered(fd));
 	close(fd);
 }
 
@@ -384,6 +426,7 @@ Test(netlink, calls_are_free_again)
 	for (int i = 0; i < 100000; i++)
 		cr_assert_eq(write(null, "", 1), 1);
 	filter(SYS_getsockopt, 2, SO_RCVLOWAT, SECCOMP_RET_TRAP);
+	filter(SYS_fstat, 0, (unsigned)null, SECCOMP_RET_TRAP);
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(write(null, "", 1), 1);
 	cr_expect_eq(asked, 0);
@@ -392,6 +435,30 @@ Test(netlink, calls_are_free_again)
 	cr_expect_gt(asked, 0, "the trap works");
 	close(fd);
 	close(null);
+}
+
+/*
+ * Regression: at the start of each program getsockopt(2) was called of descriptors that are no
+ * sockets. A sandbox that is there before the program, as a service manager's, may kill for that.
+ */
+Test(netlink, a_sandbox_without_sockets)
+{
+	int status;
+	pid_t child = fork();
+
+	cr_assert_geq(child, 0);
+	if (child == 0) {
+		for (int fd = 0; fd < 256; fd++)
+			close(fd);
+		(void)!open("/dev/null", O_RDWR);
+		(void)!dup(0);
+		(void)!dup(0);
+		filter(SYS_getsockopt, 1, SOL_SOCKET, SECCOMP_RET_KILL_PROCESS);
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect_eq(status, 0, "status 0x%x", (unsigned)status);
 }
 
 /* Where no such socket can be made there is no RDMA netlink, and libibverbs reads sysfs. */
