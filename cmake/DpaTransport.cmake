@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # DPA_TRANSPORT_SOURCES: the transport with the contexts that it works on, for programs that have a
 # board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
-file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/transport/*.c
-     ${CMAKE_SOURCE_DIR}/kernels/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c)
+file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/transport/*.c
+     ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c)
 foreach(f buddy cq dm leave limit mcast moderate mr mw pages qmem qp qp_modify range share srq xrc xrc_branch)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()

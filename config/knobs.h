@@ -24,7 +24,7 @@ enum dpa_cfg_pull { DPA_CFG_PULL_AUTO, DPA_CFG_PULL_NEVER };
 enum dpa_cfg_direct { DPA_CFG_DIRECT_AUTO, DPA_CFG_DIRECT_NEVER };
 enum dpa_cfg_ptracer { DPA_CFG_PTRACER_KERNEL, DPA_CFG_PTRACER_ANY };
 enum dpa_cfg_share { DPA_CFG_SHARE_AUTO, DPA_CFG_SHARE_NEVER, DPA_CFG_SHARE_ALWAYS };
-/* order of dpa_pcc_algos[] (kernels/pcc/pcc.h) */
+/* order of dpa_pcc_algos[] (device/pcc/pcc.h) */
 enum dpa_cfg_near { DPA_CFG_NEAR_AUTO, DPA_CFG_NEAR_NEVER };
 enum dpa_cfg_gid_order { /* see device/port/port.h */
 			 DPA_CFG_GIDS_ADDRESSES,

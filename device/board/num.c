@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "sys.h"
+#include "util/sys.h"
 #include "board_priv.h"
 
 #define NUMS 254u

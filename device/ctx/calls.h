@@ -51,7 +51,7 @@ static inline bool dpa_mr_careful(const struct dpa_hw *hw, uint32_t key)
 	return __atomic_load_n(&hw->export->mr[key >> DPA_KEY_TAG_BITS].access, __ATOMIC_RELAXED) &
 	       DPA_ACCESS_ON_DEMAND;
 }
-/* --- hw.c --- */
+/* --- device/hw.c --- */
 /*
  * Between these the process does not fork: its descriptors are not all where the child's half of
  * fork() finds them. No lock may be held at the first; peer_lock may be taken in between.
@@ -372,12 +372,12 @@ static inline void dpa_settle_mine(struct dpa_hw *hw)
 			dpa_tx_kick(me->owed[i]);
 }
 
-/* --- kernels/transport --- */
+/* --- device/transport --- */
 /* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
 int dpa_requester_run(struct dpa_hw_qp *qp);
 /*
  * Brings pieces of a large message of this process's that the lane's receiver is fetching, if there
- * is one: kernels/transport/pull.c. Any thread that polls, under no lock. How many.
+ * is one: device/transport/pull.c. Any thread that polls, under no lock. How many.
  */
 int dpa_pull_bring(struct dpa_tx *tx);
 /* One packet for this QP; under its lock. payload is valid during the call. */

@@ -19,11 +19,12 @@
 
 #include <dpa_hw.h>
 #include "board/board.h"
-#include "eu/lock.h"
+#include "util/clock.h"
+#include "util/lock.h"
 #include "link/lane.h"
 #include "link/stage.h"
 #include "link/udp.h"
-#include "kernels/pcc/pcc.h"
+#include "pcc/pcc.h"
 #include "port/port.h"
 #include "knobs.h"
 
@@ -311,7 +312,7 @@ struct dpa_sent {
 	uint32_t psn;
 };
 
-/* Requester. States: see kernels/transport/README.md. */
+/* Requester. States: see device/transport/README.md. */
 struct dpa_req {
 	/* for each message: 48 bytes */
 	uint32_t send_idx;     /* SQ block index of the WQE being sent */
@@ -328,7 +329,7 @@ struct dpa_req {
 	bool wait_timer;   /* RNR or retry timer runs: nothing is sent */
 	bool pulled;	   /* what is being sent lies in the application's memory */
 	bool fence_sq : 1; /* SQD: nothing new is sent */
-	bool ask_due : 1;  /* kernels/transport/ask.c; in one byte: short SENDs look at both */
+	bool ask_due : 1;  /* device/transport/ask.c; in one byte: short SENDs look at both */
 	bool credits;	   /* the peer gives them */
 	bool heard;	   /* something new was acknowledged */
 	bool implied;	   /* a response was missed and is asked for again */
@@ -383,7 +384,7 @@ struct dpa_resp {
 	/* what each SEND touches: 48 bytes, then the first SGE: a line */
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
-	uint8_t last_op; /* kind of the message in progress: kernels/transport/resp_check.h */
+	uint8_t last_op; /* kind of the message in progress: device/transport/resp_check.h */
 	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
 	bool ack_owed;
@@ -410,7 +411,7 @@ struct dpa_resp {
 	uint32_t from;	  /* DPA_FROM_* of the last packet off the wire that came in order */
 	/* XRC target: the ring whose acks_waiting counts it; NULL: none */
 	struct dpa_tx *ack_waits;
-	/* of the message at hand, where the SRQ matches tags: kernels/transport/tag.h */
+	/* of the message at hand, where the SRQ matches tags: device/transport/tag.h */
 	struct {
 		uint8_t kind; /* enum dpa_tag_kind */
 		uint32_t app_ctx;
@@ -433,7 +434,7 @@ struct dpa_guard {
 /*
  * The region or window of the peer's, mapped here, that the QP's last direct operation was in: what
  * was read of it is right while its guard holds, which each copy looks at. Under the QP's lock;
- * link/direct.h, kernels/transport/near.c.
+ * link/direct.h, device/transport/near.c.
  */
 struct dpa_near {
 	uint32_t rkey; /* 0: none */
@@ -801,10 +802,10 @@ extern struct dpa_hw *dpa_the_hw;
 
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-uint64_t dpa_now_ns(void);
 /*
- * The same, as a thread that asks again and again within a microsecond is told: the last answer, up
- * to DPA_ABOUT_TICKS of the time stamp counter old. For round trips and timers on the data path.
+ * dpa_now_ns(), as a thread that asks again and again within a microsecond is told: the last
+ * answer, up to DPA_ABOUT_TICKS of the time stamp counter old. For round trips and timers on the
+ * data path.
  */
 uint64_t dpa_now_about(void);
 

@@ -8,7 +8,7 @@
  */
 #include "calls.h"
 #include "dev.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 
 #define LEAVE_NS 1000000000u /* what was posted has so long to leave */
 

@@ -9,7 +9,7 @@
 #include "link/direct.h"
 #include "link/inspect.h"
 #include "raw/raw.h"
-#include "kernels/transport/tag.h"
+#include "transport/tag.h"
 
 #define SLAB_FIRST 64 /* QPs in memory of their own */
 #define SLAB_BYTES ((size_t)2 << 20)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include "dev.h"
-#include "kernels/transport/resp_check.h"
-#include "kernels/transport/transport.h"
+#include "transport/resp_check.h"
+#include "transport/transport.h"
 #include "link/direct.h"
 #include "link/wire.h"
 

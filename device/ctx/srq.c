@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "dev.h"
-#include "kernels/transport/tag.h"
+#include "transport/tag.h"
 
 /* Under hw->ctl. */
 static int xrc_init(struct dpa_hw *hw, struct dpa_hw_srq *srq)

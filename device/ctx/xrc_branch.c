@@ -29,7 +29,7 @@
 #include "dev.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 #include "link/sock.h"
 
 /* ------------------------------------------------------- what a target is: its board record */

@@ -7,7 +7,7 @@
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "wire/opcode.h"
-#include "kernels/transport/writes.h"
+#include "transport/writes.h"
 
 #define BATCH	    64
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */

@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "eu/lock.h"
+#include "util/lock.h"
 
 extern _Atomic uint32_t dpa_rest_wanted;
 

@@ -20,7 +20,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 #include "eu/rest.h"
 #include "gsi/gsi.h"

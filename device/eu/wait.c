@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 
 #define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */

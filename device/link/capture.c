@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "capture.h"
 #include "inspect.h"
 #include "wire/pcap.h"

@@ -23,7 +23,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <dpa_mad.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 #include "wire/opcode.h"
 #include "link/forward.h"

@@ -5,7 +5,7 @@
 #include <dpa_mad.h>
 #include "gsi/gsi.h"
 #include "wire.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 
 #define GRH_BYTES 40u
 #define OVERTAKEN 4096u /* packets behind the expected one: some sockets' full buffers */

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 #include "link/udp.h"
 #include "link/wire.h"

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "link/udp.h"
 
 struct udp_sock {

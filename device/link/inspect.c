@@ -13,7 +13,7 @@
 #include "direct.h"
 #include "inspect.h"
 #include "capture.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 
 #define CHECK_NS 100000000ull
 

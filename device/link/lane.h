@@ -23,7 +23,7 @@
  *                 whether packets may be lost here.
  *
  *   job           A large message that the consumer fetches, and of which the producer brings
- *                 pieces if it polls: its own words, below, and kernels/transport/pull.c.
+ *                 pieces if it polls: its own words, below, and device/transport/pull.c.
  *
  *   wants_space   The producer sets it (relaxed): wake me when space was made. The consumer clears
  *                 it when it does. One that is missed costs a look by the producer's timer.
@@ -36,7 +36,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include "eu/lock.h"
+#include "util/lock.h"
 #include "wire/opcode.h"
 
 #define DPA_LANE_SLOTS 1024u

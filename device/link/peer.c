@@ -15,7 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 #include "gsi/gsi.h"
 #include "link/direct.h"

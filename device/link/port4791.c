@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/dev.h"
 #include "link/forward.h"
 #include "link/steer.h"

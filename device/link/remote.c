@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "wire.h"
 
 #ifndef IPV6_FLOWINFO_SEND

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "board/sys.h"
+#include "util/sys.h"
 #include "ctx/share.h"
 #include "link/fds.h"
 #include "link/sock.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "board/board.h"
-#include "eu/lock.h"
+#include "util/lock.h"
 
 struct dpa_hw;
 

@@ -16,7 +16,7 @@
 #include "wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103

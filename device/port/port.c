@@ -17,7 +17,7 @@
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
 
-#include "board/sys.h"
+#include "util/sys.h"
 #include "port/port.h"
 
 /* A connected rtnetlink socket, or NULL. */

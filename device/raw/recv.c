@@ -3,7 +3,7 @@
  * names. */
 #include <errno.h>
 #include <stdlib.h>
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 #include "raw.h"
 
 int dpa_raw_begin(struct dpa_hw *hw, const struct dpa_qp_attr_create *a, struct dpa_hw_rss **rss)

@@ -5,7 +5,7 @@
  * gone. Nothing goes to the host's interfaces.
  */
 #include <errno.h>
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 #include "raw.h"
 
 #define ETH_HEADER 14u

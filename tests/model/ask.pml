@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ask.pml - a requester on a link that loses nothing, which asks whether all was looked at
- * (kernels/transport/ask.c): OPS operations of one packet each, two rings that keep the order and may
+ * (device/transport/ask.c): OPS operations of one packet each, two rings that keep the order and may
  * be full. For each copy of the packet that it expects the responder may carry it out, refuse it with
  * a NAK that has the requester send again (PULL_REFUSED), answer in a way that changes nothing, pass
  * it over with a hint, or pass it over. It may stop at any time, for any time. README.md says what is

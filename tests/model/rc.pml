@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rc.pml - one direction of a reliable connection: requester and responder of kernels/transport,
+ * rc.pml - one direction of a reliable connection: requester and responder of device/transport,
  * function by function, over a network that loses, duplicates and reorders. README.md says how the
  * names map to the code's and what is left out.
  *
@@ -174,7 +174,7 @@ byte delivered;			/* packets carried out */
 byte mem;			/* the word that atomics add 1 to */
 bool faulty;			/* the network did harm */
 
-/* States of the sending side: enum dpa_req_state, kernels/transport/req_state.h. */
+/* States of the sending side: enum dpa_req_state, device/transport/req_state.h. */
 #define UNA_PENDING GT(max_psn, una_psn)
 #define SENDABLE    (!wait_timer && !err && send_idx < N && !blocked)
 #define RD_OFF	    (KIND(send_idx) == READ && send_off == 0 && send_idx == una_idx -> read_off : send_off)

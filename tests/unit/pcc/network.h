@@ -7,7 +7,7 @@
 #ifndef TEST_PCC_NETWORK_H
 #define TEST_PCC_NETWORK_H
 
-#include "kernels/pcc/pcc.h"
+#include "pcc/pcc.h"
 
 #define NET_FLOWS 32
 #define NET_RING  (1u << 16)

@@ -2,7 +2,7 @@
 /* The rate of the default algorithm, step by step: CNPs in, rates out. */
 #include <criterion/criterion.h>
 
-#include "kernels/pcc/dcqcn.h"
+#include "pcc/dcqcn.h"
 
 #define US UINT64_C(1000)
 #define GB UINT64_C(1000000000)

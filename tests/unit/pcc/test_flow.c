@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "kernels/pcc/dcqcn.h"
+#include "pcc/dcqcn.h"
 
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "kernels/pcc/dcqcn.h"
+#include "pcc/dcqcn.h"
 
 static uint64_t state;
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "config/knobs.h"
-#include "kernels/pcc/pcc.h"
+#include "pcc/pcc.h"
 
 Test(pcc_np, only_ce_is_a_mark)
 {

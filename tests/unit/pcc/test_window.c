@@ -2,7 +2,7 @@
 /* The window of the default algorithm: what losses and ACKs make of it. */
 #include <criterion/criterion.h>
 
-#include "kernels/pcc/dcqcn.h"
+#include "pcc/dcqcn.h"
 
 #define US  UINT64_C(1000)
 #define KiB 1024u

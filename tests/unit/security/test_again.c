@@ -4,7 +4,7 @@
  * sent: a duplicate could ask for anything that its key opened.
  */
 #include "door.h"
-#include "kernels/transport/transport.h"
+#include "transport/transport.h"
 
 #define LEN 4096u /* of the READ: 4 packets */
 #define T14 (4096ull << 14)

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "kernels/transport/transport.h"
-#include "kernels/transport/resp_check.h"
+#include "transport/transport.h"
+#include "transport/resp_check.h"
 
 #define TH_LOG_SQ 8u /* blocks */
 #define TH_LOG_RQ 6u
@@ -150,7 +150,7 @@ bool th_recv_sges(struct th_side *s, uint64_t wr_id, const struct dpa_sge *sge, 
 
 /* The next packet that s sent; false: none. */
 bool th_take(struct th_side *s, struct th_pkt *p);
-/* The same, the words of kernels/transport/ask.c among them, which th_take() passes over. */
+/* The same, the words of device/transport/ask.c among them, which th_take() passes over. */
 bool th_take_any(struct th_side *s, struct th_pkt *p);
 uint32_t th_drop_all(struct th_side *s); /* how many */
 /* Gives a packet to s; what it owes in answer is sent by th_flush(). */

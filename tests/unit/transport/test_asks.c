@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations that no answer will end (kernels/transport/ask.c): on a ring they come to the same
+ * Operations that no answer will end (device/transport/ask.c): on a ring they come to the same
  * completion as on the wire, and a peer that does not look costs no retry.
  */
 #include <criterion/criterion.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What dpa_req_state() says along the arrows of kernels/transport/README.md, which are the steps of
+ * What dpa_req_state() says along the arrows of device/transport/README.md, which are the steps of
  * tests/model/rc.pml.
  */
 #include "lossy.h"
-#include "kernels/transport/req_state.h"
+#include "transport/req_state.h"
 #include "link/sock.h"
 
 static void expect_at(struct th *th, enum dpa_req_state st, int line)

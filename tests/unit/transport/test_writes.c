@@ -4,7 +4,7 @@
  * tell that from one after the other.
  */
 #include "requests.h"
-#include "kernels/transport/writes.h"
+#include "transport/writes.h"
 #include "link/sock.h"
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -12,11 +12,11 @@
 #include "harness.h"
 #include "link/inspect.h"
 #include "link/wire.h"
-#include "kernels/pcc/dcqcn.h"
+#include "pcc/dcqcn.h"
 
 #define PSN0  1000u
 #define ROOM  64
-#define BURST 16384u /* the least that leaves at once: kernels/pcc/pcc.c */
+#define BURST 16384u /* the least that leaves at once: device/pcc/pcc.c */
 
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* transport.h - internals shared by the files of kernels/transport. */
+/* transport.h - internals shared by the files of device/transport. */
 #ifndef DPA_TRANSPORT_H
 #define DPA_TRANSPORT_H
 
@@ -19,7 +19,7 @@
 /* To other hosts: read where it lies when it is sent, from this size on. */
 #define DPA_WIRE_PULL_MIN   (DPA_LANE_MTU + 1)
 #define DPA_WIRE_PULL_ALONE 512u
-/* Packets of an RC QP that may be out on a link that loses packets; bytes are up to kernels/pcc. */
+/* Packets of an RC QP that may be out on a link that loses packets; bytes are up to device/pcc. */
 #define DPA_LOSS_PACKETS    512u
 /* One READ request there asks for so much at most, and for a multiple of every path MTU. */
 #define DPA_READ_CHUNK	    (64u * 1024)

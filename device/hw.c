@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The function of this process: open, close, fork, device and port queries, protection domains. */
+/*
+ * hw.c - the function of this process: open, close, fork, device and port queries, protection
+ * domains.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -12,8 +15,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#include "dev.h"
-#include "share.h"
+#include "ctx/dev.h"
+#include "ctx/share.h"
 #include "gsi/gsi.h"
 #include "link/inspect.h"
 #include "link/frame.h"
@@ -25,17 +28,8 @@
 #endif
 
 struct dpa_hw *dpa_the_hw;
-uint32_t dpa_spin_pauses = 200;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER; /* dpa_the_hw and its users */
 static bool atfork_done;
-
-uint64_t dpa_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 #define DPA_ABOUT_TICKS 2048u /* below a microsecond */
 
