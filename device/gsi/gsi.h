@@ -62,8 +62,8 @@ enum dpa_gsi_whose dpa_gsi_find(struct dpa_hw *hw, const struct dpa_gsi_key *k,
 #define DPA_GSI_FRAME (DPA_GSI_ROOM + 12u + 8u + DPA_MAD_BYTES + 4u)
 #define DPA_GSI_SPORT 0xc000u /* UDP source port of packets that no socket sends */
 /*
- * Makes a packet from QP1 at `src`, UDP port `sport`, to QP1 at a->sgid, with the other fields of a.
- * f->p points into room.
+ * Makes a packet from QP1 at `src`, UDP port `sport`, to QP1 at a->sgid, with the other fields of
+ * a. f->p points into room.
  */
 void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],
 		   uint16_t sport, const uint8_t *mad, uint8_t room[DPA_GSI_FRAME],
