@@ -6,59 +6,82 @@
 
 #include "preload.h"
 
-/* ENODATA: a path of ours, which is there. Another error: of such a path. 0: it is the host's. */
-static PL_OUT_OF_LINE int error_of(const char *path, int flags)
+/* The errno for a path of ours: ENODATA if it is there. */
+static int error_of(const struct pl_path *p, const char *path, int flags)
+{
+	struct stat st;
+
+	if (p->kind == PL_ERROR)
+		return p->err;
+	/* a file of the tree may be missing */
+	return p->kind == PL_FILE && fstatat(AT_FDCWD, path, &st, flags) ? errno : ENODATA;
+}
+
+static PL_OUT_OF_LINE ssize_t get_ours(__typeof__(&getxattr) real, int flags, const char *path,
+				       const char *name, void *value, size_t size)
 {
 	struct pl_path p;
-	struct stat st;
 
 	switch (pl_lookup(AT_FDCWD, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
 	case PL_PASS:
+		return real(path, name, value, size);
 	case PL_HOST:
 	case PL_MERGE:
-		return 0;
-	case PL_FILE: /* it may be missing there */
-		return fstatat(AT_FDCWD, path, &st, flags) ? errno : ENODATA;
-	case PL_ERROR:
-		return p.err;
+		return real(p.at, name, value, size);
 	default:
-		return ENODATA;
+		errno = error_of(&p, path, flags);
+		return -1;
 	}
 }
 
-static bool is_ours(const char *path, int flags)
+static PL_OUT_OF_LINE ssize_t list_ours(__typeof__(&listxattr) real, int flags, const char *path,
+					char *list, size_t size)
 {
-	int err = error_of(path, flags);
+	struct pl_path p;
+	int err;
 
-	if (err)
+	switch (pl_lookup(AT_FDCWD, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
+	case PL_PASS:
+		return real(path, list, size);
+	case PL_HOST:
+	case PL_MERGE:
+		return real(p.at, list, size);
+	default:
+		err = error_of(&p, path, flags);
+		if (err == ENODATA)
+			return 0;
 		errno = err;
-	return err != 0;
+		return -1;
+	}
 }
 
 PL_EXPORT ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
 {
-	if (pl_maybe(path) && is_ours(path, 0))
-		return -1;
-	return PL_NEXT(getxattr)(path, name, value, size);
+	__typeof__(&getxattr) real = PL_NEXT(getxattr);
+
+	return pl_maybe(path) ? get_ours(real, 0, path, name, value, size)
+			      : real(path, name, value, size);
 }
 
 PL_EXPORT ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size)
 {
-	if (pl_maybe(path) && is_ours(path, AT_SYMLINK_NOFOLLOW))
-		return -1;
-	return PL_NEXT(lgetxattr)(path, name, value, size);
+	__typeof__(&lgetxattr) real = PL_NEXT(lgetxattr);
+
+	return pl_maybe(path) ? get_ours(real, AT_SYMLINK_NOFOLLOW, path, name, value, size)
+			      : real(path, name, value, size);
 }
 
 PL_EXPORT ssize_t listxattr(const char *path, char *list, size_t size)
 {
-	if (pl_maybe(path) && is_ours(path, 0))
-		return errno == ENODATA ? 0 : -1;
-	return PL_NEXT(listxattr)(path, list, size);
+	__typeof__(&listxattr) real = PL_NEXT(listxattr);
+
+	return pl_maybe(path) ? list_ours(real, 0, path, list, size) : real(path, list, size);
 }
 
 PL_EXPORT ssize_t llistxattr(const char *path, char *list, size_t size)
 {
-	if (pl_maybe(path) && is_ours(path, AT_SYMLINK_NOFOLLOW))
-		return errno == ENODATA ? 0 : -1;
-	return PL_NEXT(llistxattr)(path, list, size);
+	__typeof__(&llistxattr) real = PL_NEXT(llistxattr);
+
+	return pl_maybe(path) ? list_ours(real, AT_SYMLINK_NOFOLLOW, path, list, size)
+			      : real(path, list, size);
 }

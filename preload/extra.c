@@ -56,7 +56,7 @@ static bool add_layer(const struct pl_path *p, unsigned layer, struct pl_extra *
 	bool ok = true;
 	DIR *dir;
 
-	pl_layer(p->is_dev, layer, at, PATH_MAX);
+	pl_layer(p->root, layer, at, PATH_MAX);
 	strcat(at, p->rest);
 	dir = PL_NEXT(opendir)(at);
 	if (!dir)
@@ -95,12 +95,12 @@ struct pl_extra *pl_extra_find(const struct pl_path *p)
 	}
 	x->num = 0;
 	x->room = ROOM;
-	if (p->is_dev)
+	if (p->root == PL_DEV)
 		ok = add_nodes(p, &x);
 	else
 		for (unsigned i = 0; ok && p->layers >> i; i++)
 			ok = !(p->layers >> i & 1) || add_layer(p, i, &x);
-	ok = ok && (p->is_dev || pl_live_entries(p->rest, add, &x));
+	ok = ok && (p->root != PL_SYS || pl_live_entries(p->rest, add, &x));
 	if (ok && x->num)
 		return x;
 	free(x);

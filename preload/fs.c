@@ -44,7 +44,9 @@ static PL_OUT_OF_LINE int statfs_ours(const char *path, struct statfs *fs)
 	default:
 		if (stat(path, &st))
 			return -1;
-		return p.is_dev ? PL_NEXT(statfs)("/dev", fs) : sysfs_stat(fs);
+		if (p.root == PL_SYS)
+			return sysfs_stat(fs);
+		return PL_NEXT(statfs)(p.root == PL_DEV ? "/dev" : "/proc", fs);
 	}
 }
 

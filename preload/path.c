@@ -8,7 +8,8 @@
  * the host (device/net/eth0) end where they do in a kernel's sysfs.
  *
  * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead when
- * it is set. /dev has one layer, for the folder of the device nodes.
+ * it is set. /dev has one layer, for the folder of the device nodes; /proc/sys/net has one for the
+ * setting of rdma_cm's kernel module.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,12 +41,12 @@ struct walk {
 	char target[PATH_MAX]; /* where it leads if it is a link */
 };
 
-void pl_layer(bool is_dev, unsigned layer, char *buf, size_t len)
+void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len)
 {
 	const char *tree = pl_place()->tree;
 
-	if (is_dev)
-		snprintf(buf, len, "%s/dev", tree);
+	if (root != PL_SYS)
+		snprintf(buf, len, "%s/%s", tree, root == PL_DEV ? "dev" : "sysctl");
 	else if (layer)
 		snprintf(buf, len, "%s/sf/%u", tree, layer);
 	else
@@ -56,12 +57,19 @@ void pl_layer(bool is_dev, unsigned layer, char *buf, size_t len)
 static void find_root(struct pl_path *p)
 {
 	const struct pl_place *pl = pl_place();
-	const char *const roots[] = {"/sys", pl->sysfs, pl->sysfs_real, "/dev"};
+	const struct {
+		const char *at;
+		enum pl_root root;
+	} roots[] = {{"/sys", PL_SYS},
+		     {pl->sysfs, PL_SYS},
+		     {pl->sysfs_real, PL_SYS},
+		     {"/dev", PL_DEV},
+		     {"/proc/sys/net", PL_SYSCTL}};
 
 	p->rest = NULL;
 	for (size_t i = 0; !p->rest && i < sizeof(roots) / sizeof(roots[0]); i++) {
-		p->rest = pl_below(p->path, roots[i]);
-		p->is_dev = i == 3;
+		p->rest = pl_below(p->path, roots[i].at);
+		p->root = roots[i].root;
 	}
 }
 
@@ -80,7 +88,7 @@ static enum what look_at(const char *path, char target[PATH_MAX])
 /* A device node: by its name, whether or not the host has one. */
 static bool is_node(struct pl_path *p)
 {
-	const char *name = p->rest && p->is_dev ? pl_below(p->rest, "/infiniband") : NULL;
+	const char *name = p->rest && p->root == PL_DEV ? pl_below(p->rest, "/infiniband") : NULL;
 	char node[40] = "/";
 
 	if (!name || strncmp(name, "/" PL_UVERBS, strlen(PL_UVERBS) + 1) != 0)
@@ -95,7 +103,8 @@ static bool is_node(struct pl_path *p)
 
 static bool is_live(struct pl_path *p)
 {
-	const char *name = p->rest && !p->is_dev ? pl_live_name(p->rest, &p->function) : NULL;
+	const char *name =
+		p->rest && p->root == PL_SYS ? pl_live_name(p->rest, &p->function) : NULL;
 
 	if (name)
 		snprintf(p->at, sizeof(p->at), "%s", name);
@@ -105,12 +114,12 @@ static bool is_live(struct pl_path *p)
 /* The first layer that has it says what it is. */
 static void look_in_layers(struct walk *w)
 {
-	unsigned num = w->p->is_dev ? 1 : pl_functions();
+	unsigned num = w->p->root == PL_SYS ? pl_functions() : 1;
 	char at[2 * PATH_MAX], target[PATH_MAX];
 	enum what what;
 
 	for (unsigned i = 0; i < num; i++) {
-		pl_layer(w->p->is_dev, i, at, PATH_MAX);
+		pl_layer(w->p->root, i, at, PATH_MAX);
 		strcat(at, w->p->rest);
 		what = look_at(at, target);
 		if (what == ABSENT)
@@ -133,14 +142,14 @@ static void look(struct walk *w)
 	p->layers = 0;
 	find_root(p);
 	if (is_node(p) || is_live(p)) {
-		w->what = p->is_dev ? NODE : LIVE;
+		w->what = p->root == PL_DEV ? NODE : LIVE;
 		return;
 	}
 	w->what = look_at(p->path, w->target);
 	w->on_host = w->what != ABSENT;
 	if (p->rest)
 		look_in_layers(w);
-	if (w->what == ABSENT && p->rest && !p->is_dev &&
+	if (w->what == ABSENT && p->rest && p->root == PL_SYS &&
 	    pl_live_link(p->rest, w->target, sizeof(w->target))) {
 		w->made = true;
 		w->what = LINK;
@@ -174,7 +183,7 @@ static bool stands_on_folder(const struct walk *w)
 		return false;
 	if (w->on_host || !w->p->layers)
 		return is_folder(w->p->path);
-	pl_layer(w->p->is_dev, (unsigned)__builtin_ctz(w->p->layers), at, PATH_MAX);
+	pl_layer(w->p->root, (unsigned)__builtin_ctz(w->p->layers), at, PATH_MAX);
 	strcat(strcat(at, w->p->rest), "/.");
 	return pl_exists(at);
 }
@@ -274,7 +283,7 @@ static enum pl_kind in_tree(struct walk *w)
 
 	if (!w->p->rest)
 		return on_host(w);
-	pl_layer(w->p->is_dev, layer, root, sizeof(root));
+	pl_layer(w->p->root, layer, root, sizeof(root));
 	if ((size_t)snprintf(w->p->at, PATH_MAX, "%s%s%s", root, w->p->rest, w->todo) < PATH_MAX)
 		return PL_FILE;
 	w->p->err = ENAMETOOLONG;
@@ -419,12 +428,18 @@ bool pl_in_sysfs(const char *path)
 
 bool pl_names_ours(const char *path)
 {
-	static const char *const words[] = {"infiniband", PL_DEVICE, "d9a0:", "pci/devices"};
+	static const char *const words[] = {"infiniband", PL_DEVICE, "d9a0:", "pci/devices",
+					    "rdma_ucm"};
 	const char *sys;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strstr(path, words[i]))
 			return true;
-	sys = path[0] == '/' ? below_spelled(path, "/sys") : NULL;
+	if (path[0] != '/')
+		return false;
+	sys = below_spelled(path, "/proc/sys/net");
+	if (sys)
+		return *next_component(sys) == '\0'; /* its listing has an entry of ours */
+	sys = below_spelled(path, "/sys");
 	return sys && (strstr(sys, "/..") || strstr(sys, "/subsystem") || is_above_ours(path));
 }

@@ -57,6 +57,11 @@ const char *pl_shown(const char *path, const char **root)
 	*root = in ? "/dev" : "/sys";
 	if (in)
 		return in;
+	in = pl_below(rest, "/sysctl");
+	if (in) {
+		*root = "/proc/sys/net";
+		return in;
+	}
 	in = pl_below(rest, "/sysfs");
 	if (!in && strncmp(rest, "/sf/", 4) == 0 && rest[4])
 		in = rest + 5;

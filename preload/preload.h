@@ -38,11 +38,18 @@ enum pl_kind {
 	PL_ERROR, /* pl_path.err */
 };
 
+/* Roots of what is ours, in the program's view. */
+enum pl_root {
+	PL_SYS,	   /* sysfs */
+	PL_DEV,	   /* /dev */
+	PL_SYSCTL, /* /proc/sys/net */
+};
+
 struct pl_path {
 	enum pl_kind kind;
 	unsigned function; /* of a live file or a node */
 	unsigned layers;   /* of a folder: bit N says that layer N of the tree has it */
-	bool is_dev;	   /* rest is below the root of devices, not of sysfs */
+	enum pl_root root; /* which one rest is below */
 	int err;
 	const char *rest;    /* the part of path behind such a root, NULL: it is below none */
 	char path[PATH_MAX]; /* absolute, without symlinks, as the program is to see it */
@@ -81,7 +88,7 @@ static inline bool pl_maybe(const char *path)
  */
 enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow, struct pl_path *p);
 /* The folder of the tree that has the entries of a layer. */
-void pl_layer(bool is_dev, unsigned layer, char *buf, size_t len);
+void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len);
 /* Is dpa0 to be seen at all (not DPA_DISABLE=1). */
 bool pl_enabled(void);
 /* Functions that are to be seen: dpa0, and as many SFs as the setting `functions` says. */

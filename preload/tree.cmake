@@ -115,6 +115,9 @@ foreach(n RANGE 1 7)
   dpa_tree_device(sf/${n} dpa0_sf${n} ${n} "dpa0 software adapter, SF ${n}")
 endforeach()
 
+# A setting of rdma_cm's kernel module, below /proc/sys/net: UCX reads it.
+dpa_tree_file(sysctl/rdma_ucm/max_backlog "1024")
+
 file(MAKE_DIRECTORY ${DPA_TREE}/dev/infiniband)
 file(CREATE_LINK /dev/null ${DPA_TREE}/dev/infiniband/uverbs_dpa0 SYMBOLIC)
 # Where dpa-run --no-preload mounts what only its program sees.

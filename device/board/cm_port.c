@@ -360,6 +360,36 @@ int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	return 0;
 }
 
+/*
+ * Takes the bytes of the address before it weakens those of the wildcard, which no other open file
+ * can hold at the same time: the reverse order of needs().
+ */
+int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uint8_t addr[16],
+		       uint32_t scope)
+{
+	struct dpa_cm_claim one = *c;
+	struct need need[MAX_BYTES];
+	uint32_t at = find(p, c);
+	int rc = 0, n;
+
+	if (at == p->n || !wildcard(c))
+		return ENOENT;
+	memcpy(one.addr, addr, sizeof(one.addr));
+	one.scope = scope;
+	n = needs(&one, need);
+	for (int i = n; i-- > 0 && !rc;)
+		if (need[i].mode != F_UNLCK && mode_of(p, need[i].at, at) != F_WRLCK)
+			rc = set_lock(p->fd, need[i].at, need[i].mode);
+	if (rc) {
+		unlock(p, need, n, p->n);
+		return rc;
+	}
+	p->claims[at] = one;
+	unlock(p, need, needs(c, need), p->n);
+	*c = one;
+	return 0;
+}
+
 bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 {
 	const struct dpa_cm_claim c = {.ps = ps, .port = port};

@@ -73,6 +73,12 @@ int dpa_cm_port_claim(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
  */
 int dpa_cm_port_listen(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
 /*
+ * The claim of a wildcard becomes one of an address: an active id got its source address. Always
+ * possible by the rules. Sets c->addr and c->scope. ENOENT; ENOLCK: the claim is as before.
+ */
+int dpa_cm_port_narrow(struct dpa_cm_ports *ports, struct dpa_cm_claim *c, const uint8_t addr[16],
+		       uint32_t scope);
+/*
  * Does a claim of the namespace listen at that port, whichever address, channel, process and user
  * it is of? False, too, where the file cannot be read. Some microseconds.
  */

@@ -111,7 +111,7 @@ struct dpa_wire {
 	uint16_t tx_port[2][DPA_LANES];
 	struct dpa_wire_from from[DPA_WIRE_FROM]; /* written under lock, never changed */
 	uint32_t nfrom;
-	int probe_fd[2]; /* [v6]: gsi/probe.c, who calls it; -1: not open yet */
+	int probe_fd[2]; /* [v6]: of gsi/probe.c, whose caller serialises; -1: not open */
 	uint16_t probe_port[2];
 	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
 	struct dpa_remote *ud[DPA_WIRE_UD]; /* those that do not stay; under lock, as are: */
@@ -144,9 +144,9 @@ static inline uint16_t dpa_remote_port(const struct dpa_remote *r, uint32_t lane
 }
 
 /*
- * A socket to send by: never connected, and with path MTU discovery, because then the IPv4
+ * Make a socket to send by: never connected, and with path MTU discovery, because then the IPv4
  * identification is 0 (0, 1, 2... over the pieces of one GSO call) and DF is set, which the ICRC
- * covers. The descriptor, or -errno.
+ * covers. Returns the descriptor, or -errno.
  */
 int dpa_wire_socket(int family, const uint8_t *src, uint32_t scope, uint16_t *port);
 

@@ -2,14 +2,13 @@
 /*
  * dpa_cm_load - many rdma_cm connections, between processes that a test starts where it likes.
  *
- *   dpa_cm_load serve ADDRESS PORT BACKLOG    accepts all until SIGTERM; says "listening" first
+ *   dpa_cm_load serve ADDRESS PORT BACKLOG    accepts all until SIGTERM; prints "listening" first
  *   dpa_cm_load call ADDRESS PORT TOTAL AT_ONCE
  *                                             connects and disconnects TOTAL times
- *   dpa_cm_load hold ADDRESS PORT             one connection; says how it ends
+ *   dpa_cm_load hold ADDRESS PORT             one connection; prints how it ends
  *
- * SIGSTOP and SIGCONT make a server that does not take its requests for a while. QPs are the
- * program's business (rdma_establish(3)), and there are none here. Each side counts what it was
- * told, a caller its descriptors, too: exit status 1 if something is wrong.
+ * The ids have no QPs (rdma_establish(3)). Each side counts its events. A caller counts its
+ * descriptors, too, after the first connection and at the end. Exit status 1: a count is wrong.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -110,7 +110,7 @@ enum dpa_cm_input_kind {
 	DPA_CM_DESTROY,	    /* the owner goes: it gets no more events; always succeeds */
 	DPA_CM_MAD,	    /* mad; arrival where it is REQ or SIDR_REQ */
 	DPA_CM_TIMER,	    /* the deadline may have come */
-	DPA_CM_GONE,	    /* the peer's host has no RoCEv2 any more: nothing will be answered */
+	DPA_CM_GONE,	    /* the peer's host has no RoCEv2 any more */
 	DPA_CM_INPUTS
 };
 
@@ -213,7 +213,7 @@ void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config);
  */
 int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 
-/* Does it wait for the peer, so that GONE would end it? */
+/* True if cm waits for the peer: GONE would end it. */
 bool dpa_cm_waits(const struct dpa_cm *cm);
 
 struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);

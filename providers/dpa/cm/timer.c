@@ -61,7 +61,7 @@ bool dpa_cm_waits(const struct dpa_cm *cm)
 				 IN(SIDR_REQ_SENT));
 }
 
-/* If the peer is there all the same, one DREQ tells it. */
+/* The DREQ is for the case that the peer still runs. */
 void cm_gone(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 {
 	const struct dpa_cm_input bare = {.kind = DPA_CM_GONE, .now = now};

@@ -49,17 +49,17 @@ void cma_ports_put(struct cma_ports *ports)
 }
 
 /* A read of a few bytes; -1: there is none. */
-static int sysctl_of(const char *path)
+static long sysctl_of(const char *path)
 {
-	char c = 0;
+	char text[24] = "";
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
 		return -1;
-	n = read(fd, &c, 1);
+	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
-	return n == 1 ? c - '0' : -1;
+	return n > 0 ? strtol(text, NULL, 10) : -1;
 }
 
 static bool is_link_local(const union cma_addr *a)
@@ -94,6 +94,15 @@ static void set_service(struct cma_id *id, uint16_t ps)
 	}
 }
 
+/* The address of id->src as a claim has it. */
+static void claimed_addr(const struct cma_id *id, uint8_t addr[16], uint32_t *scope)
+{
+	cma_addr_gid(&id->src, addr);
+	if (id->src.family == AF_INET)
+		memset(addr, 0, 12);
+	*scope = is_link_local(&id->src) ? id->src.in6.sin6_scope_id : 0;
+}
+
 static int claim_port(struct cma_id *id)
 {
 	uint16_t ps = (uint16_t)id->ps;
@@ -115,13 +124,8 @@ static int claim_port(struct cma_id *id)
 	c->v6 = id->src.family != AF_INET;
 	c->afonly = id->src.family == AF_INET || id->afonly;
 	c->reuse = id->reuse;
-	if (!cma_addr_is_any(&id->src)) {
-		cma_addr_gid(&id->src, c->addr);
-		if (!c->v6)
-			memset(c->addr, 0, 12);
-		if (is_link_local(&id->src))
-			c->scope = id->src.in6.sin6_scope_id;
-	}
+	if (!cma_addr_is_any(&id->src))
+		claimed_addr(id, c->addr, &c->scope);
 	err = dpa_cm_port_claim(ports->ports, c);
 	if (err)
 		return err;
@@ -130,6 +134,18 @@ static int claim_port(struct cma_id *id)
 	cma_addr_set_port(&id->src, c->port);
 	set_service(id, ps);
 	return 0;
+}
+
+void cma_claim_source(struct cma_id *id)
+{
+	uint8_t addr[16];
+	uint32_t scope;
+
+	if (!id->ports)
+		return;
+	claimed_addr(id, addr, &scope);
+	/* without a lock to be had the claim stays that of the wildcard */
+	(void)dpa_cm_port_narrow(id->ports->ports, &id->claim, addr, scope);
 }
 
 void cma_unbind(struct cma_id *id)
@@ -243,6 +259,15 @@ static int serve(struct cma_id *id)
 	return err;
 }
 
+/* The kernel's limit, where its module is loaded. 0 and values beyond the limit mean the limit. */
+static uint32_t backlog_of(uint32_t wanted)
+{
+	const long most = sysctl_of("/proc/sys/net/rdma_ucm/max_backlog");
+	const uint32_t limit = most > 0 && most < UINT16_MAX ? (uint32_t)most : CMA_BACKLOG;
+
+	return wanted && wanted <= limit ? wanted : limit;
+}
+
 int cma_listen_on(struct cma_id *id, uint32_t backlog)
 {
 	int err = 0;
@@ -257,7 +282,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 		err = cma_engine_start();
 	if (err)
 		return err;
-	id->backlog = backlog && backlog <= CMA_BACKLOG ? backlog : CMA_BACKLOG;
+	id->backlog = backlog_of(backlog);
 	id->next_listener = cma.listeners;
 	cma.listeners = id;
 	err = serve(id);

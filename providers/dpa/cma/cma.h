@@ -167,19 +167,19 @@ struct cma_conn {
 	struct cma_id *id; /* NULL: nobody's any more */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
-	struct cma_peer *peer; /* of reach.c; NULL: it waits for nobody, or for this host */
+	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
 	struct cma_conn *reach_next, **reach_prev;
 };
 
-/* Another host, and the connections that wait for it (reach.c). Times are in ms. */
+/* Another host and the connections that wait for it (reach.c). Times in ms. */
 #define CMA_PEER_BUCKETS 64u
 struct cma_peer {
 	struct cma_peer *next;
 	struct dpa_gsi_addr addr;
 	struct cma_conn *conns;
-	uint64_t nonce, sent;		      /* of the last packet; 0: it was answered */
-	uint64_t due;			      /* of the next look */
-	uint64_t refused_first, refused_last; /* of a row of refusals: when sent; 0: none */
+	uint64_t nonce, sent;		      /* of the last probe; nonce 0: answered */
+	uint64_t due;			      /* next probe */
+	uint64_t refused_first, refused_last; /* when these probes were sent; 0: none refused */
 	uint32_t probes;
 };
 
@@ -297,6 +297,11 @@ int cma_bind_any(struct cma_id *id, sa_family_t family);
 int cma_listen_on(struct cma_id *id, uint32_t backlog);
 /* Locked: src is an address of ours from now on: finds its GID index. */
 int cma_take_device(struct cma_id *id);
+/*
+ * Locked: an id that was bound to a wildcard has a source address now: from here on it holds its
+ * port at that address only, as in the kernel.
+ */
+void cma_claim_source(struct cma_id *id);
 /* Locked: gives one reference back. */
 void cma_ports_put(struct cma_ports *ports);
 /* Locked: port and service of an id end. */
@@ -349,17 +354,17 @@ void cma_timer_set(struct cma_conn *c, uint64_t deadline);
 struct cma_conn *cma_timer_first(void);
 uint64_t cma_now(void); /* ms */
 
-/* ---- reach.c, locked: hosts that nobody answers from any more */
-/* After each step: watches the host of the connection, or does so no more. */
+/* ---- reach.c, locked: hosts on which no process has RoCEv2 any more */
+/* After each step of c: start or stop watching its peer's host. */
 void cma_reach_update(struct cma_conn *c);
 void cma_reach_leave(struct cma_conn *c);
-/* A MAD came from there. */
+/* A MAD came from this address. */
 void cma_reach_heard(const uint8_t gid[16]);
-/* What is due. */
+/* Read ICMP messages, send the probes that are due, end connections. */
 void cma_reach_round(void);
-/* When that is; UINT64_MAX: never. */
+/* Time of the next probe; UINT64_MAX: none. */
 uint64_t cma_reach_next(void);
-/* In a forked child, whose connections are its parent's. */
+/* In a forked child: the connections are the parent's. */
 void cma_reach_forget(void);
 
 /* ---- engine.c, locked */

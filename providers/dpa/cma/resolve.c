@@ -43,6 +43,8 @@ static int take_source(struct cma_id *id)
 	err = cma_take_device(id);
 	if (err && any.family)
 		id->src = any;
+	else if (any.family)
+		cma_claim_source(id);
 	return err;
 }
 

@@ -117,6 +117,65 @@ Test(cm_port, rules_within_a_channel_and_between_two)
 	}
 }
 
+/* A wildcard that got an address is a claim of that address, whatever else is there. */
+static void check_narrow(bool one_channel, const char *wild, const char *then, const char *other)
+{
+	struct dpa_cm_ports *a = channel(), *b = one_channel ? a : channel(), *f = channel();
+	struct dpa_cm_claim c = claim(wild, 7174), d = claim(then, 7174), e = claim(other, 7174),
+			    all = claim("4*", 7174);
+	int rc = two(one_channel, then, other), got;
+
+	cr_assert_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_assert_eq(dpa_cm_port_narrow(a, &c, d.addr, 0), 0);
+	cr_expect_eq(memcmp(&c, &d, sizeof(c)), 0);
+	cr_expect_eq(dpa_cm_port_narrow(a, &c, d.addr, 0), ENOENT, "it is no wildcard any more");
+	got = dpa_cm_port_claim(b, &e);
+	cr_expect_eq(got, rc, "%s as %s, then %s: %d", wild, then, other, got);
+	if (!got)
+		cr_expect_eq(dpa_cm_port_release(b, &e), 0);
+	cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_claim(f, &all), 0, "%s as %s: all is free again", wild, then);
+	dpa_cm_ports_close(f);
+	dpa_cm_ports_close(a);
+	if (!one_channel)
+		dpa_cm_ports_close(b);
+}
+
+Test(cm_port, a_wildcard_that_gets_an_address)
+{
+	static const char *const narrow[][2] = {
+		{"4*", "41"}, {"4*r", "41r"}, {"6*", "61"}, {"6*o", "61o"}, {"6*or", "61or"}};
+	static const char *const others[] = {"41", "42", "4*",	"41r", "4*r", "61",
+					     "62", "6*", "6*o", "61r", "6*r", "61o"};
+
+	for (size_t i = 0; i < sizeof(narrow) / sizeof(*narrow); i++)
+		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++) {
+			check_narrow(true, narrow[i][0], narrow[i][1], others[k]);
+			check_narrow(false, narrow[i][0], narrow[i][1], others[k]);
+		}
+}
+
+/* Two of them at the same port, of one channel: what one gives up the other keeps. */
+Test(cm_port, two_wildcards_that_get_addresses)
+{
+	struct dpa_cm_ports *a = channel(), *b = channel();
+	struct dpa_cm_claim c = claim("4*r", 7174), d = c, one = claim("41r", 7174),
+			    two = claim("42r", 7174), e = claim("42", 7174), w = claim("4*r", 7174);
+
+	cr_assert_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_assert_eq(dpa_cm_port_claim(a, &d), 0);
+	cr_assert_eq(dpa_cm_port_narrow(a, &c, one.addr, 0), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &e), EADDRNOTAVAIL, "one is a wildcard still");
+	cr_assert_eq(dpa_cm_port_narrow(a, &d, two.addr, 0), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &e), EADDRINUSE);
+	cr_expect_eq(dpa_cm_port_release(a, &d), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &e), 0);
+	cr_expect_eq(dpa_cm_port_release(b, &e), 0);
+	cr_expect_eq(dpa_cm_port_claim(b, &w), 0);
+	dpa_cm_ports_close(a);
+	dpa_cm_ports_close(b);
+}
+
 Test(cm_port, port_spaces_and_ports_are_apart)
 {
 	const uint16_t ps[] = {DPA_CM_PS_TCP, DPA_CM_PS_UDP, DPA_CM_PS_IPOIB, DPA_CM_PS_IB};

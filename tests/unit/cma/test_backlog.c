@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* How many requests a listener keeps that the program has not taken yet. */
+#include <stdio.h>
 #include "util.h"
 
 static struct pair p;
@@ -62,4 +63,34 @@ Test(cma_backlog, a_request_that_is_destroyed_does_not_count)
 	id = pair_route(&p, PS_TCP, QP_RC, UID + 20);
 	cr_assert_eq(connect_id(p.c, id, &(struct conn){.qpn = new_qpn()}), 0);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
+}
+
+/* rdma_ucm's max_backlog, 1024 where there is no such module. */
+static uint32_t limit(void)
+{
+	FILE *f = fopen("/proc/sys/net/rdma_ucm/max_backlog", "re");
+	unsigned n = 0;
+
+	if (!f || fscanf(f, "%u", &n) != 1)
+		n = 1024;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+Test(cma_backlog, has_a_limit)
+{
+	struct event ev;
+	uint32_t n = limit(), id;
+
+	listen_with(n + 1);
+	fake_gsi.copies = count_requests;
+	for (uint32_t i = 0; i <= n; i++) {
+		id = pair_route(&p, PS_TCP, QP_RC, UID + 10 + i);
+		cr_assert_eq(connect_id(p.c, id, &(struct conn){.qpn = new_qpn()}), 0);
+	}
+	settle();
+	for (uint32_t i = 0; i < n; i++)
+		expect(p.s, &ev, EV_CONNECT_REQUEST);
+	expect_none(p.s);
 }

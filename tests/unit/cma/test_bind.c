@@ -225,6 +225,35 @@ Test(cma_bind, a_resolved_id_holds_its_port)
 	cr_assert_eq(again("127.0.0.1", port), 0);
 }
 
+/*
+ * It was bound to the wildcard and has a source address now. Linux compares that one
+ * (cma_check_port()), so that other addresses have the same port.
+ */
+Test(cma_bind, a_resolved_id_holds_its_port_at_its_address)
+{
+	uint32_t id = tcp();
+	int other = channel_open(O_CLOEXEC);
+	struct event ev;
+	uint16_t port;
+
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	expect(fd, &ev, EV_ADDR_RESOLVED);
+	port = port_of(fd, id);
+	cr_expect_eq(again("127.0.0.1", port), EADDRINUSE);
+	cr_expect_eq(again("0.0.0.0", port), EADDRNOTAVAIL);
+	cr_expect_eq(again("127.0.0.2", port), 0);
+	cr_expect_eq(again("::1", port), 0);
+	/* of another open file */
+	cr_expect_eq(bind_id(other, create(other, 1, PS_TCP, QP_RC), "127.0.0.1", port),
+		     EADDRINUSE);
+	cr_expect_eq(bind_id(other, create(other, 1, PS_TCP, QP_RC), "0.0.0.0", port),
+		     EADDRNOTAVAIL);
+	cr_expect_eq(bind_id(other, create(other, 1, PS_TCP, QP_RC), "127.0.0.2", port), 0);
+	cr_assert_eq(destroy(fd, id, NULL), 0);
+	cr_expect_eq(bind_id(other, create(other, 1, PS_TCP, QP_RC), "127.0.0.1", port), 0);
+	channel_close(other);
+}
+
 Test(cma_bind, closing_the_channel_gives_the_ports_up)
 {
 	int ch = channel_open(O_CLOEXEC);

@@ -349,3 +349,27 @@ Test(preload, little_stack)
 	pthread_join(t, NULL);
 	cr_expect(ok);
 }
+
+/* A setting of a kernel module that is not there. Where it is, the file is the kernel's. */
+Test(preload, a_setting_of_rdma_cm)
+{
+	static const char file[] = "/proc/sys/net/rdma_ucm/max_backlog";
+	struct stat st;
+	char buf[8];
+	int dir;
+
+	cr_assert_eq(stat(file, &st), 0);
+	cr_expect(S_ISREG(st.st_mode));
+	if (syscall(SYS_faccessat, AT_FDCWD, file, F_OK))
+		expect_text(open(file, O_RDONLY), "1024\n");
+	cr_expect_eq(open("/proc/sys/net/rdma_ucm/no_such", O_RDONLY), -1);
+	cr_expect_eq(errno, ENOENT);
+	dir = open("/proc/sys/net", O_RDONLY | O_DIRECTORY);
+	cr_assert_geq(dir, 0);
+	cr_expect_eq(faccessat(dir, "rdma_ucm/max_backlog", R_OK, 0), 0);
+	cr_expect_eq(faccessat(dir, "core/somaxconn", R_OK, 0), 0);
+	close(dir);
+	/* the folder above it is the kernel's */
+	cr_expect_eq(lgetxattr("/proc/sys/net/rdma_ucm/..", "user.x", buf, sizeof(buf)), -1);
+	cr_expect_neq(errno, ENOENT);
+}
