@@ -68,6 +68,24 @@ static void each_id(struct ctl *c, const struct proc *p, id_fn *fn, void *arg)
 			fn(arg, &id);
 }
 
+void cm_listeners(struct ctl *c, char *text, size_t len)
+{
+	struct dpa_gsi_service s;
+	uint32_t slot, gen;
+	const char *space;
+	size_t n = 0;
+	char at[64];
+
+	text[0] = '\0';
+	for (uint32_t i = 0; dpa_board_service_next(c->b, &i, &s, &slot, &gen); i++) {
+		space = space_name(&s);
+		if (space && n < len && dpa_board_alive(c->b, slot, gen))
+			n += (size_t)snprintf(text + n, len - n, "%s%s %u at %s", n ? ", " : "",
+					      space, (unsigned)(s.service_id & 0xffff),
+					      where(&s, at, sizeof(at)));
+	}
+}
+
 /* ------------------------------------------------------------- for programs */
 
 static void service_json(void *arg, const struct dpa_gsi_service *s)

@@ -25,29 +25,12 @@
 #include <board/board.h>
 #include <link/udp.h>
 #include "pabi.h"
-#include "../dpactl.h"
-#include "system.h"
-
-enum verdict { OK, NOTE, BAD };
+#include "doctor.h"
 
 struct ibv_device;
 
-struct visit {
-	struct ctl *c;
-	struct json_object *list;
-	struct where w;
-	char ibverbs[PATH_MAX]; /* the library that programs load; "": none */
-	int pabi;		/* its private ABI number; 0: not known */
-	char prefix[PATH_MAX];	/* of the provider, by the environment; "": there is none */
-	bool driver, provider, loads, tree, node, kernel_rdma, board;
-};
-
-/* mend: NULL, or what to do */
-static void say(struct visit *v, enum verdict how, const char *what, const char *mend,
-		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-static void say(struct visit *v, enum verdict how, const char *what, const char *mend,
-		const char *fmt, ...)
+void say(struct visit *v, enum verdict how, const char *what, const char *mend, const char *fmt,
+	 ...)
 {
 	static const char *const names[] = {"ok", "note", "wrong"};
 	char text[2 * PATH_MAX];
@@ -508,6 +491,7 @@ void cmd_doctor(struct ctl *c)
 	look_at_permissions(&v);
 	look_at_board(&v);
 	look_at_port(&v);
+	look_at_rdma_cm(&v);
 	look_at_list(&v);
 	if (c->json)
 		print_json(v.list);
