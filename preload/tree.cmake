@@ -97,7 +97,7 @@ function(dpa_tree_device root name number desc)
   dpa_tree_file(${pci}/${ibdev}/sys_image_guid "02d9:a000:0000:0000")
   dpa_tree_file(${pci}/${ibdev}/node_desc "${desc}")
   dpa_tree_file(${pci}/${ibdev}/fw_ver "${PROJECT_VERSION}")
-  dpa_tree_file(${pci}/${ibdev}/hw_rev "1")
+  dpa_tree_file(${pci}/${ibdev}/hw_rev "${DPA_HW_REV}")
   dpa_tree_file(${pci}/${ibdev}/hca_type "dpa")
   dpa_tree_file(${pci}/${ibdev}/board_id "DPA0")
   dpa_tree_file(${pci}/${ibdev}/uevent "NAME=${name}")
@@ -105,6 +105,12 @@ function(dpa_tree_device root name number desc)
   dpa_tree_link(${pci}/${ibdev}/subsystem ../../../../../class/infiniband)
   dpa_tree_port(${pci}/${ibdev}/ports/1)
 endfunction()
+
+# As ibv_query_device() has it (hw_ver); a change of it makes the tree anew.
+set(header ${CMAKE_SOURCE_DIR}/device/include/dpa_hw.h)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+file(STRINGS ${header} DPA_HW_REV REGEX "^#define DPA_HW_VERSION ")
+string(REGEX REPLACE "^#define DPA_HW_VERSION ([0-9]+).*" "\\1" DPA_HW_REV "${DPA_HW_REV}")
 
 dpa_tree_device(sysfs dpa0 0 "dpa0 software adapter")
 foreach(folder counters hw_counters) # of the whole adapter: the files are answered by the preload
