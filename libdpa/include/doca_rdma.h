@@ -255,7 +255,7 @@ doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_addr(
 	const struct doca_rdma_connection *rdma_connection, struct doca_rdma_addr **addr);
 
-/* Identifiers of rdma_cm: this device has none. INVALID_VALUE: NULL; NOT_SUPPORTED: always else. */
+/* Identifiers of rdma_cm are not supported. INVALID_VALUE: NULL; NOT_SUPPORTED: always else. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id, void *private_data,
 			uint8_t private_data_len, struct doca_rdma_connection **rdma_connection);
