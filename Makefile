@@ -3,7 +3,7 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-clients \
+.PHONY: all help deps demo check packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-clients \
 	test-pyverbs test-interop fuzz bench asan ubsan tsan clang format format-check clean
 
 all: deps ## build (the default)
@@ -23,6 +23,10 @@ demo: ## install what is missing, build, and show dpa0 at work
 test: ## all but the long tests: unit, integration (quick), pyverbs, sanitizers, fuzz for a minute
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS)
+
+check: ## a minute: what changed since origin/main, its unit tests, a smoke test
+	@scripts/install-deps --test
+	@scripts/check --build $(BUILD) -j$(JOBS)
 
 test-unit: ## unit tests only
 	@scripts/install-deps --test
