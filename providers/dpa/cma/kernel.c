@@ -241,6 +241,9 @@ static bool restarts(void)
 }
 
 /*
+ * The timer's expiration is taken away, as by the read() of a channel without a kernel: it may have
+ * been one without an event (engine.c). Who finds none there has looked in vain.
+ *
  * In a forked child the program's descriptor still shows the kernel's events, which are the
  * parent's: there the timer alone counts.
  */
@@ -250,7 +253,7 @@ int cma_kernel_wait(struct cma_channel *ch)
 	uint64_t expirations;
 
 	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
-		return EAGAIN;
+		return read(ch->timer, &expirations, sizeof(expirations)) < 0 ? errno : 0;
 	if (ppoll(&p, 1, NULL, NULL) < 0)
 		return errno == EINTR && restarts() ? 0 : errno;
 	if (read(ch->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)

@@ -58,7 +58,7 @@ static int no_kernel(struct stat *st)
 }
 
 /* Whatever the machine has: test_kernel.c has a model of one. */
-__attribute__((constructor)) static void leave_the_kernel_out(void)
+__attribute__((constructor(101))) static void leave_the_kernel_out(void)
 {
 	cma_kernel_door.open = no_kernel;
 }

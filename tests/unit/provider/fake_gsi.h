@@ -19,6 +19,7 @@ struct fake_gsi {
 	_Atomic int services, ids; /* that are held */
 	/* errno of the next id_new, listen, route; 0: it succeeds */
 	int fail_id, fail_listen, fail_route;
+	uint8_t gid[16]; /* an address beside those of the loopback; all 0: none */
 	/* 127.0.0.far is another host, which answers nothing; 0: there is none */
 	uint8_t far;
 	/* it says that nobody has port 4791 there; `forged`: by somebody who saw no packet */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * model.h - a model of the kernel's rdma_cm behind cma_kernel_door: it answers commands as Linux
+ * 6.1's ucma.c and cma.c do. One real device, with the addresses MODEL_V4 and MODEL_V6; what is
+ * sent from it arrives at its own listeners.
+ */
+#ifndef CMA_TEST_MODEL_H
+#define CMA_TEST_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define MODEL_V4   "10.77.0.2"
+#define MODEL_V6   "fd77::2"
+#define MODEL_GUID UINT64_C(0x0102030405060708) /* as it is in answers */
+
+struct model {
+	bool absent;	 /* the node or the device is not there */
+	int fail_listen; /* errno of the next LISTEN, CREATE_ID; 0: it succeeds */
+	int fail_create;
+	uint16_t taken;			  /* port that another process has, 0: none */
+	uint32_t refuse_ports;		  /* so many BINDs of a wildcard find their port taken */
+	_Atomic uint32_t files, ids, mcs; /* that exist */
+	_Atomic uint32_t commands;
+	uint32_t options; /* SET_OPTION that succeeded */
+	dev_t dev;
+};
+extern struct model model;
+
+/* Puts the model in the kernel's place. */
+void model_install(void);
+/* The number in the kernel that an id with this uid has; UINT32_MAX: none. */
+uint32_t model_id(uint64_t uid);
+/* Port that it is bound to, 0: none. */
+uint16_t model_port(uint32_t id);
+bool model_listens(uint16_t port);
+/* An event for the id out of nothing, as when the device is removed. */
+void model_event(uint32_t id, uint32_t type);
+
+#endif
