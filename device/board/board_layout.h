@@ -78,6 +78,16 @@ struct dpa_board_ask {
 	char text[DPA_BOARD_ASK_TEXT];
 };
 
+/*
+ * A connection of rdma_cm that was refused, for tools: refusal.c. Written while seq is odd: a CAS
+ * makes it odd, a writer that finds it odd gives up. 64 bytes.
+ */
+#define DPA_BOARD_REFUSALS 8u
+struct dpa_board_refusal {
+	_Atomic uint64_t seq;
+	_Atomic uint64_t words[7];
+};
+
 /* The head page. */
 struct dpa_board_head {
 	struct dpa_board_ident ident;
@@ -129,7 +139,11 @@ struct dpa_board_head {
 	 * The latter only grows (CAS) */
 	_Atomic uint32_t cmid_next, cmid_window;
 	_Atomic uint32_t cm_died; /* endpoints whose process was reaped; under the lock (release) */
-	uint8_t rsvd2[3072 - 2120];
+	/* ---- 2120: refusal.c; the number of the next one */
+	_Atomic uint32_t refusal_next;
+	uint32_t rsvd5;
+	struct dpa_board_refusal refusals[DPA_BOARD_REFUSALS];
+	uint8_t rsvd2[3072 - 2640];
 	/* ---- 3072: who polled on each processor last (relaxed); a hint: dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -322,6 +336,8 @@ _Static_assert(sizeof(struct dpa_gsi_id) == 88, "id");
 _Static_assert(sizeof(struct dpa_board_service) == 64, "service");
 _Static_assert(sizeof(struct dpa_board_cmid) == 256, "cmid");
 _Static_assert(offsetof(struct dpa_board_head, services_used) == 2104, "head");
+_Static_assert(offsetof(struct dpa_board_head, refusals) == 2128, "head");
+_Static_assert(offsetof(struct dpa_board_head, poller) == 3072, "head");
 _Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
 _Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");
 _Static_assert(offsetof(struct dpa_board_shm, cmids) == DPA_BOARD_OFF_CMIDS, "file");

@@ -408,6 +408,49 @@ bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 	return held;
 }
 
+/* In [from, to): the locks of all open files. A query returns any one of them, so split at it. */
+static void each_lock(int fd, int64_t from, int64_t to, dpa_cm_port_fn *fn, void *arg)
+{
+	static const uint16_t spaces[] = {DPA_CM_PS_TCP, DPA_CM_PS_UDP, DPA_CM_PS_IPOIB,
+					  DPA_CM_PS_IB};
+
+	while (from < to) {
+		struct flock l = {.l_type = F_WRLCK,
+				  .l_whence = SEEK_SET,
+				  .l_start = from,
+				  .l_len = to - from};
+		int64_t at, end;
+
+		if (fcntl(fd, F_OFD_GETLK, &l) || l.l_type == F_UNLCK)
+			return;
+		at = l.l_start > from ? l.l_start : from;
+		end = l.l_len && l.l_start + l.l_len < to ? l.l_start + l.l_len : to;
+		each_lock(fd, from, at, fn, arg);
+		for (; at < end; at++) {
+			uint64_t n = (uint64_t)(at - PORT_BYTES);
+
+			if (n % 4 == BYTE_LISTEN)
+				fn(arg, spaces[n >> 18 & 3], (uint16_t)(n >> 2));
+		}
+		from = end;
+	}
+}
+
+int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg)
+{
+	char path[192];
+	int fd, rc = dpa_cm_ports_path(path, sizeof(path));
+
+	if (rc)
+		return rc;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno;
+	each_lock(fd, PORT_BYTES, PORT_BYTES + (8ll << 18), fn, arg);
+	close(fd);
+	return 0;
+}
+
 int dpa_cm_port_release(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
 	struct need need[MAX_BYTES];

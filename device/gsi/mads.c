@@ -301,3 +301,9 @@ bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)
 	g->orphan_at = 0;
 	return false;
 }
+
+void dpa_hw_gsi_note(struct dpa_hw_gsi *g, const struct dpa_gsi_refusal *r)
+{
+	if (dpa_gsi_alive(g))
+		dpa_board_refused(g->hw->board, r);
+}

@@ -83,6 +83,12 @@ int dpa_cm_port_narrow(struct dpa_cm_ports *ports, struct dpa_cm_claim *c, const
  * it is of? False, too, where the file cannot be read. Some microseconds.
  */
 bool dpa_cm_port_listens(uint16_t ps, uint16_t port);
+/*
+ * For tools: call fn for each port that a claim of the namespace listens at, whichever process and
+ * user it is of. 0, or the errno of the file: ENOENT: nobody claims a port.
+ */
+typedef void dpa_cm_port_fn(void *arg, uint16_t ps, uint16_t port);
+int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg);
 /* Gives the claim up. *c as the claim left it. ENOENT: the channel has none like it. */
 int dpa_cm_port_release(struct dpa_cm_ports *ports, const struct dpa_cm_claim *c);
 

@@ -132,6 +132,25 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id);
  */
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id);
 
+/* Why a connection was refused, for tools: dpactl doctor. */
+enum dpa_gsi_why {
+	DPA_GSI_SENT_REJ = 1, /* this side refused it; reason: of the REJ, or the status of SIDR */
+	DPA_GSI_GOT_REJ,      /* the peer refused it; reason as above */
+	DPA_GSI_NO_ANSWER,
+	DPA_GSI_NO_PORT, /* the peer's host refuses packets to UDP port 4791 */
+	DPA_GSI_BACKLOG, /* the listener's backlog was full: the request was dropped */
+};
+struct dpa_gsi_refusal {
+	uint64_t service_id;
+	uint8_t peer[16]; /* GID */
+	uint16_t reason;
+	uint8_t why;  /* enum dpa_gsi_why */
+	uint8_t sidr; /* 1: UD; reason is a status of SIDR_REP */
+	uint8_t rsvd[4];
+};
+/* Record it in the state of the adapter instance. */
+void dpa_hw_gsi_note(struct dpa_hw_gsi *gsi, const struct dpa_gsi_refusal *r);
+
 /* The route from an address of this namespace to another address, as the kernel has it now. */
 struct dpa_hw_route {
 	uint32_t sgid_index;

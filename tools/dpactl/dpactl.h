@@ -44,6 +44,8 @@ void cm_json(struct ctl *c, const struct proc *p, struct json_object *o);
 void cm_text(struct ctl *c, const struct proc *p, uint32_t n);
 /* "TCP 7174 at 127.0.0.1, ..." of all processes that live; "": nothing listens. Cut off at len. */
 void cm_listeners(struct ctl *c, char *text, size_t len);
+/* Port space of a service of rdma_cm; NULL: another one (AF_IB). */
+const char *cm_space_name(const struct dpa_gsi_service *s);
 
 /* fault.c: processes with QPs that do not follow that generation of what is asked yet. */
 uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);

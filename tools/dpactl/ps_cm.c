@@ -18,7 +18,7 @@ static const char *state_name(uint32_t state)
 }
 
 /* A service of an rdma_cm port: its port space; NULL: another one (AF_IB). */
-static const char *space_name(const struct dpa_gsi_service *s)
+const char *cm_space_name(const struct dpa_gsi_service *s)
 {
 	if (s->mask != UINT64_MAX)
 		return NULL;
@@ -78,7 +78,7 @@ void cm_listeners(struct ctl *c, char *text, size_t len)
 
 	text[0] = '\0';
 	for (uint32_t i = 0; dpa_board_service_next(c->b, &i, &s, &slot, &gen); i++) {
-		space = space_name(&s);
+		space = cm_space_name(&s);
 		if (space && n < len && dpa_board_alive(c->b, slot, gen))
 			n += (size_t)snprintf(text + n, len - n, "%s%s %u at %s", n ? ", " : "",
 					      space, (unsigned)(s.service_id & 0xffff),
@@ -91,7 +91,7 @@ void cm_listeners(struct ctl *c, char *text, size_t len)
 static void service_json(void *arg, const struct dpa_gsi_service *s)
 {
 	struct json_object *o = json_object_new_object();
-	const char *space = space_name(s);
+	const char *space = cm_space_name(s);
 	char text[64];
 
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)s->service_id);
@@ -138,7 +138,7 @@ struct table {
 
 static void service_text(void *arg, const struct dpa_gsi_service *s)
 {
-	const char *space = space_name(s);
+	const char *space = cm_space_name(s);
 	struct table *t = arg;
 	char text[64];
 

@@ -167,6 +167,7 @@ struct cma_conn {
 	struct cma_id *id; /* NULL: nobody's any more */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
+	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
 	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
 	struct cma_conn *reach_next, **reach_prev;
 };
@@ -341,6 +342,8 @@ uint32_t cma_random(void);
 struct cma_conn *cma_conn_new(struct cma_id *id);
 /* A step of c. It may free c. */
 int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
+/* Record that the connection was refused, for tools. */
+void cma_note(const struct cma_conn *c, enum dpa_gsi_why why, int reason);
 /* The id leaves its connection, which goes on alone for as long as it has to. */
 void cma_conn_leave(struct cma_conn *c);
 void cma_conn_free(struct cma_conn *c);

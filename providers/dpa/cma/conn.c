@@ -101,6 +101,17 @@ static void publish(struct cma_conn *c)
 	dpa_hw_gsi_id_set(cma.gsi, &g);
 }
 
+void cma_note(const struct cma_conn *c, enum dpa_gsi_why why, int reason)
+{
+	struct dpa_gsi_refusal r = {.service_id = c->cm.service_id,
+				    .why = (uint8_t)why,
+				    .sidr = c->cm.qp == DPA_CM_QP_UD,
+				    .reason = (uint16_t)reason};
+
+	memcpy(r.peer, c->addr.dgid, sizeof(r.peer));
+	dpa_hw_gsi_note(cma.gsi, &r);
+}
+
 static void send_mad(struct cma_conn *c, const struct dpa_mad *m)
 {
 	uint8_t buf[DPA_MAD_BYTES];

@@ -138,6 +138,8 @@ static int reject_id(struct cma_id *id, const void *data, size_t len, uint16_t r
 		in.status = DPA_CM_SIDR_REJECTED;
 		in.conn = &none;
 	}
+	cma_note(id->conn, DPA_GSI_SENT_REJ,
+		 id->qp_type == IBV_QPT_UD ? DPA_CM_SIDR_REJECTED : reason);
 	return cma_step(id->conn, &in);
 }
 

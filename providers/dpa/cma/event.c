@@ -121,9 +121,11 @@ void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev)
 		cma_event(id, CMA_ESTABLISHED, 0);
 		break;
 	case DPA_CM_EV_REJ:
+		cma_note(c, DPA_GSI_GOT_REJ, ev->status);
 		tell(id, CMA_REJECTED, ev);
 		break;
 	case DPA_CM_EV_UNREACHABLE:
+		cma_note(c, c->gone ? DPA_GSI_NO_PORT : DPA_GSI_NO_ANSWER, 0);
 		tell(id, CMA_UNREACHABLE, ev);
 		break;
 	case DPA_CM_EV_DREQ:
@@ -135,6 +137,8 @@ void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev)
 		tell(id, CMA_TIMEWAIT_EXIT, ev);
 		break;
 	case DPA_CM_EV_SIDR_REP:
+		if (ev->status)
+			cma_note(c, DPA_GSI_GOT_REJ, ev->status);
 		tell(id, ev->status ? CMA_UNREACHABLE : CMA_ESTABLISHED, ev);
 		break;
 	default:

@@ -9,6 +9,25 @@
 #define REJ_INVALID_ID	6  /* IBA table 111: communication id */
 #define REJ_INVALID_GID 12 /* primary remote port GID */
 
+static bool is_req(const struct dpa_mad *m)
+{
+	return m->attr == DPA_CM_REQ;
+}
+
+static void note_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
+			 enum dpa_gsi_why why, uint16_t reason)
+{
+	struct dpa_gsi_refusal r = {
+		.service_id = is_req(m) ? m->req.service_id : m->sidr_req.service_id,
+		.why = (uint8_t)why,
+		.sidr = !is_req(m),
+		.reason = is_req(m) ? reason : DPA_CM_SIDR_UNSUPPORTED,
+	};
+
+	memcpy(r.peer, from->dgid, sizeof(r.peer));
+	dpa_hw_gsi_note(cma.gsi, &r);
+}
+
 static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
 {
 	uint8_t buf[DPA_MAD_BYTES];
@@ -16,11 +35,8 @@ static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uin
 
 	if (dpa_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
 		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
-}
-
-static bool is_req(const struct dpa_mad *m)
-{
-	return m->attr == DPA_CM_REQ;
+	if (m->attr == DPA_CM_REQ || m->attr == DPA_CM_SIDR_REQ)
+		note_request(from, m, DPA_GSI_SENT_REJ, reason);
 }
 
 /* The addresses of a request's id: those of the IP CM header; without one its GIDs. */
@@ -116,8 +132,10 @@ static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 		refuse(from, m, DPA_CM_REJ_CONSUMER);
 		return;
 	}
-	if (!listener->backlog)
-		return; /* the peer repeats it */
+	if (!listener->backlog) { /* the peer repeats it */
+		note_request(from, m, DPA_GSI_BACKLOG, 0);
+		return;
+	}
 	id = request_id(listener, from);
 	if (!id)
 		return;

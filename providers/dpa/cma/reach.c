@@ -151,6 +151,7 @@ static void gone(struct cma_peer *p)
 
 	for (; c; c = next) {
 		next = c->reach_next;
+		c->gone = true;
 		cma_step(c, &in);
 	}
 }

@@ -488,3 +488,39 @@ Test(board_cm, all_services_and_no_more)
 	cr_assert_eq(dpa_board_service_add(a, &s, &at), 0);
 	dpa_board_close(a);
 }
+
+/* ------------------------------------------------------------------- refusals */
+
+/* The last eight, the newest one first; for tools. */
+Test(board_cm, refusals)
+{
+	struct dpa_gsi_refusal what = {.why = DPA_GSI_GOT_REJ, .reason = 8, .peer = {[15] = 9}};
+	struct dpa_board *a = bt_open(), *b = bt_open();
+	struct dpa_board_refused r;
+
+	cr_expect_not(dpa_board_refused_get(a, 0, &r));
+	for (uint32_t i = 1; i <= 20; i++) {
+		what.service_id = i;
+		dpa_board_refused(i % 2 ? a : b, &what);
+		cr_assert(dpa_board_refused_get(b, 0, &r));
+		cr_assert_eq(memcmp(&r.what, &what, sizeof(what)), 0);
+		cr_assert_eq(r.pid, (uint32_t)getpid());
+		cr_assert_leq(r.time, (uint64_t)time(NULL));
+		for (uint32_t n = 0; n < 8; n++) {
+			cr_assert_eq(dpa_board_refused_get(b, n, &r), n < i, "%u of %u", n, i);
+			if (n < i)
+				cr_assert_eq(r.what.service_id, i - n);
+		}
+		cr_assert_not(dpa_board_refused_get(b, 8, &r));
+	}
+	/* a writer died: its record is not read, and nobody waits for it */
+	a->shm->head.refusals[19 % 8].seq |= 1;
+	cr_expect_not(dpa_board_refused_get(b, 0, &r));
+	cr_expect(dpa_board_refused_get(b, 1, &r));
+	for (uint32_t i = 0; i < 8; i++)
+		dpa_board_refused(a, &what);
+	cr_expect_not(dpa_board_refused_get(b, 0, &r));
+	cr_expect(dpa_board_refused_get(b, 1, &r));
+	dpa_board_close(a);
+	dpa_board_close(b);
+}

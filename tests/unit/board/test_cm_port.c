@@ -6,6 +6,7 @@
 #include "util.h"
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -482,4 +483,47 @@ Test(cm_port, claims_of_many_processes)
 	cr_expect_eq(r->not_opened, 0);
 	cr_expect_eq(r->wrong, 0, "%d of %d claims", r->wrong, r->claims);
 	cr_expect_gt(r->claims, 100);
+}
+
+struct listed {
+	uint32_t n, bits; /* of 3 ports in each space */
+};
+
+static void list_one(void *arg, uint16_t ps, uint16_t port)
+{
+	struct listed *l = arg;
+	uint32_t space = ps == DPA_CM_PS_TCP   ? 0
+			 : ps == DPA_CM_PS_UDP ? 1
+			 : ps == DPA_CM_PS_IB  ? 3
+					       : 2;
+
+	l->n++;
+	if (port >= 7174 && port < 7177)
+		l->bits |= 1u << (space * 3 + port - 7174);
+}
+
+/* What listens in the namespace, whoever it is of: for tools. */
+Test(cm_port, listeners_are_listed)
+{
+	struct dpa_cm_claim c = claim("6*", 7174), d = claim("41", 7175), idle = claim("4*", 7176);
+	struct listed l = {0};
+	struct dpa_cm_ports *p, *q;
+	char path[192];
+
+	cr_assert_eq(unshare(CLONE_NEWUSER | CLONE_NEWNET) && unshare(CLONE_NEWNET), 0);
+	cr_assert_eq(dpa_cm_ports_path(path, sizeof(path)), 0);
+	cr_assert_eq(dpa_cm_ports_open(path, &p), 0);
+	cr_assert_eq(dpa_cm_ports_open(path, &q), 0);
+	cr_assert_eq(dpa_cm_port_claim(p, &c), 0);
+	d.ps = DPA_CM_PS_IB;
+	cr_assert_eq(dpa_cm_port_claim(q, &d), 0);
+	cr_assert_eq(dpa_cm_port_claim(q, &idle), 0);
+	cr_assert_eq(dpa_cm_port_each(list_one, &l), 0);
+	cr_expect_eq(l.n, 0, "nobody listens yet");
+	cr_assert_eq(dpa_cm_port_listen(p, &c), 0);
+	cr_assert_eq(dpa_cm_port_listen(q, &d), 0);
+	cr_assert_eq(dpa_cm_port_each(list_one, &l), 0);
+	cr_expect_eq(l.bits, 1u << 0 | 1u << (3 * 3 + 1), "%#x", l.bits);
+	dpa_cm_ports_close(q);
+	dpa_cm_ports_close(p);
 }

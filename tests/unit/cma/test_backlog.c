@@ -39,6 +39,8 @@ Test(cma_backlog, a_request_beyond_it_is_dropped)
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	expect_none(p.s);
 	expect_none(p.c); /* no answer: they are repeated after 6 s */
+	cr_expect_eq(fake_gsi.notes, 2);
+	cr_expect_eq(fake_gsi.noted.why, DPA_GSI_BACKLOG);
 	/* what was delivered does not count any more */
 	id[0] = pair_route(&p, PS_TCP, QP_RC, UID + 20);
 	cr_assert_eq(connect_id(p.c, id[0], &(struct conn){.qpn = new_qpn()}), 0);

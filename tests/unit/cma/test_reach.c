@@ -111,6 +111,10 @@ Test(cma_reach, a_request_ends_soon)
 	cr_assert(event_within(5));
 	expect_of(ch, &ev, EV_UNREACHABLE, UID, id);
 	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_assert_eq(fake_gsi.notes, 1);
+	cr_expect_eq(fake_gsi.noted.why, DPA_GSI_NO_PORT);
+	cr_expect_eq(fake_gsi.noted.service_id, (uint64_t)PS_TCP << 16 | PORT);
+	cr_expect_eq(fake_gsi.noted.peer[15], FAR_N);
 	cr_assert_eq(destroy(ch, id, NULL), 0);
 	settle();
 	cr_assert_eq(fake_gsi.ids, 0);

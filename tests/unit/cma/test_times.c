@@ -63,6 +63,7 @@ Test(cma_times, a_request_is_repeated_16_times)
 	pass(7);
 	expect_of(p.c, &ev, EV_UNREACHABLE, UID + 2, p.active);
 	cr_assert_eq(ev.status, -ETIMEDOUT);
+	cr_expect_eq(fake_gsi.noted.why, DPA_GSI_NO_ANSWER);
 	cr_assert_eq(atomic_load(&sent[REQ]), 16);
 	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
 	settle();

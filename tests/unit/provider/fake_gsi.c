@@ -283,3 +283,11 @@ bool dpa_hw_gsi_refused(struct dpa_hw_gsi *gsi, uint8_t dgid[16], uint64_t *tid)
 	memcpy(dgid, gid, sizeof(gid));
 	return *tid;
 }
+
+void dpa_hw_gsi_note(struct dpa_hw_gsi *gsi, const struct dpa_gsi_refusal *r)
+{
+	pthread_mutex_lock(&gsi->lock);
+	fake_gsi.noted = *r;
+	fake_gsi.notes++;
+	pthread_mutex_unlock(&gsi->lock);
+}

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <dpa_hw.h>
 
 struct dpa_gsi_addr;
 struct dpa_gsi_id;
@@ -25,6 +26,9 @@ struct fake_gsi {
 	/* it says that nobody has port 4791 there; `forged`: by somebody who saw no packet */
 	atomic_bool refuses, forged;
 	atomic_int probes;
+	/* the last refusal that was recorded, and how many were */
+	struct dpa_gsi_refusal noted;
+	atomic_int notes;
 };
 extern struct fake_gsi fake_gsi;
 

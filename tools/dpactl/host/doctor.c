@@ -491,7 +491,9 @@ void cmd_doctor(struct ctl *c)
 	look_at_permissions(&v);
 	look_at_board(&v);
 	look_at_port(&v);
+	look_at_firewall(&v);
 	look_at_rdma_cm(&v);
+	look_at_refusals(&v);
 	look_at_list(&v);
 	if (c->json)
 		print_json(v.list);

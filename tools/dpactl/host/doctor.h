@@ -28,5 +28,9 @@ void say(struct visit *v, enum verdict how, const char *what, const char *mend, 
 
 /* rdma_cm.c: the library, the file of the ports, and what a connection can be refused for. */
 void look_at_rdma_cm(struct visit *v);
+/* refusals.c: the last refused connections, ports of other users, adapters with another /dev/shm */
+void look_at_refusals(struct visit *v);
+/* firewall.c: rules of nftables that concern UDP 4791; needs CAP_NET_ADMIN */
+void look_at_firewall(struct visit *v);
 
 #endif
