@@ -91,25 +91,28 @@ class Meeting:
                            self.place.server.tcp_tables()):
             raise Failed(f"nobody listens on TCP port {port}\n" + self.texts())
 
-    def connect(self, s, argv, refused=None, env=None, limit=60):
-        """Run a client to its end. It is run again as long as the server, which has only just been
-        started, refuses it: `refused` is what it says then. Returns the client's output."""
+    def listens(self, s, limit=60):
+        """Wait until dpactl shows that the server listens by rdma_cm."""
+        ps = [os.path.join(self.build, "bin", "dpactl"), "ps"]
         end = time.monotonic() + patience(limit)
-        while True:
-            c = self.start(self.place.client, argv, env)
-            while c.poll() is None and time.monotonic() < end:
-                if s is not None and (s.poll() or 0):
-                    end = min(end, time.monotonic() + 10)  # the client may wait for ever
-                try:
-                    c.wait(0.05)
-                except subprocess.TimeoutExpired:
-                    pass
-            out = output(c)
-            again = refused and re.search(refused, out) and s.poll() is None
-            if not again or time.monotonic() > end:
-                break
-            self.started.remove(c)
-            c.out.close()
+        while not re.search(rf"^ *{s.pid} +(TCP|UDP|IB|IPOIB) ", self.place.server.run(ps, 30).out,
+                            re.M):
+            if s.poll() is not None or time.monotonic() > end:
+                raise Failed("the server does not listen by rdma_cm\n" + self.texts())
+            time.sleep(0.02)
+
+    def connect(self, s, argv, env=None, limit=60):
+        """Run a client to its end, once: a refusal is a failure. Returns its output."""
+        end = time.monotonic() + patience(limit)
+        c = self.start(self.place.client, argv, env)
+        while c.poll() is None and time.monotonic() < end:
+            if s is not None and (s.poll() or 0):
+                end = min(end, time.monotonic() + 10)  # the client may wait for ever
+            try:
+                c.wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
+        out = output(c)
         if c.poll() is None:
             raise Failed("the client did not finish in time\n" + self.texts())
         if c.returncode:
@@ -136,10 +139,11 @@ class Meeting:
         end = time.monotonic()
         return "".join(finish(p, end).text() for p in self.started[-6:])
 
-    def pair(self, server, client, refused=None, forever=False, ready=None, env=None, limit=60):
-        """Server and client, both to their ends; returns both outputs."""
-        s = self.serve(server, env, ready, limit)
-        out = self.connect(s, client, refused, env, limit)
+    def pair(self, server, client, forever=False, env=None, limit=60):
+        """A server that listens by rdma_cm and its client, both to their ends; returns both outputs."""
+        s = self.serve(server, env)
+        self.listens(s, limit)
+        out = self.connect(s, client, env, limit)
         return self.close(s, forever, limit), out
 
     def require(self, out, *patterns):
