@@ -98,6 +98,8 @@ int dpa_copy_pull(struct dpa_peer *peer, const struct iovec *dst, int ndst, cons
 /* False: the CQ overran, and the entry is lost. */
 bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
 /* n of them, under one lock and with one store of the index: how many had room. */
+/* True: the consumer has not taken all entries of this QP yet. */
+bool dpa_cq_has(struct dpa_hw_cq *cq, uint32_t qpn);
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n);
 /* The same for a QP, under its lock: one that cannot report goes to the error state before long. */
 void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
@@ -292,6 +294,11 @@ void dpa_link_fini(struct dpa_hw *hw);
 /* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
 void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
+/*
+ * Takes what the processes of this adapter instance have published for this one before the call.
+ * Waits for a thread that drains a lane. No lock may be held.
+ */
+void dpa_peers_drain(struct dpa_hw *hw);
 void dpa_peer_doubt(struct dpa_peer *p);
 /* Asks the board about the doubtful; true if some still are. Service thread. */
 bool dpa_peers_check(struct dpa_hw *hw);
@@ -412,6 +419,11 @@ bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
 /* None that was taken over for this peer is in anybody's hand any more. No QP's lock may be held.
  */
 void dpa_acks_wait(struct dpa_peer *peer);
+/*
+ * Before a QP ends: all ACKs of messages that the application has completions of are published
+ * (ctx/qp.c). So the peer has them before whatever the application does next. No lock may be held.
+ */
+void dpa_qp_acks_out(struct dpa_hw *hw, struct dpa_peer *peer);
 /* Sends the ACKs that wait (link/frame.c). No lock may be held. */
 void dpa_acks_send(struct dpa_hw *hw);
 /* The same at exit(): no lock is waited for, whoever has one. What is under such a lock is lost. */

@@ -296,6 +296,22 @@ void dpa_hw_cq_unlock(struct dpa_hw_cq *cq)
 	dpa_spin_unlock(&cq->lock);
 }
 
+bool dpa_cq_has(struct dpa_hw_cq *cq, uint32_t qpn)
+{
+	bool has = false;
+	uint32_t mask, ci;
+
+	dpa_spin_lock(&cq->lock);
+	mask = (1u << cq->log_size) - 1;
+	ci = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+	if (cq->pi - ci <=
+	    mask + 1) /* else it ignores overrun, and nothing in it can be told apart */
+		for (; ci != cq->pi && !has; ci++)
+			has = cq->buf[ci & mask].qpn == qpn;
+	dpa_spin_unlock(&cq->lock);
+	return has;
+}
+
 uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq)
 {
 	return cq->pi;

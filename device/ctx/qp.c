@@ -466,6 +466,13 @@ err_qpn:
 	return ret;
 }
 
+void dpa_qp_acks_out(struct dpa_hw *hw, struct dpa_peer *peer)
+{
+	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
+	if (peer && !peer->wire)
+		dpa_acks_wait(peer); /* or be in the hands of a thread that drains its lane */
+}
+
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
@@ -481,9 +488,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_responder_flush(qp);
 	peer = qp->peer;
 	dpa_qp_leave(qp);
-	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
-	if (peer && !peer->wire)
-		dpa_acks_wait(peer); /* or be in the hands of a thread that drains its lane */
+	dpa_qp_acks_out(hw, peer);
 	pthread_mutex_lock(&hw->ctl);
 	dpa_qplock_lock(&qp->lock);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);

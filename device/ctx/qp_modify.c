@@ -195,6 +195,7 @@ static void enter(struct dpa_hw_qp *qp, uint32_t state)
 		to_reset(qp);
 		return;
 	case DPA_QPS_ERR:
+		dpa_responder_flush(qp); /* as for RESET */
 		dpa_qp_to_error(qp);
 		return;
 	case DPA_QPS_RTR:
@@ -254,6 +255,7 @@ static bool may_leave(uint32_t from, uint32_t to)
 
 int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
+	struct dpa_peer *peer;
 	int ret;
 
 	if (qp->branch) {
@@ -272,12 +274,15 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 		dpa_qp_leave(qp);
 		return EINVAL; /* an error came between the driver's look and this call */
 	}
+	peer = qp->peer; /* RESET forgets it */
 	take_values(qp, a, mask);
 	if (mask & DPA_QPM_STATE)
 		enter(qp, a->state);
 	dpa_grant(qp); /* permissions may have changed */
 	dpa_branch_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
 	dpa_qp_leave(qp);
+	if ((mask & DPA_QPM_STATE) && (a->state == DPA_QPS_ERR || a->state == DPA_QPS_RESET))
+		dpa_qp_acks_out(qp->hw, peer);
 	return 0;
 }
 

@@ -151,6 +151,13 @@ struct dpa_gsi_refusal {
 /* Record it in the state of the adapter instance. */
 void dpa_hw_gsi_note(struct dpa_hw_gsi *gsi, const struct dpa_gsi_refusal *r);
 
+/*
+ * True: the program has not polled all completions of this connected QP of the calling process.
+ * Takes in first what has arrived for the process before the call: what a peer sent before the
+ * message that ends the connection counts. False, too: there is no such QP.
+ */
+bool dpa_hw_gsi_unread(struct dpa_hw_gsi *gsi, uint32_t qpn);
+
 /* The route from an address of this namespace to another address, as the kernel has it now. */
 struct dpa_hw_route {
 	uint32_t sgid_index;

@@ -236,7 +236,8 @@ static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
 	dpa_spin_unlock(&hw->hot_lock);
 }
 
-/* What the peer had published before it died still counts; a lane holds so much and no more. */
+/* What the peer had published before it died, or before it ended a connection, still counts; a lane
+ * holds so much and no more. */
 static void drain_last(struct dpa_peer *p)
 {
 	uint32_t n = 0;
@@ -251,6 +252,18 @@ static void drain_last(struct dpa_peer *p)
 			if (!got)
 				dpa_relax(&n); /* another thread is at it */
 		}
+}
+
+void dpa_peers_drain(struct dpa_hw *hw)
+{
+	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
+
+		if (!p)
+			continue;
+		drain_last(p);
+		dpa_acks_wait(p); /* a thread may be at the last of it */
+	}
 }
 
 /* Service thread only. */

@@ -184,10 +184,11 @@ struct cma_peer {
 	uint32_t probes;
 };
 
-/* A request that no listener takes yet: see engine.c. */
+/* A request that no listener takes yet, or a DREQ that waits for the program: see engine.c. */
 struct cma_early {
 	struct cma_early *next;
 	uint64_t until, look;
+	bool dreq;
 	struct dpa_gsi_addr from;
 	uint8_t mad[DPA_MAD_BYTES];
 };
@@ -391,8 +392,9 @@ void cma_watch(void);
 void cma_early_look(void);
 
 /*
- * ---- mad.c, locked: one message of QP1. False: it is a request that nobody listens for, and the
- * caller keeps it for another try. last: there is no other try, it is refused.
+ * ---- mad.c, locked: one message of QP1. False: the caller keeps it for another try: a request
+ * that nobody listens for, a DREQ while completions of its QP wait for the program. last: there is
+ * no other try; the request is refused, the DREQ taken.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
 /* Is it an address of this host? */

@@ -6,6 +6,11 @@
  * second time as soon as the first connection stands, while their peer is still about to listen
  * (perftest's -R -c UD).
  *
+ * A DREQ is kept, too, 50 ms at most, while the program has not polled all completions of that QP.
+ * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
+ * completions that came between the two looks. On hardware a DREQ takes longer than such a program
+ * needs for a round; here a thread that is not running for a moment would miss them.
+ *
  * In a forked child the thread and the device are not there. Connections are the parent's; ids and
  * listeners go on here once the parent has ended (daemon(3)): cma_inherit(). A child that waits at
  * its channel learns of that by the channel's timer: once a process has forked, it lets the timers
@@ -27,6 +32,8 @@
 
 #define EARLY_MS   20
 #define EARLY_LOOK 5
+#define DREQ_MS	   50
+#define DREQ_LOOK  1
 #define EARLY_MAX  1024u
 #define STAND_MS   1000
 /* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
@@ -51,7 +58,12 @@ void cma_engine_wake(void)
 		ready(&cma.wake);
 }
 
-/* ----------------------------------------------------------- early requests */
+/* ------------------------------------------------------------ MADs that wait */
+
+static bool is_dreq(const uint8_t mad[DPA_MAD_BYTES])
+{
+	return (mad[16] << 8 | mad[17]) == DPA_CM_DREQ;
+}
 
 static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES])
 {
@@ -62,8 +74,9 @@ static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MA
 		return;
 	}
 	e->next = NULL;
-	e->until = cma_now() + EARLY_MS;
-	e->look = cma_now() + EARLY_LOOK;
+	e->dreq = is_dreq(mad);
+	e->until = cma_now() + (e->dreq ? DREQ_MS : EARLY_MS);
+	e->look = cma_now() + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
 	e->from = *from;
 	memcpy(e->mad, mad, DPA_MAD_BYTES);
 	*cma.early_tail = e;
@@ -86,13 +99,13 @@ static void look_at_early(bool all)
 		e->next = NULL;
 		if ((all || last || now >= e->look) &&
 		    (cma_receive(&e->from, e->mad, last) ||
-		     (!all && dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad)))) {
+		     (!all && !e->dreq && dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad)))) {
 			free(e);
 			cma.num_early--;
 			continue;
 		}
 		if (now >= e->look)
-			e->look = now + EARLY_LOOK;
+			e->look = now + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
 		*cma.early_tail = e;
 		cma.early_tail = &e->next;
 	}
@@ -150,8 +163,8 @@ static int until_next(void)
 		next = c->deadline;
 	if (cma_reach_next() < next)
 		next = cma_reach_next();
-	if (cma.early && now + EARLY_LOOK < next)
-		next = now + EARLY_LOOK;
+	for (const struct cma_early *e = cma.early; e; e = e->next)
+		next = e->look < next ? e->look : next;
 	if (cma.forked && cma.hold_due < next)
 		next = cma.hold_due;
 	if (next == UINT64_MAX)

@@ -209,6 +209,12 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 		rtu_came_back(from, m);
 }
 
+/* The QP is the one that CONNECT or ACCEPT named. */
+static bool unread(const struct cma_conn *c)
+{
+	return c->id && c->id->state == CMA_CONNECT && dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn);
+}
+
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
 	struct dpa_cm_input in = {.kind = DPA_CM_MAD};
@@ -227,6 +233,9 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 			refuse(from, &m, DPA_CM_REJ_SERVICE_ID);
 		return last;
 	case DPA_CM_FOUND:
+		if (m.attr == DPA_CM_DREQ && !last && unread((struct cma_conn *)e))
+			return false;
+		__attribute__((fallthrough));
 	case DPA_CM_DUPLICATE:
 		cma_step((struct cma_conn *)e, &in);
 		break;

@@ -103,7 +103,7 @@ def programs():
     yield Case("fi_pingpong -p verbs -e msg", fi_pingpong("verbs", "msg"), ["fi_pingpong"],
                at=((ONE, HERE),))  # two hosts: see docs/rdma-cm.md
     yield Case("fi_pingpong -p verbs;ofi_rxm -e rdm", fi_pingpong("verbs;ofi_rxm", "rdm"),
-               ["fi_pingpong"], at=FULL_ONLY)
+               ["fi_pingpong"], at=((ONE, HERE), (USERS, "v4")))
     for verb in ("read", "write", "send"):
         yield Case(f"fio, {verb}", fio(verb), ["fio"], kinds=V4,
                    at=FEW if verb == "send" else ((ONE, "lo4"),))

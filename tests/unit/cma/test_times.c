@@ -2,6 +2,7 @@
 /* Repetitions, their end, and TIMEWAIT, by a clock of the test's own (whole seconds). */
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 #include "clock.h"
 #include "util.h"
 
@@ -295,4 +296,70 @@ Test(cma_times, beyond_the_backlog)
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
 	expect_of(p.c, &ev, EV_CONNECT_RESPONSE, UID + 11, id[1]);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Connected; the passive side's QP has completions that its program has not polled. */
+static void connect_unread(void)
+{
+	pair_connect(&p);
+	atomic_store(&fake_gsi.unread, new_qpn() - 2); /* ACCEPT had the one before CONNECT */
+}
+
+/* DISCONNECTED comes behind the completions that came before it. */
+Test(cma_times, a_dreq_waits_for_completions)
+{
+	struct event ev;
+	uint64_t begin;
+	bool none;
+
+	connect_unread();
+	begin = now_ms();
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	wait_sent(DREQ, 1);
+	none = !has_event(p.s);
+	cr_expect(none || now_ms() - begin >= 50);
+	cr_expect(atomic_load(&sent[DREP]) == 0 || now_ms() - begin >= 50);
+	atomic_store(&fake_gsi.unread, 0);
+	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
+	cr_assert_eq(ev.status, 0);
+}
+
+Test(cma_times, a_dreq_waits_no_longer_than_that)
+{
+	struct event ev;
+
+	connect_unread();
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	wait_sent(DREQ, 1);
+	pass(1);
+	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
+}
+
+/* The program ends the connection itself meanwhile: each side has its event, and no other. */
+Test(cma_times, a_dreq_that_waits_crosses_another)
+{
+	struct event ev;
+
+	connect_unread();
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	wait_sent(DREQ, 1);
+	cr_assert_eq(disconnect(p.s, p.passive), 0);
+	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
+	cr_assert_eq(destroy(p.s, p.passive, NULL), 0);
+	pass(1);
+	expect_none(p.s);
+	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
+	settle();
+	cr_assert_eq(fake_gsi.services, 1);
 }

@@ -54,6 +54,11 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 	dpa_qplock_leave(&qp->lock);
 }
 
+void dpa_acks_wait(struct dpa_peer *p)
+{
+	(void)p;
+}
+
 int dpa_lane_drain(struct dpa_rx *rx)
 {
 	return 0;

@@ -229,6 +229,12 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id)
 	fake_gsi.ids--;
 }
 
+bool dpa_hw_gsi_unread(struct dpa_hw_gsi *gsi, uint32_t qpn)
+{
+	(void)gsi;
+	return qpn && qpn == fake_gsi.unread;
+}
+
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id)
 {
 	bool left;

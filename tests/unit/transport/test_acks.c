@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* ACKs of several QPs in one slot of a shared memory lane. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include "harness.h"
 #include "link/sock.h"
 
@@ -191,5 +194,84 @@ Test(transport_acks, only_plain_ones_are_taken_over)
 		dpa_owe(qp, 6 + i, DPA_AETH_ACK);
 	}
 	cr_expect_not(dpa_acks_take(&acks, qp), "full");
+	th_free(th);
+}
+
+/* ---- The program has the completion of a message, and ends the connection: the sender must get
+ * its ACK first. */
+
+static void to_error(struct dpa_hw_qp *qp)
+{
+	const struct dpa_qp_attr a = {.state = DPA_QPS_ERR};
+
+	cr_assert_eq(dpa_hw_modify_qp(qp, &a, DPA_QPM_STATE), 0);
+}
+
+Test(transport_acks, leave_before_the_qp_is_in_error)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	struct dpa_hw_qp *qp = th->b.qp;
+	uint32_t lane = qp->lane, n;
+
+	qp->tx = &th->peer->tx[lane];
+	qp->peer = th->peer;
+	n = th->peer->tx[lane].head;
+	dpa_owe(qp, 5, DPA_AETH_ACK);
+	to_error(qp);
+	cr_expect_not(qp->resp.ack_owed);
+	cr_assert_eq(th->peer->tx[lane].head, n + 1);
+	cr_expect_eq(th->lanes[lane].slots[n % DPA_LANE_SLOTS].opcode, DPA_BTH_RC | DPA_BTH_ACK);
+	th_free(th);
+}
+
+struct ending {
+	struct dpa_hw_qp *qp;
+	atomic_bool ended;
+};
+
+static void *end(void *arg)
+{
+	struct ending *e = arg;
+
+	to_error(e->qp);
+	atomic_store(&e->ended, true);
+	return NULL;
+}
+
+/* Another thread has taken over what the QP owes, and has not published it yet. */
+Test(transport_acks, in_the_hands_of_another_thread)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 0});
+	struct ending e = {.qp = th->b.qp};
+	pthread_t t;
+
+	e.qp->tx = &th->peer->tx[e.qp->lane];
+	e.qp->peer = th->peer;
+	dpa_spin_lock(&th->peer->rx[0].lock); /* as one that drains the lane */
+	cr_assert_eq(pthread_create(&t, NULL, end, &e), 0);
+	while (__atomic_load_n(&e.qp->state, __ATOMIC_ACQUIRE) != DPA_QPS_ERR)
+		sched_yield();
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	cr_expect_not(atomic_load(&e.ended));
+	dpa_spin_unlock(&th->peer->rx[0].lock);
+	pthread_join(t, NULL);
+	th_free(th);
+}
+
+/* What the program has not polled of a QP. */
+Test(transport_acks, unread_completions)
+{
+	struct th *th = both_sent();
+	struct dpa_cqe e;
+
+	cr_expect_not(dpa_cq_has(th->b.rcq.cq, th->b.qp->qpn));
+	while (on_lane(th))
+		dpa_lane_drain(&th->peer->rx[0]);
+	cr_expect(dpa_cq_has(th->b.rcq.cq, th->b.qp->qpn));
+	cr_expect(dpa_cq_has(th->a.scq.cq, th->a.qp->qpn));
+	cr_expect_not(dpa_cq_has(th->b.rcq.cq, th->a.qp->qpn), "another QP's");
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_not(dpa_cq_has(th->b.rcq.cq, th->b.qp->qpn), "all are polled");
 	th_free(th);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* unread.c - what the program has not polled yet of a connection that its peer ends. */
+#include "gsi/endpoint.h"
+#include "link/frame.h"
+#include "link/wire.h"
+
+#define WIRE_BATCHES 64 /* a peer that goes on sending ends the loop by this */
+
+/* The completions of the peer's last messages, and of ours that it acknowledged. */
+static void take_in(struct dpa_hw *hw)
+{
+	dpa_peers_drain(hw);
+	if (dpa_udp_fd(&hw->udp) < 0)
+		return;
+	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw); i++)
+		;
+}
+
+bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
+{
+	struct dpa_hw *hw = g->hw;
+	struct dpa_hw_qp *qp;
+	bool has = false;
+
+	if (!dpa_gsi_alive(g))
+		return false;
+	take_in(hw);
+	pthread_mutex_lock(&hw->ctl); /* the QP and its CQs stay */
+	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (qp && qp->qpn == qpn && dpa_connected(qp))
+		has = (qp->send_cq && dpa_cq_has(qp->send_cq, qpn)) ||
+		      (qp->recv_cq && dpa_cq_has(qp->recv_cq, qpn));
+	pthread_mutex_unlock(&hw->ctl);
+	return has;
+}
