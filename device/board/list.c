@@ -115,6 +115,91 @@ static int qps_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
 	return (int)at;
 }
 
+/* ---------------------------------------------------------------- ids of rdma_cm */
+
+/* States of the kernel's enum rdma_cm_state and of the driver's enum dpa_cm_state. */
+enum { RDMA_CONNECT = 5, RDMA_DISCONNECT, RDMA_LISTEN = 8 };
+enum { CM_DREQ_SENT = 10, CM_TIMEWAIT = 12 };
+
+static void gid_hex(const uint8_t gid[16], char text[33])
+{
+	for (int i = 0; i < 16; i++)
+		sprintf(text + 2 * i, "%02x", gid[i]);
+}
+
+static uint32_t pid_of(struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	struct dpa_board_proc *p = dpa_board_proc(b, slot);
+
+	return p && dpa_board_alive(b, slot, gen) ? p->pid : 0;
+}
+
+/* A wildcard is ::, of IPv4 alone ::ffff:0.0.0.0. */
+static int listener_line(struct dpa_board *b, uint32_t *at, char *line, size_t len)
+{
+	struct dpa_gsi_service s;
+	uint32_t slot, gen, pid;
+	char gid[33];
+
+	if (!dpa_board_service_next(b, at, &s, &slot, &gen))
+		return -1;
+	pid = pid_of(b, slot, gen);
+	if (!pid || s.mask != UINT64_MAX)
+		return 0;
+	if (s.v4 && !s.v6)
+		s.addr[10] = s.addr[11] = 0xff;
+	gid_hex(s.addr, gid);
+	return snprintf(line, len, "%u %u %u %u 255 %s %u - 0\n", *at, pid, RDMA_LISTEN,
+			(uint32_t)(s.service_id >> 16) & 0xffff, gid,
+			(uint32_t)s.service_id & 0xffff);
+}
+
+static int id_line(struct dpa_board *b, uint32_t *at, char *line, size_t len)
+{
+	uint32_t slot, gen, pid;
+	struct dpa_gsi_id id;
+	char from[33], to[33];
+	bool ends;
+
+	if (!dpa_board_cmid_next(b, at, &id, &slot, &gen))
+		return -1;
+	pid = pid_of(b, slot, gen);
+	if (!pid || !id.id) /* of a dead process, or it goes on without the program */
+		return 0;
+	ends = id.state >= CM_DREQ_SENT && id.state <= CM_TIMEWAIT;
+	gid_hex(id.addr.sgid, from);
+	gid_hex(id.addr.dgid, to);
+	return snprintf(line, len, "%u %u %u %u %u %s %u %s %u\n", DPA_BOARD_SERVICES + *at, pid,
+			ends ? RDMA_DISCONNECT : RDMA_CONNECT,
+			(uint32_t)(id.service_id >> 16) & 0xffff, id.qp_type, from, id.sport, to,
+			id.dport);
+}
+
+/* As many ids as there is room for, from number `from` on: listeners first, then connections. */
+static int cm_ids_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
+{
+	size_t used = 0;
+	char line[160];
+
+	text[0] = '\0';
+	for (uint32_t i = from; b;) {
+		bool listener = i < DPA_BOARD_SERVICES;
+		uint32_t at = listener ? i : i - DPA_BOARD_SERVICES;
+		int n = listener ? listener_line(b, &at, line, sizeof(line))
+				 : id_line(b, &at, line, sizeof(line));
+
+		if (n < 0 && !listener)
+			break;
+		if (n > 0 && used + (size_t)n >= len)
+			break;
+		if (n > 0)
+			memcpy(text + used, line, (size_t)n + 1);
+		used += n > 0 ? (size_t)n : 0;
+		i = n < 0 ? DPA_BOARD_SERVICES : at + 1 + (listener ? 0 : DPA_BOARD_SERVICES);
+	}
+	return (int)used;
+}
+
 int dpa_hw_board_file(const char *board, const char *name, char *text, size_t len)
 {
 	struct dpa_board_cfg cfg = {.path = board, .lib_version = DPA_LIB_VERSION};
@@ -130,6 +215,8 @@ int dpa_hw_board_file(const char *board, const char *name, char *text, size_t le
 		ret = counts_text(b, text, len);
 	else if (strncmp(name, "qps/", 4) == 0)
 		ret = qps_text(b, (uint32_t)strtoul(name + 4, NULL, 10), text, len);
+	else if (strncmp(name, "cm_ids/", 7) == 0)
+		ret = cm_ids_text(b, (uint32_t)strtoul(name + 7, NULL, 10), text, len);
 	else
 		ret = -ENOENT;
 	if (b)

@@ -91,22 +91,24 @@ static void put_chardev(struct nl_out *o, const struct nl_device *d)
 	nl_put_string(o, NLDEV_A_CHARDEV_NAME, d->uverbs);
 }
 
-/* ------------------------------------------------------------------ QPs */
+/* ------------------------------------------------------ QPs, ids of rdma_cm */
 
-/* A dump of QPs: messages with a table each. */
-struct qp_dump {
+/* A dump of objects of a kind: messages with a table each. */
+struct dump {
 	const struct nl_env *env;
 	const struct nlmsghdr *h;
 	struct nl_out *o;
 	const struct nl_device *d;
 	unsigned function;
+	enum nldev_attr table_attr, entry_attr;
 	uint16_t flags;
 	size_t table;  /* 0: no message is open */
-	uint32_t only; /* this QPN alone; 0: all */
+	uint32_t only; /* this number alone; 0: all */
 	bool found;
 };
+typedef void put_fn(struct nl_out *o, const void *object);
 
-static int close_table(struct qp_dump *q)
+static int close_table(struct dump *q)
 {
 	if (!q->table)
 		return 0;
@@ -116,15 +118,39 @@ static int close_table(struct qp_dump *q)
 	return nl_flush(q->env, q->o);
 }
 
-static void open_table(struct qp_dump *q)
+static void open_table(struct dump *q)
 {
 	nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, q->flags);
 	put_handle(q->o, q->function, q->d);
-	q->table = nl_nest(q->o, NLDEV_A_RES_QP);
+	q->table = nl_nest(q->o, q->table_attr);
 }
 
-static void put_qp(struct nl_out *o, const struct nl_qp *qp)
+static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *object)
 {
+	size_t entry;
+
+	if (q->only) { /* an object that was asked for: its attributes are the message's own */
+		if (number != q->only)
+			return 0;
+		nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, 0);
+		put_handle(q->o, q->function, q->d);
+		put(q->o, object);
+		nl_end(q->o);
+		q->found = true;
+		return 1;
+	}
+	if (!q->table)
+		open_table(q);
+	entry = nl_nest(q->o, q->entry_attr);
+	put(q->o, object);
+	nl_nest_end(q->o, entry);
+	return q->o->len > FULL ? close_table(q) : 0;
+}
+
+static void put_qp(struct nl_out *o, const void *object)
+{
+	const struct nl_qp *qp = object;
+
 	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
 	nl_put_u32(o, NLDEV_A_RES_LQPN, qp->qpn);
 	if (qp->dest_qpn)
@@ -137,54 +163,89 @@ static void put_qp(struct nl_out *o, const struct nl_qp *qp)
 
 static int one_qp(void *arg, const struct nl_qp *qp)
 {
-	struct qp_dump *q = arg;
-	size_t entry;
+	return one_object(arg, qp->qpn, put_qp, qp);
+}
 
-	if (q->only) { /* a QP that was asked for: its attributes are the message's own */
-		if (qp->qpn != q->only)
-			return 0;
-		nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, 0);
-		put_handle(q->o, q->function, q->d);
-		put_qp(q->o, qp);
-		nl_end(q->o);
-		q->found = true;
-		return 1;
+static void put_cm_id(struct nl_out *o, const void *object)
+{
+	const struct nl_cm_id *id = object;
+
+	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
+	if (id->type != UINT8_MAX)
+		nl_put_u8(o, NLDEV_A_RES_TYPE, id->type);
+	nl_put_u32(o, NLDEV_A_RES_PS, id->ps);
+	nl_put_u8(o, NLDEV_A_RES_STATE, id->state);
+	if (id->src.ss_family)
+		nl_put(o, NLDEV_A_RES_SRC_ADDR, &id->src, sizeof(id->src));
+	if (id->dst.ss_family)
+		nl_put(o, NLDEV_A_RES_DST_ADDR, &id->dst, sizeof(id->dst));
+	nl_put_u32(o, NLDEV_A_RES_CM_IDN, id->idn);
+	nl_put_u32(o, NLDEV_A_RES_PID, id->pid);
+}
+
+static int one_cm_id(void *arg, const struct nl_cm_id *id)
+{
+	return one_object(arg, id->idn, put_cm_id, id);
+}
+
+static int objects(struct dump *q)
+{
+	if (q->table_attr == NLDEV_A_RES_QP)
+		return q->env->qps(q->env->arg, q->function, one_qp, q);
+	return q->env->cm_ids(q->env->arg, q->function, one_cm_id, q);
+}
+
+/* number: the attribute that names one of them. */
+static int answer_objects(struct dump *q, const struct nl_attrs *attrs, enum nldev_attr number)
+{
+	bool dump = (q->h->nlmsg_flags & NLM_F_DUMP) != 0;
+	int ret;
+
+	q->flags = dump ? NLM_F_MULTI : 0;
+	if (attrs->a[NLDEV_A_PORT_INDEX] && nl_u32(attrs, NLDEV_A_PORT_INDEX) != 1)
+		return -EINVAL;
+	if (!dump) {
+		if (!attrs->a[number])
+			return -EINVAL;
+		q->only = nl_u32(attrs, number);
 	}
-	if (!q->table)
-		open_table(q);
-	entry = nl_nest(q->o, NLDEV_A_RES_QP_ENTRY);
-	put_qp(q->o, qp);
-	nl_nest_end(q->o, entry);
-	return q->o->len > FULL ? close_table(q) : 0;
+	ret = !dump && !q->only ? 0 : objects(q);
+	if (ret < 0)
+		return ret;
+	if (!dump)
+		return q->found ? nl_flush(q->env, q->o) : -ENOENT;
+	ret = close_table(q);
+	return ret ? ret : 1;
 }
 
 static int answer_qps(const struct nl_env *env, const struct nlmsghdr *h,
 		      const struct nl_attrs *attrs, struct nl_out *o, unsigned function,
 		      const struct nl_device *d)
 {
-	bool dump = (h->nlmsg_flags & NLM_F_DUMP) != 0;
-	struct qp_dump q = {.env = env,
-			    .h = h,
-			    .o = o,
-			    .d = d,
-			    .function = function,
-			    .flags = dump ? NLM_F_MULTI : 0};
-	int ret;
+	struct dump q = {.env = env,
+			 .h = h,
+			 .o = o,
+			 .d = d,
+			 .function = function,
+			 .table_attr = NLDEV_A_RES_QP,
+			 .entry_attr = NLDEV_A_RES_QP_ENTRY};
 
-	if (attrs->a[NLDEV_A_PORT_INDEX] && nl_u32(attrs, NLDEV_A_PORT_INDEX) != 1)
-		return -EINVAL;
-	if (!dump) {
-		if (!attrs->a[NLDEV_A_RES_LQPN])
-			return -EINVAL;
-		q.only = nl_u32(attrs, NLDEV_A_RES_LQPN);
-	}
-	ret = !dump && !q.only ? 0 : env->qps(env->arg, function, one_qp, &q);
-	if (ret < 0)
-		return ret;
-	if (!dump)
-		return q.found ? nl_flush(env, o) : -ENOENT;
-	ret = close_table(&q);
-	return ret ? ret : 1;
+	return answer_objects(&q, attrs, NLDEV_A_RES_LQPN);
+}
+
+static int answer_cm_ids(const struct nl_env *env, const struct nlmsghdr *h,
+			 const struct nl_attrs *attrs, struct nl_out *o, unsigned function,
+			 const struct nl_device *d)
+{
+	struct dump q = {.env = env,
+			 .h = h,
+			 .o = o,
+			 .d = d,
+			 .function = function,
+			 .table_attr = NLDEV_A_RES_CM_ID,
+			 .entry_attr = NLDEV_A_RES_CM_ID_ENTRY};
+
+	return answer_objects(&q, attrs, NLDEV_A_RES_CM_IDN);
 }
 
 /* -------------------------------------------------------------- requests */
@@ -276,6 +337,8 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 		return -EINVAL;
 	if (NLDEV_CMD(h->nlmsg_type) == NLDEV_RES_QP_GET)
 		return answer_qps(env, h, attrs, o, function, &d);
+	if (NLDEV_CMD(h->nlmsg_type) == NLDEV_RES_CM_ID_GET)
+		return answer_cm_ids(env, h, attrs, o, function, &d);
 	nl_begin(o, h, env->port_id, h->nlmsg_type, dump ? NLM_F_MULTI : 0);
 	switch (NLDEV_CMD(h->nlmsg_type)) {
 	case NLDEV_GET:

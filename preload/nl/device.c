@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,80 @@ static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 	return ret;
 }
 
+static bool parse_gid(const char *hex, unsigned port, struct sockaddr_storage *to)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)to;
+	struct sockaddr_in *in = (struct sockaddr_in *)to;
+	uint8_t gid[16];
+
+	memset(to, 0, sizeof(*to));
+	for (int i = 0; i < 16; i++)
+		if (sscanf(hex + 2 * i, "%2hhx", &gid[i]) != 1)
+			return false;
+	if (memcmp(gid, mapped, sizeof(mapped)) == 0) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons((uint16_t)port);
+		memcpy(&in->sin_addr, gid + 12, 4);
+	} else {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons((uint16_t)port);
+		memcpy(&in6->sin6_addr, gid, 16);
+	}
+	return true;
+}
+
+/* The driver's enum dpa_cm_qp as the kernel's enum ib_qp_type. */
+static uint8_t cm_qp_type(unsigned type)
+{
+	static const uint8_t types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+					IBV_QPT_UD};
+
+	return type < sizeof(types) ? types[type] : UINT8_MAX;
+}
+
+/* A line of the list below. False: it is none. */
+static bool parse_cm_id(const char *line, uint32_t *at, struct nl_cm_id *id)
+{
+	unsigned state, type, sport, dport;
+	char src[33], dst[33];
+
+	if (sscanf(line, "%u %u %u %u %u %32s %u %32s %u", at, &id->pid, &state, &id->ps, &type,
+		   src, &sport, dst, &dport) != 9 ||
+	    strlen(src) != 32 || !parse_gid(src, sport, &id->src))
+		return false;
+	if (strlen(dst) != 32 || !parse_gid(dst, dport, &id->dst))
+		id->dst.ss_family = 0;
+	id->idn = *at + 1;
+	id->state = (uint8_t)state;
+	id->type = cm_qp_type(type);
+	return true;
+}
+
+/* "NUMBER PID STATE PS TYPE SOURCE PORT DESTINATION PORT" a line; the numbers ascend. */
+static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
+{
+	char text[4096], name[48], *line, *next;
+	struct nl_cm_id id;
+	uint32_t from = 0, at = 0;
+	int len, ret = 0;
+
+	(void)arg;
+	if (function)
+		return 0;
+	do {
+		snprintf(name, sizeof(name), "adapter/cm_ids/%u", from);
+		len = pl_port_text(function, name, text, sizeof(text));
+		if (len < 0)
+			return -EOPNOTSUPP;
+		for (next = text; !ret && (line = strsep(&next, "\n")) && *line;)
+			if (parse_cm_id(line, &at, &id))
+				ret = fn(fn_arg, &id);
+		from = at + 1;
+	} while (len > 0 && !ret);
+	return ret;
+}
+
 /*
  * System calls of our own: socket() of the library leads back here. A kernel without RDMA loads
  * ib_core when it is asked for such a socket, after which no program on this host looks at
@@ -228,6 +303,7 @@ void nl_device_env(struct nl_env *env)
 	env->port = port;
 	env->counts = counts;
 	env->qps = qps;
+	env->cm_ids = cm_ids;
 	env->counters = counters;
 	env->kernel = kernel;
 	env->listed = listed;

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "nldev.h"
@@ -66,6 +67,14 @@ struct nl_qp {
 };
 typedef int nl_qp_fn(void *arg, const struct nl_qp *qp);
 
+struct nl_cm_id {
+	uint32_t idn; /* number of the id, not 0 */
+	uint32_t pid, ps;
+	uint8_t state, type; /* enum rdma_cm_state, ib_qp_type of the kernel; type 255: not known */
+	struct sockaddr_storage src, dst; /* family 0: none */
+};
+typedef int nl_cm_id_fn(void *arg, const struct nl_cm_id *id);
+
 typedef void nl_counter_fn(void *arg, const char *name, uint64_t value);
 
 /* Ways out of the answerer. */
@@ -78,6 +87,8 @@ struct nl_env {
 	int (*counts)(void *arg, unsigned function, struct nl_count c[NL_COUNTS]);
 	/* Calls fn for each QP until it returns another value than 0; that, 0 or -EOPNOTSUPP. */
 	int (*qps)(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg);
+	/* The same for each id of rdma_cm that listens or has a connection. */
+	int (*cm_ids)(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg);
 	/* Calls fn for each hardware counter of the port: 0 or -EOPNOTSUPP. */
 	int (*counters)(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg);
 	/*

@@ -83,7 +83,7 @@ union cma_addr {
 	struct sockaddr_storage ss;
 };
 
-/* Who has an id: see kernel.h. */
+/* The side that has an id: see kernel.h. */
 enum cma_side { CMA_SIDE_DPA, CMA_SIDE_BOTH, CMA_SIDE_KERNEL };
 
 struct cma_kernel;

@@ -95,6 +95,8 @@ static void publish(struct cma_conn *c)
 		.tell_peer = c->cm.state != DPA_CM_ST_TIMEWAIT && c->cm.state != DPA_CM_ST_CLOSED,
 		.state = (uint8_t)c->cm.state,
 		.qp_type = (uint8_t)c->cm.qp,
+		.sport = c->id ? cma_addr_port(&c->id->src) : 0,
+		.dport = c->id ? cma_addr_port(&c->id->dst) : 0,
 		.addr = c->addr,
 	};
 

@@ -502,7 +502,7 @@ static void list_one(void *arg, uint16_t ps, uint16_t port)
 		l->bits |= 1u << (space * 3 + port - 7174);
 }
 
-/* What listens in the namespace, whoever it is of: for tools. */
+/* The listeners of all users of the namespace, for tools. */
 Test(cm_port, listeners_are_listed)
 {
 	struct dpa_cm_claim c = claim("6*", 7174), d = claim("41", 7175), idle = claim("4*", 7176);

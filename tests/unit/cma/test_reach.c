@@ -195,7 +195,7 @@ Test(cma_reach, a_forged_refusal)
 	cr_assert_gt(fake_gsi.probes, 15);
 }
 
-/* What comes from there says that somebody is there. */
+/* A MAD from there shows that a process is there. */
 Test(cma_reach, a_host_that_speaks)
 {
 	(void)connected();

@@ -29,7 +29,7 @@ struct got {
 struct fake {
 	struct nl_env env;
 	struct got got;
-	unsigned devices, qps;
+	unsigned devices, qps, cm_ids;
 	bool has_kernel;
 	bool listed;		      /* sysfs has real devices */
 	uint8_t kernel_says[8][2048]; /* datagrams */
@@ -100,6 +100,26 @@ static inline int fake_qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_
 	return ret;
 }
 
+static inline int fake_cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
+{
+	struct nl_cm_id id = {.pid = 42, .ps = 0x106, .state = 8, .type = UINT8_MAX};
+	struct fake *f = arg;
+	int ret = 0;
+
+	(void)function;
+	id.src.ss_family = AF_INET;
+	for (unsigned i = 0; !ret && i < f->cm_ids; i++) {
+		id.idn = 7 + i;
+		if (i) { /* the first one listens */
+			id.state = 5;
+			id.type = 2;
+			id.dst.ss_family = AF_INET6;
+		}
+		ret = fn(fn_arg, &id);
+	}
+	return ret;
+}
+
 static inline int fake_counters(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
 {
 	(void)arg;
@@ -159,6 +179,7 @@ static inline struct fake *fake_new(void)
 				 .port = fake_port,
 				 .counts = fake_counts,
 				 .qps = fake_qps,
+				 .cm_ids = fake_cm_ids,
 				 .counters = fake_counters,
 				 .kernel = fake_kernel,
 				 .listed = fake_listed,

@@ -195,7 +195,6 @@ Test(nl, refusals)
 		NLDEV_SET,
 		NLDEV_STAT_DEL,
 		NLDEV_STAT_SET,
-		NLDEV_RES_CM_ID_GET,
 		NLDEV_RES_CQ_GET,
 		NLDEV_RES_QP_GET_RAW,
 		NLDEV_STAT_GET_STATUS,
@@ -431,6 +430,50 @@ Test(nl, many_qps)
 	cr_expect_eq(number(attr(message(f, 0), NLDEV_A_RES_LQPN), 4), 101u);
 	cr_expect_null(message(f, 1));
 	add_u32(&r, NLDEV_A_RES_LQPN, 99); /* the last one counts */
+	cr_expect_eq(error_for(f, &r), -ENOENT);
+	fake_free(f);
+}
+
+/* As the kernel's fill_res_cm_id_entry() gives them. */
+Test(nl, many_cm_ids)
+{
+	struct fake *f = fake_new();
+	struct req r = about(RDMA_NLDEV_CMD_RES_CM_ID_GET, DUMP, NL_INDEX);
+	const struct nlmsghdr *h;
+	uint32_t next = 7;
+	int i;
+
+	f->cm_ids = 500;
+	cr_assert_eq(serve(f, &r), 0);
+	for (i = 0; (h = message(f, i)) && h->nlmsg_type != NLMSG_DONE; i++) {
+		const struct nlattr *table = attr(h, RDMA_NLDEV_ATTR_RES_CM_ID), *id;
+
+		for (int k = 0; (id = nested(table, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, k)); k++) {
+			bool listens = next == 7;
+
+			cr_expect_eq(number(nested(id, RDMA_NLDEV_ATTR_RES_CM_IDN, 0), 4), next);
+			cr_expect_eq(number(nested(id, RDMA_NLDEV_ATTR_RES_STATE, 0), 1),
+				     listens ? 8u : 5u);
+			cr_expect_eq(number(nested(id, RDMA_NLDEV_ATTR_RES_PS, 0), 4), 0x106u);
+			cr_expect_eq(number(nested(id, RDMA_NLDEV_ATTR_RES_PID, 0), 4), 42u);
+			cr_expect_eq(!nested(id, RDMA_NLDEV_ATTR_RES_TYPE, 0), listens);
+			cr_expect_eq(nested(id, RDMA_NLDEV_ATTR_RES_SRC_ADDR, 0)->nla_len,
+				     NLA_HDRLEN + sizeof(struct sockaddr_storage));
+			cr_expect_eq(!nested(id, RDMA_NLDEV_ATTR_RES_DST_ADDR, 0), listens);
+			next++;
+		}
+	}
+	cr_expect_not_null(h);
+	cr_expect_eq(next, 507u);
+
+	f->got.len = 0;
+	r = about(RDMA_NLDEV_CMD_RES_CM_ID_GET, ONE, NL_INDEX);
+	cr_expect_eq(error_for(f, &r), -EINVAL, "none is named");
+	add_u32(&r, RDMA_NLDEV_ATTR_RES_CM_IDN, 8);
+	f->got.len = 0;
+	cr_assert_eq(serve(f, &r), 0);
+	cr_expect_eq(number(attr(message(f, 0), RDMA_NLDEV_ATTR_RES_CM_IDN), 4), 8u);
+	add_u32(&r, RDMA_NLDEV_ATTR_RES_CM_IDN, 6);
 	cr_expect_eq(error_for(f, &r), -ENOENT);
 	fake_free(f);
 }

@@ -87,6 +87,7 @@ Test(nl_fuzz, requests)
 	state = seed;
 	f->devices = 2;
 	f->qps = 5;
+	f->cm_ids = 5;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct req r = some_request();
 		uint8_t *exact;
