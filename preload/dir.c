@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dir.c - folders with entries of ours: their stream ends with them.
+ * dir.c - streams of folders that have entries of ours, which come last.
  *
- * The streams concerned are remembered in a small table; while it is empty, which is always in a
- * program without RDMA, reading a directory costs one load more.
+ * A small table holds these streams. In a program without RDMA the table is empty, and reading a
+ * folder costs one load more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,8 +25,8 @@ enum {
 };
 
 /*
- * A slot is taken by a compare-and-swap of `dir`; what else is in it belongs to the user of the
- * stream, who may not use it from two threads at once.
+ * A thread takes a slot by a compare-and-swap of `dir`. The other members belong to the thread that
+ * uses the stream: a program may not use a stream in two threads at once.
  */
 static struct stream {
 	_Atomic(DIR *) dir;
@@ -47,8 +47,8 @@ static struct stream *find_stream(DIR *dir)
 }
 
 /*
- * Finds what is to be added to a folder that was opened. With all slots taken it is not shown: 64
- * open streams of these folders are a leak.
+ * Finds our entries of a folder that was opened. They are not shown if all slots are taken: a
+ * program with 64 open streams of these folders leaks them.
  */
 static void remember(DIR *dir, const struct pl_path *p)
 {
@@ -108,7 +108,7 @@ PL_EXPORT DIR *opendir(const char *path)
 	return pl_maybe(path) ? opendir_ours(path) : PL_NEXT(opendir)(path);
 }
 
-/* A folder that was opened by open(2), as fts and ls -R do it: known by where it is. */
+/* A folder that was opened by open(2), as by fts and ls -R: the path comes from the descriptor. */
 static PL_OUT_OF_LINE void remember_fd(DIR *dir, int fd)
 {
 	enum pl_kind kind;

@@ -19,7 +19,7 @@ static bool has(const struct pl_extra *x, const char *name)
 	return false;
 }
 
-/* arg: where the list is, which may move. */
+/* arg: the pointer to the list, which realloc() may move. */
 static bool add(void *arg, const char *name, unsigned char type)
 {
 	struct pl_extra **list = arg, *x = *list;
@@ -40,7 +40,7 @@ static bool add(void *arg, const char *name, unsigned char type)
 	return true;
 }
 
-/* Is it among what the stream shows by itself? */
+/* Does the stream show this entry by itself? */
 static bool is_in(const char *folder, const char *name)
 {
 	char at[2 * PATH_MAX], target[1];

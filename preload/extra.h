@@ -20,8 +20,9 @@ struct pl_extra {
 };
 
 /*
- * What a listing of a folder shows behind what the open folder itself has: entries of the other
- * layers, and those that are in none. p: PL_FILE or PL_MERGE. NULL: nothing, or no memory.
+ * Returns the entries that a listing shows behind those of the open folder: entries of the other
+ * layers, and entries that are in no layer. p: of kind PL_FILE or PL_MERGE. NULL: there are none,
+ * or there is no memory. The caller frees the result.
  */
 struct pl_extra *pl_extra_find(const struct pl_path *p);
 

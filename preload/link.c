@@ -15,7 +15,7 @@
 #include "place.h"
 #include "preload.h"
 
-/* Copies what a link says; the end may be cut off, as readlink(2) does. */
+/* Copies the target of a link; cuts it off at len, as readlink(2) does. */
 static ssize_t put_target(const char *target, char *buf, size_t len)
 {
 	size_t n = strlen(target);
@@ -44,8 +44,8 @@ static PL_OUT_OF_LINE ssize_t readlink_ours(int dirfd, const char *path, char *b
 	}
 }
 
-/* The path of a folder of the tree as the program knows it; false: it is none, shown is as it was.
- */
+/* Sets shown to the path by which the program knows a folder of the tree. False: path is not in the
+ * tree, and shown is unchanged. */
 static PL_OUT_OF_LINE bool show(const char *path, char shown[PATH_MAX])
 {
 	const char *root, *rest = pl_shown(path, &root);
@@ -54,8 +54,8 @@ static PL_OUT_OF_LINE bool show(const char *path, char shown[PATH_MAX])
 }
 
 /*
- * /proc/self/fd/N and its kin: n characters in buf are the kernel's answer, which may be cut off
- * there. Leaves errno alone.
+ * A link such as /proc/self/fd/N: replaces a path of the tree by the shown path. The kernel's
+ * answer is n characters in buf, and may be cut off. Returns the new length. Leaves errno alone.
  */
 static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, ssize_t n,
 					size_t len)
@@ -71,7 +71,7 @@ static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, 
 	path[whole] = '\0';
 	if (!show(path, shown))
 		return n;
-	memset(buf, 0, (size_t)n); /* programs add no NUL where they had zeros before */
+	memset(buf, 0, (size_t)n); /* some programs rely on zeros behind the text */
 	return put_target(shown, buf, len);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * live.c - files of sysfs that differ from place to place and from time to time. Their text is made
- * when they are opened, and read from a memfd.
+ * live.c - files of sysfs whose text depends on the host or changes. An open makes the text and
+ * puts it into a memfd.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -78,7 +78,7 @@ static const struct {
 };
 #define NUM_COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
-/* "3" of "gids/3": an index of the GID table. */
+/* Is port a path such as "gids/3", with an index of the GID table? */
 static bool is_index(const char *port, const char *folder)
 {
 	const char *in = pl_below(port, folder);
@@ -254,8 +254,8 @@ static long parse_cpus(const char *list, uint32_t *mask, size_t words)
 }
 
 /*
- * The adapter is the host's processors: all that are online are local. It belongs to a NUMA node
- * only where there is just one.
+ * The adapter is software on the host's processors: all processors that are online are local. It
+ * has a NUMA node only on a host with one node.
  */
 static int cpu_text(const char *name, char *text, size_t len)
 {
@@ -277,7 +277,7 @@ static int cpu_text(const char *name, char *text, size_t len)
 	return at + snprintf(text + at, len - (size_t)at, "\n");
 }
 
-/* What the files of the tree say, as a PCI function's header has it. */
+/* The header of a PCI function, with the values of the tree's files. */
 static int config_space(unsigned function, char *text)
 {
 	static const uint8_t header[0x30] = {
@@ -315,9 +315,9 @@ static int live_text(unsigned function, const char *name, char *text, size_t len
 }
 
 /*
- * Each open makes a memfd of its own, with a name that tells which file it stands for. stat gives
- * it the identity that this name hashes to, so that programs which compare it before and after an
- * open (cp) see one file. 0: none was opened yet.
+ * Each open makes a memfd, whose name holds the function and the file. stat() gives the memfd an
+ * inode number that is a hash of that name, so that a program that compares the file before and
+ * after the open (cp) sees one file. memfd_dev is 0 until the first open.
  */
 static _Atomic dev_t memfd_dev;
 #define MEMFD_NAME PL_DEVICE ":%u:%s"
@@ -329,7 +329,7 @@ void pl_live_look(unsigned function, const char *name, struct stat *st)
 
 	for (; *name; name++)
 		h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	st->st_ino = h | UINT64_C(1) << 63; /* no memfd has such a one */
+	st->st_ino = h | UINT64_C(1) << 63; /* memfds have small inode numbers */
 	st->st_mode = S_IFREG | 0444;
 	st->st_nlink = 1;
 }

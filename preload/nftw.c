@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * nftw.c - nftw(3) and ftw(3) of a folder that has entries of ours, or leads to them. The library's
- * walk reads folders by ways of its own; this one goes by the calls that the preload answers.
+ * nftw.c - nftw(3) and ftw(3) of a folder that has entries of ours, or leads to them. The C
+ * library's walk does not use the calls that the preload replaces; this walk does.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ struct tour {
 	size_t num_visited;
 };
 
-/* FTW_CHDIR: where a relative path of the tour begins. */
+/* FTW_CHDIR: return to the folder that relative paths of the tour start from. */
 static int go_back(const struct tour *t)
 {
 	return t->flags & FTW_CHDIR ? fchdir(t->start) : 0;
@@ -64,7 +64,7 @@ static int report(struct tour *t, const char *path, const struct stat *st, int t
 	return go_back(t) && !ret ? -1 : ret;
 }
 
-/* Is a folder to be passed over, as it was shown before? -1: no memory. */
+/* 1: the folder was reported before, so skip it. 0: it is new. -1: no memory. */
 static int was_visited(struct tour *t, const struct stat *st)
 {
 	struct visited *more;
@@ -82,7 +82,7 @@ static int was_visited(struct tour *t, const struct stat *st)
 	return 0;
 }
 
-/* What a path is. 0: st says nothing of it. */
+/* Returns FTW_* for a path. Sets st, except for FTW_NS. */
 static int look(const struct tour *t, const char *path, struct stat *st)
 {
 	if (!((t->flags & FTW_PHYS ? lstat : stat)(path, st)))
@@ -94,7 +94,7 @@ static int look(const struct tour *t, const char *path, struct stat *st)
 
 static int visit(struct tour *t, char *path, int level);
 
-/* The entries of a folder. Names are read before the first is visited: one open stream at most. */
+/* Visit the entries of a folder. All names are read first, so that at most one stream is open. */
 static int visit_entries(struct tour *t, char *path, int level)
 {
 	size_t len = strlen(path);

@@ -155,8 +155,8 @@ PL_EXPORT FILE *fopen(const char *path, const char *mode)
 PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
 
 /*
- * The library's freopen takes a path, and /proc/self/fd/N is the path of a descriptor. That of a
- * live file is opened anew by it, from its beginning.
+ * The C library's freopen() takes a path: /proc/self/fd/N is the path of a descriptor. A live file
+ * is opened again by it, at its beginning.
  */
 static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FILE *f)
 {

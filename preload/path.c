@@ -2,10 +2,11 @@
 /*
  * path.c - resolves a path as the kernel would, if our entries were in its folders.
  *
- * The layers of our tree lie below the host's folders: layer 0 is dpa0's, layer N that of dpa0_sfN.
- * A name that the host has is the host's; else the first layer that has it is taken. Symlinks of
- * both are followed here, component by component, so that ".." and a link of ours into a folder of
- * the host (device/net/eth0) end where they do in a kernel's sysfs.
+ * The layers of our tree lie below the host's folders: layer 0 is dpa0's, layer N is that of
+ * dpa0_sfN. An entry of the host hides one of a layer; a layer hides the layers behind it. Symlinks
+ * of the host and of the layers are followed here, component by component, so that ".." and a link
+ * of ours into a folder of the host (device/net/eth0) lead to the same place as in a kernel's
+ * sysfs.
  *
  * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead when
  * it is set. /dev has one layer, for the folder of the device nodes; /proc/sys/net has one for the
@@ -31,7 +32,7 @@ struct walk {
 	bool nofollow;
 	bool ours;	     /* the host's own walk would not have come here */
 	bool parent_on_host; /* the host has the folder of the last component */
-	bool looked;	     /* what follows is known of p->path */
+	bool looked;	     /* the members below describe p->path */
 	/* of the last component, p->path: */
 	enum what what;
 	bool on_host; /* the host has it */
@@ -73,7 +74,8 @@ static void find_root(struct pl_path *p)
 	}
 }
 
-/* Is it there, and where does it lead if it is a link? What cannot be looked at counts as there. */
+/* Is it there? Sets target for a link. An entry that cannot be looked at (EACCES) counts as
+ * present. */
 static enum what look_at(const char *path, char target[PATH_MAX])
 {
 	long n = syscall(SYS_readlinkat, AT_FDCWD, path[0] ? path : "/", target, PATH_MAX - 1);
@@ -111,7 +113,7 @@ static bool is_live(struct pl_path *p)
 	return name;
 }
 
-/* The first layer that has it says what it is. */
+/* The first layer that has the entry determines its kind. */
 static void look_in_layers(struct walk *w)
 {
 	unsigned num = w->p->root == PL_SYS ? pl_functions() : 1;
@@ -178,7 +180,7 @@ static bool stands_on_folder(const struct walk *w)
 	char at[2 * PATH_MAX];
 
 	if (!w->looked)
-		return true; /* the root, or what has the link that was followed */
+		return true; /* the root, or the folder of the link that was followed */
 	if (w->what != PRESENT)
 		return false;
 	if (w->on_host || !w->p->layers)
@@ -188,8 +190,8 @@ static bool stands_on_folder(const struct walk *w)
 	return pl_exists(at);
 }
 
-/* Does todo go on with "", "." or "..", which leave no trace in p->path of what was there? */
-static bool goes_on_without_a_name(const struct walk *w)
+/* Is the next component "", "." or ".."? They are valid behind a folder only. */
+static bool next_needs_folder(const struct walk *w)
 {
 	const char *next = w->todo + strspn(w->todo, "/");
 
@@ -244,7 +246,7 @@ static int resolve(struct walk *w)
 	int err;
 
 	while (w->todo[0]) {
-		if (goes_on_without_a_name(w) && !stands_on_folder(w))
+		if (next_needs_folder(w) && !stands_on_folder(w))
 			return ENOTDIR;
 		w->parent_on_host = w->on_host;
 		err = take_component(w);

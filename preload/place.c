@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* place.c - where this library, its tree and the two roots of sysfs lie; what is to be seen. */
+/* place.c - finds this library, its tree and the two roots of sysfs, and which functions are shown.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ static bool find_tree(void)
 	return false;
 }
 
-/* Where a folder lies without symlinks, "" if there is none. */
+/* Sets real to the path of a folder without symlinks; leaves it alone if there is no such folder.
+ */
 static void without_links(const char *path, char real[PATH_MAX])
 {
 	long fd = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
@@ -122,8 +124,8 @@ static void look_at_cwd(void)
 }
 
 /*
- * Runs as a constructor, or before it if another library's constructor opens something. Then there
- * is one thread; were there two, both would write the same.
+ * Runs as a constructor, or earlier if the constructor of another library opens a file. The process
+ * has one thread then; two threads would write the same values.
  */
 __attribute__((constructor)) static void look_around(void)
 {
@@ -169,8 +171,8 @@ const char *pl_libdir(void)
 }
 
 /*
- * Asked for where a path is ours, not before: reading a file at the start of each program would be
- * rude. Where the settings are wrong, the open says so; dpa0 alone is shown.
+ * Read when a path turns out to be ours, not at the start of each program. If the settings are
+ * wrong, dpa0 alone is shown, and opening it fails with the reason in the log.
  */
 unsigned pl_functions(void)
 {

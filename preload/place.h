@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* place.h - what place.c found, for the files that resolve paths. All calls leave errno as it was
- * unless they say otherwise. */
+/*
+ * place.h - the places that place.c found, for the files that resolve paths. Calls leave errno
+ * alone unless their comment says otherwise.
+ */
 #ifndef DPA_PRELOAD_PLACE_H
 #define DPA_PRELOAD_PLACE_H
 
@@ -17,7 +19,7 @@ struct pl_place {
 };
 const struct pl_place *pl_place(void);
 
-/* System calls of our own: the library functions lead back here. Both change errno. */
+/* These make system calls: the library functions would lead back here. Both change errno. */
 bool pl_exists(const char *path);
 /*
  * The path behind a descriptor, or the calling thread's working directory for AT_FDCWD. False:
@@ -25,7 +27,8 @@ bool pl_exists(const char *path);
  */
 bool pl_fd_path(int fd, char *buf, size_t len);
 
-/* What follows root, which has no slash at its end: "" or "/...". NULL: path is not below it. */
+/* Returns the part of path behind root: "" or "/...". NULL: path is not below root. root has no
+ * slash at its end. */
 const char *pl_below(const char *path, const char *root);
 /*
  * A path without symlinks that lies in our tree: the part below the root where it is shown, and
@@ -34,18 +37,17 @@ const char *pl_below(const char *path, const char *root);
 const char *pl_shown(const char *path, const char **root);
 
 /*
- * What the preload adds to folders by rule, not by the tree. rest: behind the root of sysfs, as
- * "/devices/...".
+ * Entries that the preload makes by rule; the tree does not have them. rest: the path behind the
+ * root of sysfs, as "/devices/...".
  */
-/* A file whose text is made when it is opened: its name for pl_live_open(). NULL: it is none. */
+/* Returns the name of a live file for pl_live_open(). NULL: rest is no live file. */
 const char *pl_live_name(const char *rest, unsigned *function);
-/* Is a path, as the kernel has it of a descriptor, that of such a file while it is open? */
+/* Is this path of a descriptor (/proc/self/fd/N) that of an open live file? */
 bool pl_is_live(const char *fd_path);
-/* A folder that has further entries: calls add for each. name, d_type. False: add returned false.
- */
+/* Calls add(arg, name, d_type) for each entry of a folder. False: add returned false. */
 typedef bool pl_add_fn(void *arg, const char *name, unsigned char type);
 bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg);
-/* A link to the interface of that name below class/net: true and its target. */
+/* Is rest a link to an interface below class/net? True: sets target. */
 bool pl_live_link(const char *rest, char *target, size_t len);
 
 #endif

@@ -26,15 +26,15 @@
 #define PL_DEVICE "dpa0"
 #define PL_UVERBS "uverbs_dpa0"
 
-/* What a path is. */
+/* Kinds of paths. */
 enum pl_kind {
-	PL_PASS,  /* not our business */
-	PL_HOST,  /* a path of the host, which a link of ours leads to: pl_path.at */
+	PL_PASS,  /* of the host: call the real function with the program's path */
+	PL_HOST,  /* of the host, by a link of ours: call the real function with pl_path.at */
 	PL_FILE,  /* of the static tree: pl_path.at */
 	PL_LIVE,  /* a file whose text is made when it is opened: pl_path.at is its name */
 	PL_NODE,  /* the character device of a function */
-	PL_LINK,  /* a symlink that is in no tree: pl_path.at is its target */
-	PL_MERGE, /* a folder that the host has too, with entries of ours in it: pl_path.at */
+	PL_LINK,  /* a symlink that is not in the tree: pl_path.at is its target */
+	PL_MERGE, /* a folder of the host that has entries of ours, too: pl_path.at */
 	PL_ERROR, /* pl_path.err */
 };
 
@@ -56,7 +56,7 @@ struct pl_path {
 	char at[PATH_MAX];
 };
 
-/* Set once this process was shown something of ours: relative paths can lead there then. */
+/* Set once a path of this process was ours: relative paths can lead to ours then. */
 extern _Atomic bool pl_seen __attribute__((visibility("hidden")));
 /* Has an absolute path, or part of a relative one, a word in it that only paths to ours have? */
 bool pl_names_ours(const char *path);
@@ -64,14 +64,15 @@ bool pl_names_ours(const char *path);
 bool pl_in_sysfs(const char *path);
 
 /*
- * Can be asked of any path on any stack: pl_lookup() and what follows it need 32 KiB, so they are
- * kept out of line and off the way of paths that are not ours.
+ * May path be ours? Callable for any path on any stack. pl_lookup() needs 32 KiB of stack:
+ * functions that call it are out of line and run only for paths for which this returns true.
  */
 static inline bool pl_maybe(const char *path)
 {
 	/*
-	 * The headers declare that paths are not NULL, so that compilers leave out the check.
-	 * Programs that probe for EFAULT pass NULL all the same: make the compiler forget.
+	 * The headers declare that paths are not NULL, so that compilers remove the check.
+	 * Programs that probe for EFAULT pass NULL. The statement hides the value from the
+	 * compiler.
 	 */
 	__asm__("" : "+r"(path));
 	if (!path || !*path)
@@ -82,16 +83,16 @@ static inline bool pl_maybe(const char *path)
 #define PL_OUT_OF_LINE __attribute__((noinline, cold))
 
 /*
- * Looks at a path as openat(2) has it. nofollow: a symlink that is its last component counts
- * itself. Leaves errno alone, takes no lock; loads the provider's library where an interface of a
- * function is looked for.
+ * Resolves a path as openat(2) does. nofollow: do not follow a symlink that is the last component.
+ * Sets *p and returns p->kind. Leaves errno alone and takes no lock. Loads the provider's library
+ * if the path is below the folder net of a function.
  */
 enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow, struct pl_path *p);
-/* The folder of the tree that has the entries of a layer. */
+/* Sets buf to the folder of the tree that has the entries of a layer. */
 void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len);
-/* Is dpa0 to be seen at all (not DPA_DISABLE=1). */
+/* Is dpa0 shown at all? False with DPA_DISABLE=1. */
 bool pl_enabled(void);
-/* Functions that are to be seen: dpa0, and as many SFs as the setting `functions` says. */
+/* The number of functions that are shown: dpa0 and the SFs of the setting `functions`. */
 unsigned pl_functions(void);
 /* Folder of this library, for its siblings. */
 const char *pl_libdir(void);
@@ -99,24 +100,24 @@ const char *pl_libdir(void);
 /* Name of an entry: "dpa0" or "dpa0_sf1". */
 void pl_entry_name(const char *stem, unsigned function, char *buf, size_t len);
 /*
- * dpadv_port_file() of the provider's library, which is loaded for the first call, not before: it
- * knows GIDs and what the adapter has.
+ * Calls dpadv_port_file() of the provider's library, which has GIDs and the adapter's state. The
+ * first call loads the library. Returns the length of the text; -1 and errno.
  */
 int pl_port_text(unsigned function, const char *name, char *text, size_t len);
-/* A descriptor that reads as the text of a live file; -1 and errno. */
+/* Returns a descriptor from which the text of a live file can be read; -1 and errno. */
 int pl_live_open(unsigned function, const char *name, int flags);
-/* Gives st the identity of a live file, or of that which fd was opened as. */
+/* Sets the inode and mode in st to those of a live file. fix: if fd is an open live file. */
 void pl_live_look(unsigned function, const char *name, struct stat *st);
 void pl_live_fix(int fd, struct stat *st);
-/* The device node: /dev/null, or something that passes for it where there is none. */
+/* The device node: /dev/null, or a memfd if there is no /dev/null. */
 int pl_node_open(int flags);
 int pl_node_stat(struct stat *st);
-/* Corrects what fstat says of such a stand-in. */
+/* Corrects the result of fstat() for such a memfd. */
 void pl_node_fix(struct stat *st);
-/* Everything of ours is read-only: 0, or EACCES for flags that want to write. */
+/* All of ours is read-only. Returns 0, or EACCES if the flags ask for writing. */
 int pl_check_flags(int flags);
 
-/* The next definition of a function that this library interposes; kept, as dlsym is not cheap. */
+/* Returns the next definition of a function that this library replaces. Cached: dlsym() is slow. */
 static inline void *pl_next(_Atomic(void *) *cache, const char *name)
 {
 	void *fn = atomic_load_explicit(cache, memory_order_relaxed);

@@ -47,7 +47,7 @@ static int real_fstat(int fd, struct stat *st)
 	return real ? real(fd, st) : real_fstatat(fd, "", st, AT_EMPTY_PATH);
 }
 
-/* By way of the descriptor that it would be read through. */
+/* Opens the file to get its size. */
 static int live_stat(const struct pl_path *p, struct stat *st)
 {
 	int fd = pl_live_open(p->function, p->at, O_CLOEXEC), ret;
@@ -95,7 +95,7 @@ static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st
 	}
 }
 
-/* What the kernel says of a descriptor that stands for something else. */
+/* Corrects the kernel's answer for a descriptor that stands for a node or a live file. */
 static void fix(int fd, struct stat *st)
 {
 	pl_node_fix(st);
@@ -177,7 +177,7 @@ ALIAS(int, __fxstat64, (int ver, int fd, struct stat64 *st), __fxstat);
 ALIAS(int, __fxstatat64, (int ver, int fd, const char *path, struct stat64 *st, int flags),
       __fxstatat);
 
-/* What statx says of something that is no file: as stat has it. */
+/* Fills statx from stat, for an entry that is no file of the file system. */
 static void fill_statx(struct statx *stx, const struct stat *st)
 {
 	*stx = (struct statx){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * answer.c - answers for our functions, attribute by attribute as the kernel's nldev gives them.
- * What the kernel refuses with EINVAL is EINVAL here; what we have no answer for is EOPNOTSUPP.
+ * answer.c - answers for our functions, with the attributes of the kernel's nldev. A request that
+ * the kernel refuses with EINVAL gets EINVAL here. A request without an answer gets EOPNOTSUPP.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define CHARDEV_NUMBER (1u << 8 | 3u)
 #define UVERBS_ABI     1u /* of a device; that of the class is 6, which libibverbs implies */
 #define NETNS_SHARED   1u
-#define FULL	       3072u /* a datagram of a dump goes when it has that much */
+#define FULL	       3072u /* bytes: a datagram of a dump is sent once it has more */
 
 bool nl_is_ours(uint32_t index)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * device.c - what netlink answers say of our functions: what their files in sysfs say, read through
- * the preload, and what the settings say. The provider's library is loaded for a port or resources,
- * not for a list of devices: libibverbs asks for that before it loads its providers.
+ * device.c - attributes of our functions for netlink: from their files in sysfs, read through the
+ * preload, and from the settings. A request for a port or for resources loads the provider's
+ * library. A list of devices does not: libibverbs asks for it before it loads its providers.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -246,10 +246,9 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 }
 
 /*
- * System calls of our own: socket() of the library leads back here. A kernel without RDMA loads
- * ib_core when it is asked for such a socket, after which no program on this host looks at
- * SYSFS_PATH any more: it is asked only if it has RDMA already, or for a request that shall load
- * it.
+ * System calls: socket() of the library would lead back here. A kernel without RDMA loads ib_core
+ * for such a socket; afterwards no program on this host looks at SYSFS_PATH any more. Therefore the
+ * socket is made only if the kernel has RDMA already, or for a request that shall load it.
  */
 static int kernel(void *arg, bool load)
 {

@@ -3,15 +3,15 @@
  * nl.h - the answerer of RDMA netlink requests: nldev commands for the functions that the preload
  * shows, and the kernel's own answers for the real devices beside them.
  *
- *   socket.c   the calls that the program makes; which sockets are ours; the way back to it
- *   serve.c    a datagram of the program: its messages, and where the answer of each comes from
+ *   socket.c   the program's calls; which sockets are ours; delivery of answers
+ *   serve.c    the messages of a datagram, and the source of each answer
  *   answer.c   answers for our functions
  *   relay.c    answers of the kernel
  *   msg.c      messages and attributes, read and built
- *   device.c   what our functions are
+ *   device.c   attributes of our functions
  *
- * All but socket.c and device.c reach the world through struct nl_env, and are tested with another.
- * One request is served at a time and as a whole, inside the program's send call.
+ * socket.c and device.c alone make system calls. The other files use struct nl_env; the tests have
+ * their own. A request is served as a whole, inside the program's send call.
  */
 #ifndef DPA_PRELOAD_NL_H
 #define DPA_PRELOAD_NL_H
@@ -33,7 +33,7 @@
 #define NL_INDEX       0x7fffff00u
 #define NL_DEVICES     8u
 
-/* What a function is; in host order. */
+/* Attributes of a function, in host byte order. */
 struct nl_device {
 	char name[32];
 	char uverbs[32]; /* name of its character device */
@@ -52,7 +52,7 @@ struct nl_port {
 	char ifname[32];
 };
 
-/* What exists of a kind, and how often. */
+/* The number of objects of one kind. */
 struct nl_count {
 	char name[16];
 	uint64_t n;
@@ -77,15 +77,15 @@ typedef int nl_cm_id_fn(void *arg, const struct nl_cm_id *id);
 
 typedef void nl_counter_fn(void *arg, const char *name, uint64_t value);
 
-/* Ways out of the answerer. */
+/* The calls by which the answerer reaches the program, the kernel and the adapter. */
 struct nl_env {
 	void *arg;
-	/* What is function number `function`? False: there is none. */
+	/* Sets *d for function number `function`. False: there is no such function. */
 	bool (*device)(void *arg, unsigned function, struct nl_device *d);
 	bool (*port)(void *arg, unsigned function, struct nl_port *p);
-	/* How many entries of c are filled; -EOPNOTSUPP: not known. */
+	/* Fills c; returns the number of entries. -EOPNOTSUPP: the counts are not known. */
 	int (*counts)(void *arg, unsigned function, struct nl_count c[NL_COUNTS]);
-	/* Calls fn for each QP until it returns another value than 0; that, 0 or -EOPNOTSUPP. */
+	/* Calls fn for each QP until fn returns nonzero. Returns that value, 0 or -EOPNOTSUPP. */
 	int (*qps)(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg);
 	/* The same for each id of rdma_cm that listens or has a connection. */
 	int (*cm_ids)(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg);
@@ -111,7 +111,7 @@ struct nl_env {
 struct nl_out {
 	size_t len;
 	size_t msg;	/* where the message starts that is being built */
-	bool overflown; /* something did not fit; the message is not to be sent */
+	bool overflown; /* the message did not fit and must not be sent */
 	_Alignas(8) uint8_t data[8192 - 32];
 };
 
@@ -133,7 +133,7 @@ bool nl_is_string(const struct nl_attrs *attrs, enum nldev_attr type, const char
 
 void nl_begin(struct nl_out *o, const struct nlmsghdr *request, uint32_t port_id, uint16_t type,
 	      uint16_t flags);
-void nl_end(struct nl_out *o); /* takes the message back if it did not fit */
+void nl_end(struct nl_out *o); /* removes the message if it did not fit */
 void nl_put(struct nl_out *o, enum nldev_attr type, const void *value, size_t len);
 void nl_put_u8(struct nl_out *o, enum nldev_attr type, uint8_t value);
 void nl_put_u32(struct nl_out *o, enum nldev_attr type, uint32_t value);
@@ -154,7 +154,7 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 	      struct nl_out *o);
 /* Our part of a dump of all devices. */
 int nl_answer_all(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o);
-/* What a kernel that has no RDMA is asked about the system. */
+/* NLDEV_SYS_GET, for a kernel without RDMA. */
 int nl_answer_system(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o);
 /* Sends what is in o and empties it. */
 int nl_flush(const struct nl_env *env, struct nl_out *o);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * relay.c - the kernel's answers: the request goes to a NETLINK_RDMA socket of our own, and what
- * comes back to the program, datagram by datagram. A request that is no dump asks for an
- * acknowledgement there, so that the end of its answer is known.
+ * relay.c - answers of the kernel. The request is sent on a NETLINK_RDMA socket of our own. The
+ * program gets the answer, datagram by datagram. A request that is no dump is sent with NLM_F_ACK,
+ * so that the end of its answer is known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 #define CAPACITY 65536u
 /*
- * The kernel makes datagrams of a dump as large as the largest buffer that was offered to it. This
- * is what programs offer at least (MNL_SOCKET_BUFFER_SIZE; libnl: four pages).
+ * The kernel makes datagrams of a dump as large as the largest buffer of a receive call so far.
+ * Programs have buffers of at least this size (MNL_SOCKET_BUFFER_SIZE; libnl: four pages).
  */
 #define OFFERED	 8192u
 
@@ -89,7 +89,7 @@ static bool judge(struct relay *r, struct nlmsghdr *m)
 	}
 }
 
-/* Leaves in buf what the program gets of a datagram: its length. */
+/* Keeps in buf the messages of a datagram that the program gets. Returns their length. */
 static size_t pick(struct relay *r, uint8_t *buf, size_t len)
 {
 	const struct nlmsghdr *m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * serve.c - a datagram of the program, as rdma_nl_rcv_skb() of the kernel goes through it; and who
- * answers each request:
+ * serve.c - goes through a datagram of the program as rdma_nl_rcv_skb() of the kernel does. The
+ * answer of each request comes from:
  *
  *   a dump of all devices       the kernel, if it has RDMA, then we
  *   names a function of ours    we
@@ -15,7 +15,7 @@
 /* The answer is complete, its acknowledgement or end included. */
 #define COMPLETE 2
 
-/* Requests that load the kernel's RDMA modules where there is no preload, and are meant to. */
+/* Requests whose purpose requires the kernel's RDMA modules: the kernel may load them. */
 static bool may_load(unsigned cmd)
 {
 	return cmd == NLDEV_NEWLINK || cmd == NLDEV_SYS_SET;
@@ -40,10 +40,10 @@ static int all_devices(const struct nl_env *env, const struct nlmsghdr *h, struc
 }
 
 /*
- * The character device of rdma_cm. The kernel loads its module for this question, so it is asked;
- * its number is not passed on: librdmacm compares it with that of the descriptor that it opens,
- * which may be the provider's stand-in. Without a number it takes any character device. An answer
- * that names a stand-in of ours belongs here.
+ * The character device of rdma_cm. The request is passed to the kernel, which loads its module for
+ * it. The program gets EOPNOTSUPP: librdmacm compares the number in an answer with the number of
+ * the descriptor that it opens, which can be the provider's stand-in. Without a number librdmacm
+ * accepts any character device.
  */
 static int rdma_cm_device(const struct nl_env *env, const struct nlmsghdr *h)
 {
@@ -56,7 +56,7 @@ static int rdma_cm_device(const struct nl_env *env, const struct nlmsghdr *h)
 	return -EOPNOTSUPP;
 }
 
-/* There is no RDMA in the kernel, so no device but ours. */
+/* The kernel has no RDMA, so that our devices are the only ones. */
 static int without_kernel(const struct nl_env *env, const struct nlmsghdr *h,
 			  const struct nl_attrs *attrs, struct nl_out *o)
 {
@@ -109,7 +109,7 @@ static int serve_one(const struct nl_env *env, const struct nlmsghdr *h, struct 
 {
 	int ret = 0;
 
-	/* What is no request is ignored, but acknowledged if it asks for that. */
+	/* A message that is no request is ignored. It is acknowledged if it asks for that. */
 	if (h->nlmsg_flags & NLM_F_REQUEST && h->nlmsg_type >= NLMSG_MIN_TYPE)
 		ret = answer(env, h, o);
 	if (ret == COMPLETE)

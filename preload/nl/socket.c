@@ -2,19 +2,19 @@
 /*
  * socket.c - the program's RDMA netlink sockets, and the calls that send to them.
  *
- * The program gets a socket of NETLINK_USERSOCK, which needs no privilege: it binds, polls,
- * receives, duplicates and closes it as any other. What it sends is answered before the call
- * returns, by messages from a second socket, the answerer, that lives as long as the call.
+ * The program gets a socket of NETLINK_USERSOCK, which needs no privilege. The program binds,
+ * polls, receives, duplicates and closes it as any other socket. A send call answers the request
+ * before it returns: a second socket, the answerer, exists during the call and sends the answer.
  *
- * WHICH SOCKETS ARE OURS. The mark is in the open file, an odd value of SO_RCVLOWAT, which netlink
- * has no use for. So it holds for duplicates, in forked children and after exec. Reading it is a
- * system call, so it is read only while the process may have such a socket (may_have()).
+ * WHICH SOCKETS ARE OURS. The mark is in the open file: a value of SO_RCVLOWAT, which netlink does
+ * not use. So the mark holds for duplicates, in forked children and after exec. Reading it is a
+ * system call. Therefore it is read only while the process may have such a socket (may_have()).
  *
- * STRANGERS. Any process of the network namespace can send to a USERSOCK socket, unless that is
- * connected: then only its peer can. Ours is connected to the answerer while that answers, and to
- * itself otherwise. It cannot be connected before the program has bound it; what was queued until
- * its first request came from strangers, as nothing else was asked, and is thrown away. A
- * connection keeps no multicast message out, and every process may send those: no group can be
+ * STRANGERS. Any process of the network namespace can send to a USERSOCK socket that is not
+ * connected. Only the peer can send to a connected one. Our socket is connected to the answerer
+ * during a request, and to itself otherwise. It cannot be connected before the program has bound
+ * it. Messages that arrived before its first request are from strangers and are discarded. A
+ * connection does not keep multicast messages out, and every process may send them: no group can be
  * joined.
  */
 #include <errno.h>
@@ -89,7 +89,7 @@ static bool look(int gap, unsigned *looked)
 	return mark == 1;
 }
 
-/* The cost of the looks stays below that of the calls between them. */
+/* Look less often than is_ours() is called, so that the looks cost less than the calls. */
 static PL_OUT_OF_LINE void look_again(void)
 {
 	unsigned now = GET(made), looked;
@@ -195,7 +195,7 @@ static uint32_t port_of(int fd, bool peer)
 	return a.nl_pid;
 }
 
-static void throw_away_queue(int fd)
+static void discard_queue(int fd)
 {
 	char byte;
 
@@ -203,7 +203,7 @@ static void throw_away_queue(int fd)
 		;
 }
 
-/* A port that cannot be guessed, and not one that programs choose: theirs begin with their pid. */
+/* A random port id. Bit 31 is set, as the ids that programs choose are process ids. */
 static int bind_answerer(struct call *c)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK};
@@ -239,7 +239,7 @@ static int start_call(struct call *c)
 		return ret;
 	}
 	if (first)
-		throw_away_queue(c->fd);
+		discard_queue(c->fd);
 	c->port_id = port_of(c->fd, false);
 	return 0;
 }
@@ -278,7 +278,7 @@ static int deliver(void *arg, const void *data, size_t len)
 		case EAGAIN:
 			if (more_room(c->fd))
 				continue;
-			throw_away_queue(c->fd); /* so that there is room for the error */
+			discard_queue(c->fd); /* make room for the error */
 			return -ENOBUFS;
 		case ECONNREFUSED: /* another sender's answerer is connected */
 			if (++connects <= CONNECTS && !connect_to(c->fd, c->answerer_id))
@@ -303,7 +303,7 @@ static int check_address(const struct msghdr *m)
 	return to->nl_pid || to->nl_groups ? -EPERM : 0; /* to the kernel only */
 }
 
-/* One copy of the datagram, which the program may change meanwhile. len: its length, or -errno. */
+/* Copies the datagram once: the program may change it meanwhile. *len: its length, or -errno. */
 static void *gather(const struct msghdr *m, ssize_t *len)
 {
 	size_t total = 0, at = 0;

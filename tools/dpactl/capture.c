@@ -195,7 +195,7 @@ static uint32_t block_len(const uint8_t *p, uint64_t n)
 	return again == len ? len : 0;
 }
 
-/* What a process wrote is copied once, then looked at. False: it wrote nonsense. */
+/* Copies the records of a process once, then checks them. False: they are malformed. */
 static bool drain(struct capture *k, struct source *s)
 {
 	struct dpa_capture_ring *r = s->ring;

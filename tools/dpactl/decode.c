@@ -98,7 +98,7 @@ static void each_field(const struct dpa_roce_pkt *k, field_fn *fn, void *arg)
 		fn(arg, "inv_rkey", k->inv_rkey, true);
 }
 
-/* What an AETH's syndrome means (IBA 9.7.5.2.1, tables 44 to 46). */
+/* The meaning of an AETH's syndrome (IBA 9.7.5.2.1, tables 44 to 46). */
 static const char *syndrome_name(uint8_t s)
 {
 	static const char *const naks[] = {

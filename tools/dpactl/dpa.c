@@ -28,7 +28,7 @@ static struct json_object *task_json(const struct view_task *t)
 	return o;
 }
 
-/* What runs on the EU: the id of a task, 0: nothing. */
+/* Returns the id of the task that runs on the EU; 0: none does. */
 static uint32_t eu_task(const struct view *v, const struct dpa_stat_eu *e)
 {
 	uint32_t at = atomic_load_explicit(&e->task, memory_order_acquire);

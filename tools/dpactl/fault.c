@@ -42,7 +42,7 @@ uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen
 	return n;
 }
 
-/* What is asked, "" if nothing; again if a writer is at it just now. */
+/* Copies the request, "" if there is none. Repeats the copy if a writer changes it meanwhile. */
 static uint32_t asked(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
 {
 	uint32_t gen;

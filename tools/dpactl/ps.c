@@ -69,7 +69,7 @@ struct mr {
 
 typedef void mr_fn(void *arg, const struct mr *mr);
 
-/* What its peers found out goes before what it says itself. */
+/* The peers' results take precedence over the process's own. */
 static void judge_way(const struct proc *p, struct mr *mr)
 {
 	const char *why = dpa_share_why_text[mr->i.why];
@@ -103,7 +103,7 @@ static uint32_t each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *ar
 	return n;
 }
 
-/* Whose memory the others that are connected with it can copy, as they found out. */
+/* Sets for each process whether its peers can copy its memory, as they found out. */
 static void ask_peers(struct ctl *c, struct proc *p, uint32_t n)
 {
 	uint32_t slot, gen;

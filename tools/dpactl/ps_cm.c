@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ps_cm.c - what processes of the board have of rdma_cm: services that they listen to, ids. */
+/* ps_cm.c - services (ports that are listened to) and ids of rdma_cm, by process. */
 #include <stdio.h>
 #include <string.h>
 #include "dpactl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* text.c - names and forms. What other processes wrote is copied once and made printable. */
+/* text.c - names and forms. Text of other processes is copied once and made printable. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>

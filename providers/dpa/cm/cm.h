@@ -288,7 +288,8 @@ enum dpa_cm_verdict {
 	DPA_CM_UNKNOWN,	  /* for none: refuse a DREQ (with DREP), drop others */
 };
 
-/* What a MAD from `gid` is. *which is NULL where the verdict is NEW or UNKNOWN. */
+/* Classifies a MAD from `gid` and finds its entry. *which is NULL if the verdict is NEW or UNKNOWN.
+ */
 enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct dpa_mad *m,
 				    const uint8_t gid[16], struct dpa_cm_entry **which);
 

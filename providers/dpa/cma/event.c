@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the protocol tells an id, as events of librdmacm (cma.c: cma_ib_handler()). */
+/* Events of the protocol, as events of librdmacm (cma.c: cma_ib_handler()). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

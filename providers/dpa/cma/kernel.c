@@ -242,7 +242,7 @@ static bool restarts(void)
 
 /*
  * The timer's expiration is taken away, as by the read() of a channel without a kernel: it may have
- * been one without an event (engine.c). Who finds none there has looked in vain.
+ * been one without an event (engine.c). False: there is no expiration and no event.
  *
  * In a forked child the program's descriptor still shows the kernel's events, which are the
  * parent's: there the timer alone counts.

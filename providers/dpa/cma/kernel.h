@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kernel.h - a real rdma_cm beside ours, on one event channel. What the rest of cma/ sees of it.
+ * kernel.h - a real rdma_cm beside ours, on one event channel: the interface to the rest of cma/.
  *
  * A channel has a kernel side if, when it was opened, the node of rdma_cm was there and a device
  * that is not ours. Without one nothing here makes a system call. With one its descriptor is an
@@ -26,7 +26,7 @@
  * Numbers: the program sees ours alone. The kernel gets our number as uid, and its events name
  * that; CMA_KERNEL_MC marks a multicast group's. So kernel_num of an id is only for commands.
  *
- * Who writes and who reads: all words here are under cma.lock, which is held over commands of the
+ * Access: all words here are under cma.lock, which is held over commands of the
  * kernel, too: its descriptor never blocks, and what DESTROY_ID waits for does not wait for us.
  *   cma_channel.kernel   written when the channel is made and when it ends; NULL in a forked child
  *   cma_id.side, .kernel_num, .kernel_bound, cma_mc.kernel, .kernel_num   kernel_id.c alone
@@ -34,7 +34,7 @@
  *                        is not used: it delivers to us exactly when we deliver to the program
  *
  * fork: the kernel refuses commands of a process that did not open the descriptor, its child
- * included (EACCES). So the child closes it. What the kernel has of the ids ends with the parent;
+ * included (EACCES). So the child closes it. The kernel's side of the ids ends with the parent;
  * an id on both sides goes on as dpa0's.
  */
 #ifndef DPA_CMA_KERNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What comes by QP1. */
+/* MADs that QP1 receives. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -194,8 +194,9 @@ bool cma_is_own(const uint8_t gid[16])
 }
 
 /*
- * For no id here. What is sent to nobody of this host comes back, and is answered here, too. A REP
- * of another host is ignored, as the kernel does: its sender repeats it and gives up.
+ * A MAD for no id here. A MAD that no process of this host takes returns to its sender and is
+ * answered here, too. A REP of another host is ignored, as by the kernel: its sender repeats it and
+ * gives up.
  */
 static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {

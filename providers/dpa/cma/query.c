@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What librdmacm asks about an id. node_guid 0: it has no device. */
+/* Queries of librdmacm about an id. node_guid 0: the id has no device. */
 #include <arpa/inet.h>
 #include <string.h>
 #include "cma/cma.h"

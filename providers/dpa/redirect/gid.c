@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What libibverbs asks by ioctl() on cmd_fd: the GID queries, and the asynchronous event descriptor
- * of an imported context. Every other method is
- * EPROTONOSUPPORT: that switches off one method, where ENOTTY would switch off all of them.
+ * ioctl() of libibverbs on cmd_fd: the GID queries, and the asynchronous event descriptor of an
+ * imported context. Every other method gets EPROTONOSUPPORT, which switches off that method;
+ * ENOTTY would switch off all methods.
  */
 #include <string.h>
 #include "dpa.h"

@@ -303,7 +303,7 @@ static int our_xstat64(int ver, const char *path, struct stat *st)
 	return xstat_as(FN_XSTAT64, ver, path, st);
 }
 
-/* What is needed of a loaded library's dynamic section. */
+/* Parts of a loaded library's dynamic section. */
 struct image {
 	uintptr_t base, end;	    /* where it is mapped */
 	uintptr_t relro, relro_end; /* read-only after relocation */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What each state allows, written from the diagram, not from the code. */
+/* The steps that each state allows, from the diagram, not from the code. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "util.h"

@@ -42,7 +42,7 @@ static struct net_id *by_local_id(struct net *n, int self, uint32_t local_id)
 	return &n->m[self].id[i];
 }
 
-/* What both ends hold of their connection. An owner that died has only a part of it. */
+/* The state of a connection at both ends. An owner that died has only a part of it. */
 static void agree(const struct net *n, const struct net_id *a, const struct net_id *b)
 {
 	cr_assert_eq(b->cm.remote_id, a->cm.config.local_id, "seed %#lx", n->seed);

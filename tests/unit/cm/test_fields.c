@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What is in the messages, events and records: values of Linux on RoCE. */
+/* Contents of the messages, events and records: values of Linux on RoCE. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>

@@ -99,7 +99,7 @@ static void step(struct dpa_cm *cm, uint64_t *now)
 	test_allowed(&before, &in, ret, cm, &out, seed);
 }
 
-/* What the connection holds can be asked for in any state. */
+/* A connection can be queried in any state. */
 static void ask(const struct dpa_cm *cm)
 {
 	struct ibv_qp_attr a = {.qp_state = (enum ibv_qp_state)(test_random(&state) % 7)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a MAD is, and the answer to one that is for none. */
+/* Classification of a MAD, and the answer to one that matches no connection. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "util.h"

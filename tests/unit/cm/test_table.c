@@ -243,7 +243,7 @@ static struct dpa_cm_input input_of(struct dpa_cm *cm, enum what w, struct dpa_m
 	return in;
 }
 
-/* What the step returns where nothing happens. */
+/* The result of a step without an effect. */
 static int refusal(enum place p, enum what w)
 {
 	if (w > I_DESTROY || w == I_DESTROY || w == I_DISCONNECT)

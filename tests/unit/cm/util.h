@@ -55,7 +55,7 @@ struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind);
 void test_reach(struct dpa_cm *cm, enum place p);
 
 /*
- * What IBA chapter 12 and the differences in the README allow of a step from a state: messages,
+ * The steps that IBA chapter 12 and the differences in the README allow from a state: messages,
  * events, states. Asserts it, and what holds in every state.
  */
 void test_allowed(const struct dpa_cm *before, const struct dpa_cm_input *in, int ret,

@@ -28,7 +28,7 @@ static uint32_t bound(const char *ip, uint16_t port)
 	return id;
 }
 
-/* What a further id gets. */
+/* The result of a bind of a further id. */
 static int again(const char *ip, uint16_t port)
 {
 	uint32_t id = tcp();
@@ -314,7 +314,7 @@ static void make_ib(uint8_t a[48], uint64_t sid, uint64_t mask)
 	put64(a, 32, __builtin_bswap64(mask));
 }
 
-/* What librdmacm tries when it starts (ucma_set_af_ib_support()). */
+/* The first bind of librdmacm (ucma_set_af_ib_support()). */
 Test(cma_bind, the_probe_of_librdmacm)
 {
 	uint32_t id = create(fd, 0, PS_IB, QP_RC);

@@ -194,7 +194,7 @@ Test(cma_events, ports_of_ids_that_moved)
 	cr_assert_eq(bind_id(a, x, "127.0.0.1", port), 0);
 }
 
-/* What happens to a request before its accept is nothing that the program can be told. */
+/* The program gets no event of a request that ends before its accept. */
 Test(cma_events, no_event_of_a_request_before_its_accept)
 {
 	struct event ev;

@@ -152,7 +152,7 @@ Test(cma_rc, older_libraries_have_no_ece)
 	cr_assert_eq(get32(ev.raw, 20), 78);
 }
 
-/* What a REQ and a REP have room for. */
+/* The private data that fit into a REQ and a REP. */
 Test(cma_rc, private_data_that_is_too_long)
 {
 	struct conn c = {.qpn = new_qpn(), .data = data, .len = 57};

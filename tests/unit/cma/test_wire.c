@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a network does to MADs: doubled, reordered, lost; MADs of other hosts; and the ids of
+ * Faults of a network: doubled, reordered, lost; MADs of other hosts; and the ids of
  * processes that died. Times are the test's.
  */
 #include <dpa_hw.h>

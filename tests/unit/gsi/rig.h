@@ -15,7 +15,7 @@ struct gt_proc {
 	uint32_t num; /* of its board */
 };
 
-/* What a process says when it was asked. */
+/* The answer of a process. */
 struct gt_answer {
 	int rc;		/* errno; of a bool call 0 or 1 */
 	uint32_t value; /* id, handle, count */

@@ -364,7 +364,7 @@ Test(gsi_near, exit_without_a_word)
 	gt_stop(&next);
 }
 
-/* Who closes QP1 leaves nothing, and the board goes with the last process. */
+/* A process that closes QP1 leaves nothing; the adapter state goes with the last process. */
 Test(gsi_near, closed)
 {
 	struct gt_proc p[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What dpactl ps shows of it, read by another program. */
+/* The output of dpactl ps, read by another program. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #define SEQ  4711u
 #define PORT 0x89abcdefu
 
-/* What the program got: messages one after the other. */
+/* Messages that the program received: messages one after the other. */
 struct got {
 	_Alignas(8) uint8_t data[1 << 20];
 	size_t len, largest;

@@ -96,7 +96,7 @@ Test(preload_corners, glob_without_our_words)
 	}
 }
 
-/* What is read-only by its mode is so by the descriptor, as a file of sysfs is. */
+/* The descriptor is read-only, as that of a file of sysfs is. */
 Test(preload_corners, files_made_on_opening_are_read_only)
 {
 	char c = 'x';

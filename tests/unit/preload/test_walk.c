@@ -111,7 +111,7 @@ Test(preload_walk, ftw)
 	cr_expect_eq(seen.gids, 256);
 }
 
-/* What is not ours goes to the C library. */
+/* Other folders go to the C library. */
 Test(preload_walk, of_others)
 {
 	cr_expect_eq(nftw("/proc/self/fdinfo", note, 8, FTW_PHYS), 0);

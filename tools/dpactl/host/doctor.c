@@ -308,7 +308,7 @@ static void look_at_memory(struct visit *v)
 		    (unsigned long long)lim.rlim_cur);
 }
 
-/* What EUs touch the memory of applications with. */
+/* The system calls by which EUs access the memory of applications. */
 static void look_at_permissions(struct visit *v)
 {
 	uint32_t a = 1, b = 0;
@@ -434,7 +434,7 @@ static const char *why_not(const struct visit *v, const char **mend)
 	return "it is refused";
 }
 
-/* What a program sees that is started with this environment, in a process of its own. */
+/* Lists the devices in a new process, which has this environment. */
 static void look_at_list(struct visit *v)
 {
 	struct ibv_device **(*list)(int *);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * system.c - dpa0 for every process of the machine: a line in /etc/ld.so.preload and the device
- * node. What others have in that file stays; it is replaced in one step, because a half-written
- * one would break every program that starts meanwhile.
+ * node. Lines of others in that file stay. The file is replaced in one step: a half-written file
+ * would break every program that starts meanwhile.
  */
 #include <errno.h>
 #include <limits.h>
