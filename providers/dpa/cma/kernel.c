@@ -226,12 +226,17 @@ bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	return kernel_event(ch, resp) || cma_deliver(ch, resp);
 }
 
-/* After EINTR: would the kernel's GET_EVENT have gone on? Yes, if every handler says so. */
+/*
+ * After EINTR: would the kernel's GET_EVENT have gone on? Yes, if every handler says so that can
+ * have run in a thread that waits: not those of its own faults.
+ */
 static bool restarts(void)
 {
 	for (int s = 1; s < NSIG; s++) {
 		struct sigaction sa;
 
+		if (s == SIGSEGV || s == SIGBUS || s == SIGFPE || s == SIGILL)
+			continue;
 		if (sigaction(s, NULL, &sa) || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 			continue;
 		if (!(sa.sa_flags & SA_RESTART))

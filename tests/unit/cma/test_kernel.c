@@ -462,6 +462,7 @@ Test(cma_kernel, migrate_to_a_channel_without_a_kernel)
 
 /* --------------------------------------------------------------------------- fork */
 
+#ifndef __SANITIZE_THREAD__ /* has no threads after a fork */
 #define STEP(n, cond)                                                                              \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
@@ -492,3 +493,4 @@ Test(cma_kernel, a_child_has_no_kernel)
 	cr_assert(model_listens(port_of(fd, wild)));
 	cr_assert_eq(bind_id(fd, open, MODEL_V4, 0), 0);
 }
+#endif
