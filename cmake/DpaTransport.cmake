@@ -3,7 +3,7 @@
 # board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
 file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/transport/*.c
      ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c)
-foreach(f buddy cq dm leave limit mcast moderate mr mw pages qmem qp qp_modify range share srq xrc xrc_branch)
+foreach(f buddy cq dm leave limit mcast moderate mr mw pages qmem qp qp_modify range schedule share srq xrc xrc_branch)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()
 foreach(f board/cap eu/drain eu/progress eu/rest eu/wait link/area link/copy link/direct link/frame link/guard link/stage)

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "dev.h"
+#include "ctx/cq.h"
+#include "ctx/moderate.h"
+#include "link/kick.h"
 
 static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 {

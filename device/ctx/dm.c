@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "dev.h"
+#include "ctx/dm.h"
+#include "ctx/hw.h"
 
 struct dpa_hw_dm {
 	uint32_t handle, owner;

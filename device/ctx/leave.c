@@ -6,8 +6,10 @@
  * end of a QP for longer, the end of all QPs of a context together neither, and the end of further
  * QPs not at all until it takes something.
  */
-#include "calls.h"
-#include "dev.h"
+#include "ctx/leave.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "transport/transport.h"
 
 #define LEAVE_NS 1000000000u /* what was posted has so long to leave */

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "dev.h"
+#include "ctx/hw.h"
 
 int dpa_limit(struct dpa_hw *hw, int err, const char *fmt, ...)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Multicast groups of a UD QP: the board knows them, so that senders of all processes do. */
 #include <errno.h>
-#include "dev.h"
+#include "ctx/hw.h"
+#include "ctx/mcast.h"
+#include "ctx/qp.h"
 #include "link/frame.h"
 
 static int check(const struct dpa_hw_qp *qp, const uint8_t gid[16])

@@ -7,7 +7,9 @@
  * hw->mod_run, so that a CQ that is destroyed is not in its hands.
  */
 #include <errno.h>
-#include "dev.h"
+#include "ctx/schedule.h"
+#include "ctx/cq.h"
+#include "ctx/moderate.h"
 
 #define NEVER UINT64_MAX
 

@@ -20,7 +20,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include "dev.h"
+#include "ctx/dm.h"
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "ctx/range.h"
+#include "link/kick.h"
 #include "link/direct.h"
 #include "share.h"
 

@@ -11,7 +11,9 @@
  * is not its QP's.
  */
 #include <errno.h>
-#include "dev.h"
+#include "ctx/mr.h"
+#include "ctx/mw.h"
+#include "ctx/qp.h"
 #include "link/direct.h"
 
 #define MW_CONSUMER 0xffu /* low bits of a key that the consumer chooses */

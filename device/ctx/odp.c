@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "dev.h"
+#include "ctx/mr.h"
+#include "link/copy.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ  22

@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "buddy.h"
-#include "dev.h"
+#include "ctx/hw.h"
+#include "ctx/qmem.h"
 
 #define LOG_SMALL 15u /* the smallest piece; the driver's small queues share pieces of 64 KiB */
 #define LOG_FIRST 22u /* of the first arena */

@@ -4,7 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "dev.h"
+#include "ctx/schedule.h"
+#include "ctx/cq.h"
+#include "ctx/leave.h"
+#include "ctx/mcast.h"
+#include "ctx/xrc.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/eu.h"
+#include "ctx/thread.h"
 #include "wire/opcode.h"
 #include "link/direct.h"
 #include "link/inspect.h"
@@ -84,7 +93,7 @@ static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct 
 	    qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_RESET)
 		return;
 	qp->cqe_lost = true;
-	dpa_pend(qp, 0);
+	dpa_schedule(qp, 0);
 }
 
 /*
@@ -495,7 +504,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
 	dpa_transport_reset(qp); /* nothing is owed or kept: the structure serves another QP */
 	dpa_acks_forget(qp);
-	dpa_unpend(qp);
+	dpa_unschedule(qp);
 	add_refs(qp, -1);
 	dpa_rss_free(qp->rss);
 	qp->rss = NULL;

@@ -3,7 +3,10 @@
  * values. */
 #include <errno.h>
 #include <string.h>
-#include "dev.h"
+#include "ctx/schedule.h"
+#include "ctx/xrc_branch.h"
+#include "link/peer.h"
+#include "transport/api.h"
 #include "transport/resp_check.h"
 #include "transport/transport.h"
 #include "link/direct.h"
@@ -130,7 +133,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 {
 	dpa_responder_flush(qp); /* the ACK of what was completed */
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
-	dpa_unpend(qp);
+	dpa_unschedule(qp);
 	dpa_transport_reset(qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->access = 0;

@@ -11,7 +11,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "dev.h"
+#include "ctx/hw.h"
+#include "ctx/range.h"
 
 /* <linux/fs.h> of 6.11: PROCMAP_QUERY; 9*8 + 4*4 + 2*8 = 104 bytes */
 struct map_query {

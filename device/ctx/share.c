@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "ctx/export.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "eu/rest.h"
 #include "link/direct.h"
 #include "share.h"

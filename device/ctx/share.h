@@ -23,7 +23,8 @@
 #define DPA_SHARE_H
 
 #include <signal.h>
-#include "ctx/dev.h"
+#include "ctx/export.h"
+#include "ctx/hw.h"
 #include "ctx/pages.h"
 
 /*

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "dev.h"
+#include "ctx/cq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "ctx/srq.h"
+#include "ctx/xrc.h"
 #include "transport/tag.h"
 
 /* Under hw->ctl. */

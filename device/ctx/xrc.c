@@ -11,7 +11,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "dev.h"
+#include "ctx/hw.h"
+#include "ctx/srq.h"
+#include "ctx/xrc.h"
+#include "ctx/xrc_branch.h"
 #include "wire/opcode.h"
 
 struct dpa_hw_xrcd {

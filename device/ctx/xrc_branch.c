@@ -26,7 +26,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "dev.h"
+#include "ctx/schedule.h"
+#include "ctx/xrc.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 #include "transport/transport.h"
@@ -179,7 +183,7 @@ void dpa_branch_free(struct dpa_hw_qp *qp)
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
 	dpa_transport_reset(qp);
 	dpa_acks_forget(qp);
-	dpa_unpend(qp);
+	dpa_unschedule(qp);
 	qp->hw->nbranch--;
 	dpa_qp_give(qp);
 	dpa_qp_leave(qp);
@@ -414,7 +418,7 @@ bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx)
 	if (!is_initiator(qp) || stays(qp, idx) || peer_of(qp, idx) == qp->peer)
 		return true;
 	if (qp->req.una_idx == idx) /* else what completes goes on with this one */
-		dpa_pend(qp, 0);
+		dpa_schedule(qp, 0);
 	return false;
 }
 
@@ -478,6 +482,6 @@ bool dpa_turn_ends(struct dpa_hw_qp *qp)
 	qp->peer = NULL;
 	qp->tx = NULL;
 	if (r->una_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE))
-		dpa_pend(qp, 0);
+		dpa_schedule(qp, 0);
 	return true;
 }

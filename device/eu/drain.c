@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Draining a lane: what a peer sent meets its QP, batch by batch. */
 #include <string.h>
-#include "ctx/dev.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/inspect.h"

@@ -23,7 +23,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/eu.h"
+#include "eu/progress.h"
+#include "eu/service.h"
 #include "eu/rest.h"
 
 #define EU_SAYS	 200  /* rounds in vain before it says again that it polls on its processor */

@@ -14,7 +14,13 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/schedule.h"
+#include "ctx/moderate.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/progress.h"
+#include "eu/service.h"
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/inspect.h"
@@ -108,52 +114,6 @@ static int look_at_summary(struct dpa_hw *hw)
 }
 
 /* ---------------------------------------------------------------- pending */
-
-void dpa_pend(struct dpa_hw_qp *qp, uint64_t when)
-{
-	struct dpa_hw *hw = qp->hw;
-	bool added = false, earlier = false;
-
-	dpa_spin_lock(&hw->pend_lock);
-	if (!qp->pending) {
-		qp->pending = true;
-		qp->pend_next = NULL;
-		if (hw->pend_tail)
-			hw->pend_tail->pend_next = qp;
-		else
-			hw->pend_head = qp;
-		hw->pend_tail = qp;
-		added = true;
-		atomic_fetch_add_explicit(&hw->npending, 1, memory_order_relaxed);
-	}
-	if (when < atomic_load_explicit(&hw->next_timer, memory_order_relaxed) ||
-	    (added && atomic_load_explicit(&hw->npending, memory_order_relaxed) == 1)) {
-		atomic_store_explicit(&hw->next_timer, when, memory_order_release);
-		earlier = true;
-	}
-	dpa_spin_unlock(&hw->pend_lock);
-	/* a sleep that we do not see yet is a short one: sleep_until_woken() looks again */
-	if (earlier && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
-		dpa_wake_self(hw);
-}
-
-void dpa_unpend(struct dpa_hw_qp *qp)
-{
-	struct dpa_hw *hw = qp->hw;
-	struct dpa_hw_qp **p, *prev = NULL;
-
-	dpa_spin_lock(&hw->pend_lock);
-	if (qp->pending) {
-		for (p = &hw->pend_head; *p != qp; p = &(*p)->pend_next)
-			prev = *p;
-		*p = qp->pend_next;
-		if (hw->pend_tail == qp)
-			hw->pend_tail = prev;
-		qp->pending = false;
-		atomic_fetch_sub_explicit(&hw->npending, 1, memory_order_relaxed);
-	}
-	dpa_spin_unlock(&hw->pend_lock);
-}
 
 static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
 {
@@ -442,11 +402,6 @@ void dpa_hw_idle(struct dpa_hw_ctx *ctx)
 
 	if (atomic_exchange_explicit(&hw->app_polled, 0, memory_order_relaxed))
 		dpa_wake_self(hw);
-}
-
-void dpa_wake_self(struct dpa_hw *hw)
-{
-	dpa_eventfd_wake(hw->wake_fd);
 }
 
 void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)

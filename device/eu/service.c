@@ -20,8 +20,13 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/progress.h"
+#include "eu/service.h"
 #include "eu/rest.h"
 #include "gsi/gsi.h"
 #include "link/forward.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "eu/service.h"
 
 #define SLICE_NS 100000ull /* the kernel's least */
 

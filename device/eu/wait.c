@@ -7,8 +7,12 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 
 #define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */
 #define VAIN	  2	 /* what is there is not to be had: another thread is at it */

@@ -4,6 +4,9 @@
 #define DPA_GSI_ENDPOINT_H
 
 #include <dpa_mad.h>
+#include "ctx/cq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
 #include "gsi/gsi.h"
 
 #define DPA_GSI_LOG_RQ	 12u /* 4096 receives: a burst of requests */

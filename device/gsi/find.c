@@ -2,6 +2,7 @@
 /* find.c - selects the endpoint that a MAD is for. */
 #include <dpa_cm_port.h>
 #include <dpa_mad.h>
+#include "ctx/hw.h"
 #include "gsi/gsi.h"
 
 /* Offsets in the MAD header (IBA 13.4.3), and in the messages behind it (IBA 12.6). */

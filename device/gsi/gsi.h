@@ -21,7 +21,7 @@
 #define DPA_GSI_H
 
 #include "board/cm.h"
-#include "ctx/dev.h"
+#include "ctx/hw.h"
 
 struct dpa_frame;
 struct dpa_roce_pkt;

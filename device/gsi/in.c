@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* in.c - packets to QP 1 from the wire, and forwarding to other boards of the host. */
 #include <dpa_mad.h>
+#include "ctx/hw.h"
 #include "gsi/gsi.h"
 #include "wire/opcode.h"
 #include "link/forward.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* mads.c - sends and receives MADs for the driver; services and communication ids. */
 #include <errno.h>
+#include "ctx/hw.h"
+#include "link/kick.h"
 #include "gsi/endpoint.h"
 #include "link/forward.h"
 #include "link/frame.h"

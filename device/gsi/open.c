@@ -2,6 +2,8 @@
 /* open.c - opens and closes the endpoint of this process. */
 #include <errno.h>
 #include <stdlib.h>
+#include "ctx/schedule.h"
+#include "ctx/hw.h"
 #include "gsi/endpoint.h"
 
 /* Serialises open and close. Lock order: before the lock of dpa_hw_open(). */

@@ -9,6 +9,7 @@
 #include <netinet/ip_icmp.h>
 #include <time.h>
 #include <linux/errqueue.h>
+#include "port/port.h"
 #include "util/sys.h"
 #include "gsi/endpoint.h"
 #include "link/wire.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* route.c - the route between two addresses, for the driver. */
 #include <errno.h>
-#include "ctx/dev.h"
+#include "ctx/hw.h"
 
 static uint32_t interface_of(struct dpa_port *port, const uint8_t gid[16])
 {

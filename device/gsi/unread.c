@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* unread.c - what the program has not polled yet of a connection that its peer ends. */
+#include "ctx/cq.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "gsi/endpoint.h"
 #include "link/frame.h"
 #include "link/wire.h"

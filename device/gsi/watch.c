@@ -6,6 +6,8 @@
  * lives. If that one is dead, the checker reaps all dead processes, which increments head.cm_died.
  * Each process sees the new value at its next look, and tries to take over the ids.
  */
+#include "ctx/hw.h"
+#include "link/kick.h"
 #include "gsi/endpoint.h"
 
 /* One `need` for the whole process. It is called under the lock: no call comes after its removal.

@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include "link/kick.h"
 #include "ctx/share.h"
 #include "link/direct.h"
 

@@ -18,6 +18,8 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "link/lane.h"
 #include "util/sys.h"
 #include "capture.h"
 #include "inspect.h"

@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "link/copy.h"
+#include "link/kick.h"
 
 #define SHORT 4096u
 
@@ -30,14 +32,6 @@ static ssize_t vm_read(pid_t pid, const struct iovec *l, int nl, const struct io
 static ssize_t vm_write(pid_t pid, const struct iovec *l, int nl, const struct iovec *r, int nr)
 {
 	return syscall(SYS_process_vm_writev, pid, l, (unsigned long)nl, r, (unsigned long)nr, 0ul);
-}
-
-void dpa_eventfd_wake(int fd)
-{
-	uint64_t one = 1;
-
-	/* EAGAIN: the counter is full, so whoever reads it is awake */
-	syscall(SYS_write, fd, &one, sizeof(one));
 }
 
 int dpa_last_apart(const struct iovec *v, int cnt, uint64_t end, struct iovec *out)

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "wire/opcode.h"
 #include "link/direct.h"
 

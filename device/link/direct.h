@@ -29,7 +29,9 @@
 #define DPA_DIRECT_H
 
 #include <sys/uio.h>
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 
 #define DPA_HAZARD_WAIT_NS 2000000000ull
 #define DPA_ALIVE_TICKS	   (1u << 21) /* of the time stamp counter: half a millisecond or more */

@@ -24,7 +24,8 @@
 #include <unistd.h>
 #include <dpa_mad.h>
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "link/kick.h"
 #include "wire/opcode.h"
 #include "link/forward.h"
 #include "link/frame.h"

@@ -3,6 +3,8 @@
 #ifndef DPA_FORWARD_H
 #define DPA_FORWARD_H
 
+#include "ctx/hw.h"
+#include "link/lane.h"
 #include "frame.h"
 
 #define DPA_FWD_MAGIC 0x31574644u /* "DFW1" */

@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <dpa_mad.h>
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "gsi/gsi.h"
 #include "wire.h"
 #include "transport/transport.h"

@@ -18,7 +18,9 @@
 #ifndef DPA_FRAME_H
 #define DPA_FRAME_H
 
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "wire/roce.h"
 
 struct dpa_frame {

@@ -21,7 +21,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
 #include "link/udp.h"
 #include "link/wire.h"
 

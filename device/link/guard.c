@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include "ctx/qp.h"
 #include "link/direct.h"
 
 #if defined(__x86_64__) && defined(__LP64__)

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ctx/schedule.h"
+#include "link/peer.h"
+#include "transport/api.h"
 #include "direct.h"
 #include "inspect.h"
 #include "capture.h"
@@ -137,7 +140,7 @@ static void with_faults(struct dpa_hw *hw, const struct dpa_shown *s)
 	else if (!(a.kinds & 1u << DPA_FAULT_DROP))
 		late = dpa_fault_overtaken(&in->fault, dpa_fault_key(&s->f));
 	dpa_spin_unlock(&in->lock);
-	/* a sleep that we do not see yet is a short one, as for dpa_pend() */
+	/* a sleep that we do not see yet is a short one, as for dpa_schedule() */
 	if (wake && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
 		dpa_wake_self(hw);
 	if (held || (a.kinds & 1u << DPA_FAULT_DROP))

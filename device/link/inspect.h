@@ -8,6 +8,9 @@
 #ifndef DPA_INSPECT_H
 #define DPA_INSPECT_H
 
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "frame.h"
 
 #define DPA_FRAME_ROOM	64u /* in front of a frame's bytes, see struct dpa_frame */

@@ -15,8 +15,12 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "gsi/gsi.h"
 #include "link/direct.h"
 #include "link/inspect.h"
@@ -256,7 +260,7 @@ static void drain_last(struct dpa_peer *p)
 
 void dpa_peers_drain(struct dpa_hw *hw)
 {
-	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {
+	for (uint32_t s = 0, end = dpa_peers_end(hw); s < end; s++) {
 		struct dpa_peer *p = atomic_load_explicit(&hw->peers[s], memory_order_acquire);
 
 		if (!p)

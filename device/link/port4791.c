@@ -19,8 +19,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "ctx/hw.h"
 #include "link/forward.h"
 #include "link/steer.h"
 #include "link/udp.h"

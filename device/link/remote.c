@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include "pcc/pcc.h"
+#include "ctx/hw.h"
+#include "ctx/mcast.h"
+#include "link/kick.h"
 #include "util/sys.h"
 #include "wire.h"
 

@@ -20,6 +20,9 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "link/copy.h"
+#include "link/peer.h"
 #include "util/sys.h"
 #include "ctx/share.h"
 #include "link/fds.h"

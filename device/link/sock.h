@@ -3,7 +3,8 @@
 #ifndef DPA_SOCK_H
 #define DPA_SOCK_H
 
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "link/peer.h"
 
 /* What an epoll event of the service thread is about: low bits of data.u64. */
 enum dpa_ep_tag {

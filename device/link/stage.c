@@ -6,7 +6,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/thread.h"
+#include "link/copy.h"
 #include "link/stage.h"
 
 #define SIZE ((size_t)DPA_STAGE_PIECES * DPA_STAGE_BYTES)

@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/dev.h"
+#include "ctx/hw.h"
 #include "link/frame.h"
 #include "link/steer.h"
 

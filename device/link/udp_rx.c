@@ -10,6 +10,10 @@
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <dpa_mad.h>
+#include "ctx/mcast.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "gsi/gsi.h"
 #include "wire.h"
 #include "wire/opcode.h"

@@ -12,6 +12,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "link/kick.h"
+#include "transport/api.h"
+#include "ctx/thread.h"
 #include "inspect.h"
 #include "wire.h"
 #include "wire/opcode.h"

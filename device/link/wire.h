@@ -13,6 +13,8 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "frame.h"
 
 /* Bytes of one send call at most, headers included: a UDP datagram before it is cut (GSO). */

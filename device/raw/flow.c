@@ -10,6 +10,8 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ctx/hw.h"
+#include "ctx/qp.h"
 #include "raw.h"
 
 struct dpa_flows {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "board/board.h"
 #include "raw.h"
 
 /* Bytes of a spec's filter; 0: no such spec. */

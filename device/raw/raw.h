@@ -7,7 +7,10 @@
 #ifndef DPA_RAW_H
 #define DPA_RAW_H
 
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "ctx/srq.h"
+#include "link/lane.h"
 
 /* ------------------------------------------------------------ frame.c: what is in a frame */
 

@@ -3,6 +3,11 @@
  * names. */
 #include <errno.h>
 #include <stdlib.h>
+#include "ctx/cq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "ctx/srq.h"
+#include "link/lane.h"
 #include "transport/transport.h"
 #include "raw.h"
 

@@ -5,6 +5,8 @@
  * gone. Nothing goes to the host's interfaces.
  */
 #include <errno.h>
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "transport/transport.h"
 #include "raw.h"
 

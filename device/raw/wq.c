@@ -2,6 +2,10 @@
 /* WQs and the tables that QPs spread frames by: ibv_create_wq(3), ibv_create_rwq_ind_table(3). */
 #include <errno.h>
 #include <stdlib.h>
+#include "ctx/cq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "ctx/srq.h"
 #include "raw.h"
 
 #define WQN_FIRST 0x1000000u /* QPNs have 24 bits */

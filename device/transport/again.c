@@ -15,6 +15,9 @@
  * of n packets, of which a share p is lost, n * p / 2 times the READ. A link that loses 15 % and
  * reorders 30 % took more than 16 windows and less than 32.
  */
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "transport.h"
 
 #define AGAIN_WINDOWS 64

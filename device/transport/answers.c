@@ -3,6 +3,11 @@
  * What a responder owes: READ and atomic responses in order, behind them one ACK or NAK. They leave
  * when the batch that brought the requests is through, or with the QP's own next packets.
  */
+#include "ctx/schedule.h"
+#include "ctx/mr.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "transport.h"
 #include "quick.h"
 #include "link/wire.h"
@@ -194,7 +199,7 @@ static bool have_tx(struct dpa_hw_qp *qp)
 	}
 	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
 		dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-		dpa_pend(qp, dpa_now_ns() + 5000000);
+		dpa_schedule(qp, dpa_now_ns() + 5000000);
 	}
 	return false;
 }

@@ -29,6 +29,9 @@
  *
  * Neither word is an IBA packet: they are not captured and never on a wire.
  */
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "transport.h"
 
 static bool outstanding(const struct dpa_hw_qp *qp)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
  */
+#include "ctx/schedule.h"
+#include "ctx/cq.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "req_state.h"
 #include "transport.h"
 #include "tag.h"
@@ -232,7 +237,7 @@ void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 	qp->req.wait_timer = true;
 	qp->req.timer_is_rnr = rnr;
 	qp->req.timer = dpa_now_ns() + ns;
-	dpa_pend(qp, qp->req.timer);
+	dpa_schedule(qp, qp->req.timer);
 }
 
 /* What was sent is lost and nobody will say so: the local ACK timer is what is left

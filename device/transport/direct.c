@@ -17,6 +17,12 @@
  * cannot go on in this way all of it goes by packet: what has been moved is moved again.
  */
 #include <errno.h>
+#include "ctx/schedule.h"
+#include "util/clock.h"
+#include "ctx/cq.h"
+#include "ctx/mr.h"
+#include "link/copy.h"
+#include "link/kick.h"
 #include "transport.h"
 #include "link/direct.h"
 
@@ -486,7 +492,7 @@ static bool may_wait(struct dpa_hw_qp *qp)
 {
 	if (!qp->direct_until) {
 		qp->direct_until = dpa_now_ns() + LATER_NS;
-		dpa_pend(qp, qp->direct_until);
+		dpa_schedule(qp, qp->direct_until);
 		return true;
 	}
 	if (dpa_now_ns() < qp->direct_until)

@@ -6,6 +6,10 @@
  * kind, or of the null region.
  */
 #include <errno.h>
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "link/copy.h"
+#include "link/kick.h"
 #include "transport.h"
 #include "ctx/share.h"
 

@@ -13,6 +13,8 @@
  * neither is kept. The NAK asks for all that is not kept, and it is judged in its turn.
  */
 #include <stdlib.h>
+#include "ctx/qp.h"
+#include "transport/api.h"
 #include "transport.h"
 
 #define KEPT_QP	   DPA_LOSS_PACKETS /* of one QP */

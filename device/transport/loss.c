@@ -16,6 +16,7 @@
  * progress. The probe is what adapters call adaptive retransmission: a lost tail would otherwise
  * wait for T, which applications set to 67 ms and more.
  */
+#include "ctx/schedule.h"
 #include "transport.h"
 
 #define PROBE_FIRST 10000000u /* before the first round trip was measured */
@@ -222,7 +223,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 	if (!has_room(qp, length)) {
 		psn = dpa_psn_add(resume_psn(qp), DPA_LOSS_PACKETS);
 		if (wait && dpa_psn_diff(qp->req.send_psn, psn) < 0)
-			dpa_pend(qp, wait);
+			dpa_schedule(qp, wait);
 		return false;
 	}
 	if (!dpa_pcc_active(&qp->pcc))
@@ -230,7 +231,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 	now = dpa_now_ns();
 	wait = dpa_pcc_may_send(&qp->pcc, now, packet_bytes(qp, length));
 	if (wait)
-		dpa_pend(qp, now + wait);
+		dpa_schedule(qp, now + wait);
 	return !wait;
 }
 
@@ -527,5 +528,5 @@ void dpa_loss_arm(struct dpa_hw_qp *qp)
 	}
 	if (!r->ack_at)
 		restart(qp, dpa_now_about());
-	dpa_pend(qp, r->ack_at < r->probe_at ? r->ack_at : r->probe_at);
+	dpa_schedule(qp, r->ack_at < r->probe_at ? r->ack_at : r->probe_at);
 }

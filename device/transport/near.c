@@ -8,6 +8,10 @@
  * One hazard does for as many as follow each other, up to the first that is reported: who hears of
  * a completion may take something back.
  */
+#include "ctx/cq.h"
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "transport.h"
 #include "link/direct.h"
 

@@ -22,6 +22,10 @@
  * bytes of another message that is under way to it, a MiB of them at most for each time it asks.
  */
 #include <errno.h>
+#include "ctx/qp.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "transport.h"
 #include "link/direct.h"
 

@@ -8,6 +8,11 @@
 #ifndef DPA_QUICK_H
 #define DPA_QUICK_H
 
+#include "ctx/cq.h"
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "transport.h"
 #include "resp_check.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "req_state.h"
 
 /* A READ or atomic has to wait for others, as send_request() finds. */

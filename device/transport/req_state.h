@@ -3,6 +3,7 @@
 #ifndef DPA_REQ_STATE_H
 #define DPA_REQ_STATE_H
 
+#include "ctx/qp.h"
 #include "transport.h"
 
 /*

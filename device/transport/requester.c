@@ -4,6 +4,12 @@
  * meanwhile: req_state.h, README.md.
  */
 #include <errno.h>
+#include "ctx/schedule.h"
+#include "ctx/cq.h"
+#include "ctx/mw.h"
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "quick.h"
 #include "req_state.h"
 #include "transport.h"
@@ -21,7 +27,7 @@ void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 {
 	atomic_store_explicit(&tx->shm->wants_space, 1, memory_order_relaxed);
 	dpa_count(qp->hw, DPA_CNT_ring_full, 1);
-	dpa_pend(qp, 0);
+	dpa_schedule(qp, 0);
 }
 
 void dpa_show_link(struct dpa_hw_qp *qp)
@@ -113,7 +119,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		no_fds(qp);
 		return false;
 	}
-	dpa_pend(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
+	dpa_schedule(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
 	return false;
 }
 
@@ -498,7 +504,7 @@ bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
 	uint64_t now = dpa_now_ns();
 
 	if (r->pace_at > now + PACE_BURST_NS) {
-		dpa_pend(qp, r->pace_at - PACE_BURST_NS / 2);
+		dpa_schedule(qp, r->pace_at - PACE_BURST_NS / 2);
 		return false;
 	}
 	r->pace_at = (r->pace_at > now ? r->pace_at : now) +
@@ -517,7 +523,7 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
 	uint64_t now = dpa_now_ns();
 
 	if (qp->rate_at > now + ahead) {
-		dpa_pend(qp, qp->rate_at - ahead);
+		dpa_schedule(qp, qp->rate_at - ahead);
 		return false;
 	}
 	qp->rate_at = (qp->rate_at > now ? qp->rate_at : now) +
@@ -650,7 +656,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		if (direct == DPA_DIRECT_LATER)
 			return 0;
 		if (direct < 0)
-			dpa_pend(qp, 0);
+			dpa_schedule(qp, 0);
 		if (direct < 0 || r->send_idx == pi)
 			return direct < 0 ? 1 : direct;
 	}
@@ -681,7 +687,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		/* the socket has no room: later, from there. UC: lost */
 		if (qp->type == DPA_QP_RC && unsent != DPA_WIRE_NO_PSN)
 			dpa_rewind(qp, unsent);
-		dpa_pend(qp, dpa_now_ns() + SOCKET_FULL_NS);
+		dpa_schedule(qp, dpa_now_ns() + SOCKET_FULL_NS);
 	}
 	tx->piece = 0;
 	dpa_spin_unlock(&tx->lock);
@@ -690,7 +696,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	if (st == STEP_FULL)
 		dpa_tx_full(qp, tx);
 	else if (st == STEP_SENT && r->send_idx != pi)
-		dpa_pend(qp, 0);
+		dpa_schedule(qp, 0);
 	return n;
 }
 
@@ -711,7 +717,7 @@ static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	dpa_ud_flush(qp);
 	if (r->send_idx != pi && !r->fence_sq)
-		dpa_pend(qp, 0);
+		dpa_schedule(qp, 0);
 	return n;
 }
 
@@ -750,7 +756,7 @@ static int run(struct dpa_hw_qp *qp)
 	pi = dpa_sq_pi(qp);
 	if (dpa_unlikely(r->wait_timer)) {
 		if (dpa_now_ns() < r->timer) {
-			dpa_pend(qp, r->timer);
+			dpa_schedule(qp, r->timer);
 			return 0;
 		}
 		r->wait_timer = false;

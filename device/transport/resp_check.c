@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "link/lane.h"
 #include "resp_check.h"
 
 /* IBA 9.7.4.1.3: a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.

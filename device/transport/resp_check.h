@@ -3,6 +3,8 @@
 #ifndef DPA_RESP_CHECK_H
 #define DPA_RESP_CHECK_H
 
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "transport.h"
 
 /* dpa_resp.last_op: the message in progress; FRESH: none, and no request has come yet */

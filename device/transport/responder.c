@@ -3,6 +3,15 @@
  * Responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first (resp_check.c, pure),
  * then carried out; answers are owed and sent when the batch is through (dpa_responder_flush).
  */
+#include "ctx/cq.h"
+#include "ctx/mr.h"
+#include "ctx/mw.h"
+#include "ctx/qp.h"
+#include "ctx/srq.h"
+#include "ctx/xrc.h"
+#include "link/copy.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "transport.h"
 #include "resp_check.h"
 #include "tag.h"

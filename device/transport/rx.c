@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
+#include "ctx/xrc_branch.h"
+#include "link/kick.h"
+#include "transport/api.h"
 #include "quick.h"
 #include "transport.h"
 #include "link/direct.h"

@@ -9,6 +9,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "ctx/schedule.h"
+#include "ctx/cq.h"
+#include "ctx/srq.h"
+#include "link/peer.h"
 #include "tag.h"
 
 #define NONE	 UINT32_MAX
@@ -353,7 +357,7 @@ static void fetch(struct dpa_hw_qp *qp)
 	put(qp, pi, 0, &c, sizeof(c));
 	put(qp, pi, sizeof(c), r->tm.head, 2 * TMH);
 	__atomic_store_n(own_pi(qp), pi + 1, __ATOMIC_RELEASE);
-	dpa_pend(qp, 0);
+	dpa_schedule(qp, 0);
 }
 
 void dpa_tag_sent(struct dpa_hw_qp *qp, const struct dpa_cqe *e)

@@ -3,6 +3,8 @@
 #ifndef DPA_TAG_H
 #define DPA_TAG_H
 
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "transport.h"
 
 /* Of the message at hand. */

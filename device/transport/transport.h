@@ -5,7 +5,10 @@
 
 #include <string.h>
 #include <sys/uio.h>
-#include "ctx/dev.h"
+#include "ctx/srq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"

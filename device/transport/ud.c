@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
 #include <errno.h>
+#include "ctx/schedule.h"
+#include "ctx/hw.h"
+#include "ctx/leave.h"
+#include "ctx/mcast.h"
+#include "link/kick.h"
 #include "transport.h"
 #include "link/fds.h"
 #include "link/wire.h"
@@ -143,7 +148,7 @@ bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 		return false;
 	if (!qp->req.ud_since)
 		qp->req.ud_since = now;
-	dpa_pend(qp, now + 1000000);
+	dpa_schedule(qp, now + 1000000);
 	return true;
 }
 

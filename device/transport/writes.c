@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "link/stage.h"
 #include "transport.h"
 #include "resp_check.h"
 #include "writes.h"

@@ -9,7 +9,9 @@
 #ifndef DPA_WRITES_H
 #define DPA_WRITES_H
 
-#include "ctx/dev.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
+#include "link/stage.h"
 
 #define DPA_WRITES_MAX 1024u /* bytes of one: of longer ones the copy counts, not the call */
 

@@ -12,6 +12,7 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -119,6 +120,14 @@ static inline int dpa_sys_epoll_wait(int epfd, struct epoll_event *ev, int n, in
 static inline int dpa_sys_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);
+}
+
+/* Adds 1 to an eventfd. EAGAIN, the counter is full, means that its reader is awake. */
+static inline void dpa_eventfd_wake(int fd)
+{
+	uint64_t one = 1;
+
+	syscall(SYS_write, fd, &one, sizeof(one));
 }
 
 #endif

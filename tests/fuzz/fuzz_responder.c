@@ -9,6 +9,7 @@
  * The ICRC is not looked at: a fuzzer does not find it.
  */
 #include <stdlib.h>
+#include "ctx/qp.h"
 #include "qps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

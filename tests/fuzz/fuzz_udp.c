@@ -19,6 +19,9 @@
 
 #define dpa_udp_rx   fuzz_udp_rx
 #define dpa_wire_get fuzz_wire_get
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "qps.h"
 static long take(int fd, struct msghdr *h, int flags);
 #define syscall(nr, fd, h, flags) take(fd, h, flags)

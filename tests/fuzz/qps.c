@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "qps.h"
 
 #define WORK	12u

@@ -7,6 +7,8 @@
 #ifndef DPA_FUZZ_QPS_H
 #define DPA_FUZZ_QPS_H
 
+#include "ctx/qp.h"
+#include "ctx/srq.h"
 #include "harness.h"
 #include "device/link/wire.h"
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <dpa_cm_port.h>
+#include "link/peer.h"
+#include "transport/api.h"
 #include "device/gsi/gsi.h"
 #include "device/link/forward.h"
 #include "device/link/wire.h"

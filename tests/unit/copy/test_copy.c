@@ -16,7 +16,9 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/thread.h"
+#include "link/copy.h"
+#include "link/peer.h"
 
 #define PAGE  65536u /* of any machine */
 #define BYTES (4u * PAGE)

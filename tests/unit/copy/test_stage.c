@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/thread.h"
+#include "link/copy.h"
 
 #define PAGE  65536u /* of any machine */
 #define BYTES (4u * PAGE)

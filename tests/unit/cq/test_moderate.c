@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Moderation: the event waits for entries or for time, whichever comes first. */
 #include <criterion/criterion.h>
+#include "eu/progress.h"
 #include "harness.h"
 
 #define LOG_CQ 4u

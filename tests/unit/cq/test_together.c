@@ -2,6 +2,8 @@
 /* Completions that go to their CQ together: what a batch of packets brings is there at once. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include "ctx/cq.h"
+#include "eu/progress.h"
 #include "harness.h"
 #include "link/sock.h"
 

@@ -4,6 +4,11 @@
  * meanwhile. A wake-up that is lost is the time limit of the suite.
  */
 #include <criterion/criterion.h>
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/eu.h"
+#include "eu/progress.h"
+#include "eu/service.h"
 #include "eu/eu.c"
 
 enum { QPS = 3 };

@@ -7,6 +7,10 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include "wire/opcode.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "eu/eu.h"
 #include "eu/eu.c"
 #include "harness.h"
 #include "link/wire.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/hw.h"
 #include "rig.h"
 
 enum what {

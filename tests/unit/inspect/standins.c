@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What stands in for the board, the port, the transport and the clock. */
 #include <errno.h>
+#include "ctx/thread.h"
+#include "ctx/schedule.h"
+#include "link/peer.h"
+#include "transport/api.h"
 #include "link/direct.h"
 #include "link/inspect.h"
 

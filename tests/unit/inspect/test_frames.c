@@ -2,6 +2,8 @@
 /* Frames on their way: twice, later, not at all; and what a slot's packets are called. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include "ctx/hw.h"
+#include "link/peer.h"
 #include "link/inspect.h"
 
 extern uint64_t st_now;

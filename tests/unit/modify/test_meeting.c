@@ -16,6 +16,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "link/copy.h"
+#include "link/peer.h"
 #include "link/sock.h"
 
 static struct dpa_hw *hw;

@@ -6,6 +6,11 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ctx/schedule.h"
+#include "link/copy.h"
+#include "link/peer.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "gsi/gsi.h"
 #include "link/direct.h"
 #include "link/inspect.h"
@@ -69,10 +74,6 @@ void dpa_hot_add(struct dpa_hw *h, struct dpa_rx *rx)
 }
 
 void dpa_wake_self(struct dpa_hw *h)
-{
-}
-
-void dpa_eventfd_wake(int fd)
 {
 }
 

@@ -4,6 +4,7 @@
  * away while it owed one. The service thread looks twice and sends again.
  */
 #include <criterion/criterion.h>
+#include "transport/api.h"
 #include "harness.h"
 
 #define LEN 65536u

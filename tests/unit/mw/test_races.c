@@ -7,6 +7,9 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
+#include "ctx/mr.h"
+#include "ctx/mw.h"
+#include "ctx/qp.h"
 #include "harness.h"
 
 /* The step, once: at the next such operation of this thread. */

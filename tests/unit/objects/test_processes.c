@@ -2,6 +2,8 @@
 /* Every place where a process index stands has room for all 4,096 of them. */
 #include <criterion/criterion.h>
 #include <string.h>
+#include "ctx/export.h"
+#include "ctx/qp.h"
 #include "link/direct.h"
 
 /* The wake-up page: one bit of `summary`, and the bit of its word in `any`. */

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "ctx/qmem.h"
 #include "ctx/buddy.h"
 #include "harness.h"
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "knobs.h"
+#include "link/peer.h"
 #include "ctx/share.h"
 #include "link/direct.h"
 #include "tests/unit/transport/harness.h"

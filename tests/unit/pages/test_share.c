@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/export.h"
+#include "ctx/hw.h"
 #include "ctx/share.h"
 #include "link/direct.h"
 #include "tests/unit/transport/harness.h"

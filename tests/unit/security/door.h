@@ -5,6 +5,9 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "wire/opcode.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
 #include "harness.h"
 #include "device/link/wire.h"
 

@@ -3,6 +3,8 @@
  * Duplicates of READs and FLUSHes. A request of 60 bytes under the PSN of a short READ had 400 MB
  * sent: a duplicate could ask for anything that its key opened.
  */
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "door.h"
 #include "transport/transport.h"
 

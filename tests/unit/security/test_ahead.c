@@ -3,6 +3,8 @@
  * Packets ahead of their turn. One that was forged took the place of the real one, a thousand PSNs
  * in advance: the application read the attacker's bytes, and the real sender was told success.
  */
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "door.h"
 
 #define PORT  50000u /* of the peer */

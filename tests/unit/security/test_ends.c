@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What a QP that goes away leaves behind: memory, places in lists, answers. */
 #include <criterion/criterion.h>
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 #include "link/wire.h"
 

@@ -5,6 +5,8 @@
  * packet with the right value does what it says.
  */
 #include <criterion/criterion.h>
+#include "wire/opcode.h"
+#include "ctx/qp.h"
 #include "door.h"
 
 /* Impersonation (ReDMArk A1): everything right but where it comes from or goes to. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* R_Keys: what an attacker may know of them, and what a guess costs. */
+#include "ctx/mr.h"
 #include "requests.h"
 
 #define REGIONS 4096u

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A process of the board that writes into its lane what the transport never would. */
 #include <criterion/criterion.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 #include "link/sock.h"
 

@@ -4,6 +4,7 @@
 #define DPA_TEST_TRANSPORT_ANSWERS_H
 
 #include <criterion/criterion.h>
+#include "wire/opcode.h"
 #include "harness.h"
 
 #define MTU    1024u

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ctx/mr.h"
+#include "link/peer.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "ctx/share.h"
 #include "harness.h"
 #include "link/direct.h"

@@ -10,6 +10,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "ctx/cq.h"
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "transport/transport.h"
 #include "transport/resp_check.h"
 

@@ -3,6 +3,8 @@
 #ifndef DPA_TEST_TRANSPORT_LOSSY_H
 #define DPA_TEST_TRANSPORT_LOSSY_H
 
+#include "wire/opcode.h"
+#include "ctx/qp.h"
 #include "answers.h"
 
 #define T14 (4096ull << 14) /* local ACK timeout of code 14, ns */

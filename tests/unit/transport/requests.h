@@ -4,6 +4,7 @@
 #define DPA_TEST_TRANSPORT_REQUESTS_H
 
 #include <criterion/criterion.h>
+#include "link/lane.h"
 #include "harness.h"
 
 #define MTU    1024u

@@ -4,6 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "ctx/qp.h"
+#include "link/kick.h"
+#include "transport/api.h"
+#include "eu/eu.h"
 #include "board/mr_way.h"
 #include "harness.h"
 #include "gsi/gsi.h"

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include "ctx/qp.h"
+#include "transport/api.h"
 #include "harness.h"
 #include "link/sock.h"
 
@@ -259,7 +261,7 @@ Test(transport_acks, in_the_hands_of_another_thread)
 	th_free(th);
 }
 
-/* What the program has not polled of a QP. */
+/* Completions of a QP that the program has not polled. */
 Test(transport_acks, unread_completions)
 {
 	struct th *th = both_sent();

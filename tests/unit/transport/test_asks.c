@@ -4,6 +4,8 @@
  * completion as on the wire, and a peer that does not look costs no retry.
  */
 #include <criterion/criterion.h>
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "harness.h"
 #include "link/sock.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Atomics and atomic writes at the responder: each whole, checked, answered, done once. */
 #include <pthread.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "requests.h"
 
 static void write8(struct th *th, uint32_t n, uint64_t va, uint32_t key, uint64_t value)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Binding of memory windows by work requests: which bits of the key are whose. */
 #include <criterion/criterion.h>
+#include "ctx/export.h"
+#include "ctx/hw.h"
 #include "harness.h"
 
 #define LEN 4096u

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* RC completer: what A sends is thrown away, and the test makes up what B would have answered. */
+#include "link/lane.h"
+#include "eu/progress.h"
 #include "answers.h"
 
 /* ----------------------------------------------------------- acknowledging */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* End-to-end credits of RC (IBA 9.7.7.2): what ACKs say, and what waits for it. */
+#include "eu/progress.h"
 #include "lossy.h"
 
 /* IBA table 47 */

@@ -13,6 +13,9 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "ctx/export.h"
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 #include "link/direct.h"
 #include "link/frame.h"

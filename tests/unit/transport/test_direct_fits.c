@@ -4,6 +4,7 @@
  * that was set up again.
  */
 #include <criterion/criterion.h>
+#include "link/lane.h"
 #include "harness.h"
 #include "link/direct.h"
 

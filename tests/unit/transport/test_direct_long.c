@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The direct path: messages that go in pieces, and in several calls. */
 #include <criterion/criterion.h>
+#include "link/lane.h"
+#include "eu/progress.h"
 #include "harness.h"
 #include "link/direct.h"
 

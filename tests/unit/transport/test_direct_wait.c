@@ -8,6 +8,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "ctx/mw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "harness.h"
 #include "link/direct.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* FLUSH (annex A19): what asks for it, what it asks for, and its answer. */
+#include "link/lane.h"
 #include "requests.h"
 
 #define FLUSHES (TH_ALL | DPA_ACCESS_FLUSH_GLOBAL)

@@ -5,6 +5,8 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 
 #define ROUNDS	TH_FEWER(400)

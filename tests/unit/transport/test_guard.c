@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "ctx/qp.h"
 #include "harness.h"
 #include "link/direct.h"
 

@@ -2,6 +2,7 @@
 /* A packet that waits in its lane for a receive keeps its payload while others are sent behind it.
  */
 #include <criterion/criterion.h>
+#include "link/lane.h"
 #include "harness.h"
 #include "link/sock.h"
 

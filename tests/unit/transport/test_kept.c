@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Packets that come before one that is missing: kept, judged in their turn, forgotten in time. */
+#include "transport/api.h"
 #include "lossy.h"
 
 #define KEPT_MAX   512u

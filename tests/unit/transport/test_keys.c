@@ -5,6 +5,8 @@
  * comes out on each way.
  */
 #include <criterion/criterion.h>
+#include "ctx/srq.h"
+#include "link/lane.h"
 #include "harness.h"
 
 /* Ways: by ring, fetched, by the initiator itself, with loss, as to another host. */

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include "link/lane.h"
 #include "harness.h"
 
 struct lane {

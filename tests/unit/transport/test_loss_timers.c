@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Timers of the requester towards another host: ACK timeout, probes, round trips. */
+#include "link/lane.h"
 #include "lossy.h"
 
 #define MS 1000000ull

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The requester on a link that loses packets: answers that are missing, timers. */
+#include "link/lane.h"
+#include "eu/progress.h"
 #include "answers.h"
 
 static struct th *lossy(void)

@@ -6,6 +6,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "knobs.h"
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "ctx/share.h"
 #include "harness.h"
 #include "link/direct.h"

@@ -7,6 +7,9 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include "ctx/export.h"
+#include "ctx/qp.h"
+#include "transport/api.h"
 #include "harness.h"
 #include "link/direct.h"
 

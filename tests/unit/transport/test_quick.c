@@ -5,6 +5,8 @@
  * QP's own packets. Nothing that anybody can see may tell them apart.
  */
 #include <criterion/criterion.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 
 #define AT    4096u

@@ -5,7 +5,10 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include "ctx/calls.h"
+#include "ctx/export.h"
+#include "ctx/mw.h"
+#include "link/lane.h"
+#include "eu/progress.h"
 #include "harness.h"
 
 #define SLOTS	   32u

@@ -2,6 +2,7 @@
 /* The rate limit of a QP: what leaves in a while, by the clock of the test. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include "link/lane.h"
 #include "harness.h"
 
 #define KBPS  8000u /* a byte a microsecond */

@@ -4,6 +4,10 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include "ctx/schedule.h"
+#include "link/peer.h"
+#include "transport/api.h"
+#include "eu/progress.h"
 #include "harness.h"
 
 #define MTU 1024u
@@ -345,7 +349,7 @@ Test(transport_requester, an_rnr_timer_is_not_cut_short)
 	th_settle(th);
 	cr_expect(th->a.qp->req.wait_timer);
 	for (int i = 0; i < 5; i++) {
-		dpa_pend(th->a.qp, 0);
+		dpa_schedule(th->a.qp, 0);
 		th_settle(th);
 	}
 	cr_expect(th->a.qp->req.wait_timer);

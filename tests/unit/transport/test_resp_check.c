@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What the responder makes of a packet: each statement of IBA 9.7.4.1 against generated packets. */
 #include <criterion/criterion.h>
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "harness.h"
 
 #define MTU 1024u

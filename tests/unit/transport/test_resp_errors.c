@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* RC responder: what it refuses, and how. */
+#include "ctx/qp.h"
+#include "link/lane.h"
 #include "requests.h"
 
 /* ------------------------------------------------------------------ errors */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* RC responder: packets that the test made up go to B, and what B answers is looked at. */
+#include "link/lane.h"
 #include "requests.h"
 
 /* ----------------------------------------------------------- acknowledging */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* RC completer: sending again, from each place of a window of everything. */
+#include "wire/opcode.h"
+#include "eu/progress.h"
 #include "answers.h"
 
 /* ------------------------------------------------------------------ rewind */

@@ -3,6 +3,8 @@
  * What dpa_req_state() says along the arrows of device/transport/README.md, which are the steps of
  * tests/model/rc.pml.
  */
+#include "link/peer.h"
+#include "eu/progress.h"
 #include "lossy.h"
 #include "transport/req_state.h"
 #include "link/sock.h"

@@ -2,6 +2,8 @@
 /* XRC initiators (ctx/xrc_branch.c): whom their turns go to, and how they begin. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include "link/lane.h"
+#include "eu/progress.h"
 #include "harness.h"
 
 enum { PSN0 = 100, TIMEOUT = 10, RETRY = 2 };

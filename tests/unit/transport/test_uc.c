@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Unreliable connected: no answers, what is lost is lost, and the next message is whole again. */
 #include <criterion/criterion.h>
+#include "transport/api.h"
 #include "harness.h"
 
 #define MTU 1024u

@@ -2,6 +2,10 @@
 /* Unreliable datagram: Q_Keys, the 40 bytes in front of a receive, what is dropped. */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
+#include "knobs.h"
+#include "ctx/leave.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "harness.h"
 
 #define QKEY 0x11111111u

@@ -3,6 +3,9 @@
  * Short WRITEs in a row meet their memory together (writes.h). Nothing that anybody can see may
  * tell that from one after the other.
  */
+#include "link/lane.h"
+#include "link/stage.h"
+#include "eu/progress.h"
 #include "requests.h"
 #include "transport/writes.h"
 #include "link/sock.h"

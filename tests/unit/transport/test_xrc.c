@@ -6,6 +6,11 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "ctx/srq.h"
+#include "ctx/thread.h"
+#include "ctx/xrc_branch.h"
+#include "link/peer.h"
+#include "transport/api.h"
 #include "harness.h"
 #include "link/direct.h"
 #include "link/sock.h"

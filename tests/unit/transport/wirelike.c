@@ -4,6 +4,7 @@
  * cut into packets of at most a path MTU, each is written as bytes and read again.
  */
 #include <criterion/criterion.h>
+#include "link/lane.h"
 #include "harness.h"
 #include "device/link/frame.h"
 #include "device/link/wire.h"

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/schedule.h"
+#include "link/kick.h"
 #include "link/wire.h"
 #include "standins.h"
 

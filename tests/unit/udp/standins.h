@@ -3,7 +3,8 @@
 #ifndef UDP_STANDINS_H
 #define UDP_STANDINS_H
 
-#include "ctx/dev.h"
+#include "ctx/hw.h"
+#include "link/peer.h"
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/steer.h"

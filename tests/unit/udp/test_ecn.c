@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "config/knobs.h"
 #include "harness.h"
 #include "link/inspect.h"

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "link/lane.h"
 #include "harness.h"
 #include "link/inspect.h"
 #include "link/wire.h"

@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "link/peer.h"
 #include "wire/opcode.h"
 #include "link/sock.h"
 #include "standins.h"

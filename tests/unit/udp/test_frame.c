@@ -4,6 +4,7 @@
  * the one of the other host, with each opcode.
  */
 #include <criterion/criterion.h>
+#include "link/lane.h"
 #include "harness.h"
 #include "link/wire.h"
 

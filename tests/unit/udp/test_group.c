@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "ctx/hw.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
 #include "link/wire.h"
 #include "standins.h"
 

@@ -5,6 +5,8 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "util/lock.h"
+#include "wire/opcode.h"
 #include "harness.h"
 #include "link/wire.h"
 

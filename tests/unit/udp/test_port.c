@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/hw.h"
 #include "standins.h"
 
 #define NOBODY 65534

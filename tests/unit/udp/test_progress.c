@@ -9,6 +9,11 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "ctx/schedule.h"
+#include "link/udp.h"
+#include "transport/api.h"
+#include "eu/progress.h"
+#include "eu/service.h"
 #include "harness.h"
 #include "link/wire.h"
 
@@ -94,7 +99,7 @@ Test(udp_progress, what_lies_and_what_has_just_come)
 
 	cr_expect_not(dpa_anything(th->hw));
 	cr_expect_not(dpa_left_lying(th->hw));
-	dpa_pend(th->a.qp, due);
+	dpa_schedule(th->a.qp, due);
 	th_now = due - 1;
 	cr_expect_not(dpa_anything(th->hw));
 	th_now = due;
@@ -104,7 +109,7 @@ Test(udp_progress, what_lies_and_what_has_just_come)
 	cr_expect_not(dpa_left_lying(th->hw));
 	th_now = due + 100000;
 	cr_expect(dpa_left_lying(th->hw));
-	dpa_unpend(th->a.qp);
+	dpa_unschedule(th->a.qp);
 	cr_expect_not(dpa_left_lying(th->hw));
 	off_the_wire(th);
 }

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "ctx/dev.h"
+#include "ctx/qp.h"
+#include "ctx/thread.h"
+#include "link/peer.h"
+#include "transport/api.h"
 #include "gsi/gsi.h"
 #include "link/inspect.h"
 #include "link/wire.h"

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "pcc/pcc.h"
+#include "ctx/hw.h"
+#include "link/peer.h"
 #include "link/wire.h"
 
 static struct dpa_hw *hw;

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "board/board.h"
+#include "link/udp.h"
 #include "standins.h"
 
 static char dir[] = "/tmp/dpa-steer-XXXXXX";

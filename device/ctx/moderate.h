@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* moderate.h - events of a CQ that are held back for company. */
+#ifndef DPA_CTX_MODERATE_H
+#define DPA_CTX_MODERATE_H
+
+#include <stdbool.h>
+#include "ctx/hw.h"
+
+struct dpa_hw_cq;
+
+/* Under the CQ's lock, of one with mod_count > 1: the event of this entry waits. */
+bool dpa_cq_hold(struct dpa_hw_cq *cq);
+int dpa_moderation_run(struct dpa_hw *hw);
+void dpa_moderation_forget(struct dpa_hw_cq *cq);
+static inline int dpa_moderation_due(struct dpa_hw *hw)
+{
+	if (dpa_likely(!atomic_load_explicit(&hw->mod_due, memory_order_relaxed)))
+		return 0;
+	return dpa_moderation_run(hw);
+}
+
+#endif

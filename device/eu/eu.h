@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* eu.h - execution units. */
+#ifndef DPA_EU_EU_H
+#define DPA_EU_EU_H
+
+struct dpa_hw;
+struct dpa_hw_qp;
+
+int dpa_eu_init(struct dpa_hw *hw);
+void dpa_eu_fini(struct dpa_hw *hw);
+int dpa_eu_attach(struct dpa_hw_qp *qp, int eu);
+void dpa_eu_detach(struct dpa_hw_qp *qp);
+
+#endif

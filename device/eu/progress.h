@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* progress.h - progress: packets and pending QPs, by whichever thread looks. */
+#ifndef DPA_EU_PROGRESS_H
+#define DPA_EU_PROGRESS_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "ctx/qp.h"
+#include "ctx/thread.h"
+
+int dpa_progress_once(struct dpa_hw *hw);
+/* The calling thread was told that its socket is readable: its next look is not left out. */
+void dpa_wire_is_there(void);
+void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
+/* Sets who sleeps; returns after a full fence: look again before blocking. */
+void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
+uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
+bool dpa_anything(struct dpa_hw *hw);
+/* The same, but a timer that was set for a time has a moment's grace: nobody who polls is late. */
+bool dpa_left_lying(struct dpa_hw *hw);
+
+#endif
