@@ -226,13 +226,14 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
 	struct nl_cm_id id;
-	uint32_t from = 0, at = 0;
+	uint32_t from, at = 0, next_at = 0;
 	int len, ret = 0;
 
 	(void)arg;
 	if (function)
 		return 0;
 	do {
+		from = next_at;
 		snprintf(name, sizeof(name), "adapter/cm_ids/%u", from);
 		len = pl_port_text(function, name, text, sizeof(text));
 		if (len < 0)
@@ -240,8 +241,8 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 		for (next = text; !ret && (line = strsep(&next, "\n")) && *line;)
 			if (parse_cm_id(line, &at, &id))
 				ret = fn(fn_arg, &id);
-		from = at + 1;
-	} while (len > 0 && !ret);
+		next_at = at + 1;
+	} while (len > 0 && !ret && at >= from);
 	return ret;
 }
 

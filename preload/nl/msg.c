@@ -26,6 +26,7 @@ static int size_of(unsigned type)
 	case NLDEV_A_DEV_INDEX:
 	case NLDEV_A_PORT_INDEX:
 	case NLDEV_A_RES_LQPN:
+	case NLDEV_A_RES_CM_IDN:
 		return 4;
 	case NLDEV_A_DEV_NAME:
 	case NLDEV_A_CHARDEV_TYPE:

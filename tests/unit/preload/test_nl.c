@@ -478,6 +478,28 @@ Test(nl, many_cm_ids)
 	fake_free(f);
 }
 
+/* Regression: of the number of an rdma_cm id bytes behind the request were read. */
+Test(nl, numbers_that_are_cut_off)
+{
+	static const struct {
+		uint16_t cmd, attr;
+	} list[] = {{RDMA_NLDEV_CMD_GET, NLDEV_A_DEV_INDEX},
+		    {RDMA_NLDEV_CMD_PORT_GET, NLDEV_A_PORT_INDEX},
+		    {RDMA_NLDEV_CMD_RES_QP_GET, NLDEV_A_RES_LQPN},
+		    {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_IDN}};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		for (size_t len = 0; len < 4; len++) {
+			struct fake *f = fake_new();
+			struct req r = about(list[i].cmd, ONE, NL_INDEX);
+
+			add(&r, list[i].attr, "\1\2\3", len);
+			cr_expect_eq(error_for(f, &r), -EINVAL, "attribute %u of %zu bytes",
+				     list[i].attr, len);
+			fake_free(f);
+		}
+}
+
 Test(nl, the_programs_queue_is_full)
 {
 	struct fake *f = fake_new();

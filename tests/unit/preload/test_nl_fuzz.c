@@ -20,15 +20,16 @@ static uint32_t rnd(void)
 
 static struct req some_request(void)
 {
-	static const uint16_t cmds[] = {NLDEV_GET,	  NLDEV_PORT_GET,   NLDEV_SYS_GET,
-					NLDEV_RES_GET,	  NLDEV_RES_QP_GET, NLDEV_GET_CHARDEV,
-					NLDEV_RES_CQ_GET, NLDEV_STAT_GET,   NLDEV_SET};
+	static const uint16_t cmds[] = {NLDEV_GET,	    NLDEV_PORT_GET,   NLDEV_SYS_GET,
+					NLDEV_RES_GET,	    NLDEV_RES_QP_GET, NLDEV_GET_CHARDEV,
+					NLDEV_RES_CQ_GET,   NLDEV_STAT_GET,   NLDEV_SET,
+					NLDEV_RES_CM_ID_GET};
 	static const uint32_t indices[] = {NL_INDEX, NL_INDEX + 1, NL_INDEX + 7, NL_INDEX + 8, 0,
 					   1};
 	static const uint16_t flags[] = {0, NLM_F_ROOT, NLM_F_DUMP, NLM_F_ACK,
 					 NLM_F_DUMP | NLM_F_ACK};
 	struct req r =
-		request(NLDEV_TYPE(cmds[rnd() % 9]), (uint16_t)(NLM_F_REQUEST | flags[rnd() % 5]));
+		request(NLDEV_TYPE(cmds[rnd() % 10]), (uint16_t)(NLM_F_REQUEST | flags[rnd() % 5]));
 
 	if (rnd() % 8)
 		add_u32(&r, NLDEV_A_DEV_INDEX, indices[rnd() % 6]);
@@ -38,6 +39,8 @@ static struct req some_request(void)
 		add_string(&r, NLDEV_A_CHARDEV_TYPE, rnd() % 2 ? "uverbs" : "rdma_cm");
 	if (rnd() % 4 == 0)
 		add_u32(&r, NLDEV_A_RES_LQPN, 100 + rnd() % 4);
+	if (rnd() % 4 == 0)
+		add_u32(&r, NLDEV_A_RES_CM_IDN, 6 + rnd() % 4);
 	return r;
 }
 
