@@ -65,6 +65,11 @@ own_net() {
 	return 77
 }
 
+# Where a mount namespace is to be had, dpa-run --no-preload must work.
+mounts() {
+	unshare -m true 2>/dev/null || unshare -rm true 2>/dev/null || { echo "no mount namespace to be had"; return 77; }
+}
+
 # lines N FILE: has it that many?
 lines() {
 	[ "$(wc -l <"$2")" = "$1" ] || { echo "not $1 line(s):"; cat "$2"; return 1; }
