@@ -371,10 +371,10 @@ void pl_live_fix(int fd, struct stat *st)
  */
 static int open_again(int fd, int flags)
 {
-	char link[40];
+	char link[PL_FD_LINK];
 	int again, err;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pl_fd_link(fd, link);
 	again = (int)syscall(SYS_openat, AT_FDCWD, link, flags & ~O_NOFOLLOW);
 	err = errno;
 	if (again < 0 && err == ENOENT) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "place.h"
 #include "preload.h"
 
 _Static_assert(sizeof(off_t) == 8, "the 64 variants are aliases");
@@ -160,7 +161,7 @@ PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias
  */
 static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FILE *f)
 {
-	char link[40];
+	char link[PL_FD_LINK];
 	FILE *ret;
 	int fd = open_ours(AT_FDCWD, path, mode_flags(mode) | O_CLOEXEC, 0), err = errno;
 
@@ -169,7 +170,7 @@ static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FIL
 		errno = err;
 		return NULL;
 	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pl_fd_link(fd, link);
 	ret = PL_NEXT(freopen)(link, mode, f);
 	err = errno;
 	close(fd);

@@ -24,14 +24,29 @@ bool pl_exists(const char *path)
 	return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
 }
 
+/* Kernels before 3.17 and some sandboxes have no thread-self. */
+void pl_fd_link(int fd, char link[PL_FD_LINK])
+{
+	static _Atomic signed char thread_self; /* -1: there is none; 0: not yet looked */
+	signed char have = atomic_load_explicit(&thread_self, memory_order_relaxed);
+	int err = errno;
+
+	if (!have) {
+		have = pl_exists("/proc/thread-self/fd") ? 1 : -1;
+		atomic_store_explicit(&thread_self, have, memory_order_relaxed);
+		errno = err;
+	}
+	snprintf(link, PL_FD_LINK, "/proc/%s/fd/%d", have > 0 ? "thread-self" : "self", fd);
+}
+
 bool pl_fd_path(int fd, char *buf, size_t len)
 {
-	char link[40];
+	char link[PL_FD_LINK];
 	long n;
 
 	if (fd == AT_FDCWD) /* /proc/self has the first thread's */
 		return syscall(SYS_getcwd, buf, len) > 0 && buf[0] == '/';
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pl_fd_link(fd, link);
 	n = syscall(SYS_readlinkat, AT_FDCWD, link, buf, len);
 	if (n <= 0 || (size_t)n == len || buf[0] != '/')
 		return false;

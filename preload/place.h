@@ -22,6 +22,12 @@ const struct pl_place *pl_place(void);
 /* These make system calls: the library functions would lead back here. Both change errno. */
 bool pl_exists(const char *path);
 /*
+ * Sets link to the path in /proc of a descriptor of the calling thread, which may have its own
+ * descriptors (unshare(CLONE_FILES)).
+ */
+#define PL_FD_LINK 48
+void pl_fd_link(int fd, char link[PL_FD_LINK]);
+/*
  * The path behind a descriptor, or the calling thread's working directory for AT_FDCWD. False:
  * there is none, or it is longer than buf.
  */

@@ -194,6 +194,32 @@ static void *elsewhere(void *arg)
 	return access("../node_guid", R_OK) ? "access" : NULL;
 }
 
+static void *own_descriptors(void *arg)
+{
+	char text[64] = "";
+	int fd, file;
+
+	(void)arg;
+	if (unshare(CLONE_FILES))
+		return "unshare";
+	fd = open(IBDEV, O_RDONLY | O_DIRECTORY);
+	file = openat(fd, "ports/1/gids/0", O_RDONLY);
+	if (fd < 0 || file < 0)
+		return "open";
+	return read(file, text, sizeof(text)) == 40 ? NULL : "read";
+}
+
+/* Regression: of a thread with descriptors of its own the first thread's were looked at. */
+Test(preload_corners, a_thread_with_other_descriptors)
+{
+	pthread_t t;
+	void *what;
+
+	cr_assert_eq(pthread_create(&t, NULL, own_descriptors, NULL), 0);
+	cr_assert_eq(pthread_join(t, &what), 0);
+	cr_expect_null(what, "%s", (const char *)what);
+}
+
 /* Regression: a thread with a working directory of its own was given the first thread's. */
 Test(preload_corners, a_thread_in_another_folder)
 {
