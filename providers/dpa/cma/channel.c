@@ -42,14 +42,17 @@ static void set_level(const struct cma_channel *ch, bool on)
 {
 	const struct itimerspec its = {.it_value = {.tv_nsec = on}};
 
-	timerfd_settime(ch->timer, TFD_TIMER_ABSTIME, &its, NULL);
+	if (ch->epoll)
+		cma_kernel_show(ch, on);
+	else
+		timerfd_settime(ch->fd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
 static int make_timer(struct cma_channel *ch, int flags)
 {
 	int tfl = (flags & O_CLOEXEC ? TFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? TFD_NONBLOCK : 0);
 
-	ch->fd = ch->timer = timerfd_create(CLOCK_MONOTONIC, tfl);
+	ch->fd = timerfd_create(CLOCK_MONOTONIC, tfl);
 	return ch->fd < 0 ? errno : 0;
 }
 
@@ -61,8 +64,8 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 	if (!ch)
 		return ENOMEM;
 	ch->kernel = cma_kernel_open();
-	err = ch->kernel ? cma_kernel_join(ch->kernel, flags, &ch->fd, &ch->timer)
-			 : make_timer(ch, flags);
+	ch->epoll = ch->kernel;
+	err = ch->epoll ? cma_kernel_join(ch->kernel, flags, &ch->fd) : make_timer(ch, flags);
 	if (err) {
 		cma_kernel_close(ch->kernel);
 		free(ch);
@@ -110,7 +113,6 @@ void cma_channel_close(struct cma_channel *ch)
 {
 	struct cma_channel **p = &cma.channels;
 	struct cma_kernel *kernel;
-	int timer = ch->timer != ch->fd ? ch->timer : -1;
 
 	cma_lock();
 	kernel = ch->kernel;
@@ -126,8 +128,6 @@ void cma_channel_close(struct cma_channel *ch)
 	if (!ch->users)
 		free(ch);
 	cma_unlock();
-	if (timer >= 0)
-		close(timer);
 	cma_kernel_close(kernel);
 }
 
@@ -297,18 +297,19 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
  * that another thread closes has no events any more: as with the kernel's, who waits for one does
  * so until a signal comes. Programs exit like that.
  */
-static int wait_at(struct cma_channel *ch)
+static int wait_at(struct cma_channel *ch, bool again)
 {
 	uint64_t expirations;
 
-	if (ch->timer != ch->fd)
-		return cma_kernel_wait(ch);
+	if (ch->epoll)
+		return cma_kernel_wait(ch, again);
 	return read(ch->fd, &expirations, sizeof(expirations)) < 0 ? errno : 0;
 }
 
 static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	int err, waited;
+	bool again = false;
 
 	while ((err = take_event(ch, resp)) == EAGAIN) {
 		if (cma_lead(ch, resp, &err)) {
@@ -316,9 +317,10 @@ static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 				return err;
 			continue;
 		}
-		waited = wait_at(ch);
+		waited = wait_at(ch, again);
 		if (waited)
 			return waited;
+		again = true;
 	}
 	if (err == EBADF) { /* its descriptor may be another file's by now */
 		pause();

@@ -90,8 +90,8 @@ struct cma_kernel;
 
 struct cma_channel {
 	struct cma_channel *next;
-	int fd;				/* the program's */
-	int timer;			/* a timerfd: expired while an event is queued; mostly fd */
+	int fd;				/* a timerfd: expired while an event is queued */
+	bool epoll;			/* fd is no timerfd, but shows two sides: see kernel.h */
 	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */

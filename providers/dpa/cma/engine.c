@@ -29,6 +29,7 @@
 #include <unistd.h>
 #include "dpa.h"
 #include "cma/cma.h"
+#include "cma/kernel.h"
 
 #define EARLY_MS   20
 #define EARLY_LOOK 5
@@ -149,8 +150,9 @@ static void hold_off(long ms, uint64_t again)
 
 	cma.hold_due = cma_now() + again;
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
-		if (!ch->head)
-			timerfd_settime(ch->timer, 0, &its, NULL);
+		if (!ch->head && !ch->epoll)
+			timerfd_settime(ch->fd, 0, &its, NULL);
+	cma_kernel_hold(&its);
 }
 
 /* ms until something is due; -1: nothing is */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -121,15 +122,27 @@ static void register_atfork(void)
 
 /* ----------------------------------------------------------------- channels */
 
+/*
+ * A synchronous accept opens a channel for each connection. Where there was no kernel side the next
+ * look is a second later.
+ */
+#define ABSENT_MS 1000
+
 struct cma_kernel *cma_kernel_open(void)
 {
+	static _Atomic uint64_t absent_until; /* ms; any thread that has looked */
 	struct cma_kernel *k;
 	struct stat st = {0};
-	int err = errno, fd = cma_kernel_door.open(&st);
+	int err = errno, fd;
 
-	errno = err;
-	if (fd < 0)
+	if (cma_now() < absent_until)
 		return NULL;
+	fd = cma_kernel_door.open(&st);
+	errno = err;
+	if (fd < 0) {
+		absent_until = cma_now() + ABSENT_MS;
+		return NULL;
+	}
 	k = calloc(1, sizeof(*k));
 	if (!k) {
 		cma_kernel_door.close(fd);
@@ -150,6 +163,18 @@ void cma_kernel_close(struct cma_kernel *k)
 	free(k);
 }
 
+/* See kernel.h. Made with the first channel, for good. */
+static int ready = -1, hold = -1;
+
+static int make_shared(void)
+{
+	if (ready < 0)
+		ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ready >= 0 && hold < 0)
+		hold = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return hold < 0 ? errno : 0;
+}
+
 static int add(int ep, int fd)
 {
 	struct epoll_event e = {.events = EPOLLIN};
@@ -157,28 +182,43 @@ static int add(int ep, int fd)
 	return syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
 }
 
-int cma_kernel_join(struct cma_kernel *k, int flags, int *fd, int *timer)
+int cma_kernel_join(struct cma_kernel *k, int flags, int *fd)
 {
-	int ep, t, err;
+	int ep = (int)syscall(SYS_epoll_create1, flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0), err;
 
-	ep = (int)syscall(SYS_epoll_create1, flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0);
 	if (ep < 0)
 		return errno;
-	t = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	err = t < 0 ? errno : add(ep, t);
+	cma_lock();
+	err = make_shared();
+	cma_unlock();
+	if (!err)
+		err = add(ep, hold);
 	if (!err)
 		err = add(ep, k->fd);
 	if (!err && flags & O_NONBLOCK && fcntl(ep, F_SETFL, O_NONBLOCK))
 		err = errno;
-	if (err) {
-		if (t >= 0)
-			sys_close(t);
+	if (err)
 		sys_close(ep);
-		return err;
-	}
-	*fd = ep;
-	*timer = t;
-	return 0;
+	else
+		*fd = ep;
+	return err;
+}
+
+/* Added anew, for what is there already makes no edge. */
+void cma_kernel_show(const struct cma_channel *ch, bool on)
+{
+	int before = errno;
+
+	(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_DEL, ready, NULL);
+	if (on)
+		(void)add(ch->fd, ready);
+	errno = before;
+}
+
+void cma_kernel_hold(const struct itimerspec *its)
+{
+	if (hold >= 0)
+		timerfd_settime(hold, 0, its, NULL);
 }
 
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
@@ -245,23 +285,28 @@ static bool restarts(void)
 	return true;
 }
 
-/*
- * The timer's expiration is taken away, as by the read() of a channel without a kernel: it may have
- * been one without an event (engine.c). False: there is no expiration and no event.
- *
- * In a forked child the program's descriptor still shows the kernel's events, which are the
- * parent's: there the timer alone counts.
- */
-int cma_kernel_wait(struct cma_channel *ch)
+/* Its expiration tells a child that it has to look after the parent: see engine.c. */
+static bool hold_expired(void)
 {
-	struct pollfd p = {.fd = ch->kernel ? ch->fd : ch->timer, .events = POLLIN};
 	uint64_t expirations;
 
+	return read(hold, &expirations, sizeof(expirations)) > 0;
+}
+
+/*
+ * In a forked child the program's descriptor still shows the kernel's events, which are the
+ * parent's: who has looked in vain there looks again in a while.
+ */
+int cma_kernel_wait(struct cma_channel *ch, bool again)
+{
+	const struct timespec a_while = {.tv_nsec = 10000000};
+	const bool child = !ch->kernel && again;
+	struct pollfd p = {.fd = child ? hold : ch->fd, .events = POLLIN};
+
 	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
-		return read(ch->timer, &expirations, sizeof(expirations)) < 0 ? errno : 0;
-	if (ppoll(&p, 1, NULL, NULL) < 0)
+		return hold_expired() ? 0 : EAGAIN;
+	if (ppoll(&p, 1, child ? &a_while : NULL, NULL) < 0)
 		return errno == EINTR && restarts() ? 0 : errno;
-	if (read(ch->timer, &expirations, sizeof(expirations)) < 0 && errno != EAGAIN)
-		return errno;
+	(void)hold_expired();
 	return 0;
 }

@@ -4,7 +4,9 @@
  *
  * A channel has a kernel side if, when it was opened, the node of rdma_cm was there and a device
  * that is not ours. Without one nothing here makes a system call. With one its descriptor is an
- * epoll descriptor over the timer and the kernel's descriptor: three in all.
+ * epoll descriptor over the kernel's and two that all channels share: `ready`, which always is, is
+ * in it while an event of dpa0's side is queued; `hold` is the timer of engine.c that idle channels
+ * have. So a channel has three at most: these two, and that of its ports.
  *
  * An id is on both sides until its device is known (cma_id.side):
  *
@@ -42,6 +44,7 @@
 
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "cma/cma.h"
 
 #define CMA_KERNEL_MC (UINT64_C(1) << 32)
@@ -72,15 +75,22 @@ extern atomic_bool cma_kernel_seen;
 struct cma_kernel *cma_kernel_open(void);
 /* Not locked. */
 void cma_kernel_close(struct cma_kernel *k);
-/* Not locked: a descriptor for the program; *timer is one of its sources. 0 or an errno. */
-int cma_kernel_join(struct cma_kernel *k, int flags, int *fd, int *timer);
+/* Not locked: a descriptor for the program. 0 or an errno. */
+int cma_kernel_join(struct cma_kernel *k, int flags, int *fd);
+/* Locked: it shows that an event is queued on our side, or none. Each call is an edge. */
+void cma_kernel_show(const struct cma_channel *ch, bool on);
+/* Locked: the timer of idle channels. */
+void cma_kernel_hold(const struct itimerspec *its);
 /* Locked: a command. 0, or the errno. */
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
 		     uint16_t out);
 /* Locked: the next event of either side. */
 bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
-/* Not locked: waits for an event of either side. EAGAIN, EINTR. A cancellation point. */
-int cma_kernel_wait(struct cma_channel *ch);
+/*
+ * Not locked: waits for an event of either side. EAGAIN, EINTR. A cancellation point. again: the
+ * caller has waited, and has found none.
+ */
+int cma_kernel_wait(struct cma_channel *ch, bool again);
 
 /* ---- kernel_id.c, locked */
 /* A new id exists there, too. 0, or an errno: then it cannot be made at all. */

@@ -60,6 +60,7 @@ static int model_open(struct stat *st)
 {
 	struct file *f = file_of(-1);
 
+	model.opens++;
 	if (model.absent || !f)
 		return -1;
 	f->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK);

@@ -22,7 +22,7 @@ struct model {
 	uint16_t taken;			  /* port that another process has, 0: none */
 	uint32_t refuse_ports;		  /* so many BINDs of a wildcard find their port taken */
 	_Atomic uint32_t files, ids, mcs; /* that exist */
-	_Atomic uint32_t commands;
+	_Atomic uint32_t commands, opens;
 	uint32_t options; /* SET_OPTION that succeeded */
 	dev_t dev;
 };

@@ -56,10 +56,13 @@ Test(cma_kernel, three_descriptors_a_channel)
 	struct held before = held_now();
 	int f = channel_open(O_CLOEXEC);
 
-	cr_assert_eq(held_now().fds, before.fds + 3);
+	cr_assert_eq(held_now().fds, before.fds + 2);
+	uint32_t id = create(f, UID, PS_TCP, QP_RC);
+
 	for (int i = 0; i < 8; i++)
 		(void)create(f, UID, PS_TCP, QP_RC);
-	cr_assert_eq(held_now().fds, before.fds + 3);
+	cr_assert_eq(bind_id(f, id, "0.0.0.0", 0), 0);
+	cr_assert_eq(held_now().fds, before.fds + 3, "with the one that has its ports");
 	cr_assert_eq(model.files, 2u);
 	channel_close(f);
 	cr_assert_eq(held_now().fds, before.fds);
@@ -69,7 +72,7 @@ Test(cma_kernel, three_descriptors_a_channel)
 
 Test(cma_kernel, without_a_device_one_descriptor_and_no_command)
 {
-	uint32_t before = model.commands;
+	uint32_t before = model.commands, opens = model.opens;
 	struct held held = held_now();
 	struct event ev;
 	int f;
@@ -83,6 +86,8 @@ Test(cma_kernel, without_a_device_one_descriptor_and_no_command)
 	expect(f, &ev, EV_ADDR_RESOLVED);
 	cr_assert_eq(destroy(f, id, NULL), 0);
 	cr_assert_eq(model.commands, before);
+	channel_close(channel_open(O_CLOEXEC));
+	cr_assert_eq(model.opens, opens + 1, "it does not look for each channel");
 }
 
 Test(cma_kernel, the_descriptor_is_the_nodes_character_device)
