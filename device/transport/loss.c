@@ -2,10 +2,11 @@
 /*
  * Timers and windows of an RC requester whose link loses packets (other hosts, faults).
  *
- *   quiet --sent--> ARMED --heard--> ARMED (timers start again), or quiet when nothing is
- * outstanding ARMED --probe_at--> PROBING: one packet from acked_psn, asking for an ACK; the wait
- * doubles PROBING --heard--> ARMED, sending goes on from what the ACK says ARMED, PROBING
- * --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
+ *   quiet   --sent-->      ARMED
+ *   ARMED   --heard-->     ARMED: timers start again; quiet if nothing is outstanding
+ *   ARMED   --probe_at-->  PROBING: one packet from acked_psn that asks for an ACK; the wait doubles
+ *   PROBING --heard-->     ARMED: sending goes on from what the ACK says
+ *   ARMED, PROBING --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
  *
  * A NAK for a PSN sequence error is answered by the missing packet alone, a probe too, as long as
  * the peer seems to keep what came out of order (kept.c); else by everything from there
