@@ -137,7 +137,7 @@ struct cma_id {
 	struct cma_id *next_listener;
 	/* a request, while it is taken */
 	struct cma_id *listener;
-	bool told; /* its event is queued */
+	bool told; /* the event of the request is queued */
 	struct cma_mc *mcs;
 };
 
@@ -164,7 +164,7 @@ struct cma_conn {
 	struct dpa_cm_entry entry;
 	struct dpa_cm cm;
 	struct dpa_gsi_addr addr;
-	struct cma_id *id; /* NULL: nobody's any more */
+	struct cma_id *id; /* NULL: the id was destroyed */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
 	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
@@ -214,7 +214,7 @@ struct cma {
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
 	uint32_t tid_high;
-	int wake;		    /* eventfd: there is something for a round */
+	int wake;		    /* eventfd: wakes the thread that does the rounds */
 	int stand;		    /* timerfd of the engine's thread while another leads */
 	struct cma_channel *leader; /* at whose channel the thread is that does the rounds */
 	uint64_t led_until;	    /* until then it may come back */
@@ -235,42 +235,42 @@ void cma_lock(void);
 void cma_unlock(void);
 
 /* ---- channel.c */
-/* Makes an event channel. *fd is its descriptor, the caller's to close by cma_channel_close(). */
+/* Create an event channel. Sets *fd to its descriptor. The caller ends it by cma_channel_close(). */
 int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
 /*
- * Before it is closed, while commands still find it: lets a thread that is about to wait for its
- * next event do so. 20 ms at most.
+ * Give a thread that is about to wait for the channel's next event the time to begin. Call it before
+ * the close, while commands still find the channel. Blocks for 20 ms at most.
  */
 void cma_channel_let_in(struct cma_channel *ch);
-/* Destroys its ids. The caller closes the descriptor afterwards. */
+/* Destroy the channel and its ids. The caller closes the descriptor afterwards. */
 void cma_channel_close(struct cma_channel *ch);
 /*
- * The next event, after waiting for one: EAGAIN if the descriptor is O_NONBLOCK; EINTR; a
- * cancellation point. The answer is written when it returns.
+ * Get the next event; wait for one unless the descriptor is O_NONBLOCK. 0: *resp is the event.
+ * EAGAIN: there is none. EINTR. A cancellation point.
  */
 int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
-/* Locked: the first event that is queued. False: there is none. */
+/* Locked: dequeue the first event into *resp. False: there is none. */
 bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
-/* Locked: a new event for this id, or NULL (no memory; the event is lost as in the kernel). */
+/* Locked: create an event of this id. NULL: no memory; the event is lost, as in the kernel. */
 struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status);
-/* Locked: queues it. Dropped if the id was not accepted yet. */
+/* Locked: queue an event. It is dropped if the id is a request that was not accepted yet. */
 void cma_event_queue(struct cma_event *ev);
-/* Locked: new, and queued. */
+/* Locked: create and queue an event. */
 void cma_event(struct cma_id *id, enum cma_event_type type, int status);
-/* Locked: forgets what is queued for the id, or for mc if it is not NULL. */
+/* Locked: drop the queued events of the id; only those of mc if it is not NULL. */
 void cma_events_drop(struct cma_id *id, struct cma_mc *mc);
-/* USER and INTERNAL: what one thread of the program tells another one. Others are EINVAL. */
+/* Queue an event of one thread of the program for another: USER or INTERNAL, else EINVAL. */
 int cma_write_event(struct cma_channel *ch, uint32_t id, uint32_t type, int status, uint64_t arg);
 int cma_migrate(struct cma_channel *to, int from_fd, uint32_t id, uint32_t *reported);
 
 /* ---- id.c */
 int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_type, uint32_t *id);
 int cma_destroy_id(struct cma_channel *ch, uint32_t id, uint32_t *reported);
-/* Locked: ENOENT: no such id; EINVAL: of another channel. */
+/* Locked: find an id. ENOENT: there is none; EINVAL: it belongs to another channel. */
 int cma_find(struct cma_channel *ch, uint32_t id, struct cma_id **out);
-/* Locked: the same; EINVAL, too: it has no device yet. */
+/* Locked: as cma_find(). EINVAL, too, if the id has no device yet. */
 int cma_find_bound(struct cma_channel *ch, uint32_t id, struct cma_id **out);
-/* Locked: NULL: no memory, or 65,535 ids. */
+/* Locked: create an id. NULL: no memory, or the process has 65,535 ids. */
 struct cma_id *cma_id_new(struct cma_channel *ch);
 void cma_id_destroy(struct cma_id *id);
 int cma_set_option(struct cma_channel *ch, uint32_t id, uint32_t level, uint32_t name,
@@ -282,42 +282,42 @@ uint16_t cma_addr_port(const union cma_addr *a); /* host order */
 void cma_addr_set_port(union cma_addr *a, uint16_t port);
 bool cma_addr_is_any(const union cma_addr *a);
 bool cma_addr_is_multicast(const union cma_addr *a);
-/* GID of an IP address. */
+/* Set gid to the GID of an IP address. */
 void cma_addr_gid(const union cma_addr *a, uint8_t gid[16]);
 void cma_addr_of_gid(union cma_addr *a, const uint8_t gid[16], uint16_t port);
-/* Of *src only the address is set, from the kernel's routes. */
+/* Set the address in *src to the source address of the kernel's route to dst; not the port. */
 int cma_addr_source(const union cma_addr *dst, union cma_addr *src);
 
 /* ---- bind.c */
 int cma_bind(struct cma_channel *ch, uint32_t id, const union cma_addr *a);
 int cma_listen(struct cma_channel *ch, uint32_t id, uint32_t backlog);
-/* Locked: the same for an id. */
+/* Locked: as cma_bind(), for an id. */
 int cma_bind_to(struct cma_id *id, const union cma_addr *a);
-/* Locked: binds an IDLE id to any address of the family, and a port. */
+/* Locked: bind an IDLE id to the wildcard address of the family and a free port. */
 int cma_bind_any(struct cma_id *id, sa_family_t family);
-/* Locked: LISTEN on our side. */
+/* Locked: listen, on our side alone. */
 int cma_listen_on(struct cma_id *id, uint32_t backlog);
-/* Locked: src is an address of ours from now on: finds its GID index. */
+/* Locked: set the device and the GID index of an id by its source address. */
 int cma_take_device(struct cma_id *id);
 /*
- * Locked: an id that was bound to a wildcard has a source address now: from here on it holds its
- * port at that address only, as in the kernel.
+ * Locked: claim the port at the source address in place of the wildcard, as the kernel does. Call it
+ * when an id that was bound to a wildcard gets its source address.
  */
 void cma_claim_source(struct cma_id *id);
-/* Locked: gives one reference back. */
+/* Locked: drop one reference. The last one closes the file of the ports. */
 void cma_ports_put(struct cma_ports *ports);
-/* Locked: port and service of an id end. */
+/* Locked: release the port and the service of an id. */
 void cma_unbind(struct cma_id *id);
-/* Locked: the listener of a request; NULL: none. */
+/* Locked: find the listener for a request. NULL: there is none. */
 struct cma_id *cma_listener_of(uint64_t service_id, const struct dpa_cm_ip *ip);
-/* Locked: tells QP1 all listeners. */
+/* Locked: register the services of all listeners at QP1. */
 void cma_listeners_serve(void);
 
 /* ---- resolve.c */
 int cma_resolve_addr(struct cma_channel *ch, uint32_t id, const union cma_addr *src,
 		     const union cma_addr *dst, uint32_t timeout_ms);
 int cma_resolve_route(struct cma_channel *ch, uint32_t id);
-/* EOPNOTSUPP: a RoCE port has no subnet administration that could be asked. */
+/* Returns EOPNOTSUPP: a RoCE port has no subnet administration. */
 int cma_resolve_ib_service(struct cma_channel *ch, uint32_t id);
 int cma_set_path(struct cma_channel *ch, uint32_t id, const struct ib_path_rec_data *rec,
 		 uint32_t num);
@@ -333,28 +333,28 @@ int cma_notify(struct cma_channel *ch, uint32_t id, uint32_t event);
 int cma_init_qp_attr(struct cma_channel *ch, uint32_t id, uint32_t state, struct ibv_qp_attr *attr,
 		     int *mask);
 
-/* ---- event.c, locked: what the protocol tells an id */
+/* ---- event.c, locked: events of the protocol */
 void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev);
-/* Any thread. *ah was all 0. */
+/* Fill *ah, which is all 0, from path. Any thread. */
 void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah);
 
 /* ---- conn.c, locked */
 uint32_t cma_random(void);
 struct cma_conn *cma_conn_new(struct cma_id *id);
-/* A step of c. It may free c. */
+/* Run one step of c. It may free c. */
 int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
 /* Record that the connection was refused, for tools. */
 void cma_note(const struct cma_conn *c, enum dpa_gsi_why why, int reason);
-/* The id leaves its connection, which goes on alone for as long as it has to. */
+/* Separate the id from its connection, which ends by itself (timewait, repeated DREQ). */
 void cma_conn_leave(struct cma_conn *c);
 void cma_conn_free(struct cma_conn *c);
-/* Takes over an id of a process that died: its peer is told, as if it had been destroyed. */
+/* Take over the id of a dead process and notify its peer, as a destroy of the id would. */
 void cma_adopt(const struct dpa_gsi_id *past);
 
 /* ---- timer.c, locked */
-int cma_timer_room(void); /* for one connection more */
+int cma_timer_room(void); /* make room for one connection more */
 void cma_timer_set(struct cma_conn *c, uint64_t deadline);
-/* The first one, or NULL. */
+/* Returns the connection whose timer is first, or NULL. */
 struct cma_conn *cma_timer_first(void);
 uint64_t cma_now(void); /* ms */
 
@@ -362,42 +362,42 @@ uint64_t cma_now(void); /* ms */
 /* After each step of c: start or stop watching its peer's host. */
 void cma_reach_update(struct cma_conn *c);
 void cma_reach_leave(struct cma_conn *c);
-/* A MAD came from this address. */
+/* Record that a MAD came from this address. */
 void cma_reach_heard(const uint8_t gid[16]);
 /* Read ICMP messages, send the probes that are due, end connections. */
 void cma_reach_round(void);
-/* Time of the next probe; UINT64_MAX: none. */
+/* Returns the time of the next probe; UINT64_MAX: none. */
 uint64_t cma_reach_next(void);
-/* In a forked child: the connections are the parent's. */
+/* In a forked child: drop the state, as the connections are the parent's. */
 void cma_reach_forget(void);
 
 /* ---- engine.c, locked */
-/* QP1 and the thread are there when it returns 0. */
+/* Open QP1 and start the thread, if that was not done yet. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
 /*
- * Not locked. Waits in a thread of the program for what comes, and does what there is to do for the
- * whole process. False: not possible, another thread does. *err: 0: an event of ch is in *resp;
- * EAGAIN: there is none yet; EINTR. A cancellation point.
+ * Not locked. Wait for MADs and timers in a thread of the program, and serve them for the whole process.
+ * False: another thread does so already. Sets *err: 0: an event of ch is in *resp; EAGAIN: there is
+ * none yet; EINTR. A cancellation point.
  */
 bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err);
-/* In a forked child: takes over the listeners of a parent that has ended. */
+/* In a forked child: take over the listeners of a parent that has ended. */
 void cma_inherit(void);
 /*
- * Not locked. From now on this process takes over ids of processes that died, and refuses requests
- * that nobody listens for. It does so even if its program makes no event channel.
+ * Not locked. Start to take over ids of dead processes and to refuse requests without a listener, even
+ * if the program makes no event channel.
  */
 void cma_watch(void);
-/* A new listener: requests that came before it are looked at again. */
+/* Look again at requests that came too early. Call it after a listener was added. */
 void cma_early_look(void);
 
 /*
- * ---- mad.c, locked: one message of QP1. False: the caller keeps it for another try: a request
- * that nobody listens for, a DREQ while completions of its QP wait for the program. last: there is
- * no other try; the request is refused, the DREQ taken.
+ * ---- mad.c, locked: process one message of QP1. False: the caller keeps the message for another try:
+ * a request without a listener, or a DREQ while completions of its QP wait for the program. last: this
+ * is the last try: the request is refused, the DREQ is accepted.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
-/* Is it an address of this host? */
+/* Is this GID an address of this host? */
 bool cma_is_own(const uint8_t gid[16]);
 
 /* ---- mcast.c */
