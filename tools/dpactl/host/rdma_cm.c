@@ -70,9 +70,13 @@ static void look_at_listeners(struct visit *v)
 		cm_listeners(&c, text, sizeof(text));
 		dpa_board_unpeek(c.b);
 	}
-	say(v, OK, "rdma_cm", NULL,
-	    "%s%s; a request to any other port of this user is refused (REJECTED, error 8)",
-	    text[0] ? "listening: " : "no process listens", text);
+	if (text[0])
+		say(v, OK, "rdma_cm", NULL,
+		    "listening: %s; a request to another port is refused (REJECTED, error 8)",
+		    text);
+	else
+		say(v, OK, "rdma_cm", NULL,
+		    "no process of this user listens: requests are refused (REJECTED, error 8)");
 }
 
 void look_at_rdma_cm(struct visit *v)
