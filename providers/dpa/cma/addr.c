@@ -60,6 +60,13 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
+bool cma_addr_is_loopback(const union cma_addr *a)
+{
+	if (a->family == AF_INET)
+		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+	return a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+}
+
 bool cma_addr_is_any(const union cma_addr *a)
 {
 	switch (a->family) {

@@ -186,16 +186,22 @@ int cma_take_device(struct cma_id *id)
 	return 0;
 }
 
-/* A loopback address is one as any other: it has a GID (the kernel's cma gives it no device). */
+/*
+ * A loopback address that has a GID is one as any other. Without a GID (gid_order = no_loopback) it
+ * gets no device, as always in the kernel's cma.
+ */
 static int check_addr(struct cma_id *id)
 {
+	int err;
+
 	if (is_link_local(&id->src) && !id->src.in6.sin6_scope_id)
 		return EINVAL;
 	if (cma_addr_is_any(&id->src))
 		return 0;
 	if (id->src.family == CMA_AF_IB) /* names a port of InfiniBand: RESOLVE refuses it, too */
 		return ENODEV;
-	return cma_take_device(id);
+	err = cma_take_device(id);
+	return err == ENODEV && cma_addr_is_loopback(&id->src) ? 0 : err;
 }
 
 int cma_bind_to(struct cma_id *id, const union cma_addr *a)

@@ -281,6 +281,7 @@ size_t cma_addr_len(const union cma_addr *a);
 uint16_t cma_addr_port(const union cma_addr *a); /* host order */
 void cma_addr_set_port(union cma_addr *a, uint16_t port);
 bool cma_addr_is_any(const union cma_addr *a);
+bool cma_addr_is_loopback(const union cma_addr *a);
 bool cma_addr_is_multicast(const union cma_addr *a);
 /* Set gid to the GID of an IP address. */
 void cma_addr_gid(const union cma_addr *a, uint8_t gid[16]);

@@ -99,19 +99,12 @@ static bool kernel_has(const struct cma_id *id, const union cma_addr *a)
 	return !err || err == EADDRINUSE; /* the port of AF_IB is part of the address */
 }
 
-static bool is_loopback(const union cma_addr *a)
-{
-	if (a->family == AF_INET)
-		return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
-	return a->family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
-}
-
 /* Neither a wildcard nor of another family. */
 static bool is_kernels(const struct cma_id *id, const union cma_addr *a)
 {
 	struct cma_id ours = {.src = *a};
 
-	if (is_loopback(a))
+	if (cma_addr_is_loopback(a))
 		return false;
 	if (prefers_dpa() && a->family != CMA_AF_IB && !cma_take_device(&ours))
 		return false;
@@ -228,7 +221,7 @@ bool cma_kernel_resolves(const struct cma_id *id, const union cma_addr *src,
 {
 	union cma_addr from = {.family = 0};
 
-	if (!cma_addr_len(dst) || is_loopback(dst) || cma_addr_is_any(dst))
+	if (!cma_addr_len(dst) || cma_addr_is_loopback(dst) || cma_addr_is_any(dst))
 		return false;
 	if (id->state != CMA_IDLE && id->state != CMA_BOUND)
 		return false;

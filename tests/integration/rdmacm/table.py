@@ -101,7 +101,7 @@ def perftests():
 def programs():
     yield Case("qperf -cm1", others.qperf, ["qperf"], kinds=V4, at=((ONE, "lo4"), (HOSTS, "v4")))
     yield Case("fi_pingpong -p verbs -e msg", fi_pingpong("verbs", "msg"), ["fi_pingpong"],
-               at=((ONE, HERE),))  # two hosts: see docs/rdma-cm.md
+               at=((ONE, HERE), (HOSTS, "v4")))
     yield Case("fi_pingpong -p verbs;ofi_rxm -e rdm", fi_pingpong("verbs;ofi_rxm", "rdm"),
                ["fi_pingpong"], at=((ONE, HERE), (USERS, "v4")))
     for verb in ("read", "write", "send"):

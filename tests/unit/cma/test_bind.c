@@ -350,3 +350,21 @@ Test(cma_bind, service_ids_of_AF_IB)
 	make_ib(a, 0x01060000, 0xffffffffffff0000);
 	cr_expect_eq(bind_raw(fd, t, a, 48), 0);
 }
+
+/* gid_order = no_loopback: bound, but to no device, as in Linux. */
+Test(cma_bind, a_loopback_address_without_a_gid)
+{
+	const char *ips[] = {"127.0.0.1", "::1"};
+	uint8_t attr[144];
+
+	for (int i = 0; i < 2; i++) {
+		uint32_t id = tcp();
+
+		fake_gsi.fail_route = ENODEV;
+		cr_assert_eq(bind_id(fd, id, ips[i], 0), 0, "%s", ips[i]);
+		cr_expect_neq(port_of(fd, id), 0);
+		cr_expect_eq(qp_attr(fd, id, 1, attr), EINVAL, "no device");
+		cr_expect_eq(listen_id(fd, id, 1), 0);
+		cr_assert_eq(destroy(fd, id, NULL), 0);
+	}
+}
