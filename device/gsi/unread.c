@@ -19,6 +19,31 @@ static void take_in(struct dpa_hw *hw)
 		;
 }
 
+static bool cq_unread(const struct dpa_hw_cq *cq)
+{
+	return cq && __atomic_load_n(cq->ci, __ATOMIC_RELAXED) !=
+			     __atomic_load_n(&cq->pi, __ATOMIC_RELAXED);
+}
+
+/*
+ * The id has no QP of its own: UCX gives the messages of the CM the number of a QP that it
+ * destroys, and connects another one by itself. Any connected QP of the process can be that one.
+ */
+static bool any_unread(struct dpa_hw *hw)
+{
+	const uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dpa_hw_qp *qp = hw->slab[i];
+
+		if (qp->qpn && qp->type == DPA_QP_RC &&
+		    __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == DPA_QPS_RTS &&
+		    (cq_unread(qp->send_cq) || cq_unread(qp->recv_cq)))
+			return true;
+	}
+	return false;
+}
+
 bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
 {
 	struct dpa_hw *hw = g->hw;
@@ -33,6 +58,8 @@ bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
 	if (qp && qp->qpn == qpn && dpa_connected(qp))
 		has = (qp->send_cq && dpa_cq_has(qp->send_cq, qpn)) ||
 		      (qp->recv_cq && dpa_cq_has(qp->recv_cq, qpn));
+	else
+		has = any_unread(hw);
 	pthread_mutex_unlock(&hw->ctl);
 	return has;
 }

@@ -154,8 +154,9 @@ void dpa_hw_gsi_note(struct dpa_hw_gsi *gsi, const struct dpa_gsi_refusal *r);
 
 /*
  * True: the program has not polled all completions of this connected QP of the calling process.
- * Takes in first what has arrived for the process before the call: what a peer sent before the
- * message that ends the connection counts. False, too: there is no such QP.
+ * Without such a QP: of any RC QP of the process that is in RTS. Takes in first what has arrived
+ * for the process before the call: what a peer sent before the message that ends the connection
+ * counts.
  */
 bool dpa_hw_gsi_unread(struct dpa_hw_gsi *gsi, uint32_t qpn);
 
