@@ -475,25 +475,61 @@ int dpa_cm_ports_path(char *path, size_t len)
 }
 
 /*
+ * Creates the file with its final mode: it gets its name when it is complete. Another user who opens
+ * it never finds the mode that the umask leaves. EAGAIN: another process was faster.
+ */
+static int make_file(const char *path, int *fd)
+{
+	char dir[sizeof(((struct dpa_cm_ports *)0)->path)], link[40];
+	char *slash;
+	int rc;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (!slash)
+		return EINVAL;
+	slash[slash == dir] = '\0';
+	*fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	if (*fd < 0)
+		return errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", *fd);
+	if (!fchmod(*fd, 0666) && !linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+		return 0;
+	rc = errno;
+	close(*fd);
+	*fd = -1;
+	return rc == EEXIST ? EAGAIN : rc;
+}
+
+/* The same where the file system has no O_TMPFILE, or without /proc. */
+static int make_named_file(const char *path, int *fd)
+{
+	int rc;
+
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
+	if (*fd < 0)
+		return errno == EEXIST ? EAGAIN : errno;
+	if (!fchmod(*fd, 0666))
+		return 0;
+	rc = errno;
+	(void)unlink(path);
+	close(*fd);
+	return rc;
+}
+
+/*
  * The file, made if need be. An existing one is opened without O_CREAT, which the kernel forbids
  * for another user's file in a sticky folder (fs.protected_regular).
  */
 static int open_file(const char *path, int *fd)
 {
-	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	struct stat st;
+	int rc;
 
-	*fd = open(path, flags);
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (*fd < 0 && errno == ENOENT) {
-		*fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-		if (*fd >= 0 && fchmod(*fd, 0666)) { /* whatever the umask is */
-			int rc = errno;
-
-			close(*fd);
-			return rc;
-		}
-		if (*fd < 0 && errno == EEXIST)
-			return EAGAIN;
+		rc = make_file(path, fd);
+		return !rc || rc == EAGAIN ? rc : make_named_file(path, fd);
 	}
 	if (*fd < 0)
 		return errno == ELOOP ? EPROTO : errno;

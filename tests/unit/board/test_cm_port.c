@@ -402,6 +402,40 @@ Test(cm_port, users_share_the_ports)
 	dpa_cm_ports_close(p);
 }
 
+struct watch {
+	_Atomic bool stop, closed; /* closed: the file was there once without being open to all */
+};
+
+static void watch_modes(void *arg)
+{
+	struct watch *w = arg;
+	struct stat st;
+
+	while (!atomic_load(&w->stop))
+		if (stat(file, &st) == 0 && (st.st_mode & 0777) != 0666)
+			atomic_store(&w->closed, true);
+}
+
+/*
+ * Regression: the file was there for a moment with the mode that the umask leaves. Another user who
+ * bound a port in that moment got EACCES.
+ */
+Test(cm_port, the_file_is_for_all_from_the_beginning)
+{
+	struct watch *w =
+		mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t watcher;
+
+	cr_assert_neq(w, MAP_FAILED);
+	umask(077);
+	watcher = bt_fork(watch_modes, w);
+	for (int i = 0; i < 5000; i++)
+		dpa_cm_ports_close(channel());
+	atomic_store(&w->stop, true);
+	cr_expect_eq(bt_wait(watcher), 0);
+	cr_expect(!atomic_load(&w->closed));
+}
+
 Test(cm_port, what_another_user_put_there_is_refused)
 {
 	struct shared *s = map_shared();
