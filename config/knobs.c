@@ -103,8 +103,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "kernel|dpa",
 	 .offset = FIELD(cma_prefer),
 	 .use = "kernel or dpa",
-	 .help = "who has an address in rdma_cm that dpa0 and a real RDMA device have, too: the "
-		 "kernel's rdma_cm with the real device, or dpa0"},
+	 .help = "device that rdma_cm uses for an address that both dpa0 and a real RDMA device "
+		 "have: kernel: the real device, by the kernel's rdma_cm; dpa: dpa0"},
 	{.name = "link_layer",
 	 .def = "ethernet",
 	 .type = DPA_KNOB_ENUM,

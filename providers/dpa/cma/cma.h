@@ -91,7 +91,7 @@ struct cma_kernel;
 struct cma_channel {
 	struct cma_channel *next;
 	int fd;				/* a timerfd: expired while an event is queued */
-	bool epoll;			/* fd is no timerfd, but shows two sides: see kernel.h */
+	bool epoll;			/* fd is an epoll descriptor instead: see kernel.h */
 	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */

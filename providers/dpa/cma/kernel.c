@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The kernel's side of event channels: is there one, its descriptor, its events. By system call
- * where a library may have replaced the C library's function: the preload shows ours at those
- * paths, and librspreload makes rsockets.
+ * The kernel side of event channels: detection, descriptors, events. This file makes system calls
+ * directly where another library may have replaced the function: the preload answers for these
+ * paths, and librspreload handles descriptors as rsockets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,14 @@
 
 #define NODE	   "/dev/infiniband/rdma_cm"
 #define CLASS	   "/sys/class/infiniband"
-#define MISC_MAJOR 10 /* of the node; what a package put there for us is the null device */
+#define MISC_MAJOR 10 /* of the kernel's node; a link to the null device is not one */
 
 static int sys_open(const char *path, int flags)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC);
 }
 
-/* ------------------------------------------------------------ is there one? */
+/* ------------------------------------------------------------ detection */
 
 struct entry { /* linux_dirent64 */
 	uint64_t ino;
@@ -44,7 +44,7 @@ static bool is_real(const char *name)
 	return name[0] != '.' && dpa_function_of(name) < 0;
 }
 
-/* dpa-run --no-preload shows our devices there, too. */
+/* The listing can contain our devices: dpa-run --no-preload mounts them there. */
 static bool has_real_device(void)
 {
 	_Alignas(struct entry) char buf[4096];
@@ -90,11 +90,11 @@ static int sys_close(int fd)
 }
 
 atomic_bool cma_kernel_seen;
-struct cma_kernel_door cma_kernel_door = {open_node, sys_write, sys_close};
+struct cma_kernel_ops cma_kernel_ops = {open_node, sys_write, sys_close};
 
 /* --------------------------------------------------------------------- fork */
 
-/* In the child, which is alone: see kernel.h. */
+/* The child has one thread, so it needs no lock. See kernel.h. */
 static void after_fork_child(void)
 {
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
@@ -123,21 +123,21 @@ static void register_atfork(void)
 /* ----------------------------------------------------------------- channels */
 
 /*
- * A synchronous accept opens a channel for each connection. Where there was no kernel side the next
- * look is a second later.
+ * A synchronous accept opens a channel for each connection. After a detection that found no kernel
+ * side the next one runs a second later.
  */
 #define ABSENT_MS 1000
 
 struct cma_kernel *cma_kernel_open(void)
 {
-	static _Atomic uint64_t absent_until; /* ms; any thread that has looked */
+	static _Atomic uint64_t absent_until; /* ms; written by any thread */
 	struct cma_kernel *k;
 	struct stat st = {0};
 	int err = errno, fd;
 
 	if (cma_now() < absent_until)
 		return NULL;
-	fd = cma_kernel_door.open(&st);
+	fd = cma_kernel_ops.open(&st);
 	errno = err;
 	if (fd < 0) {
 		absent_until = cma_now() + ABSENT_MS;
@@ -145,7 +145,7 @@ struct cma_kernel *cma_kernel_open(void)
 	}
 	k = calloc(1, sizeof(*k));
 	if (!k) {
-		cma_kernel_door.close(fd);
+		cma_kernel_ops.close(fd);
 		return NULL;
 	}
 	k->fd = fd;
@@ -159,11 +159,11 @@ void cma_kernel_close(struct cma_kernel *k)
 {
 	if (!k)
 		return;
-	cma_kernel_door.close(k->fd);
+	cma_kernel_ops.close(k->fd);
 	free(k);
 }
 
-/* See kernel.h. Made with the first channel, for good. */
+/* See kernel.h. Created with the first channel, never closed. Written under cma.lock. */
 static int ready = -1, hold = -1;
 
 static int make_shared(void)
@@ -204,7 +204,7 @@ int cma_kernel_join(struct cma_kernel *k, int flags, int *fd)
 	return err;
 }
 
-/* Added anew, for what is there already makes no edge. */
+/* Remove and add: an entry that is there already makes no edge. */
 void cma_kernel_show(const struct cma_channel *ch, bool on)
 {
 	int before = errno;
@@ -233,7 +233,7 @@ int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint1
 	if (in > sizeof(m.body))
 		return EINVAL;
 	memcpy(m.body, body, in);
-	if (cma_kernel_door.write(k->fd, &m, sizeof(m.hdr) + in) < 0)
+	if (cma_kernel_ops.write(k->fd, &m, sizeof(m.hdr) + in) < 0)
 		err = errno;
 	errno = before;
 	return err;
@@ -255,7 +255,7 @@ static bool kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *res
 	}
 }
 
-/* In turn: no side's events keep those of the other one waiting. */
+/* The sides take turns: a busy side does not delay the other one. */
 bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	struct cma_kernel *k = ch->kernel;
@@ -267,8 +267,8 @@ bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 }
 
 /*
- * After EINTR: would the kernel's GET_EVENT have gone on? Yes, if every handler says so that can
- * have run in a thread that waits: not those of its own faults.
+ * True if the kernel's GET_EVENT would restart after a signal: every handler has SA_RESTART.
+ * Handlers of faults do not count, since a thread that waits has none.
  */
 static bool restarts(void)
 {
@@ -285,7 +285,7 @@ static bool restarts(void)
 	return true;
 }
 
-/* Its expiration tells a child that it has to look after the parent: see engine.c. */
+/* Consume the expiration. It makes a child check if its parent has ended (engine.c). */
 static bool hold_expired(void)
 {
 	uint64_t expirations;
@@ -294,8 +294,8 @@ static bool hold_expired(void)
 }
 
 /*
- * In a forked child the program's descriptor still shows the kernel's events, which are the
- * parent's: who has looked in vain there looks again in a while.
+ * In a forked child the epoll descriptor also shows the parent's kernel events. A second wait there
+ * polls every 10 ms instead.
  */
 int cma_kernel_wait(struct cma_channel *ch, bool again)
 {

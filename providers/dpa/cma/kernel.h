@@ -1,43 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * kernel.h - a real rdma_cm beside ours, on one event channel: the interface to the rest of cma/.
+ * kernel.h - the kernel's rdma_cm beside ours, on one event channel.
  *
- * A channel has a kernel side if, when it was opened, the node of rdma_cm was there and a device
- * that is not ours. Without one nothing here makes a system call. With one its descriptor is an
- * epoll descriptor over the kernel's and two that all channels share: `ready`, which always is, is
- * in it while an event of dpa0's side is queued; `hold` is the timer of engine.c that idle channels
- * have. So a channel has three at most: these two, and that of its ports.
+ * A channel has a kernel side if the node of rdma_cm and a device that is not ours were there when
+ * the channel was opened. Without a kernel side no function here makes a system call. With one, the
+ * channel's descriptor is an epoll descriptor. It holds the kernel's descriptor and two descriptors
+ * that all channels of the process share: `hold`, the timer of idle channels (engine.c), and
+ * `ready`, which is always readable and is added while an event of our side is queued. A channel
+ * thus has three descriptors at most: the epoll descriptor, the kernel's, and that of its ports.
  *
- * An id is on both sides until its device is known (cma_id.side):
+ * An id exists on both sides until its device is known (cma_id.side):
  *
- *   no id --CREATE_ID-------------------------------> BOTH   (DPA: its channel has no kernel side)
- *   no id --request that dpa0 got-------------------> DPA
- *   no id --request that the kernel got-------------> KERNEL
- *   BOTH  --BIND or LISTEN: a wildcard--------------> BOTH   one port on both, or EADDRINUSE etc.
- *   BOTH  --BIND: an address of a real device-------> KERNEL
- *   BOTH  --BIND: another address, all loopback-----> DPA
- *   BOTH  --RESOLVE_ADDR: the same by the source----> KERNEL, DPA
- *   any   --DESTROY_ID, the channel's close---------> no id
+ *   no id --CREATE_ID----------------------------------> BOTH   (DPA without a kernel side)
+ *   no id --request that dpa0 received-----------------> DPA
+ *   no id --request that the kernel received-----------> KERNEL
+ *   BOTH  --BIND or LISTEN, wildcard-------------------> BOTH   one port on both, or an error
+ *   BOTH  --BIND, address of a real device-------------> KERNEL
+ *   BOTH  --BIND, any other address or loopback--------> DPA
+ *   BOTH  --RESOLVE_ADDR, source as above--------------> KERNEL or DPA
+ *   any   --DESTROY_ID, close of the channel-----------> no id
  *
- * On the way to one side the id is destroyed on the other one. The kernel is asked whose an address
- * is: an id of its own can be bound to it or not. With `cma_prefer = dpa` an address that dpa0 has
- * is dpa0's. DPA: the rest of cma/ as without a kernel. KERNEL: the program's commands go to the
- * kernel as they are, with other numbers. BOTH: what needs a device is EINVAL, and the rest of cma/
- * answers what the program asks.
+ * A transition from BOTH destroys the id on the other side. The kernel decides if an address
+ * belongs to a real device: a new id can be bound to it or not. With `cma_prefer = dpa` an address
+ * that dpa0 has is dpa0's. Side DPA works as without a kernel. Side KERNEL passes the commands of
+ * the program on with translated numbers. On side BOTH a command that needs a device is EINVAL; our
+ * side answers queries.
  *
- * Numbers: the program sees ours alone. The kernel gets our number as uid, and its events name
- * that; CMA_KERNEL_MC marks a multicast group's. So kernel_num of an id is only for commands.
+ * Numbers: the program sees our numbers only. The kernel gets our number as uid and returns it in
+ * its events; CMA_KERNEL_MC marks the number of a multicast group. Commands use kernel_num.
  *
- * Access: all words here are under cma.lock, which is held over commands of the
- * kernel, too: its descriptor never blocks, and what DESTROY_ID waits for does not wait for us.
- *   cma_channel.kernel   written when the channel is made and when it ends; NULL in a forked child
- *   cma_id.side, .kernel_num, .kernel_bound, cma_mc.kernel, .kernel_num   kernel_id.c alone
- *   events_reported      counts what GET_EVENT delivered, from either side; the kernel's own count
- *                        is not used: it delivers to us exactly when we deliver to the program
+ * Words and their writers and readers. All are under cma.lock, which is held during a command to
+ * the kernel as well: the kernel's descriptor is O_NONBLOCK, and DESTROY_ID does not wait for user
+ * space. cma_channel.kernel, .epoll   written before the channel is published; a forked child sets
+ * kernel to NULL while it has one thread. Readers need no lock. cma_id.side, .kernel_num,
+ * .kernel_bound, cma_mc.kernel, .kernel_num   written by kernel_id.c; side also by
+ * after_fork_child() of kernel.c events_reported              counts the events that GET_EVENT
+ * returned, of either side. The kernel's own count is the same for its part and is not used.
  *
- * fork: the kernel refuses commands of a process that did not open the descriptor, its child
- * included (EACCES). So the child closes it. The kernel's side of the ids ends with the parent;
- * an id on both sides goes on as dpa0's.
+ * fork: the kernel refuses commands of any process that did not open the descriptor (EACCES). The
+ * child therefore closes its copy. Ids of side KERNEL end with the parent; ids of side BOTH become
+ * DPA in the child.
  */
 #ifndef DPA_CMA_KERNEL_H
 #define DPA_CMA_KERNEL_H
@@ -59,65 +61,64 @@ struct cma_kernel {
 	bool turn; /* its event is next, if both sides have one */
 };
 
-/* The way to the kernel. A test puts a model of it here before the first channel is opened. */
-struct cma_kernel_door {
-	int (*open)(struct stat *st); /* the node; -1: it or a real device is not there */
+/* Access to the kernel. A test replaces it by a model before the first channel is opened. */
+struct cma_kernel_ops {
+	int (*open)(struct stat *st); /* the node; -1: no node, or no real device */
 	ssize_t (*write)(int fd, const void *buf, size_t n);
 	int (*close)(int fd);
 };
-extern struct cma_kernel_door cma_kernel_door;
+extern struct cma_kernel_ops cma_kernel_ops;
 
-/* Set by the first channel with a kernel side, for good: before that no id can be the kernel's. */
+/* Set when the first channel gets a kernel side, never cleared. False: no id has side KERNEL. */
 extern atomic_bool cma_kernel_seen;
 
 /* ---- kernel.c */
-/* Not locked. NULL: there is none. */
+/* Open the kernel's descriptor. NULL: no node or no real device. Not locked. */
 struct cma_kernel *cma_kernel_open(void);
-/* Not locked. */
+/* Close it and free k; NULL is allowed. The kernel destroys its ids. Not locked. */
 void cma_kernel_close(struct cma_kernel *k);
-/* Not locked: a descriptor for the program. 0 or an errno. */
+/* Create the epoll descriptor for the program. 0 or an errno. Not locked. */
 int cma_kernel_join(struct cma_kernel *k, int flags, int *fd);
-/* Locked: it shows that an event is queued on our side, or none. Each call is an edge. */
+/* Show or hide that an event of our side is queued. Each call with `on` is an edge. Locked. */
 void cma_kernel_show(const struct cma_channel *ch, bool on);
-/* Locked: the timer of idle channels. */
+/* Set the timer of idle channels. Locked. */
 void cma_kernel_hold(const struct itimerspec *its);
-/* Locked: a command. 0, or the errno. */
+/* Write a command to the kernel. 0 or the kernel's errno. Locked. */
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
 		     uint16_t out);
-/* Locked: the next event of either side. */
+/* Take the next event; the sides take turns. False: none is queued. Locked. */
 bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
 /*
- * Not locked: waits for an event of either side. EAGAIN, EINTR. A cancellation point. again: the
- * caller has waited, and has found none.
+ * Wait for an event of either side. again: an earlier wait of this GET_EVENT returned 0 and no
+ * event was there. 0: look again; EAGAIN: O_NONBLOCK; EINTR. Not locked; a cancellation point.
  */
 int cma_kernel_wait(struct cma_channel *ch, bool again);
 
 /* ---- kernel_id.c, locked */
-/* A new id exists there, too. 0, or an errno: then it cannot be made at all. */
+/* Create the id in the kernel as well: side BOTH. An errno: CREATE_ID fails with it. */
 int cma_kernel_create(struct cma_id *id);
-/* It ends there. */
+/* Destroy the id in the kernel: side DPA. */
 void cma_kernel_drop(struct cma_id *id);
-/* BOTH: the calls of cma.h in their place. */
+/* Side BOTH: these replace the functions of cma.h. Return 0 or an errno. */
 int cma_kernel_bind(struct cma_id *id, const union cma_addr *a);
 int cma_kernel_listen(struct cma_id *id, uint32_t backlog);
 int cma_kernel_option(struct cma_id *id, uint32_t level, uint32_t name, const void *val,
 		      uint32_t len);
+/* Side BOTH or KERNEL: move the id in the kernel. ENODEV: `to` has no kernel side. */
 int cma_kernel_migrate(struct cma_id *id, struct cma_channel *to);
-/*
- * BOTH: is the source of this resolution an address of a real device? Then the program's command
- * (cma_kernel_resolve()) makes the id the kernel's.
- */
+/* Side BOTH: true if the source of this resolution is an address of a real device. */
 bool cma_kernel_resolves(const struct cma_id *id, const union cma_addr *src,
 			 const union cma_addr *dst);
+/* Side BOTH: resolve in the kernel. On success the id has side KERNEL. */
 int cma_kernel_resolve(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst,
 		       uint32_t timeout_ms);
-/* A request that the kernel got, or its other event. False: nobody's, and dropped. */
+/* Translate an event of the kernel in place and count it. False: no id has it; dropped. */
 bool cma_kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
-/* LEAVE_MCAST of a group that the kernel has. */
+/* LEAVE_MCAST for a group of side KERNEL. */
 int cma_kernel_leave(struct cma_mc *mc);
 /*
- * Not locked. A command of the program about an id that is the kernel's alone. False: it is not.
- * `in` bytes of the body, room for 512; *err: 0 or an errno.
+ * Run a command of the program if its id has side KERNEL. body: hdr->in bytes, zero-filled to 512,
+ * changed here. False: another side. *err: 0 or an errno. Not locked.
  */
 bool cma_kernel_command(struct cma_channel *ch, const struct rdma_ucm_cmd_hdr *hdr, void *body,
 			int *err);

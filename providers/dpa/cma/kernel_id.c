@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The kernel's side of ids: see kernel.h. */
+/* The kernel side of ids: see kernel.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,10 +8,10 @@
 #include "cma/kernel.h"
 #include <knobs.h>
 
-#define PORT_TRIES 64	      /* a port that is free on both sides */
+#define PORT_TRIES 64	      /* search for a port that is free on both sides */
 #define NO_MC	   UINT32_MAX /* the kernel has not answered yet */
 
-static int tell(struct cma_id *id, uint32_t cmd, const void *body, uint16_t in)
+static int send_command(struct cma_id *id, uint32_t cmd, const void *body, uint16_t in)
 {
 	return cma_kernel_write(id->channel->kernel, cmd, body, in, 0);
 }
@@ -39,7 +39,7 @@ static void destroy(struct cma_kernel *k, uint32_t num)
 	(void)cma_kernel_write(k, RDMA_USER_CM_CMD_DESTROY_ID, &cmd, sizeof(cmd), sizeof(r));
 }
 
-/* EACCES: the process has changed its credentials since it opened the node, and has no kernel. */
+/* EACCES: the process changed its credentials after it opened the node. The id has side DPA. */
 int cma_kernel_create(struct cma_id *id)
 {
 	int err = create(id->channel->kernel, id, &id->kernel_num);
@@ -57,7 +57,7 @@ void cma_kernel_drop(struct cma_id *id)
 	id->kernel_bound = false;
 }
 
-/* -------------------------------------------------------- whose is an address? */
+/* -------------------------------------------------------- side of an address */
 
 static bool prefers_dpa(void)
 {
@@ -81,7 +81,7 @@ static int bind_number(struct cma_kernel *k, uint32_t num, const union cma_addr 
 	return cma_kernel_write(k, RDMA_USER_CM_CMD_BIND, &b, sizeof(b), 0);
 }
 
-/* An id that is bound to the address shows it: ENODEV if no device has it. Any port does. */
+/* True if a real device has the address: a new id can be bound to it, with any port. */
 static bool kernel_has(const struct cma_id *id, const union cma_addr *a)
 {
 	const struct cma_id probe = {.ps = id->ps, .qp_type = id->qp_type};
@@ -96,10 +96,10 @@ static bool kernel_has(const struct cma_id *id, const union cma_addr *a)
 		return false;
 	err = bind_number(k, num, &addr);
 	destroy(k, num);
-	return !err || err == EADDRINUSE; /* the port of AF_IB is part of the address */
+	return !err || err == EADDRINUSE; /* an AF_IB address includes the port */
 }
 
-/* Neither a wildcard nor of another family. */
+/* True if the kernel gets an id with this source. a: no wildcard. */
 static bool is_kernels(const struct cma_id *id, const union cma_addr *a)
 {
 	struct cma_id ours = {.src = *a};
@@ -113,7 +113,7 @@ static bool is_kernels(const struct cma_id *id, const union cma_addr *a)
 
 /* ------------------------------------------------------------------ options */
 
-/* ENOSYS: a kernel older than the option; there it is for dpa0 alone. */
+/* ENOSYS: the kernel is older than the option. The option then applies to dpa0 only. */
 int cma_kernel_option(struct cma_id *id, uint32_t level, uint32_t name, const void *val,
 		      uint32_t len)
 {
@@ -122,7 +122,7 @@ int cma_kernel_option(struct cma_id *id, uint32_t level, uint32_t name, const vo
 						.level = level,
 						.optname = name,
 						.optlen = len};
-	int err = tell(id, RDMA_USER_CM_CMD_SET_OPTION, &cmd, sizeof(cmd));
+	int err = send_command(id, RDMA_USER_CM_CMD_SET_OPTION, &cmd, sizeof(cmd));
 
 	return err == ENOSYS ? 0 : err;
 }
@@ -145,7 +145,7 @@ static void unbind_ours(struct cma_id *id)
 	memset(&id->src, 0, sizeof(id->src));
 }
 
-/* The same port on both sides, or on none. */
+/* Bind both sides to one port, or neither. Port 0: try ports until one is free on both. */
 static int bind_wildcard(struct cma_id *id, const union cma_addr *a)
 {
 	int err = EADDRINUSE;
@@ -184,14 +184,14 @@ int cma_kernel_bind(struct cma_id *id, const union cma_addr *a)
 	return err;
 }
 
-/* Back to a bound id: the port is claimed anew, as before it began to listen. */
+/* Undo LISTEN on our side: release the port and claim it as before. */
 static void stop_listening(struct cma_id *id)
 {
 	const union cma_addr src = id->src;
 
 	cma_events_drop(id, NULL);
 	unbind_ours(id);
-	(void)cma_bind_to(id, &src); /* else it is an id that is not bound */
+	(void)cma_bind_to(id, &src); /* on failure the id is not bound */
 }
 
 int cma_kernel_listen(struct cma_id *id, uint32_t backlog)
@@ -208,7 +208,7 @@ int cma_kernel_listen(struct cma_id *id, uint32_t backlog)
 		err = cma_listen_on(id, backlog);
 	if (err)
 		return err;
-	err = tell(id, RDMA_USER_CM_CMD_LISTEN, &cmd, sizeof(cmd));
+	err = send_command(id, RDMA_USER_CM_CMD_LISTEN, &cmd, sizeof(cmd));
 	if (err)
 		stop_listening(id);
 	return err;
@@ -228,7 +228,7 @@ bool cma_kernel_resolves(const struct cma_id *id, const union cma_addr *src,
 	if (id->state == CMA_IDLE && src->family && !cma_addr_is_any(src))
 		from = *src;
 	else if (dst->family == CMA_AF_IB)
-		return true; /* dpa0 has no such addresses */
+		return true; /* dpa0 has no AF_IB addresses */
 	else if (cma_addr_source(dst, &from))
 		return false;
 	return from.family == dst->family && is_kernels(id, &from);
@@ -245,11 +245,11 @@ int cma_kernel_resolve(struct cma_id *id, const union cma_addr *src, const union
 
 	memcpy(&cmd.src_addr, src, cmd.src_size);
 	memcpy(&cmd.dst_addr, dst, cmd.dst_size);
-	/* one that dpa0 could not resolve is bound there alone */
+	/* an earlier resolution that failed on our side has bound our side only */
 	if (id->state == CMA_BOUND && !id->kernel_bound)
 		err = bind_kernel(id, &id->src);
 	if (!err)
-		err = tell(id, RDMA_USER_CM_CMD_RESOLVE_ADDR, &cmd, sizeof(cmd));
+		err = send_command(id, RDMA_USER_CM_CMD_RESOLVE_ADDR, &cmd, sizeof(cmd));
 	if (err)
 		return err;
 	unbind_ours(id);
@@ -266,7 +266,7 @@ int cma_kernel_migrate(struct cma_id *id, struct cma_channel *to)
 
 	if (!id->channel->kernel)
 		return EACCES; /* a forked child */
-	if (!to->kernel) {     /* opened before there was a real device */
+	if (!to->kernel) {     /* no real device when it was opened */
 		if (id->side == CMA_SIDE_KERNEL)
 			return ENODEV;
 		cma_kernel_drop(id);
@@ -338,9 +338,9 @@ bool cma_kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	return true;
 }
 
-/* ------------------------------------------------ commands of the kernel's ids */
+/* ------------------------------------------------ commands for side KERNEL */
 
-/* Where a command has its id; -1: it names none, or is another's of this file or of ours. */
+/* Offset of the id in the body of a command; -1: cma_kernel_command() does not handle it. */
 static int id_at(uint32_t cmd)
 {
 	switch (cmd) {
@@ -382,7 +382,7 @@ static int pass(struct cma_kernel *k, const struct rdma_ucm_cmd_hdr *hdr, const 
 	return cma_kernel_write(k, hdr->cmd, body, hdr->in, hdr->out);
 }
 
-/* Its events may come before the command has ended. */
+/* Set the uid first: another thread can take an event of the id before the command returns. */
 static int pass_accept(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr,
 		       struct rdma_ucm_accept *cmd)
 {
@@ -398,7 +398,7 @@ static int pass_accept(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr,
 	return err;
 }
 
-/* `body` is of one of the two commands, whose first words are response and uid. */
+/* Both JOIN commands begin with response and uid. */
 static int pass_join(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, void *body)
 {
 	struct rdma_ucm_create_id_resp r = {.id = NO_MC};

@@ -486,7 +486,7 @@ void model_install(void)
 	for (int i = 0; i < 16; i++)
 		files[i].fd = -1;
 	model.dev = makedev(10, 99);
-	cma_kernel_door = (struct cma_kernel_door){model_open, model_write, model_close};
+	cma_kernel_ops = (struct cma_kernel_ops){model_open, model_write, model_close};
 }
 
 uint32_t model_id(uint64_t uid)

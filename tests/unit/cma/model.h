@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * model.h - a model of the kernel's rdma_cm behind cma_kernel_door: it answers commands as Linux
+ * model.h - a model of the kernel's rdma_cm behind cma_kernel_ops: it answers commands as Linux
  * 6.1's ucma.c and cma.c do. One real device, with the addresses MODEL_V4 and MODEL_V6; what is
  * sent from it arrives at its own listeners.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A kernel's rdma_cm beside ours on one event channel: whose an id is, numbers, events, the end. */
+/* A kernel's rdma_cm beside ours on one event channel: side of an id, numbers, events, fork. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ static uint32_t routed(int f, uint64_t uid, const char *ip, uint16_t port)
 	return id;
 }
 
-/* ---------------------------------------------------------------- is it there? */
+/* ---------------------------------------------------------------- detection */
 
 Test(cma_kernel, three_descriptors_a_channel)
 {
@@ -100,7 +100,7 @@ Test(cma_kernel, the_descriptor_is_the_nodes_character_device)
 	cr_assert_eq(st.st_rdev, model.dev);
 }
 
-/* --------------------------------------------------------------- whose is an id? */
+/* --------------------------------------------------------------- side of an id */
 
 Test(cma_kernel, on_both_sides_until_the_address_is_known)
 {
@@ -157,7 +157,7 @@ Test(cma_kernel, resolving_decides)
 	cr_assert_eq(resolve(fd, k, NULL, "127.0.0.1", 7), EINVAL);
 }
 
-/* An address that both have: dpa0's by the setting. */
+/* The setting decides for an address that both sides have. */
 static void prefer(const char *whom, uint64_t guid)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC), other = create(fd, UID, PS_TCP, QP_RC);
@@ -166,7 +166,7 @@ static void prefer(const char *whom, uint64_t guid)
 	cr_assert_eq(inet_pton(AF_INET6, MODEL_V6, fake_gsi.gid), 1);
 	cr_assert_eq(bind_id(fd, id, MODEL_V6, 0), 0);
 	cr_assert_eq(guid_of(fd, id) == MODEL_GUID, guid == MODEL_GUID);
-	/* one that only the kernel has */
+	/* an address that only the kernel has */
 	cr_assert_eq(bind_id(fd, other, MODEL_V4, 0), 0);
 	cr_assert_eq(guid_of(fd, other), MODEL_GUID);
 }
@@ -230,13 +230,25 @@ Test(cma_kernel, an_id_that_the_kernel_cannot_make)
 
 	model.fail_create = ENOMEM;
 	cr_assert_eq(try_create(fd, UID, PS_TCP, QP_RC, &id), ENOMEM);
-	model.fail_create = EACCES; /* the process has other credentials: it has no kernel */
+	model.fail_create = EACCES; /* the process changed its credentials */
 	cr_assert_eq(try_create(fd, UID, PS_TCP, QP_RC, &id), 0);
 	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0);
 	cr_assert_eq(model.ids, 0u);
 }
 
 /* --------------------------------------------------------------------- listeners */
+
+/* Ports are those of the namespace: other tests run at the same time. */
+static uint16_t free_port(void)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+	uint16_t port;
+
+	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0);
+	port = port_of(fd, id);
+	cr_assert_eq(destroy(fd, id, NULL), 0);
+	return port;
+}
 
 Test(cma_kernel, a_wildcard_listener_has_one_port_on_both)
 {
@@ -266,12 +278,13 @@ Test(cma_kernel, another_port_is_tried_where_any_will_do)
 Test(cma_kernel, a_port_that_is_taken_there_fails_and_is_free_here)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC), other = create(fd, UID, PS_TCP, QP_RC);
+	uint16_t port = free_port(), next = free_port();
 	struct held h = held_now();
 
-	model.taken = 7174;
-	cr_assert_eq(bind_id(fd, id, "0.0.0.0", 7174), EADDRINUSE);
-	cr_assert_eq(bind_id(fd, other, "127.0.0.1", 7174), 0, "nothing of it is left");
-	cr_assert_eq(bind_id(fd, id, "0.0.0.0", 7175), 0);
+	model.taken = port;
+	cr_assert_eq(bind_id(fd, id, "0.0.0.0", port), EADDRINUSE);
+	cr_assert_eq(bind_id(fd, other, "127.0.0.1", port), 0, "nothing of it is left");
+	cr_assert_eq(bind_id(fd, id, "0.0.0.0", next), 0);
 	cr_assert_eq(destroy(fd, id, NULL), 0);
 	cr_assert_eq(destroy(fd, other, NULL), 0);
 	cr_assert_eq(fake_gsi.services, h.services);
@@ -281,8 +294,8 @@ Test(cma_kernel, a_port_that_is_taken_here_fails_and_is_free_there)
 {
 	uint32_t first = create(fd, UID, PS_TCP, QP_RC), id = create(fd, UID, PS_TCP, QP_RC);
 
-	cr_assert_eq(bind_id(fd, first, "127.0.0.1", 7174), 0);
-	cr_assert_eq(bind_id(fd, id, "0.0.0.0", 7174), EADDRNOTAVAIL);
+	cr_assert_eq(bind_id(fd, first, "127.0.0.1", 0), 0);
+	cr_assert_eq(bind_id(fd, id, "0.0.0.0", port_of(fd, first)), EADDRNOTAVAIL);
 	cr_assert_eq(model_port(model_id(id)), 0);
 }
 
@@ -443,7 +456,7 @@ Test(cma_kernel, migrate_with_events)
 	cr_assert_eq(has_event(fd), false);
 	expect(to, &ev, EV_CONNECT_REQUEST);
 	cr_assert_eq(accept_id(to, ev.id, UID + 2, &conn), 0);
-	channel_close(fd); /* what has moved does not end with it */
+	channel_close(fd); /* the moved ids stay */
 	expect_of(to, &ev, EV_CONNECT_RESPONSE, UID + 1, c);
 	cr_assert_eq(model.files, 1u);
 	cr_assert(model_listens(port_of(to, id)));

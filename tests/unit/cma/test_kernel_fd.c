@@ -45,7 +45,7 @@ static short readable(int f)
 	return p.revents;
 }
 
-/* Of a kernel's id whose events the model makes. */
+/* An id of side KERNEL. The test makes its events. */
 static uint32_t kernels(void)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
@@ -144,7 +144,7 @@ Test(cma_kernel_fd, either_sides_event_wakes_the_blocked_thread)
 	cr_assert_eq(ev.uid, UID + 1);
 }
 
-/* libiscsi ends its thread so; rping and mckey close the channel under it. */
+/* libiscsi cancels its thread; rping and mckey close the channel while the thread waits. */
 Test(cma_kernel_fd, a_blocked_thread_is_cancelled_or_left_behind)
 {
 	uint32_t id = kernels(), k = model_id(id);
