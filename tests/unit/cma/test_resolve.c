@@ -143,9 +143,22 @@ Test(cma_resolve, an_address_without_a_device_cannot_be_bound)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
 
+	cr_assert_eq(inet_pton(AF_INET6, "fd77::9", fake_gsi.gid), 1);
 	fake_gsi.fail_route = ENODEV;
-	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), ENODEV);
-	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0, "it was IDLE still");
+	cr_assert_eq(bind_id(fd, id, "fd77::9", 0), ENODEV);
+	cr_assert_eq(bind_id(fd, id, "fd77::9", 0), 0, "it was IDLE still");
+}
+
+/* As always in the kernel; here with gid_order = no_loopback. */
+Test(cma_resolve, a_loopback_address_without_a_gid_binds_no_device)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+	uint8_t r[208];
+
+	fake_gsi.fail_route = ENODEV;
+	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0);
+	cr_assert_eq(query_route(fd, id, r), 0);
+	cr_assert_eq(get64(r, 0), 0);
 }
 
 /* The wildcard as destination is this host (rdma_resolve_addr(3), cma_resolve_loopback()). */
