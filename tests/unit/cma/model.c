@@ -11,7 +11,8 @@
 #include "util.h"
 
 #define FIRST 70000u /* numbers are those of the system, not of the process */
-#define MAX   256
+#define MAX   4096
+#define FILES 64
 
 enum state { FREE, IDLE, BOUND, LISTENS, RESOLVED, ROUTED, CONNECTED, DISCONNECTED };
 
@@ -41,7 +42,7 @@ struct kev {
 };
 
 struct model model;
-static struct file files[16];
+static struct file files[FILES];
 static struct kid ids[MAX];
 static struct mc mcs[16];
 static struct kev *events;
@@ -50,7 +51,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct file *file_of(int fd)
 {
-	for (int i = 0; i < 16; i++)
+	for (int i = 0; i < FILES; i++)
 		if (files[i].fd == fd)
 			return &files[i];
 	return NULL;
@@ -292,8 +293,10 @@ static int join_group(struct kid *k, const uint8_t *b)
 
 	if (k->state != BOUND && k->state != RESOLVED)
 		return EINVAL;
-	while (mcs[i].used)
-		cr_assert_lt(++i, 16u);
+	while (i < 16 && mcs[i].used)
+		i++;
+	if (i == 16)
+		return ENOMEM;
 	mcs[i] = (struct mc){.used = true, .id = (uint32_t)(k - ids), .uid = get64(b, 8)};
 	model.mcs++;
 	answer32(b, FIRST + i);
@@ -483,7 +486,7 @@ static ssize_t model_write(int fd, const void *buf, size_t n)
 
 void model_install(void)
 {
-	for (int i = 0; i < 16; i++)
+	for (int i = 0; i < FILES; i++)
 		files[i].fd = -1;
 	model.dev = makedev(10, 99);
 	cma_kernel_ops = (struct cma_kernel_ops){model_open, model_write, model_close};

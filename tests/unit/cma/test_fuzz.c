@@ -37,10 +37,11 @@ static uint32_t rnd(uint32_t n)
 
 static void put_random_addr(uint8_t *b, size_t at)
 {
-	static const char *const some[] = {"127.0.0.1", "::1",	     "0.0.0.0",
-					   "::",	"239.1.1.1", "127.0.0.2"};
+	/* the last one is that of the model's real device (model.h) */
+	static const char *const some[] = {
+		"127.0.0.1", "::1", "0.0.0.0", "::", "239.1.1.1", "127.0.0.2", "10.77.0.2"};
 
-	make_addr(b + at, some[rnd(6)], (uint16_t)(rnd(4) ? 20000 + rnd(8) : 0));
+	make_addr(b + at, some[rnd(7)], (uint16_t)(rnd(4) ? 20000 + rnd(8) : 0));
 }
 
 /* Fields at their places, with values that often mean something. */
