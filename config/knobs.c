@@ -96,12 +96,12 @@ const struct dpa_knob dpa_knobs[] = {
 		 "the odd indices only, as the RoCEv2 entries of an adapter, with link-local IPv6 "
 		 "at 1, the first IPv4 address at 3, and 127.0.0.1 only if there is no other IPv4 "
 		 "address"},
-	{.name = "cma_prefer",
+	{.name = "cm_prefer",
 	 .def = "kernel",
 	 .type = DPA_KNOB_ENUM,
 	 .min = DPA_CFG_CMA_KERNEL,
 	 .words = "kernel|dpa",
-	 .offset = FIELD(cma_prefer),
+	 .offset = FIELD(cm_prefer),
 	 .use = "kernel or dpa",
 	 .help = "device that rdma_cm uses for an address that both dpa0 and a real RDMA device "
 		 "have: kernel: the real device, by the kernel's rdma_cm; dpa: dpa0"},

@@ -66,10 +66,10 @@ struct dpa_config {
 	enum dpa_cfg_share share_mr;
 	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
-	enum dpa_cfg_cma cma_prefer; /* device for an address of both dpa0 and a real device */
-	uint32_t uar_pages;	     /* of a board that this process creates */
-	uint32_t spin;		     /* pauses before a wait loop yields */
-	uint32_t max_run_time;	     /* seconds of a DPA activation; 0: no limit */
+	enum dpa_cfg_cma cm_prefer; /* device for an address of both dpa0 and a real device */
+	uint32_t uar_pages;	    /* of a board that this process creates */
+	uint32_t spin;		    /* pauses before a wait loop yields */
+	uint32_t max_run_time;	    /* seconds of a DPA activation; 0: no limit */
 	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
 	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */

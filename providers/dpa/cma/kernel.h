@@ -21,7 +21,7 @@
  *   any   --DESTROY_ID, close of the channel-----------> no id
  *
  * A transition from BOTH destroys the id on the other side. The kernel decides if an address
- * belongs to a real device: a new id can be bound to it or not. With `cma_prefer = dpa` an address
+ * belongs to a real device: a new id can be bound to it or not. With `cm_prefer = dpa` an address
  * that dpa0 has is dpa0's. Side DPA works as without a kernel. Side KERNEL passes the commands of
  * the program on with translated numbers. On side BOTH a command that needs a device is EINVAL; our
  * side answers queries.

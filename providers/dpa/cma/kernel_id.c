@@ -66,10 +66,10 @@ static bool prefers_dpa(void)
 	char err[512];
 
 	if (prefer == UNKNOWN)
-		prefer = !dpa_config_load(&cfg, err, sizeof(err)) &&
-					 cfg.cma_prefer == DPA_CFG_CMA_DPA
-				 ? DPA
-				 : KERNEL;
+		prefer =
+			!dpa_config_load(&cfg, err, sizeof(err)) && cfg.cm_prefer == DPA_CFG_CMA_DPA
+				? DPA
+				: KERNEL;
 	return prefer == DPA;
 }
 

@@ -182,9 +182,9 @@ def cases(sides):
     for address, by_rxe in ((rxe, True), ("127.0.0.1", False)):
         bound = (f"rping -s -a {address} -C 5 -v", PAIRS[0][1])
         yield f"a listener on {address}", pair, (guest, guest, bound, address, by_rxe)
-    prefers = Guest(sides, f"env DPA_CMA_PREFER=dpa {RUN}")
+    prefers = Guest(sides, f"env DPA_CM_PREFER=dpa {RUN}")
     for programs in PAIRS[:3]:
-        yield (f"cma_prefer = dpa: {programs[1].split()[0]} {programs[1].split()[1]}", pair,
+        yield (f"cm_prefer = dpa: {programs[1].split()[0]} {programs[1].split()[1]}", pair,
                (prefers, prefers, programs, rxe, False))
     for name, way in (("no preload", f"{RUN} --no-preload"), ("an ordinary user", f"{USER} {RUN}")):
         other = Guest(sides, way)

@@ -162,7 +162,7 @@ static void prefer(const char *whom, uint64_t guid)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC), other = create(fd, UID, PS_TCP, QP_RC);
 
-	cr_assert_eq(setenv("DPA_CMA_PREFER", whom, 1), 0);
+	cr_assert_eq(setenv("DPA_CM_PREFER", whom, 1), 0);
 	cr_assert_eq(inet_pton(AF_INET6, MODEL_V6, fake_gsi.gid), 1);
 	cr_assert_eq(bind_id(fd, id, MODEL_V6, 0), 0);
 	cr_assert_eq(guid_of(fd, id) == MODEL_GUID, guid == MODEL_GUID);
