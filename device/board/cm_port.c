@@ -19,6 +19,7 @@
  * Locks of one open file do not conflict with each other. So the claims of the channel are compared
  * here, and a byte has the strongest mode that one of them needs.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -603,4 +604,27 @@ void dpa_cm_ports_close(struct dpa_cm_ports *p)
 	remove_unused(p->path);
 	free(p->claims);
 	free(p);
+}
+
+#define SWEEP_MAX 256 /* files that are looked at: to make a board stays cheap */
+
+void dpa_cm_ports_sweep(const char *dir)
+{
+	char path[512];
+	struct dirent *e;
+	int n = 0;
+	DIR *d = opendir(dir);
+
+	while (d && n < SWEEP_MAX && (e = readdir(d))) {
+		const char *number = e->d_name + 7;
+
+		if (strncmp(e->d_name, "dpa-cm-", 7) || !*number ||
+		    strspn(number, "0123456789") != strlen(number))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		remove_unused(path);
+		n++;
+	}
+	if (d)
+		closedir(d);
 }

@@ -5,7 +5,7 @@
  * When everybody on a board was killed its file stays, and the next process of that namespace
  * replaces it. If the namespace ended too, nobody comes: so who makes a board in the same folder
  * removes such files of its own user. Locks are seen across namespaces: a board that somebody is on
- * is left alone, and so is what does not look like a board.
+ * is left alone, and so is what does not look like a board. Files of rdma_cm's ports go likewise.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "board_priv.h"
+#include <dpa_cm_port.h>
 
 #define SWEEP_MAX 256 /* files looked at: opening a board stays cheap whatever lies about */
 
@@ -75,4 +76,5 @@ void dpa_board_sweep_stale(const struct dpa_board *b)
 	}
 	if (d)
 		closedir(d);
+	dpa_cm_ports_sweep("/dev/shm");
 }

@@ -89,6 +89,11 @@ bool dpa_cm_port_listens(uint16_t ps, uint16_t port);
  */
 typedef void dpa_cm_port_fn(void *arg, uint16_t ps, uint16_t port);
 int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg);
+/*
+ * Removes files of ports in dir that no process has open: the last one was killed. An open at the
+ * same time finds a file, or makes one. Files of other users stay if dir is sticky.
+ */
+void dpa_cm_ports_sweep(const char *dir);
 /* Gives the claim up. *c as the claim left it. ENOENT: the channel has none like it. */
 int dpa_cm_port_release(struct dpa_cm_ports *ports, const struct dpa_cm_claim *c);
 

@@ -6,6 +6,7 @@
 #include "util.h"
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -560,4 +561,72 @@ Test(cm_port, listeners_are_listed)
 	cr_expect_eq(l.bits, 1u << 0 | 1u << (3 * 3 + 1), "%#x", l.bits);
 	dpa_cm_ports_close(q);
 	dpa_cm_ports_close(p);
+}
+
+static bool there(const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", bt_dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Files whose last process was killed; one that is in use, and one that is something else, stay. */
+Test(cm_port, files_that_nobody_uses_are_removed)
+{
+	static const char *const names[] = {"dpa-cm-1", "dpa-cm-2", "dpa-cm-3x", "dpa-cm-",
+					    "dpa-4"};
+	struct dpa_cm_ports *in_use, *p;
+	char path[300];
+	pid_t pid;
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", bt_dir, names[i]);
+		pid = fork();
+		if (!pid) {
+			cr_assert_eq(dpa_cm_ports_open(path, &p), 0);
+			raise(SIGKILL);
+		}
+		waitpid(pid, NULL, 0);
+		cr_assert(there(names[i]));
+	}
+	snprintf(path, sizeof(path), "%s/%s", bt_dir, names[1]);
+	cr_assert_eq(dpa_cm_ports_open(path, &in_use), 0);
+	dpa_cm_ports_sweep(bt_dir);
+	cr_expect_not(there("dpa-cm-1"));
+	for (int i = 1; i < 5; i++)
+		cr_expect(there(names[i]), "%s", names[i]);
+	dpa_cm_ports_close(in_use);
+	cr_expect_not(there("dpa-cm-2"));
+	for (int i = 2; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", bt_dir, names[i]);
+		unlink(path);
+	}
+}
+
+/* One process opens and closes the file, another one removes files that nobody uses. */
+Test(cm_port, an_open_while_files_are_removed)
+{
+	char path[300];
+	int status;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/dpa-cm-1", bt_dir);
+	pid = fork();
+	if (!pid)
+		for (;;)
+			dpa_cm_ports_sweep(bt_dir);
+	for (int i = 0; i < 2000; i++) {
+		struct dpa_cm_claim c = claim("4*", 7174), d = c;
+		struct dpa_cm_ports *a, *b;
+
+		cr_assert_eq(dpa_cm_ports_open(path, &a), 0);
+		cr_assert_eq(dpa_cm_port_claim(a, &c), 0);
+		cr_assert_eq(dpa_cm_ports_open(path, &b), 0);
+		cr_assert_eq(dpa_cm_port_claim(b, &d), EADDRNOTAVAIL, "the same file");
+		dpa_cm_ports_close(a);
+		dpa_cm_ports_close(b);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
 }
