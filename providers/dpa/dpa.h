@@ -586,6 +586,8 @@ enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC, DPA_FD
 /* ENOMEM. owner: dpa_context, dpa_channel, dpa_async or cma_channel. */
 int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner);
 enum dpa_fd_kind dpa_fd_find(int fd, void **owner);
+/* The channel, held: the caller puts it (cma_channel_put()). NULL: it is none. */
+struct cma_channel *dpa_fd_find_cm(int fd);
 void dpa_fd_remove(int fd);
 /* The context whose cmd_fd is of the same open file as fd; NULL: none. */
 struct dpa_context *dpa_fd_same_file(int fd);

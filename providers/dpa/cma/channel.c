@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Event channels. The descriptor is a timerfd that has expired exactly while an event is queued: it
- * reports POLLIN only, and each event is an edge. A reader takes the expiration away, then the
- * event; if more are queued it lets the timer expire again.
+ * reports POLLIN only, and each event is an edge. It is set and cleared together with the queue.
+ *
+ * A thread that waits for an event does not read the descriptor: another thread may close it at any
+ * time, and its number may then be another file's. It waits at a semaphore, which like the kernel's
+ * wait is a cancellation point and goes on after a signal whose handler says SA_RESTART. Only in a
+ * forked child whose parent lives it waits at the descriptor, by poll: a read would take the
+ * parent's readiness away.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,6 +23,7 @@
 #include "cma/kernel.h"
 
 #define WAITER_MS 20
+#define SHARED_NS 20000000 /* between looks of a child while the parent's event is not taken */
 
 struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
 
@@ -72,6 +79,8 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 		return err;
 	}
 	ch->tail = &ch->head;
+	ch->refs = 1;
+	sem_init(&ch->wake, 0, 0);
 	cma_lock();
 	ch->next = cma.channels;
 	cma.channels = ch;
@@ -125,10 +134,22 @@ void cma_channel_close(struct cma_channel *ch)
 		*p = ch->next;
 	cma_ports_put(ch->ports);
 	ch->closed = true;
-	if (!ch->users)
-		free(ch);
 	cma_unlock();
 	cma_kernel_close(kernel);
+	cma_channel_put(ch);
+}
+
+void cma_channel_hold(struct cma_channel *ch)
+{
+	atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
+}
+
+void cma_channel_put(struct cma_channel *ch)
+{
+	if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	sem_destroy(&ch->wake);
+	free(ch);
 }
 
 struct cma_event *cma_event_new(struct cma_id *id, enum cma_event_type type, int status)
@@ -158,7 +179,9 @@ void cma_event_queue(struct cma_event *ev)
 	ch->tail = &ev->next;
 	if (cma.taker != ch || ch->head != ev) /* else it is delivered at once: 15 us in a VM */
 		set_level(ch, true);
-	if (cma.leader == ch) /* its thread is not at the descriptor */
+	if (ch->sleepers)
+		sem_post(&ch->wake);
+	if (cma.leader == ch) /* its thread is not at the semaphore */
 		cma_engine_wake();
 }
 
@@ -259,21 +282,27 @@ bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 static void leave_channel(struct cma_channel *ch)
 {
 	cma_lock();
-	if (!--ch->users && ch->closed)
-		free(ch);
+	ch->users--;
 	cma_unlock();
 }
 
-/* The read may have taken the expiration of an event away that is queued still. */
 static void cancelled(void *arg)
 {
-	struct cma_channel *ch = arg;
+	leave_channel(arg);
+}
 
-	cma_lock();
-	if (!ch->closed && ch->head)
-		set_level(ch, true);
-	cma_unlock();
-	leave_channel(ch);
+void cma_channel_level(struct cma_channel *ch)
+{
+	set_level(ch, ch->head);
+}
+
+/* Locked. A process that forked lets the timer expire without an event (engine.c). */
+static void clear_expired(struct cma_channel *ch)
+{
+	struct itimerspec its;
+
+	if (!timerfd_gettime(ch->fd, &its) && !its.it_value.tv_sec && !its.it_value.tv_nsec)
+		set_level(ch, false);
 }
 
 /* The next event, if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
@@ -288,22 +317,74 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 		err = EAGAIN;
 	if (err == EAGAIN)
 		cma_inherit();
+	if (err == EAGAIN && cma.forked && !ch->shared && !ch->head && !ch->epoll)
+		clear_expired(ch);
 	cma_unlock();
 	return err;
 }
 
+static void end_sleep(void *arg)
+{
+	struct cma_channel *ch = arg;
+
+	cma_lock();
+	ch->sleepers--;
+	cma_unlock();
+}
+
+/* False: there is an event, or the channel was closed. */
+static bool begin_sleep(struct cma_channel *ch)
+{
+	bool sleeps;
+
+	cma_lock();
+	sleeps = !ch->head && !ch->closed;
+	ch->sleepers += sleeps;
+	cma_unlock();
+	return sleeps;
+}
+
+/* A post may be left over from an event that was taken meanwhile: then there is none. */
+static int sleep_at(struct cma_channel *ch)
+{
+	int err;
+
+	if (!begin_sleep(ch))
+		return 0;
+	pthread_cleanup_push(end_sleep, ch);
+	err = sem_wait(&ch->wake) ? errno : 0;
+	pthread_cleanup_pop(1);
+	return err;
+}
+
+/* In a child whose parent lives: events of the parent show here until it takes them. */
+static int wait_shared(struct cma_channel *ch)
+{
+	const struct timespec ts = {.tv_nsec = SHARED_NS};
+	struct pollfd p = {.fd = ch->fd, .events = POLLIN};
+
+	if (ppoll(&p, 1, NULL, NULL) < 0 || ppoll(NULL, 0, &ts, NULL) < 0)
+		return errno == EINTR && cma_restarts() ? 0 : errno;
+	return 0;
+}
+
 /*
- * The read is a cancellation point, and nothing is held there but the count of users. A channel
- * that another thread closes has no events any more: as with the kernel's, who waits for one does
- * so until a signal comes. Programs exit like that.
+ * A cancellation point, and nothing is held there. A channel that another thread closes has no
+ * events any more: as with the kernel's, who waits for one does so until a signal comes. Programs
+ * exit like that.
  */
 static int wait_at(struct cma_channel *ch, bool again)
 {
-	uint64_t expirations;
+	int flags;
 
 	if (ch->epoll)
 		return cma_kernel_wait(ch, again);
-	return read(ch->fd, &expirations, sizeof(expirations)) < 0 ? errno : 0;
+	flags = fcntl(ch->fd, F_GETFL);
+	if (flags < 0)
+		return 0; /* closed: take_event() knows */
+	if (flags & O_NONBLOCK)
+		return EAGAIN;
+	return ch->shared ? wait_shared(ch) : sleep_at(ch);
 }
 
 static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
@@ -346,15 +427,13 @@ int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 
 int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *reported)
 {
-	struct cma_channel *from;
+	struct cma_channel *from = dpa_fd_find_cm(from_fd);
 	struct cma_event *ev, *moved = NULL, **tail = &moved;
 	struct cma_id *id;
-	void *owner;
 	int err;
 
-	if (dpa_fd_find(from_fd, &owner) != DPA_FD_CM)
+	if (!from)
 		return fcntl(from_fd, F_GETFD) < 0 ? ENOENT : EINVAL;
-	from = owner;
 	cma_lock();
 	err = cma_find(from, num, &id);
 	if (!err && id->side != CMA_SIDE_DPA)
@@ -376,9 +455,12 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 			*to->tail = moved;
 			to->tail = &moved->next;
 			set_level(to, true);
+			if (to->sleepers)
+				sem_post(&to->wake);
 		}
 		*reported = id->events_reported;
 	}
 	cma_unlock();
+	cma_channel_put(from);
 	return err;
 }

@@ -16,6 +16,8 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <rdma/ib_user_sa.h>
@@ -95,8 +97,12 @@ struct cma_channel {
 	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */
-	uint32_t users;			/* threads in cma_get_event() */
-	bool closed;			/* the last of them frees it */
+	/* the table of descriptors, and calls that found it there: the last one frees it */
+	_Atomic uint32_t refs;
+	uint32_t users;	   /* threads in cma_get_event() */
+	uint32_t sleepers; /* of them: at `wake`, or on the way there and back */
+	sem_t wake;	   /* posted for each event that is queued while there are sleepers */
+	bool closed;
 	/* in a forked child whose parent lives: the timer shows the parent's events, too */
 	bool shared;
 	pid_t waiter; /* the last thread that waited for an event */
@@ -242,13 +248,20 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
  * the close, while commands still find the channel. Blocks for 20 ms at most.
  */
 void cma_channel_let_in(struct cma_channel *ch);
-/* Destroy the channel and its ids. The caller closes the descriptor afterwards. */
+/* Keep the channel in memory until it is put as often. Any thread. */
+void cma_channel_hold(struct cma_channel *ch);
+void cma_channel_put(struct cma_channel *ch);
+/* Destroy the ids of the channel and put it once. The caller closes the descriptor afterwards. */
 void cma_channel_close(struct cma_channel *ch);
 /*
  * Get the next event; wait for one unless the descriptor is O_NONBLOCK. 0: *resp is the event.
  * EAGAIN: there is none. EINTR. A cancellation point.
  */
 int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
+/* Locked: make the descriptor show whether an event is queued. */
+void cma_channel_level(struct cma_channel *ch);
+/* Return true if all signal handlers of the program restart calls (SA_RESTART). */
+bool cma_restarts(void);
 /* Locked: dequeue the first event into *resp. False: there is none. */
 bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
 /* Locked: create an event of this id. NULL: no memory; the event is lost, as in the kernel. */

@@ -364,6 +364,15 @@ static bool has_ended(pid_t pid)
 	return p && (p[2] == 'Z' || p[2] == 'X');
 }
 
+/* Threads of the parent that waited are not here. */
+static void forget_sleepers(void)
+{
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
+		ch->users = ch->sleepers = 0;
+		sem_init(&ch->wake, 0, 0);
+	}
+}
+
 static void share_channels(bool on)
 {
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
@@ -378,6 +387,8 @@ void cma_inherit(void)
 		return; /* no descriptor or no memory: the next call tries again */
 	cma.owner = 0;
 	share_channels(false);
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
+		cma_channel_level(ch); /* it expired to tell of the end */
 	cma_listeners_serve();
 }
 
@@ -426,6 +437,7 @@ static void forget_connections(void)
 
 static void after_fork_child(void)
 {
+	forget_sleepers();
 	if (cma.engine == CMA_ENGINE_ON) {
 		cma.engine = CMA_ENGINE_OFF;
 		forget_connections();

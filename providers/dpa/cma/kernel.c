@@ -270,7 +270,7 @@ bool cma_kernel_next(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
  * True if the kernel's GET_EVENT would restart after a signal: every handler has SA_RESTART.
  * Handlers of faults do not count, since a thread that waits has none.
  */
-static bool restarts(void)
+bool cma_restarts(void)
 {
 	for (int s = 1; s < NSIG; s++) {
 		struct sigaction sa;
@@ -306,7 +306,7 @@ int cma_kernel_wait(struct cma_channel *ch, bool again)
 	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
 		return hold_expired() ? 0 : EAGAIN;
 	if (ppoll(&p, 1, child ? &a_while : NULL, NULL) < 0)
-		return errno == EINTR && restarts() ? 0 : errno;
+		return errno == EINTR && cma_restarts() ? 0 : errno;
 	(void)hold_expired();
 	return 0;
 }

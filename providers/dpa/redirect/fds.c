@@ -66,6 +66,7 @@ int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner)
 	return ret;
 }
 
+/* What it finds is put by fd_put(), what it removes is the caller's. */
 static struct fd_entry fd_get(int fd, bool remove)
 {
 	struct fd_entry e = {.kind = DPA_FD_NONE};
@@ -73,6 +74,8 @@ static struct fd_entry fd_get(int fd, bool remove)
 	fd_lock_take();
 	if (fd >= 0 && fd < fd_table_len) {
 		e = fd_table[fd];
+		if (e.kind == DPA_FD_CM && !remove)
+			cma_channel_hold(e.owner);
 		if (remove)
 			fd_table[fd] = (struct fd_entry){.kind = DPA_FD_NONE};
 	}
@@ -80,12 +83,29 @@ static struct fd_entry fd_get(int fd, bool remove)
 	return e;
 }
 
+/* Another thread may close the channel while the call is under way. Runs at a cancellation, too. */
+static void fd_put(void *arg)
+{
+	const struct fd_entry *e = arg;
+
+	if (e->kind == DPA_FD_CM)
+		cma_channel_put(e->owner);
+}
+
 enum dpa_fd_kind dpa_fd_find(int fd, void **owner)
 {
 	struct fd_entry e = fd_get(fd, false);
 
+	fd_put(&e);
 	*owner = e.owner;
 	return e.kind;
+}
+
+struct cma_channel *dpa_fd_find_cm(int fd)
+{
+	struct fd_entry e = fd_get(fd, false);
+
+	return e.kind == DPA_FD_CM ? e.owner : NULL;
 }
 
 struct dpa_context *dpa_fd_same_file(int fd)
@@ -136,12 +156,22 @@ static ssize_t cmd_write(struct dpa_context *ctx, const void *buf, size_t n)
 	return (ssize_t)n;
 }
 
+static ssize_t cm_write(struct fd_entry *e, const void *buf, size_t n)
+{
+	ssize_t ret;
+
+	pthread_cleanup_push(fd_put, e);
+	ret = dpa_ucma_write(e->owner, buf, n);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
 bool dpa_hook_write(int fd, const void *buf, size_t n, ssize_t *ret)
 {
 	struct fd_entry e = fd_get(fd, false);
 
 	if (e.kind == DPA_FD_CM)
-		*ret = dpa_ucma_write(e.owner, buf, n);
+		*ret = cm_write(&e, buf, n);
 	else if (e.kind == DPA_FD_CMD)
 		*ret = cmd_write(e.owner, buf, n);
 	else
@@ -159,6 +189,7 @@ bool dpa_hook_read(int fd, void *buf, size_t n, ssize_t *ret)
 	case DPA_FD_ASYNC:
 		return dpa_async_read(e.owner, fd, buf, n, ret);
 	case DPA_FD_CM: /* as the kernel's: it has no read */
+		fd_put(&e);
 		errno = EINVAL;
 		*ret = -1;
 		return true;
@@ -173,6 +204,7 @@ bool dpa_hook_ioctl(int fd, unsigned long request, void *arg, int *ret)
 {
 	struct fd_entry e = fd_get(fd, false);
 
+	fd_put(&e);
 	if (e.kind != DPA_FD_CMD)
 		return false;
 	errno = dpa_ioctl(e.owner, request, arg);
@@ -188,6 +220,7 @@ bool dpa_hook_close(int fd)
 
 	if (e.kind == DPA_FD_CM)
 		cma_channel_let_in(e.owner);
+	fd_put(&e);
 	e = fd_get(fd, true);
 	if (e.kind == DPA_FD_CHANNEL)
 		dpa_channel_destroy(e.owner);
@@ -208,4 +241,5 @@ void dpa_hook_fstat(int fd, struct stat *st)
 
 	if (e.kind == DPA_FD_CM)
 		dpa_ucma_stat(e.owner, st);
+	fd_put(&e);
 }

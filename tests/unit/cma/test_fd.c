@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include "redirect/hooks.h"
 #include "util.h"
 
 static int fd;
@@ -375,4 +376,53 @@ Test(cma_fd, closing_under_a_blocked_thread_while_the_engine_runs)
 {
 	warm();
 	close_under();
+}
+
+static pthread_barrier_t reused;
+
+static void *wait_once(void *arg)
+{
+	uint8_t answer[336], cmd[16] = {0};
+	int ch = *(int *)arg;
+	ssize_t ret;
+
+	put32(cmd, 0, GET_EVENT);
+	put16(cmd, 4, 8);
+	put16(cmd, 6, sizeof(answer));
+	put64(cmd, 8, (uintptr_t)answer);
+	pthread_barrier_wait(&reused);
+	(void)dpa_hook_write(ch, cmd, sizeof(cmd), &ret); /* false: it came too late */
+	return arg;
+}
+
+/*
+ * A channel is closed while another thread is on its way into GET_EVENT, and its number is a pipe's
+ * at once: nothing is read from that.
+ */
+Test(cma_fd, a_number_that_is_used_again)
+{
+	for (int i = 0; i < 400; i++) {
+		int ch = channel_open(O_CLOEXEC), fds[2];
+		char data[8];
+		pthread_t t;
+
+		pthread_barrier_init(&reused, NULL, 2);
+		cr_assert_eq(pthread_create(&t, NULL, wait_once, &ch), 0);
+		pthread_barrier_wait(&reused);
+		for (int k = i % 40 * 10; k > 0; k--)
+			__asm__ volatile("" ::: "memory");
+		cr_assert_eq(fcntl(ch, F_SETFL, i % 2 ? O_NONBLOCK : 0), 0);
+		channel_close(ch);
+		cr_assert_eq(pipe(fds), 0);
+		if (fds[0] != ch) /* beside a kernel the channel had other numbers, too */
+			break;
+		cr_assert_eq(write(fds[1], "12345678", 8), 8);
+		pthread_cancel(t); /* it waits for ever */
+		pthread_join(t, NULL);
+		cr_assert_eq(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
+		cr_assert_eq(read(fds[0], data, sizeof(data)), 8, "round %d", i);
+		close(fds[0]);
+		close(fds[1]);
+		pthread_barrier_destroy(&reused);
+	}
 }

@@ -3,6 +3,7 @@
  * fork(): connections are the parent's, and a child that ends disturbs nothing. Listeners go on in
  * a child whose parent has ended (daemon(3)). A child has a QP1 of its own here.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include "util.h"
@@ -231,3 +232,34 @@ Test(cma_fork, a_daemon_that_connects_first)
 	daemonize(CONNECT_FIRST);
 }
 #endif
+
+/* A child that waits for events while its parent lives: the parent's poll sees each of its own. */
+Test(cma_fork, a_child_that_waits_takes_nothing_from_its_parent)
+{
+	struct event ev;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	cr_assert_eq(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		STEP(1, write(ready[1], "r", 1) == 1);
+		(void)try_event(p.s, &ev); /* until SIGKILL */
+		_exit(2);
+	}
+	cr_assert_eq(read(ready[0], &c, 1), 1);
+	for (int i = 0; i < 300; i++) {
+		uint32_t id = pair_route(&p, PS_TCP, QP_RC, UID + 7);
+
+		cr_assert_eq(connect_id(p.c, id, &(struct conn){.qpn = new_qpn()}), 0);
+		settle();
+		expect(p.s, &ev, EV_CONNECT_REQUEST);
+		cr_assert_eq(destroy(p.s, ev.id, NULL), 0);
+		expect(p.c, &ev, EV_REJECTED);
+		cr_assert_eq(destroy(p.c, id, NULL), 0);
+	}
+	cr_assert_eq(kill(pid, SIGKILL), 0);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+}
