@@ -185,7 +185,12 @@ static int stay(struct rdma_event_channel *ch, struct rdma_cm_id *id, bool leave
 	struct rdma_cm_id *of;
 	int type = next_event(ch, &of);
 
-	if (type == RDMA_CM_EVENT_REJECTED || type == RDMA_CM_EVENT_UNREACHABLE)
+	/*
+	 * CONNECT_ERROR: the server ended between its answer and librdmacm's INIT_QP_ATTR, which is
+	 * EINVAL for an id without a connection, as with a kernel.
+	 */
+	if (type == RDMA_CM_EVENT_REJECTED || type == RDMA_CM_EVENT_UNREACHABLE ||
+	    type == RDMA_CM_EVENT_CONNECT_ERROR)
 		return 0;
 	if (type != RDMA_CM_EVENT_ESTABLISHED)
 		return fail("neither connected nor refused");
