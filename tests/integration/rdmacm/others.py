@@ -170,17 +170,6 @@ def rspreload(x):
     no_tcp(x, port)
 
 
-def rspreload_iperf3(x):
-    """Of librdmacm 44: netcat asks for SO_REUSEPORT, which rsockets do not have."""
-    port, env = free_port(), {"LD_PRELOAD": PRELOAD}
-    s = x.serve(["iperf3", "-s", "-1", "-p", str(port)], env)
-    x.listens(s)
-    c = x.connect(s, ["iperf3", "-c", x.address, "-p", str(port), "-n", "50M"], env)
-    x.require(c, r"receiver$")
-    x.close(s)
-    no_tcp(x, port)
-
-
 def missing(*names):
     """The programs that are not installed: a reason to skip; None if all are."""
     gone = [n for n in names if not (os.path.exists(n) if "/" in n else shutil.which(n))]

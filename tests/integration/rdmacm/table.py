@@ -65,9 +65,10 @@ def rsockets():
         yield Case(f"rstream -T {how}, verified",
                    stream("rstream", f"-T {how}", *options, wanted=rows), ["rstream"],
                    at=FEW if how == "b" else ((ONE, "lo4"),))
-    for how, rows in (("b", 62), ("a", 60), ("n", 62), ("f", 62)):
+    for how, rows in (("b", 62), ("a", 60), ("n", 62)):
         yield Case(f"rstream -S all -T {how}",
                    stream("rstream", "-S all", f"-T {how}", wanted=rows), ["rstream"], at=FULL_ONLY)
+    # not -T f, whose server forks after it has accepted: docs/rdma-cm.md
     yield Case("rstream -T r", stream("rstream", "-T r", *some), ["rstream"])
     for how in "bn":
         yield Case(f"riostream -T {how}, verified", stream("riostream", f"-T {how}", *some),
@@ -75,8 +76,6 @@ def rsockets():
     yield Case("riostream", stream("riostream", wanted=8), ["riostream"], at=FULL_ONLY)
     yield Case("rcopy", utils.rcopy, ["rcopy"], kinds=V4, at=FEW)
     yield Case("librspreload", others.rspreload, ["rstream", others.PRELOAD], at=FEW)
-    yield Case("librspreload, iperf3", others.rspreload_iperf3, ["iperf3", others.PRELOAD],
-               at=FULL_ONLY)
 
 
 def perftests():
