@@ -314,6 +314,16 @@ bool dpa_cq_has(struct dpa_hw_cq *cq, uint32_t qpn)
 	return has;
 }
 
+bool dpa_cq_unread(struct dpa_hw_cq *cq)
+{
+	bool unread;
+
+	dpa_spin_lock(&cq->lock);
+	unread = cq->pi != __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
+	dpa_spin_unlock(&cq->lock);
+	return unread;
+}
+
 uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq)
 {
 	return cq->pi;

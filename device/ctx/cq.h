@@ -43,6 +43,8 @@ struct dpa_hw_cq {
 bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
 /* True: the consumer has not taken all entries of this QP yet. */
 bool dpa_cq_has(struct dpa_hw_cq *cq, uint32_t qpn);
+/* True: the consumer has not taken all entries yet. */
+bool dpa_cq_unread(struct dpa_hw_cq *cq);
 /* n of them, under one lock and with one store of the index: how many had room. */
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n);
 /* The same for a QP, under its lock: one that cannot report goes to the error state before long. */

@@ -404,15 +404,12 @@ static bool drain_plain(struct dpa_rx *rx, uintptr_t *home)
 	return true;
 }
 
-int dpa_lane_drain(struct dpa_rx *rx)
+static inline __attribute__((always_inline)) int drain(struct dpa_rx *rx)
 {
 	struct dpa_lane_shm *shm;
 	uintptr_t home = 0;
-	int n = 1, batch;
+	int n = 1, batch = expected(rx);
 
-	if (!dpa_spin_try(&rx->lock))
-		return 0;
-	batch = expected(rx);
 	if (batch > 1 || !dpa_lane_ready(rx) || !drain_plain(rx, &home))
 		n = drain_batch(rx, batch, &home);
 	if (n) {
@@ -428,6 +425,26 @@ int dpa_lane_drain(struct dpa_rx *rx)
 			dpa_tx_kick(&rx->peer->tx[0]);
 		}
 	}
+	return n;
+}
+
+int dpa_lane_drain(struct dpa_rx *rx)
+{
+	int n;
+
+	if (!dpa_spin_try(&rx->lock))
+		return 0;
+	n = drain(rx);
+	dpa_spin_unlock(&rx->lock);
+	return n;
+}
+
+__attribute__((cold)) int dpa_lane_drain_wait(struct dpa_rx *rx)
+{
+	int n;
+
+	dpa_spin_lock(&rx->lock);
+	n = drain(rx);
 	dpa_spin_unlock(&rx->lock);
 	return n;
 }

@@ -10,19 +10,17 @@
 #define WIRE_BATCHES 64 /* a peer that goes on sending ends the loop by this */
 
 /* The completions of the peer's last messages, and of ours that it acknowledged. */
-static void take_in(struct dpa_hw *hw)
+void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
 {
+	struct dpa_hw *hw = g->hw;
+
+	if (!dpa_gsi_alive(g))
+		return;
 	dpa_peers_drain(hw);
 	if (dpa_udp_fd(&hw->udp) < 0)
 		return;
 	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw); i++)
 		;
-}
-
-static bool cq_unread(const struct dpa_hw_cq *cq)
-{
-	return cq && __atomic_load_n(cq->ci, __ATOMIC_RELAXED) !=
-			     __atomic_load_n(&cq->pi, __ATOMIC_RELAXED);
 }
 
 /*
@@ -38,7 +36,8 @@ static bool any_unread(struct dpa_hw *hw)
 
 		if (qp->qpn && qp->type == DPA_QP_RC &&
 		    __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == DPA_QPS_RTS &&
-		    (cq_unread(qp->send_cq) || cq_unread(qp->recv_cq)))
+		    ((qp->send_cq && dpa_cq_unread(qp->send_cq)) ||
+		     (qp->recv_cq && dpa_cq_unread(qp->recv_cq))))
 			return true;
 	}
 	return false;
@@ -52,7 +51,6 @@ bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
 
 	if (!dpa_gsi_alive(g))
 		return false;
-	take_in(hw);
 	pthread_mutex_lock(&hw->ctl); /* the QP and its CQs stay */
 	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp && qp->qpn == qpn && dpa_connected(qp))

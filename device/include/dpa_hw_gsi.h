@@ -153,10 +153,13 @@ struct dpa_gsi_refusal {
 void dpa_hw_gsi_note(struct dpa_hw_gsi *gsi, const struct dpa_gsi_refusal *r);
 
 /*
+ * Carries out all packets that arrived for the process before the call. After it the completions of
+ * messages that a peer sent before a MAD are in their CQs. Waits for threads that drain rings.
+ */
+void dpa_hw_gsi_take_in(struct dpa_hw_gsi *gsi);
+/*
  * True: the program has not polled all completions of this connected QP of the calling process.
- * Without such a QP: of any RC QP of the process that is in RTS. Takes in first what has arrived
- * for the process before the call: what a peer sent before the message that ends the connection
- * counts.
+ * Without such a QP: of any RC QP of the process that is in RTS.
  */
 bool dpa_hw_gsi_unread(struct dpa_hw_gsi *gsi, uint32_t qpn);
 

@@ -240,21 +240,29 @@ static void rx_drop(struct dpa_hw *hw, struct dpa_rx *rx)
 	dpa_spin_unlock(&hw->hot_lock);
 }
 
-/* What the peer had published before it died, or before it ended a connection, still counts; a lane
- * holds so much and no more. */
-static void drain_last(struct dpa_peer *p)
+#define LAST_NS 200000000u /* four times as long as a packet waits for a receive (transport/rx.c) */
+
+/*
+ * Takes the packets that the peer published before the call: before it died, or before it ended a
+ * connection. A ring holds DPA_LANE_SLOTS of them. A packet that must wait gets `patience` (ns) in
+ * all; then the rest of its ring is left.
+ */
+static void drain_last(struct dpa_peer *p, uint64_t patience)
 {
+	uint64_t until = patience ? dpa_now_ns() + patience : 0;
 	uint32_t n = 0;
 
 	if (!atomic_load_explicit(&p->rx_up, memory_order_acquire))
 		return;
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		for (uint32_t k = 0; k < DPA_LANE_SLOTS && dpa_lane_ready(&p->rx[i]);) {
-			int got = dpa_lane_drain(&p->rx[i]);
+			int got = dpa_lane_drain_wait(&p->rx[i]);
 
 			k += (uint32_t)got;
+			if (!got && (!until || dpa_now_ns() >= until))
+				break;
 			if (!got)
-				dpa_relax(&n); /* another thread is at it */
+				dpa_relax(&n);
 		}
 }
 
@@ -265,7 +273,7 @@ void dpa_peers_drain(struct dpa_hw *hw)
 
 		if (!p)
 			continue;
-		drain_last(p);
+		drain_last(p, 0);
 		dpa_acks_wait(p); /* a thread may be at the last of it */
 	}
 }
@@ -275,7 +283,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 {
 	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
 		return;
-	drain_last(p);
+	drain_last(p, LAST_NS);
 	dpa_inspect_last(p);
 	dpa_spin_lock(&hw->peer_lock);
 	atomic_store_explicit(&p->state, DPA_PEER_DEAD, memory_order_release);

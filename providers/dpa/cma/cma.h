@@ -228,6 +228,8 @@ struct cma {
 	struct dpa_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
+	uint32_t take_ins; /* of data, that may come yet for the DREQs of this round */
+	bool taken_in;	   /* done, for all DREQs that are looked at */
 	/* timer.c: a heap by deadline */
 	struct cma_conn **heap;
 	size_t heap_len, heap_room, num_conns;

@@ -35,6 +35,7 @@
 #define EARLY_LOOK 5
 #define DREQ_MS	   50
 #define DREQ_LOOK  1
+#define TAKE_INS   4 /* DREQs of a round that are answered at once: data is taken in for each */
 #define EARLY_MAX  1024u
 #define STAND_MS   1000
 /* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
@@ -85,12 +86,25 @@ static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MA
 	cma.num_early++;
 }
 
+static bool dreq_is_due(uint64_t now)
+{
+	const struct cma_early *e = cma.early;
+
+	while (e && (!e->dreq || now < e->look))
+		e = e->next;
+	return e;
+}
+
 /* Those that are due; all of them if somebody began to listen here. */
 static void look_at_early(bool all)
 {
 	uint64_t now = cma_now();
 	struct cma_early *list = cma.early, *e;
 
+	if (dreq_is_due(now)) {
+		dpa_hw_gsi_take_in(cma.gsi);
+		cma.taken_in = true;
+	}
 	cma.early = NULL;
 	cma.early_tail = &cma.early;
 	while ((e = list)) {
@@ -110,6 +124,7 @@ static void look_at_early(bool all)
 		*cma.early_tail = e;
 		cma.early_tail = &e->next;
 	}
+	cma.taken_in = false;
 }
 
 void cma_early_look(void)
@@ -125,6 +140,7 @@ static void receive_all(void)
 	struct dpa_gsi_addr from;
 	struct dpa_gsi_id past;
 
+	cma.take_ins = TAKE_INS;
 	while (dpa_hw_gsi_recv(cma.gsi, &from, mad))
 		if (!cma_receive(&from, mad, false))
 			keep_early(&from, mad);

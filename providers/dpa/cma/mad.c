@@ -210,10 +210,23 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 		rtu_came_back(from, m);
 }
 
+/* Takes in the data ahead of a DREQ. False: not now, the DREQ waits for its next look. */
+static bool take_in(void)
+{
+	if (cma.taken_in)
+		return true;
+	if (!cma.take_ins)
+		return false;
+	cma.take_ins--;
+	dpa_hw_gsi_take_in(cma.gsi);
+	return true;
+}
+
 /* The QP is the one that CONNECT or ACCEPT named. */
 static bool unread(const struct cma_conn *c)
 {
-	return c->id && c->id->state == CMA_CONNECT && dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn);
+	return c->id && c->id->state == CMA_CONNECT &&
+	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
 }
 
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)

@@ -64,8 +64,19 @@ void dpa_acks_wait(struct dpa_peer *p)
 	(void)p;
 }
 
-int dpa_lane_drain(struct dpa_rx *rx)
+static uint64_t clock_ns;
+static uint32_t drains;
+
+uint64_t dpa_now_ns(void)
 {
+	return clock_ns += 1000000;
+}
+
+/* The first packet of the ring waits for something that never comes. */
+int dpa_lane_drain_wait(struct dpa_rx *rx)
+{
+	cr_assert_lt(drains, 100000, "endless");
+	drains++;
 	return 0;
 }
 
@@ -193,4 +204,31 @@ Test(replaced, doubt_lasts_while_the_board_says_it_lives)
 	cr_expect_not(dpa_peers_check(hw));
 	cr_expect_eq(told, qp);
 	cr_expect_null(atomic_load(&hw->peers[SLOT]));
+}
+
+static struct dpa_peer *with_a_packet(void)
+{
+	struct dpa_peer *p = dpa_peer_get(hw, SLOT, 5);
+	struct dpa_lane_shm *shm = calloc(1, sizeof(*shm));
+
+	cr_assert(p && shm);
+	for (uint32_t i = 0; i < DPA_LANES; i++)
+		atomic_store(&p->rx[i].shm, shm);
+	atomic_store(&shm->slots[0].seq, 1);
+	atomic_store(&p->rx_up, 1);
+	drains = 0;
+	return p;
+}
+
+/* Such a packet holds up neither the end of another connection nor that of its sender. */
+Test(replaced, a_packet_that_must_wait)
+{
+	struct dpa_peer *p = with_a_packet();
+
+	dpa_peers_drain(hw);
+	cr_expect_eq(drains, DPA_LANES);
+	dpa_peer_doubt(p);
+	living_gen = 0;
+	cr_expect_not(dpa_peers_check(hw));
+	cr_expect_eq(atomic_load(&p->state), (uint32_t)DPA_PEER_DEAD);
 }

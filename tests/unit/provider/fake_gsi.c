@@ -229,6 +229,10 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id)
 	fake_gsi.ids--;
 }
 
+void dpa_hw_gsi_take_in(struct dpa_hw_gsi *gsi)
+{
+}
+
 bool dpa_hw_gsi_unread(struct dpa_hw_gsi *gsi, uint32_t qpn)
 {
 	(void)gsi;
