@@ -68,7 +68,7 @@ def rsockets():
     for how, rows in (("b", 62), ("a", 60), ("n", 62)):
         yield Case(f"rstream -S all -T {how}",
                    stream("rstream", "-S all", f"-T {how}", wanted=rows), ["rstream"], at=FULL_ONLY)
-    # not -T f, whose server forks after it has accepted: docs/rdma-cm.md
+    yield Case("rstream -S all -T f", utils.stream_fork, ["rstream"], at=((ONE, "lo4"),))
     yield Case("rstream -T r", stream("rstream", "-T r", *some), ["rstream"])
     for how in "bn":
         yield Case(f"riostream -T {how}, verified", stream("riostream", f"-T {how}", *some),
