@@ -9,6 +9,7 @@
 #include <netinet/ip_icmp.h>
 #include <time.h>
 #include <linux/errqueue.h>
+#include <linux/filter.h>
 #include "port/port.h"
 #include "util/sys.h"
 #include "gsi/endpoint.h"
@@ -25,21 +26,37 @@ static void make_mad(uint64_t tid, uint8_t mad[DPA_MAD_BYTES])
 	(void)dpa_mad_encode(&m, mad);
 }
 
+/*
+ * Makes the socket receive ICMP messages, and nothing else: datagrams that nobody reads would fill
+ * the buffer that both share. The filter drops them; ICMP messages do not pass it.
+ */
+static int errors_only(int fd, bool v4)
+{
+	struct sock_filter drop = {.code = BPF_RET | BPF_K, .k = 0};
+	const struct sock_fprog prog = {.len = 1, .filter = &drop};
+	const int on = 1;
+
+	if (dpa_sys_setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR,
+			       &on, sizeof(on)) ||
+	    dpa_sys_setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)))
+		return errno;
+	return 0;
+}
+
 /* Return the probe socket of the family, or -errno. */
 static int socket_of(struct dpa_wire *w, bool v4)
 {
-	int on = 1, fd = w->probe_fd[!v4];
+	int err, fd = w->probe_fd[!v4];
 
 	if (fd >= 0)
 		return fd;
 	fd = dpa_wire_socket(v4 ? AF_INET : AF_INET6, NULL, 0, &w->probe_port[!v4]);
 	if (fd < 0)
 		return fd;
-	if (dpa_sys_setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR,
-			       &on, sizeof(on))) {
-		on = -errno;
+	err = errors_only(fd, v4);
+	if (err) {
 		dpa_sys_close(fd);
-		return on;
+		return -err;
 	}
 	w->probe_fd[!v4] = fd;
 	return fd;

@@ -2,8 +2,10 @@
 /* QP1 and the network: another host, and other boards of this one. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <dpa_cm_port.h>
 #include "rig.h"
@@ -239,6 +241,23 @@ Test(gsi_wire, in_to_another_board)
 		gt_stop(&p[i]);
 }
 
+/* Datagrams to the port that the packet came from. */
+static void flood(const uint8_t *pkt)
+{
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+				       .sin_port =
+					       htons((uint16_t)(pkt[GW_IP] << 8 | pkt[GW_IP + 1])),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	static const uint8_t data[1000];
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	cr_assert_geq(fd, 0);
+	for (int i = 0; i < 2000; i++)
+		cr_assert_eq(sendto(fd, data, sizeof(data), 0, (const void *)&to, sizeof(to)),
+			     (ssize_t)sizeof(data));
+	close(fd);
+}
+
 /*
  * Is anybody there? The packet is one that a receiver ignores, and only an answer that quotes its
  * random number counts.
@@ -247,7 +266,7 @@ Test(gsi_wire, a_host_without_roce)
 {
 	const struct dpa_gsi_addr there = gt_path(1, 9);
 	const uint64_t nonce = 0x0123456789abcdefull;
-	uint8_t pkt[GW_ALL], mad[DPA_MAD_BYTES], dgid[16];
+	uint8_t pkt[GW_ALL], probe[GW_ALL], mad[DPA_MAD_BYTES], dgid[16];
 	struct dpa_mad m;
 	struct gt_proc p;
 	uint64_t tid;
@@ -275,10 +294,15 @@ Test(gsi_wire, a_host_without_roce)
 	/* an answer does not keep the next packet back, nor one that goes elsewhere */
 	gw_unreachable(&w, 3, pkt, GW_ALL);
 	cr_assert_eq(gt_probe(&p, &there, nonce + 1), 0);
-	cr_assert(gw_recv(&w, pkt));
+	cr_assert(gw_recv(&w, probe));
+	cr_assert(gt_refused(&p, dgid, &tid));
 	gt_req(mad, 5, 7174, 9);
 	cr_assert_eq(gt_send(&p, &there, mad), 0);
 	cr_assert(gw_recv(&w, pkt));
+	flood(probe);
+	gw_unreachable(&w, 3, probe, GW_ALL);
+	cr_assert(gt_refused(&p, dgid, &tid), "datagrams keep no answer back");
+	cr_expect_eq(tid, nonce + 1);
 	gw_close(&w);
 	gt_stop(&p);
 }
