@@ -72,7 +72,7 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 		return ENOMEM;
 	ch->kernel = cma_kernel_open();
 	ch->epoll = ch->kernel;
-	err = ch->epoll ? cma_kernel_join(ch->kernel, flags, &ch->fd) : make_timer(ch, flags);
+	err = ch->epoll ? cma_kernel_join(ch->kernel, flags, ch) : make_timer(ch, flags);
 	if (err) {
 		cma_kernel_close(ch->kernel);
 		free(ch);
@@ -148,6 +148,7 @@ void cma_channel_put(struct cma_channel *ch)
 {
 	if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) > 1)
 		return;
+	cma_kernel_leave_channel(ch);
 	sem_destroy(&ch->wake);
 	free(ch);
 }

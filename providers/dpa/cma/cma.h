@@ -89,11 +89,13 @@ union cma_addr {
 enum cma_side { CMA_SIDE_DPA, CMA_SIDE_BOTH, CMA_SIDE_KERNEL };
 
 struct cma_kernel;
+struct cma_beside;
 
 struct cma_channel {
 	struct cma_channel *next;
 	int fd;				/* a timerfd: expired while an event is queued */
 	bool epoll;			/* fd is an epoll descriptor instead: see kernel.h */
+	struct cma_beside *beside;	/* then: what it shares with other channels */
 	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */

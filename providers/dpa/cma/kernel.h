@@ -5,9 +5,11 @@
  * A channel has a kernel side if the node of rdma_cm and a device that is not ours were there when
  * the channel was opened. Without a kernel side no function here makes a system call. With one, the
  * channel's descriptor is an epoll descriptor. It holds the kernel's descriptor and two descriptors
- * that all channels of the process share: `hold`, the timer of idle channels (engine.c), and
- * `ready`, which is always readable and is added while an event of our side is queued. A channel
+ * that it shares with 31 other channels: `hold`, the timer of idle channels (engine.c), and
+ * `ready`, which is always readable and is watched while an event of our side is queued. A channel
  * thus has three descriptors at most: the epoll descriptor, the kernel's, and that of its ports.
+ * More channels than that do not share them: Linux limits the paths from one file through epoll
+ * sets, and EPOLL_CTL_ADD of a channel in the program's set would fail with EINVAL.
  *
  * An id exists on both sides until its device is known (cma_id.side):
  *
@@ -31,7 +33,7 @@
  *
  * Words and their writers and readers. All are under cma.lock, which is held during a command to
  * the kernel as well: the kernel's descriptor is O_NONBLOCK, and DESTROY_ID does not wait for user
- * space. cma_channel.kernel, .epoll   written before the channel is published; a forked child sets
+ * space. cma_channel.kernel, .epoll, .beside   written before the channel is published; a forked child sets
  * kernel to NULL while it has one thread. Readers need no lock. cma_id.side, .kernel_num,
  * .kernel_bound, cma_mc.kernel, .kernel_num   written by kernel_id.c; side also by
  * after_fork_child() of kernel.c events_reported              counts the events that GET_EVENT
@@ -77,11 +79,13 @@ extern atomic_bool cma_kernel_seen;
 struct cma_kernel *cma_kernel_open(void);
 /* Close it and free k; NULL is allowed. The kernel destroys its ids. Not locked. */
 void cma_kernel_close(struct cma_kernel *k);
-/* Create the epoll descriptor for the program. 0 or an errno. Not locked. */
-int cma_kernel_join(struct cma_kernel *k, int flags, int *fd);
+/* Set ch->fd to a new epoll descriptor, and ch->beside. 0 or an errno. Not locked. */
+int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch);
+/* Give up ch->beside; NULL is allowed. Call it before ch is freed. Not locked. */
+void cma_kernel_leave_channel(struct cma_channel *ch);
 /* Show or hide that an event of our side is queued. Each call with `on` is an edge. Locked. */
 void cma_kernel_show(const struct cma_channel *ch, bool on);
-/* Set the timer of idle channels. Locked. */
+/* Set the timers of idle channels. Locked. */
 void cma_kernel_hold(const struct itimerspec *its);
 /* Write a command to the kernel. 0 or the kernel's errno. Locked. */
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,

@@ -12,7 +12,7 @@
 
 #define FIRST 70000u /* numbers are those of the system, not of the process */
 #define MAX   4096
-#define FILES 64
+#define FILES 160
 
 enum state { FREE, IDLE, BOUND, LISTENS, RESOLVED, ROUTED, CONNECTED, DISCONNECTED };
 

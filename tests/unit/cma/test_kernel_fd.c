@@ -92,6 +92,34 @@ Test(cma_kernel_fd, each_event_of_the_kernel_is_an_edge)
 	cr_assert_eq(epoll_wait(ep, &e, 1, 0), 1);
 }
 
+/* Linux: 100 paths from one file through three epoll sets, of which the channel's is one. */
+Test(cma_kernel_fd, many_channels_in_a_nested_epoll_set)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int inner = epoll_create1(EPOLL_CLOEXEC), outer = epoll_create1(EPOLL_CLOEXEC);
+	uint32_t first = create(fd, UID, PS_TCP, QP_RC);
+	struct held before;
+	int f[120];
+
+	cr_assert_eq(resolve(fd, first, NULL, "127.0.0.1", 7), 0);
+	before = held_now();
+	cr_assert_eq(epoll_ctl(outer, EPOLL_CTL_ADD, inner, &e), 0);
+	for (int i = 0; i < 120; i++) {
+		f[i] = channel_open(O_CLOEXEC);
+		cr_assert_eq(epoll_ctl(inner, EPOLL_CTL_ADD, f[i], &e), 0, "channel %d", i);
+	}
+	for (int i = 0; i < 120; i++) {
+		uint32_t id = create(f[i], UID, PS_TCP, QP_RC);
+
+		cr_assert_eq(resolve(f[i], id, NULL, "127.0.0.1", 7), 0);
+	}
+	for (int i = 0; i < 120; i++)
+		cr_assert_eq(readable(f[i]), POLLIN, "channel %d", i);
+	for (int i = 0; i < 120; i++)
+		channel_close(f[i]);
+	cr_assert_leq(held_now().fds, before.fds, "what channels share goes with the last");
+}
+
 static atomic_int tid, result;
 
 static void *take(void *arg)
