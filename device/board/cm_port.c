@@ -60,6 +60,7 @@ struct need {
 	int64_t at;
 	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: only looked at: no other file may have it */
 	int refusal; /* errno */
+	const struct dpa_cm_claim *of;
 };
 
 static int ps_index(uint16_t ps)
@@ -128,21 +129,22 @@ static int needs(const struct dpa_cm_claim *c, struct need need[MAX_BYTES])
 		if (v6 != c->v6 && !both)
 			continue;
 		need[n++] = (struct need){port_byte(c, v6, BYTE_X),
-					  wild && !c->reuse ? F_WRLCK : F_RDLCK, EADDRNOTAVAIL};
+					  wild && !c->reuse ? F_WRLCK : F_RDLCK, EADDRNOTAVAIL, c};
 		if (wild == c->reuse)
 			need[n++] = (struct need){port_byte(c, v6, wild ? BYTE_WILD : BYTE_ADDR),
-						  F_RDLCK, EADDRNOTAVAIL};
+						  F_RDLCK, EADDRNOTAVAIL, c};
 	}
 	for (int v6 = 0; v6 < 2; v6++)
 		if (c->listening && (v6 == c->v6 || both))
 			need[n++] = (struct need){port_byte(c, v6, BYTE_LISTEN), F_RDLCK,
-						  EADDRNOTAVAIL};
+						  EADDRNOTAVAIL, c};
 	if (!wild)
-		need[n++] = (struct need){addr_byte(c), c->reuse ? F_RDLCK : F_WRLCK, EADDRINUSE};
+		need[n++] =
+			(struct need){addr_byte(c), c->reuse ? F_RDLCK : F_WRLCK, EADDRINUSE, c};
 	for (int v6 = 0; v6 < 2; v6++)
 		if ((v6 == c->v6 || both) && wild == c->reuse)
 			need[n++] = (struct need){port_byte(c, v6, wild ? BYTE_ADDR : BYTE_WILD),
-						  F_UNLCK, EADDRNOTAVAIL};
+						  F_UNLCK, EADDRNOTAVAIL, c};
 	return n;
 }
 
@@ -166,17 +168,22 @@ static int must_be_free(int fd, int64_t at)
 	return l.l_type == F_UNLCK ? 0 : EAGAIN;
 }
 
-/* The strongest mode of that byte which the channel's claims but `except` need. */
-static short mode_of(const struct dpa_cm_ports *p, int64_t at, uint32_t except)
+/*
+ * The strongest mode of that byte which the channel's claims but `except` need. Claims of other ports
+ * have other bytes.
+ */
+static short mode_of(const struct dpa_cm_ports *p, const struct need *byte, uint32_t except)
 {
 	struct need need[MAX_BYTES];
 	short mode = F_UNLCK;
 
 	for (uint32_t i = 0; i < p->n; i++) {
-		if (i == except)
+		const struct dpa_cm_claim *c = &p->claims[i];
+
+		if (i == except || c->port != byte->of->port || c->ps != byte->of->ps)
 			continue;
-		for (int k = needs(&p->claims[i], need); k-- > 0;) {
-			if (need[k].at != at || need[k].mode == F_UNLCK)
+		for (int k = needs(c, need); k-- > 0;) {
+			if (need[k].at != byte->at || need[k].mode == F_UNLCK)
 				continue;
 			if (need[k].mode == F_WRLCK)
 				return F_WRLCK;
@@ -191,7 +198,7 @@ static void unlock(struct dpa_cm_ports *p, const struct need *need, int n, uint3
 {
 	while (n-- > 0)
 		if (need[n].mode != F_UNLCK)
-			(void)set_lock(p->fd, need[n].at, mode_of(p, need[n].at, except));
+			(void)set_lock(p->fd, need[n].at, mode_of(p, &need[n], except));
 }
 
 /* Takes what *c needs; `except`: the claim that it replaces, else p->n. All or nothing. */
@@ -203,7 +210,7 @@ static int lock(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, uint32_t e
 	for (i = 0; i < n && !rc; i++) {
 		if (need[i].mode == F_UNLCK)
 			rc = must_be_free(p->fd, need[i].at);
-		else if (need[i].mode == F_WRLCK || mode_of(p, need[i].at, except) != F_WRLCK)
+		else if (need[i].mode == F_WRLCK || mode_of(p, &need[i], except) != F_WRLCK)
 			rc = set_lock(p->fd, need[i].at, need[i].mode);
 		if (rc == EAGAIN)
 			rc = need[i].refusal;
@@ -379,7 +386,7 @@ int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uin
 	one.scope = scope;
 	n = needs(&one, need);
 	for (int i = n; i-- > 0 && !rc;)
-		if (need[i].mode != F_UNLCK && mode_of(p, need[i].at, at) != F_WRLCK)
+		if (need[i].mode != F_UNLCK && mode_of(p, &need[i], at) != F_WRLCK)
 			rc = set_lock(p->fd, need[i].at, need[i].mode);
 	if (rc) {
 		unlock(p, need, n, p->n);
