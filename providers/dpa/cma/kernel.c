@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +19,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "cma/kernel.h"
+#include "dpa.h"
 #include "discovery/match.h"
 
 #define NODE	   "/dev/infiniband/rdma_cm"
@@ -310,18 +312,40 @@ int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint1
 
 /* ------------------------------------------------------------------- events */
 
+/*
+ * The kernel takes no command of this process any more: EACCES after setuid(). Its descriptor stays
+ * readable, so that a thread that waits would never sleep. dpa0's events go on.
+ */
+static void lose_kernel(const struct cma_channel *ch, int err)
+{
+	static bool told;
+	char text[128];
+
+	ch->kernel->lost = true;
+	(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_DEL, ch->kernel->fd, NULL);
+	if (told)
+		return;
+	told = true;
+	snprintf(text, sizeof(text), "rdma_cm: the kernel's events are lost: GET_EVENT: error %d",
+		 err);
+	dpa_log_line(DPA_LOG_ERR, text);
+}
+
 static bool kernel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	struct rdma_ucm_get_event cmd = {.response = (uintptr_t)resp};
+	int err = 0;
 
-	for (;;) {
+	while (!ch->kernel->lost && !err) {
 		memset(resp, 0, sizeof(*resp));
-		if (cma_kernel_write(ch->kernel, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd),
-				     sizeof(*resp)))
-			return false;
-		if (cma_kernel_event(ch, resp))
+		err = cma_kernel_write(ch->kernel, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd),
+				       sizeof(*resp));
+		if (!err && cma_kernel_event(ch, resp))
 			return true;
 	}
+	if (err && err != EAGAIN && err != EINTR && err != ENOMEM)
+		lose_kernel(ch, err);
+	return false;
 }
 
 /* The sides take turns: a busy side does not delay the other one. */

@@ -61,6 +61,7 @@ struct cma_kernel {
 	int fd; /* O_NONBLOCK */
 	dev_t dev;
 	bool turn; /* its event is next, if both sides have one */
+	bool lost; /* GET_EVENT fails: not asked any more. Under cma.lock */
 };
 
 /* Access to the kernel. A test replaces it by a model before the first channel is opened. */

@@ -476,7 +476,10 @@ static ssize_t model_write(int fd, const void *buf, size_t n)
 	memcpy(m, buf, n);
 	model.commands++;
 	pthread_mutex_lock(&lock);
-	err = f->pid == getpid() ? run(f, get32(m, 0), m + 8) : EACCES;
+	if (model.fail_all)
+		err = model.fail_all;
+	else
+		err = f->pid == getpid() ? run(f, get32(m, 0), m + 8) : EACCES;
 	pthread_mutex_unlock(&lock);
 	errno = err ? err : errno;
 	return err ? -1 : (ssize_t)n;

@@ -19,6 +19,7 @@ struct model {
 	bool absent;	 /* the node or the device is not there */
 	int fail_listen; /* errno of the next LISTEN, CREATE_ID; 0: it succeeds */
 	int fail_create;
+	int fail_all;			  /* errno of each command; 0: none */
 	uint16_t taken;			  /* port that another process has, 0: none */
 	uint32_t refuse_ports;		  /* so many BINDs of a wildcard find their port taken */
 	_Atomic uint32_t files, ids, mcs; /* that exist */

@@ -202,3 +202,25 @@ Test(cma_kernel_fd, events_of_an_id_on_both_sides)
 	cr_assert_eq(destroy(fd, id, &n), 0);
 	cr_assert_eq(n, 1u, "the sum of both sides");
 }
+
+/* As after setuid(): the descriptor stays readable, and no command takes the event away. */
+Test(cma_kernel_fd, a_kernel_that_refuses_does_not_keep_a_thread_awake)
+{
+	uint32_t id = kernels(), d = create(fd, UID + 1, PS_TCP, QP_RC), n;
+	struct event ev;
+	pthread_t t;
+
+	model_event(model_id(id), EV_ADDR_CHANGE);
+	model.fail_all = EACCES;
+	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	cr_assert_eq(try_event(fd, &ev), EAGAIN);
+	cr_assert_eq(readable(fd), 0);
+	cr_assert_eq(fcntl(fd, F_SETFL, 0), 0);
+	n = model.commands;
+	t = blocked(&ev);
+	cr_assert_eq(model.commands, n, "it does not ask again");
+	cr_assert_eq(resolve(fd, d, NULL, "127.0.0.1", 7), 0);
+	pthread_join(t, NULL);
+	cr_assert_eq(atomic_load(&result), 0);
+	cr_assert_eq(ev.uid, UID + 1);
+}
