@@ -127,7 +127,8 @@ struct cma_id {
 	uint8_t qp_type; /* enum ibv_qp_type */
 	enum cma_side side;
 	uint32_t kernel_num;
-	bool kernel_bound; /* side BOTH: to a wildcard, with the port of src */
+	uint64_t kernel_uid; /* what the kernel calls it in its events */
+	bool kernel_bound;   /* side BOTH: to a wildcard, with the port of src */
 	bool has_device, reuse, afonly, afonly_set, tos_set, timeout_set;
 	uint8_t tos, ack_timeout;
 	union cma_addr src, dst;
@@ -157,6 +158,7 @@ struct cma_mc {
 	uint32_t events_reported;
 	bool kernel; /* the kernel has it, as kernel_num */
 	uint32_t kernel_num;
+	uint64_t kernel_uid;
 };
 
 struct cma_event {

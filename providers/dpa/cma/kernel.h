@@ -28,14 +28,16 @@
  * the program on with translated numbers. On side BOTH a command that needs a device is EINVAL; our
  * side answers queries.
  *
- * Numbers: the program sees our numbers only. The kernel gets our number as uid and returns it in
- * its events; CMA_KERNEL_MC marks the number of a multicast group. Commands use kernel_num.
+ * Numbers: the program sees our numbers only. The kernel gets a uid and returns it in its events:
+ * our number, CMA_KERNEL_MC for the number of a multicast group, and above that a generation. A
+ * DESTROY_ID that fails leaves an id in the kernel; the generation tells it from the id that has its
+ * number next. Commands use kernel_num.
  *
  * Words and their writers and readers. All are under cma.lock, which is held during a command to
  * the kernel as well: the kernel's descriptor is O_NONBLOCK, and DESTROY_ID does not wait for user
  * space. cma_channel.kernel, .epoll, .beside   written before the channel is published; a forked child sets
- * kernel to NULL while it has one thread. Readers need no lock. cma_id.side, .kernel_num,
- * .kernel_bound, cma_mc.kernel, .kernel_num   written by kernel_id.c; side also by
+ * kernel to NULL while it has one thread. Readers need no lock. cma_id.side, .kernel_num, .kernel_uid,
+ * .kernel_bound, cma_mc.kernel, .kernel_num, .kernel_uid   written by kernel_id.c; side also by
  * after_fork_child() of kernel.c events_reported              counts the events that GET_EVENT
  * returned, of either side. The kernel's own count is the same for its part and is not used.
  *
@@ -51,7 +53,8 @@
 #include <time.h>
 #include "cma/cma.h"
 
-#define CMA_KERNEL_MC (UINT64_C(1) << 32)
+#define CMA_KERNEL_MC	      (UINT64_C(1) << 32)
+#define CMA_KERNEL_GENERATION 33 /* the bit where it begins */
 
 /* Of the uapi header of rdma-core 60, which need not be there. */
 enum { CMA_CMD_RESOLVE_IB_SERVICE = 23, CMA_CMD_WRITE_CM_EVENT };

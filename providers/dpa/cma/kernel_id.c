@@ -18,10 +18,18 @@ static int send_command(struct cma_id *id, uint32_t cmd, const void *body, uint1
 
 /* ---------------------------------------------------------- create, destroy */
 
+/* A new one for each use of a number. See kernel.h. */
+static uint64_t new_uid(uint64_t number)
+{
+	static uint64_t generation;
+
+	return ++generation << CMA_KERNEL_GENERATION | number;
+}
+
 static int create(struct cma_kernel *k, const struct cma_id *id, uint32_t *num)
 {
 	struct rdma_ucm_create_id_resp r = {0};
-	const struct rdma_ucm_create_id cmd = {.uid = id->id,
+	const struct rdma_ucm_create_id cmd = {.uid = id->kernel_uid,
 					       .response = (uintptr_t)&r,
 					       .ps = (uint16_t)id->ps,
 					       .qp_type = id->qp_type};
@@ -42,8 +50,10 @@ static void destroy(struct cma_kernel *k, uint32_t num)
 /* EACCES: the process changed its credentials after it opened the node. The id has side DPA. */
 int cma_kernel_create(struct cma_id *id)
 {
-	int err = create(id->channel->kernel, id, &id->kernel_num);
+	int err;
 
+	id->kernel_uid = new_uid(id->id);
+	err = create(id->channel->kernel, id, &id->kernel_num);
 	if (!err)
 		id->side = CMA_SIDE_BOTH;
 	return err == EACCES ? 0 : err;
@@ -283,9 +293,9 @@ static struct cma_id *by_uid(struct cma_channel *ch, uint64_t uid)
 {
 	struct cma_id *id;
 
-	if (!uid || uid > UINT32_MAX || cma_find(ch, (uint32_t)uid, &id))
+	if (uid & CMA_KERNEL_MC || cma_find(ch, (uint32_t)uid, &id))
 		return NULL;
-	return id->side == CMA_SIDE_DPA ? NULL : id;
+	return id->side == CMA_SIDE_DPA || id->kernel_uid != uid ? NULL : id;
 }
 
 static bool request_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
@@ -299,6 +309,7 @@ static bool request_event(struct cma_channel *ch, struct rdma_ucm_event_resp *re
 	}
 	id->side = CMA_SIDE_KERNEL;
 	id->kernel_num = resp->id;
+	id->kernel_uid = new_uid(id->id);
 	id->ps = listener->ps;
 	id->qp_type = listener->qp_type;
 	listener->events_reported++;
@@ -312,7 +323,7 @@ static bool mc_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	uint32_t num = (uint32_t)resp->uid;
 	struct cma_mc *mc = num && num <= cma.num_mcs ? cma.mcs[num - 1] : NULL;
 
-	if (!mc || !mc->kernel || mc->id->channel != ch)
+	if (!mc || !mc->kernel || mc->kernel_uid != resp->uid || mc->id->channel != ch)
 		return false;
 	mc->events_reported++;
 	mc->id->events_reported++;
@@ -391,7 +402,7 @@ static int pass_accept(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr,
 
 	if (cmd->conn_param.valid)
 		id->uid = cmd->uid;
-	cmd->uid = id->id;
+	cmd->uid = id->kernel_uid;
 	err = pass(id->channel->kernel, hdr, cmd);
 	if (err)
 		id->uid = before;
@@ -416,7 +427,8 @@ static int pass_join(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, void
 		return ENOMEM;
 	mc->kernel = true;
 	start.response = (uintptr_t)&r;
-	start.uid = CMA_KERNEL_MC | mc->num;
+	mc->kernel_uid = new_uid(CMA_KERNEL_MC | mc->num);
+	start.uid = mc->kernel_uid;
 	memcpy(body, &start, sizeof(start));
 	err = pass(id->channel->kernel, hdr, body);
 	if (err) {

@@ -405,6 +405,8 @@ static int about(struct kid *k, uint32_t cmd, const uint8_t *b)
 {
 	switch (cmd) {
 	case DESTROY_ID:
+		if (model.fail_destroy)
+			return model.fail_destroy;
 		answer32(b, k->reported);
 		free_id((uint32_t)(k - ids));
 		return 0;
@@ -495,10 +497,10 @@ void model_install(void)
 	cma_kernel_ops = (struct cma_kernel_ops){model_open, model_write, model_close};
 }
 
-uint32_t model_id(uint64_t uid)
+uint32_t model_id(uint32_t num)
 {
 	for (uint32_t i = 0; i < MAX; i++)
-		if (ids[i].state != FREE && ids[i].uid == uid)
+		if (ids[i].state != FREE && (uint32_t)ids[i].uid == num)
 			return i;
 	return UINT32_MAX;
 }

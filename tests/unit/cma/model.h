@@ -20,6 +20,7 @@ struct model {
 	int fail_listen; /* errno of the next LISTEN, CREATE_ID; 0: it succeeds */
 	int fail_create;
 	int fail_all;			  /* errno of each command; 0: none */
+	int fail_destroy;		  /* of each DESTROY_ID */
 	uint16_t taken;			  /* port that another process has, 0: none */
 	uint32_t refuse_ports;		  /* so many BINDs of a wildcard find their port taken */
 	_Atomic uint32_t files, ids, mcs; /* that exist */
@@ -31,8 +32,8 @@ extern struct model model;
 
 /* Puts the model in the kernel's place. */
 void model_install(void);
-/* The number in the kernel that an id with this uid has; UINT32_MAX: none. */
-uint32_t model_id(uint64_t uid);
+/* The number in the kernel of the program's id `num`; UINT32_MAX: none. */
+uint32_t model_id(uint32_t num);
 /* Port that it is bound to, 0: none. */
 uint16_t model_port(uint32_t id);
 bool model_listens(uint16_t port);

@@ -392,6 +392,29 @@ Test(cma_kernel, a_request_that_nobody_takes_ends_with_the_listener)
 	cr_assert_eq(model.ids, 1u);
 }
 
+/* The kernel goes on with the old id, whose number the new one has. */
+Test(cma_kernel, a_destroy_that_the_kernel_refuses)
+{
+	uint32_t old = create(fd, UID, PS_TCP, QP_RC), k = model_id(old), id, c;
+	struct event ev;
+
+	cr_assert_eq(bind_id(fd, old, MODEL_V4, 7190), 0);
+	cr_assert_eq(listen_id(fd, old, 0), 0);
+	model.fail_destroy = EACCES;
+	cr_assert_eq(destroy(fd, old, NULL), 0);
+	model.fail_destroy = 0;
+	cr_assert_eq(model.ids, 1u);
+	id = listener(MODEL_V4, 7191, UID + 1);
+	cr_assert_eq(id, old, "the number is used again");
+	model_event(k, EV_ADDR_CHANGE);
+	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	cr_assert_eq(try_event(fd, &ev), EAGAIN, "an event of the old id");
+	c = routed(fd, UID + 2, MODEL_V4, 7190);
+	cr_assert_eq(connect_id(fd, c, &(struct conn){.qpn = 1}), 0);
+	expect_of(fd, &ev, EV_DISCONNECTED, UID + 2, c);
+	cr_assert_eq(model.ids, 3u, "its request is destroyed");
+}
+
 Test(cma_kernel, an_accept_that_fails_leaves_the_id_as_it_was)
 {
 	uint32_t id = listener("0.0.0.0", 0, UID),
@@ -436,6 +459,25 @@ Test(cma_kernel, of_another_channel)
 	cr_assert_eq(listen_id(f, id, 0), EINVAL);
 	cr_assert_eq(destroy(f, id, NULL), EINVAL);
 	cr_assert_eq(listen_id(f, NOBODY, 0), ENOENT);
+}
+
+Test(cma_kernel, a_group_that_the_kernel_did_not_leave)
+{
+	uint32_t id = create(fd, UID, PS_UDP, QP_UD), old = 0, mc = 0;
+	struct event ev;
+
+	cr_assert_eq(bind_id(fd, id, MODEL_V4, 0), 0);
+	cr_assert_eq(join(fd, id, UID + 1, "239.1.1.1", 0, &old), 0);
+	model.fail_all = EACCES;
+	(void)leave(fd, old, NULL);
+	(void)destroy(fd, id, NULL);
+	model.fail_all = 0;
+	id = create(fd, UID + 2, PS_UDP, QP_UD);
+	cr_assert_eq(bind_id(fd, id, MODEL_V4, 0), 0);
+	cr_assert_eq(join(fd, id, UID + 3, "239.1.1.2", 0, &mc), 0);
+	cr_assert_eq(mc, old, "the number is used again");
+	expect_of(fd, &ev, EV_MULTICAST_JOIN, UID + 3, mc);
+	expect_none(fd);
 }
 
 /* ------------------------------------------------------------------------ migrate */
