@@ -118,6 +118,17 @@ void cma_channel_let_in(struct cma_channel *ch)
 		ppoll(NULL, 0, &(const struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
+/* The kernel destroys its part when its descriptor is closed: without the lock, all at once. */
+static void destroy_ids(const struct cma_channel *ch)
+{
+	for (uint32_t i = 0; i < cma.num_ids; i++) {
+		if (!cma.ids[i] || cma.ids[i]->channel != ch)
+			continue;
+		cma.ids[i]->side = CMA_SIDE_DPA;
+		cma_id_destroy(cma.ids[i]);
+	}
+}
+
 void cma_channel_close(struct cma_channel *ch)
 {
 	struct cma_channel **p = &cma.channels;
@@ -125,9 +136,7 @@ void cma_channel_close(struct cma_channel *ch)
 
 	cma_lock();
 	kernel = ch->kernel;
-	for (uint32_t i = 0; i < cma.num_ids; i++)
-		if (cma.ids[i] && cma.ids[i]->channel == ch)
-			cma_id_destroy(cma.ids[i]);
+	destroy_ids(ch);
 	while (*p && *p != ch)
 		p = &(*p)->next;
 	if (*p)

@@ -35,11 +35,14 @@
  *
  * Words and their writers and readers. All are under cma.lock, which is held during a command to
  * the kernel as well: the kernel's descriptor is O_NONBLOCK, and DESTROY_ID does not wait for user
- * space. cma_channel.kernel, .epoll, .beside   written before the channel is published; a forked child sets
- * kernel to NULL while it has one thread. Readers need no lock. cma_id.side, .kernel_num, .kernel_uid,
- * .kernel_bound, cma_mc.kernel, .kernel_num, .kernel_uid   written by kernel_id.c; side also by
- * after_fork_child() of kernel.c events_reported              counts the events that GET_EVENT
- * returned, of either side. The kernel's own count is the same for its part and is not used.
+ * space. The close of a channel sends no command: the kernel destroys the ids with its descriptor.
+ *
+ * cma_channel.kernel, .epoll, .beside: written before the channel is published; a forked child sets
+ * kernel to NULL while it has one thread. Readers need no lock.
+ * cma_id.side, .kernel_num, .kernel_uid, .kernel_bound, cma_mc.kernel, .kernel_num, .kernel_uid:
+ * written by kernel_id.c; side also at a fork (kernel.c) and at the close of the channel.
+ * events_reported: counts the events that GET_EVENT returned, of either side. The kernel's own count
+ * is the same for its part and is not used.
  *
  * fork: the kernel refuses commands of any process that did not open the descriptor (EACCES). The
  * child therefore closes its copy. Ids of side KERNEL end with the parent; ids of side BOTH become

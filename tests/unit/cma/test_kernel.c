@@ -70,6 +70,21 @@ Test(cma_kernel, three_descriptors_a_channel)
 	cr_assert_eq(model.ids, 0u);
 }
 
+/* The kernel does it when its descriptor is closed. */
+Test(cma_kernel, a_close_destroys_all_ids_without_a_command)
+{
+	int f = channel_open(O_CLOEXEC);
+	uint32_t n;
+
+	for (int i = 0; i < 8; i++)
+		(void)create(f, UID, PS_TCP, QP_RC);
+	cr_assert_eq(model.ids, 8u);
+	n = model.commands;
+	channel_close(f);
+	cr_assert_eq(model.commands, n);
+	cr_assert_eq(model.ids, 0u);
+}
+
 Test(cma_kernel, without_a_device_one_descriptor_and_no_command)
 {
 	uint32_t before = model.commands, opens = model.opens;
