@@ -176,6 +176,20 @@ static void after_fork_child(void)
 	dpa_gsi_child();
 }
 
+/* Under open_lock. */
+static void watch_fork(void)
+{
+	if (!atfork_done)
+		atfork_done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void dpa_hw_watch_fork(void)
+{
+	pthread_mutex_lock(&open_lock);
+	watch_fork();
+	pthread_mutex_unlock(&open_lock);
+}
+
 void dpa_gsi_nudge(void)
 {
 	struct dpa_hw *hw;
@@ -420,10 +434,7 @@ static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa
 	if (!ctx)
 		return ENOMEM;
 	pthread_mutex_lock(&open_lock);
-	if (!atfork_done) {
-		pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-		atfork_done = true;
-	}
+	watch_fork();
 	if (dpa_the_hw && !*dpa_the_hw->alive)
 		dpa_the_hw = NULL; /* a raw clone: no atfork handler ran */
 	if (!dpa_the_hw)

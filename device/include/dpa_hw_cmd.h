@@ -52,6 +52,11 @@ struct dpa_hw_open_attr {
  */
 int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx);
 /*
+ * Register the device's handlers of fork() now instead of at the first open. Handlers that are
+ * registered afterwards may take locks that are held during calls of the device.
+ */
+void dpa_hw_watch_fork(void);
+/*
  * Opens the adapter once more as part of the opening `of`, of the same process: PDs, regions and
  * device memory of one are those of the other, and live until the last of them is closed.
  */

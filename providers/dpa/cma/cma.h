@@ -395,6 +395,8 @@ void cma_reach_forget(void);
 /* Open QP1 and start the thread, if that was not done yet. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
+/* Register the handlers of fork(), if that was not done yet. */
+void cma_watch_fork(void);
 /*
  * Not locked. Wait for MADs and timers in a thread of the program, and serve them for the whole process.
  * False: another thread does so already. Sets *err: 0: an event of ch is in *resp; EAGAIN: there is

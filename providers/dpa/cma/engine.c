@@ -413,12 +413,14 @@ static pid_t forking;
 static void before_fork(void)
 {
 	cma_lock();
+	cma_kernel_before_fork();
 	forking = getpid(); /* the child may ask for its parent when that has ended */
 }
 
 static void after_fork_parent(void)
 {
-	if (cma.channels && !cma.owner) {
+	cma_kernel_after_fork();
+	if (cma.engine == CMA_ENGINE_ON && cma.channels && !cma.owner) {
 		cma.forked = true;
 		/* daemon(3): nothing of this process may run any more */
 		hold_off(HELD_FIRST, HELD_FIRST / 3);
@@ -454,6 +456,7 @@ static void forget_connections(void)
 static void after_fork_child(void)
 {
 	forget_sleepers();
+	cma_kernel_forget();
 	if (cma.engine == CMA_ENGINE_ON) {
 		cma.engine = CMA_ENGINE_OFF;
 		forget_connections();
@@ -477,12 +480,14 @@ static void after_fork_child(void)
  * Registered after the device's handlers, so that ours run before them: the engine waits for locks
  * of the device with cma.lock held.
  */
-static void register_atfork(void)
+void cma_watch_fork(void)
 {
 	static bool done;
 
-	if (!done)
-		done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	if (done)
+		return;
+	dpa_hw_watch_fork();
+	done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
 /* -------------------------------------------------------------------- start */
@@ -509,7 +514,7 @@ static int open_device(void)
 		return err;
 	}
 	cma.node_guid = dev.node_guid;
-	register_atfork();
+	cma_watch_fork();
 	return 0;
 }
 

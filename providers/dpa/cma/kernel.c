@@ -96,30 +96,38 @@ struct cma_kernel_ops cma_kernel_ops = {open_node, sys_write, sys_close};
 
 /* --------------------------------------------------------------------- fork */
 
-/* The child has one thread, so it needs no lock. See kernel.h. */
-static void after_fork_child(void)
+/*
+ * All that are open. The lock is held from the open until it is in the list, and from there out
+ * until it is closed: a copy that a child keeps would keep the parent's ids in the kernel.
+ */
+static struct cma_kernel *kernels;
+static pthread_mutex_t kernels_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void cma_kernel_before_fork(void)
 {
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
-		if (!ch->kernel)
-			continue;
-		cma_kernel_close(ch->kernel);
+	pthread_mutex_lock(&kernels_lock);
+}
+
+void cma_kernel_after_fork(void)
+{
+	pthread_mutex_unlock(&kernels_lock);
+}
+
+void cma_kernel_forget(void)
+{
+	struct cma_kernel *k;
+
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
 		ch->kernel = NULL;
+	while ((k = kernels)) {
+		kernels = k->next;
+		cma_kernel_ops.close(k->fd);
+		free(k);
 	}
+	pthread_mutex_init(&kernels_lock, NULL);
 	for (uint32_t i = 0; i < cma.num_ids; i++)
 		if (cma.ids[i] && cma.ids[i]->side == CMA_SIDE_BOTH)
 			cma.ids[i]->side = CMA_SIDE_DPA;
-}
-
-static void add_atfork(void)
-{
-	pthread_atfork(NULL, NULL, after_fork_child);
-}
-
-static void register_atfork(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, add_atfork);
 }
 
 /* ----------------------------------------------------------------- channels */
@@ -130,21 +138,15 @@ static void register_atfork(void)
  */
 #define ABSENT_MS 1000
 
-struct cma_kernel *cma_kernel_open(void)
+/* With kernels_lock. */
+static struct cma_kernel *open_kernel(void)
 {
-	static _Atomic uint64_t absent_until; /* ms; written by any thread */
-	struct cma_kernel *k;
 	struct stat st = {0};
-	int err = errno, fd;
+	int fd = cma_kernel_ops.open(&st);
+	struct cma_kernel *k;
 
-	if (cma_now() < absent_until)
+	if (fd < 0)
 		return NULL;
-	fd = cma_kernel_ops.open(&st);
-	errno = err;
-	if (fd < 0) {
-		absent_until = cma_now() + ABSENT_MS;
-		return NULL;
-	}
 	k = calloc(1, sizeof(*k));
 	if (!k) {
 		cma_kernel_ops.close(fd);
@@ -152,16 +154,45 @@ struct cma_kernel *cma_kernel_open(void)
 	}
 	k->fd = fd;
 	k->dev = st.st_rdev;
-	register_atfork();
-	atomic_store_explicit(&cma_kernel_seen, true, memory_order_relaxed);
+	k->next = kernels;
+	kernels = k;
+	return k;
+}
+
+struct cma_kernel *cma_kernel_open(void)
+{
+	static _Atomic uint64_t absent_until; /* ms; written by any thread */
+	struct cma_kernel *k;
+	int err = errno;
+
+	if (cma_now() < absent_until)
+		return NULL;
+	cma_lock();
+	cma_watch_fork();
+	cma_unlock();
+	pthread_mutex_lock(&kernels_lock);
+	k = open_kernel();
+	pthread_mutex_unlock(&kernels_lock);
+	errno = err;
+	if (k)
+		atomic_store_explicit(&cma_kernel_seen, true, memory_order_relaxed);
+	else
+		absent_until = cma_now() + ABSENT_MS;
 	return k;
 }
 
 void cma_kernel_close(struct cma_kernel *k)
 {
+	struct cma_kernel **p = &kernels;
+
 	if (!k)
 		return;
+	pthread_mutex_lock(&kernels_lock);
+	while (*p != k)
+		p = &(*p)->next;
+	*p = k->next;
 	cma_kernel_ops.close(k->fd);
+	pthread_mutex_unlock(&kernels_lock);
 	free(k);
 }
 

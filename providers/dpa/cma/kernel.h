@@ -45,7 +45,7 @@
  * is the same for its part and is not used.
  *
  * fork: the kernel refuses commands of any process that did not open the descriptor (EACCES). The
- * child therefore closes its copy. Ids of side KERNEL end with the parent; ids of side BOTH become
+ * child therefore closes its copies, of all that are open. Ids of side KERNEL end with the parent; ids of side BOTH become
  * DPA in the child.
  */
 #ifndef DPA_CMA_KERNEL_H
@@ -64,7 +64,8 @@ enum { CMA_CMD_RESOLVE_IB_SERVICE = 23, CMA_CMD_WRITE_CM_EVENT };
 
 /* The kernel's side of a channel. */
 struct cma_kernel {
-	int fd; /* O_NONBLOCK */
+	struct cma_kernel *next; /* of all that are open: kernel.c */
+	int fd;			 /* O_NONBLOCK */
 	dev_t dev;
 	bool turn; /* its event is next, if both sides have one */
 	bool lost; /* GET_EVENT fails: not asked any more. Under cma.lock */
@@ -86,6 +87,10 @@ extern atomic_bool cma_kernel_seen;
 struct cma_kernel *cma_kernel_open(void);
 /* Close it and free k; NULL is allowed. The kernel destroys its ids. Not locked. */
 void cma_kernel_close(struct cma_kernel *k);
+/* The handlers of fork() call these, with cma.lock: before, then in the parent or in the child. */
+void cma_kernel_before_fork(void);
+void cma_kernel_after_fork(void);
+void cma_kernel_forget(void);
 /* Set ch->fd to a new epoll descriptor, and ch->beside. 0 or an errno. Not locked. */
 int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch);
 /* Give up ch->beside; NULL is allowed. Call it before ch is freed. Not locked. */

@@ -57,6 +57,12 @@ static struct file *file_of(int fd)
 	return NULL;
 }
 
+static void inside(void)
+{
+	if (model.inside)
+		model.inside();
+}
+
 static int model_open(struct stat *st)
 {
 	struct file *f = file_of(-1);
@@ -68,6 +74,7 @@ static int model_open(struct stat *st)
 	f->pid = getpid();
 	st->st_rdev = model.dev;
 	model.files++;
+	inside();
 	return f->fd;
 }
 
@@ -134,6 +141,7 @@ static int model_close(int fd)
 	struct file *f = file_of(fd);
 
 	cr_assert_not_null(f);
+	inside();
 	if (f->pid == getpid()) {
 		pthread_mutex_lock(&lock);
 		for (uint32_t i = 0; i < MAX; i++)
@@ -477,6 +485,7 @@ static ssize_t model_write(int fd, const void *buf, size_t n)
 	cr_assert(n >= 8 && n <= sizeof(m) && n == 8u + get16(buf, 4));
 	memcpy(m, buf, n);
 	model.commands++;
+	inside();
 	pthread_mutex_lock(&lock);
 	if (model.fail_all)
 		err = model.fail_all;
@@ -495,6 +504,15 @@ void model_install(void)
 		files[i].fd = -1;
 	model.dev = makedev(10, 99);
 	cma_kernel_ops = (struct cma_kernel_ops){model_open, model_write, model_close};
+}
+
+int model_open_files(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < FILES; i++)
+		n += files[i].fd >= 0;
+	return n;
 }
 
 uint32_t model_id(uint32_t num)

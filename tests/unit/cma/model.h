@@ -27,11 +27,15 @@ struct model {
 	_Atomic uint32_t commands, opens;
 	uint32_t options; /* SET_OPTION that succeeded */
 	dev_t dev;
+	/* called in the middle of an open, a command, a close of the descriptor; NULL: not */
+	void (*inside)(void);
 };
 extern struct model model;
 
 /* Puts the model in the kernel's place. */
 void model_install(void);
+/* How many of the descriptors this process has, a child too. */
+int model_open_files(void);
 /* The number in the kernel of the program's id `num`; UINT32_MAX: none. */
 uint32_t model_id(uint32_t num);
 /* Port that it is bound to, 0: none. */

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include "model.h"
 #include "util.h"
@@ -127,20 +126,6 @@ static void *take(void *arg)
 	atomic_store(&tid, (int)gettid());
 	atomic_store(&result, try_event(fd, arg));
 	return arg;
-}
-
-static bool sleeps(int t)
-{
-	char path[64], c = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", t);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%*d (%*[^)]) %c", &c) != 1)
-		c = 0;
-	if (f)
-		fclose(f);
-	return c == 'S';
 }
 
 static pthread_t blocked(struct event *ev)

@@ -502,6 +502,20 @@ static int count_fds(void)
 	return n;
 }
 
+bool sleeps(int t)
+{
+	char path[64], c = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", t);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &c) != 1)
+		c = 0;
+	if (f)
+		fclose(f);
+	return c == 'S';
+}
+
 struct held held_now(void)
 {
 	return (struct held){

@@ -161,6 +161,8 @@ struct held {
 	int fds, ids, services;
 };
 struct held held_now(void);
+/* True if the thread of this process waits for something. */
+bool sleeps(int tid);
 /* Waits for connections that go on alone. */
 void expect_held(const struct held *h);
 

@@ -32,6 +32,10 @@ static int fail_once(int *lever)
 
 /* ----------------------------------------------------------------- contexts */
 
+void dpa_hw_watch_fork(void)
+{
+}
+
 int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx)
 {
 	struct dpa_hw_ctx *c = calloc(1, sizeof(*c));
