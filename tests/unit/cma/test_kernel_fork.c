@@ -10,6 +10,8 @@
 #include "model.h"
 #include "util.h"
 
+#ifndef __SANITIZE_THREAD__ /* has no threads after a fork */
+
 static int fd, forker;
 static atomic_bool is_inside, forked;
 
@@ -21,8 +23,6 @@ static void setup(void)
 }
 
 TestSuite(cma_kernel_fork, .init = setup);
-
-#ifndef __SANITIZE_THREAD__ /* has no threads after a fork */
 
 /* The thread stays in the kernel until the fork waits for it, or is done. */
 static void stay_inside(void)
