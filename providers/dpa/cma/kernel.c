@@ -124,7 +124,7 @@ void cma_kernel_forget(void)
 		cma_kernel_ops.close(k->fd);
 		free(k);
 	}
-	pthread_mutex_init(&kernels_lock, NULL);
+	pthread_mutex_unlock(&kernels_lock);
 	for (uint32_t i = 0; i < cma.num_ids; i++)
 		if (cma.ids[i] && cma.ids[i]->side == CMA_SIDE_BOTH)
 			cma.ids[i]->side = CMA_SIDE_DPA;
