@@ -136,6 +136,7 @@ void cma_channel_close(struct cma_channel *ch)
 
 	cma_lock();
 	kernel = ch->kernel;
+	ch->kernel = NULL;
 	destroy_ids(ch);
 	while (*p && *p != ch)
 		p = &(*p)->next;
@@ -445,7 +446,7 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 	if (!from)
 		return fcntl(from_fd, F_GETFD) < 0 ? ENOENT : EINVAL;
 	cma_lock();
-	err = cma_find(from, num, &id);
+	err = to->closed ? EBADF : cma_find(from, num, &id);
 	if (!err && id->side != CMA_SIDE_DPA)
 		err = cma_kernel_migrate(id, to);
 	if (!err) {

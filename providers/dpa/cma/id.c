@@ -97,6 +97,10 @@ int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_
 	if (!type_fits(ps, &qp_type))
 		return EINVAL;
 	cma_lock();
+	if (ch->closed) { /* by another thread, since the descriptor was looked up */
+		cma_unlock();
+		return EBADF;
+	}
 	id = cma_id_new(ch);
 	if (id) {
 		id->uid = uid;

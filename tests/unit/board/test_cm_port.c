@@ -545,7 +545,8 @@ Test(cm_port, listeners_are_listed)
 	struct dpa_cm_ports *p, *q;
 	char path[192];
 
-	cr_assert_eq(unshare(CLONE_NEWUSER | CLONE_NEWNET) && unshare(CLONE_NEWNET), 0);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) && unshare(CLONE_NEWNET))
+		cr_skip_test("no network namespace of its own to be had");
 	cr_assert_eq(dpa_cm_ports_path(path, sizeof(path)), 0);
 	cr_assert_eq(dpa_cm_ports_open(path, &p), 0);
 	cr_assert_eq(dpa_cm_ports_open(path, &q), 0);

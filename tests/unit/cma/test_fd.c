@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include "cma/cma.h"
+#include "dpa.h"
 #include "redirect/hooks.h"
 #include "util.h"
 
@@ -376,6 +378,22 @@ Test(cma_fd, closing_under_a_blocked_thread_while_the_engine_runs)
 {
 	warm();
 	close_under();
+}
+
+/* A command whose channel another thread closes makes no id there, and brings none there. */
+Test(cma_fd, no_id_on_a_channel_that_was_closed)
+{
+	int ch = channel_open(O_CLOEXEC), from = channel_open(O_CLOEXEC);
+	struct cma_channel *held = dpa_fd_find_cm(ch);
+	uint32_t num, id = create(from, UID, PS_TCP, QP_RC), reported;
+
+	cr_assert_not_null(held);
+	channel_close(ch);
+	cr_expect_eq(cma_create_id(held, UID, PS_TCP, QP_RC, &num), EBADF);
+	cr_expect_eq(cma_migrate(held, from, id, &reported), EBADF);
+	cma_channel_put(held);
+	cr_expect_eq(destroy(from, id, NULL), 0);
+	channel_close(from);
 }
 
 #ifndef __SANITIZE_THREAD__ /* it loses atomic operations of clean-up at a cancellation */
