@@ -67,7 +67,7 @@ struct dpa_export {
 	uint8_t pad[4096 - 16];
 	/*
 	 * Changes (seq_cst) when a QP leaves the working states: what its packets pointed at may be
-	 * reused. Who copied from there reads it afterwards (acquire).
+	 * reused. A peer that copied from there reads it afterwards (acquire).
 	 */
 	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
 	struct dpa_mr mr[DPA_MAX_MR];
@@ -79,7 +79,7 @@ struct dpa_export {
 	/* Changes (seq_cst) behind `key` with every revocation of the entry: no key means two
 	 * things. */
 	_Atomic uint32_t mr_gen[DPA_MAX_MR];
-	/* What this process's threads touch of peers' memory at this moment. */
+	/* The accesses to memory of peers that threads of this process are at. */
 	_Atomic uint32_t hazards_used __attribute__((aligned(DPA_CACHE_LINE))); /* only grows */
 	struct dpa_hazard hazard[DPA_HAZARDS] __attribute__((aligned(DPA_CACHE_LINE)));
 	/* Of each region: the area that has it, or some of it, plus 1; 0: none. ctx/share.h */

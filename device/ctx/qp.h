@@ -180,7 +180,7 @@ struct dpa_resp {
 	} tm;
 };
 
-/* What must still be so when the copy begins. */
+/* The conditions that must hold when the copy begins. */
 struct dpa_guard {
 	const _Atomic uint64_t *grant;
 	uint64_t grant_was;
@@ -268,9 +268,10 @@ struct dpa_hw_qp {
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
 	/*
-	 * Who holds the lock may be at work in a window of type 1. Set (relaxed, then a full fence)
-	 * by that thread before it trusts the window's key, cleared (release) by it before it lets
-	 * go; read (acquire) by who has unbound one, behind a full fence: mr.c, mw.c, qp.c
+	 * Not 0: the holder of the lock may be at work in a window of type 1. It sets the word
+	 * (relaxed, then a full fence) before it uses the key of the window, and clears it (release)
+	 * before it unlocks. A thread that has unbound a window reads it (acquire) behind a full
+	 * fence: mr.c, mw.c, qp.c.
 	 */
 	_Atomic uint32_t in_window;
 	bool leaving;		  /* it ends, and has had time to send; under its lock: leave.c */
@@ -369,7 +370,7 @@ struct dpa_run {
 	uint32_t n;
 	struct dpa_cqe e[DPA_RUN];
 };
-/* What was collected is reported. */
+/* Reports the completions that were collected. */
 void dpa_run_flush(struct dpa_run *r);
 void dpa_hw_free_qps(struct dpa_hw *hw); /* their memory, at the last close */
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state);

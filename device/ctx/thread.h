@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* thread.h - what a thread that calls the device remembers. */
+/* thread.h - the state that each thread keeps between its calls of the device. */
 #ifndef DPA_CTX_THREAD_H
 #define DPA_CTX_THREAD_H
 
@@ -12,7 +12,7 @@
 
 struct dpa_run;
 
-/* What a thread remembers; its address names the thread. */
+/* The state of one thread. Its address identifies the thread. */
 struct dpa_thread {
 	struct {
 		const struct dpa_rx *rx; /* compared only */

@@ -49,7 +49,7 @@ static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 		return 0;
 	return qp->turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
 }
-/* What was sent is lost. */
+/* The packets that were sent are lost: begin the turn again. */
 void dpa_turn_again(struct dpa_hw_qp *qp);
 /* The process that the turn was is dead, nothing was under way to it, and it was not the target's.
  */

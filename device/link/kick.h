@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* kick.h - a peer is told that something was published for it. */
+/* kick.h - wake a peer after something was published for it. */
 #ifndef DPA_LINK_KICK_H
 #define DPA_LINK_KICK_H
 
@@ -61,7 +61,7 @@ static inline void dpa_tx_posted(struct dpa_tx *tx, struct dpa_hw *hw)
 		dpa_tx_owe_kick(tx, hw);
 }
 
-/* What all threads owe, and what this one does. */
+/* Wake the peers that any thread has left to be woken; those that this thread has. */
 void dpa_settle_kicks(struct dpa_hw *hw);
 static inline void dpa_settle_mine(struct dpa_hw *hw)
 {

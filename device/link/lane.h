@@ -60,7 +60,7 @@ enum dpa_pkt_flags {
 	DPA_PKT_ON_LANE = DPA_PKT_SE | DPA_PKT_ACKREQ | DPA_PKT_INSLOT | DPA_PKT_PULL,
 };
 
-/* What a slot says beside BTH opcodes. No wire has these. */
+/* Opcodes of slots beside those of the BTH. No wire has these. */
 enum {
 	/* a requester asks whether all was looked at, and the answer (ask.c) */
 	DPA_LINK_LOOKED = 0xfa,

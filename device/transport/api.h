@@ -53,7 +53,7 @@ bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
 void dpa_acks_wait(struct dpa_peer *peer);
 /* Sends the ACKs that wait (link/frame.c). No lock may be held. */
 void dpa_acks_send(struct dpa_hw *hw);
-/* The same at exit(): no lock is waited for, whoever has one. What is under such a lock is lost. */
+/* The same at exit(): no lock is waited for, whoever has one. ACKs under such a lock are lost. */
 void dpa_acks_leave(struct dpa_hw *hw);
 /* A QP that goes away owes none. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);

@@ -93,14 +93,23 @@ static void put_chardev(struct nl_out *o, const struct nl_device *d)
 
 /* ------------------------------------------------------ QPs, ids of rdma_cm */
 
+struct dump;
+
+/* A kind of objects: the command that lists them, and its attributes. */
+struct kind {
+	int cmd;
+	enum nldev_attr table, entry, number;
+	int (*list)(struct dump *q);
+};
+
 /* A dump of objects of a kind: messages with a table each. */
 struct dump {
+	const struct kind *kind;
 	const struct nl_env *env;
 	const struct nlmsghdr *h;
 	struct nl_out *o;
 	const struct nl_device *d;
 	unsigned function;
-	enum nldev_attr table_attr, entry_attr;
 	uint16_t flags;
 	size_t table;  /* 0: no message is open */
 	uint32_t only; /* this number alone; 0: all */
@@ -122,7 +131,7 @@ static void open_table(struct dump *q)
 {
 	nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, q->flags);
 	put_handle(q->o, q->function, q->d);
-	q->table = nl_nest(q->o, q->table_attr);
+	q->table = nl_nest(q->o, q->kind->table);
 }
 
 static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *object)
@@ -141,7 +150,7 @@ static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *
 	}
 	if (!q->table)
 		open_table(q);
-	entry = nl_nest(q->o, q->entry_attr);
+	entry = nl_nest(q->o, q->kind->entry);
 	put(q->o, object);
 	nl_nest_end(q->o, entry);
 	return q->o->len > FULL ? close_table(q) : 0;
@@ -188,16 +197,34 @@ static int one_cm_id(void *arg, const struct nl_cm_id *id)
 	return one_object(arg, id->idn, put_cm_id, id);
 }
 
-static int objects(struct dump *q)
+static int list_qps(struct dump *q)
 {
-	if (q->table_attr == NLDEV_A_RES_QP)
-		return q->env->qps(q->env->arg, q->function, one_qp, q);
+	return q->env->qps(q->env->arg, q->function, one_qp, q);
+}
+
+static int list_cm_ids(struct dump *q)
+{
 	return q->env->cm_ids(q->env->arg, q->function, one_cm_id, q);
 }
 
-/* number: the attribute that names one of them. */
-static int answer_objects(struct dump *q, const struct nl_attrs *attrs, enum nldev_attr number)
+static const struct kind kinds[] = {
+	{NLDEV_RES_QP_GET, NLDEV_A_RES_QP, NLDEV_A_RES_QP_ENTRY, NLDEV_A_RES_LQPN, list_qps},
+	{NLDEV_RES_CM_ID_GET, NLDEV_A_RES_CM_ID, NLDEV_A_RES_CM_ID_ENTRY, NLDEV_A_RES_CM_IDN,
+	 list_cm_ids},
+};
+
+/* NULL: the command does not list objects. */
+static const struct kind *kind_of(int cmd)
 {
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (kinds[i].cmd == cmd)
+			return &kinds[i];
+	return NULL;
+}
+
+static int answer_objects(struct dump *q, const struct nl_attrs *attrs)
+{
+	const enum nldev_attr number = q->kind->number;
 	bool dump = (q->h->nlmsg_flags & NLM_F_DUMP) != 0;
 	int ret;
 
@@ -209,43 +236,13 @@ static int answer_objects(struct dump *q, const struct nl_attrs *attrs, enum nld
 			return -EINVAL;
 		q->only = nl_u32(attrs, number);
 	}
-	ret = !dump && !q->only ? 0 : objects(q);
+	ret = !dump && !q->only ? 0 : q->kind->list(q);
 	if (ret < 0)
 		return ret;
 	if (!dump)
 		return q->found ? nl_flush(q->env, q->o) : -ENOENT;
 	ret = close_table(q);
 	return ret ? ret : 1;
-}
-
-static int answer_qps(const struct nl_env *env, const struct nlmsghdr *h,
-		      const struct nl_attrs *attrs, struct nl_out *o, unsigned function,
-		      const struct nl_device *d)
-{
-	struct dump q = {.env = env,
-			 .h = h,
-			 .o = o,
-			 .d = d,
-			 .function = function,
-			 .table_attr = NLDEV_A_RES_QP,
-			 .entry_attr = NLDEV_A_RES_QP_ENTRY};
-
-	return answer_objects(&q, attrs, NLDEV_A_RES_LQPN);
-}
-
-static int answer_cm_ids(const struct nl_env *env, const struct nlmsghdr *h,
-			 const struct nl_attrs *attrs, struct nl_out *o, unsigned function,
-			 const struct nl_device *d)
-{
-	struct dump q = {.env = env,
-			 .h = h,
-			 .o = o,
-			 .d = d,
-			 .function = function,
-			 .table_attr = NLDEV_A_RES_CM_ID,
-			 .entry_attr = NLDEV_A_RES_CM_ID_ENTRY};
-
-	return answer_objects(&q, attrs, NLDEV_A_RES_CM_IDN);
 }
 
 /* -------------------------------------------------------------- requests */
@@ -331,14 +328,18 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 	unsigned function = nl_u32(attrs, NLDEV_A_DEV_INDEX) - NL_INDEX;
 	bool dump = (h->nlmsg_flags & NLM_F_DUMP) != 0;
 	struct nl_device d = {0};
+	struct dump q = {.kind = kind_of(NLDEV_CMD(h->nlmsg_type)),
+			 .env = env,
+			 .h = h,
+			 .o = o,
+			 .d = &d,
+			 .function = function};
 	int ret = 0;
 
 	if (!env->device(env->arg, function, &d))
 		return -EINVAL;
-	if (NLDEV_CMD(h->nlmsg_type) == NLDEV_RES_QP_GET)
-		return answer_qps(env, h, attrs, o, function, &d);
-	if (NLDEV_CMD(h->nlmsg_type) == NLDEV_RES_CM_ID_GET)
-		return answer_cm_ids(env, h, attrs, o, function, &d);
+	if (q.kind)
+		return answer_objects(&q, attrs);
 	nl_begin(o, h, env->port_id, h->nlmsg_type, dump ? NLM_F_MULTI : 0);
 	switch (NLDEV_CMD(h->nlmsg_type)) {
 	case NLDEV_GET:
