@@ -142,21 +142,6 @@ static void *take(void *arg)
 	return arg;
 }
 
-/* Its state of /proc: 'S' where it sleeps. */
-static char state_of(int t)
-{
-	char path[64], c = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", t);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%*d (%*[^)]) %c", &c) != 1)
-		c = 0;
-	if (f)
-		fclose(f);
-	return c;
-}
-
 static pthread_t blocked(void)
 {
 	pthread_t t;
@@ -164,7 +149,7 @@ static pthread_t blocked(void)
 	atomic_store(&tid, 0);
 	atomic_store(&result, -1);
 	cr_assert_eq(pthread_create(&t, NULL, take, &taken), 0);
-	while (!atomic_load(&tid) || state_of(atomic_load(&tid)) != 'S')
+	while (!atomic_load(&tid) || !sleeps(atomic_load(&tid)))
 		sched_yield();
 	return t;
 }
