@@ -66,7 +66,7 @@ int dpa_fd_add(int fd, enum dpa_fd_kind kind, void *owner)
 	return ret;
 }
 
-/* What it finds is put by fd_put(), what it removes is the caller's. */
+/* The caller puts the found entry by fd_put(). A removed entry belongs to the caller. */
 static struct fd_entry fd_get(int fd, bool remove)
 {
 	struct fd_entry e = {.kind = DPA_FD_NONE};
