@@ -130,7 +130,7 @@ def stopped(x):
 
 PAGE = 4096
 PATTERN = range(0x10000, 0x80000, PAGE)  # what guest.S writes
-# QEMU before 9.0 forgets writes of a TCG guest after it has looked for dirty pages in a block whose size is
+# QEMU 7.2 forgets writes of a TCG guest after it has looked for dirty pages in a block whose size is
 # a multiple of 64 pages, whatever the transport ("physmem: Fix migration dirty bitmap coherency with TCG
 # memory access"). This size is not one.
 MEMORY = (64 << 20) + 2 * PAGE
@@ -158,7 +158,7 @@ def posted_last(trace):
 def running_chunks(x):
     """Migrate a running guest without rdma-pin-all. Compare both memories while both guests are stopped: each page
     of the last WRITEs must be the source's. A page of the pattern that none of them has may be an old one:
-    QEMU 7.2 loses a dirty bit now and then while it looks for dirty pages (in 5 of 100 runs, 1 to 23 pages;
+    QEMU 7.2 loses a dirty bit now and then while it looks for dirty pages (in few runs, 1 to 23 pages;
     its trace has no WRITE for them)."""
     trace = os.path.join(x.work, f"trace-{free_port()}")
     memory = ("-m", f"{MEMORY >> 10}k")
