@@ -20,7 +20,7 @@ demo: ## install what is missing, build, and show dpa0 at work
 	@scripts/build $(BUILD) -j$(JOBS)
 	@scripts/demo $(BUILD)
 
-test: ## all but the long tests: unit, integration (quick), pyverbs, sanitizers, fuzz for a minute
+test: ## all but the long tests: unit, integration (quick), pyverbs, sanitizers, fuzz for two minutes
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS)
 
@@ -58,7 +58,7 @@ test-interop: ## against a kernel's Soft-RoCE in a virtual machine (fetches a ke
 	@scripts/build $(BUILD) -j$(JOBS)
 	@tests/integration/interop/run --build $(BUILD)
 
-fuzz: ## the fuzz targets for ten minutes (CI: one)
+fuzz: ## the fuzz targets for ten minutes (CI: two)
 	@scripts/install-deps --test
 	@tests/fuzz/run --build $(BUILD)/fuzzing --seconds 600
 
