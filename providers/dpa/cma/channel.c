@@ -136,7 +136,6 @@ void cma_channel_close(struct cma_channel *ch)
 
 	cma_lock();
 	kernel = ch->kernel;
-	ch->kernel = NULL;
 	destroy_ids(ch);
 	while (*p && *p != ch)
 		p = &(*p)->next;
