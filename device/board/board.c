@@ -96,13 +96,14 @@ static int map_file(struct dpa_board *b, int fd, int prot)
 	return 0;
 }
 
-/* Under the board's lock. */
+/* Under the board's lock, and the admin lock. */
 static int take_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int map_fd)
 {
 	int rc = dpa_board_lock(b);
 
 	if (rc)
 		return rc;
+	b->shm->head.left_at = 0;
 	dpa_board_reap_locked(b, false);
 	rc = dpa_board_proc_take(b, map_fd, cfg);
 	if (rc == ENOSPC && dpa_board_reap_locked(b, true))

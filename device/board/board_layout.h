@@ -103,7 +103,10 @@ struct dpa_board_head {
 	};
 	/* ---- 192: written under the lock */
 	struct dpa_board_link list; /* head of the global list of UAR pages */
-	uint8_t rsvd[256 - 200];
+	/* ---- 200: stale.c; under the admin lock. CLOCK_REALTIME s when a process of another
+	 * namespace first found nobody on the board; 0: none did since the last process attached */
+	uint64_t left_at;
+	uint8_t rsvd[256 - 208];
 	/* ---- 256 */
 	/*
 	 * Robust: who gives the kernel the steering program, which takes long. Only ever tried, so

@@ -6,18 +6,25 @@
  * replaces it. If the namespace ended too, nobody comes: so who makes a board in the same folder
  * removes such files of its own user. Locks are seen across namespaces: a board that somebody is on
  * is left alone, and so is what does not look like a board. Files of rdma_cm's ports go likewise.
+ *
+ * A file with connections whose peers must be told (cm.h) waits for the next process of its
+ * namespace, which may be about to start. Nothing says whether that namespace ended: the file stays
+ * for LEFT_S after the first look.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
 #include <dpa_cm_port.h>
 
 #define SWEEP_MAX 256 /* files looked at: opening a board stays cheap whatever lies about */
+#define LEFT_S	  300
 
 static bool ours_and_dead(int fd)
 {
@@ -32,6 +39,39 @@ static bool ours_and_dead(int fd)
 	return !dpa_board_bytes_held(fd, 0, UINT16_MAX);
 }
 
+/* A whole file of this layout: what it holds can be read. */
+static bool is_readable(int fd)
+{
+	struct dpa_board_ident id;
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size == DPA_BOARD_FILE_LEN &&
+	       pread(fd, &id, sizeof(id), 0) == sizeof(id) && id.magic == DPA_BOARD_MAGIC &&
+	       id.layout == DPA_BOARD_LAYOUT && id.check == dpa_board_ident_check(&id);
+}
+
+/* True: the next process of its namespace has peers to tell, and may still come. */
+static bool waits_for_next(int fd)
+{
+	struct dpa_board_shm *shm;
+	struct timespec now;
+	uint64_t s;
+	bool waits;
+
+	if (!is_readable(fd))
+		return false;
+	shm = mmap(NULL, DPA_BOARD_FILE_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shm == MAP_FAILED)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &now);
+	s = (uint64_t)now.tv_sec;
+	if (!shm->head.left_at || shm->head.left_at > s) /* later than now: the clock was set */
+		shm->head.left_at = s;
+	waits = s < shm->head.left_at + LEFT_S && dpa_board_cm_left(shm);
+	munmap(shm, DPA_BOARD_FILE_LEN);
+	return waits;
+}
+
 /* Under its admin lock, which nobody may be waiting for us to give up: else it is not stale. */
 static void remove_stale(const char *path)
 {
@@ -39,7 +79,8 @@ static void remove_stale(const char *path)
 
 	if (fd < 0)
 		return;
-	if (dpa_board_file_trylock(fd) == 0 && ours_and_dead(fd) && dpa_board_file_named(fd, path))
+	if (dpa_board_file_trylock(fd) == 0 && ours_and_dead(fd) &&
+	    dpa_board_file_named(fd, path) && !waits_for_next(fd))
 		unlink(path);
 	close(fd);
 }

@@ -2,6 +2,7 @@
 /* Services and communication ids of QP1, and what is left of them by a process that dies anywhere.
  */
 #include "util.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -400,6 +401,80 @@ Test(board_cm, the_file_waits_for_the_next_process)
 	id.tell_peer = 0; /* nothing is to be told any more */
 	dpa_board_cmid_set(b, &id);
 	dpa_board_close(b);
+	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");
+}
+
+/* The file has a name by which others of the folder know it for a board. */
+static void dies_with_an_id(_Atomic uint32_t *local)
+{
+	snprintf(bt_path, sizeof(bt_path), "%s/dpa-%u-1", bt_dir, dpa_board_uid());
+	cr_assert(bt_dies(sets_thrice, (void *)local, "cmid-written", 4));
+}
+
+static void opens_beside(const char *name)
+{
+	char path[160];
+	struct dpa_board_cfg cfg = {.path = path, .lib_version = BT_VERSION};
+	struct dpa_board *b;
+
+	snprintf(path, sizeof(path), "%s/dpa-%u-%s", bt_dir, dpa_board_uid(), name);
+	cr_assert_eq(dpa_board_open(&cfg, &b, bt_err, sizeof(bt_err)), 0, "%s", bt_err);
+	dpa_board_close(b);
+}
+
+/* When the first look was, in the file of nobody. */
+static uint64_t left_at(const uint64_t *set)
+{
+	const off_t at = offsetof(struct dpa_board_shm, head.left_at);
+	int fd = open(bt_path, O_RDWR);
+	uint64_t was = 0;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(pread(fd, &was, sizeof(was), at), (ssize_t)sizeof(was));
+	if (set)
+		cr_assert_eq(pwrite(fd, set, sizeof(*set), at), (ssize_t)sizeof(*set));
+	close(fd);
+	return was;
+}
+
+/*
+ * All processes of a namespace were killed, and a process of another namespace makes a board before
+ * the next one of that namespace comes.
+ */
+Test(board_cm, the_file_waits_while_others_make_boards)
+{
+	_Atomic uint32_t *local = shared();
+	struct dpa_gsi_id id;
+	struct dpa_board *b;
+	uint32_t at = 0;
+
+	dies_with_an_id(local);
+	opens_beside("2");
+	cr_assert_eq(access(bt_path, F_OK), 0, "it stays");
+	cr_expect_neq(left_at(NULL), 0u);
+	opens_beside("2");
+	b = bt_open();
+	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+	cr_expect_eq(id.local_id, *local);
+	cr_expect_eq(b->shm->head.left_at, 0u, "somebody came");
+	id.tell_peer = 0;
+	dpa_board_cmid_set(b, &id);
+	dpa_board_close(b);
+}
+
+/* The namespace has ended as well: the file does not wait for ever. */
+Test(board_cm, the_file_goes_if_nobody_comes)
+{
+	const uint64_t long_ago = 1;
+	uint64_t later = UINT64_MAX;
+
+	dies_with_an_id(shared());
+	left_at(&later); /* the clock was set */
+	opens_beside("2");
+	cr_assert_eq(access(bt_path, F_OK), 0, "it stays");
+	later = left_at(&long_ago);
+	cr_expect(later && later < UINT64_MAX);
+	opens_beside("2");
 	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");
 }
 
