@@ -41,7 +41,7 @@ enum vt_pages vt_pages(const void *p)
 	return found;
 }
 
-/* x86-64, restartable sequences, Linux 5.14: docs/architecture.md. */
+/* x86-64, restartable sequences, Linux 5.14: docs/direct-path.md. */
 static bool is_possible(void)
 {
 	void *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -45,7 +45,7 @@ struct game {
 	uint32_t rounds, killed;
 };
 
-/* Whether initiators of this device copy here by themselves: docs/architecture.md. */
+/* Whether initiators of this device copy here by themselves: docs/direct-path.md. */
 static bool has_direct_path(void)
 {
 #if defined(__x86_64__)
