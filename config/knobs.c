@@ -69,7 +69,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .type = DPA_KNOB_PATH,
 	 .offset = FIELD(board),
 	 .use = "an absolute path",
-	 .help = "file of the board; without it the one of this user and network namespace"},
+	 .help = "file of the adapter state; without it the one of this user and network "
+		 "namespace"},
 	{.name = "interface",
 	 .def = "all",
 	 .type = DPA_KNOB_IF,
@@ -130,7 +131,7 @@ const struct dpa_knob dpa_knobs[] = {
 	 .max = 2048,
 	 .offset = FIELD(uar_pages),
 	 .use = "a number from 1 to 2048",
-	 .help = "UAR pages (of 16 QPs) of a board that this process creates"},
+	 .help = "UAR pages (of 16 QPs) of an adapter instance that this process creates"},
 	{.name = "pull",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -139,7 +140,7 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(pull),
 	 .use = "auto or never",
 	 .help = "whether large messages are fetched from the sender (process_vm_readv), which "
-		 "may bring parts of them itself (process_vm_writev), if possible"},
+		 "may copy parts of them itself (process_vm_writev), if possible"},
 	{.name = "direct",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -147,8 +148,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never",
 	 .offset = FIELD(direct),
 	 .use = "auto or never",
-	 .help = "whether RDMA WRITE and READ between processes of one board may be carried out by "
-		 "who posts them (process_vm_writev); never: nor may peers do so here"},
+	 .help = "whether RDMA WRITE and READ between processes of one adapter instance may be "
+		 "carried out by the poster (process_vm_writev); never: nor may peers do so here"},
 	{.name = "ptracer",
 	 .def = "kernel",
 	 .type = DPA_KNOB_ENUM,
@@ -156,10 +157,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "kernel|any",
 	 .offset = FIELD(ptracer),
 	 .use = "kernel or any",
-	 .help = "who may copy this process's memory where kernel.yama.ptrace_scope is 1, as pull "
-		 "and direct want: whom the kernel lets, or any process of the same user, which "
-		 "may "
-		 "trace it then, too (PR_SET_PTRACER)"},
+	 .help = "processes that may copy this process's memory where kernel.yama.ptrace_scope "
+		 "is 1, as pull and direct need: those that the kernel lets, or any process "
+		 "of the same user, which may trace it then, too (PR_SET_PTRACER)"},
 	{.name = "share_mr",
 	 .def = "never",
 	 .type = DPA_KNOB_ENUM,
@@ -167,9 +167,10 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never|always",
 	 .offset = FIELD(share_mr),
 	 .use = "auto, never or always",
-	 .help = "whether registered memory is exchanged for memory that processes of the board "
-		 "map: auto, only while the process has no other thread; always, also then, and "
-		 "what those store there while it is registered may be lost"},
+	 .help = "whether registered memory is exchanged for memory that processes of the "
+		 "adapter instance map: auto, only while the process has no other thread; "
+		 "always, also then, and stores of those threads there during the "
+		 "registration may be lost"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -177,8 +178,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never",
 	 .offset = FIELD(near_link),
 	 .use = "auto or never",
-	 .help = "whether QPs of one board meet in shared memory; never: by RoCEv2 as with other "
-		 "hosts"},
+	 .help = "whether QPs of one adapter instance use shared memory; never: RoCEv2 as with "
+		 "other hosts"},
 	{.name = "congestion",
 	 .def = "dcqcn",
 	 .type = DPA_KNOB_ENUM,
@@ -194,9 +195,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .max = 1000000,
 	 .offset = FIELD(spin),
 	 .use = "a number from 0 to 1000000",
-	 .help = "pauses, or polls in vain, before a wait loop yields the processor: a poll "
-		 "waits a tenth of them where others poll on the same processor, else ten times "
-		 "as many"},
+	 .help = "pauses, or polls that find nothing, before a wait loop yields the processor: "
+		 "a poll waits a tenth of them where others poll on the same processor, else "
+		 "ten times as many"},
 	{.name = "max_run_time",
 	 .def = "12",
 	 .type = DPA_KNOB_UINT,
@@ -210,7 +211,7 @@ const struct dpa_knob dpa_knobs[] = {
 	 .type = DPA_KNOB_FAULT,
 	 .offset = FIELD(fault),
 	 .use = DPA_FAULT_USE,
-	 .help = "what the links do to packets; without it, what dpactl fault says for the board"},
+	 .help = "faults of the links; without it, those of dpactl fault for the adapter instance"},
 	{.name = "capture",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,

@@ -31,7 +31,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* What each side tells the other. Programs on machines of other byte order would convert it. */
+/* The details that the two sides exchange. Programs on machines of other byte order would convert it. */
 struct address {
 	uint32_t qpn, psn;
 	union ibv_gid gid;
