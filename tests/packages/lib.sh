@@ -31,6 +31,19 @@ check() { # NAME CMD...: 77 is skipped
 	esac
 }
 
+# cases PREFIX CMD...: a program that prints a line for each case and ends with a tally, which is added to ours.
+cases() {
+	local prefix=$1 p f s
+	shift
+	"$@" >"$WORK/out" 2>&1
+	if read -r p _ f _ s _ < <(tail -n 1 "$WORK/out" | grep -xE '[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped') && [ "$p" != 0 ]; then
+		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+		sed -E '$d; /^(ok|FAIL|skip) /s//&'"$prefix"'/' "$WORK/out"
+	else
+		failed=$((failed + 1)); echo "FAIL $prefix no case passed"; sed 's/^/    /' "$WORK/out" | tail -30
+	fi
+}
+
 # $BASE: a minimal Debian that the roots are copies of. One that is named in the environment is used again.
 fetch_base() {
 	BASE=${BASE:-$WORK/base}

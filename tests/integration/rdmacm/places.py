@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import netns  # noqa: E402
 from harness import finish, patience  # noqa: E402
+from installed import InstalledRunner  # noqa: E402
 
 LOOPBACK = {"lo4": "127.0.0.1", "lo6": "::1"}
 ONE, USERS, HOSTS = "one adapter", "two users", "two hosts"
@@ -34,6 +35,16 @@ def places(build, net):
     if os.getuid() == 0 and not netns.in_userns:
         yield Place(USERS, one, netns.NsRunner(build, a, user="nobody"), here)
     yield Place(HOSTS, one, netns.NsRunner(build, b), {"v4": a.v4, "v6": a.v6})
+
+
+def installed_places(shell, user, net):
+    """The same with the packages: programs of an ordinary user, but for a server of root's."""
+    a, b = net.hosts
+    here = dict(LOOPBACK, v4=a.v4, v6=a.v6)
+    one = InstalledRunner(a, shell, user)
+    yield Place(ONE, one, one, here)
+    yield Place(USERS, InstalledRunner(a, shell), one, here)
+    yield Place(HOSTS, one, InstalledRunner(b, shell, user), {"v4": a.v4, "v6": a.v6})
 
 
 def output(p):
