@@ -184,18 +184,22 @@ def stream(prog, *options, wanted=1):
     return fn
 
 
-def stream_fork(x):
+def stream_fork(wanted, *options):
     """-T f: rstream turns to sockets of the kernel for it. Its server forks; all rows come."""
-    port = str(free_port())
-    args = ["rstream", "-p", port, "-S", "all", "-T", "f"]
-    s = x.serve([*args, *(["-b", "::0"] if x.v6 else [])])
-    x.listening(s, int(port))
-    c = x.connect(s, [*args, "-s", x.address], limit=200)
-    for out in (c, x.close(s)):
-        x.refuse(out, "^(r?send|r?recv|r?poll|bind|listen|accept|connect)")
-    rows = len(re.findall("_lat|_bw|custom", c))
-    if rows < 62:
-        raise Failed(f"{rows} rows of results, not 62\n" + x.texts())
+    def fn(x):
+        port = str(free_port())
+        args = ["rstream", "-p", port, "-T", "f"]
+        for option in options:
+            args += option.split()
+        s = x.serve([*args, *(["-b", "::0"] if x.v6 else [])])
+        x.listening(s, int(port))
+        c = x.connect(s, [*args, "-s", x.address], limit=200)
+        for out in (c, x.close(s)):
+            x.refuse(out, "^(r?send|r?recv|r?poll|bind|listen|accept|connect)")
+        rows = len(re.findall("_lat|_bw|custom", c))
+        if rows < wanted:
+            raise Failed(f"{rows} rows of results, not {wanted}\n" + x.texts())
+    return fn
 
 
 def rcopy(x):
