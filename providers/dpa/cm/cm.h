@@ -189,6 +189,7 @@ struct dpa_cm {
 	enum dpa_cm_state state;
 	enum dpa_cm_qp qp;
 	bool orphan;   /* DESTROY came */
+	bool rejected; /* DREQ_SENT: a REJ went ahead of the DREQ */
 	bool has_peer; /* remote_id, remote_qpn, remote_guid are set */
 	uint32_t remote_id, local_qpn, remote_qpn;
 	uint32_t sq_psn; /* announced by the peer */

@@ -4,7 +4,8 @@
  * waited for goes on without an owner, until the step that returns `done`.
  *
  * Linux sends the DREQ of such a connection once. Here it is repeated: a peer that missed it would
- * stay connected to a QP that is gone.
+ * stay connected to a QP that is gone. So would a peer that sent its RTU and missed the REJ: a DREQ
+ * follows the REJ.
  */
 #include "cm_priv.h"
 
@@ -44,6 +45,27 @@ static void refuse_sidr(const struct dpa_cm *cm, struct dpa_cm_effects *out)
 static uint32_t longest_wait(const struct dpa_cm *cm)
 {
 	return 2 * dpa_cm_ms(cm->config.cm_timeout);
+}
+
+/*
+ * The REP was sent: the peer may wait for it, have it, or be connected. A peer that is not connected
+ * needs the REJ. Each answers the DREQ, which a REJ lacks.
+ */
+static void leave_rep_sent(struct dpa_cm *cm, const struct dpa_cm_input *in,
+			   struct dpa_cm_effects *out)
+{
+	uint32_t most = longest_wait(cm);
+
+	if (cm->qp == DPA_CM_QP_XRC_TGT) {
+		reject_consumer(cm, out);
+		cm_enter_timewait(cm, in->now);
+		return;
+	}
+	cm_make_dreq(cm, in, &cm->msg);
+	cm_send_repeated(cm, in->now, cm->answer_wait < most ? cm->answer_wait : most, out);
+	reject_consumer(cm, out); /* the DREQ goes out at the deadline */
+	cm->state = DPA_CM_ST_DREQ_SENT;
+	cm->rejected = true;
 }
 
 static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
@@ -93,8 +115,7 @@ void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 		break;
 	case DPA_CM_ST_REP_SENT:
 	case DPA_CM_ST_MRA_REP_RCVD:
-		reject_consumer(cm, out);
-		cm_enter_timewait(cm, in->now);
+		leave_rep_sent(cm, &bare, out);
 		break;
 	case DPA_CM_ST_ESTABLISHED:
 		leave_established(cm, &bare, out);

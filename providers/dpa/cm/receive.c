@@ -105,7 +105,7 @@ static void on_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 		new_req(cm, in, out);
 	} else if (cm_in(cm, CM_HAS_REQ)) {
 		ask_for_time(cm, in->now, CM_MSG_REQ, DPA_CM_ST_MRA_REQ_SENT, out);
-	} else if (cm_in(cm, IN(TIMEWAIT))) {
+	} else if (cm_in(cm, IN(TIMEWAIT)) || (cm->rejected && cm_in(cm, IN(DREQ_SENT)))) {
 		cm_make_rej(cm, DPA_CM_REJ_STALE, &m);
 		m.tid = in->mad->tid;
 		m.rej.message = CM_MSG_REQ;

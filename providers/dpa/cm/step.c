@@ -62,7 +62,7 @@ void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 /*
  * In timewait the id stays, to tell a late REQ from a new one. The QP does not: the peer may have
  * connected it anew (Linux: cm_enter_timewait()). The peer of a DREQ that was answered is there
- * before this side.
+ * before this side, and so is one that was rejected.
  */
 static uint32_t live(const struct dpa_cm *cm)
 {
@@ -74,7 +74,7 @@ static uint32_t live(const struct dpa_cm *cm)
 		bits |= DPA_CM_LIVE_LOCAL;
 	if (cm->has_peer && !cm_in(cm, CM_NOT_ON_WIRE)) {
 		bits |= DPA_CM_LIVE_ID;
-		if (!cm_in(cm, IN(TIMEWAIT) | IN(DREQ_RCVD)))
+		if (!cm_in(cm, IN(TIMEWAIT) | IN(DREQ_RCVD)) && !cm->rejected)
 			bits |= DPA_CM_LIVE_QP;
 	}
 	return bits;

@@ -336,7 +336,8 @@ static void leave(struct net *n, int self, struct net_id *id)
 	const struct net_owner *o = &n->m[self].owner;
 	bool polite = o->polite && id->cm.state != DPA_CM_ST_CLOSED;
 
-	if (id->cm.state == DPA_CM_ST_ESTABLISHED && below(n, 100) < o->dies) {
+	if ((id->cm.state == DPA_CM_ST_ESTABLISHED || id->cm.state == DPA_CM_ST_REP_SENT) &&
+	    below(n, 100) < o->dies) {
 		die(n, self, id);
 		return;
 	}

@@ -117,6 +117,33 @@ Test(cm_network, destroyed_while_connected)
 	}
 }
 
+/* The passive side's owner goes before the RTU comes: the peer, which is connected, hears of it. */
+Test(cm_network, destroyed_before_the_rtu)
+{
+	uint64_t seed = test_seed(0x5eed);
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct net *n = net_new(seed + i, 8, 0, 0, 10);
+		const struct net_id *a = &n->m[0].id[0];
+		struct net_id *b = &n->m[1].id[0];
+
+		n->m[0].owner = (struct net_owner){.polite = true, .leaves = 400000};
+		n->m[1].owner = n->m[0].owner;
+		net_connect(n, 0, false);
+		for (uint64_t t = NOW; a->cm.state != DPA_CM_ST_ESTABLISHED; t++)
+			net_until(n, t);
+		cr_assert_eq(b->cm.state, DPA_CM_ST_REP_SENT, "seed %#lx", seed + i);
+		n->loss = 50;
+		n->m[1].owner.polite = false; /* so that it destroys */
+		n->m[1].owner.dies = i % 2 ? 100 : 0;
+		net_leave(n, 1, b, n->now);
+		net_run(n, 1000000);
+		cr_assert_eq(a->events[DPA_CM_EV_REJ] + a->events[DPA_CM_EV_DREQ], 1, "seed %#lx",
+			     seed + i);
+		net_free(n);
+	}
+}
+
 /* Nobody listens; nobody is there. */
 Test(cm_network, refused_and_unreachable)
 {
