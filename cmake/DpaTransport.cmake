@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# DPA_TRANSPORT_SOURCES: the transport with the contexts that it works on, for programs that have a
-# board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
+# DPA_TRANSPORT_SOURCES: the transport with the core below it and the commands above, for programs
+# that have a board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
 file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/transport/*.c
-     ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c)
-foreach(f buddy cq dm leave limit mcast moderate mr mw pages qmem qp qp_modify range schedule share srq xrc xrc_branch)
+     ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c
+     ${CMAKE_SOURCE_DIR}/device/direct/*.c)
+foreach(f buddy copy cq fork limit moderate mr qmem qp qp_mem range schedule srq stage thread xrc)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()
-foreach(f board/cap eu/drain eu/progress eu/rest eu/wait link/area link/copy link/direct link/frame link/guard link/stage)
+foreach(f dm leave mcast mr mw ops qp qp_modify srq xrc)
+  list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/cmd/${f}.c)
+endforeach()
+foreach(f board/cap eu/drain eu/progress eu/ring eu/wait link/frame link/hot link/taken util/rest)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/${f}.c)
 endforeach()

@@ -103,7 +103,7 @@ struct dpa_board_qpinfo {
 	 * let it copy its peer's memory */
 	uint32_t link;
 	/*
-	 * Of an XRC target, what the other processes of its domain go by (ctx/xrc_branch.c): its
+	 * Of an XRC target, what the other processes of its domain go by (transport/xrc_branch.c): its
 	 * domain, its attributes packed, and a number that is another with each connection, 0 while
 	 * it has none to an initiator of this board. Written by its owner under the QP's lock:
 	 * conn is 0 (release fence) before state, dest_qpn and dgid become those of another

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "ctx/cq.h"
 #include "ctx/moderate.h"
-#include "link/kick.h"
+#include "ctx/thread.h"
 
 static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 {

@@ -50,7 +50,7 @@ struct dpa_hazard {
 };
 #define DPA_HAZARDS 63u
 
-/* Whole pages of registered memory in the shared memfd: 4 + 4 + 3*8 = 32. ctx/share.h */
+/* Whole pages of registered memory in the shared memfd: 4 + 4 + 3*8 = 32. direct/share.h */
 struct dpa_area {
 	_Atomic uint32_t serial; /* 0: none */
 	uint32_t rsvd;
@@ -72,7 +72,7 @@ struct dpa_export {
 	_Atomic uint32_t qp_epoch[DPA_BOARD_QPNS];
 	struct dpa_mr mr[DPA_MAX_MR];
 	/*
-	 * The direct path, see link/direct.h. A grant: what the QP's peer may do to memory of this
+	 * The direct path, see direct/direct.h. A grant: what the QP's peer may do to memory of this
 	 * process by itself; 0: nothing. Written (seq_cst) under the QP's lock.
 	 */
 	_Atomic uint64_t qp_grant[DPA_BOARD_QPNS];
@@ -82,11 +82,11 @@ struct dpa_export {
 	/* The accesses to memory of peers that threads of this process are at. */
 	_Atomic uint32_t hazards_used __attribute__((aligned(DPA_CACHE_LINE))); /* only grows */
 	struct dpa_hazard hazard[DPA_HAZARDS] __attribute__((aligned(DPA_CACHE_LINE)));
-	/* Of each region: the area that has it, or some of it, plus 1; 0: none. ctx/share.h */
+	/* Of each region: the area that has it, or some of it, plus 1; 0: none. direct/share.h */
 	_Atomic uint32_t mr_area[DPA_MAX_MR];
 	/*
 	 * The connection that a QP has, which changes (seq_cst, under the QP's lock) when the QP is
-	 * set up again and with its first request: what packets have to be, link/direct.h. 0: it
+	 * set up again and with its first request: what packets have to be, direct/direct.h. 0: it
 	 * never had one. Read by initiators of direct operations only.
 	 */
 	_Atomic uint64_t qp_conn[DPA_BOARD_QPNS];
@@ -136,5 +136,12 @@ _Static_assert(offsetof(struct dpa_export, qp_epoch) == 4096, "export");
 _Static_assert(sizeof(struct dpa_hazard) == DPA_CACHE_LINE &&
 		       offsetof(struct dpa_export, hazard) % DPA_CACHE_LINE == 0,
 	       "hazards");
+
+/*
+ * The memfd of registered memory that peers map: room for areas that are never put twice at one place, with room behind each for what
+ * mremap(2) may make of it.
+ */
+#define DPA_SHARE_BYTES (1ull << 62)
+#define DPA_SHARE_ROOM	(1ull << 36)
 
 #endif

@@ -16,8 +16,7 @@
 #include <dpa_hw.h>
 #include "board/board.h"
 #include "knobs.h"
-#include "link/stage.h"
-#include "link/udp.h"
+#include "ctx/stage.h"
 #include "port/port.h"
 #include "util/clock.h"
 #include "util/lock.h"
@@ -34,6 +33,8 @@ struct dpa_hw_srq;
 struct dpa_eu;
 struct dpa_export;
 struct dpa_door;
+struct dpa_udp;
+struct dpa_hw_ops;
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
@@ -52,6 +53,7 @@ struct dpa_hw {
 	struct dpa_config cfg;
 	struct dpa_port port;
 	dpa_log_fn *log;
+	const struct dpa_hw_ops *ops;
 	_Atomic uint64_t *cnt; /* this process's counters */
 
 	/* control path: objects, under ctl */
@@ -99,6 +101,7 @@ struct dpa_hw {
 	uint32_t mw_unbinding;	    /* threads that wait for who is in what they unbound: mw_lock */
 	dpa_spin_t atomic_lock;	    /* atomics of this function, one at a time */
 	struct dpa_share *share;    /* NULL: registered memory is never shared */
+	int share_fd;		    /* of the memory that peers map; -1: there is none */
 	_Atomic uint32_t no_grants; /* while the process forks: nobody copies here */
 	int maps_fd;		    /* /proc/self/maps, -1: not there */
 	bool pvm_self;		    /* process_vm_* on ourselves works */
@@ -112,7 +115,7 @@ struct dpa_hw {
 		listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
 	int spare_fd;	   /* given up for a moment to refuse a connection that cannot be had */
 
-	struct dpa_udp udp; /* port 4791 */
+	struct dpa_udp *udp; /* port 4791: link/udp.h */
 
 	/* QPs whose ACK may wait until their EU has nothing else to do */
 	dpa_spin_t ack_lock; /* a leaf */
@@ -237,6 +240,8 @@ int dpa_limit(struct dpa_hw *hw, int err, const char *fmt, ...)
  */
 void dpa_fork_hold(void);
 void dpa_fork_release(void);
+/* In the child, which has one thread. */
+void dpa_fork_reset(void);
 
 /* Waits until no thread holds a QP lock that it took before this call. */
 void dpa_quiesce(struct dpa_hw *hw);

@@ -18,8 +18,6 @@ int dpa_mr_init(struct dpa_hw *hw);
  */
 uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t iova, uint64_t len,
 		      uint32_t access, uint64_t *addr);
-/* Deregisters what a context that closes left behind. */
-void dpa_mr_forget(struct dpa_hw_ctx *ctx);
 /* The same for a key that a packet names: regions, and windows that may be used on this QP. */
 uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 			     uint32_t access, uint64_t *addr);
@@ -31,7 +29,14 @@ struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
 /* Takes an entry's key away; who used it is to be waited for. */
 void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr);
 uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index);
-void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index);
+/* An entry that nothing uses any more: it rests. Under hw->ctl. */
+void dpa_mr_give(struct dpa_hw *hw, uint32_t index);
+/* Makes out of date what was read of the entry. */
+void dpa_mr_next_gen(struct dpa_hw *hw, const struct dpa_mr *mr);
+static inline uint32_t dpa_mr_key(uint32_t index, uint32_t tag)
+{
+	return (index << DPA_KEY_TAG_BITS) | tag;
+}
 
 /* The memory of an L_Key must be copied to or from with care: it may fault, or is the null region.
  */

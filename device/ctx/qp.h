@@ -12,6 +12,10 @@
 #include "pcc/pcc.h"
 #include "util/lock.h"
 
+#define DPA_LANES     4u /* ways of a QP's packets to a process: a QP uses one */
+/* All XRC QPs use this one: an ACK of a target is in front of what the program sends behind it. */
+#define DPA_XRC_LANE  (DPA_LANES - 1)
+#define DPA_BTH_RAW   0xe0u /* transport of raw packets; no wire has it */
 #define DPA_PSN_MASK  0xffffffu
 #define DPA_QPN_INDEX 0xffffu
 #define DPA_QPN_MCAST 0xffffffu /* all QPs of a multicast group */
@@ -25,6 +29,7 @@ struct dpa_tx;
 struct dpa_eu;
 struct dpa_kept;
 struct dpa_qp_opener;
+struct dpa_qp_ops;
 
 /* A receive WQE that a message has taken. */
 struct dpa_rx_wqe {
@@ -194,7 +199,7 @@ struct dpa_guard {
 /*
  * The region or window of the peer's, mapped here, that the QP's last direct operation was in: what
  * was read of it is right while its guard holds, which each copy looks at. Under the QP's lock;
- * link/direct.h, device/transport/near.c.
+ * direct/direct.h, device/transport/near.c.
  */
 struct dpa_near {
 	uint32_t rkey; /* 0: none */
@@ -242,7 +247,7 @@ struct dpa_hw_qp {
 	uint64_t user_handle;
 	const void *poster; /* two lines of the driver's that posting touches */
 	_Atomic uint32_t placement;
-	uint8_t direct; /* may go the direct path: link/direct.h */
+	uint8_t direct; /* may go the direct path: direct/direct.h */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
@@ -264,6 +269,7 @@ struct dpa_hw_qp {
 	/* seldom */
 	struct dpa_qp_attr attr;
 	struct dpa_hw_ctx *ctx;
+	const struct dpa_qp_ops *ops;
 	uint32_t uar_page, uar_slot;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
@@ -355,11 +361,6 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
 /* To the error state, with everything flushed; under the QP's lock. */
 void dpa_qp_to_error(struct dpa_hw_qp *qp);
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
-/*
- * Before a QP ends: publishes all ACKs of messages that the application has completions of, so that
- * the peer has them before whatever the application does next. No lock may be held.
- */
-void dpa_qp_acks_out(struct dpa_hw *hw, struct dpa_peer *peer);
 void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted */
 /* Completions of one QP that go to their CQ together, while it is locked; the stack of who drains.
  */

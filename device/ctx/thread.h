@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "link/lane.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Draining a lane: what a peer sent meets its QP, batch by batch. */
 #include <string.h>
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "link/forward.h"
@@ -10,6 +10,7 @@
 #include "link/sock.h"
 #include "wire/opcode.h"
 #include "transport/writes.h"
+#include "eu/drain.h"
 
 #define BATCH	    64
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */

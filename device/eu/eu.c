@@ -28,7 +28,7 @@
 #include "eu/eu.h"
 #include "eu/progress.h"
 #include "eu/service.h"
-#include "eu/rest.h"
+#include "util/rest.h"
 
 #define EU_SAYS	 200  /* rounds in vain before it says again that it polls on its processor */
 #define EU_SPINS 2000 /* rounds in vain before sleeping */

@@ -16,16 +16,18 @@
 #include <unistd.h>
 #include "ctx/schedule.h"
 #include "ctx/moderate.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "eu/service.h"
 #include "link/forward.h"
 #include "link/frame.h"
+#include "link/udp.h"
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "wire/opcode.h"
+#include "eu/drain.h"
 
 #define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
 #define WIRE_SELDOM 32
@@ -37,49 +39,6 @@
 #define HASTE	   10 /* of what is usual is waited where others poll on this processor, */
 #define SELDOM	   10 /* and so many times that where nobody does */
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
-
-_Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
-
-/* -------------------------------------------------------------- hot lanes */
-
-/* Watches a lane; the one that it displaces goes back to announcing itself. */
-void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
-{
-	static _Atomic uint32_t victim;
-	struct dpa_rx *old = NULL;
-	int at = -1;
-
-	dpa_spin_lock(&hw->hot_lock);
-	if (atomic_load_explicit(&rx->hot, memory_order_relaxed))
-		goto out;
-	for (int i = 0; i < DPA_HOT_LANES && at < 0; i++)
-		if (!atomic_load_explicit(&hw->hot[i], memory_order_relaxed))
-			at = i;
-	if (at < 0) {
-		at = (int)(atomic_fetch_add_explicit(&victim, 1, memory_order_relaxed) %
-			   DPA_HOT_LANES);
-		old = atomic_load_explicit(&hw->hot[at], memory_order_relaxed);
-		atomic_store_explicit(&old->hot, 0, memory_order_relaxed);
-		atomic_store_explicit(
-			&atomic_load_explicit(&old->shm, memory_order_relaxed)->watched, 0,
-			memory_order_seq_cst);
-	}
-	atomic_store_explicit(&rx->hot, 1, memory_order_relaxed);
-	atomic_store_explicit(&hw->hot[at], rx, memory_order_seq_cst);
-	atomic_store_explicit(&atomic_load_explicit(&rx->shm, memory_order_relaxed)->watched, 1,
-			      memory_order_release);
-out:
-	dpa_spin_unlock(&hw->hot_lock);
-	if (old) {
-		/* what came between our last look and its sender's next one */
-		uint32_t s = old->peer->slot;
-
-		dpa_full_fence();
-		if (dpa_lane_ready(old)) {
-			dpa_door_set(hw->door, s);
-		}
-	}
-}
 
 static int look_at_summary(struct dpa_hw *hw)
 {
@@ -296,7 +255,7 @@ static int progress(struct dpa_hw *hw, uint32_t polls)
 	}
 	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))
 		n += look_at_summary(hw);
-	if (dpa_unlikely(dpa_udp_fd(&hw->udp) >= 0))
+	if (dpa_unlikely(dpa_udp_fd(hw->udp) >= 0))
 		n += poll_wire(hw, n);
 	if (dpa_unlikely(atomic_load_explicit(&hw->npending, memory_order_relaxed)))
 		n += run_pending(hw);
@@ -359,7 +318,7 @@ static void rest_of_poll(struct dpa_hw *hw)
 	me->patience =
 		shared && dpa_spin_pauses > HASTE ? dpa_spin_pauses / HASTE : dpa_spin_pauses;
 	me->unshared = shared ? 0 : me->unshared + 1;
-	if (shared || me->unshared % SELDOM == 0 || dpa_udp_fd(&hw->udp) >= 0)
+	if (shared || me->unshared % SELDOM == 0 || dpa_udp_fd(hw->udp) >= 0)
 		sched_yield();
 }
 
@@ -369,7 +328,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 	int n = progress(hw, LOOK_AGAIN);
 
-	if (!n && dpa_udp_fd(&hw->udp) < 0 && watch(hw))
+	if (!n && dpa_udp_fd(hw->udp) < 0 && watch(hw))
 		n = progress(hw, LOOK_AGAIN);
 
 	me->polls = true;

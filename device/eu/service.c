@@ -22,16 +22,18 @@
 #include <time.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "eu/service.h"
-#include "eu/rest.h"
+#include "util/rest.h"
 #include "gsi/gsi.h"
 #include "link/forward.h"
+#include "link/udp.h"
 #include "link/inspect.h"
 #include "link/sock.h"
+#include "eu/peer_end.h"
 
 #define WATCH_MS       1
 #define TICK_NS	       500000000ull
@@ -160,7 +162,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 {
 	struct pollfd p[2] = {{.fd = hw->epfd, .events = POLLIN},
-			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
+			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
 			      .tv_nsec = (long)(ns % 1000000000ull)};
 
@@ -309,7 +311,7 @@ static void tick(struct dpa_hw *hw)
 	check_doubts(hw, now);
 	dpa_branches_tick(hw, false);
 	dpa_gsi_look(hw);
-	if (dpa_unlikely(atomic_load_explicit(&hw->udp.soon, memory_order_acquire)))
+	if (dpa_unlikely(atomic_load_explicit(&hw->udp->soon, memory_order_acquire)))
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
 	if (now - hw->last_tick < TICK_NS)
@@ -450,7 +452,7 @@ static void work_until_idle(struct dpa_hw *hw)
 	 * is time that counts. Who waits for it in the kernel is run at once when something comes,
 	 * while who yields is run when everybody else has been.
 	 */
-	const bool wire = dpa_udp_fd(&hw->udp) >= 0;
+	const bool wire = dpa_udp_fd(hw->udp) >= 0;
 	uint64_t since = 0, patience = WIRE_NS;
 	uint32_t idle = 0, looks = 0, n;
 
@@ -497,7 +499,7 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 		return true;
 	}
 	ns = left < ns ? left : ns;
-	if (dpa_udp_fd(&hw->udp) < 0)
+	if (dpa_udp_fd(hw->udp) < 0)
 		wait_events(hw, ns);
 	else if (wait_udp(hw, ns))
 		return false;

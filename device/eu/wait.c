@@ -9,10 +9,11 @@
 #include <time.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
+#include "link/udp.h"
 
 #define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */
 #define VAIN	  2	 /* what is there is not to be had: another thread is at it */
@@ -136,7 +137,7 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 	struct dpa_hw *hw = w->hw;
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
 			      {.fd = hw->wait_fd, .events = POLLIN},
-			      {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN}};
+			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN}};
 	bool mine = !w->gave && dpa_spin_try(&hw->wait_role);
 	uint64_t left, now = dpa_now_ns();
 	const struct timespec *tsp = NULL;

@@ -111,7 +111,7 @@ static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	if (!s)
 		return false;
 	dpa_tx_kick(tx);
-	atomic_fetch_add_explicit(&hw->udp.detours, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&hw->udp->detours, 1, memory_order_relaxed);
 	return true;
 }
 
@@ -206,7 +206,7 @@ static int *board_conn(struct dpa_udp *u, uint32_t num)
 
 static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	struct dpa_fwd h;
 	struct iovec iov[2] = {{.iov_base = &h, .iov_len = sizeof(h)},
 			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
@@ -277,15 +277,15 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 
 static void conn_close(struct dpa_hw *hw, int i)
 {
-	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.in[i].fd, NULL);
-	dpa_sys_close(hw->udp.in[i].fd);
-	hw->udp.in[i].fd = -1;
+	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp->in[i].fd, NULL);
+	dpa_sys_close(hw->udp->in[i].fd);
+	hw->udp->in[i].fd = -1;
 }
 
 /* All taken: one of the user who has most, so that nobody can keep the others out. */
 static int make_room(struct dpa_hw *hw, uint32_t uid)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	int best = 0, most = 0;
 
 	for (int i = 0; i < DPA_FWD_IN; i++)
@@ -313,7 +313,7 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 	int fd, at;
 
 	for (int n = 0; n < DPA_FWD_IN; n++) {
-		fd = dpa_sys_accept4(hw->udp.num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		fd = dpa_sys_accept4(hw->udp->num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			if (errno == EMFILE || errno == ENFILE) /* until the next tick */
 				dpa_fwd_unwatch(hw);
@@ -330,15 +330,15 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 			dpa_sys_close(fd);
 			continue;
 		}
-		hw->udp.in[at].fd = fd;
-		hw->udp.in[at].uid = uc.uid;
+		hw->udp->in[at].fd = fd;
+		hw->udp->in[at].uid = uc.uid;
 	}
 }
 
 /* Of any address and port: that user could forge the packets on the network as well. */
 static bool may_speak_for_all(struct dpa_hw *hw, uint32_t uid)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 
 	return uid == 0 ||
 	       (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND &&
@@ -371,7 +371,7 @@ void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
 		struct dpa_fwd h;
 		uint8_t p[DPA_FWD_MAX];
 	} b;
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 
 	if (at >= DPA_FWD_IN || u->in[at].fd < 0)
 		return; /* made room for another one, in this batch of events */
@@ -418,15 +418,15 @@ void dpa_fwd_close(struct dpa_udp *u)
 
 void dpa_fwd_unwatch(struct dpa_hw *hw)
 {
-	if (hw->udp.num_fd >= 0)
-		dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp.num_fd, NULL);
-	hw->udp.num_fd = -1;
+	if (hw->udp->num_fd >= 0)
+		dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp->num_fd, NULL);
+	hw->udp->num_fd = -1;
 }
 
 void dpa_fwd_watch(struct dpa_hw *hw)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = DPA_EP_NUM};
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	bool claim = atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_CLOSED;
 	uint64_t ino;
 	int fd = dpa_board_num_fd(hw->board, claim, &ino);

@@ -6,6 +6,7 @@
 #include "ctx/hw.h"
 #include "link/lane.h"
 #include "frame.h"
+#include "link/udp.h"
 
 #define DPA_FWD_MAGIC 0x31574644u /* "DFW1" */
 /* A whole packet: headers, the largest payload, pad, ICRC. */

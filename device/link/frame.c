@@ -5,10 +5,9 @@
 #include <dpa_mad.h>
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "transport/api.h"
-#include "gsi/gsi.h"
 #include "wire.h"
-#include "transport/transport.h"
+#include "ctx/ops.h"
+#include "wire/psn.h"
 
 #define GRH_BYTES 40u
 #define OVERTAKEN 4096u /* packets behind the expected one: some sockets' full buffers */
@@ -163,122 +162,6 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 	return !memcmp(n->dst, f->net.src, 16) && !memcmp(n->src, f->net.dst, 16) ? p : NULL;
 }
 
-/*
- * The ACK of a message that came alone waits until its EU finds nothing to do: the application gets
- * its completion first, and the ACK may leave with its answer.
- */
-static void ack_later(struct dpa_hw_qp *qp)
-{
-	struct dpa_hw *hw = qp->hw;
-
-	dpa_spin_lock(&hw->ack_lock);
-	if (!qp->ack_listed) {
-		qp->ack_listed = true;
-		qp->ack_next = hw->ack_list;
-		hw->ack_list = qp;
-	}
-	atomic_store_explicit(&hw->acks_owed, 1, memory_order_release);
-	dpa_spin_unlock(&hw->ack_lock);
-}
-
-void dpa_acks_send(struct dpa_hw *hw)
-{
-	struct dpa_hw_qp *qp, *next;
-
-	for (;;) {
-		dpa_spin_lock(&hw->ack_lock);
-		qp = hw->ack_list;
-		next = qp ? qp->ack_next : NULL;
-		hw->ack_list = next;
-		if (qp)
-			qp->ack_listed = false;
-		if (!next)
-			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
-		dpa_spin_unlock(&hw->ack_lock);
-		if (!qp)
-			return;
-		dpa_qplock_lock(&qp->lock);
-		if (qp->qpn)
-			dpa_responder_flush(qp);
-		dpa_qp_leave(qp);
-	}
-}
-
-/* Not held by what we interrupted, if this is a signal's handler. Others let go of it. */
-static bool is_free(dpa_spin_t *lock)
-{
-	if (!dpa_spin_try(lock))
-		return false;
-	dpa_spin_unlock(lock);
-	return true;
-}
-
-void dpa_acks_leave(struct dpa_hw *hw)
-{
-	struct dpa_hw_qp *qp;
-
-	for (;;) {
-		if (!dpa_spin_try(&hw->ack_lock))
-			return;
-		qp = hw->ack_list;
-		if (qp) {
-			hw->ack_list = qp->ack_next;
-			qp->ack_listed = false;
-		} else {
-			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
-		}
-		dpa_spin_unlock(&hw->ack_lock);
-		if (!qp)
-			return;
-		if (!dpa_qplock_enter_or_note(&qp->lock))
-			continue;
-		/* a lane without room pends the QP */
-		if (qp->qpn && qp->peer && is_free(&qp->peer->tx[qp->lane].lock) &&
-		    is_free(&hw->pend_lock))
-			dpa_responder_flush(qp);
-		dpa_qp_leave(qp);
-	}
-}
-
-void dpa_acks_forget(struct dpa_hw_qp *qp)
-{
-	struct dpa_hw *hw = qp->hw;
-	struct dpa_hw_qp **p = &hw->ack_list;
-
-	dpa_spin_lock(&hw->ack_lock);
-	while (*p && *p != qp)
-		p = &(*p)->ack_next;
-	if (*p)
-		*p = qp->ack_next;
-	qp->ack_listed = false;
-	dpa_spin_unlock(&hw->ack_lock);
-}
-
-static void report(struct dpa_hw_qp *qp)
-{
-	struct dpa_run *r = dpa_me.run;
-
-	if (!r || r->qp != qp)
-		return;
-	dpa_run_flush(r);
-	r->qp = NULL;
-}
-
-void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
-{
-	if (!qp)
-		return;
-	if (dpa_unlikely(qp->xrcd))
-		report(qp);
-	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
-		qp->resp.ack_late = true;
-		ack_later(qp);
-	} else {
-		dpa_responder_flush(qp);
-	}
-	dpa_qp_leave(qp);
-}
-
 void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t packets)
 {
 	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_relaxed);
@@ -305,7 +188,7 @@ void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
 	dpa_count(qp->hw, DPA_CNT_np_ecn_marked_roce_packets, !!(v & DPA_NP_MARKED));
 	if (!(v & DPA_NP_ANSWER) || qp->type == DPA_QP_UD)
 		return;
-	if (dpa_send_cnp(qp))
+	if (qp->ops->notify(qp))
 		dpa_count(qp->hw, DPA_CNT_np_cnp_sent, 1);
 	else
 		dpa_cnp_unsent(&qp->np);
@@ -346,7 +229,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	uint64_t before;
 
 	if (qp != cur) {
-		dpa_pkt_done(cur, true);
+		dpa_pkt_end(cur, true);
 		if (qp) {
 			dpa_qplock_lock(&qp->lock);
 			dpa_pkt_collect(qp);
@@ -385,7 +268,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	if (by_wire)
 		dpa_wire_count_rx(hw, &s, 1);
 	before = dpa_id_progress(qp);
-	dpa_transport_rx(qp, peer, &s, payload);
+	qp->ops->receive(qp, peer, &s, payload);
 	if (by_wire && qp->type != DPA_QP_UD)
 		dpa_id_learn(qp, f, before);
 	return qp;
@@ -461,12 +344,12 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 
 	if (!dpa_frame_check(hw, &f, &pkt))
 		return;
-	if (dpa_unlikely(pkt.dqpn == DPA_MAD_QPN) && !dpa_gsi_in(hw, &f, &pkt, may_forward))
+	if (dpa_unlikely(pkt.dqpn == DPA_MAD_QPN) && !hw->ops->mad(hw, &f, &pkt, may_forward))
 		return;
 	if (may_forward && !dpa_qpn_is_ours(hw, pkt.dqpn)) {
 		if (!dpa_frame_forward(hw, &f, pkt.dqpn))
 			dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
-	dpa_pkt_done(dpa_pkt_deliver(hw, NULL, peer, &f, &pkt), true);
+	dpa_pkt_end(dpa_pkt_deliver(hw, NULL, peer, &f, &pkt), true);
 }

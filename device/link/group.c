@@ -112,7 +112,7 @@ static void leave(struct dpa_udp *u, const uint8_t gid[16])
  */
 static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_group_if *f)
 {
-	int err = suits(&hw->udp, f, gid) ? join_on(&hw->udp, gid, f->index) : 0;
+	int err = suits(hw->udp, f, gid) ? join_on(hw->udp, gid, f->index) : 0;
 
 	if (err == ENOMEM)
 		dpa_log(hw, DPA_LOG_ERR, "the kernel joins no more multicast groups here");
@@ -125,7 +125,7 @@ static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_gr
 /* On all interfaces or none. */
 static int join(struct dpa_hw *hw, const uint8_t gid[16])
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 
 	for (uint32_t i = 0; i < u->nifs; i++)
 		if (join_if(hw, gid, &u->ifs[i])) {
@@ -177,7 +177,7 @@ static struct dpa_group_if without(struct dpa_group_if a, const struct dpa_group
 void dpa_groups_refresh(struct dpa_hw *hw)
 {
 	struct dpa_group_if now[DPA_MAX_GIDS], f;
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	uint32_t n;
 
 	if (dpa_udp_fd(u) < 0)
@@ -210,7 +210,7 @@ static struct dpa_group *find(struct dpa_udp *u, const uint8_t gid[16])
 
 static int add(struct dpa_hw *hw, const uint8_t gid[16])
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	uint32_t room = u->room ? 2 * u->room : 8;
 	struct dpa_group *g;
 
@@ -231,7 +231,7 @@ static int add(struct dpa_hw *hw, const uint8_t gid[16])
 
 int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16])
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	struct dpa_group *g;
 	int ret = 0;
 
@@ -247,7 +247,7 @@ int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16])
 
 void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16])
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	struct dpa_group *g;
 
 	pthread_mutex_lock(&u->group_lock);

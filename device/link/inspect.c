@@ -12,11 +12,10 @@
 #include <string.h>
 #include "ctx/schedule.h"
 #include "link/peer.h"
-#include "transport/api.h"
-#include "direct.h"
+#include "ctx/ops.h"
 #include "inspect.h"
 #include "capture.h"
-#include "transport/transport.h"
+#include "wire/psn.h"
 
 #define CHECK_NS 100000000ull
 
@@ -343,7 +342,7 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	sp.net.sport = source_port(s->src, s->dqpn);
 	sp.net.dport = DPA_ROCE_PORT;
 	sp.net.df = true;
-	dpa_responder_flush(qp);
+	qp->ops->answer(qp);
 	dpa_qp_leave(qp);
 	show_slot(&sp, s, payload, len);
 	return true;
@@ -391,7 +390,7 @@ static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
 	dpa_spin_unlock(&hw->peer_lock);
 	for (; p; p = p->next)
 		dpa_inspect_lanes(p);
-	dpa_grant_all(hw);
+	hw->ops->grant_all(hw);
 }
 
 static int set_faults(struct dpa_hw *hw, const struct dpa_fault_spec *spec)

@@ -82,4 +82,12 @@ static inline void dpa_settle_mine(struct dpa_hw *hw)
 			dpa_tx_kick(me->owed[i]);
 }
 
+/*
+ * How much a peer of this board has taken from us, or that it has not been met. 0: it has taken
+ * all, and does not hold up what was not sent (a rate does, say).
+ */
+uint64_t dpa_peer_taken(const struct dpa_peer *p);
+/* The end of a QP waited for it in vain, and it has taken nothing since. */
+bool dpa_peer_is_spent(const struct dpa_peer *p);
+
 #endif

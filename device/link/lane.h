@@ -36,17 +36,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+#include "ctx/copy.h"
+#include "ctx/qp.h"
 #include "util/lock.h"
 #include "wire/opcode.h"
 
 #define DPA_LANE_SLOTS 1024u
 #define DPA_LANE_DATA  (256u * 1024) /* bytes */
 #define DPA_LANE_UNITS (DPA_LANE_DATA / 64)
-#define DPA_LANES      4u    /* of a process pair, each way; a QP uses one */
 #define DPA_LANE_MTU   8192u /* payload of one slot: it may stand for a run of the QP's packets */
 #define DPA_PKT_EXT    40
-/* All XRC QPs use this one: an ACK of a target is in front of what the program sends behind it. */
-#define DPA_XRC_LANE   (DPA_LANES - 1)
 
 enum dpa_pkt_flags {
 	DPA_PKT_SE = 1 << 0, /* solicited event */
@@ -65,9 +64,8 @@ enum {
 	/* a requester asks whether all was looked at, and the answer (ask.c) */
 	DPA_LINK_LOOKED = 0xfa,
 	DPA_LINK_ASK = 0xfb,
-	/* an Ethernet frame (device/raw), and the transport that its QP is of */
+	/* an Ethernet frame (device/raw) */
 	DPA_LINK_RAW = 0xfc,
-	DPA_BTH_RAW = 0xe0,
 	/* ACKs of several QPs in one slot (struct dpa_acks) */
 	DPA_LINK_ACKS = 0xfd,
 	/* a packet passed on with its addresses (forward.h) */
@@ -219,7 +217,7 @@ struct dpa_more_acks {
 };
 
 /* Payload of a DPA_PKT_PULL packet: where it lies in the sender's memory. */
-#define DPA_PULL_IOV 34
+#define DPA_PULL_IOV DPA_COPY_PIECES
 struct dpa_pull {
 	uint32_t niov;
 	uint32_t epoch; /* of the sending QP (requests): exported word that must not have changed */
@@ -319,6 +317,24 @@ static inline uint32_t dpa_ext_len(uint8_t opcode)
 	if (p & DPA_OPP_RESP)
 		return p & DPA_OPP_AETH ? 16 : 0;
 	return p & (DPA_OPP_IMM | DPA_OPP_INV) ? 8 : 0;
+}
+
+/*
+ * Do the packets that this slot stands for have the path MTU of its receiver? On a ring the sender
+ * writes its own path MTU (bytes) beside a payload that lies outside the slot; what lies within is
+ * shorter than every path MTU. A frame was held to the receiver's path MTU when it came.
+ */
+static inline bool dpa_same_mtu(uint32_t mtu, const struct dpa_slot *s)
+{
+	const uint32_t theirs = ((const struct dpa_ext *)s->ext)->path_mtu;
+
+	return (s->flags & (DPA_PKT_INSLOT | DPA_PKT_MTU)) || !s->len || !theirs || theirs == mtu;
+}
+
+/* Bytes of the packets that it stands for, the last one aside. */
+static inline uint32_t dpa_slot_mtu(uint32_t mtu, const struct dpa_slot *s)
+{
+	return dpa_same_mtu(mtu, s) ? mtu : ((const struct dpa_ext *)s->ext)->path_mtu;
 }
 
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");

@@ -50,13 +50,13 @@ struct dpa_peer {
 	 * How much the peer had taken when the end of a QP waited for it in vain; 0: none did, or
 	 * it had taken all.
 	 * Written and read by threads that destroy QPs, relaxed: a thread that misses it waits
-	 * its own time (ctx/leave.c).
+	 * its own time (cmd/leave.c).
 	 */
 	_Atomic uint64_t left_at;
 	struct dpa_door *door;
 	const struct dpa_export *export;
 	/* its shared memory, and which areas of it are mapped here; NULL: none was ever
-	 * (link/area.c) */
+	 * (direct/area.c) */
 	int share_fd;
 	dpa_spin_t map_lock;
 	_Atomic(struct dpa_area_map *) maps;
@@ -66,19 +66,17 @@ struct dpa_peer {
 	struct dpa_peer *next; /* all peers ever */
 };
 
+#define DPA_LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
+
 int dpa_link_init(struct dpa_hw *hw);
 void dpa_link_fini(struct dpa_hw *hw);
 /* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
-void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
-/*
- * Takes what the processes of this adapter instance have published for this one before the call.
- * Waits for a thread that drains a lane. No lock may be held.
- */
-void dpa_peers_drain(struct dpa_hw *hw);
 void dpa_peer_doubt(struct dpa_peer *p);
-/* Asks the board about the doubtful; true if some still are. Service thread. */
-bool dpa_peers_check(struct dpa_hw *hw);
+void dpa_peer_forget_fds(struct dpa_peer *p);
+/* hot.c: under no lock. Watches a lane from now on; does so no more. */
+void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
+void dpa_hot_drop(struct dpa_hw *hw, struct dpa_rx *rx);
 /* Parked EU, twice a second: those that could not be reached are tried again. */
 void dpa_peers_meet(struct dpa_hw *hw);
 void dpa_sock_listen_again(struct dpa_hw *hw);

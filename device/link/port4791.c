@@ -49,13 +49,22 @@
 #define GATE_PATIENCE 200000000ull /* ns; then whoever keeps the name is ignored */
 #define GATE_TICKS    3		   /* the same for the parked EU: ticks in a row */
 
-void dpa_udp_init(struct dpa_udp *u)
+struct dpa_udp *dpa_udp_new(void)
 {
-	memset(u, 0, sizeof(*u));
+	struct dpa_udp *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
 	pthread_mutex_init(&u->lock, NULL);
 	u->fd = u->name_fd = -1;
 	dpa_fwd_init(u);
 	dpa_groups_init(u);
+	return u;
+}
+
+void dpa_udp_free(struct dpa_udp *u)
+{
+	free(u);
 }
 
 void dpa_udp_abandon(struct dpa_udp *u)
@@ -161,9 +170,9 @@ static int gate_enter(uint64_t patience, bool *mine)
 
 static void log_once(struct dpa_hw *hw, int err, const char *holder)
 {
-	if (hw->udp.logged == err)
+	if (hw->udp->logged == err)
 		return;
-	hw->udp.logged = err;
+	hw->udp->logged = err;
 	if (err == EADDRINUSE)
 		dpa_log(hw, DPA_LOG_ERR, "no connection to other hosts: UDP port %d is held by %s",
 			DPA_ROCE_PORT, holder);
@@ -189,7 +198,7 @@ static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *ho
 		if (who != DPA_HOLDER_OTHER)
 			break;
 	}
-	atomic_store_explicit(&hw->udp.holder_uid, uid, memory_order_relaxed);
+	atomic_store_explicit(&hw->udp->holder_uid, uid, memory_order_relaxed);
 	return who;
 }
 
@@ -202,8 +211,8 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	*who = who_stays(hw, inode, holder, len);
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
-	hw->udp.name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
-	if (!bind_any(fd, hw->udp.family))
+	hw->udp->name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
+	if (!bind_any(fd, hw->udp->family))
 		return 0;
 	if (errno != EADDRINUSE)
 		return errno;
@@ -219,7 +228,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 /* Under u->lock. The parked EU does not wait for the gate: any user can keep its name. */
 static int try_open(struct dpa_hw *hw, bool may_wait)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
 	char holder[128] = "";
 	uint64_t inode = 0;
@@ -267,7 +276,7 @@ out:
 
 int dpa_udp_open(struct dpa_hw *hw)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	int err = 0;
 
 	if (atomic_load_explicit(&u->state, memory_order_acquire) != DPA_UDP_CLOSED)
@@ -281,7 +290,7 @@ int dpa_udp_open(struct dpa_hw *hw)
 
 void dpa_udp_tick(struct dpa_hw *hw)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 
 	if (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND) {
 		pthread_mutex_lock(&u->lock);
@@ -296,12 +305,12 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 {
 	int fd;
 
-	atomic_store_explicit(&hw->udp.hops, true, memory_order_release);
-	fd = dpa_udp_fd(&hw->udp);
+	atomic_store_explicit(&hw->udp->hops, true, memory_order_release);
+	fd = dpa_udp_fd(hw->udp);
 	if (fd < 0)
 		return; /* another board has the port: when it is ours */
 	set_on(fd, SOL_IP, IP_RECVTTL);
-	if (hw->udp.family == AF_INET6) {
+	if (hw->udp->family == AF_INET6) {
 		set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT);
 		set_on(fd, SOL_IPV6, IPV6_FLOWINFO);
 	}
@@ -338,12 +347,12 @@ static bool has_datagrams(int fd)
 void dpa_udp_leave(struct dpa_hw *hw, bool takes)
 {
 	uint64_t until = dpa_now_ns() + LEAVE_NS;
-	int cancel, fd = dpa_udp_fd(&hw->udp);
+	int cancel, fd = dpa_udp_fd(hw->udp);
 
 	if (fd < 0)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	receive_no_more(&hw->udp, fd);
+	receive_no_more(hw->udp, fd);
 	dpa_steer_leave(hw);
 	while ((has_datagrams(fd) || dpa_fwd_waits(hw)) && dpa_now_ns() < until)
 		if (!takes || dpa_udp_rx(hw) <= 0)
@@ -353,7 +362,7 @@ void dpa_udp_leave(struct dpa_hw *hw, bool takes)
 
 void dpa_udp_close(struct dpa_hw *hw)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 
 	dpa_udp_abandon(u);
 	dpa_steer_leave(hw); /* the port was taken over since dpa_udp_leave() */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "pcc/pcc.h"
 #include "ctx/hw.h"
-#include "ctx/mcast.h"
+#include "port/port.h"
 #include "link/kick.h"
 #include "util/sys.h"
 #include "wire.h"

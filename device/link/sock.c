@@ -3,7 +3,7 @@
  * The introduction of two processes of a board: one connects to the other's abstract socket
  * "\0dpa/<board>/<slot>.<generation>" and both send a hello with six descriptors: lanes, exported
  * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting
- * application, the memory that registered memory is exchanged for (ctx/share.h). Nobody waits for
+ * application, the memory that registered memory is exchanged for (direct/share.h). Nobody waits for
  * anybody: what cannot be sent yet stays in the SQ. Two that connect to each other at once say the
  * same things twice, which is harmless.
  */
@@ -21,10 +21,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ctx/hw.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/peer.h"
 #include "util/sys.h"
-#include "ctx/share.h"
 #include "link/fds.h"
 #include "link/sock.h"
 
@@ -93,7 +92,7 @@ static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_
 {
 	struct hello h = hello_of(hw, kind);
 	/* where nothing is ever shared: anything that nobody takes for it */
-	int share = hw->share && hw->share->pages.fd >= 0 ? hw->share->pages.fd : hw->door_fd;
+	int share = hw->share_fd >= 0 ? hw->share_fd : hw->door_fd;
 	int fds[HELLO_FDS] = {p->tx_fd,	   hw->export_fd, hw->door_fd,
 			      hw->wake_fd, hw->wait_fd,	  share};
 	union {

@@ -31,12 +31,4 @@ struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen);
 void dpa_peer_set_rx(struct dpa_peer *p, void *map);
 void dpa_peer_up(struct dpa_peer *p);
-/*
- * eu/drain.c: carries out one batch of packets. Returns their number. 0: the ring is empty, its first
- * packet must wait (for a receive, for a replica of an XRC target), or, but not with _wait, another
- * thread drains it. Context: no lock is held.
- */
-int dpa_lane_drain(struct dpa_rx *rx);
-int dpa_lane_drain_wait(struct dpa_rx *rx);
-
 #endif

@@ -24,6 +24,7 @@
 #include "ctx/hw.h"
 #include "link/frame.h"
 #include "link/steer.h"
+#include "link/udp.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
 #define SO_ATTACH_REUSEPORT_CBPF 51
@@ -150,8 +151,8 @@ static bool rebuild(struct dpa_hw *hw)
 	prog.len = (unsigned short)n;
 	/* where a filter forbids it the kernel spreads packets by hash: right, with more ways */
 	if (n > 0)
-		dpa_sys_setsockopt(dpa_udp_fd(&hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF,
-				   &prog, sizeof(prog));
+		dpa_sys_setsockopt(dpa_udp_fd(hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
+				   sizeof(prog));
 	/* who has left meanwhile has made none */
 	dpa_board_steer_end(hw->board, has_joined(hw), want);
 	return true;
@@ -183,7 +184,7 @@ static void ask(struct dpa_hw *hw)
 /* The parked EU looks at once. */
 static void soon(struct dpa_hw *hw)
 {
-	atomic_store_explicit(&hw->udp.soon, 1, memory_order_release);
+	atomic_store_explicit(&hw->udp->soon, 1, memory_order_release);
 	dpa_wake_self(hw);
 }
 
@@ -213,10 +214,10 @@ void dpa_steer_join(struct dpa_hw *hw)
 void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
 {
 	uint32_t block = (qpn & DPA_QPN_INDEX) / DPA_BOARD_QPN_BLOCK;
-	_Atomic uint64_t *word = &hw->udp.steered[block / 64];
+	_Atomic uint64_t *word = &hw->udp->steered[block / 64];
 	uint64_t bit = 1ull << (block % 64);
 
-	if (dpa_udp_fd(&hw->udp) < 0 ||
+	if (dpa_udp_fd(hw->udp) < 0 ||
 	    (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit))
 		return;
 	atomic_fetch_add_explicit(&dpa_board_steer(hw->board)->want, 1, memory_order_release);
@@ -235,7 +236,7 @@ void dpa_steer_leave(struct dpa_hw *hw)
 /* Packets still take the long way although nothing is said to have changed: all over again. */
 static void doubt(struct dpa_hw *hw)
 {
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	uint64_t n = atomic_load_explicit(&u->detours, memory_order_relaxed);
 	uint64_t now = dpa_now_ns();
 
@@ -256,7 +257,7 @@ static void doubt(struct dpa_hw *hw)
 void dpa_steer_tick(struct dpa_hw *hw)
 {
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
-	struct dpa_udp *u = &hw->udp;
+	struct dpa_udp *u = hw->udp;
 	uint32_t block = atomic_load_explicit(&hw->board->qpn_block, memory_order_relaxed);
 
 	if (dpa_udp_fd(u) < 0)

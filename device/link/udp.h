@@ -85,7 +85,9 @@ static inline int dpa_udp_fd(const struct dpa_udp *u)
  * decoded; it is done with then. Any thread.
  */
 bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n);
-void dpa_udp_init(struct dpa_udp *u);
+/* At open and at close of the device. NULL: ENOMEM. */
+struct dpa_udp *dpa_udp_new(void);
+void dpa_udp_free(struct dpa_udp *u);
 /* In a forked child: drops the descriptors. */
 void dpa_udp_abandon(struct dpa_udp *u);
 void dpa_groups_init(struct dpa_udp *u);

@@ -10,14 +10,13 @@
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <dpa_mad.h>
-#include "ctx/mcast.h"
+#include "port/port.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "transport/api.h"
-#include "gsi/gsi.h"
 #include "wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
+#include "link/udp.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -112,7 +111,7 @@ static void deliver_run(struct batch *b)
 	}
 	qp = atomic_load_explicit(&hw->qp_tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != b->cur) {
-		dpa_pkt_done(b->cur, true);
+		dpa_pkt_end(b->cur, true);
 		if (qp) {
 			dpa_qplock_lock(&qp->lock);
 			dpa_pkt_collect(qp);
@@ -128,7 +127,7 @@ static void deliver_run(struct batch *b)
 		join(qp, r, &s, &v);
 		dpa_wire_count_rx(hw, &s, r->n);
 		before = dpa_id_progress(qp);
-		dpa_transport_rx(qp, peer, &s, (const uint8_t *)&v);
+		qp->ops->receive(qp, peer, &s, (const uint8_t *)&v);
 		dpa_id_learn(qp, &r->f, before);
 	}
 	r->n = 0;
@@ -176,7 +175,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		b->cur = dpa_group_deliver(b->hw, b->cur, f, pkt);
 		return;
 	}
-	if (dpa_unlikely(pkt->dqpn == DPA_MAD_QPN) && !dpa_gsi_in(b->hw, f, pkt, true))
+	if (dpa_unlikely(pkt->dqpn == DPA_MAD_QPN) && !b->hw->ops->mad(b->hw, f, pkt, true))
 		return;
 	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt->dqpn))) {
 		if (!dpa_frame_forward(b->hw, f, pkt->dqpn))
@@ -322,11 +321,11 @@ static void ack_stream(struct batch *b)
 		return;
 	b->bytes = 0;
 	if (b->cur)
-		dpa_responder_flush(b->cur);
+		b->cur->ops->answer(b->cur);
 }
 
 /*
- * May the ACK? Whoever waits for one message hears of it before its sender does: dpa_pkt_done().
+ * May the ACK? Whoever waits for one message hears of it before its sender does: dpa_pkt_end().
  * Where it is long it is put off once: its sender may wait for the window.
  */
 static bool may_wait(const struct batch *b)
@@ -337,7 +336,7 @@ static bool may_wait(const struct batch *b)
 
 int dpa_udp_rx(struct dpa_hw *hw)
 {
-	int fd = dpa_udp_fd(&hw->udp);
+	int fd = dpa_udp_fd(hw->udp);
 	/* open: what comes must be taken, although nobody here has a way to another host yet */
 	struct dpa_wire *w = fd < 0 ? NULL : dpa_wire_get(hw);
 	uint32_t segments = 0;
@@ -371,7 +370,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 		ack_stream(&b);
 	}
 	deliver_run(&b);
-	dpa_pkt_done(b.cur, !may_wait(&b));
+	dpa_pkt_end(b.cur, !may_wait(&b));
 	dpa_me.run = NULL;
 	w->rx_idle = !b.packets;
 	dpa_spin_unlock(&w->rx_lock);

@@ -13,13 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "link/kick.h"
-#include "transport/api.h"
 #include "ctx/thread.h"
 #include "inspect.h"
 #include "wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
-#include "transport/transport.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103

@@ -13,6 +13,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
 #include "frame.h"
@@ -169,6 +170,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn);
  * copies may wait: nothing that points into an application's memory (DPA_PKT_PULL).
  */
 void dpa_wire_cork(struct dpa_tx *tx);
+/* Sends what waits for company. No lock may be held. */
+void dpa_corks_send(struct dpa_hw *hw);
 
 /* 40 bytes as a UD receive has them in front: the IP header that came, for IPv4 in the last 20. */
 void dpa_grh_make(uint8_t *grh, const struct dpa_roce_net *net, uint32_t udp_payload);
@@ -219,8 +222,11 @@ static inline void dpa_pkt_collect(struct dpa_hw_qp *qp)
 	if (dpa_unlikely(qp->xrcd) && dpa_me.run)
 		dpa_me.run->qp = qp;
 }
-/* Lets go of a QP behind dpa_pkt_deliver(): sends what it owes, a plain ACK perhaps later (not
- * soon). NULL is allowed. */
-void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);
+/* The end of what dpa_pkt_deliver() began: unlocks. A plain ACK may wait (not soon). */
+static inline void dpa_pkt_end(struct dpa_hw_qp *qp, bool soon)
+{
+	if (qp)
+		qp->ops->done(qp, soon);
+}
 
 #endif

@@ -187,4 +187,10 @@ int dpa_port_hide(enum dpa_cfg_gid_order order, struct dpa_port_addr *addrs, int
 /* Makes the table hold exactly these; true if that changed anything. Under port->lock. */
 bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n);
 
+/* ff00::/8, or 224.0.0.0/4 as an IPv6 address */
+static inline bool dpa_gid_is_mcast(const uint8_t gid[16])
+{
+	return gid[0] == 0xff || (dpa_gid_is_v4(gid) && gid[12] >> 4 == 0xe);
+}
+
 #endif

@@ -5,7 +5,7 @@
  */
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"

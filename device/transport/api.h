@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "ctx/hw.h"
 #include "link/lane.h"
+#include "link/wire.h"
 
 struct dpa_hw_qp;
 struct dpa_peer;
@@ -51,14 +52,17 @@ bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
 /* None that was taken over for this peer is in anybody's hand any more. No QP's lock may be held.
  */
 void dpa_acks_wait(struct dpa_peer *peer);
-/* Sends the ACKs that wait (link/frame.c). No lock may be held. */
+/* Sends the ACKs that wait (transport/acks.c). No lock may be held. */
 void dpa_acks_send(struct dpa_hw *hw);
 /* The same at exit(): no lock is waited for, whoever has one. ACKs under such a lock are lost. */
 void dpa_acks_leave(struct dpa_hw *hw);
+/*
+ * Lets go of a QP behind dpa_pkt_deliver(): sends what it owes, a plain ACK perhaps later (not
+ * soon). NULL is allowed.
+ */
+void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);
 /* A QP that goes away owes none. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);
-/* The same for packets that wait for company (link/udp_tx.c). */
-void dpa_corks_send(struct dpa_hw *hw);
 static inline void dpa_acks_settle(struct dpa_hw *hw)
 {
 	if (dpa_unlikely(atomic_load_explicit(&hw->corks, memory_order_acquire)))

@@ -3,7 +3,7 @@
  */
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "req_state.h"

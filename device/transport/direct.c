@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The direct path, the requester's part: RDMA WRITE, READ and, in memory that is mapped here,
- * atomics that the initiator carries out itself. What must hold is in link/direct.h; what is not as
+ * atomics that the initiator carries out itself. What must hold is in direct/direct.h; what is not as
  * it must be is left to the packets.
  *
  * Where it is slower it is not taken: a list of small messages to memory that is not mapped goes by
@@ -21,10 +21,10 @@
 #include "util/clock.h"
 #include "ctx/cq.h"
 #include "ctx/mr.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 #define ALWAYS	 DPA_DIRECT_ALWAYS
 #define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */

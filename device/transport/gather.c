@@ -8,10 +8,10 @@
 #include <errno.h>
 #include "ctx/mr.h"
 #include "ctx/qp.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport.h"
-#include "ctx/share.h"
+#include "direct/share.h"
 
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 {
@@ -288,7 +288,7 @@ uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t
 		src[i].iov_base = (void *)(uintptr_t)p.iov[i].addr;
 		src[i].iov_len = p.iov[i].len;
 	}
-	return dpa_copy_pull(peer, &dst, 1, src, (int)p.niov, n) ? DPA_SYN_LOCAL_FAULT : 0;
+	return dpa_copy_pull(peer->pid, &dst, 1, src, (int)p.niov, n) ? DPA_SYN_LOCAL_FAULT : 0;
 }
 
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,

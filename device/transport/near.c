@@ -13,7 +13,7 @@
 #include "ctx/qp.h"
 #include "link/kick.h"
 #include "transport.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 /* Under one hazard, not counted yet. */
 struct batch {

@@ -11,7 +11,7 @@
  *   (4) none is left: open = 0, fence               (e) done[piece] = serial
  *   (5) waits for those that it did not take        (f) hazard = 0
  *
- * (d) is one restartable sequence, as on the direct path (link/direct.h): who was interrupted
+ * (d) is one restartable sequence, as on the direct path (direct/direct.h): who was interrupted
  * before its system call looks at `open` again. For a piece (5) ends with (e), or when the sender
  * has no hazard any more that may do harm: then the receiver fetches that piece, too, and what is
  * wrong with it is its own to find. A sender that reads words of a newer job between (b) and (c)
@@ -23,11 +23,11 @@
  */
 #include <errno.h>
 #include "ctx/qp.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 /* A shorter one is there before a second hand is: alone 128 KiB take 8.4 us, together 10.8. */
 #define TOGETHER_MIN (256u * 1024)
@@ -98,7 +98,7 @@ static int fetch_piece(const struct fetch *f, uint32_t k)
 	const struct iovec to = {.iov_base = f->to + at, .iov_len = n};
 	const struct iovec from = {.iov_base = f->from + at, .iov_len = n};
 
-	return dpa_copy_pull(f->peer, &to, 1, &from, 1, n);
+	return dpa_copy_pull(f->peer->pid, &to, 1, &from, 1, n);
 }
 
 /* (1), (2) */
@@ -209,7 +209,7 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	if (dst->iov_len < TOGETHER_MIN || cnt > 2 || p->niov != 1 || p->rkey ||
 	    atomic_load_explicit(&rx->no_jobs, memory_order_relaxed) ||
 	    !dpa_spin_try(&rx->job_lock))
-		return dpa_copy_pull(peer, dst, cnt, src, (int)p->niov, s->len);
+		return dpa_copy_pull(peer->pid, dst, cnt, src, (int)p->niov, s->len);
 	f.peer = peer;
 	f.rx = rx;
 	f.len = (uint32_t)dst->iov_len;
@@ -223,7 +223,7 @@ static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	/* of a WRITE the number that it ends with: behind all others, whoever brought those */
 	rest.iov_base = f.from + f.len;
 	rest.iov_len = dst[1].iov_len;
-	return dpa_copy_pull(peer, &dst[1], 1, &rest, 1, rest.iov_len);
+	return dpa_copy_pull(peer->pid, &dst[1], 1, &rest, 1, rest.iov_len);
 }
 
 uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,

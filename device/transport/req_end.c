@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* How requests end that nobody answers: a peer that died, one that is silent, a QP in error. */
 #include "util/clock.h"
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/peer.h"
 #include "transport/api.h"
 #include "transport.h"

@@ -6,14 +6,14 @@
 #include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
-#include "ctx/mw.h"
-#include "ctx/xrc_branch.h"
+#include "transport/mw.h"
+#include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "quick.h"
 #include "req_state.h"
 #include "transport.h"
-#include "raw/raw.h"
+#include "ctx/ops.h"
 #include "link/fds.h"
 #include "link/wire.h"
 
@@ -703,13 +703,11 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 /* Datagrams and raw packets: each WQE for itself. */
 static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
 {
-	int (*send)(struct dpa_hw_qp *, uint32_t, const struct dpa_wqe_ctrl *) =
-		qp->type == DPA_QP_RAW ? dpa_raw_send : dpa_ud_send;
 	struct dpa_req *r = &qp->req;
 	int n = 0;
 
 	while (r->send_idx != pi && n < BUDGET && !r->fence_sq) {
-		if (send(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
+		if (qp->ops->send_one(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
 			dpa_ud_flush(qp);
 			return n; /* pended or failed */
 		}

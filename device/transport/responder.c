@@ -5,18 +5,18 @@
  */
 #include "ctx/cq.h"
 #include "ctx/mr.h"
-#include "ctx/mw.h"
+#include "transport/mw.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
 #include "resp_check.h"
 #include "tag.h"
-#include "ctx/share.h"
-#include "link/direct.h"
+#include "direct/share.h"
+#include "direct/direct.h"
 #include "link/wire.h"
 
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
@@ -382,7 +382,7 @@ static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 
 /*
  * One atomic of this function at a time: IBV_ATOMIC_HCA. Where peers have the memory mapped theirs
- * are the processor's (link/direct.h), and so is this.
+ * are the processor's (direct/direct.h), and so is this.
  */
 /* IBA 9.4/atomic-one, 9.9/memory */
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "quick.h"
 #include "transport.h"
-#include "link/direct.h"
-#include "raw/raw.h"
+#include "direct/direct.h"
+#include "ctx/ops.h"
 
 /* IBA 9.6/state */
 static bool receives(const struct dpa_hw_qp *qp)
@@ -162,7 +162,7 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {
-		dpa_raw_rx(qp, s, payload);
+		qp->ops->receive_one(qp, s, payload);
 		return;
 	}
 	if (dpa_op_props(s->opcode) & DPA_OPP_RESP) {

@@ -43,24 +43,6 @@ static inline uint32_t dpa_slot_run(const struct dpa_hw_qp *qp)
 }
 
 /*
- * Do the packets that this slot stands for have the path MTU of its receiver? On a ring the sender
- * writes its own path MTU (bytes) beside a payload that lies outside the slot; what lies within is
- * shorter than every path MTU. A frame was held to the receiver's path MTU when it came.
- */
-static inline bool dpa_same_mtu(uint32_t mtu, const struct dpa_slot *s)
-{
-	const uint32_t theirs = ((const struct dpa_ext *)s->ext)->path_mtu;
-
-	return (s->flags & (DPA_PKT_INSLOT | DPA_PKT_MTU)) || !s->len || !theirs || theirs == mtu;
-}
-
-/* Bytes of the packets that it stands for, the last one aside. */
-static inline uint32_t dpa_slot_mtu(uint32_t mtu, const struct dpa_slot *s)
-{
-	return dpa_same_mtu(mtu, s) ? mtu : ((const struct dpa_ext *)s->ext)->path_mtu;
-}
-
-/*
  * May a slot with these properties be taken by a receiver of this path MTU? Where the two ends have
  * different path MTUs only a message of one packet that fits both is right (IBA 9.7.4.1.6): the
  * first of several is longer than the receiver's packets, or shorter and not the last.

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/hw.h"
-#include "ctx/leave.h"
-#include "ctx/mcast.h"
+#include "link/kick.h"
+#include "port/port.h"
 #include "link/kick.h"
 #include "transport.h"
 #include "link/fds.h"

@@ -2,12 +2,12 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "link/stage.h"
+#include "ctx/stage.h"
 #include "transport.h"
 #include "resp_check.h"
 #include "writes.h"
-#include "ctx/share.h"
-#include "link/direct.h"
+#include "direct/share.h"
+#include "direct/direct.h"
 
 /* The QP is between two messages and hears this peer. */
 static bool is_ready(const struct dpa_hw_qp *qp, const struct dpa_peer *peer)

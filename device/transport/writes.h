@@ -11,7 +11,7 @@
 
 #include "ctx/qp.h"
 #include "link/peer.h"
-#include "link/stage.h"
+#include "ctx/stage.h"
 
 #define DPA_WRITES_MAX 1024u /* bytes of one: of longer ones the copy counts, not the call */
 

@@ -143,7 +143,7 @@ static void go_remote(struct fuzz *f)
 	}
 	th->b.qp->peer = p;
 	th->b.qp->tx = NULL;
-	atomic_store(&th->hw->udp.fd, 0); /* nobody calls the system with it */
+	atomic_store(&th->hw->udp->fd, 0); /* nobody calls the system with it */
 	atomic_store(&th->hw->wire, &wire);
 }
 
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			th_tick(f.th);
 	}
 	look(&f);
-	atomic_store(&f.th->hw->udp.fd, -1);
+	atomic_store(&f.th->hw->udp->fd, -1);
 	fuzz_end(&f);
 	return 0;
 }

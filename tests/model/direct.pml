@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * direct.pml - hazards and revocation of the direct path (device/link/direct.h): INITIATORS that
+ * direct.pml - hazards and revocation of the direct path (device/direct/direct.h): INITIATORS that
  * copy by themselves, one owner that takes a region back and registers it anew, under the same key
  * at the other of two addresses. README.md says what is checked and what is left out.
  *

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ctx/thread.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/peer.h"
 
 #define PAGE  65536u /* of any machine */
@@ -294,18 +294,18 @@ Test(copy, pulled_from_another_process)
 		cr_skip_test("process_vm_readv is not allowed here");
 	}
 	cr_expect_not(dpa_copy_probe(peer.pid, (uintptr_t)&probe, probe + 1), "another's memory");
-	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, 0), 0);
-	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), 0);
+	cr_expect_eq(dpa_copy_pull(peer.pid, &dst, 1, &src, 1, 0), 0);
+	cr_expect_eq(dpa_copy_pull(peer.pid, &dst, 1, &src, 1, PAGE), 0);
 	cr_expect_eq(own[0], 0x5a);
 	cr_expect_eq(own[PAGE - 1], 0x5a);
 	src.iov_base = mem + 2 * PAGE - 16;
-	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), EFAULT, "its hole");
+	cr_expect_eq(dpa_copy_pull(peer.pid, &dst, 1, &src, 1, PAGE), EFAULT, "its hole");
 	src.iov_base = mem;
 	dst.iov_base = mem + 2 * PAGE;
-	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), EFAULT, "ours");
+	cr_expect_eq(dpa_copy_pull(peer.pid, &dst, 1, &src, 1, PAGE), EFAULT, "ours");
 	dst.iov_base = own;
 	close(go[1]);
 	cr_assert_eq(waitpid(peer.pid, NULL, 0), peer.pid);
-	cr_expect_eq(dpa_copy_pull(&peer, &dst, 1, &src, 1, PAGE), ESRCH);
+	cr_expect_eq(dpa_copy_pull(peer.pid, &dst, 1, &src, 1, PAGE), ESRCH);
 	close(go[0]);
 }

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "ctx/thread.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 
 #define PAGE  65536u /* of any machine */
 #define BYTES (4u * PAGE)

@@ -6,6 +6,7 @@
 #include "eu/progress.h"
 #include "harness.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 #define LOG_CQ 4u
 #define FULL   (1u << LOG_CQ)

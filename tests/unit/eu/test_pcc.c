@@ -14,6 +14,7 @@
 #include "eu/eu.c"
 #include "harness.h"
 #include "link/wire.h"
+#include "link/udp.h"
 
 TestSuite(eu_pcc, .timeout = 60);
 
@@ -78,14 +79,14 @@ static void setup(void)
 {
 	th = th_new(&(struct th_opt){.psn = 7, .retry = 7, .timeout = 20, .wire = true});
 	dpa_pcc_init(&th->a.qp->pcc, &tell, NULL, th_now);
-	atomic_store(&th->hw->udp.fd, open("/dev/null", O_RDONLY | O_CLOEXEC));
+	atomic_store(&th->hw->udp->fd, open("/dev/null", O_RDONLY | O_CLOEXEC));
 	atomic_store(&psn, 7);
 	cr_assert_eq(dpa_eu_init(th->hw), 0);
 }
 
 static void teardown(void)
 {
-	int fd = atomic_exchange(&th->hw->udp.fd, -1);
+	int fd = atomic_exchange(&th->hw->udp->fd, -1);
 
 	dpa_eu_detach(th->a.qp);
 	dpa_eu_fini(th->hw);

@@ -5,8 +5,9 @@
 #include "ctx/schedule.h"
 #include "link/peer.h"
 #include "transport/api.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 #include "link/inspect.h"
+#include "ctx/ops.h"
 
 uint64_t st_now = 1000000000;
 uint32_t dpa_spin_pauses = 200;
@@ -54,7 +55,7 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 {
 }
 
-void dpa_responder_flush(struct dpa_hw_qp *qp)
+static void answer(struct dpa_hw_qp *qp)
 {
 }
 
@@ -62,6 +63,10 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 {
 }
 
-void dpa_grant_all(struct dpa_hw *hw)
+static void grant_all(struct dpa_hw *hw)
 {
 }
+
+static const struct dpa_qp_ops qp_ops = {.answer = answer};
+extern const struct dpa_hw_ops hw_ops;
+const struct dpa_hw_ops hw_ops = {.rdma = &qp_ops, .grant_all = grant_all};

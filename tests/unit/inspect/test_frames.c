@@ -5,8 +5,10 @@
 #include "ctx/hw.h"
 #include "link/peer.h"
 #include "link/inspect.h"
+#include "ctx/ops.h"
 
 extern uint64_t st_now;
+extern const struct dpa_hw_ops hw_ops;
 
 static struct dpa_hw hw;
 static struct dpa_board board;
@@ -29,6 +31,7 @@ static void open_with(const char *faults)
 
 	memset(&hw, 0, sizeof(hw));
 	hw.board = &board;
+	hw.ops = &hw_ops;
 	hw.cnt = cnt;
 	board.self = &self;
 	cr_assert(dpa_fault_parse(faults, &hw.cfg.fault));

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ctx/hw.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/peer.h"
 #include "link/sock.h"
 
@@ -124,6 +124,7 @@ static void setup(void)
 	hw->board = &board;
 	hw->export_fd = memfd(sizeof(struct dpa_export));
 	hw->door_fd = memfd(4096);
+	hw->share_fd = -1;
 	hw->export = mmap(NULL, sizeof(*hw->export), PROT_READ | PROT_WRITE, MAP_SHARED,
 			  hw->export_fd, 0);
 	cr_assert_neq(hw->export, MAP_FAILED);

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ctx/schedule.h"
-#include "link/copy.h"
+#include "ctx/copy.h"
 #include "link/peer.h"
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "gsi/gsi.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "link/wire.h"
+#include "eu/peer_end.h"
+#include "eu/drain.h"
+#include "ctx/ops.h"
 
 enum { SLOT = 3 };
 
@@ -80,10 +83,6 @@ int dpa_lane_drain_wait(struct dpa_rx *rx)
 	return 0;
 }
 
-void dpa_hot_add(struct dpa_hw *h, struct dpa_rx *rx)
-{
-}
-
 void dpa_wake_self(struct dpa_hw *h)
 {
 }
@@ -92,9 +91,11 @@ void dpa_areas_unmap(struct dpa_peer *p)
 {
 }
 
-void dpa_grant_all(struct dpa_hw *h)
+static void grant_all(struct dpa_hw *h)
 {
 }
+
+static const struct dpa_hw_ops ops = {.grant_all = grant_all};
 
 void dpa_inspect_lanes(struct dpa_peer *p)
 {
@@ -146,6 +147,7 @@ static void setup(void)
 	memset(&board, 0, sizeof(board));
 	board.slot = board.gen = 1;
 	hw->board = &board;
+	hw->ops = &ops;
 	hw->cnt = counters;
 	hw->epfd = -1;
 	hw->slab = calloc(4, sizeof(*hw->slab));

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "ctx/export.h"
 #include "ctx/qp.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 /* The wake-up page: one bit of `summary`, and the bit of its word in `any`. */
 Test(processes, each_has_a_bit_in_the_wake_up_page)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include "knobs.h"
 #include "link/peer.h"
-#include "ctx/share.h"
-#include "link/direct.h"
+#include "direct/share.h"
+#include "direct/direct.h"
 #include "tests/unit/transport/harness.h"
 
 #define ENTRY 5u /* of the region */

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ctx/pages.h"
+#include "direct/pages.h"
 
 #define ROOM  (1ull << 36)
 #define BYTES (1ull << 62)

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <unistd.h>
-#include "eu/rest.h"
+#include "util/rest.h"
 
 uint32_t dpa_spin_pauses = 200;
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include "ctx/export.h"
 #include "ctx/hw.h"
-#include "ctx/share.h"
-#include "link/direct.h"
+#include "direct/share.h"
+#include "direct/direct.h"
 #include "tests/unit/transport/harness.h"
 
 #define PAGE  DPA_PAGE

@@ -6,6 +6,7 @@
 #include "link/lane.h"
 #include "harness.h"
 #include "link/wire.h"
+#include "transport/api.h"
 
 /* A request of A's, n packets ahead of what B expects; from the wire. */
 static void ahead(struct th *th, uint32_t n)

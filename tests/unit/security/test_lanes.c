@@ -5,6 +5,7 @@
 #include "link/lane.h"
 #include "harness.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 #define MTU 1024u
 

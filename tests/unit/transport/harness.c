@@ -8,9 +8,11 @@
 #include "link/peer.h"
 #include "transport/api.h"
 #include "eu/progress.h"
-#include "ctx/share.h"
+#include "direct/share.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
+#include "link/udp.h"
+#include "ctx/ops.h"
 
 /* ---------------------------------------------------------------- function */
 
@@ -69,11 +71,15 @@ static void make_hw(struct th *th, bool pull)
 		.gen = 1, .board_num = 1, .self = &th->self, .counters = th->counters};
 	hw->board = &th->board;
 	hw->cnt = th->counters;
+	hw->ops = &dpa_ops;
 	hw->pid = getpid();
 	hw->pvm_self = true;
 	hw->door = &th->door;
-	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
-	atomic_store(&hw->udp.fd, -1);
+	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
+		hw->share_fd = -1;
+	hw->udp = calloc(1, sizeof(*hw->udp));
+	cr_assert_not_null(hw->udp);
+	atomic_store(&hw->udp->fd, -1);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_init(&hw->ctl, NULL);
 	hw->alive = zero_pages(4096);

@@ -8,6 +8,7 @@
 #include "transport/api.h"
 #include "harness.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 /* Two connected QPs that use the same lane, a receive and a SEND each. */
 static struct th *both_sent(void)

@@ -8,6 +8,7 @@
 #include "eu/progress.h"
 #include "harness.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 #define MTU	   1024u
 #define PSN0	   0xfffff0u

@@ -17,7 +17,7 @@
 #include "ctx/qp.h"
 #include "link/lane.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 #include "link/frame.h"
 
 #define AT  (1u << 20) /* where in the peer's memory */

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include "link/lane.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 #define AT  (1u << 20) /* where in the peer's memory */
 #define PSN 0xfffffeu

@@ -4,7 +4,7 @@
 #include "link/lane.h"
 #include "eu/progress.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 static struct th *direct(void)
 {

@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ctx/hw.h"
-#include "ctx/mw.h"
+#include "transport/mw.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 static struct th *direct(void)
 {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "ctx/qp.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 Test(transport_guard, a_guard_that_does_not_hold_lets_nothing_be_touched)
 {

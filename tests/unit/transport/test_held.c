@@ -5,6 +5,7 @@
 #include "link/lane.h"
 #include "harness.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 enum {
 	LEN = 4000, /* the payload lies in the data area, which holds 65 of them: the SQ has more */

@@ -9,9 +9,9 @@
 #include "knobs.h"
 #include "ctx/qp.h"
 #include "link/lane.h"
-#include "ctx/share.h"
+#include "direct/share.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 #define PSN	5u
 #define BYTES	(16 * DPA_PAGE)

@@ -11,7 +11,7 @@
 #include "ctx/qp.h"
 #include "transport/api.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 
 enum { LEN = 700001, AT = 1 << 20 };
 

@@ -8,6 +8,7 @@
 #include "lossy.h"
 #include "transport/req_state.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 
 static void expect_at(struct th *th, enum dpa_req_state st, int line)
 {

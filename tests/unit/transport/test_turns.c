@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* XRC initiators (ctx/xrc_branch.c): whom their turns go to, and how they begin. */
+/* XRC initiators (transport/xrc_branch.c): whom their turns go to, and how they begin. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include "link/lane.h"

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 #include "knobs.h"
-#include "ctx/leave.h"
+#include "cmd/leave.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
 #include "harness.h"

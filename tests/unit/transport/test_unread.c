@@ -5,6 +5,8 @@
 #include "harness.h"
 #include "link/peer.h"
 #include "link/sock.h"
+#include "eu/peer_end.h"
+#include "eu/drain.h"
 
 #define NO_QP 0xabcdefu /* as the messages of UCX's ids name: it is gone */
 

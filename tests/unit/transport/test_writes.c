@@ -4,11 +4,12 @@
  * tell that from one after the other.
  */
 #include "link/lane.h"
-#include "link/stage.h"
+#include "ctx/stage.h"
 #include "eu/progress.h"
 #include "requests.h"
 #include "transport/writes.h"
 #include "link/sock.h"
+#include "eu/drain.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * XRC targets and their branches (ctx/xrc_branch.c): whom a turn is taken from, and what a branch
+ * XRC targets and their branches (transport/xrc_branch.c): whom a turn is taken from, and what a branch
  * makes of its target's record. The initiators are the harness's two QPs: A is the one that the
  * target is connected to, B was it before.
  */
@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include "ctx/srq.h"
 #include "ctx/thread.h"
-#include "ctx/xrc_branch.h"
+#include "transport/xrc_branch.h"
 #include "link/peer.h"
 #include "transport/api.h"
 #include "harness.h"
-#include "link/direct.h"
+#include "direct/direct.h"
 #include "link/sock.h"
 #include "link/wire.h"
+#include "eu/drain.h"
 
 enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };
 

@@ -87,7 +87,7 @@ static uint32_t passed_on; /* packets */
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	uint8_t p[64];
-	ssize_t n = recv(dpa_udp_fd(&hw->udp), p, sizeof(p), MSG_DONTWAIT);
+	ssize_t n = recv(dpa_udp_fd(hw->udp), p, sizeof(p), MSG_DONTWAIT);
 
 	if (n < 0)
 		return 0;
@@ -118,7 +118,7 @@ struct dpa_hw *ut_open(const char *path)
 	memset(hw, 0, sizeof(*hw));
 	hw->cnt = cnt;
 	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
-	dpa_udp_init(&hw->udp);
+	hw->udp = dpa_udp_new();
 	rc = dpa_board_open(&cfg, &hw->board, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "%s: %s\n", path, err);
@@ -162,7 +162,7 @@ struct call {
 static int take_one(struct dpa_hw *hw, uint32_t qpn)
 {
 	uint8_t p[64];
-	ssize_t n = recv(dpa_udp_fd(&hw->udp), p, sizeof(p), MSG_DONTWAIT);
+	ssize_t n = recv(dpa_udp_fd(hw->udp), p, sizeof(p), MSG_DONTWAIT);
 
 	if (n < 0)
 		return -1;
@@ -173,7 +173,7 @@ static int take_one(struct dpa_hw *hw, uint32_t qpn)
 
 static void wait_readable(struct dpa_hw *hw)
 {
-	struct pollfd p = {.fd = dpa_udp_fd(&hw->udp), .events = POLLIN};
+	struct pollfd p = {.fd = dpa_udp_fd(hw->udp), .events = POLLIN};
 
 	if (poll(&p, 1, 10000) != 1)
 		_exit(3); /* the test sees its call unanswered */
@@ -202,7 +202,7 @@ static uint32_t answer(struct dpa_hw *hw, const struct call *c, uint32_t qpn)
 	case 'o':
 		return (uint32_t)dpa_udp_open(hw);
 	case 's':
-		return hw->udp.state;
+		return hw->udp->state;
 	case 't':
 		dpa_udp_tick(hw);
 		return 0;
@@ -234,7 +234,8 @@ static uint32_t answer(struct dpa_hw *hw, const struct call *c, uint32_t qpn)
 	case 'c':
 		dpa_udp_leave(hw, true);
 		dpa_udp_close(hw);
-		dpa_udp_init(&hw->udp);
+		dpa_udp_free(hw->udp);
+		hw->udp = dpa_udp_new();
 		return 0;
 	}
 	_exit(4);

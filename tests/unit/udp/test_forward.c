@@ -93,7 +93,7 @@ static void open_board(int i)
 	hw[i] = ut_open(path[i]);
 	cr_assert_not_null(hw[i]);
 	dpa_udp_tick(hw[i]);
-	cr_assert_geq(hw[i]->udp.num_fd, 0, "a board's first process listens for others");
+	cr_assert_geq(hw[i]->udp->num_fd, 0, "a board's first process listens for others");
 }
 
 /* What the parked EU does; returns the events. */
@@ -171,7 +171,7 @@ Test(udp_forward, number_is_taken_over)
 	open_board(1);
 	second = ut_open(path[1]);
 	cr_assert_not_null(second);
-	atomic_store(&second->udp.state, DPA_UDP_BEHIND); /* it has reason to want it */
+	atomic_store(&second->udp->state, DPA_UDP_BEHIND); /* it has reason to want it */
 	cr_assert_eq(second->board->num_fd, -1);
 	qpn = hw[1]->board->board_num << 16 | 5;
 	f = frame(qpn, 100);
@@ -180,7 +180,7 @@ Test(udp_forward, number_is_taken_over)
 	hw[1] = second;
 	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody listens");
 	dpa_fwd_watch(second);
-	cr_assert_geq(second->udp.num_fd, 0);
+	cr_assert_geq(second->udp->num_fd, 0);
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	serve_all(second);
 	expect_from_board(&f, 1);
@@ -268,16 +268,16 @@ Test(udp_forward, foreign_sources)
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	serve(hw[1]); /* the connection */
 	for (int i = 0; i < DPA_FWD_IN; i++)
-		if (hw[1]->udp.in[i].fd >= 0)
-			hw[1]->udp.in[i].uid = 4242;
+		if (hw[1]->udp->in[i].fd >= 0)
+			hw[1]->udp->in[i].uid = 4242;
 	serve_all(hw[1]);
 	cr_expect_eq(ut_in.n, 0u);
-	atomic_store(&hw[1]->udp.state, DPA_UDP_BEHIND);
-	atomic_store(&hw[1]->udp.holder_uid, 4242);
+	atomic_store(&hw[1]->udp->state, DPA_UDP_BEHIND);
+	atomic_store(&hw[1]->udp->holder_uid, 4242);
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	serve_all(hw[1]);
 	cr_expect_eq(ut_in.n, 1u);
-	atomic_store(&hw[1]->udp.state, DPA_UDP_CLOSED);
+	atomic_store(&hw[1]->udp->state, DPA_UDP_CLOSED);
 }
 
 /*
@@ -304,19 +304,19 @@ Test(udp_forward, another_user_does_not_choose_the_port)
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	serve(hw[1]); /* the connection */
 	serve_all(hw[1]);
-	atomic_store(&hw[1]->udp.holder_uid, 4242);
+	atomic_store(&hw[1]->udp->holder_uid, 4242);
 	for (size_t k = 0; k < sizeof(t) / sizeof(t[0]); k++) {
 		for (int i = 0; i < DPA_FWD_IN; i++)
-			if (hw[1]->udp.in[i].fd >= 0)
-				hw[1]->udp.in[i].uid = t[k].uid;
-		atomic_store(&hw[1]->udp.state, t[k].state);
+			if (hw[1]->udp->in[i].fd >= 0)
+				hw[1]->udp->in[i].uid = t[k].uid;
+		atomic_store(&hw[1]->udp->state, t[k].state);
 		ut_in.n = 0;
 		cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 		serve_all(hw[1]);
 		cr_expect_eq(ut_in.n, 1u, "%zu", k);
 		cr_expect_eq(ut_in.sure, t[k].sure, "%zu", k);
 	}
-	atomic_store(&hw[1]->udp.state, DPA_UDP_CLOSED);
+	atomic_store(&hw[1]->udp->state, DPA_UDP_CLOSED);
 }
 
 /* One user who connects without end does not keep another's connection out. */
@@ -331,20 +331,20 @@ Test(udp_forward, connections_are_shared_out)
 		serve(hw[0]);
 	}
 	for (int i = 0; i < DPA_FWD_IN; i++)
-		if (hw[0]->udp.in[i].fd >= 0)
-			hw[0]->udp.in[i].uid = 4242;
+		if (hw[0]->udp->in[i].fd >= 0)
+			hw[0]->udp->in[i].uid = 4242;
 	for (int i = 4; i < 3 * DPA_FWD_IN; i++) {
 		fd[i] = connect_to(hw[0]->board->board_num);
 		serve(hw[0]);
 	}
 	for (int i = 0; i < DPA_FWD_IN; i++)
-		others += hw[0]->udp.in[i].fd >= 0 && hw[0]->udp.in[i].uid == 4242;
+		others += hw[0]->udp->in[i].fd >= 0 && hw[0]->udp->in[i].uid == 4242;
 	cr_expect_eq(others, 4);
 	for (int i = 0; i < 3 * DPA_FWD_IN; i++)
 		close(fd[i]);
 	serve_all(hw[0]);
 	for (int i = 0; i < DPA_FWD_IN; i++)
-		cr_expect_eq(hw[0]->udp.in[i].fd, -1);
+		cr_expect_eq(hw[0]->udp->in[i].fd, -1);
 }
 
 /* ---- over a lane, whose other end is this test */

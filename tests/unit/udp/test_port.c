@@ -153,10 +153,10 @@ Test(udp_port, socket_is_as_needed)
 	hw = ut_open(path[0]);
 	cr_assert_not_null(hw);
 	cr_assert_eq(dpa_udp_open(hw), 0);
-	fd = dpa_udp_fd(&hw->udp);
+	fd = dpa_udp_fd(hw->udp);
 	cr_assert_geq(fd, 0);
 	cr_expect_eq(dpa_udp_open(hw), 0);
-	cr_expect_eq(dpa_udp_fd(&hw->udp), fd, "once");
+	cr_expect_eq(dpa_udp_fd(hw->udp), fd, "once");
 	cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	cr_expect(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	cr_expect_eq(opt(fd, SOL_IPV6, IPV6_V6ONLY), 0);
@@ -190,12 +190,12 @@ Test(udp_port, ancillary_data)
 	cr_assert_not_null(hw);
 	dpa_udp_show_hops(hw); /* while the port is not ours yet, too */
 	cr_assert_eq(dpa_udp_open(hw), 0);
-	while (recv(dpa_udp_fd(&hw->udp), buf, sizeof(buf), 0) > 0)
+	while (recv(dpa_udp_fd(hw->udp), buf, sizeof(buf), 0) > 0)
 		; /* probes */
 	setsockopt(s, SOL_IP, IP_TOS, &tos, sizeof(tos));
 	setsockopt(s, SOL_IP, IP_TTL, &ttl, sizeof(ttl));
 	cr_assert_eq(sendto(s, "0123456789abcdef", 16, 0, (struct sockaddr *)&to, sizeof(to)), 16);
-	cr_assert_eq(recvmsg(dpa_udp_fd(&hw->udp), &m, 0), 16);
+	cr_assert_eq(recvmsg(dpa_udp_fd(hw->udp), &m, 0), 16);
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
 		if (c->cmsg_level == SOL_IPV6 && c->cmsg_type == IPV6_PKTINFO)
 			dst |= ((struct in6_pktinfo *)CMSG_DATA(c))->ipi6_addr.s6_addr[15] == 5;

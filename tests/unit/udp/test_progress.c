@@ -29,13 +29,13 @@ static struct th *on_the_wire(const struct th_opt *opt)
 	int fd = eventfd(0, EFD_NONBLOCK);
 
 	cr_assert_geq(fd, 0);
-	atomic_store(&th->hw->udp.fd, fd);
+	atomic_store(&th->hw->udp->fd, fd);
 	return th;
 }
 
 static void off_the_wire(struct th *th)
 {
-	close(dpa_udp_fd(&th->hw->udp));
+	close(dpa_udp_fd(th->hw->udp));
 	th_free(th);
 }
 
@@ -328,7 +328,7 @@ Test(udp_progress, who_waits_beside_another_receiver_sleeps)
 	struct waiter w = {.th = on_the_wire(&(struct th_opt){0})};
 	pthread_t thread;
 
-	cr_assert_eq(eventfd_write(dpa_udp_fd(&w.th->hw->udp), 1), 0);
+	cr_assert_eq(eventfd_write(dpa_udp_fd(w.th->hw->udp), 1), 0);
 	begins_to_wait(&w, &thread);
 	falls_asleep(&w);
 	has_its_event(&w, thread);

@@ -19,6 +19,8 @@
 #include "link/inspect.h"
 #include "link/wire.h"
 #include "wire/opcode.h"
+#include "link/udp.h"
+#include "ctx/ops.h"
 
 enum { MTU = 1024, QPN = 5, SINGLE = 8, CE = 3 };
 
@@ -79,8 +81,8 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *h, struct dpa_hw_qp *cur, struc
 	return cur;
 }
 
-void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload)
+static void receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		    const uint8_t *payload)
 {
 	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
 
@@ -121,11 +123,10 @@ struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 	return &peer;
 }
 
-void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
+static void done(struct dpa_hw_qp *qp, bool soon)
 {
 	told_soon = soon;
-	if (qp)
-		memset(&qp->lock, 0, sizeof(qp->lock));
+	memset(&qp->lock, 0, sizeof(qp->lock));
 }
 
 void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
@@ -142,13 +143,13 @@ void dpa_wire_count_rx(struct dpa_hw *h, const struct dpa_slot *s, uint32_t pack
 	(void)packets;
 }
 
-void dpa_responder_flush(struct dpa_hw_qp *qp)
+static void answer(struct dpa_hw_qp *qp)
 {
 	(void)qp;
 }
 
 /* None of these has anything to do here. */
-bool dpa_gsi_in(struct dpa_hw *h, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
+static bool mad(struct dpa_hw *h, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
 		bool may_forward)
 {
 	(void)h;
@@ -157,6 +158,9 @@ bool dpa_gsi_in(struct dpa_hw *h, const struct dpa_frame *f, struct dpa_roce_pkt
 	cr_assert_fail("QPN %u", pkt->dqpn);
 	return false;
 }
+
+static const struct dpa_qp_ops qp_ops = {.receive = receive, .done = done, .answer = answer};
+static const struct dpa_hw_ops hw_ops = {.rdma = &qp_ops, .mad = mad};
 
 bool dpa_frame_forward(struct dpa_hw *h, const struct dpa_frame *f, uint32_t dqpn)
 {
@@ -214,13 +218,16 @@ static void setup(void)
 	hw = calloc(1, sizeof(*hw));
 	cr_assert_not_null(hw);
 	hw->board = calloc(1, sizeof(*hw->board));
+	hw->udp = calloc(1, sizeof(*hw->udp));
+	hw->ops = &hw_ops;
 	hw->qp_tab = calloc(DPA_BOARD_QPNS, sizeof(*hw->qp_tab));
 	wire.rx_buf = malloc(DPA_WIRE_BUFS * DPA_WIRE_BUF);
-	cr_assert(hw->board && hw->qp_tab && wire.rx_buf);
+	cr_assert(hw->board && hw->udp && hw->qp_tab && wire.rx_buf);
 	for (uint32_t i = 0; i < 2; i++) {
 		cr_assert_eq(posix_memalign((void **)&qps[i], 2 * DPA_CACHE_LINE, sizeof(**qps)),
 			     0);
 		memset(qps[i], 0, sizeof(**qps));
+		qps[i]->ops = &qp_ops;
 		qps[i]->qpn = QPN + i;
 		qps[i]->mtu = MTU;
 		qps[i]->type = DPA_QP_RC;
@@ -234,7 +241,7 @@ static void setup(void)
 	cr_assert_eq(getsockname(to, (struct sockaddr *)&a, &len), 0);
 	for (uint32_t i = 0; i < 2; i++)
 		cr_assert_eq(connect(from[i], (struct sockaddr *)&a, len), 0);
-	atomic_store(&hw->udp.fd, to);
+	atomic_store(&hw->udp->fd, to);
 }
 
 static void teardown(void)

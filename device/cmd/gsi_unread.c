@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* unread.c - what the program has not polled yet of a connection that its peer ends. */
+#include "ctx/cq.h"
+#include "ctx/qp.h"
+#include "link/peer.h"
+#include "gsi/endpoint.h"
+#include "link/frame.h"
+#include "link/wire.h"
+#include "link/udp.h"
+#include "eu/peer_end.h"
+
+#define WIRE_BATCHES 64 /* a peer that goes on sending ends the loop by this */
+
+/* The completions of the peer's last messages, and of ours that it acknowledged. */
+void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
+{
+	struct dpa_hw *hw = g->hw;
+
+	if (!dpa_gsi_alive(g))
+		return;
+	dpa_peers_drain(hw);
+	if (dpa_udp_fd(hw->udp) < 0)
+		return;
+	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw); i++)
+		;
+}
+
+/*
+ * The id has no QP of its own: UCX gives the messages of the CM the number of a QP that it
+ * destroys, and connects another one by itself. Any connected QP of the process can be that one.
+ */
+static bool any_unread(struct dpa_hw *hw)
+{
+	const uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dpa_hw_qp *qp = hw->slab[i];
+
+		if (qp->qpn && qp->type == DPA_QP_RC &&
+		    __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == DPA_QPS_RTS &&
+		    ((qp->send_cq && dpa_cq_unread(qp->send_cq)) ||
+		     (qp->recv_cq && dpa_cq_unread(qp->recv_cq))))
+			return true;
+	}
+	return false;
+}
+
+bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
+{
+	struct dpa_hw *hw = g->hw;
+	struct dpa_hw_qp *qp;
+	bool has = false;
+
+	if (!dpa_gsi_alive(g))
+		return false;
+	pthread_mutex_lock(&hw->ctl); /* the QP and its CQs stay */
+	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (qp && qp->qpn == qpn && dpa_connected(qp))
+		has = (qp->send_cq && dpa_cq_has(qp->send_cq, qpn)) ||
+		      (qp->recv_cq && dpa_cq_has(qp->recv_cq, qpn));
+	else
+		has = any_unread(hw);
+	pthread_mutex_unlock(&hw->ctl);
+	return has;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * mr.c - memory regions: registration, and how one is taken back. The table and its words: ctx/mr.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "cmd/dm.h"
+#include "cmd/mr.h"
+#include "ctx/mr.h"
+#include "ctx/qp.h"
+#include "ctx/range.h"
+#include "direct/direct.h"
+#include "direct/share.h"
+
+static const uint32_t known_access =
+	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_ON_DEMAND | DPA_ACCESS_HUGETLB |
+	DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_RELAXED_ORDERING;
+/* With which peers may get at it, themselves or by a window. */
+static const uint32_t remote_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+				      DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND;
+/* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
+static const uint32_t optional_access = 0x3ff00000u;
+
+static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
+{
+	if (a->access & ~(known_access | optional_access))
+		return EINVAL;
+	/* IBA 11.2.8.2: remote write and atomic need local write */
+	if ((a->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC)) &&
+	    !(a->access & DPA_ACCESS_LOCAL_WRITE))
+		return EINVAL;
+	if (a->addr + a->length < a->addr || a->iova + a->length < a->iova)
+		return EINVAL;
+	if (a->pdn >= DPA_MAX_PD || !hw->pd_refs[a->pdn])
+		return EINVAL;
+	if (a->access & DPA_ACCESS_ON_DEMAND)
+		return 0;
+	return dpa_range_check(hw, a->addr, a->length, a->access & DPA_ACCESS_LOCAL_WRITE);
+}
+
+/* Pages of 0, and some that nobody reads. */
+static int null_memory(struct dpa_hw *hw)
+{
+	void *p;
+
+	if (hw->null_zeros)
+		return 0;
+	p = mmap(NULL, 2 * DPA_NULL_BYTES, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return ENOMEM;
+	mprotect(p, DPA_NULL_BYTES, PROT_READ);
+	hw->null_zeros = p;
+	hw->null_sink = (uint8_t *)p + DPA_NULL_BYTES;
+	return 0;
+}
+
+/* What attr says, made into memory of this process. Under hw->ctl. */
+static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
+{
+	int ret = EINVAL;
+
+	switch ((enum dpa_mr_type)attr->type) {
+	case DPA_MR_MEMORY:
+		ret = 0;
+		break;
+	case DPA_MR_NULL:
+		attr->addr = attr->iova = 0;
+		attr->length = UINT64_MAX;
+		attr->access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_ON_DEMAND;
+		ret = null_memory(ctx->hw);
+		break;
+	case DPA_MR_DM:
+		ret = dpa_dm_place(ctx, attr);
+		break;
+	}
+	return ret ? ret : mr_validate(ctx->hw, attr);
+}
+
+int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32_t *key)
+{
+	struct dpa_mr_attr a = *want, *attr = &a;
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_share_plan plan;
+	struct dpa_mr *mr;
+	uint32_t index;
+	int ret;
+
+	dpa_share_begin(hw, &plan, want);
+	pthread_mutex_lock(&hw->ctl);
+	ret = mr_place(ctx, attr);
+	if (ret)
+		goto out;
+	ret = dpa_mr_take(hw, &mr, &index);
+	if (ret)
+		goto out;
+	mr->access = attr->access & ~optional_access;
+	mr->iova = attr->iova;
+	mr->length = attr->length;
+	mr->addr = attr->addr;
+	mr->pdn = attr->pdn;
+	mr->owner = ctx->id;
+	mr->kind = attr->type == DPA_MR_NULL ? DPA_KIND_NULL : DPA_KIND_MR;
+	mr->qpn = attr->type == DPA_MR_DM ? attr->dm : 0;
+	if (mr->qpn)
+		dpa_dm_ref(hw, ctx->id, mr->qpn, 1);
+	atomic_store_explicit(&mr->nmw, 0, memory_order_relaxed);
+	dpa_share_take(hw, mr, &plan);
+	*key = dpa_mr_new_key(mr, index);
+	dpa_share_show(hw, mr, *key);
+	atomic_store_explicit(&mr->key, *key, memory_order_release);
+	hw->pd_refs[attr->pdn]++;
+	hw->board->self->nmr = ++hw->nmr;
+out:
+	pthread_mutex_unlock(&hw->ctl);
+	dpa_share_end(&plan);
+	return ret;
+}
+
+/*
+ * Waits until nobody is at work with what an entry of these rights was: no thread here, no peer by
+ * itself.
+ */
+static void mr_wait(struct dpa_hw *hw, uint32_t access)
+{
+	dpa_quiesce(hw);
+	if (access & remote_access)
+		dpa_hazards_wait(hw);
+}
+
+/*
+ * Takes a region out of use; EBUSY while windows are bound to it (man ibv_dereg_mr). A bind that
+ * was under way is seen after dpa_quiesce(): then the key is put back.
+ */
+static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
+{
+	uint32_t key = atomic_load_explicit(&mr->key, memory_order_relaxed);
+
+	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return EBUSY;
+	dpa_mr_withdraw(hw, mr);
+	mr_wait(hw, mr->access);
+	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return 0;
+	atomic_store_explicit(&mr->key, key, memory_order_release);
+	return EBUSY;
+}
+
+/* Under hw->ctl. When it returns nothing touches the region any more, of this process or a peer. */
+void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
+{
+	struct dpa_mr *mr = &hw->export->mr[index];
+
+	dpa_share_hide(hw, dpa_mr_key(index, mr->tag));
+	dpa_mr_withdraw(hw, mr);
+	mr_wait(hw, mr->access);
+	if (mr->kind == DPA_KIND_MR && mr->qpn)
+		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
+	else if (mr->kind == DPA_KIND_MR)
+		dpa_share_drop(hw, mr->addr, mr->length);
+	atomic_store_explicit(&hw->export->mr_area[index], 0, memory_order_relaxed);
+	mr->owner = 0;
+	hw->pd_refs[mr->pdn]--;
+	dpa_mr_give(hw, index);
+	hw->board->self->nmr = --hw->nmr;
+}
+
+int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mr;
+	int ret = EINVAL;
+
+	pthread_mutex_lock(&hw->ctl);
+	mr = dpa_mr_of(hw, key);
+	if (mr && (mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL)) {
+		ret = mr_suspend(hw, mr);
+		if (!ret)
+			dpa_mr_revoke(hw, key >> DPA_KEY_TAG_BITS);
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	return ret;
+}
+
+static struct dpa_mr_attr attr_of(const struct dpa_mr *mr)
+{
+	return (struct dpa_mr_attr){.pdn = mr->pdn,
+				    .access = mr->access,
+				    .addr = mr->addr,
+				    .length = mr->length,
+				    .iova = mr->iova};
+}
+
+int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr *mr;
+	bool found;
+
+	pthread_mutex_lock(&hw->ctl);
+	mr = dpa_mr_of(hw, key);
+	found = mr && mr->owner == ctx->id &&
+		(mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL);
+	if (found) {
+		*attr = attr_of(mr);
+		attr->type = mr->kind == DPA_KIND_NULL ? DPA_MR_NULL
+			     : mr->qpn		       ? DPA_MR_DM
+						       : DPA_MR_MEMORY;
+		attr->dm = mr->qpn;
+	}
+	pthread_mutex_unlock(&hw->ctl);
+	return found ? 0 : ENOENT;
+}
+
+void dpa_mr_forget(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++)
+		if (hw->export->mr[i].owner == ctx->id)
+			dpa_mr_revoke(hw, i);
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+/* What a region of those attributes becomes. */
+static struct dpa_mr_attr rereg_attr(const struct dpa_mr_attr *was, uint32_t flags,
+				     const struct dpa_mr_attr *attr)
+{
+	struct dpa_mr_attr a = *was;
+
+	if (flags & DPA_REREG_PD)
+		a.pdn = attr->pdn;
+	if (flags & DPA_REREG_ACCESS)
+		a.access = attr->access;
+	if (flags & DPA_REREG_TRANSLATION) {
+		a.addr = attr->addr;
+		a.length = attr->length;
+		a.iova = attr->iova;
+	}
+	return a;
+}
+
+/* Looks ahead under no lock; what is not so any more is found out later. */
+static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
+			const struct dpa_mr_attr *attr, struct dpa_share_plan *plan)
+{
+	struct dpa_mr_attr a = {0};
+	struct dpa_mr *mr;
+
+	pthread_mutex_lock(&ctx->hw->ctl);
+	mr = dpa_mr_of(ctx->hw, key);
+	if (mr)
+		a = attr_of(mr);
+	pthread_mutex_unlock(&ctx->hw->ctl);
+	a = rereg_attr(&a, flags, attr);
+	dpa_share_begin(ctx->hw, plan, &a);
+}
+
+/*
+ * Other rights need no other memory: how it is copied stays as it is. Only what becomes shared now
+ * changes its pages, with nobody at work in it.
+ */
+static bool in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access,
+		     const struct dpa_share_plan *plan)
+{
+	if ((mr->access ^ access) & DPA_ACCESS_ON_DEMAND)
+		return false;
+	return !hw->share || mr->access & remote_access || !(access & remote_access) ||
+	       plan->why != DPA_SHARE_YES;
+}
+
+static void set_access(struct dpa_mr *mr, uint32_t access)
+{
+	__atomic_store_n(&mr->access, access, __ATOMIC_RELAXED);
+}
+
+/* In place. Whether peers find it in an area that is there depends on their having a right. */
+static void change_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
+			  const struct dpa_share_plan *plan)
+{
+	const bool other = !(mr->access & remote_access) != !(access & remote_access);
+
+	set_access(mr, access);
+	if (!other)
+		return;
+	dpa_share_take(hw, mr, plan); /* exchanges no pages: in_place() */
+	dpa_share_drop(hw, mr->addr, mr->length);
+}
+
+/*
+ * Gives a region other rights under the same keys, so that what was and stays allowed is never
+ * refused. When it returns nobody is at work by a right that was taken. EBUSY while windows are
+ * bound to it: a bind that was under way is seen behind the wait, then all is as before.
+ */
+static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
+			const struct dpa_share_plan *plan)
+{
+	const uint32_t was = mr->access;
+	const uint8_t why = mr->why;
+
+	if (atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return EBUSY;
+	change_access(hw, mr, access, plan);
+	if (!(was & ~access))
+		return 0;
+	dpa_mr_next_gen(hw, mr);
+	mr_wait(hw, was);
+	if (!atomic_load_explicit(&mr->nmw, memory_order_acquire))
+		return 0;
+	change_access(hw, mr, was, plan);
+	mr->why = why;
+	return EBUSY;
+}
+
+/*
+ * Keys change with the memory or the PD: packets may name the old ones still. With rights alone
+ * they stay; a peer that fetches by a right that was taken finds out by the generation.
+ */
+int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
+		    const struct dpa_mr_attr *attr)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_mr_attr a, was;
+	struct dpa_share_plan plan;
+	struct dpa_mr *mr;
+	int ret = EINVAL;
+
+	rereg_begin(ctx, *key, flags, attr, &plan);
+	pthread_mutex_lock(&hw->ctl);
+	mr = dpa_mr_of(hw, *key);
+	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
+	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
+		goto out;
+	was = attr_of(mr);
+	a = rereg_attr(&was, flags, attr);
+	a.access &= ~optional_access;
+	ret = mr_validate(hw, &a);
+	if (!ret && flags == DPA_REREG_ACCESS && in_place(hw, mr, a.access, &plan)) {
+		ret = rereg_access(hw, mr, a.access, &plan);
+		dpa_share_show(hw, mr, *key);
+		goto out;
+	}
+	if (!ret)
+		ret = mr_suspend(hw, mr);
+	if (ret)
+		goto out;
+	hw->pd_refs[mr->pdn]--;
+	hw->pd_refs[a.pdn]++;
+	mr->pdn = a.pdn;
+	set_access(mr, a.access);
+	mr->addr = a.addr;
+	mr->length = a.length;
+	mr->iova = a.iova;
+	dpa_share_take(hw, mr, &plan); /* before what was there is dropped: it may be the same */
+	dpa_share_drop(hw, was.addr, was.length);
+	dpa_share_hide(hw, *key);
+	if (flags & (DPA_REREG_TRANSLATION | DPA_REREG_PD))
+		*key = dpa_mr_new_key(mr, *key >> DPA_KEY_TAG_BITS);
+	dpa_share_show(hw, mr, *key);
+	atomic_store_explicit(&mr->key, *key, memory_order_release);
+out:
+	pthread_mutex_unlock(&hw->ctl);
+	dpa_share_end(&plan);
+	return ret;
+}
+
+bool dpa_hw_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	uint64_t at;
+
+	return !dpa_mr_check(qp->hw, lkey, qp->pdn, addr, length, 0, &at) && at == addr &&
+	       !dpa_mr_careful(qp->hw, lkey);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* ops.c - what stands behind the calls of ctx/ops.h. */
+#include "ctx/ops.h"
+#include "direct/direct.h"
+#include "gsi/gsi.h"
+#include "raw/raw.h"
+#include "transport/api.h"
+#include "transport/transport.h"
+
+static const struct dpa_qp_ops rdma = {
+	.send = dpa_requester_run,
+	.send_one = dpa_ud_send,
+	.receive = dpa_transport_rx,
+	.receive_one = dpa_ud_rx,
+	.answer = dpa_responder_flush,
+	.done = dpa_pkt_done,
+	.notify = dpa_send_cnp,
+	.flush = dpa_requester_flush,
+	.forget = dpa_kept_drop,
+	.reset = dpa_transport_reset,
+	.grant = dpa_grant,
+};
+
+static const struct dpa_qp_ops raw = {
+	.send = dpa_requester_run,
+	.send_one = dpa_raw_send,
+	.receive = dpa_transport_rx,
+	.receive_one = dpa_raw_rx,
+	.answer = dpa_responder_flush,
+	.done = dpa_pkt_done,
+	.notify = dpa_send_cnp,
+	.flush = dpa_requester_flush,
+	.forget = dpa_kept_drop,
+	.reset = dpa_transport_reset,
+	.grant = dpa_grant,
+};
+
+const struct dpa_hw_ops dpa_ops = {
+	.rdma = &rdma,
+	.raw = &raw,
+	.mad = dpa_gsi_in,
+	.grant_all = dpa_grant_all,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* qp.c - queue pairs: creation and destruction. Transitions are in qp_modify.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd/leave.h"
+#include "cmd/mcast.h"
+#include "cmd/qp.h"
+#include "ctx/cq.h"
+#include "ctx/schedule.h"
+#include "ctx/srq.h"
+#include "ctx/xrc.h"
+#include "eu/eu.h"
+#include "link/inspect.h"
+#include "raw/raw.h"
+#include "transport/api.h"
+#include "transport/tag.h"
+#include "transport/xrc_branch.h"
+#include "wire/opcode.h"
+
+static int check_create(const struct dpa_qp_attr_create *a)
+{
+	switch (a->type) {
+	case DPA_QP_RC:
+	case DPA_QP_UC:
+	case DPA_QP_UD:
+		break;
+	case DPA_QP_XRC_SEND:
+		if (a->rq || a->srq)
+			return EINVAL;
+		break;
+	case DPA_QP_RAW:
+		if (!a->ind_table)
+			break;
+		return a->dbrec || a->sq || a->rq || a->srq || a->send_cq || a->recv_cq ||
+				       !a->pdn || a->pdn >= DPA_MAX_PD
+			       ? EINVAL
+			       : 0;
+	case DPA_QP_XRC_RECV:
+		return a->xrcd && !a->dbrec && !a->sq && !a->rq && !a->srq && !a->pdn ? 0 : EINVAL;
+	default:
+		return EOPNOTSUPP;
+	}
+	if (!a->send_cq || !a->recv_cq || !a->dbrec || a->log_sq > 20 || a->log_rq > 14 ||
+	    a->max_recv_sge > DPA_MAX_SGE || (a->srq && a->rq))
+		return EINVAL;
+	return !a->pdn || a->pdn >= DPA_MAX_PD ? EINVAL : 0; /* if it is there: under hw->ctl */
+}
+
+static void add_refs(struct dpa_hw_qp *qp, int n)
+{
+	if (qp->xrcd) { /* what it is bound to holds itself */
+		dpa_xrcd_use(qp->hw, qp->xrcd, n);
+		return;
+	}
+	if (qp->rss) {
+		atomic_fetch_add_explicit(&qp->rss->table->refs, (uint32_t)n, memory_order_acq_rel);
+	} else {
+		atomic_fetch_add_explicit(&qp->send_cq->refs, (uint32_t)n, memory_order_acq_rel);
+		atomic_fetch_add_explicit(&qp->recv_cq->refs, (uint32_t)n, memory_order_acq_rel);
+	}
+	if (qp->srq)
+		atomic_fetch_add_explicit(&qp->srq->refs, (uint32_t)n, memory_order_acq_rel);
+	qp->hw->pd_refs[qp->pdn] += (uint32_t)n;
+}
+
+static void show_qp(struct dpa_hw_qp *qp)
+{
+	qp->info = dpa_board_qpinfo(qp->hw->board, qp->qpn);
+	if (!qp->info)
+		return;
+	memset(qp->info, 0, sizeof(*qp->info));
+	qp->info->type = qp->transport != DPA_BTH_XRC ? (uint8_t)qp->type
+			 : qp->xrcd		      ? DPA_QP_XRC_RECV
+						      : DPA_QP_XRC_SEND;
+	qp->info->uar = qp->uar_page * DPA_UAR_SLOTS + qp->uar_slot;
+	qp->info->send_cqn = qp->send_cq ? qp->send_cq->cqn : 0;
+	qp->info->recv_cqn = qp->recv_cq ? qp->recv_cq->cqn : 0;
+	qp->info->placement = qp->placement;
+	dpa_xrc_tell(qp, false);
+	__atomic_store_n(&qp->info->qpn, qp->qpn, __ATOMIC_RELEASE);
+}
+
+int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
+		     struct dpa_hw_qp **out, struct dpa_qp_info *info)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_rss *rss = NULL;
+	struct dpa_hw_qp *qp;
+	uint32_t qpn, page, slot;
+	uint8_t *tag_sq = NULL;
+	int ret = check_create(a);
+
+	if (!ret && a->type == DPA_QP_RAW)
+		ret = dpa_raw_begin(hw, a, &rss);
+	if (!ret && a->srq && a->srq->tags)
+		ret = dpa_tag_begin(a, &tag_sq);
+	if (ret)
+		return ret;
+	ret = dpa_board_qpn_alloc(hw->board, &qpn);
+	if (ret) {
+		ret = dpa_limit(hw, ret, "the board is full: %u QP numbers", DPA_BOARD_QPNS);
+		goto err_qpn;
+	}
+	ret = dpa_board_uar_alloc(hw->board, &page, &slot);
+	if (ret) {
+		ret = dpa_limit(hw, ret, "the BAR is full: %u UAR pages of %d slots",
+				hw->board->uar_pages, DPA_UAR_SLOTS);
+		goto err_uar;
+	}
+	pthread_mutex_lock(&hw->ctl);
+	if (!hw->pd_refs[a->pdn]) { /* that of no PD is never 0 */
+		ret = EINVAL;
+		goto err_take;
+	}
+	qp = dpa_qp_take(hw);
+	if (!qp) {
+		ret = ENOMEM;
+		goto err_take;
+	}
+	dpa_branch_evict(hw, qpn);
+	dpa_qplock_lock(&qp->lock);
+	dpa_qp_init(qp, ctx, a);
+	qp->rss = rss;
+	if (tag_sq)
+		dpa_tag_init(qp, tag_sq);
+	qp->qpn = qpn;
+	qp->uar_page = page;
+	qp->uar_slot = slot;
+	qp->slot = dpa_board_uar_addr(hw->board, page, slot);
+	memset(qp->slot, 0, sizeof(*qp->slot));
+	dpa_board_uar_page(hw->board, page)->slot_qpn[slot] = qpn;
+	add_refs(qp, 1);
+	hw->board->self->nqp = ++hw->nqp;
+	show_qp(qp);
+	if (rss) /* nothing is left to be said about it */
+		dpa_qp_set_state(qp, DPA_QPS_RTR);
+	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], qp, memory_order_release);
+	dpa_qp_leave(qp);
+	pthread_mutex_unlock(&hw->ctl);
+	if (hw->cfg.placement.kind == DPA_CFG_PLACE_EU)
+		dpa_eu_attach(qp, -1);
+	/* without a QP the parked EU sleeps for good: from now on it looks now and then */
+	dpa_inspect_tick(hw);
+	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+		dpa_wake_self(hw);
+	*out = qp;
+	*info = (struct dpa_qp_info){.qpn = qpn,
+				     .uar_page = page,
+				     .uar_slot = slot,
+				     .slot = qp->slot,
+				     .placement = (const uint32_t *)&qp->placement};
+	return 0;
+
+err_take:
+	pthread_mutex_unlock(&hw->ctl);
+	dpa_board_uar_free(hw->board, page, slot);
+err_uar:
+	dpa_board_qpn_free(hw->board, qpn);
+err_qpn:
+	dpa_rss_free(rss);
+	free(tag_sq);
+	return ret;
+}
+
+void dpa_qp_acks_out(struct dpa_hw *hw, struct dpa_peer *peer)
+{
+	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
+	if (peer && !peer->wire)
+		dpa_acks_wait(peer); /* or be in the hands of a thread that drains its lane */
+}
+
+int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+	uint32_t qpn = qp->qpn;
+	struct dpa_peer *peer;
+
+	dpa_eu_detach(qp);
+	dpa_qp_leave_out(qp);
+	dpa_mcast_forget(qp);
+	dpa_flow_forget(qp);
+	/* what the application has a completion of must not come again */
+	dpa_qplock_lock(&qp->lock);
+	dpa_responder_flush(qp);
+	peer = qp->peer;
+	dpa_qp_leave(qp);
+	dpa_qp_acks_out(hw, peer);
+	pthread_mutex_lock(&hw->ctl);
+	dpa_qplock_lock(&qp->lock);
+	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
+	dpa_qp_set_state(qp, DPA_QPS_RESET);
+	dpa_transport_reset(qp); /* nothing is owed or kept: the structure serves another QP */
+	dpa_acks_forget(qp);
+	dpa_unschedule(qp);
+	add_refs(qp, -1);
+	dpa_rss_free(qp->rss);
+	qp->rss = NULL;
+	free(qp->tag_sq);
+	qp->tag_sq = NULL;
+	if (qp->info)
+		__atomic_store_n(&qp->info->qpn, 0, __ATOMIC_RELEASE);
+	dpa_stat_add(&hw->gone_doorbells, __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
+	dpa_stat_add(&hw->gone_blueflames,
+		     __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
+	qp->slot = NULL;
+	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
+	qp->dbrec = NULL;
+	qp->sq = qp->rq = NULL;
+	dpa_qp_give(qp);
+	hw->board->self->nqp = --hw->nqp;
+	dpa_qp_leave(qp);
+	pthread_mutex_unlock(&hw->ctl);
+	dpa_board_qpn_free(hw->board, qpn);
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* fork.c - a thread holds this gate while it has descriptors that are noted nowhere yet. */
+#include <pthread.h>
+#include "ctx/hw.h"
+
+static pthread_mutex_t fd_gate = PTHREAD_MUTEX_INITIALIZER;
+
+void dpa_fork_hold(void)
+{
+	pthread_mutex_lock(&fd_gate);
+}
+
+void dpa_fork_release(void)
+{
+	pthread_mutex_unlock(&fd_gate);
+}
+
+void dpa_fork_reset(void)
+{
+	pthread_mutex_init(&fd_gate, NULL);
+}

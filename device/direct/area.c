@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Peers' areas (direct/share.h), mapped here when they are first used. An entry's serial is that of
+ * the area that it is the mapping of, 0 while there is none:
+ *
+ *   who uses it   has a hazard, fences, reads the serial (acquire)
+ *   who maps      under map_lock: serial 0 (seq_cst), fence, no hazard names the peer: the mapping
+ *                 before it goes; then the new one, then its serial (release)
+ *
+ * What the peer wrote is copied once and checked: a mapping is as long as the copy says, within a
+ * file that cannot shrink. An area that ended is unmapped when another has its place: until then it
+ * is an address without pages.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "link/kick.h"
+#include "direct/share.h"
+#include "direct/direct.h"
+
+struct dpa_area_map {
+	_Atomic uint32_t serial;
+	uint64_t start, length;
+	uint8_t *base; /* NULL: nothing is mapped; under map_lock */
+};
+
+static bool is_self(const struct dpa_peer *p)
+{
+	return p->export == p->hw->export;
+}
+
+uint8_t *dpa_area_at(struct dpa_peer *p, uint32_t entry, uint64_t addr, uint64_t n,
+		     uint32_t *unmapped)
+{
+	uint32_t i = atomic_load_explicit(&p->export->mr_area[entry], memory_order_acquire), serial;
+	struct dpa_area_map *m = atomic_load_explicit(&p->maps, memory_order_acquire);
+	uint64_t off;
+
+	*unmapped = 0;
+	if (dpa_likely(!i) || i > DPA_AREAS)
+		return NULL;
+	serial = atomic_load_explicit(&p->export->area[i - 1].serial, memory_order_acquire);
+	if (!serial)
+		return NULL;
+	if (is_self(p))
+		return p->hw->share ? dpa_share_at(p->hw, i - 1, serial, addr, n) : NULL;
+	if (dpa_unlikely(!m ||
+			 atomic_load_explicit(&m[i - 1].serial, memory_order_seq_cst) != serial)) {
+		*unmapped = i;
+		return NULL;
+	}
+	off = addr - m[i - 1].start;
+	if (off >= m[i - 1].length || n > m[i - 1].length - off)
+		return NULL;
+	return m[i - 1].base + off;
+}
+
+/* Does a thread of this process have a hazard of it? */
+static bool at_work(const struct dpa_peer *p)
+{
+	const struct dpa_export *e = p->hw->export;
+	uint32_t n = atomic_load_explicit(&e->hazards_used, memory_order_seq_cst);
+
+	for (uint32_t i = 0; i < n && i < DPA_HAZARDS; i++) {
+		uint64_t w = atomic_load_explicit(&e->hazard[i].word, memory_order_seq_cst);
+
+		if (w && (w & ((1u << DPA_HAZARD_ID_BITS) - 1)) == dpa_hazard_id(p->slot, p->gen))
+			return true;
+	}
+	return false;
+}
+
+static struct dpa_area_map *table(struct dpa_peer *p)
+{
+	struct dpa_area_map *m = atomic_load_explicit(&p->maps, memory_order_relaxed);
+
+	if (!m) {
+		m = calloc(DPA_AREAS, sizeof(*m));
+		atomic_store_explicit(&p->maps, m, memory_order_release);
+	}
+	return m;
+}
+
+/* Its area as it is now; 0: there is none, or it changes. */
+static uint32_t read_area(const struct dpa_peer *p, uint32_t i, struct dpa_area *a)
+{
+	const struct dpa_area *from = &p->export->area[i];
+	uint32_t serial = atomic_load_explicit(&from->serial, memory_order_acquire);
+
+	a->start = from->start;
+	a->length = from->length;
+	a->off = from->off;
+	dpa_acquire_fence();
+	if (atomic_load_explicit(&from->serial, memory_order_relaxed) != serial)
+		return 0;
+	if (!a->length || (a->start | a->length | a->off) % DPA_PAGE ||
+	    a->length > DPA_SHARE_BYTES || a->off > DPA_SHARE_BYTES - a->length ||
+	    a->start + a->length < a->start)
+		return 0;
+	return serial;
+}
+
+static bool unmap(struct dpa_peer *p, struct dpa_area_map *m)
+{
+	atomic_store_explicit(&m->serial, 0, memory_order_seq_cst);
+	dpa_full_fence();
+	if (!m->base)
+		return true;
+	if (at_work(p))
+		return false;
+	munmap(m->base, m->length);
+	m->base = NULL;
+	return true;
+}
+
+static bool map(struct dpa_peer *p, uint32_t i)
+{
+	struct dpa_area_map *m = table(p);
+	struct dpa_area a;
+	uint32_t serial;
+	void *base;
+
+	if (!m || p->share_fd < 0)
+		return false;
+	m += i;
+	serial = read_area(p, i, &a);
+	if (!serial)
+		return false;
+	if (atomic_load_explicit(&m->serial, memory_order_relaxed) == serial)
+		return true;
+	if (!unmap(p, m))
+		return false;
+	base = mmap(NULL, a.length, PROT_READ | PROT_WRITE, MAP_SHARED, p->share_fd, (off_t)a.off);
+	if (base == MAP_FAILED)
+		return false;
+	madvise(base, a.length, MADV_DONTFORK);
+	m->base = base;
+	m->start = a.start;
+	m->length = a.length;
+	atomic_store_explicit(&m->serial, serial, memory_order_release);
+	return true;
+}
+
+bool dpa_area_map(struct dpa_peer *p, uint32_t unmapped)
+{
+	bool done;
+
+	if (!dpa_spin_try(&p->map_lock))
+		return false;
+	done = map(p, unmapped - 1);
+	dpa_spin_unlock(&p->map_lock);
+	return done;
+}
+
+void dpa_areas_unmap(struct dpa_peer *p)
+{
+	struct dpa_area_map *m;
+
+	dpa_spin_lock(&p->map_lock);
+	m = atomic_load_explicit(&p->maps, memory_order_relaxed);
+	for (uint32_t i = 0; m && i < DPA_AREAS; i++) {
+		atomic_store_explicit(&m[i].serial, 0, memory_order_seq_cst);
+		if (m[i].base)
+			munmap(m[i].base, m[i].length);
+		m[i].base = NULL;
+	}
+	dpa_spin_unlock(&p->map_lock);
+}
+
+void dpa_areas_fini(struct dpa_hw *hw)
+{
+	for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
+		dpa_areas_unmap(p);
+		free(atomic_load_explicit(&p->maps, memory_order_relaxed));
+	}
+}

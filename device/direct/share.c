@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which registered memory peers may map: the policy, the areas, the regions over them; share.h.
+ *
+ * While pages are exchanged nobody may store there but this thread. Under `auto` the application
+ * has no other thread then, its signals are blocked, the device's own threads rest (util/rest.h), and
+ * no packet nor work request names the memory, for no region lies there. What the kernel itself
+ * still stores there (VmPin, asynchronous I/O) is looked for, too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "ctx/export.h"
+#include "ctx/qp.h"
+#include "ctx/thread.h"
+#include "util/rest.h"
+#include "direct/direct.h"
+#include "share.h"
+
+#define REMOTE                                                                                     \
+	(DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |             \
+	 DPA_ACCESS_MW_BIND)
+
+int dpa_share_init(struct dpa_hw *hw)
+{
+	struct dpa_share *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return ENOMEM;
+	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
+		s->pages.fd = -1;
+	else if (dpa_pages_open(&s->pages, DPA_SHARE_BYTES))
+		s->pages.fd = -1; /* registered memory is not shared, then */
+	hw->share = s;
+	hw->share_fd = s->pages.fd;
+	return 0;
+}
+
+/* ------------------------------------------------------------------- policy */
+
+static uint64_t first_page(uint64_t addr)
+{
+	return (addr + DPA_PAGE - 1) & ~(DPA_PAGE - 1);
+}
+
+static uint64_t end_page(uint64_t addr, uint64_t length)
+{
+	return (addr + length) & ~(DPA_PAGE - 1);
+}
+
+/* What the region itself says. */
+static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint32_t access,
+				    uint64_t addr, uint64_t length)
+{
+	if (!(access & REMOTE))
+		return DPA_SHARE_ACCESS;
+	if (type != DPA_MR_MEMORY)
+		return DPA_SHARE_KIND;
+	if (access & DPA_ACCESS_ON_DEMAND)
+		return DPA_SHARE_ON_DEMAND;
+	if (hw->cfg.direct == DPA_CFG_DIRECT_NEVER)
+		return DPA_SHARE_DIRECT;
+	if (!dpa_guard_works())
+		return DPA_SHARE_GUARD;
+	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
+		return DPA_SHARE_POLICY;
+	if (!hw->share || hw->share->pages.fd < 0)
+		return DPA_SHARE_KERNEL;
+	if (addr + length < addr || first_page(addr) >= end_page(addr, length))
+		return DPA_SHARE_PARTIAL;
+	return DPA_SHARE_YES;
+}
+
+/* What the process says. */
+static enum dpa_share_why of_process(bool threads)
+{
+	uint32_t own = dpa_own_threads();
+	struct dpa_proc_status st;
+
+	if (!dpa_proc_status(&st))
+		return DPA_SHARE_KERNEL;
+	if (!threads && st.threads != 1 + own)
+		return DPA_SHARE_THREADS;
+	return st.pinned || st.locked ? DPA_SHARE_PINNED : DPA_SHARE_YES;
+}
+
+/* Signals are blocked, no cancellation, the device's threads rest: true. */
+static bool stand_still(struct dpa_share_plan *plan)
+{
+	sigset_t all;
+
+	plan->rests = dpa_rest_begin();
+	if (!plan->rests)
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &plan->cancel);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &plan->signals);
+	return true;
+}
+
+void dpa_share_begin(struct dpa_hw *hw, struct dpa_share_plan *plan, const struct dpa_mr_attr *a)
+{
+	plan->rests = false;
+	plan->why = of_region(hw, a->type, a->access, a->addr, a->length);
+	if (plan->why == DPA_SHARE_YES)
+		plan->why = of_process(hw->cfg.share_mr == DPA_CFG_SHARE_ALWAYS);
+	if (plan->why == DPA_SHARE_YES && !stand_still(plan))
+		plan->why = DPA_SHARE_THREADS;
+}
+
+void dpa_share_end(struct dpa_share_plan *plan)
+{
+	if (!plan->rests)
+		return;
+	plan->rests = false;
+	pthread_sigmask(SIG_SETMASK, &plan->signals, NULL);
+	pthread_setcancelstate(plan->cancel, NULL);
+	dpa_rest_end();
+}
+
+/* -------------------------------------------------------------------- areas */
+
+static bool overlaps(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+{
+	return a < b + m && b < a + n;
+}
+
+static bool is_live(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->live, memory_order_relaxed);
+}
+
+/* A region of another kind of memory never lies where the application's does. */
+static bool is_region(const struct dpa_mr *mr)
+{
+	return mr->owner && mr->kind == DPA_KIND_MR && !mr->qpn;
+}
+
+/* Another region that something may be at work with. */
+static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t start, uint64_t n)
+{
+	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
+		const struct dpa_mr *mr = &hw->export->mr[i];
+
+		if (mr != but && is_region(mr) && overlaps(start, n, mr->addr, mr->length))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t start_of(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->start, memory_order_relaxed);
+}
+
+static uint64_t length_of(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->length, memory_order_relaxed);
+}
+
+/* The area at s->next, for this process and for others. */
+static void fill(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length, uint8_t *alias)
+{
+	struct dpa_area *a = &hw->export->area[i];
+	struct dpa_share *s = hw->share;
+	struct dpa_area_own *o = &s->own[i];
+
+	s->serial += s->serial == UINT32_MAX ? 2 : 1;
+	o->refs = 0;
+	o->off = s->next;
+	atomic_store_explicit(&o->start, start, memory_order_relaxed);
+	atomic_store_explicit(&o->length, length, memory_order_relaxed);
+	atomic_store_explicit(&o->alias, alias, memory_order_relaxed);
+	atomic_store_explicit(&o->live, s->serial, memory_order_release);
+	if (i >= atomic_load_explicit(&s->used, memory_order_relaxed))
+		atomic_store_explicit(&s->used, i + 1, memory_order_release);
+	s->nlive++;
+	a->start = start;
+	a->length = length;
+	a->off = s->next;
+	atomic_store_explicit(&a->serial, s->serial, memory_order_release);
+	s->next += (length + 2 * DPA_SHARE_ROOM - 1) & ~(DPA_SHARE_ROOM - 1);
+}
+
+static enum dpa_share_why make(struct dpa_hw *hw, uint64_t start, uint64_t length, uint32_t *at)
+{
+	const uint64_t self[] = {(uintptr_t)__builtin_frame_address(0), (uintptr_t)pthread_self(),
+				 (uintptr_t)&dpa_me, (uintptr_t)&errno};
+	struct dpa_share *s = hw->share;
+	enum dpa_share_why why;
+	uint32_t i = 0;
+	void *alias;
+
+	while (i < DPA_AREAS && is_live(&s->own[i]))
+		i++;
+	if (i == DPA_AREAS || length > DPA_SHARE_BYTES / 2 ||
+	    s->next > DPA_SHARE_BYTES - DPA_SHARE_ROOM - length)
+		return DPA_SHARE_FULL;
+	why = dpa_pages_may(&s->pages, start, start + length, self, 4);
+	if (why != DPA_SHARE_YES)
+		return why;
+	alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, s->pages.fd, (off_t)s->next);
+	if (alias == MAP_FAILED)
+		return DPA_SHARE_KERNEL;
+	madvise(alias, length, MADV_DONTFORK);
+	if (dpa_pages_share(&s->pages, start, start + length, s->next)) {
+		munmap(alias, length);
+		return DPA_SHARE_KERNEL;
+	}
+	fill(hw, i, start, length, alias);
+	*at = i;
+	return DPA_SHARE_YES;
+}
+
+static int back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
+{
+	return dpa_pages_unshare(&s->pages, start_of(o), o->off, length_of(o), DPA_SHARE_ROOM, how);
+}
+
+/*
+ * No peer and no thread here is at work in it. False: some of it is shared still, with nobody, and
+ * is tried again later.
+ */
+static bool unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
+{
+	struct dpa_share *s = hw->share;
+	struct dpa_area_own *o = &s->own[i];
+	struct dpa_proc_status st;
+	int err;
+
+	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
+
+	atomic_store_explicit(&hw->export->area[i].serial, 0, memory_order_seq_cst);
+	atomic_store_explicit(&o->alias, NULL, memory_order_relaxed);
+	if (alias)
+		munmap(alias, length_of(o));
+	/* pages that something has hold of must stay where they are mapped */
+	if (!dpa_proc_status(&st) || st.pinned) {
+		if (alias) /* at the first try */
+			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
+				dpa_share_why_text[DPA_SHARE_PINNED]);
+		return false;
+	}
+	err = back(s, o, how);
+	if (err && how == DPA_BACK_COPIED)
+		err = back(s, o, DPA_BACK_PLACED);
+	if (err) {
+		dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s", strerror(err));
+		return false;
+	}
+	atomic_store_explicit(&o->live, 0, memory_order_seq_cst);
+	s->nlive--;
+	return true;
+}
+
+/* All that has no region any more. The device's threads may be waiting for hw->ctl: then a private
+ * mapping takes the pages' place, which loses no store. */
+static void unmake_unused(struct dpa_hw *hw)
+{
+	struct dpa_share_plan plan = {.rests = false};
+	enum dpa_back how = DPA_BACK_PLACED;
+	struct dpa_share *s = hw->share;
+
+	s->stuck = false;
+	if (of_process(false) == DPA_SHARE_YES && stand_still(&plan))
+		how = DPA_BACK_COPIED;
+	for (uint32_t i = 0; i < s->used; i++)
+		if (is_live(&s->own[i]) && !s->own[i].refs && !unmake(hw, i, how))
+			s->stuck = true;
+	dpa_share_end(&plan);
+}
+
+/* ------------------------------------------------------------------ regions */
+
+/* Those that are there already; the one that has the whole of it, or one. */
+static bool join(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
+{
+	uint64_t start = first_page(addr), end = end_page(addr, length);
+	struct dpa_share *s = hw->share;
+	bool found = false;
+
+	*whole = false;
+	for (uint32_t i = 0; i < s->used; i++) {
+		struct dpa_area_own *o = &s->own[i];
+
+		bool has;
+
+		if (!is_live(o) || !overlaps(addr, length, start_of(o), length_of(o)))
+			continue;
+		has = start_of(o) <= start && end <= start_of(o) + length_of(o);
+		o->refs++;
+		if (!found || has)
+			*at = i;
+		*whole |= has;
+		found = true;
+	}
+	return found;
+}
+
+void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share_plan *plan)
+{
+	uint64_t start = first_page(mr->addr), end = end_page(mr->addr, mr->length);
+	_Atomic uint32_t *area = &hw->export->mr_area[mr - hw->export->mr];
+	enum dpa_share_why why = plan->why;
+	struct dpa_share *s = hw->share;
+	uint32_t at = 0;
+	bool whole;
+
+	atomic_store_explicit(area, 0, memory_order_seq_cst);
+	mr->why = (uint8_t)why;
+	if (!s || s->pages.fd < 0 || mr->kind != DPA_KIND_MR || mr->qpn)
+		return;
+	if (dpa_unlikely(s->stuck))
+		unmake_unused(hw);
+	if (s->nlive && join(hw, mr->addr, mr->length, &at, &whole)) {
+		bool there =
+			atomic_load_explicit(&hw->export->area[at].serial, memory_order_relaxed);
+
+		/* a few bytes of it may be what the area has: no reason not to look */
+		if (there && mr->access & REMOTE && !(mr->access & DPA_ACCESS_ON_DEMAND))
+			atomic_store_explicit(area, at + 1, memory_order_seq_cst);
+		mr->why = !there ? DPA_SHARE_FORKED : whole ? DPA_SHARE_YES : DPA_SHARE_OVERLAP;
+		return;
+	}
+	if (why == DPA_SHARE_YES && is_used(hw, mr, start, end - start))
+		why = DPA_SHARE_OVERLAP;
+	if (why == DPA_SHARE_YES)
+		why = make(hw, start, end - start, &at);
+	if (why == DPA_SHARE_YES) {
+		s->own[at].refs++;
+		atomic_store_explicit(area, at + 1, memory_order_seq_cst);
+	}
+	mr->why = (uint8_t)why;
+}
+
+void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length)
+{
+	struct dpa_share *s = hw->share;
+	bool last = false;
+
+	if (!s || !s->nlive)
+		return;
+	for (uint32_t i = 0; i < s->used; i++) {
+		struct dpa_area_own *o = &s->own[i];
+
+		if (is_live(o) && o->refs && overlaps(addr, length, start_of(o), length_of(o)) &&
+		    !--o->refs)
+			last = true;
+	}
+	if (last || s->stuck)
+		unmake_unused(hw);
+}
+
+static enum dpa_mr_way way_of(const struct dpa_hw *hw, const struct dpa_mr *mr)
+{
+	if (!(mr->access & REMOTE) || mr->kind == DPA_KIND_NULL)
+		return DPA_WAY_LOCAL;
+	if (atomic_load_explicit(&hw->export->mr_area[mr - hw->export->mr], memory_order_relaxed))
+		return DPA_WAY_MAPPED;
+	return mr->qpn || mr->why == DPA_SHARE_DIRECT || mr->why == DPA_SHARE_GUARD
+		       ? DPA_WAY_RING
+		       : DPA_WAY_PROCESS_VM;
+}
+
+static struct dpa_board_mrinfo *info_of(struct dpa_hw *hw, uint32_t key)
+{
+	struct dpa_board_mrinfo *info = dpa_board_mrinfo(hw->board, hw->board->slot);
+
+	for (uint32_t i = 0; info && i < DPA_BOARD_MRINFO; i++)
+		if (__atomic_load_n(&info[i].key, __ATOMIC_RELAXED) == key)
+			return &info[i];
+	return NULL;
+}
+
+void dpa_share_show(struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t key)
+{
+	struct dpa_board_mrinfo *info = info_of(hw, key);
+
+	info = info ? info : info_of(hw, 0);
+	if (!info)
+		return;
+	info->way = (uint8_t)way_of(hw, mr);
+	info->why = mr->why;
+	info->addr = mr->addr;
+	info->length = mr->length;
+	__atomic_store_n(&info->key, key, __ATOMIC_RELEASE);
+}
+
+void dpa_share_hide(struct dpa_hw *hw, uint32_t key)
+{
+	struct dpa_board_mrinfo *info = key ? info_of(hw, key) : NULL;
+
+	if (info)
+		__atomic_store_n(&info->key, 0, __ATOMIC_RELEASE);
+}
+
+/* NULL: not in this area, or not in this one any more. */
+static uint8_t *at_of(struct dpa_area_own *o, uint32_t live, uint64_t addr, uint64_t n)
+{
+	uint64_t off = addr - start_of(o), length = length_of(o);
+	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
+
+	dpa_acquire_fence();
+	if (!live || !alias || off >= length || n > length - off ||
+	    atomic_load_explicit(&o->live, memory_order_relaxed) != live)
+		return NULL;
+	return alias + off;
+}
+
+uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t addr, uint64_t n)
+{
+	struct dpa_area_own *o = &hw->share->own[i];
+
+	if (atomic_load_explicit(&o->live, memory_order_acquire) != serial)
+		return NULL;
+	return at_of(o, serial, addr, n);
+}
+
+uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n)
+{
+	const struct dpa_export *e = hw->export;
+	const struct dpa_mr *mr = &e->mr[key >> DPA_KEY_TAG_BITS];
+	uint32_t i = mr->kind == DPA_KIND_MR ? key >> DPA_KEY_TAG_BITS
+					     : __atomic_load_n(&mr->parent, __ATOMIC_RELAXED) - 1;
+
+	if (!hw->share || i >= DPA_MAX_MR)
+		return NULL;
+	i = atomic_load_explicit(&e->mr_area[i], memory_order_relaxed);
+	return i ? dpa_share_at(hw, i - 1,
+				atomic_load_explicit(&e->area[i - 1].serial, memory_order_relaxed),
+				addr, n)
+		 : NULL;
+}
+
+uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr)
+{
+	struct dpa_share *s = hw->share;
+	uint32_t used = s ? atomic_load_explicit(&s->used, memory_order_acquire) : 0;
+
+	for (uint32_t i = 0; i < used && addr % 8 == 0; i++) {
+		struct dpa_area_own *o = &s->own[i];
+		uint32_t live = atomic_load_explicit(&o->live, memory_order_acquire);
+		uint8_t *at = at_of(o, live, addr, 8);
+
+		if (at)
+			return (uint64_t *)(void *)at;
+	}
+	return NULL;
+}
+
+/* --------------------------------------------------------------------- fork */
+
+static void lock_qps(struct dpa_hw *hw, bool lock)
+{
+	for (uint32_t i = 0; i < hw->nslab; i++) {
+		if (lock)
+			dpa_qplock_lock(&hw->slab[i]->lock);
+		else
+			dpa_qp_leave(hw->slab[i]);
+	}
+}
+
+/*
+ * A shared mapping would be one with the child. Nobody may copy into the pages while they become
+ * private: no peer has a grant, and no thread here a QP. Then each generation is another one: who
+ * was stopped with what he read before looks again.
+ */
+void dpa_share_before_fork(struct dpa_hw *hw)
+{
+	struct dpa_share *s = hw->share;
+
+	pthread_mutex_lock(&hw->ctl);
+	if (!s || !s->nlive)
+		return;
+	atomic_store_explicit(&hw->no_grants, 1, memory_order_seq_cst);
+	dpa_grant_all(hw);
+	lock_qps(hw, true);
+	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
+		struct dpa_mr *mr = &hw->export->mr[i];
+
+		if (!atomic_exchange_explicit(&hw->export->mr_area[i], 0, memory_order_seq_cst))
+			continue;
+		mr->why = DPA_SHARE_FORKED;
+		dpa_share_show(hw, mr, atomic_load_explicit(&mr->key, memory_order_relaxed));
+	}
+	for (uint32_t i = 0; i < hw->mr_used_max; i++)
+		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
+	for (uint32_t i = 0; i < s->used; i++)
+		if (is_live(&s->own[i]))
+			unmake(hw, i, DPA_BACK_PLACED);
+	lock_qps(hw, false);
+}
+
+void dpa_share_after_fork(struct dpa_hw *hw)
+{
+	bool none = atomic_exchange_explicit(&hw->no_grants, 0, memory_order_seq_cst);
+
+	if (none)
+		dpa_grant_all(hw);
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+/* What could not be made private before is copied here; the parent is running again. */
+void dpa_share_child(struct dpa_hw *hw)
+{
+	struct dpa_share *s = hw->share;
+
+	dpa_rest_reset();
+	pthread_mutex_init(&hw->ctl, NULL);
+	if (!s || s->pages.fd < 0)
+		return;
+	for (uint32_t i = 0; i < s->used; i++)
+		if (is_live(&s->own[i]))
+			back(s, &s->own[i], DPA_BACK_CHILD);
+	close(s->pages.fd);
+	s->pages.fd = hw->share_fd = -1;
+}
+
+/* No region is left; what could not be made private stays as it is. */
+void dpa_share_fini(struct dpa_hw *hw)
+{
+	struct dpa_share *s = hw->share;
+
+	if (!s)
+		return;
+	if (s->stuck)
+		unmake_unused(hw);
+	if (s->pages.fd >= 0)
+		close(s->pages.fd);
+	free(s);
+	hw->share = NULL;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* acks.c - plain ACKs of packets off the wire, which may wait until there is nothing else to do. */
+#include "transport/api.h"
+#include "transport/transport.h"
+
+/*
+ * The ACK of a message that came alone waits until its EU finds nothing to do: the application gets
+ * its completion first, and the ACK may leave with its answer.
+ */
+static void ack_later(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+
+	dpa_spin_lock(&hw->ack_lock);
+	if (!qp->ack_listed) {
+		qp->ack_listed = true;
+		qp->ack_next = hw->ack_list;
+		hw->ack_list = qp;
+	}
+	atomic_store_explicit(&hw->acks_owed, 1, memory_order_release);
+	dpa_spin_unlock(&hw->ack_lock);
+}
+
+void dpa_acks_send(struct dpa_hw *hw)
+{
+	struct dpa_hw_qp *qp, *next;
+
+	for (;;) {
+		dpa_spin_lock(&hw->ack_lock);
+		qp = hw->ack_list;
+		next = qp ? qp->ack_next : NULL;
+		hw->ack_list = next;
+		if (qp)
+			qp->ack_listed = false;
+		if (!next)
+			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
+		dpa_spin_unlock(&hw->ack_lock);
+		if (!qp)
+			return;
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn)
+			dpa_responder_flush(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+/* Not held by what we interrupted, if this is a signal's handler. Others let go of it. */
+static bool is_free(dpa_spin_t *lock)
+{
+	if (!dpa_spin_try(lock))
+		return false;
+	dpa_spin_unlock(lock);
+	return true;
+}
+
+void dpa_acks_leave(struct dpa_hw *hw)
+{
+	struct dpa_hw_qp *qp;
+
+	for (;;) {
+		if (!dpa_spin_try(&hw->ack_lock))
+			return;
+		qp = hw->ack_list;
+		if (qp) {
+			hw->ack_list = qp->ack_next;
+			qp->ack_listed = false;
+		} else {
+			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
+		}
+		dpa_spin_unlock(&hw->ack_lock);
+		if (!qp)
+			return;
+		if (!dpa_qplock_enter_or_note(&qp->lock))
+			continue;
+		/* a lane without room pends the QP */
+		if (qp->qpn && qp->peer && is_free(&qp->peer->tx[qp->lane].lock) &&
+		    is_free(&hw->pend_lock))
+			dpa_responder_flush(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+void dpa_acks_forget(struct dpa_hw_qp *qp)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_hw_qp **p = &hw->ack_list;
+
+	dpa_spin_lock(&hw->ack_lock);
+	while (*p && *p != qp)
+		p = &(*p)->ack_next;
+	if (*p)
+		*p = qp->ack_next;
+	qp->ack_listed = false;
+	dpa_spin_unlock(&hw->ack_lock);
+}
+
+static void report(struct dpa_hw_qp *qp)
+{
+	struct dpa_run *r = dpa_me.run;
+
+	if (!r || r->qp != qp)
+		return;
+	dpa_run_flush(r);
+	r->qp = NULL;
+}
+
+void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
+{
+	if (!qp)
+		return;
+	if (dpa_unlikely(qp->xrcd))
+		report(qp);
+	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
+		qp->resp.ack_late = true;
+		ack_later(qp);
+	} else {
+		dpa_responder_flush(qp);
+	}
+	dpa_qp_leave(qp);
+}

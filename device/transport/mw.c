@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Memory windows (IBA 10.6.7): entries of the region table that grant what a bind gave them.
+ *
+ *   key 0, parent 0     allocated, not bound
+ *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
+ *
+ * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl. Peers
+ * that use what was unbound by themselves are waited for (direct/direct.h) before anybody is told,
+ * and so are threads of this process that carry out what came over other QPs: a window of type 1
+ * is not its QP's.
+ */
+#include <errno.h>
+#include "ctx/mr.h"
+#include "transport/mw.h"
+#include "ctx/qp.h"
+#include "direct/direct.h"
+
+#define MW_CONSUMER 0xffu /* low bits of a key that the consumer chooses */
+
+static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
+				  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_ZERO_BASED;
+
+/*
+ * Is the key one of the window that the entry is now, whatever the consumer chose of it? That of
+ * one which had the entry before is not: it may be in a queue that was stalled until now. Under
+ * mw_lock.
+ */
+static bool is_window(const struct dpa_mr *mw, uint32_t key)
+{
+	const uint32_t given = ((1u << DPA_KEY_TAG_BITS) - 1) & ~MW_CONSUMER;
+
+	return mw->owner && (mw->kind == DPA_KIND_MW1 || mw->kind == DPA_KIND_MW2) &&
+	       !((mw->tag ^ key) & given);
+}
+
+/*
+ * Differs from the keys of the entry's last use in what the consumer does not choose. No bind makes
+ * it 0, whichever bits the consumer chooses.
+ */
+static uint32_t new_key(struct dpa_mr *mw, uint32_t index)
+{
+	const uint32_t was = mw->tag & ~MW_CONSUMER;
+	uint32_t key;
+
+	do {
+		key = dpa_mr_new_key(mw, index);
+	} while (!(key & ~MW_CONSUMER) || (mw->tag & ~MW_CONSUMER) == was);
+	return key;
+}
+
+/* Whoever uses the window may read `parent` meanwhile: a hint until it has looked at the key. */
+static void set_parent(struct dpa_mr *mw, uint32_t parent)
+{
+	__atomic_store_n(&mw->parent, parent, __ATOMIC_RELAXED);
+}
+
+/* Under mw_lock. */
+static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
+{
+	dpa_mr_withdraw(hw, mw);
+	if (mw->parent)
+		atomic_fetch_sub_explicit(&hw->export->mr[mw->parent - 1].nmw, 1,
+					  memory_order_release);
+	set_parent(mw, 0);
+}
+
+uint32_t dpa_mw_begin(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t index, uint32_t type,
+		      uint32_t pdn, uint32_t owner)
+{
+	uint32_t key;
+
+	dpa_spin_lock(&hw->mw_lock); /* a bind of the last one may come yet */
+	mw->kind = (uint8_t)type;
+	mw->access = 0;
+	mw->length = 0;
+	mw->pdn = pdn;
+	mw->owner = owner;
+	set_parent(mw, 0);
+	key = new_key(mw, index);
+	dpa_spin_unlock(&hw->mw_lock);
+	return key;
+}
+
+bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
+{
+	bool found;
+
+	dpa_spin_lock(&hw->mw_lock);
+	found = is_window(mw, rkey);
+	if (found) {
+		unbind(hw, mw);
+		mw->owner = 0; /* cannot be bound again */
+	}
+	dpa_spin_unlock(&hw->mw_lock);
+	return found;
+}
+
+/* What IBA 10.6.7.2.2 asks of a bind. */
+static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key, uint64_t va,
+			   const struct dpa_wqe_bind *b, uint64_t *addr)
+{
+	uint32_t need = DPA_ACCESS_MW_BIND;
+
+	if (!is_window(mw, key) || mw->pdn != qp->pdn || (b->access & ~mw_access))
+		return DPA_SYN_MW_BIND;
+	if (mw->kind == DPA_KIND_MW2 && mw->parent)
+		return DPA_SYN_MW_BIND; /* bound: must be invalidated first */
+	if (!b->length)
+		return mw->kind == DPA_KIND_MW2 ? DPA_SYN_MW_BIND : 0;
+	if (b->access & (DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_ATOMIC))
+		need |= DPA_ACCESS_LOCAL_WRITE;
+	return dpa_mr_check(qp->hw, b->lkey, qp->pdn, va, b->length, need, addr) ? DPA_SYN_MW_BIND
+										 : 0;
+}
+
+/*
+ * No other thread of this process is at work in a window of type 1 with what it saw before. This
+ * one is not: so two that bind do not wait for each other, each under its QP's lock.
+ */
+static void leave_windows(struct dpa_hw_qp *me)
+{
+	const uint32_t nslab = atomic_load_explicit(&me->hw->nslab, memory_order_acquire);
+
+	atomic_store_explicit(&me->in_window, 0, memory_order_release);
+	dpa_full_fence();
+	for (uint32_t i = 0; i < nslab; i++) {
+		uint32_t n = 0;
+
+		while (atomic_load_explicit(&me->hw->slab[i]->in_window, memory_order_acquire))
+			dpa_relax(&n);
+	}
+}
+
+/* Under mw_lock. What a window gives nobody reads between unbind() and this. */
+static void give(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va, uint64_t addr,
+		 const struct dpa_wqe_bind *b)
+{
+	struct dpa_hw *hw = qp->hw;
+
+	mw->access = b->access | (dpa_mr_careful(hw, b->lkey) ? DPA_ACCESS_ON_DEMAND : 0);
+	mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
+	mw->addr = addr;
+	mw->length = b->length;
+	mw->qpn = qp->qpn;
+	mw->tag = key & ((1u << DPA_KEY_TAG_BITS) - 1);
+	set_parent(mw, (b->lkey >> DPA_KEY_TAG_BITS) + 1);
+	atomic_fetch_add_explicit(&hw->export->mr[mw->parent - 1].nmw, 1, memory_order_release);
+	atomic_store_explicit(&mw->key, key, memory_order_release);
+}
+
+/* The key of a bind: the consumer's bits, all others as they were given out with the window. */
+static uint32_t bound_key(const struct dpa_mr *mw, uint32_t index, uint32_t new_key)
+{
+	return index << DPA_KEY_TAG_BITS | (mw->tag & ~MW_CONSUMER) | (new_key & MW_CONSUMER);
+}
+
+/*
+ * Of what a window of type 1 was bound to before nobody is told anything any more until those who
+ * use it have come to their end: without mw_lock, for they may be about to bind one, too.
+ */
+uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
+		     const struct dpa_wqe_bind *b)
+{
+	struct dpa_hw *hw = qp->hw;
+	const uint32_t index = old_key >> DPA_KEY_TAG_BITS;
+	struct dpa_mr *mw = &hw->export->mr[index];
+	uint32_t syn, n = 0;
+	uint64_t addr = 0;
+
+	dpa_spin_lock(&hw->mw_lock);
+	while (!(syn = check_bind(qp, mw, old_key, va, b, &addr)) &&
+	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
+		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
+
+		if (mine)
+			unbind(hw, mw);
+		hw->mw_unbinding += mine;
+		dpa_spin_unlock(&hw->mw_lock);
+		leave_windows(qp);
+		if (mine)
+			dpa_hazards_wait(hw);
+		else
+			dpa_relax(&n);
+		dpa_spin_lock(&hw->mw_lock);
+		hw->mw_unbinding -= mine;
+	}
+	if (!syn && b->length)
+		give(qp, mw, bound_key(mw, index, new_key), va, addr, b);
+	dpa_spin_unlock(&hw->mw_lock);
+	return syn;
+}
+
+/* Only a bound type 2 window, and only on the QP that bound it; regions of ibv_reg_mr() never. */
+uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
+{
+	struct dpa_hw *hw = qp->hw;
+	struct dpa_mr *mw = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
+	uint32_t syn = DPA_SYN_INV_RKEY;
+
+	dpa_spin_lock(&hw->mw_lock);
+	if (key && atomic_load_explicit(&mw->key, memory_order_acquire) == key &&
+	    mw->kind == DPA_KIND_MW2 && mw->qpn == qp->qpn && mw->pdn == qp->pdn) {
+		unbind(hw, mw);
+		syn = 0;
+	}
+	dpa_spin_unlock(&hw->mw_lock);
+	if (!syn)
+		dpa_hazards_wait(hw);
+	return syn;
+}
