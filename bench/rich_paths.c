@@ -303,7 +303,7 @@ static void turn(struct bench *b, bool rich, enum what what, struct samples *h)
 		n += poll_plain(b);
 }
 
-/* What a turn's two readings of the clock take when nothing is between them. */
+/* The time of a turn's two readings of the clock with nothing between them. */
 static double clock_ns(void)
 {
 	struct samples s = {.v = calloc(1000, sizeof(uint64_t))};

@@ -45,7 +45,7 @@ struct dpa_fault_spec {
 bool dpa_fault_any(const struct dpa_fault_spec *f);
 /* False, and *f as it was: a key that is not known, comes twice or has a bad value. */
 bool dpa_fault_parse(const char *text, struct dpa_fault_spec *f);
-/* What dpa_fault_parse() takes; "off" if nothing is done, "" if nothing is set. */
+/* The text that dpa_fault_parse() takes; "off" if nothing is done, "" if nothing is set. */
 void dpa_fault_text(const struct dpa_fault_spec *f, char *buf, size_t len);
 
 #endif

@@ -3,8 +3,8 @@
  * knobs.h - every setting of the device in one table that documents itself.
  *
  * A setting has one name: `placement` in the configuration file, DPA_PLACEMENT in the environment.
- * Order: built-in default, then the file, then the environment. What is not known or has a bad
- * value is refused, never ignored: the text says where it is and how to mend it.
+ * Order: built-in default, then the file, then the environment. A setting that is unknown or has a
+ * bad value is refused, never ignored: the text has its place and the fix.
  */
 #ifndef DPA_KNOBS_H
 #define DPA_KNOBS_H

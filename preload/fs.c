@@ -15,7 +15,7 @@
 _Static_assert(sizeof(struct statfs) == sizeof(struct statfs64), "the 64 variants are aliases");
 _Static_assert(sizeof(struct statvfs) == sizeof(struct statvfs64), "the 64 variants are aliases");
 
-/* As the host has it, or what every sysfs says. */
+/* The host's value, or that of every sysfs. */
 static int sysfs_stat(struct statfs *fs)
 {
 	int err = errno;
@@ -79,7 +79,7 @@ PL_EXPORT int fstatfs(int fd, struct statfs *fs)
 PL_EXPORT int statfs64(const char *path, struct statfs64 *fs) __attribute__((alias("statfs")));
 PL_EXPORT int fstatfs64(int fd, struct statfs64 *fs) __attribute__((alias("fstatfs")));
 
-/* As the C library makes it of what statfs says. */
+/* As the C library makes it from statfs. */
 static int fill_statvfs(struct statvfs *v, const struct statfs *fs)
 {
 	enum { ST_VALID = 0x20 }; /* the kernel's sign that f_flags is filled in */

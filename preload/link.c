@@ -3,7 +3,7 @@
  * link.c - readlink(2), realpath(3), chdir(2) and getcwd(3) in their spellings.
  *
  * A folder of ours that is opened or gone to is one of the tree: where the kernel is asked for its
- * path, the answer is turned into the path that the program knows.
+ * path, the answer is turned into the path that the program uses.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +44,10 @@ static PL_OUT_OF_LINE ssize_t readlink_ours(int dirfd, const char *path, char *b
 	}
 }
 
-/* Sets shown to the path by which the program knows a folder of the tree. False: path is not in the
- * tree, and shown is unchanged. */
+/*
+ * Sets shown to the path by which the program names a folder of the tree. False: path is not in the
+ * tree, and shown is unchanged.
+ */
 static PL_OUT_OF_LINE bool show(const char *path, char shown[PATH_MAX])
 {
 	const char *root, *rest = pl_shown(path, &root);

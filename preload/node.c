@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * node.c - what stands behind the device node.
+ * node.c - the file behind the device node.
  *
  * libibverbs wants a character device whose number is that of the tree's `dev` file, 1:3, and uses
  * it for nothing else. /dev/null is one. Where a container has no /dev/null, a memfd takes its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * place.h - the places that place.c found, for the files that resolve paths. Calls leave errno
- * alone unless their comment says otherwise.
+ * alone unless their comment has an exception.
  */
 #ifndef DPA_PRELOAD_PLACE_H
 #define DPA_PRELOAD_PLACE_H

@@ -48,7 +48,7 @@ enum pl_root {
 struct pl_path {
 	enum pl_kind kind;
 	unsigned function; /* of a live file or a node */
-	unsigned layers;   /* of a folder: bit N says that layer N of the tree has it */
+	unsigned layers;   /* of a folder: bit N: layer N of the tree has it */
 	enum pl_root root; /* which one rest is below */
 	int err;
 	const char *rest;    /* the part of path behind such a root, NULL: it is below none */

@@ -276,7 +276,7 @@ static int access_file(const char *path, int mode, int flags)
 static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int flags)
 {
 	struct pl_path p;
-	int denied = 0, err = EACCES; /* modes that nobody has */
+	int denied = 0, err = EACCES; /* modes that no file has */
 
 	switch (pl_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
 	case PL_PASS:

@@ -54,7 +54,7 @@ static struct doca_devinfo **make_list(struct ibv_device **ibdevs, int n)
 	return list;
 }
 
-/* What libibverbs has said by errno, if it is that. */
+/* The error that libibverbs has left in errno, if it is "no memory". */
 static doca_error_t no_memory_or(doca_error_t other)
 {
 	return errno == ENOMEM ? DOCA_ERROR_NO_MEMORY : other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a device says of itself without being opened. Of adapters of this project the provider knows
- * it; of others only what sysfs shows.
+ * The attributes of a device that is not open. The provider has those of adapters of this project;
+ * of others only sysfs is read.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo,
 	return ret;
 }
 
-/* GID `index` of the port; false: there is none, or it is not ours to know. */
+/* GID `index` of the port; false: there is none, or the device is of another make. */
 static bool read_gid(const struct doca_devinfo *info, int index, uint8_t gid[16])
 {
 	unsigned int w[8];

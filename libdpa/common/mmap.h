@@ -4,7 +4,7 @@
  *
  *           set_*, add_dev                        exports, bufs, handles
  *   CONFIG ----------------> CONFIG --start--> STARTED --stop--> CONFIG
- *   create_from_export() makes one that is STARTED for ever: a range of somebody else.
+ *   create_from_export() makes one that is STARTED for ever: a range of another process.
  *
  * A map's lock covers its state and its exports, so that its queries may come from any thread.
  * The table of keys has a lock of its own, taken inside: EUs look regions up while the host starts
@@ -25,7 +25,7 @@ struct dpa_mem;
 struct doca_dpa;
 struct ibv_mr;
 
-/* What a device knows of a map. */
+/* The keys of a map on one device. */
 struct dpa_mmap_key {
 	uint32_t key;	 /* L_Key and R_Key of the region on the device's PD; remote: the R_Key */
 	bool remote;	 /* made from an export: no local access by it */
@@ -48,7 +48,10 @@ doca_error_t dpa_mmap_mkey(struct doca_mmap *mmap, const struct doca_dev *dev,
  */
 bool dpa_mmap_lookup(const struct doca_dev *dev, uint32_t key, struct dpa_mmap_key *out);
 
-/* What a map permits, whatever the device; 0 unless it is started, or it is another process's. */
+/*
+ * The permissions of a map, the same on all devices; 0 unless it is started, or if it is another
+ * process's.
+ */
 uint32_t dpa_mmap_local_access(struct doca_mmap *mmap);
 
 /* Whether the range lies in the region. */

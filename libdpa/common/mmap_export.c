@@ -49,7 +49,7 @@ static struct export *make(const struct dpa_mmap_key *k)
 	return e;
 }
 
-/* What all exports ask of the map; its lock is held. */
+/* The conditions of all exports of the map. Context: its lock is held. */
 static doca_error_t exportable(const struct doca_mmap *m, const struct doca_dev *dev,
 			       uint32_t access, struct mmap_dev **d)
 {

@@ -111,7 +111,7 @@ doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_ha
 	if (handle != pe->fd || (read(pe->event, &n, sizeof(n)) < 0 && errno != EAGAIN))
 		return DOCA_ERROR_OPERATING_SYSTEM;
 	while (epoll_wait(pe->fd, ev, 16, 0) == 16)
-		; /* each context's descriptor tells once */
+		; /* each context's descriptor reports once */
 	return DOCA_SUCCESS;
 }
 

@@ -14,7 +14,7 @@
 struct dpa_task_ops {
 	/* SUCCESS: taken; flags: enum doca_task_submit_flag. AGAIN: no room now. */
 	doca_error_t (*submit)(struct doca_task *task, uint32_t flags);
-	/* Calls the user's callback: task->status tells which. May free the task. */
+	/* Calls the user's callback that task->status selects. May free the task. */
 	void (*completed)(struct doca_task *task);
 	/* doca_task_free(): not in flight. */
 	void (*free)(struct doca_task *task);

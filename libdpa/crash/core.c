@@ -3,8 +3,8 @@
  * The ELF core of a context: the EU that ended it, then the other ones, as threads; their stacks;
  * the image's segments; the DPA heap. Pages of zeros are holes of the file.
  *
- * It is made to be read with the image as the program: the auxiliary vector tells where the image's
- * program headers and entry are, by which debuggers find how far it was moved.
+ * It is made to be read with the image as the program: the auxiliary vector has the place of the
+ * image's program headers and entry, by which debuggers find how far it was moved.
  */
 #include <elf.h>
 #include <errno.h>
@@ -175,7 +175,7 @@ static void add_files(struct core *k, const struct dpa_crash_story *s)
 	free(buf);
 }
 
-/* For people who look by readelf -n or strings. */
+/* For readers with readelf -n or strings. */
 static void add_story(struct core *k, const struct dpa_crash_story *s)
 {
 	char text[1024];

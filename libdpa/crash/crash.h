@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * crash.h - what is kept of a fault on an EU, and the files that tell of it.
+ * crash.h - the captured state of a fault on an EU, and the files about it.
  *
  * The signal handler (or the op that found a mistake) copies registers and stack before the device
  * code is left by a jump; afterwards, on the same thread and outside device code, the files are
@@ -24,9 +24,9 @@
 
 /* One of each EU; used by its thread only. */
 struct dpa_crash {
-	bool held; /* something is captured and not told yet */
+	bool held; /* something is captured and not handed over yet */
 	bool has_fp;
-	int sig; /* 0: no signal, `text` says what */
+	int sig; /* 0: no signal, `text` has the reason */
 	siginfo_t info;
 	mcontext_t regs;
 	uint8_t fp[DPA_CRASH_FP];
@@ -52,7 +52,7 @@ struct dpa_crash *dpa_crash_self(void);
 struct dpa_mem;
 struct dpa_witness;
 
-/* What the files say beside what was captured. */
+/* Contents of the files beside the captured state. */
 struct dpa_crash_story {
 	const char *prefix; /* of the files */
 	const char *device, *app, *kernel, *reason;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What happens when a context enters the fatal state. */
+/* A context enters the fatal state. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void tell(struct dpa_fatal_hook *h)
 	h->fn(h);
 }
 
-/* Who sets `fatal` takes the lock afterwards: one of both sees the other. */
+/* The thread that sets `fatal` takes the lock afterwards: one of both sees the other. */
 void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
 		   void (*fn)(struct dpa_fatal_hook *hook))
 {

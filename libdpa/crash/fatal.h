@@ -2,9 +2,9 @@
 /*
  * fatal.h - the end of a context: a fault, a mistake or too long a run of its device code.
  *
- * doca_dpa.fatal is 1 from the first moment on; then all its other code is killed, then what hangs
- * on the context is told (hooks), then the files are written, with what that other code was at, and
- * one line is logged. That all happens on the EU whose code it was.
+ * doca_dpa.fatal is 1 from the first moment on; then all its other code is killed, then the hooks
+ * of the context are called, then the files are written, with snapshots of that other code, and one
+ * line is logged. That all happens on the EU whose code it was.
  */
 #ifndef DPA_CRASH_FATAL_H
 #define DPA_CRASH_FATAL_H
@@ -22,13 +22,13 @@ struct dpa_stat_task;
  */
 bool dpa_fatal_is_of(const struct dpa_eu *eu);
 
-/* In what has to end with its context: a QP, somebody who waits. */
+/* Part of an object that has to end with its context: a QP, a waiting thread. */
 struct dpa_fatal_hook {
 	struct dpa_fatal_hook *next; /* under the lock, like `told` */
 	bool told;
 	/*
-	 * Once, on any EU, or within dpa_fatal_add(). It may modify QPs and wake who sleeps; it
-	 * adds and removes no hooks.
+	 * Once, on any EU, or within dpa_fatal_add(). It may modify QPs and wake threads; it adds
+	 * and removes no hooks.
 	 */
 	void (*fn)(struct dpa_fatal_hook *hook);
 };
@@ -42,7 +42,7 @@ void dpa_fatal_init(struct doca_dpa *dpa);
 /* For a context that is started: it has not ended. */
 void dpa_fatal_reset(struct doca_dpa *dpa);
 void dpa_fatal_fini(struct doca_dpa *dpa);
-/* Host side. A context that is in the fatal state already tells it at once. */
+/* Host side. If the context is in the fatal state already the hook is called at once. */
 void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
 		   void (*fn)(struct dpa_fatal_hook *hook));
 /* Returns when fn is not running and will not run. A hook that was never added is fine. */

@@ -15,7 +15,7 @@
 #define LOOK_MS_MAX 1000
 #define PARK_LOOKS  2 /* that find no device code */
 
-/* What the watchdog knows of a thread of the pool; its own. */
+/* The watchdog's record of a thread of the pool. Written and read by the watchdog only. */
 struct seen {
 	uint64_t ticket;
 	uint64_t used_ns; /* when it saw the ticket first */

@@ -2,10 +2,10 @@
 /*
  * watchdog.h - device code that runs too long at a time ends its context.
  *
- * What counts is processor time of the EU's thread and the time that it sleeps in waits of device
- * code: a busy machine is nobody's fault. The limit is
- * the setting max_run_time; code is ended between that and a quarter of it (at most 2 s) later.
- * While a debugger is on the process nothing is ended.
+ * The time that counts is processor time of the EU's thread and the time that it sleeps in waits of
+ * device code: a busy machine ends no context. The limit is the setting max_run_time; code is ended
+ * between that and a quarter of it (at most 2 s) later. While a debugger is on the process nothing
+ * is ended.
  *
  * One thread for the pool looks now and then while device code runs, and sleeps when none does.
  */
@@ -24,7 +24,7 @@ void dpa_watchdog_stop(void);
 /* In a forked child: there is none. */
 void dpa_watchdog_forget(void);
 
-extern _Atomic uint32_t dpa_watchdog_parked; /* futex; set by the watchdog, cleared by anybody */
+extern _Atomic uint32_t dpa_watchdog_parked; /* futex; set by the watchdog, cleared by any thread */
 void dpa_watchdog_wake(void);
 
 /* An EU has a new ticket (seq_cst): one of both sees the other. */
@@ -37,7 +37,7 @@ static inline void dpa_watchdog_begin(void)
 /* Around a sleep of device code in an op: it counts as running. now: nanoseconds. */
 uint64_t dpa_watchdog_now(void);
 void dpa_watchdog_waited(struct dpa_eu *eu, uint64_t since);
-/* The calling EU is being ended because of the limit: then its fault_text says so. */
+/* True if the calling EU is being ended because of the limit; then its fault_text has that. */
 bool dpa_watchdog_hit(struct dpa_eu *eu);
 
 #endif

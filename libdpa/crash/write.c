@@ -15,7 +15,7 @@ static int write_image(const struct dpa_crash *c, const struct dpa_crash_story *
 	return dpa_crash_put(fd, s->code, s->code_size);
 }
 
-/* A rename does not follow a link that somebody has put there. */
+/* A rename does not follow a link that another user has put there. */
 static int write_file(const char *path, write_fn *fn, const struct dpa_crash *c,
 		      const struct dpa_crash_story *s)
 {

@@ -8,7 +8,7 @@ _Noreturn void abort(void)
 	__builtin_trap();
 }
 
-/* What assert() of <assert.h> calls; its parameters are glibc's. */
+/* The function that assert() of <assert.h> calls; its parameters are glibc's. */
 _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned int line,
 			     const char *function);
 

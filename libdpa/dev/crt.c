@@ -4,8 +4,8 @@
  * not depend on a symbol of its process (with default visibility the host's own functions of the
  * same name would replace it).
  *
- * What device code points to is read here, in the image, so that a bad pointer is a fault of the
- * image: elements of completion queues, formats and their arguments, work requests.
+ * Memory that device code points to is read here, in the image, so that a bad pointer is a fault of
+ * the image: elements of completion queues, formats and their arguments, work requests.
  */
 #include <stdarg.h>
 #include <doca_dpa_dev.h>

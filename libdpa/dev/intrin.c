@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the macros of dpaintrin.h call. */
+/* The functions that the macros of dpaintrin.h call. */
 #include <dpaintrin.h>
 #include <dpa/dpa_image.h>
 

@@ -18,7 +18,7 @@ struct place {
 	uint64_t length;
 };
 
-/* 0 is no handle either, but says that there is no event. */
+/* 0 is no handle either, but stands for no event. */
 static uint64_t event_of(doca_dpa_dev_sync_event_remote_net_t event)
 {
 	return event ? event : ~0ull;

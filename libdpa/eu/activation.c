@@ -61,7 +61,7 @@ void dpa_act_notify(struct dpa_act *act)
 	raise_flags(act, DPA_ACT_PENDING);
 }
 
-/* Takes the arming, if there is one: the source owes an activation from here on. */
+/* Takes the arming, if there is one: an activation of the source is pending from here on. */
 static void source_fire(struct dpa_source *src)
 {
 	if (!atomic_exchange_explicit(&src->armed, 0, memory_order_acq_rel))

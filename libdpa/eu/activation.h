@@ -3,8 +3,8 @@
  * activation.h - when a DPA thread runs.
  *
  * An activation target (struct dpa_act) is what can be activated: a DPA thread. Its sources (struct
- * dpa_source) are completion contexts. Nothing here knows of CQs or EUs: a source is asked whether
- * it has unread elements and told to arm its hardware; the pool is told what to run.
+ * dpa_source) are completion contexts. Nothing here depends on CQs or EUs: a source has calls to
+ * find unread elements and to arm its hardware; the pool gets the work to run.
  *
  *                     start                    run + pending
  *        STOPPED ---------------> IDLE ------------------------> QUEUED
@@ -18,9 +18,9 @@
  *           |                      v                                v
  *           +------------------- (any) <----------------------- FINISHED
  *
- * State and flags are one word. PENDING says that something wants an activation; it latches in
- * every state but STOPPED and FINISHED, before `run` too, and coalesces. RUN: thread_run was
- * called. STOP: the host waits for the end.
+ * State and flags are one word. PENDING: an activation is requested; it latches in every state but
+ * STOPPED and FINISHED, before `run` too, and coalesces. RUN: thread_run was called. STOP: the host
+ * waits for the end.
  *
  * A source is armed by its start and by request_notification, and an arming is worth one
  * activation:
@@ -34,8 +34,8 @@
  *     ENDING sees.
  *     From anywhere else it sets armed, arms the hardware and looks at once.
  *  3. When an EU takes the thread it asks each fired source whether it still has unread elements.
- *     If none has (a callback that was late: the activation before has read them) and nobody called
- *     notify, the activation does not take place: the armings are put back and the end of 2 is gone
+ *     If none has (a callback that was late: the activation before has read them) and notify was not
+ * called, the activation does not take place: the armings are put back and the end of 2 is gone
  *     through. This is why there is no spurious activation.
  */
 #ifndef DPA_EU_ACTIVATION_H

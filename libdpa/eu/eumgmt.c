@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The state of EU partitions and groups: a small text file beside the board's.
+ * The state of EU partitions and groups: a small text file beside the adapter state file.
  *
  *   dpa-eus 1
  *   partition ID MAX-GROUPS VHCAS EUS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * eumgmt.h - which EUs a function may use: EU partitions and EU groups of a board.
+ * eumgmt.h - which EUs a function may use: EU partitions and EU groups of an adapter instance.
  *
  * A partition is a set of EUs of its own for some functions (VHCAs: function dpaN is VHCA N). The
  * default partition, 0, has all other EUs, and serves all other functions. A group is a named part
- * of a partition, which only those use who name one of its EUs; threads without an affinity run on
- * EUs that are in no group.
+ * of a partition, which only threads use that name one of its EUs; threads without an affinity run
+ * on EUs that are in no group.
  *
- * dpaeumgmt(1) writes them to a file beside the board's, which stays when the board goes; libdpa
- * reads it. Readers take no lock: a new state replaces the file by rename.
+ * dpaeumgmt(1) writes them to a file beside the adapter state file, which stays when that goes;
+ * libdpa reads it. Readers take no lock: a new state replaces the file by rename.
  */
 #ifndef DPA_EU_EUMGMT_H
 #define DPA_EU_EUMGMT_H
@@ -48,7 +48,7 @@ static inline uint32_t dpa_eu_set_count(const struct dpa_eu_set *s)
 	return n;
 }
 
-/* What a function may use. */
+/* The EUs that a function may use. */
 struct dpa_eumgmt_eus {
 	uint32_t partition;	/* 0: the default one */
 	struct dpa_eu_set pool; /* the partition's: an affinity may name any of these */
@@ -56,9 +56,9 @@ struct dpa_eumgmt_eus {
 };
 
 /*
- * Of the function `vhca` of the board at `board` with EUs 0..num_eus-1. Without a state file, or
- * with one that is another user's, everything is in the default partition. 0; EINVAL: the file is
- * damaged; else the errno of reading it. *out is all EUs then. Thread-safe.
+ * Of the function `vhca` of the adapter instance at `board` with EUs 0..num_eus-1. Without a state
+ * file, or with one that is another user's, everything is in the default partition. 0; EINVAL: the
+ * file is damaged; else the errno of reading it. *out is all EUs then. Thread-safe.
  */
 int dpa_eumgmt_lookup(const char *board, uint32_t vhca, uint32_t num_eus,
 		      struct dpa_eumgmt_eus *out);

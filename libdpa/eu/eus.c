@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The EUs of an open device: eumgmt.h for those who have its context. */
+/* The EUs of an open device: eumgmt.h for callers that have its context. */
 #include <infiniband/verbs.h>
 #include "eumgmt.h"
 #include "../hw/hw.h"

@@ -6,8 +6,9 @@
  *   a thread: execute, then with the same EU what waits for it (else: free the EU), then what is in
  *             `ready`, else idle
  *
- * Nobody is forgotten: who frees an EU sets its bit and then reads the length of the queue; who
- * queues adds to the length and then reads the bits. Idle threads and `ready` do the same.
+ * No work is forgotten: a thread that frees an EU sets its bit and then reads the length of the
+ * queue; a thread that queues adds to the length and then reads the bits. Idle threads and `ready`
+ * do the same.
  */
 #include <sched.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static bool is_pinned(int eu)
 	return atomic_load_explicit(&dpa_pool.pinned[eu], memory_order_relaxed);
 }
 
-/* The lowest of a map that the work may have; of those that nobody is pinned to, if `loose`. */
+/* The lowest of a map that the work may have; if `loose`, of those without pinned work. */
 static int claim_any_eu(_Atomic uint64_t *map, const struct dpa_work *work, bool loose)
 {
 	for (int w = 0; w < EU_WORDS; w++) {
@@ -174,7 +175,7 @@ static struct dpa_work *offer(_Atomic uint64_t *map, int eu)
 	set_bit(map, eu);
 	if (is_empty(&dpa_pool.queue))
 		return NULL;
-	/* Who queues after this takes the EU itself, under the lock. */
+	/* A thread that queues after this takes the EU itself, under the lock. */
 	lock_queues();
 	if (claim(map, eu)) {
 		next = pop_for(eu);
@@ -345,9 +346,9 @@ static bool may_spin(void)
 static struct dpa_work *look(struct dpa_eu *me)
 {
 	/*
-	 * Who waits for what has just ended may share this core. An activation has nobody who waits
-	 * for it, and the next element may come at once: giving the core away would leave that to
-	 * the device's service thread, which then never gets to sleep.
+	 * A thread that waits for the work that has just ended may share this core. No thread waits
+	 * for an activation, and the next element may come at once: giving the core away would
+	 * leave that to the progress thread, which then never gets to sleep.
 	 */
 	if (me->awaited)
 		sched_yield();
@@ -390,8 +391,8 @@ static struct dpa_work *spin_for_work(struct dpa_eu *me)
 }
 
 /*
- * Says so, looks again, sleeps: give() stores, then reads `asleep`, so that one of both sees. NULL:
- * it was stirred.
+ * Sets `asleep`, looks again, sleeps: dpa_pool_give() stores `work`, then reads `asleep`, so that
+ * one of both sees the other. NULL: it was stirred.
  */
 static struct dpa_work *sleep_for_work(struct dpa_eu *me)
 {
@@ -404,7 +405,10 @@ static struct dpa_work *sleep_for_work(struct dpa_eu *me)
 		work = atomic_load_explicit(&me->work, memory_order_seq_cst);
 	}
 	atomic_store_explicit(&me->asleep, 0, memory_order_relaxed);
-	/* The program may have put in others meanwhile. Who stirs looks, while this one wakes. */
+	/*
+	 * The program may have installed other handlers meanwhile. After a stir the stirring thread
+	 * checks, while this one wakes.
+	 */
 	if (!atomic_exchange_explicit(&me->looked_for, 0, memory_order_relaxed))
 		dpa_fault_check();
 	return work;
@@ -508,7 +512,7 @@ static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 	return work;
 }
 
-/* After urgent work: what was lent goes back, unless somebody has taken it. */
+/* After urgent work: an EU that was lent goes back, unless other work has taken it. */
 static struct dpa_work *after_urgent(struct dpa_eu *me)
 {
 	if (me->again)

@@ -4,18 +4,18 @@
  *
  * There is one pool per process. A started context holds a reference; the last one ends the
  * threads. An EU is a token: work runs on a thread of the pool that holds one. Work pinned to an EU
- * waits for that one; relaxed work takes a free one, of those first that nobody is pinned to, and
- * waits in a queue, first come first served, when there is none. Urgent work (RPCs) never waits and
- * keeps nobody waiting: it borrows a free EU, which others take over when they find no better one,
+ * waits for that one; relaxed work takes a free one, first of those without pinned work, and waits
+ * in a queue, first come first served, when there is none. Urgent work (RPCs) never waits and
+ * delays no other work: it borrows a free EU, which others take over when they find no better one,
  * and shares one when none is free.
  *
- * Who may run at the same time is reserved beforehand (a started DPA thread, each thread of a
+ * Work that may run at the same time has a reservation (a started DPA thread, each thread of a
  * launch, an RPC), and there are as many threads as reservations, so that handing work over is
  * never more than waking one thread: code that spins for ever keeps nothing else from running
  * unless the EUs are used up.
  *
  * A thread without work drives the device's progress for a short while, because the next completion
- * is most likely made by whoever looks for it; then it sleeps, and the device's service thread does
+ * is most likely made by a thread that looks for it; then it sleeps, and the progress thread does
  * that.
  */
 #ifndef DPA_EU_POOL_H
@@ -35,13 +35,13 @@ struct dpa_run;
 enum dpa_eu_op { DPA_OP_NONE, DPA_OP_USES, DPA_OP_WAITS };
 
 /*
- * A thread of the pool. What the signal handler and the ops want to know of the code that runs
- * on it; `dpa_eu_self` is the calling thread's.
+ * A thread of the pool: the state, of the code that runs on it, that the signal handler and the ops
+ * read. `dpa_eu_self` is the calling thread's.
  */
 struct dpa_eu {
 	_Atomic(struct dpa_work *) work; /* given by a dispatcher that took the idle bit */
 	_Atomic uint32_t asleep;	 /* futex: 1 while it sleeps */
-	_Atomic uint32_t looked_for;	 /* who stirred it sees to the signal handlers */
+	_Atomic uint32_t looked_for;	 /* the stirring thread checks the signal handlers */
 	_Atomic uint32_t in_op;		 /* enum dpa_eu_op */
 	_Atomic uint32_t ops;		 /* begun so far; by this thread, before in_op */
 	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
@@ -52,7 +52,7 @@ struct dpa_eu {
 	_Atomic(const void *) left;
 	_Atomic uint64_t ticket;    /* of the code that runs: a new one each time, odd inside */
 	_Atomic uint64_t kill;	    /* end the code of this ticket at the next chance */
-	_Atomic uint64_t waited_ns; /* asleep in ops of device code, all told; by this thread */
+	_Atomic uint64_t waited_ns; /* asleep in ops of device code, in all; by this thread */
 	_Atomic uint64_t overrun;   /* a kill of this ticket is because of its run time */
 	struct dpa_work *again;	    /* was dispatched by its own execute() */
 	struct dpa_work resume;	    /* stands for this thread in the queue, in a yield */
@@ -127,9 +127,9 @@ void dpa_pool_stir(void);
 /* Takes a work back that waits for an EU: false if it runs, is about to run or has run. */
 bool dpa_pool_cancel(struct dpa_work *work);
 /*
- * Gives the EU of the calling thread of the pool to who waits for one, if somebody does, and takes
- * the next that is free (its own when it is pinned). In an op. False: it was killed meanwhile, and
- * only dpa_eu_leave() is left.
+ * Gives the EU of the calling thread of the pool to waiting work, if there is some, and takes the
+ * next that is free (its own when it is pinned). In an op. False: it was killed meanwhile, and only
+ * dpa_eu_leave() is left.
  */
 bool dpa_pool_yield(struct dpa_eu *eu);
 /* One look at the device, on behalf of code that waits. */
@@ -159,14 +159,16 @@ enum dpa_eu_end {
 };
 
 /*
- * The calling thread is about to run code of this owner: a kill counts from here on. Whoever marks
- * an owner as ended and then kills it misses nobody who enters and then looks at the mark.
+ * The calling thread is about to run code of this owner: a kill counts from here on. A thread that
+ * marks an owner as ended and then kills it misses no thread that enters and then reads the mark.
  */
 void dpa_eu_enter(const void *owner);
 /* Calls into device code, after dpa_eu_enter(); comes back however the code ends. */
 enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg);
 void dpa_eu_exit(void);
-/* And has said what there is to say of it. */
+/*
+ * Leaves device code for good, after the report is complete: a destroy of the owner waits for it.
+ */
 void dpa_eu_gone(void);
 /* Out of the device code that called the op: never returns. */
 _Noreturn void dpa_eu_leave(enum dpa_eu_end how);

@@ -305,7 +305,7 @@ void dpa_pool_quiesce(void)
 
 /* ------------------------------------------------------- into device code */
 
-/* The owner first: who finds the new ticket finds it too. */
+/* The owner first: a thread that reads the new ticket reads this owner too. */
 void dpa_eu_enter(const void *owner)
 {
 	struct dpa_eu *eu = dpa_eu_self;
@@ -317,7 +317,9 @@ void dpa_eu_enter(const void *owner)
 	dpa_watchdog_begin();
 }
 
-/* Who finds the even ticket finds who was left, too. */
+/*
+ * `left` before the ticket: a thread that reads the even ticket reads the owner that was left, too.
+ */
 void dpa_eu_exit(void)
 {
 	struct dpa_eu *eu = dpa_eu_self;
@@ -334,8 +336,8 @@ void dpa_eu_gone(void)
 }
 
 /*
- * setjmp, not a context switch: device code runs on the thread's own stack, and the sanitizers know
- * how to forget frames that are jumped over.
+ * setjmp, not a context switch: device code runs on the thread's own stack, and the sanitizers can
+ * forget frames that are jumped over.
  */
 enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg)
 {

@@ -20,7 +20,7 @@ struct dpa_work {
 	const uint64_t *eus; /* bits of the EUs that relaxed work may have, NULL: any */
 	int32_t pin;	     /* the EU that it must have, DPA_EU_ANY: whichever is free */
 	bool urgent;	     /* shares an EU when none is free, never waits */
-	bool awaited;	     /* somebody may be waiting for its end */
+	bool awaited;	     /* a thread may be waiting for its end */
 	int32_t eu;	     /* that it was given: written by the dispatcher, then by its thread */
 	_Atomic int32_t last_eu, last_thread; /* hints: where it ran last, -1: nowhere */
 };

@@ -11,8 +11,8 @@
 struct dpa_launch;
 
 /*
- * What a started context has in flight. A started context keeps room for one RPC and for one thread
- * of a launch reserved in the pool, so that neither has to make a thread.
+ * RPCs and launches that a started context has in flight. It keeps room for one RPC and for one
+ * thread of a launch reserved in the pool, so that neither has to make a thread.
  */
 struct dpa_launches {
 	pthread_mutex_t lock;
@@ -25,8 +25,8 @@ struct dpa_launches {
 /* For a context that is started: 0 or errno. */
 int dpa_launches_begin(struct doca_dpa *dpa);
 /*
- * What waits for an event is dropped, what runs has a second to end and is then ended by force. Of
- * one context (an extended one), or (NULL) all.
+ * Drops launches that wait for an event; gives those that run a second to end and then ends them by
+ * force. Of one context (an extended one), or (NULL) of all.
  */
 void dpa_launches_halt(struct dpa_launches *all, const struct doca_dpa *dpa);
 /* For a base context that is stopped: the same, and the end of it. */
@@ -68,7 +68,7 @@ int dpa_affinity_eu(const struct doca_dpa_eu_affinity *a);
 /* Of a started context: the EUs for relaxed work, and how many they are. */
 const uint64_t *dpa_ctx_eus(struct doca_dpa *dpa);
 uint32_t dpa_ctx_max_threads(struct doca_dpa *dpa);
-/* Reads what the board says. For a context that is started. 0 or ENOMEM. */
+/* Reads the partitions of the adapter instance. For a context that is started. 0 or ENOMEM. */
 int dpa_ctx_find_eus(struct doca_dpa *dpa);
 
 /* ---------------------------------------------------------- in context.c */

@@ -5,9 +5,9 @@
  *   launch -> (watch of the wait event) -> room in the pool -> a work for each thread -> the last
  *   one that ends updates the completion event and frees the launch
  *
- * A launch belongs to its context's list from the call until it is freed. What takes it off the
- * list, under the lock, frees it: the thread that ends last, or the host that drops what never
- * began.
+ * A launch belongs to its context's list from the call until it is freed. The thread that takes it
+ * off the list, under the lock, frees it: the one that ends last, or the host's that drops a launch
+ * which never began.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -81,7 +81,10 @@ static void free_launch(struct dpa_launch *l)
 	free(l);
 }
 
-/* The event first: who waits for it may launch again, and finds the place free only if it is. */
+/*
+ * The event before the place: a thread that waits for it may launch again, and must find the place
+ * free.
+ */
 static void finish(struct dpa_launch *l)
 {
 	struct dpa_launches *all = of(l);
@@ -95,7 +98,7 @@ static void finish(struct dpa_launch *l)
 	}
 	pthread_mutex_lock(&all->lock);
 	unlist(l);
-	/* under the lock: who waits for the end frees `all` */
+	/* under the lock: the thread that waits for the end frees `all` */
 	pthread_cond_broadcast(&all->fewer);
 	pthread_mutex_unlock(&all->lock);
 	free_launch(l);

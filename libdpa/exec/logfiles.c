@@ -12,7 +12,9 @@ void dpa_sink_close(struct dpa_sink *sink)
 	*sink = (struct dpa_sink){0};
 }
 
-/* What was set before stays when it fails. "e": not for programs that this one executes. */
+/*
+ * The path that was set before stays when it fails. "e": not for programs that this one executes.
+ */
 static doca_error_t set_path(struct dpa_sink *sink, const char *path)
 {
 	struct dpa_sink s = {.path = strdup(path)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls of device code: where it runs, beside whom, and its trace. The rules are in ops.h. */
+/* Calls of device code: its EU, its rank, and its trace. The rules are in ops.h. */
 #include <sched.h>
 #include "ops_exec.h"
 
@@ -25,7 +25,10 @@ uint32_t dpa_op_num_threads(void)
 	return dpa_eu_self->run->num_threads;
 }
 
-/* Only kernels of a launch give their EU away: who activates a thread counts on its running. */
+/*
+ * Only kernels of a launch give their EU away: a program that activates a thread relies on its
+ * running.
+ */
 void dpa_op_yield(void)
 {
 	struct dpa_eu *eu;

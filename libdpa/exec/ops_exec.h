@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ops_exec.h - entries of struct dpa_dev_ops; doca_dpa_dev.h says what they do. */
+/* ops_exec.h - entries of struct dpa_dev_ops; doca_dpa_dev.h has their contracts. */
 #ifndef DPA_OPS_EXEC_H
 #define DPA_OPS_EXEC_H
 

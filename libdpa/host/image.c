@@ -2,7 +2,7 @@
 /*
  * Loading device images. Each context loads a file of its own, so that the loader gives it statics
  * of its own (dlmopen would too, but has about 15 name spaces). The descriptor stays open while the
- * image is loaded: the loader knows objects by path, and /proc/self/fd/N must not come to mean
+ * image is loaded: the loader identifies objects by path, and /proc/self/fd/N must not come to mean
  * another one.
  */
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * libdpa.h - the library's own view of its objects.
  *
  * Lives: a context keeps a reference to its device; its children keep one to the context's memory,
- * so that a call on a child of a destroyed context finds out. Device code knows objects by handles,
+ * so that a call on a child of a destroyed context finds out. Device code names objects by handles,
  * which are looked up in the context's table.
  */
 #ifndef DPA_LIBDPA_H
@@ -57,7 +57,7 @@ struct doca_dev {
 	struct doca_dev *next;
 };
 
-/* What every capability answers that an adapter of this project has. */
+/* The result of each capability query that an adapter of this project has. */
 static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
 {
 	if (!dpa_live(devinfo))
@@ -134,7 +134,7 @@ struct dpa_loaded {
 /* A copy of the image of its own. 0 or errno; ENOEXEC: not an image of this version. */
 int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out);
 void dpa_image_unload(struct dpa_loaded *img);
-/* What the image has under an entry's name; NULL: nothing. */
+/* The image's entry of that name; NULL: none. */
 const struct dpa_image_entry *dpa_image_entry(const struct dpa_loaded *img, const char *name);
 /* The entry that a host stub stands for; NULL: none of this application. */
 const struct dpa_app_entry *dpa_app_find(const struct doca_dpa_app *app, doca_dpa_func_t *func);
@@ -193,7 +193,7 @@ struct doca_dpa {
 	struct dpa_handles handles;
 };
 
-/* Whose program, memory, log and fatal state it uses. */
+/* The context whose program, memory, log and fatal state it uses. */
 static inline struct doca_dpa *dpa_base(struct doca_dpa *dpa)
 {
 	return dpa->base ? dpa->base : dpa;

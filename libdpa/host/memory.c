@@ -171,7 +171,10 @@ doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_pt
 	(DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_RDMA_WRITE |                         \
 	 DOCA_ACCESS_FLAG_RDMA_ATOMIC | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
 
-/* What lies in a buf from its data on, up to its end, in a local map of the context's device. */
+/*
+ * Checks the bytes of a buf from its data on, up to its end, in a local map of the context's
+ * device.
+ */
 static doca_error_t check_buf(struct doca_dpa *dpa, const struct doca_buf *buf, size_t size,
 			      uint32_t access)
 {

@@ -27,7 +27,7 @@ doca_error_t dpa_qp_export(struct doca_dpa *dpa, struct ibv_qp *qp, struct dpa_q
 		dpa_obj_free(q);
 		return ret == EINVAL ? DOCA_ERROR_INVALID_VALUE : DOCA_ERROR_DRIVER;
 	}
-	/* What the host has posted so far stays. */
+	/* The host's WQEs so far stay. */
 	q->queues.sq_pi = __atomic_load_n(&q->queues.view.dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	q->queues.rq_pi = __atomic_load_n(&q->queues.view.dbrec->rq_pi, __ATOMIC_ACQUIRE);
 	q->dpa = dpa;

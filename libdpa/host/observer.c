@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A context that the provider asks for, in a program that knows nothing of it. */
+/* A context that the provider asks for, in an unmodified program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

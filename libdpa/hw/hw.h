@@ -51,12 +51,12 @@ struct dpa_srq_view {
 
 /* Whether the device is an adapter of this project. */
 bool dpa_hwif_is_dpa(struct ibv_device *dev);
-/* Its number among the board's functions (0: the PF) and its PCI address; only if it is one. */
+/* Its number among the adapter's functions (0: the PF) and its PCI address; only if it is one. */
 uint32_t dpa_hwif_function(struct ibv_device *dev, char pci_addr[16]);
 /* Text of "gids/N" or "gid_attrs/ndevs/N" of a function's port; its length or -1. */
 int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t len);
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx);
-/* The board's file ("" if it is not known) and the limit of an activation. */
+/* The adapter state file ("" if there is none) and the limit of an activation. */
 struct dpa_hwif_board {
 	const char *path;      /* valid until the context is closed */
 	uint32_t max_run_time; /* seconds; 0: no limit */
@@ -80,7 +80,7 @@ int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view);
 int dpa_hwif_view_srq(struct ibv_srq *srq, struct dpa_srq_view *view);
 /* Whether a send of the QP may read this memory by this key, and it lies at this very address. */
 bool dpa_hwif_may_read(const struct dpa_qp_view *view, uint32_t lkey, uint64_t addr, uint64_t len);
-/* After the slot was written; carries the work out on the caller or wakes who does. */
+/* After the slot was written; carries the work out on the caller or wakes the EU that does. */
 void dpa_hwif_ring_sq(const struct dpa_qp_view *view);
 void dpa_hwif_ring_rq(const struct dpa_qp_view *view);
 

@@ -51,7 +51,7 @@ void dpa_hwif_idle(struct ibv_context *ctx)
 	dpadv_idle(ctx);
 }
 
-/* A completion context never overruns: elements that nobody reads are nobody's loss. */
+/* A completion context never overruns: elements that are not read are overwritten. */
 int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,
 		       struct ibv_cq **cq, struct dpa_cq_view *view)
 {

@@ -8,7 +8,7 @@
 struct dpa_dev_send_wr;
 struct dpa_dev_sge;
 
-/* The indices are those of who posts: device code, one thread at a time. */
+/* The indices are the poster's: device code, one thread at a time. */
 struct dpa_qp_queues {
 	struct dpa_qp_view view;
 	uint32_t sq_pi, rq_pi;
@@ -38,8 +38,8 @@ struct dpa_qp_wr {
 /* Writes the WQE. False: the queue has no room for it now. */
 bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr);
 /*
- * The doorbell, for all that was put: written here, then dpa_hwif_ring_sq() by the caller, who
- * holds no lock that the device's callbacks want.
+ * The doorbell, for all that was put: written here, then dpa_hwif_ring_sq() by the caller, which
+ * holds no lock that the device's callbacks take.
  */
 void dpa_qp_doorbell(struct dpa_qp_queues *q);
 

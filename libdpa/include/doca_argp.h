@@ -10,10 +10,9 @@
  * have several characters. A parameter of type BOOLEAN takes no value: its callback gets true.
  *
  * -j FILE reads flags from a JSON file, which may have comments: an object with
- * "doca_general_flags"
- * ("log-level", "sdk-log-level") and "doca_program_flags", whose members are named as the long
- * names, or the short ones of parameters without. What is on the command line as well replaces what
- * the file says.
+ * "doca_general_flags" ("log-level", "sdk-log-level") and "doca_program_flags", whose members are
+ * named as the long names, or the short ones of parameters without. A flag on the command line
+ * replaces the same one of the file.
  */
 #ifndef DOCA_ARGP_H_
 #define DOCA_ARGP_H_
@@ -32,7 +31,7 @@ extern "C" {
 struct doca_argp_cmd;
 struct doca_argp_param;
 
-/* What the value is, and what a callback's first argument points to. */
+/* Type of a value: a callback's first argument points to it. */
 enum doca_argp_type {
 	DOCA_ARGP_TYPE_UNKNOWN = 0,
 	DOCA_ARGP_TYPE_STRING,	 /* char * */
@@ -50,7 +49,7 @@ typedef doca_error_t (*doca_argp_cmd_cb_t)(void *config);
 typedef doca_error_t (*doca_argp_dpdk_cb_t)(int argc, char **argv);
 /* All values have been taken: whether they go together. */
 typedef doca_error_t (*doca_argp_validation_cb_t)(void *config);
-/* Takes what the parser has to say. */
+/* Takes the parser's messages. */
 typedef doca_error_t (*doca_argp_logger_cb_t)(enum doca_log_level level, const char *format,
 					      va_list args);
 
@@ -66,12 +65,12 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_init(const char *program_name, void *pr
 /*
  * Parses, then calls the callbacks of the values and then those of validation. After -h it prints
  * the usage and ends the program by exit(0); after -v so does the version callback, or the versions
- * are printed. What is wrong is logged: by the logger callback, else by the program's log backends,
- * else to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no arguments, an
+ * are printed. Errors are logged: by the logger callback, else by the program's log backends, else
+ * to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no arguments, an
  * unknown flag, a flag without its value or with a bad one, a flag twice, a mandatory one missing,
  * or a JSON file that does not hold flags; IO_FAILED: the JSON file cannot be read; INITIALIZATION:
- * DPDK arguments, but nobody takes them; NOT_SUPPORTED: a flag that is for the command line only in
- * a JSON file; NO_MEMORY; else what a callback returned.
+ * DPDK arguments, but no callback for them; NOT_SUPPORTED: a flag that is for the command line only
+ * in a JSON file; NO_MEMORY; else what a callback returned.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_start(int argc, char **argv);
 
@@ -84,7 +83,7 @@ DOCA_EXPERIMENTAL void doca_argp_usage(void);
 /* The arguments in front of "--" belong to the callback. Before doca_argp_init(): nothing. */
 DOCA_EXPERIMENTAL void doca_argp_set_dpdk_program(doca_argp_dpdk_cb_t callback);
 
-/* What -v calls. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
+/* The callback of -v. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_version_callback(doca_argp_param_cb_t callback);
 
 /* One more check of the whole. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
@@ -92,12 +91,12 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_argp_register_validation_callback(doca_argp_validation_cb_t callback);
 
 /*
- * What takes the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or logging
- * is disabled; INVALID_VALUE: NULL.
+ * The callback for the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or
+ * logging is disabled; INVALID_VALUE: NULL.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_logger_callback(doca_argp_logger_cb_t callback);
 
-/* The parser says nothing any more. BAD_STATE: not begun. */
+/* The parser reports nothing any more. BAD_STATE: not begun. */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_disable_logger_callback(void);
 
 /* The level given by -l, else the global lower limit of doca_log.h. INVALID_VALUE: NULL, or not
@@ -133,16 +132,16 @@ DOCA_EXPERIMENTAL void doca_argp_param_set_short_name(struct doca_argp_param *pa
 /* Without its dashes. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_long_name(struct doca_argp_param *param,
 						     const char *name);
-/* What the usage shows for the value, e.g. "<name>". */
+/* Text of the usage for the value, e.g. "<name>". */
 DOCA_EXPERIMENTAL void doca_argp_param_set_arguments(struct doca_argp_param *param,
 						     const char *arguments);
-/* What the usage says of it. */
+/* Its description in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_description(struct doca_argp_param *param,
 						       const char *description);
-/* What takes the value. */
+/* The callback that takes the value. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_callback(struct doca_argp_param *param,
 						    doca_argp_param_cb_t callback);
-/* What the value is. */
+/* The type of the value. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_type(struct doca_argp_param *param,
 						enum doca_argp_type type);
 /* It must be given. */
@@ -189,10 +188,10 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_cmd(struct doca_argp_cmd *
 
 /* Setters: texts are copied; NULL for a command does nothing. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_name(struct doca_argp_cmd *cmd, const char *name);
-/* What the usage says of it. */
+/* Its description in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_description(struct doca_argp_cmd *cmd,
 						     const char *description);
-/* What is called when it is given, before the callbacks of its parameters. */
+/* The callback when it is given, before those of its parameters. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_callback(struct doca_argp_cmd *cmd,
 						  doca_argp_cmd_cb_t callback);
 /* The usage does not show it. */

@@ -22,7 +22,7 @@ struct doca_buf_arr;
 struct doca_dpa;
 struct doca_mmap;
 
-/* The name under which device code knows an array: doca_dpa_dev_buf.h. */
+/* The handle of device code for an array: doca_dpa_dev_buf.h. */
 typedef uint64_t doca_dpa_dev_buf_arr_t;
 
 /*

@@ -65,7 +65,8 @@ DOCA_STABLE doca_error_t doca_ctx_get_user_data(const struct doca_ctx *ctx,
 						union doca_data *user_data);
 
 /*
- * What is called after each change of state, by the thread whose call has caused it.
+ * Sets the callback after each change of state. Context: the thread whose call has caused the
+ * change.
  * @cb: gets the user data of doca_ctx_set_user_data()
  * INVALID_VALUE: NULL.
  */

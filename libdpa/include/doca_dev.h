@@ -2,8 +2,8 @@
 /*
  * doca_dev.h - finding and opening devices.
  *
- * What is declared here works; the rest of the original header (representors) is not there. The
- * getters of a devinfo are thread-safe, and work without the device being open.
+ * Every function that is declared here works; the other part of the original header (representors)
+ * is not there. The getters of a devinfo are thread-safe, and work without the device being open.
  */
 #ifndef DOCA_DEV_H_
 #define DOCA_DEV_H_
@@ -133,7 +133,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_devinfo_cap_is_notification_moderation_suppo
 DOCA_EXPERIMENTAL doca_error_t doca_devinfo_cap_is_accelerate_resource_reclaim_supported(
 	const struct doca_devinfo *devinfo, uint8_t *is_accelerate_resource_reclaim);
 
-/* INVALID_VALUE: NULL; NOT_SUPPORTED otherwise, as the capability says. */
+/* INVALID_VALUE: NULL; NOT_SUPPORTED otherwise, as for the capability. */
 DOCA_EXPERIMENTAL doca_error_t doca_dev_accelerate_resource_reclaim(struct doca_dev *dev);
 
 #ifdef __cplusplus

@@ -2,10 +2,10 @@
 /*
  * doca_dpa.h - the host side of the DPA: contexts, threads, completion contexts, memory.
  *
- * What is declared here works; what the original header has beyond it is not there yet.
- * No object is thread-safe: calls on one context and on what belongs to it must not overlap,
- * whatever the threads. Device code runs beside them at any time. Contexts are independent of
- * each other.
+ * Every function that is declared here works; the other functions of the original header are not
+ * there yet. No object is thread-safe: calls on one context and on what belongs to it must not
+ * overlap, whatever the threads. Device code runs beside them at any time. Contexts are independent
+ * of each other.
  *
  * Order: context create, set_app, start; thread create, set_func_arg, start; completion create,
  * set_thread, start; thread run. Destroying a started object stops it first.
@@ -173,8 +173,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_device_extend(struct doca_dpa *dpa,
 						      struct doca_dpa **extended_dpa);
 
 /*
- * The name under which device code knows the context, for doca_dpa_dev_device_set().
- * INVALID_VALUE: NULL; BAD_STATE: not started.
+ * The handle of device code for the context, for doca_dpa_dev_device_set(). INVALID_VALUE: NULL;
+ * BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_dpa_handle(struct doca_dpa *dpa,
 						       doca_dpa_dev_t *handle);
@@ -254,8 +254,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_get_total_num_eus_available(struct doca_
 
 /*
  * Creates an affinity, which names no EU yet.
- * @affinity: receives it; the caller destroys it (threads that have it keep what it says)
- * INVALID_VALUE: NULL; NO_MEMORY.
+ * @affinity: receives it; the caller destroys it (threads that have it keep its EU) INVALID_VALUE:
+ * NULL; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_eu_affinity_create(struct doca_dpa *dpa,
 							   struct doca_dpa_eu_affinity **affinity);
@@ -347,7 +347,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa,
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_thread_destroy(struct doca_dpa_thread *dpa_thread);
 
 /*
- * What the thread runs at each activation: a `__dpa_global__ void f(uint64_t)`, called with arg.
+ * Sets the function of each activation: a `__dpa_global__ void f(uint64_t)`, called with arg.
  * INVALID_VALUE: NULL, or func is no such function of the context's application (found at
  * doca_dpa_thread_start() when no application is set yet); BAD_STATE: started.
  */
@@ -489,8 +489,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_start(struct doca_dpa_complet
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_stop(struct doca_dpa_completion *dpa_comp);
 
 /*
- * The name under which device code knows the queue. Valid until it is stopped.
- * INVALID_VALUE: NULL; BAD_STATE: not started.
+ * The handle of device code for the queue. Valid until it is stopped. INVALID_VALUE: NULL;
+ * BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_get_dpa_handle(
 	struct doca_dpa_completion *dpa_comp, doca_dpa_dev_completion_t *handle);
@@ -527,7 +527,7 @@ doca_dpa_notification_completion_start(struct doca_dpa_notification_completion *
 DOCA_EXPERIMENTAL doca_error_t
 doca_dpa_notification_completion_stop(struct doca_dpa_notification_completion *notify_comp);
 
-/* The name under which device code knows it. INVALID_VALUE: NULL; BAD_STATE: not started. */
+/* The handle of device code for it. INVALID_VALUE: NULL; BAD_STATE: not started. */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_notification_completion_get_dpa_handle(
 	struct doca_dpa_notification_completion *notify_comp,
 	doca_dpa_dev_notification_completion_t *handle);
@@ -581,7 +581,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_start(struct doca_dpa_async_op
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_stop(struct doca_dpa_async_ops *async_ops);
 
-/* The name under which device code knows it. INVALID_VALUE: NULL; BAD_STATE: not started. */
+/* The handle of device code for it. INVALID_VALUE: NULL; BAD_STATE: not started. */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_async_ops_get_dpa_handle(
 	struct doca_dpa_async_ops *async_ops, doca_dpa_dev_async_ops_t *handle);
 
@@ -604,7 +604,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa,
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht);
 
-/* The name under which device code knows it. INVALID_VALUE: NULL. */
+/* The handle of device code for it. INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_hash_table_get_dpa_handle(
 	struct doca_dpa_hash_table *ht, doca_dpa_dev_hash_table_t *ht_handle);
 

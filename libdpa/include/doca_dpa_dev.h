@@ -5,8 +5,9 @@
  * Include it in sources that dpacc compiles, and in nothing else. An entry of the program is a
  * function marked __dpa_global__ (threads and launched kernels) or __dpa_rpc__. A thread's function
  * runs once per activation and ends it with doca_dpa_dev_thread_reschedule() or
- * doca_dpa_dev_thread_finish(); returning means finish. A kernel and an RPC end by returning. What
- * is declared here works; what the original header has beyond it is not there yet.
+ * doca_dpa_dev_thread_finish(); returning means finish. A kernel and an RPC end by returning. Every
+ * function that is declared here works; the other functions of the original header are not there
+ * yet.
  *
  * A bad handle, a bad pointer or a trap puts the program's context in the fatal state, and so does
  * a call for threads in a launched kernel or an RPC.
@@ -65,7 +66,10 @@ __dpa_global__ typedef enum {
 	DOCA_DPA_DEV_COMP_RECV_ERR = 0xE,
 } doca_dpa_dev_completion_type_t;
 
-/* How an operation is handed to the device; which calls take them says what they mean there. */
+/*
+ * How an operation is handed to the device; the comments of the calls that take them have their
+ * meaning there.
+ */
 __dpa_global__ enum doca_dpa_dev_submit_flag {
 	DOCA_DPA_DEV_SUBMIT_FLAG_NONE = 0U,
 	DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH = (1U << 0), /* start it, and all before it, now */
@@ -129,7 +133,7 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_yield(void);
 DOCA_EXPERIMENTAL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t dpa_comp_handle,
 						  doca_dpa_dev_completion_element_t *comp_element);
 
-/* What kind of element it is. */
+/* The type of the element. */
 DOCA_EXPERIMENTAL doca_dpa_dev_completion_type_t
 doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element);
 

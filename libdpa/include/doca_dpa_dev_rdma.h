@@ -117,8 +117,8 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_write_imm(doca_dpa_dev_rdma_t 
 /* ------------------------------------------------------------------ atomics */
 
 /*
- * Adds value to the 8 bytes at a remote address that is a multiple of 8. What was there is not
- * told.
+ * Adds value to the 8 bytes at a remote address that is a multiple of 8. The old value is not
+ * returned.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_atomic_fetch_add(doca_dpa_dev_rdma_t rdma,
 							       uint32_t connection_id,

@@ -21,7 +21,10 @@ __dpa_global__ typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
 DOCA_EXPERIMENTAL void doca_dpa_dev_sync_event_get(doca_dpa_dev_sync_event_t dpa_dev_se_handle,
 						   uint64_t *value);
 
-/* Adds to it, modulo 2^64. Everything written before is visible to who sees the new value. */
+/*
+ * Adds to it, modulo 2^64. Everything written before is visible to a thread that sees the new
+ * value.
+ */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_sync_event_update_add(doca_dpa_dev_sync_event_t dpa_dev_se_handle, uint64_t value);
 

@@ -25,7 +25,7 @@ struct doca_devinfo;
 struct doca_dpa;
 struct doca_mmap;
 
-/* The name under which device code knows a map on one device: its memory key. */
+/* The handle of device code for a map on one device: its memory key. */
 typedef uint32_t doca_dpa_dev_mmap_t;
 
 /* Gives the range back to its owner. */
@@ -76,9 +76,9 @@ DOCA_STABLE doca_error_t doca_mmap_rm_dev(struct doca_mmap *mmap, struct doca_de
 
 /*
  * The original's way to share memory over the PCI bus: there is none here, and
- * doca_mmap_cap_is_export_pci_supported() says so.
- * INVALID_VALUE: NULL; NOT_FOUND: not one of its devices; NOT_PERMITTED: not started, made from an
- * export, or neither PCI permission was given; NOT_SUPPORTED: always else.
+ * doca_mmap_cap_is_export_pci_supported() returns NOT_SUPPORTED. INVALID_VALUE: NULL; NOT_FOUND:
+ * not one of its devices; NOT_PERMITTED: not started, made from an export, or neither PCI
+ * permission was given; NOT_SUPPORTED: always else.
  */
 DOCA_STABLE doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
 					      const void **export_desc, size_t *export_desc_len);
@@ -155,7 +155,7 @@ DOCA_STABLE doca_error_t doca_mmap_get_memrange(const struct doca_mmap *mmap, vo
 						size_t *len);
 
 /*
- * What doca_mmap_destroy() calls when the map has been started.
+ * Sets the function that doca_mmap_destroy() calls when the map has been started.
  * @free_cb: NULL takes it away
  * @opaque:  its third argument
  * INVALID_VALUE: NULL map; BAD_STATE: started or made from an export.
@@ -164,7 +164,7 @@ DOCA_STABLE doca_error_t doca_mmap_set_free_cb(struct doca_mmap *mmap,
 					       doca_mmap_memrange_free_cb_t *free_cb, void *opaque);
 
 /*
- * What may be done with the memory; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE unless set. A permission to
+ * Sets the permissions on the memory; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE unless set. A permission to
  * write remotely is one to write locally.
  * @access_mask: enum doca_access_flag
  * INVALID_VALUE: NULL, an unknown flag, or both PCI_READ_ONLY and PCI_READ_WRITE; BAD_STATE:

@@ -101,7 +101,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_pe_set_event_mode(struct doca_pe *pe,
 DOCA_STABLE doca_error_t doca_task_submit(struct doca_task *task);
 
 /*
- * As doca_task_submit(), sent off as flags say.
+ * As doca_task_submit(), sent off according to flags.
  * @flags: enum doca_task_submit_flag; INVALID_VALUE also: an unknown one
  */
 DOCA_EXPERIMENTAL doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags);
@@ -128,8 +128,9 @@ DOCA_STABLE struct doca_ctx *doca_task_get_ctx(const struct doca_task *task);
 
 /*
  * Many tasks of one type as one. Types that have them allocate batches; none of those is here, so
- * that no pointer is a batch: what returns an error says INVALID_VALUE, what returns a pointer or a
- * number says 0, and the others do nothing. The names are there for sources that have them.
+ * that no pointer is a batch: functions that return an error return INVALID_VALUE, those that
+ * return a pointer or a number return 0, and the others do nothing. The names are there for sources
+ * that have them.
  */
 enum doca_task_batch_max_tasks_number {
 	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_16,

@@ -13,7 +13,7 @@
  * shared receive queue; completions go to the attached completion context. The peer may be any
  * verbs program: dpa/dpa_rdma.h has the format of what doca_rdma_export() gives.
  *
- * doca_ctx_start() says INVALID_VALUE without a completion context, or with one of another DPA
+ * doca_ctx_start() returns INVALID_VALUE without a completion context, or with one of another DPA
  * context, or when the DPA context is another device's; INITIALIZATION when the completion context
  * is not started, memory or the adapter's queues are used up, or 256 threads and started contexts
  * exist already.
@@ -50,7 +50,7 @@ struct doca_rdma_addr;
 struct doca_rdma_connection;
 struct rdma_cm_id;
 
-/* The name under which device code knows a started context. */
+/* The handle of device code for a started context. */
 typedef uint64_t doca_dpa_dev_rdma_t;
 
 enum doca_rdma_transport_type {
@@ -154,8 +154,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_user_data(
 /* -------------------------------------------------- connections by address */
 
 /*
- * One side listens to a port, the other one connects to its address; who has been asked accepts or
- * rejects. What happens is told by callbacks, within doca_pe_progress(): the context must be
+ * One side listens to a port, the other one connects to its address; the listener accepts or
+ * rejects. Events are reported by callbacks, within doca_pe_progress(): the context must be
  * connected to a progress engine (NOT_SUPPORTED else), on the DPA data path too, and have its
  * callbacks set (BAD_STATE else).
  *
@@ -164,8 +164,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_user_data(
  *
  * A failure takes the place of "established". A connection is gone when the callback of its failure
  * or disconnection returns, or doca_rdma_connection_reject(); its id may then be another one's.
- * What device code has posted to it by then, or posts to its id before the next one is established,
- * fails and is reported; elements of what has come stay.
+ * Work requests that device code has posted to it by then, or posts to its id before the next one
+ * is established, fail and are reported; elements of messages that have come stay.
  *
  * The exchange is this library's own, over TCP (docs/connections.md): both sides must be libdpa.
  * The port is a TCP port, on all addresses of the host.
@@ -207,9 +207,9 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_get_params(struct doca_rdma_addr *
 							 const char **address, uint16_t *port);
 
 /*
- * Several ports at a time are fine.
- * INVALID_VALUE: NULL, 0, or it listens there; BAD_STATE: not started, or no callbacks;
- * NOT_SUPPORTED: no progress engine; CONNECTION_ABORTED: the port is somebody else's.
+ * Several ports at a time are fine. INVALID_VALUE: NULL, 0, or it listens there; BAD_STATE: not
+ * started, or no callbacks; NOT_SUPPORTED: no progress engine; CONNECTION_ABORTED: the port is in
+ * use.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_start_listen_to_port(struct doca_rdma *rdma,
 							      uint16_t port);
@@ -217,7 +217,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_start_listen_to_port(struct doca_rdma *
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_stop_listen_to_port(struct doca_rdma *rdma, uint16_t port);
 
 /*
- * Begins to connect: the established or the failure callback tells how it ends, after
+ * Begins to connect: the established or the failure callback reports the end, after
  * doca_rdma_set_connection_request_timeout() at the latest.
  * @addr:                 stays in use until the connection is gone
  * @connection_user_data: as by doca_rdma_connection_set_user_data()
@@ -240,10 +240,10 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
 
 /*
- * Ends an established connection that was made by address. What is in flight may still be carried
- * out until both sides get the disconnection callback, this one when the peer has answered or after
- * doca_rdma_set_connection_request_timeout().
- * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
+ * Ends an established connection that was made by address. Operations in flight may still be
+ * carried out until both sides get the disconnection callback, this one when the peer has answered
+ * or after doca_rdma_set_connection_request_timeout(). INVALID_VALUE: NULL, or no such connection;
+ * CONNECTION_ABORTED: the peer has just ended it.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
@@ -307,10 +307,9 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma,
 						 enum doca_mtu_size *mtu);
 
 /*
- * What peers may do to this side's memory by the connections, where the memory map allows it too:
- * RDMA flags of enum doca_access_flag; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE is accepted and means
- * nothing. 0 at first.
- * INVALID_VALUE: NULL or other flags; BAD_STATE.
+ * Sets the access of peers to this side's memory by the connections, where the memory map allows it
+ * too: RDMA flags of enum doca_access_flag; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE is accepted and means
+ * nothing. 0 at first. INVALID_VALUE: NULL or other flags; BAD_STATE.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma,
 							 uint32_t permissions);

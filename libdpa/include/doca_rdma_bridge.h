@@ -2,7 +2,8 @@
 /*
  * doca_rdma_bridge.h - between the API's objects and those of libibverbs.
  *
- * What the original has for connections of rdma_cm is not there. Not thread-safe: see doca_rdma.h.
+ * The functions of the original for connections of rdma_cm are not there. Not thread-safe: see
+ * doca_rdma.h.
  */
 #ifndef DOCA_RDMA_BRIDGE_H_
 #define DOCA_RDMA_BRIDGE_H_
@@ -29,9 +30,9 @@ DOCA_STABLE doca_error_t doca_rdma_bridge_get_dev_pd(const struct doca_dev *dev,
 						     struct ibv_pd **pd);
 
 /*
- * A device whose maps and RDMA contexts are made on a PD of the caller's, who closes the device
- * before he frees the PD. For a PD of doca_rdma_bridge_get_dev_pd(): one more reference to its
- * device.
+ * A device whose maps and RDMA contexts are made on a PD of the caller's. The caller closes the
+ * device before it frees the PD. For a PD of doca_rdma_bridge_get_dev_pd(): one more reference to
+ * its device.
  * @dev: receives it; the caller gives it back by doca_dev_close()
  * Thread-safe. INVALID_VALUE: NULL; NO_MEMORY.
  */

@@ -8,8 +8,8 @@
  * does not have may still use it, except that device code and peers get handles only where they
  * are one.
  *
- * An event that was not started, or is of no use any more, is INVALID_VALUE to every call unless it
- * says otherwise.
+ * An event that was not started, or is of no use any more, is INVALID_VALUE to every call unless
+ * noted otherwise.
  */
 #ifndef DOCA_SYNC_EVENT_H_
 #define DOCA_SYNC_EVENT_H_
@@ -50,17 +50,16 @@ typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_create(struct doca_sync_event **event);
 
 /*
- * Destroys an event, stopping it first. Who waits for it then waits for ever: kernels until their
- * context ends.
- * INVALID_VALUE: NULL.
+ * Destroys an event, stopping it first. A thread that waits for it then waits for ever; a kernel
+ * until its context ends. INVALID_VALUE: NULL.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_destroy(struct doca_sync_event *event);
 
-/* ------------------------------------------------- who changes it, who waits */
+/* ------------------------------------------------- publishers, subscribers */
 
 /*
- * Who changes the event (publisher) and who waits for it (subscriber). An event may have several
- * of each; one of each is needed to start.
+ * Adds a side that changes the event (publisher) or waits for it (subscriber). An event may have
+ * several of each; one of each is needed to start.
  * @dev: in use by the event until it is destroyed
  * @dpa: up to 8 contexts a side; may be destroyed before the event
  * INVALID_VALUE: NULL, the event is started, or too many contexts.
@@ -82,7 +81,7 @@ doca_sync_event_add_subscriber_location_dpa(struct doca_sync_event *event, struc
 
 /*
  * The event is this word of the caller's, which keeps its value. It must stay until the event is
- * stopped; whoever has its address may write it too, with plain 8-byte stores or RDMA.
+ * stopped; any holder of its address may write it too, with plain 8-byte stores or RDMA.
  * @addr: aligned to 8 bytes
  * INVALID_VALUE: NULL or not aligned; BAD_STATE: started; NOT_SUPPORTED: the event is imported.
  */
@@ -112,9 +111,9 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_start(struct doca_sync_event *eve
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_stop(struct doca_sync_event *event);
 
 /*
- * The name under which device code of the context knows the event, until it is stopped.
- * INVALID_VALUE: NULL, not started, or the context is not started; NOT_SUPPORTED: the context is
- * neither publisher nor subscriber; NO_MEMORY: also when the context has too many objects.
+ * The handle of device code of the context for the event, until it is stopped. INVALID_VALUE: NULL,
+ * not started, or the context is not started; NOT_SUPPORTED: the context is neither publisher nor
+ * subscriber; NO_MEMORY: also when the context has too many objects.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_get_dpa_handle(struct doca_sync_event *event, struct doca_dpa *dpa,
@@ -123,8 +122,8 @@ doca_sync_event_get_dpa_handle(struct doca_sync_event *event, struct doca_dpa *d
 /* -------------------------------------------------------- peers of the network */
 
 /*
- * What a peer needs to change the event by RDMA; give it the bytes by any means. A device of the
- * event is in use until it is stopped.
+ * Exports the event to a peer that changes it by RDMA; transfer the bytes by any means. A device of
+ * the event is in use until it is stopped.
  * @data: the event's own, until it is stopped
  * @sz:   bytes
  * INVALID_VALUE: NULL or not started; NOT_SUPPORTED: no remote_net publisher, or no device that can
@@ -151,9 +150,9 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_remote_net_destroy(struct doca_sync_event_remote_net *event);
 
 /*
- * The name under which device code of the context knows the peer's event.
- * INVALID_VALUE: NULL or the context is not started; NOT_SUPPORTED: the context is another
- * device's; NO_MEMORY: also when the context has too many objects.
+ * The handle of device code of the context for the peer's event. INVALID_VALUE: NULL or the context
+ * is not started; NOT_SUPPORTED: the context is another device's; NO_MEMORY: also when the context
+ * has too many objects.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_remote_net_get_dpa_handle(
 	struct doca_sync_event_remote_net *event, struct doca_dpa *dpa,
@@ -162,9 +161,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_remote_net_get_dpa_handle(
 /* ------------------------------------------- the other side of the PCI bus */
 
 /*
- * The other side is another process of this user on this host. What it needs to map the event,
- * which must have a remote_pci publisher or subscriber and a word of its own; give it the bytes by
- * any means.
+ * Exports the event to another process of this user on this host, which maps it. The event must
+ * have a remote_pci publisher or subscriber and a word of its own; transfer the bytes by any means.
  * @data: the event's own, until it is destroyed
  * @sz:   bytes
  * INVALID_VALUE: NULL or not started; NOT_SUPPORTED: no such location, set_addr or set_doca_buf was
@@ -187,7 +185,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_create_from_export(struct doca_de
 								  struct doca_sync_event **event);
 
 /*
- * What a device can do with events. Thread-safe. INVALID_VALUE: NULL; NOT_SUPPORTED: it cannot.
+ * Capabilities of a device for events. Thread-safe. INVALID_VALUE: NULL; NOT_SUPPORTED: it cannot.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_is_export_to_dpa_supported(const struct doca_devinfo *devinfo);
@@ -256,11 +254,10 @@ DOCA_EXPERIMENTAL struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event
  * task_*_set_conf: what doca_pe_progress() calls when a task has ended, well or not, and how many
  *   may exist at the same time. INVALID_VALUE: NULL or 0; NOT_PERMITTED: started.
  * task_*_alloc_init: a task, freed by doca_task_free(). INVALID_VALUE: NULL; NO_MEMORY: also when
- *   there are as many as set_conf said, and unless the context is running.
- * task_*_as_doca_task: for doca_pe.h; NULL for NULL.
- * Fields may be set until the task is submitted. A NULL task has fields of 0.
- * doca_task_submit() says INVALID_VALUE for a NULL ret_val_ptr, and for a mask that is not 0, 1, 2,
- * 4 or 8 whole bytes 0xff side by side.
+ * there are as many as set_conf allowed, and unless the context is running. task_*_as_doca_task:
+ * for doca_pe.h; NULL for NULL. Fields may be set until the task is submitted. A NULL task has
+ * fields of 0. doca_task_submit() returns INVALID_VALUE for a NULL ret_val_ptr, and for a mask that
+ * is not 0, 1, 2, 4 or 8 whole bytes 0xff side by side.
  */
 typedef void (*doca_sync_event_task_get_completion_cb_t)(struct doca_sync_event_task_get *task,
 							 union doca_data task_user_data,

@@ -3,7 +3,7 @@
  * dpaintrin.h - fences, counters and fixed-point numbers for device code.
  *
  * Memory of the DPA, of the host and of the device is one coherent memory here, so a fence orders
- * accesses to all of them; the spaces are told apart for the sake of programs that also run on
+ * accesses to all of them; the spaces are distinguished for the sake of programs that also run on
  * hardware.
  */
 #ifndef DPAINTRIN_H_
@@ -61,9 +61,9 @@ static inline __attribute__((always_inline, unused)) void dpa_dev_fence(int spac
 #define __dpa_thread_window_fence(op1, op2)   __dpa_thread_fence(__DPA_MMIO, op1, op2)
 #define __dpa_thread_system_fence()	      __dpa_thread_fence(__DPA_SYSTEM, __DPA_RW, __DPA_RW)
 
-/* What is read from host memory behind it is what is there then. */
+/* Reads of host memory after it see the contents at that time or later. */
 #define __dpa_thread_window_read_inv()	__dpa_thread_fence(__DPA_MMIO, __DPA_R, __DPA_R)
-/* What was stored to host memory before it is there before later stores are. */
+/* Stores to host memory before it are visible before later stores. */
 #define __dpa_thread_window_writeback() __dpa_thread_fence(__DPA_MMIO, __DPA_W, __DPA_W)
 /* The same for memory of the DPA. */
 #define __dpa_thread_memory_writeback() __dpa_thread_fence(__DPA_MEMORY, __DPA_W, __DPA_W)
@@ -81,7 +81,10 @@ static inline __attribute__((always_inline, unused)) void dpa_dev_fence(int spac
 
 /* ---------------------------------------------------------------- counters */
 
-/* What the macros call. Any entry may; each returns within a microsecond or so. */
+/*
+ * The functions that the macros call. Any entry may call them; each returns within a microsecond or
+ * so.
+ */
 uint64_t dpa_dev_inst_ret(void);
 uint64_t dpa_dev_time(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a device can, asked without opening it. */
+/* Capabilities of a device that is not open. */
 #include <string.h>
 #include "rdma.h"
 

@@ -135,7 +135,7 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* What is under way gets the time; what has come already is taken. */
+/* Gives messages under way the time; takes those that have come already. */
 static void work_off(const struct doca_rdma_connection *c, int ms)
 {
 	struct ibv_context *ctx = c->rdma->ctx.dev->ctx;

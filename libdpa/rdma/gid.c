@@ -28,7 +28,7 @@ static bool is_link_local(const uint8_t *g)
 	return g[0] == 0xfe && (g[1] & 0xc0) == 0x80;
 }
 
-/* Whether one can send to the other, as far as the addresses tell. */
+/* Whether one can send to the other, as far as the addresses show. */
 static bool match(const uint8_t *a, const uint8_t *b, bool same_host)
 {
 	if (is_v4(a) != is_v4(b))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Posting from device code. A queue that is full is not waited for here: the op drives the device
- * a little and says "again", so that the code can be ended, and the context stopped, meanwhile.
- * What was held back goes out before anybody waits for it.
+ * Posting from device code. A queue that is full is not waited for here: the op drives the device a
+ * little and returns "again", so that the code can be ended, and the context stopped, meanwhile. A
+ * doorbell that was held back is rung before a thread waits for it.
  */
 #include "../run/ops.h"
 #include "../sync/sync_event.h"
@@ -43,10 +43,10 @@ static struct doca_rdma_connection *get_conn(struct dpa_eu *eu, struct doca_rdma
 static uint32_t sge_length(uint64_t length)
 {
 	return length < UINT32_MAX ? (uint32_t)length
-				   : UINT32_MAX; /* too long: the device says so */
+				   : UINT32_MAX; /* too long: the device reports it */
 }
 
-/* What the work request is, all but its number. */
+/* Fills in the work request, all but its number. */
 static void make_wr(const struct doca_rdma_connection *c, const struct dpa_dev_rdma_wr *in,
 		    struct dpa_sge *sge, struct dpa_qp_wr *w)
 {
@@ -202,7 +202,7 @@ void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id)
 	dpa_eu_unlock(&r->recv_lock);
 }
 
-/* The device says itself which receives it has taken. */
+/* The device shows by itself which receives it has taken. */
 void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n)
 {
 	struct dpa_eu *eu;

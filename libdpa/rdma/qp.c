@@ -35,8 +35,8 @@ static int to_init(struct doca_rdma_connection *c)
 
 /*
  * A first PSN that can be guessed makes a packet that is forged one that is taken: without random
- * numbers there is no connection, as there is no board (device/board/ident.c), rather than a
- * constant.
+ * numbers there is no connection, as there is no adapter state (device/board/ident.c), rather than
+ * a constant.
  */
 static int random_psn(uint32_t *psn)
 {

@@ -72,7 +72,7 @@ static void unmake(struct doca_rdma *r)
 	r->live = NULL;
 }
 
-/* What EUs need beside it. */
+/* Makes the objects that EUs need beside it. */
 static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 {
 	int ret;

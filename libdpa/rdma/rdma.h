@@ -8,8 +8,8 @@
  * A started context has an SRQ and a table of connections, each an RC QP whose CQ is that of the
  * attached completion context. EUs find the context by its handle, and a connection by its id.
  *
- * Who writes what: the host's calls write everything but the queues, one call at a time. EUs read
- * it between the publication of the handle and of a connection (release: `ready`) and
+ * Writers: the host's calls write everything but the queues, one call at a time. EUs read it
+ * between the publication of the handle and of a connection (release: `ready`) and
  * dpa_pool_quiesce() after the handle was dropped. The queues (indices and memory) are written by
  * the EU that holds their lock.
  */
@@ -69,7 +69,7 @@ struct doca_rdma_connection {
 	struct dpa_eu_lock lock;
 	struct dpa_qp_queues queues; /* under lock, but view */
 	uint32_t posted;	     /* under lock: operations so far */
-	bool held;		     /* under lock: no doorbell told of the last one */
+	bool held;		     /* under lock: the last one has no doorbell yet */
 };
 
 struct doca_rdma {
@@ -138,11 +138,11 @@ void dpa_rdma_release(struct doca_rdma *rdma);
 
 /* ------------------------------------------------------------ connection.c */
 
-/* Of a started context; errors as doca_rdma_export() says. */
+/* Of a started context; errors as of doca_rdma_export(). */
 doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_connection **out);
-/* Errors as doca_rdma_connect() says. */
+/* Errors as of doca_rdma_connect(). */
 doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, size_t size);
-/* What is posted to it is flushed. */
+/* Its posted work requests are flushed. */
 void dpa_rdma_fail_connection(struct doca_rdma_connection *c);
 /* Its id may be given again. */
 void dpa_rdma_drop_connection(struct doca_rdma_connection *c);

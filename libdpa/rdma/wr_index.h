@@ -7,7 +7,7 @@
  * A program that posts without reading may have none left while the queue has room. It gets the
  * index that was given longest ago, whose element then frees nothing any more: hence the `turn`.
  *
- * Who calls has the context's recv_lock, or is alone with it.
+ * Context: the caller has the context's recv_lock, or is alone with it.
  */
 #ifndef DPA_RDMA_WR_INDEX_H
 #define DPA_RDMA_WR_INDEX_H
@@ -32,7 +32,7 @@ void dpa_wr_indices_free(struct dpa_wr_indices *w);
 
 /* For a receive that is posted now. `turn` goes with it. */
 uint16_t dpa_wr_index_take(struct dpa_wr_indices *w, uint16_t *turn);
-/* Its element was read. Another turn than the present one: it is somebody else's. */
+/* Its element was read. Another turn than the present one: the index has another owner. */
 void dpa_wr_index_give(struct dpa_wr_indices *w, uint32_t index, uint16_t turn);
 
 #endif

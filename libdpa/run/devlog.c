@@ -19,8 +19,8 @@ struct dpa_devlog {
 	pthread_mutex_t lock;
 	pthread_cond_t more, room; /* for the writer; for EUs and drain */
 	/*
-	 * Bytes put, to be written and written; index modulo LOG_BYTES. Changed under the lock; who
-	 * only asks whether there is something reads `due` and `out` without it.
+	 * Bytes put, to be written and written; index modulo LOG_BYTES. Changed under the lock; a
+	 * thread that only asks whether there is something reads `due` and `out` without it.
 	 */
 	uint64_t in;
 	_Atomic uint64_t due, out;

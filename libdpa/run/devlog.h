@@ -16,7 +16,7 @@
 struct dpa_devlog;
 
 /*
- * Starts the writer. NULL: errno says why.
+ * Starts the writer. NULL: see errno.
  * @out:  the caller's, NULL: standard output
  * @lazy: what is put is written when the buffer is half full, or by flush
  */

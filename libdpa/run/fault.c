@@ -27,8 +27,9 @@ struct ksigaction {
 };
 
 /*
- * What was there before ours, newest last; entries are constant once they are published (release)
- * by `last`. A program whose handler and ours are installed in turns uses up no more than these.
+ * Handlers that were installed before ours, newest last; entries are constant once they are
+ * published (release) by `last`. A program whose handler and ours are installed in turns uses up no
+ * more than these.
  */
 #define MAX_BEFORE 16
 static struct before {
@@ -122,7 +123,7 @@ static bool same(const struct ksigaction *a, const struct ksigaction *b)
 
 /*
  * A handler that was installed after ours may pass on to ours what ours has passed on to it. The
- * kernel leaves uc_link empty: a mark there says that this signal has been here before. (A counter
+ * kernel leaves uc_link empty: a mark there shows that this signal has been here before. (A counter
  * would not do: handlers may be left by a jump.)
  */
 static ucontext_t seen_mark;

@@ -25,8 +25,10 @@
 
 extern const struct dpa_dev_ops dpa_ops_table;
 
-/* What runs on the calling thread. Nothing of a context in the fatal state goes on: then it does
- * not return. */
+/*
+ * Returns the run on the calling thread. Does not return if the context is in the fatal state: no
+ * code of it goes on.
+ */
 struct dpa_run *dpa_op_begin(struct dpa_eu **eu);
 /*
  * The object behind a handle: of the device that the code works with (run->cur), or of the program

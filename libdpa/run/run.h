@@ -12,13 +12,13 @@ struct doca_dpa_thread;
 enum dpa_run_kind { DPA_RUN_THREAD, DPA_RUN_KERNEL, DPA_RUN_RPC };
 
 /*
- * What runs on an EU, for the calls that it makes: dpa_eu_self->run. Filled in by who starts the
- * code, then used by its thread only; gone when the code has ended.
+ * The code that runs on an EU, for the calls that it makes: dpa_eu_self->run. Filled in by the
+ * thread that starts the code, then used by the code's thread only; gone when the code has ended.
  */
 struct dpa_run {
 	enum dpa_run_kind kind;
 	struct doca_dpa *dpa;		/* whose program it is: log, statics, fatal state */
-	struct doca_dpa *cur;		/* whose handles it uses: what device_set() says */
+	struct doca_dpa *cur;		/* the context of its handles: set by device_set() */
 	struct doca_dpa_thread *thread; /* DPA_RUN_THREAD */
 	const char *name;		/* of the entry */
 	uint32_t rank, num_threads;	/* in its launch or group; 0 of 1 */

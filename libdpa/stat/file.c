@@ -66,7 +66,10 @@ static void remove_unlocked(const char *path)
 	close(fd);
 }
 
-/* The length of the "dpa-UID-" that a default board's name begins with; 0: it is another place. */
+/*
+ * The length of the "dpa-UID-" that a default name of the adapter state begins with; 0: it is
+ * another place.
+ */
 static size_t prefix_of(const char *name)
 {
 	size_t n = 4, rest;
@@ -80,7 +83,10 @@ static size_t prefix_of(const char *name)
 	return rest && !name[n + rest] ? n : 0;
 }
 
-/* Is it a file like ours of this board or, at the default place, of another one of the user? */
+/*
+ * Is it a file like ours of this adapter instance or, at the default place, of another one of the
+ * user?
+ */
 static bool is_like_ours(const char *name, const char *of, size_t prefix)
 {
 	const char *end = name + strlen(of);
@@ -93,8 +99,8 @@ static bool is_like_ours(const char *name, const char *of, size_t prefix)
 }
 
 /*
- * Of processes that were killed. Our own is not among them: see `fd`. Those of other boards of the
- * user, too: to one whose network namespace is gone no process comes any more.
+ * Of processes that were killed. Our own is not among them: see `fd`. Those of other adapter
+ * instances of the user, too: to one whose network namespace is gone no process comes any more.
  */
 static void remove_dead(const char *board)
 {

@@ -2,9 +2,9 @@
 /*
  * layout.h - the file in which a process shows its DPA threads and EUs to tools.
  *
- * BOARD.dpa-PID-XXXXXX lies beside the board's file and belongs to the same user. Its process holds
- * a write lock (fcntl) on the first byte as long as it lives: a file without one is a dead
- * process's, and whoever comes by may remove it.
+ * BOARD.dpa-PID-XXXXXX lies beside the adapter state file and belongs to the same user. Its process
+ * holds a write lock (fcntl) on the first byte as long as it lives: a file without one is a dead
+ * process's, and any process may remove it.
  *
  * The process writes, tools read; but `collect_until` and the base_* fields are the tools'. All of
  * it is relaxed: numbers for people, each right by itself.
@@ -25,7 +25,7 @@
 #define DPA_STAT_ERROR	 104
 #define DPA_STAT_PATTERN ".dpa-"
 
-/* What runs: a DPA thread; all launches of a kernel; all calls of an RPC. */
+/* Kinds of tasks: a DPA thread; all launches of a kernel; all calls of an RPC. */
 enum dpa_stat_kind { DPA_STAT_FREE, DPA_STAT_THREAD, DPA_STAT_KERNEL, DPA_STAT_RPC };
 
 /* 8 + 4 * 4 + 8 + 2 * 16 + 8 + 2 * 4 + 176 = 256 */
@@ -50,7 +50,7 @@ struct dpa_stat_task {
 	uint32_t id;		 /* of the thread, never used again in this process */
 	uint32_t context;	 /* which context of the process: 1.. */
 	_Atomic int32_t eu;	 /* where it ran last; -1: nowhere yet */
-	_Atomic uint32_t failed; /* `error` says how (release) */
+	_Atomic uint32_t failed; /* `error` has the reason (release) */
 	uint32_t rsvd[3];
 	/* up to the end of the last run; those of now are in the EUs' records */
 	_Atomic uint64_t runs; /* begun */

@@ -15,8 +15,8 @@ struct dpa_eu;
 struct dpa_run;
 
 /*
- * With the pool, before and after its threads. Without a file (no board, no space) the process goes
- * on and is not shown.
+ * With the pool, before and after its threads. Without a file (no adapter state, no space) the
+ * process goes on and is not shown.
  */
 void dpa_stat_open(const char *board, const char *device, uint32_t num_eus, uint32_t max_run_time);
 void dpa_stat_close(void);

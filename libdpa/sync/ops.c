@@ -64,7 +64,7 @@ static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 	dpa_se_watch_cancel(&s.watch);
 }
 
-/* One look; when it is in vain others get the EU and the processor, the longer the more. */
+/* One look; if it finds nothing others get the EU and the processor, the longer the more. */
 int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32_t round)
 {
 	struct dpa_eu *eu;

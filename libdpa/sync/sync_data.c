@@ -64,7 +64,7 @@ static bool holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint6
 	return cond == DPA_SE_GT ? v > value : cond == DPA_SE_EQ ? v == value : v != value;
 }
 
-/* What others write by RDMA arrives sooner when who waits drives the device. */
+/* A word that peers write by RDMA arrives sooner when the waiting thread drives the device. */
 static void drive(const struct doca_sync_event *se)
 {
 	struct doca_dev *dev = se->sub.dev ? se->sub.dev : se->pub.dev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events: making them, and who may use them. */
+/* Sync events: creation, publishers and subscribers. */
 #include <stdlib.h>
 #include "../common/buf/buf.h"
 #include "../host/libdpa.h"

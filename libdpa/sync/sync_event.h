@@ -8,8 +8,8 @@
  * or EU), and, where it is not the event's own, by anything: plain stores, RDMA, another process.
  * Every access of the library is atomic; an update releases, a look acquires.
  *
- * A watch says when a condition has come to hold. An update by a call of this library looks at the
- * watches of its event itself, at once. What others may write is looked at by one thread of the
+ * A watch reports that a condition has come to hold. An update by a call of this library checks the
+ * watches of its event itself, at once. A word that others may write is read by one thread of the
  * process (watch.c), which spins briefly and then looks every 50 us at the latest while such a
  * watch is there, and sleeps otherwise.
  */
@@ -28,7 +28,7 @@ struct doca_sync_event;
 
 /* ------------------------------------------------------------ for everybody */
 
-/* What a DPA context is for the event: it changes it, or it waits for it. */
+/* Role of a DPA context: it changes the event, or it waits for it. */
 enum dpa_se_role { DPA_SE_PUBLISHER, DPA_SE_SUBSCRIBER };
 
 /*
@@ -174,7 +174,7 @@ struct doca_sync_event {
 };
 
 /*
- * The state is not STARTED any more: when this returns nobody looks at the word for a watch. The
+ * The state is not STARTED any more: when this returns no thread reads the word for a watch. The
  * watches stay, for their owners to cancel.
  */
 void dpa_se_watch_stop(struct doca_sync_event *se);

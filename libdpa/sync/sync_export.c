@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sync events for others: handles for device code, and exports for peers, who change the word by
+ * Sync events for others: handles for device code, and exports for peers, which change the word by
  * RDMA.
  *
  * An export is bytes that may travel between machines, little-endian:
@@ -116,7 +116,7 @@ doca_error_t dpa_se_remote_word(const struct doca_sync_event_remote_net *event, 
 
 /* ------------------------------------------------------------------ exports */
 
-/* Whose memory the word is registered with: the first device that the event was given. */
+/* The device that the word is registered with: the first one that the event was given. */
 static struct doca_dev *device_of(const struct doca_sync_event *se)
 {
 	const struct dpa_se_side *sides[] = {&se->sub, &se->pub};

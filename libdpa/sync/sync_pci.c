@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Sync events for the other side of the PCI bus: here, another process of this user on this host.
- * The word of such an event lies on a page of its own, in a memfd that nobody can resize; an export
- * says which one, and the importer maps it from there.
+ * The word of such an event lies on a page of its own, in a memfd that cannot be resized; an export
+ * names it, and the importer maps it from there.
  *
  * An export is bytes in the host's order:
  *   0  magic "dpapci\0\1"          16 process id     24 cookie, which is on the page as well

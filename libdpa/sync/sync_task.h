@@ -8,7 +8,7 @@
 #include "sync_event.h"
 #include <doca_sync_event.h>
 
-/* What all kinds are, by their own names: doca_sync_event_task_*. */
+/* The common part of all kinds, which have their own names: doca_sync_event_task_*. */
 struct dpa_se_task {
 	struct doca_task task;
 	struct doca_sync_event *se; /* held */

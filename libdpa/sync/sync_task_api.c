@@ -3,7 +3,7 @@
 #include <assert.h>
 #include "sync_task.h"
 
-/* What is the same for all kinds but for its name. */
+/* The functions that differ between kinds only in their names. */
 #define TASK(name, which)                                                                          \
 	struct doca_sync_event_task_##name {                                                       \
 		struct dpa_se_task t;                                                              \

@@ -227,7 +227,7 @@ static void ring(void)
 	dpa_futex_wake(&watches.bell, 1);
 }
 
-/* Nothing of the parent's is watched here, and nobody polls. */
+/* Nothing of the parent's is watched here, and no thread polls. */
 static void in_child(void)
 {
 	pthread_mutex_init(&watches.rest_lock, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * msg.c - netlink messages and attributes, read and built. Requests come from the program and are
- * not trusted: nothing is read beyond the length that was sent.
+ * checked: nothing is read beyond the length that was sent.
  */
 #include <errno.h>
 #include <string.h>

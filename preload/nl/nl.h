@@ -100,7 +100,7 @@ struct nl_env {
 	bool (*listed)(void *arg);
 	/* Puts a datagram into the program's queue, never blocks: 0, or -errno (-ENOBUFS: full). */
 	int (*deliver)(void *arg, const void *data, size_t len);
-	uint32_t port_id; /* of the program's socket: what nlmsg_pid of an answer says */
+	uint32_t port_id; /* of the program's socket: the nlmsg_pid of an answer */
 	bool cap_ack;	  /* the program's socket has NETLINK_CAP_ACK */
 	bool ext_ack;	  /* the program's socket has NETLINK_EXT_ACK */
 };

@@ -57,7 +57,7 @@ static bool option_is(int fd, int level, int name, int wanted)
 
 /*
  * 1: ours; 0: not; -1: no open descriptor. Leaves errno alone. Sandboxes that forbid getsockopt(2)
- * allow fstat(2): a descriptor that is no socket is told by that.
+ * allow fstat(2): a descriptor that is no socket is recognized by that.
  */
 static int has_mark(int fd)
 {

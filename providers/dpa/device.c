@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the device and its port are. Limits are those that the code enforces: dpa_hw.h. */
+/* Attributes of the device and its port. Limits are those that the code enforces: dpa_hw.h. */
 #include <string.h>
 #include <time.h>
 #include "dpa.h"

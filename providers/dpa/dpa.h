@@ -3,8 +3,8 @@
  * dpa.h - the provider's objects in memory. Each starts with libibverbs's part, so that a
  * pointer to one is a pointer to the other.
  *
- * A context that a forked child inherits is dead: dpa_alive() says so. Its queues are not mapped
- * there and its locks may be held for ever, so that verbs of a dead context take no lock and
+ * A context that a forked child inherits is dead: dpa_alive() returns false. Its queues are not
+ * mapped there and its locks may be held for ever, so that verbs of a dead context take no lock and
  * touch no queue: the data path fails with EIO, and what destroys frees local memory only.
  */
 #ifndef DPA_PROVIDER_H
@@ -38,7 +38,7 @@
 /* Blocks of the longest WQE: UD header and all of the inline data. */
 #define DPA_WQE_MAX_BB	 ((80 + DPA_MAX_INLINE + DPA_WQEBB - 1) / DPA_WQEBB)
 
-/* What of a CQE's flags is of enum ibv_wc_flags. */
+/* The flags of a CQE that are values of enum ibv_wc_flags. */
 #define DPA_WC_FLAGS ((uint8_t)~DPA_CQE_F_SOLICITED)
 
 struct dpa_async;
@@ -175,7 +175,7 @@ struct dpa_ind_table {
 struct dpa_flow {
 	struct ibv_flow flow;
 	struct dpa_hw_qp *hw_qp;
-	struct dpa_counters *counters; /* NULL: none; set when it is made or by who attaches */
+	struct dpa_counters *counters; /* NULL: none; set when it is made or by an attach */
 };
 
 struct dpa_sq {
@@ -369,7 +369,7 @@ struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd);
 bool dpa_same_file(int a, int b);
 
 /* ---- mr.c, mw.c */
-/* A region of what attr says; its pdn and access are filled in. NULL with errno. */
+/* A region with the attributes of attr; its pdn and access are filled in. NULL with errno. */
 struct ibv_mr *dpa_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
 			  enum ibv_mr_type type);
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd);
@@ -436,8 +436,10 @@ static inline bool dpa_cq_catch_up(struct dpa_cq *cq)
 	return cq->ci != was;
 }
 
-/* Every so many polls that found something, progress is driven all the same: one who always finds
- * something must not starve what arrives. */
+/*
+ * Every so many polls that found something, progress is driven all the same: a poller that always
+ * finds something must not starve packets that arrive.
+ */
 #define DPA_PROGRESS_EVERY 16
 
 /* After a poll that found something, the lock dropped. */
@@ -487,7 +489,7 @@ int dpa_destroy_wq(struct ibv_wq *wq);
 struct ibv_rwq_ind_table *dpa_create_ind_table(struct ibv_context *context,
 					       struct ibv_rwq_ind_table_init_attr *attr);
 int dpa_destroy_ind_table(struct ibv_rwq_ind_table *table);
-/* What an RSS QP takes of these attributes. 0, EINVAL or EOPNOTSUPP. */
+/* Sets `a` from the attributes of an RSS QP. 0, EINVAL or EOPNOTSUPP. */
 int dpa_rss_attr(const struct ibv_qp_init_attr_ex *attr, struct dpa_qp_attr_create *a);
 int dpa_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad);
 struct ibv_flow *dpa_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
@@ -524,7 +526,9 @@ struct dpa_qp_size {
 	struct ibv_qp_cap cap;
 };
 
-/* What a QP of this type with these capabilities takes, and what it then can. EINVAL past a limit.
+/*
+ * Computes the size of a QP of this type with these capabilities, and the resulting capabilities.
+ * EINVAL past a limit.
  */
 int dpa_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
 		struct dpa_qp_size *size);

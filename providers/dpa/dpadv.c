@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Direct verbs: the insides of verbs objects, and the device's functions for who posts by hand. */
+/*
+ * Direct verbs: the insides of verbs objects, and the device's functions for callers that post by
+ * hand.
+ */
 #include <stdio.h>
 #include "dpa.h"
 #include "dpadv.h"

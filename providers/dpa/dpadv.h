@@ -3,10 +3,10 @@
  * dpadv.h - direct verbs of the dpa provider: what lies below the verbs objects of dpa0, for
  * programs that write WQEs and read CQEs themselves (libdpa, DPA kernels, GPUs).
  *
- * Link with -ldpadv (libdpadv.so.1), which calls the provider that libibverbs has loaded.
- * Formats are those of dpa_hw.h. Objects stay the owner's: the pointers are valid until the verbs
- * object is destroyed. Who posts to a queue by hand must not post to it by verbs as well: the
- * verbs keep their own indices.
+ * Link with -ldpadv (libdpadv.so.1), which calls the provider that libibverbs has loaded. Formats
+ * are those of dpa_hw.h. Objects stay the owner's: the pointers are valid until the verbs object is
+ * destroyed. A caller that posts to a queue by hand must not post to it by verbs as well: the verbs
+ * have their own indices.
  */
 #ifndef DPADV_H
 #define DPADV_H
@@ -28,7 +28,7 @@ extern "C" {
  */
 DPADV_API bool dpadv_is_supported(struct ibv_device *device);
 
-/* What a device of ours is: the PF or one of the SFs of the board. */
+/* The function of a device: the PF or one of the SFs of the adapter instance. */
 struct dpadv_function {
 	uint64_t comp_mask; /* 0 */
 	uint32_t number;    /* 0: the PF, dpa0; N: dpa0_sfN */
@@ -130,9 +130,9 @@ DPADV_API int dpadv_init_obj(struct dpadv_obj *obj, uint64_t obj_type);
 /* ------------------------------------------------------------------ allocators */
 
 /*
- * What an allocator of a parent domain is asked for: the low half of its resource_type, whose high
- * half is the driver id, 0. Memory that it gives is written by this process only; queues that other
- * processes or a GPU shall reach must be the provider's own.
+ * The resource that an allocator of a parent domain is asked for: the low half of its
+ * resource_type, whose high half is the driver id, 0. Memory that it gives is written by this
+ * process only; queues that other processes or a GPU shall reach must be the provider's own.
  */
 enum dpadv_resource {
 	DPADV_RESOURCE_SQ = 1,
@@ -185,10 +185,11 @@ DPADV_API int dpadv_progress(struct ibv_context *context);
 DPADV_API void dpadv_idle(struct ibv_context *context);
 /* Blocks until fd is readable, driving progress. 0, EINTR, EAGAIN (timeout), EIO. */
 DPADV_API int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms);
-/* EUs of the board. */
+/* EUs of the adapter instance. */
 DPADV_API uint32_t dpadv_num_eus(struct ibv_context *context);
 
-/* Where the board's file lies (path: valid until the context is closed), and settings for libdpa.
+/*
+ * The path of the adapter state file (valid until the context is closed), and settings for libdpa.
  */
 struct dpadv_board {
 	uint64_t comp_mask; /* 0 */
@@ -199,9 +200,10 @@ struct dpadv_board {
 DPADV_API int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board);
 
 /*
- * For those who post by hand: after the WQEs, the doorbell record and the slot. The first carries
- * out work on the calling thread (inline placement), the second wakes the EU (EU placement), the
- * third is for receives of a QP in the error state. arm_cq arms a CQ as ibv_req_notify_cq() does.
+ * For callers that post by hand: after the WQEs, the doorbell record and the slot. The first
+ * carries out work on the calling thread (inline placement), the second wakes the EU (EU
+ * placement), the third is for receives of a QP in the error state. arm_cq arms a CQ as
+ * ibv_req_notify_cq() does.
  */
 DPADV_API void dpadv_ring_sq(struct dpa_hw_qp *qp);
 DPADV_API void dpadv_kick_sq(struct dpa_hw_qp *qp);
@@ -210,7 +212,7 @@ DPADV_API void dpadv_arm_cq(struct dpa_hw_cq *cq, bool solicited_only);
 
 /*
  * Whether a send of this QP may read [addr, addr + length) by this key now, and that is plain
- * memory of the process at this very address: for those who copy the payload themselves.
+ * memory of the process at this very address: for callers that copy the payload themselves.
  */
 DPADV_API bool dpadv_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length);
 

@@ -37,7 +37,7 @@ static __attribute__((cold, noinline, unused)) void dpa_lock_wait(struct dpa_loc
 	} while (atomic_exchange_explicit(&l->taken, 1, memory_order_acquire));
 }
 
-/* False: somebody has it. */
+/* False: another thread has it. */
 static inline bool dpa_lock_try(struct dpa_lock *l)
 {
 	return __builtin_expect(l->single, 0) ||

@@ -64,7 +64,7 @@ static void file_line(int level, const char *text)
 	if (fd < 0)
 		return;
 	if (write(fd, line, (size_t)n) < 0) {
-		/* nowhere to say so */
+		/* nowhere to report it */
 	}
 	close(fd);
 }

@@ -2,8 +2,8 @@
 /*
  * copy.c - copies the device's folders in sysfs, as they are at this moment, to files.
  *
- * Runs in a child of dpa-run that the preload shows them to: what the files say is made in one
- * place. Counters are left out: a copy would stand still.
+ * Runs in a child of dpa-run that the preload shows them to: the contents of the files are made in
+ * one place. Counters are left out: a copy would stand still.
  */
 #include <dirent.h>
 #include <errno.h>

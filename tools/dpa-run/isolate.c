@@ -93,7 +93,7 @@ static bool write_proc(const char *path, const char *text)
 	return ok;
 }
 
-/* The user stays who it is; supplementary groups cannot be mapped. */
+/* The user id stays the same; supplementary groups cannot be mapped. */
 static bool map_self(uid_t uid, gid_t gid)
 {
 	char uids[64], gids[64];

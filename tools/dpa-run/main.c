@@ -112,7 +112,7 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "--print-env takes no PROGRAM and no other option");
 }
 
-/* The settings win over the variables of the same name: they are said last. */
+/* The settings override the variables of the same name: they are set last. */
 static void set_links(const struct options *o)
 {
 	char path[PATH_MAX], cwd[PATH_MAX];

@@ -18,7 +18,7 @@ char *temp(const struct job *j, const char *fmt, const char *base)
 	return path;
 }
 
-/* Options for the original's processor, which say nothing to another one. */
+/* Options for the original's processor, without meaning for another one. */
 static bool is_foreign(const char *option)
 {
 	static const char *const foreign[] = {"-mcmodel=med", "-mabi=lp64", "-march=rv",
@@ -34,7 +34,7 @@ static void device_flags(const struct job *j, struct list *l)
 {
 	list_add(l, j->opt.devcc);
 	list_add(l, "-O2");
-	if (!strstr(j->opt.devcc, "clang"))		    /* which does not know this one */
+	if (!strstr(j->opt.devcc, "clang"))		    /* which does not have this one */
 		list_add(l, "-Wno-packed-bitfield-compat"); /* a note about gcc 4.3 */
 	list_addf(l, "-I%s", j->inc);
 	list_words(l, "-D__NV_DPA_BF3=3 -D__NV_DPA_CX7=7 -D__NV_DPA_CX8=8 -D__NV_DPA_CX9=9");
@@ -191,7 +191,7 @@ static bool link_image(struct job *j, const struct list *objects)
 	return ok;
 }
 
-/* What the intermediate files of a source are called; sources of one name get a number too. */
+/* Names the intermediate files of a source; sources of one name get a number too. */
 static void name_bases(struct job *j)
 {
 	for (size_t k = 0; k < j->opt.sources.n; k++) {

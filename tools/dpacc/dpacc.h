@@ -33,7 +33,7 @@ void list_cat(struct list *l, const struct list *from);
 void list_free(struct list *l);
 /*
  * Splits at blanks (quotes and backslashes as in a shell). Lists of options may also have commas
- * between options: list_split() knows them by what follows, list_words() leaves them alone.
+ * between options: list_split() recognizes them by what follows, list_words() leaves them alone.
  */
 void list_split(struct list *l, const char *s);
 void list_words(struct list *l, const char *s);

@@ -54,7 +54,7 @@ bool emit_text(const char *path, const char *fmt, ...)
 	return finish(f, path);
 }
 
-/* What the arguments travel as. */
+/* The structure in which the arguments travel. */
 static void emit_args(FILE *f, const struct entry *e, size_t k)
 {
 	if (!e->nparams)

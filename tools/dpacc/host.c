@@ -97,7 +97,7 @@ static bool meta_object(struct job *j, struct list *objects)
 	return ok;
 }
 
-/* One object, so that whoever links the application's variable gets its stubs too. */
+/* One object, so that a program that links the application's variable gets its stubs too. */
 bool host_archive(struct job *j)
 {
 	struct list objects = {0}, l = {0}, one = {0};

@@ -144,7 +144,7 @@ static bool read_archive(struct job *j, const char *path, struct list *objects)
 	return ok;
 }
 
-/* libNAME.a in the first of the folders that has it; NULL: ld will say that it is missing. */
+/* libNAME.a in the first of the folders that has it; NULL: ld will report that it is missing. */
 static char *find_library(const struct list *args, const char *name)
 {
 	for (size_t i = 0; i < args->n; i++) {

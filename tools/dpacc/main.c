@@ -127,7 +127,9 @@ static void catch_signals(void)
 	}
 }
 
-/* What dpacc makes depends on none of them; a mistyped one is told of where it is first seen. */
+/*
+ * The output of dpacc depends on none of them; a mistyped one is reported where it is first seen.
+ */
 static bool environment_good(void)
 {
 	struct dpa_config cfg;
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
 			remove_dir(&j);
 	}
 	job_free(&j);
-	if (interrupted) { /* so that whoever waits sees a signal, not a failure */
+	if (interrupted) { /* so that the waiting process sees a signal, not a failure */
 		signal(interrupted, SIG_DFL);
 		raise(interrupted);
 	}

@@ -119,7 +119,7 @@ static bool enumeration(Dwarf_Die *die, struct ctype *t)
 }
 
 /*
- * most: the largest alignment that the place of the type allows. Debug information does not say
+ * most: the largest alignment that the place of the type allows. Debug information does not record
  * which structures are packed; one that lies where its members' alignment would not let it is.
  */
 static bool convert(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t);
@@ -234,7 +234,10 @@ static bool members(struct types *all, Dwarf_Die *die, uint64_t most, struct mem
 	return true;
 }
 
-/* What the compiler must have taken: debug information tells it only where the source did. */
+/*
+ * The alignment that the compiler must have taken: debug information has it only where the source
+ * has.
+ */
 static uint64_t alignment(Dwarf_Die *die, const struct members *ms, uint64_t size, uint64_t most)
 {
 	uint64_t align = 1;
@@ -264,7 +267,7 @@ static void fill(FILE *f, uint64_t from, uint64_t to)
 }
 
 /*
- * What makes a member start at `to` when the one before it ended at `from` (bits): an alignment,
+ * Writes what moves a member to `to` when the one before it ended at `from` (bits): an alignment,
  * because gcc counts unnamed bit-fields as integers, clang does not. They are the last resort: then
  * the source had them too. No alignment is above `most`, which is the whole structure's.
  */
@@ -308,7 +311,7 @@ static void write_members(FILE *f, const struct members *ms, bool is_union, cons
 	write_end(f, is_union, at, t);
 }
 
-/* Offsets as they are written above are those that are wanted; a compiler that differs is told. */
+/* Asserts the offsets that are written above: a compiler that differs fails there. */
 static void write_checks(FILE *f, const struct members *ms, const struct ctype *t)
 {
 	fprintf(f, "_Static_assert(sizeof(%s) == %llu && _Alignof(%s) == %llu, \"\");\n", t->name,

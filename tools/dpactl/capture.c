@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * capture.c - packets of all processes of the board into a pcapng file. Processes come to a socket
- * whose name is put on the board and bring a ring each: device/link/capture.h.
+ * capture.c - packets of all processes of the adapter instance into a pcapng file. Processes
+ * connect to a socket whose name is in the adapter state, and hand over a ring each:
+ * device/link/capture.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ struct capture {
 	int nsrc;
 	uint64_t packets, lost;
 	uint32_t gen;
-	bool told; /* people know that everybody is there */
+	bool told; /* the user sees that all processes are there */
 	uint8_t *buf;
 };
 
@@ -74,7 +75,7 @@ static socklen_t address(struct sockaddr_un *sa, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
-/* One at a time: the name on the board is that of somebody who still listens. */
+/* One at a time: the name in the adapter state is that of a process that still listens. */
 static void refuse_second(struct ctl *c)
 {
 	char text[DPA_BOARD_ASK_TEXT];
@@ -321,7 +322,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL); /* whoever reads "-" may leave */
+	sigaction(SIGPIPE, &sa, NULL); /* the reader of "-" may leave */
 }
 
 /* A descriptor for each process: as many as this one may have. */
@@ -356,7 +357,7 @@ void cmd_capture(struct ctl *c)
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
 	run(&k, until, false);
-	/* a board that is gone has nobody to tell */
+	/* an adapter state that is gone has no process to notify */
 	if (!dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, "", &gen))
 		run(&k, now_ns() + FAREWELL_NS, true);
 	while (k.nsrc)

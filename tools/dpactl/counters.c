@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* counters.c - what was counted: by all processes that ever were on the board, or by some. */
+/* counters.c - the counters: of all processes that ever used the adapter instance, or of some. */
 #include <stdio.h>
 #include <string.h>
 #include "dpactl.h"

@@ -7,8 +7,10 @@
 #include <board/board_layout.h>
 #include <knobs.h>
 
-/* EXIT_NONE: there is no board, or it is not to be used. EXIT_WRONG: what was looked at is wrong.
- * EXIT_USAGE: wrong use or setting, or a file that cannot be read. */
+/*
+ * EXIT_NONE: there is no adapter state, or it is not to be used. EXIT_WRONG: the checked thing is
+ * wrong. EXIT_USAGE: wrong use or setting, or a file that cannot be read.
+ */
 enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 #define MAX_PIDS 16
@@ -50,7 +52,7 @@ const char *cm_space_name(const struct dpa_gsi_service *s);
 /* fault.c: processes with QPs that do not follow that generation of what is asked yet. */
 uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);
 
-/* A process of the board, copied once. */
+/* A process of the adapter instance, copied once. */
 struct proc {
 	uint32_t slot, gen, pid, uid;
 	bool alive;

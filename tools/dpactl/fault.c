@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fault.c - what the links of all processes of the board do to packets: show it, change it. */
+/*
+ * fault.c - the faults of the links of all processes of the adapter instance: show them, change
+ * them.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpactl - shows the software adapter: its board, processes, UAR pages, counters and settings, and
- * its packets. It takes no slot of the board and holds nobody up; it writes there only what fault
- * and capture ask of the processes.
+ * dpactl - shows the software adapter: its state, processes, UAR pages, counters and settings, and
+ * its packets. It takes no process index and delays no process; it writes to the adapter state only
+ * the requests of fault and capture to the processes.
  */
 #include <argp.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ps.c - processes of the board, their QPs, CQs and regions. */
+/* ps.c - processes of the adapter instance, their QPs, CQs and regions. */
 #include <stdio.h>
 #include <string.h>
 #include <board/mr_way.h>
 #include "dpactl.h"
 
-/* A QP of the board, copied once. */
+/* A QP of the adapter instance, copied once. */
 struct qp {
 	uint32_t slot, gen;
 	struct dpa_board_qpinfo i;

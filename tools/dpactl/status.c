@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* status.c - the board at a glance. */
+/* status.c - the adapter state at a glance. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,7 +75,7 @@ static void status_json(struct ctl *c, const struct summary *s)
 	print_json(o);
 }
 
-/* True if dead processes left connections of rdma_cm whose peers must be told. */
+/* True if dead processes left connections of rdma_cm whose peers must be notified. */
 static bool has_connections(struct ctl *c)
 {
 	struct dpa_gsi_id id;

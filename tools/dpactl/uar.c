@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* uar.c - the map of the BAR: UAR pages, slots, who owns them and what was written to them. */
+/* uar.c - the map of the BAR: UAR pages, slots, their owners and the writes to them. */
 #include <stdio.h>
 #include <string.h>
 #include "dpactl.h"
@@ -12,7 +12,7 @@ struct slot {
 	uint64_t doorbells, blueflames;
 };
 
-/* Processes of the board by slot: what an owner word refers to. */
+/* Processes of the adapter instance by index: an owner word refers to one. */
 static struct proc procs[DPA_BOARD_PROCS];
 static bool have[DPA_BOARD_PROCS];
 

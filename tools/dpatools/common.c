@@ -19,7 +19,7 @@ void tool_die(int status, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	_exit(status); /* what was to be said of a success is not said */
+	_exit(status); /* the output of a success could not be written */
 }
 
 uint32_t tool_number(const char *text, int base, uint32_t max, const char *what)

@@ -14,8 +14,10 @@ extern const char *tool_name;
 
 /* One line on standard error. */
 _Noreturn void tool_die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The path of this user's board and the number of the device on it. Dies if there is no such
- * device. */
+/*
+ * The path of this user's adapter state and the number of the device in it. Dies if there is no
+ * such device.
+ */
 uint32_t tool_device(const char *device, char *board, size_t len);
 /* A number with nothing behind it; what: for the message. base 10 or 16. */
 uint32_t tool_number(const char *text, int base, uint32_t max, const char *what);

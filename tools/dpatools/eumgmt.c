@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpaeumgmt - EU groups and partitions of a board. */
+/* dpaeumgmt - EU groups and partitions of an adapter instance. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

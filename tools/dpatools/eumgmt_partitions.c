@@ -117,7 +117,7 @@ void partition_create(const struct args *a, struct dpa_eumgmt *s)
 	print_partition(&p);
 }
 
-/* Whoever runs on one of its functions counts on its EUs. */
+/* A process that runs on one of its functions relies on its EUs. */
 static void check_unused(const struct args *a, const struct dpa_eumgmt_partition *p)
 {
 	static struct view views[VIEW_MAX];

@@ -107,7 +107,7 @@ void view_close(struct view *views, int n)
 	}
 }
 
-/* What runs now is in the EUs' records. */
+/* The present run is in the EUs' records. */
 static void add_active(const struct view *v, uint32_t index, struct view_task *t)
 {
 	uint64_t now = view_now();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* view.h - what the DPA processes of a board show of themselves (libdpa/stat/layout.h). */
+/*
+ * view.h - the published data of the DPA processes of an adapter instance (libdpa/stat/layout.h).
+ */
 #ifndef DPATOOLS_VIEW_H
 #define DPATOOLS_VIEW_H
 
@@ -14,8 +16,8 @@ struct view {
 };
 
 /*
- * The living processes of the board at `board`, by their start; device: only those that run on it
- * (NULL: all). Returns how many; each is to be closed.
+ * The living processes of the adapter instance at `board`, by their start; device: only those that
+ * run on it (NULL: all). Returns how many; each is to be closed.
  */
 int view_open(const char *board, const char *device, struct view views[VIEW_MAX]);
 void view_close(struct view *views, int n);

@@ -45,7 +45,7 @@ struct args {
 	int count;
 };
 
-/* What a program takes beside the devices. */
+/* Arguments that a program takes beside the devices. */
 enum args_kind { ARGS_LOCAL = 0, ARGS_PEER = 1 << 0, ARGS_COUNT = 1 << 1 };
 
 /* Sets what was given; the rest of *a is left. The help and the errors are doca_argp's. */

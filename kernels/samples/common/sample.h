@@ -35,7 +35,7 @@ bool sample_open(struct sample *s, const char *ibdev, struct doca_dpa_app *app,
 		 doca_dpa_func_t *func, size_t state_size, unsigned int depth);
 /* An RC QP in state INIT whose queues report to send_cq and recv_cq. */
 struct ibv_qp *sample_qp(struct sample *s, struct ibv_cq *cq, uint32_t sends, uint32_t recvs);
-/* What one QP has to know of the other. */
+/* The attributes of one QP that the other needs. */
 struct sample_dest {
 	uint32_t qpn, psn;
 	union ibv_gid gid;

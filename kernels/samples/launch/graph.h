@@ -18,7 +18,7 @@ struct graph {
 /* kinds[i] is how event i is used. */
 bool graph_open(struct graph *g, const struct args *a, struct doca_dpa_app *app,
 		const enum res_event_kind *kinds, int num);
-/* Who ran, with a zero behind them; false if it cannot be read. */
+/* The kernels that ran, with a zero behind them; false if it cannot be read. */
 bool graph_order(struct graph *g, char order[17]);
 bool graph_close(struct graph *g);
 

@@ -85,7 +85,7 @@ static const struct {
 		       DOCA_ARGP_TYPE_STRING, true},
 };
 
-/* The setters say nothing when there is no memory for a text. */
+/* The setters report nothing when there is no memory for a text. */
 static bool lost(const char *want, const char *have)
 {
 	return want && *want && !have;

@@ -85,7 +85,7 @@ doca_error_t argp_add_param(struct doca_argp_cmd *cmd, struct doca_argp_param *p
 
 /* parse.c: the command line, from argv[1] on */
 doca_error_t argp_parse(struct argp *a, int argc, char **argv, struct argp_list *list);
-/* What `name` of `len` characters stands for in a command; NULL: nothing. */
+/* The parameter that `name` of `len` characters stands for in a command; NULL: none. */
 struct doca_argp_param *argp_find(const struct doca_argp_cmd *cmd, const char *name, size_t len);
 /* A new element at the end of the list; NULL: no memory. */
 struct argp_given *argp_append(struct argp_list *list, struct doca_argp_param *param);

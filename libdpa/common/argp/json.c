@@ -73,7 +73,7 @@ static doca_error_t add_all(struct doca_argp_param *p, struct json_object *v,
 	return ret;
 }
 
-/* One member of a section. What the command line has given is left out. */
+/* One member of a section. Flags that the command line has given are left out. */
 static doca_error_t member(struct argp *a, bool general, const char *key, struct json_object *v,
 			   struct argp_list *list)
 {

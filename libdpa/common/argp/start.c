@@ -104,7 +104,7 @@ static void *value_of(struct argp_given *g)
 	}
 }
 
-/* General flags first: the log level holds for what the other callbacks say. */
+/* General flags first: the log level holds for the messages of the other callbacks. */
 static doca_error_t call(struct argp *a, const struct argp_list *list, bool general)
 {
 	doca_error_t ret = DOCA_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What -h prints. */
+/* The output of -h. */
 #include <stdio.h>
 #include <string.h>
 #include "argp.h"

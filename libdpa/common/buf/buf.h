@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * buf.h - doca_buf inside. A buf is in its inventory's free list (refs == 0) or out. A list is
- * chained by next; every buf of it knows the first, and the first the last.
+ * chained by next; every buf of it points to the first, and the first to the last.
  */
 #ifndef DPA_COMMON_BUF_H
 #define DPA_COMMON_BUF_H
@@ -26,7 +26,7 @@ struct doca_buf {
 
 /* Whether it is a buf of some inventory that exists, be it free. Any pointer. */
 bool dpa_buf_known(const struct doca_buf *buf);
-/* And somebody's. */
+/* And in use. */
 static inline bool dpa_buf_live(const struct doca_buf *buf)
 {
 	return dpa_buf_known(buf) && buf->refs;

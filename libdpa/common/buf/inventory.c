@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "buf.h"
 
-/* Bufs lie in pages, so that what a pointer is of can be told by its page. */
+/* Bufs lie in pages, so that the page of a pointer shows what it points to. */
 #define PAGE ((size_t)4096)
 
 struct page {

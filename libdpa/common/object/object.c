@@ -2,7 +2,7 @@
 /*
  * The table of objects: open addressing, from which no address is ever taken, so that a look needs
  * no lock. A table that is half full is replaced by one of twice its size; the old one stays for
- * those who are looking through it.
+ * the threads that are looking through it.
  */
 #include "object.h"
 #include <pthread.h>

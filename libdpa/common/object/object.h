@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * object.h - which pointers are objects of this library. Users hand in pointers; one that was
- * destroyed, is of another type or of nobody is refused before it is looked at:
+ * destroyed, is of another type or never was an object is refused before it is read:
  *
- *	if (!dpa_live(dpa) || !value)
- *		return DOCA_ERROR_INVALID_VALUE;
+ * 	if (!dpa_live(dpa) || !value)
+ * 		return DOCA_ERROR_INVALID_VALUE;
  *
  * An address that once was an object's stays in the table, with what it is now. The memory of a
- * destroyed object is kept from malloc() until DPA_OBJ_KEPT others were destroyed after it, or
- * DPA_OBJ_KEPT_BYTES of them: only then can a stale pointer mean another object.
+ * destroyed object is not given back to malloc() until DPA_OBJ_KEPT others were destroyed after it,
+ * or DPA_OBJ_KEPT_BYTES of them: only then can a stale pointer mean another object.
  *
  * dpa_obj_is() takes no lock and may be called by any thread; the others take one inside.
  */

@@ -51,7 +51,7 @@ struct dpa_dev_send_wr {
 	const struct dpa_dev_sge *sg_list;
 };
 
-/* What the two calls below return; 0 is success. */
+/* Results of the two calls below; 0 is success. */
 enum dpa_dev_post_error {
 	DPA_DEV_EINVAL = 22, /* unknown opcode or flag, too many pieces */
 	DPA_DEV_ENOMEM = 12, /* the queue is full */

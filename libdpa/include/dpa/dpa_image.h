@@ -155,7 +155,7 @@ struct dpa_app_entry {
 	uint64_t (*pack)(void *buf, va_list *ap);
 };
 
-/* What `struct doca_dpa_app *<app-name>` points to. */
+/* The structure that `struct doca_dpa_app *<app-name>` points to. */
 struct doca_dpa_app {
 	uint64_t magic;
 	uint64_t version;

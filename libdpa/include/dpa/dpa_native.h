@@ -70,12 +70,12 @@ DOCA_STABLE doca_error_t dpa_qp_export(struct doca_dpa *dpa, struct ibv_qp *qp,
  */
 DOCA_STABLE doca_error_t dpa_qp_unexport(struct dpa_qp *dqp);
 
-/* The name under which device code knows the QP. INVALID_VALUE: NULL. */
+/* The handle of device code for the QP. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t dpa_qp_get_dpa_handle(struct dpa_qp *dqp, dpa_dev_qp_t *handle);
 
 /*
  * Sleeps until a started thread will never run again: it has finished, its function has returned,
- * or its context is in the fatal state (doca_dpa_peek_at_last_error() tells). What it has logged is
+ * or its context is in the fatal state (see doca_dpa_peek_at_last_error()). Its log lines are
  * written then.
  * @timeout_ms: milliseconds; negative: no limit
  * INVALID_VALUE: NULL; BAD_STATE: not started; TIME_OUT.

@@ -6,7 +6,7 @@
  * A verbs program that is to be connected with a doca_rdma makes an RC queue pair, fills in struct
  * dpa_rdma_details for it (num_gids 1, node_guid 0), and gets the other side's. It sets its QP to
  * RTR with qpn, psn, gids[0] and the smaller one of the two path MTUs, and to RTS with the psn that
- * it told. Its max_rd_atomic and max_dest_rd_atomic are at most the other side's rd_atomic.
+ * it sent. Its max_rd_atomic and max_dest_rd_atomic are at most the other side's rd_atomic.
  *
  * Two libdpas that have node GUIDs both choose the first pair of addresses that fit each other, if
  * the first ones do not: of one family, both link-local or none, loopback on one host only.
@@ -32,7 +32,7 @@ struct dpa_rdma_details {
 	uint16_t size;	  /* of the structure, bytes */
 	uint32_t qpn;
 	uint32_t psn;	    /* of the first packet that this side sends */
-	uint64_t node_guid; /* tells hosts apart; 0: both sides use gids[0] */
+	uint64_t node_guid; /* distinguishes hosts; 0: both sides use gids[0] */
 	uint8_t mtu;	    /* largest path MTU, a value of enum ibv_mtu */
 	uint8_t rd_atomic;  /* READs and atomics that this side answers at a time */
 	uint8_t num_gids;   /* 1 to DPA_RDMA_DETAILS_GIDS */

@@ -15,7 +15,7 @@
  * bufs, but not those of the peer, which are of a map made from its export. Words of 8 bytes
  * (atomics, sync events) lie at a buf's data.
  *
- * doca_task_submit() says INVALID_VALUE for a buf or event that is none, is not of the context's
+ * doca_task_submit() returns INVALID_VALUE for a buf or event that is none, is not of the context's
  * device, or does not fit; NOT_CONNECTED: the connection is not established, or gone; AGAIN: its
  * send queue is full, progress makes room. A failed task's doca_task_get_status(): SHUTDOWN: the
  * context was stopped, or the connection ended; TIME_OUT: no answer of the peer, or no receive;
@@ -27,8 +27,8 @@
  * ..._set_conf(): INVALID_VALUE: NULL or 0; BAD_STATE: not idle. ..._allocate_init():
  * INVALID_VALUE: NULL, the context does not run on the CPU, a connection of another context;
  * NO_MEMORY: as many exist as were asked for. cap: INVALID_VALUE: NULL; NOT_SUPPORTED: no DPA.
- * Getters say 0 or NULL, setters do nothing, for what is no task of their kind. Nothing here is
- * thread-safe.
+ * Getters return 0 or NULL, setters do nothing, for a pointer that is no task of their kind.
+ * Nothing here is thread-safe.
  */
 #ifndef DPA_RDMA_TASK_H_
 #define DPA_RDMA_TASK_H_
@@ -372,7 +372,7 @@ doca_rdma_task_remote_net_sync_event_get_get_rdma_connection(
 
 /* ---- remote_net_sync_event_notify_set */
 
-/* A peer's sync event becomes the 8 bytes of src_buf. Who waits for it is told. */
+/* A peer's sync event becomes the 8 bytes of src_buf. Waiting threads are notified. */
 typedef void (*doca_rdma_task_remote_net_sync_event_notify_set_completion_cb_t)(
 	struct doca_rdma_task_remote_net_sync_event_notify_set *task,
 	union doca_data task_user_data, union doca_data ctx_user_data);

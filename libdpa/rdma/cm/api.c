@@ -3,7 +3,7 @@
 #include "../rdma.h"
 #include "link.h"
 
-/* What the calls that need sockets want. */
+/* Checks the conditions of the calls that need sockets. */
 static doca_error_t can(const struct doca_rdma *r)
 {
 	if (!r->started || !r->cm.established)

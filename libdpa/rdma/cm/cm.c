@@ -15,7 +15,7 @@
 
 #define LOOK_NS	    20000 /* between two looks at the sockets */
 #define EVENTS	    16	  /* of one look */
-#define MAX_GREETED 64	  /* peers that have not said what they want */
+#define MAX_GREETED 64	  /* peers that have not sent their request */
 #define BACKLOG	    64
 
 static uint64_t now_ns(void)
@@ -153,7 +153,7 @@ void dpa_cm_break(struct dpa_cm_link *l)
 			r->cm.disconnected(l->c, own, r->ctx.user_data);
 		else
 			r->cm.failed(l->c, own, r->ctx.user_data);
-		if (!r->dpa) /* and what came meanwhile: its sender knows it to have arrived */
+		if (!r->dpa) /* and messages that came meanwhile: for their sender they have arrived */
 			dpa_rdma_tasks_flush(l->c);
 	}
 	dpa_cm_end(l);
@@ -161,7 +161,7 @@ void dpa_cm_break(struct dpa_cm_link *l)
 
 /* ------------------------------------------------------------------ messages */
 
-/* What is left of the message that is being sent. */
+/* Sends the remainder of the message that is being sent. */
 static bool flush(struct dpa_cm_link *l)
 {
 	ssize_t n;
@@ -297,7 +297,10 @@ void dpa_cm_link_ready(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events
 		dpa_cm_break(l);
 }
 
-/* Who has been silent longest makes room: a peer of ours says at once what it wants. */
+/*
+ * Closes the link that has been silent longest, to make room: a peer of this library sends its
+ * request at once.
+ */
 static void drop_silent(struct dpa_cm *cm)
 {
 	struct dpa_cm_link *oldest = NULL;
@@ -309,7 +312,7 @@ static void drop_silent(struct dpa_cm *cm)
 		dpa_cm_end(oldest);
 }
 
-/* False: nobody else calls. */
+/* False: no other thread calls. */
 static bool greet(struct doca_rdma *r, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -398,7 +401,7 @@ void dpa_cm_arm(struct doca_rdma *r)
 			&(struct itimerspec){.it_value = {.tv_sec = (time_t)(first / 1000000000),
 							  .tv_nsec = (long)(first % 1000000000)}},
 			NULL);
-	r->cm.looked_ns = 0; /* who was woken is to look */
+	r->cm.looked_ns = 0; /* the thread that was woken is to look */
 }
 
 /* ---------------------------------------------------------- beginning and end */

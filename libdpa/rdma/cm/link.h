@@ -33,7 +33,7 @@ enum dpa_cm_state {
 	CM_GONE,
 };
 
-/* What epoll tells of. */
+/* A descriptor in the epoll set. */
 struct dpa_cm_fd {
 	int fd;
 	void (*ready)(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events);
@@ -67,7 +67,7 @@ void dpa_cm_break(struct dpa_cm_link *l);
 bool dpa_cm_send(struct dpa_cm_link *l, enum dpa_cm_type type, const void *private_data,
 		 uint8_t private_len);
 bool dpa_cm_listen(struct doca_rdma *r, uint16_t port);
-/* False: nobody listens there. */
+/* False: there is no listener. */
 bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port);
 /* NULL: it cannot be reached, or there is no room. */
 struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include "../rdma.h"
 
-/* What is the same for all kinds but for its name. */
+/* The functions that differ between kinds only in their names. */
 #define TASK(name, which)                                                                          \
 	struct doca_rdma_task_##name {                                                             \
 		struct dpa_rdma_task t;                                                            \
@@ -95,7 +95,7 @@ RESULT(receive, opcode, opcode, opcode);
 RESULT(receive, len, uint32_t, len);
 RESULT(receive, immediate_data, doca_be32_t, result_imm);
 
-/* One that has ended since is nobody's any more. */
+/* One that has ended since has no owner any more. */
 const_connection
 doca_rdma_task_receive_get_result_rdma_connection(const struct doca_rdma_task_receive *task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a task is as a work request. Data are read from a buf's data, and written behind it, up to
- * the end of the buf; a list of bufs is one after the other.
+ * Makes work requests of tasks. Data are read from a buf's data, and written behind it, up to the
+ * end of the buf; a list of bufs is one after the other.
  */
 #include <errno.h>
 #include "../../common/buf/buf.h"
@@ -73,7 +73,9 @@ static doca_error_t word(const struct doca_rdma *r, const struct doca_buf *b, st
 	return add(l, 1, &d, b->data, WORD);
 }
 
-/* Where a peer's buf lies: by an imported map, or one of this process, for who talks to itself. */
+/*
+ * Where a peer's buf lies: by an imported map, or one of this process, for a connection within it.
+ */
 static doca_error_t remote(const struct doca_rdma *r, const struct doca_buf *b, uint64_t *addr,
 			   uint32_t *rkey)
 {
@@ -215,7 +217,7 @@ doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 	return err ? from_errno(err) : DOCA_SUCCESS;
 }
 
-/* What the user has changed meanwhile is his: as far as there is room. */
+/* Changes that the user has made meanwhile stay: appends as far as there is room. */
 static void append(struct doca_buf *b, uint32_t len)
 {
 	for (; b && dpa_buf_live(b) && len; b = b->next) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tasks of the CPU: their lives, and the CQ that tells of their ends. */
+/* Tasks of the CPU: their lives, and the CQ that reports their ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -210,7 +210,7 @@ static void ended(const struct ibv_wc *wc)
 	end(t, status);
 }
 
-/* What arm() has taken comes first. */
+/* Completions that arm() has taken come first. */
 static int take(struct doca_rdma *r, struct ibv_wc wc[16])
 {
 	int n = r->tasks.num_wc;
@@ -273,7 +273,7 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Until the SQ is empty and all it had to tell is told. */
+/* Until the SQ is empty and all its ends are reported. */
 static void work_off(struct doca_rdma_connection *c, int ms)
 {
 	int64_t limit = now_ms() + ms;
@@ -296,8 +296,8 @@ void dpa_rdma_tasks_drain(struct doca_rdma *r)
 /*
  * A peer that has just gone may have taken everything: its last answers are waited for, unless it
  * is this side that stops. Then all that was not carried out has a CQE; what is left without one
- * was, and asked for no report. No message comes any more; those that came are told of, since their
- * CQEs would go with the QP.
+ * was, and asked for no report. No message comes any more; those that came are reported, since
+ * their CQEs would go with the QP.
  */
 void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 {

@@ -3,7 +3,7 @@
  * task.h - the data path of the CPU: tasks, each a work request of a connection's queue pair or of
  * the context's shared receive queue. They end in doca_pe_progress(). User's thread only.
  *
- * A connection's tasks end in the order in which they were submitted: the CQE of one tells of those
+ * A connection's tasks end in the order in which they were submitted: the CQE of one reports those
  * before it, which asked for no report of their own, too.
  */
 #ifndef DPA_RDMA_TASK_H
@@ -72,10 +72,10 @@ struct dpa_rdma_tasks {
 	int num_wc;
 };
 
-/* Errors as doca_rdma_task_send_set_conf() says. */
+/* Errors as of doca_rdma_task_send_set_conf(). */
 doca_error_t dpa_rdma_task_set_conf(struct doca_rdma *rdma, enum dpa_rdma_kind kind,
 				    dpa_rdma_task_fn *done, dpa_rdma_task_fn *failed, uint32_t num);
-/* Errors as doca_rdma_task_send_allocate_init() says. */
+/* Errors as of doca_rdma_task_send_allocate_init(). */
 doca_error_t dpa_rdma_task_new(struct doca_rdma *rdma, enum dpa_rdma_kind kind,
 			       struct doca_rdma_connection *conn, union doca_data user_data,
 			       struct dpa_rdma_task **out);
@@ -85,7 +85,7 @@ int dpa_rdma_tasks_start(struct doca_rdma *rdma);
 void dpa_rdma_tasks_stop(struct doca_rdma *rdma);
 /* Whether any has ended. */
 bool dpa_rdma_tasks_progress(struct doca_rdma *rdma);
-/* From now on the channel tells; true: there is something already. */
+/* From now on the channel reports; true: there is something already. */
 bool dpa_rdma_tasks_arm(struct doca_rdma *rdma);
 /* Ends all that is in flight on a connection, within doca_pe_progress(). */
 void dpa_rdma_tasks_flush(struct doca_rdma_connection *c);

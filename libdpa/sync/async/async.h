@@ -7,8 +7,8 @@
  * the SEND, with the user data as the QP's user index. A wait reports by an empty WRITE.
  *
  * Operations go to the SQ at once, unless one before them still waits for its event: then they
- * stand in `ring` behind it. What is posted finds room for both (room()), so that nothing that was
- * taken has to be refused when the wait is over.
+ * stand in `ring` behind it. A post reserves room in both (room()), so that no accepted operation
+ * has to be refused when the wait is over.
  */
 #ifndef DPA_SYNC_ASYNC_H
 #define DPA_SYNC_ASYNC_H
@@ -21,10 +21,10 @@
 #define DPA_ASYNC_MAX	 8192 /* operations of a queue */
 #define DPA_ASYNC_MAX_BB 2    /* blocks of a WQE: SEND with DPA_DEV_ASYNC_INLINE bytes */
 
-/* Two QPs connected with each other; `from` reports to somebody else's CQ. */
+/* Two QPs connected with each other; `from` reports to the CQ of a completion context. */
 struct dpa_pair {
 	struct ibv_qp *from, *to;
-	struct ibv_cq *sink; /* for what nobody looks at */
+	struct ibv_cq *sink; /* for completions that are not read */
 	struct dpa_qp_queues send, recv;
 };
 
@@ -56,7 +56,7 @@ struct doca_dpa_async_ops {
 	struct dpa_async_entry *ring;
 	uint32_t head, tail; /* of the ring */
 	bool waiting;	     /* the entry at head is being watched */
-	bool draining;	     /* somebody is in drain() */
+	bool draining;	     /* a thread is in drain() */
 	bool stopping;
 	struct dpa_se_watch watch;
 	_Atomic uint32_t busy; /* watch came true and is not dealt with: written under its lock */

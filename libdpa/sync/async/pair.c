@@ -4,7 +4,7 @@
 #include "async.h"
 
 #define PORT	     1
-#define SINK_ENTRIES 4 /* nobody reads them: it ignores overrun */
+#define SINK_ENTRIES 4 /* not read: it ignores overrun */
 
 static struct ibv_qp *create(struct doca_dev *dev, struct ibv_qp_init_attr *init,
 			     uint32_t user_index, struct dpa_qp_queues *q)
@@ -64,7 +64,7 @@ static int to_rts(struct ibv_qp *qp)
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Both are this process's: the path is the board itself, whatever address it is called by. */
+/* Both are this process's: the path is shared memory, with any address. */
 static int join(struct dpa_pair *p, struct ibv_context *ctx)
 {
 	union ibv_gid gid;

@@ -92,7 +92,7 @@ static void after_true(struct dpa_se_watch *w)
 
 /*
  * Under the lock, which is dropped while the watch is set up. False: it cannot be watched; the
- * entry stays, and the next who posts tries again.
+ * entry stays, and the next post tries again.
  */
 static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entry *e)
 {

@@ -142,7 +142,7 @@ doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa, unsigned int num_e
 	return DOCA_SUCCESS;
 }
 
-/* What belongs to a stopped or destroyed context is told so, and goes all the same. */
+/* Destroys a table of a stopped or destroyed context too, and returns that error. */
 doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht)
 {
 	struct doca_dpa *dpa;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The owner goes. The peer is told by the message that fits the state; what has to be repeated or
- * waited for goes on without an owner, until the step that returns `done`.
+ * The owner goes. The message that fits the state notifies the peer; repetitions and waits go on
+ * without an owner, until the step that returns `done`.
  *
  * Linux sends the DREQ of such a connection once. Here it is repeated: a peer that missed it would
  * stay connected to a QP that is gone. So would a peer that sent its RTU and missed the REJ: a DREQ

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Addresses and ports of ids, and listeners. A port is claimed in the network namespace
- * (dpa_cm_port.h); which process of the board serves it is told to QP1. A wildcard address gives
- * the id no device (rdma_bind_addr(3)).
+ * (dpa_cm_port.h); QP1 records which process of the adapter instance serves it. A wildcard address
+ * gives the id no device (rdma_bind_addr(3)).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -282,7 +282,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 		err = cma_bind_any(id, AF_INET);
 	if (!err && id->state != CMA_BOUND)
 		return EINVAL;
-	if (!err) /* also tells the boards of other users that somebody listens */
+	if (!err) /* also shows the adapter instances of other users that there is a listener */
 		err = dpa_cm_port_listen(id->ports->ports, &id->claim);
 	if (!err)
 		err = cma_engine_start();

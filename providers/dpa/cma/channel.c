@@ -261,7 +261,7 @@ void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
 			ev->id->backlog++;
 		free(ev);
 		if (request && request != id)
-			cma_id_destroy(request); /* nobody will accept it */
+			cma_id_destroy(request); /* no program will accept it */
 	}
 	if (!ch->head && !ch->shared)
 		set_level(ch, false);
@@ -380,8 +380,8 @@ static int wait_shared(struct cma_channel *ch)
 
 /*
  * A cancellation point, and nothing is held there. A channel that another thread closes has no
- * events any more: as with the kernel's, who waits for one does so until a signal comes. Programs
- * exit like that.
+ * events any more: as with the kernel's, a thread that waits for one does so until a signal comes.
+ * Programs exit like that.
  */
 static int wait_at(struct cma_channel *ch, bool again)
 {
@@ -391,7 +391,7 @@ static int wait_at(struct cma_channel *ch, bool again)
 		return cma_kernel_wait(ch, again);
 	flags = fcntl(ch->fd, F_GETFL);
 	if (flags < 0)
-		return 0; /* closed: take_event() knows */
+		return 0; /* closed: see take_event() */
 	if (flags & O_NONBLOCK)
 		return EAGAIN;
 	return ch->shared ? wait_shared(ch) : sleep_at(ch);

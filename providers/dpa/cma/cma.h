@@ -4,7 +4,7 @@
  * their states and events. redirect/ucma.c turns librdmacm's commands into the calls of this file;
  * cm/ has the protocol; the device's QP1 service carries its messages.
  *
- * Every call takes cma.lock itself unless its comment says "locked". Every int call returns 0 or a
+ * Every call takes cma.lock itself unless its comment has "locked". Every int call returns 0 or a
  * positive errno, which librdmacm shows as it is; "wrong state" is EINVAL, as in the kernel.
  *
  * Threads: all state is under cma.lock. One thread at a time takes messages off QP1 and runs the
@@ -163,7 +163,7 @@ struct cma_mc {
 
 struct cma_event {
 	struct cma_event *next;
-	struct cma_id *id;	/* whom it counts for: of a request the listener */
+	struct cma_id *id;	/* the id that it counts for: of a request the listener */
 	struct cma_id *request; /* the new id, else NULL */
 	struct cma_mc *mc;
 	struct rdma_ucm_event_resp resp;
@@ -218,7 +218,9 @@ struct cma {
 	enum cma_engine_state engine;
 	bool forked;	   /* an event channel has a descriptor in another process */
 	uint64_t hold_due; /* then: when the timers of idle channels are put off */
-	/* in a forked child: who has the listeners and ports as long as it lives; else 0 */
+	/*
+	 * in a forked child: the process with the listeners and ports as long as it lives; else 0
+	 */
 	pid_t owner;
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
@@ -226,7 +228,7 @@ struct cma {
 	uint32_t tid_high;
 	int wake;		    /* eventfd: wakes the thread that does the rounds */
 	int stand;		    /* timerfd of the engine's thread while another leads */
-	struct cma_channel *leader; /* at whose channel the thread is that does the rounds */
+	struct cma_channel *leader; /* the channel of the thread that does the rounds */
 	uint64_t led_until;	    /* until then it may come back */
 	struct cma_channel *taker;  /* whose first event is delivered before the lock is dropped */
 	struct dpa_cm_index index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A communication id: the protocol's state, where its MADs go, its timer, and what is kept on the
- * board for those who come after this process.
+ * A communication id: the protocol's state, where its MADs go, its timer, and its record in the
+ * adapter state for the processes that come after this one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ void cma_conn_free(struct cma_conn *c)
 	free(c);
 }
 
-/* For who finds it when this process has died. */
+/* For the process that finds it when this one has died. */
 static void publish(struct cma_conn *c)
 {
 	struct dpa_gsi_id g = {

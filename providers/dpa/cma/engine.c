@@ -2,11 +2,11 @@
 /*
  * The engine: QP1 and the thread that takes what comes there and runs the timers.
  *
- * A request for which nobody listens yet is kept for 20 ms and looked at again: programs connect a
+ * A request without a listener yet is held for 20 ms and then checked again: programs connect a
  * second time as soon as the first connection stands, while their peer is still about to listen
  * (perftest's -R -c UD).
  *
- * A DREQ is kept, too, 50 ms at most, while the program has not polled all completions of that QP.
+ * A DREQ is held, too, 50 ms at most, while the program has not polled all completions of that QP.
  * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
  * completions that came between the two looks. On hardware a DREQ takes longer than such a program
  * needs for a round; here a thread that is not running for a moment would miss them.
@@ -38,7 +38,9 @@
 #define TAKE_INS   4 /* DREQs of a round that are answered at once: data is taken in for each */
 #define EARLY_MAX  1024u
 #define STAND_MS   1000
-/* ms until a channel's timer tells a child that the parent ended: at the fork, and from then on */
+/*
+ * ms until a channel's timer notifies a child that the parent ended: at the fork, and from then on
+ */
 #define HELD_FIRST 100
 #define HELD_OFF   3000
 
@@ -95,7 +97,7 @@ static bool dreq_is_due(uint64_t now)
 	return e;
 }
 
-/* Those that are due; all of them if somebody began to listen here. */
+/* Those that are due; all of them if a listener came here. */
 static void look_at_early(bool all)
 {
 	uint64_t now = cma_now();
@@ -212,7 +214,7 @@ static void engine_round(void)
 
 /*
  * The thread that does the rounds waits at cma.wake. That is one of the program's in
- * rdma_get_cm_event(), if there is one (the leader): a peer's message wakes it and nobody else
+ * rdma_get_cm_event(), if there is one (the leader): a peer's message wakes it and no other thread
  * before the event is there. The engine's thread stands by meanwhile, and for a moment longer, for
  * programs come back at once. It looks once a second whether the leader is kept from its work, as
  * by a signal's handler.
@@ -260,7 +262,10 @@ static void *engine_main(void *arg)
 		ts = (struct timespec){.tv_sec = timeout / 1000,
 				       .tv_nsec = timeout % 1000 * 1000000l};
 		cma_unlock();
-		/* not dpa_hw_wait_fd(): who waits for data shall have the wake-ups of peers */
+		/*
+		 * not dpa_hw_wait_fd(): a thread that waits for data shall have the wake-ups of
+		 * peers
+		 */
 		(void)ppoll(&pfd, 1, timeout < 0 ? NULL : &ts, NULL);
 	}
 	return arg;
@@ -404,7 +409,7 @@ void cma_inherit(void)
 	cma.owner = 0;
 	share_channels(false);
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
-		cma_channel_level(ch); /* it expired to tell of the end */
+		cma_channel_level(ch); /* it expired to report the end */
 	cma_listeners_serve();
 }
 

@@ -71,7 +71,9 @@ static void tell(struct cma_id *id, enum cma_event_type type, const struct dpa_c
 	cma_event_queue(e);
 }
 
-/* With the listener's uid and the new id's number. The id's program cannot know the new one yet. */
+/*
+ * With the listener's uid and the new id's number. The id's program does not have the new one yet.
+ */
 static void tell_request(struct cma_id *id, const struct dpa_cm_event *ev)
 {
 	size_t skip = id->listener->src.family == CMA_AF_IB ? 0 : DPA_CM_IP_BYTES;

@@ -194,7 +194,7 @@ static int set_afonly(struct cma_id *id, const void *val, uint32_t len)
 	return 0;
 }
 
-/* IBA table 161: 5 bits; only who sends requests has one. */
+/* IBA table 161: 5 bits; only the sender of requests has one. */
 static int set_ack_timeout(struct cma_id *id, const void *val, uint32_t len)
 {
 	uint8_t t;

@@ -271,7 +271,7 @@ static int add(int ep, int fd, uint32_t events)
 	return syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
 }
 
-/* `ready` is added without events: a program's epoll set that cannot take it says so at once. */
+/* `ready` is added without events: a program's epoll set that cannot take it fails at once. */
 static int join(const struct cma_kernel *k, const struct cma_beside *b, int ep)
 {
 	int err = add(ep, b->hold, EPOLLIN);

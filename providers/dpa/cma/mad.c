@@ -168,8 +168,8 @@ static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m
 }
 
 /*
- * An RTU of our own that came back: its peer died between the REP and now, and what told us so came
- * before that REP. It counts as the peer's DREQ.
+ * An RTU of our own that came back: its peer died between the REP and now, and the message about
+ * that came before that REP. It counts as the peer's DREQ.
  */
 static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Multicast. Nobody has to be asked on RoCE: the event says which address handle leads to the
+ * Multicast. RoCE needs no request to a subnet manager: the event has the address handle of the
  * group, and librdmacm attaches the QP, for which the device joins the group.
  */
 #include <errno.h>

@@ -161,7 +161,7 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 	return err;
 }
 
-/* RDMA_OPTION_IB_PATH: the program knows the path, as from ib_acm, in place of RESOLVE_ROUTE. */
+/* RDMA_OPTION_IB_PATH: the program has the path, as from ib_acm, in place of RESOLVE_ROUTE. */
 int cma_set_path(struct cma_channel *ch, uint32_t num, const struct ib_path_rec_data *rec,
 		 uint32_t n)
 {

@@ -2,7 +2,7 @@
 /*
  * A small libibverbs of private ABI number FAKE_PABI: a provider for a number that is not the
  * installed one is linked against it, and tests load it. It has the calls that the provider makes
- * of the library and keeps what it is told, in the layout of that number, which is given here by
+ * of the library and records their arguments, in the layout of that number, which is given here by
  * itself and not by the provider's driver.h. FAKE_LATE: rdma-core 62 or 63 under number 59.
  */
 #include <errno.h>
@@ -33,7 +33,7 @@ __attribute__((visibility("default"))) struct fake_ibverbs fake_ibverbs = {
 	.context_size = CONTEXT_SIZE,
 };
 
-/* All of it but the library's front is where the public header says, counted from the end. */
+/* All of it but the library's front is where the public header has it, counted from the end. */
 static struct verbs_context *public_part(char *lib_ctx)
 {
 	return (struct verbs_context *)(lib_ctx + CONTEXT_SIZE - sizeof(struct verbs_context));
@@ -118,7 +118,7 @@ void __verbs_log(void *ctx, uint32_t level, const char *fmt, ...)
 }
 
 #if FAKE_PABI > 59 || FAKE_LATE
-/* What tells rdma-core 62 from 61. */
+/* The symbol by which rdma-core 62 differs from 61. */
 int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
 int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
 {

@@ -5,7 +5,7 @@
 #include "dpa.h"
 #include "cq/event.h"
 
-/* What libibverbs reads from async_fd. */
+/* The record that libibverbs reads from async_fd. */
 struct async_record {
 	uint64_t element;
 	uint32_t type;

@@ -310,7 +310,9 @@ void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn)
 	dpa_hw_cq_lock(cq->hw);
 	pi = dpa_hw_cq_pi(cq->hw);
 	to = cq->ci;
-	/* a CQ that ignores overrun may be ahead by laps: nothing in it can be told apart then */
+	/*
+	 * a CQ that ignores overrun may be ahead by laps: its entries cannot be distinguished then
+	 */
 	if (pi - to > cq->mask + 1)
 		goto out;
 	for (uint32_t i = cq->ci; i != pi; i++) {

@@ -19,7 +19,7 @@ static struct dpa_cq *ex_cq(struct ibv_cq_ex *cq)
 	return (struct dpa_cq *)cq;
 }
 
-/* Of dpa_cqe_last(): an entry that is there and tells of success needs one comparison. */
+/* Of dpa_cqe_last(): an entry that is there and has status success needs one comparison. */
 #define EX_MASK dpa_cqe_pack(0, 0xff, 0, 0xff)
 
 static inline uint32_t ex_want(uint8_t owner)
@@ -27,7 +27,7 @@ static inline uint32_t ex_want(uint8_t owner)
 	return dpa_cqe_pack(0, DPA_CQE_OK, 0, owner);
 }
 
-/* Nobody wants this one: ex->status is not that of success, the next entry has to say so. */
+/* No caller asks for this one: ex->status is not that of success, the next entry has to set it. */
 #define EX_WANT_NONE (~0u)
 
 static inline void ex_set(struct dpa_cq *cq, const struct dpa_cqe *e)

@@ -33,7 +33,7 @@ static inline void dpa_eventfd_clear(int fd)
 
 typedef bool dpa_event_pop_fn(void *queue, void *record);
 
-/* What read() does on such a descriptor: record_size bytes, or -1 with errno. */
+/* read() on such a descriptor: returns record_size, or -1 with errno. */
 static inline ssize_t dpa_event_wait(struct dpa_hw_ctx *hw, int fd, dpa_event_pop_fn *pop,
 				     void *queue, void *record, size_t record_size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DPA_OBSERVER=IMAGE:KERNEL: a kernel on an EU that sees a copy of every completion of a program
- * which knows nothing of it. libdpa runs the kernel; it is loaded when the first CQ is made, and
- * its completion context's CQ becomes the tap of that CQ and of all later ones.
+ * DPA_OBSERVER=IMAGE:KERNEL: a kernel on an EU that sees a copy of every completion of an
+ * unmodified program. libdpa runs the kernel; it is loaded when the first CQ is made, and its
+ * completion context's CQ becomes the mirror CQ of that CQ and of all later ones.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool asked; /* the rest is known */
 	int err;
-	struct dpa_hw_cq *tap; /* NULL: nobody observes */
+	struct dpa_hw_cq *tap; /* NULL: no observer */
 } observer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The one that was built with this provider, beside it; else where the loader looks. */
@@ -80,7 +80,7 @@ static int ask(const char *device)
 	char err[512], *kernel;
 
 	if (dpa_config_load(&cfg, err, sizeof(err)) || !cfg.observer[0])
-		return 0; /* bad settings were told of when the device was opened */
+		return 0; /* bad settings were reported when the device was opened */
 	kernel = strrchr(cfg.observer, ':');
 	if (!kernel || !kernel[1])
 		return fail(EINVAL, "use IMAGE:KERNEL, the device image by an absolute path");

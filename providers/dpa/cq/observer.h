@@ -9,7 +9,7 @@ struct dpa_cq;
 /* A new CQ of the program: copies of its entries go to the observer, if there is one. 0 or errno:
  * one is asked for and cannot be had. */
 int dpa_observe(struct dpa_cq *cq);
-/* The same; if it fails the CQ is gone and errno says why. */
+/* The same; if it fails the CQ is gone and errno has the reason. */
 bool dpa_cq_observed(struct dpa_cq *cq);
 
 #endif

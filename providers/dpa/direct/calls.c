@@ -4,7 +4,9 @@
 #include "find.h"
 #include "../discovery/discovery.h"
 
-/* Who has an object has got it from a provider: only the first call looks for it. */
+/*
+ * A caller with an object has got it from a provider: only the first call looks for the provider.
+ */
 static const struct dpadv_table *of(struct ibv_context *context)
 {
 	const struct dpadv_table *t = dpadv_found();

@@ -7,8 +7,8 @@
 
 /*
  * The provider that has made objects in this process, NULL until a device was found. Set once
- * (release, by whoever finds it first), read by every call (acquire); never changes after that:
- * libibverbs takes all its dpa devices from one provider.
+ * (release, by the first thread that finds it), read by every call (acquire); never changes after
+ * that: libibverbs takes all its dpa devices from one provider.
  */
 const struct dpadv_table *dpadv_found(void);
 /* The provider whose device it is, NULL if it is none's; remembers it. Any thread. */

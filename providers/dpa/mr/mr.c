@@ -10,7 +10,7 @@
 
 /*
  * A zero based region is one whose iova is 0: the device needs no flag for it. Optional bits that
- * the device does not know may be ignored, by their definition.
+ * the device does not have may be ignored, by their definition.
  */
 static int mr_access(int access, uint32_t *hw_access)
 {

@@ -41,7 +41,7 @@ int dpa_dealloc_mw(struct ibv_mw *mw)
 
 /*
  * Type 1: the verb chooses the new key (IBA 10.6.7.2.3). The work request is that of a window of
- * type 2, as which it is posted; the device knows what the window is. Protection domains that
+ * type 2, as which it is posted; the device has the type of the window. Protection domains that
  * differ are the device's to find, in the order of the queue: MW_BIND_ERR, as adapters do.
  */
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)

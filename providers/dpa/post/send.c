@@ -65,7 +65,7 @@ static inline uint8_t *put_av(uint8_t *p, const struct ibv_send_wr *wr)
 	return p + sizeof(*av);
 }
 
-/* What stands between the control segment and the data. NULL: a bad request. */
+/* Writes the segments between the control segment and the data. NULL: a bad request. */
 static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
@@ -141,8 +141,8 @@ static inline uint8_t *put_inline(const struct dpa_sq *sq, uint8_t *p, const str
 static const uint32_t ops_known = OPS_RC & ~OP_FLUSH;
 
 /*
- * An operation that this QP's transport has not: adapters take it and complete it in its turn with
- * LOC_QP_OP_ERR. The device does so for its opcode alone; the rest is not written.
+ * An operation that this QP's transport does not have: adapters take it and complete it in its turn
+ * with LOC_QP_OP_ERR. The device does so for its opcode alone; the rest is not written.
  */
 static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_sq *sq, uint8_t *w,
 							      const struct ibv_send_wr *wr)

@@ -38,9 +38,9 @@ static inline uint8_t *sq_put_xrc(uint8_t *p, uint32_t srqn)
 }
 
 /*
- * What a BIND_MW carries beside the new R_Key; NULL: a window of type 1 (ibv_bind_mw() is for
- * those), unknown access bits, or no region. Local access is not the window's to give: those bits
- * mean nothing.
+ * Writes the segments of a BIND_MW beside the new R_Key; NULL: a window of type 1 (ibv_bind_mw() is
+ * for those), unknown access bits, or no region. Local access is not the window's to give: those
+ * bits mean nothing.
  */
 static inline uint8_t *sq_put_bind(uint8_t *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *i)
 {

@@ -5,7 +5,7 @@
  * will lie in the ring, or aside if it might reach over the end; it is closed by the next opcode or
  * by complete. The first error is kept and undoes the whole batch in complete.
  *
- * What is on the way of each request comes in two variants: `plain` for RC and UC QPs, whose
+ * The functions on the path of each request have two variants: `plain` for RC and UC QPs, whose
  * requests need nothing but their data and whose opcode is known to be one of theirs; `any` asks.
  */
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static int wr_complete_plain(struct ibv_qp_ex *ex)
 
 /* ------------------------------------------------------------------ opcodes */
 
-/* sq_wqe_flags() of all that may be in wr_flags; inline data says so itself. */
+/* sq_wqe_flags() of all that may be in wr_flags; inline data has a flag of its own. */
 #define F(f)                                                                                       \
 	(((f)&IBV_SEND_SIGNALED ? DPA_WQE_SIGNALED : 0) |                                          \
 	 ((f)&IBV_SEND_SOLICITED ? DPA_WQE_SOLICITED : 0) |                                        \
@@ -344,7 +344,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 		       (struct dpa_wqe_atomic){.swap_add = add});
 }
 
-/* A request that names nobody's SRQ and has no data. */
+/* A request that names no SRQ and has no data. */
 static void wr_is_local(struct dpa_batch *b)
 {
 	b->at = NULL;

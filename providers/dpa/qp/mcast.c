@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups. The LID is InfiniBand's: on RoCE the address says it all, and any LID will do.
- */
+/* Multicast groups. The LID is InfiniBand's: on RoCE the address is enough, and any LID will do. */
 #include "dpa.h"
 
 int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

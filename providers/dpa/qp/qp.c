@@ -415,7 +415,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 	}
 	if (dpa_hw_num_mcast(qp->hw) || dpa_hw_num_flows(qp->hw))
 		return EBUSY;			   /* man ibv_destroy_qp */
-	if (qp->sq.doorbells || qp->sq.blueflames) /* else others posted, if anybody */
+	if (qp->sq.doorbells || qp->sq.blueflames) /* else other threads posted, if any did */
 		sq_show(&qp->sq);
 	ret = dpa_hw_close_qp(qp->hw, (uintptr_t)qp);
 	if (ret)

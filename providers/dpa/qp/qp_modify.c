@@ -254,7 +254,7 @@ int dpa_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr 
 
 /*
  * Bytes are copied by whatever is fastest for their number, which need not begin at the first one:
- * nobody may wait for the last byte instead of the completion.
+ * no program may wait for the last byte instead of the completion.
  */
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

@@ -46,7 +46,7 @@ static int srq_hw_create(struct dpa_context *ctx, struct dpa_srq *srq, uint32_t 
 	return ret;
 }
 
-/* What the buffer holds anyway is the user's too. */
+/* The user gets all entries that the buffer has room for. */
 static void srq_set_size(struct dpa_srq *srq, const struct ibv_srq_attr *attr)
 {
 	srq->log_size = dpa_log2_up(attr->max_wr < 2 ? 2 : attr->max_wr);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Counters of flow rules. The device counts what each rule matches; a counters object has points,
- * which say what of which rule is added at which index.
+ * which have the rule, its number (packets or bytes) and the index to add it at.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +184,7 @@ void dpa_counters_leave(struct dpa_flow *flow)
 
 /* --------------------------------------------------------------------- read */
 
-/* What points of one index have is added up. What lies behind the last point is 0. */
+/* The values of points with one index are added up. Values behind the last point are 0. */
 int dpa_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
 	struct dpa_counters *c = to_dpa_counters(counters);

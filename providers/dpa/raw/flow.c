@@ -4,7 +4,7 @@
 #include <string.h>
 #include "dpa.h"
 
-/* One spec that says it has `size` bytes: refused if that is not what its type has. */
+/* One spec with a size field of `size` bytes: refused if its type has another size. */
 static int add_spec(struct dpa_flow_attr *a, const uint8_t *p, uint16_t size,
 		    struct ibv_counters **counters)
 {
@@ -88,7 +88,7 @@ static int add_spec(struct dpa_flow_attr *a, const uint8_t *p, uint16_t size,
 
 /*
  * attr->size bounds nothing: some programs put the size of all there, others that of struct
- * ibv_flow_attr alone. The number of specs and the size of each say how far to read.
+ * ibv_flow_attr alone. The number of specs and the size of each bound the read.
  */
 static int add_specs(struct dpa_flow_attr *a, const struct ibv_flow_attr *attr,
 		     struct ibv_counters **counters)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Importing a context: from a duplicate of the descriptor of one that this process has open. Which
- * one that is only the kernel can tell, for all of them are the null device. Descriptors that came
- * from another process are nobody's here: the objects behind them are that process's own.
+ * Importing a context: from a duplicate of the descriptor of one that this process has open. Only
+ * the kernel can find out which one that is, for all of them are the null device. Descriptors that
+ * came from another process have no context here: the objects behind them are that process's own.
  */
 #include <fcntl.h>
 #include <linux/kcmp.h>

@@ -6,9 +6,9 @@
  * completion event a bare read(). There is no kernel behind our descriptors, so these calls of
  * libibverbs (and of librdmacm) must come here. The dynamic linker reaches an imported function
  * through one pointer in the importing library's global offset table. This file replaces some of
- * those pointers, in those two libraries only: nobody else's write() is touched, and for
- * descriptors that are not ours the function that the pointer held before is called. Which names
- * a library imports is the choice of its build: the table below has all that compilers make.
+ * those pointers, in those two libraries only: no other library's write() is touched, and for
+ * descriptors that are not ours the function that the pointer held before is called. Which names a
+ * library imports is the choice of its build: the table below has all that compilers make.
  *
  * The slots are never put back: libibverbs never unloads a provider, and the provider is linked
  * with -z nodelete, which also keeps libibverbs, so neither end can dangle.
@@ -98,8 +98,8 @@ int libc_xstat64(int ver, const char *path, struct stat *st) LIBC(__xstat64);
 enum { IN_BOTH = 0, IN_CM = 1, IN_VERBS = 2 };
 
 /*
- * `real` is what a slot held before, so that somebody else's interposition stays in the chain. It
- * is written before the first slot points here (release/acquire by way of the slot itself).
+ * `real` is what a slot held before, so that another interposition stays in the chain. It is
+ * written before the first slot points here (release/acquire by way of the slot itself).
  */
 static struct {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doctor.c - everything between a program and dpa0, one line each: what is right, what is wrong
- * and what mends it. Nothing is changed, and no kernel module is loaded by asking.
+ * doctor.c - everything between a program and dpa0, one line each: what is right, what is wrong and
+ * the fix. Nothing is changed, and no kernel module is loaded by asking.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -406,7 +406,7 @@ static const char *why_not_bare(const struct visit *v, const char **mend)
 	return NULL;
 }
 
-/* Why a program does not list it; *mend: what to do unless a line above says so. */
+/* Why a program does not list it; *mend: the fix, unless a line above has it. */
 static const char *why_not(const struct visit *v, const char **mend)
 {
 	const char *why;

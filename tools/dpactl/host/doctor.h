@@ -21,7 +21,7 @@ struct visit {
 
 /*
  * Prints one line, or adds it to the list for programs. what: the thing that was looked at. mend:
- * what to do, or NULL. BAD sets the exit status.
+ * the fix, or NULL. BAD sets the exit status.
  */
 void say(struct visit *v, enum verdict how, const char *what, const char *mend, const char *fmt,
 	 ...) __attribute__((format(printf, 5, 6)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * firewall.c - rules of nftables that concern UDP 4791, as `nft -j list ruleset` shows them. It
- * does not evaluate the rules: it says which of them names the port, and where all that is not
- * named is dropped.
+ * does not evaluate the rules: it shows which of them names the port, and where all packets that no
+ * rule names are dropped.
  */
 #include <errno.h>
 #include <json-c/json.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* rdma_cm.c - what doctor says of rdma_cm: why ports cannot be bound, why requests are refused. */
+/*
+ * rdma_cm.c - the checks of doctor for rdma_cm: why ports cannot be bound, why requests are
+ * refused.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +60,7 @@ static void look_at_ports(struct visit *v)
 		    "%s: %s; rdma_bind_addr() fails", path, strerror(err));
 }
 
-/* A request is refused where nothing listens: tell what does. */
+/* A request is refused where nothing listens: shows the listeners. */
 static void look_at_listeners(struct visit *v)
 {
 	struct dpa_board_cfg cfg = {.path = v->c->path, .lib_version = DPA_VERSION};

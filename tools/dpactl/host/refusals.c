@@ -204,7 +204,7 @@ void look_at_refusals(struct visit *v)
 	char err[512];
 
 	if (dpa_board_peek(&cfg, &b, err, sizeof(err)))
-		b = NULL; /* look_at_board() says why */
+		b = NULL; /* look_at_board() prints the reason */
 	say_other_ports(v, b);
 	say_refusals(v, b);
 	look_for_others(v);

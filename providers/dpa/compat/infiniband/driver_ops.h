@@ -167,7 +167,7 @@ struct verbs_context_ops {
 #endif
 
 #if IBVERBS_PABI_VERSION >= 59
-/* What a provider leaves before its struct verbs_context for the library's longer one. */
+/* Bytes that a provider leaves before its struct verbs_context for the library's longer one. */
 #define DRV_CONTEXT_ROOM 48
 #endif
 
