@@ -7,7 +7,7 @@ import re
 
 import beside
 from beside import RUN, USER, must
-from cm import ENDLESS, Ours, Theirs, Wrong, until
+from sides import Ours, Theirs, Wrong, serve, until
 
 OTHER = "10.99.0.1"  # of the guest, but not of rxe0
 PAIRS = [("rping -s -C 5 -v", "rping -c -a {A} -C 5 -v"),
@@ -27,10 +27,10 @@ class Guest(Theirs):
         super().__init__(sides)
         self.way, self.sides = way, sides
 
-    def start(self, command):
-        return super().start(f"{self.way} {command}")
+    def start(self, command, env=None):
+        return super().start(f"{self.way} {command}", env)
 
-    def ready(self, n, command):
+    def ready(self, n, tcp=None):
         """It has ended, or its process listens on either side."""
         pid = self.machine.sh(f"cat /tmp/{n}.own")[1].strip()
         if not pid or self.machine.sh(f"test -e /tmp/{n}.rc")[0] == 0:
@@ -43,16 +43,10 @@ def sent(machine):
     return int(must(machine, "cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"))
 
 
-def serve(side, command):
-    s = side.start(command)
-    until(lambda: side.ready(s, command))
-    return s
-
-
 def pair(server, client, programs, address, by_rxe):
     machine = client.machine
     serving, connecting = programs[0], programs[1].replace("{A}", address)
-    endless = serving.split()[0] in ENDLESS
+    endless = serving.startswith("cmtime")
     s = serve(server, serving)
     before = sent(machine)
     crc, cout = client.wait(client.start(connecting), 60)

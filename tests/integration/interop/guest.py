@@ -28,7 +28,7 @@ PROGRAMS = ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", 
             "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "rping", "ucmatose",
             "udaddy", "mckey", "cmtime", "rdma_server", "rdma_client", "rdma_xserver",
             "rdma_xclient", "rstream", "riostream", "qperf", "ip", "rdma",
-            "setpriv", "cat", "ls", "readlink"]  # the applets are static
+            "setpriv", "cat", "ls", "readlink", "pkill"]  # the applets are static
 MODULES = ["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm"]
 
 INIT = """#!/bin/sh
@@ -42,6 +42,7 @@ mount -t tmpfs tmp /tmp
 ulimit -l unlimited
 modprobe -a MODULES
 ip link set lo up
+echo "127.0.0.1 localhost" > /etc/hosts
 echo 0 > /proc/sys/net/ipv6/conf/eth0/accept_dad
 ip link set eth0 mtu MTU
 ip addr add V4/24 dev eth0
@@ -132,7 +133,7 @@ def fill_image(image, kernel, version, extra, tree):
     if missing:
         raise Failure("not installed: " + " ".join(missing))
     files = {os.path.realpath(p): f"/bin/{n}" for n, p in programs.items()}
-    files.update({p: f"/bin/{os.path.basename(p)}" for p in extra})
+    files.update({p: f"/bin/{name}" for name, p in extra.items()})
     # busybox's own shell would prefer its applets, ip among them
     files[os.path.realpath("/bin/dash")] = "/bin/sh"
     provider = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
@@ -145,6 +146,11 @@ def fill_image(image, kernel, version, extra, tree):
         if not path.endswith(".driver"):
             for lib in libraries(path):
                 copy(lib, image)
+    # what UCX loads; and stdbuf's library, which is preloaded
+    for path in [*glob.glob("/usr/lib/*/ucx/lib*.so*"), "/usr/libexec/coreutils/libstdbuf.so"]:
+        copy(path, image)
+        for lib in libraries(path):
+            copy(lib, image)
     # pthread_exit() loads it, beside the C library
     libc = next(lib for lib in libraries(programs["rping"]) if "/libc.so." in lib)
     copy(os.path.join(os.path.dirname(libc), "libgcc_s.so.1"), image)
@@ -220,7 +226,7 @@ def open_tap(host, name):
 class Machine:
     """The running guest. A context manager; ends with this process, however that ends."""
 
-    def __init__(self, folder, extra=(), mtu=1500, tree=None):
+    def __init__(self, folder, extra, mtu=1500, tree=None):
         self.folder, self.serial, self.p, self.count = os.path.abspath(folder), None, None, 0
         self.pending = b""
         self.host = netns.Host(1)
