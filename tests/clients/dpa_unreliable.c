@@ -116,8 +116,8 @@ static uint32_t ip_sum(const uint8_t *p)
 }
 
 /*
- * What must be in front: n bytes of UDP payload, p from the peer to us. Not told by the path: the
- * ECN bits, and the identification of IPv4, which has no flow label.
+ * Checks the header in front: n bytes of UDP payload, p from the peer to us. Not given by the path:
+ * the ECN bits, and the identification of IPv4, which has no flow label.
  */
 static void grh_is(const uint8_t *g, const struct path *p, uint32_t n)
 {

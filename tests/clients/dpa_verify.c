@@ -250,7 +250,7 @@ static void run(struct verify *v)
 	}
 }
 
-/* What the peer says that its atomics must have made of our words. */
+/* Checks our words against the results of the peer's atomics, as the peer reports them. */
 static void finals_check(struct verify *v)
 {
 	uint64_t mine = v->counts, theirs;

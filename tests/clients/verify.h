@@ -38,7 +38,7 @@ struct program {
 	uint64_t length; /* number of operations; UINT64_MAX until the last one was met */
 };
 
-/* What a QP's own words at the peer hold: [0] is added to, [1] swapped. */
+/* Contents of a QP's own words at the peer: [0] is added to, [1] swapped. */
 struct words {
 	uint64_t add, swap;
 };

@@ -59,7 +59,7 @@ static void fill_wr(struct verify *v, struct conn *c, uint64_t seq, const struct
 	}
 }
 
-/* What the words at the peer hold once this operation was carried out. */
+/* Sets the contents of the words at the peer after this operation. */
 static void words_after(struct verify *v, struct conn *c, uint64_t seq, const struct op *op)
 {
 	if (op->kind == K_FETCH_ADD) {

@@ -503,7 +503,7 @@ static void srq(struct vt *t)
 	vt_close(t);
 }
 
-/* What is in use is not destroyed. */
+/* An object in use is not destroyed. */
 static void in_use(struct vt *t)
 {
 	struct vt_opt o = {.event = true};

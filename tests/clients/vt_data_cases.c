@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What arrives is what was sent: opcodes, sizes, gather lists, inline data, order. */
+/* Messages arrive as they were sent: opcodes, sizes, gather lists, inline data, order. */
 #include "vt.h"
 
 #include <arpa/inet.h>

@@ -7,7 +7,7 @@
 
 enum { DOM_LIMIT_S = 60, DOM_COUNTER = 60000 };
 
-/* What the others say of themselves. */
+/* Addresses and numbers of the other processes. */
 struct dom_card {
 	uint32_t srqn, rkey, tgt;
 	uint64_t addr;

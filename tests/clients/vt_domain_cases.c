@@ -3,7 +3,7 @@
  * XRC domains of several processes: ibv_open_xrcd(3), ibv_open_qp(3). Side 0 is the initiator and
  * forks the others, of which each has an SRQ in the domain of a file; side 1 returns at once.
  *
- * What a target of one process does with SRQs of another: an initiator on the same board reaches
+ * A target of one process with SRQs of another: an initiator of the same adapter instance reaches
  * them all.
  */
 #include <fcntl.h>
@@ -205,8 +205,10 @@ static void lent(struct dom *m)
 }
 
 /* IBA 9.6/sender */
-/* Who was connected to the target before goes on, in turns: it is told that the target is not there
- * for it, and the present initiator is not disturbed. */
+/*
+ * An initiator that was connected to the target before goes on, in turns: it gets the error that
+ * the target is not there for it, and the present initiator is not disturbed.
+ */
 static void former_initiator(struct vt *t)
 {
 	struct dom m = {.t = *t}, later;

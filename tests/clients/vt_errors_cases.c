@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What is wrong gets the completion status that the specification names for it. */
+/* Each error gets the completion status that the specification names for it. */
 #include "vt.h"
 
 #include <sys/mman.h>

@@ -106,7 +106,7 @@ static void write_and_flush(struct vt *t)
 	end(t, &f);
 }
 
-/* What the key, the range and the QP do not allow; what cannot be asked for. */
+/* A FLUSH that the key, the range or the QP does not allow; one that cannot be posted. */
 static void refused(struct vt *t)
 {
 	struct vt_opt o = {.mr_access = ALL | IBV_ACCESS_FLUSH_GLOBAL};

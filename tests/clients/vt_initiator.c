@@ -200,8 +200,8 @@ static void post(struct initiator *i, const struct operation *o, uint32_t key)
 }
 
 /*
- * What was read, if it was: it may have been in nobody's sight. (Where a READ ends with an error
- * nobody says what the buffer holds.)
+ * Checks the bytes that were read, if they were: they must not be hidden ones. (Where a READ ends
+ * with an error the contents of the buffer are undefined.)
  */
 static void check_read(const struct initiator *i, const struct operation *o)
 {

@@ -21,7 +21,10 @@ enum { VT_INITIATORS = 4, VT_PART = 1 << 16, VT_PIECE = VT_INITIATORS * VT_PART 
 /* The longest operations, and a word of a part that is among the last ones of each of them. */
 enum { VT_LONG = 1 << 15, VT_TAIL = VT_LONG - 8 };
 
-/* What the owner puts where nobody may look: no initiator ever writes it, nor adds up to it. */
+/*
+ * The value that the owner puts where no initiator may read: none ever writes it, nor adds up to
+ * it.
+ */
 #define VT_SECRET UINT64_MAX
 
 struct vt_slot {

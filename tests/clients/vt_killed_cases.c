@@ -22,7 +22,7 @@ struct timing {
 	uint8_t timeout, retry_cnt;
 };
 
-/* What the peer is to make of it, set before the fork. */
+/* The result that the peer expects, set before the fork. */
 static struct vt_opt opt;
 static uint32_t num_qps;
 

@@ -20,7 +20,7 @@ static void no_qp(struct vt *t, struct ibv_qp_init_attr a, const char *what)
 	CHECK(!qp && errno > 0, "%s was taken (errno %d)", what, errno);
 }
 
-/* What query_device reports can be had; one more is an errno. */
+/* The numbers of query_device can be created; one more is an errno. */
 static void create_limits(struct vt *t)
 {
 	struct ibv_device_attr d;
@@ -165,7 +165,7 @@ static void keys(struct vt *t)
 	vt_close(t);
 }
 
-/* What the remote names is the iova, not the address. */
+/* The remote side uses the iova, not the address. */
 static void iova(struct vt *t)
 {
 	struct vt_opt o = {0};

@@ -8,7 +8,7 @@
 
 #include "vt_initiator.h"
 
-/* What the initiators have a key of: a region, a window of it for all, or one for each QP. */
+/* Objects whose keys the initiators have: a region, a window of it for all, or one for each QP. */
 enum vt_kind { VT_REGION, VT_WINDOW_1, VT_WINDOW_2, VT_KINDS };
 
 enum vt_verb {
@@ -56,7 +56,7 @@ void vt_owner_connect(struct vt_owner *w);
  */
 void vt_owner_make_keys(struct vt_owner *w);
 void vt_owner_more_keys(struct vt_owner *w);
-/* What an initiator still does with one of them is refused. */
+/* Later operations of an initiator with one of them are refused. */
 void vt_owner_end_keys(struct vt_owner *w);
 
 /* One that can take away what they have now. */

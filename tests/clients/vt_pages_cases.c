@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What an application does to the pages of memory that it has registered, and what comes of it:
- * nothing else than with memory that is not, or, where a device shares the pages with peers, what
- * docs/conformance.md says of that (the deliberate differences). Side 1 owns the memory, side 0
- * writes.
+ * Changes of an application to the pages of memory that it has registered: they have the same
+ * effect as on other memory, or, where a device shares the pages with peers, the effect in
+ * docs/conformance.md (the deliberate differences). Side 1 owns the memory, side 0 writes.
  */
 #include "vt_maps.h"
 
@@ -56,7 +55,7 @@ static bool is_all(const uint8_t *p, size_t n, uint8_t value)
 	return true;
 }
 
-/* What the parent sees of what a child stored. */
+/* True if the parent sees the bytes that a child stored. */
 static bool child_writes(uint8_t *p, pid_t (*make)(void))
 {
 	const uint8_t was = *(volatile uint8_t *)p, other = was ^ 0xff;
@@ -98,8 +97,8 @@ static uint8_t *anon(size_t n)
 /* ------------------------------------------------------------------- munmap */
 
 /*
- * The application unmaps what it registered, and has other memory there afterwards. What peers
- * write meanwhile lands in pages that nobody sees.
+ * The application unmaps what it registered, and has other memory there afterwards. Bytes that
+ * peers write meanwhile land in pages that no program sees.
  */
 static void unmapped_behind(struct vt *t, bool known)
 {
@@ -215,7 +214,7 @@ static void advised(struct vt *t)
 	vt_close(t);
 }
 
-/* What was said of the pages before is said of others. */
+/* Advice of madvise() before the registration applies to other pages afterwards. */
 static void advised_before(struct vt *t)
 {
 	uint8_t *p, seen = 0;

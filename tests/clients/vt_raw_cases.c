@@ -142,7 +142,7 @@ static void priorities(struct vt *t)
 	vt_close(t);
 }
 
-/* What a QP sends comes back to it if it asks for it, unless it asked not to hear itself. */
+/* A QP receives its own frames if a rule asks for them, unless it was made to block them. */
 static void own_frames(struct vt *t)
 {
 	struct raw r, deaf;
@@ -505,8 +505,10 @@ static void rule_count(struct raw_rule *r, struct ibv_counters *c)
 	raw_rule_add(r, &s, sizeof(s));
 }
 
-/* What matched is counted, wherever it came from, whether a receive was there, and if it is
- * dropped. */
+/*
+ * Frames that matched are counted, from any sender, with and without a receive, also if they are
+ * dropped.
+ */
 static void counted(struct vt *t)
 {
 	struct ibv_flow_spec_action_drop drop = {.type = IBV_FLOW_SPEC_ACTION_DROP,

@@ -17,7 +17,7 @@ enum { PIECE = 1 << 20 }; /* of which some devices count each */
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
-/* What is drawn from, and how often. */
+/* The choices of a random draw, and their weights. */
 struct plan {
 	size_t area;
 	uint32_t operations, nlens;
@@ -80,7 +80,7 @@ static bool is_atomic(const struct operation *o)
 	return o->op == IBV_WR_ATOMIC_CMP_AND_SWP || o->op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* What is there before: words, for all of it is filled again for each attempt. */
+/* The contents before: words, for all of it is filled again for each attempt. */
 static uint64_t word_of(uint64_t i, uint32_t seed)
 {
 	return (i + seed * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
@@ -114,7 +114,7 @@ static void make_atomic(struct operation *o, const struct plan *p, uint64_t *x, 
 	}
 }
 
-/* What may be wrong with it, in one of four. */
+/* Spoils one operation of four. */
 static void spoil(struct operation *o, const struct plan *p, uint64_t *x)
 {
 	switch (draw(x) % 20) {
@@ -298,7 +298,7 @@ static void reconnect(struct run *r)
 		CHECK_EQ(vt_recv(r->t, 0, 0, 1), 0);
 }
 
-/* What some devices count: nothing of what is empty. */
+/* Pieces as some devices count them: without empty ones. */
 static uint32_t pieces_of(const struct operation *o)
 {
 	return (o->len + PIECE - 1) / PIECE;
@@ -438,8 +438,8 @@ static void end_keys(struct run *r, struct keys *k)
 }
 
 /*
- * What is not shared comes last: an atomic that did not go there in a shorter way is a reason for a
- * device not to try that with the next ones.
+ * Memory that is not shared comes last: an atomic that did not go there in a shorter way is a
+ * reason for a device not to try that with the next ones.
  */
 static void all_of_them(struct run *r)
 {

@@ -177,7 +177,7 @@ static void stores_are_kept(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
-/* What a peer was told is written is there, whatever fork() does with the pages meanwhile. */
+/* Bytes of a WRITE with a completion are there, whatever fork() does with the pages meanwhile. */
 static void written_while_forking(struct vt *t)
 {
 	struct vt_addr all, at = {0};
@@ -287,7 +287,7 @@ static void allocated(struct vt *t)
 
 /* ------------------------------------------------------------------ regions */
 
-/* What is deregistered first leaves the others as they were. */
+/* A deregistration leaves overlapping regions as they were. */
 static void overlapping(struct vt *t)
 {
 	enum { HALF = AREA / 2 - 200 };

@@ -211,8 +211,7 @@ static void churn_long(struct vt *t)
 
 /* ----------------------------------------------------------------------- fork */
 
-/* What a child has of its parent's device: control that reads, no data path. Then one of its own.
- */
+/* A child's use of its parent's device: control that reads, no data path. Then one of its own. */
 static _Noreturn void child(struct vt *t, struct ibv_qp *qp, int kind)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};

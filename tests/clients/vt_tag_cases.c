@@ -228,7 +228,7 @@ static void eager(struct vt *t)
 	end(t, &m);
 }
 
-/* What nobody waits for takes a receive; new buffers wait until that is reported. */
+/* An unexpected message takes a receive; new buffers wait until that is reported. */
 static void unexpected(struct vt *t)
 {
 	struct ends m = begin(t);

@@ -117,7 +117,7 @@ static void check_attr(const struct dpa_cm *cm)
 	}
 }
 
-/* What the event leads to lies in the MAD of the input. */
+/* Pointers of the event lead into the MAD of the input. */
 static void check_event(const struct dpa_cm_event *e, const struct dpa_mad *m)
 {
 	const uint8_t *from = (const uint8_t *)m, *to = m ? from + sizeof(*m) : NULL;

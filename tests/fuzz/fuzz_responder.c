@@ -43,7 +43,7 @@ static void give(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 	free(room);
 }
 
-/* What the two have to say to each other: of XRC the target is not B's own QP. */
+/* Carries packets between the two: of XRC the target is not B's own QP. */
 static void let_talk(struct fuzz *f)
 {
 	if (f->qp[1] != f->th->b.qp)

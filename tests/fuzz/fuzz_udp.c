@@ -2,8 +2,7 @@
 /*
  * The whole way in: datagrams off port 4791, as udp_rx.c takes them, several packets joined in one
  * where the kernel would (GRO), through dpa_frame_check(), to QPs whose peer is on another host
- * (qps.h). What must not be true of a packet for it to get anywhere is put right here, the ICRC
- * with it.
+ * (qps.h). Fields that would stop a packet at once are corrected here, the ICRC with them.
  *
  * Input: a byte for the QPs (enum fuzz_kind), then packets: a byte (enum fuzz_how), length (13 bits
  * of 16) with enum fuzz_gram, bytes. FLUSH lets dpa_udp_rx() see what came until then. Without

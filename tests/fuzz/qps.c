@@ -13,7 +13,7 @@
 
 static uint8_t guarded[GUARDED];
 
-/* What criterion.h of tests/tsan calls; its own runner is not here. */
+/* The function that criterion.h of tests/tsan calls; its own runner is not here. */
 void dpa_test_failed(const char *file, int line, const char *expr, const char *fmt, ...)
 {
 	fprintf(stderr, "%s:%d: %s\n", file, line, expr);
@@ -30,7 +30,7 @@ void dpa_test_abort(void)
 			abort();                                                                   \
 	} while (0)
 
-/* What is sent stays in the lane until the test has a look at it. */
+/* Sent packets stay in the ring until the test reads them. */
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	return 0;

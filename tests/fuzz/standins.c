@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the transport would call for a peer on another host: there is none here. Weak: where the
- * harness has its own they count. */
+/*
+ * Functions that the transport would call for a peer on another host: there is none here. Weak:
+ * where the harness has its own they count.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <dpa_cm_port.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What tools ask of all processes: seen by all, never half, and only by those of that board. */
+/*
+ * Requests of tools to all processes: seen by all, never half, and only by those of that adapter
+ * instance.
+ */
 #include "util.h"
 
 TestSuite(board_ask, .init = bt_setup, .fini = bt_teardown);

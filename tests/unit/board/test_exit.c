@@ -50,7 +50,7 @@ Test(board_exit, both)
 	dpa_board_close(b);
 }
 
-/* What a slot's last process wrote at its end says nothing of the next one. */
+/* The record of a slot's last process at its end does not apply to the next one. */
 Test(board_exit, slot_taken_again)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open(), *c;

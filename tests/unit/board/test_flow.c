@@ -74,8 +74,10 @@ Test(board_flow, come_and_go)
 	dpa_board_close(a);
 }
 
-/* What a rule matched is its own: not that of whom its place served before, nor counted for
- * another. */
+/*
+ * A rule's count is its own: not that of the rule that had its place before, nor counted for
+ * another.
+ */
 Test(board_flow, counts)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What an application may do behind a library's back: closefrom(), fork(), raw clone. */
+/* Actions of an application that the library does not see: closefrom(), fork(), raw clone. */
 #include "util.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -170,7 +170,7 @@ static void stops(void *arg)
 	kill(getpid(), SIGSTOP);
 }
 
-/* Who is only stopped is alive. */
+/* A process that is only stopped is alive. */
 Test(board_hazards, stopped_is_alive)
 {
 	struct dpa_board *b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who is attached to which multicast group. */
+/* Attachments of QPs to multicast groups. */
 #include "util.h"
 
 TestSuite(board_mcast, .init = bt_setup, .fini = bt_teardown);
@@ -106,7 +106,9 @@ static void attaches(void *arg)
 	_exit(0);
 }
 
-/* Who dies while it writes leaves an entry that nobody reads and the next one takes. */
+/*
+ * A process that dies while it writes leaves an entry that no process reads and the next one takes.
+ */
 Test(board_mcast, dies_while_writing)
 {
 	struct dpa_board *a = bt_open();

@@ -97,7 +97,7 @@ static void *claimer(void *arg)
 	return NULL;
 }
 
-/* Who forks finds no descriptor on its way to its note, and nobody claims meanwhile. */
+/* A fork finds no descriptor that is not recorded yet, and no thread claims one meanwhile. */
 Test(board_num, held_around_fork, .timeout = 60)
 {
 	struct dpa_board *b = bt_open();

@@ -128,7 +128,10 @@ static void just_opens(void *arg)
 	dpa_board_close(b);
 }
 
-/* Who cleans up after the dead can die too, and so can who cleans up after that one. */
+/*
+ * A process that cleans up after the dead can die too, and so can the one that cleans up after
+ * that.
+ */
 Test(board_recover, reaper_dies)
 {
 	static const char *const steps[] = {"reap-marked", "sweep-uar", "sweep-qpn", "reap-free"};

@@ -54,7 +54,7 @@ static void opens(void *arg)
 		pause();
 }
 
-/* What a process had ends with it, whenever it dies. */
+/* The domains of a process end with it, whenever it dies. */
 Test(board_xrc, ends_with_its_process)
 {
 	_Atomic uint32_t *told =

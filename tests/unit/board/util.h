@@ -56,7 +56,7 @@ void bt_signal_wait(struct bt_signal *s); /* ends the process if the other side 
 /* Where random tests begin: 1, or DPA_TEST_SEED; it is logged. */
 unsigned int bt_seed(void);
 
-/* What is in use, counted from the owner words. */
+/* Slots in use, counted from the owner words. */
 uint32_t bt_uars(struct dpa_board *b);
 uint32_t bt_qpns(struct dpa_board *b);
 uint32_t bt_procs(struct dpa_board *b);

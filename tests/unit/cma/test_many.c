@@ -13,7 +13,7 @@ enum { IDS = 1000 };
 
 static struct pair p;
 
-/* What has to go on alone comes to its end: the clock goes on. */
+/* Connections that go on without an owner come to their end: the clock goes on. */
 static void all_end(const struct held *h)
 {
 	while (fake_gsi.ids != h->ids) {

@@ -126,7 +126,7 @@ Test(cma_resolve, addr_error)
 	cr_assert_eq(reported, 4);
 }
 
-/* What is no matter of the address is the call's errno, not "no device". */
+/* An error that does not concern the address is the call's errno, not "no device". */
 Test(cma_resolve, other_errors_are_not_events)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);

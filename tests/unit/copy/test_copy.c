@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Memory that packets name is copied by the kernel, by process_vm_readv and _writev or, where a
- * filter forbids these, through a pipe. What is not there is EFAULT on every way, never a signal.
+ * filter forbids these, through a pipe. Memory that is not there is EFAULT on every way, never a
+ * signal.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

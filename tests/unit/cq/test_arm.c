@@ -77,7 +77,7 @@ Test(cq_arm, what_comes_after)
 	done();
 }
 
-/* Whoever takes some entries an event and arms for the rest must not wait for ever. */
+/* A program that takes some entries an event and arms for the others must not wait for ever. */
 Test(cq_arm, what_was_left)
 {
 	make(0);

@@ -78,7 +78,7 @@ Test(cq_moderate, so_long)
 	done();
 }
 
-/* What was polled meanwhile is nothing to tell of; the CQ stays armed. */
+/* Entries that were polled meanwhile make no event; the CQ stays armed. */
 Test(cq_moderate, polled_before)
 {
 	make(100, 50);

@@ -74,7 +74,7 @@ Test(cq_tap, copies_with_an_event)
 	cr_expect_eq(dpa_hw_destroy_cq(tap.cq), 0);
 }
 
-/* What the program polls and what the observer has read are two things. */
+/* The program's index and the observer's are independent. */
 Test(cq_tap, each_has_its_own_indices)
 {
 	cr_assert_eq(dpa_hw_tap_cq(app.cq, tap.cq), 0);

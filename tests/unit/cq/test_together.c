@@ -25,7 +25,7 @@ static uint32_t entries(void)
 	return n;
 }
 
-/* Who is told finds so many. */
+/* Records how many entries the callback finds. */
 static void on_comp(void *arg)
 {
 	events++;

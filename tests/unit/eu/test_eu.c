@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What is posted to an EU is carried out, whenever it falls asleep and whoever moves the QP about
- * meanwhile. A wake-up that is lost is the time limit of the suite.
+ * Work that is posted to an EU is carried out, whenever it falls asleep and wherever the QP is
+ * moved meanwhile. A wake-up that is lost is the time limit of the suite.
  */
 #include <criterion/criterion.h>
 #include "link/kick.h"
@@ -71,7 +71,7 @@ int dpa_progress_once(struct dpa_hw *h)
 	return 0;
 }
 
-/* What an EU does last before it goes to sleep. */
+/* The last call of an EU before it goes to sleep. */
 void dpa_settle_kicks(struct dpa_hw *h)
 {
 	struct side *s = atomic_exchange(&at_bedtime, NULL);
@@ -281,7 +281,7 @@ Test(eu, a_qp_taken_away_is_left_alone)
 	cr_expect_eq(atomic_load(&s->runs), runs);
 }
 
-/* Whoever has the QP carries it out: the EU leaves a note and does not wait. */
+/* The holder of the QP's lock carries it out: the EU leaves a note and does not wait. */
 Test(eu, a_qp_at_work_gets_a_note)
 {
 	struct side *s = &side[0];

@@ -58,7 +58,7 @@ static struct th *th;
 static _Atomic uint32_t comes; /* opcode of the packet that lies in the socket; 0: none */
 static _Atomic uint32_t psn;
 
-/* Whoever looks first takes it. */
+/* The first thread that looks takes it. */
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	struct dpa_roce_pkt k = {.opcode = (uint8_t)atomic_exchange(&comes, 0),
@@ -138,7 +138,7 @@ static bool is_eu(pid_t tid, const char *want)
 	return !strcmp(name, want);
 }
 
-/* What is sent is reported by the EU, and so is what an EU takes off the socket. */
+/* The EU reports packets that it sends, and those that it takes off the socket. */
 Test(eu_pcc, on_an_eu_by_eu_placement)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What stands in for the board, the port, the transport and the clock. */
+/* Stand-ins for the board, the port, the transport and the clock. */
 #include <errno.h>
 #include "ctx/thread.h"
 #include "ctx/schedule.h"

@@ -26,7 +26,7 @@ void fake_push_recv(struct ibv_cq *cq, uint64_t wr_id);
 /* CQs of the fake that exist; opens of the device. */
 int fake_cqs(void);
 int fake_opens(void);
-/* What the next destroy_cq says, for a QP that uses the CQ. */
+/* Sets the result of the next destroy_cq, for a QP that uses the CQ. */
 void fake_set_cq_busy(bool busy);
 /* The same with another error, for all of them; 0: none. */
 void fake_fail_destroy_cq(int err);

@@ -123,7 +123,7 @@ Test(arguments, notification_of_a_dead_context)
 	OK(doca_dev_close(r.dev));
 }
 
-/* What the device can do with sync events of peers: one without a DPA nothing. */
+/* Capabilities of the device for sync events of peers: one without a DPA has none. */
 Test(arguments, sync_event_capabilities)
 {
 	struct doca_devinfo **list;

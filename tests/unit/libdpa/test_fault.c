@@ -115,7 +115,7 @@ Test(fault, thirty_rounds_beside_a_context_that_works)
 
 extern doca_dpa_func_t spin_for_ever;
 
-/* What spins in the same context is ended too; what spins in another one is not. */
+/* Code that spins in the same context is ended too; code that spins in another one is not. */
 Test(fault, ends_the_other_threads_of_its_context)
 {
 	struct doca_dpa_completion *comp;

@@ -232,7 +232,7 @@ Test(meeting, gone_before)
 	cr_expect_eq(doubts, 1);
 }
 
-/* What struct hello is to sock.c, and the descriptors that come with it. */
+/* The layout of sock.c's struct hello, and the descriptors that come with it. */
 struct hello_bytes {
 	uint64_t magic;
 	uint32_t layout, slot, gen, answer;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A process ends and another one takes its slot of the board before anybody here has looked: this
- * process was stopped meanwhile, or the machine is busy. Who waits for the first one is told.
+ * A process ends and another one takes its process index before a thread here has looked: this
+ * process was stopped meanwhile, or the machine is busy. QPs that wait for the first one get the
+ * error.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

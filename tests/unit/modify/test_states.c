@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The driver looks at a QP's state, finds its request legal and asks for it; the device moved the
- * QP to the error state in between (IBA 10.3.1). What the driver saw no longer counts.
+ * QP to the error state in between (IBA 10.3.1). The state that the driver saw no longer counts.
  */
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -330,7 +330,7 @@ static void *load_direct(const char *path)
 	return direct;
 }
 
-/* What libdpa does, whatever number libibverbs has. */
+/* The calls of libdpa, with any number of libibverbs. */
 Test(pabi, direct_verbs_are_this_providers, .init = load)
 {
 	void *direct = load_direct(getenv("PABI_DIRECT"));

@@ -64,7 +64,7 @@ static void teardown(void)
 	th_free(th);
 }
 
-/* What is to be mapped before it can be used; 0: nothing. */
+/* The area that has to be mapped before it can be used; 0: none. */
 static uint32_t missing(void)
 {
 	uint32_t unmapped;

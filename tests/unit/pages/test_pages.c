@@ -165,7 +165,7 @@ Test(pages, there_and_back)
 	}
 }
 
-/* What nobody touched costs nothing, before and afterwards. */
+/* Pages that were not touched cost nothing, before and afterwards. */
 Test(pages, untouched_memory_stays_untouched)
 {
 	const size_t n = 64u << 20;
@@ -280,7 +280,7 @@ struct storer {
 	uint64_t n, lost;
 };
 
-/* What it stored last is there, whatever lies under the page. */
+/* Its last store is there, whatever lies under the page. */
 static void *storer(void *arg)
 {
 	struct storer *s = arg;

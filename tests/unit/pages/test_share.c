@@ -73,7 +73,7 @@ static enum dpa_share_why why(uint32_t key)
 	return (enum dpa_share_why)th->hw->export->mr[key >> DPA_KEY_TAG_BITS].why;
 }
 
-/* What peers are told. */
+/* The area that peers see. */
 static uint32_t area_of(uint32_t key)
 {
 	return atomic_load(&th->hw->export->mr_area[key >> DPA_KEY_TAG_BITS]);
@@ -150,7 +150,7 @@ Test(share, what_the_process_says)
 	teardown();
 }
 
-/* What is pinned for a device, or may be, must not go elsewhere. */
+/* Pages that are pinned for a device, or may be, must not go elsewhere. */
 Test(share, what_is_locked)
 {
 	uint8_t *p, *other;
@@ -430,7 +430,7 @@ Test(share, several_regions)
 	teardown();
 }
 
-/* What was read of an area that ended finds nothing in the one that took its place. */
+/* A record read from an area that ended does not match the area that took its place. */
 Test(share, each_area_has_a_number)
 {
 	uint32_t key, i, serial;

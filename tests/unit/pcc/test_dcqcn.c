@@ -154,7 +154,7 @@ Test(pcc_dcqcn, byte_counter_steps)
 	}
 }
 
-/* What is left over at a step counts for the next one, but a cut begins the count anew. */
+/* The remainder at a step counts for the next one, but a cut begins the count anew. */
 Test(pcc_dcqcn, byte_counter_keeps_the_rest)
 {
 	uint64_t rate;

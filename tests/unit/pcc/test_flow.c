@@ -77,7 +77,10 @@ Test(pcc_flow, pace_is_the_rate_and_one_burst_at_most)
 		}
 }
 
-/* Who asks again later than told (an EU that slept) loses nothing while the burst covers it. */
+/*
+ * A caller that asks again later than the answer was (an EU that slept) loses nothing while the
+ * burst covers it.
+ */
 Test(pcc_flow, lateness_within_a_burst_costs_no_rate)
 {
 	struct dpa_pcc_flow f;

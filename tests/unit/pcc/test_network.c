@@ -38,7 +38,7 @@ static void join_in_turn(struct net *n, unsigned flows)
 	}
 }
 
-/* What a queue that marks from 40 to 200 KiB may come to. */
+/* The bound of a queue that marks from 40 to 200 KiB. */
 static uint32_t queue_bound(unsigned flows)
 {
 	return 256 * KiB + flows * 32 * KiB;

@@ -48,7 +48,7 @@ extern struct dpa_prefetch fake_last_prefetch;
 extern uint32_t fake_last_rereg_flags;
 /* LID of the port; 0: an Ethernet port. */
 extern uint16_t fake_lid;
-/* What dpa_hw_progress() does, once. */
+/* The action of dpa_hw_progress(), once. */
 typedef void fake_fn(void);
 extern fake_fn *_Atomic fake_on_progress;
 /* Makes the next call of that kind fail. */

@@ -53,7 +53,7 @@ Test(bf, by_movdir64b)
 	cr_skip_test("this processor, or this build, has no movdir64b");
 }
 
-/* What it takes by itself. */
+/* The function that is chosen by itself. */
 Test(bf, by_the_one_that_is_chosen)
 {
 	cr_assert(bf_write_fn == bf_choose());

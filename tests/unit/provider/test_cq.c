@@ -418,7 +418,7 @@ Test(cq_ex, entries_are_read_one_by_one)
 	ibv_close_device(ctx);
 }
 
-/* What is said of an entry is its own, whatever came before it; where none is, none is found. */
+/* The attributes of an entry are its own, whatever came before it; where none is, none is found. */
 Test(cq_ex, successes_and_failures_in_every_order)
 {
 	struct ibv_context *ctx = fake_open();
@@ -464,7 +464,7 @@ Test(cq_ex, successes_and_failures_in_every_order)
 	ibv_close_device(ctx);
 }
 
-/* Who promises one thread takes no lock, not even an uncontended one. */
+/* A CQ for a single thread takes no lock, not even an uncontended one. */
 Test(cq_ex, single_threaded_takes_no_lock)
 {
 	struct ibv_context *ctx = fake_open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the device is told of flow rules and of the QPs that receive raw packets. */
+/* The arguments of the device for flow rules and for the QPs that receive raw packets. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>

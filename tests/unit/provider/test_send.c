@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What post_send writes: WQEs, doorbell record, slot. */
+/* The writes of post_send: WQEs, doorbell record, slot. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>

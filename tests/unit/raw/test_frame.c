@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What is found in a frame, and that nothing is looked for beyond its end. */
+/* Headers that are found in a frame, and no read beyond its end. */
 #include <stdlib.h>
 #include <criterion/criterion.h>
 #include "frames.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a QP that goes away leaves behind: memory, places in lists, answers. */
+/* Remains of a QP that goes away: memory, places in lists, answers. */
 #include <criterion/criterion.h>
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -100,8 +100,8 @@ Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
 }
 
 /*
- * Whoever guesses PSNs hits one in 2^24; had each packet that lies ahead been kept, one in two
- * would have been carried out when its turn came.
+ * An attacker that guesses PSNs hits one in 2^24; had each packet that lies ahead been queued, one
+ * in two would have been carried out in order.
  */
 Test(security_ends, what_is_far_ahead_is_not_kept)
 {

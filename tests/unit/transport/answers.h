@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What B would have answered to A's packets, and what A's completions must be. */
+/* B's answers to A's packets, and A's expected completions. */
 #ifndef DPA_TEST_TRANSPORT_ANSWERS_H
 #define DPA_TEST_TRANSPORT_ANSWERS_H
 

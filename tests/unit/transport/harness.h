@@ -134,7 +134,7 @@ extern struct th_xrc_srq {
 	uint32_t srqn, xrcd;
 } th_xrc_srq;		       /* the XRC SRQ that this process has; srqn 0: none */
 extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
-/* What the other side does that polls, when it is asked to look; its lanes. */
+/* The action of the other side, which polls, when it is asked to look; its rings. */
 extern void (*th_polls)(struct dpa_tx *lanes);
 extern char th_logged[256]; /* the last line for the log */
 extern int th_qpn_err;	    /* what the board gives for QPNs and UAR slots; 0: one each */

@@ -132,7 +132,7 @@ Test(transport_acks, packets_that_come_singly)
 	th_free(th);
 }
 
-/* What finds no room is owed again, and leaves when there is some. */
+/* An ACK that finds no room is pending again, and leaves when there is some. */
 Test(transport_acks, wait_for_room)
 {
 	struct th *th = both_sent();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path: what goes that way has the packet path's outcome and takes no PSN, and what may
- * not goes by packet. Who waits for whom is in test_direct_wait.c, long messages in
- * test_direct_long.c, guards in test_guard.c.
+ * The direct path: operations on it have the packet path's outcome and take no PSN, and others go
+ * by packet. Waits are in test_direct_wait.c, long messages in test_direct_long.c, guards in
+ * test_guard.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -142,7 +142,7 @@ static struct th_wr a_write(struct th *th, uint32_t n)
 			      .rkey = th->b.key};
 }
 
-/* What the responder would refuse it refuses. */
+/* The responder refuses what it would refuse of packets. */
 Test(transport_direct, what_is_not_allowed_is_judged_by_the_responder)
 {
 	for (uint32_t i = 0; i < 8; i++) {
@@ -340,7 +340,7 @@ Test(transport_direct, a_large_one_waits_for_large_ones_that_go_by_packet)
 	behind_a_large_one(DPA_OP_RDMA_WRITE, 64, false);
 }
 
-/* What was outstanding was lost, and nobody says so. */
+/* The outstanding messages were lost, without a report. */
 Test(transport_direct, a_large_one_waits_no_longer_than_that)
 {
 	struct th *th = direct(DPA_QP_RC);

@@ -88,7 +88,7 @@ Test(transport_direct_long, a_long_one_goes_in_several_calls)
 	}
 }
 
-/* What goes away in the middle of it is the responder's to say. */
+/* The responder reports a region that goes away in the middle. */
 Test(transport_direct_long, a_long_one_whose_region_goes)
 {
 	struct th *th = begun(DPA_OP_RDMA_WRITE);

@@ -135,7 +135,7 @@ static void *revoker(void *arg)
 	return NULL;
 }
 
-/* What was taken back the harness gives back at its end. */
+/* The harness gives back at its end what the test took back. */
 static void restore(struct th *th, enum verb verb)
 {
 	struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
@@ -155,7 +155,7 @@ static void restore(struct th *th, enum verb verb)
 		cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &th->b.qp, &info), 0);
 }
 
-/* What a peer's guard looks at. */
+/* The words that a peer's guard reads. */
 struct watched {
 	const _Atomic uint64_t *grant;
 	const _Atomic uint32_t *gen;
@@ -312,7 +312,7 @@ Test(transport_direct_wait, who_is_dead_is_not_waited_for, .timeout = 60)
 
 #define MS 1000000u
 
-/* What a verb waits of a clock that each question moves by 1 ms. */
+/* The wait of a verb by a clock that each question moves by 1 ms. */
 static uint64_t wait_of_verb(struct th *th)
 {
 	uint64_t begin = th_now;

@@ -495,8 +495,8 @@ Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 }
 
 /*
- * What was missing comes in the same batch: nobody asks for it any more. It was asked for, and what
- * went wrong with it was not said: a receive that was too short completed twice.
+ * The missing packet comes in the same batch: it is not asked for any more. It was asked for, and
+ * its error was not reported: a receive that was too short completed twice.
  */
 /* IBA 9.7.4/too-short */
 Test(transport_kept, the_missing_one_comes_before_it_was_asked_for)

@@ -246,7 +246,7 @@ Test(transport_loss_timers, a_nak_shortens_the_wait)
 	th_free(th);
 }
 
-/* What was posted behind a probe has not been answered yet: nothing is known to be lost. */
+/* Messages behind a probe have not been answered yet: none counts as lost. */
 Test(transport_loss_timers, what_follows_a_probe_is_not_sent_again)
 {
 	struct th *th = wire();

@@ -152,7 +152,7 @@ static struct th *windowed(uint32_t packets)
 	return th;
 }
 
-/* What A sends now, and which of it asks for an ACK; one past its last PSN. */
+/* A's packets, and those of them that ask for an ACK; one past its last PSN. */
 struct asked {
 	bool psn[4096];
 	uint32_t n, end;
@@ -208,8 +208,8 @@ Test(transport_lossy, little_room_waits_for_more)
 }
 
 /*
- * An ACK costs the peer a system call: of a wide window it is asked for behind each half. What may
- * be out is also 512 packets and no more: half of that then.
+ * An ACK costs the peer a system call: of a wide window it is asked for behind each half. At most
+ * 512 packets may be out: half of that then.
  */
 Test(transport_lossy, a_wide_window_has_halves)
 {
@@ -253,7 +253,7 @@ Test(transport_lossy, small_windows_are_used_whole)
 	}
 }
 
-/* Whoever stops waits for an ACK, and somebody must have been asked for it. */
+/* A requester that stops waits for an ACK, and must have asked for it. */
 Test(transport_lossy, who_stops_has_asked)
 {
 	uint64_t seed = 77;
@@ -312,8 +312,8 @@ static uint32_t takes(struct th *th, uint32_t psn, bool *has)
 }
 
 /*
- * What follows a missing packet is kept: it is not under way any more when what was sent behind it
- * has been answered. So a loss costs a round trip once, and not for each other one behind it.
+ * Packets behind a missing one are queued: they are not under way any more when a packet behind
+ * them has been answered. So a loss costs a round trip once, and not for each other one behind it.
  */
 Test(transport_lossy, a_loss_does_not_stop_what_follows)
 {
@@ -424,9 +424,8 @@ static struct th *halves(void)
 }
 
 /*
- * While one is missing no ACK says what else has arrived: sending stood still for the round trip
- * that the missing one takes. What was sent a round trip ago leaves room, until that is asked
- * after.
+ * While one is missing no ACK shows what else has arrived: sending stood still for the round trip
+ * that the missing one takes. Packets of a round trip ago leave room, until they are asked after.
  */
 Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A large message that its receiver fetches and its sender, which polls, brings pieces of. What the
- * sender does is done where the receiver asks it to look (th_polls), so that every order can be
- * had.
+ * A large message that its receiver fetches and of which its sender, which polls, copies segments.
+ * The sender acts where the receiver asks it to look (th_polls), so that every order can be had.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -298,7 +297,7 @@ Test(transport_pull, nonsense_brings_nothing)
 	}
 }
 
-/* What the sender may not read any more, it does not bring. */
+/* The sender does not copy what it may not read any more. */
 static struct th *the_th;
 
 static void lost_its_region(struct dpa_tx *lanes)

@@ -12,7 +12,7 @@
 #define AT    4096u
 #define BYTES 44u /* some more than a slot holds */
 
-/* What a message leaves behind. */
+/* The effects of a message. */
 struct trace {
 	struct th_pkt request, ack;
 	struct dpa_cqe sent, received;
@@ -167,7 +167,7 @@ Test(transport_quick, as_all_others)
 		}
 }
 
-/* What is not as it should be is for the responder, which finds it untouched. */
+/* A packet that is not as expected is for the responder, which finds it untouched. */
 Test(transport_quick, leaves_the_rest_alone)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 5});

@@ -67,7 +67,7 @@ Test(transport_rate, without_a_limit)
 	th_free(th);
 }
 
-/* What waits goes when the limit does. */
+/* Messages that wait leave when the limit is lifted. */
 Test(transport_rate, lifted)
 {
 	struct dpa_rate r = {.kbps = 1, .burst = 1}, now;

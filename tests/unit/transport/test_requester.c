@@ -314,7 +314,7 @@ Test(transport_requester, sqd_sends_again_what_it_must)
 	th_free(th);
 }
 
-/* What must be sent again found the lane full: the QP said "drained". */
+/* A packet to be sent again found the ring full: the QP reported "drained". */
 Test(transport_requester, sqd_is_not_drained_while_the_lane_is_full)
 {
 	struct th *th = rc();
@@ -366,8 +366,8 @@ Test(transport_requester, an_rnr_timer_is_not_cut_short)
 
 /*
  * As a hardware peer that nothing reaches any more: the retries are used up first, in a tenth of a
- * second at most, also of what is posted when it is known. Who needs an ended peer no more has time
- * to poll what is complete: ibv_srq_pingpong met an error at its end.
+ * second at most, also for WQEs that are posted after that. A program that does not need an ended
+ * peer any more has time to poll its completions: ibv_srq_pingpong met an error at its end.
  */
 Test(transport_requester, a_dead_peer_ends_the_retries_in_their_time)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the responder makes of a packet: each statement of IBA 9.7.4.1 against generated packets. */
+/* The responder's verdict on a packet: each statement of IBA 9.7.4.1 against generated packets. */
 #include <criterion/criterion.h>
 #include "ctx/qp.h"
 #include "link/lane.h"
@@ -206,7 +206,7 @@ Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 	cr_expect_eq(judge(&r, 0, true, DPA_BTH_SEND_LAST, 0, MTU + 1, 0), DPA_RESP_INVALID);
 }
 
-/* What the QP does not permit is an invalid request. */
+/* A request that the QP does not permit is an invalid request. */
 /* IBA 9.7.4/permission */
 Test(transport_resp_check, access_flags)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What dpa_req_state() says along the arrows of device/transport/README.md, which are the steps of
+ * Results of dpa_req_state() along the arrows of device/transport/README.md, which are the steps of
  * tests/model/rc.pml.
  */
 #include "link/peer.h"

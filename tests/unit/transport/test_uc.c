@@ -254,7 +254,7 @@ Test(transport_uc, too_long_for_its_receive)
 	th_free(th);
 }
 
-/* What its receive was to be is known when it ends in the middle: flushed once. */
+/* A message that is too long ends in the middle: its receive is flushed once. */
 Test(transport_uc, too_long_then_error)
 {
 	struct th *th = uc();

@@ -58,7 +58,7 @@ static uint32_t word16(const uint8_t *p)
 	return (uint32_t)p[0] << 8 | p[1];
 }
 
-/* What ibv_init_ah_from_wc() asks of the last 20 bytes before it believes in IPv4. */
+/* Conditions of ibv_init_ah_from_wc() on the last 20 bytes for IPv4. */
 /* IBA 9.8.3/grh */
 Test(transport_ud, ipv4_header_has_a_valid_checksum)
 {

@@ -18,7 +18,7 @@
 #define MOST  150u
 #define SEEDS TH_FEWER(400)
 
-/* What a list leaves behind. */
+/* The effects of a list. */
 struct trace {
 	uint8_t mem[2 * AREA];
 	struct dpa_cqe sent[MOST], received[MOST];

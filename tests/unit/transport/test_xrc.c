@@ -199,7 +199,7 @@ Test(transport_xrc, no_turn_of_one_by_the_wire)
 	x.tgt->pkt_flags = 0;
 }
 
-/* What the target's process permits or not, from when it has said so; the same connection. */
+/* Permissions of the target's process, from when it has published them; the same connection. */
 Test(transport_xrc, a_branch_permits_what_its_target_does)
 {
 	struct dpa_peer *peer = x.th->peer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What lies between two QPs of which each thinks that the other one is on another host: a slot is
- * cut into packets of at most a path MTU, each is written as bytes and read again.
+ * The way between two QPs that both have the other one as on another host: a slot is cut into
+ * packets of at most a path MTU, each is written as bytes and read again.
  */
 #include <criterion/criterion.h>
 #include "link/lane.h"

@@ -14,7 +14,7 @@ extern uint32_t ut_peer_qpn; /* dpa_peer_of_qpn(): whose; 0: nobody's */
 extern struct dpa_peer *ut_peer;
 extern uint8_t ut_gid[16]; /* the one address that is this host's */
 
-/* What dpa_frame_in() got. */
+/* Arguments of dpa_frame_in(). */
 struct ut_in {
 	uint32_t n, len;
 	bool may_forward, ip_known, sure;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a mark on the way does (annex A17.9): the receiver answers it by a CNP that leaves by a real
- * socket, not too often; a CNP that comes in slows the QP that it names, and no other one.
+ * The effect of a mark on the way (annex A17.9): the receiver answers it by a CNP that leaves by a
+ * real socket, not too often; a CNP that comes in slows the QP that it names, and no other one.
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
@@ -174,7 +174,7 @@ static void cnp_for(struct far *d, struct th_side *to)
 	d->k = send;
 }
 
-/* What left: CNPs for this QPN and nothing else, whole and right. How many. */
+/* Counts the CNPs that left: for this QPN and nothing else, whole and right. */
 static uint32_t cnps(struct far *d, uint32_t dqpn)
 {
 	struct dpa_roce_net net = d->remote->net;
@@ -354,8 +354,7 @@ Test(udp_ecn, a_cnp_cuts_the_rate_of_its_qp)
 	}
 }
 
-/* Whoever may slow a QP sends with the addresses of its path: however many come, something is left.
- */
+/* Only packets with the addresses of its path slow a QP: however many come, some rate is left. */
 Test(udp_ecn, a_cnp_from_elsewhere_is_dropped)
 {
 	struct far *d = far_of(DPA_QP_RC, DPA_CFG_CONGESTION_DCQCN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a QP is told when the socket does not take its packets. (dpa_wire_flush is named wire_flush
- * here, for the harness has a stand-in of that name.)
+ * The result for a QP when the socket does not take its packets. (dpa_wire_flush is named
+ * wire_flush here, for the harness has a stand-in of that name.)
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
@@ -245,7 +245,7 @@ Test(udp_flush, an_ack_goes_with_the_last_piece)
 #ifndef __SANITIZE_THREAD__ /* which would say rightly that they race */
 static atomic_bool done;
 
-/* What the ICRC covers is what leaves, whoever writes to the memory meanwhile. */
+/* The ICRC covers the bytes that leave, also if a thread writes to the memory meanwhile. */
 static void *scribble(void *arg)
 {
 	struct th *th = arg;

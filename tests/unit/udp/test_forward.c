@@ -96,7 +96,7 @@ static void open_board(int i)
 	cr_assert_geq(hw[i]->udp->num_fd, 0, "a board's first process listens for others");
 }
 
-/* What the parked EU does; returns the events. */
+/* The work of the progress thread; returns the events. */
 static int serve(struct dpa_hw *h)
 {
 	struct epoll_event ev[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who has port 4791, and what a board does that does not. */
+/* The holder of port 4791, and an adapter instance without it. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -239,7 +239,10 @@ Test(udp_port, two_boards_of_one_user)
 	behind(0);
 }
 
-/* Who keeps the name of the gate for good neither stops the parked EU nor a take-over. */
+/*
+ * A process that holds the name of the gate for good stops neither the progress thread nor a
+ * take-over.
+ */
 Test(udp_port, the_gate_is_kept_shut)
 {
 	static const char gate[] = "dpa-udp-gate";

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who polls looks at the socket, too, however busy shared memory keeps it, and owes no ACK for
- * long. */
+/*
+ * A poller checks the socket, too, however busy shared memory is, and leaves no ACK pending for
+ * long.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -72,7 +74,7 @@ static void *asks(void *arg)
 	return (void *)(uintptr_t)dpa_shares_cpu(arg);
 }
 
-/* Who polls hears once of each other one that polled on the same processor since. */
+/* A poller learns once of each other one that polled on the same processor since. */
 Test(udp_progress, who_else_polls_here)
 {
 	struct th *th = th_new(&(struct th_opt){.pull = true});

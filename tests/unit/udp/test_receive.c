@@ -363,8 +363,8 @@ static int waits(void)
 }
 
 /*
- * Whoever waits for one message hears of it before its sender does, and without a look at a socket
- * that has no more most likely. A sender of a stream does not wait for that.
+ * A thread that waits for one message gets it before its sender gets the ACK, and without a second
+ * read of a socket that most likely has no more. A sender of a stream does not wait for that.
  */
 Test(udp_receive, one_message_at_a_time)
 {

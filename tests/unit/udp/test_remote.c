@@ -101,7 +101,7 @@ static void datagram_to(uint32_t host)
 	dpa_remote_drop(p);
 }
 
-/* What routers may mark: the application's ECN bits are not what decides. */
+/* Packets that routers may mark: the application's ECN bits do not decide. */
 Test(udp_remote, ect_0_unless_congestion_control_is_off)
 {
 	static const uint8_t asked[] = {0, 1, 2, 3, 0xfc, 0xff};

@@ -77,7 +77,7 @@ static void start_all(void)
 	}
 }
 
-/* What the parked EUs of those in the mask do within their next two ticks. */
+/* The work of the progress threads of those in the mask within their next two ticks. */
 static void settle(unsigned mask)
 {
 	for (int i = 0; i < PROCS; i++)
@@ -148,7 +148,7 @@ Test(udp_steer, one_leaves)
 		ut_end(&procs[i]);
 }
 
-/* What an ending process has of others' packets it passes on, and none comes to it afterwards. */
+/* An ending process passes on the packets of others, and none comes to it afterwards. */
 Test(udp_steer, one_leaves_and_nothing_is_lost)
 {
 	uint32_t n = 0, passed;

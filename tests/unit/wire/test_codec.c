@@ -6,8 +6,10 @@
 
 #define RAND_RUNS 200000
 
-/* What each opcode has, written down apart from the codec: s payload, D DETH, X XRCETH, F FETH,
- * R RETH, T AtomicETH, A AETH, K AtomicAckETH, I ImmDt, V IETH. NULL: there is none. */
+/*
+ * The headers of each opcode, written down apart from the codec: s payload, D DETH, X XRCETH, F
+ * FETH, R RETH, T AtomicETH, A AETH, K AtomicAckETH, I ImmDt, V IETH. NULL: there is none.
+ */
 static const char *const rc[32] = {"s",	 "s",  "s",  "sI",  "s",  "sI", "sR", "s",
 				   "s",	 "sI", "sR", "sRI", "R",  "sA", "s",  "sA",
 				   "sA", "A",  "AK", "T",   "T",  NULL, "sV", "sV",

@@ -83,7 +83,9 @@ static size_t packet(const struct dpa_roce_net *net, uint32_t len, uint8_t *buf)
 	return dpa_roce_encode_all(net, &k, buf, MOST);
 }
 
-/* What the ICRC covers, written out: the LRH's ones, IP and UDP headers, packet; masked. */
+/*
+ * The bytes that the ICRC covers, written out: the LRH's ones, IP and UDP headers, packet; masked.
+ */
 static uint32_t by_hand(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 {
 	uint8_t b[8 + DPA_RAW_MAX_HDR + MOST];

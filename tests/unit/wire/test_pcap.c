@@ -488,7 +488,7 @@ Test(wire_pcap, simple_blocks_are_cut_at_the_snap_length)
 	cr_expect_eq(r.len, 5000);
 }
 
-/* ---- What is written is read */
+/* ---- files that were written are read */
 
 Test(wire_pcap, what_is_written_is_read)
 {

@@ -39,7 +39,7 @@ static inline uint64_t mix(const uint64_t *v, unsigned n)
 		const uint64_t v[] = {__VA_ARGS__};                                                \
 		return mix(v, sizeof(v) / sizeof(v[0]));                                           \
 	}
-/* What the kernel with 13 arguments leaves. */
+/* The result of the kernel with 13 arguments. */
 struct thirteen {
 	uint64_t a[13];
 	unsigned calls;

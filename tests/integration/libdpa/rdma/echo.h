@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What host and device of echo.c share. */
+/* Structures that host and device of echo.c share. */
 #ifndef TEST_ECHO_H
 #define TEST_ECHO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What host.c and dev.c share. */
+/* Structures that host.c and dev.c share. */
 #ifndef SYNC_SHARED_H
 #define SYNC_SHARED_H
 

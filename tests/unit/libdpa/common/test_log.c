@@ -23,7 +23,7 @@ static FILE *file;
 static char *text;
 static size_t text_size, seen;
 
-/* What has been logged to `file` since the last call. */
+/* The lines that were logged to `file` since the last call. */
 static const char *lines(void)
 {
 	static char copy[4096];

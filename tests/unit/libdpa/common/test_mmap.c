@@ -256,7 +256,7 @@ Test(mmap, permissions)
 	OK(doca_dev_close(dev));
 }
 
-/* What the device is told: writing remotely needs writing locally. */
+/* The access flags for the device: writing remotely needs writing locally. */
 Test(mmap, access_of_the_region)
 {
 	static const struct {
@@ -462,7 +462,7 @@ static void on_flush(char *buf)
 {
 }
 
-/* All or nothing: a device that refuses takes the others back. What it said is logged. */
+/* All or nothing: a device that refuses takes the others back. Its error is logged. */
 Test(mmap, registration_fails)
 {
 	struct doca_dev *dev = open_dpa0();

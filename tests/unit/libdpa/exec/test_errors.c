@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What every call says to nothing, and what there is when the system gives no more threads. */
+/* Results of every call with NULL, and those when the system gives no more threads. */
 #include "libdpa/eu/pool.h"
 #include "rig.h"
 

@@ -251,7 +251,7 @@ Test(eus, groups_give_ranks)
 	rig_destroy(&r);
 }
 
-/* What dpaeumgmt has written: EUs 4 to 7 are another function's, 0 and 1 a group's. */
+/* A file of dpaeumgmt: EUs 4 to 7 are another function's, 0 and 1 a group's. */
 Test(eus, partitions_and_groups_bound_them)
 {
 	char board[64], file[80];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the tests and their device code share. */
+/* Structures that the tests and their device code share. */
 #ifndef TEST_FATAL_KERNELS_H
 #define TEST_FATAL_KERNELS_H
 

@@ -65,7 +65,7 @@ __attribute__((noinline)) static uint64_t deep(volatile uint64_t *p)
 	return deep(frame) + frame[0];
 }
 
-/* What is called is the host's and lies outside libdpa, which is no way to write a kernel. */
+/* The called function is the host's and lies outside libdpa, which no kernel should call. */
 __dpa_global__ void call_outside(uint64_t arg)
 {
 	uint64_t (*volatile fn)(uint64_t, uint64_t, uint64_t) =

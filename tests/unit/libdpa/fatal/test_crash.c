@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a fault leaves: the context's state, its QPs, the files. */
+/* The state after a fault: the context, its QPs, the files. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a process shows of its DPA threads and EUs, seen as the tools see it. */
+/* The published data of a process's DPA threads and EUs, read as the tools read them. */
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
@@ -271,7 +271,9 @@ Test(stat, files_of_the_dead_of_other_boards)
 		unlink(path[i]);
 }
 
-/* What a library's destructor does at exit(): the process's own goes, a parent's does not. */
+/*
+ * The action of a library's destructor at exit(): the process's own file goes, a parent's does not.
+ */
 Test(stat, not_closed_at_exit)
 {
 	struct fatal_rig r;
@@ -325,7 +327,7 @@ Test(stat, a_forked_child_leaves_it_alone)
 	fatal_rig_destroy(&r);
 }
 
-/* What does not look like such a file is passed over. */
+/* Other files are passed over. */
 Test(stat, foreign_files)
 {
 	char path[128];

@@ -12,7 +12,7 @@ struct rig rig;
 struct doca_rdma_addr *addr;
 uint16_t port;
 
-/* What was freed just now reads otherwise than it did. */
+/* Makes memory that was freed just now read otherwise than before. */
 static void spoil_what_is_free(void)
 {
 	void *p[32];

@@ -6,7 +6,7 @@
 #include "rig.h"
 #include <doca_pe.h>
 
-/* What the server does with a request. */
+/* The server's answer to a request. */
 enum answer { ACCEPT, REJECT, LATER, STOP, STOP_LISTENING };
 
 /* A context with its engine. */

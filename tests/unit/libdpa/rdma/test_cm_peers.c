@@ -46,7 +46,7 @@ struct message {
 	uint8_t private_data[256];
 };
 
-/* What others may send to the port does no harm, and is not told. */
+/* Other bytes that come to the port do no harm, and are not reported. */
 Test(cm_peers, rubbish)
 {
 	static const char web[500] = "GET / HTTP/1.0\r\n\r\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What device code posts, seen by a verbs peer, and what the peer posts, seen by device code. */
+/* Posts of device code, seen by a verbs peer, and posts of the peer, seen by device code. */
 #include <arpa/inet.h>
 #include <sched.h>
 #include <string.h>
@@ -318,8 +318,8 @@ Test(data, a_thread_stops_while_it_waits)
 }
 
 /*
- * and so can the context that it waits for. Who was stopped between saying so and his call finds no
- * context, which is a mistake: that was too early, and another poster is asked.
+ * and so can the context that it waits for. A poster that was stopped between its report and its
+ * call finds no context, which is a mistake: that was too early, and another poster is asked.
  */
 Test(data, a_context_stops_while_a_poster_waits)
 {

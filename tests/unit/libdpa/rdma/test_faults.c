@@ -22,7 +22,7 @@ static void remove_files(void)
 	}
 }
 
-/* What the mistake was is written for people to read. */
+/* The text file has the mistake. */
 static void crash_says(const char *what)
 {
 	char path[64], text[4096];

@@ -113,8 +113,8 @@ Test(index, posted_again_it_is_the_same)
 }
 
 /*
- * More is posted than is read: the index of the oldest comes again, since there are no others. What
- * is read afterwards gives none away that is still posted.
+ * More is posted than is read: the index of the oldest comes again, since there are no others.
+ * Elements that are read afterwards free no index that is still posted.
  */
 Test(index, posted_without_reading)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What real programs rely on without saying so, and no other test is about. */
+/* Behaviour that real programs rely on, and that no other test is about. */
 #include <sched.h>
 #include <string.h>
 #include "rig.h"

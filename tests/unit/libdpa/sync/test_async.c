@@ -202,7 +202,7 @@ Test(sync_async, copies_of_all_sizes_are_reported_with_the_user_data)
 	rig_destroy(&r);
 }
 
-/* What the test has is that the source changes after the post and before the work is done. */
+/* The source changes after the post and before the work is done. */
 Test(sync_async, up_to_64_bytes_are_copied_at_post_time)
 {
 	uint64_t src[32], dst[32];
@@ -323,7 +323,7 @@ Test(sync_async, bufs)
 	rig_destroy(&r);
 }
 
-/* What local memory may not do: a bad key, past the end, no right to write. */
+/* Local memory that is refused: a bad key, past the end, no right to write. */
 Test(sync_async, a_copy_that_is_not_allowed_is_an_error_element)
 {
 	for (int i = 0; i < 4; i++) {

@@ -231,7 +231,7 @@ Test(sync_export, remote_handles_run_out)
 }
 
 /*
- * What is asked of each capability:
+ * The checks of each capability:
  * DOCA: doca_sync_event_cap_is_export_to_dpa_supported INVALID_VALUE NOT_SUPPORTED
  * DOCA: doca_sync_event_cap_is_export_to_remote_net_supported INVALID_VALUE
  * DOCA: doca_sync_event_cap_is_export_to_remote_net_supported NOT_SUPPORTED

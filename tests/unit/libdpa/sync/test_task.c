@@ -351,7 +351,7 @@ Test(sync_task, modes_exclude_each_other)
 	} while (0)
 
 /*
- * What the macro asks of each kind:
+ * The checks of the macro for each kind:
  * DOCA: doca_sync_event_task_get_set_conf INVALID_VALUE NOT_PERMITTED
  * DOCA: doca_sync_event_task_get_alloc_init NO_MEMORY
  * DOCA: doca_sync_event_cap_task_get_is_supported INVALID_VALUE NOT_SUPPORTED

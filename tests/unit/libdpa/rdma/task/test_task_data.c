@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What each kind of task does, byte for byte. */
+/* The effect of each kind of task, byte for byte. */
 #include <arpa/inet.h>
 #include "rig.h"
 

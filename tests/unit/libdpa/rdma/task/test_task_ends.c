@@ -115,7 +115,7 @@ Test(task_ends, reports_together)
 	task_rig_stop(&rig);
 }
 
-/* What asked for no report has been carried out all the same when the context stops. */
+/* A task that asked for no report has been carried out all the same when the context stops. */
 Test(task_ends, stopped_without_a_report)
 {
 	enum doca_ctx_states state;
