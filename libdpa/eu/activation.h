@@ -34,9 +34,9 @@
  *     ENDING sees.
  *     From anywhere else it sets armed, arms the hardware and looks at once.
  *  3. When an EU takes the thread it asks each fired source whether it still has unread elements.
- *     If none has (a callback that was late: the activation before has read them) and notify was not
- * called, the activation does not take place: the armings are put back and the end of 2 is gone
- *     through. This is why there is no spurious activation.
+ *     If none has (a callback that was late: the activation before has read them) and notify was
+ *     not called, the activation does not take place: the armings are put back and the end of 2 is
+ *     gone through. This is why there is no spurious activation.
  */
 #ifndef DPA_EU_ACTIVATION_H
 #define DPA_EU_ACTIVATION_H

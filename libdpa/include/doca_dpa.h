@@ -489,8 +489,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_start(struct doca_dpa_complet
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_stop(struct doca_dpa_completion *dpa_comp);
 
 /*
- * The handle of device code for the queue. Valid until it is stopped. INVALID_VALUE: NULL;
- * BAD_STATE: not started.
+ * The handle of device code for the queue. Valid until it is stopped.
+ * INVALID_VALUE: NULL; BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_dpa_completion_get_dpa_handle(
 	struct doca_dpa_completion *dpa_comp, doca_dpa_dev_completion_t *handle);

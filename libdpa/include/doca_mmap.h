@@ -76,9 +76,9 @@ DOCA_STABLE doca_error_t doca_mmap_rm_dev(struct doca_mmap *mmap, struct doca_de
 
 /*
  * The original's way to share memory over the PCI bus: there is none here, and
- * doca_mmap_cap_is_export_pci_supported() returns NOT_SUPPORTED. INVALID_VALUE: NULL; NOT_FOUND:
- * not one of its devices; NOT_PERMITTED: not started, made from an export, or neither PCI
- * permission was given; NOT_SUPPORTED: always else.
+ * doca_mmap_cap_is_export_pci_supported() returns NOT_SUPPORTED.
+ * INVALID_VALUE: NULL; NOT_FOUND: not one of its devices; NOT_PERMITTED: not started, made from an
+ * export, or neither PCI permission was given; NOT_SUPPORTED: always else.
  */
 DOCA_STABLE doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
 					      const void **export_desc, size_t *export_desc_len);

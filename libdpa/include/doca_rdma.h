@@ -207,9 +207,9 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_get_params(struct doca_rdma_addr *
 							 const char **address, uint16_t *port);
 
 /*
- * Several ports at a time are fine. INVALID_VALUE: NULL, 0, or it listens there; BAD_STATE: not
- * started, or no callbacks; NOT_SUPPORTED: no progress engine; CONNECTION_ABORTED: the port is in
- * use.
+ * Several ports at a time are fine.
+ * INVALID_VALUE: NULL, 0, or it listens there; BAD_STATE: not started, or no callbacks;
+ * NOT_SUPPORTED: no progress engine; CONNECTION_ABORTED: the port is in use.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_start_listen_to_port(struct doca_rdma *rdma,
 							      uint16_t port);
@@ -242,8 +242,8 @@ doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
 /*
  * Ends an established connection that was made by address. Operations in flight may still be
  * carried out until both sides get the disconnection callback, this one when the peer has answered
- * or after doca_rdma_set_connection_request_timeout(). INVALID_VALUE: NULL, or no such connection;
- * CONNECTION_ABORTED: the peer has just ended it.
+ * or after doca_rdma_set_connection_request_timeout().
+ * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
@@ -309,7 +309,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma,
 /*
  * Sets the access of peers to this side's memory by the connections, where the memory map allows it
  * too: RDMA flags of enum doca_access_flag; DOCA_ACCESS_FLAG_LOCAL_READ_WRITE is accepted and means
- * nothing. 0 at first. INVALID_VALUE: NULL or other flags; BAD_STATE.
+ * nothing. 0 at first.
+ * INVALID_VALUE: NULL or other flags; BAD_STATE.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma,
 							 uint32_t permissions);

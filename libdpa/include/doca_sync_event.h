@@ -51,7 +51,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_create(struct doca_sync_event **e
 
 /*
  * Destroys an event, stopping it first. A thread that waits for it then waits for ever; a kernel
- * until its context ends. INVALID_VALUE: NULL.
+ * until its context ends.
+ * INVALID_VALUE: NULL.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_destroy(struct doca_sync_event *event);
 
@@ -150,9 +151,9 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_remote_net_destroy(struct doca_sync_event_remote_net *event);
 
 /*
- * The handle of device code of the context for the peer's event. INVALID_VALUE: NULL or the context
- * is not started; NOT_SUPPORTED: the context is another device's; NO_MEMORY: also when the context
- * has too many objects.
+ * The handle of device code of the context for the peer's event.
+ * INVALID_VALUE: NULL or the context is not started; NOT_SUPPORTED: the context is another
+ * device's; NO_MEMORY: also when the context has too many objects.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_remote_net_get_dpa_handle(
 	struct doca_sync_event_remote_net *event, struct doca_dpa *dpa,
@@ -254,10 +255,11 @@ DOCA_EXPERIMENTAL struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event
  * task_*_set_conf: what doca_pe_progress() calls when a task has ended, well or not, and how many
  *   may exist at the same time. INVALID_VALUE: NULL or 0; NOT_PERMITTED: started.
  * task_*_alloc_init: a task, freed by doca_task_free(). INVALID_VALUE: NULL; NO_MEMORY: also when
- * there are as many as set_conf allowed, and unless the context is running. task_*_as_doca_task:
- * for doca_pe.h; NULL for NULL. Fields may be set until the task is submitted. A NULL task has
- * fields of 0. doca_task_submit() returns INVALID_VALUE for a NULL ret_val_ptr, and for a mask that
- * is not 0, 1, 2, 4 or 8 whole bytes 0xff side by side.
+ *   there are as many as set_conf allowed, and unless the context is running.
+ * task_*_as_doca_task: for doca_pe.h; NULL for NULL.
+ * Fields may be set until the task is submitted. A NULL task has fields of 0.
+ * doca_task_submit() returns INVALID_VALUE for a NULL ret_val_ptr, and for a mask that is not 0, 1,
+ * 2, 4 or 8 whole bytes 0xff side by side.
  */
 typedef void (*doca_sync_event_task_get_completion_cb_t)(struct doca_sync_event_task_get *task,
 							 union doca_data task_user_data,

@@ -3,8 +3,8 @@
  * object.h - which pointers are objects of this library. Users hand in pointers; one that was
  * destroyed, is of another type or never was an object is refused before it is read:
  *
- * 	if (!dpa_live(dpa) || !value)
- * 		return DOCA_ERROR_INVALID_VALUE;
+ *	if (!dpa_live(dpa) || !value)
+ *		return DOCA_ERROR_INVALID_VALUE;
  *
  * An address that once was an object's stays in the table, with what it is now. The memory of a
  * destroyed object is not given back to malloc() until DPA_OBJ_KEPT others were destroyed after it,
