@@ -34,7 +34,7 @@ def perftests():
             tool = f"ib_{op}_{kind}"
             yield perftest(tool, "-R" + own, 2)
             if kind == "bw":
-                yield perftest(tool, "-R -q 8" + own, 2)
+                yield perftest(tool, "-R -q 8 -s 8192" + own, 2)
             yield perftest(tool, "-R -T 96" + own, 2)
             # the QPs of the test are not rdma_cm's
             yield perftest(tool, "-z -d {D} -x {X}" + own, 1)

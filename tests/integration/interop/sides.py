@@ -212,7 +212,7 @@ def pair_case(server, client, pair, family):
         gate.step()
         return client.ended(c) or not pair.endless and server.ended(s) and not gate.left
 
-    until(over)
+    until(over, 120)
     crc, cout = client.wait(c, 20)
     if pair.endless or crc:
         server.end(s)
