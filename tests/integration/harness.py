@@ -5,6 +5,7 @@ import random
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -112,12 +113,13 @@ class Runner:
                 "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all",
                 "env", "-u", "XDG_RUNTIME_DIR", "HOME=/nonexistent", *run]
 
-    def start(self, argv, env=None):
-        """Output goes to a file: a full pipe would stop the program."""
+    def start(self, argv, env=None, session=False):
+        """Output goes to a file: a full pipe would stop the program. `session`: one of its own, for
+        end_now() to end what it forks, too."""
         out = tempfile.TemporaryFile()
         cmd = self.command(argv)
         p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                             env=dict(os.environ, **(env or {})))
+                             env=dict(os.environ, **(env or {})), start_new_session=session)
         p.cmd, p.out = cmd, out
         return p
 
@@ -147,14 +149,22 @@ class Runner:
         return finish(s, end), finish(c, end)
 
 
+def end_now(p):
+    """Kills a process that runs, and what it forked if it has a session of its own. Its status."""
+    if os.getpgid(p.pid) == p.pid:
+        os.killpg(p.pid, signal.SIGKILL)
+    else:
+        p.kill()
+    return p.wait()
+
+
 def finish(p, end):
     """Waits until `end`, then ends the process; its result."""
     try:
         rc = p.wait(max(end - time.monotonic(), 0.01))
         late = ""
     except subprocess.TimeoutExpired:
-        p.kill()
-        rc = p.wait()
+        rc = end_now(p)
         late = "\nended by the test: it did not finish in time"
     p.out.seek(0)
     return Result(rc, p.out.read().decode(errors="replace") + late, p.cmd)

@@ -37,5 +37,5 @@ class InstalledRunner(netns.NsRunner):
         clean = ["env", "-i", f"HOME={home}", "PATH=" + os.environ["PATH"], "LC_ALL=C.UTF-8"]
         return self.host.enter([*user, *clean, *argv])
 
-    def start(self, argv, env=None):
-        return super().start([*self.shell, "-c", script(env or {}), "-", *argv])
+    def start(self, argv, env=None, session=False):
+        return super().start([*self.shell, "-c", script(env or {}), "-", *argv], session=session)

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "wire"))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import netns  # noqa: E402
-from harness import finish, patience  # noqa: E402
+from harness import end_now, finish, patience  # noqa: E402
 from installed import InstalledRunner  # noqa: E402
 
 LOOPBACK = {"lo4": "127.0.0.1", "lo6": "::1"}
@@ -71,12 +71,11 @@ class Meeting:
     def __exit__(self, *_):
         for p in self.started:
             if p.poll() is None:
-                p.kill()
-                p.wait()
+                end_now(p)
             p.out.close()
 
     def start(self, runner, argv, env=None):
-        p = runner.start(argv, env)
+        p = runner.start(argv, env, session=True)
         self.started.append(p)
         return p
 
