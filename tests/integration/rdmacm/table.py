@@ -45,10 +45,14 @@ def rdmacm_utils():
                at=((ONE, "v4"),), places=(ONE,))
     yield Case("udaddy", utils.udaddy, ["udaddy"], at=FEW + ((HOSTS, "v6"),))
     yield Case("udaddy -P ipoib", utils.udaddy_ipoib, ["udaddy"])
-    yield Case("mckey", utils.mckey, ["mckey", "stdbuf"], kinds=V4, at=((HOSTS, "v4"),))
-    yield Case("mckey -l", utils.mckey_no_loopback, ["mckey", "stdbuf"], kinds=V4, at=((ONE, "v4"),))
-    yield Case("mckey -o", utils.mckey_send_only, ["mckey", "stdbuf"], kinds=V4, at=FULL_ONLY,
-               places=(ONE, USERS))
+    # What 127.0.0.1 sends to a group stays on its board: two users have two.
+    for kinds, places in ((V4, (ONE,)), ((HERE,), (USERS, HOSTS))):
+        yield Case("mckey", utils.mckey, ["mckey", "stdbuf"], kinds=kinds, at=((HOSTS, "v4"),),
+                   places=places)
+        yield Case("mckey -l", utils.mckey_no_loopback, ["mckey", "stdbuf"], kinds=kinds,
+                   at=((ONE, "v4"),), places=places)
+        yield Case("mckey -o", utils.mckey_send_only, ["mckey", "stdbuf"], kinds=kinds,
+                   at=FULL_ONLY, places=[p for p in places if p != HOSTS])
     yield Case("cmtime -c 1000", utils.cmtime, ["cmtime"], at=((ONE, "lo4"), (HOSTS, "v4")))
     yield Case("rdma_client", utils.rdma_client, ["rdma_server", "rdma_client"], at=FEW)
     for kind in "rx":
