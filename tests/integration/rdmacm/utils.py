@@ -67,6 +67,9 @@ def rping_50(x):
 
 
 def rping_dead_port(x):
+    """A process of the server's host must be there to refuse it: another server."""
+    s = x.serve(["rping", "-s", "-a", x.address, "-p", str(free_port())])
+    x.listens(s)
     c = x.place.client.run(["rping", "-c", "-a", x.address, "-p", str(free_port()), "-C", "1"])
     if c.rc == 0 or "cma event RDMA_CM_EVENT_REJECTED, error 8" not in c.out:
         raise Failed("not REJECTED 8\n" + c.text())
