@@ -3,13 +3,14 @@
 # that have a board, a port and a link of their own around it (tests/unit/transport, tests/fuzz).
 file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/transport/*.c
      ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c
-     ${CMAKE_SOURCE_DIR}/device/direct/*.c)
-foreach(f buddy copy cq fork limit moderate mr qmem qp qp_mem range schedule srq stage thread xrc)
+     ${CMAKE_SOURCE_DIR}/device/direct/*.c ${CMAKE_SOURCE_DIR}/device/payload/*.c
+     ${CMAKE_SOURCE_DIR}/device/order/*.c)
+foreach(f copy cq log moderate mr qmem qp qp_mem range schedule srq stage thread xrc)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()
 foreach(f dm leave mcast mr mw ops qp qp_modify srq xrc)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/cmd/${f}.c)
 endforeach()
-foreach(f board/cap eu/drain eu/progress eu/ring eu/wait link/frame link/hot link/taken util/rest)
+foreach(f eu/drain eu/progress eu/ring eu/wait link/frame link/hot link/taken util/buddy util/cap util/fork util/rest)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/${f}.c)
 endforeach()

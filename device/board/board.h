@@ -253,6 +253,7 @@ struct dpa_board_steer {
 #define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
 
 /* What tools ask of all processes of the board: ask.c. */
+#define DPA_BOARD_FLOW_RULE 992 /* bytes of a flow rule */
 enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
 #define DPA_BOARD_ASK_TEXT 248
 #define DPA_BOARD_ASK_OWN  UINT32_MAX
@@ -393,65 +394,6 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn);
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn);
 /* Owner of a QPN of this board: false if nobody's or another board's. Lock-free. */
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen);
-/*
- * Multicast groups of QPs of this board; gid: 16 bytes, qpn: one of this process. They last until
- * the QPN is free. EALREADY: it is attached; ENOENT: it is not; ENOMEM past DPA_MAX_MCAST of the
- * board.
- */
-int dpa_board_mcast_attach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn);
-int dpa_board_mcast_detach(struct dpa_board *b, const uint8_t gid[16], uint32_t qpn);
-/* Detaches it from every group. */
-void dpa_board_mcast_forget(struct dpa_board *b, uint32_t qpn);
-/*
- * The group's next QP at *at or behind it (start with 0, go on with *at + 1). Lock-free: who is
- * attached or detached meanwhile may be seen or not.
- */
-bool dpa_board_mcast_next(struct dpa_board *b, const uint8_t gid[16], uint32_t *at, uint32_t *qpn);
-/* The next group that QPN of this process is attached to, at *at or behind it, as above. */
-bool dpa_board_mcast_group(struct dpa_board *b, uint32_t qpn, uint32_t *at, uint8_t gid[16]);
-/*
- * Flow rules of raw packet QPs of this board: bytes that mean nothing here. A rule lasts until it
- * is removed or its QPN is free. ENOMEM past DPA_MAX_FLOWS of the board.
- */
-#define DPA_BOARD_FLOW_RULE 992
-int dpa_board_flow_add(struct dpa_board *b, uint32_t qpn, const void *rule, size_t len,
-		       uint32_t *at);
-/* ENOENT: rule `at` is none of that QP. */
-int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn);
-/* Rule `at`, which dpa_board_flow_get() gave as this one's, matched a frame of n bytes. */
-void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
-			uint32_t n);
-/* What it matched since it was added. ENOENT: rule `at` is none of that QP. */
-int dpa_board_flow_counts(struct dpa_board *b, uint32_t at, uint32_t qpn, uint64_t *packets,
-			  uint64_t *bytes);
-/* Removes all of the QP's. */
-void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn);
-/* Changes whenever a rule is added or removed; not when its owner dies. A load. */
-uint32_t dpa_board_flow_gen(struct dpa_board *b);
-/* One past the last rule that there ever was. */
-uint32_t dpa_board_flow_end(struct dpa_board *b);
-enum dpa_board_flow_look { DPA_FLOW_NONE, DPA_FLOW_THERE, DPA_FLOW_CHANGES };
-/*
- * Copies rule `at`, DPA_BOARD_FLOW_RULE bytes, with whose it is. Lock-free. CHANGES: it is being
- * written, look again later.
- */
-enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, void *rule,
-					    uint32_t *qpn, dpa_owner_t *owner);
-/*
- * XRC domains (man ibv_open_xrcd): one of a file (a->named) lasts while a process has it open and
- * lives. *num: its number, another for each that there ever was; *at: for close. EAGAIN, EINVAL as
- * there; ENOMEM past DPA_BOARD_XRCDS.
- */
-int dpa_board_xrcd_open(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
-			uint32_t *at);
-void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at);
-/* An XRC SRQ's number: 24 bits, the low 14 an index of its own. ENOMEM past DPA_MAX_SRQ of the
- * board. */
-int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn);
-void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn);
-/* Whose it is, and its domain. False: nobody's. Lock-free. */
-bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
-			     uint32_t *gen);
 /* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
 /* NULL if neither the slot nor one beside it was ever used: its memory does not exist yet. */
@@ -465,22 +407,8 @@ uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot);
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
 /* DPA_BOARD_MRINFO records, the same. */
 struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot);
-/*
- * Generation of what is asked: 0 never, odd while it is written. A load of a line that hardly ever
- * changes.
- */
-uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what);
-/* False: it is being written, look again later. */
-bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
-		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen);
-/* For tools, on a board that they peek at: 0 or errno (ENOENT: that board is gone). */
-int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const char *text,
-		      uint32_t *gen);
 /* Counters of a process (NULL if the slot was never used), and those of processes that ended. */
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
 _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);
-
-/* True if the calling thread has the capability in its effective set (CAP_NET_RAW, ...). */
-bool dpa_has_capability(unsigned int capability);
 
 #endif

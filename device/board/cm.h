@@ -86,16 +86,4 @@ void dpa_board_cm_end(struct dpa_board *b);
 bool dpa_board_cmid_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_id *id, uint32_t *slot,
 			 uint32_t *gen);
 
-/* A connection that was refused: by or to which process, and when (seconds of the epoch). */
-struct dpa_board_refused {
-	uint64_t time;
-	struct dpa_gsi_refusal what;
-	uint32_t pid;
-	char comm[12]; /* cut */
-};
-/* Record one, for tools. Any thread; lock-free. */
-void dpa_board_refused(struct dpa_board *b, const struct dpa_gsi_refusal *r);
-/* Get the nth last one, from 0 on. False: there is none, or it is being written. */
-bool dpa_board_refused_get(struct dpa_board *b, uint32_t nth, struct dpa_board_refused *r);
-
 #endif

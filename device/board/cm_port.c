@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
+#include "util/cap.h"
 #include <dpa_cm_port.h>
 
 #define OPENED	   (1ll << 40) /* read-locked while the file is open: who removes it looks */

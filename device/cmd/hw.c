@@ -37,6 +37,7 @@
 #include "link/wire.h"
 #include "raw/raw.h"
 #include "link/udp.h"
+#include "util/fork.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"

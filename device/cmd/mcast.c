@@ -5,6 +5,7 @@
 #include "cmd/mcast.h"
 #include "ctx/qp.h"
 #include "link/frame.h"
+#include "tables/tables.h"
 
 static int check(const struct dpa_hw_qp *qp, const uint8_t gid[16])
 {

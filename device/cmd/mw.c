@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "cmd/mr.h"
 #include "ctx/mr.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 
 int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_t *rkey)
 {

@@ -2,7 +2,7 @@
 /*
  * On-demand regions. Nothing is pinned nor translated beforehand, so that prefetching is no more
  * than faulting pages in; a range that is not mapped when a packet or a WQE names it is an error of
- * that one only (device/transport/gather.c).
+ * that one only (device/payload/gather.c).
  */
 #include <errno.h>
 #include <sys/mman.h>

@@ -9,7 +9,7 @@
 #include "transport/xrc_branch.h"
 #include "link/peer.h"
 #include "transport/api.h"
-#include "transport/resp_check.h"
+#include "order/resp_check.h"
 #include "transport/transport.h"
 #include "direct/direct.h"
 #include "link/wire.h"

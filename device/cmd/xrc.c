@@ -6,6 +6,7 @@
 #include "ctx/qp.h"
 #include "ctx/xrc.h"
 #include "transport/xrc_branch.h"
+#include "tables/tables.h"
 
 static struct dpa_hw_xrcd *find_named(struct dpa_hw *hw, const struct dpa_xrcd_attr *a)
 {

@@ -227,21 +227,18 @@ static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
 			      memory_order_relaxed);
 }
 
+static inline void dpa_stat_add(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
 /*
  * The board gave none of something (board.h: ENOMEM, ENOSPC, or the errno of a lock): the log gets
  * the limit as fmt says it, or that it is not that one. Returns what the caller is told.
  */
 int dpa_limit(struct dpa_hw *hw, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/*
- * Between these the process does not fork: its descriptors are not all where the child's half of
- * fork() finds them. No lock may be held at the first; peer_lock may be taken in between.
- */
-void dpa_fork_hold(void);
-void dpa_fork_release(void);
-/* In the child, which has one thread. */
-void dpa_fork_reset(void);
 
 /* Waits until no thread holds a QP lock that it took before this call. */
 void dpa_quiesce(struct dpa_hw *hw);

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "buddy.h"
+#include "util/buddy.h"
 #include "ctx/hw.h"
 #include "ctx/qmem.h"
 

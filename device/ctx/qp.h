@@ -149,7 +149,7 @@ struct dpa_resp {
 	/* what each SEND touches: 48 bytes, then the first SGE: a line */
 	uint32_t epsn; /* expected PSN */
 	uint32_t msn;
-	uint8_t last_op; /* kind of the message in progress: device/transport/resp_check.h */
+	uint8_t last_op; /* kind of the message in progress: device/order/resp_check.h */
 	bool nak_sent;	 /* one NAK a gap */
 	bool have_wqe;
 	bool ack_owed;
@@ -199,7 +199,7 @@ struct dpa_guard {
 /*
  * The region or window of the peer's, mapped here, that the QP's last direct operation was in: what
  * was read of it is right while its guard holds, which each copy looks at. Under the QP's lock;
- * direct/direct.h, device/transport/near.c.
+ * direct/direct.h, device/direct/near.c.
  */
 struct dpa_near {
 	uint32_t rkey; /* 0: none */

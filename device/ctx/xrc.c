@@ -17,6 +17,7 @@
 #include "wire/opcode.h"
 #include "ctx/qp.h"
 #include "util/clock.h"
+#include "tables/tables.h"
 
 struct dpa_hw_xrcd **dpa_xrcd_find(struct dpa_hw *hw, uint32_t num)
 {

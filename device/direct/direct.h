@@ -159,4 +159,23 @@ bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks);
 /* Behind a system call that named its pid: was it the peer's then? */
 bool dpa_was_alive(struct dpa_peer *p);
 
+/* --- near.c --- */
+/*
+ * RDMA WRITEs and READs at send_idx that go where the QP's last direct operation went, under the
+ * QP's lock, *left bytes at most, of which those that were moved are taken off: how many were
+ * carried out. 0: the next one is not of that kind, or too long, and nothing was done.
+ */
+int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
+
+#define DPA_DIRECT_TOGETHER 64		 /* operations of one call */
+#define DPA_DIRECT_ALWAYS   DPA_PULL_MIN /* from this size on the copy counts, not the call */
+static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t mapped,
+				    uint64_t bytes)
+{
+	dpa_count(hw, DPA_CNT_direct_ops, ops);
+	dpa_count(hw, DPA_CNT_direct_bytes, bytes);
+	if (mapped)
+		dpa_count(hw, DPA_CNT_mapped_ops, mapped);
+}
+
 #endif

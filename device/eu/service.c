@@ -34,6 +34,7 @@
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "eu/peer_end.h"
+#include "util/fork.h"
 
 #define WATCH_MS       1
 #define TICK_NS	       500000000ull

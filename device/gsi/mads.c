@@ -6,6 +6,7 @@
 #include "gsi/endpoint.h"
 #include "link/forward.h"
 #include "link/frame.h"
+#include "tables/tables.h"
 
 /* ------------------------------------------------------------------ sending */
 

@@ -21,21 +21,8 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
+#include "inspect/frame.h"
 #include "wire/roce.h"
-
-struct dpa_frame {
-	struct dpa_roce_net net;
-	const uint8_t
-		*p; /* UDP payload; room for 64 bytes in front of it that may be overwritten */
-	uint32_t n;
-	bool ip_known;	/* net's ip_id and df are what the packet had; else the ICRC is solved for
-			   them */
-	bool passed_on; /* by another process of this host: later ones may be here before it */
-	bool group;	/* off the UDP socket: net.dst is a multicast group's */
-	bool from_0;	/* not known, but right if it counts from 0 in each call of the sender's */
-	bool other_id;	/* the ICRC is right with one only that does not, whatever was merged */
-	bool sure;	/* net.sport is the kernel's information, not another user's */
-};
 
 /*
  * Takes a frame in: decodes it, checks ICRC and P_Key, finds the QP and gives it to the transport.
@@ -63,22 +50,12 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);
 
 /* ---- capture and faults: inspect.c, fault.c, capture.c ---- */
 
-enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2 }; /* bits of hw->inspect */
-
-enum dpa_inspect_at {
-	DPA_AT_TX,  /* UDP, before the socket: captured and subject to faults */
-	DPA_AT_RX,  /* UDP, behind the socket: captured only */
-	DPA_AT_SHM, /* off a shared memory lane, on the receiving side: captured and subject to
-		       faults */
-};
-
 /*
  * Shows a frame; emit(arg, frame) is called for each frame that goes on: none, one or more, now or
  * later (from dpa_inspect_poll()), possibly damaged. arg must stay valid while the device is open.
  * Copies what it keeps. Any thread; locks of QPs and lanes may be held by the caller at DPA_AT_TX,
  * so emit takes none there but sends.
  */
-typedef void dpa_inspect_emit_fn(void *arg, const struct dpa_frame *f);
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg);
 /* Delayed frames whose time has come; returns how many went on. No lock held. */

@@ -25,6 +25,7 @@
 #include "ctx/qp.h"
 #include "link/udp.h"
 #include "link/wire.h"
+#include "tables/tables.h"
 
 #ifndef IPV6_MULTICAST_ALL
 #define IPV6_MULTICAST_ALL 29

@@ -13,9 +13,10 @@
 #include "ctx/schedule.h"
 #include "link/peer.h"
 #include "ctx/ops.h"
-#include "inspect.h"
-#include "capture.h"
+#include "link/inspect.h"
+#include "inspect/capture.h"
 #include "wire/psn.h"
+#include "tables/tables.h"
 
 #define CHECK_NS 100000000ull
 

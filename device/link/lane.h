@@ -23,7 +23,7 @@
  *                 whether packets may be lost here.
  *
  *   job           A large message that the consumer fetches, and of which the producer brings
- *                 pieces if it polls: its own words, below, and device/transport/pull.c.
+ *                 pieces if it polls: its own words, below, and device/payload/pull.c.
  *
  *   wants_space   The producer sets it (relaxed): wake me when space was made. The consumer clears
  *                 it when it does. One that is missed costs a look by the producer's timer.
@@ -37,6 +37,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 #include "ctx/copy.h"
+#include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "util/lock.h"
 #include "wire/opcode.h"
@@ -253,12 +254,6 @@ struct dpa_lane_stat {
 	_Atomic uint64_t packets, bytes, sends, writes, reads, atomics;
 };
 
-static inline void dpa_stat_add(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
 /* Sending end. */
 struct dpa_tx {
 	dpa_spin_t lock;
@@ -337,6 +332,22 @@ static inline uint32_t dpa_slot_mtu(uint32_t mtu, const struct dpa_slot *s)
 	return dpa_same_mtu(mtu, s) ? mtu : ((const struct dpa_ext *)s->ext)->path_mtu;
 }
 
+/*
+ * May a slot with these properties be taken by a receiver of this path MTU? Where the two ends have
+ * different path MTUs only a message of one packet that fits both is right (IBA 9.7.4.1.6): the
+ * first of several is longer than the receiver's packets, or shorter and not the last.
+ */
+static inline bool dpa_mtu_fits(uint32_t mtu, uint16_t props, const struct dpa_slot *s)
+{
+	const uint16_t only = DPA_OPP_START | DPA_OPP_END;
+
+	/* off the wire: one packet, or several that were held to it */
+	if ((s->flags & DPA_PKT_MTU) && !(s->flags & DPA_PKT_IOV))
+		return s->len <= mtu;
+	return dpa_same_mtu(mtu, s) || ((props & only) == only && s->len <= mtu &&
+					s->len <= ((const struct dpa_ext *)s->ext)->path_mtu);
+}
+
 _Static_assert(sizeof(struct dpa_slot) == 64, "slot");
 _Static_assert(sizeof(struct dpa_ext) == DPA_PKT_EXT, "ext");
 _Static_assert(sizeof(struct dpa_more_acks) == DPA_PKT_EXT, "acks");
@@ -406,6 +417,31 @@ static inline void dpa_lane_release(struct dpa_rx *rx)
 	atomic_store_explicit(&shm->dtail, rx->dnext, memory_order_release);
 	atomic_store_explicit(&shm->tail, atomic_load_explicit(&rx->next, memory_order_relaxed),
 			      memory_order_release);
+}
+
+/* Nothing of a UC QP is outstanding when its peer has taken all that the lane held. */
+static inline bool dpa_lane_is_empty(struct dpa_tx *tx)
+{
+	return __atomic_load_n(&tx->head, __ATOMIC_RELAXED) ==
+	       atomic_load_explicit(&tx->shm->tail, memory_order_acquire);
+}
+
+/* A message of more bytes than this is fetched by its receiver instead of travelling in the ring.
+ */
+#define DPA_PULL_MIN   32768u
+/* One fetch at most: an EU holds a QP's lock that long. */
+#define DPA_PULL_CHUNK (1u << 20)
+
+/* Packets of this QP may be lost: timers run, and what is outstanding is bounded. */
+static inline bool dpa_lossy(const struct dpa_hw_qp *qp)
+{
+	return qp->tx && atomic_load_explicit(&qp->tx->shm->lossy, memory_order_relaxed);
+}
+
+/* Bytes that one slot may stand for, PULL aside. */
+static inline uint32_t dpa_slot_run(const struct dpa_hw_qp *qp)
+{
+	return qp->pkt_flags || !dpa_lossy(qp) ? DPA_LANE_MTU : qp->mtu;
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "link/kick.h"
 #include "ctx/thread.h"
-#include "inspect.h"
+#include "link/inspect.h"
 #include "wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"

@@ -13,6 +13,8 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "raw.h"
+#include "util/cap.h"
+#include "tables/tables.h"
 
 struct dpa_flows {
 	dpa_spin_t lock;

@@ -9,17 +9,14 @@
 #include "ctx/hw.h"
 #include "link/lane.h"
 #include "link/wire.h"
+#include "order/order.h"
+#include "payload/payload.h"
 
 struct dpa_hw_qp;
 struct dpa_peer;
 
 /* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
 int dpa_requester_run(struct dpa_hw_qp *qp);
-/*
- * Brings pieces of a large message of this process's that the lane's receiver is fetching, if there
- * is one: device/transport/pull.c. Any thread that polls, under no lock. How many.
- */
-int dpa_pull_bring(struct dpa_tx *tx);
 /* One packet for this QP; under its lock. payload is valid during the call. */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
@@ -70,10 +67,6 @@ static inline void dpa_acks_settle(struct dpa_hw *hw)
 	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }
-/* Packets that were kept out of order are forgotten. */
-void dpa_kept_drop(struct dpa_hw_qp *qp);
-/* The device closes; no QP keeps anything. */
-void dpa_kept_fini(struct dpa_hw *hw);
 /* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
 bool dpa_send_cnp(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */

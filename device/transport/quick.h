@@ -14,7 +14,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
-#include "resp_check.h"
+#include "order/resp_check.h"
 
 /* Nothing about the QP or its lane stands in the way of dpa_quick_send(). */
 static inline bool dpa_quick_qp(const struct dpa_hw_qp *qp)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"

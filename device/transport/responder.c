@@ -5,7 +5,7 @@
  */
 #include "ctx/cq.h"
 #include "ctx/mr.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
@@ -13,7 +13,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
-#include "resp_check.h"
+#include "order/resp_check.h"
 #include "tag.h"
 #include "direct/share.h"
 #include "direct/direct.h"

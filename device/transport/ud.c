@@ -9,6 +9,7 @@
 #include "transport.h"
 #include "link/fds.h"
 #include "link/wire.h"
+#include "tables/tables.h"
 
 #define GRH_BYTES	40
 #define UD_PATIENCE_NS	100000000ull

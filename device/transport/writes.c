@@ -4,7 +4,7 @@
 #include "link/kick.h"
 #include "ctx/stage.h"
 #include "transport.h"
-#include "resp_check.h"
+#include "order/resp_check.h"
 #include "writes.h"
 #include "direct/share.h"
 #include "direct/direct.h"

@@ -36,6 +36,7 @@
 #include "wire/psn.h"
 #include "transport/transport.h"
 #include "link/sock.h"
+#include "tables/tables.h"
 
 /* ------------------------------------------------------- what a target is: its board record */
 

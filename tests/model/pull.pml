@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pull.pml - a message that its receiver fetches and its sender brings pieces of
- * (device/transport/pull.c): a receiver that moves MESSAGES one after the other, each into memory
+ * (device/payload/pull.c): a receiver that moves MESSAGES one after the other, each into memory
  * of its own, in PIECES; HELPERS threads of the sender's. README.md says what is checked.
  *
  * A store is seen by others late (a store buffer of one store each), unless a fence comes: of the

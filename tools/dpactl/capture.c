@@ -2,7 +2,7 @@
 /*
  * capture.c - packets of all processes of the adapter instance into a pcapng file. Processes
  * connect to a socket whose name is in the adapter state, and hand over a ring each:
- * device/link/capture.h.
+ * device/inspect/capture.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,11 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include <link/capture.h>
+#include <inspect/capture.h>
 #include <link/fds.h>
 #include <wire/pcap.h>
 #include "dpactl.h"
+#include "tables/tables.h"
 
 #define LOOK_NS	    5000000ull /* between two looks at the rings */
 #define FAREWELL_NS 2000000000ull

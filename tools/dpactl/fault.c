@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "dpactl.h"
+#include "tables/tables.h"
 
 #define PATIENCE_MS 3000
 

@@ -4,6 +4,7 @@
  * instance.
  */
 #include "util.h"
+#include "tables/tables.h"
 
 TestSuite(board_ask, .init = bt_setup, .fini = bt_teardown);
 

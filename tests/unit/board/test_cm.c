@@ -2,6 +2,7 @@
 /* Services and communication ids of QP1, and what is left of them by a process that dies anywhere.
  */
 #include "util.h"
+#include "tables/tables.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

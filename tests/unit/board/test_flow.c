@@ -2,6 +2,7 @@
 /* The board's flow rules: whose they are, when they end, and that none is seen in pieces. */
 #include <pthread.h>
 #include "util.h"
+#include "tables/tables.h"
 
 TestSuite(board_flow, .init = bt_setup, .fini = bt_teardown);
 

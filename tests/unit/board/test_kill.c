@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Two hundred processes killed at random instants; afterwards everything is free again. */
 #include "util.h"
+#include "tables/tables.h"
 #include <sys/wait.h>
 #include <time.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Attachments of QPs to multicast groups. */
 #include "util.h"
+#include "tables/tables.h"
 
 TestSuite(board_mcast, .init = bt_setup, .fini = bt_teardown);
 

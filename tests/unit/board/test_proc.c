@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Process slots, generations, counters. */
 #include "util.h"
+#include "tables/tables.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 

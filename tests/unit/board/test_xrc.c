@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* XRC domains by file, and whose XRC SRQs are. */
 #include "util.h"
+#include "tables/tables.h"
 #include <sched.h>
 #include <sys/mman.h>
 

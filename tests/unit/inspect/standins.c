@@ -8,6 +8,7 @@
 #include "direct/direct.h"
 #include "link/inspect.h"
 #include "ctx/ops.h"
+#include "tables/tables.h"
 
 uint64_t st_now = 1000000000;
 uint32_t dpa_spin_pauses = 200;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include "ctx/mr.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "ctx/qp.h"
 #include "harness.h"
 
@@ -43,7 +43,7 @@ static uint32_t add32(_Atomic uint32_t *p, uint32_t n, memory_order order)
 #define atomic_load_explicit	  load32
 #define atomic_fetch_add_explicit add32
 #include "device/ctx/mr.c"
-#include "device/transport/mw.c"
+#include "device/payload/mw.c"
 #include "direct/share.h"
 
 #define LEN 4096u

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ctx/qmem.h"
-#include "ctx/buddy.h"
+#include "util/buddy.h"
 #include "harness.h"
 
 static struct th *th;

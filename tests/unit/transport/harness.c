@@ -72,6 +72,8 @@ static void make_hw(struct th *th, bool pull)
 	hw->board = &th->board;
 	hw->cnt = th->counters;
 	hw->ops = &dpa_ops;
+	hw->log = th_log;
+	hw->cfg.log = DPA_CFG_LOG_DEBUG;
 	hw->pid = getpid();
 	hw->pvm_self = true;
 	hw->door = &th->door;

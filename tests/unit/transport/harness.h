@@ -15,7 +15,7 @@
 #include "ctx/qp.h"
 #include "link/peer.h"
 #include "transport/transport.h"
-#include "transport/resp_check.h"
+#include "order/resp_check.h"
 
 #define TH_LOG_SQ 8u /* blocks */
 #define TH_LOG_RQ 6u
@@ -137,7 +137,8 @@ extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
 /* The action of the other side, which polls, when it is asked to look; its rings. */
 extern void (*th_polls)(struct dpa_tx *lanes);
 extern char th_logged[256]; /* the last line for the log */
-extern int th_qpn_err;	    /* what the board gives for QPNs and UAR slots; 0: one each */
+void th_log(int level, const char *text);
+extern int th_qpn_err; /* what the board gives for QPNs and UAR slots; 0: one each */
 extern int th_uar_err;
 
 /* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */

@@ -15,6 +15,7 @@
 #include "link/inspect.h"
 #include "link/sock.h"
 #include "link/wire.h"
+#include "tables/tables.h"
 
 struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
@@ -50,13 +51,9 @@ uint64_t dpa_now_about(void)
 	return dpa_now_ns();
 }
 
-void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
+void th_log(int level, const char *text)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(th_logged, sizeof(th_logged), fmt, ap);
-	va_end(ap);
+	snprintf(th_logged, sizeof(th_logged), "%s", text);
 }
 
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)

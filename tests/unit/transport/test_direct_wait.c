@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ctx/hw.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
 #include "harness.h"

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "ctx/export.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "link/lane.h"
 #include "eu/progress.h"
 #include "harness.h"

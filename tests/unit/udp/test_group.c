@@ -13,6 +13,7 @@
 #include "link/peer.h"
 #include "link/wire.h"
 #include "standins.h"
+#include "tables/tables.h"
 
 static char dir[] = "/tmp/dpa-group-XXXXXX";
 static char path[64];

@@ -10,6 +10,7 @@
 #include <board/cm.h>
 #include <dpa_cm_port.h>
 #include "doctor.h"
+#include "tables/tables.h"
 
 #define PORTS_MAX 64u
 

@@ -2,7 +2,7 @@
 /* A buddy allocator of block numbers. */
 #include <errno.h>
 #include <stdlib.h>
-#include "buddy.h"
+#include "util/buddy.h"
 
 enum node_state { NODE_INSIDE, NODE_FREE, NODE_TAKEN }; /* INSIDE: no piece begins here */
 

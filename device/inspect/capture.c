@@ -19,10 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "ctx/hw.h"
-#include "link/lane.h"
 #include "util/sys.h"
-#include "capture.h"
-#include "inspect.h"
+#include "inspect/capture.h"
+#include "inspect/fault.h"
 #include "wire/pcap.h"
 
 #ifndef DPA_LIB_VERSION

@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "board_priv.h"
+#include "board/board_priv.h"
+#include "tables/tables.h"
 
 uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)
 {

@@ -5,7 +5,7 @@
 
 #include "ctx/qp.h"
 #include "link/lane.h"
-#include "transport.h"
+#include "order/order.h"
 
 /* dpa_resp.last_op: the message in progress; FRESH: none, and no request has come yet */
 enum { DPA_RESP_NONE = 0xff, DPA_RESP_FRESH = 0xfe, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };

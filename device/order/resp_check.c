@@ -2,7 +2,7 @@
 #include "ctx/qp.h"
 #include "link/kick.h"
 #include "link/lane.h"
-#include "resp_check.h"
+#include "order/resp_check.h"
 
 /* IBA 9.7.4.1.3: a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.
  */

@@ -11,7 +11,8 @@
  * owner, who knows no SRQ of the old number.
  */
 #include <errno.h>
-#include "board_priv.h"
+#include "board/board_priv.h"
+#include "tables/tables.h"
 
 #define SRQ_BITS  14
 #define SRQ_INDEX (DPA_MAX_SRQ - 1u)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "board.h"
+#include "board/board.h"
 #include "dpa_hw_counters.h"
 
 #ifndef DPA_LIB_VERSION

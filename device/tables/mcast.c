@@ -8,7 +8,8 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "board_priv.h"
+#include "board/board_priv.h"
+#include "tables/tables.h"
 
 _Static_assert(DPA_MAX_MCAST ==
 		       sizeof(((struct dpa_board_shm *)0)->mcast) / sizeof(struct dpa_board_mcast),

@@ -3,7 +3,7 @@
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "board.h"
+#include "util/cap.h"
 
 bool dpa_has_capability(unsigned int capability)
 {

@@ -18,7 +18,8 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "link/lane.h"
-#include "transport.h"
+#include "order/order.h"
+#include "wire/aeth.h"
 
 #define AGAIN_WINDOWS 64
 #define AGAIN_TIMEOUT (4096ull << 14) /* the longest that is assumed of a requester, ns */

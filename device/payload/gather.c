@@ -10,7 +10,7 @@
 #include "ctx/qp.h"
 #include "ctx/copy.h"
 #include "link/kick.h"
-#include "transport.h"
+#include "payload/payload.h"
 #include "direct/share.h"
 
 uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "inspect.h"
+#include "inspect/fault.h"
 #include "wire/opcode.h"
 
 #define CNP 0x81

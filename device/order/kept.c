@@ -13,9 +13,9 @@
  * neither is kept. The NAK asks for all that is not kept, and it is judged in its turn.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "ctx/qp.h"
-#include "transport/api.h"
-#include "transport.h"
+#include "order/order.h"
 
 #define KEPT_QP	   DPA_LOSS_PACKETS /* of one QP */
 #define KEPT_BYTES (16u << 20)	    /* of the process */

@@ -9,7 +9,8 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "board_priv.h"
+#include "board/board_priv.h"
+#include "tables/tables.h"
 
 #define WORDS (DPA_BOARD_FLOW_RULE / 8)
 

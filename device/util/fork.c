@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* fork.c - a thread holds this gate while it has descriptors that are noted nowhere yet. */
 #include <pthread.h>
-#include "ctx/hw.h"
+#include "util/fork.h"
 
 static pthread_mutex_t fd_gate = PTHREAD_MUTEX_INITIALIZER;
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-#include "board_priv.h"
+#include "board/board_priv.h"
+#include "tables/tables.h"
 
 union record {
 	uint64_t words[7];

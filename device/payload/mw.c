@@ -12,7 +12,7 @@
  */
 #include <errno.h>
 #include "ctx/mr.h"
-#include "transport/mw.h"
+#include "payload/mw.h"
 #include "ctx/qp.h"
 #include "direct/direct.h"
 

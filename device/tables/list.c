@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "board.h"
-#include "cm.h"
+#include "board/board.h"
+#include "board/cm.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"

@@ -12,7 +12,7 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "transport.h"
+#include "ctx/wqe.h"
 #include "direct/direct.h"
 
 /* Under one hazard, not counted yet. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* fault.h - faults: a pure state machine. */
+#ifndef DPA_INSPECT_FAULT_H
+#define DPA_INSPECT_FAULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "inspect/frame.h"
+#include "knobs.h"
+
+#define DPA_FRAME_ROOM	64u /* in front of a frame's bytes, see struct dpa_frame */
+#define DPA_FRAME_BYTES (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + DPA_ROCE_ICRC + 4u)
+
+#define DPA_HELD_FRAMES	   4096u /* held back at a time, 17 MiB; what comes on top is dropped */
+#define DPA_REORDER_BEHIND 8u	 /* frames that overtake one at most */
+#define DPA_REORDER_NS	   1000000ull
+
+/* What happens to one frame. */
+struct dpa_fault_act {
+	uint32_t kinds;	 /* bits 1 << enum dpa_fault_kind; DROP comes alone */
+	uint32_t behind; /* REORDER: how many frames overtake it */
+	uint32_t nflips;
+	uint32_t flip[3]; /* CORRUPT: bits of the frame, all different */
+	uint32_t cut;	  /* TRUNCATE: length that is left */
+};
+
+/* A frame with where it is shown and where it goes. */
+struct dpa_shown {
+	enum dpa_inspect_at at;
+	struct dpa_frame f;
+	dpa_inspect_emit_fn *emit;
+	void *arg;
+};
+
+/* A frame that is held back. */
+struct dpa_held {
+	struct dpa_held *next;
+	uint64_t due; /* dpa_now_ns() */
+	uint32_t behind, key;
+	struct dpa_shown s;
+	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
+};
+
+struct dpa_held_list {
+	struct dpa_held *head, *tail;
+};
+
+/* Everything under one lock of the owner's. */
+struct dpa_fault {
+	struct dpa_fault_spec spec;
+	uint64_t index; /* frames decided upon since spec was set */
+	struct dpa_held *pool, *free;
+	uint32_t fresh; /* of pool: not used yet */
+	uint32_t held;
+	struct dpa_held_list delayed, reordered; /* each in the order of due */
+};
+
+/* Is the frame one of those that spec is about? */
+bool dpa_fault_meant(const struct dpa_fault_spec *spec, const uint8_t *p, uint32_t n);
+/* A function of spec, index and n alone: the same seed gives the same faults. */
+void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_t n,
+		      struct dpa_fault_act *a);
+/* Damages n bytes as decided; returns how many are left. */
+uint32_t dpa_fault_damage(const struct dpa_fault_act *a, uint8_t *p, uint32_t n);
+
+/* Other faults from now on; what is held back is due at once. ENOMEM: no room to hold any back. */
+int dpa_fault_set(struct dpa_fault *q, const struct dpa_fault_spec *spec);
+void dpa_fault_free(struct dpa_fault *q);
+/* Keeps a copy, damaged as decided. False: full. */
+bool dpa_fault_hold(struct dpa_fault *q, uint64_t now, const struct dpa_fault_act *a,
+		    const struct dpa_shown *s);
+/* A frame passes: those of the same destination that were overtaken often enough follow it. */
+struct dpa_held *dpa_fault_overtaken(struct dpa_fault *q, uint32_t key);
+/* Those whose time has come, in its order. */
+struct dpa_held *dpa_fault_due(struct dpa_fault *q, uint64_t now);
+/* When the next one is due; UINT64_MAX: nothing is held back. */
+uint64_t dpa_fault_next(struct dpa_fault *q);
+/* Those that go on with this argument, over shared memory. */
+struct dpa_held *dpa_fault_of(struct dpa_fault *q, const void *arg);
+/* Takes back what the three above gave out. */
+void dpa_fault_done(struct dpa_fault *q, struct dpa_held *list);
+/* The same for frames between the same two places. */
+uint32_t dpa_fault_key(const struct dpa_frame *f);
+
+#endif
