@@ -245,7 +245,7 @@ void dpa_board_exit(struct dpa_board *b)
 	atomic_store_explicit(&b->self->leaving, b->gen, memory_order_release);
 	DPA_BOARD_STEP("leaving");
 	fd = dpa_board_fd(b);
-	/* Who holds the lock and was stopped must not hold up an exit for long. */
+	/* A stopped holder of the lock must not hold up an exit for long. */
 	for (int i = 0; fd >= 0 && rc && i < EXIT_TRIES; i++)
 		if ((rc = dpa_board_file_trylock(fd)))
 			nanosleep(&ms, NULL);

@@ -88,7 +88,7 @@ struct dpa_board_proc {
 };
 
 #define DPA_BOARD_NO_COPY 0x100u
-/* What people are shown of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
+/* Shown to people of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
 struct dpa_board_qpinfo {
 	uint32_t qpn;	   /* full 24 bits, 0: no QP */
 	uint8_t type;	   /* enum dpa_qp_type */
@@ -103,10 +103,10 @@ struct dpa_board_qpinfo {
 	 * let it copy its peer's memory */
 	uint32_t link;
 	/*
-	 * Of an XRC target, what the other processes of its domain go by (transport/xrc_branch.c): its
-	 * domain, its attributes packed, and a number that is another with each connection, 0 while
-	 * it has none to an initiator of this board. Written by its owner under the QP's lock:
-	 * conn is 0 (release fence) before state, dest_qpn and dgid become those of another
+	 * Of an XRC target, what the other processes of its domain go by (transport/xrc_branch.c):
+	 * its domain, its attributes packed, and a number that is another with each connection, 0
+	 * while it has none to an initiator of this board. Written by its owner under the QP's
+	 * lock: conn is 0 (release fence) before state, dest_qpn and dgid become those of another
 	 * connection, then conn (release). Read conn (acquire), the others, and conn again
 	 * (acquire fence): what lies between is of that connection if both are the same. The
 	 * attributes change while conn does not: one relaxed word, there before ibv_modify_qp()
@@ -126,7 +126,7 @@ static inline uint32_t dpa_board_psn(const struct dpa_board_qpinfo *q)
 	return q->sq_psn[0] | (uint32_t)q->sq_psn[1] << 8 | (uint32_t)q->sq_psn[2] << 16;
 }
 
-/* What people are shown of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
+/* Shown to people of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
  * shown. */
 #define DPA_BOARD_CQINFO 64
 struct dpa_board_cqinfo {
@@ -138,7 +138,7 @@ struct dpa_board_cqinfo {
 	uint64_t rsvd;
 };
 
-/* What people are shown of a region: 24 bytes, DPA_BOARD_MRINFO of a process at most. Relaxed. */
+/* Shown to people of a region: 24 bytes, DPA_BOARD_MRINFO of a process at most. Relaxed. */
 #define DPA_BOARD_MRINFO 64
 struct dpa_board_mrinfo {
 	uint32_t key; /* 0: none. Written last, and first to 0 */
@@ -252,7 +252,7 @@ struct dpa_board_steer {
 
 #define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
 
-/* What tools ask of all processes of the board: ask.c. */
+/* Requests of tools to all processes of the board: ask.c. */
 #define DPA_BOARD_FLOW_RULE 992 /* bytes of a flow rule */
 enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
 #define DPA_BOARD_ASK_TEXT 248
@@ -350,7 +350,7 @@ int dpa_board_reap(struct dpa_board *b);
 
 /*
  * This process's receiving socket is there (its place in the kernel's group is not known yet), or
- * is gone. What the kernel shall do is then out of date.
+ * is gone. The kernel's program is then out of date.
  */
 void dpa_board_steer_join(struct dpa_board *b);
 void dpa_board_steer_leave(struct dpa_board *b);
@@ -376,7 +376,7 @@ int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS
 void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want);
 
 /*
- * What is taken from here on is ENOMEM when all of it is taken, and ENOSPC when the file would have
+ * The calls from here on return ENOMEM when all of it is taken, and ENOSPC when the file would have
  * to grow for more and cannot: its file system is full.
  *
  * UAR: the patent's global list. Takes the page at the head, moves it to the tail, gives its first

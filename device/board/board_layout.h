@@ -71,7 +71,7 @@ struct dpa_board_link {
 
 #define DPA_BOARD_PRESENT_WORDS 512 /* 512 * 64 = 32768 units, 128 MiB */
 
-/* What a tool asks of all processes: 4 + 4 + 248 = 256. Even generations are valid: ask.c. */
+/* A tool's request to all processes: 4 + 4 + 248 = 256. Even generations are valid: ask.c. */
 struct dpa_board_ask {
 	_Atomic uint32_t gen;
 	uint32_t rsvd;
@@ -151,7 +151,7 @@ struct dpa_board_head {
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
 
-/* What a process writes about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
+/* Written by a process about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
 struct dpa_board_priv {
 	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
 	struct dpa_board_cqinfo cqs[DPA_BOARD_CQINFO];
@@ -182,7 +182,7 @@ struct dpa_board_mcast {
 
 /*
  * A flow rule: 4 + 4 + 8 + 992 + 8 + 8 = 1024 bytes. Written and read as a struct dpa_board_mcast
- * is: flow.c. What it matched is counted by who sends (relaxed), read by its owner (relaxed).
+ * is: flow.c. Its matches are counted by the sender (relaxed), read by its owner (relaxed).
  */
 struct dpa_board_flow {
 	_Atomic uint32_t seq;

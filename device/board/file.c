@@ -2,11 +2,11 @@
 /*
  * file.c - the board's file: found or created.
  *
- * Who creates, attaches, detaches or removes holds the admin lock, one byte of an open file
- * description lock, which the kernel drops at any death. After taking it, the file must still be
- * the one at its name: the last process out removes it, and somebody may have waited for the lock
- * meanwhile. Creation writes `magic` last: a file without it belongs to a creator that died, and
- * nobody has ever mapped it.
+ * A process that creates, attaches, detaches or removes holds the admin lock, one byte of an open
+ * file description lock, which the kernel drops at any death. After taking it, the file must still
+ * be the one at its name: the last process out removes it, and somebody may have waited for the
+ * lock meanwhile. Creation writes `magic` last: a file without it belongs to a creator that died,
+ * and nobody has ever mapped it.
  */
 #include <errno.h>
 #include <fcntl.h>

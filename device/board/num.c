@@ -84,7 +84,7 @@ static bool have_num(const struct dpa_board *b)
 	       st.st_ino == b->num_ino;
 }
 
-/* Whoever has set b->num_busy. */
+/* By the thread that has set b->num_busy. */
 static void claim(struct dpa_board *b)
 {
 	struct stat st = {0};

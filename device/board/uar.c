@@ -3,9 +3,9 @@
  * uar.c - UAR pages: the global list.
  *
  * All pages are put, in order, at the tail of one list when the board is made; their number does
- * not depend on processes, contexts or threads. Who creates a QP takes the page at the head, puts
- * it back at the tail and takes a free slot of it, and goes on with the next page if it has none.
- * So QPs spread over the pages before any page is used twice, and no two QPs share a slot.
+ * not depend on processes, contexts or threads. The creator of a QP takes the page at the head,
+ * puts it back at the tail and takes a free slot of it, and goes on with the next page if it has
+ * none. So QPs spread over the pages before any page is used twice, and no two QPs share a slot.
  *
  * The forward chain is the truth. It is changed so that at every instruction it leads from the head
  * back to the head through all pages, or through all but the one that is being moved: who finds the
@@ -155,7 +155,7 @@ struct ends {
 	uint32_t first, next, last;
 };
 
-/* Does the move stay within the list? What others wrote is not trusted. */
+/* Does the move stay within the list? Others may have written anything there. */
 static bool ends_get(struct dpa_board_shm *shm, uint32_t pages, struct ends *e)
 {
 	e->first = get(&at(shm, HEAD)->next);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * mr.c - memory regions: registration, and how one is taken back. The table and its words: ctx/mr.c.
+ * mr.c - memory regions: registration, and how one is taken back. The table and its words:
+ * ctx/mr.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static int null_memory(struct dpa_hw *hw)
 	return 0;
 }
 
-/* What attr says, made into memory of this process. Under hw->ctl. */
+/* Makes memory of this process of what attr says. Under hw->ctl. */
 static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 {
 	int ret = EINVAL;
@@ -226,7 +227,7 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-/* What a region of those attributes becomes. */
+/* The attributes that a region of those gets. */
 static struct dpa_mr_attr rereg_attr(const struct dpa_mr_attr *was, uint32_t flags,
 				     const struct dpa_mr_attr *attr)
 {

@@ -2,8 +2,8 @@
 /*
  * Memory that a packet names is never touched plainly: the application may have unmapped it. The
  * kernel copies, and its EFAULT becomes a NAK. process_vm_readv/writev where they are allowed (on
- * ourselves too), else a pipe, whose read(2) and write(2) report EFAULT as well. What is short goes
- * to its place by way of the stage (stage.h), whose call is the cheaper one.
+ * ourselves too), else a pipe, whose read(2) and write(2) report EFAULT as well. A short payload
+ * goes to its place by way of the stage (stage.h), whose call is the cheaper one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static ssize_t pipe_read(int fd, void *dst, size_t n)
 	return syscall(SYS_read, fd, dst, n);
 }
 
-/* What is in the pipe, all of it, the last number apart. */
+/* The content of the pipe, all of it, the last number apart. */
 static bool take_out(int fd, void *dst, size_t n)
 {
 	size_t last = dpa_last_bytes((uintptr_t)dst + n, n), k = n - last;

@@ -3,8 +3,8 @@
  * CQ moderation: an armed CQ's event waits for so many entries, or for so long after the first.
  *
  * `held` and the limits of a CQ: under its lock. The list of CQs that wait, and when the first is
- * due: under hw->mod_lock, which is taken under a CQ's lock. Who fires what is due holds
- * hw->mod_run, so that a CQ that is destroyed is not in its hands.
+ * due: under hw->mod_lock, which is taken under a CQ's lock. The thread that fires what is
+ * due holds hw->mod_run, so that a CQ that is destroyed is not in its hands.
  */
 #include <errno.h>
 #include "ctx/schedule.h"

@@ -48,8 +48,9 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 }
 
 /*
- * What peers fetch for this QP is good only while its epoch stands. A branch may share it with a QP
- * of this process: what is fetched for the one when the other ends is lost, which RC sends again.
+ * Data that peers fetch for this QP is good only while its epoch stands. A branch may share it with
+ * a QP of this process: what is fetched for the one when the other ends is lost, which RC sends
+ * again.
  */
 static void new_epoch(struct dpa_hw_qp *qp)
 {
@@ -70,8 +71,8 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 }
 
 /*
- * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. Who reports is in
- * the midst of its work with the QP: it ends when progress comes to it.
+ * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. The reporting thread
+ * is in the midst of its work with the QP: it ends when progress comes to it.
  */
 static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)

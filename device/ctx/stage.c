@@ -14,7 +14,7 @@
 #define HIGH 1024u /* descriptors: below what select(2) and an ordinary limit can have */
 #define ROOM 64u   /* so far below the limit */
 
-/* What lies in front of the payloads. */
+/* The header in front of the payloads. */
 struct head {
 	uint64_t mark, turn;
 };

@@ -2,7 +2,7 @@
 /*
  * stage.h - many small payloads to where packets say, by one system call.
  *
- * Memory that a packet names is the kernel's to touch (copy.c). What it costs is the call: so the
+ * Memory that a packet names is the kernel's to touch (copy.c). Its cost is the call: so the
  * payloads are put behind each other into a piece of a memfd of this process, and preadv(2) of that
  * piece has their places as its iovec. From the front to the end, up to one that is not there.
  *

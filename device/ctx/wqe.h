@@ -31,8 +31,8 @@ static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp
 }
 
 /*
- * What the poster has given to the device, or what is known of it: behind a WQE that came by
- * BlueFlame there may be more, of which the slot says so again.
+ * The producer index that the poster has given to the device, or what is known of it: behind a WQE
+ * that came by BlueFlame there may be more, of which the slot says so again.
  */
 static inline uint32_t dpa_sq_pi(const struct dpa_hw_qp *qp)
 {

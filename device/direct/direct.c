@@ -129,7 +129,9 @@ static void use_hazards(struct dpa_export *e, uint32_t n)
 		;
 }
 
-/* What follows reads grant and generation (seq_cst): behind the CAS, which is the fence. */
+/*
+ * The code that follows reads grant and generation (seq_cst): behind the CAS, which is the fence.
+ */
 struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target)
 {
 	struct dpa_thread *me = &dpa_me;
@@ -301,7 +303,7 @@ void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *x)
 }
 
 /*
- * Whoever is still at work when the time is over has had all of it, in whichever order they are
+ * A peer that is still at work when the time is over has had all of it, in whichever order they are
  * found: the rest need not be looked at.
  */
 void dpa_hazards_wait(struct dpa_hw *hw)

@@ -12,10 +12,11 @@
  *
  * Either (3) sees (a) and nothing is touched, or (c) sees (1) and waits. Between the look and the
  * copy of (3) a thread may be stopped for any time: they are one restartable sequence (rseq(2)),
- * whose last instruction is the system call, so that a thread that was interrupted looks again. Who
- * is in the system call finishes it, stopped or not. Hence (c) need not wait for a thread that is
- * seen stopped, nor for a dead process; for all others together it waits DPA_HAZARD_WAIT_NS at
- * most. Who was given up is not waited for again while his hazard stays as it was (peer->vain).
+ * whose last instruction is the system call, so that a thread that was interrupted looks again. A
+ * thread in the system call finishes it, stopped or not. Hence (c) need not wait for a thread that
+ * is seen stopped, nor for a dead process; for all others together it waits DPA_HAZARD_WAIT_NS at
+ * most. A thread that was given up is not waited for again while its hazard stays as it was
+ * (peer->vain).
  *
  * In mapped memory the sequence is the copy itself, in pieces: who is interrupted looks again
  * before he goes on, so that nothing is stored there late, whoever was given up.
@@ -91,7 +92,7 @@ int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struc
  */
 #define DPA_GUARD_CHUNK (32u * 1024)
 int dpa_guard_move(const struct dpa_guard *g, bool write, void *mapped, void *local, size_t n);
-/* compare NULL: adds. What was there; 0 or ESTALE. */
+/* compare NULL: adds. *old: the value before; 0 or ESTALE. */
 int dpa_guard_atomic(const struct dpa_guard *g, uint64_t *at, const uint64_t *compare,
 		     uint64_t swap_add, uint64_t *old);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A look and what follows from it that nothing comes between: a restartable sequence. The kernel
- * moves a thread that was preempted, stopped or given a signal within one to its abort label. What
- * follows is a system call, whose instruction is the last: a thread in it is past the sequence's
- * end; or stores to memory that is mapped here: who is not in the sequence any more stores nothing,
- * and a fault of a page within it that takes its time ends it as well. The C library registers each
- * thread (glibc 2.35); where it does not there is no direct path.
+ * moves a thread that was preempted, stopped or given a signal within one to its abort label. The
+ * code that follows is a system call, whose instruction is the last: a thread in it is past the
+ * sequence's end; or stores to memory that is mapped here: who is not in the sequence any more
+ * stores nothing, and a fault of a page within it that takes its time ends it as well. The C
+ * library registers each thread (glibc 2.35); where it does not there is no direct path.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ uint64_t dpa_guard_ticks(void)
 	"	jmp 6f\n"                                                                                \
 	"5:	movq %[stale], %%rax\n"                                                                \
 	"6:	movq $0, 8(%[area])\n"
-/* A pid is good for so long. What is mapped is the peer's whoever has its pid. */
+/* A pid is good for so long. Mapped memory is the peer's, whichever process has its pid. */
 #define TIME                                                                                       \
 	"	rdtsc\n"                                                                                 \
 	"	shlq $32, %%rdx\n"                                                                       \
@@ -123,7 +123,7 @@ static __attribute__((noinline)) long guarded(struct area *area, const struct dp
 }
 
 /*
- * What is in front of the peer's first whole word, words, the rest: in that order, each aligned
+ * The bytes in front of the peer's first whole word, words, the rest: in that order, each aligned
  * number of 8, 4 or 2 bytes at once, the last one behind all others (string instructions store in
  * any order, but one behind the other). So who polls on what the message ends with finds all of it.
  * -EAGAIN: it may have begun.

@@ -3,7 +3,7 @@
  * near.c - the commonest direct operation whole: an RDMA WRITE or READ, of one piece, to the
  * region that the QP's last one was in, which is mapped here. Each step looks whether all
  * is as it takes for granted and leaves no trace when it is not: then direct.c, which knows every
- * case, does the work. What an operation changes here is what it changes there.
+ * case, does the work. An operation changes here the same as there.
  *
  * One hazard does for as many as follow each other, up to the first that is reported: who hears of
  * a completion may take something back.

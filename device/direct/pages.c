@@ -4,8 +4,8 @@
  * page and its exchange nothing may be stored anywhere but on this thread's stack, because the page
  * may be one of the heap's.
  *
- * What was never touched stays untouched: only pages that are there are copied, and the rest are
- * holes of the memfd, which read as zeros.
+ * Pages that were never touched stay untouched: only pages that are there are copied, and the rest
+ * are holes of the memfd, which read as zeros.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -205,7 +205,7 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 
 /* ------------------------------------------------------------------ sharing */
 
-/* What back_placed() needs. An emulator (qemu-user) takes the advice and does nothing: is it there?
+/* Needed by back_placed(). An emulator (qemu-user) takes the advice and does nothing: is it there?
  */
 static bool can_populate(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pages.h - whole pages of private anonymous memory into a memfd in place, and back. What may be
- * converted, when, and for whom is share.c's to say.
+ * pages.h - whole pages of private anonymous memory into a memfd in place, and back. share.c
+ * decides what may be converted, when, and for whom.
  */
 #ifndef DPA_PAGES_H
 #define DPA_PAGES_H
@@ -47,7 +47,7 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
  */
 int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off);
 /*
- * What is mapped of [off, off + room) becomes private; wherever the application has moved it. at:
+ * Mappings of [off, off + room) become private; wherever the application has moved it. at:
  * where [off, off + length) was put. errno: some of it is still shared.
  */
 int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,

@@ -3,9 +3,9 @@
  * Which registered memory peers may map: the policy, the areas, the regions over them; share.h.
  *
  * While pages are exchanged nobody may store there but this thread. Under `auto` the application
- * has no other thread then, its signals are blocked, the device's own threads rest (util/rest.h), and
- * no packet nor work request names the memory, for no region lies there. What the kernel itself
- * still stores there (VmPin, asynchronous I/O) is looked for, too.
+ * has no other thread then, its signals are blocked, the device's own threads rest (util/rest.h),
+ * and no packet nor work request names the memory, for no region lies there. Stores that the kernel
+ * itself still makes there (VmPin, asynchronous I/O) are looked for, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static uint64_t end_page(uint64_t addr, uint64_t length)
 	return (addr + length) & ~(DPA_PAGE - 1);
 }
 
-/* What the region itself says. */
+/* The answer of the region itself. */
 static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint32_t access,
 				    uint64_t addr, uint64_t length)
 {
@@ -72,7 +72,7 @@ static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint
 	return DPA_SHARE_YES;
 }
 
-/* What the process says. */
+/* The answer of the process. */
 static enum dpa_share_why of_process(bool threads)
 {
 	uint32_t own = dpa_own_threads();
@@ -501,7 +501,7 @@ void dpa_share_after_fork(struct dpa_hw *hw)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-/* What could not be made private before is copied here; the parent is running again. */
+/* Areas that could not be made private before are copied here; the parent is running again. */
 void dpa_share_child(struct dpa_hw *hw)
 {
 	struct dpa_share *s = hw->share;

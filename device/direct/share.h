@@ -45,7 +45,7 @@ struct dpa_share {
 	struct dpa_area_own own[DPA_AREAS];
 };
 
-/* What was found before a registration, and is to be let go behind it. */
+/* Findings before a registration, to be let go behind it. */
 struct dpa_share_plan {
 	enum dpa_share_why why; /* YES: the pages may be exchanged now */
 	bool rests;

@@ -40,7 +40,7 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
-/* What the QP at hand reports is collected from enter_qp() on until here. */
+/* The reports of the QP at hand are collected from enter_qp() on until here. */
 static void report(struct dpa_run *r)
 {
 	dpa_run_flush(r);
@@ -227,9 +227,10 @@ static bool are_short_writes(const struct dpa_rx *rx, const struct dpa_slot *s)
 }
 
 /*
- * Whose lane this is from now on. Who drains keeps it, unless batch after batch ends with a QP that
- * another thread posts to: then that one gets it, for all lines of that QP are there. If it does
- * not take it, for it does other things, it is offered ever more seldom. Under rx->lock.
+ * The owner of this lane from now on. The draining thread keeps it, unless batch after batch ends
+ * with a QP that another thread posts to: then that one gets it, for all lines of that QP are
+ * there. If it does not take it, for it does other things, it is offered ever more seldom. Under
+ * rx->lock.
  */
 static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 {

@@ -93,7 +93,7 @@ static uint32_t slot_blocks(uint64_t word)
 }
 
 /*
- * Other processes may write to a slot. What counts is the doorbell record, which the poster writes
+ * Other processes may write to a slot. The doorbell record counts, which the poster writes
  * before the slot.
  */
 static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)

@@ -275,8 +275,8 @@ int dpa_progress_once(struct dpa_hw *hw)
 }
 
 /*
- * What a ping-pong waits for comes by the lane that this thread drained last: instead of a pause.
- * True: it is there.
+ * The message that a ping-pong waits for comes by the lane that this thread drained last: instead
+ * of a pause. True: it is there.
  */
 static bool watch(const struct dpa_hw *hw)
 {
@@ -306,8 +306,8 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 
 /*
  * Where several poll on one processor each lets the others run soon. Where nobody else does a yield
- * is for whom we know nothing of, and costs a slice: it comes seldom. Whom we wait for by the wire
- * may be of another board of this machine.
+ * is for whom we know nothing of, and costs a slice: it comes seldom. A peer that we wait for by
+ * the wire may be of another board of this machine.
  */
 static void rest_of_poll(struct dpa_hw *hw)
 {

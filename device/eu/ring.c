@@ -21,7 +21,7 @@ static inline void prefetch_own(const void *p)
 #endif
 }
 
-/* What posting to it reads first. */
+/* The lines that posting to it reads first. */
 static void expect_late(const struct dpa_hw_qp *qp)
 {
 	prefetch_own(qp);

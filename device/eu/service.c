@@ -267,7 +267,7 @@ static uint64_t folded_at = UINT64_MAX;
 static bool waiting = true;
 
 /* Slots and QPs are read where something went over the lanes since: an idle process touches none
- * of them. What is posted sends a packet: without one no idle QP has become another. */
+ * of them. A posted WQE sends a packet: without one no idle QP has become another. */
 static void fold_what_moved(struct dpa_hw *hw)
 {
 	uint64_t n;
@@ -450,8 +450,8 @@ static void work_until_idle(struct dpa_hw *hw)
 {
 	/*
 	 * A look at the socket takes as long as many pauses, in a virtual machine as very many: it
-	 * is time that counts. Who waits for it in the kernel is run at once when something comes,
-	 * while who yields is run when everybody else has been.
+	 * is time that counts. A thread that waits for it in the kernel is run at once when
+	 * something comes, while one that yields is run when everybody else has been.
 	 */
 	const bool wire = dpa_udp_fd(hw->udp) >= 0;
 	uint64_t since = 0, patience = WIRE_NS;
@@ -508,8 +508,9 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 }
 
 /*
- * The first sleep is short. What a thread published, owed or pended just before it could see that
- * we sleep, without a fence, is visible when we look again; who comes later sees it and wakes us.
+ * The first sleep is short. Whatever a thread published, owed or pended just before it could see
+ * that we sleep, without a fence, is visible when we look again; who comes later sees it and wakes
+ * us.
  */
 static void sleep_until_woken(struct dpa_hw *hw)
 {

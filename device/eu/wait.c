@@ -50,7 +50,7 @@ struct wait {
 	bool wire;	   /* the socket is readable, or was when nobody had looked since */
 };
 
-/* What was there is being done. */
+/* Work that was there is being done. */
 static void moved(struct wait *w)
 {
 	w->vain = 0;

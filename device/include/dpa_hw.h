@@ -3,7 +3,7 @@
  * dpa_hw.h - the device programming interface of the dpa adapter.
  *
  * The hardware/software boundary. A driver (providers/dpa, libdpa) includes this
- * file and nothing else of device/. What crosses the boundary: the BAR layout, the
+ * file and nothing else of device/. These cross the boundary: the BAR layout, the
  * WQE and CQE formats, doorbell records and event records (dpa_hw_format.h), and the
  * command set (dpa_hw_cmd.h). docs/device-reference.md is the prose of these files.
  *

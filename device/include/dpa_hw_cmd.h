@@ -430,9 +430,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *at
  */
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp);
 /*
- * Opens an XRC_RECV QP of this board once more. EINVAL: no such QP in that domain. Who created or
- * opened one closes it by its user_handle; the last one of the process that created it destroys it.
- * Another process's can be queried, not modified (EOPNOTSUPP). Other QPs are destroyed.
+ * Opens an XRC_RECV QP of this board once more. EINVAL: no such QP in that domain. A context that
+ * created or opened one closes it by its user_handle; the last one of the process that created it
+ * destroys it. Another process's can be queried, not modified (EOPNOTSUPP). Other QPs are
+ * destroyed.
  */
 int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t user_handle,
 		   struct dpa_hw_qp **qp, struct dpa_qp_info *info);
@@ -590,8 +591,8 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *attr, uint3
 int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *attr);
 
 /*
- * What leaves the QP, headers and repetitions included, in the long run; kbps 0: no limit. Sends go
- * ahead of it by `burst` bytes at most (0: 64 KiB), one slot or packet more.
+ * The rate of what leaves the QP, headers and repetitions included, in the long run; kbps 0: no
+ * limit. Sends go ahead of it by `burst` bytes at most (0: 64 KiB), one slot or packet more.
  */
 struct dpa_rate {
 	uint32_t kbps;

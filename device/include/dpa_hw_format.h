@@ -145,7 +145,7 @@ struct dpa_wqe_ctrl {
 	uint32_t count;	 /* the driver's own: WQEs posted before this one */
 };
 
-/* What a FLUSH asks for, as its FETH has it (annex A19): bits 3:0 what shall be reached, 5:4 of
+/* The request of a FLUSH, as its FETH has it (annex A19): bits 3:0 what shall be reached, 5:4 of
  * what. */
 enum dpa_flush {
 	DPA_FLUSH_GLOBAL = 1 << 0,     /* visible to whoever reaches the memory */
@@ -258,7 +258,7 @@ static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint
 	__atomic_store_n(&w[3], (uint64_t)count << 32, __ATOMIC_RELAXED);
 }
 
-/* What word i of a WQE adds to its check: no product waits for the one before. */
+/* The share of word i of a WQE in its check: no product waits for the one before. */
 static inline uint64_t dpa_wqe_mix(uint32_t i, uint64_t w)
 {
 	const uint64_t k = 0xff51afd7ed558ccdull + i * (2 * 0x9e3779b97f4a7c15ull);
@@ -274,8 +274,8 @@ static inline uint32_t dpa_wqe_mixed(uint64_t h)
 }
 
 /*
- * Mixes every 8-byte word of a WQE except `check` into 32 bits. What it must catch is a
- * BlueFlame write of which some 8-byte words are those of an older WQE.
+ * Mixes every 8-byte word of a WQE except `check` into 32 bits. It must catch a BlueFlame
+ * write of which some 8-byte words are those of an older WQE.
  */
 static inline uint32_t dpa_wqe_check(const void *wqe, uint32_t nbb)
 {

@@ -293,7 +293,7 @@ void dpa_capture_check(struct dpa_capture *c)
 	dpa_spin_unlock(&c->lock);
 }
 
-/* Under c->lock. What the tool wrote is believed as far as it makes sense. */
+/* Under c->lock. The tool's words are believed as far as they make sense. */
 static void to_tool(struct dpa_capture *c, uint32_t n)
 {
 	struct dpa_capture_ring *r = c->ring;

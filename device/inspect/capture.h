@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * capture.h - frames as pcapng: to a file that this process appends to, and to a tool that asks for
- * them (dpactl capture). What a process and the tool say to each other is written down here.
+ * them (dpactl capture). The protocol between a process and the tool is written down here.
  *
  * The tool listens on an abstract socket with a random name and puts the name on the board. Each
  * process connects and sends one message: struct dpa_capture_hello with the memfd of a ring. The

@@ -15,7 +15,7 @@
 #define DPA_REORDER_BEHIND 8u	 /* frames that overtake one at most */
 #define DPA_REORDER_NS	   1000000ull
 
-/* What happens to one frame. */
+/* The fate of one frame. */
 struct dpa_fault_act {
 	uint32_t kinds;	 /* bits 1 << enum dpa_fault_kind; DROP comes alone */
 	uint32_t behind; /* REORDER: how many frames overtake it */

@@ -9,9 +9,9 @@
  * No room is a lost packet, as it would be on a wire: nothing waits here but what is for a process
  * of the board that is just being met.
  *
- * What comes over a board's socket was on the wire, or another user's process says so. Any user can
- * send from the addresses of this namespace; to speak for another host takes whom we let have port
- * 4791, so packets with such a source are taken from that user (and root) only.
+ * A packet that comes over a board's socket was on the wire, or another user's process says so. Any
+ * user can send from the addresses of this namespace; to speak for another host takes whom we let
+ * have port 4791, so packets with such a source are taken from that user (and root) only.
  */
 #include <errno.h>
 #include <pthread.h>

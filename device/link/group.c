@@ -4,8 +4,8 @@
  * there with the QPN 0xffffff.
  *
  * Each process of a board joins its own QPs' groups, and the kernel gives each receiving socket
- * that takes them a copy: nothing is passed on within the board. What QPs of the board send reaches
- * those of the board by memory (ud.c); the copy that comes back by the wire is dropped.
+ * that takes them a copy: nothing is passed on within the board. Datagrams of QPs of the board
+ * reach those of the board by memory (ud.c); the copy that comes back by the wire is dropped.
  *
  * IPv6: a socket takes what it joined. IPv4: what anybody in this namespace joined, for Linux 6.6
  * and later give a datagram that only one socket of a port takes to the one that the program of
@@ -36,7 +36,7 @@ struct dpa_group {
 	uint32_t users; /* QPs */
 };
 
-/* What the kernel has to say to it: 0 or errno. */
+/* The kernel's answer to it: 0 or errno. */
 static int member(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
 {
 	struct ip_mreqn m4 = {.imr_ifindex = (int)ifindex};
@@ -164,7 +164,7 @@ static uint32_t interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
 	return n;
 }
 
-/* What `a` has and the same interface among `b` has not. */
+/* Families that `a` has and the same interface among `b` has not. */
 static struct dpa_group_if without(struct dpa_group_if a, const struct dpa_group_if *b, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

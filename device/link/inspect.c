@@ -2,9 +2,9 @@
 /*
  * inspect.c - the place where faults and capture look at the frames of every link.
  *
- * Who asks: this process's own settings, or a tool, of all processes of the board. A setting of the
- * process's own holds against the board's. Locks: in->lock is a leaf that is never held while a
- * frame goes on; in->follow orders those who change what is done.
+ * Requests come from this process's own settings, or from a tool, to all processes of the board. A
+ * setting of the process's own holds against the board's. Locks: in->lock is a leaf that is never
+ * held while a frame goes on; in->follow orders those who change what is done.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -267,7 +267,7 @@ static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
 	net->flow = av->flow_label & 0xfffff;
 }
 
-/* What lies in front of a datagram says where it came from. */
+/* The header in front of a datagram has its source. */
 static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 {
 	const uint8_t *ip = g + 20;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * inspect.h - faults and capture, for the places that show them packets. What a link shows and how is
- * in frame.h.
+ * inspect.h - faults and capture, for the places that show them packets. frame.h has what a link
+ * shows and how.
  *
  * Order: first the faults, then the capture: it records what goes on, not what came.
  */

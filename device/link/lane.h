@@ -246,8 +246,8 @@ static inline uint8_t dpa_pkt_mtu_flags(uint32_t mtu)
 struct dpa_peer;
 
 /*
- * What went over a lane: written under its producer or consumer lock (relaxed), so that threads on
- * different lanes share no line for it; summed up into the board's counters now and then
+ * Counts of what went over a lane: written under its producer or consumer lock (relaxed), so that
+ * threads on different lanes share no line for it; summed up into the board's counters now and then
  * (dpa_counters_fold).
  */
 struct dpa_lane_stat {

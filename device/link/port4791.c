@@ -85,7 +85,7 @@ static bool set_on(int fd, int level, int opt)
 	return dpa_sys_setsockopt(fd, level, opt, &on, sizeof(on)) == 0;
 }
 
-/* What a frame needs to know of the IP header comes as ancillary data. */
+/* The fields of the IP header that a frame needs come as ancillary data. */
 static int set_options(int fd, int family)
 {
 	int off = 0, bytes = RCVBUF;
@@ -182,9 +182,9 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
 }
 
 /*
- * Who has the port. Nobody's socket may be one that is going away: a process that ends loses its
- * sockets one by one, and between reading the kernel's list and asking for the name it may all be
- * gone. So it is nobody's only if it stays.
+ * The holder of the port. Nobody's socket may be one that is going away: a process that ends loses
+ * its sockets one by one, and between reading the kernel's list and asking for the name it may all
+ * be gone. So it is nobody's only if it stays.
  */
 static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *holder, size_t len)
 {

@@ -6,7 +6,7 @@
 #include "ctx/hw.h"
 #include "link/peer.h"
 
-/* What an epoll event of the service thread is about: low bits of data.u64. */
+/* The subject of an epoll event of the service thread: low bits of data.u64. */
 enum dpa_ep_tag {
 	DPA_EP_LISTEN,
 	DPA_EP_WAKE,

@@ -5,12 +5,13 @@
  * the place of a socket.
  *
  * The kernel does not tell a socket its place, so it is asked for: the program sends the payload
- * "probe N" to place N, and who receives it is there. What the program does not know goes to the
- * process that made it. Everything here may be wrong for a while: forward.c passes packets on.
+ * "probe N" to place N, and who receives it is there. A packet that the program does not know goes
+ * to the process that made it. Everything here may be wrong for a while: forward.c passes packets
+ * on.
  *
  * A joining process makes the program and asks; an ending one (or who finds it dead) begins a new
- * round. Whoever brings the first QP of a block of QPNs to RTR makes the program, too. The parked
- * EUs make it anew within a tick when something else changed.
+ * round. The process that brings the first QP of a block of QPNs to RTR makes the program, too. The
+ * parked EUs make it anew within a tick when something else changed.
  */
 #include <errno.h>
 #include <linux/filter.h>

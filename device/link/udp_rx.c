@@ -152,7 +152,7 @@ static bool follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 	       prev->len == r->pkt[0].len && pkt->len <= prev->len;
 }
 
-/* What was received goes on by itself. */
+/* A packet that was received goes on by itself. */
 static void goes_on(void *arg, const struct dpa_frame *f)
 {
 	(void)arg;
@@ -251,7 +251,7 @@ static void set_source_addr(struct dpa_frame *f, const struct sockaddr_storage *
 	f->net.sport = ntohs(a4->sin_port);
 }
 
-/* What a run takes from its first packet is the same. */
+/* Everything that a run takes from its first packet is the same. */
 static bool same_path(const struct dpa_roce_net *x, const struct dpa_roce_net *y)
 {
 	return !memcmp(x->src, y->src, 16) && !memcmp(x->dst, y->dst, 16) && x->sport == y->sport &&
@@ -325,8 +325,8 @@ static void ack_stream(struct batch *b)
 }
 
 /*
- * May the ACK? Whoever waits for one message hears of it before its sender does: dpa_pkt_end().
- * Where it is long it is put off once: its sender may wait for the window.
+ * May the ACK? A program that waits for one message hears of it before its sender does:
+ * dpa_pkt_end(). Where it is long it is put off once: its sender may wait for the window.
  */
 static bool may_wait(const struct batch *b)
 {

@@ -151,7 +151,7 @@ static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
 	}
 }
 
-/* Behind a header: payload, pad and ICRC. What is summed up is the copy that leaves. */
+/* Behind a header: payload, pad and ICRC. The sum is over the copy that leaves. */
 static void put_rest(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, uint32_t len,
 		     struct source *src)
 {

@@ -23,8 +23,8 @@
 #define DPA_GSO_SEGS  64u
 
 /*
- * What leaves by one system call: about two datagrams of that kind, so that it is in the cache when
- * the kernel copies it, and on its way while the ICRCs of the next two are computed.
+ * Bytes that leave by one system call: about two datagrams of that kind, so that it is in the cache
+ * when the kernel copies it, and on its way while the ICRCs of the next two are computed.
  */
 #define DPA_WIRE_ROUND (2 * DPA_GSO_BYTES - DPA_ROCE_MAX_MTU - 64)
 /* The same of a message that its sender waits for: the receiver takes one part while the next is
@@ -67,10 +67,10 @@ struct dpa_remote {
 	_Atomic int last_err;	    /* of sending: for the log */
 	/*
 	 * Datagrams go to whoever sent one, and anybody may send from many addresses: a remote that
-	 * only datagrams were sent to becomes another path when there are too many. Whoever sends
-	 * one has a hold on it (users, any thread); DPA_REMOTE_TURNS is added under the wire's lock
-	 * while it changes, by who found no user. key is compared without a hold, net only with
-	 * one.
+	 * only datagrams were sent to becomes another path when there are too many. A thread that
+	 * sends one has a hold on it (users, any thread); DPA_REMOTE_TURNS is added under the
+	 * wire's lock while it changes, by who found no user. key is compared without a hold, net
+	 * only with one.
 	 */
 	_Atomic uint32_t users;
 	_Atomic uint64_t key; /* of net; relaxed: read before users, looked at again by net */
@@ -166,8 +166,8 @@ void dpa_wire_abandon(struct dpa_hw *hw); /* forked child: closes the descriptor
 #define DPA_WIRE_NO_PSN UINT32_MAX
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn);
 /*
- * What the lane holds may wait for company until an EU has nothing else to do; under tx->lock. Only
- * copies may wait: nothing that points into an application's memory (DPA_PKT_PULL).
+ * The packets of the lane may wait for company until an EU has nothing else to do; under tx->lock.
+ * Only copies may wait: nothing that points into an application's memory (DPA_PKT_PULL).
  */
 void dpa_wire_cork(struct dpa_tx *tx);
 /* Sends what waits for company. No lock may be held. */

@@ -60,7 +60,10 @@ static bool ends_behind(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 	       dpa_psn_diff(dpa_psn_add(s->psn, n), r->epsn) > 0;
 }
 
-/* What a FLUSH asks of the QP and of the key; its bits are in the order of those of its FETH. */
+/*
+ * The rights that a FLUSH asks of the QP and of the key; its bits are in the order of those of its
+ * FETH.
+ */
 uint32_t dpa_flush_access(uint32_t feth)
 {
 	return (feth & DPA_FLUSH_TYPE) * DPA_ACCESS_FLUSH_GLOBAL;

@@ -18,7 +18,7 @@ enum dpa_resp_verdict {
 	DPA_RESP_DROP,	  /* UC: silently */
 };
 
-/* What a FLUSH asks of the QP and of the key: bits of enum dpa_access. */
+/* The rights that a FLUSH asks of the QP and of the key: bits of enum dpa_access. */
 uint32_t dpa_flush_access(uint32_t feth);
 /* Do these permissions of the QP allow the request? */
 bool dpa_resp_allows(uint32_t access, const struct dpa_slot *s);

@@ -49,7 +49,7 @@ static uint32_t new_key(struct dpa_mr *mw, uint32_t index)
 	return key;
 }
 
-/* Whoever uses the window may read `parent` meanwhile: a hint until it has looked at the key. */
+/* A user of the window may read `parent` meanwhile: a hint until it has looked at the key. */
 static void set_parent(struct dpa_mr *mw, uint32_t parent)
 {
 	__atomic_store_n(&mw->parent, parent, __ATOMIC_RELAXED);
@@ -96,7 +96,7 @@ bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
 	return found;
 }
 
-/* What IBA 10.6.7.2.2 asks of a bind. */
+/* The conditions of IBA 10.6.7.2.2 for a bind. */
 static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key, uint64_t va,
 			   const struct dpa_wqe_bind *b, uint64_t *addr)
 {
@@ -132,7 +132,7 @@ static void leave_windows(struct dpa_hw_qp *me)
 	}
 }
 
-/* Under mw_lock. What a window gives nobody reads between unbind() and this. */
+/* Under mw_lock. No thread reads the window's grant between unbind() and this. */
 static void give(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va, uint64_t addr,
 		 const struct dpa_wqe_bind *b)
 {

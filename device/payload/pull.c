@@ -63,7 +63,7 @@ static int take_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
 
 /* ------------------------------------------------------------- the receiver */
 
-/* What was pulled counts only if it was still the sender's to give. */
+/* Pulled data counts only if it was still the sender's to give. */
 static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 			   const struct dpa_pull *p)
 {
@@ -260,7 +260,7 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 
 /* --------------------------------------------------------------- the sender */
 
-/* What the receiver asks for: read once, then checked. */
+/* The receiver's request: read once, then checked. */
 struct wanted {
 	uint64_t to;
 	uint32_t serial, len, piece, idx, off;
@@ -294,8 +294,8 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 }
 
 /*
- * (d). Who was interrupted for so long that the peer may be another process by now looks whether
- * it is: nobody but us moves this piece before we have given it up.
+ * (d). A thread that was interrupted for so long that the peer may be another process by now looks
+ * whether it is: nobody but us moves this piece before we have given it up.
  */
 static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
 		       const struct iovec *iov, int cnt, uint64_t to, uint32_t n)

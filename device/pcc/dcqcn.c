@@ -226,9 +226,9 @@ static void on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 }
 
 /*
- * What a loss leaves of the window, of ONE. A wide one is cut less (RFC 3649, section 5, has the
- * same): of many packets some are lost however few others there are, and what it grows by in a
- * round trip is little of it.
+ * The part of the window that a loss leaves, of ONE. A wide one is cut less (RFC 3649, section 5,
+ * has the same): of many packets some are lost however few others there are, and what it grows by
+ * in a round trip is little of it.
  */
 static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
 {

@@ -86,7 +86,9 @@ uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
 	if (f->rate >= DPA_PCC_NO_LIMIT)
 		return 0;
 	fill(f, now);
-	/* What is larger than a burst leaves when the bucket is full, and is paid off afterwards.
+	/*
+	 * A packet that is larger than a burst leaves when the bucket is full, and is paid off
+	 * afterwards.
 	 */
 	need = (int64_t)dpa_pcc_clamp(bytes, 0, dpa_pcc_burst(f)) * SCALE;
 	if (f->tokens >= need)

@@ -144,7 +144,10 @@ enum {
 	DPA_NP_ANSWER = 2, /* send a CNP and count np_cnp_sent */
 };
 
-/* What a packet with this TOS or traffic class calls for; not asked about CNPs themselves. */
+/*
+ * The response that a packet with this TOS or traffic class calls for; not asked about CNPs
+ * themselves.
+ */
 unsigned dpa_cnp_np(struct dpa_np_flow *np, uint8_t tos, uint64_t now);
 /* The CNP that ANSWER asked for could not be sent: the next marked packet asks again. */
 static inline void dpa_cnp_unsent(struct dpa_np_flow *np)

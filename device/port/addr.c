@@ -15,7 +15,7 @@
 #include "port/port.h"
 
 /*
- * What RoCEv2 puts around a payload at most, as the kernel's iboe_get_mtu() reckons it: GRH's 40
+ * The most that RoCEv2 puts around a payload, as the kernel's iboe_get_mtu() reckons it: GRH's 40
  * for IPv6, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4.
  */
 #define ROCE_OVERHEAD 96

@@ -9,8 +9,8 @@
 #include "port/port.h"
 
 /*
- * The port whose table is shown; the lock keeps it from going away meanwhile. Who only asks never
- * waits for it: in a forked child it may belong to a thread that is not there.
+ * The port whose table is shown; the lock keeps it from going away meanwhile. A process that only
+ * asks never waits for it: in a forked child it may belong to a thread that is not there.
  */
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dpa_port *current;

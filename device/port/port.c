@@ -48,8 +48,8 @@ static struct nl_sock *open_events(void)
 }
 
 /*
- * What every path of the port carries: the smallest of the interfaces that lead to other hosts,
- * those with a carrier first; memory's where there is none.
+ * The MTU that every path of the port carries: the smallest of the interfaces that lead to other
+ * hosts, those with a carrier first; memory's where there is none.
  */
 static uint32_t common_mtu(const struct dpa_port_addr *addrs, int n)
 {

@@ -39,7 +39,7 @@ struct nl_sock;
 
 enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
 
-/* What changed; one call of the function a kind and poll. */
+/* The changes; one call of the function a kind and poll. */
 enum dpa_port_change {
 	DPA_PORT_CHANGE_GID = 1 << 0,
 	DPA_PORT_CHANGE_MTU = 1 << 1,

@@ -34,7 +34,7 @@ void dpa_frame_parse(const uint8_t *p, uint32_t n, struct dpa_layers *v);
 
 /* ------------------------------------------------------------------ match.c: rules */
 
-/* What lies in the board's table: 8 + 4 + 4 + 8 * 84 = 688 bytes. */
+/* The entry in the board's table: 8 + 4 + 4 + 8 * 84 = 688 bytes. */
 struct dpa_flow_rule {
 	uint16_t type; /* enum dpa_flow_type */
 	uint16_t priority;
@@ -47,7 +47,7 @@ struct dpa_flow_rule {
 
 /* 0; EINVAL: no such rule can be; EOPNOTSUPP: it could, but is not there. */
 int dpa_flow_check(const struct dpa_flow_attr *a);
-/* Do all specs of a rule match? What came from the board's file may be anything. */
+/* Do all specs of a rule match? Data of the board's file may be anything. */
 bool dpa_flow_match(const struct dpa_flow_rule *r, const struct dpa_layers *v);
 
 /* A rule as senders keep it. */
@@ -58,7 +58,7 @@ struct dpa_flow_kept {
 	struct dpa_flow_rule rule;
 };
 
-/* Who gets a frame. */
+/* A receiver of a frame. */
 struct dpa_flow_to {
 	uint32_t qpn, tag;
 };
@@ -91,7 +91,9 @@ int dpa_flows_init(struct dpa_hw *hw);
 void dpa_flows_fini(struct dpa_hw *hw);
 /* A QP that goes away. */
 void dpa_flow_forget(struct dpa_hw_qp *qp);
-/* Whom the frame goes to; to: DPA_MAX_FLOWS. `counted`: the rules that match have one frame more.
+/*
+ * The receivers of the frame; to: DPA_MAX_FLOWS. `counted`: the rules that match have one frame
+ * more.
  */
 uint32_t dpa_flow_receivers(struct dpa_hw *hw, const uint8_t *frame, uint32_t n, bool counted,
 			    struct dpa_flow_to *to);

@@ -60,7 +60,7 @@ int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *a, struct
 	return ret;
 }
 
-/* What is posted is reported as flushed. */
+/* Posted WQEs are reported as flushed. */
 static void flush(struct dpa_hw_wq *wq)
 {
 	struct dpa_rx_wqe w;

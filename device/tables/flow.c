@@ -164,7 +164,9 @@ void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
 	dpa_board_unlock(b);
 }
 
-/* Who has an old copy of the rules counts for a rule that is there still, and for no other. */
+/*
+ * A sender with an old copy of the rules counts for a rule that is there still, and for no other.
+ */
 void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
 			uint32_t n)
 {

@@ -36,7 +36,7 @@ int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn);
 /* Rule `at`, which dpa_board_flow_get() gave as this one's, matched a frame of n bytes. */
 void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
 			uint32_t n);
-/* What it matched since it was added. ENOENT: rule `at` is none of that QP. */
+/* Its matches since it was added. ENOENT: rule `at` is none of that QP. */
 int dpa_board_flow_counts(struct dpa_board *b, uint32_t at, uint32_t qpn, uint64_t *packets,
 			  uint64_t *bytes);
 /* Removes all of the QP's. */
@@ -64,7 +64,7 @@ void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at);
  * board. */
 int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn);
 void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn);
-/* Whose it is, and its domain. False: nobody's. Lock-free. */
+/* Its owner, and its domain. False: nobody's. Lock-free. */
 bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
 			     uint32_t *gen);
 /*

@@ -7,8 +7,8 @@
  * died is reaped before a domain is looked for.
  *
  * An SRQ's number is taken as a QPN is (qpn.c): a CAS on its owner word, cleared by the owner or by
- * who reaps it. Who asks for a number just when it goes to another process may be told the new
- * owner, who knows no SRQ of the old number.
+ * who reaps it. A process that asks for a number just when it goes to another process may be told
+ * the new owner, who knows no SRQ of the old number.
  */
 #include <errno.h>
 #include "board/board_priv.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a responder owes: READ and atomic responses in order, behind them one ACK or NAK. They leave
+ * A responder owes: READ and atomic responses in order, behind them one ACK or NAK. They leave
  * when the batch that brought the requests is through, or with the QP's own next packets.
  */
 #include "ctx/schedule.h"
@@ -205,8 +205,9 @@ static bool have_tx(struct dpa_hw_qp *qp)
 }
 
 /*
- * The answer of an XRC target found no room, and its completion becomes visible nevertheless. What
- * the program then sends by its initiators waits behind the answer (requester.c). Under tx->lock.
+ * The answer of an XRC target found no room, and its completion becomes visible nevertheless.
+ * Messages that the program then sends by its initiators wait behind the answer (requester.c).
+ * Under tx->lock.
  */
 static void show_waiting(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 {

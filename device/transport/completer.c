@@ -240,7 +240,9 @@ void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 	dpa_schedule(qp, qp->req.timer);
 }
 
-/* What was sent is lost and nobody will say so: the local ACK timer is what is left
+/*
+ * The packets that were sent are lost and no answer will show it: the local ACK timer is what is
+ * left
  * (IBA 9.7.6.1.3). */
 /* IBA 9.7.6/retries */
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The direct path, the requester's part: RDMA WRITE, READ and, in memory that is mapped here,
- * atomics that the initiator carries out itself. What must hold is in direct/direct.h; what is not as
- * it must be is left to the packets.
+ * atomics that the initiator carries out itself. The conditions are in direct/direct.h; what is not
+ * as it must be is left to the packets.
  *
  * Where it is slower it is not taken: a list of small messages to memory that is not mapped goes by
  * the ring, which takes one in a fraction of a system call's time. A small one goes this way if
  * somebody waits for it: it is alone, asks for a completion, and nothing that was reported before
- * lies in the CQ. What follows in the same region, if that is mapped, is near.c's.
+ * lies in the CQ. near.c has what follows in the same region, if that is mapped.
  *
  * Nothing may be outstanding. A large one waits for that behind large ones that went by packet, and
  * one to mapped memory behind RDMA WRITEs and READs: who keeps 128 of them under way, as perftest
@@ -259,7 +259,7 @@ static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 	return theirs == qp->mtu || (len <= theirs && len <= qp->mtu);
 }
 
-/* What the responder checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
+/* The responder's checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
 /* IBA 9.7.4/key, 9.7.4/key-access, 9.7.4/permission, 9.6/sender */
 static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dpa_guard *g,
 		       uint64_t *addr, uint32_t *entry)

@@ -150,10 +150,10 @@ static void mark_sent(struct dpa_req *r, uint64_t now)
 }
 
 /*
- * Packets that are under way. What was sent when the answer came to one that was sent again is not:
- * the peer keeps it, although something in front of it is missing. (A window that is full was sent
- * at once behind the one before, and has arrived with it.) Nor is what has aged, behind a loss. So
- * that does not stop what follows.
+ * Packets that are under way. A packet that was sent when the answer came to one that was sent
+ * again is not: the peer keeps it, although something in front of it is missing. (A window that is
+ * full was sent at once behind the one before, and has arrived with it.) Nor is what has aged,
+ * behind a loss. So that does not stop what follows.
  */
 static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -169,7 +169,7 @@ static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
 	return n < 0 ? 0 : (uint32_t)n;
 }
 
-/* What the peer has no room for beyond what is missing would have to come again. */
+/* Packets that the peer has no room for beyond what is missing would have to come again. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint32_t resume = resume_psn(qp), n = window_of(qp, length);
@@ -183,9 +183,9 @@ uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 }
 
 /*
- * Whoever has filled the window goes on when a quarter of it is free, if an ACK is on its way (as
- * RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for the
- * next ACK.
+ * A sender that has filled the window goes on when a quarter of it is free, if an ACK is on its way
+ * (as RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for
+ * the next ACK.
  */
 static inline __attribute__((always_inline)) bool is_full(const struct dpa_hw_qp *qp,
 							  uint32_t length)
@@ -317,7 +317,10 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 	dpa_pcc_event(&qp->pcc, &ev);
 }
 
-/* What was sent by now is not under way any more. Answers to READs that are ahead are not kept. */
+/*
+ * Packets that were sent by now are not under way any more. Answers to READs that are ahead are not
+ * kept.
+ */
 static void has_left(struct dpa_req *r)
 {
 	if (r->probe_rd)
@@ -327,10 +330,10 @@ static void has_left(struct dpa_req *r)
 }
 
 /*
- * What the answer to a probe tells. More than the probe itself: the peer has kept what lay behind
- * it, or nothing was lost. No more than that, with more sent before it: the rest is lost, or was
- * not kept; after a NAK a peer that keeps names what else is missing by itself. True: sending goes
- * on from there.
+ * The meaning of the answer to a probe. More than the probe itself: the peer has kept what lay
+ * behind it, or nothing was lost. No more than that, with more sent before it: the rest is lost, or
+ * was not kept; after a NAK a peer that keeps names what else is missing by itself. True: sending
+ * goes on from there.
  */
 static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -464,7 +467,9 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
 		dpa_seek(qp, r->probe_back);
 }
 
-/* Whoever is known not to keep anything is asked again now and then: it may have been two in a row.
+/*
+ * A peer that is known not to keep anything is asked again now and then: it may have been two in a
+ * row.
  */
 #define TRY_AGAIN 64
 

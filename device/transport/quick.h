@@ -3,7 +3,7 @@
  * quick.h - the commonest message in one piece: a SEND of an RC QP over shared memory that fits a
  * slot, and its ACK. Each function looks whether all is as it takes for granted and leaves no trace
  * when it is not: then requester.c, responder.c, answers.c and completer.c, which know every case,
- * do the work. What a message changes here is what it changes there.
+ * do the work. A message changes here the same as there.
  */
 #ifndef DPA_QUICK_H
 #define DPA_QUICK_H

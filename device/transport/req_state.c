@@ -18,7 +18,10 @@ static bool too_many_reads(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl
 	return r->rd_out >= qp->attr.max_rd_atomic;
 }
 
-/* What is next waits for something that comes from the peer, or from who said SQD: send_step(). */
+/*
+ * The next packet waits for something that comes from the peer, or from the thread that set SQD:
+ * send_step().
+ */
 static bool held_back(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -44,7 +47,7 @@ static bool held_back(const struct dpa_hw_qp *qp)
 	return too_many_reads(qp, c);
 }
 
-/* Whom it has not looked for yet it may find; of datagrams each has a lane of its own. */
+/* A peer that it has not looked for yet it may find; of datagrams each has a lane of its own. */
 static bool link_takes(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_tx *tx = qp->tx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requester: takes WQEs from the SQ and makes packets of them. What a QP's sending side is doing
+ * Requester: takes WQEs from the SQ and makes packets of them. The state of a QP's sending side
  * meanwhile: req_state.h, README.md.
  */
 #include <errno.h>
@@ -531,7 +531,7 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
 	return true;
 }
 
-/* What the next packets of this WQE carry at most: READs and atomics are requests only. */
+/* The most that the next packets of this WQE carry: READs and atomics are requests only. */
 static uint32_t next_bytes(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	uint32_t left = dpa_op_answers(c->opcode) ? 0 : c->length - qp->req.send_off;

@@ -114,13 +114,13 @@ void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_loss_probed(struct dpa_hw_qp *qp);
 void dpa_loss_heard(struct dpa_hw_qp *qp);
 void dpa_loss_again(struct dpa_hw_qp *qp);
-/* What was sent is sent again: nothing of it counts as arrived. */
+/* Packets that were sent are sent again: nothing of it counts as arrived. */
 static inline void dpa_loss_unknown(struct dpa_req *r)
 {
 	r->left = r->gap = false;
 	r->nsent = 0;
 }
-/* What is due is done; false: the QP failed. */
+/* Does what is due; false: the QP failed. */
 bool dpa_loss_timers(struct dpa_hw_qp *qp);
 void dpa_loss_arm(struct dpa_hw_qp *qp);
 
@@ -146,7 +146,7 @@ void dpa_looked_send(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
-/* What waits for a peer that does not take it: has it waited enough? Then it is lost. */
+/* Packets wait for a peer that does not take them: has it waited enough? Then it is lost. */
 bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p);
 /* Not now: the peer and we do not know each other yet. The QP is pended. */
 bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p);

@@ -153,8 +153,9 @@ bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 	return true;
 }
 
-/* The remote that datagrams lie in the lane of is held meanwhile: qp->tx. What the socket has no
- * room for is lost, as datagrams may be. */
+/*
+ * The remote that datagrams lie in the lane of is held meanwhile: qp->tx. Packets that the socket
+ * has no room for is lost, as datagrams may be. */
 void dpa_ud_flush(struct dpa_hw_qp *qp)
 {
 	uint32_t unsent;

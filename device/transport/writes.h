@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * writes.h - short RDMA WRITEs of an RC QP in a row, each one packet, into memory that is not
- * shared: together they cost one system call. What a WRITE changes here is what it changes in
+ * shared: together they cost one system call. A WRITE changes here the same as in
  * responder.c, which gets whatever is not as it is taken for granted here.
  *
  * The QP waits meanwhile: under its lock, and none of them counts before its bytes are there.

@@ -256,7 +256,7 @@ static void begin(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
 	qp->turn = turn;
 }
 
-/* What its target permits and answers now. */
+/* Its target's permissions and answers now. */
 static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_attr(t, &qp->attr);
@@ -264,7 +264,7 @@ static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 	qp->how = t->how;
 }
 
-/* What its target is now. */
+/* The state of its target now. */
 static void follow(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_how(qp, t);
@@ -278,7 +278,7 @@ static void follow(struct dpa_hw_qp *qp, const struct target *t)
 }
 
 /*
- * Is the sender the initiator on this board that the target is connected to? Who was it before may
+ * Is the sender the initiator on this board that the target is connected to? The one before may
  * have work left, and a turn for it.
  */
 /* IBA 9.6/sender */

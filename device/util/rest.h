@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * rest.h - the device's own threads stand still while one of the application's has pages exchanged
- * under what may be their heap (direct/share.c). They rest at the top of their loops, under no lock,
- * and count as resting while they sleep in the kernel.
+ * under what may be their heap (direct/share.c). They rest at the top of their loops, under no
+ * lock, and count as resting while they sleep in the kernel.
  *
  * All words are this library's own statics, in no page that is ever exchanged:
  *
@@ -23,7 +23,7 @@
 
 extern _Atomic uint32_t dpa_rest_wanted;
 
-/* Who starts a thread: before it does, and if it could not. */
+/* A thread that starts another: before it does, and if it could not. */
 void dpa_own_expect(void);
 void dpa_own_unexpect(void);
 /* The thread: first and last. */

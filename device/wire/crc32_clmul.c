@@ -119,7 +119,7 @@ INLINE uint32_t reduce(__m128i x)
 
 #define AT(d, i) ((d) ? (d) + (i) : NULL)
 
-/* What is left behind the i bytes that x stands for. */
+/* The remainder behind the i bytes that x stands for. */
 INLINE uint32_t rest(__m128i x, uint8_t *dst, const uint8_t *src, size_t i, size_t n)
 {
 	for (; n - i >= 16; i += 16)

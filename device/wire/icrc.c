@@ -56,7 +56,7 @@ static uint8_t *put_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_
 	return p + 32;
 }
 
-/* What is summed up in place of the headers up to the BTH; where it ends. */
+/* The bytes that are summed up in place of the headers up to the BTH; where it ends. */
 /* IBA CA17-1, CA17-22 */
 static uint8_t *put_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32_t udp_payload,
 			    const uint8_t *bth)

@@ -76,7 +76,7 @@ static bool skip_to_ip(const struct dpa_pcap_rec *r, struct bytes *b)
 	}
 }
 
-/* What an IP header says of the datagram behind it. */
+/* The fields of an IP header about the datagram behind it. */
 struct ip {
 	bool udp, fragment, options;
 	bool mapped;	/* an IPv6 header with an address that stands for an IPv4 one */

@@ -22,7 +22,7 @@
 #define DPA_ROCE_PKEY	 0xffff
 #define DPA_ROCE_MAX_MTU 4096
 
-/* What precedes the packet, as far as the ICRC covers it or a receiver is told it. */
+/* The headers in front of the packet, as far as the ICRC covers it or a receiver is told it. */
 struct dpa_roce_net {
 	uint8_t src[16], dst[16];
 	uint16_t sport, dport;
@@ -128,7 +128,7 @@ uint32_t dpa_roce_encode_all(const struct dpa_roce_net *net, const struct dpa_ro
  * little-endian as stored by dpa_icrc_put(). */
 
 /* IP and UDP headers of a packet of udp_payload bytes (ICRC included), and its BTH (12 bytes, at
- * bth; byte 4 is masked). What follows the BTH is added by dpa_icrc_add(). */
+ * bth; byte 4 is masked). dpa_icrc_add() adds what follows the BTH. */
 uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, const uint8_t *bth);
 uint32_t dpa_icrc_add(uint32_t state, const void *p, size_t n);
 /* Adds n bytes and copies them to dst in one pass. */
