@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "ctx/qp.h"
 #include "qps.h"
+#include "transport/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -235,6 +235,7 @@ void th_free(struct th *th)
 		close(hw->maps_fd);
 	dpa_share_fini(hw);
 	free(th->peer);
+	free(hw->udp);
 	free(hw);
 	free(th);
 }

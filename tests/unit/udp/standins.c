@@ -122,6 +122,7 @@ struct dpa_hw *ut_open(const char *path)
 	rc = dpa_board_open(&cfg, &hw->board, err, sizeof(err));
 	if (rc) {
 		fprintf(stderr, "%s: %s\n", path, err);
+		dpa_udp_free(hw->udp);
 		free(hw);
 		errno = rc;
 		return NULL;
@@ -135,6 +136,7 @@ void ut_close(struct dpa_hw *hw)
 	dpa_udp_close(hw);
 	dpa_board_close(hw->board);
 	close(hw->epfd);
+	dpa_udp_free(hw->udp);
 	free(hw);
 }
 

@@ -254,6 +254,7 @@ static void teardown(void)
 	free(wire.rx_buf);
 	free(hw->qp_tab);
 	free(hw->board);
+	free(hw->udp);
 	free(hw);
 }
 
