@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 #include <rdma/rdma_cma.h>
 
@@ -51,11 +52,16 @@ static int count_fds(void)
 	return n;
 }
 
-/* A QPN of nobody; two connections that stand must not have the same. */
+/*
+ * A QPN of no QP. Two connections that stand must not have the same: also those of a process before,
+ * which the next one on the server's host may be about to end. The first is random for that.
+ */
 static uint32_t some_qpn(void)
 {
 	static uint32_t n;
 
+	if (!n && getrandom(&n, sizeof(n), 0) != sizeof(n))
+		exit(1);
 	return 0x100 + n++ % 0x7ff000;
 }
 
