@@ -7,33 +7,15 @@
 #include "transport/api.h"
 #include "transport/transport.h"
 
-static const struct dpa_qp_ops rdma = {
-	.send = dpa_requester_run,
-	.send_one = dpa_ud_send,
-	.receive = dpa_transport_rx,
-	.receive_one = dpa_ud_rx,
-	.answer = dpa_responder_flush,
-	.done = dpa_pkt_done,
-	.notify = dpa_send_cnp,
-	.flush = dpa_requester_flush,
-	.forget = dpa_kept_drop,
-	.reset = dpa_transport_reset,
-	.grant = dpa_grant,
-};
+/* The transports and raw packets differ in one WQE and one packet. */
+#define COMMON                                                                                     \
+	.send = dpa_requester_run, .receive = dpa_transport_rx, .answer = dpa_responder_flush,     \
+	.done = dpa_pkt_done, .notify = dpa_send_cnp, .flush = dpa_requester_flush,                \
+	.forget = dpa_kept_drop, .reset = dpa_transport_reset, .grant = dpa_grant
 
-static const struct dpa_qp_ops raw = {
-	.send = dpa_requester_run,
-	.send_one = dpa_raw_send,
-	.receive = dpa_transport_rx,
-	.receive_one = dpa_raw_rx,
-	.answer = dpa_responder_flush,
-	.done = dpa_pkt_done,
-	.notify = dpa_send_cnp,
-	.flush = dpa_requester_flush,
-	.forget = dpa_kept_drop,
-	.reset = dpa_transport_reset,
-	.grant = dpa_grant,
-};
+static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive_one = dpa_ud_rx};
+
+static const struct dpa_qp_ops raw = {COMMON, .send_one = dpa_raw_send, .receive_one = dpa_raw_rx};
 
 const struct dpa_hw_ops dpa_ops = {
 	.rdma = &rdma,

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ops.h - what the core and the links call of the layers above them. Those headers are not theirs to
- * include; cmd/ops.c has the tables. All functions run under the lock of the QP.
+ * include; cmd/ops.c has the tables, which are never written.
+ *
+ *   hw->ops   written once, before a context exists; read by any thread
+ *   qp->ops   written by dpa_qp_init() and read under the lock of the QP
+ *
+ * The functions of a QP run under its lock.
  */
 #ifndef DPA_CTX_OPS_H
 #define DPA_CTX_OPS_H

@@ -93,10 +93,15 @@ struct cma_beside;
 
 struct cma_channel {
 	struct cma_channel *next;
-	int fd;				/* a timerfd: expired while an event is queued */
-	bool epoll;			/* fd is an epoll descriptor instead: see kernel.h */
-	struct cma_beside *beside;	/* then: what it shares with other channels */
-	struct cma_kernel *kernel;	/* NULL: no real rdma_cm is beside ours */
+	int fd;			   /* a timerfd: expired while an event is queued */
+	bool epoll;		   /* fd is an epoll descriptor instead: see kernel.h */
+	struct cma_beside *beside; /* then: what it shares with other channels */
+	/*
+	 * NULL: no real rdma_cm is beside ours. Written before other threads see the channel, and
+	 * NULL in a forked child (locked). A waiter compares it without the lock (kernel.c). It
+	 * dangles when the channel is closed: `closed` is read first, locked.
+	 */
+	struct cma_kernel *kernel;
 	struct cma_event *head, **tail; /* queued, not delivered */
 	struct cma_ports *ports;	/* NULL: no id of it has had a port */
 	/* the table of descriptors, and calls that found it there: the last one frees it */
