@@ -2,9 +2,10 @@
 /*
  * The engine: QP1 and the thread that takes what comes there and runs the timers.
  *
- * A request without a listener yet is held for 20 ms and then checked again: programs connect a
- * second time as soon as the first connection stands, while their peer is still about to listen
- * (perftest's -R -c UD).
+ * A request without a listener is held for 250 ms, and checked again when a listener comes: programs
+ * connect a second time as soon as the first connection stands, while their peer is still about to
+ * listen (perftest's -R -c UD). With several runnable threads a core the peer takes tens of
+ * milliseconds to do that.
  *
  * A DREQ is held, too, 50 ms at most, while the program has not polled all completions of that QP.
  * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
@@ -31,7 +32,7 @@
 #include "cma/cma.h"
 #include "cma/kernel.h"
 
-#define EARLY_MS   20
+#define EARLY_MS   250
 #define EARLY_LOOK 5
 #define DREQ_MS	   50
 #define DREQ_LOOK  1

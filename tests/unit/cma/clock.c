@@ -13,10 +13,17 @@ static _Atomic uint64_t skew_ms;
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
 	int ret = __real_clock_gettime(id, ts);
+	uint64_t skew = atomic_load(&skew_ms);
 
-	if (!ret && id == CLOCK_MONOTONIC)
-		ts->tv_sec += (time_t)(atomic_load(&skew_ms) / 1000);
-	return ret;
+	if (ret || id != CLOCK_MONOTONIC)
+		return ret;
+	ts->tv_sec += (time_t)(skew / 1000);
+	ts->tv_nsec += (long)(skew % 1000) * 1000000;
+	if (ts->tv_nsec >= 1000000000) {
+		ts->tv_nsec -= 1000000000;
+		ts->tv_sec++;
+	}
+	return 0;
 }
 
 void clock_advance(uint64_t ms)

@@ -335,13 +335,35 @@ Test(cma_wire, requests_that_are_refused)
 	m = far_req(0x3, 0x557);
 	m.req.service_id++;
 	arrive(&m);
-	for (int i = 0; i < 5 && sent[DPA_CM_REJ] < 3; i++) /* it is looked at again for 20 ms */
+	for (int i = 0; i < 5 && sent[DPA_CM_REJ] < 3; i++) /* it is looked at again for 250 ms */
 		clock_advance(1000);
 	while (sent[DPA_CM_REJ] < 3)
 		sched_yield();
 	cr_assert_eq(last[DPA_CM_REJ].rej.reason, 8);
 	expect_none(p.s);
 	cr_assert_eq(fake_gsi.ids, 0);
+}
+
+/* A program connects again before its server listens again, and the server does not run for a while. */
+Test(cma_wire, a_request_waits_for_the_next_listener)
+{
+	struct dpa_mad m, dreq = {.attr = DPA_CM_DREQ, .tid = 0x42};
+	struct event ev;
+	uint32_t id;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	m = far_req(0x77, 0x555);
+	arrive(&m);
+	clock_advance(100);
+	arrive(&dreq); /* the thread looks at the request between these two */
+	arrive(&dreq);
+	cr_assert_eq(sent[DPA_CM_REJ], 0);
+	id = create(p.s, UID + 1, PS_TCP, QP_RC);
+	cr_assert_eq(bind_id(p.s, id, "127.0.0.1", p.port), 0);
+	cr_assert_eq(listen_id(p.s, id, 0), 0);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(ev.uid, UID + 1);
 }
 
 /*
