@@ -159,7 +159,7 @@ struct dpa_hw {
 	/* QP1: gsi/gsi.h */
 	dpa_spin_t gsi_lock; /* a leaf, but for `ready` */
 	struct dpa_hw_gsi *gsi;
-	_Atomic uint32_t gsi_qpn, gsi_look, gsi_orphans;
+	_Atomic uint32_t gsi_qpn, gsi_look, gsi_orphans, gsi_died;
 	uint32_t gsi_seen;
 
 	/* parked EU (service thread) */

@@ -15,6 +15,8 @@
  *    its last look. Set by any thread (release), cleared by the service thread (acq_rel).
  *  - gsi_orphans: 1: there are ids of dead processes. Set by the service thread (release), cleared
  *    by dpa_hw_gsi_orphan() before it searches (acq_rel).
+ *  - gsi_died: 1: processes died that had QP1 open. Set by the service thread (release), cleared by
+ *    dpa_hw_gsi_died() (acq_rel).
  *  - gsi_seen: dpa_board_gsi_died() at the last look. Only the service thread uses it.
  */
 #ifndef DPA_GSI_H

@@ -293,6 +293,12 @@ static bool was_told(struct dpa_hw *hw)
 	       atomic_exchange_explicit(&hw->gsi_orphans, 0, memory_order_acq_rel);
 }
 
+bool dpa_hw_gsi_died(struct dpa_hw_gsi *g)
+{
+	return dpa_gsi_alive(g) && atomic_load_explicit(&g->hw->gsi_died, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&g->hw->gsi_died, 0, memory_order_acq_rel);
+}
+
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)
 {
 	if (!dpa_gsi_alive(g))

@@ -4,7 +4,8 @@
  *
  * Each process checks twice a second whether the next process with an endpoint, by process index,
  * lives. If that one is dead, the checker reaps all dead processes, which increments head.cm_died.
- * Each process sees the new value at its next look, and tries to take over the ids.
+ * Each process sees the new value at its next look, and tries to take over the ids. Its driver
+ * sends requests again that have no answer: the dead process may not have received them.
  */
 #include "ctx/hw.h"
 #include "link/kick.h"
@@ -64,17 +65,21 @@ void dpa_gsi_look(struct dpa_hw *hw)
 	uint32_t died = dpa_board_gsi_died(hw->board);
 	bool asked = atomic_load_explicit(&hw->gsi_look, memory_order_relaxed) &&
 		     atomic_exchange_explicit(&hw->gsi_look, 0, memory_order_acq_rel);
+	bool orphans, more = died != hw->gsi_seen;
 	struct dpa_board_gsi g;
 
-	if (dpa_likely(died == hw->gsi_seen && !asked))
+	if (dpa_likely(!more && !asked))
 		return;
 	hw->gsi_seen = died;
-	if (!dpa_board_cmid_orphans(hw->board))
+	if (more)
+		atomic_store_explicit(&hw->gsi_died, 1, memory_order_release);
+	orphans = dpa_board_cmid_orphans(hw->board);
+	if (orphans)
+		atomic_store_explicit(&hw->gsi_orphans, 1, memory_order_release);
+	if ((orphans || more) && call_ready(hw))
 		return;
-	atomic_store_explicit(&hw->gsi_orphans, 1, memory_order_release);
-	if (call_ready(hw))
-		return;
-	if (!dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one takes them over */
+	if (orphans &&
+	    !dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one takes them over */
 		dpa_gsi_need();
 }
 

@@ -43,7 +43,7 @@ typedef void dpa_gsi_fn(void *arg);
 
 /*
  * Opens QP1 for this process. The device calls `ready` when a MAD has arrived, and when a process
- * died whose ids can be taken over. The driver then calls recv and orphan until both return false.
+ * died that had QP1 open. The driver then calls died, and recv and orphan until both return false.
  * EBUSY: it is open already. EIO: in a forked child. ENOMEM, EMFILE, or the errno of dpa_hw_open().
  */
 int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct dpa_hw_gsi **gsi);
@@ -132,6 +132,12 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id);
  * instead. False: there are no more. One caller at a time.
  */
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id);
+
+/*
+ * True once after processes of the adapter instance died that had QP1 open: what they had not
+ * received is lost. The device calls `ready` then. One caller at a time.
+ */
+bool dpa_hw_gsi_died(struct dpa_hw_gsi *gsi);
 
 /* Why a connection was refused, for tools: dpactl doctor. */
 enum dpa_gsi_why {

@@ -214,6 +214,9 @@ void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config);
  */
 int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
 
+/* The request of cm that has no answer yet (REQ, SIDR_REQ): the peer may not have it. NULL: none. */
+const struct dpa_mad *dpa_cm_unanswered(const struct dpa_cm *cm);
+
 /* True if cm waits for the peer: GONE would end it. */
 bool dpa_cm_waits(const struct dpa_cm *cm);
 

@@ -55,6 +55,11 @@ void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 	}
 }
 
+const struct dpa_mad *dpa_cm_unanswered(const struct dpa_cm *cm)
+{
+	return cm_in(cm, IN(REQ_SENT) | IN(SIDR_REQ_SENT)) ? &cm->msg : NULL;
+}
+
 bool dpa_cm_waits(const struct dpa_cm *cm)
 {
 	return cm_in(cm, CM_WAITS_REP | CM_WAITS_RTU | IN(ESTABLISHED) | IN(DREQ_SENT) |

@@ -182,6 +182,7 @@ struct cma_conn {
 	struct cma_id *id; /* NULL: the id was destroyed */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
+	bool again;	       /* its request was sent again since a process died */
 	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
 	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
 	struct cma_conn *reach_next, **reach_prev;
@@ -370,6 +371,8 @@ uint32_t cma_random(void);
 struct cma_conn *cma_conn_new(struct cma_id *id);
 /* Run one step of c. It may free c. */
 int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
+/* Send each request again that a process of this host may have left unread when it died. */
+void cma_requests_again(void);
 /* Record that the connection was refused, for tools. */
 void cma_note(const struct cma_conn *c, enum dpa_gsi_why why, int reason);
 /* Separate the id from its connection, which ends by itself (timewait, repeated DREQ). */

@@ -122,6 +122,19 @@ static void send_mad(struct cma_conn *c, const struct dpa_mad *m)
 		(void)dpa_hw_gsi_send(cma.gsi, &c->addr, buf); /* what is lost is repeated */
 }
 
+void cma_requests_again(void)
+{
+	for (size_t i = 0; i < cma.heap_len; i++) {
+		struct cma_conn *c = cma.heap[i];
+		const struct dpa_mad *m = dpa_cm_unanswered(&c->cm);
+
+		if (!m || !cma_is_own(c->addr.dgid))
+			continue;
+		c->again = true;
+		send_mad(c, m);
+	}
+}
+
 static void carry_out(struct cma_conn *c, const struct dpa_cm_effects *out)
 {
 	if (out->record_changed)

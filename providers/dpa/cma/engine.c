@@ -147,6 +147,8 @@ static void receive_all(void)
 	while (dpa_hw_gsi_recv(cma.gsi, &from, mad))
 		if (!cma_receive(&from, mad, false))
 			keep_early(&from, mad);
+	if (dpa_hw_gsi_died(cma.gsi))
+		cma_requests_again();
 	while (dpa_hw_gsi_orphan(cma.gsi, &past))
 		cma_adopt(&past);
 }

@@ -229,6 +229,23 @@ static bool unread(const struct cma_conn *c)
 	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
 }
 
+/*
+ * A request of this process that came back behind the death of another process. It is not held for
+ * a listener: the first one may have been.
+ */
+static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+{
+	struct dpa_cm_entry *e = NULL;
+	const struct cma_conn *c;
+	struct dpa_mad answer;
+
+	if (!dpa_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer) ||
+	    dpa_cm_classify(&cma.index, &answer, from->sgid, &e) != DPA_CM_FOUND)
+		return false;
+	c = (const struct cma_conn *)e;
+	return c->again && c->cm.msg.tid == m->tid && cma_is_own(from->dgid);
+}
+
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
 	struct dpa_cm_input in = {.kind = DPA_CM_MAD};
@@ -243,6 +260,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 	case DPA_CM_NEW:
 		if (new_request(from, &m))
 			return true;
+		last = last || came_back(from, &m);
 		if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
 			refuse(from, &m, DPA_CM_REJ_SERVICE_ID);
 		return last;

@@ -94,6 +94,68 @@ Test(cma_wire, a_dreq_before_the_rtu)
 	expect(p.c, &ev, EV_DISCONNECTED);
 }
 
+/* --------------------------------- a server that dies and has read nothing */
+
+static int keep_requests(const uint8_t *mad)
+{
+	return mad[17] == DPA_CM_REQ || mad[17] == DPA_CM_SIDR_REQ ? 0 : 1;
+}
+
+/* The first request of each kind is as good as lost. */
+static void lose_requests(uint16_t ps, uint8_t type)
+{
+	network = keep_requests;
+	pair_listen(&p, ps, type);
+	p.active = pair_route(&p, ps, type, UID + 2);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	expect_none(p.s);
+	network = NULL;
+}
+
+static void server_died(void)
+{
+	atomic_store(&fake_gsi.died, true);
+	fake_gsi_wake();
+}
+
+/* No clock goes on here: the repetition would come seconds later. */
+Test(cma_wire, a_request_is_sent_again_when_a_process_died)
+{
+	struct event ev;
+
+	lose_requests(PS_TCP, QP_RC);
+	server_died();
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	cr_assert_eq(sent[DPA_CM_REQ], 2);
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	server_died();
+	expect_none(p.s);
+	cr_assert_eq(sent[DPA_CM_REQ], 2, "it has its answer");
+}
+
+Test(cma_wire, a_request_that_comes_back_is_not_held)
+{
+	struct event ev;
+
+	lose_requests(PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	server_died();
+	expect_of(p.c, &ev, EV_REJECTED, UID + 2, p.active);
+	cr_assert_eq(ev.status, 8);
+}
+
+Test(cma_wire, a_request_of_ud_that_comes_back)
+{
+	struct event ev;
+
+	lose_requests(PS_UDP, QP_UD);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	server_died();
+	expect_of(p.c, &ev, EV_UNREACHABLE, UID + 2, p.active);
+	cr_assert_eq(ev.status, 1);
+}
+
 /* -------------------------------------------------------- a random network */
 
 static unsigned int seed;

@@ -34,6 +34,7 @@ enum what {
 	ID_FREE,
 	ORPHAN,
 	ORPHAN_NOW,
+	DIED,
 	WANT_NEED,
 	NEEDED,
 	CHILD,
@@ -95,6 +96,16 @@ static bool take_orphan(struct gt_answer *a)
 	return true;
 }
 
+static bool take_died(void)
+{
+	uint64_t n;
+
+	while (!dpa_hw_gsi_died(gsi))
+		if (!wait_fd(ready_fd, &n))
+			return false;
+	return !dpa_hw_gsi_died(gsi);
+}
+
 static bool needed(uint32_t times)
 {
 	uint64_t n;
@@ -118,7 +129,7 @@ static bool all_fails(const struct call *c)
 		   !dpa_hw_gsi_pass_on(gsi, &c->addr, c->mad) &&
 		   dpa_hw_gsi_probe(gsi, &c->addr, 1) && !dpa_hw_gsi_refused(gsi, mad, &tid) &&
 		   dpa_hw_gsi_listen(gsi, &c->service, &n) && dpa_hw_gsi_id_new(gsi, &n) &&
-		   !dpa_hw_gsi_orphan(gsi, &id) &&
+		   !dpa_hw_gsi_orphan(gsi, &id) && !dpa_hw_gsi_died(gsi) &&
 		   dpa_hw_gsi_open(ctx, signal_fd, &ready_fd, &again) &&
 		   dpa_hw_route(ctx, c->addr.sgid, c->addr.dgid, &r);
 
@@ -187,6 +198,9 @@ static void answer(const struct call *c, struct gt_answer *a)
 		break;
 	case ORPHAN_NOW:
 		a->rc = dpa_hw_gsi_orphan(gsi, &a->id);
+		break;
+	case DIED:
+		a->rc = take_died();
 		break;
 	case WANT_NEED:
 		dpa_hw_gsi_on_need(signal_fd, &need_fd);
@@ -453,6 +467,11 @@ bool gt_orphan_now(struct gt_proc *p, struct dpa_gsi_id *id)
 
 	*id = a.id;
 	return a.rc;
+}
+
+bool gt_died(struct gt_proc *p)
+{
+	return ask(p, &(struct call){.what = DIED}).rc;
 }
 
 void gt_want_need(struct gt_proc *p)

@@ -55,6 +55,8 @@ void gt_id_free(struct gt_proc *p, uint32_t id);
 bool gt_orphan(struct gt_proc *p, struct dpa_gsi_id *id);
 /* Does not wait. */
 bool gt_orphan_now(struct gt_proc *p, struct dpa_gsi_id *id);
+/* Waits until the device reports that processes died, 10 s at most. False: it does not, or twice. */
+bool gt_died(struct gt_proc *p);
 /* Waits until `need` was called as often, 10 s at most; before: gt_want_need(). */
 void gt_want_need(struct gt_proc *p);
 bool gt_needed(struct gt_proc *p, uint32_t times);

@@ -306,6 +306,18 @@ Test(gsi_near, orphans_once_each)
 	stop(p + 1, 3);
 }
 
+/* It had received nothing, and so has no ids. */
+Test(gsi_near, each_process_learns_that_one_died)
+{
+	struct gt_proc p[3];
+
+	start(p, 3);
+	gt_kill(&p[0]);
+	cr_assert(gt_died(&p[1]));
+	cr_assert(gt_died(&p[2]));
+	stop(p + 1, 2);
+}
+
 /* It is the heir's own: messages for it come there. */
 Test(gsi_near, an_orphan_goes_on)
 {

@@ -102,6 +102,11 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 	return 0;
 }
 
+bool dpa_hw_gsi_died(struct dpa_hw_gsi *gsi)
+{
+	return atomic_exchange(&fake_gsi.died, false);
+}
+
 bool fake_gsi_pending(void)
 {
 	bool pending;

@@ -29,6 +29,7 @@ struct fake_gsi {
 	/* the last refusal that was recorded, and how many were */
 	struct dpa_gsi_refusal noted;
 	atomic_int notes;
+	atomic_bool died;	 /* another process did; taken by dpa_hw_gsi_died() */
 	_Atomic uint32_t unread; /* a QP whose completions are not all polled; 0: none */
 };
 extern struct fake_gsi fake_gsi;
