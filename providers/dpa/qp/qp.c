@@ -152,8 +152,7 @@ static int qp_check(const struct qp_request *req)
 	case IBV_QPT_RAW_PACKET:
 		break;
 	case IBV_QPT_XRC_SEND: /* receives nothing */
-		if (!a->send_cq || a->send_cq->context != req->pd->context || a->srq ||
-		    a->cap.max_recv_wr)
+		if (!a->send_cq || a->send_cq->context != req->pd->context || a->srq)
 			return EINVAL;
 		return 0;
 	default:

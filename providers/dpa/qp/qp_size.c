@@ -77,7 +77,7 @@ int dpa_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *ca
 
 	memset(size, 0, sizeof(*size));
 	ret = size_sq(type, cap, size);
-	if (ret || has_srq)
+	if (ret || has_srq || type == IBV_QPT_XRC_SEND)
 		return ret;
 	return size_rq(cap, size);
 }

@@ -565,6 +565,23 @@ Test(control, xrc_attributes_of_the_other_end_are_dropped)
 	cr_expect_eq(ibv_destroy_qp(ini), 0);
 }
 
+/* librdmacm's rdma_create_ep() passes the capabilities of an RC QP on. libmlx4 reports 0, too. */
+Test(control, an_xrc_initiator_has_no_receive_queue)
+{
+	struct ibv_qp_init_attr i = {.qp_type = IBV_QPT_XRC_SEND,
+				     .send_cq = a.cq,
+				     .recv_cq = a.cq,
+				     .cap = {1, UINT32_MAX, 1, UINT32_MAX, 0}};
+	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
+	struct ibv_qp *qp = ibv_create_qp(a.pd, &i);
+
+	cr_assert(qp, "%s", strerror(errno));
+	cr_expect_eq(i.cap.max_recv_wr, 0);
+	cr_expect_eq(i.cap.max_recv_sge, 0);
+	cr_expect_neq(ibv_post_recv(qp, &wr, &bad), 0);
+	cr_expect_eq(ibv_destroy_qp(qp), 0);
+}
+
 /* ------------------------------------------------------ flags that are not known */
 
 static int create_flags(uint32_t flags)
