@@ -234,6 +234,8 @@ int cma_set_option(struct cma_channel *ch, uint32_t num, uint32_t level, uint32_
 
 	cma_lock();
 	err = cma_find(ch, num, &id);
+	if (!err && len && !val)
+		err = EFAULT;
 	if (!err && level == RDMA_OPTION_ID && id->side == CMA_SIDE_BOTH)
 		err = cma_kernel_option(id, level, name, val, len);
 	if (!err && level == RDMA_OPTION_ID)

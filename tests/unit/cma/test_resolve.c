@@ -335,6 +335,10 @@ Test(cma_resolve, options_and_what_they_refuse)
 	cr_expect_eq(set_option(fd, tgt, 0, ACK_TIMEOUT, &one, 1), EINVAL, "it sends no request");
 	cr_expect_eq(set_option(fd, ini, 0, ACK_TIMEOUT, &one, 1), 0);
 	cr_expect_eq(set_option(fd, NOBODY, 9, 9, &one, 4), ENOENT);
+	cr_expect_eq(set_option(fd, NOBODY, 0, TOS, NULL, 1), ENOENT);
+	cr_expect_eq(set_option(fd, id, 0, REUSEADDR, NULL, 4), EFAULT);
+	cr_expect_eq(set_option(fd, id, 1, 1, NULL, 72), EFAULT);
+	cr_expect_eq(set_option(fd, id, 0, TOS, NULL, 0), EINVAL);
 	/* bound: AFONLY may change, listening: not */
 	cr_assert_eq(bind_id(fd, id, "::1", 0), 0);
 	cr_expect_eq(set_option(fd, id, 0, AFONLY, &one, 4), 0);
