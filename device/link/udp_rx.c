@@ -26,6 +26,8 @@
 #endif
 
 #define DATAGRAMS 8		/* of one call */
+#define ACK_LEN	  20		/* BTH, AETH, ICRC */
+#define DQPN_AT	  5		/* in a BTH, 3 bytes */
 #define ACK_BYTES (256u * 1024) /* behind so many, what is owed is sent */
 
 /* Packets of one message of one QP, in order, all but the last with the same payload. */
@@ -159,16 +161,42 @@ static void goes_on(void *arg, const struct dpa_frame *f)
 	(void)f;
 }
 
-static void one_packet(struct batch *b, struct dpa_frame *f)
+static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
-	struct run *r = &b->run;
-	struct dpa_roce_pkt *pkt = &r->pkt[r->n];
 	bool good = dpa_frame_check(b->hw, f, pkt);
 
 	if (dpa_unlikely(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)))
 		dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
 	b->packets++;
-	if (!good)
+	return good;
+}
+
+/* Another process's or another adapter instance's. */
+static void pass_on(struct batch *b, struct dpa_frame *f, uint32_t dqpn)
+{
+	if (!dpa_frame_forward(b->hw, f, dqpn))
+		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
+}
+
+/* A run that is not delivered yet is left as it is. */
+static void ack_ahead(struct batch *b, struct dpa_frame *f)
+{
+	struct dpa_roce_pkt pkt;
+
+	if (!is_good(b, f, &pkt))
+		return;
+	if (dpa_likely(dpa_qpn_is_ours(b->hw, pkt.dqpn)))
+		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, &pkt);
+	else
+		pass_on(b, f, pkt.dqpn);
+}
+
+static void one_packet(struct batch *b, struct dpa_frame *f)
+{
+	struct run *r = &b->run;
+	struct dpa_roce_pkt *pkt = &r->pkt[r->n];
+
+	if (!is_good(b, f, pkt))
 		return;
 	if (dpa_unlikely(f->group || pkt->dqpn == DPA_QPN_MCAST)) {
 		deliver_run(b); /* as below */
@@ -178,8 +206,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 	if (dpa_unlikely(pkt->dqpn == DPA_MAD_QPN) && !b->hw->ops->mad(b->hw, f, pkt, true))
 		return;
 	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt->dqpn))) {
-		if (!dpa_frame_forward(b->hw, f, pkt->dqpn))
-			dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
+		pass_on(b, f, pkt->dqpn);
 		return;
 	}
 	if (!follows(r, pkt) || f->other_id != r->f.other_id) {
@@ -258,12 +285,46 @@ static bool same_path(const struct dpa_roce_net *x, const struct dpa_roce_net *y
 	       x->tclass == y->tclass && x->hop == y->hop;
 }
 
+static bool is_request(uint8_t opcode)
+{
+	uint16_t p = dpa_op_props(opcode);
+
+	return (opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC && !(p & DPA_OPP_RESP) &&
+	       (p & (DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ | DPA_OPP_ATOMIC));
+}
+
+/*
+ * Packets of one QP that the kernel joined, the last of which is an ACK behind requests. The peer
+ * sends both at once, the ACK last because the kernel joins no longer packet behind a shorter one.
+ * It is taken first: a program that answers a message has its CQE, and an adapter's ACK is on its
+ * way before that. Programs depend on it: the CQE of a send comes before that of its answer.
+ */
+static bool ack_is_last(const uint8_t *p, uint32_t n, uint32_t seg)
+{
+	const uint32_t last = (n - 1) / seg * seg;
+
+	if (dpa_likely(!last || n - last != ACK_LEN || p[last] != DPA_BTH_ACK))
+		return false;
+	for (uint32_t at = 0; at < last; at += seg)
+		if (!is_request(p[at]) || memcmp(p + at + DQPN_AT, p + last + DQPN_AT, 3) != 0)
+			return false;
+	return true;
+}
+
 /* The message goes on behind the run, most likely in the next datagram. */
 static bool goes_on_behind(const struct run *r)
 {
 	uint16_t p = r->n ? dpa_op_props(r->pkt[r->n - 1].opcode) : DPA_OPP_END;
 
 	return !(p & DPA_OPP_END) && (p & (DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ));
+}
+
+static void segment(struct dpa_frame *f, uint8_t *p, uint32_t n, uint32_t i)
+{
+	f->p = p;
+	f->n = n;
+	f->net.ip_id = (uint16_t)i; /* a guess */
+	f->net.df = true;
 }
 
 /*
@@ -293,15 +354,20 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	f.group = dpa_gid_is_mcast(f.net.dst);
 	if (b->run.n && !same_path(&b->run.f.net, &f.net))
 		deliver_run(b);
+	*segments = 0;
+	if (!n)
+		return true;
 	if (!seg || seg > (uint32_t)n)
 		seg = (uint32_t)n;
-	*segments = 0;
+	*segments = ((uint32_t)n + seg - 1) / seg;
 	b->bytes += (uint32_t)n;
-	for (uint32_t at = 0; at < (uint32_t)n; at += seg, ++*segments) {
-		f.p = buf + at;
-		f.n = (uint32_t)n - at < seg ? (uint32_t)n - at : seg;
-		f.net.ip_id = (uint16_t)*segments; /* a guess */
-		f.net.df = true;
+	if (ack_is_last(buf, (uint32_t)n, seg)) {
+		n -= ACK_LEN;
+		segment(&f, buf + n, ACK_LEN, *segments - 1);
+		ack_ahead(b, &f);
+	}
+	for (uint32_t at = 0, i = 0; at < (uint32_t)n; at += seg, i++) {
+		segment(&f, buf + at, (uint32_t)n - at < seg ? (uint32_t)n - at : seg, i);
 		if (dpa_unlikely(f.p[0] == 0xff) && dpa_udp_probe(b->hw, f.p, f.n))
 			continue; /* our own board's */
 		one_packet(b, &f);

@@ -467,6 +467,12 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	return lost;
 }
 
+bool dpa_wire_joins(const struct dpa_tx *tx)
+{
+	return !dpa_remote_of(tx->peer)->no_gso &&
+	       !atomic_load_explicit(&tx->peer->hw->inspect, memory_order_relaxed);
+}
+
 void dpa_wire_cork(struct dpa_tx *tx)
 {
 	struct dpa_hw *hw = tx->peer->hw;

@@ -170,6 +170,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn);
  * Only copies may wait: nothing that points into an application's memory (DPA_PKT_PULL).
  */
 void dpa_wire_cork(struct dpa_tx *tx);
+/* Does a packet go in one datagram with a longer one before it? Not where each is looked at. */
+bool dpa_wire_joins(const struct dpa_tx *tx);
 /* Sends what waits for company. No lock may be held. */
 void dpa_corks_send(struct dpa_hw *hw);
 

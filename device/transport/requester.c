@@ -624,13 +624,27 @@ static void set_manner(const struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t p
 	const struct dpa_req *r = &qp->req;
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->send_idx);
 
-	/* who asks for completions waits for ACKs, and so does its peer */
-	tx->together = c->flags & DPA_WQE_SIGNALED;
+	/* a program that asks for completions waits for ACKs, and so does its peer */
+	tx->together = c->flags & DPA_WQE_SIGNALED || dpa_owes_ack(qp);
 	/* nothing before it, nothing behind it: somebody waits for this one */
 	tx->piece = r->una_idx == r->send_idx && !r->send_off && pi - r->send_idx == c->nbb &&
 				    c->length <= LONE_MAX
 			    ? DPA_WIRE_PIECE
 			    : 0;
+}
+
+/*
+ * An ACK that is owed goes ahead of what the program sends now: that may be the answer to the
+ * message, and the peer's program gets the CQE of its message first. Behind a single packet it is in
+ * the same datagram, from which the receiver takes it first (udp_rx.c); it must not be longer.
+ */
+static void ack_ahead(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
+{
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
+	bool single = pi - qp->req.send_idx == c->nbb && c->length && c->length <= qp->mtu;
+
+	if (dpa_owes_ack(qp) && !(single && dpa_wire_joins(tx)))
+		dpa_responder_join(qp);
 }
 
 /* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
@@ -662,8 +676,10 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	dpa_spin_lock(&tx->lock);
 	r->pulled = false;
-	if (tx->peer->wire)
+	if (tx->peer->wire) {
 		set_manner(qp, tx, pi);
+		ack_ahead(qp, tx, pi);
+	}
 	const bool quick = dpa_quick_qp(qp);
 
 	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {

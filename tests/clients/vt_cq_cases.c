@@ -515,7 +515,50 @@ static void in_use(struct vt *t)
 	vt_close(t);
 }
 
+/* One message, or a WRITE and a message in one list; only the last one is signalled. */
+static void answer(struct vt *t, uint32_t len, bool write)
+{
+	struct ibv_sge sge[2];
+	struct ibv_send_wr w = vt_wr(t, IBV_WR_RDMA_WRITE, &sge[0], 0, 0, len);
+	struct ibv_send_wr s = vt_wr(t, IBV_WR_SEND, &sge[1], 0, 0, len);
+
+	w.send_flags = 0;
+	w.next = &s;
+	s.wr_id = 1;
+	s.send_flags = IBV_SEND_SIGNALED;
+	CHECK_EQ(vt_post(t->qp, write ? &w : &s), 0);
+}
+
+/*
+ * A program answers a message when it has come, and the adapter has sent the ACK by then. So the
+ * CQE of the message is there before that of its answer. The login of iSER depends on it (tgt).
+ */
+static void answers_come_last(struct vt *t)
+{
+	static const uint32_t lens[] = {0, 8, 1000, 1024, 5000, 65536, 70000};
+	const uint32_t most = 70000;
+
+	vt_setup(t, &(struct vt_opt){.len = 2 * most});
+	CHECK_EQ(vt_recv(t, most, most, 2), 0);
+	vt_sync(t);
+	for (uint32_t k = 0; k < 2 * sizeof(lens) / sizeof(lens[0]); k++)
+		for (int i = 0; i < 50; i++) {
+			if (t->side == 0) {
+				answer(t, lens[k / 2], k & 1);
+				vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			}
+			vt_wc_is(t, 2, IBV_WC_SUCCESS);
+			CHECK_EQ(vt_recv(t, most, most, 2), 0);
+			if (t->side == 1) {
+				answer(t, lens[k / 2], k & 1);
+				vt_wc_is(t, 1, IBV_WC_SUCCESS);
+			}
+		}
+	vt_close(t);
+}
+
 static const struct vt_case cases[] = {
+	{"answers_come_last", answers_come_last, VT_BOTH, 0},
 	{"events", events, VT_BOTH, 0},
 	{"solicited", solicited, VT_BOTH, 0},
 	{"one_event", one_event, VT_BOTH, 0},

@@ -147,6 +147,12 @@ __attribute__((weak)) uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, u
 	abort();
 }
 
+__attribute__((weak)) bool dpa_wire_joins(const struct dpa_tx *tx)
+{
+	(void)tx;
+	return true;
+}
+
 __attribute__((weak)) void dpa_wire_cork(struct dpa_tx *tx)
 {
 	abort();

@@ -24,11 +24,12 @@
 
 enum { MTU = 1024, QPN = 5, SINGLE = 8, CE = 3 };
 
-struct head {
-	uint8_t opcode;
-	uint32_t dqpn, psn;
+struct head { /* opcode and QPN as in a BTH */
+	uint8_t opcode, rsvd[4], dqpn[3];
+	uint32_t psn;
 };
 #define FRAME (sizeof(struct head) + MTU)
+#define ACK   20
 
 static struct dpa_hw *hw;
 static struct dpa_wire wire;
@@ -36,6 +37,8 @@ static struct dpa_hw_qp *qps[2]; /* QPN, QPN + 1 */
 static int to, from[2];
 static uint32_t calls, sizes[64], singles, marked;
 static bool told_soon;
+static uint8_t order[8]; /* opcodes as they were delivered */
+static uint32_t num_order;
 
 /* ------------------------------------------------------- what is around it */
 
@@ -53,14 +56,20 @@ bool dpa_frame_check(struct dpa_hw *h, struct dpa_frame *f, struct dpa_roce_pkt 
 	struct head x;
 
 	(void)h;
-	cr_assert_eq(f->n, FRAME);
 	memcpy(&x, f->p, sizeof(x));
+	cr_assert_eq(f->n, x.opcode == DPA_BTH_ACK ? ACK : FRAME);
 	*pkt = (struct dpa_roce_pkt){.opcode = x.opcode,
-				     .dqpn = x.dqpn,
+				     .dqpn = x.dqpn[2],
 				     .psn = x.psn,
 				     .payload = f->p + sizeof(x),
-				     .len = MTU};
+				     .len = f->n == FRAME ? MTU : 0};
 	return true;
+}
+
+static void note_order(uint8_t opcode)
+{
+	if (num_order < 8)
+		order[num_order++] = opcode;
 }
 
 static void expect_bytes(const uint8_t *p, uint32_t psn)
@@ -75,6 +84,9 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *h, struct dpa_hw_qp *cur, struc
 	(void)h;
 	(void)peer;
 	(void)f;
+	note_order(pkt->opcode);
+	if (!pkt->len)
+		return cur;
 	expect_bytes(pkt->payload, pkt->psn);
 	qps[pkt->dqpn - QPN]->resp.epsn = pkt->psn + 1;
 	singles++;
@@ -87,6 +99,7 @@ static void receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dp
 	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
 
 	(void)peer;
+	note_order(s->opcode);
 	cr_assert(s->flags & DPA_PKT_IOV);
 	cr_assert_eq(s->len, v->n * MTU);
 	cr_assert_eq(s->psn, qp->resp.epsn);
@@ -260,10 +273,19 @@ static void teardown(void)
 
 TestSuite(udp_receive, .init = setup, .fini = teardown);
 
-/* n packets of a WRITE in one datagram, from its PSN on; the last of them ends the message. */
-static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first, bool last)
+/* What one packet has in it. */
+static void put_packet(uint8_t *b, uint8_t opcode, uint32_t qpn, uint32_t psn)
 {
-	uint8_t *b = malloc(n * FRAME);
+	struct head x = {.dqpn = {0, 0, (uint8_t)qpn}, .psn = psn, .opcode = opcode};
+
+	memcpy(b, &x, sizeof(x));
+	for (uint32_t k = 0; opcode != DPA_BTH_ACK && k < MTU; k++)
+		b[sizeof(x) + k] = (uint8_t)(psn * 31 + k);
+}
+
+/* Packets that the kernel gives to the receiver as one. */
+static void send_joined(int fd, uint8_t *b, size_t n)
+{
 	uint16_t seg = FRAME;
 	union {
 		struct cmsghdr h;
@@ -271,25 +293,50 @@ static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first,
 	} c = {.h = {.cmsg_len = CMSG_LEN(sizeof(seg)),
 		     .cmsg_level = IPPROTO_UDP,
 		     .cmsg_type = UDP_SEGMENT}};
-	struct iovec iov = {.iov_base = b, .iov_len = n * FRAME};
+	struct iovec iov = {.iov_base = b, .iov_len = n};
 	struct msghdr m = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &c, .msg_controllen = sizeof(c)};
 
-	cr_assert_not_null(b);
 	memcpy(CMSG_DATA(&c.h), &seg, sizeof(seg));
+	cr_assert_eq(sendmsg(fd, &m, 0), (ssize_t)n);
+}
+
+/* n packets of a WRITE in one datagram, from its PSN on; the last of them ends the message. */
+static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first, bool last)
+{
+	uint8_t *b = malloc(n * FRAME);
+
+	cr_assert_not_null(b);
 	for (uint32_t i = 0; i < n; i++) {
-		struct head x = {.dqpn = qpn, .psn = psn + i, .opcode = DPA_BTH_WRITE_MIDDLE};
+		uint8_t opcode = DPA_BTH_WRITE_MIDDLE;
 
 		if (first && !i)
-			x.opcode = DPA_BTH_WRITE_FIRST;
+			opcode = DPA_BTH_WRITE_FIRST;
 		if (last && i == n - 1)
-			x.opcode = DPA_BTH_WRITE_LAST;
-		memcpy(b + i * FRAME, &x, sizeof(x));
-		for (uint32_t k = 0; k < MTU; k++)
-			b[i * FRAME + sizeof(x) + k] = (uint8_t)(x.psn * 31 + k);
+			opcode = DPA_BTH_WRITE_LAST;
+		put_packet(b + i * FRAME, opcode, qpn, psn + i);
 	}
-	cr_assert_eq(sendmsg(fd, &m, 0), (ssize_t)(n * FRAME));
+	send_joined(fd, b, n * FRAME);
 	free(b);
+}
+
+/* One packet and an ACK behind it. */
+static void with_ack(uint8_t opcode, uint32_t psn, uint32_t ack_qpn)
+{
+	uint8_t b[FRAME + ACK] = {0};
+
+	put_packet(b, opcode, QPN, psn);
+	put_packet(b + FRAME, DPA_BTH_ACK, ack_qpn, 77);
+	send_joined(from[0], b, sizeof(b));
+}
+
+static void expect_order(const char *what, uint32_t n, const uint8_t *of)
+{
+	num_order = 0;
+	dpa_udp_rx(hw);
+	cr_assert_eq(num_order, n, "%s: %u", what, num_order);
+	for (uint32_t i = 0; i < n; i++)
+		cr_expect_eq(order[i], of[i], "%s: 0x%x", what, order[i]);
 }
 
 static void expect_calls(const char *what, uint32_t n, const uint32_t *of)
@@ -394,4 +441,23 @@ Test(udp_receive, one_message_at_a_time)
 	qps[0]->resp.ack_late = true;
 	expect_calls("one, and the last one's sender waits still", 1, (uint32_t[]){4});
 	cr_expect(told_soon);
+}
+
+/*
+ * The peer acknowledged a message and then sent its answer; the ACK is behind in the datagram since
+ * it is shorter. A program must see its send completed before the answer is there.
+ */
+Test(udp_receive, an_ack_behind_requests_is_taken_first)
+{
+	with_ack(DPA_BTH_SEND_ONLY, 0, QPN);
+	expect_order("an answer", 2, (uint8_t[]){DPA_BTH_ACK, DPA_BTH_SEND_ONLY});
+	datagram(from[0], QPN, 1, 3, true, false);
+	with_ack(DPA_BTH_WRITE_LAST, 4, QPN);
+	expect_order("the last part of one", 2, (uint8_t[]){DPA_BTH_ACK, DPA_BTH_WRITE_ONLY});
+	cr_expect_eq(sizes[0], 4, "which is one run for all that");
+	with_ack(DPA_BTH_READ_RESP_ONLY, 5, QPN);
+	expect_order("a response is before it", 2,
+		     (uint8_t[]){DPA_BTH_READ_RESP_ONLY, DPA_BTH_ACK});
+	with_ack(DPA_BTH_SEND_ONLY, 5, QPN + 1);
+	expect_order("another QP's", 2, (uint8_t[]){DPA_BTH_SEND_ONLY, DPA_BTH_ACK});
 }
