@@ -273,7 +273,7 @@ static void teardown(void)
 
 TestSuite(udp_receive, .init = setup, .fini = teardown);
 
-/* What one packet has in it. */
+/* Put one packet at b: a header, and a payload that tells its PSN. */
 static void put_packet(uint8_t *b, uint8_t opcode, uint32_t qpn, uint32_t psn)
 {
 	struct head x = {.dqpn = {0, 0, (uint8_t)qpn}, .psn = psn, .opcode = opcode};
