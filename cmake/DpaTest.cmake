@@ -3,6 +3,10 @@
 #   One Criterion executable, one ctest entry. It gets the private include folders of the device.
 #   RUN: what to run it by, e.g. bin/dpa-run.
 #   A test that hangs is ended after 120 s (300 s in sanitizer builds): a limit, not a measurement.
+#
+# dpa_test_objects(NAME SOURCE... [LIBS lib...] [INCLUDES dir...])
+#   Sources that several tests share, compiled once: $<TARGET_OBJECTS:NAME> is among the tests' SOURCEs. Of
+#   the libraries it gets what their headers need.
 find_package(PkgConfig REQUIRED)
 
 # Criterion starts itself anew for each test, which neither a thread sanitizer nor an emulator of
@@ -12,13 +16,28 @@ if(DPA_SANITIZE OR CMAKE_CROSSCOMPILING)
   target_include_directories(dpa_criterion PUBLIC ${CMAKE_SOURCE_DIR}/tests/tsan)
   target_link_libraries(dpa_criterion PUBLIC Threads::Threads m)
   if(DPA_SANITIZE MATCHES "address")
-    target_sources(dpa_criterion INTERFACE ${CMAKE_SOURCE_DIR}/tests/asan/fork.c)
+    add_library(dpa_asan_fork OBJECT ${CMAKE_SOURCE_DIR}/tests/asan/fork.c)
+    target_sources(dpa_criterion INTERFACE $<TARGET_OBJECTS:dpa_asan_fork>)
   endif()
 else()
   pkg_check_modules(CRITERION REQUIRED IMPORTED_TARGET criterion)
   add_library(dpa_criterion INTERFACE)
   target_link_libraries(dpa_criterion INTERFACE PkgConfig::CRITERION Threads::Threads)
 endif()
+
+set(DPA_TEST_OPTIONS -O0 -g1 -U_FORTIFY_SOURCE)
+
+function(dpa_test_objects name)
+  cmake_parse_arguments(T "" "" "LIBS;INCLUDES" ${ARGN})
+  add_library(${name} OBJECT ${T_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/device ${CMAKE_SOURCE_DIR} ${T_INCLUDES})
+  foreach(lib ${T_LIBS} dpa_criterion)
+    foreach(what INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS)
+      set_property(TARGET ${name} APPEND PROPERTY ${what} $<TARGET_PROPERTY:${lib},INTERFACE_${what}>)
+    endforeach()
+  endforeach()
+  target_compile_options(${name} PRIVATE ${DPA_TEST_OPTIONS})
+endfunction()
 
 function(dpa_unit_test name)
   cmake_parse_arguments(T "" "" "LIBS;INCLUDES;RUN" ${ARGN})
@@ -28,7 +47,7 @@ function(dpa_unit_test name)
                                              ${T_INCLUDES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
   # half of what there is to compile, each run once: what is tested is optimised, in its library
-  target_compile_options(${name} PRIVATE -O0 -g1 -U_FORTIFY_SOURCE)
+  target_compile_options(${name} PRIVATE ${DPA_TEST_OPTIONS})
   if(CMAKE_CROSSCOMPILING AND (T_RUN OR NOT CMAKE_CROSSCOMPILING_EMULATOR))
     return() # what runs it starts programs of the other processor
   endif()
