@@ -2,6 +2,7 @@
 # dpa_unit_test(NAME SOURCE... [LIBS lib...] [INCLUDES dir...] [RUN command...])
 #   One Criterion executable, one ctest entry. It gets the private include folders of the device.
 #   RUN: what to run it by, e.g. bin/dpa-run.
+#   If it is named in tests/tsan/threads it has the label `threads`. Targets: unit_tests, threaded_tests.
 #   A test that hangs is ended after 120 s (300 s in sanitizer builds): a limit, not a measurement.
 #
 # dpa_test_objects(NAME SOURCE... [LIBS lib...] [INCLUDES dir...])
@@ -17,6 +18,7 @@ if(DPA_SANITIZE OR CMAKE_CROSSCOMPILING)
   target_link_libraries(dpa_criterion PUBLIC Threads::Threads m)
   if(DPA_SANITIZE MATCHES "address")
     add_library(dpa_asan_fork OBJECT ${CMAKE_SOURCE_DIR}/tests/asan/fork.c)
+    add_library(dpa_asan_thread OBJECT ${CMAKE_SOURCE_DIR}/tests/asan/thread.c)
     target_sources(dpa_criterion INTERFACE $<TARGET_OBJECTS:dpa_asan_fork>)
   endif()
 else()
@@ -24,6 +26,20 @@ else()
   add_library(dpa_criterion INTERFACE)
   target_link_libraries(dpa_criterion INTERFACE PkgConfig::CRITERION Threads::Threads)
 endif()
+
+# What sanitizer builds compile: the unit tests and the programs that they start.
+foreach(all unit_tests threaded_tests)
+  if(NOT TARGET ${all})
+    add_custom_target(${all})
+    foreach(t dpa-run dpactl dpa-preload dpadv)
+      if(TARGET ${t})
+        add_dependencies(${all} ${t})
+      endif()
+    endforeach()
+  endif()
+endforeach()
+file(STRINGS ${CMAKE_SOURCE_DIR}/tests/tsan/threads DPA_THREADED REGEX "^test_")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tsan/threads)
 
 set(DPA_TEST_OPTIONS -O0 -g1 -U_FORTIFY_SOURCE)
 
@@ -48,6 +64,16 @@ function(dpa_unit_test name)
   target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
   # half of what there is to compile, each run once: what is tested is optimised, in its library
   target_compile_options(${name} PRIVATE ${DPA_TEST_OPTIONS})
+  add_dependencies(unit_tests ${name})
+  set(threaded FALSE)
+  if(name IN_LIST DPA_THREADED)
+    set(threaded TRUE)
+    add_dependencies(threaded_tests ${name})
+  elseif(DPA_SANITIZE MATCHES "address" AND NOT T_RUN)
+    # one that starts a thread fails there, and says where to list it
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:dpa_asan_thread>)
+    target_link_options(${name} PRIVATE -Wl,--wrap=pthread_create)
+  endif()
   if(CMAKE_CROSSCOMPILING AND (T_RUN OR NOT CMAKE_CROSSCOMPILING_EMULATOR))
     return() # what runs it starts programs of the other processor
   endif()
@@ -56,12 +82,14 @@ function(dpa_unit_test name)
   if(DPA_SANITIZE OR CMAKE_CROSSCOMPILING) # several times slower; may have commas: no generator expression
     set(limit 300)
   endif()
-  set(env "TSAN_OPTIONS=halt_on_error=0"
-          "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
+  set(env "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
           "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
   if(T_RUN) # dpa-run preloads a library of its own
     list(APPEND env "ASAN_OPTIONS=verify_asan_link_order=0")
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit} SKIP_RETURN_CODE 77
                                           ENVIRONMENT "${env}")
+  if(threaded)
+    set_tests_properties(${name} PROPERTIES LABELS threads)
+  endif()
 endfunction()
