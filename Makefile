@@ -3,8 +3,8 @@
 BUILD := build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all help deps demo check packages test-packages test-rpms test test-unit test-integration test-matrix test-bytes test-clients \
-	test-pyverbs test-interop fuzz bench asan ubsan tsan clang format format-check clean
+.PHONY: all help deps demo check packages test-packages test-rpms test test-all test-unit test-integration test-matrix test-bytes test-clients \
+	test-pyverbs test-interop test-models fuzz bench asan ubsan tsan threads clang format format-check clean
 
 all: deps ## build (the default)
 	@scripts/build $(BUILD) -j$(JOBS)
@@ -20,9 +20,13 @@ demo: ## install what is missing, build, and show dpa0 at work
 	@scripts/build $(BUILD) -j$(JOBS)
 	@scripts/demo $(BUILD)
 
-test: ## all but the long tests: unit, integration (quick), pyverbs, sanitizers, fuzz for two minutes
+test: ## all but the long tests: unit, integration (quick), pyverbs, ASan and UBSan, TSan of what has threads, fuzz
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS)
+
+test-all: ## the long tests, too, for hours: clang, TSan of all, models, fuzz, bytes, clients, matrix, packages, interop (root)
+	@scripts/install-deps --test --clients --interop --packages
+	@scripts/test --build $(BUILD) -j$(JOBS) --all
 
 check: ## a minute: what changed since origin/main, its unit tests, a smoke test
 	@scripts/install-deps --test
@@ -34,7 +38,7 @@ test-unit: ## unit tests only
 
 test-integration: ## real programs between two processes, the quick subset
 	@scripts/install-deps --test
-	@scripts/test --build $(BUILD) -j$(JOBS) build integration
+	@scripts/test --build $(BUILD) -j$(JOBS) build integration hosts
 
 test-matrix: ## every combination that perftest accepts (long)
 	@scripts/install-deps --test
@@ -58,7 +62,11 @@ test-interop: ## against a kernel's Soft-RoCE in a virtual machine (fetches a ke
 	@scripts/build $(BUILD) -j$(JOBS)
 	@tests/integration/interop/run --build $(BUILD)
 
-fuzz: ## the fuzz targets for ten minutes (CI: two)
+test-models: ## the models, with spin
+	@scripts/install-deps --test
+	@scripts/test --build $(BUILD) -j$(JOBS) model
+
+fuzz: ## the fuzz targets for ten minutes (`make test`: two)
 	@scripts/install-deps --test
 	@tests/fuzz/run --build $(BUILD)/fuzzing --seconds 600
 
@@ -67,11 +75,11 @@ bench: ## ratios against UCX and the machine's own limits
 	@scripts/build $(BUILD) -j$(JOBS)
 	@bench/run $(BUILD)
 
-asan ubsan tsan: ## unit tests under AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer
+asan ubsan tsan threads: ## unit tests under AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer (threads: those that start any)
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) $@
 
-clang: ## compile everything with clang -Werror
+clang: ## compile everything with clang -Werror (`make test`: its warnings of each file)
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) clang
 
