@@ -5,12 +5,24 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "place.h"
 #include "preload.h"
 
 _Static_assert(sizeof(off_t) == 8, "the 64 variants are aliases");
+
+/* The error of opening an entry of ours for writing. It may be missing, or a folder. */
+static int refusal(const char *at, int flags)
+{
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, AT_FDCWD, at, &st, 0))
+		return errno == ENOENT && flags & O_CREAT ? EACCES : errno;
+	return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+}
 
 static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -25,9 +37,9 @@ static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode
 	case PL_MERGE:
 		return real(AT_FDCWD, p.at, flags, mode);
 	case PL_FILE:
-		err = pl_check_flags(flags);
-		if (!err)
+		if (!pl_check_flags(flags))
 			return real(AT_FDCWD, p.at, flags);
+		err = refusal(p.at, flags);
 		break;
 	case PL_NODE:
 		if (!(flags & O_DIRECTORY))
@@ -134,7 +146,7 @@ static PL_OUT_OF_LINE FILE *fopen_ours(const char *path, const char *mode)
 	default:
 		break;
 	}
-	fd = open_ours(AT_FDCWD, path, mode_flags(mode), 0);
+	fd = open_ours(AT_FDCWD, path, mode_flags(mode) | (mode[0] == 'r' ? 0 : O_CREAT), 0);
 	if (fd < 0)
 		return NULL;
 	f = fdopen(fd, mode);

@@ -149,15 +149,30 @@ Test(preload, packages_can_be_upgraded)
 Test(preload, nothing_can_be_written)
 {
 	static const int flags[] = {O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC, O_WRONLY | O_CREAT};
-	static const char *const files[] = {IBDEV "/node_desc", IBDEV "/node_guid",
-					    IBDEV "/ports/1/new"};
+	static const struct {
+		const char *path;
+		int err, creating;
+	} files[] = {
+		{IBDEV "/node_desc", EACCES, EACCES},	{IBDEV "/node_guid", EACCES, EACCES},
+		{IBDEV "/ports/1/new", ENOENT, EACCES}, {IBDEV "/node_desc/new", ENOTDIR, ENOTDIR},
+		{IBDEV "/ports/1", EISDIR, EISDIR},
+	};
 
 	for (size_t i = 0; i < 4; i++)
-		for (size_t k = 0; k < 3; k++) {
+		for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
+			int err = flags[i] & O_CREAT ? files[k].creating : files[k].err;
+
 			errno = 0;
-			cr_expect_eq(open(files[k], flags[i], 0600), -1);
-			cr_expect_eq(errno, EACCES, "%s %#x", files[k], flags[i]);
+			cr_expect_eq(open(files[k].path, flags[i], 0600), -1);
+			cr_expect_eq(errno, err, "%s %#x: %d", files[k].path, flags[i], errno);
 		}
+	cr_expect_eq(open("/dev/infiniband/dpa_new", O_RDWR),
+		     -1); /* a host's folder has none, too */
+	cr_expect_eq(errno, ENOENT);
+	cr_expect_null(fopen(IBDEV "/ports/1/new", "r+"));
+	cr_expect_eq(errno, ENOENT);
+	cr_expect_null(fopen(IBDEV "/ports/1/new", "w"));
+	cr_expect_eq(errno, EACCES);
 	cr_expect_null(fopen(IBDEV "/node_desc", "w"));
 	cr_expect_null(fopen(IBDEV "/node_desc", "r+"));
 	cr_expect_eq(access(IBDEV "/node_desc", W_OK), -1);
