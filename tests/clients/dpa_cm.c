@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_cm - connects two processes by rdma_cm and ends one of them by SIGKILL at a step, again and
- * again: the other one must learn of it and end, and the port must be free at once.
+ * dpa_cm - connects two processes by rdma_cm and ends one of them at a step, again and again: the
+ * other one must learn of it and end, and the port must be free at once.
  *
- *   dpa_cm ADDRESS ROUNDS SEED
+ *   dpa_cm ADDRESS ROUNDS SEED [kill|int|exit|_exit|exec|any]
  *
+ * It ends by SIGKILL (the default), SIGINT, exit(), _exit(), or execve() of a program that goes on.
  * Exit status 0: each round ended as it must; 1: one did not, and standard error says which.
  * It starts itself anew for each side, so that no process has anything from an earlier round.
  */
@@ -31,13 +32,31 @@ static const char *const client_steps[] = {"address", "route", "connect", "respo
 					   "disconnecting"};
 #define NUM_STEPS 5
 
-static const char *die_at = "";
+static const char *const ways[] = {"kill", "int", "exit", "_exit", "exec"};
+#define NUM_WAYS 5
+
+static const char *die_at = "", *die_by = "";
 static volatile sig_atomic_t stopped;
+
+/* A client that ends there may take its request along: then its server has nothing to wait for. */
+static bool is_early(const char *name)
+{
+	return !strcmp(name, "address") || !strcmp(name, "route") || !strcmp(name, "connect");
+}
 
 static void step(const char *name)
 {
-	if (!strcmp(name, die_at))
-		kill(getpid(), SIGKILL);
+	if (strcmp(name, die_at) != 0)
+		return;
+	if (!strcmp(die_by, "exec")) /* the peer ends first where it has something to wait for */
+		execlp("sleep", "sleep", is_early(name) ? "0.1" : "1000", (char *)NULL);
+	if (!strcmp(die_by, "exit"))
+		exit(0);
+	if (!strcmp(die_by, "_exit"))
+		_exit(0);
+	if (!strcmp(die_by, "int"))
+		kill(getpid(), SIGINT);
+	kill(getpid(), SIGKILL);
 }
 
 static int fail(const char *what)
@@ -231,7 +250,7 @@ static int client(struct sockaddr *addr, bool leave)
 /* ------------------------------------------------------------------- rounds */
 
 struct round {
-	const char *address, *port, *server_dies, *client_dies;
+	const char *address, *port, *server_dies, *client_dies, *by;
 	bool leave; /* the client disconnects */
 };
 
@@ -244,7 +263,7 @@ static pid_t start(const struct round *r, const char *role, const char *dies, in
 	if (out >= 0)
 		dup2(out, STDOUT_FILENO);
 	execl("/proc/self/exe", "dpa_cm", role, r->address, r->port, dies,
-	      r->leave ? "leave" : "stay", (char *)NULL);
+	      r->leave ? "leave" : "stay", r->by, (char *)NULL);
 	_exit(127);
 }
 
@@ -273,18 +292,30 @@ static int end_of(pid_t pid)
 	return status;
 }
 
-static bool ended_well(int status, const char *dies)
+static bool ended_well(int status, const char *dies, const char *by)
 {
 	if (status >= 0 && WIFSIGNALED(status))
-		return *dies && WTERMSIG(status) == SIGKILL;
+		return *dies && WTERMSIG(status) == (strcmp(by, "int") ? SIGKILL : SIGINT);
 	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Its request may be lost with it: then the server would wait for ever. */
-static bool may_be_unheard(const struct round *r)
+/* A process behind execve() goes on: it is ended once its peer has ended. */
+static void end_both(const struct round *r, pid_t s, pid_t c, int *server, int *client)
 {
-	return !strcmp(r->client_dies, "address") || !strcmp(r->client_dies, "route") ||
-	       !strcmp(r->client_dies, "connect");
+	const bool exec = !strcmp(r->by, "exec"), early = is_early(r->client_dies);
+
+	if (exec && *r->client_dies && !early) {
+		*server = end_of(s);
+		kill(c, SIGKILL);
+		*client = end_of(c);
+		return;
+	}
+	*client = end_of(c);
+	if (early)
+		kill(s, SIGTERM);
+	else if (exec && *r->server_dies)
+		kill(s, SIGKILL);
+	*server = end_of(s);
 }
 
 static int run_round(const struct round *r)
@@ -295,7 +326,7 @@ static int run_round(const struct round *r)
 
 	if (pipe(out))
 		return fail("pipe");
-	s = start(r, may_be_unheard(r) ? "poller" : "server", r->server_dies, out[1]);
+	s = start(r, is_early(r->client_dies) ? "poller" : "server", r->server_dies, out[1]);
 	close(out[1]);
 	if (read(out[0], &ready, 1) != 1) {
 		close(out[0]);
@@ -304,19 +335,18 @@ static int run_round(const struct round *r)
 	}
 	close(out[0]);
 	c = start(r, "client", r->client_dies, -1);
-	client_status = end_of(c);
-	if (may_be_unheard(r))
-		kill(s, SIGTERM);
-	server_status = end_of(s);
-	if (ended_well(server_status, r->server_dies) && ended_well(client_status, r->client_dies))
+	end_both(r, s, c, &server_status, &client_status);
+	if (ended_well(server_status, r->server_dies, r->by) &&
+	    ended_well(client_status, r->client_dies, r->by))
 		return 0;
-	fprintf(stderr, "dpa_cm: server dies at '%s': status %x; client at '%s'%s: status %x\n",
-		r->server_dies, (unsigned)server_status, r->client_dies,
+	fprintf(stderr,
+		"dpa_cm: by %s: server dies at '%s': status %x; client at '%s'%s: status %x\n",
+		r->by, r->server_dies, (unsigned)server_status, r->client_dies,
 		r->leave ? " (it disconnects)" : "", (unsigned)client_status);
 	return 1;
 }
 
-static int run_rounds(const char *address, int rounds, unsigned seed)
+static int run_rounds(const char *address, int rounds, unsigned seed, const char *by)
 {
 	char port[8]; /* several can run at once */
 	int bad = 0;
@@ -334,6 +364,7 @@ static int run_rounds(const char *address, int rounds, unsigned seed)
 		r.leave = !strcmp(r.server_dies, "disconnected") ||
 			  !strcmp(r.client_dies, "disconnecting") ||
 			  (!*r.server_dies && !*r.client_dies);
+		r.by = strcmp(by, "any") ? by : ways[(unsigned)rand_r(&seed) % NUM_WAYS];
 		bad += run_round(&r);
 	}
 	printf("%d rounds, %d bad\n", rounds, bad);
@@ -344,14 +375,17 @@ int main(int argc, char **argv)
 {
 	struct addrinfo *ai;
 
-	if (argc == 6 && !getaddrinfo(argv[2], argv[3], NULL, &ai)) {
+	if (argc == 7 && !getaddrinfo(argv[2], argv[3], NULL, &ai)) {
 		die_at = argv[4];
+		die_by = argv[6];
 		return !strcmp(argv[1], "client") ? client(ai->ai_addr, !strcmp(argv[5], "leave"))
 						  : server(ai->ai_addr, !strcmp(argv[1], "poller"));
 	}
-	if (argc != 4) {
-		fprintf(stderr, "usage: dpa_cm ADDRESS ROUNDS SEED\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr,
+			"usage: dpa_cm ADDRESS ROUNDS SEED [kill|int|exit|_exit|exec|any]\n");
 		return 2;
 	}
-	return run_rounds(argv[1], atoi(argv[2]), (unsigned)strtoul(argv[3], NULL, 0));
+	return run_rounds(argv[1], atoi(argv[2]), (unsigned)strtoul(argv[3], NULL, 0),
+			  argc == 5 ? argv[4] : "kill");
 }
