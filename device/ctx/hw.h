@@ -18,6 +18,7 @@
 #include "knobs.h"
 #include "ctx/stage.h"
 #include "port/port.h"
+#include "util/backoff.h"
 #include "util/clock.h"
 #include "util/lock.h"
 
@@ -140,12 +141,11 @@ struct dpa_hw {
 	_Atomic uint32_t npending;
 	_Atomic uint64_t next_timer; /* ns; earliest timer of the pending QPs, 0: look now */
 	/*
-	 * While what is pending cannot go on, pollers still try each time, but sleepers rest until
-	 * this time (ns), longer and longer: a stopped peer that keeps a ring full costs nobody a
-	 * core.
+	 * While no pending QP can go on, pollers still try each time, but a sleeper does not before
+	 * retry_at (ns), which backs off: a stopped peer that keeps a ring full costs no core.
 	 */
-	_Atomic uint64_t pend_rest;
-	_Atomic uint32_t pend_vain;
+	_Atomic uint64_t retry_at;
+	struct dpa_backoff retry;
 	_Atomic uint32_t app_polled; /* set to dpa_here() by polling threads, cleared by the parked
 					EU */
 	/*
@@ -175,15 +175,20 @@ struct dpa_hw {
 	dpa_spin_t wait_role;			  /* one waiter at a time is woken by peers */
 	_Atomic uint32_t role_beside, role_asked; /* eu/wait.c */
 	_Atomic uint32_t service_asleep, waiter;
-	_Atomic uint32_t doubts;       /* a peer's life is in doubt: 1 still, 2 newly */
-	uint64_t doubt_wait, doubt_at; /* service thread: ns between looks, time of the last */
-	uint32_t looks;		       /* service thread: times that watch() looked */
-	bool listen_off;	       /* no descriptors to accept with: the listener rests */
-	uint64_t last_tick;	       /* service thread: see watchdog in service.c */
-	_Atomic uint32_t distrust; /* sleeps during which a polling application is not relied on */
-	/* the service thread's own: how many the last time, 0: never, or long ago; and looks since
-	 * that found the application polling */
-	uint32_t distrust_last, trusted;
+	_Atomic uint32_t suspects;   /* peers whose liveness is to be checked: 1 still, 2 newly */
+	struct dpa_backoff liveness; /* service thread: of these checks, */
+	uint64_t liveness_at;	     /* and the time (ns) of the next */
+	uint32_t looks;		     /* service thread: times that watch() looked */
+	bool listen_off;	     /* no descriptors to accept with: the listener rests */
+	uint64_t last_tick;	     /* service thread: see watchdog in service.c */
+	/*
+	 * Adaptive polling (eu/sched.c). Sleeps during which the application's polling is ignored:
+	 * written by the service thread, read by pollers (relaxed). The service thread's own: the
+	 * back-off of that number, and looks since then that found the application polling.
+	 */
+	_Atomic uint32_t ignore_polls;
+	struct dpa_backoff ignore;
+	uint32_t confirmed;
 
 	struct dpa_eu *eus;
 	uint32_t neus;

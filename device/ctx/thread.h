@@ -29,15 +29,15 @@ struct dpa_thread {
 		uint32_t n;
 		uint32_t serial; /* of the opening that they belong to */
 	} posting;
-	struct dpa_run *run; /* what it collects for a CQ; NULL: nothing */
-	bool polls;	     /* has driven progress: what its QPs have to say may come to it */
-	bool stands_in;	     /* for others: what it drains is not its own */
-	bool in_window;	     /* what the QP says whose lock it holds */
-	uint32_t vain;
-	uint32_t wire_quiet;  /* looks at the socket in vain */
-	uint32_t quiet;	      /* polls in vain since it asked who else polls here, */
-	uint32_t patience;    /* so many until it asks again, */
-	uint32_t unshared;    /* and answers in a row: nobody */
+	struct dpa_run *run;  /* what it collects for a CQ; NULL: nothing */
+	bool polls;	      /* has driven progress: what its QPs have to say may come to it */
+	bool stands_in;	      /* for others: what it drains is not its own */
+	bool in_window;	      /* what the QP says whose lock it holds */
+	uint32_t wire_quiet;  /* looks at the socket in a row that found nothing */
+	uint32_t idle_polls;  /* polls in a row that found nothing, */
+	uint32_t since_yield; /* and those since it asked which thread else polls here; */
+	uint32_t yield_after; /* so many until it asks again: of the back-off `yield` */
+	struct dpa_backoff yield;
 	uint32_t hazard;      /* which it had last, */
 	uint32_t stage;	      /* and which piece of the stage */
 	uint32_t tid, tid_of; /* gettid(), asked in the opening of this serial: a child's is new */

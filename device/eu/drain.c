@@ -16,9 +16,10 @@
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-#define AHEAD	 2    /* slots of a lane whose QPs are fetched while one is worked on */
+#define AHEAD	 2 /* slots of a lane whose QPs are fetched while one is worked on */
+#define KEEP_MIN 8 /* batches for another thread's QPs until that thread gets the ring */
+#define KEEP_MAX 8192
 #define SOON	 4096 /* who takes a longer one has time to tell of those before it */
-#define PATIENCE 8    /* batches for another thread's QPs that one drains */
 
 /* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
  */
@@ -241,12 +242,11 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 		after = 0;
 	} else if (!home || home == me) {
 		rx->strays = 0;
-		if (before == me || !rx->patience)
-			rx->patience = PATIENCE;
-	} else if (++rx->strays >= rx->patience) {
+		if (before == me)
+			dpa_backoff_reset(&rx->keep);
+	} else if (++rx->strays >= dpa_backoff_next(&rx->keep, KEEP_MIN)) {
 		rx->strays = 0;
-		if (rx->patience < 1024 * PATIENCE)
-			rx->patience = (uint16_t)(rx->patience ? 2 * rx->patience : PATIENCE);
+		dpa_backoff_step(&rx->keep, KEEP_MIN, KEEP_MAX);
 		after = home;
 	}
 	if (before != after)

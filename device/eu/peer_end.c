@@ -22,12 +22,12 @@ static void blank(void *map)
 
 /*
  * Takes the packets that the peer published before the call: before it died, or before it ended a
- * connection. A ring holds DPA_LANE_SLOTS of them. A packet that must wait gets `patience` (ns) in
- * all; then the rest of its ring is left.
+ * connection. A ring holds DPA_LANE_SLOTS of them. A packet that must wait gets `timeout` ns in all;
+ * then the rest of its ring is left.
  */
-static void drain_last(struct dpa_peer *p, uint64_t patience)
+static void drain_last(struct dpa_peer *p, uint64_t timeout)
 {
-	uint64_t until = patience ? dpa_now_ns() + patience : 0;
+	uint64_t until = timeout ? dpa_now_ns() + timeout : 0;
 	uint32_t n = 0;
 
 	if (!atomic_load_explicit(&p->rx_up, memory_order_acquire))
@@ -111,27 +111,27 @@ bool dpa_peers_check(struct dpa_hw *hw)
 	struct dpa_peer *p;
 	bool left = false;
 
-	atomic_store_explicit(&hw->doubts, 0, memory_order_relaxed);
+	atomic_store_explicit(&hw->suspects, 0, memory_order_relaxed);
 	dpa_spin_lock(&hw->peer_lock);
 	p = hw->all_peers;
 	dpa_spin_unlock(&hw->peer_lock);
 	for (; p; p = p->next) {
-		if (!atomic_load_explicit(&p->doubtful, memory_order_relaxed) ||
+		if (!atomic_load_explicit(&p->suspect, memory_order_relaxed) ||
 		    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
 			continue;
 		if (!dpa_board_alive(hw->board, p->slot, p->gen))
 			dpa_peer_died(hw, p);
 		else if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
 			 (p->sock >= 0 || p->sock2 >= 0))
-			atomic_store_explicit(&p->doubtful, 0, memory_order_relaxed);
+			atomic_store_explicit(&p->suspect, 0, memory_order_relaxed);
 		else
 			left = true;
 	}
 	if (left) { /* alive without a connection: nothing else will tell of its end */
 		uint32_t none = 0;
 
-		atomic_compare_exchange_strong_explicit(&hw->doubts, &none, 1, memory_order_relaxed,
-							memory_order_relaxed);
+		atomic_compare_exchange_strong_explicit(&hw->suspects, &none, 1,
+							memory_order_relaxed, memory_order_relaxed);
 	}
 	return left;
 }

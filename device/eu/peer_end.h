@@ -15,7 +15,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
  * Waits for a thread that drains a lane. No lock may be held.
  */
 void dpa_peers_drain(struct dpa_hw *hw);
-/* Asks the board about the doubtful; true if some still are. Service thread. */
+/* Check the liveness of suspect peers on the board. True: some stay suspect. Service thread. */
 bool dpa_peers_check(struct dpa_hw *hw);
 
 #endif

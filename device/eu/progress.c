@@ -35,9 +35,11 @@
 
 #define OVERDUE_NS 100000u /* a timer that nobody has seen to */
 
+#define RETRY_MIN_NS 128u /* of QPs that cannot go on */
+#define RETRY_MAX_NS 2097152u
+
 #define WATCH	   8  /* looks at a lane in the place of a pause */
-#define HASTE	   10 /* of what is usual is waited where others poll on this processor, */
-#define SELDOM	   10 /* and so many times that where nobody does */
+#define YIELD	   10 /* a yield comes after `spin` polls divided to multiplied by this */
 #define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
 
 static int look_at_summary(struct dpa_hw *hw)
@@ -91,20 +93,16 @@ static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
 	return qp;
 }
 
-static void pend_rest(struct dpa_hw *hw, int n)
+/* After a run that moved n packets. */
+static void retry_later(struct dpa_hw *hw, int n)
 {
-	uint32_t vain = atomic_load_explicit(&hw->pend_vain, memory_order_relaxed);
+	uint64_t at = 0;
 
-	if (n) {
-		atomic_store_explicit(&hw->pend_vain, 0, memory_order_relaxed);
-		atomic_store_explicit(&hw->pend_rest, 0, memory_order_relaxed);
-		return;
-	}
-	if (vain < 14)
-		atomic_store_explicit(&hw->pend_vain, vain + 1, memory_order_relaxed);
-	/* 128 ns doubling to 2 ms */
-	atomic_store_explicit(&hw->pend_rest, dpa_now_ns() + (128ull << vain),
-			      memory_order_relaxed);
+	if (n)
+		dpa_backoff_reset(&hw->retry);
+	else
+		at = dpa_now_ns() + dpa_backoff_step(&hw->retry, RETRY_MIN_NS, RETRY_MAX_NS);
+	atomic_store_explicit(&hw->retry_at, at, memory_order_relaxed);
 }
 
 /* Runs each QP that was pending when we came, once; who still cannot go on pends itself again. */
@@ -131,7 +129,7 @@ static int run_pending(struct dpa_hw *hw)
 		}
 		dpa_qp_leave(qp);
 	}
-	pend_rest(hw, n);
+	retry_later(hw, n);
 	return n;
 }
 
@@ -143,7 +141,7 @@ static uint64_t next_due(struct dpa_hw *hw)
 	if (atomic_load_explicit(&hw->npending, memory_order_acquire)) {
 		next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
 		if (!next)
-			next = atomic_load_explicit(&hw->pend_rest, memory_order_relaxed);
+			next = atomic_load_explicit(&hw->retry_at, memory_order_relaxed);
 	}
 	next = due < next ? due : next;
 	due = atomic_load_explicit(&hw->mod_due, memory_order_acquire);
@@ -305,20 +303,22 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 }
 
 /*
- * Where several poll on one processor each lets the others run soon. Where nobody else does a yield
- * is for whom we know nothing of, and costs a slice: it comes seldom. A peer that we wait for by
- * the wire may be of another board of this machine.
+ * Yield early if another thread of the adapter polls on this processor. Else the yield would only
+ * help unrelated threads and costs a time slice: it backs off. With a socket it backs off less: a
+ * peer on the wire may be of another adapter instance of this machine.
  */
-static void rest_of_poll(struct dpa_hw *hw)
+static void yield_in_poll(struct dpa_hw *hw)
 {
+	const uint32_t min = (dpa_spin_pauses + YIELD - 1) / YIELD;
+	const bool wire = dpa_udp_fd(hw->udp) >= 0, shared = dpa_shares_cpu(hw);
+	const uint32_t max = wire ? dpa_spin_pauses : dpa_spin_pauses * YIELD;
 	struct dpa_thread *me = &dpa_me;
-	bool shared = dpa_shares_cpu(hw);
 
-	me->quiet = 0;
-	me->patience =
-		shared && dpa_spin_pauses > HASTE ? dpa_spin_pauses / HASTE : dpa_spin_pauses;
-	me->unshared = shared ? 0 : me->unshared + 1;
-	if (shared || me->unshared % SELDOM == 0 || dpa_udp_fd(hw->udp) >= 0)
+	if (shared)
+		dpa_backoff_reset(&me->yield);
+	me->since_yield = 0;
+	me->yield_after = dpa_backoff_step(&me->yield, min, max);
+	if (shared || wire || me->yield_after == max)
 		sched_yield();
 }
 
@@ -334,7 +334,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	me->polls = true;
 	dpa_app_is_at_it(hw);
 	if (dpa_likely(n)) {
-		me->vain = me->quiet = 0;
+		me->idle_polls = me->since_yield = 0;
 		/* whom we owe a kick may not be asked again by this thread */
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
@@ -344,13 +344,13 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 			dpa_acks_settle(hw);
 		return n;
 	}
-	me->vain++;
-	/* polling in earnest: the parked EU need not be woken for what we will find ourselves */
-	if (me->vain == 128 && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
-	    !atomic_load_explicit(&hw->distrust, memory_order_relaxed))
+	/* a thread that polls on: peers need not wake the progress thread for what it will find */
+	if (++me->idle_polls == 128 &&
+	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
+	    !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
 		dpa_wake_self(hw);
-	if (++me->quiet >= me->patience)
-		rest_of_poll(hw);
+	if (++me->since_yield >= me->yield_after)
+		yield_in_poll(hw);
 	return 0;
 }
 

@@ -36,22 +36,25 @@
 #include "eu/peer_end.h"
 #include "util/fork.h"
 
-#define WATCH_MS       1
-#define TICK_NS	       500000000ull
-#define FIRST_SLEEP_NS 1000000ull
-#define BESIDE_NS      50000ull
-#define LOOKS	       32
-/* Sleeps, or LOOKS looks that found something: at first, and each time twice as many up to; and the
- * looks behind which the next time is the first. */
-#define DISTRUST_MIN   16
-#define DISTRUST_MAX   256
-#define TRUSTED	       64
+#define WATCH_MS	1
+#define TICK_NS		500000000ull
+#define FIRST_SLEEP_NS	1000000ull
+#define BESIDE_NS	50000ull
+#define LOOKS		32
+/* Sleeps, or LOOKS looks that found something, during which the application's polling is ignored;
+ * and looks that found it polling, after which that begins at the minimum again. */
+#define IGNORE_MIN	16
+#define IGNORE_MAX	256
+#define CONFIRMED	64
+/* Between checks of suspect peers. */
+#define LIVENESS_MIN_NS 10000000u
+#define LIVENESS_MAX_NS 1000000000u
 /* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
  * to as much; at lanes so often, which is two yields and some microseconds. */
-#define WIRE_NS	       25000ull
-#define PACKET_NS      500ull
-#define STREAM_NS      300000ull
-#define SPINS	       400
+#define WIRE_NS		25000ull
+#define PACKET_NS	500ull
+#define STREAM_NS	300000ull
+#define SPINS		400
 
 /* Each context of the state of its own function's port, if it is another than it knows. */
 static void tell_states(struct dpa_hw *hw)
@@ -185,17 +188,16 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 	return false;
 }
 
-/* New doubts at once; what stays doubtful ever more seldom, down to once a second. */
-static void check_doubts(struct dpa_hw *hw, uint64_t now)
+/* A new suspect at once; one that stays suspect with a back-off. */
+static void check_liveness(struct dpa_hw *hw, uint64_t now)
 {
-	uint32_t d = atomic_load_explicit(&hw->doubts, memory_order_acquire);
+	uint32_t s = atomic_load_explicit(&hw->suspects, memory_order_acquire);
 
-	if (!d || (d == 1 && now - hw->doubt_at < hw->doubt_wait))
+	if (!s || (s == 1 && now < hw->liveness_at))
 		return;
-	hw->doubt_at = now;
-	hw->doubt_wait = d == 2 ? 10000000ull : 2 * hw->doubt_wait;
-	if (hw->doubt_wait > 1000000000ull)
-		hw->doubt_wait = 1000000000ull;
+	if (s == 2)
+		dpa_backoff_reset(&hw->liveness);
+	hw->liveness_at = now + dpa_backoff_step(&hw->liveness, LIVENESS_MIN_NS, LIVENESS_MAX_NS);
 	dpa_peers_check(hw);
 }
 
@@ -309,7 +311,7 @@ static void tick(struct dpa_hw *hw)
 
 	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
 		dpa_sock_listen_again(hw);
-	check_doubts(hw, now);
+	check_liveness(hw, now);
 	dpa_branches_tick(hw, false);
 	dpa_gsi_look(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->udp->soon, memory_order_acquire)))
@@ -327,19 +329,22 @@ static void tick(struct dpa_hw *hw)
 		waiting = look_at_qps(hw);
 }
 
-/* How long nobody needs to look: at most a tick while there are QPs, less while something is
- * doubtful. */
+/* How long nobody needs to look: at most a tick while there are QPs, less while a
+ * peer is suspect. */
 static uint64_t sleep_limit(struct dpa_hw *hw)
 {
 	bool ticks =
 		atomic_load_explicit(&hw->nslab, memory_order_relaxed) || dpa_gsi_wants_ticks(hw);
-	uint64_t ns = ticks ? TICK_NS : UINT64_MAX;
+	uint64_t ns = ticks ? TICK_NS : UINT64_MAX, now;
 
 	if (hw->listen_off)
 		ns = 20000000ull;
-	if (atomic_load_explicit(&hw->doubts, memory_order_acquire) && hw->doubt_wait < ns)
-		ns = hw->doubt_wait ? hw->doubt_wait : 1000000ull;
-	return ns;
+	if (!atomic_load_explicit(&hw->suspects, memory_order_acquire))
+		return ns;
+	now = dpa_now_ns();
+	if (now >= hw->liveness_at)
+		return 0;
+	return hw->liveness_at - now < ns ? hw->liveness_at - now : ns;
 }
 
 /*
@@ -367,16 +372,16 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 	return false;
 }
 
-/* Once may be because others had the processor; who waits elsewhere for what we bring does it
- * again.
+/*
+ * Packets lay unread although the application polls. Once may be because other threads had the
+ * processor; an application that waits elsewhere for what these packets bring does it again.
  */
-static void distrust(struct dpa_hw *hw)
+static void ignore_polls(struct dpa_hw *hw)
 {
-	uint32_t n = hw->distrust_last ? 2 * hw->distrust_last : DISTRUST_MIN;
-
-	hw->distrust_last = n < DISTRUST_MAX ? n : DISTRUST_MAX;
-	hw->trusted = 0;
-	atomic_store_explicit(&hw->distrust, hw->distrust_last, memory_order_relaxed);
+	hw->confirmed = 0;
+	atomic_store_explicit(&hw->ignore_polls,
+			      dpa_backoff_step(&hw->ignore, IGNORE_MIN, IGNORE_MAX),
+			      memory_order_relaxed);
 }
 
 /*
@@ -404,34 +409,34 @@ static bool watch(struct dpa_hw *hw)
 	/* to see it poll now we would have to leave its core to it once more, which costs it more
 	 */
 	if ((where == dpa_here() && !dpa_left_lying(hw)) || polls_within(hw, where, 50000)) {
-		if (++hw->trusted >= TRUSTED)
-			hw->distrust_last = 0;
+		if (++hw->confirmed >= CONFIRMED)
+			dpa_backoff_reset(&hw->ignore);
 		return true;
 	}
 	if (!dpa_left_lying(hw))
 		return false;
 	if (polls_within(hw, where, 500000))
 		return true;
-	distrust(hw);
+	ignore_polls(hw);
 	return false;
 }
 
 static bool app_polls(struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) &&
-	       !atomic_load_explicit(&hw->distrust, memory_order_relaxed);
+	       !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed);
 }
 
-static void trust_more(struct dpa_hw *hw)
+static void ignore_less(struct dpa_hw *hw)
 {
-	if (atomic_load_explicit(&hw->distrust, memory_order_relaxed))
-		atomic_fetch_sub_explicit(&hw->distrust, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&hw->ignore_polls, 1, memory_order_relaxed);
 }
 
 /* At work without end, in the place of a thread that polls on this core: it would do the same. */
 static bool gives_way(struct dpa_hw *hw)
 {
-	trust_more(hw);
+	ignore_less(hw);
 	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) == dpa_here() &&
 	       app_polls(hw);
 }
@@ -522,7 +527,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 			tick(hw);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
-	trust_more(hw);
+	ignore_less(hw);
 }
 
 static void *service_main(void *arg)

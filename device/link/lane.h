@@ -38,6 +38,7 @@
 #include <sys/uio.h>
 #include "ctx/copy.h"
 #include "ctx/hw.h"
+#include "util/backoff.h"
 #include "ctx/qp.h"
 #include "util/lock.h"
 #include "wire/opcode.h"
@@ -286,10 +287,11 @@ struct dpa_rx {
 	_Atomic uintptr_t owner;
 	_Atomic uint32_t drains;
 	_Atomic uint32_t hot; /* watched: no summary bit needed */
-	/* under lock: batches in a row for another thread's QPs, how many until it gets the lane */
-	uint16_t strays, patience;
+	/* under lock: batches in a row for another thread's QPs; so many until it gets the ring */
+	struct dpa_backoff keep;
+	uint16_t strays;
 	bool lone;	      /* under lock: the batch before was one packet */
-	_Atomic uint8_t idle; /* looked at in vain since: a hint */
+	_Atomic uint8_t idle; /* found empty since: a hint */
 	struct dpa_lane_stat stat;
 	dpa_spin_t job_lock;
 	uint32_t job;	      /* under job_lock: serial of the last job */

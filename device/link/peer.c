@@ -216,10 +216,10 @@ void dpa_peers_meet(struct dpa_hw *hw)
 	}
 }
 
-void dpa_peer_doubt(struct dpa_peer *p)
+void dpa_peer_suspect(struct dpa_peer *p)
 {
-	atomic_store_explicit(&p->doubtful, 1, memory_order_relaxed);
-	atomic_store_explicit(&p->hw->doubts, 2, memory_order_release);
+	atomic_store_explicit(&p->suspect, 1, memory_order_relaxed);
+	atomic_store_explicit(&p->hw->suspects, 2, memory_order_release);
 	dpa_wake_self(p->hw);
 }
 

@@ -35,7 +35,7 @@ struct dpa_peer {
 	int pidfd, wake_fd, wait_fd, tx_fd;
 	int sock, sock2; /* connections: ours, or the first; and one that crossed it */
 	_Atomic uint32_t
-		doubtful; /* a connection ended or failed: the service thread asks the board */
+		suspect; /* a connection ended or failed: the service thread asks the board */
 	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
 	/*
 	 * Tries to meet it for which there was no descriptor, here or there. Counted by whoever
@@ -72,7 +72,7 @@ int dpa_link_init(struct dpa_hw *hw);
 void dpa_link_fini(struct dpa_hw *hw);
 /* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
-void dpa_peer_doubt(struct dpa_peer *p);
+void dpa_peer_suspect(struct dpa_peer *p);
 void dpa_peer_forget_fds(struct dpa_peer *p);
 /* hot.c: under no lock. Watches a lane from now on; does so no more. */
 void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);

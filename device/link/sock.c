@@ -266,7 +266,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 	}
 	p->no_fds_there = no_fds_there(p); /* those before are no answer to this connection */
 	if (!dpa_board_alive(hw->board, p->slot, p->gen)) {
-		dpa_peer_doubt(p);
+		dpa_peer_suspect(p);
 		goto out;
 	}
 	fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -278,7 +278,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 	if (dpa_sys_connect(fd, (struct sockaddr *)&sa, len)) {
 		/* EAGAIN: its queue is full, we will be called again; else it may be gone */
 		if (errno != EAGAIN)
-			dpa_peer_doubt(p);
+			dpa_peer_suspect(p);
 		dpa_sys_close(fd);
 		goto out;
 	}
@@ -444,7 +444,7 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 	dpa_sys_close(*sock);
 	*sock = -1;
 	dpa_spin_unlock(&hw->peer_lock);
-	dpa_peer_doubt(p);
+	dpa_peer_suspect(p);
 }
 
 void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)

@@ -34,6 +34,9 @@
 /* Instructions for 64 KiB / 64 blocks would be 2,048; old kernels allow some 2,500 of memory. */
 #define MAX_INSNS 2300
 
+#define RETRY_MIN_MS 2000u
+#define RETRY_MAX_MS 3600000u
+
 /* 6 * 4 = 24 bytes, big-endian. The first byte is 0xff: the opcode of no packet. */
 struct probe {
 	uint32_t nonce[2]; /* what the program looks for */
@@ -234,8 +237,8 @@ void dpa_steer_leave(struct dpa_hw *hw)
 	ask(hw);
 }
 
-/* Packets still take the long way although nothing is said to have changed: all over again. */
-static void doubt(struct dpa_hw *hw)
+/* Packets still take the long way although no change was reported: steer anew, ever less often. */
+static void steer_retry(struct dpa_hw *hw)
 {
 	struct dpa_udp *u = hw->udp;
 	uint64_t n = atomic_load_explicit(&u->detours, memory_order_relaxed);
@@ -246,10 +249,9 @@ static void doubt(struct dpa_hw *hw)
 		return;
 	}
 	u->detours_seen = n;
-	if (++u->detour_ticks < 4 || now - u->doubt_at < u->doubt_wait)
+	if (++u->detour_ticks < 4 || now < u->retry_at)
 		return;
-	u->doubt_at = now;
-	u->doubt_wait = u->doubt_wait ? 2 * u->doubt_wait : 2000000000ull;
+	u->retry_at = now + dpa_backoff_step(&u->retry, RETRY_MIN_MS, RETRY_MAX_MS) * 1000000ull;
 	u->detour_ticks = 0;
 	dpa_board_steer_again(hw->board);
 	ask(hw);
@@ -270,7 +272,7 @@ void dpa_steer_tick(struct dpa_hw *hw)
 	}
 	if (dpa_board_steer_watch(hw->board) || dpa_board_steer_lost(hw->board))
 		ask(hw);
-	doubt(hw);
+	steer_retry(hw);
 	if (atomic_load_explicit(&s->want, memory_order_acquire) !=
 	    atomic_load_explicit(&s->built, memory_order_acquire))
 		rebuild(hw);

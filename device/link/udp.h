@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "board/board.h"
+#include "util/backoff.h"
 #include "util/lock.h"
 
 struct dpa_hw;
@@ -58,9 +59,10 @@ struct dpa_udp {
 	int more[DPA_GROUP_SOCKS];
 	uint32_t nmore;
 	/* steer.c */
-	_Atomic uint64_t detours; /* packets passed on to processes of this board */
-	_Atomic uint32_t soon;	  /* the parked EU shall not wait for its next tick */
-	uint64_t detours_seen, doubt_at, doubt_wait;
+	_Atomic uint64_t detours;	 /* packets passed on to processes of this board */
+	_Atomic uint32_t soon;		 /* the parked EU shall not wait for its next tick */
+	uint64_t detours_seen, retry_at; /* ns */
+	struct dpa_backoff retry;	 /* ms */
 	uint32_t detour_ticks, block_seen;
 	/* blocks of this process's QPNs that the program was made with; whoever makes it (relaxed)
 	 */

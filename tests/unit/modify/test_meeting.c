@@ -2,7 +2,7 @@
 /*
  * Two processes meet, and one of them ends in the middle. Its sockets close before its byte of the
  * board's lock goes: whoever asks the board at once is told that it lives, and is never told again.
- * So what ended is forgotten, and the peer is doubted until the board knows.
+ * So what ended is forgotten, and the peer is suspect until the board has an answer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct dpa_board board;
 static struct dpa_peer *peer;
 static struct dpa_board_proc self, other; /* the board's records of us and of the peer */
 static bool alive;
-static int doubts, ups, listener;
+static int suspicions, ups, listener;
 
 /* ------------------------------------------------- what sock.c stands on */
 
@@ -42,10 +42,10 @@ struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)
 	return slot == peer->slot ? &other : &self;
 }
 
-void dpa_peer_doubt(struct dpa_peer *p)
+void dpa_peer_suspect(struct dpa_peer *p)
 {
 	cr_assert_eq(p, peer);
-	doubts++;
+	suspicions++;
 }
 
 struct dpa_peer *dpa_peer_get(struct dpa_hw *h, uint32_t slot, uint32_t gen)
@@ -134,7 +134,7 @@ static void setup(void)
 	peer->tx_fd = memfd(DPA_LANES * sizeof(struct dpa_lane_shm));
 	cr_assert_eq(dpa_sock_init(hw), 0);
 	alive = true;
-	doubts = ups = 0;
+	suspicions = ups = 0;
 	listener = -1;
 }
 
@@ -172,16 +172,16 @@ static void connects(void)
 {
 	dpa_sock_connect(peer);
 	cr_assert_geq(peer->sock, 0);
-	cr_assert_eq(doubts, 0);
+	cr_assert_eq(suspicions, 0);
 	cr_assert_not(event_of_peer(), "nothing has happened yet");
 }
 
-/* Its end is noticed, doubted, and leaves nothing that would stop another try. */
+/* Its end is noticed, suspected, and leaves nothing that would stop another try. */
 static void noticed(void)
 {
 	cr_assert(event_of_peer(), "its end is an event");
 	cr_expect_eq(peer->sock, -1, "the connection is forgotten");
-	cr_expect_eq(doubts, 1, "the board is asked later");
+	cr_expect_eq(suspicions, 1, "the board is asked later");
 	cr_expect_eq(atomic_load(&peer->state), (uint32_t)DPA_PEER_CONNECTING);
 	cr_expect_not(event_of_peer(), "and no event comes any more");
 }
@@ -197,11 +197,11 @@ Test(meeting, killed_while_connecting)
 	/* who has work for it tries again until the board knows */
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);
-	cr_expect_eq(doubts, 2, "nobody listens there");
+	cr_expect_eq(suspicions, 2, "nobody listens there");
 	alive = false;
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);
-	cr_expect_eq(doubts, 3);
+	cr_expect_eq(suspicions, 3);
 }
 
 /* It accepted, and is killed before it answers. */
@@ -219,7 +219,7 @@ Test(meeting, killed_before_its_answer)
 	/* it lives after all (it closed its device and opened it again): we meet */
 	dpa_sock_connect(peer);
 	cr_expect_geq(peer->sock, 0);
-	cr_expect_eq(doubts, 1);
+	cr_expect_eq(suspicions, 1);
 }
 
 /* The board says that it is gone: nothing is tried, and what waits for it is told. */
@@ -229,7 +229,7 @@ Test(meeting, gone_before)
 	alive = false;
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);
-	cr_expect_eq(doubts, 1);
+	cr_expect_eq(suspicions, 1);
 }
 
 /* The layout of sock.c's struct hello, and the descriptors that come with it. */
@@ -296,7 +296,7 @@ static void answered(const struct hello_bytes *h, size_t len, const int *fds, in
 	cr_expect_eq(peer->rx_map != NULL, good, "%s", what);
 	if (!good)
 		cr_expect_eq(open_fds(), before - 1, "%s: our connection only is closed", what);
-	doubts = 0;
+	suspicions = 0;
 	close(fd);
 	close(listener);
 	listener = -1;

@@ -175,7 +175,7 @@ Test(replaced, who_waits_for_the_first_one_is_told)
 
 	cr_assert_not_null(first);
 	waits = qp_of(first, 0);
-	dpa_peer_doubt(first); /* nobody listens at its name any more */
+	dpa_peer_suspect(first); /* nobody listens at its name any more */
 	second = dpa_peer_get(hw, SLOT, 6);
 	cr_assert_neq(first, second);
 	other = qp_of(second, 1);
@@ -193,15 +193,15 @@ Test(replaced, who_waits_for_the_first_one_is_told)
 }
 
 /* Its lock byte goes later than its sockets: asked again. */
-Test(replaced, doubt_lasts_while_the_board_says_it_lives)
+Test(replaced, a_suspect_peer_stays_one_while_the_board_says_it_lives)
 {
 	struct dpa_peer *p = dpa_peer_get(hw, SLOT, 5);
 	struct dpa_hw_qp *qp = qp_of(p, 0);
 
-	dpa_peer_doubt(p);
+	dpa_peer_suspect(p);
 	living_gen = 5;
 	cr_expect(dpa_peers_check(hw));
-	cr_expect_eq(atomic_load(&hw->doubts), 1u);
+	cr_expect_eq(atomic_load(&hw->suspects), 1u);
 	cr_expect_null(told);
 	living_gen = 0;
 	cr_expect_not(dpa_peers_check(hw));
@@ -231,7 +231,7 @@ Test(replaced, a_packet_that_must_wait)
 
 	dpa_peers_drain(hw);
 	cr_expect_eq(drains, DPA_LANES);
-	dpa_peer_doubt(p);
+	dpa_peer_suspect(p);
 	living_gen = 0;
 	cr_expect_not(dpa_peers_check(hw));
 	cr_expect_eq(atomic_load(&p->state), (uint32_t)DPA_PEER_DEAD);
