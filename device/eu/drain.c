@@ -11,15 +11,14 @@
 #include "wire/opcode.h"
 #include "transport/writes.h"
 #include "eu/drain.h"
+#include "eu/sched.h"
 
 #define BATCH	    64
 #define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-#define AHEAD	 2 /* slots of a lane whose QPs are fetched while one is worked on */
-#define KEEP_MIN 8 /* batches for another thread's QPs until that thread gets the ring */
-#define KEEP_MAX 8192
-#define SOON	 4096 /* who takes a longer one has time to tell of those before it */
+#define AHEAD 2	   /* slots of a lane whose QPs are fetched while one is worked on */
+#define SOON  4096 /* who takes a longer one has time to tell of those before it */
 
 /* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
  */
@@ -244,9 +243,9 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 		rx->strays = 0;
 		if (before == me)
 			dpa_backoff_reset(&rx->keep);
-	} else if (++rx->strays >= dpa_backoff_next(&rx->keep, KEEP_MIN)) {
+	} else if (++rx->strays >= dpa_backoff_next(&rx->keep, DPA_KEEP_MIN)) {
 		rx->strays = 0;
-		dpa_backoff_step(&rx->keep, KEEP_MIN, KEEP_MAX);
+		dpa_backoff_step(&rx->keep, DPA_KEEP_MIN, DPA_KEEP_MAX);
 		after = home;
 	}
 	if (before != after)

@@ -27,11 +27,8 @@
 #include "transport/api.h"
 #include "eu/eu.h"
 #include "eu/progress.h"
-#include "eu/service.h"
+#include "eu/sched.h"
 #include "util/rest.h"
-
-#define EU_SAYS	 200  /* rounds in vain before it says again that it polls on its processor */
-#define EU_SPINS 2000 /* rounds in vain before sleeping */
 
 struct dpa_eu {
 	struct dpa_hw *hw;
@@ -178,6 +175,7 @@ static void *eu_main(void *arg)
 	struct dpa_eu *eu = arg;
 	uint32_t idle = 0;
 	char name[16];
+	int n;
 
 	snprintf(name, sizeof(name), "dpa-eu-%u", eu->number);
 	prctl(PR_SET_NAME, name);
@@ -185,17 +183,10 @@ static void *eu_main(void *arg)
 	dpa_own_begin();
 	while (!atomic_load_explicit(&eu->stop, memory_order_acquire)) {
 		dpa_own_rest();
-		if (round_of(eu) + dpa_progress_once(eu->hw)) {
-			idle = 0;
-			continue;
-		}
-		dpa_relax(&idle);
-		if (idle % EU_SAYS == 0)
-			dpa_shares_cpu(eu->hw); /* it polls here, too */
-		if (idle >= EU_SPINS) {
+		n = round_of(eu) + dpa_progress_once(eu->hw);
+		if (dpa_sched_eu(eu->hw, &idle, n) == DPA_SLEEP) {
 			dpa_settle_kicks(eu->hw);
 			eu_sleep(eu);
-			idle = 0;
 		}
 	}
 	dpa_own_end();

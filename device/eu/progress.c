@@ -4,23 +4,13 @@
  * directly; the others announce themselves by a summary bit; QPs that could not go on wait on the
  * pending list.
  */
-#include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
 #include "ctx/schedule.h"
 #include "ctx/moderate.h"
 #include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
-#include "eu/service.h"
+#include "eu/sched.h"
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/udp.h"
@@ -28,19 +18,6 @@
 #include "link/sock.h"
 #include "wire/opcode.h"
 #include "eu/drain.h"
-
-#define WIRE_QUIET  4096 /* vain looks at the socket, then only every WIRE_SELDOM'th */
-#define WIRE_SELDOM 32
-#define WIRE_BUSY   256 /* the same while shared memory keeps us busy: nobody else may look */
-
-#define OVERDUE_NS 100000u /* a timer that nobody has seen to */
-
-#define RETRY_MIN_NS 128u /* of QPs that cannot go on */
-#define RETRY_MAX_NS 2097152u
-
-#define WATCH	   8  /* looks at a lane in the place of a pause */
-#define YIELD	   10 /* a yield comes after `spin` polls divided to multiplied by this */
-#define LOOK_AGAIN 16 /* polls that another thread's lane is left alone */
 
 static int look_at_summary(struct dpa_hw *hw)
 {
@@ -101,7 +78,8 @@ static void retry_later(struct dpa_hw *hw, int n)
 	if (n)
 		dpa_backoff_reset(&hw->retry);
 	else
-		at = dpa_now_ns() + dpa_backoff_step(&hw->retry, RETRY_MIN_NS, RETRY_MAX_NS);
+		at = dpa_now_ns() +
+		     dpa_backoff_step(&hw->retry, DPA_RETRY_MIN_NS, DPA_RETRY_MAX_NS);
 	atomic_store_explicit(&hw->retry_at, at, memory_order_relaxed);
 }
 
@@ -181,7 +159,7 @@ bool dpa_left_lying(struct dpa_hw *hw)
 	uint64_t next = next_due(hw);
 
 	return lanes_have(hw) ||
-	       (next < UINT64_MAX - OVERDUE_NS && next + OVERDUE_NS <= dpa_now_ns());
+	       (next < UINT64_MAX - DPA_OVERDUE_NS && next + DPA_OVERDUE_NS <= dpa_now_ns());
 }
 
 /*
@@ -224,7 +202,8 @@ static int poll_wire(struct dpa_hw *hw, int busy)
 	struct dpa_thread *me = &dpa_me;
 	int n;
 
-	if (++me->wire_quiet > WIRE_QUIET && me->wire_quiet % (busy ? WIRE_BUSY : WIRE_SELDOM))
+	if (++me->wire_quiet > DPA_WIRE_EAGER &&
+	    me->wire_quiet % (busy ? DPA_WIRE_EVERY_BUSY : DPA_WIRE_EVERY))
 		return 0;
 	n = dpa_udp_rx(hw);
 	if (n)
@@ -284,52 +263,20 @@ static bool watch(const struct dpa_hw *hw)
 		dpa_pause();
 		return false;
 	}
-	for (int i = 0; i < WATCH; i++)
+	for (int i = 0; i < DPA_RING_CHECKS; i++)
 		if (dpa_lane_ready(me->watch))
 			return true;
 	return false;
-}
-
-bool dpa_shares_cpu(struct dpa_hw *hw)
-{
-	_Atomic uint32_t *w = dpa_board_poller(hw->board, (uint32_t)sched_getcpu());
-	/* 13 bits and 19 */
-	uint32_t me = (hw->board->slot + 1) << 19 | ((uint32_t)((uintptr_t)&dpa_me >> 6) & 0x7ffff);
-
-	if (atomic_load_explicit(w, memory_order_relaxed) == me)
-		return false;
-	atomic_store_explicit(w, me, memory_order_relaxed);
-	return true;
-}
-
-/*
- * Yield early if another thread of the adapter polls on this processor. Else the yield would only
- * help unrelated threads and costs a time slice: it backs off. With a socket it backs off less: a
- * peer on the wire may be of another adapter instance of this machine.
- */
-static void yield_in_poll(struct dpa_hw *hw)
-{
-	const uint32_t min = (dpa_spin_pauses + YIELD - 1) / YIELD;
-	const bool wire = dpa_udp_fd(hw->udp) >= 0, shared = dpa_shares_cpu(hw);
-	const uint32_t max = wire ? dpa_spin_pauses : dpa_spin_pauses * YIELD;
-	struct dpa_thread *me = &dpa_me;
-
-	if (shared)
-		dpa_backoff_reset(&me->yield);
-	me->since_yield = 0;
-	me->yield_after = dpa_backoff_step(&me->yield, min, max);
-	if (shared || wire || me->yield_after == max)
-		sched_yield();
 }
 
 int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_thread *me = &dpa_me;
 	struct dpa_hw *hw = ctx->hw;
-	int n = progress(hw, LOOK_AGAIN);
+	int n = progress(hw, DPA_RING_SKIP);
 
 	if (!n && dpa_udp_fd(hw->udp) < 0 && watch(hw))
-		n = progress(hw, LOOK_AGAIN);
+		n = progress(hw, DPA_RING_SKIP);
 
 	me->polls = true;
 	dpa_app_is_at_it(hw);
@@ -344,13 +291,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 			dpa_acks_settle(hw);
 		return n;
 	}
-	/* a thread that polls on: peers need not wake the progress thread for what it will find */
-	if (++me->idle_polls == 128 &&
-	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
-	    !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
-		dpa_wake_self(hw);
-	if (++me->since_yield >= me->yield_after)
-		yield_in_poll(hw);
+	dpa_sched_idle_poll(hw);
 	return 0;
 }
 
@@ -361,19 +302,4 @@ void dpa_hw_idle(struct dpa_hw_ctx *ctx)
 
 	if (atomic_exchange_explicit(&hw->app_polled, 0, memory_order_relaxed))
 		dpa_wake_self(hw);
-}
-
-void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
-{
-	uint32_t s;
-
-	dpa_spin_lock(&hw->sleep_lock);
-	atomic_store_explicit(who, on, memory_order_relaxed);
-	s = atomic_load_explicit(&hw->waiter, memory_order_relaxed)	      ? 2
-	    : atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ? 1
-									      : 0;
-	atomic_store_explicit(&hw->door->sleep, s, memory_order_relaxed);
-	dpa_spin_unlock(&hw->sleep_lock);
-	/* pairs with the fence in dpa_tx_kick() */
-	dpa_full_fence();
 }

@@ -13,8 +13,6 @@
 int dpa_progress_once(struct dpa_hw *hw);
 /* The calling thread was told that its socket is readable: its next look is not left out. */
 void dpa_wire_is_there(void);
-/* Sets who sleeps; returns after a full fence: look again before blocking. */
-void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
 uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
 bool dpa_anything(struct dpa_hw *hw);
 /* The same, but a timer that was set for a time has a moment's grace: nobody who polls is late. */

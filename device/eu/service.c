@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The parked EU: one thread a process that stands in when the application does not call in, answers
+ * The progress thread: one a process that stands in when the application does not call in, answers
  * peers' hellos, watches their lives and the addresses of the namespace.
  *
- *   WATCH   An application thread polls: look once a millisecond whether that is still so; peers
- *           need not wake anybody (sleep word 0).
+ *   ASSIST  An application thread polls: look once a millisecond whether that is still so; peers
+ *           need not wake any thread (sleep word 0).
  *
- *   SLEEP   Nobody polls: drive progress until there is nothing left, set the sleep word, look
- *           again, block. Peers wake us.
+ *   SPIN    No thread polls: drive progress until there is nothing left.
  *
- * An application that polls now and then but leaves packets lying (it waits on its own memory, as
- * ib_write_lat does) is not relied on for a while: distrust.
+ *   SLEEP   Set the sleep word, look again, block. Peers wake us.
+ *
+ * An application that polls now and then but leaves packets unread (it waits on its own memory, as
+ * ib_write_lat does) is not relied on for a while: dpa_sched_ignore().
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -26,6 +26,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
+#include "eu/sched.h"
 #include "eu/service.h"
 #include "util/rest.h"
 #include "gsi/gsi.h"
@@ -35,26 +36,6 @@
 #include "link/sock.h"
 #include "eu/peer_end.h"
 #include "util/fork.h"
-
-#define WATCH_MS	1
-#define TICK_NS		500000000ull
-#define FIRST_SLEEP_NS	1000000ull
-#define BESIDE_NS	50000ull
-#define LOOKS		32
-/* Sleeps, or LOOKS looks that found something, during which the application's polling is ignored;
- * and looks that found it polling, after which that begins at the minimum again. */
-#define IGNORE_MIN	16
-#define IGNORE_MAX	256
-#define CONFIRMED	64
-/* Between checks of suspect peers. */
-#define LIVENESS_MIN_NS 10000000u
-#define LIVENESS_MAX_NS 1000000000u
-/* Looking in vain before sleeping: at a socket, behind a stream of packets so much more for each up
- * to as much; at lanes so often, which is two yields and some microseconds. */
-#define WIRE_NS		25000ull
-#define PACKET_NS	500ull
-#define STREAM_NS	300000ull
-#define SPINS		400
 
 /* Each context of the state of its own function's port, if it is another than it knows. */
 static void tell_states(struct dpa_hw *hw)
@@ -184,7 +165,7 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 	if (dpa_udp_rx(hw) > 0)
 		return true;
 	/* another thread is at it, and may wait for this core */
-	wait_events(hw, ns < BESIDE_NS ? ns : BESIDE_NS);
+	wait_events(hw, ns < DPA_ASSIST_BUSY_NS ? ns : DPA_ASSIST_BUSY_NS);
 	return false;
 }
 
@@ -197,7 +178,8 @@ static void check_liveness(struct dpa_hw *hw, uint64_t now)
 		return;
 	if (s == 2)
 		dpa_backoff_reset(&hw->liveness);
-	hw->liveness_at = now + dpa_backoff_step(&hw->liveness, LIVENESS_MIN_NS, LIVENESS_MAX_NS);
+	hw->liveness_at =
+		now + dpa_backoff_step(&hw->liveness, DPA_LIVENESS_MIN_NS, DPA_LIVENESS_MAX_NS);
 	dpa_peers_check(hw);
 }
 
@@ -309,7 +291,7 @@ static void tick(struct dpa_hw *hw)
 {
 	uint64_t now = dpa_now_ns();
 
-	if (hw->listen_off && now - hw->last_tick >= 10000000ull)
+	if (hw->listen_off && now - hw->last_tick >= DPA_LISTEN_NS)
 		dpa_sock_listen_again(hw);
 	check_liveness(hw, now);
 	dpa_branches_tick(hw, false);
@@ -317,7 +299,7 @@ static void tick(struct dpa_hw *hw)
 	if (dpa_unlikely(atomic_load_explicit(&hw->udp->soon, memory_order_acquire)))
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
-	if (now - hw->last_tick < TICK_NS)
+	if (now - hw->last_tick < DPA_TICK_NS)
 		return;
 	hw->last_tick = now;
 	fold_what_moved(hw);
@@ -335,10 +317,10 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 {
 	bool ticks =
 		atomic_load_explicit(&hw->nslab, memory_order_relaxed) || dpa_gsi_wants_ticks(hw);
-	uint64_t ns = ticks ? TICK_NS : UINT64_MAX, now;
+	uint64_t ns = ticks ? DPA_TICK_NS : UINT64_MAX, now;
 
 	if (hw->listen_off)
-		ns = 20000000ull;
+		ns = 2 * DPA_LISTEN_NS;
 	if (!atomic_load_explicit(&hw->suspects, memory_order_acquire))
 		return ns;
 	now = dpa_now_ns();
@@ -373,28 +355,16 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 }
 
 /*
- * Packets lay unread although the application polls. Once may be because other threads had the
- * processor; an application that waits elsewhere for what these packets bring does it again.
- */
-static void ignore_polls(struct dpa_hw *hw)
-{
-	hw->confirmed = 0;
-	atomic_store_explicit(&hw->ignore_polls,
-			      dpa_backoff_step(&hw->ignore, IGNORE_MIN, IGNORE_MAX),
-			      memory_order_relaxed);
-}
-
-/*
  * One look. False: the application does not poll (any more). One that posts for a while between two
  * polls comes back soon; one that leaves packets lying waits for them elsewhere, and its polling is
  * no reason to keep peers from waking us.
  */
-static bool watch(struct dpa_hw *hw)
+static bool assist(struct dpa_hw *hw)
 {
 	uint32_t where;
 
 	atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-	wait_events(hw, WATCH_MS * 1000000ull);
+	wait_events(hw, DPA_ASSIST_NS);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
 	dpa_acks_settle(hw);
@@ -408,88 +378,33 @@ static bool watch(struct dpa_hw *hw)
 		return false;
 	/* to see it poll now we would have to leave its core to it once more, which costs it more
 	 */
-	if ((where == dpa_here() && !dpa_left_lying(hw)) || polls_within(hw, where, 50000)) {
-		if (++hw->confirmed >= CONFIRMED)
-			dpa_backoff_reset(&hw->ignore);
+	if ((where == dpa_here() && !dpa_left_lying(hw)) ||
+	    polls_within(hw, where, DPA_ASSIST_POLL_NS)) {
+		dpa_sched_confirm(hw);
 		return true;
 	}
 	if (!dpa_left_lying(hw))
 		return false;
-	if (polls_within(hw, where, 500000))
+	if (polls_within(hw, where, DPA_ASSIST_UNREAD_NS))
 		return true;
-	ignore_polls(hw);
+	dpa_sched_ignore(hw);
 	return false;
 }
 
-static bool app_polls(struct dpa_hw *hw)
+/* Drives progress until there is nothing left, or a poller of this core takes over. */
+static enum dpa_sched spin(struct dpa_hw *hw)
 {
-	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) &&
-	       !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed);
-}
+	struct dpa_spin s = {0};
 
-static void ignore_less(struct dpa_hw *hw)
-{
-	if (atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
-		atomic_fetch_sub_explicit(&hw->ignore_polls, 1, memory_order_relaxed);
-}
-
-/* At work without end, in the place of a thread that polls on this core: it would do the same. */
-static bool gives_way(struct dpa_hw *hw)
-{
-	ignore_less(hw);
-	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) == dpa_here() &&
-	       app_polls(hw);
-}
-
-/* The socket in vain since *since (ns; 0: this is the first time): for so long? */
-static bool vain_for(uint64_t *since, uint64_t ns)
-{
-	uint64_t now = dpa_now_ns();
-
-	if (!*since)
-		*since = now;
-	return now - *since >= ns;
-}
-
-static void work_until_idle(struct dpa_hw *hw)
-{
-	/*
-	 * A look at the socket takes as long as many pauses, in a virtual machine as very many: it
-	 * is time that counts. A thread that waits for it in the kernel is run at once when
-	 * something comes, while one that yields is run when everybody else has been.
-	 */
-	const bool wire = dpa_udp_fd(hw->udp) >= 0;
-	uint64_t since = 0, patience = WIRE_NS;
-	uint32_t idle = 0, looks = 0, n;
-
-	while (!atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
+	do {
+		if (atomic_load_explicit(&hw->stop, memory_order_relaxed))
+			break;
 		dpa_own_rest();
-		if (++looks % 1024 == 0) /* there may be work without end */
+		if (s.passes % 1024 == 1023) /* there may be work without end */
 			dpa_inspect_tick(hw);
-		n = (uint32_t)dpa_progress_once(hw);
-		if (n) {
-			if (wire && looks % LOOKS == 0 && gives_way(hw))
-				break;
-			idle = 0;
-			since = 0;
-			/*
-			 * A stream that pauses goes on, and who wakes us for that pays half as much
-			 * as we do. About as long as what came took; not beside a thread that
-			 * polls.
-			 */
-			if (patience < STREAM_NS)
-				patience += n * PACKET_NS;
-		} else if (wire) {
-			if (vain_for(&since, app_polls(hw) ? WIRE_NS : patience))
-				break;
-			dpa_pause();
-		} else {
-			dpa_relax(&idle);
-			if (idle >= SPINS)
-				break;
-		}
-	}
+	} while (dpa_sched_service(hw, &s, (uint32_t)dpa_progress_once(hw)) == DPA_SPIN);
 	dpa_settle_kicks(hw);
+	return dpa_sched_app_polls(hw) ? DPA_ASSIST : DPA_SLEEP;
 }
 
 /* Blocks for ns at most if there is nothing to do. True: the time passed and nothing had come. */
@@ -520,14 +435,14 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 static void sleep_until_woken(struct dpa_hw *hw)
 {
 	dpa_set_sleep(hw, &hw->service_asleep, 1);
-	if (sleep_for(hw, FIRST_SLEEP_NS)) {
+	if (sleep_for(hw, DPA_SLEEP_FIRST_NS)) {
 		dpa_full_fence();
 		fold_what_moved(hw);
 		while (sleep_for(hw, sleep_limit(hw)))
 			tick(hw);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
-	ignore_less(hw);
+	dpa_sched_ignore_less(hw);
 }
 
 static void *service_main(void *arg)
@@ -543,13 +458,12 @@ static void *service_main(void *arg)
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {
 		dpa_own_rest();
 		tick(hw);
-		if (app_polls(hw) && watch(hw)) {
+		if (dpa_sched_app_polls(hw) && assist(hw)) {
 			atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
 			continue;
 		}
 		atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-		work_until_idle(hw);
-		if (!app_polls(hw))
+		if (spin(hw) == DPA_SLEEP)
 			sleep_until_woken(hw);
 	}
 	dpa_own_end();

@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -13,11 +12,8 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
+#include "eu/sched.h"
 #include "link/udp.h"
-
-#define ROUNDS	  4	 /* of what came while a thread slept: a message, its ACK, and none */
-#define VAIN	  2	 /* what is there is not to be had: another thread is at it */
-#define BESIDE_NS 50000u /* it has the processor meanwhile */
 
 static bool fd_ready(int fd)
 {
@@ -46,14 +42,14 @@ static bool restarts(void)
 struct wait {
 	struct dpa_hw *hw;
 	bool beside, gave; /* dpa_hw_wait_fd_beside(); it has given the role away */
-	uint32_t vain;	   /* looks in a row at what is there and is not to be had */
+	uint32_t tries;	   /* in a row, at work that is there and that another thread is at */
 	bool wire;	   /* the socket is readable, or was when nobody had looked since */
 };
 
 /* Work that was there is being done. */
 static void moved(struct wait *w)
 {
-	w->vain = 0;
+	w->tries = 0;
 	w->wire = false;
 }
 
@@ -71,7 +67,7 @@ static void leave_role(void *arg)
 	 * An ACK that goes with it, and on loopback comes back, is done here: to wake another
 	 * thread for it would hold us up more.
 	 */
-	for (int i = 0; i < ROUNDS && dpa_progress_once(hw); i++)
+	for (int i = 0; i < DPA_WAITER_LAST && dpa_progress_once(hw); i++)
 		moved(w);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
@@ -79,7 +75,7 @@ static void leave_role(void *arg)
 		dpa_wake_self(hw);
 }
 
-static const struct timespec beside = {.tv_nsec = BESIDE_NS};
+static const struct timespec beside = {.tv_nsec = DPA_ASSIST_BUSY_NS};
 
 /*
  * Sleeps unless there is something; if that is not to be had, for a moment, and without a look at
@@ -91,8 +87,7 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 	bool there = dpa_anything(w->hw) || w->wire;
 	eventfd_t v;
 
-	w->vain = there ? w->vain + 1 : 0;
-	if (there && w->vain <= VAIN)
+	if (dpa_sched_waiter(&w->tries, there) == DPA_SPIN)
 		return 0;
 	w->wire = false;
 	if (ppoll(p, there ? 2 : 3, there ? &beside : until, NULL) < 0)

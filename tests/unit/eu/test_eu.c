@@ -4,11 +4,12 @@
  * moved meanwhile. A wake-up that is lost is the time limit of the suite.
  */
 #include <criterion/criterion.h>
+#include "ctx/schedule.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/eu.h"
 #include "eu/progress.h"
-#include "eu/service.h"
+#include "eu/sched.h"
 #include "eu/eu.c"
 
 enum { QPS = 3 };
@@ -24,6 +25,7 @@ struct side {
 };
 
 static struct dpa_hw *hw;
+static struct dpa_board board;
 static struct side side[QPS];
 static _Atomic(struct side *) at_bedtime; /* is posted to between the last round and the sleep */
 
@@ -61,9 +63,20 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 	dpa_qp_leave(qp);
 }
 
-bool dpa_shares_cpu(struct dpa_hw *of)
+_Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu)
 {
-	return false;
+	static _Atomic uint32_t poller;
+
+	return &poller;
+}
+
+uint64_t dpa_now_ns(void)
+{
+	return 0;
+}
+
+void dpa_wake_self(struct dpa_hw *of)
+{
 }
 
 int dpa_progress_once(struct dpa_hw *h)
@@ -88,6 +101,7 @@ static void setup(void)
 	cr_assert_not_null(hw);
 	memset(hw, 0, sizeof(*hw));
 	memset(side, 0, sizeof(side));
+	hw->board = &board;
 	pthread_mutex_init(&hw->ctl, NULL);
 	for (int i = 0; i < QPS; i++) {
 		struct dpa_hw_qp *qp = aligned_alloc(2 * DPA_CACHE_LINE, sizeof(*qp));

@@ -15,13 +15,10 @@
 #include "link/udp.h"
 #include "transport/api.h"
 #include "eu/progress.h"
-#include "eu/service.h"
+#include "eu/sched.h"
 #include "harness.h"
 #include "link/wire.h"
 
-#define QUIET	4096u /* vain looks until the socket is asked more seldom */
-#define SELDOM	32u
-#define BUSY	256u
 #define ACK_PSN 9
 
 /* One that has a socket, or what poll(2) takes for it. */
@@ -122,10 +119,10 @@ Test(udp_progress, shared_memory_does_not_starve_the_socket)
 	struct th *th = on_the_wire(&(struct th_opt){.timeout = 14, .retry = 7});
 
 	watch_lanes(th);
-	cr_expect_eq(looks_of(th, QUIET, true), QUIET, "something may come");
-	cr_expect_eq(looks_of(th, 10 * BUSY, true), 10);
+	cr_expect_eq(looks_of(th, DPA_WIRE_EAGER, true), DPA_WIRE_EAGER, "something may come");
+	cr_expect_eq(looks_of(th, 10 * DPA_WIRE_EVERY_BUSY, true), 10);
 	th_udp_packets = 1;
-	cr_expect_eq(looks_of(th, BUSY, true), 1);
+	cr_expect_eq(looks_of(th, DPA_WIRE_EVERY_BUSY, true), 1);
 	cr_expect_eq(looks_of(th, 100, true), 100, "more of it may come");
 	th_udp_packets = 0;
 	off_the_wire(th);
@@ -135,8 +132,8 @@ Test(udp_progress, a_quiet_socket_costs_little)
 {
 	struct th *th = on_the_wire(&(struct th_opt){0});
 
-	cr_expect_eq(looks_of(th, QUIET, false), QUIET);
-	cr_expect_eq(looks_of(th, 10 * SELDOM, false), 10);
+	cr_expect_eq(looks_of(th, DPA_WIRE_EAGER, false), DPA_WIRE_EAGER);
+	cr_expect_eq(looks_of(th, 10 * DPA_WIRE_EVERY, false), 10);
 	off_the_wire(th);
 }
 
@@ -238,7 +235,7 @@ Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 	atomic_store(&th->hw->service_asleep, 1);
 	owe_an_ack(th);
 	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], 0), EAGAIN);
-	expect_sent(th, "waited in vain");
+	expect_sent(th, "timed out");
 	cr_assert_eq(write(fd[1], "e", 1), 1);
 	owe_an_ack(th);
 	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], -1), 0);

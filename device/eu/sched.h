@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* sched.h - the scheduler: its constants, and which thread spins, assists or sleeps (sched.c). */
+#ifndef DPA_EU_SCHED_H
+#define DPA_EU_SCHED_H
+
+#include "ctx/schedule.h"
+#include "ctx/thread.h"
+
+/* clang-format off */
+/*
+ * The constants, each with what it was measured for. A poll is a call of dpa_hw_progress(), a pass
+ * one of dpa_progress_once(); MIN and MAX are the limits of a struct dpa_backoff.
+ *
+ * SPIN, an application thread that polls. `spin` is the setting of this name, 200 pauses.
+ */
+#define DPA_RING_CHECKS        8           /* in place of a pause: a ping-pong's answer comes in the ring drained last */
+#define DPA_RING_SKIP          16          /* polls: a check of another thread's ring moves its cache line */
+#define DPA_KEEP_MIN           8           /* batches for another thread's QPs until that thread gets the ring: */
+#define DPA_KEEP_MAX           8192        /* the lines of its QPs are in its cache */
+#define DPA_YIELD              10          /* a yield comes after spin / 10 to spin * 10 polls: threads on one core hand */
+                                           /* over in microseconds; without another thread it costs a time slice */
+#define DPA_POLLS_STEADY       128         /* polls without result: peers need not wake the progress thread */
+#define DPA_WIRE_EAGER         4096        /* empty checks of the socket, a system call each, until it is checked */
+#define DPA_WIRE_EVERY         32          /* at each of so many passes, */
+#define DPA_WIRE_EVERY_BUSY    256         /* or so many where shared memory brings packets */
+
+/* SPIN, the progress thread and an EU: until they sleep. */
+#define DPA_SPIN_PASSES        400u        /* without a socket: two yields and some microseconds */
+#define DPA_SPIN_WIRE_NS       25000u      /* with one: a check takes 0.25 us on one machine and 2 us on another, */
+#define DPA_SPIN_PACKET_NS     500u        /* behind a stream so much more for each packet, for a wake-up costs its */
+#define DPA_SPIN_STREAM_NS     300000u     /* sender half as much as it costs us; up to so much */
+#define DPA_SPIN_HANDOVER      32u         /* passes with packets: endless work goes to a poller of this core */
+#define DPA_SPIN_EU_PASSES     2000u       /* an EU */
+#define DPA_SPIN_EU_MARK       200u        /* passes until an EU marks its processor again for pollers */
+#define DPA_WAITER_TRIES       2u          /* of a waiting thread, at work that another thread is at */
+#define DPA_WAITER_LAST        4           /* passes of a leaving waiter: a message, its ACK, and none */
+
+/* ASSIST: another thread drives progress. */
+#define DPA_ASSIST_NS          1000000u    /* between checks that the application still polls */
+#define DPA_ASSIST_BUSY_NS     50000u      /* a busy thread may have lost this core: spinning on took 2 ms, a slice */
+#define DPA_ASSIST_POLL_NS     50000u      /* a poller shows within this, unless it posts; */
+#define DPA_ASSIST_UNREAD_NS   500000u     /* with packets unread it gets so much more */
+#define DPA_OVERDUE_NS         100000u     /* a timer that no poller ran */
+#define DPA_IGNORE_MIN         16          /* sleeps that polling is ignored for, if packets lay unread: ib_write_lat */
+#define DPA_IGNORE_MAX         256         /* polls its CQ now and then, and waits on its memory */
+#define DPA_IGNORE_RESET       64          /* checks that found the application polling */
+
+/* SLEEP. */
+#define DPA_SLEEP_FIRST_NS     1000000u    /* what was published without a fence is visible by then */
+#define DPA_TICK_NS            500000000u  /* checks of peers and QPs, counters */
+#define DPA_RETRY_MIN_NS       128u        /* QPs that cannot go on: a stopped peer with a full ring takes no core */
+#define DPA_RETRY_MAX_NS       2097152u
+#define DPA_LIVENESS_MIN_NS    10000000u   /* checks of a suspect peer that is alive on the board */
+#define DPA_LIVENESS_MAX_NS    1000000000u
+#define DPA_LISTEN_NS          10000000u   /* tries to listen again after descriptors ran out */
+#define DPA_SLICE_NS           100000u     /* time slice of the device's threads, the kernel's least */
+/* clang-format on */
+
+enum dpa_sched {
+	DPA_SPIN,
+	DPA_ASSIST,
+	DPA_SLEEP,
+};
+
+/* A phase of SPIN of the progress thread. Zeroed: it begins. */
+struct dpa_spin {
+	uint32_t passes;
+	uint32_t idle;	/* passes in a row without result */
+	uint64_t since; /* ns, on a socket: of the first of these; 0: none */
+	uint32_t extra; /* ns that the phase lasts longer, for packets that came */
+};
+
+/*
+ * The state after a pass that moved n packets. SPIN without packets: has paused or yielded. ASSIST:
+ * a thread polls on this processor and takes over.
+ * Context: service thread.
+ */
+enum dpa_sched dpa_sched_service(struct dpa_hw *hw, struct dpa_spin *s, uint32_t n);
+/* The same for an EU. *idle: its passes in a row without result. Never ASSIST. */
+enum dpa_sched dpa_sched_eu(struct dpa_hw *hw, uint32_t *idle, int n);
+/*
+ * The state of a thread that waits for an event. there: something is to be done; *tries: how often
+ * in a row that was so. ASSIST: another thread is at it.
+ */
+enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there);
+/* A poller's yield is due, if another thread polls on its processor or it backed off long enough. */
+void dpa_sched_yield(struct dpa_hw *hw);
+/* A poll of the application found nothing: yield or not, and wake the progress thread to assist. */
+static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
+{
+	struct dpa_thread *me = &dpa_me;
+
+	if (++me->idle_polls == DPA_POLLS_STEADY &&
+	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
+	    !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
+		dpa_wake_self(hw);
+	if (++me->since_yield >= me->yield_after)
+		dpa_sched_yield(hw);
+}
+/*
+ * True if a thread of the application polls, and its polling is not ignored.
+ * Context: service thread, as are the next three.
+ */
+bool dpa_sched_app_polls(struct dpa_hw *hw);
+/* The progress thread assisted, and the application did poll. */
+void dpa_sched_confirm(struct dpa_hw *hw);
+/* It did, but packets lay unread: ignore its polling for a while. */
+void dpa_sched_ignore(struct dpa_hw *hw);
+/* One sleep less of those during which its polling is ignored. */
+void dpa_sched_ignore_less(struct dpa_hw *hw);
+/*
+ * True if another thread of the adapter instance, of any process, has polled on this processor since
+ * the last call. Marks the processor for the caller.
+ */
+bool dpa_shares_cpu(struct dpa_hw *hw);
+/* Sets *who, one of the two sleepers; returns after a full fence: look again before blocking. */
+void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
+/* The calling thread, one of the device's, is run soon when it wakes. */
+void dpa_run_soon(void);
+
+#endif
