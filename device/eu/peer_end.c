@@ -5,7 +5,6 @@
 #include "eu/peer_end.h"
 #include "gsi/gsi.h"
 #include "link/inspect.h"
-#include "link/sock.h"
 #include "transport/api.h"
 #include "eu/drain.h"
 

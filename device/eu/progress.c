@@ -6,17 +6,12 @@
  */
 #include "ctx/schedule.h"
 #include "ctx/moderate.h"
-#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
-#include "link/forward.h"
 #include "link/frame.h"
 #include "link/udp.h"
-#include "link/inspect.h"
-#include "link/sock.h"
-#include "wire/opcode.h"
 #include "eu/drain.h"
 
 static int look_at_summary(struct dpa_hw *hw)

@@ -2,16 +2,7 @@
 /*
  * The progress thread: one a process that stands in when the application does not call in, answers
  * peers' hellos, watches their lives and the addresses of the namespace.
- *
- *   ASSIST  An application thread polls: look once a millisecond whether that is still so; peers
- *           need not wake any thread (sleep word 0).
- *
- *   SPIN    No thread polls: drive progress until there is nothing left.
- *
- *   SLEEP   Set the sleep word, look again, block. Peers wake us.
- *
- * An application that polls now and then but leaves packets unread (it waits on its own memory, as
- * ib_write_lat does) is not relied on for a while: dpa_sched_ignore().
+ * Its states are those of sched.c: assist(), spin(), sleep_until_woken().
  */
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,6 @@
 #include <time.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
-#include "ctx/copy.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/progress.h"
