@@ -53,16 +53,15 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 void dpa_sched_yield(struct dpa_hw *hw)
 {
 	const uint32_t min = (dpa_spin_pauses + DPA_YIELD - 1) / DPA_YIELD;
-	const bool wire = dpa_udp_fd(hw->udp) >= 0, shared = dpa_shares_cpu(hw);
-	const uint32_t max = wire ? dpa_spin_pauses : dpa_spin_pauses * DPA_YIELD;
+	const bool wire = dpa_udp_fd(hw->udp) >= 0;
 	struct dpa_thread *me = &dpa_me;
 
-	if (shared)
+	if (dpa_shares_cpu(hw))
 		dpa_backoff_reset(&me->yield);
 	me->since_yield = 0;
-	me->yield_after = dpa_backoff_step(&me->yield, min, max);
-	if (shared || wire || me->yield_after == max)
-		sched_yield();
+	me->yield_after =
+		dpa_backoff_step(&me->yield, min, dpa_spin_pauses * (wire ? 1 : DPA_YIELD));
+	sched_yield();
 }
 
 /* At work without end, in the place of a thread that polls on this core: it would do the same. */

@@ -83,7 +83,7 @@ enum dpa_sched dpa_sched_eu(struct dpa_hw *hw, uint32_t *idle, int n);
  * in a row that was so. ASSIST: another thread is at it.
  */
 enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there);
-/* A poller's yield is due, if another thread polls on its processor or it backed off long enough. */
+/* A poller's yield is due. The next one is soon if another thread polls on its processor, else later. */
 void dpa_sched_yield(struct dpa_hw *hw);
 /* A poll of the application found nothing: yield or not, and wake the progress thread to assist. */
 static inline void dpa_sched_idle_poll(struct dpa_hw *hw)

@@ -131,7 +131,7 @@ Test(sched, a_waiter_leaves_what_it_cannot_get_to_the_thread_that_is_at_it)
 	cr_expect_eq(dpa_sched_waiter(&tries, true), DPA_SPIN);
 }
 
-/* Polls until a yield is considered: rare while no other thread polls here, at once when one does. */
+/* Polls until a yield: many while no other thread polls here, few again when one does. */
 Test(sched, a_poller_yields_rarely_where_it_polls_alone)
 {
 	const uint32_t min = dpa_spin_pauses / DPA_YIELD, max = dpa_spin_pauses * DPA_YIELD;
