@@ -116,8 +116,8 @@ struct dpa_gsi_id {
 	uint32_t remote_qpn;
 	uint32_t id;	   /* for tools: the id as the program knows it; 0: none */
 	uint8_t tell_peer; /* not 0: after a death the peer must be told */
-	uint8_t state;	   /* the driver's enum dpa_cm_state; tools show it */
-	uint8_t qp_type;   /* the driver's enum dpa_cm_qp; the device does not read it */
+	uint8_t state;	   /* the driver's enum dpav_cm_state; tools show it */
+	uint8_t qp_type;   /* the driver's enum dpav_cm_qp; the device does not read it */
 	uint8_t rsvd;
 	uint16_t sport, dport; /* for tools: of the program's id, this side's first; 0: none */
 	struct dpa_gsi_addr addr;

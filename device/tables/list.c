@@ -117,7 +117,7 @@ static int qps_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
 
 /* ---------------------------------------------------------------- ids of rdma_cm */
 
-/* States of the kernel's enum rdma_cm_state and of the driver's enum dpa_cm_state. */
+/* States of the kernel's enum rdma_cm_state and of the driver's enum dpav_cm_state. */
 enum { RDMA_CONNECT = 5, RDMA_DISCONNECT, RDMA_LISTEN = 8 };
 enum { CM_DREQ_SENT = 10, CM_TIMEWAIT = 12 };
 

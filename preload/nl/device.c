@@ -194,7 +194,7 @@ static bool parse_gid(const char *hex, unsigned port, struct sockaddr_storage *t
 	return true;
 }
 
-/* The driver's enum dpa_cm_qp as the kernel's enum ib_qp_type. */
+/* The driver's enum dpav_cm_qp as the kernel's enum ib_qp_type. */
 static uint8_t cm_qp_type(unsigned type)
 {
 	static const uint8_t types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,

@@ -86,7 +86,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	if (ret)
 		goto err_fd;
 	dpa_arena_init(&ctx->arena, ctx->hw);
-	dpa_handles_init(&ctx->handles);
+	dpav_handles_init(&ctx->handles);
 	/* atomically: several threads may open the device at once */
 	__atomic_fetch_or(&verbs_get_device(device)->core_support,
 			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
@@ -120,7 +120,7 @@ void dpa_free_context(struct ibv_context *context)
 		dpa_arena_fini(&ctx->arena);
 		dpa_hw_close(ctx->hw);
 	}
-	dpa_handles_fini(&ctx->handles);
+	dpav_handles_fini(&ctx->handles);
 	dpa_async_destroy(ctx->async);
 	dpa_fd_remove(context->cmd_fd);
 	verbs_uninit_context(&ctx->vctx);

@@ -68,8 +68,8 @@ struct dpa_context {
 	const uint32_t *alive;
 	struct dpa_async *async;
 	struct dpa_arena arena;
-	struct dpa_handles handles; /* of the objects of this context */
-	struct dpa_hw_dev_attr dev; /* limits, read once */
+	struct dpav_handles handles; /* of the objects of this context */
+	struct dpa_hw_dev_attr dev;  /* limits, read once */
 	_Atomic uint32_t num_ah;
 	bool blueflame;
 };
@@ -95,14 +95,14 @@ struct dpa_pd {
 #define DPA_QUEUE_ALIGN 4096
 
 /* Memory of a queue: of the context's arena, or of a parent domain's allocator. */
-struct dpa_mem {
+struct dpav_mem {
 	void *p;
 	size_t bytes;	   /* a power of two from 64 on */
 	struct dpa_pd *pd; /* NULL: the arena's */
 	enum dpadv_resource what;
 };
 
-struct dpa_mr {
+struct dpav_mr {
 	struct verbs_mr vmr;
 	void *map; /* of a dma-buf; NULL: none */
 	size_t map_bytes;
@@ -138,7 +138,7 @@ struct dpa_cq {
 	struct dpa_cq *next_pending;
 	uint32_t pending;	/* completion events not read yet */
 	uint32_t comp_reported; /* read so far */
-	struct dpa_mem mem, ci_mem;
+	struct dpav_mem mem, ci_mem;
 	struct dpa_pd *domain; /* a parent domain, or NULL */
 };
 
@@ -154,7 +154,7 @@ struct dpa_srq {
 	struct dpa_dbrec *dbrec;
 	struct dpa_hw_srq *hw;
 	uint32_t max_tags; /* tag matching */
-	struct dpa_mem mem, db_mem;
+	struct dpav_mem mem, db_mem;
 	struct dpa_pd *domain; /* a parent domain, or NULL: where more memory comes from */
 	uint32_t async_reported;
 };
@@ -179,7 +179,7 @@ struct dpa_flow {
 };
 
 struct dpa_sq {
-	/* line 0 begins with what struct dpa_qp puts before it: 24 bytes */
+	/* line 0 begins with what struct dpav_qp puts before it: 24 bytes */
 	struct dpa_lock lock;
 	uint32_t pi;	/* blocks */
 	uint32_t count; /* WQEs posted ever */
@@ -230,7 +230,7 @@ struct dpa_batch {
 
 enum { DPA_NEEDS_AH = 1, DPA_NEEDS_SRQN = 2 };
 
-struct dpa_qp {
+struct dpav_qp {
 	struct verbs_qp vqp;
 	/* what posting touches begins here: with thousands of QPs each line is a miss */
 	const uint32_t *alive __attribute__((aligned(64)));
@@ -243,7 +243,7 @@ struct dpa_qp {
 	struct dpa_qp_info info;
 	struct ibv_qp_cap cap;
 	uint32_t log_sq;
-	struct dpa_mem sq_mem, rq_mem, db_mem;
+	struct dpav_mem sq_mem, rq_mem, db_mem;
 	bool sq_sig_all;
 	bool rss;		 /* receives into WQs: has no queues, and nothing to be modified */
 	uint32_t async_reported; /* under the lock of the context's async queue */
@@ -294,9 +294,9 @@ static inline struct dpa_srq *to_dpa_srq(struct ibv_srq *srq)
 	return (struct dpa_srq *)srq;
 }
 
-static inline struct dpa_qp *to_dpa_qp(struct ibv_qp *qp)
+static inline struct dpav_qp *to_dpa_qp(struct ibv_qp *qp)
 {
-	return (struct dpa_qp *)qp;
+	return (struct dpav_qp *)qp;
 }
 
 static inline bool dpa_word_alive(const uint32_t *alive)
@@ -345,10 +345,10 @@ int dpa_dealloc_td(struct ibv_td *td);
 struct ibv_pd *dpa_alloc_parent_domain(struct ibv_context *context,
 				       struct ibv_parent_domain_init_attr *attr);
 /* Zeroed, aligned to its size or a page. pd may be NULL. 0 or a positive errno. */
-int dpa_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
-		  enum dpadv_resource what, struct dpa_mem *m);
+int dpav_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
+		   enum dpadv_resource what, struct dpav_mem *m);
 /* Nothing if nothing is there. */
-void dpa_mem_free(struct dpa_context *ctx, struct dpa_mem *m);
+void dpav_mem_free(struct dpa_context *ctx, struct dpav_mem *m);
 /* Objects of this PD are used by one thread at a time, by promise. */
 static inline bool dpa_pd_single(const struct dpa_pd *pd)
 {
@@ -370,8 +370,8 @@ bool dpa_same_file(int a, int b);
 
 /* ---- mr.c, mw.c */
 /* A region with the attributes of attr; its pdn and access are filled in. NULL with errno. */
-struct ibv_mr *dpa_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
-			  enum ibv_mr_type type);
+struct ibv_mr *dpav_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
+			   enum ibv_mr_type type);
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd);
 struct ibv_mr *dpa_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access);
@@ -479,8 +479,8 @@ int dpa_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int dpa_destroy_qp(struct ibv_qp *qp);
 
 /* A target's handle, without what is behind it; ready once hw and info are set. NULL with errno. */
-struct dpa_qp *dpa_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd);
-void dpa_qp_target_ready(struct dpa_qp *qp);
+struct dpav_qp *dpav_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd);
+void dpav_qp_target_ready(struct dpav_qp *qp);
 
 /* ---- raw/wq.c, raw/flow.c, raw/tag.c */
 struct ibv_wq *dpa_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
@@ -518,7 +518,7 @@ int dpa_get_srq_num(struct ibv_srq *srq, uint32_t *num);
 struct ibv_qp *dpa_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 
 /* ---- qp_size.c */
-struct dpa_qp_size {
+struct dpav_qp_size {
 	uint32_t log_sq; /* blocks; 0: no SQ */
 	uint32_t max_bb; /* of a send WQE */
 	uint32_t log_rq; /* receive WQEs */
@@ -530,18 +530,18 @@ struct dpa_qp_size {
  * Computes the size of a QP of this type with these capabilities, and the resulting capabilities.
  * EINVAL past a limit.
  */
-int dpa_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
-		struct dpa_qp_size *size);
+int dpav_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
+		 struct dpav_qp_size *size);
 
 /* ---- qp_state.c */
 /* 0 or EINVAL/EOPNOTSUPP: whether the transition exists and mask has all and only what it takes. */
-int dpa_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
-		      int mask);
+int dpav_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+		       int mask);
 
 /* ---- qp_modify.c */
 int dpa_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /* Takes the QP's completions out of its CQs. */
-void dpa_qp_purge(struct dpa_qp *qp);
+void dpav_qp_purge(struct dpav_qp *qp);
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 int dpa_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 int dpa_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
@@ -559,7 +559,7 @@ int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge);
 
 /* ---- wr.c */
 /* Makes the QP one for ibv_wr_*. ENOMEM. */
-int dpa_wr_init(struct dpa_qp *qp);
+int dpa_wr_init(struct dpav_qp *qp);
 
 /* ---- bf.c */
 /* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot, with its check. */

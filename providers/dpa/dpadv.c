@@ -26,7 +26,7 @@ int dpadv_query_function(struct ibv_device *device, struct dpadv_function *fn)
 	return 0;
 }
 
-static void qp_out(struct dpa_qp *qp, struct dpadv_qp *out)
+static void qp_out(struct dpav_qp *qp, struct dpadv_qp *out)
 {
 	*out = (struct dpadv_qp){
 		.qpn = qp->info.qpn,
@@ -147,7 +147,7 @@ struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 
 int dpadv_set_placement(struct ibv_qp *ibqp, enum dpa_placement placement, int eu)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 
 	if (!dpa_word_alive(qp->alive))
 		return EIO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The communication manager: MADs through dpa_cm_classify() into dpa_cm_step(), calls of owners,
+ * The communication manager: MADs through dpav_cm_classify() into dpav_cm_step(), calls of owners,
  * deadlines, deaths. Each effect must be one that the state allows (tests/unit/cm/allowed.c), each
  * connection must be found by its ids, and at the end, when all owners go, nothing may be left.
  *
@@ -28,8 +28,8 @@ enum vary { VARY_LEN = 0x0f, VARY_PATH = 0x10, VARY_CONN = 0x20, VARY_STATUS = 0
 	} while (0)
 
 struct connection {
-	struct dpa_cm cm;
-	struct dpa_cm_entry entry;
+	struct dpav_cm cm;
+	struct dpav_cm_entry entry;
 };
 
 static struct world {
@@ -37,7 +37,7 @@ static struct world {
 	size_t n;
 	uint64_t now;
 	uint32_t next_id;
-	struct dpa_cm_index ix;
+	struct dpav_cm_index ix;
 	struct connection *c[CONNECTIONS];
 } w;
 
@@ -71,9 +71,9 @@ static unsigned which(void)
 	return byte() % CONNECTIONS;
 }
 
-static struct dpa_cm_config config(void)
+static struct dpav_cm_config config(void)
 {
-	struct dpa_cm_config c = test_config;
+	struct dpav_cm_config c = test_config;
 
 	c.local_id = w.next_id++;
 	return c;
@@ -81,11 +81,11 @@ static struct dpa_cm_config config(void)
 
 static struct connection *add(unsigned k)
 {
-	const struct dpa_cm_config c = config();
+	const struct dpav_cm_config c = config();
 
 	w.c[k] = calloc(1, sizeof(*w.c[k]));
 	MUST(w.c[k]);
-	dpa_cm_init(&w.c[k]->cm, &c);
+	dpav_cm_init(&w.c[k]->cm, &c);
 	return w.c[k];
 }
 
@@ -93,32 +93,32 @@ static void check_found(unsigned k)
 {
 	const struct connection *c = w.c[k];
 	struct dpa_mad m = test_mad(DPA_CM_DREP);
-	struct dpa_cm_entry *e = NULL;
-	enum dpa_cm_verdict v;
+	struct dpav_cm_entry *e = NULL;
+	enum dpav_cm_verdict v;
 
 	m.drep.remote_id = c->cm.config.local_id;
 	m.drep.local_id = c->cm.remote_id;
-	v = dpa_cm_classify(&w.ix, &m, test_path.dgid, &e);
+	v = dpav_cm_classify(&w.ix, &m, test_path.dgid, &e);
 	if (c->entry.record.live & DPA_CM_LIVE_ID)
 		MUST(v == DPA_CM_FOUND && e == &c->entry);
 	else
 		MUST(v == DPA_CM_UNKNOWN && !e);
 }
 
-static void check_attr(const struct dpa_cm *cm)
+static void check_attr(const struct dpav_cm *cm)
 {
 	for (int s = IBV_QPS_RESET; s <= IBV_QPS_ERR; s++) {
 		struct ibv_qp_attr a = {.qp_state = (enum ibv_qp_state)s};
 		int mask;
 
-		MUST(dpa_cm_qp_attr(cm, &a, &mask) ? !mask : mask & IBV_QP_STATE);
+		MUST(dpav_cm_qp_attr(cm, &a, &mask) ? !mask : mask & IBV_QP_STATE);
 		MUST(a.rq_psn <= 0xffffff && a.sq_psn <= 0xffffff && a.dest_qp_num <= 0xffffff);
 		MUST(a.timeout < 32 && a.retry_cnt < 8 && a.rnr_retry < 8);
 	}
 }
 
 /* Pointers of the event lead into the MAD of the input. */
-static void check_event(const struct dpa_cm_event *e, const struct dpa_mad *m)
+static void check_event(const struct dpav_cm_event *e, const struct dpa_mad *m)
 {
 	const uint8_t *from = (const uint8_t *)m, *to = m ? from + sizeof(*m) : NULL;
 
@@ -128,12 +128,12 @@ static void check_event(const struct dpa_cm_event *e, const struct dpa_mad *m)
 		MUST(m && e->info >= from && e->info + e->info_len <= to);
 }
 
-static void take_effects(unsigned k, const struct dpa_cm_effects *out, const struct dpa_mad *m)
+static void take_effects(unsigned k, const struct dpav_cm_effects *out, const struct dpa_mad *m)
 {
 	check_event(&out->event, m);
 	check_attr(&w.c[k]->cm);
 	if (out->record_changed)
-		dpa_cm_index_put(&w.ix, &w.c[k]->entry, &out->record);
+		dpav_cm_index_put(&w.ix, &w.c[k]->entry, &out->record);
 	MUST(w.c[k]->entry.record.live == out->record.live);
 	check_found(k);
 	if (!out->done)
@@ -142,19 +142,19 @@ static void take_effects(unsigned k, const struct dpa_cm_effects *out, const str
 	w.c[k] = NULL;
 }
 
-static void step(unsigned k, struct dpa_cm_input *in)
+static void step(unsigned k, struct dpav_cm_input *in)
 {
-	struct dpa_cm before = w.c[k]->cm;
-	struct dpa_cm_effects out;
+	struct dpav_cm before = w.c[k]->cm;
+	struct dpav_cm_effects out;
 	int ret;
 
 	in->now = w.now;
-	ret = dpa_cm_step(&w.c[k]->cm, in, &out);
+	ret = dpav_cm_step(&w.c[k]->cm, in, &out);
 	test_allowed(&before, in, ret, &w.c[k]->cm, &out, 0);
 	take_effects(k, &out, in->kind == DPA_CM_MAD ? in->mad : NULL);
 }
 
-static unsigned slot_of(const struct dpa_cm_entry *e)
+static unsigned slot_of(const struct dpav_cm_entry *e)
 {
 	for (unsigned k = 0; k < CONNECTIONS; k++)
 		if (w.c[k] && &w.c[k]->entry == e)
@@ -167,10 +167,10 @@ static void refuse(const struct dpa_mad *m, uint16_t reason)
 	uint8_t bytes[DPA_MAD_BYTES];
 	struct dpa_mad answer;
 
-	MUST(dpa_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, bytes));
+	MUST(dpav_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, bytes));
 }
 
-static void new_connection(struct dpa_cm_input *in)
+static void new_connection(struct dpav_cm_input *in)
 {
 	for (unsigned k = 0; k < CONNECTIONS; k++)
 		if (!w.c[k]) {
@@ -183,10 +183,10 @@ static void new_connection(struct dpa_cm_input *in)
 
 static void deliver(const struct dpa_mad *m)
 {
-	struct dpa_cm_input in = test_receive(m), disconnect = test_input(DPA_CM_DISCONNECT);
-	struct dpa_cm_entry *e = NULL;
+	struct dpav_cm_input in = test_receive(m), disconnect = test_input(DPA_CM_DISCONNECT);
+	struct dpav_cm_entry *e = NULL;
 
-	switch (dpa_cm_classify(&w.ix, m, test_path.dgid, &e)) {
+	switch (dpav_cm_classify(&w.ix, m, test_path.dgid, &e)) {
 	case DPA_CM_NEW:
 		MUST(!e && (m->attr == DPA_CM_REQ || m->attr == DPA_CM_SIDR_REQ));
 		new_connection(&in);
@@ -210,7 +210,7 @@ static void deliver(const struct dpa_mad *m)
 }
 
 /* As the peer of the connection would write it. */
-static void put_ids(struct dpa_mad *m, const struct dpa_cm *cm)
+static void put_ids(struct dpa_mad *m, const struct dpav_cm *cm)
 {
 	if (m->attr == DPA_CM_SIDR_REP) {
 		m->sidr_rep.request_id = cm->config.local_id;
@@ -254,22 +254,22 @@ static void mad(uint8_t how)
 /* The process of connection k dies; another takes it over. */
 static void die(unsigned k)
 {
-	const struct dpa_cm_record none = {0};
+	const struct dpav_cm_record none = {0};
 	struct connection *c = w.c[k];
-	struct dpa_cm_config config = c->cm.config;
-	const struct dpa_cm_past past = {.state = c->cm.state,
-					 .qp = c->cm.qp,
-					 .remote_id = c->cm.remote_id,
-					 .remote_qpn = c->cm.remote_qpn,
-					 .remote_guid = c->cm.remote_guid,
-					 .tid = c->cm.tid,
-					 .service_id = c->cm.service_id,
-					 .path = &test_path};
+	struct dpav_cm_config config = c->cm.config;
+	const struct dpav_cm_past past = {.state = c->cm.state,
+					  .qp = c->cm.qp,
+					  .remote_id = c->cm.remote_id,
+					  .remote_qpn = c->cm.remote_qpn,
+					  .remote_guid = c->cm.remote_guid,
+					  .tid = c->cm.tid,
+					  .service_id = c->cm.service_id,
+					  .path = &test_path};
 	uint8_t bytes[DPA_MAD_BYTES];
-	struct dpa_cm_effects out;
+	struct dpav_cm_effects out;
 
-	dpa_cm_index_put(&w.ix, &c->entry, &none);
-	MUST(!dpa_cm_adopt(&c->cm, &config, &past, w.now, &out));
+	dpav_cm_index_put(&w.ix, &c->entry, &none);
+	MUST(!dpav_cm_adopt(&c->cm, &config, &past, w.now, &out));
 	MUST(!out.event.type && (!out.send || dpa_mad_encode(&out.mad, bytes)));
 	take_effects(k, &out, NULL);
 }
@@ -279,9 +279,9 @@ static void call(uint8_t kind)
 	static const uint8_t bytes[256];
 	unsigned k = which();
 	uint8_t vary = byte();
-	struct dpa_cm_path path = test_path;
-	struct dpa_cm_conn conn = test_conn;
-	struct dpa_cm_input in = test_input((enum dpa_cm_input_kind)(kind % (DPA_CM_INPUTS + 1)));
+	struct dpav_cm_path path = test_path;
+	struct dpav_cm_conn conn = test_conn;
+	struct dpav_cm_input in = test_input((enum dpav_cm_input_kind)(kind % (DPA_CM_INPUTS + 1)));
 
 	if (!w.c[k])
 		add(k);
@@ -293,7 +293,7 @@ static void call(uint8_t kind)
 		w.now = w.c[k]->cm.deadline > w.now ? w.c[k]->cm.deadline : w.now;
 	conn.qpn = w.c[k]->cm.config.local_id;
 	if (vary & VARY_CONN)
-		conn.qp = (enum dpa_cm_qp)(vary % 6);
+		conn.qp = (enum dpav_cm_qp)(vary % 6);
 	if (vary & VARY_PATH)
 		path.life_time = vary;
 	in.path = &path;
@@ -308,7 +308,7 @@ static void call(uint8_t kind)
 /* All owners go; the timers alone bring every connection to its end. */
 static void end(void)
 {
-	struct dpa_cm_input destroy = test_input(DPA_CM_DESTROY), timer = test_input(DPA_CM_TIMER);
+	struct dpav_cm_input destroy = test_input(DPA_CM_DESTROY), timer = test_input(DPA_CM_TIMER);
 
 	for (unsigned k = 0; k < CONNECTIONS; k++) {
 		if (w.c[k])
@@ -322,13 +322,13 @@ static void end(void)
 	}
 	for (int k = 0; k < DPA_CM_KEYS; k++)
 		MUST(!w.ix.by[k].entries);
-	dpa_cm_index_fini(&w.ix);
+	dpav_cm_index_fini(&w.ix);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	w = (struct world){.p = data, .n = size, .now = NOW, .next_id = ID};
-	MUST(!dpa_cm_index_init(&w.ix));
+	MUST(!dpav_cm_index_init(&w.ix));
 	for (int i = 0; i < STEPS && w.n; i++) {
 		uint8_t op = byte();
 

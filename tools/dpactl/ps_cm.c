@@ -4,7 +4,7 @@
 #include <string.h>
 #include "dpactl.h"
 
-/* enum dpa_cm_state of the driver, which is Linux's enum ib_cm_state but for the last. */
+/* enum dpav_cm_state of the driver, which is Linux's enum ib_cm_state but for the last. */
 static const char *state_name(uint32_t state)
 {
 	static const char *const names[] = {

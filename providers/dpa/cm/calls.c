@@ -4,27 +4,27 @@
 
 #define FIELD(member) sizeof(((struct dpa_mad *)0)->member)
 
-static bool fits(const struct dpa_cm_input *in, size_t len, size_t info_len)
+static bool fits(const struct dpav_cm_input *in, size_t len, size_t info_len)
 {
 	return in->len <= len && (!in->len || in->data) && in->info_len <= info_len &&
 	       (!in->info_len || in->info);
 }
 
-static bool conn_fits(const struct dpa_cm_conn *c)
+static bool conn_fits(const struct dpav_cm_conn *c)
 {
 	return c && c->qpn <= CM_QPN_MAX && c->vendor_id <= CM_QPN_MAX;
 }
 
-static bool path_fits(const struct dpa_cm_path *p)
+static bool path_fits(const struct dpav_cm_path *p)
 {
 	return p && p->flow_label < 1u << 20 && p->sl < 16 && p->mtu >= IBV_MTU_256 &&
 	       p->mtu <= IBV_MTU_4096 && p->life_time < 32;
 }
 
-static int call_connect(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			struct dpa_cm_effects *out)
+static int call_connect(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_conn *c = in->conn;
+	const struct dpav_cm_conn *c = in->conn;
 
 	if (!cm_in(cm, IN(IDLE)) || !conn_fits(c) || !path_fits(in->path) ||
 	    c->qp > DPA_CM_QP_XRC_INI || !fits(in, FIELD(req.data), 0))
@@ -39,15 +39,15 @@ static int call_connect(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	cm->retry_count = c->retry_count < 7 ? c->retry_count : 7;
 	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
 	cm->max_retries = cm->config.max_retries;
-	cm->answer_wait = dpa_cm_req_wait(cm->path.life_time, cm->config.cm_timeout);
+	cm->answer_wait = dpav_cm_req_wait(cm->path.life_time, cm->config.cm_timeout);
 	cm_make_req(cm, in, &cm->msg);
 	cm->state = DPA_CM_ST_REQ_SENT;
 	cm_send_repeated(cm, in->now, cm->answer_wait, out);
 	return 0;
 }
 
-static int call_resolve(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			struct dpa_cm_effects *out)
+static int call_resolve(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			struct dpav_cm_effects *out)
 {
 	if (!cm_in(cm, IN(IDLE)) || !path_fits(in->path) || !fits(in, FIELD(sidr_req.data), 0))
 		return EINVAL;
@@ -58,13 +58,14 @@ static int call_resolve(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	cm->max_retries = cm->config.max_retries;
 	cm_make_sidr_req(cm, in, &cm->msg);
 	cm->state = DPA_CM_ST_SIDR_REQ_SENT;
-	cm_send_repeated(cm, in->now, dpa_cm_ms(cm->config.cm_timeout), out);
+	cm_send_repeated(cm, in->now, dpav_cm_ms(cm->config.cm_timeout), out);
 	return 0;
 }
 
-static int call_accept(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static int call_accept(struct dpav_cm *cm, const struct dpav_cm_input *in,
+		       struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_conn *c = in->conn;
+	const struct dpav_cm_conn *c = in->conn;
 
 	if (!cm_in(cm, CM_HAS_REQ) || cm->qp == DPA_CM_QP_NONE || !conn_fits(c) ||
 	    !fits(in, FIELD(rep.data), 0))
@@ -78,8 +79,8 @@ static int call_accept(struct dpa_cm *cm, const struct dpa_cm_input *in, struct 
 	return 0;
 }
 
-static int call_confirm(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			struct dpa_cm_effects *out)
+static int call_confirm(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			struct dpav_cm_effects *out)
 {
 	if (!cm_in(cm, CM_HAS_REP) || !fits(in, FIELD(rtu.data), 0))
 		return EINVAL;
@@ -90,7 +91,8 @@ static int call_confirm(struct dpa_cm *cm, const struct dpa_cm_input *in,
 }
 
 /* After a REP the QP of the peer may be ready to send: packets may be in flight. */
-static int call_reject(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static int call_reject(struct dpav_cm *cm, const struct dpav_cm_input *in,
+		       struct dpav_cm_effects *out)
 {
 	struct dpa_mad m;
 
@@ -111,7 +113,7 @@ static int call_reject(struct dpa_cm *cm, const struct dpa_cm_input *in, struct 
 	return 0;
 }
 
-static int call_notify(struct dpa_cm *cm, struct dpa_cm_effects *out)
+static int call_notify(struct dpav_cm *cm, struct dpav_cm_effects *out)
 {
 	if (cm_in(cm, IN(ESTABLISHED)))
 		return EISCONN;
@@ -124,8 +126,8 @@ static int call_notify(struct dpa_cm *cm, struct dpa_cm_effects *out)
 }
 
 /* Returns 0 if it is not connected, as rdma_disconnect() does. */
-static int call_disconnect(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			   struct dpa_cm_effects *out)
+static int call_disconnect(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			   struct dpav_cm_effects *out)
 {
 	bool asked = cm_in(cm, IN(DREQ_RCVD));
 
@@ -141,8 +143,8 @@ static int call_disconnect(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	return 0;
 }
 
-static int call_sidr_answer(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			    struct dpa_cm_effects *out)
+static int call_sidr_answer(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			    struct dpav_cm_effects *out)
 {
 	struct dpa_mad m;
 
@@ -156,7 +158,7 @@ static int call_sidr_answer(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	return 0;
 }
 
-int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+int cm_call(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	switch (in->kind) {
 	case DPA_CM_CONNECT:

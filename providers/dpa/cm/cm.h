@@ -3,10 +3,10 @@
  * cm.h - the communication manager (IBA chapter 12) as pure step functions. The diagram is in
  * README.md of this folder.
  *
- * One struct dpa_cm is one communication id: one connection, or one SIDR exchange. A step takes one
+ * One struct dpav_cm is one communication id: one connection, or one SIDR exchange. A step takes one
  * input (a call of the owner, a MAD, a timer) and returns the effects that the caller carries out.
  * No function does I/O, takes a lock or reads a clock; only the index allocates. The caller
- * serialises the steps of one struct dpa_cm; two of them are independent. Times are in ms of a
+ * serialises the steps of one struct dpav_cm; two of them are independent. Times are in ms of a
  * monotonic clock of the caller.
  *
  * A communication id is used once. After CLOSED the caller takes a new one, with a new local id.
@@ -22,28 +22,28 @@
 
 #define DPA_CM_NEVER UINT64_MAX /* a deadline: no timer runs */
 
-enum dpa_cm_state { /* as in Linux (enum ib_cm_state) */
-		    DPA_CM_ST_IDLE,
-		    DPA_CM_ST_REQ_SENT,
-		    DPA_CM_ST_MRA_REQ_RCVD, /* REQ sent, the peer asked for time */
-		    DPA_CM_ST_REP_RCVD,
-		    DPA_CM_ST_MRA_REP_SENT, /* REP received, this side asked for time */
-		    DPA_CM_ST_REQ_RCVD,
-		    DPA_CM_ST_MRA_REQ_SENT, /* REQ received, this side asked for time */
-		    DPA_CM_ST_REP_SENT,
-		    DPA_CM_ST_MRA_REP_RCVD, /* REP sent, the peer asked for time */
-		    DPA_CM_ST_ESTABLISHED,
-		    DPA_CM_ST_DREQ_SENT,
-		    DPA_CM_ST_DREQ_RCVD,
-		    DPA_CM_ST_TIMEWAIT,
-		    DPA_CM_ST_SIDR_REQ_SENT,
-		    DPA_CM_ST_SIDR_REQ_RCVD,
-		    DPA_CM_ST_CLOSED, /* the end: no MAD, no timer, no record */
-		    DPA_CM_STATES
+enum dpav_cm_state { /* as in Linux (enum ib_cm_state) */
+		     DPA_CM_ST_IDLE,
+		     DPA_CM_ST_REQ_SENT,
+		     DPA_CM_ST_MRA_REQ_RCVD, /* REQ sent, the peer asked for time */
+		     DPA_CM_ST_REP_RCVD,
+		     DPA_CM_ST_MRA_REP_SENT, /* REP received, this side asked for time */
+		     DPA_CM_ST_REQ_RCVD,
+		     DPA_CM_ST_MRA_REQ_SENT, /* REQ received, this side asked for time */
+		     DPA_CM_ST_REP_SENT,
+		     DPA_CM_ST_MRA_REP_RCVD, /* REP sent, the peer asked for time */
+		     DPA_CM_ST_ESTABLISHED,
+		     DPA_CM_ST_DREQ_SENT,
+		     DPA_CM_ST_DREQ_RCVD,
+		     DPA_CM_ST_TIMEWAIT,
+		     DPA_CM_ST_SIDR_REQ_SENT,
+		     DPA_CM_ST_SIDR_REQ_RCVD,
+		     DPA_CM_ST_CLOSED, /* the end: no MAD, no timer, no record */
+		     DPA_CM_STATES
 };
 
 /* Reasons of REJ (IBA 12.6.7.2) that this CM gives. */
-enum dpa_cm_reason {
+enum dpav_cm_reason {
 	DPA_CM_REJ_TIMEOUT = 4,
 	DPA_CM_REJ_SERVICE_ID = 8,
 	DPA_CM_REJ_TRANSPORT = 9,
@@ -51,9 +51,9 @@ enum dpa_cm_reason {
 	DPA_CM_REJ_CONSUMER = 28,
 };
 
-enum dpa_cm_sidr_status { DPA_CM_SIDR_VALID, DPA_CM_SIDR_UNSUPPORTED, DPA_CM_SIDR_REJECTED };
+enum dpav_cm_sidr_status { DPA_CM_SIDR_VALID, DPA_CM_SIDR_UNSUPPORTED, DPA_CM_SIDR_REJECTED };
 
-enum dpa_cm_qp {
+enum dpav_cm_qp {
 	DPA_CM_QP_RC,
 	DPA_CM_QP_UC,
 	DPA_CM_QP_XRC_INI,
@@ -64,7 +64,7 @@ enum dpa_cm_qp {
 
 /* The same for all communication ids of an adapter, but for local_id and psn. A number that is too
  * large for its field of the message counts as the largest, of a PSN the low 24 bits. */
-struct dpa_cm_config {
+struct dpav_cm_config {
 	/* not 0; unique for ca_guid, whichever process made it. Not given out again for 10 s: the
 	 * peer may still be in TIMEWAIT. */
 	uint32_t local_id;
@@ -80,7 +80,7 @@ struct dpa_cm_config {
 #define DPA_CM_RETRIES	   15
 #define DPA_CM_MRA_TIMEOUT 24
 
-struct dpa_cm_path {
+struct dpav_cm_path {
 	uint8_t sgid[16], dgid[16];
 	uint32_t flow_label;
 	uint16_t pkey, pkey_index;
@@ -90,15 +90,15 @@ struct dpa_cm_path {
 };
 
 /* Of CONNECT and ACCEPT. Responder resources and initiator depth are this side's own. */
-struct dpa_cm_conn {
-	enum dpa_cm_qp qp; /* CONNECT: RC, UC or XRC_INI */
-	uint32_t qpn;	   /* of this side */
+struct dpav_cm_conn {
+	enum dpav_cm_qp qp; /* CONNECT: RC, UC or XRC_INI */
+	uint32_t qpn;	    /* of this side */
 	uint8_t responder_resources, initiator_depth, flow_control, srq;
 	uint8_t retry_count, rnr_retry; /* more than 7 counts as 7 */
 	uint32_t vendor_id, attr_mod;	/* ECE */
 };
 
-enum dpa_cm_input_kind {
+enum dpav_cm_input_kind {
 	DPA_CM_CONNECT,	    /* service_id, path, conn, data: send REQ */
 	DPA_CM_RESOLVE,	    /* service_id, path, data: send SIDR_REQ */
 	DPA_CM_ACCEPT,	    /* conn, data: send REP */
@@ -114,22 +114,22 @@ enum dpa_cm_input_kind {
 	DPA_CM_INPUTS
 };
 
-struct dpa_cm_input {
-	enum dpa_cm_input_kind kind;
+struct dpav_cm_input {
+	enum dpav_cm_input_kind kind;
 	uint64_t now;
 	uint64_t service_id;
-	const struct dpa_cm_path *path;
-	const struct dpa_cm_conn *conn;
+	const struct dpav_cm_path *path;
+	const struct dpav_cm_conn *conn;
 	const void *data, *info; /* private data; additional information */
 	size_t len, info_len;
 	uint16_t reason;
-	uint8_t status; /* enum dpa_cm_sidr_status */
+	uint8_t status; /* enum dpav_cm_sidr_status */
 	uint32_t qkey;
 	const struct dpa_mad *mad;
-	const struct dpa_cm_path *arrival; /* the way back: sgid is ours, dgid the sender's */
+	const struct dpav_cm_path *arrival; /* the way back: sgid is ours, dgid the sender's */
 };
 
-enum dpa_cm_event_type {
+enum dpav_cm_event_type {
 	DPA_CM_EV_NONE,
 	DPA_CM_EV_REQ,	       /* answer by ACCEPT or REJECT */
 	DPA_CM_EV_REP,	       /* answer by CONFIRM or REJECT */
@@ -143,18 +143,18 @@ enum dpa_cm_event_type {
 	DPA_CM_EV_DREQ_TIMEOUT,
 	DPA_CM_EV_TIMEWAIT_EXIT, /* the QP may be used again */
 	DPA_CM_EV_SIDR_REQ,	 /* answer by SIDR_ANSWER */
-	DPA_CM_EV_SIDR_REP,	 /* status: enum dpa_cm_sidr_status */
+	DPA_CM_EV_SIDR_REP,	 /* status: enum dpav_cm_sidr_status */
 	DPA_CM_EVENTS
 };
 
 /* Pointers lead into the MAD of the input. Fields that the message does not have are 0. */
-struct dpa_cm_event {
-	enum dpa_cm_event_type type;
+struct dpav_cm_event {
+	enum dpav_cm_event_type type;
 	int status;
 	const uint8_t *data, *info; /* private data: always the whole field */
 	size_t len, info_len;
 	uint64_t service_id;
-	enum dpa_cm_qp qp;			      /* of this side */
+	enum dpav_cm_qp qp;			      /* of this side */
 	uint32_t qpn, qkey, psn;		      /* of the peer */
 	uint8_t responder_resources, initiator_depth; /* exchanged: what this side may use */
 	uint8_t flow_control, retry_count, rnr_retry, srq;
@@ -166,7 +166,7 @@ struct dpa_cm_event {
 #define DPA_CM_LIVE_ID	  2 /* (ca_guid, remote_id): a REQ of these is a duplicate */
 #define DPA_CM_LIVE_QP	  4 /* (ca_guid, qpn): another connection of these makes this one stale */
 #define DPA_CM_LIVE_SIDR  8 /* (gid, remote_id): a SIDR_REQ of these is a duplicate */
-struct dpa_cm_record {
+struct dpav_cm_record {
 	uint32_t live;
 	uint32_t local_id, remote_id, qpn;
 	uint64_t ca_guid; /* of the peer */
@@ -174,27 +174,27 @@ struct dpa_cm_record {
 	bool xrc;	  /* initiator: the peer's QPN is where REP has an EECN */
 };
 
-struct dpa_cm_effects {
+struct dpav_cm_effects {
 	bool send; /* mad, to the connection's peer */
 	struct dpa_mad mad;
-	struct dpa_cm_event event; /* for the owner */
-	uint64_t deadline;	   /* of the next TIMER; DPA_CM_NEVER */
+	struct dpav_cm_event event; /* for the owner */
+	uint64_t deadline;	    /* of the next TIMER; DPA_CM_NEVER */
 	bool record_changed;
-	struct dpa_cm_record record; /* as it is now */
-	bool done;		     /* closed and without an owner: free it */
+	struct dpav_cm_record record; /* as it is now */
+	bool done;		      /* closed and without an owner: free it */
 };
 
-struct dpa_cm {
-	struct dpa_cm_config config;
-	enum dpa_cm_state state;
-	enum dpa_cm_qp qp;
+struct dpav_cm {
+	struct dpav_cm_config config;
+	enum dpav_cm_state state;
+	enum dpav_cm_qp qp;
 	bool orphan;   /* DESTROY came */
 	bool rejected; /* DREQ_SENT: a REJ went ahead of the DREQ */
 	bool has_peer; /* remote_id, remote_qpn, remote_guid are set */
 	uint32_t remote_id, local_qpn, remote_qpn;
 	uint32_t sq_psn; /* announced by the peer */
 	uint64_t remote_guid, service_id, tid;
-	struct dpa_cm_path path;
+	struct dpav_cm_path path;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry;
 	uint8_t ack_timeout; /* of the path and the peer, 4.096 us * 2^n */
 	uint8_t max_retries, retries_left;
@@ -205,22 +205,22 @@ struct dpa_cm {
 	struct dpa_mad answer; /* is repeated for each duplicate; attr 0: none */
 };
 
-void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config);
+void dpav_cm_init(struct dpav_cm *cm, const struct dpav_cm_config *config);
 
 /*
  * One step. *out is set whole. Returns 0 or, for a call of the owner, an errno: EINVAL: not in this
  * state, or a value that no message can hold; EISCONN: NOTIFY of an established one. After an error
  * nothing has changed and no effect is asked for. A MAD that does not fit the state is ignored.
  */
-int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+int dpav_cm_step(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out);
 
 /* The request of cm that has no answer yet (REQ, SIDR_REQ): the peer may not have it. NULL: none. */
-const struct dpa_mad *dpa_cm_unanswered(const struct dpa_cm *cm);
+const struct dpa_mad *dpav_cm_unanswered(const struct dpav_cm *cm);
 
 /* True if cm waits for the peer: GONE would end it. */
-bool dpa_cm_waits(const struct dpa_cm *cm);
+bool dpav_cm_waits(const struct dpav_cm *cm);
 
-struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
+struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm);
 
 /*
  * Takes over a communication id of a process that died, and destroys it: the peer gets DREQ, DREP,
@@ -229,62 +229,62 @@ struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm);
  * A DREQ that the dead process sent is sent anew. EINVAL: no such state, qpn has more than 24 bits,
  * or a life time more than 5.
  */
-struct dpa_cm_past {
-	enum dpa_cm_state state;
-	enum dpa_cm_qp qp;
-	uint32_t remote_id, remote_qpn; /* remote_id: of SIDR the request id */
-	uint64_t remote_guid;		/* CA GUID of the peer; 0: not known */
-	uint64_t tid, service_id;	/* of the last request of the peer */
-	const struct dpa_cm_path *path; /* mtu and pkey do not count */
+struct dpav_cm_past {
+	enum dpav_cm_state state;
+	enum dpav_cm_qp qp;
+	uint32_t remote_id, remote_qpn;	 /* remote_id: of SIDR the request id */
+	uint64_t remote_guid;		 /* CA GUID of the peer; 0: not known */
+	uint64_t tid, service_id;	 /* of the last request of the peer */
+	const struct dpav_cm_path *path; /* mtu and pkey do not count */
 };
-int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
-		 const struct dpa_cm_past *past, uint64_t now, struct dpa_cm_effects *out);
+int dpav_cm_adopt(struct dpav_cm *cm, const struct dpav_cm_config *config,
+		  const struct dpav_cm_past *past, uint64_t now, struct dpav_cm_effects *out);
 
 /*
  * Attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and *mask whole.
  * EINVAL: not in this state (cm.c of Linux: cm_init_qp_attr()).
  */
-int dpa_cm_qp_attr(const struct dpa_cm *cm, struct ibv_qp_attr *attr, int *mask);
+int dpav_cm_qp_attr(const struct dpav_cm *cm, struct ibv_qp_attr *attr, int *mask);
 
 /* Time t of the CM (4.096 us * 2^t) in ms, as Linux counts: 2^(t - 8), at least 1. */
-uint32_t dpa_cm_ms(uint8_t t);
+uint32_t dpav_cm_ms(uint8_t t);
 /* Until REQ is repeated: 2 * packet life time + response time of the peer's CM. */
-uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
+uint32_t dpav_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
 /* Local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA 12.7.34). */
-uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);
+uint8_t dpav_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);
 
 /*
- * Look-up of communication ids by what MADs name. The caller embeds one struct dpa_cm_entry in each
- * connection and calls dpa_cm_index_put() after each step with `record_changed`. A look-up takes
+ * Look-up of communication ids by what MADs name. The caller embeds one struct dpav_cm_entry in each
+ * connection and calls dpav_cm_index_put() after each step with `record_changed`. A look-up takes
  * constant time. The caller serialises all calls of one index.
  */
 #define DPA_CM_KEYS 4 /* one for each bit of record.live */
 
-struct dpa_cm_entry {
-	struct dpa_cm_record record;		/* as put; live 0: not in the index */
-	struct dpa_cm_entry *next[DPA_CM_KEYS]; /* of the index */
+struct dpav_cm_entry {
+	struct dpav_cm_record record;		 /* as put; live 0: not in the index */
+	struct dpav_cm_entry *next[DPA_CM_KEYS]; /* of the index */
 };
 
-struct dpa_cm_index {
+struct dpav_cm_index {
 	uint64_t seed;
-	struct dpa_cm_table {
-		struct dpa_cm_entry **bucket;
+	struct dpav_cm_table {
+		struct dpav_cm_entry **bucket;
 		size_t buckets, entries; /* buckets: a power of two */
 	} by[DPA_CM_KEYS];
 };
 
 /* An empty index. ENOMEM. */
-int dpa_cm_index_init(struct dpa_cm_index *ix);
+int dpav_cm_index_init(struct dpav_cm_index *ix);
 /* Frees the tables. Entries that are still in the index must not be put again. */
-void dpa_cm_index_fini(struct dpa_cm_index *ix);
+void dpav_cm_index_fini(struct dpav_cm_index *ix);
 /*
  * Sets the record of *e: puts it in, moves it, or takes it out (r->live 0). A new entry is all 0.
  * *r must not be e->record. The tables grow; without memory they do not, and look-ups get slower.
  */
-void dpa_cm_index_put(struct dpa_cm_index *ix, struct dpa_cm_entry *e,
-		      const struct dpa_cm_record *r);
+void dpav_cm_index_put(struct dpav_cm_index *ix, struct dpav_cm_entry *e,
+		       const struct dpav_cm_record *r);
 
-enum dpa_cm_verdict {
+enum dpav_cm_verdict {
 	DPA_CM_NEW,   /* REQ, SIDR_REQ: step a new one, or refuse it with DPA_CM_REJ_SERVICE_ID */
 	DPA_CM_FOUND, /* for *which: step it */
 	DPA_CM_DUPLICATE, /* REQ, SIDR_REQ again; of *which: step it */
@@ -294,13 +294,13 @@ enum dpa_cm_verdict {
 
 /* Classifies a MAD from `gid` and finds its entry. *which is NULL if the verdict is NEW or UNKNOWN.
  */
-enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-				    const uint8_t gid[16], struct dpa_cm_entry **which);
+enum dpav_cm_verdict dpav_cm_classify(const struct dpav_cm_index *ix, const struct dpa_mad *m,
+				      const uint8_t gid[16], struct dpav_cm_entry **which);
 
 /*
- * Answer to a MAD that no struct dpa_cm takes: REJ to REQ and REP, SIDR_REP "unsupported" to
+ * Answer to a MAD that no struct dpav_cm takes: REJ to REQ and REP, SIDR_REP "unsupported" to
  * SIDR_REQ, DREP to DREQ. False, and no answer: any other.
  */
-bool dpa_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer);
+bool dpav_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer);
 
 #endif

@@ -17,7 +17,7 @@
 #define CM_DISCONNECTS (IN(DREQ_SENT) | IN(DREQ_RCVD))
 #define CM_NOT_ON_WIRE (IN(IDLE) | IN(CLOSED) | IN(SIDR_REQ_RCVD))
 
-static inline bool cm_in(const struct dpa_cm *cm, unsigned set)
+static inline bool cm_in(const struct dpav_cm *cm, unsigned set)
 {
 	return (1u << cm->state) & set;
 }
@@ -44,40 +44,42 @@ static inline size_t cm_info_len(size_t len)
 }
 
 /* messages.c: each writes the whole of *m. Lengths have been checked. */
-void cm_make_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_rtu(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_mra(const struct dpa_cm *cm, uint8_t message, struct dpa_mad *m);
-void cm_make_rej(const struct dpa_cm *cm, uint16_t reason, struct dpa_mad *m);
-void cm_make_dreq(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_drep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_sidr_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
-void cm_make_sidr_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m);
+void cm_make_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_rtu(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_mra(const struct dpav_cm *cm, uint8_t message, struct dpa_mad *m);
+void cm_make_rej(const struct dpav_cm *cm, uint16_t reason, struct dpa_mad *m);
+void cm_make_dreq(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_drep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_sidr_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
+void cm_make_sidr_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m);
 void cm_mad_start(struct dpa_mad *m, uint16_t attr, uint64_t tid);
-uint64_t cm_own_tid(const struct dpa_cm *cm);
+uint64_t cm_own_tid(const struct dpav_cm *cm);
 uint32_t cm_rep_qpn(const struct dpa_mad *m, bool xrc);
 
 /* step.c: what the parts of a step have in common */
-void cm_send(struct dpa_cm_effects *out, const struct dpa_mad *m);
+void cm_send(struct dpav_cm_effects *out, const struct dpa_mad *m);
 /* Sends cm->msg and repeats it every `wait` ms. */
-void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa_cm_effects *out);
-void cm_enter_timewait(struct dpa_cm *cm, uint64_t now);
-void cm_close(struct dpa_cm *cm);
+void cm_send_repeated(struct dpav_cm *cm, uint64_t now, uint32_t wait, struct dpav_cm_effects *out);
+void cm_enter_timewait(struct dpav_cm *cm, uint64_t now);
+void cm_close(struct dpav_cm *cm);
 /* The owner is through with a DREQ. Its answer was sent, unless it carries data or was adopted. */
-void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in,
+		    struct dpav_cm_effects *out);
 
 /* calls.c, destroy.c, receive.c, timer.c: one kind of input each */
-int cm_call(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
-void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
-void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
+int cm_call(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out);
+void cm_destroy(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out);
+void cm_receive(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out);
 /* sidr.c */
-void cm_on_sidr_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out);
-void cm_on_sidr_rep(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out);
-void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
-void cm_gone(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out);
+void cm_on_sidr_req(struct dpav_cm *cm, const struct dpav_cm_input *in,
+		    struct dpav_cm_effects *out);
+void cm_on_sidr_rep(struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_effects *out);
+void cm_timer(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out);
+void cm_gone(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out);
 
 /* index.c: the entry with the fields of `key` that the bit `live` stands for; NULL: none. */
-struct dpa_cm_entry *cm_index_find(const struct dpa_cm_index *ix, uint32_t live,
-				   const struct dpa_cm_record *key);
+struct dpav_cm_entry *cm_index_find(const struct dpav_cm_index *ix, uint32_t live,
+				    const struct dpav_cm_record *key);
 
 #endif

@@ -10,7 +10,7 @@
 #include "cm_priv.h"
 
 /* The peer may not have received the id of this side: it finds the connection by the node GUID. */
-static void reject_timeout(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+static void reject_timeout(const struct dpav_cm *cm, struct dpav_cm_effects *out)
 {
 	struct dpa_mad m;
 
@@ -21,7 +21,7 @@ static void reject_timeout(const struct dpa_cm *cm, struct dpa_cm_effects *out)
 	cm_send(out, &m);
 }
 
-static void reject_consumer(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+static void reject_consumer(const struct dpav_cm *cm, struct dpav_cm_effects *out)
 {
 	struct dpa_mad m;
 
@@ -29,9 +29,9 @@ static void reject_consumer(const struct dpa_cm *cm, struct dpa_cm_effects *out)
 	cm_send(out, &m);
 }
 
-static void refuse_sidr(const struct dpa_cm *cm, struct dpa_cm_effects *out)
+static void refuse_sidr(const struct dpav_cm *cm, struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_input refusal = {.status = DPA_CM_SIDR_REJECTED};
+	const struct dpav_cm_input refusal = {.status = DPA_CM_SIDR_REJECTED};
 	struct dpa_mad m;
 
 	cm_make_sidr_rep(cm, &refusal, &m);
@@ -42,17 +42,17 @@ static void refuse_sidr(const struct dpa_cm *cm, struct dpa_cm_effects *out)
  * The longest wait of a DREQ without an owner. The sender of a REQ may ask for 2.3 hours; without
  * an owner nothing depends on a slow answer.
  */
-static uint32_t longest_wait(const struct dpa_cm *cm)
+static uint32_t longest_wait(const struct dpav_cm *cm)
 {
-	return 2 * dpa_cm_ms(cm->config.cm_timeout);
+	return 2 * dpav_cm_ms(cm->config.cm_timeout);
 }
 
 /*
  * The REP was sent: the peer may wait for it, have it, or be connected. A peer that is not connected
  * needs the REJ. Each answers the DREQ, which a REJ lacks.
  */
-static void leave_rep_sent(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			   struct dpa_cm_effects *out)
+static void leave_rep_sent(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			   struct dpav_cm_effects *out)
 {
 	uint32_t most = longest_wait(cm);
 
@@ -68,7 +68,7 @@ static void leave_rep_sent(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	cm->rejected = true;
 }
 
-static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
+static void shorten_dreq(struct dpav_cm *cm, uint64_t now)
 {
 	uint32_t most = longest_wait(cm);
 
@@ -80,8 +80,8 @@ static void shorten_dreq(struct dpa_cm *cm, uint64_t now)
 }
 
 /* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
-static void leave_established(struct dpa_cm *cm, const struct dpa_cm_input *in,
-			      struct dpa_cm_effects *out)
+static void leave_established(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			      struct dpav_cm_effects *out)
 {
 	uint32_t most = longest_wait(cm);
 
@@ -94,10 +94,10 @@ static void leave_established(struct dpa_cm *cm, const struct dpa_cm_input *in,
 	cm_send_repeated(cm, in->now, cm->answer_wait < most ? cm->answer_wait : most, out);
 }
 
-void cm_destroy(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+void cm_destroy(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	/* the messages carry no private data */
-	const struct dpa_cm_input bare = {.kind = DPA_CM_DESTROY, .now = in->now};
+	const struct dpav_cm_input bare = {.kind = DPA_CM_DESTROY, .now = in->now};
 
 	cm->orphan = true;
 	switch (cm->state) {

@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t z)
 }
 
 /* Hash of the fields that bit k of record.live stands for. */
-static uint64_t hash(const struct dpa_cm_index *ix, int k, const struct dpa_cm_record *r)
+static uint64_t hash(const struct dpav_cm_index *ix, int k, const struct dpav_cm_record *r)
 {
 	uint64_t gid[2];
 
@@ -34,7 +34,7 @@ static uint64_t hash(const struct dpa_cm_index *ix, int k, const struct dpa_cm_r
 	}
 }
 
-static bool same(int k, const struct dpa_cm_record *a, const struct dpa_cm_record *b)
+static bool same(int k, const struct dpav_cm_record *a, const struct dpav_cm_record *b)
 {
 	switch (1u << k) {
 	case DPA_CM_LIVE_LOCAL:
@@ -48,26 +48,26 @@ static bool same(int k, const struct dpa_cm_record *a, const struct dpa_cm_recor
 	}
 }
 
-static struct dpa_cm_entry **bucket(const struct dpa_cm_index *ix, int k,
-				    const struct dpa_cm_record *r)
+static struct dpav_cm_entry **bucket(const struct dpav_cm_index *ix, int k,
+				     const struct dpav_cm_record *r)
 {
-	const struct dpa_cm_table *t = &ix->by[k];
+	const struct dpav_cm_table *t = &ix->by[k];
 
 	return &t->bucket[hash(ix, k, r) & (t->buckets - 1)];
 }
 
-struct dpa_cm_entry *cm_index_find(const struct dpa_cm_index *ix, uint32_t live,
-				   const struct dpa_cm_record *key)
+struct dpav_cm_entry *cm_index_find(const struct dpav_cm_index *ix, uint32_t live,
+				    const struct dpav_cm_record *key)
 {
 	int k = __builtin_ctz(live);
-	struct dpa_cm_entry *e = *bucket(ix, k, key);
+	struct dpav_cm_entry *e = *bucket(ix, k, key);
 
 	while (e && !same(k, &e->record, key))
 		e = e->next[k];
 	return e;
 }
 
-int dpa_cm_index_init(struct dpa_cm_index *ix)
+int dpav_cm_index_init(struct dpav_cm_index *ix)
 {
 	memset(ix, 0, sizeof(*ix));
 	/* early in boot there may be no random number: any seed is correct */
@@ -76,7 +76,7 @@ int dpa_cm_index_init(struct dpa_cm_index *ix)
 	for (int k = 0; k < DPA_CM_KEYS; k++) {
 		ix->by[k].bucket = calloc(FIRST_BUCKETS, sizeof(*ix->by[k].bucket));
 		if (!ix->by[k].bucket) {
-			dpa_cm_index_fini(ix);
+			dpav_cm_index_fini(ix);
 			return ENOMEM;
 		}
 		ix->by[k].buckets = FIRST_BUCKETS;
@@ -84,26 +84,26 @@ int dpa_cm_index_init(struct dpa_cm_index *ix)
 	return 0;
 }
 
-void dpa_cm_index_fini(struct dpa_cm_index *ix)
+void dpav_cm_index_fini(struct dpav_cm_index *ix)
 {
 	for (int k = 0; k < DPA_CM_KEYS; k++)
 		free(ix->by[k].bucket);
 	memset(ix, 0, sizeof(*ix));
 }
 
-static void push(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
+static void push(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
 {
-	struct dpa_cm_entry **head = bucket(ix, k, &e->record);
+	struct dpav_cm_entry **head = bucket(ix, k, &e->record);
 
 	e->next[k] = *head;
 	*head = e;
 }
 
 /* Doubles the buckets as soon as there is one entry for each. */
-static void grow(struct dpa_cm_index *ix, int k)
+static void grow(struct dpav_cm_index *ix, int k)
 {
-	struct dpa_cm_table *t = &ix->by[k], old = *t;
-	struct dpa_cm_entry **wider;
+	struct dpav_cm_table *t = &ix->by[k], old = *t;
+	struct dpav_cm_entry **wider;
 
 	if (t->entries < t->buckets)
 		return;
@@ -113,7 +113,7 @@ static void grow(struct dpa_cm_index *ix, int k)
 	t->bucket = wider;
 	t->buckets *= 2;
 	for (size_t i = 0; i < old.buckets; i++) {
-		struct dpa_cm_entry *e = old.bucket[i], *next;
+		struct dpav_cm_entry *e = old.bucket[i], *next;
 
 		for (; e; e = next) {
 			next = e->next[k];
@@ -123,9 +123,9 @@ static void grow(struct dpa_cm_index *ix, int k)
 	free(old.bucket);
 }
 
-static void take_out(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
+static void take_out(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
 {
-	struct dpa_cm_entry **link = bucket(ix, k, &e->record);
+	struct dpav_cm_entry **link = bucket(ix, k, &e->record);
 
 	while (*link != e)
 		link = &(*link)->next[k];
@@ -134,8 +134,8 @@ static void take_out(struct dpa_cm_index *ix, int k, struct dpa_cm_entry *e)
 	ix->by[k].entries--;
 }
 
-void dpa_cm_index_put(struct dpa_cm_index *ix, struct dpa_cm_entry *e,
-		      const struct dpa_cm_record *r)
+void dpav_cm_index_put(struct dpav_cm_index *ix, struct dpav_cm_entry *e,
+		       const struct dpav_cm_record *r)
 {
 	for (int k = 0; k < DPA_CM_KEYS; k++)
 		if (e->record.live & 1u << k)

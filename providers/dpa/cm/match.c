@@ -3,40 +3,40 @@
 #include "cm_priv.h"
 
 /* The entry with this local id; with `peer` only if the peer's id is known, else only if not. */
-static struct dpa_cm_entry *find_local(const struct dpa_cm_index *ix, uint32_t local, bool peer)
+static struct dpav_cm_entry *find_local(const struct dpav_cm_index *ix, uint32_t local, bool peer)
 {
-	const struct dpa_cm_record key = {.local_id = local};
-	struct dpa_cm_entry *e = cm_index_find(ix, DPA_CM_LIVE_LOCAL, &key);
+	const struct dpav_cm_record key = {.local_id = local};
+	struct dpav_cm_entry *e = cm_index_find(ix, DPA_CM_LIVE_LOCAL, &key);
 
 	return e && !(e->record.live & DPA_CM_LIVE_ID) == !peer ? e : NULL;
 }
 
-static struct dpa_cm_entry *find_both(const struct dpa_cm_index *ix, uint32_t local,
-				      uint32_t remote)
+static struct dpav_cm_entry *find_both(const struct dpav_cm_index *ix, uint32_t local,
+				       uint32_t remote)
 {
-	struct dpa_cm_entry *e = find_local(ix, local, true);
+	struct dpav_cm_entry *e = find_local(ix, local, true);
 
 	return e && e->record.remote_id == remote ? e : NULL;
 }
 
 /* REJ or MRA of a REQ: this side has not received the id of the peer yet. */
-static struct dpa_cm_entry *find_by_message(const struct dpa_cm_index *ix, uint8_t message,
-					    uint32_t local, uint32_t remote)
+static struct dpav_cm_entry *find_by_message(const struct dpav_cm_index *ix, uint8_t message,
+					     uint32_t local, uint32_t remote)
 {
 	return message == CM_MSG_REQ ? find_local(ix, local, false) : find_both(ix, local, remote);
 }
 
-static enum dpa_cm_verdict found(struct dpa_cm_entry *e, struct dpa_cm_entry **which)
+static enum dpav_cm_verdict found(struct dpav_cm_entry *e, struct dpav_cm_entry **which)
 {
 	*which = e;
 	return e ? DPA_CM_FOUND : DPA_CM_UNKNOWN;
 }
 
 /* The order of Linux's cm_match_req(): duplicate, stale, new. */
-static enum dpa_cm_verdict classify_req(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-					struct dpa_cm_entry **which)
+static enum dpav_cm_verdict classify_req(const struct dpav_cm_index *ix, const struct dpa_mad *m,
+					 struct dpav_cm_entry **which)
 {
-	const struct dpa_cm_record key = {
+	const struct dpav_cm_record key = {
 		.remote_id = m->req.local_id, .ca_guid = m->req.ca_guid, .qpn = m->req.qpn};
 
 	*which = cm_index_find(ix, DPA_CM_LIVE_ID, &key);
@@ -47,11 +47,11 @@ static enum dpa_cm_verdict classify_req(const struct dpa_cm_index *ix, const str
 }
 
 /* The first REP sets the peer's id: no other connection may have the same id or QP of the peer. */
-static enum dpa_cm_verdict classify_rep(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-					struct dpa_cm_entry **which)
+static enum dpav_cm_verdict classify_rep(const struct dpav_cm_index *ix, const struct dpa_mad *m,
+					 struct dpav_cm_entry **which)
 {
-	struct dpa_cm_record key = {.remote_id = m->rep.local_id, .ca_guid = m->rep.ca_guid};
-	struct dpa_cm_entry *own = find_local(ix, m->rep.remote_id, false);
+	struct dpav_cm_record key = {.remote_id = m->rep.local_id, .ca_guid = m->rep.ca_guid};
+	struct dpav_cm_entry *own = find_local(ix, m->rep.remote_id, false);
 
 	if (!own)
 		return found(find_both(ix, m->rep.remote_id, m->rep.local_id), which);
@@ -63,10 +63,10 @@ static enum dpa_cm_verdict classify_rep(const struct dpa_cm_index *ix, const str
 }
 
 /* A REJ "timeout" of a sender without our id: its node GUID is the additional information. */
-static enum dpa_cm_verdict classify_rej(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-					struct dpa_cm_entry **which)
+static enum dpav_cm_verdict classify_rej(const struct dpav_cm_index *ix, const struct dpa_mad *m,
+					 struct dpav_cm_entry **which)
 {
-	struct dpa_cm_record key = {.remote_id = m->rej.local_id};
+	struct dpav_cm_record key = {.remote_id = m->rej.local_id};
 
 	if (m->rej.reason == DPA_CM_REJ_TIMEOUT && m->rej.info_length >= 8) {
 		for (int i = 0; i < 8; i++)
@@ -76,18 +76,19 @@ static enum dpa_cm_verdict classify_rej(const struct dpa_cm_index *ix, const str
 	return found(find_by_message(ix, m->rej.message, m->rej.remote_id, m->rej.local_id), which);
 }
 
-static enum dpa_cm_verdict classify_sidr_req(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-					     const uint8_t gid[16], struct dpa_cm_entry **which)
+static enum dpav_cm_verdict classify_sidr_req(const struct dpav_cm_index *ix,
+					      const struct dpa_mad *m, const uint8_t gid[16],
+					      struct dpav_cm_entry **which)
 {
-	struct dpa_cm_record key = {.remote_id = m->sidr_req.request_id};
+	struct dpav_cm_record key = {.remote_id = m->sidr_req.request_id};
 
 	memcpy(key.gid, gid, sizeof(key.gid));
 	*which = cm_index_find(ix, DPA_CM_LIVE_SIDR, &key);
 	return *which ? DPA_CM_DUPLICATE : DPA_CM_NEW;
 }
 
-enum dpa_cm_verdict dpa_cm_classify(const struct dpa_cm_index *ix, const struct dpa_mad *m,
-				    const uint8_t gid[16], struct dpa_cm_entry **which)
+enum dpav_cm_verdict dpav_cm_classify(const struct dpav_cm_index *ix, const struct dpa_mad *m,
+				      const uint8_t gid[16], struct dpav_cm_entry **which)
 {
 	switch (m->attr) {
 	case DPA_CM_REQ:
@@ -123,7 +124,7 @@ static void refuse_req_or_rep(const struct dpa_mad *m, uint16_t reason, struct d
 	a->rej.reason = reason;
 }
 
-bool dpa_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer)
+bool dpav_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer)
 {
 	switch (m->attr) {
 	case DPA_CM_REQ:

@@ -14,7 +14,7 @@ void cm_mad_start(struct dpa_mad *m, uint16_t attr, uint64_t tid)
 }
 
 /* A transaction that this side begins. Answers repeat the TID of what they answer. */
-uint64_t cm_own_tid(const struct dpa_cm *cm)
+uint64_t cm_own_tid(const struct dpav_cm *cm)
 {
 	return (uint64_t)cm->config.tid_high << 32 | cm->config.local_id;
 }
@@ -30,9 +30,9 @@ static uint8_t up_to_7(uint8_t count)
 	return count < 7 ? count : 7;
 }
 
-static void put_path(struct dpa_mad *m, const struct dpa_cm *cm)
+static void put_path(struct dpa_mad *m, const struct dpav_cm *cm)
 {
-	const struct dpa_cm_path *p = &cm->path;
+	const struct dpav_cm_path *p = &cm->path;
 	bool local = p->hop_limit <= 1;
 
 	m->req.primary_local_lid = local ? 0 : LID_PERMISSIVE;
@@ -44,13 +44,13 @@ static void put_path(struct dpa_mad *m, const struct dpa_cm *cm)
 	m->req.primary_hop_limit = p->hop_limit;
 	m->req.primary_sl = p->sl;
 	m->req.primary_subnet_local = local;
-	m->req.primary_ack_timeout = dpa_cm_ack_timeout(cm->config.ack_delay, p->life_time);
+	m->req.primary_ack_timeout = dpav_cm_ack_timeout(cm->config.ack_delay, p->life_time);
 	m->req.pkey = p->pkey;
 	m->req.path_mtu = p->mtu;
 }
 
 /* Not sent by an XRC initiator: the fields belong to the target (Linux: cm_format_req()). */
-static void put_req_resources(struct dpa_mad *m, const struct dpa_cm_conn *c)
+static void put_req_resources(struct dpa_mad *m, const struct dpav_cm_conn *c)
 {
 	m->req.responder_resources = c->responder_resources;
 	m->req.retry_count = up_to_7(c->retry_count);
@@ -58,9 +58,9 @@ static void put_req_resources(struct dpa_mad *m, const struct dpa_cm_conn *c)
 	m->req.srq = !!c->srq;
 }
 
-void cm_make_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
-	const struct dpa_cm_conn *c = in->conn;
+	const struct dpav_cm_conn *c = in->conn;
 
 	cm_mad_start(m, DPA_CM_REQ, cm->tid);
 	m->modifier = c->attr_mod;
@@ -92,7 +92,7 @@ uint32_t cm_rep_qpn(const struct dpa_mad *m, bool xrc)
 	return xrc ? m->rep.eecn : m->rep.qpn;
 }
 
-static void start_pair(const struct dpa_cm *cm, uint16_t attr, uint64_t tid, struct dpa_mad *m)
+static void start_pair(const struct dpav_cm *cm, uint16_t attr, uint64_t tid, struct dpa_mad *m)
 {
 	cm_mad_start(m, attr, tid);
 	m->rtu.local_id =
@@ -100,9 +100,9 @@ static void start_pair(const struct dpa_cm *cm, uint16_t attr, uint64_t tid, str
 	m->rtu.remote_id = cm->remote_id;
 }
 
-void cm_make_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
-	const struct dpa_cm_conn *c = in->conn;
+	const struct dpav_cm_conn *c = in->conn;
 
 	start_pair(cm, DPA_CM_REP, cm->tid, m);
 	m->modifier = c->attr_mod;
@@ -126,13 +126,13 @@ void cm_make_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct 
 	put_data(m->rep.data, in->data, in->len);
 }
 
-void cm_make_rtu(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_rtu(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_RTU, cm->tid, m);
 	put_data(m->rtu.data, in->data, in->len);
 }
 
-void cm_make_mra(const struct dpa_cm *cm, uint8_t message, struct dpa_mad *m)
+void cm_make_mra(const struct dpav_cm *cm, uint8_t message, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_MRA, cm->tid, m);
 	m->mra.message = message;
@@ -140,7 +140,7 @@ void cm_make_mra(const struct dpa_cm *cm, uint8_t message, struct dpa_mad *m)
 }
 
 /* Without information and data. The local id is 0 if the peer has not received it. */
-void cm_make_rej(const struct dpa_cm *cm, uint16_t reason, struct dpa_mad *m)
+void cm_make_rej(const struct dpav_cm *cm, uint16_t reason, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_REJ, cm->tid, m);
 	m->rej.reason = reason;
@@ -153,21 +153,21 @@ void cm_make_rej(const struct dpa_cm *cm, uint16_t reason, struct dpa_mad *m)
 		m->rej.local_id = 0;
 }
 
-void cm_make_dreq(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_dreq(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_DREQ, cm_own_tid(cm), m);
 	m->dreq.remote_qpn = cm->remote_qpn;
 	put_data(m->dreq.data, in->data, in->len);
 }
 
-void cm_make_drep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_drep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_DREP, cm->tid, m);
 	if (in->kind != DPA_CM_MAD)
 		put_data(m->drep.data, in->data, in->len);
 }
 
-void cm_make_sidr_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_sidr_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	cm_mad_start(m, DPA_CM_SIDR_REQ, cm->tid);
 	m->sidr_req.request_id = cm->config.local_id;
@@ -176,9 +176,9 @@ void cm_make_sidr_req(const struct dpa_cm *cm, const struct dpa_cm_input *in, st
 	put_data(m->sidr_req.data, in->data, in->len);
 }
 
-void cm_make_sidr_rep(const struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_mad *m)
+void cm_make_sidr_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
-	const struct dpa_cm_conn *c = in->conn;
+	const struct dpav_cm_conn *c = in->conn;
 
 	cm_mad_start(m, DPA_CM_SIDR_REP, cm->tid);
 	m->sidr_rep.request_id = cm->remote_id;

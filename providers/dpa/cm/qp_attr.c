@@ -4,7 +4,7 @@
 
 #define UD_QKEY 0x01234567 /* RDMA_UDP_QKEY */
 
-static int attr_init(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
+static int attr_init(const struct dpav_cm *cm, struct ibv_qp_attr *a, int *mask)
 {
 	if (cm_in(cm, CM_DISCONNECTS | IN(TIMEWAIT) | IN(CLOSED)) && cm->qp != DPA_CM_QP_UD)
 		return EINVAL;
@@ -25,7 +25,7 @@ static int attr_init(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
 	return 0;
 }
 
-static void put_av(const struct dpa_cm_path *p, struct ibv_ah_attr *ah)
+static void put_av(const struct dpav_cm_path *p, struct ibv_ah_attr *ah)
 {
 	memcpy(ah->grh.dgid.raw, p->dgid, sizeof(p->dgid));
 	ah->grh.flow_label = p->flow_label;
@@ -37,7 +37,7 @@ static void put_av(const struct dpa_cm_path *p, struct ibv_ah_attr *ah)
 	ah->port_num = p->port;
 }
 
-static int attr_rtr(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
+static int attr_rtr(const struct dpav_cm *cm, struct ibv_qp_attr *a, int *mask)
 {
 	if (!cm_in(cm, CM_PEER_KNOWN))
 		return EINVAL;
@@ -54,7 +54,7 @@ static int attr_rtr(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
 	return 0;
 }
 
-static int attr_rts(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
+static int attr_rts(const struct dpav_cm *cm, struct ibv_qp_attr *a, int *mask)
 {
 	if (!cm_in(cm, CM_PEER_KNOWN))
 		return EINVAL;
@@ -73,7 +73,7 @@ static int attr_rts(const struct dpa_cm *cm, struct ibv_qp_attr *a, int *mask)
 	return 0;
 }
 
-int dpa_cm_qp_attr(const struct dpa_cm *cm, struct ibv_qp_attr *attr, int *mask)
+int dpav_cm_qp_attr(const struct dpav_cm *cm, struct ibv_qp_attr *attr, int *mask)
 {
 	enum ibv_qp_state state = attr->qp_state;
 

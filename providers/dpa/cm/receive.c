@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs. The caller found this communication id by dpa_cm_classify(). */
+/* MADs. The caller found this communication id by dpav_cm_classify(). */
 #include "cm_priv.h"
 
-static enum dpa_cm_qp qp_of(const struct dpa_mad *m)
+static enum dpav_cm_qp qp_of(const struct dpa_mad *m)
 {
 	switch (m->req.transport) {
 	case 0:
@@ -17,9 +17,10 @@ static enum dpa_cm_qp qp_of(const struct dpa_mad *m)
 }
 
 /* The path back: fields of the REQ, and the address that the MAD came from. */
-static void take_path(struct dpa_cm *cm, const struct dpa_mad *m, const struct dpa_cm_path *arrival)
+static void take_path(struct dpav_cm *cm, const struct dpa_mad *m,
+		      const struct dpav_cm_path *arrival)
 {
-	struct dpa_cm_path *p = &cm->path;
+	struct dpav_cm_path *p = &cm->path;
 
 	*p = *arrival;
 	memcpy(p->sgid, m->req.primary_remote_gid, sizeof(p->sgid));
@@ -33,33 +34,33 @@ static void take_path(struct dpa_cm *cm, const struct dpa_mad *m, const struct d
 	cm->ack_timeout = cm_path_timeout(p->life_time);
 }
 
-static void report_req(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
+static void report_req(const struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_event *e)
 {
-	*e = (struct dpa_cm_event){.type = DPA_CM_EV_REQ,
-				   .data = m->req.data,
-				   .len = sizeof(m->req.data),
-				   .service_id = m->req.service_id,
-				   .qp = cm->qp,
-				   .qpn = m->req.qpn,
-				   .qkey = m->req.qkey,
-				   .psn = m->req.psn,
-				   .responder_resources = cm->responder_resources,
-				   .initiator_depth = cm->initiator_depth,
-				   .flow_control = m->req.flow_control,
-				   .retry_count = m->req.retry_count,
-				   .rnr_retry = m->req.rnr_retry,
-				   .srq = m->req.srq,
-				   .vendor_id = m->req.vendor_id,
-				   .attr_mod = m->modifier};
+	*e = (struct dpav_cm_event){.type = DPA_CM_EV_REQ,
+				    .data = m->req.data,
+				    .len = sizeof(m->req.data),
+				    .service_id = m->req.service_id,
+				    .qp = cm->qp,
+				    .qpn = m->req.qpn,
+				    .qkey = m->req.qkey,
+				    .psn = m->req.psn,
+				    .responder_resources = cm->responder_resources,
+				    .initiator_depth = cm->initiator_depth,
+				    .flow_control = m->req.flow_control,
+				    .retry_count = m->req.retry_count,
+				    .rnr_retry = m->req.rnr_retry,
+				    .srq = m->req.srq,
+				    .vendor_id = m->req.vendor_id,
+				    .attr_mod = m->modifier};
 }
 
 /* A REQ or REP came whose sender repeats it after `wait` ms or later. */
-static void expect_repetition(struct dpa_cm *cm, uint64_t now, uint32_t wait)
+static void expect_repetition(struct dpav_cm *cm, uint64_t now, uint32_t wait)
 {
 	cm->mra_from = now + wait / 2;
 }
 
-static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void new_req(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
 
@@ -76,9 +77,9 @@ static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	cm->retry_count = m->req.retry_count;
 	cm->rnr_retry = m->req.rnr_retry;
 	cm->max_retries = m->req.max_cm_retries;
-	cm->answer_wait = dpa_cm_ms(m->req.local_cm_timeout);
+	cm->answer_wait = dpav_cm_ms(m->req.local_cm_timeout);
 	take_path(cm, m, in->arrival);
-	expect_repetition(cm, in->now, dpa_cm_ms(m->req.remote_cm_timeout));
+	expect_repetition(cm, in->now, dpav_cm_ms(m->req.remote_cm_timeout));
 	cm->state = DPA_CM_ST_REQ_RCVD;
 	report_req(cm, m, &out->event);
 }
@@ -87,8 +88,8 @@ static void new_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
  * The owner has not answered yet: ask for time. The first REQ or REP gets no MRA, as in Linux. Nor
  * does a copy that the network made: the MRA would keep the sender waiting if our answer is lost.
  */
-static void ask_for_time(struct dpa_cm *cm, uint64_t now, uint8_t message, enum dpa_cm_state state,
-			 struct dpa_cm_effects *out)
+static void ask_for_time(struct dpav_cm *cm, uint64_t now, uint8_t message,
+			 enum dpav_cm_state state, struct dpav_cm_effects *out)
 {
 	if (now < cm->mra_from)
 		return;
@@ -97,7 +98,7 @@ static void ask_for_time(struct dpa_cm *cm, uint64_t now, uint8_t message, enum 
 	cm_send(out, &cm->answer);
 }
 
-static void on_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void on_req(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	struct dpa_mad m;
 
@@ -113,28 +114,29 @@ static void on_req(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 	}
 }
 
-static void report_rep(const struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_event *e)
+static void report_rep(const struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_event *e)
 {
-	*e = (struct dpa_cm_event){.type = DPA_CM_EV_REP,
-				   .data = m->rep.data,
-				   .len = sizeof(m->rep.data),
-				   .service_id = cm->service_id,
-				   .qp = cm->qp,
-				   .qpn = cm->remote_qpn,
-				   .qkey = m->rep.qkey,
-				   .psn = m->rep.psn,
-				   .responder_resources = cm->responder_resources,
-				   .initiator_depth = cm->initiator_depth,
-				   .flow_control = m->rep.flow_control,
-				   .rnr_retry = m->rep.rnr_retry,
-				   .srq = m->rep.srq,
-				   .vendor_id = (uint32_t)m->rep.vendor_id_high << 16 |
-						(uint32_t)m->rep.vendor_id_mid << 8 |
-						m->rep.vendor_id_low,
-				   .attr_mod = m->modifier};
+	*e = (struct dpav_cm_event){.type = DPA_CM_EV_REP,
+				    .data = m->rep.data,
+				    .len = sizeof(m->rep.data),
+				    .service_id = cm->service_id,
+				    .qp = cm->qp,
+				    .qpn = cm->remote_qpn,
+				    .qkey = m->rep.qkey,
+				    .psn = m->rep.psn,
+				    .responder_resources = cm->responder_resources,
+				    .initiator_depth = cm->initiator_depth,
+				    .flow_control = m->rep.flow_control,
+				    .rnr_retry = m->rep.rnr_retry,
+				    .srq = m->rep.srq,
+				    .vendor_id = (uint32_t)m->rep.vendor_id_high << 16 |
+						 (uint32_t)m->rep.vendor_id_mid << 8 |
+						 m->rep.vendor_id_low,
+				    .attr_mod = m->modifier};
 }
 
-static void take_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void take_rep(struct dpav_cm *cm, const struct dpav_cm_input *in,
+		     struct dpav_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
 
@@ -146,15 +148,15 @@ static void take_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dp
 	cm->initiator_depth = m->rep.responder_resources;
 	cm->responder_resources = m->rep.initiator_depth;
 	cm->rnr_retry = m->rep.rnr_retry;
-	cm->ack_timeout = dpa_cm_ack_timeout(m->rep.target_ack_delay, cm->path.life_time);
-	expect_repetition(cm, in->now, dpa_cm_ms(cm->config.cm_timeout));
+	cm->ack_timeout = dpav_cm_ack_timeout(m->rep.target_ack_delay, cm->path.life_time);
+	expect_repetition(cm, in->now, dpav_cm_ms(cm->config.cm_timeout));
 	cm->state = DPA_CM_ST_REP_RCVD;
 	cm->deadline = DPA_CM_NEVER;
 	report_rep(cm, m, &out->event);
 }
 
 /* The peer sends a REP again if the RTU was lost: send the RTU again. */
-static void on_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void on_rep(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	if (cm_in(cm, CM_WAITS_REP))
 		take_rep(cm, in, out);
@@ -166,7 +168,7 @@ static void on_rep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
 		cm_send(out, &cm->answer);
 }
 
-static void on_rtu(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_effects *out)
+static void on_rtu(struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_effects *out)
 {
 	if (!cm_in(cm, CM_WAITS_RTU))
 		return;
@@ -179,7 +181,7 @@ static void on_rtu(struct dpa_cm *cm, const struct dpa_mad *m, struct dpa_cm_eff
 
 /* Each further repetition waits as long, too (Linux: ib_modify_mad()). Only the first MRA counts.
  */
-static void on_mra(struct dpa_cm *cm, const struct dpa_cm_input *in)
+static void on_mra(struct dpav_cm *cm, const struct dpav_cm_input *in)
 {
 	const struct dpa_mad *m = in->mad;
 
@@ -189,11 +191,11 @@ static void on_mra(struct dpa_cm *cm, const struct dpa_cm_input *in)
 		cm->state = DPA_CM_ST_MRA_REP_RCVD;
 	else
 		return;
-	cm->wait = dpa_cm_ms(m->mra.service_timeout) + dpa_cm_ms(cm->ack_timeout);
+	cm->wait = dpav_cm_ms(m->mra.service_timeout) + dpav_cm_ms(cm->ack_timeout);
 	cm->deadline = in->now + cm->wait;
 }
 
-static void on_rej(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void on_rej(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
 
@@ -217,7 +219,7 @@ static void on_rej(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_
  * die without a word, and then nothing of this host may be left that could answer. The owner's
  * call moves the state on.
  */
-static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void on_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
 
@@ -243,7 +245,7 @@ static void on_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	}
 }
 
-static void on_drep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static void on_drep(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	if (!cm_in(cm, CM_DISCONNECTS))
 		return;
@@ -253,7 +255,7 @@ static void on_drep(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	out->event.len = sizeof(in->mad->drep.data);
 }
 
-void cm_receive(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+void cm_receive(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	const struct dpa_mad *m = in->mad;
 

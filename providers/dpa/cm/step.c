@@ -8,7 +8,7 @@ static void at_most(uint8_t *field, uint8_t max)
 		*field = max;
 }
 
-void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config)
+void dpav_cm_init(struct dpav_cm *cm, const struct dpav_cm_config *config)
 {
 	memset(cm, 0, sizeof(*cm));
 	cm->config = *config;
@@ -20,13 +20,13 @@ void dpa_cm_init(struct dpa_cm *cm, const struct dpa_cm_config *config)
 	cm->deadline = DPA_CM_NEVER;
 }
 
-void cm_send(struct dpa_cm_effects *out, const struct dpa_mad *m)
+void cm_send(struct dpav_cm_effects *out, const struct dpa_mad *m)
 {
 	out->send = true;
 	out->mad = *m;
 }
 
-void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa_cm_effects *out)
+void cm_send_repeated(struct dpav_cm *cm, uint64_t now, uint32_t wait, struct dpav_cm_effects *out)
 {
 	cm->wait = wait;
 	cm->retries_left = cm->max_retries;
@@ -38,19 +38,19 @@ void cm_send_repeated(struct dpa_cm *cm, uint64_t now, uint32_t wait, struct dpa
  * Packets of the connection may still be under way: the QP must not be used again until they are
  * gone. The time is that of Linux: one ACK timeout.
  */
-void cm_enter_timewait(struct dpa_cm *cm, uint64_t now)
+void cm_enter_timewait(struct dpav_cm *cm, uint64_t now)
 {
 	cm->state = DPA_CM_ST_TIMEWAIT;
-	cm->deadline = now + dpa_cm_ms(cm->ack_timeout);
+	cm->deadline = now + dpav_cm_ms(cm->ack_timeout);
 }
 
-void cm_close(struct dpa_cm *cm)
+void cm_close(struct dpav_cm *cm)
 {
 	cm->state = DPA_CM_ST_CLOSED;
 	cm->deadline = DPA_CM_NEVER;
 }
 
-void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	if (cm->answer.attr != DPA_CM_DREP || in->len) {
 		cm_make_drep(cm, in, &cm->answer);
@@ -64,7 +64,7 @@ void cm_answer_dreq(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
  * connected it anew (Linux: cm_enter_timewait()). The peer of a DREQ that was answered is there
  * before this side, and so is one that was rejected.
  */
-static uint32_t live(const struct dpa_cm *cm)
+static uint32_t live(const struct dpav_cm *cm)
 {
 	uint32_t bits = 0;
 
@@ -80,27 +80,27 @@ static uint32_t live(const struct dpa_cm *cm)
 	return bits;
 }
 
-struct dpa_cm_record dpa_cm_record(const struct dpa_cm *cm)
+struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm)
 {
-	struct dpa_cm_record r = {.live = live(cm),
-				  .local_id = cm->config.local_id,
-				  .remote_id = cm->remote_id,
-				  .qpn = cm->remote_qpn,
-				  .ca_guid = cm->remote_guid,
-				  .xrc = cm->qp == DPA_CM_QP_XRC_INI};
+	struct dpav_cm_record r = {.live = live(cm),
+				   .local_id = cm->config.local_id,
+				   .remote_id = cm->remote_id,
+				   .qpn = cm->remote_qpn,
+				   .ca_guid = cm->remote_guid,
+				   .xrc = cm->qp == DPA_CM_QP_XRC_INI};
 
 	if (r.live & DPA_CM_LIVE_SIDR)
 		memcpy(r.gid, cm->path.dgid, sizeof(r.gid));
 	return r;
 }
 
-static bool differ(const struct dpa_cm_record *a, const struct dpa_cm_record *b)
+static bool differ(const struct dpav_cm_record *a, const struct dpav_cm_record *b)
 {
 	return a->live != b->live || a->remote_id != b->remote_id || a->qpn != b->qpn ||
 	       a->ca_guid != b->ca_guid || memcmp(a->gid, b->gid, sizeof(a->gid)) != 0;
 }
 
-static int dispatch(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+static int dispatch(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
 	switch (in->kind) {
 	case DPA_CM_MAD:
@@ -120,20 +120,20 @@ static int dispatch(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa
 	}
 }
 
-static void finish(const struct dpa_cm *cm, const struct dpa_cm_record *before,
-		   struct dpa_cm_effects *out)
+static void finish(const struct dpav_cm *cm, const struct dpav_cm_record *before,
+		   struct dpav_cm_effects *out)
 {
 	if (cm->orphan)
 		memset(&out->event, 0, sizeof(out->event));
-	out->record = dpa_cm_record(cm);
+	out->record = dpav_cm_record(cm);
 	out->record_changed = differ(before, &out->record);
 	out->deadline = cm->deadline;
 	out->done = cm->orphan && cm->state == DPA_CM_ST_CLOSED;
 }
 
-int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_effects *out)
+int dpav_cm_step(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {
-	struct dpa_cm_record before = dpa_cm_record(cm);
+	struct dpav_cm_record before = dpav_cm_record(cm);
 	int ret;
 
 	memset(out, 0, sizeof(*out));
@@ -143,7 +143,7 @@ int dpa_cm_step(struct dpa_cm *cm, const struct dpa_cm_input *in, struct dpa_cm_
 }
 
 /* Restore the fields that cm_destroy() and the states after it use. */
-static void restore(struct dpa_cm *cm, const struct dpa_cm_past *past)
+static void restore(struct dpav_cm *cm, const struct dpav_cm_past *past)
 {
 	cm->state = past->state == DPA_CM_ST_DREQ_SENT ? DPA_CM_ST_ESTABLISHED : past->state;
 	cm->qp = past->qp;
@@ -157,19 +157,19 @@ static void restore(struct dpa_cm *cm, const struct dpa_cm_past *past)
 	cm->path = *past->path;
 	cm->ack_timeout = cm_path_timeout(cm->path.life_time);
 	cm->max_retries = cm->config.max_retries;
-	cm->answer_wait = dpa_cm_ms(cm->config.cm_timeout);
+	cm->answer_wait = dpav_cm_ms(cm->config.cm_timeout);
 }
 
-int dpa_cm_adopt(struct dpa_cm *cm, const struct dpa_cm_config *config,
-		 const struct dpa_cm_past *past, uint64_t now, struct dpa_cm_effects *out)
+int dpav_cm_adopt(struct dpav_cm *cm, const struct dpav_cm_config *config,
+		  const struct dpav_cm_past *past, uint64_t now, struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_input destroy = {.kind = DPA_CM_DESTROY, .now = now};
-	const struct dpa_cm_record before = {0};
+	const struct dpav_cm_input destroy = {.kind = DPA_CM_DESTROY, .now = now};
+	const struct dpav_cm_record before = {0};
 
 	if ((unsigned)past->state >= DPA_CM_STATES || past->remote_qpn > CM_QPN_MAX ||
 	    past->path->life_time > 31)
 		return EINVAL;
-	dpa_cm_init(cm, config);
+	dpav_cm_init(cm, config);
 	restore(cm, past);
 	memset(out, 0, sizeof(*out));
 	if (cm_in(cm, IN(TIMEWAIT)))

@@ -2,22 +2,22 @@
 /* Times of the communication manager, and its deadlines. */
 #include "cm_priv.h"
 
-uint32_t dpa_cm_ms(uint8_t t)
+uint32_t dpav_cm_ms(uint8_t t)
 {
 	t &= 31; /* a field of 5 bits */
 	return t > 8 ? UINT32_C(1) << (t - 8) : 1;
 }
 
-uint32_t dpa_cm_req_wait(uint8_t life_time, uint8_t cm_timeout)
+uint32_t dpav_cm_req_wait(uint8_t life_time, uint8_t cm_timeout)
 {
-	return 2 * dpa_cm_ms(life_time) + dpa_cm_ms(cm_timeout);
+	return 2 * dpav_cm_ms(life_time) + dpav_cm_ms(cm_timeout);
 }
 
 /*
  * 2^timeout = 2^ack_delay + 2 * 2^life_time, in powers of two: the larger of the two, and one more
  * only where the other is at least half of it.
  */
-uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
+uint8_t dpav_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
 {
 	int trip = life_time + 1, delay = ack_delay;
 	int large = trip > delay ? trip : delay, small = trip > delay ? delay : trip;
@@ -27,7 +27,7 @@ uint8_t dpa_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
 }
 
 /* The message was sent 1 + max_retries times (REQ: "Max CM Retries"). */
-static void give_up(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+static void give_up(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 {
 	out->event.status = -ETIMEDOUT;
 	if (cm_in(cm, IN(DREQ_SENT))) {
@@ -39,7 +39,7 @@ static void give_up(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 	}
 }
 
-void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+void cm_timer(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 {
 	if (now < cm->deadline || cm->deadline == DPA_CM_NEVER)
 		return;
@@ -55,23 +55,23 @@ void cm_timer(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
 	}
 }
 
-const struct dpa_mad *dpa_cm_unanswered(const struct dpa_cm *cm)
+const struct dpa_mad *dpav_cm_unanswered(const struct dpav_cm *cm)
 {
 	return cm_in(cm, IN(REQ_SENT) | IN(SIDR_REQ_SENT)) ? &cm->msg : NULL;
 }
 
-bool dpa_cm_waits(const struct dpa_cm *cm)
+bool dpav_cm_waits(const struct dpav_cm *cm)
 {
 	return cm_in(cm, CM_WAITS_REP | CM_WAITS_RTU | IN(ESTABLISHED) | IN(DREQ_SENT) |
 				 IN(SIDR_REQ_SENT));
 }
 
 /* The DREQ is for the case that the peer still runs. */
-void cm_gone(struct dpa_cm *cm, uint64_t now, struct dpa_cm_effects *out)
+void cm_gone(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_input bare = {.kind = DPA_CM_GONE, .now = now};
+	const struct dpav_cm_input bare = {.kind = DPA_CM_GONE, .now = now};
 
-	if (!dpa_cm_waits(cm))
+	if (!dpav_cm_waits(cm))
 		return;
 	if (cm_in(cm, IN(ESTABLISHED))) {
 		cm_make_dreq(cm, &bare, &cm->msg);

@@ -141,8 +141,8 @@ struct cma_id {
 	struct dpa_cm_claim claim;
 	uint64_t service_id;
 	uint32_t sgid_index;
-	struct dpa_cm_path path; /* from ROUTE_DONE on, or of the request */
-	struct cma_conn *conn;	 /* NULL: none yet */
+	struct dpav_cm_path path; /* from ROUTE_DONE on, or of the request */
+	struct cma_conn *conn;	  /* NULL: none yet */
 	uint32_t events_reported;
 	/* a listener */
 	bool served; /* `service` is registered */
@@ -176,8 +176,8 @@ struct cma_event {
 
 /* One communication id of the protocol. Outlives its id: timewait, a DREQ that is repeated. */
 struct cma_conn {
-	struct dpa_cm_entry entry;
-	struct dpa_cm cm;
+	struct dpav_cm_entry entry;
+	struct dpav_cm cm;
 	struct dpa_gsi_addr addr;
 	struct cma_id *id; /* NULL: the id was destroyed */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
@@ -237,7 +237,7 @@ struct cma {
 	struct cma_channel *leader; /* the channel of the thread that does the rounds */
 	uint64_t led_until;	    /* until then it may come back */
 	struct cma_channel *taker;  /* whose first event is delivered before the lock is dropped */
-	struct dpa_cm_index index;
+	struct dpav_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
 	uint32_t take_ins; /* of data, that may come yet for the DREQs of this round */
@@ -362,15 +362,15 @@ int cma_init_qp_attr(struct cma_channel *ch, uint32_t id, uint32_t state, struct
 		     int *mask);
 
 /* ---- event.c, locked: events of the protocol */
-void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev);
+void cma_on_event(struct cma_conn *c, const struct dpav_cm_event *ev);
 /* Fill *ah, which is all 0, from path. Any thread. */
-void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah);
+void cma_put_ah(const struct dpav_cm_path *path, struct ib_uverbs_ah_attr *ah);
 
 /* ---- conn.c, locked */
 uint32_t cma_random(void);
 struct cma_conn *cma_conn_new(struct cma_id *id);
 /* Run one step of c. It may free c. */
-int cma_step(struct cma_conn *c, struct dpa_cm_input *in);
+int cma_step(struct cma_conn *c, struct dpav_cm_input *in);
 /* Send each request again that a process of this host may have left unread when it died. */
 void cma_requests_again(void);
 /* Record that the connection was refused, for tools. */

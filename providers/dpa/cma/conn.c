@@ -20,9 +20,9 @@ uint32_t cma_random(void)
 	return v;
 }
 
-static struct dpa_cm_config config_of(uint32_t local_id)
+static struct dpav_cm_config config_of(uint32_t local_id)
 {
-	return (struct dpa_cm_config){
+	return (struct dpav_cm_config){
 		.local_id = local_id,
 		.tid_high = cma.tid_high,
 		.psn = cma_random() & 0xffffff,
@@ -50,7 +50,7 @@ static struct cma_conn *alloc_conn(void)
 struct cma_conn *cma_conn_new(struct cma_id *id)
 {
 	struct cma_conn *c = alloc_conn();
-	struct dpa_cm_config config;
+	struct dpav_cm_config config;
 	uint32_t local_id;
 
 	if (!c)
@@ -62,17 +62,17 @@ struct cma_conn *cma_conn_new(struct cma_id *id)
 	cma.num_conns++;
 	c->id = id;
 	config = config_of(local_id);
-	dpa_cm_init(&c->cm, &config);
+	dpav_cm_init(&c->cm, &config);
 	return c;
 }
 
 void cma_conn_free(struct cma_conn *c)
 {
-	const struct dpa_cm_record none = {0};
+	const struct dpav_cm_record none = {0};
 
 	cma_timer_set(c, DPA_CM_NEVER);
 	cma_reach_leave(c);
-	dpa_cm_index_put(&cma.index, &c->entry, &none);
+	dpav_cm_index_put(&cma.index, &c->entry, &none);
 	if (cma.gsi)
 		dpa_hw_gsi_id_free(cma.gsi, c->cm.config.local_id);
 	cma.num_conns--;
@@ -126,7 +126,7 @@ void cma_requests_again(void)
 {
 	for (size_t i = 0; i < cma.heap_len; i++) {
 		struct cma_conn *c = cma.heap[i];
-		const struct dpa_mad *m = dpa_cm_unanswered(&c->cm);
+		const struct dpa_mad *m = dpav_cm_unanswered(&c->cm);
 
 		if (!m || !cma_is_own(c->addr.dgid))
 			continue;
@@ -135,10 +135,10 @@ void cma_requests_again(void)
 	}
 }
 
-static void carry_out(struct cma_conn *c, const struct dpa_cm_effects *out)
+static void carry_out(struct cma_conn *c, const struct dpav_cm_effects *out)
 {
 	if (out->record_changed)
-		dpa_cm_index_put(&cma.index, &c->entry, &out->record);
+		dpav_cm_index_put(&cma.index, &c->entry, &out->record);
 	publish(c);
 	if (out->send)
 		send_mad(c, &out->mad);
@@ -150,13 +150,13 @@ static void carry_out(struct cma_conn *c, const struct dpa_cm_effects *out)
 		cma_conn_free(c);
 }
 
-int cma_step(struct cma_conn *c, struct dpa_cm_input *in)
+int cma_step(struct cma_conn *c, struct dpav_cm_input *in)
 {
-	struct dpa_cm_effects out;
+	struct dpav_cm_effects out;
 	int err;
 
 	in->now = cma_now();
-	err = dpa_cm_step(&c->cm, in, &out);
+	err = dpav_cm_step(&c->cm, in, &out);
 	if (!err)
 		carry_out(c, &out);
 	return err;
@@ -164,21 +164,21 @@ int cma_step(struct cma_conn *c, struct dpa_cm_input *in)
 
 void cma_conn_leave(struct cma_conn *c)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_DESTROY};
+	struct dpav_cm_input in = {.kind = DPA_CM_DESTROY};
 
 	c->id->conn = NULL;
 	c->id = NULL;
 	(void)cma_step(c, &in);
 }
 
-/* The values come from a process that died: dpa_cm_adopt() checks them. */
-static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpa_cm_effects *out)
+/* The values come from a process that died: dpav_cm_adopt() checks them. */
+static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpav_cm_effects *out)
 {
-	const struct dpa_cm_config config = config_of(past->local_id);
-	const struct dpa_cm_path path = {.life_time = DPA_CM_TIMEOUT - 2};
-	const struct dpa_cm_past p = {
-		.state = (enum dpa_cm_state)past->state,
-		.qp = (enum dpa_cm_qp)past->qp_type,
+	const struct dpav_cm_config config = config_of(past->local_id);
+	const struct dpav_cm_path path = {.life_time = DPA_CM_TIMEOUT - 2};
+	const struct dpav_cm_past p = {
+		.state = (enum dpav_cm_state)past->state,
+		.qp = (enum dpav_cm_qp)past->qp_type,
 		.remote_id = past->remote_id,
 		.remote_qpn = past->remote_qpn,
 		.remote_guid = be64toh(past->remote_guid),
@@ -187,13 +187,13 @@ static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpa_c
 		.path = &path,
 	};
 
-	return dpa_cm_adopt(&c->cm, &config, &p, cma_now(), out);
+	return dpav_cm_adopt(&c->cm, &config, &p, cma_now(), out);
 }
 
 void cma_adopt(const struct dpa_gsi_id *past)
 {
 	struct cma_conn *c = past->tell_peer ? alloc_conn() : NULL;
-	struct dpa_cm_effects out;
+	struct dpav_cm_effects out;
 
 	if (!c || adopt(c, past, &out)) {
 		free(c);

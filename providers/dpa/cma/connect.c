@@ -31,7 +31,7 @@ static int make_data(const struct cma_id *id, const struct rdma_ucm_conn_param *
 	return 0;
 }
 
-static enum dpa_cm_qp qp_of(uint8_t qp_type)
+static enum dpav_cm_qp qp_of(uint8_t qp_type)
 {
 	switch (qp_type) {
 	case IBV_QPT_RC:
@@ -49,10 +49,10 @@ static enum dpa_cm_qp qp_of(uint8_t qp_type)
 	}
 }
 
-static struct dpa_cm_conn conn_of(const struct cma_id *id, const struct rdma_ucm_conn_param *p,
-				  const struct rdma_ucm_ece *ece)
+static struct dpav_cm_conn conn_of(const struct cma_id *id, const struct rdma_ucm_conn_param *p,
+				   const struct rdma_ucm_ece *ece)
 {
-	return (struct dpa_cm_conn){
+	return (struct dpav_cm_conn){
 		.qp = qp_of(id->qp_type),
 		.qpn = p->qp_num & 0xffffff,
 		.responder_resources = p->responder_resources,
@@ -66,7 +66,7 @@ static struct dpa_cm_conn conn_of(const struct cma_id *id, const struct rdma_ucm
 	};
 }
 
-static struct dpa_gsi_addr addr_of(const struct dpa_cm_path *p)
+static struct dpa_gsi_addr addr_of(const struct dpav_cm_path *p)
 {
 	struct dpa_gsi_addr a = {.flow_label = p->flow_label,
 				 .hop_limit = p->hop_limit,
@@ -80,11 +80,11 @@ static struct dpa_gsi_addr addr_of(const struct dpa_cm_path *p)
 static int connect_id(struct cma_id *id, const struct rdma_ucm_conn_param *p,
 		      const struct rdma_ucm_ece *ece)
 {
-	struct dpa_cm_conn conn = conn_of(id, p, ece);
-	struct dpa_cm_input in = {.kind = id->qp_type == IBV_QPT_UD ? DPA_CM_RESOLVE
-								    : DPA_CM_CONNECT,
-				  .path = &id->path,
-				  .conn = &conn};
+	struct dpav_cm_conn conn = conn_of(id, p, ece);
+	struct dpav_cm_input in = {.kind = id->qp_type == IBV_QPT_UD ? DPA_CM_RESOLVE
+								     : DPA_CM_CONNECT,
+				   .path = &id->path,
+				   .conn = &conn};
 	struct request_data d;
 	int err;
 
@@ -127,8 +127,8 @@ int cma_connect(struct cma_channel *ch, uint32_t num, const struct rdma_ucm_conn
 
 static int reject_id(struct cma_id *id, const void *data, size_t len, uint16_t reason)
 {
-	struct dpa_cm_conn none = {0};
-	struct dpa_cm_input in = {
+	struct dpav_cm_conn none = {0};
+	struct dpav_cm_input in = {
 		.kind = DPA_CM_REJECT, .data = data, .len = len, .reason = reason};
 
 	if (!id->conn)
@@ -146,11 +146,11 @@ static int reject_id(struct cma_id *id, const void *data, size_t len, uint16_t r
 static int accept_request(struct cma_id *id, const struct rdma_ucm_conn_param *p,
 			  const struct rdma_ucm_ece *ece)
 {
-	struct dpa_cm_conn conn = conn_of(id, p, ece);
-	struct dpa_cm_input in = {.kind = DPA_CM_ACCEPT,
-				  .conn = &conn,
-				  .data = p->private_data,
-				  .len = p->private_data_len};
+	struct dpav_cm_conn conn = conn_of(id, p, ece);
+	struct dpav_cm_input in = {.kind = DPA_CM_ACCEPT,
+				   .conn = &conn,
+				   .data = p->private_data,
+				   .len = p->private_data_len};
 	int err;
 
 	if (id->qp_type == IBV_QPT_UD) {
@@ -167,7 +167,7 @@ static int accept_request(struct cma_id *id, const struct rdma_ucm_conn_param *p
 int cma_accept(struct cma_channel *ch, uint32_t num, uint64_t uid,
 	       const struct rdma_ucm_conn_param *p, const struct rdma_ucm_ece *ece)
 {
-	struct dpa_cm_input confirm = {.kind = DPA_CM_CONFIRM};
+	struct dpav_cm_input confirm = {.kind = DPA_CM_CONFIRM};
 	struct cma_id *id;
 	uint64_t before;
 	int err;
@@ -206,7 +206,7 @@ int cma_reject(struct cma_channel *ch, uint32_t num, const void *data, uint8_t l
 
 int cma_disconnect(struct cma_channel *ch, uint32_t num)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_DISCONNECT};
+	struct dpav_cm_input in = {.kind = DPA_CM_DISCONNECT};
 	struct cma_id *id;
 	int err;
 
@@ -220,7 +220,7 @@ int cma_disconnect(struct cma_channel *ch, uint32_t num)
 
 int cma_notify(struct cma_channel *ch, uint32_t num, uint32_t event)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_NOTIFY};
+	struct dpav_cm_input in = {.kind = DPA_CM_NOTIFY};
 	struct cma_id *id;
 	int err;
 
@@ -237,7 +237,7 @@ int cma_notify(struct cma_channel *ch, uint32_t num, uint32_t event)
 int cma_init_qp_attr(struct cma_channel *ch, uint32_t num, uint32_t state, struct ibv_qp_attr *attr,
 		     int *mask)
 {
-	struct dpa_cm idle = {.path = {.port = 1}};
+	struct dpav_cm idle = {.path = {.port = 1}};
 	struct cma_id *id;
 	int err;
 
@@ -248,7 +248,7 @@ int cma_init_qp_attr(struct cma_channel *ch, uint32_t num, uint32_t state, struc
 
 		idle.qp = qp_of(id->qp_type);
 		attr->qp_state = (enum ibv_qp_state)state;
-		err = dpa_cm_qp_attr(own ? &id->conn->cm : &idle, attr, mask);
+		err = dpav_cm_qp_attr(own ? &id->conn->cm : &idle, attr, mask);
 		if (!err && id->timeout_set && *mask & IBV_QP_TIMEOUT)
 			attr->timeout = id->ack_timeout;
 	}

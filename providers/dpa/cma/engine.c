@@ -155,7 +155,7 @@ static void receive_all(void)
 
 static void run_timers(void)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_TIMER};
+	struct dpav_cm_input in = {.kind = DPA_CM_TIMER};
 	struct cma_conn *c;
 	uint64_t now = cma_now();
 
@@ -539,7 +539,7 @@ static int start(void)
 		goto close_wake;
 	}
 	cma.tid_high = cma_random();
-	err = dpa_cm_index_init(&cma.index);
+	err = dpav_cm_index_init(&cma.index);
 	if (err)
 		goto close_stand;
 	err = open_device();
@@ -556,7 +556,7 @@ close_device:
 	cma.gsi = NULL;
 	dpa_hw_close(cma.ctx);
 fini_index:
-	dpa_cm_index_fini(&cma.index);
+	dpav_cm_index_fini(&cma.index);
 close_stand:
 	close(cma.stand);
 close_wake:

@@ -6,7 +6,7 @@
 #include "cma/cma.h"
 
 /* Only what the peer may have written; the rest stays 0. */
-static void put_data(uint8_t *to, uint8_t *to_len, const struct dpa_cm_event *ev, size_t skip)
+static void put_data(uint8_t *to, uint8_t *to_len, const struct dpav_cm_event *ev, size_t skip)
 {
 	size_t len = ev->len > skip ? ev->len - skip : 0;
 
@@ -15,7 +15,7 @@ static void put_data(uint8_t *to, uint8_t *to_len, const struct dpa_cm_event *ev
 	*to_len = (uint8_t)len;
 }
 
-static void put_conn(struct cma_event *e, const struct dpa_cm_event *ev, size_t skip)
+static void put_conn(struct cma_event *e, const struct dpav_cm_event *ev, size_t skip)
 {
 	struct rdma_ucm_conn_param *p = &e->resp.param.conn;
 
@@ -31,7 +31,7 @@ static void put_conn(struct cma_event *e, const struct dpa_cm_event *ev, size_t 
 	e->resp.ece.attr_mod = ev->attr_mod;
 }
 
-void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah)
+void cma_put_ah(const struct dpav_cm_path *path, struct ib_uverbs_ah_attr *ah)
 {
 	memcpy(ah->grh.dgid, path->dgid, 16);
 	ah->grh.flow_label = path->flow_label;
@@ -43,7 +43,7 @@ void cma_put_ah(const struct dpa_cm_path *path, struct ib_uverbs_ah_attr *ah)
 	ah->port_num = path->port;
 }
 
-static void put_ud(struct cma_event *e, const struct cma_id *id, const struct dpa_cm_event *ev,
+static void put_ud(struct cma_event *e, const struct cma_id *id, const struct dpav_cm_event *ev,
 		   size_t skip)
 {
 	struct rdma_ucm_ud_param *p = &e->resp.param.ud;
@@ -58,7 +58,7 @@ static void put_ud(struct cma_event *e, const struct cma_id *id, const struct dp
 	e->resp.ece.attr_mod = ev->attr_mod;
 }
 
-static void tell(struct cma_id *id, enum cma_event_type type, const struct dpa_cm_event *ev)
+static void tell(struct cma_id *id, enum cma_event_type type, const struct dpav_cm_event *ev)
 {
 	struct cma_event *e = cma_event_new(id, type, ev->status);
 
@@ -74,7 +74,7 @@ static void tell(struct cma_id *id, enum cma_event_type type, const struct dpa_c
 /*
  * With the listener's uid and the new id's number. The id's program does not have the new one yet.
  */
-static void tell_request(struct cma_id *id, const struct dpa_cm_event *ev)
+static void tell_request(struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	size_t skip = id->listener->src.family == CMA_AF_IB ? 0 : DPA_CM_IP_BYTES;
 	struct cma_event *e = cma_event_new(id->listener, CMA_CONNECT_REQUEST, 0);
@@ -93,19 +93,19 @@ static void tell_request(struct cma_id *id, const struct dpa_cm_event *ev)
 	cma_event_queue(e);
 }
 
-static void disconnected(struct cma_id *id, const struct dpa_cm_event *ev)
+static void disconnected(struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	id->state = CMA_DISCONNECT;
 	cma_event(id, CMA_DISCONNECTED, ev->status);
 }
 
 /* Linux drops what does not fit the id's state: cma_ib_handler(), cma_sidr_rep_handler(). */
-static bool is_due(const struct cma_id *id, const struct dpa_cm_event *ev)
+static bool is_due(const struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	return id->state == (ev->type == DPA_CM_EV_TIMEWAIT_EXIT ? CMA_DISCONNECT : CMA_CONNECT);
 }
 
-void cma_on_event(struct cma_conn *c, const struct dpa_cm_event *ev)
+void cma_on_event(struct cma_conn *c, const struct dpav_cm_event *ev)
 {
 	struct cma_id *id = c->id;
 

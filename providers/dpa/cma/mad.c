@@ -33,7 +33,7 @@ static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uin
 	uint8_t buf[DPA_MAD_BYTES];
 	struct dpa_mad answer;
 
-	if (dpa_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
+	if (dpav_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
 		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
 	if (m->attr == DPA_CM_REQ || m->attr == DPA_CM_SIDR_REQ)
 		note_request(from, m, DPA_GSI_SENT_REJ, reason);
@@ -41,7 +41,7 @@ static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uin
 
 /* The addresses of a request's id: those of the IP CM header; without one its GIDs. */
 static void take_addresses(struct cma_id *id, const struct cma_id *listener,
-			   const struct dpa_cm_ip *ip, const struct dpa_cm_path *way)
+			   const struct dpa_cm_ip *ip, const struct dpav_cm_path *way)
 {
 	uint8_t gid[16];
 
@@ -79,7 +79,7 @@ static bool type_fits(const struct cma_id *listener, const struct dpa_mad *m)
 
 /* The way back. False: it came to no address of ours. */
 static bool way_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
-		     struct dpa_cm_path *way)
+		     struct dpav_cm_path *way)
 {
 	struct dpa_hw_route r;
 
@@ -120,8 +120,8 @@ static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_a
 static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
 			 const struct dpa_mad *m, const struct dpa_cm_ip *ip)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = m};
-	struct dpa_cm_path way;
+	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = m};
+	struct dpav_cm_path way;
 	struct cma_id *id;
 
 	if (!way_back(from, m, &way)) {
@@ -174,12 +174,12 @@ static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m
 static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
 {
 	struct dpa_mad dreq = {.attr = DPA_CM_DREQ, .tid = rtu->tid};
-	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = &dreq};
-	struct dpa_cm_entry *e = NULL;
+	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = &dreq};
+	struct dpav_cm_entry *e = NULL;
 
 	dreq.dreq.local_id = rtu->rtu.remote_id;
 	dreq.dreq.remote_id = rtu->rtu.local_id;
-	if (dpa_cm_classify(&cma.index, &dreq, from->dgid, &e) != DPA_CM_FOUND)
+	if (dpav_cm_classify(&cma.index, &dreq, from->dgid, &e) != DPA_CM_FOUND)
 		return; /* another host's */
 	dreq.dreq.remote_qpn = ((struct cma_conn *)e)->cm.local_qpn;
 	cma_step((struct cma_conn *)e, &in);
@@ -235,12 +235,12 @@ static bool unread(const struct cma_conn *c)
  */
 static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
-	struct dpa_cm_entry *e = NULL;
+	struct dpav_cm_entry *e = NULL;
 	const struct cma_conn *c;
 	struct dpa_mad answer;
 
-	if (!dpa_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer) ||
-	    dpa_cm_classify(&cma.index, &answer, from->sgid, &e) != DPA_CM_FOUND)
+	if (!dpav_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer) ||
+	    dpav_cm_classify(&cma.index, &answer, from->sgid, &e) != DPA_CM_FOUND)
 		return false;
 	c = (const struct cma_conn *)e;
 	return c->again && c->cm.msg.tid == m->tid && cma_is_own(from->dgid);
@@ -248,15 +248,15 @@ static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_MAD};
-	struct dpa_cm_entry *e = NULL;
+	struct dpav_cm_input in = {.kind = DPA_CM_MAD};
+	struct dpav_cm_entry *e = NULL;
 	struct dpa_mad m;
 
 	if (dpa_mad_decode(mad, DPA_MAD_BYTES, &m) != DPA_MAD_OK)
 		return true;
 	in.mad = &m;
 	cma_reach_heard(from->dgid);
-	switch (dpa_cm_classify(&cma.index, &m, from->dgid, &e)) {
+	switch (dpav_cm_classify(&cma.index, &m, from->dgid, &e)) {
 	case DPA_CM_NEW:
 		if (new_request(from, &m))
 			return true;
@@ -273,7 +273,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 		break;
 	case DPA_CM_STALE:
 		refuse(from, &m, DPA_CM_REJ_STALE);
-		cma_step((struct cma_conn *)e, &(struct dpa_cm_input){.kind = DPA_CM_DISCONNECT});
+		cma_step((struct cma_conn *)e, &(struct dpav_cm_input){.kind = DPA_CM_DISCONNECT});
 		break;
 	case DPA_CM_UNKNOWN:
 		answer_for_nobody(from, &m);

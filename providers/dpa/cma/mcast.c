@@ -32,10 +32,10 @@ static uint32_t free_number(void)
 static void tell_joined(struct cma_mc *mc, const union cma_addr *group)
 {
 	struct cma_event *e = cma_event_new(mc->id, CMA_MULTICAST_JOIN, 0);
-	struct dpa_cm_path path = {.port = 1,
-				   .hop_limit = 64,
-				   .sgid_index = (uint8_t)mc->id->sgid_index,
-				   .traffic_class = mc->id->tos_set ? mc->id->tos : 0};
+	struct dpav_cm_path path = {.port = 1,
+				    .hop_limit = 64,
+				    .sgid_index = (uint8_t)mc->id->sgid_index,
+				    .traffic_class = mc->id->tos_set ? mc->id->tos : 0};
 
 	if (!e)
 		return;

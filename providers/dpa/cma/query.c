@@ -10,7 +10,7 @@ static bool has_path(const struct cma_id *id)
 	       id->state == CMA_DISCONNECT;
 }
 
-static void put_path(const struct dpa_cm_path *p, struct ib_user_path_rec *rec)
+static void put_path(const struct dpav_cm_path *p, struct ib_user_path_rec *rec)
 {
 	memcpy(rec->dgid, p->dgid, 16);
 	memcpy(rec->sgid, p->sgid, 16);
@@ -103,7 +103,7 @@ int cma_query_addr(struct cma_channel *ch, uint32_t num, bool gid,
 }
 
 /* IBA table 209: a PathRecord as it is on the wire. */
-static void put_record(const struct dpa_cm_path *p, uint8_t *r)
+static void put_record(const struct dpav_cm_path *p, uint8_t *r)
 {
 	const uint32_t flow = htonl(p->flow_label << 8 | p->hop_limit);
 	const uint16_t pkey = htons(p->pkey);

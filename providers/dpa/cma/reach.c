@@ -86,7 +86,7 @@ static void enter(struct cma_conn *c)
 
 void cma_reach_update(struct cma_conn *c)
 {
-	const bool waits = dpa_cm_waits(&c->cm);
+	const bool waits = dpav_cm_waits(&c->cm);
 
 	if (c->peer && !waits)
 		leave(c);
@@ -146,7 +146,7 @@ static void probe(struct cma_peer *p, uint64_t now)
 /* A step may free c. The last one frees p. */
 static void gone(struct cma_peer *p)
 {
-	struct dpa_cm_input in = {.kind = DPA_CM_GONE};
+	struct dpav_cm_input in = {.kind = DPA_CM_GONE};
 	struct cma_conn *c = p->conns, *next;
 
 	for (; c; c = next) {

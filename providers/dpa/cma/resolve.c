@@ -117,7 +117,7 @@ static uint32_t flow_label(const struct cma_id *id)
 
 static int make_path(struct cma_id *id)
 {
-	struct dpa_cm_path *p = &id->path;
+	struct dpav_cm_path *p = &id->path;
 	struct dpa_hw_route r;
 	int err;
 

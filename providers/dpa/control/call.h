@@ -16,7 +16,7 @@
 
 #include "control/control.h"
 
-static inline struct dpa_handles *handles(struct ibv_context *context)
+static inline struct dpav_handles *handles(struct ibv_context *context)
 {
 	return &to_dpa_ctx(context)->handles;
 }
@@ -25,7 +25,7 @@ static inline struct dpa_handles *handles(struct ibv_context *context)
 
 static inline int find(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpa_handles_find(handles(context), obj, handle) : 0;
+	return dpa_alive(context) ? dpav_handles_find(handles(context), obj, handle) : 0;
 }
 
 /* The object that a verb is called on, in the context that it names. */
@@ -60,7 +60,7 @@ static inline int may_make(struct ibv_context *context, int first)
 {
 	if (first)
 		return first;
-	return dpa_alive(context) ? dpa_handles_reserve(handles(context)) : 0;
+	return dpa_alive(context) ? dpav_handles_reserve(handles(context)) : 0;
 }
 
 /* `was`: errno at the call. */
@@ -71,9 +71,9 @@ static inline void *made(struct ibv_context *context, void *obj, uint32_t handle
 	if (!dpa_alive(context)) {
 		/* no table */
 	} else if (obj) {
-		dpa_handles_add(handles(context), obj, handle);
+		dpav_handles_add(handles(context), obj, handle);
 	} else {
-		dpa_handles_unreserve(handles(context));
+		dpav_handles_unreserve(handles(context));
 	}
 	errno = obj ? was : err;
 	return obj;
@@ -96,7 +96,7 @@ static inline void *made(struct ibv_context *context, void *obj, uint32_t handle
 
 static inline int may_end(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpa_handles_take(handles(context), obj, handle) : 0;
+	return dpa_alive(context) ? dpav_handles_take(handles(context), obj, handle) : 0;
 }
 
 /* A verb that failed leaves the object where it was. */
@@ -106,9 +106,9 @@ static inline int ended(struct ibv_context *context, const void *obj, uint32_t h
 	if (!dpa_alive(context))
 		return ends(was, ret);
 	if (ret)
-		dpa_handles_add(handles(context), obj, handle);
+		dpav_handles_add(handles(context), obj, handle);
 	else
-		dpa_handles_unreserve(handles(context));
+		dpav_handles_unreserve(handles(context));
 	return ends(was, ret);
 }
 

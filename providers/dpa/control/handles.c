@@ -34,14 +34,14 @@ static void set_obj(struct entry *e, uintptr_t obj)
 	atomic_store_explicit(&e->obj, obj, memory_order_release);
 }
 
-void dpa_handles_init(struct dpa_handles *h)
+void dpav_handles_init(struct dpav_handles *h)
 {
 	atomic_init(&h->array, NULL);
 	pthread_mutex_init(&h->lock, NULL);
 	h->taken = h->dirty = 0;
 }
 
-void dpa_handles_fini(struct dpa_handles *h)
+void dpav_handles_fini(struct dpav_handles *h)
 {
 	struct dpa_handle_array *a = atomic_load_explicit(&h->array, memory_order_relaxed);
 
@@ -96,7 +96,7 @@ static uint32_t put_all(struct dpa_handle_array *to, const struct dpa_handle_arr
 }
 
 /* Doubles the array. The old one stays for its readers until the context is closed. */
-static int grow(struct dpa_handles *h, struct dpa_handle_array *a)
+static int grow(struct dpav_handles *h, struct dpa_handle_array *a)
 {
 	struct dpa_handle_array *more = array_new(a ? 2 * (a->mask + 1) : 1u << FIRST_LOG);
 
@@ -109,7 +109,7 @@ static int grow(struct dpa_handles *h, struct dpa_handle_array *a)
 }
 
 /* Drops what objects left behind. In place, so that nothing more must be kept for readers. */
-static int clean(struct dpa_handles *h, struct dpa_handle_array *a)
+static int clean(struct dpav_handles *h, struct dpa_handle_array *a)
 {
 	struct dpa_handle_array *copy = array_new(a->mask + 1);
 
@@ -148,14 +148,14 @@ static struct entry *find_with(struct dpa_handle_array *a, const void *obj, uint
 	return e && atomic_load_explicit(&e->handle, memory_order_relaxed) == handle ? e : NULL;
 }
 
-static struct dpa_handle_array *locked(struct dpa_handles *h)
+static struct dpa_handle_array *locked(struct dpav_handles *h)
 {
 	pthread_mutex_lock(&h->lock);
 	return atomic_load_explicit(&h->array, memory_order_relaxed);
 }
 
 /* Empties an entry, and what was left before it if no object lies behind. */
-static void drop(struct dpa_handles *h, struct dpa_handle_array *a, struct entry *e)
+static void drop(struct dpav_handles *h, struct dpa_handle_array *a, struct entry *e)
 {
 	uint32_t i = (uint32_t)(e - a->at);
 
@@ -171,7 +171,7 @@ static void drop(struct dpa_handles *h, struct dpa_handle_array *a, struct entry
 
 /* ---------------------------------------------------------------------- calls */
 
-int dpa_handles_reserve(struct dpa_handles *h)
+int dpav_handles_reserve(struct dpav_handles *h)
 {
 	struct dpa_handle_array *a = locked(h);
 	int ret = 0;
@@ -186,20 +186,20 @@ int dpa_handles_reserve(struct dpa_handles *h)
 	return ret;
 }
 
-void dpa_handles_unreserve(struct dpa_handles *h)
+void dpav_handles_unreserve(struct dpav_handles *h)
 {
 	pthread_mutex_lock(&h->lock);
 	h->taken--;
 	pthread_mutex_unlock(&h->lock);
 }
 
-void dpa_handles_add(struct dpa_handles *h, const void *obj, uint32_t handle)
+void dpav_handles_add(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
 	h->dirty += put(locked(h), obj, handle);
 	pthread_mutex_unlock(&h->lock);
 }
 
-int dpa_handles_find(struct dpa_handles *h, const void *obj, uint32_t handle)
+int dpav_handles_find(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
 	struct dpa_handle_array *a = atomic_load_explicit(&h->array, memory_order_acquire);
 	bool there = find_with(a, obj, handle);
@@ -211,7 +211,7 @@ int dpa_handles_find(struct dpa_handles *h, const void *obj, uint32_t handle)
 	return there ? 0 : ENOENT;
 }
 
-void dpa_handles_change(struct dpa_handles *h, const void *obj, uint32_t handle)
+void dpav_handles_change(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
 	struct entry *e = find(locked(h), obj);
 
@@ -220,7 +220,7 @@ void dpa_handles_change(struct dpa_handles *h, const void *obj, uint32_t handle)
 	pthread_mutex_unlock(&h->lock);
 }
 
-int dpa_handles_take(struct dpa_handles *h, const void *obj, uint32_t handle)
+int dpav_handles_take(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
 	struct dpa_handle_array *a = locked(h);
 	struct entry *e = find_with(a, obj, handle);

@@ -22,34 +22,34 @@
 
 struct dpa_handle_array;
 
-struct dpa_handles {
+struct dpav_handles {
 	_Atomic(struct dpa_handle_array *) array; /* NULL until the first reservation */
 	pthread_mutex_t lock;			  /* of what follows, and to write the array */
 	uint32_t taken;				  /* objects in the array and reservations */
 	uint32_t dirty; /* entries of the array that are not empty: objects and what they left */
 };
 
-void dpa_handles_init(struct dpa_handles *h);
+void dpav_handles_init(struct dpav_handles *h);
 /* Frees the table. Objects that the application left are not freed. No other call is under way. */
-void dpa_handles_fini(struct dpa_handles *h);
+void dpav_handles_fini(struct dpav_handles *h);
 
 /*
- * Room for one object: dpa_handles_add() then cannot fail. 0 or ENOMEM. Ended by dpa_handles_add()
- * or dpa_handles_unreserve().
+ * Room for one object: dpav_handles_add() then cannot fail. 0 or ENOMEM. Ended by dpav_handles_add()
+ * or dpav_handles_unreserve().
  */
-int dpa_handles_reserve(struct dpa_handles *h);
-void dpa_handles_unreserve(struct dpa_handles *h);
+int dpav_handles_reserve(struct dpav_handles *h);
+void dpav_handles_unreserve(struct dpav_handles *h);
 /* Enters an object under a reservation. The object is not in the table. */
-void dpa_handles_add(struct dpa_handles *h, const void *obj, uint32_t handle);
+void dpav_handles_add(struct dpav_handles *h, const void *obj, uint32_t handle);
 
 /* 0, or ENOENT: no object at this address has this handle. Any thread, takes no lock if it has. */
-int dpa_handles_find(struct dpa_handles *h, const void *obj, uint32_t handle);
+int dpav_handles_find(struct dpav_handles *h, const void *obj, uint32_t handle);
 /* The object is there and has another handle from now on. */
-void dpa_handles_change(struct dpa_handles *h, const void *obj, uint32_t handle);
+void dpav_handles_change(struct dpav_handles *h, const void *obj, uint32_t handle);
 /*
  * Takes the object out and keeps its room as a reservation, before the object is freed: its address
- * may be another object's right afterwards. 0 or ENOENT, as dpa_handles_find().
+ * may be another object's right afterwards. 0 or ENOENT, as dpav_handles_find().
  */
-int dpa_handles_take(struct dpa_handles *h, const void *obj, uint32_t handle);
+int dpav_handles_take(struct dpav_handles *h, const void *obj, uint32_t handle);
 
 #endif

@@ -83,7 +83,7 @@ static uint32_t *event_counter(const struct dpa_event *ev)
 	case DPA_EVENT_SQ_DRAINED:
 	case DPA_EVENT_PATH_MIG:
 	case DPA_EVENT_QP_LAST_WQE_REACHED:
-		return &((struct dpa_qp *)object)->async_reported;
+		return &((struct dpav_qp *)object)->async_reported;
 	case DPA_EVENT_SRQ_ERR:
 	case DPA_EVENT_SRQ_LIMIT_REACHED:
 		return &((struct dpa_srq *)object)->async_reported;

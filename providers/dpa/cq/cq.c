@@ -42,12 +42,12 @@ static size_t cq_bytes(uint32_t log_size)
 
 static int cq_alloc(struct dpa_context *ctx, struct dpa_cq *cq)
 {
-	int ret =
-		dpa_mem_alloc(ctx, cq->domain, cq_bytes(cq->log_size), DPADV_RESOURCE_CQ, &cq->mem);
+	int ret = dpav_mem_alloc(ctx, cq->domain, cq_bytes(cq->log_size), DPADV_RESOURCE_CQ,
+				 &cq->mem);
 
 	if (!ret)
-		ret = dpa_mem_alloc(ctx, cq->domain, DPA_ARENA_MIN, DPADV_RESOURCE_DBREC,
-				    &cq->ci_mem);
+		ret = dpav_mem_alloc(ctx, cq->domain, DPA_ARENA_MIN, DPADV_RESOURCE_DBREC,
+				     &cq->ci_mem);
 	cq->buf = cq->mem.p;
 	cq->ci_rec = cq->ci_mem.p;
 	if (!ret)
@@ -57,8 +57,8 @@ static int cq_alloc(struct dpa_context *ctx, struct dpa_cq *cq)
 
 static void cq_free(struct dpa_context *ctx, struct dpa_cq *cq)
 {
-	dpa_mem_free(ctx, &cq->ci_mem);
-	dpa_mem_free(ctx, &cq->mem);
+	dpav_mem_free(ctx, &cq->ci_mem);
+	dpav_mem_free(ctx, &cq->mem);
 }
 
 struct dpa_cq *dpa_cq_new(struct ibv_context *context, const struct dpa_cq_init *init)
@@ -156,17 +156,17 @@ int dpa_destroy_cq(struct ibv_cq *ibcq)
 
 static int cq_swap_buffer(struct dpa_context *ctx, struct dpa_cq *cq, uint32_t log_size)
 {
-	struct dpa_mem mem;
-	int ret = dpa_mem_alloc(ctx, cq->domain, cq_bytes(log_size), DPADV_RESOURCE_CQ, &mem);
+	struct dpav_mem mem;
+	int ret = dpav_mem_alloc(ctx, cq->domain, cq_bytes(log_size), DPADV_RESOURCE_CQ, &mem);
 
 	if (ret)
 		return ret;
 	ret = dpa_hw_resize_cq(cq->hw, mem.p, log_size);
 	if (ret) {
-		dpa_mem_free(ctx, &mem);
+		dpav_mem_free(ctx, &mem);
 		return ret;
 	}
-	dpa_mem_free(ctx, &cq->mem);
+	dpav_mem_free(ctx, &cq->mem);
 	cq->mem = mem;
 	cq->buf = mem.p;
 	cq->log_size = log_size;

@@ -169,5 +169,5 @@ struct ibv_mr *dpa_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offs
 	if (!(access & IBV_ACCESS_ZERO_BASED) ||
 	    (access & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)) || dm_check(to_dpa_dm(dm), 0, 0))
 		return dpa_null(EINVAL);
-	return dpa_mr_new(pd, &attr, (int)access, IBV_MR_TYPE_MR);
+	return dpav_mr_new(pd, &attr, (int)access, IBV_MR_TYPE_MR);
 }

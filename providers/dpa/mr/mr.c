@@ -44,7 +44,7 @@ static int mr_attr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, 
 
 static struct ibv_mr *mr_public(struct ibv_pd *pd, enum ibv_mr_type type, int access, uint32_t key)
 {
-	struct dpa_mr *mr = calloc(1, sizeof(*mr));
+	struct dpav_mr *mr = calloc(1, sizeof(*mr));
 
 	if (!mr)
 		return NULL;
@@ -58,8 +58,8 @@ static struct ibv_mr *mr_public(struct ibv_pd *pd, enum ibv_mr_type type, int ac
 	return &mr->vmr.ibv_mr;
 }
 
-struct ibv_mr *dpa_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
-			  enum ibv_mr_type type)
+struct ibv_mr *dpav_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
+			   enum ibv_mr_type type)
 {
 	struct dpa_hw_ctx *hw = to_dpa_ctx(pd->context)->hw;
 	struct ibv_mr *mr;
@@ -92,7 +92,7 @@ struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 		.length = length,
 		.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova,
 	};
-	struct ibv_mr *mr = dpa_mr_new(pd, &attr, access, IBV_MR_TYPE_MR);
+	struct ibv_mr *mr = dpav_mr_new(pd, &attr, access, IBV_MR_TYPE_MR);
 
 	if (mr)
 		mr->addr = addr;
@@ -103,7 +103,7 @@ struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct dpa_mr_attr attr = {.type = DPA_MR_NULL};
-	struct ibv_mr *mr = dpa_mr_new(pd, &attr, 0, IBV_MR_TYPE_NULL_MR);
+	struct ibv_mr *mr = dpav_mr_new(pd, &attr, 0, IBV_MR_TYPE_NULL_MR);
 
 	if (!mr)
 		return NULL;
@@ -129,7 +129,7 @@ static bool is_dmabuf(int fd)
 }
 
 /* Maps the pages that [offset, offset + length) lies in. */
-static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct dpa_mr *mr)
+static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct dpav_mr *mr)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = offset & ~(page - 1);
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -154,7 +154,7 @@ static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct
 struct ibv_mr *dpa_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access)
 {
-	struct dpa_mr map = {.map = NULL};
+	struct dpav_mr map = {.map = NULL};
 	struct dpa_mr_attr attr = {.length = length};
 	struct ibv_mr *mr;
 	uint32_t bits;
@@ -173,14 +173,14 @@ struct ibv_mr *dpa_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 		return dpa_null(ret);
 	attr.addr = (uintptr_t)map.map + map.map_bytes - length;
 	attr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
-	mr = dpa_mr_new(pd, &attr, access | IBV_ACCESS_ON_DEMAND, IBV_MR_TYPE_DMABUF_MR);
+	mr = dpav_mr_new(pd, &attr, access | IBV_ACCESS_ON_DEMAND, IBV_MR_TYPE_DMABUF_MR);
 	if (!mr) {
 		ret = errno;
 		munmap(map.map, map.map_bytes);
 		return dpa_null(ret);
 	}
-	((struct dpa_mr *)verbs_get_mr(mr))->map = map.map;
-	((struct dpa_mr *)verbs_get_mr(mr))->map_bytes = map.map_bytes;
+	((struct dpav_mr *)verbs_get_mr(mr))->map = map.map;
+	((struct dpav_mr *)verbs_get_mr(mr))->map_bytes = map.map_bytes;
 	return mr;
 }
 
@@ -292,7 +292,7 @@ int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 
 int dpa_dereg_mr(struct verbs_mr *vmr)
 {
-	struct dpa_mr *own = (struct dpa_mr *)vmr;
+	struct dpav_mr *own = (struct dpav_mr *)vmr;
 	struct ibv_mr *mr = &vmr->ibv_mr;
 	int ret = 0;
 

@@ -183,12 +183,12 @@ static int custom_alloc(struct dpa_pd *pd, size_t bytes, enum dpadv_resource wha
 	return 0;
 }
 
-int dpa_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
-		  enum dpadv_resource what, struct dpa_mem *m)
+int dpav_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
+		   enum dpadv_resource what, struct dpav_mem *m)
 {
 	int ret = 0;
 
-	*m = (struct dpa_mem){.bytes = bytes, .what = what};
+	*m = (struct dpav_mem){.bytes = bytes, .what = what};
 	if (pd && pd->alloc)
 		ret = custom_alloc(pd, bytes, what, &m->p);
 	if (ret)
@@ -202,7 +202,7 @@ int dpa_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
 	return m->p ? 0 : errno;
 }
 
-void dpa_mem_free(struct dpa_context *ctx, struct dpa_mem *m)
+void dpav_mem_free(struct dpa_context *ctx, struct dpav_mem *m)
 {
 	struct dpa_pd *pd = m->pd;
 

@@ -36,7 +36,7 @@ static inline int post_one(struct dpa_rq *rq, const struct ibv_recv_wr *wr)
 	return ret;
 }
 
-static int recv_refused(const struct dpa_qp *qp)
+static int recv_refused(const struct dpav_qp *qp)
 {
 	if (!dpa_word_alive(qp->alive))
 		return EIO;
@@ -48,7 +48,7 @@ static int recv_refused(const struct dpa_qp *qp)
 
 int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_rq *rq = &qp->rq;
 	int ret = recv_refused(qp);
 

@@ -237,7 +237,7 @@ static inline int post_one(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 
 int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_sq *sq = &qp->sq;
 	uint32_t first, placement;
 	int ret = 0;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include "post/sq.h"
 
-static struct dpa_qp *ex_qp(struct ibv_qp_ex *ex)
+static struct dpav_qp *ex_qp(struct ibv_qp_ex *ex)
 {
-	return (struct dpa_qp *)ex;
+	return (struct dpav_qp *)ex;
 }
 
 /* ------------------------------------------------------------------- batch */
@@ -30,7 +30,7 @@ static __attribute__((cold, noinline)) void fail(struct dpa_batch *b, int err)
 }
 
 /* Under the lock. */
-static inline void wr_begin(struct dpa_qp *qp)
+static inline void wr_begin(struct dpav_qp *qp)
 {
 	struct dpa_batch *b = &qp->batch;
 	uint32_t state = atomic_load_explicit(&qp->state, memory_order_relaxed);
@@ -42,7 +42,7 @@ static inline void wr_begin(struct dpa_qp *qp)
 	b->err = dpa_unlikely(state < DPA_QPS_RTS) ? EINVAL : 0;
 }
 
-static __attribute__((cold, noinline)) void wr_start_slowly(struct dpa_qp *qp)
+static __attribute__((cold, noinline)) void wr_start_slowly(struct dpav_qp *qp)
 {
 	if (!dpa_word_alive(qp->alive)) {
 		qp->batch.err = EIO;
@@ -55,7 +55,7 @@ static __attribute__((cold, noinline)) void wr_start_slowly(struct dpa_qp *qp)
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 
 	if (dpa_unlikely(!dpa_word_alive(qp->alive)) || dpa_unlikely(!dpa_lock_try(&qp->sq.lock)))
 		wr_start_slowly(qp);
@@ -75,7 +75,7 @@ static void copy_into_ring(struct dpa_sq *sq, const struct dpa_wqe_ctrl *c)
 }
 
 /* The request under construction, if any, is complete. False: the batch has failed. */
-static bool wr_close(struct dpa_qp *qp)
+static bool wr_close(struct dpav_qp *qp)
 {
 	struct dpa_batch *b = &qp->batch;
 
@@ -88,7 +88,7 @@ static bool wr_close(struct dpa_qp *qp)
 	return !b->err;
 }
 
-static void undo(struct dpa_qp *qp)
+static void undo(struct dpav_qp *qp)
 {
 	qp->sq.pi = qp->batch.pi;
 	qp->sq.count = qp->batch.count;
@@ -99,7 +99,7 @@ static void undo(struct dpa_qp *qp)
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 
 	if (qp->batch.err == EIO)
 		return;
@@ -107,7 +107,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	dpa_lock_drop(&qp->sq.lock);
 }
 
-static inline __attribute__((always_inline)) int wr_finish(struct dpa_qp *qp)
+static inline __attribute__((always_inline)) int wr_finish(struct dpav_qp *qp)
 {
 	uint32_t placement;
 
@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) int wr_finish(struct dpa_qp *qp)
 
 static __attribute__((noinline)) int wr_complete_any(struct ibv_qp_ex *ex)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	int err;
 
 	if (dpa_likely(wr_close(qp)))
@@ -135,7 +135,7 @@ static __attribute__((noinline)) int wr_complete_any(struct ibv_qp_ex *ex)
 
 static int wr_complete_plain(struct ibv_qp_ex *ex)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 
 	return dpa_unlikely(qp->batch.err) ? wr_complete_any(ex) : wr_finish(qp);
 }
@@ -154,7 +154,7 @@ static const uint8_t wqe_flags[SQ_SEND_FLAGS + 1] = {F(0),  F(1),  F(2),  F(3), 
 
 /* The control segment of a request of `header` bytes more; it is counted in the SQ from now on. */
 static inline __attribute__((always_inline)) void
-wr_put_ctrl(struct dpa_qp *qp, struct dpa_wqe_ctrl *c, uint8_t op, uint32_t imm, uint32_t header)
+wr_put_ctrl(struct dpav_qp *qp, struct dpa_wqe_ctrl *c, uint8_t op, uint32_t imm, uint32_t header)
 {
 	const uint32_t bytes = (uint32_t)sizeof(*c) + header;
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
@@ -183,7 +183,7 @@ wr_put_ctrl(struct dpa_qp *qp, struct dpa_wqe_ctrl *c, uint8_t op, uint32_t imm,
  */
 static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t imm, uint32_t header)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 	struct dpa_sq *sq = &qp->sq;
 	uint32_t xrc = sq->is_xrc ? sizeof(struct dpa_wqe_xrc) : 0;
@@ -219,7 +219,7 @@ static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t im
 static inline __attribute__((always_inline)) uint8_t *
 wr_open_plain(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t imm, uint32_t header)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_sq *sq = &qp->sq;
 	uint32_t pi = sq->pi, at = pi & sq->mask;
 	struct dpa_wqe_ctrl *c;
@@ -235,7 +235,7 @@ wr_open_plain(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t imm, uint32_
 static __attribute__((noinline)) void wr_send_op(struct ibv_qp_ex *ex, enum ibv_wr_opcode op,
 						 uint32_t imm)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 
 	if (!qp->sq.is_ud)
 		wr_open(ex, op, imm, 0);
@@ -409,7 +409,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 
 	if (!(b->needs & DPA_NEEDS_SRQN)) {
@@ -421,7 +421,7 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 }
 
 /* Data of `bytes` lies at b->at: the last of this request. */
-static inline void wr_has_data(struct dpa_qp *qp, uint32_t bytes)
+static inline void wr_has_data(struct dpav_qp *qp, uint32_t bytes)
 {
 	struct dpa_batch *b = &qp->batch;
 	uint32_t off = (uintptr_t)b->at % DPA_WQEBB; /* 0: the next block has not begun */
@@ -441,7 +441,7 @@ static bool is_atomic(uint8_t op)
 
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *sg)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 	struct dpa_sge *s = (struct dpa_sge *)b->at;
 	uint64_t length = 0;
@@ -466,7 +466,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 
 static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 	struct dpa_sge *s = (struct dpa_sge *)b->at;
 	struct dpa_wqe_ctrl *c = b->wqe;
@@ -494,7 +494,7 @@ static inline bool takes_inline(uint8_t op)
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 	size_t sum = 0;
 
@@ -518,7 +518,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 
 static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 {
-	struct dpa_qp *qp = ex_qp(ex);
+	struct dpav_qp *qp = ex_qp(ex);
 	struct dpa_batch *b = &qp->batch;
 
 	if (dpa_unlikely(!b->at || !takes_inline(b->wqe->opcode) || length > qp->sq.max_inline)) {
@@ -551,7 +551,7 @@ static void set_builders(const struct dpa_sq *sq, struct ibv_qp_ex *ex)
 	ex->wr_complete = plain ? wr_complete_plain : wr_complete_any;
 }
 
-int dpa_wr_init(struct dpa_qp *qp)
+int dpa_wr_init(struct dpav_qp *qp)
 {
 	struct ibv_qp_ex *ex = &qp->vqp.qp_ex;
 

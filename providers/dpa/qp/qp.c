@@ -16,7 +16,7 @@ static size_t sq_bytes(uint32_t log_sq)
 	return log_sq ? (size_t)DPA_WQEBB << log_sq : 0;
 }
 
-static size_t rq_bytes(const struct dpa_qp_size *size)
+static size_t rq_bytes(const struct dpav_qp_size *size)
 {
 	size_t n;
 
@@ -26,22 +26,22 @@ static size_t rq_bytes(const struct dpa_qp_size *size)
 	return n < DPA_ARENA_MIN ? DPA_ARENA_MIN : n;
 }
 
-static void qp_free_queues(struct dpa_context *ctx, struct dpa_qp *qp)
+static void qp_free_queues(struct dpa_context *ctx, struct dpav_qp *qp)
 {
-	dpa_mem_free(ctx, &qp->rq_mem);
-	dpa_mem_free(ctx, &qp->sq_mem);
-	dpa_mem_free(ctx, &qp->db_mem);
+	dpav_mem_free(ctx, &qp->rq_mem);
+	dpav_mem_free(ctx, &qp->sq_mem);
+	dpav_mem_free(ctx, &qp->db_mem);
 }
 
-static int qp_alloc_sq(struct dpa_context *ctx, struct dpa_qp *qp, struct dpa_pd *pd,
-		       const struct dpa_qp_size *size)
+static int qp_alloc_sq(struct dpa_context *ctx, struct dpav_qp *qp, struct dpa_pd *pd,
+		       const struct dpav_qp_size *size)
 {
 	struct dpa_sq *sq = &qp->sq;
 	int ret;
 
 	if (!size->log_sq)
 		return 0;
-	ret = dpa_mem_alloc(ctx, pd, sq_bytes(size->log_sq), DPADV_RESOURCE_SQ, &qp->sq_mem);
+	ret = dpav_mem_alloc(ctx, pd, sq_bytes(size->log_sq), DPADV_RESOURCE_SQ, &qp->sq_mem);
 	if (ret)
 		return ret;
 	sq->buf = qp->sq_mem.p;
@@ -50,11 +50,11 @@ static int qp_alloc_sq(struct dpa_context *ctx, struct dpa_qp *qp, struct dpa_pd
 	return 0;
 }
 
-static int qp_alloc_queues(struct dpa_context *ctx, struct dpa_qp *qp, struct dpa_pd *pd,
-			   const struct dpa_qp_size *size)
+static int qp_alloc_queues(struct dpa_context *ctx, struct dpav_qp *qp, struct dpa_pd *pd,
+			   const struct dpav_qp_size *size)
 {
-	int ret =
-		dpa_mem_alloc(ctx, pd, sizeof(struct dpa_dbrec), DPADV_RESOURCE_DBREC, &qp->db_mem);
+	int ret = dpav_mem_alloc(ctx, pd, sizeof(struct dpa_dbrec), DPADV_RESOURCE_DBREC,
+				 &qp->db_mem);
 	size_t rq = rq_bytes(size);
 
 	if (ret)
@@ -62,7 +62,7 @@ static int qp_alloc_queues(struct dpa_context *ctx, struct dpa_qp *qp, struct dp
 	qp->log_sq = size->log_sq;
 	qp->rq.dbrec = qp->sq.dbrec = qp->db_mem.p;
 	if (rq) {
-		ret = dpa_mem_alloc(ctx, pd, rq, DPADV_RESOURCE_RQ, &qp->rq_mem);
+		ret = dpav_mem_alloc(ctx, pd, rq, DPADV_RESOURCE_RQ, &qp->rq_mem);
 		if (ret)
 			return ret;
 		qp->rq.buf = qp->rq_mem.p;
@@ -73,8 +73,8 @@ static int qp_alloc_queues(struct dpa_context *ctx, struct dpa_qp *qp, struct dp
 	return qp_alloc_sq(ctx, qp, pd, size);
 }
 
-static int qp_hw_create(struct dpa_context *ctx, struct dpa_qp *qp, const struct qp_request *req,
-			const struct dpa_qp_size *size)
+static int qp_hw_create(struct dpa_context *ctx, struct dpav_qp *qp, const struct qp_request *req,
+			const struct dpav_qp_size *size)
 {
 	struct ibv_qp_init_attr *a = req->attr;
 	struct dpa_qp_attr_create attr = {
@@ -99,7 +99,7 @@ static int qp_hw_create(struct dpa_context *ctx, struct dpa_qp *qp, const struct
 	return dpa_hw_create_qp(ctx->hw, &attr, &qp->hw, &qp->info);
 }
 
-static void qp_init_sq(struct dpa_context *ctx, struct dpa_qp *qp, const struct dpa_qp_size *size)
+static void qp_init_sq(struct dpa_context *ctx, struct dpav_qp *qp, const struct dpav_qp_size *size)
 {
 	struct dpa_sq *sq = &qp->sq;
 
@@ -116,7 +116,7 @@ static void qp_init_sq(struct dpa_context *ctx, struct dpa_qp *qp, const struct 
 	sq->placement = qp->info.placement;
 }
 
-static void qp_init_public(struct dpa_qp *qp, const struct qp_request *req)
+static void qp_init_public(struct dpav_qp *qp, const struct qp_request *req)
 {
 	struct ibv_qp *p = &qp->vqp.qp;
 
@@ -165,19 +165,19 @@ static int qp_check(const struct qp_request *req)
 	return 0;
 }
 
-static struct dpa_qp *qp_new(const struct qp_request *req)
+static struct dpav_qp *qp_new(const struct qp_request *req)
 {
 	struct dpa_context *ctx = to_dpa_ctx(req->pd->context);
-	struct dpa_qp_size size;
-	struct dpa_qp *qp;
+	struct dpav_qp_size size;
+	struct dpav_qp *qp;
 	int ret = qp_check(req);
 
 	if (!ret)
-		ret = dpa_qp_size(req->attr->qp_type, req->attr->srq != NULL, &req->attr->cap,
-				  &size);
+		ret = dpav_qp_size(req->attr->qp_type, req->attr->srq != NULL, &req->attr->cap,
+				   &size);
 	if (ret)
 		return dpa_null(ret);
-	if (posix_memalign((void **)&qp, _Alignof(struct dpa_qp), sizeof(*qp)))
+	if (posix_memalign((void **)&qp, _Alignof(struct dpav_qp), sizeof(*qp)))
 		return dpa_null(ENOMEM);
 	memset(qp, 0, sizeof(*qp));
 	ret = qp_alloc_queues(ctx, qp, to_dpa_pd(req->pd), &size);
@@ -209,7 +209,7 @@ struct ibv_qp *dpa_create_qp_indexed(struct ibv_pd *pd, struct ibv_qp_init_attr 
 				     uint32_t user_index)
 {
 	struct qp_request req = {.pd = pd, .attr = attr, .user_index = user_index};
-	struct dpa_qp *qp = qp_new(&req);
+	struct dpav_qp *qp = qp_new(&req);
 
 	return qp ? &qp->vqp.qp : NULL;
 }
@@ -262,11 +262,11 @@ static int qp_ex_check(const struct ibv_qp_init_attr_ex *attr)
 }
 
 /* Without queues. */
-static struct dpa_qp *qp_bare_new(struct ibv_context *context)
+static struct dpav_qp *qp_bare_new(struct ibv_context *context)
 {
-	struct dpa_qp *qp;
+	struct dpav_qp *qp;
 
-	if (posix_memalign((void **)&qp, _Alignof(struct dpa_qp), sizeof(*qp)))
+	if (posix_memalign((void **)&qp, _Alignof(struct dpav_qp), sizeof(*qp)))
 		return dpa_null(ENOMEM);
 	memset(qp, 0, sizeof(*qp));
 	qp->alive = to_dpa_ctx(context)->alive;
@@ -276,9 +276,9 @@ static struct dpa_qp *qp_bare_new(struct ibv_context *context)
 	return qp;
 }
 
-struct dpa_qp *dpa_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd)
+struct dpav_qp *dpav_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd)
 {
-	struct dpa_qp *qp = qp_bare_new(context);
+	struct dpav_qp *qp = qp_bare_new(context);
 
 	if (!qp)
 		return NULL;
@@ -288,7 +288,7 @@ struct dpa_qp *dpa_qp_target_new(struct ibv_context *context, struct ibv_xrcd *x
 	return qp;
 }
 
-void dpa_qp_target_ready(struct dpa_qp *qp)
+void dpav_qp_target_ready(struct dpav_qp *qp)
 {
 	qp->sq.slot = qp->info.slot;
 	qp->sq.placement = qp->info.placement;
@@ -299,14 +299,14 @@ void dpa_qp_target_ready(struct dpa_qp *qp)
 static struct ibv_qp *create_target(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV};
-	struct dpa_qp *qp;
+	struct dpav_qp *qp;
 	int ret;
 
 	if (!dpa_alive(context))
 		return dpa_null(EIO);
 	if (attr->xrcd->context != context)
 		return dpa_null(EINVAL);
-	qp = dpa_qp_target_new(context, attr->xrcd);
+	qp = dpav_qp_target_new(context, attr->xrcd);
 	if (!qp)
 		return NULL;
 	a.xrcd = dpa_xrcd_num(attr->xrcd);
@@ -320,7 +320,7 @@ static struct ibv_qp *create_target(struct ibv_context *context, struct ibv_qp_i
 	/* librdmacm names one and reads it back: a pointer only, no key is held against it */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
 		qp->vqp.qp.pd = attr->pd;
-	dpa_qp_target_ready(qp);
+	dpav_qp_target_ready(qp);
 	memset(&attr->cap, 0, sizeof(attr->cap));
 	return &qp->vqp.qp;
 }
@@ -330,7 +330,7 @@ static struct ibv_qp *create_rss(struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_context *context = attr->pd->context;
 	struct dpa_qp_attr_create a = {.type = DPA_QP_RAW, .pdn = to_dpa_pd(attr->pd)->pdn};
-	struct dpa_qp *qp;
+	struct dpav_qp *qp;
 	int ret = dpa_alive(context) ? dpa_rss_attr(attr, &a) : EIO;
 
 	if (ret)
@@ -348,7 +348,7 @@ static struct ibv_qp *create_rss(struct ibv_qp_init_attr_ex *attr)
 		free(qp);
 		return dpa_null(ret);
 	}
-	dpa_qp_target_ready(qp);
+	dpav_qp_target_ready(qp);
 	memset(&attr->cap, 0, sizeof(attr->cap));
 	return &qp->vqp.qp;
 }
@@ -365,7 +365,7 @@ struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 		.sq_sig_all = attr->sq_sig_all,
 	};
 	struct qp_request req = {.pd = attr->pd, .attr = &plain};
-	struct dpa_qp *qp;
+	struct dpav_qp *qp;
 	int ret = qp_ex_check(attr);
 
 	if (ret)
@@ -404,7 +404,7 @@ static void qp_wait_acks(struct ibv_qp *qp, uint32_t async)
 int dpa_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct dpa_context *ctx = to_dpa_ctx(ibqp->context);
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	int ret;
 
 	if (!dpa_word_alive(qp->alive)) {
@@ -419,7 +419,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 	ret = dpa_hw_close_qp(qp->hw, (uintptr_t)qp);
 	if (ret)
 		return ret;
-	dpa_qp_purge(qp);
+	dpav_qp_purge(qp);
 	qp_wait_acks(ibqp, dpa_async_forget(ctx->async, qp, &qp->async_reported));
 	qp_free_queues(ctx, qp);
 	free(qp->batch.aside);
@@ -431,7 +431,7 @@ static_assert((int)DPA_QP_RC == (int)IBV_QPT_RC, "QP type");
 static_assert((int)DPA_QP_UC == (int)IBV_QPT_UC, "QP type");
 static_assert((int)DPA_QP_UD == (int)IBV_QPT_UD, "QP type");
 static_assert((int)DPA_QP_RAW == (int)IBV_QPT_RAW_PACKET, "QP type");
-static_assert(offsetof(struct dpa_qp, sq.dbrec) / 64 == offsetof(struct dpa_qp, alive) / 64 &&
-		      offsetof(struct dpa_qp, sq.blueflame) / 64 ==
-			      offsetof(struct dpa_qp, alive) / 64 + 1,
+static_assert(offsetof(struct dpav_qp, sq.dbrec) / 64 == offsetof(struct dpav_qp, alive) / 64 &&
+		      offsetof(struct dpav_qp, sq.blueflame) / 64 ==
+			      offsetof(struct dpav_qp, alive) / 64 + 1,
 	      "posting touches two lines");

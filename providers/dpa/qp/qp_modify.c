@@ -76,7 +76,7 @@ static void clear_slot(struct dpa_sq *sq)
 }
 
 /* The device is in RESET and touches nothing of the queues. */
-static void reset_queues(struct dpa_qp *qp)
+static void reset_queues(struct dpav_qp *qp)
 {
 	struct dpa_sq *sq = &qp->sq;
 
@@ -92,7 +92,7 @@ static void reset_queues(struct dpa_qp *qp)
 	dpa_lock_drop(&sq->lock);
 }
 
-void dpa_qp_purge(struct dpa_qp *qp)
+void dpav_qp_purge(struct dpav_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
@@ -121,7 +121,7 @@ static int drop_other_end(enum ibv_qp_type type, int mask)
 }
 
 /* Under the QP's mutex. */
-static int modify_locked(struct dpa_qp *qp, struct ibv_qp_attr *attr, int mask)
+static int modify_locked(struct dpav_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct dpa_qp_attr now, want;
@@ -141,7 +141,7 @@ static int modify_locked(struct dpa_qp *qp, struct ibv_qp_attr *attr, int mask)
 	    (to != IBV_QPS_RTS || attr->rate_limit > DPA_MAX_RATE_KBPS ||
 	     !dpa_send_ops(ibqp->qp_type)))
 		return EINVAL;
-	ret = dpa_qp_transition(ibqp->qp_type, from, to, mask & ~IBV_QP_RATE_LIMIT);
+	ret = dpav_qp_transition(ibqp->qp_type, from, to, mask & ~IBV_QP_RATE_LIMIT);
 	if (!ret)
 		ret = hw_attr(ibqp->context, attr, mask, &want);
 	if (ret)
@@ -160,14 +160,14 @@ static int modify_locked(struct dpa_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if ((mask & IBV_QP_STATE) && to == IBV_QPS_RESET) {
 		if (qp->sq.dbrec)
 			reset_queues(qp);
-		dpa_qp_purge(qp);
+		dpav_qp_purge(qp);
 	}
 	return 0;
 }
 
 int dpa_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	int ret;
 
 	if (!dpa_word_alive(qp->alive))
@@ -180,7 +180,7 @@ int dpa_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	return ret;
 }
 
-static void fill_init(const struct dpa_qp *qp, struct ibv_qp_init_attr *init)
+static void fill_init(const struct dpav_qp *qp, struct ibv_qp_init_attr *init)
 {
 	const struct ibv_qp *ibqp = &qp->vqp.qp;
 
@@ -198,7 +198,7 @@ static void fill_init(const struct dpa_qp *qp, struct ibv_qp_init_attr *init)
 int dpa_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_rate rate;
 	struct dpa_qp_attr h;
 	int ret;
@@ -238,7 +238,7 @@ int dpa_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 int dpa_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *attr)
 {
 	struct dpa_rate rate = {.kbps = attr->rate_limit, .burst = attr->max_burst_sz};
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_qp_attr now;
 	int ret;
 

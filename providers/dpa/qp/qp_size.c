@@ -31,7 +31,7 @@ static uint32_t send_header(enum ibv_qp_type type)
 static const uint32_t atomic_bytes = sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) +
 				     sizeof(struct dpa_wqe_atomic) + sizeof(struct dpa_sge);
 
-static int size_sq(enum ibv_qp_type type, const struct ibv_qp_cap *cap, struct dpa_qp_size *size)
+static int size_sq(enum ibv_qp_type type, const struct ibv_qp_cap *cap, struct dpav_qp_size *size)
 {
 	uint32_t header = send_header(type), bytes, room, blocks;
 
@@ -55,7 +55,7 @@ static int size_sq(enum ibv_qp_type type, const struct ibv_qp_cap *cap, struct d
 	return 0;
 }
 
-static int size_rq(const struct ibv_qp_cap *cap, struct dpa_qp_size *size)
+static int size_rq(const struct ibv_qp_cap *cap, struct dpav_qp_size *size)
 {
 	if (cap->max_recv_wr > DPA_MAX_WR || cap->max_recv_sge > DPA_MAX_SGE)
 		return EINVAL;
@@ -70,8 +70,8 @@ static int size_rq(const struct ibv_qp_cap *cap, struct dpa_qp_size *size)
 	return 0;
 }
 
-int dpa_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
-		struct dpa_qp_size *size)
+int dpav_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
+		 struct dpav_qp_size *size)
 {
 	int ret;
 

@@ -172,7 +172,8 @@ static const struct masks *find(enum ibv_qp_type type, enum ibv_qp_state from, e
 	return table[from][to][t].exists ? &table[from][to][t] : NULL;
 }
 
-int dpa_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask)
+int dpav_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+		       int mask)
 {
 	const struct masks *m = find(type, from, to);
 

@@ -11,17 +11,17 @@ static size_t srq_bytes(const struct dpa_srq *srq)
 
 void dpa_srq_free(struct dpa_context *ctx, struct dpa_srq *srq)
 {
-	dpa_mem_free(ctx, &srq->db_mem);
-	dpa_mem_free(ctx, &srq->mem);
+	dpav_mem_free(ctx, &srq->db_mem);
+	dpav_mem_free(ctx, &srq->mem);
 }
 
 static int srq_memory(struct dpa_context *ctx, struct dpa_srq *srq)
 {
-	int ret = dpa_mem_alloc(ctx, srq->domain, srq_bytes(srq), DPADV_RESOURCE_SRQ, &srq->mem);
+	int ret = dpav_mem_alloc(ctx, srq->domain, srq_bytes(srq), DPADV_RESOURCE_SRQ, &srq->mem);
 
 	if (!ret)
-		ret = dpa_mem_alloc(ctx, srq->domain, sizeof(*srq->dbrec), DPADV_RESOURCE_DBREC,
-				    &srq->db_mem);
+		ret = dpav_mem_alloc(ctx, srq->domain, sizeof(*srq->dbrec), DPADV_RESOURCE_DBREC,
+				     &srq->db_mem);
 	srq->buf = srq->mem.p;
 	srq->dbrec = srq->db_mem.p;
 	return ret;
@@ -184,13 +184,13 @@ static void srq_copy_wqes(const struct dpa_srq *srq, uint8_t *to, uint32_t log_s
 static int srq_resize(struct dpa_context *ctx, struct dpa_srq *srq, uint32_t max_wr)
 {
 	uint32_t log_size = dpa_log2_up(max_wr < 2 ? 2 : max_wr);
-	struct dpa_mem mem;
+	struct dpav_mem mem;
 	int ret;
 
 	if (log_size == srq->log_size)
 		return 0;
-	ret = dpa_mem_alloc(ctx, srq->domain, (size_t)srq->stride << log_size, DPADV_RESOURCE_SRQ,
-			    &mem);
+	ret = dpav_mem_alloc(ctx, srq->domain, (size_t)srq->stride << log_size, DPADV_RESOURCE_SRQ,
+			     &mem);
 	if (ret)
 		return ret;
 	dpa_hw_srq_lock(srq->hw);
@@ -201,10 +201,10 @@ static int srq_resize(struct dpa_context *ctx, struct dpa_srq *srq, uint32_t max
 	}
 	dpa_hw_srq_unlock(srq->hw);
 	if (ret) {
-		dpa_mem_free(ctx, &mem);
+		dpav_mem_free(ctx, &mem);
 		return ret;
 	}
-	dpa_mem_free(ctx, &srq->mem);
+	dpav_mem_free(ctx, &srq->mem);
 	srq->mem = mem;
 	srq->buf = mem.p;
 	srq->log_size = log_size;

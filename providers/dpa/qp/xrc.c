@@ -110,11 +110,11 @@ struct ibv_qp *dpa_open_qp(struct ibv_context *context, struct ibv_qp_open_attr 
 {
 	struct dpa_context *ctx = to_dpa_ctx(context);
 	int ret = open_check(context, attr);
-	struct dpa_qp *qp;
+	struct dpav_qp *qp;
 
 	if (ret)
 		return dpa_null(ret);
-	qp = dpa_qp_target_new(context, attr->xrcd);
+	qp = dpav_qp_target_new(context, attr->xrcd);
 	if (!qp)
 		return NULL;
 	ret = dpa_hw_open_qp(ctx->hw, dpa_xrcd_num(attr->xrcd), attr->qp_num, (uintptr_t)qp,
@@ -125,7 +125,7 @@ struct ibv_qp *dpa_open_qp(struct ibv_context *context, struct ibv_qp_open_attr 
 	}
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
 		qp->vqp.qp.qp_context = attr->qp_context;
-	dpa_qp_target_ready(qp);
+	dpav_qp_target_ready(qp);
 	return &qp->vqp.qp;
 }
 

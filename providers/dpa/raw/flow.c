@@ -108,7 +108,7 @@ static int add_specs(struct dpa_flow_attr *a, const struct ibv_flow_attr *attr,
 
 struct ibv_flow *dpa_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr)
 {
-	struct dpa_qp *qp = to_dpa_qp(ibqp);
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_flow_attr a = {
 		.type = attr->type, .flags = attr->flags, .priority = attr->priority};
 	struct ibv_counters *counters = NULL;

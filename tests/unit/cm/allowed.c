@@ -46,8 +46,8 @@ static const struct allowed {
 static const uint32_t timed = S(REQ_SENT) | S(MRA_REQ_RCVD) | S(REP_SENT) | S(MRA_REP_RCVD) |
 			      S(DREQ_SENT) | S(TIMEWAIT) | S(SIDR_REQ_SENT);
 
-static void check_effects(const struct dpa_cm *before, const struct dpa_cm *after,
-			  const struct dpa_cm_effects *out, uint64_t seed)
+static void check_effects(const struct dpav_cm *before, const struct dpav_cm *after,
+			  const struct dpav_cm_effects *out, uint64_t seed)
 {
 	const struct allowed *a = &allowed[before->state];
 
@@ -62,7 +62,7 @@ static void check_effects(const struct dpa_cm *before, const struct dpa_cm *afte
 			  before->state, after->state);
 }
 
-static void check_state(const struct dpa_cm *cm, const struct dpa_cm_effects *out, uint64_t now,
+static void check_state(const struct dpav_cm *cm, const struct dpav_cm_effects *out, uint64_t now,
 			uint64_t seed)
 {
 	bool runs = timed & 1u << cm->state;
@@ -83,8 +83,8 @@ static void check_state(const struct dpa_cm *cm, const struct dpa_cm_effects *ou
 		cr_assert_eq(out->record.live, 0);
 }
 
-void test_allowed(const struct dpa_cm *before, const struct dpa_cm_input *in, int ret,
-		  const struct dpa_cm *after, const struct dpa_cm_effects *out, uint64_t seed)
+void test_allowed(const struct dpav_cm *before, const struct dpav_cm_input *in, int ret,
+		  const struct dpav_cm *after, const struct dpav_cm_effects *out, uint64_t seed)
 {
 	uint8_t bytes[DPA_MAD_BYTES];
 

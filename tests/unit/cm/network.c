@@ -31,7 +31,7 @@ struct net *net_new(uint64_t seed, unsigned ids, unsigned loss, unsigned dup, ui
 	n->m[1].listens = true;
 	for (int self = 0; self < 2; self++) {
 		n->m[self].id = calloc(ids, sizeof(*n->m[self].id));
-		cr_assert_eq(dpa_cm_index_init(&n->m[self].index), 0);
+		cr_assert_eq(dpav_cm_index_init(&n->m[self].index), 0);
 	}
 	return n;
 }
@@ -52,7 +52,7 @@ void net_free(struct net *n)
 {
 	for (int self = 0; self < 2; self++) {
 		all_ended(n, self);
-		dpa_cm_index_fini(&n->m[self].index);
+		dpav_cm_index_fini(&n->m[self].index);
 		free(n->m[self].id);
 	}
 	free(n->event);
@@ -118,9 +118,9 @@ static void schedule(struct net *n, int self, struct net_id *id)
 		push(n, &e);
 }
 
-static struct dpa_cm_path path_from(int self)
+static struct dpav_cm_path path_from(int self)
 {
-	struct dpa_cm_path p = test_path;
+	struct dpav_cm_path p = test_path;
 
 	p.sgid[15] = (uint8_t)(1 + self);
 	p.dgid[15] = (uint8_t)(2 - self);
@@ -150,9 +150,9 @@ static void transmit(struct net *n, int to, const struct dpa_mad *m)
 		put(n, to, bytes);
 }
 
-static struct dpa_cm_config config_of(int self, unsigned i)
+static struct dpav_cm_config config_of(int self, unsigned i)
 {
-	struct dpa_cm_config c = test_config;
+	struct dpav_cm_config c = test_config;
 
 	c.local_id = 0x100000 * (unsigned)(self + 1) + i;
 	c.psn = 3 * c.local_id;
@@ -171,14 +171,14 @@ static struct net_id *new_id(struct net *n, int self)
 {
 	for (unsigned i = 0; i < n->ids; i++) {
 		struct net_id *id = &n->m[self].id[i];
-		struct dpa_cm_config c = config_of(self, i);
+		struct dpav_cm_config c = config_of(self, i);
 
 		if (id->used)
 			continue;
 		id->used = true;
 		id->act = DPA_CM_NEVER;
 		id->leave = n->now + leaves_in(n, &n->m[self].owner);
-		dpa_cm_init(&id->cm, &c);
+		dpav_cm_init(&id->cm, &c);
 		return id;
 	}
 	cr_assert_fail("seed %#lx: too many ids", n->seed);
@@ -186,9 +186,9 @@ static struct net_id *new_id(struct net *n, int self)
 }
 
 /* The owner's answer to an event, and when it gives it. */
-static void think(struct net *n, int self, struct net_id *id, enum dpa_cm_event_type e)
+static void think(struct net *n, int self, struct net_id *id, enum dpav_cm_event_type e)
 {
-	static const enum dpa_cm_input_kind right[DPA_CM_EVENTS] = {
+	static const enum dpav_cm_input_kind right[DPA_CM_EVENTS] = {
 		[DPA_CM_EV_REQ] = DPA_CM_ACCEPT,
 		[DPA_CM_EV_REP] = DPA_CM_CONFIRM,
 		[DPA_CM_EV_DREQ] = DPA_CM_DISCONNECT,
@@ -203,14 +203,14 @@ static void think(struct net *n, int self, struct net_id *id, enum dpa_cm_event_
 		return;
 	id->act = n->now + below(n, 60000);
 	if (below(n, 3) == 0)
-		id->answer = (enum dpa_cm_input_kind)below(n, DPA_CM_MAD);
+		id->answer = (enum dpav_cm_input_kind)below(n, DPA_CM_MAD);
 }
 
 static void take_effects(struct net *n, int self, struct net_id *id,
-			 const struct dpa_cm_effects *out)
+			 const struct dpav_cm_effects *out)
 {
 	if (out->record_changed)
-		dpa_cm_index_put(&n->m[self].index, &id->entry, &out->record);
+		dpav_cm_index_put(&n->m[self].index, &id->entry, &out->record);
 	if (out->send)
 		transmit(n, !self, &out->mad);
 	id->events[out->event.type]++;
@@ -222,14 +222,14 @@ static void take_effects(struct net *n, int self, struct net_id *id,
 	schedule(n, self, id);
 }
 
-static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input *in)
+static void step(struct net *n, int self, struct net_id *id, struct dpav_cm_input *in)
 {
-	struct dpa_cm before = id->cm;
-	struct dpa_cm_effects out;
+	struct dpav_cm before = id->cm;
+	struct dpav_cm_effects out;
 	int ret;
 
 	in->now = n->now;
-	ret = dpa_cm_step(&id->cm, in, &out);
+	ret = dpav_cm_step(&id->cm, in, &out);
 	test_allowed(&before, in, ret, &id->cm, &out, n->seed);
 	take_effects(n, self, id, &out);
 }
@@ -237,9 +237,9 @@ static void step(struct net *n, int self, struct net_id *id, struct dpa_cm_input
 /* Its state is lost, but for what the machine holds of it. */
 static void die(struct net *n, int self, struct net_id *id)
 {
-	const struct dpa_cm_record none = {0};
+	const struct dpav_cm_record none = {0};
 
-	dpa_cm_index_put(&n->m[self].index, &id->entry, &none);
+	dpav_cm_index_put(&n->m[self].index, &id->entry, &none);
 	id->died = true;
 	id->leave = DPA_CM_NEVER;
 	id->act = n->now + below(n, 1000);
@@ -248,42 +248,42 @@ static void die(struct net *n, int self, struct net_id *id)
 
 static void take_over(struct net *n, int self, struct net_id *id)
 {
-	const struct dpa_cm_path path = path_from(self);
-	const struct dpa_cm_past past = {.state = id->cm.state,
-					 .qp = id->cm.qp,
-					 .remote_id = id->cm.remote_id,
-					 .remote_qpn = id->cm.remote_qpn,
-					 .remote_guid = id->cm.remote_guid,
-					 .tid = id->cm.tid,
-					 .service_id = id->cm.service_id,
-					 .path = &path};
-	const struct dpa_cm_config config = id->cm.config;
-	struct dpa_cm_effects out;
+	const struct dpav_cm_path path = path_from(self);
+	const struct dpav_cm_past past = {.state = id->cm.state,
+					  .qp = id->cm.qp,
+					  .remote_id = id->cm.remote_id,
+					  .remote_qpn = id->cm.remote_qpn,
+					  .remote_guid = id->cm.remote_guid,
+					  .tid = id->cm.tid,
+					  .service_id = id->cm.service_id,
+					  .path = &path};
+	const struct dpav_cm_config config = id->cm.config;
+	struct dpav_cm_effects out;
 
-	cr_assert_eq(dpa_cm_adopt(&id->cm, &config, &past, n->now, &out), 0);
+	cr_assert_eq(dpav_cm_adopt(&id->cm, &config, &past, n->now, &out), 0);
 	take_effects(n, self, id, &out);
 }
 
-static struct net_id *id_of(struct dpa_cm_entry *e)
+static struct net_id *id_of(struct dpav_cm_entry *e)
 {
 	return (struct net_id *)((char *)e - offsetof(struct net_id, entry));
 }
 
 static void deliver(struct net *n, int self, const struct dpa_mad *m)
 {
-	struct dpa_cm_path arrival = path_from(self);
-	struct dpa_cm_input in = {.kind = DPA_CM_MAD, .mad = m, .arrival = &arrival};
-	struct dpa_cm_input stale = {.kind = DPA_CM_DISCONNECT};
+	struct dpav_cm_path arrival = path_from(self);
+	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = m, .arrival = &arrival};
+	struct dpav_cm_input stale = {.kind = DPA_CM_DISCONNECT};
 	struct dpa_mad answer;
-	struct dpa_cm_entry *e;
+	struct dpav_cm_entry *e;
 
-	switch (dpa_cm_classify(&n->m[self].index, m, arrival.dgid, &e)) {
+	switch (dpav_cm_classify(&n->m[self].index, m, arrival.dgid, &e)) {
 	case DPA_CM_NEW:
 		if (n->m[self].listens) {
 			step(n, self, new_id(n, self), &in);
 			break;
 		}
-		dpa_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer);
+		dpav_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer);
 		transmit(n, !self, &answer);
 		break;
 	case DPA_CM_FOUND:
@@ -291,25 +291,25 @@ static void deliver(struct net *n, int self, const struct dpa_mad *m)
 		step(n, self, id_of(e), &in);
 		break;
 	case DPA_CM_STALE:
-		dpa_cm_refuse(m, DPA_CM_REJ_STALE, &answer);
+		dpav_cm_refuse(m, DPA_CM_REJ_STALE, &answer);
 		transmit(n, !self, &answer);
 		step(n, self, id_of(e), &stale);
 		break;
 	case DPA_CM_UNKNOWN:
-		if (m->attr == DPA_CM_DREQ && dpa_cm_refuse(m, 0, &answer))
+		if (m->attr == DPA_CM_DREQ && dpav_cm_refuse(m, 0, &answer))
 			transmit(n, !self, &answer);
 	}
 }
 
-static void owner_call(struct net *n, int self, struct net_id *id, enum dpa_cm_input_kind kind)
+static void owner_call(struct net *n, int self, struct net_id *id, enum dpav_cm_input_kind kind)
 {
-	struct dpa_cm_conn conn = test_conn;
-	struct dpa_cm_path path = path_from(self);
-	struct dpa_cm_input in = {.kind = kind,
-				  .service_id = SERVICE,
-				  .path = &path,
-				  .conn = &conn,
-				  .reason = DPA_CM_REJ_CONSUMER};
+	struct dpav_cm_conn conn = test_conn;
+	struct dpav_cm_path path = path_from(self);
+	struct dpav_cm_input in = {.kind = kind,
+				   .service_id = SERVICE,
+				   .path = &path,
+				   .conn = &conn,
+				   .reason = DPA_CM_REJ_CONSUMER};
 
 	conn.qpn = 0x100 + id->cm.config.local_id;
 	if (!id->freed)
@@ -348,7 +348,7 @@ static void leave(struct net *n, int self, struct net_id *id)
 /* One thing that the id has to do; others follow in events of their own. */
 static void id_due(struct net *n, int self, struct net_id *id)
 {
-	struct dpa_cm_input timer = {.kind = DPA_CM_TIMER};
+	struct dpav_cm_input timer = {.kind = DPA_CM_TIMER};
 
 	if (id->freed || id_due_at(id) > n->now)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * network.h - two machines, their owners, and a network that loses, duplicates and reorders, in
- * virtual time. Each MAD goes through the codec and dpa_cm_classify().
+ * virtual time. Each MAD goes through the codec and dpav_cm_classify().
  */
 #ifndef TEST_CM_NETWORK_H
 #define TEST_CM_NETWORK_H
@@ -18,10 +18,10 @@ struct net_owner {
 
 struct net_id {
 	bool used, freed, died;
-	struct dpa_cm cm;
-	struct dpa_cm_entry entry;
+	struct dpav_cm cm;
+	struct dpav_cm_entry entry;
 	uint64_t act, leave; /* of the owner; DPA_CM_NEVER */
-	enum dpa_cm_input_kind answer;
+	enum dpav_cm_input_kind answer;
 	unsigned events[DPA_CM_EVENTS];
 	uint64_t freed_at;
 };
@@ -29,7 +29,7 @@ struct net_id {
 struct net_machine {
 	struct net_id *id;
 	bool listens;
-	struct dpa_cm_index index;
+	struct dpav_cm_index index;
 	struct net_owner owner;
 };
 

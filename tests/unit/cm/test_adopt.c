@@ -5,26 +5,26 @@
 #include <string.h>
 #include "util.h"
 
-static const struct dpa_cm_past past = {.state = DPA_CM_ST_ESTABLISHED,
-					.remote_id = PEER_ID,
-					.remote_qpn = PEER_QPN,
-					.remote_guid = PEER_GUID,
-					.tid = PEER_TID,
-					.service_id = SERVICE,
-					.path = &test_path};
+static const struct dpav_cm_past past = {.state = DPA_CM_ST_ESTABLISHED,
+					 .remote_id = PEER_ID,
+					 .remote_qpn = PEER_QPN,
+					 .remote_guid = PEER_GUID,
+					 .tid = PEER_TID,
+					 .service_id = SERVICE,
+					 .path = &test_path};
 
-static struct dpa_cm_effects adopt(struct dpa_cm *cm)
+static struct dpav_cm_effects adopt(struct dpav_cm *cm)
 {
-	struct dpa_cm_effects out;
+	struct dpav_cm_effects out;
 
-	cr_assert_eq(dpa_cm_adopt(cm, &test_config, &past, NOW, &out), 0);
+	cr_assert_eq(dpav_cm_adopt(cm, &test_config, &past, NOW, &out), 0);
 	return out;
 }
 
 Test(cm_adopt, disconnects_at_once)
 {
-	struct dpa_cm cm;
-	struct dpa_cm_effects out = adopt(&cm);
+	struct dpav_cm cm;
+	struct dpav_cm_effects out = adopt(&cm);
 
 	cr_assert(out.send && out.mad.attr == DPA_CM_DREQ && out.mad.tid == OWN_TID);
 	cr_assert(out.mad.dreq.local_id == ID && out.mad.dreq.remote_id == PEER_ID);
@@ -42,9 +42,9 @@ Test(cm_adopt, answered)
 
 	for (size_t i = 0; i < 3; i++) {
 		struct dpa_mad m = test_mad(answers[i]);
-		struct dpa_cm_input in = test_receive(&m), timer = test_input(DPA_CM_TIMER);
-		struct dpa_cm_effects out;
-		struct dpa_cm cm;
+		struct dpav_cm_input in = test_receive(&m), timer = test_input(DPA_CM_TIMER);
+		struct dpav_cm_effects out;
+		struct dpav_cm cm;
 
 		adopt(&cm);
 		if (answers[i] == DPA_CM_DREQ)
@@ -62,9 +62,9 @@ Test(cm_adopt, answered)
 
 Test(cm_adopt, never_answered)
 {
-	struct dpa_cm_input timer = test_input(DPA_CM_TIMER);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input timer = test_input(DPA_CM_TIMER);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 	int sent = 1;
 
 	out = adopt(&cm);
@@ -83,60 +83,60 @@ Test(cm_adopt, never_answered)
 Test(cm_adopt, is_found)
 {
 	for (uint64_t guid = 0; guid <= PEER_GUID; guid += PEER_GUID) {
-		struct dpa_cm_past p = past;
+		struct dpav_cm_past p = past;
 		struct dpa_mad m = test_mad(DPA_CM_DREP);
-		struct dpa_cm_entry entry = {0}, *which;
-		struct dpa_cm_index ix;
-		struct dpa_cm_effects out;
-		struct dpa_cm cm;
+		struct dpav_cm_entry entry = {0}, *which;
+		struct dpav_cm_index ix;
+		struct dpav_cm_effects out;
+		struct dpav_cm cm;
 
 		p.remote_guid = guid;
-		cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), 0);
-		cr_assert_eq(dpa_cm_index_init(&ix), 0);
-		dpa_cm_index_put(&ix, &entry, &out.record);
-		cr_assert_eq(dpa_cm_classify(&ix, &m, test_path.dgid, &which), DPA_CM_FOUND);
+		cr_assert_eq(dpav_cm_adopt(&cm, &test_config, &p, NOW, &out), 0);
+		cr_assert_eq(dpav_cm_index_init(&ix), 0);
+		dpav_cm_index_put(&ix, &entry, &out.record);
+		cr_assert_eq(dpav_cm_classify(&ix, &m, test_path.dgid, &which), DPA_CM_FOUND);
 		cr_assert_eq(which, &entry);
-		dpa_cm_index_fini(&ix);
+		dpav_cm_index_fini(&ix);
 	}
 }
 
 Test(cm_adopt, has_no_owner)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_DISCONNECT);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_input(DPA_CM_DISCONNECT);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	adopt(&cm);
-	cr_assert_eq(dpa_cm_step(&cm, &in, &out), EINVAL);
+	cr_assert_eq(dpav_cm_step(&cm, &in, &out), EINVAL);
 	in.kind = DPA_CM_DESTROY;
 	cr_assert(!test_step(&cm, &in).done);
 }
 
 Test(cm_adopt, numbers_that_are_too_large)
 {
-	struct dpa_cm_path path = test_path;
-	struct dpa_cm_past p = past;
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_path path = test_path;
+	struct dpav_cm_past p = past;
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	p.remote_qpn = 1u << 24;
-	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+	cr_assert_eq(dpav_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
 	p = past;
 	p.state = DPA_CM_STATES;
-	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+	cr_assert_eq(dpav_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
 	p = past;
 	path.life_time = 32;
 	p.path = &path;
-	cr_assert_eq(dpa_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
+	cr_assert_eq(dpav_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
 }
 
 /* In each state: what the process's own DESTROY would send, and the same end. */
 Test(cm_adopt, as_destroy)
 {
 	for (int p = 0; p < PLACES; p++) {
-		struct dpa_cm_past at = past;
-		struct dpa_cm_effects own, other;
-		struct dpa_cm cm, heir;
+		struct dpav_cm_past at = past;
+		struct dpav_cm_effects own, other;
+		struct dpav_cm cm, heir;
 
 		test_reach(&cm, (enum place)p);
 		at.state = cm.state;
@@ -144,7 +144,7 @@ Test(cm_adopt, as_destroy)
 		at.remote_qpn = cm.remote_qpn;
 		at.remote_guid = cm.remote_guid;
 		at.tid = cm.tid;
-		cr_assert_eq(dpa_cm_adopt(&heir, &test_config, &at, NOW, &other), 0);
+		cr_assert_eq(dpav_cm_adopt(&heir, &test_config, &at, NOW, &other), 0);
 		own = test_call(&cm, DPA_CM_DESTROY);
 		if (p == P_DREQ_SENT) { /* its DREQ goes out once more */
 			own.send = true;

@@ -12,11 +12,11 @@ enum { INIT = 1, RTR = 2, RTS = 4 };
 #define TARGET	  (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
 #define INITIATOR (IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 
-static int get(const struct dpa_cm *cm, enum ibv_qp_state s, struct ibv_qp_attr *a, int *mask)
+static int get(const struct dpav_cm *cm, enum ibv_qp_state s, struct ibv_qp_attr *a, int *mask)
 {
 	memset(a, 0xee, sizeof(*a));
 	a->qp_state = s;
-	return dpa_cm_qp_attr(cm, a, mask);
+	return dpav_cm_qp_attr(cm, a, mask);
 }
 
 Test(cm_attr, where_there_are_some)
@@ -37,7 +37,7 @@ Test(cm_attr, where_there_are_some)
 		[P_SIDR_REQ_RCVD] = INIT,
 	};
 	struct ibv_qp_attr a;
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	int mask;
 
 	for (int p = 0; p < PLACES; p++) {
@@ -53,7 +53,7 @@ Test(cm_attr, where_there_are_some)
 Test(cm_attr, before_and_after)
 {
 	struct ibv_qp_attr a;
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	int mask;
 
 	test_reach(&cm, P_IDLE);
@@ -72,7 +72,7 @@ Test(cm_attr, before_and_after)
 Test(cm_attr, active)
 {
 	struct ibv_qp_attr a;
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	int mask;
 
 	test_reach(&cm, P_REP_RCVD);
@@ -94,7 +94,7 @@ Test(cm_attr, active)
 Test(cm_attr, passive)
 {
 	struct ibv_qp_attr a;
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	int mask;
 
 	test_reach(&cm, P_REQ_RCVD);
@@ -116,14 +116,14 @@ Test(cm_attr, passive)
 Test(cm_attr, by_type)
 {
 	static const struct {
-		enum dpa_cm_qp qp;
+		enum dpav_cm_qp qp;
 		int rtr, rts;
 	} t[] = {{DPA_CM_QP_RC, TARGET, INITIATOR | IBV_QP_TIMEOUT},
 		 {DPA_CM_QP_UC, 0, 0},
 		 {DPA_CM_QP_XRC_INI, 0, INITIATOR | IBV_QP_TIMEOUT},
 		 {DPA_CM_QP_XRC_TGT, TARGET, IBV_QP_TIMEOUT}};
 	struct ibv_qp_attr a;
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	int mask;
 
 	test_reach(&cm, P_PASSIVE);

@@ -7,9 +7,9 @@
 
 Test(cm_fields, request)
 {
-	struct dpa_cm_conn conn = test_conn;
-	struct dpa_cm_input in = test_input(DPA_CM_CONNECT);
-	struct dpa_cm cm;
+	struct dpav_cm_conn conn = test_conn;
+	struct dpav_cm_input in = test_input(DPA_CM_CONNECT);
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	conn.retry_count = conn.rnr_retry = 200;
@@ -18,7 +18,7 @@ Test(cm_fields, request)
 	in.conn = &conn;
 	in.data = "hello";
 	in.len = 5;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	m = test_step(&cm, &in).mad;
 	cr_assert(m.attr == DPA_CM_REQ && m.tid == OWN_TID && m.modifier == 0xabcd);
 	cr_assert(m.req.local_id == ID && m.req.ca_guid == GUID && m.req.service_id == SERVICE);
@@ -39,14 +39,14 @@ Test(cm_fields, request)
 
 Test(cm_fields, request_within_the_subnet)
 {
-	struct dpa_cm_path path = test_path;
-	struct dpa_cm_input in = test_input(DPA_CM_CONNECT);
-	struct dpa_cm cm;
+	struct dpav_cm_path path = test_path;
+	struct dpav_cm_input in = test_input(DPA_CM_CONNECT);
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	path.hop_limit = 1;
 	in.path = &path;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	m = test_step(&cm, &in).mad;
 	cr_assert(m.req.primary_subnet_local == 1 && m.req.primary_local_lid == 0);
 }
@@ -54,11 +54,11 @@ Test(cm_fields, request_within_the_subnet)
 Test(cm_fields, request_received)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	out = test_step(&cm, &in);
 	cr_assert(out.event.data == m.req.data && out.event.len == 92);
 	cr_assert(out.event.qpn == PEER_QPN && out.event.psn == 0xdef);
@@ -74,9 +74,9 @@ Test(cm_fields, request_received)
 
 Test(cm_fields, reply)
 {
-	struct dpa_cm_conn conn = test_conn;
-	struct dpa_cm_input in = test_input(DPA_CM_ACCEPT);
-	struct dpa_cm cm;
+	struct dpav_cm_conn conn = test_conn;
+	struct dpav_cm_input in = test_input(DPA_CM_ACCEPT);
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	conn.vendor_id = 0x123456;
@@ -96,14 +96,14 @@ Test(cm_fields, reply)
 Test(cm_fields, reply_received)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REP);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	m.rep.vendor_id_high = 0x12;
 	m.rep.vendor_id_low = 0x56;
 	test_reach(&cm, P_REQ_SENT);
-	cr_assert_eq(dpa_cm_record(&cm).live, DPA_CM_LIVE_LOCAL);
+	cr_assert_eq(dpav_cm_record(&cm).live, DPA_CM_LIVE_LOCAL);
 	out = test_step(&cm, &in);
 	cr_assert(out.event.data == m.rep.data && out.event.len == 196);
 	cr_assert(out.event.qpn == PEER_QPN && out.event.vendor_id == 0x120056);
@@ -116,13 +116,13 @@ Test(cm_fields, reply_received)
 Test(cm_fields, xrc)
 {
 	struct dpa_mad req = test_mad(DPA_CM_REQ), rep = test_mad(DPA_CM_REP), m;
-	struct dpa_cm_conn conn = test_conn;
-	struct dpa_cm_input in = test_receive(&req), connect = test_input(DPA_CM_CONNECT);
-	struct dpa_cm cm;
+	struct dpav_cm_conn conn = test_conn;
+	struct dpav_cm_input in = test_receive(&req), connect = test_input(DPA_CM_CONNECT);
+	struct dpav_cm cm;
 
 	req.req.transport = 3;
 	req.req.ext_transport = 1;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	cr_assert_eq(test_step(&cm, &in).event.qp, DPA_CM_QP_XRC_TGT);
 	m = test_call(&cm, DPA_CM_ACCEPT).mad;
 	cr_assert(m.rep.eecn == QPN && m.rep.qpn == 0 && m.rep.srq == 1);
@@ -131,7 +131,7 @@ Test(cm_fields, xrc)
 
 	conn.qp = DPA_CM_QP_XRC_INI;
 	connect.conn = &conn;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	m = test_step(&cm, &connect).mad;
 	cr_assert(m.req.transport == 3 && m.req.ext_transport == 1 && m.req.qpn == QPN);
 	cr_assert(m.req.retry_count == 0 && m.req.responder_resources == 0);
@@ -144,14 +144,14 @@ Test(cm_fields, xrc)
 Test(cm_fields, transport_that_there_is_not)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	struct dpa_cm_input in = test_receive(&m), accept = test_input(DPA_CM_ACCEPT);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m), accept = test_input(DPA_CM_ACCEPT);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	m.req.transport = 2;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	cr_assert_eq(test_step(&cm, &in).event.qp, DPA_CM_QP_NONE);
-	cr_assert_eq(dpa_cm_step(&cm, &accept, &out), EINVAL);
+	cr_assert_eq(dpav_cm_step(&cm, &accept, &out), EINVAL);
 }
 
 /* REJ: local id and message by state (Linux: cm_format_rej()). */
@@ -165,10 +165,10 @@ Test(cm_fields, reject)
 		 {P_REP_RCVD, ID, PEER_ID, 1}, {P_MRA_REP_SENT, ID, PEER_ID, 1},
 		 {P_REP_SENT, ID, PEER_ID, 2}, {P_MRA_REP_RCVD, ID, PEER_ID, 2},
 		 {P_REQ_SENT, ID, 0, 2}};
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		struct dpa_cm_input in = test_input(DPA_CM_REJECT);
+		struct dpav_cm_input in = test_input(DPA_CM_REJECT);
 		struct dpa_mad m;
 
 		in.info = "info";
@@ -187,9 +187,9 @@ Test(cm_fields, reject)
 Test(cm_fields, reject_received)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REJ);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	m.rej.reason = 8;
 	m.rej.info_length = 3;
@@ -204,8 +204,8 @@ Test(cm_fields, reject_received)
 Test(cm_fields, destroy_while_connecting)
 {
 	static const uint8_t guid[8] = {2, 0, 0, 0, 0, 0, 0, 1};
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	test_reach(&cm, P_REQ_SENT);
 	out = test_call(&cm, DPA_CM_DESTROY);
@@ -218,12 +218,12 @@ Test(cm_fields, destroy_while_connecting)
 /* The answer to a late REQ is for an id that the peer has not learnt: it rejects the REQ. */
 Test(cm_fields, late_request)
 {
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	test_reach(&cm, P_DREQ_RCVD);
 	test_call(&cm, DPA_CM_DISCONNECT);
-	cr_assert_eq(dpa_cm_record(&cm).live, DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID);
+	cr_assert_eq(dpav_cm_record(&cm).live, DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID);
 	m = test_get(&cm, DPA_CM_REQ).mad;
 	cr_assert(m.rej.reason == 10 && m.rej.message == 0 && m.rej.remote_id == PEER_ID);
 	cr_assert_eq(m.tid, PEER_TID);
@@ -231,7 +231,7 @@ Test(cm_fields, late_request)
 
 Test(cm_fields, mra)
 {
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	test_reach(&cm, P_REQ_RCVD);
@@ -245,8 +245,8 @@ Test(cm_fields, mra)
 /* The RTU, with its private data, for each repeated REP. */
 Test(cm_fields, rtu_again)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_CONFIRM);
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_input(DPA_CM_CONFIRM);
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	in.data = "go";
@@ -255,7 +255,7 @@ Test(cm_fields, rtu_again)
 	m = test_step(&cm, &in).mad;
 	cr_assert(m.rtu.local_id == ID && m.rtu.remote_id == PEER_ID && m.rtu.data[1] == 'o');
 	for (int i = 0; i < 3; i++) {
-		struct dpa_cm_effects out = test_get(&cm, DPA_CM_REP);
+		struct dpav_cm_effects out = test_get(&cm, DPA_CM_REP);
 
 		cr_assert(out.send && memcmp(&out.mad, &m, sizeof(m)) == 0);
 	}
@@ -263,8 +263,8 @@ Test(cm_fields, rtu_again)
 
 Test(cm_fields, disconnect)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_DISCONNECT);
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_input(DPA_CM_DISCONNECT);
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
 	in.data = "bye";
@@ -284,8 +284,8 @@ Test(cm_fields, disconnect)
 /* Without an owner the answer comes at once, and no event does. */
 Test(cm_fields, disconnects_that_cross_without_an_owner)
 {
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	test_reach(&cm, P_DREQ_SENT);
 	test_call(&cm, DPA_CM_DESTROY);
@@ -296,12 +296,12 @@ Test(cm_fields, disconnects_that_cross_without_an_owner)
 
 Test(cm_fields, sidr)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_SIDR_ANSWER);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_input(DPA_CM_SIDR_ANSWER);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	m = test_call(&cm, DPA_CM_RESOLVE).mad;
 	cr_assert(m.sidr_req.request_id == ID && m.sidr_req.service_id == SERVICE);
 	cr_assert(m.sidr_req.pkey == 0xffff && m.tid == OWN_TID);
@@ -310,8 +310,8 @@ Test(cm_fields, sidr)
 	cr_assert_eq(out.event.len, 136);
 
 	test_reach(&cm, P_SIDR_REQ_RCVD);
-	cr_assert_eq(dpa_cm_record(&cm).live, DPA_CM_LIVE_SIDR);
-	cr_assert_eq(memcmp(dpa_cm_record(&cm).gid, test_path.dgid, 16), 0);
+	cr_assert_eq(dpav_cm_record(&cm).live, DPA_CM_LIVE_SIDR);
+	cr_assert_eq(memcmp(dpav_cm_record(&cm).gid, test_path.dgid, 16), 0);
 	in.qkey = 0x01234567;
 	m = test_step(&cm, &in).mad;
 	cr_assert(m.sidr_rep.request_id == PEER_ID && m.sidr_rep.qpn == QPN && m.tid == PEER_TID);
@@ -326,38 +326,38 @@ Test(cm_fields, too_much)
 {
 	static const struct {
 		enum place p;
-		enum dpa_cm_input_kind kind;
+		enum dpav_cm_input_kind kind;
 		size_t len;
 	} t[] = {{P_IDLE, DPA_CM_CONNECT, 92},		{P_IDLE, DPA_CM_RESOLVE, 216},
 		 {P_REQ_RCVD, DPA_CM_ACCEPT, 196},	{P_REP_RCVD, DPA_CM_CONFIRM, 224},
 		 {P_REQ_RCVD, DPA_CM_REJECT, 148},	{P_ACTIVE, DPA_CM_DISCONNECT, 220},
 		 {P_DREQ_RCVD, DPA_CM_DISCONNECT, 224}, {P_SIDR_REQ_RCVD, DPA_CM_SIDR_ANSWER, 136}};
 	static const uint8_t bytes[256];
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		struct dpa_cm_input in = test_input(t[i].kind);
+		struct dpav_cm_input in = test_input(t[i].kind);
 
 		in.data = bytes;
 		in.len = t[i].len + 1;
 		test_reach(&cm, t[i].p);
-		cr_assert_eq(dpa_cm_step(&cm, &in, &out), EINVAL, "%d", t[i].kind);
+		cr_assert_eq(dpav_cm_step(&cm, &in, &out), EINVAL, "%d", t[i].kind);
 		in.len = t[i].len;
-		cr_assert_eq(dpa_cm_step(&cm, &in, &out), 0, "%d", t[i].kind);
+		cr_assert_eq(dpav_cm_step(&cm, &in, &out), 0, "%d", t[i].kind);
 		cr_assert(out.send);
 	}
 }
 
 Test(cm_fields, numbers_that_are_too_large)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_CONNECT);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_input(DPA_CM_CONNECT);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	for (int i = 0; i < 6; i++) {
-		struct dpa_cm_conn conn = test_conn;
-		struct dpa_cm_path path = test_path;
+		struct dpav_cm_conn conn = test_conn;
+		struct dpav_cm_path path = test_path;
 
 		conn.qpn = i == 0 ? 1u << 24 : QPN;
 		conn.vendor_id = i == 1 ? 1u << 24 : 0;
@@ -367,7 +367,7 @@ Test(cm_fields, numbers_that_are_too_large)
 		path.life_time = i == 5 ? 32 : 18;
 		in.conn = &conn;
 		in.path = &path;
-		dpa_cm_init(&cm, &test_config);
-		cr_assert_eq(dpa_cm_step(&cm, &in, &out), EINVAL, "%d", i);
+		dpav_cm_init(&cm, &test_config);
+		cr_assert_eq(dpav_cm_step(&cm, &in, &out), EINVAL, "%d", i);
 	}
 }

@@ -50,18 +50,19 @@ static void draw_mad(struct dpa_mad *m)
 	} while (dpa_mad_decode(bytes, sizeof(bytes), m) != DPA_MAD_OK);
 }
 
-static void draw_call(struct dpa_cm_input *in, struct dpa_cm_path *path, struct dpa_cm_conn *conn)
+static void draw_call(struct dpav_cm_input *in, struct dpav_cm_path *path,
+		      struct dpav_cm_conn *conn)
 {
 	static const uint8_t bytes[512];
 
 	*path = test_path;
 	*conn = test_conn;
-	conn->qp = (enum dpa_cm_qp)(test_random(&state) % 6);
+	conn->qp = (enum dpav_cm_qp)(test_random(&state) % 6);
 	if (once_in(6))
 		scribble(path, sizeof(*path));
 	if (once_in(6)) {
 		scribble(conn, sizeof(*conn));
-		conn->qp = (enum dpa_cm_qp)(test_random(&state) % 6);
+		conn->qp = (enum dpav_cm_qp)(test_random(&state) % 6);
 	}
 	in->path = once_in(16) ? NULL : path;
 	in->conn = once_in(16) ? NULL : conn;
@@ -74,13 +75,13 @@ static void draw_call(struct dpa_cm_input *in, struct dpa_cm_path *path, struct 
 	in->qkey = (uint32_t)any();
 }
 
-static void step(struct dpa_cm *cm, uint64_t *now)
+static void step(struct dpav_cm *cm, uint64_t *now)
 {
-	struct dpa_cm before = *cm;
-	struct dpa_cm_input in = test_input((enum dpa_cm_input_kind)(any() % DPA_CM_INPUTS));
-	struct dpa_cm_effects out;
-	struct dpa_cm_path path;
-	struct dpa_cm_conn conn;
+	struct dpav_cm before = *cm;
+	struct dpav_cm_input in = test_input((enum dpav_cm_input_kind)(any() % DPA_CM_INPUTS));
+	struct dpav_cm_effects out;
+	struct dpav_cm_path path;
+	struct dpav_cm_conn conn;
 	struct dpa_mad m;
 	int ret;
 
@@ -95,17 +96,17 @@ static void step(struct dpa_cm *cm, uint64_t *now)
 	    cm->deadline > *now)
 		*now = cm->deadline;
 	in.now = *now;
-	ret = dpa_cm_step(cm, &in, &out);
+	ret = dpav_cm_step(cm, &in, &out);
 	test_allowed(&before, &in, ret, cm, &out, seed);
 }
 
 /* A connection can be queried in any state. */
-static void ask(const struct dpa_cm *cm)
+static void ask(const struct dpav_cm *cm)
 {
 	struct ibv_qp_attr a = {.qp_state = (enum ibv_qp_state)(test_random(&state) % 7)};
 	int mask;
 
-	if (dpa_cm_qp_attr(cm, &a, &mask))
+	if (dpav_cm_qp_attr(cm, &a, &mask))
 		cr_assert_eq(mask, 0);
 	else
 		cr_assert(mask & IBV_QP_STATE);
@@ -115,7 +116,7 @@ Test(cm_fuzz, every_place)
 {
 	state = seed = test_seed(0x5eed);
 	for (int course = 0; course < 3000; course++) {
-		struct dpa_cm cm;
+		struct dpav_cm cm;
 		uint64_t now = NOW;
 
 		test_reach(&cm, (enum place)(course % PLACES));
@@ -126,7 +127,7 @@ Test(cm_fuzz, every_place)
 	}
 }
 
-static bool live_everywhere(const struct dpa_cm_index *ix, size_t entries)
+static bool live_everywhere(const struct dpav_cm_index *ix, size_t entries)
 {
 	size_t n = 0;
 
@@ -138,30 +139,30 @@ static bool live_everywhere(const struct dpa_cm_index *ix, size_t entries)
 /* Whatever MAD, whatever entries: a verdict that its attribute can have, an entry of the index. */
 Test(cm_fuzz, classify)
 {
-	struct dpa_cm_entry e[4] = {0}, *which;
-	struct dpa_cm_index ix;
+	struct dpav_cm_entry e[4] = {0}, *which;
+	struct dpav_cm_index ix;
 
 	state = seed = test_seed(0x5eed) + 1;
-	cr_assert_eq(dpa_cm_index_init(&ix), 0);
+	cr_assert_eq(dpav_cm_index_init(&ix), 0);
 	for (int i = 0; i < 200000; i++) {
 		struct dpa_mad m, a;
-		enum dpa_cm_verdict v;
+		enum dpav_cm_verdict v;
 		size_t live = 0;
 
 		for (int j = 0; j < 4; j++) {
-			const struct dpa_cm_record r = {.live = (uint32_t)(any() % 16),
-							.local_id = ID + (uint32_t)(any() % 2),
-							.remote_id =
-								PEER_ID - (uint32_t)(any() % 2),
-							.qpn = PEER_QPN + (uint32_t)(any() % 2),
-							.ca_guid = PEER_GUID};
+			const struct dpav_cm_record r = {.live = (uint32_t)(any() % 16),
+							 .local_id = ID + (uint32_t)(any() % 2),
+							 .remote_id =
+								 PEER_ID - (uint32_t)(any() % 2),
+							 .qpn = PEER_QPN + (uint32_t)(any() % 2),
+							 .ca_guid = PEER_GUID};
 
-			dpa_cm_index_put(&ix, &e[j], &r);
+			dpav_cm_index_put(&ix, &e[j], &r);
 			live += (size_t)__builtin_popcount(r.live);
 		}
 		cr_assert(live_everywhere(&ix, live), "seed %#lx", seed);
 		draw_mad(&m);
-		v = dpa_cm_classify(&ix, &m, test_path.dgid, &which);
+		v = dpav_cm_classify(&ix, &m, test_path.dgid, &which);
 		if (v == DPA_CM_NEW || v == DPA_CM_UNKNOWN)
 			cr_assert_eq(which, NULL, "seed %#lx", seed);
 		else
@@ -171,8 +172,8 @@ Test(cm_fuzz, classify)
 			     (m.attr == DPA_CM_REQ || m.attr == DPA_CM_SIDR_REQ) &&
 				     v != DPA_CM_STALE,
 			     "seed %#lx", seed);
-		if (dpa_cm_refuse(&m, 8, &a))
+		if (dpav_cm_refuse(&m, 8, &a))
 			cr_assert(a.attr >= DPA_CM_REQ && a.attr <= DPA_CM_SIDR_REP);
 	}
-	dpa_cm_index_fini(&ix);
+	dpav_cm_index_fini(&ix);
 }

@@ -7,12 +7,12 @@
 enum { MANY = 10000 };
 
 static uint64_t random_state;
-static struct dpa_cm_index ix;
-static struct dpa_cm_entry *entry;
+static struct dpav_cm_index ix;
+static struct dpav_cm_entry *entry;
 
-static struct dpa_cm_record record(uint32_t i)
+static struct dpav_cm_record record(uint32_t i)
 {
-	return (struct dpa_cm_record){
+	return (struct dpav_cm_record){
 		.live = DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP | DPA_CM_LIVE_SIDR,
 		.local_id = i,
 		.remote_id = i / 4, /* others of these are peers with the same numbers */
@@ -25,26 +25,26 @@ static void start(void)
 {
 	random_state = test_seed(0x5eed);
 	entry = calloc(MANY, sizeof(*entry));
-	cr_assert_eq(dpa_cm_index_init(&ix), 0);
+	cr_assert_eq(dpav_cm_index_init(&ix), 0);
 	for (uint32_t i = 0; i < MANY; i++) {
-		const struct dpa_cm_record r = record(i);
+		const struct dpav_cm_record r = record(i);
 
-		dpa_cm_index_put(&ix, &entry[i], &r);
+		dpav_cm_index_put(&ix, &entry[i], &r);
 	}
 }
 
 static void end(void)
 {
-	dpa_cm_index_fini(&ix);
+	dpav_cm_index_fini(&ix);
 	free(entry);
 }
 
-static void ask(struct dpa_mad *m, uint32_t i, enum dpa_cm_verdict v)
+static void ask(struct dpa_mad *m, uint32_t i, enum dpav_cm_verdict v)
 {
 	const uint8_t gid[16] = {[15] = (uint8_t)(i % 4)};
-	struct dpa_cm_entry *which = NULL;
+	struct dpav_cm_entry *which = NULL;
 
-	cr_assert_eq(dpa_cm_classify(&ix, m, gid, &which), v, "%u: attribute %#x", i, m->attr);
+	cr_assert_eq(dpav_cm_classify(&ix, m, gid, &which), v, "%u: attribute %#x", i, m->attr);
 	cr_assert_eq(which, v == DPA_CM_NEW || v == DPA_CM_UNKNOWN ? NULL : &entry[i], "%u", i);
 }
 
@@ -84,10 +84,10 @@ Test(cm_index, parts, .init = start, .fini = end)
 {
 	for (int round = 0; round < 4 * MANY; round++) {
 		uint32_t i = (uint32_t)(test_random(&random_state) % MANY);
-		struct dpa_cm_record r = record(i);
+		struct dpav_cm_record r = record(i);
 
 		r.live &= (uint32_t)test_random(&random_state);
-		dpa_cm_index_put(&ix, &entry[i], &r);
+		dpav_cm_index_put(&ix, &entry[i], &r);
 		check(i, r.live);
 	}
 	for (uint32_t i = 0; i < MANY; i++)
@@ -98,11 +98,11 @@ Test(cm_index, parts, .init = start, .fini = end)
 Test(cm_index, moves, .init = start, .fini = end)
 {
 	struct dpa_mad m = test_mad(DPA_CM_DREQ);
-	struct dpa_cm_record r = record(5);
+	struct dpav_cm_record r = record(5);
 
 	r.remote_id = 7 * MANY;
-	dpa_cm_index_put(&ix, &entry[5], &r);
-	dpa_cm_index_put(&ix, &entry[5], &r);
+	dpav_cm_index_put(&ix, &entry[5], &r);
+	dpav_cm_index_put(&ix, &entry[5], &r);
 	m.dreq.remote_id = 5;
 	m.dreq.local_id = 7 * MANY;
 	ask(&m, 5, DPA_CM_FOUND);
@@ -114,19 +114,19 @@ Test(cm_index, moves, .init = start, .fini = end)
 /* All go: nothing is left, and the tables serve again. */
 Test(cm_index, emptied, .init = start, .fini = end)
 {
-	const struct dpa_cm_record none = {0};
+	const struct dpav_cm_record none = {0};
 
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; i < MANY; i++)
-			dpa_cm_index_put(&ix, &entry[i], &none);
+			dpav_cm_index_put(&ix, &entry[i], &none);
 		for (int k = 0; k < DPA_CM_KEYS; k++)
 			cr_assert_eq(ix.by[k].entries, 0);
 		for (uint32_t i = 0; i < MANY; i++)
 			check(i, 0);
 		for (uint32_t i = 0; !round && i < MANY; i++) {
-			const struct dpa_cm_record r = record(i);
+			const struct dpav_cm_record r = record(i);
 
-			dpa_cm_index_put(&ix, &entry[i], &r);
+			dpav_cm_index_put(&ix, &entry[i], &r);
 			check(i, r.live);
 		}
 	}

@@ -7,28 +7,28 @@
 #define ALL (DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP)
 
 static const uint8_t gid[16] = {1}, other_gid[16] = {2};
-static const struct dpa_cm_record connected = {
+static const struct dpav_cm_record connected = {
 	.live = ALL, .local_id = ID, .remote_id = PEER_ID, .ca_guid = PEER_GUID, .qpn = PEER_QPN};
-static const struct dpa_cm_record alone = {.live = DPA_CM_LIVE_LOCAL, .local_id = ID};
+static const struct dpav_cm_record alone = {.live = DPA_CM_LIVE_LOCAL, .local_id = ID};
 
 /* Looks m up among n records; *which: the number of the record, 99: none. */
-static enum dpa_cm_verdict look(const struct dpa_cm_record *r, size_t n, const struct dpa_mad *m,
-				size_t *which)
+static enum dpav_cm_verdict look(const struct dpav_cm_record *r, size_t n, const struct dpa_mad *m,
+				 size_t *which)
 {
-	struct dpa_cm_entry e[2] = {0}, *found = e;
-	struct dpa_cm_index ix;
-	enum dpa_cm_verdict v;
+	struct dpav_cm_entry e[2] = {0}, *found = e;
+	struct dpav_cm_index ix;
+	enum dpav_cm_verdict v;
 
-	cr_assert_eq(dpa_cm_index_init(&ix), 0);
+	cr_assert_eq(dpav_cm_index_init(&ix), 0);
 	for (size_t i = 0; i < n; i++)
-		dpa_cm_index_put(&ix, &e[i], &r[i]);
-	v = dpa_cm_classify(&ix, m, gid, &found);
+		dpav_cm_index_put(&ix, &e[i], &r[i]);
+	v = dpav_cm_classify(&ix, m, gid, &found);
 	*which = found ? (size_t)(found - e) : 99;
-	dpa_cm_index_fini(&ix);
+	dpav_cm_index_fini(&ix);
 	return v;
 }
 
-static void expect(const struct dpa_cm_record *r, struct dpa_mad m, enum dpa_cm_verdict v)
+static void expect(const struct dpav_cm_record *r, struct dpa_mad m, enum dpav_cm_verdict v)
 {
 	bool of_an_entry = v == DPA_CM_FOUND || v == DPA_CM_DUPLICATE || v == DPA_CM_STALE;
 	size_t which;
@@ -39,7 +39,7 @@ static void expect(const struct dpa_cm_record *r, struct dpa_mad m, enum dpa_cm_
 
 Test(cm_match, request)
 {
-	struct dpa_cm_record r = connected;
+	struct dpav_cm_record r = connected;
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
 
 	expect(&alone, m, DPA_CM_NEW);
@@ -57,7 +57,7 @@ Test(cm_match, request)
 
 Test(cm_match, stale_request)
 {
-	struct dpa_cm_record r = connected;
+	struct dpav_cm_record r = connected;
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
 
 	m.req.local_id++;
@@ -87,7 +87,7 @@ Test(cm_match, by_both_ids)
 
 Test(cm_match, reply)
 {
-	struct dpa_cm_record two[2] = {alone, connected};
+	struct dpav_cm_record two[2] = {alone, connected};
 	struct dpa_mad m = test_mad(DPA_CM_REP);
 	size_t which;
 
@@ -109,7 +109,7 @@ Test(cm_match, reply)
 /* The peer's QPN is in another place. */
 Test(cm_match, reply_of_an_xrc_target)
 {
-	struct dpa_cm_record two[2] = {alone, connected};
+	struct dpav_cm_record two[2] = {alone, connected};
 	struct dpa_mad m = test_mad(DPA_CM_REP);
 	size_t which;
 
@@ -169,7 +169,7 @@ Test(cm_match, mra)
 
 Test(cm_match, sidr)
 {
-	struct dpa_cm_record r = {.live = DPA_CM_LIVE_SIDR, .local_id = 7, .remote_id = PEER_ID};
+	struct dpav_cm_record r = {.live = DPA_CM_LIVE_SIDR, .local_id = 7, .remote_id = PEER_ID};
 	struct dpa_mad m = test_mad(DPA_CM_SIDR_REQ);
 
 	memcpy(r.gid, gid, 16);
@@ -186,13 +186,13 @@ Test(cm_match, sidr)
 Test(cm_match, zeros)
 {
 	struct dpa_mad req = test_mad(DPA_CM_REQ), rtu = test_mad(DPA_CM_RTU);
-	struct dpa_cm_input in = test_receive(&req);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&req);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 
 	req.req.local_id = req.req.qpn = 0;
 	req.req.ca_guid = 0;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	out = test_step(&cm, &in);
 	expect(&out.record, req, DPA_CM_DUPLICATE);
 	out = test_call(&cm, DPA_CM_ACCEPT);
@@ -208,19 +208,19 @@ Test(cm_match, refusals)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ), a;
 
-	cr_assert(dpa_cm_refuse(&m, 8, &a));
+	cr_assert(dpav_cm_refuse(&m, 8, &a));
 	cr_assert(a.attr == DPA_CM_REJ && a.tid == PEER_TID && a.rej.reason == 8);
 	cr_assert(a.rej.local_id == 0 && a.rej.remote_id == PEER_ID && a.rej.message == 0);
 	m = test_mad(DPA_CM_REP);
-	cr_assert(dpa_cm_refuse(&m, 10, &a));
+	cr_assert(dpav_cm_refuse(&m, 10, &a));
 	cr_assert(a.rej.local_id == ID && a.rej.remote_id == PEER_ID && a.rej.message == 1);
 	m = test_mad(DPA_CM_DREQ);
-	cr_assert(dpa_cm_refuse(&m, 0, &a));
+	cr_assert(dpav_cm_refuse(&m, 0, &a));
 	cr_assert(a.attr == DPA_CM_DREP && a.drep.local_id == ID && a.drep.remote_id == PEER_ID);
 	m = test_mad(DPA_CM_SIDR_REQ);
-	cr_assert(dpa_cm_refuse(&m, 8, &a));
+	cr_assert(dpav_cm_refuse(&m, 8, &a));
 	cr_assert(a.attr == DPA_CM_SIDR_REP && a.sidr_rep.status == 1);
 	cr_assert(a.sidr_rep.request_id == PEER_ID && a.sidr_rep.service_id == SERVICE);
 	m = test_mad(DPA_CM_RTU);
-	cr_assert(!dpa_cm_refuse(&m, 6, &a));
+	cr_assert(!dpav_cm_refuse(&m, 6, &a));
 }

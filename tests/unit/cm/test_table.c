@@ -45,9 +45,9 @@ enum { NEVER = -1, SAME = -2 };
 static const struct row {
 	enum place from;
 	enum what what;
-	enum dpa_cm_state to;
+	enum dpav_cm_state to;
 	int send; /* attribute; 0: nothing */
-	enum dpa_cm_event_type event;
+	enum dpav_cm_event_type event;
 	int wait; /* ms until the deadline, NEVER or SAME */
 } rows[] = {
 #define R(from, what, to, send, event, wait)                                                       \
@@ -214,16 +214,16 @@ static struct dpa_mad mad_of(enum what w)
 	return m;
 }
 
-static struct dpa_cm_input input_of(struct dpa_cm *cm, enum what w, struct dpa_mad *m)
+static struct dpav_cm_input input_of(struct dpav_cm *cm, enum what w, struct dpa_mad *m)
 {
-	static const enum dpa_cm_input_kind kind[] = {
+	static const enum dpav_cm_input_kind kind[] = {
 		[I_CONNECT] = DPA_CM_CONNECT,	    [I_RESOLVE] = DPA_CM_RESOLVE,
 		[I_ACCEPT] = DPA_CM_ACCEPT,	    [I_CONFIRM] = DPA_CM_CONFIRM,
 		[I_REJECT] = DPA_CM_REJECT,	    [I_NOTIFY] = DPA_CM_NOTIFY,
 		[I_DISCONNECT] = DPA_CM_DISCONNECT, [I_SIDR_ANSWER] = DPA_CM_SIDR_ANSWER,
 		[I_DESTROY] = DPA_CM_DESTROY,
 	};
-	struct dpa_cm_input in;
+	struct dpav_cm_input in;
 
 	if (w <= I_DESTROY)
 		return test_input(kind[w]);
@@ -265,9 +265,9 @@ static void check(enum place p, enum what w)
 {
 	const struct row *r = row_of(p, w);
 	const char *where = test_place_names[p];
-	struct dpa_cm cm, before;
-	struct dpa_cm_effects out;
-	struct dpa_cm_input in;
+	struct dpav_cm cm, before;
+	struct dpav_cm_effects out;
+	struct dpav_cm_input in;
 	struct dpa_mad m;
 	int ret;
 
@@ -275,7 +275,7 @@ static void check(enum place p, enum what w)
 	test_reach(&cm, p);
 	in = input_of(&cm, w, &m);
 	before = cm;
-	ret = dpa_cm_step(&cm, &in, &out);
+	ret = dpav_cm_step(&cm, &in, &out);
 	test_allowed(&before, &in, ret, &cm, &out, 0);
 	if (!r) {
 		cr_assert_eq(ret, refusal(p, w), "%s %d: %d", where, w, ret);
@@ -302,7 +302,7 @@ Test(cm_table, every_input_in_every_place)
 /* The places are what their names say. */
 Test(cm_table, places)
 {
-	static const enum dpa_cm_state state[PLACES] = {
+	static const enum dpav_cm_state state[PLACES] = {
 		[P_REQ_SENT] = DPA_CM_ST_REQ_SENT,
 		[P_MRA_REQ_RCVD] = DPA_CM_ST_MRA_REQ_RCVD,
 		[P_REP_RCVD] = DPA_CM_ST_REP_RCVD,
@@ -320,7 +320,7 @@ Test(cm_table, places)
 		[P_SIDR_REQ_RCVD] = DPA_CM_ST_SIDR_REQ_RCVD,
 		[P_CLOSED] = DPA_CM_ST_CLOSED,
 	};
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 
 	for (int p = 0; p < PLACES; p++) {
 		test_reach(&cm, (enum place)p);

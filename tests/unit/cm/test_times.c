@@ -6,28 +6,28 @@
 
 Test(cm_times, formulas)
 {
-	cr_assert(dpa_cm_ms(0) == 1 && dpa_cm_ms(8) == 1 && dpa_cm_ms(9) == 2);
-	cr_assert(dpa_cm_ms(18) == 1024 && dpa_cm_ms(20) == 4096 && dpa_cm_ms(24) == 65536);
-	cr_assert_eq(dpa_cm_ms(31), 1u << 23);
-	cr_assert_eq(dpa_cm_req_wait(18, 20), 6144);
+	cr_assert(dpav_cm_ms(0) == 1 && dpav_cm_ms(8) == 1 && dpav_cm_ms(9) == 2);
+	cr_assert(dpav_cm_ms(18) == 1024 && dpav_cm_ms(20) == 4096 && dpav_cm_ms(24) == 65536);
+	cr_assert_eq(dpav_cm_ms(31), 1u << 23);
+	cr_assert_eq(dpav_cm_req_wait(18, 20), 6144);
 	/* a delay that does not count; as long as the trip; half; far longer; too long */
-	cr_assert_eq(dpa_cm_ack_timeout(0, 18), 19);
-	cr_assert_eq(dpa_cm_ack_timeout(19, 18), 20);
-	cr_assert_eq(dpa_cm_ack_timeout(18, 18), 20);
-	cr_assert_eq(dpa_cm_ack_timeout(17, 18), 19);
-	cr_assert_eq(dpa_cm_ack_timeout(20, 18), 21);
-	cr_assert_eq(dpa_cm_ack_timeout(21, 18), 21);
-	cr_assert_eq(dpa_cm_ack_timeout(31, 31), 31);
+	cr_assert_eq(dpav_cm_ack_timeout(0, 18), 19);
+	cr_assert_eq(dpav_cm_ack_timeout(19, 18), 20);
+	cr_assert_eq(dpav_cm_ack_timeout(18, 18), 20);
+	cr_assert_eq(dpav_cm_ack_timeout(17, 18), 19);
+	cr_assert_eq(dpav_cm_ack_timeout(20, 18), 21);
+	cr_assert_eq(dpav_cm_ack_timeout(21, 18), 21);
+	cr_assert_eq(dpav_cm_ack_timeout(31, 31), 31);
 }
 
 /* Runs until the timer ends the wait. Returns how often the message was repeated. */
-static int until_end(struct dpa_cm *cm, uint64_t *now, struct dpa_cm_effects *out)
+static int until_end(struct dpav_cm *cm, uint64_t *now, struct dpav_cm_effects *out)
 {
-	enum dpa_cm_state state = cm->state;
+	enum dpav_cm_state state = cm->state;
 	int sent = 0;
 
 	while (cm->state == state) {
-		struct dpa_cm_input in = test_input(DPA_CM_TIMER);
+		struct dpav_cm_input in = test_input(DPA_CM_TIMER);
 
 		cr_assert_neq(cm->deadline, DPA_CM_NEVER);
 		*now = in.now = cm->deadline;
@@ -44,7 +44,7 @@ Test(cm_times, retries)
 	static const struct {
 		enum place p;
 		uint64_t ms;
-		enum dpa_cm_event_type event;
+		enum dpav_cm_event_type event;
 	} t[] = {{P_REQ_SENT, 16 * 6144, DPA_CM_EV_UNREACHABLE},
 		 {P_REP_SENT, 16 * 4096, DPA_CM_EV_UNREACHABLE},
 		 {P_DREQ_SENT, 16 * 6144, DPA_CM_EV_DREQ_TIMEOUT},
@@ -53,8 +53,8 @@ Test(cm_times, retries)
 		 {P_MRA_REP_RCVD, 16 * (65536 + 2048), DPA_CM_EV_UNREACHABLE}};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
-		struct dpa_cm_effects out;
-		struct dpa_cm cm;
+		struct dpav_cm_effects out;
+		struct dpav_cm cm;
 		uint64_t now;
 
 		test_reach(&cm, t[i].p);
@@ -67,7 +67,7 @@ Test(cm_times, retries)
 /* Its time holds for each repetition; a second MRA changes nothing. */
 Test(cm_times, mra_counts_once)
 {
-	struct dpa_cm cm;
+	struct dpav_cm cm;
 	uint64_t deadline;
 
 	test_reach(&cm, P_MRA_REQ_RCVD);
@@ -80,20 +80,20 @@ Test(cm_times, mra_counts_once)
 Test(cm_times, of_the_request)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 	uint64_t now;
 
 	m.req.local_cm_timeout = 10;
 	m.req.max_cm_retries = 2;
 	m.req.primary_ack_timeout = 12;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	test_step(&cm, &in);
 	cr_assert_eq(test_call(&cm, DPA_CM_ACCEPT).deadline, NOW + 4);
 	cr_assert_eq(until_end(&cm, &now, &out), 2);
 	cr_assert_eq(now, NOW + 12);
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	test_step(&cm, &in);
 	test_call(&cm, DPA_CM_ACCEPT);
 	cr_assert_eq(test_call(&cm, DPA_CM_REJECT).deadline, NOW + 16);
@@ -103,8 +103,8 @@ Test(cm_times, of_the_request)
 Test(cm_times, target_ack_delay)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REP);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm cm;
 
 	m.rep.target_ack_delay = 21;
 	test_reach(&cm, P_REQ_SENT);
@@ -118,37 +118,37 @@ Test(cm_times, target_ack_delay)
 Test(cm_times, longest)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ), mra = test_mad(DPA_CM_MRA);
-	struct dpa_cm_input in = test_receive(&m), again = test_receive(&mra);
-	struct dpa_cm_effects out;
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m), again = test_receive(&mra);
+	struct dpav_cm_effects out;
+	struct dpav_cm cm;
 	uint64_t now;
 
 	m.req.local_cm_timeout = m.req.remote_cm_timeout = m.req.primary_ack_timeout = 31;
 	m.req.max_cm_retries = 0;
 	mra.mra.message = 1;
 	mra.mra.service_timeout = 31;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	test_step(&cm, &in);
 	cr_assert_eq(test_call(&cm, DPA_CM_ACCEPT).deadline, NOW + (1u << 23));
 	cr_assert_eq(test_step(&cm, &again).deadline, NOW + (1u << 24));
 	cr_assert_eq(until_end(&cm, &now, &out), 0);
 	cr_assert(now == NOW + (1u << 24) && out.event.type == DPA_CM_EV_UNREACHABLE);
-	cr_assert_eq(dpa_cm_req_wait(31, 31), 3u << 23);
+	cr_assert_eq(dpav_cm_req_wait(31, 31), 3u << 23);
 }
 
 /* Without an owner a DREQ waits no longer than twice the time of this side. */
 Test(cm_times, disconnects_without_an_owner)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	struct dpa_cm_input in = test_receive(&m);
+	struct dpav_cm_input in = test_receive(&m);
 
 	m.req.local_cm_timeout = 31;
 	for (int called = 0; called < 2; called++) {
-		struct dpa_cm_effects out;
-		struct dpa_cm cm;
+		struct dpav_cm_effects out;
+		struct dpav_cm cm;
 		uint64_t now;
 
-		dpa_cm_init(&cm, &test_config);
+		dpav_cm_init(&cm, &test_config);
 		test_step(&cm, &in);
 		test_call(&cm, DPA_CM_ACCEPT);
 		test_get(&cm, DPA_CM_RTU);
@@ -163,18 +163,18 @@ Test(cm_times, disconnects_without_an_owner)
 /* Numbers of the caller that no field holds count as the largest. */
 Test(cm_times, numbers_of_the_caller)
 {
-	const struct dpa_cm_config c = {.local_id = ID,
-					.psn = 0xff123456,
-					.ack_delay = 255,
-					.cm_timeout = 255,
-					.max_retries = 255,
-					.mra_timeout = 255};
+	const struct dpav_cm_config c = {.local_id = ID,
+					 .psn = 0xff123456,
+					 .ack_delay = 255,
+					 .cm_timeout = 255,
+					 .max_retries = 255,
+					 .mra_timeout = 255};
 	uint8_t bytes[DPA_MAD_BYTES];
-	struct dpa_cm_input again;
-	struct dpa_cm cm;
+	struct dpav_cm_input again;
+	struct dpav_cm cm;
 	struct dpa_mad m;
 
-	dpa_cm_init(&cm, &c);
+	dpav_cm_init(&cm, &c);
 	m = test_call(&cm, DPA_CM_CONNECT).mad;
 	cr_assert(m.req.psn == 0x123456 && m.req.max_cm_retries == 15);
 	cr_assert(m.req.remote_cm_timeout == 31 && m.req.local_cm_timeout == 31);
@@ -191,11 +191,11 @@ Test(cm_times, numbers_of_the_caller)
 Test(cm_times, copies_get_no_mra)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm cm;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm cm;
 
 	m.req.remote_cm_timeout = 12;
-	dpa_cm_init(&cm, &test_config);
+	dpav_cm_init(&cm, &test_config);
 	test_step(&cm, &in);
 	in.now = NOW + 7;
 	cr_assert(!test_step(&cm, &in).send && cm.state == DPA_CM_ST_REQ_RCVD);

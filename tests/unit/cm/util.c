@@ -4,30 +4,30 @@
 #include <string.h>
 #include "util.h"
 
-const struct dpa_cm_config test_config = {.local_id = ID,
-					  .tid_high = 0x66,
-					  .psn = 0xabc,
-					  .ca_guid = GUID,
-					  .cm_timeout = DPA_CM_TIMEOUT,
-					  .max_retries = DPA_CM_RETRIES,
-					  .mra_timeout = DPA_CM_MRA_TIMEOUT};
-const struct dpa_cm_path test_path = {.sgid = {[10] = 0xff, 0xff, 10, 0, 0, 1},
-				      .dgid = {[10] = 0xff, 0xff, 10, 0, 0, 2},
-				      .flow_label = 0x12345,
-				      .pkey = 0xffff,
-				      .port = 1,
-				      .sgid_index = 3,
-				      .hop_limit = 64,
-				      .traffic_class = 0x20,
-				      .mtu = IBV_MTU_1024,
-				      .life_time = 18};
-const struct dpa_cm_conn test_conn = {.qp = DPA_CM_QP_RC,
-				      .qpn = QPN,
-				      .responder_resources = 5,
-				      .initiator_depth = 6,
-				      .flow_control = 1,
-				      .retry_count = 7,
-				      .rnr_retry = 6};
+const struct dpav_cm_config test_config = {.local_id = ID,
+					   .tid_high = 0x66,
+					   .psn = 0xabc,
+					   .ca_guid = GUID,
+					   .cm_timeout = DPA_CM_TIMEOUT,
+					   .max_retries = DPA_CM_RETRIES,
+					   .mra_timeout = DPA_CM_MRA_TIMEOUT};
+const struct dpav_cm_path test_path = {.sgid = {[10] = 0xff, 0xff, 10, 0, 0, 1},
+				       .dgid = {[10] = 0xff, 0xff, 10, 0, 0, 2},
+				       .flow_label = 0x12345,
+				       .pkey = 0xffff,
+				       .port = 1,
+				       .sgid_index = 3,
+				       .hop_limit = 64,
+				       .traffic_class = 0x20,
+				       .mtu = IBV_MTU_1024,
+				       .life_time = 18};
+const struct dpav_cm_conn test_conn = {.qp = DPA_CM_QP_RC,
+				       .qpn = QPN,
+				       .responder_resources = 5,
+				       .initiator_depth = 6,
+				       .flow_control = 1,
+				       .retry_count = 7,
+				       .rnr_retry = 6};
 const char *const test_place_names[PLACES] = {
 	"IDLE",		"REQ_SENT", "MRA_REQ_RCVD",  "REP_RCVD",      "MRA_REP_SENT", "REQ_RCVD",
 	"MRA_REQ_SENT", "REP_SENT", "MRA_REP_RCVD",  "ACTIVE",	      "PASSIVE",      "DREQ_SENT",
@@ -101,38 +101,38 @@ struct dpa_mad test_mad(enum dpa_cm_attr attr)
 	return m;
 }
 
-struct dpa_cm_input test_input(enum dpa_cm_input_kind kind)
+struct dpav_cm_input test_input(enum dpav_cm_input_kind kind)
 {
-	return (struct dpa_cm_input){.kind = kind,
-				     .now = NOW,
-				     .service_id = SERVICE,
-				     .path = &test_path,
-				     .conn = &test_conn,
-				     .reason = DPA_CM_REJ_CONSUMER,
-				     .arrival = &test_path};
+	return (struct dpav_cm_input){.kind = kind,
+				      .now = NOW,
+				      .service_id = SERVICE,
+				      .path = &test_path,
+				      .conn = &test_conn,
+				      .reason = DPA_CM_REJ_CONSUMER,
+				      .arrival = &test_path};
 }
 
-struct dpa_cm_input test_receive(const struct dpa_mad *m)
+struct dpav_cm_input test_receive(const struct dpa_mad *m)
 {
-	struct dpa_cm_input in = test_input(DPA_CM_MAD);
+	struct dpav_cm_input in = test_input(DPA_CM_MAD);
 
 	in.mad = m;
 	return in;
 }
 
-struct dpa_cm_effects test_step(struct dpa_cm *cm, const struct dpa_cm_input *in)
+struct dpav_cm_effects test_step(struct dpav_cm *cm, const struct dpav_cm_input *in)
 {
-	struct dpa_cm_effects out;
+	struct dpav_cm_effects out;
 
-	cr_assert_eq(dpa_cm_step(cm, in, &out), 0);
+	cr_assert_eq(dpav_cm_step(cm, in, &out), 0);
 	return out;
 }
 
-static struct dpa_cm_effects get_at(struct dpa_cm *cm, enum dpa_cm_attr attr, uint64_t now)
+static struct dpav_cm_effects get_at(struct dpav_cm *cm, enum dpa_cm_attr attr, uint64_t now)
 {
 	struct dpa_mad m = test_mad(attr);
-	struct dpa_cm_input in = test_receive(&m);
-	struct dpa_cm_effects out;
+	struct dpav_cm_input in = test_receive(&m);
+	struct dpav_cm_effects out;
 
 	in.now = now;
 	if (attr == DPA_CM_MRA && cm->state == DPA_CM_ST_REP_SENT)
@@ -142,24 +142,24 @@ static struct dpa_cm_effects get_at(struct dpa_cm *cm, enum dpa_cm_attr attr, ui
 	return out;
 }
 
-struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr)
+struct dpav_cm_effects test_get(struct dpav_cm *cm, enum dpa_cm_attr attr)
 {
 	return get_at(cm, attr, NOW);
 }
 
-struct dpa_cm_effects test_get_again(struct dpa_cm *cm, enum dpa_cm_attr attr)
+struct dpav_cm_effects test_get_again(struct dpav_cm *cm, enum dpa_cm_attr attr)
 {
 	return get_at(cm, attr, NOW + AGAIN);
 }
 
-struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind)
+struct dpav_cm_effects test_call(struct dpav_cm *cm, enum dpav_cm_input_kind kind)
 {
-	struct dpa_cm_input in = test_input(kind);
+	struct dpav_cm_input in = test_input(kind);
 
 	return test_step(cm, &in);
 }
 
-static void reach_active(struct dpa_cm *cm, enum place p)
+static void reach_active(struct dpav_cm *cm, enum place p)
 {
 	test_call(cm, DPA_CM_CONNECT);
 	if (p == P_REQ_SENT)
@@ -184,7 +184,7 @@ static void reach_active(struct dpa_cm *cm, enum place p)
 		test_get(cm, DPA_CM_DREP);
 }
 
-static void reach_passive(struct dpa_cm *cm, enum place p)
+static void reach_passive(struct dpav_cm *cm, enum place p)
 {
 	test_get(cm, DPA_CM_REQ);
 	if (p == P_MRA_REQ_SENT)
@@ -201,9 +201,9 @@ static void reach_passive(struct dpa_cm *cm, enum place p)
 		test_get(cm, DPA_CM_DREQ);
 }
 
-void test_reach(struct dpa_cm *cm, enum place p)
+void test_reach(struct dpav_cm *cm, enum place p)
 {
-	dpa_cm_init(cm, &test_config);
+	dpav_cm_init(cm, &test_config);
 	switch (p) {
 	case P_IDLE:
 		break;

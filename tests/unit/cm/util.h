@@ -34,32 +34,32 @@ enum { ID = 0x1001, PEER_ID = 0x2002, QPN = 0x111, PEER_QPN = 0x222, NOW = 10000
 #define PEER_TID  UINT64_C(0x7700002002)
 #define OWN_TID	  UINT64_C(0x6600001001)
 
-extern const struct dpa_cm_config test_config;
-extern const struct dpa_cm_path test_path; /* of this side; of an arrival, too */
-extern const struct dpa_cm_conn test_conn;
+extern const struct dpav_cm_config test_config;
+extern const struct dpav_cm_path test_path; /* of this side; of an arrival, too */
+extern const struct dpav_cm_conn test_conn;
 extern const char *const test_place_names[PLACES];
 
 /* A MAD of the peer, as it belongs to the connection. */
 struct dpa_mad test_mad(enum dpa_cm_attr attr);
 /* An input with all that its kind needs. */
-struct dpa_cm_input test_input(enum dpa_cm_input_kind kind);
-struct dpa_cm_input test_receive(const struct dpa_mad *m);
+struct dpav_cm_input test_input(enum dpav_cm_input_kind kind);
+struct dpav_cm_input test_receive(const struct dpa_mad *m);
 
 /* Asserts that the step succeeds. */
-struct dpa_cm_effects test_step(struct dpa_cm *cm, const struct dpa_cm_input *in);
-struct dpa_cm_effects test_get(struct dpa_cm *cm, enum dpa_cm_attr attr);
+struct dpav_cm_effects test_step(struct dpav_cm *cm, const struct dpav_cm_input *in);
+struct dpav_cm_effects test_get(struct dpav_cm *cm, enum dpa_cm_attr attr);
 /* The same MAD again, as late as the peer's timer repeats it. */
-struct dpa_cm_effects test_get_again(struct dpa_cm *cm, enum dpa_cm_attr attr);
-struct dpa_cm_effects test_call(struct dpa_cm *cm, enum dpa_cm_input_kind kind);
+struct dpav_cm_effects test_get_again(struct dpav_cm *cm, enum dpa_cm_attr attr);
+struct dpav_cm_effects test_call(struct dpav_cm *cm, enum dpav_cm_input_kind kind);
 
-void test_reach(struct dpa_cm *cm, enum place p);
+void test_reach(struct dpav_cm *cm, enum place p);
 
 /*
  * The steps that IBA chapter 12 and the differences in the README allow from a state: messages,
  * events, states. Asserts it, and what holds in every state.
  */
-void test_allowed(const struct dpa_cm *before, const struct dpa_cm_input *in, int ret,
-		  const struct dpa_cm *after, const struct dpa_cm_effects *out, uint64_t seed);
+void test_allowed(const struct dpav_cm *before, const struct dpav_cm_input *in, int ret,
+		  const struct dpav_cm *after, const struct dpav_cm_effects *out, uint64_t seed);
 
 uint64_t test_random(uint64_t *state);
 uint64_t test_seed(uint64_t otherwise); /* DPA_TEST_SEED */

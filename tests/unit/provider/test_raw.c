@@ -192,10 +192,10 @@ Test(raw, counters)
 Test(raw, sizes)
 {
 	struct ibv_qp_cap cap = {.max_send_wr = 4, .max_send_sge = 2};
-	struct dpa_qp_size raw, ud;
+	struct dpav_qp_size raw, ud;
 
-	cr_expect_eq(dpa_qp_size(IBV_QPT_RAW_PACKET, false, &cap, &raw), 0);
-	cr_expect_eq(dpa_qp_size(IBV_QPT_UD, false, &cap, &ud), 0);
+	cr_expect_eq(dpav_qp_size(IBV_QPT_RAW_PACKET, false, &cap, &raw), 0);
+	cr_expect_eq(dpav_qp_size(IBV_QPT_UD, false, &cap, &ud), 0);
 	cr_expect_eq(raw.max_bb, 1u);
 	cr_expect_eq(ud.max_bb, 2u);
 	cr_expect_eq(dpa_send_ops(IBV_QPT_RAW_PACKET), 1u << IBV_WR_SEND);
@@ -205,15 +205,15 @@ Test(raw, transitions)
 {
 	const enum ibv_qp_type t = IBV_QPT_RAW_PACKET;
 
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PORT),
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PORT),
 		     0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_STATE), EINVAL);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_STATE), 0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_QKEY),
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_STATE), EINVAL);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_STATE), 0);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_QKEY),
 		     EINVAL);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_STATE), 0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_STATE), 0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_SQD, IBV_QPS_RTS, IBV_QP_STATE), 0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_SQE, IBV_QPS_RTS, IBV_QP_STATE), 0);
-	cr_expect_eq(dpa_qp_transition(t, IBV_QPS_RESET, IBV_QPS_RTR, IBV_QP_STATE), EINVAL);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QP_STATE), 0);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QP_STATE), 0);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_SQD, IBV_QPS_RTS, IBV_QP_STATE), 0);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_SQE, IBV_QPS_RTS, IBV_QP_STATE), 0);
+	cr_expect_eq(dpav_qp_transition(t, IBV_QPS_RESET, IBV_QPS_RTR, IBV_QP_STATE), EINVAL);
 }

@@ -7,9 +7,9 @@ static const enum ibv_qp_type types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
 
 static void check(enum ibv_qp_type type, const struct ibv_qp_cap *c)
 {
-	struct dpa_qp_size s;
+	struct dpav_qp_size s;
 
-	cr_assert_eq(dpa_qp_size(type, false, c, &s), 0);
+	cr_assert_eq(dpav_qp_size(type, false, c, &s), 0);
 	cr_assert_geq(s.cap.max_send_wr, c->max_send_wr);
 	cr_assert_geq(s.cap.max_recv_wr, c->max_recv_wr);
 	cr_assert_leq(s.cap.max_send_wr, DPA_MAX_WR);
@@ -54,31 +54,31 @@ Test(size, caps_asked_for_are_had)
 Test(size, each_limit_is_enforced)
 {
 	struct ibv_qp_cap ok = {1, 1, 1, 1, 0}, c;
-	struct dpa_qp_size s;
+	struct dpav_qp_size s;
 
 	c = ok;
 	c.max_send_wr = DPA_MAX_WR + 1;
-	cr_assert_eq(dpa_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
 	c = ok;
 	c.max_recv_wr = UINT32_MAX;
-	cr_assert_eq(dpa_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
 	c = ok;
 	c.max_send_sge = DPA_MAX_SGE + 1;
-	cr_assert_eq(dpa_qp_size(IBV_QPT_UD, false, &c, &s), EINVAL);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_UD, false, &c, &s), EINVAL);
 	c = ok;
 	c.max_recv_sge = 0xffff;
-	cr_assert_eq(dpa_qp_size(IBV_QPT_UC, false, &c, &s), EINVAL);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_UC, false, &c, &s), EINVAL);
 	c = ok;
 	c.max_inline_data = DPA_MAX_INLINE + 1;
-	cr_assert_eq(dpa_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_RC, false, &c, &s), EINVAL);
 }
 
 Test(size, a_qp_with_an_srq_has_no_rq)
 {
 	struct ibv_qp_cap c = {4, UINT32_MAX, 1, UINT32_MAX, 0};
-	struct dpa_qp_size s;
+	struct dpav_qp_size s;
 
-	cr_assert_eq(dpa_qp_size(IBV_QPT_RC, true, &c, &s), 0);
+	cr_assert_eq(dpav_qp_size(IBV_QPT_RC, true, &c, &s), 0);
 	cr_assert_eq(s.rq_sge, 0);
 	cr_assert_eq(s.cap.max_recv_wr, 0);
 	cr_assert_eq(s.cap.max_recv_sge, 0);

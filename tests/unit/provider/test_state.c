@@ -59,8 +59,8 @@ static bool is_legal(int type, int from, int to)
 
 static int go(int type, int from, int to, int mask)
 {
-	return dpa_qp_transition((enum ibv_qp_type)type, (enum ibv_qp_state)from,
-				 (enum ibv_qp_state)to, mask);
+	return dpav_qp_transition((enum ibv_qp_type)type, (enum ibv_qp_state)from,
+				  (enum ibv_qp_state)to, mask);
 }
 
 Test(state, legal_transitions_take_just_what_they_need)
