@@ -29,7 +29,7 @@ void dpa_fatal_fini(struct doca_dpa *dpa)
 	dpa_witnesses_fini(&dpa->witnesses);
 }
 
-bool dpa_fatal_is_of(const struct dpa_eu *eu)
+bool dpa_fatal_is_of(const struct dpal_eu *eu)
 {
 	return eu->run && atomic_load_explicit(&eu->run->dpa->fatal, memory_order_relaxed);
 }
@@ -122,7 +122,7 @@ static void log_line(struct doca_dpa *dpa, int eu, const char *text)
 		dpa_devlog_put(dpa->log, eu, DOCA_DPA_DEV_LOG_LEVEL_CRIT, text, strlen(text));
 }
 
-static void tell_people(struct doca_dpa *dpa, const char *kernel, struct dpa_eu *eu,
+static void tell_people(struct doca_dpa *dpa, const char *kernel, struct dpal_eu *eu,
 			struct dpa_stat_task *task, const struct dpa_witness *others)
 {
 	struct dpa_crash *c = dpa_crash_self();
@@ -156,7 +156,7 @@ static void tell_people(struct doca_dpa *dpa, const char *kernel, struct dpa_eu 
 	log_line(dpa, eu->id, text);
 }
 
-void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpa_eu *eu,
+void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpal_eu *eu,
 		     struct dpa_stat_task *task)
 {
 	struct dpa_witness *others;

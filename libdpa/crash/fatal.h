@@ -13,14 +13,14 @@
 #include <stdbool.h>
 
 struct doca_dpa;
-struct dpa_eu;
+struct dpal_eu;
 struct dpa_stat_task;
 
 /*
  * Whether the calling EU runs code of a context that has ended: then it captures itself on its way
  * out, for witness.h. Async-signal-safe.
  */
-bool dpa_fatal_is_of(const struct dpa_eu *eu);
+bool dpa_fatal_is_of(const struct dpal_eu *eu);
 
 /* Part of an object that has to end with its context: a QP, a waiting thread. */
 struct dpa_fatal_hook {
@@ -52,7 +52,7 @@ void dpa_fatal_remove(struct doca_dpa *dpa, struct dpa_fatal_hook *hook);
  * The calling EU's code, of the entry `kernel`, ended as DPA_EU_FAULTED. Outside device code. The
  * second and later ones of a context do nothing. task: its statistics; may be NULL.
  */
-void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpa_eu *eu,
+void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpal_eu *eu,
 		     struct dpa_stat_task *task);
 
 #endif

@@ -214,7 +214,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 	if (t->returned && t->frame == 1)
 		exact = false;
 	name = where(t, (uintptr_t)pc, (uintptr_t)pc - !exact);
-	if (name && !strcmp(name, "dpa_eu_call")) /* the caller of the device code */
+	if (name && !strcmp(name, "dpal_eu_call")) /* the caller of the device code */
 		return DWARF_CB_ABORT;
 	return t->frame < MAX_FRAMES ? DWARF_CB_OK : DWARF_CB_ABORT;
 }

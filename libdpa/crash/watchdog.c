@@ -47,7 +47,7 @@ uint64_t dpa_watchdog_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-void dpa_watchdog_waited(struct dpa_eu *eu, uint64_t since)
+void dpa_watchdog_waited(struct dpal_eu *eu, uint64_t since)
 {
 	atomic_store_explicit(&eu->waited_ns,
 			      atomic_load_explicit(&eu->waited_ns, memory_order_relaxed) +
@@ -55,7 +55,7 @@ void dpa_watchdog_waited(struct dpa_eu *eu, uint64_t since)
 			      memory_order_relaxed);
 }
 
-static uint64_t used_ns(struct dpa_eu *eu)
+static uint64_t used_ns(struct dpal_eu *eu)
 {
 	struct timespec ts;
 	clockid_t clock;
@@ -81,7 +81,7 @@ static bool debugged(void)
 	return tracer != 0;
 }
 
-static void look_at(struct dpa_eu *eu, void *arg)
+static void look_at(struct dpal_eu *eu, void *arg)
 {
 	uint64_t ticket = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
 	struct seen *s = &dog.seen[eu->index];
@@ -182,7 +182,7 @@ void dpa_watchdog_forget(void)
 	atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_relaxed);
 }
 
-bool dpa_watchdog_hit(struct dpa_eu *eu)
+bool dpa_watchdog_hit(struct dpal_eu *eu)
 {
 	if (atomic_load_explicit(&eu->overrun, memory_order_seq_cst) !=
 	    atomic_load_explicit(&eu->ticket, memory_order_relaxed))

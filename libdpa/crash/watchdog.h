@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct dpa_eu;
+struct dpal_eu;
 
 /* With the pool's lock, before its first thread and before its threads end. 0 seconds: none. */
 int dpa_watchdog_start(uint32_t seconds);
@@ -36,8 +36,8 @@ static inline void dpa_watchdog_begin(void)
 
 /* Around a sleep of device code in an op: it counts as running. now: nanoseconds. */
 uint64_t dpa_watchdog_now(void);
-void dpa_watchdog_waited(struct dpa_eu *eu, uint64_t since);
+void dpa_watchdog_waited(struct dpal_eu *eu, uint64_t since);
 /* True if the calling EU is being ended because of the limit; then its fault_text has that. */
-bool dpa_watchdog_hit(struct dpa_eu *eu);
+bool dpa_watchdog_hit(struct dpal_eu *eu);
 
 #endif

@@ -43,7 +43,7 @@ struct expected {
  * The lock is held. A ticket that is there before and after is that of the owner between. One that
  * has left by itself, since it saw that the context has ended, has not reported yet, perhaps.
  */
-static void expect(struct dpa_eu *eu, void *arg)
+static void expect(struct dpal_eu *eu, void *arg)
 {
 	struct expected *e = arg;
 	const void *of;
@@ -53,7 +53,7 @@ static void expect(struct dpa_eu *eu, void *arg)
 		t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
 		of = atomic_load_explicit(t % 2 ? &eu->owner : &eu->left, memory_order_seq_cst);
 	} while (atomic_load_explicit(&eu->ticket, memory_order_seq_cst) != t);
-	if (eu == dpa_eu_self || of != e->owner)
+	if (eu == dpal_eu_self || of != e->owner)
 		return;
 	e->w->tickets[eu->index] = t % 2 ? t : t - 1;
 	e->w->awaited++;
@@ -113,7 +113,7 @@ static struct dpa_witness *make(struct dpa_crash *c, const char *kernel, int eu)
 	return one;
 }
 
-void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpa_eu *eu)
+void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpal_eu *eu)
 {
 	struct dpa_crash *c = dpa_crash_self();
 	struct dpa_witness *one = make(c, kernel, eu->id);

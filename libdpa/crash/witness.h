@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include "crash.h"
 
-struct dpa_eu;
+struct dpal_eu;
 
 struct dpa_witness {
 	struct dpa_witness *next;
@@ -47,10 +47,10 @@ struct dpa_witness *dpa_witnesses_take(struct dpa_witnesses *w);
 void dpa_witnesses_free(struct dpa_witness *list);
 /*
  * The calling EU is done with code of a context that has ended: hands over what it has captured, if
- * anything. After dpa_eu_exit(), then a look at doca_dpa.fatal: the end of the context sets that,
+ * anything. After dpal_eu_exit(), then a look at doca_dpa.fatal: the end of the context sets that,
  * then looks at the tickets, so that it waits for no EU that does not come. Again after
- * dpa_eu_gone(): it may have found this EU between its report and there.
+ * dpal_eu_gone(): it may have found this EU between its report and there.
  */
-void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpa_eu *eu);
+void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpal_eu *eu);
 
 #endif

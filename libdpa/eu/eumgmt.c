@@ -40,7 +40,7 @@ static bool number(const char **s, uint32_t max, uint32_t *out)
 	return true;
 }
 
-bool dpa_eu_set_parse(const char *text, uint32_t num_eus, struct dpa_eu_set *set)
+bool dpal_eu_set_parse(const char *text, uint32_t num_eus, struct dpal_eu_set *set)
 {
 	uint32_t first, last;
 
@@ -57,7 +57,7 @@ bool dpa_eu_set_parse(const char *text, uint32_t num_eus, struct dpa_eu_set *set
 				return false;
 		}
 		for (uint32_t eu = first; eu <= last; eu++)
-			dpa_eu_set_add(set, eu);
+			dpal_eu_set_add(set, eu);
 		if (!*text)
 			return true;
 		if (*text != ',')
@@ -65,7 +65,7 @@ bool dpa_eu_set_parse(const char *text, uint32_t num_eus, struct dpa_eu_set *set
 	}
 }
 
-void dpa_eu_set_text(const struct dpa_eu_set *set, bool dense, char *buf, size_t len)
+void dpal_eu_set_text(const struct dpal_eu_set *set, bool dense, char *buf, size_t len)
 {
 	size_t at = 0;
 
@@ -74,9 +74,9 @@ void dpa_eu_set_text(const struct dpa_eu_set *set, bool dense, char *buf, size_t
 	for (uint32_t eu = 0; eu < DPA_EUMGMT_EUS && at < len; eu++) {
 		uint32_t last = eu;
 
-		if (!dpa_eu_set_has(set, eu))
+		if (!dpal_eu_set_has(set, eu))
 			continue;
-		while (dense && dpa_eu_set_has(set, last + 1))
+		while (dense && dpal_eu_set_has(set, last + 1))
 			last++;
 		at += (size_t)snprintf(buf + at, len - at, last > eu ? "%s%u-%u" : "%s%u",
 				       at ? "," : "", eu, last);
@@ -84,7 +84,7 @@ void dpa_eu_set_text(const struct dpa_eu_set *set, bool dense, char *buf, size_t
 	}
 }
 
-static bool overlap(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
+static bool overlap(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
 {
 	for (size_t i = 0; i < DPA_EUMGMT_EUS / 64; i++)
 		if (a->bits[i] & b->bits[i])
@@ -92,7 +92,7 @@ static bool overlap(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
 	return false;
 }
 
-static void take_out(struct dpa_eu_set *from, const struct dpa_eu_set *what)
+static void take_out(struct dpal_eu_set *from, const struct dpal_eu_set *what)
 {
 	for (size_t i = 0; i < DPA_EUMGMT_EUS / 64; i++)
 		from->bits[i] &= ~what->bits[i];
@@ -121,7 +121,7 @@ static bool parse_partition(const char *line, struct dpa_eumgmt *s)
 	if (s->num_partitions == DPA_EUMGMT_PARTITIONS ||
 	    sscanf(line, "%u %u %1023s %1023s", &p.id, &p.max_groups, vhcas, eus) != 4 ||
 	    p.id < 1 || p.id > DPA_EUMGMT_PARTITIONS || !parse_vhcas(vhcas, &p) ||
-	    !dpa_eu_set_parse(eus, DPA_EUMGMT_EUS, &p.eus))
+	    !dpal_eu_set_parse(eus, DPA_EUMGMT_EUS, &p.eus))
 		return false;
 	for (uint32_t i = 0; i < s->num_partitions; i++)
 		if (s->partitions[i].id == p.id || overlap(&s->partitions[i].eus, &p.eus))
@@ -139,7 +139,7 @@ static bool parse_group(const char *line, struct dpa_eumgmt *s)
 	if (s->num_groups == DPA_EUMGMT_GROUPS ||
 	    sscanf(line, "%u %u %1023s %n", &g.id, &g.partition, eus, &at) != 3 || !at ||
 	    g.id < 1 || g.id > DPA_EUMGMT_GROUPS || !line[at] ||
-	    strlen(line + at) > DPA_EUMGMT_NAME || !dpa_eu_set_parse(eus, DPA_EUMGMT_EUS, &g.eus))
+	    strlen(line + at) > DPA_EUMGMT_NAME || !dpal_eu_set_parse(eus, DPA_EUMGMT_EUS, &g.eus))
 		return false;
 	snprintf(g.name, sizeof(g.name), "%s", line + at);
 	for (uint32_t i = 0; i < s->num_groups; i++)
@@ -265,13 +265,13 @@ static void write_text(FILE *f, const struct dpa_eumgmt *s)
 		fprintf(f, "partition %u %u ", p->id, p->max_groups);
 		for (uint32_t k = 0; k < p->num_vhcas; k++)
 			fprintf(f, "%s%u", k ? "," : "", p->vhcas[k]);
-		dpa_eu_set_text(&p->eus, true, eus, sizeof(eus));
+		dpal_eu_set_text(&p->eus, true, eus, sizeof(eus));
 		fprintf(f, " %s\n", eus);
 	}
 	for (uint32_t i = 0; i < s->num_groups; i++) {
 		const struct dpa_eumgmt_group *g = &s->groups[i];
 
-		dpa_eu_set_text(&g->eus, true, eus, sizeof(eus));
+		dpal_eu_set_text(&g->eus, true, eus, sizeof(eus));
 		fprintf(f, "group %u %u %s %s\n", g->id, g->partition, eus, g->name);
 	}
 }
@@ -326,8 +326,8 @@ void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t n
 
 	memset(out, 0, sizeof(*out));
 	for (uint32_t eu = 0; eu < num_eus && eu < DPA_EUMGMT_EUS; eu++)
-		if (!p || dpa_eu_set_has(&p->eus, eu))
-			dpa_eu_set_add(&out->pool, eu);
+		if (!p || dpal_eu_set_has(&p->eus, eu))
+			dpal_eu_set_add(&out->pool, eu);
 	if (p)
 		out->partition = p->id;
 	else

@@ -25,21 +25,21 @@
 #define DPA_EUMGMT_NAME	      15u  /* characters of a group's name */
 #define DPA_EUMGMT_VHCA_MAX   65535u
 
-struct dpa_eu_set {
+struct dpal_eu_set {
 	uint64_t bits[DPA_EUMGMT_EUS / 64];
 };
 
-static inline bool dpa_eu_set_has(const struct dpa_eu_set *s, uint32_t eu)
+static inline bool dpal_eu_set_has(const struct dpal_eu_set *s, uint32_t eu)
 {
 	return eu < DPA_EUMGMT_EUS && (s->bits[eu / 64] >> (eu % 64) & 1);
 }
 
-static inline void dpa_eu_set_add(struct dpa_eu_set *s, uint32_t eu)
+static inline void dpal_eu_set_add(struct dpal_eu_set *s, uint32_t eu)
 {
 	s->bits[eu / 64] |= 1ull << (eu % 64);
 }
 
-static inline uint32_t dpa_eu_set_count(const struct dpa_eu_set *s)
+static inline uint32_t dpal_eu_set_count(const struct dpal_eu_set *s)
 {
 	uint32_t n = 0;
 
@@ -50,9 +50,9 @@ static inline uint32_t dpa_eu_set_count(const struct dpa_eu_set *s)
 
 /* The EUs that a function may use. */
 struct dpa_eumgmt_eus {
-	uint32_t partition;	/* 0: the default one */
-	struct dpa_eu_set pool; /* the partition's: an affinity may name any of these */
-	struct dpa_eu_set free; /* those in no group: threads without an affinity */
+	uint32_t partition;	 /* 0: the default one */
+	struct dpal_eu_set pool; /* the partition's: an affinity may name any of these */
+	struct dpal_eu_set free; /* those in no group: threads without an affinity */
 };
 
 /*
@@ -76,14 +76,14 @@ struct dpa_eumgmt_partition {
 	uint32_t max_groups;
 	uint32_t num_vhcas;
 	uint32_t vhcas[DPA_EUMGMT_VHCAS];
-	struct dpa_eu_set eus;
+	struct dpal_eu_set eus;
 };
 
 struct dpa_eumgmt_group {
 	uint32_t id; /* 1.. */
 	uint32_t partition;
 	char name[DPA_EUMGMT_NAME + 1];
-	struct dpa_eu_set eus;
+	struct dpal_eu_set eus;
 };
 
 struct dpa_eumgmt {
@@ -93,9 +93,9 @@ struct dpa_eumgmt {
 };
 
 /* "6-8,16" to a set and back. False: no such range, or an EU past num_eus. */
-bool dpa_eu_set_parse(const char *text, uint32_t num_eus, struct dpa_eu_set *set);
+bool dpal_eu_set_parse(const char *text, uint32_t num_eus, struct dpal_eu_set *set);
 /* dense: with ranges; else each number by itself. */
-void dpa_eu_set_text(const struct dpa_eu_set *set, bool dense, char *buf, size_t len);
+void dpal_eu_set_text(const struct dpal_eu_set *set, bool dense, char *buf, size_t len);
 
 /* Reads the state; none is an empty one. 0 or errno; EINVAL: damaged. */
 int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state);

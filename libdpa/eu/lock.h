@@ -9,18 +9,18 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-struct dpa_eu_lock {
+struct dpal_eu_lock {
 	_Atomic uint32_t taken;
 };
 
-static inline void dpa_eu_lock(struct dpa_eu_lock *l)
+static inline void dpal_eu_lock(struct dpal_eu_lock *l)
 {
 	for (int i = 0; atomic_exchange_explicit(&l->taken, 1, memory_order_acquire); i++)
 		if (i > 100)
 			sched_yield();
 }
 
-static inline void dpa_eu_unlock(struct dpa_eu_lock *l)
+static inline void dpal_eu_unlock(struct dpal_eu_lock *l)
 {
 	atomic_store_explicit(&l->taken, 0, memory_order_release);
 }

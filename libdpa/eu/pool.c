@@ -32,7 +32,7 @@ struct dpa_pool dpa_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .queue.tail = &dpa_pool.queue.head,
 			    .ready.tail = &dpa_pool.ready.head};
 
-__thread struct dpa_eu *dpa_eu_self __attribute__((tls_model("initial-exec")));
+__thread struct dpal_eu *dpal_eu_self __attribute__((tls_model("initial-exec")));
 
 /* --------------------------------------------------------------- the queues */
 
@@ -191,7 +191,7 @@ static struct dpa_work *offer(_Atomic uint64_t *map, int eu)
 /* After its idle bit was taken: the store is seen by a thread that spins; a sleeper is woken. */
 void dpa_pool_give(int thread, struct dpa_work *work)
 {
-	struct dpa_eu *eu = &dpa_pool.threads[thread];
+	struct dpal_eu *eu = &dpa_pool.threads[thread];
 
 	atomic_store_explicit(&eu->work, work, memory_order_seq_cst);
 	if (atomic_exchange_explicit(&eu->asleep, 0, memory_order_seq_cst))
@@ -224,8 +224,8 @@ static int claim_thread(struct dpa_work *work)
 	int last = atomic_load_explicit(&work->last_thread, memory_order_relaxed);
 	int spinner = atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed);
 
-	if (dpa_eu_self && claim(dpa_pool.idle, dpa_eu_self->index))
-		return dpa_eu_self->index;
+	if (dpal_eu_self && claim(dpa_pool.idle, dpal_eu_self->index))
+		return dpal_eu_self->index;
 	if (spinner && claim(dpa_pool.idle, spinner - 1))
 		return spinner - 1;
 	if (last >= 0 && claim(dpa_pool.idle, last))
@@ -236,7 +236,7 @@ static int claim_thread(struct dpa_work *work)
 /* A thread that gave its EU away in a yield has one again. */
 static void grant(struct dpa_work *resume)
 {
-	struct dpa_eu *eu = (struct dpa_eu *)((char *)resume - offsetof(struct dpa_eu, resume));
+	struct dpal_eu *eu = (struct dpal_eu *)((char *)resume - offsetof(struct dpal_eu, resume));
 
 	atomic_store_explicit(&eu->granted, (uint32_t)resume->eu + 1, memory_order_seq_cst);
 	dpa_futex_wake(&eu->granted, 1);
@@ -301,7 +301,7 @@ static int borrow_eu(const struct dpa_work *work)
 
 void dpa_pool_dispatch(struct dpa_work *work)
 {
-	struct dpa_eu *self = dpa_eu_self;
+	struct dpal_eu *self = dpal_eu_self;
 	int eu;
 
 	if (self && atomic_load_explicit(&self->running, memory_order_relaxed) == work) {
@@ -343,7 +343,7 @@ static bool may_spin(void)
 	return false;
 }
 
-static struct dpa_work *look(struct dpa_eu *me)
+static struct dpa_work *look(struct dpal_eu *me)
 {
 	/*
 	 * A thread that waits for the work that has just ended may share this core. No thread waits
@@ -363,7 +363,7 @@ static struct dpa_work *look(struct dpa_eu *me)
 				return work;
 			if (did > 0)
 				break;
-			dpa_pause();
+			dpal_pause();
 		}
 		if (did > 0)
 			busy++;
@@ -373,7 +373,7 @@ static struct dpa_work *look(struct dpa_eu *me)
 	return NULL;
 }
 
-static struct dpa_work *spin_for_work(struct dpa_eu *me)
+static struct dpa_work *spin_for_work(struct dpal_eu *me)
 {
 	uint32_t mine = (uint32_t)me->index + 1;
 	struct dpa_work *work;
@@ -394,7 +394,7 @@ static struct dpa_work *spin_for_work(struct dpa_eu *me)
  * Sets `asleep`, looks again, sleeps: dpa_pool_give() stores `work`, then reads `asleep`, so that
  * one of both sees the other. NULL: it was stirred.
  */
-static struct dpa_work *sleep_for_work(struct dpa_eu *me)
+static struct dpa_work *sleep_for_work(struct dpal_eu *me)
 {
 	struct dpa_work *work;
 
@@ -422,7 +422,7 @@ void dpa_pool_stir(void)
 		return;
 	for (uint32_t w = 0; w < THREAD_WORDS; w++) {
 		uint64_t bits = atomic_load_explicit(&dpa_pool.idle[w], memory_order_relaxed);
-		struct dpa_eu *eu;
+		struct dpal_eu *eu;
 
 		if (!bits)
 			continue;
@@ -453,7 +453,7 @@ static struct dpa_work *pop_ready(void)
 }
 
 /* Blocks until there is something; the idle bit is out while it waits. */
-static struct dpa_work *next_work(struct dpa_eu *me)
+static struct dpa_work *next_work(struct dpal_eu *me)
 {
 	struct dpa_work *work;
 
@@ -485,7 +485,7 @@ static int some_eu(const struct dpa_work *work)
 	return 0;
 }
 
-static void execute(struct dpa_eu *me, struct dpa_work *work)
+static void execute(struct dpal_eu *me, struct dpa_work *work)
 {
 	me->shared = work->urgent;
 	me->borrowed = work->urgent && work->eu != SHARED ? work->eu : -1;
@@ -513,7 +513,7 @@ static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 }
 
 /* After urgent work: an EU that was lent goes back, unless other work has taken it. */
-static struct dpa_work *after_urgent(struct dpa_eu *me)
+static struct dpa_work *after_urgent(struct dpal_eu *me)
 {
 	if (me->again)
 		dpa_pool_dispatch(me->again);
@@ -524,7 +524,7 @@ static struct dpa_work *after_urgent(struct dpa_eu *me)
 }
 
 /* As long as there is something for the EU that came with it. */
-static void execute_all(struct dpa_eu *me, struct dpa_work *work)
+static void execute_all(struct dpal_eu *me, struct dpa_work *work)
 {
 	while (work) {
 		execute(me, work);
@@ -546,10 +546,10 @@ static void execute_all(struct dpa_eu *me, struct dpa_work *work)
 
 void *dpa_pool_thread(void *arg)
 {
-	struct dpa_eu *me = arg;
+	struct dpal_eu *me = arg;
 	struct dpa_work *work;
 
-	dpa_eu_self = me;
+	dpal_eu_self = me;
 	dpa_fault_thread_begin(me);
 	while ((work = next_work(me)) != &dpa_pool_stop_mark)
 		execute_all(me, work);
@@ -565,12 +565,12 @@ int dpa_pool_progress(void)
 /* -------------------------------------------------------------------- yield */
 
 /* Waits for grant(); false: killed, and no EU is on its way any more. */
-static bool wait_for_grant(struct dpa_eu *me)
+static bool wait_for_grant(struct dpal_eu *me)
 {
 	uint32_t g;
 
 	while (!(g = atomic_load_explicit(&me->granted, memory_order_seq_cst))) {
-		if (dpa_eu_killed(me) && dpa_pool_cancel(&me->resume)) {
+		if (dpal_eu_killed(me) && dpa_pool_cancel(&me->resume)) {
 			me->shared = true; /* it ends without an EU of its own */
 			return false;
 		}
@@ -580,7 +580,7 @@ static bool wait_for_grant(struct dpa_eu *me)
 	return true;
 }
 
-bool dpa_pool_yield(struct dpa_eu *me)
+bool dpa_pool_yield(struct dpal_eu *me)
 {
 	struct dpa_work *running = atomic_load_explicit(&me->running, memory_order_relaxed);
 	struct dpa_work *next;

@@ -29,25 +29,25 @@
 #define DPA_EU_MAX     256  /* EUs */
 #define DPA_EU_THREADS 1024 /* reservations at the same time */
 
-struct dpa_run;
+struct dpal_run;
 
 /* Code in an op is not jumped out of; it uses objects that it has found by handles, or waits. */
-enum dpa_eu_op { DPA_OP_NONE, DPA_OP_USES, DPA_OP_WAITS };
+enum dpal_eu_op { DPA_OP_NONE, DPA_OP_USES, DPA_OP_WAITS };
 
 /*
  * A thread of the pool: the state, of the code that runs on it, that the signal handler and the ops
- * read. `dpa_eu_self` is the calling thread's.
+ * read. `dpal_eu_self` is the calling thread's.
  */
-struct dpa_eu {
+struct dpal_eu {
 	_Atomic(struct dpa_work *) work; /* given by a dispatcher that took the idle bit */
 	_Atomic uint32_t asleep;	 /* futex: 1 while it sleeps */
 	_Atomic uint32_t looked_for;	 /* the stirring thread checks the signal handlers */
-	_Atomic uint32_t in_op;		 /* enum dpa_eu_op */
+	_Atomic uint32_t in_op;		 /* enum dpal_eu_op */
 	_Atomic uint32_t ops;		 /* begun so far; by this thread, before in_op */
 	_Atomic uint32_t granted;	 /* futex: the EU that it waits for in a yield, + 1 */
 	_Atomic(struct dpa_work *) running;
 	_Atomic(const void *) owner; /* whose code that is: compared, never followed */
-	/* whose it was: from dpa_eu_exit(), before the ticket becomes even, to dpa_eu_gone(); by
+	/* whose it was: from dpal_eu_exit(), before the ticket becomes even, to dpal_eu_gone(); by
 	 * this thread, for who ends a context: witness.c; seq_cst, as the ticket */
 	_Atomic(const void *) left;
 	_Atomic uint64_t ticket;    /* of the code that runs: a new one each time, odd inside */
@@ -56,9 +56,9 @@ struct dpa_eu {
 	_Atomic uint64_t overrun;   /* a kill of this ticket is because of its run time */
 	struct dpa_work *again;	    /* was dispatched by its own execute() */
 	struct dpa_work resume;	    /* stands for this thread in the queue, in a yield */
-	struct dpa_run *run;	    /* what the code is: written by this thread only */
+	struct dpal_run *run;	    /* what the code is: written by this thread only */
 	volatile bool in_user;	    /* device code is on the stack */
-	volatile bool held, missed; /* dpa_eu_hold(): not now; a kill came meanwhile */
+	volatile bool held, missed; /* dpal_eu_hold(): not now; a kill came meanwhile */
 	int id;			    /* number of the EU that it holds */
 	int borrowed;		    /* the same, if it was lent to urgent work; -1: it was not */
 	bool shared;		    /* that EU is not its own: lent, or another thread's */
@@ -76,7 +76,7 @@ struct dpa_eu {
 };
 
 /* The calling thread, or NULL if it is none of the pool. Async-signal-safe. */
-extern __thread struct dpa_eu *dpa_eu_self __attribute__((tls_model("initial-exec")));
+extern __thread struct dpal_eu *dpal_eu_self __attribute__((tls_model("initial-exec")));
 
 struct dpa_pool_ops {
 	/* 0 or errno */
@@ -129,9 +129,9 @@ bool dpa_pool_cancel(struct dpa_work *work);
 /*
  * Gives the EU of the calling thread of the pool to waiting work, if there is some, and takes the
  * next that is free (its own when it is pinned). In an op. False: it was killed meanwhile, and only
- * dpa_eu_leave() is left.
+ * dpal_eu_leave() is left.
  */
-bool dpa_pool_yield(struct dpa_eu *eu);
+bool dpa_pool_yield(struct dpal_eu *eu);
 /* One look at the device, on behalf of code that waits. */
 int dpa_pool_progress(void);
 
@@ -140,7 +140,7 @@ int dpa_pool_progress(void);
  * function sees it as DPA_EU_KILLED. Bounded, repeatable. `work` is compared, never followed.
  */
 void dpa_pool_kill(const struct dpa_work *work);
-/* The same for everything of an owner, as given to dpa_eu_enter(), but the caller's own. */
+/* The same for everything of an owner, as given to dpal_eu_enter(), but the caller's own. */
 void dpa_pool_kill_owner(const void *owner);
 /* Waits until each thread has left the op that it is in now, if it uses objects in one. */
 void dpa_pool_quiesce(void);
@@ -148,9 +148,9 @@ void dpa_pool_quiesce(void);
  * Calls fn for each thread of the pool, in any state. Any thread; no lock is held: what fn reads of
  * the thread are its atomics, and its pthread_t, which lives as long as the pool is held.
  */
-void dpa_pool_each(void (*fn)(struct dpa_eu *eu, void *arg), void *arg);
+void dpa_pool_each(void (*fn)(struct dpal_eu *eu, void *arg), void *arg);
 
-enum dpa_eu_end {
+enum dpal_eu_end {
 	DPA_EU_RETURNED,
 	DPA_EU_RESCHEDULED,
 	DPA_EU_FINISHED,
@@ -162,20 +162,20 @@ enum dpa_eu_end {
  * The calling thread is about to run code of this owner: a kill counts from here on. A thread that
  * marks an owner as ended and then kills it misses no thread that enters and then reads the mark.
  */
-void dpa_eu_enter(const void *owner);
-/* Calls into device code, after dpa_eu_enter(); comes back however the code ends. */
-enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg);
-void dpa_eu_exit(void);
+void dpal_eu_enter(const void *owner);
+/* Calls into device code, after dpal_eu_enter(); comes back however the code ends. */
+enum dpal_eu_end dpal_eu_call(void (*fn)(void *arg), void *arg);
+void dpal_eu_exit(void);
 /*
  * Leaves device code for good, after the report is complete: a destroy of the owner waits for it.
  */
-void dpa_eu_gone(void);
+void dpal_eu_gone(void);
 /* Out of the device code that called the op: never returns. */
-_Noreturn void dpa_eu_leave(enum dpa_eu_end how);
+_Noreturn void dpal_eu_leave(enum dpal_eu_end how);
 /* The same as a fault: the stack is nearly used up, and an op could overflow it with locks held. */
-_Noreturn void dpa_eu_no_stack(struct dpa_eu *eu);
+_Noreturn void dpal_eu_no_stack(struct dpal_eu *eu);
 
-static inline bool dpa_eu_killed(struct dpa_eu *eu)
+static inline bool dpal_eu_killed(struct dpal_eu *eu)
 {
 	return atomic_load_explicit(&eu->kill, memory_order_seq_cst) ==
 	       atomic_load_explicit(&eu->ticket, memory_order_relaxed);
@@ -195,12 +195,12 @@ static inline bool dpa_eu_killed(struct dpa_eu *eu)
 #endif
 #ifdef DPA_EU_HOLDS
 #define DPA_EU_UNSEEN __attribute__((noinline, unused, no_sanitize("thread")))
-static DPA_EU_UNSEEN void dpa_eu_hold(struct dpa_eu *eu)
+static DPA_EU_UNSEEN void dpal_eu_hold(struct dpal_eu *eu)
 {
 	eu->held = true;
 }
 
-static DPA_EU_UNSEEN bool dpa_eu_unhold(struct dpa_eu *eu)
+static DPA_EU_UNSEEN bool dpal_eu_unhold(struct dpal_eu *eu)
 {
 	bool missed;
 
@@ -210,12 +210,12 @@ static DPA_EU_UNSEEN bool dpa_eu_unhold(struct dpa_eu *eu)
 	return missed;
 }
 #else
-static inline void dpa_eu_hold(struct dpa_eu *eu)
+static inline void dpal_eu_hold(struct dpal_eu *eu)
 {
 	(void)eu;
 }
 
-static inline bool dpa_eu_unhold(struct dpa_eu *eu)
+static inline bool dpal_eu_unhold(struct dpal_eu *eu)
 {
 	(void)eu;
 	return false;
@@ -223,42 +223,42 @@ static inline bool dpa_eu_unhold(struct dpa_eu *eu)
 #endif
 
 /* Not held any more: is the code to be ended? */
-static inline bool dpa_eu_goes_on(struct dpa_eu *eu)
+static inline bool dpal_eu_goes_on(struct dpal_eu *eu)
 {
-	bool killed = dpa_eu_killed(eu);
+	bool killed = dpal_eu_killed(eu);
 
-	while (dpa_eu_unhold(eu)) {
-		dpa_eu_hold(eu);
-		killed = dpa_eu_killed(eu);
+	while (dpal_eu_unhold(eu)) {
+		dpal_eu_hold(eu);
+		killed = dpal_eu_killed(eu);
 	}
 	return !killed;
 }
 
 /* Brackets every op; end takes the kill that came meanwhile. */
-static inline struct dpa_eu *dpa_eu_op_begin(void)
+static inline struct dpal_eu *dpal_eu_op_begin(void)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 
 	if (!eu)
 		return NULL;
 	if (__builtin_expect((uintptr_t)__builtin_frame_address(0) < eu->stack_floor, 0))
-		dpa_eu_no_stack(eu);
-	dpa_eu_hold(eu);
+		dpal_eu_no_stack(eu);
+	dpal_eu_hold(eu);
 	atomic_store_explicit(&eu->ops, atomic_load_explicit(&eu->ops, memory_order_relaxed) + 1,
 			      memory_order_release);
 	atomic_store_explicit(&eu->in_op, DPA_OP_USES, memory_order_seq_cst);
-	dpa_eu_unhold(eu); /* in an op: its end looks whether it is to be ended */
+	dpal_eu_unhold(eu); /* in an op: its end looks whether it is to be ended */
 	return eu;
 }
 
-static inline void dpa_eu_op_end(struct dpa_eu *eu)
+static inline void dpal_eu_op_end(struct dpal_eu *eu)
 {
 	if (!eu)
 		return;
-	dpa_eu_hold(eu);
+	dpal_eu_hold(eu);
 	atomic_store_explicit(&eu->in_op, DPA_OP_NONE, memory_order_seq_cst);
-	if (__builtin_expect(!dpa_eu_goes_on(eu), 0))
-		dpa_eu_leave(DPA_EU_KILLED);
+	if (__builtin_expect(!dpal_eu_goes_on(eu), 0))
+		dpal_eu_leave(DPA_EU_KILLED);
 }
 
 #endif

@@ -28,7 +28,7 @@
 static int add_thread(void)
 {
 	uint32_t i = atomic_load_explicit(&dpa_pool.num_threads, memory_order_relaxed);
-	struct dpa_eu *eu = &dpa_pool.threads[i];
+	struct dpal_eu *eu = &dpa_pool.threads[i];
 	pthread_attr_t attr;
 	sigset_t mask, old;
 	char name[16];
@@ -170,7 +170,7 @@ static void in_child(void)
 	atomic_flag_clear_explicit(&dpa_pool.queue_lock, memory_order_relaxed);
 	clear_list(&dpa_pool.queue);
 	clear_list(&dpa_pool.ready);
-	dpa_eu_self = NULL;
+	dpal_eu_self = NULL;
 	dpa_room_forget();
 	dpa_watchdog_forget();
 	dpa_stat_forget();
@@ -238,7 +238,7 @@ void dpa_pool_put(void)
 
 /* ------------------------------------------------------------------- kills */
 
-void dpa_pool_each(void (*fn)(struct dpa_eu *eu, void *arg), void *arg)
+void dpa_pool_each(void (*fn)(struct dpal_eu *eu, void *arg), void *arg)
 {
 	uint32_t n = atomic_load_explicit(&dpa_pool.num_threads, memory_order_acquire);
 
@@ -246,14 +246,14 @@ void dpa_pool_each(void (*fn)(struct dpa_eu *eu, void *arg), void *arg)
 		fn(&dpa_pool.threads[i], arg);
 }
 
-static void kill_ticket(struct dpa_eu *eu, uint64_t ticket)
+static void kill_ticket(struct dpal_eu *eu, uint64_t ticket)
 {
 	atomic_store_explicit(&eu->kill, ticket, memory_order_seq_cst);
 	pthread_kill(eu->thread, dpa_fault_kill_signal());
 }
 
 /* The ticket is read before and after: the thread may go on to something else meanwhile. */
-static void kill_work(struct dpa_eu *eu, void *work)
+static void kill_work(struct dpal_eu *eu, void *work)
 {
 	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
 
@@ -267,11 +267,11 @@ void dpa_pool_kill(const struct dpa_work *work)
 	dpa_pool_each(kill_work, (void *)work);
 }
 
-static void kill_owned(struct dpa_eu *eu, void *owner)
+static void kill_owned(struct dpal_eu *eu, void *owner)
 {
 	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
 
-	if (eu != dpa_eu_self && t % 2 &&
+	if (eu != dpal_eu_self && t % 2 &&
 	    atomic_load_explicit(&eu->owner, memory_order_seq_cst) == owner &&
 	    atomic_load_explicit(&eu->ticket, memory_order_seq_cst) == t)
 		kill_ticket(eu, t);
@@ -286,7 +286,7 @@ void dpa_pool_kill_owner(const void *owner)
  * The one that it is in now: code that calls without a pause (one that looks for elements) would
  * hardly ever be found outside. The next op has begun after what the caller took away.
  */
-static void wait_for_op(struct dpa_eu *eu, void *arg)
+static void wait_for_op(struct dpal_eu *eu, void *arg)
 {
 	uint32_t op = atomic_load_explicit(&eu->ops, memory_order_seq_cst);
 
@@ -306,9 +306,9 @@ void dpa_pool_quiesce(void)
 /* ------------------------------------------------------- into device code */
 
 /* The owner first: a thread that reads the new ticket reads this owner too. */
-void dpa_eu_enter(const void *owner)
+void dpal_eu_enter(const void *owner)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 
 	eu->fault_sig = 0;
 	eu->fault_text = NULL;
@@ -320,9 +320,9 @@ void dpa_eu_enter(const void *owner)
 /*
  * `left` before the ticket: a thread that reads the even ticket reads the owner that was left, too.
  */
-void dpa_eu_exit(void)
+void dpal_eu_exit(void)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 
 	atomic_store_explicit(&eu->left, atomic_load_explicit(&eu->owner, memory_order_relaxed),
 			      memory_order_seq_cst);
@@ -330,44 +330,44 @@ void dpa_eu_exit(void)
 	atomic_store_explicit(&eu->owner, NULL, memory_order_seq_cst);
 }
 
-void dpa_eu_gone(void)
+void dpal_eu_gone(void)
 {
-	atomic_store_explicit(&dpa_eu_self->left, NULL, memory_order_seq_cst);
+	atomic_store_explicit(&dpal_eu_self->left, NULL, memory_order_seq_cst);
 }
 
 /*
  * setjmp, not a context switch: device code runs on the thread's own stack, and the sanitizers can
  * forget frames that are jumped over.
  */
-enum dpa_eu_end dpa_eu_call(void (*fn)(void *arg), void *arg)
+enum dpal_eu_end dpal_eu_call(void (*fn)(void *arg), void *arg)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 	int how = _setjmp(eu->out);
 
 	if (!how) {
-		dpa_eu_hold(eu);
+		dpal_eu_hold(eu);
 		eu->in_user = true;
 		atomic_signal_fence(memory_order_seq_cst);
-		if (!dpa_eu_goes_on(eu)) /* its signal came too early */
-			dpa_eu_leave(DPA_EU_KILLED);
+		if (!dpal_eu_goes_on(eu)) /* its signal came too early */
+			dpal_eu_leave(DPA_EU_KILLED);
 		fn(arg);
 		how = 1 + DPA_EU_RETURNED;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	eu->in_user = false;
 	atomic_store_explicit(&eu->in_op, DPA_OP_NONE, memory_order_release);
-	return (enum dpa_eu_end)(how - 1);
+	return (enum dpal_eu_end)(how - 1);
 }
 
-_Noreturn void dpa_eu_no_stack(struct dpa_eu *eu)
+_Noreturn void dpal_eu_no_stack(struct dpal_eu *eu)
 {
 	eu->fault_text = "so much stack that no call of the library fits (stack overflow)";
-	dpa_eu_leave(DPA_EU_FAULTED);
+	dpal_eu_leave(DPA_EU_FAULTED);
 }
 
-_Noreturn void dpa_eu_leave(enum dpa_eu_end how)
+_Noreturn void dpal_eu_leave(enum dpal_eu_end how)
 {
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 
 	eu->in_user = false; /* a kill from here on is too late */
 	if (how == DPA_EU_KILLED && dpa_watchdog_hit(eu))

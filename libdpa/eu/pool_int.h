@@ -33,7 +33,7 @@ struct dpa_pool {
 	atomic_flag queue_lock;
 	struct dpa_list queue; /* work that waits for an EU */
 	struct dpa_list ready; /* work that has one and waits for a thread to come home */
-	struct dpa_eu threads[DPA_EU_THREADS];
+	struct dpal_eu threads[DPA_EU_THREADS];
 };
 
 extern struct dpa_pool dpa_pool;

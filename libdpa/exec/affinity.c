@@ -16,9 +16,9 @@ struct doca_dpa_eu_affinity {
 /* ------------------------------------------------------------ what there is */
 
 /* Without a free EU (all are in groups) relaxed work has the whole partition. */
-static struct dpa_eu_set *relaxed(struct dpa_eumgmt_eus *eus)
+static struct dpal_eu_set *relaxed(struct dpa_eumgmt_eus *eus)
 {
-	return dpa_eu_set_count(&eus->free) ? &eus->free : &eus->pool;
+	return dpal_eu_set_count(&eus->free) ? &eus->free : &eus->pool;
 }
 
 /* A damaged file: all EUs. */
@@ -34,7 +34,7 @@ const uint64_t *dpa_ctx_eus(struct doca_dpa *dpa)
 
 uint32_t dpa_ctx_max_threads(struct doca_dpa *dpa)
 {
-	return dpa_eu_set_count(relaxed(&dpa->eus));
+	return dpal_eu_set_count(relaxed(&dpa->eus));
 }
 
 /* Of a context in any state. */
@@ -72,7 +72,7 @@ doca_error_t doca_dpa_get_total_num_eus_available(struct doca_dpa *dpa, unsigned
 	if (!dpa_live(dpa) || !total_num_eus)
 		return DOCA_ERROR_INVALID_VALUE;
 	eus_of(dpa, &eus);
-	*total_num_eus = dpa_eu_set_count(&eus.pool);
+	*total_num_eus = dpal_eu_set_count(&eus.pool);
 	return DOCA_SUCCESS;
 }
 
@@ -83,7 +83,7 @@ doca_error_t doca_dpa_get_max_threads_per_kernel(const struct doca_dpa *dpa, uns
 	if (!dpa_live(dpa) || !value)
 		return DOCA_ERROR_INVALID_VALUE;
 	eus_of(dpa, &eus);
-	*value = dpa_eu_set_count(relaxed(&eus));
+	*value = dpal_eu_set_count(relaxed(&eus));
 	return DOCA_SUCCESS;
 }
 
@@ -155,7 +155,7 @@ doca_error_t doca_dpa_eu_affinity_set(struct doca_dpa_eu_affinity *affinity, uns
 	if (!dpa_live(affinity) || affinity->dpa->state == DPA_DEAD)
 		return DOCA_ERROR_INVALID_VALUE;
 	eus_of(affinity->dpa, &eus);
-	if (!dpa_eu_set_has(&eus.pool, eu_id))
+	if (!dpal_eu_set_has(&eus.pool, eu_id))
 		return DOCA_ERROR_INVALID_VALUE;
 	affinity->eu = (int)eu_id;
 	return DOCA_SUCCESS;

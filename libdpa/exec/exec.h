@@ -50,7 +50,7 @@ static inline void dpa_callee_count(struct doca_dpa *dpa, const struct dpa_calle
 
 /* ----------------------------------------------------- affinity and groups */
 
-/* Rank and size as dpa_run has them. Any thread. */
+/* Rank and size as dpal_run has them. Any thread. */
 static inline void dpa_thread_place(const struct doca_dpa_thread *t, uint32_t *rank, uint32_t *n)
 {
 	uint64_t place = atomic_load_explicit(&t->place, memory_order_acquire);

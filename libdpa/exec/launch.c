@@ -122,7 +122,7 @@ static void run_part(struct dpa_work *work)
 {
 	struct part *p = container_of(work, struct part, work);
 	struct dpa_launch *l = p->launch;
-	struct dpa_run run = {
+	struct dpal_run run = {
 		.kind = DPA_RUN_KERNEL,
 		.dpa = dpa_base(l->dpa),
 		.cur = l->dpa,
@@ -131,7 +131,7 @@ static void run_part(struct dpa_work *work)
 		.num_threads = l->num,
 	};
 
-	if (dpa_run_code(&run, call_entry, l) != DPA_EU_RETURNED)
+	if (dpal_run_code(&run, call_entry, l) != DPA_EU_RETURNED)
 		atomic_store_explicit(&l->bad, 1, memory_order_relaxed);
 	if (count_down(l))
 		finish(l);

@@ -5,24 +5,24 @@
 
 void dpa_op_device_set(uint64_t context)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct dpa_object *o = dpa_handle_get(&run->dpa->handles, DPA_H_CONTEXT, context);
 
 	if (!o)
 		dpa_op_mistake(eu, "a handle that is no context's of its program");
 	run->cur = container_of(o, struct doca_dpa, obj);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 uint32_t dpa_op_thread_rank(void)
 {
-	return dpa_eu_self->run->rank;
+	return dpal_eu_self->run->rank;
 }
 
 uint32_t dpa_op_num_threads(void)
 {
-	return dpa_eu_self->run->num_threads;
+	return dpal_eu_self->run->num_threads;
 }
 
 /*
@@ -31,30 +31,30 @@ uint32_t dpa_op_num_threads(void)
  */
 void dpa_op_yield(void)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	dpa_pool_progress();
 	if (run->kind == DPA_RUN_KERNEL && !dpa_pool_yield(eu))
-		dpa_eu_leave(DPA_EU_KILLED);
+		dpal_eu_leave(DPA_EU_KILLED);
 	sched_yield();
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 void dpa_op_trace(const uint64_t words[5])
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	dpa_devlog_put_trace(run->dpa->trace, eu->id, words);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 void dpa_op_trace_flush(void)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	dpa_devlog_flush(run->dpa->trace);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }

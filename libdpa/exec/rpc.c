@@ -22,7 +22,7 @@ enum { RUNS, OVER, SLEEPS };
 
 struct rpc {
 	struct dpa_work work;
-	struct dpa_run run;
+	struct dpal_run run;
 	const struct dpa_image_entry *entry;
 	void *args;
 	uint64_t ret;
@@ -41,7 +41,7 @@ static void run_rpc(struct dpa_work *work)
 {
 	struct rpc *r = container_of(work, struct rpc, work);
 
-	r->returned = dpa_run_code(&r->run, call_entry, r) == DPA_EU_RETURNED;
+	r->returned = dpal_run_code(&r->run, call_entry, r) == DPA_EU_RETURNED;
 	if (atomic_exchange_explicit(&r->done, OVER, memory_order_acq_rel) == SLEEPS)
 		dpa_futex_wake(&r->done, 1); /* an address only: it may be gone */
 }
@@ -67,7 +67,7 @@ static bool spin(struct rpc *r)
 	for (int i = 0; i < SPIN_PAUSES; i++) {
 		if (is_over(r))
 			return true;
-		dpa_pause();
+		dpal_pause();
 	}
 	end = now_ns() + SPIN_NS;
 	do {

@@ -22,7 +22,7 @@ static void call_function(void *arg)
 static enum dpa_act_end run_thread(struct dpa_act *act)
 {
 	struct doca_dpa_thread *t = of_act(act);
-	struct dpa_run run = {
+	struct dpal_run run = {
 		.kind = DPA_RUN_THREAD,
 		.dpa = dpa_base(t->dpa),
 		.cur = t->dpa,
@@ -31,8 +31,8 @@ static enum dpa_act_end run_thread(struct dpa_act *act)
 	};
 
 	dpa_thread_place(t, &run.rank, &run.num_threads);
-	return dpa_run_code(&run, call_function, t) == DPA_EU_RESCHEDULED ? DPA_END_RESCHEDULE
-									  : DPA_END_FINISH;
+	return dpal_run_code(&run, call_function, t) == DPA_EU_RESCHEDULED ? DPA_END_RESCHEDULE
+									   : DPA_END_FINISH;
 }
 
 static void dispatch(struct dpa_act *act)
@@ -193,7 +193,7 @@ static bool reserve(struct doca_dpa_thread *t)
 {
 	int eu = dpa_affinity_eu(t->affinity);
 
-	if (eu != DPA_EU_ANY && !dpa_eu_set_has(&t->dpa->eus.pool, (uint32_t)eu))
+	if (eu != DPA_EU_ANY && !dpal_eu_set_has(&t->dpa->eus.pool, (uint32_t)eu))
 		return false; /* given to others meanwhile */
 	if (dpa_pool_reserve(1))
 		return false;

@@ -18,7 +18,7 @@
  * NULL: it was there when the caller began to wait, and was stopped since. The post is dropped, as
  * are those that are in its queues.
  */
-static struct doca_rdma *get_rdma(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle,
+static struct doca_rdma *get_rdma(struct dpal_eu *eu, struct dpal_run *run, uint64_t handle,
 				  bool again)
 {
 	struct dpa_object *o;
@@ -29,7 +29,7 @@ static struct doca_rdma *get_rdma(struct dpa_eu *eu, struct dpa_run *run, uint64
 	return container_of(o, struct doca_rdma, obj);
 }
 
-static struct doca_rdma_connection *get_conn(struct dpa_eu *eu, struct doca_rdma *r, uint32_t id)
+static struct doca_rdma_connection *get_conn(struct dpal_eu *eu, struct doca_rdma *r, uint32_t id)
 {
 	struct doca_rdma_connection *c = NULL;
 
@@ -81,7 +81,7 @@ static bool put(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush,
 {
 	bool ring;
 
-	dpa_eu_lock(&c->lock);
+	dpal_eu_lock(&c->lock);
 	w->wr_id = c->posted & (c->rdma->conf.send_queue_size - 1);
 	*full = !dpa_qp_put(&c->queues, w);
 	if (!*full) {
@@ -93,7 +93,7 @@ static bool put(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush,
 		c->held = false;
 		dpa_qp_doorbell(&c->queues);
 	}
-	dpa_eu_unlock(&c->lock);
+	dpal_eu_unlock(&c->lock);
 	return ring;
 }
 
@@ -105,7 +105,7 @@ static bool valid(const struct dpa_dev_rdma_wr *wr)
 }
 
 /* True: the queue is full. */
-static bool post(struct dpa_eu *eu, struct dpa_run *run, struct doca_rdma_connection *c,
+static bool post(struct dpal_eu *eu, struct dpal_run *run, struct doca_rdma_connection *c,
 		 const struct dpa_dev_rdma_wr *wr)
 {
 	struct dpa_sge sge;
@@ -124,8 +124,8 @@ static bool post(struct dpa_eu *eu, struct dpa_run *run, struct doca_rdma_connec
 
 int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rdma_wr *wr)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_rdma *r = get_rdma(eu, run, rdma, wr->again);
 	bool full = false;
 
@@ -136,7 +136,7 @@ int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rd
 		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
 			sched_yield();
 	}
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return full;
 }
 
@@ -146,22 +146,22 @@ static bool put_receive(struct doca_rdma *r, const struct dpa_sge *sge)
 	uint16_t index, turn;
 	bool full;
 
-	dpa_eu_lock(&r->recv_lock);
+	dpal_eu_lock(&r->recv_lock);
 	full = dpa_srq_full(&r->recv);
 	if (!full) {
 		index = dpa_wr_index_take(&r->indices, &turn);
 		dpa_srq_post(&r->recv, dpa_rdma_recv_id(r->seat, turn, index), sge,
 			     sge->length != 0);
 	}
-	dpa_eu_unlock(&r->recv_lock);
+	dpal_eu_unlock(&r->recv_lock);
 	return !full;
 }
 
 int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t addr, uint64_t length)
 {
 	struct dpa_sge sge = {.addr = addr, .length = sge_length(length), .lkey = key};
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_rdma *r = get_rdma(eu, run, rdma, again);
 	bool full = false;
 
@@ -170,21 +170,21 @@ int dpa_op_rdma_receive(uint64_t rdma, uint32_t again, uint32_t key, uint64_t ad
 		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
 			sched_yield();
 	}
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return full;
 }
 
 int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint64_t addr,
 			 uint64_t length)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_rdma *r = get_rdma(eu, run, rdma, false);
 	struct doca_rdma_connection *c = get_conn(eu, r, connection);
 	bool yes = length <= DPA_DEV_RDMA_INLINE &&
 		   dpa_hwif_may_read(&c->queues.view, key, addr, length);
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return yes;
 }
 
@@ -197,20 +197,20 @@ void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id)
 		r = atomic_load_explicit(&r->next_at_comp, memory_order_seq_cst);
 	if (!r)
 		return; /* it was stopped since, or is no receive of an RDMA context */
-	dpa_eu_lock(&r->recv_lock);
+	dpal_eu_lock(&r->recv_lock);
 	dpa_wr_index_give(&r->indices, (uint32_t)wr_id, (uint16_t)(wr_id >> 32));
-	dpa_eu_unlock(&r->recv_lock);
+	dpal_eu_unlock(&r->recv_lock);
 }
 
 /* The device shows by itself which receives it has taken. */
 void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	(void)n;
 	get_rdma(eu, run, rdma, false);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 _Static_assert((int)DPA_DEV_RDMA_OP_READ == (int)DPA_OP_RDMA_READ &&

@@ -66,7 +66,7 @@ struct doca_rdma_connection {
 	/* CPU data path: in flight, in order */
 	struct dpa_rdma_task *sent, **sent_end;
 	/* EUs */
-	struct dpa_eu_lock lock;
+	struct dpal_eu_lock lock;
 	struct dpa_qp_queues queues; /* under lock, but view */
 	uint32_t posted;	     /* under lock: operations so far */
 	bool held;		     /* under lock: the last one has no doorbell yet */
@@ -98,7 +98,7 @@ struct doca_rdma {
 	 */
 	_Atomic(struct doca_rdma_connection *) *live;
 	/* EUs */
-	struct dpa_eu_lock recv_lock;
+	struct dpal_eu_lock recv_lock;
 	struct dpa_srq_queue recv;     /* under recv_lock, but view */
 	struct dpa_wr_indices indices; /* under recv_lock */
 	uint16_t seat;		       /* at its completion context: dpa_rdma_recv_id() */

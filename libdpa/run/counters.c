@@ -53,7 +53,7 @@ static int open_counter(void)
 uint64_t dpa_op_thread_instructions(void)
 {
 	uint64_t n = 0;
-	struct dpa_eu *eu;
+	struct dpal_eu *eu;
 	int saved = errno;
 
 	dpa_op_begin(&eu);
@@ -62,17 +62,17 @@ uint64_t dpa_op_thread_instructions(void)
 	if (counter > 0 && read(counter - 1, &n, sizeof(n)) != sizeof(n))
 		n = 0;
 	errno = saved;
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return n;
 }
 
 uint64_t dpa_op_thread_time(void)
 {
 	struct timespec t;
-	struct dpa_eu *eu;
+	struct dpal_eu *eu;
 
 	dpa_op_begin(&eu);
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }

@@ -164,7 +164,7 @@ static void chain(int sig, siginfo_t *si, void *uc_)
 static void on_signal(int sig, siginfo_t *si, void *uc)
 {
 	int keep = errno;
-	struct dpa_eu *eu = dpa_eu_self;
+	struct dpal_eu *eu = dpal_eu_self;
 	bool user = eu && eu->in_user && !atomic_load_explicit(&eu->in_op, memory_order_relaxed);
 
 	if (eu && eu->held && sig == dpa_fault_kill_signal()) {
@@ -173,11 +173,11 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 		return;
 	}
 	if (sig == dpa_fault_kill_signal() && eu) {
-		if (user && dpa_eu_killed(eu)) {
+		if (user && dpal_eu_killed(eu)) {
 			eu->in_user = false;
 			if (dpa_watchdog_hit(eu) || dpa_fatal_is_of(eu))
 				dpa_crash_capture(0, NULL, uc);
-			dpa_eu_leave(DPA_EU_KILLED);
+			dpal_eu_leave(DPA_EU_KILLED);
 		}
 		errno = keep;
 		return;
@@ -188,7 +188,7 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 		eu->fault_addr = (uintptr_t)si->si_addr;
 		eu->fault_pc = pc_of(uc);
 		dpa_crash_capture(sig, si, uc);
-		dpa_eu_leave(DPA_EU_FAULTED);
+		dpal_eu_leave(DPA_EU_FAULTED);
 	}
 	chain(sig, si, uc);
 	errno = keep;
@@ -244,7 +244,7 @@ void dpa_fault_check(void)
 		      (NUM_FAULTS + 1)));
 }
 
-void dpa_fault_thread_begin(struct dpa_eu *eu)
+void dpa_fault_thread_begin(struct dpal_eu *eu)
 {
 	stack_t ss = {.ss_sp = eu->altstack, .ss_size = DPA_ALTSTACK};
 
@@ -253,7 +253,7 @@ void dpa_fault_thread_begin(struct dpa_eu *eu)
 	eu->stack_floor = dpa_crash_stack_floor();
 }
 
-void dpa_fault_thread_end(struct dpa_eu *eu)
+void dpa_fault_thread_end(struct dpal_eu *eu)
 {
 	stack_t ss = {.ss_flags = SS_DISABLE};
 

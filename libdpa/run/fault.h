@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-struct dpa_eu;
+struct dpal_eu;
 
 #define DPA_ALTSTACK (64 * 1024)
 #define DPA_EU_GUARD (64 * 1024) /* below the stack of an EU */
@@ -25,12 +25,12 @@ void dpa_fault_check(void);
 void dpa_fault_mask(sigset_t *mask);
 int dpa_fault_kill_signal(void);
 /* On the EU's thread, first and last. */
-void dpa_fault_thread_begin(struct dpa_eu *eu);
-void dpa_fault_thread_end(struct dpa_eu *eu);
+void dpa_fault_thread_begin(struct dpal_eu *eu);
+void dpa_fault_thread_end(struct dpal_eu *eu);
 /* "SIGSEGV" and the like, for messages. */
 const char *dpa_fault_name(int sig);
 
-static inline void dpa_pause(void)
+static inline void dpal_pause(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();

@@ -10,25 +10,25 @@
 #include "ops.h"
 #include "../hw/qp.h"
 
-_Noreturn void dpa_op_mistake(struct dpa_eu *eu, const char *text)
+_Noreturn void dpa_op_mistake(struct dpal_eu *eu, const char *text)
 {
 	eu->fault_text = text;
-	dpa_eu_leave(DPA_EU_FAULTED);
+	dpal_eu_leave(DPA_EU_FAULTED);
 }
 
-struct dpa_run *dpa_op_begin(struct dpa_eu **eu)
+struct dpal_run *dpa_op_begin(struct dpal_eu **eu)
 {
-	struct dpa_run *run;
+	struct dpal_run *run;
 
-	*eu = dpa_eu_op_begin();
+	*eu = dpal_eu_op_begin();
 	run = (*eu)->run;
 	if (__builtin_expect(atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed), 0))
-		dpa_eu_leave(DPA_EU_KILLED);
+		dpal_eu_leave(DPA_EU_KILLED);
 	return run;
 }
 
 /* Whether another context of the program has such an object. */
-static bool is_elsewhere(struct dpa_run *run, enum dpa_handle_type type, uint64_t handle)
+static bool is_elsewhere(struct dpal_run *run, enum dpa_handle_type type, uint64_t handle)
 {
 	struct dpa_handles *all = &run->dpa->handles;
 
@@ -42,8 +42,8 @@ static bool is_elsewhere(struct dpa_run *run, enum dpa_handle_type type, uint64_
 	return false;
 }
 
-struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dpa_handle_type type,
-				 uint64_t handle, const char *what)
+struct dpa_object *dpa_op_object(struct dpal_eu *eu, struct dpal_run *run,
+				 enum dpa_handle_type type, uint64_t handle, const char *what)
 {
 	struct dpa_object *o = dpa_handle_get(dpa_handles_for(run->cur, type), type, handle);
 
@@ -58,7 +58,7 @@ struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dp
 	return o;
 }
 
-struct doca_dpa_thread *dpa_op_thread(struct dpa_eu *eu, struct dpa_run *run, const char *call)
+struct doca_dpa_thread *dpa_op_thread(struct dpal_eu *eu, struct dpal_run *run, const char *call)
 {
 	if (__builtin_expect(!run->thread, 0)) {
 		snprintf(eu->fault_buf, sizeof(eu->fault_buf), "%s() outside of a DPA thread",
@@ -70,32 +70,33 @@ struct doca_dpa_thread *dpa_op_thread(struct dpa_eu *eu, struct dpa_run *run, co
 
 static uint64_t op_local_storage(void)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	uint64_t local = dpa_op_thread(eu, run, "doca_dpa_dev_thread_get_local_storage")->local;
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return local;
 }
 
 static void op_end_activation(uint32_t finish)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	dpa_op_thread(eu, run,
 		      finish ? "doca_dpa_dev_thread_finish" : "doca_dpa_dev_thread_reschedule");
-	dpa_eu_leave(finish ? DPA_EU_FINISHED : DPA_EU_RESCHEDULED);
+	dpal_eu_leave(finish ? DPA_EU_FINISHED : DPA_EU_RESCHEDULED);
 }
 
-static struct doca_dpa_completion *get_comp(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
+static struct doca_dpa_completion *get_comp(struct dpal_eu *eu, struct dpal_run *run,
+					    uint64_t handle)
 {
 	return container_of(dpa_op_object(eu, run, DPA_H_COMPLETION, handle, "completion context"),
 			    struct doca_dpa_completion, obj);
 }
 
 /* Once for each time that the completion context is started. */
-static void tell_overrun(struct dpa_eu *eu, struct doca_dpa_completion *c, uint32_t lost)
+static void tell_overrun(struct dpal_eu *eu, struct doca_dpa_completion *c, uint32_t lost)
 {
 	struct doca_dpa *dpa = eu->run->dpa;
 	char text[160];
@@ -112,7 +113,7 @@ static void tell_overrun(struct dpa_eu *eu, struct doca_dpa_completion *c, uint3
 }
 
 /* The next element; where it was written over, the oldest that is left. */
-static const struct dpa_cqe *next_cqe(struct dpa_eu *eu, struct doca_dpa_completion *c)
+static const struct dpa_cqe *next_cqe(struct dpal_eu *eu, struct doca_dpa_completion *c)
 {
 	uint32_t next = atomic_load_explicit(&c->read, memory_order_relaxed), at = next;
 	uint32_t mask = (1u << c->view.log_size) - 1;
@@ -138,8 +139,8 @@ static const struct dpa_cqe *next_cqe(struct dpa_eu *eu, struct doca_dpa_complet
 /* Finding nothing drives the device, as every wait does. */
 static int op_get_completion(uint64_t comp, uint64_t *element)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 	const struct dpa_cqe *e = next_cqe(eu, c);
 
@@ -148,55 +149,55 @@ static int op_get_completion(uint64_t comp, uint64_t *element)
 		e = next_cqe(eu, c);
 	}
 	*element = (uintptr_t)e;
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return e != NULL;
 }
 
 /* More than was taken counts as all that was taken. */
 static void op_ack(uint64_t comp, uint64_t n)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 	uint32_t taken = atomic_load_explicit(&c->read, memory_order_relaxed) - c->acked;
 
 	c->acked += n < taken ? (uint32_t)n : taken;
 	__atomic_store_n(c->view.ci, c->acked, __ATOMIC_RELEASE);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 static void op_request_notification(uint64_t comp)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_completion *c = get_comp(eu, run, comp);
 
 	dpa_source_request(&c->src, run->thread && c->src.act == &run->thread->act);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 static void op_thread_notify(uint64_t notification)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct dpa_object *o =
 		dpa_op_object(eu, run, DPA_H_NOTIFICATION, notification, "notification completion");
 
 	dpa_act_notify(&container_of(o, struct doca_dpa_notification_completion, obj)->thread->act);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 static void op_log(uint32_t level, const char *text, uint64_t len)
 {
-	struct dpa_eu *eu;
+	struct dpal_eu *eu;
 	struct doca_dpa *dpa = dpa_op_begin(&eu)->dpa;
 
 	if (level > DOCA_DPA_DEV_LOG_LEVEL_DISABLE && level <= dpa->log_level)
 		dpa_devlog_put(dpa->log, eu->id, level, text, len);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
-static struct dpa_qp *get_qp(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
+static struct dpa_qp *get_qp(struct dpal_eu *eu, struct dpal_run *run, uint64_t handle)
 {
 	return container_of(dpa_op_object(eu, run, DPA_H_QP, handle, "exported QP"), struct dpa_qp,
 			    obj);
@@ -204,23 +205,23 @@ static struct dpa_qp *get_qp(struct dpa_eu *eu, struct dpa_run *run, uint64_t ha
 
 static int op_post_send(uint64_t qp, const struct dpa_dev_send_wr *wr)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct dpa_qp *q = get_qp(eu, run, qp);
 	int ret = dpa_qp_post_send(&q->queues, wr);
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return ret;
 }
 
 static int op_post_recv(uint64_t qp, uint64_t wr_id, const struct dpa_dev_sge *sge, uint32_t n)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct dpa_qp *q = get_qp(eu, run, qp);
 	int ret = dpa_qp_post_recv(&q->queues, wr_id, sge, n);
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return ret;
 }
 

@@ -4,11 +4,11 @@
  *
  *   static void op_x(uint64_t handle)
  *   {
- *           struct dpa_eu *eu;
- *           struct dpa_run *run = dpa_op_begin(&eu);
+ *           struct dpal_eu *eu;
+ *           struct dpal_run *run = dpa_op_begin(&eu);
  *           struct dpa_object *o = dpa_op_object(eu, run, DPA_H_X, handle, "an x");
  *           ...
- *           dpa_eu_op_end(eu);
+ *           dpal_eu_op_end(eu);
  *   }
  *
  * Between begin and end the code is not jumped out of, and an object that was found by its handle
@@ -29,17 +29,17 @@ extern const struct dpa_dev_ops dpa_ops_table;
  * Returns the run on the calling thread. Does not return if the context is in the fatal state: no
  * code of it goes on.
  */
-struct dpa_run *dpa_op_begin(struct dpa_eu **eu);
+struct dpal_run *dpa_op_begin(struct dpal_eu **eu);
 /*
  * The object behind a handle: of the device that the code works with (run->cur), or of the program
  * where the type has no device (dpa_handles_for()). A bad handle does not return: "used a handle
  * that is no <what>'s".
  */
-struct dpa_object *dpa_op_object(struct dpa_eu *eu, struct dpa_run *run, enum dpa_handle_type type,
-				 uint64_t handle, const char *what);
+struct dpa_object *dpa_op_object(struct dpal_eu *eu, struct dpal_run *run,
+				 enum dpa_handle_type type, uint64_t handle, const char *what);
 /* For calls of threads only: "used <call> outside of a DPA thread". */
-struct doca_dpa_thread *dpa_op_thread(struct dpa_eu *eu, struct dpa_run *run, const char *call);
+struct doca_dpa_thread *dpa_op_thread(struct dpal_eu *eu, struct dpal_run *run, const char *call);
 /* Ends the code and its context; text goes behind "<entry> used ". A constant string. */
-_Noreturn void dpa_op_mistake(struct dpa_eu *eu, const char *text);
+_Noreturn void dpa_op_mistake(struct dpal_eu *eu, const char *text);
 
 #endif

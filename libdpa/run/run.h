@@ -9,14 +9,14 @@
 struct doca_dpa;
 struct doca_dpa_thread;
 
-enum dpa_run_kind { DPA_RUN_THREAD, DPA_RUN_KERNEL, DPA_RUN_RPC };
+enum dpal_run_kind { DPA_RUN_THREAD, DPA_RUN_KERNEL, DPA_RUN_RPC };
 
 /*
- * The code that runs on an EU, for the calls that it makes: dpa_eu_self->run. Filled in by the
+ * The code that runs on an EU, for the calls that it makes: dpal_eu_self->run. Filled in by the
  * thread that starts the code, then used by the code's thread only; gone when the code has ended.
  */
-struct dpa_run {
-	enum dpa_run_kind kind;
+struct dpal_run {
+	enum dpal_run_kind kind;
 	struct doca_dpa *dpa;		/* whose program it is: log, statics, fatal state */
 	struct doca_dpa *cur;		/* the context of its handles: set by device_set() */
 	struct doca_dpa_thread *thread; /* DPA_RUN_THREAD */
@@ -28,6 +28,6 @@ struct dpa_run {
  * Runs code on the calling thread of the pool. A fault puts run->dpa in the fatal state, once, and
  * ends everything else of it; in that state nothing is begun: DPA_EU_KILLED.
  */
-enum dpa_eu_end dpa_run_code(struct dpa_run *run, void (*code)(void *arg), void *arg);
+enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), void *arg);
 
 #endif

@@ -11,8 +11,8 @@
 #include "layout.h"
 
 struct doca_dpa;
-struct dpa_eu;
-struct dpa_run;
+struct dpal_eu;
+struct dpal_run;
 
 /*
  * With the pool, before and after its threads. Without a file (no adapter state, no space) the

@@ -11,32 +11,32 @@
 #define SLEEP_ROUNDS 400 /* looks before it sleeps */
 #define SLEEP_MS     1	 /* then it may have been ended */
 
-static struct doca_sync_event *event_of(struct dpa_eu *eu, struct dpa_run *run, uint64_t se)
+static struct doca_sync_event *event_of(struct dpal_eu *eu, struct dpal_run *run, uint64_t se)
 {
 	return dpa_se_of(dpa_op_object(eu, run, DPA_H_SYNC_EVENT, se, "sync event"));
 }
 
 uint64_t dpa_op_sync_event_get(uint64_t se)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	uint64_t v = dpa_se_read(event_of(eu, run, se));
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return v;
 }
 
 void dpa_op_sync_event_update(uint64_t se, uint64_t value, uint32_t add)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_sync_event *e = event_of(eu, run, se);
 
 	if (add)
 		dpa_se_add(e, value);
 	else
 		dpa_se_set(e, value);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 struct sleeper {
@@ -67,8 +67,8 @@ static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 /* One look; if it finds nothing others get the EU and the processor, the longer the more. */
 int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32_t round)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_sync_event *e = event_of(eu, run, se);
 	bool holds = (dpa_se_read(e) & mask) > value;
 
@@ -84,8 +84,8 @@ int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32
 			sched_yield();
 		dpa_se_release(e);
 		if (!dpa_pool_yield(eu))
-			dpa_eu_leave(DPA_EU_KILLED);
+			dpal_eu_leave(DPA_EU_KILLED);
 	}
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return holds;
 }

@@ -71,7 +71,7 @@ static void drive(const struct doca_sync_event *se)
 
 	if (se->polled && dev && dpa_hwif_progress(dev->ctx) > 0)
 		return;
-	dpa_pause();
+	dpal_pause();
 }
 
 /* Looks for a while, then sleeps until an update wakes it (or the poller, see watch.c). */

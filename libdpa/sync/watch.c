@@ -212,7 +212,7 @@ static void *poll_watches(void *arg)
 			dpa_futex_wait(&watches.bell, bell, -1);
 		} else if (idle < SPIN_LOOKS) {
 			for (int i = 0; i < SPIN_PAUSES; i++)
-				dpa_pause();
+				dpal_pause();
 			if (++idle % 16 == 0)
 				sched_yield();
 		} else {

@@ -202,14 +202,14 @@ struct dpa_eumgmt_partition *partition_of(struct dpa_eumgmt *s, uint32_t vhca)
 	return NULL;
 }
 
-void parse_range(const char *text, struct dpa_eu_set *set)
+void parse_range(const char *text, struct dpal_eu_set *set)
 {
-	if (!dpa_eu_set_parse(text, NUM_EUS, set))
+	if (!dpal_eu_set_parse(text, NUM_EUS, set))
 		tool_die(EXIT_USE, "'%s' is not a range of EUs: as in 6-8,16, each below %u", text,
 			 NUM_EUS);
 }
 
-bool set_overlaps(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
+bool set_overlaps(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
 {
 	for (size_t i = 0; i < NUM_EUS / 64; i++)
 		if (a->bits[i] & b->bits[i])
@@ -217,7 +217,7 @@ bool set_overlaps(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
 	return false;
 }
 
-bool set_within(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
+bool set_within(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
 {
 	for (size_t i = 0; i < NUM_EUS / 64; i++)
 		if (a->bits[i] & ~b->bits[i])
@@ -225,10 +225,10 @@ bool set_within(const struct dpa_eu_set *a, const struct dpa_eu_set *b)
 	return true;
 }
 
-void print_eus(const char *before, const struct dpa_eu_set *set)
+void print_eus(const char *before, const struct dpal_eu_set *set)
 {
 	char text[1280];
 
-	dpa_eu_set_text(set, false, text, sizeof(text));
+	dpal_eu_set_text(set, false, text, sizeof(text));
 	printf("%s%s\n", before, text);
 }

@@ -24,9 +24,9 @@ eumgmt_fn partition_info, partition_create, partition_destroy, partition_query;
 uint32_t groups_left(const struct dpa_eumgmt *s);
 /* NULL: the default partition. */
 struct dpa_eumgmt_partition *partition_of(struct dpa_eumgmt *s, uint32_t vhca);
-void parse_range(const char *text, struct dpa_eu_set *set);
-bool set_overlaps(const struct dpa_eu_set *a, const struct dpa_eu_set *b);
-bool set_within(const struct dpa_eu_set *a, const struct dpa_eu_set *b);
-void print_eus(const char *before, const struct dpa_eu_set *set);
+void parse_range(const char *text, struct dpal_eu_set *set);
+bool set_overlaps(const struct dpal_eu_set *a, const struct dpal_eu_set *b);
+bool set_within(const struct dpal_eu_set *a, const struct dpal_eu_set *b);
+void print_eus(const char *before, const struct dpal_eu_set *set);
 
 #endif

@@ -83,7 +83,7 @@ static void check_eus(const struct dpa_eumgmt *s, const struct args *a,
 	struct dpa_eumgmt_eus own;
 
 	dpa_eumgmt_select(s, a->vhca, NUM_EUS, &own);
-	if (dpa_eu_set_count(&g->eus) > DPA_EUMGMT_GROUP_EUS)
+	if (dpal_eu_set_count(&g->eus) > DPA_EUMGMT_GROUP_EUS)
 		tool_die(EXIT_FAIL, "group '%s' has more than %u EUs", g->name,
 			 DPA_EUMGMT_GROUP_EUS);
 	if (!set_within(&g->eus, &own.pool))
@@ -157,7 +157,7 @@ void group_info(const struct args *a, struct dpa_eumgmt *s)
 	dpa_eumgmt_select(s, a->vhca, NUM_EUS, &own);
 	printf("Max number of DPA EU groups: %u\n", DPA_EUMGMT_GROUPS);
 	printf("Max number of DPA EUs in one DPA EU group: %u\n", DPA_EUMGMT_GROUP_EUS);
-	printf("Max DPA EU number available to use: %u\n", dpa_eu_set_count(&own.pool));
+	printf("Max DPA EU number available to use: %u\n", dpal_eu_set_count(&own.pool));
 	printf("Max EU group name length is %u chars\n", DPA_EUMGMT_NAME);
 }
 

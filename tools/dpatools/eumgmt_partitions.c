@@ -101,7 +101,7 @@ void partition_info(const struct args *a, struct dpa_eumgmt *s)
 	printf("Max number of DPA EU groups: %u\n", DPA_EUMGMT_GROUPS);
 	printf("Note- an allocation of a partition consumes from the number of DPA EU *groups* "
 	       "available to create\n");
-	printf("Max number of DPA EUs available to use: %u\n", dpa_eu_set_count(&own.pool));
+	printf("Max number of DPA EUs available to use: %u\n", dpal_eu_set_count(&own.pool));
 }
 
 void partition_create(const struct args *a, struct dpa_eumgmt *s)

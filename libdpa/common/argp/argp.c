@@ -28,7 +28,7 @@ void argp_say(const char *format, ...)
 		dpa_argp->logger(DOCA_LOG_LEVEL_ERROR, format, ap);
 	} else if (!dpa_argp->quiet) {
 		vsnprintf(text, sizeof(text), format, ap);
-		if (dpa_log_wanted(false, DOCA_LOG_LEVEL_ERROR))
+		if (dpal_log_wanted(false, DOCA_LOG_LEVEL_ERROR))
 			DOCA_LOG_ERR("%s", text);
 		else
 			fprintf(stderr, "%s: %s\n", dpa_argp->root.name, text);

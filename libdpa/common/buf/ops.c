@@ -6,8 +6,8 @@
 
 uint64_t dpa_op_external_ptr(uint32_t mmap, uint64_t addr, uint64_t len)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct dpa_mmap_key key;
 
 	if (!dpa_mmap_lookup(run->cur->dev, mmap, &key))
@@ -15,6 +15,6 @@ uint64_t dpa_op_external_ptr(uint32_t mmap, uint64_t addr, uint64_t len)
 	/* the byte that the pointer leads to is there, if nothing else is asked for */
 	if (!dpa_mmap_holds(&key, addr, len ? len : 1))
 		dpa_op_mistake(eu, "an external pointer beyond its map");
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return addr;
 }

@@ -15,7 +15,7 @@ struct doca_log_backend {
 	bool sdk;
 	/* The limits as set; the marks of the strict calls narrow them. SDK: lower only. */
 	uint32_t lower, upper, lower_mark, upper_mark;
-	bool (*write)(struct doca_log_backend *b, const struct dpa_log_line *line);
+	bool (*write)(struct doca_log_backend *b, const struct dpal_log_line *line);
 	FILE *file;
 	int fd;
 	char *name; /* syslog */
@@ -65,17 +65,17 @@ static void limits_changed(void)
 	atomic_store_explicit(&widest[1], w[1], memory_order_relaxed);
 }
 
-bool dpa_log_is_level(uint32_t level)
+bool dpal_log_is_level(uint32_t level)
 {
 	return level % 10 == 0 && level >= DOCA_LOG_LEVEL_DISABLE && level <= DOCA_LOG_LEVEL_TRACE;
 }
 
-bool dpa_log_wanted(bool sdk, uint32_t level)
+bool dpal_log_wanted(bool sdk, uint32_t level)
 {
 	return level <= atomic_load_explicit(&widest[sdk], memory_order_relaxed);
 }
 
-bool dpa_log_write(bool sdk, const struct dpa_log_line *line)
+bool dpal_log_write(bool sdk, const struct dpal_log_line *line)
 {
 	bool ok = true;
 
@@ -89,12 +89,12 @@ bool dpa_log_write(bool sdk, const struct dpa_log_line *line)
 
 /* ---------------------------------------------------------------- where to */
 
-static bool write_file(struct doca_log_backend *b, const struct dpa_log_line *line)
+static bool write_file(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
 	return fwrite(line->text, 1, line->len, b->file) == line->len && !fflush(b->file);
 }
 
-static bool write_fd(struct doca_log_backend *b, const struct dpa_log_line *line)
+static bool write_fd(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
 	for (size_t done = 0; done < line->len;) {
 		ssize_t n = write(b->fd, line->text + done, line->len - done);
@@ -106,7 +106,7 @@ static bool write_fd(struct doca_log_backend *b, const struct dpa_log_line *line
 	return true;
 }
 
-static bool write_buf(struct doca_log_backend *b, const struct dpa_log_line *line)
+static bool write_buf(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
 	size_t n = line->len < b->capacity ? line->len : b->capacity - 1;
 
@@ -121,7 +121,7 @@ static bool write_buf(struct doca_log_backend *b, const struct dpa_log_line *lin
 }
 
 /* syslog has one name for the process: set again for each line. */
-static bool write_syslog(struct doca_log_backend *b, const struct dpa_log_line *line)
+static bool write_syslog(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
 	static const int priority[] = {LOG_CRIT, LOG_ERR,   LOG_WARNING,
 				       LOG_INFO, LOG_DEBUG, LOG_DEBUG};
@@ -297,7 +297,7 @@ static doca_error_t set_one(struct doca_log_backend *b, bool sdk, enum what what
 {
 	struct doca_log_backend *is;
 
-	if (!b || !dpa_log_is_level(level))
+	if (!b || !dpal_log_is_level(level))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&logs.lock);
 	for (is = logs.list; is && is != b; is = is->next) /* they are never destroyed */
@@ -312,7 +312,7 @@ static doca_error_t set_one(struct doca_log_backend *b, bool sdk, enum what what
 
 static doca_error_t set_all(uint32_t *global, bool sdk, enum what what, uint32_t level)
 {
-	if (!dpa_log_is_level(level))
+	if (!dpal_log_is_level(level))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&logs.lock);
 	*global = level;

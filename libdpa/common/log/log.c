@@ -117,7 +117,7 @@ static int prefix(char *out, size_t size, const struct where *w, int *rest)
 static doca_error_t put(bool sdk, const struct where *w, const char *format, va_list ap)
 {
 	char head[256];
-	struct dpa_log_line line = {.level = w->level};
+	struct dpal_log_line line = {.level = w->level};
 	char *text, *message;
 	int n, rest, len;
 	bool ok;
@@ -138,7 +138,7 @@ static doca_error_t put(bool sdk, const struct where *w, const char *format, va_
 	line.text = text;
 	line.len = (size_t)(n + len) + 1;
 	line.message = text + rest;
-	ok = dpa_log_write(sdk, &line);
+	ok = dpal_log_write(sdk, &line);
 	free(text);
 	free(message);
 	return ok ? DOCA_SUCCESS : DOCA_ERROR_IO_FAILED;
@@ -151,10 +151,10 @@ doca_error_t doca_log(uint32_t level, int source, const char *fname, int line, c
 	doca_error_t ret;
 	va_list ap;
 
-	if (!fname || !func || !format || !dpa_log_is_level(level) ||
+	if (!fname || !func || !format || !dpal_log_is_level(level) ||
 	    level == DOCA_LOG_LEVEL_DISABLE)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!dpa_log_wanted(false, level))
+	if (!dpal_log_wanted(false, level))
 		return DOCA_SUCCESS;
 	if (!is_source(source))
 		return DOCA_ERROR_INVALID_VALUE;
@@ -164,12 +164,12 @@ doca_error_t doca_log(uint32_t level, int source, const char *fname, int line, c
 	return ret;
 }
 
-void dpa_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
+void dpal_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
 {
 	struct where w = {.level = level, .file = file, .func = func, .line = line};
 	va_list ap;
 
-	if (!dpa_log_wanted(true, level))
+	if (!dpal_log_wanted(true, level))
 		return;
 	va_start(ap, format);
 	put(true, &w, format, ap);

@@ -17,13 +17,13 @@
  * A message to the SDK backends: DPA_LOG(DOCA_LOG_LEVEL_ERROR, "cannot do %s", what). Nothing is
  * printed unless the program has made one. Not from signal handlers or under locks of the device.
  */
-#define DPA_LOG(level, ...) dpa_log((level), __FILE__, __LINE__, __func__, __VA_ARGS__)
-void dpa_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
+#define DPA_LOG(level, ...) dpal_log((level), __FILE__, __LINE__, __func__, __VA_ARGS__)
+void dpal_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
 /* ------------------------------------------------------------------ backends */
 
-struct dpa_log_line {
+struct dpal_log_line {
 	uint32_t level;
 	const char *text; /* the whole line with its newline */
 	size_t len;
@@ -31,10 +31,10 @@ struct dpa_log_line {
 };
 
 /* DOCA_LOG_LEVEL_*: ten apart. */
-bool dpa_log_is_level(uint32_t level);
+bool dpal_log_is_level(uint32_t level);
 /* Whether any backend of the kind takes the level. */
-bool dpa_log_wanted(bool sdk, uint32_t level);
+bool dpal_log_wanted(bool sdk, uint32_t level);
 /* Writes it to all that take it. False: one of them could not. */
-bool dpa_log_write(bool sdk, const struct dpa_log_line *line);
+bool dpal_log_write(bool sdk, const struct dpal_log_line *line);
 
 #endif

@@ -51,7 +51,8 @@ struct doca_dpa_async_ops {
 	uint32_t user_data;
 	bool started;
 	struct dpa_fatal_hook fatal;
-	struct dpa_eu_lock lock; /* everything down to `watch`; not held while a doorbell is rung */
+	struct dpal_eu_lock
+		lock; /* everything down to `watch`; not held while a doorbell is rung */
 	struct dpa_pair pair;
 	struct dpa_async_entry *ring;
 	uint32_t head, tail; /* of the ring */

@@ -7,7 +7,8 @@
 
 #define ALL_FLAGS 3u /* of enum doca_dpa_dev_submit_flag */
 
-static struct doca_dpa_async_ops *async_of(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
+static struct doca_dpa_async_ops *async_of(struct dpal_eu *eu, struct dpal_run *run,
+					   uint64_t handle)
 {
 	return container_of(
 		dpa_op_object(eu, run, DPA_H_ASYNC_OPS, handle, "async operations object"),
@@ -15,18 +16,18 @@ static struct doca_dpa_async_ops *async_of(struct dpa_eu *eu, struct dpa_run *ru
 }
 
 /* 1: the queue is full; it empties by progress, and the image calls again. */
-static int end_post(struct dpa_eu *eu, struct dpa_run *run, bool taken)
+static int end_post(struct dpal_eu *eu, struct dpal_run *run, bool taken)
 {
 	if (!taken && !dpa_hwif_progress(run->cur->dev->ctx))
 		sched_yield();
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return !taken;
 }
 
 int dpa_op_async_copy(uint64_t async_ops, const struct dpa_dev_copy *copy)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_async_ops *a = async_of(eu, run, async_ops);
 
 	dpa_op_thread(eu, run, "doca_dpa_dev_post_memcpy");
@@ -37,8 +38,8 @@ int dpa_op_async_copy(uint64_t async_ops, const struct dpa_dev_copy *copy)
 
 int dpa_op_async_wait(uint64_t async_ops, uint64_t se, uint64_t value, uint32_t not_equal)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_async_ops *a = async_of(eu, run, async_ops);
 	struct dpa_object *e = dpa_op_object(eu, run, DPA_H_SYNC_EVENT, se, "sync event");
 
@@ -50,12 +51,12 @@ int dpa_op_async_wait(uint64_t async_ops, uint64_t se, uint64_t value, uint32_t 
 
 int dpa_op_async_snapshot(uint64_t async_ops, uint32_t key, uint64_t addr, uint64_t length)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	struct doca_dpa_async_ops *a = async_of(eu, run, async_ops);
 	bool yes = length && length <= DPA_DEV_ASYNC_INLINE &&
 		   dpa_hwif_may_read(&a->pair.send.view, key, addr, length);
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return yes;
 }

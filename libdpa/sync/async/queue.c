@@ -74,14 +74,14 @@ static void after_true(struct dpa_se_watch *w)
 	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
 	struct doca_sync_event *se = NULL;
 
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	if (!a->stopping) {
 		se = a->ring[a->head++ & mask_of(a)].se;
 		post_report(a);
 		dpa_qp_doorbell(&a->pair.send);
 	}
 	a->waiting = false;
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	if (se) {
 		dpa_se_release(se);
 		ring_sq(a);
@@ -102,10 +102,10 @@ static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entr
 	int ret;
 
 	a->waiting = true;
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	a->watch.after = after_true;
 	ret = dpa_se_watch(&a->watch, se, cond, value, ~0ull, came_true);
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	if (ret)
 		a->waiting = false;
 	return !ret;
@@ -116,9 +116,9 @@ static void drain(struct doca_dpa_async_ops *a)
 {
 	bool put = false;
 
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	if (a->draining) { /* that one looks again */
-		dpa_eu_unlock(&a->lock);
+		dpal_eu_unlock(&a->lock);
 		return;
 	}
 	a->draining = true;
@@ -137,7 +137,7 @@ static void drain(struct doca_dpa_async_ops *a)
 	a->draining = false;
 	if (put)
 		dpa_qp_doorbell(&a->pair.send);
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	if (put)
 		ring_sq(a);
 }
@@ -164,7 +164,7 @@ bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy 
 {
 	bool fits, behind, flush;
 
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	fits = room(a);
 	behind = a->head != a->tail;
 	flush = !fits || (!behind && c->flags & FLAG_FLUSH);
@@ -174,7 +174,7 @@ bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy 
 		post_copy(a, c);
 	if (flush)
 		dpa_qp_doorbell(&a->pair.send);
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	if (flush)
 		ring_sq(a);
 	if (behind)
@@ -187,7 +187,7 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 {
 	bool fits;
 
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	fits = room(a);
 	if (fits) {
 		struct dpa_async_entry *e = append(a);
@@ -199,7 +199,7 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 	}
 	/* what was put off before it does not wait for it */
 	dpa_qp_doorbell(&a->pair.send);
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	ring_sq(a);
 	drain(a);
 	return fits;
@@ -214,9 +214,9 @@ static void cancel(struct doca_dpa_async_ops *a)
 
 void dpa_async_end(struct doca_dpa_async_ops *a)
 {
-	dpa_eu_lock(&a->lock);
+	dpal_eu_lock(&a->lock);
 	a->stopping = true;
-	dpa_eu_unlock(&a->lock);
+	dpal_eu_unlock(&a->lock);
 	/* twice: the first one that is waited for may have begun another wait */
 	if (!dpa_ctx_foreign(a->dpa)) {
 		cancel(a);

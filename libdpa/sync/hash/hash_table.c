@@ -27,20 +27,20 @@ static uint32_t take_free(struct doca_dpa_hash_table *t)
 {
 	uint32_t i;
 
-	dpa_eu_lock(&t->free_lock);
+	dpal_eu_lock(&t->free_lock);
 	i = t->free;
 	if (i != NONE)
 		t->free = t->entries[i].next;
-	dpa_eu_unlock(&t->free_lock);
+	dpal_eu_unlock(&t->free_lock);
 	return i;
 }
 
 static void put_free(struct doca_dpa_hash_table *t, uint32_t i)
 {
-	dpa_eu_lock(&t->free_lock);
+	dpal_eu_lock(&t->free_lock);
 	t->entries[i].next = t->free;
 	t->free = i;
-	dpa_eu_unlock(&t->free_lock);
+	dpal_eu_unlock(&t->free_lock);
 }
 
 bool dpa_hash_add(struct doca_dpa_hash_table *t, uint32_t key, uint64_t value)
@@ -48,7 +48,7 @@ bool dpa_hash_add(struct doca_dpa_hash_table *t, uint32_t key, uint64_t value)
 	struct dpa_hash_chain *c = chain_of(t, key);
 	uint32_t *at, i;
 
-	dpa_eu_lock(&c->lock);
+	dpal_eu_lock(&c->lock);
 	at = find(t, c, key);
 	i = *at;
 	if (i != NONE) {
@@ -61,7 +61,7 @@ bool dpa_hash_add(struct doca_dpa_hash_table *t, uint32_t key, uint64_t value)
 			*at = i;
 		}
 	}
-	dpa_eu_unlock(&c->lock);
+	dpal_eu_unlock(&c->lock);
 	return i != NONE;
 }
 
@@ -70,14 +70,14 @@ void dpa_hash_remove(struct doca_dpa_hash_table *t, uint32_t key)
 	struct dpa_hash_chain *c = chain_of(t, key);
 	uint32_t *at, i;
 
-	dpa_eu_lock(&c->lock);
+	dpal_eu_lock(&c->lock);
 	at = find(t, c, key);
 	i = *at;
 	if (i != NONE) {
 		*at = t->entries[i].next;
 		put_free(t, i);
 	}
-	dpa_eu_unlock(&c->lock);
+	dpal_eu_unlock(&c->lock);
 }
 
 bool dpa_hash_find(struct doca_dpa_hash_table *t, uint32_t key, uint64_t *value)
@@ -85,11 +85,11 @@ bool dpa_hash_find(struct doca_dpa_hash_table *t, uint32_t key, uint64_t *value)
 	struct dpa_hash_chain *c = chain_of(t, key);
 	uint32_t i;
 
-	dpa_eu_lock(&c->lock);
+	dpal_eu_lock(&c->lock);
 	i = *find(t, c, key);
 	if (i != NONE)
 		*value = t->entries[i].value;
-	dpa_eu_unlock(&c->lock);
+	dpal_eu_unlock(&c->lock);
 	return i != NONE;
 }
 

@@ -13,7 +13,7 @@
 #include "../../host/libdpa.h"
 
 struct dpa_hash_chain {
-	struct dpa_eu_lock lock;
+	struct dpal_eu_lock lock;
 	uint32_t first; /* of the entries; ~0: none */
 };
 
@@ -29,7 +29,7 @@ struct doca_dpa_hash_table {
 	uint32_t log_size; /* chains and entries */
 	struct dpa_hash_chain *chains;
 	struct dpa_hash_entry *entries;
-	struct dpa_eu_lock free_lock; /* of `free`; taken inside a chain's lock */
+	struct dpal_eu_lock free_lock; /* of `free`; taken inside a chain's lock */
 	uint32_t free;
 };
 

@@ -4,7 +4,8 @@
 #include "hash_table.h"
 #include "../ops.h"
 
-static struct doca_dpa_hash_table *table_of(struct dpa_eu *eu, struct dpa_run *run, uint64_t handle)
+static struct doca_dpa_hash_table *table_of(struct dpal_eu *eu, struct dpal_run *run,
+					    uint64_t handle)
 {
 	return container_of(dpa_op_object(eu, run, DPA_H_HASH_TABLE, handle, "hash table"),
 			    struct doca_dpa_hash_table, obj);
@@ -12,29 +13,29 @@ static struct doca_dpa_hash_table *table_of(struct dpa_eu *eu, struct dpa_run *r
 
 void dpa_op_hash_add(uint64_t ht, uint32_t key, uint64_t value)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	if (!dpa_hash_add(table_of(eu, run, ht), key, value))
 		dpa_op_mistake(eu, "a hash table that is full");
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 void dpa_op_hash_remove(uint64_t ht, uint32_t key)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 
 	dpa_hash_remove(table_of(eu, run, ht), key);
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 }
 
 int dpa_op_hash_find(uint64_t ht, uint32_t key, uint64_t *value)
 {
-	struct dpa_eu *eu;
-	struct dpa_run *run = dpa_op_begin(&eu);
+	struct dpal_eu *eu;
+	struct dpal_run *run = dpa_op_begin(&eu);
 	bool found = dpa_hash_find(table_of(eu, run, ht), key, value);
 
-	dpa_eu_op_end(eu);
+	dpal_eu_op_end(eu);
 	return found;
 }

@@ -40,11 +40,11 @@ static void write_file(const char *text)
 	fclose(f);
 }
 
-static const char *text_of(const struct dpa_eu_set *s)
+static const char *text_of(const struct dpal_eu_set *s)
 {
 	static char buf[1024];
 
-	dpa_eu_set_text(s, true, buf, sizeof(buf));
+	dpal_eu_set_text(s, true, buf, sizeof(buf));
 	return buf;
 }
 
@@ -52,19 +52,19 @@ Test(eumgmt, ranges)
 {
 	const char *const bad[] = {"",	  ",",	 "1,", "-3",	"3-",  "5-4",
 				   "256", "1 2", "a",  "0-256", "1,,2"};
-	struct dpa_eu_set s;
+	struct dpal_eu_set s;
 	char buf[64];
 
-	cr_assert(dpa_eu_set_parse("6-8,16,0,255", 256, &s));
+	cr_assert(dpal_eu_set_parse("6-8,16,0,255", 256, &s));
 	cr_assert_str_eq(text_of(&s), "0,6-8,16,255");
-	cr_assert_eq(dpa_eu_set_count(&s), 6u);
-	cr_assert(dpa_eu_set_has(&s, 255));
-	cr_assert_not(dpa_eu_set_has(&s, 256));
-	dpa_eu_set_text(&s, false, buf, sizeof(buf));
+	cr_assert_eq(dpal_eu_set_count(&s), 6u);
+	cr_assert(dpal_eu_set_has(&s, 255));
+	cr_assert_not(dpal_eu_set_has(&s, 256));
+	dpal_eu_set_text(&s, false, buf, sizeof(buf));
 	cr_assert_str_eq(buf, "0,6,7,8,16,255");
-	cr_assert_not(dpa_eu_set_parse("8", 8, &s));
+	cr_assert_not(dpal_eu_set_parse("8", 8, &s));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		cr_assert_not(dpa_eu_set_parse(bad[i], 256, &s), "'%s' was accepted", bad[i]);
+		cr_assert_not(dpal_eu_set_parse(bad[i], 256, &s), "'%s' was accepted", bad[i]);
 }
 
 Test(eumgmt, without_a_file_everything_is_free)

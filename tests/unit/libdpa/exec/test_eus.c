@@ -302,7 +302,7 @@ Test(eus, partitions_and_groups_bound_them)
 	unlink(board);
 }
 
-static void is_asleep(struct dpa_eu *eu, void *arg)
+static void is_asleep(struct dpal_eu *eu, void *arg)
 {
 	if (!atomic_load(&eu->asleep))
 		*(bool *)arg = false;

@@ -44,7 +44,7 @@ static _Atomic uint32_t on_eu[DPA_EU_MAX], errors, total;
 static void run_job(struct dpa_work *work)
 {
 	struct job *j = (struct job *)work;
-	struct dpa_eu *me = dpa_eu_self;
+	struct dpal_eu *me = dpal_eu_self;
 
 	if (!me->shared && atomic_fetch_add(&on_eu[me->id], 1))
 		atomic_fetch_add(&errors, 1); /* two on an EU */
@@ -140,7 +140,7 @@ Test(pool, more_eus_than_work)
 	load(64);
 }
 
-static void is_awake(struct dpa_eu *eu, void *arg)
+static void is_awake(struct dpal_eu *eu, void *arg)
 {
 	if (!atomic_load(&eu->asleep))
 		*(bool *)arg = true;

@@ -51,7 +51,7 @@ Test(crash, bad_pointer)
 	has(t, " middle (");
 	has(t, "#2 ");
 	has(t, " bad_write (");
-	has(t, " dpa_eu_call");
+	has(t, " dpal_eu_call");
 #if defined(__x86_64__)
 	has(t, "rip 0x");
 #else
@@ -280,9 +280,9 @@ static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
 
 	free(w->tickets);
 	w->awaited = 0;
-	dpa_eu_self = NULL; /* somebody else ends the context */
+	dpal_eu_self = NULL; /* somebody else ends the context */
 	dpa_witnesses_expect(w, owner);
-	dpa_eu_self = &dpa_pool.threads[0];
+	dpal_eu_self = &dpa_pool.threads[0];
 	n = w->awaited;
 	return n;
 }
@@ -293,33 +293,33 @@ static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
  */
 Test(crash, who_has_left_is_awaited_until_it_is_gone)
 {
-	struct dpa_eu *eu = &dpa_pool.threads[0];
+	struct dpal_eu *eu = &dpa_pool.threads[0];
 	struct dpa_witnesses w;
 	int owner = 0, other = 0;
 
 	dpa_witnesses_init(&w);
 	atomic_store(&dpa_pool.num_threads, 1);
-	dpa_eu_self = eu;
+	dpal_eu_self = eu;
 	cr_expect_eq(awaits(&w, &owner), 0);
 	atomic_store(&eu->owner, &owner);
 	cr_expect_eq(awaits(&w, &owner), 0, "not there yet: it looks at the mark then");
 	atomic_store(&eu->ticket, 7);
 	cr_expect_eq(awaits(&w, &owner), 1);
 	cr_expect_eq(awaits(&w, &other), 0);
-	dpa_eu_exit();
+	dpal_eu_exit();
 	cr_expect_eq(awaits(&w, &other), 0);
 	cr_assert_eq(awaits(&w, &owner), 1);
 	dpa_witnesses_report(&w, "kernel", eu);
 	cr_expect_eq(w.awaited, 0);
 	/* looked for only then: it reports again when it is gone */
 	cr_assert_eq(awaits(&w, &owner), 1);
-	dpa_eu_gone();
+	dpal_eu_gone();
 	dpa_witnesses_report(&w, "kernel", eu);
 	cr_expect_eq(w.awaited, 0);
 	cr_expect_eq(awaits(&w, &owner), 0);
 	dpa_witnesses_free(dpa_witnesses_take(&w));
 	dpa_witnesses_fini(&w);
-	dpa_eu_self = NULL;
+	dpal_eu_self = NULL;
 	atomic_store(&dpa_pool.num_threads, 0);
 }
 

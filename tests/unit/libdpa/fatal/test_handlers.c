@@ -106,7 +106,7 @@ static bool handler_is(void (*fn)(int))
 }
 
 /* An EU that wakes up finds out that its handlers are gone. */
-static void is_asleep(struct dpa_eu *eu, void *arg)
+static void is_asleep(struct dpal_eu *eu, void *arg)
 {
 	if (!atomic_load(&eu->asleep))
 		*(bool *)arg = false;
