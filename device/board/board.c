@@ -86,7 +86,7 @@ static int second_open(struct dpa_board *b, int *fd)
 	return ESTALE;
 }
 
-static int map_file(struct dpa_board *b, int fd, int prot)
+static int map_board_file(struct dpa_board *b, int fd, int prot)
 {
 	void *p = mmap(NULL, b->map_len, prot, MAP_SHARED, fd, 0);
 
@@ -97,7 +97,7 @@ static int map_file(struct dpa_board *b, int fd, int prot)
 }
 
 /* Under the board's lock, and the admin lock. */
-static int take_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int map_fd)
+static int take_proc_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int map_fd)
 {
 	int rc = dpa_board_lock(b);
 
@@ -130,18 +130,18 @@ static int keep_byte(struct dpa_board *b)
 }
 
 /* Maps the file and takes a slot; under the admin lock. */
-static int attach(struct dpa_board *b, const struct dpa_board_cfg *cfg)
+static int attach_proc(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 {
 	int map_fd;
 	int rc = second_open(b, &map_fd);
 
 	if (rc)
 		return rc;
-	rc = map_file(b, map_fd, PROT_READ | PROT_WRITE);
+	rc = map_board_file(b, map_fd, PROT_READ | PROT_WRITE);
 	if (!rc && madvise(b->shm, b->map_len, MADV_DONTFORK))
 		rc = errno;
 	if (!rc)
-		rc = take_slot(b, cfg, map_fd);
+		rc = take_proc_slot(b, cfg, map_fd);
 	close(map_fd);
 	return rc ? rc : keep_byte(b);
 }
@@ -151,7 +151,7 @@ static int attach(struct dpa_board *b, const struct dpa_board_cfg *cfg)
  * peers are to be told by the next process. Under the admin lock of fd: nobody else
  * removes or replaces it, and who waits for that lock will find its name gone.
  */
-static void detach(struct dpa_board *b, int fd)
+static void detach_proc(struct dpa_board *b, int fd)
 {
 	bool others = fd < 0 ||
 		      (b->shm ? dpa_board_others(b, fd) : dpa_board_bytes_held(fd, 0, UINT16_MAX));
@@ -167,7 +167,7 @@ static void detach(struct dpa_board *b, int fd)
 }
 
 /* Everything but the mapping. */
-static void dispose(struct dpa_board *b)
+static void free_board(struct dpa_board *b)
 {
 	dpa_board_fd_close(b->num_fd, b->num_dev, b->num_ino);
 	dpa_board_fd_close(b->fd, b->dev, b->ino);
@@ -193,7 +193,7 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 	dpa_board_num_claim(b);
 	rc = note_file(b);
 	if (!rc)
-		rc = attach(b, cfg);
+		rc = attach_proc(b, cfg);
 	if (!rc) {
 		dpa_board_file_unlock(b->fd);
 		*board = b;
@@ -204,8 +204,8 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 			       DPA_BOARD_PROCS);
 	dpa_board_fail(&e, rc, "%s: cannot attach to the board: %s%s", b->path, strerror(rc),
 		       rc == ENOMEM ? " (is the file system full?)" : "");
-	detach(b, b->fd);
-	dispose(b);
+	detach_proc(b, b->fd);
+	free_board(b);
 	return rc;
 }
 
@@ -226,8 +226,8 @@ void dpa_board_close(struct dpa_board *b)
 		dpa_board_proc_leave(b);
 		dpa_board_unlock(b);
 	}
-	detach(b, fd);
-	dispose(b);
+	detach_proc(b, fd);
+	free_board(b);
 }
 
 /*
@@ -260,7 +260,7 @@ void dpa_board_exit(struct dpa_board *b)
 void dpa_board_abandon(struct dpa_board *b)
 {
 	dpa_board_fd_close(b->lock_fd, b->dev, b->ino);
-	dispose(b);
+	free_board(b);
 }
 
 int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
@@ -283,7 +283,7 @@ int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 	if (!rc)
 		rc = dpa_board_ident_numbers(b, &id, &e);
 	if (!rc)
-		rc = map_file(b, b->fd, PROT_READ);
+		rc = map_board_file(b, b->fd, PROT_READ);
 	if (!rc) {
 		set_ident(b, &id);
 		*board = b;
@@ -291,12 +291,12 @@ int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 	}
 	dpa_board_fail(&e, rc, rc == ENOENT ? "%s: no board" : "%s: cannot read the board",
 		       b->path);
-	dispose(b);
+	free_board(b);
 	return rc;
 }
 
 void dpa_board_unpeek(struct dpa_board *b)
 {
 	munmap(b->shm, b->map_len);
-	dispose(b);
+	free_board(b);
 }

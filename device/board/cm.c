@@ -15,7 +15,7 @@
 #define WINDOW_MIN 4096u
 #define CROWDED	   16u /* so many ids in a row are in use: widen the window */
 
-static bool is_live(struct dpa_board *b, dpa_owner_t o)
+static bool is_owner_live(struct dpa_board *b, dpa_owner_t o)
 {
 	return dpa_board_proc_live(b, dpa_owner_slot(o), dpa_owner_gen(o));
 }
@@ -33,7 +33,7 @@ bool dpa_board_gsi_of(struct dpa_board *b, uint32_t slot, uint32_t gen, struct d
 	struct dpa_board_proc *p = dpa_board_proc(b, slot);
 	uint64_t w = p ? atomic_load_explicit(&p->gsi, memory_order_acquire) : 0;
 
-	if (!w || w >> 32 != gen || !is_live(b, dpa_owner(slot, gen)))
+	if (!w || w >> 32 != gen || !is_owner_live(b, dpa_owner(slot, gen)))
 		return false;
 	*g = (struct dpa_board_gsi){.slot = slot, .gen = gen, .qpn = (uint32_t)w};
 	return true;
@@ -122,7 +122,7 @@ static uint32_t service_gap(struct dpa_board *b, uint32_t used)
 		struct dpa_board_service *e = &b->shm->services[i];
 		dpa_owner_t o = atomic_load_explicit(&e->owner, memory_order_relaxed);
 
-		if (!o || !is_live(b, o))
+		if (!o || !is_owner_live(b, o))
 			return i;
 	}
 	return used;
@@ -183,7 +183,7 @@ static bool service_get(struct dpa_board *b, struct dpa_board_service *e, struct
 	s->v4 = families & V4;
 	s->v6 = families & V6;
 	return !(seq & 1) && atomic_load_explicit(&e->seq, memory_order_relaxed) == seq && *owner &&
-	       is_live(b, *owner);
+	       is_owner_live(b, *owner);
 }
 
 bool dpa_board_service_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_service *s,
@@ -254,7 +254,7 @@ static uint32_t id_of(const struct dpa_board *b, uint32_t index, uint64_t word)
 }
 
 /* The record of an id. NULL: the record is free, or is in another life. */
-static struct dpa_board_cmid *record(struct dpa_board *b, uint32_t id, uint64_t *word)
+static struct dpa_board_cmid *find_cmid(struct dpa_board *b, uint32_t id, uint64_t *word)
 {
 	uint32_t i = id & (DPA_BOARD_CMIDS - 1);
 	struct dpa_board_cmid *r = &b->shm->cmids[i];
@@ -267,7 +267,7 @@ static struct dpa_board_cmid *record(struct dpa_board *b, uint32_t id, uint64_t 
 
 static struct dpa_board_cmid *own_record(struct dpa_board *b, uint32_t id, uint64_t *word)
 {
-	struct dpa_board_cmid *r = record(b, id, word);
+	struct dpa_board_cmid *r = find_cmid(b, id, word);
 
 	return r && (*word & OWNER_BITS) == dpa_board_me(b) ? r : NULL;
 }
@@ -276,7 +276,7 @@ static struct dpa_board_cmid *own_record(struct dpa_board *b, uint32_t id, uint6
  * Publishes *id in the record. Context: the owner of the record, one call at a time. The copy that
  * seq names stays as it was, so that readers and an heir always find a complete copy.
  */
-static void put(struct dpa_board_cmid *r, const struct dpa_gsi_id *id)
+static void put_cmid(struct dpa_board_cmid *r, const struct dpa_gsi_id *id)
 {
 	const uint32_t seq = atomic_load_explicit(&r->seq, memory_order_relaxed) + 1;
 	uint64_t w[DPA_BOARD_CMID_WORDS];
@@ -304,7 +304,8 @@ static bool get_copy(struct dpa_board_cmid *r, struct dpa_gsi_id *id)
  * Copies what the owner has published in the life that `word` names. False: the owner has published
  * nothing in that life, or changed the record during each of 100 tries.
  */
-static bool get(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word, struct dpa_gsi_id *id)
+static bool get_cmid(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word,
+		     struct dpa_gsi_id *id)
 {
 	const uint32_t local_id = id_of(b, (uint32_t)(r - b->shm->cmids), word);
 
@@ -315,7 +316,7 @@ static bool get(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word, st
 }
 
 /* Always a power of two in range: the word is shared, and may hold any value. */
-static uint32_t window(struct dpa_board *b)
+static uint32_t window_size(struct dpa_board *b)
 {
 	uint32_t w = atomic_load_explicit(&b->shm->head.cmid_window, memory_order_relaxed);
 
@@ -324,7 +325,7 @@ static uint32_t window(struct dpa_board *b)
 	return w < DPA_BOARD_CMIDS ? 1u << (31 - __builtin_clz(w)) : DPA_BOARD_CMIDS;
 }
 
-static void widen(struct dpa_board *b, uint32_t from)
+static void widen_window(struct dpa_board *b, uint32_t from)
 {
 	uint32_t was = atomic_load_explicit(&b->shm->head.cmid_window, memory_order_relaxed);
 
@@ -334,7 +335,7 @@ static void widen(struct dpa_board *b, uint32_t from)
 }
 
 /* Takes the record if it is free, and publishes that nothing is set. */
-static bool take(struct dpa_board *b, uint32_t i, uint32_t *id)
+static bool take_cmid(struct dpa_board *b, uint32_t i, uint32_t *id)
 {
 	struct dpa_board_cmid *r = &b->shm->cmids[i];
 	uint64_t was = atomic_load_explicit(&r->owner, memory_order_acquire), now;
@@ -346,7 +347,7 @@ static bool take(struct dpa_board *b, uint32_t i, uint32_t *id)
 						     memory_order_relaxed))
 		return false;
 	DPA_BOARD_STEP("cmid-owned");
-	put(r, &none);
+	put_cmid(r, &none);
 	*id = id_of(b, i, now);
 	return true;
 }
@@ -354,7 +355,7 @@ static bool take(struct dpa_board *b, uint32_t i, uint32_t *id)
 int dpa_board_cmid_new(struct dpa_board *b, uint32_t *id)
 {
 	for (uint32_t tries = 0; tries < 2 * DPA_BOARD_CMIDS; tries++) {
-		uint32_t n = window(b);
+		uint32_t n = window_size(b);
 		uint32_t i = atomic_fetch_add_explicit(&b->shm->head.cmid_next, 1,
 						       memory_order_relaxed) &
 			     (n - 1);
@@ -362,10 +363,10 @@ int dpa_board_cmid_new(struct dpa_board *b, uint32_t *id)
 
 		if (dpa_board_reserve_entry(b, off, sizeof(struct dpa_board_cmid)))
 			return ENOSPC;
-		if (take(b, i, id))
+		if (take_cmid(b, i, id))
 			return 0;
 		if (tries % CROWDED == CROWDED - 1)
-			widen(b, n);
+			widen_window(b, n);
 	}
 	return ENOMEM;
 }
@@ -376,7 +377,7 @@ void dpa_board_cmid_set(struct dpa_board *b, const struct dpa_gsi_id *id)
 	struct dpa_board_cmid *r = own_record(b, id->local_id, &word);
 
 	if (r)
-		put(r, id);
+		put_cmid(r, id);
 }
 
 void dpa_board_cmid_free(struct dpa_board *b, uint32_t id)
@@ -392,7 +393,7 @@ bool dpa_board_cmid_owner(struct dpa_board *b, uint32_t id, struct dpa_board_gsi
 {
 	uint64_t word;
 
-	return id >> 24 == b->board_num && record(b, id, &word) &&
+	return id >> 24 == b->board_num && find_cmid(b, id, &word) &&
 	       dpa_board_gsi_of(b, dpa_owner_slot(word & OWNER_BITS),
 				dpa_owner_gen(word & OWNER_BITS), g);
 }
@@ -402,7 +403,7 @@ static uint32_t next_used(struct dpa_board *b, uint32_t i, uint64_t *word)
 {
 	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_cmid);
 
-	for (uint32_t end = window(b); i < end; i++) {
+	for (uint32_t end = window_size(b); i < end; i++) {
 		if (!dpa_board_present(b, DPA_BOARD_OFF_CMIDS + i * sizeof(*b->shm->cmids))) {
 			i |= per - 1;
 			continue;
@@ -422,7 +423,7 @@ bool dpa_board_cmid_next(struct dpa_board *b, uint32_t *at, struct dpa_gsi_id *i
 	for (; (*at = next_used(b, *at, &word)) < DPA_BOARD_CMIDS; ++*at) {
 		*slot = dpa_owner_slot(word & OWNER_BITS);
 		*gen = dpa_owner_gen(word & OWNER_BITS);
-		if (get(b, &b->shm->cmids[*at], word, id))
+		if (get_cmid(b, &b->shm->cmids[*at], word, id))
 			return true;
 	}
 	return false;
@@ -451,13 +452,13 @@ bool dpa_board_cmid_orphan(struct dpa_board *b, uint32_t *at, struct dpa_gsi_id 
 		struct dpa_board_cmid *r = &b->shm->cmids[(*at)++];
 		const uint64_t life = word & ~OWNER_BITS;
 
-		if (is_live(b, word & OWNER_BITS) ||
+		if (is_owner_live(b, word & OWNER_BITS) ||
 		    !atomic_compare_exchange_strong_explicit(
 			    &r->owner, &word, life | dpa_board_me(b), memory_order_acq_rel,
 			    memory_order_relaxed))
 			continue;
 		DPA_BOARD_STEP("cmid-taken-over");
-		if (get(b, r, life, id))
+		if (get_cmid(b, r, life, id))
 			return true;
 		atomic_store_explicit(&r->owner, life, memory_order_release);
 	}
@@ -470,7 +471,7 @@ bool dpa_board_cmid_orphans(struct dpa_board *b)
 	uint32_t slot, gen;
 
 	for (uint32_t at = 0; dpa_board_cmid_next(b, &at, &id, &slot, &gen); at++)
-		if (!is_live(b, dpa_owner(slot, gen)))
+		if (!is_owner_live(b, dpa_owner(slot, gen)))
 			return true;
 	return false;
 }

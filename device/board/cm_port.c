@@ -79,7 +79,7 @@ static int ps_index(uint16_t ps)
 	return -1;
 }
 
-static bool wildcard(const struct dpa_cm_claim *c)
+static bool is_wildcard(const struct dpa_cm_claim *c)
 {
 	static const uint8_t any[16];
 
@@ -92,13 +92,13 @@ static bool same_address(const struct dpa_cm_claim *a, const struct dpa_cm_claim
 }
 
 /* The rules of the header for two claims of one channel. */
-static int conflict(const struct dpa_cm_claim *a, const struct dpa_cm_claim *b)
+static int claims_conflict(const struct dpa_cm_claim *a, const struct dpa_cm_claim *b)
 {
 	if (a->ps != b->ps || a->port != b->port || (a->reuse && b->reuse))
 		return 0;
 	if (a->v6 != b->v6 && a->afonly && b->afonly)
 		return 0;
-	if (wildcard(a) || wildcard(b))
+	if (is_wildcard(a) || is_wildcard(b))
 		return EADDRNOTAVAIL;
 	return same_address(a, b) ? EADDRINUSE : 0;
 }
@@ -120,9 +120,9 @@ static int64_t addr_byte(const struct dpa_cm_claim *c)
 }
 
 /* List the bytes of a claim: first those to take, then those to look at. Returns their number. */
-static int needs(const struct dpa_cm_claim *c, struct need need[MAX_BYTES])
+static int locks_of_claim(const struct dpa_cm_claim *c, struct need need[MAX_BYTES])
 {
-	const bool wild = wildcard(c);
+	const bool wild = is_wildcard(c);
 	bool both = c->v6 && !c->afonly;
 	int n = 0;
 
@@ -183,7 +183,7 @@ static short mode_of(const struct dpa_cm_ports *p, const struct need *byte, uint
 
 		if (i == except || c->port != byte->of->port || c->ps != byte->of->ps)
 			continue;
-		for (int k = needs(c, need); k-- > 0;) {
+		for (int k = locks_of_claim(c, need); k-- > 0;) {
 			if (need[k].at != byte->at || need[k].mode == F_UNLCK)
 				continue;
 			if (need[k].mode == F_WRLCK)
@@ -195,7 +195,7 @@ static short mode_of(const struct dpa_cm_ports *p, const struct need *byte, uint
 }
 
 /* Gives the bytes back what the other claims need. Giving up or weakening a lock does not fail. */
-static void unlock(struct dpa_cm_ports *p, const struct need *need, int n, uint32_t except)
+static void unlock_ports(struct dpa_cm_ports *p, const struct need *need, int n, uint32_t except)
 {
 	while (n-- > 0)
 		if (need[n].mode != F_UNLCK)
@@ -203,10 +203,10 @@ static void unlock(struct dpa_cm_ports *p, const struct need *need, int n, uint3
 }
 
 /* Takes what *c needs; `except`: the claim that it replaces, else p->n. All or nothing. */
-static int lock(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, uint32_t except)
+static int lock_ports(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, uint32_t except)
 {
 	struct need need[MAX_BYTES];
-	int n = needs(c, need), i, rc = 0;
+	int n = locks_of_claim(c, need), i, rc = 0;
 
 	for (i = 0; i < n && !rc; i++) {
 		if (need[i].mode == F_UNLCK)
@@ -217,11 +217,11 @@ static int lock(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, uint32_t e
 			rc = need[i].refusal;
 	}
 	if (rc)
-		unlock(p, need, i, p->n);
+		unlock_ports(p, need, i, p->n);
 	return rc;
 }
 
-static uint32_t find(const struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+static uint32_t find_claim(const struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
 	uint32_t i;
 
@@ -239,12 +239,12 @@ static uint32_t find(const struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 static int claim_port(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
 	for (uint32_t i = 0; i < p->n; i++) {
-		int rc = conflict(&p->claims[i], c);
+		int rc = claims_conflict(&p->claims[i], c);
 
 		if (rc)
 			return rc;
 	}
-	return lock(p, c, p->n);
+	return lock_ports(p, c, p->n);
 }
 
 /*
@@ -260,13 +260,13 @@ static int claim_unused(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->claims[i].ps == c->ps && p->claims[i].port == c->port)
 			return EAGAIN;
-	rc = lock(p, &all, p->n);
+	rc = lock_ports(p, &all, p->n);
 	if (rc)
 		return rc == EADDRNOTAVAIL ? EAGAIN : rc;
-	rc = lock(p, c, p->n);
+	rc = lock_ports(p, c, p->n);
 	if (!rc)
 		p->claims[p->n++] = *c;
-	unlock(p, need, needs(&all, need), p->n);
+	unlock_ports(p, need, locks_of_claim(&all, need), p->n);
 	return rc == EADDRNOTAVAIL || rc == EADDRINUSE ? EAGAIN : rc;
 }
 
@@ -300,7 +300,7 @@ static int claim_any(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	return rc == EAGAIN ? EADDRNOTAVAIL : rc;
 }
 
-static bool privileged(uint16_t port)
+static bool is_privileged_port(uint16_t port)
 {
 	unsigned int first = 1024, unused;
 
@@ -335,7 +335,7 @@ int dpa_cm_port_claim(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 		return rc;
 	if (!c->port)
 		return claim_any(p, c);
-	rc = privileged(c->port) ? EACCES : claim_port(p, c);
+	rc = is_privileged_port(c->port) ? EACCES : claim_port(p, c);
 	if (!rc)
 		p->claims[p->n++] = *c;
 	return rc;
@@ -344,7 +344,7 @@ int dpa_cm_port_claim(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 {
 	struct dpa_cm_claim alone = *c;
-	uint32_t at = find(p, c);
+	uint32_t at = find_claim(p, c);
 	int rc = 0;
 
 	if (at == p->n)
@@ -355,46 +355,46 @@ int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	alone.listening = true;
 	for (uint32_t i = 0; i < p->n && !rc; i++)
 		if (i != at)
-			rc = conflict(&p->claims[i], &alone);
+			rc = claims_conflict(&p->claims[i], &alone);
 	if (!rc)
-		rc = lock(p, &alone, at);
+		rc = lock_ports(p, &alone, at);
 	if (rc)
 		return rc;
 	p->claims[at] = alone;
 	/* what only the claim that reuses needed */
 	struct need need[MAX_BYTES];
 
-	unlock(p, need, needs(c, need), p->n);
+	unlock_ports(p, need, locks_of_claim(c, need), p->n);
 	*c = alone;
 	return 0;
 }
 
 /*
  * Takes the bytes of the address before it weakens those of the wildcard, which no other open file
- * can hold at the same time: the reverse order of needs().
+ * can hold at the same time: the reverse order of locks_of_claim().
  */
 int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uint8_t addr[16],
 		       uint32_t scope)
 {
 	struct dpa_cm_claim one = *c;
 	struct need need[MAX_BYTES];
-	uint32_t at = find(p, c);
+	uint32_t at = find_claim(p, c);
 	int rc = 0, n;
 
-	if (at == p->n || !wildcard(c))
+	if (at == p->n || !is_wildcard(c))
 		return ENOENT;
 	memcpy(one.addr, addr, sizeof(one.addr));
 	one.scope = scope;
-	n = needs(&one, need);
+	n = locks_of_claim(&one, need);
 	for (int i = n; i-- > 0 && !rc;)
 		if (need[i].mode != F_UNLCK && mode_of(p, &need[i], at) != F_WRLCK)
 			rc = set_lock(p->fd, need[i].at, need[i].mode);
 	if (rc) {
-		unlock(p, need, n, p->n);
+		unlock_ports(p, need, n, p->n);
 		return rc;
 	}
 	p->claims[at] = one;
-	unlock(p, need, needs(c, need), p->n);
+	unlock_ports(p, need, locks_of_claim(c, need), p->n);
 	*c = one;
 	return 0;
 }
@@ -463,13 +463,13 @@ int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg)
 int dpa_cm_port_release(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
 	struct need need[MAX_BYTES];
-	uint32_t at = find(p, c);
+	uint32_t at = find_claim(p, c);
 	int n;
 
 	if (at == p->n)
 		return ENOENT;
-	n = needs(&p->claims[at], need);
-	unlock(p, need, n, at);
+	n = locks_of_claim(&p->claims[at], need);
+	unlock_ports(p, need, n, at);
 	p->claims[at] = p->claims[--p->n];
 	return 0;
 }
@@ -487,7 +487,7 @@ int dpa_cm_ports_path(char *path, size_t len)
  * Creates the file with its final mode: it gets its name when it is complete. Another user who opens
  * it never finds the mode that the umask leaves. EAGAIN: another process was faster.
  */
-static int make_file(const char *path, int *fd)
+static int make_ports_file(const char *path, int *fd)
 {
 	char dir[sizeof(((struct dpa_cm_ports *)0)->path)], link[40];
 	char *slash;
@@ -537,7 +537,7 @@ static int open_file(const char *path, int *fd)
 
 	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (*fd < 0 && errno == ENOENT) {
-		rc = make_file(path, fd);
+		rc = make_ports_file(path, fd);
 		return !rc || rc == EAGAIN ? rc : make_named_file(path, fd);
 	}
 	if (*fd < 0)
@@ -553,7 +553,7 @@ static int open_file(const char *path, int *fd)
  * One try. EAGAIN: another process makes or removes the file at this moment, or removed it since it
  * was opened.
  */
-static int try_open(const char *path, int *fd)
+static int try_open_ports(const char *path, int *fd)
 {
 	int rc = open_file(path, fd);
 
@@ -580,7 +580,7 @@ int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
 		return ENAMETOOLONG;
 	}
 	strcpy(p->path, path);
-	while ((rc = try_open(path, &p->fd)) == EAGAIN && tries-- > 0)
+	while ((rc = try_open_ports(path, &p->fd)) == EAGAIN && tries-- > 0)
 		nanosleep(&nap, NULL);
 	if (rc)
 		free(p);

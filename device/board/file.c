@@ -34,7 +34,7 @@ int dpa_board_fail(const struct dpa_board_err *e, int rc, const char *fmt, ...)
 	return rc;
 }
 
-static int admin(int fd, int cmd, short type)
+static int admin_lock(int fd, int cmd, short type)
 {
 	struct flock fl = {
 		.l_type = type,
@@ -51,17 +51,17 @@ static int admin(int fd, int cmd, short type)
 
 int dpa_board_file_lock(int fd)
 {
-	return admin(fd, F_OFD_SETLKW, F_WRLCK);
+	return admin_lock(fd, F_OFD_SETLKW, F_WRLCK);
 }
 
 int dpa_board_file_trylock(int fd)
 {
-	return admin(fd, F_OFD_SETLK, F_WRLCK);
+	return admin_lock(fd, F_OFD_SETLK, F_WRLCK);
 }
 
 void dpa_board_file_unlock(int fd)
 {
-	admin(fd, F_OFD_SETLK, F_UNLCK);
+	admin_lock(fd, F_OFD_SETLK, F_UNLCK);
 }
 
 bool dpa_board_file_named(int fd, const char *path)
@@ -99,7 +99,7 @@ static int reserve_fixed(int fd)
 }
 
 /* Under the admin lock, on a file that nobody has mapped. */
-static int initialise(int fd, const struct dpa_board_ident *id)
+static int initialise_file(int fd, const struct dpa_board_ident *id)
 {
 	struct dpa_board_shm *shm;
 	int rc = reserve_fixed(fd);
@@ -122,14 +122,14 @@ static int initialise(int fd, const struct dpa_board_ident *id)
 	return rc;
 }
 
-static const char *hint(int rc)
+static const char *open_hint(int rc)
 {
 	return rc == ENOMEM ? " (is the file system full?)" : rc == EFBIG ? " (see ulimit -f)" : "";
 }
 
 /* Under the admin lock, on an empty or unfinished file. */
-static int create(struct dpa_board *b, const struct dpa_board_cfg *cfg, struct dpa_board_ident *id,
-		  const struct dpa_board_err *e)
+static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
+		       struct dpa_board_ident *id, const struct dpa_board_err *e)
 {
 	int rc = dpa_board_num_new(&b->board_num, &b->num_fd);
 
@@ -138,13 +138,13 @@ static int create(struct dpa_board *b, const struct dpa_board_cfg *cfg, struct d
 				      b->path, strerror(rc));
 	rc = dpa_board_ident_fill(b, cfg, id, e);
 	if (!rc)
-		rc = initialise(b->fd, id);
+		rc = initialise_file(b->fd, id);
 	if (!rc)
 		return 0;
 	close(b->num_fd);
 	b->num_fd = -1;
 	return dpa_board_fail(e, rc, "%s: cannot make a board: %s%s", b->path, strerror(rc),
-			      hint(rc));
+			      open_hint(rc));
 }
 
 /* -------------------------------------------------------------------- open */
@@ -195,13 +195,13 @@ static bool is_heritage(struct dpa_board *b, const struct dpa_board_cfg *cfg,
  * Under the admin lock. A sound board that nobody is on any more (everybody on it was killed) is
  * removed, so that the next process starts clean; this one then comes back for a new file.
  */
-static int settle(struct dpa_board *b, const struct dpa_board_cfg *cfg, struct dpa_board_ident *id,
-		  const struct dpa_board_err *e)
+static int settle_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
+		       struct dpa_board_ident *id, const struct dpa_board_err *e)
 {
 	int rc = dpa_board_ident_read(b, b->fd, id, e);
 
 	if (rc == ENOENT) {
-		rc = create(b, cfg, id, e);
+		rc = create_file(b, cfg, id, e);
 		if (rc)
 			unlink(b->path);
 		else
@@ -226,7 +226,7 @@ int dpa_board_file_open(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		int rc = open_locked(b, e);
 
 		if (!rc)
-			rc = settle(b, cfg, id, e);
+			rc = settle_file(b, cfg, id, e);
 		if (!rc)
 			return 0;
 		if (b->fd >= 0)

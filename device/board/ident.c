@@ -63,7 +63,7 @@ int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
 		DPA_HW_VERSION);
 }
 
-static bool printable(const char *s, size_t n)
+static bool is_printable(const char *s, size_t n)
 {
 	size_t len = strnlen(s, n);
 
@@ -80,7 +80,7 @@ static int check_ident(const struct dpa_board *b, const struct dpa_board_ident *
 	if (id->magic != DPA_BOARD_MAGIC)
 		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", b->path);
 	if (id->check != dpa_board_ident_check(id) ||
-	    !printable(id->lib_version, sizeof(id->lib_version)))
+	    !is_printable(id->lib_version, sizeof(id->lib_version)))
 		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged",
 				      b->path);
 	if (id->file_len != size)
@@ -109,7 +109,7 @@ int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_id
  * Without `magic`: its creator has not finished, or died before. Nobody is on such a file; if
  * somebody is, it was damaged, or (for who looks without the lock) it was finished just now.
  */
-static int unfinished(const struct dpa_board *b, int fd, const struct dpa_board_err *e)
+static int refuse_unfinished(const struct dpa_board *b, int fd, const struct dpa_board_err *e)
 {
 	uint64_t magic = 0;
 
@@ -128,7 +128,7 @@ static int read_words(const struct dpa_board *b, int fd, struct dpa_board_ident 
 	ssize_t n = pread(fd, &magic, sizeof(magic), 0);
 
 	if (n == sizeof(magic) && magic == 0 && size == DPA_BOARD_FILE_LEN)
-		return unfinished(b, fd, e);
+		return refuse_unfinished(b, fd, e);
 	n = pread(fd, id, sizeof(*id), 0);
 	if (n < 0)
 		return dpa_board_fail(e, errno, "%s: %m", b->path);
@@ -162,7 +162,7 @@ int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *
 	struct timespec ts;
 
 	if (strlen(cfg->lib_version) >= sizeof(id->lib_version) ||
-	    !printable(cfg->lib_version, sizeof(id->lib_version)))
+	    !is_printable(cfg->lib_version, sizeof(id->lib_version)))
 		return dpa_board_fail(e, EINVAL, "%s: bad library version", b->path);
 	if (cfg->uar_pages > DPA_BOARD_UAR_PAGES)
 		return dpa_board_fail(e, EINVAL, "%s: a board has at most %u UAR pages", b->path,

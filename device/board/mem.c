@@ -116,7 +116,7 @@ uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot)
 	return DPA_BOARD_PROCS;
 }
 
-static struct dpa_board_priv *priv(struct dpa_board *b, uint32_t slot)
+static struct dpa_board_priv *proc_priv(struct dpa_board *b, uint32_t slot)
 {
 	if (slot >= DPA_BOARD_PROCS ||
 	    !dpa_board_present(b, DPA_BOARD_OFF_PRIV + slot * sizeof(struct dpa_board_priv)))
@@ -126,21 +126,21 @@ static struct dpa_board_priv *priv(struct dpa_board *b, uint32_t slot)
 
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
 {
-	struct dpa_board_priv *p = priv(b, slot);
+	struct dpa_board_priv *p = proc_priv(b, slot);
 
 	return p ? p->cqs : NULL;
 }
 
 struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot)
 {
-	struct dpa_board_priv *p = priv(b, slot);
+	struct dpa_board_priv *p = proc_priv(b, slot);
 
 	return p ? p->mrs : NULL;
 }
 
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot)
 {
-	struct dpa_board_priv *p = priv(b, slot);
+	struct dpa_board_priv *p = proc_priv(b, slot);
 
 	return p ? p->counters : NULL;
 }

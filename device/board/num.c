@@ -85,7 +85,7 @@ static bool have_num(const struct dpa_board *b)
 }
 
 /* By the thread that has set b->num_busy. */
-static void claim(struct dpa_board *b)
+static void claim_num_socket(struct dpa_board *b)
 {
 	struct stat st = {0};
 	int fd = b->num_fd;
@@ -108,7 +108,7 @@ static void claim(struct dpa_board *b)
 }
 
 /* False: another thread of this process is at it, or forks. */
-static bool begin(struct dpa_board *b, int *cancel)
+static bool begin_num(struct dpa_board *b, int *cancel)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel); /* who forks waits for us */
 	if (!atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
@@ -117,7 +117,7 @@ static bool begin(struct dpa_board *b, int *cancel)
 	return false;
 }
 
-static void end(struct dpa_board *b, int cancel)
+static void end_num(struct dpa_board *b, int cancel)
 {
 	atomic_flag_clear_explicit(&b->num_busy, memory_order_release);
 	pthread_setcancelstate(cancel, NULL);
@@ -131,10 +131,10 @@ void dpa_board_num_claim(struct dpa_board *b)
 {
 	int cancel;
 
-	if (!begin(b, &cancel))
+	if (!begin_num(b, &cancel))
 		return;
-	claim(b);
-	end(b, cancel);
+	claim_num_socket(b);
+	end_num(b, cancel);
 }
 
 void dpa_board_num_hold(struct dpa_board *b)
@@ -152,14 +152,14 @@ int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino)
 {
 	int fd = -1, cancel;
 
-	if (!begin(b, &cancel))
+	if (!begin_num(b, &cancel))
 		return -2;
 	if (may_claim)
-		claim(b);
+		claim_num_socket(b);
 	if (have_num(b)) {
 		fd = b->num_fd;
 		*ino = b->num_ino;
 	}
-	end(b, cancel);
+	end_num(b, cancel);
 	return fd;
 }

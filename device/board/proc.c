@@ -90,7 +90,8 @@ bool dpa_board_byte_take(int fd, uint32_t slot)
 	return fcntl(fd, F_OFD_SETLK, &fl) == 0;
 }
 
-static void describe(struct dpa_board *b, struct dpa_board_proc *p, const struct dpa_board_cfg *cfg)
+static void describe_proc(struct dpa_board *b, struct dpa_board_proc *p,
+			  const struct dpa_board_cfg *cfg)
 {
 	struct timespec ts;
 	char comm[16] = "";
@@ -107,7 +108,7 @@ static void describe(struct dpa_board *b, struct dpa_board_proc *p, const struct
 	p->placement = cfg->placement;
 }
 
-static void forget(struct dpa_board_proc *p)
+static void forget_proc(struct dpa_board_proc *p)
 {
 	p->pid = 0;
 	p->nqp = p->ncq = p->nmr = p->npd = p->nsrq = p->nctx = 0;
@@ -139,7 +140,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 		b->self = p;
 		b->counters = b->shm->priv[i].counters;
 		atomic_store_explicit(&b->qpn_block, UINT32_MAX, memory_order_relaxed);
-		describe(b, p, cfg);
+		describe_proc(b, p, cfg);
 		atomic_store_explicit(&p->gen, b->gen, memory_order_release);
 		DPA_BOARD_STEP("proc-gen");
 		atomic_store_explicit(&p->state, DPA_PROC_LIVE, memory_order_release);
@@ -151,7 +152,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 
 void dpa_board_proc_leave(struct dpa_board *b)
 {
-	forget(b->self);
+	forget_proc(b->self);
 	DPA_BOARD_STEP("proc-leave");
 	atomic_store_explicit(&b->self->state, DPA_PROC_FREE, memory_order_release);
 }

@@ -39,17 +39,17 @@ static uint32_t random32(void)
 	return r;
 }
 
-static bool rested(const struct dpa_board_qpn *q, uint32_t now)
+static bool is_rested(const struct dpa_board_qpn *q, uint32_t now)
 {
 	uint32_t freed = atomic_load_explicit(&q->freed, memory_order_relaxed);
 
 	return freed == 0 || now - freed >= REST_MS;
 }
 
-static bool usable(const struct dpa_board_qpn *q, uint32_t now, bool need_rest)
+static bool is_usable(const struct dpa_board_qpn *q, uint32_t now, bool need_rest)
 {
 	return atomic_load_explicit(&q->owner, memory_order_acquire) == 0 &&
-	       (!need_rest || rested(q, now));
+	       (!need_rest || is_rested(q, now));
 }
 
 static int reserve_block(struct dpa_board *b, uint32_t block)
@@ -74,7 +74,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 		return false;
 	DPA_BOARD_STEP("qpn-owned");
 	/* Taken and freed by another one between our look and our CAS? */
-	if (need_rest && !rested(q, now_ms())) {
+	if (need_rest && !is_rested(q, now_ms())) {
 		atomic_store_explicit(&q->owner, 0, memory_order_release);
 		return false;
 	}
@@ -92,7 +92,7 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 	if (rc)
 		return rc;
 	for (uint32_t i = block * BLOCK; i < (block + 1) * BLOCK; i++)
-		if (usable(&b->shm->qpns[i], now, need_rest))
+		if (is_usable(&b->shm->qpns[i], now, need_rest))
 			cand[n++] = i;
 	while (n >= least && n > 0) {
 		uint32_t k = random32() % n;
@@ -119,7 +119,7 @@ static int take_oldest(struct dpa_board *b, uint32_t *index)
 		if (!dpa_board_present(b, DPA_BOARD_OFF_QPNS + i * sizeof(*q)) ||
 		    !dpa_board_present(b, DPA_BOARD_OFF_QPINFO +
 						  i * sizeof(struct dpa_board_qpinfo)) ||
-		    !usable(q, now, false))
+		    !is_usable(q, now, false))
 			continue;
 		age = now - atomic_load_explicit(&q->freed, memory_order_relaxed);
 		if (!found || age > best_age) {
@@ -134,7 +134,7 @@ static int take_oldest(struct dpa_board *b, uint32_t *index)
 	return take_index(b, best, false) ? 0 : EAGAIN;
 }
 
-static int take(struct dpa_board *b, uint32_t *index)
+static int take_qpn(struct dpa_board *b, uint32_t *index)
 {
 	uint32_t block = atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
 	int rc, full = ENOMEM;
@@ -168,10 +168,10 @@ static int take(struct dpa_board *b, uint32_t *index)
 int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 {
 	uint32_t index;
-	int rc = take(b, &index);
+	int rc = take_qpn(b, &index);
 
 	if (rc && dpa_board_reap(b) > 0)
-		rc = take(b, &index);
+		rc = take_qpn(b, &index);
 	if (rc)
 		return rc;
 	atomic_fetch_add_explicit(&b->nqpn, 1, memory_order_relaxed);
@@ -191,7 +191,7 @@ void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner)
 						memory_order_relaxed);
 }
 
-static struct dpa_board_qpn *entry(struct dpa_board *b, uint32_t qpn)
+static struct dpa_board_qpn *qpn_entry(struct dpa_board *b, uint32_t qpn)
 {
 	uint32_t i = qpn & (DPA_BOARD_QPNS - 1);
 
@@ -203,7 +203,7 @@ static struct dpa_board_qpn *entry(struct dpa_board *b, uint32_t qpn)
 
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn)
 {
-	struct dpa_board_qpn *q = entry(b, qpn);
+	struct dpa_board_qpn *q = qpn_entry(b, qpn);
 
 	if (!q || atomic_load_explicit(&q->owner, memory_order_relaxed) != dpa_board_me(b))
 		return;
@@ -213,7 +213,7 @@ void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn)
 
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen)
 {
-	struct dpa_board_qpn *q = entry(b, qpn);
+	struct dpa_board_qpn *q = qpn_entry(b, qpn);
 	dpa_owner_t o = q ? atomic_load_explicit(&q->owner, memory_order_acquire) : 0;
 
 	if (o == 0 || dpa_owner_slot(o) >= DPA_BOARD_PROCS)

@@ -48,7 +48,7 @@ static int lock_patiently(pthread_mutex_t *m)
 #endif
 }
 
-static int mend(struct dpa_board *b)
+static int repair_board(struct dpa_board *b)
 {
 	/* Consistent only when mended: if we die here the next one mends it again. */
 	dpa_board_uar_repair(b->shm, b->uar_pages);
@@ -60,7 +60,7 @@ int dpa_board_trylock(struct dpa_board *b)
 {
 	int rc = pthread_mutex_trylock(&b->shm->head.lock);
 
-	return rc == EOWNERDEAD ? mend(b) : rc;
+	return rc == EOWNERDEAD ? repair_board(b) : rc;
 }
 
 /* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
@@ -71,7 +71,7 @@ int dpa_board_lock(struct dpa_board *b)
 	if (rc == EBUSY) {
 		rc = lock_patiently(&b->shm->head.lock);
 		if (rc == EOWNERDEAD)
-			rc = mend(b);
+			rc = repair_board(b);
 	}
 	return rc;
 }
@@ -84,7 +84,7 @@ void dpa_board_unlock(struct dpa_board *b)
 /* ------------------------------------------------------------- owner words */
 
 /* Does nobody own what this word says is owned? dead: slots found dead by the caller. */
-static bool stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
+static bool is_stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
 {
 	uint32_t slot = dpa_owner_slot(o);
 	struct dpa_board_proc *p;
@@ -107,7 +107,7 @@ static void sweep_uars(struct dpa_board *b, const bool *dead)
 			dpa_owner_t o =
 				atomic_load_explicit(&u->slot_owner[s], memory_order_acquire);
 
-			if (!stale(b, o, dead))
+			if (!is_stale(b, o, dead))
 				continue;
 			atomic_store_explicit(&u->slot_qpn[s], 0, memory_order_relaxed);
 			DPA_BOARD_STEP("sweep-uar");
@@ -129,7 +129,7 @@ static void sweep_qpns(struct dpa_board *b, const bool *dead)
 			continue;
 		}
 		o = atomic_load_explicit(&b->shm->qpns[i].owner, memory_order_acquire);
-		if (stale(b, o, dead)) {
+		if (is_stale(b, o, dead)) {
 			DPA_BOARD_STEP("sweep-qpn");
 			dpa_board_qpn_clear(b, i, o);
 		}
@@ -141,7 +141,7 @@ static void sweep_xrc(struct dpa_board *b, const bool *dead)
 	const uint32_t per = DPA_BOARD_UNIT / sizeof(struct dpa_board_xrc_srq);
 
 	for (uint32_t i = 0; i < b->shm->head.xrcd_used && i < DPA_BOARD_XRCDS; i++)
-		if (stale(b, b->shm->xrcds[i].owner, dead))
+		if (is_stale(b, b->shm->xrcds[i].owner, dead))
 			b->shm->xrcds[i].owner = 0;
 	for (uint32_t i = 0; i < DPA_MAX_SRQ; i++) {
 		struct dpa_board_xrc_srq *s = &b->shm->xrc_srqs[i];
@@ -150,7 +150,7 @@ static void sweep_xrc(struct dpa_board *b, const bool *dead)
 			i += per - 1;
 			continue;
 		}
-		if (stale(b, atomic_load_explicit(&s->owner, memory_order_acquire), dead))
+		if (is_stale(b, atomic_load_explicit(&s->owner, memory_order_acquire), dead))
 			atomic_store_explicit(&s->owner, 0, memory_order_release);
 	}
 }

@@ -31,7 +31,7 @@ static uint64_t udp_of(const struct dpa_board_proc *p)
 }
 
 /* Word of a process: joined, round (high half's rest), index + 1. */
-static uint64_t word(uint32_t round, uint32_t index1)
+static uint64_t steer_word(uint32_t round, uint32_t index1)
 {
 	return (uint64_t)(round & 0x7fffffffu) << 33 | DPA_BOARD_UDP | index1;
 }
@@ -73,7 +73,7 @@ void dpa_board_steer_join(struct dpa_board *b)
 	if (dpa_board_lock(b))
 		return;
 	make_nonce(s);
-	atomic_store_explicit(&b->self->udp, word(atomic_load(&s->round) - 1, 0),
+	atomic_store_explicit(&b->self->udp, steer_word(atomic_load(&s->round) - 1, 0),
 			      memory_order_release);
 	out_of_date(b);
 	dpa_board_unlock(b);
@@ -98,7 +98,7 @@ void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p)
 bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index)
 {
 	uint32_t now = atomic_load_explicit(&dpa_board_steer(b)->round, memory_order_acquire);
-	uint64_t old = udp_of(b->self), new = word(round, index + 1);
+	uint64_t old = udp_of(b->self), new = steer_word(round, index + 1);
 
 	if (round != now || index >= UINT16_MAX)
 		return false;
@@ -111,7 +111,7 @@ bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index)
 	return true;
 }
 
-static bool known(struct dpa_board *b, uint64_t udp)
+static bool is_known_udp(struct dpa_board *b, uint64_t udp)
 {
 	uint32_t round = atomic_load_explicit(&dpa_board_steer(b)->round, memory_order_acquire);
 
@@ -122,7 +122,7 @@ bool dpa_board_steer_lost(struct dpa_board *b)
 {
 	uint64_t udp = udp_of(b->self);
 
-	return udp && !known(b, udp);
+	return udp && !is_known_udp(b, udp);
 }
 
 uint32_t dpa_board_steer_sockets(struct dpa_board *b)
@@ -163,7 +163,7 @@ static void map_block(struct dpa_board *b, uint16_t *map, uint32_t block)
 		if (!p)
 			continue;
 		udp = udp_of(p);
-		if (!known(b, udp))
+		if (!is_known_udp(b, udp))
 			continue;
 		map[block] = (uint16_t)udp; /* two may share a block: one of them gets all of it */
 		return;

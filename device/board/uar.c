@@ -18,7 +18,7 @@
 
 #define HEAD DPA_BOARD_UAR_PAGES
 
-static struct dpa_board_link *at(struct dpa_board_shm *shm, uint32_t i)
+static struct dpa_board_link *link_at(struct dpa_board_shm *shm, uint32_t i)
 {
 	return i == HEAD ? &shm->head.list : &shm->links[i];
 }
@@ -26,16 +26,16 @@ static struct dpa_board_link *at(struct dpa_board_shm *shm, uint32_t i)
 /* Compilers must not reorder or merge these: a kill may come between any two. */
 static void set_next(struct dpa_board_shm *shm, uint32_t i, uint32_t to)
 {
-	__atomic_store_n(&at(shm, i)->next, (uint16_t)to, __ATOMIC_RELEASE);
+	__atomic_store_n(&link_at(shm, i)->next, (uint16_t)to, __ATOMIC_RELEASE);
 }
 
 static void set_prev(struct dpa_board_shm *shm, uint32_t i, uint32_t to)
 {
-	__atomic_store_n(&at(shm, i)->prev, (uint16_t)to, __ATOMIC_RELEASE);
+	__atomic_store_n(&link_at(shm, i)->prev, (uint16_t)to, __ATOMIC_RELEASE);
 }
 
 /* A word of the list, read once: what others wrote is checked and then used. */
-static uint32_t get(const uint16_t *word)
+static uint32_t get_link(const uint16_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -70,7 +70,7 @@ void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
 		uint32_t tail = i ? i - 1 : HEAD;
 
 		shm->links[i] = (struct dpa_board_link){.next = HEAD, .prev = (uint16_t)tail};
-		at(shm, tail)->next = (uint16_t)i;
+		link_at(shm, tail)->next = (uint16_t)i;
 	}
 	set_prev(shm, HEAD, pages - 1);
 }
@@ -79,12 +79,12 @@ void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
  * Walks the forward chain, mends the backward one. Stops at a loop or a wrong index. Returns the
  * last page, or HEAD.
  */
-static uint32_t walk(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
+static uint32_t walk_pages(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
 {
 	uint32_t last = HEAD;
 
 	for (;;) {
-		uint32_t i = get(&at(shm, last)->next);
+		uint32_t i = get_link(&link_at(shm, last)->next);
 
 		if (i >= pages || seen[i])
 			break;
@@ -101,7 +101,7 @@ bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages)
 {
 	bool seen[DPA_BOARD_UAR_PAGES] = {false};
 	bool mended = false;
-	uint32_t last = walk(shm, pages, seen);
+	uint32_t last = walk_pages(shm, pages, seen);
 
 	DPA_BOARD_STEP("repair-walked");
 	for (uint32_t i = 0; i < pages; i++) {
@@ -119,7 +119,7 @@ bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages)
  * with another slot in each page: the first slots of all pages would share a few sets of the
  * processor's caches.
  */
-static bool take_slot(struct dpa_board *b, uint32_t page, uint32_t *slot)
+static bool take_uar_slot(struct dpa_board *b, uint32_t page, uint32_t *slot)
 {
 	struct dpa_board_uar *u = &b->shm->uars[page];
 
@@ -158,11 +158,11 @@ struct ends {
 /* Does the move stay within the list? Others may have written anything there. */
 static bool ends_get(struct dpa_board_shm *shm, uint32_t pages, struct ends *e)
 {
-	e->first = get(&at(shm, HEAD)->next);
-	e->last = get(&at(shm, HEAD)->prev);
+	e->first = get_link(&link_at(shm, HEAD)->next);
+	e->last = get_link(&link_at(shm, HEAD)->prev);
 	if (e->first >= pages || e->last >= pages)
 		return false;
-	e->next = get(&at(shm, e->first)->next);
+	e->next = get_link(&link_at(shm, e->first)->next);
 	return e->first == e->last ? e->next == HEAD : e->next < pages;
 }
 
@@ -184,7 +184,7 @@ static bool move_head(struct dpa_board_shm *shm, uint32_t pages, uint32_t *page)
 }
 
 /* Under the board's lock. */
-static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
+static int take_from_page(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
 	int full = ENOMEM;
 
@@ -198,7 +198,7 @@ static int take(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 			full = ENOSPC;
 			continue;
 		}
-		if (!take_slot(b, p, slot))
+		if (!take_uar_slot(b, p, slot))
 			continue;
 		*page = p;
 		return 0;
@@ -212,10 +212,10 @@ int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 
 	if (rc)
 		return rc;
-	rc = take(b, page, slot);
+	rc = take_from_page(b, page, slot);
 	if (rc &&
 	    (dpa_board_reap_locked(b, true) > 0 || dpa_board_uar_repair(b->shm, b->uar_pages)))
-		rc = take(b, page, slot);
+		rc = take_from_page(b, page, slot);
 	if (!rc)
 		atomic_fetch_add_explicit(&b->nuar, 1, memory_order_relaxed);
 	dpa_board_unlock(b);

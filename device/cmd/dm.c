@@ -19,7 +19,7 @@ struct dpa_hw_dm {
 	struct dpa_hw_dm *next;
 };
 
-static struct dpa_hw_dm **find(struct dpa_hw *hw, uint32_t owner, uint32_t handle)
+static struct dpa_hw_dm **find_dm(struct dpa_hw *hw, uint32_t owner, uint32_t handle)
 {
 	struct dpa_hw_dm **p;
 
@@ -66,7 +66,7 @@ int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align,
 	return ret;
 }
 
-static void drop(struct dpa_hw_ctx *ctx, struct dpa_hw_dm **p)
+static void drop_dm(struct dpa_hw_ctx *ctx, struct dpa_hw_dm **p)
 {
 	struct dpa_hw_dm *dm = *p;
 
@@ -83,11 +83,11 @@ int dpa_hw_free_dm(struct dpa_hw_ctx *ctx, uint32_t handle)
 	int ret = EINVAL;
 
 	pthread_mutex_lock(&hw->ctl);
-	p = find(hw, ctx->id, handle);
+	p = find_dm(hw, ctx->id, handle);
 	if (p) {
 		ret = (*p)->refs ? EBUSY : 0;
 		if (!ret)
-			drop(ctx, p);
+			drop_dm(ctx, p);
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
@@ -99,7 +99,7 @@ int dpa_hw_find_dm(struct dpa_hw_ctx *ctx, uint32_t handle, void **mem, uint64_t
 	struct dpa_hw_dm **p;
 
 	pthread_mutex_lock(&hw->ctl);
-	p = find(hw, ctx->id, handle);
+	p = find_dm(hw, ctx->id, handle);
 	if (p) {
 		*mem = (*p)->mem;
 		*length = (*p)->length;
@@ -110,7 +110,7 @@ int dpa_hw_find_dm(struct dpa_hw_ctx *ctx, uint32_t handle, void **mem, uint64_t
 
 int dpa_dm_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 {
-	struct dpa_hw_dm **p = find(ctx->hw, ctx->id, attr->dm);
+	struct dpa_hw_dm **p = find_dm(ctx->hw, ctx->id, attr->dm);
 
 	if (!p || attr->addr > (*p)->length || attr->length > (*p)->length - attr->addr)
 		return EINVAL;
@@ -120,7 +120,7 @@ int dpa_dm_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 
 void dpa_dm_ref(struct dpa_hw *hw, uint32_t owner, uint32_t handle, int n)
 {
-	struct dpa_hw_dm **p = find(hw, owner, handle);
+	struct dpa_hw_dm **p = find_dm(hw, owner, handle);
 
 	if (p)
 		(*p)->refs += (uint32_t)n;
@@ -133,7 +133,7 @@ void dpa_dm_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_lock(&hw->ctl);
 	for (struct dpa_hw_dm **p = &hw->dms; *p;) {
 		if ((*p)->owner == ctx->id)
-			drop(ctx, p);
+			drop_dm(ctx, p);
 		else
 			p = &(*p)->next;
 	}

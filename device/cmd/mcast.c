@@ -7,7 +7,7 @@
 #include "link/frame.h"
 #include "tables/tables.h"
 
-static int check(const struct dpa_hw_qp *qp, const uint8_t gid[16])
+static int check_mcast(const struct dpa_hw_qp *qp, const uint8_t gid[16])
 {
 	return qp->type == DPA_QP_UD && dpa_gid_is_mcast(gid) ? 0 : EINVAL;
 }
@@ -15,7 +15,7 @@ static int check(const struct dpa_hw_qp *qp, const uint8_t gid[16])
 int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
 {
 	struct dpa_hw *hw = qp->hw;
-	int ret = check(qp, gid);
+	int ret = check_mcast(qp, gid);
 
 	if (ret)
 		return ret;
@@ -38,7 +38,7 @@ int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
 int dpa_hw_detach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
 {
 	struct dpa_hw *hw = qp->hw;
-	int ret = check(qp, gid);
+	int ret = check_mcast(qp, gid);
 
 	if (ret)
 		return ret;

@@ -265,8 +265,8 @@ static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
  * Other rights need no other memory: how it is copied stays as it is. Only what becomes shared now
  * changes its pages, with nobody at work in it.
  */
-static bool in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access,
-		     const struct dpa_share_plan *plan)
+static bool mr_in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access,
+			const struct dpa_share_plan *plan)
 {
 	if ((mr->access ^ access) & DPA_ACCESS_ON_DEMAND)
 		return false;
@@ -288,7 +288,7 @@ static void change_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
 	set_access(mr, access);
 	if (!other)
 		return;
-	dpa_share_take(hw, mr, plan); /* exchanges no pages: in_place() */
+	dpa_share_take(hw, mr, plan); /* exchanges no pages: mr_in_place() */
 	dpa_share_drop(hw, mr->addr, mr->length);
 }
 
@@ -340,7 +340,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	a = rereg_attr(&was, flags, attr);
 	a.access &= ~optional_access;
 	ret = mr_validate(hw, &a);
-	if (!ret && flags == DPA_REREG_ACCESS && in_place(hw, mr, a.access, &plan)) {
+	if (!ret && flags == DPA_REREG_ACCESS && mr_in_place(hw, mr, a.access, &plan)) {
 		ret = rereg_access(hw, mr, a.access, &plan);
 		dpa_share_show(hw, mr, *key);
 		goto out;

@@ -35,7 +35,7 @@ static int find_range(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p, uint
 }
 
 /* One byte of each page, by the kernel: for kernels that cannot populate. */
-static int touch(struct dpa_hw *hw, uint64_t from, uint64_t end, uint64_t page)
+static int touch_pages(struct dpa_hw *hw, uint64_t from, uint64_t end, uint64_t page)
 {
 	uint8_t b;
 
@@ -66,5 +66,5 @@ int dpa_hw_prefetch_mr(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p)
 	if (!madvise((void *)(uintptr_t)from, end - from,
 		     p->write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
 		return 0;
-	return errno == EINVAL ? touch(ctx->hw, from, end, page) : EFAULT;
+	return errno == EINVAL ? touch_pages(ctx->hw, from, end, page) : EFAULT;
 }

@@ -191,7 +191,7 @@ static void meet_peer(struct dpa_hw_qp *qp)
 		dpa_in_step(qp);
 }
 
-static void enter(struct dpa_hw_qp *qp, uint32_t state)
+static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 {
 	uint32_t old = qp->state;
 
@@ -282,7 +282,7 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	peer = qp->peer; /* RESET forgets it */
 	take_values(qp, a, mask);
 	if (mask & DPA_QPM_STATE)
-		enter(qp, a->state);
+		enter_state(qp, a->state);
 	dpa_grant(qp); /* permissions may have changed */
 	dpa_xrc_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
 	dpa_qp_leave(qp);

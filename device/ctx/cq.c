@@ -41,7 +41,7 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 #define SHOW_CQES 16 /* the count that people see is written this seldom */
 
 /* Under the lock: the entry at `at`, not counted yet. False: no room. */
-static bool put(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
+static bool put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
 {
 	struct dpa_cqe *e = &cq->buf[at & ((1u << cq->log_size) - 1)];
 
@@ -59,7 +59,7 @@ static bool put(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
 
 /* Under the lock: n new entries, the last of which are at `cqe`. Does an event tell of them? */
 /* IBA 9.2/se */
-static bool fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
+static bool event_fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
 	bool fire = false;
 
@@ -85,7 +85,7 @@ uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32
 
 	dpa_spin_lock(&cq->lock);
 	was = cq->pi;
-	while (done < n && put(cq, was + done, &cqe[done]))
+	while (done < n && put_cqe(cq, was + done, &cqe[done]))
 		done++;
 	if (dpa_likely(done)) {
 		__atomic_store_n(&cq->pi, was + done, __ATOMIC_RELAXED); /* hints: unlocked */
@@ -94,7 +94,7 @@ uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32
 		if (dpa_unlikely(cq->info && (was + done) / SHOW_CQES != was / SHOW_CQES))
 			cq->info->cqes += ((was + done) / SHOW_CQES - was / SHOW_CQES) * SHOW_CQES;
 		if (dpa_unlikely(cq->armed))
-			fire = fires(cq, cqe, done);
+			fire = event_fires(cq, cqe, done);
 		if (fire && cq->comp)
 			cq->comp(cq->comp_arg);
 	}

@@ -24,7 +24,7 @@ static void set_due(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->mod_due, due == NEVER ? 0 : due, memory_order_release);
 }
 
-static void unlist(struct dpa_hw_cq *cq)
+static void unlist_cq(struct dpa_hw_cq *cq)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
 	struct dpa_hw_cq **p = &hw->mod_list;
@@ -39,7 +39,7 @@ static void unlist(struct dpa_hw_cq *cq)
 	dpa_spin_unlock(&hw->mod_lock);
 }
 
-static void list(struct dpa_hw_cq *cq)
+static void list_cq(struct dpa_hw_cq *cq)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
 
@@ -57,17 +57,17 @@ bool dpa_cq_hold(struct dpa_hw_cq *cq)
 {
 	if (++cq->held < cq->mod_count) {
 		if (cq->held == 1)
-			list(cq);
+			list_cq(cq);
 		return true;
 	}
 	if (cq->held > 1)
-		unlist(cq);
+		unlist_cq(cq);
 	cq->held = 0;
 	return false;
 }
 
 /* The first CQ that is due leaves the list. */
-static struct dpa_hw_cq *pop(struct dpa_hw *hw, uint64_t now)
+static struct dpa_hw_cq *pop_due_cq(struct dpa_hw *hw, uint64_t now)
 {
 	struct dpa_hw_cq **p = &hw->mod_list, *cq;
 
@@ -92,7 +92,7 @@ int dpa_moderation_run(struct dpa_hw *hw)
 	if (now < atomic_load_explicit(&hw->mod_due, memory_order_acquire) ||
 	    !dpa_spin_try(&hw->mod_run))
 		return 0;
-	while ((cq = pop(hw, now))) {
+	while ((cq = pop_due_cq(hw, now))) {
 		dpa_cq_fire_held(cq);
 		n++;
 	}
@@ -105,7 +105,7 @@ void dpa_moderation_forget(struct dpa_hw_cq *cq)
 	struct dpa_hw *hw = cq->ctx->hw;
 
 	dpa_spin_lock(&hw->mod_run);
-	unlist(cq);
+	unlist_cq(cq);
 	dpa_spin_unlock(&hw->mod_run);
 }
 

@@ -55,7 +55,7 @@ static size_t arena_bytes(const struct dpa_qmem *a)
 }
 
 /* 0 or errno; a file past the limit would raise SIGXFSZ. */
-static int make_file(struct dpa_qmem *a)
+static int make_queue_file(struct dpa_qmem *a)
 {
 	struct rlimit lim;
 	struct stat st;
@@ -85,7 +85,7 @@ static void close_file(struct dpa_qmem *a)
  * 0 or errno. Not accessible at first: with MCL_FUTURE the kernel would fill the holes. The kernel
  * refuses MADV_DONTNEED where memory is locked.
  */
-static int map_file(struct dpa_qmem *a)
+static int map_queue_file(struct dpa_qmem *a)
 {
 	const size_t n = arena_bytes(a);
 	int err;
@@ -117,9 +117,9 @@ static int arena_new(uint32_t log_bytes, struct dpa_qmem **arena)
 	err = dpa_buddy_init(&a->blocks, log_bytes - log_block());
 	if (err)
 		goto err_blocks;
-	err = make_file(a);
+	err = make_queue_file(a);
 	if (!err)
-		err = map_file(a);
+		err = map_queue_file(a);
 	if (err)
 		goto err_file;
 	*arena = a;
@@ -143,7 +143,7 @@ static void arena_free(struct dpa_qmem *a)
 }
 
 /* An arena that has room for such a piece: smaller ones where a limit of the process is near. */
-static int grow(struct dpa_hw *hw, uint32_t log_piece)
+static int grow_area(struct dpa_hw *hw, uint32_t log_piece)
 {
 	uint32_t log = LOG_FIRST;
 	struct dpa_qmem *a;
@@ -169,7 +169,7 @@ static int grow(struct dpa_hw *hw, uint32_t log_piece)
 	return 0;
 }
 
-static void *take(struct dpa_hw *hw, uint32_t order)
+static void *take_block(struct dpa_hw *hw, uint32_t order)
 {
 	for (struct dpa_qmem *a = hw->qmem; a; a = a->next) {
 		uint32_t block = dpa_buddy_take(&a->blocks, order);
@@ -191,11 +191,11 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 			return ENOMEM;
 	/* a descriptor that is not in the list a forked child would keep */
 	pthread_mutex_lock(&hw->qmem_lock);
-	*mem = take(hw, order);
+	*mem = take_block(hw, order);
 	if (!*mem)
-		err = grow(hw, log + order);
+		err = grow_area(hw, log + order);
 	if (!*mem && !err)
-		*mem = take(hw, order);
+		*mem = take_block(hw, order);
 	pthread_mutex_unlock(&hw->qmem_lock);
 	return err;
 }

@@ -26,7 +26,7 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 }
 
 /* Out of the windows first: who binds one anew waits for that (mw.c), not for the lock. */
-static bool leave(struct dpa_hw_qp *qp)
+static bool leave_lock(struct dpa_hw_qp *qp)
 {
 	if (dpa_unlikely(dpa_me.in_window)) {
 		dpa_me.in_window = false;
@@ -37,7 +37,7 @@ static bool leave(struct dpa_hw_qp *qp)
 
 void dpa_qp_leave(struct dpa_hw_qp *qp)
 {
-	while (!leave(qp)) {
+	while (!leave_lock(qp)) {
 		if (qp->qpn) {
 			qp->ops->answer(qp);
 			qp->ops->send(qp);

@@ -77,7 +77,7 @@ static struct head *head_of(const struct dpa_puts *p)
 }
 
 /* Which a thread had last, is in its cache. */
-static bool take(struct dpa_stage *s, uint32_t *piece)
+static bool take_segment(struct dpa_stage *s, uint32_t *piece)
 {
 	uint32_t was = atomic_load_explicit(&s->taken, memory_order_relaxed);
 
@@ -97,7 +97,7 @@ static bool take(struct dpa_stage *s, uint32_t *piece)
 bool dpa_puts_begin(struct dpa_stage *s, struct dpa_puts *p)
 {
 	if (!s->base || atomic_load_explicit(&s->broken, memory_order_relaxed) ||
-	    !take(s, &p->piece))
+	    !take_segment(s, &p->piece))
 		return false;
 	p->stage = s;
 	p->n = 0;
@@ -120,7 +120,7 @@ bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n)
 }
 
 /* Bytes behind the header that are there. */
-static size_t read_all(struct dpa_puts *p)
+static size_t read_all_puts(struct dpa_puts *p)
 {
 	struct dpa_stage *s = p->stage;
 	struct head *h = head_of(p);
@@ -140,7 +140,7 @@ static size_t read_all(struct dpa_puts *p)
 
 uint32_t dpa_puts_end(struct dpa_puts *p)
 {
-	size_t there = p->n ? read_all(p) : 0;
+	size_t there = p->n ? read_all_puts(p) : 0;
 	uint32_t n = 0;
 
 	while (n < p->n && p->len[n] <= there)

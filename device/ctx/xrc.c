@@ -65,7 +65,7 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 }
 
 /* The QP forgets the SRQ, and the message that it was taking a receive for. */
-static void let_go(struct dpa_hw_qp *qp, const struct dpa_hw_srq *srq)
+static void release_srq(struct dpa_hw_qp *qp, const struct dpa_hw_srq *srq)
 {
 	dpa_qplock_lock(&qp->lock);
 	if (qp->qpn && qp->xrcd && qp->srq == srq) {
@@ -84,7 +84,7 @@ void dpa_xrc_srq_remove(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], NULL, memory_order_seq_cst);
 	dpa_full_fence();
 	for (uint32_t i = 0; i < n; i++)
-		let_go(hw->slab[i], srq);
+		release_srq(hw->slab[i], srq);
 	dpa_board_xrc_srq_remove(hw->board, srq->srqn);
 }
 

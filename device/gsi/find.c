@@ -24,14 +24,14 @@ enum {
 /* Services of rdma_cm whose requests have an IP CM header (IBA annex A11). */
 #define IP_SERVICES(id) ((id) >> 24 == 1 || (id) >> 16 == 2)
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t get_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static uint64_t get64(const uint8_t *p)
+static uint64_t get_be64(const uint8_t *p)
 {
-	return (uint64_t)get32(p) << 32 | get32(p + 4);
+	return (uint64_t)get_be32(p) << 32 | get_be32(p + 4);
 }
 
 /* An IPv4 address is in the last 4 bytes of the field; it becomes an IPv4-mapped GID. */
@@ -52,7 +52,7 @@ static bool ip_dst(const uint8_t *data, uint8_t gid[16])
 static void request_key(const uint8_t *mad, struct dpa_gsi_key *k)
 {
 	k->request = true;
-	k->service_id = get64(mad + AT_SERVICE);
+	k->service_id = get_be64(mad + AT_SERVICE);
 	k->has_ip = IP_SERVICES(k->service_id) &&
 		    ip_dst(mad + (k->attr == DPA_CM_REQ ? AT_REQ_DATA : AT_SIDR_DATA), k->ip_dst);
 }
@@ -60,7 +60,7 @@ static void request_key(const uint8_t *mad, struct dpa_gsi_key *k)
 /* A REJ whose sender knows no id of the peer has the GUID of its CA (IBA 12.6.7.2, reason 4). */
 static void reject_key(const uint8_t *mad, struct dpa_gsi_key *k)
 {
-	k->from_id = get32(mad + AT_LOCAL_ID);
+	k->from_id = get_be32(mad + AT_LOCAL_ID);
 	if (mad[AT_REJ_LENGTH] >> 1 >= 8)
 		memcpy(&k->guid, mad + AT_REJ_INFO, 8);
 }
@@ -78,18 +78,19 @@ bool dpa_gsi_key(const uint8_t *mad, struct dpa_gsi_key *k)
 		request_key(mad, k);
 		return true;
 	case DPA_CM_SIDR_REP:
-		k->to_id = get32(mad + AT_LOCAL_ID); /* the request id, which the receiver chose */
+		k->to_id =
+			get_be32(mad + AT_LOCAL_ID); /* the request id, which the receiver chose */
 		return true;
 	case DPA_CM_REJ:
 		reject_key(mad, k);
-		k->to_id = get32(mad + AT_REMOTE_ID);
+		k->to_id = get_be32(mad + AT_REMOTE_ID);
 		return true;
 	case DPA_CM_MRA:
 	case DPA_CM_REP:
 	case DPA_CM_RTU:
 	case DPA_CM_DREQ:
 	case DPA_CM_DREP:
-		k->to_id = get32(mad + AT_REMOTE_ID);
+		k->to_id = get_be32(mad + AT_REMOTE_ID);
 		return true;
 	}
 	return false;

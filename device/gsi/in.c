@@ -45,42 +45,42 @@ static bool is_mad(const struct dpa_roce_pkt *pkt, struct dpa_gsi_key *k)
 	       pkt->len == DPA_MAD_BYTES && dpa_gsi_key(pkt->payload, k);
 }
 
-static bool drop(struct dpa_hw *hw)
+static bool drop_mad(struct dpa_hw *hw)
 {
 	dpa_count(hw, DPA_CNT_rx_dropped, 1);
 	return false;
 }
 
-static bool ours(struct dpa_hw *hw, struct dpa_roce_pkt *pkt)
+static bool is_our_mad(struct dpa_hw *hw, struct dpa_roce_pkt *pkt)
 {
 	pkt->dqpn = atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire);
-	return pkt->dqpn ? true : drop(hw);
+	return pkt->dqpn ? true : drop_mad(hw);
 }
 
-static bool pass(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t qpn)
+static bool pass_mad(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t qpn)
 {
-	return dpa_frame_forward(hw, f, qpn) ? false : drop(hw);
+	return dpa_frame_forward(hw, f, qpn) ? false : drop_mad(hw);
 }
 
 /* It matches no process: a process that has QP1 open gets it, whose driver refuses it. */
-static bool refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
+static bool is_mad_refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	struct dpa_board_gsi g;
 
 	if (atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire))
-		return ours(hw, pkt);
+		return is_our_mad(hw, pkt);
 	if (dpa_board_gsi_next(hw->board, hw->board->slot, &g))
-		return pass(hw, f, g.qpn);
+		return pass_mad(hw, f, g.qpn);
 	dpa_gsi_need(); /* the peer retransmits it */
-	return drop(hw);
+	return drop_mad(hw);
 }
 
-static bool to_process(struct dpa_hw *hw, const struct dpa_board_gsi *g, const struct dpa_frame *f,
-		       struct dpa_roce_pkt *pkt)
+static bool mad_to_process(struct dpa_hw *hw, const struct dpa_board_gsi *g,
+			   const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	if (g->slot == hw->board->slot && g->gen == hw->board->gen)
-		return ours(hw, pkt);
-	return pass(hw, f, g->qpn);
+		return is_our_mad(hw, pkt);
+	return pass_mad(hw, f, g->qpn);
 }
 
 /* Other boards got the request. A process of this board may listen since a moment ago: gsi.h. */
@@ -91,7 +91,7 @@ static bool listens_now(struct dpa_hw *hw, const struct dpa_gsi_key *k, const st
 	uint32_t num;
 
 	return k->request && dpa_gsi_find(hw, k, f->net.dst, &g, &num) == DPA_GSI_PROCESS &&
-	       to_process(hw, &g, f, pkt);
+	       mad_to_process(hw, &g, f, pkt);
 }
 
 bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
@@ -102,23 +102,23 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 	uint32_t num;
 
 	if (!is_mad(pkt, &k))
-		return drop(hw);
+		return drop_mad(hw);
 	if (!may_forward)
-		return ours(hw, pkt);
+		return is_our_mad(hw, pkt);
 	switch (dpa_gsi_find(hw, &k, f->net.dst, &g, &num)) {
 	case DPA_GSI_PROCESS:
-		return to_process(hw, &g, f, pkt);
+		return mad_to_process(hw, &g, f, pkt);
 	case DPA_GSI_BOARD:
 		if (f->passed_on) /* by the board that got it first: it would loop */
-			return drop(hw);
+			return drop_mad(hw);
 		if (!dpa_gsi_to_boards(hw, f, num))
 			break;
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 		return listens_now(hw, &k, f, pkt);
 	case DPA_GSI_NOBODY:
 		if (f->passed_on && k.request) /* each board got it */
-			return drop(hw);
+			return drop_mad(hw);
 		break;
 	}
-	return refused(hw, f, pkt);
+	return is_mad_refused(hw, f, pkt);
 }

@@ -11,7 +11,7 @@
 /* ------------------------------------------------------------------ sending */
 
 /* Context: g->lock. The WQE has 8 blocks; 336 bytes of them are used. */
-static int post(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t *mad)
+static int post_mad(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t *mad)
 {
 	const uint32_t blocks = 1u << DPA_GSI_LOG_SQ, pi = g->sq_pi;
 	uint8_t *wqe = g->q->sq + (size_t)(pi & (blocks - 1)) * DPA_WQEBB;
@@ -29,7 +29,7 @@ static int post(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uint8_t
 }
 
 /* As the driver rings: dpa_hw_cmd.h. */
-static void ring(struct dpa_hw_gsi *g)
+static void ring_sq(struct dpa_hw_gsi *g)
 {
 	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = g->sq_pi};
 	uint64_t word;
@@ -44,8 +44,8 @@ static void ring(struct dpa_hw_gsi *g)
 	dpa_hw_kick_sq(g->qp);
 }
 
-static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t sgid_index,
-		   uint32_t dqpn, const uint8_t *mad)
+static int send_mad_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t sgid_index,
+		       uint32_t dqpn, const uint8_t *mad)
 {
 	struct dpa_wqe_av av = {.dqpn = dqpn,
 				.qkey = DPA_MAD_QKEY,
@@ -60,8 +60,8 @@ static int send_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32_t
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
 			       &cancel); /* it may ask the kernel for a route */
 	pthread_mutex_lock(&g->lock);
-	rc = post(g, &av, mad);
-	ring(g);
+	rc = post_mad(g, &av, mad);
+	ring_sq(g);
 	pthread_mutex_unlock(&g->lock);
 	pthread_setcancelstate(cancel, NULL);
 	return rc;
@@ -103,7 +103,7 @@ static int send_back(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint32
 	struct dpa_frame f;
 
 	if (g->hw->cfg.near_link == DPA_CFG_NEAR_AUTO)
-		return send_to(g, to, sgid_index, g->info.qpn, mad);
+		return send_mad_to(g, to, sgid_index, g->info.qpn, mad);
 	dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
 	dpa_frame_in(g->hw, NULL, &f, false);
 	return 0;
@@ -119,14 +119,14 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 
 	switch (dpa_gsi_find(g->hw, k, to->dgid, &at, &num)) {
 	case DPA_GSI_PROCESS:
-		return send_to(g, to, sgid_index, at.qpn, mad);
+		return send_mad_to(g, to, sgid_index, at.qpn, mad);
 	case DPA_GSI_BOARD:
 		dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
 		if (!dpa_gsi_to_boards(g->hw, &f, num))
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
-			return send_to(g, to, sgid_index, at.qpn,
-				       mad); /* it listens since a moment ago */
+			return send_mad_to(g, to, sgid_index, at.qpn,
+					   mad); /* it listens since a moment ago */
 		return 0;
 	case DPA_GSI_NOBODY:
 		break;
@@ -150,7 +150,7 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 	if (dpa_port_is_own(&g->hw->port, to->dgid))
 		return send_near(g, to, &k, (uint32_t)index, mad);
 	rc = check_route(g, to);
-	return rc ? rc : send_to(g, to, (uint32_t)index, DPA_MAD_QPN, mad);
+	return rc ? rc : send_mad_to(g, to, (uint32_t)index, DPA_MAD_QPN, mad);
 }
 
 bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
@@ -213,8 +213,8 @@ static void read_grh(const uint8_t *h, struct dpa_gsi_addr *a)
 }
 
 /* Takes the CQE at recv_ci, and posts its receive again. False: it has no MAD. */
-static bool take(struct dpa_hw_gsi *g, const struct dpa_cqe *e, struct dpa_gsi_addr *from,
-		 uint8_t *mad)
+static bool take_mad(struct dpa_hw_gsi *g, const struct dpa_cqe *e, struct dpa_gsi_addr *from,
+		     uint8_t *mad)
 {
 	const uint32_t i = (uint32_t)e->wr_id & (DPA_GSI_RECVS - 1);
 	const uint8_t *buf = g->q->buf + (size_t)i * DPA_GSI_BUF;
@@ -241,7 +241,7 @@ bool dpa_hw_gsi_recv(struct dpa_hw_gsi *g, struct dpa_gsi_addr *from, uint8_t ma
 		const struct dpa_cqe *e = &g->q->recv_cqes[g->recv_ci & (DPA_GSI_RECVS - 1)];
 
 		if (dpa_cqe_valid(e, g->recv_ci, DPA_GSI_LOG_RQ)) {
-			if (take(g, e, from, mad))
+			if (take_mad(g, e, from, mad))
 				return true;
 		} else if (armed) {
 			return false;

@@ -15,7 +15,7 @@ void dpa_gsi_child_open(void)
 }
 
 /* Context: the lock of the recv CQ; a thread that carries out packets. */
-static void came(void *arg)
+static void mad_came(void *arg)
 {
 	const struct dpa_hw_gsi *g = arg;
 
@@ -31,7 +31,7 @@ static int make_cqs(struct dpa_hw_gsi *g)
 	struct dpa_cq_attr recv = {.buf = g->q->recv_cqes,
 				   .ci = &g->q->recv_ci,
 				   .log_size = DPA_GSI_LOG_RQ,
-				   .comp = came,
+				   .comp = mad_came,
 				   .comp_arg = g};
 	uint32_t cqn;
 	int rc = dpa_hw_create_cq(g->ctx, &send, &g->send_cq, &cqn);
@@ -88,7 +88,7 @@ static int to_state(struct dpa_hw_gsi *g, uint32_t state, uint32_t mask)
 	return dpa_hw_modify_qp(g->qp, &a, DPA_QPM_STATE | mask);
 }
 
-static int start(struct dpa_hw_gsi *g)
+static int start_gsi(struct dpa_hw_gsi *g)
 {
 	int rc = to_state(g, DPA_QPS_INIT, DPA_QPM_PKEY_INDEX | DPA_QPM_PORT | DPA_QPM_QKEY);
 
@@ -97,7 +97,7 @@ static int start(struct dpa_hw_gsi *g)
 	return rc ? rc : to_state(g, DPA_QPS_RTS, DPA_QPM_SQ_PSN);
 }
 
-static int fill(struct dpa_hw_gsi *g)
+static int fill_rq(struct dpa_hw_gsi *g)
 {
 	void *mem = NULL;
 	int rc = dpa_hw_alloc_queue(g->ctx, sizeof(*g->q), &mem);
@@ -110,11 +110,11 @@ static int fill(struct dpa_hw_gsi *g)
 		rc = make_cqs(g);
 	if (!rc)
 		rc = make_qp(g);
-	return rc ? rc : start(g);
+	return rc ? rc : start_gsi(g);
 }
 
-/* Releases what fill() made, in reverse order. */
-static void unmake(struct dpa_hw_gsi *g)
+/* Releases what fill_rq() made, in reverse order. */
+static void unmake_gsi(struct dpa_hw_gsi *g)
 {
 	if (g->qp)
 		dpa_hw_destroy_qp(g->qp);
@@ -133,7 +133,7 @@ static void unmake(struct dpa_hw_gsi *g)
 	free(g);
 }
 
-static int make(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
+static int make_gsi(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 {
 	struct dpa_hw_open_attr a = {
 		.hw_version = DPA_HW_VERSION, .function = of->port->function, .log = of->hw->log};
@@ -149,16 +149,16 @@ static int make(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 	}
 	g->hw = g->ctx->hw;
 	pthread_mutex_init(&g->lock, NULL);
-	rc = fill(g);
+	rc = fill_rq(g);
 	if (rc)
-		unmake(g);
+		unmake_gsi(g);
 	else
 		*out = g;
 	return rc;
 }
 
 /* After this MADs arrive, and peers find the endpoint. */
-static void publish(struct dpa_hw *hw, struct dpa_hw_gsi *g)
+static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 {
 	dpa_spin_lock(&hw->gsi_lock);
 	hw->gsi = g;
@@ -180,11 +180,11 @@ int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct
 	if (!*hw->alive)
 		return EIO;
 	pthread_mutex_lock(&open_lock);
-	rc = hw->gsi ? EBUSY : make(ctx, &g);
+	rc = hw->gsi ? EBUSY : make_gsi(ctx, &g);
 	if (!rc) {
 		g->ready = ready;
 		g->arg = arg;
-		publish(hw, g);
+		publish_gsi(hw, g);
 		*gsi = g;
 	}
 	pthread_mutex_unlock(&open_lock);
@@ -207,6 +207,6 @@ void dpa_hw_gsi_close(struct dpa_hw_gsi *g)
 	hw->gsi = NULL;
 	dpa_spin_unlock(&hw->gsi_lock);
 	dpa_board_cm_end(hw->board);
-	unmake(g);
+	unmake_gsi(g);
 	pthread_mutex_unlock(&open_lock);
 }

@@ -68,8 +68,8 @@ union address {
 };
 
 /* Set destination and source address. h->msg_control has room for a struct in6_pktinfo. */
-static void address(const struct dpa_gsi_addr *to, uint32_t ifindex, bool v4, union address *a,
-		    struct msghdr *h)
+static void probe_address(const struct dpa_gsi_addr *to, uint32_t ifindex, bool v4,
+			  union address *a, struct msghdr *h)
 {
 	struct cmsghdr *c = h->msg_control;
 
@@ -141,7 +141,7 @@ int dpa_hw_gsi_probe(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint64
 	make_mad(tid, mad);
 	dpa_gsi_frame(to, to->sgid, to->dgid, w->probe_port[!v4], mad, room, &f);
 	iov = (struct iovec){(void *)(uintptr_t)f.p, f.n};
-	address(to, gid.ifindex, v4, &a, &h);
+	probe_address(to, gid.ifindex, v4, &a, &h);
 	return send_it(fd, &h);
 }
 
@@ -169,7 +169,7 @@ static bool says_unreachable(struct msghdr *h)
 	return false;
 }
 
-static void gid_of(const union address *a, uint8_t gid[16])
+static void gid_of_address(const union address *a, uint8_t gid[16])
 {
 	if (a->in.sin_family == AF_INET6) {
 		memcpy(gid, &a->in6.sin6_addr, 16);
@@ -198,7 +198,7 @@ static bool read_one(int fd, uint8_t dgid[16], uint64_t *tid, bool *good)
 		return false;
 	*good = n == sizeof(p) && says_unreachable(&h); /* some routers quote only 8 bytes */
 	if (*good) {
-		gid_of(&a, dgid);
+		gid_of_address(&a, dgid);
 		*tid = 0;
 		for (int i = 0; i < 8; i++)
 			*tid = *tid << 8 | p[AT_TID + i];

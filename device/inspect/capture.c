@@ -45,7 +45,7 @@ struct dpa_capture {
 	uint8_t block[DPA_CAPTURE_BLOCK];
 };
 
-static bool keep(struct kept_fd *k, int fd)
+static bool keep_fd(struct kept_fd *k, int fd)
 {
 	struct stat st;
 
@@ -64,7 +64,7 @@ static bool still_ours(const struct kept_fd *k)
 	return k->fd >= 0 && !fstat(k->fd, &st) && st.st_dev == k->dev && st.st_ino == k->ino;
 }
 
-static void let_go(struct kept_fd *k)
+static void close_kept_fd(struct kept_fd *k)
 {
 	if (still_ours(k))
 		close(k->fd);
@@ -89,7 +89,7 @@ int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
 /* Under c->lock, or alone. */
 static void hang_up(struct dpa_capture *c)
 {
-	let_go(&c->sock);
+	close_kept_fd(&c->sock);
 	if (c->ring)
 		munmap(c->ring, sizeof(*c->ring));
 	c->ring = NULL;
@@ -100,14 +100,14 @@ void dpa_capture_free(struct dpa_capture *c)
 	if (!c)
 		return;
 	hang_up(c);
-	let_go(&c->file);
+	close_kept_fd(&c->file);
 	free(c);
 }
 
 void dpa_capture_abandon(struct dpa_capture *c)
 {
-	let_go(&c->file);
-	let_go(&c->sock); /* the ring was not inherited */
+	close_kept_fd(&c->file);
+	close_kept_fd(&c->sock); /* the ring was not inherited */
 }
 
 bool dpa_capture_on(struct dpa_capture *c)
@@ -152,7 +152,7 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 	}
 	if (ret)
 		close(fd);
-	else if (!keep(&c->file, fd))
+	else if (!keep_fd(&c->file, fd))
 		ret = EBADF;
 	return ret;
 }
@@ -165,7 +165,7 @@ static void to_file(struct dpa_capture *c, uint32_t n)
 	if (k == (ssize_t)n)
 		return;
 	c->lost++;
-	let_go(&c->file);
+	close_kept_fd(&c->file);
 	dpa_log(c->hw, DPA_LOG_ERR, "capture ends: %s",
 		k < 0 ? strerror(errno) : "the file system is full");
 }
@@ -191,7 +191,7 @@ static int make_ring(struct dpa_capture_ring **ring)
 	return fd;
 }
 
-static int send_hello(int sock, int ring_fd, const struct dpa_hw *hw)
+static int send_capture_hello(int sock, int ring_fd, const struct dpa_hw *hw)
 {
 	struct dpa_capture_hello h = {
 		.magic = DPA_CAPTURE_MAGIC, .ring = DPA_CAPTURE_RING, .pid = (uint32_t)hw->pid};
@@ -214,7 +214,7 @@ static int send_hello(int sock, int ring_fd, const struct dpa_hw *hw)
 }
 
 /* A connection to the listener of that name if it is this user's; -1: errno. */
-static int call(const char *name)
+static int connect_capture(const char *name)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	size_t n = strlen(name);
@@ -250,13 +250,13 @@ bool dpa_capture_live(struct dpa_capture *c, const char *name)
 	int fd = -1, ring_fd;
 
 	if (name[0]) {
-		fd = call(name);
+		fd = connect_capture(name);
 		if (fd < 0 && errno == EAGAIN)
 			return false; /* its backlog is full */
 	}
 	if (fd >= 0) {
 		ring_fd = make_ring(&ring);
-		if (ring_fd < 0 || send_hello(fd, ring_fd, c->hw) || !keep(&sock, fd)) {
+		if (ring_fd < 0 || send_capture_hello(fd, ring_fd, c->hw) || !keep_fd(&sock, fd)) {
 			if (ring)
 				munmap(ring, sizeof(*ring));
 			ring = NULL;

@@ -16,21 +16,21 @@
 enum { DRAW_BEHIND = DPA_FAULT_KINDS, DRAW_CUT, DRAW_FLIPS, DRAW_FLIP };
 
 /* The finishing function of SplitMix64: every bit of x moves every bit of the result. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix64(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
 	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
 	return x ^ x >> 31;
 }
 
-static uint64_t draw(const struct dpa_fault_spec *spec, uint64_t index, uint32_t what)
+static uint64_t draw_random(const struct dpa_fault_spec *spec, uint64_t index, uint32_t what)
 {
-	return mix(mix(spec->seed + 0x9e3779b97f4a7c15ull * (what + 1)) +
-		   0x9e3779b97f4a7c15ull * (index + 1));
+	return mix64(mix64(spec->seed + 0x9e3779b97f4a7c15ull * (what + 1)) +
+		     0x9e3779b97f4a7c15ull * (index + 1));
 }
 
 /* 0 to n - 1. */
-static uint32_t below(uint64_t x, uint32_t n)
+static uint32_t random_below(uint64_t x, uint32_t n)
 {
 	return (uint32_t)((x >> 32) * n >> 32);
 }
@@ -59,9 +59,9 @@ bool dpa_fault_meant(const struct dpa_fault_spec *spec, const uint8_t *p, uint32
 static void draw_flips(const struct dpa_fault_spec *spec, uint64_t index, uint32_t n,
 		       struct dpa_fault_act *a)
 {
-	a->nflips = 1 + below(draw(spec, index, DRAW_FLIPS), 3);
+	a->nflips = 1 + random_below(draw_random(spec, index, DRAW_FLIPS), 3);
 	for (uint32_t i = 0; i < a->nflips; i++) {
-		uint32_t bit = below(draw(spec, index, DRAW_FLIP + i), n * 8);
+		uint32_t bit = random_below(draw_random(spec, index, DRAW_FLIP + i), n * 8);
 
 		/* twice the same would be none */
 		for (uint32_t k = 0; k < i; k++)
@@ -78,7 +78,7 @@ void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_
 {
 	memset(a, 0, sizeof(*a));
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
-		if (below(draw(spec, index, k), DPA_FAULT_MILLION) < spec->ppm[k])
+		if (random_below(draw_random(spec, index, k), DPA_FAULT_MILLION) < spec->ppm[k])
 			a->kinds |= 1u << k;
 	if (a->kinds & 1u << DPA_FAULT_DROP) {
 		a->kinds = 1u << DPA_FAULT_DROP;
@@ -86,11 +86,12 @@ void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_
 	}
 	if (a->kinds & 1u << DPA_FAULT_REORDER) {
 		a->kinds &= ~(1u << DPA_FAULT_DELAY);
-		a->behind = 1 + below(draw(spec, index, DRAW_BEHIND), DPA_REORDER_BEHIND);
+		a->behind =
+			1 + random_below(draw_random(spec, index, DRAW_BEHIND), DPA_REORDER_BEHIND);
 	}
 	if (a->kinds & 1u << DPA_FAULT_TRUNCATE) {
 		a->kinds &= ~(1u << DPA_FAULT_CORRUPT);
-		a->cut = below(draw(spec, index, DRAW_CUT), n);
+		a->cut = random_below(draw_random(spec, index, DRAW_CUT), n);
 	}
 	if (a->kinds & 1u << DPA_FAULT_CORRUPT)
 		draw_flips(spec, index, n, a);
@@ -114,12 +115,12 @@ uint32_t dpa_fault_key(const struct dpa_frame *f)
 	memcpy(&b, f->net.dst + 8, 8);
 	if (f->n >= DPA_ROCE_BTH)
 		qpn = dqpn_of(f->p);
-	return (uint32_t)(mix(a ^ mix(b + qpn)) >> 32);
+	return (uint32_t)(mix64(a ^ mix64(b + qpn)) >> 32);
 }
 
 /* ------------------------------------------------------------- what is held back */
 
-static void push(struct dpa_held_list *l, struct dpa_held *h)
+static void push_held(struct dpa_held_list *l, struct dpa_held *h)
 {
 	h->next = NULL;
 	if (l->tail)
@@ -129,7 +130,7 @@ static void push(struct dpa_held_list *l, struct dpa_held *h)
 	l->tail = h;
 }
 
-static struct dpa_held *pop(struct dpa_held_list *l)
+static struct dpa_held *pop_held(struct dpa_held_list *l)
 {
 	struct dpa_held *h = l->head;
 
@@ -166,7 +167,7 @@ void dpa_fault_free(struct dpa_fault *q)
 	memset(q, 0, sizeof(*q));
 }
 
-static struct dpa_held *take_room(struct dpa_fault *q)
+static struct dpa_held *take_held_room(struct dpa_fault *q)
 {
 	struct dpa_held *h = q->free;
 
@@ -185,7 +186,7 @@ bool dpa_fault_hold(struct dpa_fault *q, uint64_t now, const struct dpa_fault_ac
 
 	if (s->f.n > DPA_FRAME_BYTES)
 		return false;
-	h = take_room(q);
+	h = take_held_room(q);
 	if (!h)
 		return false;
 	h->s = *s;
@@ -195,7 +196,7 @@ bool dpa_fault_hold(struct dpa_fault *q, uint64_t now, const struct dpa_fault_ac
 	h->key = dpa_fault_key(&s->f);
 	h->behind = a->behind;
 	h->due = now + (reorder ? DPA_REORDER_NS : (uint64_t)q->spec.delay_us * 1000);
-	push(reorder ? &q->reordered : &q->delayed, h);
+	push_held(reorder ? &q->reordered : &q->delayed, h);
 	q->held++;
 	return true;
 }
@@ -207,9 +208,9 @@ struct dpa_held *dpa_fault_overtaken(struct dpa_fault *q, uint32_t key)
 	if (!q->reordered.head)
 		return NULL;
 	while (q->reordered.head) {
-		struct dpa_held *h = pop(&q->reordered);
+		struct dpa_held *h = pop_held(&q->reordered);
 
-		push(h->key == key && --h->behind == 0 ? &go : &stay, h);
+		push_held(h->key == key && --h->behind == 0 ? &go : &stay, h);
 	}
 	q->reordered = stay;
 	return go.head;
@@ -240,7 +241,7 @@ struct dpa_held *dpa_fault_due(struct dpa_fault *q, uint64_t now)
 
 		if (!l->head || l->head->due > now)
 			return go.head;
-		push(&go, pop(l));
+		push_held(&go, pop_held(l));
 	}
 }
 
@@ -252,9 +253,9 @@ struct dpa_held *dpa_fault_of(struct dpa_fault *q, const void *arg)
 		struct dpa_held_list stay = {0};
 
 		while (from[i]->head) {
-			struct dpa_held *h = pop(from[i]);
+			struct dpa_held *h = pop_held(from[i]);
 
-			push(h->s.at == DPA_AT_SHM && h->s.arg == arg ? &go : &stay, h);
+			push_held(h->s.at == DPA_AT_SHM && h->s.arg == arg ? &go : &stay, h);
 		}
 		*from[i] = stay;
 	}

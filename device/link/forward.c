@@ -77,7 +77,7 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 /* ------------------------------------------------- a process of this board */
 
 /* One lane for each QP: its packets stay in order. */
-static bool to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
+static bool frame_to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	struct dpa_peer *p = dpa_peer_of_qpn(hw, dqpn);
 	struct dpa_slot *s = NULL;
@@ -267,7 +267,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 
 	if (f->n > DPA_FWD_MAX || num == 0 || num == 255)
 		return false;
-	ok = num == hw->board->board_num ? to_process(hw, f, dqpn) : to_board(hw, f, num);
+	ok = num == hw->board->board_num ? frame_to_process(hw, f, dqpn) : to_board(hw, f, num);
 	if (ok)
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 	return ok;
@@ -345,8 +345,8 @@ static bool may_speak_for_all(struct dpa_hw *hw, uint32_t uid)
 		uid == atomic_load_explicit(&u->holder_uid, memory_order_relaxed));
 }
 
-static void take(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd *h, const uint8_t *p,
-		 uint32_t n)
+static void take_forwarded(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd *h,
+			   const uint8_t *p, uint32_t n)
 {
 	const bool all = may_speak_for_all(hw, uid);
 	struct dpa_frame f;
@@ -390,7 +390,7 @@ void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
 			continue;
 		}
 		h = b.h; /* the room in front of the packet may be overwritten */
-		take(hw, u->in[at].uid, &h, b.p, (uint32_t)((size_t)got - sizeof(b.h)));
+		take_forwarded(hw, u->in[at].uid, &h, b.p, (uint32_t)((size_t)got - sizeof(b.h)));
 	}
 }
 

@@ -37,7 +37,7 @@ struct dpa_group {
 };
 
 /* The kernel's answer to it: 0 or errno. */
-static int member(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
+static int set_membership(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
 {
 	struct ip_mreqn m4 = {.imr_ifindex = (int)ifindex};
 	struct ipv6_mreq m6 = {.ipv6mr_interface = ifindex};
@@ -55,7 +55,7 @@ static int member(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
 	return ret ? errno : 0;
 }
 
-static bool is_full(int err)
+static bool is_table_full(int err)
 {
 	return err == ENOBUFS || err == ENOMEM;
 }
@@ -78,32 +78,33 @@ static int add_socket(struct dpa_udp *u)
 
 static int join_on(struct dpa_udp *u, const uint8_t gid[16], uint32_t ifindex)
 {
-	int err = member(dpa_udp_fd(u), gid, ifindex, true);
+	int err = set_membership(dpa_udp_fd(u), gid, ifindex, true);
 
-	for (uint32_t i = 0; is_full(err); i++) {
+	for (uint32_t i = 0; is_table_full(err); i++) {
 		if (i == u->nmore && add_socket(u))
 			return ENOMEM;
-		err = member(u->more[i], gid, ifindex, true);
+		err = set_membership(u->more[i], gid, ifindex, true);
 	}
 	return err == EADDRINUSE ? 0 : err;
 }
 
 static void leave_on(struct dpa_udp *u, const uint8_t gid[16], uint32_t ifindex)
 {
-	member(dpa_udp_fd(u), gid, ifindex, false);
+	set_membership(dpa_udp_fd(u), gid, ifindex, false);
 	for (uint32_t i = 0; i < u->nmore; i++)
-		member(u->more[i], gid, ifindex, false);
+		set_membership(u->more[i], gid, ifindex, false);
 }
 
-static bool suits(const struct dpa_udp *u, const struct dpa_group_if *f, const uint8_t gid[16])
+static bool group_suits(const struct dpa_udp *u, const struct dpa_group_if *f,
+			const uint8_t gid[16])
 {
 	return dpa_gid_is_v4(gid) ? f->v4 : f->v6 && u->family == AF_INET6;
 }
 
-static void leave(struct dpa_udp *u, const uint8_t gid[16])
+static void leave_group(struct dpa_udp *u, const uint8_t gid[16])
 {
 	for (uint32_t i = 0; i < u->nifs; i++)
-		if (suits(u, &u->ifs[i], gid))
+		if (group_suits(u, &u->ifs[i], gid))
 			leave_on(u, gid, u->ifs[i].index);
 }
 
@@ -113,7 +114,7 @@ static void leave(struct dpa_udp *u, const uint8_t gid[16])
  */
 static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_group_if *f)
 {
-	int err = suits(hw->udp, f, gid) ? join_on(hw->udp, gid, f->index) : 0;
+	int err = group_suits(hw->udp, f, gid) ? join_on(hw->udp, gid, f->index) : 0;
 
 	if (err == ENOMEM)
 		dpa_log(hw, DPA_LOG_ERR, "the kernel joins no more multicast groups here");
@@ -124,19 +125,19 @@ static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_gr
 }
 
 /* On all interfaces or none. */
-static int join(struct dpa_hw *hw, const uint8_t gid[16])
+static int join_group(struct dpa_hw *hw, const uint8_t gid[16])
 {
 	struct dpa_udp *u = hw->udp;
 
 	for (uint32_t i = 0; i < u->nifs; i++)
 		if (join_if(hw, gid, &u->ifs[i])) {
-			leave(u, gid);
+			leave_group(u, gid);
 			return ENOMEM;
 		}
 	return 0;
 }
 
-static bool is_loopback(const uint8_t gid[16])
+static bool is_loopback_group(const uint8_t gid[16])
 {
 	static const uint8_t v6[16] = {[15] = 1};
 
@@ -144,13 +145,13 @@ static bool is_loopback(const uint8_t gid[16])
 }
 
 /* The interfaces that have addresses which datagrams to groups may come from or go to. */
-static uint32_t interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
+static uint32_t group_interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
 {
 	struct dpa_hw_gid gid;
 	uint32_t n = 0, k;
 
 	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++) {
-		if (dpa_port_gid(&hw->port, i, &gid) || !gid.ifindex || is_loopback(gid.gid))
+		if (dpa_port_gid(&hw->port, i, &gid) || !gid.ifindex || is_loopback_group(gid.gid))
 			continue;
 		for (k = 0; k < n && ifs[k].index != gid.ifindex; k++)
 			;
@@ -165,7 +166,8 @@ static uint32_t interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
 }
 
 /* Families that `a` has and the same interface among `b` has not. */
-static struct dpa_group_if without(struct dpa_group_if a, const struct dpa_group_if *b, uint32_t n)
+static struct dpa_group_if interfaces_without(struct dpa_group_if a, const struct dpa_group_if *b,
+					      uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (b[i].index == a.index) {
@@ -184,15 +186,15 @@ void dpa_groups_refresh(struct dpa_hw *hw)
 	if (dpa_udp_fd(u) < 0)
 		return;
 	pthread_mutex_lock(&u->group_lock);
-	n = interfaces(hw, now);
+	n = group_interfaces(hw, now);
 	for (uint32_t i = 0; i < u->nifs; i++) {
-		f = without(u->ifs[i], now, n);
+		f = interfaces_without(u->ifs[i], now, n);
 		for (uint32_t g = 0; g < u->ngroups && (f.v4 || f.v6); g++)
-			if (suits(u, &f, u->groups[g].gid))
+			if (group_suits(u, &f, u->groups[g].gid))
 				leave_on(u, u->groups[g].gid, f.index);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		f = without(now[i], u->ifs, u->nifs);
+		f = interfaces_without(now[i], u->ifs, u->nifs);
 		for (uint32_t g = 0; g < u->ngroups && (f.v4 || f.v6); g++)
 			join_if(hw, u->groups[g].gid, &f);
 	}
@@ -201,7 +203,7 @@ void dpa_groups_refresh(struct dpa_hw *hw)
 	pthread_mutex_unlock(&u->group_lock);
 }
 
-static struct dpa_group *find(struct dpa_udp *u, const uint8_t gid[16])
+static struct dpa_group *find_group(struct dpa_udp *u, const uint8_t gid[16])
 {
 	for (uint32_t i = 0; i < u->ngroups; i++)
 		if (!memcmp(u->groups[i].gid, gid, 16))
@@ -209,7 +211,7 @@ static struct dpa_group *find(struct dpa_udp *u, const uint8_t gid[16])
 	return NULL;
 }
 
-static int add(struct dpa_hw *hw, const uint8_t gid[16])
+static int add_group(struct dpa_hw *hw, const uint8_t gid[16])
 {
 	struct dpa_udp *u = hw->udp;
 	uint32_t room = u->room ? 2 * u->room : 8;
@@ -222,7 +224,7 @@ static int add(struct dpa_hw *hw, const uint8_t gid[16])
 		u->groups = g;
 		u->room = room;
 	}
-	if (dpa_udp_fd(u) >= 0 && join(hw, gid))
+	if (dpa_udp_fd(u) >= 0 && join_group(hw, gid))
 		return ENOMEM;
 	g = &u->groups[u->ngroups++];
 	memcpy(g->gid, gid, 16);
@@ -237,11 +239,11 @@ int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16])
 	int ret = 0;
 
 	pthread_mutex_lock(&u->group_lock);
-	g = find(u, gid);
+	g = find_group(u, gid);
 	if (g)
 		g->users++;
 	else
-		ret = add(hw, gid);
+		ret = add_group(hw, gid);
 	pthread_mutex_unlock(&u->group_lock);
 	return ret;
 }
@@ -252,10 +254,10 @@ void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16])
 	struct dpa_group *g;
 
 	pthread_mutex_lock(&u->group_lock);
-	g = find(u, gid);
+	g = find_group(u, gid);
 	if (g && --g->users == 0) {
 		if (dpa_udp_fd(u) >= 0)
-			leave(u, gid);
+			leave_group(u, gid);
 		*g = u->groups[--u->ngroups];
 	}
 	pthread_mutex_unlock(&u->group_lock);
@@ -263,7 +265,7 @@ void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16])
 
 bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16])
 {
-	return from->ifindex && !is_loopback(from->gid) &&
+	return from->ifindex && !is_loopback_group(from->gid) &&
 	       dpa_gid_is_v4(from->gid) == dpa_gid_is_v4(gid);
 }
 

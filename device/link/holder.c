@@ -59,7 +59,7 @@ int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode)
 }
 
 /* Does a board say that this socket is its own? */
-static bool named(int fd, uint16_t port, uint32_t num, uint64_t inode)
+static bool is_socket_named(int fd, uint16_t port, uint32_t num, uint64_t inode)
 {
 	struct sockaddr_un sa;
 	socklen_t len = abstract_name(&sa, port, num, inode);
@@ -67,19 +67,19 @@ static bool named(int fd, uint16_t port, uint32_t num, uint64_t inode)
 	return dpa_sys_connect(fd, (struct sockaddr *)&sa, len) == 0;
 }
 
-static enum dpa_udp_holder whose(struct find *f, uint64_t inode)
+static enum dpa_udp_holder holder_of(struct find *f, uint64_t inode)
 {
 	int fd = dpa_sys_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	enum dpa_udp_holder who = DPA_HOLDER_OTHER;
 
 	if (fd < 0)
 		return who;
-	if (named(fd, f->port, f->num, inode))
+	if (is_socket_named(fd, f->port, f->num, inode))
 		who = DPA_HOLDER_US;
-	else if (f->guess && named(fd, f->port, f->guess, inode))
+	else if (f->guess && is_socket_named(fd, f->port, f->guess, inode))
 		who = DPA_HOLDER_BOARD;
 	for (uint32_t n = 1; n < 255 && who == DPA_HOLDER_OTHER; n++)
-		if (named(fd, f->port, n, inode)) {
+		if (is_socket_named(fd, f->port, n, inode)) {
 			who = DPA_HOLDER_BOARD;
 			f->guess = n;
 		}
@@ -105,7 +105,7 @@ static void look_through(struct find *f, const char *path)
 			   &port, &s.uid, &s.inode) != 3 ||
 		    port != f->port || (f->except && s.inode == f->except))
 			continue;
-		who = whose(f, s.inode);
+		who = holder_of(f, s.inode);
 		if (who > f->who) {
 			f->who = who;
 			f->sock = s;

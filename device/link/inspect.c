@@ -37,7 +37,7 @@ static bool faults_on(const struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_FAULT;
 }
 
-static bool captures(const struct dpa_hw *hw)
+static bool is_captured(const struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_CAPTURE;
 }
@@ -46,7 +46,7 @@ static bool captures(const struct dpa_hw *hw)
 
 static void go_on(struct dpa_hw *hw, const struct dpa_shown *s)
 {
-	if (captures(hw))
+	if (is_captured(hw))
 		dpa_capture_frame(hw->insp->capture, s->at, &s->f);
 	s->emit(s->arg, &s->f);
 }
@@ -76,7 +76,7 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 }
 
 /* Counters are the process's own: a lost count between two threads is not worth a lock. */
-static void count(struct dpa_hw *hw, const struct dpa_fault_act *a)
+static void count_fault(struct dpa_hw *hw, const struct dpa_fault_act *a)
 {
 	static const enum dpa_counter of[DPA_FAULT_KINDS] = {
 		[DPA_FAULT_DROP] = DPA_CNT_fault_dropped,
@@ -93,7 +93,7 @@ static void count(struct dpa_hw *hw, const struct dpa_fault_act *a)
 }
 
 /* Under in->lock; once or twice into the store. */
-static bool hold(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
+static bool hold_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
 {
 	struct dpa_fault *q = &hw->insp->fault;
 	uint32_t copies = a->kinds & 1u << DPA_FAULT_DUP ? 2 : 1;
@@ -106,7 +106,7 @@ static bool hold(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct 
 }
 
 /* Each from a copy: who takes a frame may write over what is in front of its payload. */
-static void pass(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
+static void pass_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
 {
 	uint32_t copies = a->kinds & 1u << DPA_FAULT_DUP ? 2 : 1;
 	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
@@ -133,10 +133,10 @@ static void with_faults(struct dpa_hw *hw, const struct dpa_shown *s)
 	dpa_spin_lock(&in->lock);
 	if (dpa_fault_meant(&in->fault.spec, s->f.p, s->f.n))
 		dpa_fault_decide(&in->fault.spec, in->fault.index++, s->f.n, &a);
-	count(hw, &a);
+	count_fault(hw, &a);
 	held = a.kinds & (1u << DPA_FAULT_REORDER | 1u << DPA_FAULT_DELAY);
 	if (held)
-		wake = hold(hw, &a, s);
+		wake = hold_packet(hw, &a, s);
 	else if (!(a.kinds & 1u << DPA_FAULT_DROP))
 		late = dpa_fault_overtaken(&in->fault, dpa_fault_key(&s->f));
 	dpa_spin_unlock(&in->lock);
@@ -145,7 +145,7 @@ static void with_faults(struct dpa_hw *hw, const struct dpa_shown *s)
 		dpa_wake_self(hw);
 	if (held || (a.kinds & 1u << DPA_FAULT_DROP))
 		return;
-	pass(hw, &a, s);
+	pass_packet(hw, &a, s);
 	if (late)
 		send_held(hw, late);
 }
@@ -164,7 +164,7 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 bool dpa_inspect_only_drops(struct dpa_hw *hw)
 {
 	const struct dpa_fault *q = &hw->insp->fault;
-	bool only = faults_on(hw) && !captures(hw);
+	bool only = faults_on(hw) && !is_captured(hw);
 
 	dpa_spin_lock(&hw->insp->lock);
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
@@ -182,7 +182,7 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	dpa_spin_lock(&in->lock);
 	if (dpa_fault_meant(&in->fault.spec, p, n))
 		dpa_fault_decide(&in->fault.spec, in->fault.index++, n, &a);
-	count(hw, &a);
+	count_fault(hw, &a);
 	dpa_spin_unlock(&in->lock);
 	return a.kinds & 1u << DPA_FAULT_DROP;
 }
@@ -288,8 +288,8 @@ static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 }
 
 /* A slot may stand for a run of packets of the path's MTU. */
-static void show_slot(struct slot_path *sp, const struct dpa_slot *s, const uint8_t *payload,
-		      uint32_t len)
+static void show_rx_entry(struct slot_path *sp, const struct dpa_slot *s, const uint8_t *payload,
+			  uint32_t len)
 {
 	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
 	uint32_t of = dpa_npkts(len, sp->mtu);
@@ -345,7 +345,7 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	sp.net.df = true;
 	qp->ops->answer(qp);
 	dpa_qp_leave(qp);
-	show_slot(&sp, s, payload, len);
+	show_rx_entry(&sp, s, payload, len);
 	return true;
 }
 
@@ -422,7 +422,7 @@ static void follow_faults(struct dpa_hw *hw, const char *text)
 		dpa_log(hw, DPA_LOG_INFO, "faults: %s", text[0] ? text : "off");
 }
 
-static void follow(struct dpa_hw *hw, enum dpa_board_ask_what what)
+static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 {
 	struct dpa_inspect *in = hw->insp;
 	char text[DPA_BOARD_ASK_TEXT];
@@ -452,12 +452,12 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 	for (int i = 0; i < DPA_ASKS; i++)
 		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
 			atomic_load_explicit(&in->seen[i], memory_order_relaxed);
-	if (!news && !captures(hw))
+	if (!news && !is_captured(hw))
 		return;
 	pthread_mutex_lock(&in->follow);
 	for (int i = 0; news && i < DPA_ASKS; i++)
-		follow(hw, (enum dpa_board_ask_what)i);
-	if (captures(hw) && dpa_now_ns() - in->checked >= CHECK_NS) {
+		follow_ask(hw, (enum dpa_board_ask_what)i);
+	if (is_captured(hw) && dpa_now_ns() - in->checked >= CHECK_NS) {
 		in->checked = dpa_now_ns();
 		dpa_capture_check(in->capture);
 		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));

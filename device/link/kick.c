@@ -4,7 +4,7 @@
 #include "link/kick.h"
 #include "util/sys.h"
 
-static bool is_loopback(const struct dpa_peer *p)
+static bool is_loopback_peer(const struct dpa_peer *p)
 {
 	return p->slot == p->hw->board->slot && p->gen == p->hw->board->gen;
 }
@@ -14,7 +14,7 @@ static bool is_drained(struct dpa_tx *tx)
 {
 	struct dpa_peer *p = tx->peer;
 
-	return is_loopback(p) && !dpa_lane_ready(&p->rx[tx - p->tx]);
+	return is_loopback_peer(p) && !dpa_lane_ready(&p->rx[tx - p->tx]);
 }
 
 static void set_summary(const struct dpa_tx *tx)
@@ -35,7 +35,7 @@ bool dpa_tx_announce(struct dpa_tx *tx)
 {
 	struct dpa_peer *p = tx->peer;
 
-	if (p->wire || !is_loopback(p) ||
+	if (p->wire || !is_loopback_peer(p) ||
 	    atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP) {
 		dpa_tx_kick(tx);
 		return true;

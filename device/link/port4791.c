@@ -226,7 +226,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 }
 
 /* Under u->lock. The parked EU does not wait for the gate: any user can keep its name. */
-static int try_open(struct dpa_hw *hw, bool may_wait)
+static int try_open_port(struct dpa_hw *hw, bool may_wait)
 {
 	struct dpa_udp *u = hw->udp;
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
@@ -283,7 +283,7 @@ int dpa_udp_open(struct dpa_hw *hw)
 		return 0;
 	pthread_mutex_lock(&u->lock);
 	if (atomic_load_explicit(&u->state, memory_order_relaxed) == DPA_UDP_CLOSED)
-		err = try_open(hw, true);
+		err = try_open_port(hw, true);
 	pthread_mutex_unlock(&u->lock);
 	return err;
 }
@@ -294,7 +294,7 @@ void dpa_udp_tick(struct dpa_hw *hw)
 
 	if (atomic_load_explicit(&u->state, memory_order_acquire) == DPA_UDP_BEHIND) {
 		pthread_mutex_lock(&u->lock);
-		try_open(hw, false);
+		try_open_port(hw, false);
 		pthread_mutex_unlock(&u->lock);
 	}
 	dpa_fwd_watch(hw);

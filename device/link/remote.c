@@ -252,8 +252,8 @@ static void set_addr(struct dpa_remote *r, uint32_t scope)
 #define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
 
 /* Its path is this one. 0 or errno. */
-static int aim(struct dpa_wire *w, struct dpa_remote *r, const struct dpa_roce_net *net,
-	       uint32_t scope)
+static int aim_at_path(struct dpa_wire *w, struct dpa_remote *r, const struct dpa_roce_net *net,
+		       uint32_t scope)
 {
 	int err = 0;
 
@@ -284,7 +284,7 @@ static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
 	p->wire = true;
 	p->slot = UINT32_MAX;
 	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = p->share_fd = -1;
-	errno = aim(w, r, net, scope);
+	errno = aim_at_path(w, r, net, scope);
 	if (errno)
 		goto fail;
 	p->tx_map = mmap(NULL, LANES_BYTES, PROT_READ | PROT_WRITE,
@@ -322,12 +322,12 @@ static uint64_t key_of(const struct dpa_roce_net *n)
 	return h;
 }
 
-static _Atomic(struct dpa_remote *) *chain(struct dpa_wire *w, uint64_t key)
+static _Atomic(struct dpa_remote *) *remote_chain(struct dpa_wire *w, uint64_t key)
 {
 	return &w->remotes[(uint32_t)(key >> 32) % DPA_WIRE_HASH];
 }
 
-static bool same(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
+static bool is_same_net(const struct dpa_roce_net *a, const struct dpa_roce_net *b)
 {
 	return !memcmp(a->src, b->src, 16) && !memcmp(a->dst, b->dst, 16) &&
 	       a->tclass == b->tclass && a->hop == b->hop && a->flow == b->flow;
@@ -342,16 +342,17 @@ void dpa_remote_drop(struct dpa_peer *remote)
  * With a hold on it. Without the wire's lock one that is there may be missed: it, or one before it,
  * becomes another path just now.
  */
-static struct dpa_remote *find(struct dpa_wire *w, uint64_t key, const struct dpa_roce_net *net)
+static struct dpa_remote *find_remote(struct dpa_wire *w, uint64_t key,
+				      const struct dpa_roce_net *net)
 {
-	struct dpa_remote *r = atomic_load_explicit(chain(w, key), memory_order_acquire);
+	struct dpa_remote *r = atomic_load_explicit(remote_chain(w, key), memory_order_acquire);
 
 	for (; r; r = atomic_load_explicit(&r->next, memory_order_acquire)) {
 		if (atomic_load_explicit(&r->key, memory_order_relaxed) != key)
 			continue;
 		if (!(atomic_fetch_add_explicit(&r->users, 1, memory_order_acquire) &
 		      DPA_REMOTE_TURNS) &&
-		    same(&r->net, net)) {
+		    is_same_net(&r->net, net)) {
 			if (!atomic_load_explicit(&r->recent, memory_order_relaxed))
 				atomic_store_explicit(&r->recent, true, memory_order_relaxed);
 			return r;
@@ -363,7 +364,7 @@ static struct dpa_remote *find(struct dpa_wire *w, uint64_t key, const struct dp
 
 static void link_in(struct dpa_wire *w, struct dpa_remote *r, uint64_t key)
 {
-	_Atomic(struct dpa_remote *) *head = chain(w, key);
+	_Atomic(struct dpa_remote *) *head = remote_chain(w, key);
 
 	atomic_store_explicit(&r->key, key, memory_order_relaxed);
 	atomic_store_explicit(&r->next, atomic_load_explicit(head, memory_order_relaxed),
@@ -374,7 +375,7 @@ static void link_in(struct dpa_wire *w, struct dpa_remote *r, uint64_t key)
 static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
 {
 	_Atomic(struct dpa_remote *) *p =
-		chain(w, atomic_load_explicit(&r->key, memory_order_relaxed));
+		remote_chain(w, atomic_load_explicit(&r->key, memory_order_relaxed));
 	struct dpa_remote *at = atomic_load_explicit(p, memory_order_relaxed);
 
 	while (at != r) {
@@ -390,8 +391,8 @@ static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
  * round, the next. Its lanes are empty: datagrams leave before they are let go, unless a fault
  * holds them back.
  */
-static struct dpa_remote *turn(struct dpa_hw *hw, struct dpa_wire *w,
-			       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
+static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
+				       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
 {
 	if (atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
 		return NULL;
@@ -405,7 +406,7 @@ static struct dpa_remote *turn(struct dpa_hw *hw, struct dpa_wire *w,
 							     memory_order_relaxed))
 			continue;
 		unlink_it(w, r);
-		errno = aim(w, r, net, scope);
+		errno = aim_at_path(w, r, net, scope);
 		if (errno) { /* nobody's path: the next one's */
 			memset(&r->net, 0, sizeof(r->net));
 			key = 0;
@@ -425,12 +426,12 @@ static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
 				       const struct dpa_roce_net *net, uint32_t scope, bool stays)
 {
 	const uint64_t key = key_of(net);
-	struct dpa_remote *r = find(w, key, net);
+	struct dpa_remote *r = find_remote(w, key, net);
 
 	if (r)
 		return r;
 	if (!stays && w->nud == DPA_WIRE_UD) {
-		r = turn(hw, w, net, scope, key);
+		r = reuse_remote(hw, w, net, scope, key);
 	} else {
 		r = remote_new(hw, w, net, scope);
 		if (r) {
@@ -454,8 +455,8 @@ static void let_stay(struct dpa_wire *w, struct dpa_remote *r)
 		}
 }
 
-static struct dpa_peer *get(struct dpa_hw *hw, struct dpa_port *port, const struct dpa_wqe_av *av,
-			    bool stays)
+static struct dpa_peer *get_remote_peer(struct dpa_hw *hw, struct dpa_port *port,
+					const struct dpa_wqe_av *av, bool stays)
 {
 	struct dpa_wire *w = dpa_wire_get(hw);
 	struct dpa_roce_net net = {.dport = DPA_ROCE_PORT,
@@ -479,7 +480,7 @@ static struct dpa_peer *get(struct dpa_hw *hw, struct dpa_port *port, const stru
 	memcpy(net.dst, av->dgid, 16);
 	if (!dpa_gid_is_v4(net.dst))
 		net.flow = av->flow_label & 0xfffff;
-	r = stays ? NULL : find(w, key_of(&net), &net);
+	r = stays ? NULL : find_remote(w, key_of(&net), &net);
 	if (dpa_likely(r))
 		return &r->peer;
 	dpa_spin_lock(&w->lock);
@@ -493,7 +494,7 @@ static struct dpa_peer *get(struct dpa_hw *hw, struct dpa_port *port, const stru
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
 				const struct dpa_wqe_av *av)
 {
-	struct dpa_peer *p = get(hw, port, av, true);
+	struct dpa_peer *p = get_remote_peer(hw, port, av, true);
 
 	if (p)
 		dpa_remote_drop(p);
@@ -503,5 +504,5 @@ struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
 struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
 				 const struct dpa_wqe_av *av)
 {
-	return get(hw, port, av, false);
+	return get_remote_peer(hw, port, av, false);
 }

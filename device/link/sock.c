@@ -88,7 +88,7 @@ static void send_refusal(struct dpa_hw *hw, int fd)
 	dpa_sys_send(fd, &h, sizeof(h), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int send_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
+static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
 {
 	struct hello h = hello_of(hw, kind);
 	/* where nothing is ever shared: anything that nobody takes for it */
@@ -282,7 +282,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 		dpa_sys_close(fd);
 		goto out;
 	}
-	if (peer_pid(fd) < 0 || send_hello(hw, p, fd, HELLO_WANTS_ANSWER)) {
+	if (peer_pid(fd) < 0 || send_peer_hello(hw, p, fd, HELLO_WANTS_ANSWER)) {
 		dpa_sys_close(fd);
 		goto out;
 	}
@@ -404,7 +404,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 		keep_connection(p, fd);
 		return;
 	}
-	if (accept_hello(p, &h, fds, fd) || send_hello(hw, p, fd, HELLO_ANSWER))
+	if (accept_hello(p, &h, fds, fd) || send_peer_hello(hw, p, fd, HELLO_ANSWER))
 		goto err;
 	close_fds(fds);
 	dpa_peer_up(p);

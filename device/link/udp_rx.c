@@ -57,8 +57,8 @@ static void deliver_each(struct batch *b)
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, &r->f, &r->pkt[i]);
 }
 
-static void join(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slot *s,
-		 struct dpa_pieces *v)
+static void join_run(const struct dpa_hw_qp *qp, const struct run *r, struct dpa_slot *s,
+		     struct dpa_pieces *v)
 {
 	const struct dpa_roce_pkt *last = &r->pkt[r->n - 1];
 	struct dpa_roce_pkt all = r->pkt[0];
@@ -126,7 +126,7 @@ static void deliver_run(struct batch *b)
 	} else if (dpa_likely(dpa_id_fits(qp, &r->f))) {
 		if (dpa_unlikely((r->f.net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
 			dpa_wire_marked(qp, r->f.net.tclass);
-		join(qp, r, &s, &v);
+		join_run(qp, r, &s, &v);
 		dpa_wire_count_rx(hw, &s, r->n);
 		before = dpa_id_progress(qp);
 		qp->ops->receive(qp, peer, &s, (const uint8_t *)&v);
@@ -135,7 +135,7 @@ static void deliver_run(struct batch *b)
 	r->n = 0;
 }
 
-static bool follows(const struct run *r, const struct dpa_roce_pkt *pkt)
+static bool run_follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 {
 	const struct dpa_roce_pkt *prev;
 	const uint16_t kind = DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ | DPA_OPP_RESP;
@@ -209,7 +209,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		pass_on(b, f, pkt->dqpn);
 		return;
 	}
-	if (!follows(r, pkt) || f->other_id != r->f.other_id) {
+	if (!run_follows(r, pkt) || f->other_id != r->f.other_id) {
 		deliver_run(b);
 		if (pkt != r->pkt)
 			r->pkt[0] = *pkt;
@@ -394,7 +394,7 @@ static void ack_stream(struct batch *b)
  * May the ACK? A program that waits for one message hears of it before its sender does:
  * dpa_pkt_end(). Where it is long it is put off once: its sender may wait for the window.
  */
-static bool may_wait(const struct batch *b)
+static bool may_wait_more(const struct batch *b)
 {
 	return b->packets <= 2 ||
 	       (b->messages <= 1 && b->ended && b->cur && !b->cur->resp.ack_late);
@@ -436,7 +436,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 		ack_stream(&b);
 	}
 	deliver_run(&b);
-	dpa_pkt_end(b.cur, !may_wait(&b));
+	dpa_pkt_end(b.cur, !may_wait_more(&b));
 	dpa_me.run = NULL;
 	w->rx_idle = !b.packets;
 	dpa_spin_unlock(&w->rx_lock);

@@ -77,7 +77,7 @@ static void put_cmsg(struct msghdr *h, int level, int type, const void *data, si
 }
 
 /* Where to, where from, traffic class and hop limit; msg_control has room for them. */
-static void address(struct dpa_remote *r, struct msghdr *h)
+static void remote_address(struct dpa_remote *r, struct msghdr *h)
 {
 	int tclass = r->net.tclass, hop = r->net.hop;
 
@@ -112,7 +112,7 @@ static void start_msg(struct round *b, uint32_t seg)
 	h->msg_iov->iov_base = b->w->bytes + b->total;
 	h->msg_iov->iov_len = 0;
 	h->msg_control = b->w->ctl[b->nmsg];
-	address(b->r, h);
+	remote_address(b->r, h);
 	b->nmsg++;
 	b->mtu_bytes = seg;
 	b->bytes = b->segs = 0;
@@ -129,7 +129,7 @@ static void end_msg(struct round *b)
 }
 
 /* The next piece of a source's payload, n bytes at most; *k: how many it is. */
-static const uint8_t *take_piece(struct source *src, uint32_t n, uint32_t *k)
+static const uint8_t *take_source_piece(struct source *src, uint32_t n, uint32_t *k)
 {
 	struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
 	const uint8_t *at = v->iov_base;
@@ -145,7 +145,7 @@ static const uint8_t *take_piece(struct source *src, uint32_t n, uint32_t *k)
 static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
 {
 	for (uint32_t k; n; n -= k, dst += k) {
-		const uint8_t *at = take_piece(src, n, &k);
+		const uint8_t *at = take_source_piece(src, n, &k);
 
 		memcpy(dst, at, k);
 	}
@@ -167,7 +167,7 @@ static void put_rest(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, u
 	crc = dpa_icrc_add(crc, p + DPA_ROCE_BTH, hdr - DPA_ROCE_BTH);
 	p += hdr;
 	for (uint32_t left = len; left; left -= k, p += k) {
-		const uint8_t *at = take_piece(src, left, &k);
+		const uint8_t *at = take_source_piece(src, left, &k);
 
 		crc = dpa_icrc_add_copy(crc, p, at, k);
 	}
@@ -179,7 +179,7 @@ static void put_rest(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, u
 static void skip_bytes(struct source *src, uint32_t n)
 {
 	for (uint32_t k; n; n -= k)
-		take_piece(src, n, &k);
+		take_source_piece(src, n, &k);
 }
 
 /* Adds one packet; the room for it was checked. */
@@ -221,8 +221,8 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 }
 
 /* The header of packet nth of n of a slot. */
-static void piece(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, uint32_t mtu,
-		  uint32_t nth, uint32_t n, struct dpa_roce_pkt *pkt)
+static void make_segment(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, uint32_t mtu,
+			 uint32_t nth, uint32_t n, struct dpa_roce_pkt *pkt)
 {
 	*pkt = *whole;
 	pkt->opcode = dpa_op_split(s->opcode, nth == 0, nth == n - 1);
@@ -238,7 +238,7 @@ static uint32_t slot_packets(const struct dpa_slot *s, uint32_t mtu)
 }
 
 /* An ACK behind the last part of a message goes with it: it costs a system call else. */
-static bool is_full(struct round *b, const struct dpa_slot *s)
+static bool is_round_full(struct round *b, const struct dpa_slot *s)
 {
 	if (b->total < b->limit)
 		return false;
@@ -261,9 +261,9 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	set_source(&src, tx->shm, s);
 	skip_bytes(&src, skip); /* the part that went with the round before */
 	for (; *nth < n; ++*nth) {
-		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || is_full(b, s))
+		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || is_round_full(b, s))
 			return false;
-		piece(s, &whole, mtu, *nth, n, &pkt);
+		make_segment(s, &whole, mtu, *nth, n, &pkt);
 		add_packet(b, &pkt, &src, index, *nth);
 	}
 	*nth = 0;
@@ -271,7 +271,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 }
 
 /* A packet that its QP would send again: not an answer, not a datagram. */
-static bool is_request(const struct dpa_slot *s)
+static bool is_request_entry(const struct dpa_slot *s)
 {
 	uint8_t tr = s->opcode & DPA_BTH_TRANSPORT;
 
@@ -292,14 +292,14 @@ static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t n
 	for (; at != tx->head && *psn == DPA_WIRE_NO_PSN; at++, nth = 0) {
 		const struct dpa_slot *s = &tx->shm->slots[at % DPA_LANE_SLOTS];
 
-		if (s->src == src && is_request(s))
+		if (s->src == src && is_request_entry(s))
 			*psn = dpa_psn_add(s->psn, nth);
 	}
 	return lost;
 }
 
 /* Once until another kind of error comes: a route that went away concerns every packet. */
-static void complain(struct dpa_remote *r, int err)
+static void complain_send(struct dpa_remote *r, int err)
 {
 	if (err == EAGAIN || r->last_err == err)
 		return;
@@ -344,7 +344,7 @@ static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint
 /* ---- one by one, while somebody inspects */
 
 /* A frame that goes on: arg is the lane. Now or later, under no lock that matters to it. */
-static void emit(void *arg, const struct dpa_frame *f)
+static void emit_frame(void *arg, const struct dpa_frame *f)
 {
 	struct dpa_tx *tx = arg;
 	struct dpa_remote *r = dpa_remote_of(tx->peer);
@@ -353,16 +353,16 @@ static void emit(void *arg, const struct dpa_frame *f)
 	struct msghdr h = {.msg_control = ctl};
 	int fd = dpa_remote_fd(r, (uint32_t)(tx - r->peer.tx));
 
-	address(r, &h);
+	remote_address(r, &h);
 	h.msg_iov = &iov;
 	h.msg_iovlen = 1;
 	if (syscall(SYS_sendmsg, fd, &h, MSG_DONTWAIT) < 0) {
 		dpa_count(r->peer.hw, DPA_CNT_tx_dropped, 1);
-		complain(r, errno);
+		complain_send(r, errno);
 	}
 }
 
-static void show_slot(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_slot *s)
+static void show_tx_entry(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_slot *s)
 {
 	uint32_t mtu = 128u << (s->flags >> DPA_PKT_MTU_SHIFT & 7), n = slot_packets(s, mtu);
 	uint8_t payload[DPA_ROCE_MAX_MTU], room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
@@ -374,16 +374,16 @@ static void show_slot(struct dpa_remote *r, struct dpa_tx *tx, const struct dpa_
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
 	for (uint32_t i = 0; i < n; i++) {
-		piece(s, &whole, mtu, i, n, &pkt);
+		make_segment(s, &whole, mtu, i, n, &pkt);
 		take_bytes(&src, payload, pkt.len);
 		pkt.payload = payload;
 		f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, DPA_FRAME_BYTES);
-		dpa_inspect(r->peer.hw, DPA_AT_TX, &f, emit, tx);
+		dpa_inspect(r->peer.hw, DPA_AT_TX, &f, emit_frame, tx);
 	}
 }
 
 /* From the front again: only as much of a lane's memory is ever touched as leaves at once. */
-static void empty(struct dpa_tx *tx)
+static void empty_ring(struct dpa_tx *tx)
 {
 	tx->head = tx->tail = tx->dhead = tx->dtail = 0;
 	atomic_store_explicit(&tx->shm->tail, 0, memory_order_relaxed);
@@ -391,7 +391,7 @@ static void empty(struct dpa_tx *tx)
 }
 
 /* Memory to put packets together in, locked; without any (no memory) its scratch is NULL. */
-static struct dpa_wire_room *take_room(struct dpa_hw *hw, uint32_t first)
+static struct dpa_wire_room *take_wire_room(struct dpa_hw *hw, uint32_t first)
 {
 	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_relaxed);
 	struct dpa_wire_room *room = NULL;
@@ -426,11 +426,11 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	if (dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed)) &&
 	    !drops) {
 		for (; at != tx->head; at++)
-			show_slot(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
-		empty(tx);
+			show_tx_entry(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
+		empty_ring(tx);
 		return 0;
 	}
-	room = take_room(r->peer.hw, lane);
+	room = take_wire_room(r->peer.hw, lane);
 	w = room->scratch;
 	while (w && at != tx->head) {
 		struct round b = {.r = r,
@@ -453,7 +453,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		}
 		if (dpa_unlikely(err)) {
 			lost = give_up(tx, src, w->first[sent].slot, w->first[sent].nth, psn);
-			complain(r, err);
+			complain_send(r, err);
 			if (err == EINVAL) /* it was not the cutting */
 				r->no_gso = false;
 			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
@@ -463,7 +463,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	if (dpa_unlikely(!w))
 		lost = give_up(tx, src, at, 0, psn);
 	dpa_spin_unlock(&room->lock);
-	empty(tx); /* whatever happened */
+	empty_ring(tx); /* whatever happened */
 	return lost;
 }
 

@@ -74,7 +74,7 @@ struct dpa_remote {
 	 */
 	_Atomic uint32_t users;
 	_Atomic uint64_t key; /* of net; relaxed: read before users, looked at again by net */
-	_Atomic bool recent;  /* used again since turn() last came by; a hint */
+	_Atomic bool recent;  /* used again since reuse_remote() last came by; a hint */
 	bool stays;	      /* a connected QP may refer to it; under the wire's lock */
 	_Atomic(struct dpa_remote *) next;
 };

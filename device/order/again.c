@@ -58,7 +58,7 @@ const struct dpa_rd_saved *dpa_again_find(const struct dpa_resp *r, const struct
 }
 
 /* The response packets of all that is remembered. */
-static uint64_t window(const struct dpa_resp *r)
+static uint64_t saved_packets(const struct dpa_resp *r)
 {
 	uint64_t n = 0;
 
@@ -68,7 +68,7 @@ static uint64_t window(const struct dpa_resp *r)
 }
 
 /* Within the range that was asked for, and within the PSNs of its response. */
-static bool within(const struct dpa_rd_saved *a, const struct dpa_slot *s, uint32_t npkts)
+static bool is_within(const struct dpa_rd_saved *a, const struct dpa_slot *s, uint32_t npkts)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 
@@ -79,10 +79,11 @@ static bool within(const struct dpa_rd_saved *a, const struct dpa_slot *s, uint3
 	       npkts <= a->npkts - ((s->psn - a->psn) & DPA_PSN_MASK);
 }
 
-static bool pay(struct dpa_hw_qp *qp, uint32_t npkts)
+static bool pay_for_repeat(struct dpa_hw_qp *qp, uint32_t npkts)
 {
 	struct dpa_resp *r = &qp->resp;
-	uint64_t now = dpa_now_ns(), timeout = dpa_timeout_ns(qp->attr.timeout), all = window(r);
+	uint64_t now = dpa_now_ns(), timeout = dpa_timeout_ns(qp->attr.timeout),
+		 all = saved_packets(r);
 	uint64_t most = AGAIN_WINDOWS * all, waited = now > r->again_at ? now - r->again_at : 0;
 
 	if (timeout > AGAIN_TIMEOUT)
@@ -109,11 +110,11 @@ bool dpa_again_allowed(struct dpa_hw_qp *qp, const struct dpa_rd_saved *a, const
 	bool read = dpa_op_props(s->opcode) & DPA_OPP_READ;
 	uint32_t npkts = read ? dpa_npkts(x->dmalen, qp->mtu) : 1;
 
-	if (!within(a, s, npkts)) {
+	if (!is_within(a, s, npkts)) {
 		dpa_count(qp->hw, DPA_CNT_duplicate_read_refused, 1);
 		return false;
 	}
-	if (read && !pay(qp, npkts)) {
+	if (read && !pay_for_repeat(qp, npkts)) {
 		dpa_count(qp->hw, DPA_CNT_duplicate_read_limited, 1);
 		return false;
 	}

@@ -45,7 +45,7 @@ struct dpa_kept {
 	uint8_t data[];
 };
 
-static uint32_t bytes_of(uint32_t room)
+static uint32_t kept_size(uint32_t room)
 {
 	return (uint32_t)sizeof(struct dpa_kept) + room;
 }
@@ -67,7 +67,7 @@ static struct dpa_kept *kept_new(struct dpa_hw *hw, uint32_t len)
 	uint32_t room = list < 0 ? len : spare_room[list];
 	struct dpa_kept *k = NULL;
 
-	if (atomic_load_explicit(&hw->kept_bytes, memory_order_relaxed) + bytes_of(room) >
+	if (atomic_load_explicit(&hw->kept_bytes, memory_order_relaxed) + kept_size(room) >
 	    KEPT_BYTES)
 		return NULL;
 	if (list >= 0) {
@@ -75,22 +75,22 @@ static struct dpa_kept *kept_new(struct dpa_hw *hw, uint32_t len)
 		k = hw->spare[list];
 		if (k) {
 			hw->spare[list] = k->next;
-			hw->spare_bytes -= bytes_of(room);
+			hw->spare_bytes -= kept_size(room);
 		}
 		dpa_spin_unlock(&hw->spare_lock);
 	}
 	if (!k)
-		k = malloc(bytes_of(room));
+		k = malloc(kept_size(room));
 	if (!k)
 		return NULL;
 	k->room = room;
-	atomic_fetch_add_explicit(&hw->kept_bytes, bytes_of(room), memory_order_relaxed);
+	atomic_fetch_add_explicit(&hw->kept_bytes, kept_size(room), memory_order_relaxed);
 	return k;
 }
 
 static void kept_free(struct dpa_hw *hw, struct dpa_kept *k)
 {
-	const uint32_t bytes = bytes_of(k->room);
+	const uint32_t bytes = kept_size(k->room);
 	int list = spare_list(k->room);
 
 	atomic_fetch_sub_explicit(&hw->kept_bytes, bytes, memory_order_relaxed);
@@ -226,8 +226,8 @@ enum copies { NO_COPY, SAME_COPY, OTHER_COPY };
  * Compares a packet, or a run, with what is kept of its PSNs. NO_COPY: it belongs at *at.
  * SAME_COPY: all of it is there. OTHER_COPY: what differs was dropped.
  */
-static enum copies compare(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload,
-			   struct dpa_kept ***at)
+static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
+				const uint8_t *payload, struct dpa_kept ***at)
 {
 	const uint32_t end = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 	enum copies found = NO_COPY;
@@ -299,7 +299,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, npkts);
 		return false;
 	}
-	found = compare(qp, s, payload, &p);
+	found = compare_kept(qp, s, payload, &p);
 	dpa_count(qp->hw, DPA_CNT_ahead_copies_differ, found == OTHER_COPY);
 	if (found != NO_COPY || qp->nkept + npkts > KEPT_QP)
 		return found == SAME_COPY;

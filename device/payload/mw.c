@@ -56,7 +56,7 @@ static void set_parent(struct dpa_mr *mw, uint32_t parent)
 }
 
 /* Under mw_lock. */
-static void unbind(struct dpa_hw *hw, struct dpa_mr *mw)
+static void unbind_mw(struct dpa_hw *hw, struct dpa_mr *mw)
 {
 	dpa_mr_withdraw(hw, mw);
 	if (mw->parent)
@@ -89,7 +89,7 @@ bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
 	dpa_spin_lock(&hw->mw_lock);
 	found = is_window(mw, rkey);
 	if (found) {
-		unbind(hw, mw);
+		unbind_mw(hw, mw);
 		mw->owner = 0; /* cannot be bound again */
 	}
 	dpa_spin_unlock(&hw->mw_lock);
@@ -132,9 +132,9 @@ static void leave_windows(struct dpa_hw_qp *me)
 	}
 }
 
-/* Under mw_lock. No thread reads the window's grant between unbind() and this. */
-static void give(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va, uint64_t addr,
-		 const struct dpa_wqe_bind *b)
+/* Under mw_lock. No thread reads the window's grant between unbind_mw() and this. */
+static void give_mw(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va,
+		    uint64_t addr, const struct dpa_wqe_bind *b)
 {
 	struct dpa_hw *hw = qp->hw;
 
@@ -174,7 +174,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
 
 		if (mine)
-			unbind(hw, mw);
+			unbind_mw(hw, mw);
 		hw->mw_unbinding += mine;
 		dpa_spin_unlock(&hw->mw_lock);
 		leave_windows(qp);
@@ -186,7 +186,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		hw->mw_unbinding -= mine;
 	}
 	if (!syn && b->length)
-		give(qp, mw, bound_key(mw, index, new_key), va, addr, b);
+		give_mw(qp, mw, bound_key(mw, index, new_key), va, addr, b);
 	dpa_spin_unlock(&hw->mw_lock);
 	return syn;
 }
@@ -201,7 +201,7 @@ uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
 	dpa_spin_lock(&hw->mw_lock);
 	if (key && atomic_load_explicit(&mw->key, memory_order_acquire) == key &&
 	    mw->kind == DPA_KIND_MW2 && mw->qpn == qp->qpn && mw->pdn == qp->pdn) {
-		unbind(hw, mw);
+		unbind_mw(hw, mw);
 		syn = 0;
 	}
 	dpa_spin_unlock(&hw->mw_lock);

@@ -49,7 +49,7 @@ static uint32_t piece_bytes(uint32_t len, uint32_t piece, uint32_t k)
 }
 
 /* The next piece of this job that nobody has; -1: there is none. */
-static int take_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
+static int take_job_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
 {
 	uint64_t t = atomic_load_explicit(&j->turn, memory_order_relaxed);
 
@@ -166,7 +166,7 @@ static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struc
 	f->piece = f->piece < PIECE_MIN ? PIECE_MIN : f->piece;
 	f->n = num_pieces(f->len, f->piece);
 	open_job(f, s, p);
-	while ((k = take_piece(f->job, f->serial, f->n)) >= 0) {
+	while ((k = take_job_piece(f->job, f->serial, f->n)) >= 0) {
 		if (mine >> k & 1)
 			break; /* somebody plays with the turn */
 		mine |= 1u << k;
@@ -191,8 +191,9 @@ static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struc
 	return err;
 }
 
-static int fetch(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		 const uint8_t *payload, const struct dpa_pull *p, const struct iovec *dst, int cnt)
+static int fetch_rendezvous(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			    const uint8_t *payload, const struct dpa_pull *p,
+			    const struct iovec *dst, int cnt)
 {
 	struct iovec src[DPA_PULL_IOV];
 	struct dpa_rx *rx = &peer->rx[qp->lane];
@@ -241,7 +242,7 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 		sum += p.iov[i].len;
 	if (sum != s->len)
 		return DPA_SYN_LOCAL_FAULT;
-	err = fetch(qp, peer, s, payload, &p, iov, cnt);
+	err = fetch_rendezvous(qp, peer, s, payload, &p, iov, cnt);
 	if (err == EPERM) { /* the kernel has changed its mind: use the ring from now on */
 		for (uint32_t i = 0; i < DPA_LANES; i++)
 			atomic_store_explicit(
@@ -325,7 +326,7 @@ static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wa
 
 	if (!dpa_direct_alive(qp->peer, &alive))
 		return false; /* nothing is taken that cannot be brought */
-	k = take_piece(j, w->serial, num_pieces(w->len, w->piece));
+	k = take_job_piece(j, w->serial, num_pieces(w->len, w->piece));
 	if (k < 0)
 		return false;
 	at = (uint32_t)k * w->piece;
@@ -337,7 +338,7 @@ static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wa
 	return true;
 }
 
-static int bring(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
+static int copy_wanted(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
 {
 	const struct dpa_wqe_ctrl *c;
 	struct wanted w = {.serial = serial};
@@ -383,7 +384,7 @@ int dpa_pull_bring(struct dpa_tx *tx)
 	if (!qp || !dpa_qplock_enter_or_note(&qp->lock))
 		return 0;
 	if (qp->peer == tx->peer)
-		n = bring(qp, j, (uint32_t)serial);
+		n = copy_wanted(qp, j, (uint32_t)serial);
 	dpa_qp_leave(qp);
 	return n;
 }

@@ -87,14 +87,14 @@ static const struct dpa_pcc_dcqcn_param *param_of(const void *param)
 	return param ? param : &dpa_pcc_dcqcn_default;
 }
 
-static bool paced(const struct dcqcn *d)
+static bool is_paced(const struct dcqcn *d)
 {
 	return d->rc < DPA_PCC_NO_LIMIT;
 }
 
 /* ------------------------------------------------------------------------ the rate */
 
-static void release(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
+static void release_rate(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
 {
 	d->rc = d->rt = DPA_PCC_NO_LIMIT;
 	d->alpha = p->initial_alpha_value * (ALPHA_ONE / ONE);
@@ -114,10 +114,10 @@ static void raise_rate(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
 	d->rt = d->rt < p->rpg_max_rate ? d->rt : p->rpg_max_rate;
 	d->rc += (d->rt - d->rc + 1) / 2;
 	if (d->rc >= p->rpg_max_rate)
-		release(d, p);
+		release_rate(d, p);
 }
 
-static void count(uint8_t *steps)
+static void count_step(uint8_t *steps)
 {
 	if (*steps < UINT8_MAX)
 		++*steps;
@@ -139,13 +139,13 @@ static void catch_up(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint6
 		d->alpha_at = now;
 	for (n = 0; n < CATCH_UP && dpa_pcc_since(now, d->step_at) >= p->rpg_time_reset; n++) {
 		d->step_at += p->rpg_time_reset;
-		count(&d->tc);
+		count_step(&d->tc);
 		raise_rate(d, p);
-		if (!paced(d))
+		if (!is_paced(d))
 			return;
 	}
 	if (n == CATCH_UP)
-		release(d, p);
+		release_rate(d, p);
 }
 
 /* Where a flow that is not paced, or paced above what its window lets through, is cut from. */
@@ -153,7 +153,7 @@ static uint64_t effective_rate(const struct dcqcn *d, const struct dpa_pcc_dcqcn
 {
 	uint64_t rate = d->rc;
 
-	if (!paced(d))
+	if (!is_paced(d))
 		rate = p->rate_to_set_on_first_cnp ? p->rate_to_set_on_first_cnp : p->rpg_max_rate;
 	if (d->srtt && (uint64_t)d->wnd * 1000000000 / d->srtt < rate)
 		rate = (uint64_t)d->wnd * 1000000000 / d->srtt;
@@ -164,11 +164,12 @@ static void on_cnp(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_
 {
 	uint64_t rate, cut, most;
 
-	if (paced(d) && !d->tc && dpa_pcc_since(now, d->step_at) < p->rate_reduce_monitor_period) {
+	if (is_paced(d) && !d->tc &&
+	    dpa_pcc_since(now, d->step_at) < p->rate_reduce_monitor_period) {
 		d->cnp = 1; /* of the congestion that the last cut was for: counts for alpha only */
 		return;
 	}
-	if (!paced(d))
+	if (!is_paced(d))
 		d->alpha_at = now;
 	rate = effective_rate(d, p);
 	cut = (rate >> p->rpg_gd) * d->alpha / ALPHA_ONE;
@@ -192,7 +193,7 @@ static void on_sent(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint32
 	/* One step at a time: what leaves in one call was allowed by one rate. */
 	if (sum >= p->rpg_byte_reset) {
 		sum %= p->rpg_byte_reset;
-		count(&d->bc);
+		count_step(&d->bc);
 		raise_rate(d, p);
 	}
 	d->bytes = (uint32_t)sum;
@@ -209,8 +210,8 @@ static void sample_rtt(struct dcqcn *d, uint64_t rtt)
 }
 
 /* Grows with what arrives, but not while the flow does not use what it has. */
-static void on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
-		   const struct dpa_pcc_event *ev)
+static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
+			 const struct dpa_pcc_event *ev)
 {
 	uint64_t wnd = d->wnd;
 
@@ -278,7 +279,7 @@ static void dcqcn_init(void *priv, const void *param, uint64_t now)
 	const struct dpa_pcc_dcqcn_param *p = param_of(param);
 	struct dcqcn *d = priv;
 
-	release(d, p);
+	release_rate(d, p);
 	d->wnd = p->wnd_initial;
 	d->ssthresh = p->wnd_max;
 }
@@ -288,11 +289,11 @@ static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_even
 	const struct dpa_pcc_dcqcn_param *p = param_of(param);
 	struct dcqcn *d = priv;
 
-	if (paced(d))
+	if (is_paced(d))
 		catch_up(d, p, ev->now);
 	switch (ev->type) {
 	case DPA_PCC_ACK:
-		on_ack(d, p, ev);
+		dcqcn_on_ack(d, p, ev);
 		break;
 	case DPA_PCC_LOSS:
 		if (cut_window(d, p, ev))
@@ -306,7 +307,7 @@ static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_even
 		on_cnp(d, p, ev->now);
 		break;
 	case DPA_PCC_SENT:
-		if (paced(d))
+		if (is_paced(d))
 			on_sent(d, p, ev->bytes);
 		break;
 	default:
@@ -325,7 +326,7 @@ static void dcqcn_get(const void *priv, const void *param, struct dpa_pcc_result
 		.window = d->wnd,
 		.events = DPA_PCC_WANT(DPA_PCC_ACK) | DPA_PCC_WANT(DPA_PCC_LOSS) |
 			  DPA_PCC_WANT(DPA_PCC_TIMEOUT) | DPA_PCC_WANT(DPA_PCC_CNP)};
-	if (!paced(d))
+	if (!is_paced(d))
 		return;
 	res->wake = dpa_pcc_after(d->step_at, p->rpg_time_reset);
 	res->events |= DPA_PCC_WANT(DPA_PCC_SENT) | DPA_PCC_WANT(DPA_PCC_TIMER);

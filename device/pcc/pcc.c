@@ -20,7 +20,7 @@ uint32_t dpa_pcc_burst(const struct dpa_pcc_flow *f)
 }
 
 /* Asks the algorithm for its answer and keeps it to the bounds, whoever wrote it. */
-static void refresh(struct dpa_pcc_flow *f)
+static void refresh_param(struct dpa_pcc_flow *f)
 {
 	struct dpa_pcc_result res = {
 		.rate = DPA_PCC_NO_LIMIT, .wake = DPA_PCC_NEVER, .window = DPA_PCC_WND_MAX};
@@ -45,11 +45,11 @@ void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const
 	f->fill_at = now;
 	f->tokens = BURST_MIN * SCALE;
 	algo->init(f->priv, param, now);
-	refresh(f);
+	refresh_param(f);
 }
 
 /* Adds what the time since the last call is worth, at the rate that held meanwhile. */
-static void fill(struct dpa_pcc_flow *f, uint64_t now)
+static void fill_bucket(struct dpa_pcc_flow *f, uint64_t now)
 {
 	int64_t full = dpa_pcc_burst(f) * SCALE;
 	uint64_t room = (uint64_t)(full - f->tokens);
@@ -67,11 +67,11 @@ static void fill(struct dpa_pcc_flow *f, uint64_t now)
 void dpa_pcc_deliver(struct dpa_pcc_flow *f, const struct dpa_pcc_event *ev)
 {
 	if (f->active)
-		fill(f, ev->now);
+		fill_bucket(f, ev->now);
 	else
 		f->fill_at = ev->now; /* pacing may begin here */
 	f->algo->on_event(f->priv, f->param, ev);
-	refresh(f);
+	refresh_param(f);
 }
 
 uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
@@ -85,7 +85,7 @@ uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
 	}
 	if (f->rate >= DPA_PCC_NO_LIMIT)
 		return 0;
-	fill(f, now);
+	fill_bucket(f, now);
 	/*
 	 * A packet that is larger than a burst leaves when the bucket is full, and is paid off
 	 * afterwards.
@@ -100,7 +100,7 @@ void dpa_pcc_spend(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
 {
 	struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_SENT, .bytes = bytes};
 
-	fill(f, now);
+	fill_bucket(f, now);
 	f->tokens -= bytes * SCALE;
 	if (f->tokens < -DEBT_MAX * SCALE)
 		f->tokens = -DEBT_MAX * SCALE;

@@ -36,7 +36,7 @@ uint32_t dpa_port_ib_mtu(uint32_t if_mtu)
 }
 
 /* The bytes of a GID; false for families that have none. */
-static bool gid_of(struct nl_addr *local, uint8_t gid[16])
+static bool gid_of_nl_addr(struct nl_addr *local, uint8_t gid[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -85,7 +85,7 @@ static void take_addr(struct nl_object *obj, void *arg)
 		return;
 	a = &s->addrs[s->num];
 	flags = rtnl_link_get_flags(link);
-	if (gid_of(local, a->gid)) {
+	if (gid_of_nl_addr(local, a->gid)) {
 		a->ifindex = (uint32_t)rtnl_addr_get_ifindex(addr);
 		a->mtu = flags & IFF_LOOPBACK ? DPA_PORT_MTU_4096
 					      : dpa_port_ib_mtu(rtnl_link_get_mtu(link));

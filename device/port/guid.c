@@ -12,7 +12,7 @@
 #include "port/port.h"
 
 /* FNV-1a, then a finalizer: spreads short texts over all bits. */
-static uint64_t hash(uint64_t h, const void *data, size_t len)
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 
@@ -35,11 +35,11 @@ uint64_t dpa_port_node_guid(uint32_t function)
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		len = read(fd, boot, sizeof(boot));
-		h = hash(h, boot, len > 0 ? (size_t)len : 0);
+		h = hash_bytes(h, boot, len > 0 ? (size_t)len : 0);
 		close(fd);
 	}
 	if (stat("/proc/self/ns/net", &st) == 0)
-		h = hash(h, &st.st_ino, sizeof(st.st_ino));
+		h = hash_bytes(h, &st.st_ino, sizeof(st.st_ino));
 	h &= UINT64_C(0xffffffffff) & ~(uint64_t)(DPA_MAX_FUNCTIONS - 1);
 	guid = (uint64_t)DPA_VENDOR_ID << 40 | h | function;
 	return htobe64(guid);

@@ -90,7 +90,7 @@ static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n
 }
 
 /* Makes the table hold addrs, and the derived GID if need be. addrs has room for one more. */
-static unsigned apply(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
+static unsigned apply_addrs(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
 {
 	unsigned what = 0;
 	uint32_t mtu;
@@ -135,7 +135,7 @@ static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs,
 	for (int i = 0; i < n; i++)
 		if (!sf->ifname[0] || (ifindex && addrs[i].ifindex == ifindex))
 			own[num++] = addrs[i];
-	what = apply(sf, own, num);
+	what = apply_addrs(sf, own, num);
 	state = interface_state(sf->ifname);
 	if (state != atomic_exchange_explicit(&sf->state, state, memory_order_relaxed))
 		what |= DPA_PORT_CHANGE_STATE;
@@ -144,7 +144,7 @@ static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs,
 }
 
 /* Compares the tables with the namespace. Returns a set of enum dpa_port_change. */
-static unsigned rescan(struct dpa_port *port)
+static unsigned rescan_addrs(struct dpa_port *port)
 {
 	struct dpa_port_addr only, *addrs = NULL;
 	unsigned what = 0;
@@ -168,7 +168,7 @@ static unsigned rescan(struct dpa_port *port)
 	for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++)
 		if (port->sf[f])
 			what |= apply_sf(port->sf[f], addrs, n);
-	what |= apply(port, addrs ? addrs : &only, n);
+	what |= apply_addrs(port, addrs ? addrs : &only, n);
 out:
 	pthread_mutex_unlock(&port->lock);
 	free(addrs);
@@ -197,7 +197,7 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 	}
 	pthread_mutex_unlock(&port->lock);
 	if (sf)
-		rescan(port);
+		rescan_addrs(port);
 	return sf;
 }
 
@@ -215,7 +215,7 @@ int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order)
 	/* Events first: what happens between this and the dump is seen twice, not never. */
 	port->events = open_events();
 	port->query = open_rtnl();
-	rescan(port);
+	rescan_addrs(port);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ int dpa_port_fd(struct dpa_port *port)
 }
 
 /* Throws away what is queued; true if there was anything, or too much for the socket. */
-static bool drain(int fd)
+static bool drain_events(int fd)
 {
 	bool any = false;
 	ssize_t ret;
@@ -265,9 +265,9 @@ int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg)
 {
 	unsigned what;
 
-	if (!port->events || !drain(nl_socket_get_fd(port->events)))
+	if (!port->events || !drain_events(nl_socket_get_fd(port->events)))
 		return 0;
-	what = rescan(port);
+	what = rescan_addrs(port);
 	for (unsigned bit = 1; bit <= DPA_PORT_CHANGE_STATE; bit <<= 1)
 		if (what & bit)
 			fn(arg, (enum dpa_port_change)bit);

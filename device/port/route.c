@@ -35,7 +35,7 @@ static int on_route(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int on_ack(struct nl_msg *msg, void *arg)
+static int route_on_ack(struct nl_msg *msg, void *arg)
 {
 	(void)msg;
 	((struct answer *)arg)->done = true;
@@ -58,7 +58,7 @@ static bool needs_oif(const uint8_t gid[16])
 	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
-static struct nl_msg *question(const uint8_t src[16], const uint8_t dst[16], uint32_t ifindex)
+static struct nl_msg *route_question(const uint8_t src[16], const uint8_t dst[16], uint32_t ifindex)
 {
 	bool v4 = dpa_gid_is_v4(dst);
 	int at = v4 ? 12 : 0, n = v4 ? 4 : 16;
@@ -76,7 +76,7 @@ static struct nl_msg *question(const uint8_t src[16], const uint8_t dst[16], uin
 }
 
 /* Under port->lock: one question at a time. */
-static int ask(struct nl_sock *s, struct nl_msg *msg, struct answer *a)
+static int ask_route(struct nl_sock *s, struct nl_msg *msg, struct answer *a)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 	int ret;
@@ -84,7 +84,7 @@ static int ask(struct nl_sock *s, struct nl_msg *msg, struct answer *a)
 	if (!cb)
 		return ENOMEM;
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_route, a);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, a);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, route_on_ack, a);
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, a);
 	ret = nl_send_auto(s, msg);
 	while (ret >= 0 && !a->done)
@@ -123,11 +123,11 @@ int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t
 	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) ||
 	    dpa_gid_is_v4(src) != dpa_gid_is_v4(dst))
 		return EINVAL;
-	msg = question(src, dst, gid.ifindex);
+	msg = route_question(src, dst, gid.ifindex);
 	if (!msg)
 		return ENOMEM;
 	pthread_mutex_lock(&port->lock);
-	ret = port->query ? ask(port->query, msg, &a) : EOPNOTSUPP;
+	ret = port->query ? ask_route(port->query, msg, &a) : EOPNOTSUPP;
 	if (!ret)
 		*mtu = path_mtu(port->query, &a);
 	pthread_mutex_unlock(&port->lock);

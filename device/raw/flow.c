@@ -126,7 +126,7 @@ void dpa_flow_forget(struct dpa_hw_qp *qp)
 /* ------------------------------------------------------------------ senders */
 
 /* Under lock. The count first: a rule that changes meanwhile changes it again. */
-static void refresh(struct dpa_board *b, struct dpa_flows *f)
+static void refresh_flows(struct dpa_board *b, struct dpa_flows *f)
 {
 	uint32_t gen = dpa_board_flow_gen(b), end;
 	uint64_t bytes[DPA_BOARD_FLOW_RULE / 8];
@@ -159,7 +159,7 @@ struct sent {
 };
 
 /* Asked once of each rule that matches. */
-static bool lives(void *arg, const struct dpa_flow_kept *k)
+static bool rule_lives(void *arg, const struct dpa_flow_kept *k)
 {
 	const struct sent *s = arg;
 	uint32_t slot, gen;
@@ -181,8 +181,8 @@ uint32_t dpa_flow_receivers(struct dpa_hw *hw, const uint8_t *frame, uint32_t n,
 
 	dpa_frame_parse(frame, n, &v);
 	dpa_spin_lock(&f->lock);
-	refresh(hw->board, f);
-	count = dpa_flow_choose(f->rules, f->n, &v, frame[0] & 1, lives, &sent, to);
+	refresh_flows(hw->board, f);
+	count = dpa_flow_choose(f->rules, f->n, &v, frame[0] & 1, rule_lives, &sent, to);
 	dpa_spin_unlock(&f->lock);
 	return count;
 }

@@ -26,14 +26,14 @@ static uint32_t be16(const uint8_t *p)
 	return (uint32_t)p[0] << 8 | p[1];
 }
 
-static void skip(struct cursor *c, uint32_t n)
+static void cursor_skip(struct cursor *c, uint32_t n)
 {
 	c->p += n;
 	c->left -= n;
 }
 
 /* NULL: no room for more. */
-static struct dpa_layer *add(struct cursor *c, uint16_t kind)
+static struct dpa_layer *add_layer(struct cursor *c, uint16_t kind)
 {
 	struct dpa_layer *l;
 
@@ -49,93 +49,93 @@ static struct dpa_layer *add(struct cursor *c, uint16_t kind)
 	return l;
 }
 
-static void network(struct cursor *c, uint32_t type);
+static void parse_network(struct cursor *c, uint32_t type);
 
 /* Addresses, the type behind the last tag, the first tag. */
-static void ethernet(struct cursor *c)
+static void parse_ethernet(struct cursor *c)
 {
 	struct dpa_layer *l;
 	uint32_t type;
 
-	if (c->left < 14 || !(l = add(c, DPA_FLOW_ETH)))
+	if (c->left < 14 || !(l = add_layer(c, DPA_FLOW_ETH)))
 		return;
 	memcpy(l->f, c->p, 12);
 	type = be16(c->p + 12);
-	skip(c, 12);
+	cursor_skip(c, 12);
 	while ((type == 0x8100 || type == 0x88a8) && c->left >= 6) {
 		if (!l->optional)
 			memcpy(l->f + 14, c->p + 2, 2);
 		l->optional = true;
 		type = be16(c->p + 4);
-		skip(c, 4);
+		cursor_skip(c, 4);
 	}
 	memcpy(l->f + 12, c->p, 2);
-	skip(c, 2);
-	network(c, type);
+	cursor_skip(c, 2);
+	parse_network(c, type);
 }
 
 /* Entries of a label stack; behind the last one lies IP, by the look of it. */
-static void mpls(struct cursor *c, bool tunnel)
+static void parse_mpls(struct cursor *c, bool tunnel)
 {
 	bool bottom = false;
 
 	while (!bottom) {
 		struct dpa_layer *l;
 
-		if (c->left < 4 || !(l = add(c, DPA_FLOW_MPLS)))
+		if (c->left < 4 || !(l = add_layer(c, DPA_FLOW_MPLS)))
 			return;
 		memcpy(l->f, c->p, 4);
 		bottom = c->p[2] & 1;
-		skip(c, 4);
+		cursor_skip(c, 4);
 	}
 	c->inner |= tunnel;
 	if (c->left && (c->p[0] >> 4 == 4 || c->p[0] >> 4 == 6))
-		network(c, c->p[0] >> 4 == 4 ? ETH_IPV4 : ETH_IPV6);
+		parse_network(c, c->p[0] >> 4 == 4 ? ETH_IPV4 : ETH_IPV6);
 }
 
-static void udp(struct cursor *c)
+static void parse_udp(struct cursor *c)
 {
 	struct dpa_layer *l;
 	uint32_t port;
 
-	if (c->left < 8 || !(l = add(c, DPA_FLOW_UDP)))
+	if (c->left < 8 || !(l = add_layer(c, DPA_FLOW_UDP)))
 		return;
 	port = be16(c->p + 2);
 	memcpy(l->f, c->p + 2, 2); /* destination first */
 	memcpy(l->f + 2, c->p, 2);
-	skip(c, 8);
+	cursor_skip(c, 8);
 	if (c->inner)
 		return; /* one tunnel deep */
 	if (port == MPLS_PORT) {
-		mpls(c, true);
-	} else if (port == VXLAN_PORT && c->left >= 8 && (l = add(c, DPA_FLOW_VXLAN))) {
+		parse_mpls(c, true);
+	} else if (port == VXLAN_PORT && c->left >= 8 && (l = add_layer(c, DPA_FLOW_VXLAN))) {
 		memcpy(l->f + 1, c->p + 4, 3);
-		skip(c, 8);
+		cursor_skip(c, 8);
 		c->inner = true;
-		ethernet(c);
+		parse_ethernet(c);
 	}
 }
 
-static void tcp(struct cursor *c)
+static void parse_tcp(struct cursor *c)
 {
 	struct dpa_layer *l;
 
-	if (c->left < 20 || !(l = add(c, DPA_FLOW_TCP)))
+	if (c->left < 20 || !(l = add_layer(c, DPA_FLOW_TCP)))
 		return;
 	memcpy(l->f, c->p + 2, 2);
 	memcpy(l->f + 2, c->p, 2);
 }
 
-static void esp(struct cursor *c)
+static void parse_esp(struct cursor *c)
 {
 	struct dpa_layer *l;
 
-	if (c->left >= 8 && (l = add(c, DPA_FLOW_ESP)))
+	if (c->left >= 8 && (l = add_layer(c, DPA_FLOW_ESP)))
 		memcpy(l->f, c->p, 8);
 }
 
 /* RFC 2784, 2890 */
-static void gre(struct cursor *c)
+static void parse_gre(struct cursor *c)
 {
 	struct dpa_layer *l;
 	uint32_t flags, type, len;
@@ -145,48 +145,48 @@ static void gre(struct cursor *c)
 	flags = be16(c->p);
 	type = be16(c->p + 2);
 	len = 4 + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4 : 0);
-	if (c->left < len || !(l = add(c, DPA_FLOW_GRE)))
+	if (c->left < len || !(l = add_layer(c, DPA_FLOW_GRE)))
 		return;
 	memcpy(l->f, c->p, 4);
 	if (flags & 0x2000) {
 		l->optional = true;
 		memcpy(l->f + 4, c->p + (flags & 0x8000 ? 8 : 4), 4);
 	}
-	skip(c, len);
+	cursor_skip(c, len);
 	if (c->inner)
 		return;
 	if (type == ETH_MPLS) {
-		mpls(c, true);
+		parse_mpls(c, true);
 		return;
 	}
 	c->inner = true;
 	if (type == ETH_BRIDGE)
-		ethernet(c);
+		parse_ethernet(c);
 	else
-		network(c, type);
+		parse_network(c, type);
 }
 
-static void transport(struct cursor *c, uint8_t proto)
+static void parse_transport(struct cursor *c, uint8_t proto)
 {
 	switch (proto) {
 	case 6:
-		tcp(c);
+		parse_tcp(c);
 		break;
 	case 17:
-		udp(c);
+		parse_udp(c);
 		break;
 	case 47:
-		gre(c);
+		parse_gre(c);
 		break;
 	case 50:
-		esp(c);
+		parse_esp(c);
 		break;
 	default:
 		break;
 	}
 }
 
-static void ipv4(struct cursor *c)
+static void parse_ipv4(struct cursor *c)
 {
 	struct dpa_layer *l;
 	uint32_t len, frag;
@@ -195,7 +195,7 @@ static void ipv4(struct cursor *c)
 	if (c->left < 20 || c->p[0] >> 4 != 4)
 		return;
 	len = (c->p[0] & 15) * 4u;
-	if (len < 20 || c->left < len || !(l = add(c, DPA_FLOW_IPV4)))
+	if (len < 20 || c->left < len || !(l = add_layer(c, DPA_FLOW_IPV4)))
 		return;
 	frag = be16(c->p + 6);
 	proto = c->p[9];
@@ -206,13 +206,13 @@ static void ipv4(struct cursor *c)
 	/* as specs have them: 2: do not fragment, 4: more fragments */
 	l->f[11] = (uint8_t)((frag & 0x4000 ? 2 : 0) | (frag & 0x2000 ? 4 : 0));
 	l->optional = frag & 0x3fff;
-	skip(c, len);
+	cursor_skip(c, len);
 	if (!(frag & 0x1fff))
-		transport(c, proto);
+		parse_transport(c, proto);
 }
 
 /* Headers between IPv6's own and the transport's. False: what is behind cannot be found. */
-static bool extensions(struct cursor *c, struct dpa_layer *l, uint8_t *proto)
+static bool parse_extensions(struct cursor *c, struct dpa_layer *l, uint8_t *proto)
 {
 	for (;;) {
 		uint32_t len;
@@ -239,17 +239,17 @@ static bool extensions(struct cursor *c, struct dpa_layer *l, uint8_t *proto)
 		if (c->left < len)
 			return false;
 		*proto = c->p[0];
-		skip(c, len);
+		cursor_skip(c, len);
 	}
 }
 
-static void ipv6(struct cursor *c)
+static void parse_ipv6(struct cursor *c)
 {
 	struct dpa_layer *l;
 	uint8_t proto;
 	bool found;
 
-	if (c->left < 40 || c->p[0] >> 4 != 6 || !(l = add(c, DPA_FLOW_IPV6)))
+	if (c->left < 40 || c->p[0] >> 4 != 6 || !(l = add_layer(c, DPA_FLOW_IPV6)))
 		return;
 	memcpy(l->f, c->p + 8, 32);
 	l->f[33] = c->p[1] & 15;
@@ -257,25 +257,25 @@ static void ipv6(struct cursor *c)
 	l->f[37] = (uint8_t)(c->p[0] << 4 | c->p[1] >> 4);
 	l->f[38] = c->p[7];
 	proto = c->p[6];
-	skip(c, 40);
-	found = extensions(c, l, &proto);
+	cursor_skip(c, 40);
+	found = parse_extensions(c, l, &proto);
 	l->f[36] = proto;
 	if (found)
-		transport(c, proto);
+		parse_transport(c, proto);
 }
 
-static void network(struct cursor *c, uint32_t type)
+static void parse_network(struct cursor *c, uint32_t type)
 {
 	switch (type) {
 	case ETH_IPV4:
-		ipv4(c);
+		parse_ipv4(c);
 		break;
 	case ETH_IPV6:
-		ipv6(c);
+		parse_ipv6(c);
 		break;
 	case ETH_MPLS:
 	case ETH_MPLS_M:
-		mpls(c, false);
+		parse_mpls(c, false);
 		break;
 	default:
 		break;
@@ -287,5 +287,5 @@ void dpa_frame_parse(const uint8_t *p, uint32_t n, struct dpa_layers *v)
 	struct cursor c = {.p = p, .left = n, .v = v};
 
 	v->n = 0;
-	ethernet(&c);
+	parse_ethernet(&c);
 }

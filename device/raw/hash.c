@@ -37,7 +37,7 @@ int dpa_rss_check(const struct dpa_rss *rss, uint32_t log_size)
 	return !f && log_size ? EINVAL : 0;
 }
 
-static const struct dpa_layer *find(const struct dpa_layers *v, uint16_t kind)
+static const struct dpa_layer *find_hash_layer(const struct dpa_layers *v, uint16_t kind)
 {
 	for (uint32_t i = 0; i < v->n; i++)
 		if (v->l[i].kind == kind && !v->l[i].inner)
@@ -50,7 +50,7 @@ struct input {
 	uint32_t n;
 };
 
-static void put(struct input *in, bool wanted, const uint8_t *from, uint32_t n)
+static void put_hash_input(struct input *in, bool wanted, const uint8_t *from, uint32_t n)
 {
 	if (!wanted)
 		return;
@@ -61,25 +61,27 @@ static void put(struct input *in, bool wanted, const uint8_t *from, uint32_t n)
 /* Source before destination, addresses before ports. A fragment's ports are not its flow's. */
 uint32_t dpa_rss_hash(const struct dpa_rss *rss, const struct dpa_layers *v)
 {
-	const struct dpa_layer *ip4 = find(v, DPA_FLOW_IPV4), *ip6 = find(v, DPA_FLOW_IPV6);
+	const struct dpa_layer *ip4 = find_hash_layer(v, DPA_FLOW_IPV4),
+			       *ip6 = find_hash_layer(v, DPA_FLOW_IPV6);
 	const struct dpa_layer *ip = ip4 ? ip4 : ip6;
-	const struct dpa_layer *tcp = find(v, DPA_FLOW_TCP), *udp = find(v, DPA_FLOW_UDP);
+	const struct dpa_layer *tcp = find_hash_layer(v, DPA_FLOW_TCP),
+			       *udp = find_hash_layer(v, DPA_FLOW_UDP);
 	const uint64_t f = rss->fields;
 	struct input in = {.n = 0};
 
 	if (ip4) {
-		put(&in, f & DPA_RSS_SRC_IPV4, ip4->f, 4);
-		put(&in, f & DPA_RSS_DST_IPV4, ip4->f + 4, 4);
+		put_hash_input(&in, f & DPA_RSS_SRC_IPV4, ip4->f, 4);
+		put_hash_input(&in, f & DPA_RSS_DST_IPV4, ip4->f + 4, 4);
 	} else if (ip6) {
-		put(&in, f & DPA_RSS_SRC_IPV6, ip6->f, 16);
-		put(&in, f & DPA_RSS_DST_IPV6, ip6->f + 16, 16);
+		put_hash_input(&in, f & DPA_RSS_SRC_IPV6, ip6->f, 16);
+		put_hash_input(&in, f & DPA_RSS_DST_IPV6, ip6->f + 16, 16);
 	}
 	if (tcp && !ip->optional) {
-		put(&in, f & DPA_RSS_SRC_PORT_TCP, tcp->f + 2, 2);
-		put(&in, f & DPA_RSS_DST_PORT_TCP, tcp->f, 2);
+		put_hash_input(&in, f & DPA_RSS_SRC_PORT_TCP, tcp->f + 2, 2);
+		put_hash_input(&in, f & DPA_RSS_DST_PORT_TCP, tcp->f, 2);
 	} else if (udp && !ip->optional) {
-		put(&in, f & DPA_RSS_SRC_PORT_UDP, udp->f + 2, 2);
-		put(&in, f & DPA_RSS_DST_PORT_UDP, udp->f, 2);
+		put_hash_input(&in, f & DPA_RSS_SRC_PORT_UDP, udp->f + 2, 2);
+		put_hash_input(&in, f & DPA_RSS_DST_PORT_UDP, udp->f, 2);
 	}
 	return in.n ? dpa_toeplitz(rss->key, in.b, in.n) : 0;
 }

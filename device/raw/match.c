@@ -59,7 +59,7 @@ int dpa_flow_check(const struct dpa_flow_attr *a)
 	return 0;
 }
 
-static bool same(const struct dpa_flow_spec *s, const struct dpa_layer *l)
+static bool spec_matches(const struct dpa_flow_spec *s, const struct dpa_layer *l)
 {
 	static const uint8_t none[4];
 	uint32_t n = filter_len(s->type);
@@ -75,7 +75,7 @@ static bool same(const struct dpa_flow_spec *s, const struct dpa_layer *l)
 	return true;
 }
 
-static uint16_t kind_of(uint16_t type)
+static uint16_t layer_kind_of(uint16_t type)
 {
 	uint16_t kind = (uint16_t)(type & ~DPA_FLOW_INNER);
 
@@ -83,20 +83,22 @@ static uint16_t kind_of(uint16_t type)
 }
 
 /* The first header from `from` on that the spec is about, or v->n. */
-static uint32_t find(const struct dpa_flow_spec *s, const struct dpa_layers *v, uint32_t from)
+static uint32_t find_spec_layer(const struct dpa_flow_spec *s, const struct dpa_layers *v,
+				uint32_t from)
 {
 	bool inner = s->type & DPA_FLOW_INNER;
 
-	while (from < v->n && (v->l[from].kind != kind_of(s->type) || v->l[from].inner != inner))
+	while (from < v->n &&
+	       (v->l[from].kind != layer_kind_of(s->type) || v->l[from].inner != inner))
 		from++;
 	return from;
 }
 
 /* Where a label's place counts, each spec is about what lies behind that of the one before. */
-static bool ordered(const struct dpa_flow_rule *r, uint32_t n)
+static bool is_ordered(const struct dpa_flow_rule *r, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (kind_of(r->spec[i].type) == DPA_FLOW_MPLS)
+		if (layer_kind_of(r->spec[i].type) == DPA_FLOW_MPLS)
 			return true;
 	return false;
 }
@@ -104,12 +106,12 @@ static bool ordered(const struct dpa_flow_rule *r, uint32_t n)
 bool dpa_flow_match(const struct dpa_flow_rule *r, const struct dpa_layers *v)
 {
 	uint32_t n = r->nspecs < DPA_FLOW_SPECS ? r->nspecs : DPA_FLOW_SPECS, from = 0;
-	bool in_order = ordered(r, n);
+	bool in_order = is_ordered(r, n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = find(&r->spec[i], v, from);
+		uint32_t at = find_spec_layer(&r->spec[i], v, from);
 
-		if (at == v->n || !same(&r->spec[i], &v->l[at]))
+		if (at == v->n || !spec_matches(&r->spec[i], &v->l[at]))
 			return false;
 		if (in_order)
 			from = at + 1;
@@ -120,15 +122,15 @@ bool dpa_flow_match(const struct dpa_flow_rule *r, const struct dpa_layers *v)
 /* ----------------------------------------------------------------- all rules */
 
 /* Default rules come behind all others; equals in the order of their places. */
-static uint32_t rank(const struct dpa_flow_rule *r)
+static uint32_t rule_rank(const struct dpa_flow_rule *r)
 {
 	return r->type == DPA_FLOW_NORMAL ? r->priority : UINT16_MAX + 1u;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rules(const void *a, const void *b)
 {
 	const struct dpa_flow_kept *x = a, *y = b;
-	uint32_t rx = rank(&x->rule), ry = rank(&y->rule);
+	uint32_t rx = rule_rank(&x->rule), ry = rule_rank(&y->rule);
 
 	if (rx != ry)
 		return rx < ry ? -1 : 1;
@@ -138,7 +140,7 @@ static int compare(const void *a, const void *b)
 void dpa_flow_sort(struct dpa_flow_kept *rules, uint32_t n)
 {
 	if (n)
-		qsort(rules, n, sizeof(*rules), compare);
+		qsort(rules, n, sizeof(*rules), compare_rules);
 }
 
 struct chosen {
@@ -146,7 +148,7 @@ struct chosen {
 	uint32_t n;
 };
 
-static void choose(struct chosen *c, const struct dpa_flow_kept *k)
+static void choose_rule(struct chosen *c, const struct dpa_flow_kept *k)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->to[i].qpn == k->qpn)
@@ -154,7 +156,7 @@ static void choose(struct chosen *c, const struct dpa_flow_kept *k)
 	c->to[c->n++] = (struct dpa_flow_to){.qpn = k->qpn, .tag = k->rule.tag};
 }
 
-static bool wants(const struct dpa_flow_kept *k, const struct dpa_layers *v, bool mcast)
+static bool rule_wants(const struct dpa_flow_kept *k, const struct dpa_layers *v, bool mcast)
 {
 	switch (k->rule.type) {
 	case DPA_FLOW_NORMAL:
@@ -181,19 +183,19 @@ uint32_t dpa_flow_choose(const struct dpa_flow_kept *rules, uint32_t n, const st
 
 	for (uint32_t i = 0; i < n; i++)
 		if (rules[i].rule.type == DPA_FLOW_SNIFFER && lives(arg, &rules[i]))
-			choose(&c, &rules[i]);
+			choose_rule(&c, &rules[i]);
 	for (uint32_t i = 0; i < n && !trapped;) {
-		uint32_t before = c.n, level = rank(&rules[i].rule);
+		uint32_t before = c.n, level = rule_rank(&rules[i].rule);
 		bool drop = false;
 
-		for (; i < n && rank(&rules[i].rule) == level; i++) {
-			if (!wants(&rules[i], v, mcast) || !lives(arg, &rules[i]))
+		for (; i < n && rule_rank(&rules[i].rule) == level; i++) {
+			if (!rule_wants(&rules[i], v, mcast) || !lives(arg, &rules[i]))
 				continue;
 			trapped |= !(rules[i].rule.flags & DPA_FLOW_DONT_TRAP);
 			if (rules[i].rule.drop)
 				drop = true;
 			else
-				choose(&c, &rules[i]);
+				choose_rule(&c, &rules[i]);
 		}
 		if (drop)
 			c.n = before;

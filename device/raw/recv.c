@@ -49,8 +49,8 @@ static struct dpa_cqe cqe_of(const struct dpa_hw_qp *qp, uint32_t number, const 
 }
 
 /* Into a receive: 0 or an enum dpa_syndrome. */
-static uint32_t place(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, const struct dpa_slot *s,
-		      const uint8_t *payload)
+static uint32_t place_frame(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w,
+			    const struct dpa_slot *s, const uint8_t *payload)
 {
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t syn;
@@ -60,7 +60,7 @@ static uint32_t place(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, const st
 	return syn ? syn : dpa_scatter_unasked(qp, s, payload, iov, cnt);
 }
 
-static void dropped(struct dpa_hw_qp *qp, uint32_t syn)
+static void count_dropped(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (syn == DPA_SYN_RECV_TOO_SMALL)
 		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
@@ -68,7 +68,7 @@ static void dropped(struct dpa_hw_qp *qp, uint32_t syn)
 }
 
 /* A WQ's buffers are of its own PD. */
-static void spread(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
+static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_hw_ind_table *t = qp->rss->table;
 	const uint32_t pdn = qp->pdn;
@@ -82,15 +82,15 @@ static void spread(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t
 	wq = t->wq[dpa_rss_hash(&qp->rss->conf, &v) & t->mask];
 	if (atomic_load_explicit(&wq->state, memory_order_acquire) != DPA_WQS_READY ||
 	    !dpa_srq_take(&wq->rq, &w)) {
-		dropped(qp, 0);
+		count_dropped(qp, 0);
 		return;
 	}
 	qp->pdn = wq->rq.pdn;
-	syn = place(qp, &w, s, payload);
+	syn = place_frame(qp, &w, s, payload);
 	qp->pdn = pdn;
 	e = cqe_of(qp, wq->wqn, s, w.wr_id, syn);
 	if (syn)
-		dropped(qp, syn);
+		count_dropped(qp, syn);
 	if (!dpa_cq_push(wq->rq.cq, &e) || (syn && syn != DPA_SYN_RECV_TOO_SMALL))
 		dpa_wq_fail(wq);
 }
@@ -102,21 +102,21 @@ void dpa_raw_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *p
 	uint32_t syn;
 
 	if (s->opcode != DPA_LINK_RAW || (s->flags & (DPA_PKT_PULL | DPA_PKT_IOV))) {
-		dropped(qp, 0);
+		count_dropped(qp, 0);
 		return;
 	}
 	if (qp->rss) {
-		spread(qp, s, payload);
+		spread_frame(qp, s, payload);
 		return;
 	}
 	if (!dpa_take_rwqe(qp, w)) {
-		dropped(qp, 0);
+		count_dropped(qp, 0);
 		return;
 	}
-	syn = place(qp, w, s, payload);
+	syn = place_frame(qp, w, s, payload);
 	e = cqe_of(qp, qp->qpn, s, w->wr_id, syn);
 	if (syn)
-		dropped(qp, syn);
+		count_dropped(qp, syn);
 	dpa_qp_report(qp, qp->recv_cq, &e);
 	if (syn && syn != DPA_SYN_RECV_TOO_SMALL)
 		dpa_qp_to_error(qp);

@@ -12,7 +12,7 @@
 
 #define ETH_HEADER 14u
 
-static uint32_t check(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	uint64_t total, one;
 	uint32_t syn;
@@ -30,8 +30,8 @@ static uint32_t check(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_c
 }
 
 /* False: no room in the lane. */
-static bool put(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_flow_to *to,
-		const uint8_t *frame, uint32_t n)
+static bool put_frame(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_flow_to *to,
+		      const uint8_t *frame, uint32_t n)
 {
 	uint8_t *data = NULL;
 	struct dpa_slot *s;
@@ -53,8 +53,8 @@ static bool put(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_flow_t
 }
 
 /* False: not now. To nobody it is lost, not wrong. */
-static bool deliver(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const uint8_t *frame,
-		    uint32_t n)
+static bool deliver_frame(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const uint8_t *frame,
+			  uint32_t n)
 {
 	struct dpa_peer *p = dpa_peer_of_qpn(qp->hw, to->qpn);
 
@@ -62,7 +62,7 @@ static bool deliver(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const ui
 		return false;
 	if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return true;
-	if (put(qp, &p->tx[qp->lane], to, frame, n) || dpa_ud_waited(qp, p))
+	if (put_frame(qp, &p->tx[qp->lane], to, frame, n) || dpa_ud_waited(qp, p))
 		return true;
 	dpa_tx_full(qp, &p->tx[qp->lane]);
 	return false;
@@ -73,7 +73,7 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 	struct dpa_flow_to to[DPA_MAX_FLOWS];
 	uint8_t frame[DPA_MAX_FRAME];
 	struct dpa_req *r = &qp->req;
-	uint32_t syn = check(qp, idx, c), n = c->length, count;
+	uint32_t syn = check_wqe(qp, idx, c), n = c->length, count;
 	bool mcast;
 
 	if (!syn)
@@ -91,7 +91,7 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 	for (; r->mc_at < count; r->mc_at++) {
 		if (qp->block_self && mcast && to[r->mc_at].qpn == qp->qpn)
 			continue;
-		if (!deliver(qp, &to[r->mc_at], frame, n))
+		if (!deliver_frame(qp, &to[r->mc_at], frame, n))
 			return 1;
 	}
 	r->mc_at = 0;

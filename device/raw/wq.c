@@ -10,7 +10,7 @@
 
 #define WQN_FIRST 0x1000000u /* QPNs have 24 bits */
 
-static int check(const struct dpa_wq_attr *a)
+static int check_wq_attr(const struct dpa_wq_attr *a)
 {
 	return !a->buf || !a->dbrec || !a->cq || a->max_sge > DPA_MAX_SGE || a->log_size > 14 ||
 			       !a->pdn || a->pdn >= DPA_MAX_PD
@@ -23,7 +23,7 @@ int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *a, struct
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_hw_wq *wq;
-	int ret = check(a);
+	int ret = check_wq_attr(a);
 
 	if (ret)
 		return ret;
@@ -61,7 +61,7 @@ int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *a, struct
 }
 
 /* Posted WQEs are reported as flushed. */
-static void flush(struct dpa_hw_wq *wq)
+static void flush_wq(struct dpa_hw_wq *wq)
 {
 	struct dpa_rx_wqe w;
 
@@ -84,7 +84,7 @@ void dpa_wq_fail(struct dpa_hw_wq *wq)
 	if (!atomic_compare_exchange_strong_explicit(&wq->state, &ready, DPA_WQS_ERROR,
 						     memory_order_acq_rel, memory_order_relaxed))
 		return;
-	flush(wq);
+	flush_wq(wq);
 	if (wq->rq.ctx->event)
 		wq->rq.ctx->event(wq->rq.ctx->event_arg, &ev);
 }
@@ -99,7 +99,7 @@ void dpa_hw_ring_wq(struct dpa_hw_wq *wq)
 	/* pairs with the state's store: either we see the error or the flush sees our WQE */
 	dpa_full_fence();
 	if (atomic_load_explicit(&wq->state, memory_order_relaxed) == DPA_WQS_ERROR)
-		flush(wq);
+		flush_wq(wq);
 }
 
 int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state)
@@ -119,7 +119,7 @@ int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state)
 	if (!ret && state != DPA_WQS_READY) {
 		dpa_quiesce(hw); /* who found it ready is through */
 		if (state == DPA_WQS_ERROR) {
-			flush(wq);
+			flush_wq(wq);
 		} else {
 			dpa_spin_lock(&wq->rq.lock); /* who posted last may be flushing */
 			wq->rq.ci = 0;
@@ -150,7 +150,7 @@ int dpa_hw_destroy_wq(struct dpa_hw_wq *wq)
 
 /* ---------------------------------------------------------------- the tables */
 
-static void hold(struct dpa_hw_ind_table *t, int n)
+static void hold_wqs(struct dpa_hw_ind_table *t, int n)
 {
 	for (uint32_t i = 0; i <= t->mask; i++)
 		atomic_fetch_add_explicit(&t->wq[i]->refs, (uint32_t)n, memory_order_acq_rel);
@@ -180,7 +180,7 @@ int dpa_hw_create_ind_table(struct dpa_hw_ctx *ctx, struct dpa_hw_wq *const *wqs
 		ret = ENOMEM;
 	if (!ret) {
 		hw->nind++;
-		hold(t, 1);
+		hold_wqs(t, 1);
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	if (ret) {
@@ -201,7 +201,7 @@ int dpa_hw_destroy_ind_table(struct dpa_hw_ind_table *t)
 	pthread_mutex_lock(&hw->ctl);
 	if (!atomic_load_explicit(&t->refs, memory_order_acquire)) {
 		hw->nind--;
-		hold(t, -1);
+		hold_wqs(t, -1);
 		ret = 0;
 	}
 	pthread_mutex_unlock(&hw->ctl);

@@ -35,7 +35,7 @@ bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 
 /* Under the admin lock. A writer that died left the generation odd: the next one goes on from it.
  */
-static uint32_t put(struct dpa_board_ask *a, const char *text)
+static uint32_t put_ask(struct dpa_board_ask *a, const char *text)
 {
 	uint32_t odd = atomic_load_explicit(&a->gen, memory_order_relaxed) | 1;
 
@@ -70,7 +70,7 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 	if (!rc && head == MAP_FAILED)
 		rc = errno;
 	if (!rc) {
-		*gen = put(&head->ask[what], text);
+		*gen = put_ask(&head->ask[what], text);
 		munmap(head, sizeof(*head));
 	}
 	close(fd); /* and with it the lock */

@@ -50,7 +50,7 @@ static const struct counter_file *find_file(const char *name)
 }
 
 /* Acquire: what is loaded afterwards is loaded behind it. */
-static uint64_t load(_Atomic uint64_t *counters, const struct counter_file *f)
+static uint64_t load_counter(_Atomic uint64_t *counters, const struct counter_file *f)
 {
 	uint64_t n = 0;
 
@@ -66,18 +66,18 @@ static uint64_t load(_Atomic uint64_t *counters, const struct counter_file *f)
  * A process that ends has its counters moved to those of the past. Where that happens meanwhile the
  * sum is made again; after a few times it may lack a process, for this once.
  */
-static uint64_t sum(struct dpa_board *b, const struct counter_file *f)
+static uint64_t sum_counters(struct dpa_board *b, const struct counter_file *f)
 {
 	_Atomic uint64_t *past = dpa_board_counters_past(b);
 	uint64_t before, n;
 	int tries = 8;
 
 	do {
-		n = before = load(past, f);
+		n = before = load_counter(past, f);
 		for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
 		     i = dpa_board_proc_next(b, i + 1))
-			n += load(dpa_board_counters(b, i), f);
-	} while (--tries && load(past, f) != before);
+			n += load_counter(dpa_board_counters(b, i), f);
+	} while (--tries && load_counter(past, f) != before);
 	return n;
 }
 
@@ -100,7 +100,7 @@ int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t 
 		return -1;
 	}
 	if (b) {
-		n = sum(b, f);
+		n = sum_counters(b, f);
 		dpa_board_unpeek(b);
 	}
 	return snprintf(text, len, "%llu\n", (unsigned long long)(n / f->unit));

@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(((struct dpa_board_shm *)0)->flows) == DPA_MAX_FLOWS * 1024, "flows");
 
-static uint64_t entry_off(uint32_t i)
+static uint64_t flow_entry_off(uint32_t i)
 {
 	return DPA_BOARD_OFF_FLOWS + (uint64_t)i * sizeof(struct dpa_board_flow);
 }
@@ -33,7 +33,7 @@ uint32_t dpa_board_flow_gen(struct dpa_board *b)
 	return atomic_load_explicit(&b->shm->head.flow_gen, memory_order_acquire);
 }
 
-static bool has(struct dpa_board *b, uint32_t qpn, dpa_owner_t owner)
+static bool has_flow(struct dpa_board *b, uint32_t qpn, dpa_owner_t owner)
 {
 	uint32_t slot, gen;
 
@@ -47,7 +47,7 @@ enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, vo
 	uint32_t seq;
 	uint8_t *to = rule;
 
-	if (!dpa_board_present(b, entry_off(at)))
+	if (!dpa_board_present(b, flow_entry_off(at)))
 		return DPA_FLOW_NONE;
 	/* each load is an acquire, so that the second look at seq comes last */
 	seq = atomic_load_explicit(&f->seq, memory_order_acquire);
@@ -60,14 +60,15 @@ enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, vo
 	}
 	if (!(seq & 1) && atomic_load_explicit(&f->seq, memory_order_relaxed) != seq)
 		return DPA_FLOW_CHANGES;
-	if (!has(b, *qpn, *owner)) /* nor will it be while seq is odd: a writer may have died */
+	if (!has_flow(b, *qpn,
+		      *owner)) /* nor will it be while seq is odd: a writer may have died */
 		return DPA_FLOW_NONE;
 	return seq & 1 ? DPA_FLOW_CHANGES : DPA_FLOW_THERE;
 }
 
 /* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */
-static void put(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS], uint32_t qpn,
-		dpa_owner_t owner)
+static void put_flow(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS], uint32_t qpn,
+		     dpa_owner_t owner)
 {
 	struct dpa_board_flow *f = &b->shm->flows[at];
 	uint32_t odd = atomic_load_explicit(&f->seq, memory_order_relaxed) | 1;
@@ -92,22 +93,22 @@ static bool is_of(struct dpa_board *b, uint32_t at, uint32_t qpn)
 {
 	struct dpa_board_flow *f = &b->shm->flows[at];
 
-	return dpa_board_present(b, entry_off(at)) &&
+	return dpa_board_present(b, flow_entry_off(at)) &&
 	       atomic_load_explicit(&f->qpn, memory_order_relaxed) == qpn &&
 	       atomic_load_explicit(&f->owner, memory_order_relaxed) == dpa_board_me(b);
 }
 
 /* The first entry that nobody has, or the end. */
-static uint32_t gap(struct dpa_board *b)
+static uint32_t flow_gap(struct dpa_board *b)
 {
 	uint32_t n = dpa_board_flow_end(b);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct dpa_board_flow *f = &b->shm->flows[i];
 
-		if (!dpa_board_present(b, entry_off(i)) ||
-		    !has(b, atomic_load_explicit(&f->qpn, memory_order_relaxed),
-			 atomic_load_explicit(&f->owner, memory_order_relaxed)))
+		if (!dpa_board_present(b, flow_entry_off(i)) ||
+		    !has_flow(b, atomic_load_explicit(&f->qpn, memory_order_relaxed),
+			      atomic_load_explicit(&f->owner, memory_order_relaxed)))
 			return i;
 	}
 	return n;
@@ -126,14 +127,14 @@ int dpa_board_flow_add(struct dpa_board *b, uint32_t qpn, const void *rule, size
 	rc = dpa_board_lock(b);
 	if (rc)
 		return rc;
-	i = gap(b);
+	i = flow_gap(b);
 	rc = i < DPA_MAX_FLOWS
-		     ? dpa_board_reserve_entry(b, entry_off(i), sizeof(struct dpa_board_flow))
+		     ? dpa_board_reserve_entry(b, flow_entry_off(i), sizeof(struct dpa_board_flow))
 		     : ENOMEM;
 	if (!rc) {
 		if (i >= dpa_board_flow_end(b))
 			atomic_store_explicit(&b->shm->head.flow_used, i + 1, memory_order_release);
-		put(b, i, words, qpn, dpa_board_me(b));
+		put_flow(b, i, words, qpn, dpa_board_me(b));
 		*at = i;
 	}
 	dpa_board_unlock(b);
@@ -147,7 +148,7 @@ int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn)
 	if (rc)
 		return rc;
 	if (at < dpa_board_flow_end(b) && is_of(b, at, qpn))
-		put(b, at, NULL, 0, 0);
+		put_flow(b, at, NULL, 0, 0);
 	else
 		rc = ENOENT;
 	dpa_board_unlock(b);
@@ -160,7 +161,7 @@ void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
 		return; /* they are stale once the QPN is free */
 	for (uint32_t i = 0, n = dpa_board_flow_end(b); i < n; i++)
 		if (is_of(b, i, qpn))
-			put(b, i, NULL, 0, 0);
+			put_flow(b, i, NULL, 0, 0);
 	dpa_board_unlock(b);
 }
 

@@ -19,7 +19,7 @@ struct sums {
 	uint64_t pd, cq, qp, cm_id, mr, ctx, srq;
 };
 
-static void add(struct sums *s, const struct dpa_board_proc *p)
+static void add_sums(struct sums *s, const struct dpa_board_proc *p)
 {
 	s->pd += p->npd;
 	s->cq += p->ncq;
@@ -37,7 +37,7 @@ static void add_all(struct dpa_board *b, struct sums *s)
 
 		if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE &&
 		    dpa_board_alive(b, i, atomic_load_explicit(&p->gen, memory_order_acquire)))
-			add(s, p);
+			add_sums(s, p);
 	}
 }
 

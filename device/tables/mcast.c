@@ -15,13 +15,13 @@ _Static_assert(DPA_MAX_MCAST ==
 		       sizeof(((struct dpa_board_shm *)0)->mcast) / sizeof(struct dpa_board_mcast),
 	       "mcast");
 
-static uint64_t entry_off(uint32_t i)
+static uint64_t mcast_entry_off(uint32_t i)
 {
 	return DPA_BOARD_OFF_MCAST + (uint64_t)i * sizeof(struct dpa_board_mcast);
 }
 
 /* One past the last entry that was ever used. */
-static uint32_t used(struct dpa_board *b)
+static uint32_t used_entries(struct dpa_board *b)
 {
 	uint32_t n = atomic_load_explicit(&b->shm->head.mcast_used, memory_order_acquire);
 
@@ -32,13 +32,13 @@ static uint32_t used(struct dpa_board *b)
  * A copy of an entry; false: it is free, stale, or being written. Each load is an acquire so that
  * the second look at seq comes last.
  */
-static bool get(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t *qpn)
+static bool get_mcast(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t *qpn)
 {
 	struct dpa_board_mcast *e = &b->shm->mcast[i];
 	uint32_t seq, slot, gen;
 	dpa_owner_t owner;
 
-	if (!dpa_board_present(b, entry_off(i)))
+	if (!dpa_board_present(b, mcast_entry_off(i)))
 		return false;
 	seq = atomic_load_explicit(&e->seq, memory_order_acquire);
 	owner = atomic_load_explicit(&e->owner, memory_order_acquire);
@@ -50,8 +50,8 @@ static bool get(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t *qpn)
 }
 
 /* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */
-static void put(struct dpa_board *b, uint32_t i, const uint64_t gid[2], uint32_t qpn,
-		dpa_owner_t owner)
+static void put_mcast(struct dpa_board *b, uint32_t i, const uint64_t gid[2], uint32_t qpn,
+		      dpa_owner_t owner)
 {
 	struct dpa_board_mcast *e = &b->shm->mcast[i];
 	uint32_t odd = atomic_load_explicit(&e->seq, memory_order_relaxed) | 1;
@@ -66,17 +66,17 @@ static void put(struct dpa_board *b, uint32_t i, const uint64_t gid[2], uint32_t
 	atomic_store_explicit(&e->seq, odd + 1, memory_order_release);
 }
 
-/* The entry of that group and QP, or DPA_MAX_MCAST; *gap: an entry that nobody has, or used(). */
-static uint32_t find(struct dpa_board *b, const uint64_t gid[2], uint32_t qpn, uint32_t *gap)
+/* The entry of that group and QP, or DPA_MAX_MCAST; *gap: an entry that nobody has, or used_entries(). */
+static uint32_t find_mcast(struct dpa_board *b, const uint64_t gid[2], uint32_t qpn, uint32_t *gap)
 {
-	uint32_t n = used(b);
+	uint32_t n = used_entries(b);
 
 	*gap = n;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t g[2];
 		uint32_t q;
 
-		if (!get(b, i, g, &q)) {
+		if (!get_mcast(b, i, g, &q)) {
 			if (*gap == n)
 				*gap = i;
 			continue;
@@ -97,15 +97,16 @@ int dpa_board_mcast_attach(struct dpa_board *b, const uint8_t gid[16], uint32_t 
 	rc = dpa_board_lock(b);
 	if (rc)
 		return rc;
-	if (find(b, g, qpn, &gap) < DPA_MAX_MCAST)
+	if (find_mcast(b, g, qpn, &gap) < DPA_MAX_MCAST)
 		rc = EALREADY;
 	else if (gap >= DPA_MAX_MCAST)
 		rc = ENOMEM;
 	else
-		rc = dpa_board_reserve_entry(b, entry_off(gap), sizeof(struct dpa_board_mcast));
+		rc = dpa_board_reserve_entry(b, mcast_entry_off(gap),
+					     sizeof(struct dpa_board_mcast));
 	if (!rc) {
-		put(b, gap, g, qpn, dpa_board_me(b));
-		if (gap >= used(b))
+		put_mcast(b, gap, g, qpn, dpa_board_me(b));
+		if (gap >= used_entries(b))
 			atomic_store_explicit(&b->shm->head.mcast_used, gap + 1,
 					      memory_order_release);
 	}
@@ -124,9 +125,9 @@ int dpa_board_mcast_detach(struct dpa_board *b, const uint8_t gid[16], uint32_t 
 	rc = dpa_board_lock(b);
 	if (rc)
 		return rc;
-	at = find(b, g, qpn, &gap);
+	at = find_mcast(b, g, qpn, &gap);
 	if (at < DPA_MAX_MCAST)
-		put(b, at, none, 0, 0);
+		put_mcast(b, at, none, 0, 0);
 	else
 		rc = ENOENT;
 	dpa_board_unlock(b);
@@ -139,35 +140,35 @@ void dpa_board_mcast_forget(struct dpa_board *b, uint32_t qpn)
 
 	if (dpa_board_lock(b))
 		return; /* they are stale once the QPN is free */
-	for (uint32_t i = 0, n = used(b); i < n; i++) {
+	for (uint32_t i = 0, n = used_entries(b); i < n; i++) {
 		uint64_t g[2];
 		uint32_t q;
 
-		if (get(b, i, g, &q) && q == qpn)
-			put(b, i, none, 0, 0);
+		if (get_mcast(b, i, g, &q) && q == qpn)
+			put_mcast(b, i, none, 0, 0);
 	}
 	dpa_board_unlock(b);
 }
 
 bool dpa_board_mcast_next(struct dpa_board *b, const uint8_t gid[16], uint32_t *at, uint32_t *qpn)
 {
-	uint32_t n = used(b);
+	uint32_t n = used_entries(b);
 	uint64_t want[2], g[2];
 
 	memcpy(want, gid, sizeof(want));
 	for (; *at < n; ++*at)
-		if (get(b, *at, g, qpn) && g[0] == want[0] && g[1] == want[1])
+		if (get_mcast(b, *at, g, qpn) && g[0] == want[0] && g[1] == want[1])
 			return true;
 	return false;
 }
 
 bool dpa_board_mcast_group(struct dpa_board *b, uint32_t qpn, uint32_t *at, uint8_t gid[16])
 {
-	uint32_t n = used(b), of;
+	uint32_t n = used_entries(b), of;
 	uint64_t g[2];
 
 	for (; *at < n; ++*at)
-		if (get(b, *at, g, &of) && of == qpn) {
+		if (get_mcast(b, *at, g, &of) && of == qpn) {
 			memcpy(gid, g, 16);
 			return true;
 		}

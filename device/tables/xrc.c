@@ -20,8 +20,8 @@
 _Static_assert(DPA_MAX_SRQ == 1 << SRQ_BITS, "index bits");
 
 /* Under the lock, none of those that hold entries is dead. The end: none. */
-static uint32_t find(const struct dpa_board_xrcd *x, uint32_t n, const struct dpa_xrcd_attr *a,
-		     uint32_t *gap)
+static uint32_t find_xrcd(const struct dpa_board_xrcd *x, uint32_t n, const struct dpa_xrcd_attr *a,
+			  uint32_t *gap)
 {
 	uint32_t at = n;
 
@@ -54,7 +54,7 @@ static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32
 	if (used > DPA_BOARD_XRCDS)
 		used = DPA_BOARD_XRCDS;
 	dpa_board_reap_locked(b, true);
-	was = find(x, used, a, at);
+	was = find_xrcd(x, used, a, at);
 	if (was < used && a->exclusive)
 		return EINVAL;
 	if (was == used && !a->create)
@@ -103,7 +103,7 @@ void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at)
 
 /* ---------------------------------------------------------------------- SRQs */
 
-static struct dpa_board_xrc_srq *entry(struct dpa_board *b, uint32_t at)
+static struct dpa_board_xrc_srq *xrc_srq_entry(struct dpa_board *b, uint32_t at)
 {
 	return dpa_board_present(b, DPA_BOARD_OFF_XSRQS + at * sizeof(struct dpa_board_xrc_srq))
 		       ? &b->shm->xrc_srqs[at]
@@ -149,7 +149,7 @@ void dpa_board_xrc_srq_remove(struct dpa_board *b, uint32_t srqn)
 bool dpa_board_xrc_srq_owner(struct dpa_board *b, uint32_t srqn, uint32_t *xrcd, uint32_t *slot,
 			     uint32_t *gen)
 {
-	struct dpa_board_xrc_srq *s = entry(b, srqn & SRQ_INDEX);
+	struct dpa_board_xrc_srq *s = xrc_srq_entry(b, srqn & SRQ_INDEX);
 	dpa_owner_t o;
 
 	if (!s || atomic_load_explicit(&s->srqn, memory_order_acquire) != srqn)

@@ -38,7 +38,7 @@ void dpa_buddy_fini(struct dpa_buddy *b)
 	b->node = NULL;
 }
 
-static void push(struct dpa_buddy *b, uint32_t block, uint32_t order)
+static void push_block(struct dpa_buddy *b, uint32_t block, uint32_t order)
 {
 	uint32_t next = b->head[order];
 
@@ -74,7 +74,7 @@ uint32_t dpa_buddy_take(struct dpa_buddy *b, uint32_t order)
 	unlink_free(b, block);
 	while (from > order) {
 		from--;
-		push(b, block + (1u << from), from);
+		push_block(b, block + (1u << from), from);
 	}
 	b->node[block].order = (uint8_t)order;
 	b->node[block].state = NODE_TAKEN;
@@ -99,6 +99,6 @@ uint32_t dpa_buddy_give(struct dpa_buddy *b, uint32_t block)
 		unlink_free(b, buddy);
 		block &= ~(1u << order);
 	}
-	push(b, block, order);
+	push_block(b, block, order);
 	return given;
 }

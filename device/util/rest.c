@@ -8,41 +8,41 @@
 _Atomic uint32_t dpa_rest_wanted;
 static _Atomic uint32_t born, own, resting;
 
-static void count(_Atomic uint32_t *what, int n)
+static void add_count(_Atomic uint32_t *what, int n)
 {
 	atomic_fetch_add_explicit(what, (uint32_t)n, memory_order_seq_cst);
 }
 
-static uint32_t look(_Atomic uint32_t *what)
+static uint32_t read_count(_Atomic uint32_t *what)
 {
 	return atomic_load_explicit(what, memory_order_seq_cst);
 }
 
 void dpa_own_expect(void)
 {
-	count(&born, 1);
+	add_count(&born, 1);
 }
 
 void dpa_own_unexpect(void)
 {
-	count(&born, -1);
+	add_count(&born, -1);
 }
 
 void dpa_own_begin(void)
 {
-	count(&own, 1);
-	count(&born, -1);
+	add_count(&own, 1);
+	add_count(&born, -1);
 	dpa_own_rest_now();
 }
 
 void dpa_own_end(void)
 {
-	count(&own, -1);
+	add_count(&own, -1);
 }
 
 void dpa_own_sleeps(void)
 {
-	count(&resting, 1);
+	add_count(&resting, 1);
 }
 
 void dpa_own_woke(void)
@@ -50,11 +50,11 @@ void dpa_own_woke(void)
 	uint32_t n = 0;
 
 	for (;;) {
-		count(&resting, -1);
-		if (dpa_likely(!look(&dpa_rest_wanted)))
+		add_count(&resting, -1);
+		if (dpa_likely(!read_count(&dpa_rest_wanted)))
 			return;
-		count(&resting, 1);
-		while (look(&dpa_rest_wanted))
+		add_count(&resting, 1);
+		while (read_count(&dpa_rest_wanted))
 			dpa_relax(&n);
 	}
 }
@@ -79,7 +79,7 @@ static bool wait_until(_Atomic uint32_t *a, _Atomic uint32_t *b)
 	int64_t end = now_ns() + PATIENCE_NS;
 	uint32_t n = 0;
 
-	while (look(a) != (b ? look(b) : 0)) {
+	while (read_count(a) != (b ? read_count(b) : 0)) {
 		dpa_relax(&n);
 		if (n % 256 == 0 && now_ns() > end)
 			return false;
@@ -89,7 +89,7 @@ static bool wait_until(_Atomic uint32_t *a, _Atomic uint32_t *b)
 
 uint32_t dpa_own_threads(void)
 {
-	return wait_until(&born, NULL) ? look(&own) : UINT32_MAX;
+	return wait_until(&born, NULL) ? read_count(&own) : UINT32_MAX;
 }
 
 bool dpa_rest_begin(void)

@@ -64,8 +64,8 @@ static uint32_t add_word(uint32_t s, const uint8_t b[4])
 }
 
 /* Loads up to 8 bytes once and copies them. */
-static inline __attribute__((always_inline)) void take(uint8_t b[8], uint8_t *dst,
-						       const uint8_t *src, size_t n)
+static inline __attribute__((always_inline)) void take8(uint8_t b[8], uint8_t *dst,
+							const uint8_t *src, size_t n)
 {
 	memcpy(b, src, n);
 	__asm__ volatile("" : : "r"(b) : "memory");
@@ -80,16 +80,16 @@ static inline __attribute__((always_inline)) uint32_t copy_table(uint32_t s, uin
 	size_t i = 0;
 
 	for (; n - i >= 8; i += 8) {
-		take(b, dst ? dst + i : NULL, src + i, 8);
+		take8(b, dst ? dst + i : NULL, src + i, 8);
 		s = add_words(s, b);
 	}
 	if (n - i >= 4) {
-		take(b, dst ? dst + i : NULL, src + i, 4);
+		take8(b, dst ? dst + i : NULL, src + i, 4);
 		s = add_word(s, b);
 		i += 4;
 	}
 	for (; i < n; i++) {
-		take(b, dst ? dst + i : NULL, src + i, 1);
+		take8(b, dst ? dst + i : NULL, src + i, 1);
 		s = add_byte(s, b[0]);
 	}
 	return s;

@@ -35,13 +35,13 @@ static const uint8_t shifts[48] __attribute__((aligned(16))) = {
 	8,    9,    10,	  11,	12,   13,   14,	  15,	0x80, 0x80, 0x80, 0x80,
 	0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
 
-static uint64_t constant(uint32_t n)
+static uint64_t fold_constant(uint32_t n)
 {
 	return (uint64_t)dpa_crc32_xn(n) << 1;
 }
 
 /* The quotient of x^64 by P, 33 bits, reflected. */
-static uint64_t quotient(void)
+static uint64_t barrett_quotient(void)
 {
 	uint32_t rem = 0x04c11db7; /* of x^32: P without its first bit, not reflected */
 	uint64_t q = 1;		   /* bit k: x^(32-k) */
@@ -60,15 +60,16 @@ bool dpa_crc32_clmul_init(void)
 	__builtin_cpu_init(); /* its own constructor may come later */
 	if (!__builtin_cpu_supports("pclmul") || !__builtin_cpu_supports("sse4.1"))
 		return false;
-	fold64 = (__m128i){(long long)constant(512 + 32), (long long)constant(512 - 32)};
-	fold16 = (__m128i){(long long)constant(128 + 32), (long long)constant(128 - 32)};
-	last = (__m128i){(long long)constant(96), (long long)constant(64)};
-	barrett = (__m128i){(long long)quotient(), (long long)((uint64_t)DPA_CRC32_POLY << 1 | 1)};
+	fold64 = (__m128i){(long long)fold_constant(512 + 32), (long long)fold_constant(512 - 32)};
+	fold16 = (__m128i){(long long)fold_constant(128 + 32), (long long)fold_constant(128 - 32)};
+	last = (__m128i){(long long)fold_constant(96), (long long)fold_constant(64)};
+	barrett = (__m128i){(long long)barrett_quotient(),
+			    (long long)((uint64_t)DPA_CRC32_POLY << 1 | 1)};
 	return true;
 }
 
 /* Loads 16 bytes once and copies them. */
-INLINE __m128i take(uint8_t *dst, const uint8_t *src)
+INLINE __m128i take16(uint8_t *dst, const uint8_t *src)
 {
 	__m128i v = _mm_loadu_si128((const __m128i *)src);
 
@@ -79,7 +80,7 @@ INLINE __m128i take(uint8_t *dst, const uint8_t *src)
 	return v;
 }
 
-INLINE __m128i fold(__m128i x, __m128i k, __m128i next)
+INLINE __m128i fold_128(__m128i x, __m128i k, __m128i next)
 {
 	__m128i lo = _mm_clmulepi64_si128(x, k, 0x00), hi = _mm_clmulepi64_si128(x, k, 0x11);
 
@@ -100,11 +101,11 @@ INLINE __m128i fold_tail(__m128i x, uint8_t *dst, const uint8_t *src, size_t r)
 		memcpy(dst, b + 16, r);
 	next = _mm_loadu_si128((const __m128i *)(b + r));
 	next = _mm_or_si128(next, _mm_shuffle_epi8(x, down));
-	return fold(_mm_shuffle_epi8(x, up), fold16, next);
+	return fold_128(_mm_shuffle_epi8(x, up), fold16, next);
 }
 
 /* 128 bits and the 32 that the CRC has behind them, to 32: to 96 bits, to 64, Barrett. */
-INLINE uint32_t reduce(__m128i x)
+INLINE uint32_t reduce_128(__m128i x)
 {
 	const __m128i low32 = _mm_set_epi32(0, 0, 0, -1);
 	__m128i t;
@@ -120,40 +121,40 @@ INLINE uint32_t reduce(__m128i x)
 #define AT(d, i) ((d) ? (d) + (i) : NULL)
 
 /* The remainder behind the i bytes that x stands for. */
-INLINE uint32_t rest(__m128i x, uint8_t *dst, const uint8_t *src, size_t i, size_t n)
+INLINE uint32_t crc_rest(__m128i x, uint8_t *dst, const uint8_t *src, size_t i, size_t n)
 {
 	for (; n - i >= 16; i += 16)
-		x = fold(x, fold16, take(AT(dst, i), src + i));
+		x = fold_128(x, fold16, take16(AT(dst, i), src + i));
 	if (n > i)
 		x = fold_tail(x, AT(dst, i), src + i, n - i);
-	return reduce(x);
+	return reduce_128(x);
 }
 
-INLINE uint32_t sum(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
+INLINE uint32_t crc_sum(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 {
-	__m128i x = _mm_xor_si128(take(dst, src), _mm_cvtsi32_si128((int)state));
+	__m128i x = _mm_xor_si128(take16(dst, src), _mm_cvtsi32_si128((int)state));
 	size_t i = 16;
 
 	if (n >= 128) {
-		__m128i y = take(AT(dst, 16), src + 16), z = take(AT(dst, 32), src + 32),
-			w = take(AT(dst, 48), src + 48);
+		__m128i y = take16(AT(dst, 16), src + 16), z = take16(AT(dst, 32), src + 32),
+			w = take16(AT(dst, 48), src + 48);
 
 		for (i = 64; n - i >= 64; i += 64) {
-			x = fold(x, fold64, take(AT(dst, i), src + i));
-			y = fold(y, fold64, take(AT(dst, i + 16), src + i + 16));
-			z = fold(z, fold64, take(AT(dst, i + 32), src + i + 32));
-			w = fold(w, fold64, take(AT(dst, i + 48), src + i + 48));
+			x = fold_128(x, fold64, take16(AT(dst, i), src + i));
+			y = fold_128(y, fold64, take16(AT(dst, i + 16), src + i + 16));
+			z = fold_128(z, fold64, take16(AT(dst, i + 32), src + i + 32));
+			w = fold_128(w, fold64, take16(AT(dst, i + 48), src + i + 48));
 		}
-		x = fold(fold(fold(x, fold16, y), fold16, z), fold16, w);
+		x = fold_128(fold_128(fold_128(x, fold16, y), fold16, z), fold16, w);
 	}
-	return rest(x, dst, src, i, n);
+	return crc_rest(x, dst, src, i, n);
 }
 
 TARGET uint32_t dpa_crc32_clmul(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 {
 	if (n < 16)
 		return dpa_crc32_table(state, dst, src, n);
-	return dst ? sum(state, dst, src, n) : sum(state, NULL, src, n);
+	return dst ? crc_sum(state, dst, src, n) : crc_sum(state, NULL, src, n);
 }
 
 /* ---- four blocks in a register */
@@ -163,12 +164,15 @@ bool dpa_crc32_vclmul_init(void)
 	if (!dpa_crc32_clmul_init() || !__builtin_cpu_supports("avx512f") ||
 	    !__builtin_cpu_supports("vpclmulqdq"))
 		return false;
-	fold256 = (__m128i){(long long)constant(2048 + 32), (long long)constant(2048 - 32)};
-	fold192 = (__m128i){(long long)constant(1536 + 32), (long long)constant(1536 - 32)};
-	fold128 = (__m128i){(long long)constant(1024 + 32), (long long)constant(1024 - 32)};
+	fold256 =
+		(__m128i){(long long)fold_constant(2048 + 32), (long long)fold_constant(2048 - 32)};
+	fold192 =
+		(__m128i){(long long)fold_constant(1536 + 32), (long long)fold_constant(1536 - 32)};
+	fold128 =
+		(__m128i){(long long)fold_constant(1024 + 32), (long long)fold_constant(1024 - 32)};
 	for (uint32_t i = 0; i < 3; i++) {
-		lanes[2 * i] = constant(128 * (3 - i) + 32);
-		lanes[2 * i + 1] = constant(128 * (3 - i) - 32);
+		lanes[2 * i] = fold_constant(128 * (3 - i) + 32);
+		lanes[2 * i + 1] = fold_constant(128 * (3 - i) - 32);
 	}
 	return true;
 }
@@ -223,7 +227,7 @@ WIDE_INLINE uint32_t sum_wide(uint32_t state, uint8_t *dst, const uint8_t *src, 
 	z = fold_wide(y, _mm512_broadcast_i32x4(fold128), fold_wide(z, k64, w));
 	for (; n - i >= 64; i += 64)
 		z = fold_wide(z, k64, take_wide(AT(dst, i), src + i));
-	return rest(join_lanes(z), dst, src, i, n);
+	return crc_rest(join_lanes(z), dst, src, i, n);
 }
 
 WIDE uint32_t dpa_crc32_vclmul(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)

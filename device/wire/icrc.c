@@ -33,7 +33,7 @@ __attribute__((constructor(101))) static void icrc_init(void)
 }
 
 /* The headers with ones where routers and switches write. */
-static uint8_t *put_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
+static uint8_t *put_icrc_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	p = dpa_put16(p, 0x45ff);
 	p = dpa_put16(p, (uint16_t)(V4_HDR + udp_len));
@@ -46,7 +46,7 @@ static uint8_t *put_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_
 	return p + 8;
 }
 
-static uint8_t *put_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
+static uint8_t *put_icrc_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	p = dpa_put32(p, 0x6fffffff);
 	p = dpa_put16(p, (uint16_t)udp_len);
@@ -65,7 +65,7 @@ static uint8_t *put_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32
 	uint8_t *p = buf + LRH;
 
 	memset(buf, 0xff, LRH);
-	p = dpa_roce_is_v4(net) ? put_v4(p, net, udp_len) : put_v6(p, net, udp_len);
+	p = dpa_roce_is_v4(net) ? put_icrc_v4(p, net, udp_len) : put_icrc_v6(p, net, udp_len);
 	p = dpa_put16(p, net->sport);
 	p = dpa_put16(p, net->dport);
 	p = dpa_put16(p, (uint16_t)udp_len);
@@ -108,7 +108,7 @@ uint32_t dpa_icrc_of(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 	return dpa_icrc_end(dpa_crc32(~0u, NULL, buf, (size_t)(end - buf) + rest));
 }
 
-static uint32_t received(const uint8_t *p, size_t n)
+static uint32_t received_icrc(const uint8_t *p, size_t n)
 {
 	return dpa_getle32(p + n - DPA_ROCE_ICRC);
 }
@@ -116,7 +116,7 @@ static uint32_t received(const uint8_t *p, size_t n)
 /* IBA CA17-22 */
 bool dpa_icrc_ok(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 {
-	return n >= DPA_ROCE_BTH + DPA_ROCE_ICRC && dpa_icrc_of(net, p, n) == received(p, n);
+	return n >= DPA_ROCE_BTH + DPA_ROCE_ICRC && dpa_icrc_of(net, p, n) == received_icrc(p, n);
 }
 
 /* state times x to the minus 8 n: the state that n bytes of 0 make of it. */
@@ -140,7 +140,7 @@ bool dpa_icrc_solve(const struct dpa_roce_net *net, const uint8_t *p, size_t n, 
 	*df = false;
 	if (n < DPA_ROCE_BTH + DPA_ROCE_ICRC || n > UINT16_MAX - V4_HDR - 8)
 		return false;
-	w = dpa_icrc_of(&zero, p, n) ^ received(p, n);
+	w = dpa_icrc_of(&zero, p, n) ^ received_icrc(p, n);
 	if (!dpa_roce_is_v4(net))
 		return w == 0;
 	/* The error that identification and flags, bytes 4 to 7 of the IP header, make at the end:

@@ -72,7 +72,7 @@ static void set_number(void *to, unsigned int size, uint64_t v)
 	       size);
 }
 
-static uint64_t number(const void *from, unsigned int size)
+static uint64_t get_number(const void *from, unsigned int size)
 {
 	uint16_t v16;
 	uint32_t v32;
@@ -159,7 +159,7 @@ static bool put_fields(const struct dpa_mad *m, const struct form *form, uint8_t
 			memcpy(p + f->byte, from, f->n);
 			continue;
 		}
-		v = number(from, f->size);
+		v = get_number(from, f->size);
 		if (f->n < 64 && v >> f->n)
 			return false;
 		put_bits(p, f->byte * 8u + f->shift, f->n, v);
@@ -197,7 +197,7 @@ void dpa_mad_each(const struct dpa_mad *m, dpa_mad_field_fn *fn, void *arg)
 		const struct field *f = &form->fields[i];
 
 		if (f->size)
-			fn(arg, f->name, number((const uint8_t *)m + f->at, f->size));
+			fn(arg, f->name, get_number((const uint8_t *)m + f->at, f->size));
 	}
 }
 

@@ -3,7 +3,7 @@
 #include "../include/dpa_mad.h"
 #include <string.h>
 
-static bool known(uint8_t version)
+static bool is_known_version(uint8_t version)
 {
 	return version == 4 || version == 6;
 }
@@ -11,7 +11,7 @@ static bool known(uint8_t version)
 bool dpa_cm_ip_decode(const uint8_t p[DPA_CM_IP_BYTES], struct dpa_cm_ip *ip)
 {
 	memset(ip, 0, sizeof(*ip));
-	if (p[0] || !known(p[1] >> 4))
+	if (p[0] || !is_known_version(p[1] >> 4))
 		return false;
 	ip->ip_version = p[1] >> 4;
 	ip->sport = (uint16_t)(p[2] << 8 | p[3]);
@@ -23,7 +23,7 @@ bool dpa_cm_ip_decode(const uint8_t p[DPA_CM_IP_BYTES], struct dpa_cm_ip *ip)
 bool dpa_cm_ip_encode(const struct dpa_cm_ip *ip, uint8_t p[DPA_CM_IP_BYTES])
 {
 	memset(p, 0, DPA_CM_IP_BYTES);
-	if (!known(ip->ip_version))
+	if (!is_known_version(ip->ip_version))
 		return false;
 	p[1] = (uint8_t)(ip->ip_version << 4);
 	p[2] = (uint8_t)(ip->sport >> 8);

@@ -15,7 +15,7 @@ enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_SPB = 3, BLOCK_EPB = 6 };
 enum { OPT_END, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 enum { SHB_MIN = 28, IDB_MIN = 20, SPB_MIN = 16, EPB_MIN = 32, BLOCK_MIN = 12 };
 
-static uint16_t get16(const struct dpa_pcap *f, const uint8_t *p)
+static uint16_t file16(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint16_t v;
 
@@ -23,7 +23,7 @@ static uint16_t get16(const struct dpa_pcap *f, const uint8_t *p)
 	return f->swap ? __builtin_bswap16(v) : v;
 }
 
-static uint32_t get32(const struct dpa_pcap *f, const uint8_t *p)
+static uint32_t file32(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint32_t v;
 
@@ -31,7 +31,7 @@ static uint32_t get32(const struct dpa_pcap *f, const uint8_t *p)
 	return f->swap ? __builtin_bswap32(v) : v;
 }
 
-static uint64_t get64(const struct dpa_pcap *f, const uint8_t *p)
+static uint64_t file64(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint64_t v;
 
@@ -39,28 +39,28 @@ static uint64_t get64(const struct dpa_pcap *f, const uint8_t *p)
 	return f->swap ? __builtin_bswap64(v) : v;
 }
 
-static int bad(struct dpa_pcap *f, size_t at, const char *why)
+static int bad_pcap(struct dpa_pcap *f, size_t at, const char *why)
 {
 	f->at = at;
 	f->why = why;
 	return -1;
 }
 
-static bool refuse(struct dpa_pcap *f, size_t at, const char *why)
+static bool refuse_pcap(struct dpa_pcap *f, size_t at, const char *why)
 {
-	bad(f, at, why);
+	bad_pcap(f, at, why);
 	return false;
 }
 
 static bool open_classic(struct dpa_pcap *f, uint32_t magic)
 {
 	if (f->n < PCAP_HDR)
-		return refuse(f, 0, "the file header is cut off");
+		return refuse_pcap(f, 0, "the file header is cut off");
 	f->nano = magic == MAGIC_NS;
-	if (get16(f, f->p + 4) != 2)
-		return refuse(f, 4, "unknown version of the pcap format");
+	if (file16(f, f->p + 4) != 2)
+		return refuse_pcap(f, 4, "unknown version of the pcap format");
 	f->nifs = 1;
-	f->ifs[0].link = (uint16_t)get32(f, f->p + 20); /* above: length of the FCS */
+	f->ifs[0].link = (uint16_t)file32(f, f->p + 20); /* above: length of the FCS */
 	f->at = PCAP_HDR;
 	return true;
 }
@@ -73,16 +73,16 @@ bool dpa_pcap_open(struct dpa_pcap *f, const uint8_t *p, size_t n)
 	f->p = p;
 	f->n = n;
 	if (n < 4)
-		return refuse(f, 0, "too short for a file of packets");
-	magic = get32(f, p);
+		return refuse_pcap(f, 0, "too short for a file of packets");
+	magic = file32(f, p);
 	if (magic == BLOCK_SHB) { /* reads the same both ways */
 		f->ng = true;
 		return true;
 	}
 	f->swap = magic == __builtin_bswap32(MAGIC_US) || magic == __builtin_bswap32(MAGIC_NS);
-	magic = get32(f, p);
+	magic = file32(f, p);
 	if (magic != MAGIC_US && magic != MAGIC_NS)
-		return refuse(f, 0, "neither pcap nor pcapng");
+		return refuse_pcap(f, 0, "neither pcap nor pcapng");
 	return open_classic(f, magic);
 }
 
@@ -92,17 +92,17 @@ static int next_classic(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 	size_t left = f->n - f->at;
 
 	if (left < RECORD_HDR)
-		return bad(f, f->at, "a record's header is cut off");
+		return bad_pcap(f, f->at, "a record's header is cut off");
 	r->at = f->at;
-	r->ns = get32(f, h) * (uint64_t)NS_PER_S + get32(f, h + 4) * (f->nano ? 1ull : 1000ull);
-	r->n = get32(f, h + 8);
-	r->len = get32(f, h + 12);
+	r->ns = file32(f, h) * (uint64_t)NS_PER_S + file32(f, h + 4) * (f->nano ? 1ull : 1000ull);
+	r->n = file32(f, h + 8);
+	r->len = file32(f, h + 12);
 	r->link = f->ifs[0].link;
 	r->p = h + RECORD_HDR;
 	if (r->n > MAX_FRAME)
-		return bad(f, f->at + 8, "a record is longer than any packet");
+		return bad_pcap(f, f->at + 8, "a record is longer than any packet");
 	if (r->n > left - RECORD_HDR)
-		return bad(f, f->at + 8, "a record is cut off");
+		return bad_pcap(f, f->at + 8, "a record is cut off");
 	f->at += RECORD_HDR + r->n;
 	return 1;
 }
@@ -112,17 +112,17 @@ static int read_options(struct dpa_pcap *f, const uint8_t *b, uint32_t len, uint
 			struct dpa_pcap_if *i)
 {
 	while (len - 4 - off >= 4) {
-		uint16_t code = get16(f, b + off), n = get16(f, b + off + 2);
+		uint16_t code = file16(f, b + off), n = file16(f, b + off + 2);
 		const uint8_t *v = b + off + 4;
 
 		if (code == OPT_END)
 			return 0;
 		if (((n + 3u) & ~3u) > len - 4 - off - 4)
-			return bad(f, f->at + off, "an option is longer than its block");
+			return bad_pcap(f, f->at + off, "an option is longer than its block");
 		if (code == OPT_TSRESOL && n == 1)
 			i->res = v[0];
 		if (code == OPT_TSOFFSET && n == 8)
-			i->offset = (int64_t)get64(f, v);
+			i->offset = (int64_t)file64(f, v);
 		off += 4 + ((n + 3u) & ~3u);
 	}
 	return 0;
@@ -133,14 +133,14 @@ static int read_idb(struct dpa_pcap *f, const uint8_t *b, uint32_t len)
 	struct dpa_pcap_if *i = &f->ifs[f->nifs];
 
 	if (len < IDB_MIN)
-		return bad(f, f->at + 4, "an interface block is too short");
+		return bad_pcap(f, f->at + 4, "an interface block is too short");
 	if (f->nifs == DPA_PCAP_IFS)
-		return bad(f, f->at, "more interfaces than this program takes");
-	*i = (struct dpa_pcap_if){.link = get16(f, b + 8), .snap = get32(f, b + 12), .res = 6};
+		return bad_pcap(f, f->at, "more interfaces than this program takes");
+	*i = (struct dpa_pcap_if){.link = file16(f, b + 8), .snap = file32(f, b + 12), .res = 6};
 	if (read_options(f, b, len, 16, i))
 		return -1;
 	if ((i->res & 0x7f) > ((i->res & 0x80) ? 63 : 19))
-		return bad(f, f->at, "a resolution of time that does not fit 64 bits");
+		return bad_pcap(f, f->at, "a resolution of time that does not fit 64 bits");
 	f->nifs++;
 	return 0;
 }
@@ -163,15 +163,15 @@ static int read_epb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 	uint32_t id;
 
 	if (len < EPB_MIN)
-		return bad(f, f->at + 4, "a packet block is too short");
-	id = get32(f, b + 8);
+		return bad_pcap(f, f->at + 4, "a packet block is too short");
+	id = file32(f, b + 8);
 	if (id >= f->nifs)
-		return bad(f, f->at + 8, "a packet of an interface that is not described");
-	r->n = get32(f, b + 20);
-	r->len = get32(f, b + 24);
+		return bad_pcap(f, f->at + 8, "a packet of an interface that is not described");
+	r->n = file32(f, b + 20);
+	r->len = file32(f, b + 24);
 	if (r->n > len - EPB_MIN)
-		return bad(f, f->at + 20, "a packet is longer than its block");
-	r->ns = to_ns(&f->ifs[id], (uint64_t)get32(f, b + 12) << 32 | get32(f, b + 16));
+		return bad_pcap(f, f->at + 20, "a packet is longer than its block");
+	r->ns = to_ns(&f->ifs[id], (uint64_t)file32(f, b + 12) << 32 | file32(f, b + 16));
 	r->link = f->ifs[id].link;
 	r->p = b + 28;
 	return 1;
@@ -181,14 +181,14 @@ static int read_epb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 static int read_spb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct dpa_pcap_rec *r)
 {
 	if (len < SPB_MIN)
-		return bad(f, f->at + 4, "a packet block is too short");
+		return bad_pcap(f, f->at + 4, "a packet block is too short");
 	if (!f->nifs)
-		return bad(f, f->at, "a packet of an interface that is not described");
-	r->len = r->n = get32(f, b + 8);
+		return bad_pcap(f, f->at, "a packet of an interface that is not described");
+	r->len = r->n = file32(f, b + 8);
 	if (f->ifs[0].snap && r->n > f->ifs[0].snap)
 		r->n = f->ifs[0].snap;
 	if (r->n > len - SPB_MIN)
-		return bad(f, f->at + 8, "a packet is longer than its block");
+		return bad_pcap(f, f->at + 8, "a packet is longer than its block");
 	r->ns = 0;
 	r->link = f->ifs[0].link;
 	r->p = b + 12;
@@ -201,15 +201,15 @@ static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 	uint32_t magic;
 
 	if (left < SHB_MIN)
-		return bad(f, f->at, "a section header is cut off");
+		return bad_pcap(f, f->at, "a section header is cut off");
 	memcpy(&magic, b + 8, 4);
 	if (magic != MAGIC_ORD && magic != __builtin_bswap32(MAGIC_ORD))
-		return bad(f, f->at + 8, "a section header without its byte order");
+		return bad_pcap(f, f->at + 8, "a section header without its byte order");
 	f->swap = magic != MAGIC_ORD;
-	if (get16(f, b + 12) != 1)
-		return bad(f, f->at + 12, "unknown version of the pcapng format");
-	if (get32(f, b + 4) < SHB_MIN)
-		return bad(f, f->at + 4, "a section header is too short");
+	if (file16(f, b + 12) != 1)
+		return bad_pcap(f, f->at + 12, "unknown version of the pcapng format");
+	if (file32(f, b + 4) < SHB_MIN)
+		return bad_pcap(f, f->at + 4, "a section header is too short");
 	f->nifs = 0;
 	return 0;
 }
@@ -223,17 +223,17 @@ static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 	int rc = 0;
 
 	if (left < BLOCK_MIN)
-		return bad(f, f->at, "a block is cut off");
-	type = get32(f, b);
+		return bad_pcap(f, f->at, "a block is cut off");
+	type = file32(f, b);
 	if (type == BLOCK_SHB && read_shb(f, b, left))
 		return -1;
-	len = get32(f, b + 4);
+	len = file32(f, b + 4);
 	if (len < BLOCK_MIN || len % 4)
-		return bad(f, f->at + 4, "an impossible length of a block");
+		return bad_pcap(f, f->at + 4, "an impossible length of a block");
 	if (len > left)
-		return bad(f, f->at + 4, "a block is cut off");
-	if (get32(f, b + len - 4) != len)
-		return bad(f, f->at + len - 4, "a block's two lengths differ");
+		return bad_pcap(f, f->at + 4, "a block is cut off");
+	if (file32(f, b + len - 4) != len)
+		return bad_pcap(f, f->at + len - 4, "a block's two lengths differ");
 	if (type == BLOCK_IDB)
 		rc = read_idb(f, b, len);
 	else if (type == BLOCK_EPB)

@@ -22,7 +22,7 @@ static uint32_t pad4(uint32_t n)
 	return (n + 3) & ~3u;
 }
 
-static uint8_t *put(uint8_t *p, const void *v, uint32_t n)
+static uint8_t *put_bytes(uint8_t *p, const void *v, uint32_t n)
 {
 	memcpy(p, v, n);
 	return p + n;
@@ -30,17 +30,17 @@ static uint8_t *put(uint8_t *p, const void *v, uint32_t n)
 
 static uint8_t *put_u16(uint8_t *p, uint16_t v)
 {
-	return put(p, &v, 2);
+	return put_bytes(p, &v, 2);
 }
 
 static uint8_t *put_u32(uint8_t *p, uint32_t v)
 {
-	return put(p, &v, 4);
+	return put_bytes(p, &v, 4);
 }
 
 static uint8_t *put_padded(uint8_t *p, const void *v, uint32_t n)
 {
-	p = put(p, v, n);
+	p = put_bytes(p, v, n);
 	memset(p, 0, pad4(n) - n);
 	return p + pad4(n) - n;
 }
@@ -96,7 +96,7 @@ uint32_t dpa_pcapng_packet(uint8_t *buf, uint32_t room, uint64_t ns, enum dpa_pc
 	q = put_u32(put_u32(put_u32(buf, BLOCK_EPB), 0), 0);
 	q = put_u32(put_u32(q, (uint32_t)(ns >> 32)), (uint32_t)ns);
 	q = put_u32(put_u32(q, hlen + n), hlen + n);
-	q = put_padded(put(q, hdr, hlen), p, n); /* hlen is a multiple of 4 */
+	q = put_padded(put_bytes(q, hdr, hlen), p, n); /* hlen is a multiple of 4 */
 	q = put_text(q, OPT_COMMENT, comment);
 	if (dir)
 		q = put_opt(q, OPT_EPB_FLAGS, &flags, 4);
@@ -113,7 +113,7 @@ static uint16_t ip_sum(const uint8_t *p)
 	return (uint16_t) ~(s + (s >> 16));
 }
 
-static uint8_t *put_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
+static uint8_t *put_pcap_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	uint8_t *ip = p;
 
@@ -123,24 +123,24 @@ static uint8_t *put_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_
 	p = dpa_put16(p, net->df ? 0x4000 : 0);
 	p = dpa_put16(p, (uint16_t)(net->hop << 8 | 17));
 	p = dpa_put16(p, 0);
-	p = put(put(p, net->src + 12, 4), net->dst + 12, 4);
+	p = put_bytes(put_bytes(p, net->src + 12, 4), net->dst + 12, 4);
 	dpa_put16(ip + 10, ip_sum(ip));
 	return p;
 }
 
-static uint8_t *put_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
+static uint8_t *put_pcap_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	p = dpa_put32(p, 6u << 28 | (uint32_t)net->tclass << 20 | (net->flow & 0xfffff));
 	p = dpa_put16(p, (uint16_t)udp_len);
 	p = dpa_put16(p, (uint16_t)(17 << 8 | net->hop));
-	return put(put(p, net->src, 16), net->dst, 16);
+	return put_bytes(put_bytes(p, net->src, 16), net->dst, 16);
 }
 
 uint32_t dpa_raw_headers(const struct dpa_roce_net *net, uint32_t n, uint8_t *hdr)
 {
 	uint8_t *p;
 
-	p = dpa_roce_is_v4(net) ? put_v4(hdr, net, n + 8) : put_v6(hdr, net, n + 8);
+	p = dpa_roce_is_v4(net) ? put_pcap_v4(hdr, net, n + 8) : put_pcap_v6(hdr, net, n + 8);
 	p = dpa_put16(dpa_put16(p, net->sport), net->dport);
 	p = dpa_put16(dpa_put16(p, (uint16_t)(n + 8)), 0);
 	return (uint32_t)(p - hdr);
