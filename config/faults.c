@@ -25,7 +25,7 @@ bool dpa_fault_any(const struct dpa_fault_spec *f)
 }
 
 /* Digits only, no more than max; *s is left behind them. */
-static bool number(const char **s, uint64_t max, uint64_t *out)
+static bool parse_number(const char **s, uint64_t max, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -43,12 +43,12 @@ static bool number(const char **s, uint64_t max, uint64_t *out)
 }
 
 /* "1%", "0.25%", "300ppm": to parts per million. A rate that would be rounded is refused. */
-static bool rate(const char **s, uint32_t *ppm)
+static bool parse_rate(const char **s, uint32_t *ppm)
 {
 	uint64_t v, unit = DPA_FAULT_MILLION / 100;
 	bool point;
 
-	if (!number(s, DPA_FAULT_MILLION, &v))
+	if (!parse_number(s, DPA_FAULT_MILLION, &v))
 		return false;
 	if (strncmp(*s, "ppm", 3) == 0) {
 		*s += 3;
@@ -69,11 +69,11 @@ static bool rate(const char **s, uint32_t *ppm)
 	return *(*s)++ == '%' && v <= DPA_FAULT_MILLION;
 }
 
-static bool duration(const char **s, uint32_t *us)
+static bool parse_duration(const char **s, uint32_t *us)
 {
 	uint64_t v;
 
-	if (!number(s, DPA_FAULT_DELAY_MAX, &v))
+	if (!parse_number(s, DPA_FAULT_DELAY_MAX, &v))
 		return false;
 	if (strncmp(*s, "ms", 2) == 0)
 		v *= 1000;
@@ -90,7 +90,7 @@ static bool qp_number(const char **s, uint32_t *qpn)
 	int n = 0;
 
 	if (strncmp(*s, "0x", 2) != 0) {
-		if (!number(s, 0xffffff, &v))
+		if (!parse_number(s, 0xffffff, &v))
 			return false;
 	} else {
 		for (*s += 2; isxdigit((unsigned char)**s) && n < 6; (*s)++, n++) {
@@ -103,7 +103,7 @@ static bool qp_number(const char **s, uint32_t *qpn)
 	return v > 1; /* 0 and 1 are no QPs of users */
 }
 
-static bool which(const char **s, enum dpa_fault_only *only)
+static bool parse_only(const char **s, enum dpa_fault_only *only)
 {
 	for (int i = DPA_FAULT_ALL; i <= DPA_FAULT_RESPONSES; i++) {
 		size_t n = strlen(only_names[i]);
@@ -131,19 +131,20 @@ static int find_key(const char *s, size_t len)
 	return -1;
 }
 
-static bool value(const char **s, int key, struct dpa_fault_spec *f)
+static bool parse_value(const char **s, int key, struct dpa_fault_spec *f)
 {
 	switch (key) {
 	case KEY_SEED:
-		return number(s, UINT64_MAX, &f->seed);
+		return parse_number(s, UINT64_MAX, &f->seed);
 	case KEY_QPN:
 		return qp_number(s, &f->qpn);
 	case KEY_ONLY:
-		return which(s, &f->only);
+		return parse_only(s, &f->only);
 	case DPA_FAULT_DELAY:
-		return rate(s, &f->ppm[key]) && *(*s)++ == ':' && duration(s, &f->delay_us);
+		return parse_rate(s, &f->ppm[key]) && *(*s)++ == ':' &&
+		       parse_duration(s, &f->delay_us);
 	default:
-		return rate(s, &f->ppm[key]);
+		return parse_rate(s, &f->ppm[key]);
 	}
 }
 
@@ -166,7 +167,7 @@ bool dpa_fault_parse(const char *text, struct dpa_fault_spec *out)
 			return false;
 		seen |= 1u << key;
 		text += len + 1;
-		if (!value(&text, key, &f))
+		if (!parse_value(&text, key, &f))
 			return false;
 		if (*text == '\0')
 			break;

@@ -21,7 +21,7 @@ static const struct dpa_knob *find_knob(const char *name, bool in_file)
 }
 
 /* Letters that must be inserted, dropped or changed to make b of a (Levenshtein). */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[32], la = strlen(a), lb = strlen(b);
 
@@ -53,7 +53,7 @@ static const struct dpa_knob *nearest_knob(const char *name, bool in_file)
 	size_t best = 4;
 
 	for (size_t i = 0; i < dpa_knobs_num; i++) {
-		size_t d = distance(name, dpa_knobs[i].name);
+		size_t d = edit_distance(name, dpa_knobs[i].name);
 
 		if (in_file && dpa_knobs[i].env_only)
 			continue;
@@ -65,7 +65,8 @@ static const struct dpa_knob *nearest_knob(const char *name, bool in_file)
 	return found;
 }
 
-__attribute__((format(printf, 3, 4))) static int say(char *err, size_t len, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int put_error(char *err, size_t len, const char *fmt,
+							   ...)
 {
 	va_list ap;
 
@@ -77,7 +78,7 @@ __attribute__((format(printf, 3, 4))) static int say(char *err, size_t len, cons
 }
 
 /* Cuts the comment and the blanks at both ends. */
-static char *strip(char *s)
+static char *strip_blanks(char *s)
 {
 	size_t len;
 
@@ -94,9 +95,9 @@ static int unknown_key(const char *path, unsigned line, const char *key, char *e
 	const struct dpa_knob *near = nearest_knob(key, true);
 
 	if (near)
-		return say(err, errlen, "%s:%u: unknown key '%s': write '%s'?", path, line, key,
-			   near->name);
-	return say(err, errlen, "%s:%u: unknown key '%s': remove the line", path, line, key);
+		return put_error(err, errlen, "%s:%u: unknown key '%s': write '%s'?", path, line,
+				 key, near->name);
+	return put_error(err, errlen, "%s:%u: unknown key '%s': remove the line", path, line, key);
 }
 
 static int parse_line(struct dpa_config *cfg, const char *path, unsigned line, char *text,
@@ -105,22 +106,22 @@ static int parse_line(struct dpa_config *cfg, const char *path, unsigned line, c
 	const struct dpa_knob *k;
 	char *eq, *key, *value;
 
-	text = strip(text);
+	text = strip_blanks(text);
 	if (!*text)
 		return 0;
 	eq = strchr(text, '=');
 	if (!eq)
-		return say(err, errlen, "%s:%u: no '=' in '%.40s': write KEY = VALUE", path, line,
-			   text);
+		return put_error(err, errlen, "%s:%u: no '=' in '%.40s': write KEY = VALUE", path,
+				 line, text);
 	*eq = '\0';
-	key = strip(text);
-	value = strip(eq + 1);
+	key = strip_blanks(text);
+	value = strip_blanks(eq + 1);
 	k = find_knob(key, true);
 	if (!k)
 		return unknown_key(path, line, key, err, errlen);
 	if (!dpa_knob_set(k, cfg, value))
-		return say(err, errlen, "%s:%u: bad value '%.60s' of %s: use %s", path, line, value,
-			   key, k->use);
+		return put_error(err, errlen, "%s:%u: bad value '%.60s' of %s: use %s", path, line,
+				 value, key, k->use);
 	return 0;
 }
 
@@ -133,18 +134,21 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 
 	f = fopen(path, "re");
 	if (!f)
-		return say(err, errlen, "%s: cannot be read (%s): mend the path or its permissions",
-			   path, strerror(errno));
+		return put_error(err, errlen,
+				 "%s: cannot be read (%s): mend the path or its permissions", path,
+				 strerror(errno));
 	while (!ret && fgets(text, sizeof(text), f)) {
 		line++;
 		if (!strchr(text, '\n') && !feof(f))
-			ret = say(err, errlen, "%s:%u: longer than %d characters: shorten the line",
-				  path, line, LINE_MAX_LEN - 2);
+			ret = put_error(err, errlen,
+					"%s:%u: longer than %d characters: shorten the line", path,
+					line, LINE_MAX_LEN - 2);
 		else
 			ret = parse_line(cfg, path, line, text, err, errlen);
 	}
 	if (!ret && ferror(f)) /* a folder, for one */
-		ret = say(err, errlen, "%s:%u: cannot be read: is it a text file?", path, line + 1);
+		ret = put_error(err, errlen, "%s:%u: cannot be read: is it a text file?", path,
+				line + 1);
 	fclose(f);
 	if (!ret)
 		snprintf(cfg->config, sizeof(cfg->config), "%s", path);
@@ -171,10 +175,11 @@ static int unknown_var(const char *var, int len, const char *name, char *err, si
 	char known[40];
 
 	if (!near)
-		return say(err, errlen, "environment: unknown variable %.*s: unset it", len, var);
+		return put_error(err, errlen, "environment: unknown variable %.*s: unset it", len,
+				 var);
 	dpa_knob_env_name(near, known, sizeof(known));
-	return say(err, errlen, "environment: unknown variable %.*s: unset it, or is it %s?", len,
-		   var, known);
+	return put_error(err, errlen, "environment: unknown variable %.*s: unset it, or is it %s?",
+			 len, var, known);
 }
 
 static int parse_var(struct dpa_config *cfg, const char *var, char *err, size_t errlen)
@@ -190,8 +195,8 @@ static int parse_var(struct dpa_config *cfg, const char *var, char *err, size_t 
 	if (!k)
 		return unknown_var(var, (int)(eq - var), name, err, errlen);
 	if (!dpa_knob_set(k, cfg, eq + 1))
-		return say(err, errlen, "environment: bad value '%.60s' of %.*s: use %s", eq + 1,
-			   (int)(eq - var), var, k->use);
+		return put_error(err, errlen, "environment: bad value '%.60s' of %.*s: use %s",
+				 eq + 1, (int)(eq - var), var, k->use);
 	return 0;
 }
 

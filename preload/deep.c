@@ -21,7 +21,7 @@ static const char *const names[] = {"libibverbs.so.1", "librdmacm.so.1"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
 /* The whole file, or NULL. System calls of our own: the library's lead back to this preload. */
-static void *map(const char *path, size_t *len)
+static void *map_library(const char *path, size_t *len)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -38,7 +38,7 @@ static void *map(const char *path, size_t *len)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-static bool load(const char *name)
+static bool load_deep(const char *name)
 {
 	return PL_NEXT(dlopen)(name, RTLD_LAZY | RTLD_LOCAL) != NULL;
 }
@@ -47,12 +47,12 @@ static bool load(const char *name)
 static bool load_named(const char *path)
 {
 	size_t len = 0;
-	const char *file = map(path, &len);
+	const char *file = map_library(path, &len);
 	bool ok = true;
 
 	for (size_t i = 0; file && i < NAMES; i++)
 		if (memmem(file, len, names[i], strlen(names[i]) + 1))
-			ok &= load(names[i]);
+			ok &= load_deep(names[i]);
 	if (file)
 		munmap((void *)file, len);
 	return ok;
@@ -67,7 +67,7 @@ static PL_OUT_OF_LINE void load_before(const char *file)
 	for (size_t i = 0; i < NAMES; i++)
 		self |= strncmp(base, names[i], strlen(names[i]) - 2) == 0; /* any .so */
 	if (self)
-		ok = load(file);
+		ok = load_deep(file);
 	else if (base != file)
 		ok = load_named(file);
 	if (!ok)

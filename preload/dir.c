@@ -50,7 +50,7 @@ static struct stream *find_stream(DIR *dir)
  * Finds our entries of a folder that was opened. They are not shown if all slots are taken: a
  * program with 64 open streams of these folders leaks them.
  */
-static void remember(DIR *dir, const struct pl_path *p)
+static void remember_dir(DIR *dir, const struct pl_path *p)
 {
 	struct pl_extra *extra = pl_extra_find(p);
 
@@ -67,7 +67,7 @@ static void remember(DIR *dir, const struct pl_path *p)
 	free(extra);
 }
 
-static void forget(DIR *dir)
+static void forget_dir(DIR *dir)
 {
 	struct stream *s = find_stream(dir);
 
@@ -94,7 +94,7 @@ static PL_OUT_OF_LINE DIR *opendir_ours(const char *path)
 		dir = real(p.at);
 		err = errno;
 		if (dir && p.kind != PL_HOST)
-			remember(dir, &p);
+			remember_dir(dir, &p);
 		errno = err;
 		return dir;
 	default:
@@ -116,7 +116,7 @@ static PL_OUT_OF_LINE void remember_fd(DIR *dir, int fd)
 
 	kind = pl_lookup(fd, ".", false, &p);
 	if (kind == PL_FILE || kind == PL_MERGE)
-		remember(dir, &p);
+		remember_dir(dir, &p);
 }
 
 PL_EXPORT DIR *fdopendir(int fd)
@@ -132,7 +132,7 @@ PL_EXPORT DIR *fdopendir(int fd)
 
 PL_EXPORT int closedir(DIR *dir)
 {
-	forget(dir);
+	forget_dir(dir);
 	return PL_NEXT(closedir)(dir);
 }
 
@@ -226,7 +226,7 @@ typedef int filter_fn(const struct dirent *);
 typedef int compare_fn(const struct dirent **, const struct dirent **);
 
 /* Copies an entry to the end of the list, which grows by doubling. */
-static bool append(struct dirent ***list, size_t num, const struct dirent *ent)
+static bool append_entry(struct dirent ***list, size_t num, const struct dirent *ent)
 {
 	struct dirent *copy;
 
@@ -247,8 +247,8 @@ static bool append(struct dirent ***list, size_t num, const struct dirent *ent)
 }
 
 /* The library's scandir reads by ways of its own, so folders of ours are read here. */
-static PL_OUT_OF_LINE int scan(DIR *dir, struct dirent ***list, filter_fn *filter,
-			       compare_fn *compare)
+static PL_OUT_OF_LINE int scan_dir(DIR *dir, struct dirent ***list, filter_fn *filter,
+				   compare_fn *compare)
 {
 	struct dirent **found = NULL, *ent;
 	int before = errno, err;
@@ -259,7 +259,7 @@ static PL_OUT_OF_LINE int scan(DIR *dir, struct dirent ***list, filter_fn *filte
 	while (errno = 0, ent = readdir(dir)) {
 		if (filter && !filter(ent))
 			continue;
-		if (!append(&found, num, ent))
+		if (!append_entry(&found, num, ent))
 			break; /* ENOMEM */
 		num++;
 	}
@@ -282,7 +282,7 @@ static PL_OUT_OF_LINE int scan(DIR *dir, struct dirent ***list, filter_fn *filte
 PL_EXPORT int scandir(const char *path, struct dirent ***list, filter_fn *filter,
 		      compare_fn *compare)
 {
-	return pl_maybe(path) ? scan(opendir(path), list, filter, compare)
+	return pl_maybe(path) ? scan_dir(opendir(path), list, filter, compare)
 			      : PL_NEXT(scandir)(path, list, filter, compare);
 }
 
@@ -306,7 +306,7 @@ static DIR *opendir_at(int dirfd, const char *path)
 PL_EXPORT int scandirat(int dirfd, const char *path, struct dirent ***list, filter_fn *filter,
 			compare_fn *compare)
 {
-	return pl_maybe(path) ? scan(opendir_at(dirfd, path), list, filter, compare)
+	return pl_maybe(path) ? scan_dir(opendir_at(dirfd, path), list, filter, compare)
 			      : PL_NEXT(scandirat)(dirfd, path, list, filter, compare);
 }
 

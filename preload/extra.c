@@ -11,7 +11,7 @@
 #include "place.h"
 #include "preload.h"
 
-static bool has(const struct pl_extra *x, const char *name)
+static bool has_extra(const struct pl_extra *x, const char *name)
 {
 	for (size_t i = 0; i < x->num; i++)
 		if (strcmp(x->entries[i].name, name) == 0)
@@ -20,11 +20,11 @@ static bool has(const struct pl_extra *x, const char *name)
 }
 
 /* arg: the pointer to the list, which realloc() may move. */
-static bool add(void *arg, const char *name, unsigned char type)
+static bool add_extra(void *arg, const char *name, unsigned char type)
 {
 	struct pl_extra **list = arg, *x = *list;
 
-	if (strlen(name) > NAME_MAX || has(x, name))
+	if (strlen(name) > NAME_MAX || has_extra(x, name))
 		return true;
 	if (x->num == x->room) {
 		size_t room = x->room * 2;
@@ -64,7 +64,7 @@ static bool add_layer(const struct pl_path *p, unsigned layer, struct pl_extra *
 	while (ok && (ent = PL_NEXT(readdir)(dir)))
 		if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0 &&
 		    !is_in(p->at, ent->d_name))
-			ok = add(x, ent->d_name, ent->d_type);
+			ok = add_extra(x, ent->d_name, ent->d_type);
 	PL_NEXT(closedir)(dir);
 	return ok;
 }
@@ -78,7 +78,7 @@ static bool add_nodes(const struct pl_path *p, struct pl_extra **x)
 		return true;
 	for (unsigned f = 0; ok && f < pl_functions(); f++) {
 		pl_entry_name(PL_UVERBS, f, name, sizeof(name));
-		ok = is_in(p->at, name) || add(x, name, DT_CHR);
+		ok = is_in(p->at, name) || add_extra(x, name, DT_CHR);
 	}
 	return ok;
 }
@@ -100,7 +100,7 @@ struct pl_extra *pl_extra_find(const struct pl_path *p)
 	else
 		for (unsigned i = 0; ok && p->layers >> i; i++)
 			ok = !(p->layers >> i & 1) || add_layer(p, i, &x);
-	ok = ok && (p->root != PL_SYS || pl_live_entries(p->rest, add, &x));
+	ok = ok && (p->root != PL_SYS || pl_live_entries(p->rest, add_extra, &x));
 	if (ok && x->num)
 		return x;
 	free(x);

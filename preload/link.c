@@ -48,7 +48,7 @@ static PL_OUT_OF_LINE ssize_t readlink_ours(int dirfd, const char *path, char *b
  * Sets shown to the path by which the program names a folder of the tree. False: path is not in the
  * tree, and shown is unchanged.
  */
-static PL_OUT_OF_LINE bool show(const char *path, char shown[PATH_MAX])
+static PL_OUT_OF_LINE bool show_link(const char *path, char shown[PATH_MAX])
 {
 	const char *root, *rest = pl_shown(path, &root);
 
@@ -71,7 +71,7 @@ static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, 
 	if (whole < n)
 		return n;
 	path[whole] = '\0';
-	if (!show(path, shown))
+	if (!show_link(path, shown))
 		return n;
 	memset(buf, 0, (size_t)n); /* some programs rely on zeros behind the text */
 	return put_target(shown, buf, len);
@@ -184,7 +184,7 @@ static PL_OUT_OF_LINE char *getcwd_ours(char *buf, size_t len)
 {
 	char path[PATH_MAX], shown[PATH_MAX];
 
-	if (!pl_fd_path(AT_FDCWD, path, sizeof(path)) || !show(path, shown))
+	if (!pl_fd_path(AT_FDCWD, path, sizeof(path)) || !show_link(path, shown))
 		return PL_NEXT(getcwd)(buf, len);
 	if (!buf && len == 0)
 		return strdup(shown);

@@ -50,7 +50,8 @@ static int go_to_parent(const struct tour *t, const char *path)
 	return chdir(folder);
 }
 
-static int report(struct tour *t, const char *path, const struct stat *st, int type, int level)
+static int report_entry(struct tour *t, const char *path, const struct stat *st, int type,
+			int level)
 {
 	const char *slash = strrchr(path, '/');
 	struct FTW ftw = {.base = slash && slash[1] ? (int)(slash + 1 - path) : 0, .level = level};
@@ -83,7 +84,7 @@ static int was_visited(struct tour *t, const struct stat *st)
 }
 
 /* Returns FTW_* for a path. Sets st, except for FTW_NS. */
-static int look(const struct tour *t, const char *path, struct stat *st)
+static int look_at_entry(const struct tour *t, const char *path, struct stat *st)
 {
 	if (!((t->flags & FTW_PHYS ? lstat : stat)(path, st)))
 		return S_ISDIR(st->st_mode) ? FTW_D : S_ISLNK(st->st_mode) ? FTW_SL : FTW_F;
@@ -92,7 +93,7 @@ static int look(const struct tour *t, const char *path, struct stat *st)
 	return FTW_NS;
 }
 
-static int visit(struct tour *t, char *path, int level);
+static int visit_entry(struct tour *t, char *path, int level);
 
 /* Visit the entries of a folder. All names are read first, so that at most one stream is open. */
 static int visit_entries(struct tour *t, char *path, int level)
@@ -112,7 +113,7 @@ static int visit_entries(struct tour *t, char *path, int level)
 		if (!ret && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
 			if (snprintf(path + len, PATH_MAX - len, "/%s", name) <
 			    (int)(PATH_MAX - len)) {
-				ret = visit(t, path, level + 1);
+				ret = visit_entry(t, path, level + 1);
 			} else {
 				errno = ENAMETOOLONG;
 				ret = -1;
@@ -135,22 +136,22 @@ static int visit_folder(struct tour *t, char *path, const struct stat *st, int l
 	if (ret)
 		return ret > 0 ? 0 : -1;
 	if (access(path, R_OK) != 0)
-		return report(t, path, st, FTW_DNR, level);
+		return report_entry(t, path, st, FTW_DNR, level);
 	if (!(t->flags & FTW_DEPTH))
-		ret = report(t, path, st, FTW_D, level);
+		ret = report_entry(t, path, st, FTW_D, level);
 	if (ret == FTW_SKIP_SUBTREE && actions)
 		return 0;
 	if (!ret)
 		ret = visit_entries(t, path, level);
 	if (!ret && t->flags & FTW_DEPTH)
-		ret = report(t, path, st, FTW_DP, level);
+		ret = report_entry(t, path, st, FTW_DP, level);
 	return ret;
 }
 
-static int visit(struct tour *t, char *path, int level)
+static int visit_entry(struct tour *t, char *path, int level)
 {
 	struct stat st = {0};
-	int type = look(t, path, &st), ret;
+	int type = look_at_entry(t, path, &st), ret;
 
 	if (type == FTW_NS && level == 0)
 		return -1;
@@ -161,18 +162,18 @@ static int visit(struct tour *t, char *path, int level)
 	if (type == FTW_D)
 		ret = visit_folder(t, path, &st, level);
 	else
-		ret = report(t, path, &st, t->ftw && type == FTW_SL ? FTW_F : type, level);
+		ret = report_entry(t, path, &st, t->ftw && type == FTW_SL ? FTW_F : type, level);
 	return ret == FTW_SKIP_SUBTREE && t->flags & FTW_ACTIONRETVAL ? 0 : ret;
 }
 
-static bool is_ours(const char *path)
+static bool tours_class(const char *path)
 {
 	struct pl_path p;
 
 	return pl_lookup(AT_FDCWD, path, false, &p) != PL_PASS;
 }
 
-static PL_OUT_OF_LINE int tour(struct tour *t, const char *dir)
+static PL_OUT_OF_LINE int tour_dir(struct tour *t, const char *dir)
 {
 	char path[PATH_MAX];
 	int ret, err;
@@ -190,7 +191,7 @@ static PL_OUT_OF_LINE int tour(struct tour *t, const char *dir)
 		if (t->start < 0)
 			return -1;
 	}
-	ret = visit(t, path, 0);
+	ret = visit_entry(t, path, 0);
 	err = errno;
 	(void)go_back(t);
 	if (t->start >= 0)
@@ -204,15 +205,16 @@ PL_EXPORT int nftw(const char *dir, nftw_fn *fn, int num_fds, int flags)
 {
 	struct tour t = {.nftw = fn, .flags = flags};
 
-	return pl_maybe(dir) && is_ours(dir) ? tour(&t, dir)
-					     : PL_NEXT(nftw)(dir, fn, num_fds, flags);
+	return pl_maybe(dir) && tours_class(dir) ? tour_dir(&t, dir)
+						 : PL_NEXT(nftw)(dir, fn, num_fds, flags);
 }
 
 PL_EXPORT int ftw(const char *dir, ftw_fn *fn, int num_fds)
 {
 	struct tour t = {.ftw = fn};
 
-	return pl_maybe(dir) && is_ours(dir) ? tour(&t, dir) : PL_NEXT(ftw)(dir, fn, num_fds);
+	return pl_maybe(dir) && tours_class(dir) ? tour_dir(&t, dir)
+						 : PL_NEXT(ftw)(dir, fn, num_fds);
 }
 
 typedef int nftw64_fn(const char *path, const struct stat64 *st, int type, struct FTW *ftw);

@@ -190,7 +190,7 @@ static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FIL
 	return ret;
 }
 
-static PL_OUT_OF_LINE bool is_ours(const char *path)
+static PL_OUT_OF_LINE bool opens_class(const char *path)
 {
 	struct pl_path p;
 
@@ -199,7 +199,7 @@ static PL_OUT_OF_LINE bool is_ours(const char *path)
 
 PL_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
 {
-	if (pl_maybe(path) && is_ours(path))
+	if (pl_maybe(path) && opens_class(path))
 		return freopen_ours(path, mode, f);
 	return PL_NEXT(freopen)(path, mode, f);
 }

@@ -135,7 +135,7 @@ static void look_in_layers(struct walk *w)
 }
 
 /* Looks at p->path, which has no symlink in it but perhaps the last component. */
-static void look(struct walk *w)
+static void look_up(struct walk *w)
 {
 	struct pl_path *p = w->p;
 
@@ -218,7 +218,7 @@ static int take_component(struct walk *w)
 }
 
 /* Puts a link's target in the place of the link. */
-static int follow(struct walk *w)
+static int follow_link(struct walk *w)
 {
 	size_t len = strlen(w->target);
 
@@ -241,7 +241,7 @@ static int follow(struct walk *w)
 }
 
 /* Resolves todo up to its end or to a name that is not there. 0 or errno. */
-static int resolve(struct walk *w)
+static int resolve_walk(struct walk *w)
 {
 	int err;
 
@@ -252,12 +252,12 @@ static int resolve(struct walk *w)
 		err = take_component(w);
 		if (err)
 			return err;
-		look(w);
+		look_up(w);
 		if (w->what == ABSENT)
 			return 0;
 		w->ours |= !w->on_host;
 		if (w->what == LINK && (w->todo[0] || !w->nofollow)) {
-			err = follow(w);
+			err = follow_link(w);
 			if (err)
 				return err;
 		} else if ((w->what == LIVE || w->what == NODE) && w->todo[0]) {
@@ -292,7 +292,7 @@ static enum pl_kind in_tree(struct walk *w)
 	return PL_ERROR;
 }
 
-static enum pl_kind result(struct walk *w)
+static enum pl_kind walk_result(struct walk *w)
 {
 	switch (w->what) {
 	case LIVE:
@@ -331,12 +331,12 @@ static bool begin_at(struct walk *w, int dirfd)
 		strcpy(w->p->path, strcmp(where, "/") == 0 ? "" : where);
 	else if ((size_t)snprintf(w->p->path, PATH_MAX, "%s%s", root, rest) >= PATH_MAX)
 		return false;
-	look(w);
+	look_up(w);
 	w->ours = rest;
 	return rest || w->on_host; /* else it was removed */
 }
 
-static bool begin(struct walk *w, int dirfd, const char *path)
+static bool begin_walk(struct walk *w, int dirfd, const char *path)
 {
 	size_t len = strlen(path);
 
@@ -366,12 +366,12 @@ PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow
 	w.nofollow = nofollow;
 	w.ours = false;
 	w.num_links = 0;
-	if (begin(&w, dirfd, path)) {
-		p->err = resolve(&w);
+	if (begin_walk(&w, dirfd, path)) {
+		p->err = resolve_walk(&w);
 		if (p->err)
 			p->kind = w.ours ? PL_ERROR : PL_PASS;
 		else
-			p->kind = result(&w);
+			p->kind = walk_result(&w);
 	}
 	if (p->kind != PL_PASS)
 		atomic_store_explicit(&pl_seen, true, memory_order_relaxed);

@@ -96,7 +96,7 @@ static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st
 }
 
 /* Corrects the kernel's answer for a descriptor that stands for a node or a live file. */
-static void fix(int fd, struct stat *st)
+static void fix_stat(int fd, struct stat *st)
 {
 	pl_node_fix(st);
 	pl_live_fix(fd, st);
@@ -110,7 +110,7 @@ PL_EXPORT int fstatat(int dirfd, const char *path, struct stat *st, int flags)
 		return stat_ours(dirfd, path, st, flags);
 	ret = real_fstatat(dirfd, path, st, flags);
 	if (ret == 0 && (flags & AT_EMPTY_PATH))
-		fix(dirfd, st);
+		fix_stat(dirfd, st);
 	return ret;
 }
 
@@ -130,7 +130,7 @@ PL_EXPORT int fstat(int fd, struct stat *st)
 	int ret = real_fstat(fd, st);
 
 	if (ret == 0)
-		fix(fd, st);
+		fix_stat(fd, st);
 	return ret;
 }
 
@@ -223,7 +223,7 @@ static PL_OUT_OF_LINE int statx_ours(int dirfd, const char *path, int flags, uns
 	}
 }
 
-/* The same as fix(). */
+/* The same as fix_stat(). */
 static PL_OUT_OF_LINE void fix_statx(int fd, struct statx *stx)
 {
 	struct stat st = {
@@ -236,7 +236,7 @@ static PL_OUT_OF_LINE void fix_statx(int fd, struct statx *stx)
 		.st_rdev = makedev(stx->stx_rdev_major, stx->stx_rdev_minor),
 	};
 
-	fix(fd, &st);
+	fix_stat(fd, &st);
 	stx->stx_mode = (uint16_t)st.st_mode;
 	stx->stx_nlink = (uint32_t)st.st_nlink;
 	stx->stx_ino = st.st_ino;

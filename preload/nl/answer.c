@@ -248,7 +248,7 @@ static int answer_objects(struct dump *q, const struct nl_attrs *attrs)
 /* -------------------------------------------------------------- requests */
 
 /* One message, or the only one of a dump. */
-static int finish(const struct nl_env *env, struct nl_out *o, bool dump)
+static int finish_answer(const struct nl_env *env, struct nl_out *o, bool dump)
 {
 	int ret;
 
@@ -364,7 +364,7 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 		o->len = o->msg;
 		return ret;
 	}
-	return finish(env, o, dump);
+	return finish_answer(env, o, dump);
 }
 
 int nl_answer_all(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o)
@@ -399,5 +399,5 @@ int nl_answer_system(const struct nl_env *env, const struct nlmsghdr *h, struct 
 	nl_begin(o, h, env->port_id, h->nlmsg_type, 0);
 	nl_put_u8(o, NLDEV_A_NETNS_MODE, NETNS_SHARED);
 	nl_put_u8(o, NLDEV_A_COPY_ON_FORK, 1);
-	return finish(env, o, false);
+	return finish_answer(env, o, false);
 }

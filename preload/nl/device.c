@@ -56,7 +56,7 @@ static uint64_t read_number(const char *device, const char *name)
 	return read_text(device, name, text, sizeof(text)) ? strtoull(text, NULL, 0) : 0;
 }
 
-static bool device(void *arg, unsigned function, struct nl_device *d)
+static bool nl_device_of(void *arg, unsigned function, struct nl_device *d)
 {
 	struct dpa_config cfg;
 	char err[512];
@@ -92,7 +92,7 @@ static void find_interface(const char *device, struct nl_port *p)
 	}
 }
 
-static bool port(void *arg, unsigned function, struct nl_port *p)
+static bool nl_port_of(void *arg, unsigned function, struct nl_port *p)
 {
 	char name[32];
 
@@ -106,7 +106,7 @@ static bool port(void *arg, unsigned function, struct nl_port *p)
 }
 
 /* "NAME NUMBER" a line. The adapter does not record which function an object was made on. */
-static int counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
+static int fill_counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
 {
 	char text[512], *line, *next = text;
 	int n = 0, len;
@@ -124,7 +124,7 @@ static int counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
 }
 
 /* The files of ports/1/hw_counters; `lifespan` of a kernel's is none. */
-static int counters(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
+static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
 {
 	char name[32], path[128], file[300], text[32];
 	const struct dirent *e;
@@ -147,7 +147,7 @@ static int counters(void *arg, unsigned function, nl_counter_fn *fn, void *fn_ar
 }
 
 /* "QPN TYPE STATE PEER PID PSN" a line, in numbers; the QPNs ascend. */
-static int qps(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
+static int each_qp(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
 	struct nl_qp qp = {0};
@@ -251,7 +251,7 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
  * for such a socket; afterwards no program on this host looks at SYSFS_PATH any more. Therefore the
  * socket is made only if the kernel has RDMA already, or for a request that shall load it.
  */
-static int kernel(void *arg, bool load)
+static int ask_kernel(void *arg, bool load)
 {
 	struct timeval limit = {.tv_sec = 10};
 	int fd;
@@ -267,7 +267,7 @@ static int kernel(void *arg, bool load)
 }
 
 /* Real devices in the folder that libibverbs reads. The next readdir(): ours adds our entries. */
-static bool listed(void *arg)
+static bool is_listed(void *arg)
 {
 	const char *root = getenv("SYSFS_PATH");
 	const struct dirent *e;
@@ -288,8 +288,8 @@ static bool listed(void *arg)
 
 bool nl_sysfs_only(void)
 {
-	int err = errno, fd = kernel(NULL, false);
-	bool only = fd < 0 && listed(NULL);
+	int err = errno, fd = ask_kernel(NULL, false);
+	bool only = fd < 0 && is_listed(NULL);
 
 	if (fd >= 0)
 		close(fd);
@@ -299,12 +299,12 @@ bool nl_sysfs_only(void)
 
 void nl_device_env(struct nl_env *env)
 {
-	env->device = device;
-	env->port = port;
-	env->counts = counts;
-	env->qps = qps;
+	env->device = nl_device_of;
+	env->port = nl_port_of;
+	env->counts = fill_counts;
+	env->qps = each_qp;
 	env->cm_ids = cm_ids;
-	env->counters = counters;
-	env->kernel = kernel;
-	env->listed = listed;
+	env->counters = each_counter;
+	env->kernel = ask_kernel;
+	env->listed = is_listed;
 }

@@ -36,7 +36,7 @@ static int size_of(unsigned type)
 	}
 }
 
-static bool fits(const struct nlattr *a)
+static bool attr_fits(const struct nlattr *a)
 {
 	size_t len = a->nla_len - (size_t)NLA_HDRLEN;
 	int size = size_of(a->nla_type & NLA_TYPE_MASK);
@@ -55,7 +55,7 @@ int nl_parse(const struct nlmsghdr *h, struct nl_attrs *attrs)
 		const struct nlattr *a = (const void *)((const uint8_t *)h + at);
 		unsigned type = a->nla_type & NLA_TYPE_MASK;
 
-		if (a->nla_len < NLA_HDRLEN || a->nla_len > h->nlmsg_len - at || !fits(a))
+		if (a->nla_len < NLA_HDRLEN || a->nla_len > h->nlmsg_len - at || !attr_fits(a))
 			return -EINVAL;
 		if (type < NLDEV_A_MAX)
 			attrs->a[type] = a;
@@ -82,7 +82,7 @@ bool nl_is_string(const struct nl_attrs *attrs, enum nldev_attr type, const char
 }
 
 /* Room for len bytes, zeroed up to the alignment; NULL, and the message counts as overflown. */
-static void *room(struct nl_out *o, size_t len)
+static void *take_room(struct nl_out *o, size_t len)
 {
 	size_t aligned = NLMSG_ALIGN(len);
 	void *at = o->data + o->len;
@@ -103,7 +103,7 @@ void nl_begin(struct nl_out *o, const struct nlmsghdr *request, uint32_t port_id
 
 	o->msg = o->len;
 	o->overflown = false;
-	h = room(o, sizeof(*h));
+	h = take_room(o, sizeof(*h));
 	if (h)
 		*h = (struct nlmsghdr){.nlmsg_type = type,
 				       .nlmsg_flags = flags,
@@ -122,7 +122,7 @@ void nl_end(struct nl_out *o)
 
 void nl_put(struct nl_out *o, enum nldev_attr type, const void *value, size_t len)
 {
-	uint8_t *at = room(o, NLA_HDRLEN + len);
+	uint8_t *at = take_room(o, NLA_HDRLEN + len);
 
 	if (!at)
 		return;
@@ -174,7 +174,7 @@ void nl_put_error(struct nl_out *o, const struct nlmsghdr *request, uint32_t por
 	struct nlmsgerr *e;
 
 	nl_begin(o, request, port_id, NLMSG_ERROR, whole ? 0 : NLM_F_CAPPED);
-	e = room(o, sizeof(e->error) + len);
+	e = take_room(o, sizeof(e->error) + len);
 	if (e) {
 		e->error = error;
 		memcpy(&e->msg, request, len);
@@ -187,7 +187,7 @@ void nl_put_done(struct nl_out *o, const struct nlmsghdr *request, uint32_t port
 	int32_t *value;
 
 	nl_begin(o, request, port_id, NLMSG_DONE, NLM_F_MULTI);
-	value = room(o, sizeof(*value));
+	value = take_room(o, sizeof(*value));
 	if (value)
 		*value = error;
 	nl_end(o);

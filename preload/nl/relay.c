@@ -26,7 +26,7 @@ struct relay {
 	int error; /* of NLMSG_ERROR */
 };
 
-static int ask(int fd, const struct nlmsghdr *h, uint8_t *buf)
+static int ask_for_dump(int fd, const struct nlmsghdr *h, uint8_t *buf)
 {
 	struct nlmsghdr *copy = (void *)buf;
 	ssize_t n;
@@ -42,7 +42,7 @@ static int ask(int fd, const struct nlmsghdr *h, uint8_t *buf)
 }
 
 /* The next datagram, however long; its length or -errno. */
-static ssize_t receive(int fd, uint8_t *buf)
+static ssize_t receive_answer(int fd, uint8_t *buf)
 {
 	ssize_t n;
 
@@ -73,7 +73,7 @@ static bool end_by_error(struct relay *r, struct nlmsghdr *m)
 }
 
 /* True: the program gets this message. */
-static bool judge(struct relay *r, struct nlmsghdr *m)
+static bool judge_message(struct relay *r, struct nlmsghdr *m)
 {
 	if (m->nlmsg_seq != r->h->nlmsg_seq)
 		return false;
@@ -90,7 +90,7 @@ static bool judge(struct relay *r, struct nlmsghdr *m)
 }
 
 /* Keeps in buf the messages of a datagram that the program gets. Returns their length. */
-static size_t pick(struct relay *r, uint8_t *buf, size_t len)
+static size_t pick_messages(struct relay *r, uint8_t *buf, size_t len)
 {
 	const struct nlmsghdr *m;
 	size_t at = 0, kept = 0;
@@ -98,7 +98,7 @@ static size_t pick(struct relay *r, uint8_t *buf, size_t len)
 	for (size_t start = 0; !r->ended && (m = nl_next(buf, len, &at)); start = at) {
 		size_t n = NLMSG_ALIGN((size_t)m->nlmsg_len);
 
-		if (!judge(r, (struct nlmsghdr *)(void *)(buf + start)))
+		if (!judge_message(r, (struct nlmsghdr *)(void *)(buf + start)))
 			continue;
 		if (n > len - start)
 			n = len - start;
@@ -108,17 +108,17 @@ static size_t pick(struct relay *r, uint8_t *buf, size_t len)
 	return kept;
 }
 
-static int answer(struct relay *r, int fd, uint8_t *buf)
+static int relay_answer(struct relay *r, int fd, uint8_t *buf)
 {
 	int ret = 0;
 
 	while (!r->ended && !ret) {
-		ssize_t n = receive(fd, buf);
+		ssize_t n = receive_answer(fd, buf);
 		size_t kept;
 
 		if (n < 0)
 			return (int)n;
-		kept = pick(r, buf, (size_t)n);
+		kept = pick_messages(r, buf, (size_t)n);
 		if (kept)
 			ret = r->env->deliver(r->env->arg, buf, kept);
 	}
@@ -147,9 +147,9 @@ int nl_relay(const struct nl_env *env, int fd, const struct nlmsghdr *h, enum nl
 	if (!buf)
 		return -ENOMEM;
 	set_options(env, fd);
-	ret = ask(fd, h, buf);
+	ret = ask_for_dump(fd, h, buf);
 	if (!ret)
-		ret = answer(&r, fd, buf);
+		ret = relay_answer(&r, fd, buf);
 	free(buf);
 	return ret;
 }

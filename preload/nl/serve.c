@@ -72,8 +72,8 @@ static int without_kernel(const struct nl_env *env, const struct nlmsghdr *h,
 	}
 }
 
-static int kernel(const struct nl_env *env, const struct nlmsghdr *h, const struct nl_attrs *attrs,
-		  struct nl_out *o)
+static int serve_by_kernel(const struct nl_env *env, const struct nlmsghdr *h,
+			   const struct nl_attrs *attrs, struct nl_out *o)
 {
 	int fd = env->kernel(env->arg, may_load(NLDEV_CMD(h->nlmsg_type))), ret;
 
@@ -85,7 +85,7 @@ static int kernel(const struct nl_env *env, const struct nlmsghdr *h, const stru
 }
 
 /* 0, 1 (a dump without its end), COMPLETE or -errno. */
-static int answer(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o)
+static int answer_request(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o)
 {
 	unsigned cmd = NLDEV_CMD(h->nlmsg_type);
 	struct nl_attrs attrs;
@@ -101,7 +101,7 @@ static int answer(const struct nl_env *env, const struct nlmsghdr *h, struct nl_
 	if (cmd == NLDEV_GET_CHARDEV && !attrs.a[NLDEV_A_DEV_INDEX] &&
 	    nl_is_string(&attrs, NLDEV_A_CHARDEV_TYPE, "rdma_cm"))
 		return rdma_cm_device(env, h);
-	return kernel(env, h, &attrs, o);
+	return serve_by_kernel(env, h, &attrs, o);
 }
 
 /* 0, or -errno if the program cannot be answered. */
@@ -111,7 +111,7 @@ static int serve_one(const struct nl_env *env, const struct nlmsghdr *h, struct 
 
 	/* A message that is no request is ignored. It is acknowledged if it asks for that. */
 	if (h->nlmsg_flags & NLM_F_REQUEST && h->nlmsg_type >= NLMSG_MIN_TYPE)
-		ret = answer(env, h, o);
+		ret = answer_request(env, h, o);
 	if (ret == COMPLETE)
 		return 0;
 	o->len = 0;

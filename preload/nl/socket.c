@@ -77,7 +77,7 @@ static int has_mark(int fd)
  * Is any descriptor marked? Numbers from 0 on until `gap` of them are free in a row: a table of
  * descriptors can be large, but has no end that could be asked for. Sets how many were looked at.
  */
-static bool look(int gap, unsigned *looked)
+static bool look_in_gap(int gap, unsigned *looked)
 {
 	int fd, unused = 0, mark = 0;
 
@@ -89,13 +89,13 @@ static bool look(int gap, unsigned *looked)
 	return mark == 1;
 }
 
-/* Look less often than is_ours() is called, so that the looks cost less than the calls. */
+/* Look less often than is_nl_socket() is called, so that the looks cost less than the calls. */
 static PL_OUT_OF_LINE void look_again(void)
 {
 	unsigned now = GET(made), looked;
 
 	SET(misses, 0);
-	if (look(1024, &looked))
+	if (look_in_gap(1024, &looked))
 		SET(none_once, 0);
 	else if (GET(none_once) == now)
 		SET(none, now);
@@ -126,7 +126,7 @@ __attribute__((constructor)) static void look_at_start(void)
 	(void)NEXT(writev);
 	(void)NEXT(bind);
 	(void)NEXT(setsockopt);
-	if (GET(made) == 1 && (!pl_enabled() || !look(16, &looked)))
+	if (GET(made) == 1 && (!pl_enabled() || !look_in_gap(16, &looked)))
 		SET(none, 1);
 }
 
@@ -135,7 +135,7 @@ static inline bool may_have(void)
 	return __builtin_expect(GET(made) != GET(none), 0);
 }
 
-static PL_OUT_OF_LINE bool is_ours(int fd)
+static PL_OUT_OF_LINE bool is_nl_socket(int fd)
 {
 	if (has_mark(fd) == 1)
 		return true;
@@ -264,7 +264,7 @@ static bool more_room(int fd)
 	return after > before;
 }
 
-static int deliver(void *arg, const void *data, size_t len)
+static int deliver_answer(void *arg, const void *data, size_t len)
 {
 	struct call *c = arg;
 	struct sockaddr_nl to = {.nl_family = AF_NETLINK, .nl_pid = c->port_id};
@@ -304,7 +304,7 @@ static int check_address(const struct msghdr *m)
 }
 
 /* Copies the datagram once: the program may change it meanwhile. *len: its length, or -errno. */
-static void *gather(const struct msghdr *m, ssize_t *len)
+static void *gather_iov(const struct msghdr *m, ssize_t *len)
 {
 	size_t total = 0, at = 0;
 	uint8_t *data;
@@ -332,10 +332,10 @@ static void *gather(const struct msghdr *m, ssize_t *len)
 	return data;
 }
 
-static int serve(int fd, const void *data, size_t len)
+static int serve_request(int fd, const void *data, size_t len)
 {
 	struct call c = {.fd = fd};
-	struct nl_env env = {.arg = &c, .deliver = deliver};
+	struct nl_env env = {.arg = &c, .deliver = deliver_answer};
 	int ret = start_call(&c);
 
 	if (ret)
@@ -360,11 +360,11 @@ static PL_OUT_OF_LINE ssize_t send_ours(int fd, const struct msghdr *m, int flag
 	void *data;
 
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	data = ret ? NULL : gather(m, &len);
+	data = ret ? NULL : gather_iov(m, &len);
 	if (len < 0)
 		ret = (int)len;
 	if (!ret)
-		ret = serve(fd, data, (size_t)len);
+		ret = serve_request(fd, data, (size_t)len);
 	free(data);
 	(void)pthread_setcancelstate(cancel, NULL);
 	errno = ret ? -ret : err;
@@ -395,7 +395,7 @@ PL_EXPORT int socket(int domain, int type, int protocol)
 PL_EXPORT int bind(int fd, const struct sockaddr *a, socklen_t len)
 {
 	if (may_have() && a && len >= sizeof(struct sockaddr_nl) && a->sa_family == AF_NETLINK &&
-	    ((const struct sockaddr_nl *)(const void *)a)->nl_groups && is_ours(fd)) {
+	    ((const struct sockaddr_nl *)(const void *)a)->nl_groups && is_nl_socket(fd)) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
@@ -404,7 +404,8 @@ PL_EXPORT int bind(int fd, const struct sockaddr *a, socklen_t len)
 
 PL_EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
-	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP && may_have() && is_ours(fd)) {
+	if (level == SOL_NETLINK && name == NETLINK_ADD_MEMBERSHIP && may_have() &&
+	    is_nl_socket(fd)) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
@@ -413,7 +414,7 @@ PL_EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen
 
 PL_EXPORT ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
-	if (may_have() && is_ours(fd))
+	if (may_have() && is_nl_socket(fd))
 		return send_buf(fd, buf, len, flags, NULL, 0);
 	return NEXT(send)(fd, buf, len, flags);
 }
@@ -421,21 +422,21 @@ PL_EXPORT ssize_t send(int fd, const void *buf, size_t len, int flags)
 PL_EXPORT ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *to,
 			 socklen_t tolen)
 {
-	if (may_have() && is_ours(fd))
+	if (may_have() && is_nl_socket(fd))
 		return send_buf(fd, buf, len, flags, to, tolen);
 	return NEXT(sendto)(fd, buf, len, flags, to, tolen);
 }
 
 PL_EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	if (may_have() && is_ours(fd))
+	if (may_have() && is_nl_socket(fd))
 		return send_ours(fd, m, flags);
 	return NEXT(sendmsg)(fd, m, flags);
 }
 
 PL_EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
 {
-	if (!may_have() || !is_ours(fd))
+	if (!may_have() || !is_nl_socket(fd))
 		return NEXT(sendmmsg)(fd, v, n, flags);
 	for (unsigned i = 0; i < n; i++) {
 		ssize_t len = send_ours(fd, &v[i].msg_hdr, flags);
@@ -449,7 +450,7 @@ PL_EXPORT int sendmmsg(int fd, struct mmsghdr *v, unsigned n, int flags)
 
 PL_EXPORT ssize_t write(int fd, const void *buf, size_t len)
 {
-	if (may_have() && is_ours(fd))
+	if (may_have() && is_nl_socket(fd))
 		return send_buf(fd, buf, len, 0, NULL, 0);
 	return NEXT(write)(fd, buf, len);
 }
@@ -458,7 +459,7 @@ PL_EXPORT ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v, .msg_iovlen = (size_t)n};
 
-	if (n >= 0 && n <= IOV_MAX && may_have() && is_ours(fd))
+	if (n >= 0 && n <= IOV_MAX && may_have() && is_nl_socket(fd))
 		return send_ours(fd, &m, 0);
 	return NEXT(writev)(fd, v, n);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "types.h"
 
-static bool complain(const struct entry *e, Dwarf_Die *p, const struct ctype *t)
+static bool complain_of_param(const struct entry *e, Dwarf_Die *p, const struct ctype *t)
 {
 	const char *name = dwarf_diename(p);
 
@@ -21,7 +21,7 @@ static bool read_param(struct entry *e, struct types *all, Dwarf_Die *p, bool *w
 	struct ctype t;
 
 	if (!types_of(all, p, &t))
-		return complain(e, p, &t);
+		return complain_of_param(e, p, &t);
 	*word = t.word;
 	e->params = must(realloc(e->params, (e->nparams + 1) * sizeof(*e->params)));
 	e->params[e->nparams++] = (struct param){t.name, t.promoted};

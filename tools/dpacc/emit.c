@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include "types.h"
 
-static FILE *begin(const char *path)
+static FILE *begin_file(const char *path)
 {
 	FILE *f = fopen(path, "w");
 
@@ -25,14 +25,14 @@ static FILE *begin(const char *path)
 
 static FILE *begin_table(const char *path, struct types *t)
 {
-	FILE *f = begin(path);
+	FILE *f = begin_file(path);
 
 	if (f)
 		fprintf(f, "#include \"dpa_image.h\"\n%s", types_text(t));
 	return f;
 }
 
-static bool finish(FILE *f, const char *path)
+static bool finish_file(FILE *f, const char *path)
 {
 	bool bad = ferror(f);
 
@@ -51,7 +51,7 @@ bool emit_text(const char *path, const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(f, fmt, ap);
 	va_end(ap);
-	return finish(f, path);
+	return finish_file(f, path);
 }
 
 /* The structure in which the arguments travel. */
@@ -101,7 +101,7 @@ bool emit_table(struct job *j, const char *path)
 		"__attribute__((visibility(\"default\"))) const struct dpa_image __dpa_image = {\n"
 		"\tDPA_IMAGE_MAGIC, DPA_IMAGE_VERSION, %zu, __dpa_table, &__dpa_ops,\n};\n",
 		j->entries.n);
-	return finish(f, path);
+	return finish_file(f, path);
 }
 
 static const char *kind_of(const struct entry *e)
@@ -131,7 +131,7 @@ static void emit_packer(FILE *f, const struct entry *e, size_t k)
 /* Each stub stores another number, lest a linker that folds equal code makes two of them one. */
 bool emit_stubs(const struct job *j, size_t source, const char *path)
 {
-	FILE *f = begin(path);
+	FILE *f = begin_file(path);
 
 	if (!f)
 		return false;
@@ -144,7 +144,7 @@ bool emit_stubs(const struct job *j, size_t source, const char *path)
 				"{\n\tcalled = %zu;\n\t__builtin_trap(); /* runs on the DPA only "
 				"*/\n}\n",
 				j->entries.v[i].name, i);
-	return finish(f, path);
+	return finish_file(f, path);
 }
 
 /* A library's stubs are weak here: a program that does not use them need not link them. */
@@ -191,5 +191,5 @@ bool emit_meta(struct job *j, const char *path)
 		"__attribute__((visibility(\"default\"))) struct doca_dpa_app *%s = "
 		"&__dpa_this_app;\n",
 		app, app, (unsigned long long)st.st_size, j->entries.n, app);
-	return finish(f, path);
+	return finish_file(f, path);
 }

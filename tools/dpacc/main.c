@@ -27,7 +27,7 @@ static bool own_folder(char *dir)
 }
 
 /* The first of the folders above dpacc's own that has DIR/FILE, with DIR behind it; NULL: none. */
-static char *above(const char *own, const char *const *dirs, const char *file)
+static char *find_above(const char *own, const char *const *dirs, const char *file)
 {
 	static const char *const ups[] = {"..", "../..", "../../.."};
 
@@ -57,8 +57,8 @@ static bool find_parts(struct job *j)
 
 	if (!own_folder(own))
 		return false;
-	j->inc = above(own, incs, "doca_dpa_dev.h");
-	j->libdir = above(own, libs, "libdoca_dpa_dev.a");
+	j->inc = find_above(own, incs, "doca_dpa_dev.h");
+	j->libdir = find_above(own, libs, "libdoca_dpa_dev.a");
 	if (!j->inc)
 		return error("no include/doca_dpa_dev.h above %s", own);
 	if (!j->libdir)

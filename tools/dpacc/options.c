@@ -106,7 +106,7 @@ void options_free(struct options *o)
 	free(o->keep_dir);
 }
 
-static void set(char **to, const char *value)
+static void set_option(char **to, const char *value)
 {
 	free(*to);
 	*to = must(strdup(value));
@@ -202,22 +202,22 @@ static bool check_attributes(const char *path)
 	       error("--dpa-proc-attr: %s: not made by dpa-app-attributes2blob", path);
 }
 
-static bool apply(struct options *o, enum opt opt, const char *v)
+static bool apply_option(struct options *o, enum opt opt, const char *v)
 {
 	switch (opt) {
 	case O_OUTPUT:
-		set(&o->output, v);
+		set_option(&o->output, v);
 		break;
 	case O_APP:
 		if (!is_identifier(v))
 			return error("--app-name=%s: not a C identifier", v);
-		set(&o->app, v);
+		set_option(&o->app, v);
 		break;
 	case O_HOSTCC:
-		set(&o->hostcc, v);
+		set_option(&o->hostcc, v);
 		break;
 	case O_DEVICECC:
-		set(&o->devcc, v);
+		set_option(&o->devcc, v);
 		break;
 	case O_HOSTCC_OPTIONS:
 		list_split(&o->hostcc_opts, v);
@@ -241,7 +241,7 @@ static bool apply(struct options *o, enum opt opt, const char *v)
 		o->gen_libs = true;
 		break;
 	case O_KEEP_DIR:
-		set(&o->keep_dir, v);
+		set_option(&o->keep_dir, v);
 		o->keep = true;
 		break;
 	case O_KEEP:
@@ -289,7 +289,7 @@ static bool parse_long(struct options *o, int argc, char **argv, int *i)
 			if (!v)
 				return error("%s: needs a value", argv[*i]);
 		}
-		return apply(o, longs[k].opt, v);
+		return apply_option(o, longs[k].opt, v);
 	}
 	return error("unknown option %s (dpacc -h lists them)", argv[*i]);
 }
@@ -320,15 +320,15 @@ static bool parse_one(struct options *o, int argc, char **argv, int *i)
 	if (!strcmp(a, "-ldpa"))
 		return true;
 	if (!strcmp(a, "-v"))
-		return apply(o, O_VERBOSE, NULL);
+		return apply_option(o, O_VERBOSE, NULL);
 	if (!strcmp(a, "-h"))
-		return apply(o, O_HELP, NULL);
+		return apply_option(o, O_HELP, NULL);
 	if (!strcmp(a, "-V"))
-		return apply(o, O_VERSION, NULL);
+		return apply_option(o, O_VERSION, NULL);
 	if (!strcmp(a, "-o")) {
 		if (*i + 1 >= argc)
 			return error("-o: needs a value");
-		return apply(o, O_OUTPUT, argv[++*i]);
+		return apply_option(o, O_OUTPUT, argv[++*i]);
 	}
 	switch (a[1]) {
 	case 'I':
@@ -364,9 +364,9 @@ static bool is_c_source(const char *path)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-	set(&o->app, "__dpa_a_out");
-	set(&o->hostcc, "cc");
-	set(&o->devcc, "gcc");
+	set_option(&o->app, "__dpa_a_out");
+	set_option(&o->hostcc, "cc");
+	set_option(&o->devcc, "gcc");
 	o->target = 3;
 	if (!parse_words(o, argc - 1, argv + 1))
 		return false;

@@ -64,7 +64,7 @@ static void skip_blanks(struct lexer *l)
 	}
 }
 
-static void quoted(struct lexer *l)
+static void skip_quoted(struct lexer *l)
 {
 	char q = *l->p++;
 
@@ -74,7 +74,7 @@ static void quoted(struct lexer *l)
 		l->p++;
 }
 
-static enum kind next(struct lexer *l)
+static enum kind next_token(struct lexer *l)
 {
 	skip_blanks(l);
 	l->text = l->p;
@@ -89,7 +89,7 @@ static enum kind next(struct lexer *l)
 			l->p++;
 		l->kind = T_OTHER;
 	} else if (*l->p == '"' || *l->p == '\'') {
-		quoted(l);
+		skip_quoted(l);
 		l->kind = T_OTHER;
 	} else {
 		l->p++;
@@ -99,7 +99,7 @@ static enum kind next(struct lexer *l)
 	return l->kind;
 }
 
-static bool is(const struct lexer *l, const char *s)
+static bool token_is(const struct lexer *l, const char *s)
 {
 	return l->kind != T_END && strlen(s) == l->len && !strncmp(l->text, s, l->len);
 }
@@ -109,11 +109,11 @@ static void skip_group(struct lexer *l)
 	int depth = 0;
 
 	do {
-		if (is(l, "(") || is(l, "{") || is(l, "["))
+		if (token_is(l, "(") || token_is(l, "{") || token_is(l, "["))
 			depth++;
-		else if (is(l, ")") || is(l, "}") || is(l, "]"))
+		else if (token_is(l, ")") || token_is(l, "}") || token_is(l, "]"))
 			depth--;
-	} while (depth > 0 && next(l) != T_END);
+	} while (depth > 0 && next_token(l) != T_END);
 }
 
 void entry_free(struct entry *e)
@@ -140,8 +140,8 @@ void entries_add(struct entries *e, const char *name, size_t len, enum annotatio
 	n->where = must(strdup(where));
 }
 
-static void add(struct entries *e, const char *name, size_t len, enum annotation ann,
-		const struct lexer *at)
+static void add_entry(struct entries *e, const char *name, size_t len, enum annotation ann,
+		      const struct lexer *at)
 {
 	char *where = strf("%s:%d", at->file, at->line);
 
@@ -151,38 +151,38 @@ static void add(struct entries *e, const char *name, size_t len, enum annotation
 
 static bool is_attribute(const struct lexer *l)
 {
-	return is(l, "__attribute__") || is(l, "__attribute") || is(l, "__declspec") ||
-	       is(l, "_Alignas") || is(l, "__asm__");
+	return token_is(l, "__attribute__") || token_is(l, "__attribute") ||
+	       token_is(l, "__declspec") || token_is(l, "_Alignas") || token_is(l, "__asm__");
 }
 
 /* Behind a mark: up to the '(' of a parameter list, or to where there can be none. */
-static void declaration(struct lexer *l, enum annotation ann, struct entries *e)
+static void scan_declaration(struct lexer *l, enum annotation ann, struct entries *e)
 {
 	const char *name = NULL;
 	size_t len = 0;
 
-	while (next(l) != T_END) {
-		if (is(l, ";") || is(l, "{") || is(l, "=") || is(l, ","))
+	while (next_token(l) != T_END) {
+		if (token_is(l, ";") || token_is(l, "{") || token_is(l, "=") || token_is(l, ","))
 			break;
-		if (is(l, "typedef") || is(l, "static"))
+		if (token_is(l, "typedef") || token_is(l, "static"))
 			return;
 		if (is_attribute(l)) {
-			next(l);
+			next_token(l);
 			skip_group(l);
 		} else if (l->kind == T_WORD) {
 			name = l->text;
 			len = l->len;
-		} else if (is(l, "(") && name) {
-			add(e, name, len, ann, l);
+		} else if (token_is(l, "(") && name) {
+			add_entry(e, name, len, ann, l);
 			skip_group(l);
 			return;
 		}
 	}
-	if (is(l, "{"))
+	if (token_is(l, "{"))
 		skip_group(l);
 }
 
-static char *slurp(const char *path)
+static char *slurp_file(const char *path)
 {
 	FILE *f = fopen(path, "r");
 	char *buf = NULL;
@@ -199,19 +199,19 @@ static char *slurp(const char *path)
 
 bool scan_entries(const char *path, struct entries *out)
 {
-	char *text = slurp(path);
+	char *text = slurp_file(path);
 	struct lexer l = {.p = text, .line = 1};
 
 	if (!text)
 		return error("%s: cannot be read", path);
 	if (*l.p == '#')
 		line_marker(&l);
-	while (next(&l) != T_END) {
-		if (is(&l, "__dpa_global__"))
-			declaration(&l, ANN_GLOBAL, out);
-		else if (is(&l, "__dpa_rpc__"))
-			declaration(&l, ANN_RPC, out);
-		else if (is(&l, "{"))
+	while (next_token(&l) != T_END) {
+		if (token_is(&l, "__dpa_global__"))
+			scan_declaration(&l, ANN_GLOBAL, out);
+		else if (token_is(&l, "__dpa_rpc__"))
+			scan_declaration(&l, ANN_RPC, out);
+		else if (token_is(&l, "{"))
 			skip_group(&l);
 	}
 	free(text);

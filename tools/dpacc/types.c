@@ -20,7 +20,7 @@ static const char *const ints[2][4] = {
 	{"__INT8_TYPE__", "__INT16_TYPE__", "__INT32_TYPE__", "__INT64_TYPE__"},
 };
 
-static bool cannot(struct ctype *t, const char *why)
+static bool cannot_convert(struct ctype *t, const char *why)
 {
 	t->why = why;
 	return false;
@@ -34,7 +34,7 @@ static bool attr_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
 }
 
 /* The type of a die without typedefs and qualifiers, and the alignment that they ask for. */
-static bool peeled(Dwarf_Die *die, Dwarf_Die *type, uint64_t *align)
+static bool peel_type(Dwarf_Die *die, Dwarf_Die *type, uint64_t *align)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word a;
@@ -50,18 +50,18 @@ static bool peeled(Dwarf_Die *die, Dwarf_Die *type, uint64_t *align)
 	case DW_TAG_restrict_type:
 	case DW_TAG_atomic_type:
 		*die = *type;
-		return peeled(die, type, align);
+		return peel_type(die, type, align);
 	default:
 		return true;
 	}
 }
 
-static bool integer(struct ctype *t, uint64_t size, bool is_signed)
+static bool set_integer(struct ctype *t, uint64_t size, bool is_signed)
 {
 	unsigned log = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 
 	if (size > 8)
-		return cannot(t, "a number of more than 8 bytes");
+		return cannot_convert(t, "a number of more than 8 bytes");
 	t->name = must(strdup(ints[is_signed][log]));
 	t->promoted = size < 4 ? "int" : ints[is_signed][log];
 	t->size = t->align = size;
@@ -70,7 +70,7 @@ static bool integer(struct ctype *t, uint64_t size, bool is_signed)
 	return true;
 }
 
-static bool base(Dwarf_Die *die, struct ctype *t)
+static bool convert_base(Dwarf_Die *die, struct ctype *t)
 {
 	Dwarf_Word size = 0, enc = 0;
 
@@ -79,59 +79,59 @@ static bool base(Dwarf_Die *die, struct ctype *t)
 	switch (enc) {
 	case DW_ATE_boolean:
 		if (size != 1)
-			return integer(t, size, false);
+			return set_integer(t, size, false);
 		t->name = must(strdup("_Bool"));
 		t->promoted = "int";
 		t->size = t->align = 1;
 		return true;
 	case DW_ATE_float:
 		if (size != 4 && size != 8)
-			return cannot(t, size > 8 ? "a number of more than 8 bytes"
-						  : "a floating-point number of 2 bytes");
+			return cannot_convert(t, size > 8 ? "a number of more than 8 bytes"
+							  : "a floating-point number of 2 bytes");
 		t->name = must(strdup(size == 4 ? "float" : "double"));
 		t->promoted = "double";
 		t->size = t->align = size;
 		return true;
 	case DW_ATE_complex_float:
-		return cannot(t, "a complex number");
+		return cannot_convert(t, "a complex number");
 	case DW_ATE_signed:
 	case DW_ATE_signed_char:
-		return integer(t, size, true);
+		return set_integer(t, size, true);
 	case DW_ATE_unsigned:
 	case DW_ATE_unsigned_char:
 	case DW_ATE_UTF:
-		return integer(t, size, false);
+		return set_integer(t, size, false);
 	default:
-		return cannot(t, "a kind of number that dpacc does not know");
+		return cannot_convert(t, "a kind of number that dpacc does not know");
 	}
 }
 
-static bool enumeration(Dwarf_Die *die, struct ctype *t)
+static bool convert_enum(Dwarf_Die *die, struct ctype *t)
 {
 	Dwarf_Word size = 4, enc = 0;
 	Dwarf_Die of, at = *die;
 	uint64_t align = 0;
 
 	attr_number(die, DW_AT_byte_size, &size);
-	if (!attr_number(die, DW_AT_encoding, &enc) && peeled(&at, &of, &align))
+	if (!attr_number(die, DW_AT_encoding, &enc) && peel_type(&at, &of, &align))
 		attr_number(&of, DW_AT_encoding, &enc);
-	return integer(t, size, enc == DW_ATE_signed || enc == DW_ATE_signed_char);
+	return set_integer(t, size, enc == DW_ATE_signed || enc == DW_ATE_signed_char);
 }
 
 /*
  * most: the largest alignment that the place of the type allows. Debug information does not record
  * which structures are packed; one that lies where its members' alignment would not let it is.
  */
-static bool convert(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t);
+static bool convert_type(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t);
 
 /* The next name, with its definition so far in all->out. */
-static void define(struct types *all, struct ctype *t)
+static void define_type(struct types *all, struct ctype *t)
 {
 	t->name = strf("__dpacc_t%zu", all->count++);
 	t->promoted = NULL;
 }
 
-static bool dimension(Dwarf_Die *range, uint64_t *n)
+static bool array_dimension(Dwarf_Die *range, uint64_t *n)
 {
 	Dwarf_Word v;
 
@@ -144,7 +144,7 @@ static bool dimension(Dwarf_Die *range, uint64_t *n)
 }
 
 /* [2][3] is 2 of 3: the element times the product behaves the same. */
-static bool array(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype *t)
+static bool convert_array(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype *t)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die child, of, at = *die;
@@ -152,21 +152,21 @@ static bool array(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype
 	struct ctype element = {0};
 
 	if (dwarf_attr(die, DW_AT_GNU_vector, &attr))
-		return cannot(t, "a vector");
+		return cannot_convert(t, "a vector");
 	if (dwarf_child(die, &child))
-		return cannot(t, "an array of unknown size");
+		return cannot_convert(t, "an array of unknown size");
 	do {
 		if (dwarf_tag(&child) != DW_TAG_subrange_type)
 			continue;
-		if (!dimension(&child, &n))
-			return cannot(t, "an array without a fixed size");
+		if (!array_dimension(&child, &n))
+			return cannot_convert(t, "an array without a fixed size");
 		total *= n;
 	} while (!dwarf_siblingof(&child, &child));
-	if (!peeled(&at, &of, &align) || !convert(all, &of, most, &element)) {
+	if (!peel_type(&at, &of, &align) || !convert_type(all, &of, most, &element)) {
 		t->inside = true;
-		return cannot(t, element.why ? element.why : "something of unknown type");
+		return cannot_convert(t, element.why ? element.why : "something of unknown type");
 	}
-	define(all, t);
+	define_type(all, t);
 	t->size = element.size * total;
 	t->align = element.align;
 	fprintf(all->out, "typedef %s %s[%llu];\n", element.name, t->name,
@@ -187,8 +187,8 @@ struct members {
 	size_t n;
 };
 
-static bool member(struct types *all, Dwarf_Die *die, uint64_t most, struct members *ms,
-		   const char **why)
+static bool convert_member(struct types *all, Dwarf_Die *die, uint64_t most, struct members *ms,
+			   const char **why)
 {
 	Dwarf_Die at = *die, type;
 	Dwarf_Word v = 0;
@@ -198,7 +198,7 @@ static bool member(struct types *all, Dwarf_Die *die, uint64_t most, struct memb
 		m.bit = v * 8;
 	if (v)
 		most = most < (v & -v) ? most : v & -v;
-	if (!peeled(&at, &type, &m.align) || !convert(all, &type, most, &m.type)) {
+	if (!peel_type(&at, &type, &m.align) || !convert_type(all, &type, most, &m.type)) {
 		*why = m.type.why ? m.type.why : "something of unknown type";
 		return false;
 	}
@@ -220,15 +220,16 @@ static void members_free(struct members *ms)
 	free(ms->v);
 }
 
-static bool members(struct types *all, Dwarf_Die *die, uint64_t most, struct members *ms,
-		    const char **why)
+static bool convert_members(struct types *all, Dwarf_Die *die, uint64_t most, struct members *ms,
+			    const char **why)
 {
 	Dwarf_Die child;
 
 	if (dwarf_child(die, &child))
 		return true;
 	do {
-		if (dwarf_tag(&child) == DW_TAG_member && !member(all, &child, most, ms, why))
+		if (dwarf_tag(&child) == DW_TAG_member &&
+		    !convert_member(all, &child, most, ms, why))
 			return false;
 	} while (!dwarf_siblingof(&child, &child));
 	return true;
@@ -238,7 +239,8 @@ static bool members(struct types *all, Dwarf_Die *die, uint64_t most, struct mem
  * The alignment that the compiler must have taken: debug information has it only where the source
  * has.
  */
-static uint64_t alignment(Dwarf_Die *die, const struct members *ms, uint64_t size, uint64_t most)
+static uint64_t struct_alignment(Dwarf_Die *die, const struct members *ms, uint64_t size,
+				 uint64_t most)
 {
 	uint64_t align = 1;
 	Dwarf_Word v;
@@ -258,7 +260,7 @@ static uint64_t alignment(Dwarf_Die *die, const struct members *ms, uint64_t siz
 	return align;
 }
 
-static void fill(FILE *f, uint64_t from, uint64_t to)
+static void emit_fill(FILE *f, uint64_t from, uint64_t to)
 {
 	for (uint64_t bits = to - from, n; bits; bits -= n) {
 		n = bits < 64 ? bits : 64;
@@ -271,14 +273,14 @@ static void fill(FILE *f, uint64_t from, uint64_t to)
  * because gcc counts unnamed bit-fields as integers, clang does not. They are the last resort: then
  * the source had them too. No alignment is above `most`, which is the whole structure's.
  */
-static uint64_t gap(FILE *f, uint64_t from, uint64_t to, uint64_t most)
+static uint64_t emit_gap(FILE *f, uint64_t from, uint64_t to, uint64_t most)
 {
 	if (from == to)
 		return 0;
 	for (uint64_t align = 1; align <= most; align *= 2)
 		if ((from + align * 8 - 1) / (align * 8) * (align * 8) == to)
 			return align;
-	fill(f, from, to);
+	emit_fill(f, from, to);
 	return 0;
 }
 
@@ -288,7 +290,7 @@ static void write_end(FILE *f, bool is_union, uint64_t at, const struct ctype *t
 	uint64_t unit = t->align * 8;
 
 	if ((at + unit - 1) / unit * unit != t->size * 8)
-		fill(f, is_union ? 0 : at, t->size * 8);
+		emit_fill(f, is_union ? 0 : at, t->size * 8);
 }
 
 static void write_members(FILE *f, const struct members *ms, bool is_union, const struct ctype *t)
@@ -297,7 +299,7 @@ static void write_members(FILE *f, const struct members *ms, bool is_union, cons
 
 	for (size_t i = 0; i < ms->n; i++) {
 		const struct member *m = &ms->v[i];
-		uint64_t align = is_union ? 0 : gap(f, at, m->bit, t->align);
+		uint64_t align = is_union ? 0 : emit_gap(f, at, m->bit, t->align);
 
 		fprintf(f, " %s m%zu", m->type.name, i);
 		if (m->width)
@@ -339,7 +341,7 @@ static bool in_order(const struct members *ms, bool is_union, uint64_t size)
 	return true;
 }
 
-static bool aggregate(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype *t)
+static bool convert_aggregate(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype *t)
 {
 	bool is_union = dwarf_tag(die) == DW_TAG_union_type;
 	struct members ms = {0};
@@ -347,20 +349,20 @@ static bool aggregate(struct types *all, Dwarf_Die *die, uint64_t most, struct c
 
 	attr_number(die, DW_AT_byte_size, &size);
 	if (!size)
-		return cannot(t, "an empty or incomplete structure");
-	if (!members(all, die, most, &ms, &t->why)) {
+		return cannot_convert(t, "an empty or incomplete structure");
+	if (!convert_members(all, die, most, &ms, &t->why)) {
 		t->inside = true;
 		members_free(&ms);
 		return false;
 	}
 	t->size = size;
-	t->align = alignment(die, &ms, size, most);
+	t->align = struct_alignment(die, &ms, size, most);
 	if (t->align > MAX_ALIGN)
-		cannot(t, "a structure that is aligned to more than 64 bytes");
+		cannot_convert(t, "a structure that is aligned to more than 64 bytes");
 	else if (!in_order(&ms, is_union, size))
-		cannot(t, "a structure whose layout dpacc does not understand");
+		cannot_convert(t, "a structure whose layout dpacc does not understand");
 	if (!t->why) {
-		define(all, t);
+		define_type(all, t);
 		fprintf(all->out, "typedef %s __attribute__((packed, aligned(%llu))) {",
 			is_union ? "union" : "struct", (unsigned long long)t->align);
 		write_members(all->out, &ms, is_union, t);
@@ -371,13 +373,13 @@ static bool aggregate(struct types *all, Dwarf_Die *die, uint64_t most, struct c
 	return !t->why;
 }
 
-static bool convert(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t)
+static bool convert_type(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t)
 {
 	switch (dwarf_tag(type)) {
 	case DW_TAG_base_type:
-		return base(type, t);
+		return convert_base(type, t);
 	case DW_TAG_enumeration_type:
-		return enumeration(type, t);
+		return convert_enum(type, t);
 	case DW_TAG_pointer_type:
 		t->name = must(strdup("void *"));
 		t->promoted = "void *";
@@ -386,11 +388,11 @@ static bool convert(struct types *all, Dwarf_Die *type, uint64_t most, struct ct
 		return true;
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
-		return aggregate(all, type, most, t);
+		return convert_aggregate(all, type, most, t);
 	case DW_TAG_array_type:
-		return array(all, type, most, t);
+		return convert_array(all, type, most, t);
 	default:
-		return cannot(t, "of a kind that dpacc does not know");
+		return cannot_convert(t, "of a kind that dpacc does not know");
 	}
 }
 
@@ -400,9 +402,9 @@ bool types_of(struct types *all, Dwarf_Die *die, struct ctype *t)
 	uint64_t align = 0;
 
 	*t = (struct ctype){0};
-	if (!peeled(&at, &type, &align))
-		return cannot(t, NULL);
-	return convert(all, &type, UINT64_MAX, t);
+	if (!peel_type(&at, &type, &align))
+		return cannot_convert(t, NULL);
+	return convert_type(all, &type, UINT64_MAX, t);
 }
 
 void types_begin(struct types *all)

@@ -102,7 +102,7 @@ static bool comma_splits(const char *word, const char *p)
 				strchr("lap", word[2]) && (!word[3] || word[3] == ','));
 }
 
-static void split(struct list *l, const char *s, bool commas)
+static void split_words(struct list *l, const char *s, bool commas)
 {
 	char *word = must(malloc(strlen(s) + 1));
 	size_t n = 0;
@@ -133,12 +133,12 @@ static void split(struct list *l, const char *s, bool commas)
 
 void list_split(struct list *l, const char *s)
 {
-	split(l, s, true);
+	split_words(l, s, true);
 }
 
 void list_words(struct list *l, const char *s)
 {
-	split(l, s, false);
+	split_words(l, s, false);
 }
 
 /* So that a shell takes it again. */
@@ -160,7 +160,7 @@ static void show_word(const char *w)
 	fputc('\'', stderr);
 }
 
-static void show(const struct list *argv)
+static void show_argv(const struct list *argv)
 {
 	for (size_t i = 0; i < argv->n; i++) {
 		if (i)
@@ -180,7 +180,7 @@ void on_signal(int sig)
 }
 
 /* The signals are held back while the child's number is not written down yet. */
-static int spawn(const struct list *argv, const char *stderr_to)
+static int spawn_argv(const struct list *argv, const char *stderr_to)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
@@ -213,10 +213,10 @@ bool run(const struct job *j, const struct list *argv, const char *stderr_to)
 	int ret, status;
 
 	if (j->opt.verbose || j->opt.dry)
-		show(argv);
+		show_argv(argv);
 	if (j->opt.dry)
 		return true;
-	ret = spawn(argv, stderr_to);
+	ret = spawn_argv(argv, stderr_to);
 	if (ret && !interrupted)
 		return error("cannot run %s: %s", argv->v[0], strerror(ret));
 	while (!ret && waitpid(child, &status, 0) < 0)

@@ -65,7 +65,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-static socklen_t address(struct sockaddr_un *sa, const char *name)
+static socklen_t socket_address(struct sockaddr_un *sa, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -88,7 +88,7 @@ static void refuse_second(struct ctl *c)
 	if (!dpa_board_ask_get(c->b, DPA_ASK_CAPTURE, text, &gen) || !text[0])
 		return;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	len = address(&sa, text);
+	len = socket_address(&sa, text);
 	if (fd >= 0 && (!connect(fd, (struct sockaddr *)&sa, len) || errno == EAGAIN))
 		die(EXIT_NONE, "another dpactl captures from this board: end it first");
 	close(fd);
@@ -108,7 +108,7 @@ static int make_listener(char *name, size_t n)
 	for (size_t i = 0; i < sizeof(r); i++)
 		at += (size_t)snprintf(name + at, n - at, "%02x", r[i]);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	len = address(&sa, name);
+	len = socket_address(&sa, name);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, len) || listen(fd, DPA_BOARD_PROCS))
 		die(EXIT_NONE, "cannot listen for the processes: %s", strerror(errno));
 	return fd;
@@ -147,7 +147,7 @@ static struct dpa_capture_ring *map_ring(int fd)
 }
 
 /* The hello; or it has hung up. */
-static void hear(struct source *s)
+static void hear_source(struct source *s)
 {
 	struct dpa_capture_hello h = {0};
 	union {
@@ -198,7 +198,7 @@ static uint32_t block_len(const uint8_t *p, uint64_t n)
 }
 
 /* Copies the records of a process once, then checks them. False: they are malformed. */
-static bool drain(struct capture *k, struct source *s)
+static bool drain_source(struct capture *k, struct source *s)
 {
 	struct dpa_capture_ring *r = s->ring;
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -239,15 +239,15 @@ static void end_source(struct capture *k, int i)
 	*s = k->src[--k->nsrc];
 }
 
-static void look(struct capture *k)
+static void look_for_sources(struct capture *k)
 {
 	accept_all(k);
 	for (int i = k->nsrc - 1; i >= 0; i--) {
 		struct source *s = &k->src[i];
 
 		if (s->fd >= 0)
-			hear(s);
-		if (s->ring && !drain(k, s)) {
+			hear_source(s);
+		if (s->ring && !drain_source(k, s)) {
 			fprintf(stderr, "dpactl: process %u sends nonsense: left out\n", s->pid);
 			end_source(k, i);
 		} else if (s->fd < 0) { /* it hung up before that last look at its ring */
@@ -258,7 +258,7 @@ static void look(struct capture *k)
 		die(EXIT_NONE, "cannot write %s: %s", k->c->to, strerror(errno));
 }
 
-static void tell(struct capture *k)
+static void tell_sources(struct capture *k)
 {
 	if (k->told || ask_waits_for(k->c, DPA_ASK_CAPTURE, k->gen))
 		return;
@@ -274,7 +274,7 @@ static bool board_gone(struct ctl *c)
 	return stat(c->path, &st) || st.st_ino != c->b->ino || st.st_dev != c->b->dev;
 }
 
-static void run(struct capture *k, uint64_t until, bool farewell)
+static void run_capture(struct capture *k, uint64_t until, bool farewell)
 {
 	struct timespec nap = {.tv_nsec = LOOK_NS};
 	sigset_t open;
@@ -284,9 +284,9 @@ static void run(struct capture *k, uint64_t until, bool farewell)
 		struct pollfd p = {.fd = k->listener, .events = POLLIN};
 		bool gone = board_gone(k->c); /* first: what comes until then is taken */
 
-		look(k);
+		look_for_sources(k);
 		if (!farewell)
-			tell(k);
+			tell_sources(k);
 		if (farewell ? !k->nsrc : (stopped || gone))
 			return;
 		if (now_ns() >= until || (k->c->count && k->packets >= k->c->count))
@@ -295,7 +295,7 @@ static void run(struct capture *k, uint64_t until, bool farewell)
 	}
 }
 
-static void begin(struct capture *k)
+static void begin_capture(struct capture *k)
 {
 	uint8_t head[DPA_PCAPNG_BEGIN_MAX];
 	uint32_t n = dpa_pcapng_begin(head, sizeof(head), "dpa0", "dpactl " DPA_VERSION);
@@ -351,16 +351,16 @@ void cmd_capture(struct ctl *c)
 		die(EXIT_NONE, "out of memory");
 	raise_limit();
 	refuse_second(c);
-	begin(&k);
+	begin_capture(&k);
 	k.listener = make_listener(name, sizeof(name));
 	catch_signals();
 	rc = dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, name, &k.gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
-	run(&k, until, false);
+	run_capture(&k, until, false);
 	/* an adapter state that is gone has no process to notify */
 	if (!dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, "", &gen))
-		run(&k, now_ns() + FAREWELL_NS, true);
+		run_capture(&k, now_ns() + FAREWELL_NS, true);
 	while (k.nsrc)
 		end_source(&k, k.nsrc - 1);
 	free(k.buf);

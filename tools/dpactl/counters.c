@@ -16,7 +16,7 @@ static void read_column(_Atomic uint64_t *from, struct column *to)
 		to->n[i] = atomic_load_explicit(&from[i], memory_order_relaxed);
 }
 
-static void add(struct column *sum, const struct column *c)
+static void add_column(struct column *sum, const struct column *c)
 {
 	for (int i = 0; i < DPA_CNT_NUM; i++)
 		sum->n[i] += c->n[i];
@@ -106,12 +106,12 @@ void cmd_counters(struct ctl *c)
 	int n = 0;
 
 	read_column(dpa_board_counters_past(c->b), &ended);
-	add(&total, &ended);
+	add_column(&total, &ended);
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		if (!proc_read(c, i, &all[n].p))
 			continue;
 		read_column(dpa_board_counters(c->b, i), &all[n]);
-		add(&total, &all[n++]);
+		add_column(&total, &all[n++]);
 	}
 	if (c->npids) {
 		n = asked_for(c, all, n, some);

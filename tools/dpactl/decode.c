@@ -37,7 +37,7 @@ struct tally {
 	struct json_object *packets; /* NULL: for people */
 };
 
-static void load(struct file *f, const char *path)
+static void load_file(struct file *f, const char *path)
 {
 	int fd = strcmp(path, "-") == 0 ? 0 : open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = 1;
@@ -324,7 +324,7 @@ static void one_packet(struct entry *e, struct tally *t)
 		entry_text(e);
 }
 
-static void summary(const struct tally *t, const struct dpa_pcap *f, bool broken)
+static void print_summary(const struct tally *t, const struct dpa_pcap *f, bool broken)
 {
 	struct json_object *o;
 
@@ -354,7 +354,7 @@ void cmd_decode(struct ctl *c)
 	uint32_t no = 0;
 	int rc = 1;
 
-	load(&file, c->file);
+	load_file(&file, c->file);
 	if (!dpa_pcap_open(&f, file.p, file.n))
 		die(EXIT_USAGE, "%s: %s", c->file, f.why);
 	for (;;) {
@@ -365,7 +365,7 @@ void cmd_decode(struct ctl *c)
 			break;
 		one_packet(&e, &t);
 	}
-	summary(&t, &f, rc < 0);
+	print_summary(&t, &f, rc < 0);
 	if (rc < 0) {
 		fflush(stdout);
 		die(EXIT_USAGE, "%s: at offset %zu: %s", c->file, f.at, f.why);

@@ -104,7 +104,7 @@ static struct json_object *process_json(const struct view *v)
 
 /* --------------------------------------------------------------- for people */
 
-static const char *span(uint64_t ns, char buf[24])
+static const char *span_text(uint64_t ns, char buf[24])
 {
 	if (ns < 10000000)
 		snprintf(buf, 24, "%.1f us", (double)ns / 1e3);
@@ -141,7 +141,7 @@ static void tasks_text(const struct view *views, int n)
 			snprintf(eu, sizeof(eu), t.eu < 0 ? "-" : "%d", t.eu);
 			printf("%7u  %4u  %7u  %-6s  %3s  %11" PRIu64 "  %10s  %3u  %s\n",
 			       views[p].file->head.pid, t.id, t.context, view_kind(t.kind), eu,
-			       t.runs, span(t.ns, ns), t.active, t.name);
+			       t.runs, span_text(t.ns, ns), t.active, t.name);
 			if (t.failed)
 				printf("         last error: %s\n", t.error);
 		}
@@ -161,7 +161,7 @@ static void eus_text(const struct view *views, int n)
 				continue;
 			printf("%7u  %3u  %11" PRIu64 "  %10s  ", views[p].file->head.pid, i,
 			       atomic_load_explicit(&e->runs, memory_order_relaxed),
-			       span(eu_ns(e), ns));
+			       span_text(eu_ns(e), ns));
 			if (id)
 				printf("%u\n", id);
 			else

@@ -15,8 +15,8 @@
 enum follows { FOLLOWS, OWN, NOT_YET };
 
 /* A process without QPs looks when it makes one. */
-static enum follows follows(struct ctl *c, const struct proc *p, enum dpa_board_ask_what what,
-			    uint32_t gen)
+static enum follows proc_follows(struct ctl *c, const struct proc *p, enum dpa_board_ask_what what,
+				 uint32_t gen)
 {
 	uint32_t seen = atomic_load_explicit(&dpa_board_proc(c->b, p->slot)->asked[what],
 					     memory_order_acquire);
@@ -42,12 +42,12 @@ uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen
 	struct proc p;
 
 	while (next_proc(c, &slot, &p))
-		n += follows(c, &p, what, gen) == NOT_YET;
+		n += proc_follows(c, &p, what, gen) == NOT_YET;
 	return n;
 }
 
 /* Copies the request, "" if there is none. Repeats the copy if a writer changes it meanwhile. */
-static uint32_t asked(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
+static uint32_t asked_text(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
 {
 	uint32_t gen;
 
@@ -57,19 +57,19 @@ static uint32_t asked(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
 	die(EXIT_NONE, "what is asked of the board is half written: say it again (fault set)");
 }
 
-static void show(struct ctl *c)
+static void show_faults(struct ctl *c)
 {
 	static const char *const words[] = {"yes", "own setting", "not yet"};
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	char text[DPA_BOARD_ASK_TEXT];
-	uint32_t gen = asked(c, text), slot = 0;
+	uint32_t gen = asked_text(c, text), slot = 0;
 	struct proc p;
 
 	if (!c->json)
 		printf("faults: %s\n\n%10s  %-16s %s\n", text[0] ? text : "off", "PID", "COMMAND",
 		       "FOLLOWS");
 	while (next_proc(c, &slot, &p)) {
-		enum follows f = follows(c, &p, DPA_ASK_FAULT, gen);
+		enum follows f = proc_follows(c, &p, DPA_ASK_FAULT, gen);
 		struct json_object *e = json_object_new_object();
 
 		if (!c->json)
@@ -88,7 +88,7 @@ static void show(struct ctl *c)
 }
 
 /* Returns when everybody follows: within half a second, as a rule. */
-static void set(struct ctl *c, const char *spec)
+static void set_faults(struct ctl *c, const char *spec)
 {
 	struct timespec nap = {.tv_nsec = 5000000};
 	struct dpa_fault_spec f;
@@ -114,11 +114,11 @@ void cmd_fault(struct ctl *c)
 	const char *what = c->nargs ? c->args[0] : "show";
 
 	if (strcmp(what, "set") == 0 && c->nargs == 2)
-		set(c, c->args[1]);
+		set_faults(c, c->args[1]);
 	else if (strcmp(what, "off") == 0 && c->nargs == 1)
-		set(c, "off");
+		set_faults(c, "off");
 	else if (strcmp(what, "show") == 0 && c->nargs <= 1)
-		show(c);
+		show_faults(c);
 	else
 		die(EXIT_USAGE, "use fault set SPEC, fault off or fault show");
 }

@@ -72,7 +72,7 @@ static const struct command *find_command(const char *name)
 	die(EXIT_USAGE, "unknown command '%s': use " COMMANDS, name);
 }
 
-static uint32_t number(const char *arg, const char *what)
+static uint32_t parse_number(const char *arg, const char *what)
 {
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
@@ -92,7 +92,7 @@ static void add_arg(struct options *o, const char *arg)
 	case PIDS:
 		if (c->npids == MAX_PIDS)
 			die(EXIT_USAGE, "more than %d process ids", MAX_PIDS);
-		c->pids[c->npids++] = number(arg, "process id");
+		c->pids[c->npids++] = parse_number(arg, "process id");
 		return;
 	case ONE_FILE:
 		if (c->file)
@@ -130,10 +130,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->c->to = arg;
 		return 0;
 	case 'c':
-		o->c->count = number(arg, "number of packets");
+		o->c->count = parse_number(arg, "number of packets");
 		return 0;
 	case 's':
-		o->c->seconds = number(arg, "number of seconds");
+		o->c->seconds = parse_number(arg, "number of seconds");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->cmd)

@@ -12,7 +12,7 @@ struct qp {
 	char gid[64];
 };
 
-static bool wanted(struct ctl *c, uint32_t pid)
+static bool is_wanted(struct ctl *c, uint32_t pid)
 {
 	for (int i = 0; i < c->npids; i++)
 		if (c->pids[i] == pid)
@@ -302,7 +302,7 @@ void cmd_ps(struct ctl *c)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
-		if (proc_read(c, i, &p[n]) && wanted(c, p[n].pid))
+		if (proc_read(c, i, &p[n]) && is_wanted(c, p[n].pid))
 			n++;
 	ask_peers(c, p, n);
 	if (c->npids && n == 0)

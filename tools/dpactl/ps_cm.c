@@ -35,7 +35,7 @@ const char *cm_space_name(const struct dpa_gsi_service *s)
 	return NULL;
 }
 
-static const char *where(const struct dpa_gsi_service *s, char *buf, size_t len)
+static const char *service_place(const struct dpa_gsi_service *s, char *buf, size_t len)
 {
 	static const uint8_t any[16];
 
@@ -82,7 +82,7 @@ void cm_listeners(struct ctl *c, char *text, size_t len)
 		if (space && n < len && dpa_board_alive(c->b, slot, gen))
 			n += (size_t)snprintf(text + n, len - n, "%s%s %u at %s", n ? ", " : "",
 					      space, (unsigned)(s.service_id & 0xffff),
-					      where(&s, at, sizeof(at)));
+					      service_place(&s, at, sizeof(at)));
 	}
 }
 
@@ -100,7 +100,7 @@ static void service_json(void *arg, const struct dpa_gsi_service *s)
 		json_add(o, "space", space);
 		json_add_num(o, "port", s->service_id & 0xffff);
 	}
-	json_add(o, "addr", where(s, text, sizeof(text)));
+	json_add(o, "addr", service_place(s, text, sizeof(text)));
 	json_object_array_add(arg, o);
 }
 
@@ -147,10 +147,10 @@ static void service_text(void *arg, const struct dpa_gsi_service *s)
 	t->head = true;
 	if (space)
 		printf("%7u  %-5s %-15u  %s\n", t->p->pid, space,
-		       (unsigned)(s->service_id & 0xffff), where(s, text, sizeof(text)));
+		       (unsigned)(s->service_id & 0xffff), service_place(s, text, sizeof(text)));
 	else
 		printf("%7u  0x%016llx     %s\n", t->p->pid, (unsigned long long)s->service_id,
-		       where(s, text, sizeof(text)));
+		       service_place(s, text, sizeof(text)));
 }
 
 static void id_text(void *arg, const struct dpa_gsi_id *id)

@@ -26,7 +26,7 @@ static void count_uars(struct ctl *c, struct summary *s)
 	}
 }
 
-static struct summary summarise(struct ctl *c)
+static struct summary summarise_board(struct ctl *c)
 {
 	struct summary s = {0};
 	uint32_t slot, gen;
@@ -117,7 +117,7 @@ void cmd_status(struct ctl *c)
 	struct summary s = {0};
 
 	if (c->b)
-		s = summarise(c);
+		s = summarise_board(c);
 	if (c->json) {
 		status_json(c, &s);
 		return;

@@ -45,7 +45,7 @@ static bool slot_read(struct ctl *c, uint32_t page, uint32_t slot, struct slot *
 }
 
 /* A letter for each process: A to Z, a to z, then #; ! is a dead one. */
-static char letter(const struct slot *s)
+static char slot_letter(const struct slot *s)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -62,7 +62,7 @@ static uint32_t page_map(struct ctl *c, uint32_t page, char map[DPA_UAR_SLOTS + 
 	for (uint32_t k = 0; k < DPA_UAR_SLOTS; k++) {
 		bool taken = slot_read(c, page, k, &s);
 
-		map[k] = taken ? letter(&s) : '.';
+		map[k] = taken ? slot_letter(&s) : '.';
 		used += taken;
 	}
 	map[DPA_UAR_SLOTS] = '\0';
@@ -139,13 +139,13 @@ static void slot_text(void *arg, const struct slot *s)
 	       (unsigned long long)s->blueflames);
 }
 
-static void legend(void)
+static void print_legend(void)
 {
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++) {
 		struct slot s = {.known = true, .owner = procs[i]};
 
 		if (have[i] && procs[i].alive)
-			printf("  %c  %u %s\n", letter(&s), procs[i].pid, procs[i].comm);
+			printf("  %c  %u %s\n", slot_letter(&s), procs[i].pid, procs[i].comm);
 	}
 	printf("  .  free\n");
 	printf("  !  of a process that died\n\n");
@@ -164,7 +164,7 @@ void cmd_uar(struct ctl *c)
 	}
 	printf("%u pages of %u bytes, %u slots each; the next QP is offered page %u\n",
 	       c->b->uar_pages, DPA_UAR_PAGE_SIZE, DPA_UAR_SLOTS, next_page(c));
-	legend();
+	print_legend();
 	printf(" PAGE  OFFSET    SLOTS\n");
 	for (uint32_t i = 0; i < c->b->uar_pages; i++) {
 		if (page_map(c, i, map) == 0 && !c->all)

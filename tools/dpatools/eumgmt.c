@@ -30,7 +30,7 @@ static void usage(void)
 	     "       dpaeumgmt -h|help|version");
 }
 
-static void help(void)
+static void print_help(void)
 {
 	usage();
 	puts("\nManage the execution units (EUs) of a DPA: partitions of EUs for functions, and\n"
@@ -55,7 +55,7 @@ static void help(void)
 	     "\"0-3\"}]}");
 }
 
-static const struct command *find(const char *object, const char *verb)
+static const struct command *find_command(const char *object, const char *verb)
 {
 	bool known = false;
 
@@ -73,7 +73,7 @@ static const struct command *find(const char *object, const char *verb)
 	tool_die(EXIT_USE, "unknown command '%s' of %s: see dpaeumgmt help", verb, object);
 }
 
-static const char **slot(struct args *a, int c)
+static const char **option_slot(struct args *a, int c)
 {
 	switch (c) {
 	case 'd':
@@ -97,7 +97,7 @@ static const char **slot(struct args *a, int c)
 	}
 }
 
-static void parse(const struct command *cmd, int argc, char **argv, struct args *a)
+static void parse_args(const struct command *cmd, int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {{"dpa_device", required_argument, NULL, 'd'},
 						{"name_group", required_argument, NULL, 'n'},
@@ -112,7 +112,7 @@ static void parse(const struct command *cmd, int argc, char **argv, struct args 
 
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "d:n:r:g:p:v:m:f:", options, NULL)) != -1) {
-		const char **to = slot(a, c);
+		const char **to = option_slot(a, c);
 
 		if (!to)
 			tool_die(EXIT_USE, "wrong option '%s': see dpaeumgmt help",
@@ -128,11 +128,11 @@ static void parse(const struct command *cmd, int argc, char **argv, struct args 
 	if (!a->device)
 		tool_die(EXIT_USE, "no device given: use -d dpa0");
 	for (const char *n = cmd->needs; *n; n++)
-		if (!*slot(a, *n))
+		if (!*option_slot(a, *n))
 			tool_die(EXIT_USE, "%s %s needs -%c", cmd->object, cmd->verb, *n);
 }
 
-static void run(const struct command *cmd, struct args *a)
+static void run_command(const struct command *cmd, struct args *a)
 {
 	static struct dpa_eumgmt s;
 	int lock = 0, ret;
@@ -169,17 +169,17 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(argv[1], "help")) {
-		help();
+		print_help();
 		return 0;
 	}
 	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
 		puts("dpaeumgmt (dpa) " DPA_VERSION);
 		return 0;
 	}
-	cmd = find(argv[1], argv[2]);
-	parse(cmd, argc - 2, argv + 2, &a);
+	cmd = find_command(argv[1], argv[2]);
+	parse_args(cmd, argc - 2, argv + 2, &a);
 	a.vhca = tool_device(a.device, a.board, sizeof(a.board));
-	run(cmd, &a);
+	run_command(cmd, &a);
 	tool_end();
 	return 0;
 }

@@ -38,7 +38,7 @@ static struct dpa_eumgmt_group *by_id(struct dpa_eumgmt *s, uint32_t partition, 
 }
 
 /* The one that -n or -g names; dies if there is none. */
-static struct dpa_eumgmt_group *named(const struct args *a, struct dpa_eumgmt *s)
+static struct dpa_eumgmt_group *named_group(const struct args *a, struct dpa_eumgmt *s)
 {
 	uint32_t partition = own_partition(a, s);
 	struct dpa_eumgmt_group *g;
@@ -95,7 +95,7 @@ static void check_eus(const struct dpa_eumgmt *s, const struct args *a,
 				 s->groups[i].name);
 }
 
-static uint32_t free_id(const struct dpa_eumgmt *s)
+static uint32_t free_group_id(const struct dpa_eumgmt *s)
 {
 	uint32_t id = 1;
 
@@ -107,11 +107,11 @@ static uint32_t free_id(const struct dpa_eumgmt *s)
 	return id;
 }
 
-static struct dpa_eumgmt_group *add(const struct args *a, struct dpa_eumgmt *s, const char *name,
-				    const char *range)
+static struct dpa_eumgmt_group *add_group(const struct args *a, struct dpa_eumgmt *s,
+					  const char *name, const char *range)
 {
 	struct dpa_eumgmt_partition *p = partition_of(s, a->vhca);
-	struct dpa_eumgmt_group g = {.id = free_id(s), .partition = p ? p->id : 0};
+	struct dpa_eumgmt_group g = {.id = free_group_id(s), .partition = p ? p->id : 0};
 
 	check_name(name);
 	snprintf(g.name, sizeof(g.name), "%s", name);
@@ -163,7 +163,7 @@ void group_info(const struct args *a, struct dpa_eumgmt *s)
 
 void group_create(const struct args *a, struct dpa_eumgmt *s)
 {
-	const struct dpa_eumgmt_group *g = add(a, s, a->name, a->range);
+	const struct dpa_eumgmt_group *g = add_group(a, s, a->name, a->range);
 
 	printf("Group created successfully-\n");
 	print_group(g);
@@ -175,7 +175,7 @@ void group_destroy(const struct args *a, struct dpa_eumgmt *s)
 
 	if (!a->name && !a->group)
 		tool_die(EXIT_USE, "eu_group destroy needs -n or -g");
-	g = named(a, s);
+	g = named_group(a, s);
 	if (a->name)
 		printf("Group with group name: %s, was destroyed successfully\n", g->name);
 	else
@@ -186,7 +186,7 @@ void group_destroy(const struct args *a, struct dpa_eumgmt *s)
 void group_query(const struct args *a, struct dpa_eumgmt *s)
 {
 	if (a->name || a->group)
-		print_group(named(a, s));
+		print_group(named_group(a, s));
 	else
 		print_all(a, s);
 }
@@ -220,7 +220,7 @@ void group_apply(const struct args *a, struct dpa_eumgmt *s)
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 
-		add(a, s, text_of(o, "name", a->file, i), text_of(o, "range", a->file, i));
+		add_group(a, s, text_of(o, "name", a->file, i), text_of(o, "range", a->file, i));
 	}
 	json_object_put(root);
 	print_all(a, s);

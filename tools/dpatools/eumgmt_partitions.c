@@ -5,7 +5,7 @@
 #include "eumgmt.h"
 #include "view.h"
 
-static struct dpa_eumgmt_partition *named(const struct args *a, struct dpa_eumgmt *s)
+static struct dpa_eumgmt_partition *named_partition(const struct args *a, struct dpa_eumgmt *s)
 {
 	uint32_t id = tool_number(a->partition, 10, UINT32_MAX, "partition id");
 
@@ -79,7 +79,7 @@ static void check_new(struct dpa_eumgmt *s, const struct dpa_eumgmt_partition *p
 			 DPA_EUMGMT_GROUPS);
 }
 
-static uint32_t free_id(const struct dpa_eumgmt *s)
+static uint32_t free_partition_id(const struct dpa_eumgmt *s)
 {
 	uint32_t id = 1;
 
@@ -106,7 +106,7 @@ void partition_info(const struct args *a, struct dpa_eumgmt *s)
 
 void partition_create(const struct args *a, struct dpa_eumgmt *s)
 {
-	struct dpa_eumgmt_partition p = {.id = free_id(s)};
+	struct dpa_eumgmt_partition p = {.id = free_partition_id(s)};
 
 	parse_vhcas(a->vhcas, &p);
 	parse_range(a->range, &p.eus);
@@ -134,7 +134,7 @@ static void check_unused(const struct args *a, const struct dpa_eumgmt_partition
 
 void partition_destroy(const struct args *a, struct dpa_eumgmt *s)
 {
-	struct dpa_eumgmt_partition *p = named(a, s);
+	struct dpa_eumgmt_partition *p = named_partition(a, s);
 	size_t after = s->num_partitions - (size_t)(p - s->partitions) - 1;
 
 	for (uint32_t i = 0; i < s->num_groups; i++)
@@ -150,7 +150,7 @@ void partition_destroy(const struct args *a, struct dpa_eumgmt *s)
 void partition_query(const struct args *a, struct dpa_eumgmt *s)
 {
 	if (a->partition) {
-		print_partition(named(a, s));
+		print_partition(named_partition(a, s));
 		return;
 	}
 	for (uint32_t i = 0; i < s->num_partitions; i++) {

@@ -8,7 +8,7 @@
 
 const char *tool_name = "dpa-ps";
 
-static void help(void)
+static void ps_help(void)
 {
 	puts("Usage: dpa-ps -d DEVICE\n"
 	     "List the processes that run code on the DPA of a device.\n\n"
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 			device = optarg;
 			break;
 		case 'h':
-			help();
+			ps_help();
 			return 0;
 		case 'v':
 			puts("dpa-ps (dpa) " DPA_VERSION);

@@ -21,7 +21,7 @@ struct options {
 	bool reset;
 };
 
-static void help(void)
+static void statistics_help(void)
 {
 	puts("Usage: dpa-statistics collect -d DEVICE [-p PID] [-t MS] [-r]\n"
 	     "Count what each DPA thread uses, for a time, and print it.\n\n"
@@ -35,7 +35,7 @@ static void help(void)
 	     "ended while they were collected, where the machine counts them: else n/a.");
 }
 
-static void parse(int argc, char **argv, struct options *o)
+static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option options[] = {{"device", required_argument, NULL, 'd'},
 						{"pid", required_argument, NULL, 'p'},
@@ -82,7 +82,7 @@ static int keep_one(struct view *views, int n, uint32_t pid)
 	return kept;
 }
 
-static void collect(struct view *views, int n, const struct options *o)
+static void collect_views(struct view *views, int n, const struct options *o)
 {
 	uint64_t end = view_now() + (uint64_t)o->ms * 1000000;
 	struct timespec until = {.tv_sec = (time_t)(end / 1000000000),
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 	int n;
 
 	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		help();
+		statistics_help();
 		return 0;
 	}
 	if (argc > 1 && (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version"))) {
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || strcmp(argv[1], "collect"))
 		tool_die(EXIT_USE, "the command is collect: see dpa-statistics --help");
-	parse(argc - 1, argv + 1, &o);
+	parse_options(argc - 1, argv + 1, &o);
 	tool_device(o.device, board, sizeof(board));
 	n = view_open(board, o.device, views);
 	if (o.one) {
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 		if (!n)
 			tool_die(EXIT_FAIL, "no DPA process %x on %s", o.pid, o.device);
 	}
-	collect(views, n, &o);
+	collect_views(views, n, &o);
 	for (int i = 0; i < n; i++)
 		print_process(&views[i]);
 	view_close(views, n);

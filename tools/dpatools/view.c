@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "view.h"
 
-static uint64_t load(const _Atomic uint64_t *n)
+static uint64_t load_counter(const _Atomic uint64_t *n)
 {
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
@@ -24,7 +24,7 @@ uint64_t view_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static bool alive(int fd)
+static bool is_alive(int fd)
 {
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 
@@ -41,7 +41,7 @@ static bool open_one(const char *path, struct view *v)
 	if (v->fd < 0)
 		return false;
 	if (fstat(v->fd, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_size != (off_t)sizeof(struct dpa_stat_file) || !alive(v->fd))
+	    st.st_size != (off_t)sizeof(struct dpa_stat_file) || !is_alive(v->fd))
 		goto err;
 	v->file = mmap(NULL, sizeof(*v->file), PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
 	if (v->file == MAP_FAILED)
@@ -118,7 +118,7 @@ static void add_active(const struct view *v, uint32_t index, struct view_task *t
 
 		if (atomic_load_explicit(&e->task, memory_order_acquire) != index + 1)
 			continue;
-		since = load(&e->since_ns);
+		since = load_counter(&e->since_ns);
 		if (now > since)
 			t->ns += now - since;
 		t->active++;
@@ -126,9 +126,9 @@ static void add_active(const struct view *v, uint32_t index, struct view_task *t
 	}
 }
 
-static uint64_t minus(const _Atomic uint64_t *n, const _Atomic uint64_t *base)
+static uint64_t counter_minus(const _Atomic uint64_t *n, const _Atomic uint64_t *base)
 {
-	uint64_t b = load(base), a = load(n);
+	uint64_t b = load_counter(base), a = load_counter(n);
 
 	return a > b ? a - b : 0;
 }
@@ -144,13 +144,13 @@ bool view_task(const struct view *v, uint32_t index, struct view_task *t)
 	t->id = e->id;
 	t->context = e->context;
 	t->eu = atomic_load_explicit(&e->eu, memory_order_relaxed);
-	t->runs = minus(&e->runs, &e->base_runs);
-	t->ns = load(&e->ns);
-	t->counted = minus(&e->counted, &e->base_counted) > 0;
-	t->cycles = minus(&e->cycles, &e->base_cycles);
-	t->instructions = minus(&e->instructions, &e->base_instructions);
+	t->runs = counter_minus(&e->runs, &e->base_runs);
+	t->ns = load_counter(&e->ns);
+	t->counted = counter_minus(&e->counted, &e->base_counted) > 0;
+	t->cycles = counter_minus(&e->cycles, &e->base_cycles);
+	t->instructions = counter_minus(&e->instructions, &e->base_instructions);
 	add_active(v, index, t);
-	t->ns = t->ns > load(&e->base_ns) ? t->ns - load(&e->base_ns) : 0;
+	t->ns = t->ns > load_counter(&e->base_ns) ? t->ns - load_counter(&e->base_ns) : 0;
 	memcpy(t->name, e->name, sizeof(t->name) - 1);
 	t->failed = atomic_load_explicit(&e->failed, memory_order_acquire);
 	if (t->failed)
@@ -160,7 +160,7 @@ bool view_task(const struct view *v, uint32_t index, struct view_task *t)
 
 static void set_base(_Atomic uint64_t *base, const _Atomic uint64_t *n)
 {
-	atomic_store_explicit(base, load(n), memory_order_relaxed);
+	atomic_store_explicit(base, load_counter(n), memory_order_relaxed);
 }
 
 /* A run that goes on counts from now: its time so far becomes part of the base. */
@@ -175,7 +175,8 @@ void view_reset(struct view *v)
 		set_base(&e->base_instructions, &e->instructions);
 		set_base(&e->base_counted, &e->counted);
 		add_active(v, i, &now);
-		atomic_store_explicit(&e->base_ns, load(&e->ns) + now.ns, memory_order_relaxed);
+		atomic_store_explicit(&e->base_ns, load_counter(&e->ns) + now.ns,
+				      memory_order_relaxed);
 	}
 }
 

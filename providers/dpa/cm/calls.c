@@ -4,7 +4,7 @@
 
 #define FIELD(member) sizeof(((struct dpa_mad *)0)->member)
 
-static bool fits(const struct dpav_cm_input *in, size_t len, size_t info_len)
+static bool data_fits(const struct dpav_cm_input *in, size_t len, size_t info_len)
 {
 	return in->len <= len && (!in->len || in->data) && in->info_len <= info_len &&
 	       (!in->info_len || in->info);
@@ -27,7 +27,7 @@ static int call_connect(struct dpav_cm *cm, const struct dpav_cm_input *in,
 	const struct dpav_cm_conn *c = in->conn;
 
 	if (!cm_in(cm, IN(IDLE)) || !conn_fits(c) || !path_fits(in->path) ||
-	    c->qp > DPA_CM_QP_XRC_INI || !fits(in, FIELD(req.data), 0))
+	    c->qp > DPA_CM_QP_XRC_INI || !data_fits(in, FIELD(req.data), 0))
 		return EINVAL;
 	cm->qp = c->qp;
 	cm->path = *in->path;
@@ -49,7 +49,7 @@ static int call_connect(struct dpav_cm *cm, const struct dpav_cm_input *in,
 static int call_resolve(struct dpav_cm *cm, const struct dpav_cm_input *in,
 			struct dpav_cm_effects *out)
 {
-	if (!cm_in(cm, IN(IDLE)) || !path_fits(in->path) || !fits(in, FIELD(sidr_req.data), 0))
+	if (!cm_in(cm, IN(IDLE)) || !path_fits(in->path) || !data_fits(in, FIELD(sidr_req.data), 0))
 		return EINVAL;
 	cm->qp = DPA_CM_QP_UD;
 	cm->path = *in->path;
@@ -68,7 +68,7 @@ static int call_accept(struct dpav_cm *cm, const struct dpav_cm_input *in,
 	const struct dpav_cm_conn *c = in->conn;
 
 	if (!cm_in(cm, CM_HAS_REQ) || cm->qp == DPA_CM_QP_NONE || !conn_fits(c) ||
-	    !fits(in, FIELD(rep.data), 0))
+	    !data_fits(in, FIELD(rep.data), 0))
 		return EINVAL;
 	cm->local_qpn = c->qpn;
 	cm->responder_resources = c->responder_resources;
@@ -82,7 +82,7 @@ static int call_accept(struct dpav_cm *cm, const struct dpav_cm_input *in,
 static int call_confirm(struct dpav_cm *cm, const struct dpav_cm_input *in,
 			struct dpav_cm_effects *out)
 {
-	if (!cm_in(cm, CM_HAS_REP) || !fits(in, FIELD(rtu.data), 0))
+	if (!cm_in(cm, CM_HAS_REP) || !data_fits(in, FIELD(rtu.data), 0))
 		return EINVAL;
 	cm_make_rtu(cm, in, &cm->answer);
 	cm->state = DPA_CM_ST_ESTABLISHED;
@@ -97,7 +97,7 @@ static int call_reject(struct dpav_cm *cm, const struct dpav_cm_input *in,
 	struct dpa_mad m;
 
 	if (!cm_in(cm, CM_WAITS_REP | CM_HAS_REQ | CM_HAS_REP | CM_WAITS_RTU) ||
-	    !fits(in, FIELD(rej.data), FIELD(rej.info)))
+	    !data_fits(in, FIELD(rej.data), FIELD(rej.info)))
 		return EINVAL;
 	cm_make_rej(cm, in->reason, &m);
 	m.rej.info_length = (uint8_t)in->info_len;
@@ -131,7 +131,7 @@ static int call_disconnect(struct dpav_cm *cm, const struct dpav_cm_input *in,
 {
 	bool asked = cm_in(cm, IN(DREQ_RCVD));
 
-	if (!fits(in, asked ? FIELD(drep.data) : FIELD(dreq.data), 0))
+	if (!data_fits(in, asked ? FIELD(drep.data) : FIELD(dreq.data), 0))
 		return EINVAL;
 	if (asked) {
 		cm_answer_dreq(cm, in, out);
@@ -150,7 +150,7 @@ static int call_sidr_answer(struct dpav_cm *cm, const struct dpav_cm_input *in,
 
 	if (!cm_in(cm, IN(SIDR_REQ_RCVD)) || (in->conn && !conn_fits(in->conn)) ||
 	    (in->status == DPA_CM_SIDR_VALID && !in->conn) ||
-	    !fits(in, FIELD(sidr_rep.data), FIELD(sidr_rep.info)))
+	    !data_fits(in, FIELD(sidr_rep.data), FIELD(sidr_rep.info)))
 		return EINVAL;
 	cm_make_sidr_rep(cm, in, &m);
 	cm_send(out, &m);

@@ -9,7 +9,7 @@
 
 #define FIRST_BUCKETS 64
 
-static uint64_t mix(uint64_t z)
+static uint64_t mix64(uint64_t z)
 {
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -17,24 +17,24 @@ static uint64_t mix(uint64_t z)
 }
 
 /* Hash of the fields that bit k of record.live stands for. */
-static uint64_t hash(const struct dpav_cm_index *ix, int k, const struct dpav_cm_record *r)
+static uint64_t hash_record(const struct dpav_cm_index *ix, int k, const struct dpav_cm_record *r)
 {
 	uint64_t gid[2];
 
 	switch (1u << k) {
 	case DPA_CM_LIVE_LOCAL:
-		return mix(ix->seed ^ r->local_id);
+		return mix64(ix->seed ^ r->local_id);
 	case DPA_CM_LIVE_ID:
-		return mix(mix(ix->seed ^ r->ca_guid) ^ r->remote_id);
+		return mix64(mix64(ix->seed ^ r->ca_guid) ^ r->remote_id);
 	case DPA_CM_LIVE_QP:
-		return mix(mix(ix->seed ^ r->ca_guid) ^ r->qpn);
+		return mix64(mix64(ix->seed ^ r->ca_guid) ^ r->qpn);
 	default:
 		memcpy(gid, r->gid, sizeof(gid));
-		return mix(mix(mix(ix->seed ^ gid[0]) ^ gid[1]) ^ r->remote_id);
+		return mix64(mix64(mix64(ix->seed ^ gid[0]) ^ gid[1]) ^ r->remote_id);
 	}
 }
 
-static bool same(int k, const struct dpav_cm_record *a, const struct dpav_cm_record *b)
+static bool same_record(int k, const struct dpav_cm_record *a, const struct dpav_cm_record *b)
 {
 	switch (1u << k) {
 	case DPA_CM_LIVE_LOCAL:
@@ -48,21 +48,21 @@ static bool same(int k, const struct dpav_cm_record *a, const struct dpav_cm_rec
 	}
 }
 
-static struct dpav_cm_entry **bucket(const struct dpav_cm_index *ix, int k,
-				     const struct dpav_cm_record *r)
+static struct dpav_cm_entry **index_bucket(const struct dpav_cm_index *ix, int k,
+					   const struct dpav_cm_record *r)
 {
 	const struct dpav_cm_table *t = &ix->by[k];
 
-	return &t->bucket[hash(ix, k, r) & (t->buckets - 1)];
+	return &t->bucket[hash_record(ix, k, r) & (t->buckets - 1)];
 }
 
 struct dpav_cm_entry *cm_index_find(const struct dpav_cm_index *ix, uint32_t live,
 				    const struct dpav_cm_record *key)
 {
 	int k = __builtin_ctz(live);
-	struct dpav_cm_entry *e = *bucket(ix, k, key);
+	struct dpav_cm_entry *e = *index_bucket(ix, k, key);
 
-	while (e && !same(k, &e->record, key))
+	while (e && !same_record(k, &e->record, key))
 		e = e->next[k];
 	return e;
 }
@@ -91,16 +91,16 @@ void dpav_cm_index_fini(struct dpav_cm_index *ix)
 	memset(ix, 0, sizeof(*ix));
 }
 
-static void push(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
+static void push_entry(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
 {
-	struct dpav_cm_entry **head = bucket(ix, k, &e->record);
+	struct dpav_cm_entry **head = index_bucket(ix, k, &e->record);
 
 	e->next[k] = *head;
 	*head = e;
 }
 
 /* Doubles the buckets as soon as there is one entry for each. */
-static void grow(struct dpav_cm_index *ix, int k)
+static void grow_index(struct dpav_cm_index *ix, int k)
 {
 	struct dpav_cm_table *t = &ix->by[k], old = *t;
 	struct dpav_cm_entry **wider;
@@ -117,15 +117,15 @@ static void grow(struct dpav_cm_index *ix, int k)
 
 		for (; e; e = next) {
 			next = e->next[k];
-			push(ix, k, e);
+			push_entry(ix, k, e);
 		}
 	}
 	free(old.bucket);
 }
 
-static void take_out(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
+static void take_out_entry(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
 {
-	struct dpav_cm_entry **link = bucket(ix, k, &e->record);
+	struct dpav_cm_entry **link = index_bucket(ix, k, &e->record);
 
 	while (*link != e)
 		link = &(*link)->next[k];
@@ -139,12 +139,12 @@ void dpav_cm_index_put(struct dpav_cm_index *ix, struct dpav_cm_entry *e,
 {
 	for (int k = 0; k < DPA_CM_KEYS; k++)
 		if (e->record.live & 1u << k)
-			take_out(ix, k, e);
+			take_out_entry(ix, k, e);
 	e->record = *r;
 	for (int k = 0; k < DPA_CM_KEYS; k++)
 		if (e->record.live & 1u << k) {
-			grow(ix, k);
-			push(ix, k, e);
+			grow_index(ix, k);
+			push_entry(ix, k, e);
 			ix->by[k].entries++;
 		}
 }

@@ -26,7 +26,7 @@ static struct dpav_cm_entry *find_by_message(const struct dpav_cm_index *ix, uin
 	return message == CM_MSG_REQ ? find_local(ix, local, false) : find_both(ix, local, remote);
 }
 
-static enum dpav_cm_verdict found(struct dpav_cm_entry *e, struct dpav_cm_entry **which)
+static enum dpav_cm_verdict entry_found(struct dpav_cm_entry *e, struct dpav_cm_entry **which)
 {
 	*which = e;
 	return e ? DPA_CM_FOUND : DPA_CM_UNKNOWN;
@@ -54,12 +54,12 @@ static enum dpav_cm_verdict classify_rep(const struct dpav_cm_index *ix, const s
 	struct dpav_cm_entry *own = find_local(ix, m->rep.remote_id, false);
 
 	if (!own)
-		return found(find_both(ix, m->rep.remote_id, m->rep.local_id), which);
+		return entry_found(find_both(ix, m->rep.remote_id, m->rep.local_id), which);
 	if (cm_index_find(ix, DPA_CM_LIVE_ID, &key))
-		return found(NULL, which);
+		return entry_found(NULL, which);
 	key.qpn = cm_rep_qpn(m, own->record.xrc);
 	*which = cm_index_find(ix, DPA_CM_LIVE_QP, &key);
-	return *which ? DPA_CM_STALE : found(own, which);
+	return *which ? DPA_CM_STALE : entry_found(own, which);
 }
 
 /* A REJ "timeout" of a sender without our id: its node GUID is the additional information. */
@@ -71,9 +71,10 @@ static enum dpav_cm_verdict classify_rej(const struct dpav_cm_index *ix, const s
 	if (m->rej.reason == DPA_CM_REJ_TIMEOUT && m->rej.info_length >= 8) {
 		for (int i = 0; i < 8; i++)
 			key.ca_guid = key.ca_guid << 8 | m->rej.info[i];
-		return found(cm_index_find(ix, DPA_CM_LIVE_ID, &key), which);
+		return entry_found(cm_index_find(ix, DPA_CM_LIVE_ID, &key), which);
 	}
-	return found(find_by_message(ix, m->rej.message, m->rej.remote_id, m->rej.local_id), which);
+	return entry_found(find_by_message(ix, m->rej.message, m->rej.remote_id, m->rej.local_id),
+			   which);
 }
 
 static enum dpav_cm_verdict classify_sidr_req(const struct dpav_cm_index *ix,
@@ -100,16 +101,17 @@ enum dpav_cm_verdict dpav_cm_classify(const struct dpav_cm_index *ix, const stru
 	case DPA_CM_SIDR_REQ:
 		return classify_sidr_req(ix, m, gid, which);
 	case DPA_CM_SIDR_REP:
-		return found(find_local(ix, m->sidr_rep.request_id, false), which);
+		return entry_found(find_local(ix, m->sidr_rep.request_id, false), which);
 	case DPA_CM_MRA:
-		return found(find_by_message(ix, m->mra.message, m->mra.remote_id, m->mra.local_id),
-			     which);
+		return entry_found(
+			find_by_message(ix, m->mra.message, m->mra.remote_id, m->mra.local_id),
+			which);
 	case DPA_CM_RTU:
 	case DPA_CM_DREQ:
 	case DPA_CM_DREP: /* all three have the ids in the same place */
-		return found(find_both(ix, m->rtu.remote_id, m->rtu.local_id), which);
+		return entry_found(find_both(ix, m->rtu.remote_id, m->rtu.local_id), which);
 	default:
-		return found(NULL, which);
+		return entry_found(NULL, which);
 	}
 }
 

@@ -19,7 +19,7 @@ uint64_t cm_own_tid(const struct dpav_cm *cm)
 	return (uint64_t)cm->config.tid_high << 32 | cm->config.local_id;
 }
 
-static void put_data(uint8_t *to, const void *from, size_t len)
+static void put_private_data(uint8_t *to, const void *from, size_t len)
 {
 	if (len)
 		memcpy(to, from, len);
@@ -30,7 +30,7 @@ static uint8_t up_to_7(uint8_t count)
 	return count < 7 ? count : 7;
 }
 
-static void put_path(struct dpa_mad *m, const struct dpav_cm *cm)
+static void put_req_path(struct dpa_mad *m, const struct dpav_cm *cm)
 {
 	const struct dpav_cm_path *p = &cm->path;
 	bool local = p->hop_limit <= 1;
@@ -82,8 +82,8 @@ void cm_make_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struc
 		m->req.transport = (uint8_t)c->qp;
 		put_req_resources(m, c);
 	}
-	put_path(m, cm);
-	put_data(m->req.data, in->data, in->len);
+	put_req_path(m, cm);
+	put_private_data(m->req.data, in->data, in->len);
 }
 
 /* An XRC target has its QPN in the EECN field, and always an SRQ (IBA annex A14). */
@@ -123,13 +123,13 @@ void cm_make_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struc
 		m->rep.initiator_depth = c->initiator_depth;
 		m->rep.flow_control = !!c->flow_control;
 	}
-	put_data(m->rep.data, in->data, in->len);
+	put_private_data(m->rep.data, in->data, in->len);
 }
 
 void cm_make_rtu(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_RTU, cm->tid, m);
-	put_data(m->rtu.data, in->data, in->len);
+	put_private_data(m->rtu.data, in->data, in->len);
 }
 
 void cm_make_mra(const struct dpav_cm *cm, uint8_t message, struct dpa_mad *m)
@@ -157,14 +157,14 @@ void cm_make_dreq(const struct dpav_cm *cm, const struct dpav_cm_input *in, stru
 {
 	start_pair(cm, DPA_CM_DREQ, cm_own_tid(cm), m);
 	m->dreq.remote_qpn = cm->remote_qpn;
-	put_data(m->dreq.data, in->data, in->len);
+	put_private_data(m->dreq.data, in->data, in->len);
 }
 
 void cm_make_drep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
 {
 	start_pair(cm, DPA_CM_DREP, cm->tid, m);
 	if (in->kind != DPA_CM_MAD)
-		put_data(m->drep.data, in->data, in->len);
+		put_private_data(m->drep.data, in->data, in->len);
 }
 
 void cm_make_sidr_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
@@ -173,7 +173,7 @@ void cm_make_sidr_req(const struct dpav_cm *cm, const struct dpav_cm_input *in, 
 	m->sidr_req.request_id = cm->config.local_id;
 	m->sidr_req.pkey = cm->path.pkey;
 	m->sidr_req.service_id = in->service_id;
-	put_data(m->sidr_req.data, in->data, in->len);
+	put_private_data(m->sidr_req.data, in->data, in->len);
 }
 
 void cm_make_sidr_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpa_mad *m)
@@ -192,6 +192,6 @@ void cm_make_sidr_rep(const struct dpav_cm *cm, const struct dpav_cm_input *in, 
 		m->sidr_rep.qpn = c->qpn;
 	}
 	m->sidr_rep.info_length = (uint8_t)in->info_len;
-	put_data(m->sidr_rep.info, in->info, in->info_len);
-	put_data(m->sidr_rep.data, in->data, in->len);
+	put_private_data(m->sidr_rep.info, in->info, in->info_len);
+	put_private_data(m->sidr_rep.data, in->data, in->len);
 }

@@ -25,7 +25,7 @@ static int attr_init(const struct dpav_cm *cm, struct ibv_qp_attr *a, int *mask)
 	return 0;
 }
 
-static void put_av(const struct dpav_cm_path *p, struct ibv_ah_attr *ah)
+static void put_ah_attr(const struct dpav_cm_path *p, struct ibv_ah_attr *ah)
 {
 	memcpy(ah->grh.dgid.raw, p->dgid, sizeof(p->dgid));
 	ah->grh.flow_label = p->flow_label;
@@ -42,7 +42,7 @@ static int attr_rtr(const struct dpav_cm *cm, struct ibv_qp_attr *a, int *mask)
 	if (!cm_in(cm, CM_PEER_KNOWN))
 		return EINVAL;
 	*mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	put_av(&cm->path, &a->ah_attr);
+	put_ah_attr(&cm->path, &a->ah_attr);
 	a->path_mtu = cm->path.mtu;
 	a->dest_qp_num = cm->remote_qpn;
 	a->rq_psn = cm->config.psn;

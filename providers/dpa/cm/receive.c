@@ -2,7 +2,7 @@
 /* MADs. The caller found this communication id by dpav_cm_classify(). */
 #include "cm_priv.h"
 
-static enum dpav_cm_qp qp_of(const struct dpa_mad *m)
+static enum dpav_cm_qp qp_of_req(const struct dpa_mad *m)
 {
 	switch (m->req.transport) {
 	case 0:
@@ -64,7 +64,7 @@ static void new_req(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
 {
 	const struct dpa_mad *m = in->mad;
 
-	cm->qp = qp_of(m);
+	cm->qp = qp_of_req(m);
 	cm->tid = m->tid;
 	cm->remote_id = m->req.local_id;
 	cm->remote_guid = m->req.ca_guid;

@@ -64,7 +64,7 @@ void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
  * connected it anew (Linux: cm_enter_timewait()). The peer of a DREQ that was answered is there
  * before this side, and so is one that was rejected.
  */
-static uint32_t live(const struct dpav_cm *cm)
+static uint32_t live_messages(const struct dpav_cm *cm)
 {
 	uint32_t bits = 0;
 
@@ -82,7 +82,7 @@ static uint32_t live(const struct dpav_cm *cm)
 
 struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm)
 {
-	struct dpav_cm_record r = {.live = live(cm),
+	struct dpav_cm_record r = {.live = live_messages(cm),
 				   .local_id = cm->config.local_id,
 				   .remote_id = cm->remote_id,
 				   .qpn = cm->remote_qpn,
@@ -94,13 +94,14 @@ struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm)
 	return r;
 }
 
-static bool differ(const struct dpav_cm_record *a, const struct dpav_cm_record *b)
+static bool records_differ(const struct dpav_cm_record *a, const struct dpav_cm_record *b)
 {
 	return a->live != b->live || a->remote_id != b->remote_id || a->qpn != b->qpn ||
 	       a->ca_guid != b->ca_guid || memcmp(a->gid, b->gid, sizeof(a->gid)) != 0;
 }
 
-static int dispatch(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
+static int dispatch_input(struct dpav_cm *cm, const struct dpav_cm_input *in,
+			  struct dpav_cm_effects *out)
 {
 	switch (in->kind) {
 	case DPA_CM_MAD:
@@ -120,13 +121,13 @@ static int dispatch(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
 	}
 }
 
-static void finish(const struct dpav_cm *cm, const struct dpav_cm_record *before,
-		   struct dpav_cm_effects *out)
+static void finish_step(const struct dpav_cm *cm, const struct dpav_cm_record *before,
+			struct dpav_cm_effects *out)
 {
 	if (cm->orphan)
 		memset(&out->event, 0, sizeof(out->event));
 	out->record = dpav_cm_record(cm);
-	out->record_changed = differ(before, &out->record);
+	out->record_changed = records_differ(before, &out->record);
 	out->deadline = cm->deadline;
 	out->done = cm->orphan && cm->state == DPA_CM_ST_CLOSED;
 }
@@ -137,13 +138,13 @@ int dpav_cm_step(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	ret = dispatch(cm, in, out);
-	finish(cm, &before, out);
+	ret = dispatch_input(cm, in, out);
+	finish_step(cm, &before, out);
 	return ret;
 }
 
 /* Restore the fields that cm_destroy() and the states after it use. */
-static void restore(struct dpav_cm *cm, const struct dpav_cm_past *past)
+static void restore_past(struct dpav_cm *cm, const struct dpav_cm_past *past)
 {
 	cm->state = past->state == DPA_CM_ST_DREQ_SENT ? DPA_CM_ST_ESTABLISHED : past->state;
 	cm->qp = past->qp;
@@ -170,11 +171,11 @@ int dpav_cm_adopt(struct dpav_cm *cm, const struct dpav_cm_config *config,
 	    past->path->life_time > 31)
 		return EINVAL;
 	dpav_cm_init(cm, config);
-	restore(cm, past);
+	restore_past(cm, past);
 	memset(out, 0, sizeof(*out));
 	if (cm_in(cm, IN(TIMEWAIT)))
 		cm_enter_timewait(cm, now);
 	cm_destroy(cm, &destroy, out);
-	finish(cm, &before, out);
+	finish_step(cm, &before, out);
 	return 0;
 }

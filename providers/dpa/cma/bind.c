@@ -251,7 +251,7 @@ int cma_bind(struct cma_channel *ch, uint32_t num, const union cma_addr *a)
 
 /* ------------------------------------------------------------------ listen */
 
-static int serve(struct cma_id *id)
+static int serve_id(struct cma_id *id)
 {
 	struct dpa_gsi_service s = {.service_id = id->service_id};
 	int err;
@@ -291,7 +291,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 	id->backlog = backlog_of(backlog);
 	id->next_listener = cma.listeners;
 	cma.listeners = id;
-	err = serve(id);
+	err = serve_id(id);
 	if (err) {
 		cma.listeners = id->next_listener;
 		return err;
@@ -318,11 +318,11 @@ int cma_listen(struct cma_channel *ch, uint32_t num, uint32_t backlog)
 void cma_listeners_serve(void)
 {
 	for (struct cma_id *id = cma.listeners; id; id = id->next_listener)
-		(void)serve(id); /* ENOMEM: it has no requests until it listens anew */
+		(void)serve_id(id); /* ENOMEM: it has no requests until it listens anew */
 }
 
 /* 0: not this one; 1: a wildcard; 2: the very address. */
-static int fits(const struct cma_id *id, uint64_t service_id, const struct dpa_cm_ip *ip)
+static int claim_fits(const struct cma_id *id, uint64_t service_id, const struct dpa_cm_ip *ip)
 {
 	uint8_t gid[16];
 
@@ -349,7 +349,7 @@ struct cma_id *cma_listener_of(uint64_t service_id, const struct dpa_cm_ip *ip)
 	int fit, most = 0;
 
 	for (struct cma_id *id = cma.listeners; id; id = id->next_listener) {
-		fit = fits(id, service_id, ip);
+		fit = claim_fits(id, service_id, ip);
 		if (fit > most) {
 			most = fit;
 			best = id;

@@ -296,7 +296,7 @@ static void leave_channel(struct cma_channel *ch)
 	cma_unlock();
 }
 
-static void cancelled(void *arg)
+static void channel_cancelled(void *arg)
 {
 	leave_channel(arg);
 }
@@ -428,7 +428,7 @@ int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	ch->users++;
 	ch->waiter = gettid();
 	cma_unlock();
-	pthread_cleanup_push(cancelled, ch);
+	pthread_cleanup_push(channel_cancelled, ch);
 	err = wait_event(ch, resp);
 	pthread_cleanup_pop(0);
 	leave_channel(ch);

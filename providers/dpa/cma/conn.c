@@ -82,7 +82,7 @@ void cma_conn_free(struct cma_conn *c)
 }
 
 /* For the process that finds it when this one has died. */
-static void publish(struct cma_conn *c)
+static void publish_conn(struct cma_conn *c)
 {
 	struct dpa_gsi_id g = {
 		.local_id = c->cm.config.local_id,
@@ -139,7 +139,7 @@ static void carry_out(struct cma_conn *c, const struct dpav_cm_effects *out)
 {
 	if (out->record_changed)
 		dpav_cm_index_put(&cma.index, &c->entry, &out->record);
-	publish(c);
+	publish_conn(c);
 	if (out->send)
 		send_mad(c, &out->mad);
 	cma_timer_set(c, out->deadline);
@@ -172,7 +172,8 @@ void cma_conn_leave(struct cma_conn *c)
 }
 
 /* The values come from a process that died: dpav_cm_adopt() checks them. */
-static int adopt(struct cma_conn *c, const struct dpa_gsi_id *past, struct dpav_cm_effects *out)
+static int adopt_past(struct cma_conn *c, const struct dpa_gsi_id *past,
+		      struct dpav_cm_effects *out)
 {
 	const struct dpav_cm_config config = config_of(past->local_id);
 	const struct dpav_cm_path path = {.life_time = DPA_CM_TIMEOUT - 2};
@@ -195,7 +196,7 @@ void cma_adopt(const struct dpa_gsi_id *past)
 	struct cma_conn *c = past->tell_peer ? alloc_conn() : NULL;
 	struct dpav_cm_effects out;
 
-	if (!c || adopt(c, past, &out)) {
+	if (!c || adopt_past(c, past, &out)) {
 		free(c);
 		dpa_hw_gsi_id_free(cma.gsi, past->local_id);
 		return;

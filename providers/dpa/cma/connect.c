@@ -31,7 +31,7 @@ static int make_data(const struct cma_id *id, const struct rdma_ucm_conn_param *
 	return 0;
 }
 
-static enum dpav_cm_qp qp_of(uint8_t qp_type)
+static enum dpav_cm_qp qp_of_type(uint8_t qp_type)
 {
 	switch (qp_type) {
 	case IBV_QPT_RC:
@@ -53,7 +53,7 @@ static struct dpav_cm_conn conn_of(const struct cma_id *id, const struct rdma_uc
 				   const struct rdma_ucm_ece *ece)
 {
 	return (struct dpav_cm_conn){
-		.qp = qp_of(id->qp_type),
+		.qp = qp_of_type(id->qp_type),
 		.qpn = p->qp_num & 0xffffff,
 		.responder_resources = p->responder_resources,
 		.initiator_depth = p->initiator_depth,
@@ -77,8 +77,8 @@ static struct dpa_gsi_addr addr_of(const struct dpav_cm_path *p)
 	return a;
 }
 
-static int connect_id(struct cma_id *id, const struct rdma_ucm_conn_param *p,
-		      const struct rdma_ucm_ece *ece)
+static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *p,
+			   const struct rdma_ucm_ece *ece)
 {
 	struct dpav_cm_conn conn = conn_of(id, p, ece);
 	struct dpav_cm_input in = {.kind = id->qp_type == IBV_QPT_UD ? DPA_CM_RESOLVE
@@ -120,12 +120,12 @@ int cma_connect(struct cma_channel *ch, uint32_t num, const struct rdma_ucm_conn
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);
 	if (!err)
-		err = connect_id(id, p, ece);
+		err = connect_from_id(id, p, ece);
 	cma_unlock();
 	return err;
 }
 
-static int reject_id(struct cma_id *id, const void *data, size_t len, uint16_t reason)
+static int reject_to_peer(struct cma_id *id, const void *data, size_t len, uint16_t reason)
 {
 	struct dpav_cm_conn none = {0};
 	struct dpav_cm_input in = {
@@ -160,7 +160,7 @@ static int accept_request(struct cma_id *id, const struct rdma_ucm_conn_param *p
 	}
 	err = cma_step(id->conn, &in);
 	if (err)
-		(void)reject_id(id, NULL, 0, DPA_CM_REJ_CONSUMER);
+		(void)reject_to_peer(id, NULL, 0, DPA_CM_REJ_CONSUMER);
 	return err;
 }
 
@@ -199,7 +199,7 @@ int cma_reject(struct cma_channel *ch, uint32_t num, const void *data, uint8_t l
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);
 	if (!err)
-		err = reject_id(id, data, len, reason ? reason : DPA_CM_REJ_CONSUMER);
+		err = reject_to_peer(id, data, len, reason ? reason : DPA_CM_REJ_CONSUMER);
 	cma_unlock();
 	return err;
 }
@@ -246,7 +246,7 @@ int cma_init_qp_attr(struct cma_channel *ch, uint32_t num, uint32_t state, struc
 	if (!err) {
 		bool own = id->conn && id->qp_type != IBV_QPT_UD;
 
-		idle.qp = qp_of(id->qp_type);
+		idle.qp = qp_of_type(id->qp_type);
 		attr->qp_state = (enum ibv_qp_state)state;
 		err = dpav_cm_qp_attr(own ? &id->conn->cm : &idle, attr, mask);
 		if (!err && id->timeout_set && *mask & IBV_QP_TIMEOUT)

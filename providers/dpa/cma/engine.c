@@ -48,7 +48,7 @@
 /* Set by the device's thread that asks, cleared by the thread that it started: one at a time. */
 static atomic_flag starting = ATOMIC_FLAG_INIT;
 
-static void ready(void *arg)
+static void engine_ready(void *arg)
 {
 	const uint64_t one = 1;
 	int fd = *(int *)arg;
@@ -60,7 +60,7 @@ static void ready(void *arg)
 void cma_engine_wake(void)
 {
 	if (cma.engine == CMA_ENGINE_ON)
-		ready(&cma.wake);
+		engine_ready(&cma.wake);
 }
 
 /* ------------------------------------------------------------ MADs that wait */
@@ -288,7 +288,7 @@ static void stop_leading(void)
 	set_stand(2500000); /* ns: after that */
 }
 
-static void cancelled(void *arg)
+static void engine_cancelled(void *arg)
 {
 	(void)arg;
 	cma_lock();
@@ -316,7 +316,7 @@ static int wait_leading(int timeout)
 {
 	int err;
 
-	pthread_cleanup_push(cancelled, NULL);
+	pthread_cleanup_push(engine_cancelled, NULL);
 	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
 	pthread_cleanup_pop(0);
 	return err ? err : EAGAIN; /* EAGAIN of the wait: a timer's time */
@@ -347,7 +347,7 @@ bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err
 }
 
 /* A thread that no signal of the program goes to. */
-static int detached(const char *name, void *(*fn)(void *), void *arg)
+static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -516,7 +516,7 @@ static int open_device(void)
 		return err;
 	err = dpa_hw_query_device(cma.ctx, &dev);
 	if (!err)
-		err = dpa_hw_gsi_open(cma.ctx, ready, &cma.wake, &cma.gsi);
+		err = dpa_hw_gsi_open(cma.ctx, engine_ready, &cma.wake, &cma.gsi);
 	if (err) {
 		dpa_hw_close(cma.ctx);
 		return err;
@@ -526,7 +526,7 @@ static int open_device(void)
 	return 0;
 }
 
-static int start(void)
+static int start_engine(void)
 {
 	int err;
 
@@ -545,7 +545,7 @@ static int start(void)
 	err = open_device();
 	if (err)
 		goto fini_index;
-	err = detached("dpa-cm", engine_main, NULL);
+	err = start_detached("dpa-cm", engine_main, NULL);
 	if (err)
 		goto close_device;
 	cma.engine = CMA_ENGINE_ON;
@@ -567,7 +567,7 @@ close_wake:
 
 int cma_engine_start(void)
 {
-	return cma.engine == CMA_ENGINE_ON ? 0 : start();
+	return cma.engine == CMA_ENGINE_ON ? 0 : start_engine();
 }
 
 /* ---------------------------------------------------- a process without ids */
@@ -581,16 +581,16 @@ static void *start_main(void *arg)
 	return arg;
 }
 
-static void need(void *arg)
+static void need_engine(void *arg)
 {
 	(void)arg;
 	if (atomic_flag_test_and_set(&starting))
 		return;
-	if (detached("dpa-cm-start", start_main, NULL))
+	if (start_detached("dpa-cm-start", start_main, NULL))
 		atomic_flag_clear(&starting);
 }
 
 void cma_watch(void)
 {
-	dpa_hw_gsi_on_need(need, NULL);
+	dpa_hw_gsi_on_need(need_engine, NULL);
 }

@@ -6,7 +6,8 @@
 #include "cma/cma.h"
 
 /* Only what the peer may have written; the rest stays 0. */
-static void put_data(uint8_t *to, uint8_t *to_len, const struct dpav_cm_event *ev, size_t skip)
+static void put_event_data(uint8_t *to, uint8_t *to_len, const struct dpav_cm_event *ev,
+			   size_t skip)
 {
 	size_t len = ev->len > skip ? ev->len - skip : 0;
 
@@ -26,7 +27,7 @@ static void put_conn(struct cma_event *e, const struct dpav_cm_event *ev, size_t
 	p->flow_control = ev->flow_control;
 	p->retry_count = ev->retry_count;
 	p->rnr_retry_count = ev->rnr_retry;
-	put_data(p->private_data, &p->private_data_len, ev, skip);
+	put_event_data(p->private_data, &p->private_data_len, ev, skip);
 	e->resp.ece.vendor_id = ev->vendor_id;
 	e->resp.ece.attr_mod = ev->attr_mod;
 }
@@ -53,12 +54,12 @@ static void put_ud(struct cma_event *e, const struct cma_id *id, const struct dp
 		p->qkey = ev->qkey;
 		cma_put_ah(&id->path, &p->ah_attr);
 	}
-	put_data(p->private_data, &p->private_data_len, ev, skip);
+	put_event_data(p->private_data, &p->private_data_len, ev, skip);
 	e->resp.ece.vendor_id = ev->vendor_id;
 	e->resp.ece.attr_mod = ev->attr_mod;
 }
 
-static void tell(struct cma_id *id, enum cma_event_type type, const struct dpav_cm_event *ev)
+static void tell_id(struct cma_id *id, enum cma_event_type type, const struct dpav_cm_event *ev)
 {
 	struct cma_event *e = cma_event_new(id, type, ev->status);
 
@@ -93,7 +94,7 @@ static void tell_request(struct cma_id *id, const struct dpav_cm_event *ev)
 	cma_event_queue(e);
 }
 
-static void disconnected(struct cma_id *id, const struct dpav_cm_event *ev)
+static void id_disconnected(struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	id->state = CMA_DISCONNECT;
 	cma_event(id, CMA_DISCONNECTED, ev->status);
@@ -117,31 +118,31 @@ void cma_on_event(struct cma_conn *c, const struct dpav_cm_event *ev)
 		tell_request(id, ev);
 		break;
 	case DPA_CM_EV_REP: /* librdmacm makes ESTABLISHED of it if the id has a QP */
-		tell(id, CMA_CONNECT_RESPONSE, ev);
+		tell_id(id, CMA_CONNECT_RESPONSE, ev);
 		break;
 	case DPA_CM_EV_ESTABLISHED: /* without the RTU's data, as in Linux */
 		cma_event(id, CMA_ESTABLISHED, 0);
 		break;
 	case DPA_CM_EV_REJ:
 		cma_note(c, DPA_GSI_GOT_REJ, ev->status);
-		tell(id, CMA_REJECTED, ev);
+		tell_id(id, CMA_REJECTED, ev);
 		break;
 	case DPA_CM_EV_UNREACHABLE:
 		cma_note(c, c->gone ? DPA_GSI_NO_PORT : DPA_GSI_NO_ANSWER, 0);
-		tell(id, CMA_UNREACHABLE, ev);
+		tell_id(id, CMA_UNREACHABLE, ev);
 		break;
 	case DPA_CM_EV_DREQ:
 	case DPA_CM_EV_DREP:
 	case DPA_CM_EV_DREQ_TIMEOUT:
-		disconnected(id, ev);
+		id_disconnected(id, ev);
 		break;
 	case DPA_CM_EV_TIMEWAIT_EXIT:
-		tell(id, CMA_TIMEWAIT_EXIT, ev);
+		tell_id(id, CMA_TIMEWAIT_EXIT, ev);
 		break;
 	case DPA_CM_EV_SIDR_REP:
 		if (ev->status)
 			cma_note(c, DPA_GSI_GOT_REJ, ev->status);
-		tell(id, ev->status ? CMA_UNREACHABLE : CMA_ESTABLISHED, ev);
+		tell_id(id, ev->status ? CMA_UNREACHABLE : CMA_ESTABLISHED, ev);
 		break;
 	default:
 		break;

@@ -28,7 +28,7 @@ int cma_find_bound(struct cma_channel *ch, uint32_t num, struct cma_id **out)
 	return err ? err : (*out)->has_device ? 0 : EINVAL;
 }
 
-static bool grow(void)
+static bool grow_ids(void)
 {
 	uint32_t n = cma.num_ids ? 2 * cma.num_ids : 64;
 	struct cma_id **ids;
@@ -46,11 +46,11 @@ static bool grow(void)
 }
 
 /* The lowest free number: what an id had before is used again at once, as in the kernel. */
-static uint32_t free_number(void)
+static uint32_t free_id_number(void)
 {
 	while (cma.first_free < cma.num_ids && cma.ids[cma.first_free])
 		cma.first_free++;
-	if (cma.first_free == cma.num_ids && !grow())
+	if (cma.first_free == cma.num_ids && !grow_ids())
 		return 0;
 	return cma.first_free + 1;
 }
@@ -61,7 +61,7 @@ struct cma_id *cma_id_new(struct cma_channel *ch)
 
 	if (!id)
 		return NULL;
-	id->id = free_number();
+	id->id = free_id_number();
 	if (!id->id) {
 		free(id);
 		return NULL;
@@ -71,7 +71,7 @@ struct cma_id *cma_id_new(struct cma_channel *ch)
 	return id;
 }
 
-static bool type_fits(uint16_t ps, uint8_t *type)
+static bool type_fits_ps(uint16_t ps, uint8_t *type)
 {
 	switch (ps) {
 	case RDMA_PS_TCP:
@@ -94,7 +94,7 @@ int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_
 	struct cma_id *id;
 	int err = ENOMEM;
 
-	if (!type_fits(ps, &qp_type))
+	if (!type_fits_ps(ps, &qp_type))
 		return EINVAL;
 	cma_lock();
 	if (ch->closed) { /* by another thread, since the descriptor was looked up */

@@ -264,7 +264,7 @@ void cma_kernel_leave_channel(struct cma_channel *ch)
 	cma_unlock();
 }
 
-static int add(int ep, int fd, uint32_t events)
+static int add_to_epoll(int ep, int fd, uint32_t events)
 {
 	struct epoll_event e = {.events = events};
 
@@ -272,13 +272,13 @@ static int add(int ep, int fd, uint32_t events)
 }
 
 /* `ready` is added without events: a program's epoll set that cannot take it fails at once. */
-static int join(const struct cma_kernel *k, const struct cma_beside *b, int ep)
+static int join_kernel(const struct cma_kernel *k, const struct cma_beside *b, int ep)
 {
-	int err = add(ep, b->hold, EPOLLIN);
+	int err = add_to_epoll(ep, b->hold, EPOLLIN);
 
 	if (!err)
-		err = add(ep, b->ready, 0);
-	return err ? err : add(ep, k->fd, EPOLLIN);
+		err = add_to_epoll(ep, b->ready, 0);
+	return err ? err : add_to_epoll(ep, k->fd, EPOLLIN);
 }
 
 int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch)
@@ -289,7 +289,7 @@ int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch)
 		return errno;
 	cma_lock();
 	ch->beside = take_beside();
-	err = ch->beside ? join(k, ch->beside, ep) : errno;
+	err = ch->beside ? join_kernel(k, ch->beside, ep) : errno;
 	cma_unlock();
 	if (!err && flags & O_NONBLOCK && fcntl(ep, F_SETFL, O_NONBLOCK))
 		err = errno;
@@ -310,7 +310,8 @@ void cma_kernel_show(const struct cma_channel *ch, bool on)
 
 	if (on) {
 		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_DEL, ch->beside->ready, NULL);
-		(void)add(ch->fd, ch->beside->ready, EPOLLIN); /* into the place just left */
+		(void)add_to_epoll(ch->fd, ch->beside->ready,
+				   EPOLLIN); /* into the place just left */
 	} else {
 		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_MOD, ch->beside->ready, &none);
 	}

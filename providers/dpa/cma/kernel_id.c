@@ -26,7 +26,7 @@ static uint64_t new_uid(uint64_t number)
 	return ++generation << CMA_KERNEL_GENERATION | number;
 }
 
-static int create(struct cma_kernel *k, const struct cma_id *id, uint32_t *num)
+static int create_kernel_id(struct cma_kernel *k, const struct cma_id *id, uint32_t *num)
 {
 	struct rdma_ucm_create_id_resp r = {0};
 	const struct rdma_ucm_create_id cmd = {.uid = id->kernel_uid,
@@ -39,7 +39,7 @@ static int create(struct cma_kernel *k, const struct cma_id *id, uint32_t *num)
 	return err;
 }
 
-static void destroy(struct cma_kernel *k, uint32_t num)
+static void destroy_kernel_id(struct cma_kernel *k, uint32_t num)
 {
 	struct rdma_ucm_destroy_id_resp r;
 	const struct rdma_ucm_destroy_id cmd = {.response = (uintptr_t)&r, .id = num};
@@ -53,7 +53,7 @@ int cma_kernel_create(struct cma_id *id)
 	int err;
 
 	id->kernel_uid = new_uid(id->id);
-	err = create(id->channel->kernel, id, &id->kernel_num);
+	err = create_kernel_id(id->channel->kernel, id, &id->kernel_num);
 	if (!err)
 		id->side = CMA_SIDE_BOTH;
 	return err == EACCES ? 0 : err;
@@ -62,7 +62,7 @@ int cma_kernel_create(struct cma_id *id)
 void cma_kernel_drop(struct cma_id *id)
 {
 	if (id->channel->kernel)
-		destroy(id->channel->kernel, id->kernel_num);
+		destroy_kernel_id(id->channel->kernel, id->kernel_num);
 	id->side = CMA_SIDE_DPA;
 	id->kernel_bound = false;
 }
@@ -102,10 +102,10 @@ static bool kernel_has(const struct cma_id *id, const union cma_addr *a)
 
 	if (addr.family != CMA_AF_IB)
 		cma_addr_set_port(&addr, 0);
-	if (create(k, &probe, &num))
+	if (create_kernel_id(k, &probe, &num))
 		return false;
 	err = bind_number(k, num, &addr);
-	destroy(k, num);
+	destroy_kernel_id(k, num);
 	return !err || err == EADDRINUSE; /* an AF_IB address includes the port */
 }
 
@@ -304,7 +304,7 @@ static bool request_event(struct cma_channel *ch, struct rdma_ucm_event_resp *re
 
 	id = listener ? cma_id_new(ch) : NULL;
 	if (!id) {
-		destroy(ch->kernel, resp->id);
+		destroy_kernel_id(ch->kernel, resp->id);
 		return false;
 	}
 	id->side = CMA_SIDE_KERNEL;
@@ -388,7 +388,7 @@ static int id_at(uint32_t cmd)
 	}
 }
 
-static int pass(struct cma_kernel *k, const struct rdma_ucm_cmd_hdr *hdr, const void *body)
+static int pass_command(struct cma_kernel *k, const struct rdma_ucm_cmd_hdr *hdr, const void *body)
 {
 	return cma_kernel_write(k, hdr->cmd, body, hdr->in, hdr->out);
 }
@@ -403,7 +403,7 @@ static int pass_accept(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr,
 	if (cmd->conn_param.valid)
 		id->uid = cmd->uid;
 	cmd->uid = id->kernel_uid;
-	err = pass(id->channel->kernel, hdr, cmd);
+	err = pass_command(id->channel->kernel, hdr, cmd);
 	if (err)
 		id->uid = before;
 	return err;
@@ -430,7 +430,7 @@ static int pass_join(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, void
 	mc->kernel_uid = new_uid(CMA_KERNEL_MC | mc->num);
 	start.uid = mc->kernel_uid;
 	memcpy(body, &start, sizeof(start));
-	err = pass(id->channel->kernel, hdr, body);
+	err = pass_command(id->channel->kernel, hdr, body);
 	if (err) {
 		cma_mc_free(mc);
 		return err;
@@ -450,7 +450,8 @@ static int pass_leave(struct cma_channel *ch, struct cma_mc *mc)
 				sizeof(r));
 }
 
-static int run(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, uint8_t *body, int at)
+static int run_in_kernel(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, uint8_t *body,
+			 int at)
 {
 	if (!id->channel->kernel)
 		return EACCES; /* a forked child */
@@ -462,7 +463,7 @@ static int run(struct cma_id *id, const struct rdma_ucm_cmd_hdr *hdr, uint8_t *b
 	case RDMA_USER_CM_CMD_JOIN_MCAST:
 		return pass_join(id, hdr, body);
 	default:
-		return pass(id->channel->kernel, hdr, body);
+		return pass_command(id->channel->kernel, hdr, body);
 	}
 }
 
@@ -480,7 +481,7 @@ bool cma_kernel_command(struct cma_channel *ch, const struct rdma_ucm_cmd_hdr *h
 	cma_lock();
 	kernels = !cma_find(ch, num, &id) && id->side == CMA_SIDE_KERNEL;
 	if (kernels)
-		*err = run(id, hdr, body, at);
+		*err = run_in_kernel(id, hdr, body, at);
 	cma_unlock();
 	return kernels;
 }

@@ -28,7 +28,7 @@ static void note_request(const struct dpa_gsi_addr *from, const struct dpa_mad *
 	dpa_hw_gsi_note(cma.gsi, &r);
 }
 
-static void refuse(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
+static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
 {
 	uint8_t buf[DPA_MAD_BYTES];
 	struct dpa_mad answer;
@@ -61,7 +61,7 @@ static void take_addresses(struct cma_id *id, const struct cma_id *listener,
 	}
 }
 
-static bool type_fits(const struct cma_id *listener, const struct dpa_mad *m)
+static bool type_fits_listener(const struct cma_id *listener, const struct dpa_mad *m)
 {
 	if (!is_req(m))
 		return listener->qp_type == IBV_QPT_UD;
@@ -125,11 +125,11 @@ static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 	struct cma_id *id;
 
 	if (!way_back(from, m, &way)) {
-		refuse(from, m, REJ_INVALID_GID);
+		refuse_mad(from, m, REJ_INVALID_GID);
 		return;
 	}
-	if (!type_fits(listener, m)) {
-		refuse(from, m, DPA_CM_REJ_CONSUMER);
+	if (!type_fits_listener(listener, m)) {
+		refuse_mad(from, m, DPA_CM_REJ_CONSUMER);
 		return;
 	}
 	if (!listener->backlog) { /* the peer repeats it */
@@ -201,11 +201,11 @@ bool cma_is_own(const uint8_t gid[16])
 static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
 	if (m->attr == DPA_CM_DREQ)
-		refuse(from, m, 0);
+		refuse_mad(from, m, 0);
 	else if (!cma_is_own(from->dgid) || !cma_is_own(from->sgid))
 		return;
 	else if (m->attr == DPA_CM_REP)
-		refuse(from, m, REJ_INVALID_ID);
+		refuse_mad(from, m, REJ_INVALID_ID);
 	else if (m->attr == DPA_CM_RTU)
 		rtu_came_back(from, m);
 }
@@ -223,7 +223,7 @@ static bool take_in(void)
 }
 
 /* The QP is the one that CONNECT or ACCEPT named. */
-static bool unread(const struct cma_conn *c)
+static bool has_unread(const struct cma_conn *c)
 {
 	return c->id && c->id->state == CMA_CONNECT &&
 	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
@@ -262,17 +262,17 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 			return true;
 		last = last || came_back(from, &m);
 		if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
-			refuse(from, &m, DPA_CM_REJ_SERVICE_ID);
+			refuse_mad(from, &m, DPA_CM_REJ_SERVICE_ID);
 		return last;
 	case DPA_CM_FOUND:
-		if (m.attr == DPA_CM_DREQ && !last && unread((struct cma_conn *)e))
+		if (m.attr == DPA_CM_DREQ && !last && has_unread((struct cma_conn *)e))
 			return false;
 		__attribute__((fallthrough));
 	case DPA_CM_DUPLICATE:
 		cma_step((struct cma_conn *)e, &in);
 		break;
 	case DPA_CM_STALE:
-		refuse(from, &m, DPA_CM_REJ_STALE);
+		refuse_mad(from, &m, DPA_CM_REJ_STALE);
 		cma_step((struct cma_conn *)e, &(struct dpav_cm_input){.kind = DPA_CM_DISCONNECT});
 		break;
 	case DPA_CM_UNKNOWN:

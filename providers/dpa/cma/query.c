@@ -10,7 +10,7 @@ static bool has_path(const struct cma_id *id)
 	       id->state == CMA_DISCONNECT;
 }
 
-static void put_path(const struct dpav_cm_path *p, struct ib_user_path_rec *rec)
+static void put_path_rec(const struct dpav_cm_path *p, struct ib_user_path_rec *rec)
 {
 	memcpy(rec->dgid, p->dgid, 16);
 	memcpy(rec->sgid, p->sgid, 16);
@@ -49,7 +49,7 @@ int cma_query_route(struct cma_channel *ch, uint32_t num, struct rdma_ucm_query_
 		}
 		if (id->has_device && has_path(id)) {
 			resp->num_paths = 1;
-			put_path(&id->path, &resp->ib_route[0]);
+			put_path_rec(&id->path, &resp->ib_route[0]);
 		}
 	}
 	cma_unlock();

@@ -21,14 +21,14 @@
 #define RUN_MS	 4000
 #define BREAK_MS 3500 /* without an ICMP message: the count restarts */
 
-static struct cma_peer **bucket(const uint8_t dgid[16])
+static struct cma_peer **peer_bucket(const uint8_t dgid[16])
 {
 	return &cma.peers[(dgid[15] ^ dgid[14] * 7u ^ dgid[13]) % CMA_PEER_BUCKETS];
 }
 
-static struct cma_peer *find(const struct dpa_gsi_addr *a)
+static struct cma_peer *find_peer(const struct dpa_gsi_addr *a)
 {
-	struct cma_peer *p = *bucket(a->dgid);
+	struct cma_peer *p = *peer_bucket(a->dgid);
 
 	while (p && (memcmp(p->addr.dgid, a->dgid, 16) || memcmp(p->addr.sgid, a->sgid, 16)))
 		p = p->next;
@@ -36,7 +36,7 @@ static struct cma_peer *find(const struct dpa_gsi_addr *a)
 }
 
 /* NULL: it is this host, or no memory: the connection is not watched. */
-static struct cma_peer *make(const struct dpa_gsi_addr *a)
+static struct cma_peer *make_peer(const struct dpa_gsi_addr *a)
 {
 	struct cma_peer *p = cma_is_own(a->dgid) ? NULL : calloc(1, sizeof(*p));
 
@@ -44,14 +44,14 @@ static struct cma_peer *make(const struct dpa_gsi_addr *a)
 		return NULL;
 	p->addr = *a;
 	p->due = cma_now();
-	p->next = *bucket(a->dgid);
-	*bucket(a->dgid) = p;
+	p->next = *peer_bucket(a->dgid);
+	*peer_bucket(a->dgid) = p;
 	cma.num_peers++;
 	cma_engine_wake();
 	return p;
 }
 
-static void leave(struct cma_conn *c)
+static void leave_peer(struct cma_conn *c)
 {
 	struct cma_peer **at, *p = c->peer;
 
@@ -61,19 +61,19 @@ static void leave(struct cma_conn *c)
 	c->peer = NULL;
 	if (p->conns)
 		return;
-	for (at = bucket(p->addr.dgid); *at != p; at = &(*at)->next)
+	for (at = peer_bucket(p->addr.dgid); *at != p; at = &(*at)->next)
 		;
 	*at = p->next;
 	cma.num_peers--;
 	free(p);
 }
 
-static void enter(struct cma_conn *c)
+static void enter_peer(struct cma_conn *c)
 {
-	struct cma_peer *p = find(&c->addr);
+	struct cma_peer *p = find_peer(&c->addr);
 
 	if (!p)
-		p = make(&c->addr);
+		p = make_peer(&c->addr);
 	if (!p)
 		return;
 	c->peer = p;
@@ -89,15 +89,15 @@ void cma_reach_update(struct cma_conn *c)
 	const bool waits = dpav_cm_waits(&c->cm);
 
 	if (c->peer && !waits)
-		leave(c);
+		leave_peer(c);
 	else if (!c->peer && waits)
-		enter(c);
+		enter_peer(c);
 }
 
 void cma_reach_leave(struct cma_conn *c)
 {
 	if (c->peer)
-		leave(c);
+		leave_peer(c);
 }
 
 void cma_reach_forget(void)
@@ -114,14 +114,14 @@ void cma_reach_forget(void)
 
 void cma_reach_heard(const uint8_t gid[16])
 {
-	for (struct cma_peer *p = cma.num_peers ? *bucket(gid) : NULL; p; p = p->next)
+	for (struct cma_peer *p = cma.num_peers ? *peer_bucket(gid) : NULL; p; p = p->next)
 		if (!memcmp(p->addr.dgid, gid, 16))
 			p->refused_first = p->refused_last = 0;
 }
 
-static void refused(const uint8_t dgid[16], uint64_t nonce)
+static void probe_refused(const uint8_t dgid[16], uint64_t nonce)
 {
-	for (struct cma_peer *p = *bucket(dgid); p; p = p->next) {
+	for (struct cma_peer *p = *peer_bucket(dgid); p; p = p->next) {
 		if (!p->nonce || p->nonce != nonce || memcmp(p->addr.dgid, dgid, 16))
 			continue;
 		p->nonce = 0; /* each counts once */
@@ -131,7 +131,7 @@ static void refused(const uint8_t dgid[16], uint64_t nonce)
 	}
 }
 
-static void probe(struct cma_peer *p, uint64_t now)
+static void probe_peer(struct cma_peer *p, uint64_t now)
 {
 	const bool refuses = p->refused_first;
 
@@ -144,7 +144,7 @@ static void probe(struct cma_peer *p, uint64_t now)
 }
 
 /* A step may free c. The last one frees p. */
-static void gone(struct cma_peer *p)
+static void peer_gone(struct cma_peer *p)
 {
 	struct dpav_cm_input in = {.kind = DPA_CM_GONE};
 	struct cma_conn *c = p->conns, *next;
@@ -156,14 +156,14 @@ static void gone(struct cma_peer *p)
 	}
 }
 
-static void look(struct cma_peer *p, uint64_t now)
+static void look_at_peer(struct cma_peer *p, uint64_t now)
 {
 	if (p->refused_last && now - p->refused_last > BREAK_MS)
 		p->refused_first = p->refused_last = 0;
 	if (p->refused_first && p->refused_last - p->refused_first >= RUN_MS)
-		gone(p);
+		peer_gone(p);
 	else
-		probe(p, now);
+		probe_peer(p, now);
 }
 
 void cma_reach_round(void)
@@ -174,12 +174,12 @@ void cma_reach_round(void)
 	if (!cma.num_peers)
 		return;
 	while (dpa_hw_gsi_refused(cma.gsi, dgid, &nonce))
-		refused(dgid, nonce);
+		probe_refused(dgid, nonce);
 	for (uint32_t i = 0; i < CMA_PEER_BUCKETS; i++)
 		for (struct cma_peer *p = cma.peers[i], *next; p; p = next) {
 			next = p->next;
 			if (now >= p->due)
-				look(p, now);
+				look_at_peer(p, now);
 		}
 }
 

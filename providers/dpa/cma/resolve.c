@@ -48,7 +48,7 @@ static int take_source(struct cma_id *id)
 	return err;
 }
 
-static int resolve(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst)
+static int resolve_id(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst)
 {
 	union cma_addr any = {.family = dst->family};
 	int err = 0;
@@ -95,7 +95,7 @@ int cma_resolve_addr(struct cma_channel *ch, uint32_t num, const union cma_addr 
 	if (!err && id->side == CMA_SIDE_BOTH && cma_kernel_resolves(id, src, dst)) {
 		err = cma_kernel_resolve(id, src, dst, timeout_ms);
 	} else if (!err) {
-		err = resolve(id, src, dst);
+		err = resolve_id(id, src, dst);
 		if (id->side == CMA_SIDE_BOTH && id->has_device)
 			cma_kernel_drop(id);
 	}

@@ -30,20 +30,20 @@ int cma_timer_room(void)
 	return 0;
 }
 
-static void put(size_t i, struct cma_conn *c)
+static void heap_put(size_t i, struct cma_conn *c)
 {
 	cma.heap[i] = c;
 	c->timer = i;
 }
 
-static void up(size_t i, struct cma_conn *c)
+static void heap_up(size_t i, struct cma_conn *c)
 {
 	for (; i && cma.heap[(i - 1) / 2]->deadline > c->deadline; i = (i - 1) / 2)
-		put(i, cma.heap[(i - 1) / 2]);
-	put(i, c);
+		heap_put(i, cma.heap[(i - 1) / 2]);
+	heap_put(i, c);
 }
 
-static void down(size_t i, struct cma_conn *c)
+static void heap_down(size_t i, struct cma_conn *c)
 {
 	size_t k;
 
@@ -52,13 +52,13 @@ static void down(size_t i, struct cma_conn *c)
 			k++;
 		if (cma.heap[k]->deadline >= c->deadline)
 			break;
-		put(i, cma.heap[k]);
+		heap_put(i, cma.heap[k]);
 		i = k;
 	}
-	put(i, c);
+	heap_put(i, c);
 }
 
-static void take_out(struct cma_conn *c)
+static void heap_take_out(struct cma_conn *c)
 {
 	size_t i = c->timer;
 	struct cma_conn *last;
@@ -68,9 +68,9 @@ static void take_out(struct cma_conn *c)
 	if (last == c)
 		return;
 	if (i && cma.heap[(i - 1) / 2]->deadline > last->deadline)
-		up(i, last);
+		heap_up(i, last);
 	else
-		down(i, last);
+		heap_down(i, last);
 }
 
 void cma_timer_set(struct cma_conn *c, uint64_t deadline)
@@ -78,11 +78,11 @@ void cma_timer_set(struct cma_conn *c, uint64_t deadline)
 	const bool first = !cma.heap_len || deadline < cma.heap[0]->deadline;
 
 	if (c->timer != NOT_THERE)
-		take_out(c);
+		heap_take_out(c);
 	c->deadline = deadline;
 	if (deadline == DPA_CM_NEVER)
 		return;
-	up(cma.heap_len++, c);
+	heap_up(cma.heap_len++, c);
 	if (first)
 		cma_engine_wake();
 }

@@ -16,21 +16,21 @@
 
 #include "control/control.h"
 
-static inline struct dpav_handles *handles(struct ibv_context *context)
+static inline struct dpav_handles *call_handles(struct ibv_context *context)
 {
 	return &to_dpa_ctx(context)->handles;
 }
 
 /* ---------------------------------------------------------------- look-ups */
 
-static inline int find(struct ibv_context *context, const void *obj, uint32_t handle)
+static inline int find_handle(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpav_handles_find(handles(context), obj, handle) : 0;
+	return dpa_alive(context) ? dpav_handles_find(call_handles(context), obj, handle) : 0;
 }
 
 /* The object that a verb is called on, in the context that it names. */
-#define ON(obj)	     find((obj)->context, (obj), (obj)->handle)
-#define ON_BARE(obj) find((obj)->context, (obj), 0) /* a kind without a public handle */
+#define ON(obj)	     find_handle((obj)->context, (obj), (obj)->handle)
+#define ON_BARE(obj) find_handle((obj)->context, (obj), 0) /* a kind without a public handle */
 
 /*
  * Another object that the verb names. One of another context, or none, is left to the verb: which
@@ -39,7 +39,7 @@ static inline int find(struct ibv_context *context, const void *obj, uint32_t ha
 #define WITH(c, obj)	  ((obj) && (obj)->context == (c) ? ON(obj) : 0)
 #define WITH_BARE(c, obj) ((obj) && (obj)->context == (c) ? ON_BARE(obj) : 0)
 
-static inline int ends(int was, int ret)
+static inline int call_ends(int was, int ret)
 {
 	errno = ret ? ret : was;
 	return ret;
@@ -52,7 +52,7 @@ static inline int ends(int was, int ret)
 	do {                                                                                       \
 		int was_ = errno, ret_ = (first);                                                  \
                                                                                                    \
-		return ends(was_, ret_ ? ret_ : (call));                                           \
+		return call_ends(was_, ret_ ? ret_ : (call));                                      \
 	} while (0)
 
 /* Device memory can be had in a forked child: whether a verb fails there is its own affair. */
@@ -60,20 +60,20 @@ static inline int may_make(struct ibv_context *context, int first)
 {
 	if (first)
 		return first;
-	return dpa_alive(context) ? dpav_handles_reserve(handles(context)) : 0;
+	return dpa_alive(context) ? dpav_handles_reserve(call_handles(context)) : 0;
 }
 
 /* `was`: errno at the call. */
-static inline void *made(struct ibv_context *context, void *obj, uint32_t handle, int was)
+static inline void *call_made(struct ibv_context *context, void *obj, uint32_t handle, int was)
 {
 	int err = errno;
 
 	if (!dpa_alive(context)) {
 		/* no table */
 	} else if (obj) {
-		dpav_handles_add(handles(context), obj, handle);
+		dpav_handles_add(call_handles(context), obj, handle);
 	} else {
-		dpav_handles_unreserve(handles(context));
+		dpav_handles_unreserve(call_handles(context));
 	}
 	errno = obj ? was : err;
 	return obj;
@@ -89,27 +89,27 @@ static inline void *made(struct ibv_context *context, void *obj, uint32_t handle
 		if (ret_)                                                                          \
 			return dpa_null(ret_);                                                     \
 		obj_ = (call);                                                                     \
-		return made(c_, obj_, obj_ ? (number) : 0, was_);                                  \
+		return call_made(c_, obj_, obj_ ? (number) : 0, was_);                             \
 	} while (0)
 #define MAKE(type, c, first, call)	MAKE_AS(type, c, first, call, obj_->handle)
 #define MAKE_BARE(type, c, first, call) MAKE_AS(type, c, first, call, 0)
 
 static inline int may_end(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpav_handles_take(handles(context), obj, handle) : 0;
+	return dpa_alive(context) ? dpav_handles_take(call_handles(context), obj, handle) : 0;
 }
 
 /* A verb that failed leaves the object where it was. */
-static inline int ended(struct ibv_context *context, const void *obj, uint32_t handle, int was,
-			int ret)
+static inline int call_ended(struct ibv_context *context, const void *obj, uint32_t handle, int was,
+			     int ret)
 {
 	if (!dpa_alive(context))
-		return ends(was, ret);
+		return call_ends(was, ret);
 	if (ret)
-		dpav_handles_add(handles(context), obj, handle);
+		dpav_handles_add(call_handles(context), obj, handle);
 	else
-		dpav_handles_unreserve(handles(context));
-	return ends(was, ret);
+		dpav_handles_unreserve(call_handles(context));
+	return call_ends(was, ret);
 }
 
 /* A verb that frees an object: it is out of the table before its memory may be another's. */
@@ -120,7 +120,7 @@ static inline int ended(struct ibv_context *context, const void *obj, uint32_t h
 		uint32_t number_ = (number);                                                       \
 		int was_ = errno, ret_ = may_end(c_, obj_, number_);                               \
                                                                                                    \
-		return ret_ ? ends(was_, ret_) : ended(c_, obj_, number_, was_, (call));           \
+		return ret_ ? call_ends(was_, ret_) : call_ended(c_, obj_, number_, was_, (call)); \
 	} while (0)
 #define END(obj, call)	    END_AS(obj, (obj)->handle, call)
 #define END_BARE(obj, call) END_AS(obj, 0, call)
@@ -134,7 +134,7 @@ static inline int ended(struct ibv_context *context, const void *obj, uint32_t h
                                                                                                    \
 		if (!ret_) {                                                                       \
 			call;                                                                      \
-			ended(c_, obj_, 0, was_, 0);                                               \
+			call_ended(c_, obj_, 0, was_, 0);                                          \
 		}                                                                                  \
 		errno = was_;                                                                      \
 	} while (0)

@@ -19,7 +19,7 @@ struct dpa_handle_array {
 	struct entry at[];
 };
 
-static uint32_t hash(const void *obj)
+static uint32_t hash_object(const void *obj)
 {
 	return (uint32_t)(((uintptr_t)obj >> 4) * 0x9e3779b97f4a7c15ull >> 32);
 }
@@ -66,9 +66,9 @@ static struct dpa_handle_array *array_new(uint32_t size)
 }
 
 /* True if the entry was empty before. */
-static bool put(struct dpa_handle_array *a, const void *obj, uint32_t handle)
+static bool put_handle(struct dpa_handle_array *a, const void *obj, uint32_t handle)
 {
-	uint32_t i = hash(obj) & a->mask;
+	uint32_t i = hash_object(obj) & a->mask;
 	uintptr_t was;
 
 	while ((was = obj_of(&a->at[i])) > LEFT)
@@ -88,15 +88,15 @@ static uint32_t put_all(struct dpa_handle_array *to, const struct dpa_handle_arr
 
 		if (obj <= LEFT)
 			continue;
-		put(to, (const void *)obj,
-		    atomic_load_explicit(&from->at[i].handle, memory_order_relaxed));
+		put_handle(to, (const void *)obj,
+			   atomic_load_explicit(&from->at[i].handle, memory_order_relaxed));
 		n++;
 	}
 	return n;
 }
 
 /* Doubles the array. The old one stays for its readers until the context is closed. */
-static int grow(struct dpav_handles *h, struct dpa_handle_array *a)
+static int grow_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 {
 	struct dpa_handle_array *more = array_new(a ? 2 * (a->mask + 1) : 1u << FIRST_LOG);
 
@@ -109,7 +109,7 @@ static int grow(struct dpav_handles *h, struct dpa_handle_array *a)
 }
 
 /* Drops what objects left behind. In place, so that nothing more must be kept for readers. */
-static int clean(struct dpav_handles *h, struct dpa_handle_array *a)
+static int clean_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 {
 	struct dpa_handle_array *copy = array_new(a->mask + 1);
 
@@ -124,9 +124,9 @@ static int clean(struct dpav_handles *h, struct dpa_handle_array *a)
 }
 
 /* The object's entry, or NULL. */
-static struct entry *find(struct dpa_handle_array *a, const void *obj)
+static struct entry *find_entry(struct dpa_handle_array *a, const void *obj)
 {
-	uint32_t i = hash(obj);
+	uint32_t i = hash_object(obj);
 	uintptr_t at;
 
 	/* an array that is rebuilt meanwhile may show a reader no empty entry: one round is enough
@@ -143,19 +143,19 @@ static struct entry *find(struct dpa_handle_array *a, const void *obj)
 
 static struct entry *find_with(struct dpa_handle_array *a, const void *obj, uint32_t handle)
 {
-	struct entry *e = find(a, obj);
+	struct entry *e = find_entry(a, obj);
 
 	return e && atomic_load_explicit(&e->handle, memory_order_relaxed) == handle ? e : NULL;
 }
 
-static struct dpa_handle_array *locked(struct dpav_handles *h)
+static struct dpa_handle_array *locked_handles(struct dpav_handles *h)
 {
 	pthread_mutex_lock(&h->lock);
 	return atomic_load_explicit(&h->array, memory_order_relaxed);
 }
 
 /* Empties an entry, and what was left before it if no object lies behind. */
-static void drop(struct dpav_handles *h, struct dpa_handle_array *a, struct entry *e)
+static void drop_entry(struct dpav_handles *h, struct dpa_handle_array *a, struct entry *e)
 {
 	uint32_t i = (uint32_t)(e - a->at);
 
@@ -173,13 +173,13 @@ static void drop(struct dpav_handles *h, struct dpa_handle_array *a, struct entr
 
 int dpav_handles_reserve(struct dpav_handles *h)
 {
-	struct dpa_handle_array *a = locked(h);
+	struct dpa_handle_array *a = locked_handles(h);
 	int ret = 0;
 
 	if (!a || 2 * (h->taken + 1) > a->mask + 1)
-		ret = grow(h, a);
+		ret = grow_handles(h, a);
 	else if (4 * (h->dirty + 1) > 3 * (a->mask + 1))
-		ret = clean(h, a);
+		ret = clean_handles(h, a);
 	if (!ret)
 		h->taken++;
 	pthread_mutex_unlock(&h->lock);
@@ -195,7 +195,7 @@ void dpav_handles_unreserve(struct dpav_handles *h)
 
 void dpav_handles_add(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
-	h->dirty += put(locked(h), obj, handle);
+	h->dirty += put_handle(locked_handles(h), obj, handle);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -205,7 +205,7 @@ int dpav_handles_find(struct dpav_handles *h, const void *obj, uint32_t handle)
 	bool there = find_with(a, obj, handle);
 
 	if (!there) {
-		there = find_with(locked(h), obj, handle);
+		there = find_with(locked_handles(h), obj, handle);
 		pthread_mutex_unlock(&h->lock);
 	}
 	return there ? 0 : ENOENT;
@@ -213,7 +213,7 @@ int dpav_handles_find(struct dpav_handles *h, const void *obj, uint32_t handle)
 
 void dpav_handles_change(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
-	struct entry *e = find(locked(h), obj);
+	struct entry *e = find_entry(locked_handles(h), obj);
 
 	if (e)
 		atomic_store_explicit(&e->handle, handle, memory_order_relaxed);
@@ -222,11 +222,11 @@ void dpav_handles_change(struct dpav_handles *h, const void *obj, uint32_t handl
 
 int dpav_handles_take(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
-	struct dpa_handle_array *a = locked(h);
+	struct dpa_handle_array *a = locked_handles(h);
 	struct entry *e = find_with(a, obj, handle);
 
 	if (e)
-		drop(h, a, e);
+		drop_entry(h, a, e);
 	pthread_mutex_unlock(&h->lock);
 	return e ? 0 : ENOENT;
 }

@@ -158,7 +158,7 @@ static int rereg_and_change(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, 
 	int ret = dpa_rereg_mr(vmr, flags, pd, addr, length, access);
 
 	if (!ret)
-		dpav_handles_change(handles(mr->context), mr, mr->handle);
+		dpav_handles_change(call_handles(mr->context), mr, mr->handle);
 	return ret;
 }
 

@@ -146,7 +146,8 @@ static int with_qp_ex(struct ibv_context *c, const struct ibv_qp_init_attr_ex *a
 		ret = WITH_BARE(c, attr->xrcd);
 	if (!ret && (mask & IBV_QP_INIT_ATTR_IND_TABLE) && attr->rwq_ind_tbl &&
 	    attr->rwq_ind_tbl->context == c)
-		ret = find(c, attr->rwq_ind_tbl, (uint32_t)attr->rwq_ind_tbl->ind_tbl_handle);
+		ret = find_handle(c, attr->rwq_ind_tbl,
+				  (uint32_t)attr->rwq_ind_tbl->ind_tbl_handle);
 	if (ret || attr->qp_type == IBV_QPT_XRC_RECV)
 		return ret;
 	return with_queues(c, attr->send_cq, attr->recv_cq, attr->srq);

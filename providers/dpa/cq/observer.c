@@ -44,7 +44,7 @@ static void *load_library(void)
 	return dl ? dl : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-static int fail(int err, const char *why)
+static int observer_fail(int err, const char *why)
 {
 	char line[600];
 
@@ -53,7 +53,7 @@ static int fail(int err, const char *why)
 	return err;
 }
 
-static int start(const char *device, const char *image, const char *kernel)
+static int start_observer(const char *device, const char *image, const char *kernel)
 {
 	char err[512] = "";
 	struct ibv_cq *cq;
@@ -62,19 +62,19 @@ static int start(const char *device, const char *image, const char *kernel)
 	int ret;
 
 	if (!dl)
-		return fail(ELIBACC, dlerror());
+		return observer_fail(ELIBACC, dlerror());
 	fn = (start_fn *)(uintptr_t)dlsym(dl, "dpa_observer_start");
 	if (!fn)
-		return fail(ELIBBAD, LIBRARY " has no observers");
+		return observer_fail(ELIBBAD, LIBRARY " has no observers");
 	ret = fn(device, image, kernel, &cq, err, sizeof(err));
 	if (ret)
-		return fail(ret, err);
+		return observer_fail(ret, err);
 	observer.tap = to_dpa_cq(cq)->hw;
 	return 0;
 }
 
 /* The lock is held. libdpa opens the device and makes its CQ by dpadv_create_cq(): not observed. */
-static int ask(const char *device)
+static int ask_for_observer(const char *device)
 {
 	struct dpa_config cfg;
 	char err[512], *kernel;
@@ -83,9 +83,10 @@ static int ask(const char *device)
 		return 0; /* bad settings were reported when the device was opened */
 	kernel = strrchr(cfg.observer, ':');
 	if (!kernel || !kernel[1])
-		return fail(EINVAL, "use IMAGE:KERNEL, the device image by an absolute path");
+		return observer_fail(EINVAL,
+				     "use IMAGE:KERNEL, the device image by an absolute path");
 	*kernel++ = '\0';
-	return start(device, cfg.observer, kernel);
+	return start_observer(device, cfg.observer, kernel);
 }
 
 int dpa_observe(struct dpa_cq *cq)
@@ -94,7 +95,7 @@ int dpa_observe(struct dpa_cq *cq)
 
 	pthread_mutex_lock(&observer.lock);
 	if (!observer.asked) {
-		observer.err = ask(cq->vcq.cq.context->device->name);
+		observer.err = ask_for_observer(cq->vcq.cq.context->device->name);
 		observer.asked = true;
 	}
 	ret = observer.err;

@@ -7,7 +7,7 @@
 /*
  * A caller with an object has got it from a provider: only the first call looks for the provider.
  */
-static const struct dpadv_table *of(struct ibv_context *context)
+static const struct dpadv_table *table_of(struct ibv_context *context)
 {
 	const struct dpadv_table *t = dpadv_found();
 
@@ -44,14 +44,14 @@ static struct ibv_context *context_of(const struct dpadv_obj *obj, uint64_t type
 
 int dpadv_init_obj(struct dpadv_obj *obj, uint64_t obj_type)
 {
-	const struct dpadv_table *t = of(context_of(obj, obj_type));
+	const struct dpadv_table *t = table_of(context_of(obj, obj_type));
 
 	return t ? t->init_obj(obj, obj_type) : EINVAL;
 }
 
 struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init_attr *attr)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	if (!t) {
 		errno = EINVAL;
@@ -63,7 +63,7 @@ struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init
 struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 			       const struct dpadv_qp_init_attr *dv)
 {
-	const struct dpadv_table *t = of(pd->context);
+	const struct dpadv_table *t = table_of(pd->context);
 
 	if (!t) {
 		errno = EINVAL;
@@ -74,21 +74,21 @@ struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 
 int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu)
 {
-	const struct dpadv_table *t = of(qp->context);
+	const struct dpadv_table *t = table_of(qp->context);
 
 	return t ? t->set_placement(qp, placement, eu) : EINVAL;
 }
 
 int dpadv_progress(struct ibv_context *context)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	return t ? t->progress(context) : -EINVAL;
 }
 
 void dpadv_idle(struct ibv_context *context)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	if (t)
 		t->idle(context);
@@ -96,21 +96,21 @@ void dpadv_idle(struct ibv_context *context)
 
 int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	return t ? t->wait_fd(context, fd, timeout_ms) : EINVAL;
 }
 
 uint32_t dpadv_num_eus(struct ibv_context *context)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	return t ? t->num_eus(context) : 0;
 }
 
 int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
 {
-	const struct dpadv_table *t = of(context);
+	const struct dpadv_table *t = table_of(context);
 
 	return t ? t->query_board(context, board) : EINVAL;
 }

@@ -13,7 +13,7 @@
 typedef void bf_fn(void *to, const void *wqe, uint32_t nbb);
 
 /* Words of a WQE as they were stored just now: one by one, for wider loads wait for the stores. */
-static inline uint64_t word(const uint64_t *w, uint32_t i)
+static inline uint64_t load_word(const uint64_t *w, uint32_t i)
 {
 	return __atomic_load_n(&w[i], __ATOMIC_RELAXED);
 }
@@ -31,15 +31,15 @@ static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 	uint64_t sum = nbb;
 
 	for (uint32_t i = nbb * 8 - 1; i > 0; i--) {
-		const uint64_t v = word(w, i);
+		const uint64_t v = load_word(w, i);
 
 		sum += dpa_wqe_mix(i, v);
 		if (i != 3)
 			__atomic_store_n(&t[i], v, __ATOMIC_RELAXED);
 	}
-	sum += dpa_wqe_mix(0, word(w, 0));
-	__atomic_store_n(&t[3], with_check(word(w, 3), sum), __ATOMIC_RELAXED);
-	__atomic_store_n(&t[0], word(w, 0), __ATOMIC_RELEASE);
+	sum += dpa_wqe_mix(0, load_word(w, 0));
+	__atomic_store_n(&t[3], with_check(load_word(w, 3), sum), __ATOMIC_RELAXED);
+	__atomic_store_n(&t[0], load_word(w, 0), __ATOMIC_RELEASE);
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -53,7 +53,7 @@ static inline __attribute__((always_inline)) uint64_t take_block(uint64_t *v, co
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < 8; i++) {
-		v[i] = word(w, b * 8 + i);
+		v[i] = load_word(w, b * 8 + i);
 		sum += dpa_wqe_mix(b * 8 + i, v[i]);
 	}
 	return sum;

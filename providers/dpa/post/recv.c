@@ -20,7 +20,7 @@ int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge)
 	return 0;
 }
 
-static inline int post_one(struct dpa_rq *rq, const struct ibv_recv_wr *wr)
+static inline int post_recv_wr(struct dpa_rq *rq, const struct ibv_recv_wr *wr)
 {
 	uint32_t at = rq->pi & (rq->max_wr - 1);
 	int ret;
@@ -58,7 +58,7 @@ int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	}
 	dpa_lock_take(&rq->lock);
 	for (; wr; wr = wr->next) {
-		ret = post_one(rq, wr);
+		ret = post_recv_wr(rq, wr);
 		if (dpa_unlikely(ret)) {
 			*bad = wr;
 			break;

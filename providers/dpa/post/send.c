@@ -55,7 +55,7 @@ static inline uint8_t *put_atomic(uint8_t *p, const struct ibv_send_wr *wr)
 	return p + sizeof(*a);
 }
 
-static inline uint8_t *put_av(uint8_t *p, const struct ibv_send_wr *wr)
+static inline uint8_t *put_wr_av(uint8_t *p, const struct ibv_send_wr *wr)
 {
 	struct dpa_wqe_av *av = (struct dpa_wqe_av *)p;
 
@@ -74,7 +74,7 @@ static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const str
 	case IBV_WR_SEND_WITH_INV:
 		if (!sq->is_ud)
 			return p;
-		return wr->wr.ud.ah ? put_av(p, wr) : NULL;
+		return wr->wr.ud.ah ? put_wr_av(p, wr) : NULL;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return sq_put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
@@ -161,7 +161,7 @@ static __attribute__((cold)) uint32_t bound_key(struct ibv_mw *mw, uint32_t rkey
 }
 
 /* Writes a WQE of at most max_bb blocks at w. Returns its length in blocks, 0: a bad request. */
-static inline uint32_t build(const struct dpa_sq *sq, uint8_t *w, const struct ibv_send_wr *wr)
+static inline uint32_t build_wqe(const struct dpa_sq *sq, uint8_t *w, const struct ibv_send_wr *wr)
 {
 	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)w;
 	unsigned int flags = wr->send_flags;
@@ -210,7 +210,7 @@ static __attribute__((noinline)) uint32_t build_wrapped(struct dpa_sq *sq,
 	uint32_t at = sq->pi & sq->mask, first = sq->mask + 1 - at, nbb;
 
 	memset(tmp, 0, (size_t)sq->max_bb * DPA_WQEBB);
-	nbb = build(sq, tmp, wr);
+	nbb = build_wqe(sq, tmp, wr);
 	if (first > nbb)
 		first = nbb;
 	memcpy(sq->buf + (size_t)at * DPA_WQEBB, tmp, (size_t)first * DPA_WQEBB);
@@ -218,14 +218,14 @@ static __attribute__((noinline)) uint32_t build_wrapped(struct dpa_sq *sq,
 	return nbb;
 }
 
-static inline int post_one(struct dpa_sq *sq, const struct ibv_send_wr *wr)
+static inline int post_send_wr(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 {
 	uint32_t at = sq->pi & sq->mask, nbb;
 
 	if (dpa_unlikely(!sq_has_room(sq)))
 		return ENOMEM;
 	if (dpa_likely(at <= sq->last))
-		nbb = build(sq, sq->buf + (size_t)at * DPA_WQEBB, wr);
+		nbb = build_wqe(sq, sq->buf + (size_t)at * DPA_WQEBB, wr);
 	else
 		nbb = build_wrapped(sq, wr);
 	if (dpa_unlikely(!nbb))
@@ -253,7 +253,7 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 	dpa_lock_take(&sq->lock);
 	first = sq->pi;
 	for (; wr; wr = wr->next) {
-		ret = post_one(sq, wr);
+		ret = post_send_wr(sq, wr);
 		if (dpa_unlikely(ret)) {
 			*bad = wr;
 			break;

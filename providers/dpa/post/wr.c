@@ -21,7 +21,7 @@ static struct dpav_qp *ex_qp(struct ibv_qp_ex *ex)
 /* b->err besides 0 and an errno: the request under construction lies aside. */
 #define ASIDE (-1)
 
-static __attribute__((cold, noinline)) void fail(struct dpa_batch *b, int err)
+static __attribute__((cold, noinline)) void batch_fail(struct dpa_batch *b, int err)
 {
 	if (b->err <= 0)
 		b->err = err;
@@ -80,7 +80,7 @@ static bool wr_close(struct dpav_qp *qp)
 	struct dpa_batch *b = &qp->batch;
 
 	if (b->needs)
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 	if (b->err == ASIDE) {
 		copy_into_ring(&qp->sq, b->wqe);
 		b->err = 0;
@@ -88,7 +88,7 @@ static bool wr_close(struct dpav_qp *qp)
 	return !b->err;
 }
 
-static void undo(struct dpav_qp *qp)
+static void undo_batch(struct dpav_qp *qp)
 {
 	qp->sq.pi = qp->batch.pi;
 	qp->sq.count = qp->batch.count;
@@ -103,7 +103,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 
 	if (qp->batch.err == EIO)
 		return;
-	undo(qp);
+	undo_batch(qp);
 	dpa_lock_drop(&qp->sq.lock);
 }
 
@@ -192,11 +192,11 @@ static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t im
 	if (!wr_close(qp))
 		return NULL;
 	if (!sq_has_room(sq)) {
-		fail(b, ENOMEM);
+		batch_fail(b, ENOMEM);
 		return NULL;
 	}
 	if (ex->wr_flags > SQ_SEND_FLAGS || !(sq->ops >> op & 1)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return NULL;
 	}
 	c = (struct dpa_wqe_ctrl *)(sq->buf + (size_t)(sq->pi & sq->mask) * DPA_WQEBB);
@@ -313,7 +313,7 @@ static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t 
 	b->at = NULL;
 	if (length > DPA_MAX_MSG || !type || (type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT)) ||
 	    level > IBV_FLUSH_MR) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	sq_put_raddr(p, addr, rkey);
@@ -380,7 +380,7 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 	if (sq_put_bind(p, mw, info))
 		set_bound_key(b, to_dpa_mw(mw), key);
 	else
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
@@ -397,7 +397,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 	struct dpa_wqe_av *av;
 
 	if (!(b->needs & DPA_NEEDS_AH) || !ah) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	av = (struct dpa_wqe_av *)(b->wqe + 1);
@@ -413,7 +413,7 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 	struct dpa_batch *b = &qp->batch;
 
 	if (!(b->needs & DPA_NEEDS_SRQN)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	sq_put_xrc((uint8_t *)(b->wqe + 1), srqn);
@@ -447,7 +447,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 	uint64_t length = 0;
 
 	if (!s || n > (is_atomic(b->wqe->opcode) ? 1 : qp->sq.max_sge)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -456,7 +456,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 		length += sg[i].length;
 	}
 	if (length > DPA_MAX_MSG) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	b->wqe->nsge = (uint8_t)n;
@@ -472,7 +472,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 	struct dpa_wqe_ctrl *c = b->wqe;
 
 	if (dpa_unlikely(!s || length > DPA_MAX_MSG)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	s->addr = addr;
@@ -499,12 +499,12 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 	size_t sum = 0;
 
 	if (!b->at || !takes_inline(b->wqe->opcode)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (buf[i].length > qp->sq.max_inline - sum) {
-			fail(b, EINVAL);
+			batch_fail(b, EINVAL);
 			return;
 		}
 		if (buf[i].length)
@@ -522,7 +522,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	struct dpa_batch *b = &qp->batch;
 
 	if (dpa_unlikely(!b->at || !takes_inline(b->wqe->opcode) || length > qp->sq.max_inline)) {
-		fail(b, EINVAL);
+		batch_fail(b, EINVAL);
 		return;
 	}
 	if (dpa_likely(length == 8))

@@ -138,7 +138,8 @@ static const struct masks table[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1][NUM_TYPES] = {
 
 static const struct masks to_reset_or_err = {.exists = true};
 
-static const struct masks *find(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
+static const struct masks *find_masks(enum ibv_qp_type type, enum ibv_qp_state from,
+				      enum ibv_qp_state to)
 {
 	int t;
 
@@ -175,7 +176,7 @@ static const struct masks *find(enum ibv_qp_type type, enum ibv_qp_state from, e
 int dpav_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
 		       int mask)
 {
-	const struct masks *m = find(type, from, to);
+	const struct masks *m = find_masks(type, from, to);
 
 	if (!m || (mask & m->required) != m->required ||
 	    (mask & ~(m->required | m->optional | IBV_QP_STATE)))

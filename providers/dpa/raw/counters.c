@@ -73,7 +73,7 @@ int dpa_destroy_counters(struct ibv_counters *counters)
 
 /* ------------------------------------------------------------ under the lock */
 
-static int now(const struct dpa_flow *flow, enum ibv_counter_description what, uint64_t *v)
+static int read_flow(const struct dpa_flow *flow, enum ibv_counter_description what, uint64_t *v)
 {
 	uint64_t packets, bytes;
 	int ret = dpa_hw_flow_counts(flow->hw_qp, flow->flow.handle, &packets, &bytes);
@@ -82,7 +82,7 @@ static int now(const struct dpa_flow *flow, enum ibv_counter_description what, u
 	return ret;
 }
 
-static int add(struct dpa_counters *c, const struct point *p)
+static int add_point(struct dpa_counters *c, const struct point *p)
 {
 	if (c->n == MAX_POINTS)
 		return ENOMEM;
@@ -124,9 +124,9 @@ int dpa_attach_counters_point_flow(struct ibv_counters *counters,
 	if (flow && flow->counters && flow->counters != c)
 		ret = EBUSY;
 	if (!ret && flow)
-		ret = now(flow, p.what, &p.base);
+		ret = read_flow(flow, p.what, &p.base);
 	if (!ret)
-		ret = add(c, &p);
+		ret = add_point(c, &p);
 	if (!ret && flow)
 		flow->counters = c;
 	pthread_mutex_unlock(&c->lock);
@@ -148,7 +148,7 @@ int dpa_counters_follow(struct ibv_counters *counters, struct dpa_flow *flow)
 			continue;
 		p.kind = POINT_LIVE;
 		p.flow = flow;
-		ret = add(c, &p);
+		ret = add_point(c, &p);
 	}
 	if (ret)
 		c->n = n;
@@ -174,7 +174,7 @@ void dpa_counters_leave(struct dpa_flow *flow)
 
 		if (p->kind != POINT_LIVE || p->flow != flow)
 			continue;
-		p->base = now(flow, p->what, &v) ? 0 : v - p->base;
+		p->base = read_flow(flow, p->what, &v) ? 0 : v - p->base;
 		p->kind = POINT_GONE;
 		p->flow = NULL;
 	}
@@ -203,7 +203,7 @@ int dpa_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t 
 		if (p->kind == POINT_SET || p->index >= n)
 			continue;
 		if (p->kind == POINT_LIVE)
-			ret = now(p->flow, p->what, &v);
+			ret = read_flow(p->flow, p->what, &v);
 		values[p->index] += p->kind == POINT_LIVE ? v - p->base : p->base;
 	}
 	pthread_mutex_unlock(&c->lock);

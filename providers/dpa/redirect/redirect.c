@@ -426,16 +426,16 @@ static bool is_named(const char *path, const char *lib)
 	return strncmp(name, lib, strlen(lib)) == 0 && strstr(name, ".so");
 }
 
-static bool wanted(const char *path)
+static bool is_wanted(const char *path)
 {
 	return is_named(path, "libibverbs") || is_named(path, "librdmacm");
 }
 
-static int visit(struct dl_phdr_info *info, size_t size, void *arg)
+static int visit_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct image im;
 
-	if (!info->dlpi_name || !wanted(info->dlpi_name) || !read_image(&im, info))
+	if (!info->dlpi_name || !is_wanted(info->dlpi_name) || !read_image(&im, info))
 		return 0;
 	im.cm = is_named(info->dlpi_name, "librdmacm");
 	for (int i = 0; i < 2; i++)
@@ -468,7 +468,7 @@ int dpa_redirect_install(void)
 	int slots = 0;
 
 	lock_install();
-	dl_iterate_phdr(visit, &slots);
+	dl_iterate_phdr(visit_library, &slots);
 	unlock_install();
 	return slots;
 }

@@ -61,7 +61,7 @@ struct call {
 };
 
 /* As much of the answer as the program has room for: the table has how much it needs at least. */
-static int answer(const struct call *c, uint64_t response, const void *data, size_t len)
+static int answer_call(const struct call *c, uint64_t response, const void *data, size_t len)
 {
 	memcpy((void *)(uintptr_t)response, data, c->room < len ? c->room : len);
 	return 0;
@@ -74,7 +74,7 @@ static int create_id(struct call *c)
 
 	err = cma_create_id(c->ch, c->in.create_id.uid, c->in.create_id.ps, c->in.create_id.qp_type,
 			    &r.id);
-	return err ? err : answer(c, c->in.create_id.response, &r, sizeof(r));
+	return err ? err : answer_call(c, c->in.create_id.response, &r, sizeof(r));
 }
 
 static int destroy_id(struct call *c)
@@ -83,7 +83,7 @@ static int destroy_id(struct call *c)
 	int err;
 
 	err = cma_destroy_id(c->ch, c->in.destroy_id.id, &r.events_reported);
-	return err ? err : answer(c, c->in.destroy_id.response, &r, sizeof(r));
+	return err ? err : answer_call(c, c->in.destroy_id.response, &r, sizeof(r));
 }
 
 /* EINVAL: no family, or one whose addresses are longer (rdma_addr_size_in6()). */
@@ -164,10 +164,10 @@ static int query_route(struct call *c)
 
 	memset(&r, 0, sizeof(r));
 	err = cma_query_route(c->ch, c->in.query.id, &r);
-	return err ? err : answer(c, c->in.query.response, &r, len);
+	return err ? err : answer_call(c, c->in.query.response, &r, len);
 }
 
-static int query(struct call *c)
+static int query_call(struct call *c)
 {
 	const size_t addr_len = offsetof(struct rdma_ucm_query_addr_resp, ibdev_index);
 	union {
@@ -184,16 +184,16 @@ static int query(struct call *c)
 			return ENOSPC;
 		err = cma_query_addr(c->ch, c->in.query.id,
 				     c->in.query.option == RDMA_USER_CM_QUERY_GID, &r.addr);
-		return err ? err : answer(c, c->in.query.response, &r.addr, addr_len);
+		return err ? err : answer_call(c, c->in.query.response, &r.addr, addr_len);
 	case RDMA_USER_CM_QUERY_PATH:
 		err = cma_query_path(c->ch, c->in.query.id, &r.path);
-		return err ? err : answer(c, c->in.query.response, &r.path, sizeof(r.path));
+		return err ? err : answer_call(c, c->in.query.response, &r.path, sizeof(r.path));
 	default:
 		return ENOSYS;
 	}
 }
 
-static int connect_id(struct call *c)
+static int connect_call(struct call *c)
 {
 	const struct rdma_ucm_connect *in = &c->in.connect;
 
@@ -214,7 +214,7 @@ static int accept_id(struct call *c)
 	return cma_accept(c->ch, in->id, in->uid, &in->conn_param, &in->ece);
 }
 
-static int reject_id(struct call *c)
+static int reject_call(struct call *c)
 {
 	const struct rdma_ucm_reject *in = &c->in.reject;
 
@@ -269,7 +269,7 @@ static int init_qp_attr(struct call *c)
 	r.timeout = a.timeout;
 	r.retry_cnt = a.retry_cnt;
 	r.rnr_retry = a.rnr_retry;
-	return answer(c, c->in.init_qp_attr.response, &r, sizeof(r));
+	return answer_call(c, c->in.init_qp_attr.response, &r, sizeof(r));
 }
 
 static int get_event(struct call *c)
@@ -278,7 +278,7 @@ static int get_event(struct call *c)
 	int err;
 
 	err = cma_get_event(c->ch, &r);
-	return err ? err : answer(c, c->in.get_event.response, &r, sizeof(r));
+	return err ? err : answer_call(c, c->in.get_event.response, &r, sizeof(r));
 }
 
 static int set_option(struct call *c)
@@ -291,19 +291,19 @@ static int set_option(struct call *c)
 			      (const void *)(uintptr_t)in->optval, in->optlen);
 }
 
-static int notify(struct call *c)
+static int notify_call(struct call *c)
 {
 	return cma_notify(c->ch, c->in.notify.id, c->in.notify.event);
 }
 
-static int join(struct call *c, uint64_t response, uint32_t id, uint64_t uid,
-		const union cma_addr *a, uint16_t flags)
+static int join_call(struct call *c, uint64_t response, uint32_t id, uint64_t uid,
+		     const union cma_addr *a, uint16_t flags)
 {
 	struct rdma_ucm_create_id_resp r;
 	int err;
 
 	err = cma_join(c->ch, id, uid, a, flags, &r.id);
-	return err ? err : answer(c, response, &r, sizeof(r));
+	return err ? err : answer_call(c, response, &r, sizeof(r));
 }
 
 static int join_ip(struct call *c)
@@ -312,7 +312,8 @@ static int join_ip(struct call *c)
 	union cma_addr a;
 	int err = take_in6(&in->addr, &a);
 
-	return err ? err : join(c, in->response, in->id, in->uid, &a, RDMA_MC_JOIN_FLAG_FULLMEMBER);
+	return err ? err
+		   : join_call(c, in->response, in->id, in->uid, &a, RDMA_MC_JOIN_FLAG_FULLMEMBER);
 }
 
 static int join_addr(struct call *c)
@@ -321,26 +322,26 @@ static int join_addr(struct call *c)
 	int err = take_addr(&c->in.join.addr, c->in.join.addr_size, &a);
 
 	return err ? err
-		   : join(c, c->in.join.response, c->in.join.id, c->in.join.uid, &a,
-			  c->in.join.join_flags);
+		   : join_call(c, c->in.join.response, c->in.join.id, c->in.join.uid, &a,
+			       c->in.join.join_flags);
 }
 
-static int leave(struct call *c)
+static int leave_call(struct call *c)
 {
 	struct rdma_ucm_destroy_id_resp r;
 	int err;
 
 	err = cma_leave(c->ch, c->in.destroy_id.id, &r.events_reported);
-	return err ? err : answer(c, c->in.destroy_id.response, &r, sizeof(r));
+	return err ? err : answer_call(c, c->in.destroy_id.response, &r, sizeof(r));
 }
 
-static int migrate(struct call *c)
+static int migrate_call(struct call *c)
 {
 	struct rdma_ucm_destroy_id_resp r;
 	int err;
 
 	err = cma_migrate(c->ch, (int)c->in.migrate.fd, c->in.migrate.id, &r.events_reported);
-	return err ? err : answer(c, c->in.migrate.response, &r, sizeof(r));
+	return err ? err : answer_call(c, c->in.migrate.response, &r, sizeof(r));
 }
 
 static int resolve_ib_service(struct call *c)
@@ -374,22 +375,22 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = {resolve_route, BODY(resolve_route), 0},
 	[RDMA_USER_CM_CMD_QUERY_ROUTE] = {query_route, offsetof(struct rdma_ucm_query, option),
 					  offsetof(struct rdma_ucm_query_route_resp, ibdev_index)},
-	[RDMA_USER_CM_CMD_CONNECT] = {connect_id, offsetof(struct rdma_ucm_connect, ece), 0},
+	[RDMA_USER_CM_CMD_CONNECT] = {connect_call, offsetof(struct rdma_ucm_connect, ece), 0},
 	[RDMA_USER_CM_CMD_LISTEN] = {listen_id, BODY(listen), 0},
 	[RDMA_USER_CM_CMD_ACCEPT] = {accept_id, offsetof(struct rdma_ucm_accept, ece), 0},
-	[RDMA_USER_CM_CMD_REJECT] = {reject_id, BODY(reject), 0},
+	[RDMA_USER_CM_CMD_REJECT] = {reject_call, BODY(reject), 0},
 	[RDMA_USER_CM_CMD_DISCONNECT] = {disconnect_id, BODY(disconnect), 0},
 	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = {init_qp_attr, BODY(init_qp_attr),
 					   sizeof(struct ib_uverbs_qp_attr)},
 	[RDMA_USER_CM_CMD_GET_EVENT] = {get_event, BODY(get_event), EVENT_ROOM},
 	[RDMA_USER_CM_CMD_SET_OPTION] = {set_option, BODY(set_option), 0},
-	[RDMA_USER_CM_CMD_NOTIFY] = {notify, BODY(notify), 0},
+	[RDMA_USER_CM_CMD_NOTIFY] = {notify_call, BODY(notify), 0},
 	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = {join_ip,
 					    offsetof(struct rdma_ucm_join_ip_mcast, id) + 4,
 					    RESP(create_id)},
-	[RDMA_USER_CM_CMD_LEAVE_MCAST] = {leave, BODY(destroy_id) - 4, RESP(destroy_id)},
-	[RDMA_USER_CM_CMD_MIGRATE_ID] = {migrate, 16, RESP(destroy_id)},
-	[RDMA_USER_CM_CMD_QUERY] = {query, BODY(query), PATH_ROOM},
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = {leave_call, BODY(destroy_id) - 4, RESP(destroy_id)},
+	[RDMA_USER_CM_CMD_MIGRATE_ID] = {migrate_call, 16, RESP(destroy_id)},
+	[RDMA_USER_CM_CMD_QUERY] = {query_call, BODY(query), PATH_ROOM},
 	[RDMA_USER_CM_CMD_BIND] = {bind_addr, BODY(bind), 0},
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = {resolve_addr, BODY(resolve_addr), 0},
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = {join_addr, BODY(join_mcast), RESP(create_id)},
@@ -397,7 +398,7 @@ static const struct command commands[] = {
 	[CMA_CMD_WRITE_CM_EVENT] = {write_event, 24, 0},
 };
 
-static int run(struct cma_channel *ch, const void *buf, size_t n)
+static int run_command(struct cma_channel *ch, const void *buf, size_t n)
 {
 	struct rdma_ucm_cmd_hdr hdr;
 	struct call c = {.ch = ch};
@@ -428,7 +429,7 @@ static int run(struct cma_channel *ch, const void *buf, size_t n)
 
 ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n)
 {
-	int before = errno, err = run(ch, buf, n);
+	int before = errno, err = run_command(ch, buf, n);
 
 	errno = err ? err
 		    : before; /* a call that succeeds leaves it alone, as a system call does */

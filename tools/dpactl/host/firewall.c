@@ -15,7 +15,7 @@
 
 #define PORT 4791
 
-static struct json_object *member(struct json_object *o, const char *key)
+static struct json_object *json_member(struct json_object *o, const char *key)
 {
 	struct json_object *m = NULL;
 
@@ -24,9 +24,9 @@ static struct json_object *member(struct json_object *o, const char *key)
 		       : NULL;
 }
 
-static const char *text(struct json_object *o, const char *key)
+static const char *json_text(struct json_object *o, const char *key)
 {
-	struct json_object *m = member(o, key);
+	struct json_object *m = json_member(o, key);
 
 	return m && json_object_is_type(m, json_type_string) ? json_object_get_string(m) : "";
 }
@@ -34,14 +34,14 @@ static const char *text(struct json_object *o, const char *key)
 /* A number, {"range": [from, to]}, or {"set": [...]} of those. */
 static bool has_port(struct json_object *o)
 {
-	struct json_object *list = member(o, "range");
+	struct json_object *list = json_member(o, "range");
 
 	if (json_object_is_type(o, json_type_int))
 		return json_object_get_int(o) == PORT;
 	if (list && json_object_array_length(list) == 2)
 		return json_object_get_int(json_object_array_get_idx(list, 0)) <= PORT &&
 		       json_object_get_int(json_object_array_get_idx(list, 1)) >= PORT;
-	list = member(o, "set");
+	list = json_member(o, "set");
 	for (size_t i = 0; list && i < json_object_array_length(list); i++)
 		if (has_port(json_object_array_get_idx(list, i)))
 			return true;
@@ -51,13 +51,14 @@ static bool has_port(struct json_object *o)
 /* "udp dport ..." or "th dport ..." with the port in it. */
 static bool names_port(struct json_object *expr)
 {
-	struct json_object *m = member(expr, "match"), *left = m ? member(m, "left") : NULL;
-	struct json_object *payload = left ? member(left, "payload") : NULL;
-	const char *protocol = payload ? text(payload, "protocol") : "";
+	struct json_object *m = json_member(expr, "match"),
+			   *left = m ? json_member(m, "left") : NULL;
+	struct json_object *payload = left ? json_member(left, "payload") : NULL;
+	const char *protocol = payload ? json_text(payload, "protocol") : "";
 
-	return payload && !strcmp(text(payload, "field"), "dport") &&
+	return payload && !strcmp(json_text(payload, "field"), "dport") &&
 	       (!strcmp(protocol, "udp") || !strcmp(protocol, "th")) && m &&
-	       !strcmp(text(m, "op"), "==") && has_port(member(m, "right"));
+	       !strcmp(json_text(m, "op"), "==") && has_port(json_member(m, "right"));
 }
 
 struct found {
@@ -68,7 +69,7 @@ struct found {
 
 static void look_at_rule(struct json_object *rule, struct found *f)
 {
-	struct json_object *list = member(rule, "expr");
+	struct json_object *list = json_member(rule, "expr");
 	bool named = false;
 
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
@@ -80,8 +81,8 @@ static void look_at_rule(struct json_object *rule, struct found *f)
 		if (json_object_object_get_ex(e, "drop", NULL) ||
 		    json_object_object_get_ex(e, "reject", NULL)) {
 			f->drops = true;
-			snprintf(f->rule, sizeof(f->rule), "%s %s %s", text(rule, "family"),
-				 text(rule, "table"), text(rule, "chain"));
+			snprintf(f->rule, sizeof(f->rule), "%s %s %s", json_text(rule, "family"),
+				 json_text(rule, "table"), json_text(rule, "chain"));
 		}
 		f->accepts |= json_object_object_get_ex(e, "accept", NULL);
 	}
@@ -89,12 +90,12 @@ static void look_at_rule(struct json_object *rule, struct found *f)
 
 static void look_at_chain(struct json_object *chain, struct found *f)
 {
-	const char *hook = text(chain, "hook");
+	const char *hook = json_text(chain, "hook");
 
 	if ((!strcmp(hook, "input") || !strcmp(hook, "output")) &&
-	    !strcmp(text(chain, "policy"), "drop"))
-		snprintf(f->policy, sizeof(f->policy), "%s %s %s", text(chain, "family"),
-			 text(chain, "table"), text(chain, "name"));
+	    !strcmp(json_text(chain, "policy"), "drop"))
+		snprintf(f->policy, sizeof(f->policy), "%s %s %s", json_text(chain, "family"),
+			 json_text(chain, "table"), json_text(chain, "name"));
 }
 
 /* nft would load the module. */
@@ -123,14 +124,14 @@ static bool read_rules(struct found *f)
 		return false;
 	buf[n] = '\0';
 	all = json_tokener_parse(buf);
-	list = all ? member(all, "nftables") : NULL;
+	list = all ? json_member(all, "nftables") : NULL;
 	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 
-		if (member(o, "rule"))
-			look_at_rule(member(o, "rule"), f);
-		if (member(o, "chain"))
-			look_at_chain(member(o, "chain"), f);
+		if (json_member(o, "rule"))
+			look_at_rule(json_member(o, "rule"), f);
+		if (json_member(o, "chain"))
+			look_at_chain(json_member(o, "chain"), f);
 	}
 	json_object_put(all);
 	return list;

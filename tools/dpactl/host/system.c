@@ -19,7 +19,7 @@
 #define LD_SO_PRELOAD "/etc/ld.so.preload"
 
 /* buf = a/b */
-static bool fits(char *buf, const char *a, const char *b)
+static bool fits_buf(char *buf, const char *a, const char *b)
 {
 	size_t la = strlen(a), lb = strlen(b);
 
@@ -45,16 +45,16 @@ bool where_am_i(struct where *w)
 	for (size_t i = 0; i < sizeof(libs) / sizeof(libs[0]) && !w->preload[0]; i++) {
 		if (libs[i][0] == '/')
 			snprintf(w->lib, sizeof(w->lib), "%s", libs[i]);
-		else if (!fits(w->lib, w->prefix, libs[i]))
+		else if (!fits_buf(w->lib, w->prefix, libs[i]))
 			continue;
-		if (fits(probe, w->lib, "libdpa-preload.so") && !access(probe, R_OK))
+		if (fits_buf(probe, w->lib, "libdpa-preload.so") && !access(probe, R_OK))
 			memcpy(w->preload, probe, sizeof(probe));
 	}
 	if (!w->preload[0])
 		return false;
-	fits(w->plugins, w->lib, "libibverbs");
+	fits_buf(w->plugins, w->lib, "libibverbs");
 	for (int i = 0; i < 2 && !w->tree[0]; i++)
-		if (fits(probe, w->lib, shares[i]) && !access(probe, R_OK) &&
+		if (fits_buf(probe, w->lib, shares[i]) && !access(probe, R_OK) &&
 		    !realpath(probe, w->tree))
 			w->tree[0] = '\0';
 	return true;
@@ -138,7 +138,7 @@ static void copy_others(FILE *to)
 	fclose(from);
 }
 
-static void rewrite(const char *add)
+static void rewrite_list(const char *add)
 {
 	char tmp[] = LD_SO_PRELOAD ".dpa-XXXXXX";
 	struct stat st;
@@ -194,7 +194,7 @@ void cmd_enable(struct ctl *c)
 		die(EXIT_NONE, "no libdpa-preload.so below %s", w.prefix);
 	if (strpbrk(w.preload, " \t:\n"))
 		die(EXIT_NONE, "'%s' cannot be named in " LD_SO_PRELOAD, w.preload);
-	rewrite(w.preload);
+	rewrite_list(w.preload);
 	make_node();
 	printf("every program that starts from now on sees dpa0 (" LD_SO_PRELOAD ")\n");
 }
@@ -203,6 +203,6 @@ void cmd_disable(struct ctl *c)
 {
 	check_words(c, "disable");
 	if (!access(LD_SO_PRELOAD, F_OK))
-		rewrite(NULL);
+		rewrite_list(NULL);
 	printf("programs see dpa0 only where their environment says so\n");
 }
