@@ -26,7 +26,7 @@ static void fill_info(struct doca_devinfo *info, struct ibv_device *ibdev)
 		info->function = dpa_hwif_function(ibdev, info->pci_addr);
 }
 
-static void free_list(struct doca_devinfo **list)
+static void free_devinfo_list(struct doca_devinfo **list)
 {
 	for (struct doca_devinfo **p = list; *p; p++)
 		dpa_obj_free(*p);
@@ -45,7 +45,7 @@ static struct doca_devinfo **make_list(struct ibv_device **ibdevs, int n)
 	for (int i = 0; list && i < n; i++) {
 		list[i] = dpa_obj_new(DPA_T_DEVINFO, sizeof(*list[i]));
 		if (!list[i]) {
-			free_list(list);
+			free_devinfo_list(list);
 			return NULL;
 		}
 		fill_info(list[i], ibdevs[i]);
@@ -90,7 +90,7 @@ doca_error_t doca_devinfo_destroy_list(struct doca_devinfo **dev_list)
 {
 	if (!dpa_obj_is(dev_list, DPA_T_DEVINFO_LIST))
 		return DOCA_ERROR_INVALID_VALUE;
-	free_list(dev_list);
+	free_devinfo_list(dev_list);
 	return DOCA_SUCCESS;
 }
 
@@ -121,7 +121,7 @@ static doca_error_t open_by_name(const char *name, struct doca_dev *dev)
 }
 
 /* open_devs.lock is held. */
-static void publish(struct doca_dev *dev)
+static void publish_dev(struct doca_dev *dev)
 {
 	dpa_obj_add(&dev->info, DPA_T_DEVINFO);
 	dev->refs = 1;
@@ -142,7 +142,7 @@ static doca_error_t open_new(const char *name, struct doca_dev **out)
 		dpa_obj_free(dev);
 		return ret;
 	}
-	publish(dev);
+	publish_dev(dev);
 	*out = dev;
 	return DOCA_SUCCESS;
 }
@@ -231,7 +231,7 @@ struct doca_dev *dpa_dev_open_pd(struct ibv_pd *pd)
 			d->pd = pd;
 			d->borrowed = true;
 			fill_info(&d->info, pd->context->device);
-			publish(d);
+			publish_dev(d);
 		}
 	}
 	pthread_mutex_unlock(&open_devs.lock);

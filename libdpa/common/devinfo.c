@@ -84,7 +84,7 @@ static bool read_gid(const struct doca_devinfo *info, int index, uint8_t gid[16]
 	return true;
 }
 
-static bool is_v4(const uint8_t gid[16])
+static bool is_v4_gid(const uint8_t gid[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -99,7 +99,7 @@ static bool find_addr(const struct doca_devinfo *info, bool v4, uint8_t gid[16])
 	for (int i = 0; i < DPA_MAX_GIDS && read_gid(info, i, gid); i++) {
 		if (memcmp(gid, none, sizeof(none)) == 0)
 			return false; /* behind the last one */
-		if (is_v4(gid) == v4)
+		if (is_v4_gid(gid) == v4)
 			return true;
 	}
 	return false;
@@ -191,7 +191,7 @@ doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo, ui
 	return *active_rate ? DOCA_SUCCESS : DOCA_ERROR_DRIVER;
 }
 
-static doca_error_t no(const struct doca_devinfo *devinfo, uint8_t *answer)
+static doca_error_t answer_no(const struct doca_devinfo *devinfo, uint8_t *answer)
 {
 	if (!dpa_live(devinfo) || !answer)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -202,21 +202,21 @@ static doca_error_t no(const struct doca_devinfo *devinfo, uint8_t *answer)
 doca_error_t doca_devinfo_cap_is_hotplug_manager_supported(const struct doca_devinfo *devinfo,
 							   uint8_t *is_hotplug_manager)
 {
-	return no(devinfo, is_hotplug_manager);
+	return answer_no(devinfo, is_hotplug_manager);
 }
 
 doca_error_t
 doca_devinfo_cap_is_notification_moderation_supported(const struct doca_devinfo *devinfo,
 						      uint8_t *is_notification_moderation_supported)
 {
-	return no(devinfo, is_notification_moderation_supported);
+	return answer_no(devinfo, is_notification_moderation_supported);
 }
 
 doca_error_t
 doca_devinfo_cap_is_accelerate_resource_reclaim_supported(const struct doca_devinfo *devinfo,
 							  uint8_t *is_accelerate_resource_reclaim)
 {
-	return no(devinfo, is_accelerate_resource_reclaim);
+	return answer_no(devinfo, is_accelerate_resource_reclaim);
 }
 
 doca_error_t doca_dev_accelerate_resource_reclaim(struct doca_dev *dev)

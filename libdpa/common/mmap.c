@@ -143,7 +143,7 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 	return DOCA_SUCCESS;
 }
 
-static void unregister(struct mmap_dev *d)
+static void unregister_dev(struct mmap_dev *d)
 {
 	if (!d->mr)
 		return;
@@ -158,13 +158,13 @@ static void unregister(struct mmap_dev *d)
 static void unregister_all(struct doca_mmap *m)
 {
 	for (uint32_t i = 0; i < m->num_devs; i++)
-		unregister(m->devs[i]);
+		unregister_dev(m->devs[i]);
 	m->exports = 0;
 	m->started = false;
 }
 
 /* The lock is held. */
-static doca_error_t start(struct doca_mmap *m)
+static doca_error_t start_mmap(struct doca_mmap *m)
 {
 	doca_error_t ret = DOCA_SUCCESS;
 
@@ -190,7 +190,7 @@ doca_error_t doca_mmap_start(struct doca_mmap *mmap)
 	if (!dpa_live(mmap))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&mmap->lock);
-	ret = start(mmap);
+	ret = start_mmap(mmap);
 	pthread_mutex_unlock(&mmap->lock);
 	return ret;
 }

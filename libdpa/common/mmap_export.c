@@ -33,7 +33,7 @@ static_assert(sizeof(struct export) == 40, "the format of exports");
 
 static const char magic[8] = {'d', 'p', 'a', 'm', 'e', 'm', 0, 1};
 
-static struct export *make(const struct dpa_mmap_key *k)
+static struct export *make_export(const struct dpa_mmap_key *k)
 {
 	struct export *e = malloc(sizeof(*e));
 
@@ -50,8 +50,8 @@ static struct export *make(const struct dpa_mmap_key *k)
 }
 
 /* The conditions of all exports of the map. Context: its lock is held. */
-static doca_error_t exportable(const struct doca_mmap *m, const struct doca_dev *dev,
-			       uint32_t access, struct mmap_dev **d)
+static doca_error_t check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
+				     uint32_t access, struct mmap_dev **d)
 {
 	if (!m->started || m->source == MMAP_EXPORT || !(m->access & access))
 		return DOCA_ERROR_NOT_PERMITTED;
@@ -68,9 +68,9 @@ doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev
 	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&mmap->lock);
-	ret = exportable(mmap, dev, RDMA_ACCESS, &d);
+	ret = check_exportable(mmap, dev, RDMA_ACCESS, &d);
 	if (!ret && !d->export) {
-		d->export = make(&d->key);
+		d->export = make_export(&d->key);
 		if (d->export)
 			mmap->exports++;
 		else
@@ -93,13 +93,13 @@ doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev 
 	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&mmap->lock);
-	ret = exportable(mmap, dev, PCI_ACCESS, &d);
+	ret = check_exportable(mmap, dev, PCI_ACCESS, &d);
 	pthread_mutex_unlock(&mmap->lock);
 	return ret ? ret : DOCA_ERROR_NOT_SUPPORTED;
 }
 
 /* From outside: nothing in it is believed before it was looked at. */
-static doca_error_t parse(const void *desc, size_t size, struct dpa_mmap_key *k)
+static doca_error_t parse_export(const void *desc, size_t size, struct dpa_mmap_key *k)
 {
 	struct export e;
 
@@ -133,7 +133,7 @@ doca_error_t doca_mmap_create_from_export(const union doca_data *user_data, cons
 
 	if (!export_desc || !dpa_live(dev) || !mmap)
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = parse(export_desc, export_desc_len, &k);
+	ret = parse_export(export_desc, export_desc_len, &k);
 	if (!ret)
 		ret = doca_mmap_create(&m);
 	if (ret)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "pe_priv.h"
 
-static void release(struct doca_pe *pe)
+static void release_pe(struct doca_pe *pe)
 {
 	if (pe->event >= 0)
 		close(pe->event);
@@ -29,7 +29,7 @@ doca_error_t doca_pe_create(struct doca_pe **pe)
 	p->fd = epoll_create1(EPOLL_CLOEXEC);
 	if (p->event < 0 || p->fd < 0 ||
 	    epoll_ctl(p->fd, EPOLL_CTL_ADD, p->event, &(struct epoll_event){.events = EPOLLIN})) {
-		release(p);
+		release_pe(p);
 		return DOCA_ERROR_NO_MEMORY;
 	}
 	*pe = p;
@@ -42,7 +42,7 @@ doca_error_t doca_pe_destroy(struct doca_pe *pe)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (pe->ctxs)
 		return DOCA_ERROR_IN_USE;
-	release(pe);
+	release_pe(pe);
 	return DOCA_SUCCESS;
 }
 
@@ -115,7 +115,7 @@ doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_ha
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t raise_pe(struct doca_pe *pe)
+static doca_error_t raise_pe_event(struct doca_pe *pe)
 {
 	const uint64_t one = 1;
 
@@ -130,7 +130,7 @@ static doca_error_t raise_pe(struct doca_pe *pe)
 void dpa_pe_raise(struct doca_ctx *ctx)
 {
 	if (ctx->pe)
-		raise_pe(ctx->pe);
+		raise_pe_event(ctx->pe);
 }
 
 /* The context's descriptor makes the engine's readable, once. True: it cannot. */
@@ -152,7 +152,7 @@ doca_error_t doca_pe_request_notification(struct doca_pe *pe)
 	for (struct doca_ctx *c = pe->ctxs; c; c = c->next)
 		if (!dpa_core_idle(c) && c->ops->progress)
 			there |= c->ops->arm(c) || (c->fd >= 0 && listen_to(pe, c->fd));
-	return there ? raise_pe(pe) : DOCA_SUCCESS;
+	return there ? raise_pe_event(pe) : DOCA_SUCCESS;
 }
 
 doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *pe, size_t *num_inflight_tasks)

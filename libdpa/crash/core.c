@@ -61,7 +61,7 @@ int dpa_crash_put(int fd, const void *p, size_t n)
 	return 0;
 }
 
-static void note(struct core *c, const char *name, uint32_t type, const void *p, size_t n)
+static void put_note(struct core *c, const char *name, uint32_t type, const void *p, size_t n)
 {
 	Elf64_Nhdr h = {
 		.n_namesz = (uint32_t)strlen(name) + 1, .n_descsz = (uint32_t)n, .n_type = type};
@@ -115,11 +115,11 @@ static void add_status(struct core *k, const struct dpa_crash *c, int sig, bool 
 	st.pr_ppid = getppid();
 	fill_regs(c, &st.pr_reg);
 	st.pr_fpvalid = c->has_fp;
-	note(k, "CORE", NT_PRSTATUS, &st, sizeof(st));
+	put_note(k, "CORE", NT_PRSTATUS, &st, sizeof(st));
 	if (c->has_fp)
-		note(k, "CORE", NT_FPREGSET, c->fp, sizeof(c->fp));
+		put_note(k, "CORE", NT_FPREGSET, c->fp, sizeof(c->fp));
 	if (first && c->sig)
-		note(k, "CORE", NT_SIGINFO, &c->info, sizeof(c->info));
+		put_note(k, "CORE", NT_SIGINFO, &c->info, sizeof(c->info));
 }
 
 static void add_program(struct core *k, const struct dpa_crash_story *s)
@@ -131,7 +131,7 @@ static void add_program(struct core *k, const struct dpa_crash_story *s)
 	snprintf(ps.pr_fname, sizeof(ps.pr_fname), "%.15s", s->kernel);
 	snprintf(ps.pr_psargs, sizeof(ps.pr_psargs), "%.30s of %.30s on EU %d", s->kernel, s->app,
 		 s->eu);
-	note(k, "CORE", NT_PRPSINFO, &ps, sizeof(ps));
+	put_note(k, "CORE", NT_PRPSINFO, &ps, sizeof(ps));
 }
 
 static void add_auxv(struct core *k, const struct dpa_crash_story *s)
@@ -143,7 +143,7 @@ static void add_auxv(struct core *k, const struct dpa_crash_story *s)
 		{AT_ENTRY, {s->base + e->e_entry}}, {AT_NULL, {0}},
 	};
 
-	note(k, "CORE", NT_AUXV, aux, sizeof(aux));
+	put_note(k, "CORE", NT_AUXV, aux, sizeof(aux));
 }
 
 /* count, page size, (start, end, file page) for each, then the names */
@@ -171,7 +171,7 @@ static void add_files(struct core *k, const struct dpa_crash_story *s)
 	}
 	memcpy(buf, &n, 8);
 	memcpy(buf + 8, &(uint64_t){PAGE}, 8);
-	note(k, "CORE", NT_FILE, buf, at);
+	put_note(k, "CORE", NT_FILE, buf, at);
 	free(buf);
 }
 
@@ -183,7 +183,8 @@ static void add_story(struct core *k, const struct dpa_crash_story *s)
 			 s->kernel, s->app, s->device, s->eu, s->reason);
 
 	if (n > 0)
-		note(k, "DPA", 1, text, (size_t)n < sizeof(text) ? (size_t)n + 1 : sizeof(text));
+		put_note(k, "DPA", 1, text,
+			 (size_t)n < sizeof(text) ? (size_t)n + 1 : sizeof(text));
 }
 
 static void add_load(struct core *k, uintptr_t addr, const void *from, size_t size, uint32_t flags)
@@ -281,7 +282,7 @@ static int write_heads(const struct core *k, int fd)
 }
 
 /* To the next page of the file, which is a hole. */
-static int pad(int fd)
+static int put_pad(int fd)
 {
 	off_t at = lseek(fd, 0, SEEK_CUR);
 
@@ -344,12 +345,12 @@ int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story
 	if (!ret)
 		ret = dpa_crash_put(fd, k.notes, k.len);
 	for (uint32_t i = 0; i < k.num && !ret; i++) {
-		ret = pad(fd);
+		ret = put_pad(fd);
 		if (!ret)
 			ret = put_load(fd, &k.loads[i]);
 	}
 	if (!ret)
-		ret = pad(fd);
+		ret = put_pad(fd);
 	if (!ret)
 		ret = end_file(fd);
 	free(k.loads);

@@ -35,7 +35,7 @@ bool dpa_fatal_is_of(const struct dpal_eu *eu)
 }
 
 /* The lock is held. */
-static void tell(struct dpa_fatal_hook *h)
+static void tell_hook(struct dpa_fatal_hook *h)
 {
 	if (h->told)
 		return;
@@ -54,7 +54,7 @@ void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
 	hook->next = dpa->fatal_hooks.first;
 	dpa->fatal_hooks.first = hook;
 	if (atomic_load_explicit(&dpa->fatal, memory_order_seq_cst))
-		tell(hook);
+		tell_hook(hook);
 	pthread_mutex_unlock(&dpa->fatal_hooks.lock);
 }
 
@@ -75,7 +75,7 @@ static void tell_all(struct doca_dpa *dpa)
 {
 	pthread_mutex_lock(&dpa->fatal_hooks.lock);
 	for (struct dpa_fatal_hook *h = dpa->fatal_hooks.first; h; h = h->next)
-		tell(h);
+		tell_hook(h);
 	pthread_mutex_unlock(&dpa->fatal_hooks.lock);
 }
 

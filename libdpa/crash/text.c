@@ -44,7 +44,7 @@ static int no_debuginfo(Dwfl_Module *mod, void **user, const char *name, Dwarf_A
 
 static const Dwfl_Callbacks finders = {.find_elf = no_elf, .find_debuginfo = no_debuginfo};
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t addr)
+static bool library_holds(const struct dl_phdr_info *info, uintptr_t addr)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -61,7 +61,7 @@ static bool holds(const struct dl_phdr_info *info, uintptr_t addr)
  */
 static int report_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	bool own = holds(info, (uintptr_t)&dpa_crash_write_text);
+	bool own = library_holds(info, (uintptr_t)&dpa_crash_write_text);
 	const char *name = info->dlpi_name;
 	Dwfl *dwfl = arg;
 	int fd;
@@ -97,7 +97,7 @@ static Dwfl *open_modules(const struct dpa_crash_story *s)
 }
 
 /* "function (file:line)". look: inside the instruction that is meant. */
-static const char *place(struct text *t, uintptr_t pc, uintptr_t look)
+static const char *place_text(struct text *t, uintptr_t pc, uintptr_t look)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(t->dwfl, look);
 	const char *name = mod ? dwfl_module_addrname(mod, look) : NULL;
@@ -118,10 +118,10 @@ static const char *place(struct text *t, uintptr_t pc, uintptr_t look)
 	return name;
 }
 
-static const char *where(struct text *t, uintptr_t pc, uintptr_t look)
+static const char *where_text(struct text *t, uintptr_t pc, uintptr_t look)
 {
 	fprintf(t->f, "  #%-2u ", t->frame++);
-	return place(t, pc, look);
+	return place_text(t, pc, look);
 }
 
 /* Where the context's other EUs were when it ended: the core has the rest of it. */
@@ -131,7 +131,7 @@ static void other_threads(struct text *t)
 		fprintf(t->f, "\nother EUs of the context\n");
 	for (const struct dpa_witness *w = t->s->others; w; w = w->next) {
 		fprintf(t->f, "  EU %d (thread %d), %s  ", w->eu, (int)w->crash.tid, w->kernel);
-		place(t, dpa_crash_pc(&w->crash), dpa_crash_pc(&w->crash));
+		place_text(t, dpa_crash_pc(&w->crash), dpa_crash_pc(&w->crash));
 	}
 }
 
@@ -213,7 +213,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 		return DWARF_CB_ABORT;
 	if (t->returned && t->frame == 1)
 		exact = false;
-	name = where(t, (uintptr_t)pc, (uintptr_t)pc - !exact);
+	name = where_text(t, (uintptr_t)pc, (uintptr_t)pc - !exact);
 	if (name && !strcmp(name, "dpal_eu_call")) /* the caller of the device code */
 		return DWARF_CB_ABORT;
 	return t->frame < MAX_FRAMES ? DWARF_CB_OK : DWARF_CB_ABORT;
@@ -236,7 +236,7 @@ static void find_start(struct text *t)
 #endif
 	if (!dwfl_addrmodule(t->dwfl, back))
 		return;
-	where(t, pc, pc);
+	where_text(t, pc, pc);
 	t->start = back;
 	t->returned = true;
 }
@@ -257,7 +257,7 @@ static void call_stack(struct text *t)
 
 		dwfl_getthread_frames(t->dwfl, t->c->tid, on_frame, t);
 		if (t->frame == before) /* not even the first */
-			where(t, t->start, t->start);
+			where_text(t, t->start, t->start);
 	}
 	other_threads(t);
 	dwfl_end(t->dwfl);
@@ -265,7 +265,7 @@ static void call_stack(struct text *t)
 
 /* --------------------------------------------------------------- registers */
 
-static void registers(struct text *t)
+static void print_registers(struct text *t)
 {
 	fprintf(t->f, "\nregisters\n");
 #if defined(__x86_64__)
@@ -293,7 +293,7 @@ static void registers(struct text *t)
 
 /* ------------------------------------------------------------------ the file */
 
-static void head(struct text *t)
+static void print_head(struct text *t)
 {
 	const struct dpa_crash_story *s = t->s;
 	char when[40], comm[32] = "";
@@ -336,9 +336,9 @@ int dpa_crash_write_text(const struct dpa_crash *c, const struct dpa_crash_story
 		close(copy);
 		return ret;
 	}
-	head(&t);
+	print_head(&t);
 	call_stack(&t);
-	registers(&t);
+	print_registers(&t);
 	ret = fflush(t.f) || ferror(t.f) ? EIO : 0;
 	fclose(t.f);
 	return ret;

@@ -67,7 +67,7 @@ static uint64_t used_ns(struct dpal_eu *eu)
 }
 
 /* Breakpoints take as long as they take. */
-static bool debugged(void)
+static bool is_debugged(void)
 {
 	FILE *f = fopen("/proc/self/status", "re");
 	char line[128];
@@ -96,7 +96,7 @@ static void look_at(struct dpal_eu *eu, void *arg)
 	}
 	if (used_ns(eu) - s->used_ns < dog.seconds * 1000000000ull)
 		return;
-	if (debugged()) {
+	if (is_debugged()) {
 		s->used_ns = used_ns(eu);
 		return;
 	}
@@ -106,17 +106,17 @@ static void look_at(struct dpal_eu *eu, void *arg)
 	pthread_kill(eu->thread, dpa_fault_kill_signal());
 }
 
-static void look(void)
+static void look_at_eus(void)
 {
 	dog.found = false;
 	dpa_pool_each(look_at, NULL);
 }
 
 /* Says so, looks again, sleeps. */
-static void park(void)
+static void park_eus(void)
 {
 	atomic_store_explicit(&dpa_watchdog_parked, 1, memory_order_seq_cst);
-	look();
+	look_at_eus();
 	if (dog.found || atomic_load_explicit(&dog.stop, memory_order_seq_cst)) {
 		atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_seq_cst);
 		return;
@@ -125,18 +125,18 @@ static void park(void)
 		dpa_futex_wait(&dpa_watchdog_parked, 1, -1);
 }
 
-static void *watch(void *arg)
+static void *watch_thread(void *arg)
 {
 	uint32_t ms = dog.seconds * 1000 / LOOKS, idle = 0;
 
 	ms = ms < LOOK_MS_MIN ? LOOK_MS_MIN : ms > LOOK_MS_MAX ? LOOK_MS_MAX : ms;
 	while (!atomic_load_explicit(&dog.stop, memory_order_seq_cst)) {
 		if (idle >= PARK_LOOKS) {
-			park();
+			park_eus();
 			idle = 0;
 		}
 		dpa_futex_wait(&dog.stop, 0, (int)ms);
-		look();
+		look_at_eus();
 		idle = dog.found ? 0 : idle + 1;
 	}
 	return NULL;
@@ -156,7 +156,7 @@ int dpa_watchdog_start(uint32_t seconds)
 	atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_relaxed);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&dog.thread, NULL, watch, NULL);
+	ret = pthread_create(&dog.thread, NULL, watch_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret)
 		return ret;

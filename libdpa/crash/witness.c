@@ -43,7 +43,7 @@ struct expected {
  * The lock is held. A ticket that is there before and after is that of the owner between. One that
  * has left by itself, since it saw that the context has ended, has not reported yet, perhaps.
  */
-static void expect(struct dpal_eu *eu, void *arg)
+static void expect_witness(struct dpal_eu *eu, void *arg)
 {
 	struct expected *e = arg;
 	const void *of;
@@ -66,7 +66,7 @@ void dpa_witnesses_expect(struct dpa_witnesses *w, const void *owner)
 	pthread_mutex_lock(&w->lock);
 	w->tickets = calloc(DPA_EU_THREADS, sizeof(*w->tickets));
 	if (w->tickets)
-		dpa_pool_each(expect, &e);
+		dpa_pool_each(expect_witness, &e);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -102,7 +102,7 @@ void dpa_witnesses_free(struct dpa_witness *list)
 }
 
 /* NULL: nothing is captured, or there is no memory. The copy of the stack changes hands. */
-static struct dpa_witness *make(struct dpa_crash *c, const char *kernel, int eu)
+static struct dpa_witness *make_witness(struct dpa_crash *c, const char *kernel, int eu)
 {
 	struct dpa_witness *one = c && c->held ? malloc(sizeof(*one)) : NULL;
 
@@ -116,7 +116,7 @@ static struct dpa_witness *make(struct dpa_crash *c, const char *kernel, int eu)
 void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dpal_eu *eu)
 {
 	struct dpa_crash *c = dpa_crash_self();
-	struct dpa_witness *one = make(c, kernel, eu->id);
+	struct dpa_witness *one = make_witness(c, kernel, eu->id);
 	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_relaxed) - 1; /* that of then */
 
 	if (c)

@@ -16,8 +16,8 @@ static int write_image(const struct dpa_crash *c, const struct dpa_crash_story *
 }
 
 /* A rename does not follow a link that another user has put there. */
-static int write_file(const char *path, write_fn *fn, const struct dpa_crash *c,
-		      const struct dpa_crash_story *s)
+static int write_crash_file(const char *path, write_fn *fn, const struct dpa_crash *c,
+			    const struct dpa_crash_story *s)
 {
 	char tmp[PATH_MAX + 8];
 	int fd, ret;
@@ -36,7 +36,7 @@ static int write_file(const char *path, write_fn *fn, const struct dpa_crash *c,
 	return ret;
 }
 
-static int name(char *path, const char *prefix, const char *suffix)
+static int make_name(char *path, const char *prefix, const char *suffix)
 {
 	int n = snprintf(path, PATH_MAX, "%s.%d.%s", prefix, (int)getpid(), suffix);
 
@@ -49,12 +49,13 @@ int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s)
 
 	if (getauxval(AT_SECURE)) /* its memory may hold what this user must not see */
 		return EPERM;
-	if (name(s->core_path, s->prefix, "core") || name(s->text_path, s->prefix, "crash") ||
-	    name(s->image_path, s->prefix, "so"))
+	if (make_name(s->core_path, s->prefix, "core") ||
+	    make_name(s->text_path, s->prefix, "crash") ||
+	    make_name(s->image_path, s->prefix, "so"))
 		return ENAMETOOLONG;
-	ret = write_file(s->image_path, write_image, c, s);
+	ret = write_crash_file(s->image_path, write_image, c, s);
 	if (ret)
 		return ret;
-	s->core_error = write_file(s->core_path, dpa_crash_write_core, c, s);
-	return write_file(s->text_path, dpa_crash_write_text, c, s);
+	s->core_error = write_crash_file(s->core_path, dpa_crash_write_core, c, s);
+	return write_crash_file(s->text_path, dpa_crash_write_text, c, s);
 }

@@ -11,7 +11,7 @@
 
 extern const struct dpa_dev_ops *__dpa_ops;
 
-static void post(doca_dpa_dev_async_ops_t async_ops, const struct dpa_dev_copy *c)
+static void post_async_copy(doca_dpa_dev_async_ops_t async_ops, const struct dpa_dev_copy *c)
 {
 	while (__dpa_ops->async_copy(async_ops, c))
 		;
@@ -31,7 +31,7 @@ void doca_dpa_dev_post_memcpy(doca_dpa_dev_async_ops_t async_ops_handle,
 				 .src = src_addr};
 
 	for (; length > DPA_DEV_ASYNC_MAX; length -= DPA_DEV_ASYNC_MAX) {
-		post(async_ops_handle, &c);
+		post_async_copy(async_ops_handle, &c);
 		c.dst += DPA_DEV_ASYNC_MAX;
 		c.src += DPA_DEV_ASYNC_MAX;
 	}
@@ -42,7 +42,7 @@ void doca_dpa_dev_post_memcpy(doca_dpa_dev_async_ops_t async_ops_handle,
 		memcpy(payload, (const void *)(uintptr_t)c.src, length);
 		c.data = payload;
 	}
-	post(async_ops_handle, &c);
+	post_async_copy(async_ops_handle, &c);
 }
 
 void doca_dpa_dev_post_buf_memcpy(doca_dpa_dev_async_ops_t async_ops_handle,

@@ -22,7 +22,7 @@ extern const struct dpa_dev_ops *__dpa_ops;
 const struct dpa_dev_ops *__dpa_ops;
 
 /* The end of an activation leaves through the table and never comes back. */
-static _Noreturn void leave(uint32_t finish)
+static _Noreturn void leave_kernel(uint32_t finish)
 {
 	__dpa_ops->end_activation(finish);
 	__builtin_trap();
@@ -35,12 +35,12 @@ doca_dpa_dev_uintptr_t doca_dpa_dev_thread_get_local_storage(void)
 
 void doca_dpa_dev_thread_reschedule(void)
 {
-	leave(0);
+	leave_kernel(0);
 }
 
 void doca_dpa_dev_thread_finish(void)
 {
-	leave(1);
+	leave_kernel(1);
 }
 
 void doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle)

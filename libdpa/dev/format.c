@@ -17,7 +17,7 @@ struct spec {
 	char conv;
 };
 
-static void put(struct out *o, char c)
+static void put_char(struct out *o, char c)
 {
 	if (o->p < o->end)
 		*o->p++ = c;
@@ -25,20 +25,20 @@ static void put(struct out *o, char c)
 		o->cut = true;
 }
 
-static void pad(struct out *o, char c, int n)
+static void put_padding(struct out *o, char c, int n)
 {
 	while (n-- > 0)
-		put(o, c);
+		put_char(o, c);
 }
 
 static void put_field(struct out *o, const struct spec *s, const char *p, int n)
 {
 	if (!s->left)
-		pad(o, ' ', s->width - n);
+		put_padding(o, ' ', s->width - n);
 	for (int i = 0; i < n; i++)
-		put(o, p[i]);
+		put_char(o, p[i]);
 	if (s->left)
-		pad(o, ' ', s->width - n);
+		put_padding(o, ' ', s->width - n);
 }
 
 /* sign or "0x", zeroes, digits */
@@ -51,14 +51,14 @@ static void put_number(struct out *o, const struct spec *s, const char *prefix, 
 		zeroes = s->width - np - n;
 	fill = s->width - np - zeroes - n;
 	if (!s->left)
-		pad(o, ' ', fill);
+		put_padding(o, ' ', fill);
 	while (*prefix)
-		put(o, *prefix++);
-	pad(o, '0', zeroes);
+		put_char(o, *prefix++);
+	put_padding(o, '0', zeroes);
 	for (int i = 0; i < n; i++)
-		put(o, digits[i]);
+		put_char(o, digits[i]);
 	if (s->left)
-		pad(o, ' ', fill);
+		put_padding(o, ' ', fill);
 }
 
 static int to_digits(char *end, uint64_t v, unsigned int base, bool upper)
@@ -180,7 +180,7 @@ static const char *read_size(struct spec *s, const char *f)
 	}
 }
 
-static int64_t narrow(uint64_t v, int size)
+static int64_t narrow_to(uint64_t v, int size)
 {
 	switch (size) {
 	case 1:
@@ -194,7 +194,7 @@ static int64_t narrow(uint64_t v, int size)
 	}
 }
 
-static uint64_t mask_of(int size)
+static uint64_t size_mask(int size)
 {
 	return size == 8 ? ~0ull : (1ull << (size * 8)) - 1;
 }
@@ -219,20 +219,20 @@ static void put_string(struct out *o, const struct spec *s, const char *p)
 	put_field(o, s, p, (int)n);
 }
 
-static void convert(struct out *o, struct spec *s, struct args *a)
+static void convert_spec(struct out *o, struct spec *s, struct args *a)
 {
 	char c;
 
 	switch (s->conv) {
 	case 'd':
 	case 'i':
-		put_signed(o, s, narrow(next_int(a, s->size), s->size));
+		put_signed(o, s, narrow_to(next_int(a, s->size), s->size));
 		break;
 	case 'u':
 	case 'x':
 	case 'X':
 	case 'o':
-		put_unsigned(o, s, next_int(a, s->size) & mask_of(s->size));
+		put_unsigned(o, s, next_int(a, s->size) & size_mask(s->size));
 		break;
 	case 'p':
 		s->alt = true;
@@ -253,9 +253,9 @@ static void convert(struct out *o, struct spec *s, struct args *a)
 		put_double(o, s, va_arg(a->ap, double));
 		break;
 	default:
-		put(o, '%');
+		put_char(o, '%');
 		if (s->conv && s->conv != '%')
-			put(o, s->conv);
+			put_char(o, s->conv);
 	}
 }
 
@@ -297,11 +297,11 @@ size_t dpa_dev_format(char *buf, size_t size, const char *format, va_list ap)
 	va_copy(a.ap, ap);
 	while (*f) {
 		if (*f != '%') {
-			put(&o, *f++);
+			put_char(&o, *f++);
 			continue;
 		}
 		f = read_spec(&s, f + 1, &a);
-		convert(&o, &s, &a);
+		convert_spec(&o, &s, &a);
 	}
 	va_end(a.ap);
 	*o.p = 0;

@@ -19,7 +19,7 @@ struct place {
 };
 
 /* 0 is no handle either, but stands for no event. */
-static uint64_t event_of(doca_dpa_dev_sync_event_remote_net_t event)
+static uint64_t event_handle(doca_dpa_dev_sync_event_remote_net_t event)
 {
 	return event ? event : ~0ull;
 }
@@ -32,7 +32,7 @@ static struct place place_of(doca_dpa_dev_buf_t buf)
 	return p;
 }
 
-static void post(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct dpa_dev_rdma_wr *wr)
+static void post_wr(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct dpa_dev_rdma_wr *wr)
 {
 	while (__dpa_ops->rdma_post(rdma, connection, wr))
 		wr->again = 1;
@@ -48,7 +48,7 @@ static void post_payload(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct d
 		memcpy(copy, (const void *)(uintptr_t)wr->local, wr->length);
 		wr->data = copy;
 	}
-	post(rdma, connection, wr);
+	post_wr(rdma, connection, wr);
 }
 
 static void post_send(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct place from, uint32_t op,
@@ -90,7 +90,7 @@ static void post_read(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct plac
 				     .remote_key = from.mmap,
 				     .remote = from.addr};
 
-	post(rdma, connection, &wr);
+	post_wr(rdma, connection, &wr);
 }
 
 static void post_fetch_add(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct place to,
@@ -102,10 +102,10 @@ static void post_fetch_add(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct
 				     .remote = to.addr,
 				     .value = value};
 
-	post(rdma, connection, &wr);
+	post_wr(rdma, connection, &wr);
 }
 
-static void post_receive(doca_dpa_dev_rdma_t rdma, struct place to)
+static void post_receive_wr(doca_dpa_dev_rdma_t rdma, struct place to)
 {
 	uint32_t again = 0;
 
@@ -118,13 +118,13 @@ static void post_receive(doca_dpa_dev_rdma_t rdma, struct place to)
 void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma, doca_dpa_dev_mmap_t mmap_handle,
 				    uint64_t addr, size_t length)
 {
-	post_receive(rdma, (struct place){mmap_handle, addr, length});
+	post_receive_wr(rdma, (struct place){mmap_handle, addr, length});
 }
 
 void doca_dpa_dev_rdma_post_buf_receive(doca_dpa_dev_rdma_t rdma,
 					doca_dpa_dev_buf_t receive_buf_handle)
 {
-	post_receive(rdma, place_of(receive_buf_handle));
+	post_receive_wr(rdma, place_of(receive_buf_handle));
 }
 
 void doca_dpa_dev_rdma_receive_ack(doca_dpa_dev_rdma_t rdma, uint32_t num_acked)
@@ -242,11 +242,11 @@ void doca_dpa_dev_rdma_signal_set(doca_dpa_dev_rdma_t rdma, uint32_t connection_
 {
 	struct dpa_dev_rdma_wr wr = {.op = DPA_DEV_RDMA_OP_WRITE,
 				     .flags = DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH,
-				     .event = event_of(remote_sync_event),
+				     .event = event_handle(remote_sync_event),
 				     .length = sizeof(count),
 				     .data = &count};
 
-	post(rdma, connection_id, &wr);
+	post_wr(rdma, connection_id, &wr);
 }
 
 void doca_dpa_dev_rdma_signal_add(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
@@ -255,10 +255,10 @@ void doca_dpa_dev_rdma_signal_add(doca_dpa_dev_rdma_t rdma, uint32_t connection_
 {
 	struct dpa_dev_rdma_wr wr = {.op = DPA_DEV_RDMA_OP_FETCH_ADD,
 				     .flags = DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH,
-				     .event = event_of(remote_sync_event),
+				     .event = event_handle(remote_sync_event),
 				     .value = count};
 
-	post(rdma, connection_id, &wr);
+	post_wr(rdma, connection_id, &wr);
 }
 
 /* -------------------------------------------------------------- completions */

@@ -146,7 +146,7 @@ static bool has_reason(struct dpa_act *act)
 	return reason;
 }
 
-static void rearm(struct dpa_act *act)
+static void rearm_act(struct dpa_act *act)
 {
 	pthread_mutex_lock(&act->lock);
 	for (struct dpa_source *s = act->sources; s; s = s->next)
@@ -156,7 +156,7 @@ static void rearm(struct dpa_act *act)
 }
 
 /* QUEUED -> RUNNING; false when the host has stopped it in the meantime. */
-static bool begin(struct dpa_act *act)
+static bool begin_act(struct dpa_act *act)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
 
@@ -172,7 +172,7 @@ static bool begin(struct dpa_act *act)
  * Leaves RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). When it returns with anything but
  * QUEUED the EU may not touch the target any more: a host that waits for it may free it.
  */
-static void leave(struct dpa_act *act, enum dpa_act_end how)
+static void leave_act(struct dpa_act *act, enum dpa_act_end how)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
 	bool again;
@@ -199,7 +199,7 @@ void dpa_act_execute(struct dpa_act *act)
 {
 	enum dpa_act_end how = DPA_END_RESCHEDULE;
 
-	if (!begin(act)) {
+	if (!begin_act(act)) {
 		dpa_futex_wake(&act->word, 1);
 		return;
 	}
@@ -214,9 +214,9 @@ void dpa_act_execute(struct dpa_act *act)
 			&act->word, &w, with_state(w, DPA_ACT_ENDING), memory_order_seq_cst,
 			memory_order_relaxed))
 			;
-		rearm(act);
+		rearm_act(act);
 	}
-	leave(act, how);
+	leave_act(act, how);
 }
 
 /* STOP is set; at rest it is the end at once. */
@@ -245,7 +245,7 @@ static int ms_left(const struct timespec *end)
 }
 
 /* Sleeps until the state is one of two. */
-static bool wait_for(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
+static bool wait_for_state(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire);
 	struct timespec end;
@@ -269,10 +269,10 @@ static bool wait_for(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms
 bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
 {
 	ask_to_stop(act);
-	return wait_for(act, DPA_ACT_STOPPED, DPA_ACT_STOPPED, timeout_ms);
+	return wait_for_state(act, DPA_ACT_STOPPED, DPA_ACT_STOPPED, timeout_ms);
 }
 
 bool dpa_act_wait(struct dpa_act *act, int timeout_ms)
 {
-	return wait_for(act, DPA_ACT_FINISHED, DPA_ACT_STOPPED, timeout_ms);
+	return wait_for_state(act, DPA_ACT_FINISHED, DPA_ACT_STOPPED, timeout_ms);
 }

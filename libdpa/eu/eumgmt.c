@@ -25,7 +25,7 @@
 
 /* ------------------------------------------------------------------- sets */
 
-static bool number(const char **s, uint32_t max, uint32_t *out)
+static bool parse_number(const char **s, uint32_t max, uint32_t *out)
 {
 	uint32_t v = 0;
 
@@ -48,12 +48,12 @@ bool dpal_eu_set_parse(const char *text, uint32_t num_eus, struct dpal_eu_set *s
 	if (!num_eus || num_eus > DPA_EUMGMT_EUS)
 		return false;
 	for (;; text++) {
-		if (!number(&text, num_eus - 1, &first))
+		if (!parse_number(&text, num_eus - 1, &first))
 			return false;
 		last = first;
 		if (*text == '-') {
 			text++;
-			if (!number(&text, num_eus - 1, &last) || last < first)
+			if (!parse_number(&text, num_eus - 1, &last) || last < first)
 				return false;
 		}
 		for (uint32_t eu = first; eu <= last; eu++)
@@ -84,7 +84,7 @@ void dpal_eu_set_text(const struct dpal_eu_set *set, bool dense, char *buf, size
 	}
 }
 
-static bool overlap(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
+static bool sets_overlap(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
 {
 	for (size_t i = 0; i < DPA_EUMGMT_EUS / 64; i++)
 		if (a->bits[i] & b->bits[i])
@@ -92,7 +92,7 @@ static bool overlap(const struct dpal_eu_set *a, const struct dpal_eu_set *b)
 	return false;
 }
 
-static void take_out(struct dpal_eu_set *from, const struct dpal_eu_set *what)
+static void take_out_set(struct dpal_eu_set *from, const struct dpal_eu_set *what)
 {
 	for (size_t i = 0; i < DPA_EUMGMT_EUS / 64; i++)
 		from->bits[i] &= ~what->bits[i];
@@ -104,7 +104,7 @@ static bool parse_vhcas(const char *text, struct dpa_eumgmt_partition *p)
 {
 	for (;; text++) {
 		if (p->num_vhcas == DPA_EUMGMT_VHCAS ||
-		    !number(&text, DPA_EUMGMT_VHCA_MAX, &p->vhcas[p->num_vhcas++]))
+		    !parse_number(&text, DPA_EUMGMT_VHCA_MAX, &p->vhcas[p->num_vhcas++]))
 			return false;
 		if (!*text)
 			return true;
@@ -124,7 +124,7 @@ static bool parse_partition(const char *line, struct dpa_eumgmt *s)
 	    !dpal_eu_set_parse(eus, DPA_EUMGMT_EUS, &p.eus))
 		return false;
 	for (uint32_t i = 0; i < s->num_partitions; i++)
-		if (s->partitions[i].id == p.id || overlap(&s->partitions[i].eus, &p.eus))
+		if (s->partitions[i].id == p.id || sets_overlap(&s->partitions[i].eus, &p.eus))
 			return false;
 	s->partitions[s->num_partitions++] = p;
 	return true;
@@ -143,13 +143,13 @@ static bool parse_group(const char *line, struct dpa_eumgmt *s)
 		return false;
 	snprintf(g.name, sizeof(g.name), "%s", line + at);
 	for (uint32_t i = 0; i < s->num_groups; i++)
-		if (s->groups[i].id == g.id || overlap(&s->groups[i].eus, &g.eus))
+		if (s->groups[i].id == g.id || sets_overlap(&s->groups[i].eus, &g.eus))
 			return false;
 	s->groups[s->num_groups++] = g;
 	return true;
 }
 
-static int parse(char *text, struct dpa_eumgmt *s)
+static int parse_eumgmt(char *text, struct dpa_eumgmt *s)
 {
 	char *save, *line = strtok_r(text, "\n", &save);
 
@@ -176,7 +176,7 @@ static bool path_of(const char *board, const char *suffix, char *path, size_t le
 }
 
 /* Ours, or the administrator's. */
-static bool trusted(int fd)
+static bool is_trusted(int fd)
 {
 	struct stat st;
 
@@ -215,10 +215,10 @@ int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state)
 		return errno == ENOENT ? 0 : errno;
 	text = malloc(FILE_MAX);
 	ret = text ? 0 : ENOMEM;
-	if (!ret && trusted(fd)) {
+	if (!ret && is_trusted(fd)) {
 		ret = read_all(fd, text, FILE_MAX);
 		if (!ret)
-			ret = parse(text, state);
+			ret = parse_eumgmt(text, state);
 	}
 	free(text);
 	close(fd);
@@ -332,10 +332,10 @@ void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t n
 		out->partition = p->id;
 	else
 		for (uint32_t i = 0; i < state->num_partitions; i++)
-			take_out(&out->pool, &state->partitions[i].eus);
+			take_out_set(&out->pool, &state->partitions[i].eus);
 	out->free = out->pool;
 	for (uint32_t i = 0; i < state->num_groups; i++)
-		take_out(&out->free, &state->groups[i].eus);
+		take_out_set(&out->free, &state->groups[i].eus);
 }
 
 int dpa_eumgmt_lookup(const char *board, uint32_t vhca, uint32_t num_eus,

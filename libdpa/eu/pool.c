@@ -50,7 +50,7 @@ static void unlock_queues(void)
 }
 
 /* The functions on lists want the lock. */
-static void push(struct dpa_list *l, struct dpa_work *work)
+static void push_work(struct dpa_list *l, struct dpa_work *work)
 {
 	work->next = NULL;
 	*l->tail = work;
@@ -104,7 +104,7 @@ static bool is_empty(struct dpa_list *l)
 /* ------------------------------------------------------------------- tokens */
 
 /* Takes a bit of a map: true for one caller. */
-static bool claim(_Atomic uint64_t *map, int i)
+static bool claim_bit(_Atomic uint64_t *map, int i)
 {
 	uint64_t bit = 1ull << (i % 64);
 
@@ -134,7 +134,7 @@ static int claim_any_eu(_Atomic uint64_t *map, const struct dpa_work *work, bool
 		for (; bits; bits &= bits - 1) {
 			int eu = w * 64 + __builtin_ctzll(bits);
 
-			if ((!loose || !is_pinned(eu)) && claim(map, eu))
+			if ((!loose || !is_pinned(eu)) && claim_bit(map, eu))
 				return eu;
 		}
 	}
@@ -145,7 +145,8 @@ static int take_loose_eu(const struct dpa_work *work)
 {
 	int last = atomic_load_explicit(&work->last_eu, memory_order_relaxed);
 
-	if (last >= 0 && may_have(work, last) && !is_pinned(last) && claim(dpa_pool.free_eus, last))
+	if (last >= 0 && may_have(work, last) && !is_pinned(last) &&
+	    claim_bit(dpa_pool.free_eus, last))
 		return last;
 	return claim_any_eu(dpa_pool.free_eus, work, true);
 }
@@ -156,7 +157,8 @@ static int take_eu(const struct dpa_work *work)
 	int eu;
 
 	if (work->pin != DPA_EU_ANY)
-		return claim(dpa_pool.free_eus, work->pin) || claim(dpa_pool.lent, work->pin)
+		return claim_bit(dpa_pool.free_eus, work->pin) ||
+				       claim_bit(dpa_pool.lent, work->pin)
 			       ? work->pin
 			       : -1;
 	eu = take_loose_eu(work);
@@ -168,7 +170,7 @@ static int take_eu(const struct dpa_work *work)
 }
 
 /* Puts an EU into a map, or keeps it for a work that waits for it. */
-static struct dpa_work *offer(_Atomic uint64_t *map, int eu)
+static struct dpa_work *offer_work(_Atomic uint64_t *map, int eu)
 {
 	struct dpa_work *next = NULL;
 
@@ -177,7 +179,7 @@ static struct dpa_work *offer(_Atomic uint64_t *map, int eu)
 		return NULL;
 	/* A thread that queues after this takes the EU itself, under the lock. */
 	lock_queues();
-	if (claim(map, eu)) {
+	if (claim_bit(map, eu)) {
 		next = pop_for(eu);
 		if (!next)
 			set_bit(map, eu);
@@ -208,7 +210,7 @@ static int claim_any_thread(void)
 		for (; bits; bits &= bits - 1) {
 			int t = (int)w * 64 + __builtin_ctzll(bits);
 
-			if (claim(dpa_pool.idle, t))
+			if (claim_bit(dpa_pool.idle, t))
 				return t;
 		}
 	}
@@ -224,17 +226,17 @@ static int claim_thread(struct dpa_work *work)
 	int last = atomic_load_explicit(&work->last_thread, memory_order_relaxed);
 	int spinner = atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed);
 
-	if (dpal_eu_self && claim(dpa_pool.idle, dpal_eu_self->index))
+	if (dpal_eu_self && claim_bit(dpa_pool.idle, dpal_eu_self->index))
 		return dpal_eu_self->index;
-	if (spinner && claim(dpa_pool.idle, spinner - 1))
+	if (spinner && claim_bit(dpa_pool.idle, spinner - 1))
 		return spinner - 1;
-	if (last >= 0 && claim(dpa_pool.idle, last))
+	if (last >= 0 && claim_bit(dpa_pool.idle, last))
 		return last;
 	return claim_any_thread();
 }
 
 /* A thread that gave its EU away in a yield has one again. */
-static void grant(struct dpa_work *resume)
+static void grant_work(struct dpa_work *resume)
 {
 	struct dpal_eu *eu = (struct dpal_eu *)((char *)resume - offsetof(struct dpal_eu, resume));
 
@@ -248,7 +250,7 @@ static void put_on_thread(struct dpa_work *work)
 	int t;
 
 	if (!work->execute) {
-		grant(work);
+		grant_work(work);
 		return;
 	}
 	t = claim_thread(work);
@@ -257,7 +259,7 @@ static void put_on_thread(struct dpa_work *work)
 		return;
 	}
 	lock_queues();
-	push(&dpa_pool.ready, work);
+	push_work(&dpa_pool.ready, work);
 	unlock_queues();
 	t = claim_any_thread(); /* one that became idle before it could see `ready` */
 	if (t >= 0)
@@ -270,7 +272,7 @@ static int take_eu_or_wait(struct dpa_work *work)
 	int eu;
 
 	lock_queues();
-	push(&dpa_pool.queue, work);
+	push_work(&dpa_pool.queue, work);
 	eu = take_eu(work); /* one that was freed before it could see the queue */
 	if (eu >= 0)
 		remove_from(&dpa_pool.queue, work);
@@ -291,7 +293,7 @@ static int borrow_eu(const struct dpa_work *work)
 		eu = claim_any_eu(dpa_pool.free_eus, work, false);
 	if (eu < 0)
 		return SHARED;
-	next = offer(dpa_pool.lent, eu);
+	next = offer_work(dpa_pool.lent, eu);
 	if (next) {
 		next->eu = eu;
 		put_on_thread(next);
@@ -343,7 +345,7 @@ static bool may_spin(void)
 	return false;
 }
 
-static struct dpa_work *look(struct dpal_eu *me)
+static struct dpa_work *look_for_work(struct dpal_eu *me)
 {
 	/*
 	 * A thread that waits for the work that has just ended may share this core. No thread waits
@@ -381,7 +383,7 @@ static struct dpa_work *spin_for_work(struct dpal_eu *me)
 	if (!may_spin())
 		return NULL;
 	atomic_store_explicit(&dpa_pool.spinner, (int)mine, memory_order_relaxed);
-	work = look(me);
+	work = look_for_work(me);
 	if (atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed) == (int)mine)
 		atomic_store_explicit(&dpa_pool.spinner, 0, memory_order_relaxed); /* a hint */
 	atomic_fetch_sub_explicit(&dpa_pool.spinners, 1, memory_order_relaxed);
@@ -464,7 +466,7 @@ static struct dpa_work *next_work(struct dpal_eu *me)
 		atomic_store_explicit(&me->work, NULL, memory_order_relaxed);
 		set_bit(dpa_pool.idle, me->index);
 		/* A dispatcher that pushed before it could see the bit. */
-		if (!is_empty(&dpa_pool.ready) && claim(dpa_pool.idle, me->index))
+		if (!is_empty(&dpa_pool.ready) && claim_bit(dpa_pool.idle, me->index))
 			continue;
 		do {
 			work = spin_for_work(me);
@@ -485,7 +487,7 @@ static int some_eu(const struct dpa_work *work)
 	return 0;
 }
 
-static void execute(struct dpal_eu *me, struct dpa_work *work)
+static void execute_on_eu(struct dpal_eu *me, struct dpa_work *work)
 {
 	me->shared = work->urgent;
 	me->borrowed = work->urgent && work->eu != SHARED ? work->eu : -1;
@@ -506,7 +508,7 @@ static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 	if (is_empty(&dpa_pool.queue))
 		return work;
 	lock_queues();
-	push(&dpa_pool.queue, work);
+	push_work(&dpa_pool.queue, work);
 	work = pop_for(eu);
 	unlock_queues();
 	return work;
@@ -517,28 +519,28 @@ static struct dpa_work *after_urgent(struct dpal_eu *me)
 {
 	if (me->again)
 		dpa_pool_dispatch(me->again);
-	if (me->borrowed < 0 || !claim(dpa_pool.lent, me->borrowed))
+	if (me->borrowed < 0 || !claim_bit(dpa_pool.lent, me->borrowed))
 		return NULL;
 	me->id = me->borrowed;
-	return offer(dpa_pool.free_eus, me->id);
+	return offer_work(dpa_pool.free_eus, me->id);
 }
 
 /* As long as there is something for the EU that came with it. */
 static void execute_all(struct dpal_eu *me, struct dpa_work *work)
 {
 	while (work) {
-		execute(me, work);
+		execute_on_eu(me, work);
 		if (me->shared)
 			work = after_urgent(me);
 		else if (me->again)
 			work = again_or_next(me->again, me->id);
 		else
-			work = offer(dpa_pool.free_eus, me->id);
+			work = offer_work(dpa_pool.free_eus, me->id);
 		if (!work)
 			return;
 		work->eu = me->id;
 		if (!work->execute) {
-			grant(work);
+			grant_work(work);
 			return;
 		}
 	}
@@ -564,7 +566,7 @@ int dpa_pool_progress(void)
 
 /* -------------------------------------------------------------------- yield */
 
-/* Waits for grant(); false: killed, and no EU is on its way any more. */
+/* Waits for grant_work(); false: killed, and no EU is on its way any more. */
 static bool wait_for_grant(struct dpal_eu *me)
 {
 	uint32_t g;
@@ -595,7 +597,7 @@ bool dpa_pool_yield(struct dpal_eu *me)
 		me->resume.pin = running->pin;
 		me->resume.eus = running->eus;
 		atomic_store_explicit(&me->granted, 0, memory_order_relaxed);
-		push(&dpa_pool.queue, &me->resume);
+		push_work(&dpa_pool.queue, &me->resume);
 	}
 	unlock_queues();
 	if (!next)

@@ -156,7 +156,7 @@ static void clear_list(struct dpa_list *l)
 }
 
 /* As if nothing had ever been there. */
-static void in_child(void)
+static void pool_in_child(void)
 {
 	pthread_mutex_init(&dpa_pool.lock, NULL);
 	dpa_pool.generation++;
@@ -176,9 +176,9 @@ static void in_child(void)
 	dpa_stat_forget();
 }
 
-static void watch_forks(void)
+static void watch_pool_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(NULL, NULL, pool_in_child);
 }
 
 uint32_t dpa_pool_generation(void)
@@ -214,7 +214,7 @@ int dpa_pool_get(const struct dpa_pool_ops *ops, void *arg)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int ret;
 
-	pthread_once(&once, watch_forks);
+	pthread_once(&once, watch_pool_forks);
 	pthread_mutex_lock(&dpa_pool.lock);
 	ret = dpa_pool.refs ? 0 : open_pool(ops, arg);
 	if (!ret) {

@@ -16,7 +16,7 @@ static struct {
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .tail = &waiting.head};
 
 /* Under the lock. Those that have room now, off the queue, in their order. */
-static struct dpa_room *serve(void)
+static struct dpa_room *serve_room(void)
 {
 	struct dpa_room *first = NULL, **last = &first, *r;
 
@@ -42,7 +42,7 @@ static void start_all(struct dpa_room *r)
 	}
 }
 
-static uint32_t length(void)
+static uint32_t room_length(void)
 {
 	return atomic_load_explicit(&waiting.len, memory_order_seq_cst);
 }
@@ -51,7 +51,7 @@ void dpa_room_ask(struct dpa_room *r)
 {
 	struct dpa_room *ready;
 
-	if (!length() && r->take(r)) {
+	if (!room_length() && r->take(r)) {
 		r->start(r);
 		return;
 	}
@@ -60,7 +60,7 @@ void dpa_room_ask(struct dpa_room *r)
 	*waiting.tail = r;
 	waiting.tail = &r->next;
 	atomic_fetch_add_explicit(&waiting.len, 1, memory_order_seq_cst);
-	ready = serve();
+	ready = serve_room();
 	pthread_mutex_unlock(&waiting.lock);
 	start_all(ready);
 }
@@ -70,7 +70,7 @@ bool dpa_room_cancel(struct dpa_room *r)
 	struct dpa_room **at;
 	bool found;
 
-	if (!length())
+	if (!room_length())
 		return false;
 	pthread_mutex_lock(&waiting.lock);
 	for (at = &waiting.head; *at && *at != r; at = &(*at)->next)
@@ -90,10 +90,10 @@ void dpa_room_freed(void)
 {
 	struct dpa_room *ready;
 
-	if (!length())
+	if (!room_length())
 		return;
 	pthread_mutex_lock(&waiting.lock);
-	ready = serve();
+	ready = serve_room();
 	pthread_mutex_unlock(&waiting.lock);
 	start_all(ready);
 }

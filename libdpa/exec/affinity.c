@@ -16,7 +16,7 @@ struct doca_dpa_eu_affinity {
 /* ------------------------------------------------------------ what there is */
 
 /* Without a free EU (all are in groups) relaxed work has the whole partition. */
-static struct dpal_eu_set *relaxed(struct dpa_eumgmt_eus *eus)
+static struct dpal_eu_set *relaxed_set(struct dpa_eumgmt_eus *eus)
 {
 	return dpal_eu_set_count(&eus->free) ? &eus->free : &eus->pool;
 }
@@ -29,12 +29,12 @@ int dpa_ctx_find_eus(struct doca_dpa *dpa)
 
 const uint64_t *dpa_ctx_eus(struct doca_dpa *dpa)
 {
-	return relaxed(&dpa->eus)->bits;
+	return relaxed_set(&dpa->eus)->bits;
 }
 
 uint32_t dpa_ctx_max_threads(struct doca_dpa *dpa)
 {
-	return dpal_eu_set_count(relaxed(&dpa->eus));
+	return dpal_eu_set_count(relaxed_set(&dpa->eus));
 }
 
 /* Of a context in any state. */
@@ -83,7 +83,7 @@ doca_error_t doca_dpa_get_max_threads_per_kernel(const struct doca_dpa *dpa, uns
 	if (!dpa_live(dpa) || !value)
 		return DOCA_ERROR_INVALID_VALUE;
 	eus_of(dpa, &eus);
-	*value = dpal_eu_set_count(relaxed(&eus));
+	*value = dpal_eu_set_count(relaxed_set(&eus));
 	return DOCA_SUCCESS;
 }
 
@@ -116,23 +116,23 @@ doca_error_t doca_dpa_eu_affinity_create(struct doca_dpa *dpa,
 	return DOCA_SUCCESS;
 }
 
-static struct doca_dpa_eu_affinity *own(const struct doca_dpa_eu_affinity *a)
+static struct doca_dpa_eu_affinity *own_affinity(const struct doca_dpa_eu_affinity *a)
 {
 	return (struct doca_dpa_eu_affinity *)a;
 }
 
 void dpa_affinity_hold(const struct doca_dpa_eu_affinity *a)
 {
-	own(a)->refs++;
+	own_affinity(a)->refs++;
 }
 
 void dpa_affinity_release(const struct doca_dpa_eu_affinity *a)
 {
 	struct doca_dpa *dpa = a->dpa;
 
-	if (--own(a)->refs)
+	if (--own_affinity(a)->refs)
 		return;
-	dpa_obj_free(own(a));
+	dpa_obj_free(own_affinity(a));
 	dpa_ctx_release(dpa);
 }
 

@@ -28,7 +28,7 @@ doca_error_t doca_dpa_thread_group_create(struct doca_dpa *dpa, unsigned int num
 }
 
 /* Running activations have read their rank already. */
-static void halt(struct doca_dpa_tg *g)
+static void halt_group(struct doca_dpa_tg *g)
 {
 	g->started = false;
 	for (uint32_t i = 0; i < g->num; i++)
@@ -42,7 +42,7 @@ void dpa_thread_leave_group(struct doca_dpa_thread *t)
 
 	if (!g)
 		return;
-	halt(g);
+	halt_group(g);
 	for (uint32_t i = 0; i < g->num; i++)
 		if (g->threads[i] == t)
 			g->threads[i] = NULL;
@@ -58,7 +58,7 @@ doca_error_t doca_dpa_thread_group_destroy(struct doca_dpa_tg *tg)
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = tg->dpa;
 	ret = dpa->state == DPA_DEAD ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
-	halt(tg);
+	halt_group(tg);
 	for (uint32_t i = 0; i < tg->num; i++)
 		if (tg->threads[i])
 			tg->threads[i]->group = NULL;
@@ -115,6 +115,6 @@ doca_error_t doca_dpa_thread_group_stop(struct doca_dpa_tg *tg)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (tg->dpa->state == DPA_DEAD || !tg->started)
 		return DOCA_ERROR_BAD_STATE;
-	halt(tg);
+	halt_group(tg);
 	return DOCA_SUCCESS;
 }

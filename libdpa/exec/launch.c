@@ -46,7 +46,7 @@ struct dpa_launch {
 	struct part parts[];
 };
 
-static struct dpa_launches *of(struct dpa_launch *l)
+static struct dpa_launches *launches_of(struct dpa_launch *l)
 {
 	return dpa_base(l->dpa)->launches;
 }
@@ -54,17 +54,17 @@ static struct dpa_launches *of(struct dpa_launch *l)
 /* ------------------------------------------------------------------ the end */
 
 /* The lock is held. */
-static void unlist(struct dpa_launch *l)
+static void unlist_launch(struct dpa_launch *l)
 {
 	*l->prev = l->next;
 	if (l->next)
 		l->next->prev = l->prev;
 }
 
-static void give_room_back(struct dpa_launch *l)
+static void give_launch_room_back(struct dpa_launch *l)
 {
 	if (l->has_room)
-		atomic_store_explicit(&of(l)->room, 1, memory_order_seq_cst);
+		atomic_store_explicit(&launches_of(l)->room, 1, memory_order_seq_cst);
 	if (l->own)
 		dpa_pool_unreserve(l->own);
 	else if (l->has_room)
@@ -85,11 +85,11 @@ static void free_launch(struct dpa_launch *l)
  * The event before the place: a thread that waits for it may launch again, and must find the place
  * free.
  */
-static void finish(struct dpa_launch *l)
+static void finish_launch(struct dpa_launch *l)
 {
-	struct dpa_launches *all = of(l);
+	struct dpa_launches *all = launches_of(l);
 
-	give_room_back(l);
+	give_launch_room_back(l);
 	if (l->comp && !atomic_load_explicit(&l->bad, memory_order_relaxed)) {
 		if (l->add)
 			dpa_se_add(l->comp, l->comp_count);
@@ -97,7 +97,7 @@ static void finish(struct dpa_launch *l)
 			dpa_se_set(l->comp, l->comp_count);
 	}
 	pthread_mutex_lock(&all->lock);
-	unlist(l);
+	unlist_launch(l);
 	/* under the lock: the thread that waits for the end frees `all` */
 	pthread_cond_broadcast(&all->fewer);
 	pthread_mutex_unlock(&all->lock);
@@ -111,7 +111,7 @@ static bool count_down(struct dpa_launch *l)
 
 /* --------------------------------------------------------------- the threads */
 
-static void call_entry(void *arg)
+static void launch_entry(void *arg)
 {
 	struct dpa_launch *l = arg;
 
@@ -131,10 +131,10 @@ static void run_part(struct dpa_work *work)
 		.num_threads = l->num,
 	};
 
-	if (dpal_run_code(&run, call_entry, l) != DPA_EU_RETURNED)
+	if (dpal_run_code(&run, launch_entry, l) != DPA_EU_RETURNED)
 		atomic_store_explicit(&l->bad, 1, memory_order_relaxed);
 	if (count_down(l))
-		finish(l);
+		finish_launch(l);
 }
 
 /* The last dispatch may be the end of the launch. */
@@ -145,19 +145,19 @@ static void start_parts(struct dpa_launch *l)
 }
 
 /* dpa_room.take: a place for each thread. */
-static bool take_room(struct dpa_room *r)
+static bool take_launch_room(struct dpa_room *r)
 {
 	struct dpa_launch *l = container_of(r, struct dpa_launch, ask);
 	uint32_t own;
 
-	l->has_room = atomic_exchange_explicit(&of(l)->room, 0, memory_order_seq_cst);
+	l->has_room = atomic_exchange_explicit(&launches_of(l)->room, 0, memory_order_seq_cst);
 	own = l->num - l->has_room;
 	if (!own || !dpa_pool_try_reserve(own)) {
 		l->own = own;
 		return true;
 	}
 	if (l->has_room)
-		atomic_store_explicit(&of(l)->room, 1, memory_order_seq_cst);
+		atomic_store_explicit(&launches_of(l)->room, 1, memory_order_seq_cst);
 	l->has_room = false;
 	return false;
 }
@@ -203,7 +203,7 @@ struct call {
 	doca_dpa_func_t *func;
 };
 
-static doca_error_t check(const struct call *c, struct dpa_callee *callee)
+static doca_error_t check_call(const struct call *c, struct dpa_callee *callee)
 {
 	if (!dpa_live(c->dpa) || !c->func || !c->num || (c->wait && c->threshold > MAX_THRESHOLD))
 		return DOCA_ERROR_INVALID_VALUE;
@@ -219,7 +219,8 @@ static doca_error_t check(const struct call *c, struct dpa_callee *callee)
 	return dpa_find_callee(c->dpa, c->func, false, callee);
 }
 
-static struct dpa_launch *make(const struct call *c, const struct dpa_callee *callee, va_list *ap)
+static struct dpa_launch *make_launch(const struct call *c, const struct dpa_callee *callee,
+				      va_list *ap)
 {
 	struct dpa_launch *l = calloc(1, sizeof(*l) + c->num * sizeof(l->parts[0]));
 	size_t size = callee->app->args_size;
@@ -238,7 +239,7 @@ static struct dpa_launch *make(const struct call *c, const struct dpa_callee *ca
 	l->add = c->add;
 	l->num = c->num;
 	l->watch.after = after_event;
-	l->ask.take = take_room;
+	l->ask.take = take_launch_room;
 	l->ask.start = on_room;
 	atomic_init(&l->left, c->num);
 	for (uint32_t i = 0; i < c->num; i++) {
@@ -251,9 +252,9 @@ static struct dpa_launch *make(const struct call *c, const struct dpa_callee *ca
 	return l;
 }
 
-static void enlist(struct dpa_launch *l)
+static void enlist_launch(struct dpa_launch *l)
 {
-	struct dpa_launches *all = of(l);
+	struct dpa_launches *all = launches_of(l);
 
 	pthread_mutex_lock(&all->lock);
 	l->prev = &all->list;
@@ -265,31 +266,32 @@ static void enlist(struct dpa_launch *l)
 }
 
 /* Off the list again: nothing of it has begun or will. */
-static void drop(struct dpa_launch *l)
+static void drop_launch(struct dpa_launch *l)
 {
-	struct dpa_launches *all = of(l);
+	struct dpa_launches *all = launches_of(l);
 
 	pthread_mutex_lock(&all->lock);
-	unlist(l);
+	unlist_launch(l);
 	pthread_mutex_unlock(&all->lock);
-	give_room_back(l);
+	give_launch_room_back(l);
 	free_launch(l);
 }
 
-static doca_error_t launch(const struct call *c, va_list *ap)
+static doca_error_t launch_call(const struct call *c, va_list *ap)
 {
 	struct dpa_callee callee;
 	struct dpa_launch *l;
-	doca_error_t ret = check(c, &callee);
+	doca_error_t ret = check_call(c, &callee);
 
 	if (ret)
 		return ret;
 	dpa_callee_count(c->dpa, &callee, DPA_STAT_KERNEL);
-	l = make(c, &callee, ap);
+	l = make_launch(c, &callee, ap);
 	if (!l)
 		return DOCA_ERROR_DRIVER;
 	/* what waits for its event holds no room meanwhile: others could need it to get there */
-	if (dpa_pool_provide(l->num - atomic_load_explicit(&of(l)->room, memory_order_relaxed))) {
+	if (dpa_pool_provide(l->num -
+			     atomic_load_explicit(&launches_of(l)->room, memory_order_relaxed))) {
 		free_launch(l);
 		return DOCA_ERROR_DRIVER;
 	}
@@ -299,12 +301,12 @@ static doca_error_t launch(const struct call *c, va_list *ap)
 		dpa_se_hold(l->wait);
 	if (l->comp)
 		dpa_se_hold(l->comp);
-	enlist(l);
+	enlist_launch(l);
 	if (!l->wait) {
 		dpa_room_ask(&l->ask);
 	} else if (dpa_se_watch(&l->watch, l->wait, DPA_SE_GE, c->threshold, UINT64_MAX,
 				on_event)) {
-		drop(l);
+		drop_launch(l);
 		return DOCA_ERROR_DRIVER;
 	}
 	return DOCA_SUCCESS;
@@ -323,7 +325,7 @@ doca_error_t doca_dpa_kernel_launch_update_set(struct doca_dpa *dpa,
 	va_list ap;
 
 	va_start(ap, func);
-	ret = launch(&c, &ap);
+	ret = launch_call(&c, &ap);
 	va_end(ap);
 	return ret;
 }
@@ -341,7 +343,7 @@ doca_error_t doca_dpa_kernel_launch_update_add(struct doca_dpa *dpa,
 	va_list ap;
 
 	va_start(ap, func);
-	ret = launch(&c, &ap);
+	ret = launch_call(&c, &ap);
 	va_end(ap);
 	return ret;
 }
@@ -381,7 +383,8 @@ static bool is_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
  * A launch that waits for its event, room or an EU never begins. Adds the launches of which nothing
  * is left to `gone`, taken off the list. The lock is held.
  */
-static void cancel(struct dpa_launches *all, const struct doca_dpa *dpa, struct dpa_launch **gone)
+static void cancel_launches(struct dpa_launches *all, const struct doca_dpa *dpa,
+			    struct dpa_launch **gone)
 {
 	for (struct dpa_launch *l = all->list, *next; l; l = next) {
 		bool over;
@@ -397,7 +400,7 @@ static void cancel(struct dpa_launches *all, const struct doca_dpa *dpa, struct 
 			}
 		if (!over)
 			continue;
-		unlist(l);
+		unlist_launch(l);
 		l->next = *gone;
 		*gone = l;
 	}
@@ -438,16 +441,16 @@ void dpa_launches_halt(struct dpa_launches *all, const struct doca_dpa *dpa)
 	struct dpa_launch *gone = NULL, *l;
 
 	pthread_mutex_lock(&all->lock);
-	cancel(all, dpa, &gone);
+	cancel_launches(all, dpa, &gone);
 	if (!wait_for_rest(all, dpa, STOP_MS))
 		do { /* again: one whose event came just before may ask for room just now */
-			cancel(all, dpa, &gone);
+			cancel_launches(all, dpa, &gone);
 			kill_parts(all, dpa);
 		} while (!wait_for_rest(all, dpa, KILL_MS));
 	pthread_mutex_unlock(&all->lock);
 	while ((l = gone)) {
 		gone = l->next;
-		give_room_back(l);
+		give_launch_room_back(l);
 		free_launch(l);
 	}
 }

@@ -30,7 +30,7 @@ struct rpc {
 	_Atomic uint32_t done; /* RUNS, OVER by the EU, SLEEPS by the caller; futex */
 };
 
-static void call_entry(void *arg)
+static void rpc_entry(void *arg)
 {
 	struct rpc *r = arg;
 
@@ -41,12 +41,12 @@ static void run_rpc(struct dpa_work *work)
 {
 	struct rpc *r = container_of(work, struct rpc, work);
 
-	r->returned = dpal_run_code(&r->run, call_entry, r) == DPA_EU_RETURNED;
+	r->returned = dpal_run_code(&r->run, rpc_entry, r) == DPA_EU_RETURNED;
 	if (atomic_exchange_explicit(&r->done, OVER, memory_order_acq_rel) == SLEEPS)
 		dpa_futex_wake(&r->done, 1); /* an address only: it may be gone */
 }
 
-static int64_t now_ns(void)
+static int64_t rpc_now_ns(void)
 {
 	struct timespec ts;
 
@@ -60,7 +60,7 @@ static bool is_over(struct rpc *r)
 }
 
 /* The EU may share this core: after some pauses it is let in. */
-static bool spin(struct rpc *r)
+static bool spin_for_rpc(struct rpc *r)
 {
 	int64_t end;
 
@@ -69,20 +69,20 @@ static bool spin(struct rpc *r)
 			return true;
 		dpal_pause();
 	}
-	end = now_ns() + SPIN_NS;
+	end = rpc_now_ns() + SPIN_NS;
 	do {
 		sched_yield();
 		if (is_over(r))
 			return true;
-	} while (now_ns() < end);
+	} while (rpc_now_ns() < end);
 	return false;
 }
 
-static void wait_for(struct rpc *r)
+static void wait_for_rpc(struct rpc *r)
 {
 	uint32_t expect = RUNS;
 
-	if (spin(r))
+	if (spin_for_rpc(r))
 		return;
 	atomic_compare_exchange_strong_explicit(&r->done, &expect, SLEEPS, memory_order_acq_rel,
 						memory_order_acquire);
@@ -91,7 +91,7 @@ static void wait_for(struct rpc *r)
 }
 
 /* The context's place, or (calls overlap, which the API forbids) one more. */
-static bool take_room(struct dpa_launches *all)
+static bool take_rpc_room(struct dpa_launches *all)
 {
 	if (!atomic_fetch_add_explicit(&all->rpcs, 1, memory_order_acq_rel) || !dpa_pool_reserve(1))
 		return true;
@@ -99,14 +99,14 @@ static bool take_room(struct dpa_launches *all)
 	return false;
 }
 
-static void give_room_back(struct dpa_launches *all)
+static void give_rpc_room_back(struct dpa_launches *all)
 {
 	if (atomic_fetch_sub_explicit(&all->rpcs, 1, memory_order_acq_rel) > 1)
 		dpa_pool_unreserve(1);
 }
 
-static doca_error_t call(struct doca_dpa *dpa, const struct dpa_callee *callee, void *args,
-			 uint64_t *retval)
+static doca_error_t call_rpc(struct doca_dpa *dpa, const struct dpa_callee *callee, void *args,
+			     uint64_t *retval)
 {
 	struct doca_dpa *base = dpa_base(dpa);
 	struct rpc r = {
@@ -119,14 +119,14 @@ static doca_error_t call(struct doca_dpa *dpa, const struct dpa_callee *callee, 
 		.args = args,
 	};
 
-	if (!take_room(base->launches))
+	if (!take_rpc_room(base->launches))
 		return DOCA_ERROR_DRIVER;
 	dpa_work_init(&r.work, run_rpc);
 	r.work.urgent = r.work.awaited = true;
 	r.work.eus = dpa_ctx_eus(dpa);
 	dpa_pool_dispatch(&r.work);
-	wait_for(&r);
-	give_room_back(base->launches);
+	wait_for_rpc(&r);
+	give_rpc_room_back(base->launches);
 	dpa_devlog_drain(base->log);
 	dpa_devlog_drain(base->trace);
 	if (!r.returned)
@@ -160,7 +160,7 @@ doca_error_t doca_dpa_rpc(struct doca_dpa *dpa, doca_dpa_func_t *func, uint64_t 
 	if (size)
 		callee.app->pack(args, &ap);
 	va_end(ap);
-	ret = call(dpa, &callee, args, retval);
+	ret = call_rpc(dpa, &callee, args, retval);
 	if (args != small)
 		free(args);
 	return ret;

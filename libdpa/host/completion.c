@@ -20,7 +20,7 @@ static bool has_unread(struct dpa_source *src)
 	return dpa_cqe_ahead(c->view.buf, at, c->view.log_size) != DPA_CQE_NONE;
 }
 
-static void arm(struct dpa_source *src)
+static void arm_source(struct dpa_source *src)
 {
 	dpa_hwif_arm_cq(&of_src(src)->view);
 }
@@ -47,7 +47,7 @@ doca_error_t doca_dpa_completion_create(struct doca_dpa *dpa, unsigned int queue
 	c->queue_size = size;
 	c->dpa = dpa;
 	c->src.unread = has_unread;
-	c->src.arm = arm;
+	c->src.arm = arm_source;
 	c->next = dpa->comp_list;
 	dpa->comp_list = c;
 	dpa->completions++;
@@ -55,7 +55,7 @@ doca_error_t doca_dpa_completion_create(struct doca_dpa *dpa, unsigned int queue
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t from_errno(int err)
+static doca_error_t completion_error(int err)
 {
 	if (err == EBUSY)
 		return DOCA_ERROR_IN_USE;
@@ -83,7 +83,7 @@ doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 		dpa_handle_restore(&c->dpa->handles, &c->obj);
 		if (c->src.act)
 			dpa_act_attach(c->src.act, &c->src);
-		return from_errno(ret);
+		return completion_error(ret);
 	}
 	c->src.act = NULL;
 	c->cq = NULL;
@@ -164,7 +164,7 @@ doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)
 	c->overran = false;
 	ret = dpa_hwif_create_cq(c->dpa->dev->ctx, c->queue_size, on_cqe, c, &c->cq, &c->view);
 	if (ret)
-		return from_errno(ret);
+		return completion_error(ret);
 	if (!dpa_handle_new(&c->dpa->handles, DPA_H_COMPLETION, &c->obj)) {
 		dpa_hwif_destroy_cq(c->cq);
 		return DOCA_ERROR_DRIVER;

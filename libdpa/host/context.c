@@ -79,7 +79,7 @@ doca_error_t doca_dpa_create(struct doca_dev *dev, struct doca_dpa **dpa)
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t from_errno(int err)
+static doca_error_t context_error(int err)
 {
 	return err == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
 }
@@ -113,7 +113,7 @@ static doca_error_t start_base(struct doca_dpa *dpa)
 	int ret = dpa_image_load(dpa->app, &dpa->img);
 
 	if (ret)
-		return from_errno(ret);
+		return context_error(ret);
 	ret = start_logs(dpa);
 	if (ret)
 		goto err_image;
@@ -138,7 +138,7 @@ err_logs:
 	end_logs(dpa);
 err_image:
 	dpa_image_unload(&dpa->img);
-	return from_errno(ret);
+	return context_error(ret);
 }
 
 doca_error_t doca_dpa_start(struct doca_dpa *dpa)

@@ -73,7 +73,7 @@ static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *ou
 }
 
 /* Neither finding an entry nor its first call is to wait for pages. */
-static void touch(const struct dpa_image *image)
+static void touch_image(const struct dpa_image *image)
 {
 	for (uint64_t i = 0; i < image->num_entries; i++) {
 		(void)*(const volatile char *)image->entries[i].name;
@@ -98,7 +98,7 @@ int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out)
 		return ENOEXEC;
 	}
 	*out->image->ops = &dpa_ops_table;
-	touch(out->image);
+	touch_image(out->image);
 	return 0;
 }
 

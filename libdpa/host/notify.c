@@ -22,7 +22,7 @@ doca_dpa_notification_completion_create(struct doca_dpa *dpa, struct doca_dpa_th
 	return DOCA_SUCCESS;
 }
 
-static void halt(struct doca_dpa_notification_completion *n)
+static void halt_notify(struct doca_dpa_notification_completion *n)
 {
 	if (!n->started)
 		return;
@@ -41,7 +41,7 @@ doca_dpa_notification_completion_destroy(struct doca_dpa_notification_completion
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = notify_comp->dpa;
 	ret = dpa->state == DPA_DEAD ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
-	halt(notify_comp);
+	halt_notify(notify_comp);
 	dpa_thread_release(notify_comp->thread);
 	dpa_obj_free(notify_comp);
 	dpa->notifications--;
@@ -81,7 +81,7 @@ doca_dpa_notification_completion_stop(struct doca_dpa_notification_completion *n
 		return DOCA_ERROR_INVALID_VALUE;
 	if (notify_comp->dpa->state == DPA_DEAD || !notify_comp->started)
 		return DOCA_ERROR_BAD_STATE;
-	halt(notify_comp);
+	halt_notify(notify_comp);
 	return DOCA_SUCCESS;
 }
 

@@ -24,7 +24,7 @@ static struct {
 	struct doca_dpa_completion *comp;
 } obs;
 
-static void stub(void)
+static void observer_stub(void)
 {
 }
 
@@ -76,7 +76,7 @@ static doca_error_t make_thread(void)
 	doca_error_t ret = doca_dpa_thread_create(obs.dpa, &obs.thread);
 
 	if (!ret)
-		ret = doca_dpa_thread_set_func_arg(obs.thread, stub, 0);
+		ret = doca_dpa_thread_set_func_arg(obs.thread, observer_stub, 0);
 	if (!ret)
 		ret = doca_dpa_thread_start(obs.thread);
 	if (!ret)
@@ -119,7 +119,7 @@ static void at_exit(void)
 	dpa_devlog_drain(obs.dpa->log);
 }
 
-static void undo(void)
+static void undo_observer(void)
 {
 	if (obs.comp)
 		doca_dpa_completion_destroy(obs.comp);
@@ -151,7 +151,7 @@ int dpa_observer_start(const char *device, const char *image, const char *kernel
 		return e;
 	}
 	obs.entry = (struct dpa_app_entry){
-		.stub = stub, .name = strdup(kernel), .kind = DPA_ENTRY_THREAD};
+		.stub = observer_stub, .name = strdup(kernel), .kind = DPA_ENTRY_THREAD};
 	obs.app.magic = DPA_IMAGE_MAGIC;
 	obs.app.version = DPA_IMAGE_VERSION;
 	obs.app.name = strdup(base ? base + 1 : image);
@@ -163,14 +163,14 @@ int dpa_observer_start(const char *device, const char *image, const char *kernel
 	if (ret) {
 		snprintf(err, errlen, "cannot load %s, which must be a device image of dpacc: %s",
 			 image, doca_error_get_descr(ret));
-		undo();
+		undo_observer();
 		return ENOEXEC;
 	}
 	ret = make_thread();
 	if (ret) {
 		snprintf(err, errlen, "cannot run %s of %s: %s", kernel, image,
 			 doca_error_get_descr(ret));
-		undo();
+		undo_observer();
 		return ENOENT;
 	}
 	*cq = obs.comp->cq;

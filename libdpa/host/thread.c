@@ -35,7 +35,7 @@ static enum dpa_act_end run_thread(struct dpa_act *act)
 									   : DPA_END_FINISH;
 }
 
-static void dispatch(struct dpa_act *act)
+static void dispatch_act(struct dpa_act *act)
 {
 	dpa_pool_dispatch(&act->work);
 }
@@ -69,7 +69,7 @@ doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa, struct doca_dpa_thread
 		return DOCA_ERROR_NO_MEMORY;
 	}
 	dpa_act_init(&t->act);
-	t->act.dispatch = dispatch;
+	t->act.dispatch = dispatch_act;
 	t->act.run = run_thread;
 	t->dpa = dpa;
 	t->refs = 1;
@@ -189,7 +189,7 @@ doca_error_t doca_dpa_thread_get_local_storage(struct doca_dpa_thread *dpa_threa
 }
 
 /* A place in the pool, and the EU that it wants. */
-static bool reserve(struct doca_dpa_thread *t)
+static bool reserve_thread(struct doca_dpa_thread *t)
 {
 	int eu = dpa_affinity_eu(t->affinity);
 
@@ -218,7 +218,7 @@ doca_error_t doca_dpa_thread_start(struct doca_dpa_thread *dpa_thread)
 	if (!e || e->kind != DPA_ENTRY_THREAD)
 		return DOCA_ERROR_INVALID_VALUE;
 	image = dpa_image_entry(&dpa_base(t->dpa)->img, e->name);
-	if (!image || !reserve(t))
+	if (!image || !reserve_thread(t))
 		return DOCA_ERROR_DRIVER;
 	t->name = e->name;
 	t->fn = (void (*)(uint64_t))(void *)image->fn;

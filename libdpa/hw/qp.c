@@ -70,7 +70,7 @@ static uint32_t put_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
 	return at;
 }
 
-static uint32_t build(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr, uint8_t *wqe)
+static uint32_t build_wqe(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr, uint8_t *wqe)
 {
 	struct dpa_wqe_ctrl ctrl = {
 		.opcode = wr->opcode, .flags = wr->flags, .index = q->sq_pi, .wr_id = wr->wr_id};
@@ -96,7 +96,7 @@ static uint32_t build(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr,
 bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr)
 {
 	_Alignas(8) uint8_t wqe[(LONGEST + DPA_WQEBB - 1) / DPA_WQEBB * DPA_WQEBB];
-	uint32_t nbb = build(q, wr, wqe), used;
+	uint32_t nbb = build_wqe(q, wr, wqe), used;
 
 	used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
 	if (used + nbb > 1u << q->view.log_sq)
@@ -117,7 +117,7 @@ void dpa_qp_doorbell(struct dpa_qp_queues *q)
 	__atomic_store_n(&q->view.slot->doorbells, q->view.slot->doorbells + 1, __ATOMIC_RELAXED);
 }
 
-static bool valid(const struct dpa_qp_view *v, const struct dpa_dev_send_wr *wr)
+static bool is_valid_wr(const struct dpa_qp_view *v, const struct dpa_dev_send_wr *wr)
 {
 	if (wr->opcode > DPA_DEV_RDMA_READ || wr->flags & ~(uint32_t)ALL_FLAGS || wr->rsvd)
 		return false;
@@ -139,7 +139,7 @@ int dpa_qp_post_send(struct dpa_qp_queues *q, const struct dpa_dev_send_wr *wr)
 
 	if (q->view.type == DPA_QP_UD)
 		return DPA_DEV_ENOTSUP;
-	if (!valid(&q->view, wr))
+	if (!is_valid_wr(&q->view, wr))
 		return DPA_DEV_EINVAL;
 	if (!dpa_qp_put(q, &w))
 		return DPA_DEV_ENOMEM;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "rdma.h"
 
-static doca_error_t limit(const struct doca_devinfo *devinfo, uint32_t *out, uint32_t value)
+static doca_error_t get_limit(const struct doca_devinfo *devinfo, uint32_t *out, uint32_t value)
 {
 	if (!dpa_live(devinfo) || !out)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -16,31 +16,31 @@ static doca_error_t limit(const struct doca_devinfo *devinfo, uint32_t *out, uin
 doca_error_t doca_rdma_cap_get_max_recv_queue_size(const struct doca_devinfo *devinfo,
 						   uint32_t *max_recv_queue_size)
 {
-	return limit(devinfo, max_recv_queue_size, DPA_MAX_WR);
+	return get_limit(devinfo, max_recv_queue_size, DPA_MAX_WR);
 }
 
 doca_error_t doca_rdma_cap_get_max_send_queue_size(const struct doca_devinfo *devinfo,
 						   uint32_t *max_send_queue_size)
 {
-	return limit(devinfo, max_send_queue_size, DPA_MAX_WR);
+	return get_limit(devinfo, max_send_queue_size, DPA_MAX_WR);
 }
 
 doca_error_t doca_rdma_cap_get_max_send_buf_list_len(const struct doca_devinfo *devinfo,
 						     uint32_t *max_send_buf_list_len)
 {
-	return limit(devinfo, max_send_buf_list_len, DPA_MAX_SGE);
+	return get_limit(devinfo, max_send_buf_list_len, DPA_MAX_SGE);
 }
 
 doca_error_t doca_rdma_cap_get_max_message_size(const struct doca_devinfo *devinfo,
 						uint32_t *max_message_size)
 {
-	return limit(devinfo, max_message_size, DPA_MAX_MSG);
+	return get_limit(devinfo, max_message_size, DPA_MAX_MSG);
 }
 
 doca_error_t doca_rdma_cap_get_gid_table_size(const struct doca_devinfo *devinfo,
 					      uint32_t *gid_table_size)
 {
-	return limit(devinfo, gid_table_size, DPA_MAX_GIDS);
+	return get_limit(devinfo, gid_table_size, DPA_MAX_GIDS);
 }
 
 doca_error_t doca_rdma_cap_get_gid(const struct doca_devinfo *devinfo, uint32_t start_index,

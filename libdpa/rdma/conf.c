@@ -3,7 +3,7 @@
 #include "rdma.h"
 
 /* Of what every setter wants, in this order. */
-static doca_error_t settable(const struct doca_rdma *rdma, bool valid)
+static doca_error_t check_settable(const struct doca_rdma *rdma, bool valid)
 {
 	if (!dpa_live(rdma) || !valid)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -21,7 +21,7 @@ static uint32_t round_up(uint32_t n)
 
 #define SET(rdma, valid, field, value)                                                             \
 	do {                                                                                       \
-		doca_error_t ret_ = settable(rdma, valid);                                         \
+		doca_error_t ret_ = check_settable(rdma, valid);                                   \
 		if (!ret_)                                                                         \
 			(rdma)->conf.field = (value);                                              \
 		return ret_;                                                                       \
@@ -91,7 +91,7 @@ doca_error_t doca_rdma_set_transport_type(struct doca_rdma *rdma,
 {
 	if (dpa_live(rdma) && transport_type == DOCA_RDMA_TRANSPORT_TYPE_DC)
 		return DOCA_ERROR_NOT_SUPPORTED;
-	return settable(rdma, transport_type == DOCA_RDMA_TRANSPORT_TYPE_RC);
+	return check_settable(rdma, transport_type == DOCA_RDMA_TRANSPORT_TYPE_RC);
 }
 
 doca_error_t doca_rdma_get_transport_type(const struct doca_rdma *rdma,
@@ -133,7 +133,7 @@ doca_error_t doca_rdma_set_grh_enabled(struct doca_rdma *rdma, uint8_t grh_enabl
 {
 	if (dpa_live(rdma) && !grh_enabled)
 		return DOCA_ERROR_NOT_SUPPORTED;
-	return settable(rdma, grh_enabled == 1);
+	return check_settable(rdma, grh_enabled == 1);
 }
 
 doca_error_t doca_rdma_get_grh_enabled(const struct doca_rdma *rdma, uint8_t *grh_enabled)

@@ -10,7 +10,7 @@
 
 #define LOOKS 64 /* for what has come, when a connection ends */
 
-static void to_error(struct dpa_fatal_hook *hook)
+static void connection_to_error(struct dpa_fatal_hook *hook)
 {
 	dpa_hwif_fail_qp(container_of(hook, struct doca_rdma_connection, fatal)->qp);
 }
@@ -33,7 +33,7 @@ doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_co
 		return DOCA_ERROR_CONNECTION_ABORTED;
 	}
 	if (rdma->dpa)
-		dpa_fatal_add(rdma->dpa, &c->fatal, to_error);
+		dpa_fatal_add(rdma->dpa, &c->fatal, connection_to_error);
 	rdma->conns[c->id] = c;
 	rdma->num_conns++;
 	*out = c;
@@ -69,7 +69,7 @@ static bool valid_details(const struct dpa_rdma_details *d)
 }
 
 /* EUs have it no more. */
-static void destroy(struct doca_rdma_connection *c)
+static void destroy_connection(struct doca_rdma_connection *c)
 {
 	if (c->rdma->dpa)
 		dpa_fatal_remove(c->rdma->dpa, &c->fatal);
@@ -78,14 +78,14 @@ static void destroy(struct doca_rdma_connection *c)
 }
 
 /* EUs find it by its id from now on, and the one that had the id before no more. */
-static void show(struct doca_rdma_connection *c)
+static void show_connection(struct doca_rdma_connection *c)
 {
 	struct doca_rdma_connection *old =
 		atomic_exchange_explicit(&c->rdma->live[c->id], c, memory_order_seq_cst);
 
 	if (old) {
 		dpa_pool_quiesce();
-		destroy(old);
+		destroy_connection(old);
 	}
 }
 
@@ -104,7 +104,7 @@ doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, 
 		return DOCA_ERROR_CONNECTION_ABORTED;
 	atomic_store_explicit(&c->ready, 1, memory_order_release);
 	if (c->rdma->dpa)
-		show(c);
+		show_connection(c);
 	return DOCA_SUCCESS;
 }
 
@@ -127,7 +127,7 @@ void dpa_rdma_fail_connection(struct doca_rdma_connection *c)
 	dpa_hwif_fail_qp(c->qp);
 }
 
-static int64_t now_ms(void)
+static int64_t connection_now_ms(void)
 {
 	struct timespec ts;
 
@@ -136,15 +136,15 @@ static int64_t now_ms(void)
 }
 
 /* Gives messages under way the time; takes those that have come already. */
-static void work_off(const struct doca_rdma_connection *c, int ms)
+static void work_off_connection(const struct doca_rdma_connection *c, int ms)
 {
 	struct ibv_context *ctx = c->rdma->ctx.dev->ctx;
-	int64_t limit = now_ms() + ms;
+	int64_t limit = connection_now_ms() + ms;
 	int moved = 1;
 
 	for (int i = 0; dpa_rdma_has_work(c) || (moved && i < LOOKS); i++) {
 		moved = dpa_hwif_progress(ctx);
-		if (moved < 0 || now_ms() >= limit)
+		if (moved < 0 || connection_now_ms() >= limit)
 			break;
 		if (!moved)
 			sched_yield();
@@ -158,9 +158,9 @@ static void work_off(const struct doca_rdma_connection *c, int ms)
  */
 static void end_posts(struct doca_rdma_connection *c)
 {
-	work_off(c, DPA_RDMA_DRAIN_MS);
+	work_off_connection(c, DPA_RDMA_DRAIN_MS);
 	dpa_rdma_fail_connection(c);
-	work_off(c, DPA_RDMA_FLUSH_MS);
+	work_off_connection(c, DPA_RDMA_FLUSH_MS);
 }
 
 void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
@@ -177,7 +177,7 @@ void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
 	}
 	if (!rdma->dpa && c->sent)
 		dpa_rdma_tasks_flush(c);
-	destroy(c);
+	destroy_connection(c);
 }
 
 /* The context ends: no EU has its handle. */
@@ -190,7 +190,7 @@ void dpa_rdma_drop_connections(struct doca_rdma *rdma)
 			dpa_rdma_drop_connection(rdma->conns[i]);
 		c = atomic_exchange_explicit(&rdma->live[i], NULL, memory_order_relaxed);
 		if (c)
-			destroy(c);
+			destroy_connection(c);
 	}
 }
 

@@ -13,14 +13,14 @@ static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
 static const uint8_t v6_loopback[16] = {[15] = 1};
 static const uint8_t no_gid[16];
 
-static bool is_v4(const uint8_t *g)
+static bool is_v4_mapped(const uint8_t *g)
 {
 	return !memcmp(g, v4_prefix, sizeof(v4_prefix));
 }
 
 static bool is_loopback(const uint8_t *g)
 {
-	return is_v4(g) ? g[12] == 127 : !memcmp(g, v6_loopback, 16);
+	return is_v4_mapped(g) ? g[12] == 127 : !memcmp(g, v6_loopback, 16);
 }
 
 static bool is_link_local(const uint8_t *g)
@@ -29,9 +29,9 @@ static bool is_link_local(const uint8_t *g)
 }
 
 /* Whether one can send to the other, as far as the addresses show. */
-static bool match(const uint8_t *a, const uint8_t *b, bool same_host)
+static bool gids_match(const uint8_t *a, const uint8_t *b, bool same_host)
 {
-	if (is_v4(a) != is_v4(b))
+	if (is_v4_mapped(a) != is_v4_mapped(b))
 		return false;
 	if (is_loopback(a) || is_loopback(b))
 		return is_loopback(a) && is_loopback(b) && same_host;
@@ -82,7 +82,7 @@ int dpa_rdma_own_gids(struct ibv_context *ctx, uint32_t wish, struct dpa_rdma_de
 }
 
 /* Both sides see the same two lists in this order. */
-static bool is_first(const struct dpa_rdma_details *a, const struct dpa_rdma_details *b)
+static bool is_first_details(const struct dpa_rdma_details *a, const struct dpa_rdma_details *b)
 {
 	int d = memcmp(&a->node_guid, &b->node_guid, sizeof(a->node_guid));
 
@@ -95,16 +95,16 @@ void dpa_rdma_choose_gids(const struct dpa_rdma_details *own, const struct dpa_r
 			  uint32_t *own_gid, uint32_t *peer_gid)
 {
 	bool same = own->node_guid && own->node_guid == peer->node_guid;
-	bool first = is_first(own, peer);
+	bool first = is_first_details(own, peer);
 	const struct dpa_rdma_details *a = first ? own : peer, *b = first ? peer : own;
 
 	*own_gid = *peer_gid = 0;
 	/* a peer that is not of this library has taken gids[0] */
-	if (!own->node_guid || !peer->node_guid || match(a->gids[0], b->gids[0], same))
+	if (!own->node_guid || !peer->node_guid || gids_match(a->gids[0], b->gids[0], same))
 		return;
 	for (uint32_t i = 0; i < a->num_gids; i++)
 		for (uint32_t j = 0; j < b->num_gids; j++)
-			if (match(a->gids[i], b->gids[j], same)) {
+			if (gids_match(a->gids[i], b->gids[j], same)) {
 				*own_gid = first ? i : j;
 				*peer_gid = first ? j : i;
 				return;

@@ -77,7 +77,7 @@ static void make_wr(const struct doca_rdma_connection *c, const struct dpa_dev_r
 }
 
 /* Full: what was held back goes out, for room to come. True: the doorbell is to be rung. */
-static bool put(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush, bool *full)
+static bool put_wr(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush, bool *full)
 {
 	bool ring;
 
@@ -97,7 +97,7 @@ static bool put(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush,
 	return ring;
 }
 
-static bool valid(const struct dpa_dev_rdma_wr *wr)
+static bool is_valid_rdma_wr(const struct dpa_dev_rdma_wr *wr)
 {
 	return (wr->op <= DPA_OP_RDMA_READ || wr->op == DPA_OP_ATOMIC_FA) &&
 	       !(wr->flags & ~(uint32_t)ALL_FLAGS) &&
@@ -105,8 +105,8 @@ static bool valid(const struct dpa_dev_rdma_wr *wr)
 }
 
 /* True: the queue is full. */
-static bool post(struct dpal_eu *eu, struct dpal_run *run, struct doca_rdma_connection *c,
-		 const struct dpa_dev_rdma_wr *wr)
+static bool post_rdma(struct dpal_eu *eu, struct dpal_run *run, struct doca_rdma_connection *c,
+		      const struct dpa_dev_rdma_wr *wr)
 {
 	struct dpa_sge sge;
 	struct dpa_qp_wr w;
@@ -117,7 +117,7 @@ static bool post(struct dpal_eu *eu, struct dpal_run *run, struct doca_rdma_conn
 		dpa_se_remote_where(dpa_op_object(eu, run, DPA_H_SYNC_EVENT_REMOTE, wr->event,
 						  "sync event of a peer"),
 				    &w.remote, &w.rkey);
-	if (put(c, &w, wr->flags & FLAG_FLUSH, &full))
+	if (put_wr(c, &w, wr->flags & FLAG_FLUSH, &full))
 		dpa_hwif_ring_sq(&c->queues.view);
 	return full;
 }
@@ -129,10 +129,10 @@ int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rd
 	struct doca_rdma *r = get_rdma(eu, run, rdma, wr->again);
 	bool full = false;
 
-	if (!valid(wr))
+	if (!is_valid_rdma_wr(wr))
 		dpa_op_mistake(eu, "submit flags that are unknown");
 	if (r) {
-		full = post(eu, run, get_conn(eu, r, connection), wr);
+		full = post_rdma(eu, run, get_conn(eu, r, connection), wr);
 		if (full && !dpa_hwif_progress(r->ctx.dev->ctx))
 			sched_yield();
 	}

@@ -21,7 +21,7 @@ static unsigned int qp_access(uint32_t permissions)
 	return a;
 }
 
-static int to_init(struct doca_rdma_connection *c)
+static int connection_to_init(struct doca_rdma_connection *c)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT,
@@ -49,7 +49,7 @@ static int random_psn(uint32_t *psn)
 	return n == sizeof(*psn) ? 0 : n < 0 ? errno : EIO;
 }
 
-static int describe(struct doca_rdma_connection *c)
+static int describe_qp(struct doca_rdma_connection *c)
 {
 	struct dpa_rdma_details *d = &c->details;
 	uint32_t psn;
@@ -86,15 +86,15 @@ int dpa_rdma_make_qp(struct doca_rdma_connection *c)
 		return errno;
 	ret = dpa_hwif_view_qp(c->qp, &c->queues.view);
 	if (!ret)
-		ret = to_init(c);
+		ret = connection_to_init(c);
 	if (!ret)
-		ret = describe(c);
+		ret = describe_qp(c);
 	if (ret)
 		ibv_destroy_qp(c->qp);
 	return ret;
 }
 
-static int to_rtr(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+static int connection_to_rtr(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
 {
 	const struct dpa_rdma_details *own = &c->details;
 	struct ibv_qp_attr a = {
@@ -124,7 +124,7 @@ static int to_rtr(struct doca_rdma_connection *c, const struct dpa_rdma_details 
 				     IBV_QP_MIN_RNR_TIMER);
 }
 
-static int to_rts(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+static int connection_to_rts(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTS,
@@ -145,11 +145,11 @@ static int to_rts(struct doca_rdma_connection *c, const struct dpa_rdma_details 
 int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
-	int ret = to_rtr(c, peer);
+	int ret = connection_to_rtr(c, peer);
 
 	if (!ret)
-		ret = to_rts(c, peer);
+		ret = connection_to_rts(c, peer);
 	if (ret && !ibv_modify_qp(c->qp, &reset, IBV_QP_STATE))
-		to_init(c);
+		connection_to_init(c);
 	return ret;
 }

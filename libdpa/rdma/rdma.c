@@ -47,7 +47,7 @@ static int make_srq(struct doca_rdma *r, struct ibv_pd *pd)
 	return r->srq ? 0 : errno;
 }
 
-static void unmake(struct doca_rdma *r)
+static void unmake_rdma(struct doca_rdma *r)
 {
 	dpa_cm_stop(r);
 	if (r->conns)
@@ -89,7 +89,7 @@ static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 	return ret;
 }
 
-static int make(struct doca_rdma *r)
+static int make_rdma(struct doca_rdma *r)
 {
 	struct ibv_pd *pd = dpa_dev_pd(r->ctx.dev);
 	int ret;
@@ -99,7 +99,7 @@ static int make(struct doca_rdma *r)
 	r->conns = calloc(r->conf.max_connections, sizeof(*r->conns));
 	r->live = calloc(r->conf.max_connections, sizeof(*r->live));
 	if (!r->conns || !r->live) {
-		unmake(r);
+		unmake_rdma(r);
 		return ENOMEM;
 	}
 	ret = make_srq(r, pd);
@@ -108,7 +108,7 @@ static int make(struct doca_rdma *r)
 	if (!ret)
 		ret = r->ctx.dpa ? make_for_dpa(r, pd) : dpa_rdma_tasks_start(r);
 	if (ret)
-		unmake(r);
+		unmake_rdma(r);
 	return ret;
 }
 
@@ -151,14 +151,14 @@ static void leave_seat(struct doca_rdma *r)
 	r->comp->users--;
 }
 
-static doca_error_t start(struct doca_ctx *ctx)
+static doca_error_t start_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
 	doca_error_t ret = ctx->dpa ? take_completion(r) : DOCA_SUCCESS;
 
 	if (ret)
 		return ret;
-	if (make(r))
+	if (make_rdma(r))
 		return DOCA_ERROR_INITIALIZATION;
 	if (ctx->dpa)
 		take_seat(r);
@@ -185,7 +185,7 @@ static bool all_sent(const struct doca_rdma *r)
  * A program that ends right after its last post relies on an adapter that has sent it by then. Here
  * an EU may still have to: it gets the time. Not for ever, because the peer may never take it.
  */
-static void drain(const struct doca_rdma *r)
+static void drain_rdma(const struct doca_rdma *r)
 {
 	static const struct timespec nap = {.tv_nsec = 20000};
 	struct ibv_context *ctx = r->ctx.dev->ctx;
@@ -204,16 +204,16 @@ static void drain(const struct doca_rdma *r)
 }
 
 /* EUs find no handle; then none is in an op with it; then the queues go. */
-static void end(struct doca_rdma *r)
+static void end_rdma(struct doca_rdma *r)
 {
 	if (r->dpa) {
 		dpa_handle_drop(&r->dpa->handles, &r->obj);
 		leave_seat(r);
 		dpa_pool_quiesce();
-		drain(r);
+		drain_rdma(r);
 	}
 	r->ending = true;
-	unmake(r);
+	unmake_rdma(r);
 	r->ending = false;
 	r->dpa = NULL;
 	r->cq = NULL;
@@ -221,14 +221,14 @@ static void end(struct doca_rdma *r)
 	r->ctx.fd = -1;
 }
 
-/* With tasks in flight, or from one of its own callbacks, it is for progress(). */
-static doca_error_t stop(struct doca_ctx *ctx)
+/* With tasks in flight, or from one of its own callbacks, it is for progress_rdma(). */
+static doca_error_t stop_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
 
 	if (r->working || ctx->inflight)
 		return DOCA_ERROR_IN_PROGRESS;
-	end(r);
+	end_rdma(r);
 	return DOCA_SUCCESS;
 }
 
@@ -241,7 +241,7 @@ static void end_tasks(struct doca_rdma *r)
 	dpa_rdma_tasks_cancel_receives(r);
 }
 
-static bool progress(struct doca_ctx *ctx)
+static bool progress_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
 	bool any;
@@ -254,7 +254,7 @@ static bool progress(struct doca_ctx *ctx)
 		end_tasks(r);
 	r->working = false;
 	if (ctx->state == DOCA_CTX_STATE_STOPPING) {
-		end(r);
+		end_rdma(r);
 		dpa_core_move(ctx, DOCA_CTX_STATE_IDLE);
 		any = true;
 	}
@@ -262,7 +262,7 @@ static bool progress(struct doca_ctx *ctx)
 }
 
 /* The descriptors tell, but of what has come before. */
-static bool arm(struct doca_ctx *ctx)
+static bool arm_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
 
@@ -271,10 +271,10 @@ static bool arm(struct doca_ctx *ctx)
 }
 
 static const struct dpa_ctx_ops ctx_ops = {
-	.start = start,
-	.stop = stop,
-	.progress = progress,
-	.arm = arm,
+	.start = start_rdma,
+	.stop = stop_rdma,
+	.progress = progress_rdma,
+	.arm = arm_rdma,
 	.on_dpa = true,
 };
 

@@ -6,7 +6,7 @@
 
 _Static_assert(DPA_MAX_WR + 2 <= UINT16_MAX, "places are numbered by 16 bits");
 
-static uint32_t free_list(const struct dpa_wr_indices *w)
+static uint32_t free_index_list(const struct dpa_wr_indices *w)
 {
 	return w->size;
 }
@@ -16,7 +16,7 @@ static uint32_t out_list(const struct dpa_wr_indices *w)
 	return w->size + 1;
 }
 
-static void append(struct dpa_wr_indices *w, uint32_t list, uint32_t i)
+static void append_index(struct dpa_wr_indices *w, uint32_t list, uint32_t i)
 {
 	struct dpa_wr_place *p = w->places;
 
@@ -26,7 +26,7 @@ static void append(struct dpa_wr_indices *w, uint32_t list, uint32_t i)
 	p[list].prev = (uint16_t)i;
 }
 
-static void take_out(struct dpa_wr_indices *w, uint32_t i)
+static void take_out_index(struct dpa_wr_indices *w, uint32_t i)
 {
 	struct dpa_wr_place *p = w->places;
 
@@ -40,10 +40,10 @@ bool dpa_wr_indices_make(struct dpa_wr_indices *w, uint32_t size)
 	w->places = calloc((size_t)size + 2, sizeof(*w->places));
 	if (!w->places)
 		return false;
-	for (uint32_t list = free_list(w); list <= out_list(w); list++)
+	for (uint32_t list = free_index_list(w); list <= out_list(w); list++)
 		w->places[list].next = w->places[list].prev = (uint16_t)list;
 	for (uint32_t i = 0; i < size; i++)
-		append(w, free_list(w), i);
+		append_index(w, free_index_list(w), i);
 	return true;
 }
 
@@ -55,14 +55,14 @@ void dpa_wr_indices_free(struct dpa_wr_indices *w)
 
 uint16_t dpa_wr_index_take(struct dpa_wr_indices *w, uint16_t *turn)
 {
-	uint16_t i = w->places[free_list(w)].next;
+	uint16_t i = w->places[free_index_list(w)].next;
 
-	if (i == free_list(w)) {
+	if (i == free_index_list(w)) {
 		i = w->places[out_list(w)].next;
 		w->places[i].turn++;
 	}
-	take_out(w, i);
-	append(w, out_list(w), i);
+	take_out_index(w, i);
+	append_index(w, out_list(w), i);
 	w->places[i].out = true;
 	*turn = w->places[i].turn;
 	return i;
@@ -73,6 +73,6 @@ void dpa_wr_index_give(struct dpa_wr_indices *w, uint32_t index, uint16_t turn)
 	if (index >= w->size || !w->places[index].out || w->places[index].turn != turn)
 		return;
 	w->places[index].out = false;
-	take_out(w, index);
-	append(w, free_list(w), index);
+	take_out_index(w, index);
+	append_index(w, free_index_list(w), index);
 }

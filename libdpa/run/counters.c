@@ -26,7 +26,7 @@ static void make_key(void)
 	have_key = !pthread_key_create(&at_exit, close_counter);
 }
 
-static int open_counter(void)
+static int open_cycles(void)
 {
 	struct perf_event_attr a;
 	int fd;
@@ -58,7 +58,7 @@ uint64_t dpa_op_thread_instructions(void)
 
 	dpa_op_begin(&eu);
 	if (!counter)
-		counter = open_counter();
+		counter = open_cycles();
 	if (counter > 0 && read(counter - 1, &n, sizeof(n)) != sizeof(n))
 		n = 0;
 	errno = saved;

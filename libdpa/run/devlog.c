@@ -61,7 +61,7 @@ static void write_some(struct dpa_devlog *log)
 	pthread_cond_broadcast(&log->room);
 }
 
-static void *writer(void *arg)
+static void *devlog_writer(void *arg)
 {
 	struct dpa_devlog *log = arg;
 
@@ -95,7 +95,7 @@ struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy)
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&log->writer, NULL, writer, log);
+	ret = pthread_create(&log->writer, NULL, devlog_writer, log);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (ret) {
 		free(log);
@@ -177,7 +177,7 @@ static void put_bytes(struct dpa_devlog *log, const char *p, uint64_t n)
 	pthread_mutex_unlock(&log->lock);
 }
 
-static const char *tag(uint32_t level)
+static const char *devlog_tag(uint32_t level)
 {
 	if (level <= DOCA_DPA_DEV_LOG_LEVEL_CRIT)
 		return "CRT";
@@ -191,7 +191,7 @@ static const char *tag(uint32_t level)
 void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *text, uint64_t len)
 {
 	char line[LOG_MESSAGE + 64];
-	int n = snprintf(line, sizeof(line), "/%3d/[DOCA][DPA DEVICE][%s] ", eu, tag(level));
+	int n = snprintf(line, sizeof(line), "/%3d/[DOCA][DPA DEVICE][%s] ", eu, devlog_tag(level));
 
 	if (len > LOG_MESSAGE)
 		len = LOG_MESSAGE;

@@ -116,7 +116,7 @@ static int index_of(int sig)
 	return NUM_FAULTS;
 }
 
-static bool same(const struct ksigaction *a, const struct ksigaction *b)
+static bool same_action(const struct ksigaction *a, const struct ksigaction *b)
 {
 	return a->handler == b->handler && a->flags == b->flags && a->mask == b->mask;
 }
@@ -129,7 +129,7 @@ static bool same(const struct ksigaction *a, const struct ksigaction *b)
 static ucontext_t seen_mark;
 
 /* As if ours were not there; the second time, as if those that came after it were not either. */
-static void chain(int sig, siginfo_t *si, void *uc_)
+static void chain_action(int sig, siginfo_t *si, void *uc_)
 {
 	struct before *b = &before[index_of(sig)];
 	ucontext_t *uc = uc_;
@@ -190,15 +190,15 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 		dpa_crash_capture(sig, si, uc);
 		dpal_eu_leave(DPA_EU_FAULTED);
 	}
-	chain(sig, si, uc);
+	chain_action(sig, si, uc);
 	errno = keep;
 }
 
-/* install_lock is held. True: what is there now can be found by chain(). */
-static bool remember(struct before *b, const struct ksigaction *now)
+/* install_lock is held. True: what is there now can be found by chain_action(). */
+static bool remember_action(struct before *b, const struct ksigaction *now)
 {
 	for (uint32_t i = 0; i < b->used; i++)
-		if (same(&b->act[i], now)) {
+		if (same_action(&b->act[i], now)) {
 			atomic_store_explicit(&b->last, i, memory_order_release);
 			return true;
 		}
@@ -209,7 +209,7 @@ static bool remember(struct before *b, const struct ksigaction *now)
 	return true;
 }
 
-static void install(int i)
+static void install_handler(int i)
 {
 	struct ksigaction act = {.handler = on_signal,
 				 /* NODEFER: the handler is left by a jump, which keeps the mask */
@@ -225,7 +225,7 @@ static void install(int i)
 		return;
 	pthread_mutex_lock(&install_lock);
 	raw_sigaction(signal_of(i), NULL, &now);
-	if (now.handler != on_signal && remember(&before[i], &now))
+	if (now.handler != on_signal && remember_action(&before[i], &now))
 		raw_sigaction(signal_of(i), &act, NULL);
 	pthread_mutex_unlock(&install_lock);
 }
@@ -233,15 +233,15 @@ static void install(int i)
 void dpa_fault_install(void)
 {
 	for (int i = 0; i <= NUM_FAULTS; i++)
-		install(i);
+		install_handler(i);
 }
 
 void dpa_fault_check(void)
 {
 	static _Atomic uint32_t turn;
 
-	install((int)(atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) %
-		      (NUM_FAULTS + 1)));
+	install_handler((int)(atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) %
+			      (NUM_FAULTS + 1)));
 }
 
 void dpa_fault_thread_begin(struct dpal_eu *eu)

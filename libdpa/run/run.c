@@ -13,7 +13,7 @@ static struct dpa_stat_task *task_of(const struct dpal_run *run)
 			       run->dpa->stat_id, run->name);
 }
 
-static void report(struct dpal_run *run, struct dpal_eu *eu)
+static void report_run(struct dpal_run *run, struct dpal_eu *eu)
 {
 	if (__builtin_expect(atomic_load_explicit(&run->dpa->fatal, memory_order_seq_cst), 0))
 		dpa_witnesses_report(&run->dpa->witnesses, run->name, eu);
@@ -35,9 +35,9 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 	if (end == DPA_EU_FAULTED)
 		dpa_fatal_enter(run->dpa, run->name, eu, stat.task);
 	dpal_eu_exit();
-	report(run, eu);
+	report_run(run, eu);
 	dpal_eu_gone();
-	report(run, eu);
+	report_run(run, eu);
 	eu->run = NULL;
 	return end;
 }

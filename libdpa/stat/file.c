@@ -129,7 +129,7 @@ static void remove_dead(const char *board)
 }
 
 /* Locked before it has its name. 0 or -1. */
-static int make(const char *board)
+static int make_stat_dir(const char *board)
 {
 	char tmp[sizeof(file.path)], *random;
 	struct flock l;
@@ -184,7 +184,7 @@ void dpa_stat_open(const char *board, const char *device, uint32_t num_eus, uint
 	if (!board[0])
 		return;
 	remove_dead(board);
-	if (make(board))
+	if (make_stat_dir(board))
 		return;
 	f = mmap(NULL, sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
 	if (f == MAP_FAILED) {

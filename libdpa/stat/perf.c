@@ -11,7 +11,7 @@
 static __thread int leader __attribute__((tls_model("initial-exec"))) = -1;
 static __thread int member __attribute__((tls_model("initial-exec"))) = -1;
 
-static int open_counter(uint64_t config, int group)
+static int open_perf_counter(uint64_t config, int group)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_HARDWARE,
@@ -27,12 +27,12 @@ static int open_counter(uint64_t config, int group)
 
 static void open_group(void)
 {
-	leader = open_counter(PERF_COUNT_HW_CPU_CYCLES, -1);
+	leader = open_perf_counter(PERF_COUNT_HW_CPU_CYCLES, -1);
 	if (leader < 0) {
 		leader = -2;
 		return;
 	}
-	member = open_counter(PERF_COUNT_HW_INSTRUCTIONS, leader);
+	member = open_perf_counter(PERF_COUNT_HW_INSTRUCTIONS, leader);
 	if (member < 0) {
 		close(leader);
 		leader = -2;

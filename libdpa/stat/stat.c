@@ -8,7 +8,7 @@
 
 static _Atomic uint32_t last_id, last_context;
 
-static uint64_t now_ns(void)
+static uint64_t stat_now_ns(void)
 {
 	struct timespec ts;
 
@@ -16,7 +16,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void add(_Atomic uint64_t *to, uint64_t n)
+static void add_stat(_Atomic uint64_t *to, uint64_t n)
 {
 	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
 }
@@ -28,7 +28,7 @@ uint32_t dpa_stat_context(void)
 
 /* ------------------------------------------------------------------ entries */
 
-static void fill(struct dpa_stat_task *t, uint32_t context, const char *name)
+static void fill_task(struct dpa_stat_task *t, uint32_t context, const char *name)
 {
 	t->id = atomic_fetch_add(&last_id, 1) + 1;
 	t->context = context;
@@ -52,7 +52,7 @@ struct dpa_stat_task *dpa_stat_new(enum dpa_stat_kind kind, uint32_t context, co
 		if (atomic_load_explicit(&f->tasks[i].kind, memory_order_relaxed))
 			continue;
 		t = &f->tasks[i];
-		fill(t, context, name);
+		fill_task(t, context, name);
 		atomic_store_explicit(&t->kind, kind, memory_order_release);
 		if (i >= atomic_load_explicit(&f->head.num_tasks, memory_order_relaxed))
 			atomic_store_explicit(&f->head.num_tasks, i + 1, memory_order_release);
@@ -111,10 +111,10 @@ void dpa_stat_begin(struct dpa_stat_run *r, struct dpa_stat_task *task, int eu)
 		return;
 	e = &f->eus[eu];
 	r->eu = eu;
-	r->since_ns = now_ns();
+	r->since_ns = stat_now_ns();
 	atomic_store_explicit(&task->eu, eu, memory_order_relaxed);
-	add(&task->runs, 1);
-	add(&e->runs, 1);
+	add_stat(&task->runs, 1);
+	add_stat(&e->runs, 1);
 	atomic_store_explicit(&e->since_ns, r->since_ns, memory_order_relaxed);
 	atomic_store_explicit(&e->task, (uint32_t)(task - f->tasks) + 1, memory_order_release);
 	r->counting = 0;
@@ -132,14 +132,14 @@ void dpa_stat_end(struct dpa_stat_run *r)
 	if (!r->task || !f)
 		return;
 	if (r->counting && dpa_stat_counters(&cycles, &instructions)) {
-		add(&r->task->cycles, cycles - r->cycles);
-		add(&r->task->instructions, instructions - r->instructions);
-		add(&r->task->counted, 1);
+		add_stat(&r->task->cycles, cycles - r->cycles);
+		add_stat(&r->task->instructions, instructions - r->instructions);
+		add_stat(&r->task->counted, 1);
 	}
-	ns = now_ns() - r->since_ns;
+	ns = stat_now_ns() - r->since_ns;
 	atomic_store_explicit(&f->eus[r->eu].task, 0, memory_order_relaxed);
-	add(&r->task->ns, ns);
-	add(&f->eus[r->eu].ns, ns);
+	add_stat(&r->task->ns, ns);
+	add_stat(&f->eus[r->eu].ns, ns);
 }
 
 void dpa_stat_fail(struct dpa_stat_task *task, const char *reason)

@@ -11,7 +11,7 @@
 #define SLEEP_ROUNDS 400 /* looks before it sleeps */
 #define SLEEP_MS     1	 /* then it may have been ended */
 
-static struct doca_sync_event *event_of(struct dpal_eu *eu, struct dpal_run *run, uint64_t se)
+static struct doca_sync_event *sync_event_of(struct dpal_eu *eu, struct dpal_run *run, uint64_t se)
 {
 	return dpa_se_of(dpa_op_object(eu, run, DPA_H_SYNC_EVENT, se, "sync event"));
 }
@@ -20,7 +20,7 @@ uint64_t dpa_op_sync_event_get(uint64_t se)
 {
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
-	uint64_t v = dpa_se_read(event_of(eu, run, se));
+	uint64_t v = dpa_se_read(sync_event_of(eu, run, se));
 
 	dpal_eu_op_end(eu);
 	return v;
@@ -30,7 +30,7 @@ void dpa_op_sync_event_update(uint64_t se, uint64_t value, uint32_t add)
 {
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
-	struct doca_sync_event *e = event_of(eu, run, se);
+	struct doca_sync_event *e = sync_event_of(eu, run, se);
 
 	if (add)
 		dpa_se_add(e, value);
@@ -44,7 +44,7 @@ struct sleeper {
 	_Atomic uint32_t woken; /* futex */
 };
 
-static void wake(struct dpa_se_watch *w)
+static void wake_activation(struct dpa_se_watch *w)
 {
 	struct sleeper *s = container_of(w, struct sleeper, watch);
 
@@ -57,7 +57,7 @@ static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 {
 	struct sleeper s = {.woken = 0};
 
-	if (dpa_se_watch(&s.watch, e, DPA_SE_GT, value, mask, wake))
+	if (dpa_se_watch(&s.watch, e, DPA_SE_GT, value, mask, wake_activation))
 		return;
 	if (!atomic_load_explicit(&s.woken, memory_order_acquire))
 		dpa_futex_wait(&s.woken, 0, SLEEP_MS);
@@ -69,7 +69,7 @@ int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32
 {
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
-	struct doca_sync_event *e = event_of(eu, run, se);
+	struct doca_sync_event *e = sync_event_of(eu, run, se);
 	bool holds = (dpa_se_read(e) & mask) > value;
 
 	if (!holds && (round >= SLEEP_ROUNDS || !dpa_hwif_progress(run->cur->dev->ctx))) {

@@ -10,7 +10,7 @@
 #define SPIN_PAUSES 200	 /* looks before the first yield */
 #define SPIN_LOOKS  2000 /* looks before it sleeps */
 
-static bool started(const struct doca_sync_event *se)
+static bool is_started(const struct doca_sync_event *se)
 {
 	return dpa_live(se) &&
 	       atomic_load_explicit(&se->state, memory_order_acquire) == DPA_SE_STARTED;
@@ -18,7 +18,7 @@ static bool started(const struct doca_sync_event *se)
 
 doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value)
 {
-	if (!started(event) || !value)
+	if (!is_started(event) || !value)
 		return DOCA_ERROR_INVALID_VALUE;
 	*value = dpa_se_read(event);
 	return DOCA_SUCCESS;
@@ -27,7 +27,7 @@ doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value)
 doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t value,
 					uint64_t *fetched)
 {
-	if (!started(event) || !fetched)
+	if (!is_started(event) || !fetched)
 		return DOCA_ERROR_INVALID_VALUE;
 	*fetched = dpa_se_add(event, value);
 	return DOCA_SUCCESS;
@@ -35,7 +35,7 @@ doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t 
 
 doca_error_t doca_sync_event_update_set(struct doca_sync_event *event, uint64_t value)
 {
-	if (!started(event))
+	if (!is_started(event))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa_se_set(event, value);
 	return DOCA_SUCCESS;
@@ -48,7 +48,7 @@ struct wait {
 	_Atomic uint32_t woken; /* futex */
 };
 
-static void wake(struct dpa_se_watch *w)
+static void wake_waiter(struct dpa_se_watch *w)
 {
 	struct wait *wait = container_of(w, struct wait, watch);
 
@@ -56,8 +56,8 @@ static void wake(struct dpa_se_watch *w)
 	dpa_futex_wake(&wait->woken, 1); /* an address only: the waiter may be gone */
 }
 
-static bool holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
-		  uint64_t mask)
+static bool value_holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
+			uint64_t mask)
 {
 	uint64_t v = dpa_se_read(se) & mask;
 
@@ -65,7 +65,7 @@ static bool holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint6
 }
 
 /* A word that peers write by RDMA arrives sooner when the waiting thread drives the device. */
-static void drive(const struct doca_sync_event *se)
+static void drive_event(const struct doca_sync_event *se)
 {
 	struct doca_dev *dev = se->sub.dev ? se->sub.dev : se->pub.dev;
 
@@ -75,22 +75,22 @@ static void drive(const struct doca_sync_event *se)
 }
 
 /* Looks for a while, then sleeps until an update wakes it (or the poller, see watch.c). */
-static doca_error_t wait_for(struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
-			     uint64_t mask, int spins)
+static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond cond,
+				   uint64_t value, uint64_t mask, int spins)
 {
 	struct wait wait = {.woken = 0};
 
-	if (!started(se))
+	if (!is_started(se))
 		return DOCA_ERROR_INVALID_VALUE;
 	for (int i = 0; i < SPIN_LOOKS; i++) {
-		if (holds(se, cond, value, mask))
+		if (value_holds(se, cond, value, mask))
 			return DOCA_SUCCESS;
-		drive(se);
+		drive_event(se);
 		if (i >= spins)
 			sched_yield();
 	}
-	if (dpa_se_watch(&wait.watch, se, cond, value, mask, wake)) {
-		while (!holds(se, cond, value, mask)) /* no poller to be had */
+	if (dpa_se_watch(&wait.watch, se, cond, value, mask, wake_waiter)) {
+		while (!value_holds(se, cond, value, mask)) /* no poller to be had */
 			sched_yield();
 		return DOCA_SUCCESS;
 	}
@@ -101,33 +101,33 @@ static doca_error_t wait_for(struct doca_sync_event *se, enum dpa_se_cond cond, 
 
 doca_error_t doca_sync_event_wait_gt(struct doca_sync_event *event, uint64_t value, uint64_t mask)
 {
-	return wait_for(event, DPA_SE_GT, value, mask, SPIN_PAUSES);
+	return wait_for_value(event, DPA_SE_GT, value, mask, SPIN_PAUSES);
 }
 
 doca_error_t doca_sync_event_wait_gt_yield(struct doca_sync_event *event, uint64_t value,
 					   uint64_t mask)
 {
-	return wait_for(event, DPA_SE_GT, value, mask, 0);
+	return wait_for_value(event, DPA_SE_GT, value, mask, 0);
 }
 
 doca_error_t doca_sync_event_wait_eq(struct doca_sync_event *event, uint64_t value, uint64_t mask)
 {
-	return wait_for(event, DPA_SE_EQ, value, mask, SPIN_PAUSES);
+	return wait_for_value(event, DPA_SE_EQ, value, mask, SPIN_PAUSES);
 }
 
 doca_error_t doca_sync_event_wait_eq_yield(struct doca_sync_event *event, uint64_t value,
 					   uint64_t mask)
 {
-	return wait_for(event, DPA_SE_EQ, value, mask, 0);
+	return wait_for_value(event, DPA_SE_EQ, value, mask, 0);
 }
 
 doca_error_t doca_sync_event_wait_neq(struct doca_sync_event *event, uint64_t value, uint64_t mask)
 {
-	return wait_for(event, DPA_SE_NE, value, mask, SPIN_PAUSES);
+	return wait_for_value(event, DPA_SE_NE, value, mask, SPIN_PAUSES);
 }
 
 doca_error_t doca_sync_event_wait_neq_yield(struct doca_sync_event *event, uint64_t value,
 					    uint64_t mask)
 {
-	return wait_for(event, DPA_SE_NE, value, mask, 0);
+	return wait_for_value(event, DPA_SE_NE, value, mask, 0);
 }

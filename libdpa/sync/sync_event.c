@@ -96,7 +96,7 @@ static void drop_side(struct dpa_se_side *s)
 		dpa_dev_use(s->dev, -1);
 }
 
-static void stop(struct doca_sync_event *se, enum dpa_se_state to)
+static void stop_event(struct doca_sync_event *se, enum dpa_se_state to)
 {
 	atomic_store_explicit(&se->state, to, memory_order_release);
 	dpa_se_export_drop(&se->exports);
@@ -116,7 +116,7 @@ doca_error_t doca_sync_event_destroy(struct doca_sync_event *event)
 	if (!dpa_live(event) || dpa_core_fini(&event->ctx))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa_obj_remove(event, DPA_T_SYNC_EVENT);
-	stop(event, DPA_SE_DEAD);
+	stop_event(event, DPA_SE_DEAD);
 	drop_side(&event->pub);
 	drop_side(&event->sub);
 	drop_buf(event);
@@ -126,7 +126,7 @@ doca_error_t doca_sync_event_destroy(struct doca_sync_event *event)
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t add(struct doca_sync_event *se, struct dpa_se_side *s, uint32_t where)
+static doca_error_t add_side(struct doca_sync_event *se, struct dpa_se_side *s, uint32_t where)
 {
 	if (state_of(se) != DPA_SE_IDLE || se->imported)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -137,7 +137,8 @@ static doca_error_t add(struct doca_sync_event *se, struct dpa_se_side *s, uint3
 /* The first device given serves: progress is driven on it while the CPU waits. */
 static doca_error_t add_cpu(struct doca_sync_event *se, struct dpa_se_side *s, struct doca_dev *dev)
 {
-	doca_error_t ret = dpa_live(dev) ? add(se, s, DPA_SE_LOC_CPU) : DOCA_ERROR_INVALID_VALUE;
+	doca_error_t ret =
+		dpa_live(dev) ? add_side(se, s, DPA_SE_LOC_CPU) : DOCA_ERROR_INVALID_VALUE;
 
 	if (!ret && !s->dev) {
 		dpa_dev_use(dev, 1);
@@ -152,7 +153,7 @@ static doca_error_t add_dpa(struct doca_sync_event *se, struct dpa_se_side *s, s
 
 	if (!dpa_live(dpa) || (s->num_dpas == DPA_SE_MAX_DPA && !side_has(s, dpa)))
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = add(se, s, DPA_SE_LOC_DPA);
+	ret = add_side(se, s, DPA_SE_LOC_DPA);
 	if (!ret && !side_has(s, dpa)) {
 		dpa_ctx_hold(dpa);
 		s->dpas[s->num_dpas++] = dpa;
@@ -174,7 +175,8 @@ doca_error_t doca_sync_event_add_publisher_location_dpa(struct doca_sync_event *
 
 doca_error_t doca_sync_event_add_publisher_location_remote_net(struct doca_sync_event *event)
 {
-	return dpa_live(event) ? add(event, &event->pub, DPA_SE_LOC_NET) : DOCA_ERROR_INVALID_VALUE;
+	return dpa_live(event) ? add_side(event, &event->pub, DPA_SE_LOC_NET)
+			       : DOCA_ERROR_INVALID_VALUE;
 }
 
 doca_error_t doca_sync_event_add_subscriber_location_cpu(struct doca_sync_event *event,
@@ -191,12 +193,14 @@ doca_error_t doca_sync_event_add_subscriber_location_dpa(struct doca_sync_event 
 
 doca_error_t doca_sync_event_add_publisher_location_remote_pci(struct doca_sync_event *event)
 {
-	return dpa_live(event) ? add(event, &event->pub, DPA_SE_LOC_PCI) : DOCA_ERROR_INVALID_VALUE;
+	return dpa_live(event) ? add_side(event, &event->pub, DPA_SE_LOC_PCI)
+			       : DOCA_ERROR_INVALID_VALUE;
 }
 
 doca_error_t doca_sync_event_add_subscriber_location_remote_pci(struct doca_sync_event *event)
 {
-	return dpa_live(event) ? add(event, &event->sub, DPA_SE_LOC_PCI) : DOCA_ERROR_INVALID_VALUE;
+	return dpa_live(event) ? add_side(event, &event->sub, DPA_SE_LOC_PCI)
+			       : DOCA_ERROR_INVALID_VALUE;
 }
 
 doca_error_t doca_sync_event_set_addr(struct doca_sync_event *event, uint64_t *addr)
@@ -253,7 +257,7 @@ doca_error_t dpa_se_start(struct doca_sync_event *se)
 
 void dpa_se_stop(struct doca_sync_event *se)
 {
-	stop(se, DPA_SE_IDLE);
+	stop_event(se, DPA_SE_IDLE);
 }
 
 doca_error_t doca_sync_event_start(struct doca_sync_event *event)

@@ -160,7 +160,7 @@ void dpa_se_unregister(struct doca_sync_event *se)
 	se->blob = NULL;
 }
 
-static struct blob *make(const struct doca_sync_event *se)
+static struct blob *make_blob(const struct doca_sync_event *se)
 {
 	struct blob *b = calloc(1, sizeof(*b));
 
@@ -190,7 +190,7 @@ doca_error_t doca_sync_event_export_to_remote_net(struct doca_sync_event *event,
 			return ret;
 	}
 	if (!event->blob)
-		event->blob = make(event);
+		event->blob = make_blob(event);
 	if (!event->blob)
 		return DOCA_ERROR_NO_MEMORY;
 	*data = event->blob;
@@ -199,7 +199,8 @@ doca_error_t doca_sync_event_export_to_remote_net(struct doca_sync_event *event,
 }
 
 /* From outside: nothing in it is believed before it was looked at. */
-static doca_error_t parse(const uint8_t *data, size_t sz, struct doca_sync_event_remote_net *r)
+static doca_error_t parse_remote(const uint8_t *data, size_t sz,
+				 struct doca_sync_event_remote_net *r)
 {
 	struct blob b;
 
@@ -228,7 +229,7 @@ doca_sync_event_remote_net_create_from_export(struct doca_dev *dev, const uint8_
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dev->info.is_dpa)
 		return DOCA_ERROR_NOT_SUPPORTED;
-	ret = parse(data, sz, &r);
+	ret = parse_remote(data, sz, &r);
 	if (ret)
 		return ret;
 	out = dpa_obj_new(DPA_T_REMOTE_EVENT, sizeof(*out));

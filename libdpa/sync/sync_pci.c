@@ -120,7 +120,7 @@ doca_error_t doca_sync_event_export_to_remote_pci(struct doca_sync_event *event,
 
 /* ------------------------------------------------------------- the other side */
 
-static doca_error_t from_errno(int err)
+static doca_error_t pci_error(int err)
 {
 	switch (err) {
 	case ENOENT: /* the process is gone, or has no such descriptor */
@@ -145,7 +145,7 @@ static doca_error_t open_page(const struct blob *b, int *out)
 	snprintf(path, sizeof(path), "/proc/%u/fd/%u", b->pid, b->fd);
 	name = open(path, O_PATH | O_CLOEXEC);
 	if (name < 0)
-		return from_errno(errno);
+		return pci_error(errno);
 	if (fstat(name, &st) || !S_ISREG(st.st_mode) || st.st_size != PAGE_BYTES) {
 		close(name);
 		return DOCA_ERROR_INVALID_VALUE;
@@ -154,14 +154,14 @@ static doca_error_t open_page(const struct blob *b, int *out)
 	*out = open(path, O_RDWR | O_CLOEXEC);
 	close(name);
 	if (*out < 0)
-		return from_errno(errno);
+		return pci_error(errno);
 	if ((fcntl(*out, F_GET_SEALS) & SEALS) == SEALS)
 		return DOCA_SUCCESS;
 	close(*out);
 	return DOCA_ERROR_INVALID_VALUE;
 }
 
-static doca_error_t import(struct doca_sync_event *se, const struct blob *b)
+static doca_error_t import_blob(struct doca_sync_event *se, const struct blob *b)
 {
 	doca_error_t ret;
 	int fd = -1;
@@ -199,7 +199,7 @@ doca_error_t doca_sync_event_create_from_export(struct doca_dev *dev, const uint
 		return ret;
 	doca_sync_event_add_publisher_location_cpu(se, dev);
 	doca_sync_event_add_subscriber_location_cpu(se, dev);
-	ret = import(se, &b);
+	ret = import_blob(se, &b);
 	if (ret)
 		doca_sync_event_destroy(se);
 	else

@@ -12,7 +12,7 @@ static struct doca_sync_event *of_ctx(struct doca_ctx *ctx)
 	return container_of(ctx, struct doca_sync_event, ctx);
 }
 
-static struct dpa_se_task *of_task(struct doca_task *task)
+static struct dpa_se_task *sync_task_of(struct doca_task *task)
 {
 	return container_of(task, struct dpa_se_task, task);
 }
@@ -32,7 +32,7 @@ doca_error_t dpa_se_task_set_conf(struct doca_sync_event *se, enum dpa_se_task_k
 	return DOCA_SUCCESS;
 }
 
-static void end(struct dpa_se_task *t, doca_error_t status)
+static void end_sync_task(struct dpa_se_task *t, doca_error_t status)
 {
 	struct doca_sync_event *se = t->se;
 
@@ -58,9 +58,9 @@ static bool mask_is_legal(uint64_t mask)
 	return !mask && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
 }
 
-static doca_error_t submit(struct doca_task *task, uint32_t flags)
+static doca_error_t submit_sync_task(struct doca_task *task, uint32_t flags)
 {
-	struct dpa_se_task *t = of_task(task);
+	struct dpa_se_task *t = sync_task_of(task);
 	struct doca_sync_event *se = t->se;
 	uint64_t before;
 
@@ -88,23 +88,23 @@ static doca_error_t submit(struct doca_task *task, uint32_t flags)
 		dpa_pe_raise(task->ctx); /* to be watched from now on */
 		return DOCA_SUCCESS;
 	}
-	end(t, DOCA_SUCCESS);
+	end_sync_task(t, DOCA_SUCCESS);
 	dpa_pe_raise(task->ctx);
 	return DOCA_SUCCESS;
 }
 
-static void call_back(struct doca_task *task)
+static void call_sync_task_back(struct doca_task *task)
 {
-	struct dpa_se_task *t = of_task(task);
+	struct dpa_se_task *t = sync_task_of(task);
 	const struct dpa_se_conf *c = &t->se->conf[t->kind];
 
 	(task->status == DOCA_SUCCESS ? c->done : c->failed)(t, task->user_data,
 							     task->ctx->user_data);
 }
 
-static void free_task(struct doca_task *task)
+static void free_sync_task(struct doca_task *task)
 {
-	struct dpa_se_task *t = of_task(task);
+	struct dpa_se_task *t = sync_task_of(task);
 
 	t->se->conf[t->kind].used--;
 	dpa_se_release(t->se);
@@ -112,9 +112,9 @@ static void free_task(struct doca_task *task)
 }
 
 static const struct dpa_task_ops task_ops = {
-	.submit = submit,
-	.completed = call_back,
-	.free = free_task,
+	.submit = submit_sync_task,
+	.completed = call_sync_task_back,
+	.free = free_sync_task,
 };
 
 struct dpa_se_task *dpa_se_task_new(struct doca_sync_event *se, enum dpa_se_task_kind kind,
@@ -138,7 +138,7 @@ struct dpa_se_task *dpa_se_task_new(struct doca_sync_event *se, enum dpa_se_task
 
 /* ------------------------------------------------------------ of the context */
 
-static bool holds(const struct dpa_se_task *t)
+static bool task_holds(const struct dpa_se_task *t)
 {
 	bool equal = (dpa_se_read(t->se) & t->mask) == t->value;
 
@@ -151,14 +151,14 @@ static void look_at_waits(struct doca_sync_event *se)
 
 	for (struct dpa_se_task **p = &se->waits; *p;) {
 		struct dpa_se_task *t = *p;
-		bool over = holds(t);
+		bool over = task_holds(t);
 
 		if (!over && !stopping) {
 			p = &t->next;
 			continue;
 		}
 		*p = t->next;
-		end(t, over ? DOCA_SUCCESS : DOCA_ERROR_SHUTDOWN);
+		end_sync_task(t, over ? DOCA_SUCCESS : DOCA_ERROR_SHUTDOWN);
 	}
 }
 
@@ -178,7 +178,7 @@ static bool call_all_back(struct doca_sync_event *se)
 	return true;
 }
 
-static bool progress(struct doca_ctx *ctx)
+static bool progress_sync(struct doca_ctx *ctx)
 {
 	struct doca_sync_event *se = of_ctx(ctx);
 	struct doca_dev *dev = se->sub.dev ? se->sub.dev : se->pub.dev;
@@ -196,12 +196,12 @@ static bool progress(struct doca_ctx *ctx)
 	return any;
 }
 
-static void raise_pe(struct dpa_se_watch *w)
+static void raise_task_pe(struct dpa_se_watch *w)
 {
 	dpa_pe_raise(container_of(w, struct dpa_se_task, watch)->task.ctx);
 }
 
-static bool arm(struct doca_ctx *ctx)
+static bool arm_sync(struct doca_ctx *ctx)
 {
 	struct doca_sync_event *se = of_ctx(ctx);
 	bool ready = se->ended != NULL || ctx->state == DOCA_CTX_STATE_STOPPING;
@@ -211,30 +211,30 @@ static bool arm(struct doca_ctx *ctx)
 			dpa_se_watch_cancel(&t->watch);
 		t->watched = !dpa_se_watch(&t->watch, se,
 					   t->kind == DPA_SE_WAIT_EQ ? DPA_SE_EQ : DPA_SE_NE,
-					   t->value, t->mask, raise_pe);
-		ready |= !t->watched || holds(t);
+					   t->value, t->mask, raise_task_pe);
+		ready |= !t->watched || task_holds(t);
 	}
 	return ready;
 }
 
-static doca_error_t start(struct doca_ctx *ctx)
+static doca_error_t start_sync(struct doca_ctx *ctx)
 {
 	return dpa_se_start(of_ctx(ctx));
 }
 
-static doca_error_t stop(struct doca_ctx *ctx)
+static doca_error_t stop_sync(struct doca_ctx *ctx)
 {
 	if (ctx->inflight)
-		return DOCA_ERROR_IN_PROGRESS; /* progress() ends them */
+		return DOCA_ERROR_IN_PROGRESS; /* progress_sync() ends them */
 	dpa_se_stop(of_ctx(ctx));
 	return DOCA_SUCCESS;
 }
 
 static const struct dpa_ctx_ops ctx_ops = {
-	.start = start,
-	.stop = stop,
-	.progress = progress,
-	.arm = arm,
+	.start = start_sync,
+	.stop = stop_sync,
+	.progress = progress_sync,
+	.arm = arm_sync,
 };
 
 void dpa_se_ctx_init(struct doca_sync_event *se)

@@ -34,7 +34,7 @@ static struct {
 	     .lock = PTHREAD_MUTEX_INITIALIZER,
 	     .answered = PTHREAD_COND_INITIALIZER};
 
-static bool holds(const struct dpa_se_watch *w)
+static bool watch_holds(const struct dpa_se_watch *w)
 {
 	uint64_t v;
 
@@ -110,11 +110,11 @@ static void run_after(struct dpa_se_watch *late)
 }
 
 /* The lock is held. True: it held, and the watch is its owner's again, or on the list `late`. */
-static bool look(struct dpa_se_watch *w, struct dpa_se_watch **late)
+static bool look_at_watch(struct dpa_se_watch *w, struct dpa_se_watch **late)
 {
 	struct doca_sync_event *se;
 
-	if (!holds(w))
+	if (!watch_holds(w))
 		return false;
 	se = unlink_watch(w);
 	if (w->after) {
@@ -149,7 +149,7 @@ void dpa_se_changed_slow(struct doca_sync_event *se)
 	forget_foreign(se);
 	for (w = se->watches; w; w = next) {
 		next = w->next;
-		look(w, &late);
+		look_at_watch(w, &late);
 	}
 	pthread_mutex_unlock(&watches.lock);
 	run_after(late);
@@ -179,7 +179,7 @@ static bool look_at_all(bool *any, bool *empty)
 	pthread_mutex_lock(&watches.lock);
 	for (w = watches.polled; w; w = next) {
 		next = w->polled_next;
-		*any |= look(w, &late);
+		*any |= look_at_watch(w, &late);
 	}
 	*empty = !watches.polled;
 	if (watches.stop) {
@@ -221,14 +221,14 @@ static void *poll_watches(void *arg)
 	}
 }
 
-static void ring(void)
+static void ring_watcher(void)
 {
 	atomic_fetch_add_explicit(&watches.bell, 1, memory_order_release);
 	dpa_futex_wake(&watches.bell, 1);
 }
 
 /* Nothing of the parent's is watched here, and no thread polls. */
-static void in_child(void)
+static void watch_in_child(void)
 {
 	pthread_mutex_init(&watches.rest_lock, NULL);
 	pthread_mutex_init(&watches.lock, NULL);
@@ -237,9 +237,9 @@ static void in_child(void)
 	watches.running = watches.stop = false;
 }
 
-static void watch_forks(void)
+static void watch_watcher_forks(void)
 {
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(NULL, NULL, watch_in_child);
 }
 
 /* The lock is held. The new thread takes no signal of the application. */
@@ -251,7 +251,7 @@ static int start_poller(void)
 
 	if (watches.running)
 		return 0;
-	pthread_once(&once, watch_forks);
+	pthread_once(&once, watch_watcher_forks);
 	sigfillset(&mask);
 	pthread_sigmask(SIG_SETMASK, &mask, &old);
 	ret = pthread_create(&watches.thread, NULL, poll_watches, NULL);
@@ -273,7 +273,7 @@ void dpa_se_watch_rest(void)
 	if (watches.running && !watches.polled) {
 		thread = watches.thread; /* what comes after its end makes another one */
 		watches.stop = true;
-		ring();
+		ring_watcher();
 		while (watches.stop)
 			pthread_cond_wait(&watches.answered, &watches.lock);
 		ended = !watches.running || !pthread_equal(thread, watches.thread);
@@ -306,8 +306,8 @@ int dpa_se_watch(struct dpa_se_watch *w, struct doca_sync_event *se, enum dpa_se
 		w->generation = dpa_pool_generation();
 		link_watch(w);
 		atomic_fetch_add_explicit(&se->num_watches, 1, memory_order_seq_cst);
-		if (!look(w, &late) && se->polled)
-			ring();
+		if (!look_at_watch(w, &late) && se->polled)
+			ring_watcher();
 	}
 	pthread_mutex_unlock(&watches.lock);
 	run_after(late);

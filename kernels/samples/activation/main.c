@@ -123,7 +123,7 @@ static double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static bool play(struct demo *d)
+static bool play_demo(struct demo *d)
 {
 	double start = now_us();
 	struct activation a;
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 	}
 	ok = sample_open(&d.s, dev, activation_app, &activation_kernel, sizeof(struct activation),
 			 16) &&
-	     make_pair(&d) && run_thread(&d) && play(&d);
+	     make_pair(&d) && run_thread(&d) && play_demo(&d);
 	close_all(&d);
 	return ok ? 0 : 1;
 }

@@ -89,7 +89,7 @@ static bool add_option(const struct option *o)
 	return true;
 }
 
-static bool parse(int kind, int argc, char **argv)
+static bool parse_option(int kind, int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if ((!options[i].kind || (options[i].kind & kind)) && !add_option(&options[i]))
@@ -103,7 +103,7 @@ bool args_parse(struct args *a, const char *program, int kind, int argc, char **
 	bool ok = true;
 
 	TRY(doca_argp_init(program, a));
-	ok = parse(kind, argc, argv);
+	ok = parse_option(kind, argc, argv);
 	END(&ok, true, doca_argp_destroy());
 	return ok;
 }

@@ -14,7 +14,7 @@ static bool is_there(uint32_t key)
 	       (key - HASH_FIRST) % HASH_STEP == 0;
 }
 
-static bool ask(struct end *e, uint32_t key, bool *found)
+static bool ask_server(struct end *e, uint32_t key, bool *found)
 {
 	struct hash_answer a;
 	uint64_t ok = 0;
@@ -31,7 +31,7 @@ static bool ask(struct end *e, uint32_t key, bool *found)
 	return true;
 }
 
-static bool run(struct end *e, const struct args *a, int fd)
+static bool run_client(struct end *e, const struct args *a, int fd)
 {
 	int known = 0;
 
@@ -40,7 +40,7 @@ static bool run(struct end *e, const struct args *a, int fd)
 	for (int i = 0; i < a->count; i++) {
 		bool found;
 
-		if (!ask(e, (uint32_t)i % (HASH_FIRST + HASH_KEYS * HASH_STEP + 50), &found))
+		if (!ask_server(e, (uint32_t)i % (HASH_FIRST + HASH_KEYS * HASH_STEP + 50), &found))
 			return false;
 		known += found;
 	}
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	fd = peer_open(&a);
 	if (fd < 0)
 		return 1;
-	ok = run(&e, &a, fd);
+	ok = run_client(&e, &a, fd);
 	ok = end_close(&e) && ok;
 	ok = res_close(&e.res) && ok;
 	close(fd);

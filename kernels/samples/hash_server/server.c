@@ -32,7 +32,7 @@ static bool make_table(struct server *s)
 }
 
 /* How often this thread has gone to sleep. */
-static long sleeps(void)
+static long sleep_count(void)
 {
 	struct rusage ru;
 
@@ -40,7 +40,7 @@ static long sleeps(void)
 	return ru.ru_nvcsw;
 }
 
-static bool serve(struct server *s, int fd)
+static bool serve_client(struct server *s, int fd)
 {
 	struct hash_server state = {0};
 	struct res *r = &s->end.res;
@@ -53,10 +53,10 @@ static bool serve(struct server *s, int fd)
 	state.end = s->end.shared;
 	TRY(doca_dpa_h2d_memcpy(r->pf_dpa, s->state, &state, sizeof(state)));
 	TRY(doca_dpa_rpc(r->pf_dpa, &hash_serve, &ret, s->state));
-	slept = sleeps();
+	slept = sleep_count();
 	if (!peer_meet(fd)) /* here the client asks its questions */
 		return false;
-	slept = sleeps() - slept;
+	slept = sleep_count() - slept;
 	TRY(doca_dpa_d2h_memcpy(r->pf_dpa, &state, s->state, sizeof(state)));
 	printf("%llu questions answered, %llu of them known, in %llu activations; meanwhile the "
 	       "host's thread was woken %ld times\n",
@@ -66,12 +66,13 @@ static bool serve(struct server *s, int fd)
 	return !state.failed && state.questions && (uint64_t)slept * 100 <= state.questions;
 }
 
-static bool run(struct server *s, const struct args *a, int fd)
+static bool run_server(struct server *s, const struct args *a, int fd)
 {
 	return res_open(&s->end.res, a, hash_server_app) &&
 	       res_alloc(&s->end.res, sizeof(struct hash_server), &s->state) &&
 	       res_thread(&s->end.res, &hash_thread, s->state, &s->thread) &&
-	       end_open(&s->end, a, s->thread) && make_table(s) && serve(s, fd) && peer_meet(fd);
+	       end_open(&s->end, a, s->thread) && make_table(s) && serve_client(s, fd) &&
+	       peer_meet(fd);
 }
 
 int main(int argc, char **argv)
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
 	fd = peer_open(&a);
 	if (fd < 0)
 		return 1;
-	ok = run(&s, &a, fd);
+	ok = run_server(&s, &a, fd);
 	ok = end_close(&s.end) && ok;
 	END(&ok, s.table, doca_dpa_hash_table_destroy(s.table));
 	END(&ok, s.thread, doca_dpa_thread_destroy(s.thread));

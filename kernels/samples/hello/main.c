@@ -16,7 +16,7 @@ struct hello {
 	struct doca_dpa_notification_completion *notify;
 };
 
-static bool run(struct hello *h, const struct args *a)
+static bool run_hello(struct hello *h, const struct args *a)
 {
 	doca_dpa_dev_notification_completion_t notify;
 	doca_dpa_dev_sync_event_t event;
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 
 	if (!args_parse(&a, "dpa_hello", ARGS_LOCAL, argc, argv))
 		return 1;
-	ok = run(&h, &a);
+	ok = run_hello(&h, &a);
 	END(&ok, h.notify, doca_dpa_notification_completion_destroy(h.notify));
 	END(&ok, h.thread, doca_dpa_thread_destroy(h.thread));
 	END(&ok, h.event, doca_sync_event_destroy(h.event));

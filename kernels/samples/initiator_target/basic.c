@@ -11,7 +11,7 @@ extern doca_dpa_func_t basic_target_thread;
 
 enum { VALUE = 77 };
 
-static bool initiate(const struct args *a, int fd)
+static bool initiate_basic(const struct args *a, int fd)
 {
 	struct initiator i = {.value = VALUE};
 	bool ok = initiator_open(&i, a, basic_initiator_target_app, fd, 1) &&
@@ -22,7 +22,7 @@ static bool initiate(const struct args *a, int fd)
 	return initiator_close(&i) && ok;
 }
 
-static bool serve(const struct args *a, int fd)
+static bool serve_basic(const struct args *a, int fd)
 {
 	struct target t = {0};
 	const struct it_target *s = &t.shared;
@@ -40,5 +40,5 @@ static bool serve(const struct args *a, int fd)
 
 int main(int argc, char **argv)
 {
-	return it_main("dpa_basic_initiator_target", initiate, serve, argc, argv);
+	return it_main("dpa_basic_initiator_target", initiate_basic, serve_basic, argc, argv);
 }

@@ -47,7 +47,7 @@ static bool make_threads(struct target *t, doca_dpa_func_t *thread, doca_dpa_fun
 			    res_notification(&t->res, t->thread2, &t->notify, &s->notify));
 }
 
-static bool start(struct target *t)
+static bool start_target(struct target *t)
 {
 	struct it_target *s = &t->shared;
 	uint64_t ret;
@@ -79,7 +79,7 @@ bool target_open(struct target *t, const struct args *a, struct doca_dpa_app *ap
 	    !link_open(&t->link, &t->res, a, t->comp, 4, connections))
 		return false;
 	s->rdma = t->link.handle;
-	return start(t) && link_connect(&t->link, fd, connections);
+	return start_target(t) && link_connect(&t->link, fd, connections);
 }
 
 bool target_result(struct target *t)

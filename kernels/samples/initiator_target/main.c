@@ -12,7 +12,7 @@ extern doca_dpa_func_t target_thread1, target_thread2;
 
 enum { CONNECTIONS = 2 };
 
-static bool initiate(const struct args *a, int fd)
+static bool initiate_rdma(const struct args *a, int fd)
 {
 	struct initiator i = {.value = 1};
 	bool ok = initiator_open(&i, a, initiator_target_app, fd, CONNECTIONS);
@@ -26,7 +26,7 @@ static bool initiate(const struct args *a, int fd)
 }
 
 /* Each connection's messages came in their order, and by the connection that they were sent on. */
-static bool check(const struct target *t)
+static bool check_target(const struct target *t)
 {
 	const struct it_target *s = &t->shared;
 	uint64_t next[CONNECTIONS] = {1, 2};
@@ -44,17 +44,17 @@ static bool check(const struct target *t)
 	return s->num == IT_MESSAGES && t->link.id[0] != t->link.id[1];
 }
 
-static bool serve(const struct args *a, int fd)
+static bool serve_rdma(const struct args *a, int fd)
 {
 	struct target t = {0};
 	bool ok = target_open(&t, a, initiator_target_app, fd, &target_thread1, &target_thread2,
 			      CONNECTIONS, IT_MESSAGES) &&
-		  target_result(&t) && check(&t) && peer_meet(fd);
+		  target_result(&t) && check_target(&t) && peer_meet(fd);
 
 	return target_close(&t) && ok;
 }
 
 int main(int argc, char **argv)
 {
-	return it_main("dpa_initiator_target", initiate, serve, argc, argv);
+	return it_main("dpa_initiator_target", initiate_rdma, serve_rdma, argc, argv);
 }

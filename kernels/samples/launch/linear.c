@@ -12,7 +12,7 @@ extern doca_dpa_func_t stage_kernel;
 
 enum { START, B, C, END_ };
 
-static bool run(struct graph *g)
+static bool run_linear(struct graph *g)
 {
 	static const uint64_t none;
 	char order[17];
@@ -43,6 +43,6 @@ int main(int argc, char **argv)
 
 	if (!args_parse(&a, "dpa_linear", ARGS_LOCAL, argc, argv))
 		return 1;
-	ok = graph_open(&g, &a, linear_app, kinds, 4) && run(&g);
+	ok = graph_open(&g, &a, linear_app, kinds, 4) && run_linear(&g);
 	return graph_close(&g) && ok ? 0 : 1;
 }

@@ -12,7 +12,7 @@ extern doca_dpa_func_t rank_kernel, log_size;
 
 enum { WAIT, DONE, THREADS = 4, THRESHOLD = 4, COUNT = 10 };
 
-static void *trigger(void *arg)
+static void *trigger_event(void *arg)
 {
 	return (void *)(uintptr_t)doca_sync_event_update_set(arg, THRESHOLD + 1);
 }
@@ -28,7 +28,7 @@ static bool nobody_ran(struct graph *g)
 	return !ran;
 }
 
-static bool check(struct graph *g)
+static bool check_graph(struct graph *g)
 {
 	unsigned int ranks = 0;
 	struct launch_log log;
@@ -44,7 +44,7 @@ static bool check(struct graph *g)
 	return log.num == THREADS && ranks == (1u << THREADS) - 1 && done == COUNT;
 }
 
-static bool run(struct graph *g)
+static bool run_wait(struct graph *g)
 {
 	pthread_t thread;
 	void *ret;
@@ -53,11 +53,11 @@ static bool run(struct graph *g)
 					      g->event[DONE], COUNT, THREADS, &rank_kernel,
 					      g->log));
 	TRY(doca_sync_event_update_set(g->event[WAIT], THRESHOLD - 1));
-	if (!nobody_ran(g) || pthread_create(&thread, NULL, trigger, g->event[WAIT]))
+	if (!nobody_ran(g) || pthread_create(&thread, NULL, trigger_event, g->event[WAIT]))
 		return false;
 	pthread_join(thread, &ret);
 	TRY((doca_error_t)(uintptr_t)ret);
-	return res_await(&g->res, g->event[DONE], COUNT - 1) && check(g);
+	return res_await(&g->res, g->event[DONE], COUNT - 1) && check_graph(g);
 }
 
 int main(int argc, char **argv)
@@ -69,6 +69,6 @@ int main(int argc, char **argv)
 
 	if (!args_parse(&a, "dpa_wait_launch", ARGS_LOCAL, argc, argv))
 		return 1;
-	ok = graph_open(&g, &a, wait_launch_app, kinds, 2) && run(&g);
+	ok = graph_open(&g, &a, wait_launch_app, kinds, 2) && run_wait(&g);
 	return graph_close(&g) && ok ? 0 : 1;
 }

@@ -81,7 +81,7 @@ static bool make_thread(struct demo *d)
 	return true;
 }
 
-static bool run(struct demo *d, const struct args *a)
+static bool run_memcpy(struct demo *d, const struct args *a)
 {
 	size_t wrong = 0;
 	uint64_t ret;
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	if (!args_parse(&a, "dpa_memcpy", ARGS_COUNT, argc, argv))
 		return 1;
 	d.len = (size_t)a.count;
-	ok = run(&d, &a);
+	ok = run_memcpy(&d, &a);
 	END(&ok, d.async_ops, doca_dpa_async_ops_destroy(d.async_ops));
 	END(&ok, d.comp, doca_dpa_completion_destroy(d.comp));
 	END(&ok, d.notify, doca_dpa_notification_completion_destroy(d.notify));

@@ -42,7 +42,7 @@ int exchange_listen(int *port)
 	return fd;
 }
 
-static bool parse(const char *text, struct sample_dest *d)
+static bool parse_dest(const char *text, struct sample_dest *d)
 {
 	unsigned int lid, word;
 	const char *gid;
@@ -62,7 +62,7 @@ static bool parse(const char *text, struct sample_dest *d)
 	return true;
 }
 
-static void print(char *text, const struct sample_dest *d)
+static void print_dest(char *text, const struct sample_dest *d)
 {
 	uint32_t w[4];
 
@@ -80,7 +80,7 @@ int exchange_accept(int listener, struct sample_dest *peer)
 		perror("accept");
 		return -1;
 	}
-	if (!io_get(fd, text, TEXT) || !parse(text, peer)) {
+	if (!io_get(fd, text, TEXT) || !parse_dest(text, peer)) {
 		fprintf(stderr, "the client's address cannot be understood\n");
 		close(fd);
 		return -1;
@@ -93,7 +93,7 @@ bool exchange_answer(int fd, const struct sample_dest *mine)
 	char text[TEXT], done[sizeof("done")];
 	bool ok;
 
-	print(text, mine);
+	print_dest(text, mine);
 	ok = io_put(fd, text, sizeof(text)) && io_get(fd, done, sizeof(done));
 	if (!ok)
 		fprintf(stderr, "the client did not take the address\n");

@@ -45,7 +45,7 @@ static void usage(FILE *to)
 	      to);
 }
 
-static long number(const char *text, long min, long max)
+static long parse_number(const char *text, long min, long max)
 {
 	char *end;
 	long v = strtol(text, &end, 0);
@@ -66,7 +66,7 @@ static enum ibv_mtu mtu_of(long bytes)
 	exit(1);
 }
 
-static struct options parse(int argc, char **argv)
+static struct options parse_options(int argc, char **argv)
 {
 	struct options o = {.dev = "dpa0",
 			    .port = 18515,
@@ -83,25 +83,25 @@ static struct options parse(int argc, char **argv)
 			o.dev = optarg;
 			break;
 		case 'g':
-			o.gid_index = (int)number(optarg, 0, 255);
+			o.gid_index = (int)parse_number(optarg, 0, 255);
 			break;
 		case 'p':
-			o.port = (int)number(optarg, 0, 65535);
+			o.port = (int)parse_number(optarg, 0, 65535);
 			break;
 		case 's':
-			o.size = (uint32_t)number(optarg, 1, 1 << 30);
+			o.size = (uint32_t)parse_number(optarg, 1, 1 << 30);
 			break;
 		case 'n':
-			o.iters = (uint64_t)number(optarg, 1, 1l << 40);
+			o.iters = (uint64_t)parse_number(optarg, 1, 1l << 40);
 			break;
 		case 'm':
-			o.mtu = mtu_of(number(optarg, 256, 4096));
+			o.mtu = mtu_of(parse_number(optarg, 256, 4096));
 			break;
 		case 'r':
-			o.rx_depth = (uint32_t)number(optarg, 1, 4096);
+			o.rx_depth = (uint32_t)parse_number(optarg, 1, 4096);
 			break;
 		case 't':
-			o.timeout_ms = (int)number(optarg, 1, 86400) * 1000;
+			o.timeout_ms = (int)parse_number(optarg, 1, 86400) * 1000;
 			break;
 		default:
 			usage(c == 'h' ? stdout : stderr);
@@ -199,7 +199,7 @@ static long host_cpu_us(void)
 	       u.ru_stime.tv_usec;
 }
 
-static bool serve(struct server *v)
+static bool serve_client(struct server *v)
 {
 	long before = host_cpu_us(), used;
 	struct pingpong p;
@@ -232,10 +232,10 @@ static void close_all(struct server *v)
 
 int main(int argc, char **argv)
 {
-	struct server v = {.o = parse(argc, argv)};
+	struct server v = {.o = parse_options(argc, argv)};
 	bool ok = sample_open(&v.s, v.o.dev, pingpong_server_app, &pingpong_kernel,
 			      sizeof(struct pingpong), v.o.rx_depth + 16) &&
-		  make_qp(&v) && tell_device(&v) && connect_client(&v) && serve(&v);
+		  make_qp(&v) && tell_device(&v) && connect_client(&v) && serve_client(&v);
 
 	close_all(&v);
 	return ok ? 0 : 1;

@@ -42,8 +42,8 @@ static bool open_end(struct end *e, const struct args *a, struct pp_way *way, st
 	return ok;
 }
 
-static bool play(struct end *e, const struct args *a, int fd, struct pp_way *way,
-		 const struct pp_bufs *bufs)
+static bool play_way(struct end *e, const struct args *a, int fd, struct pp_way *way,
+		     const struct pp_bufs *bufs)
 {
 	uint64_t ret = 0;
 
@@ -61,13 +61,13 @@ static bool play(struct end *e, const struct args *a, int fd, struct pp_way *way
 	return res_await(&e->res, e->event, 0);
 }
 
-static bool run(struct end *e, const struct args *a, int fd)
+static bool run_ways(struct end *e, const struct args *a, int fd)
 {
 	struct pp_way way = {0};
 	struct pp_bufs bufs = {0};
 	struct pp_end state;
 
-	if (!open_end(e, a, &way, &bufs) || !play(e, a, fd, &way, &bufs))
+	if (!open_end(e, a, &way, &bufs) || !play_way(e, a, fd, &way, &bufs))
 		return false;
 	TRY(doca_dpa_d2h_memcpy(e->res.pf_dpa, &state, e->state, sizeof(state)));
 	printf("%s: %llu numbers in %llu activations\n", way.is_ping ? "ping" : "pong",
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	fd = peer_open(&a);
 	if (fd < 0)
 		return 1;
-	ok = run(&e, &a, fd);
+	ok = run_ways(&e, &a, fd);
 	ok = close_end(&e) && ok;
 	close(fd);
 	return ok ? 0 : 1;

@@ -63,7 +63,7 @@ static doca_error_t set_sdk_log_level(void *param, void *config)
 }
 
 /* Help, version and JSON are done before callbacks are called. */
-static doca_error_t nothing(void *param, void *config)
+static doca_error_t accept_nothing(void *param, void *config)
 {
 	return DOCA_SUCCESS;
 }
@@ -74,19 +74,20 @@ static const struct {
 	enum doca_argp_type type;
 	bool cli_only;
 } general_flags[ARGP_GENERAL] = {
-	[ARGP_HELP] = {"h", "help", NULL, "Show this text", nothing, DOCA_ARGP_TYPE_BOOLEAN, true},
-	[ARGP_VERSION] = {"v", "version", NULL, "Show the version", nothing, DOCA_ARGP_TYPE_BOOLEAN,
-			  true},
+	[ARGP_HELP] = {"h", "help", NULL, "Show this text", accept_nothing, DOCA_ARGP_TYPE_BOOLEAN,
+		       true},
+	[ARGP_VERSION] = {"v", "version", NULL, "Show the version", accept_nothing,
+			  DOCA_ARGP_TYPE_BOOLEAN, true},
 	[ARGP_LOG] = {"l", "log-level", NULL, "Log level of the program " LEVELS, set_log_level,
 		      DOCA_ARGP_TYPE_INT, false},
 	[ARGP_SDK_LOG] = {NULL, "sdk-log-level", NULL, "Log level of the SDK " LEVELS,
 			  set_sdk_log_level, DOCA_ARGP_TYPE_INT, false},
-	[ARGP_JSON] = {"j", "json", "<path>", "Read flags from a JSON file", nothing,
+	[ARGP_JSON] = {"j", "json", "<path>", "Read flags from a JSON file", accept_nothing,
 		       DOCA_ARGP_TYPE_STRING, true},
 };
 
 /* The setters report nothing when there is no memory for a text. */
-static bool lost(const char *want, const char *have)
+static bool is_lost(const char *want, const char *have)
 {
 	return want && *want && !have;
 }
@@ -107,10 +108,10 @@ static doca_error_t add_general(struct argp *a)
 		p->type = general_flags[i].type;
 		p->cli_only = general_flags[i].cli_only;
 		p->general = p->inherited = true;
-		if (lost(general_flags[i].short_name, p->short_name) ||
-		    lost(general_flags[i].long_name, p->long_name) ||
-		    lost(general_flags[i].arguments, p->arguments) ||
-		    lost(general_flags[i].description, p->description))
+		if (is_lost(general_flags[i].short_name, p->short_name) ||
+		    is_lost(general_flags[i].long_name, p->long_name) ||
+		    is_lost(general_flags[i].arguments, p->arguments) ||
+		    is_lost(general_flags[i].description, p->description))
 			ret = DOCA_ERROR_NO_MEMORY;
 		else
 			ret = doca_argp_register_param(p);

@@ -29,7 +29,7 @@ static char *read_file(const char *path)
 	return text;
 }
 
-static doca_error_t convert(struct argp_given *g, struct json_object *v)
+static doca_error_t convert_value(struct argp_given *g, struct json_object *v)
 {
 	int64_t n;
 
@@ -54,11 +54,12 @@ static doca_error_t convert(struct argp_given *g, struct json_object *v)
 	}
 }
 
-static doca_error_t add(struct doca_argp_param *p, struct json_object *v, struct argp_list *list)
+static doca_error_t add_value(struct doca_argp_param *p, struct json_object *v,
+			      struct argp_list *list)
 {
 	struct argp_given *g = argp_append(list, p);
 
-	return g ? convert(g, v) : DOCA_ERROR_NO_MEMORY;
+	return g ? convert_value(g, v) : DOCA_ERROR_NO_MEMORY;
 }
 
 static doca_error_t add_all(struct doca_argp_param *p, struct json_object *v,
@@ -67,15 +68,15 @@ static doca_error_t add_all(struct doca_argp_param *p, struct json_object *v,
 	doca_error_t ret = DOCA_SUCCESS;
 
 	if (!p->multiplicity || !json_object_is_type(v, json_type_array))
-		return add(p, v, list);
+		return add_value(p, v, list);
 	for (size_t i = 0; i < json_object_array_length(v) && !ret; i++)
-		ret = add(p, json_object_array_get_idx(v, i), list);
+		ret = add_value(p, json_object_array_get_idx(v, i), list);
 	return ret;
 }
 
 /* One member of a section. Flags that the command line has given are left out. */
-static doca_error_t member(struct argp *a, bool general, const char *key, struct json_object *v,
-			   struct argp_list *list)
+static doca_error_t read_member(struct argp *a, bool general, const char *key,
+				struct json_object *v, struct argp_list *list)
 {
 	struct doca_argp_param *p = argp_find(a->current, key, strlen(key));
 	doca_error_t ret;
@@ -96,8 +97,8 @@ static doca_error_t member(struct argp *a, bool general, const char *key, struct
 	return ret;
 }
 
-static doca_error_t section(struct argp *a, const char *name, struct json_object *flags,
-			    struct argp_list *list)
+static doca_error_t read_section(struct argp *a, const char *name, struct json_object *flags,
+				 struct argp_list *list)
 {
 	bool general = !strcmp(name, "doca_general_flags");
 	doca_error_t ret = DOCA_SUCCESS;
@@ -109,7 +110,7 @@ static doca_error_t section(struct argp *a, const char *name, struct json_object
 	}
 	json_object_object_foreach(flags, key, v)
 	{
-		ret = member(a, general, key, v, list);
+		ret = read_member(a, general, key, v, list);
 		if (ret)
 			break;
 	}
@@ -118,13 +119,13 @@ static doca_error_t section(struct argp *a, const char *name, struct json_object
 
 /* After the whole file: each member of an object is there once, so `given` was the command line's.
  */
-static void count(const struct argp_list *list)
+static void count_values(const struct argp_list *list)
 {
 	for (struct argp_given *g = list->first; g; g = g->next)
 		g->param->given++;
 }
 
-static doca_error_t load(struct argp *a, const char *text, struct argp_list *list)
+static doca_error_t load_text(struct argp *a, const char *text, struct argp_list *list)
 {
 	struct json_object *root = json_tokener_parse(text);
 	doca_error_t ret = DOCA_SUCCESS;
@@ -136,13 +137,13 @@ static doca_error_t load(struct argp *a, const char *text, struct argp_list *lis
 	}
 	json_object_object_foreach(root, key, v)
 	{
-		ret = section(a, key, v, list);
+		ret = read_section(a, key, v, list);
 		if (ret)
 			break;
 	}
 	json_object_put(root);
 	if (!ret)
-		count(list);
+		count_values(list);
 	return ret;
 }
 
@@ -155,7 +156,7 @@ doca_error_t argp_load_json(struct argp *a, const char *path, struct argp_list *
 		argp_say("cannot read %s", path);
 		return DOCA_ERROR_IO_FAILED;
 	}
-	ret = load(a, text, list);
+	ret = load_text(a, text, list);
 	free(text);
 	return ret;
 }

@@ -66,7 +66,7 @@ doca_error_t doca_argp_param_destroy(struct doca_argp_param *param)
 	return DOCA_SUCCESS;
 }
 
-static bool same(const char *a, const char *b)
+static bool same_name(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
 }
@@ -191,7 +191,7 @@ static doca_error_t add_cmd(struct doca_argp_cmd *to, struct doca_argp_cmd *cmd)
 	if (!cmd->name || !cmd->description || !cmd->callback)
 		return DOCA_ERROR_INITIALIZATION;
 	for (; *end; end = &(*end)->next)
-		if (same((*end)->name, cmd->name))
+		if (same_name((*end)->name, cmd->name))
 			return DOCA_ERROR_INVALID_VALUE;
 	*end = cmd;
 	cmd->parent = to;

@@ -78,7 +78,7 @@ static doca_error_t check_mandatory(const struct argp *a)
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t check(const struct argp *a, const struct argp_list *cli)
+static doca_error_t check_given(const struct argp *a, const struct argp_list *cli)
 {
 	bool alone = false;
 	doca_error_t ret = check_twice(cli);
@@ -105,7 +105,7 @@ static void *value_of(struct argp_given *g)
 }
 
 /* General flags first: the log level holds for the messages of the other callbacks. */
-static doca_error_t call(struct argp *a, const struct argp_list *list, bool general)
+static doca_error_t call_params(struct argp *a, const struct argp_list *list, bool general)
 {
 	doca_error_t ret = DOCA_SUCCESS;
 
@@ -121,21 +121,21 @@ static doca_error_t call(struct argp *a, const struct argp_list *list, bool gene
 static doca_error_t call_all(struct argp *a, const struct argp_list *cli,
 			     const struct argp_list *file)
 {
-	doca_error_t ret = call(a, file, true);
+	doca_error_t ret = call_params(a, file, true);
 
 	if (!ret)
-		ret = call(a, cli, true);
+		ret = call_params(a, cli, true);
 	if (!ret)
-		ret = call(a, file, false);
+		ret = call_params(a, file, false);
 	if (!ret)
-		ret = call(a, cli, false);
+		ret = call_params(a, cli, false);
 	for (struct argp_validation *v = a->validations; v && !ret; v = v->next)
 		ret = v->callback(a->config);
 	return ret;
 }
 
-static doca_error_t run(struct argp *a, int argc, char **argv, struct argp_list *cli,
-			struct argp_list *file)
+static doca_error_t run_params(struct argp *a, int argc, char **argv, struct argp_list *cli,
+			       struct argp_list *file)
 {
 	doca_error_t ret = argp_parse(a, argc, argv, cli);
 
@@ -147,7 +147,7 @@ static doca_error_t run(struct argp *a, int argc, char **argv, struct argp_list 
 		if (g->param == a->general[ARGP_JSON])
 			ret = argp_load_json(a, g->text, file);
 	if (!ret)
-		ret = check(a, cli);
+		ret = check_given(a, cli);
 	return ret ? ret : call_all(a, cli, file);
 }
 
@@ -189,7 +189,7 @@ doca_error_t doca_argp_start(int argc, char **argv)
 	dpa_argp->started = true;
 	ret = split_dpdk(dpa_argp, &argc, &argv);
 	if (!ret)
-		ret = run(dpa_argp, argc, argv, &cli, &file);
+		ret = run_params(dpa_argp, argc, argv, &cli, &file);
 	argp_free_list(&cli);
 	argp_free_list(&file);
 	return ret;

@@ -63,14 +63,14 @@ doca_error_t doca_buf_arr_set_params(struct doca_buf_arr *buf_arr, struct doca_m
 	return DOCA_SUCCESS;
 }
 
-static bool fits(const struct doca_buf_arr *a, uint64_t len)
+static bool array_fits(const struct doca_buf_arr *a, uint64_t len)
 {
 	return a->offset <= len && a->num <= (len - a->offset) / a->elem_size &&
 	       a->num < SIZE_MAX / sizeof(struct doca_dpa_dev_buf) / 2;
 }
 
-static struct doca_dpa_dev_buf_arr *build(const struct doca_buf_arr *a,
-					  const struct dpa_mmap_key *key)
+static struct doca_dpa_dev_buf_arr *build_array(const struct doca_buf_arr *a,
+						const struct dpa_mmap_key *key)
 {
 	struct doca_dpa_dev_buf_arr *arr;
 	struct doca_dpa_dev_buf *bufs;
@@ -104,7 +104,7 @@ doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr)
 	if (ret)
 		return ret == DOCA_ERROR_NOT_PERMITTED ? DOCA_ERROR_BAD_STATE
 						       : DOCA_ERROR_INVALID_VALUE;
-	buf_arr->array = fits(buf_arr, key.len) ? build(buf_arr, &key) : NULL;
+	buf_arr->array = array_fits(buf_arr, key.len) ? build_array(buf_arr, &key) : NULL;
 	if (!buf_arr->array)
 		return DOCA_ERROR_NO_MEMORY;
 	buf_arr->was_started = true;

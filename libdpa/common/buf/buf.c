@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include "buf.h"
 
-static bool is_first(const struct doca_buf *b)
+static bool is_first_buf(const struct doca_buf *b)
 {
 	return b->first == b;
 }
@@ -24,7 +24,7 @@ doca_error_t doca_buf_inc_refcount(struct doca_buf *buf, uint16_t *refcount)
 {
 	if (!dpa_buf_known(buf))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!buf->refs || !is_first(buf))
+	if (!buf->refs || !is_first_buf(buf))
 		return DOCA_ERROR_NOT_PERMITTED;
 	if (buf->refs == UINT16_MAX)
 		return DOCA_ERROR_TOO_BIG;
@@ -42,7 +42,7 @@ doca_error_t doca_buf_dec_refcount(struct doca_buf *buf, uint16_t *refcount)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!buf->refs)
 		return DOCA_ERROR_BAD_STATE;
-	if (!is_first(buf))
+	if (!is_first_buf(buf))
 		return DOCA_ERROR_NOT_PERMITTED;
 	buf->refs--;
 	if (refcount)
@@ -153,7 +153,7 @@ doca_error_t doca_buf_is_first_in_list(const struct doca_buf *buf, uint8_t *is_f
 {
 	if (!dpa_buf_live(buf) || !is_first_in_list)
 		return DOCA_ERROR_INVALID_VALUE;
-	*is_first_in_list = is_first(buf);
+	*is_first_in_list = is_first_buf(buf);
 	return DOCA_SUCCESS;
 }
 
@@ -161,7 +161,7 @@ doca_error_t doca_buf_is_in_list(const struct doca_buf *buf, uint8_t *is_in_list
 {
 	if (!dpa_buf_live(buf) || !is_in_list)
 		return DOCA_ERROR_INVALID_VALUE;
-	*is_in_list = !is_first(buf) || buf->next;
+	*is_in_list = !is_first_buf(buf) || buf->next;
 	return DOCA_SUCCESS;
 }
 
@@ -171,7 +171,7 @@ doca_error_t doca_buf_get_list_len(const struct doca_buf *buf, uint32_t *num_ele
 
 	if (!dpa_buf_live(buf) || !num_elements)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!is_first(buf))
+	if (!is_first_buf(buf))
 		return DOCA_ERROR_NOT_PERMITTED;
 	for (const struct doca_buf *b = buf; b; b = b->next)
 		n++;
@@ -184,7 +184,7 @@ doca_error_t doca_buf_chain_list_tail(struct doca_buf *list1_head, struct doca_b
 {
 	if (!dpa_buf_live(list1_head) || !dpa_buf_live(list1_tail) || !dpa_buf_live(list2))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!is_first(list1_head) || !is_first(list2) || list1_head == list2 ||
+	if (!is_first_buf(list1_head) || !is_first_buf(list2) || list1_head == list2 ||
 	    list1_head->last != list1_tail)
 		return DOCA_ERROR_NOT_PERMITTED;
 	list1_tail->next = list2;
@@ -205,7 +205,7 @@ doca_error_t doca_buf_unchain_list(struct doca_buf *list1, struct doca_buf *list
 {
 	struct doca_buf *before;
 
-	if (!dpa_buf_live(list1) || !dpa_buf_live(list2) || !is_first(list1) ||
+	if (!dpa_buf_live(list1) || !dpa_buf_live(list2) || !is_first_buf(list1) ||
 	    list2->first != list1 || list1 == list2)
 		return DOCA_ERROR_INVALID_VALUE;
 	for (before = list1; before->next != list2; before = before->next)

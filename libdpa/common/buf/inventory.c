@@ -61,7 +61,7 @@ static struct page *new_chunk(size_t n)
 	return first;
 }
 
-static bool grow(struct doca_buf_inventory *inv, size_t n)
+static bool grow_inventory(struct doca_buf_inventory *inv, size_t n)
 {
 	struct page *first = n <= UINT32_MAX - inv->num ? new_chunk(n) : NULL;
 
@@ -91,7 +91,7 @@ doca_error_t doca_buf_inventory_create(size_t num_elements, struct doca_buf_inve
 	if (!inventory || !num_elements || num_elements > UINT32_MAX)
 		return DOCA_ERROR_INVALID_VALUE;
 	inv = dpa_obj_new(DPA_T_BUF_INVENTORY, sizeof(*inv));
-	if (!inv || !grow(inv, num_elements)) {
+	if (!inv || !grow_inventory(inv, num_elements)) {
 		dpa_obj_free(inv);
 		return DOCA_ERROR_NO_MEMORY;
 	}
@@ -137,14 +137,14 @@ doca_error_t doca_buf_inventory_expand(struct doca_buf_inventory *inventory, uin
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!inventory->started)
 		return DOCA_ERROR_BAD_STATE;
-	return grow(inventory, num_elements) ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+	return grow_inventory(inventory, num_elements) ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
 /* --------------------------------------------------------------------- bufs */
 
 /* A free one, for the piece; its data is to be set. */
-static doca_error_t take(struct doca_buf_inventory *inv, struct doca_mmap *mmap, char *head,
-			 size_t len, struct doca_buf **buf)
+static doca_error_t take_buf(struct doca_buf_inventory *inv, struct doca_mmap *mmap, char *head,
+			     size_t len, struct doca_buf **buf)
 {
 	struct doca_buf *b = inv->free;
 
@@ -201,7 +201,7 @@ doca_error_t doca_buf_inventory_buf_get_by_args(struct doca_buf_inventory *inven
 	if (!dpa_live(inventory) || !dpa_live(mmap) || !addr || !data || !buf ||
 	    !inventory->started || !in_map(mmap, addr, len))
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = take(inventory, mmap, addr, len, &b);
+	ret = take_buf(inventory, mmap, addr, len, &b);
 	if (ret)
 		return ret;
 	ret = doca_buf_set_data(b, data, data_len);
@@ -223,7 +223,7 @@ doca_error_t doca_buf_inventory_buf_dup(struct doca_buf_inventory *inventory,
 		return DOCA_ERROR_BAD_STATE;
 	if (!src_buf->refs)
 		return DOCA_ERROR_NOT_PERMITTED;
-	ret = take(inventory, src_buf->mmap, src_buf->head, src_buf->len, dst_buf);
+	ret = take_buf(inventory, src_buf->mmap, src_buf->head, src_buf->len, dst_buf);
 	if (!ret)
 		ret = doca_buf_set_data(*dst_buf, src_buf->data, src_buf->data_len);
 	return ret;

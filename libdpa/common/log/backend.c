@@ -89,7 +89,7 @@ bool dpal_log_write(bool sdk, const struct dpal_log_line *line)
 
 /* ---------------------------------------------------------------- where to */
 
-static bool write_file(struct doca_log_backend *b, const struct dpal_log_line *line)
+static bool write_stream(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
 	return fwrite(line->text, 1, line->len, b->file) == line->len && !fflush(b->file);
 }
@@ -133,8 +133,8 @@ static bool write_syslog(struct doca_log_backend *b, const struct dpal_log_line 
 
 /* ------------------------------------------------------------------ making */
 
-static doca_error_t add(const struct doca_log_backend *init, bool sdk,
-			struct doca_log_backend **backend)
+static doca_error_t add_backend(const struct doca_log_backend *init, bool sdk,
+				struct doca_log_backend **backend)
 {
 	struct doca_log_backend *b = malloc(sizeof(*b));
 	struct doca_log_backend **p;
@@ -159,9 +159,9 @@ static doca_error_t add(const struct doca_log_backend *init, bool sdk,
 
 static doca_error_t add_file(FILE *f, bool sdk, struct doca_log_backend **backend)
 {
-	struct doca_log_backend b = {.write = write_file, .file = f};
+	struct doca_log_backend b = {.write = write_stream, .file = f};
 
-	return f && backend ? add(&b, sdk, backend) : DOCA_ERROR_INVALID_VALUE;
+	return f && backend ? add_backend(&b, sdk, backend) : DOCA_ERROR_INVALID_VALUE;
 }
 
 static doca_error_t add_fd(int fd, bool sdk, struct doca_log_backend **backend)
@@ -170,7 +170,7 @@ static doca_error_t add_fd(int fd, bool sdk, struct doca_log_backend **backend)
 
 	if (!backend || fcntl(fd, F_GETFD) < 0)
 		return DOCA_ERROR_INVALID_VALUE;
-	return add(&b, sdk, backend);
+	return add_backend(&b, sdk, backend);
 }
 
 static doca_error_t add_buf(char *buf, size_t capacity, log_flush_callback handler, bool sdk,
@@ -182,7 +182,7 @@ static doca_error_t add_buf(char *buf, size_t capacity, log_flush_callback handl
 	if (!buf || capacity < 2 || !handler || !backend)
 		return DOCA_ERROR_INVALID_VALUE;
 	buf[0] = 0;
-	return add(&b, sdk, backend);
+	return add_backend(&b, sdk, backend);
 }
 
 static doca_error_t add_syslog(const char *name, bool sdk, struct doca_log_backend **backend)
@@ -193,7 +193,7 @@ static doca_error_t add_syslog(const char *name, bool sdk, struct doca_log_backe
 	if (!name || !backend)
 		return DOCA_ERROR_INVALID_VALUE;
 	b.name = strdup(name);
-	ret = b.name ? add(&b, sdk, backend) : DOCA_ERROR_NO_MEMORY;
+	ret = b.name ? add_backend(&b, sdk, backend) : DOCA_ERROR_NO_MEMORY;
 	if (ret)
 		free(b.name);
 	return ret;
@@ -274,7 +274,7 @@ doca_error_t doca_log_backend_create_standard(void)
 
 enum what { LOWER, UPPER, LOWER_MARK, UPPER_MARK };
 
-static void set(struct doca_log_backend *b, enum what what, uint32_t level)
+static void set_level(struct doca_log_backend *b, enum what what, uint32_t level)
 {
 	switch (what) {
 	case LOWER:
@@ -303,7 +303,7 @@ static doca_error_t set_one(struct doca_log_backend *b, bool sdk, enum what what
 	for (is = logs.list; is && is != b; is = is->next) /* they are never destroyed */
 		;
 	if (is && is->sdk == sdk)
-		set(is, what, level);
+		set_level(is, what, level);
 	else
 		is = NULL;
 	pthread_mutex_unlock(&logs.lock);
@@ -318,12 +318,12 @@ static doca_error_t set_all(uint32_t *global, bool sdk, enum what what, uint32_t
 	*global = level;
 	for (struct doca_log_backend *b = logs.list; b; b = b->next)
 		if (b->sdk == sdk)
-			set(b, what, level);
+			set_level(b, what, level);
 	pthread_mutex_unlock(&logs.lock);
 	return DOCA_SUCCESS;
 }
 
-static uint32_t get(const uint32_t *global)
+static uint32_t get_level(const uint32_t *global)
 {
 	uint32_t level;
 
@@ -377,15 +377,15 @@ doca_error_t doca_log_level_set_global_sdk_limit(uint32_t level)
 
 uint32_t doca_log_level_get_global_lower_limit(void)
 {
-	return get(&logs.lower);
+	return get_level(&logs.lower);
 }
 
 uint32_t doca_log_level_get_global_upper_limit(void)
 {
-	return get(&logs.upper);
+	return get_level(&logs.upper);
 }
 
 uint32_t doca_log_level_get_global_sdk_limit(void)
 {
-	return get(&logs.sdk);
+	return get_level(&logs.sdk);
 }

@@ -80,7 +80,7 @@ static bool is_source(int source)
 
 /* -------------------------------------------------------------------- lines */
 
-static const char *tag(uint32_t level)
+static const char *level_tag(uint32_t level)
 {
 	static const char *const tags[] = {"CRT", "ERR", "WRN", "INF", "DBG", "TRC"};
 
@@ -101,7 +101,7 @@ struct where {
 };
 
 /* The part in front of the message; `*rest` is where it goes on without time and thread. */
-static int prefix(char *out, size_t size, const struct where *w, int *rest)
+static int put_prefix(char *out, size_t size, const struct where *w, int *rest)
 {
 	struct timespec now;
 	struct tm tm;
@@ -111,10 +111,10 @@ static int prefix(char *out, size_t size, const struct where *w, int *rest)
 	*rest = snprintf(out, size, "[%02d:%02d:%02d:%06ld][%d]", tm.tm_hour, tm.tm_min, tm.tm_sec,
 			 now.tv_nsec / 1000, (int)gettid());
 	return *rest + snprintf(out + *rest, size - (size_t)*rest, "[DOCA][%s][%.80s:%d][%.80s] ",
-				tag(w->level), base_name(w->file), w->line, w->func);
+				level_tag(w->level), base_name(w->file), w->line, w->func);
 }
 
-static doca_error_t put(bool sdk, const struct where *w, const char *format, va_list ap)
+static doca_error_t put_line(bool sdk, const struct where *w, const char *format, va_list ap)
 {
 	char head[256];
 	struct dpal_log_line line = {.level = w->level};
@@ -125,7 +125,7 @@ static doca_error_t put(bool sdk, const struct where *w, const char *format, va_
 	len = vasprintf(&message, format, ap);
 	if (len < 0)
 		return DOCA_ERROR_NO_MEMORY;
-	n = prefix(head, sizeof(head), w, &rest);
+	n = put_prefix(head, sizeof(head), w, &rest);
 	text = malloc((size_t)(n + len) + 2);
 	if (!text) {
 		free(message);
@@ -159,7 +159,7 @@ doca_error_t doca_log(uint32_t level, int source, const char *fname, int line, c
 	if (!is_source(source))
 		return DOCA_ERROR_INVALID_VALUE;
 	va_start(ap, format);
-	ret = put(false, &w, format, ap);
+	ret = put_line(false, &w, format, ap);
 	va_end(ap);
 	return ret;
 }
@@ -172,6 +172,6 @@ void dpal_log(uint32_t level, const char *file, int line, const char *func, cons
 	if (!dpal_log_wanted(true, level))
 		return;
 	va_start(ap, format);
-	put(true, &w, format, ap);
+	put_line(true, &w, format, ap);
 	va_end(ap);
 }

@@ -53,7 +53,7 @@ static struct {
 } objs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The entry of an address, or the free one where it would be. */
-static struct entry *find(struct table *t, const void *obj)
+static struct entry *find_entry(struct table *t, const void *obj)
 {
 	const uintptr_t inverse = ~(uintptr_t)obj;
 	const uint64_t mask = (1ull << t->log_size) - 1;
@@ -72,7 +72,8 @@ bool dpa_obj_is(const void *obj, uint32_t types)
 {
 	struct table *t = atomic_load_explicit(&objs.table, memory_order_acquire);
 
-	return obj && t && atomic_load_explicit(&find(t, obj)->types, memory_order_acquire) & types;
+	return obj && t &&
+	       atomic_load_explicit(&find_entry(t, obj)->types, memory_order_acquire) & types;
 }
 
 static struct table *new_table(uint32_t log_size)
@@ -84,7 +85,8 @@ static struct table *new_table(uint32_t log_size)
 	return t;
 }
 
-static void set(struct table *t, struct entry *e, const void *obj, uint32_t types, size_t size)
+static void set_entry(struct table *t, struct entry *e, const void *obj, uint32_t types,
+		      size_t size)
 {
 	if (!atomic_load_explicit(&e->inverse, memory_order_relaxed))
 		t->used++;
@@ -93,7 +95,7 @@ static void set(struct table *t, struct entry *e, const void *obj, uint32_t type
 	atomic_store_explicit(&e->types, types, memory_order_release);
 }
 
-static void copy(struct table *to, const struct table *from)
+static void copy_table(struct table *to, const struct table *from)
 {
 	for (uint64_t i = 0; i < 1ull << from->log_size; i++) {
 		const struct entry *e = &from->entries[i];
@@ -101,24 +103,24 @@ static void copy(struct table *to, const struct table *from)
 		const void *obj = (const void *)~inverse;
 
 		if (inverse)
-			set(to, find(to, obj), obj,
-			    atomic_load_explicit(&e->types, memory_order_relaxed), e->size);
+			set_entry(to, find_entry(to, obj), obj,
+				  atomic_load_explicit(&e->types, memory_order_relaxed), e->size);
 	}
 }
 
-static void lock(void)
+static void lock_table(void)
 {
 	pthread_mutex_lock(&objs.lock);
 }
 
-static void unlock(void)
+static void unlock_table(void)
 {
 	pthread_mutex_unlock(&objs.lock);
 }
 
-static void watch_forks(void)
+static void watch_table_forks(void)
 {
-	pthread_atfork(lock, unlock, unlock);
+	pthread_atfork(lock_table, unlock_table, unlock_table);
 }
 
 /* Under the lock: a table with room for one more. */
@@ -129,31 +131,31 @@ static struct table *with_room(void)
 
 	if (t && t->used < 1u << (t->log_size - 1))
 		return t;
-	pthread_once(&once, watch_forks);
+	pthread_once(&once, watch_table_forks);
 	bigger = new_table(t ? t->log_size + 1 : FIRST_LOG);
 	if (!bigger)
 		return NULL;
 	if (t)
-		copy(bigger, t);
+		copy_table(bigger, t);
 	bigger->older = t;
 	atomic_store_explicit(&objs.table, bigger, memory_order_release);
 	return bigger;
 }
 
 /* 0: not what dpa_obj_new() gave. */
-static bool put(const void *obj, uint32_t type, size_t size)
+static bool put_object(const void *obj, uint32_t type, size_t size)
 {
 	struct table *t;
 
-	lock();
+	lock_table();
 	t = with_room();
 	if (t) {
-		struct entry *e = find(t, obj);
+		struct entry *e = find_entry(t, obj);
 
-		set(t, e, obj, type | atomic_load_explicit(&e->types, memory_order_relaxed),
-		    size ? size : e->size);
+		set_entry(t, e, obj, type | atomic_load_explicit(&e->types, memory_order_relaxed),
+			  size ? size : e->size);
 	}
-	unlock();
+	unlock_table();
 	return t != NULL;
 }
 
@@ -161,7 +163,7 @@ void *dpa_obj_new(enum dpa_type type, size_t size)
 {
 	void *p = calloc(1, size);
 
-	if (p && !put(p, type, size)) {
+	if (p && !put_object(p, type, size)) {
 		free(p);
 		return NULL;
 	}
@@ -175,7 +177,7 @@ void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size)
 	if (!p)
 		return NULL;
 	memset(p, 0, size);
-	if (!put(p, type, size)) {
+	if (!put_object(p, type, size)) {
 		free(p);
 		return NULL;
 	}
@@ -184,19 +186,19 @@ void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size)
 
 bool dpa_obj_add(const void *obj, enum dpa_type type)
 {
-	return put(obj, type, 0);
+	return put_object(obj, type, 0);
 }
 
 void dpa_obj_remove(const void *obj, enum dpa_type type)
 {
 	struct table *t;
 
-	lock();
+	lock_table();
 	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
 	if (t)
-		atomic_fetch_and_explicit(&find(t, obj)->types, ~(uint32_t)type,
+		atomic_fetch_and_explicit(&find_entry(t, obj)->types, ~(uint32_t)type,
 					  memory_order_release);
-	unlock();
+	unlock_table();
 }
 
 /* Under the lock. */
@@ -213,7 +215,7 @@ static void drop_oldest(void)
 	free(p);
 }
 
-static void keep(void *obj, size_t size)
+static void keep_object(void *obj, size_t size)
 {
 	uint32_t at;
 
@@ -233,10 +235,10 @@ void dpa_obj_free(void *obj)
 
 	if (!obj)
 		return;
-	lock();
+	lock_table();
 	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
-	e = find(t, obj);
+	e = find_entry(t, obj);
 	atomic_store_explicit(&e->types, 0, memory_order_release);
-	keep(obj, e->size);
-	unlock();
+	keep_object(obj, e->size);
+	unlock_table();
 }

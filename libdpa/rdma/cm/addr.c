@@ -8,7 +8,7 @@
 #include "cm.h"
 
 /* A number, never a name: no resolver is asked. A GID that holds an IPv4 address is that one. */
-static bool parse(struct doca_rdma_addr *a)
+static bool parse_addr(struct doca_rdma_addr *a)
 {
 	struct addrinfo want = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
 				.ai_family =
@@ -48,7 +48,7 @@ doca_error_t doca_rdma_addr_create(enum doca_rdma_addr_type addr_type, const cha
 	a->type = addr_type;
 	a->port = port;
 	strcpy(a->text, address);
-	if (!parse(a)) {
+	if (!parse_addr(a)) {
 		dpa_obj_free(a);
 		return DOCA_ERROR_INVALID_VALUE;
 	}

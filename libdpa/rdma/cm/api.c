@@ -4,14 +4,14 @@
 #include "link.h"
 
 /* Checks the conditions of the calls that need sockets. */
-static doca_error_t can(const struct doca_rdma *r)
+static doca_error_t can_connect(const struct doca_rdma *r)
 {
 	if (!r->started || !r->cm.established)
 		return DOCA_ERROR_BAD_STATE;
 	return r->cm.epoll < 0 ? DOCA_ERROR_NOT_SUPPORTED : DOCA_SUCCESS;
 }
 
-static bool listens(const struct doca_rdma *r, uint16_t port)
+static bool listens_on(const struct doca_rdma *r, uint16_t port)
 {
 	const struct dpa_cm_listener *s = r->cm.listeners;
 
@@ -45,9 +45,9 @@ doca_error_t doca_rdma_start_listen_to_port(struct doca_rdma *rdma, uint16_t por
 {
 	doca_error_t ret;
 
-	if (!dpa_live(rdma) || !port || listens(rdma, port))
+	if (!dpa_live(rdma) || !port || listens_on(rdma, port))
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = can(rdma);
+	ret = can_connect(rdma);
 	if (ret)
 		return ret;
 	return dpa_cm_listen(rdma, port) ? DOCA_SUCCESS : DOCA_ERROR_CONNECTION_ABORTED;
@@ -57,7 +57,7 @@ doca_error_t doca_rdma_stop_listen_to_port(struct doca_rdma *rdma, uint16_t port
 {
 	if (!dpa_live(rdma))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (can(rdma) == DOCA_ERROR_NOT_SUPPORTED)
+	if (can_connect(rdma) == DOCA_ERROR_NOT_SUPPORTED)
 		return DOCA_ERROR_NOT_SUPPORTED;
 	return dpa_cm_unlisten(rdma, port) ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
@@ -70,7 +70,7 @@ doca_error_t doca_rdma_connect_to_addr(struct doca_rdma *rdma, struct doca_rdma_
 
 	if (!dpa_live(rdma) || !dpa_live(addr))
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = can(rdma);
+	ret = can_connect(rdma);
 	if (ret)
 		return ret;
 	l = dpa_cm_call(rdma, addr);

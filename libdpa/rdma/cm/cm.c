@@ -18,7 +18,7 @@
 #define MAX_GREETED 64	  /* peers that have not sent their request */
 #define BACKLOG	    64
 
-static uint64_t now_ns(void)
+static uint64_t cm_now_ns(void)
 {
 	struct timespec ts;
 
@@ -28,7 +28,7 @@ static uint64_t now_ns(void)
 
 static uint64_t time_limit(const struct doca_rdma *r)
 {
-	return now_ns() + r->conf.timeout_ms * UINT64_C(1000000);
+	return cm_now_ns() + r->conf.timeout_ms * UINT64_C(1000000);
 }
 
 /* ------------------------------------------------------------ the descriptors */
@@ -53,7 +53,7 @@ int dpa_cm_start(struct dpa_cm *cm)
 	return ret;
 }
 
-static bool watch(struct dpa_cm *cm, struct dpa_cm_fd *f, uint32_t events)
+static bool watch_fd(struct dpa_cm *cm, struct dpa_cm_fd *f, uint32_t events)
 {
 	struct epoll_event ev = {.events = events, .data.ptr = f};
 
@@ -96,7 +96,7 @@ static struct dpa_cm_link *new_link(struct doca_rdma *r, int fd, enum dpa_cm_sta
 }
 
 /* Frees those that are gone. */
-static void sweep(struct dpa_cm *cm)
+static void sweep_links(struct dpa_cm *cm)
 {
 	for (struct dpa_cm_link **p = &cm->links; *p;) {
 		struct dpa_cm_link *l = *p;
@@ -133,7 +133,7 @@ void dpa_cm_end(struct dpa_cm_link *l)
 	l->c = NULL;
 	l->addr = NULL;
 	if (!r->cm.working)
-		sweep(&r->cm);
+		sweep_links(&r->cm);
 }
 
 /* The user hears of it, unless it is his own doing. */
@@ -162,7 +162,7 @@ void dpa_cm_break(struct dpa_cm_link *l)
 /* ------------------------------------------------------------------ messages */
 
 /* Sends the remainder of the message that is being sent. */
-static bool flush(struct dpa_cm_link *l)
+static bool flush_link(struct dpa_cm_link *l)
 {
 	ssize_t n;
 
@@ -173,8 +173,8 @@ static bool flush(struct dpa_cm_link *l)
 		return false;
 	if (n > 0)
 		l->sent += (size_t)n;
-	return watch(&l->rdma->cm, &l->f,
-		     EPOLLIN | (l->sent < l->to_send ? (uint32_t)EPOLLOUT : 0));
+	return watch_fd(&l->rdma->cm, &l->f,
+			EPOLLIN | (l->sent < l->to_send ? (uint32_t)EPOLLOUT : 0));
 }
 
 bool dpa_cm_send(struct dpa_cm_link *l, enum dpa_cm_type type, const void *private_data,
@@ -194,11 +194,11 @@ bool dpa_cm_send(struct dpa_cm_link *l, enum dpa_cm_type type, const void *priva
 		memcpy(l->out.private_data, private_data, private_len);
 	l->sent = 0;
 	l->to_send = sizeof(l->out);
-	return flush(l);
+	return flush_link(l);
 }
 
 /* True: it is whole. False and *over: the peer has ended, or breaks the rules. */
-static bool receive(struct dpa_cm_link *l, bool *over)
+static bool receive_link(struct dpa_cm_link *l, bool *over)
 {
 	ssize_t n = recv(l->f.fd, (char *)&l->in + l->got, sizeof(l->in) - l->got, MSG_DONTWAIT);
 
@@ -285,13 +285,13 @@ void dpa_cm_link_ready(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events
 		on_connected(l);
 		return;
 	}
-	if (events & EPOLLOUT && !flush(l)) {
+	if (events & EPOLLOUT && !flush_link(l)) {
 		dpa_cm_break(l);
 		return;
 	}
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
-	if (receive(l, &over))
+	if (receive_link(l, &over))
 		on_message(l);
 	else if (over)
 		dpa_cm_break(l);
@@ -313,7 +313,7 @@ static void drop_silent(struct dpa_cm *cm)
 }
 
 /* False: no other thread calls. */
-static bool greet(struct doca_rdma *r, int listener)
+static bool greet_peer(struct doca_rdma *r, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct dpa_cm_link *l;
@@ -326,7 +326,7 @@ static bool greet(struct doca_rdma *r, int listener)
 	if (!l)
 		return true;
 	r->cm.num_greeted++;
-	if (!watch(&r->cm, &l->f, EPOLLIN))
+	if (!watch_fd(&r->cm, &l->f, EPOLLIN))
 		dpa_cm_end(l);
 	return true;
 }
@@ -334,7 +334,7 @@ static bool greet(struct doca_rdma *r, int listener)
 static void on_caller(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
 {
 	(void)events; /* that it was closed since is seen by its descriptor */
-	for (int i = 0; i < EVENTS && f->fd >= 0 && greet(r, f->fd); i++)
+	for (int i = 0; i < EVENTS && f->fd >= 0 && greet_peer(r, f->fd); i++)
 		;
 }
 
@@ -377,7 +377,7 @@ bool dpa_cm_progress(struct doca_rdma *r)
 
 	if (!cm->links && !cm->listeners)
 		return false;
-	now = now_ns();
+	now = cm_now_ns();
 	if (now - cm->looked_ns < LOOK_NS)
 		return false;
 	cm->looked_ns = now;
@@ -385,7 +385,7 @@ bool dpa_cm_progress(struct doca_rdma *r)
 	any = look_at_sockets(r);
 	any |= look_at_clock(r, now);
 	cm->working = false;
-	sweep(cm);
+	sweep_links(cm);
 	return any;
 }
 
@@ -438,7 +438,7 @@ bool dpa_cm_listen(struct doca_rdma *r, uint16_t port)
 	s->f.fd = listen_on(AF_INET6, port);
 	if (s->f.fd < 0)
 		s->f.fd = listen_on(AF_INET, port);
-	if (s->f.fd < 0 || !watch(&r->cm, &s->f, EPOLLIN)) {
+	if (s->f.fd < 0 || !watch_fd(&r->cm, &s->f, EPOLLIN)) {
 		if (s->f.fd >= 0)
 			close(s->f.fd);
 		free(s);
@@ -463,7 +463,7 @@ bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port)
 	s->next = r->cm.closed;
 	r->cm.closed = s;
 	if (!r->cm.working)
-		sweep(&r->cm);
+		sweep_links(&r->cm);
 	return true;
 }
 
@@ -481,7 +481,7 @@ struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr
 	l = new_link(r, fd, CM_CONNECTING);
 	if (!l)
 		return NULL;
-	if (dpa_rdma_new_connection(r, &l->c) || !watch(&r->cm, &l->f, EPOLLOUT)) {
+	if (dpa_rdma_new_connection(r, &l->c) || !watch_fd(&r->cm, &l->f, EPOLLOUT)) {
 		dpa_cm_end(l);
 		return NULL;
 	}
@@ -516,7 +516,7 @@ void dpa_cm_stop(struct doca_rdma *r)
 		if (l->state != CM_GONE)
 			dpa_cm_end(l);
 	cm->working = false;
-	sweep(cm);
+	sweep_links(cm);
 	while (cm->listeners)
 		dpa_cm_unlisten(r, cm->listeners->port);
 	close(cm->timer);

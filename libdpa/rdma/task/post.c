@@ -16,13 +16,13 @@ struct list {
 	uint64_t bytes;
 };
 
-static size_t room(const struct doca_buf *b)
+static size_t buf_room(const struct doca_buf *b)
 {
 	return b->len - (size_t)(b->data - b->head) - b->data_len;
 }
 
-static doca_error_t add(struct list *l, int max, const struct dpa_buf_data *d, void *addr,
-			size_t len)
+static doca_error_t add_sge(struct list *l, int max, const struct dpa_buf_data *d, void *addr,
+			    size_t len)
 {
 	if (d->key.remote || l->num == max || len > DPA_MAX_MSG - l->bytes)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -34,20 +34,20 @@ static doca_error_t add(struct list *l, int max, const struct dpa_buf_data *d, v
 }
 
 /* NULL is an empty message. */
-static doca_error_t gather(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
+static doca_error_t gather_buf(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
 {
 	struct dpa_buf_data d;
 
 	for (; b; b = b->next)
 		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) ||
-		    add(l, (int)r->conf.send_list_len, &d, d.addr, d.len))
+		    add_sge(l, (int)r->conf.send_list_len, &d, d.addr, d.len))
 			return DOCA_ERROR_INVALID_VALUE;
 	return DOCA_SUCCESS;
 }
 
 /* Room for `want` bytes, or all there is (~0). */
-static doca_error_t scatter(const struct doca_rdma *r, const struct doca_buf *b, uint32_t max,
-			    uint64_t want, struct list *l)
+static doca_error_t scatter_buf(const struct doca_rdma *r, const struct doca_buf *b, uint32_t max,
+				uint64_t want, struct list *l)
 {
 	struct dpa_buf_data d;
 
@@ -56,28 +56,28 @@ static doca_error_t scatter(const struct doca_rdma *r, const struct doca_buf *b,
 
 		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d))
 			return DOCA_ERROR_INVALID_VALUE;
-		n = room(b) < want - l->bytes ? room(b) : (size_t)(want - l->bytes);
-		if (add(l, (int)max, &d, b->data + b->data_len, n))
+		n = buf_room(b) < want - l->bytes ? buf_room(b) : (size_t)(want - l->bytes);
+		if (add_sge(l, (int)max, &d, b->data + b->data_len, n))
 			return DOCA_ERROR_INVALID_VALUE;
 	}
 	return want == UINT64_MAX || l->bytes == want ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
 /* Eight bytes at a buf's data. */
-static doca_error_t word(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
+static doca_error_t word_buf(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
 {
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + room(b) < WORD)
+	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + buf_room(b) < WORD)
 		return DOCA_ERROR_INVALID_VALUE;
-	return add(l, 1, &d, b->data, WORD);
+	return add_sge(l, 1, &d, b->data, WORD);
 }
 
 /*
  * Where a peer's buf lies: by an imported map, or one of this process, for a connection within it.
  */
-static doca_error_t remote(const struct doca_rdma *r, const struct doca_buf *b, uint64_t *addr,
-			   uint32_t *rkey)
+static doca_error_t remote_buf(const struct doca_rdma *r, const struct doca_buf *b, uint64_t *addr,
+			       uint32_t *rkey)
 {
 	struct dpa_buf_data d;
 
@@ -89,39 +89,40 @@ static doca_error_t remote(const struct doca_rdma *r, const struct doca_buf *b, 
 }
 
 /* Of a write: behind the data of the peer's buf, where it must fit. */
-static doca_error_t destination(const struct dpa_rdma_task *t, uint64_t bytes,
-				struct ibv_send_wr *wr)
+static doca_error_t put_destination(const struct dpa_rdma_task *t, uint64_t bytes,
+				    struct ibv_send_wr *wr)
 {
-	doca_error_t ret = remote(t->rdma, t->dst, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
+	doca_error_t ret = remote_buf(t->rdma, t->dst, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
 
-	if (ret || bytes > room(t->dst))
+	if (ret || bytes > buf_room(t->dst))
 		return DOCA_ERROR_INVALID_VALUE;
 	wr->wr.rdma.remote_addr += t->dst->data_len;
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t source(const struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+static doca_error_t put_source(const struct dpa_rdma_task *t, struct list *l,
+			       struct ibv_send_wr *wr)
 {
-	doca_error_t ret = remote(t->rdma, t->src, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
+	doca_error_t ret = remote_buf(t->rdma, t->src, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
 
 	if (ret)
 		return ret;
-	return scatter(t->rdma, t->dst, t->rdma->conf.send_list_len, t->src->data_len, l);
+	return scatter_buf(t->rdma, t->dst, t->rdma->conf.send_list_len, t->src->data_len, l);
 }
 
-static doca_error_t atomic(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+static doca_error_t put_atomic(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
 {
 	doca_error_t ret;
 
 	if (t->kind == RT_EVENT_ADD)
 		ret = dpa_se_remote_word(t->event, &wr->wr.atomic.remote_addr, &wr->wr.atomic.rkey);
 	else
-		ret = remote(t->rdma, t->dst, &wr->wr.atomic.remote_addr, &wr->wr.atomic.rkey);
+		ret = remote_buf(t->rdma, t->dst, &wr->wr.atomic.remote_addr, &wr->wr.atomic.rkey);
 	if (ret || wr->wr.atomic.remote_addr % WORD)
 		return DOCA_ERROR_INVALID_VALUE;
 	wr->wr.atomic.compare_add = t->kind == RT_CMP_SWP ? t->compare : t->value;
 	wr->wr.atomic.swap = t->value;
-	return word(t->rdma, t->result, l);
+	return word_buf(t->rdma, t->result, l);
 }
 
 static doca_error_t event_word(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
@@ -132,8 +133,8 @@ static doca_error_t event_word(struct dpa_rdma_task *t, struct list *l, struct i
 	if (ret)
 		return ret;
 	if (t->kind == RT_EVENT_GET)
-		return word(t->rdma, t->dst, l);
-	ret = gather(t->rdma, t->src, l);
+		return word_buf(t->rdma, t->dst, l);
+	ret = gather_buf(t->rdma, t->src, l);
 	return ret || l->bytes != WORD ? DOCA_ERROR_INVALID_VALUE : DOCA_SUCCESS;
 }
 
@@ -150,45 +151,46 @@ static const enum ibv_wr_opcode opcodes[RT_KINDS] = {
 	[RT_EVENT_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
 
-static doca_error_t describe(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+static doca_error_t describe_wr(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
 {
 	doca_error_t ret = DOCA_SUCCESS;
 
 	switch (t->kind) {
 	case RT_READ:
-		return source(t, l, wr);
+		return put_source(t, l, wr);
 	case RT_EVENT_GET:
 	case RT_EVENT_SET:
 		return event_word(t, l, wr);
 	case RT_CMP_SWP:
 	case RT_FETCH_ADD:
 	case RT_EVENT_ADD:
-		return atomic(t, l, wr);
+		return put_atomic(t, l, wr);
 	default:
-		ret = gather(t->rdma, t->src, l);
+		ret = gather_buf(t->rdma, t->src, l);
 		if (!ret && (t->kind == RT_WRITE || t->kind == RT_WRITE_IMM))
-			ret = destination(t, l->bytes, wr);
+			ret = put_destination(t, l->bytes, wr);
 		return ret;
 	}
 }
 
-static doca_error_t from_errno(int err)
+static doca_error_t post_error(int err)
 {
 	return err == ENOMEM ? DOCA_ERROR_AGAIN : DOCA_ERROR_INVALID_VALUE;
 }
 
-static doca_error_t post_receive(struct dpa_rdma_task *t)
+static doca_error_t post_receive_task(struct dpa_rdma_task *t)
 {
 	struct list l = {.num = 0};
 	struct ibv_recv_wr wr = {.wr_id = (uintptr_t)t, .sg_list = l.sge}, *bad;
-	doca_error_t ret = scatter(t->rdma, t->dst, t->rdma->conf.recv_list_len, UINT64_MAX, &l);
+	doca_error_t ret =
+		scatter_buf(t->rdma, t->dst, t->rdma->conf.recv_list_len, UINT64_MAX, &l);
 	int err;
 
 	if (ret)
 		return ret;
 	wr.num_sge = l.num;
 	err = ibv_post_srq_recv(t->rdma->srq, &wr, &bad);
-	return err ? from_errno(err) : DOCA_SUCCESS;
+	return err ? post_error(err) : DOCA_SUCCESS;
 }
 
 doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
@@ -204,24 +206,24 @@ doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 	int err;
 
 	if (t->kind == RT_RECEIVE)
-		return post_receive(t);
+		return post_receive_task(t);
 	if (!dpa_live(t->conn) || t->conn->rdma != t->rdma ||
 	    !atomic_load_explicit(&t->conn->ready, memory_order_relaxed))
 		return DOCA_ERROR_NOT_CONNECTED;
-	ret = describe(t, &l, &wr);
+	ret = describe_wr(t, &l, &wr);
 	if (ret)
 		return ret;
 	t->len = (uint32_t)l.bytes;
 	wr.num_sge = l.num;
 	err = ibv_post_send(t->conn->qp, &wr, &bad);
-	return err ? from_errno(err) : DOCA_SUCCESS;
+	return err ? post_error(err) : DOCA_SUCCESS;
 }
 
 /* Changes that the user has made meanwhile stay: appends as far as there is room. */
-static void append(struct doca_buf *b, uint32_t len)
+static void append_data(struct doca_buf *b, uint32_t len)
 {
 	for (; b && dpa_buf_live(b) && len; b = b->next) {
-		uint32_t n = room(b) < len ? (uint32_t)room(b) : len;
+		uint32_t n = buf_room(b) < len ? (uint32_t)buf_room(b) : len;
 
 		b->data_len += n;
 		len -= n;
@@ -230,7 +232,7 @@ static void append(struct doca_buf *b, uint32_t len)
 
 static void hold_word(struct doca_buf *b)
 {
-	if (dpa_buf_live(b) && b->data_len < WORD && b->data_len + room(b) >= WORD)
+	if (dpa_buf_live(b) && b->data_len < WORD && b->data_len + buf_room(b) >= WORD)
 		b->data_len = WORD;
 }
 
@@ -240,7 +242,7 @@ void dpa_rdma_filled(struct dpa_rdma_task *t, uint32_t len)
 	switch (t->kind) {
 	case RT_RECEIVE:
 	case RT_READ:
-		append(t->dst, len);
+		append_data(t->dst, len);
 		break;
 	case RT_EVENT_GET:
 		hold_word(t->dst);

@@ -8,7 +8,7 @@
 
 #define ROUNDS 4 /* of a full array of completions, in one progress */
 
-static struct dpa_rdma_task *of_task(struct doca_task *task)
+static struct dpa_rdma_task *rdma_task_of(struct doca_task *task)
 {
 	return container_of(task, struct dpa_rdma_task, task);
 }
@@ -55,9 +55,9 @@ static void unlink_task(struct dpa_rdma_task *t)
 	t->prev = NULL;
 }
 
-static doca_error_t submit(struct doca_task *task, uint32_t flags)
+static doca_error_t submit_rdma_task(struct doca_task *task, uint32_t flags)
 {
-	struct dpa_rdma_task *t = of_task(task);
+	struct dpa_rdma_task *t = rdma_task_of(task);
 	struct doca_rdma *r = t->rdma;
 	doca_error_t ret;
 
@@ -73,18 +73,18 @@ static doca_error_t submit(struct doca_task *task, uint32_t flags)
 	return DOCA_SUCCESS;
 }
 
-static void call_back(struct doca_task *task)
+static void call_rdma_task_back(struct doca_task *task)
 {
-	struct dpa_rdma_task *t = of_task(task);
+	struct dpa_rdma_task *t = rdma_task_of(task);
 	struct dpa_rdma_tasks *all = &t->rdma->tasks;
 
 	(task->status ? all->conf[t->kind].failed : all->conf[t->kind].done)(t, task->user_data,
 									     task->ctx->user_data);
 }
 
-static void free_task(struct doca_task *task)
+static void free_rdma_task(struct doca_task *task)
 {
-	struct dpa_rdma_task *t = of_task(task);
+	struct dpa_rdma_task *t = rdma_task_of(task);
 	struct doca_rdma *r = t->rdma;
 
 	r->tasks.conf[t->kind].used--;
@@ -93,9 +93,9 @@ static void free_task(struct doca_task *task)
 }
 
 static const struct dpa_task_ops task_ops = {
-	.submit = submit,
-	.completed = call_back,
-	.free = free_task,
+	.submit = submit_rdma_task,
+	.completed = call_rdma_task_back,
+	.free = free_rdma_task,
 };
 
 doca_error_t dpa_rdma_task_new(struct doca_rdma *rdma, enum dpa_rdma_kind kind,
@@ -147,7 +147,7 @@ static doca_error_t from_status(enum ibv_wc_status status)
 	}
 }
 
-static void end(struct dpa_rdma_task *t, doca_error_t status)
+static void end_rdma_task(struct dpa_rdma_task *t, doca_error_t status)
 {
 	unlink_task(t);
 	if (!status && t->kind != RT_RECEIVE)
@@ -164,7 +164,7 @@ static void end_up_to(struct doca_rdma_connection *c, struct dpa_rdma_task *t, d
 
 		if (&first->next == c->sent_end)
 			c->sent_end = &c->sent;
-		end(first, first == t ? status : DOCA_SUCCESS);
+		end_rdma_task(first, first == t ? status : DOCA_SUCCESS);
 		if (first == t)
 			break;
 	}
@@ -181,7 +181,7 @@ static struct doca_rdma_connection *by_qpn(const struct doca_rdma *r, uint32_t q
 	return NULL;
 }
 
-static void received(struct dpa_rdma_task *t, const struct ibv_wc *wc)
+static void task_received(struct dpa_rdma_task *t, const struct ibv_wc *wc)
 {
 	bool write = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 
@@ -196,7 +196,7 @@ static void received(struct dpa_rdma_task *t, const struct ibv_wc *wc)
 		dpa_rdma_filled(t, wc->byte_len);
 }
 
-static void ended(const struct ibv_wc *wc)
+static void task_ended(const struct ibv_wc *wc)
 {
 	struct dpa_rdma_task *t = (struct dpa_rdma_task *)(uintptr_t)wc->wr_id;
 	doca_error_t status = from_status(wc->status);
@@ -206,12 +206,12 @@ static void ended(const struct ibv_wc *wc)
 		return;
 	}
 	if (!status)
-		received(t, wc);
-	end(t, status);
+		task_received(t, wc);
+	end_rdma_task(t, status);
 }
 
-/* Completions that arm() has taken come first. */
-static int take(struct doca_rdma *r, struct ibv_wc wc[16])
+/* Completions that arm_rdma() has taken come first. */
+static int take_completions(struct doca_rdma *r, struct ibv_wc wc[16])
 {
 	int n = r->tasks.num_wc;
 
@@ -230,9 +230,9 @@ static bool look_at_cq(struct doca_rdma *r)
 	int n = 16;
 
 	for (int round = 0; round < ROUNDS && n == 16; round++) {
-		n = take(r, wc);
+		n = take_completions(r, wc);
 		for (int i = 0; i < n; i++)
-			ended(&wc[i]);
+			task_ended(&wc[i]);
 		any |= n > 0;
 	}
 	return any;
@@ -265,7 +265,7 @@ bool dpa_rdma_tasks_arm(struct doca_rdma *r)
 
 /* ------------------------------------------------------------- of the context */
 
-static int64_t now_ms(void)
+static int64_t task_now_ms(void)
 {
 	struct timespec ts;
 
@@ -274,16 +274,16 @@ static int64_t now_ms(void)
 }
 
 /* Until the SQ is empty and all its ends are reported. */
-static void work_off(struct doca_rdma_connection *c, int ms)
+static void work_off_tasks(struct doca_rdma_connection *c, int ms)
 {
-	int64_t limit = now_ms() + ms;
+	int64_t limit = task_now_ms() + ms;
 	bool busy;
 
 	do {
 		busy = dpa_rdma_has_work(c);
 		dpa_hwif_progress(c->rdma->ctx.dev->ctx);
 		busy |= look_at_cq(c->rdma);
-	} while (c->sent && busy && now_ms() < limit);
+	} while (c->sent && busy && task_now_ms() < limit);
 }
 
 /* Bounded: what a callback submits may end at once, too. */
@@ -303,9 +303,9 @@ void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 {
 	atomic_store_explicit(&c->ready, 0, memory_order_relaxed); /* callbacks submit no more */
 	if (c->rdma->ctx.state != DOCA_CTX_STATE_STOPPING)
-		work_off(c, DPA_RDMA_DRAIN_MS);
+		work_off_tasks(c, DPA_RDMA_DRAIN_MS);
 	dpa_rdma_fail_connection(c);
-	work_off(c, DPA_RDMA_FLUSH_MS);
+	work_off_tasks(c, DPA_RDMA_FLUSH_MS);
 	if (c->sent)
 		end_up_to(c, NULL, DOCA_SUCCESS);
 	dpa_rdma_tasks_drain(c->rdma);
@@ -316,7 +316,7 @@ void dpa_rdma_tasks_cancel_receives(struct doca_rdma *r)
 	while (look_at_cq(r))
 		;
 	while (r->tasks.receives)
-		end(r->tasks.receives, DOCA_ERROR_SHUTDOWN);
+		end_rdma_task(r->tasks.receives, DOCA_ERROR_SHUTDOWN);
 }
 
 int dpa_rdma_tasks_start(struct doca_rdma *r)

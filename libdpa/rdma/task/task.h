@@ -68,7 +68,7 @@ struct dpa_rdma_tasks {
 	struct dpa_rdma_task *receives;
 	uint32_t room;	      /* of the CQ: tasks in flight */
 	bool armed;	      /* the channel may have events */
-	struct ibv_wc wc[16]; /* taken from the CQ by arm(), and not dealt with */
+	struct ibv_wc wc[16]; /* taken from the CQ by arm_rdma(), and not dealt with */
 	int num_wc;
 };
 

@@ -28,7 +28,7 @@ doca_error_t doca_dpa_async_ops_create(struct doca_dpa *dpa, unsigned int queue_
 }
 
 /* Device code finds no handle, then no EU is in an op with it, then nothing is under way. */
-static void halt(struct doca_dpa_async_ops *a)
+static void halt_async(struct doca_dpa_async_ops *a)
 {
 	if (!a->started)
 		return;
@@ -46,7 +46,7 @@ static void halt(struct doca_dpa_async_ops *a)
 void dpa_async_halt_all(struct doca_dpa *dpa)
 {
 	for (struct doca_dpa_async_ops *a = dpa->async_list; a; a = a->next)
-		halt(a);
+		halt_async(a);
 }
 
 doca_error_t doca_dpa_async_ops_destroy(struct doca_dpa_async_ops *async_ops)
@@ -59,7 +59,7 @@ doca_error_t doca_dpa_async_ops_destroy(struct doca_dpa_async_ops *async_ops)
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa = async_ops->dpa;
 	ret = dpa->state == DPA_DEAD ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
-	halt(async_ops);
+	halt_async(async_ops);
 	for (p = &dpa->async_list; *p != async_ops; p = &(*p)->next)
 		;
 	*p = async_ops->next;
@@ -97,7 +97,7 @@ doca_error_t doca_dpa_async_ops_attach(struct doca_dpa_async_ops *async_ops,
 	return DOCA_SUCCESS;
 }
 
-static void to_error(struct dpa_fatal_hook *hook)
+static void async_to_error(struct dpa_fatal_hook *hook)
 {
 	struct doca_dpa_async_ops *a = container_of(hook, struct doca_dpa_async_ops, fatal);
 
@@ -123,7 +123,7 @@ doca_error_t doca_dpa_async_ops_start(struct doca_dpa_async_ops *async_ops)
 	a->waiting = a->draining = a->stopping = false;
 	if (!dpa_handle_new(&a->dpa->handles, DPA_H_ASYNC_OPS, &a->obj))
 		goto err_pair;
-	dpa_fatal_add(a->dpa, &a->fatal, to_error);
+	dpa_fatal_add(a->dpa, &a->fatal, async_to_error);
 	a->comp->users++;
 	a->started = true;
 	return DOCA_SUCCESS;
@@ -142,7 +142,7 @@ doca_error_t doca_dpa_async_ops_stop(struct doca_dpa_async_ops *async_ops)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (async_ops->dpa->state == DPA_DEAD || !async_ops->started)
 		return DOCA_ERROR_BAD_STATE;
-	halt(async_ops);
+	halt_async(async_ops);
 	return DOCA_SUCCESS;
 }
 

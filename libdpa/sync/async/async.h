@@ -57,7 +57,7 @@ struct doca_dpa_async_ops {
 	struct dpa_async_entry *ring;
 	uint32_t head, tail; /* of the ring */
 	bool waiting;	     /* the entry at head is being watched */
-	bool draining;	     /* a thread is in drain() */
+	bool draining;	     /* a thread is in drain_queue() */
 	bool stopping;
 	struct dpa_se_watch watch;
 	_Atomic uint32_t busy; /* watch came true and is not dealt with: written under its lock */

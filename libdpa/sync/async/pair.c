@@ -6,8 +6,8 @@
 #define PORT	     1
 #define SINK_ENTRIES 4 /* not read: it ignores overrun */
 
-static struct ibv_qp *create(struct doca_dev *dev, struct ibv_qp_init_attr *init,
-			     uint32_t user_index, struct dpa_qp_queues *q)
+static struct ibv_qp *create_pair_qp(struct doca_dev *dev, struct ibv_qp_init_attr *init,
+				     uint32_t user_index, struct dpa_qp_queues *q)
 {
 	struct ibv_pd *pd = dpa_dev_pd(dev);
 	struct ibv_qp *qp = pd ? dpa_hwif_create_qp(pd, init, user_index) : NULL;
@@ -25,7 +25,7 @@ static struct ibv_qp *create(struct doca_dev *dev, struct ibv_qp_init_attr *init
 	return qp;
 }
 
-static int to_init(struct ibv_qp *qp)
+static int pair_to_init(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT,
@@ -37,7 +37,7 @@ static int to_init(struct ibv_qp *qp)
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-static int to_rtr(struct ibv_qp *qp, uint32_t dest, const union ibv_gid *gid)
+static int pair_to_rtr(struct ibv_qp *qp, uint32_t dest, const union ibv_gid *gid)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR,
@@ -54,7 +54,7 @@ static int to_rtr(struct ibv_qp *qp, uint32_t dest, const union ibv_gid *gid)
 				     IBV_QP_MIN_RNR_TIMER);
 }
 
-static int to_rts(struct ibv_qp *qp)
+static int pair_to_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7};
@@ -65,24 +65,24 @@ static int to_rts(struct ibv_qp *qp)
 }
 
 /* Both are this process's: the path is shared memory, with any address. */
-static int join(struct dpa_pair *p, struct ibv_context *ctx)
+static int join_pair(struct dpa_pair *p, struct ibv_context *ctx)
 {
 	union ibv_gid gid;
 	int ret = ibv_query_gid(ctx, PORT, 0, &gid);
 
 	if (ret)
 		return errno ? errno : EIO;
-	ret = to_init(p->from);
+	ret = pair_to_init(p->from);
 	if (!ret)
-		ret = to_init(p->to);
+		ret = pair_to_init(p->to);
 	if (!ret)
-		ret = to_rtr(p->from, p->to->qp_num, &gid);
+		ret = pair_to_rtr(p->from, p->to->qp_num, &gid);
 	if (!ret)
-		ret = to_rtr(p->to, p->from->qp_num, &gid);
+		ret = pair_to_rtr(p->to, p->from->qp_num, &gid);
 	if (!ret)
-		ret = to_rts(p->from);
+		ret = pair_to_rts(p->from);
 	if (!ret)
-		ret = to_rts(p->to);
+		ret = pair_to_rts(p->to);
 	return ret;
 }
 
@@ -99,16 +99,16 @@ int dpa_pair_create(struct dpa_pair *p, struct doca_dev *dev, struct ibv_cq *cq,
 	init.recv_cq = p->sink;
 	init.cap = (struct ibv_qp_cap){
 		.max_send_wr = room, .max_send_sge = 1, .max_inline_data = DPA_DEV_ASYNC_INLINE};
-	p->from = create(dev, &init, user_index, &p->send);
+	p->from = create_pair_qp(dev, &init, user_index, &p->send);
 	if (!p->from)
 		goto err_sink;
 	/* a receive for each send that the SQ may hold */
 	init.send_cq = p->sink;
 	init.cap = (struct ibv_qp_cap){.max_recv_wr = 1u << p->send.view.log_sq, .max_recv_sge = 1};
-	p->to = create(dev, &init, 0, &p->recv);
+	p->to = create_pair_qp(dev, &init, 0, &p->recv);
 	if (!p->to)
 		goto err_from;
-	ret = join(p, dev->ctx);
+	ret = join_pair(p, dev->ctx);
 	if (!ret)
 		return 0;
 	errno = ret;

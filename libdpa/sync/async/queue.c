@@ -8,13 +8,13 @@
 #define FLAG_FLUSH	      1u
 #define FLAG_OPTIMIZE_REPORTS 2u
 
-static uint32_t mask_of(const struct doca_dpa_async_ops *a)
+static uint32_t queue_mask(const struct doca_dpa_async_ops *a)
 {
 	return a->queue_size - 1;
 }
 
 /* Under the lock. For one more, wherever it goes. */
-static bool room(const struct doca_dpa_async_ops *a)
+static bool queue_has_room(const struct doca_dpa_async_ops *a)
 {
 	const struct dpa_qp_queues *q = &a->pair.send;
 	uint32_t used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
@@ -58,7 +58,7 @@ static void ring_sq(struct doca_dpa_async_ops *a)
 	dpa_hwif_ring_sq(&a->pair.send.view);
 }
 
-static void drain(struct doca_dpa_async_ops *a);
+static void drain_queue(struct doca_dpa_async_ops *a);
 
 /* dpa_se_watch_fn: under the lock of the watches. */
 static void came_true(struct dpa_se_watch *w)
@@ -68,7 +68,7 @@ static void came_true(struct dpa_se_watch *w)
 	atomic_fetch_add_explicit(&a->busy, 1, memory_order_relaxed);
 }
 
-/* By the same thread, under no lock: it may be an updater's, the poller, one in drain(). */
+/* By the same thread, under no lock: it may be an updater's, the poller, one in drain_queue(). */
 static void after_true(struct dpa_se_watch *w)
 {
 	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
@@ -76,7 +76,7 @@ static void after_true(struct dpa_se_watch *w)
 
 	dpal_eu_lock(&a->lock);
 	if (!a->stopping) {
-		se = a->ring[a->head++ & mask_of(a)].se;
+		se = a->ring[a->head++ & queue_mask(a)].se;
 		post_report(a);
 		dpa_qp_doorbell(&a->pair.send);
 	}
@@ -85,7 +85,7 @@ static void after_true(struct dpa_se_watch *w)
 	if (se) {
 		dpa_se_release(se);
 		ring_sq(a);
-		drain(a);
+		drain_queue(a);
 	}
 	atomic_fetch_sub_explicit(&a->busy, 1, memory_order_release);
 }
@@ -112,7 +112,7 @@ static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entr
 }
 
 /* Hands on what stands in the ring, up to a wait that is not over. One thread at a time. */
-static void drain(struct doca_dpa_async_ops *a)
+static void drain_queue(struct doca_dpa_async_ops *a)
 {
 	bool put = false;
 
@@ -123,7 +123,7 @@ static void drain(struct doca_dpa_async_ops *a)
 	}
 	a->draining = true;
 	while (!a->waiting && !a->stopping && a->head != a->tail) {
-		struct dpa_async_entry *e = &a->ring[a->head & mask_of(a)];
+		struct dpa_async_entry *e = &a->ring[a->head & queue_mask(a)];
 
 		if (e->se) {
 			if (!begin_wait(a, e))
@@ -143,14 +143,14 @@ static void drain(struct doca_dpa_async_ops *a)
 }
 
 /* Under the lock; there is room. */
-static struct dpa_async_entry *append(struct doca_dpa_async_ops *a)
+static struct dpa_async_entry *append_entry(struct doca_dpa_async_ops *a)
 {
-	return &a->ring[a->tail++ & mask_of(a)];
+	return &a->ring[a->tail++ & queue_mask(a)];
 }
 
 static void append_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
 {
-	struct dpa_async_entry *e = append(a);
+	struct dpa_async_entry *e = append_entry(a);
 
 	e->se = NULL;
 	e->copy = *c;
@@ -165,7 +165,7 @@ bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy 
 	bool fits, behind, flush;
 
 	dpal_eu_lock(&a->lock);
-	fits = room(a);
+	fits = queue_has_room(a);
 	behind = a->head != a->tail;
 	flush = !fits || (!behind && c->flags & FLAG_FLUSH);
 	if (fits && behind)
@@ -178,7 +178,7 @@ bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy 
 	if (flush)
 		ring_sq(a);
 	if (behind)
-		drain(a);
+		drain_queue(a);
 	return fits;
 }
 
@@ -188,9 +188,9 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 	bool fits;
 
 	dpal_eu_lock(&a->lock);
-	fits = room(a);
+	fits = queue_has_room(a);
 	if (fits) {
-		struct dpa_async_entry *e = append(a);
+		struct dpa_async_entry *e = append_entry(a);
 
 		dpa_se_hold(se);
 		e->se = se;
@@ -201,11 +201,11 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 	dpa_qp_doorbell(&a->pair.send);
 	dpal_eu_unlock(&a->lock);
 	ring_sq(a);
-	drain(a);
+	drain_queue(a);
 	return fits;
 }
 
-static void cancel(struct doca_dpa_async_ops *a)
+static void cancel_entries(struct doca_dpa_async_ops *a)
 {
 	dpa_se_watch_cancel(&a->watch);
 	while (atomic_load_explicit(&a->busy, memory_order_acquire))
@@ -219,11 +219,11 @@ void dpa_async_end(struct doca_dpa_async_ops *a)
 	dpal_eu_unlock(&a->lock);
 	/* twice: the first one that is waited for may have begun another wait */
 	if (!dpa_ctx_foreign(a->dpa)) {
-		cancel(a);
-		cancel(a);
+		cancel_entries(a);
+		cancel_entries(a);
 	}
 	for (; a->head != a->tail; a->head++) {
-		struct dpa_async_entry *e = &a->ring[a->head & mask_of(a)];
+		struct dpa_async_entry *e = &a->ring[a->head & queue_mask(a)];
 
 		if (e->se)
 			dpa_se_release(e->se);

@@ -14,7 +14,8 @@ static struct dpa_hash_chain *chain_of(const struct doca_dpa_hash_table *t, uint
 }
 
 /* Under the chain's lock: where the index of the key's entry is kept; of NONE if there is none. */
-static uint32_t *find(const struct doca_dpa_hash_table *t, struct dpa_hash_chain *c, uint32_t key)
+static uint32_t *find_link(const struct doca_dpa_hash_table *t, struct dpa_hash_chain *c,
+			   uint32_t key)
 {
 	uint32_t *at = &c->first;
 
@@ -49,7 +50,7 @@ bool dpa_hash_add(struct doca_dpa_hash_table *t, uint32_t key, uint64_t value)
 	uint32_t *at, i;
 
 	dpal_eu_lock(&c->lock);
-	at = find(t, c, key);
+	at = find_link(t, c, key);
 	i = *at;
 	if (i != NONE) {
 		t->entries[i].value = value;
@@ -71,7 +72,7 @@ void dpa_hash_remove(struct doca_dpa_hash_table *t, uint32_t key)
 	uint32_t *at, i;
 
 	dpal_eu_lock(&c->lock);
-	at = find(t, c, key);
+	at = find_link(t, c, key);
 	i = *at;
 	if (i != NONE) {
 		*at = t->entries[i].next;
@@ -86,7 +87,7 @@ bool dpa_hash_find(struct doca_dpa_hash_table *t, uint32_t key, uint64_t *value)
 	uint32_t i;
 
 	dpal_eu_lock(&c->lock);
-	i = *find(t, c, key);
+	i = *find_link(t, c, key);
 	if (i != NONE)
 		*value = t->entries[i].value;
 	dpal_eu_unlock(&c->lock);
@@ -95,7 +96,7 @@ bool dpa_hash_find(struct doca_dpa_hash_table *t, uint32_t key, uint64_t *value)
 
 /* -------------------------------------------------------------- host's calls */
 
-static bool allocate(struct doca_dpa_hash_table *t)
+static bool allocate_table(struct doca_dpa_hash_table *t)
 {
 	uint32_t n = 1u << t->log_size;
 
@@ -110,7 +111,7 @@ static bool allocate(struct doca_dpa_hash_table *t)
 	return true;
 }
 
-static void release(struct doca_dpa_hash_table *t)
+static void release_table(struct doca_dpa_hash_table *t)
 {
 	free(t->chains);
 	free(t->entries);
@@ -132,9 +133,9 @@ doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa, unsigned int num_e
 	while (1u << t->log_size < num_entries)
 		t->log_size++;
 	t->dpa = dpa;
-	if (!allocate(t) ||
+	if (!allocate_table(t) ||
 	    !dpa_handle_new(dpa_handles_for(dpa, DPA_H_HASH_TABLE), DPA_H_HASH_TABLE, &t->obj)) {
-		release(t);
+		release_table(t);
 		return DOCA_ERROR_DRIVER;
 	}
 	dpa_ctx_hold(dpa);
@@ -154,7 +155,7 @@ doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht)
 	ret = dpa->state == DPA_STARTED ? DOCA_SUCCESS : DOCA_ERROR_BAD_STATE;
 	dpa_handle_drop(dpa_handles_for(dpa, DPA_H_HASH_TABLE), &ht->obj);
 	dpa_pool_quiesce();
-	release(ht);
+	release_table(ht);
 	dpa_ctx_release(dpa);
 	return ret;
 }
