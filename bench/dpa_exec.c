@@ -63,7 +63,7 @@ static double clock_ns(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-static void nap(bool asleep)
+static void nap_of_thread(bool asleep)
 {
 	struct timespec ts = {.tv_nsec = ASLEEP_NS};
 
@@ -77,7 +77,7 @@ static void calibrate(void)
 	uint64_t c = now();
 
 	for (int i = 0; i < 10; i++)
-		nap(true);
+		nap_of_thread(true);
 	cycles_per_ns = (double)(now() - c) / (clock_ns() - ns);
 }
 
@@ -124,7 +124,7 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t old)
 		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
 }
 
-static void wake(_Atomic uint32_t *word)
+static void wake_word(_Atomic uint32_t *word)
 {
 	atomic_fetch_add_explicit(word, 1, memory_order_release);
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -135,7 +135,7 @@ static void *other_thread(void *arg)
 	for (uint32_t i = 0;; i++) {
 		sleep_on(&bare.ping, i);
 		atomic_store_explicit(&bare.woke, now(), memory_order_relaxed);
-		wake(&bare.pong);
+		wake_word(&bare.pong);
 	}
 	return arg;
 }
@@ -146,9 +146,9 @@ static void futex_once(bool asleep, uint64_t *there, uint64_t *round)
 	static uint32_t turn;
 	uint64_t start;
 
-	nap(asleep);
+	nap_of_thread(asleep);
 	start = now();
-	wake(&bare.ping);
+	wake_word(&bare.ping);
 	sleep_on(&bare.pong, turn++);
 	*round = now() - start;
 	*there = atomic_load_explicit(&bare.woke, memory_order_relaxed) - start;
@@ -290,7 +290,7 @@ static uint64_t once_rpc(struct rig *r, bool asleep)
 {
 	uint64_t start, ret;
 
-	nap(asleep);
+	nap_of_thread(asleep);
 	start = now();
 	OK(doca_dpa_rpc(r->dpa, &bench_rpc, &ret));
 	return now() - start;
@@ -300,7 +300,7 @@ static uint64_t once_launch(struct rig *r, bool asleep)
 {
 	uint64_t start, n = r->b->seen + 1;
 
-	nap(asleep);
+	nap_of_thread(asleep);
 	start = now();
 	OK(doca_dpa_kernel_launch_update_set(r->dpa, NULL, 0, NULL, 0, 1, &bench_kernel, r->b));
 	await_seen(r->b, n);
@@ -323,7 +323,7 @@ static uint64_t once_notify(struct rig *r, bool asleep)
 {
 	uint64_t start, ret, n = r->b->seen + 1;
 
-	nap(asleep);
+	nap_of_thread(asleep);
 	r->b->rounds = BOUNCES;
 	start = now();
 	OK(doca_dpa_rpc(r->dpa, &bench_serve, &ret, r->b->notify[0]));
@@ -331,14 +331,14 @@ static uint64_t once_notify(struct rig *r, bool asleep)
 	return (r->b->began - start) / BOUNCES;
 }
 
-static void post(struct ibv_qp *from)
+static void post_write(struct ibv_qp *from)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, *bad;
 
 	CHECK(!ibv_post_send(from, &wr, &bad), "ibv_post_send");
 }
 
-static void drain(struct ibv_cq *cq)
+static void drain_cq(struct ibv_cq *cq)
 {
 	struct ibv_wc wc;
 
@@ -363,19 +363,19 @@ static uint64_t once_element(struct rig *r, bool asleep)
 	CHECK(!ibv_req_notify_cq(r->stamp_cq, 0), "ibv_req_notify_cq");
 	atomic_store_explicit(&stamp, 0, memory_order_relaxed);
 	start = now();
-	post(r->from_stamp);
+	post_write(r->from_stamp);
 	for (int i = 0; !(cqe = atomic_load_explicit(&stamp, memory_order_acquire)); i++)
 		relax(i);
 	cqe -= start;
-	drain(r->stamp_cq);
-	drain(r->vt.cq);
+	drain_cq(r->stamp_cq);
+	drain_cq(r->vt.cq);
 	post_recv(r->to);
-	nap(asleep);
+	nap_of_thread(asleep);
 	start = now();
-	post(r->from);
+	post_write(r->from);
 	await_seen(r->b, n);
 	start = r->b->began - start;
-	drain(r->vt.cq);
+	drain_cq(r->vt.cq);
 	return start > cqe ? start - cqe : 0;
 }
 
@@ -401,7 +401,7 @@ static double median(struct hist *h)
 	return (double)hist_percentile(h, 50) / cycles_per_ns;
 }
 
-static void measure(struct rig *r, const struct row *row, double *ours, double *futex)
+static void measure_row(struct rig *r, const struct row *row, double *ours, double *futex)
 {
 	static struct hist a, b;
 	uint64_t there, round;
@@ -423,7 +423,7 @@ static void print_table(struct rig *r)
 
 	printf("%-40s %9s %9s %6s\n", eu_cpu ? "two cores" : "one core", "ns", "futex", "ratio");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		measure(r, &rows[i], &ours, &futex);
+		measure_row(r, &rows[i], &ours, &futex);
 		printf("%-40s %9.0f %9.0f %6.2f\n", rows[i].text, ours, futex, ours / futex);
 	}
 }
@@ -455,7 +455,7 @@ int main(int argc, char **argv)
 			i++;
 		status = i == n;
 		if (!status) {
-			measure(&r, &rows[i], &ours, &futex);
+			measure_row(&r, &rows[i], &ours, &futex);
 			printf("%.0f %.0f\n", ours, futex);
 		}
 	}

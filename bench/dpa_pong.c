@@ -71,7 +71,7 @@ static void post_send(struct vt *t)
 		 0);
 }
 
-static void take(struct vt *t)
+static void take_message(struct vt *t)
 {
 	struct ibv_wc wc;
 	int n;
@@ -84,7 +84,7 @@ static void take(struct vt *t)
 }
 
 /* A second connection on the same device, buffer and (unless there is another) CQ. */
-static struct vt second(struct vt *t, struct ibv_cq *cq)
+static struct vt second_end(struct vt *t, struct ibv_cq *cq)
 {
 	struct vt s = *t;
 
@@ -151,7 +151,7 @@ static void hand_over(struct doca_dpa *dpa, struct vt *d, struct pong *p, uint64
 	OK(doca_dpa_h2d_memcpy(dpa, at, p, sizeof(*p)));
 }
 
-static _Noreturn void server(int sock)
+static _Noreturn void run_server(int sock)
 {
 	struct vt t = {.sock = sock}, d;
 	struct doca_dev *dev;
@@ -171,7 +171,7 @@ static _Noreturn void server(int sock)
 	t.pd = ibv_alloc_pd(t.ctx);
 	CHECK(t.pd, "alloc_pd");
 	vt_setup(&t, &opt);
-	d = second(&t, cq);
+	d = second_end(&t, cq);
 	post_receives(&t);
 	post_receives(&d);
 	hand_over(dpa, &d, &p, at);
@@ -180,7 +180,7 @@ static _Noreturn void server(int sock)
 		vt_sync(&t);
 		vt_get(&t, &who, 1);
 		for (int i = 0; who == BY_HOST && i < ROUNDS; i++) {
-			take(&t);
+			take_message(&t);
 			post_send(&t);
 			CHECK_EQ(vt_recv(&t, IN, BYTES, 0), 0);
 		}
@@ -192,7 +192,7 @@ static _Noreturn void server(int sock)
 
 /* ------------------------------------------------------------------- client */
 
-static void turn(struct vt *t, char who, struct hist *h)
+static void take_turn(struct vt *t, char who, struct hist *h)
 {
 	vt_sync(t);
 	vt_put(t, &who, 1);
@@ -200,14 +200,14 @@ static void turn(struct vt *t, char who, struct hist *h)
 		uint64_t start = now_ns();
 
 		post_send(t);
-		take(t);
+		take_message(t);
 		if (i >= COLD)
 			hist_add(h, now_ns() - start);
 		CHECK_EQ(vt_recv(t, IN, BYTES, 0), 0);
 	}
 }
 
-static void client(int sock)
+static void run_client(int sock)
 {
 	static struct hist by_dpa, by_host;
 	struct vt t = {.side = 1, .sock = sock}, d;
@@ -217,12 +217,12 @@ static void client(int sock)
 	hist_init(&by_host);
 	pin(0);
 	vt_setup(&t, &opt);
-	d = second(&t, ibv_create_cq(t.ctx, 4 * RECVS, NULL, NULL, 0));
+	d = second_end(&t, ibv_create_cq(t.ctx, 4 * RECVS, NULL, NULL, 0));
 	post_receives(&t);
 	post_receives(&d);
 	for (int i = 0; i < TURNS; i++) {
-		turn(&d, BY_DPA, &by_dpa);
-		turn(&t, BY_HOST, &by_host);
+		take_turn(&d, BY_DPA, &by_dpa);
+		take_turn(&t, BY_HOST, &by_host);
 	}
 	vt_sync(&t);
 	vt_put(&t, &end, 1);
@@ -241,10 +241,10 @@ int main(void)
 	CHECK(pid >= 0, "fork");
 	if (!pid) {
 		close(sock[0]);
-		server(sock[1]);
+		run_server(sock[1]);
 	}
 	close(sock[1]);
-	client(sock[0]);
+	run_client(sock[0]);
 	waitpid(pid, &status, 0);
 	_exit(status != 0);
 }

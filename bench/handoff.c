@@ -76,7 +76,7 @@ static void wait_for(_Atomic uint64_t *word, uint64_t value)
 		relax();
 }
 
-static _Noreturn void child(struct lines *l)
+static _Noreturn void run_child(struct lines *l)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(1);
@@ -102,7 +102,7 @@ int main(void)
 	hist_init(&h);
 	pid = fork();
 	if (pid == 0)
-		child(l);
+		run_child(l);
 	pin(0);
 	ns = now_ns();
 	cycles = ticks();

@@ -23,7 +23,7 @@ static double now(void)
 }
 
 /* Seconds for one packet of n bytes. */
-static double cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
+static double copy_cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
 {
 	uint32_t times = BYTES / (n + 64), s = ~0u;
 	double best = 1e9;
@@ -40,12 +40,12 @@ static double cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
 	return best;
 }
 
-static void rates(const char *name, dpa_crc32_fn *fn)
+static void print_rates(const char *name, dpa_crc32_fn *fn)
 {
 	static const uint32_t sizes[] = {16, 60, 256, 1024, 4096};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		double sum = cost(fn, NULL, sizes[i]), copy = cost(fn, to, sizes[i]);
+		double sum = copy_cost(fn, NULL, sizes[i]), copy = copy_cost(fn, to, sizes[i]);
 
 		printf("%-8s %5u B  sum %8.1f ns %6.2f GB/s   and copy %8.1f ns %6.2f GB/s\n", name,
 		       sizes[i], sum * 1e9, sizes[i] / sum * 1e-9, copy * 1e9,
@@ -85,13 +85,13 @@ int main(void)
 {
 	for (uint32_t i = 0; i < MOST; i++)
 		from[i] = (uint8_t)(i * 2654435761u >> 13);
-	rates("tables", dpa_crc32_table);
+	print_rates("tables", dpa_crc32_table);
 	if (dpa_crc32_clmul_init())
-		rates("clmul", dpa_crc32_clmul);
+		print_rates("clmul", dpa_crc32_clmul);
 	if (dpa_crc32_vclmul_init())
-		rates("vclmul", dpa_crc32_vclmul);
+		print_rates("vclmul", dpa_crc32_vclmul);
 	if (dpa_crc32_arm_init())
-		rates("arm", dpa_crc32_arm);
+		print_rates("arm", dpa_crc32_arm);
 	whole_packets();
 	return 0;
 }

@@ -29,7 +29,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int order(const void *a, const void *b)
+static int compare_ns(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -38,7 +38,7 @@ static int order(const void *a, const void *b)
 
 static uint64_t median(uint64_t *v, size_t n)
 {
-	qsort(v, n, sizeof(v[0]), order);
+	qsort(v, n, sizeof(v[0]), compare_ns);
 	return v[n / 2];
 }
 
@@ -52,7 +52,7 @@ static void pin(pid_t tid, int cpu)
 		perror("sched_setaffinity");
 }
 
-static uint8_t *memory(size_t n)
+static uint8_t *touched_memory(size_t n)
 {
 	uint8_t *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -61,9 +61,9 @@ static uint8_t *memory(size_t n)
 	return p;
 }
 
-static void copy(size_t n, size_t times)
+static void bench_copy(size_t n, size_t times)
 {
-	uint8_t *a = memory(n), *b = memory(n);
+	uint8_t *a = touched_memory(n), *b = touched_memory(n);
 	uint64_t t0;
 
 	pin(0, 1);
@@ -101,10 +101,10 @@ static bool is_shared(const void *p)
 	return found;
 }
 
-static void reg(size_t n, size_t times)
+static void bench_reg(size_t n, size_t times)
 {
 	uint64_t *v = calloc(times, sizeof(*v));
-	uint8_t *p = memory(n);
+	uint8_t *p = touched_memory(n);
 	struct vt t = {.side = 0};
 
 	CHECK(v, "calloc");
@@ -158,7 +158,7 @@ static void open_pair(struct pair *p, bool events)
 	}
 	p->cq = ibv_create_cq(p->t.ctx, 64, NULL, NULL, 0);
 	p->other_cq = ibv_create_cq(p->t.ctx, 64, NULL, p->channel, 0);
-	p->word = (uint64_t *)(void *)memory(4096);
+	p->word = (uint64_t *)(void *)touched_memory(4096);
 	p->mr = ibv_reg_mr(p->t.pd, p->word, 4096,
 			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	CHECK(p->cq && p->other_cq && p->mr, "%s", strerror(errno));
@@ -221,7 +221,7 @@ static void pin_apart(void)
 
 #define SUM 16 /* operations together: some clocks count in tens of ns */
 
-static void post(size_t times)
+static void bench_post(size_t times)
 {
 	uint64_t *v = calloc(times, sizeof(*v));
 	struct pair p = {.t = {.side = 0}};
@@ -252,7 +252,7 @@ struct sleeper {
 	_Atomic uint64_t woken; /* when */
 };
 
-static void *sleeper(void *arg)
+static void *sleeper_thread(void *arg)
 {
 	struct sleeper *s = arg;
 	struct ibv_cq *cq;
@@ -276,7 +276,7 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-static uint64_t wakes(struct pair *p, int fd, size_t times)
+static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 {
 	struct sleeper s = {.p = p, .fd = fd, .times = times};
 	uint64_t *v = calloc(times, sizeof(*v));
@@ -285,7 +285,7 @@ static uint64_t wakes(struct pair *p, int fd, size_t times)
 
 	CHECK(v, "calloc");
 	CHECK_EQ(ibv_req_notify_cq(p->other_cq, 0), 0);
-	CHECK_EQ(pthread_create(&t, NULL, sleeper, &s), 0);
+	CHECK_EQ(pthread_create(&t, NULL, sleeper_thread, &s), 0);
 	pin(0, 0);
 	for (size_t i = 0; i < times; i++) {
 		uint64_t t0;
@@ -309,15 +309,15 @@ static uint64_t wakes(struct pair *p, int fd, size_t times)
 	return median(v, times);
 }
 
-static void wake(size_t times)
+static void bench_wake(size_t times)
 {
 	struct pair p = {.t = {.side = 0}};
 	uint64_t ours;
 
 	open_pair(&p, true);
-	ours = wakes(&p, -1, times);
+	ours = time_wakes(&p, -1, times);
 	printf("%llu %llu\n", (unsigned long long)ours,
-	       (unsigned long long)wakes(&p, eventfd(0, EFD_CLOEXEC), times));
+	       (unsigned long long)time_wakes(&p, eventfd(0, EFD_CLOEXEC), times));
 	close_pair(&p);
 }
 
@@ -327,13 +327,13 @@ int main(int argc, char **argv)
 	size_t b = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
 
 	if (argc == 4 && !strcmp(argv[1], "copy") && a && b)
-		copy(a, b);
+		bench_copy(a, b);
 	else if (argc == 4 && !strcmp(argv[1], "reg") && a && b)
-		reg(a, b);
+		bench_reg(a, b);
 	else if (argc == 3 && !strcmp(argv[1], "post") && a)
-		post(a);
+		bench_post(a);
 	else if (argc == 3 && !strcmp(argv[1], "wake") && a)
-		wake(a);
+		bench_wake(a);
 	else
 		return 2;
 	return 0;

@@ -61,7 +61,7 @@ struct samples {
 	int turns;
 };
 
-static void add(struct samples *s, uint64_t ns)
+static void add_sample(struct samples *s, uint64_t ns)
 {
 	s->sum += ns;
 	if (++s->turns < TURNS)
@@ -71,7 +71,7 @@ static void add(struct samples *s, uint64_t ns)
 	s->turns = 0;
 }
 
-static int order(const void *a, const void *b)
+static int compare_ns(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -80,7 +80,7 @@ static int order(const void *a, const void *b)
 
 static double median(struct samples *s)
 {
-	qsort(s->v, s->n, sizeof(s->v[0]), order);
+	qsort(s->v, s->n, sizeof(s->v[0]), compare_ns);
 	return ((double)s->v[(s->n - 1) / 2] + (double)s->v[s->n / 2]) / 2;
 }
 
@@ -279,7 +279,7 @@ static poll_fn *const polls[][2] = {
 };
 
 /* A batch of one kind, posted and taken; what it is about is timed. */
-static void turn(struct bench *b, bool rich, enum what what, struct samples *h)
+static void take_turn(struct bench *b, bool rich, enum what what, struct samples *h)
 {
 	uint64_t t0 = now_ns(), t1;
 	struct ibv_wc wc;
@@ -291,14 +291,14 @@ static void turn(struct bench *b, bool rich, enum what what, struct samples *h)
 		post_plain(b);
 	t1 = now_ns();
 	if (what == POST)
-		add(h, t1 - t0);
+		add_sample(h, t1 - t0);
 	for (int i = 0; i < DRIVES; i++)
 		CHECK_EQ(ibv_poll_cq(b->idle, 1, &wc), 0);
 	t0 = now_ns();
 	n = polls[what][rich](b);
 	t1 = now_ns();
 	if (what != POST && n == BATCH) /* else it was not all there: another thread was at it */
-		add(h, t1 - t0);
+		add_sample(h, t1 - t0);
 	while (n < BATCH)
 		n += poll_plain(b);
 }
@@ -313,7 +313,7 @@ static double clock_ns(void)
 	for (int i = 0; i < 1000 * TURNS; i++) {
 		uint64_t t0 = now_ns();
 
-		add(&s, now_ns() - t0);
+		add_sample(&s, now_ns() - t0);
 	}
 	ns = median(&s);
 	free(s.v);
@@ -351,8 +351,8 @@ int main(int argc, char **argv)
 	plain.v = calloc(room, sizeof(uint64_t));
 	CHECK(rich.v && plain.v, "memory");
 	for (size_t i = 0; i < turns; i++) {
-		turn(&b, i & 1, (enum what)what, i & 1 ? &rich : &plain);
-		turn(&b, !(i & 1), (enum what)what, i & 1 ? &plain : &rich);
+		take_turn(&b, i & 1, (enum what)what, i & 1 ? &rich : &plain);
+		take_turn(&b, !(i & 1), (enum what)what, i & 1 ? &plain : &rich);
 	}
 	CHECK(rich.n > room / 2 && plain.n > room / 2, "completions were not there in time");
 	idle = clock_ns();

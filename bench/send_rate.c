@@ -50,7 +50,7 @@ static void pin(int cpu)
 }
 
 /* Polls, counts good completions, fails on a bad one. */
-static int reap(struct ibv_cq *cq, struct ibv_wc *wc)
+static int reap_wcs(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	int n = ibv_poll_cq(cq, BATCH, wc);
 
@@ -89,7 +89,7 @@ static double receive_all(struct run *r)
 	double start = 0;
 
 	for (long got = 0; got < r->count;) {
-		int n = reap(r->t.cq, wc);
+		int n = reap_wcs(r->t.cq, wc);
 
 		if (!n)
 			continue;
@@ -133,7 +133,7 @@ static void send_all(struct run *r)
 			out += r->list;
 			continue;
 		}
-		out -= (uint32_t)reap(r->t.cq, wc) * r->list;
+		out -= (uint32_t)reap_wcs(r->t.cq, wc) * r->list;
 	}
 }
 
@@ -236,11 +236,11 @@ static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq, struct ibv_qp **t
 }
 
 /* Receives that were taken are posted again; returns the signalled sends that completed. */
-static uint32_t turn(struct worker *w, struct ibv_recv_wr *rwr)
+static uint32_t send_turn(struct worker *w, struct ibv_recv_wr *rwr)
 {
 	struct ibv_recv_wr *bad;
 	struct ibv_wc wc[BATCH];
-	int n = reap(w->cq, wc);
+	int n = reap_wcs(w->cq, wc);
 	uint32_t sent = 0;
 
 	for (int i = 0; i < n; i++) {
@@ -286,7 +286,7 @@ static void *thread_main(void *arg)
 			i++;
 			continue;
 		}
-		out -= turn(w, &rwr);
+		out -= send_turn(w, &rwr);
 	}
 	w->end = now();
 	return NULL;
@@ -322,7 +322,7 @@ static double rate_of(const struct worker *w, int n)
 	return (double)w[0].count * n / (end - begin) / 1e6;
 }
 
-static int threads(long count, int n, bool locked)
+static int run_threads(long count, int n, bool locked)
 {
 	static struct worker w[MAX_THREADS];
 	pthread_t th[MAX_THREADS];
@@ -361,7 +361,7 @@ static void copy_main(struct worker *w)
 	_exit(0);
 }
 
-static int copies(long count, int n)
+static int run_copies(long count, int n)
 {
 	struct {
 		pthread_barrier_t start;
@@ -405,9 +405,9 @@ int main(int argc, char **argv)
 		r.qps = (uint32_t)n;
 	else if ((strcmp(argv[1], "threads") == 0 || strcmp(argv[1], "locked") == 0) &&
 		 n <= MAX_THREADS)
-		return threads(count, (int)n, argv[1][0] == 'l');
+		return run_threads(count, (int)n, argv[1][0] == 'l');
 	else if (strcmp(argv[1], "copies") == 0 && n <= MAX_THREADS)
-		return copies(count, (int)n);
+		return run_copies(count, (int)n);
 	else
 		return 2;
 	return two_processes(&r);

@@ -100,7 +100,7 @@ static void set_on(int fd, int level, int opt)
 }
 
 /* Polls for the datagram that carries this number; false when nothing came in time. */
-static bool receive(int fd, uint64_t number)
+static bool receive_number(int fd, uint64_t number)
 {
 	static uint64_t buf[MAX_BYTES / 8 + 1];
 	uint64_t start = 0;
@@ -122,7 +122,7 @@ static bool receive(int fd, uint64_t number)
 	}
 }
 
-static void serve(int fd, size_t bytes, uint64_t count)
+static void serve_peer(int fd, size_t bytes, uint64_t count)
 {
 	static uint64_t buf[MAX_BYTES / 8 + 1];
 	socklen_t len = sizeof(peer);
@@ -131,7 +131,7 @@ static void serve(int fd, size_t bytes, uint64_t count)
 	    (!roce && connect(fd, (struct sockaddr *)&peer, len)))
 		fail("the first datagram");
 	for (uint64_t i = 1, silent = 0; i <= count;) {
-		if (!receive(fd, i)) {
+		if (!receive_number(fd, i)) {
 			if (++silent == GIVE_UP)
 				exit(1);
 			buf[0] = i - 1; /* the answer may have been lost */
@@ -141,7 +141,7 @@ static void serve(int fd, size_t bytes, uint64_t count)
 	}
 }
 
-static void ask(int fd, size_t bytes, uint64_t count)
+static void ask_peer(int fd, size_t bytes, uint64_t count)
 {
 	static uint64_t buf[MAX_BYTES / 8 + 1];
 	static struct hist h;
@@ -155,7 +155,7 @@ static void ask(int fd, size_t bytes, uint64_t count)
 			if (silent++ == GIVE_UP)
 				exit(1);
 			send_it(fd, buf, bytes);
-		} while (!receive(fd, i));
+		} while (!receive_number(fd, i));
 		silent = 0;
 		if (i > count / 10)
 			hist_add(&h, (now_ns() - start) / 2);
@@ -200,11 +200,11 @@ int main(int argc, char **argv)
 		if (roce ? bind(fd, (struct sockaddr *)&peer, sizeof(peer))
 			 : bind(fd, (struct sockaddr *)&a, sizeof(a)))
 			fail("bind");
-		serve(fd, bytes, strtoull(argv[5], NULL, 10));
+		serve_peer(fd, bytes, strtoull(argv[5], NULL, 10));
 	} else {
 		if (!roce && connect(fd, (struct sockaddr *)&a, sizeof(a)))
 			fail("connect");
-		ask(fd, bytes, strtoull(argv[5], NULL, 10));
+		ask_peer(fd, bytes, strtoull(argv[5], NULL, 10));
 	}
 	return 0;
 }

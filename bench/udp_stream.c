@@ -59,7 +59,7 @@ static uint64_t make_room(int fd)
 }
 
 /* Takes everything until a datagram of one byte says that it was all. */
-static void serve(int fd)
+static void serve_stream(int fd)
 {
 	uint64_t room = make_room(fd), got = 0, told = 0, counted = 0, start = 0;
 	struct sockaddr_in from;
@@ -95,7 +95,7 @@ static void serve(int fd)
 	printf("%.1f\n", (double)(got - counted) / ((double)(now_ns() - start) * 1e-9) / (1 << 20));
 }
 
-static void stream(int fd, int bytes, double seconds)
+static void send_stream(int fd, int bytes, double seconds)
 {
 	uint64_t end = now_ns() + WARM_UP_NS + (uint64_t)(seconds * 1e9), heard = now_ns();
 	uint64_t sent = 0, say[2] = {0, 1 << 16};
@@ -143,11 +143,11 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "server") == 0) {
 		if (bind(fd, (struct sockaddr *)&a, sizeof(a)))
 			fail("bind");
-		serve(fd);
+		serve_stream(fd);
 	} else {
 		if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
 			fail("connect");
-		stream(fd, bytes, atof(argv[5]));
+		send_stream(fd, bytes, atof(argv[5]));
 	}
 	return 0;
 }

@@ -31,7 +31,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int tcp(const char *host, const char *port)
+static int connect_tcp(const char *host, const char *port)
 {
 	struct addrinfo hints = {.ai_family = AF_INET,
 				 .ai_socktype = SOCK_STREAM,
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	}
 	hist_init(&h);
 	o.len = bytes < 2048 ? 4096 : 2 * (size_t)bytes;
-	t.sock = tcp(argc == 6 ? argv[5] : NULL, argv[2]);
+	t.sock = connect_tcp(argc == 6 ? argv[5] : NULL, argv[2]);
 	vt_setup(&t, &o);
 	for (int i = 0; i < RECVS; i++)
 		CHECK_EQ(vt_recv(&t, t.len / 2, bytes, 0), 0);
