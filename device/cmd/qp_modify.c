@@ -126,7 +126,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 			dpa_board_set_psn(qp->info, q->sq_psn);
 		qp->req.send_psn = qp->req.send_wqe_psn = q->sq_psn;
 		qp->req.una_psn = qp->req.max_psn = qp->req.acked_psn = q->sq_psn;
-		qp->req.told_psn = q->sq_psn;
+		qp->req.reported_psn = q->sq_psn;
 		qp->req.asked_psn = dpa_psn_add(q->sq_psn, DPA_PSN_MASK);
 	}
 }

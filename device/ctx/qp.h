@@ -69,12 +69,15 @@ struct dpa_rd_saved {
 	uint32_t opcode : 8; /* of the request; DPA_LINK_NO_QP: none */
 };
 
-#define DPA_SENT_MARKS 8u
+#define DPA_XMIT_MARKS 8u
 
-/* A mark in what was sent: all below psn; the first of it, behind the mark before, at `at`, ns. */
-struct dpa_sent {
-	uint64_t at;
-	uint32_t psn;
+/*
+ * A mark in what was sent (RFC 8985, 5.2): all below end_psn; the first of it, behind the mark
+ * before, at xmit_ts, ns.
+ */
+struct dpa_xmit {
+	uint64_t xmit_ts;
+	uint32_t end_psn;
 };
 
 /* Requester. States: see device/transport/README.md. */
@@ -112,24 +115,24 @@ struct dpa_req {
 	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
 	uint64_t dead_at;  /* something was found outstanding to a peer that ended; 0: not */
 	/* links that lose packets (loss.c); ns, 0: not running */
-	uint64_t pace_at;  /* UC, UD: nothing leaves before */
-	uint64_t ack_at;   /* local ACK timer */
-	uint64_t probe_at; /* sooner: asks whether the oldest packet arrived */
-	uint64_t rtt_at;   /* when rtt_psn was sent; 0: no sample is being taken */
+	uint64_t pace_at;     /* UC, UD: nothing leaves before */
+	uint64_t ack_at;      /* local ACK timer */
+	uint64_t pto_at;      /* sooner: the probe timer (RFC 8985, 7.2) */
+	uint64_t rtt_xmit_ts; /* when rtt_psn was sent; 0: no sample is being taken */
 	uint32_t rtt_psn;
 	uint32_t srtt;		       /* smoothed round trip, ns; 0: none yet */
-	uint32_t probe_wait;	       /* ns */
-	uint32_t told_psn;	       /* up to here congestion control knows of */
+	uint32_t pto;		       /* probe timeout, ns; 0: to be calculated */
+	uint32_t reported_psn;	       /* up to here congestion control was told */
 	uint32_t unacked;	       /* bytes sent since the last packet that asks for an ACK */
 	uint32_t asked_psn;	       /* asks for an ACK, the last that does; una_psn - 1: none */
 	bool window_full;	       /* nothing was sent for want of room in it */
 	uint8_t probing;	       /* 1: the next packet is the probe; 2: it was sent */
-	uint32_t probe_psn, probe_end; /* of the probe, one past it */
+	uint32_t probe_psn, probe_end; /* of the probe; one past it: TLP.end_seq */
 	uint32_t probe_back;	       /* where sending goes on behind the probe */
-	uint32_t left_psn;	       /* with `left`: what was sent below it is not under way */
-	bool left;		       /* something below left_psn is missing still */
-	bool gap;		       /* a NAK has come, and no ACK up to gap_psn since */
-	uint32_t gap_psn;	       /* what was sent next when it came */
+	uint32_t sacked_psn;	       /* with `sacked`: what was sent below it is not in flight */
+	bool sacked;		       /* something below sacked_psn is missing still */
+	bool recovery;		       /* a NAK has come, and no ACK up to recovery_psn since */
+	uint32_t recovery_psn;	       /* send_psn when it came: RecoveryPoint (RFC 6675) */
 	bool probe_nak;		       /* the probe answers a NAK */
 	bool probe_rd;		       /* the probe is a READ or an atomic */
 	/* XRC: the WQE that begins the present turn; none has begun */
@@ -140,8 +143,8 @@ struct dpa_req {
 	int8_t keeps;	 /* does the peer keep what comes out of order: from 3 on yes, below 1 no */
 	uint8_t naks;	 /* answered without trying that again */
 	uint8_t backoff; /* doublings of the local ACK timeout */
-	uint32_t nsent;	 /* marks made; the newest lies in front of nsent % DPA_SENT_MARKS */
-	struct dpa_sent sent[DPA_SENT_MARKS];
+	uint32_t nxmit;	 /* marks made; the newest lies in front of nxmit % DPA_XMIT_MARKS */
+	struct dpa_xmit xmit[DPA_XMIT_MARKS];
 };
 
 /* Responder. */

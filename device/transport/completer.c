@@ -227,7 +227,7 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 		psn = qp->req.una_psn;
 	if (dpa_psn_diff(psn, qp->req.send_psn) >= 0)
 		return;
-	qp->req.rtt_at = 0; /* what is sent again gives no sample (Karn) */
+	qp->req.rtt_xmit_ts = 0; /* what is sent again gives no sample (Karn) */
 	dpa_loss_unknown(&qp->req);
 	dpa_seek(qp, psn);
 }

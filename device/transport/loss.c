@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Timers and windows of an RC requester whose link loses packets (other hosts, faults).
+ * Loss recovery of an RC requester whose link loses packets (other hosts, faults): RACK-TLP
+ * (RFC 8985) on the ACKs, NAKs and timers that IBA gives. Functions and fields that carry out a
+ * step of the RFC have its name: rack_*, tlp_*, xmit_ts, end_psn (Segment.end_seq), pto.
  *
  *   quiet   --sent-->      ARMED
  *   ARMED   --heard-->     ARMED: timers start again; quiet if nothing is outstanding
- *   ARMED   --probe_at-->  PROBING: one packet from acked_psn that asks for an ACK; the wait doubles
+ *   ARMED   --pto_at-->    PROBING: one packet from acked_psn that asks for an ACK; the PTO doubles
  *   PROBING --heard-->     ARMED: sending goes on from what the ACK says
  *   ARMED, PROBING --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
  *
@@ -14,19 +16,41 @@
  *
  * ack_at is the local ACK timeout of IBA 9.7.6.1.3, which doubles twice at most: with retry_cnt r
  * and timeout T, RETRY_EXC_ERR comes T, 3 T, 7 T and then 4 T more for each retry after the last
- * progress. The probe is what adapters call adaptive retransmission: a lost tail would otherwise
- * wait for T, which applications set to 67 ms and more.
+ * progress. It has the place of the RFC's RTO (6.3, 8). The probe is what adapters call adaptive
+ * retransmission: a lost tail would otherwise wait for T, which applications set to 67 ms and more.
+ *
+ * Differences from RFC 8985:
+ *
+ * - There is no SACK. An ACK is cumulative, and a NAK names the first missing PSN only. The NAK
+ *   detects the loss, not RACK_detect_loss() (6.2, step 5). The peer sends it at the first gap: the
+ *   reordering window is that of RACK.reo_wnd = 0, and its adaptation (6.2, step 4) is not here.
+ * - The rule of step 5, xmit_ts + RACK.rtt + reo_wnd <= now, with SRTT for RACK.rtt, decides what
+ *   is in flight no more behind a hole (rack_detect_delivered()): in the RFC such a segment is lost
+ *   unless a SACK came for it, here it counts as delivered.
+ * - xmit_ts is kept for DPA_XMIT_MARKS groups of packets, not for each packet. The groups are in
+ *   the order of time and of PSN alike, and retransmissions are in none: RACK_sent_after() and
+ *   RACK.min_RTT have no use.
+ * - The PTO (7.2) is 4 SRTT and not 2, 0.2 ms at least, and 10 ms before the first sample, not 1 s.
+ *   No delay of the peer's ACKs is added. It doubles with each probe until the local ACK timer
+ *   expires; the RFC sends one probe a flight.
+ * - The probe (7.3) is the oldest packet that is not acknowledged, not new data or the last one.
+ *   TLP.is_retrans is always true; TLP.end_seq is probe_end. There is no DSACK to compare (7.4.2):
+ *   tlp_process_ack() compares how far the ACK goes.
+ * - The answer to a NAK, one packet sent again, is watched with the fields of the probe; probe_nak
+ *   tells them apart.
+ * - recovery_psn is the RecoveryPoint of RFC 6675. The window is that of congestion control
+ *   (device/pcc).
  */
 #include "ctx/schedule.h"
 #include "transport.h"
 
-#define PROBE_FIRST 10000000u /* before the first round trip was measured */
-#define PROBE_MIN   200000u
-/* A wait that has doubled stays, up to this, until a round trip was measured (Karn): a peer that
+#define PTO_FIRST   10000000u /* before the first round trip was measured */
+#define PTO_MIN	    200000u
+/* A PTO that has doubled stays, up to this, until a round trip was measured (Karn): a peer that
  * has become slow, as one that polls no more, is not asked again for each message. Not where a NAK
- * says that packets are lost. */
-#define PROBE_KEEP  16000000u
-#define PROBE_MAX   1000000000u
+ * shows that packets are lost. */
+#define PTO_KEEP    16000000u
+#define PTO_MAX	    1000000000u
 #define WIDE_WINDOW (512u << 10)
 #define MAX_BACKOFF                                                                                \
 	2u /* doublings: IBA 9.7.6.1.3 lets a timeout take up to four times its value              \
@@ -41,7 +65,7 @@
 #define KEEPS_SURE  10
 #define KEEPS_KNOWN 3
 
-static bool outstanding(const struct dpa_hw_qp *qp)
+static bool has_outstanding(const struct dpa_hw_qp *qp)
 {
 	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
 }
@@ -52,7 +76,7 @@ static uint32_t resume_psn(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
 
-	if (outstanding(qp) && dpa_op_answers(dpa_wqe_ctrl(qp, r->una_idx)->opcode))
+	if (has_outstanding(qp) && dpa_op_answers(dpa_wqe_ctrl(qp, r->una_idx)->opcode))
 		return dpa_psn_add(r->una_psn, r->read_off / qp->mtu);
 	return dpa_psn_diff(r->acked_psn, r->una_psn) > 0 ? r->acked_psn : r->una_psn;
 }
@@ -64,22 +88,23 @@ static uint64_t ack_timeout(const struct dpa_hw_qp *qp)
 	return ns == UINT64_MAX ? NEVER_NS : ns;
 }
 
-static uint32_t probe_wait(const struct dpa_req *r)
+/* TLP_calc_PTO(): RFC 8985, 7.2. */
+static uint32_t tlp_calc_pto(const struct dpa_req *r)
 {
-	uint64_t ns = r->srtt ? (uint64_t)r->srtt * 4 : PROBE_FIRST;
+	uint64_t ns = r->srtt ? (uint64_t)r->srtt * 4 : PTO_FIRST;
 
-	return ns < PROBE_MIN ? PROBE_MIN : ns > PROBE_MAX ? PROBE_MAX : (uint32_t)ns;
+	return ns < PTO_MIN ? PTO_MIN : ns > PTO_MAX ? PTO_MAX : (uint32_t)ns;
 }
 
-static void restart(struct dpa_hw_qp *qp, uint64_t now)
+static void restart_timers(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 
 	r->backoff = 0;
 	r->ack_at = now + ack_timeout(qp);
-	if (!r->probe_wait || r->probe_wait > PROBE_KEEP)
-		r->probe_wait = probe_wait(r);
-	r->probe_at = now + r->probe_wait;
+	if (!r->pto || r->pto > PTO_KEEP)
+		r->pto = tlp_calc_pto(r);
+	r->pto_at = now + r->pto;
 }
 
 static uint32_t packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
@@ -95,7 +120,7 @@ static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
 	return n < 2 ? 2 : n > DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS : n;
 }
 
-/* An ACK will come, unless it is lost, for something that is under way. */
+/* An ACK will come, unless it is lost, for something that is in flight. */
 static bool ack_comes(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -105,67 +130,70 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 }
 
 /*
- * Time tells what has arrived, and is kept. Not what has been asked for, which comes all at once
- * then.
+ * The time since transmission shows what has arrived, and is kept. Not so for responses that are
+ * pending: they come all at once then.
  */
-static bool by_time(const struct dpa_req *r)
+static bool rack_active(const struct dpa_req *r)
 {
-	return r->gap && r->keeps >= KEEPS_KNOWN && r->srtt && !r->rd_out;
+	return r->recovery && r->keeps >= KEEPS_KNOWN && r->srtt && !r->rd_out;
 }
 
 /*
- * While a packet is missing no ACK says what else has arrived. But what was sent a round trip ago
- * would be acknowledged by now: so much more may leave, as it would for ACKs, until the missing one
- * has arrived or is asked after (probe()). *psn becomes one past what has aged, if there is any;
- * returned is when there will be more, 0: nothing was sent since.
+ * The loop of RACK_detect_loss() (RFC 8985, 6.2, step 5), reo_wnd being 0. While a packet is
+ * missing no ACK shows what else has arrived. But a packet that was sent a round trip ago would be
+ * acknowledged by now: it counts as delivered, and so much more may leave, as it would for ACKs,
+ * until the missing packet has arrived or is asked for (tlp_send_probe()). *psn becomes one past
+ * what counts as delivered, if there is any; returned is when there will be more, 0: nothing was
+ * sent since.
  */
-static uint64_t have_aged(const struct dpa_req *r, uint64_t now, uint32_t *psn)
+static uint64_t rack_detect_delivered(const struct dpa_req *r, uint64_t now, uint32_t *psn)
 {
-	uint32_t n = r->nsent < DPA_SENT_MARKS ? r->nsent : DPA_SENT_MARKS;
+	uint32_t n = r->nxmit < DPA_XMIT_MARKS ? r->nxmit : DPA_XMIT_MARKS;
 	uint64_t next = 0;
 
 	for (uint32_t i = 1; i <= n; i++) {
-		const struct dpa_sent *s = &r->sent[(r->nsent - i) % DPA_SENT_MARKS];
+		const struct dpa_xmit *s = &r->xmit[(r->nxmit - i) % DPA_XMIT_MARKS];
 
-		if (s->at + r->srtt <= now) {
-			*psn = s->psn;
+		if (s->xmit_ts + r->srtt <= now) {
+			*psn = s->end_psn;
 			return next;
 		}
-		next = s->at + r->srtt;
+		next = s->xmit_ts + r->srtt;
 	}
 	return next;
 }
 
 /*
- * A mark for each sixth of a round trip: two more are kept than one spans, so that the newest takes
- * the place of none that has just aged. Another thread may know a later time.
+ * RACK_transmit_new_data() (RFC 8985, 6.1). A mark for each sixth of a round trip: two more are
+ * kept than one spans, so that the newest takes the place of none that has just become older than
+ * that. Another thread may have read a later time.
  */
-static void mark_sent(struct dpa_req *r, uint64_t now)
+static void rack_transmit(struct dpa_req *r, uint64_t now)
 {
-	const struct dpa_sent *last = &r->sent[(r->nsent - 1) % DPA_SENT_MARKS];
+	const struct dpa_xmit *last = &r->xmit[(r->nxmit - 1) % DPA_XMIT_MARKS];
 
-	if (!r->nsent || now >= last->at + r->srtt / (DPA_SENT_MARKS - 2))
-		r->sent[r->nsent++ % DPA_SENT_MARKS].at = now;
-	r->sent[(r->nsent - 1) % DPA_SENT_MARKS].psn = r->send_psn;
+	if (!r->nxmit || now >= last->xmit_ts + r->srtt / (DPA_XMIT_MARKS - 2))
+		r->xmit[r->nxmit++ % DPA_XMIT_MARKS].xmit_ts = now;
+	r->xmit[(r->nxmit - 1) % DPA_XMIT_MARKS].end_psn = r->send_psn;
 }
 
 /*
- * Packets that are under way. A packet that was sent when the answer came to one that was sent
- * again is not: the peer keeps it, although something in front of it is missing. (A window that is
- * full was sent at once behind the one before, and has arrived with it.) Nor is what has aged,
- * behind a loss. So that does not stop what follows.
+ * Packets in flight. A packet that was sent when the answer came to one that was sent again is not:
+ * the peer keeps it, although something in front of it is missing. (A window that is full was sent
+ * at once behind the one before, and has arrived with it.) Nor is a packet behind a hole that
+ * counts as delivered by its time. So neither stops what follows.
  */
-static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
+static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 {
 	const struct dpa_req *r = &qp->req;
-	const bool known = r->left && r->keeps > 0 && dpa_psn_diff(r->left_psn, resume) > 0 &&
-			   dpa_psn_diff(r->left_psn, r->send_psn) <= 0;
-	uint32_t from = known ? r->left_psn : resume, aged = from;
+	const bool known = r->sacked && r->keeps > 0 && dpa_psn_diff(r->sacked_psn, resume) > 0 &&
+			   dpa_psn_diff(r->sacked_psn, r->send_psn) <= 0;
+	uint32_t from = known ? r->sacked_psn : resume, delivered = from;
 	int32_t n;
 
-	if (by_time(r))
-		have_aged(r, dpa_now_about(), &aged);
-	n = dpa_psn_diff(r->send_psn, dpa_psn_diff(aged, from) > 0 ? aged : from);
+	if (rack_active(r))
+		rack_detect_delivered(r, dpa_now_about(), &delivered);
+	n = dpa_psn_diff(r->send_psn, dpa_psn_diff(delivered, from) > 0 ? delivered : from);
 	return n < 0 ? 0 : (uint32_t)n;
 }
 
@@ -173,7 +201,7 @@ static uint32_t under_way(const struct dpa_hw_qp *qp, uint32_t resume)
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint32_t resume = resume_psn(qp), n = window_of(qp, length);
-	uint32_t out = under_way(qp, resume), room = out < n ? n - out : 0;
+	uint32_t out = in_flight(qp, resume), room = out < n ? n - out : 0;
 	int32_t all = dpa_psn_diff(qp->req.send_psn, resume);
 
 	n = all < 0			       ? DPA_LOSS_PACKETS
@@ -187,23 +215,23 @@ uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
  * (as RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for
  * the next ACK.
  */
-static inline __attribute__((always_inline)) bool is_full(const struct dpa_hw_qp *qp,
-							  uint32_t length)
+static inline __attribute__((always_inline)) bool is_window_full(const struct dpa_hw_qp *qp,
+								 uint32_t length)
 {
 	uint32_t room = dpa_loss_room(qp, length);
 
 	return !room || (qp->req.window_full && room < window_of(qp, length) / 4 && ack_comes(qp));
 }
 
-static bool has_room(struct dpa_hw_qp *qp, uint32_t length)
+static bool window_has_room(struct dpa_hw_qp *qp, uint32_t length)
 {
-	qp->req.window_full = is_full(qp, length);
+	qp->req.window_full = is_window_full(qp, length);
 	return !qp->req.window_full;
 }
 
 bool dpa_loss_full(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	return is_full(qp, length);
+	return is_window_full(qp, length);
 }
 
 void dpa_loss_asked(struct dpa_hw_qp *qp)
@@ -219,9 +247,9 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 
 	if (qp->req.probing == 1)
 		return true;
-	/* looked up first: what ages meanwhile is room */
-	wait = by_time(&qp->req) ? have_aged(&qp->req, dpa_now_about(), &psn) : 0;
-	if (!has_room(qp, length)) {
+	/* looked up first: what counts as delivered meanwhile is room */
+	wait = rack_active(&qp->req) ? rack_detect_delivered(&qp->req, dpa_now_about(), &psn) : 0;
+	if (!window_has_room(qp, length)) {
 		psn = dpa_psn_add(resume_psn(qp), DPA_LOSS_PACKETS);
 		if (wait && dpa_psn_diff(qp->req.send_psn, psn) < 0)
 			dpa_schedule(qp, wait);
@@ -258,7 +286,7 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	       (!dpa_loss_room(qp, bytes) && !ack_comes(qp));
 }
 
-/* One packet at a time is watched; what is sent again is not (Karn). */
+/* One packet at a time gives a sample, a retransmission none (Karn; RFC 8985, 6.2, step 2). */
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
@@ -266,33 +294,35 @@ void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 	uint64_t now = dpa_pcc_active(&qp->pcc) ? dpa_now_ns() : dpa_now_about();
 
 	if (r->probing != 1)
-		mark_sent(r, now);
+		rack_transmit(r, now);
 	dpa_pcc_sent(&qp->pcc, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
-	if (!r->rtt_at && dpa_psn_diff(psn, r->max_psn) >= 0) {
-		r->rtt_at = now;
+	if (!r->rtt_xmit_ts && dpa_psn_diff(psn, r->max_psn) >= 0) {
+		r->rtt_xmit_ts = now;
 		r->rtt_psn = psn;
 	}
 }
 
-static uint64_t take_sample(struct dpa_hw_qp *qp, uint64_t now)
+/* RFC 8985, 6.2, step 2; SRTT as RFC 6298, section 2, has it. */
+static uint64_t rack_update_rtt(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 	uint64_t rtt;
 
-	if (!r->rtt_at || dpa_psn_diff(resume_psn(qp), r->rtt_psn) <= 0)
+	if (!r->rtt_xmit_ts || dpa_psn_diff(resume_psn(qp), r->rtt_psn) <= 0)
 		return 0;
-	rtt = now > r->rtt_at ? now - r->rtt_at : 1; /* another thread may know a later time */
-	r->rtt_at = 0;
-	if (rtt > PROBE_MAX)
-		rtt = PROBE_MAX;
+	rtt = now > r->rtt_xmit_ts ? now - r->rtt_xmit_ts
+				   : 1; /* another thread may have read a later time */
+	r->rtt_xmit_ts = 0;
+	if (rtt > PTO_MAX)
+		rtt = PTO_MAX;
 	r->srtt = r->srtt ? (uint32_t)((r->srtt * 7ull + rtt) / 8) : (uint32_t)rtt;
 	if (!r->srtt)
 		r->srtt = 1;
-	r->probe_wait = 0;
+	r->pto = 0;
 	return rtt;
 }
 
-static void tell(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
+static void report_event(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
 {
 	struct dpa_pcc_event ev = {.now = dpa_now_ns(),
 				   .type = type,
@@ -302,14 +332,15 @@ static void tell(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
 	dpa_pcc_event(&qp->pcc, &ev);
 }
 
-static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
+static void report_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t to = resume_psn(qp);
-	int32_t n = dpa_psn_diff(to, r->told_psn), out = dpa_psn_diff(r->send_psn, r->told_psn);
+	int32_t n = dpa_psn_diff(to, r->reported_psn),
+		out = dpa_psn_diff(r->send_psn, r->reported_psn);
 	struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_ACK, .psn = to, .rtt_ns = rtt};
 
-	r->told_psn = to;
+	r->reported_psn = to;
 	if (n <= 0)
 		return;
 	ev.bytes = (uint32_t)n * qp->mtu;
@@ -318,24 +349,24 @@ static void tell_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 }
 
 /*
- * Packets that were sent by now are not under way any more. Answers to READs that are ahead are not
- * kept.
+ * Packets that were sent by now are in flight no more: the peer has them in its out-of-order queue,
+ * as a SACK would show. Responses to READs that are ahead are not kept.
  */
-static void has_left(struct dpa_req *r)
+static void mark_sacked(struct dpa_req *r)
 {
 	if (r->probe_rd)
 		return;
-	r->left_psn = r->send_psn;
-	r->left = true;
+	r->sacked_psn = r->send_psn;
+	r->sacked = true;
 }
 
 /*
- * The meaning of the answer to a probe. More than the probe itself: the peer has kept what lay
- * behind it, or nothing was lost. No more than that, with more sent before it: the rest is lost, or
- * was not kept; after a NAK a peer that keeps names what else is missing by itself. True: sending
- * goes on from there.
+ * TLP_process_ack() (RFC 8985, 7.4): the meaning of the answer to a probe. If it covers more than
+ * the probe, the peer has kept what lay behind it, or nothing was lost. If it covers no more, with
+ * more sent before it, the rest is lost, or was not kept; after a NAK a peer that keeps names what
+ * else is missing by itself. True: sending goes on from there.
  */
-static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
+static bool tlp_process_ack(struct dpa_hw_qp *qp, uint32_t resume)
 {
 	struct dpa_req *r = &qp->req;
 	bool alone = resume == r->probe_end && dpa_psn_diff(r->probe_back, resume) > 0;
@@ -343,7 +374,7 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 	r->probing = 0;
 	if (r->probe_nak && !alone) {
 		r->keeps = KEEPS_SURE;
-		has_left(r);
+		mark_sacked(r);
 	}
 	if (!alone)
 		return false;
@@ -354,7 +385,7 @@ static bool probe_arrived(struct dpa_hw_qp *qp, uint32_t resume)
 	return true;
 }
 
-/* A READ's or atomic's own answer comes in parts, and before the news of what lies behind it. */
+/* A READ's or atomic's own response comes in parts, and before the ACK of what lies behind it. */
 static bool more_to_come(const struct dpa_req *r, uint32_t resume)
 {
 	return r->probe_rd &&
@@ -370,28 +401,28 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	uint64_t now;
 
 	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0 && !more_to_come(r, resume))
-		probe_arrived(qp, resume);
-	if (r->left && dpa_psn_diff(resume, r->left_psn) >= 0)
-		r->left = false; /* before PSNs come round */
-	if (r->gap && dpa_psn_diff(resume, r->gap_psn) >= 0)
-		r->gap = false;
+		tlp_process_ack(qp, resume);
+	if (r->sacked && dpa_psn_diff(resume, r->sacked_psn) >= 0)
+		r->sacked = false; /* before PSNs come round */
+	if (r->recovery && dpa_psn_diff(resume, r->recovery_psn) >= 0)
+		r->recovery = false;
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
 		dpa_seek(qp, resume); /* what was to be sent again had arrived */
 	if (!r->heard)
 		return;
 	r->heard = r->implied = false;
 	now = dpa_now_about();
-	tell_acked(qp, now, take_sample(qp, now));
-	if (outstanding(qp))
-		restart(qp, now);
+	report_acked(qp, now, rack_update_rtt(qp, now));
+	if (has_outstanding(qp))
+		restart_timers(qp, now);
 	else
 		r->ack_at = 0;
 }
 
-static void forget(struct dpa_hw_qp *qp)
+static void forget_flight(struct dpa_hw_qp *qp)
 {
 	dpa_loss_unknown(&qp->req);
-	qp->req.rtt_at = 0;
+	qp->req.rtt_xmit_ts = 0;
 	qp->req.probing = 0;
 	qp->req.unacked = 0;
 }
@@ -401,10 +432,11 @@ void dpa_loss_again(struct dpa_hw_qp *qp)
 {
 	if (!dpa_lossy(qp))
 		return;
-	tell(qp, DPA_PCC_LOSS);
-	forget(qp);
+	report_event(qp, DPA_PCC_LOSS);
+	forget_flight(qp);
 }
 
+/* The local ACK timer has expired; RFC 8985, 6.3: everything counts as lost. */
 /* IBA 9.7.6/retries */
 static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 {
@@ -418,8 +450,8 @@ static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 		}
 		r->retry_left--;
 	}
-	tell(qp, DPA_PCC_TIMEOUT);
-	forget(qp);
+	report_event(qp, DPA_PCC_TIMEOUT);
+	forget_flight(qp);
 	dpa_seek(qp, resume_psn(qp));
 	if (r->backoff < MAX_BACKOFF)
 		r->backoff++;
@@ -428,11 +460,11 @@ static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 	return true;
 }
 
-static void send_one(struct dpa_hw_qp *qp, uint32_t psn, bool nak)
+static void retransmit_one(struct dpa_hw_qp *qp, uint32_t psn, bool nak)
 {
 	struct dpa_req *r = &qp->req;
 
-	r->rtt_at = 0;
+	r->rtt_xmit_ts = 0;
 	if (r->probing != 1)
 		r->probe_back = r->send_psn;
 	r->probe_psn = psn;
@@ -442,21 +474,22 @@ static void send_one(struct dpa_hw_qp *qp, uint32_t psn, bool nak)
 	r->probe_rd = dpa_op_answers(dpa_wqe_ctrl(qp, r->send_idx)->opcode);
 }
 
-static void probe(struct dpa_hw_qp *qp, uint64_t now)
+/* TLP_send_probe(): RFC 8985, 7.3. */
+static void tlp_send_probe(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 
 	r->implied = false;
 	if (r->probing != 2 || !r->probe_rd || resume_psn(qp) != r->probe_end ||
-	    !probe_arrived(qp, r->probe_end))
-		send_one(qp, resume_psn(qp), false);
-	r->gap = false;
-	if (r->probe_wait < PROBE_MAX)
-		r->probe_wait *= 2;
-	r->probe_at = now + r->probe_wait;
+	    !tlp_process_ack(qp, r->probe_end))
+		retransmit_one(qp, resume_psn(qp), false);
+	r->recovery = false;
+	if (r->pto < PTO_MAX)
+		r->pto *= 2;
+	r->pto_at = now + r->pto;
 }
 
-/* Most often nothing was lost, and the peer was only slow: what is under way is not sent twice. */
+/* Most often nothing was lost, and the peer was only slow: what is in flight is not sent twice. */
 void dpa_loss_probed(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -468,8 +501,8 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
 }
 
 /*
- * A peer that is known not to keep anything is asked again now and then: it may have been two in a
- * row.
+ * A peer that seems to keep nothing is tested again now and then: two packets in a row may have
+ * been lost.
  */
 #define TRY_AGAIN 64
 
@@ -478,7 +511,7 @@ static void next_missing(struct dpa_req *r, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, r->probe_end) > 0) {
 		r->keeps = KEEPS_SURE;
-		has_left(r);
+		mark_sacked(r);
 	} else if (r->keeps >= KEEPS_KNOWN) { /* the next one, so often: its room is full */
 		r->keeps = r->keeps == KEEPS_KNOWN ? 0 : r->keeps - 1;
 	}
@@ -493,19 +526,19 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 		dpa_rewind(qp, psn);
 		return;
 	}
-	tell(qp, DPA_PCC_LOSS);
-	r->probe_wait = probe_wait(r);
+	report_event(qp, DPA_PCC_LOSS);
+	r->pto = tlp_calc_pto(r);
 	if (past) /* sent again already */
 		return;
 	if (r->probing == 2 && r->probe_nak && dpa_psn_diff(psn, r->probe_psn) > 0)
 		next_missing(r, psn);
 	if (r->keeps > 0 || ++r->naks % TRY_AGAIN == 0) {
-		send_one(qp, psn, true);
-		r->gap = true;
-		r->gap_psn = r->probe_back;
+		retransmit_one(qp, psn, true);
+		r->recovery = true;
+		r->recovery_psn = r->probe_back;
 		return;
 	}
-	forget(qp);
+	forget_flight(qp);
 	dpa_rewind(qp, psn);
 }
 
@@ -514,13 +547,13 @@ bool dpa_loss_timers(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 	uint64_t now;
 
-	if (!r->ack_at || !outstanding(qp))
+	if (!r->ack_at || !has_outstanding(qp))
 		return true;
 	now = dpa_now_about();
 	if (now >= r->ack_at)
 		return timed_out(qp, now);
-	if (now >= r->probe_at)
-		probe(qp, now);
+	if (now >= r->pto_at)
+		tlp_send_probe(qp, now);
 	return true;
 }
 
@@ -528,11 +561,11 @@ void dpa_loss_arm(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 
-	if (!outstanding(qp)) {
+	if (!has_outstanding(qp)) {
 		r->ack_at = 0;
 		return;
 	}
 	if (!r->ack_at)
-		restart(qp, dpa_now_about());
-	dpa_schedule(qp, r->ack_at < r->probe_at ? r->ack_at : r->probe_at);
+		restart_timers(qp, dpa_now_about());
+	dpa_schedule(qp, r->ack_at < r->pto_at ? r->ack_at : r->pto_at);
 }

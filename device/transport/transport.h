@@ -117,8 +117,8 @@ void dpa_loss_again(struct dpa_hw_qp *qp);
 /* Packets that were sent are sent again: nothing of it counts as arrived. */
 static inline void dpa_loss_unknown(struct dpa_req *r)
 {
-	r->left = r->gap = false;
-	r->nsent = 0;
+	r->sacked = r->recovery = false;
+	r->nxmit = 0;
 }
 /* Does what is due; false: the QP failed. */
 bool dpa_loss_timers(struct dpa_hw_qp *qp);

@@ -205,7 +205,7 @@ bool moved; /* `heard` of struct dpa_req */
 byte i, first, n, m, p, qt, qa;	/* of the step at hand; 0 between steps */
 #define FORGET i = 0; first = 0; n = 0; m = 0; p = 0; qt = 0; qa = 0; sel = false
 
-/* forget(): what is said of a probe counts while there is one */
+/* forget_flight(): what is said of a probe counts while there is one */
 #define QUIET	     probing = 0; probe_psn = 0; probe_back = 0; probe_end = 0; probe_rd = false; \
 		     probe_nak = false
 
@@ -348,7 +348,7 @@ inline ack_advance(psn) {
 	od
 }
 
-/* send_one(): packet n alone, then sending goes on where it was, dpa_loss_probed() */
+/* retransmit_one(): packet n alone, then sending goes on where it was, dpa_loss_probed() */
 inline send_one(to_nak) {
 	if
 	:: probing != 1 -> probe_back = send_psn
@@ -403,7 +403,7 @@ inline timed_out() {
 #define ALONE	     (RESUME == probe_end && probe_back)
 #define MORE_COMES   (probe_rd && (LT(RESUME, probe_end) || (probe_nak && RESUME == probe_end)))
 
-/* probe_arrived(): the rest was lost, too, or not kept; who keeps names what else is missing */
+/* tlp_process_ack(): the rest was lost, too, or not kept; a peer that keeps names what else is missing */
 inline probe_arrived() {
 	if
 	:: ALONE && !(probe_nak && sel) -> QUIET; n = RESUME; seek()
@@ -411,7 +411,7 @@ inline probe_arrived() {
 	fi
 }
 
-/* probe(): before the local ACK timer one packet asks */
+/* tlp_send_probe(): before the local ACK timer one packet asks */
 inline probe() {
 	implied = false;
 	if
