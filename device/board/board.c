@@ -53,7 +53,7 @@ static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
 		rc = ENAMETOOLONG;
 	if (rc) {
 		free(b);
-		return dpa_board_fail(e, rc, "no place for a board: %s",
+		return dpa_board_fail(e, rc, "no place for the adapter state: %s",
 				      rc == ENOENT ? "neither $XDG_RUNTIME_DIR, /dev/shm, /tmp "
 						     "nor /var/tmp is a directory for it"
 						   : strerror(rc));
@@ -200,10 +200,10 @@ int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 		return 0;
 	}
 	if (rc == ENOSPC)
-		dpa_board_fail(&e, rc, "%s: all %u process slots of the board are taken", b->path,
-			       DPA_BOARD_PROCS);
-	dpa_board_fail(&e, rc, "%s: cannot attach to the board: %s%s", b->path, strerror(rc),
-		       rc == ENOMEM ? " (is the file system full?)" : "");
+		dpa_board_fail(&e, rc, "%s: all %u process slots of the adapter instance are taken",
+			       b->path, DPA_BOARD_PROCS);
+	dpa_board_fail(&e, rc, "%s: cannot attach to the adapter state: %s%s", b->path,
+		       strerror(rc), rc == ENOMEM ? " (is the file system full?)" : "");
 	detach_proc(b, b->fd);
 	free_board(b);
 	return rc;
@@ -289,7 +289,8 @@ int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, ch
 		*board = b;
 		return 0;
 	}
-	dpa_board_fail(&e, rc, rc == ENOENT ? "%s: no board" : "%s: cannot read the board",
+	dpa_board_fail(&e, rc,
+		       rc == ENOENT ? "%s: no adapter state" : "%s: cannot read the adapter state",
 		       b->path);
 	free_board(b);
 	return rc;

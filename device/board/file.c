@@ -134,7 +134,8 @@ static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 	int rc = dpa_board_num_new(&b->board_num, &b->num_fd);
 
 	if (rc)
-		return dpa_board_fail(e, rc, "%s: no board number to be had in this namespace: %s",
+		return dpa_board_fail(e, rc,
+				      "%s: no adapter number to be had in this namespace: %s",
 				      b->path, strerror(rc));
 	rc = dpa_board_ident_fill(b, cfg, id, e);
 	if (!rc)
@@ -143,8 +144,8 @@ static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		return 0;
 	close(b->num_fd);
 	b->num_fd = -1;
-	return dpa_board_fail(e, rc, "%s: cannot make a board: %s%s", b->path, strerror(rc),
-			      open_hint(rc));
+	return dpa_board_fail(e, rc, "%s: cannot make the adapter state: %s%s", b->path,
+			      strerror(rc), open_hint(rc));
 }
 
 /* -------------------------------------------------------------------- open */
@@ -158,14 +159,14 @@ static int open_locked(struct dpa_board *b, const struct dpa_board_err *e)
 	if (b->fd < 0) {
 		rc = errno;
 		if (rc == ELOOP || rc == EISDIR || rc == ENXIO)
-			return dpa_board_fail(e, EPROTO, "%s: not a board: not a regular file",
-					      b->path);
-		return dpa_board_fail(e, rc, "%s: cannot open the board: %s", b->path,
+			return dpa_board_fail(
+				e, EPROTO, "%s: not an adapter state: not a regular file", b->path);
+		return dpa_board_fail(e, rc, "%s: cannot open the adapter state: %s", b->path,
 				      strerror(rc));
 	}
 	rc = dpa_board_file_lock(b->fd);
 	if (rc)
-		return dpa_board_fail(e, rc, "%s: cannot lock the board: %s", b->path,
+		return dpa_board_fail(e, rc, "%s: cannot lock the adapter state: %s", b->path,
 				      strerror(rc));
 	return dpa_board_file_named(b->fd, b->path) ? 0 : EAGAIN;
 }
@@ -235,5 +236,5 @@ int dpa_board_file_open(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		if (rc != EAGAIN)
 			return dpa_board_fail(e, rc, "%s: %s", b->path, strerror(rc));
 	}
-	return dpa_board_fail(e, EBUSY, "%s: the board comes and goes", b->path);
+	return dpa_board_fail(e, EBUSY, "%s: the adapter state comes and goes", b->path);
 }

@@ -35,15 +35,17 @@ static int check_stat(const struct dpa_board *b, const struct stat *st,
 		      const struct dpa_board_err *e)
 {
 	if (!S_ISREG(st->st_mode))
-		return dpa_board_fail(e, EPROTO, "%s: not a board: not a regular file", b->path);
+		return dpa_board_fail(e, EPROTO, "%s: not an adapter state: not a regular file",
+				      b->path);
 	if (st->st_uid != geteuid())
-		return dpa_board_fail(e, EPROTO, "%s: not our board: it belongs to user %u",
+		return dpa_board_fail(e, EPROTO, "%s: not our adapter state: it belongs to user %u",
 				      b->path, (unsigned)st->st_uid);
 	if (st->st_mode & 077)
-		return dpa_board_fail(e, EPROTO, "%s: not our board: others may open it (mode %o)",
+		return dpa_board_fail(e, EPROTO,
+				      "%s: not our adapter state: others may open it (mode %o)",
 				      b->path, (unsigned)(st->st_mode & 07777));
 	if (st->st_nlink > 1)
-		return dpa_board_fail(e, EPROTO, "%s: not our board: it has further names",
+		return dpa_board_fail(e, EPROTO, "%s: not our adapter state: it has further names",
 				      b->path);
 	return 0;
 }
@@ -57,7 +59,7 @@ int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
 		return 0;
 	return dpa_board_fail(
 		e, EPROTO,
-		"%s: the board is in use by dpa %s (layout %u, interface %u); this is "
+		"%s: the adapter instance is in use by dpa %s (layout %u, interface %u); this is "
 		"dpa %s (layout %u, interface %u)",
 		b->path, id->lib_version, id->layout, id->hw_version, ours, DPA_BOARD_LAYOUT,
 		DPA_HW_VERSION);
@@ -78,17 +80,18 @@ static int check_ident(const struct dpa_board *b, const struct dpa_board_ident *
 		       const struct dpa_board_err *e)
 {
 	if (id->magic != DPA_BOARD_MAGIC)
-		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", b->path);
+		return dpa_board_fail(e, EPROTO, "%s: foreign file, not an adapter state", b->path);
 	if (id->check != dpa_board_ident_check(id) ||
 	    !is_printable(id->lib_version, sizeof(id->lib_version)))
-		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged",
+		return dpa_board_fail(e, EPROTO, "%s: corrupt adapter state: its header is damaged",
 				      b->path);
 	if (id->file_len != size)
-		return dpa_board_fail(e, EPROTO, "%s: corrupt board: %llu bytes instead of %llu",
-				      b->path, (unsigned long long)size,
-				      (unsigned long long)id->file_len);
+		return dpa_board_fail(
+			e, EPROTO, "%s: corrupt adapter state: %llu bytes instead of %llu", b->path,
+			(unsigned long long)size, (unsigned long long)id->file_len);
 	if (id->uid != b->uid || (id->netns && b->netns && id->netns != b->netns))
-		return dpa_board_fail(e, EPROTO, "%s: board of another user or network namespace",
+		return dpa_board_fail(e, EPROTO,
+				      "%s: adapter state of another user or network namespace",
 				      b->path);
 	return 0;
 }
@@ -102,7 +105,8 @@ int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_id
 	    id->uar_pages <= DPA_BOARD_UAR_PAGES && id->counters == DPA_BOARD_COUNTERS &&
 	    id->board_num >= 1 && id->board_num <= 254)
 		return 0;
-	return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header makes no sense", b->path);
+	return dpa_board_fail(e, EPROTO, "%s: corrupt adapter state: its header makes no sense",
+			      b->path);
 }
 
 /*
@@ -115,7 +119,7 @@ static int refuse_unfinished(const struct dpa_board *b, int fd, const struct dpa
 
 	if (dpa_board_bytes_held(fd, 0, UINT16_MAX) &&
 	    pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) && magic == 0)
-		return dpa_board_fail(e, EPROTO, "%s: corrupt board: its header is damaged",
+		return dpa_board_fail(e, EPROTO, "%s: corrupt adapter state: its header is damaged",
 				      b->path);
 	return ENOENT;
 }
@@ -133,7 +137,7 @@ static int read_words(const struct dpa_board *b, int fd, struct dpa_board_ident 
 	if (n < 0)
 		return dpa_board_fail(e, errno, "%s: %m", b->path);
 	if (n < (ssize_t)sizeof(*id))
-		return dpa_board_fail(e, EPROTO, "%s: foreign file, not a board", b->path);
+		return dpa_board_fail(e, EPROTO, "%s: foreign file, not an adapter state", b->path);
 	return 0;
 }
 
@@ -165,8 +169,8 @@ int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *
 	    !is_printable(cfg->lib_version, sizeof(id->lib_version)))
 		return dpa_board_fail(e, EINVAL, "%s: bad library version", b->path);
 	if (cfg->uar_pages > DPA_BOARD_UAR_PAGES)
-		return dpa_board_fail(e, EINVAL, "%s: a board has at most %u UAR pages", b->path,
-				      DPA_BOARD_UAR_PAGES);
+		return dpa_board_fail(e, EINVAL, "%s: an adapter instance has at most %u UAR pages",
+				      b->path, DPA_BOARD_UAR_PAGES);
 	clock_gettime(CLOCK_REALTIME, &ts);
 	*id = (struct dpa_board_ident){
 		.magic = DPA_BOARD_MAGIC,

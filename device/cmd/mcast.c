@@ -22,7 +22,8 @@ int dpa_hw_attach_mcast(struct dpa_hw_qp *qp, const uint8_t gid[16])
 	pthread_mutex_lock(&hw->ctl);
 	ret = dpa_board_mcast_attach(hw->board, gid, qp->qpn);
 	if (ret && ret != EALREADY)
-		ret = dpa_limit(hw, ret, "all %d multicast attachments of the board are in use",
+		ret = dpa_limit(hw, ret,
+				"all %d multicast attachments of the adapter instance are in use",
 				DPA_MAX_MCAST);
 	if (!ret) {
 		ret = dpa_group_join(hw, gid);

@@ -99,7 +99,8 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		return ret;
 	ret = dpa_board_qpn_alloc(hw->board, &qpn);
 	if (ret) {
-		ret = dpa_limit(hw, ret, "the board is full: %u QP numbers", DPA_BOARD_QPNS);
+		ret = dpa_limit(hw, ret, "the adapter instance is full: %u QP numbers",
+				DPA_BOARD_QPNS);
 		goto err_qpn;
 	}
 	ret = dpa_board_uar_alloc(hw->board, &page, &slot);

@@ -29,7 +29,8 @@ static int open_xrcd(struct dpa_hw *hw, const struct dpa_xrcd_attr *a, uint32_t 
 	if (!x) {
 		ret = dpa_board_xrcd_open(hw->board, a, num, &at);
 		if (ret && ret != EAGAIN && ret != EINVAL)
-			ret = dpa_limit(hw, ret, "all %d XRC domains of the board are in use",
+			ret = dpa_limit(hw, ret,
+					"all %d XRC domains of the adapter instance are in use",
 					DPA_BOARD_XRCDS);
 		if (ret)
 			return ret;

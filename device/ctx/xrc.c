@@ -57,7 +57,8 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	int ret = dpa_board_xrc_srq_add(hw->board, srq->xrcd, &srq->srqn);
 
 	if (ret)
-		ret = dpa_limit(hw, ret, "all %d XRC SRQs of the board are in use", DPA_MAX_SRQ);
+		ret = dpa_limit(hw, ret, "all %d XRC SRQs of the adapter instance are in use",
+				DPA_MAX_SRQ);
 	else
 		atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], srq,
 				      memory_order_release);

@@ -48,7 +48,7 @@ struct dpa_hw_open_attr {
  * Opens the adapter for this process: the first open attaches to (or creates) the board and
  * starts the parked EU. Errors: ENODEV (no such function), EINVAL (bad DPA_* variable or
  * configuration), EPROTO (foreign or
- * corrupt board file, or another version of the library on it), EMFILE/ENOMEM/ENOSPC.
+ * corrupt adapter state file, or another version of the library on it), EMFILE/ENOMEM/ENOSPC.
  */
 int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx);
 /*

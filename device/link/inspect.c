@@ -417,7 +417,8 @@ static void follow_faults(struct dpa_hw *hw, const char *text)
 	if (!ret)
 		ret = set_faults(hw, &spec);
 	if (ret)
-		dpa_log(hw, DPA_LOG_ERR, "faults asked for on the board: %s", strerror(ret));
+		dpa_log(hw, DPA_LOG_ERR, "faults asked for on the adapter instance: %s",
+			strerror(ret));
 	else
 		dpa_log(hw, DPA_LOG_INFO, "faults: %s", text[0] ? text : "off");
 }

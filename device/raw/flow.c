@@ -79,7 +79,7 @@ int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, u
 		qp->nflows++;
 	pthread_mutex_unlock(&hw->ctl);
 	if (ret)
-		ret = dpa_limit(hw, ret, "all %d flow rules of the board are in use",
+		ret = dpa_limit(hw, ret, "all %d flow rules of the adapter instance are in use",
 				DPA_MAX_FLOWS);
 	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.c - the flow rules of the board's raw packet QPs: one table, as the port of an adapter has
+ * flow.c - the flow rules of the adapter instance's raw packet QPs: one table, as the port of an adapter has
  * one.
  *
  * Owner words as in mcast.c: nobody cleans up after a process that died. Written under the board's

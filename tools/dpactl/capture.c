@@ -90,7 +90,7 @@ static void refuse_second(struct ctl *c)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	len = socket_address(&sa, text);
 	if (fd >= 0 && (!connect(fd, (struct sockaddr *)&sa, len) || errno == EAGAIN))
-		die(EXIT_NONE, "another dpactl captures from this board: end it first");
+		die(EXIT_NONE, "another dpactl captures from this adapter instance: end it first");
 	close(fd);
 }
 

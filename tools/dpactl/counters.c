@@ -93,7 +93,7 @@ static int asked_for(struct ctl *c, const struct column *all, int n, struct colu
 				out[m++] = all[k];
 		}
 		if (!found)
-			die(EXIT_NONE, "no process %u on the board", c->pids[i]);
+			die(EXIT_NONE, "no process %u on the adapter instance", c->pids[i]);
 	}
 	return m;
 }

@@ -54,7 +54,7 @@ static uint32_t asked_text(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
 	for (int i = 0; i < 1000; i++)
 		if (dpa_board_ask_get(c->b, DPA_ASK_FAULT, text, &gen))
 			return gen;
-	die(EXIT_NONE, "what is asked of the board is half written: say it again (fault set)");
+	die(EXIT_NONE, "the request for faults is half written: repeat it (fault set)");
 }
 
 static void show_faults(struct ctl *c)

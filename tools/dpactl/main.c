@@ -152,7 +152,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
 	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
-	{"board", 'b', "PATH", 0, "Look at this board file", 0},
+	{"board", 'b', "PATH", 0, "Use the adapter state in this file", 0},
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0, "capture: the pcapng file to write; - is the output", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
@@ -167,7 +167,7 @@ static const struct argp argp = {
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
-	       "  status          the board: where it is, who is on it, how full it is\n"
+	       "  status          the adapter instance: its file, its processes, how full it is\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
 	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
 	       "                  activations, run time, last error\n"
@@ -185,7 +185,8 @@ static const struct argp argp = {
 	       "                  is wrong and the mend\n"
 	       "  enable --system, disable --system\n"
 	       "                  as root: dpa0 for every process of this machine, or not\n"
-	       "\nExit status: 0; 1: there is no board or it cannot be used, or decode found a\n"
+	       "\nExit status: 0; 1: there is no adapter instance or it cannot be used, or decode "
+	       "found a\n"
 	       "malformed packet or a wrong ICRC, or doctor something wrong; 2: wrong use or "
 	       "setting, or no such file.",
 };
@@ -227,8 +228,9 @@ static void find_path(struct ctl *c, const char *board)
 	}
 	rc = dpa_board_default_path(c->path, sizeof(c->path));
 	if (rc)
-		die(EXIT_NONE, "no place for a board: neither /run/dpa, $XDG_RUNTIME_DIR, "
-			       "/dev/shm, /tmp nor /var/tmp is a directory for it");
+		die(EXIT_NONE,
+		    "no place for the adapter state: neither /run/dpa, $XDG_RUNTIME_DIR, "
+		    "/dev/shm, /tmp nor /var/tmp is a directory for it");
 }
 
 static void open_board(struct ctl *c, bool needed)
@@ -240,7 +242,8 @@ static void open_board(struct ctl *c, bool needed)
 	if (rc == ENOENT && !needed)
 		return;
 	if (rc == ENOENT)
-		die(EXIT_NONE, "no board: no process of this user uses dpa0 (%s)", c->path);
+		die(EXIT_NONE, "no adapter instance: no process of this user uses dpa0 (%s)",
+		    c->path);
 	if (rc)
 		die(EXIT_NONE, "%s", err);
 }

@@ -306,7 +306,7 @@ void cmd_ps(struct ctl *c)
 			n++;
 	ask_peers(c, p, n);
 	if (c->npids && n == 0)
-		die(EXIT_NONE, "no such process on the board");
+		die(EXIT_NONE, "no such process on the adapter instance");
 	if (!c->json) {
 		print_text(c, p, n);
 		return;

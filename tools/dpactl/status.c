@@ -92,11 +92,11 @@ static void status_text(struct ctl *c, const struct summary *s)
 	const struct dpa_board_ident *id = &s->id;
 	char when[32];
 
-	printf("board       %s\n", c->path);
+	printf("file        %s\n", c->path);
 	if (s->alive)
 		printf("state       in use by %u process%s", s->alive, s->alive == 1 ? "" : "es");
 	else
-		printf("state       stale: nobody is on it, the next process %s",
+		printf("state       stale: no process uses it, the next process %s",
 		       has_connections(c) ? "tells the peers of its connections"
 					  : "makes a new one");
 	if (s->dead)
@@ -125,7 +125,7 @@ void cmd_status(struct ctl *c)
 	if (c->b)
 		status_text(c, &s);
 	else
-		printf("no board: no process of this user uses dpa0 (%s)\n", c->path);
+		printf("no adapter instance: no process of this user uses dpa0 (%s)\n", c->path);
 	if (c->cfg.disable)
 		printf("disabled    DPA_DISABLE or the configuration hides dpa0 from new "
 		       "processes\n");

@@ -63,9 +63,9 @@ uint32_t tool_device(const char *device, char *board, size_t len)
 		tool_die(EXIT_FAIL, "no device %s", device);
 	if (cfg.board[0]) {
 		if (snprintf(board, len, "%s", cfg.board) >= (int)len)
-			tool_die(EXIT_FAIL, "the board's path is too long");
+			tool_die(EXIT_FAIL, "the path of the adapter state is too long");
 	} else if (dpa_board_default_path(board, len)) {
-		tool_die(EXIT_FAIL, "there is no place for a board");
+		tool_die(EXIT_FAIL, "there is no place for the adapter state");
 	}
 	return n;
 }

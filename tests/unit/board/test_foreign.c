@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Files that are not our board, or no longer: refused by name, never used, never changed. */
+/* Files that are not our adapter state, or no longer: refused by name, never used, never changed. */
 #include "util.h"
 #include <fcntl.h>
 #include <sys/stat.h>

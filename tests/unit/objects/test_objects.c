@@ -102,7 +102,7 @@ static void no_qp(int qpn_err, int uar_err, const char *line)
 /* The limit that the log names is the one that was met: a full file system is not a full board. */
 Test(objects, a_full_board_and_a_full_file_system)
 {
-	no_qp(ENOMEM, 0, "the board is full: 65536 QP numbers");
+	no_qp(ENOMEM, 0, "the adapter instance is full: 65536 QP numbers");
 	no_qp(ENOSPC, 0, "cannot grow");
 	no_qp(0, ENOMEM, "the BAR is full");
 	no_qp(0, ENOSPC, "cannot grow");

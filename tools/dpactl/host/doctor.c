@@ -288,7 +288,7 @@ static void look_at_memory(struct visit *v)
 	else
 		close(fd);
 	if (statvfs("/dev/shm", &fs))
-		say(v, NOTE, "shared memory", NULL, "no /dev/shm: the board goes to /tmp");
+		say(v, NOTE, "shared memory", NULL, "no /dev/shm: the adapter state goes to /tmp");
 	else if ((uint64_t)fs.f_bavail * fs.f_frsize < 8u << 20)
 		say(v, BAD, "shared memory", "mount a larger tmpfs there: --shm-size of containers",
 		    "/dev/shm has %llu KiB left",
@@ -354,13 +354,13 @@ static void look_at_board(struct visit *v)
 		dpa_board_unpeek(b);
 	v->board = false;
 	if (rc && rc != ENOENT)
-		say(v, BAD, "board",
+		say(v, BAD, "adapter",
 		    "end what uses it, or set DPA_BOARD to a path that nothing uses", "%s", err);
 	else if (!access(dir, W_OK | X_OK) || (errno == ENOENT && access(v->c->path, F_OK))) {
 		v->board = true;
-		say(v, OK, "board", NULL, "%s", v->c->path);
+		say(v, OK, "adapter", NULL, "%s", v->c->path);
 	} else
-		say(v, BAD, "board", "set DPA_BOARD to a path that this user can write", "%s: %s",
+		say(v, BAD, "adapter", "set DPA_BOARD to a path that this user can write", "%s: %s",
 		    dir, strerror(errno));
 }
 
@@ -375,7 +375,7 @@ static void look_at_port(struct visit *v)
 		return;
 	case DPA_HOLDER_US:
 	case DPA_HOLDER_BOARD:
-		say(v, OK, "UDP 4791", NULL, "a board of this machine has it");
+		say(v, OK, "UDP 4791", NULL, "an adapter instance of this machine has it");
 		return;
 	case DPA_HOLDER_OTHER:
 		say(v, BAD, "UDP 4791",
@@ -429,7 +429,7 @@ static const char *why_not(const struct visit *v, const char **mend)
 	if (!v->driver)
 		return "nothing tells libibverbs of the provider";
 	if (!v->board)
-		return "its board is not to be used";
+		return "its adapter state is not to be used";
 	*mend = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
 	return "it is refused";
 }
