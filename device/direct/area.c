@@ -69,7 +69,7 @@ static bool at_work(const struct dpa_peer *p)
 	return false;
 }
 
-static struct dpa_area_map *table(struct dpa_peer *p)
+static struct dpa_area_map *area_table(struct dpa_peer *p)
 {
 	struct dpa_area_map *m = atomic_load_explicit(&p->maps, memory_order_relaxed);
 
@@ -99,7 +99,7 @@ static uint32_t read_area(const struct dpa_peer *p, uint32_t i, struct dpa_area 
 	return serial;
 }
 
-static bool unmap(struct dpa_peer *p, struct dpa_area_map *m)
+static bool unmap_area(struct dpa_peer *p, struct dpa_area_map *m)
 {
 	atomic_store_explicit(&m->serial, 0, memory_order_seq_cst);
 	dpa_full_fence();
@@ -112,9 +112,9 @@ static bool unmap(struct dpa_peer *p, struct dpa_area_map *m)
 	return true;
 }
 
-static bool map(struct dpa_peer *p, uint32_t i)
+static bool map_area(struct dpa_peer *p, uint32_t i)
 {
-	struct dpa_area_map *m = table(p);
+	struct dpa_area_map *m = area_table(p);
 	struct dpa_area a;
 	uint32_t serial;
 	void *base;
@@ -127,7 +127,7 @@ static bool map(struct dpa_peer *p, uint32_t i)
 		return false;
 	if (atomic_load_explicit(&m->serial, memory_order_relaxed) == serial)
 		return true;
-	if (!unmap(p, m))
+	if (!unmap_area(p, m))
 		return false;
 	base = mmap(NULL, a.length, PROT_READ | PROT_WRITE, MAP_SHARED, p->share_fd, (off_t)a.off);
 	if (base == MAP_FAILED)
@@ -146,7 +146,7 @@ bool dpa_area_map(struct dpa_peer *p, uint32_t unmapped)
 
 	if (!dpa_spin_try(&p->map_lock))
 		return false;
-	done = map(p, unmapped - 1);
+	done = map_area(p, unmapped - 1);
 	dpa_spin_unlock(&p->map_lock);
 	return done;
 }

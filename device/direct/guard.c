@@ -98,9 +98,9 @@ uint64_t dpa_guard_ticks(void)
 #define ANSWERS [again] "i"(-EAGAIN), [stale] "i"(-ESTALE)
 
 /* -EAGAIN: interrupted, nothing was done. */
-static __attribute__((noinline)) long guarded(struct area *area, const struct dpa_guard *g,
-					      long number, pid_t pid, const struct iovec *l,
-					      long nl, const struct iovec *r)
+static __attribute__((noinline)) long guarded_call(struct area *area, const struct dpa_guard *g,
+						   long number, pid_t pid, const struct iovec *l,
+						   long nl, const struct iovec *r)
 {
 	const struct {
 		long number, nl;
@@ -244,7 +244,7 @@ int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struc
 	/* a sequence is some tens of instructions: who is interrupted more often waits for nothing
 	 */
 	for (int i = 0; i < 16 && ret == -EAGAIN; i++)
-		ret = guarded(my_area(), g, number, pid, iov, cnt, &remote);
+		ret = guarded_call(my_area(), g, number, pid, iov, cnt, &remote);
 	if (ret >= 0)
 		return (size_t)ret == n ? 0 : EFAULT;
 	return ret == -EAGAIN ? ESTALE : (int)-ret;

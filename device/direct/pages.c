@@ -109,7 +109,7 @@ static bool may_hold(const char *name)
 	return false;
 }
 
-static enum dpa_share_why judge(const struct dpa_pages *p, const struct dpa_vma *v)
+static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_vma *v)
 {
 	if (!strcmp(v->name, "[stack]"))
 		return DPA_SHARE_STACK;
@@ -194,7 +194,7 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 		else if (v.start > at)
 			why = DPA_SHARE_NOT_ANON;
 		else
-			why = judge(p, &v);
+			why = judge_vma(p, &v);
 		at = top = v.end;
 	}
 	close(m.fd);
@@ -264,7 +264,7 @@ static int write_all(int fd, uint64_t from, uint64_t n, uint64_t off)
 	return 0;
 }
 
-static int read_all(int fd, uint64_t to, uint64_t n, uint64_t off)
+static int read_all_at(int fd, uint64_t to, uint64_t n, uint64_t off)
 {
 	while (n) {
 		ssize_t got = pread(fd, (void *)(uintptr_t)to, n, (off_t)off);
@@ -317,7 +317,7 @@ static int put_back(uint64_t at, uint64_t n, int prot, int fd, uint64_t off)
 		       : 0;
 }
 
-static void punch(int fd, uint64_t off, uint64_t n)
+static void punch_hole(int fd, uint64_t off, uint64_t n)
 {
 	/* one that fails leaves memory in use until the device is closed */
 	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)n);
@@ -346,7 +346,7 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
 		return 0;
 	if (at > start)
 		dpa_pages_unshare(p, start, off, at - start, at - start, DPA_BACK_COPIED);
-	punch(p->fd, off, end - start);
+	punch_hole(p->fd, off, end - start);
 	return err;
 }
 
@@ -382,10 +382,10 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 	for (; !err && next_data(p->fd, &off, end, &n); off += n) {
 		/* all its pages at once, before the copy would fault for each: a hint */
 		madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n, MADV_POPULATE_WRITE);
-		err = read_all(p->fd, v->start + (off - v->offset), n, off);
+		err = read_all_at(p->fd, v->start + (off - v->offset), n, off);
 		if (err)
 			break;
-		punch(p->fd, off, n);
+		punch_hole(p->fd, off, n);
 	}
 	if (err) { /* this piece and what is behind it is as it was */
 		put_back(v->start + (off - v->offset), end - off, v->prot, p->fd, off);
@@ -426,14 +426,14 @@ static int back_placed(const struct dpa_pages *p, const struct dpa_vma *v, bool 
 			return err;
 		}
 		if (!keep)
-			punch(p->fd, off, n);
+			punch_hole(p->fd, off, n);
 	}
 	if (v->prot != (PROT_READ | PROT_WRITE) && mprotect(at, len, v->prot))
 		return errno;
 	return 0;
 }
 
-static int back(const struct dpa_pages *p, const struct dpa_vma *v, enum dpa_back how)
+static int back_vma(const struct dpa_pages *p, const struct dpa_vma *v, enum dpa_back how)
 {
 	if (how == DPA_BACK_COPIED)
 		return back_copied(p, v);
@@ -451,8 +451,8 @@ struct map_query {
 enum { VMA_READ = 1, VMA_WRITE = 2, VMA_EXEC = 4, VMA_SHARED = 8 };
 
 /* All of it is where it was put, in one piece: the usual case, asked for in one call. */
-static bool in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
-		     struct dpa_vma *v)
+static bool vma_in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
+			 struct dpa_vma *v)
 {
 	struct map_query q = {.size = sizeof(q), .addr = at};
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -483,26 +483,26 @@ int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint
 	struct maps m;
 	int err = 0, ret;
 
-	if (in_place(p, at, off, length, &v))
-		return back(p, &v, how);
+	if (vma_in_place(p, at, off, length, &v))
+		return back_vma(p, &v, how);
 	if (!open_maps(&m))
 		return errno;
 	while (next_vma(&m, &v)) {
 		/* a mapping of two areas is none of ours: they are too far from each other */
 		if (!v.shared || !is_ours(p, &v) || v.offset < off || v.offset >= off + room)
 			continue;
-		ret = back(p, &v, how);
+		ret = back_vma(p, &v, how);
 		err = err ? err : ret;
 	}
 	close(m.fd);
 	if (!err && how != DPA_BACK_CHILD) /* of what the application unmapped */
-		punch(p->fd, off, room);
+		punch_hole(p->fd, off, room);
 	return err;
 }
 
 /* ------------------------------------------------------------------- status */
 
-static uint64_t field(const char *text, const char *name)
+static uint64_t status_field(const char *text, const char *name)
 {
 	const char *p = strstr(text, name);
 
@@ -522,8 +522,8 @@ bool dpa_proc_status(struct dpa_proc_status *s)
 	if (n <= 0)
 		return false;
 	text[n] = 0;
-	s->threads = (uint32_t)field(text, "\nThreads:\t");
-	s->pinned = field(text, "\nVmPin:\t");
-	s->locked = field(text, "\nVmLck:\t");
+	s->threads = (uint32_t)status_field(text, "\nThreads:\t");
+	s->pinned = status_field(text, "\nVmPin:\t");
+	s->locked = status_field(text, "\nVmLck:\t");
 	return s->threads && strstr(text, "\nVmPin:");
 }

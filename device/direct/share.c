@@ -121,12 +121,12 @@ void dpa_share_end(struct dpa_share_plan *plan)
 
 /* -------------------------------------------------------------------- areas */
 
-static bool overlaps(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+static bool ranges_overlap(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
 {
 	return a < b + m && b < a + n;
 }
 
-static bool is_live(const struct dpa_area_own *o)
+static bool is_area_live(const struct dpa_area_own *o)
 {
 	return atomic_load_explicit(&o->live, memory_order_relaxed);
 }
@@ -143,7 +143,7 @@ static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t 
 	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
 		const struct dpa_mr *mr = &hw->export->mr[i];
 
-		if (mr != but && is_region(mr) && overlaps(start, n, mr->addr, mr->length))
+		if (mr != but && is_region(mr) && ranges_overlap(start, n, mr->addr, mr->length))
 			return true;
 	}
 	return false;
@@ -154,13 +154,14 @@ static uint64_t start_of(const struct dpa_area_own *o)
 	return atomic_load_explicit(&o->start, memory_order_relaxed);
 }
 
-static uint64_t length_of(const struct dpa_area_own *o)
+static uint64_t area_length(const struct dpa_area_own *o)
 {
 	return atomic_load_explicit(&o->length, memory_order_relaxed);
 }
 
 /* The area at s->next, for this process and for others. */
-static void fill(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length, uint8_t *alias)
+static void fill_area(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length,
+		      uint8_t *alias)
 {
 	struct dpa_area *a = &hw->export->area[i];
 	struct dpa_share *s = hw->share;
@@ -183,7 +184,8 @@ static void fill(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length,
 	s->next += (length + 2 * DPA_SHARE_ROOM - 1) & ~(DPA_SHARE_ROOM - 1);
 }
 
-static enum dpa_share_why make(struct dpa_hw *hw, uint64_t start, uint64_t length, uint32_t *at)
+static enum dpa_share_why make_area(struct dpa_hw *hw, uint64_t start, uint64_t length,
+				    uint32_t *at)
 {
 	const uint64_t self[] = {(uintptr_t)__builtin_frame_address(0), (uintptr_t)pthread_self(),
 				 (uintptr_t)&dpa_me, (uintptr_t)&errno};
@@ -192,7 +194,7 @@ static enum dpa_share_why make(struct dpa_hw *hw, uint64_t start, uint64_t lengt
 	uint32_t i = 0;
 	void *alias;
 
-	while (i < DPA_AREAS && is_live(&s->own[i]))
+	while (i < DPA_AREAS && is_area_live(&s->own[i]))
 		i++;
 	if (i == DPA_AREAS || length > DPA_SHARE_BYTES / 2 ||
 	    s->next > DPA_SHARE_BYTES - DPA_SHARE_ROOM - length)
@@ -208,21 +210,22 @@ static enum dpa_share_why make(struct dpa_hw *hw, uint64_t start, uint64_t lengt
 		munmap(alias, length);
 		return DPA_SHARE_KERNEL;
 	}
-	fill(hw, i, start, length, alias);
+	fill_area(hw, i, start, length, alias);
 	*at = i;
 	return DPA_SHARE_YES;
 }
 
-static int back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
+static int back_area(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
 {
-	return dpa_pages_unshare(&s->pages, start_of(o), o->off, length_of(o), DPA_SHARE_ROOM, how);
+	return dpa_pages_unshare(&s->pages, start_of(o), o->off, area_length(o), DPA_SHARE_ROOM,
+				 how);
 }
 
 /*
  * No peer and no thread here is at work in it. False: some of it is shared still, with nobody, and
  * is tried again later.
  */
-static bool unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
+static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 {
 	struct dpa_share *s = hw->share;
 	struct dpa_area_own *o = &s->own[i];
@@ -234,7 +237,7 @@ static bool unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	atomic_store_explicit(&hw->export->area[i].serial, 0, memory_order_seq_cst);
 	atomic_store_explicit(&o->alias, NULL, memory_order_relaxed);
 	if (alias)
-		munmap(alias, length_of(o));
+		munmap(alias, area_length(o));
 	/* pages that something has hold of must stay where they are mapped */
 	if (!dpa_proc_status(&st) || st.pinned) {
 		if (alias) /* at the first try */
@@ -242,9 +245,9 @@ static bool unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 				dpa_share_why_text[DPA_SHARE_PINNED]);
 		return false;
 	}
-	err = back(s, o, how);
+	err = back_area(s, o, how);
 	if (err && how == DPA_BACK_COPIED)
-		err = back(s, o, DPA_BACK_PLACED);
+		err = back_area(s, o, DPA_BACK_PLACED);
 	if (err) {
 		dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s", strerror(err));
 		return false;
@@ -266,7 +269,7 @@ static void unmake_unused(struct dpa_hw *hw)
 	if (of_process(false) == DPA_SHARE_YES && stand_still(&plan))
 		how = DPA_BACK_COPIED;
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_live(&s->own[i]) && !s->own[i].refs && !unmake(hw, i, how))
+		if (is_area_live(&s->own[i]) && !s->own[i].refs && !unmake_area(hw, i, how))
 			s->stuck = true;
 	dpa_share_end(&plan);
 }
@@ -274,7 +277,7 @@ static void unmake_unused(struct dpa_hw *hw)
 /* ------------------------------------------------------------------ regions */
 
 /* Those that are there already; the one that has the whole of it, or one. */
-static bool join(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
+static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
 {
 	uint64_t start = first_page(addr), end = end_page(addr, length);
 	struct dpa_share *s = hw->share;
@@ -286,9 +289,9 @@ static bool join(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at
 
 		bool has;
 
-		if (!is_live(o) || !overlaps(addr, length, start_of(o), length_of(o)))
+		if (!is_area_live(o) || !ranges_overlap(addr, length, start_of(o), area_length(o)))
 			continue;
-		has = start_of(o) <= start && end <= start_of(o) + length_of(o);
+		has = start_of(o) <= start && end <= start_of(o) + area_length(o);
 		o->refs++;
 		if (!found || has)
 			*at = i;
@@ -313,7 +316,7 @@ void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share
 		return;
 	if (dpa_unlikely(s->stuck))
 		unmake_unused(hw);
-	if (s->nlive && join(hw, mr->addr, mr->length, &at, &whole)) {
+	if (s->nlive && join_area(hw, mr->addr, mr->length, &at, &whole)) {
 		bool there =
 			atomic_load_explicit(&hw->export->area[at].serial, memory_order_relaxed);
 
@@ -326,7 +329,7 @@ void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share
 	if (why == DPA_SHARE_YES && is_used(hw, mr, start, end - start))
 		why = DPA_SHARE_OVERLAP;
 	if (why == DPA_SHARE_YES)
-		why = make(hw, start, end - start, &at);
+		why = make_area(hw, start, end - start, &at);
 	if (why == DPA_SHARE_YES) {
 		s->own[at].refs++;
 		atomic_store_explicit(area, at + 1, memory_order_seq_cst);
@@ -344,8 +347,8 @@ void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 	for (uint32_t i = 0; i < s->used; i++) {
 		struct dpa_area_own *o = &s->own[i];
 
-		if (is_live(o) && o->refs && overlaps(addr, length, start_of(o), length_of(o)) &&
-		    !--o->refs)
+		if (is_area_live(o) && o->refs &&
+		    ranges_overlap(addr, length, start_of(o), area_length(o)) && !--o->refs)
 			last = true;
 	}
 	if (last || s->stuck)
@@ -398,7 +401,7 @@ void dpa_share_hide(struct dpa_hw *hw, uint32_t key)
 /* NULL: not in this area, or not in this one any more. */
 static uint8_t *at_of(struct dpa_area_own *o, uint32_t live, uint64_t addr, uint64_t n)
 {
-	uint64_t off = addr - start_of(o), length = length_of(o);
+	uint64_t off = addr - start_of(o), length = area_length(o);
 	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
 
 	dpa_acquire_fence();
@@ -487,8 +490,8 @@ void dpa_share_before_fork(struct dpa_hw *hw)
 	for (uint32_t i = 0; i < hw->mr_used_max; i++)
 		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_live(&s->own[i]))
-			unmake(hw, i, DPA_BACK_PLACED);
+		if (is_area_live(&s->own[i]))
+			unmake_area(hw, i, DPA_BACK_PLACED);
 	lock_qps(hw, false);
 }
 
@@ -511,8 +514,8 @@ void dpa_share_child(struct dpa_hw *hw)
 	if (!s || s->pages.fd < 0)
 		return;
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_live(&s->own[i]))
-			back(s, &s->own[i], DPA_BACK_CHILD);
+		if (is_area_live(&s->own[i]))
+			back_area(s, &s->own[i], DPA_BACK_CHILD);
 	close(s->pages.fd);
 	s->pages.fd = hw->share_fd = -1;
 }

@@ -6,7 +6,7 @@
 #include "transport/api.h"
 
 #ifdef DPA_TSAN
-static void learn(struct dpa_hw_qp *qp)
+static void prefetch_next(struct dpa_hw_qp *qp)
 {
 	(void)qp; /* what is looked at unlocked here are hints */
 }
@@ -49,7 +49,7 @@ static void expect_soon(const struct dpa_hw_qp *qp)
  * beforehand: the one's queues, the other itself. QPs are type-stable: a hint that is out of date
  * costs nothing but time.
  */
-static void learn(struct dpa_hw_qp *qp)
+static void prefetch_next(struct dpa_hw_qp *qp)
 {
 	struct dpa_posting *p = &dpa_me.posting;
 	struct dpa_hw_qp *before2, *before4;
@@ -78,7 +78,7 @@ static void learn(struct dpa_hw_qp *qp)
 
 void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 {
-	learn(qp);
+	prefetch_next(qp);
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return;
 	dpa_qp_at_home(qp);

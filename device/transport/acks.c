@@ -45,7 +45,7 @@ void dpa_acks_send(struct dpa_hw *hw)
 }
 
 /* Not held by what we interrupted, if this is a signal's handler. Others let go of it. */
-static bool is_free(dpa_spin_t *lock)
+static bool is_lock_free(dpa_spin_t *lock)
 {
 	if (!dpa_spin_try(lock))
 		return false;
@@ -73,8 +73,8 @@ void dpa_acks_leave(struct dpa_hw *hw)
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue;
 		/* a lane without room pends the QP */
-		if (qp->qpn && qp->peer && is_free(&qp->peer->tx[qp->lane].lock) &&
-		    is_free(&hw->pend_lock))
+		if (qp->qpn && qp->peer && is_lock_free(&qp->peer->tx[qp->lane].lock) &&
+		    is_lock_free(&hw->pend_lock))
 			dpa_responder_flush(qp);
 		dpa_qp_leave(qp);
 	}
@@ -94,7 +94,7 @@ void dpa_acks_forget(struct dpa_hw_qp *qp)
 	dpa_spin_unlock(&hw->ack_lock);
 }
 
-static void report(struct dpa_hw_qp *qp)
+static void report_cqes(struct dpa_hw_qp *qp)
 {
 	struct dpa_run *r = dpa_me.run;
 
@@ -109,7 +109,7 @@ void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 	if (!qp)
 		return;
 	if (dpa_unlikely(qp->xrcd))
-		report(qp);
+		report_cqes(qp);
 	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
 		qp->resp.ack_late = true;
 		ack_later(qp);

@@ -48,7 +48,7 @@ struct target {
 };
 
 /* False: no target of that number. */
-static bool look(struct dpa_board *b, uint32_t qpn, struct target *t)
+static bool look_at_target(struct dpa_board *b, uint32_t qpn, struct target *t)
 {
 	const struct dpa_board_qpinfo *info;
 
@@ -70,15 +70,15 @@ static bool look(struct dpa_board *b, uint32_t qpn, struct target *t)
 	return true;
 }
 
-static bool receives(uint32_t state)
+static bool state_receives(uint32_t state)
 {
 	return state == DPA_QPS_RTR || state == DPA_QPS_RTS || state == DPA_QPS_SQD;
 }
 
 /* To an initiator of this board; others have no use for branches. */
-static bool connected(const struct target *t)
+static bool is_connected(const struct target *t)
 {
-	return t->conn && receives(t->state);
+	return t->conn && state_receives(t->state);
 }
 
 /* ------------------------------------------------------------------------ branches, control */
@@ -99,7 +99,8 @@ void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
 {
 	struct target t;
 
-	if (!look(qp->hw->board, qp->qpn, &t) || !dpa_board_alive(qp->hw->board, t.slot, t.gen)) {
+	if (!look_at_target(qp->hw->board, qp->qpn, &t) ||
+	    !dpa_board_alive(qp->hw->board, t.slot, t.gen)) {
 		a->state = DPA_QPS_ERR; /* its process is gone, or has destroyed it */
 		return;
 	}
@@ -115,7 +116,7 @@ int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct d
 	struct dpa_hw_qp *qp = atomic_load_explicit(at, memory_order_relaxed);
 	struct target t;
 
-	if (!look(hw->board, qpn, &t) || t.xrcd != xrcd ||
+	if (!look_at_target(hw->board, qpn, &t) || t.xrcd != xrcd ||
 	    !dpa_board_alive(hw->board, t.slot, t.gen) ||
 	    dpa_owner(t.slot, t.gen) == dpa_owner(hw->board->slot, hw->board->gen))
 		return EINVAL;
@@ -153,7 +154,7 @@ void dpa_branch_free(struct dpa_hw_qp *qp)
 	dpa_qp_leave(qp);
 }
 
-static bool is_free(const struct dpa_hw_qp *qp)
+static bool is_branch_free(const struct dpa_hw_qp *qp)
 {
 	return qp->qpn && qp->branch && !qp->user_handle && !qp->openers;
 }
@@ -163,14 +164,14 @@ void dpa_branch_evict(struct dpa_hw *hw, uint32_t qpn)
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_relaxed);
 
-	if (qp && is_free(qp))
+	if (qp && is_branch_free(qp))
 		dpa_branch_free(qp);
 }
 
 void dpa_branches_end(struct dpa_hw *hw, uint32_t xrcd)
 {
 	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_free(hw->slab[i]) && hw->slab[i]->xrcd == xrcd)
+		if (is_branch_free(hw->slab[i]) && hw->slab[i]->xrcd == xrcd)
 			dpa_branch_free(hw->slab[i]);
 }
 
@@ -179,7 +180,7 @@ void dpa_branches_forget(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 
 	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_free(hw->slab[i]) && hw->slab[i]->ctx == ctx)
+		if (is_branch_free(hw->slab[i]) && hw->slab[i]->ctx == ctx)
 			dpa_branch_free(hw->slab[i]);
 }
 
@@ -189,8 +190,9 @@ static void sweep_branches(struct dpa_hw *hw)
 
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_free(hw->slab[i]) &&
-		    (!look(hw->board, hw->slab[i]->qpn, &t) || t.xrcd != hw->slab[i]->xrcd))
+		if (is_branch_free(hw->slab[i]) &&
+		    (!look_at_target(hw->board, hw->slab[i]->qpn, &t) ||
+		     t.xrcd != hw->slab[i]->xrcd))
 			dpa_branch_free(hw->slab[i]);
 	pthread_mutex_unlock(&hw->ctl);
 }
@@ -211,7 +213,7 @@ void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 		return;
 	pthread_mutex_lock(&hw->ctl);
 	/* dpa_xrcd_use() asks whether this process has the domain open */
-	if (hw->ctxs && look(hw->board, qpn, &t) && !dpa_xrcd_use(hw, t.xrcd, 0))
+	if (hw->ctxs && look_at_target(hw->board, qpn, &t) && !dpa_xrcd_use(hw, t.xrcd, 0))
 		ret = dpa_branch_get(hw->ctxs, t.xrcd, qpn, &qp);
 	pthread_mutex_unlock(&hw->ctl);
 	if (ret)
@@ -221,7 +223,7 @@ void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 
 /* ----------------------------------------------------------------------- branches, packets */
 
-static bool is_request(const struct dpa_slot *s)
+static bool is_request_slot(const struct dpa_slot *s)
 {
 	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_XRC &&
 	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP);
@@ -237,11 +239,12 @@ bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s)
 	uint32_t xrcd, slot, gen, none = 0;
 	struct target t;
 
-	if (dpa_likely(!is_request(s) || !x->turn) ||
+	if (dpa_likely(!is_request_slot(s) || !x->turn) ||
 	    atomic_load_explicit(&hw->branch_refused, memory_order_relaxed) == s->dqpn ||
 	    !dpa_board_xrc_srq_owner(hw->board, x->xrcsrq, &xrcd, &slot, &gen) ||
-	    slot != hw->board->slot || gen != hw->board->gen || !look(hw->board, s->dqpn, &t) ||
-	    t.xrcd != xrcd || !connected(&t) || dpa_owner(t.slot, t.gen) == dpa_owner(slot, gen))
+	    slot != hw->board->slot || gen != hw->board->gen ||
+	    !look_at_target(hw->board, s->dqpn, &t) || t.xrcd != xrcd || !is_connected(&t) ||
+	    dpa_owner(t.slot, t.gen) == dpa_owner(slot, gen))
 		return false;
 	if (atomic_compare_exchange_strong_explicit(&hw->branch_wanted, &none, s->dqpn,
 						    memory_order_acq_rel, memory_order_relaxed))
@@ -249,7 +252,7 @@ bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s)
 	return true;
 }
 
-static void begin(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
+static void begin_branch(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
 {
 	dpa_transport_reset(qp);
 	qp->resp.epsn = psn;
@@ -265,7 +268,7 @@ static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 }
 
 /* The state of its target now. */
-static void follow(struct dpa_hw_qp *qp, const struct target *t)
+static void follow_target(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_how(qp, t);
 	qp->mtu = (uint16_t)(128u << qp->attr.path_mtu);
@@ -298,12 +301,12 @@ static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const stru
 {
 	if (!turn || turn == qp->turn)
 		return true;
-	if (!receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
+	if (!state_receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
 		return false;
 	if (keeps)
 		qp->turn = turn; /* and expects what it expected: rq_psn, or what comes next */
 	else
-		begin(qp, turn, s->psn);
+		begin_branch(qp, turn, s->psn);
 	return true;
 }
 
@@ -313,12 +316,12 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 	struct target t;
 	uint32_t turn;
 
-	if (!is_request(s))
+	if (!is_request_slot(s))
 		return true;
 	turn = x->turn & ~DPA_TURN_KEEPS;
 	if (!qp->branch)
 		return target_rx(qp, p, s, turn, x->turn & DPA_TURN_KEEPS);
-	if (!look(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !connected(&t))
+	if (!look_at_target(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !is_connected(&t))
 		return false;
 	if (t.conn == qp->conn && t.how != qp->how) /* it was modified meanwhile */
 		take_how(qp, &t);
@@ -327,8 +330,8 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 	if (!turn || !sent_by(qp->hw, p, s, t.dest_qpn))
 		return false;
 	if (t.conn != qp->conn) /* another connection than the last */
-		follow(qp, &t);
-	begin(qp, turn, s->psn);
+		follow_target(qp, &t);
+	begin_branch(qp, turn, s->psn);
 	return true;
 }
 
@@ -348,7 +351,7 @@ static struct dpa_peer *peer_of(struct dpa_hw_qp *qp, uint32_t idx)
 	struct dpa_peer *p;
 	struct target t;
 
-	if (!look(qp->hw->board, qp->dest_qpn, &t))
+	if (!look_at_target(qp->hw->board, qp->dest_qpn, &t))
 		return dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 	if (!dpa_board_xrc_srq_owner(qp->hw->board, w->srqn, &xrcd, &slot, &gen) ||
 	    xrcd != t.xrcd) {
@@ -361,7 +364,7 @@ static struct dpa_peer *peer_of(struct dpa_hw_qp *qp, uint32_t idx)
 	return p;
 }
 
-static bool stays(const struct dpa_hw_qp *qp, uint32_t idx)
+static bool stays_at_target(const struct dpa_hw_qp *qp, uint32_t idx)
 {
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
 
@@ -372,14 +375,14 @@ struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp)
 {
 	if (!is_initiator(qp))
 		return dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-	if (qp->peer && stays(qp, qp->req.send_idx))
+	if (qp->peer && stays_at_target(qp, qp->req.send_idx))
 		return qp->peer;
 	return peer_of(qp, qp->req.send_idx);
 }
 
 bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx)
 {
-	if (!is_initiator(qp) || stays(qp, idx) || peer_of(qp, idx) == qp->peer)
+	if (!is_initiator(qp) || stays_at_target(qp, idx) || peer_of(qp, idx) == qp->peer)
 		return true;
 	if (qp->req.una_idx == idx) /* else what completes goes on with this one */
 		dpa_schedule(qp, 0);
@@ -397,7 +400,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	struct dpa_peer *p;
 	bool keeps;
 
-	if (!is_initiator(qp) || stays(qp, r->send_idx))
+	if (!is_initiator(qp) || stays_at_target(qp, r->send_idx))
 		return true;
 	p = peer_of(qp, r->send_idx);
 	if (p && p == qp->peer)
