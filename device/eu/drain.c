@@ -20,8 +20,18 @@
 #define AHEAD 2	   /* slots of a lane whose QPs are fetched while one is worked on */
 #define SOON  4096 /* who takes a longer one has time to tell of those before it */
 
-/* Where the payload of a slot is; NULL if the slot lies. `s` is our copy: read once, then checked.
- */
+/* The k'th slot from the front of a lane, as our copy: read once, then checked. */
+static inline __attribute__((always_inline)) void read_slot(const struct dpa_rx *rx, uint32_t k,
+							    struct dpa_slot *s)
+{
+	const struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
+	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed) + k;
+
+	memcpy(s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(*s));
+	s->flags &= DPA_PKT_ON_LANE;
+}
+
+/* Where the payload of a slot is; NULL if the slot lies. */
 static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
@@ -40,22 +50,28 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
-/* The reports of the QP at hand are collected from enter_qp() on until here. */
-static void report(struct dpa_run *r)
+/* In a batch the reports of the QP at hand are collected from enter_qp() on until here. */
+static inline void report(void)
 {
+	struct dpa_run *r = dpa_me.run;
+
+	if (!r)
+		return;
 	dpa_run_flush(r);
 	r->qp = NULL;
 }
 
-static void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
+/* `acks` NULL: the ACK of this QP goes alone. The same in the functions below. */
+static inline __attribute__((always_inline)) void leave_qp(struct dpa_hw_qp *qp,
+							   struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
-	report(dpa_me.run);
-	if (!dpa_acks_take(acks, qp))
+	report();
+	if (!acks || !dpa_acks_take(acks, qp))
 		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
-	if (acks->n == DPA_ACKS)
+	if (acks && acks->n == DPA_ACKS)
 		dpa_acks_publish(acks, acks->tx->peer->hw);
 }
 
@@ -72,8 +88,8 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 }
 
 /* The QP of a packet's number, locked, if `cur` is not it. */
-static struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
-				  struct dpa_hw_qp *cur, struct dpa_acks *acks)
+static inline __attribute__((always_inline)) struct dpa_hw_qp *
+enter_qp(struct dpa_hw *hw, const struct dpa_slot *s, struct dpa_hw_qp *cur, struct dpa_acks *acks)
 {
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
@@ -82,7 +98,8 @@ static struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 		leave_qp(cur, acks);
 		if (qp)
 			dpa_qplock_lock(&qp->lock);
-		dpa_me.run->qp = qp;
+		if (dpa_me.run)
+			dpa_me.run->qp = qp;
 	}
 	return qp;
 }
@@ -91,7 +108,7 @@ static struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 static bool inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
-	report(dpa_me.run);
+	report();
 	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 
@@ -116,10 +133,11 @@ static void advance(struct dpa_rx *rx, const struct taken *t)
 
 /*
  * One packet; `cur` is the QP that is locked from the packet before. Sets *t: one slot, or none if
- * the packet waits for a receive or for its QP.
+ * the packet waits for a receive or for its QP. Returns the QP that is locked now.
  */
-static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
-				   struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
+static inline __attribute__((always_inline)) struct dpa_hw_qp *
+drain_step(struct dpa_rx *rx, const struct dpa_slot *s, struct dpa_hw_qp *cur,
+	   struct dpa_acks *acks, struct taken *t)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -134,7 +152,7 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_forward_take(hw, s, payload);
 		return NULL;
 	}
-	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) { /* no ACK is left behind */
+	if (dpa_unlikely(s->opcode == DPA_LINK_ASK) && acks) { /* no ACK is left behind */
 		leave_qp(cur, acks);
 		dpa_acks_publish(acks, hw);
 		cur = NULL;
@@ -159,6 +177,12 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 		dpa_transport_rx(qp, rx->peer, s, payload);
 	count_rx(rx, s);
 	return qp;
+}
+
+static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
+				   struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
+{
+	return drain_step(rx, s, cur, acks, t);
 }
 
 /* ACKs for several QPs: a packet each, without data, and none waits for a receive. */
@@ -190,8 +214,6 @@ static bool next_is(const struct dpa_rx *rx, const struct dpa_slot *s, uint32_t 
 static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *qp, int most,
 			 struct taken *t)
 {
-	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
-	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 	uint32_t dnext[DPA_PUTS], n = 0, units;
 	struct dpa_writes w;
 
@@ -205,8 +227,7 @@ static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp 
 		dnext[n] = units ? s.data + units : n ? dnext[n - 1] : rx->dnext;
 		if (++n == DPA_PUTS || n == (uint32_t)most || !next_is(rx, &s, n))
 			break;
-		memcpy(&s, &shm->slots[(next + n) % DPA_LANE_SLOTS], sizeof(s));
-		s.flags &= DPA_PKT_ON_LANE;
+		read_slot(rx, n, &s);
 	} while (s.dqpn == qp->qpn);
 	n = dpa_writes_end(&w);
 	if (!n)
@@ -293,16 +314,16 @@ static inline uint32_t expect(const struct dpa_rx *rx, const struct dpa_lane_shm
  * Where packets come one by one, as in a ping-pong, the slot behind one is not looked at before its
  * answer left: the line is the sender's, and fetching it would hold up everything.
  */
-static int expected(struct dpa_rx *rx)
+static bool expect_alone(struct dpa_rx *rx)
 {
-	bool one = rx->lone && atomic_load_explicit(&rx->idle, memory_order_relaxed);
+	bool alone = rx->lone && atomic_load_explicit(&rx->idle, memory_order_relaxed);
 
 	atomic_store_explicit(&rx->idle, 0, memory_order_relaxed);
-	return one ? 1 : BATCH;
+	return alone;
 }
 
-/* Up to `batch` packets. */
-static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
+/* Up to BATCH packets. */
+static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	uint32_t given = rx->dnext, seen = atomic_load_explicit(&rx->next, memory_order_relaxed);
@@ -315,20 +336,18 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	run.qp = NULL;
 	run.n = 0;
 	dpa_me.run = &run;
-	while (n < batch && dpa_lane_ready(rx)) {
+	while (n < BATCH && dpa_lane_ready(rx)) {
 		uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 		struct dpa_slot s;
 		struct taken t = {0};
 
-		memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
-		s.flags &= DPA_PKT_ON_LANE;
-		if (batch > 1)
-			seen = expect(rx, shm, next, seen);
+		read_slot(rx, 0, &s);
+		seen = expect(rx, shm, next, seen);
 		if (s.len > SOON)
 			dpa_run_flush(&run);
-		if (batch > 1 && are_short_writes(rx, &s)) {
+		if (are_short_writes(rx, &s)) {
 			cur = enter_qp(rx->peer->hw, &s, cur, &acks);
-			drain_writes(rx, s, cur, batch - n, &t);
+			drain_writes(rx, s, cur, BATCH - n, &t);
 		}
 		if (!t.slots) {
 			bytes += s.len;
@@ -350,69 +369,40 @@ static int drain_batch(struct dpa_rx *rx, int batch, uintptr_t *home)
 	}
 	if (cur)
 		*home = atomic_load_explicit(&cur->home, memory_order_relaxed);
-	if (cur && !acks.n) { /* nobody's company: the ACK goes alone */
-		report(&run);
-		dpa_responder_flush(cur);
-		dpa_qp_leave(cur);
-	} else {
-		leave_qp(cur, &acks);
-		dpa_acks_publish(&acks, rx->peer->hw);
-	}
+	leave_qp(cur, acks.n ? &acks : NULL);
+	dpa_acks_publish(&acks, rx->peer->hw);
 	dpa_me.run = NULL;
 	return n;
 }
 
-/* A packet that lies in its slot whole: what comes one by one most often. */
-static inline bool is_plain(const struct dpa_slot *s)
+/* One packet, whose completions are reported at once. 0: it waits. */
+static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 {
-	if (s->opcode == (DPA_BTH_RC | DPA_BTH_SEND_ONLY))
-		return (s->flags & DPA_PKT_INSLOT) && !(s->flags & DPA_PKT_PULL) &&
-		       s->len <= DPA_PKT_EXT;
-	return s->opcode == (DPA_BTH_RC | DPA_BTH_ACK) && !s->flags && !s->len;
-}
-
-/*
- * One packet, if it is a plain one for an RC QP of ours: what drain_batch() would do with it.
- * False: nothing was done.
- */
-static bool drain_plain(struct dpa_rx *rx, uintptr_t *home)
-{
-	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
-	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
-	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
 	struct dpa_slot s;
+	struct taken t;
 
-	memcpy(&s, &shm->slots[next % DPA_LANE_SLOTS], sizeof(s));
-	s.flags &= DPA_PKT_ON_LANE;
-	if (!is_plain(&s) || atomic_load_explicit(&hw->inspect, memory_order_relaxed))
-		return false;
-	qp = atomic_load_explicit(&hw->qp_tab[s.dqpn & DPA_QPN_INDEX], memory_order_acquire);
-	if (dpa_unlikely(!qp))
-		return false;
-	dpa_qplock_lock(&qp->lock);
-	if (dpa_unlikely(qp->qpn != s.dqpn || qp->type != DPA_QP_RC)) {
-		dpa_qp_leave(qp);
-		return false;
-	}
-	dpa_transport_rx(qp, rx->peer, &s,
-			 s.opcode == (DPA_BTH_RC | DPA_BTH_ACK) ? s.ext + 16 : s.ext);
-	count_rx(rx, &s);
-	advance(rx, &(struct taken){.slots = 1, .dnext = rx->dnext});
-	*home = atomic_load_explicit(&qp->home, memory_order_relaxed);
-	dpa_responder_flush(qp);
-	dpa_qp_leave(qp);
-	return true;
+	read_slot(rx, 0, &s);
+	qp = dpa_unlikely(s.opcode == DPA_LINK_ACKS) ? drain_acks(rx, &s, NULL, NULL, &t)
+						     : drain_step(rx, &s, NULL, NULL, &t);
+	if (dpa_likely(t.slots))
+		advance(rx, &t);
+	if (qp)
+		*home = atomic_load_explicit(&qp->home, memory_order_relaxed);
+	leave_qp(qp, NULL);
+	return (int)t.slots;
 }
 
 static inline __attribute__((always_inline)) int drain(struct dpa_rx *rx)
 {
 	struct dpa_lane_shm *shm;
 	uintptr_t home = 0;
-	int n = 1, batch = expected(rx);
+	int n = 0;
 
-	if (batch > 1 || !dpa_lane_ready(rx) || !drain_plain(rx, &home))
-		n = drain_batch(rx, batch, &home);
+	if (!expect_alone(rx))
+		n = drain_batch(rx, &home);
+	else if (dpa_lane_ready(rx))
+		n = drain_alone(rx, &home);
 	if (n) {
 		rx->lone = n == 1;
 		settle_owner(rx, home);
