@@ -107,9 +107,9 @@ void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
 static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len, uint32_t access,
 			    uint64_t *addr)
 {
-	uint64_t off = iova - mr->iova;
+	uint64_t off;
 
-	if (dpa_unlikely(iova < mr->iova || off > mr->length || len > mr->length - off))
+	if (dpa_unlikely(!dpa_mr_holds(mr->iova, mr->length, iova, len, &off)))
 		return DPA_SYN_LKEY_BOUNDS;
 	if (dpa_unlikely((__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access))
 		return DPA_SYN_LKEY_ACCESS;

@@ -46,4 +46,24 @@ static inline bool dpa_mr_careful(const struct dpa_hw *hw, uint32_t key)
 	       DPA_ACCESS_ON_DEMAND;
 }
 
+/* The same of `len` bytes of an SGE. NULL: they are not all there, or not to be copied plainly. */
+DPA_STEP void *dpa_sge_plain(struct dpa_hw *hw, const struct dpa_sge *g, uint32_t len, uint32_t pdn,
+			     uint32_t access)
+{
+	uint64_t addr;
+
+	if (dpa_mr_check(hw, g->lkey, pdn, g->addr, len, access, &addr) ||
+	    dpa_mr_careful(hw, g->lkey))
+		return NULL;
+	return (void *)(uintptr_t)addr;
+}
+
+/* Does a region hold [at, at + len)? *off: how far in it that begins. */
+static inline bool dpa_mr_holds(uint64_t iova, uint64_t length, uint64_t at, uint64_t len,
+				uint64_t *off)
+{
+	*off = at - iova;
+	return at >= iova && *off <= length && len <= length - *off;
+}
+
 #endif

@@ -161,12 +161,30 @@ bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks);
 bool dpa_was_alive(struct dpa_peer *p);
 
 /* --- near.c --- */
+/* The last operation was in mapped memory of `entry`, by this key, under a hazard and `g`. */
+void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_guard *g,
+		       uint32_t entry);
 /*
  * RDMA WRITEs and READs at send_idx that go where the QP's last direct operation went, under the
  * QP's lock, *left bytes at most, of which those that were moved are taken off: how many were
  * carried out. 0: the next one is not of that kind, or too long, and nothing was done.
  */
 int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
+
+/* What a WRITE, READ or atomic needs of the access capability, and of the key. */
+static inline uint64_t dpa_direct_grant(uint8_t op)
+{
+	return op == DPA_OP_RDMA_WRITE	? DPA_GRANT_WRITE
+	       : op == DPA_OP_RDMA_READ ? DPA_GRANT_READ
+					: DPA_GRANT_ATOMIC;
+}
+
+static inline uint32_t dpa_direct_access(uint8_t op)
+{
+	return op == DPA_OP_RDMA_WRITE	? DPA_ACCESS_REMOTE_WRITE
+	       : op == DPA_OP_RDMA_READ ? DPA_ACCESS_REMOTE_READ
+					: DPA_ACCESS_REMOTE_ATOMIC;
+}
 
 #define DPA_DIRECT_TOGETHER 64		 /* operations of one call */
 #define DPA_DIRECT_ALWAYS   DPA_PULL_MIN /* from this size on the copy counts, not the call */

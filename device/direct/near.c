@@ -8,7 +8,7 @@
  * One hazard does for as many as follow each other, up to the first that is reported: who hears of
  * a completion may take something back.
  */
-#include "ctx/cq.h"
+#include "ctx/complete.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
@@ -38,15 +38,37 @@ static bool is_ready(const struct dpa_hw_qp *qp)
 	       (qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx));
 }
 
+void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_guard *g,
+		       uint32_t entry)
+{
+	const struct dpa_mr *mr = &qp->peer->export->mr[rkey >> DPA_KEY_TAG_BITS];
+	/* read once: the next time it may be something else than what `base` is good for */
+	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
+	struct dpa_near *k = &qp->near;
+	uint32_t unmapped;
+
+	k->iova = __atomic_load_n(&mr->iova, __ATOMIC_RELAXED);
+	k->length = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
+	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
+	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
+	/* there the length is not held to path MTUs */
+	k->rkey = k->base && dpa_conn_mtu(g->conn_was) == qp->mtu ? rkey : 0;
+	k->peer_gen = qp->peer->gen;
+	k->g = *g;
+}
+
 /* Where its bytes are at the peer, mapped here; NULL: not there, or not allowed. */
 static uint8_t *remote(const struct dpa_near *k, const struct dpa_wqe_raddr *at, uint32_t len,
 		       bool write)
 {
-	const uint64_t off = at->addr - k->iova;
+	const uint64_t grant =
+		write ? dpa_direct_grant(DPA_OP_RDMA_WRITE) : dpa_direct_grant(DPA_OP_RDMA_READ);
+	const uint32_t access =
+		write ? dpa_direct_access(DPA_OP_RDMA_WRITE) : dpa_direct_access(DPA_OP_RDMA_READ);
+	uint64_t off;
 
-	if (at->rkey != k->rkey || off > k->length || len > k->length - off ||
-	    !(k->access & (write ? DPA_ACCESS_REMOTE_WRITE : DPA_ACCESS_REMOTE_READ)) ||
-	    !(k->g.grant_was & (write ? DPA_GRANT_WRITE : DPA_GRANT_READ)))
+	if (at->rkey != k->rkey || !dpa_mr_holds(k->iova, k->length, at->addr, len, &off) ||
+	    !(k->access & access) || !(k->g.grant_was & grant))
 		return NULL;
 	return k->base + off;
 }
@@ -56,18 +78,15 @@ static void *local(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		   const struct dpa_wqe_raddr *at, uint32_t len, bool write)
 {
 	const struct dpa_sge *g = (const struct dpa_sge *)(at + 1);
-	uint64_t addr;
 
 	if (c->flags & DPA_WQE_INLINE)
 		return write && len <= DPA_WQEBB - sizeof(*c) - sizeof(*at)
 			       ? (void *)(uintptr_t)(at + 1)
 			       : NULL;
-	if (c->nsge != 1 || g->length != len ||
-	    dpa_mr_check(qp->hw, g->lkey, write ? qp->pdn : dpa_answer_pdn(qp), g->addr, len,
-			 write ? 0 : DPA_ACCESS_LOCAL_WRITE, &addr) ||
-	    dpa_mr_careful(qp->hw, g->lkey))
+	if (c->nsge != 1 || g->length != len)
 		return NULL;
-	return (void *)(uintptr_t)addr;
+	return dpa_sge_plain(qp->hw, g, len, write ? qp->pdn : dpa_answer_pdn(qp),
+			     write ? 0 : DPA_ACCESS_LOCAL_WRITE);
 }
 
 static void let_go(struct dpa_hw_qp *qp, struct batch *b)
@@ -77,20 +96,6 @@ static void let_go(struct dpa_hw_qp *qp, struct batch *b)
 	if (b->h)
 		dpa_hazard_leave(b->h);
 	*b = (struct batch){.left = b->left};
-}
-
-/* The WQE at send_idx is done, and took no PSN. */
-static void done(struct dpa_hw_qp *qp, const struct dpa_cqe *e)
-{
-	struct dpa_req *r = &qp->req;
-
-	r->send_idx++;
-	r->una_idx++;
-	r->read_off = 0;
-	/* from here on the WQE's block is the poster's: see dpa_complete() */
-	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
-	if (e)
-		dpa_qp_report(qp, qp->send_cq, e);
 }
 
 /* The WQE at send_idx. False: it is for direct.c. */
@@ -126,20 +131,16 @@ static bool one(struct dpa_hw_qp *qp, struct batch *b)
 	b->bytes += len;
 	qp->direct_fails = 0;
 	qp->direct_until = 0;
-	report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all;
-	if (report) {
-		e = (struct dpa_cqe){.wr_id = c->wr_id,
-				     .qpn = qp->qpn,
-				     .user_index = qp->user_index,
-				     .byte_len = len,
-				     .wqe_index = qp->req.send_idx,
-				     .opcode = write ? DPA_CQE_RDMA_WRITE : DPA_CQE_RDMA_READ,
-				     .status = DPA_CQE_OK};
-	}
-	if (report || len >= DPA_DIRECT_ALWAYS) /* nor does who takes back wait for many of those */
+	report = dpa_wqe_reports(qp, c);
+	if (report)
+		dpa_wqe_cqe(qp, c, write ? DPA_OP_RDMA_WRITE : DPA_OP_RDMA_READ, len, DPA_CQE_OK, 0,
+			    &e);
+	/* nor does a thread that takes memory back wait for many long ones */
+	if (report || len >= DPA_DIRECT_ALWAYS)
 		let_go(qp, b);
 	b->left -= len;
-	done(qp, report ? &e : NULL);
+	qp->req.send_idx++;
+	dpa_wqe_done(qp, 1, 0, report ? &e : NULL);
 	return true;
 }
 

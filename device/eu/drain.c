@@ -21,8 +21,7 @@
 #define SOON  4096 /* who takes a longer one has time to tell of those before it */
 
 /* The k'th slot from the front of a lane, as our copy: read once, then checked. */
-static inline __attribute__((always_inline)) void read_slot(const struct dpa_rx *rx, uint32_t k,
-							    struct dpa_slot *s)
+DPA_STEP void read_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
 {
 	const struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed) + k;
@@ -38,7 +37,7 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	uint32_t bytes = s->len, ext = dpa_ext_len(s->opcode), at = s->data % DPA_LANE_UNITS;
 
 	*units = 0;
-	if (s->flags & DPA_PKT_PULL)
+	if (dpa_unlikely(s->flags & DPA_PKT_PULL))
 		bytes = sizeof(struct dpa_pull);
 	else if (s->flags & DPA_PKT_INSLOT)
 		return s->len <= DPA_PKT_EXT - ext ? s->ext + ext : NULL;
@@ -62,8 +61,7 @@ static inline void report(void)
 }
 
 /* `acks` NULL: the ACK of this QP goes alone. The same in the functions below. */
-static inline __attribute__((always_inline)) void leave_qp(struct dpa_hw_qp *qp,
-							   struct dpa_acks *acks)
+DPA_STEP void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
@@ -88,8 +86,8 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 }
 
 /* The QP of a packet's number, locked, if `cur` is not it. */
-static inline __attribute__((always_inline)) struct dpa_hw_qp *
-enter_qp(struct dpa_hw *hw, const struct dpa_slot *s, struct dpa_hw_qp *cur, struct dpa_acks *acks)
+DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s, struct dpa_hw_qp *cur,
+				struct dpa_acks *acks)
 {
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
@@ -135,9 +133,8 @@ static void advance(struct dpa_rx *rx, const struct taken *t)
  * One packet; `cur` is the QP that is locked from the packet before. Sets *t: one slot, or none if
  * the packet waits for a receive or for its QP. Returns the QP that is locked now.
  */
-static inline __attribute__((always_inline)) struct dpa_hw_qp *
-drain_step(struct dpa_rx *rx, const struct dpa_slot *s, struct dpa_hw_qp *cur,
-	   struct dpa_acks *acks, struct taken *t)
+DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *s,
+				  struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -393,7 +390,7 @@ static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 	return (int)t.slots;
 }
 
-static inline __attribute__((always_inline)) int drain(struct dpa_rx *rx)
+DPA_STEP int drain(struct dpa_rx *rx)
 {
 	struct dpa_lane_shm *shm;
 	uintptr_t home = 0;

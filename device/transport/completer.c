@@ -2,6 +2,7 @@
 /* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
  */
 #include "ctx/schedule.h"
+#include "ctx/complete.h"
 #include "ctx/cq.h"
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
@@ -35,66 +36,26 @@ uint8_t dpa_status_of(uint32_t syndrome)
 	}
 }
 
-static uint8_t cqe_opcode(uint8_t op)
-{
-	switch (op) {
-	case DPA_OP_RDMA_WRITE:
-	case DPA_OP_RDMA_WRITE_IMM:
-		return DPA_CQE_RDMA_WRITE;
-	case DPA_OP_RDMA_READ:
-		return DPA_CQE_RDMA_READ;
-	case DPA_OP_ATOMIC_CS:
-		return DPA_CQE_COMP_SWAP;
-	case DPA_OP_ATOMIC_FA:
-		return DPA_CQE_FETCH_ADD;
-	case DPA_OP_LOCAL_INV:
-		return DPA_CQE_LOCAL_INV;
-	case DPA_OP_BIND_MW:
-		return DPA_CQE_BIND_MW;
-	case DPA_OP_FLUSH:
-		return DPA_CQE_FLUSH;
-	case DPA_OP_ATOMIC_WRITE:
-		return DPA_CQE_ATOMIC_WRITE;
-	default:
-		return DPA_CQE_SEND;
-	}
-}
-
-/*
- * Completes the WQE at una, whatever it is; frees its blocks. The blocks are free before the CQE
- * can be seen: who polled it may post at once, on another thread. `c` is not to be read afterwards.
- */
+/* Completes the WQE at una, whatever it is; frees its blocks. `c` is not to be read afterwards. */
 void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
 		  uint32_t syndrome)
 {
-	struct dpa_req *r = &qp->req;
-	const bool report = (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all || status;
+	const bool report = dpa_wqe_reports(qp, c) || status;
+	const uint32_t len = dpa_op_is_atomic(c->opcode) ? 8 : c->length;
 	struct dpa_cqe e;
 
 	if (report || qp->tag_sq)
-		e = (struct dpa_cqe){.wr_id = c->wr_id,
-				     .qpn = qp->qpn,
-				     .user_index = qp->user_index,
-				     .byte_len = dpa_op_is_atomic(c->opcode) ? 8 : c->length,
-				     .vendor_err = syndrome,
-				     .wqe_index = r->una_idx,
-				     .opcode = cqe_opcode(c->opcode),
-				     .status = status};
-	r->una_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
-	if (r->credits || qp->pkt_flags)
-		r->una_ssn += dpa_wqe_messages(qp, c);
-	r->una_idx += c->nbb;
-	r->read_off = 0;
-	__atomic_store_n(&qp->dbrec->sq_ci, r->una_idx, __ATOMIC_RELEASE);
+		dpa_wqe_cqe(qp, c, c->opcode, len, status, syndrome, &e);
+	if (qp->req.credits || qp->pkt_flags)
+		qp->req.una_ssn += dpa_wqe_messages(qp, c);
 	if (status)
 		dpa_count(qp->hw,
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
 							 : DPA_CNT_req_cqe_error,
 			  1);
+	dpa_wqe_done(qp, c->nbb, dpa_wqe_psns(qp, c), report && !qp->tag_sq ? &e : NULL);
 	if (dpa_unlikely(qp->tag_sq))
 		dpa_tag_sent(qp, &e);
-	else if (report)
-		dpa_qp_report(qp, qp->send_cq, &e);
 }
 
 /* IBA 9.9/sqe */

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include "ctx/schedule.h"
 #include "util/clock.h"
+#include "ctx/complete.h"
 #include "ctx/cq.h"
 #include "ctx/mr.h"
 #include "ctx/copy.h"
@@ -234,20 +235,6 @@ struct op {
 	bool no_map;			 /* what is not mapped stays so */
 };
 
-static uint64_t grant_for(const struct op *o)
-{
-	return o->opcode == DPA_OP_RDMA_WRITE  ? DPA_GRANT_WRITE
-	       : o->opcode == DPA_OP_RDMA_READ ? DPA_GRANT_READ
-					       : DPA_GRANT_ATOMIC;
-}
-
-static uint32_t access_for(const struct op *o)
-{
-	return o->opcode == DPA_OP_RDMA_WRITE  ? DPA_ACCESS_REMOTE_WRITE
-	       : o->opcode == DPA_OP_RDMA_READ ? DPA_ACCESS_REMOTE_READ
-					       : DPA_ACCESS_REMOTE_ATOMIC;
-}
-
 /* Is that the connection with which this QP is in step, and do so many bytes fit its path MTU? */
 /* IBA 9.7.4/mtu */
 static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
@@ -265,7 +252,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 		       uint64_t *addr, uint32_t *entry)
 {
 	const struct dpa_export *e = qp->peer->export;
-	const uint32_t rkey = o->at.rkey, access = access_for(o);
+	const uint32_t rkey = o->at.rkey, access = dpa_direct_access(o->opcode);
 	const struct dpa_mr *mr = &e->mr[rkey >> DPA_KEY_TAG_BITS];
 	uint64_t off;
 
@@ -276,7 +263,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	g->grant = &e->qp_grant[qp->dest_qpn & DPA_QPN_INDEX];
 	g->gen = &e->mr_gen[rkey >> DPA_KEY_TAG_BITS];
 	g->grant_was = atomic_load_explicit(g->grant, memory_order_seq_cst);
-	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) || !(g->grant_was & grant_for(o)))
+	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) || !(g->grant_was & dpa_direct_grant(o->opcode)))
 		return false;
 	g->gen_was = atomic_load_explicit(g->gen, memory_order_seq_cst);
 	if (!rkey || atomic_load_explicit(&mr->key, memory_order_seq_cst) != rkey ||
@@ -285,8 +272,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	if (mr->kind == DPA_KIND_NULL || (mr->kind == DPA_KIND_MR && mr->qpn) ||
 	    (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->dest_qpn))
 		return false;
-	off = o->at.addr - mr->iova;
-	if (o->at.addr < mr->iova || off > mr->length || o->total > mr->length - off ||
+	if (!dpa_mr_holds(mr->iova, mr->length, o->at.addr, o->total, &off) ||
 	    (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access)
 		return false;
 	*addr = mr->addr + off + o->off;
@@ -324,26 +310,6 @@ static int by_kernel(pid_t pid, const struct op *o, const struct dpa_guard *g, u
 			      dpa_last_apart(o->iov, o->cnt, addr + o->len, apart), addr, o->len);
 }
 
-/* Where the operations that follow most often are, too: near.c. */
-static void remember(struct dpa_hw_qp *qp, const struct op *o, const struct dpa_guard *g,
-		     uint32_t entry)
-{
-	const struct dpa_mr *mr = &qp->peer->export->mr[o->at.rkey >> DPA_KEY_TAG_BITS];
-	/* read once: the next time it may be something else than what `base` is good for */
-	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
-	struct dpa_near *k = &qp->near;
-	uint32_t unmapped;
-
-	k->iova = __atomic_load_n(&mr->iova, __ATOMIC_RELAXED);
-	k->length = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
-	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
-	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
-	/* there the length is not held to path MTUs */
-	k->rkey = k->base && dpa_conn_mtu(g->conn_was) == qp->mtu ? o->at.rkey : 0;
-	k->peer_gen = qp->peer->gen;
-	k->g = *g;
-}
-
 /* Under a hazard. */
 static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint32_t *unmapped)
 {
@@ -356,7 +322,7 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	at = dpa_area_at(qp->peer, entry, addr, o->len, unmapped);
 	o->mapped = at && !(dpa_op_is_atomic(o->opcode) && addr & 7);
 	if (o->mapped) {
-		remember(qp, o, g, entry);
+		dpa_near_remember(qp, o->at.rkey, g, entry);
 		return in_mapped(g, o, at);
 	}
 	if (dpa_op_is_atomic(o->opcode) || !qp->peer->can_pull || (*unmapped && !o->no_map))
@@ -424,16 +390,14 @@ static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct 
 	return ret;
 }
 
-/* The WQE at una is done, and took no PSN. */
+/* The WQE at send_idx, which is the oldest, is done, and took no PSN. */
 static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
-	struct dpa_req *r = &qp->req;
-	uint32_t psn = r->una_psn, ssn = r->una_ssn;
+	struct dpa_cqe e;
 
-	r->send_idx += c->nbb;
-	dpa_complete(qp, c, DPA_CQE_OK, 0);
-	r->una_psn = psn;
-	r->una_ssn = ssn;
+	dpa_wqe_cqe(qp, c, c->opcode, length_of(c), DPA_CQE_OK, 0, &e);
+	qp->req.send_idx += c->nbb;
+	dpa_wqe_done(qp, c->nbb, 0, dpa_wqe_reports(qp, c) ? &e : NULL);
 }
 
 /* The next n bytes of the WQE at send_idx. False: not this way. */

@@ -22,6 +22,11 @@
 #endif
 
 #define DPA_CACHE_LINE	64
+/*
+ * A step of the data path that its general and its fast way share: it is inlined wherever it is
+ * used, so that arguments that are constant there decide at compile time.
+ */
+#define DPA_STEP	static inline __attribute__((always_inline))
 #define dpa_likely(x)	__builtin_expect(!!(x), 1)
 #define dpa_unlikely(x) __builtin_expect(!!(x), 0)
 
