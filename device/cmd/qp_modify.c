@@ -140,14 +140,14 @@ static void to_reset(struct dpa_hw_qp *qp)
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->access = 0;
 	qp->retry_cnt = qp->rnr_retry = 0;
-	qp->limited = false;
+	qp->slow.limited = false;
 	qp->rate = (struct dpa_rate){.kbps = 0};
 	qp->rq_ci = 0;
 	qp->dest_qpn = 0;
 	qp->peer = NULL;
 	qp->meets = NULL;
 	qp->tx = NULL;
-	qp->pkt_flags = 0;
+	dpa_qp_set_flags(qp, 0);
 	qp->direct = 0;
 	qp->comm_est = qp->last_wqe_raised = false;
 	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
@@ -167,10 +167,10 @@ static void find_peer(struct dpa_hw_qp *qp)
 {
 	if (dpa_is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-		qp->pkt_flags = 0;
+		dpa_qp_set_flags(qp, 0);
 	} else {
 		qp->peer = dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av);
-		qp->pkt_flags = dpa_pkt_mtu_flags(qp->mtu);
+		dpa_qp_set_flags(qp, dpa_pkt_mtu_flags(qp->mtu));
 		if (!qp->peer)
 			dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: no path to its peer: %s", qp->qpn,
 				strerror(errno));
@@ -221,12 +221,12 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 	case DPA_QPS_SQD:
 		if (old == DPA_QPS_RTS)
 			qp->attr.sq_draining = 1;
-		qp->req.fence_sq = true;
+		qp->slow.fence_sq = true;
 		dpa_qp_set_state(qp, state);
 		dpa_requester_run(qp);
 		return;
 	case DPA_QPS_RTS:
-		qp->req.fence_sq = false;
+		qp->slow.fence_sq = false;
 		qp->attr.sq_draining = 0;
 		if (old == DPA_QPS_RTR)
 			dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL,
@@ -298,7 +298,7 @@ int dpa_hw_set_rate(struct dpa_hw_qp *qp, const struct dpa_rate *rate)
 	dpa_qplock_lock(&qp->lock);
 	qp->rate = *rate;
 	qp->rate_at = 0;
-	qp->limited = rate->kbps != 0;
+	qp->slow.limited = rate->kbps != 0;
 	if (qp->state == DPA_QPS_RTS) /* what waited by the old one */
 		dpa_requester_run(qp);
 	dpa_qp_leave(qp);

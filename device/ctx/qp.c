@@ -61,6 +61,7 @@ static void new_epoch(struct dpa_hw_qp *qp)
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 {
 	__atomic_store_n(&qp->state, (uint8_t)state, __ATOMIC_SEQ_CST);
+	qp->slow.not_rts = state != DPA_QPS_RTS;
 	if (state != DPA_QPS_RTR && state != DPA_QPS_RTS && state != DPA_QPS_SQD)
 		dpa_xrc_untell(qp);
 	if (qp->info)
@@ -77,10 +78,10 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
 {
-	if (dpa_likely(dpa_cq_push_all(cq, cqe, n) == n) || qp->cqe_lost ||
+	if (dpa_likely(dpa_cq_push_all(cq, cqe, n) == n) || qp->slow.cqe_lost ||
 	    qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_RESET)
 		return;
-	qp->cqe_lost = true;
+	qp->slow.cqe_lost = true;
 	dpa_schedule(qp, 0);
 }
 
@@ -125,7 +126,7 @@ void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_
 
 void dpa_qp_cqe_lost(struct dpa_hw_qp *qp)
 {
-	qp->cqe_lost = false;
+	qp->slow.cqe_lost = false;
 	if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_RESET)
 		return;
 	dpa_qp_to_error(qp);

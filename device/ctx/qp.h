@@ -94,13 +94,10 @@ struct dpa_req {
 	uint32_t acked_psn;    /* one past the highest PSN that the responder is known to have */
 	uint32_t send_ssn;     /* messages before the WQE at send_idx (IBA 9.7.7.2) */
 	uint8_t retry_left, rnr_left;
-	bool wait_timer;   /* RNR or retry timer runs: nothing is sent */
-	bool pulled;	   /* what is being sent lies in the application's memory */
-	bool fence_sq : 1; /* SQD: nothing new is sent */
-	bool ask_due : 1;  /* device/transport/ask.c; in one byte: short SENDs look at both */
-	bool credits;	   /* the peer gives them */
-	bool heard;	   /* something new was acknowledged */
-	bool implied;	   /* a response was missed and is asked for again */
+	bool pulled;  /* what is being sent lies in the application's memory */
+	bool credits; /* the peer gives them */
+	bool heard;   /* something new was acknowledged */
+	bool implied; /* a response was missed and is asked for again */
 	/* seldom */
 	bool timer_is_rnr;
 	uint32_t rd_out;   /* READs and atomics sent and not completed */
@@ -112,7 +109,7 @@ struct dpa_req {
 	uint32_t ask_psn;  /* behind all packets before this one */
 	uint32_t mc_at;	   /* UD: to how many of the group the datagram went: mcast_next's index */
 	uint64_t ud_since; /* UD: since when the WQE at send_idx waits for a peer; 0: it does not */
-	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with wait_timer */
+	uint64_t timer;	   /* CLOCK_MONOTONIC ns; with slow.wait_timer */
 	uint64_t dead_at;  /* something was found outstanding to a peer that ended; 0: not */
 	/* links that lose packets (loss.c); ns, 0: not running */
 	uint64_t pace_at;     /* UC, UD: nothing leaves before */
@@ -214,6 +211,34 @@ struct dpa_near {
 };
 
 /*
+ * Why a QP may not take the fast paths (short SENDs, receives and ACKs over shared memory,
+ * operations in cached mapped memory). word 0: it may. Plain, under the QP's lock: the holder that
+ * changes the input of a bit writes the bit, the fast paths read the word. What other threads and
+ * processes write is not here: the state of the peer, `lossy` of its ring (dpa_link_is_plain()).
+ */
+union dpa_slow {
+	uint16_t word;
+	struct {
+		bool not_rts : 1;    /* dpa_qp_set_state() */
+		bool wire : 1;	     /* dpa_qp_set_flags(): the peer is on another host */
+		bool limited : 1;    /* by `rate` */
+		bool fence_sq : 1;   /* SQD: nothing new is sent */
+		bool wait_timer : 1; /* RNR or retry timer runs: nothing is sent */
+		bool ask_due : 1;    /* device/transport/ask.c */
+		bool cqe_lost : 1;   /* a CQ had no room for what it reports: it ends in error */
+		bool tags : 1;	     /* its SRQ matches tags */
+		bool keeps : 1;	     /* packets out of order: kept.c */
+		/*
+		 * The process captures, or its links are made bad. dpa_grant() copies it from
+		 * hw->inspect (relaxed). A change stores hw->inspect first and then calls dpa_grant()
+		 * for every QP under its lock, so no QP misses it.
+		 */
+		bool inspected : 1;
+	};
+};
+_Static_assert(sizeof(union dpa_slow) == 2, "one word");
+
+/*
  * A QP. With thousands of them each line is a miss of its own, so that what a message touches lies
  * in few: for sending 0, 1, 2; for receiving 0, that of `rq` and that where `resp` begins, a pair.
  */
@@ -236,7 +261,7 @@ struct dpa_hw_qp {
 	uint32_t dest_qpn, pdn;
 	struct dpa_dbrec *dbrec;
 	uint32_t user_index;
-	uint16_t index; /* in hw->slab, for good */
+	union dpa_slow slow;
 	uint8_t lane;
 	uint8_t transport; /* of its packets: DPA_BTH_RC, _UC, _UD, _XRC */
 	/* line 1: posting; an EU that carries it out writes nothing here */
@@ -251,6 +276,7 @@ struct dpa_hw_qp {
 	const void *poster; /* two lines of the driver's that posting touches */
 	_Atomic uint32_t placement;
 	uint8_t direct; /* may go the direct path: direct/direct.h */
+	uint16_t index; /* in hw->slab, for good */
 	/* line 2: the requester */
 	/* WQE that came by BlueFlame, for the WQE at req.send_idx */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
@@ -258,8 +284,6 @@ struct dpa_hw_qp {
 	uint8_t atomic_rest;	      /* atomics that are not tried that way */
 	uint16_t direct_rest;	      /* messages that are not */
 	uint8_t retry_cnt, rnr_retry; /* those of attr */
-	bool limited;		      /* by `rate` */
-	bool cqe_lost;		      /* a CQ had no room for what it reports: it ends in error */
 	struct dpa_req req;
 	struct dpa_near near __attribute__((aligned(DPA_CACHE_LINE)));
 	/* a pair of lines: the receive queue, the responder */
@@ -331,6 +355,13 @@ struct dpa_hw_qp {
 	uint8_t id_row;	  /* in a row had an IPv4 identification that counts from 0: frame.c */
 	bool straight;	  /* UC: the last packet that was taken came by no other process: frame.c */
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
+
+/* The flags that each of its packets starts with; under its lock. */
+static inline void dpa_qp_set_flags(struct dpa_hw_qp *qp, uint8_t flags)
+{
+	qp->pkt_flags = flags;
+	qp->slow.wire = flags != 0;
+}
 
 /* Has one peer, that of its attributes. */
 static inline bool dpa_connected(const struct dpa_hw_qp *qp)

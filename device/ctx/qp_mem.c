@@ -121,6 +121,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 		qp->type = DPA_QP_RC; /* it differs in what its packets carry */
 	qp->transport = transport_of(a->type);
 	qp->xrcd = a->xrcd;
+	qp->slow.not_rts = true;
 	qp->sq_sig_all = a->sq_sig_all;
 	qp->mtu = 4096;
 	qp->sq = a->sq;

@@ -82,6 +82,13 @@ static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa
 		       : dpa_npkts(c->length, qp->mtu);
 }
 
+/* Something of this requester is on its way, or has begun. */
+static inline bool dpa_is_outstanding(const struct dpa_req *r)
+{
+	return r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
+	       r->max_psn != r->una_psn;
+}
+
 /* Where the part of a send WQE begins that depends on its opcode. */
 static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
 {

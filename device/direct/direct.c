@@ -95,6 +95,8 @@ void dpa_grant(struct dpa_hw_qp *qp)
 	_Atomic uint64_t *at = &qp->hw->export->qp_grant[qp->qpn & DPA_QPN_INDEX];
 	uint64_t was = atomic_load_explicit(at, memory_order_relaxed), now = grant_of(qp);
 
+	qp->slow.inspected = atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed) != 0;
+
 	if (dpa_likely(was == now) || qp->branch)
 		return;
 	atomic_store_explicit(at, now, memory_order_seq_cst);

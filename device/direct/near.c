@@ -28,14 +28,9 @@ static bool is_ready(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
 
-	return dpa_likely(qp->near.rkey) && qp->direct && qp->state == DPA_QPS_RTS &&
-	       !qp->cqe_lost && !r->wait_timer && qp->dbrec && qp->tx && !qp->limited &&
-	       !r->fence_sq && !dpa_lossy(qp) && !qp->direct_off && !qp->direct_rest &&
-	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP &&
-	       qp->near.peer_gen == qp->peer->gen && r->una_idx == r->send_idx && !r->send_off &&
-	       r->send_psn == r->una_psn && r->max_psn == r->una_psn &&
-	       !atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed) &&
-	       (qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx));
+	return dpa_likely(qp->near.rkey) && qp->direct && !qp->slow.word && !qp->direct_off &&
+	       !qp->direct_rest && dpa_link_is_plain(qp) && qp->near.peer_gen == qp->peer->gen &&
+	       !dpa_is_outstanding(r) && (qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx));
 }
 
 void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_guard *g,
@@ -153,7 +148,7 @@ int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
 	if (!is_ready(qp))
 		return 0;
 	pi = dpa_sq_pi(qp);
-	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->cqe_lost && one(qp, &b))
+	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->slow.word && one(qp, &b))
 		n++;
 	let_go(qp, &b);
 	*left = b.left;

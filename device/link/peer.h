@@ -66,6 +66,16 @@ struct dpa_peer {
 	struct dpa_peer *next; /* all peers ever */
 };
 
+/*
+ * What the fast paths of sending ask beside qp->slow, each time, for others write it: the ring is
+ * there and loses nothing (relaxed), the peer is UP (relaxed).
+ */
+DPA_STEP bool dpa_link_is_plain(const struct dpa_hw_qp *qp)
+{
+	return qp->tx && !dpa_lossy(qp) &&
+	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP;
+}
+
 #define DPA_LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
 
 int dpa_link_init(struct dpa_hw *hw);

@@ -217,6 +217,7 @@ static void drop_one(struct dpa_hw_qp *qp, struct dpa_kept **p)
 
 	*p = k->next;
 	qp->nkept -= k->npkts;
+	qp->slow.keeps = qp->kept != NULL;
 	kept_free(qp->hw, k);
 }
 
@@ -318,6 +319,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	k->next = *p;
 	*p = k;
 	qp->nkept += npkts;
+	qp->slow.keeps = true;
 	return true;
 }
 

@@ -82,7 +82,7 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return 1;
 	}
-	if (dpa_unlikely(qp->limited) && !r->ud_since && !dpa_rate_allows(qp, n))
+	if (dpa_unlikely(qp->slow.limited) && !r->ud_since && !dpa_rate_allows(qp, n))
 		return 1;
 	mcast = frame[0] & 1;
 	count = dpa_flow_receivers(qp->hw, frame, n, !r->ud_since, to);

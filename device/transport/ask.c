@@ -74,7 +74,7 @@ void dpa_ask(struct dpa_hw_qp *qp)
 {
 	if (qp->type == DPA_QP_RC && sends(qp) && !qp->pkt_flags && !dpa_lossy(qp) &&
 	    outstanding(qp))
-		qp->req.ask_due = true;
+		qp->slow.ask_due = true;
 }
 
 void dpa_ask_send(struct dpa_hw_qp *qp)
@@ -83,11 +83,11 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx = qp->tx;
 
 	if (qp->type != DPA_QP_RC || !outstanding(qp) || qp->pkt_flags || dpa_lossy(qp)) {
-		r->ask_due = r->asked = false;
+		qp->slow.ask_due = r->asked = false;
 		return;
 	}
 	/* what is sent, or comes back, next brings the requester here again */
-	if (r->asked || r->wait_timer || r->una_idx == r->send_idx || !tx ||
+	if (r->asked || qp->slow.wait_timer || r->una_idx == r->send_idx || !tx ||
 	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
 		return;
 	qp->ask_serial += qp->ask_serial == UINT32_MAX ? 2 : 1;
@@ -96,7 +96,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 		return;
 	}
 	dpa_tx_posted(tx, qp->hw);
-	r->ask_due = false;
+	qp->slow.ask_due = false;
 	r->asked = true;
 	r->ask_psn = r->send_psn;
 }
@@ -126,10 +126,10 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 	} else if (r->asked && serial == qp->ask_serial) {
 		r->asked = false;
 		/* where packets are lost now some may lie in between still: the timer's */
-		if (!r->wait_timer && !dpa_lossy(qp) && was_looked_at(qp))
+		if (!qp->slow.wait_timer && !dpa_lossy(qp) && was_looked_at(qp))
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 	}
-	if (r->ask_due && sends(qp))
+	if (qp->slow.ask_due && sends(qp))
 		dpa_requester_run(qp);
 }
 

@@ -195,7 +195,7 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 
 void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 {
-	qp->req.wait_timer = true;
+	qp->slow.wait_timer = true;
 	qp->req.timer_is_rnr = rnr;
 	qp->req.timer = dpa_now_ns() + ns;
 	dpa_schedule(qp, qp->req.timer);
@@ -211,7 +211,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	struct dpa_req *r = &qp->req;
 	uint64_t ns = dpa_timeout_ns(qp->attr.timeout);
 
-	if (r->wait_timer)
+	if (qp->slow.wait_timer)
 		return;
 	if (qp->type == DPA_QP_UC) { /* lost for good */
 		while (r->una_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) {
@@ -239,7 +239,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	}
 	dpa_rewind(qp, r->una_psn);
 	dpa_turn_again(qp);
-	r->ask_due = true; /* behind what is sent again */
+	qp->slow.ask_due = true; /* behind what is sent again */
 	dpa_req_wait(qp, ns, false);
 }
 
@@ -248,7 +248,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	struct dpa_req *r = &qp->req;
 
-	if (r->wait_timer)
+	if (qp->slow.wait_timer)
 		return;
 	dpa_count(qp->hw, DPA_CNT_rnr_nak_retry_err, 1);
 	if (qp->attr.rnr_retry != 7) {
@@ -513,13 +513,13 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (dpa_unlikely(dpa_lossy(qp)))
 		dpa_loss_heard(qp);
 	/* late, but there: what is posted next need not wait for the timer */
-	if (dpa_unlikely(qp->req.wait_timer) && !una_pending(qp))
-		qp->req.wait_timer = false;
-	if (dpa_unlikely(progress_of(&qp->req) == was && !qp->req.wait_timer))
+	if (dpa_unlikely(qp->slow.wait_timer) && !una_pending(qp))
+		qp->slow.wait_timer = false;
+	if (dpa_unlikely(progress_of(&qp->req) == was && !qp->slow.wait_timer))
 		dpa_ask(qp);
 	/* fences, READ limits and local faults may have waited for this */
 	if (dpa_unlikely(qp->req.send_idx !=
 			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||
-	    dpa_unlikely(qp->state == DPA_QPS_SQD) || dpa_unlikely(qp->req.ask_due))
+	    dpa_unlikely(qp->state == DPA_QPS_SQD) || dpa_unlikely(qp->slow.ask_due))
 		dpa_requester_run(qp);
 }

@@ -50,12 +50,6 @@ static bool is_awaited(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		       __atomic_load_n(cq->ci, __ATOMIC_RELAXED);
 }
 
-static bool is_outstanding(const struct dpa_req *r)
-{
-	return r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
-	       r->max_psn != r->una_psn;
-}
-
 /* One whose bytes count, not the call. */
 static bool is_large(const struct dpa_wqe_ctrl *c)
 {
@@ -129,7 +123,7 @@ bool dpa_in_step(struct dpa_hw_qp *qp)
 		return true; /* a UC message begins at any PSN */
 	if (dpa_likely(conn && is == qp->conn_known))
 		return true;
-	if (!conn || is_outstanding(r))
+	if (!conn || dpa_is_outstanding(r))
 		return false;
 	if ((conn & DPA_CONN_FRESH && ((conn ^ r->una_psn) & DPA_PSN_MASK) == 0) ||
 	    (!(conn & DPA_CONN_FRESH) && is == qp->conn_maybe && r->una_psn != qp->conn_psn)) {
@@ -147,7 +141,7 @@ enum verdict { BY_PACKET, LATER, DIRECT };
 static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
-	const bool wait = is_outstanding(r);
+	const bool wait = dpa_is_outstanding(r);
 
 	if (wait && !is_worth_waiting(qp, c))
 		return BY_PACKET;
@@ -160,9 +154,8 @@ static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, 
 			   !seems_mapped(qp) && !is_awaited(qp, c, pi)))
 		return BY_PACKET;
 	/* in SQD what has begun is finished */
-	if (((qp->state != DPA_QPS_RTS || r->fence_sq) && !qp->direct_off) || qp->limited ||
-	    qp->cqe_lost || dpa_lossy(qp) ||
-	    atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed))
+	if (((qp->slow.not_rts || qp->slow.fence_sq) && !qp->direct_off) || qp->slow.limited ||
+	    qp->slow.cqe_lost || qp->slow.inspected || dpa_lossy(qp))
 		return BY_PACKET;
 	if (wait)
 		return LATER;
@@ -263,7 +256,8 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	g->grant = &e->qp_grant[qp->dest_qpn & DPA_QPN_INDEX];
 	g->gen = &e->mr_gen[rkey >> DPA_KEY_TAG_BITS];
 	g->grant_was = atomic_load_explicit(g->grant, memory_order_seq_cst);
-	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) || !(g->grant_was & dpa_direct_grant(o->opcode)))
+	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) ||
+	    !(g->grant_was & dpa_direct_grant(o->opcode)))
 		return false;
 	g->gen_was = atomic_load_explicit(g->gen, memory_order_seq_cst);
 	if (!rkey || atomic_load_explicit(&mr->key, memory_order_seq_cst) != rkey ||

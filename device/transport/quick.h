@@ -19,8 +19,7 @@
 /* Nothing about the QP or its lane stands in the way of dpa_quick_send(). */
 static inline bool dpa_quick_qp(const struct dpa_hw_qp *qp)
 {
-	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC && !qp->pkt_flags &&
-	       !qp->limited && !qp->req.fence_sq && !qp->req.ask_due && !dpa_lossy(qp);
+	return !qp->slow.word && qp->transport == DPA_BTH_RC && dpa_link_is_plain(qp);
 }
 
 /* Where the bytes of a WQE of one block lie; NULL: elsewhere, or not good. */
@@ -82,14 +81,6 @@ static inline bool dpa_quick_send(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	return true;
 }
 
-/* Nothing of the QP's state is in the way of what dpa_quick_run() does. */
-static inline bool dpa_quick_ready(const struct dpa_hw_qp *qp)
-{
-	return qp->state == DPA_QPS_RTS && !qp->cqe_lost && !qp->req.wait_timer && qp->dbrec &&
-	       qp->tx && dpa_quick_qp(qp) &&
-	       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP;
-}
-
 /* The messages at send_idx that are of that kind, `most` of them, under the QP's lock: how many. */
 static inline int dpa_quick_run(struct dpa_hw_qp *qp, int most)
 {
@@ -98,7 +89,7 @@ static inline int dpa_quick_run(struct dpa_hw_qp *qp, int most)
 	uint32_t pi;
 	int n = 0;
 
-	if (dpa_unlikely(!dpa_quick_ready(qp)))
+	if (dpa_unlikely(!dpa_quick_qp(qp)))
 		return 0;
 	pi = dpa_sq_pi(qp);
 	c = dpa_wqe_ctrl(qp, qp->req.send_idx);
@@ -119,8 +110,8 @@ static inline bool dpa_quick_expected(const struct dpa_hw_qp *qp, const struct d
 {
 	const struct dpa_resp *r = &qp->resp;
 
-	return qp->transport == DPA_BTH_RC && qp->state == DPA_QPS_RTS && peer &&
-	       qp->peer == peer && (qp->dest_qpn & DPA_QPN_INDEX) == s->src && !qp->kept &&
+	return qp->transport == DPA_BTH_RC && !qp->slow.word && peer && qp->peer == peer &&
+	       (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&
 	       !(s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ | DPA_PKT_SE)) && s->psn == r->epsn &&
 	       r->last_op == DPA_RESP_NONE && !r->nak_sent && !r->have_wqe &&
 	       (!r->ack_owed || (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK) &&
@@ -200,11 +191,10 @@ static inline bool dpa_quick_ack_rx(struct dpa_hw_qp *qp, const struct dpa_peer 
 	bool report;
 
 	if (s->opcode != (DPA_BTH_RC | DPA_BTH_ACK) || qp->transport != DPA_BTH_RC ||
-	    qp->state != DPA_QPS_RTS || !peer || qp->peer != peer ||
-	    (qp->dest_qpn & DPA_QPN_INDEX) != s->src || s->flags || qp->pkt_flags ||
-	    (uint8_t)x->syndrome != (DPA_AETH_ACK | DPA_AETH_NO_CREDITS) || r->wait_timer ||
-	    r->credits || qp->tag_sq || dpa_lossy(qp) || s->psn != r->una_psn ||
-	    r->una_idx == r->send_idx)
+	    qp->slow.word || !peer || qp->peer != peer ||
+	    (qp->dest_qpn & DPA_QPN_INDEX) != s->src || s->flags ||
+	    (uint8_t)x->syndrome != (DPA_AETH_ACK | DPA_AETH_NO_CREDITS) || r->credits ||
+	    dpa_lossy(qp) || s->psn != r->una_psn || r->una_idx == r->send_idx)
 		return false;
 	c = dpa_wqe_ctrl(qp, r->una_idx);
 	if (c->opcode != DPA_OP_SEND || c->nbb != 1 || c->length > qp->mtu)

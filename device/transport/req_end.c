@@ -60,11 +60,12 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	bool stuck;
 
 	/* sent before the peer said that packets may be lost on the way to it */
-	if (dpa_lossy(qp) && !r->ack_at && !r->wait_timer &&
+	if (dpa_lossy(qp) && !r->ack_at && !qp->slow.wait_timer &&
 	    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
 		dpa_loss_arm(qp);
 	stuck = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) && qp->tx && p &&
-		!dpa_lossy(qp) && !r->wait_timer && dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
+		!dpa_lossy(qp) && !qp->slow.wait_timer &&
+		dpa_psn_diff(r->max_psn, r->una_psn) > 0 &&
 		atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
 		atomic_load_explicit(&qp->tx->shm->tail, memory_order_acquire) ==
 			__atomic_load_n(&qp->tx->head, __ATOMIC_RELAXED);
@@ -73,7 +74,7 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 		stuck = !dpa_lane_ready(&p->rx[i]);
 	if (stuck && r->seen_stuck && r->seen_una == r->una_psn + r->read_off) {
 		dpa_rewind(qp, r->una_psn);
-		r->ask_due = true;
+		qp->slow.ask_due = true;
 		dpa_requester_run(qp);
 		stuck = false;
 	}
@@ -103,6 +104,6 @@ void dpa_requester_flush(struct dpa_hw_qp *qp)
 	qp->req.send_idx = qp->req.una_idx;
 	qp->req.send_off = 0;
 	qp->req.rd_out = 0;
-	qp->req.wait_timer = false;
+	qp->slow.wait_timer = false;
 	qp->req.ack_at = 0;
 }

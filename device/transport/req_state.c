@@ -29,11 +29,12 @@ static bool held_back(const struct dpa_hw_qp *qp)
 	bool lossy;
 
 	if (!dpa_connected(qp))
-		return r->fence_sq;
+		return qp->slow.fence_sq;
 	c = dpa_wqe_ctrl(qp, r->send_idx);
 	lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
 	if (!r->send_off) {
-		if (r->fence_sq && !qp->direct_begun && dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
+		if (qp->slow.fence_sq && !qp->direct_begun &&
+		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return true;
 		if ((c->flags & DPA_WQE_FENCE && r->rd_out) || !dpa_fits_window(qp, c))
 			return true;
@@ -71,7 +72,7 @@ enum dpa_req_state dpa_req_state(const struct dpa_hw_qp *qp)
 		return DPA_REQ_ERR;
 	if (!qp->dbrec || (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
 		return DPA_REQ_IDLE; /* an XRC target asks for nothing; others may not yet */
-	if (r->wait_timer)
+	if (qp->slow.wait_timer)
 		return DPA_REQ_TIMER;
 	pi = dpa_sq_pi(qp);
 	if (r->una_idx == pi)

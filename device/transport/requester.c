@@ -297,7 +297,7 @@ static struct piece cut_wire(struct dpa_hw_qp *qp, uint32_t idx, const struct dp
 	 */
 	if (qp->type == DPA_QP_RC &&
 	    left >= (qp->req.una_idx == idx ? DPA_WIRE_PULL_ALONE : DPA_WIRE_PULL_MIN))
-		p.pull = !qp->limited && !(c->flags & DPA_WQE_INLINE) &&
+		p.pull = !qp->slow.limited && !(c->flags & DPA_WQE_INLINE) &&
 			 !dpa_wqe_careful(qp, idx, c);
 	if (run > DPA_GSO_SEGS)
 		run = DPA_GSO_SEGS;
@@ -325,8 +325,8 @@ static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 	if (qp->pkt_flags)
 		return cut_wire(qp, idx, c, left);
 	run = dpa_slot_run(qp);
-	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && !qp->limited && left >= DPA_PULL_MIN &&
-	    !(c->flags & DPA_WQE_INLINE) && !dpa_wqe_careful(qp, idx, c) &&
+	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && !qp->slow.limited &&
+	    left >= DPA_PULL_MIN && !(c->flags & DPA_WQE_INLINE) && !dpa_wqe_careful(qp, idx, c) &&
 	    atomic_load_explicit(&qp->tx->shm->pull, memory_order_relaxed)) {
 		p.pull = true;
 		if (left > DPA_PULL_CHUNK)
@@ -552,7 +552,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 
 	if (!r->send_off) {
 		/* SQD: nothing new; what was sent before is sent again when it must be */
-		if (dpa_unlikely(r->fence_sq) && !qp->direct_begun &&
+		if (dpa_unlikely(qp->slow.fence_sq) && !qp->direct_begun &&
 		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
 		syn = dpa_check_wqe(qp, idx, c, &one);
@@ -578,7 +578,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	    !dpa_paced(qp, c->length - r->send_off < DPA_GSO_BYTES ? c->length - r->send_off
 								   : DPA_GSO_BYTES))
 		return STEP_WAIT;
-	if (dpa_unlikely(qp->limited) && !dpa_rate_allows(qp, next_bytes(qp, c)))
+	if (dpa_unlikely(qp->slow.limited) && !dpa_rate_allows(qp, next_bytes(qp, c)))
 		return STEP_WAIT;
 	if (dpa_op_answers(c->opcode))
 		st = send_request(qp, idx, c);
@@ -722,7 +722,7 @@ static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
 	struct dpa_req *r = &qp->req;
 	int n = 0;
 
-	while (r->send_idx != pi && n < BUDGET && !r->fence_sq) {
+	while (r->send_idx != pi && n < BUDGET && !qp->slow.fence_sq) {
 		if (qp->ops->send_one(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
 			dpa_ud_flush(qp);
 			return n; /* pended or failed */
@@ -730,7 +730,7 @@ static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
 		n++;
 	}
 	dpa_ud_flush(qp);
-	if (r->send_idx != pi && !r->fence_sq)
+	if (r->send_idx != pi && !qp->slow.fence_sq)
 		dpa_schedule(qp, 0);
 	return n;
 }
@@ -757,7 +757,7 @@ static int run(struct dpa_hw_qp *qp)
 	uint32_t pi;
 	int n = 0;
 
-	if (dpa_unlikely(qp->cqe_lost))
+	if (dpa_unlikely(qp->slow.cqe_lost))
 		dpa_qp_cqe_lost(qp);
 	if (dpa_unlikely(qp->state != DPA_QPS_RTS)) {
 		if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_SQE)
@@ -768,12 +768,12 @@ static int run(struct dpa_hw_qp *qp)
 	if (!qp->dbrec)
 		return 0;
 	pi = dpa_sq_pi(qp);
-	if (dpa_unlikely(r->wait_timer)) {
+	if (dpa_unlikely(qp->slow.wait_timer)) {
 		if (dpa_now_ns() < r->timer) {
 			dpa_schedule(qp, r->timer);
 			return 0;
 		}
-		r->wait_timer = false;
+		qp->slow.wait_timer = false;
 		r->ack_at = 0;
 		if (r->dead_at && qp->peer && qp->peer->state == DPA_PEER_DEAD) {
 			dpa_requester_peer_dead(qp);
@@ -793,7 +793,7 @@ static int run(struct dpa_hw_qp *qp)
 			n = dpa_connected(qp) ? run_connected(qp, pi) : run_datagrams(qp, pi);
 		if (qp->type == DPA_QP_RC && dpa_lossy(qp))
 			dpa_loss_arm(qp);
-		if (dpa_unlikely(r->ask_due))
+		if (dpa_unlikely(qp->slow.ask_due))
 			dpa_ask_send(qp);
 	}
 	if (dpa_unlikely(qp->state == DPA_QPS_SQD))

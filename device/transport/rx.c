@@ -188,7 +188,7 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 void dpa_transport_reset(struct dpa_hw_qp *qp)
 {
 	dpa_kept_drop(qp);
-	qp->cqe_lost = false;
+	qp->slow.cqe_lost = qp->slow.wait_timer = qp->slow.fence_sq = qp->slow.ask_due = false;
 	memset(&qp->req, 0, sizeof(qp->req));
 	qp->req.keeps = 1;
 	if (qp->xrcd) {

@@ -310,6 +310,7 @@ int dpa_tag_begin(const struct dpa_qp_attr_create *a, uint8_t **sq)
 void dpa_tag_init(struct dpa_hw_qp *qp, uint8_t *sq)
 {
 	qp->tag_sq = qp->sq = sq;
+	qp->slow.tags = true;
 	qp->sq_mask = (1u << LOG_SQ) - 1;
 	qp->recv_cq = qp->srq->cq;
 }

@@ -78,7 +78,7 @@ static void connect_target(struct fuzz *f, struct dpa_hw_qp *tgt)
 
 	for (a.state = DPA_QPS_INIT; a.state <= DPA_QPS_RTR; a.state++, mask = DPA_QPM_STATE)
 		MUST(!dpa_hw_modify_qp(tgt, &a, mask));
-	tgt->pkt_flags = f->th->b.qp->pkt_flags;
+	dpa_qp_set_flags(tgt, f->th->b.qp->pkt_flags);
 }
 
 static void make_target(struct fuzz *f)

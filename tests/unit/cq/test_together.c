@@ -168,7 +168,7 @@ Test(cq_together, a_batch_that_is_too_long)
 	}
 	cr_expect_eq(n, FULL);
 	cr_expect_eq(t->events[DPA_EVENT_CQ_ERR], 1u);
-	cr_expect(t->b.qp->cqe_lost || t->b.qp->state == DPA_QPS_ERR);
+	cr_expect(t->b.qp->slow.cqe_lost || t->b.qp->state == DPA_QPS_ERR);
 	while (dpa_progress_once(t->hw))
 		;
 	cr_expect_eq(t->b.qp->state, DPA_QPS_ERR);

@@ -68,7 +68,7 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 		struct th_side *s = reset ? &th->a : &th->b;
 
 		th_drop_all(s);
-		s->qp->pkt_flags = dpa_pkt_mtu_flags(s->qp->mtu);
+		dpa_qp_set_flags(s->qp, dpa_pkt_mtu_flags(s->qp->mtu));
 		dpa_qplock_lock(&s->qp->lock);
 		s->qp->resp.ack_owed = true;
 		s->qp->resp.ack_psn = 9;

@@ -174,7 +174,7 @@ static void connect_side(struct th_side *s, const struct th_opt *o)
 	s->pi = s->dbrec.sq_pi = s->dbrec.sq_ci = o->index;
 	s->qp->req.send_idx = s->qp->req.una_idx = o->index;
 	if (o->wire)
-		s->qp->pkt_flags = dpa_pkt_mtu_flags(s->qp->mtu);
+		dpa_qp_set_flags(s->qp, dpa_pkt_mtu_flags(s->qp->mtu));
 }
 
 struct th *th_new(const struct th_opt *opt)

@@ -219,7 +219,7 @@ Test(transport_asks, a_gap_whose_nak_has_left)
 		post(th, ops[o], 8);
 		th_ring(&th->a);
 		th_settle(th);
-		cr_expect(th->a.qp->req.wait_timer, "op %u: it waits for ever", ops[o]);
+		cr_expect(th->a.qp->slow.wait_timer, "op %u: it waits for ever", ops[o]);
 		outcome(th, &status, 1);
 		cr_expect_eq(status, DPA_CQE_RETRY_EXC_ERR, "op %u: %u", ops[o], status);
 		th_free(th);
@@ -317,7 +317,7 @@ Test(transport_asks, words_that_are_not_for_this_question)
 	p.s.src--;
 	th_give(&th->a, &p);
 	cr_expect_eq(th->a.qp->req.retry_left, RETRY - 1);
-	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect(th->a.qp->slow.wait_timer);
 	th_give(&th->a, &p); /* twice */
 	cr_expect_eq(th->a.qp->req.retry_left, RETRY - 1);
 	th_free(th);
@@ -426,7 +426,7 @@ Test(transport_asks, a_question_to_a_qp_that_takes_none)
 		cr_expect_eq(th_count(th, DPA_CNT_rx_dropped), 0);
 		th_give(&th->a, &p);
 		cr_expect_eq(th->a.qp->req.retry_left, RETRY - 1);
-		cr_expect(th->a.qp->req.wait_timer);
+		cr_expect(th->a.qp->slow.wait_timer);
 		cr_expect_not(th->a.qp->req.asked, "it may ask again");
 		th_free(th);
 	}
@@ -449,7 +449,7 @@ Test(transport_asks, packets_may_be_lost_from_now_on)
 	cr_assert_eq(p.s.opcode, DPA_LINK_LOOKED);
 	th_give(&th->a, &p);
 	cr_expect_eq(th->a.qp->req.retry_left, RETRY, "the loss timers count");
-	cr_expect_not(th->a.qp->req.wait_timer);
+	cr_expect_not(th->a.qp->slow.wait_timer);
 	th_free(th);
 }
 

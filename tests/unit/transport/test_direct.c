@@ -206,9 +206,11 @@ Test(transport_direct, what_it_is_not_for_goes_by_packet)
 	wr = a_write(th, 0);
 	goes_by_packet(th, &wr, DPA_CQE_OK, "no bytes");
 	atomic_store(&th->hw->inspect, DPA_INSPECT_CAPTURE);
+	dpa_grant_all(th->hw);
 	wr = a_write(th, 64);
 	goes_by_packet(th, &wr, DPA_CQE_OK, "a capture");
 	atomic_store(&th->hw->inspect, 0);
+	dpa_grant_all(th->hw);
 	th_free(th);
 }
 
@@ -223,8 +225,10 @@ Test(transport_direct, a_grant_follows_capture_state_and_permissions)
 	cr_expect(all & DPA_GRANT_WRITE && all & DPA_GRANT_READ && all & DPA_GRANT_RC);
 	atomic_store(&th->hw->inspect, DPA_INSPECT_FAULT);
 	dpa_grant_all(th->hw);
+	dpa_grant_all(th->hw);
 	cr_expect_eq(atomic_load(g), 0u);
 	atomic_store(&th->hw->inspect, 0);
+	dpa_grant_all(th->hw);
 	dpa_grant_all(th->hw);
 	cr_expect_eq(atomic_load(g), all);
 	cr_assert_eq(dpa_hw_modify_qp(th->b.qp, &a, DPA_QPM_ACCESS), 0);

@@ -321,10 +321,12 @@ Test(transport_near, not_while_what_is_sent_is_shown)
 	w = wr(DPA_OP_RDMA_WRITE, 0, 8, 0);
 	goes(&w, 1);
 	atomic_store(&th->hw->inspect, 1);
+	dpa_grant_all(th->hw);
 	cr_assert(th_post(&th->a, &w));
 	th_ring(&th->a);
 	cr_expect(dpa_lane_ready(&th->peer->rx[th->a.qp->lane]));
 	atomic_store(&th->hw->inspect, 0);
+	dpa_grant_all(th->hw);
 	th_settle(th);
 	cr_expect_eq(mapped(), 1u);
 	teardown();

@@ -302,7 +302,7 @@ Test(transport_requester, sqd_sends_again_what_it_must)
 
 	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
 	th_settle(th);
-	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect(th->a.qp->slow.wait_timer);
 	modify(&th->a, DPA_QPS_SQD);
 	cr_expect_eq(th->events[DPA_EVENT_SQ_DRAINED & 63], 0, "it is not through");
 	th_recv(&th->b, 1, 0, 100);
@@ -347,12 +347,12 @@ Test(transport_requester, an_rnr_timer_is_not_cut_short)
 
 	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
 	th_settle(th);
-	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect(th->a.qp->slow.wait_timer);
 	for (int i = 0; i < 5; i++) {
 		dpa_schedule(th->a.qp, 0);
 		th_settle(th);
 	}
-	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect(th->a.qp->slow.wait_timer);
 	cr_expect_not(th_poll(&th->a.scq, &e));
 	th_recv(&th->b, 1, 0, 100);
 	th_tick(th);

@@ -231,7 +231,7 @@ Test(transport_rewind, nothing_waits_for_a_timer_that_has_no_cause)
 	writes(th, 3);
 	th_lost(&th->a);
 	answer(th, 1, ACK);
-	cr_expect(th->a.qp->req.wait_timer);
+	cr_expect(th->a.qp->slow.wait_timer);
 	answer(th, 2, ACK);
 	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 0);
 	cr_expect_eq(th_drop_all(&th->a), 1);

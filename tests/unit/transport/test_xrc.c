@@ -193,10 +193,10 @@ Test(transport_xrc, no_turn_of_one_in_error)
 /* The same number on another host. */
 Test(transport_xrc, no_turn_of_one_by_the_wire)
 {
-	x.tgt->pkt_flags = dpa_pkt_mtu_flags(x.tgt->mtu);
+	dpa_qp_set_flags(x.tgt, dpa_pkt_mtu_flags(x.tgt->mtu));
 	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
 	cr_expect_eq(x.tgt->turn, 0u);
-	x.tgt->pkt_flags = 0;
+	dpa_qp_set_flags(x.tgt, 0);
 }
 
 /* Permissions of the target's process, from when it has published them; the same connection. */

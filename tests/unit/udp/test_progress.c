@@ -142,7 +142,7 @@ static void owe_an_ack(struct th *th)
 	struct dpa_hw_qp *qp = th->b.qp;
 	struct th_pkt p;
 
-	qp->pkt_flags = dpa_pkt_mtu_flags(qp->mtu);
+	dpa_qp_set_flags(qp, dpa_pkt_mtu_flags(qp->mtu));
 	dpa_qplock_lock(&qp->lock);
 	qp->resp.ack_owed = true;
 	qp->resp.ack_psn = ACK_PSN;
