@@ -148,7 +148,7 @@ static void flush_one(struct dpa_hw_qp *qp, uint64_t wr_id)
 
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
 {
-	uint32_t pi;
+	const struct dpa_rwqe *r;
 
 	if (qp->resp.have_wqe) {
 		qp->resp.have_wqe = false;
@@ -163,16 +163,9 @@ void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
 		}
 		return;
 	}
-	if (!qp->rq)
-		return;
-	pi = __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE);
-	for (uint32_t n = 0; qp->rq_ci != pi && n <= qp->rq_mask; n++) {
-		const struct dpa_rwqe *r =
-			(const void *)(qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride);
-
+	for (uint32_t n = 0; n <= qp->rq_mask && (r = dpa_rq_head(qp)); n++) {
 		flush_one(qp, r->wr_id);
-		qp->rq_ci++;
-		__atomic_store_n(&qp->dbrec->rq_ci, qp->rq_ci, __ATOMIC_RELEASE);
+		dpa_rq_take(qp);
 	}
 }
 

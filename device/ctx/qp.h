@@ -213,8 +213,9 @@ struct dpa_near {
 /*
  * Why a QP may not take the fast paths (short SENDs, receives and ACKs over shared memory,
  * operations in cached mapped memory). word 0: it may. Plain, under the QP's lock: the holder that
- * changes the input of a bit writes the bit, the fast paths read the word. What other threads and
- * processes write is not here: the state of the peer, `lossy` of its ring (dpa_link_is_plain()).
+ * changes the input of a bit writes the bit, the fast paths read the word. Two inputs that other
+ * threads and processes write are not here but read each time: the state of the peer and `lossy` of
+ * its ring (dpa_link_is_plain()).
  */
 union dpa_slow {
 	uint16_t word;
@@ -361,6 +362,23 @@ static inline void dpa_qp_set_flags(struct dpa_hw_qp *qp, uint8_t flags)
 {
 	qp->pkt_flags = flags;
 	qp->slow.wire = flags != 0;
+}
+
+/*
+ * The next receive WQE of the QP's own queue; NULL: none. rq_pi: acquire, pairs with the poster's
+ * release behind the WQE.
+ */
+static inline const struct dpa_rwqe *dpa_rq_head(const struct dpa_hw_qp *qp)
+{
+	if (!qp->rq || __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) == qp->rq_ci)
+		return NULL;
+	return (const void *)(qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride);
+}
+
+/* It was read, and is the poster's again. rq_ci: release, behind the reads. */
+static inline void dpa_rq_take(struct dpa_hw_qp *qp)
+{
+	__atomic_store_n(&qp->dbrec->rq_ci, ++qp->rq_ci, __ATOMIC_RELEASE);
 }
 
 /* Has one peer, that of its attributes. */

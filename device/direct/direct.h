@@ -171,7 +171,7 @@ void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_gua
  */
 int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
 
-/* What a WRITE, READ or atomic needs of the access capability, and of the key. */
+/* The rights that a WRITE, READ or atomic needs: of the access capability, and of the key. */
 static inline uint64_t dpa_direct_grant(uint8_t op)
 {
 	return op == DPA_OP_RDMA_WRITE	? DPA_GRANT_WRITE

@@ -34,13 +34,15 @@ DPA_STEP void read_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
 static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
-	uint32_t bytes = s->len, ext = dpa_ext_len(s->opcode), at = s->data % DPA_LANE_UNITS;
+	uint32_t bytes = s->len, at = s->data % DPA_LANE_UNITS, ext;
 
 	*units = 0;
 	if (dpa_unlikely(s->flags & DPA_PKT_PULL))
 		bytes = sizeof(struct dpa_pull);
-	else if (s->flags & DPA_PKT_INSLOT)
+	else if (s->flags & DPA_PKT_INSLOT) {
+		ext = dpa_ext_len(s->opcode);
 		return s->len <= DPA_PKT_EXT - ext ? s->ext + ext : NULL;
+	}
 	if (!bytes)
 		return s->ext;
 	*units = bytes / 64 + !!(bytes % 64);
@@ -86,8 +88,8 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 }
 
 /* The QP of a packet's number, locked, if `cur` is not it. */
-DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s, struct dpa_hw_qp *cur,
-				struct dpa_acks *acks)
+DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
+				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
 {
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
@@ -134,7 +136,7 @@ static void advance(struct dpa_rx *rx, const struct taken *t)
  * the packet waits for a receive or for its QP. Returns the QP that is locked now.
  */
 DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *s,
-				  struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
+				      struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
 {
 	struct dpa_hw *hw = rx->peer->hw;
 	struct dpa_hw_qp *qp;
@@ -144,15 +146,17 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 	payload = slot_payload(rx, s, &units);
 	t->slots = 1;
 	t->dnext = units ? s->data + units : rx->dnext;
-	if (dpa_unlikely(payload && s->opcode == DPA_LINK_FRAME)) {
-		leave_qp(cur, acks);
-		dpa_forward_take(hw, s, payload);
-		return NULL;
-	}
-	if (dpa_unlikely(s->opcode == DPA_LINK_ASK) && acks) { /* no ACK is left behind */
-		leave_qp(cur, acks);
-		dpa_acks_publish(acks, hw);
-		cur = NULL;
+	if (dpa_unlikely(s->opcode >= DPA_LINK_LOOKED)) {
+		if (payload && s->opcode == DPA_LINK_FRAME) {
+			leave_qp(cur, acks);
+			dpa_forward_take(hw, s, payload);
+			return NULL;
+		}
+		if (s->opcode == DPA_LINK_ASK && acks) { /* no ACK is left behind */
+			leave_qp(cur, acks);
+			dpa_acks_publish(acks, hw);
+			cur = NULL;
+		}
 	}
 	qp = enter_qp(hw, s, cur, acks);
 	if (dpa_unlikely(!payload))

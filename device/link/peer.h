@@ -67,8 +67,8 @@ struct dpa_peer {
 };
 
 /*
- * What the fast paths of sending ask beside qp->slow, each time, for others write it: the ring is
- * there and loses nothing (relaxed), the peer is UP (relaxed).
+ * The conditions of the fast paths of sending that others write, and that qp->slow therefore lacks:
+ * the ring is there and loses nothing (relaxed), the peer is UP (relaxed).
  */
 DPA_STEP bool dpa_link_is_plain(const struct dpa_hw_qp *qp)
 {

@@ -19,6 +19,9 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
  */
 uint32_t dpa_check_sges(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			uint64_t *total, uint64_t *one);
+/* wqe_check.c: IBA 10.8.3: 0 if a WQE may be this on this QP; `one` as in dpa_check_sges(). */
+uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		       uint64_t *one);
 /* The sum of the lengths of its SGEs; no key is looked at. */
 uint64_t dpa_sges_total(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,

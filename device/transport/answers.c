@@ -9,22 +9,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
-#include "quick.h"
 #include "link/wire.h"
-
-/* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
-void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
-{
-	struct dpa_resp *r = &qp->resp;
-
-	if (qp->type != DPA_QP_RC)
-		return;
-	if (r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK)
-		return; /* a NAK is not taken back */
-	r->ack_owed = true;
-	r->ack_psn = psn;
-	r->ack_syndrome = syndrome;
-}
 
 /* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
 /* IBA 9.9/behind */
@@ -49,8 +34,8 @@ static uint8_t credits_of(const struct dpa_hw_qp *qp)
 	return dpa_credit_code(n);
 }
 
-static struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
-				     uint32_t data_len, uint8_t **data)
+DPA_STEP struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_t psn, uint32_t len,
+				       uint32_t data_len, uint8_t **data)
 {
 	struct dpa_slot *s = dpa_pkt_begin(qp, qp->tx, qp->transport | op, qp->dest_qpn, psn, len,
 					   data_len, data);
@@ -235,18 +220,45 @@ void dpa_waits_no_more(struct dpa_hw_qp *qp)
 	qp->resp.ack_waits = NULL;
 }
 
-void dpa_responder_join(struct dpa_hw_qp *qp)
+/* Puts the plain ACK that is owed on the ring, under tx->lock. False: no room. */
+DPA_STEP bool put_ack(struct dpa_hw_qp *qp)
 {
-	struct dpa_slot *s;
-	uint8_t *data;
+	struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, qp->resp.ack_psn, 0, 0, NULL);
 
-	if (!dpa_owes_ack(qp))
-		return;
-	s = answer_begin(qp, DPA_BTH_ACK, qp->resp.ack_psn, 0, 0, &data);
 	if (!s)
-		return;
+		return false;
 	dpa_lane_publish(qp->tx, s);
 	qp->resp.ack_owed = qp->resp.ack_late = false;
+	return true;
+}
+
+void dpa_responder_join(struct dpa_hw_qp *qp)
+{
+	if (dpa_owes_ack(qp))
+		put_ack(qp);
+}
+
+/* A plain ACK is owed and nothing else, to a QP of this host whose ring is there. */
+static inline bool owes_short(const struct dpa_hw_qp *qp)
+{
+	return dpa_owes_ack(qp) && qp->tx && !qp->tx->peer->wire && qp->transport == DPA_BTH_RC &&
+	       atomic_load_explicit(&qp->tx->peer->state, memory_order_relaxed) == DPA_PEER_UP;
+}
+
+/* The fast path of flush(). False: it is still owed. */
+static inline bool flush_short(struct dpa_hw_qp *qp)
+{
+	struct dpa_tx *tx = qp->tx;
+	bool sent;
+
+	if (!owes_short(qp))
+		return false;
+	dpa_spin_lock(&tx->lock);
+	sent = put_ack(qp);
+	dpa_spin_unlock(&tx->lock);
+	if (dpa_likely(sent))
+		dpa_tx_owe_kick(tx, qp->hw);
+	return sent;
 }
 
 static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp);
@@ -264,7 +276,7 @@ static void flush(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx = qp->tx;
 
 	dpa_spin_lock(&tx->lock);
-	if (!qp->pkt_flags && dpa_owes_ack(qp)) /* to another process nothing goes with it */
+	if (!qp->pkt_flags) /* to another process nothing goes with it */
 		dpa_responder_join(qp);
 	if (send_responses(qp) && r->ack_owed) {
 		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
@@ -301,7 +313,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 
 	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
-	if (dpa_likely(owes) && !dpa_quick_ack(qp))
+	if (dpa_likely(owes) && !flush_short(qp))
 		flush(qp);
 	if (dpa_unlikely(r->looked_due || r->hint_due))
 		dpa_looked_send(qp);
@@ -312,10 +324,8 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_tx *tx = qp->tx;
 
-	if (!dpa_owes_ack(qp) || r->looked_due || r->hint_due || !tx || tx->peer->wire ||
-	    qp->transport != DPA_BTH_RC ||
-	    atomic_load_explicit(&tx->peer->state, memory_order_relaxed) != DPA_PEER_UP ||
-	    acks->n == DPA_ACKS || (acks->n && acks->tx != tx))
+	if (!owes_short(qp) || r->looked_due || r->hint_due || acks->n == DPA_ACKS ||
+	    (acks->n && acks->tx != tx))
 		return false;
 	acks->tx = tx;
 	acks->ack[acks->n].src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);

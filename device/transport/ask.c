@@ -42,8 +42,7 @@ static bool outstanding(const struct dpa_hw_qp *qp)
 static bool connected_to(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
 			 const struct dpa_slot *s)
 {
-	return qp->type == DPA_QP_RC && peer && !peer->wire && qp->peer == peer &&
-	       (qp->dest_qpn & DPA_QPN_INDEX) == s->src;
+	return qp->type == DPA_QP_RC && peer && !peer->wire && dpa_hears(qp, peer, s);
 }
 
 static bool sends(const struct dpa_hw_qp *qp)

@@ -81,7 +81,7 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 }
 
 /* Progress was made: the retry counters start again (IBA 9.7.6.1.4). */
-static void progressed(struct dpa_hw_qp *qp)
+DPA_STEP void progressed(struct dpa_hw_qp *qp)
 {
 	qp->req.retry_left = qp->retry_cnt;
 	qp->req.rnr_left = qp->rnr_retry;
@@ -90,7 +90,7 @@ static void progressed(struct dpa_hw_qp *qp)
 
 /* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
 /* IBA 9.7.6/retries-progress */
-static void heard(struct dpa_hw_qp *qp, uint32_t psn)
+DPA_STEP void heard(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, qp->req.acked_psn) <= 0)
 		return;
@@ -483,6 +483,47 @@ static uint32_t progress_of(const struct dpa_req *r)
 	return r->una_psn + r->read_off;
 }
 
+/* Fences, READ limits and local faults may have waited for what was completed. */
+DPA_STEP void go_on(struct dpa_hw_qp *qp)
+{
+	if (dpa_unlikely(qp->req.send_idx !=
+			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||
+	    dpa_unlikely(qp->state == DPA_QPS_SQD) || dpa_unlikely(qp->slow.ask_due))
+		dpa_requester_run(qp);
+}
+
+/* Takes an ACK of the oldest WQE alone, where that is a SEND of one packet. */
+static inline bool ack_short(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_req *r = &qp->req;
+	const struct dpa_wqe_ctrl *c;
+	struct dpa_cqe e;
+	bool report;
+
+	if (s->flags || (uint8_t)x->syndrome != (DPA_AETH_ACK | DPA_AETH_NO_CREDITS) ||
+	    r->credits || dpa_lossy(qp) || s->psn != r->una_psn || r->una_idx == r->send_idx)
+		return false;
+	c = dpa_wqe_ctrl(qp, r->una_idx);
+	if (c->opcode != DPA_OP_SEND || c->nbb != 1 || c->length > qp->mtu)
+		return false;
+	report = dpa_wqe_reports(qp, c);
+	if (report)
+		dpa_wqe_cqe(qp, c, DPA_OP_SEND, c->length, DPA_CQE_OK, 0, &e);
+	heard(qp, dpa_psn_add(s->psn, 1));
+	progressed(qp);
+	dpa_wqe_done(qp, 1, 1, report ? &e : NULL);
+	go_on(qp);
+	return true;
+}
+
+void dpa_completer_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload)
+{
+	if (!ack_short(qp, s))
+		dpa_rx_any(qp, peer, s, payload);
+}
+
 /* IBA 9.7.6/unsent */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
@@ -517,9 +558,5 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		qp->slow.wait_timer = false;
 	if (dpa_unlikely(progress_of(&qp->req) == was && !qp->slow.wait_timer))
 		dpa_ask(qp);
-	/* fences, READ limits and local faults may have waited for this */
-	if (dpa_unlikely(qp->req.send_idx !=
-			 __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) ||
-	    dpa_unlikely(qp->state == DPA_QPS_SQD) || dpa_unlikely(qp->slow.ask_due))
-		dpa_requester_run(qp);
+	go_on(qp);
 }

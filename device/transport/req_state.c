@@ -36,7 +36,8 @@ static bool held_back(const struct dpa_hw_qp *qp)
 		if (qp->slow.fence_sq && !qp->direct_begun &&
 		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return true;
-		if ((c->flags & DPA_WQE_FENCE && r->rd_out) || !dpa_fits_window(qp, c))
+		if ((c->flags & DPA_WQE_FENCE && r->rd_out) ||
+		    !dpa_fits_window(qp, dpa_wqe_psns(qp, c)))
 			return true;
 		if (lossy && !dpa_has_credit(qp, c))
 			return true;

@@ -25,13 +25,12 @@ enum dpa_req_state dpa_req_state(const struct dpa_hw_qp *qp);
 const char *dpa_req_state_name(enum dpa_req_state st);
 
 /* IBA 9.7.1/window */
-static inline bool dpa_fits_window(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static inline bool dpa_fits_window(const struct dpa_hw_qp *qp, uint32_t psns)
 {
 	const struct dpa_req *r = &qp->req;
 
 	return qp->type != DPA_QP_RC ||
-	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + dpa_wqe_psns(qp, c) <
-		       DPA_PSN_WINDOW;
+	       ((r->send_wqe_psn - r->una_psn) & DPA_PSN_MASK) + psns < DPA_PSN_WINDOW;
 }
 
 /*

@@ -3,18 +3,16 @@
  * Requester: takes WQEs from the SQ and makes packets of them. The state of a QP's sending side
  * meanwhile: req_state.h, README.md.
  */
-#include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
+#include "ctx/mr.h"
 #include "payload/mw.h"
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
-#include "quick.h"
 #include "req_state.h"
 #include "transport.h"
 #include "ctx/ops.h"
-#include "link/fds.h"
 #include "link/wire.h"
 
 #define BUDGET	       64 /* packets a call: a post does bounded work */
@@ -22,176 +20,6 @@
 #define SOCKET_FULL_NS 50000ull
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
-
-void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
-{
-	atomic_store_explicit(&tx->shm->wants_space, 1, memory_order_relaxed);
-	dpa_count(qp->hw, DPA_CNT_ring_full, 1);
-	dpa_schedule(qp, 0);
-}
-
-void dpa_show_link(struct dpa_hw_qp *qp)
-{
-	const struct dpa_peer *p = qp->peer;
-
-	if (!qp->info)
-		return;
-	if (p->wire)
-		qp->info->link = 3;
-	else
-		qp->info->link = (p->slot == qp->hw->board->slot ? 1 : 2) |
-				 (p->can_pull ? 0 : DPA_BOARD_NO_COPY);
-}
-
-/*
- * No descriptor for the link to the peer. RC: the retries are used up first, as others may close
- * some meanwhile. UC has none, and "sent" would be wrong: nothing left this process.
- */
-static void no_fds(struct dpa_hw_qp *qp)
-{
-	if (qp->type == DPA_QP_UC)
-		dpa_req_fail(qp, DPA_CQE_GENERAL_ERR, DPA_SYN_NO_FDS);
-	else
-		dpa_req_lost(qp, DPA_SYN_NO_FDS);
-}
-
-void dpa_no_peer(struct dpa_hw_qp *qp)
-{
-	if (dpa_no_fds_left(errno))
-		no_fds(qp);
-	else /* nobody has that QPN: what we send is lost */
-		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
-}
-
-static bool is_refused(const struct dpa_hw_qp *qp)
-{
-	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
-}
-
-/* A refusal before this is no answer to this QP's try. */
-static void begin_to_meet(struct dpa_hw_qp *qp)
-{
-	if (qp->meets == qp->peer)
-		return;
-	qp->meets = qp->peer;
-	qp->no_fds_seen = atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed);
-}
-
-bool dpa_resolve(struct dpa_hw_qp *qp)
-{
-	struct dpa_peer *p = qp->peer;
-	uint32_t state;
-
-	if (!p) {
-		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
-				  : dpa_near_peer(qp);
-		if (!p) {
-			dpa_no_peer(qp);
-			return false;
-		}
-		qp->peer = p;
-		qp->meets = NULL;
-		qp->conn_known = qp->conn_maybe = 0; /* of another one */
-	}
-	state = atomic_load_explicit(&p->state, memory_order_acquire);
-	if (dpa_likely(state == DPA_PEER_UP)) {
-		qp->tx = &p->tx[qp->lane];
-		qp->meets = NULL;
-		qp->req.dead_at = 0; /* of another one */
-		if (!p->wire)
-			dpa_in_step(qp); /* while nothing was sent it is seen at once */
-		dpa_show_link(qp);
-		return true;
-	}
-	if (state == DPA_PEER_DEAD) {
-		dpa_requester_peer_dead(qp);
-		return false;
-	}
-	begin_to_meet(qp);
-	if (dpa_near_peer(qp) != p) { /* which goes on connecting */
-		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
-		qp->peer = NULL;
-		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
-		return false;
-	}
-	if (is_refused(qp)) {
-		qp->meets = NULL; /* the next try is another one */
-		no_fds(qp);
-		return false;
-	}
-	dpa_schedule(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
-	return false;
-}
-
-/* Annex A19: it moves no byte; its length is the RETH's. */
-static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
-{
-	const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, dpa_wqe_body(qp));
-
-	if (c->nsge || c->flags & DPA_WQE_INLINE || !dpa_feth_good(r->flush))
-		return DPA_SYN_BAD_WQE;
-	return c->length > DPA_MAX_MSG ? DPA_SYN_MSG_TOO_LONG : 0;
-}
-
-/*
- * A READ or an atomic: lengths alone. The keys of where the answer goes are looked at when it is
- * there, as by an adapter: so an error of the responder comes first, and an atomic has been carried
- * out by then.
- */
-/* IBA 9.7.3/answer-keys */
-static uint32_t check_answer(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
-{
-	const uint64_t total = dpa_sges_total(qp, idx, c);
-
-	if (c->flags & DPA_WQE_INLINE)
-		return DPA_SYN_BAD_WQE;
-	if (dpa_op_is_atomic(c->opcode))
-		return total != 8 ? DPA_SYN_RECV_TOO_SMALL : 0;
-	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= DPA_PSN_WINDOW)
-		return DPA_SYN_MSG_TOO_LONG;
-	return total != c->length ? DPA_SYN_BAD_WQE : 0;
-}
-
-/* IBA 10.8.3: what a WQE may be on this QP. */
-uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-		       uint64_t *one)
-{
-	static const uint32_t rc =
-		1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM | 1u << DPA_OP_SEND |
-		1u << DPA_OP_SEND_IMM | 1u << DPA_OP_RDMA_READ | 1u << DPA_OP_ATOMIC_CS |
-		1u << DPA_OP_ATOMIC_FA | 1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_SEND_INV |
-		1u << DPA_OP_BIND_MW | 1u << DPA_OP_FLUSH | 1u << DPA_OP_ATOMIC_WRITE;
-	static const uint32_t uc = 1u << DPA_OP_RDMA_WRITE | 1u << DPA_OP_RDMA_WRITE_IMM |
-				   1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM |
-				   1u << DPA_OP_LOCAL_INV | 1u << DPA_OP_BIND_MW;
-	uint64_t total;
-	uint32_t syn;
-
-	if (c->opcode > 31 || !((qp->type == DPA_QP_RC ? rc : uc) >> c->opcode & 1))
-		return DPA_SYN_BAD_OPCODE;
-	if (c->index != idx || !c->nbb || c->nsge > DPA_MAX_SGE)
-		return DPA_SYN_BAD_WQE;
-	if (c->opcode == DPA_OP_BIND_MW)
-		return c->nsge ? DPA_SYN_BAD_WQE : 0;
-	if (dpa_op_answers(c->opcode)) {
-		if (!qp->attr.max_rd_atomic)
-			return DPA_SYN_BAD_OPCODE;
-		if (c->opcode == DPA_OP_FLUSH)
-			return check_flush(qp, idx, c);
-		if (c->opcode != DPA_OP_ATOMIC_WRITE)
-			return check_answer(qp, idx, c);
-		if (c->length != 8)
-			return DPA_SYN_BAD_WQE;
-	}
-	if (c->flags & DPA_WQE_INLINE)
-		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
-	syn = dpa_check_sges(qp, idx, c, &total, one);
-	if (syn)
-		return syn;
-	if (total > DPA_MAX_MSG || dpa_npkts(c->length, qp->mtu) >= DPA_PSN_WINDOW)
-		return DPA_SYN_MSG_TOO_LONG;
-	return total != c->length ? DPA_SYN_BAD_WQE : 0;
-}
 
 /* A WQE's own fault is reported after all that was posted before it: wait for those. */
 /* IBA 9.7.3/fault-order */
@@ -337,8 +165,112 @@ static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 	return p;
 }
 
-/* One packet of a SEND or WRITE; `one`: where the only SGE of one that begins lies. */
+/* Those of the packet that ends a SEND or WRITE. */
 /* IBA 9.2/ackreq */
+DPA_STEP uint8_t last_flags(uint8_t wqe)
+{
+	return DPA_PKT_ACKREQ | (wqe & DPA_WQE_SOLICITED ? DPA_PKT_SE : 0);
+}
+
+DPA_STEP void count_data(struct dpa_tx *tx, uint32_t bytes, bool last, uint16_t props)
+{
+	dpa_stat_add(&tx->stat.packets, 1);
+	dpa_stat_add(&tx->stat.bytes, bytes);
+	if (last)
+		dpa_stat_add(props & DPA_OPP_SEND ? &tx->stat.sends : &tx->stat.writes, 1);
+}
+
+/* All of the WQE at send_idx, of nbb blocks, up to send_psn is sent. */
+DPA_STEP void next_wqe(struct dpa_req *r, uint32_t nbb)
+{
+	r->send_idx += nbb;
+	r->send_off = 0;
+	r->send_wqe_psn = r->send_psn;
+	r->send_ssn++;
+}
+
+/* Packets up to send_psn are sent, again or for the first time. */
+DPA_STEP void now_sent(struct dpa_req *r)
+{
+	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
+		r->max_psn = r->send_psn;
+}
+
+/* Where the bytes of a WQE of one block lie; NULL: elsewhere, or not to be copied plainly. */
+DPA_STEP const void *short_source(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t flags,
+				  uint32_t len)
+{
+	const struct dpa_sge g = *(const struct dpa_sge *)(c + 1);
+
+	if (flags & DPA_WQE_INLINE)
+		return len <= DPA_WQEBB - sizeof(*c) ? c + 1 : NULL;
+	return c->nsge == 1 && g.length == len ? dpa_sge_plain(qp->hw, &g, len, qp->pdn, 0) : NULL;
+}
+_Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_sge) <= DPA_WQEBB, "one block");
+
+/* The fast path: this QP sends by packets of RC, and nothing is in the way. */
+static inline bool is_fast(const struct dpa_hw_qp *qp)
+{
+	return !qp->slow.word && qp->transport == DPA_BTH_RC && dpa_link_is_plain(qp);
+}
+
+/*
+ * The WQE at send_idx of such a QP, under tx->lock, if it is a SEND in one piece that fits a slot.
+ * False: it is for send_step(), and nothing was done.
+ */
+DPA_STEP bool send_short(struct dpa_hw_qp *qp, struct dpa_tx *tx)
+{
+	struct dpa_req *r = &qp->req;
+	const uint32_t idx = r->send_idx;
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
+	const uint32_t len = c->length;
+	const uint8_t flags = c->flags;
+	struct dpa_slot *s;
+	const void *src;
+
+	if (c->opcode != DPA_OP_SEND || c->nbb != 1 || c->index != idx || len - 1 >= DPA_PKT_EXT ||
+	    (flags & DPA_WQE_FENCE) || r->send_off || !dpa_fits_window(qp, 1))
+		return false;
+	src = short_source(qp, c, flags, len);
+	s = src ? dpa_pkt_begin(qp, tx, DPA_BTH_RC | DPA_BTH_SEND_ONLY, qp->dest_qpn, r->send_psn,
+				len, 0, NULL)
+		: NULL;
+	if (!s)
+		return false;
+	s->flags = DPA_PKT_INSLOT | last_flags(flags);
+	dpa_copy_short(s->ext, src, len);
+	count_data(tx, len, true, DPA_OPS_SEND_ONLY);
+	dpa_lane_publish(tx, s);
+	r->send_psn = dpa_psn_add(r->send_psn, 1);
+	next_wqe(r, 1);
+	now_sent(r);
+	return true;
+}
+
+/* The messages at send_idx that are of that kind: how many. */
+static inline int run_short(struct dpa_hw_qp *qp)
+{
+	struct dpa_tx *tx = qp->tx;
+	const struct dpa_wqe_ctrl *c;
+	uint32_t pi;
+	int n = 0;
+
+	if (dpa_unlikely(!is_fast(qp)))
+		return 0;
+	pi = dpa_sq_pi(qp);
+	c = dpa_wqe_ctrl(qp, qp->req.send_idx);
+	if (qp->req.send_idx == pi || c->opcode != DPA_OP_SEND || c->length > DPA_PKT_EXT)
+		return 0;
+	dpa_spin_lock(&tx->lock);
+	while (qp->req.send_idx != pi && n < BUDGET && send_short(qp, tx))
+		n++;
+	dpa_spin_unlock(&tx->lock);
+	if (n)
+		dpa_tx_posted(tx, qp->hw);
+	return n;
+}
+
+/* One packet of a SEND or WRITE; `one`: where the only SGE of one that begins lies. */
 static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			   uint64_t one)
 {
@@ -375,17 +307,8 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return STEP_FAILED;
 	}
-	if (last) {
-		s->flags |= DPA_PKT_ACKREQ;
-		if (c->flags & DPA_WQE_SOLICITED)
-			s->flags |= DPA_PKT_SE;
-	}
-	dpa_stat_add(&qp->tx->stat.packets, 1);
-	dpa_stat_add(&qp->tx->stat.bytes, p.n);
-	if (last)
-		dpa_stat_add(dpa_op_props(op) & DPA_OPP_SEND ? &qp->tx->stat.sends
-							     : &qp->tx->stat.writes,
-			     1);
+	s->flags |= last ? last_flags(c->flags) : 0;
+	count_data(qp->tx, p.n, last, dpa_op_props(op));
 	r->send_psn = dpa_psn_add(r->send_psn, dpa_npkts(p.n, qp->mtu));
 	if (qp->type == DPA_QP_RC && dpa_lossy(qp)) {
 		if (last || dpa_loss_wants_ack(qp, p.n)) {
@@ -395,12 +318,8 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	}
 	dpa_lane_publish(qp->tx, s);
 	r->send_off += p.n;
-	if (last) {
-		r->send_idx += c->nbb;
-		r->send_off = 0;
-		r->send_wqe_psn = r->send_psn;
-		r->send_ssn++;
-	}
+	if (last)
+		next_wqe(r, c->nbb);
 	return STEP_SENT;
 }
 
@@ -457,10 +376,8 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 		return STEP_SENT;
 	}
 	r->send_psn = dpa_psn_add(r->send_wqe_psn, dpa_wqe_psns(qp, c));
-	r->send_wqe_psn = r->send_psn;
-	r->send_ssn += dpa_wqe_messages(qp, c);
-	r->send_idx += c->nbb;
-	r->send_off = 0;
+	r->send_ssn += dpa_wqe_messages(qp, c) - 1;
+	next_wqe(r, c->nbb);
 	return STEP_SENT;
 }
 
@@ -489,46 +406,6 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	r->send_idx += c->nbb;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	return STEP_SENT;
-}
-
-/*
- * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
- * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
- */
-#define PACE_BYTES_US 1250u
-#define PACE_BURST_NS 100000u
-
-bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
-{
-	struct dpa_req *r = &qp->req;
-	uint64_t now = dpa_now_ns();
-
-	if (r->pace_at > now + PACE_BURST_NS) {
-		dpa_schedule(qp, r->pace_at - PACE_BURST_NS / 2);
-		return false;
-	}
-	r->pace_at = (r->pace_at > now ? r->pace_at : now) +
-		     ((uint64_t)bytes + 64) * 1000 / PACE_BYTES_US;
-	return true;
-}
-
-#define RATE_BURST 65536u
-#define RATE_HDR   64u /* of a packet, about */
-
-/* man ibv_modify_qp_rate_limit: a bucket of `burst` bytes; what has left is paid for later. */
-bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
-{
-	const uint32_t burst = qp->rate.burst ? qp->rate.burst : RATE_BURST;
-	const uint64_t ahead = burst * 8000000ull / qp->rate.kbps;
-	uint64_t now = dpa_now_ns();
-
-	if (qp->rate_at > now + ahead) {
-		dpa_schedule(qp, qp->rate_at - ahead);
-		return false;
-	}
-	qp->rate_at = (qp->rate_at > now ? qp->rate_at : now) +
-		      (bytes + RATE_HDR * dpa_npkts(bytes, qp->mtu)) * 8000000ull / qp->rate.kbps;
-	return true;
 }
 
 /* The most that the next packets of this WQE carry: READs and atomics are requests only. */
@@ -560,7 +437,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 			return local_fault(qp, syn);
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
 			return STEP_WAIT;
-		if (dpa_unlikely(!dpa_fits_window(qp, c)))
+		if (dpa_unlikely(!dpa_fits_window(qp, dpa_wqe_psns(qp, c))))
 			return STEP_WAIT;
 		if (dpa_unlikely(qp->transport == DPA_BTH_XRC)) {
 			if (!dpa_turn_is(qp, idx))
@@ -589,8 +466,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	qp->direct_begun = false;
 	if (lossy)
 		dpa_loss_sent(qp, psn);
-	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
-		r->max_psn = r->send_psn;
+	now_sent(r);
 	if (lossy && r->probing == 1)
 		dpa_loss_probed(qp);
 	/* UC: done when sent (IBA 9.8.2) */
@@ -680,12 +556,12 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		set_manner(qp, tx, pi);
 		ack_ahead(qp, tx, pi);
 	}
-	const bool quick = dpa_quick_qp(qp);
+	const bool fast = is_fast(qp);
 
 	while (r->send_idx != pi && n < BUDGET && big < BUDGET_PULLS) {
 		uint32_t before = r->send_psn;
 
-		if (quick && dpa_quick_send(qp, tx)) {
+		if (fast && send_short(qp, tx)) {
 			n++;
 			continue;
 		}
@@ -803,7 +679,7 @@ static int run(struct dpa_hw_qp *qp)
 
 int dpa_requester_run(struct dpa_hw_qp *qp)
 {
-	int n = dpa_quick_run(qp, BUDGET);
+	int n = run_short(qp);
 
 	if (!n && qp->near.rkey)
 		n = dpa_near_run(qp, &(uint32_t){DPA_PULL_CHUNK});

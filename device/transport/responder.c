@@ -15,6 +15,7 @@
 #include "transport.h"
 #include "order/resp_check.h"
 #include "tag.h"
+#include "writes.h"
 #include "direct/share.h"
 #include "direct/direct.h"
 #include "link/wire.h"
@@ -22,19 +23,16 @@
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
 {
 	const struct dpa_rwqe *r;
-	const uint8_t *e;
 
 	if (qp->srq)
 		return dpa_srq_take(qp->srq, w);
-	if (!qp->rq || __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) == qp->rq_ci)
+	r = dpa_rq_head(qp);
+	if (!r)
 		return false;
-	e = qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride;
-	r = (const void *)e;
 	w->wr_id = r->wr_id;
 	w->nsge = r->nsge <= qp->max_recv_sge ? r->nsge : qp->max_recv_sge;
-	memcpy(w->sge, e + sizeof(*r), w->nsge * sizeof(w->sge[0]));
-	qp->rq_ci++;
-	__atomic_store_n(&qp->dbrec->rq_ci, qp->rq_ci, __ATOMIC_RELEASE);
+	memcpy(w->sge, r + 1, w->nsge * sizeof(w->sge[0]));
+	dpa_rq_take(qp);
 	return true;
 }
 
@@ -106,14 +104,6 @@ static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t 
 		dpa_qp_to_error(qp);
 }
 
-static void deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
-{
-	dpa_count(qp->hw, DPA_CNT_resp_remote_access_errors, code == DPA_NAK_REM_ACCESS);
-	qp->resp.last_op = DPA_RESP_NONE;
-	if (qp->type == DPA_QP_RC)
-		dpa_owe(qp, s->psn, DPA_AETH_NAK | code);
-}
-
 /* The sender gave up meanwhile: as if the packet never came. Fetching is refused: it shall come
  * again. */
 static bool lost_in_pull(struct dpa_hw_qp *qp, uint32_t syn)
@@ -183,7 +173,7 @@ static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR, of_rkey(syn),
 			     0, NULL);
 	}
-	deny(qp, s, DPA_NAK_REM_ACCESS);
+	dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
 }
 
 /* IBA C9-88 */
@@ -216,18 +206,6 @@ static void start_write(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->resp.wr_len = x->dmalen;
 }
 
-/* The whole range of a WRITE or READ is checked before its first byte moves. */
-/* IBA C9-88, 9.7.4/key-first */
-static uint32_t check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	uint64_t addr;
-
-	if (!x->dmalen)
-		return 0;
-	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
-}
-
 /*
  * The key of a SEND with invalidate cannot be invalidated (IBA 9.9.6.3, class J): the receive and
  * the QP err, and no NAK is sent. The requester has the ACK of what came before, then its timer
@@ -246,7 +224,7 @@ static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const 
 	dpa_qp_to_error(qp);
 }
 
-static void owe_ack(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+DPA_STEP void owe_ack(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	if (s->flags & DPA_PKT_ACKREQ)
 		dpa_owe(qp, dpa_psn_add(qp->resp.epsn, DPA_PSN_MASK),
@@ -255,8 +233,8 @@ static void owe_ack(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 
 /* The ACK is pending before the completion is reported: see dpa_qp_report(). */
 /* IBA C9-148, 9.4/invalidate */
-static void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			   uint16_t p)
+DPA_STEP void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			     uint16_t p)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint32_t len = r->off;
@@ -272,12 +250,49 @@ static void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const st
 	if (!(p & DPA_OPP_RQ))
 		return;
 	r->have_wqe = false;
-	if (dpa_unlikely(r->tm.kind))
+	if (dpa_unlikely(qp->slow.tags) && r->tm.kind)
 		dpa_tag_received(qp, s, len);
 	else
 		dpa_recv_cqe(qp, r->wqe.wr_id,
 			     p & DPA_OPP_SEND ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM,
 			     DPA_CQE_OK, 0, len, s);
+}
+
+/* Takes a SEND in one packet into a receive WQE of one SGE. */
+static inline bool take_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			      const uint8_t *payload)
+{
+	struct dpa_resp *r = &qp->resp;
+	const struct dpa_rwqe *w;
+	struct dpa_sge g;
+	void *to;
+
+	if (r->last_op == DPA_RESP_FRESH || !dpa_resp_is_idle(r) || s->len - 1 >= qp->mtu ||
+	    s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ | DPA_PKT_SE) ||
+	    dpa_resp_judge(r, r->epsn, qp->mtu, 0, true, DPA_OPS_SEND_ONLY, s) != DPA_RESP_GO)
+		return false;
+	w = qp->srq ? NULL : dpa_rq_head(qp);
+	if (!w || w->nsge != 1 || !qp->max_recv_sge)
+		return false;
+	g = *(const struct dpa_sge *)(w + 1);
+	to = g.length < s->len ? NULL
+			       : dpa_sge_plain(qp->hw, &g, s->len, qp->pdn, DPA_ACCESS_LOCAL_WRITE);
+	if (!to)
+		return false;
+	dpa_copy_short(to, payload, s->len);
+	r->wqe.wr_id = w->wr_id;
+	dpa_rq_take(qp);
+	r->epsn = dpa_psn_add(r->epsn, 1);
+	r->off = s->len;
+	finish_message(qp, peer, s, DPA_OPS_SEND_ONLY);
+	return true;
+}
+
+void dpa_responder_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload)
+{
+	if (!take_short(qp, peer, s, payload))
+		dpa_rx_any(qp, peer, s, payload);
 }
 
 /* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
@@ -289,7 +304,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	bool send = p & DPA_OPP_SEND;
 
 	if ((p & DPA_OPP_WRITE) && (p & DPA_OPP_START))
-		syn = check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE);
+		syn = dpa_check_remote(qp, s, DPA_ACCESS_REMOTE_WRITE);
 	if (dpa_unlikely(syn)) {
 		refuse_write(qp, peer, s, payload, ((const struct dpa_ext *)s->ext)->dmalen, syn);
 		return;
@@ -318,294 +333,6 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		finish_message(qp, peer, s, p);
 	else
 		owe_ack(qp, s);
-}
-
-/* Duplicates do not count against what the requester may have outstanding, nor the other way round.
- */
-/* IBA 9.7.4/read-depth */
-static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
-{
-	uint32_t n = 0, max = again ? DPA_MAX_RD_ATOMIC : qp->attr.max_dest_rd_atomic;
-	struct dpa_resp *r = &qp->resp;
-	struct dpa_rd_resource *rd;
-
-	for (uint32_t i = r->rd_tail; i != r->rd_head; i++)
-		n += r->rd[i % DPA_RD_OWED].again == again;
-	if (n >= max) {
-		if (again)
-			dpa_ask_hint(qp, s);
-		return NULL;
-	}
-	rd = &r->rd[r->rd_head++ % DPA_RD_OWED];
-	memset(rd, 0, sizeof(*rd));
-	rd->again = again;
-	rd->opcode = s->opcode;
-	rd->psn = s->psn;
-	rd->npkts = 1;
-	rd->pdn = qp->pdn;
-	return rd;
-}
-
-/* More than 2^31 bytes is an invalid request; none needs no key. */
-/* IBA C9-88, C9-94, C9-148 */
-static void on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	struct dpa_resp *r = &qp->resp;
-	struct dpa_rd_resource *rd;
-
-	if (x->dmalen > DPA_MAX_MSG) {
-		deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	if (check_remote(qp, s, DPA_ACCESS_REMOTE_READ)) {
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	rd = rd_new(qp, s, again);
-	if (!rd) {
-		if (!again) /* a duplicate is asked for again when its answer is missed */
-			deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	rd->va = x->va;
-	rd->rkey = x->rkey;
-	rd->len = x->dmalen;
-	rd->npkts = dpa_npkts(rd->len, qp->mtu);
-	dpa_count(qp->hw, DPA_CNT_rx_read_requests, 1);
-	if (!again) {
-		dpa_again_remember(qp, s, rd->npkts, 0);
-		r->epsn = dpa_psn_add(r->epsn, rd->npkts);
-		r->msn = (r->msn + 1) & DPA_PSN_MASK;
-	}
-}
-
-/*
- * One atomic of this function at a time: IBV_ATOMIC_HCA. Where peers have the memory mapped theirs
- * are the processor's (direct/direct.h), and so is this.
- */
-/* IBA 9.4/atomic-one, 9.9/memory */
-static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	uint8_t op = s->opcode & (uint8_t)~DPA_BTH_TRANSPORT;
-	uint64_t v, *word = dpa_share_word(qp->hw, addr);
-	int ret;
-
-	if (word && op == DPA_BTH_FETCH_ADD) {
-		*orig = __atomic_fetch_add(word, x->swap_add, __ATOMIC_SEQ_CST);
-		return 0;
-	}
-	if (word) {
-		*orig = x->compare;
-		__atomic_compare_exchange_n(word, orig, x->swap_add, false, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
-		return 0;
-	}
-	dpa_spin_lock(&qp->hw->atomic_lock);
-	ret = dpa_copy_in(qp->hw, orig, addr, 8);
-	v = *orig + x->swap_add;
-	if (op == DPA_BTH_COMPARE_SWAP)
-		v = x->swap_add;
-	if (!ret && (op == DPA_BTH_FETCH_ADD || *orig == x->compare))
-		ret = dpa_copy_out(qp->hw, addr, &v, 8);
-	dpa_spin_unlock(&qp->hw->atomic_lock);
-	return ret;
-}
-
-/* IBA 9.4/atomic-aligned, 9.7.5/atomic-saved */
-static void on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	struct dpa_resp *r = &qp->resp;
-	struct dpa_rd_resource *rd;
-	uint64_t addr, orig = 0;
-
-	if (x->va & 7) { /* naturally aligned */
-		deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr)) {
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	rd = rd_new(qp, s, false);
-	if (!rd) {
-		deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	if (do_atomic(qp, s, addr, &orig)) {
-		r->rd_head--;
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	rd->orig = orig;
-	dpa_again_remember(qp, s, 1, orig);
-	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
-	r->epsn = dpa_psn_add(r->epsn, 1);
-	r->msn = (r->msn + 1) & DPA_PSN_MASK;
-}
-
-static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			 const uint8_t *payload, uint64_t addr)
-{
-	uint64_t v, *word = dpa_share_word(qp->hw, addr);
-	uint32_t syn;
-
-	if (word && s->len == sizeof(v)) {
-		syn = dpa_peek(peer, s, payload, &v, sizeof(v));
-		if (!syn)
-			__atomic_store_n(word, v, __ATOMIC_SEQ_CST);
-		return syn;
-	}
-	dpa_spin_lock(&qp->hw->atomic_lock);
-	syn = dpa_place(qp, peer, s, payload, addr, ((const struct dpa_ext *)s->ext)->rkey);
-	dpa_spin_unlock(&qp->hw->atomic_lock);
-	return syn;
-}
-
-/*
- * Annex A19: 8 bytes at once, in order with READs and atomics, answered like them: an empty READ
- * response. A duplicate is answered only.
- */
-/* IBA oA19-28, 9.4/atomic-write */
-static void on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			    const uint8_t *payload)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	struct dpa_resp *r = &qp->resp;
-	uint64_t addr;
-	uint32_t syn;
-
-	if (x->va & 7) {
-		deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_WRITE, &addr)) {
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	if (!rd_new(qp, s, false)) {
-		deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	syn = put_word(qp, peer, s, payload, addr);
-	if (syn) {
-		r->rd_head--;
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	dpa_again_remember(qp, s, 1, 0);
-	dpa_count(qp->hw, DPA_CNT_rx_atomic_requests, 1);
-	r->epsn = dpa_psn_add(r->epsn, 1);
-	r->msn = (r->msn + 1) & DPA_PSN_MASK;
-}
-
-/*
- * Annex A19: what was written before is there for all to see when the answer leaves, an empty READ
- * response. All of it was stored by threads of this host that held this QP's lock. A duplicate is
- * carried out again.
- */
-/* IBA 9.4/flush */
-static void on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
-{
-	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
-	uint32_t access = dpa_flush_access(x->feth);
-	struct dpa_resp *r = &qp->resp;
-	uint32_t syn;
-
-	if (x->feth & DPA_FLUSH_MR)
-		syn = dpa_mr_check_key(qp, x->rkey, access);
-	else
-		syn = check_remote(qp, s, access);
-	if (syn) {
-		deny(qp, s, DPA_NAK_REM_ACCESS);
-		return;
-	}
-	if (!rd_new(qp, s, again)) {
-		if (!again)
-			deny(qp, s, DPA_NAK_INV_REQ);
-		return;
-	}
-	dpa_full_fence();
-	if (!again) {
-		dpa_again_remember(qp, s, 1, 0);
-		r->epsn = dpa_psn_add(r->epsn, 1);
-		r->msn = (r->msn + 1) & DPA_PSN_MASK;
-	}
-}
-
-/* IBA 9.7.5.1.5: the saved result. */
-/* IBA 9.7.5/atomic-replay */
-static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s,
-			  const struct dpa_rd_saved *saved)
-{
-	struct dpa_rd_resource *rd = rd_new(qp, s, true);
-
-	if (rd)
-		rd->orig = saved->orig;
-}
-
-static void run_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
-{
-	if (dpa_op_props(s->opcode) & DPA_OPP_READ)
-		on_read(qp, s, true);
-	else
-		on_flush(qp, s, true);
-}
-
-/* A target may be bound to another SRQ by now, perhaps in the middle of a message. */
-static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
-{
-	struct dpa_hw_srq *srq = qp->srq;
-	struct dpa_hw_cq *cq = qp->recv_cq;
-	uint32_t pdn = qp->pdn;
-
-	if (!qp->xrcd) {
-		run_again(qp, s);
-		return;
-	}
-	if (dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq))
-		run_again(qp, s);
-	else
-		deny(qp, s, DPA_NAK_INV_REQ);
-	qp->srq = srq;
-	qp->recv_cq = cq;
-	qp->pdn = pdn;
-}
-
-/*
- * A duplicate is answered with the last good PSN; READs run again, atomics replay. One of those
- * that is not known, because it is too old or never was, or asks for more, is dropped: what a
- * stranger asks for who guesses PSNs is not looked at, so that it is not refused, either, which
- * would end the connection.
- */
-/* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks, 9.7.5/read-known */
-static void on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
-{
-	const uint16_t reads = DPA_OPP_READ | DPA_OPP_FLUSH,
-		       words = DPA_OPP_ATOMIC | DPA_OPP_AWRITE;
-	struct dpa_resp *r = &qp->resp;
-	const struct dpa_rd_saved *saved;
-
-	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
-	if (qp->type != DPA_QP_RC)
-		return;
-	if (!(p & (reads | words))) {
-		dpa_owe(qp, dpa_psn_add(r->epsn, DPA_PSN_MASK), DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
-		return;
-	}
-	saved = dpa_again_find(r, s);
-	if (!saved || (p & reads && !dpa_again_allowed(qp, saved, s))) {
-		dpa_ask_hint(qp, s);
-		return;
-	}
-	if (p & words)
-		replay_atomic(qp, s, saved);
-	else if (dpa_resp_allows(qp->attr.access, s)) /* what it may do is looked at again */
-		carry_out_again(qp, s);
-	else
-		deny(qp, s, DPA_NAK_INV_REQ);
 }
 
 /*
@@ -667,6 +394,15 @@ static bool bound(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 	return dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq);
 }
 
+/* The first of a connection is an event for the direct path. */
+DPA_STEP void begin_request(struct dpa_hw_qp *qp)
+{
+	if (dpa_likely(qp->resp.last_op != DPA_RESP_FRESH))
+		return;
+	qp->resp.last_op = DPA_RESP_NONE;
+	dpa_conn_used(qp);
+}
+
 /* IBA 9.8.2/bad */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
@@ -677,10 +413,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 
 	if (dpa_unlikely(dpa_resp_failing(r)))
 		return;
-	if (dpa_unlikely(r->last_op == DPA_RESP_FRESH)) {
-		r->last_op = DPA_RESP_NONE;
-		dpa_conn_used(qp);
-	}
+	begin_request(qp);
 	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
 		on_uc_start(qp, s);
 	/* the right to flush is not among the bits of the line at hand */
@@ -689,14 +422,14 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	case DPA_RESP_GO:
 		break;
 	case DPA_RESP_DUPLICATE:
-		on_duplicate(qp, s, p);
+		dpa_on_duplicate(qp, s, p);
 		return;
 	case DPA_RESP_GAP:
 		dpa_count(qp->hw, DPA_CNT_out_of_sequence, dpa_npkts(s->len, qp->mtu));
 		on_gap(qp, s, payload);
 		return;
 	case DPA_RESP_INVALID:
-		deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	case DPA_RESP_DROP: /* and with it the message that it is part of */
 		r->last_op = DPA_RESP_NONE;
@@ -705,19 +438,19 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	}
 	/* a message is that of the SRQ which its first packet names: annex A14.3 */
 	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bound(qp, s, p)) {
-		deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
 	gap_closed(r);
 	dpa_kept_source(qp, s);
 	if (p & DPA_OPP_READ)
-		on_read(qp, s, false);
+		dpa_on_read(qp, s, false);
 	else if (p & DPA_OPP_FLUSH)
-		on_flush(qp, s, false);
+		dpa_on_flush(qp, s, false);
 	else if (p & DPA_OPP_AWRITE)
-		on_atomic_write(qp, peer, s, payload);
+		dpa_on_atomic_write(qp, peer, s, payload);
 	else if (p & DPA_OPP_ATOMIC)
-		on_atomic(qp, s);
+		dpa_on_atomic(qp, s);
 	else
 		on_send_write(qp, peer, s, payload, p);
 	/* UC: what could not be taken is passed over */
@@ -745,4 +478,65 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	}
 	if (qp->kept && !dpa_resp_failing(&qp->resp))
 		say_gap(qp); /* another one is missing */
+}
+
+/* ------------------------------------------------------------------ lists of WRITEs: writes.h */
+
+/* The QP is between two messages and hears this peer. */
+static bool takes_writes(const struct dpa_hw_qp *qp, const struct dpa_peer *peer)
+{
+	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC &&
+	       (qp->state == DPA_QPS_RTS || (qp->state == DPA_QPS_RTR && qp->comm_est)) &&
+	       qp->peer == peer && !qp->slow.keeps && dpa_resp_is_idle(&qp->resp);
+}
+
+bool dpa_writes_begin(struct dpa_writes *w, struct dpa_hw_qp *qp, const struct dpa_peer *peer)
+{
+	if (!takes_writes(qp, peer) || !dpa_puts_begin(&qp->hw->stage, &w->puts))
+		return false;
+	w->qp = qp;
+	w->peer = peer;
+	w->bytes = w->ackreq = 0;
+	return true;
+}
+
+/* IBA C9-88, 9.7.4/key-first */
+bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_t *payload)
+{
+	struct dpa_hw_qp *qp = w->qp;
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	const uint32_t n = w->puts.n, psn = dpa_psn_add(qp->resp.epsn, n);
+	uint64_t addr;
+
+	if (s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ) || !dpa_hears(qp, w->peer, s) ||
+	    s->len - 1 >= DPA_WRITES_MAX || s->len > qp->mtu || !dpa_same_mtu(qp->mtu, s) ||
+	    dpa_resp_judge(&qp->resp, psn, qp->mtu, qp->access, true, DPA_OPS_WRITE_ONLY, s) !=
+		    DPA_RESP_GO ||
+	    dpa_mr_check_remote(qp, x->rkey, x->va, s->len, DPA_ACCESS_REMOTE_WRITE, &addr) ||
+	    dpa_share_of(qp->hw, x->rkey, addr, s->len) ||
+	    !dpa_puts_add(&w->puts, addr, payload, s->len))
+		return false;
+	w->ackreq |= (uint64_t) !!(s->flags & DPA_PKT_ACKREQ) << n;
+	return true;
+}
+
+/* IBA 9.7.5/coalesce */
+uint32_t dpa_writes_end(struct dpa_writes *w)
+{
+	struct dpa_resp *r = &w->qp->resp;
+	uint32_t n = dpa_puts_end(&w->puts);
+	uint64_t asked = w->ackreq & (n < 64 ? (1ull << n) - 1 : ~0ull);
+
+	if (!n)
+		return 0;
+	begin_request(w->qp);
+	for (uint32_t i = 0; i < n; i++)
+		w->bytes += w->puts.len[i];
+	if (asked)
+		dpa_owe(w->qp, dpa_psn_add(r->epsn, 63u - (uint32_t)__builtin_clzll(asked)),
+			DPA_AETH_ACK | DPA_AETH_NO_CREDITS);
+	r->epsn = dpa_psn_add(r->epsn, n);
+	r->msn = (r->msn + n) & DPA_PSN_MASK;
+	r->off = 0;
+	return n;
 }

@@ -3,7 +3,6 @@
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
-#include "quick.h"
 #include "transport.h"
 #include "direct/direct.h"
 #include "ctx/ops.h"
@@ -15,15 +14,12 @@ static bool receives(const struct dpa_hw_qp *qp)
 	       qp->state == DPA_QPS_SQE;
 }
 
-/* A connected QP hears its peer only. */
-/* IBA 9.6/sender */
+/* The same as dpa_hears(), also before the QP has looked for its peer. */
 static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
-	if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src)
-		return false;
-	if (dpa_unlikely(!qp->peer))
+	if (dpa_unlikely(!qp->peer) && (qp->dest_qpn & DPA_QPN_INDEX) == s->src)
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-	return qp->peer == peer;
+	return dpa_hears(qp, peer, s);
 }
 
 /* 10 ms were too few for ib_send_bw -c UC -e -b -q 16 -r 16 with 64 KiB: a round takes that long */
@@ -34,7 +30,7 @@ static bool has_rwqe(struct dpa_hw_qp *qp)
 	if (qp->srq)
 		return __atomic_load_n(&qp->srq->dbrec->rq_pi, __ATOMIC_ACQUIRE) !=
 		       __atomic_load_n(&qp->srq->dbrec->rq_ci, __ATOMIC_ACQUIRE);
-	return qp->rq && __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) != qp->rq_ci;
+	return dpa_rq_head(qp);
 }
 
 bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
@@ -127,14 +123,11 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.6/transport */
-void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload)
+void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		const uint8_t *payload)
 {
-	if (dpa_quick_rx(qp, peer, s, payload) || dpa_quick_ack_rx(qp, peer, s))
-		return;
 	if (dpa_unlikely(s->opcode == DPA_LINK_NO_QP)) {
-		if (qp->type == DPA_QP_RC && qp->peer == peer &&
-		    (qp->dest_qpn & DPA_QPN_INDEX) == s->src &&
+		if (qp->type == DPA_QP_RC && dpa_hears(qp, peer, s) &&
 		    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
 		    dpa_psn_diff(s->psn, qp->req.una_psn) >= 0 &&
 		    dpa_psn_diff(s->psn, qp->req.max_psn) < 0)
@@ -183,6 +176,20 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		return;
 	}
 	dpa_responder_rx(qp, peer, s, payload);
+}
+
+void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	const bool fast =
+		!qp->slow.word && qp->transport == DPA_BTH_RC && peer && dpa_hears(qp, peer, s);
+
+	if (fast && s->opcode == (DPA_BTH_RC | DPA_BTH_SEND_ONLY))
+		dpa_responder_short(qp, peer, s, payload);
+	else if (fast && s->opcode == (DPA_BTH_RC | DPA_BTH_ACK))
+		dpa_completer_short(qp, peer, s, payload);
+	else
+		dpa_rx_any(qp, peer, s, payload);
 }
 
 void dpa_transport_reset(struct dpa_hw_qp *qp)

@@ -34,6 +34,23 @@ static inline uint32_t dpa_wqe_messages(const struct dpa_hw_qp *qp, const struct
 	return dpa_wqe_psns(qp, c) != 0;
 }
 
+/* A connected QP hears its peer only. */
+/* IBA 9.6/sender */
+static inline bool dpa_hears(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
+			     const struct dpa_slot *s)
+{
+	return qp->peer == peer && (qp->dest_qpn & DPA_QPN_INDEX) == s->src;
+}
+
+/* Short messages: a copy of 8 bytes is two instructions. */
+DPA_STEP void dpa_copy_short(void *dst, const void *src, uint32_t n)
+{
+	if (n == 8)
+		memcpy(dst, src, 8);
+	else
+		memcpy(dst, src, n);
+}
+
 /* Starts a packet of this QP: a slot with its common fields set, under tx->lock. NULL: no room. */
 static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx *tx,
 					     uint8_t opcode, uint32_t dqpn, uint32_t psn,
@@ -52,15 +69,11 @@ static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx
 	return s;
 }
 
-/* A QP with a rate limit: may so much leave now? Pends the QP if not. */
-bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes);
-/* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
-bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
-/* IBA 10.8.3: 0 if a WQE may be this on this QP; `one` as in dpa_check_sges(). */
-uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-		       uint64_t *one);
 /* --- rx.c --- */
+/* dpa_transport_rx() of any packet, without the fast paths. */
+void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		const uint8_t *payload);
 /*
  * A packet of `peer` that this QP does not take: counted; on this host its requester is notified,
  * so that its timer runs, as after a loss. Under the QP's lock, no lane's.
@@ -92,6 +105,9 @@ void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn);
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
+/* The same as dpa_responder_short() of an ACK of RC. */
+void dpa_completer_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload);
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
 /* Nothing is sent for so long: the local ACK or the RNR timer. */
 void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr);
@@ -145,6 +161,10 @@ void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 void dpa_looked_send(struct dpa_hw_qp *qp);
 
 /* --- ud.c --- */
+/* A QP with a rate limit: may so much leave now? Pends the QP if not. */
+bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes);
+/* UC, UD to other hosts: may so much leave now? Pends the QP if not. */
+bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes);
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 /* Packets wait for a peer that does not take them: has it waited enough? Then it is lost. */
 bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p);
@@ -155,8 +175,6 @@ void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
 
 /* --- answers.c --- */
-/* Owes an ACK or NAK; a NAK is not taken back. RC. */
-void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome);
 /* A NAK is owed that ends the connection. */
 bool dpa_resp_failing(const struct dpa_resp *r);
 /* An XRC target is reset: no XRC message waits for its answers any more. */
@@ -180,8 +198,41 @@ static inline bool dpa_owes_nak(const struct dpa_resp *r)
 	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK;
 }
 
+/* Owes an ACK or NAK; a NAK is not taken back. RC. */
+/* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
+static inline void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	if (qp->type != DPA_QP_RC || dpa_owes_nak(r))
+		return;
+	r->ack_owed = true;
+	r->ack_psn = psn;
+	r->ack_syndrome = syndrome;
+}
+
+/*
+ * A SEND Only of RC that dpa_transport_rx() found to be the peer's, for a QP whose slow.word is 0.
+ * One that does not fit the fast path goes to dpa_rx_any(), and nothing was done before.
+ */
+void dpa_responder_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload);
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
+/* --- resp_answers.c --- */
+/* Refuses a request: RC owes a NAK, UC drops the message. */
+void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code);
+/* The whole range of a WRITE or READ is checked before its first byte moves: 0 or a syndrome. */
+uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access);
+/* Requests that were judged GO, or (again) duplicates. */
+void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again);
+void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			 const uint8_t *payload);
+void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again);
+void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p);
+
+/* --- responder.c --- */
 bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
 void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
 		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s);

@@ -11,6 +11,46 @@
 #include "link/wire.h"
 #include "tables/tables.h"
 
+/*
+ * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
+ * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
+ */
+#define PACE_BYTES_US 1250u
+#define PACE_BURST_NS 100000u
+
+bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	struct dpa_req *r = &qp->req;
+	uint64_t now = dpa_now_ns();
+
+	if (r->pace_at > now + PACE_BURST_NS) {
+		dpa_schedule(qp, r->pace_at - PACE_BURST_NS / 2);
+		return false;
+	}
+	r->pace_at = (r->pace_at > now ? r->pace_at : now) +
+		     ((uint64_t)bytes + 64) * 1000 / PACE_BYTES_US;
+	return true;
+}
+
+#define RATE_BURST 65536u
+#define RATE_HDR   64u /* of a packet, about */
+
+/* man ibv_modify_qp_rate_limit: a bucket of `burst` bytes; what has left is paid for later. */
+bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	const uint32_t burst = qp->rate.burst ? qp->rate.burst : RATE_BURST;
+	const uint64_t ahead = burst * 8000000ull / qp->rate.kbps;
+	uint64_t now = dpa_now_ns();
+
+	if (qp->rate_at > now + ahead) {
+		dpa_schedule(qp, qp->rate_at - ahead);
+		return false;
+	}
+	qp->rate_at = (qp->rate_at > now ? qp->rate_at : now) +
+		      (bytes + RATE_HDR * dpa_npkts(bytes, qp->mtu)) * 8000000ull / qp->rate.kbps;
+	return true;
+}
+
 #define GRH_BYTES	40
 #define UD_PATIENCE_NS	100000000ull
 #define GSI_PATIENCE_NS 1000000000ull /* its sender repeats after seconds only */

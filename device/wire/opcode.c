@@ -24,7 +24,7 @@
  * the opcode is part of.
  */
 #define DPA_DATAGRAM_OPS(X)                                                                        \
-	X(SEND_ONLY, SND | START | END | RQ, SEND, "SEND Only")                                    \
+	X(SEND_ONLY, DPA_OPS_SEND_ONLY, SEND, "SEND Only")                                         \
 	X(SEND_ONLY_IMM, SND | START | END | RQ | IMM, SEND_IMM, "SEND Only with Immediate")
 
 #define DPA_CONNECTED_OPS(X)                                                                       \
@@ -37,7 +37,7 @@
 	X(WRITE_MIDDLE, WR, WRITE, "RDMA WRITE Middle")                                            \
 	X(WRITE_LAST, WR | END, WRITE, "RDMA WRITE Last")                                          \
 	X(WRITE_LAST_IMM, WR | END | RQ | IMM, WRITE_IMM, "RDMA WRITE Last with Immediate")        \
-	X(WRITE_ONLY, WR | START | END | RETH, WRITE, "RDMA WRITE Only")                           \
+	X(WRITE_ONLY, DPA_OPS_WRITE_ONLY, WRITE, "RDMA WRITE Only")                                \
 	X(WRITE_ONLY_IMM, WR | START | END | RETH | RQ | IMM, WRITE_IMM,                           \
 	  "RDMA WRITE Only with Immediate")
 

@@ -64,6 +64,13 @@ enum dpa_op_props {
 	DPA_OPP_FLUSH = 1 << 14, /* FETH */
 };
 
+/* Rows of the table below that fast paths know by heart. */
+enum {
+	DPA_OPS_SEND_ONLY = DPA_OPP_VALID | DPA_OPP_SEND | DPA_OPP_START | DPA_OPP_END | DPA_OPP_RQ,
+	DPA_OPS_WRITE_ONLY =
+		DPA_OPP_VALID | DPA_OPP_WRITE | DPA_OPP_START | DPA_OPP_END | DPA_OPP_RETH,
+};
+
 /* Both indexed by the low five bits. Segments: MIDDLE, LAST, FIRST, ONLY of the same message. */
 extern const uint16_t dpa_op_table[32];
 extern const uint8_t dpa_op_segments[32][4];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A short SEND of one piece into a receive of one piece goes a quick way (quick.h), and so does its
+ * A short SEND of one piece into a receive of one piece takes the fast path, and so does its
  * ACK; of two pieces, into two, it goes the way of all others, as an ACK does that goes with the
  * QP's own packets. Nothing that anybody can see may tell them apart.
  */

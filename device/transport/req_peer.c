@@ -1,12 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How requests end that nobody answers: a peer that died, one that is silent, a QP in error. */
+/*
+ * The peer of a requester: how it is found, and how requests end that nobody answers: of a peer
+ * that died, of one that is silent, of a QP in error.
+ */
+#include <errno.h>
+#include "ctx/schedule.h"
 #include "util/clock.h"
 #include "transport/xrc_branch.h"
+#include "link/fds.h"
 #include "link/peer.h"
+#include "link/wire.h"
 #include "transport/api.h"
 #include "transport.h"
 
 #define DEAD_NS 100000000ull
+
+void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
+{
+	atomic_store_explicit(&tx->shm->wants_space, 1, memory_order_relaxed);
+	dpa_count(qp->hw, DPA_CNT_ring_full, 1);
+	dpa_schedule(qp, 0);
+}
+
+void dpa_show_link(struct dpa_hw_qp *qp)
+{
+	const struct dpa_peer *p = qp->peer;
+
+	if (!qp->info)
+		return;
+	if (p->wire)
+		qp->info->link = 3;
+	else
+		qp->info->link = (p->slot == qp->hw->board->slot ? 1 : 2) |
+				 (p->can_pull ? 0 : DPA_BOARD_NO_COPY);
+}
+
+/*
+ * No descriptor for the link to the peer. RC: the retries are used up first, as others may close
+ * some meanwhile. UC has none, and "sent" would be wrong: nothing left this process.
+ */
+static void no_fds(struct dpa_hw_qp *qp)
+{
+	if (qp->type == DPA_QP_UC)
+		dpa_req_fail(qp, DPA_CQE_GENERAL_ERR, DPA_SYN_NO_FDS);
+	else
+		dpa_req_lost(qp, DPA_SYN_NO_FDS);
+}
+
+void dpa_no_peer(struct dpa_hw_qp *qp)
+{
+	if (dpa_no_fds_left(errno))
+		no_fds(qp);
+	else /* nobody has that QPN: what we send is lost */
+		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+}
+
+static bool is_refused(const struct dpa_hw_qp *qp)
+{
+	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
+}
+
+/* A refusal before this is no answer to this QP's try. */
+static void begin_to_meet(struct dpa_hw_qp *qp)
+{
+	if (qp->meets == qp->peer)
+		return;
+	qp->meets = qp->peer;
+	qp->no_fds_seen = atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed);
+}
+
+bool dpa_resolve(struct dpa_hw_qp *qp)
+{
+	struct dpa_peer *p = qp->peer;
+	uint32_t state;
+
+	if (!p) {
+		p = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
+				  : dpa_near_peer(qp);
+		if (!p) {
+			dpa_no_peer(qp);
+			return false;
+		}
+		qp->peer = p;
+		qp->meets = NULL;
+		qp->conn_known = qp->conn_maybe = 0; /* of another one */
+	}
+	state = atomic_load_explicit(&p->state, memory_order_acquire);
+	if (dpa_likely(state == DPA_PEER_UP)) {
+		qp->tx = &p->tx[qp->lane];
+		qp->meets = NULL;
+		qp->req.dead_at = 0; /* of another one */
+		if (!p->wire)
+			dpa_in_step(qp); /* while nothing was sent it is seen at once */
+		dpa_show_link(qp);
+		return true;
+	}
+	if (state == DPA_PEER_DEAD) {
+		dpa_requester_peer_dead(qp);
+		return false;
+	}
+	begin_to_meet(qp);
+	if (dpa_near_peer(qp) != p) { /* which goes on connecting */
+		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
+		qp->peer = NULL;
+		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
+		return false;
+	}
+	if (is_refused(qp)) {
+		qp->meets = NULL; /* the next try is another one */
+		no_fds(qp);
+		return false;
+	}
+	dpa_schedule(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
+	return false;
+}
 
 /*
  * A peer that ended looks like one that nothing reaches any more: the retries are used up first, in
