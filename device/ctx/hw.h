@@ -178,7 +178,7 @@ struct dpa_hw {
 	_Atomic uint32_t suspects;   /* peers whose liveness is to be checked: 1 still, 2 newly */
 	struct dpa_backoff liveness; /* service thread: of these checks, */
 	uint64_t liveness_at;	     /* and the time (ns) of the next */
-	uint32_t looks;		     /* service thread: times that watch() looked */
+	uint32_t looks;		     /* service thread: times that service_assist() looked */
 	bool listen_off;	     /* no descriptors to accept with: the listener rests */
 	uint64_t last_tick;	     /* service thread: see watchdog in service.c */
 	/*

@@ -163,7 +163,7 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 }
 
 /* The hazard's word if it names this process; 0 too when its process has ended. */
-static uint64_t look(struct dpa_peer *p, uint32_t i)
+static uint64_t look_at_hazard(struct dpa_peer *p, uint32_t i)
 {
 	const struct dpa_board *b = p->hw->board;
 	uint64_t w = 0;
@@ -216,7 +216,7 @@ bool dpa_hazards_stay(struct dpa_hazards_seen *x, bool closely)
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < x->n; k++)
-		if (look(x->of[k].p, x->of[k].i) == x->of[k].w &&
+		if (look_at_hazard(x->of[k].p, x->of[k].i) == x->of[k].w &&
 		    !(closely && is_harmless(x->of[k].p, x->of[k].w)))
 			x->of[n++] = x->of[k];
 	x->n = n;
@@ -271,9 +271,10 @@ static uint32_t num_hazards(struct dpa_peer *p)
 }
 
 /* The hazard's word, if it is to be waited for. */
-static uint64_t find(struct dpa_peer *p, uint32_t i)
+static uint64_t find_hazard(struct dpa_peer *p, uint32_t i)
 {
-	uint64_t w = look(p, i), vain = atomic_load_explicit(&p->vain[i], memory_order_relaxed);
+	uint64_t w = look_at_hazard(p, i),
+		 vain = atomic_load_explicit(&p->vain[i], memory_order_relaxed);
 
 	if (dpa_likely(!vain))
 		return w;
@@ -284,7 +285,7 @@ static uint64_t find(struct dpa_peer *p, uint32_t i)
 	return w;
 }
 
-static void add(struct dpa_hazards_seen *x, struct dpa_peer *p, uint32_t i, uint64_t w)
+static void add_seen(struct dpa_hazards_seen *x, struct dpa_peer *p, uint32_t i, uint64_t w)
 {
 	x->of[x->n].p = p;
 	x->of[x->n].i = i;
@@ -297,10 +298,10 @@ void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *x)
 
 	x->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t w = find(p, i);
+		uint64_t w = find_hazard(p, i);
 
 		if (dpa_unlikely(w))
-			add(x, p, i, w);
+			add_seen(x, p, i, w);
 	}
 }
 
@@ -323,11 +324,11 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 			continue;
 		n = num_hazards(p);
 		for (uint32_t i = 0; i < n; i++) {
-			uint64_t w = find(p, i);
+			uint64_t w = find_hazard(p, i);
 
 			if (dpa_likely(!w))
 				continue;
-			add(&x, p, i, w);
+			add_seen(&x, p, i, w);
 			if (x.n == DPA_HAZARDS_SEEN && !wait_for(&x, &end))
 				return;
 		}
@@ -337,7 +338,7 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 }
 
 /* Asks the board; *ticks: a time when it was alive. */
-static bool ask(struct dpa_peer *p, uint64_t *ticks)
+static bool ask_peer(struct dpa_peer *p, uint64_t *ticks)
 {
 	*ticks = dpa_guard_ticks(); /* before it is asked */
 	if (!dpa_board_alive(p->hw->board, p->slot, p->gen))
@@ -349,7 +350,7 @@ static bool ask(struct dpa_peer *p, uint64_t *ticks)
 bool dpa_direct_alive(struct dpa_peer *p, uint64_t *ticks)
 {
 	*ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
-	return dpa_likely(dpa_guard_ticks() - *ticks < DPA_ALIVE_TICKS / 2) || ask(p, ticks);
+	return dpa_likely(dpa_guard_ticks() - *ticks < DPA_ALIVE_TICKS / 2) || ask_peer(p, ticks);
 }
 
 bool dpa_was_alive(struct dpa_peer *p)
@@ -357,5 +358,5 @@ bool dpa_was_alive(struct dpa_peer *p)
 	uint64_t ticks = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
 
 	return (dpa_likely(dpa_guard_ticks() - ticks < DPA_ALIVE_TICKS) && dpa_guard_works()) ||
-	       ask(p, &ticks);
+	       ask_peer(p, &ticks);
 }

@@ -53,8 +53,8 @@ void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_gua
 }
 
 /* Where its bytes are at the peer, mapped here; NULL: not there, or not allowed. */
-static uint8_t *remote(const struct dpa_near *k, const struct dpa_wqe_raddr *at, uint32_t len,
-		       bool write)
+static uint8_t *remote_ptr(const struct dpa_near *k, const struct dpa_wqe_raddr *at, uint32_t len,
+			   bool write)
 {
 	const uint64_t grant =
 		write ? dpa_direct_grant(DPA_OP_RDMA_WRITE) : dpa_direct_grant(DPA_OP_RDMA_READ);
@@ -69,8 +69,8 @@ static uint8_t *remote(const struct dpa_near *k, const struct dpa_wqe_raddr *at,
 }
 
 /* Where they are here; NULL: in several pieces, or somewhere else, or not good. */
-static void *local(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
-		   const struct dpa_wqe_raddr *at, uint32_t len, bool write)
+static void *local_ptr(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
+		       const struct dpa_wqe_raddr *at, uint32_t len, bool write)
 {
 	const struct dpa_sge *g = (const struct dpa_sge *)(at + 1);
 
@@ -94,7 +94,7 @@ static void let_go(struct dpa_hw_qp *qp, struct batch *b)
 }
 
 /* The WQE at send_idx. False: it is for direct.c. */
-static bool one(struct dpa_hw_qp *qp, struct batch *b)
+static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 {
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
 	const struct dpa_wqe_raddr *at = (const struct dpa_wqe_raddr *)(c + 1);
@@ -109,8 +109,8 @@ static bool one(struct dpa_hw_qp *qp, struct batch *b)
 	     (c->opcode != DPA_OP_RDMA_READ || qp->type != DPA_QP_RC || !qp->attr.max_rd_atomic)) ||
 	    c->nbb != 1 || c->index != qp->req.send_idx || len - 1 >= b->left)
 		return false;
-	there = remote(&qp->near, at, len, write);
-	here = there ? local(qp, c, at, len, write) : NULL;
+	there = remote_ptr(&qp->near, at, len, write);
+	here = there ? local_ptr(qp, c, at, len, write) : NULL;
 	if (!here)
 		return false;
 	if (!b->h) {
@@ -148,7 +148,8 @@ int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
 	if (!is_ready(qp))
 		return 0;
 	pi = dpa_sq_pi(qp);
-	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->slow.word && one(qp, &b))
+	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->slow.word &&
+	       near_one(qp, &b))
 		n++;
 	let_go(qp, &b);
 	*left = b.left;

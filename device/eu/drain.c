@@ -52,7 +52,7 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 }
 
 /* In a batch the reports of the QP at hand are collected from enter_qp() on until here. */
-static inline void report(void)
+static inline void report_run(void)
 {
 	struct dpa_run *r = dpa_me.run;
 
@@ -67,7 +67,7 @@ DPA_STEP void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
-	report();
+	report_run();
 	if (!acks || !dpa_acks_take(acks, qp))
 		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
@@ -105,10 +105,10 @@ DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 }
 
 /* It is not locked any more then. */
-static bool inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
-		      const uint8_t *payload)
+static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
+			 const uint8_t *payload)
 {
-	report();
+	report_run();
 	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 
@@ -123,7 +123,7 @@ struct taken {
 };
 
 /* The only place where a lane's read positions move. Under rx->lock. */
-static void advance(struct dpa_rx *rx, const struct taken *t)
+static void advance_ring(struct dpa_rx *rx, const struct taken *t)
 {
 	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
 
@@ -172,7 +172,8 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
 		   /* frames do not say that a turn begins */
-		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) && inspected(qp, rx, s, payload))
+		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
+		   is_inspected(qp, rx, s, payload))
 		qp = NULL;
 	else
 		dpa_transport_rx(qp, rx->peer, s, payload);
@@ -288,8 +289,8 @@ static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)
  * are under way meanwhile. `seen` slots were looked at already; returns the same. They may hold
  * anything: these are hints.
  */
-static inline uint32_t expect(const struct dpa_rx *rx, const struct dpa_lane_shm *shm,
-			      uint32_t next, uint32_t seen)
+static inline uint32_t expect_entries(const struct dpa_rx *rx, const struct dpa_lane_shm *shm,
+				      uint32_t next, uint32_t seen)
 {
 	const struct dpa_hw *hw = rx->peer->hw;
 
@@ -343,7 +344,7 @@ static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 		struct taken t = {0};
 
 		read_slot(rx, 0, &s);
-		seen = expect(rx, shm, next, seen);
+		seen = expect_entries(rx, shm, next, seen);
 		if (s.len > SOON)
 			dpa_run_flush(&run);
 		if (are_short_writes(rx, &s)) {
@@ -357,7 +358,7 @@ static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 		}
 		if (dpa_unlikely(!t.slots))
 			break;
-		advance(rx, &t);
+		advance_ring(rx, &t);
 		n += (int)t.slots;
 		if (bytes >= BATCH_BYTES)
 			break;
@@ -387,14 +388,14 @@ static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 	qp = dpa_unlikely(s.opcode == DPA_LINK_ACKS) ? drain_acks(rx, &s, NULL, NULL, &t)
 						     : drain_step(rx, &s, NULL, NULL, &t);
 	if (dpa_likely(t.slots))
-		advance(rx, &t);
+		advance_ring(rx, &t);
 	if (qp)
 		*home = atomic_load_explicit(&qp->home, memory_order_relaxed);
 	leave_qp(qp, NULL);
 	return (int)t.slots;
 }
 
-DPA_STEP int drain(struct dpa_rx *rx)
+DPA_STEP int drain_ring(struct dpa_rx *rx)
 {
 	struct dpa_lane_shm *shm;
 	uintptr_t home = 0;
@@ -426,7 +427,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 
 	if (!dpa_spin_try(&rx->lock))
 		return 0;
-	n = drain(rx);
+	n = drain_ring(rx);
 	dpa_spin_unlock(&rx->lock);
 	return n;
 }
@@ -436,7 +437,7 @@ __attribute__((cold)) int dpa_lane_drain_wait(struct dpa_rx *rx)
 	int n;
 
 	dpa_spin_lock(&rx->lock);
-	n = drain(rx);
+	n = drain_ring(rx);
 	dpa_spin_unlock(&rx->lock);
 	return n;
 }

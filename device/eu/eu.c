@@ -100,7 +100,7 @@ static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)
 }
 
 /* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
-static int serve(struct dpa_hw_qp *qp)
+static int serve_qp(struct dpa_hw_qp *qp)
 {
 	uint8_t bf[DPA_BF_BLOCKS * 64] __attribute__((aligned(64)));
 	const struct dpa_wqe_ctrl *c = (const void *)bf;
@@ -140,7 +140,7 @@ static int round_of(struct dpa_eu *eu)
 
 	dpa_spin_lock(&eu->lock);
 	for (struct dpa_hw_qp *qp = eu->qps; qp; qp = qp->eu_next)
-		n += serve(qp);
+		n += serve_qp(qp);
 	dpa_spin_unlock(&eu->lock);
 	return n;
 }

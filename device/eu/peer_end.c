@@ -10,7 +10,7 @@
 
 /* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms
  * nothing. */
-static void blank(void *map)
+static void blank_map(void *map)
 {
 	if (map)
 		mmap(map, DPA_LANES_BYTES, PROT_READ | PROT_WRITE,
@@ -72,7 +72,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 		dpa_hot_drop(hw, &p->rx[i]);
 		dpa_spin_lock(&p->rx[i].lock);
 	}
-	blank(p->rx_map);
+	blank_map(p->rx_map);
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_unlock(&p->rx[i].lock);
 	for (uint32_t i = 0; i < hw->nslab; i++) {
@@ -85,7 +85,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	}
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_lock(&p->tx[i].lock);
-	blank(p->tx_map);
+	blank_map(p->tx_map);
 	if (p->door) {
 		mmap(p->door, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		     -1, 0);

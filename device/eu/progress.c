@@ -211,7 +211,7 @@ void dpa_wire_is_there(void)
 	dpa_me.wire_quiet = 0;
 }
 
-static int progress(struct dpa_hw *hw, uint32_t polls)
+static int progress_hw(struct dpa_hw *hw, uint32_t polls)
 {
 	int n = 0;
 
@@ -243,14 +243,14 @@ static int progress(struct dpa_hw *hw, uint32_t polls)
 
 int dpa_progress_once(struct dpa_hw *hw)
 {
-	return progress(hw, 0);
+	return progress_hw(hw, 0);
 }
 
 /*
  * The message that a ping-pong waits for comes by the lane that this thread drained last: instead
  * of a pause. True: it is there.
  */
-static bool watch(const struct dpa_hw *hw)
+static bool watch_rings(const struct dpa_hw *hw)
 {
 	const struct dpa_thread *me = &dpa_me;
 
@@ -268,10 +268,10 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_thread *me = &dpa_me;
 	struct dpa_hw *hw = ctx->hw;
-	int n = progress(hw, DPA_RING_SKIP);
+	int n = progress_hw(hw, DPA_RING_SKIP);
 
-	if (!n && dpa_udp_fd(hw->udp) < 0 && watch(hw))
-		n = progress(hw, DPA_RING_SKIP);
+	if (!n && dpa_udp_fd(hw->udp) < 0 && watch_rings(hw))
+		n = progress_hw(hw, DPA_RING_SKIP);
 
 	me->polls = true;
 	dpa_app_is_at_it(hw);

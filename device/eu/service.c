@@ -2,7 +2,7 @@
 /*
  * The progress thread: one a process that stands in when the application does not call in, answers
  * peers' hellos, watches their lives and the addresses of the namespace.
- * Its states are those of sched.c: assist(), spin(), sleep_until_woken().
+ * Its states are those of sched.c: service_assist(), service_spin(), sleep_until_woken().
  */
 #include <errno.h>
 #include <poll.h>
@@ -66,7 +66,7 @@ static void port_changed(void *arg, enum dpa_port_change what)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-static void handle(struct dpa_hw *hw, const struct epoll_event *ev)
+static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 {
 	uint64_t d = ev->data.u64;
 	struct dpa_peer *p = (struct dpa_peer *)(uintptr_t)(d & ~7ull);
@@ -128,7 +128,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	for (int i = 0; i < n; i++)
-		handle(hw, &ev[i]);
+		handle_event(hw, &ev[i]);
 }
 
 /*
@@ -278,7 +278,7 @@ static bool look_at_qps(struct dpa_hw *hw)
 }
 
 /* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
-static void tick(struct dpa_hw *hw)
+static void service_tick(struct dpa_hw *hw)
 {
 	uint64_t now = dpa_now_ns();
 
@@ -350,7 +350,7 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
  * polls comes back soon; one that leaves packets lying waits for them elsewhere, and its polling is
  * no reason to keep peers from waking us.
  */
-static bool assist(struct dpa_hw *hw)
+static bool service_assist(struct dpa_hw *hw)
 {
 	uint32_t where;
 
@@ -383,7 +383,7 @@ static bool assist(struct dpa_hw *hw)
 }
 
 /* Drives progress until there is nothing left, or a poller of this core takes over. */
-static enum dpa_sched spin(struct dpa_hw *hw)
+static enum dpa_sched service_spin(struct dpa_hw *hw)
 {
 	struct dpa_spin s = {0};
 
@@ -430,7 +430,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 		dpa_full_fence();
 		fold_what_moved(hw);
 		while (sleep_for(hw, sleep_limit(hw)))
-			tick(hw);
+			service_tick(hw);
 	}
 	dpa_set_sleep(hw, &hw->service_asleep, 0);
 	dpa_sched_ignore_less(hw);
@@ -448,13 +448,13 @@ static void *service_main(void *arg)
 	dpa_own_begin();
 	while (!atomic_load_explicit(&hw->stop, memory_order_acquire)) {
 		dpa_own_rest();
-		tick(hw);
-		if (dpa_sched_app_polls(hw) && assist(hw)) {
+		service_tick(hw);
+		if (dpa_sched_app_polls(hw) && service_assist(hw)) {
 			atomic_store_explicit(&hw->app_polled, 1, memory_order_relaxed);
 			continue;
 		}
 		atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-		if (spin(hw) == DPA_SLEEP)
+		if (service_spin(hw) == DPA_SLEEP)
 			sleep_until_woken(hw);
 	}
 	dpa_own_end();

@@ -25,7 +25,7 @@ static bool fd_ready(int fd)
  * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every
  * handler that is installed says SA_RESTART.
  */
-static bool restarts(void)
+static bool wait_restarts(void)
 {
 	for (int s = 1; s < NSIG; s++) {
 		struct sigaction sa;
@@ -46,7 +46,7 @@ struct wait {
 };
 
 /* Work that was there is being done. */
-static void moved(struct wait *w)
+static void wait_moved(struct wait *w)
 {
 	w->tries = 0;
 	w->wire = false;
@@ -67,7 +67,7 @@ static void leave_role(void *arg)
 	 * thread for it would hold us up more.
 	 */
 	for (int i = 0; i < DPA_WAITER_LAST && dpa_progress_once(hw); i++)
-		moved(w);
+		wait_moved(w);
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 		dpa_settle_kicks(hw);
 	if (dpa_anything(hw))
@@ -179,7 +179,7 @@ static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
 
 	while (!ret) {
 		if (dpa_progress_once(hw))
-			moved(&w);
+			wait_moved(&w);
 		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		ready = fd_ready(fd);
@@ -189,7 +189,7 @@ static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
 		}
 		dpa_acks_settle(hw);
 		ret = wait_block(&w, fd, until);
-		if (ret == EINTR && restarts())
+		if (ret == EINTR && wait_restarts())
 			ret = 0;
 	}
 	return ret;

@@ -54,7 +54,7 @@ struct prog {
 	uint32_t other; /* place for what is not known */
 };
 
-static void put(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+static void put_insn(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
 {
 	if (p->n < MAX_INSNS)
 		p->f[p->n] = (struct sock_filter){.code = code, .jt = jt, .jf = jf, .k = k};
@@ -65,27 +65,27 @@ static void put(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t j
  * Binary search of the blocks [from, to); ends in returns on all paths. A conditional jump reaches
  * 255 instructions, so the far half is reached by a plain one.
  */
-static void search(struct prog *p, uint32_t from, uint32_t to)
+static void put_search(struct prog *p, uint32_t from, uint32_t to)
 {
 	uint32_t mid = from + (to - from) / 2, at;
 
 	if (to - from == 0) {
-		put(p, BPF_RET | BPF_K, p->other, 0, 0);
+		put_insn(p, BPF_RET | BPF_K, p->other, 0, 0);
 		return;
 	}
 	if (to - from == 1) {
-		put(p, BPF_JMP | BPF_JEQ | BPF_K, p->block[from], 0, 1);
-		put(p, BPF_RET | BPF_K, p->map[p->block[from]] - 1u, 0, 0);
-		put(p, BPF_RET | BPF_K, p->other, 0, 0);
+		put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, p->block[from], 0, 1);
+		put_insn(p, BPF_RET | BPF_K, p->map[p->block[from]] - 1u, 0, 0);
+		put_insn(p, BPF_RET | BPF_K, p->other, 0, 0);
 		return;
 	}
-	put(p, BPF_JMP | BPF_JGE | BPF_K, p->block[mid], 0, 1);
+	put_insn(p, BPF_JMP | BPF_JGE | BPF_K, p->block[mid], 0, 1);
 	at = p->n;
-	put(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	search(p, from, mid);
+	put_insn(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	put_search(p, from, mid);
 	if (at < MAX_INSNS)
 		p->f[at].k = p->n - at - 1;
-	search(p, mid, to);
+	put_search(p, mid, to);
 }
 
 int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint32_t room)
@@ -96,23 +96,23 @@ int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint
 	p.n = 0;
 	p.map = in->map;
 	p.other = in->other;
-	put(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, 0);
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[0], 0, 4);
-	put(&p, BPF_LD | BPF_W | BPF_ABS, 4, 0, 0);
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[1], 0, 2);
-	put(&p, BPF_LD | BPF_W | BPF_ABS, 8, 0, 0);
-	put(&p, BPF_RET | BPF_A, 0, 0, 0);
+	put_insn(&p, BPF_LD | BPF_W | BPF_ABS, 0, 0, 0);
+	put_insn(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[0], 0, 4);
+	put_insn(&p, BPF_LD | BPF_W | BPF_ABS, 4, 0, 0);
+	put_insn(&p, BPF_JMP | BPF_JEQ | BPF_K, in->nonce[1], 0, 2);
+	put_insn(&p, BPF_LD | BPF_W | BPF_ABS, 8, 0, 0);
+	put_insn(&p, BPF_RET | BPF_A, 0, 0, 0);
 	/* bytes 5 to 7 of the BTH: board number, block and QP */
-	put(&p, BPF_LD | BPF_B | BPF_ABS, 5, 0, 0);
-	put(&p, BPF_JMP | BPF_JEQ | BPF_K, in->num, 1, 0);
-	put(&p, BPF_RET | BPF_K, in->other, 0, 0);
-	put(&p, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
-	put(&p, BPF_ALU | BPF_RSH | BPF_K, 6, 0, 0);
+	put_insn(&p, BPF_LD | BPF_B | BPF_ABS, 5, 0, 0);
+	put_insn(&p, BPF_JMP | BPF_JEQ | BPF_K, in->num, 1, 0);
+	put_insn(&p, BPF_RET | BPF_K, in->other, 0, 0);
+	put_insn(&p, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
+	put_insn(&p, BPF_ALU | BPF_RSH | BPF_K, 6, 0, 0);
 	/* 5 instructions a block; what finds no room is passed on */
 	for (uint32_t k = 0; k < DPA_BOARD_QPN_BLOCKS && 5 * (n + 1) + p.n < MAX_INSNS; k++)
 		if (in->map[k])
 			p.block[n++] = (uint16_t)k;
-	search(&p, 0, n);
+	put_search(&p, 0, n);
 	if (p.n > room || p.n > MAX_INSNS)
 		return -1;
 	memcpy(f, p.f, p.n * sizeof(*f));
@@ -135,7 +135,7 @@ static bool has_joined(struct dpa_hw *hw)
 }
 
 /* False: somebody else has the steering lock. */
-static bool rebuild(struct dpa_hw *hw)
+static bool rebuild_filter(struct dpa_hw *hw)
 {
 	static struct sock_filter f[MAX_INSNS]; /* under the steering lock */
 	uint16_t map[DPA_BOARD_QPN_BLOCKS];
@@ -163,7 +163,7 @@ static bool rebuild(struct dpa_hw *hw)
 }
 
 /* Asks for all places. Lost ones are asked for again at the next tick. */
-static void ask(struct dpa_hw *hw)
+static void ask_rebuild(struct dpa_hw *hw)
 {
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -186,7 +186,7 @@ static void ask(struct dpa_hw *hw)
 }
 
 /* The parked EU looks at once. */
-static void soon(struct dpa_hw *hw)
+static void rebuild_soon(struct dpa_hw *hw)
 {
 	atomic_store_explicit(&hw->udp->soon, 1, memory_order_release);
 	dpa_wake_self(hw);
@@ -204,15 +204,15 @@ bool dpa_udp_probe(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	    ntohl(m.secret[0]) != s->nonce[2] || ntohl(m.secret[1]) != s->nonce[3])
 		return false;
 	if (dpa_board_steer_found(hw->board, ntohl(m.round), ntohl(m.index)))
-		soon(hw);
+		rebuild_soon(hw);
 	return true;
 }
 
 void dpa_steer_join(struct dpa_hw *hw)
 {
 	dpa_board_steer_join(hw->board);
-	rebuild(hw);
-	ask(hw);
+	rebuild_filter(hw);
+	ask_rebuild(hw);
 }
 
 void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
@@ -225,8 +225,8 @@ void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
 	    (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit))
 		return;
 	atomic_fetch_add_explicit(&dpa_board_steer(hw->board)->want, 1, memory_order_release);
-	if (!rebuild(hw))
-		soon(hw);
+	if (!rebuild_filter(hw))
+		rebuild_soon(hw);
 }
 
 void dpa_steer_leave(struct dpa_hw *hw)
@@ -234,7 +234,7 @@ void dpa_steer_leave(struct dpa_hw *hw)
 	if (!has_joined(hw))
 		return;
 	dpa_board_steer_leave(hw->board);
-	ask(hw);
+	ask_rebuild(hw);
 }
 
 /* Packets still take the long way although no change was reported: steer anew, ever less often. */
@@ -254,7 +254,7 @@ static void steer_retry(struct dpa_hw *hw)
 	u->retry_at = now + dpa_backoff_step(&u->retry, RETRY_MIN_MS, RETRY_MAX_MS) * 1000000ull;
 	u->detour_ticks = 0;
 	dpa_board_steer_again(hw->board);
-	ask(hw);
+	ask_rebuild(hw);
 }
 
 void dpa_steer_tick(struct dpa_hw *hw)
@@ -271,9 +271,9 @@ void dpa_steer_tick(struct dpa_hw *hw)
 		atomic_fetch_add_explicit(&s->want, 1, memory_order_release);
 	}
 	if (dpa_board_steer_watch(hw->board) || dpa_board_steer_lost(hw->board))
-		ask(hw);
+		ask_rebuild(hw);
 	steer_retry(hw);
 	if (atomic_load_explicit(&s->want, memory_order_acquire) !=
 	    atomic_load_explicit(&s->built, memory_order_acquire))
-		rebuild(hw);
+		rebuild_filter(hw);
 }

@@ -245,7 +245,7 @@ static inline bool owes_short(const struct dpa_hw_qp *qp)
 	       atomic_load_explicit(&qp->tx->peer->state, memory_order_relaxed) == DPA_PEER_UP;
 }
 
-/* The fast path of flush(). False: it is still owed. */
+/* The fast path of flush_answers(). False: it is still owed. */
 static inline bool flush_short(struct dpa_hw_qp *qp)
 {
 	struct dpa_tx *tx = qp->tx;
@@ -261,10 +261,10 @@ static inline bool flush_short(struct dpa_hw_qp *qp)
 	return sent;
 }
 
-static __attribute__((noinline)) void flush(struct dpa_hw_qp *qp);
+static __attribute__((noinline)) void flush_answers(struct dpa_hw_qp *qp);
 
 /* IBA 9.9/class-c */
-static void flush(struct dpa_hw_qp *qp)
+static void flush_answers(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint32_t unsent;
@@ -314,7 +314,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
 	if (dpa_likely(owes) && !flush_short(qp))
-		flush(qp);
+		flush_answers(qp);
 	if (dpa_unlikely(r->looked_due || r->hint_due))
 		dpa_looked_send(qp);
 }

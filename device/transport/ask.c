@@ -34,7 +34,7 @@
 #include "transport/api.h"
 #include "transport.h"
 
-static bool outstanding(const struct dpa_hw_qp *qp)
+static bool asks_outstanding(const struct dpa_hw_qp *qp)
 {
 	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
 }
@@ -45,7 +45,7 @@ static bool connected_to(const struct dpa_hw_qp *qp, const struct dpa_peer *peer
 	return qp->type == DPA_QP_RC && peer && !peer->wire && dpa_hears(qp, peer, s);
 }
 
-static bool sends(const struct dpa_hw_qp *qp)
+static bool is_sending(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD;
 }
@@ -71,8 +71,8 @@ static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, ui
 
 void dpa_ask(struct dpa_hw_qp *qp)
 {
-	if (qp->type == DPA_QP_RC && sends(qp) && !qp->pkt_flags && !dpa_lossy(qp) &&
-	    outstanding(qp))
+	if (qp->type == DPA_QP_RC && is_sending(qp) && !qp->pkt_flags && !dpa_lossy(qp) &&
+	    asks_outstanding(qp))
 		qp->slow.ask_due = true;
 }
 
@@ -81,7 +81,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 	struct dpa_req *r = &qp->req;
 	struct dpa_tx *tx = qp->tx;
 
-	if (qp->type != DPA_QP_RC || !outstanding(qp) || qp->pkt_flags || dpa_lossy(qp)) {
+	if (qp->type != DPA_QP_RC || !asks_outstanding(qp) || qp->pkt_flags || dpa_lossy(qp)) {
 		qp->slow.ask_due = r->asked = false;
 		return;
 	}
@@ -106,7 +106,7 @@ static bool was_looked_at(const struct dpa_hw_qp *qp)
 	const struct dpa_req *r = &qp->req;
 	uint32_t end;
 
-	if (!outstanding(qp) || r->una_idx == r->send_idx)
+	if (!asks_outstanding(qp) || r->una_idx == r->send_idx)
 		return false;
 	end = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, dpa_wqe_ctrl(qp, r->una_idx)));
 	return dpa_psn_diff(end, r->ask_psn) <= 0;
@@ -118,7 +118,7 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 	const uint32_t serial = ((const struct dpa_ext *)s->ext)->serial;
 	struct dpa_req *r = &qp->req;
 
-	if (!connected_to(qp, peer, s) || !sends(qp))
+	if (!connected_to(qp, peer, s) || !is_sending(qp))
 		return;
 	if (!serial) { /* a hint */
 		dpa_ask(qp);
@@ -128,7 +128,7 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 		if (!qp->slow.wait_timer && !dpa_lossy(qp) && was_looked_at(qp))
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 	}
-	if (qp->slow.ask_due && sends(qp))
+	if (qp->slow.ask_due && is_sending(qp))
 		dpa_requester_run(qp);
 }
 

@@ -81,7 +81,7 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 }
 
 /* Progress was made: the retry counters start again (IBA 9.7.6.1.4). */
-DPA_STEP void progressed(struct dpa_hw_qp *qp)
+DPA_STEP void note_progress(struct dpa_hw_qp *qp)
 {
 	qp->req.retry_left = qp->retry_cnt;
 	qp->req.rnr_left = qp->rnr_retry;
@@ -90,12 +90,12 @@ DPA_STEP void progressed(struct dpa_hw_qp *qp)
 
 /* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
 /* IBA 9.7.6/retries-progress */
-DPA_STEP void heard(struct dpa_hw_qp *qp, uint32_t psn)
+DPA_STEP void note_heard(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, qp->req.acked_psn) <= 0)
 		return;
 	qp->req.acked_psn = psn;
-	progressed(qp);
+	note_progress(qp);
 }
 
 static bool una_pending(const struct dpa_hw_qp *qp)
@@ -128,7 +128,7 @@ static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 		}
 	}
 	if (any)
-		progressed(qp);
+		note_progress(qp);
 }
 
 uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from)
@@ -263,7 +263,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 }
 
 /* IBA 9.7.5/nak-codes, 9.7.6/retries-nak */
-static void nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
+static void on_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	static const struct {
 		uint8_t status;
@@ -313,7 +313,7 @@ static void implied_nak(struct dpa_hw_qp *qp)
 /* IBA 9.7.5/reserved-codes */
 static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
-	heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
+	note_heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
 	switch (syndrome & DPA_AETH_KIND) {
 	case DPA_AETH_ACK:
 		ack_advance(qp, psn);
@@ -327,14 +327,14 @@ static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 		break;
 	case DPA_AETH_NAK:
 		ack_advance(qp, dpa_psn_add(psn, DPA_PSN_MASK));
-		nak(qp, psn, syndrome & 0x1f);
+		on_nak(qp, psn, syndrome & 0x1f);
 		break;
 	}
 }
 
 /* The READ or atomic that psn answers, now at una; NULL: a duplicate or a stray. */
 /* IBA 9.7.5/response-acks, 9.7.6/response-order */
-static const struct dpa_wqe_ctrl *answered(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
+static const struct dpa_wqe_ctrl *answered_wqe(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
 {
 	struct dpa_req *r = &qp->req;
 	const struct dpa_wqe_ctrl *c;
@@ -367,7 +367,7 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 		r->send_psn = r->send_wqe_psn = r->una_psn;
 		r->send_ssn = r->una_ssn;
 	}
-	progressed(qp);
+	note_progress(qp);
 	/* acknowledged before this answer came: nobody says so again */
 	if (dpa_lossy(qp) && dpa_psn_diff(r->acked_psn, r->una_psn) > 0)
 		ack_advance(qp, dpa_psn_add(r->acked_psn, DPA_PSN_MASK));
@@ -378,7 +378,7 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 			  const uint8_t *payload)
 {
 	struct dpa_req *r = &qp->req;
-	const struct dpa_wqe_ctrl *c = answered(qp, s->psn, false);
+	const struct dpa_wqe_ctrl *c = answered_wqe(qp, s->psn, false);
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t syn;
 	int cnt;
@@ -419,14 +419,14 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		r->rd_out -=
 			(r->read_off + s->len) / DPA_READ_CHUNK != r->read_off / DPA_READ_CHUNK;
 	r->read_off += s->len;
-	progressed(qp);
+	note_progress(qp);
 	if (r->read_off == c->length)
 		finish_rd(qp, c);
 }
 
 static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
-	const struct dpa_wqe_ctrl *c = answered(qp, s->psn, true);
+	const struct dpa_wqe_ctrl *c = answered_wqe(qp, s->psn, true);
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t syn;
@@ -510,8 +510,8 @@ static inline bool ack_short(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	report = dpa_wqe_reports(qp, c);
 	if (report)
 		dpa_wqe_cqe(qp, c, DPA_OP_SEND, c->length, DPA_CQE_OK, 0, &e);
-	heard(qp, dpa_psn_add(s->psn, 1));
-	progressed(qp);
+	note_heard(qp, dpa_psn_add(s->psn, 1));
+	note_progress(qp);
 	dpa_wqe_done(qp, 1, 1, report ? &e : NULL);
 	go_on(qp);
 	return true;

@@ -138,7 +138,7 @@ bool dpa_in_step(struct dpa_hw_qp *qp)
 enum verdict { BY_PACKET, LATER, DIRECT };
 
 /* LATER: a response to what is outstanding comes, and brings the requester back here. */
-static enum verdict applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
+static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
 	const bool wait = dpa_is_outstanding(r);
@@ -208,7 +208,7 @@ static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32
 }
 
 /* The grant that this QP needs, the PD and the permissions aside. */
-static uint64_t who(const struct dpa_hw_qp *qp)
+static uint64_t initiator_word(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_board *b = qp->hw->board;
 
@@ -256,7 +256,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	g->grant = &e->qp_grant[qp->dest_qpn & DPA_QPN_INDEX];
 	g->gen = &e->mr_gen[rkey >> DPA_KEY_TAG_BITS];
 	g->grant_was = atomic_load_explicit(g->grant, memory_order_seq_cst);
-	if ((g->grant_was & DPA_GRANT_WHO) != who(qp) ||
+	if ((g->grant_was & DPA_GRANT_WHO) != initiator_word(qp) ||
 	    !(g->grant_was & dpa_direct_grant(o->opcode)))
 		return false;
 	g->gen_was = atomic_load_explicit(g->gen, memory_order_seq_cst);
@@ -385,7 +385,7 @@ static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct 
 }
 
 /* The WQE at send_idx, which is the oldest, is done, and took no PSN. */
-static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static void direct_done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_cqe e;
 
@@ -395,7 +395,7 @@ static void done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 }
 
 /* The next n bytes of the WQE at send_idx. False: not this way. */
-static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
+static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
@@ -412,7 +412,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 		if (qp->direct_off < o.total)
 			return true;
 		qp->direct_off = 0;
-		done(qp, c);
+		direct_done(qp, c);
 		return true;
 	}
 	/* the kernel will not have it: a filter, another user namespace, no such process */
@@ -422,7 +422,7 @@ static bool one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 }
 
 /* Those that are not tried at all for a while. */
-static bool rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static bool direct_rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode) && qp->atomic_rest) {
 		qp->atomic_rest--;
@@ -435,7 +435,7 @@ static bool rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 }
 
 /* Atomics need mapped memory: that they do not go says nothing of the others. */
-static void rest(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static void rest_direct(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode))
 		qp->atomic_rest = REST;
@@ -485,9 +485,9 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 			continue;
 		}
 		len = len < DPA_PULL_CHUNK ? len : DPA_PULL_CHUNK;
-		if (dpa_unlikely(rests(qp, c)))
+		if (dpa_unlikely(direct_rests(qp, c)))
 			break;
-		switch (applies(qp, c, pi)) {
+		switch (direct_applies(qp, c, pi)) {
 		case BY_PACKET:
 			qp->direct_until = 0;
 			begins_again(qp);
@@ -495,7 +495,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 		case LATER:
 			if (may_wait(qp))
 				return DPA_DIRECT_LATER;
-			rest(qp, c);
+			rest_direct(qp, c);
 			return n;
 		case DIRECT:
 			qp->direct_until = 0;
@@ -503,9 +503,9 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 		}
 		if (len > left || ++together > TOGETHER)
 			return DPA_DIRECT_MORE;
-		if (!one(qp, c, len)) {
+		if (!direct_one(qp, c, len)) {
 			begins_again(qp);
-			rest(qp, c);
+			rest_direct(qp, c);
 			break;
 		}
 		left -= len;

@@ -8,7 +8,7 @@
 #include "ctx/ops.h"
 
 /* IBA 9.6/state */
-static bool receives(const struct dpa_hw_qp *qp)
+static bool qp_receives(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTR || qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD ||
 	       qp->state == DPA_QPS_SQE;
@@ -40,7 +40,7 @@ bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	bool takes = p & DPA_OPP_SEND ? p & DPA_OPP_START : p & DPA_OPP_RQ;
 	uint64_t now;
 
-	if (!receives(qp) || !takes || r->have_wqe)
+	if (!qp_receives(qp) || !takes || r->have_wqe)
 		return false;
 	if (dpa_likely(has_rwqe(qp))) {
 		r->waiting_since = 0;
@@ -139,7 +139,7 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 		return;
 	}
 	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) {
-		if (receives(qp) && peer && from_peer(qp, peer, s))
+		if (qp_receives(qp) && peer && from_peer(qp, peer, s))
 			dpa_ask_rx(qp, peer, s);
 		else
 			dpa_rx_drop(qp, peer, s);
@@ -149,7 +149,7 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 		dpa_rx_drop(qp, peer, s);
 		return;
 	}
-	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !receives(qp) ||
+	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !qp_receives(qp) ||
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
 		dpa_rx_drop(qp, peer, s);
 		return;

@@ -59,7 +59,7 @@ struct dpa_tags *dpa_tags_new(uint32_t max)
 /* ------------------------------------------------------------------ the list */
 
 /* Takes entry i out of the list, which `before` leads to. */
-static void drop(struct dpa_tags *t, uint32_t before, uint32_t i)
+static void drop_tag(struct dpa_tags *t, uint32_t before, uint32_t i)
 {
 	struct entry *e = &t->e[i];
 
@@ -75,7 +75,7 @@ static void drop(struct dpa_tags *t, uint32_t before, uint32_t i)
 	t->free = i;
 }
 
-static int add(struct dpa_tags *t, struct dpa_tag_op *op)
+static int add_tag(struct dpa_tags *t, struct dpa_tag_op *op)
 {
 	uint32_t i = t->free;
 	struct entry *e;
@@ -104,7 +104,7 @@ static int add(struct dpa_tags *t, struct dpa_tag_op *op)
 }
 
 /* False: it is gone. */
-static bool del(struct dpa_tags *t, uint32_t handle)
+static bool del_tag(struct dpa_tags *t, uint32_t handle)
 {
 	uint32_t i = handle & ((1u << (32 - GEN_BITS)) - 1), before = NONE, at = t->first;
 
@@ -115,11 +115,11 @@ static bool del(struct dpa_tags *t, uint32_t handle)
 		before = at;
 		at = t->e[at].next;
 	}
-	drop(t, before, i);
+	drop_tag(t, before, i);
 	return true;
 }
 
-static void handled(struct dpa_tags *t, uint32_t n)
+static void count_handled(struct dpa_tags *t, uint32_t n)
 {
 	t->handled = n;
 	if (t->handled != t->happened)
@@ -138,10 +138,10 @@ int dpa_hw_srq_tag(struct dpa_hw_srq *srq, struct dpa_tag_op *op)
 		return EINVAL;
 	dpa_spin_lock(&srq->lock);
 	if (op->sync || op->what == DPA_TAG_SYNC)
-		handled(t, op->unexpected);
+		count_handled(t, op->unexpected);
 	if (op->what == DPA_TAG_ADD)
-		ret = add(t, op);
-	else if (op->what == DPA_TAG_DEL && !del(t, op->handle))
+		ret = add_tag(t, op);
+	else if (op->what == DPA_TAG_DEL && !del_tag(t, op->handle))
 		e.status = DPA_CQE_TM_ERR;
 	e.flags = t->handled != t->happened ? DPA_CQE_F_TM_SYNC : 0;
 	if (!ret && op->signaled)
@@ -152,7 +152,7 @@ int dpa_hw_srq_tag(struct dpa_hw_srq *srq, struct dpa_tag_op *op)
 
 /* ------------------------------------------------------------------ matching */
 
-static uint64_t be64(const uint8_t *p)
+static uint64_t load_be64(const uint8_t *p)
 {
 	uint64_t v = 0;
 
@@ -161,7 +161,7 @@ static uint64_t be64(const uint8_t *p)
 	return v;
 }
 
-static uint32_t be32(const uint8_t *p)
+static uint32_t load_be32(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
@@ -176,7 +176,7 @@ static uint64_t bytes_of(const struct dpa_rx_wqe *w)
 }
 
 /* The first buffer that is for the tag; *before: what leads to it. */
-static uint32_t find(const struct dpa_tags *t, uint64_t tag, uint32_t *before)
+static uint32_t find_tag(const struct dpa_tags *t, uint64_t tag, uint32_t *before)
 {
 	uint32_t i = t->first;
 
@@ -234,18 +234,18 @@ static void match_cqe(struct dpa_hw_qp *qp, uint8_t status, uint8_t flags, uint3
 static int take_tagged(struct dpa_hw_qp *qp, struct dpa_tags *t)
 {
 	struct dpa_resp *r = &qp->resp;
-	uint32_t before, i = find(t, r->tm.tag, &before);
+	uint32_t before, i = find_tag(t, r->tm.tag, &before);
 
 	if (i == NONE)
 		return -1;
-	if (r->tm.kind == DPA_TAG_RNDV && bytes_of(&t->e[i].w) < be32(r->tm.head + TMH + 12))
+	if (r->tm.kind == DPA_TAG_RNDV && bytes_of(&t->e[i].w) < load_be32(r->tm.head + TMH + 12))
 		r->tm.kind = DPA_TAG_RNDV_LONG;
 	else if (r->tm.kind == DPA_TAG_RNDV && !has_room(qp))
 		return 0;
 	r->wqe.wr_id = t->e[i].w.wr_id;
 	r->wqe.nsge = t->e[i].w.nsge;
 	memcpy(r->wqe.sge, t->e[i].w.sge, r->wqe.nsge * sizeof(r->wqe.sge[0]));
-	drop(t, before, i);
+	drop_tag(t, before, i);
 	return 1;
 }
 
@@ -263,8 +263,8 @@ bool dpa_tag_take(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 		/* what cannot be read is found out again when it is placed */
 		r->tm.kind = dpa_peek(peer, s, payload, r->tm.head, n) ? DPA_TAG_PLAIN
 								       : kind_of(r->tm.head, n, s);
-		r->tm.app_ctx = n >= TMH ? be32(r->tm.head + 4) : 0;
-		r->tm.tag = n >= TMH ? be64(r->tm.head + 8) : 0;
+		r->tm.app_ctx = n >= TMH ? load_be32(r->tm.head + 4) : 0;
+		r->tm.tag = n >= TMH ? load_be64(r->tm.head + 8) : 0;
 	}
 	dpa_spin_lock(&srq->lock);
 	if (r->tm.kind == DPA_TAG_EAGER || r->tm.kind == DPA_TAG_RNDV)
@@ -316,38 +316,39 @@ void dpa_tag_init(struct dpa_hw_qp *qp, uint8_t *sq)
 }
 
 /* Bytes of the WQE at idx, 16 at a time: no such piece lies at both ends of the ring. */
-static void put(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, const void *from, uint32_t n)
+static void put_payload(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, const void *from,
+			uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i += 16)
 		memcpy(dpa_wqe_at(qp, idx, off + i), (const uint8_t *)from + i, 16);
 }
 
 /* A READ of what the request names into the buffer, and behind it the word that it is done. */
-static void fetch(struct dpa_hw_qp *qp)
+static void fetch_tag_ops(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;
 	const uint8_t *rvh = r->tm.head + TMH;
 	uint32_t pi = __atomic_load_n(own_pi(qp), __ATOMIC_RELAXED),
 		 at = sizeof(struct dpa_wqe_ctrl);
-	uint32_t left = be32(rvh + 12);
+	uint32_t left = load_be32(rvh + 12);
 	struct dpa_wqe_ctrl c = {.opcode = DPA_OP_RDMA_READ,
 				 .nbb = SQ_ROUND - 1,
 				 .index = pi,
 				 .wr_id = r->wqe.wr_id,
 				 .length = left};
-	const struct dpa_wqe_raddr from = {.addr = be64(rvh), .rkey = be32(rvh + 8)};
+	const struct dpa_wqe_raddr from = {.addr = load_be64(rvh), .rkey = load_be32(rvh + 8)};
 
-	put(qp, pi, at, &from, sizeof(from));
+	put_payload(qp, pi, at, &from, sizeof(from));
 	at += (uint32_t)sizeof(from);
 	for (uint32_t i = 0; i < r->wqe.nsge && left; i++, at += (uint32_t)sizeof(struct dpa_sge)) {
 		struct dpa_sge g = r->wqe.sge[i];
 
 		g.length = g.length < left ? g.length : left;
 		left -= g.length;
-		put(qp, pi, at, &g, sizeof(g));
+		put_payload(qp, pi, at, &g, sizeof(g));
 		c.nsge++;
 	}
-	put(qp, pi, 0, &c, sizeof(c));
+	put_payload(qp, pi, 0, &c, sizeof(c));
 	pi += c.nbb;
 	c = (struct dpa_wqe_ctrl){.opcode = DPA_OP_SEND,
 				  .flags = DPA_WQE_INLINE | DPA_WQE_FENCE,
@@ -355,8 +356,8 @@ static void fetch(struct dpa_hw_qp *qp)
 				  .index = pi,
 				  .length = 2 * TMH};
 	r->tm.head[0] = OP_FIN;
-	put(qp, pi, 0, &c, sizeof(c));
-	put(qp, pi, sizeof(c), r->tm.head, 2 * TMH);
+	put_payload(qp, pi, 0, &c, sizeof(c));
+	put_payload(qp, pi, sizeof(c), r->tm.head, 2 * TMH);
 	__atomic_store_n(own_pi(qp), pi + 1, __ATOMIC_RELEASE);
 	dpa_schedule(qp, 0);
 }
@@ -390,7 +391,7 @@ void dpa_tag_received(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t l
 		break;
 	case DPA_TAG_RNDV:
 		match_cqe(qp, DPA_CQE_OK, DPA_CQE_F_TM_MATCH, 0);
-		fetch(qp);
+		fetch_tag_ops(qp);
 		break;
 	case DPA_TAG_RNDV_LONG:
 		match_cqe(qp, DPA_CQE_TM_RNDV_INCOMPLETE, DPA_CQE_F_TM_MATCH, len);

@@ -326,7 +326,7 @@ inline rewind(psn) {
 	fi
 }
 
-/* heard() */
+/* note_heard() */
 inline heard(psn) {
 	if
 	:: GT(psn, acked_psn) -> acked_psn = psn; progressed()
@@ -373,7 +373,7 @@ inline loss_nak(psn) {
 	fi
 }
 
-/* A NAK of the sequence: nak() */
+/* A NAK of the sequence: on_nak() */
 inline nak(psn) {
 #if RETRY
 	if
@@ -475,7 +475,7 @@ inline answer_rx() {
 			:: UNA_PENDING && !wait_timer -> rewind(p); wait_timer = true
 			:: else
 			fi
-		:: else -> /* answered(), read_response(), atomic_response() */
+		:: else -> /* answered_wqe(), read_response(), atomic_response() */
 			ack_advance(PREV(p));
 			if
 			:: !UNA_PENDING

@@ -302,7 +302,7 @@ Test(eu, a_qp_at_work_gets_a_note)
 
 	dpa_qplock_lock(&s->qp->lock);
 	write_doorbell(s);
-	cr_expect_eq(serve(s->qp), 1);
+	cr_expect_eq(serve_qp(s->qp), 1);
 	cr_expect_eq(atomic_load(&s->runs), 0u);
 	cr_expect_eq(atomic_load(&s->qp->lock.v), (uint32_t)DPA_QPL_NOTED);
 	dpa_qp_leave(s->qp);
@@ -332,7 +332,7 @@ static bool from_slot(struct side *s)
 {
 	uint32_t runs = atomic_load(&s->runs), bfs = atomic_load(&s->bfs);
 
-	cr_expect_eq(serve(s->qp), 1);
+	cr_expect_eq(serve_qp(s->qp), 1);
 	cr_expect_eq(atomic_load(&s->runs), runs + 1);
 	cr_expect_null(s->qp->bf, "of this time only");
 	return atomic_load(&s->bfs) != bfs;
@@ -379,7 +379,7 @@ Test(eu, blueflame_writes_that_came_together_are_used)
 	cr_expect_not(from_slot(s), "no check");
 	write_doorbell(s);
 	cr_expect_not(from_slot(s), "a doorbell");
-	cr_expect_eq(serve(s->qp), 0, "once");
+	cr_expect_eq(serve_qp(s->qp), 0, "once");
 }
 
 struct sched_says {
