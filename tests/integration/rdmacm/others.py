@@ -170,6 +170,19 @@ def rspreload(x):
     no_tcp(x, port)
 
 
+def iperf(x):
+    """iperf 2 over rsockets. librspreload of rdma-core 44 does not take the sockets of iperf3
+    (SOCK_CLOEXEC) and OpenBSD's nc (accept4)."""
+    port, env = free_port(), {"LD_PRELOAD": PRELOAD}
+    v6 = ["-V"] if x.v6 else []
+    s = x.serve(["iperf", "-s", "-p", str(port), *v6], env)
+    x.listens(s)
+    c = x.connect(s, ["iperf", "-c", x.address, "-p", str(port), "-n", "20M", *v6], env)
+    for text in (c, x.close(s, forever=True)):
+        x.require(text, r" 20\.0 MBytes ")
+    no_tcp(x, port)
+
+
 def missing(*names):
     """The programs that are not installed: a reason to skip; None if all are."""
     gone = [n for n in names if not (os.path.exists(n) if "/" in n else shutil.which(n))]

@@ -84,6 +84,7 @@ def rsockets():
     yield Case("riostream", stream("riostream", wanted=8), ["riostream"], at=FULL_ONLY)
     yield Case("rcopy", utils.rcopy, ["rcopy"], kinds=V4, at=FEW)
     yield Case("librspreload", others.rspreload, ["rstream", others.PRELOAD], at=FEW)
+    yield Case("librspreload, iperf", others.iperf, ["iperf", others.PRELOAD], at=((ONE, "lo4"),))
 
 
 def perftests():
