@@ -58,7 +58,7 @@ static bool put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe
 }
 
 /* Under the lock: n new entries, the last of which are at `cqe`. Does an event tell of them? */
-/* IBA 9.2/se */
+/* IBA 9.2 (se) */
 static bool event_fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
 	bool fire = false;

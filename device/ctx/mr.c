@@ -103,7 +103,7 @@ void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
 	dpa_mr_next_gen(hw, mr);
 }
 
-/* IBA 9.7.4/key-access */
+/* IBA 9.7.4 (key-access) */
 static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len, uint32_t access,
 			    uint64_t *addr)
 {
@@ -135,7 +135,7 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 }
 
 /* Windows: type 1 by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
-/* IBA 9.7.4/key */
+/* IBA 9.7.4 (key) */
 uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 			     uint32_t access, uint64_t *addr)
 {

@@ -100,7 +100,7 @@ static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
  * The PD of the local keys of a receive: that of the SRQ that it was posted to, else the QP's.
  * R_Keys are always checked against the QP's PD.
  */
-/* IBA 9.7.4/srq-pd */
+/* IBA 9.7.4 (srq-pd) */
 static inline uint32_t dpa_recv_pdn(const struct dpa_hw_qp *qp)
 {
 	return qp->srq ? qp->srq->pdn : qp->pdn;

@@ -119,7 +119,7 @@ static uint32_t ip_checksum(const uint8_t *h)
 	return ~(sum + (sum >> 16)) & 0xffff;
 }
 
-/* IBA 9.8.3/grh */
+/* IBA 9.8.3 (grh) */
 void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_payload)
 {
 	uint32_t udp = 8 + udp_payload;
@@ -150,7 +150,7 @@ void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_paylo
 }
 
 /* Annex A17: a connected QP hears its peer only, at the addresses of its path. */
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 {
 	struct dpa_peer *p = qp->peer;
@@ -217,7 +217,7 @@ static bool is_overtaken(const struct dpa_hw_qp *qp, const struct dpa_frame *f, 
 	       (uint32_t)(dpa_psn_diff(qp->resp.epsn, psn) - 1) < OVERTAKEN;
 }
 
-/* IBA 9.6/qp-exists */
+/* IBA 9.6 (qp-exists) */
 struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, struct dpa_peer *peer,
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {

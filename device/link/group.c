@@ -269,7 +269,7 @@ bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16])
 	       dpa_gid_is_v4(from->gid) == dpa_gid_is_v4(gid);
 }
 
-/* IBA 9.6/multicast */
+/* IBA 9.6 (multicast) */
 struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
 				    const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {

@@ -45,7 +45,7 @@ void dpa_again_remember(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t
 	r->again += (uint64_t)AGAIN_WINDOWS * npkts; /* the cap: dpa_again_allowed() */
 }
 
-/* IBA 9.7.5/read-known */
+/* IBA 9.7.5 (read-known) */
 const struct dpa_rd_saved *dpa_again_find(const struct dpa_resp *r, const struct dpa_slot *s)
 {
 	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
@@ -103,7 +103,7 @@ static bool pay_for_repeat(struct dpa_hw_qp *qp, uint32_t npkts)
 	return true;
 }
 
-/* IBA 9.7.5/read-again-checks */
+/* IBA 9.7.5 (read-again-checks) */
 bool dpa_again_allowed(struct dpa_hw_qp *qp, const struct dpa_rd_saved *a, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;

@@ -323,7 +323,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	return true;
 }
 
-/* IBA 9.7.4/expected */
+/* IBA 9.7.4 (expected) */
 /* The one whose turn it is, NULL: not there. It stays until dpa_kept_done(). */
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
 {

@@ -21,7 +21,7 @@ enum dpa_resp_verdict {
 
 /* IBA 9.7.4.1.3: a message is FIRST MIDDLE* LAST, or ONLY; requests do not interleave.
  */
-/* IBA 9.7.4/sequence */
+/* IBA 9.7.4 (sequence) */
 DPA_STEP bool dpa_resp_in_sequence(const struct dpa_resp *r, uint16_t p)
 {
 	if (p & DPA_OPP_START)
@@ -33,7 +33,7 @@ DPA_STEP bool dpa_resp_in_sequence(const struct dpa_resp *r, uint16_t p)
  * FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
  * shared memory link a slot stands for a run of packets, up to `run` bytes of them.
  */
-/* IBA C9-92, C9-94, 9.7.4/mtu, 9.7.4/write-length, 9.7.4/no-payload, 9.7.4/send-max */
+/* IBA C9-92, C9-94, 9.7.4 (mtu), 9.7.4 (write-length), 9.7.4 (no-payload), 9.7.4 (send-max) */
 DPA_STEP bool dpa_resp_length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
 				   const struct dpa_slot *s)
 {
@@ -85,7 +85,7 @@ static inline uint32_t dpa_flush_access(uint32_t feth)
 }
 
 /* The QP's own permissions; without them the request is invalid (not an access error). */
-/* IBA 9.7.4/permission, 9.4/flush */
+/* IBA 9.7.4 (permission), 9.4 (flush) */
 DPA_STEP bool dpa_resp_allows(uint32_t access, uint16_t p, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -105,7 +105,7 @@ DPA_STEP bool dpa_resp_allows(uint32_t access, uint16_t p, const struct dpa_slot
  * Judges a packet whose opcode has the properties p, where epsn is the PSN that is expected. Fast
  * paths give p as a constant, and a list of WRITEs the PSN behind those that it has taken.
  */
-/* IBA 9.7.4/expected, 9.7.4/unknown, 9.8.2/permission */
+/* IBA 9.7.4 (expected), 9.7.4 (unknown), 9.8.2 (permission) */
 DPA_STEP enum dpa_resp_verdict dpa_resp_judge(const struct dpa_resp *r, uint32_t epsn, uint32_t mtu,
 					      uint32_t access, bool rc, uint16_t p,
 					      const struct dpa_slot *s)

@@ -18,7 +18,7 @@ static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const stru
  * there, as by an adapter: so an error of the responder comes first, and an atomic has been carried
  * out by then.
  */
-/* IBA 9.7.3/answer-keys */
+/* IBA 9.7.3 (answer-keys) */
 static uint32_t check_answer(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	const uint64_t total = dpa_sges_total(qp, idx, c);

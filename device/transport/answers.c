@@ -12,7 +12,7 @@
 #include "link/wire.h"
 
 /* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
-/* IBA 9.9/behind */
+/* IBA 9.9 (behind) */
 bool dpa_resp_failing(const struct dpa_resp *r)
 {
 	return r->ack_owed && (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_NAK &&
@@ -23,7 +23,7 @@ bool dpa_resp_failing(const struct dpa_resp *r)
  * IBA 9.7.7.2: how many receives are there for messages beyond MSN. Not on shared memory, where the
  * requester waits for nothing longer than for an RNR NAK; not with an SRQ, which is everybody's.
  */
-/* IBA 9.7.5/credits */
+/* IBA 9.7.5 (credits) */
 static uint8_t credits_of(const struct dpa_hw_qp *qp)
 {
 	uint32_t n;
@@ -80,7 +80,7 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 }
 
 /* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
-/* IBA 9.4/read-response */
+/* IBA 9.4 (read-response) */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
 	uint32_t run = dpa_slot_run(qp), left = rd->len - rd->off, n = left < run ? left : run;
@@ -263,7 +263,7 @@ static inline bool flush_short(struct dpa_hw_qp *qp)
 
 static __attribute__((noinline)) void flush_answers(struct dpa_hw_qp *qp);
 
-/* IBA 9.9/class-c */
+/* IBA 9.9 (class-c) */
 static void flush_answers(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;

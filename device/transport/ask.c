@@ -112,7 +112,7 @@ static bool was_looked_at(const struct dpa_hw_qp *qp)
 	return dpa_psn_diff(end, r->ask_psn) <= 0;
 }
 
-/* IBA 9.7.6/no-answer */
+/* IBA 9.7.6 (no-answer) */
 void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	const uint32_t serial = ((const struct dpa_ext *)s->ext)->serial;

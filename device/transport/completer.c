@@ -58,7 +58,7 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 		dpa_tag_sent(qp, &e);
 }
 
-/* IBA 9.9/sqe */
+/* IBA 9.9 (sqe) */
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 {
 	dpa_log(qp->hw, DPA_LOG_INFO, "QP 0x%06x: a request fails: status %u, reason %u, while %s",
@@ -89,7 +89,7 @@ DPA_STEP void note_progress(struct dpa_hw_qp *qp)
 }
 
 /* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
-/* IBA 9.7.6/retries-progress */
+/* IBA 9.7.6 (retries-progress) */
 DPA_STEP void note_heard(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, qp->req.acked_psn) <= 0)
@@ -106,7 +106,7 @@ static bool una_pending(const struct dpa_hw_qp *qp)
 }
 
 /* Everything up to psn (inclusive) arrived. READs and atomics are done by their responses only. */
-/* IBA 9.7.5/coalesce, 9.7.5/no-ack-for-read, 9.7.6/whole */
+/* IBA 9.7.5 (coalesce), 9.7.5 (no-ack-for-read), 9.7.6 (whole) */
 static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
@@ -180,7 +180,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 }
 
 /* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
-/* IBA 9.7.6/rewind, 9.7.6/not-forward */
+/* IBA 9.7.6 (rewind), 9.7.6 (not-forward) */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	/* a repetition that did not leave may be of what has arrived meanwhile: that is done */
@@ -205,7 +205,7 @@ void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
  * The packets that were sent are lost and no answer will show it: the local ACK timer is what is
  * left
  * (IBA 9.7.6.1.3). */
-/* IBA 9.7.6/retries */
+/* IBA 9.7.6 (retries) */
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 {
 	struct dpa_req *r = &qp->req;
@@ -243,7 +243,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	dpa_req_wait(qp, ns, false);
 }
 
-/* IBA 9.7.6/rnr-retries, 9.7.6/rnr-separate */
+/* IBA 9.7.6 (rnr-retries), 9.7.6 (rnr-separate) */
 static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	struct dpa_req *r = &qp->req;
@@ -262,7 +262,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 	dpa_req_wait(qp, dpa_rnr_ns(code), true);
 }
 
-/* IBA 9.7.5/nak-codes, 9.7.6/retries-nak */
+/* IBA 9.7.5 (nak-codes), 9.7.6 (retries-nak) */
 static void on_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 {
 	static const struct {
@@ -297,7 +297,7 @@ static void on_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
  * IBA 9.7.5.2.2: what was acknowledged or answered lies behind a response that did not come. It is
  * asked for again, once: until something moves, or a timer says so.
  */
-/* IBA 9.7.5/implied-nak */
+/* IBA 9.7.5 (implied-nak) */
 static void implied_nak(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -310,7 +310,7 @@ static void implied_nak(struct dpa_hw_qp *qp)
 	dpa_rewind(qp, dpa_psn_add(r->una_psn, r->read_off / qp->mtu));
 }
 
-/* IBA 9.7.5/reserved-codes */
+/* IBA 9.7.5 (reserved-codes) */
 static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	note_heard(qp, (syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ? dpa_psn_add(psn, 1) : psn);
@@ -333,7 +333,7 @@ static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 }
 
 /* The READ or atomic that psn answers, now at una; NULL: a duplicate or a stray. */
-/* IBA 9.7.5/response-acks, 9.7.6/response-order */
+/* IBA 9.7.5 (response-acks), 9.7.6 (response-order) */
 static const struct dpa_wqe_ctrl *answered_wqe(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
 {
 	struct dpa_req *r = &qp->req;
@@ -373,7 +373,7 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 		ack_advance(qp, dpa_psn_add(r->acked_psn, DPA_PSN_MASK));
 }
 
-/* IBA 9.4/read-response, 9.7.6/late */
+/* IBA 9.4 (read-response), 9.7.6 (late) */
 static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			  const uint8_t *payload)
 {
@@ -449,7 +449,7 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.7.7.2: the limit on SSN that MSN and credit count give. It never goes back. */
-/* IBA 9.7.7/limit */
+/* IBA 9.7.7 (limit) */
 static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 {
 	struct dpa_req *r = &qp->req;
@@ -524,7 +524,7 @@ void dpa_completer_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 		dpa_rx_any(qp, peer, s, payload);
 }
 
-/* IBA 9.7.6/unsent */
+/* IBA 9.7.6 (unsent) */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {

@@ -110,7 +110,7 @@ static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ct
  * of them are acknowledged; or
  *   - a packet of ours was acknowledged while the connection stood.
  *
- * IBA 9.7.4/expected
+ * IBA 9.7.4 (expected)
  */
 bool dpa_in_step(struct dpa_hw_qp *qp)
 {
@@ -229,7 +229,7 @@ struct op {
 };
 
 /* Is that the connection with which this QP is in step, and do so many bytes fit its path MTU? */
-/* IBA 9.7.4/mtu */
+/* IBA 9.7.4 (mtu) */
 static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 {
 	const uint32_t theirs = dpa_conn_mtu(conn);
@@ -240,7 +240,7 @@ static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 }
 
 /* The responder's checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
-/* IBA 9.7.4/key, 9.7.4/key-access, 9.7.4/permission, 9.6/sender */
+/* IBA 9.7.4 (key), 9.7.4 (key-access), 9.7.4 (permission), 9.6 (sender) */
 static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dpa_guard *g,
 		       uint64_t *addr, uint32_t *entry)
 {

@@ -71,7 +71,7 @@ static bool has_outstanding(const struct dpa_hw_qp *qp)
 }
 
 /* The first PSN that the peer is not known to have, or whose answer is missing. */
-/* IBA 9.7.6/resume */
+/* IBA 9.7.6 (resume) */
 static uint32_t resume_psn(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -437,7 +437,7 @@ void dpa_loss_again(struct dpa_hw_qp *qp)
 }
 
 /* The local ACK timer has expired; RFC 8985, 6.3: everything counts as lost. */
-/* IBA 9.7.6/retries */
+/* IBA 9.7.6 (retries) */
 static bool timed_out(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;

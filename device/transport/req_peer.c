@@ -190,7 +190,7 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	return dpa_psn_diff(r->max_psn, r->una_psn) > 0;
 }
 
-/* IBA 9.9/flush */
+/* IBA 9.9 (flush) */
 void dpa_requester_flush(struct dpa_hw_qp *qp)
 {
 	uint32_t pi;

@@ -24,7 +24,7 @@ enum dpa_req_state {
 enum dpa_req_state dpa_req_state(const struct dpa_hw_qp *qp);
 const char *dpa_req_state_name(enum dpa_req_state st);
 
-/* IBA 9.7.1/window */
+/* IBA 9.7.1 (window) */
 static inline bool dpa_fits_window(const struct dpa_hw_qp *qp, uint32_t psns)
 {
 	const struct dpa_req *r = &qp->req;
@@ -37,7 +37,7 @@ static inline bool dpa_fits_window(const struct dpa_hw_qp *qp, uint32_t psns)
  * IBA 9.7.7.2: what takes a receive of the peer waits until there is one; but one message goes in
  * any case, and is answered by an RNR NAK or by news.
  */
-/* IBA 9.7.7/wait */
+/* IBA 9.7.7 (wait) */
 static inline bool dpa_has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_req *r = &qp->req;

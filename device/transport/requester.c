@@ -22,7 +22,7 @@
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
 
 /* A WQE's own fault is reported after all that was posted before it: wait for those. */
-/* IBA 9.7.3/fault-order */
+/* IBA 9.7.3 (fault-order) */
 static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (qp->req.una_idx != qp->req.send_idx)
@@ -166,7 +166,7 @@ static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 }
 
 /* Those of the packet that ends a SEND or WRITE. */
-/* IBA 9.2/ackreq */
+/* IBA 9.2 (ackreq) */
 DPA_STEP uint8_t last_flags(uint8_t wqe)
 {
 	return DPA_PKT_ACKREQ | (wqe & DPA_WQE_SOLICITED ? DPA_PKT_SE : 0);
@@ -328,7 +328,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
  * packets are lost a long READ is asked for in several requests, so that no more is under way than
  * the receiver has room for.
  */
-/* IBA 9.7.3/read-psns, 9.7.3/read-limit, 9.4.4/rest */
+/* IBA 9.7.3 (read-psns), 9.7.3 (read-limit), 9.4.4 (rest) */
 static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -416,7 +416,7 @@ static uint32_t next_bytes(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl
 	return left < DPA_LANE_MTU ? left : DPA_LANE_MTU;
 }
 
-/* IBA 9.8.2/sent */
+/* IBA 9.8.2 (sent) */
 static enum step send_step(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -626,7 +626,7 @@ static void check_drained(struct dpa_hw_qp *qp)
 
 static __attribute__((noinline)) int run(struct dpa_hw_qp *qp);
 
-/* IBA 9.7.6/rnr-wait */
+/* IBA 9.7.6 (rnr-wait) */
 static int run(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;

@@ -19,7 +19,7 @@ void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
 		dpa_owe(qp, s->psn, DPA_AETH_NAK | code);
 }
 
-/* IBA C9-88, 9.7.4/key-first */
+/* IBA C9-88, 9.7.4 (key-first) */
 uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -32,7 +32,7 @@ uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32
 
 /* Duplicates do not count against what the requester may have outstanding, nor the other way round.
  */
-/* IBA 9.7.4/read-depth */
+/* IBA 9.7.4 (read-depth) */
 static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
 	uint32_t n = 0, max = again ? DPA_MAX_RD_ATOMIC : qp->attr.max_dest_rd_atomic;
@@ -94,7 +94,7 @@ void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
  * One atomic of this function at a time: IBV_ATOMIC_HCA. Where peers have the memory mapped theirs
  * are the processor's (direct/direct.h), and so is this.
  */
-/* IBA 9.4/atomic-one, 9.9/memory */
+/* IBA 9.4 (atomic-one), 9.9 (memory) */
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -123,7 +123,7 @@ static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t ad
 	return ret;
 }
 
-/* IBA 9.4/atomic-aligned, 9.7.5/atomic-saved */
+/* IBA 9.4 (atomic-aligned), 9.7.5 (atomic-saved) */
 void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -178,7 +178,7 @@ static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
  * Annex A19: 8 bytes at once, in order with READs and atomics, answered like them: an empty READ
  * response. A duplicate is answered only.
  */
-/* IBA oA19-28, 9.4/atomic-write */
+/* IBA oA19-28, 9.4 (atomic-write) */
 void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			 const uint8_t *payload)
 {
@@ -216,7 +216,7 @@ void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
  * response. All of it was stored by threads of this host that held this QP's lock. A duplicate is
  * carried out again.
  */
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -246,7 +246,7 @@ void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 }
 
 /* IBA 9.7.5.1.5: the saved result. */
-/* IBA 9.7.5/atomic-replay */
+/* IBA 9.7.5 (atomic-replay) */
 static void replay_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 			  const struct dpa_rd_saved *saved)
 {
@@ -290,7 +290,7 @@ static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
  * stranger asks for who guesses PSNs is not looked at, so that it is not refused, either, which
  * would end the connection.
  */
-/* IBA C9-105, 9.7.5/read-again, 9.7.5/read-again-checks, 9.7.5/read-known */
+/* IBA C9-105, 9.7.5 (read-again), 9.7.5 (read-again-checks), 9.7.5 (read-known) */
 void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	const uint16_t reads = DPA_OPP_READ | DPA_OPP_FLUSH,

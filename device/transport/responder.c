@@ -84,7 +84,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
  * A local fault of the responder: the receive fails, the requester hears a NAK (class A). On UC a
  * message that is too long for its receive is lost, no more (class D): the receive serves the next.
  */
-/* IBA 9.7.4/too-short, 9.9/class-a, 9.8.2/bad, 9.8.2/too-short */
+/* IBA 9.7.4 (too-short), 9.9 (class-a), 9.8.2 (bad), 9.8.2 (too-short) */
 static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -160,7 +160,7 @@ static uint32_t of_rkey(uint32_t syn)
  * has its receive by then: it completes with an error of its own (class C). A longer one is refused
  * at its first packet and has none, on a link whose slots are several packets, too.
  */
-/* IBA 9.9/class-c-receive */
+/* IBA 9.9 (class-c-receive) */
 static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			 const uint8_t *payload, uint32_t len, uint32_t syn)
 {
@@ -211,7 +211,7 @@ static void start_write(struct dpa_hw_qp *qp, const struct dpa_slot *s)
  * the QP err, and no NAK is sent. The requester has the ACK of what came before, then its timer
  * ends it.
  */
-/* IBA 9.9/class-j */
+/* IBA 9.9 (class-j) */
 static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -232,7 +232,7 @@ DPA_STEP void owe_ack(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* The ACK is pending before the completion is reported: see dpa_qp_report(). */
-/* IBA C9-148, 9.4/invalidate */
+/* IBA C9-148, 9.4 (invalidate) */
 DPA_STEP void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			     uint16_t p)
 {
@@ -295,7 +295,7 @@ void dpa_responder_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 		dpa_rx_any(qp, peer, s, payload);
 }
 
-/* IBA 9.7.5/rnr, 9.4/write-imm, 9.8.2/no-receive */
+/* IBA 9.7.5 (rnr), 9.4 (write-imm), 9.8.2 (no-receive) */
 static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			  const uint8_t *payload, uint16_t p)
 {
@@ -339,7 +339,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
  * IBA 9.8.3: after a gap, and when a new message starts in the middle of another, that other one is
  * lost; its receive WQE serves the next one.
  */
-/* IBA 9.8.2/gap, 9.8.2/start */
+/* IBA 9.8.2 (gap), 9.8.2 (start) */
 static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	dpa_count(qp->hw, DPA_CNT_out_of_sequence, s->psn != qp->resp.epsn);
@@ -347,7 +347,7 @@ static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->resp.epsn = s->psn;
 }
 
-/* IBA 9.7.5/one-nak */
+/* IBA 9.7.5 (one-nak) */
 static void say_gap(struct dpa_hw_qp *qp)
 {
 	if (qp->resp.nak_sent)
@@ -386,7 +386,7 @@ static void gap_closed(struct dpa_resp *r)
 	r->ack_syndrome = DPA_AETH_ACK | DPA_AETH_NO_CREDITS;
 }
 
-/* IBA 9.4/xrc-srq */
+/* IBA 9.4 (xrc-srq) */
 static bool bound(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	if (!(p & DPA_OPP_START))
@@ -403,7 +403,7 @@ DPA_STEP void begin_request(struct dpa_hw_qp *qp)
 	dpa_conn_used(qp);
 }
 
-/* IBA 9.8.2/bad */
+/* IBA 9.8.2 (bad) */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
 {
@@ -500,7 +500,7 @@ bool dpa_writes_begin(struct dpa_writes *w, struct dpa_hw_qp *qp, const struct d
 	return true;
 }
 
-/* IBA C9-88, 9.7.4/key-first */
+/* IBA C9-88, 9.7.4 (key-first) */
 bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_t *payload)
 {
 	struct dpa_hw_qp *qp = w->qp;
@@ -520,7 +520,7 @@ bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_
 	return true;
 }
 
-/* IBA 9.7.5/coalesce */
+/* IBA 9.7.5 (coalesce) */
 uint32_t dpa_writes_end(struct dpa_writes *w)
 {
 	struct dpa_resp *r = &w->qp->resp;

@@ -7,7 +7,7 @@
 #include "direct/direct.h"
 #include "ctx/ops.h"
 
-/* IBA 9.6/state */
+/* IBA 9.6 (state) */
 static bool qp_receives(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTR || qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD ||
@@ -90,7 +90,7 @@ static bool is_rc_request(const struct dpa_slot *s)
 	       (p & DPA_OPP_VALID) && !(p & DPA_OPP_RESP);
 }
 
-/* IBA 9.6/qp-exists */
+/* IBA 9.6 (qp-exists) */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s)
 {
 	struct dpa_peer *p = rx->peer;
@@ -115,14 +115,14 @@ void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 }
 
 /* Annex A14: an initiator is only answered, a target only asked. */
-/* IBA 9.4/xrc-sides */
+/* IBA 9.4 (xrc-sides) */
 static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	return qp->transport == DPA_BTH_XRC &&
 	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP) != (qp->xrcd != 0);
 }
 
-/* IBA 9.6/transport */
+/* IBA 9.6 (transport) */
 void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		const uint8_t *payload)
 {

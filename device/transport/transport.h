@@ -35,7 +35,7 @@ static inline uint32_t dpa_wqe_messages(const struct dpa_hw_qp *qp, const struct
 }
 
 /* A connected QP hears its peer only. */
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 static inline bool dpa_hears(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
 			     const struct dpa_slot *s)
 {
@@ -199,7 +199,7 @@ static inline bool dpa_owes_nak(const struct dpa_resp *r)
 }
 
 /* Owes an ACK or NAK; a NAK is not taken back. RC. */
-/* IBA 9.7.5/coalesce, 9.7.5/nak-stays, 9.8.2/bad */
+/* IBA 9.7.5 (coalesce), 9.7.5 (nak-stays), 9.8.2 (bad) */
 static inline void dpa_owe(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 {
 	struct dpa_resp *r = &qp->resp;

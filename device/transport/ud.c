@@ -62,7 +62,7 @@ _Static_assert(DPA_MAX_FUNCTIONS < 15, "DPA_UD_LRH() has four bits for a LID; 15
  * Write the IP header that RoCEv2 would have carried into the 40 bytes at `g`. `ext` is the length
  * of DETH and ImmDt, `n` that of the payload, in bytes.
  */
-/* IBA 9.8.3/grh */
+/* IBA 9.8.3 (grh) */
 static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid[16], uint32_t ext,
 		     uint32_t n)
 {
@@ -81,7 +81,7 @@ static void make_grh(uint8_t *g, const struct dpa_wqe_av *av, const uint8_t sgid
  * Return 0 if the WQE may be this, else an enum dpa_syndrome. The longest datagram is the port's
  * active MTU whatever the link, as on an adapter.
  */
-/* IBA 9.8.3/length, 9.8.3/only */
+/* IBA 9.8.3 (length), 9.8.3 (only) */
 static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	const uint32_t mtu = 128u << dpa_port_mtu(qp->ctx->port);
@@ -104,7 +104,7 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 }
 
 /* 0: sent; 1: no room. */
-/* IBA 9.6/privileged-qkey */
+/* IBA 9.6 (privileged-qkey) */
 static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		     const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
 {
@@ -328,7 +328,7 @@ fail:
 	return 1;
 }
 
-/* IBA 9.6/qkey, 9.8.3/lost, 9.8.3/too-short */
+/* IBA 9.6 (qkey), 9.8.3 (lost), 9.8.3 (too-short) */
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;

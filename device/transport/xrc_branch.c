@@ -284,7 +284,7 @@ static void follow_target(struct dpa_hw_qp *qp, const struct target *t)
  * Is the sender the initiator on this board that the target is connected to? The one before may
  * have work left, and a turn for it.
  */
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dpa_slot *s,
 		    uint32_t dest_qpn)
 {

@@ -2,7 +2,7 @@
 /* aeth.c - codes of credits and timers, and what they stand for. */
 #include "aeth.h"
 
-/* IBA 9.7.5/rnr-timer */
+/* IBA 9.7.5 (rnr-timer) */
 uint64_t dpa_rnr_ns(uint8_t code)
 {
 	/* IBA table 46, in units of 10 microseconds */
@@ -21,7 +21,7 @@ uint64_t dpa_timeout_ns(uint8_t code)
 }
 
 /* 0 1 2 3, then 2^k and 1.5 * 2^k in turn: 4 6 8 12 16 ... 32768 at code 30 */
-/* IBA 9.7.7/codes */
+/* IBA 9.7.7 (codes) */
 uint32_t dpa_credits(uint8_t code)
 {
 	uint32_t k = code / 2u;

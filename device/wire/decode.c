@@ -49,7 +49,7 @@ static const uint8_t *get_word(const uint8_t *p, uint32_t *w)
 }
 
 /* All that ext says is there. FETH precedes RETH (annex A19). */
-/* IBA 9.3/order */
+/* IBA 9.3 (order) */
 static void get_ext(const uint8_t *p, uint32_t ext, struct dpa_roce_pkt *k)
 {
 	if (ext & DPA_ROCE_DETH) {
@@ -84,7 +84,7 @@ static void get_ext(const uint8_t *p, uint32_t ext, struct dpa_roce_pkt *k)
 
 /* RoCE has no QP0 (annex A16.4.2); QP1 takes MADs; the multicast QPN is for datagrams (IBA 9.2.2).
  */
-/* IBA 9.2/dqpn, CA17-33 */
+/* IBA 9.2 (dqpn), CA17-33 */
 static bool dqpn_fits(const struct dpa_roce_pkt *k)
 {
 	if (k->dqpn == 0)
@@ -94,7 +94,7 @@ static bool dqpn_fits(const struct dpa_roce_pkt *k)
 	return k->dqpn != QPN_MULTI || (k->opcode & TRANSPORT) == UD;
 }
 
-/* IBA 9.2/reserved-opcode, 9.2/tver, 9.2/pad, CA17-39 */
+/* IBA 9.2 (reserved-opcode), 9.2 (tver), 9.2 (pad), CA17-39 */
 enum dpa_roce_verdict dpa_roce_decode(const uint8_t *p, size_t n, struct dpa_roce_pkt *pkt)
 {
 	const struct dpa_roce_op *op;

@@ -33,7 +33,7 @@ static uint8_t *put_cnp(uint8_t *p)
 }
 
 /* The order is that of get_ext() in decode.c. */
-/* IBA 9.3/order */
+/* IBA 9.3 (order) */
 uint32_t dpa_roce_encode(const struct dpa_roce_pkt *pkt, uint8_t *buf)
 {
 	uint32_t ext = dpa_roce_ops[pkt->opcode].ext;

@@ -127,7 +127,7 @@ const struct dpa_roce_op dpa_roce_ops[256] = {
 #undef X
 };
 
-/* IBA 9.2/opcodes */
+/* IBA 9.2 (opcodes) */
 uint32_t dpa_roce_ext_of(uint8_t opcode)
 {
 	return dpa_roce_ops[opcode].ext;

@@ -76,7 +76,7 @@ extern const uint16_t dpa_op_table[32];
 extern const uint8_t dpa_op_segments[32][4];
 
 /* enum dpa_op_props bits of an opcode; 0: no transport has it. */
-/* IBA 9.2/opcodes */
+/* IBA 9.2 (opcodes) */
 static inline uint16_t dpa_op_props(uint8_t opcode)
 {
 	return dpa_op_table[opcode & 0x1f];
@@ -86,7 +86,7 @@ static inline uint16_t dpa_op_props(uint8_t opcode)
  * The opcode of one packet of a message. `only`: the opcode of the message as one packet. first,
  * last: the packet's place in the message. An opcode without segments stays as it is.
  */
-/* IBA 9.4/cut, 9.4/only, 9.3/immediate */
+/* IBA 9.4 (cut), 9.4 (only), 9.3 (immediate) */
 static inline uint8_t dpa_op_segment(uint8_t only, bool first, bool last)
 {
 	return (only & DPA_BTH_TRANSPORT) | dpa_op_segments[only & 0x1f][first << 1 | last];

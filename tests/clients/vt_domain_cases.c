@@ -107,7 +107,7 @@ static void serve(struct dom *m, struct dom_other *o, int n)
 	}
 }
 
-/* IBA 9.4/xrc-srq */
+/* IBA 9.4 (xrc-srq) */
 /* By one target, SRQs of three processes: the target's, and others of its domain. */
 static void reached(struct vt *t)
 {
@@ -161,7 +161,7 @@ static void write_one(struct dom *m, const struct dom_card *c, uint64_t id, enum
 	vt_wc_is(&m->t, id, is);
 }
 
-/* IBA 9.7.4/permission */
+/* IBA 9.7.4 (permission) */
 /* The target of another process, by which this one's own SRQ and memory are reached: a permission
  * that was given or taken away is so for what is sent after ibv_modify_qp(3) returned. */
 static void permitted(struct vt *t)
@@ -204,7 +204,7 @@ static void lent(struct dom *m)
 	dom_leave(m);
 }
 
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 /*
  * An initiator that was connected to the target before goes on, in turns: it gets the error that
  * the target is not there for it, and the present initiator is not disturbed.

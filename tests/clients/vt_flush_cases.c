@@ -69,7 +69,7 @@ static int flush(struct flush *f, uint32_t rkey, size_t off, size_t len, uint8_t
 	return ibv_wr_complete(f->ex);
 }
 
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 /* A WRITE and its FLUSH in one batch, by range and by region. */
 static void write_and_flush(struct vt *t)
 {

@@ -157,7 +157,7 @@ static struct ibv_wc send_with_inv(struct vt *t, uint32_t rkey)
 	return vt_wc(t, t->cq);
 }
 
-/* IBA 9.4/invalidate */
+/* IBA 9.4 (invalidate) */
 static void mw_send_with_inv(struct vt *t)
 {
 	struct ibv_mw *mw = NULL;

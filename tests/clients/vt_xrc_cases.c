@@ -215,7 +215,7 @@ static void send_to(struct vt *t, struct xrc *x, enum ibv_wr_opcode op, uint32_t
 	CHECK_EQ(vt_post(x->ini, &wr), 0);
 }
 
-/* IBA 9.4/xrc-srq */
+/* IBA 9.4 (xrc-srq) */
 /* One target, two SRQs with a PD and a CQ each: the number in the packet says which. */
 static void srqs(struct vt *t)
 {
@@ -372,7 +372,7 @@ static struct ibv_qp *open_target(struct vt *t, struct ibv_xrcd *xrcd, uint32_t 
 	return ibv_open_qp(t->ctx, &a);
 }
 
-/* IBA 9.4/xrc-sides */
+/* IBA 9.4 (xrc-sides) */
 /* An initiator does not listen: what is sent to one is lost. */
 static void to_an_initiator(struct vt *t)
 {

@@ -115,7 +115,7 @@ Test(cq_arm, one_at_a_time)
 	done();
 }
 
-/* IBA 9.2/se */
+/* IBA 9.2 (se) */
 Test(cq_arm, left_ones_that_are_asked_for)
 {
 	make(0);

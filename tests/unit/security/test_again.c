@@ -49,7 +49,7 @@ static void expect_refused_again(struct door *d, const char *why)
 	cr_expect_eq(d->th->b.qp->state, DPA_QPS_RTS, "%s", why);
 }
 
-/* IBA 9.7.5/read-again-checks */
+/* IBA 9.7.5 (read-again-checks) */
 Test(security_again, a_duplicate_asks_for_no_more)
 {
 	struct door *d = after_a_read();
@@ -84,7 +84,7 @@ Test(security_again, a_duplicate_asks_for_no_more)
 }
 
 /* The rest, and then all of it: the requester may not have heard the first part either. */
-/* IBA 9.7.5/read-again */
+/* IBA 9.7.5 (read-again) */
 Test(security_again, the_range_is_never_narrowed)
 {
 	struct door *d = after_a_read();

@@ -43,7 +43,7 @@ static void expect_received(struct door *d, uint64_t wr_id, uint8_t value)
 }
 
 /* 1,024 PSNs at a time were an attacker's to choose: 16,384 datagrams found every connection. */
-/* IBA 9.7.4/expected */
+/* IBA 9.7.4 (expected) */
 Test(security_ahead, nothing_from_elsewhere_is_kept)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -76,7 +76,7 @@ static bool asks_for(struct door *d, uint32_t n)
 
 /* There is one NAK for a gap. A stranger's packet used it up: when a packet was lost afterwards
  * the peer heard of it by its timers only. */
-/* IBA 9.7.5/one-nak */
+/* IBA 9.7.5 (one-nak) */
 Test(security_ahead, a_stranger_uses_up_no_nak)
 {
 	struct door *d = door_of(DPA_QP_RC);

@@ -10,7 +10,7 @@
 #include "door.h"
 
 /* Impersonation (ReDMArk A1): everything right but where it comes from or goes to. */
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 Test(security_frames, wrong_addresses)
 {
 	static const uint32_t types[] = {DPA_QP_RC, DPA_QP_UC};
@@ -69,7 +69,7 @@ Test(security_frames, wrong_p_key)
 }
 
 /* Injection into datagram QPs: the Q_Key is what protects them. */
-/* IBA 9.6/qkey */
+/* IBA 9.6 (qkey) */
 Test(security_frames, wrong_q_key)
 {
 	struct door *d = door_of(DPA_QP_UD);
@@ -85,7 +85,7 @@ Test(security_frames, wrong_q_key)
 	close_door(d);
 }
 
-/* IBA 9.6/qp-exists */
+/* IBA 9.6 (qp-exists) */
 Test(security_frames, wrong_qpn)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -108,7 +108,7 @@ Test(security_frames, wrong_qpn)
 }
 
 /* A transport that is not the QP's, and opcodes that are on no wire. */
-/* IBA 9.6/transport, 9.2/reserved-opcode */
+/* IBA 9.6 (transport), 9.2 (reserved-opcode) */
 Test(security_frames, wrong_opcodes)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -198,7 +198,7 @@ Test(security_frames, guessed_psns)
  * FLUSH in the half of the PSNs behind the expected one was taken for a duplicate: with a wrong key
  * it ended the connection, with the right one it was answered.
  */
-/* IBA 9.7.5/read-known */
+/* IBA 9.7.5 (read-known) */
 Test(security_frames, guessed_psns_of_all_requests)
 {
 	static const struct {

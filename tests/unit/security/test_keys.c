@@ -135,7 +135,7 @@ Test(security_keys, no_address_outside_the_region)
 	th_free(th);
 }
 
-/* IBA 9.7.4/key-first */
+/* IBA 9.7.4 (key-first) */
 Test(security_keys, a_write_that_ends_outside_writes_nothing)
 {
 	struct th *th = rc();

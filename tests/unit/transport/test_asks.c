@@ -96,7 +96,7 @@ static void run(uint32_t skew, bool wire, uint8_t op, uint32_t len, uint32_t n, 
 	th_free(th);
 }
 
-/* IBA 9.7.6/no-answer */
+/* IBA 9.7.6 (no-answer) */
 /* PSNs that do not fit, as the wire has them: every kind, alone and several at once. */
 Test(transport_asks, psns_that_do_not_fit_end_as_on_the_wire, .timeout = 120)
 {
@@ -204,7 +204,7 @@ Test(transport_asks, a_peer_that_was_set_up_again)
 	}
 }
 
-/* IBA 9.7.6/no-answer */
+/* IBA 9.7.6 (no-answer) */
 /*
  * One NAK a gap: it left for what this requester was before. Nothing may rest on the watchdog,
  * which needs lanes that others leave alone.
@@ -487,7 +487,7 @@ Test(transport_asks, an_ack_that_comes_back_to_a_qp_without_a_lane)
 }
 
 /* An ACK for a PSN that was never sent completes nothing, whatever comes for it. */
-/* IBA 9.7.6/unsent */
+/* IBA 9.7.6 (unsent) */
 Test(transport_asks, an_ack_for_what_was_never_sent)
 {
 	static const uint8_t answers[] = {DPA_BTH_ACK, DPA_BTH_READ_RESP_ONLY, DPA_BTH_ATOMIC_ACK};

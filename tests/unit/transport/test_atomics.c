@@ -28,7 +28,7 @@ static void expect_written(struct th *th, uint32_t n)
 	cr_expect_eq(th_ext(&p)->msn, n + 1);
 }
 
-/* IBA 9.4/atomic-write */
+/* IBA 9.4 (atomic-write) */
 Test(transport_atomics, an_atomic_write_is_done_once_and_answered)
 {
 	struct th *th = rc();
@@ -47,7 +47,7 @@ Test(transport_atomics, an_atomic_write_is_done_once_and_answered)
 	th_free(th);
 }
 
-/* IBA oA19-28, 9.4/atomic-write */
+/* IBA oA19-28, 9.4 (atomic-write) */
 Test(transport_atomics, an_atomic_write_that_may_not_be)
 {
 	static const struct {
@@ -118,7 +118,7 @@ static void *add_up(void *arg)
 	return NULL;
 }
 
-/* IBA 9.4/atomic-one */
+/* IBA 9.4 (atomic-one) */
 Test(transport_atomics, of_two_qps_do_not_interleave)
 {
 	struct th *th = rc();

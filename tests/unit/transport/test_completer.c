@@ -7,7 +7,7 @@
 /* ----------------------------------------------------------- acknowledging */
 
 /* IBA 9.7.5.1.2: an ACK is for all before it. */
-/* IBA 9.7.5/coalesce */
+/* IBA 9.7.5 (coalesce) */
 Test(transport_completer, one_ack_for_many)
 {
 	struct th *th = rc();
@@ -26,7 +26,7 @@ Test(transport_completer, one_ack_for_many)
 	th_free(th);
 }
 
-/* IBA 9.7.6/unsent */
+/* IBA 9.7.6 (unsent) */
 Test(transport_completer, what_was_never_sent_is_not_acknowledged)
 {
 	struct th *th = rc();
@@ -42,7 +42,7 @@ Test(transport_completer, what_was_never_sent_is_not_acknowledged)
 	th_free(th);
 }
 
-/* IBA 9.7.6/whole */
+/* IBA 9.7.6 (whole) */
 Test(transport_completer, a_message_is_done_with_its_last_packet)
 {
 	struct th *th = rc();
@@ -60,7 +60,7 @@ Test(transport_completer, a_message_is_done_with_its_last_packet)
 
 /* -------------------------------------------------------------------- NAKs */
 
-/* IBA 9.7.5/nak-codes */
+/* IBA 9.7.5 (nak-codes) */
 Test(transport_completer, naks_that_end_the_connection)
 {
 	static const struct {
@@ -88,7 +88,7 @@ Test(transport_completer, naks_that_end_the_connection)
 	}
 }
 
-/* IBA 9.7.5/reserved-codes */
+/* IBA 9.7.5 (reserved-codes) */
 Test(transport_completer, reserved_nak_codes_are_ignored)
 {
 	struct th *th = rc();
@@ -105,7 +105,7 @@ Test(transport_completer, reserved_nak_codes_are_ignored)
 
 /* --------------------------------------------------------------------- RNR */
 
-/* IBA 9.7.5/rnr-timer, 9.7.6/rnr-wait */
+/* IBA 9.7.5 (rnr-timer), 9.7.6 (rnr-wait) */
 Test(transport_completer, rnr_waits_as_long_as_it_was_told)
 {
 	for (uint8_t code = 0; code < 32; code++) {
@@ -128,7 +128,7 @@ Test(transport_completer, rnr_waits_as_long_as_it_was_told)
 }
 
 /* rnr_retry times, then RNR_RETRY_EXC; 7 is without end; progress starts it again. */
-/* IBA 9.7.6/rnr-retries */
+/* IBA 9.7.6 (rnr-retries) */
 Test(transport_completer, rnr_retries)
 {
 	for (uint8_t limit = 0; limit < 8; limit++) {
@@ -164,7 +164,7 @@ Test(transport_completer, rnr_retries)
 }
 
 /* The two counters are separate. */
-/* IBA 9.7.6/rnr-separate */
+/* IBA 9.7.6 (rnr-separate) */
 Test(transport_completer, rnr_does_not_use_up_retries)
 {
 	for (uint8_t rnr = 5; rnr <= 7; rnr++) {
@@ -183,7 +183,7 @@ Test(transport_completer, rnr_does_not_use_up_retries)
 
 /* ----------------------------------------------------------------- retries */
 
-/* IBA 9.7.6/retries-nak */
+/* IBA 9.7.6 (retries-nak) */
 Test(transport_completer, retries_of_sequence_errors)
 {
 	for (uint8_t retry = 0; retry < 8; retry++) {
@@ -201,7 +201,7 @@ Test(transport_completer, retries_of_sequence_errors)
 	}
 }
 
-/* IBA 9.7.6/retries */
+/* IBA 9.7.6 (retries) */
 Test(transport_completer, retries_of_losses)
 {
 	for (uint8_t retry = 0; retry < 8; retry++) {
@@ -223,7 +223,7 @@ Test(transport_completer, retries_of_losses)
 
 /* Each NAK of a long message named a later packet, and still they were counted against retry_cnt.
  */
-/* IBA 9.7.6/retries-progress */
+/* IBA 9.7.6 (retries-progress) */
 Test(transport_completer, progress_within_a_message_restores_the_retries)
 {
 	struct th *th = rc_of(1, 7);
@@ -239,7 +239,7 @@ Test(transport_completer, progress_within_a_message_restores_the_retries)
 	th_free(th);
 }
 
-/* IBA 9.7.6/retries-progress */
+/* IBA 9.7.6 (retries-progress) */
 Test(transport_completer, progress_within_a_read_restores_the_retries)
 {
 	struct th *th = rc_of(1, 7);
@@ -264,7 +264,7 @@ Test(transport_completer, progress_within_a_read_restores_the_retries)
 
 /* -------------------------------------------------------- READs and atomics */
 
-/* IBA 9.4/read-response */
+/* IBA 9.4 (read-response) */
 Test(transport_completer, a_read_response_in_pieces)
 {
 	static const uint32_t cuts[][4] = {{16, 0}, {8, 8, 0}, {1, 7, 8, 0}, {8, 1, 7, 0}};
@@ -299,7 +299,7 @@ Test(transport_completer, a_read_response_in_pieces)
 }
 
 /* Wrong PSN, wrong length, twice, too much: none of it counts. */
-/* IBA 9.7.6/response-order, 9.7.5/no-ack-for-read */
+/* IBA 9.7.6 (response-order), 9.7.5 (no-ack-for-read) */
 Test(transport_completer, stray_read_responses_are_ignored)
 {
 	struct th *th = rc();
@@ -332,7 +332,7 @@ Test(transport_completer, stray_read_responses_are_ignored)
 }
 
 /* All but the last packet fill the path MTU: what does not is as good as lost. */
-/* IBA 9.4/read-response */
+/* IBA 9.4 (read-response) */
 Test(transport_completer, pieces_that_are_not_whole_are_ignored)
 {
 	static const uint32_t wrong[] = {0, 1, MTU - 1, MTU + 1, 2 * MTU - 4};
@@ -358,7 +358,7 @@ Test(transport_completer, pieces_that_are_not_whole_are_ignored)
 }
 
 /* After a loss only the rest of a READ is asked for. */
-/* IBA 9.4.4/rest */
+/* IBA 9.4.4 (rest) */
 Test(transport_completer, the_rest_of_a_read)
 {
 	struct th *th = rc();
@@ -377,7 +377,7 @@ Test(transport_completer, the_rest_of_a_read)
 }
 
 /* The answer comes after all while the requester waits to ask again. */
-/* IBA 9.7.6/late */
+/* IBA 9.7.6 (late) */
 Test(transport_completer, a_response_after_a_loss)
 {
 	struct th *th = rc();
@@ -397,7 +397,7 @@ Test(transport_completer, a_response_after_a_loss)
 }
 
 /* A response acknowledges all before it (IBA 9.7.5.1.2); an ACK is no response. */
-/* IBA 9.7.5/response-acks, 9.7.5/no-ack-for-read */
+/* IBA 9.7.5 (response-acks), 9.7.5 (no-ack-for-read) */
 Test(transport_completer, responses_acknowledge)
 {
 	struct th *th = rc();
@@ -418,7 +418,7 @@ Test(transport_completer, responses_acknowledge)
 	th_free(th);
 }
 
-/* IBA 9.7.6/response-order */
+/* IBA 9.7.6 (response-order) */
 Test(transport_completer, an_atomic_is_answered_once)
 {
 	struct th *th = rc();
@@ -476,7 +476,7 @@ Test(transport_completer, unsignalled_work_frees_its_blocks)
 	th_free(th);
 }
 
-/* IBA 9.9/flush */
+/* IBA 9.9 (flush) */
 Test(transport_completer, nothing_is_heard_in_the_error_state)
 {
 	struct th *th = rc();

@@ -9,7 +9,7 @@ static const uint32_t table[31] = {0,	 1,    2,    3,	    4,	   6,	  8,	12,
 				   256,	 384,  512,  768,   1024,  1536,  2048, 3072,
 				   4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
-/* IBA 9.7.7/codes */
+/* IBA 9.7.7 (codes) */
 Test(transport_credits, codes)
 {
 	for (uint8_t code = 0; code < 31; code++)
@@ -34,7 +34,7 @@ static void sends(struct th *th, uint32_t n)
 		th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
 }
 
-/* IBA 9.7.5/credits */
+/* IBA 9.7.5 (credits) */
 Test(transport_credits, an_ack_says_how_many_receives_there_are)
 {
 	for (uint32_t n = 1; n <= 64; n++) {
@@ -52,7 +52,7 @@ Test(transport_credits, an_ack_says_how_many_receives_there_are)
 }
 
 /* READ responses and atomics' answers are acknowledgements, too. */
-/* IBA 9.7.5/credits */
+/* IBA 9.7.5 (credits) */
 Test(transport_credits, so_do_answers)
 {
 	static const uint8_t ops[] = {DPA_OP_RDMA_READ, DPA_OP_ATOMIC_FA};
@@ -85,7 +85,7 @@ Test(transport_credits, no_credits_are_read_from_a_nak)
 	th_free(th);
 }
 
-/* IBA 9.7.5/credits */
+/* IBA 9.7.5 (credits) */
 Test(transport_credits, not_on_shared_memory)
 {
 	struct th *th = rc();
@@ -99,7 +99,7 @@ Test(transport_credits, not_on_shared_memory)
 	th_free(th);
 }
 
-/* IBA 9.7.7/limit, 9.7.7/wait */
+/* IBA 9.7.7 (limit), 9.7.7 (wait) */
 Test(transport_credits, sends_stop_at_the_limit)
 {
 	for (uint8_t code = 0; code < 8; code++) {
@@ -119,7 +119,7 @@ Test(transport_credits, sends_stop_at_the_limit)
 	}
 }
 
-/* IBA 9.7.7/limit */
+/* IBA 9.7.7 (limit) */
 Test(transport_credits, the_limit_does_not_go_back)
 {
 	struct th *th = wire();
@@ -135,7 +135,7 @@ Test(transport_credits, the_limit_does_not_go_back)
 	th_free(th);
 }
 
-/* IBA 9.7.7/wait */
+/* IBA 9.7.7 (wait) */
 Test(transport_credits, what_takes_no_receive_does_not_wait)
 {
 	struct th *th = wire();
@@ -155,7 +155,7 @@ Test(transport_credits, what_takes_no_receive_does_not_wait)
 }
 
 /* A message that is sent again had its credit. */
-/* IBA 9.7.7/wait */
+/* IBA 9.7.7 (wait) */
 Test(transport_credits, repetitions_do_not_wait)
 {
 	struct th *th = wire();
@@ -172,7 +172,7 @@ Test(transport_credits, repetitions_do_not_wait)
 }
 
 /* Where a READ is asked for in parts each is a message to the peer's MSN. */
-/* IBA 9.7.7/limit */
+/* IBA 9.7.7 (limit) */
 Test(transport_credits, parts_of_a_read_are_messages)
 {
 	struct th *th = wire();
@@ -192,7 +192,7 @@ Test(transport_credits, parts_of_a_read_are_messages)
 	th_free(th);
 }
 
-/* IBA 9.7.7/wait, 9.7.5/rnr */
+/* IBA 9.7.7 (wait), 9.7.5 (rnr) */
 Test(transport_credits, exhausted_and_given_again)
 {
 	struct th *th = wire();
@@ -219,7 +219,7 @@ Test(transport_credits, exhausted_and_given_again)
 }
 
 /* Numbers of messages have 24 bits, as PSNs have. */
-/* IBA 9.7.7/limit */
+/* IBA 9.7.7 (limit) */
 Test(transport_credits, message_numbers_come_round)
 {
 	struct th *th = wire();

@@ -68,7 +68,7 @@ Test(transport_direct_fits, psns_that_do_not_fit)
 	}
 }
 
-/* IBA 9.7.4/mtu */
+/* IBA 9.7.4 (mtu) */
 Test(transport_direct_fits, path_mtus_that_differ)
 {
 	static const uint32_t lens[] = {8, 1024, 1025, 65536};

@@ -66,7 +66,7 @@ static void expect_cqe(struct th *th, uint8_t opcode, uint8_t status)
 	cr_expect_eq(e.status, status, "status %u, syndrome %x", e.status, e.vendor_err);
 }
 
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 Test(transport_flush, a_write_and_its_flush)
 {
 	struct th *th = flushing();
@@ -126,7 +126,7 @@ Test(transport_flush, only_its_answer_ends_it)
 }
 
 /* The right to it, the range; of the whole region neither address nor length count. */
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 Test(transport_flush, what_the_key_must_allow)
 {
 	const uint32_t mr = DPA_FLUSH_GLOBAL | DPA_FLUSH_MR;
@@ -162,7 +162,7 @@ Test(transport_flush, what_the_key_must_allow)
 	}
 }
 
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 Test(transport_flush, what_the_qp_must_allow)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0});
@@ -178,7 +178,7 @@ Test(transport_flush, what_the_qp_must_allow)
 }
 
 /* A QP takes the right to it; a region never has it, so that the key refuses. */
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 Test(transport_flush, a_qp_may_be_asked_to_persist)
 {
 	struct th *th = th_new(
@@ -202,7 +202,7 @@ Test(transport_flush, a_qp_may_be_asked_to_persist)
 }
 
 /* It counts among READs and atomics, and is answered as often as it is asked. */
-/* IBA 9.4/flush, 9.7.5/read-again-checks */
+/* IBA 9.4 (flush), 9.7.5 (read-again-checks) */
 Test(transport_flush, resources_and_duplicates)
 {
 	struct th *th = flushing();

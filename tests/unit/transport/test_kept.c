@@ -79,7 +79,7 @@ static void expect_all_right(struct th *th)
 }
 
 /* Everything but one packet comes: that one is asked for, alone, and completes it all. */
-/* IBA 9.7.4/expected, 9.7.5/one-nak */
+/* IBA 9.7.4 (expected), 9.7.5 (one-nak) */
 Test(transport_kept, one_is_missing)
 {
 	for (uint32_t lost = 0; lost < 11; lost++) {
@@ -105,7 +105,7 @@ Test(transport_kept, one_is_missing)
 }
 
 /* Two are missing: each is asked for, once. */
-/* IBA 9.7.5/one-nak */
+/* IBA 9.7.5 (one-nak) */
 Test(transport_kept, two_are_missing)
 {
 	for (uint32_t one = 0; one < 10; one++) {
@@ -397,7 +397,7 @@ Test(transport_kept, forgotten_with_the_qp)
 }
 
 /* The one that was missing finds no receive: it comes again, those behind it do not. */
-/* IBA 9.7.5/rnr */
+/* IBA 9.7.5 (rnr) */
 Test(transport_kept, no_receive_for_the_missing_one)
 {
 	struct th *th = wire();
@@ -424,7 +424,7 @@ Test(transport_kept, no_receive_for_the_missing_one)
 }
 
 /* One of those that were kept finds none. */
-/* IBA 9.7.5/rnr */
+/* IBA 9.7.5 (rnr) */
 Test(transport_kept, no_receive_for_a_kept_one)
 {
 	for (uint32_t n = 1; n < 5; n++) {
@@ -453,7 +453,7 @@ Test(transport_kept, no_receive_for_a_kept_one)
 }
 
 /* A packet is judged when its turn comes, by the same measure: one path MTU. */
-/* IBA C9-92, 9.9/behind */
+/* IBA C9-92, 9.9 (behind) */
 Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 {
 	static const struct {
@@ -498,7 +498,7 @@ Test(transport_kept, a_bad_one_is_judged_in_its_turn)
  * The missing packet comes in the same batch: it is not asked for any more. It was asked for, and
  * its error was not reported: a receive that was too short completed twice.
  */
-/* IBA 9.7.4/too-short */
+/* IBA 9.7.4 (too-short) */
 Test(transport_kept, the_missing_one_comes_before_it_was_asked_for)
 {
 	struct th *th = wire();

@@ -78,7 +78,7 @@ static uint64_t word(const struct th_side *s)
 }
 
 /* The responder judges first; a bad local key is met by the answer, when an atomic is done. */
-/* IBA 9.7.3/answer-keys */
+/* IBA 9.7.3 (answer-keys) */
 Test(transport_keys, the_local_key_of_an_answer_is_looked_at_when_it_comes)
 {
 	static const struct {
@@ -202,7 +202,7 @@ static void share_recv(struct shared *s, uint64_t wr_id, uint32_t off, uint32_t 
 }
 
 /* The L_Keys of a receive are of the SRQ's PD, an R_Key is of the QP's. */
-/* IBA 9.7.4/srq-pd */
+/* IBA 9.7.4 (srq-pd) */
 Test(transport_keys, receives_of_an_srq_have_keys_of_its_pd)
 {
 	static const uint32_t lens[] = {8, 5000, 200000};
@@ -275,7 +275,7 @@ Test(transport_keys, unreliable_receives_of_an_srq_have_keys_of_its_pd)
  * One packet: the receive completes with an error of its own. A longer one is refused at its first
  * packet, before it has a receive. So it is where one slot stands for several packets, too.
  */
-/* IBA 9.9/class-c-receive */
+/* IBA 9.9 (class-c-receive) */
 Test(transport_keys, a_write_with_immediate_and_a_bad_r_key)
 {
 	static const uint32_t lens[] = {1, 1024, 1025, 8192, 8193, 100000};
@@ -344,7 +344,7 @@ Test(transport_keys, a_write_with_immediate_and_a_bad_r_key_takes_no_receive)
  * A key that cannot be invalidated: the receive errs, and no NAK is sent. All before it
  * is acknowledged; the requester ends when its retries are used up.
  */
-/* IBA 9.9/class-j */
+/* IBA 9.9 (class-j) */
 Test(transport_keys, a_key_that_cannot_be_invalidated)
 {
 	static const uint32_t lens[] = {8, 5000, 100000};

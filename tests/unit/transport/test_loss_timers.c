@@ -6,7 +6,7 @@
 #define MS 1000000ull
 
 /* T, 2 T, then 4 T each time (IBA 9.7.6.1.3 allows that), whatever is waited for. */
-/* IBA C9-140, 9.7.6/retries */
+/* IBA C9-140, 9.7.6 (retries) */
 Test(transport_loss_timers, silence_ends_in_its_time)
 {
 	static const uint8_t ops[] = {DPA_OP_SEND, DPA_OP_RDMA_WRITE, DPA_OP_RDMA_READ,
@@ -51,7 +51,7 @@ Test(transport_loss_timers, timeout_0_never_fails)
 	th_free(th);
 }
 
-/* IBA 9.7.6/retries-progress */
+/* IBA 9.7.6 (retries-progress) */
 Test(transport_loss_timers, progress_restores_the_retries)
 {
 	struct th *th = wire_of((struct th_opt){.retry = 2});
@@ -91,7 +91,7 @@ Test(transport_loss_timers, probes_back_off)
 }
 
 /* The answer to a probe: nothing was lost, or all behind it was. */
-/* IBA 9.7.6/resume */
+/* IBA 9.7.6 (resume) */
 Test(transport_loss_timers, what_a_probe_tells)
 {
 	struct th *th = wire();
@@ -306,7 +306,7 @@ Test(transport_loss_timers, drains_although_packets_are_lost)
  * Nothing but READs for half of the PSN space: what is known to be acknowledged stayed behind, and
  * with the next round a WRITE that nobody had acknowledged was complete.
  */
-/* IBA 9.7.1/half */
+/* IBA 9.7.1 (half) */
 Test(transport_loss_timers, reads_alone_for_half_the_psn_space)
 {
 	struct th *th = th_new(&(struct th_opt){

@@ -21,7 +21,7 @@ static uint32_t take_psn(struct th *th)
 	return (p.s.psn - PSN0) & DPA_PSN_MASK;
 }
 
-/* IBA 9.7.5/implied-nak */
+/* IBA 9.7.5 (implied-nak) */
 Test(transport_lossy, an_answer_to_what_lies_behind_is_an_implied_nak)
 {
 	struct th *th = lossy();
@@ -90,7 +90,7 @@ Test(transport_lossy, each_answer_starts_the_timer_again)
 }
 
 /* The timeout, twice as long, and four times from then on: retry_cnt times and once more. */
-/* IBA 9.7.6/retries, 9.7.6/resume */
+/* IBA 9.7.6 (retries), 9.7.6 (resume) */
 Test(transport_lossy, silence_ends_in_its_time)
 {
 	for (uint8_t retry = 0; retry < 8; retry++) {

@@ -99,7 +99,7 @@ static void all_of(const struct way *w, uint8_t op)
 			one(w, op, lens[i], codes[m][0], codes[m][1]);
 }
 
-/* IBA 9.7.4/mtu */
+/* IBA 9.7.4 (mtu) */
 Test(transport_mtus, send_of_another_mtu_is_invalid, .timeout = 120)
 {
 	for (size_t w = 0; w < NWAYS; w++)

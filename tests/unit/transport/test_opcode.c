@@ -51,7 +51,7 @@ static uint32_t up8(uint32_t n)
 	return (n + 7) & ~7u;
 }
 
-/* IBA 9.2/opcodes */
+/* IBA 9.2 (opcodes) */
 Test(transport_opcode, table)
 {
 	for (size_t i = 0; i < NOPS; i++) {
@@ -66,7 +66,7 @@ Test(transport_opcode, table)
 	}
 }
 
-/* IBA 9.2/reserved-opcode */
+/* IBA 9.2 (reserved-opcode) */
 Test(transport_opcode, reserved_ones_are_not_valid)
 {
 	uint32_t known = 0;
@@ -115,7 +115,7 @@ Test(transport_opcode, one_packet_is_not_split)
 }
 
 /* A slot has room for the wire's headers, in host order and aligned. */
-/* IBA 9.2/opcodes */
+/* IBA 9.2 (opcodes) */
 Test(transport_opcode, header_lengths)
 {
 	for (size_t i = 0; i < NOPS; i++) {
@@ -134,7 +134,7 @@ Test(transport_opcode, header_lengths)
 	cr_expect_eq(offsetof(struct dpa_ext, orig), 8);
 }
 
-/* IBA 9.2/psn-bits */
+/* IBA 9.2 (psn-bits) */
 Test(transport_opcode, psn_wraps_at_24_bits)
 {
 	cr_expect_eq(dpa_psn_add(0xffffff, 1), 0);
@@ -146,7 +146,7 @@ Test(transport_opcode, psn_wraps_at_24_bits)
 }
 
 /* IBA 9.7.1: half of the space is old, half is new. */
-/* IBA 9.7.1/half */
+/* IBA 9.7.1 (half) */
 Test(transport_opcode, psn_window_is_half_the_space)
 {
 	static const uint32_t base[] = {0, 1, 0x7fffff, 0x800000, 0x800001, 0xfffffe, 0xffffff};
@@ -163,7 +163,7 @@ Test(transport_opcode, psn_window_is_half_the_space)
 	}
 }
 
-/* IBA 9.7.1/message-packets */
+/* IBA 9.7.1 (message-packets) */
 Test(transport_opcode, packets_of_a_message)
 {
 	for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -177,7 +177,7 @@ Test(transport_opcode, packets_of_a_message)
 }
 
 /* IBA 9.7.5.2.8, table 46: milliseconds times 100. */
-/* IBA 9.7.5/rnr-timer */
+/* IBA 9.7.5 (rnr-timer) */
 Test(transport_opcode, rnr_timer)
 {
 	static const uint32_t t[32] = {65536, 1,    2,	  3,	 4,	6,     8,     12,

@@ -432,7 +432,7 @@ Test(transport_random, a_good_link)
 	run_seeds((struct plan){.ops = 1000, .mtu = 3, .rd = 4, .max_len = 40000}, 2);
 }
 
-/* IBA 9.7.6/resume */
+/* IBA 9.7.6 (resume) */
 Test(transport_random, ten_thousand_operations_over_a_bad_link)
 {
 	run_seeds((struct plan){.ops = 1000,
@@ -488,7 +488,7 @@ Test(transport_random, packets_come_twice)
 }
 
 /* Timers, windows, one packet sent again for a NAK: 20,000 operations, with each algorithm. */
-/* IBA 9.7.6/resume, 9.7.4/expected */
+/* IBA 9.7.6 (resume), 9.7.4 (expected) */
 Test(transport_random, twenty_thousand_operations_between_hosts)
 {
 	for (uint8_t congestion = 0; congestion < 2; congestion++)

@@ -34,7 +34,7 @@ static void post(struct th_side *s, const struct th_wr *wr)
 }
 
 /* FIRST, MIDDLE, LAST with the PSNs of whole MTUs between them; AckReq on the last only. */
-/* IBA 9.4/cut, 9.2/ackreq, 9.3/immediate */
+/* IBA 9.4 (cut), 9.2 (ackreq), 9.3 (immediate) */
 Test(transport_requester, a_long_message_is_cut)
 {
 	static const struct {
@@ -65,7 +65,7 @@ Test(transport_requester, a_long_message_is_cut)
 	}
 }
 
-/* IBA 9.4/only, 9.3/immediate */
+/* IBA 9.4 (only), 9.3 (immediate) */
 Test(transport_requester, only_packets)
 {
 	static const uint8_t t[][2] = {{DPA_OP_SEND, 0x04},	      {DPA_OP_SEND_IMM, 0x05},
@@ -98,7 +98,7 @@ Test(transport_requester, only_packets)
 }
 
 /* IBA 9.7.3.1: a READ takes the PSNs of its response. */
-/* IBA 9.7.3/read-psns */
+/* IBA 9.7.3 (read-psns) */
 Test(transport_requester, a_read_takes_the_psns_of_its_response)
 {
 	struct th *th = rc();
@@ -115,7 +115,7 @@ Test(transport_requester, a_read_takes_the_psns_of_its_response)
 	th_free(th);
 }
 
-/* IBA 9.7.3/read-limit */
+/* IBA 9.7.3 (read-limit) */
 Test(transport_requester, reads_and_atomics_wait_for_their_limit)
 {
 	struct th *th = th_new(&(struct th_opt){.rd = 2});
@@ -174,7 +174,7 @@ Test(transport_requester, a_fence_waits_for_reads)
 }
 
 /* IBA 9.7.1: fewer than 2^23 PSNs are outstanding, whatever is posted: old and new must differ. */
-/* IBA 9.7.1/window */
+/* IBA 9.7.1 (window) */
 Test(transport_requester, the_psn_window_is_kept)
 {
 	struct th *th = th_new(&(struct th_opt){.mtu = 1, .pull = true, .retry = 7});
@@ -212,7 +212,7 @@ Test(transport_requester, the_psn_window_is_kept)
 }
 
 /* C10-90 ff and 10.8.3: what is wrong with a work request, after all that was posted before it. */
-/* IBA 9.7.3/fault-order */
+/* IBA 9.7.3 (fault-order) */
 Test(transport_requester, local_faults_come_in_order)
 {
 	static const struct {
@@ -339,7 +339,7 @@ Test(transport_requester, sqd_is_not_drained_while_the_lane_is_full)
 }
 
 /* Other reasons to wait (here: the responder side of the same QP finds the lane full). */
-/* IBA 9.7.6/rnr-wait */
+/* IBA 9.7.6 (rnr-wait) */
 Test(transport_requester, an_rnr_timer_is_not_cut_short)
 {
 	struct th *th = th_new(&(struct th_opt){.rnr_retry = 1, .retry = 7, .min_rnr = 20});
@@ -581,7 +581,7 @@ Test(transport_requester, a_dead_peer_does_not_harm_an_idle_qp)
 }
 
 /* A packet to a QP that is not there or not ready: retry_cnt tries, one timeout each, then over. */
-/* IBA 9.7.6/retries, C9-140 */
+/* IBA 9.7.6 (retries), C9-140 */
 Test(transport_requester, retries_are_exhausted_in_their_time)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 3, .timeout = 10});
@@ -619,7 +619,7 @@ Test(transport_requester, timeout_0_tries_for_ever)
 	th_free(th);
 }
 
-/* IBA 9.6/qp-exists */
+/* IBA 9.6 (qp-exists) */
 Test(transport_requester, a_qpn_that_nobody_has)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});

@@ -46,7 +46,7 @@ static void walk(uint8_t kind, uint32_t total, uint32_t run, bool rc, uint32_t a
 	} while (off < total);
 }
 
-/* IBA 9.7.4/sequence, C9-92 */
+/* IBA 9.7.4 (sequence), C9-92 */
 Test(transport_resp_check, whole_messages_go)
 {
 	for (size_t i = 0; i < NLENS; i++) {
@@ -81,7 +81,7 @@ Test(transport_resp_check, a_burst_across_the_expected_psn)
 }
 
 /* IBA 9.7.4.1.2: before the expected PSN: duplicate; behind it: a gap; whatever the packet is. */
-/* IBA 9.7.1/half, 9.7.4/expected */
+/* IBA 9.7.1 (half), 9.7.4 (expected) */
 Test(transport_resp_check, psn_offsets)
 {
 	static const int32_t d[] = {-0x800000, -0x7fffff, -2, -1, 1, 2, 0x7fffff};
@@ -101,7 +101,7 @@ Test(transport_resp_check, psn_offsets)
 }
 
 /* FIRST and ONLY when nothing is in progress, MIDDLE and LAST of what is. */
-/* IBA 9.7.4/sequence */
+/* IBA 9.7.4 (sequence) */
 Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 {
 	static const uint8_t now[] = {DPA_RESP_NONE, DPA_RESP_SEND, DPA_RESP_WRITE};
@@ -153,7 +153,7 @@ Test(transport_resp_check, lengths_of_send_packets)
 }
 
 /* A WRITE brings what its RETH announced, 2^31 at most. */
-/* IBA 9.7.4/write-length, C9-94 */
+/* IBA 9.7.4 (write-length), C9-94 */
 Test(transport_resp_check, lengths_of_write_packets)
 {
 	struct dpa_resp none = fresh(0), mid = {.last_op = DPA_RESP_WRITE, .off = MTU};
@@ -183,7 +183,7 @@ Test(transport_resp_check, lengths_of_write_packets)
 	}
 }
 
-/* IBA 9.7.4/no-payload */
+/* IBA 9.7.4 (no-payload) */
 Test(transport_resp_check, requests_without_payload)
 {
 	struct dpa_resp r = fresh(0);
@@ -197,7 +197,7 @@ Test(transport_resp_check, requests_without_payload)
 		}
 }
 
-/* IBA 9.7.4/send-max */
+/* IBA 9.7.4 (send-max) */
 Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 {
 	struct dpa_resp r = {.last_op = DPA_RESP_SEND, .off = 0x80000000u - MTU};
@@ -207,7 +207,7 @@ Test(transport_resp_check, a_send_is_2_to_the_31_bytes_at_most)
 }
 
 /* A request that the QP does not permit is an invalid request. */
-/* IBA 9.7.4/permission */
+/* IBA 9.7.4 (permission) */
 Test(transport_resp_check, access_flags)
 {
 	for (uint32_t access = 0; access < 16; access++) {
@@ -230,7 +230,7 @@ Test(transport_resp_check, access_flags)
 }
 
 /* Annex A19: 8 bytes, and what it needs is the right to write. */
-/* IBA 9.4/atomic-write */
+/* IBA 9.4 (atomic-write) */
 Test(transport_resp_check, atomic_writes)
 {
 	struct dpa_resp r = fresh(0);
@@ -259,7 +259,7 @@ static enum dpa_resp_verdict judge_flush(uint32_t access, bool rc, uint32_t feth
 }
 
 /* Annex A19: each thing that it asks for is a right of its own; it brings no bytes; RC only. */
-/* IBA 9.4/flush */
+/* IBA 9.4 (flush) */
 Test(transport_resp_check, flushes)
 {
 	const uint32_t g = DPA_ACCESS_FLUSH_GLOBAL, p = DPA_ACCESS_FLUSH_PERSISTENT;
@@ -284,7 +284,7 @@ Test(transport_resp_check, flushes)
 }
 
 /* UC has SENDs and WRITEs; RC has no reserved opcode. */
-/* IBA 9.7.4/unknown */
+/* IBA 9.7.4 (unknown) */
 Test(transport_resp_check, opcodes_that_a_transport_does_not_have)
 {
 	struct dpa_resp r = fresh(0);
@@ -301,7 +301,7 @@ Test(transport_resp_check, opcodes_that_a_transport_does_not_have)
 }
 
 /* A random walk over a model: whatever comes, nothing but the next packet of a message goes. */
-/* IBA 9.7.4/expected */
+/* IBA 9.7.4 (expected) */
 Test(transport_resp_check, random_packets)
 {
 	uint64_t seed = 3;

@@ -7,7 +7,7 @@
 /* ------------------------------------------------------------------ errors */
 
 /* A receive that is too short: invalid request to the peer, length error here. */
-/* IBA 9.7.4/too-short */
+/* IBA 9.7.4 (too-short) */
 Test(transport_resp_errors, a_receive_that_is_too_short)
 {
 	for (uint32_t len = 1; len <= MTU; len += 341) {
@@ -54,7 +54,7 @@ Test(transport_resp_errors, receives_in_pieces)
 	}
 }
 
-/* IBA 9.9/class-a */
+/* IBA 9.9 (class-a) */
 Test(transport_resp_errors, a_receive_of_memory_that_is_not_registered)
 {
 	struct th *th = rc();
@@ -71,7 +71,7 @@ Test(transport_resp_errors, a_receive_of_memory_that_is_not_registered)
 }
 
 /* The region's flags, key and bounds: a remote access error for every one that lacks. */
-/* IBA 9.7.4/key-access, 9.9/class-c */
+/* IBA 9.7.4 (key-access), 9.9 (class-c) */
 Test(transport_resp_errors, access_errors_of_regions)
 {
 	static const struct {
@@ -105,7 +105,7 @@ Test(transport_resp_errors, access_errors_of_regions)
 	}
 }
 
-/* IBA 9.7.4/key */
+/* IBA 9.7.4 (key) */
 Test(transport_resp_errors, bounds_and_keys)
 {
 	static const struct {
@@ -141,7 +141,7 @@ Test(transport_resp_errors, no_bytes_need_no_key)
 	th_free(th);
 }
 
-/* IBA 9.7.4/permission, 9.9/class-c */
+/* IBA 9.7.4 (permission), 9.9 (class-c) */
 Test(transport_resp_errors, permissions_of_the_qp)
 {
 	static const uint8_t ops[] = {DPA_BTH_WRITE_ONLY, DPA_BTH_READ_REQUEST,
@@ -157,7 +157,7 @@ Test(transport_resp_errors, permissions_of_the_qp)
 	}
 }
 
-/* IBA 9.4/atomic-aligned, C9-94, 9.7.4/unknown */
+/* IBA 9.4 (atomic-aligned), C9-94, 9.7.4 (unknown) */
 Test(transport_resp_errors, invalid_requests)
 {
 	static const struct {
@@ -187,7 +187,7 @@ Test(transport_resp_errors, invalid_requests)
 }
 
 /* More READs at once than were agreed on. */
-/* IBA 9.7.4/read-depth */
+/* IBA 9.7.4 (read-depth) */
 Test(transport_resp_errors, too_many_reads)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .dest_rd = 2});
@@ -203,7 +203,7 @@ Test(transport_resp_errors, too_many_reads)
 }
 
 /* Memory that the application unmapped: a NAK, not a fault of ours. */
-/* IBA 9.9/memory */
+/* IBA 9.9 (memory) */
 Test(transport_resp_errors, memory_that_is_gone)
 {
 	static const uint8_t ops[] = {DPA_BTH_WRITE_ONLY, DPA_BTH_READ_REQUEST,
@@ -227,7 +227,7 @@ Test(transport_resp_errors, memory_that_is_gone)
 }
 
 /* Packets of one batch behind the one that ended the connection were carried out. */
-/* IBA 9.9/behind */
+/* IBA 9.9 (behind) */
 Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 {
 	struct th *th = rc();
@@ -248,7 +248,7 @@ Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 }
 
 /* The same packet twice in a batch took, and failed, two receives. */
-/* IBA 9.9/behind */
+/* IBA 9.9 (behind) */
 Test(transport_resp_errors, a_fatal_packet_fails_one_receive)
 {
 	struct th *th = rc();
@@ -320,7 +320,7 @@ Test(transport_resp_errors, what_cannot_be_fetched)
 }
 
 /* A connected QP hears its peer and its transport. */
-/* IBA 9.6/sender, 9.6/transport */
+/* IBA 9.6 (sender), 9.6 (transport) */
 Test(transport_resp_errors, strangers_are_not_heard)
 {
 	struct th *th = rc();
@@ -341,7 +341,7 @@ Test(transport_resp_errors, strangers_are_not_heard)
 }
 
 /* Neither a message nor a one-sided request, in the states before RTR and behind an error. */
-/* IBA 9.6/state */
+/* IBA 9.6 (state) */
 Test(transport_resp_errors, a_qp_that_does_not_receive_hears_nothing)
 {
 	static const uint32_t deaf[] = {DPA_QPS_RESET, DPA_QPS_INIT, DPA_QPS_ERR};

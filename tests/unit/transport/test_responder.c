@@ -5,7 +5,7 @@
 
 /* ----------------------------------------------------------- acknowledging */
 
-/* IBA 9.7.5/coalesce, C9-148, 9.7.5/credits */
+/* IBA 9.7.5 (coalesce), C9-148, 9.7.5 (credits) */
 Test(transport_responder, one_ack_for_a_batch)
 {
 	struct th *th = rc();
@@ -27,7 +27,7 @@ Test(transport_responder, one_ack_for_a_batch)
 	th_free(th);
 }
 
-/* IBA 9.7.5/rnr */
+/* IBA 9.7.5 (rnr) */
 Test(transport_responder, rnr_then_success)
 {
 	struct th *th = rc();
@@ -53,7 +53,7 @@ Test(transport_responder, rnr_then_success)
 	th_free(th);
 }
 
-/* IBA 9.4/write-imm */
+/* IBA 9.4 (write-imm) */
 Test(transport_responder, a_write_with_immediate_needs_its_receive_at_the_end)
 {
 	struct th *th = rc();
@@ -82,7 +82,7 @@ Test(transport_responder, a_write_with_immediate_needs_its_receive_at_the_end)
 }
 
 /* One NAK a gap, and another for the next gap. */
-/* IBA 9.7.5/one-nak */
+/* IBA 9.7.5 (one-nak) */
 Test(transport_responder, one_nak_a_gap)
 {
 	struct th *th = rc();
@@ -105,7 +105,7 @@ Test(transport_responder, one_nak_a_gap)
 }
 
 /* A duplicate behind it in the same batch: the NAK is what the requester must hear. */
-/* IBA 9.7.5/nak-stays */
+/* IBA 9.7.5 (nak-stays) */
 Test(transport_responder, a_nak_is_not_taken_back)
 {
 	struct th *th = rc();
@@ -163,7 +163,7 @@ static void expect_read(struct th *th, uint32_t n, uint32_t off, uint32_t len)
 }
 
 /* IBA 9.7.5.1.5: a READ runs again, over all of its range or the rest of it. */
-/* IBA 9.7.5/read-again, C9-148 */
+/* IBA 9.7.5 (read-again), C9-148 */
 Test(transport_responder, a_duplicate_read_runs_again)
 {
 	struct th *th = rc();
@@ -182,7 +182,7 @@ Test(transport_responder, a_duplicate_read_runs_again)
 }
 
 /* IBA 9.7.5.1.5: the saved result, however often; the memory changes once. */
-/* IBA 9.7.5/atomic-replay */
+/* IBA 9.7.5 (atomic-replay) */
 Test(transport_responder, a_duplicate_atomic_is_replayed)
 {
 	struct th *th = rc();
@@ -206,7 +206,7 @@ Test(transport_responder, a_duplicate_atomic_is_replayed)
 }
 
 /* Replays and READs that ran again pushed the saved results of other atomics out. */
-/* IBA 9.7.5/atomic-saved */
+/* IBA 9.7.5 (atomic-saved) */
 Test(transport_responder, saved_atomics_survive_the_duplicates_of_others)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .rd = 16, .dest_rd = 16});
@@ -260,7 +260,7 @@ Test(transport_responder, duplicates_do_not_use_up_read_resources)
 }
 
 /* A PSN before the expected one got round the QP's own permission. */
-/* IBA 9.7.5/read-again-checks */
+/* IBA 9.7.5 (read-again-checks) */
 Test(transport_responder, a_duplicate_read_needs_the_permission_too)
 {
 	struct th *th = rc();
@@ -275,7 +275,7 @@ Test(transport_responder, a_duplicate_read_needs_the_permission_too)
 
 /* Only what was carried out can come again: with any other PSN of the half that lies behind, a
  * stranger's wrong key ended the connection. */
-/* IBA 9.7.5/read-known */
+/* IBA 9.7.5 (read-known) */
 Test(transport_responder, a_duplicate_of_no_read_is_dropped)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .rd = 16, .dest_rd = 16});

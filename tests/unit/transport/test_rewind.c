@@ -54,7 +54,7 @@ static void expect_from(struct th *th, uint32_t n)
 	cr_expect_not(th_take(&th->a, &p));
 }
 
-/* IBA 9.7.6/rewind */
+/* IBA 9.7.6 (rewind) */
 Test(transport_rewind, rewind_to_each_psn)
 {
 	for (uint32_t n = 0; n < WINDOW; n++) {
@@ -70,7 +70,7 @@ Test(transport_rewind, rewind_to_each_psn)
 	}
 }
 
-/* IBA 9.7.6/resume */
+/* IBA 9.7.6 (resume) */
 Test(transport_rewind, loss_rewinds_to_the_oldest)
 {
 	for (uint32_t n = 0; n < WINDOW; n++) {
@@ -151,7 +151,7 @@ Test(transport_rewind, acknowledgements_after_a_rewind)
  * Loss sent the requester back to a READ, and the NAK for a packet behind it came late: it moved on
  * to a place in the middle of another message, past its end.
  */
-/* IBA 9.7.6/not-forward */
+/* IBA 9.7.6 (not-forward) */
 Test(transport_rewind, a_late_nak_does_not_move_the_sender_forward)
 {
 	for (uint32_t n = 1; n < 8; n++) {
@@ -177,7 +177,7 @@ Test(transport_rewind, a_late_nak_does_not_move_the_sender_forward)
 }
 
 /* The same when the sender has gone some way again. */
-/* IBA 9.7.6/not-forward */
+/* IBA 9.7.6 (not-forward) */
 Test(transport_rewind, a_late_nak_does_not_skip_what_is_not_sent_again_yet)
 {
 	struct th *th = rc();

@@ -64,7 +64,7 @@ Test(transport_turns, a_turn_begins_with_no_question_out)
  * The first turn begins anew where its peer was looked for again: it still goes to a target that
  * expects what it was set up with. Not once something was acknowledged.
  */
-/* IBA 9.7.4/expected */
+/* IBA 9.7.4 (expected) */
 Test(transport_turns, the_first_turn_keeps_its_psns)
 {
 	struct th *th = initiators();

@@ -31,7 +31,7 @@ static void expect_nothing(struct th *th)
 	cr_expect_not(th_take(&th->b, &p), "UC answers nothing");
 }
 
-/* IBA 9.8.2/sent */
+/* IBA 9.8.2 (sent) */
 Test(transport_uc, is_complete_when_it_was_sent)
 {
 	struct th *th = uc();
@@ -86,7 +86,7 @@ Test(transport_uc, send_and_write_arrive)
 }
 
 /* A message of three slots, of which one is lost: nothing of it; its receive serves the next. */
-/* IBA 9.8.2/gap */
+/* IBA 9.8.2 (gap) */
 Test(transport_uc, a_gap_drops_the_message)
 {
 	for (int lost = 0; lost < 3; lost++) {
@@ -106,7 +106,7 @@ Test(transport_uc, a_gap_drops_the_message)
 	}
 }
 
-/* IBA 9.8.2/no-receive */
+/* IBA 9.8.2 (no-receive) */
 Test(transport_uc, no_receive_drops_the_message)
 {
 	struct th *th = uc();
@@ -138,7 +138,7 @@ Test(transport_uc, after_a_write_without_a_receive_the_next_message_goes)
 }
 
 /* A sender that gave a message up goes on with the next PSN: a FIRST or ONLY starts anew. */
-/* IBA 9.8.2/start */
+/* IBA 9.8.2 (start) */
 Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 {
 	struct th *th = uc();
@@ -154,7 +154,7 @@ Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 }
 
 /* A packet of the message that cannot be: what follows was taken for the message's end. */
-/* IBA 9.8.2/bad */
+/* IBA 9.8.2 (bad) */
 Test(transport_uc, a_bad_packet_drops_its_message)
 {
 	struct th *th = uc();
@@ -174,7 +174,7 @@ Test(transport_uc, a_bad_packet_drops_its_message)
 	th_free(th);
 }
 
-/* IBA 9.8.2/permission */
+/* IBA 9.8.2 (permission) */
 Test(transport_uc, a_write_that_is_not_allowed_is_dropped)
 {
 	struct th *th = uc();
@@ -201,7 +201,7 @@ Test(transport_uc, a_write_that_is_not_allowed_is_dropped)
 }
 
 /* IBA 10.3.1: a local fault stops the send queue only. */
-/* IBA 9.9/sqe */
+/* IBA 9.9 (sqe) */
 Test(transport_uc, a_local_fault_leads_to_sqe)
 {
 	struct th *th = uc();
@@ -228,7 +228,7 @@ Test(transport_uc, a_local_fault_leads_to_sqe)
 
 /* A message that is longer than its receive is lost; the QP and the receive are there for the next:
  * whoever may send must not be able to stop the receiver. */
-/* IBA 9.8.2/bad, 9.8.2/too-short */
+/* IBA 9.8.2 (bad), 9.8.2 (too-short) */
 Test(transport_uc, too_long_for_its_receive)
 {
 	static const uint32_t longer[] = {101, MTU, 20000};

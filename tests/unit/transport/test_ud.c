@@ -59,7 +59,7 @@ static uint32_t word16(const uint8_t *p)
 }
 
 /* Conditions of ibv_init_ah_from_wc() on the last 20 bytes for IPv4. */
-/* IBA 9.8.3/grh */
+/* IBA 9.8.3 (grh) */
 Test(transport_ud, ipv4_header_has_a_valid_checksum)
 {
 	for (uint32_t len = 0; len < 300; len += 7) {
@@ -95,7 +95,7 @@ Test(transport_ud, ipv4_header_has_a_valid_checksum)
 	}
 }
 
-/* IBA 9.8.3/grh */
+/* IBA 9.8.3 (grh) */
 Test(transport_ud, ipv6_header)
 {
 	struct th *th = ud();
@@ -137,7 +137,7 @@ Test(transport_ud, immediate_data_counts_in_the_length_of_the_grh)
 }
 
 /* Another Q_Key is dropped; one with its top bit set stands for the QP's own. */
-/* IBA 9.6/qkey, 9.6/privileged-qkey */
+/* IBA 9.6 (qkey), 9.6 (privileged-qkey) */
 Test(transport_ud, q_key)
 {
 	struct th *th = ud();
@@ -159,7 +159,7 @@ Test(transport_ud, q_key)
 	th_free(th);
 }
 
-/* IBA 9.8.3/lost */
+/* IBA 9.8.3 (lost) */
 Test(transport_ud, nobody_there_or_no_receive_is_lost)
 {
 	struct th *th = ud();
@@ -181,7 +181,7 @@ Test(transport_ud, nobody_there_or_no_receive_is_lost)
 	th_free(th);
 }
 
-/* IBA 9.8.3/length, 9.8.3/only */
+/* IBA 9.8.3 (length), 9.8.3 (only) */
 Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 {
 	static const struct {
@@ -205,7 +205,7 @@ Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 }
 
 /* The limit is the port's active MTU, also on this host, for one peer, nobody and a group. */
-/* IBA 9.8.3/length */
+/* IBA 9.8.3 (length) */
 Test(transport_ud, longer_than_the_active_mtu)
 {
 	for (uint32_t mtu = 1; mtu <= 5; mtu++) {
@@ -258,7 +258,7 @@ Test(transport_ud, inline_and_whole_mtu)
 
 /* A datagram that is longer than its receive is lost; the QP and the receive are there for the
  * next. */
-/* IBA 9.8.3/lost, 9.8.3/too-short */
+/* IBA 9.8.3 (lost), 9.8.3 (too-short) */
 Test(transport_ud, too_long_for_its_receive)
 {
 	struct th *th = ud();

@@ -142,7 +142,7 @@ static void same_cqes(struct dpa_cqe *a, struct dpa_cqe *b, uint32_t n, uint64_t
 	cr_expect(!memcmp(a, b, n * sizeof(*a)), "seed %lu: completions", seed);
 }
 
-/* IBA 9.7.5/coalesce, C9-88 */
+/* IBA 9.7.5 (coalesce), C9-88 */
 Test(transport_writes, as_one_after_the_other)
 {
 	uint64_t turns = 0, writes = 0;
@@ -189,7 +189,7 @@ static void post_writes(struct th *th, uint32_t n, uint32_t len, uint64_t at, ui
 	th_ring(&th->a);
 }
 
-/* IBA 9.7.5/coalesce */
+/* IBA 9.7.5 (coalesce) */
 Test(transport_writes, one_call_and_one_ack)
 {
 	struct th *th = rc();
@@ -210,7 +210,7 @@ Test(transport_writes, one_call_and_one_ack)
 
 /* The memory of one in the middle is gone: those before it are done, it fails, none behind it is.
  */
-/* IBA 9.7.4/key-access */
+/* IBA 9.7.4 (key-access) */
 Test(transport_writes, up_to_one_whose_memory_is_gone)
 {
 	const uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -271,7 +271,7 @@ static void spoil(struct th_pkt *p, enum wrong what)
 }
 
 /* Whatever is not as it must be is for the responder, and so is what comes behind it. */
-/* IBA 9.7.4/key, 9.6/sender */
+/* IBA 9.7.4 (key), 9.6 (sender) */
 Test(transport_writes, what_is_not_for_here)
 {
 	for (int what = NOTHING; what < ALL_WRONG; what++) {

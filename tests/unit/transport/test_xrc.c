@@ -167,13 +167,13 @@ static void only_its_initiator(struct dpa_hw_qp *qp, uint32_t first)
 	cr_expect(write_by(qp, peer, a, PSN0 + 5, 4), "A's next turn");
 }
 
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 Test(transport_xrc, turns_of_the_targets_initiator_only)
 {
 	only_its_initiator(x.tgt, 0);
 }
 
-/* IBA 9.6/sender */
+/* IBA 9.6 (sender) */
 Test(transport_xrc, turns_of_the_branchs_initiator_only)
 {
 	branch_off();
@@ -181,7 +181,7 @@ Test(transport_xrc, turns_of_the_branchs_initiator_only)
 }
 
 /* In the error state nobody's turn begins. */
-/* IBA 9.6/state */
+/* IBA 9.6 (state) */
 Test(transport_xrc, no_turn_of_one_in_error)
 {
 	target_modify(DPA_QPS_ERR, 0, 0);
@@ -368,7 +368,7 @@ Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
  * Its initiator's first turn began at any PSN, and so did one that was begun again behind a loss:
  * PSNs that did not fit, and a target that was set up again, succeeded.
  */
-/* IBA 9.7.4/expected */
+/* IBA 9.7.4 (expected) */
 Test(transport_xrc, psns_of_a_turn_that_keeps_them)
 {
 	struct dpa_peer *peer = x.th->peer;

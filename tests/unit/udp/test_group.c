@@ -191,7 +191,7 @@ static uint32_t qpn_of(struct dpa_hw *hw)
 	return qpn;
 }
 
-/* IBA 9.6/multicast */
+/* IBA 9.6 (multicast) */
 Test(udp_group, who_hears_it)
 {
 	static const uint8_t far4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 9};

@@ -57,7 +57,7 @@ Test(udp_overtaken, a_sender_that_begins_anew_by_the_detour_is_taken)
 	close_door(d);
 }
 
-/* IBA 9.8.2/gap: without a detour any first packet begins a message. */
+/* IBA 9.8.2 (gap): without a detour any first packet begins a message. */
 Test(udp_overtaken, what_came_straight_is_taken)
 {
 	struct door *d = door_of(DPA_QP_UC);

@@ -50,7 +50,7 @@ static const struct {
 	{'V', DPA_ROCE_IETH, 4},    {'C', DPA_ROCE_CNP, 16},
 };
 
-/* IBA 9.2/opcodes */
+/* IBA 9.2 (opcodes) */
 Test(wire_codec, every_opcode_has_its_headers)
 {
 	uint32_t known = 0;
@@ -91,7 +91,7 @@ Test(wire_codec, names_are_those_of_the_specification)
 }
 
 /* Bytes by hand: where each field lies. */
-/* IBA 9.3/order */
+/* IBA 9.3 (order) */
 Test(wire_codec, xrc_write_only_with_immediate_byte_for_byte)
 {
 	static const uint8_t p[] = {0xab, 0xe0 | 0x10, 0xff, 0xff, 0xc5, 0x12, 0x34, 0x56,
@@ -188,14 +188,14 @@ Test(wire_codec, refused_too_short)
 	cr_expect_eq(changed(0, 0x81), DPA_ROCE_SHORT);
 }
 
-/* IBA 9.2/tver */
+/* IBA 9.2 (tver) */
 Test(wire_codec, refused_version)
 {
 	for (uint8_t v = 1; v < 16; v++)
 		cr_expect_eq(changed(1, v), DPA_ROCE_VERSION);
 }
 
-/* IBA 9.2/reserved-opcode */
+/* IBA 9.2 (reserved-opcode) */
 Test(wire_codec, refused_opcode)
 {
 	char buf[8];
@@ -205,7 +205,7 @@ Test(wire_codec, refused_opcode)
 			     !expected((uint8_t)op, buf), "opcode %02x", op);
 }
 
-/* IBA 9.2/pad */
+/* IBA 9.2 (pad) */
 Test(wire_codec, refused_pad_and_length)
 {
 	for (size_t n = 17; n < 24; n++)
@@ -237,7 +237,7 @@ Test(wire_codec, refused_payload_where_there_is_none)
 	cr_expect_eq(of_len(12 + 16 + 8), DPA_ROCE_NO_PAYLOAD);
 }
 
-/* IBA 9.2/dqpn, CA17-33 */
+/* IBA 9.2 (dqpn), CA17-33 */
 Test(wire_codec, refused_destination_qp)
 {
 	cr_expect_eq(changed(7, 0), DPA_ROCE_DQPN); /* QP0 */
@@ -265,7 +265,7 @@ static uint64_t seed(void)
 	return s;
 }
 
-/* IBA 9.3/order, CA17-29 */
+/* IBA 9.3 (order), CA17-29 */
 Test(wire_codec, what_is_encoded_is_decoded)
 {
 	struct rnd r = {seed()};
