@@ -48,6 +48,19 @@ static int take_source(struct cma_id *id)
 	return err;
 }
 
+/*
+ * An address of this host that is in no GID table, as 127.0.0.2: nothing can answer from it. The
+ * kernel resolves the device that has it, and finds none.
+ */
+static bool without_gid(const union cma_addr *a)
+{
+	struct dpa_hw_route r;
+	uint8_t gid[16];
+
+	cma_addr_gid(a, gid);
+	return dpa_hw_route(cma.ctx, gid, gid, &r) == ENODEV;
+}
+
 static int resolve_id(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst)
 {
 	union cma_addr any = {.family = dst->family};
@@ -73,7 +86,9 @@ static int resolve_id(struct cma_id *id, const union cma_addr *src, const union 
 	id->dst = *dst;
 	any_is_loopback(&id->dst);
 	err = take_source(id);
-	if (err == EADDRNOTAVAIL || err == ENODEV) {	/* no device has the source */
+	if (!err && without_gid(&id->dst))
+		err = ENODEV;
+	if (err == EADDRNOTAVAIL || err == ENODEV) {	/* no device has the address */
 		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* and it may be tried again */
 		return 0;
 	}

@@ -127,6 +127,20 @@ Test(cma_resolve, addr_error)
 }
 
 /* An error that does not concern the address is the call's errno, not "no device". */
+/* A request to it would be lost: no answer could come from there. */
+Test(cma_resolve, a_destination_without_a_gid)
+{
+	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
+	struct event ev;
+
+	fake_gsi.no_index = 9;
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.9", 7), 0);
+	expect_of(fd, &ev, EV_ADDR_ERROR, UID, id);
+	cr_assert_eq(ev.status, -ENODEV);
+	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
+	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID, id);
+}
+
 Test(cma_resolve, other_errors_are_not_events)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);

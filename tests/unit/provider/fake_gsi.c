@@ -271,6 +271,8 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	    (memcmp(sgid, mapped, sizeof(mapped)) && memcmp(sgid, one, sizeof(one)) &&
 	     memcmp(sgid, fake_gsi.gid, sizeof(fake_gsi.gid))))
 		return EADDRNOTAVAIL;
+	if (fake_gsi.no_index && sgid[15] == fake_gsi.no_index)
+		return ENODEV;
 	*r = (struct dpa_hw_route){.mtu = 5, .local = true, .ifindex = 1};
 	return 0;
 }

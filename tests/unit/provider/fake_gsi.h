@@ -23,6 +23,7 @@ struct fake_gsi {
 	uint8_t gid[16]; /* an address beside those of the loopback; all 0: none */
 	/* 127.0.0.far is another host, which answers nothing; 0: there is none */
 	uint8_t far;
+	uint8_t no_index; /* 127.0.0.no_index is in no GID table; 0: there is none */
 	/* it says that nobody has port 4791 there; `forged`: by somebody who saw no packet */
 	atomic_bool refuses, forged;
 	atomic_int probes;
