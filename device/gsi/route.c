@@ -11,6 +11,14 @@ static uint32_t interface_of(struct dpa_port *port, const uint8_t gid[16])
 	return at >= 0 && !dpa_port_gid(port, (uint32_t)at, &g) ? g.ifindex : 0;
 }
 
+/* All of 127.0.0.0/8 is this host's, and one address of it is in the GID table. */
+static bool is_loopback(const uint8_t gid[16])
+{
+	static const uint8_t net[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+
+	return !memcmp(gid, net, sizeof(net));
+}
+
 int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16],
 		 struct dpa_hw_route *r)
 {
@@ -23,7 +31,7 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	if (!*hw->alive)
 		return EIO;
 	if (!dpa_port_is_own(&hw->port, sgid))
-		return EADDRNOTAVAIL;
+		return is_loopback(sgid) ? ENODEV : EADDRNOTAVAIL;
 	at = dpa_port_find(ctx->port, sgid);
 	if (at < 0 || dpa_port_gid(ctx->port, (uint32_t)at, &gid))
 		return ENODEV;

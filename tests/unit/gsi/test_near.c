@@ -445,6 +445,10 @@ Test(gsi_near, routes)
 	none.sgid[12] = 10;
 	gt_route(&p, &none, &r, &rc);
 	cr_expect_eq(rc, EADDRNOTAVAIL);
+	none = gt_path(1, 1);
+	none.sgid[14] = 3;
+	gt_route(&p, &none, &r, &rc);
+	cr_expect_eq(rc, ENODEV, "127.0.3.1 is this host's, too");
 	far.dgid[12] = 192;
 	gt_route(&p, &far, &r, &rc);
 	cr_expect(rc == ENETUNREACH || rc == EHOSTUNREACH || rc == EINVAL, "%s", strerror(rc));
