@@ -63,7 +63,7 @@ static inline bool dpa_mr_holds(uint64_t iova, uint64_t length, uint64_t at, uin
 				uint64_t *off)
 {
 	*off = at - iova;
-	return at >= iova && *off <= length && len <= length - *off;
+	return (at >= iova) & (*off <= length) & (len <= length - *off);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <dpa_hw.h>
 #include "board/board.h"
 #include "pcc/pcc.h"
@@ -373,6 +374,14 @@ static inline const struct dpa_rwqe *dpa_rq_head(const struct dpa_hw_qp *qp)
 	if (!qp->rq || __atomic_load_n(&qp->dbrec->rq_pi, __ATOMIC_ACQUIRE) == qp->rq_ci)
 		return NULL;
 	return (const void *)(qp->rq + (size_t)(qp->rq_ci & qp->rq_mask) * qp->rq_stride);
+}
+
+/* Copies a receive WQE of a queue whose WQEs have max_sge SGEs. */
+static inline void dpa_rwqe_read(struct dpa_rx_wqe *w, const struct dpa_rwqe *r, uint32_t max_sge)
+{
+	w->wr_id = r->wr_id;
+	w->nsge = r->nsge <= max_sge ? r->nsge : max_sge;
+	memcpy(w->sge, r + 1, w->nsge * sizeof(w->sge[0]));
 }
 
 /* It was read, and is the poster's again. rq_ci: release, behind the reads. */

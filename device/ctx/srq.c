@@ -27,16 +27,12 @@ void dpa_srq_limit_event(struct dpa_hw_srq *srq)
 bool dpa_srq_take_held(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w, bool *event)
 {
 	uint32_t pi = __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE);
-	const struct dpa_rwqe *r;
 	const uint8_t *e;
 
 	if (pi == srq->ci)
 		return false;
 	e = srq->buf + (size_t)(srq->ci & ((1u << srq->log_size) - 1)) * srq->stride;
-	r = (const void *)e;
-	w->wr_id = r->wr_id;
-	w->nsge = r->nsge <= srq->max_sge ? r->nsge : srq->max_sge;
-	memcpy(w->sge, e + sizeof(*r), w->nsge * sizeof(w->sge[0]));
+	dpa_rwqe_read(w, (const void *)e, srq->max_sge);
 	srq->ci++;
 	__atomic_store_n(&srq->dbrec->rq_ci, srq->ci, __ATOMIC_RELEASE);
 	*event = srq_below_limit(srq, pi);

@@ -75,4 +75,15 @@ static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
 		atomic_store_explicit(&qp->home, me, memory_order_relaxed);
 }
 
+/* Reports what this thread has collected of completions of the QP, and collects no more of them. */
+static inline void dpa_run_end(const struct dpa_hw_qp *qp)
+{
+	struct dpa_run *r = dpa_me.run;
+
+	if (!r || r->qp != qp)
+		return;
+	dpa_run_flush(r);
+	r->qp = NULL;
+}
+
 #endif

@@ -51,23 +51,12 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
-/* In a batch the reports of the QP at hand are collected from enter_qp() on until here. */
-static inline void report_run(void)
-{
-	struct dpa_run *r = dpa_me.run;
-
-	if (!r)
-		return;
-	dpa_run_flush(r);
-	r->qp = NULL;
-}
-
 /* `acks` NULL: the ACK of this QP goes alone. The same in the functions below. */
 DPA_STEP void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
 		return;
-	report_run();
+	dpa_run_end(qp);
 	if (!acks || !dpa_acks_take(acks, qp))
 		dpa_responder_flush(qp);
 	dpa_qp_leave(qp);
@@ -108,7 +97,7 @@ DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
 			 const uint8_t *payload)
 {
-	report_run();
+	dpa_run_end(qp);
 	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 

@@ -57,6 +57,9 @@ uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		   const uint8_t *payload, uint64_t addr, uint32_t rkey);
 
+/* pull.c: lets the receiver fetch [off, off + n) of a send WQE: struct dpa_pull at `data`. */
+uint32_t dpa_pull_fill(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		       uint32_t off, uint32_t n, uint8_t *data);
 /*
  * Brings pieces of a large message of this process's that the lane's receiver is fetching, if there
  * is one: pull.c. Any thread that polls, under no lock. How many.

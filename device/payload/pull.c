@@ -388,3 +388,29 @@ int dpa_pull_bring(struct dpa_tx *tx)
 	dpa_qp_leave(qp);
 	return n;
 }
+
+/* ------------------------------------------------------------------- requester */
+
+uint32_t dpa_pull_fill(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+		       uint32_t off, uint32_t n, uint8_t *data)
+{
+	struct dpa_pull *p = (struct dpa_pull *)data;
+	struct iovec iov[DPA_MAX_SGE];
+	uint32_t syn;
+	int cnt;
+
+	syn = dpa_wqe_iov(qp, idx, c, off, n, 0, iov, &cnt);
+	if (syn)
+		return syn;
+	p->niov = (uint32_t)cnt;
+	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
+					memory_order_relaxed);
+	p->rkey = 0;
+	p->idx = idx;
+	p->off = off;
+	for (int i = 0; i < cnt; i++) {
+		p->iov[i].addr = (uintptr_t)iov[i].iov_base;
+		p->iov[i].len = iov[i].iov_len;
+	}
+	return 0;
+}

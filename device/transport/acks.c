@@ -94,22 +94,12 @@ void dpa_acks_forget(struct dpa_hw_qp *qp)
 	dpa_spin_unlock(&hw->ack_lock);
 }
 
-static void report_cqes(struct dpa_hw_qp *qp)
-{
-	struct dpa_run *r = dpa_me.run;
-
-	if (!r || r->qp != qp)
-		return;
-	dpa_run_flush(r);
-	r->qp = NULL;
-}
-
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)
 {
 	if (!qp)
 		return;
 	if (dpa_unlikely(qp->xrcd))
-		report_cqes(qp);
+		dpa_run_end(qp);
 	if (!soon && qp->pkt_flags && dpa_owes_ack(qp)) {
 		qp->resp.ack_late = true;
 		ack_later(qp);

@@ -82,31 +82,6 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 	return qp->transport | dpa_op_segment(only[op & 15], first, last);
 }
 
-/* Lets the receiver fetch [off, off + n) from our memory. */
-static uint32_t fill_pull(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			  uint32_t off, uint32_t n, uint8_t *data)
-{
-	struct dpa_pull *p = (struct dpa_pull *)data;
-	struct iovec iov[DPA_MAX_SGE];
-	uint32_t syn;
-	int cnt;
-
-	syn = dpa_wqe_iov(qp, idx, c, off, n, 0, iov, &cnt);
-	if (syn)
-		return syn;
-	p->niov = (uint32_t)cnt;
-	p->epoch = atomic_load_explicit(&qp->hw->export->qp_epoch[qp->qpn & DPA_QPN_INDEX],
-					memory_order_relaxed);
-	p->rkey = 0;
-	p->idx = idx;
-	p->off = off;
-	for (int i = 0; i < cnt; i++) {
-		p->iov[i].addr = (uintptr_t)iov[i].iov_base;
-		p->iov[i].len = iov[i].iov_len;
-	}
-	return 0;
-}
-
 struct piece {
 	uint32_t n; /* bytes of the message in this packet */
 	bool pull, inslot;
@@ -292,7 +267,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	if (p.pull) {
 		s->flags |= DPA_PKT_PULL;
 		r->pulled = true;
-		syn = fill_pull(qp, idx, c, r->send_off, p.n, data);
+		syn = dpa_pull_fill(qp, idx, c, r->send_off, p.n, data);
 	} else {
 		uint8_t *to = p.inslot ? s->ext + ext : data;
 
@@ -592,25 +567,6 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	return n;
 }
 
-/* Datagrams and raw packets: each WQE for itself. */
-static int run_datagrams(struct dpa_hw_qp *qp, uint32_t pi)
-{
-	struct dpa_req *r = &qp->req;
-	int n = 0;
-
-	while (r->send_idx != pi && n < BUDGET && !qp->slow.fence_sq) {
-		if (qp->ops->send_one(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
-			dpa_ud_flush(qp);
-			return n; /* pended or failed */
-		}
-		n++;
-	}
-	dpa_ud_flush(qp);
-	if (r->send_idx != pi && !qp->slow.fence_sq)
-		dpa_schedule(qp, 0);
-	return n;
-}
-
 /* IBA 10.3.1: SQD with nothing outstanding, not even what waits to be sent again. */
 static void check_drained(struct dpa_hw_qp *qp)
 {
@@ -666,7 +622,7 @@ static int run(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(lossy) && !dpa_loss_timers(qp))
 			return 0;
 		if (r->send_idx != pi)
-			n = dpa_connected(qp) ? run_connected(qp, pi) : run_datagrams(qp, pi);
+			n = dpa_connected(qp) ? run_connected(qp, pi) : dpa_ud_run(qp, pi, BUDGET);
 		if (qp->type == DPA_QP_RC && dpa_lossy(qp))
 			dpa_loss_arm(qp);
 		if (dpa_unlikely(qp->slow.ask_due))

@@ -29,9 +29,7 @@ bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
 	r = dpa_rq_head(qp);
 	if (!r)
 		return false;
-	w->wr_id = r->wr_id;
-	w->nsge = r->nsge <= qp->max_recv_sge ? r->nsge : qp->max_recv_sge;
-	memcpy(w->sge, r + 1, w->nsge * sizeof(w->sge[0]));
+	dpa_rwqe_read(w, r, qp->max_recv_sge);
 	dpa_rq_take(qp);
 	return true;
 }

@@ -170,6 +170,8 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p);
 /* Not now: the peer and we do not know each other yet. The QP is pended. */
 bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p);
+/* Datagrams and raw packets at send_idx, each WQE for itself, `most` of them: how many. */
+int dpa_ud_run(struct dpa_hw_qp *qp, uint32_t pi, int most);
 /* Sends what waits for company. */
 void dpa_ud_flush(struct dpa_hw_qp *qp);
 void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);

@@ -209,6 +209,24 @@ void dpa_ud_flush(struct dpa_hw_qp *qp)
 	qp->tx = NULL;
 }
 
+int dpa_ud_run(struct dpa_hw_qp *qp, uint32_t pi, int most)
+{
+	struct dpa_req *r = &qp->req;
+	int n = 0;
+
+	while (r->send_idx != pi && n < most && !qp->slow.fence_sq) {
+		if (qp->ops->send_one(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
+			dpa_ud_flush(qp);
+			return n; /* pended or failed */
+		}
+		n++;
+	}
+	dpa_ud_flush(qp);
+	if (r->send_idx != pi && !qp->slow.fence_sq)
+		dpa_schedule(qp, 0);
+	return n;
+}
+
 /* The peer of an address vector; NULL: nobody has it. */
 static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *av)
 {
