@@ -35,35 +35,67 @@ static bool pci_of_kernel(const char *name, char pci[DOCA_DEVINFO_PCI_ADDR_SIZE]
 	return true;
 }
 
-doca_error_t doca_devinfo_get_pci_addr_str(const struct doca_devinfo *devinfo, char *pci_addr_str)
+static doca_error_t pci_addr(const struct doca_devinfo *info, char out[DOCA_DEVINFO_PCI_ADDR_SIZE])
 {
-	if (!dpa_live(devinfo) || !pci_addr_str)
-		return DOCA_ERROR_INVALID_VALUE;
-	if (devinfo->is_dpa)
-		memcpy(pci_addr_str, devinfo->pci_addr, DOCA_DEVINFO_PCI_ADDR_SIZE);
-	else if (!pci_of_kernel(devinfo->name, pci_addr_str))
+	if (info->is_dpa)
+		memcpy(out, info->pci_addr, DOCA_DEVINFO_PCI_ADDR_SIZE);
+	else if (!pci_of_kernel(info->name, out))
 		return DOCA_ERROR_OPERATING_SYSTEM;
 	return DOCA_SUCCESS;
 }
 
-doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo,
-					    const char *pci_addr_str, uint8_t *is_equal)
+doca_error_t doca_devinfo_get_pci_addr_str(const struct doca_devinfo *devinfo, char *pci_addr_str)
+{
+	if (!dpa_live(devinfo) || !pci_addr_str)
+		return DOCA_ERROR_INVALID_VALUE;
+	return pci_addr(devinfo, pci_addr_str);
+}
+
+doca_error_t dpa_devinfo_is_equal_pci_addr(const struct doca_devinfo *info,
+					   const char *pci_addr_str, uint8_t *is_equal)
 {
 	char own[DOCA_DEVINFO_PCI_ADDR_SIZE], whole[32];
 	doca_error_t ret;
 
-	if (!dpa_live(devinfo) || !pci_addr_str || !is_equal)
-		return DOCA_ERROR_INVALID_VALUE;
 	/* "03:00.0" is of domain 0 */
 	snprintf(whole, sizeof(whole), "%s%s",
 		 strlen(pci_addr_str) == DOCA_DEVINFO_PCI_BDF_SIZE - 1 ? "0000:" : "",
 		 pci_addr_str);
 	if (!is_pci(whole))
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = doca_devinfo_get_pci_addr_str(devinfo, own);
+	ret = pci_addr(info, own);
 	if (!ret)
 		*is_equal = strcasecmp(own, whole) == 0;
 	return ret;
+}
+
+doca_error_t doca_devinfo_is_equal_pci_addr(const struct doca_devinfo *devinfo,
+					    const char *pci_addr_str, uint8_t *is_equal)
+{
+	if (!dpa_live(devinfo) || !pci_addr_str || !is_equal)
+		return DOCA_ERROR_INVALID_VALUE;
+	return dpa_devinfo_is_equal_pci_addr(devinfo, pci_addr_str, is_equal);
+}
+
+doca_error_t doca_devinfo_get_pci_func_type(const struct doca_devinfo *devinfo,
+					    enum doca_pci_func_type *pci_func_type)
+{
+	if (!dpa_live(devinfo) || !pci_func_type)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!devinfo->is_dpa)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	*pci_func_type = devinfo->function ? DOCA_PCI_FUNC_TYPE_SF : DOCA_PCI_FUNC_TYPE_PF;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo, uint32_t *sf_index)
+{
+	if (!dpa_live(devinfo) || !sf_index)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!devinfo->is_dpa || !devinfo->function)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	*sf_index = devinfo->function;
+	return DOCA_SUCCESS;
 }
 
 /* GID `index` of the port; false: there is none, or the device is of another make. */

@@ -65,6 +65,14 @@ static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
 	return devinfo->is_dpa ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED;
 }
 
+/*
+ * Compare the PCI address of a function with another, by the rules of
+ * doca_devinfo_is_equal_pci_addr(). INVALID_VALUE: the text is not one; OPERATING_SYSTEM: the device
+ * has none. Any thread.
+ */
+doca_error_t dpa_devinfo_is_equal_pci_addr(const struct doca_devinfo *info,
+					   const char *pci_addr_str, uint8_t *is_equal);
+
 /* The open device whose PD this is; NULL: none. Any thread. */
 struct doca_dev *dpa_dev_of_pd(const struct ibv_pd *pd);
 /* The same, with a reference, or one made of the PD. NULL: no memory. Any thread. */

@@ -2,8 +2,9 @@
 /*
  * doca_dev.h - finding and opening devices.
  *
- * Every function that is declared here works; the other part of the original header (representors)
- * is not there. The getters of a devinfo are thread-safe, and work without the device being open.
+ * Every function that is declared here works. The getters of a devinfo are thread-safe, and work
+ * without the device being open. The errors are those that the DOCA API 2.10 documents; functions
+ * of a later version have a note.
  */
 #ifndef DOCA_DEV_H_
 #define DOCA_DEV_H_
@@ -20,8 +21,11 @@ extern "C" {
 
 struct doca_dev;
 struct doca_devinfo;
+struct doca_dev_rep;
+struct doca_devinfo_rep;
 
 /* Sizes in bytes that the getters below want, the terminating zero included. */
+#define DOCA_DEVINFO_VUID_SIZE	     128
 #define DOCA_DEVINFO_IPV4_ADDR_SIZE  4
 #define DOCA_DEVINFO_IPV6_ADDR_SIZE  16
 #define DOCA_DEVINFO_MAC_ADDR_SIZE   6
@@ -29,6 +33,18 @@ struct doca_devinfo;
 #define DOCA_DEVINFO_IBDEV_NAME_SIZE 64
 #define DOCA_DEVINFO_PCI_ADDR_SIZE   13 /* dddd:bb:dd.f */
 #define DOCA_DEVINFO_PCI_BDF_SIZE    8	/* bb:dd.f */
+
+/* The same for the getters of representors. */
+#define DOCA_DEVINFO_REP_VUID_SIZE     128
+#define DOCA_DEVINFO_REP_PCI_ADDR_SIZE 13
+#define DOCA_DEVINFO_REP_PCI_BDF_SIZE  8
+
+/* Which representors doca_devinfo_rep_create_list() lists: a mask of these. */
+enum doca_devinfo_rep_filter {
+	DOCA_DEVINFO_REP_FILTER_ALL = 0,	   /* of every kind that there is */
+	DOCA_DEVINFO_REP_FILTER_NET = 1 << 1,	   /* of functions of the network adapter */
+	DOCA_DEVINFO_REP_FILTER_EMULATED = 1 << 2, /* of emulated devices; there are none */
+};
 
 /*
  * Lists the RDMA devices of this machine, those that are no DPA included.
@@ -118,6 +134,22 @@ DOCA_STABLE doca_error_t doca_devinfo_get_mac_addr(const struct doca_devinfo *de
 DOCA_STABLE doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo,
 						     char *iface_name, uint32_t size);
 
+/*
+ * Which kind of function it is: dpa0 is a PF, dpa0_sf1 and so on are SFs.
+ * @pci_func_type: receives it
+ * Since 3.1. INVALID_VALUE: NULL; NOT_SUPPORTED: not a device of this adapter.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_devinfo_get_pci_func_type(
+	const struct doca_devinfo *devinfo, enum doca_pci_func_type *pci_func_type);
+
+/*
+ * The index of an SF, N of dpa0_sfN. Indices begin at 1.
+ * @sf_index: receives it
+ * Since 3.1. INVALID_VALUE: NULL; NOT_SUPPORTED: not an SF of this adapter.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo,
+							 uint32_t *sf_index);
+
 /* INVALID_VALUE: NULL; NOT_SUPPORTED otherwise: LIDs are InfiniBand's. */
 DOCA_STABLE doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *lid);
 
@@ -135,6 +167,105 @@ DOCA_EXPERIMENTAL doca_error_t doca_devinfo_cap_is_accelerate_resource_reclaim_s
 
 /* INVALID_VALUE: NULL; NOT_SUPPORTED otherwise, as for the capability. */
 DOCA_EXPERIMENTAL doca_error_t doca_dev_accelerate_resource_reclaim(struct doca_dev *dev);
+
+/*
+ * Representors. On a BlueField a program on the DPU's cores names a function of the network adapter
+ * by its representor. Here the PF has a representor for each SF that the process sees (the setting
+ * `functions`); an SF has none, and without an SF the PF has none either. All calls are
+ * thread-safe; a list and its elements belong to the caller.
+ */
+
+/*
+ * Whether the device lists representors with that filter: 1 for a PF with SFs, else 0. With 0
+ * doca_devinfo_rep_create_list() returns NOT_SUPPORTED. Programs of 3.2 and later ask for the
+ * second one: with 1 they extend a DPA context of the PF to an SF, with 0 they take the PF alone.
+ * INVALID_VALUE: NULL; DRIVER: libibverbs gives no list of devices; NOT_SUPPORTED: the device was
+ * made by doca_rdma_bridge_open_dev_from_pd().
+ */
+DOCA_STABLE doca_error_t doca_devinfo_rep_cap_is_filter_all_supported(
+	const struct doca_devinfo *devinfo, uint8_t *filter_all_supported);
+DOCA_STABLE doca_error_t doca_devinfo_rep_cap_is_filter_net_supported(
+	const struct doca_devinfo *devinfo, uint8_t *filter_net_supported);
+/* Always 0. The same errors but DRIVER. */
+DOCA_STABLE doca_error_t doca_devinfo_rep_cap_is_filter_emulated_supported(
+	const struct doca_devinfo *devinfo, uint8_t *filter_emulated_supported);
+
+/*
+ * Lists the representors of a PF.
+ * @dev:          the open PF; it may be closed while the list is in use
+ * @filter:       a mask of enum doca_devinfo_rep_filter
+ * @dev_list_rep: receives an array of nb_devs_rep pointers; the caller frees it by
+ *                doca_devinfo_rep_destroy_list()
+ * @nb_devs_rep:  receives their number, at least 1
+ * INVALID_VALUE: a pointer is NULL, or an unknown bit in the filter; NO_MEMORY; DRIVER: libibverbs
+ * gives no list of devices; NOT_SUPPORTED: the filter has EMULATED, the device has no representor,
+ * or was made by doca_rdma_bridge_open_dev_from_pd().
+ */
+DOCA_STABLE doca_error_t doca_devinfo_rep_create_list(struct doca_dev *dev, int filter,
+						      struct doca_devinfo_rep ***dev_list_rep,
+						      uint32_t *nb_devs_rep);
+
+/*
+ * Frees a list and its elements. Representors opened from it stay open.
+ * Not thread-safe against users of the list. INVALID_VALUE: NULL.
+ */
+DOCA_STABLE doca_error_t doca_devinfo_rep_destroy_list(struct doca_devinfo_rep **dev_list_rep);
+
+/*
+ * Opens a representor. Each call makes an object of its own.
+ * @devinfo: from a list or from doca_dev_rep_as_devinfo()
+ * @dev_rep: receives the representor; the caller gives it back by doca_dev_rep_close()
+ * INVALID_VALUE: NULL; NO_MEMORY.
+ */
+DOCA_STABLE doca_error_t doca_dev_rep_open(struct doca_devinfo_rep *devinfo,
+					   struct doca_dev_rep **dev_rep);
+
+/* Frees it. INVALID_VALUE: NULL. */
+DOCA_STABLE doca_error_t doca_dev_rep_close(struct doca_dev_rep *dev);
+
+/* The devinfo of an open representor, valid until it is closed; NULL for NULL. */
+DOCA_STABLE struct doca_devinfo_rep *doca_dev_rep_as_devinfo(struct doca_dev_rep *dev_rep);
+
+/*
+ * A name of the SF that no other function of any adapter has: "dpa-" and its node GUID, 16
+ * hexadecimal digits. It is the same for all processes of the adapter instance.
+ * @size: bytes at rep_vuid, at least DOCA_DEVINFO_REP_VUID_SIZE
+ * INVALID_VALUE: NULL or size too small.
+ */
+DOCA_STABLE doca_error_t doca_devinfo_rep_get_vuid(const struct doca_devinfo_rep *devinfo_rep,
+						   char *rep_vuid, uint32_t size);
+
+/*
+ * The PCI address of the SF, as doca_devinfo_get_pci_addr_str() has it.
+ * @pci_addr_str: at least DOCA_DEVINFO_REP_PCI_ADDR_SIZE bytes
+ * INVALID_VALUE: NULL.
+ */
+DOCA_STABLE doca_error_t
+doca_devinfo_rep_get_pci_addr_str(const struct doca_devinfo_rep *devinfo_rep, char *pci_addr_str);
+
+/*
+ * Compares it with another, as doca_devinfo_is_equal_pci_addr() does.
+ * @is_equal: receives 1 or 0
+ * INVALID_VALUE: NULL, or not a PCI address.
+ */
+DOCA_STABLE doca_error_t doca_devinfo_rep_is_equal_pci_addr(
+	const struct doca_devinfo_rep *devinfo_rep, const char *pci_addr_str, uint8_t *is_equal);
+
+/* DOCA_PCI_FUNC_TYPE_SF. INVALID_VALUE: NULL. */
+DOCA_STABLE doca_error_t doca_devinfo_rep_get_pci_func_type(
+	const struct doca_devinfo_rep *devinfo_rep, enum doca_pci_func_type *pci_func_type);
+
+/* 0: SFs are there from the start of the program. INVALID_VALUE: NULL. */
+DOCA_STABLE doca_error_t doca_devinfo_rep_get_is_hotplug(const struct doca_devinfo_rep *devinfo_rep,
+							 uint8_t *is_hotplug);
+
+/*
+ * The network interface of the representor, of which there is none here: OPERATING_SYSTEM.
+ * @size: at least DOCA_DEVINFO_IFACE_NAME_SIZE
+ * INVALID_VALUE: NULL or size too small; OPERATING_SYSTEM otherwise.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_devinfo_rep_get_iface_name(
+	const struct doca_devinfo_rep *devinfo_rep, char *iface_name, uint32_t size);
 
 #ifdef __cplusplus
 }

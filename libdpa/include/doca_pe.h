@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h> /* programs rely on it */
 
 #include <doca_compat.h>
 #include <doca_error.h>

@@ -52,6 +52,9 @@ enum dpa_type {
 	DPA_T_RDMA_TASK = 1 << 27,
 	DPA_T_PARAM = 1 << 24, /* of argp */
 	DPA_T_CMD = 1 << 25,
+	DPA_T_DEV_REP = 1 << 28,
+	DPA_T_DEVINFO_REP = 1 << 29,
+	DPA_T_DEVINFO_REP_LIST = 1 << 30,
 };
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
@@ -59,6 +62,8 @@ enum dpa_type {
 	dpa_obj_is((p),                                                                            \
 		   _Generic((p), DPA_T_OF(doca_dev, DPA_T_DEV),                                    \
 			    DPA_T_OF(doca_devinfo, DPA_T_DEVINFO), DPA_T_OF(doca_dpa, DPA_T_DPA),  \
+			    DPA_T_OF(doca_dev_rep, DPA_T_DEV_REP),                                 \
+			    DPA_T_OF(doca_devinfo_rep, DPA_T_DEVINFO_REP),                         \
 			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
 			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
 			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
@@ -80,6 +85,8 @@ enum dpa_type {
 
 struct doca_dev;
 struct doca_devinfo;
+struct doca_dev_rep;
+struct doca_devinfo_rep;
 struct doca_dpa;
 struct doca_dpa_thread;
 struct doca_dpa_tg;

@@ -20,7 +20,7 @@ struct fake_cq {
 };
 
 static struct ibv_device devices[3] = {{.name = "other0"}, {.name = "dpa0"}, {.name = "dpa0_sf1"}};
-static bool fail_open, no_devices;
+static bool fail_open, no_devices, no_sf;
 static int opens, cqs, rings, pds, mrs, reg_err, last_access;
 static bool cq_busy;
 static int destroy_cq_err;
@@ -145,9 +145,9 @@ struct ibv_device **ibv_get_device_list(int *num)
 	list = calloc(4, sizeof(*list));
 	if (!list)
 		return NULL;
-	for (int i = 0; i < 3; i++)
+	*num = no_sf ? 2 : 3;
+	for (int i = 0; i < *num; i++)
 		list[i] = &devices[i];
-	*num = 3;
 	return list;
 }
 
@@ -199,6 +199,11 @@ int ibv_close_device(struct ibv_context *ctx)
 void fake_fail_open(void)
 {
 	fail_open = true;
+}
+
+void fake_no_sf(bool none)
+{
+	no_sf = none;
 }
 
 void fake_no_devices(bool none)

@@ -18,6 +18,8 @@
 void fake_fail_open(void);
 /* There is no list of devices. */
 void fake_no_devices(bool none);
+/* dpa0_sf1 is not listed. */
+void fake_no_sf(bool none);
 
 /* Takes a CQE as the device would: fills in the owner. */
 void fake_push(struct ibv_cq *cq, const struct dpa_cqe *cqe);

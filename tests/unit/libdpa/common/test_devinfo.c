@@ -108,6 +108,27 @@ Test(devinfo, mac_and_interface)
 	IS(doca_devinfo_get_iface_name(list[PF], NULL, sizeof(name)), INVALID_VALUE);
 }
 
+Test(devinfo, kinds_of_functions)
+{
+	enum doca_pci_func_type type = DOCA_PCI_FUNC_TYPE_VF;
+	uint32_t index = 7;
+
+	OK(doca_devinfo_get_pci_func_type(list[PF], &type));
+	cr_expect_eq(type, DOCA_PCI_FUNC_TYPE_PF);
+	OK(doca_devinfo_get_pci_func_type(list[SF], &type));
+	cr_expect_eq(type, DOCA_PCI_FUNC_TYPE_SF);
+	IS(doca_devinfo_get_pci_func_type(list[OTHER], &type), NOT_SUPPORTED);
+	IS(doca_devinfo_get_pci_func_type(NULL, &type), INVALID_VALUE);
+	IS(doca_devinfo_get_pci_func_type(list[PF], NULL), INVALID_VALUE);
+
+	OK(doca_devinfo_get_sf_index(list[SF], &index));
+	cr_expect_eq(index, 1u);
+	IS(doca_devinfo_get_sf_index(list[PF], &index), NOT_SUPPORTED);
+	IS(doca_devinfo_get_sf_index(list[OTHER], &index), NOT_SUPPORTED);
+	IS(doca_devinfo_get_sf_index(NULL, &index), INVALID_VALUE);
+	IS(doca_devinfo_get_sf_index(list[SF], NULL), INVALID_VALUE);
+}
+
 Test(devinfo, capabilities)
 {
 	struct doca_dev *dev;

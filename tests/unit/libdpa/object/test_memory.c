@@ -110,6 +110,23 @@ Test(libdpa_memory, devices)
 	cr_assert_eq(fake_opens(), 0);
 }
 
+Test(libdpa_memory, representors)
+{
+	struct doca_dev *dev = open_dpa0();
+	struct doca_devinfo_rep **list;
+	struct doca_dev_rep *rep;
+	uint32_t n;
+
+	SHORT_AT(1, doca_devinfo_rep_create_list(dev, 0, &list, &n), NO_MEMORY); /* of devices */
+	SHORT_AT(5, doca_devinfo_rep_create_list(dev, 0, &list, &n), NO_MEMORY);
+	SHORT_AT(6, doca_devinfo_rep_create_list(dev, 0, &list, &n), NO_MEMORY);
+	OK(doca_devinfo_rep_create_list(dev, 0, &list, &n));
+	SHORT_OF(doca_dev_rep_open(list[0], &rep), NO_MEMORY);
+	OK(doca_dev_rep_close(rep));
+	OK(doca_devinfo_rep_destroy_list(list));
+	OK(doca_dev_close(dev));
+}
+
 Test(libdpa_memory, contexts)
 {
 	struct doca_dev *dev = open_dpa0();

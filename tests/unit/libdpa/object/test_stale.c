@@ -69,6 +69,12 @@ static void ask_doca_dev(void)
 	IS(doca_devinfo_cap_is_accelerate_resource_reclaim_supported(dead.devinfo, out),
 	   INVALID_VALUE);
 	IS(doca_dev_accelerate_resource_reclaim(dead.dev), INVALID_VALUE);
+	IS(doca_devinfo_get_pci_func_type(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_get_sf_index(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_rep_cap_is_filter_all_supported(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_rep_cap_is_filter_net_supported(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_rep_cap_is_filter_emulated_supported(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_rep_create_list(dead.dev, 0, out, out), INVALID_VALUE);
 }
 
 static void ask_doca_dpa(void)
