@@ -60,8 +60,10 @@ doca_error_t doca_ctx_stop(struct doca_ctx *ctx)
 {
 	doca_error_t ret;
 
-	if (!dpa_live(ctx) || dpa_core_idle(ctx))
+	if (!dpa_live(ctx))
 		return DOCA_ERROR_INVALID_VALUE;
+	if (dpa_core_idle(ctx))
+		return DOCA_SUCCESS;
 	if (ctx->state == DOCA_CTX_STATE_STOPPING)
 		return DOCA_ERROR_IN_PROGRESS;
 	ret = ctx->ops->stop(ctx);

@@ -202,7 +202,7 @@ doca_error_t doca_mmap_stop(struct doca_mmap *mmap)
 	if (!dpa_live(mmap))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&mmap->lock);
-	if (mmap->source != MMAP_EXPORT && mmap->started && !mmap->bufs && !mmap->exports) {
+	if (mmap->started && !mmap->bufs) {
 		unregister_all(mmap);
 		ret = DOCA_SUCCESS;
 	}

@@ -4,7 +4,8 @@
  *
  *           set_*, add_dev                        exports, bufs, handles
  *   CONFIG ----------------> CONFIG --start--> STARTED --stop--> CONFIG
- *   create_from_export() makes one that is STARTED for ever: a range of another process.
+ *   create_from_export() makes one that is STARTED, a range of another process; when it is
+ *   stopped it can only be destroyed.
  *
  * A map's lock covers its state and its exports, so that its queries may come from any thread.
  * The table of keys has a lock of its own, taken inside: EUs look regions up while the host starts

@@ -16,7 +16,9 @@ struct dpa_task_ops {
 	doca_error_t (*submit)(struct doca_task *task, uint32_t flags);
 	/* Calls the user's callback that task->status selects. May free the task. */
 	void (*completed)(struct doca_task *task);
-	/* doca_task_free(): not in flight. */
+	/* doca_task_free(): not in flight. Makes room for another task of the user's. */
+	void (*retire)(struct doca_task *task);
+	/* Frees the memory: after retire(), and after the task's own callback if that freed it. */
 	void (*free)(struct doca_task *task);
 };
 
@@ -26,6 +28,8 @@ struct doca_task {
 	union doca_data user_data;
 	doca_error_t status;
 	bool inflight;
+	bool retired;	    /* the user has freed it; his callback runs */
+	uint32_t callbacks; /* that run: a task that is submitted in its callback may end within */
 };
 
 void dpa_task_init(struct doca_task *task, struct doca_ctx *ctx, const struct dpa_task_ops *ops,

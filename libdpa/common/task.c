@@ -16,7 +16,10 @@ void dpa_task_complete(struct doca_task *task, doca_error_t status)
 	task->status = status;
 	task->inflight = false;
 	task->ctx->inflight--;
+	task->callbacks++;
 	task->ops->completed(task);
+	if (!--task->callbacks && task->retired)
+		task->ops->free(task);
 }
 
 doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags)
@@ -53,7 +56,10 @@ void doca_task_free(struct doca_task *task)
 	if (!dpa_live(task) || task->inflight)
 		return;
 	dpa_obj_remove(task, DPA_T_TASK);
-	task->ops->free(task);
+	task->ops->retire(task);
+	task->retired = true;
+	if (!task->callbacks)
+		task->ops->free(task);
 }
 
 doca_error_t doca_task_get_status(const struct doca_task *task)

@@ -47,9 +47,10 @@ typedef void (*doca_ctx_state_changed_callback_t)(const union doca_data user_dat
 DOCA_STABLE doca_error_t doca_ctx_start(struct doca_ctx *ctx);
 
 /*
- * Stops a context; it can be configured and started again.
+ * Stops a context; it can be configured and started again. One that is idle stays idle, without an
+ * error and without its callback: the public samples stop a context that has stopped.
  * IN_PROGRESS: it is STOPPING, and doca_pe_progress() brings it on while tasks are in flight;
- * INVALID_VALUE: NULL, or not started; UNEXPECTED.
+ * INVALID_VALUE: NULL; UNEXPECTED.
  */
 DOCA_STABLE doca_error_t doca_ctx_stop(struct doca_ctx *ctx);
 

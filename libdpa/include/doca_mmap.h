@@ -54,8 +54,9 @@ DOCA_STABLE doca_error_t doca_mmap_start(struct doca_mmap *mmap);
 
 /*
  * Ends the registrations: handles are void. The map may be started again.
- * INVALID_VALUE: NULL; NOT_PERMITTED: not started, exported (only destroying it ends that), made
- * from an export, or a buf of it exists.
+ * An exported map may be stopped, as the public samples do: its exports are void, and peers' access
+ * fails. So may one that was made from an export, which can then only be destroyed.
+ * INVALID_VALUE: NULL; NOT_PERMITTED: not started, or a buf of it exists.
  */
 DOCA_STABLE doca_error_t doca_mmap_stop(struct doca_mmap *mmap);
 

@@ -110,7 +110,11 @@ DOCA_EXPERIMENTAL doca_error_t doca_task_submit_ex(struct doca_task *task, uint3
 /* As doca_task_submit(), which checks all that this one is meant to check. */
 DOCA_STABLE doca_error_t doca_task_try_submit(struct doca_task *task);
 
-/* Frees a task that is not in flight; one that is stays, and so does NULL. */
+/*
+ * Frees a task that is not in flight; one that is stays, and so does NULL. In the task's own
+ * callback its place is free at once, and the getters of its type work until the callback returns:
+ * the public samples ask a task for its bufs after they have freed it.
+ */
 DOCA_STABLE void doca_task_free(struct doca_task *task);
 
 /* How a completed task has ended; NULL: INVALID_VALUE; IN_PROGRESS: it is in flight. */

@@ -242,7 +242,8 @@ doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
 /*
  * Ends an established connection that was made by address. Operations in flight may still be
  * carried out until both sides get the disconnection callback, this one when the peer has answered
- * or after doca_rdma_set_connection_request_timeout().
+ * or after doca_rdma_set_connection_request_timeout(). In the disconnection callback, and in those
+ * of tasks that end before it, the connection is ending: SUCCESS, and nothing else happens.
  * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
  */
 DOCA_EXPERIMENTAL doca_error_t

@@ -102,11 +102,17 @@ static void call_sync_task_back(struct doca_task *task)
 							     task->ctx->user_data);
 }
 
-static void free_sync_task(struct doca_task *task)
+static void retire_sync_task(struct doca_task *task)
 {
 	struct dpa_se_task *t = sync_task_of(task);
 
 	t->se->conf[t->kind].used--;
+}
+
+static void free_sync_task(struct doca_task *task)
+{
+	struct dpa_se_task *t = sync_task_of(task);
+
 	dpa_se_release(t->se);
 	dpa_obj_free(t);
 }
@@ -114,6 +120,7 @@ static void free_sync_task(struct doca_task *task)
 static const struct dpa_task_ops task_ops = {
 	.submit = submit_sync_task,
 	.completed = call_sync_task_back,
+	.retire = retire_sync_task,
 	.free = free_sync_task,
 };
 

@@ -113,6 +113,8 @@ doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_conne
 
 doca_error_t doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection)
 {
+	if (is_in(rdma_connection, CM_ENDING))
+		return DOCA_SUCCESS; /* dpa_cm_break() ends it behind the callback */
 	if (!is_in(rdma_connection, CM_ESTABLISHED))
 		return DOCA_ERROR_INVALID_VALUE;
 	return dpa_cm_hang_up(rdma_connection->link) ? DOCA_SUCCESS : DOCA_ERROR_CONNECTION_ABORTED;

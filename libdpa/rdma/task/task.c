@@ -82,12 +82,18 @@ static void call_rdma_task_back(struct doca_task *task)
 									     task->ctx->user_data);
 }
 
+static void retire_rdma_task(struct doca_task *task)
+{
+	struct dpa_rdma_task *t = rdma_task_of(task);
+
+	t->rdma->tasks.conf[t->kind].used--;
+}
+
 static void free_rdma_task(struct doca_task *task)
 {
 	struct dpa_rdma_task *t = rdma_task_of(task);
 	struct doca_rdma *r = t->rdma;
 
-	r->tasks.conf[t->kind].used--;
 	dpa_obj_free(t);
 	dpa_rdma_release(r);
 }
@@ -95,6 +101,7 @@ static void free_rdma_task(struct doca_task *task)
 static const struct dpa_task_ops task_ops = {
 	.submit = submit_rdma_task,
 	.completed = call_rdma_task_back,
+	.retire = retire_rdma_task,
 	.free = free_rdma_task,
 };
 

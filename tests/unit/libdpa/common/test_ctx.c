@@ -14,7 +14,8 @@ TestSuite(ctx, .timeout = 60);
 struct echo {
 	struct doca_ctx ctx;
 	struct doca_task *queue[8];
-	int queued, completed, freed, flushed;
+	int queued, completed, retired, freed, flushed;
+	bool frees; /* tasks, in their callback */
 	doca_error_t start, stop, submit;
 	atomic_bool there;
 };
@@ -81,7 +82,21 @@ static doca_error_t task_submit(struct doca_task *task, uint32_t flags)
 
 static void task_completed(struct doca_task *task)
 {
-	echo_of(task->ctx)->completed++;
+	struct echo *e = echo_of(task->ctx);
+
+	e->completed++;
+	if (!e->frees)
+		return;
+	doca_task_free(task);
+	doca_task_free(task);
+	cr_assert_eq(e->retired, e->completed);
+	cr_assert_eq(e->freed, e->completed - 1, "behind the callback");
+	IS(doca_task_submit(task), INVALID_VALUE);
+}
+
+static void task_retired(struct doca_task *task)
+{
+	echo_of(task->ctx)->retired++;
 }
 
 static void task_freed(struct doca_task *task)
@@ -89,8 +104,10 @@ static void task_freed(struct doca_task *task)
 	echo_of(task->ctx)->freed++;
 }
 
-static const struct dpa_task_ops task_ops = {
-	.submit = task_submit, .completed = task_completed, .free = task_freed};
+static const struct dpa_task_ops task_ops = {.submit = task_submit,
+					     .completed = task_completed,
+					     .retire = task_retired,
+					     .free = task_freed};
 
 static int moves;
 static void on_move(const union doca_data user_data, struct doca_ctx *ctx,
@@ -119,7 +136,7 @@ Test(ctx, states)
 	dpa_core_init(&e.ctx, &echo_ops, NULL);
 	IS(doca_ctx_start(NULL), INVALID_VALUE);
 	IS(doca_ctx_stop(NULL), INVALID_VALUE);
-	IS(doca_ctx_stop(&e.ctx), INVALID_VALUE);
+	OK(doca_ctx_stop(&e.ctx)); /* idle: nothing to do */
 	IS(doca_ctx_get_state(&e.ctx, NULL), INVALID_VALUE);
 	IS(doca_ctx_get_state(NULL, &s), INVALID_VALUE);
 	IS(doca_ctx_start(&e.ctx), NOT_CONNECTED);
@@ -147,7 +164,8 @@ Test(ctx, states)
 	cr_assert_eq(dpa_core_fini(&e.ctx), DOCA_ERROR_IN_USE);
 	e.stop = DOCA_SUCCESS;
 	OK(doca_ctx_stop(&e.ctx));
-	cr_assert_eq(moves, 220);
+	OK(doca_ctx_stop(&e.ctx));
+	cr_assert_eq(moves, 220, "no callback for the second stop");
 	IS(doca_pe_destroy(pe), IN_USE);
 	OK(dpa_core_fini(&e.ctx));
 	OK(doca_pe_destroy(pe));
@@ -211,6 +229,28 @@ Test(ctx, data_path_on_a_dpa)
 	OK(dpa_core_fini(&e.ctx));
 	OK(doca_pe_destroy(pe));
 	rig_destroy(&r);
+}
+
+/* A task that is freed in its own callback: its place at once, its memory afterwards. */
+Test(ctx, freed_in_the_callback)
+{
+	struct echo e = {.frees = true};
+	struct doca_task task;
+	struct doca_pe *pe;
+
+	OK(doca_pe_create(&pe));
+	dpa_core_init(&e.ctx, &echo_ops, NULL);
+	OK(doca_pe_connect_ctx(pe, &e.ctx));
+	OK(doca_ctx_start(&e.ctx));
+	for (int i = 1; i <= 2; i++) {
+		dpa_task_init(&task, &e.ctx, &task_ops, (union doca_data){0});
+		OK(doca_task_submit(&task));
+		doca_pe_progress(pe);
+		cr_assert_eq(e.freed, i);
+	}
+	OK(doca_ctx_stop(&e.ctx));
+	OK(dpa_core_fini(&e.ctx));
+	OK(doca_pe_destroy(pe));
 }
 
 Test(ctx, completion_vectors)

@@ -90,6 +90,49 @@ Test(task_ends, a_message_that_is_too_long)
 	task_rig_stop(&rig);
 }
 
+static struct {
+	const struct doca_buf *src;
+	struct doca_rdma_task_send *next;
+} freed;
+
+static void free_and_ask(struct doca_rdma_task_send *task, union doca_data own, union doca_data ctx)
+{
+	struct side *s = ctx.ptr;
+
+	doca_task_free(doca_rdma_task_send_as_task(task));
+	freed.src = doca_rdma_task_send_get_src_buf(task);
+	OK(doca_rdma_task_send_allocate_init(s->rdma, s->conn, freed.src, own, &freed.next));
+	s->done++;
+}
+
+/* As the public samples do: the bufs of a task are asked for after it was freed. */
+Test(task_ends, freed_in_the_callback)
+{
+	struct doca_rdma_task_receive *in;
+	struct doca_rdma_task_send *out;
+	struct doca_buf *src, *dst;
+
+	task_rig_make(&rig, 0);
+	OK(doca_rdma_task_send_set_conf(rig.a.rdma, free_and_ask, free_and_ask, 1));
+	OK(doca_ctx_start(rig.a.ctx));
+	OK(doca_ctx_start(rig.b.ctx));
+	task_rig_connect(&rig);
+	in = receive(&rig, 0, 8);
+	dst = doca_rdma_task_receive_get_dst_buf(in);
+	src = local_buf(&rig, &rig.a, 0, 8, 8);
+	OK(doca_rdma_task_send_allocate_init(rig.a.rdma, rig.a.conn, src, number(1), &out));
+	OK(doca_task_submit(doca_rdma_task_send_as_task(out)));
+	await(&rig, &rig.a, 1);
+	await(&rig, &rig.b, 1);
+	cr_assert_eq(freed.src, src);
+	cr_assert_null(doca_rdma_task_send_get_src_buf(out), "behind the callback it is gone");
+	doca_task_free(doca_rdma_task_send_as_task(freed.next));
+	doca_task_free(doca_rdma_task_receive_as_task(in));
+	put_buf(src);
+	put_buf(dst);
+	task_rig_stop(&rig);
+}
+
 /* Three with one report: they are called back in order when it is there. */
 Test(task_ends, reports_together)
 {
