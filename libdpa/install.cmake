@@ -6,7 +6,7 @@ set(DPA_DOCA_VERSION 2.10.0) # the API that the headers follow
 
 # One library has all host calls. Build files ask for it by these names; one or the other asks for
 # FlexIO, whose place is taken, or for a static library of a name.
-set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp flexio)
+set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp doca_dma flexio)
 # Device libraries: what dpacc is told to link by all the names that scripts have used.
 set(DPA_DEVICE_NAMES doca_dpa_dev_comm doca_dpa_comm_dev doca_dpa_dev_verbs dpa)
 
@@ -59,6 +59,7 @@ endfunction()
 dpa_pc(doca-common doca_common "" "DOCA common objects on the software adapter dpa0")
 dpa_pc(doca-dpa doca_dpa doca-common "DOCA DPA on the software adapter dpa0")
 dpa_pc(doca-rdma doca_rdma doca-common "DOCA RDMA on the software adapter dpa0")
+dpa_pc(doca-dma doca_dma doca-common "DOCA DMA: copies of memory")
 dpa_pc(doca-argp doca_argp doca-common "DOCA command line options")
 dpa_pc(libflexio flexio "" "A name that build files of DPA programs link: it has no calls of FlexIO")
 

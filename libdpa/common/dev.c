@@ -172,6 +172,8 @@ doca_error_t doca_dev_close(struct doca_dev *dev)
 {
 	struct doca_dev **p;
 
+	if (!dev)
+		return DOCA_SUCCESS;
 	if (!dpa_live(dev))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&open_devs.lock);

@@ -72,8 +72,9 @@ DOCA_STABLE doca_error_t doca_devinfo_destroy_list(struct doca_devinfo **dev_lis
 DOCA_STABLE doca_error_t doca_dev_open(struct doca_devinfo *devinfo, struct doca_dev **dev);
 
 /*
- * Drops a reference; the last one closes the device.
- * Thread-safe. INVALID_VALUE: NULL; IN_USE: this is the last reference and a DPA context is on it.
+ * Drops a reference; the last one closes the device. NULL is no error: the public samples close what
+ * they have closed and set to NULL.
+ * Thread-safe. INVALID_VALUE: no device; IN_USE: this is the last reference and an object is on it.
  */
 DOCA_STABLE doca_error_t doca_dev_close(struct doca_dev *dev);
 

@@ -30,7 +30,7 @@
 struct entry {
 	_Atomic uintptr_t inverse; /* of the address, so that no search for leaks takes it for a
 				      reference; 0: free */
-	_Atomic uint32_t types;	   /* enum dpa_type */
+	_Atomic uint64_t types;	   /* DPA_T_... */
 	size_t size;		   /* under the lock: of what dpa_obj_new() gave */
 };
 
@@ -68,7 +68,7 @@ static struct entry *find_entry(struct table *t, const void *obj)
 	}
 }
 
-bool dpa_obj_is(const void *obj, uint32_t types)
+bool dpa_obj_is(const void *obj, uint64_t types)
 {
 	struct table *t = atomic_load_explicit(&objs.table, memory_order_acquire);
 
@@ -85,7 +85,7 @@ static struct table *new_table(uint32_t log_size)
 	return t;
 }
 
-static void set_entry(struct table *t, struct entry *e, const void *obj, uint32_t types,
+static void set_entry(struct table *t, struct entry *e, const void *obj, uint64_t types,
 		      size_t size)
 {
 	if (!atomic_load_explicit(&e->inverse, memory_order_relaxed))
@@ -143,7 +143,7 @@ static struct table *with_room(void)
 }
 
 /* 0: not what dpa_obj_new() gave. */
-static bool put_object(const void *obj, uint32_t type, size_t size)
+static bool put_object(const void *obj, uint64_t type, size_t size)
 {
 	struct table *t;
 
@@ -159,7 +159,7 @@ static bool put_object(const void *obj, uint32_t type, size_t size)
 	return t != NULL;
 }
 
-void *dpa_obj_new(enum dpa_type type, size_t size)
+void *dpa_obj_new(uint64_t type, size_t size)
 {
 	void *p = calloc(1, size);
 
@@ -170,7 +170,7 @@ void *dpa_obj_new(enum dpa_type type, size_t size)
 	return p;
 }
 
-void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size)
+void *dpa_obj_new_aligned(uint64_t type, size_t align, size_t size)
 {
 	void *p = aligned_alloc(align, size);
 
@@ -184,20 +184,19 @@ void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size)
 	return p;
 }
 
-bool dpa_obj_add(const void *obj, enum dpa_type type)
+bool dpa_obj_add(const void *obj, uint64_t type)
 {
 	return put_object(obj, type, 0);
 }
 
-void dpa_obj_remove(const void *obj, enum dpa_type type)
+void dpa_obj_remove(const void *obj, uint64_t type)
 {
 	struct table *t;
 
 	lock_table();
 	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
 	if (t)
-		atomic_fetch_and_explicit(&find_entry(t, obj)->types, ~(uint32_t)type,
-					  memory_order_release);
+		atomic_fetch_and_explicit(&find_entry(t, obj)->types, ~type, memory_order_release);
 	unlock_table();
 }
 

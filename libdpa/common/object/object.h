@@ -22,40 +22,40 @@
 #define DPA_OBJ_KEPT	   256
 #define DPA_OBJ_KEPT_BYTES (1 << 20)
 
-/* Bits: an address may be two, as the first member of an object is. */
-enum dpa_type {
-	DPA_T_DEV = 1 << 0,
-	DPA_T_DEVINFO = 1 << 1,
-	DPA_T_DEVINFO_LIST = 1 << 2,
-	DPA_T_DPA = 1 << 3,
-	DPA_T_THREAD = 1 << 4,
-	DPA_T_THREAD_GROUP = 1 << 5,
-	DPA_T_COMPLETION = 1 << 6,
-	DPA_T_ASYNC_OPS = 1 << 7,
-	DPA_T_NOTIFICATION = 1 << 8,
-	DPA_T_AFFINITY = 1 << 9,
-	DPA_T_HASH_TABLE = 1 << 10,
-	DPA_T_QP = 1 << 11,
-	DPA_T_MMAP = 1 << 12,
-	DPA_T_BUF_ARR = 1 << 13,
-	DPA_T_BUF_INVENTORY = 1 << 14,
-	DPA_T_BUF_PAGE = 1 << 15,
-	DPA_T_SYNC_EVENT = 1 << 16,
-	DPA_T_REMOTE_EVENT = 1 << 17,
-	DPA_T_RDMA = 1 << 18,
-	DPA_T_CONNECTION = 1 << 19,
-	DPA_T_ADDR = 1 << 20,
-	DPA_T_CTX = 1 << 21,
-	DPA_T_PE = 1 << 22,
-	DPA_T_TASK = 1 << 23,
-	DPA_T_EVENT_TASK = 1 << 26, /* a task of a sync event */
-	DPA_T_RDMA_TASK = 1 << 27,
-	DPA_T_PARAM = 1 << 24, /* of argp */
-	DPA_T_CMD = 1 << 25,
-	DPA_T_DEV_REP = 1 << 28,
-	DPA_T_DEVINFO_REP = 1 << 29,
-	DPA_T_DEVINFO_REP_LIST = 1 << 30,
-};
+/* Bits of a uint64_t: an address may be two, as the first member of an object is. */
+#define DPA_T_DEV	       (UINT64_C(1) << 0)
+#define DPA_T_DEVINFO	       (UINT64_C(1) << 1)
+#define DPA_T_DEVINFO_LIST     (UINT64_C(1) << 2)
+#define DPA_T_DPA	       (UINT64_C(1) << 3)
+#define DPA_T_THREAD	       (UINT64_C(1) << 4)
+#define DPA_T_THREAD_GROUP     (UINT64_C(1) << 5)
+#define DPA_T_COMPLETION       (UINT64_C(1) << 6)
+#define DPA_T_ASYNC_OPS	       (UINT64_C(1) << 7)
+#define DPA_T_NOTIFICATION     (UINT64_C(1) << 8)
+#define DPA_T_AFFINITY	       (UINT64_C(1) << 9)
+#define DPA_T_HASH_TABLE       (UINT64_C(1) << 10)
+#define DPA_T_QP	       (UINT64_C(1) << 11)
+#define DPA_T_MMAP	       (UINT64_C(1) << 12)
+#define DPA_T_BUF_ARR	       (UINT64_C(1) << 13)
+#define DPA_T_BUF_INVENTORY    (UINT64_C(1) << 14)
+#define DPA_T_BUF_PAGE	       (UINT64_C(1) << 15)
+#define DPA_T_SYNC_EVENT       (UINT64_C(1) << 16)
+#define DPA_T_REMOTE_EVENT     (UINT64_C(1) << 17)
+#define DPA_T_RDMA	       (UINT64_C(1) << 18)
+#define DPA_T_CONNECTION       (UINT64_C(1) << 19)
+#define DPA_T_ADDR	       (UINT64_C(1) << 20)
+#define DPA_T_CTX	       (UINT64_C(1) << 21)
+#define DPA_T_PE	       (UINT64_C(1) << 22)
+#define DPA_T_TASK	       (UINT64_C(1) << 23)
+#define DPA_T_PARAM	       (UINT64_C(1) << 24) /* of argp */
+#define DPA_T_CMD	       (UINT64_C(1) << 25)
+#define DPA_T_EVENT_TASK       (UINT64_C(1) << 26) /* a task of a sync event */
+#define DPA_T_RDMA_TASK	       (UINT64_C(1) << 27)
+#define DPA_T_DEV_REP	       (UINT64_C(1) << 28)
+#define DPA_T_DEVINFO_REP      (UINT64_C(1) << 29)
+#define DPA_T_DEVINFO_REP_LIST (UINT64_C(1) << 30)
+#define DPA_T_DMA	       (UINT64_C(1) << 31)
+#define DPA_T_DMA_TASK	       (UINT64_C(1) << 32)
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
 #define dpa_live(p)                                                                                \
@@ -64,6 +64,8 @@ enum dpa_type {
 			    DPA_T_OF(doca_devinfo, DPA_T_DEVINFO), DPA_T_OF(doca_dpa, DPA_T_DPA),  \
 			    DPA_T_OF(doca_dev_rep, DPA_T_DEV_REP),                                 \
 			    DPA_T_OF(doca_devinfo_rep, DPA_T_DEVINFO_REP),                         \
+			    DPA_T_OF(doca_dma, DPA_T_DMA),                                         \
+			    DPA_T_OF(doca_dma_task_memcpy, DPA_T_DMA_TASK),                        \
 			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
 			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
 			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
@@ -87,6 +89,8 @@ struct doca_dev;
 struct doca_devinfo;
 struct doca_dev_rep;
 struct doca_devinfo_rep;
+struct doca_dma;
+struct doca_dma_task_memcpy;
 struct doca_dpa;
 struct doca_dpa_thread;
 struct doca_dpa_tg;
@@ -111,16 +115,16 @@ struct doca_argp_param;
 struct doca_argp_cmd;
 
 /* Whether it is one of these. Any pointer, NULL too. */
-bool dpa_obj_is(const void *obj, uint32_t types);
+bool dpa_obj_is(const void *obj, uint64_t types);
 
 /* Zeroed memory that is an object; NULL: no memory. */
-void *dpa_obj_new(enum dpa_type type, size_t size);
+void *dpa_obj_new(uint64_t type, size_t size);
 /* The same, aligned to `align`, a power of two that divides the size. */
-void *dpa_obj_new_aligned(enum dpa_type type, size_t align, size_t size);
+void *dpa_obj_new_aligned(uint64_t type, size_t align, size_t size);
 /* An address is this as well. False: no memory; cannot be if it is an object already. */
-bool dpa_obj_add(const void *obj, enum dpa_type type);
+bool dpa_obj_add(const void *obj, uint64_t type);
 /* Not this any more; the memory stays. */
-void dpa_obj_remove(const void *obj, enum dpa_type type);
+void dpa_obj_remove(const void *obj, uint64_t type);
 /* It is nothing any more, and its memory goes, later. NULL: nothing. */
 void dpa_obj_free(void *obj);
 

@@ -49,6 +49,7 @@ Test(dev, opening)
 	IS(doca_dev_open(dpa0, &dev), NOT_CONNECTED);
 	fake_no_devices(false);
 	cr_assert_null(doca_dev_as_devinfo(NULL));
+	OK(doca_dev_close(NULL));
 	IS(dpa_dev_get_ibv_context(NULL, NULL), INVALID_VALUE);
 }
 
