@@ -182,6 +182,7 @@ struct cma_conn {
 	struct cma_id *id; /* NULL: the id was destroyed */
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
+	uint64_t asked;	       /* ms: when its request was first sent; 0: it has none */
 	bool again;	       /* its request was sent again since a process died */
 	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
 	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
@@ -199,6 +200,8 @@ struct cma_peer {
 	uint64_t refused_first, refused_last; /* when these probes were sent; 0: none refused */
 	uint32_t probes;
 };
+
+#define CMA_EARLY_MS 250 /* a request waits for a listener */
 
 /* A request that no listener takes yet, or a DREQ that waits for the program: see engine.c. */
 struct cma_early {

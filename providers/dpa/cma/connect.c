@@ -102,6 +102,7 @@ static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *
 	if (!id->conn)
 		return ENOMEM;
 	id->conn->addr = addr_of(&id->path);
+	id->conn->asked = cma_now();
 	id->state = CMA_CONNECT;
 	err = cma_step(id->conn, &in);
 	if (err) {

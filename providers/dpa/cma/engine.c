@@ -32,7 +32,6 @@
 #include "cma/cma.h"
 #include "cma/kernel.h"
 
-#define EARLY_MS   250
 #define EARLY_LOOK 5
 #define DREQ_MS	   50
 #define DREQ_LOOK  1
@@ -80,7 +79,7 @@ static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MA
 	}
 	e->next = NULL;
 	e->dreq = is_dreq(mad);
-	e->until = cma_now() + (e->dreq ? DREQ_MS : EARLY_MS);
+	e->until = cma_now() + (e->dreq ? DREQ_MS : CMA_EARLY_MS);
 	e->look = cma_now() + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
 	e->from = *from;
 	memcpy(e->mad, mad, DPA_MAD_BYTES);

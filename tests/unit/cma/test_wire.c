@@ -140,9 +140,26 @@ Test(cma_wire, a_request_that_comes_back_is_not_held)
 
 	lose_requests(PS_TCP, QP_RC);
 	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	clock_advance(250);
 	server_died();
 	expect_of(p.c, &ev, EV_REJECTED, UID + 2, p.active);
 	cr_assert_eq(ev.status, 8);
+}
+
+/* qperf's server: a process for each test, which ends while the next client's request is held. */
+Test(cma_wire, another_death_does_not_end_the_wait_for_a_listener)
+{
+	struct event ev;
+
+	lose_requests(PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	server_died();
+	settle();
+	cr_assert_eq(sent[DPA_CM_REJ], 0);
+	p.listener = create(p.s, UID, PS_TCP, QP_RC);
+	cr_assert_eq(bind_id(p.s, p.listener, "127.0.0.1", p.port), 0);
+	cr_assert_eq(listen_id(p.s, p.listener, 0), 0);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
 }
 
 Test(cma_wire, a_request_of_ud_that_comes_back)
@@ -151,6 +168,7 @@ Test(cma_wire, a_request_of_ud_that_comes_back)
 
 	lose_requests(PS_UDP, QP_UD);
 	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	clock_advance(250);
 	server_died();
 	expect_of(p.c, &ev, EV_UNREACHABLE, UID + 2, p.active);
 	cr_assert_eq(ev.status, 1);
