@@ -54,8 +54,10 @@ static void step(const char *name)
 		exit(0);
 	if (!strcmp(die_by, "_exit"))
 		_exit(0);
-	if (!strcmp(die_by, "int"))
+	if (!strcmp(die_by, "int")) {
+		signal(SIGINT, SIG_DFL); /* in a shell's background it is ignored */
 		kill(getpid(), SIGINT);
+	}
 	kill(getpid(), SIGKILL);
 }
 
