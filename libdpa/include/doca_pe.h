@@ -9,7 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h> /* programs rely on it */
+#include <stdlib.h> /* programs rely on this and the next one */
+#include <string.h>
 
 #include <doca_compat.h>
 #include <doca_error.h>
