@@ -183,7 +183,6 @@ struct cma_conn {
 	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
 	uint64_t deadline;
 	uint64_t asked;	       /* ms: when its request was first sent; 0: it has none */
-	bool again;	       /* its request was sent again since a process died */
 	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
 	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
 	struct cma_conn *reach_next, **reach_prev;

@@ -128,10 +128,8 @@ void cma_requests_again(void)
 		struct cma_conn *c = cma.heap[i];
 		const struct dpa_mad *m = dpav_cm_unanswered(&c->cm);
 
-		if (!m || !cma_is_own(c->addr.dgid))
-			continue;
-		c->again = true;
-		send_mad(c, m);
+		if (m && cma_is_own(c->addr.dgid))
+			send_mad(c, m);
 	}
 }
 

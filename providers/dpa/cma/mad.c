@@ -230,8 +230,8 @@ static bool has_unread(const struct cma_conn *c)
 }
 
 /*
- * A request of this process that came back behind the death of another process, and that the
- * program sent as long ago as a request is held for a listener: it is not held any more.
+ * A request of this process that came back, and was first sent as long ago as a request is held for
+ * a listener: it is not held any more.
  */
 static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
@@ -243,7 +243,7 @@ static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 	    dpav_cm_classify(&cma.index, &answer, from->sgid, &e) != DPA_CM_FOUND)
 		return false;
 	c = (const struct cma_conn *)e;
-	return c->again && cma_now() - c->asked >= CMA_EARLY_MS && c->cm.msg.tid == m->tid &&
+	return cma_now() - c->asked >= CMA_EARLY_MS && c->cm.msg.tid == m->tid &&
 	       cma_is_own(from->dgid);
 }
 
