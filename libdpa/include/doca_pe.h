@@ -25,6 +25,10 @@ struct doca_pe;
 struct doca_task;
 struct doca_task_batch;
 
+/* The form of a task's completion callback. Each library has one with its own kind of task. */
+typedef void (*doca_task_completion_cb_t)(struct doca_task *task, union doca_data task_user_data,
+					  union doca_data ctx_user_data);
+
 enum doca_task_submit_flag {
 	DOCA_TASK_SUBMIT_FLAG_NONE = 0U,
 	DOCA_TASK_SUBMIT_FLAG_FLUSH = (1U << 0),	    /* send it off at once */

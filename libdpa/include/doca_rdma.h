@@ -315,7 +315,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma,
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma,
 							 uint32_t permissions);
-DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_permissions(const struct doca_rdma *rdma,
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_permissions(struct doca_rdma *rdma,
 							 uint32_t *permissions);
 
 /* 1, always. INVALID_VALUE: NULL or above 1; NOT_SUPPORTED: 0, as on any Ethernet; BAD_STATE. */
@@ -343,7 +343,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_sl(const struct doca_rdma *rdma, ui
  * BAD_STATE. */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma,
 								 uint16_t max_num_connections);
-DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_max_num_connections(const struct doca_rdma *rdma,
+DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_max_num_connections(struct doca_rdma *rdma,
 								 uint16_t *max_num_connections);
 
 /*

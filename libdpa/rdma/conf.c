@@ -124,7 +124,7 @@ doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma, uint32_t permissi
 	SET(rdma, !(permissions & ~known), permissions, permissions);
 }
 
-doca_error_t doca_rdma_get_permissions(const struct doca_rdma *rdma, uint32_t *permissions)
+doca_error_t doca_rdma_get_permissions(struct doca_rdma *rdma, uint32_t *permissions)
 {
 	GET(rdma, permissions, permissions);
 }
@@ -180,7 +180,7 @@ doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma, uint16_t 
 	SET(rdma, max_num_connections, max_connections, max_num_connections);
 }
 
-doca_error_t doca_rdma_get_max_num_connections(const struct doca_rdma *rdma,
+doca_error_t doca_rdma_get_max_num_connections(struct doca_rdma *rdma,
 					       uint16_t *max_num_connections)
 {
 	GET(rdma, max_num_connections, max_connections);

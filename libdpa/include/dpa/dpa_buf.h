@@ -17,13 +17,13 @@ struct doca_dpa_dev_buf {
 	uintptr_t addr;
 	uint64_t len;  /* bytes */
 	uint32_t mmap; /* doca_dpa_dev_mmap_t */
-	uint8_t rsvd[12];
+	unsigned char reserved[12];
 } __attribute__((packed));
 
 /* 8 + 20 bytes, filled to 64 */
 struct doca_dpa_dev_buf_arr {
 	struct doca_dpa_dev_buf *bufs;
-	uint8_t rsvd[20];
+	unsigned char reserved[20];
 } __attribute__((packed, aligned(64)));
 
 #ifdef __cplusplus
