@@ -22,6 +22,8 @@ static const struct command {
 	enum { NO_BOARD, ANY_BOARD, NEEDS_BOARD } board;
 	enum { NOTHING, PIDS, ONE_FILE, WORDS } takes;
 } commands[] = {
+	/* clang-format off */
+	{"caps", cmd_caps, NO_BOARD, NOTHING},
 	{"capture", cmd_capture, NEEDS_BOARD, NOTHING},
 	{"config", cmd_config, NO_BOARD, NOTHING},
 	{"counters", cmd_counters, NEEDS_BOARD, PIDS},
@@ -34,9 +36,10 @@ static const struct command {
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
+	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, fault, capture, decode, doctor, "                 \
+	"status, ps, dpa, uar, counters, config, caps, fault, capture, decode, doctor, "           \
 	"enable or disable"
 
 struct options {
@@ -176,6 +179,7 @@ static const struct argp argp = {
 	       "  counters [PID...]\n"
 	       "                  counters of all processes, or of these\n"
 	       "  config          the settings, where they come from and what may be written\n"
+	       "  caps            the DOCA libraries that are there, and what each device can\n"
 	       "  fault set SPEC, fault off, fault [show]\n"
 	       "                  what the links of all processes do to packets; SPEC as in\n"
 	       "                  drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,seed=7\n"
@@ -187,8 +191,8 @@ static const struct argp argp = {
 	       "                  as root: dpa0 for every process of this machine, or not\n"
 	       "\nExit status: 0; 1: there is no adapter instance or it cannot be used, or decode "
 	       "found a\n"
-	       "malformed packet or a wrong ICRC, or doctor something wrong; 2: wrong use or "
-	       "setting, or no such file.",
+	       "malformed packet or a wrong ICRC, or doctor something wrong, or caps no device; 2: "
+	       "wrong use or setting, or no such file.",
 };
 
 /* Mistakes are reported by parse_opt(), in one line. */
