@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "graph/graph.h"
 #include "pe_priv.h"
 
 static void release_pe(struct doca_pe *pe)
@@ -40,7 +41,7 @@ doca_error_t doca_pe_destroy(struct doca_pe *pe)
 {
 	if (!dpa_live(pe))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (pe->ctxs)
+	if (pe->ctxs || pe->num_graphs)
 		return DOCA_ERROR_IN_USE;
 	release_pe(pe);
 	return DOCA_SUCCESS;
@@ -57,6 +58,8 @@ uint8_t doca_pe_progress(struct doca_pe *pe)
 			did |= c->ops->progress(c);
 		next = c->next;
 	}
+	if (dpa_live(pe))
+		did |= dpa_graph_progress(pe);
 	return did;
 }
 
@@ -127,6 +130,11 @@ static doca_error_t raise_pe_event(struct doca_pe *pe)
 		       : DOCA_SUCCESS;
 }
 
+void dpa_pe_wake(struct doca_pe *pe)
+{
+	raise_pe_event(pe);
+}
+
 void dpa_pe_raise(struct doca_ctx *ctx)
 {
 	if (ctx->pe)
@@ -144,11 +152,12 @@ static bool listen_to(struct doca_pe *pe, int fd)
 
 doca_error_t doca_pe_request_notification(struct doca_pe *pe)
 {
-	bool there = false;
+	bool there;
 
 	if (!dpa_live(pe))
 		return DOCA_ERROR_INVALID_VALUE;
 	atomic_store(&pe->armed, 1);
+	there = pe->graphs != NULL;
 	for (struct doca_ctx *c = pe->ctxs; c; c = c->next)
 		if (!dpa_core_idle(c) && c->ops->progress)
 			there |= c->ops->arm(c) || (c->fd >= 0 && listen_to(pe, c->fd));

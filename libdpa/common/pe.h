@@ -22,10 +22,16 @@ struct dpa_task_ops {
 	void (*free)(struct doca_task *task);
 };
 
+/* Takes the end of a task, in the place of the user's callback. */
+struct dpa_task_watch {
+	void (*ended)(struct doca_task *task);
+};
+
 struct doca_task {
 	struct doca_ctx *ctx;
 	const struct dpa_task_ops *ops;
 	union doca_data user_data;
+	struct dpa_task_watch *watch; /* of a graph, while it has the task in flight; else NULL */
 	doca_error_t status;
 	bool inflight;
 	bool retired;	    /* the user has freed it; his callback runs */

@@ -6,6 +6,10 @@
 
 struct doca_pe {
 	struct doca_ctx *ctxs;
+	/* instances of graphs that doca_pe_progress() is to look at, first come first */
+	struct doca_graph_instance *graphs, *graphs_last;
+	uint32_t num_graphs; /* that exist */
+	bool graphs_run;
 	/*
 	 * 1: the next dpa_pe_raise() is to write to fd. The user's thread sets it, then asks each
 	 * context whether it has something already; whoever raises clears it. Both are seq_cst, so
@@ -17,5 +21,7 @@ struct doca_pe {
 };
 
 void dpa_pe_disconnect(struct doca_ctx *ctx);
+/* There is something for doca_pe_progress(): any thread. */
+void dpa_pe_wake(struct doca_pe *pe);
 
 #endif

@@ -16,6 +16,10 @@ void dpa_task_complete(struct doca_task *task, doca_error_t status)
 	task->status = status;
 	task->inflight = false;
 	task->ctx->inflight--;
+	if (task->watch) {
+		task->watch->ended(task);
+		return;
+	}
 	task->callbacks++;
 	task->ops->completed(task);
 	if (!--task->callbacks && task->retired)

@@ -18,6 +18,7 @@ struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
 struct ibv_srq;
+struct timespec;
 
 /* The memory of a CQ. The consumer index is the reader's to keep and to publish. */
 struct dpa_cq_view {
@@ -56,6 +57,8 @@ uint32_t dpa_hwif_function(struct ibv_device *dev, char pci_addr[16]);
 /* Text of "gids/N" or "gid_attrs/ndevs/N" of a function's port; its length or -1. */
 int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t len);
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx);
+/* The clock of CQE time stamps. 0 or errno. Any thread. */
+int dpa_hwif_raw_clock(struct ibv_context *ctx, struct timespec *now);
 /* The adapter state file ("" if there is none) and the limit of an activation. */
 struct dpa_hwif_board {
 	const char *path;      /* valid until the context is closed */

@@ -31,6 +31,15 @@ uint32_t dpa_hwif_num_eus(struct ibv_context *ctx)
 	return dpadv_num_eus(ctx);
 }
 
+int dpa_hwif_raw_clock(struct ibv_context *ctx, struct timespec *now)
+{
+	struct ibv_values_ex v = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+	int ret = ibv_query_rt_values_ex(ctx, &v);
+
+	*now = v.raw_clock;
+	return ret;
+}
+
 void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board)
 {
 	struct dpadv_board b = {0};

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <doca_clock.h>
 #include <doca_ctx.h>
 #include <doca_dev.h>
 #include <doca_dma.h>
 #include <doca_dpa.h>
 #include <doca_mmap.h>
+#include <doca_mmap_advise.h>
 #include <doca_rdma.h>
 #include <doca_sync_event.h>
 #include <doca_version.h>
@@ -74,6 +76,10 @@ static const struct cap caps[] = {
 	CAP_BYTE(doca_devinfo_rep_cap_is_filter_all_supported),
 	CAP_BYTE(doca_devinfo_rep_cap_is_filter_emulated_supported),
 	CAP_BYTE(doca_devinfo_rep_cap_is_filter_net_supported),
+	CAP_YES(doca_clock_cap_nic_dpa_timer_is_supported),
+	CAP_YES(doca_clock_cap_nic_free_running_is_supported),
+	CAP_YES(doca_clock_cap_nic_real_time_is_supported),
+	CAP_YES(doca_mmap_advise_cap_task_cache_invalidate_is_supported),
 	CAP_BYTE(doca_mmap_cap_is_create_from_export_pci_supported),
 	CAP_BYTE(doca_mmap_cap_is_export_pci_supported),
 	CAP_YES(doca_sync_event_cap_is_create_from_export_supported),

@@ -56,6 +56,12 @@
 #define DPA_T_DEVINFO_REP_LIST (UINT64_C(1) << 30)
 #define DPA_T_DMA	       (UINT64_C(1) << 31)
 #define DPA_T_DMA_TASK	       (UINT64_C(1) << 32)
+#define DPA_T_GRAPH	       (UINT64_C(1) << 33)
+#define DPA_T_GRAPH_NODE       (UINT64_C(1) << 34)
+#define DPA_T_GRAPH_INSTANCE   (UINT64_C(1) << 35)
+#define DPA_T_ADVISE	       (UINT64_C(1) << 36)
+#define DPA_T_ADVISE_TASK      (UINT64_C(1) << 37)
+#define DPA_T_CLOCK	       (UINT64_C(1) << 38)
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
 #define dpa_live(p)                                                                                \
@@ -66,6 +72,12 @@
 			    DPA_T_OF(doca_devinfo_rep, DPA_T_DEVINFO_REP),                         \
 			    DPA_T_OF(doca_dma, DPA_T_DMA),                                         \
 			    DPA_T_OF(doca_dma_task_memcpy, DPA_T_DMA_TASK),                        \
+			    DPA_T_OF(doca_graph, DPA_T_GRAPH),                                     \
+			    DPA_T_OF(doca_graph_node, DPA_T_GRAPH_NODE),                           \
+			    DPA_T_OF(doca_graph_instance, DPA_T_GRAPH_INSTANCE),                   \
+			    DPA_T_OF(doca_mmap_advise, DPA_T_ADVISE),                              \
+			    DPA_T_OF(doca_mmap_advise_task_invalidate_cache, DPA_T_ADVISE_TASK),   \
+			    DPA_T_OF(doca_clock, DPA_T_CLOCK),                                     \
 			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
 			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
 			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
@@ -91,6 +103,12 @@ struct doca_dev_rep;
 struct doca_devinfo_rep;
 struct doca_dma;
 struct doca_dma_task_memcpy;
+struct doca_graph;
+struct doca_graph_node;
+struct doca_graph_instance;
+struct doca_mmap_advise;
+struct doca_mmap_advise_task_invalidate_cache;
+struct doca_clock;
 struct doca_dpa;
 struct doca_dpa_thread;
 struct doca_dpa_tg;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "fake.h"
 #include "fake_qp.h"
 #include "libdpa/hw/hw.h"
@@ -337,6 +338,18 @@ int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t l
 				: index == 0 ? sf
 					     : gids[3]);
 	return !strcmp(name, "gid_attrs/ndevs/0") && !function ? snprintf(text, len, "eth7\n") : -1;
+}
+
+static bool clock_fails;
+
+void fake_fail_clock(bool fails)
+{
+	clock_fails = fails;
+}
+
+int dpa_hwif_raw_clock(struct ibv_context *ctx, struct timespec *now)
+{
+	return clock_fails ? EOPNOTSUPP : clock_gettime(CLOCK_MONOTONIC, now) ? errno : 0;
 }
 
 uint32_t dpa_hwif_num_eus(struct ibv_context *ctx)

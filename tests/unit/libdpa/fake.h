@@ -40,6 +40,8 @@ void fake_fail_reg(int err);
 int fake_last_access(void);
 uint64_t fake_last_dmabuf_offset(void);
 void fake_set_num_eus(uint32_t n);
+/* The adapter's clock cannot be read. */
+void fake_fail_clock(bool fails);
 /* Limit of an activation: none unless it is set. */
 void fake_set_max_run_time(uint32_t seconds);
 /* Where the board's file would lie: nowhere unless it is set. */

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <doca_argp.h>
+#include <doca_clock.h>
+#include <doca_ctx.h>
+#include <doca_graph.h>
+#include <doca_mmap_advise.h>
 #include <doca_buf_array.h>
 #include <doca_buf_inventory.h>
 #include <doca_mmap.h>
@@ -124,6 +128,63 @@ Test(libdpa_memory, representors)
 	SHORT_OF(doca_dev_rep_open(list[0], &rep), NO_MEMORY);
 	OK(doca_dev_rep_close(rep));
 	OK(doca_devinfo_rep_destroy_list(list));
+	OK(doca_dev_close(dev));
+}
+
+static doca_error_t nothing(void *cookie)
+{
+	return DOCA_SUCCESS;
+}
+
+static void ended(struct doca_graph_instance *in, union doca_data own, union doca_data data)
+{
+}
+
+static void advised(struct doca_mmap_advise_task_invalidate_cache *t, union doca_data task_data,
+		    union doca_data data)
+{
+}
+
+Test(libdpa_memory, graphs)
+{
+	struct doca_graph_node *a, *b, *c;
+	struct doca_graph_instance *in;
+	struct doca_graph *g, *around;
+	struct doca_mmap_advise *advise;
+	struct doca_mmap_advise_task_invalidate_cache *t;
+	struct doca_dev *dev = open_dpa0();
+	struct doca_clock *clk;
+	struct doca_ctx *ctx;
+	struct doca_pe *pe;
+
+	OK(doca_pe_create(&pe));
+	SHORT_OF(doca_clock_create(dev, &clk), NO_MEMORY);
+	SHORT_OF(doca_mmap_advise_create(dev, &advise), NO_MEMORY);
+	ctx = doca_mmap_advise_as_ctx(advise);
+	OK(doca_mmap_advise_task_invalidate_cache_set_conf(advise, advised, advised, 1));
+	OK(doca_pe_connect_ctx(pe, ctx));
+	OK(doca_ctx_start(ctx));
+	SHORT_OF(doca_mmap_advise_task_invalidate_cache_alloc_init(advise, NULL,
+								   (union doca_data){0}, &t),
+		 NO_MEMORY);
+	doca_task_free(doca_mmap_advise_task_invalidate_cache_as_doca_task(t));
+	SHORT_OF(doca_graph_create(pe, &g), NO_MEMORY);
+	OK(doca_graph_create(pe, &around));
+	SHORT_OF(doca_graph_node_create_from_ctx(g, ctx, &a), NO_MEMORY);
+	SHORT_OF(doca_graph_node_create_from_user(g, nothing, &b), NO_MEMORY);
+	SHORT_OF(doca_graph_add_dependency(g, a, b), NO_MEMORY);
+	OK(doca_graph_set_conf(g, ended, ended, 1));
+	OK(doca_graph_start(g));
+	SHORT_OF(doca_graph_node_create_from_graph(around, g, &c), NO_MEMORY);
+	SHORT_OF(doca_graph_instance_create(g, &in), NO_MEMORY);
+	OK(doca_graph_instance_destroy(in));
+	OK(doca_graph_stop(g));
+	OK(doca_graph_destroy(g));
+	OK(doca_graph_destroy(around));
+	OK(doca_ctx_stop(ctx));
+	OK(doca_mmap_advise_destroy(advise));
+	OK(doca_clock_destroy(clk));
+	OK(doca_pe_destroy(pe));
 	OK(doca_dev_close(dev));
 }
 
