@@ -61,7 +61,7 @@ dpa_pc(doca-dpa doca_dpa doca-common "DOCA DPA on the software adapter dpa0")
 dpa_pc(doca-rdma doca_rdma doca-common "DOCA RDMA on the software adapter dpa0")
 dpa_pc(doca-dma doca_dma doca-common "DOCA DMA: copies of memory")
 dpa_pc(doca-argp doca_argp doca-common "DOCA command line options")
-dpa_pc(libflexio flexio "" "A name that build files of DPA programs link: it has no calls of FlexIO")
+dpa_pc(libflexio flexio "" "FlexIO: the EUs of an application; nothing else of it")
 
 # Where the original's build files read the version of the SDK.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/VERSION "${DPA_DOCA_VERSION}\n")

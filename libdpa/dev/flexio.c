@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* libflexio.a, for build files that look for a static library of that name: it has no calls. */
+/*
+ * libflexio.a, for build files that look for a static library of that name. It has no calls: those of
+ * libflexio/flexio.h come from libdpa, which such programs link by the names of doca_dpa.
+ */
 extern const char dpa_flexio_is_libdpa[];
-const char dpa_flexio_is_libdpa[] = "libdpa has the calls of DOCA DPA; there are none of FlexIO";
+const char dpa_flexio_is_libdpa[] = "the calls of DOCA DPA and FlexIO are in libdpa";

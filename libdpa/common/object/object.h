@@ -62,6 +62,7 @@
 #define DPA_T_ADVISE	       (UINT64_C(1) << 36)
 #define DPA_T_ADVISE_TASK      (UINT64_C(1) << 37)
 #define DPA_T_CLOCK	       (UINT64_C(1) << 38)
+#define DPA_T_FLEXIO_RESOURCE  (UINT64_C(1) << 40)
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
 #define dpa_live(p)                                                                                \

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * flexio.h - of FlexIO, the EUs that an administrator gives to an application. Nothing else of
+ * FlexIO is here: programs get to the DPA by doca_dpa.h.
+ *
+ * The administrator writes a YAML file, the program reads it into memory and gives the text with the
+ * key of its application. The key stands at any depth, once in the file. Its value is a mapping:
+ *
+ *	my_app:
+ *	  EUs: [0-7, 16]
+ *	  EUGs: [bulk]
+ *
+ * EUs are numbers and ranges, one or a list; EUGs are names or ids of EU groups of dpaeumgmt(1), one
+ * or a list. Capital letters do not matter in these two words. One of them may be missing. Other keys
+ * of the mapping are left alone, unless they begin with "eu", as a list that is not known would be.
+ *
+ * NVIDIA's page "Single Point of Resource Distribution" (3.0) names such files; the functions are
+ * those that the public samples of 3.0 to 3.3 call. All calls are thread-safe, but for the use of a
+ * resource that another thread destroys.
+ */
+#ifndef LIBFLEXIO_FLEXIO_H_
+#define LIBFLEXIO_FLEXIO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <doca_compat.h>
+
+#include "flexio_ver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum flexio_status {
+	FLEXIO_STATUS_SUCCESS = 0,
+	FLEXIO_STATUS_FAILED = 1,
+	FLEXIO_STATUS_TIMEOUT = 2,   /* not returned here */
+	FLEXIO_STATUS_FATAL_ERR = 3, /* not returned here */
+} flexio_status;
+
+/* The EUs and EU groups of an application. */
+struct flexio_resource;
+
+/*
+ * Reads the resources of an application.
+ * @app_key: its key in the file
+ * @file_buffer, @file_size: the text of the file, without a NUL; in bytes, at most 64 KiB. It is not
+ * used after the call.
+ * @res: receives the resources, for flexio_resources_destroy(); NULL if the call fails
+ *
+ * FAILED, with a line on the SDK log that has the reason: an argument is NULL or the key empty; the
+ * text is empty, too long or no YAML; the key is not there, or there twice; its value is no mapping
+ * or has neither EUs nor EUGs; an EU is no number from 0 to 255, or a range that runs backwards; a
+ * group has no name of 1 to 15 characters, is there twice, or is one of more than 15; no memory.
+ */
+DOCA_STABLE flexio_status flexio_resources_create(const char *app_key, const char *file_buffer,
+						  size_t file_size, struct flexio_resource **res);
+
+/* Frees them, and the array of flexio_resources_get_eus(). FAILED: not resources. */
+DOCA_STABLE flexio_status flexio_resources_destroy(struct flexio_resource *res);
+
+/* The number of EU groups; 0 also if `res` is not resources. */
+DOCA_STABLE uint32_t flexio_resources_get_eugs_num(struct flexio_resource *res);
+
+/* The number of EUs; 0 also if `res` is not resources. */
+DOCA_STABLE uint32_t flexio_resources_get_eus_num(struct flexio_resource *res);
+
+/*
+ * The EUs, each once, in ascending order: ids for doca_dpa_eu_affinity_set(), which refuses those
+ * that are not the function's. Valid until flexio_resources_destroy(). NULL: there are none, or
+ * `res` is not resources.
+ */
+DOCA_STABLE uint32_t *flexio_resources_get_eus(struct flexio_resource *res);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
