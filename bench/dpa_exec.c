@@ -13,6 +13,7 @@
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include "dpa_exec.h"
 #include "hist.h"
+#include "timing.h"
 #include "vt.h"
 
 #include <dirent.h>
@@ -55,14 +56,6 @@ static uint64_t now(void)
 	return __builtin_ia32_rdtsc();
 }
 
-static double clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 static void nap_of_thread(bool asleep)
 {
 	struct timespec ts = {.tv_nsec = ASLEEP_NS};
@@ -73,12 +66,12 @@ static void nap_of_thread(bool asleep)
 
 static void calibrate(void)
 {
-	double ns = clock_ns();
+	double ns = bench_now_ns();
 	uint64_t c = now();
 
 	for (int i = 0; i < 10; i++)
 		nap_of_thread(true);
-	cycles_per_ns = (double)(now() - c) / (clock_ns() - ns);
+	cycles_per_ns = (double)(now() - c) / (bench_now_ns() - ns);
 }
 
 /* EUs and the futex's other thread on one core, everything else on core 0. */
@@ -212,21 +205,6 @@ static void add_threads(struct rig *r)
 	}
 }
 
-static void connect_pair(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o)
-{
-	struct vt_addr to_a = t->me, to_b = t->me;
-
-	to_a.qpn = a->qp_num;
-	to_b.qpn = b->qp_num;
-	to_a.psn = to_b.psn = 0;
-	vt_qp_init(t, a, o);
-	vt_qp_init(t, b, o);
-	vt_qp_rtr(t, a, o, &to_b);
-	vt_qp_rtr(t, b, o, &to_a);
-	vt_qp_rts(t, a, o, 0);
-	vt_qp_rts(t, b, o, 0);
-}
-
 /* When the last CQE of stamp_cq was written: by whoever wrote it. */
 static _Atomic uint64_t stamp;
 
@@ -262,8 +240,8 @@ static void add_queue(struct rig *r)
 	r->to = vt_qp_create(&r->vt, &o, cq);
 	r->from_stamp = vt_qp_create(&r->vt, &o, r->vt.cq);
 	r->to_stamp = vt_qp_create(&r->vt, &o, r->stamp_cq);
-	connect_pair(&r->vt, r->from, r->to, &o);
-	connect_pair(&r->vt, r->from_stamp, r->to_stamp, &o);
+	vt_connect_pair(&r->vt, r->from, r->to, &o);
+	vt_connect_pair(&r->vt, r->from_stamp, r->to_stamp, &o);
 }
 
 /* The EU may have been woken on this very core. */

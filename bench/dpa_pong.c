@@ -10,14 +10,13 @@
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include "dpa_pong.h"
 #include "hist.h"
+#include "timing.h"
 #include "vt.h"
 
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <doca_dev.h>
@@ -37,24 +36,6 @@ extern doca_dpa_func_t pong_thread;
 	} while (0)
 
 static const struct vt_opt opt = {.sge = 1, .send_wr = 64, .recv_wr = RECVS, .len = 4096};
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("sched_setaffinity");
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void post_receives(struct vt *t)
 {
@@ -163,7 +144,7 @@ static _Noreturn void run_server(int sock)
 	char who;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(1);
+	bench_pin(0, 1);
 	dev = open_device();
 	dpa = start_thread(dev, &thread, &cq, &p, &at);
 	vt_open(&t); /* for its GID */
@@ -197,12 +178,12 @@ static void take_turn(struct vt *t, char who, struct hist *h)
 	vt_sync(t);
 	vt_put(t, &who, 1);
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t start = now_ns();
+		uint64_t start = bench_now_ns();
 
 		post_send(t);
 		take_message(t);
 		if (i >= COLD)
-			hist_add(h, now_ns() - start);
+			hist_add(h, bench_now_ns() - start);
 		CHECK_EQ(vt_recv(t, IN, BYTES, 0), 0);
 	}
 }
@@ -215,7 +196,7 @@ static void run_client(int sock)
 
 	hist_init(&by_dpa);
 	hist_init(&by_host);
-	pin(0);
+	bench_pin(0, 0);
 	vt_setup(&t, &opt);
 	d = second_end(&t, ibv_create_cq(t.ctx, 4 * RECVS, NULL, NULL, 0));
 	post_receives(&t);

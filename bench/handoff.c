@@ -8,13 +8,12 @@
  * counter in a nanosecond (perftest reports cycles).
  */
 #include "hist.h"
+#include "timing.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -27,24 +26,6 @@ struct lines {
 		128) _Atomic uint64_t ping; /* written by the parent (release), read by the child */
 	_Alignas(128) _Atomic uint64_t pong; /* the other way round */
 };
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("sched_setaffinity");
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static inline void relax(void)
 {
@@ -66,7 +47,7 @@ static inline uint64_t ticks(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(n));
 	return n;
 #else
-	return now_ns();
+	return bench_now_ns();
 #endif
 }
 
@@ -79,7 +60,7 @@ static void wait_for(_Atomic uint64_t *word, uint64_t value)
 static _Noreturn void run_child(struct lines *l)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(1);
+	bench_pin(0, 1);
 	for (uint64_t i = 1; i <= (uint64_t)BATCHES * BATCH; i++) {
 		wait_for(&l->ping, i);
 		atomic_store_explicit(&l->pong, i, memory_order_release);
@@ -103,21 +84,21 @@ int main(void)
 	pid = fork();
 	if (pid == 0)
 		run_child(l);
-	pin(0);
-	ns = now_ns();
+	bench_pin(0, 0);
+	ns = bench_now_ns();
 	cycles = ticks();
 	for (int b = 0; b < BATCHES; b++) {
-		uint64_t start = now_ns();
+		uint64_t start = bench_now_ns();
 
 		for (int k = 0; k < BATCH; k++) {
 			atomic_store_explicit(&l->ping, ++i, memory_order_release);
 			wait_for(&l->pong, i);
 		}
 		/* in hundredths of a nanosecond, one way */
-		hist_add(&h, (now_ns() - start) * 100 / (2 * BATCH));
+		hist_add(&h, (bench_now_ns() - start) * 100 / (2 * BATCH));
 	}
 	cycles = ticks() - cycles;
-	ns = now_ns() - ns;
+	ns = bench_now_ns() - ns;
 	waitpid(pid, NULL, 0);
 	printf("%.2f %.2f %.4f\n", (double)hist_percentile(&h, 50) / 100,
 	       (double)hist_percentile(&h, 90) / 100, (double)cycles / (double)ns);

@@ -42,17 +42,6 @@ void hist_add(struct hist *h, uint64_t value)
 		h->max = value;
 }
 
-void hist_merge(struct hist *h, const struct hist *other)
-{
-	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
-		h->count[i] += other->count[i];
-	h->total += other->total;
-	if (other->min < h->min)
-		h->min = other->min;
-	if (other->max > h->max)
-		h->max = other->max;
-}
-
 uint64_t hist_percentile(const struct hist *h, double percent)
 {
 	double want = percent / 100.0 * (double)h->total;

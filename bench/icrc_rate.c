@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* icrc_rate - what the ICRC costs: each way of computing CRC-32, packets of several sizes in cache;
  * the best of several rounds, since other work of the machine only ever adds. */
+#include "timing.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <wire/crc32.h>
 #include <wire/roce.h>
 
@@ -14,14 +15,6 @@
 static uint8_t from[MOST], to[MOST];
 static volatile uint32_t sink;
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Seconds for one packet of n bytes. */
 static double copy_cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
 {
@@ -29,11 +22,11 @@ static double copy_cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
 	double best = 1e9;
 
 	for (int r = 0; r < ROUNDS; r++) {
-		double t = now();
+		double t = bench_seconds();
 
 		for (uint32_t i = 0; i < times; i++)
 			s = fn(s, dst, from, n);
-		t = (now() - t) / times;
+		t = (bench_seconds() - t) / times;
 		best = t < best ? t : best;
 	}
 	sink = s;
@@ -66,15 +59,15 @@ static void whole_packets(void)
 		double ok = 1e9, solve = 1e9;
 
 		for (int r = 0; r < ROUNDS; r++) {
-			double t = now(), u;
+			double t = bench_seconds(), u;
 
 			for (int k = 0; k < 1000; k++)
 				sink = dpa_icrc_ok(&net, p, sizes[i]);
-			u = now();
+			u = bench_seconds();
 			for (int k = 0; k < 1000; k++)
 				sink = dpa_icrc_solve(&net, p, sizes[i], &id, &df);
 			ok = u - t < ok ? u - t : ok;
-			solve = now() - u < solve ? now() - u : solve;
+			solve = bench_seconds() - u < solve ? bench_seconds() - u : solve;
 		}
 		printf("packet   %5u B  check %6.1f ns   solve for the identification %6.1f ns\n",
 		       sizes[i], ok * 1e6, solve * 1e6);

@@ -11,6 +11,7 @@
  * wake N: from ibv_post_send() on one thread to the return of ibv_get_cq_event() on another, which
  *         sleeps; and from write() to read() of an eventfd in their place: two medians, ns.
  */
+#include "timing.h"
 #include "vt.h"
 
 #include <dirent.h>
@@ -18,16 +19,7 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -40,16 +32,6 @@ static uint64_t median(uint64_t *v, size_t n)
 {
 	qsort(v, n, sizeof(v[0]), compare_ns);
 	return v[n / 2];
-}
-
-static void pin(pid_t tid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
-	if (sched_setaffinity(tid, sizeof(set), &set))
-		perror("sched_setaffinity");
 }
 
 static uint8_t *touched_memory(size_t n)
@@ -66,15 +48,15 @@ static void bench_copy(size_t n, size_t times)
 	uint8_t *a = touched_memory(n), *b = touched_memory(n);
 	uint64_t t0;
 
-	pin(0, 1);
+	bench_pin(0, 1);
 	for (size_t i = 0; i < times / 10 + 1; i++)
 		memcpy(b, a, n);
-	t0 = now_ns();
+	t0 = bench_now_ns();
 	for (size_t i = 0; i < times; i++) {
 		memcpy(b, a, n);
 		__asm__ volatile("" ::: "memory");
 	}
-	printf("%.1f\n", (double)(n * times) / 1048576.0 * 1e9 / (double)(now_ns() - t0));
+	printf("%.1f\n", (double)(n * times) / 1048576.0 * 1e9 / (double)(bench_now_ns() - t0));
 }
 
 static bool wants_shared(void)
@@ -110,7 +92,7 @@ static void bench_reg(size_t n, size_t times)
 	CHECK(v, "calloc");
 	vt_open(&t);
 	for (size_t i = 0; i < times; i++) {
-		uint64_t t0 = now_ns();
+		uint64_t t0 = bench_now_ns();
 		struct ibv_mr *mr =
 			ibv_reg_mr(t.pd, p, n, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
@@ -119,7 +101,7 @@ static void bench_reg(size_t n, size_t times)
 			CHECK(is_shared(p) == wants_shared(), "%p is not as it should be",
 			      (void *)p);
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
-		v[i] = now_ns() - t0;
+		v[i] = bench_now_ns() - t0;
 		memset(p, (int)i, n);
 	}
 	printf("%llu\n", (unsigned long long)median(v, times));
@@ -213,10 +195,10 @@ static void pin_apart(void)
 
 	while (d && (e = readdir(d)))
 		if (atoi(e->d_name) > 0 && atoi(e->d_name) != getpid())
-			pin(atoi(e->d_name), 1);
+			bench_pin(atoi(e->d_name), 1);
 	if (d)
 		closedir(d);
-	pin(0, 0);
+	bench_pin(0, 0);
 }
 
 #define SUM 16 /* operations together: some clocks count in tens of ns */
@@ -233,11 +215,11 @@ static void bench_post(size_t times)
 
 		if (i == 100)
 			pin_apart();
-		t0 = now_ns();
+		t0 = bench_now_ns();
 		post_one(&p, IBV_WR_RDMA_WRITE);
 		wait_one(p.cq);
 		if (i >= 100)
-			v[(i - 100) / SUM] += now_ns() - t0;
+			v[(i - 100) / SUM] += bench_now_ns() - t0;
 	}
 	printf("%.1f\n", (double)median(v, times / SUM) / SUM);
 	close_pair(&p);
@@ -259,14 +241,14 @@ static void *sleeper_thread(void *arg)
 	void *ctx;
 	eventfd_t v;
 
-	pin(0, 1);
+	bench_pin(0, 1);
 	for (size_t i = 0; i < s->times; i++) {
 		if (s->fd >= 0) {
 			CHECK_EQ(eventfd_read(s->fd, &v), 0);
 		} else {
 			CHECK_EQ(ibv_get_cq_event(s->p->channel, &cq, &ctx), 0);
 		}
-		s->woken = now_ns();
+		s->woken = bench_now_ns();
 		if (s->fd >= 0)
 			continue;
 		ibv_ack_cq_events(cq, 1);
@@ -286,7 +268,7 @@ static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 	CHECK(v, "calloc");
 	CHECK_EQ(ibv_req_notify_cq(p->other_cq, 0), 0);
 	CHECK_EQ(pthread_create(&t, NULL, sleeper_thread, &s), 0);
-	pin(0, 0);
+	bench_pin(0, 0);
 	for (size_t i = 0; i < times; i++) {
 		uint64_t t0;
 
@@ -294,7 +276,7 @@ static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 			CHECK_EQ(ibv_post_recv(p->other, &rwr, &bad), 0);
 		usleep(2000); /* it sleeps by now */
 		s.woken = 0;
-		t0 = now_ns();
+		t0 = bench_now_ns();
 		if (fd >= 0)
 			CHECK_EQ(eventfd_write(fd, 1), 0);
 		else

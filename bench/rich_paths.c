@@ -12,10 +12,9 @@
  * data and vendor error, by a call of the application's each. stamps: as poll, of a CQ that was
  * asked for time stamps.
  */
+#include "timing.h"
 #include "vt.h"
 
-#include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BATCH = 16, BYTES = 8, DRIVES = 64, TURNS = 16 };
@@ -35,24 +34,6 @@ struct bench {
 	uint64_t from, to_addr;
 	uint64_t sum; /* of what was read: nothing is optimised away */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(1 % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("sched_setaffinity");
-}
 
 struct samples {
 	uint64_t *v;
@@ -107,7 +88,6 @@ static void open_all(struct bench *b, bool stamps)
 	struct ibv_cq_init_attr_ex ca = {
 		.cqe = 64, .wc_flags = IBV_WC_STANDARD_FLAGS | (stamps ? STAMP_FLAGS : 0)};
 	struct vt_opt o = {.sge = 1, .send_wr = 1, .recv_wr = 1};
-	struct vt_addr to_a, to_b;
 	struct vt *t = &b->t;
 
 	vt_open(t);
@@ -123,15 +103,7 @@ static void open_all(struct bench *b, bool stamps)
 	b->qp = ex_qp(b);
 	b->qpx = ibv_qp_to_qp_ex(b->qp);
 	b->to = vt_qp_create(t, &o, b->quiet);
-	to_a = to_b = t->me;
-	to_a.qpn = b->qp->qp_num;
-	to_b.qpn = b->to->qp_num;
-	vt_qp_init(t, b->qp, &o);
-	vt_qp_init(t, b->to, &o);
-	vt_qp_rtr(t, b->qp, &o, &to_b);
-	vt_qp_rtr(t, b->to, &o, &to_a);
-	vt_qp_rts(t, b->qp, &o, 0);
-	vt_qp_rts(t, b->to, &o, 0);
+	vt_connect_pair(t, b->qp, b->to, &o);
 	b->sge = (struct ibv_sge){(uintptr_t)t->buf, BYTES, t->mr->lkey};
 	b->wr = (struct ibv_send_wr){.sg_list = &b->sge,
 				     .num_sge = 1,
@@ -281,7 +253,7 @@ static poll_fn *const polls[][2] = {
 /* A batch of one kind, posted and taken; what it is about is timed. */
 static void take_turn(struct bench *b, bool rich, enum what what, struct samples *h)
 {
-	uint64_t t0 = now_ns(), t1;
+	uint64_t t0 = bench_now_ns(), t1;
 	struct ibv_wc wc;
 	int n;
 
@@ -289,14 +261,14 @@ static void take_turn(struct bench *b, bool rich, enum what what, struct samples
 		post_rich(b);
 	else
 		post_plain(b);
-	t1 = now_ns();
+	t1 = bench_now_ns();
 	if (what == POST)
 		add_sample(h, t1 - t0);
 	for (int i = 0; i < DRIVES; i++)
 		CHECK_EQ(ibv_poll_cq(b->idle, 1, &wc), 0);
-	t0 = now_ns();
+	t0 = bench_now_ns();
 	n = polls[what][rich](b);
-	t1 = now_ns();
+	t1 = bench_now_ns();
 	if (what != POST && n == BATCH) /* else it was not all there: another thread was at it */
 		add_sample(h, t1 - t0);
 	while (n < BATCH)
@@ -311,9 +283,9 @@ static double clock_ns(void)
 
 	CHECK(s.v, "memory");
 	for (int i = 0; i < 1000 * TURNS; i++) {
-		uint64_t t0 = now_ns();
+		uint64_t t0 = bench_now_ns();
 
-		add_sample(&s, now_ns() - t0);
+		add_sample(&s, bench_now_ns() - t0);
 	}
 	ns = median(&s);
 	free(s.v);
@@ -345,7 +317,7 @@ int main(int argc, char **argv)
 	}
 	turns = (size_t)atol(argv[2]) / BATCH;
 	room = turns / TURNS;
-	pin();
+	bench_pin(0, 1);
 	open_all(&b, what == STAMPS);
 	rich.v = calloc(room, sizeof(uint64_t));
 	plain.v = calloc(room, sizeof(uint64_t));

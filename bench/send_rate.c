@@ -11,11 +11,10 @@
  *   send_rate copies COUNT T       the ceiling: T processes of one thread at once, nothing shared
  * but the machine
  */
+#include "timing.h"
 #include "vt.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,24 +29,6 @@ enum {
 	MAX_THREADS = 16,
 	RECVS = 128
 };
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		perror("sched_setaffinity");
-}
 
 /* Polls, counts good completions, fails on a bad one. */
 static int reap_wcs(struct ibv_cq *cq, struct ibv_wc *wc)
@@ -94,11 +75,11 @@ static double receive_all(struct run *r)
 		if (!n)
 			continue;
 		if (!got)
-			start = now();
+			start = bench_seconds();
 		got += n;
 		post_recvs(r, n);
 	}
-	return (double)r->count / (now() - start) / 1e6;
+	return (double)r->count / (bench_seconds() - start) / 1e6;
 }
 
 /* One posted list of r->list SENDs to one QP; only the last is signalled. */
@@ -140,10 +121,10 @@ static void send_all(struct run *r)
 /* Nobody over there looks. */
 static double write_all(struct run *r)
 {
-	double start = now();
+	double start = bench_seconds();
 
 	send_all(r);
-	return (double)r->count / (now() - start) / 1e6;
+	return (double)r->count / (bench_seconds() - start) / 1e6;
 }
 
 static double one_side(struct run *r)
@@ -152,7 +133,7 @@ static double one_side(struct run *r)
 	struct vt_opt o = {.sge = 1, .recv_wr = 1, .cqe = 4 * WINDOW};
 	double rate = 0;
 
-	pin(r->t.side);
+	bench_pin(0, r->t.side);
 	vt_open(&r->t);
 	r->srq = o.srq = ibv_create_srq(r->t.pd, &sa);
 	CHECK(r->srq, "create_srq: %s", strerror(errno));
@@ -220,17 +201,8 @@ static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq, struct ibv_qp **t
 {
 	struct vt_opt o = {.sge = 1, .send_wr = 64, .recv_wr = RECVS};
 	struct ibv_qp *a = vt_qp_create(t, &o, cq), *b = vt_qp_create(t, &o, cq);
-	struct vt_addr to_a = t->me, to_b = t->me;
 
-	to_a.qpn = a->qp_num;
-	to_b.qpn = b->qp_num;
-	to_a.psn = to_b.psn = 0;
-	vt_qp_init(t, a, &o);
-	vt_qp_init(t, b, &o);
-	vt_qp_rtr(t, a, &o, &to_b);
-	vt_qp_rtr(t, b, &o, &to_a);
-	vt_qp_rts(t, a, &o, 0);
-	vt_qp_rts(t, b, &o, 0);
+	vt_connect_pair(t, a, b, &o);
 	*to = b;
 	return a;
 }
@@ -264,14 +236,14 @@ static void *thread_main(void *arg)
 	struct ibv_recv_wr rwr = {.sg_list = &rsge, .num_sge = 1}, *bad;
 	uint32_t out = 0;
 
-	pin(w->index);
+	bench_pin(0, w->index);
 	for (int q = 0; q < w->qps; q++) {
 		rwr.wr_id = (uint64_t)q;
 		for (int i = 0; i < RECVS; i++)
 			CHECK_EQ(ibv_post_recv(w->to[q], &rwr, &bad), 0);
 	}
 	pthread_barrier_wait(w->start);
-	w->begin = now();
+	w->begin = bench_seconds();
 	for (long i = 1; i <= w->count || out;) {
 		if (i <= w->count && out < 3) {
 			int slot = (int)(i / BATCH) % w->qps;
@@ -288,7 +260,7 @@ static void *thread_main(void *arg)
 		}
 		out -= send_turn(w, &rwr);
 	}
-	w->end = now();
+	w->end = bench_seconds();
 	return NULL;
 }
 

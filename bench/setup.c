@@ -7,34 +7,12 @@
  *   setup idle QPS SEC  a process with QPS open QPs that does nothing for SEC seconds:
  *                       percent of a core, wake-ups per second
  */
+#include "timing.h"
 #include "vt.h"
 
 #include <dirent.h>
 #include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
-static void connect_loop(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o)
-{
-	struct vt_addr to_a = t->me, to_b = t->me;
-
-	to_a.qpn = a->qp_num;
-	to_b.qpn = b->qp_num;
-	to_a.psn = to_b.psn = 0;
-	vt_qp_init(t, a, o);
-	vt_qp_init(t, b, o);
-	vt_qp_rtr(t, a, o, &to_b);
-	vt_qp_rtr(t, b, o, &to_a);
-	vt_qp_rts(t, a, o, 0);
-	vt_qp_rts(t, b, o, 0);
-}
 
 static void make_qps(struct vt *t, int n)
 {
@@ -43,7 +21,7 @@ static void make_qps(struct vt *t, int n)
 	for (int i = 0; i < n; i += 2) {
 		struct ibv_qp *a = vt_qp_create(t, &o, t->cq), *b = vt_qp_create(t, &o, t->cq);
 
-		connect_loop(t, a, b, &o);
+		vt_connect_pair(t, a, b, &o);
 	}
 }
 
@@ -55,12 +33,12 @@ static int setup_time(void)
 
 	/* discovery is libibverbs's own work and not counted */
 	ibv_free_device_list(ibv_get_device_list(&n));
-	start = now();
+	start = bench_seconds();
 	vt_open(&t);
 	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
 	CHECK(t.cq, "create_cq: %s", strerror(errno));
 	make_qps(&t, 2);
-	printf("%.1f\n", (now() - start) * 1e6);
+	printf("%.1f\n", (bench_seconds() - start) * 1e6);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
  * traffic class and size of the packets. Less than that no provider can ask of the kernel.
  */
 #include "hist.h"
+#include "timing.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -30,14 +30,6 @@ enum { MAX_BYTES = 9000, RESEND_NS = 20 * 1000 * 1000, GIVE_UP = 500, ACK_BYTES 
 /* The other side; of a socket that is not connected. */
 static bool roce;
 static struct sockaddr_in6 peer;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static _Noreturn void fail(const char *what)
 {
@@ -116,8 +108,8 @@ static bool receive_number(int fd, uint64_t number)
 		if (n >= 0 || i % 1024)
 			continue;
 		if (!start)
-			start = now_ns();
-		else if (now_ns() - start > RESEND_NS)
+			start = bench_now_ns();
+		else if (bench_now_ns() - start > RESEND_NS)
 			return false;
 	}
 }
@@ -148,7 +140,7 @@ static void ask_peer(int fd, size_t bytes, uint64_t count)
 
 	hist_init(&h);
 	for (uint64_t i = 1, silent = 0; i <= count; i++) {
-		uint64_t start = now_ns();
+		uint64_t start = bench_now_ns();
 
 		buf[0] = i;
 		do {
@@ -158,7 +150,7 @@ static void ask_peer(int fd, size_t bytes, uint64_t count)
 		} while (!receive_number(fd, i));
 		silent = 0;
 		if (i > count / 10)
-			hist_add(&h, (now_ns() - start) / 2);
+			hist_add(&h, (bench_now_ns() - start) / 2);
 	}
 	printf("%llu %llu\n", (unsigned long long)hist_percentile(&h, 50),
 	       (unsigned long long)hist_percentile(&h, 99));

@@ -10,6 +10,8 @@
  * the sender stays a window ahead, so that the socket's buffer holds what is under way; a window
  * that was lost is given up after a moment.
  */
+#include "timing.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -17,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
@@ -31,14 +32,6 @@ enum {
 };
 
 static char buf[65536];
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static _Noreturn void fail(const char *what)
 {
@@ -79,10 +72,10 @@ static void serve_stream(int fd)
 		if (n < 0)
 			continue;
 		if (!got)
-			start = now_ns() + WARM_UP_NS;
-		if (!counted && now_ns() > start) {
+			start = bench_now_ns() + WARM_UP_NS;
+		if (!counted && bench_now_ns() > start) {
 			counted = got + (uint64_t)n;
-			start = now_ns();
+			start = bench_now_ns();
 		}
 		got += (uint64_t)n;
 		if (got - told > room / 4) {
@@ -92,12 +85,14 @@ static void serve_stream(int fd)
 			sendto(fd, say, sizeof(say), 0, (struct sockaddr *)&from, len);
 		}
 	}
-	printf("%.1f\n", (double)(got - counted) / ((double)(now_ns() - start) * 1e-9) / (1 << 20));
+	printf("%.1f\n",
+	       (double)(got - counted) / ((double)(bench_now_ns() - start) * 1e-9) / (1 << 20));
 }
 
 static void send_stream(int fd, int bytes, double seconds)
 {
-	uint64_t end = now_ns() + WARM_UP_NS + (uint64_t)(seconds * 1e9), heard = now_ns();
+	uint64_t end = bench_now_ns() + WARM_UP_NS + (uint64_t)(seconds * 1e9),
+		 heard = bench_now_ns();
 	uint64_t sent = 0, say[2] = {0, 1 << 16};
 	size_t call = (size_t)(CALL / bytes) * (size_t)bytes;
 
@@ -105,13 +100,13 @@ static void send_stream(int fd, int bytes, double seconds)
 		call = (size_t)bytes * SEGMENTS;
 	if (setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof(bytes)))
 		fail("UDP_SEGMENT");
-	while (now_ns() < end) {
+	while (bench_now_ns() < end) {
 		if (recv(fd, say, sizeof(say), MSG_DONTWAIT) == sizeof(say)) {
-			heard = now_ns();
+			heard = bench_now_ns();
 			continue;
 		}
 		if (sent >= say[0] + say[1]) {
-			if (now_ns() - heard > LOST_NS)
+			if (bench_now_ns() - heard > LOST_NS)
 				sent = say[0];
 			continue;
 		}

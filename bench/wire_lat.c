@@ -11,25 +11,17 @@
  * time from post to completion.
  */
 #include "hist.h"
+#include "timing.h"
 #include "vt.h"
 
 #include <fcntl.h>
 #include <netdb.h>
-#include <time.h>
 #include <unistd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 enum { RECVS = 16 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int connect_tcp(const char *host, const char *port)
 {
@@ -82,7 +74,7 @@ static void send_one(struct vt *t, uint32_t bytes)
 static void send_lat(struct vt *t, struct hist *h, uint32_t bytes, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t start = now_ns();
+		uint64_t start = bench_now_ns();
 
 		if (t->side == 1)
 			send_one(t, bytes);
@@ -90,19 +82,19 @@ static void send_lat(struct vt *t, struct hist *h, uint32_t bytes, uint64_t coun
 		if (t->side == 0)
 			send_one(t, bytes);
 		else if (i > count / 10)
-			hist_add(h, (now_ns() - start) / 2);
+			hist_add(h, (bench_now_ns() - start) / 2);
 	}
 }
 
 static void write_lat(struct vt *t, struct hist *h, uint32_t bytes, uint64_t count)
 {
 	for (uint64_t i = 0; t->side == 1 && i < count; i++) {
-		uint64_t start = now_ns();
+		uint64_t start = bench_now_ns();
 
 		CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 0, bytes, 0, IBV_SEND_SIGNALED), 0);
 		wait_for(t, false, bytes);
 		if (i > count / 10)
-			hist_add(h, (now_ns() - start) / 2);
+			hist_add(h, (bench_now_ns() - start) / 2);
 	}
 	if (t->side == 1) /* the other side polls until this arrives */
 		CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, bytes, 0, IBV_SEND_SIGNALED), 0);

@@ -334,6 +334,21 @@ void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct 
 	vt_sync(t);
 }
 
+void vt_connect_pair(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o)
+{
+	struct vt_addr to_a = t->me, to_b = t->me;
+
+	to_a.qpn = a->qp_num;
+	to_b.qpn = b->qp_num;
+	to_a.psn = to_b.psn = 0;
+	vt_qp_init(t, a, o);
+	vt_qp_init(t, b, o);
+	vt_qp_rtr(t, a, o, &to_b);
+	vt_qp_rtr(t, b, o, &to_a);
+	vt_qp_rts(t, a, o, 0);
+	vt_qp_rts(t, b, o, 0);
+}
+
 void vt_reconnect(struct vt *t, const struct vt_opt *o)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RESET};

@@ -118,7 +118,9 @@ int vt_qp_try_rts(struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn); /* a
 void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn);
 /* Both sides call it: exchanges addresses and brings the QP to RTS. */
 void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct vt_addr *peer);
-/* The same again after an error: RESET and connect; t->cq is emptied. Both sides call it. */
+/* Connects two QPs of this process to each other, from PSN 0 on. */
+void vt_connect_pair(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o);
+/* vt_connect() again after an error: RESET and connect; t->cq is emptied. Both sides call it. */
 void vt_reconnect(struct vt *t, const struct vt_opt *o);
 struct ibv_ah *vt_ah(struct vt *t, const struct vt_addr *dst);
 

@@ -4,7 +4,7 @@
 #include <hist.h>
 #include <stdlib.h>
 
-static struct hist h, other;
+static struct hist h;
 
 static int by_value(const void *a, const void *b)
 {
@@ -69,18 +69,4 @@ Test(hist, against_sorting)
 	}
 	cr_assert_eq(h.min, v[0]);
 	cr_assert_eq(h.max, v[N - 1]);
-}
-
-Test(hist, merge)
-{
-	hist_init(&h);
-	hist_init(&other);
-	for (uint64_t i = 1; i <= 100; i++)
-		hist_add(i % 2 ? &h : &other, i);
-	hist_merge(&h, &other);
-	cr_assert_eq(h.total, 100);
-	cr_assert_eq(h.min, 1);
-	cr_assert_eq(h.max, 100);
-	cr_assert_eq(hist_percentile(&h, 50), 50);
-	cr_assert_eq(hist_percentile(&h, 90), 90);
 }
