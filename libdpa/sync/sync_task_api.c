@@ -30,202 +30,92 @@
 	{                                                                                          \
 		return is_##name(task) ? &task->t.task : NULL;                                     \
 	}                                                                                          \
-	static struct doca_sync_event_task_##name *new_##name(struct doca_sync_event *event,       \
-							      union doca_data user_data)           \
-	{                                                                                          \
-		return (struct doca_sync_event_task_##name *)dpa_se_task_new(event, which,         \
-									     user_data);           \
-	}                                                                                          \
 	static_assert(sizeof(struct doca_sync_event_task_##name) == sizeof(struct dpa_se_task), "")
 
+/* A field of a kind, by its setter and its getter. */
+#define FIELD(name, field, type, member)                                                           \
+	void doca_sync_event_task_##name##_set_##field(struct doca_sync_event_task_##name *task,   \
+						       type value)                                 \
+	{                                                                                          \
+		if (is_##name(task))                                                               \
+			task->t.member = value;                                                    \
+	}                                                                                          \
+	type doca_sync_event_task_##name##_get_##field(                                            \
+		const struct doca_sync_event_task_##name *task)                                    \
+	{                                                                                          \
+		return is_##name(task) ? task->t.member : 0;                                       \
+	}                                                                                          \
+	static_assert(1, "")
+
+/* The rest of an alloc_init(): `set` sets the fields of *task. */
+#define ALLOCATE(which, set)                                                                       \
+	do {                                                                                       \
+		struct dpa_se_task *t_;                                                            \
+		if (!dpa_live(event) || !task)                                                     \
+			return DOCA_ERROR_INVALID_VALUE;                                           \
+		t_ = dpa_se_task_new(event, which, user_data);                                     \
+		if (!t_)                                                                           \
+			return DOCA_ERROR_NO_MEMORY;                                               \
+		*task = (void *)t_;                                                                \
+		set;                                                                               \
+		return DOCA_SUCCESS;                                                               \
+	} while (0)
+
+typedef uint64_t *a_place;
+
 TASK(get, DPA_SE_GET);
-TASK(notify_set, DPA_SE_SET);
-TASK(notify_add, DPA_SE_ADD);
-TASK(wait_eq, DPA_SE_WAIT_EQ);
-TASK(wait_neq, DPA_SE_WAIT_NEQ);
+FIELD(get, ret_val_ptr, a_place, out);
 
 doca_error_t doca_sync_event_task_get_alloc_init(struct doca_sync_event *event,
 						 uint64_t *ret_val_ptr, union doca_data user_data,
 						 struct doca_sync_event_task_get **task)
 {
-	struct doca_sync_event_task_get *t;
-
-	if (!dpa_live(event) || !task)
-		return DOCA_ERROR_INVALID_VALUE;
-	t = new_get(event, user_data);
-	if (!t)
-		return DOCA_ERROR_NO_MEMORY;
-	t->t.out = ret_val_ptr;
-	*task = t;
-	return DOCA_SUCCESS;
+	ALLOCATE(DPA_SE_GET, (*task)->t.out = ret_val_ptr);
 }
 
-void doca_sync_event_task_get_set_ret_val_ptr(struct doca_sync_event_task_get *task,
-					      uint64_t *ret_val_ptr)
-{
-	if (is_get(task))
-		task->t.out = ret_val_ptr;
-}
-
-uint64_t *doca_sync_event_task_get_get_ret_val_ptr(const struct doca_sync_event_task_get *task)
-{
-	return is_get(task) ? task->t.out : NULL;
-}
+TASK(notify_set, DPA_SE_SET);
+FIELD(notify_set, set_val, uint64_t, value);
 
 doca_error_t
 doca_sync_event_task_notify_set_alloc_init(struct doca_sync_event *event, uint64_t set_val,
 					   union doca_data user_data,
 					   struct doca_sync_event_task_notify_set **task)
 {
-	struct doca_sync_event_task_notify_set *t;
-
-	if (!dpa_live(event) || !task)
-		return DOCA_ERROR_INVALID_VALUE;
-	t = new_notify_set(event, user_data);
-	if (!t)
-		return DOCA_ERROR_NO_MEMORY;
-	t->t.value = set_val;
-	*task = t;
-	return DOCA_SUCCESS;
+	ALLOCATE(DPA_SE_SET, (*task)->t.value = set_val);
 }
 
-void doca_sync_event_task_notify_set_set_set_val(struct doca_sync_event_task_notify_set *task,
-						 uint64_t set_val)
-{
-	if (is_notify_set(task))
-		task->t.value = set_val;
-}
-
-uint64_t
-doca_sync_event_task_notify_set_get_set_val(const struct doca_sync_event_task_notify_set *task)
-{
-	return is_notify_set(task) ? task->t.value : 0;
-}
+TASK(notify_add, DPA_SE_ADD);
+FIELD(notify_add, inc_val, uint64_t, value);
+FIELD(notify_add, fetched_val_ptr, a_place, out);
 
 doca_error_t
 doca_sync_event_task_notify_add_alloc_init(struct doca_sync_event *event, uint64_t inc_val,
 					   uint64_t *fetched_val_ptr, union doca_data user_data,
 					   struct doca_sync_event_task_notify_add **task)
 {
-	struct doca_sync_event_task_notify_add *t;
-
-	if (!dpa_live(event) || !task)
-		return DOCA_ERROR_INVALID_VALUE;
-	t = new_notify_add(event, user_data);
-	if (!t)
-		return DOCA_ERROR_NO_MEMORY;
-	t->t.value = inc_val;
-	t->t.out = fetched_val_ptr;
-	*task = t;
-	return DOCA_SUCCESS;
+	ALLOCATE(DPA_SE_ADD, ((*task)->t.value = inc_val, (*task)->t.out = fetched_val_ptr));
 }
 
-void doca_sync_event_task_notify_add_set_inc_val(struct doca_sync_event_task_notify_add *task,
-						 uint64_t inc_val)
-{
-	if (is_notify_add(task))
-		task->t.value = inc_val;
-}
-
-uint64_t
-doca_sync_event_task_notify_add_get_inc_val(const struct doca_sync_event_task_notify_add *task)
-{
-	return is_notify_add(task) ? task->t.value : 0;
-}
-
-void doca_sync_event_task_notify_add_set_fetched_val_ptr(
-	struct doca_sync_event_task_notify_add *task, uint64_t *fetched_val_ptr)
-{
-	if (is_notify_add(task))
-		task->t.out = fetched_val_ptr;
-}
-
-uint64_t *doca_sync_event_task_notify_add_get_fetched_val_ptr(
-	const struct doca_sync_event_task_notify_add *task)
-{
-	return is_notify_add(task) ? task->t.out : NULL;
-}
+TASK(wait_eq, DPA_SE_WAIT_EQ);
+FIELD(wait_eq, wait_val, uint64_t, value);
+FIELD(wait_eq, mask, uint64_t, mask);
 
 doca_error_t doca_sync_event_task_wait_eq_alloc_init(struct doca_sync_event *event,
 						     uint64_t wait_val, uint64_t mask,
 						     union doca_data user_data,
 						     struct doca_sync_event_task_wait_eq **task)
 {
-	struct doca_sync_event_task_wait_eq *t;
-
-	if (!dpa_live(event) || !task)
-		return DOCA_ERROR_INVALID_VALUE;
-	t = new_wait_eq(event, user_data);
-	if (!t)
-		return DOCA_ERROR_NO_MEMORY;
-	t->t.value = wait_val;
-	t->t.mask = mask;
-	*task = t;
-	return DOCA_SUCCESS;
+	ALLOCATE(DPA_SE_WAIT_EQ, ((*task)->t.value = wait_val, (*task)->t.mask = mask));
 }
 
-void doca_sync_event_task_wait_eq_set_wait_val(struct doca_sync_event_task_wait_eq *task,
-					       uint64_t wait_val)
-{
-	if (is_wait_eq(task))
-		task->t.value = wait_val;
-}
-
-uint64_t doca_sync_event_task_wait_eq_get_wait_val(const struct doca_sync_event_task_wait_eq *task)
-{
-	return is_wait_eq(task) ? task->t.value : 0;
-}
-
-void doca_sync_event_task_wait_eq_set_mask(struct doca_sync_event_task_wait_eq *task, uint64_t mask)
-{
-	if (is_wait_eq(task))
-		task->t.mask = mask;
-}
-
-uint64_t doca_sync_event_task_wait_eq_get_mask(const struct doca_sync_event_task_wait_eq *task)
-{
-	return is_wait_eq(task) ? task->t.mask : 0;
-}
+TASK(wait_neq, DPA_SE_WAIT_NEQ);
+FIELD(wait_neq, wait_val, uint64_t, value);
+FIELD(wait_neq, mask, uint64_t, mask);
 
 doca_error_t doca_sync_event_task_wait_neq_alloc_init(struct doca_sync_event *event,
 						      uint64_t wait_val, uint64_t mask,
 						      union doca_data user_data,
 						      struct doca_sync_event_task_wait_neq **task)
 {
-	struct doca_sync_event_task_wait_neq *t;
-
-	if (!dpa_live(event) || !task)
-		return DOCA_ERROR_INVALID_VALUE;
-	t = new_wait_neq(event, user_data);
-	if (!t)
-		return DOCA_ERROR_NO_MEMORY;
-	t->t.value = wait_val;
-	t->t.mask = mask;
-	*task = t;
-	return DOCA_SUCCESS;
-}
-
-void doca_sync_event_task_wait_neq_set_wait_val(struct doca_sync_event_task_wait_neq *task,
-						uint64_t wait_val)
-{
-	if (is_wait_neq(task))
-		task->t.value = wait_val;
-}
-
-uint64_t
-doca_sync_event_task_wait_neq_get_wait_val(const struct doca_sync_event_task_wait_neq *task)
-{
-	return is_wait_neq(task) ? task->t.value : 0;
-}
-
-void doca_sync_event_task_wait_neq_set_mask(struct doca_sync_event_task_wait_neq *task,
-					    uint64_t mask)
-{
-	if (is_wait_neq(task))
-		task->t.mask = mask;
-}
-
-uint64_t doca_sync_event_task_wait_neq_get_mask(const struct doca_sync_event_task_wait_neq *task)
-{
-	return is_wait_neq(task) ? task->t.mask : 0;
+	ALLOCATE(DPA_SE_WAIT_NEQ, ((*task)->t.value = wait_val, (*task)->t.mask = mask));
 }
