@@ -319,7 +319,7 @@ static bool goes_on_behind(const struct run *r)
 	return !(p & DPA_OPP_END) && (p & (DPA_OPP_SEND | DPA_OPP_WRITE | DPA_OPP_READ));
 }
 
-static void segment(struct dpa_frame *f, uint8_t *p, uint32_t n, uint32_t i)
+static void set_segment(struct dpa_frame *f, uint8_t *p, uint32_t n, uint32_t i)
 {
 	f->p = p;
 	f->n = n;
@@ -363,11 +363,11 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	b->bytes += (uint32_t)n;
 	if (ack_is_last(buf, (uint32_t)n, seg)) {
 		n -= ACK_LEN;
-		segment(&f, buf + n, ACK_LEN, *segments - 1);
+		set_segment(&f, buf + n, ACK_LEN, *segments - 1);
 		ack_ahead(b, &f);
 	}
 	for (uint32_t at = 0, i = 0; at < (uint32_t)n; at += seg, i++) {
-		segment(&f, buf + at, (uint32_t)n - at < seg ? (uint32_t)n - at : seg, i);
+		set_segment(&f, buf + at, (uint32_t)n - at < seg ? (uint32_t)n - at : seg, i);
 		if (dpa_unlikely(f.p[0] == 0xff) && dpa_udp_probe(b->hw, f.p, f.n))
 			continue; /* our own board's */
 		one_packet(b, &f);

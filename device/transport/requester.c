@@ -11,6 +11,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "req_state.h"
+#include "req_wire.h"
 #include "transport.h"
 #include "ctx/ops.h"
 #include "link/wire.h"
@@ -82,51 +83,15 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 	return qp->transport | dpa_op_segment(only[op & 15], first, last);
 }
 
-struct piece {
-	uint32_t n; /* bytes of the message in this packet */
-	bool pull, inslot;
-};
-
-/* To other hosts: as many whole packets as one datagram takes, out of the WQE's own memory. */
-static struct piece cut_wire(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			     uint32_t left)
-{
-	uint32_t run = DPA_GSO_BYTES / (qp->mtu + 32);
-	struct piece p = {.n = left};
-
-	/*
-	 * What may wait for company is copied, and nothing waits with a QP that has nothing out. UC
-	 * is complete when it was sent: its memory may be another's before the lane is emptied.
-	 */
-	if (qp->type == DPA_QP_RC &&
-	    left >= (qp->req.una_idx == idx ? DPA_WIRE_PULL_ALONE : DPA_WIRE_PULL_MIN))
-		p.pull = !qp->slow.limited && !(c->flags & DPA_WQE_INLINE) &&
-			 !dpa_wqe_careful(qp, idx, c);
-	if (run > DPA_GSO_SEGS)
-		run = DPA_GSO_SEGS;
-	if (!p.pull)
-		run = DPA_LANE_MTU / qp->mtu;
-	if (qp->type == DPA_QP_RC) {
-		uint32_t room = dpa_loss_room(qp, c->length);
-
-		if (room && room < run)
-			run = room;
-	}
-	if (left > run * qp->mtu)
-		p.n = run * qp->mtu;
-	if (qp->req.probing == 1 && p.n > qp->mtu)
-		p.n = qp->mtu;
-	return p;
-}
-
-static struct piece cut(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-			uint32_t off)
+/* The next packet of a WQE, from byte `off` on. */
+static struct dpa_req_piece cut_packet(struct dpa_hw_qp *qp, uint32_t idx,
+				       const struct dpa_wqe_ctrl *c, uint32_t off)
 {
 	uint32_t left = c->length - off, run;
-	struct piece p = {.n = left};
+	struct dpa_req_piece p = {.n = left};
 
 	if (qp->pkt_flags)
-		return cut_wire(qp, idx, c, left);
+		return dpa_req_cut_wire(qp, idx, c, left);
 	run = dpa_slot_run(qp);
 	if (run == DPA_LANE_MTU && qp->type == DPA_QP_RC && !qp->slow.limited &&
 	    left >= DPA_PULL_MIN && !(c->flags & DPA_WQE_INLINE) && !dpa_wqe_careful(qp, idx, c) &&
@@ -250,7 +215,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 			   uint64_t one)
 {
 	struct dpa_req *r = &qp->req;
-	struct piece p = cut(qp, idx, c, r->send_off);
+	struct dpa_req_piece p = cut_packet(qp, idx, c, r->send_off);
 	bool first = !r->send_off, last = r->send_off + p.n == c->length;
 	uint8_t op = bth_opcode(qp, c->opcode, first, last), *data = NULL;
 	uint32_t ext = dpa_ext_len(op), data_len, syn;
@@ -450,54 +415,6 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	return STEP_SENT;
 }
 
-#define LONE_MAX   (128u * 1024) /* a longer message is in pieces anyway */
-#define CORK_SLOTS 32u		 /* go together at the latest */
-#define CORK_OUT   16		 /* packets under way: their ACKs keep things moving */
-
-/*
- * Small messages of a QP that has others under way wait for company: as many as follow within one
- * call or the next ones go to the kernel at once. Not while nobody polls: the parked EU would
- * have to be woken for them.
- */
-static bool may_cork(const struct dpa_hw_qp *qp, const struct dpa_tx *tx, int n)
-{
-	const struct dpa_req *r = &qp->req;
-
-	return n && qp->type == DPA_QP_RC && !r->pulled && !r->probing &&
-	       tx->head - tx->tail < CORK_SLOTS && tx->dhead - tx->dtail < DPA_LANE_UNITS / 4 &&
-	       dpa_psn_diff(r->send_psn, r->una_psn) - n >= CORK_OUT &&
-	       !atomic_load_explicit(&qp->hw->service_asleep, memory_order_relaxed);
-}
-
-/* How the link shall send what this call makes; under tx->lock. */
-static void set_manner(const struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
-{
-	const struct dpa_req *r = &qp->req;
-	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->send_idx);
-
-	/* a program that asks for completions waits for ACKs, and so does its peer */
-	tx->together = c->flags & DPA_WQE_SIGNALED || dpa_owes_ack(qp);
-	/* nothing before it, nothing behind it: somebody waits for this one */
-	tx->piece = r->una_idx == r->send_idx && !r->send_off && pi - r->send_idx == c->nbb &&
-				    c->length <= LONE_MAX
-			    ? DPA_WIRE_PIECE
-			    : 0;
-}
-
-/*
- * An ACK that is owed goes ahead of what the program sends now: that may be the answer to the
- * message, and the peer's program gets the CQE of its message first. Behind a single packet it is in
- * the same datagram, from which the receiver takes it first (udp_rx.c); it must not be longer.
- */
-static void ack_ahead(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
-{
-	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
-	bool single = pi - qp->req.send_idx == c->nbb && c->length && c->length <= qp->mtu;
-
-	if (dpa_owes_ack(qp) && !(single && dpa_wire_joins(tx)))
-		dpa_responder_join(qp);
-}
-
 /* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
 static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -528,8 +445,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	dpa_spin_lock(&tx->lock);
 	r->pulled = false;
 	if (tx->peer->wire) {
-		set_manner(qp, tx, pi);
-		ack_ahead(qp, tx, pi);
+		dpa_req_set_manner(qp, tx, pi);
+		dpa_req_ack_ahead(qp, tx, pi);
 	}
 	const bool fast = is_fast(qp);
 
@@ -548,7 +465,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	if (n && tx->peer->wire) /* with them, in one datagram most often */
 		dpa_responder_join(qp);
-	if (tx->peer->wire && may_cork(qp, tx, n)) {
+	if (tx->peer->wire && dpa_req_may_cork(qp, tx, n)) {
 		dpa_wire_cork(tx);
 	} else if (tx->peer->wire && dpa_wire_flush(tx, qp->qpn & DPA_QPN_INDEX, &unsent)) {
 		/* the socket has no room: later, from there. UC: lost */
@@ -580,10 +497,8 @@ static void check_drained(struct dpa_hw_qp *qp)
 		dpa_qp_event(qp, DPA_EVENT_SQ_DRAINED);
 }
 
-static __attribute__((noinline)) int run(struct dpa_hw_qp *qp);
-
 /* IBA 9.7.6 (rnr-wait) */
-static int run(struct dpa_hw_qp *qp)
+static __attribute__((noinline)) int run_slow(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t pi;
@@ -643,5 +558,5 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
 									   __ATOMIC_ACQUIRE))))
 		return n;
-	return n + run(qp);
+	return n + run_slow(qp);
 }

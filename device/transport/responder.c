@@ -385,7 +385,7 @@ static void gap_closed(struct dpa_resp *r)
 }
 
 /* IBA 9.4 (xrc-srq) */
-static bool bound(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
+static bool bind_srq(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 {
 	if (!(p & DPA_OPP_START))
 		return qp->srq; /* destroyed meanwhile */
@@ -435,7 +435,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		return;
 	}
 	/* a message is that of the SRQ which its first packet names: annex A14.3 */
-	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bound(qp, s, p)) {
+	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bind_srq(qp, s, p)) {
 		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
