@@ -51,7 +51,7 @@ extern doca_dpa_func_t bench_rpc, bench_serve, bench_kernel, bench_ping, bench_p
 
 static double cycles_per_ns;
 
-static uint64_t now(void)
+static uint64_t cycles_now(void)
 {
 	return __builtin_ia32_rdtsc();
 }
@@ -64,14 +64,14 @@ static void nap_of_thread(bool asleep)
 		nanosleep(&ts, NULL);
 }
 
-static void calibrate(void)
+static void calibrate_clock(void)
 {
 	double ns = bench_now_ns();
-	uint64_t c = now();
+	uint64_t c = cycles_now();
 
 	for (int i = 0; i < 10; i++)
 		nap_of_thread(true);
-	cycles_per_ns = (double)(now() - c) / (bench_now_ns() - ns);
+	cycles_per_ns = (double)(cycles_now() - c) / (bench_now_ns() - ns);
 }
 
 /* EUs and the futex's other thread on one core, everything else on core 0. */
@@ -127,7 +127,7 @@ static void *other_thread(void *arg)
 {
 	for (uint32_t i = 0;; i++) {
 		sleep_on(&bare.ping, i);
-		atomic_store_explicit(&bare.woke, now(), memory_order_relaxed);
+		atomic_store_explicit(&bare.woke, cycles_now(), memory_order_relaxed);
 		wake_word(&bare.pong);
 	}
 	return arg;
@@ -140,10 +140,10 @@ static void futex_once(bool asleep, uint64_t *there, uint64_t *round)
 	uint64_t start;
 
 	nap_of_thread(asleep);
-	start = now();
+	start = cycles_now();
 	wake_word(&bare.ping);
 	sleep_on(&bare.pong, turn++);
-	*round = now() - start;
+	*round = cycles_now() - start;
 	*there = atomic_load_explicit(&bare.woke, memory_order_relaxed) - start;
 }
 
@@ -210,7 +210,7 @@ static _Atomic uint64_t stamp;
 
 static void on_cqe(void *arg)
 {
-	atomic_store_explicit((_Atomic uint64_t *)arg, now(), memory_order_release);
+	atomic_store_explicit((_Atomic uint64_t *)arg, cycles_now(), memory_order_release);
 }
 
 /* A thread that elements of a completion context activate, and QPs that make them. */
@@ -245,7 +245,7 @@ static void add_queue(struct rig *r)
 }
 
 /* The EU may have been woken on this very core. */
-static void relax(int i)
+static void relax_round(int i)
 {
 	if (i < SPINS)
 		__builtin_ia32_pause();
@@ -256,7 +256,7 @@ static void relax(int i)
 static void await_seen(struct exec_bench *b, uint64_t n)
 {
 	for (int i = 0; __atomic_load_n(&b->seen, __ATOMIC_ACQUIRE) != n; i++)
-		relax(i);
+		relax_round(i);
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -269,9 +269,9 @@ static uint64_t once_rpc(struct rig *r, bool asleep)
 	uint64_t start, ret;
 
 	nap_of_thread(asleep);
-	start = now();
+	start = cycles_now();
 	OK(doca_dpa_rpc(r->dpa, &bench_rpc, &ret));
-	return now() - start;
+	return cycles_now() - start;
 }
 
 static uint64_t once_launch(struct rig *r, bool asleep)
@@ -279,7 +279,7 @@ static uint64_t once_launch(struct rig *r, bool asleep)
 	uint64_t start, n = r->b->seen + 1;
 
 	nap_of_thread(asleep);
-	start = now();
+	start = cycles_now();
 	OK(doca_dpa_kernel_launch_update_set(r->dpa, NULL, 0, NULL, 0, 1, &bench_kernel, r->b));
 	await_seen(r->b, n);
 	return r->b->began - start;
@@ -303,7 +303,7 @@ static uint64_t once_notify(struct rig *r, bool asleep)
 
 	nap_of_thread(asleep);
 	r->b->rounds = BOUNCES;
-	start = now();
+	start = cycles_now();
 	OK(doca_dpa_rpc(r->dpa, &bench_serve, &ret, r->b->notify[0]));
 	await_seen(r->b, n);
 	return (r->b->began - start) / BOUNCES;
@@ -340,16 +340,16 @@ static uint64_t once_element(struct rig *r, bool asleep)
 	post_recv(r->to_stamp);
 	CHECK(!ibv_req_notify_cq(r->stamp_cq, 0), "ibv_req_notify_cq");
 	atomic_store_explicit(&stamp, 0, memory_order_relaxed);
-	start = now();
+	start = cycles_now();
 	post_write(r->from_stamp);
 	for (int i = 0; !(cqe = atomic_load_explicit(&stamp, memory_order_acquire)); i++)
-		relax(i);
+		relax_round(i);
 	cqe -= start;
 	drain_cq(r->stamp_cq);
 	drain_cq(r->vt.cq);
 	post_recv(r->to);
 	nap_of_thread(asleep);
-	start = now();
+	start = cycles_now();
 	post_write(r->from);
 	await_seen(r->b, n);
 	start = r->b->began - start;
@@ -374,7 +374,7 @@ static const struct row {
 	{"element_asleep", "element to kernel, EU asleep", once_element, true, false, RUNS},
 };
 
-static double median(struct hist *h)
+static double hist_median_ns(struct hist *h)
 {
 	return (double)hist_percentile(h, 50) / cycles_per_ns;
 }
@@ -391,8 +391,8 @@ static void measure_row(struct rig *r, const struct row *row, double *ours, doub
 		hist_add(&b, row->round ? round : there);
 		hist_add(&a, row->fn(r, row->asleep));
 	}
-	*ours = median(&a);
-	*futex = median(&b);
+	*ours = hist_median_ns(&a);
+	*futex = hist_median_ns(&b);
 }
 
 static void print_table(struct rig *r)
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 	int status = 0;
 	pthread_t t;
 
-	calibrate();
+	calibrate_clock();
 	CHECK(!pthread_create(&t, NULL, other_thread, NULL), "no thread");
 	pthread_setname_np(t, "futex");
 	open_device(&r);

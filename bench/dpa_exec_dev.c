@@ -8,7 +8,7 @@ static uint64_t now(void)
 	return __builtin_ia32_rdtsc();
 }
 
-static void mark(struct exec_bench *b, uint64_t began)
+static void mark_begun(struct exec_bench *b, uint64_t began)
 {
 	b->began = began;
 	__atomic_fetch_add(&b->seen, 1, __ATOMIC_RELEASE);
@@ -27,14 +27,14 @@ __dpa_rpc__ uint64_t bench_serve(uint64_t notify)
 
 __dpa_global__ void bench_kernel(struct exec_bench *b)
 {
-	mark(b, now());
+	mark_begun(b, now());
 }
 
 /* Two threads that activate each other. */
-static void bounce(struct exec_bench *b, int to)
+static void bounce_ping(struct exec_bench *b, int to)
 {
 	if (!b->rounds)
-		mark(b, now());
+		mark_begun(b, now());
 	else {
 		b->rounds--;
 		doca_dpa_dev_thread_notify(b->notify[to]);
@@ -44,12 +44,12 @@ static void bounce(struct exec_bench *b, int to)
 
 __dpa_global__ void bench_ping(uint64_t arg)
 {
-	bounce((struct exec_bench *)arg, 1);
+	bounce_ping((struct exec_bench *)arg, 1);
 }
 
 __dpa_global__ void bench_pong(uint64_t arg)
 {
-	bounce((struct exec_bench *)arg, 0);
+	bounce_ping((struct exec_bench *)arg, 0);
 }
 
 __dpa_global__ void bench_element(uint64_t arg)
@@ -61,6 +61,6 @@ __dpa_global__ void bench_element(uint64_t arg)
 	while (doca_dpa_dev_get_completion(b->comp, &e))
 		doca_dpa_dev_completion_ack(b->comp, 1);
 	doca_dpa_dev_completion_request_notification(b->comp);
-	mark(b, began);
+	mark_begun(b, began);
 	doca_dpa_dev_thread_reschedule();
 }

@@ -4,7 +4,7 @@
 #include <dpa/dpa_dev_native.h>
 #include "dpa_pong.h"
 
-static int answer(struct pong *p)
+static int answer_ping(struct pong *p)
 {
 	struct dpa_dev_sge out = {.addr = p->out, .length = p->bytes, .lkey = p->lkey};
 	struct dpa_dev_sge in = {.addr = p->in, .length = p->bytes, .lkey = p->lkey};
@@ -27,7 +27,7 @@ __dpa_global__ void pong_thread(uint64_t arg)
 
 		if (type == DOCA_DPA_DEV_COMP_SEND)
 			continue;
-		if (type != DOCA_DPA_DEV_COMP_RECV_SEND || !answer(p)) {
+		if (type != DOCA_DPA_DEV_COMP_RECV_SEND || !answer_ping(p)) {
 			DOCA_DPA_DEV_LOG_ERR("type %d\n", (int)type);
 			doca_dpa_dev_thread_finish();
 		}

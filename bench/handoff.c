@@ -27,7 +27,7 @@ struct lines {
 	_Alignas(128) _Atomic uint64_t pong; /* the other way round */
 };
 
-static inline void relax(void)
+static inline void relax_core(void)
 {
 #if defined(__x86_64__)
 	__builtin_ia32_pause();
@@ -37,7 +37,7 @@ static inline void relax(void)
 }
 
 /* Of the processor's constant-rate counter. */
-static inline uint64_t ticks(void)
+static inline uint64_t ticks_now(void)
 {
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
@@ -54,7 +54,7 @@ static inline uint64_t ticks(void)
 static void wait_for(_Atomic uint64_t *word, uint64_t value)
 {
 	while (atomic_load_explicit(word, memory_order_acquire) != value)
-		relax();
+		relax_core();
 }
 
 static _Noreturn void run_child(struct lines *l)
@@ -86,7 +86,7 @@ int main(void)
 		run_child(l);
 	bench_pin(0, 0);
 	ns = bench_now_ns();
-	cycles = ticks();
+	cycles = ticks_now();
 	for (int b = 0; b < BATCHES; b++) {
 		uint64_t start = bench_now_ns();
 
@@ -97,7 +97,7 @@ int main(void)
 		/* in hundredths of a nanosecond, one way */
 		hist_add(&h, (bench_now_ns() - start) * 100 / (2 * BATCH));
 	}
-	cycles = ticks() - cycles;
+	cycles = ticks_now() - cycles;
 	ns = bench_now_ns() - ns;
 	waitpid(pid, NULL, 0);
 	printf("%.2f %.2f %.4f\n", (double)hist_percentile(&h, 50) / 100,

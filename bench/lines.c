@@ -45,18 +45,18 @@ static int lock, nthreads;
 static bool over;
 static __thread int me;
 
-static void take(void)
+static void take_lock(void)
 {
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
 		__builtin_ia32_pause();
 }
 
-static void drop(void)
+static void drop_lock(void)
 {
 	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 }
 
-static struct line *find(uintptr_t at)
+static struct line *find_line(uintptr_t at)
 {
 	for (uint32_t i = (uint32_t)(at * 0x9e3779b97f4a7c15ull >> (64 - LOG_LINES)), n = 0; n < 64;
 	     n++, i = (i + 1) % (1u << LOG_LINES)) {
@@ -86,7 +86,7 @@ static void at_site(struct line *l, uintptr_t pc, uint8_t off, bool write, bool 
 
 static void one_line(uintptr_t addr, bool write, uintptr_t pc)
 {
-	struct line *l = find(addr / LINE);
+	struct line *l = find_line(addr / LINE);
 	const uint32_t mine = 1u << me;
 	bool moved;
 
@@ -99,13 +99,13 @@ static void one_line(uintptr_t addr, bool write, uintptr_t pc)
 	at_site(l, pc, (uint8_t)(addr % LINE), write, moved);
 }
 
-static void seen(const void *p, size_t n, bool write, void *pc)
+static void note_access(const void *p, size_t n, bool write, void *pc)
 {
 	uintptr_t addr = (uintptr_t)p;
 
 	if (!n || over)
 		return;
-	take();
+	take_lock();
 	if (!me)
 		me = nthreads < 31 ? ++nthreads : 31;
 	if (!lines) {
@@ -115,10 +115,10 @@ static void seen(const void *p, size_t n, bool write, void *pc)
 	}
 	for (uintptr_t end = addr + n; addr < end && !over; addr = (addr / LINE + 1) * LINE)
 		one_line(addr, write, (uintptr_t)pc);
-	drop();
+	drop_lock();
 }
 
-static void say(FILE *f, const struct line *l, const struct site *s)
+static void print_site(FILE *f, const struct line *l, const struct site *s)
 {
 	Dl_info info;
 
@@ -135,15 +135,15 @@ static __attribute__((destructor)) void report(void)
 	const char *out = getenv("LINES_OUT");
 	FILE *f;
 
-	take();
+	take_lock();
 	over = true;
-	drop();
+	drop_lock();
 	f = out && lines ? fopen(out, "w") : NULL;
 	if (!f)
 		return;
 	for (uint32_t i = 0; i < 1u << LOG_LINES; i++)
 		for (uint32_t k = 0; lines[i].moves && k < SITES && lines[i].site[k].pc; k++)
-			say(f, &lines[i], &lines[i].site[k]);
+			print_site(f, &lines[i], &lines[i].site[k]);
 	fclose(f);
 }
 
@@ -167,19 +167,19 @@ void __tsan_func_exit(void)
 #define PLAIN(n)                                                                                   \
 	void __tsan_read##n(void *p)                                                               \
 	{                                                                                          \
-		seen(p, n, false, PC);                                                             \
+		note_access(p, n, false, PC);                                                      \
 	}                                                                                          \
 	void __tsan_write##n(void *p)                                                              \
 	{                                                                                          \
-		seen(p, n, true, PC);                                                              \
+		note_access(p, n, true, PC);                                                       \
 	}                                                                                          \
 	void __tsan_unaligned_read##n(void *p)                                                     \
 	{                                                                                          \
-		seen(p, n, false, PC);                                                             \
+		note_access(p, n, false, PC);                                                      \
 	}                                                                                          \
 	void __tsan_unaligned_write##n(void *p)                                                    \
 	{                                                                                          \
-		seen(p, n, true, PC);                                                              \
+		note_access(p, n, true, PC);                                                       \
 	}
 PLAIN(1)
 PLAIN(2)
@@ -189,38 +189,38 @@ PLAIN(16)
 
 void __tsan_read_range(void *p, unsigned long n)
 {
-	seen(p, n, false, PC);
+	note_access(p, n, false, PC);
 }
 
 void __tsan_write_range(void *p, unsigned long n)
 {
-	seen(p, n, true, PC);
+	note_access(p, n, true, PC);
 }
 
 #define RMW(bits, type, name)                                                                      \
 	type __tsan_atomic##bits##_##name(volatile type *p, type v, int order)                     \
 	{                                                                                          \
 		(void)order;                                                                       \
-		seen((const void *)p, sizeof(*p), true, PC);                                       \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                                    \
 	}
 #define ATOMIC(bits, type)                                                                         \
 	type __tsan_atomic##bits##_load(const volatile type *p, int order)                         \
 	{                                                                                          \
 		(void)order;                                                                       \
-		seen((const void *)p, sizeof(*p), false, PC);                                      \
+		note_access((const void *)p, sizeof(*p), false, PC);                               \
 		return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                       \
 	}                                                                                          \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                      \
 	{                                                                                          \
 		(void)order;                                                                       \
-		seen((const void *)p, sizeof(*p), true, PC);                                       \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		__atomic_store_n(p, v, __ATOMIC_SEQ_CST);                                          \
 	}                                                                                          \
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                   \
 	{                                                                                          \
 		(void)order;                                                                       \
-		seen((const void *)p, sizeof(*p), true, PC);                                       \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                \
 	}                                                                                          \
 	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *was, type v,     \
@@ -228,7 +228,7 @@ void __tsan_write_range(void *p, unsigned long n)
 	{                                                                                          \
 		(void)order;                                                                       \
 		(void)fail;                                                                        \
-		seen((const void *)p, sizeof(*p), true, PC);                                       \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_compare_exchange_n(p, was, v, false, __ATOMIC_SEQ_CST,             \
 						   __ATOMIC_SEQ_CST);                              \
 	}                                                                                          \
@@ -237,7 +237,7 @@ void __tsan_write_range(void *p, unsigned long n)
 	{                                                                                          \
 		(void)order;                                                                       \
 		(void)fail;                                                                        \
-		seen((const void *)p, sizeof(*p), true, PC);                                       \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_compare_exchange_n(p, was, v, false, __ATOMIC_SEQ_CST,             \
 						   __ATOMIC_SEQ_CST);                              \
 	}                                                                                          \
@@ -255,8 +255,8 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
 	void *t = to;
 
-	seen(from, n, false, PC);
-	seen(to, n, true, PC);
+	note_access(from, n, false, PC);
+	note_access(to, n, true, PC);
 	__asm__ volatile("rep movsb" : "+D"(t), "+S"(from), "+c"(n)::"memory");
 	return to;
 }
@@ -265,7 +265,7 @@ void *memset(void *to, int v, size_t n)
 {
 	void *t = to;
 
-	seen(to, n, true, PC);
+	note_access(to, n, true, PC);
 	__asm__ volatile("rep stosb" : "+D"(t), "+c"(n) : "a"(v) : "memory");
 	return to;
 }

@@ -28,7 +28,7 @@ static int compare_ns(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static uint64_t median(uint64_t *v, size_t n)
+static uint64_t median_ns(uint64_t *v, size_t n)
 {
 	qsort(v, n, sizeof(v[0]), compare_ns);
 	return v[n / 2];
@@ -104,7 +104,7 @@ static void bench_reg(size_t n, size_t times)
 		v[i] = bench_now_ns() - t0;
 		memset(p, (int)i, n);
 	}
-	printf("%llu\n", (unsigned long long)median(v, times));
+	printf("%llu\n", (unsigned long long)median_ns(v, times));
 	CHECK_EQ(ibv_dealloc_pd(t.pd), 0);
 	CHECK_EQ(ibv_close_device(t.ctx), 0);
 }
@@ -221,7 +221,7 @@ static void bench_post(size_t times)
 		if (i >= 100)
 			v[(i - 100) / SUM] += bench_now_ns() - t0;
 	}
-	printf("%.1f\n", (double)median(v, times / SUM) / SUM);
+	printf("%.1f\n", (double)median_ns(v, times / SUM) / SUM);
 	close_pair(&p);
 }
 
@@ -288,7 +288,7 @@ static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 			wait_one(p->cq);
 	}
 	pthread_join(t, NULL);
-	return median(v, times);
+	return median_ns(v, times);
 }
 
 static void bench_wake(size_t times)

@@ -59,7 +59,7 @@ static int compare_ns(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double median(struct samples *s)
+static double median_ns(struct samples *s)
 {
 	qsort(s->v, s->n, sizeof(s->v[0]), compare_ns);
 	return ((double)s->v[(s->n - 1) / 2] + (double)s->v[s->n / 2]) / 2;
@@ -287,7 +287,7 @@ static double clock_ns(void)
 
 		add_sample(&s, bench_now_ns() - t0);
 	}
-	ns = median(&s);
+	ns = median_ns(&s);
 	free(s.v);
 	return ns;
 }
@@ -328,8 +328,8 @@ int main(int argc, char **argv)
 	}
 	CHECK(rich.n > room / 2 && plain.n > room / 2, "completions were not there in time");
 	idle = clock_ns();
-	printf("%.2f %.2f\n", (median(&rich) - idle) / (BATCH * TURNS),
-	       (median(&plain) - idle) / (BATCH * TURNS));
+	printf("%.2f %.2f\n", (median_ns(&rich) - idle) / (BATCH * TURNS),
+	       (median_ns(&plain) - idle) / (BATCH * TURNS));
 	free(rich.v);
 	free(plain.v);
 	return b.sum == 0;

@@ -72,7 +72,7 @@ static int setup_memory(int qps)
 }
 
 /* Time on a core in ns and voluntary switches, summed over this process's threads. */
-static void usage(double *ns, long *wakes)
+static void read_usage(double *ns, long *wakes)
 {
 	DIR *d = opendir("/proc/self/task");
 	char path[300], line[256];
@@ -115,9 +115,9 @@ static int setup_idle(int qps, int seconds)
 	CHECK(t.cq, "create_cq: %s", strerror(errno));
 	make_qps(&t, qps);
 	nanosleep(&settle, NULL);
-	usage(&ns0, &w0);
+	read_usage(&ns0, &w0);
 	nanosleep(&ts, NULL);
-	usage(&ns1, &w1);
+	read_usage(&ns1, &w1);
 	printf("%.4f %.2f\n", (ns1 - ns0) / 1e7 / seconds, (double)(w1 - w0) / seconds);
 	return 0;
 }

@@ -15,7 +15,7 @@
 _Static_assert(sizeof(off_t) == 8, "the 64 variants are aliases");
 
 /* The error of opening an entry of ours for writing. It may be missing, or a folder. */
-static int refusal(const char *at, int flags)
+static int open_refusal(const char *at, int flags)
 {
 	struct stat st;
 
@@ -39,7 +39,7 @@ static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode
 	case PL_FILE:
 		if (!pl_check_flags(flags))
 			return real(AT_FDCWD, p.at, flags);
-		err = refusal(p.at, flags);
+		err = open_refusal(p.at, flags);
 		break;
 	case PL_NODE:
 		if (!(flags & O_DIRECTORY))

@@ -19,13 +19,13 @@ struct doca_dev_rep {
 
 #define KNOWN_FILTERS (DOCA_DEVINFO_REP_FILTER_NET | DOCA_DEVINFO_REP_FILTER_EMULATED)
 
-static bool is_sf(const struct doca_devinfo *info)
+static bool devinfo_is_sf(const struct doca_devinfo *info)
 {
 	return info->is_dpa && info->function;
 }
 
 /* The devinfo of a device that was opened from a PD of the user's. */
-static bool is_borrowed(const struct doca_devinfo *info)
+static bool devinfo_is_borrowed(const struct doca_devinfo *info)
 {
 	return info->ibdev && container_of(info, struct doca_dev, info)->borrowed;
 }
@@ -35,7 +35,7 @@ static bool is_borrowed(const struct doca_devinfo *info)
  * @devs: receives the list, which the caller destroys
  * SUCCESS; NO_MEMORY; DRIVER: there is no list.
  */
-static doca_error_t list_functions(struct doca_devinfo ***devs, uint32_t *num, uint32_t *sfs)
+static doca_error_t rep_list_functions(struct doca_devinfo ***devs, uint32_t *num, uint32_t *sfs)
 {
 	doca_error_t ret = doca_devinfo_create_list(devs, num);
 
@@ -43,23 +43,23 @@ static doca_error_t list_functions(struct doca_devinfo ***devs, uint32_t *num, u
 		return ret == DOCA_ERROR_NO_MEMORY ? ret : DOCA_ERROR_DRIVER;
 	*sfs = 0;
 	for (uint32_t i = 0; i < *num; i++)
-		*sfs += is_sf((*devs)[i]);
+		*sfs += devinfo_is_sf((*devs)[i]);
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t has_sfs(const struct doca_devinfo *devinfo, uint8_t *answer)
+static doca_error_t devinfo_has_sfs(const struct doca_devinfo *devinfo, uint8_t *answer)
 {
 	struct doca_devinfo **devs;
 	uint32_t num, sfs;
 
 	if (!dpa_live(devinfo) || !answer)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (is_borrowed(devinfo))
+	if (devinfo_is_borrowed(devinfo))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	*answer = 0;
 	if (!devinfo->is_dpa || devinfo->function)
 		return DOCA_SUCCESS;
-	if (list_functions(&devs, &num, &sfs))
+	if (rep_list_functions(&devs, &num, &sfs))
 		return DOCA_ERROR_DRIVER;
 	doca_devinfo_destroy_list(devs);
 	*answer = sfs > 0;
@@ -69,13 +69,13 @@ static doca_error_t has_sfs(const struct doca_devinfo *devinfo, uint8_t *answer)
 doca_error_t doca_devinfo_rep_cap_is_filter_all_supported(const struct doca_devinfo *devinfo,
 							  uint8_t *filter_all_supported)
 {
-	return has_sfs(devinfo, filter_all_supported);
+	return devinfo_has_sfs(devinfo, filter_all_supported);
 }
 
 doca_error_t doca_devinfo_rep_cap_is_filter_net_supported(const struct doca_devinfo *devinfo,
 							  uint8_t *filter_net_supported)
 {
-	return has_sfs(devinfo, filter_net_supported);
+	return devinfo_has_sfs(devinfo, filter_net_supported);
 }
 
 doca_error_t doca_devinfo_rep_cap_is_filter_emulated_supported(const struct doca_devinfo *devinfo,
@@ -83,13 +83,13 @@ doca_error_t doca_devinfo_rep_cap_is_filter_emulated_supported(const struct doca
 {
 	if (!dpa_live(devinfo) || !filter_emulated_supported)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (is_borrowed(devinfo))
+	if (devinfo_is_borrowed(devinfo))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	*filter_emulated_supported = 0;
 	return DOCA_SUCCESS;
 }
 
-static void free_reps(struct doca_devinfo_rep **list)
+static void rep_list_free(struct doca_devinfo_rep **list)
 {
 	for (struct doca_devinfo_rep **p = list; *p; p++)
 		dpa_obj_free(*p);
@@ -97,18 +97,19 @@ static void free_reps(struct doca_devinfo_rep **list)
 }
 
 /* NULL: no memory. */
-static struct doca_devinfo_rep **make_reps(struct doca_devinfo **devs, uint32_t num, uint32_t sfs)
+static struct doca_devinfo_rep **rep_list_make(struct doca_devinfo **devs, uint32_t num,
+					       uint32_t sfs)
 {
 	struct doca_devinfo_rep **list =
 		dpa_obj_new(DPA_T_DEVINFO_REP_LIST, (sfs + 1) * sizeof(*list));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; list && i < num; i++) {
-		if (!is_sf(devs[i]))
+		if (!devinfo_is_sf(devs[i]))
 			continue;
 		list[n] = dpa_obj_new(DPA_T_DEVINFO_REP, sizeof(*list[n]));
 		if (!list[n]) {
-			free_reps(list);
+			rep_list_free(list);
 			return NULL;
 		}
 		list[n++]->function = *devs[i];
@@ -130,10 +131,10 @@ doca_error_t doca_devinfo_rep_create_list(struct doca_dev *dev, int filter,
 	if (dev->borrowed || !dev->info.is_dpa || dev->info.function ||
 	    (filter & DOCA_DEVINFO_REP_FILTER_EMULATED))
 		return DOCA_ERROR_NOT_SUPPORTED;
-	ret = list_functions(&devs, &num, &sfs);
+	ret = rep_list_functions(&devs, &num, &sfs);
 	if (ret)
 		return ret;
-	list = sfs ? make_reps(devs, num, sfs) : NULL;
+	list = sfs ? rep_list_make(devs, num, sfs) : NULL;
 	doca_devinfo_destroy_list(devs);
 	if (!sfs)
 		return DOCA_ERROR_NOT_SUPPORTED;
@@ -148,7 +149,7 @@ doca_error_t doca_devinfo_rep_destroy_list(struct doca_devinfo_rep **dev_list_re
 {
 	if (!dpa_obj_is(dev_list_rep, DPA_T_DEVINFO_REP_LIST))
 		return DOCA_ERROR_INVALID_VALUE;
-	free_reps(dev_list_rep);
+	rep_list_free(dev_list_rep);
 	return DOCA_SUCCESS;
 }
 

@@ -38,7 +38,7 @@ void *must(void *p)
 	return p;
 }
 
-static char *vstrf(const char *fmt, va_list ap)
+static char *format_text(const char *fmt, va_list ap)
 {
 	char *s;
 
@@ -53,7 +53,7 @@ char *strf(const char *fmt, ...)
 	char *s;
 
 	va_start(ap, fmt);
-	s = vstrf(fmt, ap);
+	s = format_text(fmt, ap);
 	va_end(ap);
 	return s;
 }
@@ -71,7 +71,7 @@ void list_addf(struct list *l, const char *fmt, ...)
 	char *s;
 
 	va_start(ap, fmt);
-	s = vstrf(fmt, ap);
+	s = format_text(fmt, ap);
 	va_end(ap);
 	list_add(l, s);
 	free(s);

@@ -24,7 +24,7 @@ static const struct command {
 	{"partition", "query", partition_query, "", "p", false},
 };
 
-static void usage(void)
+static void print_usage(void)
 {
 	puts("Usage: dpaeumgmt eu_group|partition COMMAND -d DEVICE [OPTION...]\n"
 	     "       dpaeumgmt -h|help|version");
@@ -32,7 +32,7 @@ static void usage(void)
 
 static void print_help(void)
 {
-	usage();
+	print_usage();
 	puts("\nManage the execution units (EUs) of a DPA: partitions of EUs for functions, and\n"
 	     "groups within a partition.\n\n"
 	     "eu_group info     limits of groups\n"
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		tool_die(EXIT_USE, "no command given: see dpaeumgmt help");
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		usage();
+		print_usage();
 		return 0;
 	}
 	if (!strcmp(argv[1], "help")) {

@@ -10,7 +10,7 @@ static void use_device(uint64_t dpa)
 		doca_dpa_dev_device_set(dpa);
 }
 
-static void send(const struct hash_end *e, uint64_t addr, size_t len)
+static void send_message(const struct hash_end *e, uint64_t addr, size_t len)
 {
 	doca_dpa_dev_rdma_post_send(e->rdma, e->connection, e->mmap, addr, len,
 				    DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH |
@@ -39,7 +39,7 @@ __dpa_rpc__ uint64_t hash_serve(uint64_t state)
 	return 0;
 }
 
-static void reply(struct hash_server *s)
+static void reply_hash(struct hash_server *s)
 {
 	const struct hash_end *e = &s->end;
 	struct hash_answer *a = (struct hash_answer *)e->answer;
@@ -50,7 +50,7 @@ static void reply(struct hash_server *s)
 	s->questions++;
 	s->hits += a->found;
 	doca_dpa_dev_rdma_post_receive(e->rdma, e->mmap, e->question, sizeof(struct hash_question));
-	send(e, e->answer, sizeof(*a));
+	send_message(e, e->answer, sizeof(*a));
 }
 
 __dpa_global__ void hash_thread(uint64_t arg)
@@ -66,7 +66,7 @@ __dpa_global__ void hash_thread(uint64_t arg)
 			s->failed++;
 			doca_dpa_dev_thread_finish();
 		}
-		reply(s);
+		reply_hash(s);
 	}
 	doca_dpa_dev_completion_request_notification(s->end.comp);
 	doca_dpa_dev_thread_reschedule();
@@ -80,7 +80,7 @@ __dpa_rpc__ uint64_t hash_ask(struct hash_end end, uint32_t key)
 	use_device(end.dpa);
 	((struct hash_question *)end.question)->key = key;
 	doca_dpa_dev_rdma_post_receive(end.rdma, end.mmap, end.answer, sizeof(struct hash_answer));
-	send(&end, end.question, sizeof(struct hash_question));
+	send_message(&end, end.question, sizeof(struct hash_question));
 	while (!doca_dpa_dev_get_completion(end.comp, &c))
 		;
 	doca_dpa_dev_completion_ack(end.comp, 1);

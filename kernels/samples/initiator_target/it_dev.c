@@ -31,7 +31,7 @@ __dpa_rpc__ uint64_t it_post_send(doca_dpa_dev_t dpa, doca_dpa_dev_rdma_t rdma, 
 }
 
 /* Notes one message; false if it is not one. */
-static int take(struct it_target *t, doca_dpa_dev_completion_element_t e)
+static int take_message(struct it_target *t, doca_dpa_dev_completion_element_t e)
 {
 	doca_dpa_dev_completion_type_t type = doca_dpa_dev_get_completion_type(e);
 
@@ -63,7 +63,7 @@ __dpa_global__ void basic_target_thread(uint64_t arg)
 
 	use_device(t->dpa);
 	if (doca_dpa_dev_get_completion(t->comp, &e))
-		take(t, e);
+		take_message(t, e);
 	else
 		t->failed = 1; /* woken for nothing */
 	tell_host(t);
@@ -82,7 +82,7 @@ __dpa_global__ void target_thread1(uint64_t arg)
 		DOCA_DPA_DEV_LOG_ERR("activation %lu is for nothing\n", activations);
 		t->failed = 1;
 	}
-	if (t->failed || !take(t, e) || t->num == t->expected) {
+	if (t->failed || !take_message(t, e) || t->num == t->expected) {
 		doca_dpa_dev_thread_notify(t->notify);
 		doca_dpa_dev_thread_finish();
 	}

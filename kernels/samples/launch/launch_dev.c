@@ -4,7 +4,7 @@
 #include <doca_dpa_dev_sync_event.h>
 #include "launch.h"
 
-static void note(uint64_t addr, uint64_t who)
+static void note_stage(uint64_t addr, uint64_t who)
 {
 	struct launch_log *log = (struct launch_log *)addr;
 
@@ -18,7 +18,7 @@ __dpa_global__ void stage_kernel(doca_dpa_dev_sync_event_t wait, uint64_t above,
 {
 	if (wait)
 		doca_dpa_dev_sync_event_wait_gt(wait, above, UINT64_MAX);
-	note(log, name);
+	note_stage(log, name);
 	DOCA_DPA_DEV_LOG_INFO("stage %c\n", (int)name);
 	doca_dpa_dev_sync_event_update_add(next, 1);
 	if (other)
@@ -28,7 +28,7 @@ __dpa_global__ void stage_kernel(doca_dpa_dev_sync_event_t wait, uint64_t above,
 /* Several threads of one launch. */
 __dpa_global__ void rank_kernel(uint64_t log)
 {
-	note(log, doca_dpa_dev_thread_rank() + 100 * doca_dpa_dev_num_threads());
+	note_stage(log, doca_dpa_dev_thread_rank() + 100 * doca_dpa_dev_num_threads());
 	DOCA_DPA_DEV_LOG_INFO("Hello from rank %u of %u\n", doca_dpa_dev_thread_rank(),
 			      doca_dpa_dev_num_threads());
 }

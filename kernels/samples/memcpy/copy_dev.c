@@ -8,7 +8,7 @@
 #include <doca_dpa_dev_sync_event.h>
 #include "copy.h"
 
-static void end(struct copy *c, uint64_t failed)
+static void end_copy(struct copy *c, uint64_t failed)
 {
 	c->failed = failed;
 	doca_dpa_dev_sync_event_update_set(c->event, 1);
@@ -16,7 +16,7 @@ static void end(struct copy *c, uint64_t failed)
 }
 
 /* The completion of the copy that was posted before. */
-static void take(struct copy *c)
+static void take_completion(struct copy *c)
 {
 	doca_dpa_dev_completion_element_t e;
 
@@ -24,12 +24,12 @@ static void take(struct copy *c)
 	    doca_dpa_dev_get_completion_type(e) != DOCA_DPA_DEV_COMP_SEND ||
 	    doca_dpa_dev_get_completion_user_data(e) != COPY_USER_DATA) {
 		DOCA_DPA_DEV_LOG_ERR("step %lu: not the completion of a copy\n", c->step);
-		end(c, 1);
+		end_copy(c, 1);
 	}
 	doca_dpa_dev_completion_ack(c->comp, 1);
 }
 
-static void fetch(const struct copy *c)
+static void fetch_input(const struct copy *c)
 {
 	doca_dpa_dev_post_memcpy(c->async_ops, c->heap_mmap, c->heap, c->in_mmap, c->in, c->len,
 				 DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH);
@@ -54,16 +54,16 @@ __dpa_global__ void copy_thread(uint64_t arg)
 		doca_dpa_dev_device_set(c->dpa);
 	DOCA_DPA_DEV_LOG_INFO("step %lu\n", c->step);
 	if (c->step)
-		take(c);
+		take_completion(c);
 	switch (c->step++) {
 	case 0:
-		fetch(c);
+		fetch_input(c);
 		break;
 	case 1:
 		change_and_write_back(c);
 		break;
 	default:
-		end(c, 0);
+		end_copy(c, 0);
 	}
 	doca_dpa_dev_completion_request_notification(c->comp);
 	doca_dpa_dev_thread_reschedule();

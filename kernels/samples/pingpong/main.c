@@ -33,7 +33,7 @@ struct server {
 	void *buf;
 };
 
-static void usage(FILE *to)
+static void print_usage(FILE *to)
 {
 	fputs("usage: dpa_pingpong_server [options]\n"
 	      "Answers one ibv_rc_pingpong client from a DPA thread.\n"
@@ -104,12 +104,12 @@ static struct options parse_options(int argc, char **argv)
 			o.timeout_ms = (int)parse_number(optarg, 1, 86400) * 1000;
 			break;
 		default:
-			usage(c == 'h' ? stdout : stderr);
+			print_usage(c == 'h' ? stdout : stderr);
 			exit(c != 'h');
 		}
 	}
 	if (optind != argc) {
-		usage(stderr);
+		print_usage(stderr);
 		exit(1);
 	}
 	return o;

@@ -15,7 +15,7 @@ static void post_receives(struct pingpong *p)
 		p->posted++;
 }
 
-static void answer(struct pingpong *p)
+static void answer_ping(struct pingpong *p)
 {
 	struct dpa_dev_sge sge = {.addr = p->buf, .length = p->size, .lkey = p->lkey};
 	struct dpa_dev_send_wr wr = {
@@ -26,7 +26,7 @@ static void answer(struct pingpong *p)
 }
 
 /* False: an error, which ends the thread. */
-static int handle(struct pingpong *p, doca_dpa_dev_completion_element_t e)
+static int handle_element(struct pingpong *p, doca_dpa_dev_completion_element_t e)
 {
 	switch (doca_dpa_dev_get_completion_type(e)) {
 	case DOCA_DPA_DEV_COMP_SEND:
@@ -35,7 +35,7 @@ static int handle(struct pingpong *p, doca_dpa_dev_completion_element_t e)
 	case DOCA_DPA_DEV_COMP_RECV_SEND:
 		p->received++;
 		p->posted--;
-		answer(p);
+		answer_ping(p);
 		if (p->posted <= p->rx_depth / 2)
 			post_receives(p);
 		return 1;
@@ -55,7 +55,7 @@ __dpa_global__ void pingpong_kernel(uint64_t arg)
 	p->activations++;
 	while (doca_dpa_dev_get_completion(p->comp, &e)) {
 		n++;
-		if (!handle(p, e) || (p->sent == p->iters && p->received == p->iters))
+		if (!handle_element(p, e) || (p->sent == p->iters && p->received == p->iters))
 			doca_dpa_dev_thread_finish();
 	}
 	doca_dpa_dev_completion_ack(p->comp, n);

@@ -46,13 +46,13 @@ __dpa_rpc__ uint64_t pp_serve(uint64_t state)
 	return 0;
 }
 
-static void finish(struct pp_end *p)
+static void finish_end(struct pp_end *p)
 {
 	doca_dpa_dev_sync_event_update_set(p->way.event, 1);
 	doca_dpa_dev_thread_finish();
 }
 
-static void take(struct pp_end *p, doca_dpa_dev_completion_element_t e)
+static void take_element(struct pp_end *p, doca_dpa_dev_completion_element_t e)
 {
 	uint64_t value = *(uint64_t *)p->bufs.recv;
 	int last = value + 1 == p->rounds;
@@ -62,7 +62,7 @@ static void take(struct pp_end *p, doca_dpa_dev_completion_element_t e)
 		DOCA_DPA_DEV_LOG_ERR("type %d, value %lu instead of %lu\n",
 				     (int)doca_dpa_dev_get_completion_type(e), value, p->next);
 		p->failed = 1;
-		finish(p);
+		finish_end(p);
 	}
 	p->next++;
 	if (!last)
@@ -70,7 +70,7 @@ static void take(struct pp_end *p, doca_dpa_dev_completion_element_t e)
 	if (!p->way.is_ping || !last)
 		post_send(p, p->way.is_ping ? value + 1 : value);
 	if (last)
-		finish(p);
+		finish_end(p);
 }
 
 __dpa_global__ void pp_thread(uint64_t arg)
@@ -83,7 +83,7 @@ __dpa_global__ void pp_thread(uint64_t arg)
 	p->activations++;
 	while (doca_dpa_dev_get_completion(p->way.comp, &e)) {
 		doca_dpa_dev_completion_ack(p->way.comp, 1);
-		take(p, e);
+		take_element(p, e);
 	}
 	doca_dpa_dev_completion_request_notification(p->way.comp);
 	doca_dpa_dev_thread_reschedule();
