@@ -84,8 +84,7 @@ void dpa_board_proc_leave(struct dpa_board *b); /* under the board's lock */
 
 /* recover.c: the board's lock, and who died */
 int dpa_board_lock_init(struct dpa_board_shm *shm);
-int dpa_board_lock(struct dpa_board *b);    /* EOWNERDEAD is mended here; else 0 or errno */
-int dpa_board_trylock(struct dpa_board *b); /* EBUSY rather than wait */
+int dpa_board_lock(struct dpa_board *b); /* EOWNERDEAD is mended here; else 0 or errno */
 void dpa_board_unlock(struct dpa_board *b);
 /*
  * Under the board's lock. all: looks at every process; else at DPA_BOARD_REAP_SOME of them, other

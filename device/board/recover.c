@@ -56,7 +56,8 @@ static int repair_board(struct dpa_board *b)
 	return pthread_mutex_consistent(&b->shm->head.lock);
 }
 
-int dpa_board_trylock(struct dpa_board *b)
+/* EBUSY rather than wait. */
+static int try_lock(struct dpa_board *b)
 {
 	int rc = pthread_mutex_trylock(&b->shm->head.lock);
 
@@ -66,7 +67,7 @@ int dpa_board_trylock(struct dpa_board *b)
 /* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
 int dpa_board_lock(struct dpa_board *b)
 {
-	int rc = dpa_board_trylock(b);
+	int rc = try_lock(b);
 
 	if (rc == EBUSY) {
 		rc = lock_patiently(&b->shm->head.lock);

@@ -8,32 +8,20 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/hw.h"
 #include "ctx/range.h"
 
-/* <linux/fs.h> of 6.11: PROCMAP_QUERY; 9*8 + 4*4 + 2*8 = 104 bytes */
-struct map_query {
-	uint64_t size, flags, addr; /* in; flags: what the mapping must have */
-	uint64_t start, end, vma_flags, page_size, offset, inode; /* out */
-	uint32_t dev_major, dev_minor, name_size, build_id_size;
-	uint64_t name_addr, build_id_addr;
-};
-_Static_assert(sizeof(struct map_query) == 104, "PROCMAP_QUERY");
-#define MAP_QUERY _IOWR('f', 17, struct map_query)
-enum { VMA_READ = 1, VMA_WRITE = 2 };
-
 /* 0, EFAULT, or ENOTTY: this kernel cannot say. */
 static int by_query(int fd, uint64_t a, uint64_t end, bool write)
 {
 	while (a < end) {
-		struct map_query q = {.size = sizeof(q), .addr = a};
+		struct dpa_map_query q = {.size = sizeof(q), .addr = a};
 
-		if (ioctl(fd, MAP_QUERY, &q))
+		if (ioctl(fd, DPA_MAP_QUERY, &q))
 			return errno == ENOENT ? EFAULT : ENOTTY;
-		if (!(q.vma_flags & VMA_READ) || (write && !(q.vma_flags & VMA_WRITE)))
+		if (!(q.vma_flags & DPA_VMA_READ) || (write && !(q.vma_flags & DPA_VMA_WRITE)))
 			return EFAULT;
 		a = q.end;
 	}

@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "ctx/range.h"
 #include "pages.h"
 
 #define CHUNK 512u /* pages that are copied before the next ones: 2 MiB */
@@ -440,23 +440,13 @@ static int back_vma(const struct dpa_pages *p, const struct dpa_vma *v, enum dpa
 	return back_placed(p, v, how == DPA_BACK_CHILD);
 }
 
-/* <linux/fs.h> of 6.11, as in range.c */
-struct map_query {
-	uint64_t size, flags, addr;
-	uint64_t start, end, vma_flags, page_size, offset, inode;
-	uint32_t dev_major, dev_minor, name_size, build_id_size;
-	uint64_t name_addr, build_id_addr;
-};
-#define MAP_QUERY _IOWR('f', 17, struct map_query)
-enum { VMA_READ = 1, VMA_WRITE = 2, VMA_EXEC = 4, VMA_SHARED = 8 };
-
 /* All of it is where it was put, in one piece: the usual case, asked for in one call. */
 static bool vma_in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
 			 struct dpa_vma *v)
 {
-	struct map_query q = {.size = sizeof(q), .addr = at};
+	struct dpa_map_query q = {.size = sizeof(q), .addr = at};
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	bool found = fd >= 0 && !ioctl(fd, MAP_QUERY, &q);
+	bool found = fd >= 0 && !ioctl(fd, DPA_MAP_QUERY, &q);
 
 	if (fd >= 0)
 		close(fd);
@@ -468,10 +458,10 @@ static bool vma_in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, u
 			      .inode = q.inode,
 			      .dev_major = q.dev_major,
 			      .dev_minor = q.dev_minor,
-			      .prot = (q.vma_flags & VMA_READ ? PROT_READ : 0) |
-				      (q.vma_flags & VMA_WRITE ? PROT_WRITE : 0) |
-				      (q.vma_flags & VMA_EXEC ? PROT_EXEC : 0),
-			      .shared = q.vma_flags & VMA_SHARED};
+			      .prot = (q.vma_flags & DPA_VMA_READ ? PROT_READ : 0) |
+				      (q.vma_flags & DPA_VMA_WRITE ? PROT_WRITE : 0) |
+				      (q.vma_flags & DPA_VMA_EXEC ? PROT_EXEC : 0),
+			      .shared = q.vma_flags & DPA_VMA_SHARED};
 	return v->shared && is_ours(p, v) && v->start == at && v->offset == off &&
 	       v->end - v->start == length;
 }

@@ -9,14 +9,13 @@
 #include "ctx/qp.h"
 #include "gsi/gsi.h"
 
-#define DPA_GSI_LOG_RQ	 12u /* 4096 receives: a burst of requests */
-#define DPA_GSI_RECVS	 (1u << DPA_GSI_LOG_RQ)
-#define DPA_GSI_LOG_SQ	 13u /* blocks */
-#define DPA_GSI_WQE	 8u  /* blocks of a send: 32 + 48 + 256 bytes, and none wraps */
-#define DPA_GSI_GRH	 40u
-#define DPA_GSI_BUF	 320u /* a receive: GRH and MAD are 296 */
-#define DPA_GSI_LOG_SCQ	 6u
-#define DPA_GSI_NO_INDEX UINT32_MAX
+#define DPA_GSI_LOG_RQ	12u /* 4096 receives: a burst of requests */
+#define DPA_GSI_RECVS	(1u << DPA_GSI_LOG_RQ)
+#define DPA_GSI_LOG_SQ	13u /* blocks */
+#define DPA_GSI_WQE	8u  /* blocks of a send: 32 + 48 + 256 bytes, and none wraps */
+#define DPA_GSI_GRH	40u
+#define DPA_GSI_BUF	320u /* a receive: GRH and MAD are 296 */
+#define DPA_GSI_LOG_SCQ 6u
 
 /* The queues: page aligned memory of the function. */
 struct dpa_gsi_queues {

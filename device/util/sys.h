@@ -45,11 +45,6 @@ static inline int dpa_sys_connect(int fd, const void *addr, socklen_t len)
 	return (int)syscall(SYS_connect, fd, addr, len);
 }
 
-static inline int dpa_sys_getsockname(int fd, void *addr, socklen_t *len)
-{
-	return (int)syscall(SYS_getsockname, fd, addr, len);
-}
-
 static inline int dpa_sys_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
 	return (int)syscall(SYS_getsockopt, fd, level, name, value, len);

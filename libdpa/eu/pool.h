@@ -70,7 +70,7 @@ struct dpal_eu {
 	uintptr_t stack_floor; /* below, the library is not called: fault.c */
 	/* why DPA_EU_FAULTED: a signal, or a text of the op that found a mistake */
 	int fault_sig;
-	uintptr_t fault_addr, fault_pc;
+	uintptr_t fault_addr;
 	const char *fault_text;
 	char fault_buf[96]; /* for a text that is made up */
 };
@@ -110,8 +110,6 @@ int dpa_pool_provide(uint32_t n);
 /* Relaxed work avoids an EU while something is pinned to it. */
 void dpa_pool_pin(uint32_t eu);
 void dpa_pool_unpin(uint32_t eu);
-/* Number of EUs; the pool must be held. */
-uint32_t dpa_pool_num_eus(void);
 
 /*
  * Runs the work once, on a reserved place. Any thread, under locks of the device too: it neither

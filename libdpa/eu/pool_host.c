@@ -141,11 +141,6 @@ void dpa_pool_unpin(uint32_t eu)
 	atomic_fetch_sub_explicit(&dpa_pool.pinned[eu], 1, memory_order_relaxed);
 }
 
-uint32_t dpa_pool_num_eus(void)
-{
-	return dpa_pool.num_eus;
-}
-
 /* ---------------------------------------------------------------- the pool */
 
 static void clear_list(struct dpa_list *l)

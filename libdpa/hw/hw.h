@@ -39,7 +39,6 @@ struct dpa_qp_view {
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t qpn;
 	uint32_t type; /* enum dpa_qp_type */
-	bool has_srq;
 	bool sq_sig_all;
 };
 

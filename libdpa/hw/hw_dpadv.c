@@ -132,7 +132,6 @@ int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view)
 		.max_recv_sge = out.rq_max_sge,
 		.qpn = out.qpn,
 		.type = (uint32_t)qp->qp_type,
-		.has_srq = qp->srq != NULL,
 		.sq_sig_all = init.sq_sig_all,
 	};
 	return 0;

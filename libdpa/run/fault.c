@@ -90,19 +90,6 @@ const char *dpa_fault_name(int sig)
 	}
 }
 
-static uintptr_t pc_of(const void *uc_)
-{
-	const ucontext_t *uc = uc_;
-
-#if defined(__x86_64__)
-	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-#elif defined(__aarch64__)
-	return (uintptr_t)uc->uc_mcontext.pc;
-#else
-	return 0;
-#endif
-}
-
 static long raw_sigaction(int sig, const struct ksigaction *act, struct ksigaction *old)
 {
 	return syscall(SYS_rt_sigaction, sig, act, old, sizeof(uint64_t));
@@ -186,7 +173,6 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 		eu->in_user = false; /* a fault from here on is ours */
 		eu->fault_sig = sig;
 		eu->fault_addr = (uintptr_t)si->si_addr;
-		eu->fault_pc = pc_of(uc);
 		dpa_crash_capture(sig, si, uc);
 		dpal_eu_leave(DPA_EU_FAULTED);
 	}

@@ -97,7 +97,7 @@ static void load(uint32_t eus)
 
 	fake_eus = eus;
 	cr_assert_eq(dpa_pool_get(&no_device, NULL), 0);
-	cr_assert_eq(dpa_pool_num_eus(), eus);
+	cr_assert_eq(dpa_pool.num_eus, eus);
 	cr_assert_eq(dpa_pool_reserve(JOBS), 0);
 	for (int i = 0; i < JOBS; i++) {
 		dpa_work_init(&jobs[i].work, run_job);
