@@ -18,8 +18,11 @@
  *
  * Locks of one open file do not conflict with each other. So the claims of the channel are compared
  * here, and a byte has the strongest mode that one of them needs.
+ *
+ * The kernel searches the list of all locks of the file at each call, and joins locks of one open
+ * file that are neighbours. So the bytes of neighbouring ports are neighbours, and a channel takes
+ * its unused ports in a row: a thousand connections need a few locks, not thousands.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -27,33 +30,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include "cm_port.h"
 #include "board_priv.h"
 #include "util/cap.h"
-#include <dpa_cm_port.h>
 
-#define OPENED	   (1ll << 40) /* read-locked while the file is open: who removes it looks */
-#define PORT_BYTES (1ll << 41) /* + (family * 4 + port space) * 65536 * 4 + port * 4 + which */
-#define ADDR_BYTES (1ll << 62) /* + 61 bits of a hash */
-#define ADDR_MASK  ((1ll << 61) - 1)
-
-/*
- * The process that removes the file holds its lock for three system calls, and may lose the
- * processor meanwhile. Waiting is bounded, for any user may hold that lock.
- */
-#define TRIES	 20000
-#define RETRY_NS 50000 /* at least; with the timer's slack some 100 us */
+#define PORT_BYTES (1ll << 42) /* + ((family * 4 + port space) * 4 + which) * 65536 + port */
+#define ADDR_BYTES (1ll << 62) /* + 45 bits of a hash * 65536 + port */
+#define ADDR_MASK  ((1ull << 45) - 1)
 
 enum byte { BYTE_X, BYTE_WILD, BYTE_ADDR, BYTE_LISTEN, BYTE_NUM };
 enum { MAX_BYTES = 2 * (BYTE_NUM + 1) };
 
-struct dpa_cm_ports {
-	int fd;
-	char path[192];
-	struct dpa_cm_claim *claims;
-	uint32_t n, room;
+/* A claim of the channel, in the list of its port. */
+struct dpa_cm_held {
+	struct dpa_cm_claim c;
+	struct dpa_cm_held *next;
 };
 
 /* A byte that a claim needs, how, and what it means if it cannot be had. */
@@ -61,7 +53,6 @@ struct need {
 	int64_t at;
 	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: only looked at: no other file may have it */
 	int refusal; /* errno */
-	const struct dpa_cm_claim *of;
 };
 
 static int ps_index(uint16_t ps)
@@ -105,7 +96,7 @@ static int claims_conflict(const struct dpa_cm_claim *a, const struct dpa_cm_cla
 
 static int64_t port_byte(const struct dpa_cm_claim *c, bool v6, enum byte which)
 {
-	return PORT_BYTES + ((((int64_t)v6 * 4 + ps_index(c->ps)) << 16) + c->port) * 4 + which;
+	return PORT_BYTES + (((((int64_t)v6 * 4 + ps_index(c->ps)) * 4 + which) << 16) | c->port);
 }
 
 /* Two addresses that share a byte would only exclude each other. */
@@ -113,10 +104,9 @@ static int64_t addr_byte(const struct dpa_cm_claim *c)
 {
 	uint8_t in[24] = {(uint8_t)c->v6, (uint8_t)ps_index(c->ps)};
 
-	memcpy(in + 2, &c->port, 2);
 	memcpy(in + 4, &c->scope, 4);
 	memcpy(in + 8, c->addr, 16);
-	return ADDR_BYTES + (int64_t)(dpa_board_hash(in, sizeof(in)) & ADDR_MASK);
+	return ADDR_BYTES + (int64_t)((dpa_board_hash(in, sizeof(in)) & ADDR_MASK) << 16 | c->port);
 }
 
 /* List the bytes of a claim: first those to take, then those to look at. Returns their number. */
@@ -130,22 +120,21 @@ static int locks_of_claim(const struct dpa_cm_claim *c, struct need need[MAX_BYT
 		if (v6 != c->v6 && !both)
 			continue;
 		need[n++] = (struct need){port_byte(c, v6, BYTE_X),
-					  wild && !c->reuse ? F_WRLCK : F_RDLCK, EADDRNOTAVAIL, c};
+					  wild && !c->reuse ? F_WRLCK : F_RDLCK, EADDRNOTAVAIL};
 		if (wild == c->reuse)
 			need[n++] = (struct need){port_byte(c, v6, wild ? BYTE_WILD : BYTE_ADDR),
-						  F_RDLCK, EADDRNOTAVAIL, c};
+						  F_RDLCK, EADDRNOTAVAIL};
 	}
 	for (int v6 = 0; v6 < 2; v6++)
 		if (c->listening && (v6 == c->v6 || both))
 			need[n++] = (struct need){port_byte(c, v6, BYTE_LISTEN), F_RDLCK,
-						  EADDRNOTAVAIL, c};
+						  EADDRNOTAVAIL};
 	if (!wild)
-		need[n++] =
-			(struct need){addr_byte(c), c->reuse ? F_RDLCK : F_WRLCK, EADDRINUSE, c};
+		need[n++] = (struct need){addr_byte(c), c->reuse ? F_RDLCK : F_WRLCK, EADDRINUSE};
 	for (int v6 = 0; v6 < 2; v6++)
 		if ((v6 == c->v6 || both) && wild == c->reuse)
 			need[n++] = (struct need){port_byte(c, v6, wild ? BYTE_ADDR : BYTE_WILD),
-						  F_UNLCK, EADDRNOTAVAIL, c};
+						  F_UNLCK, EADDRNOTAVAIL};
 	return n;
 }
 
@@ -169,104 +158,190 @@ static int must_be_free(int fd, int64_t at)
 	return l.l_type == F_UNLCK ? 0 : EAGAIN;
 }
 
+/* 0: not locked; 1: read; 2: write. */
+static int strength(short mode)
+{
+	return mode == F_WRLCK ? 2 : mode == F_RDLCK ? 1 : 0;
+}
+
+static struct dpa_cm_held **list_of(struct dpa_cm_ports *p, uint16_t port)
+{
+	return &p->held[port % DPA_CM_PORT_LISTS];
+}
+
+/* The strongest mode of a byte of a port that these claims need. */
+static short mode_of_claims(const struct need *need, int n, int64_t at, short mode)
+{
+	while (n-- > 0)
+		if (need[n].at == at && strength(need[n].mode) > strength(mode))
+			mode = need[n].mode;
+	return mode;
+}
+
 /*
- * The strongest mode of that byte which the channel's claims but `except` need. Claims of other ports
- * have other bytes.
+ * The same of all claims of the channel but `except`. Claims of other ports have other bytes.
  */
-static short mode_of(const struct dpa_cm_ports *p, const struct need *byte, uint32_t except)
+static short mode_of(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, int64_t at,
+		     const struct dpa_cm_held *except)
 {
 	struct need need[MAX_BYTES];
 	short mode = F_UNLCK;
 
-	for (uint32_t i = 0; i < p->n; i++) {
-		const struct dpa_cm_claim *c = &p->claims[i];
-
-		if (i == except || c->port != byte->of->port || c->ps != byte->of->ps)
-			continue;
-		for (int k = locks_of_claim(c, need); k-- > 0;) {
-			if (need[k].at != byte->at || need[k].mode == F_UNLCK)
-				continue;
-			if (need[k].mode == F_WRLCK)
-				return F_WRLCK;
-			mode = F_RDLCK;
-		}
-	}
+	for (const struct dpa_cm_held *h = *list_of(p, c->port); h; h = h->next)
+		if (h != except && h->c.port == c->port && h->c.ps == c->ps)
+			mode = mode_of_claims(need, locks_of_claim(&h->c, need), at, mode);
 	return mode;
 }
 
-/* Gives the bytes back what the other claims need. Giving up or weakening a lock does not fail. */
-static void unlock_ports(struct dpa_cm_ports *p, const struct need *need, int n, uint32_t except)
+/* The locks of a claim while another one of the same port takes its place. */
+struct change {
+	struct dpa_cm_ports *p;
+	const struct dpa_cm_claim *c; /* of both: port and port space */
+	const struct dpa_cm_held *h;  /* the claim that changes; not to be compared with */
+	struct need old[MAX_BYTES], new[MAX_BYTES];
+	int num_old, num_new;
+};
+
+static struct change change_of(struct dpa_cm_ports *p, const struct dpa_cm_held *h,
+			       const struct dpa_cm_claim *old, const struct dpa_cm_claim *new)
 {
-	while (n-- > 0)
-		if (need[n].mode != F_UNLCK)
-			(void)set_lock(p->fd, need[n].at, mode_of(p, &need[n], except));
+	struct change ch = {.p = p, .c = new ? new : old, .h = h};
+
+	ch.num_old = old ? locks_of_claim(old, ch.old) : 0;
+	ch.num_new = new ? locks_of_claim(new, ch.new) : 0;
+	return ch;
 }
 
-/* Takes what *c needs; `except`: the claim that it replaces, else p->n. All or nothing. */
-static int lock_ports(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, uint32_t except)
+/* The mode of the byte before the change, and after it. */
+static short mode_before(const struct change *ch, int64_t at)
 {
-	struct need need[MAX_BYTES];
-	int n = locks_of_claim(c, need), i, rc = 0;
-
-	for (i = 0; i < n && !rc; i++) {
-		if (need[i].mode == F_UNLCK)
-			rc = must_be_free(p->fd, need[i].at);
-		else if (need[i].mode == F_WRLCK || mode_of(p, &need[i], except) != F_WRLCK)
-			rc = set_lock(p->fd, need[i].at, need[i].mode);
-		if (rc == EAGAIN)
-			rc = need[i].refusal;
-	}
-	if (rc)
-		unlock_ports(p, need, i, p->n);
-	return rc;
+	return mode_of_claims(ch->old, ch->num_old, at, mode_of(ch->p, ch->c, at, ch->h));
 }
 
-static uint32_t find_claim(const struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+static short mode_after(const struct change *ch, int64_t at)
 {
-	uint32_t i;
-
-	for (i = 0; i < p->n; i++) {
-		const struct dpa_cm_claim *o = &p->claims[i];
-
-		if (o->ps == c->ps && o->port == c->port && o->afonly == c->afonly &&
-		    o->reuse == c->reuse && same_address(o, c))
-			break;
-	}
-	return i;
+	return mode_of_claims(ch->new, ch->num_new, at, mode_of(ch->p, ch->c, at, ch->h));
 }
 
-/* Compares with the channel's own claims, then takes the locks. */
-static int claim_port(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+/* Giving up or weakening a lock does not fail. */
+static void weaken_bytes(const struct change *ch, const struct need *need, int n)
 {
-	for (uint32_t i = 0; i < p->n; i++) {
-		int rc = claims_conflict(&p->claims[i], c);
+	for (int i = 0; i < n; i++) {
+		short after = mode_after(ch, need[i].at);
 
-		if (rc)
-			return rc;
+		if (need[i].mode != F_UNLCK &&
+		    strength(after) < strength(mode_before(ch, need[i].at)))
+			(void)set_lock(ch->p->fd, need[i].at, after);
 	}
-	return lock_ports(p, c, p->n);
+}
+
+/* Takes the first n bytes back that a change strengthened. */
+static void undo_strengthening(const struct change *ch, int n)
+{
+	for (int i = 0; i < n; i++) {
+		short before = mode_before(ch, ch->new[i].at);
+
+		if (strength(before) < strength(mode_after(ch, ch->new[i].at)))
+			(void)set_lock(ch->p->fd, ch->new[i].at, before);
+	}
 }
 
 /*
- * Claims c->port if no claim of any address and family has it, and adds it. EAGAIN: one has. A
- * wildcard of both families shows that: then the claim's own locks replace it.
+ * Takes what the new claim needs before it weakens what the old one had: no other open file gets
+ * between. All or nothing. free: the bytes that must be free are looked at.
  */
-static int claim_unused(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+static int change_locks(const struct change *ch, bool free)
 {
-	const struct dpa_cm_claim all = {.ps = c->ps, .port = c->port, .v6 = true};
-	struct need need[MAX_BYTES];
+	int i, rc = 0;
+
+	for (i = 0; i < ch->num_new && !rc; i++) {
+		const struct need *b = &ch->new[i];
+		short after = mode_after(ch, b->at);
+
+		if (b->mode == F_UNLCK)
+			rc = free ? must_be_free(ch->p->fd, b->at) : 0;
+		else if (strength(after) > strength(mode_before(ch, b->at)))
+			rc = set_lock(ch->p->fd, b->at, after);
+		if (rc == EAGAIN)
+			rc = b->refusal;
+	}
+	if (rc) {
+		undo_strengthening(ch, i - 1);
+		return rc;
+	}
+	weaken_bytes(ch, ch->old, ch->num_old);
+	return 0;
+}
+
+static struct dpa_cm_held *find_held(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+{
+	struct dpa_cm_held *h = *list_of(p, c->port);
+
+	while (h && !(h->c.ps == c->ps && h->c.port == c->port && h->c.afonly == c->afonly &&
+		      h->c.reuse == c->reuse && same_address(&h->c, c)))
+		h = h->next;
+	return h;
+}
+
+/* Adds the claim, whose locks are taken. */
+static void hold_claim(struct dpa_cm_ports *p, struct dpa_cm_held *h)
+{
+	struct dpa_cm_held **list = list_of(p, h->c.port);
+
+	h->next = *list;
+	*list = h;
+}
+
+/* Compares with the channel's own claims but `except`. */
+static int conflict_here(struct dpa_cm_ports *p, const struct dpa_cm_claim *c,
+			 const struct dpa_cm_held *except)
+{
+	int rc = 0;
+
+	for (const struct dpa_cm_held *h = *list_of(p, c->port); h && !rc; h = h->next)
+		if (h != except)
+			rc = claims_conflict(&h->c, c);
+	return rc;
+}
+
+static int claim_port(struct dpa_cm_ports *p, struct dpa_cm_held *h)
+{
+	struct change ch = change_of(p, h, NULL, &h->c);
+	int rc = conflict_here(p, &h->c, NULL);
+
+	return rc ? rc : change_locks(&ch, true);
+}
+
+static bool has_port(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+{
+	const struct dpa_cm_held *h = *list_of(p, c->port);
+
+	while (h && !(h->c.ps == c->ps && h->c.port == c->port))
+		h = h->next;
+	return h;
+}
+
+/*
+ * Takes the locks of the claim if no claim of any address and family has its port. EAGAIN: one has.
+ * A wildcard of both families shows that: then the claim takes its place.
+ */
+static int claim_unused(struct dpa_cm_ports *p, struct dpa_cm_held *h)
+{
+	const struct dpa_cm_claim all = {.ps = h->c.ps, .port = h->c.port, .v6 = true};
+	struct change take = change_of(p, h, NULL, &all), turn = change_of(p, h, &all, &h->c);
 	int rc;
 
-	for (uint32_t i = 0; i < p->n; i++)
-		if (p->claims[i].ps == c->ps && p->claims[i].port == c->port)
-			return EAGAIN;
-	rc = lock_ports(p, &all, p->n);
-	if (rc)
-		return rc == EADDRNOTAVAIL ? EAGAIN : rc;
-	rc = lock_ports(p, c, p->n);
-	if (!rc)
-		p->claims[p->n++] = *c;
-	unlock_ports(p, need, locks_of_claim(&all, need), p->n);
+	if (has_port(p, &h->c))
+		return EAGAIN;
+	rc = change_locks(&take, true);
+	if (!rc) {
+		rc = change_locks(&turn, true);
+		if (rc) {
+			struct change give = change_of(p, h, &all, NULL);
+
+			(void)change_locks(&give, true);
+		}
+	}
 	return rc == EADDRNOTAVAIL || rc == EADDRINUSE ? EAGAIN : rc;
 }
 
@@ -280,10 +355,10 @@ static bool read_range(const char *path, unsigned int *lo, unsigned int *hi)
 	return n >= 1;
 }
 
-static int claim_any(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
+/* Once a channel: a range that is changed later is that of later channels. */
+static void choose_range(struct dpa_cm_ports *p)
 {
 	unsigned int lo = 0, hi = 0, r = 0;
-	int rc = EAGAIN;
 
 	if (!read_range("/proc/sys/net/ipv4/ip_local_port_range", &lo, &hi) || !lo || hi < lo ||
 	    hi > UINT16_MAX) {
@@ -291,12 +366,22 @@ static int claim_any(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 		hi = 60999;
 	}
 	(void)!getrandom(&r, sizeof(r), GRND_NONBLOCK);
-	for (unsigned int i = 0, n = hi - lo + 1; i < n && rc == EAGAIN; i++) {
-		c->port = (uint16_t)(lo + (r % n + i) % n);
-		rc = claim_unused(p, c);
+	p->lo = lo;
+	p->num = hi - lo + 1;
+	p->next = r % p->num;
+}
+
+static int claim_any(struct dpa_cm_ports *p, struct dpa_cm_held *h)
+{
+	int rc = EAGAIN;
+
+	if (!p->num)
+		choose_range(p);
+	for (uint32_t i = 0; i < p->num && rc == EAGAIN; i++) {
+		h->c.port = (uint16_t)(p->lo + p->next);
+		p->next = (p->next + 1) % p->num;
+		rc = claim_unused(p, h);
 	}
-	if (rc)
-		c->port = 0;
 	return rc == EAGAIN ? EADDRNOTAVAIL : rc;
 }
 
@@ -308,94 +393,72 @@ static bool is_privileged_port(uint16_t port)
 	return port < first && !dpa_has_capability(CAP_NET_BIND_SERVICE);
 }
 
-static int room_for_one(struct dpa_cm_ports *p)
-{
-	uint32_t room = p->room ? 2 * p->room : 8;
-	struct dpa_cm_claim *c;
-
-	if (p->n < p->room)
-		return 0;
-	c = realloc(p->claims, room * sizeof(*c));
-	if (!c)
-		return ENOMEM;
-	p->claims = c;
-	p->room = room;
-	return 0;
-}
-
 int dpa_cm_port_claim(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 {
+	struct dpa_cm_held *h;
 	int rc;
 
 	if (ps_index(c->ps) < 0 || (!c->v6 && (!c->afonly || c->scope)))
 		return EINVAL;
+	h = malloc(sizeof(*h));
+	if (!h)
+		return ENOMEM;
 	c->listening = false;
-	rc = room_for_one(p);
-	if (rc)
-		return rc;
+	h->c = *c;
 	if (!c->port)
-		return claim_any(p, c);
-	rc = is_privileged_port(c->port) ? EACCES : claim_port(p, c);
-	if (!rc)
-		p->claims[p->n++] = *c;
-	return rc;
+		rc = claim_any(p, h);
+	else
+		rc = is_privileged_port(c->port) ? EACCES : claim_port(p, h);
+	if (rc) {
+		free(h);
+		return rc;
+	}
+	hold_claim(p, h);
+	c->port = h->c.port;
+	return 0;
 }
 
 int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 {
+	struct dpa_cm_held *h = find_held(p, c);
 	struct dpa_cm_claim alone = *c;
-	uint32_t at = find_claim(p, c);
-	int rc = 0;
+	struct change ch;
+	int rc;
 
-	if (at == p->n)
+	if (!h)
 		return ENOENT;
-	if (p->claims[at].listening)
+	if (h->c.listening)
 		return 0;
 	alone.reuse = false;
 	alone.listening = true;
-	for (uint32_t i = 0; i < p->n && !rc; i++)
-		if (i != at)
-			rc = claims_conflict(&p->claims[i], &alone);
+	ch = change_of(p, h, &h->c, &alone);
+	rc = conflict_here(p, &alone, h);
 	if (!rc)
-		rc = lock_ports(p, &alone, at);
+		rc = change_locks(&ch, true);
 	if (rc)
 		return rc;
-	p->claims[at] = alone;
-	/* what only the claim that reuses needed */
-	struct need need[MAX_BYTES];
-
-	unlock_ports(p, need, locks_of_claim(c, need), p->n);
-	*c = alone;
+	h->c = *c = alone;
 	return 0;
 }
 
-/*
- * Takes the bytes of the address before it weakens those of the wildcard, which no other open file
- * can hold at the same time: the reverse order of locks_of_claim().
- */
+/* No other open file can hold what is free beside a wildcard: it need not be looked at. */
 int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uint8_t addr[16],
 		       uint32_t scope)
 {
+	struct dpa_cm_held *h = find_held(p, c);
 	struct dpa_cm_claim one = *c;
-	struct need need[MAX_BYTES];
-	uint32_t at = find_claim(p, c);
-	int rc = 0, n;
+	struct change ch;
+	int rc;
 
-	if (at == p->n || !is_wildcard(c))
+	if (!h || !is_wildcard(c))
 		return ENOENT;
 	memcpy(one.addr, addr, sizeof(one.addr));
 	one.scope = scope;
-	n = locks_of_claim(&one, need);
-	for (int i = n; i-- > 0 && !rc;)
-		if (need[i].mode != F_UNLCK && mode_of(p, &need[i], at) != F_WRLCK)
-			rc = set_lock(p->fd, need[i].at, need[i].mode);
-	if (rc) {
-		unlock_ports(p, need, n, p->n);
+	ch = change_of(p, h, &h->c, &one);
+	rc = change_locks(&ch, false);
+	if (rc)
 		return rc;
-	}
-	p->claims[at] = one;
-	unlock_ports(p, need, locks_of_claim(c, need), p->n);
-	*c = one;
+	h->c = *c = one;
 	return 0;
 }
 
@@ -417,12 +480,16 @@ bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 	return held;
 }
 
-/* In [from, to): the locks of all open files. A query returns any one of them, so split at it. */
-static void each_lock(int fd, int64_t from, int64_t to, dpa_cm_port_fn *fn, void *arg)
-{
-	static const uint16_t spaces[] = {DPA_CM_PS_TCP, DPA_CM_PS_UDP, DPA_CM_PS_IPOIB,
-					  DPA_CM_PS_IB};
+/* The function to call for each port of a port space. */
+struct dpa_cm_port_visit {
+	dpa_cm_port_fn *fn;
+	void *arg;
+	uint16_t ps;
+};
 
+/* In [from, to): the locks of all open files. A query returns any one of them, so split at it. */
+static void each_lock(int fd, int64_t from, int64_t to, const struct dpa_cm_port_visit *v)
+{
 	while (from < to) {
 		struct flock l = {.l_type = F_WRLCK,
 				  .l_whence = SEEK_SET,
@@ -434,19 +501,17 @@ static void each_lock(int fd, int64_t from, int64_t to, dpa_cm_port_fn *fn, void
 			return;
 		at = l.l_start > from ? l.l_start : from;
 		end = l.l_len && l.l_start + l.l_len < to ? l.l_start + l.l_len : to;
-		each_lock(fd, from, at, fn, arg);
-		for (; at < end; at++) {
-			uint64_t n = (uint64_t)(at - PORT_BYTES);
-
-			if (n % 4 == BYTE_LISTEN)
-				fn(arg, spaces[n >> 18 & 3], (uint16_t)(n >> 2));
-		}
+		each_lock(fd, from, at, v);
+		for (; at < end; at++)
+			v->fn(v->arg, v->ps, (uint16_t)(at - PORT_BYTES));
 		from = end;
 	}
 }
 
 int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg)
 {
+	static const uint16_t spaces[] = {DPA_CM_PS_TCP, DPA_CM_PS_UDP, DPA_CM_PS_IPOIB,
+					  DPA_CM_PS_IB};
 	char path[192];
 	int fd, rc = dpa_cm_ports_path(path, sizeof(path));
 
@@ -455,184 +520,41 @@ int dpa_cm_port_each(dpa_cm_port_fn *fn, void *arg)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return errno;
-	each_lock(fd, PORT_BYTES, PORT_BYTES + (8ll << 18), fn, arg);
+	for (int v6 = 0; v6 < 2; v6++)
+		for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+			const struct dpa_cm_claim c = {.ps = spaces[i]};
+			const struct dpa_cm_port_visit v = {fn, arg, spaces[i]};
+			int64_t from = port_byte(&c, v6, BYTE_LISTEN);
+
+			each_lock(fd, from, from + (1 << 16), &v);
+		}
 	close(fd);
 	return 0;
 }
 
 int dpa_cm_port_release(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
-	struct need need[MAX_BYTES];
-	uint32_t at = find_claim(p, c);
-	int n;
+	struct dpa_cm_held *h = find_held(p, c), **at = list_of(p, c->port);
+	struct change ch;
 
-	if (at == p->n)
+	if (!h)
 		return ENOENT;
-	n = locks_of_claim(&p->claims[at], need);
-	unlock_ports(p, need, n, at);
-	p->claims[at] = p->claims[--p->n];
+	ch = change_of(p, h, &h->c, NULL);
+	(void)change_locks(&ch, false);
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+	free(h);
 	return 0;
 }
 
-/* ------------------------------------------------------------------ the file */
-
-int dpa_cm_ports_path(char *path, size_t len)
+void dpa_cm_ports_forget(struct dpa_cm_ports *p)
 {
-	int n = snprintf(path, len, "/dev/shm/dpa-cm-%llu", (unsigned long long)dpa_board_netns());
+	struct dpa_cm_held *h;
 
-	return n < 0 || (size_t)n >= len ? ENAMETOOLONG : 0;
-}
-
-/*
- * Creates the file with its final mode: it gets its name when it is complete. Another user who opens
- * it never finds the mode that the umask leaves. EAGAIN: another process was faster.
- */
-static int make_ports_file(const char *path, int *fd)
-{
-	char dir[sizeof(((struct dpa_cm_ports *)0)->path)], link[40];
-	char *slash;
-	int rc;
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	if (!slash)
-		return EINVAL;
-	slash[slash == dir] = '\0';
-	*fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-	if (*fd < 0)
-		return errno;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", *fd);
-	if (!fchmod(*fd, 0666) && !linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
-		return 0;
-	rc = errno;
-	close(*fd);
-	*fd = -1;
-	return rc == EEXIST ? EAGAIN : rc;
-}
-
-/* The same where the file system has no O_TMPFILE, or without /proc. */
-static int make_named_file(const char *path, int *fd)
-{
-	int rc;
-
-	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, 0666);
-	if (*fd < 0)
-		return errno == EEXIST ? EAGAIN : errno;
-	if (!fchmod(*fd, 0666))
-		return 0;
-	rc = errno;
-	(void)unlink(path);
-	close(*fd);
-	return rc;
-}
-
-/*
- * The file, made if need be. An existing one is opened without O_CREAT, which the kernel forbids
- * for another user's file in a sticky folder (fs.protected_regular).
- */
-static int open_file(const char *path, int *fd)
-{
-	struct stat st;
-	int rc;
-
-	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (*fd < 0 && errno == ENOENT) {
-		rc = make_ports_file(path, fd);
-		return !rc || rc == EAGAIN ? rc : make_named_file(path, fd);
-	}
-	if (*fd < 0)
-		return errno == ELOOP ? EPROTO : errno;
-	if (fstat(*fd, &st) || !S_ISREG(st.st_mode)) {
-		close(*fd);
-		return EPROTO;
-	}
-	return 0;
-}
-
-/*
- * One try. EAGAIN: another process makes or removes the file at this moment, or removed it since it
- * was opened.
- */
-static int try_open_ports(const char *path, int *fd)
-{
-	int rc = open_file(path, fd);
-
-	if (rc)
-		return rc;
-	rc = set_lock(*fd, OPENED, F_RDLCK);
-	if (!rc && !dpa_board_file_named(*fd, path))
-		rc = EAGAIN;
-	if (rc)
-		close(*fd);
-	return rc;
-}
-
-int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
-{
-	const struct timespec nap = {.tv_nsec = RETRY_NS};
-	struct dpa_cm_ports *p = calloc(1, sizeof(*p));
-	int rc, tries = TRIES;
-
-	if (!p)
-		return ENOMEM;
-	if (strlen(path) >= sizeof(p->path)) {
-		free(p);
-		return ENAMETOOLONG;
-	}
-	strcpy(p->path, path);
-	while ((rc = try_open_ports(path, &p->fd)) == EAGAIN && tries-- > 0)
-		nanosleep(&nap, NULL);
-	if (rc)
-		free(p);
-	else
-		*ports = p;
-	return rc;
-}
-
-int dpa_cm_ports_fd(const struct dpa_cm_ports *p)
-{
-	return p->fd;
-}
-
-/* A new open file, so that a lock that a forked child still has counts as another's. */
-static void remove_unused(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	if (set_lock(fd, OPENED, F_WRLCK) == 0 && dpa_board_file_named(fd, path))
-		unlink(path); /* another user's in a sticky folder: EPERM, and it stays */
-	close(fd);
-}
-
-void dpa_cm_ports_close(struct dpa_cm_ports *p)
-{
-	close(p->fd);
-	remove_unused(p->path);
-	free(p->claims);
-	free(p);
-}
-
-#define SWEEP_MAX 256 /* files that are looked at: to make a board stays cheap */
-
-void dpa_cm_ports_sweep(const char *dir)
-{
-	char path[512];
-	struct dirent *e;
-	int n = 0;
-	DIR *d = opendir(dir);
-
-	while (d && n < SWEEP_MAX && (e = readdir(d))) {
-		const char *number = e->d_name + 7;
-
-		if (strncmp(e->d_name, "dpa-cm-", 7) || !*number ||
-		    strspn(number, "0123456789") != strlen(number))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		remove_unused(path);
-		n++;
-	}
-	if (d)
-		closedir(d);
+	for (uint32_t i = 0; i < DPA_CM_PORT_LISTS; i++)
+		while ((h = p->held[i])) {
+			p->held[i] = h->next;
+			free(h);
+		}
 }
