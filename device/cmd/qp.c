@@ -89,6 +89,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	struct dpa_hw_qp *qp;
 	uint32_t qpn, page, slot;
 	uint8_t *tag_sq = NULL;
+	bool first;
 	int ret = check_create(a);
 
 	if (!ret && a->type == DPA_QP_RAW)
@@ -114,6 +115,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		ret = EINVAL;
 		goto err_take;
 	}
+	first = !atomic_load_explicit(&hw->nslab, memory_order_relaxed);
 	qp = dpa_qp_take(hw);
 	if (!qp) {
 		ret = ENOMEM;
@@ -141,9 +143,9 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	pthread_mutex_unlock(&hw->ctl);
 	if (hw->cfg.placement.kind == DPA_CFG_PLACE_EU)
 		dpa_eu_attach(qp, -1);
-	/* without a QP the parked EU sleeps for good: from now on it looks now and then */
 	dpa_inspect_tick(hw);
-	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+	/* without a QP the progress thread sleeps for good: from now on it looks now and then */
+	if (first && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
 		dpa_wake_self(hw);
 	*out = qp;
 	*info = (struct dpa_qp_info){.qpn = qpn,
