@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Event channels. The descriptor is a timerfd that has expired exactly while an event is queued: it
- * reports POLLIN only, and each event is an edge. It is set and cleared together with the queue.
+ * Event channels. The descriptor is readable exactly while an event is queued: it is set and cleared
+ * together with the queue (descriptor.c).
  *
  * A thread that waits for an event does not read the descriptor: another thread may close it at any
  * time, and its number may then be another file's. It waits at a semaphore, which like the kernel's
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include "dpa.h"
 #include "cma/cma.h"
@@ -45,24 +44,6 @@ void cma_unlock(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static void set_level(const struct cma_channel *ch, bool on)
-{
-	const struct itimerspec its = {.it_value = {.tv_nsec = on}};
-
-	if (ch->epoll)
-		cma_kernel_show(ch, on);
-	else
-		timerfd_settime(ch->fd, TFD_TIMER_ABSTIME, &its, NULL);
-}
-
-static int make_timer(struct cma_channel *ch, int flags)
-{
-	int tfl = (flags & O_CLOEXEC ? TFD_CLOEXEC : 0) | (flags & O_NONBLOCK ? TFD_NONBLOCK : 0);
-
-	ch->fd = timerfd_create(CLOCK_MONOTONIC, tfl);
-	return ch->fd < 0 ? errno : 0;
-}
-
 int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 {
 	struct cma_channel *ch = calloc(1, sizeof(*ch));
@@ -71,8 +52,8 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 	if (!ch)
 		return ENOMEM;
 	ch->kernel = cma_kernel_open();
-	ch->epoll = ch->kernel;
-	err = ch->epoll ? cma_kernel_join(ch->kernel, flags, ch) : make_timer(ch, flags);
+	ch->with_kernel = ch->kernel;
+	err = cma_fd_open(flags, ch->kernel ? ch->kernel->fd : -1, ch);
 	if (err) {
 		cma_kernel_close(ch->kernel);
 		free(ch);
@@ -157,7 +138,7 @@ void cma_channel_put(struct cma_channel *ch)
 {
 	if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	cma_kernel_leave_channel(ch);
+	cma_fd_leave(ch);
 	sem_destroy(&ch->wake);
 	free(ch);
 }
@@ -187,8 +168,8 @@ void cma_event_queue(struct cma_event *ev)
 	}
 	*ch->tail = ev;
 	ch->tail = &ev->next;
-	if (cma.taker != ch || ch->head != ev) /* else it is delivered at once: 15 us in a VM */
-		set_level(ch, true);
+	if (cma.taker != ch || ch->head != ev) /* else it is delivered at once */
+		cma_fd_show(ch, true);
 	if (ch->sleepers)
 		sem_post(&ch->wake);
 	if (cma.leader == ch) /* its thread is not at the semaphore */
@@ -264,7 +245,7 @@ void cma_events_drop(struct cma_id *id, struct cma_mc *mc)
 			cma_id_destroy(request); /* no program will accept it */
 	}
 	if (!ch->head && !ch->shared)
-		set_level(ch, false);
+		cma_fd_show(ch, false);
 }
 
 bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
@@ -276,7 +257,7 @@ bool cma_deliver(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	ch->head = ev->next;
 	if (!ch->head)
 		ch->tail = &ch->head;
-	set_level(ch, ch->head);
+	cma_fd_show(ch, ch->head);
 	ev->id->events_reported++;
 	if (ev->mc)
 		ev->mc->events_reported++;
@@ -301,20 +282,6 @@ static void channel_cancelled(void *arg)
 	leave_channel(arg);
 }
 
-void cma_channel_level(struct cma_channel *ch)
-{
-	set_level(ch, ch->head);
-}
-
-/* Locked. A process that forked lets the timer expire without an event (engine.c). */
-static void clear_expired(struct cma_channel *ch)
-{
-	struct itimerspec its;
-
-	if (!timerfd_gettime(ch->fd, &its) && !its.it_value.tv_sec && !its.it_value.tv_nsec)
-		set_level(ch, false);
-}
-
 /* The next event, if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
 static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
@@ -327,8 +294,8 @@ static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 		err = EAGAIN;
 	if (err == EAGAIN)
 		cma_inherit();
-	if (err == EAGAIN && cma.forked && !ch->shared && !ch->head && !ch->epoll)
-		clear_expired(ch);
+	if (err == EAGAIN && cma.may_expire && !ch->shared)
+		(void)cma_fd_expired(ch);
 	cma_unlock();
 	return err;
 }
@@ -387,7 +354,7 @@ static int wait_at(struct cma_channel *ch, bool again)
 {
 	int flags;
 
-	if (ch->epoll)
+	if (ch->with_kernel)
 		return cma_kernel_wait(ch, again);
 	flags = fcntl(ch->fd, F_GETFL);
 	if (flags < 0)
@@ -453,7 +420,7 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 			*tail = ev;
 			tail = &ev->next;
 		}
-		set_level(from, from->head);
+		cma_fd_show(from, from->head);
 		id->channel = to;
 		if (moved && to == cma.leader)
 			cma_engine_wake();
@@ -464,7 +431,7 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 				moved->request->channel = to;
 			*to->tail = moved;
 			to->tail = &moved->next;
-			set_level(to, true);
+			cma_fd_show(to, true);
 			if (to->sleepers)
 				sem_post(&to->wake);
 		}

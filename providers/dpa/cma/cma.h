@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_cm.h>
@@ -89,13 +90,13 @@ union cma_addr {
 enum cma_side { CMA_SIDE_DPA, CMA_SIDE_BOTH, CMA_SIDE_KERNEL };
 
 struct cma_kernel;
-struct cma_beside;
+struct cma_shown;
 
 struct cma_channel {
 	struct cma_channel *next;
-	int fd;			   /* a timerfd: expired while an event is queued */
-	bool epoll;		   /* fd is an epoll descriptor instead: see kernel.h */
-	struct cma_beside *beside; /* then: what it shares with other channels */
+	int fd;			 /* readable while an event is queued: descriptor.c */
+	struct cma_shown *shown; /* descriptors that it shares with other channels */
+	bool with_kernel;	 /* fd shows the kernel's events, too: see kernel.h */
 	/*
 	 * NULL: no real rdma_cm is beside ours. Written before other threads see the channel, and
 	 * NULL in a forked child (locked). A waiter compares it without the lock (kernel.c). It
@@ -110,7 +111,7 @@ struct cma_channel {
 	uint32_t sleepers; /* of them: at `wake`, or on the way there and back */
 	sem_t wake;	   /* posted for each event that is queued while there are sleepers */
 	bool closed;
-	/* in a forked child whose parent lives: the timer shows the parent's events, too */
+	/* in a forked child whose parent lives: fd shows the parent's events, too */
 	bool shared;
 	pid_t waiter; /* the last thread that waited for an event */
 };
@@ -200,9 +201,9 @@ struct cma_peer {
 	uint32_t probes;
 };
 
-#define CMA_EARLY_MS 250 /* a request waits for a listener */
+#define CMA_EARLY_MS 250 /* a request waits for a listener, or for room in its backlog */
 
-/* A request that no listener takes yet, or a DREQ that waits for the program: see engine.c. */
+/* A request that no listener takes yet, or has room for; or a DREQ that waits for the program: see engine.c. */
 struct cma_early {
 	struct cma_early *next;
 	uint64_t until, look;
@@ -225,6 +226,7 @@ struct cma {
 	/* engine.c */
 	enum cma_engine_state engine;
 	bool forked;	   /* an event channel has a descriptor in another process */
+	bool may_expire;   /* this process or its parent forked: timers of idle channels run */
 	uint64_t hold_due; /* then: when the timers of idle channels are put off */
 	/*
 	 * in a forked child: the process with the listeners and ports as long as it lives; else 0
@@ -236,12 +238,14 @@ struct cma {
 	uint32_t tid_high;
 	int wake;		    /* eventfd: wakes the thread that does the rounds */
 	int stand;		    /* timerfd of the engine's thread while another leads */
+	bool stand_set;		    /* its expiration was not taken yet */
 	struct cma_channel *leader; /* the channel of the thread that does the rounds */
 	uint64_t led_until;	    /* until then it may come back */
 	struct cma_channel *taker;  /* whose first event is delivered before the lock is dropped */
 	struct dpav_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
+	bool backlog_full; /* of a listener, in this look at those that wait */
 	uint32_t take_ins; /* of data, that may come yet for the DREQs of this round */
 	bool taken_in;	   /* done, for all DREQs that are looked at */
 	/* timer.c: a heap by deadline */
@@ -255,6 +259,23 @@ extern struct cma cma;
 
 void cma_lock(void);
 void cma_unlock(void);
+
+/* ---- descriptor.c */
+/*
+ * Create the descriptor of a channel: set ch->fd and ch->shown. kernel: the kernel's descriptor, or
+ * -1. 0 or an errno. Not locked.
+ */
+int cma_fd_open(int flags, int kernel, struct cma_channel *ch);
+/* Give up ch->shown; NULL is allowed. Call it before ch is freed. Not locked. */
+void cma_fd_leave(struct cma_channel *ch);
+/* Show or hide that an event is queued. Each call with `on` is an edge. Locked. */
+void cma_fd_show(const struct cma_channel *ch, bool on);
+/* Set the timers of idle channels. Locked. */
+void cma_fd_hold_all(const struct itimerspec *its);
+/* Return the descriptor of the channel's timer. */
+int cma_fd_hold(const struct cma_channel *ch);
+/* Consume an expiration of that timer. True: it had expired. */
+bool cma_fd_expired(const struct cma_channel *ch);
 
 /* ---- channel.c */
 /* Create an event channel. Sets *fd to its descriptor. The caller ends it by cma_channel_close(). */
@@ -274,8 +295,6 @@ void cma_channel_close(struct cma_channel *ch);
  * EAGAIN: there is none. EINTR. A cancellation point.
  */
 int cma_get_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp);
-/* Locked: make the descriptor show whether an event is queued. */
-void cma_channel_level(struct cma_channel *ch);
 /* Return true if all signal handlers of the program restart calls (SA_RESTART). */
 bool cma_restarts(void);
 /* Locked: dequeue the first event into *resp. False: there is none. */

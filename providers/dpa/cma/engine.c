@@ -5,7 +5,8 @@
  * A request without a listener is held for 250 ms, and checked again when a listener comes: programs
  * connect a second time as soon as the first connection stands, while their peer is still about to
  * listen (perftest's -R -c UD). With several runnable threads a core the peer takes tens of
- * milliseconds to do that.
+ * milliseconds to do that. A request for which the listener's backlog has no room waits as long: a
+ * program that connects 2,000 times at once would else wait for the repetition, 6 s.
  *
  * A DREQ is held, too, 50 ms at most, while the program has not polled all completions of that QP.
  * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "dpa.h"
@@ -35,9 +37,10 @@
 #define EARLY_LOOK 5
 #define DREQ_MS	   50
 #define DREQ_LOOK  1
-#define TAKE_INS   4 /* DREQs of a round that are answered at once: data is taken in for each */
-#define EARLY_MAX  1024u
+#define TAKE_INS   4	 /* DREQs of a round that are answered at once: data is taken in for each */
+#define EARLY_MAX  4096u /* as many as QP1 receives */
 #define STAND_MS   1000
+#define LED_MS	   2 /* a leader may come back */
 /*
  * ms until a channel's timer notifies a child that the parent ended: at the fork, and from then on
  */
@@ -51,7 +54,7 @@ static void engine_ready(void *arg)
 {
 	const uint64_t one = 1;
 	int fd = *(int *)arg;
-	ssize_t n = write(fd, &one, sizeof(one));
+	ssize_t n = syscall(SYS_write, fd, &one, sizeof(one));
 
 	(void)n;
 }
@@ -109,12 +112,13 @@ static void look_at_early(bool all)
 	}
 	cma.early = NULL;
 	cma.early_tail = &cma.early;
+	cma.backlog_full = false;
 	while ((e = list)) {
 		bool last = now >= e->until;
 
 		list = e->next;
 		e->next = NULL;
-		if ((all || last || now >= e->look) &&
+		if ((all || last || now >= e->look) && (last || e->dreq || !cma.backlog_full) &&
 		    (cma_receive(&e->from, e->mad, last) ||
 		     (!all && !e->dreq && dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad)))) {
 			free(e);
@@ -169,10 +173,7 @@ static void hold_off(long ms, uint64_t again)
 		.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
 
 	cma.hold_due = cma_now() + again;
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
-		if (!ch->head && !ch->epoll)
-			timerfd_settime(ch->fd, 0, &its, NULL);
-	cma_kernel_hold(&its);
+	cma_fd_hold_all(&its);
 }
 
 /* ms until something is due; -1: nothing is */
@@ -226,6 +227,17 @@ static bool stands_by(void)
 	return cma.leader || cma_now() < cma.led_until;
 }
 
+static void set_stand(uint64_t ms)
+{
+	const struct itimerspec its = {.it_value = {.tv_nsec = (long)ms * 1000000 + 500000}};
+
+	cma.stand_set = !timerfd_settime(cma.stand, 0, &its, NULL);
+}
+
+/*
+ * Until a leader has stopped and not come back. One expiration serves all leaders that stop before
+ * it: a timer is not set at each end of a wait.
+ */
 static void stand_by(void)
 {
 	struct pollfd p[2] = {{.fd = cma.stand, .events = POLLIN},
@@ -236,13 +248,17 @@ static void stand_by(void)
 	uint64_t count;
 
 	/* ppoll: librspreload replaces poll() */
-	if (!ppoll(p, 1, &stand, NULL) && ppoll(p + 1, 1, &none, NULL) > 0) {
+	if (ppoll(p, 1, &stand, NULL) > 0) {
+		cma_lock();
+		cma.stand_set = read(cma.stand, &count, sizeof(count)) < 0;
+		if (!cma.leader && cma_now() < cma.led_until)
+			set_stand(cma.led_until - cma_now());
+		cma_unlock();
+	} else if (ppoll(p + 1, 1, &none, NULL) > 0) {
 		cma_lock();
 		engine_round();
 		cma_unlock();
 	}
-	if (read(cma.stand, &count, sizeof(count)) < 0)
-		return; /* not expired */
 }
 
 static void *engine_main(void *arg)
@@ -273,18 +289,12 @@ static void *engine_main(void *arg)
 	return arg;
 }
 
-static void set_stand(long ns)
-{
-	const struct itimerspec its = {.it_value = {.tv_nsec = ns}};
-
-	timerfd_settime(cma.stand, 0, &its, NULL);
-}
-
 static void stop_leading(void)
 {
 	cma.leader = NULL;
-	cma.led_until = cma_now() + 2;
-	set_stand(2500000); /* ns: after that */
+	cma.led_until = cma_now() + LED_MS;
+	if (!cma.stand_set)
+		set_stand(LED_MS);
 }
 
 static void engine_cancelled(void *arg)
@@ -306,7 +316,6 @@ static bool start_leading(struct cma_channel *ch, int *timeout)
 		return false;
 	cma.leader = ch;
 	*timeout = until_next();
-	set_stand(0);
 	return true;
 }
 
@@ -410,8 +419,10 @@ void cma_inherit(void)
 		return; /* no descriptor or no memory: the next call tries again */
 	cma.owner = 0;
 	share_channels(false);
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
-		cma_channel_level(ch); /* it expired to report the end */
+	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
+		cma_fd_show(ch, ch->head); /* not the parent's events any more */
+		(void)cma_fd_expired(ch);  /* it expired to report the end */
+	}
 	cma_listeners_serve();
 }
 
@@ -428,7 +439,7 @@ static void after_fork_parent(void)
 {
 	cma_kernel_after_fork();
 	if (cma.engine == CMA_ENGINE_ON && cma.channels && !cma.owner) {
-		cma.forked = true;
+		cma.forked = cma.may_expire = true;
 		/* daemon(3): nothing of this process may run any more */
 		hold_off(HELD_FIRST, HELD_FIRST / 3);
 		cma_engine_wake();
@@ -475,6 +486,7 @@ static void after_fork_child(void)
 		cma.gsi = NULL; /* the parent's: the device has seen to it */
 		cma.ctx = NULL;
 		cma.forked = false;
+		cma.may_expire = true;
 		atomic_flag_clear(&starting);
 		if (cma.channels)
 			cma.owner = forking;
@@ -537,6 +549,7 @@ static int start_engine(void)
 		err = errno;
 		goto close_wake;
 	}
+	cma.stand_set = false;
 	cma.tid_high = cma_random();
 	err = dpav_cm_index_init(&cma.index);
 	if (err)

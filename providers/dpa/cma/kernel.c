@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include "cma/kernel.h"
 #include "dpa.h"
@@ -196,134 +194,6 @@ void cma_kernel_close(struct cma_kernel *k)
 	free(k);
 }
 
-/* See kernel.h. All under cma.lock. The last one stays, as most channels live for a short time. */
-#define SHARE 32 /* Linux allows 50 paths from a file through four epoll sets, 500 through two */
-
-struct cma_beside {
-	struct cma_beside *next;
-	int ready, hold;
-	uint32_t channels;
-};
-static struct cma_beside *besides;
-
-static struct cma_beside *make_beside(void)
-{
-	struct cma_beside *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return NULL;
-	b->ready = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	b->hold = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (b->ready >= 0 && b->hold >= 0) {
-		b->next = besides;
-		besides = b;
-		return b;
-	}
-	if (b->ready >= 0)
-		sys_close(b->ready);
-	if (b->hold >= 0)
-		sys_close(b->hold);
-	free(b);
-	errno = EMFILE;
-	return NULL;
-}
-
-static struct cma_beside *take_beside(void)
-{
-	struct cma_beside *b = besides;
-
-	while (b && b->channels == SHARE)
-		b = b->next;
-	if (!b)
-		b = make_beside();
-	if (b)
-		b->channels++;
-	return b;
-}
-
-static void put_beside(struct cma_beside *b)
-{
-	struct cma_beside **p = &besides;
-
-	if (--b->channels || (besides == b && !b->next))
-		return;
-	while (*p != b)
-		p = &(*p)->next;
-	*p = b->next;
-	sys_close(b->ready);
-	sys_close(b->hold);
-	free(b);
-}
-
-void cma_kernel_leave_channel(struct cma_channel *ch)
-{
-	if (!ch->beside)
-		return;
-	cma_lock();
-	put_beside(ch->beside);
-	cma_unlock();
-}
-
-static int add_to_epoll(int ep, int fd, uint32_t events)
-{
-	struct epoll_event e = {.events = events};
-
-	return syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, fd, &e) ? errno : 0;
-}
-
-/* `ready` is added without events: a program's epoll set that cannot take it fails at once. */
-static int join_kernel(const struct cma_kernel *k, const struct cma_beside *b, int ep)
-{
-	int err = add_to_epoll(ep, b->hold, EPOLLIN);
-
-	if (!err)
-		err = add_to_epoll(ep, b->ready, 0);
-	return err ? err : add_to_epoll(ep, k->fd, EPOLLIN);
-}
-
-int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch)
-{
-	int ep = (int)syscall(SYS_epoll_create1, flags & O_CLOEXEC ? EPOLL_CLOEXEC : 0), err;
-
-	if (ep < 0)
-		return errno;
-	cma_lock();
-	ch->beside = take_beside();
-	err = ch->beside ? join_kernel(k, ch->beside, ep) : errno;
-	cma_unlock();
-	if (!err && flags & O_NONBLOCK && fcntl(ep, F_SETFL, O_NONBLOCK))
-		err = errno;
-	if (!err) {
-		ch->fd = ep;
-		return 0;
-	}
-	cma_kernel_leave_channel(ch);
-	sys_close(ep);
-	return err;
-}
-
-/* Remove and add: an entry that is ready already makes no edge. */
-void cma_kernel_show(const struct cma_channel *ch, bool on)
-{
-	struct epoll_event none = {.events = 0};
-	int before = errno;
-
-	if (on) {
-		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_DEL, ch->beside->ready, NULL);
-		(void)add_to_epoll(ch->fd, ch->beside->ready,
-				   EPOLLIN); /* into the place just left */
-	} else {
-		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_MOD, ch->beside->ready, &none);
-	}
-	errno = before;
-}
-
-void cma_kernel_hold(const struct itimerspec *its)
-{
-	for (const struct cma_beside *b = besides; b; b = b->next)
-		timerfd_settime(b->hold, 0, its, NULL);
-}
-
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
 		     uint16_t out)
 {
@@ -410,14 +280,6 @@ bool cma_restarts(void)
 	return true;
 }
 
-/* Consume the expiration. It makes a child check if its parent has ended (engine.c). */
-static bool hold_expired(const struct cma_channel *ch)
-{
-	uint64_t expirations;
-
-	return read(ch->beside->hold, &expirations, sizeof(expirations)) > 0;
-}
-
 /*
  * In a forked child the epoll descriptor also shows the parent's kernel events. A second wait there
  * polls every 10 ms instead.
@@ -426,12 +288,12 @@ int cma_kernel_wait(struct cma_channel *ch, bool again)
 {
 	const struct timespec a_while = {.tv_nsec = 10000000};
 	const bool child = !ch->kernel && again;
-	struct pollfd p = {.fd = child ? ch->beside->hold : ch->fd, .events = POLLIN};
+	struct pollfd p = {.fd = child ? cma_fd_hold(ch) : ch->fd, .events = POLLIN};
 
 	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
-		return hold_expired(ch) ? 0 : EAGAIN;
+		return cma_fd_expired(ch) ? 0 : EAGAIN;
 	if (ppoll(&p, 1, child ? &a_while : NULL, NULL) < 0)
 		return errno == EINTR && cma_restarts() ? 0 : errno;
-	(void)hold_expired(ch);
+	(void)cma_fd_expired(ch);
 	return 0;
 }

@@ -4,12 +4,8 @@
  *
  * A channel has a kernel side if the node of rdma_cm and a device that is not ours were there when
  * the channel was opened. Without a kernel side no function here makes a system call. With one, the
- * channel's descriptor is an epoll descriptor. It holds the kernel's descriptor and two descriptors
- * that it shares with 31 other channels: `hold`, the timer of idle channels (engine.c), and
- * `ready`, which is always readable and is watched while an event of our side is queued. A channel
- * thus has three descriptors at most: the epoll descriptor, the kernel's, and that of its ports.
- * More channels than that do not share them: Linux limits the paths from one file through epoll
- * sets, and EPOLL_CTL_ADD of a channel in the program's set would fail with EINVAL.
+ * channel's descriptor (descriptor.c) also holds the kernel's. A channel thus has three descriptors
+ * at most: its own, the kernel's, and that of its ports.
  *
  * An id exists on both sides until its device is known (cma_id.side):
  *
@@ -37,7 +33,7 @@
  * the kernel as well: the kernel's descriptor is O_NONBLOCK, and DESTROY_ID does not wait for user
  * space. The close of a channel sends no command: the kernel destroys the ids with its descriptor.
  *
- * cma_channel.kernel, .epoll, .beside: written before the channel is published; a forked child sets
+ * cma_channel.kernel, .with_kernel: written before the channel is published; a forked child sets
  * kernel to NULL while it has one thread. Readers need no lock.
  * cma_id.side, .kernel_num, .kernel_uid, .kernel_bound, cma_mc.kernel, .kernel_num, .kernel_uid:
  * written by kernel_id.c; side also at a fork (kernel.c) and at the close of the channel.
@@ -91,14 +87,6 @@ void cma_kernel_close(struct cma_kernel *k);
 void cma_kernel_before_fork(void);
 void cma_kernel_after_fork(void);
 void cma_kernel_forget(void);
-/* Set ch->fd to a new epoll descriptor, and ch->beside. 0 or an errno. Not locked. */
-int cma_kernel_join(struct cma_kernel *k, int flags, struct cma_channel *ch);
-/* Give up ch->beside; NULL is allowed. Call it before ch is freed. Not locked. */
-void cma_kernel_leave_channel(struct cma_channel *ch);
-/* Show or hide that an event of our side is queued. Each call with `on` is an edge. Locked. */
-void cma_kernel_show(const struct cma_channel *ch, bool on);
-/* Set the timers of idle channels. Locked. */
-void cma_kernel_hold(const struct itimerspec *its);
 /* Write a command to the kernel. 0 or the kernel's errno. Locked. */
 int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint16_t in,
 		     uint16_t out);

@@ -117,8 +117,9 @@ static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_a
 	return id;
 }
 
-static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
-			 const struct dpa_mad *m, const struct dpa_cm_ip *ip)
+/* False: the listener's backlog is full, and the request may wait. */
+static bool take_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
+			 const struct dpa_mad *m, const struct dpa_cm_ip *ip, bool last)
 {
 	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = m};
 	struct dpav_cm_path way;
@@ -126,19 +127,21 @@ static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 
 	if (!way_back(from, m, &way)) {
 		refuse_mad(from, m, REJ_INVALID_GID);
-		return;
+		return true;
 	}
 	if (!type_fits_listener(listener, m)) {
 		refuse_mad(from, m, DPA_CM_REJ_CONSUMER);
-		return;
+		return true;
 	}
-	if (!listener->backlog) { /* the peer repeats it */
-		note_request(from, m, DPA_GSI_BACKLOG, 0);
-		return;
+	if (!listener->backlog) {
+		if (last) /* the peer repeats it */
+			note_request(from, m, DPA_GSI_BACKLOG, 0);
+		cma.backlog_full = true;
+		return last;
 	}
 	id = request_id(listener, from);
 	if (!id)
-		return;
+		return true;
 	take_addresses(id, listener, ip, &way);
 	id->sgid_index = way.sgid_index;
 	id->path = way;
@@ -149,22 +152,16 @@ static void take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 		listener->backlog--;
 	else
 		cma_id_destroy(id);
+	return true;
 }
 
-/* False: no listener. */
-static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+static struct cma_id *listener_for(const struct dpa_mad *m, struct dpa_cm_ip *ip, bool *has_ip)
 {
 	const uint8_t *data = is_req(m) ? m->req.data : m->sidr_req.data;
-	uint64_t service_id = is_req(m) ? m->req.service_id : m->sidr_req.service_id;
-	struct cma_id *listener;
-	struct dpa_cm_ip ip;
-	bool has_ip = dpa_cm_ip_decode(data, &ip);
 
-	listener = cma_listener_of(service_id, has_ip ? &ip : NULL);
-	if (!listener)
-		return false;
-	take_request(listener, from, m, has_ip ? &ip : NULL);
-	return true;
+	*has_ip = dpa_cm_ip_decode(data, ip);
+	return cma_listener_of(is_req(m) ? m->req.service_id : m->sidr_req.service_id,
+			       *has_ip ? ip : NULL);
 }
 
 /*
@@ -247,6 +244,22 @@ static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 	       cma_is_own(from->dgid);
 }
 
+/* False: it waits, for a listener or for room in its backlog. */
+static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
+			const uint8_t mad[DPA_MAD_BYTES], bool last)
+{
+	struct dpa_cm_ip ip;
+	bool has_ip;
+	struct cma_id *listener = listener_for(m, &ip, &has_ip);
+
+	if (listener)
+		return take_request(listener, from, m, has_ip ? &ip : NULL, last);
+	last = last || came_back(from, m);
+	if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
+		refuse_mad(from, m, DPA_CM_REJ_SERVICE_ID);
+	return last;
+}
+
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
 	struct dpav_cm_input in = {.kind = DPA_CM_MAD};
@@ -259,12 +272,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 	cma_reach_heard(from->dgid);
 	switch (dpav_cm_classify(&cma.index, &m, from->dgid, &e)) {
 	case DPA_CM_NEW:
-		if (new_request(from, &m))
-			return true;
-		last = last || came_back(from, &m);
-		if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
-			refuse_mad(from, &m, DPA_CM_REJ_SERVICE_ID);
-		return last;
+		return new_request(from, &m, mad, last);
 	case DPA_CM_FOUND:
 		if (m.attr == DPA_CM_DREQ && !last && has_unread((struct cma_conn *)e))
 			return false;

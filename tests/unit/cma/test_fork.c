@@ -164,6 +164,8 @@ static void daemon_child(int go, enum first first)
 	uint32_t id;
 	char c;
 	int before = fake_gsi.services;
+	/* it may share the parent's timer of idle channels */
+	int other = channel_open(O_CLOEXEC | O_NONBLOCK);
 
 	STEP(10, read(go, &c, 1) == 0); /* the parent has ended and been waited for */
 	STEP(11, fcntl(p.s, F_SETFL, O_NONBLOCK) == 0);
@@ -171,6 +173,8 @@ static void daemon_child(int go, enum first first)
 		STEP(20, poll(&pfd, 1, 30000) == 1);
 	if (first != CONNECT_FIRST)
 		STEP(12, try_event(p.s, &ev) == EAGAIN);
+	STEP(21, try_event(other, &ev) == EAGAIN);
+	STEP(22, !has_event(other));
 	p.c = channel_open(O_CLOEXEC);
 	id = pair_route(&p, PS_TCP, QP_RC, UID + 2);
 	if (first == CONNECT_FIRST)

@@ -288,6 +288,9 @@ Test(cma_times, beyond_the_backlog)
 		cr_assert_eq(connect_id(p.c, id[i], &(struct conn){.qpn = new_qpn()}), 0);
 		settle();
 	}
+	pass(1); /* it waits for 250 ms */
+	while (!fake_gsi.notes)
+		settle();
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
 	expect_of(p.c, &ev, EV_CONNECT_RESPONSE, UID + 10, id[0]);
