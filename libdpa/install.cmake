@@ -2,7 +2,7 @@
 # The tree as the original SDK lays it out, below any prefix: tools/dpacc, include/,
 # lib/<machine>/ with pkgconfig/ in it, applications/VERSION. The build tree shows the same names
 # in lib/ and lib/static/. Build files that know only the SDK's prefix find everything in it.
-set(DPA_DOCA_VERSION 2.10.0) # the API that the headers follow
+set(DPA_DOCA_VERSION ${DPA_DOCA_API}.0) # the API that the headers follow (headers.cmake)
 
 # One library has all host calls. Build files ask for it by these names; one or the other asks for
 # FlexIO, whose place is taken, or for a static library of a name.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_version.h - which version of the DOCA API this is.
+ * doca_version.h - which version of the DOCA API this is: that of DPA_DOCA_API
+ * (doca_build_config.h).
  */
 #ifndef DOCA_VERSION_H_
 #define DOCA_VERSION_H_
@@ -13,10 +14,17 @@
 extern "C" {
 #endif
 
+#if DPA_DOCA_API == 303
+#define DOCA_VERSION_MAJOR  3
+#define DOCA_VERSION_MINOR  3
+#define DOCA_VERSION_PATCH  0
+#define DOCA_VERSION_STRING "3.3.0"
+#else
 #define DOCA_VERSION_MAJOR  2
 #define DOCA_VERSION_MINOR  10
 #define DOCA_VERSION_PATCH  87
 #define DOCA_VERSION_STRING "2.10.0087"
+#endif
 
 /* A version as a number that compares as versions do. */
 #define DOCA_VERSION_CALC_EXACT(major, minor, patch)                                               \
@@ -40,7 +48,7 @@ static inline const char *doca_version(void)
 	return DOCA_VERSION_STRING;
 }
 
-/* The version of the library that the program runs with. Static text. Thread-safe. */
+/* The version that the library was compiled with. Static text. Thread-safe. */
 DOCA_STABLE const char *doca_version_runtime(void);
 
 #ifdef __cplusplus
