@@ -11,6 +11,13 @@
 
 #include <doca_build_config.h>
 
+#if !defined(DOCA_DPA_DEVICE)
+#include <assert.h> /* host programs rely on these four */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#endif
+
 #define DOCA_STABLE __attribute__((visibility("default")))
 
 #if defined(DOCA_ALLOW_EXPERIMENTAL_API) || defined(DOCA_DPA_DEVICE)
