@@ -112,17 +112,21 @@ static int verbs_access(uint32_t access)
 	return a;
 }
 
+struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int access)
+{
+	if (m->source == MMAP_DMABUF)
+		return ibv_reg_dmabuf_mr(pd, m->fd_offset, m->len, (uintptr_t)m->addr, m->fd,
+					 access);
+	return ibv_reg_mr(pd, m->addr, m->len, access);
+}
+
 static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 {
 	struct ibv_pd *pd = dpa_dev_pd(d->dev);
 
 	if (!pd)
 		return DOCA_ERROR_NO_MEMORY;
-	if (m->source == MMAP_DMABUF)
-		d->mr = ibv_reg_dmabuf_mr(pd, m->fd_offset, m->len, (uintptr_t)m->addr, m->fd,
-					  verbs_access(m->access));
-	else
-		d->mr = ibv_reg_mr(pd, m->addr, m->len, verbs_access(m->access));
+	d->mr = mmap_register(m, pd, verbs_access(m->access));
 	if (!d->mr) {
 		bool no_memory = errno == ENOMEM;
 
@@ -149,6 +153,7 @@ static void unregister_dev(struct mmap_dev *d)
 		return;
 	if (d->by_key)
 		key_remove(d);
+	mmap_pci_unexport(d);
 	ibv_dereg_mr(d->mr);
 	d->mr = NULL;
 	free(d->export);
@@ -241,6 +246,8 @@ doca_error_t doca_mmap_dev_get_dpa_handle(struct doca_mmap *mmap, const struct d
 	if (!dpa_live(mmap) || !dpa_live(dev) || !dpa_mmap_handle)
 		return DOCA_ERROR_INVALID_VALUE;
 	ret = dpa_mmap_mkey(mmap, dev, &k);
+	if (!ret && k.pci)
+		ret = DOCA_ERROR_NOT_PERMITTED; /* device code cannot reach it */
 	if (!ret)
 		*dpa_mmap_handle = k.key;
 	return ret;

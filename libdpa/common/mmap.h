@@ -23,13 +23,16 @@
 #include "object/object.h"
 
 struct dpa_mem;
+struct dpa_pci_where;
 struct doca_dpa;
 struct ibv_mr;
 
 /* The keys of a map on one device. */
 struct dpa_mmap_key {
-	uint32_t key;	 /* L_Key and R_Key of the region on the device's PD; remote: the R_Key */
-	bool remote;	 /* made from an export: no local access by it */
+	uint32_t key; /* L_Key and R_Key of the region on the device's PD; remote: the R_Key */
+	bool remote;  /* made from an export: no local access by it */
+	/* made from a PCI export: where its port is, valid as long as the map; NULL: any other */
+	const struct dpa_pci_where *pci;
 	uint64_t addr;	 /* first byte, as the owner of the memory addresses it */
 	uint64_t len;	 /* bytes */
 	uint32_t access; /* enum doca_access_flag; what the exporter allows if remote */

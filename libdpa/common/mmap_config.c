@@ -228,7 +228,7 @@ doca_error_t doca_mmap_cap_is_export_pci_supported(const struct doca_devinfo *de
 {
 	if (!dpa_live(devinfo) || !mmap_export)
 		return DOCA_ERROR_INVALID_VALUE;
-	*mmap_export = 0;
+	*mmap_export = devinfo->is_dpa;
 	return DOCA_SUCCESS;
 }
 

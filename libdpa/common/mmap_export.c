@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exports: what a peer needs to reach a range by RDMA, as bytes that may travel between machines.
+ * Exports: what a peer needs to reach a range by RDMA, as bytes that may travel between machines;
+ * and maps made of exports, these and those of mmap_pci.c.
  *
  * Little-endian:
  *   0  magic "dpamem\0\1"          24 range, bytes
@@ -17,7 +18,6 @@
 #define EXPORT_VERSION 1
 #define RDMA_ACCESS                                                                                \
 	(DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE | DOCA_ACCESS_FLAG_RDMA_ATOMIC)
-#define PCI_ACCESS (DOCA_ACCESS_FLAG_PCI_READ_ONLY | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
 
 struct export
 {
@@ -49,9 +49,8 @@ static struct export *make_export(const struct dpa_mmap_key *k)
 	return e;
 }
 
-/* The conditions of all exports of the map. Context: its lock is held. */
-static doca_error_t check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
-				     uint32_t access, struct mmap_dev **d)
+doca_error_t mmap_check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
+				   uint32_t access, struct mmap_dev **d)
 {
 	if (!m->started || m->source == MMAP_EXPORT || !(m->access & access))
 		return DOCA_ERROR_NOT_PERMITTED;
@@ -68,7 +67,7 @@ doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev
 	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&mmap->lock);
-	ret = check_exportable(mmap, dev, RDMA_ACCESS, &d);
+	ret = mmap_check_exportable(mmap, dev, RDMA_ACCESS, &d);
 	if (!ret && !d->export) {
 		d->export = make_export(&d->key);
 		if (d->export)
@@ -84,21 +83,7 @@ doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev
 	return ret;
 }
 
-doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
-				  const void **export_desc, size_t *export_desc_len)
-{
-	struct mmap_dev *d;
-	doca_error_t ret;
-
-	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
-		return DOCA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mmap->lock);
-	ret = check_exportable(mmap, dev, PCI_ACCESS, &d);
-	pthread_mutex_unlock(&mmap->lock);
-	return ret ? ret : DOCA_ERROR_NOT_SUPPORTED;
-}
-
-/* From outside: nothing in it is believed before it was looked at. */
+/* From outside: nothing in it counts before it was checked. */
 static doca_error_t parse_export(const void *desc, size_t size, struct dpa_mmap_key *k)
 {
 	struct export e;
@@ -127,13 +112,18 @@ doca_error_t doca_mmap_create_from_export(const union doca_data *user_data, cons
 					  size_t export_desc_len, struct doca_dev *dev,
 					  struct doca_mmap **mmap)
 {
+	struct dpa_pci_where where = {0};
 	struct dpa_mmap_key k;
 	struct doca_mmap *m;
 	doca_error_t ret;
 
 	if (!export_desc || !dpa_live(dev) || !mmap)
 		return DOCA_ERROR_INVALID_VALUE;
-	ret = parse_export(export_desc, export_desc_len, &k);
+	if (mmap_pci_is_export(export_desc, export_desc_len))
+		ret = dev->info.is_dpa ? mmap_pci_parse(export_desc, export_desc_len, &k, &where)
+				       : DOCA_ERROR_NOT_SUPPORTED;
+	else
+		ret = parse_export(export_desc, export_desc_len, &k);
 	if (!ret)
 		ret = doca_mmap_create(&m);
 	if (ret)
@@ -144,6 +134,9 @@ doca_error_t doca_mmap_create_from_export(const union doca_data *user_data, cons
 		return ret;
 	}
 	m->devs[0]->key = k;
+	m->devs[0]->pci_where = where;
+	if (where.num_gids)
+		m->devs[0]->key.pci = &m->devs[0]->pci_where;
 	m->source = MMAP_EXPORT;
 	m->addr = (void *)(uintptr_t)k.addr;
 	m->len = k.len;

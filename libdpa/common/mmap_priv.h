@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include "../host/libdpa.h"
+#include "../pci/pci.h"
 #include "mmap.h"
 
 #define DPA_MMAP_DEVS 8 /* max_num_devices unless set */
@@ -12,8 +13,12 @@
 /* A device of a map. Written under the map's lock, and found by key while started. */
 struct mmap_dev {
 	struct doca_dev *dev;
-	struct ibv_mr *mr; /* local and started */
-	void *export;	   /* what export_rdma gave, once */
+	struct ibv_mr *mr;	       /* local and started */
+	void *export;		       /* what export_rdma gave, once */
+	struct dpa_pci_port *pci_port; /* the same of export_pci: held */
+	struct ibv_mr *pci_mr;	       /* on the PD of the port */
+	void *pci_export;
+	struct dpa_pci_where pci_where; /* of an import: key.pci */
 	struct dpa_mmap_key key;
 	bool by_key;		   /* is in the table of keys */
 	struct mmap_dev *next_key; /* of that; its lock */
@@ -43,5 +48,22 @@ struct mmap_dev *mmap_find_dev(const struct doca_mmap *m, const struct doca_dev 
 /* A device more. NO_MEMORY. */
 doca_error_t mmap_new_dev(struct doca_mmap *m, struct doca_dev *dev);
 void mmap_drop_dev(struct doca_mmap *m, struct mmap_dev *d);
+/* The memory of the map, on a PD. NULL and errno. */
+struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int access);
+
+/* ------------------------------------------------------- mmap_export.c, mmap_pci.c */
+
+/*
+ * The conditions of all exports of a map: NOT_PERMITTED, NOT_FOUND. Context: its lock is held.
+ */
+doca_error_t mmap_check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
+				   uint32_t access, struct mmap_dev **d);
+/* Undoes what export_pci made. */
+void mmap_pci_unexport(struct mmap_dev *d);
+/* Whether these bytes begin as a PCI export. */
+bool mmap_pci_is_export(const void *desc, size_t size);
+/* From outside: nothing in it counts before it was checked. INVALID_VALUE, NOT_SUPPORTED. */
+doca_error_t mmap_pci_parse(const void *desc, size_t size, struct dpa_mmap_key *k,
+			    struct dpa_pci_where *where);
 
 #endif

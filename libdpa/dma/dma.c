@@ -3,17 +3,17 @@
 #include "dma.h"
 #include "../common/buf/buf.h"
 
-static struct doca_dma *of_ctx(struct doca_ctx *ctx)
+static struct doca_dma *dma_of_ctx(struct doca_ctx *ctx)
 {
 	return container_of(ctx, struct doca_dma, ctx);
 }
 
-static struct doca_dma_task_memcpy *of_task(struct doca_task *task)
+static struct doca_dma_task_memcpy *dma_task_of(struct doca_task *task)
 {
 	return container_of(task, struct doca_dma_task_memcpy, task);
 }
 
-static void release(struct doca_dma *dma)
+static void dma_release(struct doca_dma *dma)
 {
 	if (!--dma->refs)
 		dpa_obj_free(dma);
@@ -21,65 +21,149 @@ static void release(struct doca_dma *dma)
 
 /* ---------------------------------------------------------------- the context */
 
-static doca_error_t start(struct doca_ctx *ctx)
+static doca_error_t dma_start(struct doca_ctx *ctx)
 {
-	return of_ctx(ctx)->done ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+	return dma_of_ctx(ctx)->done ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
-static doca_error_t stop(struct doca_ctx *ctx)
+static doca_error_t dma_stop(struct doca_ctx *ctx)
 {
-	return ctx->inflight ? DOCA_ERROR_IN_PROGRESS : DOCA_SUCCESS; /* progress() ends them */
+	if (ctx->inflight)
+		return DOCA_ERROR_IN_PROGRESS; /* progress ends them */
+	dpa_dma_remote_close(dma_of_ctx(ctx));
+	return DOCA_SUCCESS;
 }
 
 /* Takes what is queued now: what callbacks submit is for the next time. */
-static struct doca_dma_task_memcpy *take(struct doca_dma *dma)
+static void dma_take(struct doca_dma *dma)
 {
-	struct doca_dma_task_memcpy *first = dma->queue;
-
+	if (!dma->queue)
+		return;
+	*dma->work_end = dma->queue;
+	dma->work_end = dma->queue_end;
+	if (!dma->post)
+		dma->post = dma->queue;
 	dma->queue = NULL;
 	dma->queue_end = &dma->queue;
-	return first;
 }
 
-static void work(struct doca_dma *dma, struct doca_dma_task_memcpy *t)
+/*
+ * Begins tasks in their order, and posts those with a peer's memory. One without is copied when its
+ * turn to end comes.
+ */
+static void dma_pump(struct doca_dma *dma)
+{
+	struct doca_dma_task_memcpy *t;
+
+	for (; (t = dma->post); dma->post = t->next) {
+		if (!t->begun) {
+			if (dpa_dma_must_wait(t))
+				return;
+			t->failed = dpa_dma_begin(t);
+			if (!t->failed && t->remote)
+				dpa_dma_mark(t, true);
+		}
+		if (t->failed || !t->remote || !dpa_dma_remote_post(dma, t))
+			return;
+	}
+}
+
+/* The status of a task of a context that stops; AGAIN: it has not ended. */
+static doca_error_t dma_cancel(struct doca_dma *dma, const struct doca_dma_task_memcpy *t)
+{
+	if (!t->begun || !t->remote)
+		return DOCA_ERROR_SHUTDOWN;
+	dpa_dma_remote_abort(dma);
+	if (t->posted && t->last <= dma->remote.good)
+		return DOCA_SUCCESS;
+	return dpa_dma_remote_quiet(dma) ? DOCA_ERROR_SHUTDOWN : DOCA_ERROR_AGAIN;
+}
+
+/* The status of the first task of all; AGAIN: it has not ended. */
+static doca_error_t dma_finish(struct doca_dma *dma, struct doca_dma_task_memcpy *t)
+{
+	bool quiet = dpa_dma_remote_quiet(dma);
+
+	if (dma->ctx.state != DOCA_CTX_STATE_RUNNING)
+		return dma_cancel(dma, t);
+	if (t->remote && t->posted && t->last <= dma->remote.good)
+		return DOCA_SUCCESS;
+	if (!quiet || !t->begun)
+		return DOCA_ERROR_AGAIN;
+	if (t->failed)
+		return t->failed;
+	if (t->remote)
+		return dma->remote.failed ? dma->remote.failed : DOCA_ERROR_AGAIN;
+	dpa_dma_copy(&t->walk);
+	return DOCA_SUCCESS;
+}
+
+/* The first task of the work has ended. */
+static void dma_complete(struct doca_dma *dma, struct doca_dma_task_memcpy *t, doca_error_t status)
 {
 	struct doca_ctx *ctx = &dma->ctx;
-	doca_error_t status = DOCA_ERROR_SHUTDOWN;
 
-	if (ctx->state == DOCA_CTX_STATE_RUNNING)
-		status = dpa_dma_copy(ctx->dev, t->src, t->dst);
+	dma->work = t->next;
+	if (!dma->work)
+		dma->work_end = &dma->work;
+	if (dma->post == t)
+		dma->post = t->next;
+	if (!status)
+		dpa_dma_fill(t);
+	if (t->marked)
+		dpa_dma_mark(t, false);
 	dpa_task_complete(&t->task, status);
 	if (status && ctx->state == DOCA_CTX_STATE_RUNNING)
 		dpa_core_move(ctx, DOCA_CTX_STATE_STOPPING);
 }
 
-static bool progress(struct doca_ctx *ctx)
+static bool dma_work(struct doca_dma *dma)
 {
-	struct doca_dma *dma = of_ctx(ctx);
-	struct doca_dma_task_memcpy *t = take(dma), *next;
-	bool any = t != NULL;
+	struct doca_dma_task_memcpy *t;
+	doca_error_t status;
+	bool any = false;
 
-	for (; t; t = next) {
-		next = t->next;
-		work(dma, t);
+	for (; (t = dma->work); any = true) {
+		if (dma->ctx.state == DOCA_CTX_STATE_RUNNING)
+			dma_pump(dma);
+		if (!any)
+			any = dpa_dma_remote_poll(dma); /* small copies end at once */
+		status = dma_finish(dma, t);
+		if (status == DOCA_ERROR_AGAIN)
+			break;
+		dma_complete(dma, t, status);
 	}
+	return any;
+}
+
+static bool dma_progress(struct doca_ctx *ctx)
+{
+	struct doca_dma *dma = dma_of_ctx(ctx);
+	bool any = dpa_dma_remote_poll(dma);
+
+	dma_take(dma);
+	any |= dma_work(dma);
 	if (ctx->state == DOCA_CTX_STATE_STOPPING && !ctx->inflight) {
+		dpa_dma_remote_close(dma);
 		dpa_core_move(ctx, DOCA_CTX_STATE_IDLE);
 		any = true;
 	}
 	return any;
 }
 
-static bool arm(struct doca_ctx *ctx)
+static bool dma_arm(struct doca_ctx *ctx)
 {
-	return of_ctx(ctx)->queue || ctx->state == DOCA_CTX_STATE_STOPPING;
+	struct doca_dma *dma = dma_of_ctx(ctx);
+
+	return dma->queue || (ctx->state == DOCA_CTX_STATE_STOPPING && dpa_dma_remote_quiet(dma)) ||
+	       dpa_dma_remote_arm(dma);
 }
 
 static const struct dpa_ctx_ops ctx_ops = {
-	.start = start,
-	.stop = stop,
-	.progress = progress,
-	.arm = arm,
+	.start = dma_start,
+	.stop = dma_stop,
+	.progress = dma_progress,
+	.arm = dma_arm,
 };
 
 doca_error_t doca_dma_create(struct doca_dev *dev, struct doca_dma **dma)
@@ -93,7 +177,8 @@ doca_error_t doca_dma_create(struct doca_dev *dev, struct doca_dma **dma)
 		return DOCA_ERROR_NO_MEMORY;
 	dpa_core_init(&d->ctx, &ctx_ops, dev);
 	dpa_dev_use(dev, 1);
-	take(d);
+	d->queue_end = &d->queue;
+	d->work_end = &d->work;
 	d->refs = 1;
 	*dma = d;
 	return DOCA_SUCCESS;
@@ -110,7 +195,7 @@ doca_error_t doca_dma_destroy(struct doca_dma *dma)
 		return ret;
 	dpa_dev_use(dma->ctx.dev, -1);
 	dpa_obj_remove(dma, DPA_T_DMA);
-	release(dma);
+	dma_release(dma);
 	return DOCA_SUCCESS;
 }
 
@@ -168,45 +253,46 @@ doca_error_t doca_dma_task_memcpy_set_conf(struct doca_dma *dma,
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t submit(struct doca_task *task, uint32_t flags)
+static doca_error_t dma_submit_task(struct doca_task *task, uint32_t flags)
 {
-	struct doca_dma_task_memcpy *t = of_task(task);
+	struct doca_dma_task_memcpy *t = dma_task_of(task);
 
 	(void)flags;
 	if (!dpa_buf_live(t->src) || !dpa_buf_live(t->dst))
 		return DOCA_ERROR_INVALID_VALUE;
 	t->next = NULL;
+	t->begun = false;
 	*t->dma->queue_end = t;
 	t->dma->queue_end = &t->next;
 	dpa_pe_raise(task->ctx);
 	return DOCA_SUCCESS;
 }
 
-static void call_back(struct doca_task *task)
+static void dma_call_back(struct doca_task *task)
 {
-	struct doca_dma_task_memcpy *t = of_task(task);
+	struct doca_dma_task_memcpy *t = dma_task_of(task);
 
 	(task->status ? t->dma->failed : t->dma->done)(t, task->user_data, task->ctx->user_data);
 }
 
-static void retire_task(struct doca_task *task)
+static void dma_retire_task(struct doca_task *task)
 {
-	of_task(task)->dma->used--;
+	dma_task_of(task)->dma->used--;
 }
 
-static void free_task(struct doca_task *task)
+static void dma_free_task(struct doca_task *task)
 {
-	struct doca_dma *dma = of_task(task)->dma;
+	struct doca_dma *dma = dma_task_of(task)->dma;
 
-	dpa_obj_free(of_task(task));
-	release(dma);
+	dpa_obj_free(dma_task_of(task));
+	dma_release(dma);
 }
 
 static const struct dpa_task_ops task_ops = {
-	.submit = submit,
-	.completed = call_back,
-	.retire = retire_task,
-	.free = free_task,
+	.submit = dma_submit_task,
+	.completed = dma_call_back,
+	.retire = dma_retire_task,
+	.free = dma_free_task,
 };
 
 doca_error_t doca_dma_task_memcpy_alloc_init(struct doca_dma *dma, const struct doca_buf *src,

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include <doca_compat.h>
+#include <doca_dev.h> /* programs take its sizes from here */
 #include <doca_error.h>
 #include <doca_types.h>
 

@@ -2,9 +2,12 @@
 /*
  * doca_dma.h - copies of memory, on the data path of the CPU.
  *
- * A DMA is a context (doca_ctx.h) with tasks (doca_pe.h). The thread of doca_pe_progress() makes
- * the copy: a task costs what memmove() costs, and no copy runs by itself. A task that fails stops
- * its context, as the adapter's queue would: doca_pe_progress() reports the others with SHUTDOWN.
+ * A DMA is a context (doca_ctx.h) with tasks (doca_pe.h). Within the process the thread of
+ * doca_pe_progress() makes the copy: a task costs what memmove() costs, and no copy runs by itself.
+ * Memory that another process has exported by doca_mmap_export_pci() is copied by RDMA READs and
+ * WRITEs of an internal connection, which doca_pe_progress() makes at the first such task, without
+ * waiting. Tasks begin and end in the order of their submission. A task that fails stops its context,
+ * as the adapter's queue would: doca_pe_progress() reports the others with SHUTDOWN.
  *
  * All calls on a DMA and its tasks belong to the thread of its progress engine. The errors are those
  * that the DOCA API 2.10 documents.
@@ -76,15 +79,17 @@ DOCA_STABLE doca_error_t doca_dma_task_memcpy_set_conf(
 /*
  * Makes a task, of a running context, that copies the data of `src` behind the data of `dst`, whose
  * data grows by that. Both may be the first buf of a list; they are the caller's, and must stay
- * until the task has ended. Ranges may overlap.
+ * until the task has ended. Ranges may overlap, but not those of a peer.
  * @task: receives the task; the caller frees it by doca_task_free()
  * INVALID_VALUE: dma or task is NULL, or the context is not running; NO_MEMORY: as many exist as
  * were configured, or no memory.
  *
  * doca_task_submit() returns INVALID_VALUE if src or dst is no buf. The status of a task that fails:
- * IO_FAILED: there are no data; INVALID_VALUE: `dst` has no room for them, a list or a copy is too
- * large, or a map is not started or not of the device; NOT_PERMITTED: the map of `dst` may not be
- * written; NOT_SUPPORTED: the memory is a peer's, or a dma-buf; SHUTDOWN: the context stops.
+ * IO_FAILED: there are no data, or the peer cannot be reached, has ended, or has stopped its map;
+ * INVALID_VALUE: `dst` has no room for them, a list or a copy is too large, or a map is not started or
+ * not of the device; NOT_PERMITTED: the map of `dst` may not be written; NOT_SUPPORTED: the memory is
+ * a dma-buf, or a peer's by an export for RDMA; NO_MEMORY; SHUTDOWN: the context stops. The data of
+ * `dst` do not grow then, but part of its room may have been written.
  */
 DOCA_STABLE doca_error_t doca_dma_task_memcpy_alloc_init(struct doca_dma *dma,
 							 const struct doca_buf *src,

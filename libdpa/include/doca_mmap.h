@@ -76,10 +76,16 @@ DOCA_STABLE doca_error_t doca_mmap_add_dev(struct doca_mmap *mmap, struct doca_d
 DOCA_STABLE doca_error_t doca_mmap_rm_dev(struct doca_mmap *mmap, struct doca_dev *dev);
 
 /*
- * The original's way to share memory over the PCI bus: there is none here, and
- * doca_mmap_cap_is_export_pci_supported() returns NOT_SUPPORTED.
+ * Describes the range for the other side of the PCI bus: here, a doca_dma of any process that reaches
+ * this host by TCP and RoCE and has the description, which is as good as a key. While a device has
+ * exported maps a thread of the library listens on a TCP port for such peers
+ * (docs/pci-exports.md); the program has nothing to do meanwhile.
+ * @export_desc:     receives the description. It is the map's: valid until the map is stopped or
+ * destroyed. Asking again gives the same
+ * @export_desc_len: receives its size in bytes, 200
  * INVALID_VALUE: NULL; NOT_FOUND: not one of its devices; NOT_PERMITTED: not started, made from an
- * export, or neither PCI permission was given; NOT_SUPPORTED: always else.
+ * export, or neither PCI permission was given; NOT_SUPPORTED: not a device of this adapter; NO_MEMORY;
+ * DRIVER: a queue of the adapter, a socket or a thread is not to be had.
  */
 DOCA_STABLE doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
 					      const void **export_desc, size_t *export_desc_len);
@@ -97,18 +103,21 @@ DOCA_STABLE doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const str
 
 /*
  * The map's name for device code that works on the DPA of a device. Valid until the map is stopped.
- * INVALID_VALUE: NULL; NOT_FOUND: not one of its devices; NOT_PERMITTED: not started.
+ * INVALID_VALUE: NULL; NOT_FOUND: not one of its devices; NOT_PERMITTED: not started, or made of an
+ * export for the PCI bus.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_mmap_dev_get_dpa_handle(struct doca_mmap *mmap,
 							    const struct doca_dev *dev,
 							    doca_dpa_dev_mmap_t *dpa_mmap_handle);
 
 /*
- * Makes a map of a peer's range out of what the peer's doca_mmap_export_rdma() gave. It is started;
+ * Makes a map of a peer's range out of what the peer's doca_mmap_export_rdma() gave, for RDMA, or its
+ * doca_mmap_export_pci(), for copies of a doca_dma alone. The peer is not asked. It is started;
  * setting, exporting, starting and stopping it is NOT_PERMITTED.
  * @user_data: kept for doca_mmap_get_user_data(); may be NULL
  * @dev:       the device that shall reach it; in use until the map is destroyed
- * INVALID_VALUE: NULL, or not a description of this library; NOT_SUPPORTED: of a newer one;
+ * INVALID_VALUE: NULL, or not a description of this library; NOT_SUPPORTED: of a newer one, or for the
+ * PCI bus and the device is not of this adapter;
  * NO_MEMORY.
  */
 DOCA_STABLE doca_error_t doca_mmap_create_from_export(const union doca_data *user_data,
@@ -209,11 +218,11 @@ DOCA_STABLE doca_error_t doca_mmap_get_from_export(const struct doca_mmap *mmap,
  */
 DOCA_EXPERIMENTAL doca_error_t doca_mmap_enable_thread_safety(struct doca_mmap *mmap);
 
-/* Whether doca_mmap_export_pci() works with the device: 0. INVALID_VALUE: NULL. */
+/* Whether doca_mmap_export_pci() works with the device: 1 if it is of this adapter. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_mmap_cap_is_export_pci_supported(const struct doca_devinfo *devinfo,
 							       uint8_t *mmap_export);
 
-/* Whether exports of doca_mmap_export_pci() can be imported: 0. INVALID_VALUE: NULL. */
+/* Whether exports of doca_mmap_export_pci() can be imported: as above. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_mmap_cap_is_create_from_export_pci_supported(
 	const struct doca_devinfo *devinfo, uint8_t *from_export);
 

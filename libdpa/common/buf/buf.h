@@ -22,6 +22,7 @@ struct doca_buf {
 	struct doca_buf *next; /* of the list, or of the free ones */
 	struct doca_buf *first, *last;
 	uint16_t refs;
+	uint16_t writers; /* copies of a doca_dma that are under way to it */
 };
 
 /* Whether it is a buf of some inventory that exists, be it free. Any pointer. */

@@ -81,7 +81,7 @@ static doca_error_t remote_buf(const struct doca_rdma *r, const struct doca_buf 
 {
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d))
+	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || d.key.pci)
 		return DOCA_ERROR_INVALID_VALUE;
 	*addr = (uintptr_t)d.addr;
 	*rkey = d.key.key;

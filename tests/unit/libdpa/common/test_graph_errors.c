@@ -27,7 +27,7 @@ Test(graph_errors, life)
 {
 	struct doca_graph *g, *none = NULL;
 	struct doca_graph_node *n;
-	union doca_data data;
+	union doca_data data = {0};
 
 	IS(doca_graph_create(NULL, &g), INVALID_VALUE);
 	IS(doca_graph_create(rig.pe, NULL), INVALID_VALUE);
@@ -50,8 +50,8 @@ Test(graph_errors, life)
 	OK(doca_graph_start(g));
 	IS(doca_graph_start(none), INVALID_VALUE);
 	IS(doca_graph_set_conf(g, ended, ended, 1), BAD_STATE);
-	IS(doca_graph_set_user_data(g, (union doca_data){0}), BAD_STATE);
-	IS(doca_graph_set_user_data(none, (union doca_data){0}), INVALID_VALUE);
+	IS(doca_graph_set_user_data(g, data), BAD_STATE);
+	IS(doca_graph_set_user_data(none, data), INVALID_VALUE);
 	IS(doca_graph_get_user_data(g, NULL), INVALID_VALUE);
 	IS(doca_graph_get_user_data(none, &data), INVALID_VALUE);
 	OK(doca_graph_get_user_data(g, &data));

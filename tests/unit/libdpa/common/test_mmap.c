@@ -376,14 +376,17 @@ Test(mmap, exports_without_permission)
 	struct doca_dev *dev = open_dpa0(), *other = open_other0();
 	struct doca_mmap *m = map_of(dev, DOCA_ACCESS_FLAG_PCI_READ_ONLY);
 	struct doca_mmap *l = map_of(dev, DOCA_ACCESS_FLAG_RDMA_READ);
+	struct doca_mmap *foreign = map_of(other, DOCA_ACCESS_FLAG_PCI_READ_ONLY);
 	const void *d;
 	size_t n;
 
 	OK(doca_mmap_start(m));
 	OK(doca_mmap_start(l));
+	OK(doca_mmap_start(foreign));
+	IS(doca_mmap_export_pci(foreign, other, &d, &n), NOT_SUPPORTED);
+	OK(doca_mmap_destroy(foreign));
 	IS(doca_mmap_export_rdma(m, dev, &d, &n), NOT_PERMITTED);
 	IS(doca_mmap_export_pci(l, dev, &d, &n), NOT_PERMITTED);
-	IS(doca_mmap_export_pci(m, dev, &d, &n), NOT_SUPPORTED);
 	IS(doca_mmap_export_pci(m, other, &d, &n), NOT_FOUND);
 	IS(doca_mmap_export_pci(NULL, dev, &d, &n), INVALID_VALUE);
 	IS(doca_mmap_export_pci(m, NULL, &d, &n), INVALID_VALUE);
@@ -476,7 +479,7 @@ Test(mmap, user_data_and_the_rest)
 	IS(doca_mmap_set_user_data(m, in), BAD_STATE);
 	IS(doca_mmap_enable_thread_safety(m), NOT_PERMITTED);
 	OK(doca_mmap_cap_is_export_pci_supported(doca_dev_as_devinfo(dev), &cap));
-	cr_assert_eq(cap, 0);
+	cr_assert_eq(cap, 1);
 	IS(doca_mmap_cap_is_export_pci_supported(NULL, &cap), INVALID_VALUE);
 	IS(doca_mmap_cap_is_create_from_export_pci_supported(NULL, &cap), INVALID_VALUE);
 	OK(doca_mmap_cap_is_create_from_export_pci_supported(doca_dev_as_devinfo(dev), &cap));

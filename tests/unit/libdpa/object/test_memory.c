@@ -10,6 +10,7 @@
 #include <doca_argp.h>
 #include <doca_clock.h>
 #include <doca_ctx.h>
+#include <doca_dma.h>
 #include <doca_graph.h>
 #include <doca_mmap_advise.h>
 #include <doca_buf_array.h>
@@ -154,12 +155,15 @@ Test(libdpa_memory, graphs)
 	struct doca_mmap_advise_task_invalidate_cache *t;
 	struct doca_dev *dev = open_dpa0();
 	struct doca_clock *clk;
+	struct doca_dma *dma;
 	struct doca_ctx *ctx;
 	struct doca_pe *pe;
 
 	OK(doca_pe_create(&pe));
 	SHORT_OF(doca_clock_create(dev, &clk), NO_MEMORY);
 	SHORT_OF(doca_mmap_advise_create(dev, &advise), NO_MEMORY);
+	SHORT_OF(doca_dma_create(dev, &dma), NO_MEMORY);
+	OK(doca_dma_destroy(dma));
 	ctx = doca_mmap_advise_as_ctx(advise);
 	OK(doca_mmap_advise_task_invalidate_cache_set_conf(advise, advised, advised, 1));
 	OK(doca_pe_connect_ctx(pe, ctx));
@@ -321,6 +325,25 @@ Test(libdpa_memory, maps_and_bufs)
 	OK(doca_mmap_destroy(other));
 	OK(doca_mmap_destroy(map));
 	rig_destroy(&r);
+}
+
+/* The first allocation is the port's: what comes later is the adapter's. */
+Test(libdpa_memory, pci_exports)
+{
+	struct doca_dev *dev = open_dpa0();
+	struct doca_mmap *map;
+	const void *blob;
+	char mem[64];
+	size_t size;
+
+	OK(doca_mmap_create(&map));
+	OK(doca_mmap_set_memrange(map, mem, sizeof(mem)));
+	OK(doca_mmap_set_permissions(map, DOCA_ACCESS_FLAG_PCI_READ_WRITE));
+	OK(doca_mmap_add_dev(map, dev));
+	OK(doca_mmap_start(map));
+	SHORT_AT(0, doca_mmap_export_pci(map, dev, &blob, &size), NO_MEMORY);
+	OK(doca_mmap_destroy(map));
+	OK(doca_dev_close(dev));
 }
 
 Test(libdpa_memory, events)

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The exporter's side: one port of a device, with a thread that answers the peers. The program may
+ * wait for whatever it wants meanwhile.
+ *
+ * The list of ports and their counts are under `ports.lock`; guests belong to the thread.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "../rdma/rdma.h"
+#include "pci.h"
+
+#define MAX_GUESTS 256
+#define BACKLOG	   64
+
+/* A peer that has called. */
+struct guest {
+	int fd;
+	struct ibv_qp *qp; /* NULL until it has asked */
+	uint64_t deadline; /* of its question */
+	struct dpa_pci_msg in;
+	size_t got;
+};
+
+struct dpa_pci_port {
+	struct dpa_pci_port *next;
+	struct doca_dev *dev;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq; /* gets nothing: the queue pairs only respond */
+	uint32_t refs;
+	pid_t owner; /* a child of fork() has no thread */
+	int listener, wake;
+	pthread_t thread;
+	uint8_t token[DPA_PCI_TOKEN];
+	uint16_t tcp_port;
+	uint32_t num_guests;
+	struct guest guests[MAX_GUESTS];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct dpa_pci_port *first;
+} ports = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* -------------------------------------------------------------------- guests */
+
+static void guest_leave(struct dpa_pci_port *p, struct guest *g)
+{
+	if (g->qp)
+		ibv_destroy_qp(g->qp);
+	close(g->fd);
+	*g = p->guests[--p->num_guests];
+}
+
+static bool guest_may_enter(const struct dpa_pci_port *p, const struct dpa_pci_msg *m)
+{
+	uint8_t differs = 0;
+
+	if (!dpa_pci_msg_is(m, PCI_ASK))
+		return false;
+	for (int i = 0; i < DPA_PCI_TOKEN; i++) /* in a time that shows nothing of the token */
+		differs |= m->token[i] ^ p->token[i];
+	return !differs;
+}
+
+/* Its queue pair, and the answer. */
+static bool guest_enter(struct dpa_pci_port *p, struct guest *g)
+{
+	struct dpa_pci_msg own = {.type = PCI_ANSWER};
+	uint8_t gid[16];
+
+	if (!guest_may_enter(p, &g->in) || !dpa_pci_socket_gid(g->fd, false, gid))
+		return false;
+	g->qp = dpa_pci_make_qp(p->pd, p->cq, 1, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
+				gid, &own);
+	return g->qp && !dpa_pci_join_qp(g->qp, &own, &g->in) &&
+	       send(g->fd, &own, sizeof(own), MSG_NOSIGNAL) == sizeof(own);
+}
+
+/* False: it has ended, or breaks the rules. */
+static bool guest_read(struct dpa_pci_port *p, struct guest *g)
+{
+	ssize_t n = recv(g->fd, (char *)&g->in + g->got, sizeof(g->in) - g->got, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	g->got += (size_t)n;
+	if (g->got < sizeof(g->in))
+		return true;
+	return guest_enter(p, g);
+}
+
+/* One that has asked has nothing more to say: recv() of no bytes would be no end. */
+static bool guest_stays(struct dpa_pci_port *p, struct guest *g)
+{
+	char more;
+	ssize_t n;
+
+	if (!g->qp)
+		return guest_read(p, g);
+	n = recv(g->fd, &more, 1, MSG_DONTWAIT);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* To make room: the one that has been silent longest. */
+static bool port_drop_silent(struct dpa_pci_port *p)
+{
+	struct guest *oldest = NULL;
+
+	for (uint32_t i = 0; i < p->num_guests; i++) {
+		struct guest *g = &p->guests[i];
+
+		if (!g->qp && (!oldest || g->deadline < oldest->deadline))
+			oldest = g;
+	}
+	if (oldest)
+		guest_leave(p, oldest);
+	return oldest != NULL;
+}
+
+static void port_greet(struct dpa_pci_port *p)
+{
+	int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (p->num_guests == MAX_GUESTS && !port_drop_silent(p)) {
+		close(fd);
+		return;
+	}
+	p->guests[p->num_guests++] = (struct guest){
+		.fd = fd,
+		.deadline = dpa_pci_now_ns() + DPA_PCI_MSG_MS * UINT64_C(1000000),
+	};
+}
+
+/* ---------------------------------------------------------------- the thread */
+
+/* Milliseconds until a guest has been silent too long; -1: none is. */
+static int port_patience(const struct dpa_pci_port *p)
+{
+	uint64_t now = dpa_pci_now_ns(), first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->num_guests; i++)
+		if (!p->guests[i].qp && p->guests[i].deadline < first)
+			first = p->guests[i].deadline;
+	if (first == UINT64_MAX)
+		return -1;
+	return first <= now ? 0 : (int)((first - now) / 1000000) + 1;
+}
+
+/* From the last one on, since one that leaves is replaced by the last. */
+static void port_attend(struct dpa_pci_port *p, const struct pollfd *fds)
+{
+	uint64_t now = dpa_pci_now_ns();
+
+	for (uint32_t i = p->num_guests; i-- > 0;) {
+		struct guest *g = &p->guests[i];
+
+		if ((fds[i].revents && !guest_stays(p, g)) || (!g->qp && g->deadline <= now))
+			guest_leave(p, g);
+	}
+}
+
+static void *port_serve(void *arg)
+{
+	struct dpa_pci_port *p = arg;
+	struct pollfd fds[2 + MAX_GUESTS];
+
+	for (;;) {
+		fds[0] = (struct pollfd){.fd = p->wake, .events = POLLIN};
+		fds[1] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+		for (uint32_t i = 0; i < p->num_guests; i++)
+			fds[2 + i] = (struct pollfd){.fd = p->guests[i].fd, .events = POLLIN};
+		if (poll(fds, 2 + p->num_guests, port_patience(p)) < 0)
+			continue;
+		if (fds[0].revents)
+			break;
+		port_attend(p, fds + 2);
+		if (fds[1].revents)
+			port_greet(p);
+	}
+	while (p->num_guests)
+		guest_leave(p, &p->guests[0]);
+	return NULL;
+}
+
+/* Signals are the program's: none comes to this thread. */
+static bool port_run(struct dpa_pci_port *p)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&p->thread, NULL, port_serve, p);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !ret;
+}
+
+/* ---------------------------------------------------------------------- life */
+
+/* On all addresses of both families, or of IPv4 where there is no other. */
+static int port_socket(void)
+{
+	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
+	struct sockaddr_in any = {.sin_family = AF_INET};
+	const int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+	int fd = socket(AF_INET6, type, 0), no = 0;
+
+	if (fd >= 0 && !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) &&
+	    !bind(fd, (struct sockaddr *)&any6, sizeof(any6)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	fd = socket(AF_INET, type, 0);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof(any))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool port_listen(struct dpa_pci_port *p)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+
+	p->wake = eventfd(0, EFD_CLOEXEC);
+	p->listener = port_socket();
+	if (p->wake < 0 || p->listener < 0 || listen(p->listener, BACKLOG) ||
+	    getsockname(p->listener, (struct sockaddr *)&a, &len))
+		return false;
+	p->tcp_port = ntohs(((struct sockaddr_in *)&a)->sin_port); /* at one place in both */
+	return true;
+}
+
+static void port_free(struct dpa_pci_port *p)
+{
+	if (p->owner == getpid()) {
+		if (p->cq)
+			ibv_destroy_cq(p->cq);
+		if (p->pd)
+			ibv_dealloc_pd(p->pd);
+	}
+	if (p->listener >= 0)
+		close(p->listener);
+	if (p->wake >= 0)
+		close(p->wake);
+	free(p);
+}
+
+static struct dpa_pci_port *port_open(struct doca_dev *dev, doca_error_t *error)
+{
+	struct dpa_pci_port *p = calloc(1, sizeof(*p));
+
+	*error = DOCA_ERROR_NO_MEMORY;
+	if (!p)
+		return NULL;
+	p->dev = dev;
+	p->owner = getpid();
+	p->listener = p->wake = -1;
+	*error = DOCA_ERROR_DRIVER;
+	p->pd = ibv_alloc_pd(dev->ctx);
+	p->cq = p->pd ? ibv_create_cq(dev->ctx, 1, NULL, NULL, 0) : NULL;
+	if (p->cq && dpa_pci_random(p->token, sizeof(p->token)) && port_listen(p) && port_run(p))
+		return p;
+	port_free(p);
+	return NULL;
+}
+
+/* One of before a fork is the parent's. */
+static struct dpa_pci_port *port_find(const struct doca_dev *dev)
+{
+	struct dpa_pci_port *p = ports.first;
+
+	while (p && (p->dev != dev || p->owner != getpid()))
+		p = p->next;
+	return p;
+}
+
+doca_error_t dpa_pci_port_hold(struct doca_dev *dev, struct dpa_pci_port **port)
+{
+	doca_error_t ret = DOCA_SUCCESS;
+	struct dpa_pci_port *p;
+
+	pthread_mutex_lock(&ports.lock);
+	p = port_find(dev);
+	if (!p) {
+		p = port_open(dev, &ret);
+		if (p) {
+			p->next = ports.first;
+			ports.first = p;
+		}
+	}
+	if (p)
+		p->refs++;
+	pthread_mutex_unlock(&ports.lock);
+	*port = p;
+	return p ? DOCA_SUCCESS : ret;
+}
+
+static void port_unlink(struct dpa_pci_port *p)
+{
+	struct dpa_pci_port **q = &ports.first;
+
+	while (*q != p)
+		q = &(*q)->next;
+	*q = p->next;
+}
+
+void dpa_pci_port_release(struct dpa_pci_port *port)
+{
+	const uint64_t one = 1;
+	bool last;
+
+	pthread_mutex_lock(&ports.lock);
+	last = !--port->refs;
+	if (last)
+		port_unlink(port);
+	pthread_mutex_unlock(&ports.lock);
+	if (!last)
+		return;
+	if (port->owner == getpid() && write(port->wake, &one, sizeof(one)) == sizeof(one))
+		pthread_join(port->thread, NULL);
+	port_free(port);
+}
+
+struct ibv_pd *dpa_pci_port_pd(struct dpa_pci_port *port)
+{
+	return port->pd;
+}
+
+bool dpa_pci_port_where(const struct dpa_pci_port *port, struct dpa_pci_where *where)
+{
+	struct dpa_rdma_details d = {0};
+
+	if (dpa_rdma_own_gids(port->dev->ctx, 0, &d))
+		return false;
+	memcpy(where->token, port->token, sizeof(where->token));
+	where->node_guid = d.node_guid;
+	where->port = port->tcp_port;
+	where->num_gids = d.num_gids;
+	memcpy(where->gids, d.gids, sizeof(where->gids));
+	return true;
+}
+
+_Static_assert(DPA_PCI_GIDS == DPA_RDMA_DETAILS_GIDS, "as many as dpa_rdma_own_gids() gives");
