@@ -6,9 +6,7 @@
 #include "link/peer.h"
 #include "link/inspect.h"
 #include "ctx/ops.h"
-
-extern uint64_t st_now;
-extern const struct dpa_hw_ops hw_ops;
+#include "harness.h"
 
 static struct dpa_hw hw;
 static struct dpa_board board;
@@ -31,7 +29,7 @@ static void open_with(const char *faults)
 
 	memset(&hw, 0, sizeof(hw));
 	hw.board = &board;
-	hw.ops = &hw_ops;
+	hw.ops = &dpa_ops;
 	hw.cnt = cnt;
 	board.self = &self;
 	cr_assert(dpa_fault_parse(faults, &hw.cfg.fault));
@@ -69,9 +67,9 @@ Test(frames, later)
 	cr_expect_eq(dpa_inspect_due(&hw), UINT64_MAX);
 	show(DPA_AT_TX);
 	cr_expect_eq(emitted, 0);
-	cr_expect_eq(dpa_inspect_due(&hw), st_now + 1000000);
+	cr_expect_eq(dpa_inspect_due(&hw), th_now + 1000000);
 	cr_expect_eq(dpa_inspect_poll(&hw), 0);
-	st_now += 1000000;
+	th_now += 1000000;
 	cr_expect_eq(dpa_inspect_poll(&hw), 2);
 	cr_expect_eq(emitted, 2);
 	cr_expect_eq(dpa_inspect_due(&hw), UINT64_MAX);
@@ -84,7 +82,7 @@ Test(frames, no_more_than_there_is_room_for)
 	for (uint32_t i = 0; i < DPA_HELD_FRAMES + 10; i++)
 		show(DPA_AT_TX);
 	cr_expect_eq(atomic_load(&cnt[DPA_CNT_fault_overflow]), 10u);
-	st_now += 1000000;
+	th_now += 1000000;
 	cr_expect_eq(dpa_inspect_poll(&hw), (int)DPA_HELD_FRAMES);
 	dpa_inspect_fini(&hw);
 }
@@ -108,7 +106,7 @@ Test(frames, who_ends_is_heard_out)
 		cr_expect_eq(emitted, 2);
 		dpa_inspect_last(&ends);
 		cr_expect_eq(emitted, 2, "once");
-		st_now += 1000000;
+		th_now += 1000000;
 		cr_expect_eq(dpa_inspect_poll(&hw), 2, "the others in their time");
 		cr_expect_eq(emitted, 4);
 		dpa_inspect_fini(&hw);

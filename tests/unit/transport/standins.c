@@ -108,9 +108,9 @@ void dpa_settle_kicks(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
 }
 
-/* Nobody inspects here. */
-bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload)
+/* Nobody inspects here. Weak: a test of inspection has device/link/inspect.c. */
+__attribute__((weak)) bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer,
+					    const struct dpa_slot *s, const uint8_t *payload)
 {
 	return false;
 }
@@ -125,17 +125,17 @@ __attribute__((weak)) bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p
 	return false;
 }
 
-int dpa_inspect_poll(struct dpa_hw *hw)
+__attribute__((weak)) int dpa_inspect_poll(struct dpa_hw *hw)
 {
 	return 0;
 }
 
-uint64_t dpa_inspect_due(struct dpa_hw *hw)
+__attribute__((weak)) uint64_t dpa_inspect_due(struct dpa_hw *hw)
 {
 	return UINT64_MAX;
 }
 
-void dpa_inspect_tick(struct dpa_hw *hw)
+__attribute__((weak)) void dpa_inspect_tick(struct dpa_hw *hw)
 {
 }
 
@@ -284,6 +284,17 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn)
 {
+}
+
+uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)
+{
+	return 0;
+}
+
+bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
+		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen)
+{
+	return false;
 }
 
 int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot)

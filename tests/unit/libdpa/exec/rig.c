@@ -6,44 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-void exec_rig_create(struct rig *r)
-{
-	memset(r, 0, sizeof(*r));
-	r->dev = open_dpa0();
-	OK(doca_dpa_create(r->dev, &r->dpa));
-	OK(doca_dpa_set_app(r->dpa, test_app));
-}
-
-void exec_rig_go(struct rig *r)
-{
-	OK(doca_dpa_start(r->dpa));
-	OK(doca_dpa_mem_alloc(r->dpa, sizeof(struct exec_shared), &r->shared));
-	OK(doca_dpa_memset(r->dpa, r->shared, 0, sizeof(struct exec_shared)));
-}
-
 void exec_rig_start(struct rig *r)
 {
-	exec_rig_create(r);
-	exec_rig_go(r);
-}
-
-/* Kernels look at it meanwhile. */
-void exec_put(struct rig *r, size_t offset, uint64_t value)
-{
-	__atomic_store_n((uint64_t *)(uintptr_t)(r->shared + offset), value, __ATOMIC_RELEASE);
-}
-
-struct doca_sync_event *exec_event(struct rig *r)
-{
-	struct doca_sync_event *se;
-
-	OK(doca_sync_event_create(&se));
-	OK(doca_sync_event_add_publisher_location_cpu(se, r->dev));
-	OK(doca_sync_event_add_publisher_location_dpa(se, r->dpa));
-	OK(doca_sync_event_add_subscriber_location_cpu(se, r->dev));
-	OK(doca_sync_event_add_subscriber_location_dpa(se, r->dpa));
-	OK(doca_sync_event_start(se));
-	return se;
+	rig_create(r, test_app);
+	rig_go(r, sizeof(struct exec_shared));
 }
 
 uint64_t exec_value(struct doca_sync_event *se)
@@ -81,23 +47,6 @@ void exec_notify(struct rig *r, struct exec_thread *t)
 	PUT(r, notify, t->handle);
 	OK(doca_dpa_rpc(r->dpa, &rpc_notify, &ret, r->shared));
 	cr_assert_eq(ret, 1u);
-}
-
-void exec_await_fatal(struct rig *r)
-{
-	while (doca_dpa_peek_at_last_error(r->dpa) == DOCA_SUCCESS)
-		sched_yield();
-}
-
-void exec_drop_crash(const char *prefix)
-{
-	static const char *const kinds[] = {"core", "crash", "so"};
-	char path[200];
-
-	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s.%d.%s", prefix, getpid(), kinds[i]);
-		unlink(path);
-	}
 }
 
 const char *exec_file(const char *path)

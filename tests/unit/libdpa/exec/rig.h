@@ -5,8 +5,6 @@
 
 #include "../host.h"
 
-#include <sched.h>
-#include <doca_sync_event.h>
 #include "kernels.h"
 
 extern doca_dpa_func_t rpc_nothing, rpc_mix, rpc_big, rpc_place, rpc_log, rpc_notify, rpc_await,
@@ -15,22 +13,10 @@ extern doca_dpa_func_t rpc_nothing, rpc_mix, rpc_big, rpc_place, rpc_log, rpc_no
 	thread_note, thread_log, thread_wait, thread_fault, rpc_two_devices, rpc_take,
 	rpc_set_device, rpc_memory, rpc_notify_by, thread_take, rpc_trace;
 
-#define SHARED(r, field) rig_read((r), offsetof(struct exec_shared, field))
-#define PUT(r, field, v) exec_put((r), offsetof(struct exec_shared, field), (v))
-#define AWAIT_SHARED(r, f, v)                                                                      \
-	do {                                                                                       \
-		while (SHARED(r, f) != (v))                                                        \
-			sched_yield();                                                             \
-	} while (0)
+#define RIG_SHARED struct exec_shared
 
 /* Device and started context, and memory for struct exec_shared. */
 void exec_rig_start(struct rig *r);
-/* Only device and context, not started: for what is set before. Then the rest. */
-void exec_rig_create(struct rig *r);
-void exec_rig_go(struct rig *r);
-void exec_put(struct rig *r, size_t offset, uint64_t value);
-/* A started event that CPU and DPA change and wait for. */
-struct doca_sync_event *exec_event(struct rig *r);
 uint64_t exec_value(struct doca_sync_event *se);
 
 /* A running thread of fn(shared), and what notifies it; `affinity` may be NULL. */
@@ -45,10 +31,6 @@ void exec_thread_free(struct exec_thread *t);
 /* Through an RPC, as hello world does. */
 void exec_notify(struct rig *r, struct exec_thread *t);
 
-void exec_await_fatal(struct rig *r);
-/* The files that a fatal state of this process leaves. */
-void exec_drop_crash(const char *prefix);
-#define CRASH "/tmp/doca_dpa_fatal"
 /* The whole of a file, in a buffer that stays until the next call. */
 const char *exec_file(const char *path);
 /* The path of a new empty file, in buf of 64 bytes. */

@@ -25,7 +25,7 @@ Test(errors, not_started)
 {
 	struct rig r;
 
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	IS(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, NULL, 0, 1, &kernel_note, 0ull),
 	   BAD_STATE);
 	rig_destroy(&r);
@@ -40,7 +40,7 @@ Test(errors, no_more_threads)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(doca_dpa_thread_create(r.dpa, &t.thread));
 	OK(doca_dpa_thread_set_func_arg(t.thread, &thread_note, r.shared));
 	cr_assert_eq(dpa_pool_reserve(DPA_EU_THREADS - 2), 0);

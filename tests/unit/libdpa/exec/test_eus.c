@@ -69,9 +69,9 @@ Test(eus, a_thread_runs_on_its_eu)
 
 	exec_new_file(path);
 	fake_set_num_eus(256);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_log_file_set_path(r.dpa, path));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	OK(doca_dpa_eu_affinity_create(r.dpa, &a));
 	for (uint64_t i = 0; i < 5; i++) {
 		OK(doca_dpa_eu_affinity_set(a, on[i]));

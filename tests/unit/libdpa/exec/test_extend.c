@@ -31,10 +31,10 @@ static void two_start(struct two *t, const char *log)
 	uint64_t h;
 
 	memset(t, 0, sizeof(*t));
-	exec_rig_create(&t->r);
+	rig_create(&t->r, test_app);
 	if (log)
 		OK(doca_dpa_log_file_set_path(t->r.dpa, log));
-	exec_rig_go(&t->r);
+	rig_go(&t->r, sizeof(struct exec_shared));
 	t->dev = open_dev("dpa0_sf1");
 	OK(doca_dpa_device_extend(t->r.dpa, t->dev, &t->dpa));
 	new_comp(t->r.dpa, &t->r.comp, &h, &t->r.cq);
@@ -67,11 +67,11 @@ Test(extend, states)
 	char path[8];
 	uint32_t len = sizeof(path);
 
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	sf = open_dev("dpa0_sf1");
 	IS(doca_dpa_device_extend(r.dpa, sf, &e), BAD_STATE);
 	IS(doca_dpa_get_dpa_handle(r.dpa, &h), BAD_STATE);
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	IS(doca_dpa_device_extend(NULL, sf, &e), INVALID_VALUE);
 	IS(doca_dpa_device_extend(r.dpa, NULL, &e), INVALID_VALUE);
 	IS(doca_dpa_device_extend(r.dpa, sf, NULL), INVALID_VALUE);
@@ -244,7 +244,7 @@ Test(extend, an_event_outlives_its_extended_context)
 	OK(doca_sync_event_destroy(se));
 	IS(doca_dpa_hash_table_destroy(ht), BAD_STATE);
 	IS(doca_dpa_rpc(t.r.dpa, &rpc_memory, &ret, SHARED(&t.r, base), h, handles[0]), DRIVER);
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 	OK(doca_dev_close(t.dev));
 	rig_destroy(&t.r);
 }
@@ -262,7 +262,7 @@ Test(extend, a_notification_needs_its_device)
 	AWAIT_SHARED(&t.r, ran, 1);
 	IS(doca_dpa_rpc(t.r.dpa, &rpc_notify_by, &ret, SHARED(&t.r, other), th.handle), DRIVER);
 	IS(doca_dpa_peek_at_last_error(t.r.dpa), BAD_STATE);
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 	exec_thread_free(&th);
 	two_end(&t);
 }
@@ -285,7 +285,7 @@ static void expect_mistake(int what, const char *say)
 	IS(doca_dpa_peek_at_last_error(t.r.dpa), BAD_STATE);
 	IS(doca_dpa_peek_at_last_error(t.dpa), BAD_STATE);
 	two_end(&t);
-	exec_drop_crash(path);
+	rig_drop_crash(path);
 	cr_expect(strstr(exec_file(path), say), "%s", exec_file(path));
 	unlink(path);
 }

@@ -18,7 +18,7 @@ Test(launch, each_thread_has_its_rank)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(doca_dpa_get_max_threads_per_kernel(r.dpa, &max));
 	cr_assert_eq(max, 8u, "the fake's EUs");
 	for (unsigned int n = 1; n <= max; n++) {
@@ -41,7 +41,7 @@ Test(launch, each_thread_gets_the_arguments)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH_ADD(&r, NULL, 0, done, 3, 4, &kernel_args, r.shared, 100, p));
 	OK(doca_sync_event_wait_gt(done, 2, ~0ull));
 	cr_assert_eq(exec_value(done), 3u);
@@ -56,7 +56,7 @@ Test(launch, update_sets_or_adds)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(doca_sync_event_update_set(done, 10));
 	OK(LAUNCH_ADD(&r, NULL, 0, done, 5, 1, &kernel_note, r.shared));
 	OK(doca_sync_event_wait_gt(done, 14, ~0ull));
@@ -75,8 +75,8 @@ Test(launch, waits_for_its_event)
 	struct rig r;
 
 	exec_rig_start(&r);
-	wait = exec_event(&r);
-	done = exec_event(&r);
+	wait = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, wait, 4, done, 1, 2, &kernel_note, r.shared));
 	OK(LAUNCH(&r, wait, 254, done, 2, 1, &kernel_note, r.shared));
 	OK(doca_sync_event_update_set(wait, 3));
@@ -100,11 +100,11 @@ Test(launch, errors)
 	struct doca_sync_event *se, *cpu, *idle;
 	struct rig r;
 
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	IS(LAUNCH(&r, NULL, 0, NULL, 0, 1, &kernel_note, 0ull), BAD_STATE);
 	IS(LAUNCH_ADD(&r, NULL, 0, NULL, 0, 1, &kernel_note, 0ull), BAD_STATE);
-	exec_rig_go(&r);
-	se = exec_event(&r);
+	rig_go(&r, sizeof(struct exec_shared));
+	se = rig_event(&r, NULL);
 	OK(doca_sync_event_create(&idle));
 	OK(doca_sync_event_create(&cpu));
 	OK(doca_sync_event_add_publisher_location_cpu(cpu, r.dev));
@@ -139,7 +139,7 @@ Test(launch, a_threshold_without_an_event_means_nothing)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, NULL, 255, done, 1, 1, &kernel_note, r.shared));
 	OK(doca_sync_event_wait_gt(done, 0, ~0ull));
 	OK(LAUNCH_ADD(&r, NULL, UINT64_MAX, done, 1, 1, &kernel_note, r.shared));
@@ -154,13 +154,13 @@ Test(launch, a_function_for_threads)
 	struct rig r;
 
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, NULL, 0, done, 1, 3, &thread_log, r.shared));
-	exec_await_fatal(&r); /* it reschedules, which a kernel may not */
+	rig_await_fatal(&r); /* it reschedules, which a kernel may not */
 	cr_assert_eq(exec_value(done), 0u);
 	OK(doca_sync_event_destroy(done));
 	rig_destroy(&r);
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 }
 
 Test(launch, a_fault_ends_the_other_threads_and_completes_nothing)
@@ -169,11 +169,11 @@ Test(launch, a_fault_ends_the_other_threads_and_completes_nothing)
 	struct rig r;
 
 	exec_rig_start(&r);
-	wait = exec_event(&r);
-	done = exec_event(&r);
+	wait = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, wait, 1, done, 7, 1, &kernel_note, r.shared));
 	OK(LAUNCH(&r, NULL, 0, done, 7, 4, &kernel_fault, r.shared));
-	exec_await_fatal(&r);
+	rig_await_fatal(&r);
 	IS(LAUNCH(&r, NULL, 0, done, 7, 1, &kernel_note, r.shared), BAD_STATE);
 	OK(doca_sync_event_update_set(wait, 1)); /* what waited does not begin any more */
 	OK(doca_dpa_destroy(r.dpa));
@@ -181,7 +181,7 @@ Test(launch, a_fault_ends_the_other_threads_and_completes_nothing)
 	OK(doca_sync_event_destroy(wait));
 	OK(doca_sync_event_destroy(done));
 	OK(doca_dev_close(r.dev));
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 }
 
 Test(launch, calls_of_threads_are_mistakes)
@@ -197,13 +197,13 @@ Test(launch, calls_of_threads_are_mistakes)
 	for (uint32_t i = 0; i < 3; i++) {
 		struct rig r;
 
-		exec_rig_create(&r);
+		rig_create(&r, test_app);
 		OK(doca_dpa_log_file_set_path(r.dpa, path));
-		exec_rig_go(&r);
+		rig_go(&r, sizeof(struct exec_shared));
 		OK(LAUNCH(&r, NULL, 0, NULL, 0, 2, &kernel_misuse, i));
-		exec_await_fatal(&r);
+		rig_await_fatal(&r);
 		rig_destroy(&r);
-		exec_drop_crash(path);
+		rig_drop_crash(path);
 		cr_expect(strstr(exec_file(path), say[i]), "%s", exec_file(path));
 	}
 	unlink(path);
@@ -217,8 +217,8 @@ Test(launch, the_context_ends_with_launches_in_flight)
 
 	fake_set_num_eus(2);
 	exec_rig_start(&r);
-	wait = exec_event(&r);
-	done = exec_event(&r);
+	wait = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	for (int i = 0; i < 10; i++)
 		OK(LAUNCH(&r, wait, 1, done, 1, 2, &kernel_note, r.shared));
 	OK(LAUNCH(&r, NULL, 0, done, 1, 2, &kernel_spin, r.shared));
@@ -229,7 +229,7 @@ Test(launch, the_context_ends_with_launches_in_flight)
 	cr_assert_eq(exec_value(done), 0u);
 	OK(doca_sync_event_destroy(wait));
 	OK(doca_sync_event_destroy(done));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	rig_destroy(&r);
 }
 
@@ -253,8 +253,8 @@ Test(launch, events_that_go_first)
 	struct rig r;
 
 	exec_rig_start(&r);
-	wait = exec_event(&r);
-	done = exec_event(&r);
+	wait = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, wait, 1, done, 1, 1, &kernel_note, r.shared));
 	OK(LAUNCH(&r, NULL, 0, done, 1, 1, &kernel_wait, r.shared));
 	AWAIT_SHARED(&r, ran, 1);
@@ -273,7 +273,7 @@ Test(launch, limits_are_those_of_the_adapter)
 
 	fake_set_num_eus(256);
 	fake_set_max_run_time(12);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	for (int started = 0; started < 2; started++) {
 		OK(doca_dpa_get_max_threads_per_kernel(r.dpa, &v));
 		cr_assert_eq(v, 256u);
@@ -286,7 +286,7 @@ Test(launch, limits_are_those_of_the_adapter)
 		OK(doca_dpa_get_kernel_max_run_time(r.dpa, &seconds));
 		cr_assert_eq(seconds, 12u);
 		if (!started)
-			exec_rig_go(&r);
+			rig_go(&r, sizeof(struct exec_shared));
 	}
 	IS(doca_dpa_get_max_threads_per_kernel(NULL, &v), INVALID_VALUE);
 	IS(doca_dpa_get_max_threads_per_kernel(r.dpa, NULL), INVALID_VALUE);
@@ -309,7 +309,7 @@ Test(launch, a_kernel_on_every_eu)
 
 	fake_set_num_eus(256);
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(LAUNCH(&r, NULL, 0, done, 1, 256, &kernel_meet, r.shared, 256ull));
 	OK(doca_sync_event_wait_gt(done, 0, ~0ull));
 	cr_assert_eq(SHARED(&r, ended), 256u);

@@ -25,9 +25,9 @@ Test(many, launches_wait_for_their_event)
 	struct rig r;
 
 	exec_rig_start(&r);
-	go = exec_event(&r);
-	done = exec_event(&r);
-	other = exec_event(&r);
+	go = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
+	other = rig_event(&r, NULL);
 	for (int i = 0; i < MANY; i++)
 		launch(&r, go, 1, done, i % 2 + 1);
 	exec_thread_new(&r, &t, &thread_note, NULL);
@@ -55,7 +55,7 @@ Test(many, launches_wait_for_room)
 
 	fake_set_num_eus(1);
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_wait, r.shared));
 	AWAIT_SHARED(&r, ran, 1);
 	for (int i = 1; i < MANY - ORDER; i++)
@@ -85,8 +85,8 @@ Test(many, room_of_another_context)
 	OK(doca_dpa_start(b.dpa));
 	OK(doca_dpa_mem_alloc(b.dpa, sizeof(struct exec_shared), &b.shared));
 	OK(doca_dpa_memset(b.dpa, b.shared, 0, sizeof(struct exec_shared)));
-	done[0] = exec_event(&a);
-	done[1] = exec_event(&b);
+	done[0] = rig_event(&a, NULL);
+	done[1] = rig_event(&b, NULL);
 	OK(doca_dpa_kernel_launch_update_add(a.dpa, NULL, 0, done[0], 1, 1, &kernel_wait,
 					     a.shared));
 	AWAIT_SHARED(&a, ran, 1);
@@ -111,8 +111,8 @@ Test(many, a_context_ends_with_them)
 
 	fake_set_num_eus(1);
 	exec_rig_start(&r);
-	never = exec_event(&r);
-	done = exec_event(&r);
+	never = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_spin, r.shared));
 	AWAIT_SHARED(&r, ran, 1);
 	for (int i = 0; i < MANY; i++)
@@ -142,8 +142,8 @@ Test(many, no_threads_from_the_system)
 	struct rig r;
 
 	exec_rig_start(&r);
-	go = exec_event(&r);
-	done = exec_event(&r);
+	go = rig_event(&r, NULL);
+	done = rig_event(&r, NULL);
 	atomic_store(&refuse, 1);
 	IS(doca_dpa_kernel_launch_update_set(r.dpa, NULL, 0, done, 1, 8, &kernel_note, r.shared),
 	   DRIVER);

@@ -13,7 +13,7 @@ Test(order, linear)
 	struct rig r;
 
 	exec_rig_start(&r);
-	se = exec_event(&r);
+	se = rig_event(&r, NULL);
 	for (uint64_t i = 0; i < 100; i++)
 		OK(doca_dpa_kernel_launch_update_add(r.dpa, se, i, se, 1, 1, &kernel_order,
 						     r.shared, i));
@@ -30,9 +30,9 @@ Test(order, diamond)
 	struct rig r;
 
 	exec_rig_start(&r);
-	a = exec_event(&r);
-	bc = exec_event(&r);
-	d = exec_event(&r);
+	a = rig_event(&r, NULL);
+	bc = rig_event(&r, NULL);
+	d = rig_event(&r, NULL);
 	for (int round = 0; round < 100; round++) {
 		PUT(&r, at, 0);
 		OK(doca_sync_event_update_set(a, 0));
@@ -65,7 +65,7 @@ Test(order, first_come_first_served)
 
 	fake_set_num_eus(1);
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_wait, r.shared));
 	AWAIT_SHARED(&r, ran, 1);
 	for (uint64_t i = 0; i < 100; i++)
@@ -88,7 +88,7 @@ Test(order, yield_lets_others_have_the_eu)
 
 	fake_set_num_eus(2);
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	for (int i = 0; i < 8; i++)
 		OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 2, &kernel_meet,
 						     r.shared, 16ull));
@@ -119,8 +119,8 @@ Test(order, triggers_race_with_launches)
 	struct rig r;
 
 	exec_rig_start(&r);
-	se[0] = exec_event(&r);
-	se[1] = exec_event(&r);
+	se[0] = rig_event(&r, NULL);
+	se[1] = rig_event(&r, NULL);
 	cr_assert_eq(pthread_create(&t, NULL, update, se), 0);
 	for (uint64_t i = 0; i < 200; i++)
 		OK(doca_dpa_kernel_launch_update_add(r.dpa, se[0], i + 1, se[1], 1, 1, &kernel_note,
@@ -142,7 +142,7 @@ Test(order, everything_at_once)
 
 	fake_set_num_eus(2);
 	exec_rig_start(&r);
-	done = exec_event(&r);
+	done = rig_event(&r, NULL);
 	for (int i = 0; i < 3; i++)
 		exec_thread_new(&r, &t[i], &thread_note, NULL);
 	for (int i = 0; i < 300; i++) {

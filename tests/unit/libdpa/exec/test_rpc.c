@@ -51,14 +51,14 @@ Test(rpc, errors)
 	struct rig r;
 	uint64_t ret;
 
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	IS(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret), BAD_STATE);
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	IS(doca_dpa_rpc(NULL, &rpc_nothing, &ret), INVALID_VALUE);
 	IS(doca_dpa_rpc(r.dpa, NULL, &ret), INVALID_VALUE);
 	IS(doca_dpa_rpc(r.dpa, &rpc_nothing, NULL), INVALID_VALUE);
 	IS(doca_dpa_rpc(r.dpa, &kernel_note, &ret, r.shared), INVALID_VALUE);
-	IS(doca_dpa_rpc(r.dpa, (doca_dpa_func_t *)&exec_await_fatal, &ret), INVALID_VALUE);
+	IS(doca_dpa_rpc(r.dpa, (doca_dpa_func_t *)&rig_await_fatal, &ret), INVALID_VALUE);
 	OK(doca_dpa_stop(r.dpa));
 	IS(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret), BAD_STATE);
 	rig_destroy(&r);
@@ -170,7 +170,7 @@ Test(rpc, a_fault_ends_the_call_and_the_context)
 	IS(doca_dpa_kernel_launch_update_set(r.dpa, NULL, 0, NULL, 0, 1, &kernel_note, r.shared),
 	   BAD_STATE);
 	rig_destroy(&r);
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 }
 
 /* An RPC in flight ends with its context. */
@@ -191,7 +191,7 @@ Test(rpc, a_fault_elsewhere_ends_the_call)
 	IS(c.ret, DRIVER);
 	exec_thread_free(&t);
 	rig_destroy(&r);
-	exec_drop_crash(CRASH);
+	rig_drop_crash(CRASH);
 }
 
 Test(rpc, calls_of_threads_are_mistakes)
@@ -208,13 +208,13 @@ Test(rpc, calls_of_threads_are_mistakes)
 		uint64_t ret;
 		struct rig r;
 
-		exec_rig_create(&r);
+		rig_create(&r, test_app);
 		OK(doca_dpa_log_file_set_path(r.dpa, path));
-		exec_rig_go(&r);
+		rig_go(&r, sizeof(struct exec_shared));
 		IS(doca_dpa_rpc(r.dpa, &rpc_misuse, &ret, i), DRIVER);
 		IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
 		rig_destroy(&r);
-		exec_drop_crash(path);
+		rig_drop_crash(path);
 		cr_expect(strstr(exec_file(path), say[i]), "%s", exec_file(path));
 	}
 	unlink(path);
@@ -229,9 +229,9 @@ Test(rpc, log_is_out_when_it_returns)
 	int lines;
 
 	exec_new_file(path);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_log_file_set_path(r.dpa, path));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	for (int i = 1; i <= 10; i++) {
 		OK(doca_dpa_rpc(r.dpa, &rpc_log, &ret, 20));
 		lines = 0;

@@ -23,9 +23,9 @@ Test(trace, flush_writes_and_stop_writes_the_rest)
 	struct rig r;
 
 	exec_new_file(path);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_trace_file_set_path(r.dpa, path));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	OK(doca_dpa_rpc(r.dpa, &rpc_trace, &ret, 3ull, 0ull));
 	cr_assert_eq(lines_of(exec_file(path)), 0);
 	OK(doca_dpa_rpc(r.dpa, &rpc_trace, &ret, 2ull, 1ull));
@@ -50,9 +50,9 @@ Test(trace, a_full_buffer_is_written)
 	struct rig r;
 
 	exec_new_file(path);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_trace_file_set_path(r.dpa, path));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	OK(doca_dpa_rpc(r.dpa, &rpc_trace, &ret, 2000ull, 0ull));
 	rig_destroy(&r);
 	cr_assert_eq(lines_of(exec_file(path)), 2000);
@@ -67,7 +67,7 @@ Test(trace, paths)
 
 	exec_new_file(log);
 	exec_new_file(trace);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_log_file_get_path(r.dpa, buf, &len));
 	cr_assert_str_eq(buf, "");
 	cr_assert_eq(len, 1u);
@@ -95,7 +95,7 @@ Test(trace, paths)
 	IS(doca_dpa_trace_file_get_path(NULL, buf, &len), INVALID_VALUE);
 	OK(doca_dpa_trace_file_get_path(r.dpa, buf, &len));
 	cr_assert_str_eq(buf, trace);
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	IS(doca_dpa_log_file_set_path(r.dpa, log), BAD_STATE);
 	IS(doca_dpa_trace_file_set_path(r.dpa, trace), BAD_STATE);
 	rig_destroy(&r);
@@ -140,9 +140,9 @@ Test(trace, a_full_completion_context_says_so_once)
 	struct rig r;
 
 	exec_new_file(path);
-	exec_rig_create(&r);
+	rig_create(&r, test_app);
 	OK(doca_dpa_log_file_set_path(r.dpa, path));
-	exec_rig_go(&r);
+	rig_go(&r, sizeof(struct exec_shared));
 	OK(doca_dpa_completion_create(r.dpa, 3, &r.comp));
 	for (int start = 0; start < 2; start++) {
 		OK(doca_dpa_completion_start(r.comp));

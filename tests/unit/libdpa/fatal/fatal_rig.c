@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "fatal_rig.h"
-#include "../open_dev.h"
 
 char crash_dir[64];
 static char prefix[80];
@@ -78,41 +77,18 @@ void crash_gdb(char *out, size_t len, const char *commands)
 	cr_assert_eq(pclose(p), 0, "%s", out);
 }
 
-void fatal_rig_start(struct fatal_rig *r)
+void fatal_rig_start(struct rig *r)
 {
-	memset(r, 0, sizeof(*r));
-	r->dev = open_dev("dpa0");
-	OK(doca_dpa_create(r->dev, &r->dpa));
+	rig_create(r, fatal_app);
 	r->dpa->log_path = prefix;
 	OK(doca_dpa_set_log_level(r->dpa, DOCA_DPA_DEV_LOG_LEVEL_DISABLE));
-	OK(doca_dpa_set_app(r->dpa, fatal_app));
-	OK(doca_dpa_start(r->dpa));
-	OK(doca_dpa_mem_alloc(r->dpa, sizeof(struct fatal_shared), &r->shared));
-	OK(doca_dpa_memset(r->dpa, r->shared, 0, sizeof(struct fatal_shared)));
+	rig_go(r, sizeof(struct fatal_shared));
 }
 
-void fatal_rig_run(struct fatal_rig *r, doca_dpa_func_t *func, uint64_t address)
+void fatal_rig_run(struct rig *r, doca_dpa_func_t *func, uint64_t address)
 {
-	struct fatal_shared s = {.address = address};
+	struct fatal_shared s = {.address = address, .comp = rig_thread(r, func, 64)};
 
-	OK(doca_dpa_thread_create(r->dpa, &r->thread));
-	OK(doca_dpa_thread_set_func_arg(r->thread, func, r->shared));
-	OK(doca_dpa_thread_start(r->thread));
-	OK(doca_dpa_completion_create(r->dpa, 64, &r->comp));
-	OK(doca_dpa_completion_set_thread(r->comp, r->thread));
-	OK(doca_dpa_completion_start(r->comp));
-	OK(doca_dpa_completion_get_dpa_handle(r->comp, &s.comp));
 	OK(doca_dpa_h2d_memcpy(r->dpa, r->shared, &s, sizeof(s)));
-	OK(dpa_completion_get_ibv_cq(r->comp, &r->cq));
 	OK(doca_dpa_thread_run(r->thread));
-}
-
-void fatal_rig_destroy(struct fatal_rig *r)
-{
-	if (r->comp)
-		OK(doca_dpa_completion_destroy(r->comp));
-	if (r->thread)
-		OK(doca_dpa_thread_destroy(r->thread));
-	OK(doca_dpa_destroy(r->dpa));
-	OK(doca_dev_close(r->dev));
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fatal_rig.h - a context, a thread and a completion context over device code that ends badly. */
+/* fatal_rig.h - what the tests of this folder share: ../host.h over device code that ends badly. */
 #ifndef TEST_FATAL_RIG_H
 #define TEST_FATAL_RIG_H
 
 #include "../host.h"
-#include <doca_sync_event.h>
 #include "fatal_kernels.h"
 #include "libdpa/host/libdpa.h"
 
@@ -12,15 +11,6 @@ extern struct doca_dpa_app *fatal_app;
 extern doca_dpa_func_t bad_write, divide_by_zero, trap, jump_nowhere, call_outside, overflow,
 	overflow_in_calls, overflow_by_one_frame, bad_handle, spoil_stack, loop, loop_of_calls,
 	wait_for_ever, work;
-
-struct fatal_rig {
-	struct doca_dev *dev;
-	struct doca_dpa *dpa;
-	struct doca_dpa_thread *thread;
-	struct doca_dpa_completion *comp;
-	struct ibv_cq *cq;
-	uint64_t shared; /* device memory: struct fatal_shared */
-};
 
 /* A folder for the files of this test, and their names. */
 extern char crash_dir[64];
@@ -41,11 +31,9 @@ bool crash_has_program(const char *name);
 /* Runs gdb on core and image. commands: -ex '...' ...; out: at least len bytes */
 void crash_gdb(char *out, size_t len, const char *commands);
 
-void fatal_rig_start(struct fatal_rig *r);
+void fatal_rig_start(struct rig *r);
 /* A running thread of func, armed. */
-void fatal_rig_run(struct fatal_rig *r, doca_dpa_func_t *func, uint64_t address);
-void fatal_rig_destroy(struct fatal_rig *r);
-#define FATAL_READ(r, field)                                                                       \
-	__atomic_load_n(&((struct fatal_shared *)(uintptr_t)(r)->shared)->field, __ATOMIC_ACQUIRE)
+void fatal_rig_run(struct rig *r, doca_dpa_func_t *func, uint64_t address);
+#define FATAL_READ(r, field) rig_read((r), offsetof(struct fatal_shared, field))
 
 #endif

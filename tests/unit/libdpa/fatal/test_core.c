@@ -17,7 +17,7 @@
 
 TestSuite(core, .init = crash_setup, .fini = crash_teardown, .timeout = 100);
 
-static void crash(struct fatal_rig *r)
+static void crash(struct rig *r)
 {
 	fatal_rig_run(r, &bad_write, 8);
 	fake_push_recv(r->cq, 1);
@@ -79,7 +79,7 @@ static const char *in_core(const struct file *f, uint64_t addr, size_t len)
 	return NULL;
 }
 
-static uint64_t filled(struct fatal_rig *r, size_t size, int value)
+static uint64_t filled(struct rig *r, size_t size, int value)
 {
 	uint64_t p;
 
@@ -96,7 +96,7 @@ static bool all_are(const char *p, size_t n, int value)
 Test(core, has_the_heap)
 {
 	const struct fatal_shared *s;
-	struct fatal_rig r;
+	struct rig r;
 	uint64_t a, b, gone;
 	struct file f;
 
@@ -116,14 +116,14 @@ Test(core, has_the_heap)
 	cr_assert_not(in_core(&f, b, 3 * 4096 + 78));
 	cr_assert_not(in_core(&f, gone, 64 << 10));
 	close_core(&f);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* A large heap that is hardly used costs hardly any room. */
 Test(core, zeros_are_holes)
 {
 	const size_t size = 64u << 20;
-	struct fatal_rig r;
+	struct rig r;
 	struct file f;
 	const char *p;
 	uint64_t m;
@@ -140,7 +140,7 @@ Test(core, zeros_are_holes)
 	cr_assert(all_are(p + size / 2 + 5003, size / 2 - 5003, 0));
 	cr_assert_lt(f.on_disk, 16u << 20);
 	close_core(&f);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* The number of an ELF file's program headers has 16 bits. */
@@ -149,7 +149,7 @@ Test(core, more_allocations_than_16_bits_count)
 	enum { N = 70000 };
 	uint64_t *m = calloc(N, sizeof(*m));
 	char out[16384], cmd[100];
-	struct fatal_rig r;
+	struct rig r;
 	struct file f;
 
 	fatal_rig_start(&r);
@@ -166,7 +166,7 @@ Test(core, more_allocations_than_16_bits_count)
 		cr_assert(p && !memcmp(p, &i, 8), "allocation %lu", (unsigned long)i);
 	}
 	close_core(&f);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	if (crash_has_program("gdb")) {
 		snprintf(cmd, sizeof(cmd), "-ex 'print *(unsigned long *)%#lx'",
 			 (unsigned long)m[69001]);
@@ -179,13 +179,13 @@ Test(core, more_allocations_than_16_bits_count)
 Test(core, gdb_follows_a_pointer_into_the_heap)
 {
 	char out[16384], cmd[200];
-	struct fatal_rig r;
+	struct rig r;
 
 	if (!crash_has_program("gdb"))
 		crash_skip("no gdb");
 	fatal_rig_start(&r);
 	crash(&r);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	snprintf(cmd, sizeof(cmd),
 		 "-ex 'frame function bad_write' -ex 'print arg' "
 		 "-ex 'print *(struct fatal_shared *)arg'");
@@ -215,7 +215,7 @@ static void *allocate(void *arg)
 Test(core, the_host_goes_on_meanwhile)
 {
 	for (int round = 0; round < 10; round++) {
-		struct fatal_rig r;
+		struct rig r;
 		struct file f;
 		pthread_t t;
 
@@ -230,7 +230,7 @@ Test(core, the_host_goes_on_meanwhile)
 		open_core(&f);
 		cr_assert(in_core(&f, r.shared, sizeof(struct fatal_shared)));
 		close_core(&f);
-		fatal_rig_destroy(&r);
+		rig_close(&r);
 	}
 }
 
@@ -238,7 +238,7 @@ Test(core, the_host_goes_on_meanwhile)
 Test(core, without_room_for_it)
 {
 	struct rlimit old, small = {2 << 20, 2 << 20};
-	struct fatal_rig r;
+	struct rig r;
 	char path[200];
 
 	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -253,5 +253,5 @@ Test(core, without_room_for_it)
 	cr_assert_not(strstr(crash_text(), "gdb "));
 	crash_path(path, sizeof(path), "core");
 	cr_assert_eq(access(path, F_OK), -1);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }

@@ -20,7 +20,7 @@ TestSuite(crash, .init = crash_setup, .fini = crash_teardown, .timeout = 100);
 
 static void crash_by(doca_dpa_func_t *func, uint64_t address)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, func, address);
@@ -29,7 +29,7 @@ static void crash_by(doca_dpa_func_t *func, uint64_t address)
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
 	cr_assert_eq(FATAL_READ(&r, begun), 1u);
 	cr_assert_eq(FATAL_READ(&r, survived), 0u);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 Test(crash, bad_pointer)
@@ -170,11 +170,11 @@ Test(crash, gdb_reads_the_core_of_a_mistake)
 
 /* More threads of the same context, in the middle of something. */
 struct others {
-	struct fatal_rig loops, waits;
+	struct rig loops, waits;
 	struct doca_sync_event *event;
 };
 
-static void start_beside(const struct fatal_rig *r, struct fatal_rig *other, doca_dpa_func_t *func)
+static void start_beside(const struct rig *r, struct rig *other, doca_dpa_func_t *func)
 {
 	*other = *r;
 	OK(doca_dpa_mem_alloc(r->dpa, sizeof(struct fatal_shared), &other->shared));
@@ -182,20 +182,20 @@ static void start_beside(const struct fatal_rig *r, struct fatal_rig *other, doc
 	fatal_rig_run(other, func, 0);
 }
 
-static void end_beside(struct fatal_rig *other)
+static void end_beside(struct rig *other)
 {
 	OK(doca_dpa_completion_destroy(other->comp));
 	OK(doca_dpa_thread_destroy(other->thread));
 }
 
-static void begin(struct fatal_rig *r)
+static void begin(struct rig *r)
 {
 	fake_push_recv(r->cq, 1);
 	while (FATAL_READ(r, begun) < 1)
 		sched_yield();
 }
 
-static void others_start(struct others *o, const struct fatal_rig *r)
+static void others_start(struct others *o, const struct rig *r)
 {
 	OK(doca_sync_event_create(&o->event));
 	OK(doca_sync_event_add_publisher_location_cpu(o->event, r->dev));
@@ -218,7 +218,7 @@ static void others_end(struct others *o)
 
 static void crash_among_others(void)
 {
-	struct fatal_rig r;
+	struct rig r;
 	struct others o;
 
 	fatal_rig_start(&r);
@@ -228,7 +228,7 @@ static void crash_among_others(void)
 	OK(dpa_thread_wait(r.thread, -1));
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
 	others_end(&o);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* The registers of the core's threads, in its order. Returns how many. */
@@ -327,7 +327,7 @@ Test(crash, who_has_left_is_awaited_until_it_is_gone)
 Test(crash, other_contexts_are_not_in_the_files)
 {
 	struct elf_prstatus st[8];
-	struct fatal_rig good;
+	struct rig good;
 	struct others o;
 
 	fatal_rig_start(&good);
@@ -337,7 +337,7 @@ Test(crash, other_contexts_are_not_in_the_files)
 	cr_assert_null(strstr(crash_text(), "other EUs"));
 	OK(doca_dpa_peek_at_last_error(good.dpa));
 	others_end(&o);
-	fatal_rig_destroy(&good);
+	rig_close(&good);
 }
 
 Test(crash, gdb_shows_the_other_eus)
@@ -393,7 +393,7 @@ Test(crash, links_are_replaced_not_followed)
 
 Test(crash, no_place_for_the_files)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	r.dpa->log_path = "/nowhere/at/all";
@@ -401,7 +401,7 @@ Test(crash, no_place_for_the_files)
 	fake_push_recv(r.cq, 1);
 	OK(dpa_thread_wait(r.thread, -1));
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* Nothing but the three files, and nothing of the first crash is left after the second. */
@@ -425,7 +425,7 @@ Test(crash, qps_go_to_the_error_state)
 {
 	struct ibv_context *ctx;
 	struct dpa_qp *dqp, *late;
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	OK(dpa_dev_get_ibv_context(r.dev, &ctx));
@@ -439,7 +439,7 @@ Test(crash, qps_go_to_the_error_state)
 	cr_assert(fake_qp_failed(), "a QP of a context that has ended works");
 	OK(dpa_qp_unexport(late));
 	OK(dpa_qp_unexport(dqp));
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 Test(crash, thirty_rounds_beside_a_context_that_works)
@@ -457,7 +457,7 @@ Test(crash, thirty_rounds_beside_a_context_that_works)
 #endif
 	};
 	const size_t num = sizeof(funcs) / sizeof(funcs[0]);
-	struct fatal_rig good;
+	struct rig good;
 
 	fatal_rig_start(&good);
 	fatal_rig_run(&good, &work, 0);
@@ -468,5 +468,5 @@ Test(crash, thirty_rounds_beside_a_context_that_works)
 			sched_yield();
 	}
 	OK(doca_dpa_peek_at_last_error(good.dpa));
-	fatal_rig_destroy(&good);
+	rig_close(&good);
 }

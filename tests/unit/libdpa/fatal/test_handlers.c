@@ -58,14 +58,14 @@ static void install_first(void)
 
 static void one_fault_of_the_device(void)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, &bad_write, 8);
 	fake_push_recv(r.cq, 1);
 	OK(dpa_thread_wait(r.thread, -1));
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 Test(handlers, the_programs_fault_is_the_programs)
@@ -126,7 +126,7 @@ static void until_eus_sleep(void)
 Test(handlers, taken_back_when_an_eu_wakes_up)
 {
 	struct sigaction act = {.sa_handler = second_alone};
-	struct fatal_rig r, bad;
+	struct rig r, bad;
 	uint64_t n = 0;
 
 	fatal_rig_start(&bad);
@@ -146,8 +146,8 @@ Test(handlers, taken_back_when_an_eu_wakes_up)
 	cr_assert_eq(second_calls, 0);
 	own_fault();
 	cr_assert_eq(second_calls, 1);
-	fatal_rig_destroy(&bad);
-	fatal_rig_destroy(&r);
+	rig_close(&bad);
+	rig_close(&r);
 }
 
 /* However often that happens, nothing is used up. */

@@ -115,7 +115,7 @@ static void five_more(const struct view *v)
 	STEP(2, t.runs == 5 && t.ns > 0);
 }
 
-static void run_some(struct fatal_rig *r, uint64_t n)
+static void run_some(struct rig *r, uint64_t n)
 {
 	uint64_t until = FATAL_READ(r, begun) + n;
 
@@ -133,7 +133,7 @@ static void run_some(struct fatal_rig *r, uint64_t n)
 
 Test(stat, activations_are_counted_and_reset)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fake_set_max_run_time(7);
 	fatal_rig_start(&r);
@@ -145,7 +145,7 @@ Test(stat, activations_are_counted_and_reset)
 	in_child(after_a_reset);
 	run_some(&r, 5);
 	in_child(five_more);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	cr_assert_eq(files(), 0);
 }
 
@@ -163,7 +163,7 @@ static void loop_runs(const struct view *v)
 /* The time of what runs on counts already. */
 Test(stat, a_run_that_goes_on_is_shown)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, &loop, 0);
@@ -171,7 +171,7 @@ Test(stat, a_run_that_goes_on_is_shown)
 	while (!FATAL_READ(&r, rounds))
 		sched_yield();
 	in_child(loop_runs);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 static void write_failed(const struct view *v)
@@ -186,7 +186,7 @@ static void write_failed(const struct view *v)
 
 Test(stat, the_last_error)
 {
-	struct fatal_rig good, r;
+	struct rig good, r;
 
 	fatal_rig_start(&good);
 	fatal_rig_run(&good, &work, 0);
@@ -195,14 +195,14 @@ Test(stat, the_last_error)
 	fake_push_recv(r.cq, 1);
 	OK(dpa_thread_wait(r.thread, -1));
 	in_child(write_failed);
-	fatal_rig_destroy(&r);
-	fatal_rig_destroy(&good);
+	rig_close(&r);
+	rig_close(&good);
 }
 
 /* One of a process that was killed is no process, and goes when the next one comes. */
 Test(stat, files_of_the_dead)
 {
-	struct fatal_rig r;
+	struct rig r;
 	char dead[128];
 	int status;
 	pid_t child = fork();
@@ -218,7 +218,7 @@ Test(stat, files_of_the_dead)
 	cr_assert_geq(open(dead, O_CREAT | O_RDWR, 0600), 0);
 	fatal_rig_start(&r);
 	cr_assert_eq(files(), 1);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	cr_assert_eq(files(), 0);
 }
 
@@ -238,7 +238,7 @@ Test(stat, files_of_the_dead_of_other_boards)
 		  {"dpa-7-10.dpa-1-abcdef", false}};
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	int ready[2], status, fd;
-	struct fatal_rig r;
+	struct rig r;
 	char path[8][160];
 	pid_t child;
 	char c;
@@ -264,7 +264,7 @@ Test(stat, files_of_the_dead_of_other_boards)
 	fatal_rig_start(&r);
 	for (int i = 0; i < 8; i++)
 		cr_expect_eq(access(path[i], F_OK) == 0, of[i].stays, "%s", of[i].name);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 	for (int i = 0; i < 8; i++)
@@ -276,7 +276,7 @@ Test(stat, files_of_the_dead_of_other_boards)
  */
 Test(stat, not_closed_at_exit)
 {
-	struct fatal_rig r;
+	struct rig r;
 	int status;
 	pid_t child = fork();
 
@@ -295,14 +295,14 @@ Test(stat, not_closed_at_exit)
 	}
 	waitpid(child, &status, 0);
 	cr_assert_eq(WEXITSTATUS(status), 1);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 	cr_assert_eq(files(), 0);
 }
 
 /* A child neither writes into its parent's file nor takes it away. */
 Test(stat, a_forked_child_leaves_it_alone)
 {
-	struct fatal_rig r;
+	struct rig r;
 	int status;
 	pid_t child;
 
@@ -312,19 +312,19 @@ Test(stat, a_forked_child_leaves_it_alone)
 	fatal_rig_start(&r);
 	child = fork();
 	if (!child) {
-		struct fatal_rig own;
+		struct rig own;
 
 		fatal_rig_start(&own);
 		if (files() != 2)
 			_exit(1);
-		fatal_rig_destroy(&own);
+		rig_close(&own);
 		_exit(files() == 1 ? 0 : 2);
 	}
 	waitpid(child, &status, 0);
 	cr_assert_eq(WEXITSTATUS(status), 0);
 	cr_assert_eq(files(), 1);
 	cr_assert_eq(seen_from_outside(), 1);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* Other files are passed over. */
@@ -342,12 +342,12 @@ Test(stat, foreign_files)
 
 Test(stat, no_place_is_no_error)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fake_set_board_path("/nowhere/at/all/board");
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, &work, 0);
 	run_some(&r, 3);
 	cr_assert_null(r.thread->stat);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }

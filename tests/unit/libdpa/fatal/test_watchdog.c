@@ -22,7 +22,7 @@ TestSuite(watchdog, .init = setup, .fini = crash_teardown, .timeout = 100);
 
 static void ends(doca_dpa_func_t *func, const char *frame)
 {
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	fatal_rig_run(&r, func, 0);
@@ -35,7 +35,7 @@ static void ends(doca_dpa_func_t *func, const char *frame)
 	if (!strstr(crash_text(), "(no code)"))
 #endif
 		has(crash_text(), frame);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 Test(watchdog, endless_loop)
@@ -51,7 +51,7 @@ Test(watchdog, endless_loop_of_calls)
 Test(watchdog, endless_wait)
 {
 	struct doca_sync_event *se;
-	struct fatal_rig r;
+	struct rig r;
 
 	fatal_rig_start(&r);
 	OK(doca_sync_event_create(&se));
@@ -68,7 +68,7 @@ Test(watchdog, endless_wait)
 	has(crash_text(), " wait_for_ever (");
 	OK(doca_sync_event_stop(se));
 	OK(doca_sync_event_destroy(se));
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 static uint64_t cpu_ns(void)
@@ -85,7 +85,7 @@ static uint64_t cpu_ns(void)
  */
 Test(watchdog, short_activations_go_on)
 {
-	struct fatal_rig r;
+	struct rig r;
 	uint64_t end, n = 0;
 
 	fatal_rig_start(&r);
@@ -96,13 +96,13 @@ Test(watchdog, short_activations_go_on)
 			sched_yield();
 	}
 	OK(doca_dpa_peek_at_last_error(r.dpa));
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }
 
 /* Two contexts: only that of the loop ends. */
 Test(watchdog, others_go_on)
 {
-	struct fatal_rig r, other;
+	struct rig r, other;
 
 	fatal_rig_start(&other);
 	fatal_rig_run(&other, &work, 0);
@@ -114,8 +114,8 @@ Test(watchdog, others_go_on)
 	fake_push_recv(other.cq, 1);
 	while (FATAL_READ(&other, begun) < 1)
 		sched_yield();
-	fatal_rig_destroy(&r);
-	fatal_rig_destroy(&other);
+	rig_close(&r);
+	rig_close(&other);
 }
 
 /* Follows the parent until it is told to leave it. */
@@ -132,7 +132,7 @@ static void trace_parent(int go, int ready)
 Test(watchdog, not_under_a_debugger)
 {
 	int go[2], ready[2];
-	struct fatal_rig r;
+	struct rig r;
 	uint64_t end;
 	char c = 'n';
 	pid_t child;
@@ -157,5 +157,5 @@ Test(watchdog, not_under_a_debugger)
 	waitpid(child, NULL, 0);
 	OK(dpa_thread_wait(r.thread, -1));
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
-	fatal_rig_destroy(&r);
+	rig_close(&r);
 }

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "rig.h"
-#include <stdio.h>
-#include <unistd.h>
 #include "libdpa/host/libdpa.h"
 
 void sync_rig_start(struct rig *r)
 {
-	rig_start(r);
-	OK(doca_dpa_mem_free(r->dpa, r->shared));
-	OK(doca_dpa_mem_alloc(r->dpa, sizeof(struct sync_shared), &r->shared));
-	OK(doca_dpa_memset(r->dpa, r->shared, 0, sizeof(struct sync_shared)));
-}
-
-void sync_put(struct rig *r, size_t offset, uint64_t value)
-{
-	OK(doca_dpa_h2d_memcpy(r->dpa, r->shared + offset, &value, sizeof(value)));
+	rig_create(r, test_app);
+	rig_go(r, sizeof(struct sync_shared));
 }
 
 struct doca_sync_event *sync_new_event(struct rig *r, uint64_t *word, uint64_t *handle)
 {
-	struct doca_sync_event *se;
+	struct doca_sync_event *se = rig_event(r, word);
 
-	OK(doca_sync_event_create(&se));
-	OK(doca_sync_event_add_publisher_location_cpu(se, r->dev));
-	OK(doca_sync_event_add_publisher_location_dpa(se, r->dpa));
-	OK(doca_sync_event_add_subscriber_location_cpu(se, r->dev));
-	OK(doca_sync_event_add_subscriber_location_dpa(se, r->dpa));
-	if (word)
-		OK(doca_sync_event_set_addr(se, word));
-	OK(doca_sync_event_start(se));
 	OK(doca_sync_event_get_dpa_handle(se, r->dpa, handle));
 	return se;
 }
@@ -36,13 +19,6 @@ struct doca_sync_event *sync_new_event(struct rig *r, uint64_t *word, uint64_t *
 void sync_notify(struct doca_dpa_thread *t)
 {
 	dpa_act_notify(&t->act);
-}
-
-void sync_await_fatal(struct rig *r)
-{
-	while (doca_dpa_peek_at_last_error(r->dpa) == DOCA_SUCCESS)
-		sched_yield();
-	IS(doca_dpa_peek_at_last_error(r->dpa), BAD_STATE);
 }
 
 struct doca_mmap *sync_map(struct rig *r, void *addr, size_t len, uint32_t access, uint32_t *key)
@@ -104,11 +80,5 @@ void sync_await_end(struct rig *r, uint64_t activations)
 
 void sync_remove_files(void)
 {
-	static const char *const kinds[] = {"core", "crash", "so"};
-	char path[64];
-
-	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "/tmp/doca_dpa_fatal.%d.%s", (int)getpid(), kinds[i]);
-		unlink(path);
-	}
+	rig_drop_crash(CRASH);
 }

@@ -125,7 +125,7 @@ Test(sync_device, a_stopped_event_is_a_bad_handle)
 	fake_push_recv(r.cq, 1);
 	AWAIT(&r, activations, 1);
 	OK(doca_sync_event_stop(se)); /* under the wait */
-	sync_await_fatal(&r);
+	rig_await_fatal(&r);
 	cr_assert_eq(SHARED(&r, seen), 0u);
 	OK(doca_sync_event_destroy(se));
 	rig_destroy(&r);
@@ -142,7 +142,7 @@ Test(sync_device, a_bad_pointer_is_a_fault)
 	PUT(&r, se, h);
 	rig_run(&r, &event_get_nowhere);
 	fake_push_recv(r.cq, 1);
-	sync_await_fatal(&r);
+	rig_await_fatal(&r);
 	cr_assert_eq(READ(&r, activations), 0u);
 	OK(doca_sync_event_destroy(se));
 	rig_destroy(&r);

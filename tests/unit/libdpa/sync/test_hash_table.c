@@ -161,7 +161,7 @@ Test(sync_hash, mistakes_end_the_context)
 			sync_command(&r, &n, (struct command){.op = COPY, .dst = 2});
 		rig_run(&r, i == 2 ? &find_to_nowhere : &run_table);
 		fake_push_recv(r.cq, 1);
-		sync_await_fatal(&r);
+		rig_await_fatal(&r);
 		cr_assert_eq(READ(&r, activations), 0u);
 		OK(doca_dpa_hash_table_destroy(t));
 		rig_destroy(&r);

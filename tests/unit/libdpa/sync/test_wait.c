@@ -286,7 +286,7 @@ Test(sync_wait, mistakes_end_the_context)
 		sync_command(&r, &n, c[i]);
 		sync_command(&r, &n, (struct command){.op = MARK});
 		sync_run(&r);
-		sync_await_fatal(&r);
+		rig_await_fatal(&r);
 		cr_assert_eq(SHARED(&r, seen), 0u);
 		sync_async_destroy(&a);
 		OK(doca_sync_event_destroy(se));

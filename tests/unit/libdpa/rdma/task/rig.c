@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "rig.h"
 #include <stdlib.h>
+#include "../../open_dev.h"
 
 static void note(struct doca_task *task, union doca_data own, union doca_data ctx)
 {
@@ -55,24 +56,6 @@ static void configure(struct doca_rdma *r)
 		TASKS));
 }
 
-static struct doca_dev *open_dpa0(void)
-{
-	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
-	struct doca_devinfo **list;
-	struct doca_dev *dev = NULL;
-	uint32_t n;
-
-	OK(doca_devinfo_create_list(&list, &n));
-	for (uint32_t i = 0; i < n && !dev; i++) {
-		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
-		if (!strcmp(name, "dpa0"))
-			OK(doca_dev_open(list[i], &dev));
-	}
-	OK(doca_devinfo_destroy_list(list));
-	cr_assert(dev, "run this by dpa-run");
-	return dev;
-}
-
 static void make_side(struct task_rig *r, struct side *s, uint32_t permissions)
 {
 	s->mem = aligned_alloc(4096, MEM);
@@ -108,7 +91,7 @@ static void import(struct task_rig *r, struct side *from, struct side *to)
 void task_rig_make(struct task_rig *r, uint32_t permissions)
 {
 	memset(r, 0, sizeof(*r));
-	r->dev = open_dpa0();
+	r->dev = open_dev("dpa0"); /* by dpa-run */
 	OK(doca_buf_inventory_create(64, &r->inventory));
 	OK(doca_buf_inventory_start(r->inventory));
 	make_side(r, &r->a, DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE);
