@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "../eu/clock.h"
 #include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../eu/pool.h"
@@ -39,19 +40,11 @@ void dpa_watchdog_wake(void)
 		dpa_futex_wake(&dpa_watchdog_parked, 1);
 }
 
-uint64_t dpa_watchdog_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void dpa_watchdog_waited(struct dpal_eu *eu, uint64_t since)
 {
 	atomic_store_explicit(&eu->waited_ns,
 			      atomic_load_explicit(&eu->waited_ns, memory_order_relaxed) +
-				      dpa_watchdog_now() - since,
+				      dpal_now_ns() - since,
 			      memory_order_relaxed);
 }
 

@@ -34,8 +34,7 @@ static inline void dpa_watchdog_begin(void)
 		dpa_watchdog_wake();
 }
 
-/* Around a sleep of device code in an op: it counts as running. now: nanoseconds. */
-uint64_t dpa_watchdog_now(void);
+/* After a sleep of device code in an op, which began at `since` (dpal_now_ns()): it counts as running. */
 void dpa_watchdog_waited(struct dpal_eu *eu, uint64_t since);
 /* True if the calling EU is being ended because of the limit; then its fault_text has that. */
 bool dpa_watchdog_hit(struct dpal_eu *eu);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include "../eu/clock.h"
 #include "../eu/pool.h"
 #include "witness.h"
 
@@ -72,11 +73,9 @@ void dpa_witnesses_expect(struct dpa_witnesses *w, const void *owner)
 
 struct dpa_witness *dpa_witnesses_take(struct dpa_witnesses *w)
 {
+	const struct timespec end = dpal_deadline(WAIT_S * 1000);
 	struct dpa_witness *list;
-	struct timespec end;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += WAIT_S;
 	pthread_mutex_lock(&w->lock);
 	while (w->awaited)
 		if (pthread_cond_timedwait(&w->fewer, &w->lock, &end) == ETIMEDOUT)

@@ -2,7 +2,7 @@
 /* The state machine of activation.h. */
 #include <errno.h>
 #include <limits.h>
-#include <time.h>
+#include "clock.h"
 #include "activation.h"
 #include "futex.h"
 
@@ -234,31 +234,22 @@ static void ask_to_stop(struct dpa_act *act)
 							memory_order_acquire));
 }
 
-static int ms_left(const struct timespec *end)
+static int ms_left(uint64_t end)
 {
-	struct timespec now;
-	int64_t ms;
+	uint64_t now = dpal_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = (end->tv_sec - now.tv_sec) * 1000 + (end->tv_nsec - now.tv_nsec) / 1000000;
-	return ms > 0 ? (int)ms : 0;
+	return now < end ? (int)((end - now) / 1000000) : 0;
 }
 
 /* Sleeps until the state is one of two. */
 static bool wait_for_state(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire);
-	struct timespec end;
+	uint64_t end = dpal_now_ns() + (timeout_ms > 0 ? timeout_ms * UINT64_C(1000000) : 0);
 	int left = timeout_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	if (timeout_ms > 0) {
-		end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-		end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
-		end.tv_nsec %= 1000000000;
-	}
 	while (STATE(w) != a && STATE(w) != b) {
-		if (timeout_ms >= 0 && !(left = ms_left(&end)))
+		if (timeout_ms >= 0 && !(left = ms_left(end)))
 			return false;
 		dpa_futex_wait(&act->word, w, left);
 		w = atomic_load_explicit(&act->word, memory_order_acquire);

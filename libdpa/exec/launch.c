@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
+#include "../eu/clock.h"
 #include "../eu/room.h"
 #include "../sync/sync_event.h"
 #include "exec.h"
@@ -417,12 +418,8 @@ static bool is_any_left(struct dpa_launches *all, const struct doca_dpa *dpa)
 /* The lock is held. False: the time is over. */
 static bool wait_for_rest(struct dpa_launches *all, const struct doca_dpa *dpa, int ms)
 {
-	struct timespec end;
+	const struct timespec end = dpal_deadline((uint32_t)ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += (long)(ms % 1000) * 1000000;
-	end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	while (is_any_left(all, dpa))
 		if (pthread_cond_timedwait(&all->fewer, &all->lock, &end) == ETIMEDOUT)
 			return !is_any_left(all, dpa);

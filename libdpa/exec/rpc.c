@@ -7,8 +7,8 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
+#include "../eu/clock.h"
 #include "../run/fault.h"
 #include "../eu/futex.h"
 #include "exec.h"
@@ -46,14 +46,6 @@ static void run_rpc(struct dpa_work *work)
 		dpa_futex_wake(&r->done, 1); /* an address only: it may be gone */
 }
 
-static int64_t rpc_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static bool is_over(struct rpc *r)
 {
 	return atomic_load_explicit(&r->done, memory_order_acquire) == OVER;
@@ -62,19 +54,19 @@ static bool is_over(struct rpc *r)
 /* The EU may share this core: after some pauses it is let in. */
 static bool spin_for_rpc(struct rpc *r)
 {
-	int64_t end;
+	uint64_t end;
 
 	for (int i = 0; i < SPIN_PAUSES; i++) {
 		if (is_over(r))
 			return true;
 		dpal_pause();
 	}
-	end = rpc_now_ns() + SPIN_NS;
+	end = dpal_now_ns() + SPIN_NS;
 	do {
 		sched_yield();
 		if (is_over(r))
 			return true;
-	} while (rpc_now_ns() < end);
+	} while (dpal_now_ns() < end);
 	return false;
 }
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include "../eu/clock.h"
 #include "counters.h"
 #include "ops.h"
 
@@ -68,11 +68,11 @@ uint64_t dpa_op_thread_instructions(void)
 
 uint64_t dpa_op_thread_time(void)
 {
-	struct timespec t;
 	struct dpal_eu *eu;
+	uint64_t ns;
 
 	dpa_op_begin(&eu);
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns = dpal_now_ns();
 	dpal_eu_op_end(eu);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+	return ns / 1000;
 }

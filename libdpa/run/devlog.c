@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <doca_dpa.h>
+#include "../eu/clock.h"
 #include "devlog.h"
 
 #define LOG_BYTES   (64 * 1024)
@@ -144,12 +145,8 @@ void dpa_devlog_drain(struct dpa_devlog *log)
 
 static bool wait_for_room(struct dpa_devlog *log, uint64_t n)
 {
-	struct timespec end;
+	const struct timespec end = dpal_deadline(LOG_WAIT_MS);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_nsec += LOG_WAIT_MS * 1000000l;
-	end.tv_sec += end.tv_nsec / 1000000000;
-	end.tv_nsec %= 1000000000;
 	while (LOG_BYTES - (log->in - log->out) < n)
 		if (pthread_cond_timedwait(&log->room, &log->lock, &end) == ETIMEDOUT)
 			return LOG_BYTES - (log->in - log->out) >= n;

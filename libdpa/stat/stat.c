@@ -2,19 +2,11 @@
 /* Adds a run to the numbers of its task. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include "../eu/clock.h"
 #include "file.h"
 #include "stat.h"
 
 static _Atomic uint32_t last_id, last_context;
-
-static uint64_t stat_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static void add_stat(_Atomic uint64_t *to, uint64_t n)
 {
@@ -111,7 +103,7 @@ void dpa_stat_begin(struct dpa_stat_run *r, struct dpa_stat_task *task, int eu)
 		return;
 	e = &f->eus[eu];
 	r->eu = eu;
-	r->since_ns = stat_now_ns();
+	r->since_ns = dpal_now_ns();
 	atomic_store_explicit(&task->eu, eu, memory_order_relaxed);
 	add_stat(&task->runs, 1);
 	add_stat(&e->runs, 1);
@@ -136,7 +128,7 @@ void dpa_stat_end(struct dpa_stat_run *r)
 		add_stat(&r->task->instructions, instructions - r->instructions);
 		add_stat(&r->task->counted, 1);
 	}
-	ns = stat_now_ns() - r->since_ns;
+	ns = dpal_now_ns() - r->since_ns;
 	atomic_store_explicit(&f->eus[r->eu].task, 0, memory_order_relaxed);
 	add_stat(&r->task->ns, ns);
 	add_stat(&f->eus[r->eu].ns, ns);

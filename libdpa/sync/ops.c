@@ -3,6 +3,7 @@
 #include "ops.h"
 #include <sched.h>
 #include "../crash/watchdog.h"
+#include "../eu/clock.h"
 #include "../eu/futex.h"
 #include "../run/ops.h"
 #include "sync_event.h"
@@ -76,7 +77,7 @@ int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32
 		dpa_se_hold(e);
 		atomic_store_explicit(&eu->in_op, DPA_OP_WAITS, memory_order_seq_cst);
 		if (round >= SLEEP_ROUNDS) {
-			uint64_t since = dpa_watchdog_now();
+			uint64_t since = dpal_now_ns();
 
 			sleep_on(e, value, mask);
 			dpa_watchdog_waited(eu, since);
