@@ -352,3 +352,24 @@ Test(task_ends, refused)
 	   INVALID_VALUE);
 	task_rig_stop(&rig);
 }
+
+/*
+ * A task of a connection that is gone is refused although there is a new one: the memory of a
+ * destroyed object does not become that of another one at once (libdpa/common/object/object.h).
+ */
+Test(task_ends, of_a_connection_that_is_gone)
+{
+	task_rig_start(&rig, DOCA_ACCESS_FLAG_RDMA_WRITE);
+	for (int i = 0; i < 20; i++) {
+		struct doca_task *t = write_task(0, 8);
+
+		OK(doca_ctx_stop(rig.a.ctx));
+		OK(doca_ctx_stop(rig.b.ctx));
+		OK(doca_ctx_start(rig.a.ctx));
+		OK(doca_ctx_start(rig.b.ctx));
+		task_rig_connect(&rig);
+		IS(doca_task_submit(t), NOT_CONNECTED);
+		drop_write(t);
+	}
+	task_rig_stop(&rig);
+}
