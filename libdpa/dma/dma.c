@@ -57,7 +57,7 @@ static void dma_pump(struct doca_dma *dma)
 
 	for (; (t = dma->post); dma->post = t->next) {
 		if (!t->begun) {
-			if (dpa_dma_must_wait(t))
+			if (t != dma->work && dpa_dma_must_wait(t))
 				return;
 			t->failed = dpa_dma_begin(t);
 			if (!t->failed && t->remote)

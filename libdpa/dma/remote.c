@@ -295,6 +295,9 @@ static void remote_clear_events(struct dpa_dma_remote *r)
 		ibv_ack_cq_events(cq, 1);
 	while (read(r->timer, &n, sizeof(n)) > 0)
 		;
+	if (r->posted == r->ended) /* a socket that has ended would wake the program for ever */
+		for (struct dpa_pci_link *l = r->links; l; l = l->next)
+			dpa_pci_check(l);
 }
 
 bool dpa_dma_remote_poll(struct doca_dma *dma)

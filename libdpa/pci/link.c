@@ -184,6 +184,14 @@ bool dpa_pci_peer_gone(const struct dpa_pci_link *l)
 	return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
+void dpa_pci_check(struct dpa_pci_link *l)
+{
+	if (l->state != PCI_READY || !dpa_pci_peer_gone(l))
+		return;
+	link_drop(l);
+	l->state = PCI_BROKEN;
+}
+
 void dpa_pci_hang_up(struct dpa_pci_link *l)
 {
 	link_drop(l);

@@ -101,6 +101,8 @@ struct dpa_pci_link *dpa_pci_call(const struct dpa_pci_caller *c,
 void dpa_pci_step(const struct dpa_pci_caller *c, struct dpa_pci_link *l);
 /* Whether the peer of a READY link has ended it. */
 bool dpa_pci_peer_gone(const struct dpa_pci_link *l);
+/* Breaks a READY link of which nothing is in flight, if its peer has ended it. */
+void dpa_pci_check(struct dpa_pci_link *l);
 /* Ends and frees it: nothing of its queue pair is in flight. */
 void dpa_pci_hang_up(struct dpa_pci_link *l);
 

@@ -52,17 +52,13 @@ static void export_far(void)
 	OK(doca_mmap_create_from_export(NULL, rig.blob, rig.len, rig.dev, &rig.import));
 }
 
-void far_setup(void)
+void far_open(void)
 {
-	memset(&rig, 0, sizeof(rig));
 	rig.dev = open_dev("dpa0");
 	rig.near = malloc(FAR_MEM);
-	rig.far = malloc(FAR_MEM);
-	cr_assert(rig.near && rig.far);
-	for (int i = 0; i < FAR_MEM; i++) {
+	cr_assert(rig.near);
+	for (int i = 0; i < FAR_MEM; i++)
 		rig.near[i] = (char)(i * 3 + i / 251);
-		rig.far[i] = (char)(i * 5 + i / 241);
-	}
 	rig.map = far_map(rig.near, DOCA_ACCESS_FLAG_LOCAL_READ_WRITE);
 	OK(doca_buf_inventory_create(2 * FAR_TASKS + 100, &rig.inventory));
 	OK(doca_buf_inventory_start(rig.inventory));
@@ -72,6 +68,16 @@ void far_setup(void)
 	OK(doca_pe_connect_ctx(rig.pe, rig.ctx));
 	OK(doca_dma_task_memcpy_set_conf(rig.dma, on_done, on_error, FAR_TASKS));
 	OK(doca_ctx_start(rig.ctx));
+}
+
+void far_setup(void)
+{
+	memset(&rig, 0, sizeof(rig));
+	rig.far = malloc(FAR_MEM);
+	cr_assert(rig.far);
+	for (int i = 0; i < FAR_MEM; i++)
+		rig.far[i] = (char)(i * 5 + i / 241);
+	far_open();
 	export_far();
 }
 

@@ -36,6 +36,8 @@ struct far_rig {
 extern struct far_rig rig;
 
 void far_setup(void);
+/* The device, the near memory and the DMA alone. */
+void far_open(void);
 void far_teardown(void);
 /* A map of memory, started. */
 struct doca_mmap *far_map(char *mem, uint32_t access);

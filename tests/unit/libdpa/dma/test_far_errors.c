@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Exports for the other side of the PCI bus: what is refused, and peers that go. */
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -258,4 +259,41 @@ Test(dma_far_errors, no_descriptors)
 	far_drop_import();
 	OK(doca_mmap_create_from_export(NULL, blob, n, rig.dev, &rig.import));
 	OK(read_by(rig.import));
+}
+
+/* The end of an idle link is told once: the engine's descriptor is quiet then. */
+Test(dma_far_errors, an_idle_link_ends)
+{
+	doca_notification_handle_t fd;
+	struct pollfd p;
+
+	OK(doca_pe_get_notification_handle(rig.pe, &fd));
+	p = (struct pollfd){.fd = fd, .events = POLLIN};
+	OK(read_by(rig.import));
+	OK(doca_mmap_destroy(rig.owner));
+	rig.owner = NULL;
+	OK(doca_pe_request_notification(rig.pe));
+	cr_assert_eq(poll(&p, 1, 60000), 1);
+	OK(doca_pe_clear_notification(rig.pe, fd));
+	while (doca_pe_progress(rig.pe))
+		;
+	OK(doca_pe_request_notification(rig.pe));
+	cr_assert_eq(poll(&p, 1, 0), 0);
+	cr_assert_eq(read_by(rig.import), DOCA_ERROR_IO_FAILED);
+}
+
+/* A list that the user changes under a copy: the next one of the buf that was taken out still ends. */
+Test(dma_far_errors, a_list_is_taken_apart)
+{
+	struct doca_buf *dst = far_room(rig.map, rig.near, 50),
+			*rest = far_room(rig.map, rig.near + 50, 50);
+
+	OK(doca_buf_chain_list(dst, rest));
+	far_submit(far_data(rig.import, rig.far, 100), dst, 0);
+	doca_pe_progress(rig.pe);
+	OK(doca_buf_unchain_list(dst, rest));
+	far_await(1);
+	if (rig.failed)
+		far_restart();
+	OK(far_copy(far_data(rig.import, rig.far, 10), rest));
 }
