@@ -46,3 +46,12 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	r->mtu = (uint8_t)mtu;
 	return rc;
 }
+
+int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16])
+{
+	struct dpa_hw *hw = ctx->hw;
+
+	if (!*hw->alive)
+		return EIO;
+	return dpa_neighbour_lookup(&hw->port, sgid, dgid);
+}

@@ -183,6 +183,12 @@ struct dpa_hw_route {
  */
 int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16],
 		 struct dpa_hw_route *r);
+/*
+ * Whether packets to another host can leave now. 0: yes. EAGAIN: the link address of the next hop is
+ * not known (yet); the kernel looks for it when a packet is sent, as by dpa_hw_gsi_probe(). Others:
+ * as dpa_hw_route(); EOPNOTSUPP: the kernel (before 5.0) does not say. Any thread; asks the kernel.
+ */
+int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16]);
 
 #ifdef __cplusplus
 }

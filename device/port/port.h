@@ -154,12 +154,35 @@ int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t
 		     uint32_t *oif, uint32_t *mtu);
 
 /*
+ * Whether the kernel can send to that host now. 0: it has the link address of the next hop, or needs
+ * none; EAGAIN: it has none (yet), and looks for it when a packet is sent. Others: as
+ * dpa_route_lookup(); EOPNOTSUPP: the kernel (before 5.0) does not answer. Any thread.
+ */
+int dpa_neighbour_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16]);
+
+/*
  * Node GUID of a function in this network namespace, network order: vendor id, 37 bits that tell
  * boots of hosts and namespaces apart, the function. The same for all processes of the namespace.
  */
 uint64_t dpa_port_node_guid(uint32_t function);
 
 /* ---- between the files of this folder */
+
+/* A route as the kernel has it. mtu: of the route, bytes; 0: that of the interface. */
+struct dpa_route {
+	uint32_t oif, mtu;
+	uint8_t type;		     /* RTN_* */
+	uint8_t hop_family, hop_len; /* of the next hop; hop_len 0: the destination itself */
+	uint8_t hop[16];
+};
+/* Errors as dpa_route_lookup(). Under port->lock. */
+int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
+		  struct dpa_route *r);
+struct nl_msg;
+struct nlmsghdr;
+/* Asks the kernel; `take` gets each message of the answer. 0 or an errno. One question at a time. */
+int dpa_netlink_ask(struct nl_sock *s, struct nl_msg *msg,
+		    void (*take)(struct nlmsghdr *h, void *arg), void *arg);
 
 /*
  * In a forked child: dpa_hw_port_file() shows no port any more. The parent's table may have been

@@ -12,44 +12,93 @@
 
 #include "port/port.h"
 
-struct answer {
+/* Where an answer of the kernel goes. */
+struct asked {
 	int err; /* errno; what the kernel said */
-	bool got, done;
-	uint32_t oif, mtu; /* mtu: of the route, bytes; 0: that of the interface */
+	bool done;
+	void (*take)(struct nlmsghdr *h, void *arg);
+	void *arg;
 };
 
-static int on_route(struct nl_msg *msg, void *arg)
+static int on_answer(struct nl_msg *msg, void *arg)
 {
-	struct nlattr *tb[RTA_MAX + 1] = {0}, *m[RTAX_MAX + 1] = {0};
-	struct answer *a = arg;
+	struct asked *a = arg;
 
-	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWROUTE ||
-	    nlmsg_parse(nlmsg_hdr(msg), sizeof(struct rtmsg), tb, RTA_MAX, NULL) < 0 ||
-	    !tb[RTA_OIF])
-		return NL_SKIP;
-	a->got = true;
-	a->oif = nla_get_u32(tb[RTA_OIF]);
-	if (tb[RTA_METRICS] && nla_parse_nested(m, RTAX_MAX, tb[RTA_METRICS], NULL) >= 0 &&
-	    m[RTAX_MTU])
-		a->mtu = nla_get_u32(m[RTAX_MTU]);
+	a->take(nlmsg_hdr(msg), a->arg);
 	return NL_OK;
 }
 
-static int route_on_ack(struct nl_msg *msg, void *arg)
+static int on_ack(struct nl_msg *msg, void *arg)
 {
 	(void)msg;
-	((struct answer *)arg)->done = true;
+	((struct asked *)arg)->done = true;
 	return NL_STOP;
 }
 
 static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
-	struct answer *a = arg;
+	struct asked *a = arg;
 
 	(void)from;
 	a->err = e->error < 0 ? -e->error : 0;
 	a->done = true;
 	return NL_STOP;
+}
+
+int dpa_netlink_ask(struct nl_sock *s, struct nl_msg *msg,
+		    void (*take)(struct nlmsghdr *h, void *arg), void *arg)
+{
+	struct asked a = {.take = take, .arg = arg};
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	int ret;
+
+	if (!cb)
+		return ENOMEM;
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_answer, &a);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &a);
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &a);
+	ret = nl_send_auto(s, msg);
+	while (ret >= 0 && !a.done)
+		ret = nl_recvmsgs(s, cb);
+	nl_cb_put(cb);
+	if (a.err)
+		return a.err;
+	return ret < 0 ? EIO : 0;
+}
+
+/* The next hop: RTA_GATEWAY, or RTA_VIA, which is of another family than the destination. */
+static void take_hop(struct nlattr *tb[RTA_MAX + 1], uint8_t family, struct dpa_route *r)
+{
+	const struct nlattr *gw = tb[RTA_GATEWAY], *via = tb[RTA_VIA];
+
+	r->hop_family = family;
+	if (gw && (nla_len(gw) == 4 || nla_len(gw) == 16)) {
+		r->hop_len = (uint8_t)nla_len(gw);
+		memcpy(r->hop, nla_data(gw), r->hop_len);
+	} else if (via && nla_len(via) == (int)sizeof(struct rtvia) + 16) {
+		const struct rtvia *v = nla_data(via);
+
+		r->hop_family = (uint8_t)v->rtvia_family;
+		r->hop_len = 16;
+		memcpy(r->hop, v->rtvia_addr, 16);
+	}
+}
+
+static void take_route(struct nlmsghdr *h, void *arg)
+{
+	struct nlattr *tb[RTA_MAX + 1] = {0}, *m[RTAX_MAX + 1] = {0};
+	const struct rtmsg *rtm = nlmsg_data(h);
+	struct dpa_route *r = arg;
+
+	if (h->nlmsg_type != RTM_NEWROUTE ||
+	    nlmsg_parse(h, sizeof(struct rtmsg), tb, RTA_MAX, NULL) < 0 || !tb[RTA_OIF])
+		return;
+	r->oif = nla_get_u32(tb[RTA_OIF]);
+	r->type = rtm->rtm_type;
+	take_hop(tb, rtm->rtm_family, r);
+	if (tb[RTA_METRICS] && nla_parse_nested(m, RTAX_MAX, tb[RTA_METRICS], NULL) >= 0 &&
+	    m[RTAX_MTU])
+		r->mtu = nla_get_u32(m[RTAX_MTU]);
 }
 
 /* Link-local addresses mean something on their own interface only. */
@@ -75,33 +124,13 @@ static struct nl_msg *route_question(const uint8_t src[16], const uint8_t dst[16
 	return NULL;
 }
 
-/* Under port->lock: one question at a time. */
-static int ask_route(struct nl_sock *s, struct nl_msg *msg, struct answer *a)
-{
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int ret;
-
-	if (!cb)
-		return ENOMEM;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_route, a);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, route_on_ack, a);
-	nl_cb_err(cb, NL_CB_CUSTOM, on_error, a);
-	ret = nl_send_auto(s, msg);
-	while (ret >= 0 && !a->done)
-		ret = nl_recvmsgs(s, cb);
-	nl_cb_put(cb);
-	if (a->err)
-		return a->err;
-	return a->got ? 0 : EIO;
-}
-
-static uint32_t path_mtu(struct nl_sock *s, const struct answer *a)
+static uint32_t path_mtu(struct nl_sock *s, const struct dpa_route *r)
 {
 	struct rtnl_link *link = NULL;
-	uint32_t bytes = a->mtu;
+	uint32_t bytes = r->mtu;
 	bool lo = false;
 
-	if (rtnl_link_get_kernel(s, (int)a->oif, NULL, &link) == 0) {
+	if (rtnl_link_get_kernel(s, (int)r->oif, NULL, &link) == 0) {
 		lo = rtnl_link_get_flags(link) & IFF_LOOPBACK;
 		if (!bytes || bytes > rtnl_link_get_mtu(link))
 			bytes = rtnl_link_get_mtu(link);
@@ -110,29 +139,41 @@ static uint32_t path_mtu(struct nl_sock *s, const struct answer *a)
 	return lo ? DPA_PORT_MTU_4096 : dpa_port_ib_mtu(bytes ? bytes : 1500);
 }
 
-int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
-		     uint32_t *oif, uint32_t *mtu)
+int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
+		  struct dpa_route *r)
 {
 	struct dpa_hw_gid gid = {0};
-	struct answer a = {0};
 	struct nl_msg *msg;
 	int ret, at = dpa_port_find(port, src);
 
+	memset(r, 0, sizeof(*r));
 	if (at < 0 && dpa_port_is_own(port, src))
 		return ENETUNREACH; /* an SF's derived GID is no address of an interface */
 	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) ||
 	    dpa_gid_is_v4(src) != dpa_gid_is_v4(dst))
 		return EINVAL;
+	if (!port->query)
+		return EOPNOTSUPP;
 	msg = route_question(src, dst, gid.ifindex);
 	if (!msg)
 		return ENOMEM;
-	pthread_mutex_lock(&port->lock);
-	ret = port->query ? ask_route(port->query, msg, &a) : EOPNOTSUPP;
-	if (!ret)
-		*mtu = path_mtu(port->query, &a);
-	pthread_mutex_unlock(&port->lock);
+	ret = dpa_netlink_ask(port->query, msg, take_route, r);
 	nlmsg_free(msg);
-	if (!ret)
-		*oif = a.oif;
+	return ret || r->oif ? ret : EIO;
+}
+
+int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
+		     uint32_t *oif, uint32_t *mtu)
+{
+	struct dpa_route r;
+	int ret;
+
+	pthread_mutex_lock(&port->lock);
+	ret = dpa_route_ask(port, src, dst, &r);
+	if (!ret) {
+		*oif = r.oif;
+		*mtu = path_mtu(port->query, &r);
+	}
+	pthread_mutex_unlock(&port->lock);
 	return ret;
 }

@@ -56,6 +56,7 @@ enum cma_event_type {
 enum cma_state {
 	CMA_IDLE,
 	CMA_BOUND,
+	CMA_ADDR_QUERY, /* neighbour.c has it */
 	CMA_ADDR_DONE,
 	CMA_ROUTE_DONE,
 	CMA_CONNECT,
@@ -123,6 +124,7 @@ struct cma_ports {
 };
 
 struct cma_conn;
+struct cma_query;
 
 struct cma_id {
 	uint32_t id;
@@ -154,6 +156,7 @@ struct cma_id {
 	struct cma_id *listener;
 	bool told; /* the event of the request is queued */
 	struct cma_mc *mcs;
+	struct cma_query *query; /* state CMA_ADDR_QUERY */
 };
 
 struct cma_mc {
@@ -251,6 +254,7 @@ struct cma {
 	/* timer.c: a heap by deadline */
 	struct cma_conn **heap;
 	size_t heap_len, heap_room, num_conns;
+	struct cma_query *queries; /* neighbour.c */
 	/* reach.c */
 	struct cma_peer *peers[CMA_PEER_BUCKETS];
 	uint32_t num_peers;
@@ -408,6 +412,21 @@ void cma_timer_set(struct cma_conn *c, uint64_t deadline);
 /* Returns the connection whose timer is first, or NULL. */
 struct cma_conn *cma_timer_first(void);
 uint64_t cma_now(void); /* ms */
+
+/* ---- neighbour.c, locked */
+/*
+ * Wait for the link address of the next hop to id->dst: the id gets state CMA_ADDR_QUERY, and an
+ * event in timeout_ms at most. False: the address is known, or nothing can be said about it; or no
+ * memory.
+ */
+bool cma_neighbour_wait(struct cma_id *id, uint32_t timeout_ms);
+/* End the query of an id without an event. */
+void cma_neighbour_end(struct cma_id *id);
+/* In a forked child: the queries are the parent's. */
+void cma_neighbour_forget(void);
+void cma_neighbour_round(void);
+/* Return when the next round is due, ms; UINT64_MAX: never. */
+uint64_t cma_neighbour_next(void);
 
 /* ---- reach.c, locked: hosts on which no process has RoCEv2 any more */
 /* After each step of c: start or stop watching its peer's host. */

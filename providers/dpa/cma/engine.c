@@ -186,6 +186,8 @@ static int until_next(void)
 		next = c->deadline;
 	if (cma_reach_next() < next)
 		next = cma_reach_next();
+	if (cma_neighbour_next() < next)
+		next = cma_neighbour_next();
 	for (const struct cma_early *e = cma.early; e; e = e->next)
 		next = e->look < next ? e->look : next;
 	if (cma.forked && cma.hold_due < next)
@@ -210,6 +212,7 @@ static void engine_round(void)
 	receive_all();
 	run_timers();
 	cma_reach_round();
+	cma_neighbour_round();
 	look_at_early(false);
 	if (cma.forked && cma_now() >= cma.hold_due)
 		hold_off(HELD_OFF, HELD_OFF / 3);
@@ -459,6 +462,7 @@ static void forget_connections(void)
 		id->state = CMA_DISCONNECT;
 	}
 	cma_reach_forget();
+	cma_neighbour_forget();
 	cma.heap_len = 0;
 	cma.num_conns = 0;
 	while (cma.early) {

@@ -119,6 +119,7 @@ void cma_id_destroy(struct cma_id *id)
 {
 	if (id->side != CMA_SIDE_DPA)
 		cma_kernel_drop(id);
+	cma_neighbour_end(id);
 	cma_leave_all(id);
 	cma_events_drop(id, NULL);
 	cma_unbind(id);

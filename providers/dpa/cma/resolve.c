@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RESOLVE_ADDR and RESOLVE_ROUTE. The kernel's routing table is asked at once, so that the event is
- * queued before the call returns; no packet is sent.
+ * RESOLVE_ADDR and RESOLVE_ROUTE. The kernel's tables are asked at once, so that the event is queued
+ * before the call returns. No packet is sent but where the next hop has no known link address
+ * (neighbour.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,7 +62,8 @@ static bool without_gid(const union cma_addr *a)
 	return dpa_hw_route(cma.ctx, gid, gid, &r) == ENODEV;
 }
 
-static int resolve_id(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst)
+static int resolve_id(struct cma_id *id, const union cma_addr *src, const union cma_addr *dst,
+		      uint32_t timeout_ms)
 {
 	union cma_addr any = {.family = dst->family};
 	int err = 0;
@@ -92,7 +94,7 @@ static int resolve_id(struct cma_id *id, const union cma_addr *src, const union 
 		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* and it may be tried again */
 		return 0;
 	}
-	if (err)
+	if (err || cma_neighbour_wait(id, timeout_ms))
 		return err;
 	id->state = CMA_ADDR_DONE;
 	cma_event(id, CMA_ADDR_RESOLVED, 0);
@@ -110,7 +112,7 @@ int cma_resolve_addr(struct cma_channel *ch, uint32_t num, const union cma_addr 
 	if (!err && id->side == CMA_SIDE_BOTH && cma_kernel_resolves(id, src, dst)) {
 		err = cma_kernel_resolve(id, src, dst, timeout_ms);
 	} else if (!err) {
-		err = resolve_id(id, src, dst);
+		err = resolve_id(id, src, dst, timeout_ms);
 		if (id->side == CMA_SIDE_BOTH && id->has_device)
 			cma_kernel_drop(id);
 	}

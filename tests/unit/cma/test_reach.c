@@ -3,6 +3,7 @@
  * A host where nobody has port 4791 any more, by a clock of the test's own. 127.0.0.9 is that host;
  * it takes MADs and answers none.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <dpa_hw.h>
@@ -223,4 +224,71 @@ Test(cma_reach, a_host_that_nobody_waits_for)
 	expect(ch, &ev, EV_TIMEWAIT_EXIT);
 	event_within(20);
 	cr_assert_eq(fake_gsi.probes, before);
+}
+
+/* ------------------------------------------------ a next hop without a known link address */
+
+/* RESOLVE_ADDR of that host. */
+static uint32_t asking(void)
+{
+	uint32_t id = create(ch, UID, PS_TCP, QP_RC);
+
+	cr_assert_eq(resolve(ch, id, "127.0.0.1", FAR, PORT), 0);
+	return id;
+}
+
+Test(cma_reach, a_neighbour_that_answers)
+{
+	struct event ev;
+	uint32_t id;
+
+	fake_gsi.silent = true;
+	id = asking();
+	expect_none(ch);
+	cr_expect_eq(fake_gsi.probes, 1);
+	cr_expect_eq(resolve(ch, id, "127.0.0.1", FAR, PORT), EINVAL, "it is under way");
+	cr_expect_eq(route(ch, id), EINVAL);
+	fake_gsi.silent = false;
+	expect_of(ch, &ev, EV_ADDR_RESOLVED, UID, id);
+	cr_expect_eq(ev.status, 0);
+	cr_assert_eq(route(ch, id), 0);
+	expect_of(ch, &ev, EV_ROUTE_RESOLVED, UID, id);
+}
+
+/* resolve() gives it two seconds. */
+Test(cma_reach, a_neighbour_that_does_not_answer)
+{
+	struct event ev;
+	uint32_t id;
+
+	fake_gsi.silent = true;
+	id = asking();
+	clock_advance(1900);
+	one_round();
+	expect_none(ch);
+	clock_advance(200);
+	one_round();
+	expect_of(ch, &ev, EV_ADDR_ERROR, UID, id);
+	cr_expect_eq(ev.status, -ETIMEDOUT);
+	cr_expect_geq(fake_gsi.probes, 2, "the kernel is made to look again");
+	/* again: as often as the program likes */
+	fake_gsi.silent = false;
+	cr_assert_eq(resolve(ch, id, "127.0.0.1", FAR, PORT), 0);
+	expect_of(ch, &ev, EV_ADDR_RESOLVED, UID, id);
+}
+
+Test(cma_reach, an_id_that_is_destroyed_meanwhile)
+{
+	uint32_t id;
+
+	fake_gsi.silent = true;
+	id = asking();
+	cr_assert_eq(destroy(ch, id, NULL), 0);
+	id = asking();
+	channel_close(ch);
+	fake_gsi.silent = false;
+	ch = channel_open(O_CLOEXEC);
+	clock_advance(3000);
+	one_round();
+	expect_none(ch);
 }

@@ -277,6 +277,11 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	return 0;
 }
 
+int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16])
+{
+	return is_far(dgid) && fake_gsi.silent ? EAGAIN : 0;
+}
+
 /* One answer waits at a time: the last packet's. */
 static _Atomic uint64_t answer;
 
