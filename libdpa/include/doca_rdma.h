@@ -167,8 +167,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_user_data(
  * Work requests that device code has posted to it by then, or posts to its id before the next one
  * is established, fail and are reported; elements of messages that have come stay.
  *
- * The exchange is this library's own, over TCP (docs/connections.md): both sides must be libdpa.
- * The port is a TCP port, on all addresses of the host.
+ * It is rdma_cm that connects (docs/connections.md): a peer is any program of rdma_cm with an RC
+ * queue pair. The port is one of RDMA_PS_TCP, on all addresses of the host.
  */
 typedef void (*doca_rdma_connection_request_cb_t)(struct doca_rdma_connection *rdma_connection,
 						  union doca_data ctx_user_data);
@@ -192,7 +192,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_connection_state_callbacks(
 /*
  * An address to connect to.
  * @address: an IPv4 or IPv6 address, or a GID, as text; no name
- * @port:    TCP port, not 0
+ * @port:    of RDMA_PS_TCP, not 0
  * @addr:    receives it; the caller destroys it
  * INVALID_VALUE: NULL, 0, or no such address; NO_MEMORY.
  */
@@ -230,9 +230,10 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connect_to_addr(struct doca_rdma *rdma,
 
 /*
  * Answers a request, in its callback or later.
- * @private_data: private_data_len bytes, which travel to the peer; NULL with 0
- * INVALID_VALUE: NULL, or nothing that was requested; CONNECTION_ABORTED: the peer is gone or
- * cannot be addressed, and the connection is gone.
+ * @private_data: private_data_len bytes, up to 196, which travel to the peer; NULL with 0
+ * INVALID_VALUE: NULL, too many bytes, or nothing that was requested; CONNECTION_ABORTED: the peer
+ * is gone or cannot be addressed, and the connection is gone. It is not told before that a peer
+ * which has not been answered is gone.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_accept(
 	struct doca_rdma_connection *rdma_connection, void *private_data, uint8_t private_data_len);
@@ -244,7 +245,8 @@ doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection);
  * carried out until both sides get the disconnection callback, this one when the peer has answered
  * or after doca_rdma_set_connection_request_timeout(). In the disconnection callback, and in those
  * of tasks that end before it, the connection is ending: SUCCESS, and nothing else happens.
- * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: the peer has just ended it.
+ * INVALID_VALUE: NULL, or no such connection; CONNECTION_ABORTED: rdma_cm refuses, and it ends
+ * nevertheless.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
@@ -256,10 +258,28 @@ doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection);
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_addr(
 	const struct doca_rdma_connection *rdma_connection, struct doca_rdma_addr **addr);
 
-/* Identifiers of rdma_cm are not supported. INVALID_VALUE: NULL; NOT_SUPPORTED: always else. */
+/*
+ * Accepts a request that came to a listener of the program's own, for a started context; no engine
+ * and no callbacks are needed. Device code may post at once.
+ * @cm_id:           of RDMA_CM_EVENT_CONNECT_REQUEST. With SUCCESS it is the connection's, which
+ *                   destroys it: all its events must be acknowledged then, and its channel be there.
+ *                   Its events come to the program's channel still. On ESTABLISHED the program calls
+ *                   doca_rdma_bridge_established(), on DISCONNECTED
+ *                   doca_rdma_connection_disconnect(), in which, or in the next progress of the
+ *                   engine, the connection ends.
+ * @private_data:    as of doca_rdma_connection_accept()
+ * @rdma_connection: receives it
+ * INVALID_VALUE: NULL, too many bytes, or an id of another device or of none; BAD_STATE: not
+ * started; FULL; CONNECTION_ABORTED: no queue pair or memory, nothing that was requested, or the
+ * peer is gone. The id stays the program's.
+ */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id, void *private_data,
 			uint8_t private_data_len, struct doca_rdma_connection **rdma_connection);
+/*
+ * The peer has the answer: calls the callback for that, if there is one. INVALID_VALUE: NULL, no
+ * such connection of the context, or reported already.
+ */
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_bridge_established(struct doca_rdma *rdma, struct doca_rdma_connection *rdma_connection);
 
@@ -300,7 +320,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_transport_type(
 	const struct doca_rdma *rdma, enum doca_rdma_transport_type *transport_type);
 
 /*
- * The largest packet payload; a connection uses the smaller one of its two sides. 1 KiB at first.
+ * The largest packet payload of connections by export and connect, which use the smaller one of
+ * their two sides. 1 KiB at first. By address it is that of the path.
  * INVALID_VALUE: NULL or unknown; NOT_SUPPORTED: DOCA_MTU_SIZE_RAW_ETHERNET; BAD_STATE.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_mtu(struct doca_rdma *rdma, enum doca_mtu_size mtu);
@@ -325,7 +346,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_grh_enabled(const struct doca_rdma 
 							 uint8_t *grh_enabled);
 
 /*
- * The address that connections use; 0 at first. It is a wish: where there is none at this index,
+ * The address that connections by export and connect use; 0 at first. It is a wish: where there is none at this index,
  * the first one of the device is meant. Between two contexts of this library, the connection
  * uses another one if the two wishes cannot reach each other (IPv4 here and IPv6 there, or the
  * loopback address of another host).

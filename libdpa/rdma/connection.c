@@ -78,11 +78,14 @@ static void destroy_connection(struct doca_rdma_connection *c)
 }
 
 /* EUs find it by its id from now on, and the one that had the id before no more. */
-static void show_connection(struct doca_rdma_connection *c)
+void dpa_rdma_show_connection(struct doca_rdma_connection *c)
 {
-	struct doca_rdma_connection *old =
-		atomic_exchange_explicit(&c->rdma->live[c->id], c, memory_order_seq_cst);
+	struct doca_rdma_connection *old;
 
+	atomic_store_explicit(&c->ready, 1, memory_order_release);
+	if (!c->rdma->dpa)
+		return;
+	old = atomic_exchange_explicit(&c->rdma->live[c->id], c, memory_order_seq_cst);
 	if (old) {
 		dpa_pool_quiesce();
 		destroy_connection(old);
@@ -102,9 +105,7 @@ doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, 
 		return DOCA_ERROR_BAD_STATE;
 	if (dpa_rdma_join_qp(c, &peer))
 		return DOCA_ERROR_CONNECTION_ABORTED;
-	atomic_store_explicit(&c->ready, 1, memory_order_release);
-	if (c->rdma->dpa)
-		show_connection(c);
+	dpa_rdma_show_connection(c);
 	return DOCA_SUCCESS;
 }
 

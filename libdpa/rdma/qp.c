@@ -94,21 +94,11 @@ int dpa_rdma_make_qp(struct doca_rdma_connection *c)
 	return ret;
 }
 
-static int connection_to_rtr(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+/* The path to a peer whose details came by the program: READs and MTU of the smaller side. */
+static int path_of_details(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer,
+			   struct dpa_rdma_path *path)
 {
 	const struct dpa_rdma_details *own = &c->details;
-	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = own->mtu < peer->mtu ? own->mtu : peer->mtu,
-		.dest_qp_num = be32toh(peer->qpn),
-		.rq_psn = be32toh(peer->psn),
-		.max_dest_rd_atomic = DPA_MAX_RD_ATOMIC,
-		.min_rnr_timer = DPA_RDMA_RNR_TIMER,
-		.ah_attr = {.is_global = 1,
-			    .port_num = PORT,
-			    .sl = (uint8_t)c->rdma->conf.sl,
-			    .grh = {.hop_limit = 64}},
-	};
 	uint32_t own_gid, peer_gid;
 	int index;
 
@@ -116,40 +106,66 @@ static int connection_to_rtr(struct doca_rdma_connection *c, const struct dpa_rd
 	index = dpa_rdma_gid_index(c->qp->context, own->gids[own_gid]);
 	if (index < 0)
 		return ENODATA;
-	a.ah_attr.grh.sgid_index = (uint8_t)index;
-	memcpy(a.ah_attr.grh.dgid.raw, peer->gids[peer_gid], 16);
-	return ibv_modify_qp(c->qp, &a,
-			     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-				     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				     IBV_QP_MIN_RNR_TIMER);
+	path->rtr = (struct ibv_qp_attr){
+		.path_mtu = own->mtu < peer->mtu ? own->mtu : peer->mtu,
+		.dest_qp_num = be32toh(peer->qpn),
+		.rq_psn = be32toh(peer->psn),
+		.max_dest_rd_atomic = DPA_MAX_RD_ATOMIC,
+		.ah_attr = {.is_global = 1,
+			    .port_num = PORT,
+			    .grh = {.hop_limit = 64, .sgid_index = (uint8_t)index}},
+	};
+	memcpy(path->rtr.ah_attr.grh.dgid.raw, peer->gids[peer_gid], 16);
+	path->rts = (struct ibv_qp_attr){
+		.sq_psn = be32toh(own->psn),
+		.max_rd_atomic = peer->rd_atomic,
+	};
+	return 0;
 }
 
-static int connection_to_rts(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+/* Adds the attributes that do not depend on the path. */
+static int connection_to_rts(struct doca_rdma_connection *c, struct dpa_rdma_path *path)
 {
-	struct ibv_qp_attr a = {
-		.qp_state = IBV_QPS_RTS,
-		.timeout = DPA_RDMA_ACK_TIMEOUT,
-		.retry_cnt = DPA_RDMA_RETRIES,
-		.rnr_retry = c->rdma->conf.rnr_retry,
-		.sq_psn = be32toh(c->details.psn),
-		.max_rd_atomic =
-			peer->rd_atomic < DPA_MAX_RD_ATOMIC ? peer->rd_atomic : DPA_MAX_RD_ATOMIC,
-	};
+	struct ibv_qp_attr *rtr = &path->rtr, *rts = &path->rts;
+	int ret;
 
-	return ibv_modify_qp(c->qp, &a,
+	rtr->qp_state = IBV_QPS_RTR;
+	rtr->min_rnr_timer = DPA_RDMA_RNR_TIMER;
+	rtr->ah_attr.sl = (uint8_t)c->rdma->conf.sl;
+	rts->qp_state = IBV_QPS_RTS;
+	rts->timeout = DPA_RDMA_ACK_TIMEOUT;
+	rts->retry_cnt = DPA_RDMA_RETRIES;
+	rts->rnr_retry = c->rdma->conf.rnr_retry;
+	if (rtr->max_dest_rd_atomic > DPA_MAX_RD_ATOMIC)
+		rtr->max_dest_rd_atomic = DPA_MAX_RD_ATOMIC;
+	if (rts->max_rd_atomic > DPA_MAX_RD_ATOMIC)
+		rts->max_rd_atomic = DPA_MAX_RD_ATOMIC;
+	ret = ibv_modify_qp(c->qp, rtr,
+			    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				    IBV_QP_MIN_RNR_TIMER);
+	if (ret)
+		return ret;
+	return ibv_modify_qp(c->qp, rts,
 			     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 /* Nothing has been posted yet: the QP can be made as it was. */
-int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+int dpa_rdma_join_path(struct doca_rdma_connection *c, struct dpa_rdma_path *path)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
-	int ret = connection_to_rtr(c, peer);
+	int ret = connection_to_rts(c, path);
 
-	if (!ret)
-		ret = connection_to_rts(c, peer);
 	if (ret && !ibv_modify_qp(c->qp, &reset, IBV_QP_STATE))
 		connection_to_init(c);
 	return ret;
+}
+
+int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer)
+{
+	struct dpa_rdma_path path;
+	int ret = path_of_details(c, peer, &path);
+
+	return ret ? ret : dpa_rdma_join_path(c, &path);
 }

@@ -140,8 +140,10 @@ void dpa_rdma_release(struct doca_rdma *rdma);
 
 /* Of a started context; errors as of doca_rdma_export(). */
 doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_connection **out);
-/* Errors as of doca_rdma_connect(). */
+/* Errors as of doca_rdma_connect(); the connection is shown. */
 doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, size_t size);
+/* Its QP is in RTS: it may be posted to. */
+void dpa_rdma_show_connection(struct doca_rdma_connection *c);
 /* Its posted work requests are flushed. */
 void dpa_rdma_fail_connection(struct doca_rdma_connection *c);
 /* Its id may be given again. */
@@ -153,7 +155,17 @@ void dpa_rdma_drop_connections(struct doca_rdma *rdma);
 
 /* The QP of a connection, in INIT, and its side of the details. 0 or errno. */
 int dpa_rdma_make_qp(struct doca_rdma_connection *c);
-/* To RTS with the peer's side. 0 or errno; then the QP is in INIT again, or of no use. */
+/* The path to a peer: of the QP's attributes those that depend on it. */
+struct dpa_rdma_path {
+	struct ibv_qp_attr rtr, rts;
+};
+
+/*
+ * To RTS. 0 or errno; then the QP is in INIT again, or of no use. The path's numbers of READs are
+ * cut to what the device has.
+ */
+int dpa_rdma_join_path(struct doca_rdma_connection *c, struct dpa_rdma_path *path);
+/* The same with the peer's side of the details. */
 int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer);
 
 /* ------------------------------------------------------------------- gid.c */

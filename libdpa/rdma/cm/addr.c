@@ -22,14 +22,12 @@ static bool parse_addr(struct doca_rdma_addr *a)
 	if (getaddrinfo(a->text, port, &want, &found))
 		return false;
 	memcpy(&a->where, found->ai_addr, found->ai_addrlen);
-	a->where_len = found->ai_addrlen;
 	freeaddrinfo(found);
 	if (in6->sin6_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
 		struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = in6->sin6_port};
 
 		memcpy(&in.sin_addr, in6->sin6_addr.s6_addr + 12, sizeof(in.sin_addr));
 		memcpy(&a->where, &in, sizeof(in));
-		a->where_len = sizeof(in);
 	}
 	return true;
 }
@@ -78,22 +76,15 @@ doca_error_t doca_rdma_addr_get_params(struct doca_rdma_addr *addr,
 	return DOCA_SUCCESS;
 }
 
-/* NULL: the peer is gone, or no memory. */
-struct doca_rdma_addr *dpa_addr_of_peer(int fd)
+struct doca_rdma_addr *dpa_addr_of_peer(const struct sockaddr *peer)
 {
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)peer;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)peer;
 	struct doca_rdma_addr *a = dpa_obj_new(DPA_T_ADDR, sizeof(*a));
-	struct sockaddr_in6 *in6;
-	struct sockaddr_in *in;
 
 	if (!a)
 		return NULL;
-	a->where_len = sizeof(a->where);
-	if (getpeername(fd, (struct sockaddr *)&a->where, &a->where_len)) {
-		dpa_obj_free(a);
-		return NULL;
-	}
-	in6 = (struct sockaddr_in6 *)&a->where;
-	in = (struct sockaddr_in *)&a->where;
+	memcpy(&a->where, peer, peer->sa_family == AF_INET ? sizeof(*in) : sizeof(*in6));
 	a->own = true;
 	a->type = DOCA_RDMA_ADDR_TYPE_IPv4;
 	a->port = ntohs(in->sin_port); /* at one place in both */

@@ -3,7 +3,7 @@
 #include "../rdma.h"
 #include "link.h"
 
-/* Checks the conditions of the calls that need sockets. */
+/* Checks the conditions of the calls whose outcome the engine tells. */
 static doca_error_t can_connect(const struct doca_rdma *r)
 {
 	if (!r->started || !r->cm.established)
@@ -23,6 +23,11 @@ static bool listens_on(const struct doca_rdma *r, uint16_t port)
 static bool is_in(const struct doca_rdma_connection *c, enum dpa_cm_state state)
 {
 	return dpa_live(c) && c->link && c->link->state == state;
+}
+
+static bool is_data(const void *data, uint8_t len)
+{
+	return !len || (data && len <= DPA_CM_REP_DATA);
 }
 
 doca_error_t doca_rdma_set_connection_state_callbacks(
@@ -85,17 +90,13 @@ doca_error_t doca_rdma_connection_accept(struct doca_rdma_connection *rdma_conne
 {
 	struct dpa_cm_link *l;
 
-	if (!is_in(rdma_connection, CM_REQUESTED) || (private_data_len && !private_data))
+	if (!is_in(rdma_connection, CM_REQUESTED) || !is_data(private_data, private_data_len))
 		return DOCA_ERROR_INVALID_VALUE;
 	l = rdma_connection->link;
-	if (dpa_rdma_join(rdma_connection, &l->in.details, sizeof(l->in.details)) ||
-	    !dpa_cm_send(l, CM_REP, private_data, private_data_len)) {
-		dpa_cm_end(l);
-		return DOCA_ERROR_CONNECTION_ABORTED;
-	}
-	l->state = CM_ACCEPTED;
-	dpa_cm_limit(l);
-	return DOCA_SUCCESS;
+	if (dpa_cm_accept(l, private_data, private_data_len))
+		return DOCA_SUCCESS;
+	dpa_cm_end(l);
+	return DOCA_ERROR_CONNECTION_ABORTED;
 }
 
 doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_connection)
@@ -106,7 +107,7 @@ doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_conne
 	if (!is_in(rdma_connection, CM_REQUESTED))
 		return DOCA_ERROR_INVALID_VALUE;
 	l = rdma_connection->link;
-	said = dpa_cm_send(l, CM_REJ, NULL, 0);
+	said = !rdma_reject(l->id, NULL, 0);
 	dpa_cm_end(l);
 	return said ? DOCA_SUCCESS : DOCA_ERROR_CONNECTION_ABORTED;
 }
@@ -115,7 +116,8 @@ doca_error_t doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_c
 {
 	if (is_in(rdma_connection, CM_ENDING))
 		return DOCA_SUCCESS; /* dpa_cm_break() ends it behind the callback */
-	if (!is_in(rdma_connection, CM_ESTABLISHED))
+	if (!is_in(rdma_connection, CM_ESTABLISHED) &&
+	    !(is_in(rdma_connection, CM_ACCEPTED) && rdma_connection->link->bridged))
 		return DOCA_ERROR_INVALID_VALUE;
 	return dpa_cm_hang_up(rdma_connection->link) ? DOCA_SUCCESS : DOCA_ERROR_CONNECTION_ABORTED;
 }
@@ -129,20 +131,38 @@ doca_error_t doca_rdma_connection_get_addr(const struct doca_rdma_connection *rd
 	return DOCA_SUCCESS;
 }
 
-/* The device has no identifiers of rdma_cm: there is none that could be bridged. */
+/* The id is the connection's from now on; it stays the user's if this fails. */
 doca_error_t doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id,
 				     void *private_data, uint8_t private_data_len,
 				     struct doca_rdma_connection **rdma_connection)
 {
-	if (!dpa_live(rdma) || !cm_id || !rdma_connection || (private_data_len && !private_data))
+	struct dpa_cm_link *l;
+	doca_error_t ret;
+
+	if (!dpa_live(rdma) || !cm_id || !rdma_connection ||
+	    !is_data(private_data, private_data_len))
 		return DOCA_ERROR_INVALID_VALUE;
-	return DOCA_ERROR_NOT_SUPPORTED;
+	if (!rdma->started)
+		return DOCA_ERROR_BAD_STATE;
+	ret = dpa_cm_take(rdma, cm_id, &l);
+	if (ret)
+		return ret;
+	l->bridged = true;
+	*rdma_connection = l->c;
+	if (dpa_cm_accept(l, private_data, private_data_len))
+		return DOCA_SUCCESS;
+	l->id = NULL;
+	dpa_cm_end(l);
+	return DOCA_ERROR_CONNECTION_ABORTED;
 }
 
 doca_error_t doca_rdma_bridge_established(struct doca_rdma *rdma,
 					  struct doca_rdma_connection *rdma_connection)
 {
-	if (!dpa_live(rdma) || !dpa_live(rdma_connection))
+	if (!dpa_live(rdma) || !dpa_live(rdma_connection) || rdma_connection->rdma != rdma)
 		return DOCA_ERROR_INVALID_VALUE;
-	return DOCA_ERROR_NOT_SUPPORTED;
+	if (!is_in(rdma_connection, CM_ACCEPTED) || !rdma_connection->link->bridged)
+		return DOCA_ERROR_INVALID_VALUE;
+	dpa_cm_establish(rdma_connection->link);
+	return DOCA_SUCCESS;
 }

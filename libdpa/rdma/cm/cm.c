@@ -1,34 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The exchange over TCP: sockets, messages and states. */
-#include <assert.h>
-#include <endian.h>
+/* Connections by address: events of librdmacm, states and limits of time. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
+#include "../../eu/clock.h"
 #include "../rdma.h"
 #include "link.h"
 
-#define LOOK_NS	    20000 /* between two looks at the sockets */
-#define EVENTS	    16	  /* of one look */
-#define MAX_GREETED 64	  /* peers that have not sent their request */
-#define BACKLOG	    64
+#define LOOK_NS 20000 /* between two looks at the channel */
+#define EVENTS	16    /* of one look */
 
-static uint64_t cm_now_ns(void)
+/* The time that its next step may take begins now. */
+static void link_limit(struct dpa_cm_link *l)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t time_limit(const struct doca_rdma *r)
-{
-	return cm_now_ns() + r->conf.timeout_ms * UINT64_C(1000000);
+	l->deadline = dpal_now_ns() + l->rdma->conf.timeout_ms * UINT64_C(1000000);
 }
 
 /* ------------------------------------------------------------ the descriptors */
@@ -38,7 +28,6 @@ int dpa_cm_start(struct dpa_cm *cm)
 	struct epoll_event ev = {.events = EPOLLIN};
 	int ret;
 
-	cm->owner = getpid();
 	cm->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (cm->epoll < 0)
 		return errno;
@@ -53,43 +42,37 @@ int dpa_cm_start(struct dpa_cm *cm)
 	return ret;
 }
 
-static bool watch_fd(struct dpa_cm *cm, struct dpa_cm_fd *f, uint32_t events)
+/* Not at the start of the context: few contexts connect by address. */
+static bool open_channel(struct dpa_cm *cm)
 {
-	struct epoll_event ev = {.events = events, .data.ptr = f};
+	struct epoll_event ev = {.events = EPOLLIN};
+	struct rdma_event_channel *ch = cm->channel;
 
-	return !epoll_ctl(cm->epoll, EPOLL_CTL_MOD, f->fd, &ev) ||
-	       (errno == ENOENT && !epoll_ctl(cm->epoll, EPOLL_CTL_ADD, f->fd, &ev));
-}
-
-/*
- * A child of fork() may have it open, too: then close() alone would leave it in the epoll instance,
- * with a pointer to what is freed. A child that ends what it inherited must leave it there: the
- * instance is its parent's, too.
- */
-static void close_fd(struct dpa_cm *cm, struct dpa_cm_fd *f)
-{
-	if (cm->owner == getpid())
-		epoll_ctl(cm->epoll, EPOLL_CTL_DEL, f->fd, NULL);
-	close(f->fd);
-	f->fd = -1;
+	if (ch)
+		return true;
+	ch = rdma_create_event_channel();
+	if (!ch)
+		return false;
+	if (fcntl(ch->fd, F_SETFL, O_NONBLOCK) ||
+	    epoll_ctl(cm->epoll, EPOLL_CTL_ADD, ch->fd, &ev)) {
+		rdma_destroy_event_channel(ch);
+		return false;
+	}
+	cm->channel = ch;
+	return true;
 }
 
 /* ---------------------------------------------------------------- one's life */
 
-/* NULL: no memory; the descriptor is closed. */
-static struct dpa_cm_link *new_link(struct doca_rdma *r, int fd, enum dpa_cm_state state)
+/* NULL: no memory. */
+static struct dpa_cm_link *new_link(struct doca_rdma *r, enum dpa_cm_state state)
 {
 	struct dpa_cm_link *l = calloc(1, sizeof(*l));
 
-	if (!l) {
-		close(fd);
+	if (!l)
 		return NULL;
-	}
-	l->f.fd = fd;
-	l->f.ready = dpa_cm_link_ready;
 	l->rdma = r;
 	l->state = state;
-	l->deadline = time_limit(r);
 	l->next = r->cm.links;
 	r->cm.links = l;
 	return l;
@@ -108,32 +91,41 @@ static void sweep_links(struct dpa_cm *cm)
 		*p = l->next;
 		free(l);
 	}
-	while (cm->closed) {
-		struct dpa_cm_listener *s = cm->closed;
-
-		cm->closed = s->next;
-		free(s);
-	}
 }
 
+/* The peer hears of it when what was posted is done: the id, whose end he sees, goes last. */
 void dpa_cm_end(struct dpa_cm_link *l)
 {
 	struct doca_rdma *r = l->rdma;
 
-	if (l->state == CM_GREETED)
-		r->cm.num_greeted--;
 	l->state = CM_GONE;
-	close_fd(&r->cm, &l->f);
 	if (l->c) {
 		l->c->link = NULL;
 		dpa_rdma_drop_connection(l->c);
 	}
+	if (l->id)
+		rdma_destroy_id(l->id);
 	if (l->addr)
 		dpa_addr_release(l->addr);
 	l->c = NULL;
+	l->id = NULL;
 	l->addr = NULL;
 	if (!r->cm.working)
 		sweep_links(&r->cm);
+}
+
+/* Without callbacks there are only ids of the user's. */
+static void tell_end(struct dpa_cm_link *l, enum dpa_cm_state was)
+{
+	struct doca_rdma *r = l->rdma;
+	union doca_data own = l->c->user_data;
+
+	if (!r->cm.disconnected)
+		return;
+	if (was == CM_ESTABLISHED || was == CM_CLOSING)
+		r->cm.disconnected(l->c, own, r->ctx.user_data);
+	else
+		r->cm.failed(l->c, own, r->ctx.user_data);
 }
 
 /* The user hears of it, unless it is his own doing. */
@@ -141,219 +133,245 @@ void dpa_cm_break(struct dpa_cm_link *l)
 {
 	struct doca_rdma *r = l->rdma;
 	enum dpa_cm_state was = l->state;
-	union doca_data own;
 
-	if (l->c && was != CM_GREETED) {
-		l->state = CM_ENDING;
-		if (!r->dpa) /* what came before the end is told before it: with the QP it would go
-			      */
-			dpa_rdma_tasks_drain(r);
-		own = l->c->user_data;
-		if (was == CM_ESTABLISHED || was == CM_CLOSING)
-			r->cm.disconnected(l->c, own, r->ctx.user_data);
-		else
-			r->cm.failed(l->c, own, r->ctx.user_data);
-		if (!r->dpa) /* and messages that came meanwhile: for their sender they have arrived */
-			dpa_rdma_tasks_flush(l->c);
-	}
+	l->state = CM_ENDING;
+	if (!r->dpa) /* what came before the end is told before it: with the QP it would go */
+		dpa_rdma_tasks_drain(r);
+	tell_end(l, was);
+	if (!r->dpa) /* and messages that came meanwhile: for their sender they have arrived */
+		dpa_rdma_tasks_flush(l->c);
 	dpa_cm_end(l);
 }
 
-/* ------------------------------------------------------------------ messages */
+/* -------------------------------------------------------------------- client */
 
-/* Sends the remainder of the message that is being sent. */
-static bool flush_link(struct dpa_cm_link *l)
+struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr)
 {
-	ssize_t n;
-
-	if (l->sent == l->to_send)
-		return true;
-	n = send(l->f.fd, (char *)&l->out + l->sent, l->to_send - l->sent, MSG_NOSIGNAL);
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return false;
-	if (n > 0)
-		l->sent += (size_t)n;
-	return watch_fd(&l->rdma->cm, &l->f,
-			EPOLLIN | (l->sent < l->to_send ? (uint32_t)EPOLLOUT : 0));
-}
-
-bool dpa_cm_send(struct dpa_cm_link *l, enum dpa_cm_type type, const void *private_data,
-		 uint8_t private_len)
-{
-	if (l->sent < l->to_send)
-		return false; /* a peer that answers what it was not sent */
-	l->out = (struct dpa_cm_msg){
-		.magic = htobe32(DPA_CM_MAGIC),
-		.version = htobe16(DPA_CM_VERSION),
-		.type = (uint8_t)type,
-		.private_len = private_len,
-	};
-	if (type == CM_REQ || type == CM_REP)
-		l->out.details = l->c->details;
-	if (private_len)
-		memcpy(l->out.private_data, private_data, private_len);
-	l->sent = 0;
-	l->to_send = sizeof(l->out);
-	return flush_link(l);
-}
-
-/* True: it is whole. False and *over: the peer has ended, or breaks the rules. */
-static bool receive_link(struct dpa_cm_link *l, bool *over)
-{
-	ssize_t n = recv(l->f.fd, (char *)&l->in + l->got, sizeof(l->in) - l->got, MSG_DONTWAIT);
-
-	*over = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-	if (n > 0)
-		l->got += (size_t)n;
-	if (l->got < sizeof(l->in))
-		return false;
-	l->got = 0;
-	*over = be32toh(l->in.magic) != DPA_CM_MAGIC || be16toh(l->in.version) != DPA_CM_VERSION;
-	return !*over;
-}
-
-/* -------------------------------------------------------------------- states */
-
-static void on_request(struct dpa_cm_link *l)
-{
-	struct doca_rdma *r = l->rdma;
-
-	l->addr = dpa_addr_of_peer(l->f.fd);
-	if (l->addr)
-		dpa_addr_hold(l->addr);
-	if (!l->addr || dpa_rdma_new_connection(r, &l->c)) {
-		dpa_cm_send(l, CM_REJ, NULL, 0); /* there is no room: as good as it goes */
-		dpa_cm_end(l);
-		return;
-	}
-	r->cm.num_greeted--;
-	l->c->link = l;
-	l->state = CM_REQUESTED;
-	l->deadline = 0; /* the peer has its own */
-	r->cm.requested(l->c, r->ctx.user_data);
-}
-
-static void on_established(struct dpa_cm_link *l)
-{
-	l->state = CM_ESTABLISHED;
-	l->deadline = 0;
-	l->rdma->cm.established(l->c, l->c->user_data, l->rdma->ctx.user_data);
-}
-
-static void on_reply(struct dpa_cm_link *l)
-{
-	if (dpa_rdma_join(l->c, &l->in.details, sizeof(l->in.details)) ||
-	    !dpa_cm_send(l, CM_RTU, NULL, 0))
-		dpa_cm_break(l);
-	else
-		on_established(l);
-}
-
-static void on_message(struct dpa_cm_link *l)
-{
-	if (l->state == CM_GREETED && l->in.type == CM_REQ)
-		on_request(l);
-	else if (l->state == CM_ASKED && l->in.type == CM_REP)
-		on_reply(l);
-	else if (l->state == CM_ACCEPTED && l->in.type == CM_RTU)
-		on_established(l);
-	else if (l->state != CM_CLOSING)
-		dpa_cm_break(l); /* a refusal, or out of order */
-}
-
-static void on_connected(struct dpa_cm_link *l)
-{
-	socklen_t len = sizeof(int);
-	int err = 0;
-
-	if (getsockopt(l->f.fd, SOL_SOCKET, SO_ERROR, &err, &len) || err ||
-	    !dpa_cm_send(l, CM_REQ, NULL, 0))
-		dpa_cm_break(l);
-	else
-		l->state = CM_ASKED;
-}
-
-void dpa_cm_link_ready(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
-{
-	struct dpa_cm_link *l = container_of(f, struct dpa_cm_link, f);
-	bool over = false;
-
-	(void)r;
-	if (l->state == CM_GONE)
-		return;
-	if (l->state == CM_CONNECTING) {
-		on_connected(l);
-		return;
-	}
-	if (events & EPOLLOUT && !flush_link(l)) {
-		dpa_cm_break(l);
-		return;
-	}
-	if (!(events & ~(uint32_t)EPOLLOUT))
-		return;
-	if (receive_link(l, &over))
-		on_message(l);
-	else if (over)
-		dpa_cm_break(l);
-}
-
-/*
- * Closes the link that has been silent longest, to make room: a peer of this library sends its
- * request at once.
- */
-static void drop_silent(struct dpa_cm *cm)
-{
-	struct dpa_cm_link *oldest = NULL;
-
-	for (struct dpa_cm_link *l = cm->links; l; l = l->next) /* the newest is first */
-		if (l->state == CM_GREETED)
-			oldest = l;
-	if (oldest)
-		dpa_cm_end(oldest);
-}
-
-/* False: no other thread calls. */
-static bool greet_peer(struct doca_rdma *r, int listener)
-{
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct dpa_cm_link *l;
 
-	if (fd < 0)
-		return false;
-	if (r->cm.num_greeted == MAX_GREETED)
-		drop_silent(&r->cm);
-	l = new_link(r, fd, CM_GREETED);
+	if (!open_channel(&r->cm))
+		return NULL;
+	l = new_link(r, CM_RESOLVING);
 	if (!l)
-		return true;
-	r->cm.num_greeted++;
-	if (!watch_fd(&r->cm, &l->f, EPOLLIN))
+		return NULL;
+	link_limit(l);
+	if (rdma_create_id(r->cm.channel, &l->id, l, RDMA_PS_TCP) ||
+	    dpa_rdma_new_connection(r, &l->c) ||
+	    rdma_resolve_addr(l->id, NULL, (struct sockaddr *)&addr->where, r->conf.timeout_ms)) {
 		dpa_cm_end(l);
+		return NULL;
+	}
+	l->c->link = l;
+	l->addr = addr;
+	dpa_addr_hold(addr);
+	return l;
+}
+
+static bool on_address(struct dpa_cm_link *l)
+{
+	return dpa_cm_is_ours(l->id) && !rdma_resolve_route(l->id, l->rdma->conf.timeout_ms);
+}
+
+static bool on_route(struct dpa_cm_link *l)
+{
+	struct rdma_conn_param p;
+
+	dpa_cm_describe(l, &p);
+	l->state = CM_ASKED;
+	return !rdma_connect(l->id, &p);
+}
+
+static bool on_response(struct dpa_cm_link *l)
+{
+	struct rdma_conn_param p;
+
+	if (!dpa_cm_join(l, &p) || rdma_establish(l->id))
+		return false;
+	dpa_cm_establish(l);
 	return true;
 }
 
-static void on_caller(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events)
+/* -------------------------------------------------------------------- server */
+
+static bool bind_any(struct rdma_cm_id *id, sa_family_t family, uint16_t port)
 {
-	(void)events; /* that it was closed since is seen by its descriptor */
-	for (int i = 0; i < EVENTS && f->fd >= 0 && greet_peer(r, f->fd); i++)
-		;
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	return !rdma_bind_addr(id, family == AF_INET6 ? (struct sockaddr *)&in6
+						      : (struct sockaddr *)&in);
 }
 
-/* ------------------------------------------------------------------ progress */
-
-static bool look_at_sockets(struct doca_rdma *r)
+/* On all addresses of both families, where there is IPv6. */
+static bool listener_open(struct dpa_cm *cm, struct dpa_cm_listener *s)
 {
-	struct epoll_event ev[EVENTS];
-	int n = epoll_wait(r->cm.epoll, ev, EVENTS, 0);
-	uint64_t times;
+	int both = 0;
 
-	for (int i = 0; i < n; i++) {
-		struct dpa_cm_fd *f = ev[i].data.ptr;
+	if (rdma_create_id(cm->channel, &s->id, NULL, RDMA_PS_TCP))
+		return false;
+	rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both, sizeof(both));
+	if ((bind_any(s->id, AF_INET6, s->port) || bind_any(s->id, AF_INET, s->port)) &&
+	    !rdma_listen(s->id, 0))
+		return true;
+	rdma_destroy_id(s->id);
+	return false;
+}
 
-		if (f)
-			f->ready(r, f, ev[i].events);
-		else if (read(r->cm.timer, &times, sizeof(times)) < 0)
-			continue; /* it was set anew */
+bool dpa_cm_listen(struct doca_rdma *r, uint16_t port)
+{
+	struct dpa_cm_listener *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return false;
+	s->port = port;
+	if (!open_channel(&r->cm) || !listener_open(&r->cm, s)) {
+		free(s);
+		return false;
 	}
+	s->next = r->cm.listeners;
+	r->cm.listeners = s;
+	return true;
+}
+
+bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port)
+{
+	struct dpa_cm_listener **p = &r->cm.listeners, *s;
+
+	while (*p && (*p)->port != port)
+		p = &(*p)->next;
+	s = *p;
+	if (!s)
+		return false;
+	*p = s->next;
+	rdma_destroy_id(s->id);
+	free(s);
+	return true;
+}
+
+static doca_error_t take_id(struct dpa_cm_link *l, struct rdma_cm_id *id)
+{
+	doca_error_t ret = dpa_rdma_new_connection(l->rdma, &l->c);
+
+	if (ret)
+		return ret;
+	l->addr = dpa_addr_of_peer(rdma_get_peer_addr(id));
+	if (!l->addr)
+		return DOCA_ERROR_CONNECTION_ABORTED;
+	dpa_addr_hold(l->addr);
+	l->c->link = l;
+	l->id = id;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t dpa_cm_take(struct doca_rdma *r, struct rdma_cm_id *id, struct dpa_cm_link **out)
+{
+	struct dpa_cm_link *l;
+	doca_error_t ret;
+
+	if (!dpa_cm_is_ours(id))
+		return DOCA_ERROR_INVALID_VALUE;
+	l = new_link(r, CM_REQUESTED);
+	if (!l)
+		return DOCA_ERROR_CONNECTION_ABORTED;
+	ret = take_id(l, id);
+	if (ret)
+		dpa_cm_end(l);
+	*out = l;
+	return ret;
+}
+
+static void on_request(struct doca_rdma *r, struct rdma_cm_id *id)
+{
+	struct dpa_cm_link *l;
+
+	if (dpa_cm_take(r, id, &l)) {
+		rdma_reject(id, NULL, 0); /* there is no room: as good as it goes */
+		rdma_destroy_id(id);
+		return;
+	}
+	id->context = l;
+	r->cm.requested(l->c, r->ctx.user_data);
+}
+
+bool dpa_cm_accept(struct dpa_cm_link *l, const void *data, uint8_t len)
+{
+	struct rdma_conn_param p;
+
+	dpa_cm_describe(l, &p);
+	if (!dpa_cm_join(l, &p))
+		return false;
+	p.private_data = data;
+	p.private_data_len = len;
+	if (rdma_accept(l->id, &p))
+		return false;
+	l->state = CM_ACCEPTED;
+	if (!l->bridged)
+		link_limit(l);
+	return true;
+}
+
+/* -------------------------------------------------------------------- events */
+
+void dpa_cm_establish(struct dpa_cm_link *l)
+{
+	struct doca_rdma *r = l->rdma;
+
+	l->state = CM_ESTABLISHED;
+	l->deadline = 0;
+	if (r->cm.established)
+		r->cm.established(l->c, l->c->user_data, r->ctx.user_data);
+}
+
+/* False: it is over. */
+static bool link_event(struct dpa_cm_link *l, enum rdma_cm_event_type type)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return on_address(l);
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return on_route(l);
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		return on_response(l);
+	case RDMA_CM_EVENT_ESTABLISHED:
+		dpa_cm_establish(l);
+		return true;
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* the path stays as it is */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* An id cannot be destroyed while an event of it is not acknowledged. */
+static bool take_event(struct doca_rdma *r)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *ev;
+	struct dpa_cm_link *l;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_cm_event(r->cm.channel, &ev))
+		return false;
+	type = ev->event;
+	id = ev->id;
+	rdma_ack_cm_event(ev);
+	l = id->context;
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		on_request(r, id);
+	else if (l && !link_event(l, type))
+		dpa_cm_break(l);
+	return true;
+}
+
+static bool look_at_channel(struct doca_rdma *r)
+{
+	struct pollfd p = {.fd = r->cm.channel ? r->cm.channel->fd : -1, .events = POLLIN};
+	int n = 0;
+
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	while (n < EVENTS && take_event(r))
+		n++;
 	return n > 0;
 }
 
@@ -377,12 +395,12 @@ bool dpa_cm_progress(struct doca_rdma *r)
 
 	if (!cm->links && !cm->listeners)
 		return false;
-	now = cm_now_ns();
+	now = dpal_now_ns();
 	if (now - cm->looked_ns < LOOK_NS)
 		return false;
 	cm->looked_ns = now;
 	cm->working = true;
-	any = look_at_sockets(r);
+	any = look_at_channel(r);
 	any |= look_at_clock(r, now);
 	cm->working = false;
 	sweep_links(cm);
@@ -404,104 +422,19 @@ void dpa_cm_arm(struct doca_rdma *r)
 	r->cm.looked_ns = 0; /* the thread that was woken is to look */
 }
 
-/* ---------------------------------------------------------- beginning and end */
+/* ----------------------------------------------------------------------- end */
 
-static int listen_on(int family, uint16_t port)
-{
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
-	bool v6 = family == AF_INET6;
-	const int on = 1, off = 0;
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (v6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (!bind(fd, v6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in,
-		  v6 ? sizeof(in6) : sizeof(in)) &&
-	    !listen(fd, BACKLOG))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-bool dpa_cm_listen(struct doca_rdma *r, uint16_t port)
-{
-	struct dpa_cm_listener *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return false;
-	s->port = port;
-	s->f.ready = on_caller;
-	s->f.fd = listen_on(AF_INET6, port);
-	if (s->f.fd < 0)
-		s->f.fd = listen_on(AF_INET, port);
-	if (s->f.fd < 0 || !watch_fd(&r->cm, &s->f, EPOLLIN)) {
-		if (s->f.fd >= 0)
-			close(s->f.fd);
-		free(s);
-		return false;
-	}
-	s->next = r->cm.listeners;
-	r->cm.listeners = s;
-	return true;
-}
-
-bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port)
-{
-	struct dpa_cm_listener **p = &r->cm.listeners, *s;
-
-	while (*p && (*p)->port != port)
-		p = &(*p)->next;
-	s = *p;
-	if (!s)
-		return false;
-	*p = s->next;
-	close_fd(&r->cm, &s->f);
-	s->next = r->cm.closed;
-	r->cm.closed = s;
-	if (!r->cm.working)
-		sweep_links(&r->cm);
-	return true;
-}
-
-struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr)
-{
-	int fd = socket(addr->where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct dpa_cm_link *l;
-
-	if (fd < 0)
-		return NULL;
-	if (connect(fd, (struct sockaddr *)&addr->where, addr->where_len) && errno != EINPROGRESS) {
-		close(fd);
-		return NULL;
-	}
-	l = new_link(r, fd, CM_CONNECTING);
-	if (!l)
-		return NULL;
-	if (dpa_rdma_new_connection(r, &l->c) || !watch_fd(&r->cm, &l->f, EPOLLOUT)) {
-		dpa_cm_end(l);
-		return NULL;
-	}
-	l->c->link = l;
-	l->addr = addr;
-	dpa_addr_hold(addr);
-	return l;
-}
-
-void dpa_cm_limit(struct dpa_cm_link *l)
-{
-	l->deadline = time_limit(l->rdma);
-}
-
+/* Of the user's ids nothing comes here: the next progress ends it, or this call without one. */
 bool dpa_cm_hang_up(struct dpa_cm_link *l)
 {
-	int ret = shutdown(l->f.fd, SHUT_WR);
+	int ret = rdma_disconnect(l->id);
 
 	l->state = CM_CLOSING;
-	dpa_cm_limit(l);
+	link_limit(l);
+	if (l->bridged && l->rdma->ctx.pe)
+		l->deadline = 1;
+	else if (l->bridged)
+		dpa_cm_break(l);
 	return !ret;
 }
 
@@ -509,8 +442,6 @@ void dpa_cm_stop(struct doca_rdma *r)
 {
 	struct dpa_cm *cm = &r->cm;
 
-	if (cm->epoll < 0)
-		return;
 	cm->working = true;
 	for (struct dpa_cm_link *l = cm->links; l; l = l->next)
 		if (l->state != CM_GONE)
@@ -519,6 +450,11 @@ void dpa_cm_stop(struct doca_rdma *r)
 	sweep_links(cm);
 	while (cm->listeners)
 		dpa_cm_unlisten(r, cm->listeners->port);
+	if (cm->channel)
+		rdma_destroy_event_channel(cm->channel);
+	cm->channel = NULL;
+	if (cm->epoll < 0)
+		return;
 	close(cm->timer);
 	close(cm->epoll);
 	cm->epoll = cm->timer = -1;

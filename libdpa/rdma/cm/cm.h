@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cm.h - connections by address: the two sides exchange their details over TCP, and the TCP
- * connection stays as long as the RDMA connection does, so that the end of either side is seen.
- * docs/connections.md has the messages.
+ * cm.h - connections by address: librdmacm makes them, with the QPs of this library.
  *
- *   client  CONNECTING --tcp is up: REQ--> ASKED --REP: RTU--> ESTABLISHED
- *   server  GREETED --REQ--> REQUESTED --accept: REP--> ACCEPTED --RTU--> ESTABLISHED
- *   both    ESTABLISHED --disconnect--> CLOSING --end of the peer's--> (gone)
+ *   client  RESOLVING --route: REQ--> ASKED --REP: QP to RTS, RTU--> ESTABLISHED
+ *   server  REQUESTED --accept: QP to RTS, REP--> ACCEPTED --RTU--> ESTABLISHED
+ *   both    ESTABLISHED --disconnect: DREQ--> CLOSING --DREP--> (gone)
  *
- * From everywhere: a refusal, the peer's end, a wrong message or the time limit to (gone), with the
- * user's callback unless the peer was only greeted. All on the user's thread: calls, and
- * doca_pe_progress().
+ * From everywhere: a refusal, an error, the peer's DREQ or the time limit to (gone), by way of
+ * ENDING, in which the user's last callback runs. An id of the user's (doca_rdma_bridge_accept())
+ * has its events at the user's channel: he reports ESTABLISHED, and disconnects when the peer does.
+ *
+ * All on the user's thread: calls, and doca_pe_progress(). docs/connections.md has the rest.
  */
 #ifndef DPA_RDMA_CM_H
 #define DPA_RDMA_CM_H
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <rdma/rdma_cma.h>
 #include <doca_rdma.h>
 #include <dpa/dpa_rdma.h>
 
@@ -30,7 +31,6 @@ struct doca_rdma_addr {
 	uint16_t port;
 	char text[INET6_ADDRSTRLEN + 24]; /* and an interface */
 	struct sockaddr_storage where;
-	socklen_t where_len;
 	uint32_t users; /* connections */
 	bool own;	/* the library's: goes with its connection */
 };
@@ -46,13 +46,11 @@ struct dpa_cm {
 	doca_rdma_connection_disconnection_cb_t disconnected;
 	struct dpa_cm_link *links;
 	struct dpa_cm_listener *listeners;
-	struct dpa_cm_listener *closed; /* the round that works may still have an event of them */
-	uint32_t num_greeted;		/* links without a connection */
-	uint64_t looked_ns;		/* when the sockets were looked at last */
-	int epoll;			/* what doca_pe waits for: all sockets and the timer */
+	struct rdma_event_channel *channel; /* NULL: nothing has needed it */
+	uint64_t looked_ns;		    /* when events and limits were looked at last */
+	int epoll;			    /* what doca_pe waits for: the channel and the timer */
 	int timer;
-	pid_t owner;  /* whose descriptors these are */
-	bool working; /* in dpa_cm_progress(): links and listeners are freed at its end */
+	bool working; /* in dpa_cm_progress(): links are freed at its end */
 };
 
 /* Before the context starts, with an engine: 0 or errno. */
@@ -66,7 +64,8 @@ void dpa_cm_arm(struct doca_rdma *rdma);
 
 /* ------------------------------------------------------------------- addr.c */
 
-struct doca_rdma_addr *dpa_addr_of_peer(int fd);
+/* NULL: no memory. */
+struct doca_rdma_addr *dpa_addr_of_peer(const struct sockaddr *peer);
 void dpa_addr_hold(struct doca_rdma_addr *addr);
 void dpa_addr_release(struct doca_rdma_addr *addr);
 

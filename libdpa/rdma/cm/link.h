@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* link.h - one exchange, for the files of this folder. */
+/* link.h - one connection by address, for the files of this folder. */
 #ifndef DPA_RDMA_CM_LINK_H
 #define DPA_RDMA_CM_LINK_H
 
 #include "cm.h"
 
-#define DPA_CM_MAGIC   0x6470636du /* "dpcm" */
-#define DPA_CM_VERSION 1
-
-enum dpa_cm_type { CM_REQ = 1, CM_REP = 2, CM_RTU = 3, CM_REJ = 4 };
-
-/* All messages are of one size; numbers are in network order. */
-struct dpa_cm_msg {
-	uint32_t magic;
-	uint16_t version;
-	uint8_t type;			 /* enum dpa_cm_type */
-	uint8_t private_len;		 /* of REP: bytes of private_data */
-	struct dpa_rdma_details details; /* of REQ and REP; 0 else */
-	uint8_t private_data[256];
-};
-_Static_assert(sizeof(struct dpa_cm_msg) == 8 + 160 + 256, "the format of messages");
+/* Private data of a REP; librdmacm takes no more. */
+#define DPA_CM_REP_DATA 196
 
 enum dpa_cm_state {
-	CM_CONNECTING, /* TCP is not up yet */
+	CM_RESOLVING,
 	CM_ASKED,
-	CM_GREETED, /* TCP is up, from a peer that has not asked yet: no connection object */
 	CM_REQUESTED,
 	CM_ACCEPTED,
 	CM_ESTABLISHED,
@@ -33,47 +19,53 @@ enum dpa_cm_state {
 	CM_GONE,
 };
 
-/* A descriptor in the epoll set. */
-struct dpa_cm_fd {
-	int fd;
-	void (*ready)(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events);
-};
-
 struct dpa_cm_listener {
-	struct dpa_cm_fd f;
+	struct rdma_cm_id *id;
 	uint16_t port;
 	struct dpa_cm_listener *next;
 };
 
 struct dpa_cm_link {
-	struct dpa_cm_fd f;
 	struct dpa_cm_link *next;
 	struct doca_rdma *rdma;
 	struct doca_rdma_connection *c;
+	struct rdma_cm_id *id;
 	struct doca_rdma_addr *addr; /* held */
 	enum dpa_cm_state state;
+	bool bridged;	   /* the events of id are the user's */
 	uint64_t deadline; /* CLOCK_MONOTONIC, ns; 0: none */
-	struct dpa_cm_msg in, out;
-	size_t got;	      /* of in */
-	size_t to_send, sent; /* of out */
 };
 
-void dpa_cm_link_ready(struct doca_rdma *r, struct dpa_cm_fd *f, uint32_t events);
-/* Closes it and drops its connection, without a word to the user. */
+/* Ends it and drops its connection, without a word to the user. */
 void dpa_cm_end(struct dpa_cm_link *l);
 /* The same, after the user's callback. */
 void dpa_cm_break(struct dpa_cm_link *l);
-/* False: it cannot be sent. */
-bool dpa_cm_send(struct dpa_cm_link *l, enum dpa_cm_type type, const void *private_data,
-		 uint8_t private_len);
 bool dpa_cm_listen(struct doca_rdma *r, uint16_t port);
 /* False: there is no listener. */
 bool dpa_cm_unlisten(struct doca_rdma *r, uint16_t port);
 /* NULL: it cannot be reached, or there is no room. */
 struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr);
-/* The time that its next step may take begins now. */
-void dpa_cm_limit(struct dpa_cm_link *l);
-/* The peer sees the end of this side. False: it has ended itself. */
+/*
+ * A request and its connection, REQUESTED. SUCCESS: the id is the link's. FULL;
+ * CONNECTION_ABORTED: no queue pair, no memory; INVALID_VALUE: the id is not the adapter's.
+ */
+doca_error_t dpa_cm_take(struct doca_rdma *r, struct rdma_cm_id *id, struct dpa_cm_link **out);
+/* REQUESTED to ACCEPTED. False: the peer is gone, or cannot be addressed. */
+bool dpa_cm_accept(struct dpa_cm_link *l, const void *data, uint8_t len);
+void dpa_cm_establish(struct dpa_cm_link *l);
+/* ESTABLISHED to CLOSING. False: rdma_cm refuses; it ends nevertheless. */
 bool dpa_cm_hang_up(struct dpa_cm_link *l);
+
+/* ------------------------------------------------------------------ path.c */
+
+/*
+ * The QP to RTS on the path that the id has found, and of *p what it depends on. False: no way
+ * there from the context's device.
+ */
+bool dpa_cm_join(const struct dpa_cm_link *l, struct rdma_conn_param *p);
+/* Whether its device is an adapter of this project. */
+bool dpa_cm_is_ours(const struct rdma_cm_id *id);
+/* Fills in the fields of REQ and REP that describe the QP of a connection. */
+void dpa_cm_describe(const struct dpa_cm_link *l, struct rdma_conn_param *p);
 
 #endif

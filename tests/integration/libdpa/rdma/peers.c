@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * peers PORT [ADDRESS]: two ends of a connection by address, tasks of the CPU on it. With ADDRESS
- * it connects, else it listens. Both send ROUNDS messages of every length up to MESSAGE, and look
- * at each byte of what they get; then the one that has connected disconnects. Prints "N messages",
- * exits with 0 when all went well.
+ * peers PORT [ADDRESS] [stay]: an end of a connection by address, tasks of the CPU on it. With
+ * ADDRESS it connects, else it listens. Both ends send ROUNDS messages of every length up to
+ * MESSAGE, and look at each byte of what they get; then the one that has connected disconnects.
+ * stay: it sends nothing and waits for the end of the peer. Prints "N messages", or "connected" and
+ * "disconnected"; exits with 0 when all went well. The peer may be plain.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +18,7 @@
 #include <doca_mmap.h>
 #include <doca_pe.h>
 #include <doca_rdma.h>
-
-enum { ROUNDS = 200, MESSAGE = 9000, RECEIVES = 4 };
+#include "message.h"
 
 #define DO(call)                                                                                   \
 	do {                                                                                       \
@@ -41,18 +41,7 @@ static struct doca_rdma_connection *connection;
 static struct doca_rdma_task_receive *receives[RECEIVES];
 static struct doca_rdma_task_send *sending;
 static int sent, got, server;
-static bool stopping, over;
-
-/* Of message i of a side. */
-static size_t length(int i)
-{
-	return (size_t)(i * 4099) % MESSAGE + 1;
-}
-
-static uint8_t byte(int side, int i, size_t at)
-{
-	return (uint8_t)(at * 31 + (size_t)i * 7 + (size_t)side);
-}
+static bool stay, stopping, over;
 
 static void send_next(void)
 {
@@ -128,6 +117,11 @@ static void on_established(struct doca_rdma_connection *c, union doca_data own,
 	(void)own;
 	(void)of_ctx;
 	connection = c;
+	if (stay) {
+		printf("connected\n");
+		fflush(stdout);
+		return;
+	}
 	DO(doca_rdma_task_send_allocate_init(rdma, c, out, (union doca_data){.u64 = 0}, &sending));
 	send_next();
 }
@@ -210,7 +204,8 @@ static void end(void)
 		DO(ret);
 	while (doca_ctx_get_state(ctx, &state) == DOCA_SUCCESS && state != DOCA_CTX_STATE_IDLE)
 		progress();
-	doca_task_free(doca_rdma_task_send_as_task(sending));
+	if (sending)
+		doca_task_free(doca_rdma_task_send_as_task(sending));
 	for (int i = 0; i < RECEIVES; i++) {
 		DO(doca_buf_dec_refcount(doca_rdma_task_receive_get_dst_buf(receives[i]), NULL));
 		doca_task_free(doca_rdma_task_receive_as_task(receives[i]));
@@ -223,33 +218,43 @@ static void end(void)
 	DO(doca_dev_close(dev));
 }
 
+static struct doca_rdma_addr *begin(const char *address, uint16_t port)
+{
+	struct doca_rdma_addr *addr;
+
+	if (!address) {
+		DO(doca_rdma_start_listen_to_port(rdma, port));
+		return NULL;
+	}
+	DO(doca_rdma_addr_create(strchr(address, ':') ? DOCA_RDMA_ADDR_TYPE_IPv6
+						      : DOCA_RDMA_ADDR_TYPE_IPv4,
+				 address, port, &addr));
+	DO(doca_rdma_connect_to_addr(rdma, addr, (union doca_data){.u64 = 0}));
+	return addr;
+}
+
 int main(int argc, char **argv)
 {
-	struct doca_rdma_addr *addr = NULL;
-	uint16_t port;
+	struct doca_rdma_addr *addr;
 
 	if (argc < 2)
 		return 1;
-	port = (uint16_t)atoi(argv[1]);
-	server = argc == 2;
+	stay = !strcmp(argv[argc - 1], "stay");
+	server = argc - stay == 2;
 	open_device();
 	open_rdma();
-	if (server) {
-		DO(doca_rdma_start_listen_to_port(rdma, port));
-	} else {
-		DO(doca_rdma_addr_create(strchr(argv[2], ':') ? DOCA_RDMA_ADDR_TYPE_IPv6
-							      : DOCA_RDMA_ADDR_TYPE_IPv4,
-					 argv[2], port, &addr));
-		DO(doca_rdma_connect_to_addr(rdma, addr, (union doca_data){.u64 = 0}));
-	}
-	while (sent < ROUNDS || got < ROUNDS)
+	addr = begin(server ? NULL : argv[2], (uint16_t)atoi(argv[1]));
+	while (!stay && (sent < ROUNDS || got < ROUNDS))
 		progress();
-	printf("%d messages\n", got);
+	if (!stay)
+		printf("%d messages\n", got);
 	fflush(stdout);
-	if (!server)
+	if (!server && !stay)
 		DO(doca_rdma_connection_disconnect(connection));
 	while (!over)
 		progress();
+	if (stay)
+		printf("disconnected\n");
 	end();
 	if (addr)
 		DO(doca_rdma_addr_destroy(addr));

@@ -42,8 +42,6 @@ void listen_somewhere(void);
 /* The client asks. */
 void call(uint64_t user_data);
 void connect_both(void);
-/* A socket of this process that has a port of its own. */
-int tcp_socket(uint16_t *its_port);
 
 /* Progress of both. */
 void work(void);

@@ -1,181 +1,260 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections by address: who else may call, and listeners that end. */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <sched.h>
+/* Connections by address with peers that use librdmacm, and listeners that end. */
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cm_rig.h"
+#include "cm_plain.h"
 
 TestSuite(cm_peers, .timeout = 100);
 
-static void send_all(int fd, const void *data, size_t n)
+static struct plain peer, other;
+
+/* The server's thread, on one kilobyte of the rig's memory. */
+static void server_does(enum cmd_op op, uint64_t kb, uint64_t length)
 {
-	cr_assert_eq(send(fd, data, n, MSG_NOSIGNAL), (ssize_t)n);
+	struct cmd c = send_cmd(&rig, op, kb << 10, length, FLUSH);
+
+	OK(doca_rdma_get_dpa_handle(server.rdma, &c.rdma));
+	rig_do(&rig, c);
 }
 
-static int connect_tcp(void)
+static void begin_with_thread(void)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET,
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-				 .sin_port = htons(port)};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	cr_assert_eq(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	return fd;
+	rig_make(&rig);
+	make(&server, 1, 30000);
+	listen_somewhere();
+	OK(doca_dpa_completion_get_dpa_handle(server.comp, &rig.board->comp));
+	plain_open(&peer);
 }
 
-/* Until the server has closed it. */
-static void await_end_of(int fd)
+/* A message each way, to and from the server's thread. */
+static void exchange(void)
 {
-	char text[1000];
-
-	while (recv(fd, text, sizeof(text), MSG_DONTWAIT) < 0)
-		work();
-	close(fd);
+	server_does(CMD_RECV, 1, 1024);
+	plain_send(&peer, "from a plain program");
+	cr_assert_eq(plain_sent(&peer).status, IBV_WC_SUCCESS);
+	cr_assert_eq(rig_element(&rig).bytes, 21);
+	cr_assert_str_eq((char *)rig.mem + 1024, "from a plain program");
+	plain_recv(&peer);
+	strcpy((char *)rig.mem, "from a DPA thread");
+	server_does(CMD_SEND, 0, 18);
+	cr_assert_eq(plain_received(&peer).byte_len, 18);
+	cr_assert_str_eq((char *)peer.mem, "from a DPA thread");
 }
 
-/* As docs/connections.md has it. */
-struct message {
-	uint32_t magic;
-	uint16_t version;
-	uint8_t type, private_len;
-	struct dpa_rdma_details details;
-	uint8_t private_data[256];
-};
-
-/* Other bytes that come to the port do no harm, and are not reported. */
-Test(cm_peers, rubbish)
+Test(cm_peers, a_plain_client)
 {
-	static const char web[500] = "GET / HTTP/1.0\r\n\r\n";
-	struct message m = {.magic = htonl(0x6470636d), .version = htons(1), .type = 3};
-	int fd;
+	enum doca_rdma_addr_type type;
+	struct doca_rdma_addr *of;
+	const char *text;
+	uint16_t its_port;
+
+	begin_with_thread();
+	plain_resolve(&peer);
+	plain_make_qp(&peer);
+	plain_call(&peer, "some data");
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
+	cr_assert_geq(peer.data_len, 6);
+	cr_assert_str_eq(peer.data, "hello");
+	AWAIT(server.established);
+	OK(doca_rdma_connection_get_addr(server.conn, &of));
+	OK(doca_rdma_addr_get_params(of, &type, &text, &its_port));
+	cr_assert_eq(type, DOCA_RDMA_ADDR_TYPE_IPv4);
+	cr_assert_str_eq(text, "127.0.0.1");
+	cr_assert_eq(its_port, ntohs(rdma_get_src_port(peer.id)));
+	exchange();
+	cr_assert_eq(rdma_disconnect(peer.id), 0);
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_DISCONNECTED);
+	AWAIT(server.disconnected);
+	cr_assert_eq(server.failed, 0);
+	plain_close(&peer);
+	unmake(&server);
+	rig_down(&rig);
+}
+
+/* The context is stopped: its peers hear of it. */
+Test(cm_peers, stopped_under_a_plain_client)
+{
+	begin_with_thread();
+	plain_resolve(&peer);
+	plain_make_qp(&peer);
+	plain_call(&peer, NULL);
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
+	OK(doca_ctx_stop(server.ctx));
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_DISCONNECTED);
+	plain_close(&peer);
+	unmake(&server);
+	rig_down(&rig);
+}
+
+static struct doca_rdma_addr *plain_server(void)
+{
+	struct doca_rdma_addr *a;
+
+	plain_open(&peer);
+	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_GID, "::ffff:127.0.0.1", plain_listen(&peer),
+				 &a));
+	OK(doca_rdma_connect_to_addr(client.rdma, a, (union doca_data){.u64 = 1}));
+	return a;
+}
+
+static void end_with_server(struct doca_rdma_addr *a)
+{
+	OK(doca_rdma_addr_destroy(a)); /* not in use any more */
+	plain_close(&peer);
+	end();
+}
+
+Test(cm_peers, a_plain_server)
+{
+	struct doca_rdma_addr *a;
+
+	begin(1, 30000);
+	a = plain_server();
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_CONNECT_REQUEST);
+	plain_make_qp(&peer);
+	plain_accept(&peer, "some data");
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
+	AWAIT(client.established);
+	OK(doca_rdma_connection_disconnect(client.conn));
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_DISCONNECTED);
+	cr_assert_eq(client.disconnected, 0); /* the peer has not answered yet */
+	cr_assert_eq(rdma_disconnect(peer.id), 0);
+	AWAIT(client.disconnected);
+	end_with_server(a);
+}
+
+/* A peer that never answers a disconnection: the limit of time ends it. */
+Test(cm_peers, a_plain_server_that_stays)
+{
+	struct doca_rdma_addr *a;
+
+	begin(1, 1000);
+	a = plain_server();
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_CONNECT_REQUEST);
+	plain_make_qp(&peer);
+	plain_accept(&peer, NULL);
+	AWAIT(client.established);
+	OK(doca_rdma_connection_disconnect(client.conn));
+	AWAIT(client.disconnected);
+	end_with_server(a);
+}
+
+Test(cm_peers, a_plain_server_that_refuses)
+{
+	struct doca_rdma_addr *a;
+
+	begin(1, 30000);
+	a = plain_server();
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_CONNECT_REQUEST);
+	cr_assert_eq(rdma_reject(peer.id, "no", 3), 0);
+	AWAIT(client.failed);
+	end_with_server(a);
+}
+
+Test(cm_peers, a_silent_server)
+{
+	struct doca_rdma_addr *a;
+
+	begin(1, 100);
+	a = plain_server();
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_CONNECT_REQUEST);
+	AWAIT(client.failed);
+	end_with_server(a);
+}
+
+/* A peer that is gone before it is answered. Its refusal comes before the next request. */
+Test(cm_peers, gone_before_the_answer)
+{
+	struct doca_rdma_connection *gone;
 
 	begin(2, 30000);
-	fd = connect_tcp();
-	send_all(fd, web, sizeof(web));
-	await_end_of(fd);
-	fd = connect_tcp(); /* a piece of a message */
-	send_all(fd, &m, 100);
-	shutdown(fd, SHUT_WR);
-	await_end_of(fd);
-	fd = connect_tcp(); /* out of order */
-	send_all(fd, &m, sizeof(m));
-	await_end_of(fd);
-	m.version = htons(2);
-	m.type = 1;
-	fd = connect_tcp(); /* of a later version */
-	send_all(fd, &m, sizeof(m));
-	await_end_of(fd);
-	cr_assert_eq(server.requested + server.failed, 0);
-	m.version = htons(1);
-	/* DOCA: doca_rdma_connection_accept CONNECTION_ABORTED */
-	fd = connect_tcp(); /* details that are none */
-	send_all(fd, &m, sizeof(m));
-	await_end_of(fd);
-	cr_assert_eq(server.requested, 1);
-	cr_assert_eq(server.answered, DOCA_ERROR_CONNECTION_ABORTED);
+	server.answer = LATER;
+	for (int i = 1; i <= 2; i++) {
+		plain_open(&peer);
+		plain_open(&other);
+		plain_resolve(&peer);
+		plain_call(&peer, NULL);
+		AWAIT(server.requested == 2 * i - 1);
+		gone = server.conn;
+		plain_leave(&peer);
+		plain_resolve(&other);
+		plain_call(&other, NULL);
+		AWAIT(server.requested == 2 * i);
+		if (i == 1)
+			IS(doca_rdma_connection_accept(gone, NULL, 0), CONNECTION_ABORTED);
+		else
+			IS(doca_rdma_connection_reject(gone), CONNECTION_ABORTED);
+		IS(doca_rdma_connection_reject(gone), INVALID_VALUE);
+		OK(doca_rdma_connection_reject(server.conn));
+		cr_assert_eq(plain_event(&other), RDMA_CM_EVENT_REJECTED);
+		plain_close(&peer);
+		plain_close(&other);
+	}
+	cr_assert_eq(server.failed, 0);
+	end();
+}
+
+/* A request whose QP is none: the server's is ready all the same, and the peer's word ends it. */
+Test(cm_peers, gone_after_the_answer)
+{
+	begin(1, 30000);
+	plain_open(&peer);
+	plain_resolve(&peer);
+	plain_call(&peer, NULL);
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_CONNECT_RESPONSE);
+	plain_leave(&peer);
+	AWAIT(server.failed);
+	cr_assert_eq(server.established, 0);
+	plain_close(&peer);
 	connect_both();
 	end();
 }
 
-/* A peer that asks and goes away before it is answered. */
-Test(cm_peers, gone_before_the_answer)
+Test(cm_peers, data_that_does_not_fit)
 {
-	struct message m = {.magic = htonl(0x6470636d), .version = htons(1), .type = 1};
-	int fd;
+	char data[197] = "";
 
-	begin(2, 30000);
+	begin(1, 30000);
 	server.answer = LATER;
-	fd = connect_tcp();
-	send_all(fd, &m, sizeof(m));
+	call(1);
 	AWAIT(server.requested);
-	close(fd);
-	AWAIT(server.failed);
-	IS(doca_rdma_connection_accept(server.conn, NULL, 0), INVALID_VALUE);
+	IS(doca_rdma_connection_accept(server.conn, data, 197), INVALID_VALUE);
+	IS(doca_rdma_connection_accept(server.conn, NULL, 1), INVALID_VALUE);
+	OK(doca_rdma_connection_accept(server.conn, data, 196));
+	AWAIT(server.established && client.established);
 	end();
 }
 
-/* The end of a socket that the kernel tells at once. */
-static void reset(int fd)
-{
-	const struct linger now = {.l_onoff = 1};
-
-	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
-	close(fd);
-}
-
-/* A peer that is gone when it is answered, and when it is left. */
-Test(cm_peers, gone_unnoticed)
-{
-	struct message m = {.magic = htonl(0x6470636d),
-			    .version = htons(1),
-			    .type = 1,
-			    .details = {.magic = htonl(DPA_RDMA_DETAILS_MAGIC),
-					.version = htons(DPA_RDMA_DETAILS_VERSION),
-					.size = htons(sizeof(m.details)),
-					.qpn = htonl(1),
-					.mtu = 3,
-					.num_gids = 1,
-					.gids[0] = {[10] = 0xff, 0xff, 127, 0, 0, 1}}};
-	int fd;
-
-	begin(2, 30000);
-	server.answer = LATER;
-	fd = connect_tcp();
-	send_all(fd, &m, sizeof(m));
-	AWAIT(server.requested == 1);
-	reset(fd);
-	IS(doca_rdma_connection_reject(server.conn), CONNECTION_ABORTED);
-	fd = connect_tcp();
-	send_all(fd, &m, sizeof(m));
-	AWAIT(server.requested == 2);
-	OK(doca_rdma_connection_accept(server.conn, NULL, 0));
-	m.type = 3;
-	memset(&m.details, 0, sizeof(m.details));
-	send_all(fd, &m, sizeof(m));
-	AWAIT(server.established);
-	reset(fd);
-	IS(doca_rdma_connection_disconnect(server.conn), CONNECTION_ABORTED);
-	AWAIT(server.disconnected);
-	end();
-}
-
-/* The callback of a request ends the listener of which the same look at the sockets tells next. */
+/* The callback of a request ends the listener that has the next one. */
 Test(cm_peers, stop_listening_in_a_callback)
 {
-	struct message m = {.magic = htonl(0x6470636d), .version = htons(1), .type = 1};
-	int fd, next;
-
 	begin(2, 30000);
+	plain_open(&peer);
+	plain_open(&other);
+	plain_resolve(&peer);
+	plain_resolve(&other);
 	server.answer = STOP_LISTENING;
-	fd = connect_tcp();
-	while (!doca_pe_progress(server.pe)) /* it is accepted */
-		sched_yield();
-	send_all(fd, &m, 100);
-	while (!doca_pe_progress(server.pe)) /* of the two, only its socket is ready */
-		sched_yield();
-	send_all(fd, (char *)&m + 100, sizeof(m) - 100);
-	next = connect_tcp();
+	plain_call(&peer, NULL);
+	plain_call(&other, NULL);
 	AWAIT(server.requested);
 	OK(server.answered);
-	await_end_of(next);
+	cr_assert_eq(plain_event(&other), RDMA_CM_EVENT_REJECTED);
 	IS(doca_rdma_stop_listen_to_port(server.rdma, port), INVALID_VALUE);
-	close(fd);
-	AWAIT(server.failed);
+	OK(doca_rdma_connection_reject(server.conn));
+	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_REJECTED);
 	server.answer = ACCEPT;
 	OK(doca_rdma_start_listen_to_port(server.rdma, port));
 	connect_both();
+	plain_close(&peer);
+	plain_close(&other);
 	end();
 }
 
-/* A child that lives on has the listening socket open: who calls there is none of ours. */
+/* A child that lives on has the descriptors, too: the port is free nevertheless. */
 Test(cm_peers, stop_listening_while_a_child_lives)
 {
-	int hold[2], fd;
-	uint16_t was;
+	int hold[2], status;
 	char end_of_file;
 	pid_t pid;
 
@@ -187,36 +266,38 @@ Test(cm_peers, stop_listening_while_a_child_lives)
 		close(hold[1]);
 		_exit((int)read(hold[0], &end_of_file, 1));
 	}
-	fd = connect_tcp();
-	was = port;
-	listen_somewhere();
-	OK(doca_rdma_stop_listen_to_port(server.rdma, was));
-	OK(doca_rdma_addr_destroy(addr));
-	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "127.0.0.1", port, &addr));
+	OK(doca_rdma_stop_listen_to_port(server.rdma, port));
+	OK(doca_rdma_start_listen_to_port(client.rdma, port));
+	OK(doca_rdma_stop_listen_to_port(client.rdma, port));
+	OK(doca_rdma_start_listen_to_port(server.rdma, port));
 	connect_both();
 	close(hold[1]);
-	cr_assert_eq(waitpid(pid, NULL, 0), pid);
-	close(fd);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status));
 	end();
 }
 
-/* More silent callers than are waited for; nobody works while one of them connects. */
+/* More callers at a time than there is room for. */
 Test(cm_peers, many_callers)
 {
 	enum { CALLERS = 80 };
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd[CALLERS];
+	static struct plain caller[CALLERS];
+	int refused = 0;
 
 	begin(1, 30000);
-	in.sin_port = htons(port);
 	for (int i = 0; i < CALLERS; i++) {
-		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		cr_assert(!connect(fd[i], (struct sockaddr *)&in, sizeof(in)) ||
-			  errno == EINPROGRESS);
-		work();
+		plain_open(&caller[i]);
+		plain_resolve(&caller[i]);
+		plain_make_qp(&caller[i]);
+		plain_call(&caller[i], NULL);
 	}
-	connect_both();
 	for (int i = 0; i < CALLERS; i++)
-		close(fd[i]);
+		refused += plain_event(&caller[i]) == RDMA_CM_EVENT_REJECTED;
+	cr_assert_eq(refused, CALLERS - 1);
+	cr_assert_eq(server.requested, 1);
+	AWAIT(server.established);
+	for (int i = 0; i < CALLERS; i++)
+		plain_close(&caller[i]);
+	AWAIT(server.disconnected);
 	end();
 }

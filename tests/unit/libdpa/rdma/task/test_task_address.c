@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Tasks on connections by address: what the end of one leaves of them. */
-#include <arpa/inet.h>
-#include <sys/socket.h>
+#include <sys/random.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "rig.h"
 
@@ -67,16 +67,13 @@ static void on_disconnection(struct doca_rdma_connection *c, union doca_data own
 		send_now(last_words);
 }
 
-static uint16_t free_port(void)
+/* One that is free: most are. */
+static uint16_t some_port(void)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(in);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint16_t n;
 
-	cr_assert_eq(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &len), 0);
-	close(fd);
-	return ntohs(in.sin_port);
+	cr_assert_eq(getrandom(&n, sizeof(n), 0), (ssize_t)sizeof(n));
+	return (uint16_t)(1024 + n % 64000);
 }
 
 static void connect_by_address(void)
@@ -85,9 +82,9 @@ static void connect_by_address(void)
 	uint16_t port;
 
 	do {
-		port = free_port();
+		port = some_port();
 		ret = doca_rdma_start_listen_to_port(rig.b.rdma, port);
-	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* it was taken meanwhile */
+	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* it is taken */
 	OK(ret);
 	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "127.0.0.1", port, &addr));
 	OK(doca_rdma_connect_to_addr(rig.a.rdma, addr, number(0)));
@@ -173,5 +170,27 @@ Test(task_address, received_at_the_end)
 	doca_task_free(doca_rdma_task_send_as_task(last_words));
 	free_receive(in);
 	put_buf(src);
+	end();
+}
+
+/* A child that stops the context does not disturb its parent's. */
+Test(task_address, stopped_in_a_child)
+{
+	int status;
+	pid_t pid;
+
+	begin();
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid)
+		_exit(doca_ctx_stop(rig.b.ctx) != DOCA_SUCCESS);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "%x", status);
+	for (int i = 0; i < 1000; i++)
+		progress(&rig.b);
+	cr_assert_eq(disconnected, 0);
+	OK(doca_rdma_connection_disconnect(rig.a.conn));
+	while (!disconnected)
+		progress(&rig.b);
 	end();
 }
