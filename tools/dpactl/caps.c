@@ -129,7 +129,7 @@ static const struct {
 	{"doca_rdma", "doca_rdma_create"},
 	{"doca_dma", "doca_dma_create"},
 	{"doca_graph", "doca_graph_create"},
-	{"flexio", "flexio_process_create"},
+	{"flexio_resources", "flexio_resources_create"},
 	{"doca_aes_gcm", "doca_aes_gcm_create"},
 	{"doca_comch", "doca_comch_server_create"},
 	{"doca_compress", "doca_compress_create"},
