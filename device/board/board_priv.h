@@ -66,6 +66,14 @@ int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_id
 int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *cfg,
 			 struct dpa_board_ident *id, const struct dpa_board_err *e);
 
+/* Is the owner word of a table's entry that of its QPN? Otherwise the entry is free or stale. */
+static inline bool dpa_board_entry_held(struct dpa_board *b, uint32_t qpn, dpa_owner_t owner)
+{
+	uint32_t slot, gen;
+
+	return owner && dpa_board_qpn_owner(b, qpn, &slot, &gen) && dpa_owner(slot, gen) == owner;
+}
+
 /* stale.c: removes boards of this user beside this one that nobody will come back to */
 void dpa_board_sweep_stale(const struct dpa_board *b);
 

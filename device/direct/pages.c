@@ -248,31 +248,17 @@ int dpa_pages_open(struct dpa_pages *p, uint64_t size)
 	return 0;
 }
 
-static int write_all(int fd, uint64_t from, uint64_t n, uint64_t off)
+/* Moves n bytes between memory and a file, out of the memory or into it. 0 or errno. */
+static int move_all(int fd, uint64_t mem, uint64_t n, uint64_t off, bool out)
 {
 	while (n) {
-		ssize_t got = pwrite(fd, (const void *)(uintptr_t)from, n, (off_t)off);
+		void *p = (void *)(uintptr_t)mem;
+		ssize_t got = out ? pwrite(fd, p, n, (off_t)off) : pread(fd, p, n, (off_t)off);
 
 		if (got <= 0 && errno != EINTR)
 			return got ? errno : EIO;
 		if (got > 0) {
-			from += (uint64_t)got;
-			off += (uint64_t)got;
-			n -= (uint64_t)got;
-		}
-	}
-	return 0;
-}
-
-static int read_all_at(int fd, uint64_t to, uint64_t n, uint64_t off)
-{
-	while (n) {
-		ssize_t got = pread(fd, (void *)(uintptr_t)to, n, (off_t)off);
-
-		if (got <= 0 && errno != EINTR)
-			return got ? errno : EIO;
-		if (got > 0) {
-			to += (uint64_t)got;
+			mem += (uint64_t)got;
 			off += (uint64_t)got;
 			n -= (uint64_t)got;
 		}
@@ -303,8 +289,8 @@ static int copy_present(int fd, int pagemap, uint64_t start, uint64_t n, uint64_
 		}
 		for (from = i; i < n && is_there(entry[i]); i++)
 			;
-		err = write_all(fd, start + from * DPA_PAGE, (i - from) * DPA_PAGE,
-				off + from * DPA_PAGE);
+		err = move_all(fd, start + from * DPA_PAGE, (i - from) * DPA_PAGE,
+			       off + from * DPA_PAGE, true);
 	}
 	return err;
 }
@@ -382,7 +368,7 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 	for (; !err && next_data(p->fd, &off, end, &n); off += n) {
 		/* all its pages at once, before the copy would fault for each: a hint */
 		madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n, MADV_POPULATE_WRITE);
-		err = read_all_at(p->fd, v->start + (off - v->offset), n, off);
+		err = move_all(p->fd, v->start + (off - v->offset), n, off, false);
 		if (err)
 			break;
 		punch_hole(p->fd, off, n);

@@ -33,13 +33,6 @@ uint32_t dpa_board_flow_gen(struct dpa_board *b)
 	return atomic_load_explicit(&b->shm->head.flow_gen, memory_order_acquire);
 }
 
-static bool has_flow(struct dpa_board *b, uint32_t qpn, dpa_owner_t owner)
-{
-	uint32_t slot, gen;
-
-	return owner && dpa_board_qpn_owner(b, qpn, &slot, &gen) && dpa_owner(slot, gen) == owner;
-}
-
 enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, void *rule,
 					    uint32_t *qpn, dpa_owner_t *owner)
 {
@@ -60,8 +53,8 @@ enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, vo
 	}
 	if (!(seq & 1) && atomic_load_explicit(&f->seq, memory_order_relaxed) != seq)
 		return DPA_FLOW_CHANGES;
-	if (!has_flow(b, *qpn,
-		      *owner)) /* nor will it be while seq is odd: a writer may have died */
+	if (!dpa_board_entry_held(
+		    b, *qpn, *owner)) /* nor will it be while seq is odd: a writer may have died */
 		return DPA_FLOW_NONE;
 	return seq & 1 ? DPA_FLOW_CHANGES : DPA_FLOW_THERE;
 }
@@ -107,8 +100,8 @@ static uint32_t flow_gap(struct dpa_board *b)
 		struct dpa_board_flow *f = &b->shm->flows[i];
 
 		if (!dpa_board_present(b, flow_entry_off(i)) ||
-		    !has_flow(b, atomic_load_explicit(&f->qpn, memory_order_relaxed),
-			      atomic_load_explicit(&f->owner, memory_order_relaxed)))
+		    !dpa_board_entry_held(b, atomic_load_explicit(&f->qpn, memory_order_relaxed),
+					  atomic_load_explicit(&f->owner, memory_order_relaxed)))
 			return i;
 	}
 	return n;

@@ -35,8 +35,8 @@ static uint32_t used_entries(struct dpa_board *b)
 static bool get_mcast(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t *qpn)
 {
 	struct dpa_board_mcast *e = &b->shm->mcast[i];
-	uint32_t seq, slot, gen;
 	dpa_owner_t owner;
+	uint32_t seq;
 
 	if (!dpa_board_present(b, mcast_entry_off(i)))
 		return false;
@@ -45,8 +45,8 @@ static bool get_mcast(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t
 	*qpn = atomic_load_explicit(&e->qpn, memory_order_acquire);
 	gid[0] = atomic_load_explicit(&e->gid[0], memory_order_acquire);
 	gid[1] = atomic_load_explicit(&e->gid[1], memory_order_acquire);
-	return !(seq & 1) && atomic_load_explicit(&e->seq, memory_order_relaxed) == seq && owner &&
-	       dpa_board_qpn_owner(b, *qpn, &slot, &gen) && dpa_owner(slot, gen) == owner;
+	return !(seq & 1) && atomic_load_explicit(&e->seq, memory_order_relaxed) == seq &&
+	       dpa_board_entry_held(b, *qpn, owner);
 }
 
 /* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */

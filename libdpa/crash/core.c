@@ -44,23 +44,6 @@ struct core {
 	size_t len;
 };
 
-int dpa_crash_put(int fd, const void *p, size_t n)
-{
-	const char *at = p;
-
-	while (n) {
-		ssize_t k = write(fd, at, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return k ? errno : EIO;
-		at += k;
-		n -= (size_t)k;
-	}
-	return 0;
-}
-
 static void put_note(struct core *c, const char *name, uint32_t type, const void *p, size_t n)
 {
 	Elf64_Nhdr h = {
@@ -259,9 +242,9 @@ static int write_heads(const struct core *k, int fd)
 		at += sizeof(count);
 	}
 	p.p_offset = at;
-	ret = dpa_crash_put(fd, &e, sizeof(e));
+	ret = dpa_write_all(fd, &e, sizeof(e));
 	if (!ret)
-		ret = dpa_crash_put(fd, &p, sizeof(p));
+		ret = dpa_write_all(fd, &p, sizeof(p));
 	at = PAGE_UP(at + k->len);
 	for (uint32_t i = 0; i < k->num && !ret; i++) {
 		const struct load *l = &k->loads[i];
@@ -273,11 +256,11 @@ static int write_heads(const struct core *k, int fd)
 				 .p_filesz = l->size,
 				 .p_memsz = l->size,
 				 .p_align = 1};
-		ret = dpa_crash_put(fd, &p, sizeof(p));
+		ret = dpa_write_all(fd, &p, sizeof(p));
 		at = PAGE_UP(at + l->size);
 	}
 	if (!ret && e.e_shoff)
-		ret = dpa_crash_put(fd, &count, sizeof(count));
+		ret = dpa_write_all(fd, &count, sizeof(count));
 	return ret;
 }
 
@@ -314,7 +297,7 @@ static int put_load(int fd, const struct load *l)
 			}
 		else if (lseek(fd, (off_t)n, SEEK_CUR) >= 0)
 			continue;
-		ret = dpa_crash_put(fd, p + at, n);
+		ret = dpa_write_all(fd, p + at, n);
 	}
 	return ret;
 }
@@ -343,7 +326,7 @@ int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story
 	add_story(&k, s);
 	ret = write_heads(&k, fd);
 	if (!ret)
-		ret = dpa_crash_put(fd, k.notes, k.len);
+		ret = dpa_write_all(fd, k.notes, k.len);
 	for (uint32_t i = 0; i < k.num && !ret; i++) {
 		ret = put_pad(fd);
 		if (!ret)

@@ -77,7 +77,6 @@ int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s);
 /* Its parts: to an open file. 0 or errno. */
 int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
 int dpa_crash_write_text(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
-int dpa_crash_put(int fd, const void *p, size_t n);
 
 uintptr_t dpa_crash_pc(const struct dpa_crash *c);
 /* Memory as it was: the stack from the copy, the rest as it is. False: not readable. */

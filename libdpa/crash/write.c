@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+#include "../host/libdpa.h"
 #include "crash.h"
 
 typedef int write_fn(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
 
 static int write_image(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd)
 {
-	return dpa_crash_put(fd, s->code, s->code_size);
+	return dpa_write_all(fd, s->code, s->code_size);
 }
 
 /* A rename does not follow a link that another user has put there. */

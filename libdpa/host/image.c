@@ -16,16 +16,18 @@
 #include "../run/ops.h"
 #include "libdpa.h"
 
-static int write_all(int fd, const char *p, size_t n)
+int dpa_write_all(int fd, const void *p, size_t n)
 {
+	const char *at = p;
+
 	while (n) {
-		ssize_t k = write(fd, p, n);
+		ssize_t k = write(fd, at, n);
 
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
 			return k ? errno : EIO;
-		p += k;
+		at += k;
 		n -= (size_t)k;
 	}
 	return 0;
@@ -42,7 +44,7 @@ static int load_from_file(const struct doca_dpa_app *app, struct dpa_loaded *out
 	out->fd = mkostemp(path, O_CLOEXEC);
 	if (out->fd < 0)
 		return errno;
-	ret = write_all(out->fd, app->image, app->image_size);
+	ret = dpa_write_all(out->fd, app->image, app->image_size);
 	if (!ret) {
 		out->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		ret = out->dl ? 0 : ENOEXEC;
@@ -61,7 +63,7 @@ static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *ou
 	out->fd = memfd_create("dpa-image", MFD_CLOEXEC);
 	if (out->fd < 0)
 		return errno;
-	ret = write_all(out->fd, app->image, app->image_size);
+	ret = dpa_write_all(out->fd, app->image, app->image_size);
 	if (!ret) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
 		out->dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -142,6 +142,8 @@ struct dpa_loaded {
 /* A copy of the image of its own. 0 or errno; ENOEXEC: not an image of this version. */
 int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out);
 void dpa_image_unload(struct dpa_loaded *img);
+/* Writes all n bytes. 0 or errno. */
+int dpa_write_all(int fd, const void *p, size_t n);
 /* The image's entry of that name; NULL: none. */
 const struct dpa_image_entry *dpa_image_entry(const struct dpa_loaded *img, const char *name);
 /* The entry that a host stub stands for; NULL: none of this application. */
