@@ -46,10 +46,20 @@ static void cache_drop_line(const char *p)
 {
 	__builtin_ia32_clflush(p);
 }
+
+static void cache_fence(void)
+{
+	__builtin_ia32_mfence();
+}
 #elif defined(__aarch64__)
 static void cache_drop_line(const char *p)
 {
 	__asm__ volatile("dc civac, %0" : : "r"(p) : "memory");
+}
+
+static void cache_fence(void)
+{
+	__asm__ volatile("dsb sy" : : : "memory");
 }
 #else
 #error "no instruction to write a cache line back is known for this CPU"
@@ -60,10 +70,10 @@ static void cache_drop(const char *p, size_t len)
 {
 	const char *end = p + len;
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	cache_fence();
 	for (p = (const char *)((uintptr_t)p & ~(uintptr_t)(LINE - 1)); p < end; p += LINE)
 		cache_drop_line(p);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	cache_fence();
 }
 
 static doca_error_t advise_invalidate(const struct doca_dev *dev, const struct doca_buf *b)
