@@ -56,7 +56,10 @@ function(dpa_test_objects name)
 endfunction()
 
 function(dpa_unit_test name)
-  cmake_parse_arguments(T "" "" "LIBS;INCLUDES;RUN" ${ARGN})
+  cmake_parse_arguments(T "" "LSAN" "LIBS;INCLUDES;RUN" ${ARGN})
+  if(NOT T_LSAN) # what the leak sanitizer is not to report
+    set(T_LSAN ${CMAKE_SOURCE_DIR}/tests/lsan.supp)
+  endif()
   add_executable(${name} ${T_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/device ${CMAKE_SOURCE_DIR}
@@ -82,7 +85,7 @@ function(dpa_unit_test name)
   if(DPA_SANITIZE OR CMAKE_CROSSCOMPILING) # several times slower; may have commas: no generator expression
     set(limit 300)
   endif()
-  set(env "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
+  set(env "LSAN_OPTIONS=suppressions=${T_LSAN}:print_suppressions=0"
           "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
   if(T_RUN) # dpa-run preloads a library of its own
     list(APPEND env "ASAN_OPTIONS=verify_asan_link_order=0")
