@@ -80,6 +80,7 @@ Test(cm_peers, stopped_under_a_plain_client)
 	plain_make_qp(&peer);
 	plain_call(&peer, NULL);
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
+	AWAIT(server.established); /* else it would be a refusal */
 	OK(doca_ctx_stop(server.ctx));
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_DISCONNECTED);
 	plain_close(&peer);
