@@ -336,6 +336,12 @@ bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
  */
 int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino);
 /*
+ * True if a process of the namespace has that board number; also if that cannot be told. Any thread;
+ * some system calls. For up to 2 s after the death of the process that holds it, a board that has
+ * others has none.
+ */
+bool dpa_board_num_there(uint32_t num);
+/*
  * Around fork(): that socket, if there is one, is where dpa_board_abandon() finds it, since nobody
  * is claiming. Under any lock: who claims waits for none.
  */

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,11 +26,20 @@
 
 #define NUMS 254u
 
+static socklen_t address_of_num(struct sockaddr_un *sa, uint32_t num)
+{
+	int n;
+
+	memset(sa, 0, sizeof(*sa));
+	sa->sun_family = AF_UNIX;
+	n = snprintf(sa->sun_path + 1, sizeof(sa->sun_path) - 1, "dpa-board-%u", num);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
 static int bind_num(int fd, uint32_t num)
 {
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	struct sockaddr_un sa;
+	socklen_t len = address_of_num(&sa, num);
 
 	return dpa_sys_bind(fd, (struct sockaddr *)&sa, len) || dpa_sys_listen(fd, 64) ? errno : 0;
 }
@@ -37,6 +47,20 @@ static int bind_num(int fd, uint32_t num)
 static int num_socket(void)
 {
 	return dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* EAGAIN of a full backlog, and any other error, say nothing. */
+bool dpa_board_num_there(uint32_t num)
+{
+	struct sockaddr_un sa;
+	socklen_t len = address_of_num(&sa, num);
+	int fd = num_socket();
+	bool there = fd < 0 || !dpa_sys_connect(fd, (struct sockaddr *)&sa, len) ||
+		     errno != ECONNREFUSED;
+
+	if (fd >= 0)
+		dpa_sys_close(fd);
+	return there;
 }
 
 int dpa_board_num_again(uint32_t num, int *fd)

@@ -115,7 +115,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		ret = EINVAL;
 		goto err_take;
 	}
-	first = !atomic_load_explicit(&hw->nslab, memory_order_relaxed);
+	first = !hw->nqp;
 	qp = dpa_qp_take(hw);
 	if (!qp) {
 		ret = ENOMEM;

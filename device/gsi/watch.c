@@ -90,3 +90,11 @@ void dpa_gsi_tick(struct dpa_hw *hw)
 	dpa_board_gsi_watch(hw->board);
 	dpa_gsi_look(hw);
 }
+
+bool dpa_hw_gsi_there(struct dpa_hw_gsi *g, uint32_t id)
+{
+	const uint32_t board = id >> 24;
+
+	return !dpa_gsi_alive(g) || board == g->hw->board->board_num || !board || board > 254 ||
+	       dpa_board_num_there(board);
+}

@@ -78,6 +78,13 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 			const uint8_t mad[DPA_MAD_BYTES]);
 
 /*
+ * False: the adapter instance of this host that a communication id belongs to has no process any
+ * more, or none for the moment: when one of several dies, another one shows it within 2 s. For ids
+ * of peers at this host's addresses. Any thread; some system calls.
+ */
+bool dpa_hw_gsi_there(struct dpa_hw_gsi *gsi, uint32_t id);
+
+/*
  * Asks another host whether a process has UDP port 4791 there: sends a packet that every receiver
  * ignores (a DREP for no id, with this transaction id). If no process has the port the kernel of
  * that host answers with ICMP "port unreachable", which dpa_hw_gsi_refused() returns; otherwise no

@@ -71,6 +71,7 @@ doca_error_t dpa_dma_begin(struct doca_dma_task_memcpy *t)
 	t->begun = true;
 	t->remote = t->posted = false;
 	t->bounced = 0;
+	t->last = 0;
 	ret = list_check(dev, t->src, false, &bytes, &t->remote);
 	if (!ret)
 		ret = list_check(dev, t->dst, true, &space, &t->remote);
@@ -105,6 +106,8 @@ bool dpa_dma_piece(struct dpa_dma_walk *w, struct dpa_dma_piece *p)
 	p->len = w->src->data_len - w->from;
 	if (p->len > buf_room(w->dst) - w->to)
 		p->len = buf_room(w->dst) - w->to;
+	if (p->len > w->left)
+		p->len = w->left;
 	return true;
 }
 

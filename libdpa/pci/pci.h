@@ -10,7 +10,8 @@
  *   The end of the TCP connection is the end of the link on both sides.
  *
  * An export has the addresses of the exporter's host, the port and a token of 128 random bits: a
- * process that has the export may access what it names, and no other. The regions and the QPs of a
+ * process that has the export may access what it names; the token is the port's, and the ranges of
+ * other exports are protected by their R_Keys only. The regions and the QPs of a
  * port have a PD of their own, so that no doca_rdma reaches them. Addresses of the RDMA connection
  * are those of the TCP connection.
  */

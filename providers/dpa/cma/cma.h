@@ -192,11 +192,15 @@ struct cma_conn {
 	struct cma_conn *reach_next, **reach_prev;
 };
 
-/* Another host and the connections that wait for it (reach.c). Times in ms. */
+/*
+ * Another host, or another adapter instance of this host, and the connections that wait for it
+ * (reach.c). Times in ms.
+ */
 #define CMA_PEER_BUCKETS 64u
 struct cma_peer {
 	struct cma_peer *next;
 	struct dpa_gsi_addr addr;
+	uint32_t board_id; /* of another adapter instance: the part of its ids; 0: another host */
 	struct cma_conn *conns;
 	uint64_t nonce, sent;		      /* of the last probe; nonce 0: answered */
 	uint64_t due;			      /* next probe */
@@ -211,6 +215,7 @@ struct cma_early {
 	struct cma_early *next;
 	uint64_t until, look;
 	bool dreq;
+	uint32_t full; /* the listener without room; 0: another reason */
 	struct dpa_gsi_addr from;
 	uint8_t mad[DPA_MAD_BYTES];
 };
@@ -248,7 +253,7 @@ struct cma {
 	struct dpav_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
-	bool backlog_full; /* of a listener, in this look at those that wait */
+	uint32_t full;	   /* the last listener without room in its backlog */
 	uint32_t take_ins; /* of data, that may come yet for the DREQs of this round */
 	bool taken_in;	   /* done, for all DREQs that are looked at */
 	/* timer.c: a heap by deadline */
@@ -274,6 +279,8 @@ int cma_fd_open(int flags, int kernel, struct cma_channel *ch);
 void cma_fd_leave(struct cma_channel *ch);
 /* Show or hide that an event is queued. Each call with `on` is an edge. Locked. */
 void cma_fd_show(const struct cma_channel *ch, bool on);
+/* In a forked child: new channels share nothing with those of the parent. Locked. */
+void cma_fd_forget(void);
 /* Set the timers of idle channels. Locked. */
 void cma_fd_hold_all(const struct itimerspec *its);
 /* Return the descriptor of the channel's timer. */

@@ -31,6 +31,7 @@ struct cma_shown {
 	struct cma_shown *next;
 	int ready, hold;
 	uint32_t channels;
+	bool inherited; /* the parent's: for no new channel */
 };
 static struct cma_shown *all_shown;
 
@@ -65,7 +66,7 @@ static struct cma_shown *take_shown(void)
 {
 	struct cma_shown *s = all_shown;
 
-	while (s && s->channels == SHARE)
+	while (s && (s->inherited || s->channels == SHARE))
 		s = s->next;
 	if (!s)
 		s = make_shown();
@@ -78,13 +79,29 @@ static void put_shown(struct cma_shown *s)
 {
 	struct cma_shown **p = &all_shown;
 
-	if (--s->channels || (all_shown == s && !s->next))
+	if (--s->channels || (all_shown == s && !s->next && !s->inherited))
 		return;
 	while (*p != s)
 		p = &(*p)->next;
 	*p = s->next;
 	close_shown(s);
 	free(s);
+}
+
+void cma_fd_forget(void)
+{
+	struct cma_shown **p = &all_shown, *s;
+
+	while ((s = *p)) {
+		s->inherited = true;
+		if (s->channels) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		close_shown(s);
+		free(s);
+	}
 }
 
 static int add_to_epoll(int ep, int fd, uint32_t events)

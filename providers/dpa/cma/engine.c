@@ -82,6 +82,7 @@ static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MA
 	}
 	e->next = NULL;
 	e->dreq = is_dreq(mad);
+	e->full = cma.full;
 	e->until = cma_now() + (e->dreq ? DREQ_MS : CMA_EARLY_MS);
 	e->look = cma_now() + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
 	e->from = *from;
@@ -100,11 +101,25 @@ static bool dreq_is_due(uint64_t now)
 	return e;
 }
 
-/* Those that are due; all of them if a listener came here. */
+/* True: it waits on. */
+static bool try_early(struct cma_early *e, bool last, bool all)
+{
+	cma.full = 0;
+	if (cma_receive(&e->from, e->mad, last))
+		return false;
+	e->full = cma.full;
+	return all || e->dreq || !dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad);
+}
+
+/*
+ * Those that are due; all of them if a listener came here. One request that finds no room is enough
+ * for those behind it that wait for the same listener.
+ */
 static void look_at_early(bool all)
 {
 	uint64_t now = cma_now();
 	struct cma_early *list = cma.early, *e;
+	uint32_t full = 0;
 
 	if (dreq_is_due(now)) {
 		dpa_hw_gsi_take_in(cma.gsi);
@@ -112,18 +127,19 @@ static void look_at_early(bool all)
 	}
 	cma.early = NULL;
 	cma.early_tail = &cma.early;
-	cma.backlog_full = false;
 	while ((e = list)) {
-		bool last = now >= e->until;
+		bool last = now >= e->until, waits = e->full && e->full == full;
 
 		list = e->next;
 		e->next = NULL;
-		if ((all || last || now >= e->look) && (last || e->dreq || !cma.backlog_full) &&
-		    (cma_receive(&e->from, e->mad, last) ||
-		     (!all && !e->dreq && dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad)))) {
-			free(e);
-			cma.num_early--;
-			continue;
+		if (last || (!waits && (all || now >= e->look))) {
+			waits = try_early(e, last, all);
+			full = e->full ? e->full : full;
+			if (!waits) {
+				free(e);
+				cma.num_early--;
+				continue;
+			}
 		}
 		if (now >= e->look)
 			e->look = now + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
@@ -147,9 +163,11 @@ static void receive_all(void)
 	struct dpa_gsi_id past;
 
 	cma.take_ins = TAKE_INS;
-	while (dpa_hw_gsi_recv(cma.gsi, &from, mad))
+	while (dpa_hw_gsi_recv(cma.gsi, &from, mad)) {
+		cma.full = 0;
 		if (!cma_receive(&from, mad, false))
 			keep_early(&from, mad);
+	}
 	if (dpa_hw_gsi_died(cma.gsi))
 		cma_requests_again();
 	while (dpa_hw_gsi_orphan(cma.gsi, &past))
@@ -478,6 +496,7 @@ static void forget_connections(void)
 static void after_fork_child(void)
 {
 	forget_sleepers();
+	cma_fd_forget();
 	cma_kernel_forget();
 	if (cma.engine == CMA_ENGINE_ON) {
 		cma.engine = CMA_ENGINE_OFF;

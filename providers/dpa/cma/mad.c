@@ -136,7 +136,7 @@ static bool take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 	if (!listener->backlog) {
 		if (last) /* the peer repeats it */
 			note_request(from, m, DPA_GSI_BACKLOG, 0);
-		cma.backlog_full = true;
+		cma.full = listener->id;
 		return last;
 	}
 	id = request_id(listener, from);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cma/cma.h"
 
 #define ASK_FIRST 1 /* ms until the kernel is asked again, doubled each time */
@@ -89,9 +90,25 @@ static void answer_query(struct cma_id *id, bool known)
 	cma_event(id, known ? CMA_ADDR_RESOLVED : CMA_ADDR_ERROR, known ? 0 : -ETIMEDOUT);
 }
 
-static void look_at_query(struct cma_query *q, uint64_t now)
+/* The last question of a round. Ids that wait for the same host ask once. */
+struct last_asked {
+	struct dpa_gsi_addr addr;
+	bool asked, known;
+};
+
+static bool is_known_now(struct last_asked *last, const struct cma_query *q)
 {
-	bool known = is_known(q);
+	if (!last->asked || memcmp(&last->addr, &q->addr, sizeof(q->addr))) {
+		last->known = is_known(q);
+		last->addr = q->addr;
+		last->asked = true;
+	}
+	return last->known;
+}
+
+static void look_at_query(struct cma_query *q, uint64_t now, struct last_asked *last)
+{
+	bool known = is_known_now(last, q);
 
 	if (known || now >= q->until) {
 		answer_query(q->id, known);
@@ -106,11 +123,12 @@ static void look_at_query(struct cma_query *q, uint64_t now)
 void cma_neighbour_round(void)
 {
 	uint64_t now = cma_now();
+	struct last_asked last = {.asked = false};
 
 	for (struct cma_query *q = cma.queries, *next; q; q = next) {
 		next = q->next;
 		if (now >= q->due)
-			look_at_query(q, now);
+			look_at_query(q, now, &last);
 	}
 }
 

@@ -10,6 +10,10 @@
  * takes it over up to 2 s after the end of the first, and its connections go on meanwhile. A host
  * counts as gone if it refused probes for RUN_MS. A probe without an answer has no meaning, because
  * kernels limit the rate of ICMP messages. A MAD from the host restarts the count.
+ *
+ * An adapter instance of another user of this host is asked for by its number, which is in its
+ * communication ids (dpa_hw_gsi_there()). The same count serves: when one of its processes dies,
+ * another one shows the number up to 2 s later.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,23 +30,27 @@ static struct cma_peer **peer_bucket(const uint8_t dgid[16])
 	return &cma.peers[(dgid[15] ^ dgid[14] * 7u ^ dgid[13]) % CMA_PEER_BUCKETS];
 }
 
-static struct cma_peer *find_peer(const struct dpa_gsi_addr *a)
+#define BOARD_OF_ID 0xff000000u
+
+static struct cma_peer *find_peer(const struct dpa_gsi_addr *a, uint32_t board_id)
 {
 	struct cma_peer *p = *peer_bucket(a->dgid);
 
-	while (p && (memcmp(p->addr.dgid, a->dgid, 16) || memcmp(p->addr.sgid, a->sgid, 16)))
+	while (p && (p->board_id != board_id || memcmp(p->addr.dgid, a->dgid, 16) ||
+		     memcmp(p->addr.sgid, a->sgid, 16)))
 		p = p->next;
 	return p;
 }
 
-/* NULL: it is this host, or no memory: the connection is not watched. */
-static struct cma_peer *make_peer(const struct dpa_gsi_addr *a)
+/* NULL: no memory: the connection is not watched. */
+static struct cma_peer *make_peer(const struct dpa_gsi_addr *a, uint32_t board_id)
 {
-	struct cma_peer *p = cma_is_own(a->dgid) ? NULL : calloc(1, sizeof(*p));
+	struct cma_peer *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->addr = *a;
+	p->board_id = board_id;
 	p->due = cma_now();
 	p->next = *peer_bucket(a->dgid);
 	*peer_bucket(a->dgid) = p;
@@ -68,12 +76,21 @@ static void leave_peer(struct cma_conn *c)
 	free(p);
 }
 
+/*
+ * A peer of this adapter instance is not watched: its death is seen (dpa_hw_gsi_died()). Nor is one
+ * of this host that has not answered yet: nobody takes the request, and it comes back.
+ */
 static void enter_peer(struct cma_conn *c)
 {
-	struct cma_peer *p = find_peer(&c->addr);
+	const bool own = cma_is_own(c->addr.dgid);
+	const uint32_t board_id = own ? c->cm.remote_id & BOARD_OF_ID : 0;
+	struct cma_peer *p;
 
+	if (own && (!board_id || board_id == (c->cm.config.local_id & BOARD_OF_ID)))
+		return;
+	p = find_peer(&c->addr, board_id);
 	if (!p)
-		p = make_peer(&c->addr);
+		p = make_peer(&c->addr, board_id);
 	if (!p)
 		return;
 	c->peer = p;
@@ -115,8 +132,15 @@ void cma_reach_forget(void)
 void cma_reach_heard(const uint8_t gid[16])
 {
 	for (struct cma_peer *p = cma.num_peers ? *peer_bucket(gid) : NULL; p; p = p->next)
-		if (!memcmp(p->addr.dgid, gid, 16))
+		if (!p->board_id && !memcmp(p->addr.dgid, gid, 16))
 			p->refused_first = p->refused_last = 0;
+}
+
+static void count_refusal(struct cma_peer *p)
+{
+	p->refused_last = p->sent;
+	if (!p->refused_first)
+		p->refused_first = p->sent;
 }
 
 static void probe_refused(const uint8_t dgid[16], uint64_t nonce)
@@ -125,19 +149,35 @@ static void probe_refused(const uint8_t dgid[16], uint64_t nonce)
 		if (!p->nonce || p->nonce != nonce || memcmp(p->addr.dgid, dgid, 16))
 			continue;
 		p->nonce = 0; /* each counts once */
-		p->refused_last = p->sent;
-		if (!p->refused_first)
-			p->refused_first = p->sent;
+		count_refusal(p);
 	}
+}
+
+static void send_probe(struct cma_peer *p)
+{
+	p->nonce = (uint64_t)cma_random() << 32 | cma_random() | 1;
+	(void)dpa_hw_gsi_probe(cma.gsi, &p->addr, p->nonce); /* a failed send gets no answer */
+}
+
+/* Any answer to this one is there at once. */
+static void ask_for_board(struct cma_peer *p)
+{
+	if (dpa_hw_gsi_there(cma.gsi, p->board_id))
+		p->refused_first = p->refused_last = 0;
+	else
+		count_refusal(p);
 }
 
 static void probe_peer(struct cma_peer *p, uint64_t now)
 {
-	const bool refuses = p->refused_first;
+	bool refuses;
 
-	p->nonce = (uint64_t)cma_random() << 32 | cma_random() | 1;
 	p->sent = now;
-	(void)dpa_hw_gsi_probe(cma.gsi, &p->addr, p->nonce); /* a failed send gets no answer */
+	if (p->board_id)
+		ask_for_board(p);
+	refuses = p->refused_first;
+	if (!p->board_id)
+		send_probe(p);
 	if (p->probes < FIRST)
 		p->probes++;
 	p->due = now + (p->probes < FIRST || refuses ? LOOK_MS : IDLE_MS);

@@ -52,15 +52,18 @@ static uint32_t calling(uint16_t ps, uint8_t type)
 	return id;
 }
 
+static uint8_t answers = FAR_N; /* 127.0.0.answers */
+static uint32_t answers_id = 77;
+
 /* A message of the other host's. */
 static void answer(uint16_t attr, const struct dpa_mad *of)
 {
 	struct dpa_gsi_addr from = {.sgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1},
-				    .dgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = FAR_N}};
+				    .dgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = answers}};
 	struct dpa_mad m = {.attr = attr, .tid = of->tid};
 	uint8_t bytes[DPA_MAD_BYTES];
 
-	m.rep.local_id = 77; /* in the same place in all */
+	m.rep.local_id = answers_id; /* in the same place in all */
 	m.rep.remote_id = of->req.local_id;
 	if (attr == DPA_CM_REP) {
 		m.rep.qpn = 5;
@@ -224,6 +227,37 @@ Test(cma_reach, a_host_that_nobody_waits_for)
 	expect(ch, &ev, EV_TIMEWAIT_EXIT);
 	event_within(20);
 	cr_assert_eq(fake_gsi.probes, before);
+}
+
+/* ------------------------------------------ another adapter instance of this host */
+
+static int swallow(const uint8_t *mad)
+{
+	return copies(mad) * 0;
+}
+
+Test(cma_reach, an_adapter_instance_that_is_gone)
+{
+	const struct conn c = {.qpn = new_qpn(), .responder = 1, .depth = 1};
+	uint32_t id = create(ch, UID, PS_TCP, QP_RC);
+	struct event ev;
+
+	fake_gsi.copies = swallow;
+	cr_assert_eq(resolve(ch, id, NULL, "127.0.0.1", PORT), 0);
+	expect(ch, &ev, EV_ADDR_RESOLVED);
+	cr_assert_eq(route(ch, id), 0);
+	expect(ch, &ev, EV_ROUTE_RESOLVED);
+	cr_assert_eq(connect_id(ch, id, &c), 0);
+	answers = 1;
+	answers_id = 7u << 24 | 77; /* of the instance with number 7 */
+	answer(DPA_CM_REP, &last[DPA_CM_REQ & 31]);
+	expect(ch, &ev, EV_CONNECT_RESPONSE);
+	cr_assert_eq(establish(ch, id), 0);
+	cr_assert_not(event_within(10));
+	fake_gsi.board_gone = true;
+	cr_assert_not(event_within(3), "another process may take the number over");
+	cr_assert(event_within(6));
+	expect_of(ch, &ev, EV_DISCONNECTED, UID, id);
 }
 
 /* ------------------------------------------------ a next hop without a known link address */

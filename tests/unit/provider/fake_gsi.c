@@ -277,6 +277,11 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	return 0;
 }
 
+bool dpa_hw_gsi_there(struct dpa_hw_gsi *gsi, uint32_t id)
+{
+	return !fake_gsi.board_gone;
+}
+
 int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16])
 {
 	return is_far(dgid) && fake_gsi.silent ? EAGAIN : 0;

@@ -26,7 +26,8 @@ struct fake_gsi {
 	uint8_t no_index; /* 127.0.0.no_index is in no GID table; 0: there is none */
 	/* it says that nobody has port 4791 there; `forged`: by somebody who saw no packet */
 	atomic_bool refuses, forged;
-	atomic_bool silent; /* its link address is not known */
+	atomic_bool board_gone; /* the other adapter instances of this host have no process */
+	atomic_bool silent;	/* its link address is not known */
 	atomic_int probes;
 	/* the last refusal that was recorded, and how many were */
 	struct dpa_gsi_refusal noted;
