@@ -20,6 +20,7 @@
 
 #define MAX_GUESTS 256
 #define BACKLOG	   64
+#define REST_NS	   UINT64_C(100000000) /* before the next accept() after one that failed */
 
 /* A peer that has called. */
 struct guest {
@@ -41,6 +42,7 @@ struct dpa_pci_port {
 	pthread_t thread;
 	uint8_t token[DPA_PCI_TOKEN];
 	uint16_t tcp_port;
+	uint64_t rest_until; /* the listener is left alone; 0: it is not */
 	uint32_t num_guests;
 	struct guest guests[MAX_GUESTS];
 };
@@ -126,12 +128,16 @@ static bool port_drop_silent(struct dpa_pci_port *p)
 	return oldest != NULL;
 }
 
+/* Without a descriptor for the caller, it stays in the queue of the listener, which is readable. */
 static void port_greet(struct dpa_pci_port *p)
 {
 	int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED)
+			p->rest_until = dpa_pci_now_ns() + REST_NS;
 		return;
+	}
 	if (p->num_guests == MAX_GUESTS && !port_drop_silent(p)) {
 		close(fd);
 		return;
@@ -144,10 +150,10 @@ static void port_greet(struct dpa_pci_port *p)
 
 /* ---------------------------------------------------------------- the thread */
 
-/* Milliseconds until a guest has been silent too long; -1: none is. */
+/* Milliseconds until a guest has been silent too long, or the rest is over; -1: neither. */
 static int port_patience(const struct dpa_pci_port *p)
 {
-	uint64_t now = dpa_pci_now_ns(), first = UINT64_MAX;
+	uint64_t now = dpa_pci_now_ns(), first = p->rest_until ? p->rest_until : UINT64_MAX;
 
 	for (uint32_t i = 0; i < p->num_guests; i++)
 		if (!p->guests[i].qp && p->guests[i].deadline < first)
@@ -177,7 +183,9 @@ static void *port_serve(void *arg)
 
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = p->wake, .events = POLLIN};
-		fds[1] = (struct pollfd){.fd = p->listener, .events = POLLIN};
+		if (p->rest_until <= dpa_pci_now_ns())
+			p->rest_until = 0;
+		fds[1] = (struct pollfd){.fd = p->rest_until ? -1 : p->listener, .events = POLLIN};
 		for (uint32_t i = 0; i < p->num_guests; i++)
 			fds[2 + i] = (struct pollfd){.fd = p->guests[i].fd, .events = POLLIN};
 		if (poll(fds, 2 + p->num_guests, port_patience(p)) < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include "far_rig.h"
 
@@ -258,6 +259,39 @@ Test(dma_far_errors, no_descriptors)
 	OK(doca_mmap_export_pci(rig.owner, rig.dev, &blob, &n));
 	far_drop_import();
 	OK(doca_mmap_create_from_export(NULL, blob, n, rig.dev, &rig.import));
+	OK(read_by(rig.import));
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec ts;
+
+	cr_assert(!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts));
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* No descriptor is left for a peer that calls: the port's thread does not run for nothing. */
+Test(dma_far_errors, no_descriptor_for_a_peer)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0), lowest;
+	struct rlimit old, few;
+	uint64_t before;
+
+	OK(read_by(rig.import)); /* all that a copy opens is open */
+	in.sin_port = htons((uint16_t)((uint8_t)rig.blob[PORT] | (uint8_t)rig.blob[PORT + 1] << 8));
+	cr_assert(!getrlimit(RLIMIT_NOFILE, &old));
+	lowest = dup(0);
+	close(lowest);
+	few = (struct rlimit){(rlim_t)lowest, old.rlim_max};
+	cr_assert(!setrlimit(RLIMIT_NOFILE, &few));
+	cr_assert(!connect(fd, (struct sockaddr *)&in, sizeof(in)));
+	before = cpu_ms();
+	poll(NULL, 0, 500);
+	cr_assert_lt(cpu_ms() - before, 100);
+	cr_assert(!setrlimit(RLIMIT_NOFILE, &old));
+	OK(read_by(rig.import));
+	close(fd);
 	OK(read_by(rig.import));
 }
 
