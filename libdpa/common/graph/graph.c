@@ -156,12 +156,14 @@ doca_error_t doca_graph_node_create_from_graph(struct doca_graph *graph,
 	return ret;
 }
 
-/* Whether `node` begins after `from`, or is it. */
-static bool graph_node_follows(const struct doca_graph_node *from,
-			       const struct doca_graph_node *node)
+/* Whether `node` begins after `from`, or is it. A walk visits each node once. */
+static bool graph_node_follows(struct doca_graph_node *from, const struct doca_graph_node *node)
 {
 	if (from == node)
 		return true;
+	if (from->walk == from->graph->walks)
+		return false;
+	from->walk = from->graph->walks;
 	for (const struct dpa_graph_edge *e = from->edges; e; e = e->next)
 		if (graph_node_follows(e->to, node))
 			return true;
@@ -178,6 +180,7 @@ doca_error_t doca_graph_add_dependency(struct doca_graph *graph, struct doca_gra
 		return DOCA_ERROR_INVALID_VALUE;
 	if (graph->started)
 		return DOCA_ERROR_BAD_STATE;
+	graph->walks++;
 	if (graph_node_follows(to, from))
 		return DOCA_ERROR_NOT_PERMITTED;
 	e = malloc(sizeof(*e));

@@ -28,6 +28,7 @@ struct doca_graph_node {
 	enum dpa_graph_kind kind;
 	uint32_t index;	   /* of its slot */
 	uint32_t num_from; /* nodes that it waits for */
+	uint64_t walk;	   /* the last one of the graph that came here */
 	const struct doca_ctx *ctx;
 	doca_graph_user_node_cb_t cb;
 	struct doca_graph *sub;
@@ -39,6 +40,7 @@ struct doca_graph {
 	doca_graph_completion_cb_t done, failed;
 	union doca_data user_data;
 	uint32_t num_nodes, num_instances, max_instances;
+	uint64_t walks; /* from node to node, that were begun */
 	bool started;
 };
 

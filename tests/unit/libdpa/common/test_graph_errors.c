@@ -168,6 +168,27 @@ Test(graph_errors, instances)
 	OK(doca_graph_destroy(other));
 }
 
+/* Layers of which each node depends on all of the one before: 2^LAYERS ways through them. */
+Test(graph_errors, many_ways)
+{
+	enum { LAYERS = 60 };
+	struct doca_graph_node *node[LAYERS][2];
+	struct doca_graph *g = new_graph(1);
+
+	for (int i = LAYERS - 1; i >= 0; i--)
+		for (int k = 0; k < 2; k++) {
+			OK(doca_graph_node_create_from_ctx(g, rig.ctx, &node[i][k]));
+			if (i == LAYERS - 1)
+				continue;
+			OK(doca_graph_add_dependency(g, node[i][k], node[i + 1][0]));
+			OK(doca_graph_add_dependency(g, node[i][k], node[i + 1][1]));
+		}
+	IS(doca_graph_add_dependency(g, node[LAYERS - 1][1], node[0][0]), NOT_PERMITTED);
+	IS(doca_graph_add_dependency(g, node[1][0], node[0][1]), NOT_PERMITTED);
+	OK(doca_graph_add_dependency(g, node[0][0], node[0][1]));
+	OK(doca_graph_destroy(g));
+}
+
 Test(graph_errors, graphs_inside)
 {
 	struct doca_graph_node *copy, *a, *b, *leaf;
