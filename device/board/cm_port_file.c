@@ -144,11 +144,6 @@ int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
 	return rc;
 }
 
-int dpa_cm_ports_fd(const struct dpa_cm_ports *p)
-{
-	return p->fd;
-}
-
 /* A new open file, so that a lock that a forked child still has counts as another's. */
 static void remove_unused(const char *path)
 {

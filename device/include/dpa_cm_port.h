@@ -53,8 +53,6 @@ int dpa_cm_ports_path(char *path, size_t len);
  * it locked for a second or more.
  */
 int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports);
-/* The descriptor that has the locks; it is the channel's for as long as the ports are. */
-int dpa_cm_ports_fd(const struct dpa_cm_ports *ports);
 /*
  * Closes the descriptor and frees. The claims end with the last descriptor of the open file.
  * Removes the file if it is ours and nobody has it open.

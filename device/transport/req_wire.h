@@ -24,8 +24,9 @@ static inline struct dpa_req_piece dpa_req_cut_wire(struct dpa_hw_qp *qp, uint32
 	struct dpa_req_piece p = {.n = left};
 
 	/*
-	 * What may wait for company is copied, and nothing waits with a QP that has nothing out. UC
-	 * is complete when it was sent: its memory may be another's before the lane is emptied.
+	 * A packet that may wait in the lane for others is copied. A QP without outstanding packets
+	 * does not wait. UC is complete when it was sent: the program may use the memory again
+	 * before the lane is emptied, so UC is copied, too.
 	 */
 	if (qp->type == DPA_QP_RC &&
 	    left >= (qp->req.una_idx == idx ? DPA_WIRE_PULL_ALONE : DPA_WIRE_PULL_MIN))

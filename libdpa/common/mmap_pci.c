@@ -79,7 +79,7 @@ void mmap_pci_unexport(struct mmap_dev *d)
 	if (d->pci_mr)
 		ibv_dereg_mr(d->pci_mr);
 	if (d->pci_port)
-		dpa_pci_port_release(d->pci_port);
+		dpa_pci_port_close(d->pci_port);
 	d->pci_export = NULL;
 	d->pci_mr = NULL;
 	d->pci_port = NULL;
@@ -88,7 +88,7 @@ void mmap_pci_unexport(struct mmap_dev *d)
 /* Context: the map's lock is held. */
 static doca_error_t pci_export_dev(const struct doca_mmap *m, struct mmap_dev *d)
 {
-	doca_error_t ret = dpa_pci_port_hold(d->dev, &d->pci_port);
+	doca_error_t ret = dpa_pci_port_open(d->dev, &d->pci_port);
 
 	if (ret)
 		return ret;

@@ -157,7 +157,8 @@ static bool link_hear(struct dpa_pci_link *l)
 	l->got += (size_t)n;
 	if (l->got < sizeof(l->in))
 		return true;
-	if (!dpa_pci_msg_is(&l->in, PCI_ANSWER) || dpa_pci_join_qp(l->qp, &l->own, &l->in))
+	if (!dpa_pci_msg_is(&l->in, PCI_ANSWER) || !dpa_pci_gid_is_peers(l->fd, &l->in) ||
+	    dpa_pci_join_qp(l->qp, &l->own, &l->in))
 		return false;
 	l->state = PCI_READY;
 	return true;

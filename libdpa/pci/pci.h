@@ -9,11 +9,10 @@
  *     QP <------------------- RDMA READ, WRITE ------- READY
  *   The end of the TCP connection is the end of the link on both sides.
  *
- * An export has the addresses of the exporter's host, the port and a token of 128 random bits: a
- * process that has the export may access what it names; the token is the port's, and the ranges of
- * other exports are protected by their R_Keys only. The regions and the QPs of a
- * port have a PD of their own, so that no doca_rdma reaches them. Addresses of the RDMA connection
- * are those of the TCP connection.
+ * An export has a port of its own, and names the addresses of the exporter's host, the port and its
+ * token of 128 random bits: a process that has the export may access what it names, and no other.
+ * The region and the QPs of a port have a PD of their own, so that no other export and no doca_rdma
+ * reaches them. Addresses of the RDMA connection are those of the TCP connection.
  */
 #ifndef DPA_PCI_H
 #define DPA_PCI_H
@@ -59,13 +58,10 @@ _Static_assert(sizeof(struct dpa_pci_msg) == 48, "the format of messages");
 
 /* ------------------------------------------------------------------- port.c */
 
-/*
- * The port of a device, made at the first call; each call needs a dpa_pci_port_release(). Any
- * thread. NO_MEMORY; DRIVER: no queue of the adapter, no socket, or no thread.
- */
-doca_error_t dpa_pci_port_hold(struct doca_dev *dev, struct dpa_pci_port **port);
-/* The last one ends the port and its links. Regions of its PD are gone before. */
-void dpa_pci_port_release(struct dpa_pci_port *port);
+/* Makes a port. Any thread. NO_MEMORY; DRIVER: no queue of the adapter, no socket, or no thread. */
+doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct dpa_pci_port **port);
+/* Ends the port and its links. Regions of its PD are gone before. */
+void dpa_pci_port_close(struct dpa_pci_port *port);
 struct ibv_pd *dpa_pci_port_pd(struct dpa_pci_port *port);
 /* With the addresses that the host has now. False: it has none. */
 bool dpa_pci_port_where(const struct dpa_pci_port *port, struct dpa_pci_where *where);
@@ -111,6 +107,8 @@ void dpa_pci_hang_up(struct dpa_pci_link *l);
 
 /* The address of an end of a TCP connection, as a GID. False: it has none. */
 bool dpa_pci_socket_gid(int fd, bool peers, uint8_t gid[16]);
+/* Whether the message names the address of the TCP peer: QPs connect to no third host. */
+bool dpa_pci_gid_is_peers(int fd, const struct dpa_pci_msg *m);
 /*
  * A queue pair in INIT that reports to cq, and its side of the exchange but type and token. NULL and
  * errno; ENODATA: the device has no such GID.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The exporter's side: one port of a device, with a thread that answers the peers. The program may
- * wait for whatever it wants meanwhile.
+ * The exporter's side: one port of each export, with a thread that answers the peers. The program
+ * may wait for whatever it wants meanwhile.
  *
- * The list of ports and their counts are under `ports.lock`; guests belong to the thread.
+ * Guests, num_guests and rest_until belong to the thread; the rest is written before it begins.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,6 +19,7 @@
 #include "pci.h"
 
 #define MAX_GUESTS 256
+#define MAX_SILENT 32 /* of them: those that have not asked yet */
 #define BACKLOG	   64
 #define REST_NS	   UINT64_C(100000000) /* before the next accept() after one that failed */
 
@@ -32,12 +33,10 @@ struct guest {
 };
 
 struct dpa_pci_port {
-	struct dpa_pci_port *next;
 	struct doca_dev *dev;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq; /* gets nothing: the queue pairs only respond */
-	uint32_t refs;
-	pid_t owner; /* a child of fork() has no thread */
+	pid_t owner;	   /* a child of fork() has no thread */
 	int listener, wake;
 	pthread_t thread;
 	uint8_t token[DPA_PCI_TOKEN];
@@ -46,11 +45,6 @@ struct dpa_pci_port {
 	uint32_t num_guests;
 	struct guest guests[MAX_GUESTS];
 };
-
-static struct {
-	pthread_mutex_t lock;
-	struct dpa_pci_port *first;
-} ports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* -------------------------------------------------------------------- guests */
 
@@ -79,7 +73,8 @@ static bool guest_enter(struct dpa_pci_port *p, struct guest *g)
 	struct dpa_pci_msg own = {.type = PCI_ANSWER};
 	uint8_t gid[16];
 
-	if (!guest_may_enter(p, &g->in) || !dpa_pci_socket_gid(g->fd, false, gid))
+	if (!guest_may_enter(p, &g->in) || !dpa_pci_gid_is_peers(g->fd, &g->in) ||
+	    !dpa_pci_socket_gid(g->fd, false, gid))
 		return false;
 	g->qp = dpa_pci_make_qp(p->pd, p->cq, 1, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 				gid, &own);
@@ -112,20 +107,24 @@ static bool guest_stays(struct dpa_pci_port *p, struct guest *g)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* To make room: the one that has been silent longest. */
-static bool port_drop_silent(struct dpa_pci_port *p)
+/* Makes room: the one that has been silent longest goes. False: all have asked, and there is none. */
+static bool port_make_room(struct dpa_pci_port *p)
 {
 	struct guest *oldest = NULL;
+	uint32_t silent = 0;
 
 	for (uint32_t i = 0; i < p->num_guests; i++) {
 		struct guest *g = &p->guests[i];
 
+		silent += !g->qp;
 		if (!g->qp && (!oldest || g->deadline < oldest->deadline))
 			oldest = g;
 	}
+	if (silent < MAX_SILENT && p->num_guests < MAX_GUESTS)
+		return true;
 	if (oldest)
 		guest_leave(p, oldest);
-	return oldest != NULL;
+	return oldest;
 }
 
 /* Without a descriptor for the caller, it stays in the queue of the listener, which is readable. */
@@ -138,7 +137,7 @@ static void port_greet(struct dpa_pci_port *p)
 			p->rest_until = dpa_pci_now_ns() + REST_NS;
 		return;
 	}
-	if (p->num_guests == MAX_GUESTS && !port_drop_silent(p)) {
+	if (!port_make_room(p)) {
 		close(fd);
 		return;
 	}
@@ -266,80 +265,33 @@ static void port_free(struct dpa_pci_port *p)
 	free(p);
 }
 
-static struct dpa_pci_port *port_open(struct doca_dev *dev, doca_error_t *error)
+doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct dpa_pci_port **port)
 {
 	struct dpa_pci_port *p = calloc(1, sizeof(*p));
 
-	*error = DOCA_ERROR_NO_MEMORY;
 	if (!p)
-		return NULL;
+		return DOCA_ERROR_NO_MEMORY;
 	p->dev = dev;
 	p->owner = getpid();
 	p->listener = p->wake = -1;
-	*error = DOCA_ERROR_DRIVER;
 	p->pd = ibv_alloc_pd(dev->ctx);
 	p->cq = p->pd ? ibv_create_cq(dev->ctx, 1, NULL, NULL, 0) : NULL;
-	if (p->cq && dpa_pci_random(p->token, sizeof(p->token)) && port_listen(p) && port_run(p))
-		return p;
-	port_free(p);
-	return NULL;
-}
-
-/* One of before a fork is the parent's. */
-static struct dpa_pci_port *port_find(const struct doca_dev *dev)
-{
-	struct dpa_pci_port *p = ports.first;
-
-	while (p && (p->dev != dev || p->owner != getpid()))
-		p = p->next;
-	return p;
-}
-
-doca_error_t dpa_pci_port_hold(struct doca_dev *dev, struct dpa_pci_port **port)
-{
-	doca_error_t ret = DOCA_SUCCESS;
-	struct dpa_pci_port *p;
-
-	pthread_mutex_lock(&ports.lock);
-	p = port_find(dev);
-	if (!p) {
-		p = port_open(dev, &ret);
-		if (p) {
-			p->next = ports.first;
-			ports.first = p;
-		}
+	if (!p->cq || !dpa_pci_random(p->token, sizeof(p->token)) || !port_listen(p) ||
+	    !port_run(p)) {
+		port_free(p);
+		return DOCA_ERROR_DRIVER;
 	}
-	if (p)
-		p->refs++;
-	pthread_mutex_unlock(&ports.lock);
 	*port = p;
-	return p ? DOCA_SUCCESS : ret;
+	return DOCA_SUCCESS;
 }
 
-static void port_unlink(struct dpa_pci_port *p)
-{
-	struct dpa_pci_port **q = &ports.first;
-
-	while (*q != p)
-		q = &(*q)->next;
-	*q = p->next;
-}
-
-void dpa_pci_port_release(struct dpa_pci_port *port)
+void dpa_pci_port_close(struct dpa_pci_port *p)
 {
 	const uint64_t one = 1;
-	bool last;
 
-	pthread_mutex_lock(&ports.lock);
-	last = !--port->refs;
-	if (last)
-		port_unlink(port);
-	pthread_mutex_unlock(&ports.lock);
-	if (!last)
-		return;
-	if (port->owner == getpid() && write(port->wake, &one, sizeof(one)) == sizeof(one))
-		pthread_join(port->thread, NULL);
-	port_free(port);
+	if (p->owner == getpid() && write(p->wake, &one, sizeof(one)) == sizeof(one))
+		pthread_join(p->thread, NULL);
+	port_free(p);
 }
 
 struct ibv_pd *dpa_pci_port_pd(struct dpa_pci_port *port)

@@ -59,6 +59,13 @@ bool dpa_pci_socket_gid(int fd, bool peers, uint8_t gid[16])
 	return true;
 }
 
+bool dpa_pci_gid_is_peers(int fd, const struct dpa_pci_msg *m)
+{
+	uint8_t gid[16];
+
+	return dpa_pci_socket_gid(fd, true, gid) && !memcmp(gid, m->gid, sizeof(gid));
+}
+
 static int describe_end(struct ibv_qp *qp, const uint8_t gid[16], struct dpa_pci_msg *own)
 {
 	struct ibv_port_attr port;

@@ -343,7 +343,7 @@ static doca_error_t instance_begin_roots(struct doca_graph_instance *in)
 	for (uint32_t i = 0; i < in->graph->num_nodes && !ret; i++) {
 		struct dpa_graph_slot *s = &in->slots[i];
 
-		if (s->waiting)
+		if (s->node->num_from) /* not s->waiting: a task may end within its submit */
 			continue;
 		ret = s->node->kind == GRAPH_CTX ? slot_begin_task(s) : DOCA_ERROR_AGAIN;
 		if (ret == DOCA_ERROR_AGAIN) {

@@ -151,18 +151,26 @@ void cma_fd_leave(struct cma_channel *ch)
 	cma_unlock();
 }
 
-/* Remove and add: an entry that is ready already makes no edge. */
+static void watch_ready(const struct cma_channel *ch, uint32_t events)
+{
+	struct epoll_event e = {.events = events};
+
+	(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_MOD, ch->shown->ready, &e);
+}
+
+/*
+ * An entry that is in the set's list of ready ones makes no edge. It leaves the list when the set
+ * is looked at while `ready` is not watched. No step needs memory, so that none fails.
+ */
 void cma_fd_show(const struct cma_channel *ch, bool on)
 {
-	struct epoll_event none = {.events = 0};
+	struct epoll_event unused[3];
 	int before = errno;
 
+	watch_ready(ch, 0);
 	if (on) {
-		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_DEL, ch->shown->ready, NULL);
-		(void)add_to_epoll(ch->fd, ch->shown->ready,
-				   EPOLLIN); /* into the place just left */
-	} else {
-		(void)syscall(SYS_epoll_ctl, ch->fd, EPOLL_CTL_MOD, ch->shown->ready, &none);
+		(void)syscall(SYS_epoll_pwait, ch->fd, unused, 3, 0, NULL, 0);
+		watch_ready(ch, EPOLLIN);
 	}
 	errno = before;
 }

@@ -164,6 +164,27 @@ Test(dma_far_errors, forged)
 	}
 }
 
+/* With the token of one export, the range and the R_Key of another one of the same device. */
+Test(dma_far_errors, the_token_of_another_export)
+{
+	struct doca_mmap *other = far_map(rig.far, DOCA_ACCESS_FLAG_PCI_READ_ONLY), *m;
+	const void *its;
+	char blob[512];
+	size_t n;
+
+	OK(doca_mmap_export_pci(other, rig.dev, &its, &n));
+	memcpy(blob, rig.blob, rig.len);
+	memcpy(blob + 16, (const char *)its + 16, 20); /* address, length, R_Key */
+	m = import_of(blob);
+	cr_assert_eq(read_by(m), DOCA_ERROR_IO_FAILED);
+	OK(doca_mmap_destroy(m));
+	m = import_of(its);
+	OK(read_by(m));
+	OK(doca_mmap_destroy(m));
+	OK(read_by(rig.import));
+	OK(doca_mmap_destroy(other));
+}
+
 /* The owner stops its map, with a link that is up and without one. */
 Test(dma_far_errors, the_map_is_gone)
 {
