@@ -98,6 +98,16 @@ doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo, uint3
 	return DOCA_SUCCESS;
 }
 
+doca_error_t doca_devinfo_get_vhca_id(const struct doca_devinfo *devinfo, uint16_t *vhca_id)
+{
+	if (!dpa_live(devinfo) || !vhca_id)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!devinfo->is_dpa)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	*vhca_id = (uint16_t)devinfo->function;
+	return DOCA_SUCCESS;
+}
+
 /* GID `index` of the port; false: there is none, or the device is of another make. */
 static bool read_gid(const struct doca_devinfo *info, int index, uint8_t gid[16])
 {

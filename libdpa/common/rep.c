@@ -210,12 +210,26 @@ doca_error_t doca_devinfo_rep_is_equal_pci_addr(const struct doca_devinfo_rep *d
 	return dpa_devinfo_is_equal_pci_addr(&devinfo_rep->function, pci_addr_str, is_equal);
 }
 
+uint32_t dpa_rep_function(const struct doca_devinfo_rep *devinfo_rep)
+{
+	return devinfo_rep->function.function;
+}
+
 doca_error_t doca_devinfo_rep_get_pci_func_type(const struct doca_devinfo_rep *devinfo_rep,
 						enum doca_pci_func_type *pci_func_type)
 {
 	if (!dpa_live(devinfo_rep) || !pci_func_type)
 		return DOCA_ERROR_INVALID_VALUE;
 	*pci_func_type = DOCA_PCI_FUNC_TYPE_SF;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_devinfo_rep_get_vhca_id(const struct doca_devinfo_rep *devinfo_rep,
+					  uint16_t *vhca_id)
+{
+	if (!dpa_live(devinfo_rep) || !vhca_id)
+		return DOCA_ERROR_INVALID_VALUE;
+	*vhca_id = (uint16_t)dpa_rep_function(devinfo_rep);
 	return DOCA_SUCCESS;
 }
 

@@ -73,6 +73,9 @@ static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
 doca_error_t dpa_devinfo_is_equal_pci_addr(const struct doca_devinfo *info,
 					   const char *pci_addr_str, uint8_t *is_equal);
 
+/* The number of the SF that a representor is of. Any thread. */
+uint32_t dpa_rep_function(const struct doca_devinfo_rep *devinfo_rep);
+
 /* The open device whose PD this is; NULL: none. Any thread. */
 struct doca_dev *dpa_dev_of_pd(const struct ibv_pd *pd);
 /* The same, with a reference, or one made of the PD. NULL: no memory. Any thread. */

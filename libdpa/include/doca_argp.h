@@ -9,6 +9,10 @@
  * A flag is -short or --long, its value the next argument or what follows '='; a short name may
  * have several characters. A parameter of type BOOLEAN takes no value: its callback gets true.
  *
+ * A device is given as pci/ADDRESS, a representor as pci/ADDRESS,pf0sfN: the PCI address of the
+ * device (the domain 0000 may be left out), and the number of the SF. Text behind a further comma
+ * is for the program.
+ *
  * -j FILE reads flags from a JSON file, which may have comments: an object with
  * "doca_general_flags" ("log-level", "sdk-log-level") and "doca_program_flags", whose members are
  * named as the long names, or the short ones of parameters without. A flag on the command line
@@ -21,6 +25,7 @@
 #include <stdbool.h>
 
 #include <doca_compat.h>
+#include <doca_dev.h>
 #include <doca_error.h>
 #include <doca_log.h>
 
@@ -34,10 +39,29 @@ struct doca_argp_param;
 /* Type of a value: a callback's first argument points to it. */
 enum doca_argp_type {
 	DOCA_ARGP_TYPE_UNKNOWN = 0,
-	DOCA_ARGP_TYPE_STRING,	 /* char * */
-	DOCA_ARGP_TYPE_INT,	 /* int *; decimal, or hexadecimal with 0x */
-	DOCA_ARGP_TYPE_BOOLEAN,	 /* bool * */
+	DOCA_ARGP_TYPE_STRING,	/* char * */
+	DOCA_ARGP_TYPE_INT,	/* int *; decimal, or hexadecimal with 0x */
+	DOCA_ARGP_TYPE_BOOLEAN, /* bool * */
+#if DPA_DOCA_API >= 303
+	DOCA_ARGP_TYPE_DEVICE,	   /* struct doca_argp_device_ctx * */
+	DOCA_ARGP_TYPE_DEVICE_REP, /* struct doca_argp_device_rep_ctx * */
+	DOCA_ARGP_TYPE_DOUBLE,	   /* double * */
+#else
 	DOCA_ARGP_TYPE_JSON_OBJ, /* struct json_object *, of json-c */
+#endif
+};
+
+/* A device that was given, open: the program closes it, whatever its callback returns. */
+struct doca_argp_device_ctx {
+	struct doca_dev *dev;
+	const char
+		*devargs; /* the arguments behind it; NULL: none. Valid until doca_argp_destroy() */
+};
+
+/* A representor that was given, and its device, both open: the program closes them. */
+struct doca_argp_device_rep_ctx {
+	struct doca_argp_device_ctx dev_ctx;
+	struct doca_dev_rep *dev_rep;
 };
 
 /* Takes a value, which is valid during the call; an error ends doca_argp_start(), which returns it.
@@ -49,6 +73,9 @@ typedef doca_error_t (*doca_argp_cmd_cb_t)(void *config);
 typedef doca_error_t (*doca_argp_dpdk_cb_t)(int argc, char **argv);
 /* All values have been taken: whether they go together. */
 typedef doca_error_t (*doca_argp_validation_cb_t)(void *config);
+/* Opens a device that was given, in the place of doca_dev_open(). devinfo is valid during the call. */
+typedef doca_error_t (*doca_argp_dev_open_cb_t)(struct doca_devinfo *devinfo, void *usr_ctx,
+						struct doca_dev **dev);
 /* Takes the parser's messages. */
 typedef doca_error_t (*doca_argp_logger_cb_t)(enum doca_log_level level, const char *format,
 					      va_list args);
@@ -68,7 +95,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_init(const char *program_name, void *pr
  * are printed. Errors are logged: by the logger callback, else by the program's log backends, else
  * to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no arguments, an
  * unknown flag, a flag without its value or with a bad one, a flag twice, a mandatory one missing,
- * or a JSON file that does not hold flags; IO_FAILED: the JSON file cannot be read; INITIALIZATION:
+ * a device or representor that is not there, or a JSON file that does not hold flags; IO_FAILED:
+ * the JSON file cannot be read; INITIALIZATION:
  * DPDK arguments, but no callback for them; NOT_SUPPORTED: a flag that is for the command line only
  * in a JSON file; NO_MEMORY; else what a callback returned.
  */
@@ -89,6 +117,20 @@ DOCA_EXPERIMENTAL doca_error_t doca_argp_register_version_callback(doca_argp_par
 /* One more check of the whole. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_argp_register_validation_callback(doca_argp_validation_cb_t callback);
+
+/*
+ * The callback that opens the devices which are given (type DEVICE and DEVICE_REP), of 3.3: it takes
+ * one at a time, and what it opens is the program's. usr_ctx is handed to it. BAD_STATE: not begun,
+ * or started; INVALID_VALUE: NULL for the callback.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_argp_register_dev_open_callback(doca_argp_dev_open_cb_t callback, void *usr_ctx);
+
+/*
+ * Of 3.3: a JSON file may hold flags and sections that the program does not have; they are ignored.
+ * BAD_STATE: not begun, or started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_argp_disable_pedantic_config_parsing(void);
 
 /*
  * The callback for the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or
@@ -141,9 +183,14 @@ DOCA_EXPERIMENTAL void doca_argp_param_set_description(struct doca_argp_param *p
 /* The callback that takes the value. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_callback(struct doca_argp_param *param,
 						    doca_argp_param_cb_t callback);
-/* The type of the value. */
+/* The type of the value. The second one is that of 3.3, whose types have other numbers. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_type(struct doca_argp_param *param,
 						enum doca_argp_type type);
+DOCA_EXPERIMENTAL void doca_argp_param_set_type_303(struct doca_argp_param *param,
+						    enum doca_argp_type type);
+#if DPA_DOCA_API >= 303
+#define doca_argp_param_set_type doca_argp_param_set_type_303
+#endif
 /* It must be given. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_mandatory(struct doca_argp_param *param);
 /* It may not be in a JSON file. */

@@ -151,6 +151,15 @@ DOCA_EXPERIMENTAL doca_error_t doca_devinfo_get_pci_func_type(
 DOCA_EXPERIMENTAL doca_error_t doca_devinfo_get_sf_index(const struct doca_devinfo *devinfo,
 							 uint32_t *sf_index);
 
+/*
+ * The number of the function within the adapter, as dpaeumgmt's partitions name it: 0 is the PF, N
+ * the SF dpa0_sfN.
+ * @vhca_id: receives it
+ * Of 3.x. INVALID_VALUE: NULL; NOT_SUPPORTED: not a device of this adapter.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_devinfo_get_vhca_id(const struct doca_devinfo *devinfo,
+							uint16_t *vhca_id);
+
 /* INVALID_VALUE: NULL; NOT_SUPPORTED otherwise: LIDs are InfiniBand's. */
 DOCA_STABLE doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *lid);
 
@@ -255,6 +264,10 @@ DOCA_STABLE doca_error_t doca_devinfo_rep_is_equal_pci_addr(
 /* DOCA_PCI_FUNC_TYPE_SF. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_devinfo_rep_get_pci_func_type(
 	const struct doca_devinfo_rep *devinfo_rep, enum doca_pci_func_type *pci_func_type);
+
+/* As doca_devinfo_get_vhca_id() of the SF. Of 3.x. INVALID_VALUE: NULL. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_devinfo_rep_get_vhca_id(const struct doca_devinfo_rep *devinfo_rep, uint16_t *vhca_id);
 
 /* 0: SFs are there from the start of the program. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_devinfo_rep_get_is_hotplug(const struct doca_devinfo_rep *devinfo_rep,

@@ -276,6 +276,32 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_connection_get_addr(
 DOCA_EXPERIMENTAL doca_error_t
 doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id, void *private_data,
 			uint8_t private_data_len, struct doca_rdma_connection **rdma_connection);
+
+/*
+ * From 3.0 on the same in two steps, between which the program may set the connection's user data,
+ * read its id, and post receives. This is the first: the id and what becomes of it as above.
+ * The connection is there until doca_rdma_bridge_accept() or doca_rdma_connection_reject() ends it,
+ * or the context stops, which tells the peer.
+ * INVALID_VALUE: NULL, an id of another device or of none, one without a peer, or one that a
+ * connection has; BAD_STATE: not started; FULL; CONNECTION_ABORTED: no queue pair or memory. The
+ * id stays as it was.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_bridge_prepare_connection(struct doca_rdma *rdma, struct rdma_cm_id *cm_id,
+				    struct doca_rdma_connection **rdma_connection);
+/*
+ * The second step: doca_rdma_bridge_accept() of 3.0 and later, which programs call by that name
+ * (DPA_DOCA_API 303).
+ * INVALID_VALUE: NULL, too many bytes, or nothing that was prepared in this context;
+ * CONNECTION_ABORTED: the peer is gone, or nothing was requested; the connection and its id are gone.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_rdma_bridge_accept_303(struct doca_rdma *rdma, void *private_data, uint8_t private_data_len,
+			    struct doca_rdma_connection *rdma_connection);
+#if DPA_DOCA_API >= 303
+#define doca_rdma_bridge_accept doca_rdma_bridge_accept_303
+#endif
+
 /*
  * The peer has the answer: calls the callback for that, if there is one. INVALID_VALUE: NULL, no
  * such connection of the context, or reported already.

@@ -2,8 +2,7 @@
 /*
  * doca_rdma_bridge.h - between the API's objects and those of libibverbs.
  *
- * The functions of the original for connections of rdma_cm are not there. Not thread-safe: see
- * doca_rdma.h.
+ * Those for connections of rdma_cm are in doca_rdma.h, as in the original. Not thread-safe: see there.
  */
 #ifndef DOCA_RDMA_BRIDGE_H_
 #define DOCA_RDMA_BRIDGE_H_

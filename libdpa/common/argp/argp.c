@@ -71,19 +71,18 @@ static doca_error_t accept_nothing(void *param, void *config)
 static const struct {
 	const char *short_name, *long_name, *arguments, *description;
 	doca_argp_param_cb_t callback;
-	enum doca_argp_type type;
+	enum argp_type type;
 	bool cli_only;
 } general_flags[ARGP_GENERAL] = {
-	[ARGP_HELP] = {"h", "help", NULL, "Show this text", accept_nothing, DOCA_ARGP_TYPE_BOOLEAN,
-		       true},
-	[ARGP_VERSION] = {"v", "version", NULL, "Show the version", accept_nothing,
-			  DOCA_ARGP_TYPE_BOOLEAN, true},
+	[ARGP_HELP] = {"h", "help", NULL, "Show this text", accept_nothing, ARGP_BOOLEAN, true},
+	[ARGP_VERSION] = {"v", "version", NULL, "Show the version", accept_nothing, ARGP_BOOLEAN,
+			  true},
 	[ARGP_LOG] = {"l", "log-level", NULL, "Log level of the program " LEVELS, set_log_level,
-		      DOCA_ARGP_TYPE_INT, false},
+		      ARGP_INT, false},
 	[ARGP_SDK_LOG] = {NULL, "sdk-log-level", NULL, "Log level of the SDK " LEVELS,
-			  set_sdk_log_level, DOCA_ARGP_TYPE_INT, false},
+			  set_sdk_log_level, ARGP_INT, false},
 	[ARGP_JSON] = {"j", "json", "<path>", "Read flags from a JSON file", accept_nothing,
-		       DOCA_ARGP_TYPE_STRING, true},
+		       ARGP_STRING, true},
 };
 
 /* The setters report nothing when there is no memory for a text. */
@@ -159,6 +158,8 @@ doca_error_t doca_argp_destroy(void)
 		dpa_argp->validations = v->next;
 		free(v);
 	}
+	argp_free_list(&dpa_argp->cli);
+	argp_free_list(&dpa_argp->file);
 	argp_free_cmd_contents(&dpa_argp->root);
 	dpa_obj_free(dpa_argp);
 	dpa_argp = NULL;
@@ -184,6 +185,25 @@ doca_error_t doca_argp_register_version_callback(doca_argp_param_cb_t callback)
 	if (!dpa_argp || dpa_argp->started)
 		return DOCA_ERROR_BAD_STATE;
 	dpa_argp->version = callback;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_argp_register_dev_open_callback(doca_argp_dev_open_cb_t callback, void *usr_ctx)
+{
+	if (!callback)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_argp || dpa_argp->started)
+		return DOCA_ERROR_BAD_STATE;
+	dpa_argp->dev_open = callback;
+	dpa_argp->dev_open_ctx = usr_ctx;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_argp_disable_pedantic_config_parsing(void)
+{
+	if (!dpa_argp || dpa_argp->started)
+		return DOCA_ERROR_BAD_STATE;
+	dpa_argp->lenient = true;
 	return DOCA_SUCCESS;
 }
 

@@ -18,11 +18,23 @@
 
 struct json_object;
 
+/* The types of all versions: doca_argp_param_set_type() of each maps its numbers to these. */
+enum argp_type {
+	ARGP_UNKNOWN,
+	ARGP_STRING,
+	ARGP_INT,
+	ARGP_BOOLEAN,
+	ARGP_JSON_OBJ,
+	ARGP_DEVICE,
+	ARGP_DEVICE_REP,
+	ARGP_DOUBLE,
+};
+
 struct doca_argp_param {
 	struct doca_argp_param *next; /* of its command */
 	char *short_name, *long_name, *arguments, *description;
 	doca_argp_param_cb_t callback;
-	enum doca_argp_type type;
+	enum argp_type type;
 	bool mandatory, cli_only, multiplicity, singular, inherited, hidden;
 	bool general; /* one of the flags that every program has */
 	bool registered;
@@ -43,8 +55,10 @@ struct argp_given {
 	struct argp_given *next;
 	struct doca_argp_param *param; /* or */
 	struct doca_argp_cmd *cmd;
-	char *text;
+	char *text;		   /* held. Of a device: its address */
+	const char *rep, *devargs; /* behind it, in the same memory; NULL: none */
 	int num;
+	double real;
 	bool flag;
 	struct json_object *json; /* held */
 };
@@ -64,11 +78,15 @@ struct argp {
 	struct doca_argp_cmd root; /* the program */
 	void *config;
 	bool started, quiet;
+	bool lenient;			  /* unknown members of a JSON file are ignored */
+	doca_argp_dev_open_cb_t dev_open; /* NULL: doca_dev_open() */
+	void *dev_open_ctx;
 	doca_argp_dpdk_cb_t dpdk;
 	doca_argp_logger_cb_t logger;
 	doca_argp_param_cb_t version;
 	struct argp_validation *validations;
 	struct doca_argp_param *general[ARGP_GENERAL];
+	struct argp_list cli, file;    /* what was given, until the end: programs keep devargs */
 	struct doca_argp_cmd *current; /* the last command given, or root */
 	int log_level, sdk_log_level;
 };
@@ -92,6 +110,12 @@ struct argp_given *argp_append(struct argp_list *list, struct doca_argp_param *p
 void argp_free_list(struct argp_list *list);
 /* The value of an element from its text. INVALID_VALUE. */
 doca_error_t argp_convert(struct argp_given *g, const char *text);
+
+/* device.c */
+/* The parts of a value that names a device. INVALID_VALUE, NO_MEMORY. */
+doca_error_t argp_split_device(struct argp_given *g, const char *text);
+/* Opens what was given and calls the parameter's callback with it. */
+doca_error_t argp_call_device(const struct argp *a, const struct argp_given *g);
 
 /* json.c: the flags of a file that were not given on the command line */
 doca_error_t argp_load_json(struct argp *a, const char *path, struct argp_list *list);

@@ -34,20 +34,28 @@ static doca_error_t convert_value(struct argp_given *g, struct json_object *v)
 	int64_t n;
 
 	switch (g->param->type) {
-	case DOCA_ARGP_TYPE_STRING:
+	case ARGP_STRING:
+	case ARGP_DEVICE:
+	case ARGP_DEVICE_REP:
 		if (!json_object_is_type(v, json_type_string))
 			return DOCA_ERROR_INVALID_VALUE;
 		return argp_convert(g, json_object_get_string(v));
-	case DOCA_ARGP_TYPE_INT:
+	case ARGP_INT:
 		n = json_object_get_int64(v);
 		if (!json_object_is_type(v, json_type_int) || n < INT_MIN || n > INT_MAX)
 			return DOCA_ERROR_INVALID_VALUE;
 		g->num = (int)n;
 		return DOCA_SUCCESS;
-	case DOCA_ARGP_TYPE_BOOLEAN:
+	case ARGP_BOOLEAN:
 		g->flag = json_object_get_boolean(v);
 		return json_object_is_type(v, json_type_boolean) ? DOCA_SUCCESS
 								 : DOCA_ERROR_INVALID_VALUE;
+	case ARGP_DOUBLE:
+		g->real = json_object_get_double(v);
+		return json_object_is_type(v, json_type_double) ||
+				       json_object_is_type(v, json_type_int)
+			       ? DOCA_SUCCESS
+			       : DOCA_ERROR_INVALID_VALUE;
 	default:
 		g->json = json_object_get(v);
 		return v ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
@@ -81,6 +89,8 @@ static doca_error_t read_member(struct argp *a, bool general, const char *key,
 	struct doca_argp_param *p = argp_find(a->current, key, strlen(key));
 	doca_error_t ret;
 
+	if (!p && a->lenient)
+		return DOCA_SUCCESS;
 	if (!p || p->general != general) {
 		argp_say("unknown flag \"%s\" in the JSON file", key);
 		return DOCA_ERROR_INVALID_VALUE;
@@ -103,6 +113,8 @@ static doca_error_t read_section(struct argp *a, const char *name, struct json_o
 	bool general = !strcmp(name, "doca_general_flags");
 	doca_error_t ret = DOCA_SUCCESS;
 
+	if (!general && strcmp(name, "doca_program_flags") && a->lenient)
+		return DOCA_SUCCESS;
 	if ((!general && strcmp(name, "doca_program_flags")) ||
 	    !json_object_is_type(flags, json_type_object)) {
 		argp_say("the JSON file has \"%s\" that is no section of flags", name);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "argp.h"
+#undef doca_argp_param_set_type /* both are defined here */
 
 static void free_param(struct doca_argp_param *p)
 {
@@ -82,7 +83,7 @@ doca_error_t argp_add_param(struct doca_argp_cmd *cmd, struct doca_argp_param *p
 	struct doca_argp_param **end = &cmd->params;
 
 	if ((!param->short_name && !param->long_name) || !param->description || !param->callback ||
-	    param->type <= DOCA_ARGP_TYPE_UNKNOWN || param->type > DOCA_ARGP_TYPE_JSON_OBJ)
+	    param->type <= ARGP_UNKNOWN || param->type > ARGP_DOUBLE)
 		return DOCA_ERROR_INITIALIZATION;
 	if (is_taken(cmd, param->short_name) || is_taken(cmd, param->long_name))
 		return DOCA_ERROR_INVALID_VALUE;
@@ -156,10 +157,24 @@ void doca_argp_param_set_callback(struct doca_argp_param *param, doca_argp_param
 		param->callback = callback;
 }
 
+/* By the numbers of 2.10, whichever the headers have. */
 void doca_argp_param_set_type(struct doca_argp_param *param, enum doca_argp_type type)
 {
 	if (dpa_live(param))
-		param->type = type;
+		param->type = (int)type >= 0 && (int)type <= ARGP_JSON_OBJ ? (enum argp_type)type
+									   : ARGP_UNKNOWN;
+}
+
+/* By those of 3.3, which have no JSON object. */
+void doca_argp_param_set_type_303(struct doca_argp_param *param, enum doca_argp_type type)
+{
+	static const enum argp_type types[] = {ARGP_UNKNOWN, ARGP_STRING, ARGP_INT,
+					       ARGP_BOOLEAN, ARGP_DEVICE, ARGP_DEVICE_REP,
+					       ARGP_DOUBLE};
+
+	if (dpa_live(param))
+		param->type = (size_t)type < sizeof(types) / sizeof(types[0]) ? types[type]
+									      : ARGP_UNKNOWN;
 }
 
 /* ----------------------------------------------------------------- commands */

@@ -64,15 +64,29 @@ static doca_error_t to_int(const char *text, int *num)
 	return DOCA_SUCCESS;
 }
 
+static doca_error_t to_real(const char *text, double *num)
+{
+	char *end;
+
+	errno = 0;
+	*num = strtod(text, &end);
+	return errno || end == text || *end ? DOCA_ERROR_INVALID_VALUE : DOCA_SUCCESS;
+}
+
 doca_error_t argp_convert(struct argp_given *g, const char *text)
 {
 	switch (g->param->type) {
-	case DOCA_ARGP_TYPE_STRING:
+	case ARGP_STRING:
 		g->text = strdup(text);
 		return g->text ? DOCA_SUCCESS : DOCA_ERROR_NO_MEMORY;
-	case DOCA_ARGP_TYPE_INT:
+	case ARGP_INT:
 		return to_int(text, &g->num);
-	case DOCA_ARGP_TYPE_JSON_OBJ:
+	case ARGP_DOUBLE:
+		return to_real(text, &g->real);
+	case ARGP_DEVICE:
+	case ARGP_DEVICE_REP:
+		return argp_split_device(g, text);
+	case ARGP_JSON_OBJ:
 		g->json = json_tokener_parse(text);
 		return g->json ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 	default: /* BOOLEAN has no value on a command line */
@@ -89,7 +103,7 @@ static struct doca_argp_param *find_attached(const struct doca_argp_cmd *cmd, co
 	if (arg[1] == '-' || !arg[2])
 		return NULL;
 	p = argp_find(cmd, arg + 1, 1);
-	if (!p || p->type == DOCA_ARGP_TYPE_BOOLEAN)
+	if (!p || p->type == ARGP_BOOLEAN)
 		return NULL;
 	*value = arg + 2;
 	return p;
@@ -118,7 +132,7 @@ static doca_error_t parse_flag(struct argp *a, int argc, char **argv, int *i,
 	if (!g)
 		return DOCA_ERROR_NO_MEMORY;
 	p->given++;
-	if (p->type == DOCA_ARGP_TYPE_BOOLEAN && !value) {
+	if (p->type == ARGP_BOOLEAN && !value) {
 		g->flag = true;
 		return DOCA_SUCCESS;
 	}

@@ -93,15 +93,24 @@ static doca_error_t check_given(const struct argp *a, const struct argp_list *cl
 static void *value_of(struct argp_given *g)
 {
 	switch (g->param->type) {
-	case DOCA_ARGP_TYPE_STRING:
+	case ARGP_STRING:
 		return g->text;
-	case DOCA_ARGP_TYPE_INT:
+	case ARGP_INT:
 		return &g->num;
-	case DOCA_ARGP_TYPE_BOOLEAN:
+	case ARGP_BOOLEAN:
 		return &g->flag;
+	case ARGP_DOUBLE:
+		return &g->real;
 	default:
 		return g->json;
 	}
+}
+
+static doca_error_t call_param(const struct argp *a, struct argp_given *g)
+{
+	if (g->param->type == ARGP_DEVICE || g->param->type == ARGP_DEVICE_REP)
+		return argp_call_device(a, g);
+	return g->param->callback(value_of(g), a->config);
 }
 
 /* General flags first: the log level holds for the messages of the other callbacks. */
@@ -111,7 +120,7 @@ static doca_error_t call_params(struct argp *a, const struct argp_list *list, bo
 
 	for (struct argp_given *g = list->first; g && !ret; g = g->next) {
 		if (g->param && g->param->general == general)
-			ret = g->param->callback(value_of(g), a->config);
+			ret = call_param(a, g);
 		else if (g->cmd && !general)
 			ret = g->cmd->callback(a->config);
 	}
@@ -179,7 +188,6 @@ static doca_error_t split_dpdk(struct argp *a, int *argc, char ***argv)
 
 doca_error_t doca_argp_start(int argc, char **argv)
 {
-	struct argp_list cli = {0}, file = {0};
 	doca_error_t ret;
 
 	if (!dpa_argp || dpa_argp->started)
@@ -189,8 +197,6 @@ doca_error_t doca_argp_start(int argc, char **argv)
 	dpa_argp->started = true;
 	ret = split_dpdk(dpa_argp, &argc, &argv);
 	if (!ret)
-		ret = run_params(dpa_argp, argc, argv, &cli, &file);
-	argp_free_list(&cli);
-	argp_free_list(&file);
+		ret = run_params(dpa_argp, argc, argv, &dpa_argp->cli, &dpa_argp->file);
 	return ret;
 }

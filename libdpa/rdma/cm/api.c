@@ -20,16 +20,6 @@ static bool listens_on(const struct doca_rdma *r, uint16_t port)
 	return s != NULL;
 }
 
-static bool is_in(const struct doca_rdma_connection *c, enum dpa_cm_state state)
-{
-	return dpa_live(c) && c->link && c->link->state == state;
-}
-
-static bool is_data(const void *data, uint8_t len)
-{
-	return !len || (data && len <= DPA_CM_REP_DATA);
-}
-
 doca_error_t doca_rdma_set_connection_state_callbacks(
 	struct doca_rdma *rdma, doca_rdma_connection_request_cb_t doca_rdma_connect_request_cb,
 	doca_rdma_connection_established_cb_t doca_rdma_connect_established_cb,
@@ -90,7 +80,8 @@ doca_error_t doca_rdma_connection_accept(struct doca_rdma_connection *rdma_conne
 {
 	struct dpa_cm_link *l;
 
-	if (!is_in(rdma_connection, CM_REQUESTED) || !is_data(private_data, private_data_len))
+	if (!dpa_cm_is_in(rdma_connection, CM_REQUESTED) ||
+	    !dpa_cm_is_data(private_data, private_data_len))
 		return DOCA_ERROR_INVALID_VALUE;
 	l = rdma_connection->link;
 	if (dpa_cm_accept(l, private_data, private_data_len))
@@ -104,7 +95,7 @@ doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_conne
 	struct dpa_cm_link *l;
 	bool said;
 
-	if (!is_in(rdma_connection, CM_REQUESTED))
+	if (!dpa_cm_is_in(rdma_connection, CM_REQUESTED))
 		return DOCA_ERROR_INVALID_VALUE;
 	l = rdma_connection->link;
 	said = !rdma_reject(l->id, NULL, 0);
@@ -114,10 +105,10 @@ doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_conne
 
 doca_error_t doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection)
 {
-	if (is_in(rdma_connection, CM_ENDING))
+	if (dpa_cm_is_in(rdma_connection, CM_ENDING))
 		return DOCA_SUCCESS; /* dpa_cm_break() ends it behind the callback */
-	if (!is_in(rdma_connection, CM_ESTABLISHED) &&
-	    !(is_in(rdma_connection, CM_ACCEPTED) && rdma_connection->link->bridged))
+	if (!dpa_cm_is_in(rdma_connection, CM_ESTABLISHED) &&
+	    !(dpa_cm_is_in(rdma_connection, CM_ACCEPTED) && rdma_connection->link->bridged))
 		return DOCA_ERROR_INVALID_VALUE;
 	return dpa_cm_hang_up(rdma_connection->link) ? DOCA_SUCCESS : DOCA_ERROR_CONNECTION_ABORTED;
 }
@@ -128,41 +119,5 @@ doca_error_t doca_rdma_connection_get_addr(const struct doca_rdma_connection *rd
 	if (!dpa_live(rdma_connection) || !addr || !rdma_connection->link)
 		return DOCA_ERROR_INVALID_VALUE;
 	*addr = rdma_connection->link->addr;
-	return DOCA_SUCCESS;
-}
-
-/* The id is the connection's from now on; it stays the user's if this fails. */
-doca_error_t doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id,
-				     void *private_data, uint8_t private_data_len,
-				     struct doca_rdma_connection **rdma_connection)
-{
-	struct dpa_cm_link *l;
-	doca_error_t ret;
-
-	if (!dpa_live(rdma) || !cm_id || !rdma_connection ||
-	    !is_data(private_data, private_data_len))
-		return DOCA_ERROR_INVALID_VALUE;
-	if (!rdma->started)
-		return DOCA_ERROR_BAD_STATE;
-	ret = dpa_cm_take(rdma, cm_id, &l);
-	if (ret)
-		return ret;
-	l->bridged = true;
-	*rdma_connection = l->c;
-	if (dpa_cm_accept(l, private_data, private_data_len))
-		return DOCA_SUCCESS;
-	l->id = NULL;
-	dpa_cm_end(l);
-	return DOCA_ERROR_CONNECTION_ABORTED;
-}
-
-doca_error_t doca_rdma_bridge_established(struct doca_rdma *rdma,
-					  struct doca_rdma_connection *rdma_connection)
-{
-	if (!dpa_live(rdma) || !dpa_live(rdma_connection) || rdma_connection->rdma != rdma)
-		return DOCA_ERROR_INVALID_VALUE;
-	if (!is_in(rdma_connection, CM_ACCEPTED) || !rdma_connection->link->bridged)
-		return DOCA_ERROR_INVALID_VALUE;
-	dpa_cm_establish(rdma_connection->link);
 	return DOCA_SUCCESS;
 }

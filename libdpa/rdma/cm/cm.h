@@ -7,7 +7,7 @@
  *   both    ESTABLISHED --disconnect: DREQ--> CLOSING --DREP--> (gone)
  *
  * From everywhere: a refusal, an error, the peer's DREQ or the time limit to (gone), by way of
- * ENDING, in which the user's last callback runs. An id of the user's (doca_rdma_bridge_accept())
+ * ENDING, in which the user's last callback runs. An id of the user's (bridged.c)
  * has its events at the user's channel: he reports ESTABLISHED, and disconnects when the peer does.
  *
  * All on the user's thread: calls, and doca_pe_progress(). docs/connections.md has the rest.

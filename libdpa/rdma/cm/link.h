@@ -3,7 +3,7 @@
 #ifndef DPA_RDMA_CM_LINK_H
 #define DPA_RDMA_CM_LINK_H
 
-#include "cm.h"
+#include "../rdma.h"
 
 /* Private data of a REP; librdmacm takes no more. */
 #define DPA_CM_REP_DATA 196
@@ -35,6 +35,18 @@ struct dpa_cm_link {
 	bool bridged;	   /* the events of id are the user's */
 	uint64_t deadline; /* CLOCK_MONOTONIC, ns; 0: none */
 };
+
+/* Whether a connection lives and has reached a state. */
+static inline bool dpa_cm_is_in(const struct doca_rdma_connection *c, enum dpa_cm_state state)
+{
+	return dpa_live(c) && c->link && c->link->state == state;
+}
+
+/* Whether an answer can carry these bytes. */
+static inline bool dpa_cm_is_data(const void *data, uint8_t len)
+{
+	return !len || (data && len <= DPA_CM_REP_DATA);
+}
 
 /* Ends it and drops its connection, without a word to the user. */
 void dpa_cm_end(struct dpa_cm_link *l);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#define DPA_DOCA_API 210 /* parameters by its numbers */
 #include "argp_rig.h"
 
 doca_error_t keep(void *config, const char *text)

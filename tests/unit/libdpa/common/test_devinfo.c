@@ -110,6 +110,7 @@ Test(devinfo, mac_and_interface)
 
 Test(devinfo, kinds_of_functions)
 {
+	uint16_t vhca = 7;
 	enum doca_pci_func_type type = DOCA_PCI_FUNC_TYPE_VF;
 	uint32_t index = 7;
 
@@ -127,6 +128,14 @@ Test(devinfo, kinds_of_functions)
 	IS(doca_devinfo_get_sf_index(list[OTHER], &index), NOT_SUPPORTED);
 	IS(doca_devinfo_get_sf_index(NULL, &index), INVALID_VALUE);
 	IS(doca_devinfo_get_sf_index(list[SF], NULL), INVALID_VALUE);
+
+	OK(doca_devinfo_get_vhca_id(list[SF], &vhca));
+	cr_expect_eq(vhca, 1);
+	OK(doca_devinfo_get_vhca_id(list[PF], &vhca));
+	cr_expect_eq(vhca, 0);
+	IS(doca_devinfo_get_vhca_id(list[OTHER], &vhca), NOT_SUPPORTED);
+	IS(doca_devinfo_get_vhca_id(NULL, &vhca), INVALID_VALUE);
+	IS(doca_devinfo_get_vhca_id(list[SF], NULL), INVALID_VALUE);
 }
 
 Test(devinfo, capabilities)

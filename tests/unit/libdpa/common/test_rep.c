@@ -152,6 +152,7 @@ Test(rep, addresses)
 
 Test(rep, properties)
 {
+	uint16_t vhca = 7;
 	enum doca_pci_func_type type = DOCA_PCI_FUNC_TYPE_VF;
 	char name[DOCA_DEVINFO_IFACE_NAME_SIZE];
 	uint8_t is = 7;
@@ -160,6 +161,10 @@ Test(rep, properties)
 	cr_expect_eq(type, DOCA_PCI_FUNC_TYPE_SF);
 	IS(doca_devinfo_rep_get_pci_func_type(NULL, &type), INVALID_VALUE);
 	IS(doca_devinfo_rep_get_pci_func_type(reps[0], NULL), INVALID_VALUE);
+	OK(doca_devinfo_rep_get_vhca_id(reps[0], &vhca));
+	cr_expect_eq(vhca, 1);
+	IS(doca_devinfo_rep_get_vhca_id(NULL, &vhca), INVALID_VALUE);
+	IS(doca_devinfo_rep_get_vhca_id(reps[0], NULL), INVALID_VALUE);
 	OK(doca_devinfo_rep_get_is_hotplug(reps[0], &is));
 	cr_expect_eq(is, 0);
 	IS(doca_devinfo_rep_get_is_hotplug(NULL, &is), INVALID_VALUE);

@@ -3,6 +3,7 @@
  * Every call with each of its objects destroyed, and with one of another type: each is refused by
  * the error that is documented, and nothing of it is looked at (a sanitizer would tell).
  */
+#define DPA_DOCA_API 210 /* doca_rdma_bridge_accept() of 3.3 stands under its own name */
 #include "host.h"
 #include <doca_argp.h>
 #include <doca_buf.h>
@@ -71,6 +72,7 @@ static void ask_doca_dev(void)
 	IS(doca_dev_accelerate_resource_reclaim(dead.dev), INVALID_VALUE);
 	IS(doca_devinfo_get_pci_func_type(dead.devinfo, out), INVALID_VALUE);
 	IS(doca_devinfo_get_sf_index(dead.devinfo, out), INVALID_VALUE);
+	IS(doca_devinfo_get_vhca_id(dead.devinfo, out), INVALID_VALUE);
 	IS(doca_devinfo_rep_cap_is_filter_all_supported(dead.devinfo, out), INVALID_VALUE);
 	IS(doca_devinfo_rep_cap_is_filter_net_supported(dead.devinfo, out), INVALID_VALUE);
 	IS(doca_devinfo_rep_cap_is_filter_emulated_supported(dead.devinfo, out), INVALID_VALUE);
@@ -328,6 +330,9 @@ static void ask_doca_rdma(void)
 	IS(doca_rdma_connection_disconnect(dead.conn), INVALID_VALUE);
 	IS(doca_rdma_connection_get_addr(dead.conn, out), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept(dead.rdma, out, out, 255, out), INVALID_VALUE);
+	IS(doca_rdma_bridge_prepare_connection(dead.rdma, out, out), INVALID_VALUE);
+	IS(doca_rdma_bridge_accept_303(dead.rdma, out, 1, live.conn), INVALID_VALUE);
+	IS(doca_rdma_bridge_accept_303(live.rdma, out, 1, dead.conn), INVALID_VALUE);
 	IS(doca_rdma_bridge_established(dead.rdma, live.conn), INVALID_VALUE);
 	IS(doca_rdma_bridge_established(live.rdma, dead.conn), INVALID_VALUE);
 	IS(doca_rdma_set_send_queue_size(dead.rdma, 256), INVALID_VALUE);
