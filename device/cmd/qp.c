@@ -11,6 +11,7 @@
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
 #include "eu/eu.h"
+#include "eu/watch.h"
 #include "link/inspect.h"
 #include "raw/raw.h"
 #include "transport/api.h"
@@ -209,6 +210,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	qp->slot = NULL;
 	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
 	qp->dbrec = NULL;
+	dpa_watch_free(qp);
 	qp->sq = qp->rq = NULL;
 	dpa_qp_give(qp);
 	hw->board->self->nqp = --hw->nqp;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "ctx/schedule.h"
 #include "cmd/qp.h"
+#include "eu/watch.h"
 #include "ctx/xrc.h"
 #include "transport/xrc_branch.h"
 #include "link/peer.h"
@@ -157,6 +158,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	}
 	if (!qp->dbrec)
 		return;
+	dpa_watch_free(qp);
 	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
 }
@@ -274,6 +276,8 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	ret = check_values(qp, a, mask);
 	if (ret)
 		return ret;
+	if ((mask & DPA_QPM_STATE) && a->state == DPA_QPS_RESET)
+		dpa_watch_stop(qp);
 	dpa_qplock_lock(&qp->lock);
 	if (!may_leave(qp->state, mask & DPA_QPM_STATE ? a->state : qp->state)) {
 		dpa_qp_leave(qp);
@@ -285,7 +289,10 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 		enter_state(qp, a->state);
 	dpa_grant(qp); /* permissions may have changed */
 	dpa_xrc_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
+	dpa_watch_again(qp);
 	dpa_qp_leave(qp);
+	if ((mask & DPA_QPM_STATE) && qp->watch)
+		dpa_hw_kick_sq(qp);
 	if ((mask & DPA_QPM_STATE) && (a->state == DPA_QPS_ERR || a->state == DPA_QPS_RESET))
 		dpa_qp_acks_out(qp->hw, peer);
 	return 0;

@@ -31,6 +31,7 @@ struct dpa_eu;
 struct dpa_kept;
 struct dpa_qp_opener;
 struct dpa_qp_ops;
+struct dpa_watch;
 
 /* A receive WQE that a message has taken. */
 struct dpa_rx_wqe {
@@ -343,8 +344,9 @@ struct dpa_hw_qp {
 	struct dpa_eu *eu; /* not in a line that this EU writes: posters read it each time */
 	/* EU placement: what an EU looks at again and again, in one line */
 	struct dpa_hw_qp *eu_next __attribute__((aligned(32)));
-	const uint64_t *eu_word; /* of the slot */
+	const uint64_t *eu_word; /* of the slot, or that of `watch` */
 	uint64_t eu_seen;	 /* last doorbell word carried out */
+	struct dpa_watch *watch; /* NULL: the SQ is not watched: eu/watch.c */
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
@@ -379,8 +381,10 @@ static inline const struct dpa_rwqe *dpa_rq_head(const struct dpa_hw_qp *qp)
 /* Copies a receive WQE of a queue whose WQEs have max_sge SGEs. */
 static inline void dpa_rwqe_read(struct dpa_rx_wqe *w, const struct dpa_rwqe *r, uint32_t max_sge)
 {
+	const uint32_t nsge = __atomic_load_n(&r->nsge, __ATOMIC_RELAXED); /* once */
+
 	w->wr_id = r->wr_id;
-	w->nsge = r->nsge <= max_sge ? r->nsge : max_sge;
+	w->nsge = nsge <= max_sge ? nsge : max_sge;
 	memcpy(w->sge, r + 1, w->nsge * sizeof(w->sge[0]));
 }
 

@@ -12,6 +12,9 @@
  *   qp->eu      written under hw->ctl and eu->lock (release), read by posters (acquire): one that
  *               finds none, or the one before, is made up for by who changes it.
  *   eu->qps     under eu->lock; while a thread has that lock the EU touches none of them.
+ *
+ * A QP whose SQ is watched (watch.c) has the word of its poster in place of that of its slot. That
+ * poster wakes nobody: an EU that has such a QP sleeps by a timer.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,6 +31,8 @@
 #include "eu/eu.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
+#include "eu/watch.h"
+#include "util/backoff.h"
 #include "util/rest.h"
 
 struct dpa_eu {
@@ -43,6 +48,7 @@ struct dpa_eu {
 	/* the EU's own */
 	dpa_spin_t lock __attribute__((aligned(DPA_CACHE_LINE))); /* the list */
 	struct dpa_hw_qp *qps;
+	struct dpa_backoff seldom; /* looks of DPA_LOOK_SELDOM */
 };
 
 static void eu_wake(struct dpa_eu *eu)
@@ -114,6 +120,12 @@ static int serve_qp(struct dpa_hw_qp *qp)
 	/* again under the lock: a reset forgets what was seen, and an old word must not come back
 	 */
 	w = slot_word(qp);
+	if (dpa_unlikely(qp->watch)) {
+		dpa_watch_take(qp);
+		dpa_requester_run(qp);
+		dpa_qp_leave(qp);
+		return 1;
+	}
 	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
 	if (qp->qpn && qp->dbrec && (uint8_t)w != DPA_OP_DOORBELL) {
 		const uint32_t nbb = slot_blocks(w);
@@ -145,29 +157,62 @@ static int round_of(struct dpa_eu *eu)
 	return n;
 }
 
-static bool slots_quiet(struct dpa_eu *eu)
+/* How an EU without anything to do looks at its QPs, and whether they are quiet. */
+static bool slots_quiet(struct dpa_eu *eu, enum dpa_look *look)
 {
 	bool quiet = true;
 
+	*look = DPA_LOOK_NEVER;
 	dpa_spin_lock(&eu->lock);
-	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next)
+	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next) {
 		quiet = slot_seen(qp);
+		if (dpa_unlikely(qp->watch) && dpa_watch_look(qp) > *look)
+			*look = dpa_watch_look(qp);
+	}
 	dpa_spin_unlock(&eu->lock);
 	return quiet;
 }
 
-static void eu_sleep(struct dpa_eu *eu)
+/* ns until the EU looks by itself; 0: it does not. */
+static uint32_t look_within(struct dpa_eu *eu, enum dpa_look look)
+{
+	switch (look) {
+	case DPA_LOOK_OFTEN:
+		return DPA_WATCH_NS;
+	case DPA_LOOK_SELDOM:
+		return dpa_backoff_step(&eu->seldom, DPA_WATCH_SELDOM_MIN_NS,
+					DPA_WATCH_SELDOM_MAX_NS);
+	default:
+		return 0;
+	}
+}
+
+/* True: the time of a look has come. */
+static bool eu_block(struct dpa_eu *eu, uint32_t wakes, uint32_t ns)
+{
+	const struct timespec ts = {.tv_nsec = ns};
+	long ret;
+
+	dpa_own_sleeps();
+	ret = syscall(SYS_futex, &eu->wakes, FUTEX_WAIT_PRIVATE, wakes, ns ? &ts : NULL, NULL, 0);
+	ns = ret < 0 && errno == ETIMEDOUT;
+	dpa_own_woke();
+	return ns;
+}
+
+/* True: the time of a look has come, and nobody has woken it. */
+static bool eu_sleep(struct dpa_eu *eu)
 {
 	uint32_t wakes = atomic_load_explicit(&eu->wakes, memory_order_acquire);
+	enum dpa_look look;
+	bool timer = false;
 
 	atomic_store_explicit(&eu->sleep, 1, memory_order_relaxed);
 	dpa_full_fence();
-	if (slots_quiet(eu) && !atomic_load_explicit(&eu->stop, memory_order_acquire)) {
-		dpa_own_sleeps();
-		syscall(SYS_futex, &eu->wakes, FUTEX_WAIT_PRIVATE, wakes, NULL, NULL, 0);
-		dpa_own_woke();
-	}
+	if (slots_quiet(eu, &look) && !atomic_load_explicit(&eu->stop, memory_order_acquire))
+		timer = eu_block(eu, wakes, look_within(eu, look));
 	atomic_store_explicit(&eu->sleep, 0, memory_order_relaxed);
+	return timer;
 }
 
 static void *eu_main(void *arg)
@@ -179,14 +224,18 @@ static void *eu_main(void *arg)
 
 	snprintf(name, sizeof(name), "dpa-eu-%u", eu->number);
 	prctl(PR_SET_NAME, name);
+	prctl(PR_SET_TIMERSLACK, (unsigned long)DPA_WATCH_SLACK_NS);
 	dpa_run_soon();
 	dpa_own_begin();
 	while (!atomic_load_explicit(&eu->stop, memory_order_acquire)) {
 		dpa_own_rest();
 		n = round_of(eu) + dpa_progress_once(eu->hw);
+		if (n)
+			dpa_backoff_reset(&eu->seldom);
 		if (dpa_sched_eu(eu->hw, &idle, n) == DPA_SLEEP) {
 			dpa_settle_kicks(eu->hw);
-			eu_sleep(eu);
+			while (eu_sleep(eu)) /* a look at the words, not a phase of spinning */
+				dpa_own_rest();
 		}
 	}
 	dpa_own_end();
@@ -268,10 +317,12 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 	if (eu && !qp->eu) {
 		dpa_spin_lock(&eu->lock);
 		__atomic_store_n(&qp->eu, eu, __ATOMIC_RELEASE);
-		qp->eu_word = &qp->slot->word;
+		qp->eu_word = dpa_watch_word(qp);
+		qp->eu_seen = qp->eu_word ? dpa_watch_taken(qp) : 0;
+		if (!qp->eu_word)
+			qp->eu_word = &qp->slot->word;
 		qp->eu_next = eu->qps;
 		eu->qps = qp;
-		qp->eu_seen = 0;
 		dpa_spin_unlock(&eu->lock);
 		atomic_store_explicit(&qp->placement, DPA_PLACE_EU, memory_order_release);
 		if (qp->info)
@@ -282,15 +333,17 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 	return eu ? 0 : EAGAIN;
 }
 
-void dpa_eu_detach(struct dpa_hw_qp *qp)
+int dpa_eu_detach(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
 	struct dpa_hw_qp **p;
 	struct dpa_eu *eu;
+	int number = -1;
 
 	pthread_mutex_lock(&hw->ctl);
 	eu = qp->eu;
 	if (eu) {
+		number = (int)eu->number;
 		dpa_spin_lock(&eu->lock);
 		for (p = &eu->qps; *p != qp; p = &(*p)->eu_next)
 			;
@@ -302,6 +355,7 @@ void dpa_eu_detach(struct dpa_hw_qp *qp)
 			qp->info->placement = DPA_PLACE_INLINE;
 	}
 	pthread_mutex_unlock(&hw->ctl);
+	return number;
 }
 
 void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
@@ -327,6 +381,8 @@ int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
 	}
 	if (placement != DPA_PLACE_INLINE)
 		return EINVAL;
+	if (dpa_watch_is_on(qp))
+		return EBUSY; /* no thread of the application rings for it */
 	dpa_eu_detach(qp);
 	dpa_hw_ring_sq(qp); /* what was posted to the slot last */
 	return 0;

@@ -53,6 +53,11 @@
 #define DPA_LIVENESS_MIN_NS    10000000u   /* checks of a suspect peer that is alive on the board */
 #define DPA_LIVENESS_MAX_NS    1000000000u
 #define DPA_LISTEN_NS          10000000u   /* tries to listen again after descriptors ran out */
+#define DPA_WATCH_NS           45000u      /* an EU whose posters wake nobody (watch.c): 50 us with */
+#define DPA_WATCH_SLACK_NS     5000u       /* the slack of its timer, which is 50 us by default */
+#define DPA_WATCH_SELDOM_MIN_NS 1000000u   /* the same while what is posted would be flushed */
+#define DPA_WATCH_SELDOM_MAX_NS 256000000u
+#define DPA_WATCH_BLOCKS       512u        /* of an SQ, taken from it at a time: 32 KiB copied under its lock */
 #define DPA_SLICE_NS           100000u     /* time slice of the device's threads, the kernel's least */
 /* clang-format on */
 

@@ -531,6 +531,37 @@ void dpa_hw_kick_sq(struct dpa_hw_qp *qp);
 void dpa_hw_ring_rq(struct dpa_hw_qp *qp);
 
 /*
+ * The SQ of a QP whose poster cannot call the device: a GPU, another process, any thread that maps
+ * the memory. Such a poster writes WQEs into the SQ, their blocks counted from 0 (the first one
+ * after RESET) in ctrl.index, and behind them, by one 64-bit store that releases (system scope), the
+ * SQ producer index in blocks into *word: its low 32 bits; the others are 0. An EU reads the word,
+ * takes the WQEs and carries them out. It spins while the word moves, then looks every 50 us; it
+ * does not look while the QP is in RESET, INIT, RTR or SQD, and the less often the longer nothing
+ * comes in SQE or ERR, where what is posted is flushed. Nothing is posted to the QP by doorbell.
+ *
+ * sq_ci of the doorbell record is the SQ's consumer index, as always: the poster lets the producer
+ * index go at most the size of the SQ ahead of it. Receives are posted by a store of rq_pi (release,
+ * system scope) without a doorbell; in the state ERR they are flushed when the QP gets there, those
+ * that come later not before dpa_hw_ring_rq().
+ *
+ * Each WQE is read once, when the word passes it: what the poster writes there later has no effect.
+ * A WQE that is none gets an error completion. A word that goes back or ahead of the SQ's size, or
+ * passes a WQE of length 0 or one that goes past the word, gets one for a WQE at that index, and
+ * nothing is taken any more before RESET.
+ *
+ * qp: RC, UC or UD, and no other call for it runs. word: 8-byte aligned, valid until the watch ends;
+ * it holds the producer index that the QP is at, 0 behind RESET. NULL ends it: when the call returns
+ * the word is not read any more. RESET and destroy do so, too. WQEs that were taken are carried out
+ * behind a NULL all the same; nothing else can be posted then but by another watch, until RESET.
+ * While it lasts the QP is placed on an EU (the first of the policy; dpa_hw_set_placement() moves
+ * it).
+ * 0; EBUSY: it is watched already, or has WQEs that are not complete; EINVAL: word not aligned, QP
+ * without SQ; EOPNOTSUPP: another type of QP, or one whose SRQ matches tags; ENOMEM; EAGAIN: no
+ * thread for an EU.
+ */
+int dpa_hw_watch_sq(struct dpa_hw_qp *qp, const uint64_t *word);
+
+/*
  * Drives progress on the calling thread: what poll_cq does when it finds nothing. Returns the
  * number of packets and work items handled, 0 if there was nothing. Yields the processor now and
  * then when called in vain. With nothing to do it costs a load of each hot lane's next slot.
@@ -562,7 +593,10 @@ int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
 int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem);
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes);
 
-/* EU placement of a QP: DPA_PLACE_*; from the policy when it is created. */
+/*
+ * EU placement of a QP: DPA_PLACE_*; from the policy when it is created. EBUSY: inline, of a QP
+ * whose SQ is watched.
+ */
 enum dpa_placement { DPA_PLACE_INLINE = 0, DPA_PLACE_EU = 1 };
 int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu);
 

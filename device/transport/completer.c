@@ -217,6 +217,10 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 		while (r->una_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE)) {
 			const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->una_idx);
 
+			if (c->index != r->una_idx || !c->nbb) {
+				dpa_req_fail(qp, dpa_status_of(DPA_SYN_BAD_WQE), DPA_SYN_BAD_WQE);
+				return;
+			}
 			r->send_psn = dpa_psn_add(r->una_psn, dpa_wqe_psns(qp, c));
 			r->send_wqe_psn = r->max_psn = r->send_psn;
 			r->send_idx = r->una_idx + c->nbb;

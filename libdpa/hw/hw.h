@@ -76,6 +76,11 @@ void dpa_hwif_arm_cq(const struct dpa_cq_view *view);
 /* As ibv_create_qp(); the CQEs of the QP carry user_index. */
 struct ibv_qp *dpa_hwif_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 				  uint32_t user_index);
+/*
+ * The poster of the SQ, a GPU or another process, announces WQEs by a store of the producer index in
+ * blocks to *word (dpa_hw_watch_sq()); NULL ends it. 0 or errno.
+ */
+int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word);
 /* To the error state: what is posted is flushed. */
 void dpa_hwif_fail_qp(struct ibv_qp *qp);
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view);

@@ -100,6 +100,11 @@ void dpa_hwif_arm_cq(const struct dpa_cq_view *view)
 	dpadv_arm_cq(view->hw, false);
 }
 
+int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word)
+{
+	return dpadv_watch_sq(qp, word);
+}
+
 void dpa_hwif_fail_qp(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};

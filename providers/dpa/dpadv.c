@@ -154,6 +154,15 @@ int dpadv_set_placement(struct ibv_qp *ibqp, enum dpa_placement placement, int e
 	return dpa_hw_set_placement(qp->hw, (uint32_t)placement, eu);
 }
 
+int dpadv_watch_sq(struct ibv_qp *ibqp, const uint64_t *word)
+{
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
+
+	if (!dpa_word_alive(qp->alive))
+		return EIO;
+	return dpa_hw_watch_sq(qp->hw, word);
+}
+
 int dpadv_progress(struct ibv_context *context)
 {
 	if (!dpa_alive(context))

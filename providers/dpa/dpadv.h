@@ -179,6 +179,16 @@ DPADV_API struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 
 /* Where the work of the QP is carried out from now on. eu: -1, or an EU number (DPA_PLACE_EU). */
 DPADV_API int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu);
+/*
+ * From now on the SQ's poster is one that cannot call the device, as a GPU, or a process that maps
+ * the queues: it writes WQEs, then the SQ producer index in blocks into *word, by one 64-bit store
+ * (release, system scope), and an EU reads it: docs/device-reference.md, 2.4. word: 8-byte aligned,
+ * valid while it is watched; holds the index that the SQ is at. NULL ends it: the word is not read
+ * any more when the call returns. RESET and ibv_destroy_qp() do so, too. EBUSY: it is watched, or
+ * has WQEs that are not complete; EINVAL: word not aligned, or no SQ; EOPNOTSUPP: not RC, UC or UD;
+ * ENOMEM, EAGAIN; EIO in a forked child.
+ */
+DPADV_API int dpadv_watch_sq(struct ibv_qp *qp, const uint64_t *word);
 /* Drives progress on the calling thread: number of things done; -EIO in a forked child. */
 DPADV_API int dpadv_progress(struct ibv_context *context);
 /* The calling thread stops polling: the device's own thread takes over at once. */

@@ -32,6 +32,7 @@ struct dpadv_table {
 	void (*arm_cq)(struct dpa_hw_cq *cq, bool solicited_only);
 	bool (*may_read)(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length);
 	int (*port_file)(unsigned function, const char *name, char *text, size_t len);
+	int (*watch_sq)(struct ibv_qp *qp, const uint64_t *word);
 };
 
 #endif

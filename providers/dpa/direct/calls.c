@@ -79,6 +79,13 @@ int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu)
 	return t ? t->set_placement(qp, placement, eu) : EINVAL;
 }
 
+int dpadv_watch_sq(struct ibv_qp *qp, const uint64_t *word)
+{
+	const struct dpadv_table *t = table_of(qp->context);
+
+	return t ? t->watch_sq(qp, word) : EINVAL;
+}
+
 int dpadv_progress(struct ibv_context *context)
 {
 	const struct dpadv_table *t = table_of(context);

@@ -69,4 +69,5 @@ __attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
 	.arm_cq = dpadv_arm_cq,
 	.may_read = dpadv_may_read,
 	.port_file = dpadv_port_file,
+	.watch_sq = dpadv_watch_sq,
 };

@@ -4,6 +4,7 @@
  * moved meanwhile. A wake-up that is lost is the time limit of the suite.
  */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 #include "ctx/schedule.h"
 #include "link/kick.h"
 #include "transport/api.h"
@@ -61,6 +62,19 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 		return;
 	dpa_requester_run(qp);
 	dpa_qp_leave(qp);
+}
+
+void dpa_qp_to_error(struct dpa_hw_qp *qp)
+{
+	__atomic_store_n(&qp->state, DPA_QPS_ERR, __ATOMIC_RELAXED);
+}
+
+void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
+{
+}
+
+void dpa_log(struct dpa_hw *of, int level, const char *fmt, ...)
+{
 }
 
 _Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu)
@@ -307,6 +321,169 @@ Test(eu, a_qp_at_work_gets_a_note)
 	cr_expect_eq(atomic_load(&s->qp->lock.v), (uint32_t)DPA_QPL_NOTED);
 	dpa_qp_leave(s->qp);
 	cr_expect_eq(atomic_load(&s->done), s->pi);
+}
+
+/* ---------------------------------------------------------- a watched word */
+
+enum { WATCHED_BLOCKS = 64 };
+
+struct watched {
+	struct side *s;
+	uint64_t word;
+	uint8_t sq[WATCHED_BLOCKS * DPA_WQEBB] __attribute__((aligned(64)));
+};
+
+static void watch_begins(struct watched *w, struct side *s)
+{
+	memset(w, 0, sizeof(*w));
+	w->s = s;
+	s->qp->sq = w->sq;
+	s->qp->sq_mask = WATCHED_BLOCKS - 1;
+	s->qp->transport = DPA_BTH_RC;
+	s->qp->state = DPA_QPS_RTS;
+	cr_assert_eq(dpa_hw_watch_sq(s->qp, &w->word), 0);
+}
+
+/* A poster that never calls the device; one block. */
+static void post_by_word(struct watched *w)
+{
+	struct side *s = w->s;
+	struct dpa_wqe_ctrl *c =
+		(void *)(w->sq + s->pi % WATCHED_BLOCKS * DPA_WQEBB); /* room: until_done() */
+
+	dpa_wqe_put_ctrl(c, DPA_OP_SEND, 0, 1, 0, s->pi, s->pi, 0, 0, 0);
+	__atomic_store_n(&w->word, (uint64_t)++s->pi, __ATOMIC_RELEASE);
+}
+
+/* The requester of these tests completes nothing. */
+static void free_blocks(struct side *s)
+{
+	dpa_qplock_lock(&s->qp->lock);
+	s->qp->req.send_idx = s->qp->req.una_idx = atomic_load(&s->done);
+	dpa_qp_leave(s->qp);
+}
+
+static void by_word_until_done(struct watched *w)
+{
+	post_by_word(w);
+	until_done(w->s);
+	free_blocks(w->s);
+}
+
+/* Whatever the EU is at: spinning, going to sleep, asleep with nobody to wake it. */
+Test(eu, a_watched_word_is_seen_without_a_doorbell)
+{
+	static struct watched w;
+	unsigned int seed = 1;
+
+	watch_begins(&w, &side[0]);
+	for (int i = 0; i < 1000; i++) {
+		int pauses = rand_r(&seed) % 4 ? 0 : rand_r(&seed) % 20000;
+
+		if (i % 8 == 0)
+			until_asleep(eu_of(w.s));
+		for (int k = 0; k < pauses; k++)
+			dpa_pause();
+		by_word_until_done(&w);
+	}
+	cr_expect_eq(atomic_load(&w.s->rings), 0u);
+	cr_expect_neq(atomic_load(&w.s->by), gettid(), "by the EU");
+	cr_expect_eq(w.s->slot.doorbells, 1000u);
+	cr_expect_eq(dpa_hw_set_placement(w.s->qp, DPA_PLACE_INLINE, 0), EBUSY);
+	cr_expect_eq(dpa_hw_set_placement(w.s->qp, DPA_PLACE_EU, 3), 0);
+	cr_expect_eq(eu_of(w.s)->number, 3u);
+	by_word_until_done(&w);
+	dpa_watch_stop(w.s->qp);
+	dpa_watch_free(w.s->qp);
+}
+
+/* How an EU with nothing to do sleeps: with a timer only while something can be posted so. */
+Test(eu, no_timer_without_a_reason)
+{
+	static struct watched w;
+	struct dpa_eu *eu;
+	enum dpa_look look;
+
+	cr_assert_eq(dpa_hw_set_placement(side[1].qp, DPA_PLACE_EU, -1), 0);
+	eu = eu_of(&side[1]);
+	cr_expect(slots_quiet(eu, &look));
+	cr_expect_eq(look, DPA_LOOK_NEVER, "doorbells alone");
+	watch_begins(&w, &side[0]);
+	cr_assert_eq(eu_of(&side[0]), eu);
+	for (uint32_t state = DPA_QPS_RESET; state <= DPA_QPS_ERR; state++) {
+		__atomic_store_n(&w.s->qp->state, (uint8_t)state, __ATOMIC_RELAXED);
+		cr_expect(slots_quiet(eu, &look));
+		cr_expect_eq(look,
+			     state == DPA_QPS_RTS   ? DPA_LOOK_OFTEN
+			     : state >= DPA_QPS_SQE ? DPA_LOOK_SELDOM
+						    : DPA_LOOK_NEVER,
+			     "state %u", state);
+	}
+	cr_expect_eq(look_within(eu, DPA_LOOK_OFTEN), DPA_WATCH_NS);
+	cr_expect_leq(DPA_WATCH_NS + DPA_WATCH_SLACK_NS, 50000u);
+	cr_expect_eq(look_within(eu, DPA_LOOK_NEVER), 0u);
+	__atomic_store_n(&w.s->qp->state, DPA_QPS_RTS, __ATOMIC_RELAXED);
+	cr_assert_eq(dpa_hw_watch_sq(w.s->qp, NULL), 0);
+	cr_expect(slots_quiet(eu, &look));
+	cr_expect_eq(look, DPA_LOOK_NEVER);
+	cr_expect_null(eu_of(w.s), "it was no EU's before");
+	dpa_watch_free(w.s->qp);
+}
+
+/* A word that is stored too early waits for RTS, where modify wakes the EU. */
+Test(eu, a_word_stored_before_rts_counts_then)
+{
+	static struct watched w;
+	struct dpa_hw_qp *qp = side[0].qp;
+
+	watch_begins(&w, &side[0]);
+	__atomic_store_n(&qp->state, DPA_QPS_RTR, __ATOMIC_RELAXED);
+	dpa_hw_kick_sq(qp);
+	post_by_word(&w);
+	until_asleep(eu_of(w.s));
+	while (!slot_seen(qp)) /* an EU in the midst of its look */
+		dpa_hw_kick_sq(qp);
+	until_asleep(eu_of(w.s));
+	cr_expect_eq(atomic_load(&w.s->done), 0u);
+	dpa_qplock_lock(&qp->lock);
+	__atomic_store_n(&qp->state, DPA_QPS_RTS, __ATOMIC_RELAXED);
+	dpa_watch_again(qp);
+	dpa_qp_leave(qp);
+	dpa_hw_kick_sq(qp);
+	until_done(w.s);
+	dpa_watch_stop(qp);
+	dpa_watch_free(qp);
+}
+
+/* The memory is the owner's again when the call returns: a page that is gone would tell. */
+Test(eu, a_word_is_not_read_behind_the_end)
+{
+	struct dpa_hw_qp *qp = side[0].qp;
+	static struct watched w;
+
+	cr_assert_eq(dpa_hw_set_placement(qp, DPA_PLACE_EU, 5), 0);
+	watch_begins(&w, &side[0]);
+	cr_assert_neq(qp->sq, w.sq, "the SQ is the device's own");
+	dpa_watch_stop(qp);
+	dpa_watch_free(qp);
+	for (int i = 0; i < 300; i++) {
+		uint64_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		cr_assert_neq(page, MAP_FAILED);
+		cr_assert_eq(dpa_hw_watch_sq(qp, page), 0);
+		cr_expect_eq(dpa_hw_watch_sq(qp, page), EBUSY);
+		sched_yield();
+		cr_assert_eq(dpa_hw_watch_sq(qp, NULL), 0);
+		cr_assert_eq(munmap(page, 4096), 0);
+		dpa_watch_free(qp);
+		cr_assert_eq(qp->sq, w.sq, "the driver's again");
+	}
+	cr_expect_eq(eu_of(w.s)->number, 5u, "where it was before");
+	cr_expect_eq(dpa_hw_watch_sq(qp, NULL), 0, "twice is once");
+	cr_expect_eq(dpa_hw_watch_sq(qp, (uint64_t *)((uintptr_t)&w.word + 4)), EINVAL);
+	qp->transport = DPA_BTH_XRC;
+	cr_expect_eq(dpa_hw_watch_sq(qp, &w.word), EOPNOTSUPP);
 }
 
 /* ------------------------------------------------------------ BlueFlame */

@@ -400,6 +400,12 @@ int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
 	return 0;
 }
 
+int dpa_hw_watch_sq(struct dpa_hw_qp *qp, const uint64_t *word)
+{
+	qp->watched = word;
+	return 0;
+}
+
 /* ----------------------------------------------------------------- the rest */
 
 void dpa_hw_idle(struct dpa_hw_ctx *ctx)

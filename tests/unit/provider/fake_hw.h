@@ -27,6 +27,7 @@ struct dpa_hw_qp {
 	struct dpa_qp_attr_create attr;
 	_Alignas(64) struct dpa_uar_slot slot;
 	uint32_t placement;
+	const uint64_t *watched;
 	uint32_t qpn;
 	struct dpa_qp_attr state;
 	uint32_t last_mask; /* of the last modify */

@@ -252,6 +252,7 @@ static void comp(void *arg)
 
 Test(dpadv, objects)
 {
+	static const uint64_t word;
 	struct fake_setup s;
 	struct dpadv_qp q = {0};
 	struct dpadv_pd pd = {0};
@@ -276,6 +277,8 @@ Test(dpadv, objects)
 	cr_assert_eq(dpadv_init_obj(&obj, DPADV_OBJ_QP), EINVAL);
 	cr_assert_eq(dpadv_set_placement(s.qp, DPA_PLACE_EU, -1), 0);
 	cr_assert_eq(s.hw->placement, DPA_PLACE_EU);
+	cr_assert_eq(dpadv_watch_sq(s.qp, &word), 0);
+	cr_assert_eq(s.hw->watched, &word);
 	cr_assert_eq(dpadv_num_eus(s.ctx), 256);
 	fake_teardown(&s);
 }

@@ -231,7 +231,12 @@ __attribute__((weak)) int dpa_eu_attach(struct dpa_hw_qp *qp, int eu)
 	return 0;
 }
 
-__attribute__((weak)) void dpa_eu_detach(struct dpa_hw_qp *qp)
+__attribute__((weak)) int dpa_eu_detach(struct dpa_hw_qp *qp)
+{
+	return -1;
+}
+
+__attribute__((weak)) void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 {
 }
 
