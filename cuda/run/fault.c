@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A fault of a kernel ends the kernel, not the process.
+ *
+ * The handlers act only on a worker whose fiber runs code of the kernel; all other signals go to the
+ * handlers that were there before. A fiber is left where it is: locks that it holds stay locked, which
+ * is why parts of this library that take one are marked (worker.op) and never left.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "block.h"
+#include "indices.h"
+#include "kernel.h"
+
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+enum { NUM_FAULTS = sizeof(faults) / sizeof(*faults) };
+
+static struct sigaction before[NUM_FAULTS];
+
+static void chain(int sig, siginfo_t *si, void *uc)
+{
+	const struct sigaction *old = NULL;
+
+	for (int i = 0; i < NUM_FAULTS; i++)
+		if (faults[i] == sig)
+			old = &before[i];
+	if (old->sa_flags & SA_SIGINFO) {
+		old->sa_sigaction(sig, si, uc);
+	} else if (old->sa_handler == SIG_DFL || (old->sa_handler == SIG_IGN && si->si_code > 0)) {
+		/* The instruction faults again, or the signal comes again, with no handler. */
+		struct sigaction dfl = {.sa_handler = SIG_DFL};
+
+		sigaction(sig, &dfl, NULL);
+		if (si->si_code <= 0)
+			raise(sig);
+	} else if (old->sa_handler != SIG_IGN) {
+		old->sa_handler(sig);
+	}
+}
+
+static int error_of(int sig, const struct thread *t, const void *addr)
+{
+	switch (sig) {
+	case SIGSEGV:
+	case SIGBUS:
+		return stack_guard_hit(t->stack, addr) ? cudaErrorHardwareStackError
+						       : cudaErrorIllegalAddress;
+	case SIGILL:
+		return cudaErrorIllegalInstruction;
+	default:
+		return cudaErrorLaunchFailure;
+	}
+}
+
+/* DPA_CUDA_VERBOSE: one line on the standard error, which a GPU would not give. */
+static void report(int sig, const struct worker *w, const void *addr)
+{
+	const char *v = getenv("DPA_CUDA_VERBOSE");
+	char text[256];
+	int n;
+
+	if (!v || !*v || !strcmp(v, "0"))
+		return;
+	n = snprintf(text, sizeof(text),
+		     "dpa-cuda: signal %d at address %p in block (%u,%u,%u), thread (%u,%u,%u)\n",
+		     sig, addr, blockIdx.x, blockIdx.y, blockIdx.z, w->cur->idx.x, w->cur->idx.y,
+		     w->cur->idx.z);
+	if (write(2, text, (size_t)n) < 0)
+		return;
+}
+
+static void on_fault(int sig, siginfo_t *si, void *uc)
+{
+	struct worker *w = gpu_worker;
+
+	if (!w || !w->cur || w->op || si->si_code <= 0) {
+		chain(sig, si, uc);
+		return;
+	}
+	w->op = true; /* a fault from here on is the library's */
+	report(sig, w, si->si_addr);
+	gpu_fault(error_of(sig, w->cur, si->si_addr));
+	w->op = false;
+	block_abort();
+}
+
+static void install(void)
+{
+	/* NODEFER: the handler is left by a switch, which keeps the mask. */
+	struct sigaction act = {.sa_sigaction = on_fault,
+				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+
+	for (int i = 0; i < NUM_FAULTS; i++)
+		sigaction(faults[i], &act, &before[i]);
+}
+
+void fault_install(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* nvcc.h - the command line of dpa-nvcc, and what its files share. */
+#ifndef DPA_NVCC_NVCC_H
+#define DPA_NVCC_NVCC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list {
+	char **v; /* ends with NULL if it is not empty */
+	size_t n;
+};
+
+void list_add(struct list *l, const char *s);
+void list_cat(struct list *l, const struct list *from);
+void list_free(struct list *l);
+
+/* p, unless memory ran out: then the program ends. */
+void *must(void *p);
+char *strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "dpa-nvcc: error: ..."; returns false. */
+bool error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+bool ends_with(const char *s, const char *end);
+
+enum phase {
+	PHASE_LINK,	   /* a program, or a shared library: -shared */
+	PHASE_COMPILE,	   /* -c, -dc */
+	PHASE_PREPROCESS,  /* -E */
+	PHASE_DEPENDENCES, /* -M, -MM */
+	PHASE_DEVICE_LINK, /* -dlink: an object without content */
+	PHASE_ARCHIVE,	   /* -lib */
+};
+
+struct options {
+	enum phase phase;
+	struct list inputs;	  /* sources, objects, libraries; in order */
+	struct list preprocessor; /* -D, -I and the like, for the first step */
+	struct list compiler;	  /* -O, -g, -Xcompiler: for both steps */
+	struct list linker;	  /* -L, -l, -Xlinker: in order */
+	struct list dependences;  /* -MD, -MF, ... */
+	struct list archiver;	  /* -Xarchive */
+	char *output, *ccbin, *language, *cudart, *keep_dir, *architecture;
+	bool separate, verbose, dry, keep, run, shared, print_dependences;
+	bool help, version;
+};
+
+/* False: a message was printed. */
+bool options_parse(struct options *o, int argc, char **argv);
+void options_free(struct options *o);
+void options_help(void);
+void options_version(void);
+
+/* The folder that has include and lib64 of the stand-in: beside the program, installed or in the build tree. */
+char *toolkit_root(void);
+/* Carries out what the options ask for. Result: the exit status. */
+int build(const struct options *o);
+
+#endif
