@@ -12,6 +12,8 @@
 struct gpu gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
 static __thread int last_error;
+static __thread bool used_by_thread; /* the runtime API */
+static _Atomic bool used;
 
 static void in_child(void)
 {
@@ -36,11 +38,32 @@ int gpu_start(void)
 	return cudaSuccess;
 }
 
-int gpu_enter(void)
+int gpu_enter_driver(void)
 {
 	int ret = gpu_start();
 
 	return ret ? ret : atomic_load_explicit(&gpu.sticky, memory_order_acquire);
+}
+
+int gpu_enter(void)
+{
+	int ret = gpu_enter_driver();
+
+	if (!ret && !used_by_thread) {
+		used_by_thread = true;
+		atomic_store_explicit(&used, true, memory_order_relaxed);
+	}
+	return ret;
+}
+
+bool gpu_used(void)
+{
+	return atomic_load_explicit(&used, memory_order_relaxed);
+}
+
+bool gpu_used_by_thread(void)
+{
+	return used_by_thread;
 }
 
 void gpu_fault(int error)

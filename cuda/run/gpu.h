@@ -47,6 +47,11 @@ extern struct gpu gpu;
 int gpu_enter(void);
 /* gpu_enter() without the sticky error: for what works in spite of it. */
 int gpu_start(void);
+/* gpu_enter() for the driver's API, which makes no context current. */
+int gpu_enter_driver(void);
+/* True if the runtime API was used: by any thread, by this thread. */
+bool gpu_used(void);
+bool gpu_used_by_thread(void);
 /* Notes a kernel's fault; the first one stays. Any thread, signal handlers too. */
 void gpu_fault(int error);
 /* Keeps `error` as the calling thread's last error if it is one. Returns it. */
