@@ -297,7 +297,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 		return err;
 	}
 	id->state = CMA_LISTEN;
-	cma_early_look();
+	cma_early_look(true);
 	return 0;
 }
 

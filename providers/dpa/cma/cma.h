@@ -210,7 +210,10 @@ struct cma_peer {
 
 #define CMA_EARLY_MS 250 /* a request waits for a listener, or for room in its backlog */
 
-/* A request that no listener takes yet, or has room for; or a DREQ that waits for the program: see engine.c. */
+/*
+ * A request that no listener takes yet, or has room for; or a DREQ that waits for the program: see
+ * early.c.
+ */
 struct cma_early {
 	struct cma_early *next;
 	uint64_t until, look;
@@ -452,23 +455,45 @@ void cma_reach_forget(void);
 /* Open QP1 and start the thread, if that was not done yet. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
-/* Register the handlers of fork(), if that was not done yet. */
-void cma_watch_fork(void);
+/* In a forked child: the engine is the parent's, and is off here. */
+void cma_engine_forget(void);
 /*
  * Not locked. Wait for MADs and timers in a thread of the program, and serve them for the whole process.
  * False: another thread does so already. Sets *err: 0: an event of ch is in *resp; EAGAIN: there is
  * none yet; EINTR. A cancellation point.
  */
 bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err);
-/* In a forked child: take over the listeners of a parent that has ended. */
-void cma_inherit(void);
 /*
  * Not locked. Start to take over ids of dead processes and to refuse requests without a listener, even
  * if the program makes no event channel.
  */
 void cma_watch(void);
-/* Look again at requests that came too early. Call it after a listener was added. */
-void cma_early_look(void);
+
+/* ---- fork.c, locked */
+/* Register the handlers of fork(), if that was not done yet. */
+void cma_watch_fork(void);
+/* In a forked child: take over the listeners of a parent that has ended. */
+void cma_inherit(void);
+/* Put off the timers of idle channels, if that is due. */
+void cma_fork_round(void);
+
+/* ---- early.c, locked: MADs that wait, and refused requests */
+/* Hold a MAD for which cma_receive() returned false. */
+void cma_early_keep(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES]);
+/* Look again at the MADs that are due. all: at each; call it so after a listener was added. */
+void cma_early_look(bool all);
+/* Return when the next look is due, ms; UINT64_MAX: never. */
+uint64_t cma_early_next(void);
+/* In a forked child: the MADs are the parent's. */
+void cma_early_forget(void);
+/* Drop the REQs of this sender with this communication id: it has given them up (REJ "timeout"). */
+void cma_early_withdraw(const struct dpa_gsi_addr *from, uint32_t id);
+/* Record that this REQ or SIDR_REQ was refused. */
+void cma_refusal_put(const struct dpa_gsi_addr *from, const struct dpa_mad *request,
+		     uint16_t reason);
+/* Return true, and the reason, if a copy of this REQ or SIDR_REQ was refused a moment ago. */
+bool cma_refusal_find(const struct dpa_gsi_addr *from, const struct dpa_mad *request,
+		      uint16_t *reason);
 
 /*
  * ---- mad.c, locked: process one message of QP1. False: the caller keeps the message for another try:

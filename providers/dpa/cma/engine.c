@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The engine: QP1 and the thread that takes what comes there and runs the timers.
- *
- * A request without a listener is held for 250 ms, and checked again when a listener comes: programs
- * connect a second time as soon as the first connection stands, while their peer is still about to
- * listen (perftest's -R -c UD). With several runnable threads a core the peer takes tens of
- * milliseconds to do that. A request for which the listener's backlog has no room waits as long: a
- * program that connects 2,000 times at once would else wait for the repetition, 6 s.
- *
- * A DREQ is held, too, 50 ms at most, while the program has not polled all completions of that QP.
- * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
- * completions that came between the two looks. On hardware a DREQ takes longer than such a program
- * needs for a round; here a thread that is not running for a moment would miss them.
- *
- * In a forked child the thread and the device are not there. Connections are the parent's; ids and
- * listeners go on here once the parent has ended (daemon(3)): cma_inherit(). A child that waits at
- * its channel learns of that by the channel's timer: once a process has forked, it lets the timers
- * of idle channels expire in a while, and its engine puts that off again and again.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -34,18 +16,9 @@
 #include "cma/cma.h"
 #include "cma/kernel.h"
 
-#define EARLY_LOOK 5
-#define DREQ_MS	   50
-#define DREQ_LOOK  1
-#define TAKE_INS   4	 /* DREQs of a round that are answered at once: data is taken in for each */
-#define EARLY_MAX  4096u /* as many as QP1 receives */
-#define STAND_MS   1000
-#define LED_MS	   2 /* a leader may come back */
-/*
- * ms until a channel's timer notifies a child that the parent ended: at the fork, and from then on
- */
-#define HELD_FIRST 100
-#define HELD_OFF   3000
+#define TAKE_INS 4 /* DREQs of a round that are answered at once: data is taken in for each */
+#define STAND_MS 1000
+#define LED_MS	 2 /* a leader may come back */
 
 /* Set by the device's thread that asks, cleared by the thread that it started: one at a time. */
 static atomic_flag starting = ATOMIC_FLAG_INIT;
@@ -65,95 +38,6 @@ void cma_engine_wake(void)
 		engine_ready(&cma.wake);
 }
 
-/* ------------------------------------------------------------ MADs that wait */
-
-static bool is_dreq(const uint8_t mad[DPA_MAD_BYTES])
-{
-	return (mad[16] << 8 | mad[17]) == DPA_CM_DREQ;
-}
-
-static void keep_early(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES])
-{
-	struct cma_early *e = cma.num_early < EARLY_MAX ? malloc(sizeof(*e)) : NULL;
-
-	if (!e) {
-		(void)cma_receive(from, mad, true);
-		return;
-	}
-	e->next = NULL;
-	e->dreq = is_dreq(mad);
-	e->full = cma.full;
-	e->until = cma_now() + (e->dreq ? DREQ_MS : CMA_EARLY_MS);
-	e->look = cma_now() + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
-	e->from = *from;
-	memcpy(e->mad, mad, DPA_MAD_BYTES);
-	*cma.early_tail = e;
-	cma.early_tail = &e->next;
-	cma.num_early++;
-}
-
-static bool dreq_is_due(uint64_t now)
-{
-	const struct cma_early *e = cma.early;
-
-	while (e && (!e->dreq || now < e->look))
-		e = e->next;
-	return e;
-}
-
-/* True: it waits on. */
-static bool try_early(struct cma_early *e, bool last, bool all)
-{
-	cma.full = 0;
-	if (cma_receive(&e->from, e->mad, last))
-		return false;
-	e->full = cma.full;
-	return all || e->dreq || !dpa_hw_gsi_pass_on(cma.gsi, &e->from, e->mad);
-}
-
-/*
- * Those that are due; all of them if a listener came here. One request that finds no room is enough
- * for those behind it that wait for the same listener.
- */
-static void look_at_early(bool all)
-{
-	uint64_t now = cma_now();
-	struct cma_early *list = cma.early, *e;
-	uint32_t full = 0;
-
-	if (dreq_is_due(now)) {
-		dpa_hw_gsi_take_in(cma.gsi);
-		cma.taken_in = true;
-	}
-	cma.early = NULL;
-	cma.early_tail = &cma.early;
-	while ((e = list)) {
-		bool last = now >= e->until, waits = e->full && e->full == full;
-
-		list = e->next;
-		e->next = NULL;
-		if (last || (!waits && (all || now >= e->look))) {
-			waits = try_early(e, last, all);
-			full = e->full ? e->full : full;
-			if (!waits) {
-				free(e);
-				cma.num_early--;
-				continue;
-			}
-		}
-		if (now >= e->look)
-			e->look = now + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
-		*cma.early_tail = e;
-		cma.early_tail = &e->next;
-	}
-	cma.taken_in = false;
-}
-
-void cma_early_look(void)
-{
-	look_at_early(true);
-}
-
 /* ------------------------------------------------------------------- thread */
 
 static void receive_all(void)
@@ -166,7 +50,7 @@ static void receive_all(void)
 	while (dpa_hw_gsi_recv(cma.gsi, &from, mad)) {
 		cma.full = 0;
 		if (!cma_receive(&from, mad, false))
-			keep_early(&from, mad);
+			cma_early_keep(&from, mad);
 	}
 	if (dpa_hw_gsi_died(cma.gsi))
 		cma_requests_again();
@@ -184,16 +68,6 @@ static void run_timers(void)
 		cma_step(c, &in);
 }
 
-/* See above: the idle channels of a process that forked. */
-static void hold_off(long ms, uint64_t again)
-{
-	const struct itimerspec its = {
-		.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
-
-	cma.hold_due = cma_now() + again;
-	cma_fd_hold_all(&its);
-}
-
 /* ms until something is due; -1: nothing is */
 static int until_next(void)
 {
@@ -206,8 +80,8 @@ static int until_next(void)
 		next = cma_reach_next();
 	if (cma_neighbour_next() < next)
 		next = cma_neighbour_next();
-	for (const struct cma_early *e = cma.early; e; e = e->next)
-		next = e->look < next ? e->look : next;
+	if (cma_early_next() < next)
+		next = cma_early_next();
 	if (cma.forked && cma.hold_due < next)
 		next = cma.hold_due;
 	if (next == UINT64_MAX)
@@ -231,9 +105,8 @@ static void engine_round(void)
 	run_timers();
 	cma_reach_round();
 	cma_neighbour_round();
-	look_at_early(false);
-	if (cma.forked && cma_now() >= cma.hold_due)
-		hold_off(HELD_OFF, HELD_OFF / 3);
+	cma_early_look(false);
+	cma_fork_round();
 }
 
 /*
@@ -395,143 +268,6 @@ static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 	return err;
 }
 
-/* --------------------------------------------------------------------- fork */
-
-/* Gone, or a zombie: then nothing of it runs. */
-static bool has_ended(pid_t pid)
-{
-	char path[32], stat[256], *p;
-	ssize_t n = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return kill(pid, 0) && errno == ESRCH;
-	n = read(fd, stat, sizeof(stat) - 1);
-	close(fd);
-	if (n <= 0)
-		return true;
-	stat[n] = 0;
-	p = strrchr(stat, ')'); /* pid (name) state */
-	return p && (p[2] == 'Z' || p[2] == 'X');
-}
-
-/* Threads of the parent that waited are not here. */
-static void forget_sleepers(void)
-{
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
-		ch->users = ch->sleepers = 0;
-		sem_init(&ch->wake, 0, 0);
-	}
-}
-
-static void share_channels(bool on)
-{
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next)
-		ch->shared = on;
-}
-
-void cma_inherit(void)
-{
-	if (!cma.owner || !has_ended(cma.owner))
-		return;
-	if (cma.listeners && cma_engine_start())
-		return; /* no descriptor or no memory: the next call tries again */
-	cma.owner = 0;
-	share_channels(false);
-	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
-		cma_fd_show(ch, ch->head); /* not the parent's events any more */
-		(void)cma_fd_expired(ch);  /* it expired to report the end */
-	}
-	cma_listeners_serve();
-}
-
-static pid_t forking;
-
-static void before_fork(void)
-{
-	cma_lock();
-	cma_kernel_before_fork();
-	forking = getpid(); /* the child may ask for its parent when that has ended */
-}
-
-static void after_fork_parent(void)
-{
-	cma_kernel_after_fork();
-	if (cma.engine == CMA_ENGINE_ON && cma.channels && !cma.owner) {
-		cma.forked = cma.may_expire = true;
-		/* daemon(3): nothing of this process may run any more */
-		hold_off(HELD_FIRST, HELD_FIRST / 3);
-		cma_engine_wake();
-	}
-	cma_unlock();
-}
-
-/* Connections and requests are the parent's: here ids have no connection any more. */
-static void forget_connections(void)
-{
-	for (uint32_t i = 0; i < cma.num_ids; i++) {
-		struct cma_id *id = cma.ids[i];
-
-		if (!id || !id->conn)
-			continue;
-		id->conn = NULL;
-		id->state = CMA_DISCONNECT;
-	}
-	cma_reach_forget();
-	cma_neighbour_forget();
-	cma.heap_len = 0;
-	cma.num_conns = 0;
-	while (cma.early) {
-		struct cma_early *e = cma.early;
-
-		cma.early = e->next;
-		free(e);
-	}
-	cma.early_tail = &cma.early;
-	cma.num_early = 0;
-}
-
-static void after_fork_child(void)
-{
-	forget_sleepers();
-	cma_fd_forget();
-	cma_kernel_forget();
-	if (cma.engine == CMA_ENGINE_ON) {
-		cma.engine = CMA_ENGINE_OFF;
-		forget_connections();
-		close(cma.wake);
-		close(cma.stand);
-		cma.wake = -1;
-		cma.leader = NULL;
-		cma.led_until = 0;
-		cma.gsi = NULL; /* the parent's: the device has seen to it */
-		cma.ctx = NULL;
-		cma.forked = false;
-		cma.may_expire = true;
-		atomic_flag_clear(&starting);
-		if (cma.channels)
-			cma.owner = forking;
-		share_channels(true);
-	}
-	cma_unlock();
-}
-
-/*
- * Registered after the device's handlers, so that ours run before them: the engine waits for locks
- * of the device with cma.lock held.
- */
-void cma_watch_fork(void)
-{
-	static bool done;
-
-	if (done)
-		return;
-	dpa_hw_watch_fork();
-	done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-}
-
 /* -------------------------------------------------------------------- start */
 
 static void no_event(void *arg, const struct dpa_event *ev)
@@ -603,6 +339,19 @@ close_wake:
 int cma_engine_start(void)
 {
 	return cma.engine == CMA_ENGINE_ON ? 0 : start_engine();
+}
+
+void cma_engine_forget(void)
+{
+	cma.engine = CMA_ENGINE_OFF;
+	close(cma.wake);
+	close(cma.stand);
+	cma.wake = -1;
+	cma.leader = NULL;
+	cma.led_until = 0;
+	cma.gsi = NULL; /* the parent's: the device has seen to it */
+	cma.ctx = NULL;
+	atomic_flag_clear(&starting);
 }
 
 /* ---------------------------------------------------- a process without ids */

@@ -35,8 +35,15 @@ static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 
 	if (dpav_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
 		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
-	if (m->attr == DPA_CM_REQ || m->attr == DPA_CM_SIDR_REQ)
-		note_request(from, m, DPA_GSI_SENT_REJ, reason);
+}
+
+/* A REQ or SIDR_REQ that no id here has. Copies of it are refused, too. */
+static void refuse_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
+			   uint16_t reason)
+{
+	refuse_mad(from, m, reason);
+	note_request(from, m, DPA_GSI_SENT_REJ, reason);
+	cma_refusal_put(from, m, reason);
 }
 
 /* The addresses of a request's id: those of the IP CM header; without one its GIDs. */
@@ -126,11 +133,11 @@ static bool take_request(struct cma_id *listener, const struct dpa_gsi_addr *fro
 	struct cma_id *id;
 
 	if (!way_back(from, m, &way)) {
-		refuse_mad(from, m, REJ_INVALID_GID);
+		refuse_request(from, m, REJ_INVALID_GID);
 		return true;
 	}
 	if (!type_fits_listener(listener, m)) {
-		refuse_mad(from, m, DPA_CM_REJ_CONSUMER);
+		refuse_request(from, m, DPA_CM_REJ_CONSUMER);
 		return true;
 	}
 	if (!listener->backlog) {
@@ -199,6 +206,8 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 {
 	if (m->attr == DPA_CM_DREQ)
 		refuse_mad(from, m, 0);
+	else if (m->attr == DPA_CM_REJ && m->rej.reason == DPA_CM_REJ_TIMEOUT)
+		cma_early_withdraw(from, m->rej.local_id);
 	else if (!cma_is_own(from->dgid) || !cma_is_own(from->sgid))
 		return;
 	else if (m->attr == DPA_CM_REP)
@@ -226,37 +235,58 @@ static bool has_unread(const struct cma_conn *c)
 	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
 }
 
-/*
- * A request of this process that came back, and was first sent as long ago as a request is held for
- * a listener: it is not held any more.
- */
-static bool came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+/* Was it sent by this process? The high half of the transaction id is random. */
+static bool is_of_this_process(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
+	return m->tid >> 32 == cma.tid_high && cma_is_own(from->dgid);
+}
+
+/* The connection of this process that waits for the answer to its request. NULL: none. */
+static const struct cma_conn *sender_of(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+{
+	const struct dpa_mad *sent;
 	struct dpav_cm_entry *e = NULL;
-	const struct cma_conn *c;
 	struct dpa_mad answer;
 
 	if (!dpav_cm_refuse(m, DPA_CM_REJ_SERVICE_ID, &answer) ||
 	    dpav_cm_classify(&cma.index, &answer, from->sgid, &e) != DPA_CM_FOUND)
-		return false;
-	c = (const struct cma_conn *)e;
-	return cma_now() - c->asked >= CMA_EARLY_MS && c->cm.msg.tid == m->tid &&
-	       cma_is_own(from->dgid);
+		return NULL;
+	sent = dpav_cm_unanswered(&((const struct cma_conn *)e)->cm);
+	return sent && sent->tid == m->tid ? (const struct cma_conn *)e : NULL;
+}
+
+/*
+ * A request of this process that was first sent as long ago as a request is held for a listener: it
+ * is not held any more.
+ */
+static bool was_held(const struct cma_conn *sender)
+{
+	return sender && cma_now() - sender->asked >= CMA_EARLY_MS;
 }
 
 /* False: it waits, for a listener or for room in its backlog. */
 static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 			const uint8_t mad[DPA_MAD_BYTES], bool last)
 {
+	const bool own = is_of_this_process(from, m);
+	const struct cma_conn *sender = own ? sender_of(from, m) : NULL;
+	struct cma_id *listener;
 	struct dpa_cm_ip ip;
+	uint16_t reason;
 	bool has_ip;
-	struct cma_id *listener = listener_for(m, &ip, &has_ip);
 
+	if (own && !sender)
+		return true; /* another process refused a copy of it, or its id is gone */
+	if (cma_refusal_find(from, m, &reason)) {
+		refuse_mad(from, m, reason);
+		return true;
+	}
+	listener = listener_for(m, &ip, &has_ip);
 	if (listener)
 		return take_request(listener, from, m, has_ip ? &ip : NULL, last);
-	last = last || came_back(from, m);
+	last = last || was_held(sender);
 	if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
-		refuse_mad(from, m, DPA_CM_REJ_SERVICE_ID);
+		refuse_request(from, m, DPA_CM_REJ_SERVICE_ID);
 	return last;
 }
 
@@ -281,6 +311,8 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 		cma_step((struct cma_conn *)e, &in);
 		break;
 	case DPA_CM_STALE:
+		if (m.attr == DPA_CM_REQ)
+			note_request(from, &m, DPA_GSI_SENT_REJ, DPA_CM_REJ_STALE);
 		refuse_mad(from, &m, DPA_CM_REJ_STALE);
 		cma_step((struct cma_conn *)e, &(struct dpav_cm_input){.kind = DPA_CM_DISCONNECT});
 		break;

@@ -8,4 +8,7 @@
 /* CLOCK_MONOTONIC of this program goes on by so much, and the engine looks at its timers. */
 void clock_advance(uint64_t ms);
 
+/* Real time does not go on in it any more: clock_advance() alone moves it. Once, in one thread. */
+void clock_stop(void);
+
 #endif

@@ -146,6 +146,55 @@ Test(cma_wire, a_request_that_comes_back_is_not_held)
 	cr_assert_eq(ev.status, 8);
 }
 
+static void listen_again(void)
+{
+	p.listener = create(p.s, UID, PS_TCP, QP_RC);
+	cr_assert_eq(bind_id(p.s, p.listener, "127.0.0.1", p.port), 0);
+	cr_assert_eq(listen_id(p.s, p.listener, 0), 0);
+}
+
+/*
+ * One copy of the request is held here, another process refuses the other one. The held one must
+ * not reach the listener that comes then: its accept would be rejected (6).
+ */
+Test(cma_wire, a_request_that_was_refused_elsewhere_reaches_no_listener)
+{
+	struct dpa_mad rej = {.attr = DPA_CM_REJ};
+	struct dpa_gsi_addr a = {.hop_limit = 64};
+	uint8_t b[DPA_MAD_BYTES];
+	struct event ev;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	p.active = pair_route(&p, PS_TCP, QP_RC, UID + 2);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	settle();
+	rej.tid = last[DPA_CM_REQ].tid;
+	rej.rej.remote_id = last[DPA_CM_REQ].req.local_id;
+	rej.rej.reason = 8;
+	memcpy(a.sgid, last[DPA_CM_REQ].req.primary_local_gid, 16);
+	memcpy(a.dgid, last[DPA_CM_REQ].req.primary_remote_gid, 16);
+	cr_assert(dpa_mad_encode(&rej, b));
+	fake_gsi_inject(&a, b);
+	expect_of(p.c, &ev, EV_REJECTED, UID + 2, p.active);
+	cr_assert_eq(ev.status, 8);
+	listen_again();
+	expect_none(p.s);
+}
+
+/* The program gives up while its request is held. */
+Test(cma_wire, a_request_of_a_destroyed_id_reaches_no_listener)
+{
+	pair_listen(&p, PS_TCP, QP_RC);
+	p.active = pair_route(&p, PS_TCP, QP_RC, UID + 2);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	settle();
+	cr_assert_eq(destroy(p.c, p.active, NULL), 0);
+	listen_again();
+	expect_none(p.s);
+}
+
 /* qperf's server: a process for each test, which ends while the next client's request is held. */
 Test(cma_wire, another_death_does_not_end_the_wait_for_a_listener)
 {
@@ -156,9 +205,7 @@ Test(cma_wire, another_death_does_not_end_the_wait_for_a_listener)
 	server_died();
 	settle();
 	cr_assert_eq(sent[DPA_CM_REJ], 0);
-	p.listener = create(p.s, UID, PS_TCP, QP_RC);
-	cr_assert_eq(bind_id(p.s, p.listener, "127.0.0.1", p.port), 0);
-	cr_assert_eq(listen_id(p.s, p.listener, 0), 0);
+	listen_again();
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 }
 
@@ -444,6 +491,97 @@ Test(cma_wire, a_request_waits_for_the_next_listener)
 	cr_assert_eq(listen_id(p.s, id, 0), 0);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	cr_assert_eq(ev.uid, UID + 1);
+}
+
+static void listen_for_one(struct pair *q)
+{
+	pair_listen(q, PS_TCP, QP_RC);
+	cr_assert_eq(destroy(q->s, q->listener, NULL), 0);
+	q->listener = create(q->s, UID, PS_TCP, QP_RC);
+	cr_assert_eq(bind_id(q->s, q->listener, "127.0.0.1", q->port), 0);
+	cr_assert_eq(listen_id(q->s, q->listener, 1), 0);
+}
+
+/*
+ * Two listeners have no room for the second request to each. One takes its first request: then it
+ * gets the second one, although the other listener's is ahead of that and waits on.
+ */
+Test(cma_wire, a_full_listener_does_not_hold_up_another)
+{
+	struct pair q, *to[2] = {&p, &q};
+	struct event ev;
+	uint32_t id;
+
+	listen_for_one(&p);
+	listen_for_one(&q);
+	clock_stop();
+	for (int i = 0; i < 4; i++) {
+		id = pair_route(to[i % 2], PS_TCP, QP_RC, UID + 10 + (uint64_t)i);
+		cr_assert_eq(connect_id(to[i % 2]->c, id, &(struct conn){.qpn = new_qpn()}), 0);
+		settle();
+	}
+	expect(q.s, &ev, EV_CONNECT_REQUEST);
+	clock_advance(5);
+	expect(q.s, &ev, EV_CONNECT_REQUEST);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	expect_none(p.s);
+}
+
+static void await_refusals(int n)
+{
+	while (sent[DPA_CM_REJ] < n)
+		sched_yield();
+}
+
+/* The network made a copy, which is held longer than the request. Both are of one id. */
+Test(cma_wire, a_copy_of_a_refused_request_is_refused)
+{
+	struct dpa_mad m;
+	struct event ev;
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	m = far_req(0x77, 0x555);
+	arrive(&m);
+	clock_advance(100);
+	arrive(&m);
+	clock_advance(150);
+	await_refusals(1);
+	listen_again();
+	expect_none(p.s);
+	await_refusals(2);
+	cr_assert_eq(last[DPA_CM_REJ].rej.reason, 8);
+	cr_assert_eq(last[DPA_CM_REJ].rej.remote_id, 0x77);
+	arrive(&m);
+	await_refusals(3);
+	expect_none(p.s);
+	m = far_req(0x78, 0x556); /* another one is taken */
+	arrive(&m);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+	m = far_req(0x77, 0x555); /* and the sender's repetition, much later */
+	clock_advance(6144);
+	arrive(&m);
+	expect(p.s, &ev, EV_CONNECT_REQUEST);
+}
+
+/* Its sender has given up meanwhile: REJ "timeout" with the GUID of its CA. */
+Test(cma_wire, a_request_that_is_withdrawn_reaches_no_listener)
+{
+	struct dpa_mad m, rej = {.attr = DPA_CM_REJ, .tid = 0x1077};
+
+	pair_listen(&p, PS_TCP, QP_RC);
+	cr_assert_eq(destroy(p.s, p.listener, NULL), 0);
+	m = far_req(0x77, 0x555);
+	arrive(&m);
+	rej.rej.local_id = 0x77;
+	rej.rej.reason = 4;
+	rej.rej.info_length = 8;
+	rej.rej.info[6] = FAR_GUID >> 8;
+	rej.rej.info[7] = FAR_GUID & 0xff;
+	arrive(&rej);
+	listen_again();
+	expect_none(p.s);
+	cr_assert_eq(sent[DPA_CM_REJ], 0);
 }
 
 /*
