@@ -8,6 +8,7 @@
 #include "link/wire.h"
 #include "link/udp.h"
 #include "eu/peer_end.h"
+#include "link/forward.h"
 
 #define WIRE_BATCHES 64 /* a peer that goes on sending ends the loop by this */
 
@@ -19,9 +20,9 @@ void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
 	if (!dpa_gsi_alive(g))
 		return;
 	dpa_peers_drain(hw);
-	if (dpa_udp_fd(hw->udp) < 0)
+	if (!dpa_udp_receives(hw->udp))
 		return;
-	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw); i++)
+	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw) + dpa_fwd_rx(hw); i++)
 		;
 }
 

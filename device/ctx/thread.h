@@ -29,14 +29,15 @@ struct dpa_thread {
 		uint32_t n;
 		uint32_t serial; /* of the opening that they belong to */
 	} posting;
-	struct dpa_run *run;  /* what it collects for a CQ; NULL: nothing */
-	bool polls;	      /* has driven progress: what its QPs have to say may come to it */
-	bool stands_in;	      /* for others: what it drains is not its own */
-	bool in_window;	      /* what the QP says whose lock it holds */
-	uint32_t wire_quiet;  /* looks at the socket in a row that found nothing */
-	uint32_t idle_polls;  /* polls in a row that found nothing, */
-	uint32_t since_yield; /* and those since it asked which thread else polls here; */
-	uint32_t yield_after; /* so many until it asks again: of the back-off `yield` */
+	struct dpa_run *run;   /* what it collects for a CQ; NULL: nothing */
+	bool polls;	       /* has driven progress: what its QPs have to say may come to it */
+	bool stands_in;	       /* for others: what it drains is not its own */
+	bool in_window;	       /* what the QP says whose lock it holds */
+	uint32_t wire_quiet;   /* looks at the socket in a row that found nothing */
+	uint32_t passed_quiet; /* the same for packets that others pass on */
+	uint32_t idle_polls;   /* polls in a row that found nothing, */
+	uint32_t since_yield;  /* and those since it asked which thread else polls here; */
+	uint32_t yield_after;  /* so many until it asks again: of the back-off `yield` */
 	struct dpa_backoff yield;
 	uint32_t hazard;      /* which it had last, */
 	uint32_t stage;	      /* and which piece of the stage */

@@ -11,6 +11,7 @@
 #include "eu/progress.h"
 #include "eu/sched.h"
 #include "link/frame.h"
+#include "link/forward.h"
 #include "link/udp.h"
 #include "eu/drain.h"
 
@@ -188,27 +189,38 @@ static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 	return true;
 }
 
+/* One look more that finds nothing? *quiet: how many did in a row. */
+static bool look_is_due(uint32_t *quiet, int busy)
+{
+	return ++*quiet <= DPA_WIRE_EAGER ||
+	       !(*quiet % (busy ? DPA_WIRE_EVERY_BUSY : DPA_WIRE_EVERY));
+}
+
 /*
  * Asking an empty socket is a system call: where nothing has come by the wire for long, it is asked
- * only now and then.
+ * only now and then. So are the connections by which others pass packets on.
  */
 static int poll_wire(struct dpa_hw *hw, int busy)
 {
 	struct dpa_thread *me = &dpa_me;
-	int n;
+	int n = 0, passed_on = 0;
 
-	if (++me->wire_quiet > DPA_WIRE_EAGER &&
-	    me->wire_quiet % (busy ? DPA_WIRE_EVERY_BUSY : DPA_WIRE_EVERY))
-		return 0;
-	n = dpa_udp_rx(hw);
-	if (n)
-		me->wire_quiet = 0;
-	return n;
+	if (dpa_udp_fd(hw->udp) >= 0 && look_is_due(&me->wire_quiet, busy)) {
+		n = dpa_udp_rx(hw);
+		if (n)
+			me->wire_quiet = 0;
+	}
+	if (dpa_udp_is_passed_on(hw->udp) && look_is_due(&me->passed_quiet, busy || n)) {
+		passed_on = dpa_fwd_rx(hw);
+		if (passed_on)
+			me->passed_quiet = 0;
+	}
+	return n + passed_on;
 }
 
 void dpa_wire_is_there(void)
 {
-	dpa_me.wire_quiet = 0;
+	dpa_me.wire_quiet = dpa_me.passed_quiet = 0;
 }
 
 static int progress_hw(struct dpa_hw *hw, uint32_t polls)
@@ -227,7 +239,7 @@ static int progress_hw(struct dpa_hw *hw, uint32_t polls)
 	}
 	if (dpa_unlikely(atomic_load_explicit(&hw->door->any, memory_order_relaxed)))
 		n += look_at_summary(hw);
-	if (dpa_unlikely(dpa_udp_fd(hw->udp) >= 0))
+	if (dpa_unlikely(dpa_udp_receives(hw->udp)))
 		n += poll_wire(hw, n);
 	if (dpa_unlikely(atomic_load_explicit(&hw->npending, memory_order_relaxed)))
 		n += run_pending(hw);
@@ -270,7 +282,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 	int n = progress_hw(hw, DPA_RING_SKIP);
 
-	if (!n && dpa_udp_fd(hw->udp) < 0 && watch_rings(hw))
+	if (!n && !dpa_udp_receives(hw->udp) && watch_rings(hw))
 		n = progress_hw(hw, DPA_RING_SKIP);
 
 	me->polls = true;

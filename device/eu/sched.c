@@ -53,7 +53,7 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 void dpa_sched_yield(struct dpa_hw *hw)
 {
 	const uint32_t min = (dpa_spin_pauses + DPA_YIELD - 1) / DPA_YIELD;
-	const bool wire = dpa_udp_fd(hw->udp) >= 0;
+	const bool wire = dpa_udp_receives(hw->udp);
 	struct dpa_thread *me = &dpa_me;
 
 	if (dpa_shares_cpu(hw))
@@ -93,7 +93,7 @@ static enum dpa_sched spin_on_wire(struct dpa_hw *hw, struct dpa_spin *s)
 
 enum dpa_sched dpa_sched_service(struct dpa_hw *hw, struct dpa_spin *s, uint32_t n)
 {
-	const bool wire = dpa_udp_fd(hw->udp) >= 0;
+	const bool wire = dpa_udp_receives(hw->udp);
 
 	s->passes++;
 	if (!n && wire)

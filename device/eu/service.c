@@ -99,9 +99,6 @@ static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 	case DPA_EP_NUM:
 		dpa_fwd_accept(hw);
 		break;
-	case DPA_EP_FWD:
-		dpa_fwd_rx(hw, (uint32_t)(d >> 3));
-		break;
 	}
 }
 
@@ -132,28 +129,30 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 }
 
 /*
- * The same while port 4791 is open. It is not in the epoll set: while an application polls it
- * receives for itself, and we are not woken for each packet. True: packets were taken.
+ * The same where packets come from other adapter instances: to port 4791, or passed on by them.
+ * Neither is in the epoll set: while an application polls it receives for itself, and we are not
+ * woken for each packet. True: packets were taken.
  */
 static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 {
-	struct pollfd p[2] = {{.fd = hw->epfd, .events = POLLIN},
-			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN}};
+	struct pollfd p[3] = {{.fd = hw->epfd, .events = POLLIN},
+			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN},
+			      {.fd = dpa_udp_in_epfd(hw->udp), .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
 			      .tv_nsec = (long)(ns % 1000000000ull)};
 
 	int n;
 
 	dpa_own_sleeps();
-	n = ppoll(p, 2, ns == UINT64_MAX ? NULL : &ts, NULL);
+	n = ppoll(p, 3, ns == UINT64_MAX ? NULL : &ts, NULL);
 	dpa_own_woke();
 	if (n <= 0)
 		return false;
 	if (p[0].revents)
 		wait_events(hw, 0);
-	if (!p[1].revents)
+	if (!p[1].revents && !p[2].revents)
 		return false;
-	if (dpa_udp_rx(hw) > 0)
+	if (dpa_udp_rx(hw) + dpa_fwd_rx(hw) > 0)
 		return true;
 	/* another thread is at it, and may wait for this core */
 	wait_events(hw, ns < DPA_ASSIST_BUSY_NS ? ns : DPA_ASSIST_BUSY_NS);
@@ -411,7 +410,7 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 		return true;
 	}
 	ns = left < ns ? left : ns;
-	if (dpa_udp_fd(hw->udp) < 0)
+	if (!dpa_udp_receives(hw->udp))
 		wait_events(hw, ns);
 	else if (wait_udp(hw, ns))
 		return false;

@@ -125,13 +125,21 @@ static bool keeps_role(struct wait *w)
 	return !w->gave;
 }
 
+/* What becomes readable with packets of other adapter instances. -1: nothing does. */
+static int wire_fd(const struct dpa_udp *u)
+{
+	const int fd = dpa_udp_fd(u);
+
+	return fd >= 0 ? fd : dpa_udp_in_epfd(u);
+}
+
 /* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
 static int wait_block(struct wait *w, int fd, uint64_t until)
 {
 	struct dpa_hw *hw = w->hw;
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
 			      {.fd = hw->wait_fd, .events = POLLIN},
-			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN}};
+			      {.fd = wire_fd(hw->udp), .events = POLLIN}};
 	bool mine = !w->gave && dpa_spin_try(&hw->wait_role);
 	uint64_t left, now = dpa_now_ns();
 	const struct timespec *tsp = NULL;

@@ -275,17 +275,18 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 
 /* --------------------------------------------- what others pass on to us */
 
-static void conn_close(struct dpa_hw *hw, int i)
+/* Under in_lock, as are the next two. */
+static void conn_close(struct dpa_udp *u, int i)
 {
-	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp->in[i].fd, NULL);
-	dpa_sys_close(hw->udp->in[i].fd);
-	hw->udp->in[i].fd = -1;
+	dpa_sys_epoll_ctl(dpa_udp_in_epfd(u), EPOLL_CTL_DEL, u->in[i].fd, NULL);
+	dpa_sys_close(u->in[i].fd);
+	u->in[i].fd = -1;
+	atomic_fetch_sub_explicit(&u->nin, 1, memory_order_relaxed);
 }
 
 /* All taken: one of the user who has most, so that nobody can keep the others out. */
-static int make_room(struct dpa_hw *hw, uint32_t uid)
+static int make_room(struct dpa_udp *u, uint32_t uid)
 {
-	struct dpa_udp *u = hw->udp;
 	int best = 0, most = 0;
 
 	for (int i = 0; i < DPA_FWD_IN; i++)
@@ -301,16 +302,41 @@ static int make_room(struct dpa_hw *hw, uint32_t uid)
 			best = i;
 		}
 	}
-	conn_close(hw, best);
+	conn_close(u, best);
 	return best;
+}
+
+/*
+ * The connections have an epoll set of their own, as port 4791 is in none: while an application
+ * polls it receives for itself, and the progress thread is not woken for each packet.
+ */
+static bool conn_add(struct dpa_udp *u, int fd, uint32_t uid)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
+	int at;
+
+	if (dpa_udp_in_epfd(u) < 0)
+		atomic_store_explicit(&u->in_epfd, dpa_sys_epoll_create1(EPOLL_CLOEXEC),
+				      memory_order_release);
+	if (dpa_udp_in_epfd(u) < 0)
+		return false;
+	at = make_room(u, uid);
+	ev.data.u32 = (uint32_t)at;
+	if (dpa_sys_epoll_ctl(dpa_udp_in_epfd(u), EPOLL_CTL_ADD, fd, &ev))
+		return false;
+	u->in[at].fd = fd;
+	u->in[at].uid = uid;
+	atomic_fetch_add_explicit(&u->nin, 1, memory_order_relaxed);
+	return true;
 }
 
 void dpa_fwd_accept(struct dpa_hw *hw)
 {
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP};
+	struct dpa_udp *u = hw->udp;
 	struct ucred uc;
 	socklen_t len;
-	int fd, at;
+	bool added;
+	int fd;
 
 	for (int n = 0; n < DPA_FWD_IN; n++) {
 		fd = dpa_sys_accept4(hw->udp->num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -320,18 +346,14 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 			return;
 		}
 		len = sizeof(uc);
-		if (dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
-			dpa_sys_close(fd);
-			continue;
+		added = !dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len);
+		if (added) {
+			dpa_spin_lock(&u->in_lock);
+			added = conn_add(u, fd, uc.uid);
+			dpa_spin_unlock(&u->in_lock);
 		}
-		at = make_room(hw, uc.uid);
-		ev.data.u64 = ((uint64_t)at << 3) | DPA_EP_FWD;
-		if (dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev)) {
+		if (!added)
 			dpa_sys_close(fd);
-			continue;
-		}
-		hw->udp->in[at].fd = fd;
-		hw->udp->in[at].uid = uc.uid;
 	}
 }
 
@@ -365,25 +387,25 @@ static void take_forwarded(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 }
 
-void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
+/* Returns the number of packets. Under in_lock. */
+static int conn_rx(struct dpa_hw *hw, uint32_t at)
 {
 	struct {
 		struct dpa_fwd h;
 		uint8_t p[DPA_FWD_MAX];
 	} b;
 	struct dpa_udp *u = hw->udp;
+	int n;
 
-	if (at >= DPA_FWD_IN || u->in[at].fd < 0)
-		return; /* made room for another one, in this batch of events */
-	for (int n = 0; n < RX_BATCH; n++) {
+	for (n = 0; n < RX_BATCH && u->in[at].fd >= 0; n++) {
 		struct dpa_fwd h;
 		ssize_t got = dpa_sys_recv(u->in[at].fd, &b, sizeof(b), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
+			break;
 		if (got <= 0) {
-			conn_close(hw, (int)at);
-			return;
+			conn_close(u, (int)at);
+			break;
 		}
 		if (got < (ssize_t)sizeof(b.h) || got > (ssize_t)sizeof(b)) {
 			dpa_count(hw, DPA_CNT_rx_malformed, 1);
@@ -392,6 +414,22 @@ void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at)
 		h = b.h; /* the room in front of the packet may be overwritten */
 		take_forwarded(hw, u->in[at].uid, &h, b.p, (uint32_t)((size_t)got - sizeof(b.h)));
 	}
+	return n;
+}
+
+int dpa_fwd_rx(struct dpa_hw *hw)
+{
+	struct dpa_udp *u = hw->udp;
+	struct epoll_event ev[16];
+	int ready, n = 0;
+
+	if (!dpa_udp_is_passed_on(u) || !dpa_spin_try(&u->in_lock))
+		return 0;
+	ready = dpa_sys_epoll_wait(dpa_udp_in_epfd(u), ev, 16, 0);
+	for (int i = 0; i < ready; i++)
+		n += conn_rx(hw, ev[i].data.u32);
+	dpa_spin_unlock(&u->in_lock);
+	return n;
 }
 
 /* -------------------------------------------------------- opening, closing */
@@ -403,6 +441,8 @@ void dpa_fwd_init(struct dpa_udp *u)
 	for (int i = 0; i < DPA_FWD_IN; i++)
 		u->in[i].fd = -1;
 	u->num_fd = -1;
+	u->nin = 0;
+	u->in_epfd = -1;
 }
 
 void dpa_fwd_close(struct dpa_udp *u)
@@ -413,6 +453,8 @@ void dpa_fwd_close(struct dpa_udp *u)
 	for (int i = 0; i < DPA_FWD_IN; i++)
 		if (u->in[i].fd >= 0)
 			dpa_sys_close(u->in[i].fd);
+	if (u->in_epfd >= 0)
+		dpa_sys_close(u->in_epfd);
 	dpa_fwd_init(u);
 }
 

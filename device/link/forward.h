@@ -46,9 +46,13 @@ bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
 /* Does a packet wait in a lane for a process that this one has not met yet? Any thread, no lock. */
 bool dpa_fwd_waits(struct dpa_hw *hw);
 
-/* Service thread only: the socket of the board's number and its connections. */
+/*
+ * Take what others have passed on to this process. Returns the number of packets; 0: none, or
+ * another thread is at it. Any thread; it may hold no lock that a packet needs.
+ */
+int dpa_fwd_rx(struct dpa_hw *hw);
+/* Service thread only: the socket of the board's number and new connections. */
 void dpa_fwd_accept(struct dpa_hw *hw);
-void dpa_fwd_rx(struct dpa_hw *hw, uint32_t at);
 /* Watches the number's socket if this process holds it, and claims it where it matters. */
 void dpa_fwd_watch(struct dpa_hw *hw);
 void dpa_fwd_unwatch(struct dpa_hw *hw);

@@ -15,7 +15,6 @@ enum dpa_ep_tag {
 	DPA_EP_SOCK,
 	DPA_EP_PIDFD,
 	DPA_EP_NUM, /* the board's number: another board connects */
-	DPA_EP_FWD, /* packets that it passes on */
 };
 
 int dpa_sock_init(struct dpa_hw *hw);

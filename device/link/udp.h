@@ -67,11 +67,16 @@ struct dpa_udp {
 	/* blocks of this process's QPNs that the program was made with; whoever makes it (relaxed)
 	 */
 	_Atomic uint64_t steered[DPA_BOARD_QPN_BLOCKS / 64];
-	/* service thread */
+	/* forward.c: what others pass on to this process. in_lock: who reads, so that packets stay in
+	 * their order; it is held while they are delivered, and for `in` */
+	dpa_spin_t in_lock;
+	_Atomic int in_epfd;  /* epoll set of the connections, made with the first one; -1 */
+	_Atomic uint32_t nin; /* connections */
 	struct {
 		uint32_t uid;
 		int fd;
 	} in[DPA_FWD_IN];
+	/* service thread */
 	int num_fd; /* the board's number: in the epoll set; -1 */
 	uint64_t num_ino;
 };
@@ -80,6 +85,24 @@ struct dpa_udp {
 static inline int dpa_udp_fd(const struct dpa_udp *u)
 {
 	return atomic_load_explicit(&u->fd, memory_order_acquire);
+}
+
+/* The set of connections by which others pass packets on: readable if there is one. -1: none. */
+static inline int dpa_udp_in_epfd(const struct dpa_udp *u)
+{
+	return atomic_load_explicit(&u->in_epfd, memory_order_acquire);
+}
+
+/* Has another adapter instance a connection by which it passes packets on? Any thread. */
+static inline bool dpa_udp_is_passed_on(const struct dpa_udp *u)
+{
+	return atomic_load_explicit(&u->nin, memory_order_relaxed);
+}
+
+/* True if packets of other adapter instances may come: to the socket, or passed on. Any thread. */
+static inline bool dpa_udp_receives(const struct dpa_udp *u)
+{
+	return dpa_udp_fd(u) >= 0 || dpa_udp_is_passed_on(u);
 }
 
 /*

@@ -82,6 +82,7 @@ static void make_hw(struct th *th, bool pull)
 	hw->udp = calloc(1, sizeof(*hw->udp));
 	cr_assert_not_null(hw->udp);
 	atomic_store(&hw->udp->fd, -1);
+	atomic_store(&hw->udp->in_epfd, -1);
 	hw->maps_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	pthread_mutex_init(&hw->ctl, NULL);
 	hw->alive = zero_pages(4096);

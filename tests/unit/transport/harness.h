@@ -123,6 +123,7 @@ extern bool th_dead;		/* the board holds every process for dead */
 extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first 0 */
 extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */
 extern uint32_t th_udp_packets; /* what each of them says it took */
+extern uint32_t th_fwd_looks;	/* calls of dpa_fwd_rx() */
 extern uint32_t th_port_mtu;	/* the port's active MTU, a code; of each test 5: 4096 bytes */
 extern uint8_t th_gid[2][16];	/* the port's table */
 /* The board: whose QPNs are, and the record of every QP (NULL: none has one). */

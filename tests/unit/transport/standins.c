@@ -25,7 +25,7 @@ int th_nobody_errno = ENOENT;
 char th_logged[256];
 int th_qpn_err, th_uar_err;
 uint32_t th_members[4];
-uint32_t th_udp_looks, th_udp_packets;
+uint32_t th_udp_looks, th_udp_packets, th_fwd_looks;
 struct th_owned th_owned[4];
 struct dpa_board_qpinfo *th_info;
 struct th_xrc_srq th_xrc_srq;
@@ -207,6 +207,12 @@ void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
 }
 
 /* Weak: a test of EUs has packets of its own. */
+__attribute__((weak)) int dpa_fwd_rx(struct dpa_hw *hw)
+{
+	th_fwd_looks++;
+	return 0;
+}
+
 __attribute__((weak)) int dpa_udp_rx(struct dpa_hw *hw)
 {
 	th_udp_looks++;

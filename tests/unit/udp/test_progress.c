@@ -71,6 +71,32 @@ static void *asks(void *arg)
 	return (void *)(uintptr_t)dpa_shares_cpu(arg);
 }
 
+/*
+ * Another user of the host has the port and passes packets on. A thread that polls takes them
+ * itself: the progress thread would need a core that pollers have.
+ */
+Test(udp_progress, a_poller_takes_what_is_passed_on)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	const uint32_t eager = 4096, every = 32;
+
+	th_fwd_looks = 0;
+	for (uint32_t i = 0; i < 10; i++)
+		(void)dpa_hw_progress(&th->ctx);
+	cr_expect_eq(th_fwd_looks, 0u, "nobody passes packets on");
+	atomic_store(&th->hw->udp->nin, 1);
+	for (uint32_t i = 0; i < eager; i++)
+		(void)dpa_hw_progress(&th->ctx);
+	cr_expect_eq(th_fwd_looks, eager);
+	th_udp_looks = 0;
+	for (uint32_t i = 0; i < 10 * every; i++)
+		(void)dpa_hw_progress(&th->ctx);
+	cr_expect_eq(th_fwd_looks, eager + 10, "nothing came for long");
+	cr_expect_eq(th_udp_looks, 0u, "it has no socket");
+	atomic_store(&th->hw->udp->nin, 0);
+	th_free(th);
+}
+
 /* A poller learns once of each other one that polled on the same processor since. */
 Test(udp_progress, who_else_polls_here)
 {
