@@ -47,7 +47,7 @@ static void take_neighbour(struct nlmsghdr *h, void *arg)
 		*(uint16_t *)arg = ndm->ndm_state;
 }
 
-static int ask_neighbour(struct nl_sock *s, const struct dpa_route *r)
+static int ask_neighbour(struct nl_sock **s, const struct dpa_route *r)
 {
 	struct nl_msg *msg = neighbour_question(r);
 	uint16_t state = 0;
@@ -77,7 +77,7 @@ int dpa_neighbour_lookup(struct dpa_port *port, const uint8_t src[16], const uin
 		memcpy(r.hop, dst + (v4 ? 12 : 0), r.hop_len);
 	}
 	if (!ret && r.type == RTN_UNICAST && needs_address(port->query, r.oif))
-		ret = ask_neighbour(port->query, &r);
+		ret = ask_neighbour(&port->query, &r);
 	pthread_mutex_unlock(&port->lock);
 	return ret;
 }

@@ -20,12 +20,17 @@
 #include "util/sys.h"
 #include "port/port.h"
 
-/* A connected rtnetlink socket, or NULL. */
-static struct nl_sock *open_rtnl(void)
+/* The kernel answers while the question is sent: what has not come by then was lost. */
+#define ANSWER_S 1
+
+struct nl_sock *dpa_netlink_open(void)
 {
+	const struct timeval limit = {.tv_sec = ANSWER_S};
 	struct nl_sock *s = nl_socket_alloc();
 
-	if (s && nl_connect(s, NETLINK_ROUTE) < 0) {
+	if (s && (nl_connect(s, NETLINK_ROUTE) < 0 ||
+		  dpa_sys_setsockopt(nl_socket_get_fd(s), SOL_SOCKET, SO_RCVTIMEO, &limit,
+				     sizeof(limit)))) {
 		nl_socket_free(s);
 		return NULL;
 	}
@@ -34,7 +39,7 @@ static struct nl_sock *open_rtnl(void)
 
 static struct nl_sock *open_events(void)
 {
-	struct nl_sock *s = open_rtnl();
+	struct nl_sock *s = dpa_netlink_open();
 
 	if (!s)
 		return NULL;
@@ -214,7 +219,7 @@ int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order)
 	port->state = DPA_PORT_ACTIVE;
 	/* Events first: what happens between this and the dump is seen twice, not never. */
 	port->events = open_events();
-	port->query = open_rtnl();
+	port->query = dpa_netlink_open();
 	rescan_addrs(port);
 	return 0;
 }

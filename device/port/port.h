@@ -148,7 +148,7 @@ void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr);
  * The way from one of our addresses to another host, as the kernel would send it now: interface and
  * path MTU (enum ibv_mtu). port: the PF's. ENETUNREACH (also from an SF's derived GID),
  * EHOSTUNREACH, EACCES as the routing table says; EINVAL: src is none of ours, or of another family
- * than dst. Any thread; asks the kernel.
+ * than dst; ETIMEDOUT: the kernel did not answer within a second. Any thread; asks the kernel.
  */
 int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
 		     uint32_t *oif, uint32_t *mtu);
@@ -180,8 +180,13 @@ int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t ds
 		  struct dpa_route *r);
 struct nl_msg;
 struct nlmsghdr;
-/* Asks the kernel; `take` gets each message of the answer. 0 or an errno. One question at a time. */
-int dpa_netlink_ask(struct nl_sock *s, struct nl_msg *msg,
+/* A connected rtnetlink socket; to receive takes a second at most. NULL: there is none. */
+struct nl_sock *dpa_netlink_open(void);
+/*
+ * Asks the kernel; `take` gets each message of the answer. 0 or an errno. ETIMEDOUT: no answer within
+ * a second; *s is another socket then, or NULL. One question at a time.
+ */
+int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 		    void (*take)(struct nlmsghdr *h, void *arg), void *arg);
 
 /*

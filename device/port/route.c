@@ -45,7 +45,14 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
-int dpa_netlink_ask(struct nl_sock *s, struct nl_msg *msg,
+/* Numbers of questions and answers do not agree any more on a socket that lost an answer. */
+static void open_anew(struct nl_sock **s)
+{
+	nl_socket_free(*s);
+	*s = dpa_netlink_open();
+}
+
+int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 		    void (*take)(struct nlmsghdr *h, void *arg), void *arg)
 {
 	struct asked a = {.take = take, .arg = arg};
@@ -57,12 +64,16 @@ int dpa_netlink_ask(struct nl_sock *s, struct nl_msg *msg,
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_answer, &a);
 	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &a);
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &a);
-	ret = nl_send_auto(s, msg);
+	ret = nl_send_auto(*s, msg);
 	while (ret >= 0 && !a.done)
-		ret = nl_recvmsgs(s, cb);
+		ret = nl_recvmsgs(*s, cb);
 	nl_cb_put(cb);
 	if (a.err)
 		return a.err;
+	if (ret == -NLE_AGAIN) {
+		open_anew(s);
+		return ETIMEDOUT;
+	}
 	return ret < 0 ? EIO : 0;
 }
 
@@ -157,7 +168,7 @@ int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t ds
 	msg = route_question(src, dst, gid.ifindex);
 	if (!msg)
 		return ENOMEM;
-	ret = dpa_netlink_ask(port->query, msg, take_route, r);
+	ret = dpa_netlink_ask(&port->query, msg, take_route, r);
 	nlmsg_free(msg);
 	return ret || r->oif ? ret : EIO;
 }

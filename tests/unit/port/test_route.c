@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <netlink/netlink.h>
+#include <netlink/msg.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/veth.h>
@@ -186,5 +187,30 @@ Test(port_route, active_mtu)
 	cr_assert_eq(dpa_port_poll(&port, note, &what), 0);
 	cr_expect_eq(active_mtu(), 3u, "what both interfaces carry, although the first has more");
 	cr_expect(what & DPA_PORT_CHANGE_MTU);
+	dpa_port_fini(&port);
+}
+static void take_nothing(struct nlmsghdr *h, void *arg)
+{
+	(void)h;
+	(void)arg;
+}
+
+/* The kernel says nothing to a message that asks for nothing, as if its answer was lost. */
+Test(port_route, an_answer_that_does_not_come, .timeout = 30)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(NLMSG_NOOP, 0);
+	uint32_t oif, mtu;
+
+	new_netns();
+	up("lo", 0);
+	veth(1500);
+	address("v0", "10.9.8.1/24");
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
+	cr_assert_not_null(msg);
+	nl_socket_disable_auto_ack(port.query);
+	cr_expect_eq(dpa_netlink_ask(&port.query, msg, take_nothing, NULL), ETIMEDOUT);
+	nlmsg_free(msg);
+	cr_expect_eq(look("10.9.8.1", "10.9.8.2", &oif, &mtu), 0, "the next question");
+	cr_expect_eq(oif, if_nametoindex("v0"));
 	dpa_port_fini(&port);
 }
