@@ -5,6 +5,8 @@
  * target is connected to, B was it before.
  */
 #include <criterion/criterion.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include "ctx/srq.h"
 #include "ctx/thread.h"
@@ -362,6 +364,37 @@ Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
 		;
 	for (uint32_t i = 0; i < n; i++)
 		cr_expect(th_check(x.th->b.mem + (size_t)i * len, len, i + 1), "message %u", i);
+}
+
+/*
+ * A branch has a QP's place, but is none of this process. The progress thread sleeps for good without
+ * QPs, and the first one wakes it.
+ */
+Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
+{
+	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV, .xrcd = x.xrcd};
+	struct dpa_hw *hw = x.th->hw;
+	const uint32_t nqp = hw->nqp;
+	const int wake = hw->wake_fd;
+	struct dpa_qp_info info;
+	struct dpa_hw_qp *qp;
+	eventfd_t v = 0;
+
+	branch_off();
+	hw->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	cr_assert_geq(hw->wake_fd, 0);
+	hw->nqp = 0; /* as if those of the test were another process's */
+	atomic_store(&hw->service_asleep, 1);
+	cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp, &info), 0);
+	cr_expect_eq(eventfd_read(hw->wake_fd, &v), 0, "the first one");
+	dpa_hw_destroy_qp(qp);
+	hw->nqp = nqp;
+	cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp, &info), 0);
+	cr_expect_neq(eventfd_read(hw->wake_fd, &v), 0, "it looks twice a second already");
+	dpa_hw_destroy_qp(qp);
+	atomic_store(&hw->service_asleep, 0);
+	close(hw->wake_fd);
+	hw->wake_fd = wake;
 }
 
 /*
