@@ -14,22 +14,29 @@ HERE = "v4"  # an address of the host alone: not a loopback one
 
 class Case:
     """`needs`: programs and files. `kinds`: the addresses that the program takes. `at`: the places
-    and addresses of the quick run. The full run has all."""
+    and addresses of the quick run. `full`: those of the full run, None: all. `every` has all."""
 
-    def __init__(self, name, fn, needs, kinds=V4 + V6, at=((ONE, "lo4"),), places=None):
+    def __init__(self, name, fn, needs, kinds=V4 + V6, at=((ONE, "lo4"),), places=None, full=None):
         self.name, self.fn, self.needs, self.kinds, self.at = name, fn, needs, kinds, at
         self.places = places or (ONE, USERS, HOSTS)
+        self.full = full
 
-    def wanted(self, place, kind, full):
+    def wanted(self, place, kind, full, every=False):
         if kind not in self.kinds or place not in self.places:
             return False
-        return full or (place, kind) in self.at
+        if every or (full and self.full is None):
+            return True
+        return (place, kind) in (self.full if full else self.at)
 
 
 EVERYWHERE = ((ONE, "lo4"), (ONE, "lo6"), (ONE, "v4"), (USERS, "v4"), (USERS, "lo4"), (HOSTS, "v4"),
               (HOSTS, "v6"))
 FEW = ((ONE, "lo4"), (USERS, "v4"), (HOSTS, "v4"))
 FULL_ONLY = ()
+# Programs that move gigabytes: once for each link between the two (shared memory, packets passed on
+# inside the host, an interface). The address decides how the connection comes about and nothing
+# after that, and shorter runs of the same programs have all addresses.
+EACH_LINK = ((ONE, "lo4"), (USERS, "v6"), (HOSTS, "v4"))
 
 
 def rdmacm_utils():
@@ -71,7 +78,8 @@ def rsockets():
                    at=FEW if how == "b" else ((ONE, "lo4"),))
     for how, rows in (("b", 62), ("a", 60), ("n", 62)):
         yield Case(f"rstream -S all -T {how}",
-                   stream("rstream", "-S all", f"-T {how}", wanted=rows), ["rstream"], at=FULL_ONLY)
+                   stream("rstream", "-S all", f"-T {how}", wanted=rows), ["rstream"], at=FULL_ONLY,
+                   full=EACH_LINK)
     yield Case("rstream -T f, verified", utils.stream_fork(1, *some), ["rstream"],
                at=((ONE, "lo4"),))
     # Both processes spin at sockets of the kernel, which takes minutes on a busy machine.
@@ -81,7 +89,8 @@ def rsockets():
     for how in "bn":
         yield Case(f"riostream -T {how}, verified", stream("riostream", f"-T {how}", *some),
                    ["riostream"], at=((ONE, "lo4"),) if how == "b" else FULL_ONLY)
-    yield Case("riostream", stream("riostream", wanted=8), ["riostream"], at=FULL_ONLY)
+    yield Case("riostream", stream("riostream", wanted=8), ["riostream"], at=FULL_ONLY,
+               full=EACH_LINK)
     yield Case("rcopy", utils.rcopy, ["rcopy"], kinds=V4, at=FEW)
     yield Case("librspreload", others.rspreload, ["rstream", others.PRELOAD], at=FEW)
     yield Case("librspreload, iperf", others.iperf, ["iperf", others.PRELOAD], at=((ONE, "lo4"),))
