@@ -21,7 +21,6 @@
 #define IDLE_PAUSES 1	 /* between two looks */
 #define IDLE_YIELD  32	 /* looks before others are let in */
 #define SHARED	    DPA_EU_MAX
-#define LOCK_SPINS  200
 #define YIELD_MS    10 /* between two looks for a kill whose signal came too early */
 
 struct dpa_work dpa_pool_stop_mark; /* as work: end the thread */
@@ -33,160 +32,6 @@ struct dpa_pool dpa_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .ready.tail = &dpa_pool.ready.head};
 
 __thread struct dpal_eu *dpal_eu_self __attribute__((tls_model("initial-exec")));
-
-/* --------------------------------------------------------------- the queues */
-
-static void lock_queues(void)
-{
-	for (int i = 0;
-	     atomic_flag_test_and_set_explicit(&dpa_pool.queue_lock, memory_order_acquire);)
-		if (++i > LOCK_SPINS)
-			sched_yield();
-}
-
-static void unlock_queues(void)
-{
-	atomic_flag_clear_explicit(&dpa_pool.queue_lock, memory_order_release);
-}
-
-/* The functions on lists want the lock. */
-static void push_work(struct dpa_list *l, struct dpa_work *work)
-{
-	work->next = NULL;
-	*l->tail = work;
-	l->tail = &work->next;
-	atomic_fetch_add_explicit(&l->len, 1, memory_order_seq_cst);
-}
-
-static struct dpa_work *unlink_at(struct dpa_list *l, struct dpa_work **at)
-{
-	struct dpa_work *work = *at;
-
-	if (!work)
-		return NULL;
-	*at = work->next;
-	if (l->tail == &work->next)
-		l->tail = at;
-	atomic_fetch_sub_explicit(&l->len, 1, memory_order_relaxed);
-	return work;
-}
-
-static bool may_have(const struct dpa_work *work, int eu)
-{
-	if (work->pin != DPA_EU_ANY)
-		return work->pin == eu;
-	return !work->eus || work->eus[eu / 64] >> (eu % 64) & 1;
-}
-
-static struct dpa_work *pop_for(int eu)
-{
-	struct dpa_work **at = &dpa_pool.queue.head;
-
-	while (*at && !may_have(*at, eu))
-		at = &(*at)->next;
-	return unlink_at(&dpa_pool.queue, at);
-}
-
-static bool remove_from(struct dpa_list *l, struct dpa_work *work)
-{
-	struct dpa_work **at = &l->head;
-
-	while (*at && *at != work)
-		at = &(*at)->next;
-	return unlink_at(l, at) != NULL;
-}
-
-static bool is_empty(struct dpa_list *l)
-{
-	return !atomic_load_explicit(&l->len, memory_order_seq_cst);
-}
-
-/* ------------------------------------------------------------------- tokens */
-
-/* Takes a bit of a map: true for one caller. */
-static bool claim_bit(_Atomic uint64_t *map, int i)
-{
-	uint64_t bit = 1ull << (i % 64);
-
-	if (!(atomic_load_explicit(&map[i / 64], memory_order_seq_cst) & bit))
-		return false;
-	return atomic_fetch_and_explicit(&map[i / 64], ~bit, memory_order_seq_cst) & bit;
-}
-
-static void set_bit(_Atomic uint64_t *map, int i)
-{
-	atomic_fetch_or_explicit(&map[i / 64], 1ull << (i % 64), memory_order_seq_cst);
-}
-
-static bool is_pinned(int eu)
-{
-	return atomic_load_explicit(&dpa_pool.pinned[eu], memory_order_relaxed);
-}
-
-/* The lowest of a map that the work may have; if `loose`, of those without pinned work. */
-static int claim_any_eu(_Atomic uint64_t *map, const struct dpa_work *work, bool loose)
-{
-	for (int w = 0; w < EU_WORDS; w++) {
-		uint64_t bits = atomic_load_explicit(&map[w], memory_order_seq_cst);
-
-		if (work->eus)
-			bits &= work->eus[w];
-		for (; bits; bits &= bits - 1) {
-			int eu = w * 64 + __builtin_ctzll(bits);
-
-			if ((!loose || !is_pinned(eu)) && claim_bit(map, eu))
-				return eu;
-		}
-	}
-	return -1;
-}
-
-static int take_loose_eu(const struct dpa_work *work)
-{
-	int last = atomic_load_explicit(&work->last_eu, memory_order_relaxed);
-
-	if (last >= 0 && may_have(work, last) && !is_pinned(last) &&
-	    claim_bit(dpa_pool.free_eus, last))
-		return last;
-	return claim_any_eu(dpa_pool.free_eus, work, true);
-}
-
-/* An EU for the work, -1: it has to wait. */
-static int take_eu(const struct dpa_work *work)
-{
-	int eu;
-
-	if (work->pin != DPA_EU_ANY)
-		return claim_bit(dpa_pool.free_eus, work->pin) ||
-				       claim_bit(dpa_pool.lent, work->pin)
-			       ? work->pin
-			       : -1;
-	eu = take_loose_eu(work);
-	if (eu < 0)
-		eu = claim_any_eu(dpa_pool.lent, work, true);
-	if (eu < 0)
-		eu = claim_any_eu(dpa_pool.free_eus, work, false);
-	return eu >= 0 ? eu : claim_any_eu(dpa_pool.lent, work, false);
-}
-
-/* Puts an EU into a map, or keeps it for a work that waits for it. */
-static struct dpa_work *offer_work(_Atomic uint64_t *map, int eu)
-{
-	struct dpa_work *next = NULL;
-
-	set_bit(map, eu);
-	if (is_empty(&dpa_pool.queue))
-		return NULL;
-	/* A thread that queues after this takes the EU itself, under the lock. */
-	lock_queues();
-	if (claim_bit(map, eu)) {
-		next = pop_for(eu);
-		if (!next)
-			set_bit(map, eu);
-	}
-	unlock_queues();
-	return next;
-}
 
 /* -------------------------------------------------------------- hand-over */
 
@@ -210,7 +55,7 @@ static int claim_any_thread(void)
 		for (; bits; bits &= bits - 1) {
 			int t = (int)w * 64 + __builtin_ctzll(bits);
 
-			if (claim_bit(dpa_pool.idle, t))
+			if (dpa_pool_claim_bit(dpa_pool.idle, t))
 				return t;
 		}
 	}
@@ -226,11 +71,11 @@ static int claim_thread(struct dpa_work *work)
 	int last = atomic_load_explicit(&work->last_thread, memory_order_relaxed);
 	int spinner = atomic_load_explicit(&dpa_pool.spinner, memory_order_relaxed);
 
-	if (dpal_eu_self && claim_bit(dpa_pool.idle, dpal_eu_self->index))
+	if (dpal_eu_self && dpa_pool_claim_bit(dpa_pool.idle, dpal_eu_self->index))
 		return dpal_eu_self->index;
-	if (spinner && claim_bit(dpa_pool.idle, spinner - 1))
+	if (spinner && dpa_pool_claim_bit(dpa_pool.idle, spinner - 1))
 		return spinner - 1;
-	if (last >= 0 && claim_bit(dpa_pool.idle, last))
+	if (last >= 0 && dpa_pool_claim_bit(dpa_pool.idle, last))
 		return last;
 	return claim_any_thread();
 }
@@ -258,9 +103,9 @@ static void put_on_thread(struct dpa_work *work)
 		dpa_pool_give(t, work);
 		return;
 	}
-	lock_queues();
-	push_work(&dpa_pool.ready, work);
-	unlock_queues();
+	dpa_pool_lock_queues();
+	dpa_pool_push(&dpa_pool.ready, work);
+	dpa_pool_unlock_queues();
 	t = claim_any_thread(); /* one that became idle before it could see `ready` */
 	if (t >= 0)
 		dpa_pool_give(t, &look_mark);
@@ -271,12 +116,12 @@ static int take_eu_or_wait(struct dpa_work *work)
 {
 	int eu;
 
-	lock_queues();
-	push_work(&dpa_pool.queue, work);
-	eu = take_eu(work); /* one that was freed before it could see the queue */
+	dpa_pool_lock_queues();
+	dpa_pool_push(&dpa_pool.queue, work);
+	eu = dpa_pool_take_eu(work); /* one that was freed before it could see the queue */
 	if (eu >= 0)
-		remove_from(&dpa_pool.queue, work);
-	unlock_queues();
+		dpa_pool_remove(&dpa_pool.queue, work);
+	dpa_pool_unlock_queues();
 	return eu;
 }
 
@@ -286,14 +131,14 @@ static int take_eu_or_wait(struct dpa_work *work)
  */
 static int borrow_eu(const struct dpa_work *work)
 {
-	int eu = take_loose_eu(work);
+	int eu = dpa_pool_take_loose_eu(work);
 	struct dpa_work *next;
 
 	if (eu < 0)
-		eu = claim_any_eu(dpa_pool.free_eus, work, false);
+		eu = dpa_pool_claim_any_eu(dpa_pool.free_eus, work, false);
 	if (eu < 0)
 		return SHARED;
-	next = offer_work(dpa_pool.lent, eu);
+	next = dpa_pool_offer(dpa_pool.lent, eu);
 	if (next) {
 		next->eu = eu;
 		put_on_thread(next);
@@ -313,7 +158,7 @@ void dpa_pool_dispatch(struct dpa_work *work)
 	if (work->urgent) {
 		eu = borrow_eu(work);
 	} else {
-		eu = take_eu(work);
+		eu = dpa_pool_take_eu(work);
 		if (eu < 0)
 			eu = take_eu_or_wait(work);
 	}
@@ -327,9 +172,9 @@ bool dpa_pool_cancel(struct dpa_work *work)
 {
 	bool found;
 
-	lock_queues();
-	found = remove_from(&dpa_pool.queue, work);
-	unlock_queues();
+	dpa_pool_lock_queues();
+	found = dpa_pool_remove(&dpa_pool.queue, work);
+	dpa_pool_unlock_queues();
 	return found;
 }
 
@@ -446,11 +291,11 @@ static struct dpa_work *pop_ready(void)
 {
 	struct dpa_work *work;
 
-	if (is_empty(&dpa_pool.ready))
+	if (dpa_pool_is_empty(&dpa_pool.ready))
 		return NULL;
-	lock_queues();
-	work = unlink_at(&dpa_pool.ready, &dpa_pool.ready.head);
-	unlock_queues();
+	dpa_pool_lock_queues();
+	work = dpa_pool_unlink_at(&dpa_pool.ready, &dpa_pool.ready.head);
+	dpa_pool_unlock_queues();
 	return work;
 }
 
@@ -464,9 +309,10 @@ static struct dpa_work *next_work(struct dpal_eu *me)
 		if (work)
 			return work;
 		atomic_store_explicit(&me->work, NULL, memory_order_relaxed);
-		set_bit(dpa_pool.idle, me->index);
+		dpa_pool_set_bit(dpa_pool.idle, me->index);
 		/* A dispatcher that pushed before it could see the bit. */
-		if (!is_empty(&dpa_pool.ready) && claim_bit(dpa_pool.idle, me->index))
+		if (!dpa_pool_is_empty(&dpa_pool.ready) &&
+		    dpa_pool_claim_bit(dpa_pool.idle, me->index))
 			continue;
 		do {
 			work = spin_for_work(me);
@@ -482,7 +328,7 @@ static struct dpa_work *next_work(struct dpal_eu *me)
 static int some_eu(const struct dpa_work *work)
 {
 	for (int eu = 0; eu < (int)dpa_pool.num_eus; eu++)
-		if (may_have(work, eu))
+		if (dpa_pool_may_have(work, eu))
 			return eu;
 	return 0;
 }
@@ -505,12 +351,12 @@ static void execute_on_eu(struct dpal_eu *me, struct dpa_work *work)
 /* The same again, unless others wait for the EU: then behind those. */
 static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 {
-	if (is_empty(&dpa_pool.queue))
+	if (dpa_pool_is_empty(&dpa_pool.queue))
 		return work;
-	lock_queues();
-	push_work(&dpa_pool.queue, work);
-	work = pop_for(eu);
-	unlock_queues();
+	dpa_pool_lock_queues();
+	dpa_pool_push(&dpa_pool.queue, work);
+	work = dpa_pool_pop_for(eu);
+	dpa_pool_unlock_queues();
 	return work;
 }
 
@@ -519,10 +365,10 @@ static struct dpa_work *after_urgent(struct dpal_eu *me)
 {
 	if (me->again)
 		dpa_pool_dispatch(me->again);
-	if (me->borrowed < 0 || !claim_bit(dpa_pool.lent, me->borrowed))
+	if (me->borrowed < 0 || !dpa_pool_claim_bit(dpa_pool.lent, me->borrowed))
 		return NULL;
 	me->id = me->borrowed;
-	return offer_work(dpa_pool.free_eus, me->id);
+	return dpa_pool_offer(dpa_pool.free_eus, me->id);
 }
 
 /* As long as there is something for the EU that came with it. */
@@ -535,7 +381,7 @@ static void execute_all(struct dpal_eu *me, struct dpa_work *work)
 		else if (me->again)
 			work = again_or_next(me->again, me->id);
 		else
-			work = offer_work(dpa_pool.free_eus, me->id);
+			work = dpa_pool_offer(dpa_pool.free_eus, me->id);
 		if (!work)
 			return;
 		work->eu = me->id;
@@ -588,18 +434,18 @@ bool dpa_pool_yield(struct dpal_eu *me)
 	struct dpa_work *next;
 	bool granted;
 
-	if (me->shared || is_empty(&dpa_pool.queue))
+	if (me->shared || dpa_pool_is_empty(&dpa_pool.queue))
 		return true;
-	lock_queues();
-	next = pop_for(me->id);
+	dpa_pool_lock_queues();
+	next = dpa_pool_pop_for(me->id);
 	if (next) {
 		dpa_work_init(&me->resume, NULL);
 		me->resume.pin = running->pin;
 		me->resume.eus = running->eus;
 		atomic_store_explicit(&me->granted, 0, memory_order_relaxed);
-		push_work(&dpa_pool.queue, &me->resume);
+		dpa_pool_push(&dpa_pool.queue, &me->resume);
 	}
-	unlock_queues();
+	dpa_pool_unlock_queues();
 	if (!next)
 		return true;
 	next->eu = me->id;

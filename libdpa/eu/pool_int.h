@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pool_int.h - the pool's own state: pool.c (running) and pool_host.c (making, ending, killing). */
+/*
+ * pool_int.h - the pool's own state: pool.c (running), pool_queue.c (queues, EUs) and pool_host.c
+ * (making, ending, killing).
+ */
 #ifndef DPA_EU_POOL_INT_H
 #define DPA_EU_POOL_INT_H
 
@@ -39,6 +42,48 @@ struct dpa_pool {
 extern struct dpa_pool dpa_pool;
 extern struct dpa_work dpa_pool_stop_mark;
 
+/* Takes a bit of a map: true for one caller. */
+static inline bool dpa_pool_claim_bit(_Atomic uint64_t *map, int i)
+{
+	uint64_t bit = 1ull << (i % 64);
+
+	if (!(atomic_load_explicit(&map[i / 64], memory_order_seq_cst) & bit))
+		return false;
+	return atomic_fetch_and_explicit(&map[i / 64], ~bit, memory_order_seq_cst) & bit;
+}
+
+static inline void dpa_pool_set_bit(_Atomic uint64_t *map, int i)
+{
+	atomic_fetch_or_explicit(&map[i / 64], 1ull << (i % 64), memory_order_seq_cst);
+}
+
+static inline bool dpa_pool_is_empty(struct dpa_list *l)
+{
+	return !atomic_load_explicit(&l->len, memory_order_seq_cst);
+}
+
+/* ---- pool_queue.c */
+/* The holder never sleeps or calls out. The functions on lists want the lock. */
+void dpa_pool_lock_queues(void);
+void dpa_pool_unlock_queues(void);
+void dpa_pool_push(struct dpa_list *l, struct dpa_work *work);
+/* NULL: there is none at that place. */
+struct dpa_work *dpa_pool_unlink_at(struct dpa_list *l, struct dpa_work **at);
+/* The first that waits for an EU and may have this one. */
+struct dpa_work *dpa_pool_pop_for(int eu);
+/* True: it was there. */
+bool dpa_pool_remove(struct dpa_list *l, struct dpa_work *work);
+bool dpa_pool_may_have(const struct dpa_work *work, int eu);
+/* The lowest of a map that the work may have; if `loose`, of those without pinned work. -1: none. */
+int dpa_pool_claim_any_eu(_Atomic uint64_t *map, const struct dpa_work *work, bool loose);
+/* A free EU without pinned work: the last one, if it is one. -1: none. */
+int dpa_pool_take_loose_eu(const struct dpa_work *work);
+/* An EU for the work, -1: it has to wait. */
+int dpa_pool_take_eu(const struct dpa_work *work);
+/* Puts an EU into a map, or keeps it for a work that waits for it. */
+struct dpa_work *dpa_pool_offer(_Atomic uint64_t *map, int eu);
+
+/* ---- pool.c */
 void dpa_pool_give(int thread, struct dpa_work *work);
 void *dpa_pool_thread(void *arg);
 

@@ -7,7 +7,6 @@
  * An active result becomes an endpoint whose address and route are resolved, a passive one becomes a
  * listener. One line a case. Exit status 1: a case failed.
  */
-#define _GNU_SOURCE /* EAI_ADDRFAMILY */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
