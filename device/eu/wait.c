@@ -125,7 +125,7 @@ static bool keeps_role(struct wait *w)
 	return !w->gave;
 }
 
-/* What becomes readable with packets of other adapter instances. -1: nothing does. */
+/* The descriptor that becomes readable with packets of other adapter instances. -1: none. */
 static int wire_fd(const struct dpa_udp *u)
 {
 	const int fd = dpa_udp_fd(u);
