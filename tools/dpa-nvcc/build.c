@@ -22,12 +22,33 @@ struct job {
 	unsigned int num;
 };
 
+/* As nvcc shows a word, which CMake reads: paths in double quotes. A shell takes it again. */
+static void show_word(const char *w)
+{
+	bool quote = !*w || strpbrk(w, "/ \t\"'$`\\();<>|&*?") != NULL;
+
+	if (quote)
+		fputc('"', stderr);
+	for (; *w; w++) {
+		if (strchr("\"$`\\", *w))
+			fputc('\\', stderr);
+		fputc(*w, stderr);
+	}
+	if (quote)
+		fputc('"', stderr);
+}
+
 static void show(const struct list *argv)
 {
 	fputs("#$ ", stderr);
-	for (size_t i = 0; i < argv->n; i++)
-		fprintf(stderr, strpbrk(argv->v[i], " \"'$`\\") ? "%s'%s'" : "%s%s", i ? " " : "",
-			argv->v[i]);
+	for (size_t i = 0; i < argv->n; i++) {
+		if (i)
+			fputc(' ', stderr);
+		if (i)
+			show_word(argv->v[i]);
+		else
+			fputs(argv->v[i], stderr);
+	}
 	fputc('\n', stderr);
 }
 
@@ -388,11 +409,32 @@ static int objects(struct job *j, struct list *out)
 	return ret;
 }
 
+static int run_program(struct job *j, const char *program)
+{
+	char *path = strchr(program, '/') ? must(strdup(program)) : strf("./%s", program);
+	struct list argv = {0};
+
+	list_add(&argv, path);
+	free(path);
+	return run_and_free(j, &argv);
+}
+
+/* -run with one input that is a program already: nothing is linked. */
+static bool is_program(const struct options *o)
+{
+	return o->run && o->inputs.n == 1 && !source_kind(o, o->inputs.v[0]) &&
+	       !ends_with(o->inputs.v[0], ".o") && !access(o->inputs.v[0], X_OK);
+}
+
 static int link_program(struct job *j)
 {
 	const char *output = j->o->output ? j->o->output : "a.out";
 	struct list argv = {0}, parts = {0};
-	int ret = objects(j, &parts);
+	int ret;
+
+	if (is_program(j->o))
+		return run_program(j, j->o->inputs.v[0]);
+	ret = objects(j, &parts);
 
 	if (!ret) {
 		add_compiler(j->o, &argv);
@@ -409,14 +451,7 @@ static int link_program(struct job *j)
 	}
 	list_free(&argv);
 	list_free(&parts);
-	if (!ret && j->o->run) {
-		char *path = strchr(output, '/') ? must(strdup(output)) : strf("./%s", output);
-
-		list_add(&argv, path);
-		ret = run_and_free(j, &argv);
-		free(path);
-	}
-	return ret;
+	return !ret && j->o->run ? run_program(j, output) : ret;
 }
 
 static int archive(struct job *j)

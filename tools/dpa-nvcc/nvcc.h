@@ -41,6 +41,7 @@ struct options {
 	struct list archiver;	  /* -Xarchive */
 	char *output, *ccbin, *language, *cudart, *keep_dir, *architecture;
 	bool separate, verbose, dry, keep, run, shared, print_dependences;
+	bool forward; /* unknown options go to the compiler; of those behind this one */
 	bool help, version;
 };
 

@@ -58,6 +58,7 @@ enum opt {
 	O_KEEP,
 	O_KEEP_DIR,
 	O_RUN,
+	O_FORWARD,
 	O_HELP,
 	O_VERSION,
 };
@@ -156,7 +157,9 @@ static const struct option {
 	{"-clean", "--clean-targets", FLAG, O_IGNORE},
 	{"-nodlink", "--no-device-link", FLAG, O_IGNORE},
 	{"-noprof", "--no-profile", FLAG, O_IGNORE},
-	{"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", FLAG, O_IGNORE},
+	{"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", FLAG,
+	 O_FORWARD},
+	{"-forward-unknown-opts", "--forward-unknown-opts", FLAG, O_FORWARD},
 	{"-src-in-ptx", "--source-in-ptx", FLAG, O_IGNORE},
 };
 
@@ -418,6 +421,9 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 	case O_RUN:
 		o->run = true;
 		return true;
+	case O_FORWARD:
+		o->forward = true;
+		return true;
 	case O_HELP:
 		o->help = true;
 		return true;
@@ -457,6 +463,16 @@ static const struct option *find(const char *word, const char **value)
 	return NULL;
 }
 
+/* Among the libraries in its place: sources become objects. nvcc hands words to a shell, so quotes vanish. */
+static void add_input(struct options *o, const char *word)
+{
+	char *path = unquoted(word);
+
+	list_add(&o->inputs, path);
+	list_add(&o->linker, path);
+	free(path);
+}
+
 static bool parse_words(struct options *o, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
@@ -464,13 +480,14 @@ static bool parse_words(struct options *o, int argc, char **argv)
 		const struct option *t;
 
 		if (argv[i][0] != '-' || !argv[i][1]) {
-			list_add(&o->inputs, argv[i]);
-			list_add(
-				&o->linker,
-				argv[i]); /* in its place among the libraries; sources become objects */
+			add_input(o, argv[i]);
 			continue;
 		}
 		t = find(argv[i], &value);
+		if (!t && o->forward) {
+			list_add(&o->compiler, argv[i]);
+			continue;
+		}
 		if (!t)
 			return error("unknown option '%s'", argv[i]);
 		if (t->kind != FLAG && !value) {
