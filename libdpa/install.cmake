@@ -6,7 +6,7 @@ set(DPA_DOCA_VERSION ${DPA_DOCA_API}.0) # the API that the headers follow (heade
 
 # One library has all host calls. Build files ask for it by these names; one or the other asks for
 # FlexIO, whose place is taken, or for a static library of a name.
-set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp doca_dma flexio)
+set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp doca_dma doca_gpunetio flexio)
 # Device libraries: what dpacc is told to link by all the names that scripts have used.
 set(DPA_DEVICE_NAMES doca_dpa_dev_comm doca_dpa_comm_dev doca_dpa_dev_verbs dpa)
 
@@ -33,7 +33,8 @@ endforeach()
 add_library(flexio_static STATIC dev/flexio.c)
 set_target_properties(flexio_static PROPERTIES OUTPUT_NAME flexio)
 install(TARGETS dpa LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS flexio_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+add_library(doca_gpunetio_device STATIC gpu/device.c)
+install(TARGETS flexio_static doca_gpunetio_device ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # dpa_pc(FILE LIB REQUIRES DESCRIPTION)
 function(dpa_pc name lib requires description)
@@ -60,6 +61,7 @@ dpa_pc(doca-common doca_common "" "DOCA common objects on the software adapter d
 dpa_pc(doca-dpa doca_dpa doca-common "DOCA DPA on the software adapter dpa0")
 dpa_pc(doca-rdma doca_rdma doca-common "DOCA RDMA on the software adapter dpa0")
 dpa_pc(doca-dma doca_dma doca-common "DOCA DMA: copies of memory")
+dpa_pc(doca-gpunetio doca_gpunetio doca-common "DOCA GPUNetIO: kernels of a GPU on the RDMA of dpa0")
 dpa_pc(doca-argp doca_argp doca-common "DOCA command line options")
 dpa_pc(libflexio flexio "" "FlexIO: the EUs of an application; nothing else of it")
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Contexts: states and data paths. */
+#include "../gpu/gpu.h"
 #include "../host/libdpa.h"
 #include "ctx.h"
 #include "pe_priv.h"
@@ -10,6 +11,17 @@ void dpa_core_init(struct doca_ctx *ctx, const struct dpa_ctx_ops *ops, struct d
 	dpa_obj_add(ctx, DPA_T_CTX);
 }
 
+/* On the CPU again. */
+static void leave_datapath(struct doca_ctx *ctx)
+{
+	if (ctx->dpa)
+		ctx->dpa->ctxs--;
+	if (ctx->gpu)
+		dpa_gpu_use(ctx->gpu, -1);
+	ctx->dpa = NULL;
+	ctx->gpu = NULL;
+}
+
 doca_error_t dpa_core_fini(struct doca_ctx *ctx)
 {
 	if (!dpa_core_idle(ctx))
@@ -17,9 +29,7 @@ doca_error_t dpa_core_fini(struct doca_ctx *ctx)
 	dpa_obj_remove(ctx, DPA_T_CTX);
 	if (ctx->pe)
 		dpa_pe_disconnect(ctx);
-	if (ctx->dpa)
-		ctx->dpa->ctxs--;
-	ctx->dpa = NULL;
+	leave_datapath(ctx);
 	return DOCA_SUCCESS;
 }
 
@@ -36,9 +46,9 @@ static doca_error_t can_start(const struct doca_ctx *ctx)
 {
 	if (!dpa_live(ctx) || !dpa_core_idle(ctx))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!ctx->dpa && !ctx->pe)
+	if (!ctx->dpa && !ctx->gpu && !ctx->pe)
 		return DOCA_ERROR_NOT_CONNECTED;
-	if (ctx->dpa ? !ctx->ops->on_dpa : !ctx->ops->progress)
+	if (ctx->dpa ? !ctx->ops->on_dpa : ctx->gpu ? !ctx->ops->on_gpu : !ctx->ops->progress)
 		return DOCA_ERROR_NOT_SUPPORTED;
 	return !ctx->dpa || dpa_ctx_usable(ctx->dpa) ? DOCA_SUCCESS : DOCA_ERROR_INITIALIZATION;
 }
@@ -127,10 +137,21 @@ doca_error_t doca_ctx_set_datapath_on_dpa(struct doca_ctx *ctx, struct doca_dpa 
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_core_idle(ctx))
 		return DOCA_ERROR_BAD_STATE;
-	if (ctx->dpa)
-		ctx->dpa->ctxs--;
+	leave_datapath(ctx);
 	ctx->dpa = dpa_dev;
 	dpa_dev->ctxs++;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_ctx_set_datapath_on_gpu(struct doca_ctx *ctx, struct doca_gpu *gpu_dev)
+{
+	if (!dpa_live(ctx) || !dpa_live(gpu_dev))
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_core_idle(ctx))
+		return DOCA_ERROR_BAD_STATE;
+	leave_datapath(ctx);
+	ctx->gpu = gpu_dev;
+	dpa_gpu_use(gpu_dev, 1);
 	return DOCA_SUCCESS;
 }
 

@@ -23,12 +23,13 @@
 
 struct doca_dev;
 struct doca_dpa;
+struct doca_gpu;
 struct doca_pe;
 
 struct dpa_ctx_ops {
 	/*
 	 * From IDLE: SUCCESS: is RUNNING; IN_PROGRESS: is STARTING; anything else: still IDLE.
-	 * ctx->dpa tells the data path; a started DPA context, or NULL.
+	 * ctx->dpa and ctx->gpu have the data path; the DPA context is started.
 	 */
 	doca_error_t (*start)(struct doca_ctx *ctx);
 	/* SUCCESS: is IDLE; IN_PROGRESS: is STOPPING; anything else: as it was. */
@@ -44,6 +45,7 @@ struct dpa_ctx_ops {
 	/* doca_ctx_flush_tasks(); may be NULL. */
 	void (*flush)(struct doca_ctx *ctx);
 	bool on_dpa;	   /* has a DPA data path */
+	bool on_gpu;	   /* has a GPU data path */
 	bool comp_vectors; /* heeds comp_vector */
 };
 
@@ -53,7 +55,8 @@ struct doca_ctx {
 	enum doca_ctx_states state;
 	union doca_data user_data;
 	doca_ctx_state_changed_callback_t changed;
-	struct doca_dpa *dpa; /* data path on this DPA; NULL: on the CPU */
+	struct doca_dpa *dpa; /* data path on this DPA, */
+	struct doca_gpu *gpu; /* or on this GPU; both NULL: on the CPU */
 	struct doca_pe *pe;
 	struct doca_ctx *next; /* of the pe */
 	int fd; /* set by the object: readable when there is something for progress(); -1: none */

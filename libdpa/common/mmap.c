@@ -120,13 +120,37 @@ struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int a
 	return ibv_reg_mr(pd, m->addr, m->len, access);
 }
 
+/* Memory of a GPU is the adapter's by copies of the driver; ENOTSUP-like errors are its. */
+static struct ibv_mr *register_memory(const struct doca_mmap *m, struct mmap_dev *d,
+				      struct ibv_pd *pd)
+{
+	const int access = verbs_access(m->access);
+	struct ibv_mr *mr;
+	bool bad = false;
+
+	if (m->source == MMAP_HOST)
+		d->gpu = dpa_gpu_of_memory(m->addr, m->len, &bad);
+	if (bad) {
+		errno = EFAULT;
+		return NULL;
+	}
+	if (!d->gpu)
+		return mmap_register(m, pd, access);
+	mr = dpa_hwif_reg_gpu(pd, (uintptr_t)m->addr, m->len, access, d->gpu);
+	if (!mr) {
+		dpa_gpu_dev_put(d->gpu);
+		d->gpu = NULL;
+	}
+	return mr;
+}
+
 static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 {
 	struct ibv_pd *pd = dpa_dev_pd(d->dev);
 
 	if (!pd)
 		return DOCA_ERROR_NO_MEMORY;
-	d->mr = mmap_register(m, pd, verbs_access(m->access));
+	d->mr = register_memory(m, d, pd);
 	if (!d->mr) {
 		bool no_memory = errno == ENOMEM;
 
@@ -139,9 +163,10 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 		.addr = (uintptr_t)m->addr,
 		.len = m->len,
 		.access = m->access,
+		.gpu = d->gpu != NULL,
 	};
-	/* the addresses of a dma-buf are none of the process: no pointer goes by them */
-	d->by_key = m->source != MMAP_DMABUF;
+	/* the addresses of a dma-buf or a GPU are none of the CPU's: no pointer goes by them */
+	d->by_key = m->source != MMAP_DMABUF && !d->gpu;
 	if (d->by_key)
 		key_add(d);
 	return DOCA_SUCCESS;
@@ -156,6 +181,9 @@ static void unregister_dev(struct mmap_dev *d)
 	mmap_pci_unexport(d);
 	ibv_dereg_mr(d->mr);
 	d->mr = NULL;
+	if (d->gpu)
+		dpa_gpu_dev_put(d->gpu);
+	d->gpu = NULL;
 	free(d->export);
 	d->export = NULL;
 }
@@ -235,6 +263,16 @@ doca_error_t dpa_mmap_mkey(struct doca_mmap *mmap, const struct doca_dev *dev,
 		*out = d->key;
 	pthread_mutex_unlock(&mmap->lock);
 	return ret;
+}
+
+doca_error_t dpa_mmap_first_mkey(struct doca_mmap *mmap, struct dpa_mmap_key *out)
+{
+	const struct doca_dev *dev;
+
+	pthread_mutex_lock(&mmap->lock);
+	dev = mmap->num_devs ? mmap->devs[0]->dev : NULL;
+	pthread_mutex_unlock(&mmap->lock);
+	return dev ? dpa_mmap_mkey(mmap, dev, out) : DOCA_ERROR_NOT_PERMITTED;
 }
 
 doca_error_t doca_mmap_dev_get_dpa_handle(struct doca_mmap *mmap, const struct doca_dev *dev,

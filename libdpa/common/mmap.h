@@ -31,6 +31,7 @@ struct ibv_mr;
 struct dpa_mmap_key {
 	uint32_t key; /* L_Key and R_Key of the region on the device's PD; remote: the R_Key */
 	bool remote;  /* made from an export: no local access by it */
+	bool gpu;     /* memory of a GPU, which the CPU does not reach */
 	/* made from a PCI export: where its port is, valid as long as the map; NULL: any other */
 	const struct dpa_pci_where *pci;
 	uint64_t addr;	 /* first byte, as the owner of the memory addresses it */
@@ -45,6 +46,9 @@ struct dpa_mmap_key {
  */
 doca_error_t dpa_mmap_mkey(struct doca_mmap *mmap, const struct doca_dev *dev,
 			   struct dpa_mmap_key *out);
+
+/* The same of the map's first device. */
+doca_error_t dpa_mmap_first_mkey(struct doca_mmap *mmap, struct dpa_mmap_key *out);
 
 /*
  * The other way round, for handles that device code passes: the local region that `key` names on

@@ -4,6 +4,7 @@
 #define DPA_COMMON_MMAP_PRIV_H
 
 #include <pthread.h>
+#include "../gpu/gpu.h"
 #include "../host/libdpa.h"
 #include "../pci/pci.h"
 #include "mmap.h"
@@ -14,6 +15,7 @@
 struct mmap_dev {
 	struct doca_dev *dev;
 	struct ibv_mr *mr;	       /* local and started */
+	struct dpa_gpu_dev *gpu;       /* whose memory it is; held */
 	void *export;		       /* what export_rdma gave, once */
 	struct dpa_pci_port *pci_port; /* the same of export_pci: held */
 	struct ibv_mr *pci_mr;	       /* on the PD of the port */

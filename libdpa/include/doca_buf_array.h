@@ -2,8 +2,8 @@
 /*
  * doca_buf_array.h - arrays of bufs for device code: a map cut into elements of one size.
  *
- * Order: create, set_target_dpa, set_params, start, get_dpa_handle; destroy. Not thread-safe. The
- * GPU as a target is not there.
+ * Order: create, set_target_dpa or _gpu, set_params, start, get_dpa_handle or _gpu_handle; destroy.
+ * Not thread-safe.
  */
 #ifndef DOCA_BUF_ARRAY_H_
 #define DOCA_BUF_ARRAY_H_
@@ -20,6 +20,8 @@ extern "C" {
 
 struct doca_buf_arr;
 struct doca_dpa;
+struct doca_gpu;
+struct doca_gpu_buf_arr;
 struct doca_mmap;
 
 /* The handle of device code for an array: doca_dpa_dev_buf.h. */
@@ -36,6 +38,13 @@ DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_create(size_t num_elem, struct doca_
 /* Device code of this context shall use it. INVALID_VALUE: NULL; BAD_STATE: started. */
 DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_set_target_dpa(struct doca_buf_arr *buf_arr,
 							   struct doca_dpa *dpa_handler);
+
+/*
+ * Kernels of this GPU shall use it, with the map's first device. The last target set counts.
+ * INVALID_VALUE: NULL; BAD_STATE: started.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_set_target_gpu(struct doca_buf_arr *buf_arr,
+							   struct doca_gpu *gpu_handler);
 
 /*
  * Where the elements lie: element i at start_offset + i * elem_size of the map, which counts the
@@ -66,6 +75,13 @@ DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_destroy(struct doca_buf_arr *buf_arr
 /* The array's name for device code. INVALID_VALUE: NULL; BAD_STATE: not started. */
 DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_get_dpa_handle(const struct doca_buf_arr *buf_arr,
 							   doca_dpa_dev_buf_arr_t *dpa_buf_arr);
+
+/*
+ * Gives what kernels get: an address for them only (doca_gpunetio_dev_buf.cuh). It is valid until
+ * the array is stopped. INVALID_VALUE: NULL; BAD_STATE: not started, or its target is no GPU.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_get_gpu_handle(const struct doca_buf_arr *buf_arr,
+							   struct doca_gpu_buf_arr **gpu_buf_arr);
 
 #ifdef __cplusplus
 }

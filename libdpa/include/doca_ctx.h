@@ -4,7 +4,7 @@
  * path runs.
  *
  * An object that is a context gives it by its *_as_ctx(). Contexts are not thread-safe: calls on
- * one must not overlap. The GPU data path of the original is not there.
+ * one must not overlap.
  */
 #ifndef DOCA_CTX_H_
 #define DOCA_CTX_H_
@@ -23,6 +23,7 @@ extern "C" {
 struct doca_ctx;
 struct doca_devinfo;
 struct doca_dpa;
+struct doca_gpu;
 
 enum doca_ctx_states {
 	DOCA_CTX_STATE_IDLE = 0,     /* to be configured */
@@ -88,6 +89,13 @@ DOCA_EXPERIMENTAL void doca_ctx_flush_tasks(struct doca_ctx *ctx);
  */
 DOCA_EXPERIMENTAL doca_error_t doca_ctx_set_datapath_on_dpa(struct doca_ctx *ctx,
 							    struct doca_dpa *dpa_dev);
+
+/*
+ * Kernels of a GPU work the data path (doca_gpunetio.h), of an RDMA context; no progress engine is
+ * needed. The GPU cannot be destroyed until the object is. INVALID_VALUE: NULL; BAD_STATE: not idle.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_ctx_set_datapath_on_gpu(struct doca_ctx *ctx,
+							    struct doca_gpu *gpu_dev);
 
 /*
  * Which of the device's completion vectors the context uses; 0 unless set.

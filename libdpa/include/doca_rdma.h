@@ -105,7 +105,10 @@ doca_rdma_dpa_completion_attach(struct doca_rdma *rdma, struct doca_dpa_completi
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_dpa_handle(struct doca_rdma *rdma,
 							doca_dpa_dev_rdma_t *dpa_rdma);
 
-/* INVALID_VALUE: NULL; BAD_STATE: the data path is not on a GPU, and cannot be. */
+/*
+ * Gives what kernels get: an address for them only (doca_gpunetio_dev_rdma.cuh).
+ * INVALID_VALUE: NULL; BAD_STATE: not started, or the data path is not on a GPU.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_get_gpu_handle(struct doca_rdma *rdma,
 							struct doca_gpu_dev_rdma **gpu_rdma);
 

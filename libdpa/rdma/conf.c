@@ -49,14 +49,14 @@ doca_error_t doca_rdma_get_send_queue_size(const struct doca_rdma *rdma, uint32_
 
 doca_error_t doca_rdma_set_recv_queue_size(struct doca_rdma *rdma, uint32_t recv_queue_size)
 {
-	if (dpa_live(rdma) && (!rdma->ctx.dpa || recv_queue_size > DPA_MAX_WR))
+	if (dpa_live(rdma) && (dpa_rdma_on_cpu(rdma) || recv_queue_size > DPA_MAX_WR))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	SET(rdma, recv_queue_size, recv_queue_size, round_up(recv_queue_size));
 }
 
 doca_error_t doca_rdma_get_recv_queue_size(const struct doca_rdma *rdma, uint32_t *recv_queue_size)
 {
-	if (dpa_live(rdma) && recv_queue_size && !rdma->ctx.dpa)
+	if (dpa_live(rdma) && recv_queue_size && dpa_rdma_on_cpu(rdma))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	GET(rdma, recv_queue_size, recv_queue_size);
 }

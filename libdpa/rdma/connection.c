@@ -29,6 +29,7 @@ doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_co
 	while (rdma->conns[c->id])
 		c->id++;
 	if (dpa_rdma_make_qp(c)) {
+		dpa_gpu_link_unmake(c);
 		dpa_obj_free(c);
 		return DOCA_ERROR_CONNECTION_ABORTED;
 	}
@@ -73,7 +74,9 @@ static void destroy_connection(struct doca_rdma_connection *c)
 {
 	if (c->rdma->dpa)
 		dpa_fatal_remove(c->rdma->dpa, &c->fatal);
-	ibv_destroy_qp(c->qp);
+	dpa_gpu_link_unmake(c);
+	if (c->qp)
+		ibv_destroy_qp(c->qp);
 	dpa_obj_free(c);
 }
 
@@ -176,7 +179,12 @@ void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
 		dpa_obj_remove(c, DPA_T_CONNECTION);
 		return; /* EUs have it still */
 	}
-	if (!rdma->dpa && c->sent)
+	if (rdma->gpu && atomic_load_explicit(&c->ready, memory_order_relaxed)) {
+		if (!rdma->ending)
+			end_posts(c);
+		dpa_gpu_link_end(c);
+	}
+	if (dpa_rdma_on_cpu(rdma) && c->sent)
 		dpa_rdma_tasks_flush(c);
 	destroy_connection(c);
 }

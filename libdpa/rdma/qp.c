@@ -67,6 +67,19 @@ static int describe_qp(struct doca_rdma_connection *c)
 	return dpa_rdma_own_gids(c->qp->context, c->rdma->conf.gid_index, d);
 }
 
+/* CQs of its own: kernels find the CQE of an operation by the operation's position. */
+static int prepare_gpu(struct doca_rdma_connection *c, struct ibv_qp_init_attr *init)
+{
+	int ret = dpa_gpu_link_make(c);
+
+	if (ret)
+		return ret;
+	init->send_cq = c->gpu->cq;
+	init->recv_cq = c->rdma->gpu->recv_cq;
+	init->cap.max_inline_data = 0;
+	return 0;
+}
+
 int dpa_rdma_make_qp(struct doca_rdma_connection *c)
 {
 	const struct dpa_rdma_conf *conf = &c->rdma->conf;
@@ -79,17 +92,21 @@ int dpa_rdma_make_qp(struct doca_rdma_connection *c)
 			.max_inline_data = DPA_DEV_RDMA_INLINE},
 		.qp_type = IBV_QPT_RC,
 	};
-	int ret;
+	int ret = c->rdma->gpu ? prepare_gpu(c, &init) : 0;
 
+	if (ret)
+		return ret;
 	c->qp = dpa_hwif_create_qp(c->rdma->srq->pd, &init, c->id);
 	if (!c->qp)
 		return errno;
 	ret = dpa_hwif_view_qp(c->qp, &c->queues.view);
+	if (!ret && c->gpu)
+		ret = dpa_gpu_link_bind(c);
 	if (!ret)
 		ret = connection_to_init(c);
 	if (!ret)
 		ret = describe_qp(c);
-	if (ret)
+	if (ret && !c->gpu) /* else it goes with what the GPU knows of it */
 		ibv_destroy_qp(c->qp);
 	return ret;
 }
@@ -157,6 +174,8 @@ int dpa_rdma_join_path(struct doca_rdma_connection *c, struct dpa_rdma_path *pat
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
 	int ret = connection_to_rts(c, path);
 
+	if (!ret && c->gpu)
+		ret = dpa_gpu_link_show(c);
 	if (ret && !ibv_modify_qp(c->qp, &reset, IBV_QP_STATE))
 		connection_to_init(c);
 	return ret;

@@ -35,7 +35,7 @@ static uint32_t recv_entries(const struct doca_rdma *r)
 {
 	uint32_t tasks = r->tasks.conf[RT_RECEIVE].max;
 
-	return r->ctx.dpa ? r->conf.recv_queue_size : tasks ? tasks : 1;
+	return dpa_rdma_on_cpu(r) ? (tasks ? tasks : 1) : r->conf.recv_queue_size;
 }
 
 static int make_srq(struct doca_rdma *r, struct ibv_pd *pd)
@@ -52,8 +52,9 @@ static void unmake_rdma(struct doca_rdma *r)
 	dpa_cm_stop(r);
 	if (r->conns)
 		dpa_rdma_drop_connections(r);
-	if (!r->ctx.dpa)
+	if (dpa_rdma_on_cpu(r))
 		dpa_rdma_tasks_stop(r);
+	dpa_gpu_path_unmake(r);
 	if (r->srq)
 		ibv_destroy_srq(r->srq);
 	if (r->scratch_mr)
@@ -89,6 +90,13 @@ static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 	return ret;
 }
 
+static int make_path(struct doca_rdma *r, struct ibv_pd *pd)
+{
+	if (r->ctx.dpa)
+		return make_for_dpa(r, pd);
+	return r->ctx.gpu ? dpa_gpu_path_make(r) : dpa_rdma_tasks_start(r);
+}
+
 static int make_rdma(struct doca_rdma *r)
 {
 	struct ibv_pd *pd = dpa_dev_pd(r->ctx.dev);
@@ -106,7 +114,7 @@ static int make_rdma(struct doca_rdma *r)
 	if (!ret && r->ctx.pe)
 		ret = dpa_cm_start(&r->cm);
 	if (!ret)
-		ret = r->ctx.dpa ? make_for_dpa(r, pd) : dpa_rdma_tasks_start(r);
+		ret = make_path(r, pd);
 	if (ret)
 		unmake_rdma(r);
 	return ret;
@@ -210,8 +218,9 @@ static void end_rdma(struct doca_rdma *r)
 		dpa_handle_drop(&r->dpa->handles, &r->obj);
 		leave_seat(r);
 		dpa_pool_quiesce();
-		drain_rdma(r);
 	}
+	if (!dpa_rdma_on_cpu(r))
+		drain_rdma(r);
 	r->ending = true;
 	unmake_rdma(r);
 	r->ending = false;
@@ -248,7 +257,7 @@ static bool progress_rdma(struct doca_ctx *ctx)
 
 	r->working = true;
 	any = dpa_cm_progress(r);
-	if (!r->dpa)
+	if (dpa_rdma_on_cpu(r))
 		any |= dpa_rdma_tasks_progress(r);
 	if (ctx->state == DOCA_CTX_STATE_STOPPING && ctx->inflight)
 		end_tasks(r);
@@ -267,7 +276,8 @@ static bool arm_rdma(struct doca_ctx *ctx)
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
 
 	dpa_cm_arm(r);
-	return ctx->state == DOCA_CTX_STATE_STOPPING || (!r->dpa && dpa_rdma_tasks_arm(r));
+	return ctx->state == DOCA_CTX_STATE_STOPPING ||
+	       (dpa_rdma_on_cpu(r) && dpa_rdma_tasks_arm(r));
 }
 
 static const struct dpa_ctx_ops ctx_ops = {
@@ -276,6 +286,7 @@ static const struct dpa_ctx_ops ctx_ops = {
 	.progress = progress_rdma,
 	.arm = arm_rdma,
 	.on_dpa = true,
+	.on_gpu = true,
 };
 
 doca_error_t doca_rdma_create(struct doca_dev *dev, struct doca_rdma **rdma)
@@ -352,5 +363,10 @@ doca_error_t doca_rdma_get_dpa_handle(struct doca_rdma *rdma, doca_dpa_dev_rdma_
 
 doca_error_t doca_rdma_get_gpu_handle(struct doca_rdma *rdma, struct doca_gpu_dev_rdma **gpu_rdma)
 {
-	return dpa_live(rdma) && gpu_rdma ? DOCA_ERROR_BAD_STATE : DOCA_ERROR_INVALID_VALUE;
+	if (!dpa_live(rdma) || !gpu_rdma)
+		return DOCA_ERROR_INVALID_VALUE;
+	if (!rdma->gpu)
+		return DOCA_ERROR_BAD_STATE;
+	*gpu_rdma = (struct doca_gpu_dev_rdma *)(uintptr_t)rdma->gpu->obj->gpu;
+	return DOCA_SUCCESS;
 }

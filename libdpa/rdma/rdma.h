@@ -23,6 +23,7 @@
 #include <dpa/dpa_rdma.h>
 #include "../common/ctx.h"
 #include "../eu/lock.h"
+#include "../gpu/gpu.h"
 #include "../host/libdpa.h"
 #include "cm/cm.h"
 #include "task/task.h"
@@ -63,6 +64,7 @@ struct doca_rdma_connection {
 	struct dpa_fatal_hook fatal; /* to the error state with the DPA context */
 	struct dpa_rdma_details details;
 	struct dpa_cm_link *link; /* NULL: exported */
+	struct dpa_gpu_link *gpu; /* GPU data path */
 	/* CPU data path: in flight, in order */
 	struct dpa_rdma_task *sent, **sent_end;
 	/* EUs */
@@ -84,9 +86,10 @@ struct doca_rdma {
 	bool working;  /* in doca_pe_progress() */
 	/* while started */
 	bool started;
-	bool ending;	      /* its connections with it */
-	struct doca_dpa *dpa; /* NULL: the data path of the CPU */
-	struct ibv_cq *cq;    /* of the completion context, or its own */
+	bool ending;		  /* its connections with it */
+	struct doca_dpa *dpa;	  /* the data path of this DPA context, */
+	struct dpa_gpu_path *gpu; /* or of a GPU; both NULL: of the CPU */
+	struct ibv_cq *cq;	  /* of the completion context, or its own */
 	struct ibv_srq *srq;
 	uint64_t *scratch; /* of each connection 8 bytes in a cache line: what atomics fetch */
 	struct ibv_mr *scratch_mr;
@@ -116,6 +119,12 @@ struct doca_rdma {
 static inline uint64_t dpa_rdma_recv_id(uint16_t seat, uint16_t turn, uint16_t index)
 {
 	return (uint64_t)seat << 48 | (uint64_t)turn << 32 | index;
+}
+
+/* Whether tasks are its data path; also before it is started. */
+static inline bool dpa_rdma_on_cpu(const struct doca_rdma *r)
+{
+	return !r->ctx.dpa && !r->ctx.gpu;
 }
 
 /* Whether something was announced to the device that is not done. */

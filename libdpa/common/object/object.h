@@ -62,7 +62,9 @@
 #define DPA_T_ADVISE	       (UINT64_C(1) << 36)
 #define DPA_T_ADVISE_TASK      (UINT64_C(1) << 37)
 #define DPA_T_CLOCK	       (UINT64_C(1) << 38)
+#define DPA_T_GPU	       (UINT64_C(1) << 39)
 #define DPA_T_FLEXIO_RESOURCE  (UINT64_C(1) << 40)
+#define DPA_T_GPU_SEMAPHORE    (UINT64_C(1) << 41)
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
 #define dpa_live(p)                                                                                \
@@ -86,6 +88,8 @@
 			    DPA_T_OF(doca_dpa_notification_completion, DPA_T_NOTIFICATION),        \
 			    DPA_T_OF(doca_dpa_eu_affinity, DPA_T_AFFINITY),                        \
 			    DPA_T_OF(doca_dpa_hash_table, DPA_T_HASH_TABLE),                       \
+			    DPA_T_OF(doca_gpu, DPA_T_GPU),                                         \
+			    DPA_T_OF(doca_gpu_semaphore, DPA_T_GPU_SEMAPHORE),                     \
 			    DPA_T_OF(dpa_qp, DPA_T_QP), DPA_T_OF(doca_mmap, DPA_T_MMAP),           \
 			    DPA_T_OF(doca_buf_arr, DPA_T_BUF_ARR),                                 \
 			    DPA_T_OF(doca_buf_inventory, DPA_T_BUF_INVENTORY),                     \
@@ -118,6 +122,8 @@ struct doca_dpa_async_ops;
 struct doca_dpa_notification_completion;
 struct doca_dpa_eu_affinity;
 struct doca_dpa_hash_table;
+struct doca_gpu;
+struct doca_gpu_semaphore;
 struct dpa_qp;
 struct doca_mmap;
 struct doca_buf_arr;

@@ -135,10 +135,12 @@ void dpa_cm_break(struct dpa_cm_link *l)
 	enum dpa_cm_state was = l->state;
 
 	l->state = CM_ENDING;
-	if (!r->dpa) /* what came before the end is told before it: with the QP it would go */
+	if (dpa_rdma_on_cpu(
+		    r)) /* what came before the end is told before it: with the QP it would go */
 		dpa_rdma_tasks_drain(r);
 	tell_end(l, was);
-	if (!r->dpa) /* and messages that came meanwhile: for their sender they have arrived */
+	if (dpa_rdma_on_cpu(
+		    r)) /* and messages that came meanwhile: for their sender they have arrived */
 		dpa_rdma_tasks_flush(l->c);
 	dpa_cm_end(l);
 }

@@ -111,7 +111,7 @@ doca_error_t dpa_rdma_task_new(struct doca_rdma *rdma, enum dpa_rdma_kind kind,
 {
 	struct dpa_rdma_task *t;
 
-	if (!dpa_live(rdma) || !rdma->started || rdma->dpa)
+	if (!dpa_live(rdma) || !rdma->started || !dpa_rdma_on_cpu(rdma))
 		return DOCA_ERROR_INVALID_VALUE;
 	if (kind != RT_RECEIVE && (!dpa_live(conn) || conn->rdma != rdma))
 		return DOCA_ERROR_INVALID_VALUE;

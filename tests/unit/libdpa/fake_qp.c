@@ -307,3 +307,16 @@ void fake_qp_fail(struct ibv_qp *qp)
 	q->failed = true;
 	pthread_mutex_unlock(&q->lock);
 }
+
+/* No kernel of a GPU here. */
+int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word)
+{
+	return EOPNOTSUPP;
+}
+
+struct ibv_mr *dpa_hwif_reg_gpu(struct ibv_pd *pd, uint64_t addr, size_t length, int access,
+				struct dpa_gpu_dev *dev)
+{
+	errno = EOPNOTSUPP;
+	return NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * GPU memory as a region of the adapter's, which the CPU does not reach: by copies of the driver,
+ * through memory that the GPU knows. A call of the driver costs microseconds, a batch of copies
+ * little more than one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gpu.h"
+
+#define BATCH 512 /* copies of one call */
+
+/* ---------------------------------------------------------------- whose memory */
+
+static bool is_gpu_memory(const struct dpa_cuda *cuda, uint64_t addr)
+{
+	unsigned int type = 0, managed = 0;
+
+	if (cuda->attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, addr) ||
+	    type != CU_MEMORYTYPE_DEVICE)
+		return false;
+	return cuda->attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, addr) || !managed;
+}
+
+static bool is_all_of_it(const struct dpa_cuda *cuda, uint64_t addr, size_t length)
+{
+	CUdeviceptr base;
+	size_t size;
+
+	return !cuda->range(&base, &size, addr) && addr - base <= size &&
+	       length <= size - (addr - base);
+}
+
+struct dpa_gpu_dev *dpa_gpu_of_memory(const void *addr, size_t length, bool *bad)
+{
+	const struct dpa_cuda *cuda = dpa_cuda_if_used();
+	struct dpa_gpu_dev *dev = NULL;
+	int ordinal = 0;
+	CUdevice device;
+
+	*bad = false;
+	if (!cuda || !is_gpu_memory(cuda, (uintptr_t)addr))
+		return NULL;
+	if (!cuda->attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (uintptr_t)addr) &&
+	    !cuda->device_get(&device, ordinal))
+		dev = dpa_gpu_dev_get(cuda, device);
+	if (dev && !dpa_gpu_enter(dev)) {
+		*bad = !is_all_of_it(cuda, (uintptr_t)addr, length);
+		dpa_gpu_leave(dev);
+	} else {
+		*bad = true;
+	}
+	if (*bad && dev) {
+		dpa_gpu_dev_put(dev);
+		dev = NULL;
+	}
+	return dev;
+}
+
+/* ------------------------------------------------------------------------ copies */
+
+/* Copies between the bounce memory and the GPU that are to go in one call. */
+struct gpu_batch {
+	CUdeviceptr dst[BATCH], src[BATCH];
+	size_t length[BATCH];
+	unsigned int n;
+	bool to_gpu;
+	uint64_t low, high; /* to_gpu: all of dst lies between */
+	size_t used;	    /* of the bounce memory */
+	struct {
+		void *to;
+		const void *from;
+		size_t length;
+	} after[BATCH]; /* !to_gpu: where the bytes go when they are here */
+};
+
+static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
+{
+	struct cu_batch_attr attr = {.order = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	const struct dpa_cuda *cuda = dev->cuda;
+	size_t first = 0, failed;
+	CUresult ret = CUDA_SUCCESS;
+
+	if (b->n > 1 && cuda->batch)
+		return cuda->batch(b->dst, b->src, b->length, b->n, &attr, &first, 1, dev->stream);
+	if (b->n > 1 && cuda->batch12)
+		return cuda->batch12(b->dst, b->src, b->length, b->n, &attr, &first, 1, &failed,
+				     dev->stream);
+	for (unsigned int i = 0; i < b->n && !ret; i++)
+		ret = b->to_gpu ? cuda->to_device(b->dst[i], (void *)(uintptr_t)b->src[i],
+						  b->length[i], dev->stream)
+				: cuda->to_host((void *)(uintptr_t)b->dst[i], b->src[i],
+						b->length[i], dev->stream);
+	return ret;
+}
+
+/* Carries out what was collected. */
+static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
+{
+	CUresult ret = CUDA_SUCCESS;
+
+	if (!b->n)
+		return ret;
+	ret = call_batch(dev, b);
+	if (!ret)
+		ret = dev->cuda->stream_wait(dev->stream);
+	if (!ret && !b->to_gpu)
+		for (unsigned int i = 0; i < b->n; i++)
+			memcpy(b->after[i].to, b->after[i].from, b->after[i].length);
+	b->n = 0;
+	b->used = 0;
+	return ret;
+}
+
+/* One that goes on where the last one ends is part of it. */
+static bool extends(const struct gpu_batch *b, uint64_t gpu)
+{
+	const unsigned int i = b->n - 1;
+
+	return b->n && (b->to_gpu ? b->dst[i] : b->src[i]) + b->length[i] == gpu;
+}
+
+static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t gpu, uint8_t *host,
+			  size_t length, bool to_gpu)
+{
+	CUresult ret = CUDA_SUCCESS;
+	uint8_t *at;
+
+	if (b->n == BATCH || b->used + length > DPA_GPU_BOUNCE || (b->n && b->to_gpu != to_gpu))
+		ret = flush_batch(dev, b);
+	if (ret)
+		return ret;
+	b->to_gpu = to_gpu;
+	if (!b->n || gpu < b->low)
+		b->low = gpu;
+	if (!b->n || gpu + length > b->high)
+		b->high = gpu + length;
+	at = dev->bounce + b->used;
+	b->used += length;
+	if (to_gpu)
+		memcpy(at, host, length);
+	if (to_gpu && extends(b, gpu)) {
+		b->length[b->n - 1] += length;
+		return CUDA_SUCCESS;
+	}
+	b->dst[b->n] = to_gpu ? gpu : (uintptr_t)at;
+	b->src[b->n] = to_gpu ? (uintptr_t)at : gpu;
+	b->length[b->n] = length;
+	b->after[b->n].to = host;
+	b->after[b->n].from = at;
+	b->after[b->n].length = length;
+	b->n++;
+	return CUDA_SUCCESS;
+}
+
+/* A copy that begins in the range of one before it must come after it: batches are in no order. */
+static bool overlaps(const struct gpu_batch *b, const struct dpa_gpu_copy *c)
+{
+	if (!b->n || !b->to_gpu || c->gpu >= b->high || c->gpu + c->length <= b->low)
+		return false;
+	for (unsigned int i = 0; i < b->n; i++)
+		if (c->gpu < b->dst[i] + b->length[i] && b->dst[i] < c->gpu + c->length)
+			return true;
+	return false;
+}
+
+static CUresult add_copy(struct dpa_gpu_dev *dev, struct gpu_batch *b, const struct dpa_gpu_copy *c)
+{
+	CUresult ret = overlaps(b, c) ? flush_batch(dev, b) : CUDA_SUCCESS;
+
+	for (size_t done = 0, n; done < c->length && !ret; done += n) {
+		n = c->length - done;
+		if (n > DPA_GPU_BOUNCE / 2)
+			n = DPA_GPU_BOUNCE / 2;
+		ret = add_piece(dev, b, c->gpu + done, (uint8_t *)c->host + done, n, c->to_gpu);
+	}
+	return ret;
+}
+
+int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_gpu_copy *list, unsigned int n)
+{
+	struct gpu_batch *b = malloc(sizeof(*b));
+	CUresult ret = CUDA_SUCCESS;
+
+	if (!b)
+		return EIO;
+	b->n = 0;
+	b->used = 0;
+	b->to_gpu = false;
+	pthread_mutex_lock(&dev->lock);
+	if (dpa_gpu_enter(dev)) {
+		pthread_mutex_unlock(&dev->lock);
+		free(b);
+		return EIO;
+	}
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = add_copy(dev, b, &list[i]);
+	if (!ret)
+		ret = flush_batch(dev, b);
+	dpa_gpu_leave(dev);
+	pthread_mutex_unlock(&dev->lock);
+	free(b);
+	return ret ? EIO : 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* GPUs: opening, contexts, objects that use them. */
+#include <errno.h>
+#include <stdlib.h>
+#include "../common/log/log.h"
+#include "gpu.h"
+
+static struct {
+	pthread_mutex_t lock;
+	struct dpa_gpu_dev *devs;
+} gpus = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+doca_error_t dpa_gpu_enter(const struct dpa_gpu_dev *dev)
+{
+	return dev->cuda->push(dev->ctx) ? DOCA_ERROR_DRIVER : DOCA_SUCCESS;
+}
+
+void dpa_gpu_leave(const struct dpa_gpu_dev *dev)
+{
+	CUcontext ctx;
+
+	dev->cuda->pop(&ctx);
+}
+
+/* ---------------------------------------------------------- GPUs of the process */
+
+static void close_dev(struct dpa_gpu_dev *dev)
+{
+	if (dev->stream && !dpa_gpu_enter(dev)) {
+		dev->cuda->stream_destroy(dev->stream);
+		if (dev->bounce)
+			dpa_gpu_unpin(dev->cuda, dev->bounce, DPA_GPU_BOUNCE);
+		dpa_gpu_leave(dev);
+	}
+	free(dev->bounce);
+	if (dev->ctx)
+		dev->cuda->release(dev->device);
+	pthread_mutex_destroy(&dev->lock);
+	free(dev);
+}
+
+/* The stream and the memory of copies. */
+static bool prepare_copies(struct dpa_gpu_dev *dev)
+{
+	CUresult ret;
+	void *p;
+
+	if (dpa_gpu_enter(dev))
+		return false;
+	ret = dev->cuda->stream_create(&dev->stream, CU_STREAM_NON_BLOCKING);
+	if (ret)
+		dev->stream = NULL;
+	if (!ret && posix_memalign(&p, 4096, DPA_GPU_BOUNCE) == 0) {
+		if (dpa_gpu_pin(dev->cuda, p, DPA_GPU_BOUNCE) == 0)
+			dev->bounce = p;
+		else
+			free(p);
+	}
+	dpa_gpu_leave(dev);
+	return dev->bounce;
+}
+
+static struct dpa_gpu_dev *open_gpu(const struct dpa_cuda *cuda, CUdevice device)
+{
+	struct dpa_gpu_dev *dev = calloc(1, sizeof(*dev));
+	CUresult ret;
+
+	if (!dev)
+		return NULL;
+	dev->cuda = cuda;
+	dev->device = device;
+	dev->refs = 1;
+	pthread_mutex_init(&dev->lock, NULL);
+	ret = cuda->retain(&dev->ctx, device);
+	if (ret) {
+		DPA_LOG(DOCA_LOG_LEVEL_ERROR, "no CUDA context of GPU %d: %s", device,
+			dpa_cuda_error(ret));
+		dev->ctx = NULL;
+	}
+	if (ret || !prepare_copies(dev)) {
+		close_dev(dev);
+		return NULL;
+	}
+	return dev;
+}
+
+struct dpa_gpu_dev *dpa_gpu_dev_get(const struct dpa_cuda *cuda, CUdevice device)
+{
+	struct dpa_gpu_dev *dev;
+
+	pthread_mutex_lock(&gpus.lock);
+	for (dev = gpus.devs; dev; dev = dev->next)
+		if (dev->device == device)
+			break;
+	if (dev) {
+		dev->refs++;
+	} else {
+		dev = open_gpu(cuda, device);
+		if (dev) {
+			dev->next = gpus.devs;
+			gpus.devs = dev;
+		}
+	}
+	pthread_mutex_unlock(&gpus.lock);
+	return dev;
+}
+
+void dpa_gpu_dev_put(struct dpa_gpu_dev *dev)
+{
+	struct dpa_gpu_dev **p = &gpus.devs;
+
+	pthread_mutex_lock(&gpus.lock);
+	if (!--dev->refs) {
+		while (*p != dev)
+			p = &(*p)->next;
+		*p = dev->next;
+		close_dev(dev);
+	}
+	pthread_mutex_unlock(&gpus.lock);
+}
+
+/* -------------------------------------------------------------------- doca_gpu */
+
+doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev)
+{
+	const struct dpa_cuda *cuda;
+	struct doca_gpu *gpu;
+	CUdevice device;
+
+	if (!gpu_bus_id || !gpu_dev)
+		return DOCA_ERROR_INVALID_VALUE;
+	cuda = dpa_cuda();
+	if (!cuda || cuda->device_by_pci(&device, gpu_bus_id))
+		return DOCA_ERROR_NOT_FOUND;
+	gpu = dpa_obj_new(DPA_T_GPU, sizeof(*gpu));
+	if (!gpu)
+		return DOCA_ERROR_NO_MEMORY;
+	gpu->dev = dpa_gpu_dev_get(cuda, device);
+	if (!gpu->dev) {
+		dpa_obj_free(gpu);
+		return DOCA_ERROR_DRIVER;
+	}
+	pthread_mutex_init(&gpu->lock, NULL);
+	*gpu_dev = gpu;
+	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev)
+{
+	struct dpa_gpu_mem *mem;
+	bool used;
+
+	if (!dpa_live(gpu_dev))
+		return DOCA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&gpu_dev->lock);
+	used = gpu_dev->users || gpu_dev->mems;
+	pthread_mutex_unlock(&gpu_dev->lock);
+	if (used)
+		return DOCA_ERROR_IN_USE;
+	while ((mem = gpu_dev->spare)) {
+		gpu_dev->spare = mem->next;
+		dpa_gpu_mem_free(gpu_dev, mem);
+	}
+	dpa_gpu_dev_put(gpu_dev->dev);
+	pthread_mutex_destroy(&gpu_dev->lock);
+	dpa_obj_free(gpu_dev);
+	return DOCA_SUCCESS;
+}
+
+void dpa_gpu_use(struct doca_gpu *gpu, int n)
+{
+	pthread_mutex_lock(&gpu->lock);
+	gpu->users += (uint32_t)n;
+	pthread_mutex_unlock(&gpu->lock);
+}

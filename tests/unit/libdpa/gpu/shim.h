@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* shim.h - what the device functions need of CUDA, as plain C++: a kernel's thread is one of the test's. */
+#ifndef TEST_GPU_SHIM_H
+#define TEST_GPU_SHIM_H
+
+#include <sched.h>
+#include <stdint.h>
+
+#define __device__
+#define __forceinline__ inline __attribute__((always_inline))
+#define DPA_GPU_RELAX() sched_yield()
+
+static inline void __threadfence_system()
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+template <typename T> static inline T atomicAdd(T *p, T v)
+{
+	return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
+}
+
+template <typename T> static inline T atomicCAS(T *p, T compare, T v)
+{
+	__atomic_compare_exchange_n(p, &compare, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return compare;
+}
+
+#endif
