@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "faults.h"
+#include "units.h"
 
 static const char *const rate_names[DPA_FAULT_KINDS] = {
 	[DPA_FAULT_DROP] = "drop",	 [DPA_FAULT_DUP] = "dup",
@@ -24,56 +25,11 @@ bool dpa_fault_any(const struct dpa_fault_spec *f)
 	return false;
 }
 
-/* Digits only, no more than max; *s is left behind them. */
-static bool parse_number(const char **s, uint64_t max, uint64_t *out)
-{
-	uint64_t v = 0;
-
-	if (!isdigit((unsigned char)**s))
-		return false;
-	for (; isdigit((unsigned char)**s); (*s)++) {
-		uint64_t d = (uint64_t)(**s - '0');
-
-		if (v > (max - d) / 10)
-			return false;
-		v = v * 10 + d;
-	}
-	*out = v;
-	return true;
-}
-
-/* "1%", "0.25%", "300ppm": to parts per million. A rate that would be rounded is refused. */
-static bool parse_rate(const char **s, uint32_t *ppm)
-{
-	uint64_t v, unit = DPA_FAULT_MILLION / 100;
-	bool point;
-
-	if (!parse_number(s, DPA_FAULT_MILLION, &v))
-		return false;
-	if (strncmp(*s, "ppm", 3) == 0) {
-		*s += 3;
-		*ppm = (uint32_t)v;
-		return true;
-	}
-	v *= unit;
-	point = **s == '.';
-	if (point && !isdigit((unsigned char)*++*s))
-		return false;
-	for (; point && isdigit((unsigned char)**s); (*s)++) {
-		unit /= 10;
-		if (!unit)
-			return false;
-		v += (uint64_t)(**s - '0') * unit;
-	}
-	*ppm = (uint32_t)v;
-	return *(*s)++ == '%' && v <= DPA_FAULT_MILLION;
-}
-
 static bool parse_duration(const char **s, uint32_t *us)
 {
 	uint64_t v;
 
-	if (!parse_number(s, DPA_FAULT_DELAY_MAX, &v))
+	if (!dpa_units_number(s, DPA_FAULT_DELAY_MAX, &v))
 		return false;
 	if (strncmp(*s, "ms", 2) == 0)
 		v *= 1000;
@@ -90,7 +46,7 @@ static bool qp_number(const char **s, uint32_t *qpn)
 	int n = 0;
 
 	if (strncmp(*s, "0x", 2) != 0) {
-		if (!parse_number(s, 0xffffff, &v))
+		if (!dpa_units_number(s, 0xffffff, &v))
 			return false;
 	} else {
 		for (*s += 2; isxdigit((unsigned char)**s) && n < 6; (*s)++, n++) {
@@ -135,16 +91,16 @@ static bool parse_value(const char **s, int key, struct dpa_fault_spec *f)
 {
 	switch (key) {
 	case KEY_SEED:
-		return parse_number(s, UINT64_MAX, &f->seed);
+		return dpa_units_number(s, UINT64_MAX, &f->seed);
 	case KEY_QPN:
 		return qp_number(s, &f->qpn);
 	case KEY_ONLY:
 		return parse_only(s, &f->only);
 	case DPA_FAULT_DELAY:
-		return parse_rate(s, &f->ppm[key]) && *(*s)++ == ':' &&
+		return dpa_units_share(s, &f->ppm[key]) && *(*s)++ == ':' &&
 		       parse_duration(s, &f->delay_us);
 	default:
-		return parse_rate(s, &f->ppm[key]);
+		return dpa_units_share(s, &f->ppm[key]);
 	}
 }
 

@@ -212,6 +212,13 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(fault),
 	 .use = DPA_FAULT_USE,
 	 .help = "faults of the links; without it, those of dpactl fault for the adapter instance"},
+	{.name = "link",
+	 .def = "",
+	 .type = DPA_KNOB_LINK,
+	 .offset = FIELD(link),
+	 .use = DPA_LINK_USE,
+	 .help = "network that packets pass before they arrive: a bottleneck with its queue; "
+		 "without it, that of dpactl link for the adapter instance"},
 	{.name = "capture",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,
@@ -419,6 +426,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return parse_place(value, field);
 	case DPA_KNOB_FAULT:
 		return dpa_fault_parse(value, field);
+	case DPA_KNOB_LINK:
+		return dpa_link_parse(value, field);
 	case DPA_KNOB_FUNCS:
 		return parse_functions(value, field);
 	case DPA_KNOB_IF:
@@ -467,6 +476,9 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		break;
 	case DPA_KNOB_FAULT:
 		dpa_fault_text(field, buf, len);
+		break;
+	case DPA_KNOB_LINK:
+		dpa_link_text(field, buf, len);
 		break;
 	case DPA_KNOB_FUNCS:
 		functions_text(field, buf, len);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "faults.h"
+#include "links.h"
 
 #define DPA_CONFIG_DEFAULT  "/etc/dpa/dpa.conf"
 #define DPA_CONFIG_PATH_MAX 256
@@ -75,6 +76,7 @@ struct dpa_config {
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
 	char observer[DPA_CONFIG_PATH_MAX]; /* "IMAGE:KERNEL" that gets copies of CQEs; "": none */
 	struct dpa_fault_spec fault;	    /* not set: what the board says */
+	struct dpa_link_spec link;	    /* not set: what the board says */
 	char config[DPA_CONFIG_PATH_MAX];   /* the file that was read, "" if there is none */
 };
 
@@ -115,6 +117,7 @@ enum dpa_knob_type {
 	DPA_KNOB_PATH,	/* absolute */
 	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
 	DPA_KNOB_FAULT, /* struct dpa_fault_spec */
+	DPA_KNOB_LINK,	/* struct dpa_link_spec */
 	DPA_KNOB_FUNCS, /* struct dpa_cfg_functions */
 	DPA_KNOB_IF,	/* name of an interface */
 };

@@ -23,7 +23,7 @@
  * the meaning of a word in it, takes the next number: others are refused, with both versions
  * named.
  */
-#define DPA_BOARD_LAYOUT    12
+#define DPA_BOARD_LAYOUT    13
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -47,6 +47,11 @@ static inline uint32_t dpa_owner_gen(dpa_owner_t o)
 {
 	return (uint32_t)(o >> 16);
 }
+
+/* Requests of tools to all processes of the board: ask.c. */
+enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASK_LINK, DPA_ASKS };
+#define DPA_BOARD_ASK_TEXT 248
+#define DPA_BOARD_ASK_OWN  UINT32_MAX
 
 enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
 
@@ -72,7 +77,7 @@ struct dpa_board_proc {
 	uint32_t placement; /* enum dpa_placement: of a QP that it creates */
 	uint32_t nqp, ncq, nmr;
 	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
-	_Atomic uint32_t asked[2];
+	_Atomic uint32_t asked[DPA_ASK_LINK];
 	/* steer.c: 0, or of a process that has UDP port 4791 open: DPA_BOARD_UDP, index + 1, round
 	 */
 	_Atomic uint64_t udp;
@@ -82,10 +87,18 @@ struct dpa_board_proc {
 	/* counted up by itself (relaxed): it had no descriptor, not even to refuse a connection
 	 * with. Read by those that wait for it to accept one (link/sock.c) */
 	_Atomic uint32_t no_fds;
-	_Atomic uint64_t gsi;	  /* generation << 32 | QPN of its QP1 endpoint; cm.h */
-	uint32_t npd, nsrq, nctx; /* as nqp */
-	uint8_t rsvd[256 - 124];
+	_Atomic uint64_t gsi;	     /* generation << 32 | QPN of its QP1 endpoint; cm.h */
+	uint32_t npd, nsrq, nctx;    /* as nqp */
+	_Atomic uint32_t asked_link; /* as asked[] */
+	uint8_t rsvd[256 - 128];
 };
+
+/* Where the process says which generation of a request it follows. */
+static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,
+					       enum dpa_board_ask_what what)
+{
+	return what == DPA_ASK_LINK ? &p->asked_link : &p->asked[what];
+}
 
 #define DPA_BOARD_NO_COPY 0x100u
 /* Shown to people of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
@@ -222,7 +235,10 @@ struct dpa_board_uar {
 	X(ahead_from_elsewhere)                                                                    \
 	X(ahead_copies_differ)                                                                     \
 	X(duplicate_read_refused)                                                                  \
-	X(duplicate_read_limited)
+	X(duplicate_read_limited)                                                                  \
+	X(link_dropped)                                                                            \
+	X(link_marked)                                                                             \
+	X(link_waited)
 /* clang-format on */
 
 enum dpa_counter {
@@ -252,11 +268,7 @@ struct dpa_board_steer {
 
 #define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
 
-/* Requests of tools to all processes of the board: ask.c. */
 #define DPA_BOARD_FLOW_RULE 992 /* bytes of a flow rule */
-enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASKS };
-#define DPA_BOARD_ASK_TEXT 248
-#define DPA_BOARD_ASK_OWN  UINT32_MAX
 
 struct dpa_board_shm; /* the file's layout: board_layout.h */
 

@@ -117,11 +117,13 @@ struct dpa_board_head {
 		uint8_t steer_lock_room[64];
 	};
 	uint8_t rsvd3[512 - 320];
-	uint8_t rsvd4[512];
+	/* ---- 512: as ask */
+	struct dpa_board_ask ask_link;
+	uint8_t rsvd4[256];
 	/* ---- 1024: of processes that ended; added to under the lock */
 	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
 	/* ---- 1536: written under the admin lock */
-	struct dpa_board_ask ask[DPA_ASKS];
+	struct dpa_board_ask ask[DPA_ASK_LINK];
 	/* ---- 2048 */
 	struct dpa_board_steer steer;
 	/* ---- 2080: entries of `mcast` below it are in use or were; under the lock (release) */
@@ -294,6 +296,7 @@ _Static_assert(offsetof(struct dpa_board_head, steer_lock) == 256, "head");
 _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
+_Static_assert(offsetof(struct dpa_board_head, ask_link) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, steer) == 2048, "head");
 _Static_assert(sizeof(struct dpa_board_steer) == 32, "steer");
 _Static_assert(offsetof(struct dpa_board_head, mcast_used) == 2080, "head");

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "inspect/draw.h"
 #include "inspect/fault.h"
 #include "wire/opcode.h"
 
@@ -15,24 +16,9 @@
 /* Beside the kinds of faults: what else is drawn for a frame. */
 enum { DRAW_BEHIND = DPA_FAULT_KINDS, DRAW_CUT, DRAW_FLIPS, DRAW_FLIP };
 
-/* The finishing function of SplitMix64: every bit of x moves every bit of the result. */
-static uint64_t mix64(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
 static uint64_t draw_random(const struct dpa_fault_spec *spec, uint64_t index, uint32_t what)
 {
-	return mix64(mix64(spec->seed + 0x9e3779b97f4a7c15ull * (what + 1)) +
-		     0x9e3779b97f4a7c15ull * (index + 1));
-}
-
-/* 0 to n - 1. */
-static uint32_t random_below(uint64_t x, uint32_t n)
-{
-	return (uint32_t)((x >> 32) * n >> 32);
+	return dpa_draw(spec->seed, index, what);
 }
 
 static uint32_t dqpn_of(const uint8_t *bth)
@@ -59,9 +45,9 @@ bool dpa_fault_meant(const struct dpa_fault_spec *spec, const uint8_t *p, uint32
 static void draw_flips(const struct dpa_fault_spec *spec, uint64_t index, uint32_t n,
 		       struct dpa_fault_act *a)
 {
-	a->nflips = 1 + random_below(draw_random(spec, index, DRAW_FLIPS), 3);
+	a->nflips = 1 + dpa_draw_below(draw_random(spec, index, DRAW_FLIPS), 3);
 	for (uint32_t i = 0; i < a->nflips; i++) {
-		uint32_t bit = random_below(draw_random(spec, index, DRAW_FLIP + i), n * 8);
+		uint32_t bit = dpa_draw_below(draw_random(spec, index, DRAW_FLIP + i), n * 8);
 
 		/* twice the same would be none */
 		for (uint32_t k = 0; k < i; k++)
@@ -78,7 +64,7 @@ void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_
 {
 	memset(a, 0, sizeof(*a));
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
-		if (random_below(draw_random(spec, index, k), DPA_FAULT_MILLION) < spec->ppm[k])
+		if (dpa_draw_below(draw_random(spec, index, k), DPA_FAULT_MILLION) < spec->ppm[k])
 			a->kinds |= 1u << k;
 	if (a->kinds & 1u << DPA_FAULT_DROP) {
 		a->kinds = 1u << DPA_FAULT_DROP;
@@ -86,12 +72,12 @@ void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_
 	}
 	if (a->kinds & 1u << DPA_FAULT_REORDER) {
 		a->kinds &= ~(1u << DPA_FAULT_DELAY);
-		a->behind =
-			1 + random_below(draw_random(spec, index, DRAW_BEHIND), DPA_REORDER_BEHIND);
+		a->behind = 1 + dpa_draw_below(draw_random(spec, index, DRAW_BEHIND),
+					       DPA_REORDER_BEHIND);
 	}
 	if (a->kinds & 1u << DPA_FAULT_TRUNCATE) {
 		a->kinds &= ~(1u << DPA_FAULT_CORRUPT);
-		a->cut = random_below(draw_random(spec, index, DRAW_CUT), n);
+		a->cut = dpa_draw_below(draw_random(spec, index, DRAW_CUT), n);
 	}
 	if (a->kinds & 1u << DPA_FAULT_CORRUPT)
 		draw_flips(spec, index, n, a);
@@ -115,7 +101,7 @@ uint32_t dpa_fault_key(const struct dpa_frame *f)
 	memcpy(&b, f->net.dst + 8, 8);
 	if (f->n >= DPA_ROCE_BTH)
 		qpn = dqpn_of(f->p);
-	return (uint32_t)(mix64(a ^ mix64(b + qpn)) >> 32);
+	return (uint32_t)(dpa_mix64(a ^ dpa_mix64(b + qpn)) >> 32);
 }
 
 /* ------------------------------------------------------------- what is held back */

@@ -36,6 +36,7 @@ struct dpa_shown {
 struct dpa_held {
 	struct dpa_held *next;
 	uint64_t due; /* dpa_now_ns() */
+	uint64_t nth; /* model.c: of those that are due at the same time the lower one goes first */
 	uint32_t behind, key;
 	struct dpa_shown s;
 	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];

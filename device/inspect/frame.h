@@ -24,13 +24,15 @@ struct dpa_frame {
 	bool sure;	/* net.sport is the kernel's information, not another user's */
 };
 
-enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2 }; /* bits of hw->inspect */
+/* Bits of hw->inspect. MODEL is for packets that come; one that leaves meets the other two. */
+enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2, DPA_INSPECT_MODEL = 4 };
+#define DPA_INSPECT_TX (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT)
 
 enum dpa_inspect_at {
 	DPA_AT_TX,  /* UDP, before the socket: captured and subject to faults */
-	DPA_AT_RX,  /* UDP, behind the socket: captured only */
-	DPA_AT_SHM, /* off a shared memory lane, on the receiving side: captured and subject to
-		       faults */
+	DPA_AT_RX,  /* UDP, behind the socket: captured, and through the modelled network */
+	DPA_AT_SHM, /* off a shared memory lane, on the receiving side: captured, subject to faults,
+		       and through the modelled network */
 };
 
 typedef void dpa_inspect_emit_fn(void *arg, const struct dpa_frame *f);

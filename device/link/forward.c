@@ -30,6 +30,7 @@
 #include "link/forward.h"
 #include "link/frame.h"
 #include "link/sock.h"
+#include "link/wire.h"
 
 #define RX_BATCH 64 /* frames of one connection before others have their turn */
 #define SNDBUF	 (1 << 20)
@@ -143,6 +144,25 @@ bool dpa_fwd_waits(struct dpa_hw *hw)
 	return false;
 }
 
+static void arrive(void *arg, const struct dpa_frame *f)
+{
+	dpa_frame_in(arg, NULL, f, false);
+}
+
+/* Through the modelled network, if there is one and the packet is for this process. */
+static void take_in(struct dpa_hw *hw, const struct dpa_frame *f, bool may_forward)
+{
+	const uint8_t *q = f->p + 5;
+	uint32_t dqpn = (uint32_t)q[0] << 16 | (uint32_t)q[1] << 8 | q[2];
+
+	if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
+			 DPA_INSPECT_MODEL) &&
+	    (dqpn == DPA_MAD_QPN || dpa_qpn_is_ours(hw, dqpn)))
+		dpa_inspect(hw, DPA_AT_RX, f, arrive, hw);
+	else
+		dpa_frame_in(hw, NULL, f, may_forward);
+}
+
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
 {
 	uint8_t buf[sizeof(struct dpa_fwd) + DPA_FWD_MAX];
@@ -157,10 +177,10 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 	}
 	memcpy(buf, payload, s->len);
 	memcpy(&h, buf, sizeof(h));
-	if (dpa_fwd_unpack(&f, &h, buf + sizeof(h), s->len - (uint32_t)sizeof(h)))
-		dpa_frame_in(hw, NULL, &f, false);
-	else
+	if (!dpa_fwd_unpack(&f, &h, buf + sizeof(h), s->len - (uint32_t)sizeof(h)))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
+	else
+		take_in(hw, &f, false);
 }
 
 /* ----------------------------------------------- another board of this host */
@@ -382,7 +402,7 @@ static void take_forwarded(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd
 	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
 	/* else it would go round */
 	if (dqpn >> 16 == hw->board->board_num || dqpn == DPA_MAD_QPN)
-		dpa_frame_in(hw, NULL, &f, true);
+		take_in(hw, &f, true);
 	else
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 }

@@ -65,6 +65,9 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw);
 
 /* ---- the UDP port: port4791.c, forward.c ---- */
 
+/* A packet off the UDP socket (of the dpa_hw that is arg) that dpa_inspect() lets arrive now. */
+void dpa_udp_arrive(void *arg, const struct dpa_frame *f);
+
 /*
  * Opens this process's receiving socket, once; later calls return what the first did. Dual-stack
  * where the kernel has IPv6. 0, EADDRINUSE (something else holds the port: logged with its name),

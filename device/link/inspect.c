@@ -4,7 +4,8 @@
  *
  * Requests come from this process's own settings, or from a tool, to all processes of the board. A
  * setting of the process's own holds against the board's. Locks: in->lock is a leaf that is never
- * held while a frame goes on; in->follow orders those who change what is done.
+ * held while a frame goes on; in->follow orders those who change what is done; in->arrivals is
+ * outside all others, and only tried where any other may be held.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,21 +16,22 @@
 #include "ctx/ops.h"
 #include "link/inspect.h"
 #include "inspect/capture.h"
-#include "wire/psn.h"
 #include "tables/tables.h"
 
 #define CHECK_NS 100000000ull
 
 struct dpa_inspect {
-	dpa_spin_t lock; /* fault */
+	dpa_spin_t lock; /* fault, model */
 	struct dpa_fault fault;
-	dpa_spin_t words;	/* those of the lanes */
+	struct dpa_model model;
+	dpa_spin_t
+		arrivals; /* one thread at a time lets frames of the model arrive: in their order */
+	dpa_spin_t words; /* those of the lanes */
 	pthread_mutex_t follow; /* what follows */
-	bool own;		/* faults by a setting of this process */
+	bool own[DPA_ASKS];	/* faults or a network by a setting of this process */
 	_Atomic uint32_t seen[DPA_ASKS];
 	struct dpa_capture *capture;
 	uint64_t checked; /* when the tool was last looked after */
-	_Atomic uint32_t ip_id;
 };
 
 static bool faults_on(const struct dpa_hw *hw)
@@ -42,11 +44,17 @@ static bool is_captured(const struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_CAPTURE;
 }
 
+static bool is_modelled(const struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_MODEL;
+}
+
 /* ------------------------------------------------------------------ frames */
 
-static void go_on(struct dpa_hw *hw, const struct dpa_shown *s)
+static void let_out(struct dpa_hw *hw, const struct dpa_shown *s)
 {
-	if (is_captured(hw))
+	/* one that was passed on was captured by the process that had it first */
+	if (is_captured(hw) && !s->f.passed_on)
 		dpa_capture_frame(hw->insp->capture, s->at, &s->f);
 	s->emit(s->arg, &s->f);
 }
@@ -55,13 +63,98 @@ static void go_on(struct dpa_hw *hw, const struct dpa_shown *s)
 static bool new_due(struct dpa_hw *hw, struct dpa_fault *q)
 {
 	uint64_t was = atomic_load_explicit(&hw->inspect_due, memory_order_relaxed);
-	uint64_t due = dpa_fault_next(q);
+	const struct dpa_model *m = &hw->insp->model;
+	uint64_t due = dpa_fault_next(q), arrives = dpa_model_next(m);
 	bool none = !atomic_load_explicit(&hw->inspect_held, memory_order_relaxed);
+	uint32_t held = q->held + m->held + m->out;
 
+	due = arrives < due ? arrives : due;
 	atomic_store_explicit(&hw->inspect_due, due, memory_order_relaxed);
-	atomic_store_explicit(&hw->inspect_held, q->held, memory_order_release);
-	return q->held && (none || due < was);
+	atomic_store_explicit(&hw->inspect_held, held, memory_order_release);
+	return held && (none || due < was);
 }
+
+/* A sleep that is not visible yet is a short one, as for dpa_schedule(). */
+static void wake_for(struct dpa_hw *hw)
+{
+	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+		dpa_wake_self(hw);
+}
+
+/* ------------------------------------------------------------ the modelled network */
+
+static void count_modelled(struct dpa_hw *hw, enum dpa_model_fate fate,
+			   const struct dpa_linkq_act *a)
+{
+	if (fate == DPA_MODEL_NO_ROOM)
+		dpa_count(hw, DPA_CNT_fault_overflow, 1);
+	dpa_count(hw, DPA_CNT_link_dropped, fate == DPA_MODEL_DROPPED);
+	dpa_count(hw, DPA_CNT_link_marked, fate == DPA_MODEL_HELD && a->marked);
+	dpa_count(hw, DPA_CNT_link_waited, fate == DPA_MODEL_HELD && a->waited);
+}
+
+/* A frame is about to arrive; it does so now only if no rule is for it. */
+static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
+{
+	struct dpa_inspect *in = hw->insp;
+	struct dpa_linkq_act a = {0};
+	enum dpa_model_fate fate;
+	bool wake;
+
+	dpa_spin_lock(&in->lock);
+	fate = dpa_model_take(&in->model, dpa_now_ns(), s, &a);
+	wake = new_due(hw, &in->fault);
+	dpa_spin_unlock(&in->lock);
+	count_modelled(hw, fate, &a);
+	if (wake)
+		wake_for(hw);
+	if (fate == DPA_MODEL_FREE)
+		let_out(hw, s);
+}
+
+/* Under in->arrivals. Returns how many. */
+static int arrive(struct dpa_hw *hw, struct dpa_held *list)
+{
+	struct dpa_inspect *in = hw->insp;
+	int n = 0;
+
+	if (!list)
+		return 0;
+	for (struct dpa_held *h = list; h; h = h->next, n++)
+		let_out(hw, &h->s);
+	dpa_spin_lock(&in->lock);
+	dpa_model_done(&in->model, list);
+	new_due(hw, &in->fault);
+	dpa_spin_unlock(&in->lock);
+	return n;
+}
+
+static int poll_model(struct dpa_hw *hw, uint64_t now)
+{
+	struct dpa_inspect *in = hw->insp;
+	struct dpa_held *list;
+	int n;
+
+	if (!dpa_spin_try(&in->arrivals))
+		return 0; /* that thread lets them arrive */
+	dpa_spin_lock(&in->lock);
+	list = dpa_model_due(&in->model, now);
+	new_due(hw, &in->fault);
+	dpa_spin_unlock(&in->lock);
+	n = arrive(hw, list);
+	dpa_spin_unlock(&in->arrivals);
+	return n;
+}
+
+static void go_on(struct dpa_hw *hw, const struct dpa_shown *s)
+{
+	if (s->at != DPA_AT_TX && is_modelled(hw))
+		pass_model(hw, s);
+	else
+		let_out(hw, s);
+}
+
+/* ------------------------------------------------------------------ faults */
 
 static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 {
@@ -140,9 +233,8 @@ static void with_faults(struct dpa_hw *hw, const struct dpa_shown *s)
 	else if (!(a.kinds & 1u << DPA_FAULT_DROP))
 		late = dpa_fault_overtaken(&in->fault, dpa_fault_key(&s->f));
 	dpa_spin_unlock(&in->lock);
-	/* a sleep that we do not see yet is a short one, as for dpa_schedule() */
-	if (wake && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
-		dpa_wake_self(hw);
+	if (wake)
+		wake_for(hw);
 	if (held || (a.kinds & 1u << DPA_FAULT_DROP))
 		return;
 	pass_packet(hw, &a, s);
@@ -190,26 +282,27 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 int dpa_inspect_poll(struct dpa_hw *hw)
 {
 	struct dpa_inspect *in = hw->insp;
+	uint64_t now = dpa_now_ns();
 	struct dpa_held *list;
 	int n = 0;
 
-	if (dpa_inspect_due(hw) > dpa_now_ns())
+	if (dpa_inspect_due(hw) > now)
 		return 0;
 	dpa_spin_lock(&in->lock);
-	list = dpa_fault_due(&in->fault, dpa_now_ns());
+	list = dpa_fault_due(&in->fault, now);
 	new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	for (struct dpa_held *h = list; h; h = h->next)
 		n++;
 	if (list)
 		send_held(hw, list);
-	return n;
+	return n + poll_model(hw, now);
 }
 
 void dpa_inspect_last(struct dpa_peer *p)
 {
 	struct dpa_hw *hw = p->hw;
-	struct dpa_held *list;
+	struct dpa_held *list, *arrives;
 
 	if (!atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
 		return;
@@ -218,6 +311,13 @@ void dpa_inspect_last(struct dpa_peer *p)
 	dpa_spin_unlock(&hw->insp->lock);
 	if (list)
 		send_held(hw, list);
+	dpa_spin_lock(&hw->insp->arrivals); /* after those that arrive just now */
+	dpa_spin_lock(&hw->insp->lock);
+	arrives = dpa_model_of(&hw->insp->model, p);
+	new_due(hw, &hw->insp->fault);
+	dpa_spin_unlock(&hw->insp->lock);
+	arrive(hw, arrives);
+	dpa_spin_unlock(&hw->insp->arrivals);
 }
 
 uint64_t dpa_inspect_due(struct dpa_hw *hw)
@@ -227,127 +327,7 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->inspect_due, memory_order_relaxed);
 }
 
-/* ------------------------------------------------------- slots of shared memory */
-
-struct slot_path {
-	struct dpa_hw *hw;
-	struct dpa_peer *peer;
-	struct dpa_roce_net net;
-	uint32_t mtu;
-};
-
-static void take_shm(void *arg, const struct dpa_frame *f)
-{
-	struct dpa_peer *peer = arg;
-
-	dpa_frame_in(peer->hw, peer, f, false);
-}
-
-/* RoCEv2's entropy: the upper quarter of the ports. */
-static uint16_t source_port(uint32_t a, uint32_t b)
-{
-	uint32_t h = (a * 2654435761u) ^ (b * 2246822519u);
-
-	return (uint16_t)(0xc000 | h >> 18);
-}
-
-/* The path of a connected QP, seen from the other side. */
-static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
-{
-	const struct dpa_wqe_av *av = &qp->attr.av;
-	struct dpa_hw_gid own = {0};
-
-	if (dpa_port_gid(qp->ctx->port, av->sgid_index, &own) ||
-	    dpa_gid_is_v4(own.gid) != dpa_gid_is_v4(av->dgid))
-		memcpy(own.gid, av->dgid, 16);
-	memcpy(net->src, av->dgid, 16);
-	memcpy(net->dst, own.gid, 16);
-	net->tclass = av->traffic_class;
-	net->hop = av->hop_limit ? av->hop_limit : 64;
-	net->flow = av->flow_label & 0xfffff;
-}
-
-/* The header in front of a datagram has its source. */
-static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
-{
-	const uint8_t *ip = g + 20;
-
-	if (g[0] >> 4 == 6) {
-		net->tclass = (uint8_t)(g[0] << 4 | g[1] >> 4);
-		net->flow = (uint32_t)(g[1] & 15) << 16 | (uint32_t)g[2] << 8 | g[3];
-		net->hop = g[7];
-		memcpy(net->src, g + 8, 16);
-		memcpy(net->dst, g + 24, 16);
-		return;
-	}
-	net->tclass = ip[1];
-	net->hop = ip[8];
-	net->src[10] = net->src[11] = net->dst[10] = net->dst[11] = 0xff;
-	memcpy(net->src + 12, ip + 12, 4);
-	memcpy(net->dst + 12, ip + 16, 4);
-}
-
-/* A slot may stand for a run of packets of the path's MTU. */
-static void show_rx_entry(struct slot_path *sp, const struct dpa_slot *s, const uint8_t *payload,
-			  uint32_t len)
-{
-	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
-	uint32_t of = dpa_npkts(len, sp->mtu);
-	struct dpa_roce_pkt whole, pkt;
-
-	dpa_pkt_of_slot(s, &whole);
-	for (uint32_t i = 0, off = 0; i < of; i++, off += sp->mtu) {
-		struct dpa_frame f = {.net = sp->net, .p = room + DPA_FRAME_ROOM, .ip_known = true};
-		bool last = i == of - 1;
-
-		pkt = whole;
-		pkt.opcode = dpa_op_split(s->opcode, !i, last);
-		pkt.psn = dpa_psn_add(s->psn, i);
-		pkt.se = last && whole.se;
-		pkt.ackreq = last && whole.ackreq;
-		pkt.payload = payload + off;
-		pkt.len = last ? len - off : sp->mtu;
-		f.net.ip_id = (uint16_t)atomic_fetch_add_explicit(&sp->hw->insp->ip_id, 1,
-								  memory_order_relaxed);
-		f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, DPA_FRAME_BYTES);
-		if (!f.n) { /* more than any path MTU: not ours */
-			dpa_count(sp->hw, DPA_CNT_rx_malformed, 1);
-			return;
-		}
-		dpa_inspect(sp->hw, DPA_AT_SHM, &f, take_shm, sp->peer);
-	}
-}
-
-bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-		      const uint8_t *payload)
-{
-	struct slot_path sp = {.hw = qp->hw, .peer = peer, .mtu = qp->mtu};
-	uint32_t len = s->len;
-
-	if (!dpa_roce_ext_of(s->opcode) || (s->flags & (DPA_PKT_PULL | DPA_PKT_IOV)))
-		return false;
-	if (qp->type == DPA_QP_UD) {
-		if (len < 40 || (s->opcode & DPA_BTH_TRANSPORT) != DPA_BTH_UD ||
-		    DPA_UD_SLID(((const struct dpa_ext *)s->ext)->sqpn))
-			return false; /* by LID: a frame would not say so */
-		grh_net(payload, &sp.net);
-		payload += 40;
-		len -= 40;
-		sp.mtu = DPA_ROCE_MAX_MTU;
-	} else {
-		if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src || !sp.mtu)
-			return false; /* a stranger's, and frames do not say so */
-		qp_net(qp, &sp.net);
-		sp.mtu = dpa_slot_mtu(qp->mtu, s);
-	}
-	sp.net.sport = source_port(s->src, s->dqpn);
-	sp.net.dport = DPA_ROCE_PORT;
-	sp.net.df = true;
-	qp->ops->answer(qp);
-	dpa_qp_leave(qp);
-	show_rx_entry(&sp, s, payload, len);
-	return true;
-}
+/* ------------------------------------------------------- rings of shared memory */
 
 void dpa_inspect_lanes(struct dpa_peer *p)
 {
@@ -365,7 +345,7 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 		if (!shm)
 			continue;
 		/* once lossy, for good: what was lost just before the end still wants its timer */
-		lossy = (bits & DPA_INSPECT_FAULT) ||
+		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)) ||
 			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
 		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull && !bits && !lossy;
 		atomic_store_explicit(&shm->pull, pull, memory_order_release);
@@ -423,6 +403,35 @@ static void follow_faults(struct dpa_hw *hw, const char *text)
 		dpa_log(hw, DPA_LOG_INFO, "faults: %s", text[0] ? text : "off");
 }
 
+static int set_model(struct dpa_hw *hw, const struct dpa_link_spec *spec)
+{
+	struct dpa_inspect *in = hw->insp;
+	int ret;
+
+	dpa_spin_lock(&in->lock);
+	ret = dpa_model_set(&in->model, spec);
+	new_due(hw, &in->fault);
+	dpa_spin_unlock(&in->lock);
+	set_bit(hw, DPA_INSPECT_MODEL, !ret && spec->n);
+	return ret;
+}
+
+static void follow_link(struct dpa_hw *hw, const char *text)
+{
+	struct dpa_link_spec spec = {0};
+	int ret = 0;
+
+	if (text[0] && !dpa_link_parse(text, &spec))
+		ret = EINVAL;
+	if (!ret)
+		ret = set_model(hw, &spec);
+	if (ret)
+		dpa_log(hw, DPA_LOG_ERR, "network asked for on the adapter instance: %s",
+			strerror(ret));
+	else
+		dpa_log(hw, DPA_LOG_INFO, "network: %s", text[0] ? text : "off");
+}
+
 static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 {
 	struct dpa_inspect *in = hw->insp;
@@ -436,13 +445,15 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 		if (!dpa_capture_live(in->capture, text))
 			return; /* not yet: asked again at the next tick */
 		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
-	} else if (!in->own) {
-		follow_faults(hw, text);
+	} else if (!in->own[what]) {
+		if (what == DPA_ASK_FAULT)
+			follow_faults(hw, text);
+		else
+			follow_link(hw, text);
 	}
 	atomic_store_explicit(&in->seen[what], gen, memory_order_relaxed);
-	atomic_store_explicit(&hw->board->self->asked[what],
-			      what == DPA_ASK_FAULT && in->own ? DPA_BOARD_ASK_OWN : gen,
-			      memory_order_release);
+	atomic_store_explicit(dpa_proc_asked(hw->board->self, what),
+			      in->own[what] ? DPA_BOARD_ASK_OWN : gen, memory_order_release);
 }
 
 void dpa_inspect_tick(struct dpa_hw *hw)
@@ -480,12 +491,17 @@ int dpa_inspect_init(struct dpa_hw *hw, char *err, size_t errlen)
 		ret = dpa_capture_file(in->capture, hw->cfg.capture, err, errlen);
 		set_bit(hw, DPA_INSPECT_CAPTURE, !ret);
 	}
-	in->own = hw->cfg.fault.set;
-	if (in->own)
-		atomic_store_explicit(&hw->board->self->asked[DPA_ASK_FAULT], DPA_BOARD_ASK_OWN,
-				      memory_order_relaxed);
-	if (!ret && in->own)
+	in->own[DPA_ASK_FAULT] = hw->cfg.fault.set;
+	in->own[DPA_ASK_LINK] = hw->cfg.link.set;
+	for (int i = 0; i < DPA_ASKS; i++)
+		if (in->own[i])
+			atomic_store_explicit(
+				dpa_proc_asked(hw->board->self, (enum dpa_board_ask_what)i),
+				DPA_BOARD_ASK_OWN, memory_order_relaxed);
+	if (!ret && hw->cfg.fault.set)
 		ret = set_faults(hw, &hw->cfg.fault);
+	if (!ret && hw->cfg.link.set)
+		ret = set_model(hw, &hw->cfg.link);
 	if (ret) {
 		dpa_inspect_fini(hw);
 		return ret;
@@ -503,6 +519,7 @@ void dpa_inspect_fini(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->inspect, 0, memory_order_relaxed);
 	dpa_capture_free(in->capture);
 	dpa_fault_free(&in->fault);
+	dpa_model_free(&in->model);
 	free(in);
 	hw->insp = NULL;
 }

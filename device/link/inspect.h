@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * inspect.h - faults and capture, for the places that show them packets. frame.h has what a link
- * shows and how.
+ * inspect.h - faults, the modelled network and capture, for the places that show them packets.
+ * frame.h has what a link shows and how.
  *
- * Order: first the faults, then the capture: it records what goes on, not what came.
+ * Order: first the faults, then the network, then the capture: it records what arrives, not what
+ * came, and at the time of its arrival.
  */
 #ifndef DPA_INSPECT_H
 #define DPA_INSPECT_H
@@ -12,6 +13,7 @@
 #include "ctx/qp.h"
 #include "link/peer.h"
 #include "inspect/fault.h"
+#include "inspect/model.h"
 #include "link/frame.h"
 
 /* Opens what the settings ask for. 0 or errno, with a line in err. */

@@ -47,6 +47,7 @@ struct batch {
 	uint32_t begun;	   /* and before that where the run begins */
 	uint32_t messages; /* that ended, and */
 	bool ended;	   /* the last packet was the last of one */
+	bool arrived;	   /* the packets come from the modelled network, and were looked at */
 };
 
 static void deliver_each(struct batch *b)
@@ -161,13 +162,33 @@ static void goes_on(void *arg, const struct dpa_frame *f)
 	(void)f;
 }
 
+/*
+ * The modelled network is that in front of the process whose QP it is: it takes the packet, which
+ * arrives by dpa_udp_arrive().
+ */
+static bool is_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqpn)
+{
+	struct dpa_hw *hw = b->hw;
+
+	if (!(atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_MODEL))
+		return false;
+	return f->group || dqpn == DPA_QPN_MCAST || dqpn == DPA_MAD_QPN ||
+	       dpa_qpn_is_ours(hw, dqpn);
+}
+
+/* True if the packet goes on now. */
 static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	bool good = dpa_frame_check(b->hw, f, pkt);
 
-	if (dpa_unlikely(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)))
-		dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
 	b->packets++;
+	if (dpa_likely(!atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)) || b->arrived)
+		return good;
+	if (good && is_modelled(b, f, pkt->dqpn)) {
+		dpa_inspect(b->hw, DPA_AT_RX, f, dpa_udp_arrive, b->hw);
+		return false;
+	}
+	dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
 	return good;
 }
 
@@ -230,6 +251,23 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 	}
 	r->n++;
 	r->len += pkt->len;
+}
+
+void dpa_udp_arrive(void *arg, const struct dpa_frame *f)
+{
+	struct dpa_frame copy = *f;
+	struct batch b;
+
+	b.hw = arg;
+	b.cur = NULL;
+	b.packets = 0;
+	b.bytes = b.at = b.begun = b.messages = 0;
+	b.run.n = 0;
+	b.ended = false;
+	b.arrived = true;
+	one_packet(&b, &copy);
+	deliver_run(&b);
+	dpa_pkt_end(b.cur, true);
 }
 
 /* Addresses, traffic class, flow label, hop limit, segment size from the ancillary data. */
@@ -421,6 +459,7 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.run.n = 0;
 	b.messages = 0;
 	b.ended = false;
+	b.arrived = false;
 	/*
 	 * No second, vain call where one message is there at a time: a single packet, perhaps an
 	 * ACK behind it, or one that came in one datagram after a look that found nothing.

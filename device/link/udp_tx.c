@@ -45,6 +45,12 @@ struct round {
 	bool drops;	       /* some are lost, by the fault link */
 };
 
+/* Packets that leave are captured or meet faults. */
+static bool is_shown(const struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_TX;
+}
+
 static void set_source(struct source *src, struct dpa_lane_shm *shm, const struct dpa_slot *s)
 {
 	const uint8_t *data = shm->data + (size_t)(s->data % DPA_LANE_UNITS) * 64;
@@ -421,10 +427,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 
 	if (at == tx->head)
 		return 0;
-	drops = dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed)) &&
-		dpa_inspect_only_drops(r->peer.hw);
-	if (dpa_unlikely(atomic_load_explicit(&r->peer.hw->inspect, memory_order_relaxed)) &&
-	    !drops) {
+	drops = dpa_unlikely(is_shown(r->peer.hw)) && dpa_inspect_only_drops(r->peer.hw);
+	if (dpa_unlikely(is_shown(r->peer.hw)) && !drops) {
 		for (; at != tx->head; at++)
 			show_tx_entry(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
 		empty_ring(tx);
@@ -469,8 +473,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 
 bool dpa_wire_joins(const struct dpa_tx *tx)
 {
-	return !dpa_remote_of(tx->peer)->no_gso &&
-	       !atomic_load_explicit(&tx->peer->hw->inspect, memory_order_relaxed);
+	return !dpa_remote_of(tx->peer)->no_gso && !is_shown(tx->peer->hw);
 }
 
 void dpa_wire_cork(struct dpa_tx *tx)

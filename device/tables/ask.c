@@ -13,15 +13,20 @@
 #include "board/board_priv.h"
 #include "tables/tables.h"
 
+static struct dpa_board_ask *ask_of(struct dpa_board_head *h, enum dpa_board_ask_what what)
+{
+	return what == DPA_ASK_LINK ? &h->ask_link : &h->ask[what];
+}
+
 uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)
 {
-	return atomic_load_explicit(&b->shm->head.ask[what].gen, memory_order_acquire);
+	return atomic_load_explicit(&ask_of(&b->shm->head, what)->gen, memory_order_acquire);
 }
 
 bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen)
 {
-	struct dpa_board_ask *a = &b->shm->head.ask[what];
+	struct dpa_board_ask *a = ask_of(&b->shm->head, what);
 
 	*gen = atomic_load_explicit(&a->gen, memory_order_acquire);
 	if (*gen & 1)
@@ -70,7 +75,7 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 	if (!rc && head == MAP_FAILED)
 		rc = errno;
 	if (!rc) {
-		*gen = put_ask(&head->ask[what], text);
+		*gen = put_ask(ask_of(head, what), text);
 		munmap(head, sizeof(*head));
 	}
 	close(fd); /* and with it the lock */

@@ -437,7 +437,7 @@ bool dpa_send_cnp(struct dpa_hw_qp *qp)
 	struct dpa_slot *s;
 	uint8_t *data;
 
-	if (!have_tx(qp) || !qp->peer->wire)
+	if (!have_tx(qp))
 		return false;
 	tx = qp->tx;
 	dpa_spin_lock(&tx->lock);
@@ -445,8 +445,11 @@ bool dpa_send_cnp(struct dpa_hw_qp *qp)
 	if (s) {
 		s->flags |= DPA_PKT_INSLOT;
 		dpa_lane_publish(tx, s);
-		unsent = dpa_wire_flush(tx, UINT32_MAX, &unsent);
+		if (qp->peer->wire)
+			unsent = dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	}
 	dpa_spin_unlock(&tx->lock);
+	if (s && !qp->peer->wire)
+		dpa_tx_owe_kick(tx, qp->hw);
 	return s && !unsent;
 }

@@ -6,6 +6,7 @@
 #include "transport.h"
 #include "direct/direct.h"
 #include "ctx/ops.h"
+#include "link/wire.h"
 
 /* IBA 9.6 (state) */
 static bool qp_receives(const struct dpa_hw_qp *qp)
@@ -141,6 +142,14 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) {
 		if (qp_receives(qp) && peer && from_peer(qp, peer, s))
 			dpa_ask_rx(qp, peer, s);
+		else
+			dpa_rx_drop(qp, peer, s);
+		return;
+	}
+	if (dpa_unlikely(s->opcode ==
+			 DPA_BTH_CNP)) { /* off a ring: a modelled network marked ours */
+		if (dpa_connected(qp) && from_peer(qp, peer, s))
+			dpa_wire_cnp(qp);
 		else
 			dpa_rx_drop(qp, peer, s);
 		return;

@@ -22,10 +22,11 @@ struct ctl {
 	char path[256]; /* of the board */
 	uint32_t pids[MAX_PIDS];
 	int npids;
-	const char *file; /* decode only */
+	const char *file; /* decode, simulate */
 	const char *args[MAX_ARGS];
-	int nargs;	/* fault only */
-	const char *to; /* capture only: file, how many packets, how long; 0: no end */
+	int nargs;	/* fault, link */
+	const char *to; /* capture, simulate: the file to write */
+	/* capture: how many packets, how long; 0: no end */
 	uint32_t count, seconds;
 	int status;	     /* to exit with */
 	struct dpa_board *b; /* NULL: no board (status only) */
@@ -34,7 +35,7 @@ struct ctl {
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
-	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable, cmd_caps;
+	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

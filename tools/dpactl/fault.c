@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fault.c - the faults of the links of all processes of the adapter instance: show them, change
- * them.
+ * fault.c - the faults of the links of all processes of the adapter instance, and the network in
+ * front of each of them: show them, change them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum follows { FOLLOWS, OWN, NOT_YET };
 static enum follows proc_follows(struct ctl *c, const struct proc *p, enum dpa_board_ask_what what,
 				 uint32_t gen)
 {
-	uint32_t seen = atomic_load_explicit(&dpa_board_proc(c->b, p->slot)->asked[what],
+	uint32_t seen = atomic_load_explicit(dpa_proc_asked(dpa_board_proc(c->b, p->slot), what),
 					     memory_order_acquire);
 
 	if (seen == DPA_BOARD_ASK_OWN)
@@ -46,30 +46,64 @@ uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen
 	return n;
 }
 
+/* A request to the links of all processes: its names, and the check of a specification (NULL: it is good). */
+struct request {
+	enum dpa_board_ask_what what;
+	const char *command, *noun;
+	const char *(*check)(const char *spec, char *text, size_t len);
+};
+
+/* Sets text to what processes shall do, "" for nothing. Returns what may be written if it is bad. */
+static const char *check_faults(const char *spec, char *text, size_t len)
+{
+	struct dpa_fault_spec f;
+
+	if (!dpa_fault_parse(spec, &f))
+		return DPA_FAULT_USE;
+	dpa_fault_text(&f, text, len);
+	if (!dpa_fault_any(&f))
+		text[0] = '\0';
+	return NULL;
+}
+
+static const char *check_network(const char *spec, char *text, size_t len)
+{
+	struct dpa_link_spec l;
+
+	if (!dpa_link_parse(spec, &l))
+		return DPA_LINK_USE;
+	snprintf(text, len, "%s", l.n ? spec : "");
+	return NULL;
+}
+
+static const struct request faults = {DPA_ASK_FAULT, "fault", "faults", check_faults};
+static const struct request network = {DPA_ASK_LINK, "link", "network", check_network};
+
 /* Copies the request, "" if there is none. Repeats the copy if a writer changes it meanwhile. */
-static uint32_t asked_text(struct ctl *c, char text[DPA_BOARD_ASK_TEXT])
+static uint32_t asked_text(struct ctl *c, const struct request *r, char text[DPA_BOARD_ASK_TEXT])
 {
 	uint32_t gen;
 
 	for (int i = 0; i < 1000; i++)
-		if (dpa_board_ask_get(c->b, DPA_ASK_FAULT, text, &gen))
+		if (dpa_board_ask_get(c->b, r->what, text, &gen))
 			return gen;
-	die(EXIT_NONE, "the request for faults is half written: repeat it (fault set)");
+	die(EXIT_NONE, "the request of %s is half written: repeat it (%s set)", r->command,
+	    r->command);
 }
 
-static void show_faults(struct ctl *c)
+static void show_request(struct ctl *c, const struct request *r)
 {
 	static const char *const words[] = {"yes", "own setting", "not yet"};
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	char text[DPA_BOARD_ASK_TEXT];
-	uint32_t gen = asked_text(c, text), slot = 0;
+	uint32_t gen = asked_text(c, r, text), slot = 0;
 	struct proc p;
 
 	if (!c->json)
-		printf("faults: %s\n\n%10s  %-16s %s\n", text[0] ? text : "off", "PID", "COMMAND",
-		       "FOLLOWS");
+		printf("%s: %s\n\n%10s  %-16s %s\n", r->noun, text[0] ? text : "off", "PID",
+		       "COMMAND", "FOLLOWS");
 	while (next_proc(c, &slot, &p)) {
-		enum follows f = proc_follows(c, &p, DPA_ASK_FAULT, gen);
+		enum follows f = proc_follows(c, &p, r->what, gen);
 		struct json_object *e = json_object_new_object();
 
 		if (!c->json)
@@ -79,7 +113,7 @@ static void show_faults(struct ctl *c)
 		json_add(e, "follows", f == FOLLOWS ? "yes" : f == OWN ? "own" : "no");
 		json_object_array_add(list, e);
 	}
-	json_add(o, "faults", text[0] ? text : "off");
+	json_add(o, r->noun, text[0] ? text : "off");
 	json_object_object_add(o, "processes", list);
 	if (c->json)
 		print_json(o);
@@ -88,37 +122,47 @@ static void show_faults(struct ctl *c)
 }
 
 /* Returns when everybody follows: within half a second, as a rule. */
-static void set_faults(struct ctl *c, const char *spec)
+static void set_request(struct ctl *c, const struct request *r, const char *spec)
 {
 	struct timespec nap = {.tv_nsec = 5000000};
-	struct dpa_fault_spec f;
-	char text[DPA_FAULT_TEXT];
+	char text[DPA_BOARD_ASK_TEXT];
+	const char *use = r->check(spec, text, sizeof(text));
 	uint32_t gen, left;
 	int rc;
 
-	if (!dpa_fault_parse(spec, &f))
-		die(EXIT_USAGE, "bad faults '%.60s': use %s", spec, DPA_FAULT_USE);
-	dpa_fault_text(&f, text, sizeof(text));
-	rc = dpa_board_ask_put(c->b, DPA_ASK_FAULT, dpa_fault_any(&f) ? text : "", &gen);
+	if (use)
+		die(EXIT_USAGE, "bad %s '%.60s': use %s", r->noun, spec, use);
+	rc = dpa_board_ask_put(c->b, r->what, text, &gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
-	for (int ms = 0; (left = ask_waits_for(c, DPA_ASK_FAULT, gen)) && ms < PATIENCE_MS; ms += 5)
+	for (int ms = 0; (left = ask_waits_for(c, r->what, gen)) && ms < PATIENCE_MS; ms += 5)
 		nanosleep(&nap, NULL);
 	if (left)
-		die(EXIT_NONE, "%u process%s %s not followed yet: see dpactl fault show", left,
-		    left == 1 ? "" : "es", left == 1 ? "has" : "have");
+		die(EXIT_NONE, "%u process%s %s not followed yet: see dpactl %s show", left,
+		    left == 1 ? "" : "es", left == 1 ? "has" : "have", r->command);
 }
 
-void cmd_fault(struct ctl *c)
+static void run_request(struct ctl *c, const struct request *r)
 {
 	const char *what = c->nargs ? c->args[0] : "show";
 
 	if (strcmp(what, "set") == 0 && c->nargs == 2)
-		set_faults(c, c->args[1]);
+		set_request(c, r, c->args[1]);
 	else if (strcmp(what, "off") == 0 && c->nargs == 1)
-		set_faults(c, "off");
+		set_request(c, r, "off");
 	else if (strcmp(what, "show") == 0 && c->nargs <= 1)
-		show_faults(c);
+		show_request(c, r);
 	else
-		die(EXIT_USAGE, "use fault set SPEC, fault off or fault show");
+		die(EXIT_USAGE, "use %s set SPEC, %s off or %s show", r->command, r->command,
+		    r->command);
+}
+
+void cmd_fault(struct ctl *c)
+{
+	run_request(c, &faults);
+}
+
+void cmd_link(struct ctl *c)
+{
+	run_request(c, &network);
 }

@@ -2,7 +2,7 @@
 /*
  * dpactl - shows the software adapter: its state, processes, UAR pages, counters and settings, and
  * its packets. It takes no process index and delays no process; it writes to the adapter state only
- * the requests of fault and capture to the processes.
+ * the requests of fault, link and capture to the processes.
  */
 #include <argp.h>
 #include <errno.h>
@@ -33,14 +33,15 @@ static const struct command {
 	{"dpa", cmd_dpa, NEEDS_BOARD, PIDS},
 	{"enable", cmd_enable, NO_BOARD, NOTHING},
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
+	{"link", cmd_link, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, caps, fault, capture, decode, doctor, "           \
-	"enable or disable"
+	"status, ps, dpa, uar, counters, config, caps, fault, link, capture, decode, "             \
+	"doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -166,7 +167,8 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ncapture -w FILE\ndecode FILE\n"
+	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
+		    "capture -w FILE\ndecode FILE\n"
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
@@ -183,6 +185,9 @@ static const struct argp argp = {
 	       "  fault set SPEC, fault off, fault [show]\n"
 	       "                  what the links of all processes do to packets; SPEC as in\n"
 	       "                  drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,seed=7\n"
+	       "  link set SPEC, link off, link [show]\n"
+	       "                  the network in front of each process; SPEC as in\n"
+	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"
 	       "  capture -w FILE the packets of all processes, shared memory included\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "  doctor          everything between a program and dpa0: what is right, what\n"

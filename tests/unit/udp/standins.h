@@ -17,6 +17,7 @@ extern uint8_t ut_gid[16]; /* the one address that is this host's */
 /* Arguments of dpa_frame_in(). */
 struct ut_in {
 	uint32_t n, len;
+	uint32_t inspected; /* calls of dpa_inspect() before */
 	bool may_forward, ip_known, sure;
 	struct dpa_roce_net net;
 	uint8_t first[16];

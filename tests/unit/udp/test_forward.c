@@ -144,6 +144,31 @@ Test(udp_forward, to_another_board)
 	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_forwarded], 2u);
 }
 
+/* A packet for this process passes the network in front of it; for another it is only passed on. */
+Test(udp_forward, through_the_modelled_network)
+{
+	_Atomic(struct dpa_hw_qp *) *tab = calloc(DPA_BOARD_QPNS, sizeof(*tab));
+	struct dpa_frame f;
+	uint32_t qpn;
+
+	cr_assert_not_null(tab);
+	open_board(0);
+	open_board(1);
+	atomic_store(&tab[0x1234], (struct dpa_hw_qp *)tab); /* any: it is only counted */
+	hw[1]->qp_tab = tab;
+	atomic_store(&hw[1]->inspect, DPA_INSPECT_MODEL);
+	for (uint32_t i = 0; i < 2; i++) {
+		qpn = hw[1]->board->board_num << 16 | (0x1234 + i);
+		f = frame(qpn, 300);
+		cr_expect(dpa_frame_forward(hw[0], &f, qpn));
+		serve_all(hw[1]);
+		cr_expect_eq(ut_in.n, i + 1);
+		cr_expect_eq(ut_in.inspected, 1u);
+		cr_expect_eq(ut_in.may_forward, i == 1);
+	}
+	free(tab);
+}
+
 /* The socket is not emptied: packets are dropped, nobody waits, and it goes on afterwards. */
 Test(udp_forward, a_full_socket_drops)
 {
