@@ -17,12 +17,21 @@ static doca_error_t may_set_range(const struct doca_mmap *m, size_t len)
 	return len ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
+/* The public GPUNetIO samples set the range of a map again, also that of a dma-buf. */
+static bool is_range(const struct doca_mmap *m, const void *addr, size_t len)
+{
+	return !m->started && (m->source == MMAP_HOST || m->source == MMAP_DMABUF) &&
+	       m->addr == addr && m->len == len;
+}
+
 doca_error_t doca_mmap_set_memrange(struct doca_mmap *mmap, void *addr, size_t len)
 {
 	doca_error_t ret;
 
 	if (!dpa_live(mmap) || !addr || (uintptr_t)addr + len < (uintptr_t)addr)
 		return DOCA_ERROR_INVALID_VALUE;
+	if (is_range(mmap, addr, len))
+		return DOCA_SUCCESS;
 	ret = may_set_range(mmap, len);
 	if (ret)
 		return ret;

@@ -145,22 +145,29 @@ doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev)
 	return DOCA_SUCCESS;
 }
 
+static void free_all(struct doca_gpu *gpu, struct dpa_gpu_mem *mem)
+{
+	while (mem) {
+		struct dpa_gpu_mem *next = mem->next;
+
+		dpa_gpu_mem_free(gpu, mem);
+		mem = next;
+	}
+}
+
 doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev)
 {
-	struct dpa_gpu_mem *mem;
 	bool used;
 
 	if (!dpa_live(gpu_dev))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&gpu_dev->lock);
-	used = gpu_dev->users || gpu_dev->mems;
+	used = gpu_dev->users;
 	pthread_mutex_unlock(&gpu_dev->lock);
 	if (used)
 		return DOCA_ERROR_IN_USE;
-	while ((mem = gpu_dev->spare)) {
-		gpu_dev->spare = mem->next;
-		dpa_gpu_mem_free(gpu_dev, mem);
-	}
+	free_all(gpu_dev, gpu_dev->spare);
+	free_all(gpu_dev, gpu_dev->mems);
 	dpa_gpu_dev_put(gpu_dev->dev);
 	pthread_mutex_destroy(&gpu_dev->lock);
 	dpa_obj_free(gpu_dev);

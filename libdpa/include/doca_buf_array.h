@@ -48,7 +48,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_buf_arr_set_target_gpu(struct doca_buf_arr *
 
 /*
  * Where the elements lie: element i at start_offset + i * elem_size of the map, which counts the
- * array as one of its bufs until the array is stopped.
+ * array as one of its bufs until the array is stopped; for a GPU until it is started: then the
+ * kernel has keys, which are refused when the map is gone.
  * @elem_size: bytes, at least 1
  * INVALID_VALUE: NULL or no size; BAD_STATE: started.
  */

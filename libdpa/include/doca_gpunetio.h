@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <doca_compat.h>
+#include <doca_ctx.h> /* programs that include this header call it */
 #include <doca_error.h>
 #include <doca_types.h>
 
@@ -54,7 +55,10 @@ enum doca_gpu_semaphore_status {
  */
 DOCA_EXPERIMENTAL doca_error_t doca_gpu_create(const char *gpu_bus_id, struct doca_gpu **gpu_dev);
 
-/* Closes it. INVALID_VALUE: NULL; IN_USE: contexts, arrays, semaphores or memory are left. */
+/*
+ * Closes it, and frees what is left of its memory. INVALID_VALUE: NULL; IN_USE: contexts, arrays or
+ * semaphores are left.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_gpu_destroy(struct doca_gpu *gpu_dev);
 
 /* ----------------------------------------------------------------------- memory */

@@ -129,7 +129,8 @@ DOCA_STABLE doca_error_t doca_mmap_create_from_export(const union doca_data *use
  * The range, of this process's memory.
  * @len: bytes, at least 1
  * INVALID_VALUE: NULL, no bytes, or the end is beyond the address space; BAD_STATE: started;
- * NOT_PERMITTED: there is a range already, or made from an export.
+ * NOT_PERMITTED: there is another range already, or made from an export. Memory of a GPU may be given
+ * by its pointer (doca_gpunetio.h).
  */
 DOCA_STABLE doca_error_t doca_mmap_set_memrange(struct doca_mmap *mmap, void *addr, size_t len);
 

@@ -202,7 +202,10 @@ DOCA_EXPERIMENTAL doca_error_t doca_rdma_set_connection_state_callbacks(
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_create(enum doca_rdma_addr_type addr_type,
 						     const char *address, uint16_t port,
 						     struct doca_rdma_addr **addr);
-/* INVALID_VALUE: NULL; BAD_STATE: a connection was made by it, or it is that of a peer. */
+/*
+ * Destroys it. INVALID_VALUE: NULL; BAD_STATE: it is that of a peer, or a connection was made by it
+ * that was not disconnected since.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_destroy(struct doca_rdma_addr *addr);
 /* @address: receives the text, which is the address's. INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_addr_get_params(struct doca_rdma_addr *addr,

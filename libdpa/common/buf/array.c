@@ -41,6 +41,13 @@ doca_error_t doca_buf_arr_create(size_t num_elem, struct doca_buf_arr **buf_arr)
 	return DOCA_SUCCESS;
 }
 
+static void drop_map(struct doca_buf_arr *a)
+{
+	if (a->mmap)
+		dpa_mmap_release_buf(a->mmap);
+	a->mmap = NULL;
+}
+
 static void drop_target(struct doca_buf_arr *a)
 {
 	if (a->dev)
@@ -83,8 +90,7 @@ doca_error_t doca_buf_arr_set_params(struct doca_buf_arr *buf_arr, struct doca_m
 	if (buf_arr->was_started)
 		return DOCA_ERROR_BAD_STATE;
 	dpa_mmap_hold(mmap);
-	if (buf_arr->mmap)
-		dpa_mmap_release_buf(buf_arr->mmap);
+	drop_map(buf_arr);
 	buf_arr->mmap = mmap;
 	buf_arr->elem_size = elem_size;
 	buf_arr->offset = start_offset;
@@ -174,8 +180,13 @@ doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr)
 		return ret == DOCA_ERROR_NOT_PERMITTED ? DOCA_ERROR_BAD_STATE
 						       : DOCA_ERROR_INVALID_VALUE;
 	ret = build(buf_arr, &key);
-	buf_arr->was_started = !ret;
-	return ret;
+	if (ret)
+		return ret;
+	buf_arr->was_started = true;
+	if (buf_arr->gpu)
+		drop_map(
+			buf_arr); /* kernels have its key: the public samples destroy the map first */
+	return DOCA_SUCCESS;
 }
 
 doca_error_t doca_buf_arr_stop(struct doca_buf_arr *buf_arr)
@@ -189,8 +200,7 @@ doca_error_t doca_buf_arr_stop(struct doca_buf_arr *buf_arr)
 	if (buf_arr->on_gpu)
 		dpa_gpu_obj_free(buf_arr->gpu, buf_arr->on_gpu);
 	buf_arr->on_gpu = NULL;
-	dpa_mmap_release_buf(buf_arr->mmap);
-	buf_arr->mmap = NULL;
+	drop_map(buf_arr);
 	return DOCA_SUCCESS;
 }
 
@@ -200,8 +210,7 @@ doca_error_t doca_buf_arr_destroy(struct doca_buf_arr *buf_arr)
 
 	if (ret)
 		return ret;
-	if (buf_arr->mmap)
-		dpa_mmap_release_buf(buf_arr->mmap);
+	drop_map(buf_arr);
 	drop_target(buf_arr);
 	dpa_obj_free(buf_arr);
 	return DOCA_SUCCESS;

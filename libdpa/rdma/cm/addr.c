@@ -99,6 +99,19 @@ struct doca_rdma_addr *dpa_addr_of_peer(const struct sockaddr *peer)
 	return a;
 }
 
+struct doca_rdma_addr *dpa_addr_leave(struct doca_rdma_addr *addr)
+{
+	struct doca_rdma_addr *copy = addr->own ? NULL : dpa_obj_new(DPA_T_ADDR, sizeof(*copy));
+
+	if (!copy)
+		return addr;
+	*copy = *addr;
+	copy->own = true;
+	copy->users = 1;
+	dpa_addr_release(addr);
+	return copy;
+}
+
 void dpa_addr_hold(struct doca_rdma_addr *addr)
 {
 	addr->users++;

@@ -432,6 +432,8 @@ bool dpa_cm_hang_up(struct dpa_cm_link *l)
 	int ret = rdma_disconnect(l->id);
 
 	l->state = CM_CLOSING;
+	if (l->addr)
+		l->addr = dpa_addr_leave(l->addr);
 	link_limit(l);
 	if (l->bridged && l->rdma->ctx.pe)
 		l->deadline = 1;

@@ -66,6 +66,8 @@ void dpa_cm_arm(struct doca_rdma *rdma);
 
 /* NULL: no memory. */
 struct doca_rdma_addr *dpa_addr_of_peer(const struct sockaddr *peer);
+/* For a connection that is disconnected: a copy of the user's address, which may go before it. */
+struct doca_rdma_addr *dpa_addr_leave(struct doca_rdma_addr *addr);
 void dpa_addr_hold(struct doca_rdma_addr *addr);
 void dpa_addr_release(struct doca_rdma_addr *addr);
 

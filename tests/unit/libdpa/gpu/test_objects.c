@@ -46,7 +46,6 @@ Test(gpu_objects, memory)
 				memset(cpu, 1, 100);
 				cr_assert(fake_cuda_knows(gpu, 100));
 			}
-			IS(doca_gpu_destroy(g), IN_USE);
 			IS(doca_gpu_mem_free(g, (char *)gpu + 1), INVALID_VALUE);
 			OK(doca_gpu_mem_free(g, gpu));
 			IS(doca_gpu_mem_free(g, gpu), INVALID_VALUE);
@@ -62,7 +61,9 @@ Test(gpu_objects, memory)
 				      NULL),
 		   NO_MEMORY);
 	}
-	OK(doca_gpu_destroy(g));
+	OK(doca_gpu_mem_alloc(g, 1, 0, DOCA_GPU_MEM_TYPE_GPU, &p, NULL));
+	OK(doca_gpu_mem_alloc(g, 1, 0, DOCA_GPU_MEM_TYPE_CPU_GPU, &p, NULL));
+	OK(doca_gpu_destroy(g)); /* and frees them */
 	cr_assert_eq(fake_cuda_allocs(), 0);
 	cr_assert_eq(fake_cuda_registrations(), 0);
 }

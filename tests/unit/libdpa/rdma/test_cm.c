@@ -54,6 +54,10 @@ Test(cm, disconnected_and_again)
 		server.established = client.established = 0;
 		connect_both();
 		OK(doca_rdma_connection_disconnect(who->conn));
+		if (i == 3) { /* the address may go before the connection */
+			OK(doca_rdma_addr_destroy(addr));
+			addr = NULL;
+		}
 		IS(doca_rdma_connection_disconnect(who->conn), INVALID_VALUE);
 		AWAIT(server.disconnected == i && client.disconnected == i);
 		IS(doca_rdma_connection_set_user_data(client.conn, client.user_data),
