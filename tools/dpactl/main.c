@@ -6,7 +6,6 @@
  */
 #include <argp.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,25 +47,6 @@ struct options {
 	const char *board;
 	const struct command *cmd;
 };
-
-void die(int status, const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("dpactl: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(status);
-}
-
-void print_json(struct json_object *o)
-{
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-						       JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
-}
 
 static const struct command *find_command(const char *name)
 {

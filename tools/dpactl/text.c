@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* text.c - names and forms. Text of other processes is copied once and made printable. */
+/* text.c - output, names and forms. Text of other processes is copied once and made printable. */
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "dpactl.h"
+
+void die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("dpactl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+void print_json(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
 
 void printable(char *text, size_t len)
 {
