@@ -167,9 +167,27 @@ static const char *of_code(int sig, int code)
 	return "";
 }
 
+const char *dpa_crash_signal_name(int sig)
+{
+	switch (sig) {
+	case SIGSEGV:
+		return "SIGSEGV";
+	case SIGBUS:
+		return "SIGBUS";
+	case SIGFPE:
+		return "SIGFPE";
+	case SIGILL:
+		return "SIGILL";
+	case SIGTRAP:
+		return "SIGTRAP";
+	default:
+		return "signal";
+	}
+}
+
 void dpa_crash_reason(const struct dpa_crash *c, char *buf, size_t len)
 {
-	const char *name = dpa_fault_name(c->sig);
+	const char *name = dpa_crash_signal_name(c->sig);
 	unsigned long long addr = (uintptr_t)c->info.si_addr;
 
 	if ((uintptr_t)c->info.si_addr >= c->stack_lo - DPA_EU_GUARD &&

@@ -81,6 +81,8 @@ int dpa_crash_write_text(const struct dpa_crash *c, const struct dpa_crash_story
 uintptr_t dpa_crash_pc(const struct dpa_crash *c);
 /* Memory as it was: the stack from the copy, the rest as it is. False: not readable. */
 bool dpa_crash_read(const struct dpa_crash *c, uintptr_t addr, void *to, size_t n);
+/* "SIGSEGV" and the like, for messages. */
+const char *dpa_crash_signal_name(int sig);
 /* One line: what happened. */
 void dpa_crash_reason(const struct dpa_crash *c, char *buf, size_t len);
 

@@ -136,7 +136,7 @@ static void tell_people(struct doca_dpa *dpa, const char *kernel, struct dpal_eu
 		dpa_crash_reason(c, reason, sizeof(reason));
 	else
 		snprintf(reason, sizeof(reason), "%s at address 0x%llx",
-			 dpa_fault_name(eu->fault_sig), (unsigned long long)eu->fault_addr);
+			 dpa_crash_signal_name(eu->fault_sig), (unsigned long long)eu->fault_addr);
 	dpa_stat_fail(task, reason);
 	if (!c || !c->held) {
 		snprintf(text, sizeof(text), "%.100s: %s: the context is ended\n", kernel, reason);

@@ -77,7 +77,5 @@ void dpa_sink_close(struct dpa_sink *sink);
 /* An extended context again, while its base is started. */
 doca_error_t dpa_extended_start(struct doca_dpa *dpa);
 void dpa_extended_stop(struct doca_dpa *dpa);
-/* A dead one without children: its memory goes with its base's. */
-void dpa_extended_bury(struct doca_dpa *dpa);
 
 #endif

@@ -35,15 +35,6 @@ void dpa_extended_stop(struct doca_dpa *dpa)
 	base->extended--;
 }
 
-void dpa_extended_bury(struct doca_dpa *dpa)
-{
-	struct doca_dpa *base = dpa->base;
-
-	dpa->gone = base->gone;
-	base->gone = dpa;
-	dpa_ctx_release(base);
-}
-
 doca_error_t doca_dpa_device_extend(struct doca_dpa *dpa, struct doca_dev *other_dev,
 				    struct doca_dpa **extended_dpa)
 {

@@ -221,35 +221,6 @@ doca_error_t doca_dpa_destroy(struct doca_dpa *dpa)
 	return DOCA_SUCCESS;
 }
 
-void dpa_ctx_put(struct doca_dpa *dpa)
-{
-	if (dpa->state != DPA_DEAD || dpa->threads || dpa->completions || dpa->notifications ||
-	    dpa->holds)
-		return;
-	if (dpa->base) {
-		dpa_extended_bury(dpa);
-		return;
-	}
-	dpa_fatal_fini(dpa);
-	pthread_mutex_destroy(&dpa->mem_lock);
-	for (struct doca_dpa *e = dpa->gone, *next; e; e = next) {
-		next = e->gone;
-		dpa_obj_free(e);
-	}
-	dpa_obj_free(dpa);
-}
-
-void dpa_ctx_hold(struct doca_dpa *dpa)
-{
-	dpa->holds++;
-}
-
-void dpa_ctx_release(struct doca_dpa *dpa)
-{
-	dpa->holds--;
-	dpa_ctx_put(dpa);
-}
-
 doca_error_t doca_dpa_peek_at_last_error(const struct doca_dpa *dpa)
 {
 	if (!dpa_live(dpa))

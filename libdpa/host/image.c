@@ -16,23 +16,6 @@
 #include "../run/ops.h"
 #include "libdpa.h"
 
-int dpa_write_all(int fd, const void *p, size_t n)
-{
-	const char *at = p;
-
-	while (n) {
-		ssize_t k = write(fd, at, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return k ? errno : EIO;
-		at += k;
-		n -= (size_t)k;
-	}
-	return 0;
-}
-
 /* Where memfds may not be executed, or /proc is not there: a file without a name afterwards. */
 static int load_from_file(const struct doca_dpa_app *app, struct dpa_loaded *out)
 {

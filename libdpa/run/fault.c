@@ -72,24 +72,6 @@ void dpa_fault_mask(sigset_t *mask)
 		sigdelset(mask, signal_of(i));
 }
 
-const char *dpa_fault_name(int sig)
-{
-	switch (sig) {
-	case SIGSEGV:
-		return "SIGSEGV";
-	case SIGBUS:
-		return "SIGBUS";
-	case SIGFPE:
-		return "SIGFPE";
-	case SIGILL:
-		return "SIGILL";
-	case SIGTRAP:
-		return "SIGTRAP";
-	default:
-		return "signal";
-	}
-}
-
 static long raw_sigaction(int sig, const struct ksigaction *act, struct ksigaction *old)
 {
 	return syscall(SYS_rt_sigaction, sig, act, old, sizeof(uint64_t));

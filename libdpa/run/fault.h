@@ -27,8 +27,6 @@ int dpa_fault_kill_signal(void);
 /* On the EU's thread, first and last. */
 void dpa_fault_thread_begin(struct dpal_eu *eu);
 void dpa_fault_thread_end(struct dpal_eu *eu);
-/* "SIGSEGV" and the like, for messages. */
-const char *dpa_fault_name(int sig);
 
 static inline void dpal_pause(void)
 {
