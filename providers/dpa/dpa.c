@@ -82,7 +82,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	ret = open_hw(ctx, of);
 	if (ret)
 		goto err_hw;
-	ret = dpa_fd_add(cmd_fd, DPA_FD_CMD, ctx);
+	ret = dpa_fd_add(cmd_fd, &dpa_fd_cmd, ctx);
 	if (ret)
 		goto err_fd;
 	dpa_arena_init(&ctx->arena, ctx->hw);

@@ -335,6 +335,8 @@ int cma_find_bound(struct cma_channel *ch, uint32_t id, struct cma_id **out);
 /* Locked: create an id. NULL: no memory, or the process has 65,535 ids. */
 struct cma_id *cma_id_new(struct cma_channel *ch);
 void cma_id_destroy(struct cma_id *id);
+
+/* ---- option.c */
 int cma_set_option(struct cma_channel *ch, uint32_t id, uint32_t level, uint32_t name,
 		   const void *val, uint32_t len);
 

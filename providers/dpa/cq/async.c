@@ -25,30 +25,6 @@ struct dpa_async {
 	struct async_node *first, **last;
 };
 
-struct dpa_async *dpa_async_create(struct dpa_context *ctx)
-{
-	struct dpa_async *as = calloc(1, sizeof(*as));
-
-	if (!as)
-		return NULL;
-	as->ctx = ctx;
-	as->last = &as->first;
-	pthread_mutex_init(&as->lock, NULL);
-	as->fd = eventfd(0, EFD_CLOEXEC);
-	if (as->fd < 0)
-		goto err_fd;
-	errno = dpa_fd_add(as->fd, DPA_FD_ASYNC, as);
-	if (errno)
-		goto err_add;
-	return as;
-
-err_add:
-	close(as->fd);
-err_fd:
-	free(as);
-	return NULL;
-}
-
 int dpa_async_fd(const struct dpa_async *as)
 {
 	return as->fd;
@@ -146,15 +122,41 @@ static bool async_pop(void *queue, void *record)
 	return n != NULL;
 }
 
-bool dpa_async_read(struct dpa_async *as, int fd, void *buf, size_t n, ssize_t *ret)
+static ssize_t async_read(void *owner, int fd, void *buf, size_t n)
 {
+	struct dpa_async *as = owner;
+
 	if (n < sizeof(struct async_record) || !dpa_word_alive(as->ctx->alive)) {
 		errno = n < sizeof(struct async_record) ? EINVAL : EIO;
-		*ret = -1;
-		return true;
+		return -1;
 	}
-	*ret = dpa_event_wait(as->ctx->hw, fd, async_pop, as, buf, sizeof(struct async_record));
-	return true;
+	return dpa_event_wait(as->ctx->hw, fd, async_pop, as, buf, sizeof(struct async_record));
+}
+
+static const struct dpa_fd_ops async_fd = {.kind = DPA_FD_ASYNC, .read = async_read};
+
+struct dpa_async *dpa_async_create(struct dpa_context *ctx)
+{
+	struct dpa_async *as = calloc(1, sizeof(*as));
+
+	if (!as)
+		return NULL;
+	as->ctx = ctx;
+	as->last = &as->first;
+	pthread_mutex_init(&as->lock, NULL);
+	as->fd = eventfd(0, EFD_CLOEXEC);
+	if (as->fd < 0)
+		goto err_fd;
+	errno = dpa_fd_add(as->fd, &async_fd, as);
+	if (errno)
+		goto err_add;
+	return as;
+
+err_add:
+	close(as->fd);
+err_fd:
+	free(as);
+	return NULL;
 }
 
 uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint32_t *reported)

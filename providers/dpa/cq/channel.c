@@ -15,40 +15,6 @@ struct dpa_channel {
 	struct dpa_cq *first, *last; /* CQs with pending events */
 };
 
-int dpa_channel_create(struct dpa_context *ctx)
-{
-	struct dpa_channel *ch;
-
-	if (!dpa_word_alive(ctx->alive)) {
-		errno = EIO;
-		return -1;
-	}
-	ch = calloc(1, sizeof(*ch));
-	if (!ch)
-		return -1;
-	ch->ctx = ctx;
-	pthread_mutex_init(&ch->lock, NULL);
-	ch->fd = eventfd(0, EFD_CLOEXEC);
-	if (ch->fd < 0)
-		goto err_fd;
-	errno = dpa_fd_add(ch->fd, DPA_FD_CHANNEL, ch);
-	if (errno)
-		goto err_add;
-	return ch->fd;
-
-err_add:
-	close(ch->fd);
-err_fd:
-	free(ch);
-	return -1;
-}
-
-/* The descriptor is being closed: the library saw that no CQ uses the channel any more. */
-void dpa_channel_destroy(struct dpa_channel *ch)
-{
-	free(ch);
-}
-
 static void channel_push(struct dpa_channel *ch, struct dpa_cq *cq)
 {
 	cq->next_pending = NULL;
@@ -108,15 +74,55 @@ static bool channel_pop(void *queue, void *record)
 	return cq != NULL;
 }
 
-bool dpa_channel_read(struct dpa_channel *ch, int fd, void *buf, size_t n, ssize_t *ret)
+static ssize_t channel_read(void *owner, int fd, void *buf, size_t n)
 {
+	struct dpa_channel *ch = owner;
+
 	if (n < sizeof(uint64_t) || !dpa_word_alive(ch->ctx->alive)) {
 		errno = n < sizeof(uint64_t) ? EINVAL : EIO;
-		*ret = -1;
-		return true;
+		return -1;
 	}
-	*ret = dpa_event_wait(ch->ctx->hw, fd, channel_pop, ch, buf, sizeof(uint64_t));
-	return true;
+	return dpa_event_wait(ch->ctx->hw, fd, channel_pop, ch, buf, sizeof(uint64_t));
+}
+
+/* The library saw that no CQ uses the channel any more. */
+static void channel_closed(void *owner)
+{
+	free(owner);
+}
+
+static const struct dpa_fd_ops channel_fd = {
+	.kind = DPA_FD_CHANNEL,
+	.read = channel_read,
+	.closed = channel_closed,
+};
+
+int dpa_channel_create(struct dpa_context *ctx)
+{
+	struct dpa_channel *ch;
+
+	if (!dpa_word_alive(ctx->alive)) {
+		errno = EIO;
+		return -1;
+	}
+	ch = calloc(1, sizeof(*ch));
+	if (!ch)
+		return -1;
+	ch->ctx = ctx;
+	pthread_mutex_init(&ch->lock, NULL);
+	ch->fd = eventfd(0, EFD_CLOEXEC);
+	if (ch->fd < 0)
+		goto err_fd;
+	errno = dpa_fd_add(ch->fd, &channel_fd, ch);
+	if (errno)
+		goto err_add;
+	return ch->fd;
+
+err_add:
+	close(ch->fd);
+err_fd:
+	free(ch);
+	return -1;
 }
 
 uint32_t dpa_channel_forget(struct dpa_cq *cq)

@@ -4,26 +4,10 @@
  * `functions` goes. Their character device is the null device, which no driver of the kernel can
  * have: a real device that happens to have such a name is left alone.
  */
-#include <string.h>
 #include <sys/sysmacros.h>
 #include <knobs.h>
 #include "discovery/match.h"
 #include "redirect/redirect.h"
-
-#define PF "dpa0"
-#define SF PF "_sf"
-
-int dpa_function_of(const char *ibdev_name)
-{
-	const char *n = ibdev_name + strlen(SF);
-
-	if (!strcmp(ibdev_name, PF))
-		return 0;
-	if (strncmp(ibdev_name, SF, strlen(SF)) || n[0] < '1' || n[0] > '0' + DPA_CONFIG_SFS ||
-	    n[1])
-		return -1;
-	return n[0] - '0';
-}
 
 bool dpa_match_device(struct verbs_sysfs_dev *sysfs_dev)
 {

@@ -12,7 +12,7 @@
 #include "dpa.h"
 #include "cma/cma.h"
 #include "cma/kernel.h"
-#include "redirect/ucma.h"
+#include "redirect/hooks.h"
 
 #define NODE	 "/dev/infiniband/rdma_cm"
 #define MAX_BODY 512
@@ -427,16 +427,63 @@ static int run_command(struct cma_channel *ch, const void *buf, size_t n)
 	return cma_kernel_command(ch, &hdr, c.in.bytes, &err) ? err : cmd->run(&c);
 }
 
-ssize_t dpa_ucma_write(struct cma_channel *ch, const void *buf, size_t n)
+static ssize_t cm_write(void *owner, const void *buf, size_t n)
 {
-	int before = errno, err = run_command(ch, buf, n);
+	int before = errno, err = run_command(owner, buf, n);
 
 	errno = err ? err
 		    : before; /* a call that succeeds leaves it alone, as a system call does */
 	return err ? -1 : (ssize_t)n;
 }
 
-bool dpa_ucma_open(const char *path, int flags, int *fd)
+/* As the kernel's: it has no read. */
+static ssize_t cm_read(void *owner, int fd, void *buf, size_t n)
+{
+	errno = EINVAL;
+	return -1;
+}
+
+/* A character device: the kernel's, if that is beside it. */
+static void cm_stat(const void *owner, struct stat *st)
+{
+	const struct cma_channel *ch = owner;
+
+	st->st_mode = S_IFCHR | 0666;
+	st->st_rdev = ch->kernel ? ch->kernel->dev : makedev(MAJOR, MINOR);
+}
+
+static void cm_hold(void *owner)
+{
+	cma_channel_hold(owner);
+}
+
+static void cm_put(void *owner)
+{
+	cma_channel_put(owner);
+}
+
+static void cm_closing(void *owner)
+{
+	cma_channel_let_in(owner);
+}
+
+static void cm_closed(void *owner)
+{
+	cma_channel_close(owner);
+}
+
+static const struct dpa_fd_ops cm_fd = {
+	.kind = DPA_FD_CM,
+	.hold = cm_hold,
+	.put = cm_put,
+	.write = cm_write,
+	.read = cm_read,
+	.stat = cm_stat,
+	.closing = cm_closing,
+	.closed = cm_closed,
+};
+
+bool dpa_hook_open(const char *path, int flags, int *fd)
 {
 	struct cma_channel *ch;
 	int err;
@@ -446,7 +493,7 @@ bool dpa_ucma_open(const char *path, int flags, int *fd)
 	*fd = -1;
 	err = cma_channel_open(flags, fd, &ch);
 	if (!err) {
-		err = dpa_fd_add(*fd, DPA_FD_CM, ch);
+		err = dpa_fd_add(*fd, &cm_fd, ch);
 		if (err) {
 			int made = *fd;
 
@@ -458,10 +505,4 @@ bool dpa_ucma_open(const char *path, int flags, int *fd)
 	if (err)
 		errno = err;
 	return true;
-}
-
-void dpa_ucma_stat(const struct cma_channel *ch, struct stat *st)
-{
-	st->st_mode = S_IFCHR | 0666;
-	st->st_rdev = ch->kernel ? ch->kernel->dev : makedev(MAJOR, MINOR);
 }
