@@ -35,7 +35,7 @@ struct ctl {
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
-	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link;
+	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link, cmd_simulate;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -34,12 +34,13 @@ static const struct command {
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
 	{"link", cmd_link, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
+	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, caps, fault, link, capture, decode, "             \
+	"status, ps, dpa, uar, counters, config, caps, fault, link, capture, decode, simulate, "   \
 	"doctor, enable or disable"
 
 struct options {
@@ -138,7 +139,8 @@ static const struct argp_option option_list[] = {
 	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
 	{"board", 'b', "PATH", 0, "Use the adapter state in this file", 0},
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
-	{"write", 'w', "FILE", 0, "capture: the pcapng file to write; - is the output", 0},
+	{"write", 'w', "FILE", 0,
+	 "capture: the pcapng file to write; simulate: a .csv, .json or .html; - is the output", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
 	{"seconds", 's', "N", 0, "capture: end after N seconds", 0},
 	{0},
@@ -148,7 +150,7 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
 	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
-		    "capture -w FILE\ndecode FILE\n"
+		    "capture -w FILE\ndecode FILE\nsimulate SCENARIO [-w FILE]\n"
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
@@ -170,6 +172,9 @@ static const struct argp argp = {
 	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"
 	       "  capture -w FILE the packets of all processes, shared memory included\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
+	       "  simulate SCENARIO\n"
+	       "                  flows through such a network in simulated time: rate, round\n"
+	       "                  trip, queue and marks as CSV, JSON, or with -w X.html as a plot\n"
 	       "  doctor          everything between a program and dpa0: what is right, what\n"
 	       "                  is wrong and the mend\n"
 	       "  enable --system, disable --system\n"
@@ -199,8 +204,10 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "capture needs -w FILE");
 	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
 		die(EXIT_USAGE, "--system is for enable and disable");
-	if (o->cmd->fn != cmd_capture && (o->c->to || o->c->count || o->c->seconds))
-		die(EXIT_USAGE, "--write, --count and --seconds are for capture");
+	if (o->cmd->fn != cmd_capture && (o->c->count || o->c->seconds))
+		die(EXIT_USAGE, "--count and --seconds are for capture");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->c->to)
+		die(EXIT_USAGE, "--write is for capture and simulate");
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */

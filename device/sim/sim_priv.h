@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* sim_priv.h - what the parts of the simulation share. */
+#ifndef DPA_SIM_PRIV_H
+#define DPA_SIM_PRIV_H
+
+#include "inspect/linkq.h"
+#include "pcc/pcc.h"
+#include "sim/sim.h"
+
+#define SIM_NEVER  UINT64_MAX
+#define SIM_FLIGHT 4096u /* packets of a flow that may be out: DPA_LOSS_PACKETS */
+
+/* A packet on the link to its receiver. */
+struct sim_pkt {
+	uint64_t due, sent;
+	uint32_t psn;
+	uint16_t flow;
+	bool marked, ackreq;
+};
+
+enum sim_answer { SIM_ACK, SIM_NAK, SIM_CNP };
+
+/* An answer on its way back. */
+struct sim_back {
+	uint64_t due;
+	uint32_t psn; /* ACK: one past the last; NAK: the missing one */
+	uint16_t flow;
+	uint8_t what; /* enum sim_answer */
+};
+
+/* Values of a logarithmic histogram: 32 steps for each power of two. */
+#define HIST_SUB  5u
+#define HIST_SIZE (64u << HIST_SUB)
+struct sim_hist {
+	uint64_t num, max;
+	uint32_t count[HIST_SIZE];
+};
+
+/*
+ * A flow. PSNs count up from 0 for ever: 64 bits here, where a wire has 24. una <= pos <= next <=
+ * posted.
+ */
+struct sim_flow {
+	struct dpa_sim_work work;
+	uint16_t index;
+	uint32_t per_message; /* packets */
+	/* sender */
+	struct dpa_pcc_flow pcc;
+	uint64_t at;	     /* when it looks next */
+	uint64_t port_at;    /* its port is busy until then, */
+	uint64_t port_part;  /* and for so many parts of 1/host ns longer */
+	struct sim_pkt port; /* packet that leaves the port at port_at, */
+	bool leaving;	     /* if there is one */
+	uint64_t una, next;  /* first not acknowledged; next new one */
+	uint64_t pos;	/* next one to be sent; below next: what was lost is sent again from here */
+	uint64_t probe; /* one past what a probe sent again; 0: no probe is out */
+	uint64_t posted;  /* packets of messages that were posted */
+	uint64_t post_at; /* the next message is posted then (every) */
+	uint64_t asked;	  /* last packet that asked for an ACK, plus 1 */
+	uint32_t unacked; /* bytes since then */
+	bool window_full;
+	bool again;    /* una is to be sent again */
+	bool recovery; /* a packet was missing, up to: */
+	uint64_t recover;
+	uint64_t srtt, pto, pto_at, ack_at; /* ns */
+	uint64_t rtt_psn, rtt_at;	    /* the packet whose ACK is timed; rtt_at 0: none */
+	uint64_t sent_at[SIM_FLIGHT];	    /* of packets that are out */
+	uint64_t *posted_at; /* of messages that are not acknowledged: ring of SIM_FLIGHT */
+	uint64_t done;	     /* messages acknowledged */
+	/* receiver */
+	struct dpa_np_flow np;
+	uint64_t epsn;
+	bool nak_sent;
+	uint64_t kept[SIM_FLIGHT / 64]; /* bit: it came out of order */
+	struct dpa_sim_flow_stat stat;
+	struct sim_hist hist;
+};
+
+struct sim_ring {
+	uint64_t head, tail, size;
+};
+
+struct dpa_sim {
+	struct dpa_sim_scenario s;
+	uint64_t now, sampled;
+	struct dpa_linkq q;
+	uint64_t queue_sum, queue_num, queue_max, bytes;
+	struct sim_pkt *link;
+	struct sim_back *back;
+	struct sim_ring link_ring, back_ring;
+	struct sim_hist all;
+	uint32_t nflow;
+	struct sim_flow flow[];
+};
+
+/* ---- flow.c: the sender and the receiver of a flow ---- */
+
+void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index);
+/* Its time has come. Sets f->at. */
+void sim_flow_look(struct dpa_sim *sim, struct sim_flow *f);
+void sim_flow_arrives(struct dpa_sim *sim, struct sim_flow *f, const struct sim_pkt *p);
+void sim_flow_answered(struct dpa_sim *sim, struct sim_flow *f, const struct sim_back *b);
+
+/* ---- sim.c ---- */
+
+/* A packet leaves the port of its host now: into the queue. Returns when the port is free again. */
+uint64_t sim_enqueue(struct dpa_sim *sim, struct sim_flow *f, struct sim_pkt *p);
+void sim_answer(struct dpa_sim *sim, const struct sim_flow *f, enum sim_answer what, uint64_t psn);
+
+/* ---- hist.c ---- */
+
+void sim_hist_add(struct sim_hist *h, uint64_t v);
+/* The value that so many of a million are not above. */
+uint64_t sim_hist_at(const struct sim_hist *h, uint32_t ppm);
+
+#endif

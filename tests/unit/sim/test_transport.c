@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The device's own requester, responder and completer with congestion control in simulated time:
+ * pairs of QPs (tests/unit/transport/harness.h), all of whose requests pass one queue. Every
+ * WRITE's bytes arrive right, shares are fair, and the queue is that of device/sim, whose flows
+ * are a model of the transport.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include "inspect/linkq.h"
+#include "link/wire.h"
+#include "sim/sim.h"
+#include "transport/api.h"
+#include "eu/progress.h"
+#include "harness.h"
+
+#define FLOWS	4u
+#define MSG	65536u
+#define OUT	16u /* WRITEs that are posted and not completed */
+#define MTU	4096u
+#define NETWORK "link = rate=10G,delay=10us,queue=2M,ecn=40K:200K:10%,seed=5\nhost = 10G\n"
+
+/* A packet on its way, in the order of due. */
+struct way {
+	struct way *next;
+	uint64_t due;
+	uint32_t flow;
+	bool marked;
+	struct th_pkt p;
+};
+
+struct ring {
+	struct way *head, *tail;
+};
+
+struct host {
+	struct th *th;
+	struct ring port; /* due: when it has left the host's port */
+	uint64_t port_at;
+	uint64_t sent, done; /* WRITEs */
+	uint64_t bytes;	     /* completed after the start-up */
+};
+
+static struct host hosts[FLOWS];
+static struct ring on_link, back;
+static struct dpa_linkq q;
+static struct dpa_sim_scenario s;
+static uint64_t start, queue_sum, queue_num, marks, settled;
+
+static void push(struct ring *r, struct way *w)
+{
+	w->next = NULL;
+	if (r->tail)
+		r->tail->next = w;
+	else
+		r->head = w;
+	r->tail = w;
+}
+
+static struct way *pop(struct ring *r)
+{
+	struct way *w = r->head;
+
+	r->head = w->next;
+	if (!r->head)
+		r->tail = NULL;
+	return w;
+}
+
+static struct way *take(struct th_side *side, uint32_t flow)
+{
+	static struct th_pkt p;
+	struct way *w;
+
+	if (!th_take(side, &p))
+		return NULL;
+	w = malloc(offsetof(struct way, p) + offsetof(struct th_pkt, data) + p.bytes);
+	cr_assert_not_null(w);
+	w->flow = flow;
+	w->marked = false;
+	memcpy(&w->p, &p, offsetof(struct th_pkt, data) + p.bytes);
+	return w;
+}
+
+/* Everything that both sides of a pair have put into their rings since. */
+static void collect(uint32_t i)
+{
+	struct host *h = &hosts[i];
+	struct way *w;
+
+	while ((w = take(&h->th->a, i))) {
+		uint64_t ns = (w->p.bytes + DPA_SIM_HEADERS) * UINT64_C(8000000000) / s.host;
+
+		h->port_at = (h->port_at > th_now ? h->port_at : th_now) + ns;
+		w->due = h->port_at;
+		push(&h->port, w);
+	}
+	while ((w = take(&h->th->b, i))) {
+		w->due = th_now + s.link.delay;
+		push(&back, w);
+	}
+}
+
+static void post_more(struct host *h)
+{
+	struct dpa_cqe e;
+
+	while (th_poll(&h->th->a.scq, &e)) {
+		cr_assert_eq(e.status, DPA_CQE_OK);
+		h->done++;
+		h->bytes += th_now >= settled ? MSG : 0;
+	}
+	while (h->sent - h->done < OUT) {
+		th_send(&h->th->a, DPA_OP_RDMA_WRITE, (uint32_t)(h->sent % OUT) * MSG, MSG,
+			(uint32_t)(h->sent % OUT) * MSG);
+		h->sent++;
+	}
+}
+
+static void enqueue(struct way *w)
+{
+	struct dpa_linkq_act a;
+
+	dpa_linkq_arrive(&q, &s.link, s.seed, th_now, w->p.bytes + DPA_SIM_HEADERS, DPA_LINKQ_ECT,
+			 &a);
+	if (th_now >= settled) {
+		queue_sum += a.queued;
+		queue_num++;
+	}
+	if (a.dropped) {
+		free(w);
+		return;
+	}
+	marks += a.marked;
+	w->marked = a.marked;
+	w->due = a.due;
+	push(&on_link, w);
+}
+
+/* To the receiver, or back to the sender; what it says in answer is on its way then. */
+static void arrive(struct way *w, struct th_side *side)
+{
+	if (w->marked) {
+		dpa_qplock_lock(&side->qp->lock);
+		dpa_wire_marked(side->qp, DPA_ECN_CE);
+		dpa_qp_leave(side->qp);
+	}
+	th_give(side, &w->p);
+	th_flush(side);
+	collect(w->flow);
+	post_more(&hosts[w->flow]);
+	collect(w->flow);
+	free(w);
+}
+
+static uint64_t timer_at(const struct host *h)
+{
+	uint64_t left = dpa_timer_left(h->th->hw);
+
+	return left == UINT64_MAX ? UINT64_MAX : th_now + left;
+}
+
+/* Returns when the next event is, and which one. */
+enum what { PORT, LINK, BACK, TIMER };
+static uint64_t next_event(enum what *what, uint32_t *flow)
+{
+	uint64_t at = on_link.head ? on_link.head->due : UINT64_MAX;
+
+	*what = LINK;
+	if (back.head && back.head->due < at) {
+		at = back.head->due;
+		*what = BACK;
+	}
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		if (hosts[i].port.head && hosts[i].port.head->due < at) {
+			at = hosts[i].port.head->due;
+			*what = PORT;
+			*flow = i;
+		}
+		if (timer_at(&hosts[i]) < at) {
+			at = timer_at(&hosts[i]);
+			*what = TIMER;
+			*flow = i;
+		}
+	}
+	return at;
+}
+
+static void run(uint64_t until)
+{
+	enum what what;
+	uint32_t flow = 0;
+	uint64_t at;
+
+	while ((at = next_event(&what, &flow)) < until) {
+		struct way *w;
+
+		th_now = at > th_now ? at : th_now;
+		switch (what) {
+		case PORT:
+			enqueue(pop(&hosts[flow].port));
+			break;
+		case LINK:
+			w = pop(&on_link);
+			arrive(w, &hosts[w->flow].th->b);
+			break;
+		case BACK:
+			w = pop(&back);
+			arrive(w, &hosts[w->flow].th->a);
+			break;
+		case TIMER:
+			dpa_progress_once(hosts[flow].th->hw);
+			collect(flow);
+			break;
+		}
+	}
+}
+
+static void open_pairs(uint64_t settle)
+{
+	const struct th_opt opt = {
+		.lossy = true, .mtu = DPA_PORT_MTU_4096, .timeout = 14, .retry = 7};
+	char err[256];
+
+	cr_assert(dpa_sim_parse(NETWORK "flow = count=4\ntime = 120ms\nsample = 1ms", &s, err,
+				sizeof(err)),
+		  "%s", err);
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		hosts[i].th = th_new(&opt);
+		th_fill(hosts[i].th->a.mem, OUT * MSG, i);
+	}
+	start = th_now;
+	settled = start + settle;
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		post_more(&hosts[i]);
+		collect(i);
+	}
+}
+
+/* The mean queue that device/sim has in the same setting. */
+static double queue_of_sim(uint64_t settle)
+{
+	struct dpa_sim *sim = dpa_sim_new(&s);
+	static struct dpa_sim_sample x;
+	double sum = 0;
+	uint32_t n = 0;
+
+	cr_assert_not_null(sim);
+	while (dpa_sim_run(sim, &x))
+		if (x.at > settle) {
+			sum += (double)x.queue_avg;
+			n++;
+		}
+	dpa_sim_free(sim);
+	return sum / n;
+}
+
+Test(sim_transport, four_into_one)
+{
+	const uint64_t settle = 40000000, end = 120000000;
+	double all = 0, queue, expected;
+
+	open_pairs(settle);
+	run(start + end);
+	for (uint32_t i = 0; i < FLOWS; i++)
+		all += (double)hosts[i].bytes;
+	for (uint32_t i = 0; i < FLOWS; i++) {
+		cr_expect(hosts[i].bytes * FLOWS > 0.9 * all && hosts[i].bytes * FLOWS < 1.1 * all,
+			  "flow %u: %.3f", i, hosts[i].bytes * FLOWS / all);
+		cr_expect(th_check(hosts[i].th->b.mem, OUT * MSG, i), "bytes of flow %u", i);
+		cr_expect_eq(th_count(hosts[i].th, DPA_CNT_local_ack_timeout_err), 0u);
+		cr_expect_gt(th_count(hosts[i].th, DPA_CNT_np_cnp_sent), 0u);
+		cr_expect_gt(th_count(hosts[i].th, DPA_CNT_rp_cnp_handled), 0u);
+	}
+	queue = (double)queue_sum / (double)queue_num;
+	expected = queue_of_sim(settle);
+	cr_expect_gt(all * 8 / 80e6, 10 * 0.8, "%.2f Gbit/s", all * 8 / 80e6);
+	cr_expect(queue > 0.6 * expected && queue < 1.4 * expected, "queue %.0f, not %.0f", queue,
+		  expected);
+	for (uint32_t i = 0; i < FLOWS; i++)
+		th_free(hosts[i].th);
+}

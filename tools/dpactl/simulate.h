@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* simulate.h - a run of a scenario, for what writes it. */
+#ifndef DPACTL_SIMULATE_H
+#define DPACTL_SIMULATE_H
+
+#include <stdio.h>
+#include <sim/sim.h>
+#include "dpactl.h"
+
+struct sim_run {
+	const char *name;
+	struct dpa_sim_scenario s;
+	struct dpa_sim *sim;
+};
+
+/* Thousandths of Mbit/s of so many bytes in a time. */
+uint64_t sim_mbits(uint64_t bytes, uint64_t ns);
+/* plot.c: runs it, and writes one HTML page with its curves in it. */
+void sim_plot(FILE *out, struct sim_run *r);
+
+#endif
