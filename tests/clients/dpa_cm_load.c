@@ -3,6 +3,7 @@
  * dpa_cm_load - many rdma_cm connections, between processes that a test starts where it likes.
  *
  *   dpa_cm_load serve ADDRESS PORT BACKLOG    accepts all until SIGTERM; prints "listening" first
+ *   dpa_cm_load daemon ADDRESS PORT BACKLOG   the same; daemon(3) behind rdma_listen(), then "daemon PID"
  *   dpa_cm_load call ADDRESS PORT TOTAL AT_ONCE
  *                                             connects and disconnects TOTAL times
  *   dpa_cm_load hold ADDRESS PORT             one connection; prints how it ends
@@ -128,7 +129,7 @@ static int serve_all(struct rdma_event_channel *ch, struct server *s)
 	return 0;
 }
 
-static int serve(struct sockaddr *addr, int backlog)
+static int serve(struct sockaddr *addr, int backlog, bool leave)
 {
 	struct sigaction sa = {.sa_handler = stop};
 	struct rdma_event_channel *ch;
@@ -146,6 +147,12 @@ static int serve(struct sockaddr *addr, int backlog)
 	    rdma_listen(id, backlog))
 		return fail("listening");
 	say("listening");
+	if (leave) {
+		if (daemon(1, 1))
+			return fail("daemon");
+		printf("daemon %d\n", (int)getpid());
+		fflush(stdout);
+	}
 	ret = serve_all(ch, &s);
 	printf("%ld requests, %ld established, %ld ended\n", s.requests, s.established, s.ended);
 	rdma_destroy_id(id);
@@ -266,14 +273,14 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || getaddrinfo(argv[2], argv[3], NULL, &ai))
 		goto usage;
-	if (argc == 5 && !strcmp(argv[1], "serve"))
-		return serve(ai->ai_addr, atoi(argv[4]));
+	if (argc == 5 && (!strcmp(argv[1], "serve") || !strcmp(argv[1], "daemon")))
+		return serve(ai->ai_addr, atoi(argv[4]), argv[1][0] == 'd');
 	if (argc == 6 && !strcmp(argv[1], "call"))
 		return call(ai->ai_addr, atol(argv[4]), atol(argv[5]));
 	if (argc == 4 && !strcmp(argv[1], "hold"))
 		return hold(ai->ai_addr);
 usage:
-	fprintf(stderr, "usage: dpa_cm_load serve ADDRESS PORT BACKLOG\n"
+	fprintf(stderr, "usage: dpa_cm_load serve|daemon ADDRESS PORT BACKLOG\n"
 			"       dpa_cm_load call ADDRESS PORT TOTAL AT_ONCE\n"
 			"       dpa_cm_load hold ADDRESS PORT\n");
 	return 2;

@@ -75,7 +75,7 @@ def rsockets():
     for how, (options, rows) in ways.items():
         yield Case(f"rstream -T {how}, verified",
                    stream("rstream", f"-T {how}", *options, wanted=rows), ["rstream"],
-                   at=FEW if how == "b" else ((ONE, "lo4"),))
+                   at=FEW if how == "b" else ((ONE, "lo4"),), full=EACH_LINK if how == "a" else None)
     for how, rows in (("b", 62), ("a", 60), ("n", 62)):
         yield Case(f"rstream -S all -T {how}",
                    stream("rstream", "-S all", f"-T {how}", wanted=rows), ["rstream"], at=FULL_ONLY,
