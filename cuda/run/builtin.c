@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "block.h"
 #include "indices.h"
@@ -111,12 +112,15 @@ DPA_GPU_API void dpa_cuda_assert_fail(const char *text, const char *file, unsign
 				      const char *function)
 {
 	const struct thread *t = gpu_thread();
+	const char *lambda;
 
 	if (!t)
 		__assert_fail(text, file, line, function);
-	print_error("%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
-		    file, line, function, blockIdx.x, blockIdx.y, blockIdx.z, t->idx.x, t->idx.y,
-		    t->idx.z, text);
+	/* The body of a kernel is a lambda: its name ends before that. */
+	lambda = strstr(function, "::<lambda");
+	print_error("%s:%u: %.*s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+		    file, line, lambda ? (int)(lambda - function) : (int)strlen(function), function,
+		    blockIdx.x, blockIdx.y, blockIdx.z, t->idx.x, t->idx.y, t->idx.z, text);
 	gpu_fault(cudaErrorAssert);
 	block_abort();
 }

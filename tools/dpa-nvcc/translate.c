@@ -63,15 +63,23 @@ static void insert_behind(struct state *s, size_t i, const char *what)
 	edit_replace(&s->edits, s->l.token[i].at + s->l.token[i].len, 0, what);
 }
 
+/* Adds token i, apart from the one before it only where the text has them apart: << is two tokens here. */
+static void add_token(const struct state *s, struct text *out, size_t i)
+{
+	const struct token *t = &s->l.token[i];
+
+	if (i && t[-1].at + t[-1].len != t->at)
+		text_add(out, " ", 1);
+	text_add(out, s->l.text + t->at, t->len);
+}
+
 /* The tokens [from, to) on one line. */
 static char *joined(const struct state *s, size_t from, size_t to)
 {
 	struct text out = {0};
 
-	for (size_t i = from; i < to; i++) {
-		text_add(&out, s->l.text + s->l.token[i].at, s->l.token[i].len);
-		text_add(&out, " ", 1);
-	}
+	for (size_t i = from; i < to; i++)
+		add_token(s, &out, i);
 	return text_take(&out);
 }
 
@@ -183,10 +191,8 @@ static char *parameter_types(const struct state *s, size_t open, size_t close)
 		else if (token_is(&s->l, i, "="))
 			skip = true;
 		for (; i <= end && i < close; i++)
-			if (!skip) {
-				text_add(&out, s->l.text + s->l.token[i].at, s->l.token[i].len);
-				text_add(&out, " ", 1);
-			}
+			if (!skip)
+				add_token(s, &out, i);
 		i--;
 	}
 	return text_take(&out);
