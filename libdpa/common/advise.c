@@ -81,9 +81,9 @@ static doca_error_t advise_invalidate(const struct doca_dev *dev, const struct d
 	struct dpa_mmap_key key;
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, dev, &d) || d.len > MAX_SIZE)
+	if (dpa_buf_data(b, dev, &d) || d.len > MAX_SIZE)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (d.key.remote || !dpa_mmap_lookup(dev, d.key.key, &key))
+	if (d.key->remote || !dpa_mmap_lookup(dev, d.key->key, &key))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	cache_drop(d.addr, d.len);
 	return DOCA_SUCCESS;

@@ -275,6 +275,14 @@ doca_error_t dpa_mmap_first_mkey(struct doca_mmap *mmap, struct dpa_mmap_key *ou
 	return dev ? dpa_mmap_mkey(mmap, dev, out) : DOCA_ERROR_NOT_PERMITTED;
 }
 
+const struct dpa_mmap_key *dpa_mmap_key_of_held(const struct doca_mmap *mmap,
+						const struct doca_dev *dev)
+{
+	const struct mmap_dev *d = mmap_find_dev(mmap, dev);
+
+	return d ? &d->key : NULL;
+}
+
 doca_error_t doca_mmap_dev_get_dpa_handle(struct doca_mmap *mmap, const struct doca_dev *dev,
 					  doca_dpa_dev_mmap_t *dpa_mmap_handle)
 {

@@ -51,6 +51,13 @@ doca_error_t dpa_mmap_mkey(struct doca_mmap *mmap, const struct doca_dev *dev,
 doca_error_t dpa_mmap_first_mkey(struct doca_mmap *mmap, struct dpa_mmap_key *out);
 
 /*
+ * The same for a caller that holds a buf of the map, which keeps it started and as it is: no lock.
+ * NULL: not one of its devices. Valid as long as the buf.
+ */
+const struct dpa_mmap_key *dpa_mmap_key_of_held(const struct doca_mmap *mmap,
+						const struct doca_dev *dev);
+
+/*
  * The other way round, for handles that device code passes: the local region that `key` names on
  * `dev`. False: none, or it is remote. Any thread, EUs in ops too.
  */

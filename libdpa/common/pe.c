@@ -53,12 +53,14 @@ uint8_t doca_pe_progress(struct doca_pe *pe)
 	struct doca_ctx *next;
 	bool did = false;
 
-	for (struct doca_ctx *c = dpa_live(pe) ? pe->ctxs : NULL; c; c = next) {
+	if (!dpa_live(pe))
+		return 0;
+	for (struct doca_ctx *c = pe->ctxs; c; c = next) {
 		if (!dpa_core_idle(c) && c->ops->progress)
 			did |= c->ops->progress(c);
 		next = c->next;
 	}
-	if (dpa_live(pe))
+	if (!did || dpa_live(pe)) /* a callback may have destroyed it */
 		did |= dpa_graph_progress(pe);
 	return did;
 }

@@ -28,14 +28,14 @@ static doca_error_t buf_is_reachable(const struct doca_dev *dev, const struct do
 	struct dpa_mmap_key key;
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, dev, &d))
+	if (dpa_buf_data(b, dev, &d))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (d.key.pci) {
-		*access = d.key.access;
+	if (d.key->pci) {
+		*access = d.key->access;
 		*remote = true;
 		return DOCA_SUCCESS;
 	}
-	if (d.key.remote || !dpa_mmap_lookup(dev, d.key.key, &key))
+	if (d.key->remote || !dpa_mmap_lookup(dev, d.key->key, &key))
 		return DOCA_ERROR_NOT_SUPPORTED;
 	*access = key.access;
 	return DOCA_SUCCESS;

@@ -210,10 +210,10 @@ static bool remote_piece(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 		t->failed = DOCA_ERROR_INVALID_VALUE; /* its map was stopped */
 		return false;
 	}
-	if (src.key.pci && dst.key.pci)
-		return remote_bounce(dma, t, p, &src.key, &dst.key);
-	if (src.key.pci || dst.key.pci)
-		return remote_segment(dma, t, p, &src.key, &dst.key);
+	if (src.key->pci && dst.key->pci)
+		return remote_bounce(dma, t, p, src.key, dst.key);
+	if (src.key->pci || dst.key->pci)
+		return remote_segment(dma, t, p, src.key, dst.key);
 	if (dma->remote.failed || !dpa_dma_remote_quiet(dma))
 		return false;
 	memmove(p->to, p->from, p->len);

@@ -180,10 +180,10 @@ static doca_error_t check_buf(struct doca_dpa *dpa, const struct doca_buf *buf, 
 {
 	struct dpa_buf_data d;
 
-	if (!dpa_live(dpa) || !dpa_buf_live(buf) || dpa_buf_data(buf, dpa->dev, &d) ||
-	    d.key.remote || size > buf->len - (size_t)(buf->data - buf->head))
+	if (!dpa_live(dpa) || dpa_buf_data(buf, dpa->dev, &d) || d.key->remote ||
+	    size > buf->len - (size_t)(buf->data - buf->head))
 		return DOCA_ERROR_INVALID_VALUE;
-	return !access || d.key.access & access ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
+	return !access || d.key->access & access ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
 doca_error_t doca_dpa_h2d_buf_memcpy(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dst_ptr,

@@ -28,9 +28,9 @@ doca_error_t doca_rdma_bridge_get_buf_mkey(const struct doca_buf *buf, struct do
 
 	if (!dpa_buf_live(buf) || !dpa_live(dev) || !mkey || dpa_buf_data(buf, dev, &data))
 		return DOCA_ERROR_INVALID_VALUE;
-	if (data.key.remote)
+	if (data.key->remote)
 		return DOCA_ERROR_NOT_SUPPORTED;
-	*mkey = data.key.key;
+	*mkey = data.key->key;
 	return DOCA_SUCCESS;
 }
 

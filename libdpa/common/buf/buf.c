@@ -15,7 +15,8 @@ doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev
 		return DOCA_ERROR_INVALID_VALUE;
 	out->addr = buf->data;
 	out->len = buf->data_len;
-	return dpa_mmap_mkey(buf->mmap, dev, &out->key);
+	out->key = dpa_mmap_key_of_held(buf->mmap, dev);
+	return out->key ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND;
 }
 
 /* --------------------------------------------------------------- references */

@@ -40,10 +40,10 @@ void dpa_buf_put(struct doca_buf *buf);
 struct dpa_buf_data {
 	void *addr;
 	size_t len;
-	struct dpa_mmap_key key;
+	const struct dpa_mmap_key *key; /* valid as long as the buf */
 };
 
-/* Errors of dpa_mmap_mkey(). */
+/* Any pointer. INVALID_VALUE: no buf in use; NOT_FOUND: its map is not on the device. */
 doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev,
 			  struct dpa_buf_data *out);
 

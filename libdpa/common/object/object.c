@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The table of objects: open addressing, from which no address is ever taken, so that a look needs
- * no lock. A table that is half full is replaced by one of twice its size; the old one stays for
- * the threads that are looking through it.
- */
+/* The table of objects, and the memory of those that are gone. */
 #include "object.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,23 +22,10 @@
 
 #define FIRST_LOG 8
 
-/* Written under the lock; `types` after `inverse`, which is read first. */
-struct entry {
-	_Atomic uintptr_t inverse; /* of the address, so that no search for leaks takes it for a
-				      reference; 0: free */
-	_Atomic uint64_t types;	   /* DPA_T_... */
-	size_t size;		   /* under the lock: of what dpa_obj_new() gave */
-};
-
-struct table {
-	struct table *older;
-	uint32_t log_size, used;
-	struct entry entries[];
-};
+_Atomic(struct dpa_obj_table *) dpa_obj_table;
 
 static struct {
 	pthread_mutex_t lock;
-	_Atomic(struct table *) table;
 	/* memory of the dead, under the lock: a ring */
 	struct {
 		void *obj;
@@ -52,41 +35,19 @@ static struct {
 	size_t bytes;
 } objs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The entry of an address, or the free one where it would be. */
-static struct entry *find_entry(struct table *t, const void *obj)
+static struct dpa_obj_table *new_table(uint32_t log_size)
 {
-	const uintptr_t inverse = ~(uintptr_t)obj;
-	const uint64_t mask = (1ull << t->log_size) - 1;
-	uint64_t i = (uint64_t)inverse * 0x9e3779b97f4a7c15ull >> (64 - t->log_size);
+	struct dpa_obj_table *t = calloc(1, sizeof(*t) + (sizeof(t->entries[0]) << log_size));
 
-	for (;; i++) {
-		struct entry *e = &t->entries[i & mask];
-		uintptr_t has = atomic_load_explicit(&e->inverse, memory_order_acquire);
-
-		if (!has || has == inverse)
-			return e;
-	}
-}
-
-bool dpa_obj_is(const void *obj, uint64_t types)
-{
-	struct table *t = atomic_load_explicit(&objs.table, memory_order_acquire);
-
-	return obj && t &&
-	       atomic_load_explicit(&find_entry(t, obj)->types, memory_order_acquire) & types;
-}
-
-static struct table *new_table(uint32_t log_size)
-{
-	struct table *t = calloc(1, sizeof(*t) + (sizeof(t->entries[0]) << log_size));
-
-	if (t)
+	if (t) {
 		t->log_size = log_size;
+		t->mask = (1ull << log_size) - 1;
+	}
 	return t;
 }
 
-static void set_entry(struct table *t, struct entry *e, const void *obj, uint64_t types,
-		      size_t size)
+static void set_entry(struct dpa_obj_table *t, struct dpa_obj_entry *e, const void *obj,
+		      uint64_t types, size_t size)
 {
 	if (!atomic_load_explicit(&e->inverse, memory_order_relaxed))
 		t->used++;
@@ -95,15 +56,15 @@ static void set_entry(struct table *t, struct entry *e, const void *obj, uint64_
 	atomic_store_explicit(&e->types, types, memory_order_release);
 }
 
-static void copy_table(struct table *to, const struct table *from)
+static void copy_table(struct dpa_obj_table *to, const struct dpa_obj_table *from)
 {
 	for (uint64_t i = 0; i < 1ull << from->log_size; i++) {
-		const struct entry *e = &from->entries[i];
+		const struct dpa_obj_entry *e = &from->entries[i];
 		uintptr_t inverse = atomic_load_explicit(&e->inverse, memory_order_relaxed);
 		const void *obj = (const void *)~inverse;
 
 		if (inverse)
-			set_entry(to, find_entry(to, obj), obj,
+			set_entry(to, dpa_obj_find(to, obj), obj,
 				  atomic_load_explicit(&e->types, memory_order_relaxed), e->size);
 	}
 }
@@ -124,10 +85,11 @@ static void watch_table_forks(void)
 }
 
 /* Under the lock: a table with room for one more. */
-static struct table *with_room(void)
+static struct dpa_obj_table *with_room(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct table *t = atomic_load_explicit(&objs.table, memory_order_relaxed), *bigger;
+	struct dpa_obj_table *t = atomic_load_explicit(&dpa_obj_table, memory_order_relaxed),
+			     *bigger;
 
 	if (t && t->used < 1u << (t->log_size - 1))
 		return t;
@@ -138,19 +100,19 @@ static struct table *with_room(void)
 	if (t)
 		copy_table(bigger, t);
 	bigger->older = t;
-	atomic_store_explicit(&objs.table, bigger, memory_order_release);
+	atomic_store_explicit(&dpa_obj_table, bigger, memory_order_release);
 	return bigger;
 }
 
 /* 0: not what dpa_obj_new() gave. */
 static bool put_object(const void *obj, uint64_t type, size_t size)
 {
-	struct table *t;
+	struct dpa_obj_table *t;
 
 	lock_table();
 	t = with_room();
 	if (t) {
-		struct entry *e = find_entry(t, obj);
+		struct dpa_obj_entry *e = dpa_obj_find(t, obj);
 
 		set_entry(t, e, obj, type | atomic_load_explicit(&e->types, memory_order_relaxed),
 			  size ? size : e->size);
@@ -191,12 +153,13 @@ bool dpa_obj_add(const void *obj, uint64_t type)
 
 void dpa_obj_remove(const void *obj, uint64_t type)
 {
-	struct table *t;
+	struct dpa_obj_table *t;
 
 	lock_table();
-	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
+	t = atomic_load_explicit(&dpa_obj_table, memory_order_relaxed);
 	if (t)
-		atomic_fetch_and_explicit(&find_entry(t, obj)->types, ~type, memory_order_release);
+		atomic_fetch_and_explicit(&dpa_obj_find(t, obj)->types, ~type,
+					  memory_order_release);
 	unlock_table();
 }
 
@@ -229,14 +192,14 @@ static void keep_object(void *obj, size_t size)
 
 void dpa_obj_free(void *obj)
 {
-	struct table *t;
-	struct entry *e;
+	struct dpa_obj_table *t;
+	struct dpa_obj_entry *e;
 
 	if (!obj)
 		return;
 	lock_table();
-	t = atomic_load_explicit(&objs.table, memory_order_relaxed);
-	e = find_entry(t, obj);
+	t = atomic_load_explicit(&dpa_obj_table, memory_order_relaxed);
+	e = dpa_obj_find(t, obj);
 	atomic_store_explicit(&e->types, 0, memory_order_release);
 	keep_object(obj, e->size);
 	unlock_table();

@@ -15,6 +15,7 @@
 #ifndef DPA_COMMON_OBJECT_H
 #define DPA_COMMON_OBJECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -139,8 +140,52 @@ struct doca_task;
 struct doca_argp_param;
 struct doca_argp_cmd;
 
+/*
+ * The table of objects: open addressing, from which no address is ever taken, so that a look needs
+ * no lock. A table that is half full is replaced by one of twice its size; the old one stays for
+ * the threads that are looking through it. Every call looks several times, hence inline.
+ *
+ * Written under the lock of object.c; `types` after `inverse`, which is read first.
+ */
+struct dpa_obj_entry {
+	_Atomic uintptr_t inverse; /* of the address, so that no search for leaks takes it for a
+				      reference; 0: free */
+	_Atomic uint64_t types;	   /* DPA_T_... */
+	size_t size;		   /* under the lock: of what dpa_obj_new() gave */
+};
+
+struct dpa_obj_table {
+	struct dpa_obj_table *older;
+	uint64_t mask;		 /* entries - 1 */
+	uint32_t log_size, used; /* used: under the lock */
+	struct dpa_obj_entry entries[];
+};
+
+extern _Atomic(struct dpa_obj_table *) dpa_obj_table; /* NULL: there was none yet */
+
+/* The entry of an address, or the free one where it would be. */
+static inline struct dpa_obj_entry *dpa_obj_find(struct dpa_obj_table *t, const void *obj)
+{
+	const uintptr_t inverse = ~(uintptr_t)obj;
+	uint64_t i = (uint64_t)inverse * 0x9e3779b97f4a7c15ull >> (64 - t->log_size);
+
+	for (;; i++) {
+		struct dpa_obj_entry *e = &t->entries[i & t->mask];
+		uintptr_t has = atomic_load_explicit(&e->inverse, memory_order_acquire);
+
+		if (!has || has == inverse)
+			return e;
+	}
+}
+
 /* Whether it is one of these. Any pointer, NULL too. */
-bool dpa_obj_is(const void *obj, uint64_t types);
+static inline bool dpa_obj_is(const void *obj, uint64_t types)
+{
+	struct dpa_obj_table *t = atomic_load_explicit(&dpa_obj_table, memory_order_acquire);
+
+	return obj && t &&
+	       atomic_load_explicit(&dpa_obj_find(t, obj)->types, memory_order_acquire) & types;
+}
 
 /* Zeroed memory that is an object; NULL: no memory. */
 void *dpa_obj_new(uint64_t type, size_t size);

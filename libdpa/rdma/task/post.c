@@ -16,6 +16,13 @@ struct list {
 	uint64_t bytes;
 };
 
+/* Not the array, which is large. */
+static void list_begin(struct list *l)
+{
+	l->num = 0;
+	l->bytes = 0;
+}
+
 static size_t buf_room(const struct doca_buf *b)
 {
 	return b->len - (size_t)(b->data - b->head) - b->data_len;
@@ -24,11 +31,11 @@ static size_t buf_room(const struct doca_buf *b)
 static doca_error_t add_sge(struct list *l, int max, const struct dpa_buf_data *d, void *addr,
 			    size_t len)
 {
-	if (d->key.remote || l->num == max || len > DPA_MAX_MSG - l->bytes)
+	if (d->key->remote || l->num == max || len > DPA_MAX_MSG - l->bytes)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (len)
 		l->sge[l->num++] = (struct ibv_sge){
-			.addr = (uintptr_t)addr, .length = (uint32_t)len, .lkey = d->key.key};
+			.addr = (uintptr_t)addr, .length = (uint32_t)len, .lkey = d->key->key};
 	l->bytes += len;
 	return DOCA_SUCCESS;
 }
@@ -39,7 +46,7 @@ static doca_error_t gather_buf(const struct doca_rdma *r, const struct doca_buf 
 	struct dpa_buf_data d;
 
 	for (; b; b = b->next)
-		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) ||
+		if (dpa_buf_data(b, r->ctx.dev, &d) ||
 		    add_sge(l, (int)r->conf.send_list_len, &d, d.addr, d.len))
 			return DOCA_ERROR_INVALID_VALUE;
 	return DOCA_SUCCESS;
@@ -54,7 +61,7 @@ static doca_error_t scatter_buf(const struct doca_rdma *r, const struct doca_buf
 	for (; b && l->bytes < want; b = b->next) {
 		size_t n;
 
-		if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d))
+		if (dpa_buf_data(b, r->ctx.dev, &d))
 			return DOCA_ERROR_INVALID_VALUE;
 		n = buf_room(b) < want - l->bytes ? buf_room(b) : (size_t)(want - l->bytes);
 		if (add_sge(l, (int)max, &d, b->data + b->data_len, n))
@@ -68,7 +75,7 @@ static doca_error_t word_buf(const struct doca_rdma *r, const struct doca_buf *b
 {
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + buf_room(b) < WORD)
+	if (dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + buf_room(b) < WORD)
 		return DOCA_ERROR_INVALID_VALUE;
 	return add_sge(l, 1, &d, b->data, WORD);
 }
@@ -81,10 +88,10 @@ static doca_error_t remote_buf(const struct doca_rdma *r, const struct doca_buf 
 {
 	struct dpa_buf_data d;
 
-	if (!dpa_buf_live(b) || dpa_buf_data(b, r->ctx.dev, &d) || d.key.pci)
+	if (dpa_buf_data(b, r->ctx.dev, &d) || d.key->pci)
 		return DOCA_ERROR_INVALID_VALUE;
 	*addr = (uintptr_t)d.addr;
-	*rkey = d.key.key;
+	*rkey = d.key->key;
 	return DOCA_SUCCESS;
 }
 
@@ -180,12 +187,13 @@ static doca_error_t post_error(int err)
 
 static doca_error_t post_receive_task(struct dpa_rdma_task *t)
 {
-	struct list l = {.num = 0};
+	struct list l;
 	struct ibv_recv_wr wr = {.wr_id = (uintptr_t)t, .sg_list = l.sge}, *bad;
-	doca_error_t ret =
-		scatter_buf(t->rdma, t->dst, t->rdma->conf.recv_list_len, UINT64_MAX, &l);
+	doca_error_t ret;
 	int err;
 
+	list_begin(&l);
+	ret = scatter_buf(t->rdma, t->dst, t->rdma->conf.recv_list_len, UINT64_MAX, &l);
 	if (ret)
 		return ret;
 	wr.num_sge = l.num;
@@ -195,7 +203,7 @@ static doca_error_t post_receive_task(struct dpa_rdma_task *t)
 
 doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 {
-	struct list l = {.num = 0};
+	struct list l;
 	struct ibv_send_wr wr = {.wr_id = (uintptr_t)t,
 				 .sg_list = l.sge,
 				 .opcode = opcodes[t->kind],
@@ -210,6 +218,7 @@ doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 	if (!dpa_live(t->conn) || t->conn->rdma != t->rdma ||
 	    !atomic_load_explicit(&t->conn->ready, memory_order_relaxed))
 		return DOCA_ERROR_NOT_CONNECTED;
+	list_begin(&l);
 	ret = describe_wr(t, &l, &wr);
 	if (ret)
 		return ret;

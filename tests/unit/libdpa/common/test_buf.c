@@ -140,7 +140,7 @@ Test(buf, data)
 	OK(doca_buf_get_data_len(b, &len));
 	cr_assert(p == mem + 12 && len == 4);
 	OK(dpa_buf_data(b, dev, &d));
-	cr_assert(d.addr == mem + 12 && d.len == 4 && d.key.addr == (uintptr_t)mem);
+	cr_assert(d.addr == mem + 12 && d.len == 4 && d.key->addr == (uintptr_t)mem);
 	IS(doca_buf_set_data_len(b, 19), INVALID_VALUE);
 	OK(doca_buf_set_data_len(b, 18));
 	OK(doca_buf_set_data(b, mem + 30, 0));

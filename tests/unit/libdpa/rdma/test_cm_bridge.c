@@ -139,8 +139,8 @@ Test(cm_bridge, prepared)
 	end_bridge();
 }
 
-/* One that is never accepted: the peer is told by a rejection, and by the end of the context. */
-Test(cm_bridge, prepared_in_vain)
+/* One that is never accepted: the peer is told by a rejection, or by the end of the context. */
+Test(cm_bridge, prepared_and_rejected)
 {
 	begin_bridge();
 	OK(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &conn));
@@ -148,8 +148,12 @@ Test(cm_bridge, prepared_in_vain)
 	OK(doca_rdma_connection_reject(conn));
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_REJECTED);
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 0, conn), INVALID_VALUE); /* gone */
-	plain_close(&peer);
-	caller();
+	end_bridge();
+}
+
+Test(cm_bridge, prepared_and_stopped)
+{
+	begin_bridge();
 	OK(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &conn));
 	own.id = NULL;
 	OK(doca_ctx_stop(server.ctx));
@@ -180,6 +184,7 @@ Test(cm_bridge, prepare_refused)
 	IS(doca_rdma_export(server.rdma, &details, &size, &other), FULL);
 	IS(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &other),
 	   INVALID_VALUE); /* twice */
+	own.id = NULL;	   /* it is the connection's */
 	IS(doca_rdma_bridge_accept_303(NULL, NULL, 0, c), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 0, NULL), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 1, c), INVALID_VALUE);
@@ -187,9 +192,16 @@ Test(cm_bridge, prepare_refused)
 	IS(doca_rdma_bridge_accept_303(bare, NULL, 0, c), INVALID_VALUE); /* another's */
 	OK(doca_rdma_destroy(bare));
 	OK(doca_rdma_connection_reject(c));
-	plain_close(&peer);
-	own.id = NULL;
-	caller();
+	end_bridge();
+}
+
+Test(cm_bridge, prepare_beside_an_export)
+{
+	struct doca_rdma_connection *c, *other;
+	const void *details;
+	size_t size;
+
+	begin_bridge();
 	OK(doca_rdma_export(server.rdma, &details, &size, &c));
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 0, c), INVALID_VALUE); /* by export */
 	IS(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &other), FULL);
