@@ -150,10 +150,12 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 
 	if (!pd)
 		return DOCA_ERROR_NO_MEMORY;
+	mmap_pci_register(m, d); /* an export tries again */
 	d->mr = register_memory(m, d, pd);
 	if (!d->mr) {
 		bool no_memory = errno == ENOMEM;
 
+		mmap_pci_unregister(d);
 		DPA_LOG(DOCA_LOG_LEVEL_ERROR, "%s cannot register %zu bytes at %p: %s",
 			d->dev->info.name, m->len, m->addr, strerror(errno));
 		return no_memory ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_INVALID_VALUE;
@@ -180,6 +182,7 @@ static void unregister_dev(struct mmap_dev *d)
 		key_remove(d);
 	mmap_pci_unexport(d);
 	ibv_dereg_mr(d->mr);
+	mmap_pci_unregister(d);
 	d->mr = NULL;
 	if (d->gpu)
 		dpa_gpu_dev_put(d->gpu);

@@ -76,32 +76,48 @@ static struct pci_export *pci_make_export(const struct mmap_dev *d)
 void mmap_pci_unexport(struct mmap_dev *d)
 {
 	free(d->pci_export);
-	if (d->pci_mr)
-		ibv_dereg_mr(d->pci_mr);
 	if (d->pci_port)
 		dpa_pci_port_close(d->pci_port);
 	d->pci_export = NULL;
-	d->pci_mr = NULL;
 	d->pci_port = NULL;
+}
+
+bool mmap_pci_register(const struct doca_mmap *m, struct mmap_dev *d)
+{
+	if (d->pci_mr || !(m->access & PCI_ACCESS) || !d->dev->info.is_dpa)
+		return d->pci_mr;
+	if (!d->pci_pd)
+		d->pci_pd = ibv_alloc_pd(d->dev->ctx);
+	if (d->pci_pd)
+		d->pci_mr = mmap_register(m, d->pci_pd, pci_verbs_access(m->access));
+	return d->pci_mr != NULL;
+}
+
+void mmap_pci_unregister(struct mmap_dev *d)
+{
+	if (d->pci_mr)
+		ibv_dereg_mr(d->pci_mr);
+	if (d->pci_pd)
+		ibv_dealloc_pd(d->pci_pd);
+	d->pci_mr = NULL;
+	d->pci_pd = NULL;
 }
 
 /* Context: the map's lock is held. */
 static doca_error_t pci_export_dev(const struct doca_mmap *m, struct mmap_dev *d)
 {
-	doca_error_t ret = dpa_pci_port_open(d->dev, &d->pci_port);
+	doca_error_t ret;
 
+	if (!mmap_pci_register(m, d))
+		return errno == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
+	ret = dpa_pci_port_open(d->dev, d->pci_pd, &d->pci_port);
 	if (ret)
 		return ret;
-	d->pci_mr = mmap_register(m, dpa_pci_port_pd(d->pci_port), pci_verbs_access(m->access));
-	if (!d->pci_mr)
-		ret = errno == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
-	else
-		d->pci_export = pci_make_export(d);
-	if (!ret && !d->pci_export)
-		ret = DOCA_ERROR_NO_MEMORY;
-	if (ret)
-		mmap_pci_unexport(d);
-	return ret;
+	d->pci_export = pci_make_export(d);
+	if (d->pci_export)
+		return DOCA_SUCCESS;
+	mmap_pci_unexport(d);
+	return DOCA_ERROR_NO_MEMORY;
 }
 
 doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,

@@ -18,7 +18,8 @@ struct mmap_dev {
 	struct dpa_gpu_dev *gpu;       /* whose memory it is; held */
 	void *export;		       /* what export_rdma gave, once */
 	struct dpa_pci_port *pci_port; /* the same of export_pci: held */
-	struct ibv_mr *pci_mr;	       /* on the PD of the port */
+	struct ibv_pd *pci_pd;	       /* of the port and its region alone */
+	struct ibv_mr *pci_mr;
 	void *pci_export;
 	struct dpa_pci_where pci_where; /* of an import: key.pci */
 	struct dpa_mmap_key key;
@@ -60,6 +61,13 @@ struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int a
  */
 doca_error_t mmap_check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
 				   uint32_t access, struct mmap_dev **d);
+/*
+ * The region of a PCI export, if the map may have one: at the start of the map, ahead of its own
+ * region. Pages can be shared with peers only while no other region lies there, and the map's own is
+ * for nobody else. False and errno; pci_mr is NULL then.
+ */
+bool mmap_pci_register(const struct doca_mmap *m, struct mmap_dev *d);
+void mmap_pci_unregister(struct mmap_dev *d);
 /* Undoes what export_pci made. */
 void mmap_pci_unexport(struct mmap_dev *d);
 /* Whether these bytes begin as a PCI export. */

@@ -58,11 +58,13 @@ _Static_assert(sizeof(struct dpa_pci_msg) == 48, "the format of messages");
 
 /* ------------------------------------------------------------------- port.c */
 
-/* Makes a port. Any thread. NO_MEMORY; DRIVER: no queue of the adapter, no socket, or no thread. */
-doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct dpa_pci_port **port);
-/* Ends the port and its links. Regions of its PD are gone before. */
+/*
+ * Makes a port, whose links reach the regions of a PD. Any thread. NO_MEMORY; DRIVER: no queue of the
+ * adapter, no socket, or no thread.
+ */
+doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct ibv_pd *pd, struct dpa_pci_port **port);
+/* Ends the port and its links, before their PD. */
 void dpa_pci_port_close(struct dpa_pci_port *port);
-struct ibv_pd *dpa_pci_port_pd(struct dpa_pci_port *port);
 /* With the addresses that the host has now. False: it has none. */
 bool dpa_pci_port_where(const struct dpa_pci_port *port, struct dpa_pci_where *where);
 

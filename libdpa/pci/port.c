@@ -252,12 +252,8 @@ static bool port_listen(struct dpa_pci_port *p)
 
 static void port_free(struct dpa_pci_port *p)
 {
-	if (p->owner == getpid()) {
-		if (p->cq)
-			ibv_destroy_cq(p->cq);
-		if (p->pd)
-			ibv_dealloc_pd(p->pd);
-	}
+	if (p->owner == getpid() && p->cq)
+		ibv_destroy_cq(p->cq);
 	if (p->listener >= 0)
 		close(p->listener);
 	if (p->wake >= 0)
@@ -265,7 +261,7 @@ static void port_free(struct dpa_pci_port *p)
 	free(p);
 }
 
-doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct dpa_pci_port **port)
+doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct ibv_pd *pd, struct dpa_pci_port **port)
 {
 	struct dpa_pci_port *p = calloc(1, sizeof(*p));
 
@@ -274,8 +270,8 @@ doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct dpa_pci_port **port)
 	p->dev = dev;
 	p->owner = getpid();
 	p->listener = p->wake = -1;
-	p->pd = ibv_alloc_pd(dev->ctx);
-	p->cq = p->pd ? ibv_create_cq(dev->ctx, 1, NULL, NULL, 0) : NULL;
+	p->pd = pd;
+	p->cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
 	if (!p->cq || !dpa_pci_random(p->token, sizeof(p->token)) || !port_listen(p) ||
 	    !port_run(p)) {
 		port_free(p);
@@ -292,11 +288,6 @@ void dpa_pci_port_close(struct dpa_pci_port *p)
 	if (p->owner == getpid() && write(p->wake, &one, sizeof(one)) == sizeof(one))
 		pthread_join(p->thread, NULL);
 	port_free(p);
-}
-
-struct ibv_pd *dpa_pci_port_pd(struct dpa_pci_port *port)
-{
-	return port->pd;
 }
 
 bool dpa_pci_port_where(const struct dpa_pci_port *port, struct dpa_pci_where *where)

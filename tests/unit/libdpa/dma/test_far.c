@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Copies with memory that was exported for the other side of the PCI bus. */
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "far_rig.h"
 
@@ -136,4 +138,51 @@ Test(dma_far, stopping)
 		far_restart();
 		OK(far_copy(FAR(0, 100), TO_NEAR(0, 100)));
 	}
+}
+
+/* ------------------------------------------------------------- shared memory */
+
+static void setup_shared(void)
+{
+	setenv("DPA_SHARE_MR", "always", 1); /* before the device is opened */
+	far_setup();
+}
+
+TestSuite(dma_far_shared, .init = setup_shared, .fini = far_teardown, .timeout = 120);
+
+/* Whether the page of an address is mapped so that peers may map it, too. */
+static bool is_shared(const char *at)
+{
+	unsigned long start, end;
+	char line[512], access[5] = "";
+	bool found = false;
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	cr_assert(f);
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%lx-%lx %4s", &start, &end, access) == 3 &&
+			(uintptr_t)at >= start && (uintptr_t)at < end;
+	fclose(f);
+	cr_assert(found);
+	return access[3] == 's';
+}
+
+/* The region of the export comes first: the map's own beside it is no reason to copy by system calls. */
+Test(dma_far_shared, an_export_is_mapped_by_peers)
+{
+	const size_t n = 1 << 20;
+	char *middle = rig.far + FAR_MEM / 2;
+
+	cr_assert(is_shared(middle));
+	OK(far_copy(FAR(7, n), TO_NEAR(3, n)));
+	cr_assert(!memcmp(rig.near + 3, rig.far + 7, n));
+	rig.near[0] = 1;
+	OK(far_copy(NEAR(0, n), TO_FAR(1, n)));
+	cr_assert(!memcmp(rig.near, rig.far + 1, n));
+	memcpy(rig.near, rig.far, FAR_MEM);
+	far_drop_import();
+	OK(doca_mmap_destroy(rig.owner));
+	rig.owner = NULL;
+	cr_assert_not(is_shared(middle));
+	cr_assert(!memcmp(rig.near, rig.far, FAR_MEM));
 }
