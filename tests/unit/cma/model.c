@@ -189,6 +189,22 @@ static bool is_of(const uint8_t *a, const char *v4, const char *v6)
 	return inet_pton(AF_INET6, v6, ip) && !memcmp(a + 8, ip, 16);
 }
 
+static bool is_used(uint16_t port, uint8_t family)
+{
+	for (int i = 0; i < MAX; i++)
+		if (ids[i].state != FREE && ids[i].port == port && ids[i].src[0] == family)
+			return true;
+	return false;
+}
+
+/* A listener on a wildcard has the port that our side chose, which may be the next one. */
+static uint16_t free_port(uint8_t family)
+{
+	while (is_used(next_port, family))
+		next_port++;
+	return next_port++;
+}
+
 static int bind_to(struct kid *k, const uint8_t *a)
 {
 	bool any = is_of(a, "0.0.0.0", "::") || is_of(a, "127.0.0.1", "::1");
@@ -203,12 +219,11 @@ static int bind_to(struct kid *k, const uint8_t *a)
 		return EADDRINUSE;
 	}
 	if (!port)
-		port = next_port++;
+		port = free_port(a[0]);
 	else if (port == model.taken)
 		return EADDRINUSE;
-	for (int i = 0; i < MAX; i++)
-		if (ids[i].state != FREE && ids[i].port == port && ids[i].src[0] == a[0])
-			return EADDRNOTAVAIL;
+	if (is_used(port, a[0]))
+		return EADDRNOTAVAIL;
 	memcpy(k->src, a, 28);
 	put16(k->src, 2, htons(port));
 	k->port = port;

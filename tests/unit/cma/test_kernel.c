@@ -548,7 +548,7 @@ Test(cma_kernel, a_child_has_no_kernel)
 {
 	uint32_t wild = listener("0.0.0.0", 0, UID), id = create(fd, UID, PS_TCP, QP_RC);
 	uint32_t open = create(fd, UID, PS_TCP, QP_RC);
-	int status, first = dup(0);
+	int status, err, first = dup(0);
 	pid_t pid;
 
 	close(first);
@@ -566,6 +566,7 @@ Test(cma_kernel, a_child_has_no_kernel)
 	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status), "step %d", WEXITSTATUS(status));
 	cr_assert_eq(listen_id(fd, id, 0), 0);
 	cr_assert(model_listens(port_of(fd, wild)));
-	cr_assert_eq(bind_id(fd, open, MODEL_V4, 0), 0);
+	err = bind_id(fd, open, MODEL_V4, 0);
+	cr_assert_eq(err, 0, "%s", strerror(err));
 }
 #endif
