@@ -46,68 +46,83 @@ static size_t size_setting(void)
 	return mib && mib < 1ull << 20 ? (size_t)mib << 20 : DEFAULT_SIZE;
 }
 
-static bool hidden_setting(void)
+/* DPA_CUDA_MEMORY. False: a value that is none. */
+static bool mode_setting(enum memory_mode *mode)
 {
+	static const struct {
+		const char *name;
+		enum memory_mode mode;
+	} names[] = {{"open", MEMORY_OPEN}, {"hidden", MEMORY_KEYS}, {"toggle", MEMORY_TOGGLE}};
 	const char *v = getenv("DPA_CUDA_MEMORY");
 
-	return v && !strcmp(v, "hidden");
-}
-
-/* Memory of memfd_secret() cannot be reached by process_vm_readv() and its like either. */
-static int vram_fd(bool hidden, size_t size)
-{
-	int fd = hidden ? (int)syscall(SYS_memfd_secret, O_CLOEXEC) : -1;
-
-	if (fd >= 0 && !ftruncate(fd, (off_t)size)) {
-		/* Its pages count as locked: where the limit is lower an ordinary memfd does. */
-		char *probe = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-		if (probe != MAP_FAILED) {
-			munmap(probe, size);
-			return fd;
+	*mode = MEMORY_OPEN;
+	for (size_t i = 0; v && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(v, names[i].name)) {
+			*mode = names[i].mode;
+			return true;
 		}
-	}
-	if (fd >= 0)
-		close(fd);
-	fd = memfd_create("dpa-cuda", MFD_CLOEXEC);
-	if (fd >= 0 && ftruncate(fd, (off_t)size)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return !v || !*v;
 }
 
-static void vram_hide(void)
+static bool map_twice(int fd, size_t size)
+{
+	const int flags = MAP_SHARED | MAP_NORESERVE;
+
+	vram.base = mmap(NULL, size, PROT_NONE, flags, fd, 0);
+	vram.alias = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (vram.base != MAP_FAILED && vram.alias != MAP_FAILED)
+		return true;
+	if (vram.base != MAP_FAILED)
+		munmap(vram.base, size);
+	if (vram.alias != MAP_FAILED)
+		munmap(vram.alias, size);
+	vram.base = vram.alias = NULL;
+	return false;
+}
+
+static bool vram_map(int fd, size_t size)
+{
+	if (fd < 0)
+		return false;
+	if (!ftruncate(fd, (off_t)size) && map_twice(fd, size)) {
+		vram.fd = fd;
+		vram.size = size;
+		return true;
+	}
+	close(fd);
+	return false;
+}
+
+static void vram_hide(enum memory_mode mode)
 {
 	vram.mode = MEMORY_TOGGLE;
 #if defined(__x86_64__) && defined(PKEY_DISABLE_ACCESS)
-	vram.key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
-	if (vram.key >= 0)
+	if (mode == MEMORY_KEYS)
+		vram.key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+	if (mode == MEMORY_KEYS && vram.key >= 0)
 		vram.mode = MEMORY_KEYS;
 #endif
 }
 
 static void vram_init(void)
 {
-	bool hidden = hidden_setting();
+	size_t size = size_setting();
+	enum memory_mode mode;
 
-	vram.size = size_setting();
-	vram.fd = vram_fd(hidden, vram.size);
-	if (vram.fd < 0)
+	/*
+	 * Memory of memfd_secret() cannot be reached by process_vm_readv() and its like either. Its pages
+	 * count as locked: where the limit is too low for it an ordinary memfd does.
+	 */
+	if (!mode_setting(&mode))
+		return; /* all allocations fail */
+	if (!(mode != MEMORY_OPEN && vram_map((int)syscall(SYS_memfd_secret, O_CLOEXEC), size)) &&
+	    !vram_map(memfd_create("dpa-cuda", MFD_CLOEXEC), size))
 		return;
-	vram.base = mmap(NULL, vram.size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, vram.fd, 0);
-	vram.alias = mmap(NULL, vram.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			  vram.fd, 0);
-	if (vram.base == MAP_FAILED || vram.alias == MAP_FAILED) {
-		vram.base = vram.alias = NULL;
-		vram.size = 0;
-		return;
-	}
 	/* A child must not share it: CUDA does not work there. */
 	madvise(vram.base, vram.size, MADV_DONTFORK);
 	madvise(vram.alias, vram.size, MADV_DONTFORK);
-	if (hidden)
-		vram_hide();
+	if (mode != MEMORY_OPEN)
+		vram_hide(mode);
 }
 
 enum memory_mode memory_mode(void)

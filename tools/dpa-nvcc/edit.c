@@ -48,7 +48,8 @@ char *edit_apply(struct edits *e, const char *text, size_t len, size_t *out_len)
 	struct text out = {0};
 	size_t at = 0;
 
-	qsort(e->v, e->num, sizeof(*e->v), by_place);
+	if (e->num)
+		qsort(e->v, e->num, sizeof(*e->v), by_place);
 	for (size_t i = 0; i < e->num; i++) {
 		if (e->v[i].at > at) {
 			text_add(&out, text + at, e->v[i].at - at);
@@ -58,7 +59,8 @@ char *edit_apply(struct edits *e, const char *text, size_t len, size_t *out_len)
 		if (e->v[i].at + e->v[i].del > at)
 			at = e->v[i].at + e->v[i].del;
 	}
-	text_add(&out, text + at, len - at);
+	if (len > at)
+		text_add(&out, text + at, len - at);
 	*out_len = out.len;
 	return text_take(&out);
 }

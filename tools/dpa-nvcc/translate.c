@@ -250,11 +250,11 @@ static size_t template_open(const struct state *s, size_t i)
 		else if (token_is(&s->l, i, "<"))
 			depth--;
 		else if (token_is(&s->l, i, ")") || token_is(&s->l, i, "]"))
-			i = token_open(&s->l, i);
+			i = token_open(&s->l, i); /* num if nothing opens it */
 		else if (token_is(&s->l, i, ";") || token_is(&s->l, i, "{") ||
 			 token_is(&s->l, i, "}"))
 			break;
-		if (!depth)
+		if (!depth || i == s->l.num)
 			return i;
 	}
 	return s->l.num;
