@@ -173,6 +173,7 @@ static doca_error_t start_rdma(struct doca_ctx *ctx)
 	ctx->fd = r->cm.epoll;
 	r->dpa = ctx->dpa;
 	r->started = true;
+	r->owner = getpid();
 	return DOCA_SUCCESS;
 }
 

@@ -19,6 +19,7 @@
 #ifndef DOCA_ALLOW_EXPERIMENTAL_API
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #endif
+#include <unistd.h>
 #include <doca_rdma.h>
 #include <dpa/dpa_rdma.h>
 #include "../common/ctx.h"
@@ -86,6 +87,7 @@ struct doca_rdma {
 	bool working;  /* in doca_pe_progress() */
 	/* while started */
 	bool started;
+	pid_t owner;		  /* a child of fork() has no memory of its queues */
 	bool ending;		  /* its connections with it */
 	struct doca_dpa *dpa;	  /* the data path of this DPA context, */
 	struct dpa_gpu_path *gpu; /* or of a GPU; both NULL: of the CPU */
@@ -127,13 +129,13 @@ static inline bool dpa_rdma_on_cpu(const struct doca_rdma *r)
 	return !r->ctx.dpa && !r->ctx.gpu;
 }
 
-/* Whether something was announced to the device that is not done. */
+/* Whether something was announced to the device that is not done. In a child of fork(): nothing. */
 static inline bool dpa_rdma_has_work(const struct doca_rdma_connection *c)
 {
 	const struct dpa_dbrec *d = c->queues.view.dbrec;
 
-	return __atomic_load_n(&d->sq_pi, __ATOMIC_RELAXED) !=
-	       __atomic_load_n(&d->sq_ci, __ATOMIC_ACQUIRE);
+	return c->rdma->owner == getpid() && __atomic_load_n(&d->sq_pi, __ATOMIC_RELAXED) !=
+						     __atomic_load_n(&d->sq_ci, __ATOMIC_ACQUIRE);
 }
 
 static inline struct doca_rdma *dpa_rdma_of_ctx(struct doca_ctx *ctx)

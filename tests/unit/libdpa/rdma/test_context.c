@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "rig.h"
 
 TestSuite(context, .timeout = 60);
@@ -204,6 +206,30 @@ Test(context, leftovers)
 		peer_send(&r, i % 2, IBV_WR_SEND, 0, 8, 0);
 	OK(doca_dpa_peek_at_last_error(r.dpa));
 	r.foul = true; /* the thread has finished */
+	rig_down(&r);
+}
+
+/* The queues of a child are its parent's: it can let go of all, and the parent goes on. */
+Test(context, ended_in_a_child)
+{
+	int status;
+	struct rig r;
+	pid_t pid;
+
+	rig_up(&r);
+	rig_do(&r, send_cmd(&r, CMD_RECV, 0, 8, 0));
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		OK(doca_ctx_stop(r.ctx));
+		OK(doca_rdma_destroy(r.rdma));
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert(WIFEXITED(status), "signal %d", WTERMSIG(status));
+	cr_assert_eq(WEXITSTATUS(status), 0);
+	peer_send(&r, 0, IBV_WR_SEND, 0, 8, 0);
+	cr_assert_eq(peer_wc(&r, 0).status, IBV_WC_SUCCESS);
 	rig_down(&r);
 }
 
