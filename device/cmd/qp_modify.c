@@ -233,6 +233,8 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		if (old == DPA_QPS_RTR)
 			dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL,
 				     dpa_now_ns());
+		qp->probe.asked = qp->pcc.probes;
+		qp->probe.out = false;
 		dpa_qp_set_state(qp, state);
 		qp->direct = dpa_direct_able(qp);
 		qp->direct_rest = qp->direct_fails = qp->atomic_rest = 0;

@@ -351,6 +351,13 @@ struct dpa_hw_qp {
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
 	struct dpa_np_flow np;
+	/* the probe of the round trip that is under way: transport/probe.c */
+	struct {
+		uint64_t at;   /* ns when it left */
+		uint32_t num;  /* PSN of its packet; counts up */
+		uint8_t asked; /* pcc.probes, when it left */
+		bool out;
+	} probe;
 	struct dpa_hw_qp *ack_next; /* owes an ACK, under hw->ack_lock */
 	bool ack_listed;
 	struct dpa_kept *kept; /* out of order, sorted by PSN: kept.c */

@@ -27,8 +27,9 @@ struct dpa_linkq {
 };
 
 enum dpa_linkq_flag {
-	DPA_LINKQ_ECT = 1,    /* its sender reacts to marks */
-	DPA_LINKQ_URGENT = 2, /* ahead of all others, as CNPs are: never marked or dropped */
+	DPA_LINKQ_ECT = 1, /* its sender reacts to marks */
+	DPA_LINKQ_URGENT =
+		2, /* ahead of all others, as CNPs and answers to probes are: never marked or dropped */
 };
 
 struct dpa_linkq_act {

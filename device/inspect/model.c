@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include "inspect/model.h"
 #include "pcc/pcc.h"
+#include "wire/opcode.h"
 
-#define CNP	 0x81
 #define ETHERNET (8u + 14u + 4u + 12u) /* preamble, header, FCS, gap */
 #define IP_UDP4	 (20u + 8u)
 #define IP_UDP6	 (40u + 8u)
@@ -146,7 +146,7 @@ static uint32_t find_rule(const struct dpa_model *m, const uint8_t src[16])
 
 static unsigned flags_of(const struct dpa_frame *f)
 {
-	if (f->n && f->p[0] == CNP)
+	if (f->n && (f->p[0] == DPA_BTH_CNP || f->p[0] == DPA_BTH_PROBED))
 		return DPA_LINKQ_URGENT;
 	return f->net.tclass & DPA_ECN_MASK ? DPA_LINKQ_ECT : 0;
 }

@@ -245,7 +245,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, pkt);
 		return;
 	}
-	if (pkt->opcode != DPA_BTH_CNP) {
+	if (!dpa_op_is_notice(pkt->opcode)) {
 		b->ended = dpa_op_props(pkt->opcode) & DPA_OPP_END;
 		b->messages += b->ended && !(dpa_op_props(pkt->opcode) & DPA_OPP_RESP);
 	}

@@ -281,7 +281,7 @@ static bool is_request_entry(const struct dpa_slot *s)
 {
 	uint8_t tr = s->opcode & DPA_BTH_TRANSPORT;
 
-	return tr != DPA_BTH_UD && s->opcode != DPA_BTH_CNP &&
+	return tr != DPA_BTH_UD && !dpa_op_is_notice(s->opcode) &&
 	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP);
 }
 

@@ -31,6 +31,7 @@ static void refresh_param(struct dpa_pcc_flow *f)
 	f->window = (uint32_t)dpa_pcc_clamp(res.window, DPA_PCC_WND_MIN, DPA_PCC_WND_MAX);
 	f->wake = res.wake;
 	f->events = (uint16_t)res.events;
+	f->probes = res.probes;
 	f->active = f->rate < DPA_PCC_NO_LIMIT || (res.events & timed);
 	if (f->tokens > dpa_pcc_burst(f) * SCALE)
 		f->tokens = dpa_pcc_burst(f) * SCALE;

@@ -30,6 +30,7 @@ enum dpa_pcc_event_type {
 	DPA_PCC_CNP,	 /* the peer answered a packet that was marked on its way */
 	DPA_PCC_SENT,	 /* bytes that left, repetitions too */
 	DPA_PCC_TIMER,	 /* the time that the algorithm asked for has come */
+	DPA_PCC_RTT, /* a probe that the algorithm asked for was answered: rtt_ns, req_*, resp_sent */
 	DPA_PCC_EVENTS
 };
 #define DPA_PCC_WANT(type) (1u << (type))
@@ -42,6 +43,9 @@ struct dpa_pcc_event {
 	uint32_t bytes;	   /* ACK, SENT */
 	uint32_t inflight; /* ACK: bytes that were out when it came, these included */
 	uint32_t end_psn;  /* LOSS: one past the last that was sent by then */
+	/* RTT: ns, the low 32 bits: when the probe left, by this side's clock; when it came and when
+	 * the answer left, by the other side's. rtt_ns has the time of the other side in it */
+	uint32_t req_sent, req_recv, resp_sent;
 };
 
 struct dpa_pcc_result {
@@ -49,6 +53,8 @@ struct dpa_pcc_result {
 	uint64_t wake;	 /* when TIMER is wanted, DPA_PCC_NEVER: not */
 	uint32_t window; /* bytes that may be out */
 	uint32_t events; /* DPA_PCC_WANT() of those that it must hear of; CNP without: ignored */
+	uint8_t probes;	 /* asked for so far, modulo 256: another number than before sends one with
+			    the next packet. One is under way at a time, the last */
 };
 
 #define DPA_PCC_PRIV 72 /* bytes of an algorithm's own for each flow */
@@ -70,7 +76,8 @@ struct dpa_pcc_flow {
 	uint64_t wake;	  /* ns */
 	uint32_t window;  /* bytes */
 	uint16_t events;  /* DPA_PCC_WANT() */
-	uint16_t active;  /* paced, or the algorithm wants SENT or TIMER */
+	uint8_t active;	  /* paced, or the algorithm wants SENT or TIMER */
+	uint8_t probes;	  /* of struct dpa_pcc_result */
 	int64_t tokens;	  /* bytes * 10^9 that may go at once; negative: owed */
 	uint64_t fill_at; /* when tokens were last added */
 	const struct dpa_pcc_algo *algo;

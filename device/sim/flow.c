@@ -169,6 +169,8 @@ static void put_into_port(const struct dpa_sim *sim, struct sim_flow *f, uint64_
 	f->unacked += sim->s.mtu;
 	f->port = (struct sim_pkt){.sent = sim->now, .psn = (uint32_t)psn, .flow = f->index};
 	f->port.ackreq = wants_ack(f, sim, psn);
+	f->port.probe = f->pcc.probes != f->probes;
+	f->probes = f->pcc.probes;
 	if (f->port.ackreq) {
 		f->unacked = 0;
 		f->asked = psn + 1 > f->asked ? psn + 1 : f->asked;
@@ -276,6 +278,20 @@ static void acknowledge(struct dpa_sim *sim, struct sim_flow *f, const struct si
 	restart_timers(sim, f);
 }
 
+/* The other side answers at once. */
+static void answer_probe(const struct dpa_sim *sim, struct sim_flow *f, const struct sim_back *b)
+{
+	uint32_t there = (uint32_t)(sim->now - sim->s.link.delay);
+	struct dpa_pcc_event ev = {.now = sim->now,
+				   .type = DPA_PCC_RTT,
+				   .rtt_ns = sim->now - b->sent,
+				   .req_sent = (uint32_t)b->sent,
+				   .req_recv = there,
+				   .resp_sent = there};
+
+	(void)dpa_pcc_event(&f->pcc, &ev);
+}
+
 /* The 32 bits of an answer, near what is out. */
 static uint64_t whole_psn(const struct sim_flow *f, uint32_t psn)
 {
@@ -289,6 +305,8 @@ void sim_flow_answered(struct dpa_sim *sim, struct sim_flow *f, const struct sim
 	if (b->what == SIM_CNP) {
 		f->stat.cnps++;
 		tell(sim, f, DPA_PCC_CNP);
+	} else if (b->what == SIM_PROBED) {
+		answer_probe(sim, f, b);
 	} else if (psn >= f->una && psn <= f->next) {
 		acknowledge(sim, f, b, psn);
 		if (b->what == SIM_NAK) {
@@ -331,13 +349,15 @@ void sim_flow_arrives(struct dpa_sim *sim, struct sim_flow *f, const struct sim_
 	uint64_t *w = &f->kept[psn % SIM_FLIGHT / 64], bit = UINT64_C(1) << psn % 64;
 
 	count_arrival(sim, f, p);
+	if (p->probe)
+		sim_answer(sim, p, SIM_PROBED, 0);
 	if (p->marked && (dpa_cnp_np(&f->np, DPA_ECN_CE, sim->now) & DPA_NP_ANSWER))
-		sim_answer(sim, f, SIM_CNP, 0);
+		sim_answer(sim, p, SIM_CNP, 0);
 	if (psn > f->epsn && psn - f->epsn < SIM_FLIGHT) {
 		f->stat.bytes += *w & bit ? 0 : sim->s.mtu;
 		*w |= bit;
 		if (!f->nak_sent)
-			sim_answer(sim, f, SIM_NAK, f->epsn);
+			sim_answer(sim, p, SIM_NAK, f->epsn);
 		f->nak_sent = true;
 		return;
 	}
@@ -352,11 +372,11 @@ void sim_flow_arrives(struct dpa_sim *sim, struct sim_flow *f, const struct sim_
 		for (uint32_t i = 0; gap && i < SIM_FLIGHT / 64; i++)
 			f->nak_sent |= f->kept[i] != 0;
 		if (f->nak_sent) {
-			sim_answer(sim, f, SIM_NAK, f->epsn);
+			sim_answer(sim, p, SIM_NAK, f->epsn);
 			return;
 		}
 		if (!p->ackreq && !gap)
 			return;
 	}
-	sim_answer(sim, f, SIM_ACK, f->epsn); /* a duplicate is answered, too */
+	sim_answer(sim, p, SIM_ACK, f->epsn); /* a duplicate is answered, too */
 }

@@ -75,12 +75,13 @@ uint64_t sim_enqueue(struct dpa_sim *sim, struct sim_flow *f, struct sim_pkt *p)
 	return sim->q.busy - full;
 }
 
-void sim_answer(struct dpa_sim *sim, const struct sim_flow *f, enum sim_answer what, uint64_t psn)
+void sim_answer(struct dpa_sim *sim, const struct sim_pkt *p, enum sim_answer what, uint64_t psn)
 {
 	sim->back[sim->back_ring.head++ % BACK_RING] =
 		(struct sim_back){.due = sim->now + sim->s.link.delay,
+				  .sent = p->sent,
 				  .psn = (uint32_t)psn,
-				  .flow = f->index,
+				  .flow = p->flow,
 				  .what = (uint8_t)what};
 }
 

@@ -15,15 +15,15 @@ struct sim_pkt {
 	uint64_t due, sent;
 	uint32_t psn;
 	uint16_t flow;
-	bool marked, ackreq;
+	bool marked, ackreq, probe; /* probe: with a probe of the round trip behind it */
 };
 
-enum sim_answer { SIM_ACK, SIM_NAK, SIM_CNP };
+enum sim_answer { SIM_ACK, SIM_NAK, SIM_CNP, SIM_PROBED };
 
 /* An answer on its way back. */
 struct sim_back {
-	uint64_t due;
-	uint32_t psn; /* ACK: one past the last; NAK: the missing one */
+	uint64_t due, sent; /* sent: PROBED: the probe */
+	uint32_t psn;	    /* ACK: one past the last; NAK: the missing one */
 	uint16_t flow;
 	uint8_t what; /* enum sim_answer */
 };
@@ -59,8 +59,9 @@ struct sim_flow {
 	uint64_t asked;	  /* last packet that asked for an ACK, plus 1 */
 	uint32_t unacked; /* bytes since then */
 	bool window_full;
-	bool again;    /* una is to be sent again */
-	bool recovery; /* a packet was missing, up to: */
+	uint8_t probes; /* of struct dpa_pcc_result, sent */
+	bool again;	/* una is to be sent again */
+	bool recovery;	/* a packet was missing, up to: */
 	uint64_t recover;
 	uint64_t srtt, pto, pto_at, ack_at; /* ns */
 	uint64_t rtt_psn, rtt_at;	    /* the packet whose ACK is timed; rtt_at 0: none */
@@ -105,7 +106,7 @@ void sim_flow_answered(struct dpa_sim *sim, struct sim_flow *f, const struct sim
 
 /* A packet leaves the port of its host now: into the queue. Returns when the port is free again. */
 uint64_t sim_enqueue(struct dpa_sim *sim, struct sim_flow *f, struct sim_pkt *p);
-void sim_answer(struct dpa_sim *sim, const struct sim_flow *f, enum sim_answer what, uint64_t psn);
+void sim_answer(struct dpa_sim *sim, const struct sim_pkt *p, enum sim_answer what, uint64_t psn);
 
 /* ---- hist.c ---- */
 

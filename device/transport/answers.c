@@ -165,7 +165,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 }
 
 /* Answers go by the lane that the QP's own packets use. */
-static bool have_tx(struct dpa_hw_qp *qp)
+bool dpa_have_tx(struct dpa_hw_qp *qp)
 {
 	if (dpa_likely(qp->tx &&
 		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
@@ -271,7 +271,7 @@ static void flush_answers(struct dpa_hw_qp *qp)
 	uint8_t *data;
 	bool fatal = false;
 
-	if (!have_tx(qp))
+	if (!dpa_have_tx(qp))
 		return;
 	struct dpa_tx *tx = qp->tx;
 
@@ -437,7 +437,7 @@ bool dpa_send_cnp(struct dpa_hw_qp *qp)
 	struct dpa_slot *s;
 	uint8_t *data;
 
-	if (!have_tx(qp))
+	if (!dpa_have_tx(qp))
 		return false;
 	tx = qp->tx;
 	dpa_spin_lock(&tx->lock);

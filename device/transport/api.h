@@ -69,6 +69,8 @@ static inline void dpa_acks_settle(struct dpa_hw *hw)
 }
 /* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
 bool dpa_send_cnp(struct dpa_hw_qp *qp);
+/* A connected QP has a ring to its peer, which lives. Looks for one if it has none yet. */
+bool dpa_have_tx(struct dpa_hw_qp *qp);
 /* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
 void dpa_transport_reset(struct dpa_hw_qp *qp);

@@ -463,6 +463,8 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		n++;
 		big += ((r->send_psn - before) & DPA_PSN_MASK) > 16;
 	}
+	if (n && qp->type == DPA_QP_RC && dpa_lossy(qp) && dpa_unlikely(dpa_probe_wanted(qp)))
+		dpa_probe_put(qp, tx);
 	if (n && tx->peer->wire) /* with them, in one datagram most often */
 		dpa_responder_join(qp);
 	if (tx->peer->wire && dpa_req_may_cork(qp, tx, n)) {

@@ -123,6 +123,22 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	       !(dpa_op_props(s->opcode) & DPA_OPP_RESP) != (qp->xrcd != 0);
 }
 
+/*
+ * A packet of no transport, off a ring or, of probes, off the wire: a modelled network marked what
+ * this QP sent, or the round trip is measured. False: it is none, or not this QP's.
+ */
+static bool take_notice(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	if (!dpa_op_is_notice(s->opcode) || !dpa_connected(qp) || !qp_receives(qp) || !peer ||
+	    !from_peer(qp, peer, s))
+		return false;
+	if (s->opcode == DPA_BTH_CNP)
+		dpa_wire_cnp(qp);
+	else
+		dpa_probe_rx(qp, s);
+	return true;
+}
+
 /* IBA 9.6 (transport) */
 void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		const uint8_t *payload)
@@ -146,21 +162,14 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 			dpa_rx_drop(qp, peer, s);
 		return;
 	}
-	if (dpa_unlikely(s->opcode ==
-			 DPA_BTH_CNP)) { /* off a ring: a modelled network marked ours */
-		if (dpa_connected(qp) && from_peer(qp, peer, s))
-			dpa_wire_cnp(qp);
-		else
-			dpa_rx_drop(qp, peer, s);
-		return;
-	}
 	if (dpa_unlikely(qp->xrcd) && peer && !peer->wire && !dpa_branch_rx(qp, peer, s)) {
 		dpa_rx_drop(qp, peer, s);
 		return;
 	}
 	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !qp_receives(qp) ||
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
-		dpa_rx_drop(qp, peer, s);
+		if (!take_notice(qp, peer, s))
+			dpa_rx_drop(qp, peer, s);
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {

@@ -70,6 +70,16 @@ static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx
 }
 
 void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
+/* --- probe.c: round trips that congestion control asks for --- */
+/* Appends a probe to what is about to leave by the ring. Under tx->lock. */
+void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx);
+/* Congestion control wants a probe that has not left yet. */
+static inline bool dpa_probe_wanted(const struct dpa_hw_qp *qp)
+{
+	return qp->pcc.probes != qp->probe.asked;
+}
+/* A probe of the peer, or the answer to ours. Under the QP's lock. */
+void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* --- rx.c --- */
 /* dpa_transport_rx() of any packet, without the fast paths. */
 void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,

@@ -44,7 +44,21 @@ enum {
 	DPA_BTH_ATOMIC_WRITE = 0x1d,
 
 	DPA_BTH_CNP = 0x81, /* annex A17.9.3 */
+
+	/*
+	 * Of the manufacturer's own (IBA 9.2): a probe of the round trip and its answer, with the fields of
+	 * an AtomicETH. va: the time of the sender of the probe, when it left; swap_add, compare:
+	 * the receiver's times, when it came and when the answer left. All ns; PSN: its number.
+	 */
+	DPA_BTH_PROBE = 0xd3,
+	DPA_BTH_PROBED = 0xd4,
 };
+
+/* A packet of no transport: a CNP, a probe, its answer. It has no place among the QP's PSNs. */
+static inline bool dpa_op_is_notice(uint8_t opcode)
+{
+	return opcode == DPA_BTH_CNP || opcode == DPA_BTH_PROBE || opcode == DPA_BTH_PROBED;
+}
 
 enum dpa_op_props {
 	DPA_OPP_VALID = 1 << 0,

@@ -163,6 +163,48 @@ Test(sim, with_pfc_ports_pause_and_nothing_is_lost)
 	dpa_sim_free(sim);
 }
 
+static struct dpa_pcc_event probed;
+static uint32_t num_probed;
+
+static void no_init(void *priv, const void *param, uint64_t now)
+{
+}
+
+/* Asks for the next probe when the one before came back. */
+static void on_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
+{
+	if (ev->type != DPA_PCC_RTT)
+		return;
+	probed = *ev;
+	num_probed++;
+}
+
+static void get(const void *priv, const void *param, struct dpa_pcc_result *res)
+{
+	res->rate = DPA_PCC_NO_LIMIT;
+	res->window = 4096;
+	res->events = DPA_PCC_WANT(DPA_PCC_RTT) | DPA_PCC_WANT(DPA_PCC_ACK);
+	res->probes = (uint8_t)(num_probed + 1);
+}
+
+static const struct dpa_pcc_algo probing = {
+	.name = "probing", .init = no_init, .on_event = on_event, .get = get};
+
+/* A packet takes 885 ns through the port and as much through the link; twice 5 us of delay. */
+Test(sim, probes_measure_the_round_trip)
+{
+	struct dpa_sim *sim =
+		start("link = rate=10G,delay=5us\nhost = 10G\ntime = 1ms\nflow = count=1");
+
+	dpa_pcc_init(&sim->flow[0].pcc, &probing, NULL, 0);
+	run(sim, 0);
+	cr_expect(num_probed > 80 && num_probed < 90, "%u: one each 11.8 us", num_probed);
+	cr_expect(probed.rtt_ns >= 11769 && probed.rtt_ns < 11769 + 3 * 885, "%lu", probed.rtt_ns);
+	cr_expect_eq(probed.resp_sent, probed.req_recv);
+	cr_expect_eq(probed.req_recv - probed.req_sent, probed.rtt_ns - 5000);
+	dpa_sim_free(sim);
+}
+
 Test(sim, percentiles)
 {
 	static struct sim_hist h;

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Round trips that congestion control asks for: sent with the next packets, answered at once. */
+#include <criterion/criterion.h>
+#include "harness.h"
+#include "link/wire.h"
+
+static uint8_t wanted;
+static struct dpa_pcc_event got;
+static uint32_t num_got;
+
+static void init(void *priv, const void *param, uint64_t now)
+{
+}
+
+static void on_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
+{
+	if (ev->type != DPA_PCC_RTT)
+		return;
+	got = *ev;
+	num_got++;
+}
+
+static void get(const void *priv, const void *param, struct dpa_pcc_result *res)
+{
+	res->events = DPA_PCC_WANT(DPA_PCC_RTT) | DPA_PCC_WANT(DPA_PCC_SENT);
+	res->probes = wanted;
+}
+
+static const struct dpa_pcc_algo algo = {
+	.name = "test", .init = init, .on_event = on_event, .get = get};
+
+static struct th *open_pair(void)
+{
+	struct th *th = th_new(&(struct th_opt){.lossy = true, .timeout = 14, .retry = 7});
+
+	wanted = 0;
+	num_got = 0;
+	dpa_pcc_init(&th->a.qp->pcc, &algo, NULL, th_now);
+	return th;
+}
+
+/* The flow wants another one; a WRITE leaves. Returns the probe behind it. */
+static struct th_pkt *ask(struct th *th)
+{
+	static struct th_pkt p;
+
+	wanted++;
+	dpa_pcc_deliver(&th->a.qp->pcc, &(struct dpa_pcc_event){.now = th_now});
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 64, 0);
+	cr_assert(th_take(&th->a, &p));
+	cr_expect_eq(p.s.opcode, DPA_BTH_RC | DPA_BTH_WRITE_ONLY);
+	th_give(&th->b, &p);
+	cr_assert(th_take(&th->a, &p), "behind it");
+	cr_assert_eq(p.s.opcode, DPA_BTH_PROBE);
+	return &p;
+}
+
+/* Everything that B says: the answer to the probe into *p, ACKs to A. */
+static bool answer_of(struct th *th, struct th_pkt *p)
+{
+	struct th_pkt k;
+	bool found = false;
+
+	th_flush(&th->b);
+	while (th_take(&th->b, &k)) {
+		if (k.s.opcode == DPA_BTH_PROBED) {
+			*p = k;
+			found = true;
+		} else {
+			th_give(&th->a, &k);
+		}
+	}
+	return found;
+}
+
+Test(transport_probe, the_times_of_both_sides)
+{
+	struct th *th = open_pair();
+	uint64_t sent = th_now;
+	struct th_pkt *probe = ask(th), answer;
+
+	cr_expect_eq(th_ext(probe)->va, sent);
+	cr_expect_eq(probe->s.dqpn, th->b.qp->qpn);
+	th_now += 7000;
+	th_give(&th->b, probe);
+	cr_assert(answer_of(th, &answer));
+	cr_expect_eq(num_got, 0u);
+	th_now += 5000;
+	th_give(&th->a, &answer);
+	cr_assert_eq(num_got, 1u);
+	cr_expect_eq(got.rtt_ns, 12000u);
+	cr_expect_eq(got.req_sent, (uint32_t)sent);
+	cr_expect_eq(got.req_recv, (uint32_t)sent + 7000);
+	cr_expect_eq(got.resp_sent, (uint32_t)sent + 7000);
+	th_give(&th->a, &answer);
+	cr_expect_eq(num_got, 1u, "once");
+	th_free(th);
+}
+
+Test(transport_probe, no_wish_no_probe)
+{
+	struct th *th = open_pair();
+	struct th_pkt p;
+
+	for (int i = 0; i < 3; i++)
+		th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 64, 0);
+	while (th_take(&th->a, &p))
+		cr_expect_neq(p.s.opcode, DPA_BTH_PROBE);
+	th_free(th);
+}
+
+/* A lost one is never answered; the answer to it that comes late does not count for the next one. */
+Test(transport_probe, the_last_one_counts)
+{
+	struct th *th = open_pair();
+	struct th_pkt first, second;
+
+	th_give(&th->b, ask(th));
+	cr_assert(answer_of(th, &first));
+	th_now += 1000;
+	th_give(&th->b, ask(th));
+	cr_assert(answer_of(th, &second));
+	th_give(&th->a, &first);
+	cr_expect_eq(num_got, 0u);
+	th_give(&th->a, &second);
+	cr_expect_eq(num_got, 1u);
+	th_free(th);
+}
+
+Test(transport_probe, an_answer_that_was_not_asked_for)
+{
+	struct th *th = open_pair();
+	struct th_pkt p, answer;
+
+	th_forge(&th->b, &p, DPA_BTH_PROBED, 0, 0);
+	th_give(&th->a, &p);
+	cr_expect_eq(num_got, 0u);
+	th_give(&th->b, ask(th));
+	cr_assert(answer_of(th, &answer));
+	p = answer;
+	th_ext(&p)->va++;
+	th_give(&th->a, &p);
+	p = answer;
+	p.s.psn ^= 1;
+	th_give(&th->a, &p);
+	cr_expect_eq(num_got, 0u, "of other times or another number");
+	th_give(&th->a, &answer);
+	cr_expect_eq(num_got, 1u);
+	th_free(th);
+}
+
+/* Neither moves a PSN, nor takes part in the order of requests. */
+Test(transport_probe, has_no_place_among_psns)
+{
+	struct th *th = open_pair();
+	struct th_pkt *probe, answer;
+	struct dpa_cqe e;
+	uint32_t epsn;
+
+	probe = ask(th);
+	epsn = th->b.qp->resp.epsn;
+	for (int i = 0; i < 3; i++)
+		th_give(&th->b, probe);
+	cr_expect_eq(th->b.qp->resp.epsn, epsn);
+	cr_assert(answer_of(th, &answer));
+	cr_expect(th_poll(&th->a.scq, &e), "the WRITE is done");
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_eq(th_count(th, DPA_CNT_duplicate_request) +
+			     th_count(th, DPA_CNT_out_of_sequence),
+		     0u);
+	th_free(th);
+}
