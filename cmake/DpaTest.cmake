@@ -41,6 +41,10 @@ endforeach()
 file(STRINGS ${CMAKE_SOURCE_DIR}/tests/tsan/threads DPA_THREADED REGEX "^test_")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/tsan/threads)
 
+# ctest starts them first: one of them at the end would run alone.
+set(DPA_LONG_TESTS test_libdpa_watchdog test_libdpa_exec_rpc test_libdpa_exec_eus test_libdpa_dma_far_kill
+    test_libdpa_rdma_faults test_libdpa_exec_many test_transport_direct test_libdpa_sync_watch test_board_num)
+
 set(DPA_TEST_OPTIONS -O0 -g1 -U_FORTIFY_SOURCE)
 
 function(dpa_test_objects name)
@@ -94,5 +98,8 @@ function(dpa_unit_test name)
                                           ENVIRONMENT "${env}")
   if(threaded)
     set_tests_properties(${name} PROPERTIES LABELS threads)
+  endif()
+  if(name IN_LIST DPA_LONG_TESTS)
+    set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
