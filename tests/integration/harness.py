@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Runs programs under dpa-run, alone or as server and client, and keeps the count."""
+import concurrent.futures
 import os
 import random
 import re
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 TALLY = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
@@ -22,28 +24,40 @@ class Report:
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        self.lock = threading.Lock()
+
+    def add(self, passed, failed, skipped, text):
+        """The text comes in one piece: several lanes may report."""
+        with self.lock:
+            self.passed += passed
+            self.failed += failed
+            self.skipped += skipped
+            print(text, flush=True)
 
     def ok(self, name, note=""):
-        self.passed += 1
-        print(f"ok {name}{' ' + note if note else ''}", flush=True)
+        self.add(1, 0, 0, f"ok {name}{' ' + note if note else ''}")
 
-    def fail(self, name, output):
-        self.failed += 1
-        print(f"FAIL {name}")
+    def fail(self, name, output, cases=1):
         lines = output.rstrip().splitlines()
         if len(lines) > 60:  # what goes wrong is said at once, other output at the end
             lines = lines[:20] + ["..."] + lines[-40:]
-        for line in lines:
-            print("    " + line)
-        sys.stdout.flush()
+        self.add(0, cases, 0, "\n".join([f"FAIL {name}", *("    " + line for line in lines)]))
 
     def skip(self, name, reason):
-        self.skipped += 1
-        print(f"skip {name}: {reason}", flush=True)
+        self.add(0, 0, 1, f"skip {name}: {reason}")
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         return 1 if self.failed else 0
+
+
+def lanes(*work):
+    """Call these functions beside each other, each in a thread of its own, and wait for all. For
+    cases that wait most of their time: each lane has an adapter instance, or hosts, of its own.
+    Namespaces are made before: they end with the thread that makes them."""
+    with concurrent.futures.ThreadPoolExecutor(len(work)) as pool:
+        for done in [pool.submit(w) for w in work]:
+            done.result()
 
 
 # perftest squares the distance from the mean in an int: one value 20 us away, and t_stdev is nan.

@@ -37,6 +37,13 @@ def places(build, net):
     yield Place(HOSTS, one, netns.NsRunner(build, b), {"v4": a.v4, "v6": a.v6})
 
 
+def places_apart(build, stack):
+    """The same places, each with hosts of its own, which end with the ExitStack."""
+    with netns.Net(2) as net:
+        number = len(list(places(build, net)))
+    return [list(places(build, stack.enter_context(netns.Net(2))))[i] for i in range(number)]
+
+
 def installed_places(shell, user, net):
     """The same with the packages: programs of an ordinary user, but for a server of root's."""
     a, b = net.hosts

@@ -5,7 +5,9 @@ A namespace has no name: a process of ours holds it, and gets SIGKILL when its c
 that ends. With the last process in it the kernel removes the namespace and its links, so nothing
 can be left over. Needs root, or user namespaces (reexec_as_root() makes one).
 """
+import contextlib
 import ctypes
+import glob
 import os
 import re
 import shutil
@@ -62,9 +64,17 @@ class Namespace:
             self.close()
             raise Unavailable("no network namespace: " +
                               os.strerror(answer[0] if answer else 0))
+        self._sweep()
         self.ip("link", "set", "lo", "up")
         self.sysctl("net/ipv6/conf/default/accept_dad", 0)
         self.sysctl("net/ipv6/conf/default/router_solicitations", 0)
+
+    def _sweep(self):
+        """The kernel gives numbers of namespaces again: files of a test that killed its last process
+        may bear the number of this one."""
+        for path in glob.glob(f"/dev/shm/dpa-*{os.stat(f'/proc/{self.pid}/ns/net').st_ino}"):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     def close(self):
         if self.pid:
