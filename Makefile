@@ -66,7 +66,7 @@ test-models: ## the models, with spin
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) model
 
-fuzz: ## the fuzz targets for ten minutes (`make test`: two)
+fuzz: ## the fuzz targets for ten minutes (`make test`: one)
 	@scripts/install-deps --test
 	@tests/fuzz/run --build $(BUILD)/fuzzing --seconds 600
 
