@@ -56,10 +56,10 @@ static int error_of(int sig, const struct thread *t, const void *addr)
 	}
 }
 
-/* DPA_CUDA_VERBOSE: one line on the standard error, which a GPU would not give. */
+/* DPACUDA_VERBOSE: one line on the standard error, which a GPU would not give. */
 static void report(int sig, const struct worker *w, const void *addr)
 {
-	const char *v = getenv("DPA_CUDA_VERBOSE");
+	const char *v = getenv("DPACUDA_VERBOSE");
 	char text[256];
 	int n;
 

@@ -119,7 +119,7 @@ static bool pci_parse(const char *text, struct gpu_pci *pci)
 
 struct gpu_pci gpu_pci(void)
 {
-	const char *v = getenv("DPA_CUDA_PCI");
+	const char *v = getenv("DPACUDA_PCI");
 	struct gpu_pci pci;
 
 	if (v && pci_parse(v, &pci))

@@ -60,7 +60,7 @@ int gpu_take_last(bool clear);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t gpu_now(void);
-/* PCI address of the device: the setting DPA_CUDA_PCI. */
+/* PCI address of the device: the setting DPACUDA_PCI. */
 struct gpu_pci {
 	unsigned int domain, bus, device;
 };

@@ -40,20 +40,20 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static size_t size_setting(void)
 {
-	const char *v = getenv("DPA_CUDA_MEMORY_SIZE");
+	const char *v = getenv("DPACUDA_MEMORY_SIZE");
 	unsigned long long mib = v ? strtoull(v, NULL, 10) : 0;
 
 	return mib && mib < 1ull << 20 ? (size_t)mib << 20 : DEFAULT_SIZE;
 }
 
-/* DPA_CUDA_MEMORY. False: a value that is none. */
+/* DPACUDA_MEMORY. False: a value that is none. */
 static bool mode_setting(enum memory_mode *mode)
 {
 	static const struct {
 		const char *name;
 		enum memory_mode mode;
 	} names[] = {{"open", MEMORY_OPEN}, {"hidden", MEMORY_KEYS}, {"toggle", MEMORY_TOGGLE}};
-	const char *v = getenv("DPA_CUDA_MEMORY");
+	const char *v = getenv("DPACUDA_MEMORY");
 
 	*mode = MEMORY_OPEN;
 	for (size_t i = 0; v && i < sizeof(names) / sizeof(*names); i++)

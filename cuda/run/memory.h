@@ -3,7 +3,7 @@
  * memory.h - memory of the stand-in's GPU, and memory of the host that it is told of.
  *
  * GPU memory is one memfd, mapped once where programs see it and once more for copies. With
- * DPA_CUDA_MEMORY=hidden the first mapping cannot be reached but by kernels (memory_hidden()).
+ * DPACUDA_MEMORY=hidden the first mapping cannot be reached but by kernels (memory_hidden()).
  * All functions may be called by any thread but those of kernels.
  */
 #ifndef DPA_CUDA_RUN_MEMORY_H

@@ -49,7 +49,7 @@ __global__ void fault_and_go_on(int *p, int *bad)
 // The program's thread, while a kernel runs: with protection keys it has no access then either.
 static void test_beside_kernel(int *p)
 {
-	const char *mode = getenv("DPA_CUDA_TEST_KEYS");
+	const char *mode = getenv("DPACUDA_TEST_KEYS");
 	volatile int *word;
 	int *memory, value = 0;
 
@@ -73,13 +73,13 @@ int main()
 	int *p, *host = new int[N];
 	char byte;
 
-	setenv("DPA_CUDA_MEMORY", "hidden", 0);
+	setenv("DPACUDA_MEMORY", "hidden", 0);
 	OK(cudaMalloc(&p, N * sizeof(int))); // the library's handlers come first, ours on top of them
 	act.sa_handler = on_segv;
 	sigaction(SIGSEGV, &act, &segv);
 	CHECK(!reachable(p));
 	struct iovec to = {&byte, 1}, from = {p, 1};
-	if (getenv("DPA_CUDA_TEST_SECRET"))
+	if (getenv("DPACUDA_TEST_SECRET"))
 		CHECK(process_vm_readv(getpid(), &to, 1, &from, 1, 0) == -1 && errno == EFAULT);
 	CHECK(write(STDERR_FILENO, p, 1) == -1 && errno == EFAULT);
 	for (int i = 0; i < N; i++)
