@@ -49,38 +49,42 @@ static struct export *make_export(const struct dpa_mmap_key *k)
 	return e;
 }
 
-doca_error_t mmap_check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
-				   uint32_t access, struct mmap_dev **d)
+doca_error_t mmap_export(struct doca_mmap *m, const struct doca_dev *dev, uint32_t access,
+			 mmap_export_fn *give, const void **desc, size_t *len)
 {
+	struct mmap_dev *d;
+	doca_error_t ret;
+
+	if (!dpa_live(m) || !dpa_live(dev) || !desc || !len)
+		return DOCA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&m->lock);
+	d = mmap_find_dev(m, dev);
 	if (!m->started || m->source == MMAP_EXPORT || !(m->access & access))
-		return DOCA_ERROR_NOT_PERMITTED;
-	*d = mmap_find_dev(m, dev);
-	return *d ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND;
+		ret = DOCA_ERROR_NOT_PERMITTED;
+	else
+		ret = d ? give(m, d, desc, len) : DOCA_ERROR_NOT_FOUND;
+	pthread_mutex_unlock(&m->lock);
+	return ret;
+}
+
+static doca_error_t give_export(struct doca_mmap *m, struct mmap_dev *d, const void **desc,
+				size_t *len)
+{
+	if (!d->export) {
+		d->export = make_export(&d->key);
+		if (!d->export)
+			return DOCA_ERROR_NO_MEMORY;
+		m->exports++;
+	}
+	*desc = d->export;
+	*len = sizeof(struct export);
+	return DOCA_SUCCESS;
 }
 
 doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev *dev,
 				   const void **export_desc, size_t *export_desc_len)
 {
-	struct mmap_dev *d = NULL;
-	doca_error_t ret;
-
-	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
-		return DOCA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mmap->lock);
-	ret = mmap_check_exportable(mmap, dev, RDMA_ACCESS, &d);
-	if (!ret && !d->export) {
-		d->export = make_export(&d->key);
-		if (d->export)
-			mmap->exports++;
-		else
-			ret = DOCA_ERROR_NO_MEMORY;
-	}
-	if (!ret) {
-		*export_desc = d->export;
-		*export_desc_len = sizeof(struct export);
-	}
-	pthread_mutex_unlock(&mmap->lock);
-	return ret;
+	return mmap_export(mmap, dev, RDMA_ACCESS, give_export, export_desc, export_desc_len);
 }
 
 /* From outside: nothing in it counts before it was checked. */

@@ -120,28 +120,28 @@ static doca_error_t pci_export_dev(const struct doca_mmap *m, struct mmap_dev *d
 	return DOCA_ERROR_NO_MEMORY;
 }
 
+static doca_error_t give_pci_export(struct doca_mmap *m, struct mmap_dev *d, const void **desc,
+				    size_t *len)
+{
+	doca_error_t ret;
+
+	if (!d->dev->info.is_dpa)
+		return DOCA_ERROR_NOT_SUPPORTED;
+	if (!d->pci_export) {
+		ret = pci_export_dev(m, d);
+		if (ret)
+			return ret;
+		m->exports++;
+	}
+	*desc = d->pci_export;
+	*len = sizeof(struct pci_export);
+	return DOCA_SUCCESS;
+}
+
 doca_error_t doca_mmap_export_pci(struct doca_mmap *mmap, const struct doca_dev *dev,
 				  const void **export_desc, size_t *export_desc_len)
 {
-	struct mmap_dev *d = NULL;
-	doca_error_t ret;
-
-	if (!dpa_live(mmap) || !dpa_live(dev) || !export_desc || !export_desc_len)
-		return DOCA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&mmap->lock);
-	ret = mmap_check_exportable(mmap, dev, PCI_ACCESS, &d);
-	if (!ret && !dev->info.is_dpa)
-		ret = DOCA_ERROR_NOT_SUPPORTED;
-	if (!ret && !d->pci_export) {
-		ret = pci_export_dev(mmap, d);
-		mmap->exports += !ret;
-	}
-	if (!ret) {
-		*export_desc = d->pci_export;
-		*export_desc_len = sizeof(struct pci_export);
-	}
-	pthread_mutex_unlock(&mmap->lock);
-	return ret;
+	return mmap_export(mmap, dev, PCI_ACCESS, give_pci_export, export_desc, export_desc_len);
 }
 
 /* ------------------------------------------------------------- the other side */

@@ -57,10 +57,17 @@ struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int a
 /* ------------------------------------------------------- mmap_export.c, mmap_pci.c */
 
 /*
- * The conditions of all exports of a map: NOT_PERMITTED, NOT_FOUND. Context: its lock is held.
+ * Gives the export of a kind, and makes it if there is none: then it counts in m->exports. Context:
+ * the map's lock is held.
  */
-doca_error_t mmap_check_exportable(const struct doca_mmap *m, const struct doca_dev *dev,
-				   uint32_t access, struct mmap_dev **d);
+typedef doca_error_t mmap_export_fn(struct doca_mmap *m, struct mmap_dev *d, const void **desc,
+				    size_t *len);
+/*
+ * doca_mmap_export_...(), for maps that have one of these permissions. INVALID_VALUE; NOT_PERMITTED;
+ * NOT_FOUND: not one of its devices; else what give() returns.
+ */
+doca_error_t mmap_export(struct doca_mmap *m, const struct doca_dev *dev, uint32_t access,
+			 mmap_export_fn *give, const void **desc, size_t *len);
 /*
  * The region of a PCI export, if the map may have one: at the start of the map, ahead of its own
  * region. Pages can be shared with peers only while no other region lies there, and the map's own is

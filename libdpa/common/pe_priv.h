@@ -8,7 +8,8 @@ struct doca_pe {
 	struct doca_ctx *ctxs;
 	/* instances of graphs that doca_pe_progress() is to look at, first come first */
 	struct doca_graph_instance *graphs, *graphs_last;
-	uint32_t num_graphs; /* that exist */
+	uint32_t num_graphs;  /* that exist */
+	uint64_t graph_walks; /* through nested graphs, that were begun */
 	bool graphs_run;
 	/*
 	 * 1: the next dpa_pe_raise() is to write to fd. The user's thread sets it, then asks each

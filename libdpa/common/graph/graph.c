@@ -127,12 +127,18 @@ doca_error_t doca_graph_node_create_from_user(struct doca_graph *graph,
 	return ret;
 }
 
-/* Whether `what` is g or inside it. A graph that was destroyed has nothing inside. */
-static bool graph_holds(const struct doca_graph *g, const struct doca_graph *what)
+/*
+ * Whether `what` is g or inside it. A graph that was destroyed has nothing inside. A walk visits each
+ * graph once: nested graphs have one engine.
+ */
+static bool graph_holds(struct doca_graph *g, const struct doca_graph *what)
 {
 	if (g == what)
 		return true;
-	for (const struct doca_graph_node *n = dpa_live(g) ? g->nodes : NULL; n; n = n->next)
+	if (!dpa_live(g) || g->walk == g->pe->graph_walks)
+		return false;
+	g->walk = g->pe->graph_walks;
+	for (const struct doca_graph_node *n = g->nodes; n; n = n->next)
 		if (n->kind == GRAPH_SUB && graph_holds(n->sub, what))
 			return true;
 	return false;
@@ -146,6 +152,7 @@ doca_error_t doca_graph_node_create_from_graph(struct doca_graph *graph,
 
 	if (!dpa_live(graph) || !dpa_live(sub_graph) || !node || sub_graph->pe != graph->pe)
 		return DOCA_ERROR_INVALID_VALUE;
+	graph->pe->graph_walks++;
 	if (graph_holds(sub_graph, graph))
 		return DOCA_ERROR_NOT_PERMITTED;
 	if (!sub_graph->started)

@@ -41,6 +41,7 @@ struct doca_graph {
 	union doca_data user_data;
 	uint32_t num_nodes, num_instances, max_instances;
 	uint64_t walks; /* from node to node, that were begun */
+	uint64_t walk;	/* the last one through nested graphs that came here */
 	bool started;
 };
 

@@ -117,6 +117,28 @@ Test(graph_errors, nodes)
 	IS(doca_graph_add_dependency(g, a, b), INVALID_VALUE);
 }
 
+/* Each level has the one below twice: a walk goes into each graph once, or this does not end. */
+Test(graph_errors, deeply_nested)
+{
+	enum { LEVELS = 48 };
+	struct doca_graph *level[LEVELS];
+	struct doca_graph_node *n;
+
+	for (int i = 0; i < LEVELS; i++) {
+		level[i] = new_graph(1);
+		OK(doca_graph_node_create_from_ctx(level[i], rig.ctx, &n));
+		for (int k = 0; i && k < 2; k++)
+			OK(doca_graph_node_create_from_graph(level[i], level[i - 1], &n));
+		OK(doca_graph_start(level[i]));
+	}
+	OK(doca_graph_stop(level[0]));
+	IS(doca_graph_node_create_from_graph(level[0], level[LEVELS - 1], &n), NOT_PERMITTED);
+	for (int i = LEVELS; i--;) {
+		doca_graph_stop(level[i]);
+		OK(doca_graph_destroy(level[i]));
+	}
+}
+
 Test(graph_errors, instances)
 {
 	struct doca_graph_node *n, *foreign, *user;
