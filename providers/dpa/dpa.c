@@ -12,6 +12,7 @@
 #include "control/control.h"
 #include "discovery/match.h"
 #include "redirect/redirect.h"
+#include "redirect/fds.h"
 
 /* The settings are not to be had, but where the line should go may still be clear. */
 static void log_bad_config(const char *err)

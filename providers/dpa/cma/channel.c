@@ -20,29 +20,10 @@
 #include "dpa.h"
 #include "cma/cma.h"
 #include "cma/kernel.h"
+#include "redirect/fds.h"
 
 #define WAITER_MS 20
 #define SHARED_NS 20000000 /* between looks of a child while the parent's event is not taken */
-
-struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
-
-/* Not cancelled meanwhile: reads and writes are cancellation points, and the lock would stay. */
-void cma_lock(void)
-{
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&cma.lock);
-	cma.cancel = cancel;
-}
-
-void cma_unlock(void)
-{
-	int cancel = cma.cancel;
-
-	pthread_mutex_unlock(&cma.lock);
-	pthread_setcancelstate(cancel, NULL);
-}
 
 int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 {

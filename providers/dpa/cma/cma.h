@@ -457,6 +457,8 @@ void cma_reach_forget(void);
 /* Open QP1 and start the thread, if that was not done yet. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
+/* The same for the device, which calls it, without the lock, when a MAD is there; arg: the descriptor. */
+void cma_engine_ready(void *arg);
 /* In a forked child: the engine is the parent's, and is off here. */
 void cma_engine_forget(void);
 /*

@@ -23,21 +23,6 @@
 /* Set by the device's thread that asks, cleared by the thread that it started: one at a time. */
 static atomic_flag starting = ATOMIC_FLAG_INIT;
 
-static void engine_ready(void *arg)
-{
-	const uint64_t one = 1;
-	int fd = *(int *)arg;
-	ssize_t n = syscall(SYS_write, fd, &one, sizeof(one));
-
-	(void)n;
-}
-
-void cma_engine_wake(void)
-{
-	if (cma.engine == CMA_ENGINE_ON)
-		engine_ready(&cma.wake);
-}
-
 /* ------------------------------------------------------------------- thread */
 
 static void receive_all(void)
@@ -286,7 +271,7 @@ static int open_device(void)
 		return err;
 	err = dpa_hw_query_device(cma.ctx, &dev);
 	if (!err)
-		err = dpa_hw_gsi_open(cma.ctx, engine_ready, &cma.wake, &cma.gsi);
+		err = dpa_hw_gsi_open(cma.ctx, cma_engine_ready, &cma.wake, &cma.gsi);
 	if (err) {
 		dpa_hw_close(cma.ctx);
 		return err;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "dpa.h"
 #include "cq/event.h"
+#include "redirect/fds.h"
 
 /* The record that libibverbs reads from async_fd. */
 struct async_record {

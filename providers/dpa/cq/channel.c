@@ -7,6 +7,7 @@
 #include <string.h>
 #include "dpa.h"
 #include "cq/event.h"
+#include "redirect/fds.h"
 
 struct dpa_channel {
 	struct dpa_context *ctx;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "dpa.h"
 #include "cq/observer.h"
+#include "redirect/fds.h"
 
 /* ------------------------------------------------------------------ create */
 

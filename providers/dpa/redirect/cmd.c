@@ -4,6 +4,7 @@
 #include <string.h>
 #include <rdma/ib_user_verbs.h>
 #include "dpa.h"
+#include "redirect/fds.h"
 
 /* The answer to CREATE_COMP_CHANNEL must lie at `response` when write() returns. */
 static ssize_t cmd_write(void *ctx, const void *buf, size_t n)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "dpa.h"
+#include "redirect/fds.h"
 #include "redirect/hooks.h"
 
 struct fd_entry {

@@ -5,6 +5,7 @@
  * came from another process have no context here: the objects behind them are that process's own.
  */
 #include "dpa.h"
+#include "redirect/fds.h"
 
 struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd)
 {

@@ -13,6 +13,7 @@
 #include "cma/cma.h"
 #include "cma/kernel.h"
 #include "redirect/hooks.h"
+#include "redirect/fds.h"
 
 #define NODE	 "/dev/infiniband/rdma_cm"
 #define MAX_BODY 512

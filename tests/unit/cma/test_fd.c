@@ -11,6 +11,7 @@
 #include "dpa.h"
 #include "redirect/hooks.h"
 #include "util.h"
+#include "redirect/fds.h"
 
 static int fd;
 

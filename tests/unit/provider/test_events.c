@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include "dpa.h"
 #include "fake_hw.h"
+#include "redirect/fds.h"
 
 static const struct ibv_qp_cap cap = {.max_send_wr = 1, .max_recv_wr = 1};
 
