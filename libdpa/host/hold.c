@@ -4,7 +4,7 @@
 #include "libdpa.h"
 
 /* A dead extended context without children: its memory goes with its base's. */
-static void bury(struct doca_dpa *dpa)
+static void bury_extended(struct doca_dpa *dpa)
 {
 	struct doca_dpa *base = dpa->base;
 
@@ -19,7 +19,7 @@ void dpa_ctx_put(struct doca_dpa *dpa)
 	    dpa->holds)
 		return;
 	if (dpa->base) {
-		bury(dpa);
+		bury_extended(dpa);
 		return;
 	}
 	dpa_fatal_fini(dpa);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../eu/clock.h"
 #include "../eu/pool.h"
 #include "rdma.h"
 
@@ -133,10 +134,7 @@ void dpa_rdma_fail_connection(struct doca_rdma_connection *c)
 
 static int64_t connection_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(dpal_now_ns() / 1000000);
 }
 
 /* Gives messages under way the time; takes those that have come already. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../eu/clock.h"
 #include "../eu/pool.h"
 #include "rdma.h"
 
@@ -198,15 +199,12 @@ static void drain_rdma(const struct doca_rdma *r)
 {
 	static const struct timespec nap = {.tv_nsec = 20000};
 	struct ibv_context *ctx = r->ctx.dev->ctx;
-	struct timespec start, now;
+	uint64_t end = dpal_now_ns() + DPA_RDMA_DRAIN_MS * UINT64_C(1000000);
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (!all_sent(r)) {
 		if (dpa_hwif_progress(ctx) <= 0)
 			nanosleep(&nap, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >=
-		    DPA_RDMA_DRAIN_MS)
+		if (dpal_now_ns() >= end)
 			break;
 	}
 	dpa_hwif_idle(ctx);

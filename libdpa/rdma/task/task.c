@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <time.h>
+#include "../../eu/clock.h"
 #include "../rdma.h"
 
 #define ROUNDS 4 /* of a full array of completions, in one progress */
@@ -274,10 +275,7 @@ bool dpa_rdma_tasks_arm(struct doca_rdma *r)
 
 static int64_t task_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(dpal_now_ns() / 1000000);
 }
 
 /* Until the SQ is empty and all its ends are reported. */
