@@ -27,6 +27,7 @@
 #include "ctx/copy.h"
 #include "link/peer.h"
 #include "transport/api.h"
+#include "ctx/foreign.h"
 #include "eu/eu.h"
 #include "ctx/thread.h"
 #include "eu/service.h"
@@ -377,6 +378,7 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_udp_leave(hw, true);
 	dpa_service_stop(hw);
 	dpa_eu_fini(hw);
+	dpa_foreign_fini(hw);
 	dpa_counters_fold(hw);
 	dpa_udp_close(hw);
 	/* off the board first: a peer that sees our sockets close must find us gone */

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include "cmd/dm.h"
 #include "cmd/mr.h"
+#include "ctx/foreign.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/range.h"
@@ -59,6 +60,29 @@ static int null_memory(struct dpa_hw *hw)
 	return 0;
 }
 
+/* On demand, as all that cannot be copied plainly: nothing need be mapped there. */
+static int foreign_place(struct dpa_mr_attr *attr)
+{
+	if (!attr->foreign || !attr->foreign->copy || !attr->length)
+		return EINVAL;
+	if (attr->access & (DPA_ACCESS_MW_BIND | DPA_ACCESS_ON_DEMAND | DPA_ACCESS_HUGETLB))
+		return EOPNOTSUPP;
+	attr->access |= DPA_ACCESS_ON_DEMAND;
+	return 0;
+}
+
+static uint8_t kind_of(uint32_t type)
+{
+	return type == DPA_MR_NULL	? DPA_KIND_NULL
+	       : type == DPA_MR_FOREIGN ? DPA_KIND_FOREIGN
+					: DPA_KIND_MR;
+}
+
+static bool is_region(const struct dpa_mr *mr)
+{
+	return mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL || mr->kind == DPA_KIND_FOREIGN;
+}
+
 /* Makes memory of this process of what attr says. Under hw->ctl. */
 static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 {
@@ -76,6 +100,9 @@ static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 		break;
 	case DPA_MR_DM:
 		ret = dpa_dm_place(ctx, attr);
+		break;
+	case DPA_MR_FOREIGN:
+		ret = foreign_place(attr);
 		break;
 	}
 	return ret ? ret : mr_validate(ctx->hw, attr);
@@ -98,13 +125,18 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	ret = dpa_mr_take(hw, &mr, &index);
 	if (ret)
 		goto out;
+	ret = attr->type == DPA_MR_FOREIGN ? dpa_foreign_add(hw, index, attr) : 0;
+	if (ret) {
+		dpa_mr_give(hw, index);
+		goto out;
+	}
 	mr->access = attr->access & ~optional_access;
 	mr->iova = attr->iova;
 	mr->length = attr->length;
 	mr->addr = attr->addr;
 	mr->pdn = attr->pdn;
 	mr->owner = ctx->id;
-	mr->kind = attr->type == DPA_MR_NULL ? DPA_KIND_NULL : DPA_KIND_MR;
+	mr->kind = kind_of(attr->type);
 	mr->qpn = attr->type == DPA_MR_DM ? attr->dm : 0;
 	if (mr->qpn)
 		dpa_dm_ref(hw, ctx->id, mr->qpn, 1);
@@ -162,11 +194,28 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 		dpa_dm_ref(hw, mr->owner, mr->qpn, -1);
 	else if (mr->kind == DPA_KIND_MR)
 		dpa_share_drop(hw, mr->addr, mr->length);
+	else if (mr->kind == DPA_KIND_FOREIGN) {
+		dpa_foreign_drain(hw, index);
+		dpa_foreign_remove(hw, index);
+	}
 	atomic_store_explicit(&hw->export->mr_area[index], 0, memory_order_relaxed);
 	mr->owner = 0;
 	hw->pd_refs[mr->pdn]--;
 	dpa_mr_give(hw, index);
 	hw->board->self->nmr = --hw->nmr;
+}
+
+/*
+ * The copies of a region without a key end under no lock: they may wait for a thread that wants
+ * hw->ctl. Its entry is this call's meanwhile.
+ */
+static void drain_foreign(struct dpa_hw *hw, const struct dpa_mr *mr)
+{
+	if (dpa_likely(mr->kind != DPA_KIND_FOREIGN))
+		return;
+	pthread_mutex_unlock(&hw->ctl);
+	dpa_foreign_drain(hw, (uint32_t)(mr - hw->export->mr));
+	pthread_mutex_lock(&hw->ctl);
 }
 
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
@@ -177,10 +226,12 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, key);
-	if (mr && (mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL)) {
+	if (mr && is_region(mr)) {
 		ret = mr_suspend(hw, mr);
-		if (!ret)
+		if (!ret) {
+			drain_foreign(hw, mr);
 			dpa_mr_revoke(hw, key >> DPA_KEY_TAG_BITS);
+		}
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;
@@ -195,6 +246,15 @@ static struct dpa_mr_attr attr_of(const struct dpa_mr *mr)
 				    .iova = mr->iova};
 }
 
+static void query_foreign(struct dpa_hw *hw, uint32_t key, struct dpa_mr_attr *attr)
+{
+	const struct dpa_foreign *f = dpa_foreign_of(hw, key);
+
+	attr->access &= ~(uint32_t)DPA_ACCESS_ON_DEMAND;
+	attr->foreign = f->ops;
+	attr->foreign_arg = f->arg;
+}
+
 int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -203,14 +263,16 @@ int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *at
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, key);
-	found = mr && mr->owner == ctx->id &&
-		(mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL);
+	found = mr && mr->owner == ctx->id && is_region(mr);
 	if (found) {
 		*attr = attr_of(mr);
-		attr->type = mr->kind == DPA_KIND_NULL ? DPA_MR_NULL
-			     : mr->qpn		       ? DPA_MR_DM
-						       : DPA_MR_MEMORY;
+		attr->type = mr->kind == DPA_KIND_NULL	    ? DPA_MR_NULL
+			     : mr->kind == DPA_KIND_FOREIGN ? DPA_MR_FOREIGN
+			     : mr->qpn			    ? DPA_MR_DM
+							    : DPA_MR_MEMORY;
 		attr->dm = mr->qpn;
+		if (mr->kind == DPA_KIND_FOREIGN)
+			query_foreign(hw, key, attr);
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return found ? 0 : ENOENT;
@@ -333,6 +395,10 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	rereg_begin(ctx, *key, flags, attr, &plan);
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, *key);
+	if (mr && mr->kind == DPA_KIND_FOREIGN) {
+		ret = EOPNOTSUPP;
+		goto out;
+	}
 	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
 	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
 		goto out;

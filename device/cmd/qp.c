@@ -7,6 +7,7 @@
 #include "cmd/mcast.h"
 #include "cmd/qp.h"
 #include "ctx/cq.h"
+#include "ctx/foreign.h"
 #include "ctx/schedule.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
@@ -182,6 +183,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 
 	dpa_eu_detach(qp);
 	dpa_qp_leave_out(qp);
+	dpa_foreign_close(qp);
 	dpa_mcast_forget(qp);
 	dpa_flow_forget(qp);
 	/* what the application has a completion of must not come again */
@@ -211,6 +213,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
 	qp->dbrec = NULL;
 	dpa_watch_free(qp);
+	dpa_foreign_free(qp);
 	qp->sq = qp->rq = NULL;
 	dpa_qp_give(qp);
 	hw->board->self->nqp = --hw->nqp;

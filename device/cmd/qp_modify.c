@@ -5,6 +5,7 @@
 #include <string.h>
 #include "ctx/schedule.h"
 #include "cmd/qp.h"
+#include "ctx/foreign.h"
 #include "eu/watch.h"
 #include "ctx/xrc.h"
 #include "transport/xrc_branch.h"
@@ -159,6 +160,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	if (!qp->dbrec)
 		return;
 	dpa_watch_free(qp);
+	dpa_foreign_free(qp);
 	__atomic_store_n(&qp->dbrec->sq_ci, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
 }
@@ -280,7 +282,10 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 		return ret;
 	if ((mask & DPA_QPM_STATE) && a->state == DPA_QPS_RESET)
 		dpa_watch_stop(qp);
-	dpa_qplock_lock(&qp->lock);
+	if ((mask & DPA_QPM_STATE) && (a->state == DPA_QPS_RESET || a->state == DPA_QPS_ERR))
+		dpa_foreign_lock(qp);
+	else
+		dpa_qplock_lock(&qp->lock);
 	if (!may_leave(qp->state, mask & DPA_QPM_STATE ? a->state : qp->state)) {
 		dpa_qp_leave(qp);
 		return EINVAL; /* an error came between the driver's look and this call */

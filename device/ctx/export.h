@@ -33,7 +33,13 @@ struct dpa_mr {
 	_Atomic uint32_t nmw; /* region: windows bound to it */
 };
 
-enum dpa_mr_kind { DPA_KIND_MR = 0, DPA_KIND_MW1 = 1, DPA_KIND_MW2 = 2, DPA_KIND_NULL = 3 };
+enum dpa_mr_kind {
+	DPA_KIND_MR = 0,
+	DPA_KIND_MW1 = 1,
+	DPA_KIND_MW2 = 2,
+	DPA_KIND_NULL = 3,
+	DPA_KIND_FOREIGN = 4
+};
 
 #define DPA_NULL_BYTES (1u << 20) /* of the null region that one look may reach: DPA_PULL_CHUNK */
 

@@ -36,6 +36,7 @@ struct dpa_export;
 struct dpa_door;
 struct dpa_udp;
 struct dpa_hw_ops;
+struct dpa_foreigns;
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
@@ -107,6 +108,10 @@ struct dpa_hw {
 	int maps_fd;		    /* /proc/self/maps, -1: not there */
 	bool pvm_self;		    /* process_vm_* on ourselves works */
 	struct dpa_stage stage;
+	/* ctx/foreign.h; NULL: there was no region of its kind. Set once (release) under ctl */
+	struct dpa_foreigns *foreigns;
+	_Atomic uint32_t
+		nforeign; /* regions; written under ctl (relaxed): a hint, see dpa_quiesce() */
 
 	/* peers */
 	dpa_spin_t peer_lock; /* table and states */

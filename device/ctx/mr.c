@@ -124,9 +124,11 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
 			 mr->pdn != pdn || mr->kind != DPA_KIND_MR)) {
-		if (!key || mr->kind != DPA_KIND_NULL || mr->pdn != pdn ||
+		if (!key || mr->kind < DPA_KIND_NULL || mr->pdn != pdn ||
 		    atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
+		if (mr->kind == DPA_KIND_FOREIGN)
+			return check_range(mr, iova, len, access, addr);
 		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->null_sink
 								    : hw->null_zeros);
 		return access & ~mr->access ? DPA_SYN_LKEY_ACCESS : 0;

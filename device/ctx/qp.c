@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* qp.c - queue pairs: what they report, the error state. */
 #include "ctx/cq.h"
+#include "ctx/foreign.h"
 #include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "ctx/schedule.h"
@@ -75,7 +76,7 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
  * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. The reporting thread
  * is in the midst of its work with the QP: it ends when progress comes to it.
  */
-static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
 {
 	if (dpa_likely(dpa_cq_push_all(cq, cqe, n) == n) || qp->slow.cqe_lost ||
@@ -83,6 +84,16 @@ static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct 
 		return;
 	qp->slow.cqe_lost = true;
 	dpa_schedule(qp, 0);
+}
+
+/* A CQE waits for copies into memory that cannot be addressed. */
+static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+		       uint32_t n)
+{
+	if (dpa_foreign_held(qp))
+		dpa_foreign_hold(qp, cq, cqe, n);
+	else
+		dpa_qp_report_now(qp, cq, cqe, n);
 }
 
 /*

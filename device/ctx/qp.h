@@ -32,6 +32,7 @@ struct dpa_kept;
 struct dpa_qp_opener;
 struct dpa_qp_ops;
 struct dpa_watch;
+struct dpa_fqp;
 
 /* A receive WQE that a message has taken. */
 struct dpa_rx_wqe {
@@ -231,6 +232,7 @@ union dpa_slow {
 		bool cqe_lost : 1;   /* a CQ had no room for what it reports: it ends in error */
 		bool tags : 1;	     /* its SRQ matches tags */
 		bool keeps : 1;	     /* packets out of order: kept.c */
+		bool foreign : 1;    /* it used memory that cannot be addressed: ctx/foreign.h */
 		/*
 		 * The process captures, or its links are made bad. dpa_grant() copies it from
 		 * hw->inspect (relaxed). A change stores hw->inspect first and then calls dpa_grant()
@@ -346,6 +348,7 @@ struct dpa_hw_qp {
 	struct dpa_hw_qp *eu_next __attribute__((aligned(32)));
 	const uint64_t *eu_word; /* of the slot, or that of `watch` */
 	uint64_t eu_seen;	 /* last doorbell word carried out */
+	struct dpa_fqp *fq;	 /* with slow.foreign: ctx/foreign.h */
 	struct dpa_watch *watch; /* NULL: the SQ is not watched: eu/watch.c */
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */

@@ -156,7 +156,8 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 			return qp;
 		}
 		dpa_transport_no_qp(hw, rx, s);
-	} else if (dpa_unlikely(qp->type != DPA_QP_RC) && dpa_rx_must_wait(qp, s)) {
+	} else if (dpa_unlikely(qp->type != DPA_QP_RC || qp->slow.foreign) &&
+		   dpa_rx_must_wait(qp, s)) {
 		t->slots = 0;
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&

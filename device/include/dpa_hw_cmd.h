@@ -162,6 +162,35 @@ enum dpa_mr_type {
 	DPA_MR_MEMORY, /* of the process */
 	DPA_MR_NULL,   /* reads as 0, forgets what is written; local use only, of any length */
 	DPA_MR_DM,     /* in device memory: addr is the offset there */
+	/* memory that this process cannot address: addr is never dereferenced */
+	DPA_MR_FOREIGN,
+};
+
+/* Of dpa_foreign_copy.flags. */
+enum dpa_foreign_flags {
+	DPA_FOREIGN_TO = 1 << 0, /* from `host` to `foreign`; else the other way */
+	/* it and those behind it are seen behind those in front of it; else in any order */
+	DPA_FOREIGN_BEHIND = 1 << 1,
+};
+
+struct dpa_foreign_copy {
+	uint64_t foreign; /* address, as attr.addr has them */
+	void *host;	  /* plain memory of this process */
+	uint32_t length;  /* bytes, not 0 */
+	uint32_t flags;	  /* enum dpa_foreign_flags */
+};
+
+/*
+ * Memory of a GPU, or of anything else that the CPU cannot address: its owner copies.
+ *
+ * copy() carries out n copies (256 at most), of one region or of several with the same ops and arg,
+ * and returns 0 when their effect can be seen by the memory's users, else an errno: then all of them
+ * may be made again, one by one. It is called by one thread of the device's own, dpa-foreign, which
+ * holds no lock and may block in it. It must not call the device. Copies with the same flag
+ * TO do not overlap within what BEHIND separates.
+ */
+struct dpa_foreign_ops {
+	int (*copy)(void *arg, const struct dpa_foreign_copy *list, uint32_t n);
 };
 
 struct dpa_mr_attr {
@@ -172,11 +201,21 @@ struct dpa_mr_attr {
 	uint64_t addr;	 /* of the memory in this process */
 	uint64_t length; /* bytes */
 	uint64_t iova;	 /* what addr is called in SGEs and by peers */
+	/* DPA_MR_FOREIGN only; valid until the region is deregistered */
+	const struct dpa_foreign_ops *foreign;
+	void *foreign_arg;
 };
 
 /*
  * EFAULT: the range is not mapped with the needed protection; of a region with DPA_ACCESS_ON_DEMAND
- * nothing need be mapped before it is used. ENOMEM past DPA_MAX_MR.
+ * nothing need be mapped before it is used. ENOMEM past DPA_MAX_MR. EOPNOTSUPP: DPA_ACCESS_MW_BIND,
+ * DPA_ACCESS_ON_DEMAND or DPA_ACCESS_HUGETLB of a DPA_MR_FOREIGN; EAGAIN: no thread for it.
+ *
+ * Foreign memory can be the source and the target of all operations of RC, UC and UD QPs. Answers
+ * and completions leave behind the copies that they stand for; sq_ci may be ahead of these. A copy
+ * that fails is a fault of that memory: DPA_SYN_LOCAL_FAULT, or a NAK. Atomics in it are atomic
+ * against those of all QPs of this function, not against the memory's own users. Memory windows,
+ * tag matching, raw packets and dpa_hw_rereg_mr() do not take it.
  */
 int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *attr, uint32_t *key);
 /* Whether sends of the QP may read this memory by this key now, and it lies at this very address.
@@ -186,7 +225,10 @@ enum dpa_rereg { DPA_REREG_TRANSLATION = 1, DPA_REREG_PD = 2, DPA_REREG_ACCESS =
 /* Fields that flags do not name keep their value. The key may change. */
 int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		    const struct dpa_mr_attr *attr);
-/* When it returns no device thread and no peer touches the memory any more. */
+/*
+ * When it returns no device thread and no peer touches the memory any more. Of DPA_MR_FOREIGN it
+ * waits for copies that are under way: not to be called where these may wait for the caller.
+ */
 int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key);
 /* Fills *attr of a region of this opening. ENOENT: there is none with that key. */
 int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *attr);

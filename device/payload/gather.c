@@ -9,6 +9,7 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/copy.h"
+#include "ctx/foreign.h"
 #include "link/kick.h"
 #include "payload/payload.h"
 #include "direct/share.h"
@@ -57,6 +58,8 @@ static void gather_inline(struct dpa_hw_qp *qp, uint32_t idx, uint32_t at, uint3
 static uint32_t read_sge(struct dpa_hw_qp *qp, uint32_t lkey, uint8_t *dst, uint64_t addr,
 			 uint32_t n)
 {
+	if (dpa_unlikely(dpa_mr_careful(qp->hw, lkey)) && dpa_foreign_of(qp->hw, lkey))
+		return DPA_SYN_LOCAL_FAULT; /* an operation that does not take it */
 	if (dpa_unlikely(dpa_mr_careful(qp->hw, lkey)))
 		return dpa_copy_in(qp->hw, dst, addr, n) ? DPA_SYN_LOCAL_FAULT : 0;
 	memcpy(dst, (const void *)(uintptr_t)addr, n);
@@ -72,6 +75,9 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 		gather_inline(qp, idx, at + off, n, dst);
 		return 0;
 	}
+	/* fetched by dpa_source_wait() */
+	if (dpa_unlikely(qp->slow.foreign) && dpa_gets_copy(&qp->fq->source, idx, off, n, dst))
+		return 0;
 	for (uint32_t i = 0; n && i < c->nsge; i++, at += sizeof(struct dpa_sge)) {
 		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
 		uint64_t addr;
@@ -99,6 +105,8 @@ uint32_t dpa_gather_one(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe
 {
 	const struct dpa_sge *g = dpa_wqe_at(qp, idx, dpa_wqe_sge_off(qp, c->opcode));
 
+	if (dpa_unlikely(qp->slow.foreign) && dpa_gets_copy(&qp->fq->source, idx, 0, n, dst))
+		return 0;
 	return n ? read_sge(qp, g->lkey, dst, one, n) : 0;
 }
 
@@ -149,6 +157,23 @@ bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	return false;
 }
 
+/* Element `cnt` of the iovec at hand is of this key. False: it cannot be had. */
+static bool note_foreign(struct dpa_hw_qp *qp, uint32_t key, int cnt)
+{
+	/* its messages are put together from headers and buffers: tag.c */
+	struct dpa_fqp *fq = qp->slow.tags || qp->tag_sq ? NULL : dpa_foreign_use(qp);
+
+	if (fq)
+		fq->iov_key[cnt] = key;
+	return fq;
+}
+
+static void no_foreign(struct dpa_hw_qp *qp)
+{
+	if (dpa_unlikely(qp->slow.foreign))
+		memset(qp->fq->iov_key, 0, sizeof(qp->fq->iov_key));
+}
+
 /* Adds what [*off, ...) of one SGE, whose key is one of the PD `pdn`, gives to an iovec. */
 static uint32_t iov_add(struct dpa_hw_qp *qp, uint32_t pdn, const struct dpa_sge *g, uint32_t *off,
 			uint32_t *n, uint32_t access, struct iovec *iov, int *cnt)
@@ -164,7 +189,11 @@ static uint32_t iov_add(struct dpa_hw_qp *qp, uint32_t pdn, const struct dpa_sge
 	syn = dpa_mr_check(qp->hw, g->lkey, pdn, g->addr + *off, k, access, &addr);
 	if (syn)
 		return syn;
-	qp->careful |= dpa_mr_careful(qp->hw, g->lkey);
+	if (dpa_unlikely(dpa_mr_careful(qp->hw, g->lkey))) {
+		qp->careful = true;
+		if (dpa_foreign_of(qp->hw, g->lkey) && !note_foreign(qp, g->lkey, *cnt))
+			return DPA_SYN_LOCAL_FAULT;
+	}
 	iov[*cnt].iov_base = (void *)(uintptr_t)addr;
 	iov[*cnt].iov_len = k;
 	(*cnt)++;
@@ -181,6 +210,7 @@ uint32_t dpa_wqe_iov(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ct
 
 	*cnt = 0;
 	qp->careful = false;
+	no_foreign(qp);
 	for (uint32_t i = 0; n && !syn && i < c->nsge && i < DPA_MAX_SGE;
 	     i++, at += sizeof(struct dpa_sge)) {
 		struct dpa_sge g = *(const struct dpa_sge *)dpa_wqe_at(qp, idx, at);
@@ -198,6 +228,7 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 
 	*cnt = 0;
 	qp->careful = false;
+	no_foreign(qp);
 	for (uint32_t i = 0; n && !syn && i < w->nsge; i++)
 		syn = iov_add(qp, pdn, &w->sge[i], &off, &n, DPA_ACCESS_LOCAL_WRITE, iov, cnt);
 	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
@@ -228,9 +259,19 @@ static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int
 	}
 }
 
-/* One piece of a payload to an SGE that may fault, or to nowhere. */
-static uint32_t write_sge(struct dpa_hw_qp *qp, void *dst, const uint8_t *src, size_t n)
+/* The key of element i of the iovec at hand, if that is memory which cannot be addressed; else 0. */
+static uint32_t foreign_key(const struct dpa_hw_qp *qp, int i)
 {
+	return dpa_unlikely(qp->slow.foreign) ? qp->fq->iov_key[i] : 0;
+}
+
+/* One piece of a payload to an SGE that may fault, or to nowhere. */
+static uint32_t write_sge(struct dpa_hw_qp *qp, uint32_t key, void *dst, const uint8_t *src,
+			  size_t n)
+{
+	if (key)
+		return dpa_foreign_put(qp, dpa_foreign_of(qp->hw, key), (uintptr_t)dst, src,
+				       (uint32_t)n);
 	if (dst == qp->hw->null_sink)
 		return 0;
 	return dpa_copy_out(qp->hw, (uintptr_t)dst, src, n) ? DPA_SYN_LOCAL_FAULT : 0;
@@ -252,7 +293,7 @@ static uint32_t scatter_careful(struct dpa_hw_qp *qp, const struct dpa_pieces *v
 			size_t room = v ? v->iov[k].iov_len - at : left;
 			size_t n = room < left ? room : left;
 
-			syn = write_sge(qp, dst,
+			syn = write_sge(qp, foreign_key(qp, i), dst,
 					v ? (const uint8_t *)v->iov[k].iov_base + at : src + at, n);
 			dst += nowhere ? 0 : n;
 			left -= n;
@@ -291,9 +332,47 @@ uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t
 	return dpa_copy_pull(peer->pid, &dst, 1, src, (int)p.niov, n) ? DPA_SYN_LOCAL_FAULT : 0;
 }
 
+static bool any_foreign(const struct dpa_hw_qp *qp, int cnt)
+{
+	for (int i = 0; dpa_unlikely(qp->slow.foreign) && i < cnt; i++)
+		if (qp->fq->iov_key[i])
+			return true;
+	return false;
+}
+
+/* Sets the purpose of the puts of a packet: how a fault of the memory is told. */
+static void puts_of(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+{
+	if (dpa_likely(!qp->slow.foreign))
+		return;
+	qp->fq->kind = dpa_op_props(s->opcode) & DPA_OPP_RESP ? DPA_PUT_LOCAL : DPA_PUT_RECV;
+	qp->fq->psn = s->psn;
+}
+
+/* A message that is fetched goes by way of the window. */
+static uint32_t pull_foreign(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			     const uint8_t *payload, const struct iovec *iov, int cnt)
+{
+	uint8_t *host = dpa_foreign_host(qp, s->len);
+	const struct iovec all = {.iov_base = host, .iov_len = s->len};
+	uint32_t syn = host ? dpa_pull(qp, peer, s, payload, &all, 1) : DPA_SYN_PULL_REFUSED;
+
+	for (int i = 0; i < cnt && !syn; host += iov[i++].iov_len) {
+		const uint32_t key = foreign_key(qp, i), n = (uint32_t)iov[i].iov_len;
+		const uint64_t addr = (uintptr_t)iov[i].iov_base;
+
+		syn = key ? dpa_foreign_put_at(qp, dpa_foreign_of(qp->hw, key), addr, host, n)
+			  : write_sge(qp, 0, iov[i].iov_base, host, n);
+	}
+	return syn;
+}
+
 uint32_t dpa_scatter(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		     const uint8_t *payload, const struct iovec *iov, int cnt)
 {
+	puts_of(qp, s);
+	if (s->flags & DPA_PKT_PULL && any_foreign(qp, cnt))
+		return pull_foreign(qp, peer, s, payload, iov, cnt);
 	if (s->flags & DPA_PKT_PULL)
 		return dpa_pull(qp, peer, s, payload, iov, cnt);
 	if (dpa_unlikely(qp->careful)) {
@@ -365,6 +444,32 @@ static void place_pieces(uint8_t *to, const struct dpa_pieces *v)
 	place_mapped(to, v->iov[i].iov_base, (uint32_t)v->iov[i].iov_len);
 }
 
+/* The same to memory that cannot be addressed. */
+static uint32_t place_foreign(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			      const uint8_t *payload, uint64_t addr, uint32_t rkey)
+{
+	const struct dpa_pieces *v = (const struct dpa_pieces *)payload;
+	struct iovec all = {.iov_len = s->len};
+	uint32_t syn = 0;
+
+	if (!dpa_foreign_use(qp))
+		return DPA_SYN_LOCAL_FAULT;
+	all.iov_base = dpa_foreign_host(qp, s->len);
+	if (!all.iov_base)
+		return DPA_SYN_PULL_REFUSED;
+	if (s->flags & DPA_PKT_PULL)
+		syn = dpa_pull(qp, peer, s, payload, &all, 1);
+	else if (s->flags & DPA_PKT_IOV)
+		copy_pieces(v, &all, 1);
+	else
+		memcpy(all.iov_base, payload, s->len);
+	qp->fq->kind = DPA_PUT_WRITE;
+	qp->fq->psn = s->psn;
+	return syn ? syn
+		   : dpa_foreign_put_at(qp, dpa_foreign_of(qp->hw, rkey), addr, all.iov_base,
+					s->len);
+}
+
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		   const uint8_t *payload, uint64_t addr, uint32_t rkey)
 {
@@ -375,6 +480,8 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 
 	if (!s->len)
 		return 0;
+	if (dpa_unlikely(qp->hw->nforeign) && dpa_foreign_of(qp->hw, rkey))
+		return place_foreign(qp, peer, s, payload, addr, rkey);
 	if (s->flags & DPA_PKT_PULL && dpa_op_props(s->opcode) & DPA_OPP_END)
 		return dpa_pull(qp, peer, s, payload, apart,
 				dpa_last_apart(&iov, 1, addr + s->len, apart));

@@ -57,6 +57,19 @@ uint32_t dpa_peek(struct dpa_peer *peer, const struct dpa_slot *s, const uint8_t
 uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		   const uint8_t *payload, uint64_t addr, uint32_t rkey);
 
+/* source.c: memory that cannot be addressed. No syndrome: it is being fetched, which runs the QP. */
+#define DPA_SYN_WAIT UINT32_MAX
+/* [off, off + n) of a send WQE, or less where it ends: 0 if it can be gathered; c is checked. */
+uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			 uint32_t off, uint32_t n);
+/* The rest of a response, from byte `off` on; number: one more with each response. */
+struct dpa_response {
+	uint32_t number, off, len, rkey;
+	uint64_t addr; /* of byte `off` */
+};
+/* The same of its next n bytes, for dpa_gets_copy(). */
+uint32_t dpa_source_response(struct dpa_hw_qp *qp, const struct dpa_response *r, uint32_t n);
+
 /* pull.c: lets the receiver fetch [off, off + n) of a send WQE: struct dpa_pull at `data`. */
 uint32_t dpa_pull_fill(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		       uint32_t off, uint32_t n, uint8_t *data);

@@ -6,10 +6,14 @@
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
 #include "ctx/copy.h"
+#include "ctx/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
+#include "payload/payload.h"
 #include "link/wire.h"
+
+#define WAITS 2
 
 /* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
 /* IBA 9.9 (behind) */
@@ -79,7 +83,32 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 	p->iov[0].len = n;
 }
 
-/* One packet of a READ response. 1: sent, 0: no room, -1: the region is gone. */
+/* The next n bytes of one from memory that cannot be addressed: as send_read_piece(), 1: there. */
+static int fetched(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
+		   uint32_t n)
+{
+	const struct dpa_response r = {.number = qp->resp.rd_tail,
+				       .off = rd->off,
+				       .len = rd->len,
+				       .rkey = rd->rkey,
+				       .addr = addr};
+	uint32_t syn = dpa_source_response(qp, &r, n);
+
+	return !syn ? 1 : syn == DPA_SYN_WAIT ? WAITS : -1;
+}
+
+static bool read_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
+			uint32_t n, uint8_t *to)
+{
+	if (dpa_unlikely(qp->slow.foreign) && dpa_foreign_of(qp->hw, rd->rkey))
+		return dpa_gets_copy(&qp->fq->response, qp->resp.rd_tail, rd->off, n, to);
+	return !dpa_copy_in(qp->hw, to, addr, n);
+}
+
+/*
+ * One packet of a READ response. 1: sent, 0: no room, -1: the region is gone, WAITS: its bytes are
+ * not here yet.
+ */
 /* IBA 9.4 (read-response) */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 {
@@ -101,6 +130,12 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 				   memory_order_seq_cst);
 	if (rd_source(qp, rd, n, &addr))
 		return -1;
+	if (dpa_unlikely(qp->hw->nforeign) && n && dpa_foreign_of(qp->hw, rd->rkey)) {
+		int there = fetched(qp, rd, addr, n);
+
+		if (there != 1)
+			return there;
+	}
 	op = dpa_op_segment(DPA_BTH_READ_RESP_ONLY, !rd->off, last);
 	inslot = !pull && dpa_ext_len(op) + n <= DPA_PKT_EXT;
 	data_len = pull ? sizeof(struct dpa_pull) : inslot ? 0 : n;
@@ -114,7 +149,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 		fill_read_pull(qp, rd, gen, addr, n, data);
 	} else {
 		s->flags |= inslot ? DPA_PKT_INSLOT : 0;
-		if (dpa_copy_in(qp->hw, inslot ? s->ext + dpa_ext_len(op) : data, addr, n))
+		if (n && !read_source(qp, rd, addr, n, inslot ? s->ext + dpa_ext_len(op) : data))
 			return -1;
 	}
 	dpa_lane_publish(qp->tx, s);
@@ -147,6 +182,8 @@ static bool send_responses(struct dpa_hw_qp *qp)
 		int k = dpa_op_props(rd->opcode) & DPA_OPP_ATOMIC ? send_atomic_ack(qp, rd)
 								  : send_read_piece(qp, rd);
 
+		if (k == WAITS)
+			return false;
 		if (!k) {
 			dpa_tx_full(qp, qp->tx);
 			return false;
@@ -313,6 +350,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 
 	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
+	if (dpa_foreign_held(qp))
+		return; /* dpa-foreign comes here when all is where it belongs */
 	if (dpa_likely(owes) && !flush_short(qp))
 		flush_answers(qp);
 	if (dpa_unlikely(r->looked_due || r->hint_due))

@@ -443,8 +443,9 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return;
 	}
-	syn = dpa_scatter(qp, NULL, &(struct dpa_slot){.len = 8}, (const uint8_t *)&x->orig, iov,
-			  cnt);
+	syn = dpa_scatter(qp, NULL,
+			  &(struct dpa_slot){.opcode = s->opcode, .psn = s->psn, .len = 8},
+			  (const uint8_t *)&x->orig, iov, cnt);
 	if (syn) {
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return;

@@ -263,7 +263,7 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	if (!rkey || atomic_load_explicit(&mr->key, memory_order_seq_cst) != rkey ||
 	    mr->pdn != (g->grant_was >> DPA_GRANT_PD_SHIFT & 0xffff))
 		return false;
-	if (mr->kind == DPA_KIND_NULL || (mr->kind == DPA_KIND_MR && mr->qpn) ||
+	if (mr->kind >= DPA_KIND_NULL || (mr->kind == DPA_KIND_MR && mr->qpn) ||
 	    (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->dest_qpn))
 		return false;
 	if (!dpa_mr_holds(mr->iova, mr->length, o->at.addr, o->total, &off) ||

@@ -32,6 +32,15 @@ static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
 	return STEP_FAILED;
 }
 
+/* The same of one that may have begun: a started message cannot be finished. */
+static enum step begun_fault(struct dpa_hw_qp *qp, uint32_t syn)
+{
+	if (!qp->req.send_off)
+		return local_fault(qp, syn);
+	dpa_req_fail(qp, dpa_status_of(syn), syn);
+	return STEP_FAILED;
+}
+
 static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		    struct dpa_slot *s, uint32_t off)
 {
@@ -388,6 +397,13 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	}
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return local_op(qp, idx, c);
+	if (dpa_unlikely(qp->hw->nforeign)) {
+		syn = dpa_source_wait(qp, idx, c, r->send_off, DPA_LANE_MTU);
+		if (syn == DPA_SYN_WAIT)
+			return STEP_WAIT;
+		if (syn)
+			return begun_fault(qp, syn);
+	}
 	if (lossy &&
 	    ((!r->send_off && !dpa_has_credit(qp, c)) || !dpa_loss_may_send(qp, c->length)))
 		return STEP_WAIT;

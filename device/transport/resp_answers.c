@@ -3,7 +3,9 @@
  * The requests of a responder that have a response of their own: READs, FLUSHes, atomics and ATOMIC
  * WRITEs, and the duplicates of them. Their responses leave by answers.c.
  */
+#include <errno.h>
 #include "ctx/copy.h"
+#include "ctx/foreign.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/xrc.h"
@@ -123,12 +125,31 @@ static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t ad
 	return ret;
 }
 
+/* In memory that cannot be addressed: its answer waits. That is rd, the last one owed. */
+static int begin_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, struct dpa_foreign *f,
+			uint64_t addr)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	struct dpa_resp *r = &qp->resp;
+	const struct dpa_fatomic a = {
+		.addr = addr,
+		.swap_add = x->swap_add,
+		.compare = x->compare,
+		.psn = s->psn,
+		.rd = (r->rd_head - 1) % DPA_RD_OWED,
+		.saved = r->nsaved % DPA_MAX_RD_ATOMIC, /* the next that is remembered */
+		.swaps = (s->opcode & (uint8_t)~DPA_BTH_TRANSPORT) == DPA_BTH_COMPARE_SWAP};
+
+	return dpa_foreign_atomic(qp, f, &a) ? EFAULT : 0;
+}
+
 /* IBA 9.4 (atomic-aligned), 9.7.5 (atomic-saved) */
 void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_rd_resource *rd;
+	struct dpa_foreign *f;
 	uint64_t addr, orig = 0;
 
 	if (x->va & 7) { /* naturally aligned */
@@ -144,7 +165,9 @@ void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
-	if (do_atomic(qp, s, addr, &orig)) {
+	f = dpa_foreign_of(qp->hw, x->rkey);
+	if (dpa_unlikely(f != NULL) ? begin_atomic(qp, s, f, addr)
+				    : do_atomic(qp, s, addr, &orig)) {
 		r->rd_head--;
 		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
 		return;
@@ -159,7 +182,8 @@ void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			 const uint8_t *payload, uint64_t addr)
 {
-	uint64_t v, *word = dpa_share_word(qp->hw, addr);
+	const bool plain = !dpa_foreign_of(qp->hw, ((const struct dpa_ext *)s->ext)->rkey);
+	uint64_t v, *word = plain ? dpa_share_word(qp->hw, addr) : NULL;
 	uint32_t syn;
 
 	if (word && s->len == sizeof(v)) {
@@ -298,6 +322,10 @@ void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p
 	struct dpa_resp *r = &qp->resp;
 	const struct dpa_rd_saved *saved;
 
+	if (dpa_foreign_held(qp)) { /* an atomic's result may not be known yet */
+		dpa_ask_hint(qp, s);
+		return;
+	}
 	dpa_count(qp->hw, DPA_CNT_duplicate_request, 1);
 	if (qp->type != DPA_QP_RC)
 		return;

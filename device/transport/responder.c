@@ -10,6 +10,7 @@
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
 #include "ctx/copy.h"
+#include "ctx/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
@@ -511,7 +512,7 @@ bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_
 	    dpa_resp_judge(&qp->resp, psn, qp->mtu, qp->access, true, DPA_OPS_WRITE_ONLY, s) !=
 		    DPA_RESP_GO ||
 	    dpa_mr_check_remote(qp, x->rkey, x->va, s->len, DPA_ACCESS_REMOTE_WRITE, &addr) ||
-	    dpa_share_of(qp->hw, x->rkey, addr, s->len) ||
+	    dpa_foreign_of(qp->hw, x->rkey) || dpa_share_of(qp->hw, x->rkey, addr, s->len) ||
 	    !dpa_puts_add(&w->puts, addr, payload, s->len))
 		return false;
 	w->ackreq |= (uint64_t) !!(s->flags & DPA_PKT_ACKREQ) << n;

@@ -5,6 +5,7 @@
 #include "transport/api.h"
 #include "transport.h"
 #include "direct/direct.h"
+#include "ctx/foreign.h"
 #include "ctx/ops.h"
 #include "link/wire.h"
 
@@ -38,6 +39,11 @@ bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	struct dpa_resp *r = &qp->resp;
 	uint16_t p = dpa_op_props(s->opcode);
+
+	if (dpa_unlikely(qp->slow.foreign) && s->len && !dpa_foreign_room(qp, s->len))
+		return true;
+	if (qp->type == DPA_QP_RC)
+		return false;
 	bool takes = p & DPA_OPP_SEND ? p & DPA_OPP_START : p & DPA_OPP_RQ;
 	uint64_t now;
 
@@ -170,6 +176,10 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
 		if (!take_notice(qp, peer, s))
 			dpa_rx_drop(qp, peer, s);
+		return;
+	}
+	if (dpa_unlikely(qp->slow.foreign) && s->len && !dpa_foreign_room(qp, s->len)) {
+		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1); /* off a wire: it comes again */
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {

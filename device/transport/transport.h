@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/uio.h>
+#include "ctx/foreign.h"
 #include "ctx/srq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -201,7 +202,7 @@ static inline bool dpa_owes_ack(const struct dpa_hw_qp *qp)
 	const struct dpa_resp *r = &qp->resp;
 
 	return r->ack_owed && r->rd_head == r->rd_tail &&
-	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK;
+	       (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK && !dpa_foreign_held(qp);
 }
 
 /* A NAK or RNR NAK is owed. */

@@ -318,6 +318,13 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	}
 	if (p && p->wire && !r->mc_at && !dpa_paced(qp, c->length))
 		return 1;
+	if (dpa_unlikely(qp->hw->nforeign)) {
+		syn = dpa_source_wait(qp, idx, c, 0, c->length);
+		if (syn == DPA_SYN_WAIT)
+			return 1;
+		if (syn)
+			goto fail;
+	}
 	if (dpa_unlikely(qp->slow.limited) && !r->ud_since && !dpa_rate_allows(qp, c->length))
 		return 1;
 	if (group && av.dqpn == DPA_QPN_MCAST) {

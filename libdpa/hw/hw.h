@@ -15,6 +15,7 @@ struct dpa_gpu_dev;
 struct ibv_context;
 struct ibv_cq;
 struct ibv_device;
+struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
@@ -82,6 +83,12 @@ struct ibv_qp *dpa_hwif_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *at
  * blocks to *word (dpa_hw_watch_sq()); NULL ends it. 0 or errno.
  */
 int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word);
+/*
+ * A region of memory that the CPU cannot address: `ops` copies (dpa_hw_cmd.h), on a thread of the
+ * device's. access: enum ibv_access_flags. NULL and errno; ibv_dereg_mr() ends it.
+ */
+struct ibv_mr *dpa_hwif_reg_foreign(struct ibv_pd *pd, uint64_t addr, uint64_t length, int access,
+				    const struct dpa_foreign_ops *ops, void *arg);
 /* To the error state: what is posted is flushed. */
 void dpa_hwif_fail_qp(struct ibv_qp *qp);
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view);

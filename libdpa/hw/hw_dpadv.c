@@ -105,6 +105,21 @@ int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word)
 	return dpadv_watch_sq(qp, word);
 }
 
+struct ibv_mr *dpa_hwif_reg_foreign(struct ibv_pd *pd, uint64_t addr, uint64_t length, int access,
+				    const struct dpa_foreign_ops *ops, void *arg)
+{
+	const struct dpadv_foreign_mr mr = {
+		.addr = addr,
+		.length = length,
+		.iova = addr,
+		.access = access,
+		.ops = ops,
+		.arg = arg,
+	};
+
+	return dpadv_reg_foreign_mr(pd, &mr);
+}
+
 void dpa_hwif_fail_qp(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};

@@ -381,6 +381,8 @@ struct ibv_mw *dpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int dpa_dealloc_mw(struct ibv_mw *mw);
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access);
+struct dpadv_foreign_mr;
+struct ibv_mr *dpa_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
 int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);
 int dpa_dereg_mr(struct verbs_mr *vmr);

@@ -163,6 +163,13 @@ int dpadv_watch_sq(struct ibv_qp *ibqp, const uint64_t *word)
 	return dpa_hw_watch_sq(qp->hw, word);
 }
 
+struct ibv_mr *dpadv_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr)
+{
+	if (!dpadv_is_supported(pd->context->device))
+		return dpa_null(EINVAL);
+	return dpa_ctl_reg_foreign_mr(pd, mr);
+}
+
 int dpadv_progress(struct ibv_context *context)
 {
 	if (!dpa_alive(context))

@@ -189,6 +189,27 @@ DPADV_API int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placemen
  * ENOMEM, EAGAIN; EIO in a forked child.
  */
 DPADV_API int dpadv_watch_sq(struct ibv_qp *qp, const uint64_t *word);
+/*
+ * Registers memory that the CPU cannot address, as a GPU's: the device never dereferences `addr`,
+ * it calls ops->copy(arg, ...) on a thread of its own (dpa_hw_cmd.h). Deregistered by
+ * ibv_dereg_mr(), which waits for copies that are under way; not re-registered.
+ */
+struct dpadv_foreign_mr {
+	uint64_t comp_mask; /* 0 */
+	uint64_t addr;	    /* as copy() gets it */
+	uint64_t length;    /* bytes, not 0 */
+	uint64_t iova;	    /* what addr is called in SGEs and by peers */
+	int access;	    /* enum ibv_access_flags */
+	uint32_t rsvd;	    /* 0 */
+	const struct dpa_foreign_ops *ops;
+	void *arg;
+};
+/*
+ * NULL and errno: EINVAL (a comp_mask bit, rsvd, no copy, length 0), EOPNOTSUPP
+ * (IBV_ACCESS_ON_DEMAND, _MW_BIND, _HUGETLB), EAGAIN (no thread), ENOMEM; EIO in a forked child.
+ */
+DPADV_API struct ibv_mr *dpadv_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
+
 /* Drives progress on the calling thread: number of things done; -EIO in a forked child. */
 DPADV_API int dpadv_progress(struct ibv_context *context);
 /* The calling thread stops polling: the device's own thread takes over at once. */

@@ -33,6 +33,7 @@ struct dpadv_table {
 	bool (*may_read)(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t length);
 	int (*port_file)(unsigned function, const char *name, char *text, size_t len);
 	int (*watch_sq)(struct ibv_qp *qp, const uint64_t *word);
+	struct ibv_mr *(*reg_foreign_mr)(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
 };
 
 #endif

@@ -48,6 +48,8 @@ struct ibv_xrcd *dpa_ctl_open_xrcd(struct ibv_context *context, struct ibv_xrcd_
 int dpa_ctl_close_xrcd(struct ibv_xrcd *xrcd);
 struct ibv_mr *dpa_ctl_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			      int access);
+struct dpadv_foreign_mr;
+struct ibv_mr *dpa_ctl_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
 struct ibv_mr *dpa_ctl_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 				     uint64_t iova, int fd, int access);
 struct ibv_mr *dpa_ctl_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,

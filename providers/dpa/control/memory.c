@@ -101,6 +101,11 @@ struct ibv_mr *dpa_ctl_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint
 	MAKE(struct ibv_mr, pd->context, ON(pd), dpa_reg_mr(pd, addr, length, iova, access));
 }
 
+struct ibv_mr *dpa_ctl_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr)
+{
+	MAKE(struct ibv_mr, pd->context, ON(pd), dpa_reg_foreign_mr(pd, mr));
+}
+
 struct ibv_mr *dpa_ctl_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 				     uint64_t iova, int fd, int access)
 {

@@ -86,6 +86,17 @@ int dpadv_watch_sq(struct ibv_qp *qp, const uint64_t *word)
 	return t ? t->watch_sq(qp, word) : EINVAL;
 }
 
+struct ibv_mr *dpadv_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr)
+{
+	const struct dpadv_table *t = table_of(pd->context);
+
+	if (!t) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return t->reg_foreign_mr(pd, mr);
+}
+
 int dpadv_progress(struct ibv_context *context)
 {
 	const struct dpadv_table *t = table_of(context);

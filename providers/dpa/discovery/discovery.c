@@ -70,4 +70,5 @@ __attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
 	.may_read = dpadv_may_read,
 	.port_file = dpadv_port_file,
 	.watch_sq = dpadv_watch_sq,
+	.reg_foreign_mr = dpadv_reg_foreign_mr,
 };

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "dpa.h"
+#include "dpadv.h"
 
 /*
  * A zero based region is one whose iova is 0: the device needs no flag for it. Optional bits that
@@ -99,6 +100,26 @@ struct ibv_mr *dpa_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	return mr;
 }
 
+struct ibv_mr *dpa_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *a)
+{
+	struct dpa_mr_attr attr = {
+		.type = DPA_MR_FOREIGN,
+		.addr = a->addr,
+		.length = a->length,
+		.iova = a->access & IBV_ACCESS_ZERO_BASED ? 0 : a->iova,
+		.foreign = a->ops,
+		.foreign_arg = a->arg,
+	};
+	struct ibv_mr *mr;
+
+	if (a->comp_mask || a->rsvd)
+		return dpa_null(EINVAL);
+	mr = dpav_mr_new(pd, &attr, a->access, IBV_MR_TYPE_MR);
+	if (mr)
+		mr->addr = (void *)(uintptr_t)a->addr;
+	return mr;
+}
+
 /* The device gives it all the access that it may have; the R_Key names nothing (man page). */
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd)
 {
@@ -128,6 +149,15 @@ static bool is_dmabuf(int fd)
 	return strncmp(path, "/dmabuf:", 8) == 0 || strcmp(path, "anon_inode:dmabuf") == 0;
 }
 
+/*
+ * Its exporter has no mmap(2), or none for memory that the CPU does not reach: that of a GPU, of
+ * which the driver says 524, the kernel's own ENOTSUPP.
+ */
+static bool cannot_map(int err)
+{
+	return err == ENODEV || err == EOPNOTSUPP || err == ENOTTY || err == 524;
+}
+
 /* Maps the pages that [offset, offset + length) lies in. */
 static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct dpav_mr *mr)
 {
@@ -141,7 +171,7 @@ static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct
 	mr->map = mmap(NULL, mr->map_bytes, prot, MAP_SHARED, fd, (off_t)from);
 	if (mr->map == MAP_FAILED) {
 		mr->map = NULL;
-		return errno == ENODEV ? EOPNOTSUPP : errno;
+		return cannot_map(errno) ? EOPNOTSUPP : errno;
 	}
 	madvise(mr->map, mr->map_bytes, MADV_DONTFORK);
 	return 0;

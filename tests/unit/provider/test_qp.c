@@ -283,6 +283,40 @@ Test(dpadv, objects)
 	fake_teardown(&s);
 }
 
+static int no_copy(void *arg, const struct dpa_foreign_copy *list, uint32_t n)
+{
+	return EIO;
+}
+
+Test(dpadv, foreign_memory)
+{
+	static const struct dpa_foreign_ops ops = {.copy = no_copy};
+	struct dpadv_foreign_mr a = {.addr = 0x7000000,
+				     .length = 100,
+				     .iova = 0x1000,
+				     .access = IBV_ACCESS_LOCAL_WRITE,
+				     .ops = &ops,
+				     .arg = &a};
+	struct fake_setup s;
+	struct ibv_mr *mr;
+
+	fake_setup(&s, IBV_QPT_RC, &cap);
+	mr = dpadv_reg_foreign_mr(s.pd, &a);
+	cr_assert_not_null(mr);
+	cr_expect_eq(fake_last_mr.type, (uint32_t)DPA_MR_FOREIGN);
+	cr_expect_eq(fake_last_mr.addr, 0x7000000u);
+	cr_expect_eq(fake_last_mr.iova, 0x1000u);
+	cr_expect_eq(fake_last_mr.foreign, &ops);
+	cr_expect_eq(fake_last_mr.foreign_arg, &a);
+	cr_expect_eq(mr->addr, (void *)0x7000000);
+	cr_expect_eq(mr->length, 100u);
+	cr_expect_eq(ibv_dereg_mr(mr), 0);
+	a.rsvd = 1;
+	cr_expect_null(dpadv_reg_foreign_mr(s.pd, &a));
+	cr_expect_eq(errno, EINVAL);
+	fake_teardown(&s);
+}
+
 Test(dpadv, a_qp_with_an_index)
 {
 	struct dpadv_qp_init_attr dv = {.user_index = 0xabcdef01u};

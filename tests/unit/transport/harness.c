@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "ctx/foreign.h"
 #include "ctx/mr.h"
 #include "link/peer.h"
 #include "transport/api.h"
@@ -224,6 +225,7 @@ void th_free(struct th *th)
 	th_now_step = 100000000; /* what was not sent is waited for as time goes by */
 	free_side(&th->a);
 	free_side(&th->b);
+	dpa_foreign_fini(hw);
 	dpa_kept_fini(hw);
 	for (uint32_t i = 0; i < hw->nslab; i++)
 		free(hw->slab[i]);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * source.c - what leaves memory that cannot be addressed (ctx/foreign.h) is fetched ahead of the
+ * packets: that of the WQE at send_idx, and of those behind it that are posted; that of responses
+ * that are owed. Many small ones are one call of dpa-foreign so.
+ */
+#include <string.h>
+#include "ctx/foreign.h"
+#include "payload/payload.h"
+
+/* Its bytes lie here: opcodes that have a payload. */
+static bool has_payload(const struct dpa_wqe_ctrl *c)
+{
+	return c->opcode <= DPA_OP_SEND_IMM || c->opcode == DPA_OP_SEND_INV ||
+	       c->opcode == DPA_OP_ATOMIC_WRITE;
+}
+
+static bool is_foreign_wqe(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	uint32_t at = dpa_wqe_sge_off(qp, c->opcode);
+
+	if (c->flags & DPA_WQE_INLINE || !has_payload(c))
+		return false;
+	for (uint32_t i = 0; i < c->nsge && i < DPA_MAX_SGE; i++, at += sizeof(struct dpa_sge)) {
+		const struct dpa_sge *g = dpa_wqe_at(qp, idx, at);
+
+		if (g->length && dpa_foreign_of(qp->hw, g->lkey))
+			return true;
+	}
+	return false;
+}
+
+/* The bytes of a piece that lie in memory of ours at once, the others by dpa-foreign. */
+static uint32_t fill_piece(struct dpa_hw_qp *qp, struct dpa_get *e, const struct iovec *iov,
+			   int cnt)
+{
+	uint8_t *to = e->host;
+
+	for (int i = 0; i < cnt; i++) {
+		const uint32_t key = qp->fq->iov_key[i], n = (uint32_t)iov[i].iov_len;
+
+		if (key)
+			dpa_gets_part(&qp->fq->source, e, dpa_foreign_of(qp->hw, key),
+				      (uintptr_t)iov[i].iov_base, to, n);
+		else if (dpa_copy_in(qp->hw, to, (uintptr_t)iov[i].iov_base, n))
+			return DPA_SYN_LOCAL_FAULT;
+		to += n;
+	}
+	return 0;
+}
+
+/* One piece more, behind the last. 0, DPA_SYN_WAIT: no room; or what is wrong with it. */
+static uint32_t add_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	struct dpa_gets *g = &qp->fq->source;
+	const uint32_t left = c->length - g->off,
+		       n = left < DPA_FOREIGN_PIECE ? left : DPA_FOREIGN_PIECE;
+	struct iovec iov[DPA_MAX_SGE];
+	struct dpa_get *e;
+	uint32_t syn;
+	int cnt;
+
+	syn = dpa_wqe_iov(qp, g->idx, c, g->off, n, 0, iov, &cnt);
+	if (syn)
+		return syn;
+	e = dpa_gets_add(g, g->idx, g->off, n);
+	if (!e)
+		return DPA_SYN_WAIT;
+	syn = fill_piece(qp, e, iov, cnt);
+	if (syn) {
+		dpa_gets_undo(g);
+		return syn;
+	}
+	g->off += n;
+	return 0;
+}
+
+/*
+ * Pieces of the WQEs from the last one on, up to `pi`, while there is room. A WQE with a fence is
+ * looked at when its turn has come: an earlier READ may bring what it sends. The first one's fault
+ * is returned, those of others are found when their turn comes.
+ */
+static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
+{
+	struct dpa_gets *g = &qp->fq->source;
+	const uint32_t begin = g->w.head;
+	uint32_t syn = 0;
+
+	while (!syn && g->idx != pi && g->w.head - begin < DPA_FOREIGN_AHEAD) {
+		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, g->idx);
+		const bool first = g->idx == qp->req.send_idx;
+
+		if (c->index != g->idx || !c->nbb || c->nbb > pi - g->idx ||
+		    c->nsge > DPA_MAX_SGE || (c->flags & DPA_WQE_FENCE && !first))
+			break;
+		if (g->off < c->length && is_foreign_wqe(qp, g->idx, c)) {
+			syn = add_piece(qp, c);
+			if (syn && syn != DPA_SYN_WAIT && !first)
+				return 0;
+			continue;
+		}
+		g->idx += c->nbb;
+		g->off = 0;
+	}
+	return syn == DPA_SYN_WAIT ? 0 : syn;
+}
+
+/* Bytes [off, off + n) of the WQE: there (0), failed, or missing (WAIT). */
+static uint32_t look_for(const struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t n)
+{
+	while (n) {
+		const struct dpa_get *e = dpa_gets_find(g, idx, off);
+		uint32_t k;
+
+		if (!e || e->state == DPA_GET_QUEUED || e->state == DPA_GET_COPYING)
+			return DPA_SYN_WAIT;
+		if (e->state == DPA_GET_FAILED)
+			return DPA_SYN_LOCAL_FAULT;
+		k = e->len - (off - e->off);
+		k = k < n ? k : n;
+		off += k;
+		n -= k;
+	}
+	return 0;
+}
+
+uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
+			 uint32_t off, uint32_t n)
+{
+	struct dpa_gets *g;
+	uint32_t syn;
+
+	if (dpa_likely(!is_foreign_wqe(qp, idx, c)))
+		return 0;
+	if (!dpa_foreign_use(qp))
+		return DPA_SYN_LOCAL_FAULT;
+	if ((c->flags & DPA_WQE_FENCE && qp->fq->held) || qp->fq->leaving)
+		return DPA_SYN_WAIT;
+	g = &qp->fq->source;
+	dpa_gets_drop(g, qp->req.una_idx, 0);
+	if (n > c->length - off)
+		n = c->length - off;
+	/* the piece that it lies in, as they are cut */
+	if (!dpa_gets_find(g, idx, off) &&
+	    (g->idx != idx || g->off > off || off - g->off >= DPA_FOREIGN_PIECE)) {
+		if (!dpa_gets_restart(g, idx, off))
+			return DPA_SYN_WAIT;
+	}
+	/* what was sent and may be sent again gives way to what is sent next */
+	if (g->head - g->tail > DPA_FOREIGN_GETS / 2 ||
+	    g->w.head - g->w.tail > DPA_FOREIGN_WINDOW / 2)
+		dpa_gets_drop(g, idx, off);
+	syn = add_pieces(qp, dpa_sq_pi(qp));
+	if (!syn)
+		syn = look_for(g, idx, off, n);
+	if (syn == DPA_SYN_WAIT)
+		dpa_foreign_queue(qp->fq);
+	return syn;
+}
+
+uint32_t dpa_source_response(struct dpa_hw_qp *qp, const struct dpa_response *r, uint32_t n)
+{
+	struct dpa_gets *g;
+	struct dpa_get *e;
+	uint32_t k, syn;
+
+	if (!dpa_foreign_use(qp))
+		return DPA_SYN_LOCAL_FAULT;
+	g = &qp->fq->response;
+	dpa_gets_drop(g, r->number, r->off);
+	syn = look_for(g, r->number, r->off, n);
+	if (syn != DPA_SYN_WAIT)
+		return syn;
+	if (!dpa_gets_find(g, r->number, r->off) && (g->idx != r->number || g->off != r->off) &&
+	    !dpa_gets_restart(g, r->number, r->off))
+		return DPA_SYN_WAIT;
+	for (; g->off < r->len && g->off - r->off < DPA_FOREIGN_AHEAD; g->off += k) {
+		k = r->len - g->off < DPA_FOREIGN_PIECE ? r->len - g->off : DPA_FOREIGN_PIECE;
+		e = dpa_gets_add(g, g->idx, g->off, k);
+		if (!e)
+			break;
+		dpa_gets_part(g, e, dpa_foreign_of(qp->hw, r->rkey), r->addr + (g->off - r->off),
+			      e->host, k);
+	}
+	dpa_foreign_queue(qp->fq);
+	return DPA_SYN_WAIT;
+}
