@@ -21,7 +21,7 @@ enum dpa_mr_way {
 	X(PARTIAL, "no whole page")                                                                \
 	X(THREADS, "the process has other threads")                                                \
 	X(PINNED, "memory of the process is pinned or locked")                                     \
-	X(DEVICE, "the process has a device or asynchronous I/O mapped")                           \
+	X(DEVICE, "the process has a device open, or asynchronous I/O")                            \
 	X(OVERLAP, "overlaps a region that is not shared")                                         \
 	X(NOT_ANON, "not private anonymous memory that can be written")                            \
 	X(STACK, "a thread's stack")                                                               \

@@ -109,6 +109,18 @@ static bool may_hold(const char *name)
 	return false;
 }
 
+/* Drivers that pin pages of a process which has such a file open, mapped or not: VmPin is 0. */
+static bool may_pin(const char *name)
+{
+	static const char *const of[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/vfio/",
+					 "/dev/accel/"};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (!strncmp(name, of[i], strlen(of[i])))
+			return true;
+	return false;
+}
+
 static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_vma *v)
 {
 	if (!strcmp(v->name, "[stack]"))
@@ -165,6 +177,37 @@ static bool has_stack(uint64_t start, uint64_t top)
 			uint32_t tid = (uint32_t)strtoul(d->name, NULL, 10);
 
 			found = tid && tid != first && is_stack_of(tid, start, top);
+			at += d->reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* A name in /proc/self/fd, "3": is it such a file? */
+static bool is_pinner(int dir, const char *number)
+{
+	char name[64];
+	ssize_t n = readlinkat(dir, number, name, sizeof(name) - 1);
+
+	if (n <= 0)
+		return false;
+	name[n] = 0;
+	return may_pin(name);
+}
+
+bool dpa_proc_pins(void)
+{
+	int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char buf[4096] __attribute__((aligned(8)));
+	bool found = fd < 0; /* not known */
+	long n;
+
+	while (!found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && !found;) {
+			const struct linux_dirent64 *d = (const void *)(buf + at);
+
+			found = is_pinner(fd, d->name);
 			at += d->reclen;
 		}
 	if (fd >= 0)

@@ -59,5 +59,10 @@ struct dpa_proc_status {
 	uint64_t pinned, locked;
 };
 bool dpa_proc_status(struct dpa_proc_status *s);
+/*
+ * Does the process have a file open whose driver may have pinned pages of it without VmPin (a GPU's:
+ * cuMemHostRegister())? A look at each descriptor: some 0.5 us for one. Also if that cannot be told.
+ */
+bool dpa_proc_pins(void);
 
 #endif

@@ -5,7 +5,9 @@
  * While pages are exchanged nobody may store there but this thread. Under `auto` the application
  * has no other thread then, its signals are blocked, the device's own threads rest (util/rest.h),
  * and no packet nor work request names the memory, for no region lies there. Stores that the kernel
- * itself still makes there (VmPin, asynchronous I/O) are looked for, too.
+ * itself still makes there (VmPin, asynchronous I/O) are looked for, too. A driver's pins need not
+ * show in VmPin (CUDA's do not): while the process has such a driver's file open no pages are
+ * exchanged, neither way.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +84,9 @@ static enum dpa_share_why of_process(bool threads)
 		return DPA_SHARE_KERNEL;
 	if (!threads && st.threads != 1 + own)
 		return DPA_SHARE_THREADS;
-	return st.pinned || st.locked ? DPA_SHARE_PINNED : DPA_SHARE_YES;
+	if (st.pinned || st.locked)
+		return DPA_SHARE_PINNED;
+	return dpa_proc_pins() ? DPA_SHARE_DEVICE : DPA_SHARE_YES;
 }
 
 /* Signals are blocked, no cancellation, the device's threads rest: true. */
@@ -221,6 +225,16 @@ static int back_area(const struct dpa_share *s, const struct dpa_area_own *o, en
 				 how);
 }
 
+/* May something of the kernel's have hold of pages? */
+static enum dpa_share_why pages_held(void)
+{
+	struct dpa_proc_status st;
+
+	if (!dpa_proc_status(&st) || st.pinned)
+		return DPA_SHARE_PINNED;
+	return dpa_proc_pins() ? DPA_SHARE_DEVICE : DPA_SHARE_YES;
+}
+
 /*
  * No peer and no thread here is at work in it. False: some of it is shared still, with nobody, and
  * is tried again later.
@@ -229,7 +243,7 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 {
 	struct dpa_share *s = hw->share;
 	struct dpa_area_own *o = &s->own[i];
-	struct dpa_proc_status st;
+	enum dpa_share_why why;
 	int err;
 
 	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
@@ -239,10 +253,11 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	if (alias)
 		munmap(alias, area_length(o));
 	/* pages that something has hold of must stay where they are mapped */
-	if (!dpa_proc_status(&st) || st.pinned) {
+	why = pages_held();
+	if (why != DPA_SHARE_YES) {
 		if (alias) /* at the first try */
 			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
-				dpa_share_why_text[DPA_SHARE_PINNED]);
+				dpa_share_why_text[why]);
 		return false;
 	}
 	err = back_area(s, o, how);

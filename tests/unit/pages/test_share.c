@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Which regions peers may map, and for how long: the policy, areas under several regions. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -197,6 +200,50 @@ Test(share, what_has_asynchronous_io)
 	munmap(ring, PAGE);
 	close(fd);
 	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* A folder /dev of this process alone, with a file of that name, open. -1: that cannot be had. */
+static int open_stand_in(const char *name)
+{
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return -1;
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", "/dev", "tmpfs", 0, NULL))
+		return -1;
+	return open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+/* CUDA's pins do not show in VmPin, and come at any time: not while its driver's file is open. */
+Test(share, what_a_driver_may_have_pinned)
+{
+	uint8_t *p, *other;
+	uint32_t key;
+	int fd;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	other = anon(PAGES);
+	th_fill(p, PAGES * PAGE, 5);
+	key = reg(p, PAGES * PAGE, TH_ALL);
+	cr_assert_eq(why(key), DPA_SHARE_YES);
+	fd = open_stand_in("/dev/nvidia-uvm");
+	if (fd < 0) {
+		dereg(key);
+		cr_skip_test("no folder /dev of its own");
+	}
+	cr_expect_eq(why_of(other, PAGES * PAGE, TH_ALL), DPA_SHARE_DEVICE);
+	dereg(key);
+	cr_expect_not(is_private(p), "it may be pinned since");
+	cr_expect(th_check(p, PAGES * PAGE, 5));
+	cr_expect(strstr(th_logged, "registered memory stays shared: the process has a device"),
+		  "%s", th_logged);
+	close(fd);
+	cr_expect_eq(why_of(other, PAGES * PAGE, TH_ALL), DPA_SHARE_YES, "but then");
+	cr_expect(th_check(p, PAGES * PAGE, 5));
+	cr_expect(is_private(p));
+	munmap(p, PAGES * PAGE);
+	munmap(other, PAGES * PAGE);
 	teardown();
 }
 
