@@ -16,7 +16,7 @@ enum dpa_mr_way {
 	X(YES, "")                                                                                 \
 	X(POLICY, "share_mr is never")                                                             \
 	X(ACCESS, "no remote access")                                                              \
-	X(KIND, "device memory, or the null region")                                               \
+	X(KIND, "device memory, foreign memory, or the null region")                               \
 	X(ON_DEMAND, "on-demand region")                                                           \
 	X(PARTIAL, "no whole page")                                                                \
 	X(THREADS, "the process has other threads")                                                \

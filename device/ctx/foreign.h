@@ -116,6 +116,9 @@ struct dpa_fqp {
 	bool held;	      /* puts are left */
 	bool leaving;	      /* takes nothing more until no puts are left */
 	bool closed;	      /* refuses all */
+	/* requests up to PSN `acked` are done, though puts are left: they may be acknowledged */
+	bool part;
+	uint32_t acked;
 	/* L_Keys of the iovec at hand where that is foreign memory, else 0; what it is for */
 	uint32_t iov_key[DPA_COPY_PIECES + 2];
 	uint8_t kind;
@@ -224,6 +227,8 @@ void dpa_gets_undo(struct dpa_gets *g);
 void dpa_gets_drop(struct dpa_gets *g, uint32_t idx, uint32_t off);
 /* Begins anew at (idx, off). False: copies are under way. */
 bool dpa_gets_restart(struct dpa_gets *g, uint32_t idx, uint32_t off);
+/* Some of them are not copied yet. */
+bool dpa_gets_pending(const struct dpa_gets *g);
 /* Copies [off, off + n) of message idx. False: not all is there. */
 bool dpa_gets_copy(const struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t n, uint8_t *to);
 uint32_t dpa_gets_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_t most);

@@ -97,11 +97,18 @@ void dpa_gets_drop(struct dpa_gets *g, uint32_t idx, uint32_t off)
 	}
 }
 
-bool dpa_gets_restart(struct dpa_gets *g, uint32_t idx, uint32_t off)
+bool dpa_gets_pending(const struct dpa_gets *g)
 {
 	for (uint32_t n = g->tail; n != g->head; n++)
 		if (!is_done(get_of(g, n)))
-			return false;
+			return true;
+	return false;
+}
+
+bool dpa_gets_restart(struct dpa_gets *g, uint32_t idx, uint32_t off)
+{
+	if (dpa_gets_pending(g))
+		return false;
 	g->tail = g->head;
 	g->w.tail = g->w.head;
 	g->idx = idx;

@@ -270,6 +270,18 @@ static void drop_puts(struct dpa_fqp *fq, uint32_t end)
 	}
 }
 
+/* A sender that waits for ACKs with a full queue need not wait for the last one. */
+static void ack_part(struct dpa_fqp *fq)
+{
+	fq->part = false;
+	for (uint32_t n = fq->put_tail; n != fq->put_head && !fq->part; n++) {
+		const struct dpa_put *p = put_of(fq, n);
+
+		fq->part = p->kind != DPA_PUT_LOCAL;
+		fq->acked = (p->psn - 1) & DPA_PSN_MASK;
+	}
+}
+
 void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork *w, uint32_t nw,
 			  const uint64_t *bad)
 {
@@ -289,6 +301,7 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 		let_go(fq);
 	}
 	fq->held = fq->put_head != fq->put_tail;
+	ack_part(fq);
 	if (failed && (p.kind == DPA_PUT_LOCAL || qp->type != DPA_QP_RC))
 		dpa_qp_to_error(qp);
 }

@@ -376,7 +376,8 @@ static enum dpa_mr_way way_of(const struct dpa_hw *hw, const struct dpa_mr *mr)
 		return DPA_WAY_LOCAL;
 	if (atomic_load_explicit(&hw->export->mr_area[mr - hw->export->mr], memory_order_relaxed))
 		return DPA_WAY_MAPPED;
-	return mr->qpn || mr->why == DPA_SHARE_DIRECT || mr->why == DPA_SHARE_GUARD
+	return mr->qpn || mr->kind == DPA_KIND_FOREIGN || mr->why == DPA_SHARE_DIRECT ||
+			       mr->why == DPA_SHARE_GUARD
 		       ? DPA_WAY_RING
 		       : DPA_WAY_PROCESS_VM;
 }

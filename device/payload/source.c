@@ -143,8 +143,10 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	/* the piece that it lies in, as they are cut */
 	if (!dpa_gets_find(g, idx, off) &&
 	    (g->idx != idx || g->off > off || off - g->off >= DPA_FOREIGN_PIECE)) {
-		if (!dpa_gets_restart(g, idx, off))
+		if (!dpa_gets_restart(g, idx, off)) {
+			dpa_foreign_queue(qp->fq);
 			return DPA_SYN_WAIT;
+		}
 	}
 	/* what was sent and may be sent again gives way to what is sent next */
 	if (g->head - g->tail > DPA_FOREIGN_GETS / 2 ||
@@ -153,8 +155,10 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	syn = add_pieces(qp, dpa_sq_pi(qp));
 	if (!syn)
 		syn = look_for(g, idx, off, n);
-	if (syn == DPA_SYN_WAIT)
+	if (dpa_gets_pending(g))
 		dpa_foreign_queue(qp->fq);
+	else if (syn == DPA_SYN_WAIT)
+		syn = DPA_SYN_BAD_WQE; /* it goes past the producer index */
 	return syn;
 }
 
@@ -172,8 +176,10 @@ uint32_t dpa_source_response(struct dpa_hw_qp *qp, const struct dpa_response *r,
 	if (syn != DPA_SYN_WAIT)
 		return syn;
 	if (!dpa_gets_find(g, r->number, r->off) && (g->idx != r->number || g->off != r->off) &&
-	    !dpa_gets_restart(g, r->number, r->off))
+	    !dpa_gets_restart(g, r->number, r->off)) {
+		dpa_foreign_queue(qp->fq);
 		return DPA_SYN_WAIT;
+	}
 	for (; g->off < r->len && g->off - r->off < DPA_FOREIGN_AHEAD; g->off += k) {
 		k = r->len - g->off < DPA_FOREIGN_PIECE ? r->len - g->off : DPA_FOREIGN_PIECE;
 		e = dpa_gets_add(g, g->idx, g->off, k);

@@ -343,6 +343,30 @@ static void flush_answers(struct dpa_hw_qp *qp)
 	}
 }
 
+/*
+ * Some of the memory that cannot be addressed has what it should: the ACK of that, and what is owed
+ * stays owed. Not where the ACK's MSN counts (credits).
+ */
+static void ack_part(struct dpa_hw_qp *qp)
+{
+	const uint32_t owed = qp->resp.ack_psn;
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_tx *tx = qp->tx;
+
+	if (!qp->fq->part || !tx || qp->pkt_flags || !r->ack_owed || r->rd_head != r->rd_tail ||
+	    (r->ack_syndrome & DPA_AETH_KIND) != DPA_AETH_ACK ||
+	    atomic_load_explicit(&tx->peer->state, memory_order_relaxed) != DPA_PEER_UP)
+		return;
+	qp->fq->part = false;
+	dpa_spin_lock(&tx->lock);
+	r->ack_psn = qp->fq->acked;
+	put_ack(qp);
+	r->ack_psn = owed;
+	r->ack_owed = true;
+	dpa_spin_unlock(&tx->lock);
+	dpa_tx_owe_kick(tx, qp->hw);
+}
+
 void dpa_responder_flush(struct dpa_hw_qp *qp)
 {
 	const struct dpa_resp *r = &qp->resp;
@@ -350,8 +374,10 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 
 	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
-	if (dpa_foreign_held(qp))
-		return; /* dpa-foreign comes here when all is where it belongs */
+	if (dpa_foreign_held(qp)) { /* dpa-foreign comes here when all is where it belongs */
+		ack_part(qp);
+		return;
+	}
 	if (dpa_likely(owes) && !flush_short(qp))
 		flush_answers(qp);
 	if (dpa_unlikely(r->looked_due || r->hint_due))
