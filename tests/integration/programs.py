@@ -51,9 +51,10 @@ def clients(runner, report, full, seed):
     for prog in ("vt_data", "vt_errors", "vt_cq", "vt_limits", "vt_keys", "vt_memory",
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
                  "vt_flush", "vt_revoke", "vt_same", "vt_killed", "vt_ex", "vt_share",
-                 "vt_pages", "vt_starve", "vt_checks", "vt_control", "vt_ends"):
+                 "vt_pages", "vt_starve", "vt_checks", "vt_control", "vt_ends", "vt_watch",
+                 "vt_foreign"):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
-        if prog in ("vt_checks", "vt_ends"):  # on every link alike
+        if prog in ("vt_checks", "vt_ends", "vt_foreign", "vt_watch"):  # on every link alike
             manners += [{"DPA_SHM": "never"}, {"DPA_DIRECT": "never"}, {"DPA_SHARE_MR": "always"}]
         # never is the default
         if prog in ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages"):
