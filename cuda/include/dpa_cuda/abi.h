@@ -74,8 +74,10 @@ uint64_t dpa_cuda_time(void); /* nanoseconds */
 void dpa_cuda_sleep(unsigned int ns);
 void dpa_cuda_trap(void) __attribute__((noreturn));
 int dpa_cuda_printf(const char *fmt, ...);
+#ifndef __cplusplus /* <assert.h> declares it for programs, as what __assert_fail is called there */
 void dpa_cuda_assert_fail(const char *text, const char *file, unsigned int line,
 			  const char *function) __attribute__((noreturn));
+#endif
 
 #ifdef __cplusplus
 }
