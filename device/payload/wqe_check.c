@@ -64,7 +64,7 @@ uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_
 			return DPA_SYN_BAD_WQE;
 	}
 	if (c->flags & DPA_WQE_INLINE)
-		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
+		return c->nsge || c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
 	syn = dpa_check_sges(qp, idx, c, &total, one);
 	if (syn)
 		return syn;

@@ -95,7 +95,7 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	if (c->length > mtu)
 		return DPA_SYN_MSG_TOO_LONG;
 	if (c->flags & DPA_WQE_INLINE)
-		return c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
+		return c->nsge || c->length > DPA_MAX_INLINE ? DPA_SYN_BAD_WQE : 0;
 	syn = dpa_check_sges(qp, idx, c, &total, &one);
 	return syn		    ? syn
 	       : total > mtu	    ? DPA_SYN_MSG_TOO_LONG

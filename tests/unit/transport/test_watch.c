@@ -175,6 +175,21 @@ Test(transport_watch, a_wqe_of_a_wrong_length)
 	broken_by(255);
 }
 
+/* Inline data has no SGEs: the one that is there was never checked. */
+Test(transport_watch, inline_data_with_an_sge)
+{
+	struct th *th = watched(&(struct th_opt){0});
+	struct th_wr wr = write_of(th, 0, 100);
+
+	put(th, &wr);
+	ctrl_at(th, 0)->flags |= DPA_WQE_INLINE;
+	store(th);
+	th_settle(th);
+	look(th);
+	expect_cqe(th, 1, DPA_CQE_LOC_QP_OP_ERR, DPA_SYN_BAD_WQE);
+	over(th);
+}
+
 /* Words that are no producer index, behind two good WQEs. */
 Test(transport_watch, a_word_that_is_no_producer_index)
 {
