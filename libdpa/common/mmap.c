@@ -120,7 +120,7 @@ struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int a
 	return ibv_reg_mr(pd, m->addr, m->len, access);
 }
 
-/* Memory of a GPU is the adapter's by copies of the driver; ENOTSUP-like errors are its. */
+/* Memory of a GPU is reached by copies of the driver. */
 static struct ibv_mr *register_memory(const struct doca_mmap *m, struct mmap_dev *d,
 				      struct ibv_pd *pd)
 {
@@ -136,7 +136,7 @@ static struct ibv_mr *register_memory(const struct doca_mmap *m, struct mmap_dev
 	}
 	if (!d->gpu)
 		return mmap_register(m, pd, access);
-	mr = dpa_hwif_reg_gpu(pd, (uintptr_t)m->addr, m->len, access, d->gpu);
+	mr = dpa_hwif_reg_foreign(pd, (uintptr_t)m->addr, m->len, access, &dpa_gpu_ops, d->gpu);
 	if (!mr) {
 		dpa_gpu_dev_put(d->gpu);
 		d->gpu = NULL;

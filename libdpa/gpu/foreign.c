@@ -66,8 +66,7 @@ struct gpu_batch {
 	size_t length[BATCH];
 	unsigned int n;
 	bool to_gpu;
-	uint64_t low, high; /* to_gpu: all of dst lies between */
-	size_t used;	    /* of the bounce memory */
+	size_t used; /* of the bounce memory */
 	struct {
 		void *to;
 		const void *from;
@@ -132,10 +131,6 @@ static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t
 	if (ret)
 		return ret;
 	b->to_gpu = to_gpu;
-	if (!b->n || gpu < b->low)
-		b->low = gpu;
-	if (!b->n || gpu + length > b->high)
-		b->high = gpu + length;
 	at = dev->bounce + b->used;
 	b->used += length;
 	if (to_gpu)
@@ -154,52 +149,50 @@ static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t
 	return CUDA_SUCCESS;
 }
 
-/* A copy that begins in the range of one before it must come after it: batches are in no order. */
-static bool overlaps(const struct gpu_batch *b, const struct dpa_gpu_copy *c)
+static CUresult add_copy(struct dpa_gpu_dev *dev, struct gpu_batch *b,
+			 const struct dpa_foreign_copy *c)
 {
-	if (!b->n || !b->to_gpu || c->gpu >= b->high || c->gpu + c->length <= b->low)
-		return false;
-	for (unsigned int i = 0; i < b->n; i++)
-		if (c->gpu < b->dst[i] + b->length[i] && b->dst[i] < c->gpu + c->length)
-			return true;
-	return false;
-}
+	CUresult ret = c->flags & DPA_FOREIGN_BEHIND ? flush_batch(dev, b) : CUDA_SUCCESS;
 
-static CUresult add_copy(struct dpa_gpu_dev *dev, struct gpu_batch *b, const struct dpa_gpu_copy *c)
-{
-	CUresult ret = overlaps(b, c) ? flush_batch(dev, b) : CUDA_SUCCESS;
-
-	for (size_t done = 0, n; done < c->length && !ret; done += n) {
+	for (uint32_t done = 0, n; done < c->length && !ret; done += n) {
 		n = c->length - done;
 		if (n > DPA_GPU_BOUNCE / 2)
 			n = DPA_GPU_BOUNCE / 2;
-		ret = add_piece(dev, b, c->gpu + done, (uint8_t *)c->host + done, n, c->to_gpu);
+		ret = add_piece(dev, b, c->foreign + done, (uint8_t *)c->host + done, n,
+				c->flags & DPA_FOREIGN_TO);
 	}
 	return ret;
 }
 
-int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_gpu_copy *list, unsigned int n)
+int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_foreign_copy *list, uint32_t n)
 {
-	struct gpu_batch *b = malloc(sizeof(*b));
+	struct gpu_batch *b = dev->batch;
 	CUresult ret = CUDA_SUCCESS;
 
-	if (!b)
-		return EIO;
-	b->n = 0;
-	b->used = 0;
-	b->to_gpu = false;
 	pthread_mutex_lock(&dev->lock);
 	if (dpa_gpu_enter(dev)) {
 		pthread_mutex_unlock(&dev->lock);
-		free(b);
 		return EIO;
 	}
-	for (unsigned int i = 0; i < n && !ret; i++)
+	b->n = 0;
+	b->used = 0;
+	for (uint32_t i = 0; i < n && !ret; i++)
 		ret = add_copy(dev, b, &list[i]);
 	if (!ret)
 		ret = flush_batch(dev, b);
 	dpa_gpu_leave(dev);
 	pthread_mutex_unlock(&dev->lock);
-	free(b);
 	return ret ? EIO : 0;
+}
+
+static int copy_region(void *arg, const struct dpa_foreign_copy *list, uint32_t n)
+{
+	return dpa_gpu_copies(arg, list, n);
+}
+
+const struct dpa_foreign_ops dpa_gpu_ops = {.copy = copy_region};
+
+struct gpu_batch *dpa_gpu_batch_new(void)
+{
+	return calloc(1, sizeof(struct gpu_batch));
 }

@@ -33,6 +33,7 @@ static void close_dev(struct dpa_gpu_dev *dev)
 		dpa_gpu_leave(dev);
 	}
 	free(dev->bounce);
+	free(dev->batch);
 	if (dev->ctx)
 		dev->cuda->release(dev->device);
 	pthread_mutex_destroy(&dev->lock);
@@ -77,7 +78,8 @@ static struct dpa_gpu_dev *open_gpu(const struct dpa_cuda *cuda, CUdevice device
 			dpa_cuda_error(ret));
 		dev->ctx = NULL;
 	}
-	if (ret || !prepare_copies(dev)) {
+	dev->batch = dpa_gpu_batch_new();
+	if (ret || !dev->batch || !prepare_copies(dev)) {
 		close_dev(dev);
 		return NULL;
 	}

@@ -30,9 +30,10 @@ struct dpa_gpu_dev {
 	CUcontext ctx; /* the primary one; held */
 	uint32_t refs; /* under the list's lock */
 	struct dpa_gpu_dev *next;
-	pthread_mutex_t lock; /* of what follows */
-	CUstream stream;      /* of copies: waits for no other, and none waits for it */
-	uint8_t *bounce;      /* memory of the host that the GPU copies to and from */
+	pthread_mutex_t lock;	 /* of what follows */
+	CUstream stream;	 /* of copies: waits for no other, and none waits for it */
+	uint8_t *bounce;	 /* memory of the host that the GPU copies to and from */
+	struct gpu_batch *batch; /* copies that are being collected */
 };
 
 #define DPA_GPU_BOUNCE (1u << 20) /* bytes */
@@ -97,15 +98,12 @@ void dpa_gpu_unpin(const struct dpa_cuda *cuda, const void *addr, size_t length)
  */
 struct dpa_gpu_dev *dpa_gpu_of_memory(const void *addr, size_t length, bool *bad);
 
-/* A copy between GPU memory and that of the host. */
-struct dpa_gpu_copy {
-	uint64_t gpu;
-	void *host;
-	size_t length;
-	bool to_gpu;
-};
-/* Carries out n copies, in this order where they overlap. 0 or EIO. Any thread; blocks. */
-int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_gpu_copy *list, unsigned int n);
+/* Memory for the batch of a GPU; free() ends it. NULL: none. */
+struct gpu_batch *dpa_gpu_batch_new(void);
+/* Carries out n copies, as dpa_hw_cmd.h has it. 0 or EIO. Any thread; blocks. */
+int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_foreign_copy *list, uint32_t n);
+/* The same for regions; their argument is the GPU. */
+extern const struct dpa_foreign_ops dpa_gpu_ops;
 
 /* ----------------------------------------------------------------------- path.c */
 

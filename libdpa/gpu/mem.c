@@ -149,12 +149,23 @@ void dpa_gpu_obj_free(struct doca_gpu *gpu, struct dpa_gpu_mem *mem)
 	pthread_mutex_unlock(&gpu->lock);
 }
 
+#define PIECE (1u << 30)
+
 int dpa_gpu_write(struct dpa_gpu_dev *dev, uint64_t dst, const void *src, size_t n)
 {
-	struct dpa_gpu_copy copy = {
-		.gpu = dst, .host = (void *)(uintptr_t)src, .length = n, .to_gpu = true};
+	while (n) {
+		struct dpa_foreign_copy copy = {.foreign = dst,
+						.host = (void *)(uintptr_t)src,
+						.length = n < PIECE ? (uint32_t)n : PIECE,
+						.flags = DPA_FOREIGN_TO};
 
-	return dpa_gpu_copies(dev, &copy, 1);
+		if (dpa_gpu_copies(dev, &copy, 1))
+			return EIO;
+		dst += copy.length;
+		src = (const uint8_t *)src + copy.length;
+		n -= copy.length;
+	}
+	return 0;
 }
 
 /* ---------------------------------------------------------------------- the user's */

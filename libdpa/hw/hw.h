@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <dpa_hw.h>
 
-struct dpa_gpu_dev;
 struct ibv_context;
 struct ibv_cq;
 struct ibv_device;
@@ -93,12 +92,6 @@ struct ibv_mr *dpa_hwif_reg_foreign(struct ibv_pd *pd, uint64_t addr, uint64_t l
 void dpa_hwif_fail_qp(struct ibv_qp *qp);
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view);
 int dpa_hwif_view_srq(struct ibv_srq *srq, struct dpa_srq_view *view);
-/*
- * As ibv_reg_mr(), of memory that the CPU does not reach: the GPU's copies go there. NULL and errno;
- * EOPNOTSUPP: the provider has no such regions.
- */
-struct ibv_mr *dpa_hwif_reg_gpu(struct ibv_pd *pd, uint64_t addr, size_t length, int access,
-				struct dpa_gpu_dev *dev);
 /* Whether a send of the QP may read this memory by this key, and it lies at this very address. */
 bool dpa_hwif_may_read(const struct dpa_qp_view *view, uint32_t lkey, uint64_t addr, uint64_t len);
 /* After the slot was written; carries the work out on the caller or wakes the EU that does. */

@@ -181,13 +181,6 @@ int dpa_hwif_view_srq(struct ibv_srq *srq, struct dpa_srq_view *view)
 	return ret;
 }
 
-struct ibv_mr *dpa_hwif_reg_gpu(struct ibv_pd *pd, uint64_t addr, size_t length, int access,
-				struct dpa_gpu_dev *dev)
-{
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
 bool dpa_hwif_may_read(const struct dpa_qp_view *view, uint32_t lkey, uint64_t addr, uint64_t len)
 {
 	return dpadv_may_read(view->hw, lkey, addr, len);

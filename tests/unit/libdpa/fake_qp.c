@@ -314,8 +314,8 @@ int dpa_hwif_watch_sq(struct ibv_qp *qp, const uint64_t *word)
 	return EOPNOTSUPP;
 }
 
-struct ibv_mr *dpa_hwif_reg_gpu(struct ibv_pd *pd, uint64_t addr, size_t length, int access,
-				struct dpa_gpu_dev *dev)
+struct ibv_mr *dpa_hwif_reg_foreign(struct ibv_pd *pd, uint64_t addr, uint64_t length, int access,
+				    const struct dpa_foreign_ops *ops, void *arg)
 {
 	errno = EOPNOTSUPP;
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "fake_cuda.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct span mem[MAX], reg[MAX];
 	int held, fail;
+	atomic_bool no_copies;
 } gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .fail = -1};
 static __thread int pushed;
 
@@ -55,6 +57,11 @@ int fake_cuda_pushed(void)
 void fake_cuda_fail_after(int n)
 {
 	gpu.fail = n;
+}
+
+void fake_cuda_fail_copies(bool fail)
+{
+	atomic_store(&gpu.no_copies, fail);
 }
 
 static bool fails(void)
@@ -253,7 +260,7 @@ CU(cuMemGetAddressRange_v2)(uint64_t *base, size_t *size, uint64_t ptr)
 
 static int copy(void *dst, const void *src, size_t n)
 {
-	if (!pushed || fails())
+	if (!pushed || fails() || atomic_load(&gpu.no_copies))
 		return INVALID;
 	memcpy(dst, src, n);
 	return OK;

@@ -15,6 +15,8 @@ int fake_cuda_contexts(void);	   /* that are held */
 int fake_cuda_pushed(void);	   /* contexts that are current, below each other */
 /* The nth call from now on that can fail does: allocation, registration, copy. -1: none. */
 void fake_cuda_fail_after(int n);
+/* Copies fail from now on, or no more. */
+void fake_cuda_fail_copies(bool fail);
 /* Whether each byte of the range is registered. */
 bool fake_cuda_knows(const void *addr, size_t length);
 

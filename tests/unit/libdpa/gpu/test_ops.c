@@ -291,6 +291,58 @@ Test(gpu_ops, what_is_refused)
 	rig_down(&r);
 }
 
+/* Payloads in memory that the adapter reaches by the driver only: copied when posted, or by it. */
+Test(gpu_ops, gpu_memory)
+{
+	static const size_t sizes[] = {1, 64, 65, 4096, 4097, RIG_ELEM};
+	uint32_t n, imm, conn;
+	struct rig r;
+
+	rig_up(&r, DOCA_GPU_MEM_TYPE_GPU);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct k_op o = op_of(&r.a, 0, 1, 2, sizes[i]);
+
+		fill(elem(&r.a, 1), RIG_ELEM, (uint8_t)i);
+		OK(k_write(r.a.k, &o));
+		OK(k_commit_strong(r.a.k, 0));
+		wait_for(&r.a, 1);
+		cr_assert_arr_eq(elem(&r.b, 2), elem(&r.a, 1), sizes[i]);
+		fill(elem(&r.b, 2), RIG_ELEM, (uint8_t)(i + 100));
+		OK(k_read(r.a.k, &o));
+		OK(k_commit_strong(r.a.k, 0));
+		wait_for(&r.a, 1);
+		cr_assert_arr_eq(elem(&r.a, 1), elem(&r.b, 2), sizes[i]);
+		post_recvs(&r.b, 1, false);
+		o.imm = 3;
+		o.flags = 1;
+		fill(elem(&r.a, 1), RIG_ELEM, (uint8_t)(i + 200));
+		OK(k_send(r.a.k, &o));
+		OK(k_commit_strong(r.a.k, 0));
+		OK(k_recv_wait(r.b.kr, true, &n, &imm, &conn));
+		cr_assert(n == 1 && imm == 3 && conn == 0);
+		cr_assert_arr_eq(elem(&r.b, 0), elem(&r.a, 1), sizes[i]);
+		wait_for(&r.a, 1);
+	}
+	rig_down(&r);
+}
+
+/* A copy of the driver that fails ends the operation, not the process. */
+Test(gpu_ops, driver_that_fails)
+{
+	struct rig r;
+	struct k_op o;
+	uint32_t n;
+
+	rig_up(&r, DOCA_GPU_MEM_TYPE_GPU);
+	o = op_of(&r.a, 0, 1, 2, 4097);
+	fake_cuda_fail_copies(true);
+	OK(k_write(r.a.k, &o));
+	OK(k_commit_strong(r.a.k, 0));
+	IS(k_wait(r.a.k, &n), IO_FAILED);
+	fake_cuda_fail_copies(false);
+	rig_down(&r);
+}
+
 /* The queue has 2 * RIG_QUEUE places: each operation may be of one block. */
 Test(gpu_ops, full_queues)
 {
