@@ -10,6 +10,7 @@
 #include "block.h"
 #include "indices.h"
 #include "kernel.h"
+#include "sanitize.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "fiber.h"
+#include "sanitize.h"
 
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>

@@ -14,6 +14,7 @@
 #include "block.h"
 #include "kernel.h"
 #include "memory.h"
+#include "sanitize.h"
 
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
