@@ -349,6 +349,7 @@ struct dpa_hw_qp {
 	const uint64_t *eu_word; /* of the slot, or that of `watch` */
 	uint64_t eu_seen;	 /* last doorbell word carried out */
 	struct dpa_fqp *fq;	 /* with slow.foreign: ctx/foreign.h */
+	bool eu_watched;	 /* eu_word is that of `watch`, which lasts meanwhile: eu->lock */
 	struct dpa_watch *watch; /* NULL: the SQ is not watched: eu/watch.c */
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */

@@ -120,7 +120,7 @@ static int serve_qp(struct dpa_hw_qp *qp)
 	/* again under the lock: a reset forgets what was seen, and an old word must not come back
 	 */
 	w = slot_word(qp);
-	if (dpa_unlikely(qp->watch)) {
+	if (dpa_unlikely(qp->eu_watched)) {
 		dpa_watch_take(qp);
 		dpa_requester_run(qp);
 		dpa_qp_leave(qp);
@@ -166,7 +166,7 @@ static bool slots_quiet(struct dpa_eu *eu, enum dpa_look *look)
 	dpa_spin_lock(&eu->lock);
 	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next) {
 		quiet = slot_seen(qp);
-		if (dpa_unlikely(qp->watch) && dpa_watch_look(qp) > *look)
+		if (dpa_unlikely(qp->eu_watched) && dpa_watch_look(qp) > *look)
 			*look = dpa_watch_look(qp);
 	}
 	dpa_spin_unlock(&eu->lock);
@@ -318,8 +318,9 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 		dpa_spin_lock(&eu->lock);
 		__atomic_store_n(&qp->eu, eu, __ATOMIC_RELEASE);
 		qp->eu_word = dpa_watch_word(qp);
-		qp->eu_seen = qp->eu_word ? dpa_watch_taken(qp) : 0;
-		if (!qp->eu_word)
+		qp->eu_watched = qp->eu_word != NULL;
+		qp->eu_seen = qp->eu_watched ? dpa_watch_taken(qp) : 0;
+		if (!qp->eu_watched)
 			qp->eu_word = &qp->slot->word;
 		qp->eu_next = eu->qps;
 		eu->qps = qp;

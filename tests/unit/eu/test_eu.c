@@ -455,6 +455,29 @@ Test(eu, a_word_stored_before_rts_counts_then)
 	dpa_watch_free(qp);
 }
 
+/* A QP that an EU has by policy is its own again behind the watch, and posted to by doorbell. */
+Test(eu, doorbells_behind_a_watch)
+{
+	struct dpa_hw_qp *qp = side[0].qp;
+	static struct watched w;
+
+	cr_assert_eq(dpa_hw_set_placement(qp, DPA_PLACE_EU, 5), 0);
+	for (int i = 0; i < 100; i++) {
+		watch_begins(&w, &side[0]);
+		__atomic_store_n(&w.word, (uint64_t)side[0].pi, __ATOMIC_RELEASE);
+		dpa_watch_stop(qp);
+		post(&side[0]);
+		until_done(&side[0]);
+		dpa_qplock_lock(&qp->lock);
+		dpa_watch_free(qp); /* as RESET does, beside the EU */
+		qp->req.send_idx = qp->req.una_idx = side[0].pi;
+		dpa_qp_leave(qp);
+		post(&side[0]);
+		until_done(&side[0]);
+		free_blocks(&side[0]);
+	}
+}
+
 /* The memory is the owner's again when the call returns: a page that is gone would tell. */
 Test(eu, a_word_is_not_read_behind_the_end)
 {

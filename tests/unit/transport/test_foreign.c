@@ -49,7 +49,9 @@ static bool is_copying(struct dpa_hw_qp *qp)
 	bool is;
 
 	dpa_qplock_lock(&qp->lock);
+	dpa_spin_lock(&qp->hw->foreigns->lock);
 	is = qp->fq && (qp->fq->held || qp->fq->busy || dpa_gets_left(qp->fq));
+	dpa_spin_unlock(&qp->hw->foreigns->lock);
 	dpa_qp_leave(qp);
 	return is;
 }
@@ -107,10 +109,9 @@ static void writes_and_reads(const struct th_opt *opt)
 		th_fill(t.a.bytes + 3, n, i);
 		post(&t, &t.th->a, one_sided(&t, DPA_OP_RDMA_WRITE, 3, n));
 		expect_ok(&t, &t.th->a.scq, 0);
-		while (opt->type == DPA_QP_UC && !th_check(t.b.bytes + 3, n, i)) {
-			th_settle(t.th); /* it is complete when it was sent */
-			sched_yield();
-		}
+		th_settle(t.th);
+		while (opt->type == DPA_QP_UC && is_copying(t.th->b.qp))
+			sched_yield(); /* it is complete when it was sent */
 		cr_expect(th_check(t.b.bytes + 3, n, i), "WRITE of %u", n);
 		if (opt->type == DPA_QP_UC)
 			continue;

@@ -308,7 +308,7 @@ Test(transport_watch, only_an_empty_queue_can_be_watched)
 enum { ROUNDS = 20000, PAGE = 4096 };
 
 /* A WQE whose fields are right, wrong, or near the limits, one by one. */
-static void put_garbage(struct th *th, uint64_t *seed)
+static void make_garbage(struct th *th, uint64_t *seed)
 {
 	static const uint8_t ops[] = {DPA_OP_RDMA_WRITE,  DPA_OP_SEND,	    DPA_OP_RDMA_READ,
 				      DPA_OP_ATOMIC_CS,	  DPA_OP_ATOMIC_FA, DPA_OP_SEND_IMM,
@@ -332,8 +332,28 @@ static void put_garbage(struct th *th, uint64_t *seed)
 			w[i] = (uint64_t)th_rand(seed) << 32 | th_rand(seed);
 }
 
+/* The same beside others that store there: in words. */
+static void put_garbage(struct th *th, uint64_t *seed)
+{
+	static uint8_t made[DPA_WQEBB << TH_LOG_SQ] __attribute__((aligned(64)));
+	uint8_t *sq = th->a.sq;
+	const uint32_t from = th->a.pi;
+
+	th->a.sq = made;
+	make_garbage(th, seed);
+	for (uint32_t idx = from; idx != th->a.pi; idx++) {
+		const uint64_t *of = (const uint64_t *)ctrl_at(th, idx);
+		uint64_t *to = (uint64_t *)(sq + ((const uint8_t *)of - made));
+
+		for (int i = 0; i < 8; i++)
+			__atomic_store_n(&to[i], of[i], __ATOMIC_RELAXED);
+	}
+	th->a.sq = sq;
+}
+
 struct scribbler {
 	struct th *th;
+	uint8_t *sq;
 	_Atomic bool stop;
 };
 
@@ -344,8 +364,8 @@ static void *scribble(void *arg)
 	uint64_t seed = 7;
 
 	while (!atomic_load(&s->stop)) {
-		uint64_t *w = (uint64_t *)(s->th->a.sq +
-					   th_rand(&seed) % ((DPA_WQEBB << TH_LOG_SQ) / 8) * 8);
+		uint64_t *w =
+			(uint64_t *)(s->sq + th_rand(&seed) % ((DPA_WQEBB << TH_LOG_SQ) / 8) * 8);
 		uint64_t v = __atomic_load_n(w, __ATOMIC_RELAXED);
 
 		__atomic_store_n(w, v ^ 1ull << th_rand(&seed) % 64, __ATOMIC_RELAXED);
@@ -361,7 +381,7 @@ static void hostile_life(uint64_t seed, bool beside)
 	const uint32_t types[] = {DPA_QP_RC, DPA_QP_UC};
 	struct th *th = watched(
 		&(struct th_opt){.type = types[seed % 2], .rd = 8, .timeout = 14, .retry = 1});
-	struct scribbler s = {.th = th};
+	struct scribbler s = {.th = th, .sq = th->a.sq};
 	uint8_t *canary =
 		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t t;
