@@ -81,11 +81,13 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	size_t first = 0, failed;
 	CUresult ret = CUDA_SUCCESS;
 
-	if (b->n > 1 && cuda->batch)
-		return cuda->batch(b->dst, b->src, b->length, b->n, &attr, &first, 1, dev->stream);
-	if (b->n > 1 && cuda->batch12)
-		return cuda->batch12(b->dst, b->src, b->length, b->n, &attr, &first, 1, &failed,
-				     dev->stream);
+	/* a driver that has the call and refuses it is asked one by one */
+	if (b->n > 1 && cuda->batch &&
+	    !cuda->batch(b->dst, b->src, b->length, b->n, &attr, &first, 1, dev->stream))
+		return CUDA_SUCCESS;
+	if (b->n > 1 && !cuda->batch && cuda->batch12 &&
+	    !cuda->batch12(b->dst, b->src, b->length, b->n, &attr, &first, 1, &failed, dev->stream))
+		return CUDA_SUCCESS;
 	for (unsigned int i = 0; i < b->n && !ret; i++)
 		ret = b->to_gpu ? cuda->to_device(b->dst[i], (void *)(uintptr_t)b->src[i],
 						  b->length[i], dev->stream)
