@@ -5,7 +5,7 @@ file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/tra
      ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c
      ${CMAKE_SOURCE_DIR}/device/direct/*.c ${CMAKE_SOURCE_DIR}/device/payload/*.c
      ${CMAKE_SOURCE_DIR}/device/order/*.c)
-foreach(f copy cq foreign foreign_get foreign_put log moderate mr qmem qp qp_mem range schedule srq stage thread xrc)
+foreach(f copy cq foreign foreign_get foreign_put log moderate mr pcc_flow qmem qp qp_mem range schedule srq stage thread xrc)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)
 endforeach()
 foreach(f dm leave mcast mr mw ops qp qp_modify srq xrc)

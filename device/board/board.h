@@ -23,7 +23,7 @@
  * the meaning of a word in it, takes the next number: others are refused, with both versions
  * named.
  */
-#define DPA_BOARD_LAYOUT    13
+#define DPA_BOARD_LAYOUT    14
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -267,6 +267,22 @@ struct dpa_board_steer {
 #define DPA_BOARD_QPN_BLOCKS (DPA_BOARD_QPNS / DPA_BOARD_QPN_BLOCK)
 
 #define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
+
+#define DPA_PCC_BUILTIN_COUNTERS 16u /* of a built-in algorithm of congestion control */
+
+/*
+ * What acts of the port's congestion control, in one word: bits 0..15 slots that are enabled,
+ * 16..23 slots of the image that have an algorithm, 24..28 the slot whose counters count plus 1 (0:
+ * none), 29..47 a number that is another after each change, 48..63 the number of the image.
+ */
+#define DPA_BOARD_PCC_POPULATED 16
+#define DPA_BOARD_PCC_COUNTING	24
+#define DPA_BOARD_PCC_CHANGE	29
+#define DPA_BOARD_PCC_IMAGE	48
+/* Of a new file: DCQCN acts, and its counters count. */
+#define DPA_BOARD_PCC_FRESH                                                                        \
+	((UINT64_C(1) << DPA_PCC_SLOT_DCQCN) |                                                     \
+	 ((uint64_t)(DPA_PCC_SLOT_DCQCN + 1) << DPA_BOARD_PCC_COUNTING))
 
 #define DPA_BOARD_FLOW_RULE 992 /* bytes of a flow rule */
 

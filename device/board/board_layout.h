@@ -2,7 +2,7 @@
 /*
  * board_layout.h - what is where in the board's file. See README.md and board.h.
  *
- * The file is 50 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
+ * The file is 68 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
  * list) exists from the start; every other unit is reserved (fallocate) and then marked in
  * `present` before anybody touches it, so that a full file system gives an error and never
  * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
@@ -22,7 +22,12 @@
  *  0x1100000  private     16 MiB   4096 * 4096: counters, CQ and MR records of a process
  *  0x2100000  services      1 MiB  16384 * 64: of QP1
  *  0x2200000  ids          16 MiB  65536 * 256: communication ids of QP1
- *  0x3200000  end
+ *  0x3200000  PCC port      8 KiB   struct dpa_board_pcc_port
+ *  0x3220000  PCC slots    64 KiB   8 * 8192: of an image
+ *  0x3280000  PCC counters 512 KiB  4096 * 128: of the built-in algorithms, by process
+ *  0x3300000  PCC results  512 KiB  65536 * 8: by QPN
+ *  0x3400000  PCC rings    16 MiB   4096 * 4096: events, by process
+ *  0x4400000  end
  */
 #ifndef DPA_BOARD_LAYOUT_H
 #define DPA_BOARD_LAYOUT_H
@@ -235,6 +240,109 @@ struct dpa_board_cmid {
 	uint8_t rsvd[64];
 };
 
+/* ------------------------------------------- congestion control: dpa_hw_pcc.h, tables/pcc.c */
+
+/* A value of a parameter that was set, of a built-in algorithm: 8 + 38 * 4 + 96 = 256 bytes. */
+struct dpa_board_pcc_builtin {
+	_Atomic uint64_t set; /* bits: `value` counts, else the default. Written last (release) */
+	_Atomic uint32_t value[DPA_PCC_PARAMS];
+	uint8_t rsvd[96];
+};
+
+/*
+ * A parameter that an image is to set: 8 + 4 * 4 = 24 bytes. serial << 2 | state; each change by
+ * CAS (acq_rel): FREE -> WRITTEN, POSTED by the caller; ANSWERED by the image's process; FREE by
+ * the caller. A caller that finds it taken for a second takes it over.
+ */
+enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_WRITTEN, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
+struct dpa_board_pcc_req {
+	_Atomic uint64_t state;
+	_Atomic uint32_t slot, id, value, err;
+};
+
+/*
+ * The port: 8192 bytes.
+ *
+ *   word     what acts, as one word (board.h). Changed by CAS (acq_rel) by everybody, read by each
+ *            flow (acquire)
+ *   owner    the process with the image, 0: none. CAS (acq_rel) by it; to 0 also by a process that
+ *            found it dead
+ *   disabled bits of events that the image does not want; by the owner, before `word`
+ *   bell     futex, counted up (seq_cst) by whoever has news for the owner
+ *   asleep   1 while the owner sleeps on the bell; by it (seq_cst)
+ *   summary, pending: bits of rings that have events; set by producers (seq_cst), taken by the
+ *            owner (seq_cst)
+ *   base     counters when they were last cleared (relaxed)
+ */
+struct dpa_board_pcc_port {
+	_Atomic uint64_t word;
+	_Atomic dpa_owner_t owner;
+	_Atomic uint32_t disabled;
+	uint8_t rsvd0[64 - 20];
+	/* ---- 64 */
+	_Atomic uint32_t bell, asleep;
+	_Atomic uint64_t summary;
+	uint8_t rsvd1[128 - 80];
+	/* ---- 128 */
+	_Atomic uint64_t pending[DPA_BOARD_PROCS / 64];
+	/* ---- 640 */
+	struct dpa_board_pcc_req req;
+	uint8_t rsvd2[768 - 664];
+	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
+	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
+	/* ---- 1280: of built-in algorithms, of processes that ended; under the board's lock */
+	_Atomic uint32_t past[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT][DPA_PCC_BUILTIN_COUNTERS];
+	uint8_t rsvd3[2048 - 1408];
+	/* ---- 2048 */
+	_Atomic uint32_t base[DPA_PCC_SLOTS][DPA_PCC_COUNTERS + 1];
+	uint8_t rsvd4[8192 - 6144];
+};
+
+/*
+ * A slot of an image: 148 + 3 * 152 + 40 + 152 + 40 * 64 + 256 + 64 * 64 + 484 = 8192 bytes. Written
+ * by the owner while the slot is not populated; `values` and `counters` always. A reader compares
+ * the image's number before and after.
+ */
+struct dpa_board_pcc_slot {
+	uint32_t id, major, minor;
+	uint32_t nparams, ncounters;
+	char text[DPA_PCC_ALGO_TEXT];
+	uint32_t def[DPA_PCC_PARAMS], min[DPA_PCC_PARAMS], max[DPA_PCC_PARAMS];
+	uint8_t may_set[DPA_PCC_PARAMS + 2];
+	/* by device code of the owner; read by everybody (relaxed) */
+	uint32_t values[DPA_PCC_PARAMS];
+	char ptext[DPA_PCC_PARAMS + 2][DPA_PCC_TEXT];
+	uint32_t counters[DPA_PCC_COUNTERS + 1];
+	char ctext[DPA_PCC_COUNTERS + 1][DPA_PCC_TEXT];
+	uint8_t rsvd[484];
+};
+
+/* Counters of built-in algorithms: 128 bytes. Written by the process (relaxed). */
+struct dpa_board_pcc_counts {
+	_Atomic uint32_t n[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT][DPA_PCC_BUILTIN_COUNTERS];
+};
+
+/*
+ * Events of a process's flows: 64 + 64 + 124 * 32 = 4096 bytes. Entry of position p: `seq` is
+ * 2 * (p / 124) while it is free for p, one more while it is filled. A producer, a thread of the
+ * process, takes `tail` by CAS, fills the entry and stores seq (release); the owner of the image
+ * reads it (acquire), stores seq of the next lap (release), then head. An owner that died between
+ * the two is overtaken by the next one; a process that died in the middle is followed by one that
+ * fills what it left (dpa_board_pcc_ring_open()).
+ */
+#define DPA_BOARD_PCC_RING 124u
+struct dpa_board_pcc_event {
+	_Atomic uint32_t seq;
+	uint32_t flow, kind, sn, time, word[3];
+};
+struct dpa_board_pcc_ring {
+	_Atomic uint32_t tail;
+	uint8_t rsvd0[60];
+	_Atomic uint32_t head;
+	uint8_t rsvd1[60];
+	struct dpa_board_pcc_event event[DPA_BOARD_PCC_RING];
+};
+
 #define DPA_BOARD_OFF_PRESENT  0x001000u
 #define DPA_BOARD_OFF_LINKS    0x020000u
 #define DPA_BOARD_OFF_MCAST    0x040000u
@@ -249,7 +357,12 @@ struct dpa_board_cmid {
 #define DPA_BOARD_OFF_PRIV     0x1100000u
 #define DPA_BOARD_OFF_SERVICES 0x2100000u
 #define DPA_BOARD_OFF_CMIDS    0x2200000u
-#define DPA_BOARD_FILE_LEN     0x3200000u
+#define DPA_BOARD_OFF_PCC      0x3200000u
+#define DPA_BOARD_OFF_PCC_SLOT 0x3220000u
+#define DPA_BOARD_OFF_PCC_CNT  0x3280000u
+#define DPA_BOARD_OFF_PCC_RES  0x3300000u
+#define DPA_BOARD_OFF_PCC_RING 0x3400000u
+#define DPA_BOARD_FILE_LEN     0x4400000u
 
 /* The whole file. The gaps are holes, for ever. */
 struct dpa_board_shm {
@@ -274,6 +387,15 @@ struct dpa_board_shm {
 	struct dpa_board_priv priv[DPA_BOARD_PROCS];
 	struct dpa_board_service services[DPA_BOARD_SERVICES];
 	struct dpa_board_cmid cmids[DPA_BOARD_CMIDS];
+	struct dpa_board_pcc_port pcc;
+	uint8_t gap4[DPA_BOARD_OFF_PCC_SLOT - DPA_BOARD_OFF_PCC - 8192];
+	struct dpa_board_pcc_slot pcc_slots[DPA_PCC_USER_SLOTS];
+	uint8_t gap5[DPA_BOARD_OFF_PCC_CNT - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
+	struct dpa_board_pcc_counts pcc_counts[DPA_BOARD_PROCS];
+	/* dpa_board_pcc_result(), by the owner of the image (release); read by flows (acquire) */
+	_Atomic uint64_t pcc_results[DPA_BOARD_QPNS];
+	uint8_t gap6[DPA_BOARD_OFF_PCC_RING - DPA_BOARD_OFF_PCC_RES - DPA_BOARD_QPNS * 8];
+	struct dpa_board_pcc_ring pcc_rings[DPA_BOARD_PROCS];
 };
 
 _Static_assert(sizeof(struct dpa_board_ident) == 128, "ident");
@@ -347,6 +469,26 @@ _Static_assert(offsetof(struct dpa_board_head, poller) == 3072, "head");
 _Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
 _Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");
 _Static_assert(offsetof(struct dpa_board_shm, cmids) == DPA_BOARD_OFF_CMIDS, "file");
+_Static_assert(sizeof(struct dpa_board_pcc_builtin) == 256, "builtin");
+_Static_assert(sizeof(struct dpa_board_pcc_req) == 24, "req");
+_Static_assert(offsetof(struct dpa_board_pcc_port, bell) == 64, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, pending) == 128, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, req) == 640, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, builtin) == 768, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, past) == 1280, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, base) == 2048, "pcc");
+_Static_assert(sizeof(struct dpa_board_pcc_port) == 8192, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_slot, values) == 644, "pcc slot");
+_Static_assert(sizeof(struct dpa_board_pcc_slot) == 8192, "pcc slot");
+_Static_assert(sizeof(struct dpa_board_pcc_counts) == 128, "pcc counts");
+_Static_assert(sizeof(struct dpa_board_pcc_event) == 32, "pcc event");
+_Static_assert(sizeof(struct dpa_board_pcc_ring) == 4096, "pcc ring");
+_Static_assert(offsetof(struct dpa_board_shm, pcc) == DPA_BOARD_OFF_PCC, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_slots) == DPA_BOARD_OFF_PCC_SLOT, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_counts) == DPA_BOARD_OFF_PCC_CNT, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_results) == DPA_BOARD_OFF_PCC_RES, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_rings) == DPA_BOARD_OFF_PCC_RING, "file");
+_Static_assert(DPA_BOARD_PROCS == DPA_PCC_RINGS, "a ring for each process");
 _Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");
 _Static_assert(DPA_BOARD_FILE_LEN / DPA_BOARD_UNIT <= DPA_BOARD_PRESENT_WORDS * 64, "present");
 _Static_assert(DPA_BOARD_PROCS <= 1 << 16, "an owner word");

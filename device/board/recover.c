@@ -170,12 +170,30 @@ static void fold_counters(struct dpa_board *b, uint32_t slot)
 	}
 }
 
+/* The same of its counts of built-in algorithms of congestion control. */
+static void fold_pcc(struct dpa_board *b, uint32_t slot)
+{
+	struct dpa_board_pcc_counts *c = &b->shm->pcc_counts[slot];
+
+	if (!dpa_board_present(b, DPA_BOARD_OFF_PCC_CNT + slot * sizeof(*c)))
+		return;
+	for (uint32_t s = 0; s < DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT; s++)
+		for (uint32_t i = 0; i < DPA_PCC_BUILTIN_COUNTERS; i++) {
+			uint32_t n = atomic_exchange_explicit(&c->n[s][i], 0, memory_order_relaxed);
+
+			if (n)
+				atomic_fetch_add_explicit(&b->shm->pcc.past[s][i], n,
+							  memory_order_relaxed);
+		}
+}
+
 static void clear_priv(struct dpa_board *b, uint32_t slot)
 {
 	struct dpa_board_cqinfo *cq = dpa_board_cqinfo(b, slot);
 	struct dpa_board_mrinfo *mr = dpa_board_mrinfo(b, slot);
 
 	fold_counters(b, slot);
+	fold_pcc(b, slot);
 	if (cq)
 		memset(cq, 0, DPA_BOARD_CQINFO * sizeof(*cq));
 	if (mr)

@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include "ctx/pcc_flow.h"
 #include "ctx/schedule.h"
 #include "cmd/dm.h"
 #include "cmd/leave.h"
@@ -321,6 +322,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 		goto err_cfg;
 	dpa_spin_pauses = hw->cfg.spin ? hw->cfg.spin : 1;
 	hw->cnt = hw->board->counters;
+	dpa_cc_init(hw);
 	hw->pvm_self = probe_self(hw->pid);
 	dpa_copy_offer(hw);
 	dpa_stage_open(&hw->stage);
@@ -380,6 +382,7 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_eu_fini(hw);
 	dpa_foreign_fini(hw);
 	dpa_counters_fold(hw);
+	dpa_cc_fini(hw);
 	dpa_udp_close(hw);
 	/* off the board first: a peer that sees our sockets close must find us gone */
 	dpa_board_close(hw->board);

@@ -3,6 +3,7 @@
  * values. */
 #include <errno.h>
 #include <string.h>
+#include "ctx/pcc_flow.h"
 #include "ctx/schedule.h"
 #include "cmd/qp.h"
 #include "ctx/foreign.h"
@@ -233,8 +234,7 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		qp->slow.fence_sq = false;
 		qp->attr.sq_draining = 0;
 		if (old == DPA_QPS_RTR)
-			dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL,
-				     dpa_now_ns());
+			dpa_cc_begin(qp);
 		qp->probe.asked = qp->pcc.probes;
 		qp->probe.out = false;
 		dpa_qp_set_state(qp, state);

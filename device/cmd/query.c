@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "ctx/hw.h"
+#include "tables/pcc.h"
 
 int dpa_hw_query_device(struct dpa_hw_ctx *ctx, struct dpa_hw_dev_attr *attr)
 {
@@ -45,6 +46,12 @@ uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx)
 {
 	(void)ctx;
 	return 256; /* 16 cores of 16 EUs */
+}
+
+const struct dpa_pcc_ops *dpa_hw_query_pcc(struct dpa_hw_ctx *ctx, void **port)
+{
+	*port = ctx->hw->board;
+	return &dpa_board_pcc_ops;
 }
 
 void dpa_hw_query_board(struct dpa_hw_ctx *ctx, struct dpa_hw_board_attr *attr)

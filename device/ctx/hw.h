@@ -37,6 +37,7 @@ struct dpa_door;
 struct dpa_udp;
 struct dpa_hw_ops;
 struct dpa_foreigns;
+struct dpa_cc_params;
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
@@ -57,6 +58,13 @@ struct dpa_hw {
 	dpa_log_fn *log;
 	const struct dpa_hw_ops *ops;
 	_Atomic uint64_t *cnt; /* this process's counters */
+
+	/* congestion control: pcc_flow.c. The port's word, NULL: flows do not follow it */
+	const _Atomic uint64_t *cc_word;
+	dpa_spin_t cc_lock; /* a leaf */
+	struct dpa_cc_params *cc_params;
+	_Atomic uint64_t cc_check; /* ns: when to look at the image's process */
+	_Atomic bool cc_ring;	   /* this process's ring is fit for use */
 
 	/* control path: objects, under ctl */
 	pthread_mutex_t ctl;

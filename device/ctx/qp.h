@@ -10,7 +10,7 @@
 #include <string.h>
 #include <dpa_hw.h>
 #include "board/board.h"
-#include "pcc/pcc.h"
+#include "pcc/split.h"
 #include "util/lock.h"
 
 #define DPA_LANES     4u /* ways of a QP's packets to a process: a QP uses one */
@@ -354,6 +354,14 @@ struct dpa_hw_qp {
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
+	/* which algorithm that is: pcc_flow.h */
+	struct {
+		const _Atomic uint64_t *source; /* the port's word; set at RTS */
+		uint64_t word;			/* the one that the flow follows */
+		_Atomic uint32_t *counts;	/* where it counts; NULL: nowhere */
+		int8_t slot;			/* -1: none */
+		struct dpa_pcc_split split;
+	} cc;
 	struct dpa_np_flow np;
 	/* the probe of the round trip that is under way: transport/probe.c */
 	struct {

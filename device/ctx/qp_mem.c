@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "ctx/ops.h"
+#include "ctx/pcc_flow.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "wire/opcode.h"
@@ -120,6 +121,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	if (a->type == DPA_QP_XRC_SEND || a->type == DPA_QP_XRC_RECV)
 		qp->type = DPA_QP_RC; /* it differs in what its packets carry */
 	qp->transport = transport_of(a->type);
+	qp->cc.source = &dpa_cc_unled;
 	qp->xrcd = a->xrcd;
 	qp->slow.not_rts = true;
 	qp->sq_sig_all = a->sq_sig_all;

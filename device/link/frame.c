@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <dpa_mad.h>
+#include "ctx/pcc_flow.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
 #include "wire.h"
@@ -199,7 +200,7 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
 {
 	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = DPA_PCC_CNP};
 	bool heard = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
-		     qp->type != DPA_QP_UD && dpa_pcc_event(&qp->pcc, &ev);
+		     qp->type != DPA_QP_UD && dpa_cc_event(qp, &ev);
 
 	dpa_count(qp->hw, heard ? DPA_CNT_rp_cnp_handled : DPA_CNT_rp_cnp_ignored, 1);
 }

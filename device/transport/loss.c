@@ -41,6 +41,7 @@
  * - recovery_psn is the RecoveryPoint of RFC 6675. The window is that of congestion control
  *   (device/pcc).
  */
+#include "ctx/pcc_flow.h"
 #include "ctx/schedule.h"
 #include "transport.h"
 
@@ -255,6 +256,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 			dpa_schedule(qp, wait);
 		return false;
 	}
+	dpa_cc_follow(qp);
 	if (!dpa_pcc_active(&qp->pcc))
 		return true;
 	now = dpa_now_ns();
@@ -295,7 +297,7 @@ void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 
 	if (r->probing != 1)
 		rack_transmit(r, now);
-	dpa_pcc_sent(&qp->pcc, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
+	dpa_cc_sent(qp, now, ((r->send_psn - psn) & DPA_PSN_MASK) * qp->mtu);
 	if (!r->rtt_xmit_ts && dpa_psn_diff(psn, r->max_psn) >= 0) {
 		r->rtt_xmit_ts = now;
 		r->rtt_psn = psn;
@@ -329,7 +331,7 @@ static void report_event(struct dpa_hw_qp *qp, enum dpa_pcc_event_type type)
 				   .psn = resume_psn(qp),
 				   .end_psn = qp->req.max_psn};
 
-	dpa_pcc_event(&qp->pcc, &ev);
+	dpa_cc_event(qp, &ev);
 }
 
 static void report_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
@@ -345,7 +347,7 @@ static void report_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 		return;
 	ev.bytes = (uint32_t)n * qp->mtu;
 	ev.inflight = (uint32_t)(out > n ? out : n) * qp->mtu;
-	dpa_pcc_event(&qp->pcc, &ev);
+	dpa_cc_event(qp, &ev);
 }
 
 /*

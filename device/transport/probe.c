@@ -12,6 +12,7 @@
  * algorithm asks for another one. An answer counts if it has the number and the time of the last probe. At
  * most one answer leaves for a probe, of the same size: nothing is amplified.
  */
+#include "ctx/pcc_flow.h"
 #include "link/kick.h"
 #include "transport.h"
 #include "transport/api.h"
@@ -87,7 +88,7 @@ static void take_answer(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	ev.req_sent = (uint32_t)x->va;
 	ev.req_recv = (uint32_t)x->swap_add;
 	ev.resp_sent = (uint32_t)x->compare;
-	dpa_pcc_event(&qp->pcc, &ev);
+	dpa_cc_event(qp, &ev);
 }
 
 void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s)

@@ -209,6 +209,11 @@ int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
 	return 0;
 }
 
+const struct dpa_pcc_ops *dpadv_query_pcc(struct ibv_context *context, void **port)
+{
+	return dpa_alive(context) ? dpa_hw_query_pcc(to_dpa_ctx(context)->hw, port) : NULL;
+}
+
 void dpadv_ring_sq(struct dpa_hw_qp *qp)
 {
 	dpa_hw_ring_sq(qp);

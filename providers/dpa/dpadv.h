@@ -231,6 +231,12 @@ struct dpadv_board {
 DPADV_API int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board);
 
 /*
+ * The port's congestion control, by struct dpa_pcc_ops: dpa_hw_pcc.h. *port is what those calls
+ * take; it is valid until the context is closed. NULL: not a device of ours, or a forked child.
+ */
+DPADV_API const struct dpa_pcc_ops *dpadv_query_pcc(struct ibv_context *context, void **port);
+
+/*
  * For callers that post by hand: after the WQEs, the doorbell record and the slot. The first
  * carries out work on the calling thread (inline placement), the second wakes the EU (EU
  * placement), the third is for receives of a QP in the error state. arm_cq arms a CQ as

@@ -34,6 +34,7 @@ struct dpadv_table {
 	int (*port_file)(unsigned function, const char *name, char *text, size_t len);
 	int (*watch_sq)(struct ibv_qp *qp, const uint64_t *word);
 	struct ibv_mr *(*reg_foreign_mr)(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
+	const struct dpa_pcc_ops *(*query_pcc)(struct ibv_context *context, void **port);
 };
 
 #endif

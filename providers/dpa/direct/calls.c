@@ -133,6 +133,13 @@ int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
 	return t ? t->query_board(context, board) : EINVAL;
 }
 
+const struct dpa_pcc_ops *dpadv_query_pcc(struct ibv_context *context, void **port)
+{
+	const struct dpadv_table *t = table_of(context);
+
+	return t ? t->query_pcc(context, port) : NULL;
+}
+
 /* dpadv_init_obj() gave the pointer: the provider is found. */
 void dpadv_ring_sq(struct dpa_hw_qp *qp)
 {

@@ -71,4 +71,5 @@ __attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
 	.port_file = dpadv_port_file,
 	.watch_sq = dpadv_watch_sq,
 	.reg_foreign_mr = dpadv_reg_foreign_mr,
+	.query_pcc = dpadv_query_pcc,
 };

@@ -54,7 +54,7 @@ static void no_room_at_all(void *arg)
 {
 	struct dpa_board *b;
 
-	small_tmpfs("20k"); /* 5 units: the fixed part needs 6 */
+	small_tmpfs("28k"); /* 7 units: the fixed part needs 8 */
 	if (bt_try(&b, BT_VERSION) != ENOMEM)
 		_exit(1);
 	if (!strstr(bt_err, bt_path) || !strstr(bt_err, "full"))
@@ -73,7 +73,7 @@ static void no_room_for_process(void *arg)
 {
 	struct dpa_board *b;
 
-	small_tmpfs("28k"); /* 7 units: a process needs one of the table and one of its own */
+	small_tmpfs("36k"); /* 9 units: a process needs one of the table and one of its own */
 	if (bt_try(&b, BT_VERSION) != ENOMEM)
 		_exit(1);
 	if (!strstr(bt_err, bt_path) || !strstr(bt_err, "full"))
@@ -89,7 +89,7 @@ static void room_for_one(void *arg)
 {
 	struct dpa_board *b;
 
-	small_tmpfs("32k");
+	small_tmpfs("40k");
 	if (bt_try(&b, BT_VERSION))
 		_exit(1);
 	_exit(dpa_board_reserve(b, DPA_BOARD_OFF_BAR, 4096) == ENOMEM ? 0 : 2);

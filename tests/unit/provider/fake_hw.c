@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <dpa_hw_pcc.h>
 #include "dpadv.h"
 #include "fake_hw.h"
 
@@ -71,6 +72,12 @@ const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx)
 uint64_t dpa_hw_node_guid(uint32_t function)
 {
 	return 0x1122334455667788 + ((uint64_t)function << 56);
+}
+
+const struct dpa_pcc_ops *dpa_hw_query_pcc(struct dpa_hw_ctx *ctx, void **port)
+{
+	*port = NULL;
+	return NULL;
 }
 
 void dpa_hw_query_board(struct dpa_hw_ctx *ctx, struct dpa_hw_board_attr *attr)

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcc_flow.c - which algorithm controls a flow, and the flow's side of an image: see pcc_flow.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "ctx/pcc_flow.h"
+#include "pcc/dcqcn.h"
+#include "pcc/rtt.h"
+#include "tables/pcc.h"
+#include "util/clock.h"
+
+#define MBIT	  UINT64_C(125000)
+#define TX_GAP	  UINT64_C(8000)     /* ns between two TX events of a flow at least */
+#define TX_BYTES  65536u	     /* but one for so many bytes in any case */
+#define CHECK_GAP UINT64_C(50000000) /* ns between two looks whether the image's process lives */
+#define LINE_RATE (DPA_PCC_LINE_GBPS * 1000 * MBIT)
+
+/* Parameters of built-in algorithms as of one state of the port: never changed, freed at the end. */
+struct dpa_cc_params {
+	struct dpa_cc_params *next;
+	uint32_t slot;
+	uint32_t value[DPA_PCC_PARAMS];
+	union {
+		struct dpa_pcc_dcqcn_param dcqcn;
+		struct dpa_pcc_rtt_param rtt;
+	};
+};
+
+const _Atomic uint64_t dpa_cc_unled;
+
+/* ------------------------------------------------------------------- parameters */
+
+static void make_params(struct dpa_cc_params *p)
+{
+	const uint32_t *v = p->value;
+
+	if (p->slot == DPA_PCC_SLOT_RTT) {
+		p->rtt = dpa_pcc_rtt_default;
+		p->rtt.target = v[DPA_PCC_P_RTT_TARGET];
+		p->rtt.max = v[DPA_PCC_P_RTT_MAX] > v[DPA_PCC_P_RTT_TARGET]
+				     ? v[DPA_PCC_P_RTT_MAX]
+				     : v[DPA_PCC_P_RTT_TARGET];
+		p->rtt.beta = v[DPA_PCC_P_RTT_BETA];
+		p->rtt.ai = v[DPA_PCC_P_RTT_AI] * MBIT;
+		p->rtt.min_rate = v[DPA_PCC_P_RTT_MIN_RATE] * MBIT;
+		return;
+	}
+	p->dcqcn = dpa_pcc_dcqcn_default;
+	p->dcqcn.rpg_min_rate = v[DPA_PCC_P_DCQCN_MIN_RATE] * MBIT;
+	p->dcqcn.rpg_ai_rate = v[DPA_PCC_P_DCQCN_AI_RATE] * MBIT;
+	p->dcqcn.rpg_hai_rate = v[DPA_PCC_P_DCQCN_HAI_RATE] * MBIT;
+	p->dcqcn.rpg_time_reset = v[DPA_PCC_P_DCQCN_TIME_RESET];
+	p->dcqcn.rpg_byte_reset = v[DPA_PCC_P_DCQCN_BYTE_RESET];
+	p->dcqcn.rpg_threshold = v[DPA_PCC_P_DCQCN_THRESHOLD];
+	p->dcqcn.rpg_gd = v[DPA_PCC_P_DCQCN_GD];
+	p->dcqcn.rpg_min_dec_fac = v[DPA_PCC_P_DCQCN_MIN_DEC_FAC];
+	p->dcqcn.rate_reduce_monitor_period = v[DPA_PCC_P_DCQCN_MONITOR_PERIOD];
+	if (p->dcqcn.rate_reduce_monitor_period > p->dcqcn.rpg_time_reset)
+		p->dcqcn.rate_reduce_monitor_period = p->dcqcn.rpg_time_reset;
+	p->dcqcn.dce_tcp_g = v[DPA_PCC_P_DCQCN_G];
+	p->dcqcn.dce_tcp_rtt = v[DPA_PCC_P_DCQCN_RTT];
+}
+
+/* Of the slot as the port has them now; NULL: its defaults, also where there is no memory. */
+static const struct dpa_cc_params *find_params(struct dpa_hw *hw, uint32_t slot)
+{
+	uint32_t value[DPA_PCC_PARAMS] = {0};
+	struct dpa_cc_params *p;
+
+	dpa_board_pcc_params(hw->board, slot, value);
+	dpa_spin_lock(&hw->cc_lock);
+	for (p = hw->cc_params; p; p = p->next)
+		if (p->slot == slot && !memcmp(p->value, value, sizeof(value)))
+			break;
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (p) {
+			p->slot = slot;
+			memcpy(p->value, value, sizeof(value));
+			make_params(p);
+			p->next = hw->cc_params;
+			hw->cc_params = p;
+		}
+	}
+	dpa_spin_unlock(&hw->cc_lock);
+	return p;
+}
+
+void dpa_cc_init(struct dpa_hw *hw)
+{
+	if (hw->cfg.congestion == DPA_CFG_CONGESTION_DCQCN)
+		hw->cc_word = dpa_board_pcc_word(hw->board);
+}
+
+void dpa_cc_fini(struct dpa_hw *hw)
+{
+	dpa_board_pcc_leave(hw->board);
+	for (struct dpa_cc_params *p = hw->cc_params, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+	hw->cc_params = NULL;
+}
+
+/* --------------------------------------------------------- an image as an algorithm */
+
+/* Of a flow that an image controls: the rate's private part. */
+struct image_flow {
+	struct dpa_hw_qp *qp;
+	_Atomic uint64_t *result;
+	uint64_t tx_at, first_at; /* ns */
+	uint32_t bytes, packets;  /* since the last TX event */
+	uint16_t image;
+	uint8_t epoch, begun;
+	uint8_t probe; /* qp->probe.asked as of the last TX event */
+};
+_Static_assert(sizeof(struct image_flow) <= DPA_PCC_RATE_PRIV, "fits");
+
+/*
+ * A process that died has left its image on the port: the first that looks takes it off. A look
+ * costs a system call, so there is one in CHECK_GAP by all flows of this process.
+ */
+static void check_image(struct dpa_hw *hw, uint64_t now)
+{
+	uint64_t due = atomic_load_explicit(&hw->cc_check, memory_order_relaxed);
+
+	if (now < due ||
+	    !atomic_compare_exchange_strong_explicit(&hw->cc_check, &due, now + CHECK_GAP,
+						     memory_order_relaxed, memory_order_relaxed))
+		return;
+	dpa_board_pcc_check(hw->board);
+}
+
+static void report(struct image_flow *f, uint8_t type, uint64_t now, uint32_t sn,
+		   const uint32_t word[3])
+{
+	uint8_t sent = f->qp->probe.asked;
+
+	struct dpa_pcc_report r = {
+		.flow = (uint32_t)f->epoch << 24 | f->qp->qpn,
+		.type = type,
+		.slot = (uint8_t)dpa_pcc_word_acting(f->qp->cc.word),
+		.sn = sn,
+		.time = (uint32_t)now,
+	};
+
+	memcpy(r.word, word, sizeof(r.word));
+	if (type == DPA_PCC_EV_TX) {
+		r.flags = f->probe != sent ? DPA_PCC_EV_TX_RTT_SENT : 0;
+		f->probe = sent;
+	}
+	if (type == DPA_PCC_EV_NACK)
+		r.subtype = DPA_PCC_EV_NACK_OOS;
+	check_image(f->qp->hw, now);
+	if (dpa_board_pcc_disabled(f->qp->hw->board) >> type & 1)
+		return;
+	(void)dpa_board_pcc_report(f->qp->hw->board, &r); /* full: the event is lost */
+}
+
+/* The answer for this flow by this image; 0: there is none yet. */
+static uint64_t read_result(const struct image_flow *f)
+{
+	uint64_t r = atomic_load_explicit(f->result, memory_order_acquire);
+
+	return r >> 48 == f->image && (r >> 32 & 0xff) == f->epoch ? r : 0;
+}
+
+static void on_sent(struct image_flow *f, const struct dpa_pcc_event *ev)
+{
+	uint32_t sn = f->qp->req.send_psn;
+
+	if (!f->bytes)
+		f->first_at = ev->now;
+	f->bytes += ev->bytes;
+	f->packets += (ev->bytes + f->qp->mtu - 1) / f->qp->mtu;
+	if (f->begun && ev->now - f->tx_at < TX_GAP && f->bytes < TX_BYTES &&
+	    f->probe == f->qp->probe.asked)
+		return;
+	f->begun = 1;
+	f->tx_at = ev->now;
+	report(f, DPA_PCC_EV_TX, ev->now, sn,
+	       (uint32_t[]){(uint32_t)f->first_at, f->bytes / 32 << 16 | (f->packets & 0xffff),
+			    f->qp->qpn});
+	f->bytes = f->packets = 0;
+}
+
+static void image_init(void *priv, const void *param, uint64_t now)
+{
+	(void)priv;
+	(void)param;
+	(void)now;
+}
+
+static void image_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
+{
+	struct image_flow *f = priv;
+
+	(void)param;
+	switch (ev->type) {
+	case DPA_PCC_SENT:
+		on_sent(f, ev);
+		return;
+	case DPA_PCC_ACK:
+		report(f, DPA_PCC_EV_ACK, ev->now, ev->psn,
+		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		return;
+	case DPA_PCC_RTT:
+		report(f, DPA_PCC_EV_RTT, ev->now, ev->psn,
+		       (uint32_t[]){ev->req_sent, ev->req_recv, ev->resp_sent});
+		return;
+	case DPA_PCC_CNP:
+		report(f, DPA_PCC_EV_CNP, ev->now, ev->psn,
+		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		return;
+	case DPA_PCC_LOSS:
+	case DPA_PCC_TIMEOUT:
+		report(f, DPA_PCC_EV_NACK, ev->now, ev->psn,
+		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		return;
+	}
+}
+
+/* Asked again before each packet: the answer may have come. Until the first one: not paced. */
+static void image_get(const void *priv, const void *param, struct dpa_pcc_result *res)
+{
+	uint64_t r = read_result(priv);
+	uint32_t rate = (uint32_t)r & (2 * DPA_PCC_RATE_ONE - 1);
+
+	(void)param;
+	res->wake = 0;
+	res->probes = (uint8_t)(r >> 24);
+	if (r && rate < DPA_PCC_RATE_ONE)
+		res->rate = LINE_RATE / DPA_PCC_RATE_ONE * (rate ? rate : 1);
+}
+
+static const struct dpa_pcc_rate_algo image_algo = {
+	.name = "image", .init = image_init, .on_event = image_event, .get = image_get};
+
+/* The process's ring, once. */
+static bool open_ring(struct dpa_hw *hw)
+{
+	bool ok;
+
+	if (atomic_load_explicit(&hw->cc_ring, memory_order_acquire))
+		return true;
+	dpa_spin_lock(&hw->cc_lock);
+	ok = atomic_load_explicit(&hw->cc_ring, memory_order_relaxed) ||
+	     !dpa_board_pcc_ring_open(hw->board);
+	if (ok)
+		atomic_store_explicit(&hw->cc_ring, true, memory_order_release);
+	dpa_spin_unlock(&hw->cc_lock);
+	return ok;
+}
+
+/* False: no memory on the board, so that the image cannot control it. */
+static bool begin_image(struct dpa_hw_qp *qp, uint64_t now)
+{
+	struct image_flow *f = (struct image_flow *)qp->cc.split.priv;
+	_Atomic uint64_t *result = dpa_board_pcc_result(qp->hw->board, qp->qpn);
+
+	if (!result || !open_ring(qp->hw))
+		return false;
+	memset(qp->cc.split.priv, 0, sizeof(qp->cc.split.priv));
+	f->qp = qp;
+	f->result = result;
+	f->image = (uint16_t)dpa_pcc_word_image(qp->cc.word);
+	/* Not one that the last flow of this number had. */
+	f->epoch = (uint8_t)((atomic_load_explicit(result, memory_order_relaxed) >> 32) + 1);
+	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &image_algo, NULL, now);
+	return true;
+}
+
+/* ------------------------------------------------------------------- which one acts */
+
+static void begin_dcqcn(struct dpa_hw_qp *qp, uint64_t now)
+{
+	const struct dpa_cc_params *p = find_params(qp->hw, DPA_PCC_SLOT_DCQCN);
+
+	dpa_pcc_init(&qp->pcc, &dpa_pcc_dcqcn, p ? &p->dcqcn : NULL, now);
+}
+
+static void begin_rtt(struct dpa_hw_qp *qp, uint64_t now)
+{
+	const struct dpa_cc_params *p = find_params(qp->hw, DPA_PCC_SLOT_RTT);
+
+	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &dpa_pcc_rtt, p ? &p->rtt : NULL, now);
+}
+
+static void begin_flow(struct dpa_hw_qp *qp, int slot)
+{
+	uint64_t now = dpa_now_ns();
+
+	qp->cc.slot = (int8_t)slot;
+	if (slot == (int)DPA_PCC_SLOT_RTT)
+		begin_rtt(qp, now);
+	else if (slot < 0)
+		dpa_pcc_init(&qp->pcc, &dpa_pcc_none, NULL, now);
+	else if (slot == (int)DPA_PCC_SLOT_DCQCN || !begin_image(qp, now))
+		begin_dcqcn(qp, now);
+}
+
+/* What it has learned stays where the algorithm does. */
+static void set_params(struct dpa_hw_qp *qp)
+{
+	const struct dpa_cc_params *p = qp->cc.slot >= (int)DPA_PCC_SLOT_RTT
+						? find_params(qp->hw, (uint32_t)qp->cc.slot)
+						: NULL;
+
+	if (p && qp->cc.slot == (int)DPA_PCC_SLOT_DCQCN)
+		qp->pcc.param = &p->dcqcn;
+	else if (p)
+		qp->cc.split.param = &p->rtt;
+}
+
+static void follow_word(struct dpa_hw_qp *qp, bool begin)
+{
+	uint64_t old = qp->cc.word, w = atomic_load_explicit(qp->cc.source, memory_order_acquire);
+	int slot = dpa_pcc_word_acting(w);
+
+	qp->cc.word = w;
+	if (begin || slot != qp->cc.slot ||
+	    (slot >= 0 && slot < (int)DPA_PCC_USER_SLOTS &&
+	     dpa_pcc_word_image(w) != dpa_pcc_word_image(old)))
+		begin_flow(qp, slot);
+	else
+		set_params(qp);
+	qp->cc.counts = slot >= (int)DPA_PCC_SLOT_RTT && dpa_pcc_word_counting(w) == slot
+				? dpa_board_pcc_counts(qp->hw->board, (uint32_t)slot)
+				: NULL;
+}
+
+void dpa_cc_switch(struct dpa_hw_qp *qp)
+{
+	follow_word(qp, false);
+}
+
+void dpa_cc_begin(struct dpa_hw_qp *qp)
+{
+	if (qp->hw->cc_word) {
+		qp->cc.source = qp->hw->cc_word;
+		follow_word(qp, true);
+		return;
+	}
+	qp->cc.source = &dpa_cc_unled;
+	qp->cc.word = 0;
+	qp->cc.counts = NULL;
+	dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL, dpa_now_ns());
+}
+
+void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+{
+	static const uint8_t which[DPA_PCC_EVENTS] = {
+		/* number + 1 */
+		[DPA_PCC_ACK] = DPA_PCC_N_ACK + 1,	[DPA_PCC_LOSS] = DPA_PCC_N_NACK + 1,
+		[DPA_PCC_TIMEOUT] = DPA_PCC_N_NACK + 1, [DPA_PCC_CNP] = DPA_PCC_N_CNP + 1,
+		[DPA_PCC_SENT] = DPA_PCC_N_TX + 1,	[DPA_PCC_RTT] = DPA_PCC_N_RTT + 1,
+	};
+
+	if (which[ev->type])
+		atomic_fetch_add_explicit(&qp->cc.counts[which[ev->type] - 1], 1,
+					  memory_order_relaxed);
+	if (ev->type == DPA_PCC_ACK && ev->rtt_ns)
+		atomic_fetch_add_explicit(&qp->cc.counts[DPA_PCC_N_RTT], 1, memory_order_relaxed);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pcc.h - congestion control of the port on the board: slots, counters, the image and its flows.
+ * dpa_hw_pcc.h has the meaning, board_layout.h the words. Nothing here takes a lock, and each
+ * call may be killed at any instruction.
+ */
+#ifndef DPA_TABLES_PCC_H
+#define DPA_TABLES_PCC_H
+
+#include "board/board.h"
+
+/* Parts of the word. */
+static inline uint32_t dpa_pcc_word_enabled(uint64_t w)
+{
+	return (uint32_t)w & 0xffff;
+}
+
+/* With the built-in ones. */
+static inline uint32_t dpa_pcc_word_populated(uint64_t w)
+{
+	return ((uint32_t)(w >> 16) & 0xff) | 1u << DPA_PCC_SLOT_RTT | 1u << DPA_PCC_SLOT_DCQCN;
+}
+
+/* The slot that acts; -1: none. */
+static inline int dpa_pcc_word_acting(uint64_t w)
+{
+	uint32_t on = dpa_pcc_word_enabled(w) & dpa_pcc_word_populated(w);
+
+	return on ? __builtin_ctz(on) : -1;
+}
+
+/* The slot whose counters count; -1: none. */
+static inline int dpa_pcc_word_counting(uint64_t w)
+{
+	return (int)(w >> 24 & 31) - 1;
+}
+
+static inline uint32_t dpa_pcc_word_image(uint64_t w)
+{
+	return (uint32_t)(w >> 48);
+}
+
+/* The word that flows follow. Valid while the board is open. */
+_Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b);
+
+/* ------------------------------------------------------------- for tools and telemetry */
+
+/*
+ * The calls of struct dpa_pcc_ops of these names; port: a struct dpa_board, which has to be writable
+ * for enable, count, clear and set_param (dpa_board_pcc_writable()).
+ */
+void dpa_board_pcc_query(void *port, struct dpa_pcc_port *out);
+void dpa_board_pcc_port_bytes(void *port, uint64_t *tx, uint64_t *rx);
+int dpa_board_pcc_read_slot(void *port, uint32_t slot, struct dpa_pcc_slot *out);
+int dpa_board_pcc_enable(void *port, uint32_t slot, bool on);
+int dpa_board_pcc_count(void *port, uint32_t slot, bool on);
+int dpa_board_pcc_read_counters(void *port, uint32_t slot, bool clear, uint32_t *num,
+				uint32_t values[DPA_PCC_COUNTERS]);
+int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t value);
+/*
+ * Replaces the mapping of a board that was opened by dpa_board_peek() by one that the calls above
+ * may write to. 0 or errno.
+ */
+int dpa_board_pcc_writable(struct dpa_board *peek);
+/* A process with an image that died has none any more. A system call if there is an image. */
+void dpa_board_pcc_check(struct dpa_board *b);
+
+/* ------------------------------------------------------------------- for flows */
+
+/* Values of all parameters of a built-in slot. */
+void dpa_board_pcc_params(struct dpa_board *b, uint32_t slot, uint32_t value[DPA_PCC_PARAMS]);
+/* This process's counts of a built-in slot; NULL: no memory. Reserves them. */
+_Atomic uint32_t *dpa_board_pcc_counts(struct dpa_board *b, uint32_t slot);
+/* Makes this process's ring fit for use. Before its first report. 0 or ENOMEM. */
+int dpa_board_pcc_ring_open(struct dpa_board *b);
+/* An event of a flow of this process; false: the ring is full. Any thread. Never blocks. */
+bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *r);
+/* Types of events that the image does not want, bits. */
+uint32_t dpa_board_pcc_disabled(struct dpa_board *b);
+/* The result's word of a QPN of this board; NULL: no memory. Reserves it. */
+_Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn);
+
+/* A result: rate in bits 0..20, number of probes asked for 24..31, epoch 32..39, image 48..63. */
+static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint32_t probes,
+					   uint32_t rate)
+{
+	return (uint64_t)image << 48 | (uint64_t)(epoch & 0xff) << 32 |
+	       (uint64_t)(probes & 0xff) << 24 | rate;
+}
+
+/* ------------------------------------------------------- for the image's process */
+
+extern const struct dpa_pcc_ops dpa_board_pcc_ops;
+/* The image goes with the process that has it. At the close of the board. */
+void dpa_board_pcc_leave(struct dpa_board *b);
+
+/* Of built-in algorithms: what a slot is. NULL: none. */
+struct dpa_pcc_builtin_desc {
+	uint32_t id, major, minor, nparams, ncounters;
+	const char *text;
+	const struct dpa_pcc_builtin_param {
+		uint32_t def, min, max;
+		const char *text;
+	} * params;
+	const char *const *counters;
+};
+const struct dpa_pcc_builtin_desc *dpa_board_pcc_builtin(uint32_t slot);
+
+/* Counters of both, in this order. */
+enum { DPA_PCC_N_TX, DPA_PCC_N_ACK, DPA_PCC_N_RTT, DPA_PCC_N_CNP, DPA_PCC_N_NACK, DPA_PCC_N_NUM };
+/* Parameters of DPA_PCC_SLOT_RTT, in this order; those of DCQCN are in pcc/dcqcn.h's. */
+enum {
+	DPA_PCC_P_RTT_TARGET,
+	DPA_PCC_P_RTT_MAX,
+	DPA_PCC_P_RTT_BETA,
+	DPA_PCC_P_RTT_AI,
+	DPA_PCC_P_RTT_MIN_RATE,
+	DPA_PCC_P_RTT_NUM
+};
+enum {
+	DPA_PCC_P_DCQCN_MIN_RATE,
+	DPA_PCC_P_DCQCN_AI_RATE,
+	DPA_PCC_P_DCQCN_HAI_RATE,
+	DPA_PCC_P_DCQCN_TIME_RESET,
+	DPA_PCC_P_DCQCN_BYTE_RESET,
+	DPA_PCC_P_DCQCN_THRESHOLD,
+	DPA_PCC_P_DCQCN_GD,
+	DPA_PCC_P_DCQCN_MIN_DEC_FAC,
+	DPA_PCC_P_DCQCN_MONITOR_PERIOD,
+	DPA_PCC_P_DCQCN_G,
+	DPA_PCC_P_DCQCN_RTT,
+	DPA_PCC_P_DCQCN_NUM
+};
+
+#endif

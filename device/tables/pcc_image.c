@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pcc_image.c - the image of the port: its process, the events of flows on their way to it, and its
+ * answers.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "board/board_priv.h"
+#include "tables/pcc.h"
+#include "tables/pcc_priv.h"
+
+#define N DPA_BOARD_PCC_RING
+
+struct dpa_pcc_image {
+	struct dpa_board *b;
+	pid_t pid;		 /* of the process that loaded it */
+	_Atomic uint32_t number; /* of the image, once it is published */
+	uint64_t request;	 /* state of the one that next_param() gave */
+};
+
+/* A process has one; which, for dpa_board_pcc_leave(). */
+static _Atomic(struct dpa_pcc_image *) the_image;
+
+/* ------------------------------------------------------------------------ the bell */
+
+static long futex(_Atomic uint32_t *word, int op, uint32_t val, const struct timespec *ts)
+{
+	return syscall(SYS_futex, word, op, val, ts, NULL, 0);
+}
+
+void dpa_pcc_bell_ring(struct dpa_board *b)
+{
+	atomic_fetch_add_explicit(&b->shm->pcc.bell, 1, memory_order_seq_cst);
+	futex(&b->shm->pcc.bell, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+static void image_wake(struct dpa_pcc_image *img)
+{
+	dpa_pcc_bell_ring(img->b);
+}
+
+static bool has_news(struct dpa_board *b)
+{
+	uint64_t req = atomic_load_explicit(&b->shm->pcc.req.state, memory_order_acquire);
+
+	return atomic_load_explicit(&b->shm->pcc.summary, memory_order_seq_cst) ||
+	       (req & 3) == DPA_PCC_REQ_POSTED;
+}
+
+/* Repeatable: a waker that died on its way costs the time limit at most. */
+static void image_wait(struct dpa_pcc_image *img, uint32_t ms)
+{
+	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	uint32_t seen = atomic_load_explicit(&p->bell, memory_order_seq_cst);
+	bool owner = atomic_load_explicit(&p->owner, memory_order_acquire) == dpa_board_me(img->b);
+
+	if (owner) {
+		atomic_store_explicit(&p->asleep, 1, memory_order_seq_cst);
+		if (has_news(img->b)) {
+			atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
+			return;
+		}
+	}
+	futex(&p->bell, FUTEX_WAIT, seen, &ts);
+	if (owner)
+		atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
+}
+
+/* ---------------------------------------------------------------------- the flows */
+
+uint32_t dpa_board_pcc_disabled(struct dpa_board *b)
+{
+	return atomic_load_explicit(&b->shm->pcc.disabled, memory_order_relaxed);
+}
+
+_Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn)
+{
+	uint32_t i = qpn & (DPA_BOARD_QPNS - 1);
+
+	if (qpn >> 16 != b->board_num ||
+	    dpa_board_reserve(b, DPA_BOARD_OFF_PCC_RES + i * sizeof(uint64_t), sizeof(uint64_t)))
+		return NULL;
+	return &b->shm->pcc_results[i];
+}
+
+/* Entries that a dead predecessor of this process index took and never filled. */
+int dpa_board_pcc_ring_open(struct dpa_board *b)
+{
+	struct dpa_board_pcc_ring *r = &b->shm->pcc_rings[b->slot];
+	uint32_t head, tail;
+
+	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_RING + b->slot * sizeof(*r), sizeof(*r)))
+		return ENOMEM;
+	head = atomic_load_explicit(&r->head, memory_order_acquire);
+	tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	for (uint32_t p = head; p - head < N && p != tail; p++) {
+		struct dpa_board_pcc_event *e = &r->event[p % N];
+		uint32_t seq = p / N * 2;
+
+		if (atomic_load_explicit(&e->seq, memory_order_acquire) != seq)
+			continue;
+		e->kind = 0;
+		atomic_store_explicit(&e->seq, seq + 1, memory_order_release);
+	}
+	return 0;
+}
+
+static bool push(struct dpa_board_pcc_ring *r, const struct dpa_pcc_report *rep)
+{
+	uint32_t p = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	struct dpa_board_pcc_event *e;
+
+	do {
+		e = &r->event[p % N];
+		if (atomic_load_explicit(&e->seq, memory_order_acquire) != p / N * 2) {
+			uint32_t now = atomic_load_explicit(&r->tail, memory_order_relaxed);
+
+			if (now == p)
+				return false; /* full */
+			p = now;
+			e = NULL;
+			continue;
+		}
+	} while (!e || !atomic_compare_exchange_weak_explicit(
+			       &r->tail, &p, p + 1, memory_order_relaxed, memory_order_relaxed));
+	DPA_BOARD_STEP("pcc-taken");
+	e->flow = rep->flow;
+	e->kind = (uint32_t)rep->type | (uint32_t)rep->subtype << 8 | (uint32_t)rep->flags << 16 |
+		  (uint32_t)rep->slot << 24;
+	e->sn = rep->sn;
+	e->time = rep->time;
+	memcpy(e->word, rep->word, sizeof(e->word));
+	atomic_store_explicit(&e->seq, p / N * 2 + 1, memory_order_release);
+	return true;
+}
+
+bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *rep)
+{
+	struct dpa_board_pcc_port *port = &b->shm->pcc;
+	uint32_t w = b->slot / 64;
+	uint64_t bit = UINT64_C(1) << b->slot % 64;
+
+	if (!push(&b->shm->pcc_rings[b->slot], rep))
+		return false;
+	DPA_BOARD_STEP("pcc-pushed");
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!(atomic_load_explicit(&port->pending[w], memory_order_seq_cst) & bit))
+		atomic_fetch_or_explicit(&port->pending[w], bit, memory_order_seq_cst);
+	if (!(atomic_load_explicit(&port->summary, memory_order_seq_cst) >> w & 1))
+		atomic_fetch_or_explicit(&port->summary, UINT64_C(1) << w, memory_order_seq_cst);
+	if (atomic_load_explicit(&port->asleep, memory_order_seq_cst))
+		dpa_pcc_bell_ring(b);
+	return true;
+}
+
+static bool image_pending(struct dpa_pcc_image *img, uint64_t rings[DPA_PCC_RINGS / 64])
+{
+	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	uint64_t s = atomic_load_explicit(&p->summary, memory_order_seq_cst);
+
+	if (!s)
+		return false;
+	s = atomic_exchange_explicit(&p->summary, 0, memory_order_seq_cst);
+	for (uint32_t w = 0; w < DPA_PCC_RINGS / 64; w++)
+		rings[w] = s >> w & 1 ? atomic_exchange_explicit(&p->pending[w], 0,
+								 memory_order_seq_cst)
+				      : 0;
+	return true;
+}
+
+static uint32_t image_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_report *out,
+			   uint32_t n)
+{
+	struct dpa_board_pcc_ring *r = &img->b->shm->pcc_rings[ring];
+	uint32_t h, got = 0;
+
+	if (ring >= DPA_PCC_RINGS ||
+	    !dpa_board_present(img->b, DPA_BOARD_OFF_PCC_RING + ring * sizeof(*r)))
+		return 0;
+	h = atomic_load_explicit(&r->head, memory_order_relaxed);
+	while (got < n) {
+		struct dpa_board_pcc_event *e = &r->event[h % N];
+		uint32_t seq = atomic_load_explicit(&e->seq, memory_order_acquire);
+
+		if (seq == (h / N + 1) * 2) { /* taken by an owner that died before it said so */
+			atomic_store_explicit(&r->head, ++h, memory_order_release);
+			continue;
+		}
+		if (seq != h / N * 2 + 1)
+			break;
+		out[got] = (struct dpa_pcc_report){.flow = e->flow,
+						   .type = (uint8_t)e->kind,
+						   .subtype = (uint8_t)(e->kind >> 8),
+						   .flags = (uint8_t)(e->kind >> 16),
+						   .slot = (uint8_t)(e->kind >> 24),
+						   .sn = e->sn,
+						   .time = e->time};
+		memcpy(out[got].word, e->word, sizeof(e->word));
+		atomic_store_explicit(&e->seq, (h / N + 1) * 2, memory_order_release);
+		atomic_store_explicit(&r->head, ++h, memory_order_release);
+		got += out[got].type != 0;
+	}
+	return got;
+}
+
+static void image_answer(struct dpa_pcc_image *img, uint32_t flow, uint32_t rate, bool probe)
+{
+	uint32_t i = flow & (DPA_BOARD_QPNS - 1), epoch = flow >> 24, probes = 0;
+	uint32_t number = atomic_load_explicit(&img->number, memory_order_relaxed);
+	_Atomic uint64_t *word = &img->b->shm->pcc_results[i];
+	uint64_t old;
+
+	if (!dpa_board_present(img->b, DPA_BOARD_OFF_PCC_RES + i * sizeof(uint64_t)))
+		return;
+	old = atomic_load_explicit(word, memory_order_relaxed);
+	if (old >> 48 == number && (old >> 32 & 0xff) == epoch)
+		probes = (uint32_t)(old >> 24) & 0xff;
+	if (rate > DPA_PCC_RATE_ONE)
+		rate = DPA_PCC_RATE_ONE;
+	atomic_store_explicit(word, dpa_pcc_result_make(number, epoch, probes + probe, rate),
+			      memory_order_release);
+}
+
+/* ------------------------------------------------------------------- its process */
+
+static enum dpa_pcc_state image_take_over(struct dpa_pcc_image *img)
+{
+	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	dpa_owner_t none = 0, me = dpa_board_me(img->b);
+
+	if (atomic_load_explicit(&p->owner, memory_order_acquire) == me)
+		return DPA_PCC_ACTIVE;
+	dpa_board_pcc_check(img->b);
+	return atomic_compare_exchange_strong_explicit(&p->owner, &none, me, memory_order_acq_rel,
+						       memory_order_acquire)
+		       ? DPA_PCC_ACTIVE
+		       : DPA_PCC_STANDBY;
+}
+
+static int image_load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_state *state)
+{
+	struct dpa_pcc_image *img = calloc(1, sizeof(*img)), *old = atomic_load(&the_image);
+
+	if (!img)
+		return ENOMEM;
+	img->b = port;
+	img->pid = getpid();
+	/* One that a forked child has inherited is the parent's. */
+	if ((old && old->pid == img->pid) ||
+	    !atomic_compare_exchange_strong(&the_image, &old, img)) {
+		free(img);
+		return EALREADY;
+	}
+	*image = img;
+	*state = image_take_over(img);
+	return 0;
+}
+
+static void give_up(struct dpa_pcc_image *img)
+{
+	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	dpa_owner_t me = dpa_board_me(img->b);
+
+	if (atomic_load_explicit(&p->owner, memory_order_acquire) != me)
+		return;
+	dpa_pcc_word_drop_image(img->b, atomic_load_explicit(&img->number, memory_order_relaxed));
+	DPA_BOARD_STEP("pcc-unload");
+	atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
+	atomic_compare_exchange_strong_explicit(&p->owner, &me, 0, memory_order_acq_rel,
+						memory_order_relaxed);
+	dpa_pcc_bell_ring(img->b); /* standby processes */
+}
+
+static void image_unload(struct dpa_pcc_image *img)
+{
+	give_up(img);
+	atomic_store(&the_image, NULL);
+	free(img);
+}
+
+void dpa_board_pcc_leave(struct dpa_board *b)
+{
+	struct dpa_pcc_image *img = atomic_load(&the_image);
+
+	if (img && img->b == b)
+		give_up(img);
+}
+
+static void write_slot(struct dpa_board_pcc_slot *to, const struct dpa_pcc_slot *from)
+{
+	memset(to, 0, sizeof(*to));
+	to->id = from->id;
+	to->major = from->major;
+	to->minor = from->minor;
+	to->nparams = from->nparams < DPA_PCC_PARAMS ? from->nparams : DPA_PCC_PARAMS;
+	to->ncounters = from->ncounters < DPA_PCC_COUNTERS ? from->ncounters : DPA_PCC_COUNTERS;
+	memcpy(to->text, from->text, sizeof(to->text));
+	for (uint32_t i = 0; i < to->nparams; i++) {
+		to->def[i] = from->params[i].def;
+		to->min[i] = from->params[i].min;
+		to->max[i] = from->params[i].max;
+		to->may_set[i] = (uint8_t)from->params[i].may_set;
+		to->values[i] = from->params[i].value;
+		memcpy(to->ptext[i], from->params[i].text, DPA_PCC_TEXT);
+	}
+	memcpy(to->ctext, from->counters, sizeof(from->counters));
+}
+
+/* Rings with events that a former owner had taken note of. */
+static void look_everywhere(struct dpa_board *b)
+{
+	for (uint32_t i = 0; i < DPA_PCC_RINGS / 64; i++)
+		atomic_store_explicit(&b->shm->pcc.pending[i], UINT64_MAX, memory_order_seq_cst);
+	atomic_store_explicit(&b->shm->pcc.summary, UINT64_MAX, memory_order_seq_cst);
+}
+
+static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *slots,
+			 uint32_t populated, uint32_t enabled, uint32_t disabled_events,
+			 struct dpa_pcc_words *words)
+{
+	struct dpa_board *b = img->b;
+	struct dpa_board_pcc_port *p = &b->shm->pcc;
+	uint64_t old = atomic_load_explicit(&p->word, memory_order_acquire), new;
+	uint32_t number;
+
+	if (atomic_load_explicit(&p->owner, memory_order_acquire) != dpa_board_me(b))
+		return EPROTO;
+	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_SLOT, sizeof(b->shm->pcc_slots)))
+		return ENOMEM;
+	for (uint32_t i = 0; i < DPA_PCC_USER_SLOTS; i++) {
+		write_slot(&b->shm->pcc_slots[i], &slots[i]);
+		for (uint32_t k = 0; k < DPA_PCC_COUNTERS; k++)
+			atomic_store_explicit(&p->base[i][k], 0, memory_order_relaxed);
+		words->counters[i] = b->shm->pcc_slots[i].counters;
+		words->params[i] = b->shm->pcc_slots[i].values;
+	}
+	atomic_store_explicit(&p->disabled, disabled_events, memory_order_relaxed);
+	look_everywhere(b);
+	do {
+		number = (dpa_pcc_word_image(old) + 1) & 0xffff;
+		number = number ? number : 1;
+		atomic_store_explicit(&img->number, number, memory_order_relaxed);
+		new = (old & ((UINT64_C(1) << DPA_BOARD_PCC_IMAGE) - 1) & ~UINT64_C(0xff00ff)) |
+		      (uint64_t)number << DPA_BOARD_PCC_IMAGE | (enabled & populated & 0xff) |
+		      (uint64_t)(populated & 0xff) << DPA_BOARD_PCC_POPULATED;
+		if (dpa_pcc_word_counting(new) >= 0)
+			new = dpa_pcc_word_counting_set(new, dpa_pcc_word_acting(new));
+	} while (!dpa_pcc_word_change(b, &old, new));
+	return 0;
+}
+
+static bool image_next_param(struct dpa_pcc_image *img, uint32_t *slot, uint32_t *id,
+			     uint32_t *value)
+{
+	struct dpa_board_pcc_req *r = &img->b->shm->pcc.req;
+
+	img->request = atomic_load_explicit(&r->state, memory_order_acquire);
+	if ((img->request & 3) != DPA_PCC_REQ_POSTED)
+		return false;
+	*slot = atomic_load_explicit(&r->slot, memory_order_relaxed);
+	*id = atomic_load_explicit(&r->id, memory_order_relaxed);
+	*value = atomic_load_explicit(&r->value, memory_order_relaxed);
+	return true;
+}
+
+static void image_answer_param(struct dpa_pcc_image *img, int err)
+{
+	struct dpa_board_pcc_req *r = &img->b->shm->pcc.req;
+	uint64_t next = (img->request & ~UINT64_C(3)) | DPA_PCC_REQ_ANSWERED;
+
+	atomic_store_explicit(&r->err, (uint32_t)err, memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&r->state, &img->request, next,
+						memory_order_acq_rel, memory_order_relaxed);
+}
+
+const struct dpa_pcc_ops dpa_board_pcc_ops = {
+	.answer = image_answer,
+	.answer_param = image_answer_param,
+	.count = dpa_board_pcc_count,
+	.enable = dpa_board_pcc_enable,
+	.load = image_load,
+	.next_param = image_next_param,
+	.pending = image_pending,
+	.port_bytes = dpa_board_pcc_port_bytes,
+	.publish = image_publish,
+	.query = dpa_board_pcc_query,
+	.read_counters = dpa_board_pcc_read_counters,
+	.read_slot = dpa_board_pcc_read_slot,
+	.set_param = dpa_board_pcc_set_param,
+	.take = image_take,
+	.take_over = image_take_over,
+	.unload = image_unload,
+	.wait = image_wait,
+	.wake = image_wake,
+};
