@@ -6,7 +6,7 @@ set(DPA_DOCA_VERSION ${DPA_DOCA_API}.0) # the API that the headers follow (heade
 
 # One library has all host calls. Build files ask for it by these names; one or the other asks for
 # FlexIO, whose place is taken, or for a static library of a name.
-set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp doca_dma doca_gpunetio flexio)
+set(DPA_HOST_NAMES doca_common doca_dpa doca_rdma doca_argp doca_dma doca_gpunetio doca_pcc doca_telemetry_pcc flexio)
 # Device libraries: what dpacc is told to link by all the names that scripts have used.
 set(DPA_DEVICE_NAMES doca_dpa_dev_comm doca_dpa_comm_dev doca_dpa_dev_verbs dpa)
 
@@ -62,6 +62,8 @@ dpa_pc(doca-dpa doca_dpa doca-common "DOCA DPA on the software adapter dpa0")
 dpa_pc(doca-rdma doca_rdma doca-common "DOCA RDMA on the software adapter dpa0")
 dpa_pc(doca-dma doca_dma doca-common "DOCA DMA: copies of memory")
 dpa_pc(doca-gpunetio doca_gpunetio doca-common "DOCA GPUNetIO: kernels of a GPU on the RDMA of dpa0")
+dpa_pc(doca-pcc doca_pcc doca-common "DOCA PCC: congestion control programs on the software adapter dpa0")
+dpa_pc(doca-telemetry doca_telemetry_pcc doca-common "DOCA telemetry: congestion control of the port")
 dpa_pc(doca-argp doca_argp doca-common "DOCA command line options")
 dpa_pc(libflexio flexio "" "FlexIO: the EUs of an application; nothing else of it")
 

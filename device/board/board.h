@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <pthread.h>
 #include <dpa_hw.h>
+#include <dpa_hw_pcc.h>
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
 /*
@@ -271,7 +272,7 @@ struct dpa_board_steer {
 #define DPA_PCC_BUILTIN_COUNTERS 16u /* of a built-in algorithm of congestion control */
 
 /*
- * What acts of the port's congestion control, in one word: bits 0..15 slots that are enabled,
+ * The port's congestion control in one word: bits 0..15 slots that are enabled,
  * 16..23 slots of the image that have an algorithm, 24..28 the slot whose counters count plus 1 (0:
  * none), 29..47 a number that is another after each change, 48..63 the number of the image.
  */

@@ -298,7 +298,7 @@ static void begin_flow(struct dpa_hw_qp *qp, int slot)
 		begin_dcqcn(qp, now);
 }
 
-/* What it has learned stays where the algorithm does. */
+/* The state stays if the algorithm does. */
 static void set_params(struct dpa_hw_qp *qp)
 {
 	const struct dpa_cc_params *p = qp->cc.slot >= (int)DPA_PCC_SLOT_RTT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * dpa_hw_pcc.h - programmable congestion control of the port: slots with algorithms, and the image
- * that has the algorithms of the user slots. Part of dpa_hw.h.
+ * that has the algorithms of the user slots. dpa_hw.h does not include it: few drivers need it.
  *
  *               start                        its process stops, dies or faults
  *   no image ----------> image ACTIVE ------------------------------------------> no image
@@ -43,7 +43,7 @@ struct dpa_pcc_param_desc {
 	char text[DPA_PCC_TEXT];
 };
 
-/* What a slot has: its algorithm. */
+/* A slot: its algorithm. */
 struct dpa_pcc_slot {
 	uint32_t id, major, minor;
 	uint32_t nparams, ncounters;
@@ -52,7 +52,7 @@ struct dpa_pcc_slot {
 	char counters[DPA_PCC_COUNTERS][DPA_PCC_TEXT];
 };
 
-/* What acts on the port at the moment. */
+/* The state of the port at the moment. */
 struct dpa_pcc_port {
 	uint32_t populated; /* bits: slots with an algorithm */
 	uint32_t enabled;   /* bits */
@@ -93,7 +93,7 @@ struct dpa_pcc_image;
 
 enum dpa_pcc_state { DPA_PCC_ACTIVE, DPA_PCC_STANDBY };
 
-/* What device code of the image works on: words in the adapter state, written by it alone. */
+/* Memory that device code of the image works on: words in the adapter state, written by it alone. */
 struct dpa_pcc_words {
 	uint32_t *counters[DPA_PCC_USER_SLOTS];
 	uint32_t *params[DPA_PCC_USER_SLOTS];
@@ -108,7 +108,7 @@ struct dpa_pcc_words {
  * be), ENOMEM (it cannot grow).
  */
 struct dpa_pcc_ops {
-	/* What acts. Notices first that the process of the image has died. */
+	/* Reads the state of the port. Notices first that the process of the image has died. */
 	void (*query)(void *port, struct dpa_pcc_port *out);
 	/* ENOENT: the slot is empty. EAGAIN: it changes at the moment. */
 	int (*read_slot)(void *port, uint32_t slot, struct dpa_pcc_slot *out);

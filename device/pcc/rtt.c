@@ -20,7 +20,7 @@ const struct dpa_pcc_rtt_param dpa_pcc_rtt_default = {
 	.beta = 52429,
 };
 
-/* What a flow has: of struct dpa_pcc_split's rate. */
+/* The state of a flow: of struct dpa_pcc_split's rate. */
 struct rtt {
 	uint64_t rate;
 	uint64_t cut_at;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The EUs of an application, from the text of a YAML file (flexio.h has the format). */
 #include <libflexio/flexio.h>
+#include <dpa/dpa_image.h>
 #include <string.h>
 #include <strings.h>
 #include <yaml.h>
@@ -9,6 +10,13 @@
 #include "../eu/eumgmt.h"
 
 #define TEXT_MAX 65536 /* bytes of a file */
+
+const char *flexio_app_get_name(struct flexio_app *app)
+{
+	const struct doca_dpa_app *a = (const struct doca_dpa_app *)app;
+
+	return a && a->magic == DPA_IMAGE_MAGIC ? a->name : NULL;
+}
 
 struct flexio_resource {
 	uint32_t num_eus, num_eugs;

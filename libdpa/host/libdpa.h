@@ -192,6 +192,7 @@ struct doca_dpa {
 	struct dpa_witnesses witnesses;
 	const char *log_path; /* prefix of crash files; NULL: the default */
 	uint32_t stat_id;     /* base: its number for people, while started */
+	struct doca_pcc *pcc; /* whose program it is; NULL: of no congestion control */
 	struct dpa_stat_kernels stat_kernels;
 	struct dpa_loaded img;
 	struct dpa_sink log_sink, trace_sink;

@@ -18,6 +18,7 @@ struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
+struct dpa_pcc_ops;
 struct ibv_srq;
 struct timespec;
 
@@ -65,6 +66,8 @@ struct dpa_hwif_board {
 	uint32_t max_run_time; /* seconds; 0: no limit */
 };
 void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board);
+/* The port's congestion control (dpa_hw_pcc.h); NULL in a forked child. */
+const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port);
 int dpa_hwif_progress(struct ibv_context *ctx);
 void dpa_hwif_idle(struct ibv_context *ctx); /* progress is not driven by the caller any more */
 

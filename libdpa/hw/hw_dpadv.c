@@ -50,6 +50,11 @@ void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board)
 	board->max_run_time = b.max_run_time;
 }
 
+const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port)
+{
+	return dpadv_query_pcc(ctx, port);
+}
+
 int dpa_hwif_progress(struct ibv_context *ctx)
 {
 	return dpadv_progress(ctx);

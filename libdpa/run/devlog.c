@@ -196,6 +196,12 @@ void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *
 	put_bytes(log, line, (uint64_t)n + len);
 }
 
+void dpa_devlog_put_text(struct dpa_devlog *log, const char *text, uint64_t len)
+{
+	if (len)
+		put_bytes(log, text, len < LOG_MESSAGE ? len : LOG_MESSAGE);
+}
+
 void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5])
 {
 	char line[128];

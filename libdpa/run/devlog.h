@@ -32,6 +32,8 @@ void dpa_devlog_flush(struct dpa_devlog *log);
 void dpa_devlog_drain(struct dpa_devlog *log);
 /* One message: prefix with the EU's number and the level's tag, then the text. Any thread. */
 void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *text, uint64_t len);
+/* The text as it is. Any thread. */
+void dpa_devlog_put_text(struct dpa_devlog *log, const char *text, uint64_t len);
 /* One line of a trace: the EU's number and the five words. Any thread. */
 void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5]);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "../common/buf/ops.h"
+#include "../pcc/ops_pcc.h"
 #include "../sync/ops.h"
 #include "../exec/ops_exec.h"
 #include "counters.h"
@@ -187,6 +188,9 @@ const struct dpa_dev_ops dpa_ops_table = {
 	.yield = dpa_op_yield,
 	.trace = dpa_op_trace,
 	.trace_flush = dpa_op_trace_flush,
+	.pcc_print = dpa_op_pcc_print,
+	.pcc_trace = dpa_op_pcc_trace,
+	.pcc_port_bytes = dpa_op_pcc_port_bytes,
 	.thread_instructions = dpa_op_thread_instructions,
 	.thread_time = dpa_op_thread_time,
 	.rdma_post = dpa_op_rdma_post,

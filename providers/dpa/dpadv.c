@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include "dpa.h"
+#include <dpa_hw_pcc.h>
 #include "dpadv.h"
 #include "control/control.h"
 #include "discovery/match.h"

@@ -230,6 +230,8 @@ struct dpadv_board {
 /* EINVAL for a comp_mask bit; EIO in a forked child. */
 DPADV_API int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board);
 
+struct dpa_pcc_ops;
+
 /*
  * The port's congestion control, by struct dpa_pcc_ops: dpa_hw_pcc.h. *port is what those calls
  * take; it is valid until the context is closed. NULL: not a device of ours, or a forked child.

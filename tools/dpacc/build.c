@@ -81,6 +81,30 @@ static bool scan_source(struct job *j, size_t k)
 	return ok;
 }
 
+/*
+ * Sources for the original's compiler, which is a clang, silence warnings by its pragmas. For a gcc
+ * they are options: for all of the source, and not from the pragma on.
+ */
+static void clang_pragmas(const struct job *j, const char *source, struct list *l)
+{
+	FILE *f = strstr(j->opt.devcc, "clang") ? NULL : fopen(source, "r");
+	char *line = NULL, name[64];
+	size_t n = 0;
+	bool any = false;
+
+	while (f && getline(&line, &n, f) > 0)
+		if (sscanf(line, " # pragma clang diagnostic ignored \"-W%63[a-z0-9-]\"", name) ==
+		    1) {
+			list_addf(l, "-Wno-%s", name);
+			any = true;
+		}
+	if (any)
+		list_add(l, "-Wno-unknown-pragmas");
+	free(line);
+	if (f)
+		fclose(f);
+}
+
 static bool compile_source(struct job *j, size_t k, struct list *objects)
 {
 	char *out = temp(j, "%s.o", j->bases.v[k]);
@@ -88,6 +112,7 @@ static bool compile_source(struct job *j, size_t k, struct list *objects)
 	bool ok;
 
 	device_flags(j, &l);
+	clang_pragmas(j, j->opt.sources.v[k], &l);
 	list_words(&l, "-D__dpa_global__= -D__dpa_rpc__= -c -o");
 	list_add(&l, out);
 	list_add(&l, j->opt.sources.v[k]);

@@ -129,6 +129,7 @@ static const struct {
 	{"doca_rdma", "doca_rdma_create"},
 	{"doca_dma", "doca_dma_create"},
 	{"doca_graph", "doca_graph_create"},
+	{"doca_telemetry_pcc", "doca_telemetry_pcc_create"},
 	{"flexio_resources", "flexio_resources_create"},
 	{"doca_aes_gcm", "doca_aes_gcm_create"},
 	{"doca_comch", "doca_comch_server_create"},

@@ -14,7 +14,7 @@
 enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 #define MAX_PIDS 16
-#define MAX_ARGS 2
+#define MAX_ARGS 4
 
 struct ctl {
 	bool json, all, system;
@@ -24,9 +24,9 @@ struct ctl {
 	int npids;
 	const char *file; /* decode, simulate */
 	const char *args[MAX_ARGS];
-	int nargs;	/* fault, link */
+	int nargs;	/* fault, link, pcc */
 	const char *to; /* capture, simulate: the file to write */
-	/* capture: how many packets, how long; 0: no end */
+	/* capture: how many packets; how long (pcc, too); 0: no end */
 	uint32_t count, seconds;
 	int status;	     /* to exit with */
 	struct dpa_board *b; /* NULL: no board (status only) */
@@ -35,7 +35,8 @@ struct ctl {
 /* A command fills in what programs read, or prints what people read. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
-	cmd_capture, cmd_dpa, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link, cmd_simulate;
+	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
+	cmd_simulate;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -2,7 +2,7 @@
 /*
  * dpactl - shows the software adapter: its state, processes, UAR pages, counters and settings, and
  * its packets. It takes no process index and delays no process; it writes to the adapter state only
- * the requests of fault, link and capture to the processes.
+ * the requests of fault, link and capture to the processes, and what pcc changes.
  */
 #include <argp.h>
 #include <errno.h>
@@ -33,6 +33,7 @@ static const struct command {
 	{"enable", cmd_enable, NO_BOARD, NOTHING},
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
 	{"link", cmd_link, NEEDS_BOARD, WORDS},
+	{"pcc", cmd_pcc, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
@@ -40,8 +41,8 @@ static const struct command {
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, caps, fault, link, capture, decode, simulate, "   \
-	"doctor, enable or disable"
+	"status, ps, dpa, uar, counters, config, caps, fault, link, pcc, capture, decode, "        \
+	"simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -142,7 +143,7 @@ static const struct argp_option option_list[] = {
 	{"write", 'w', "FILE", 0,
 	 "capture: the pcapng file to write; simulate: a .csv, .json or .html; - is the output", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
-	{"seconds", 's', "N", 0, "capture: end after N seconds", 0},
+	{"seconds", 's', "N", 0, "capture, pcc watch: end after N seconds", 0},
 	{0},
 };
 
@@ -151,6 +152,7 @@ static const struct argp argp = {
 	.parser = parse_opt,
 	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
 		    "capture -w FILE\ndecode FILE\nsimulate SCENARIO [-w FILE]\n"
+		    "pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
@@ -170,6 +172,11 @@ static const struct argp argp = {
 	       "  link set SPEC, link off, link [show]\n"
 	       "                  the network in front of each process; SPEC as in\n"
 	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"
+	       "  pcc [list], pcc params SLOT, pcc counters SLOT, pcc watch\n"
+	       "                  congestion control of the port: algorithms in slots\n"
+	       "  pcc enable SLOT, pcc disable SLOT, pcc count SLOT, pcc count off,\n"
+	       "  pcc clear SLOT, pcc set SLOT PARAM VALUE\n"
+	       "                  which of them acts, which one counts, its parameters\n"
 	       "  capture -w FILE the packets of all processes, shared memory included\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "  simulate SCENARIO\n"
@@ -204,8 +211,10 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "capture needs -w FILE");
 	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
 		die(EXIT_USAGE, "--system is for enable and disable");
-	if (o->cmd->fn != cmd_capture && (o->c->count || o->c->seconds))
-		die(EXIT_USAGE, "--count and --seconds are for capture");
+	if (o->cmd->fn != cmd_capture && o->c->count)
+		die(EXIT_USAGE, "--count is for capture");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_pcc && o->c->seconds)
+		die(EXIT_USAGE, "--seconds is for capture and pcc");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->c->to)
 		die(EXIT_USAGE, "--write is for capture and simulate");
 }

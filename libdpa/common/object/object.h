@@ -64,6 +64,8 @@
 #define DPA_T_ADVISE_TASK      (UINT64_C(1) << 37)
 #define DPA_T_CLOCK	       (UINT64_C(1) << 38)
 #define DPA_T_GPU	       (UINT64_C(1) << 39)
+#define DPA_T_TELEMETRY_PCC    (UINT64_C(1) << 41)
+#define DPA_T_PCC	       (UINT64_C(1) << 42)
 #define DPA_T_FLEXIO_RESOURCE  (UINT64_C(1) << 40)
 #define DPA_T_GPU_SEMAPHORE    (UINT64_C(1) << 41)
 
@@ -82,6 +84,8 @@
 			    DPA_T_OF(doca_mmap_advise, DPA_T_ADVISE),                              \
 			    DPA_T_OF(doca_mmap_advise_task_invalidate_cache, DPA_T_ADVISE_TASK),   \
 			    DPA_T_OF(doca_clock, DPA_T_CLOCK),                                     \
+			    DPA_T_OF(doca_telemetry_pcc, DPA_T_TELEMETRY_PCC),                     \
+			    DPA_T_OF(doca_pcc, DPA_T_PCC),                                         \
 			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
 			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
 			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
@@ -115,6 +119,8 @@ struct doca_graph_instance;
 struct doca_mmap_advise;
 struct doca_mmap_advise_task_invalidate_cache;
 struct doca_clock;
+struct doca_telemetry_pcc;
+struct doca_pcc;
 struct doca_dpa;
 struct doca_dpa_thread;
 struct doca_dpa_tg;

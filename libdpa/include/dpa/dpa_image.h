@@ -73,6 +73,10 @@ struct dpa_dev_ops {
 	int (*hash_find)(uint64_t ht, uint32_t key, uint64_t *value);
 	/* common: memory of a map, len bytes of it, as device code may follow it */
 	uint64_t (*external_ptr)(uint32_t mmap, uint64_t addr, uint64_t len);
+	/* pcc: doca_pcc_dev_services.h. bytes: on the stack; that left the port, that came */
+	void (*pcc_print)(const char *text, uint64_t len);
+	void (*pcc_trace)(uint32_t format, const uint64_t words[5]);
+	void (*pcc_port_bytes)(uint64_t bytes[2]);
 };
 
 enum dpa_dev_rdma_op { /* values of enum ibv_wr_opcode */

@@ -39,6 +39,12 @@ typedef enum flexio_status {
 	FLEXIO_STATUS_FATAL_ERR = 3, /* not returned here */
 } flexio_status;
 
+/* An application: the variable of --app-name, by its type in FlexIO. */
+struct flexio_app;
+
+/* Its name; NULL: not made by dpacc. */
+DOCA_STABLE const char *flexio_app_get_name(struct flexio_app *app);
+
 /* The EUs and EU groups of an application. */
 struct flexio_resource;
 

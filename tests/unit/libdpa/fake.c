@@ -28,6 +28,8 @@ static int destroy_cq_err;
 static atomic_bool fake_failed;
 static uint32_t num_eus = 8, max_run_time;
 static char board_path[256];
+static const struct dpa_pcc_ops *pcc_ops;
+static void *pcc_port;
 
 static struct {
 	struct ibv_qp qp;
@@ -66,6 +68,12 @@ void fake_set_num_eus(uint32_t n)
 void fake_set_max_run_time(uint32_t seconds)
 {
 	max_run_time = seconds;
+}
+
+void fake_set_pcc(const struct dpa_pcc_ops *ops, void *port)
+{
+	pcc_ops = ops;
+	pcc_port = port;
 }
 
 void fake_set_board_path(const char *path)
@@ -361,6 +369,12 @@ void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board)
 {
 	board->path = board_path;
 	board->max_run_time = max_run_time;
+}
+
+const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port)
+{
+	*port = pcc_port;
+	return pcc_ops;
 }
 
 int dpa_hwif_progress(struct ibv_context *ctx)

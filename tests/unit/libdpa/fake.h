@@ -46,6 +46,9 @@ void fake_fail_clock(bool fails);
 void fake_set_max_run_time(uint32_t seconds);
 /* Where the board's file would lie: nowhere unless it is set. */
 void fake_set_board_path(const char *path);
+struct dpa_pcc_ops;
+/* The port's congestion control; NULL, NULL: as in a forked child. */
+void fake_set_pcc(const struct dpa_pcc_ops *ops, void *port);
 /* Number of doorbells rung on the fake QP. */
 int fake_rings(void);
 /* A QP with queues of 16 blocks and 8 receives of 2 SGEs, on an open context. */

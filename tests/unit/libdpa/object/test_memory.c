@@ -16,10 +16,12 @@
 #include <doca_buf_array.h>
 #include <doca_buf_inventory.h>
 #include <doca_mmap.h>
+#include <doca_pcc.h>
 #include <doca_pe.h>
 #include <doca_rdma.h>
 #include <doca_rdma_bridge.h>
 #include <doca_sync_event.h>
+#include <doca_telemetry_pcc.h>
 
 extern doca_dpa_func_t just_return;
 
@@ -154,6 +156,8 @@ Test(libdpa_memory, graphs)
 	struct doca_mmap_advise *advise;
 	struct doca_mmap_advise_task_invalidate_cache *t;
 	struct doca_dev *dev = open_dpa0();
+	struct doca_telemetry_pcc *telemetry;
+	struct doca_pcc *pcc;
 	struct doca_clock *clk;
 	struct doca_dma *dma;
 	struct doca_ctx *ctx;
@@ -161,6 +165,10 @@ Test(libdpa_memory, graphs)
 
 	OK(doca_pe_create(&pe));
 	SHORT_OF(doca_clock_create(dev, &clk), NO_MEMORY);
+	SHORT_OF(doca_telemetry_pcc_create(dev, &telemetry), NO_MEMORY);
+	OK(doca_telemetry_pcc_destroy(telemetry));
+	SHORT_OF(doca_pcc_create(dev, &pcc), NO_MEMORY);
+	OK(doca_pcc_destroy(pcc));
 	SHORT_OF(doca_mmap_advise_create(dev, &advise), NO_MEMORY);
 	SHORT_OF(doca_dma_create(dev, &dma), NO_MEMORY);
 	OK(doca_dma_destroy(dma));

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The entries by which libdpa calls a congestion control program: dpa/dpa_pcc_image.h. */
+#include <doca_pcc_dev_algo_access.h>
+#include "pcc_dev.h"
+
+__dpa_global__ void __dpa_pcc_init(uint64_t arg)
+{
+	struct dpa_pcc_init *init = (struct dpa_pcc_init *)arg;
+
+	init->disabled_events = 0;
+	doca_pcc_dev_user_init(&init->disabled_events);
+	pcc_dev_describe(init);
+}
+
+__dpa_global__ void __dpa_pcc_bind(uint64_t arg)
+{
+	pcc_dev_bind((const struct dpa_pcc_words *)arg);
+	if (doca_pcc_dev_user_port_info_changed)
+		doca_pcc_dev_user_port_info_changed(0);
+}
+
+static uint32_t be(uint32_t v)
+{
+	return __builtin_bswap32(v);
+}
+
+/* A report as the program's calls read it. */
+static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
+{
+	uint32_t *spec = (uint32_t *)&ev->ev_spec_attr;
+	uint32_t attr =
+		be((uint32_t)r->type | (uint32_t)r->subtype << 8 | (uint32_t)r->flags << 24);
+
+	__builtin_memset(ev->reserved_at_0, 0, sizeof(ev->reserved_at_0));
+	__builtin_memcpy(&ev->ev_attr, &attr, sizeof(attr));
+	ev->flow_tag = be(r->flow);
+	ev->sn = be(r->sn);
+	ev->timestamp = be(r->time);
+	/* tx counters: bytes / 32 are the low half of the word there, as bit fields lie */
+	spec[0] = be(r->word[0]);
+	spec[1] = be(r->type == DPA_PCC_EV_TX ? r->word[1] >> 16 | r->word[1] << 16 : r->word[1]);
+	spec[2] = be(r->word[2]);
+	spec[3] = 0;
+}
+
+__dpa_global__ void __dpa_pcc_events(uint64_t arg)
+{
+	struct dpa_pcc_batch *b = (struct dpa_pcc_batch *)arg;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct dpa_pcc_item *it = &b->item[i];
+		doca_pcc_dev_attr_t attr = {.algo_slot = it->report.slot & 0xf};
+		doca_pcc_dev_results_t res = {.rate = it->rate};
+		doca_pcc_dev_event_t ev;
+
+		make_event(&ev, &it->report);
+		doca_pcc_dev_user_algo((doca_pcc_dev_algo_ctxt_t *)it->ctxt, &ev, &attr, &res);
+		it->rate = res.rate;
+		it->probe = res.probe_req & 1;
+	}
+}
+
+__dpa_global__ void __dpa_pcc_param(uint64_t arg)
+{
+	struct dpa_pcc_set *s = (struct dpa_pcc_set *)arg;
+	uint32_t *params = doca_pcc_dev_get_algo_params(0, s->slot), old;
+
+	s->ok = 0;
+	if (!params)
+		return;
+	old = params[s->id];
+	s->ok = doca_pcc_dev_user_set_algo_params(0, s->slot, s->id, 1, &s->value, params) ==
+		DOCA_PCC_DEV_STATUS_OK;
+	/* programs that only check the value, as the public one does, leave it to the library */
+	if (s->ok && params[s->id] == old)
+		params[s->id] = s->value;
+}
+
+__dpa_global__ void __dpa_pcc_mailbox(uint64_t arg)
+{
+	struct dpa_pcc_mail *m = (struct dpa_pcc_mail *)arg;
+
+	m->handled = doca_pcc_dev_user_mailbox_handle != 0;
+	m->response_size = 0;
+	m->result = DOCA_PCC_DEV_STATUS_FAIL;
+	if (m->handled)
+		m->result = doca_pcc_dev_user_mailbox_handle(m->request, m->request_size,
+							     m->max_response, m->response,
+							     &m->response_size);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Numbers that the test and its congestion control program agree on. */
+#ifndef TEST_PCC_PROGRAM_H
+#define TEST_PCC_PROGRAM_H
+
+#define PROGRAM_SLOT  1	     /* enabled; 3 has the same algorithm and is not */
+#define PROGRAM_FAULT 0xdead /* as a serial number, or in the mailbox */
+#define PROGRAM_LOOP  0x100
+#define PROGRAM_COUNT 0xc0 /* the rate is the number of such events of the flow */
+
+#endif
