@@ -151,7 +151,8 @@ doca_dpa_dev_rdma_signal_add(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
  * receive queue one that no other receive has which is posted, under way or unread. It is free when
  * doca_dpa_dev_get_completion() has given the element, and the next post takes the one that has
  * been free longest (at first 0, then 1, ...): where the queue is kept full, what is posted for an
- * element has that element's index. A program that posts without reading elements gets the indices
+ * element has that element's index. It is not the place in the order of posts: messages of several
+ * connections may end in another order than they began. A program that posts without reading elements gets the indices
  * of unread ones when there are no others.
  */
 DOCA_EXPERIMENTAL uint32_t

@@ -489,7 +489,8 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_commit_strong(struct doca_gpu_dev
 }
 
 /*
- * Waits for receives, in the order in which they were posted.
+ * Waits for receives, in the order in which their messages end: those that one connection's
+ * messages take as they were posted; with several connections a later one may come first.
  * @flags:            NB: takes those that messages have taken; B: waits for all that were committed
  * @num_ops:          receives that it has found done
  * @imm_val:          of each its immediate; an array of the caller's, or NULL

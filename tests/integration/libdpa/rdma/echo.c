@@ -76,7 +76,7 @@ static void open_rdma(struct side *s, uint32_t gid)
 	DO(doca_ctx_set_datapath_on_dpa(ctx, dpa));
 	DO(doca_rdma_set_permissions(s->rdma, DOCA_ACCESS_FLAG_RDMA_WRITE));
 	DO(doca_rdma_set_grh_enabled(s->rdma, 1));
-	DO(doca_rdma_set_recv_queue_size(s->rdma, ECHO_RING));
+	DO(doca_rdma_set_recv_queue_size(s->rdma, s->s.slots));
 	DO(doca_rdma_set_gid_index(s->rdma, gid));
 	DO(doca_rdma_set_max_num_connections(s->rdma, ECHO_CONNECTIONS));
 	DO(doca_rdma_dpa_completion_attach(s->rdma, s->comp));
@@ -144,10 +144,11 @@ static int close_side(struct side *s, int n)
 
 	DO(doca_dpa_d2h_memcpy(dpa, &s->s, s->at, sizeof(s->s)));
 	printf("thread %d: %llu messages, %llu + %llu, %llu errors, %llu activations, %llu for "
-	       "nothing\n",
+	       "nothing, %llu out of order\n",
 	       n, (unsigned long long)s->s.count, (unsigned long long)s->s.from[0],
 	       (unsigned long long)s->s.from[1], (unsigned long long)s->s.errors,
-	       (unsigned long long)s->s.activations, (unsigned long long)s->s.empty);
+	       (unsigned long long)s->s.activations, (unsigned long long)s->s.empty,
+	       (unsigned long long)s->s.turned);
 	DO(doca_ctx_stop(doca_rdma_as_ctx(s->rdma)));
 	DO(doca_rdma_destroy(s->rdma));
 	DO(doca_mmap_destroy(s->map));

@@ -5,16 +5,16 @@
 
 #include <stdint.h>
 
-enum { ECHO_SIDES = 2, ECHO_CONNECTIONS = 2, ECHO_SLOTS = 4, ECHO_SLOT = 512, ECHO_RING = 64 };
+enum { ECHO_SIDES = 2, ECHO_CONNECTIONS = 2, ECHO_SLOTS = 4, ECHO_SLOT = 20000 };
 
 /* One DPA thread with its RDMA context; in device memory. */
 struct echo {
 	uint64_t comp, rdma, event;
 	uint32_t mmap;
-	uint32_t slots; /* receives that are posted */
-	uint32_t posted;
-	uint32_t at[ECHO_RING]; /* by a receive's index, its slot: they end out of order */
-	uint64_t total;		/* messages to answer */
+	uint32_t slots;		    /* receives that are posted: as many as the queue holds */
+	uint32_t order[ECHO_SLOTS]; /* their indices as they were posted, going round with count */
+	uint64_t total;		    /* messages to answer */
+	uint64_t turned;	    /* ended before one that was posted earlier */
 	uint64_t count, activations, errors, empty;
 	uint64_t from[ECHO_CONNECTIONS];
 	uint8_t in[ECHO_SLOTS][ECHO_SLOT];

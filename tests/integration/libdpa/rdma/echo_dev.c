@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages go back where they came from, their first word one more; the immediate is the length. */
+/*
+ * Messages go back where they came from, their first word one more; the immediate is the length.
+ * The queue of receives is kept full: a receive that is posted again has its index again, and the
+ * index is that of its slot.
+ */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_rdma.h>
 #include <doca_dpa_dev_sync_event.h>
@@ -8,7 +12,6 @@
 
 static void receive(struct echo *s, uint32_t slot)
 {
-	s->at[s->posted++ % ECHO_RING] = slot;
 	doca_dpa_dev_rdma_post_receive(s->rdma, s->mmap, (uintptr_t)s->in[slot], ECHO_SLOT);
 }
 
@@ -16,9 +19,20 @@ __dpa_rpc__ uint64_t echo_start(uint64_t at)
 {
 	struct echo *s = (struct echo *)at;
 
-	for (uint32_t i = 0; i < s->slots; i++)
+	for (uint32_t i = 0; i < s->slots; i++) {
+		s->order[i] = i;
 		receive(s, i);
+	}
 	return s->slots;
+}
+
+/* Messages of two connections end out of order now and then. */
+static void note_order(struct echo *s, uint32_t slot)
+{
+	uint32_t *turn = &s->order[s->count % s->slots];
+
+	s->turned += *turn != slot;
+	*turn = slot;
 }
 
 static void end(struct echo *s)
@@ -30,7 +44,7 @@ static void end(struct echo *s)
 static void answer(struct echo *s, doca_dpa_dev_completion_element_t e)
 {
 	uint32_t conn = doca_dpa_dev_get_completion_user_data(e);
-	uint32_t slot = s->at[doca_dpa_dev_rdma_completion_get_wr_index(e) % ECHO_RING];
+	uint32_t slot = doca_dpa_dev_rdma_completion_get_wr_index(e);
 	uint32_t len = doca_dpa_dev_get_completion_immediate(e);
 
 	if (doca_dpa_dev_get_completion_type(e) != DOCA_DPA_DEV_COMP_RECV_SEND_IMM ||
@@ -38,6 +52,7 @@ static void answer(struct echo *s, doca_dpa_dev_completion_element_t e)
 		s->errors++;
 		end(s);
 	}
+	note_order(s, slot);
 	memcpy(s->out[conn], s->in[slot], len);
 	++*(uint64_t *)s->out[conn];
 	receive(s, slot);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * verbs_end HOST PORT GID_INDEX ROUNDS [die]: the peer of echo.c, a verbs program that knows of
- * libdpa what dpa/dpa_rdma.h says. Each round sends a message on each of four connections, then
+ * verbs_end HOST PORT GID_INDEX ROUNDS [die|late]: the peer of echo.c, a verbs program that knows
+ * of libdpa what dpa/dpa_rdma.h says. Each round sends a message on each of four connections, then
  * takes the answers and looks at every byte. die: ends after half of the rounds, without waiting
- * for the answers to its last messages.
+ * for the answers to its last messages. late: in some rounds the long messages of half of the
+ * connections are held up on the way until the others', which were sent later, are answered.
  */
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #include <dpa/dpa_rdma.h>
 #include <infiniband/verbs.h>
 
-enum { CONNS = 4, SLOT = 512 };
+enum { CONNS = 4, SHORT = 512, LONG = 16384, SLOT = SHORT + LONG, SLOW = 1 /* kbit/s */ };
 
 struct conn {
 	struct ibv_qp *qp;
@@ -110,14 +112,27 @@ static void join(struct conn *c)
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
-static uint32_t length_of(uint32_t round)
+/* 0: no limit. Otherwise what is behind the first 8 KiB of a long message leaves after a minute. */
+static void limit_rate(struct conn *c, uint32_t kbps)
 {
-	return 8 + round * 37 % (SLOT - 7);
+	struct ibv_qp_rate_limit_attr a = {.rate_limit = kbps, .max_burst_sz = 1};
+
+	CHECK(!ibv_modify_qp_rate_limit(c->qp, &a));
 }
 
-static void send_message(struct conn *c, uint32_t round)
+static bool is_late_round(uint32_t round)
 {
-	uint32_t len = length_of(round);
+	return round >= 8 && round < 12;
+}
+
+static uint32_t length_of(uint32_t round, bool slow)
+{
+	return (slow ? LONG : 0) + 8 + round * 37 % (SHORT - 7);
+}
+
+static void send_message(struct conn *c, uint32_t round, bool slow)
+{
+	uint32_t len = length_of(round, slow);
 	struct ibv_sge in = {(uintptr_t)c->in, SLOT, mr->lkey};
 	struct ibv_sge out = {(uintptr_t)c->out, len, mr->lkey};
 	struct ibv_recv_wr rwr = {.wr_id = 1, .sg_list = &in, .num_sge = 1}, *rbad;
@@ -134,9 +149,9 @@ static void send_message(struct conn *c, uint32_t round)
 	CHECK(!ibv_post_send(c->qp, &swr, &sbad));
 }
 
-static void take_answer(struct conn *c, uint32_t round)
+static void take_answer(struct conn *c, uint32_t round, bool slow)
 {
-	uint32_t len = length_of(round);
+	uint32_t len = length_of(round, slow);
 	uint64_t sent, got;
 	struct ibv_wc wc;
 	int n;
@@ -148,6 +163,27 @@ static void take_answer(struct conn *c, uint32_t round)
 	memcpy(&sent, c->out, 8);
 	memcpy(&got, c->in, 8);
 	CHECK(got == sent + 1 && !memcmp(c->in + 8, c->out + 8, len - 8));
+}
+
+static void send_messages(struct conn *c, uint32_t round, bool slow)
+{
+	for (int i = 0; i < CONNS; i++) {
+		if (slow && i % 2 == 0)
+			limit_rate(&c[i], SLOW);
+		send_message(&c[i], round, slow);
+	}
+}
+
+/* The connections that may be slow come last, and are so no longer. */
+static void take_answers(struct conn *c, uint32_t round, bool slow)
+{
+	for (int i = 1; i < CONNS; i += 2)
+		take_answer(&c[i], round, slow);
+	for (int i = 0; i < CONNS; i += 2) {
+		if (slow)
+			limit_rate(&c[i], 0);
+		take_answer(&c[i], round, slow);
+	}
 }
 
 static int reach(const char *host, const char *port)
@@ -165,13 +201,17 @@ static int reach(const char *host, const char *port)
 int main(int argc, char **argv)
 {
 	struct conn c[CONNS] = {0};
+	bool die, late;
 	uint32_t rounds;
 	int fd;
 	char go;
 
 	CHECK(argc == 5 || argc == 6);
+	die = argc == 6 && !strcmp(argv[5], "die");
+	late = argc == 6 && !strcmp(argv[5], "late");
+	CHECK(argc == 5 || die || late);
 	gid_index = atoi(argv[3]);
-	rounds = (uint32_t)atoi(argv[4]) / (argc == 6 ? 2 : 1);
+	rounds = (uint32_t)atoi(argv[4]) / (die ? 2 : 1);
 	open_device();
 	fd = reach(argv[1], argv[2]);
 	for (int i = 0; i < CONNS; i++) {
@@ -182,12 +222,12 @@ int main(int argc, char **argv)
 	}
 	CHECK(recv(fd, &go, 1, 0) == 1);
 	for (uint32_t r = 0; r < rounds; r++) {
-		for (int i = 0; i < CONNS; i++)
-			send_message(&c[i], r);
-		if (argc == 6 && r == rounds - 1)
+		bool slow = late && is_late_round(r);
+
+		send_messages(c, r, slow);
+		if (die && r == rounds - 1)
 			_exit(0);
-		for (int i = 0; i < CONNS; i++)
-			take_answer(&c[i], r);
+		take_answers(c, r, slow);
 	}
 	printf("verbs_end: %u answers\n", rounds * CONNS);
 	CHECK(send(fd, "d", 1, 0) == 1);

@@ -113,6 +113,37 @@ Test(index, posted_again_it_is_the_same)
 }
 
 /*
+ * A queue that is not full: the next post takes the index that was read longest ago, which is not
+ * the place in the order of posts once messages have ended in another order.
+ */
+Test(index, free_longest_given_first)
+{
+	struct rig r;
+
+	rig_up(&r);
+	slow_down(&r, 0, SLOW);
+	post(&r, RIG_MEM / 2, LONG, 1);
+	post(&r, 0, SLOT, 3);
+	peer_send(&r, 0, IBV_WR_SEND, RIG_MEM / 2, LONG, 0);
+	cr_assert(rig_no_element(&r));
+	for (uint32_t i = 1; i < 4; i++) {
+		one_of_the_other(&r);
+		cr_assert_eq(received(&r, 1), i);
+	}
+	slow_down(&r, 0, 0);
+	cr_assert_eq(received(&r, 0), 0);
+	cr_assert_eq(peer_wc(&r, 0).status, IBV_WC_SUCCESS);
+	for (uint32_t i = 0; i < RIG_QUEUE; i++) {
+		static const uint32_t last[] = {1, 2, 3, 0};
+
+		post(&r, 0, SLOT, 1);
+		one_of_the_other(&r);
+		cr_assert_eq(received(&r, 1), i + 4 < RIG_QUEUE ? i + 4 : last[i + 4 - RIG_QUEUE]);
+	}
+	rig_down(&r);
+}
+
+/*
  * More is posted than is read: the index of the oldest comes again, since there are no others.
  * Elements that are read afterwards free no index that is still posted.
  */
