@@ -2,7 +2,7 @@
 /*
  * board_layout.h - what is where in the board's file. See README.md and board.h.
  *
- * The file is 68 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
+ * The file is 60 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
  * list) exists from the start; every other unit is reserved (fallocate) and then marked in
  * `present` before anybody touches it, so that a full file system gives an error and never
  * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
@@ -26,8 +26,9 @@
  *  0x3220000  PCC slots    64 KiB   8 * 8192: of an image
  *  0x3280000  PCC counters 512 KiB  4096 * 128: of the built-in algorithms, by process
  *  0x3300000  PCC results  512 KiB  65536 * 8: by QPN
- *  0x3400000  PCC rings    16 MiB   4096 * 4096: events, by process
- *  0x4400000  end
+ *  0x3380000  PCC ends    512 KiB  4096 * 128: tail and head of a ring, by process
+ *  0x3400000  PCC rings     8 MiB  4096 * 2048: events, by process
+ *  0x3c00000  end
  */
 #ifndef DPA_BOARD_LAYOUT_H
 #define DPA_BOARD_LAYOUT_H
@@ -323,23 +324,26 @@ struct dpa_board_pcc_counts {
 };
 
 /*
- * Events of a process's flows: 64 + 64 + 124 * 32 = 4096 bytes. Entry of position p: `seq` is
- * 2 * (p / 124) while it is free for p, one more while it is filled. A producer, a thread of the
- * process, takes `tail` by CAS, fills the entry and stores seq (release); the owner of the image
- * reads it (acquire), stores seq of the next lap (release), then head. An owner that died between
- * the two is overtaken by the next one; a process that died in the middle is followed by one that
- * fills what it left (dpa_board_pcc_ring_open()).
+ * Events of a process's flows: 64 + 64 bytes, and 64 * 32 = 2048. Positions and `seq` are modulo
+ * 2^32, which the length divides. The entry of position p: `seq` is p - p % 64 while it is free for
+ * p, one more while it is filled. A producer, a thread of the process, takes `tail` by CAS, fills
+ * the entry and stores seq (release); the owner of the image reads it (acquire), stores seq of the
+ * next lap (release), then head. After an owner that died between the two, seq is ahead of head, by
+ * any number of laps: the next owner goes on behind the entry. A process that died in the middle is
+ * followed by one that fills what it left (dpa_board_pcc_ring_open()).
  */
-#define DPA_BOARD_PCC_RING 124u
+#define DPA_BOARD_PCC_RING 64u
 struct dpa_board_pcc_event {
 	_Atomic uint32_t seq;
 	uint32_t flow, kind, sn, time, word[3];
 };
-struct dpa_board_pcc_ring {
+struct dpa_board_pcc_ends {
 	_Atomic uint32_t tail;
 	uint8_t rsvd0[60];
 	_Atomic uint32_t head;
 	uint8_t rsvd1[60];
+};
+struct dpa_board_pcc_ring {
 	struct dpa_board_pcc_event event[DPA_BOARD_PCC_RING];
 };
 
@@ -361,8 +365,9 @@ struct dpa_board_pcc_ring {
 #define DPA_BOARD_OFF_PCC_SLOT 0x3220000u
 #define DPA_BOARD_OFF_PCC_CNT  0x3280000u
 #define DPA_BOARD_OFF_PCC_RES  0x3300000u
+#define DPA_BOARD_OFF_PCC_ENDS 0x3380000u
 #define DPA_BOARD_OFF_PCC_RING 0x3400000u
-#define DPA_BOARD_FILE_LEN     0x4400000u
+#define DPA_BOARD_FILE_LEN     0x3c00000u
 
 /* The whole file. The gaps are holes, for ever. */
 struct dpa_board_shm {
@@ -394,7 +399,7 @@ struct dpa_board_shm {
 	struct dpa_board_pcc_counts pcc_counts[DPA_BOARD_PROCS];
 	/* dpa_board_pcc_result(), by the owner of the image (release); read by flows (acquire) */
 	_Atomic uint64_t pcc_results[DPA_BOARD_QPNS];
-	uint8_t gap6[DPA_BOARD_OFF_PCC_RING - DPA_BOARD_OFF_PCC_RES - DPA_BOARD_QPNS * 8];
+	struct dpa_board_pcc_ends pcc_ends[DPA_BOARD_PROCS];
 	struct dpa_board_pcc_ring pcc_rings[DPA_BOARD_PROCS];
 };
 
@@ -482,11 +487,15 @@ _Static_assert(offsetof(struct dpa_board_pcc_slot, values) == 644, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_slot) == 8192, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_counts) == 128, "pcc counts");
 _Static_assert(sizeof(struct dpa_board_pcc_event) == 32, "pcc event");
-_Static_assert(sizeof(struct dpa_board_pcc_ring) == 4096, "pcc ring");
+_Static_assert(sizeof(struct dpa_board_pcc_ends) == 128, "pcc ends");
+_Static_assert(sizeof(struct dpa_board_pcc_ring) == 2048, "pcc ring");
+_Static_assert(!(DPA_BOARD_PCC_RING & (DPA_BOARD_PCC_RING - 1)), "positions wrap");
+_Static_assert(DPA_BOARD_FILE_LEN <= 64 << 20, "docs/troubleshooting.md: ulimit -f");
 _Static_assert(offsetof(struct dpa_board_shm, pcc) == DPA_BOARD_OFF_PCC, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_slots) == DPA_BOARD_OFF_PCC_SLOT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_counts) == DPA_BOARD_OFF_PCC_CNT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_results) == DPA_BOARD_OFF_PCC_RES, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_ends) == DPA_BOARD_OFF_PCC_ENDS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_rings) == DPA_BOARD_OFF_PCC_RING, "file");
 _Static_assert(DPA_BOARD_PROCS == DPA_PCC_RINGS, "a ring for each process");
 _Static_assert(sizeof(struct dpa_board_shm) == DPA_BOARD_FILE_LEN, "file");

@@ -90,37 +90,62 @@ _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn)
 	return &b->shm->pcc_results[i];
 }
 
-/* Entries that a dead predecessor of this process index took and never filled. */
+/* seq of the entry of position p while it is free for it. */
+static uint32_t lap_of(uint32_t p)
+{
+	return p - p % N;
+}
+
+static int reserve_ring(struct dpa_board *b)
+{
+	const uint64_t ends = sizeof(b->shm->pcc_ends[0]), ring = sizeof(b->shm->pcc_rings[0]);
+
+	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_ENDS + b->slot * ends, ends) ||
+	    dpa_board_reserve(b, DPA_BOARD_OFF_PCC_RING + b->slot * ring, ring))
+		return ENOMEM;
+	return 0;
+}
+
+static bool has_ring(struct dpa_board *b, uint32_t ring)
+{
+	return dpa_board_present(b, DPA_BOARD_OFF_PCC_ENDS + ring * sizeof(b->shm->pcc_ends[0])) &&
+	       dpa_board_present(b, DPA_BOARD_OFF_PCC_RING + ring * sizeof(b->shm->pcc_rings[0]));
+}
+
+/*
+ * Entries that a dead predecessor of this process index took and never filled. One more than there
+ * are: head lacks the last event that an owner took which died then.
+ */
 int dpa_board_pcc_ring_open(struct dpa_board *b)
 {
-	struct dpa_board_pcc_ring *r = &b->shm->pcc_rings[b->slot];
+	struct dpa_board_pcc_ends *ends = &b->shm->pcc_ends[b->slot];
 	uint32_t head, tail;
 
-	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_RING + b->slot * sizeof(*r), sizeof(*r)))
+	if (reserve_ring(b))
 		return ENOMEM;
-	head = atomic_load_explicit(&r->head, memory_order_acquire);
-	tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	for (uint32_t p = head; p - head < N && p != tail; p++) {
-		struct dpa_board_pcc_event *e = &r->event[p % N];
-		uint32_t seq = p / N * 2;
+	head = atomic_load_explicit(&ends->head, memory_order_acquire);
+	tail = atomic_load_explicit(&ends->tail, memory_order_relaxed);
+	for (uint32_t p = head; p - head <= N && p != tail; p++) {
+		struct dpa_board_pcc_event *e = &b->shm->pcc_rings[b->slot].event[p % N];
 
-		if (atomic_load_explicit(&e->seq, memory_order_acquire) != seq)
+		if (atomic_load_explicit(&e->seq, memory_order_acquire) != lap_of(p))
 			continue;
 		e->kind = 0;
-		atomic_store_explicit(&e->seq, seq + 1, memory_order_release);
+		atomic_store_explicit(&e->seq, lap_of(p) + 1, memory_order_release);
 	}
 	return 0;
 }
 
-static bool push(struct dpa_board_pcc_ring *r, const struct dpa_pcc_report *rep)
+static bool push(struct dpa_board *b, const struct dpa_pcc_report *rep)
 {
-	uint32_t p = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	_Atomic uint32_t *tail = &b->shm->pcc_ends[b->slot].tail;
+	uint32_t p = atomic_load_explicit(tail, memory_order_relaxed);
 	struct dpa_board_pcc_event *e;
 
 	do {
-		e = &r->event[p % N];
-		if (atomic_load_explicit(&e->seq, memory_order_acquire) != p / N * 2) {
-			uint32_t now = atomic_load_explicit(&r->tail, memory_order_relaxed);
+		e = &b->shm->pcc_rings[b->slot].event[p % N];
+		if (atomic_load_explicit(&e->seq, memory_order_acquire) != lap_of(p)) {
+			uint32_t now = atomic_load_explicit(tail, memory_order_relaxed);
 
 			if (now == p)
 				return false; /* full */
@@ -128,8 +153,8 @@ static bool push(struct dpa_board_pcc_ring *r, const struct dpa_pcc_report *rep)
 			e = NULL;
 			continue;
 		}
-	} while (!e || !atomic_compare_exchange_weak_explicit(
-			       &r->tail, &p, p + 1, memory_order_relaxed, memory_order_relaxed));
+	} while (!e || !atomic_compare_exchange_weak_explicit(tail, &p, p + 1, memory_order_relaxed,
+							      memory_order_relaxed));
 	DPA_BOARD_STEP("pcc-taken");
 	e->flow = rep->flow;
 	e->kind = (uint32_t)rep->type | (uint32_t)rep->subtype << 8 | (uint32_t)rep->flags << 16 |
@@ -137,7 +162,7 @@ static bool push(struct dpa_board_pcc_ring *r, const struct dpa_pcc_report *rep)
 	e->sn = rep->sn;
 	e->time = rep->time;
 	memcpy(e->word, rep->word, sizeof(e->word));
-	atomic_store_explicit(&e->seq, p / N * 2 + 1, memory_order_release);
+	atomic_store_explicit(&e->seq, lap_of(p) + 1, memory_order_release);
 	return true;
 }
 
@@ -147,7 +172,7 @@ bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *rep)
 	uint32_t w = b->slot / 64;
 	uint64_t bit = UINT64_C(1) << b->slot % 64;
 
-	if (!push(&b->shm->pcc_rings[b->slot], rep))
+	if (!push(b, rep))
 		return false;
 	DPA_BOARD_STEP("pcc-pushed");
 	atomic_thread_fence(memory_order_seq_cst);
@@ -175,37 +200,43 @@ static bool image_pending(struct dpa_pcc_image *img, uint64_t rings[DPA_PCC_RING
 	return true;
 }
 
+static void read_event(const struct dpa_board_pcc_event *e, struct dpa_pcc_report *out)
+{
+	*out = (struct dpa_pcc_report){.flow = e->flow,
+				       .type = (uint8_t)e->kind,
+				       .subtype = (uint8_t)(e->kind >> 8),
+				       .flags = (uint8_t)(e->kind >> 16),
+				       .slot = (uint8_t)(e->kind >> 24),
+				       .sn = e->sn,
+				       .time = e->time};
+	memcpy(out->word, e->word, sizeof(e->word));
+}
+
 static uint32_t image_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_report *out,
 			   uint32_t n)
 {
-	struct dpa_board_pcc_ring *r = &img->b->shm->pcc_rings[ring];
+	struct dpa_board_pcc_ends *ends = &img->b->shm->pcc_ends[ring];
 	uint32_t h, got = 0;
 
-	if (ring >= DPA_PCC_RINGS ||
-	    !dpa_board_present(img->b, DPA_BOARD_OFF_PCC_RING + ring * sizeof(*r)))
+	if (ring >= DPA_PCC_RINGS || !has_ring(img->b, ring))
 		return 0;
-	h = atomic_load_explicit(&r->head, memory_order_relaxed);
-	while (got < n) {
-		struct dpa_board_pcc_event *e = &r->event[h % N];
-		uint32_t seq = atomic_load_explicit(&e->seq, memory_order_acquire);
+	h = atomic_load_explicit(&ends->head, memory_order_relaxed);
+	/* As many looks as there are entries: seq could be anything, for ever. */
+	for (uint32_t looks = 0; got < n && looks <= N; looks++) {
+		struct dpa_board_pcc_event *e = &img->b->shm->pcc_rings[ring].event[h % N];
+		int32_t ahead = (int32_t)(atomic_load_explicit(&e->seq, memory_order_acquire) -
+					  (lap_of(h) + 1));
 
-		if (seq == (h / N + 1) * 2) { /* taken by an owner that died before it said so */
-			atomic_store_explicit(&r->head, ++h, memory_order_release);
-			continue;
-		}
-		if (seq != h / N * 2 + 1)
+		if (ahead < 0)
 			break;
-		out[got] = (struct dpa_pcc_report){.flow = e->flow,
-						   .type = (uint8_t)e->kind,
-						   .subtype = (uint8_t)(e->kind >> 8),
-						   .flags = (uint8_t)(e->kind >> 16),
-						   .slot = (uint8_t)(e->kind >> 24),
-						   .sn = e->sn,
-						   .time = e->time};
-		memcpy(out[got].word, e->word, sizeof(e->word));
-		atomic_store_explicit(&e->seq, (h / N + 1) * 2, memory_order_release);
-		atomic_store_explicit(&r->head, ++h, memory_order_release);
-		got += out[got].type != 0;
+		if (!ahead) {
+			read_event(e, &out[got]);
+			atomic_store_explicit(&e->seq, lap_of(h) + N, memory_order_release);
+			DPA_BOARD_STEP("pcc-took");
+			got += out[got].type != 0;
+		}
+		/* ahead: an owner that died at the step above had it */
+		atomic_store_explicit(&ends->head, ++h, memory_order_release);
 	}
 	return got;
 }

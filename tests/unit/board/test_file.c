@@ -151,6 +151,22 @@ static void small_fsize(void *arg)
 		_exit(1);
 }
 
+static void enough_fsize(void *arg)
+{
+	struct rlimit lim = {64 << 20, 64 << 20};
+	struct dpa_board *b;
+
+	setrlimit(RLIMIT_FSIZE, &lim);
+	if (bt_try(&b, BT_VERSION))
+		_exit(1);
+	dpa_board_close(b);
+}
+
+Test(board_file, a_limit_of_64_mib_is_enough)
+{
+	cr_expect_eq(bt_wait(bt_fork(enough_fsize, NULL)), 0, "%s", bt_err);
+}
+
 /* Growing a file past its limit would be a signal, not an error. */
 Test(board_file, file_size_limit)
 {

@@ -299,6 +299,73 @@ Test(board_pcc, events_come_in_order_and_a_full_ring_says_so)
 	ops->unload(img);
 }
 
+/* Positions are modulo 2^32. */
+Test(board_pcc, a_ring_goes_on_where_its_positions_wrap)
+{
+	struct dpa_pcc_report out[DPA_BOARD_PCC_RING + 1], e = event;
+	struct dpa_pcc_image *img = load();
+	const uint32_t start = UINT32_MAX - 200;
+
+	cr_assert_eq(dpa_board_pcc_ring_open(b), 0);
+	for (uint32_t p = start; p - start < DPA_BOARD_PCC_RING; p++)
+		b->shm->pcc_rings[b->slot].event[p % DPA_BOARD_PCC_RING].seq =
+			p - p % DPA_BOARD_PCC_RING;
+	b->shm->pcc_ends[b->slot].tail = b->shm->pcc_ends[b->slot].head = start;
+	take_all(img, out, 1);
+	for (uint32_t i = 0; i < 400; i++) {
+		e.sn = i;
+		cr_assert(dpa_board_pcc_report(b, &e), "%u", i);
+		cr_assert_eq(take_all(img, out, DPA_BOARD_PCC_RING), 1, "%u", i);
+		cr_assert_eq(out[0].sn, i);
+	}
+	ops->unload(img);
+}
+
+static void load_and_take(void *arg)
+{
+	struct dpa_pcc_report out[3];
+	uint32_t ring = *(uint32_t *)arg;
+
+	b = bt_open();
+	ops->take(load(), ring, out, 3);
+}
+
+/* Killed behind an event's last word: flows fill the entry again before the next owner looks. */
+Test(board_pcc, an_owner_that_was_killed_stops_no_ring)
+{
+	struct dpa_pcc_report out[DPA_BOARD_PCC_RING + 1], e = event;
+	struct dpa_pcc_image *img;
+	uint32_t n = 0;
+
+	cr_assert_eq(dpa_board_pcc_ring_open(b), 0);
+	for (; n < 3; n++) {
+		e.sn = n;
+		cr_assert(dpa_board_pcc_report(b, &e));
+	}
+	cr_expect(bt_dies(load_and_take, &b->slot, "pcc-took", 1));
+	while (e.sn = n, dpa_board_pcc_report(b, &e))
+		n++;
+	cr_expect_eq(n, DPA_BOARD_PCC_RING + 1, "the one that was taken is free");
+	img = load();
+	cr_expect_eq(take_all(img, out, DPA_BOARD_PCC_RING + 1), DPA_BOARD_PCC_RING);
+	for (uint32_t i = 0; i < DPA_BOARD_PCC_RING; i++)
+		cr_expect_eq(out[i].sn, i + 1);
+	ops->unload(img);
+}
+
+/* The same, and the process of the flows died as well, in the entry behind the lap. */
+Test(board_pcc, an_entry_a_lap_ahead_is_filled_by_the_next_process)
+{
+	struct dpa_board_pcc_ring *r = &b->shm->pcc_rings[b->slot];
+
+	cr_assert_eq(dpa_board_pcc_ring_open(b), 0);
+	for (uint32_t i = 0; i < DPA_BOARD_PCC_RING; i++)
+		r->event[i].seq = i ? 1 : DPA_BOARD_PCC_RING;
+	b->shm->pcc_ends[b->slot].tail = DPA_BOARD_PCC_RING + 1;
+	cr_assert_eq(dpa_board_pcc_ring_open(b), 0);
+	cr_expect_eq(r->event[0].seq, DPA_BOARD_PCC_RING + 1);
+}
+
 Test(board_pcc, an_answer_has_the_image_and_counts_probes)
 {
 	struct dpa_pcc_image *img = load();
