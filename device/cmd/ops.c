@@ -2,6 +2,7 @@
 /* ops.c - what stands behind the calls of ctx/ops.h. */
 #include "ctx/ops.h"
 #include "direct/direct.h"
+#include "eu/watch.h"
 #include "gsi/gsi.h"
 #include "raw/raw.h"
 #include "transport/api.h"
@@ -11,7 +12,8 @@
 #define COMMON                                                                                     \
 	.send = dpa_requester_run, .receive = dpa_transport_rx, .answer = dpa_responder_flush,     \
 	.done = dpa_pkt_done, .notify = dpa_send_cnp, .flush = dpa_requester_flush,                \
-	.forget = dpa_kept_drop, .reset = dpa_transport_reset, .grant = dpa_grant
+	.forget = dpa_kept_drop, .reset = dpa_transport_reset, .grant = dpa_grant,                 \
+	.look_again = dpa_watch_again
 
 static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive_one = dpa_ud_rx};
 

@@ -298,8 +298,6 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	dpa_xrc_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
 	dpa_watch_again(qp);
 	dpa_qp_leave(qp);
-	if ((mask & DPA_QPM_STATE) && qp->watch)
-		dpa_hw_kick_sq(qp);
 	if ((mask & DPA_QPM_STATE) && (a->state == DPA_QPS_ERR || a->state == DPA_QPS_RESET))
 		dpa_qp_acks_out(qp->hw, peer);
 	return 0;

@@ -225,6 +225,8 @@ void dpa_gets_part(struct dpa_gets *g, struct dpa_get *e, struct dpa_foreign *f,
 void dpa_gets_undo(struct dpa_gets *g);
 /* Gives back what lies before (idx, off). */
 void dpa_gets_drop(struct dpa_gets *g, uint32_t idx, uint32_t off);
+/* More than half of its room is taken. */
+bool dpa_gets_crowded(const struct dpa_gets *g);
 /* Begins anew at (idx, off). False: copies are under way. */
 bool dpa_gets_restart(struct dpa_gets *g, uint32_t idx, uint32_t off);
 /* Some of them are not copied yet. */

@@ -33,6 +33,12 @@ static uint32_t parts_used(const struct dpa_gets *g)
 	return g->head == g->tail ? 0 : g->phead - get_of(g, g->tail)->first;
 }
 
+bool dpa_gets_crowded(const struct dpa_gets *g)
+{
+	return g->head - g->tail > DPA_FOREIGN_GETS / 2 || parts_used(g) > DPA_FOREIGN_PARTS / 2 ||
+	       g->w.head - g->w.tail > DPA_FOREIGN_WINDOW / 2;
+}
+
 struct dpa_get *dpa_gets_add(struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t len)
 {
 	struct dpa_get *e;

@@ -46,6 +46,8 @@ struct dpa_qp_ops {
 	void (*reset)(struct dpa_hw_qp *qp);
 	/* Its state or its permissions have changed: what peers may do by themselves. */
 	void (*grant)(struct dpa_hw_qp *qp);
+	/* The same of a QP whose SQ is watched: an EU looks at the word again. */
+	void (*look_again)(struct dpa_hw_qp *qp);
 };
 
 /* Of the function of this process; set when it is opened. */

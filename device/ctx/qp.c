@@ -70,6 +70,8 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 	if (state == DPA_QPS_ERR || state == DPA_QPS_RESET)
 		new_epoch(qp);
 	qp->ops->grant(qp);
+	if (dpa_unlikely(qp->watch != NULL))
+		qp->ops->look_again(qp);
 }
 
 /*

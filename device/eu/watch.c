@@ -29,7 +29,7 @@
  *   state of the QP    the EU spins       the EU sleeps
  *   RTS                while it moves     a look each DPA_WATCH_NS
  *   SQE, ERR           while it moves     a look each 1 ms, backing off to 256 ms: to flush
- *   else               not for it         no look; modify wakes the EU
+ *   else               not for it         no look; a change of the state wakes the EU
  *
  * clang-format on
  *
@@ -196,8 +196,10 @@ void dpa_watch_take(struct dpa_hw_qp *qp)
 
 void dpa_watch_again(struct dpa_hw_qp *qp)
 {
-	if (qp->watch)
-		__atomic_store_n(&qp->eu_seen, qp->watch->taken, __ATOMIC_RELAXED);
+	if (!qp->watch || !qp->watch->word)
+		return;
+	__atomic_store_n(&qp->eu_seen, qp->watch->taken, __ATOMIC_RELAXED);
+	dpa_hw_kick_sq(qp); /* without an EU just now: the lock has a note, dpa_eu_attach() looks */
 }
 
 /* --------------------------------------------------------- beginning and end */

@@ -34,7 +34,10 @@ bool dpa_watch_is_on(struct dpa_hw_qp *qp);
 void dpa_watch_stop(struct dpa_hw_qp *qp);
 /* Forgets what was taken: the SQ is the driver's again. Context: stopped; the lock of the QP. */
 void dpa_watch_free(struct dpa_hw_qp *qp);
-/* The QP has another state: the word counts that was stored before. Context: the lock of the QP. */
+/*
+ * The QP has another state, by modify or by an error: the word counts that was stored before, and the
+ * EU looks at it. Context: the lock of the QP.
+ */
 void dpa_watch_again(struct dpa_hw_qp *qp);
 
 #endif

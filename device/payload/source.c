@@ -78,7 +78,7 @@ static uint32_t add_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 /*
  * Pieces of the WQEs from the last one on, up to `pi`, while there is room. A WQE with a fence is
  * looked at when its turn has come: an earlier READ may bring what it sends. The first one's fault
- * is returned, those of others are found when their turn comes.
+ * is returned, those of others are found when their turn comes. DPA_SYN_WAIT: no room for all.
  */
 static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -102,7 +102,7 @@ static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
 		g->idx += c->nbb;
 		g->off = 0;
 	}
-	return syn == DPA_SYN_WAIT ? 0 : syn;
+	return syn;
 }
 
 /* Bytes [off, off + n) of the WQE: there (0), failed, or missing (WAIT). */
@@ -124,10 +124,24 @@ static uint32_t look_for(const struct dpa_gets *g, uint32_t idx, uint32_t off, u
 	return 0;
 }
 
+/*
+ * Asks for what is missing of [off, off + n) of the WQE, and of what follows. *no_room: not all of it
+ * could be asked for.
+ */
+static uint32_t get_ready(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, uint32_t n,
+			  bool *no_room)
+{
+	const uint32_t syn = add_pieces(qp, dpa_sq_pi(qp));
+
+	*no_room = syn == DPA_SYN_WAIT;
+	return syn && !*no_room ? syn : look_for(&qp->fq->source, idx, off, n);
+}
+
 uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			 uint32_t off, uint32_t n)
 {
 	struct dpa_gets *g;
+	bool no_room;
 	uint32_t syn;
 
 	if (dpa_likely(!is_foreign_wqe(qp, idx, c)))
@@ -149,16 +163,17 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 		}
 	}
 	/* what was sent and may be sent again gives way to what is sent next */
-	if (g->head - g->tail > DPA_FOREIGN_GETS / 2 ||
-	    g->w.head - g->w.tail > DPA_FOREIGN_WINDOW / 2)
+	if (dpa_gets_crowded(g))
 		dpa_gets_drop(g, idx, off);
-	syn = add_pieces(qp, dpa_sq_pi(qp));
-	if (!syn)
-		syn = look_for(g, idx, off, n);
+	syn = get_ready(qp, idx, off, n, &no_room);
+	if (syn == DPA_SYN_WAIT && no_room && !dpa_gets_pending(g)) {
+		dpa_gets_drop(g, idx, off);
+		syn = get_ready(qp, idx, off, n, &no_room);
+	}
 	if (dpa_gets_pending(g))
 		dpa_foreign_queue(qp->fq);
-	else if (syn == DPA_SYN_WAIT)
-		syn = DPA_SYN_BAD_WQE; /* it goes past the producer index */
+	else if (syn == DPA_SYN_WAIT) /* the window has no memory; or it is past what is posted */
+		syn = no_room ? DPA_SYN_LOCAL_FAULT : DPA_SYN_BAD_WQE;
 	return syn;
 }
 
@@ -188,6 +203,8 @@ uint32_t dpa_source_response(struct dpa_hw_qp *qp, const struct dpa_response *r,
 		dpa_gets_part(g, e, dpa_foreign_of(qp->hw, r->rkey), r->addr + (g->off - r->off),
 			      e->host, k);
 	}
+	if (!dpa_gets_pending(g))
+		return DPA_SYN_LOCAL_FAULT; /* the window has no memory */
 	dpa_foreign_queue(qp->fq);
 	return DPA_SYN_WAIT;
 }

@@ -447,12 +447,45 @@ Test(eu, a_word_stored_before_rts_counts_then)
 	cr_expect_eq(atomic_load(&w.s->done), 0u);
 	dpa_qplock_lock(&qp->lock);
 	__atomic_store_n(&qp->state, DPA_QPS_RTS, __ATOMIC_RELAXED);
-	dpa_watch_again(qp);
+	dpa_watch_again(qp); /* as dpa_qp_set_state() does, and wakes the EU */
 	dpa_qp_leave(qp);
-	dpa_hw_kick_sq(qp);
 	until_done(w.s);
 	dpa_watch_stop(qp);
 	dpa_watch_free(qp);
+}
+
+/* An error of the device's own ends SQD or RTR: the posted and the later WQEs are flushed. */
+static void error_comes(uint8_t state)
+{
+	static struct watched w;
+	struct dpa_hw_qp *qp = side[0].qp;
+
+	watch_begins(&w, &side[0]);
+	__atomic_store_n(&qp->state, state, __ATOMIC_RELAXED);
+	dpa_hw_kick_sq(qp);
+	post_by_word(&w);
+	while (!slot_seen(qp))
+		dpa_hw_kick_sq(qp);
+	until_asleep(eu_of(w.s));
+	dpa_qplock_lock(&qp->lock);
+	__atomic_store_n(&qp->state, DPA_QPS_ERR, __ATOMIC_SEQ_CST);
+	dpa_watch_again(qp);
+	dpa_qp_leave(qp);
+	until_done(w.s);
+	free_blocks(w.s);
+	by_word_until_done(&w);
+	dpa_watch_stop(qp);
+	dpa_watch_free(qp);
+}
+
+Test(eu, a_word_stored_before_an_error_is_flushed)
+{
+	error_comes(DPA_QPS_SQD);
+}
+
+Test(eu, a_word_stored_before_an_error_in_rtr_is_flushed)
+{
+	error_comes(DPA_QPS_RTR);
 }
 
 /* A QP that an EU has by policy is its own again behind the watch, and posted to by doorbell. */

@@ -459,6 +459,36 @@ Test(transport_foreign, small_ones_go_together)
 	end(&t);
 }
 
+/*
+ * WRITEs of several SGEs that have no ACK yet take all parts: they give way to what follows. The
+ * source's copies are made by dpa-foreign, which sends; the peer looks at nothing meanwhile.
+ */
+Test(transport_foreign, what_was_sent_gives_way_to_what_follows, .timeout = 60)
+{
+	struct two t;
+	struct th_wr wr;
+
+	begin(&t, &(struct th_opt){0});
+	for (int i = 0; i < 120; i++) {
+		wr = one_sided(&t, DPA_OP_RDMA_WRITE, 0, 8);
+		for (wr.nsge = 0; wr.nsge < 4; wr.nsge++)
+			wr.sge[wr.nsge] = sge_of(&t.a, (uint32_t)(16 * wr.nsge), 8);
+		cr_assert(th_post(&t.th->a, &wr));
+	}
+	th_fill(t.a.bytes, 400000, 5);
+	wr = one_sided(&t, DPA_OP_RDMA_WRITE, 0, 400000);
+	wr.flags = DPA_WQE_SIGNALED;
+	cr_assert(th_post(&t.th->a, &wr));
+	th_ring(&t.th->a);
+	while (is_copying(t.th->a.qp))
+		sched_yield();
+	expect_ok(&t, &t.th->a.scq, 0);
+	while (is_copying(t.th->b.qp))
+		sched_yield();
+	cr_expect(th_check(t.b.bytes, 400000, 5));
+	end(&t);
+}
+
 /* ---------------------------------------------------------------------- faults */
 
 static void faulty(uint8_t op, bool at_b, uint8_t status, bool recv, uint8_t recv_status)

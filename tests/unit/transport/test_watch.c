@@ -86,6 +86,46 @@ static void expect_none(struct th *th)
 	cr_expect_not(th_poll(&th->a.scq, &e));
 }
 
+/* In place of the wake-up of the EU. */
+static uint32_t kicks;
+
+void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
+{
+	(void)qp;
+	kicks++;
+}
+
+/* Nobody calls modify: the EU sleeps without a timer, and the word was looked at in vain. */
+static void error_of_the_device(uint32_t state)
+{
+	struct th *th = watched(&(struct th_opt){0});
+	struct dpa_hw_qp *qp = th->a.qp;
+	struct th_wr wr = write_of(th, 0, 100);
+
+	dpa_qplock_lock(&qp->lock);
+	dpa_qp_set_state(qp, state);
+	dpa_qp_leave(qp);
+	put(th, &wr);
+	store(th);
+	expect_none(th);
+	cr_assert_eq(qp->eu_seen, word);
+	kicks = 0;
+	dpa_qplock_lock(&qp->lock);
+	dpa_qp_to_error(qp);
+	dpa_qp_leave(qp);
+	cr_expect_gt(kicks, 0u, "state %u", state);
+	cr_expect_neq(qp->eu_seen, word, "state %u", state);
+	look(th);
+	expect_cqe(th, 1, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
+	over(th);
+}
+
+Test(transport_watch, an_error_of_the_device_makes_the_eu_look)
+{
+	error_of_the_device(DPA_QPS_SQD);
+	error_of_the_device(DPA_QPS_RTR);
+}
+
 /* Many laps of the ring, with WQEs of one block and of several across its end. */
 Test(transport_watch, posts)
 {
