@@ -41,11 +41,16 @@ static __thread bool in_host_function;
 
 static void op_put(struct op *op)
 {
-	if (!op || --op->refs)
-		return;
+	if (op && !--op->refs)
+		free(op);
+}
+
+/* Those that the operation waited for are done. Kept until its end, they would be a chain without end. */
+static void after_put(struct op *op)
+{
 	for (unsigned int i = 0; i < op->num_after; i++)
 		op_put(op->after[i]);
-	free(op);
+	op->num_after = 0;
 }
 
 static void after_add(struct op *op, struct op *first)
@@ -118,6 +123,7 @@ static void *stream_main(void *arg)
 		for (unsigned int i = 0; i < op->num_after; i++)
 			while (!op->after[i]->done)
 				pthread_cond_wait(&gpu.cond, &gpu.lock);
+		after_put(op);
 		pthread_mutex_unlock(&gpu.lock);
 		run_op(op);
 		pthread_mutex_lock(&gpu.lock);

@@ -108,13 +108,26 @@ static void add_compiler(const struct options *o, struct list *argv)
 	free(cc);
 }
 
+/* lib.so, lib.so.1, lib.so.1.2: by the name alone, not by the folders that it is in. */
+static bool is_shared_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+
+	while ((at = strstr(at, ".so"))) {
+		at += 3;
+		if (!*at || (*at == '.' && at[1] && !at[1 + strspn(at + 1, "0123456789.")]))
+			return true;
+	}
+	return false;
+}
+
 /* The number of the source's kind: 0 no source, 1 CUDA, 2 C++, 3 C, 4 assembler. */
 static int source_kind(const struct options *o, const char *path)
 {
 	static const char *const cxx[] = {".cc", ".cpp", ".cxx", ".C", ".c++"};
 
-	if (ends_with(path, ".o") || ends_with(path, ".a") || strstr(path, ".so") ||
-	    ends_with(path, ".lo"))
+	if (ends_with(path, ".o") || ends_with(path, ".a") || ends_with(path, ".lo") ||
+	    is_shared_library(path))
 		return 0;
 	if (o->language)
 		return !strcmp(o->language, "cu") ? 1 : !strcmp(o->language, "c") ? 3 : 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 // Order of operations: in a stream, between streams and the default stream, by events; functions of the host.
 #include <cstring>
+#include <pthread.h>
 
 #include "check.h"
 
@@ -195,6 +196,47 @@ static void test_destroy(void)
 	CHECK(log_[0] == 1);
 }
 
+#ifdef __DPA_NVCC__
+enum { CHAIN = 15000 };
+
+static void *wait_in_a_chain(void *arg)
+{
+	cudaStream_t stream;
+	cudaEvent_t event;
+
+	OK(cudaStreamCreate(&stream));
+	OK(cudaEventCreate(&event));
+	wait_for<<<1, 1>>>(word, 1);
+	for (int i = 0; i < CHAIN; i++) {
+		OK(cudaEventRecord(event, stream));
+		OK(cudaEventRecord(event, 0));
+	}
+	*word = 1;
+	OK(cudaDeviceSynchronize());
+	OK(cudaEventRecord(event, stream));
+	OK(cudaEventRecord(event, 0));
+	OK(cudaDeviceSynchronize());
+	OK(cudaEventDestroy(event));
+	OK(cudaStreamDestroy(stream));
+	return arg;
+}
+
+// Each waits for the one before, in the other stream: however many, they take no stack.
+static void test_long_chain(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	begin();
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	CHECK(!pthread_setattr_default_np(&attr)); // of the streams' threads
+	CHECK(!pthread_create(&thread, &attr, wait_in_a_chain, NULL));
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+}
+#endif
+
 int main()
 {
 	int *memory;
@@ -210,5 +252,8 @@ int main()
 	test_pageable();
 	test_waves();
 	test_destroy();
+#ifdef __DPA_NVCC__
+	test_long_chain();
+#endif
 	return report();
 }
