@@ -153,12 +153,12 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 	mmap_pci_register(m, d); /* an export tries again */
 	d->mr = register_memory(m, d, pd);
 	if (!d->mr) {
-		bool no_memory = errno == ENOMEM;
+		const int err = errno; /* of what failed, not of what follows */
 
 		mmap_pci_unregister(d);
 		DPA_LOG(DOCA_LOG_LEVEL_ERROR, "%s cannot register %zu bytes at %p: %s",
-			d->dev->info.name, m->len, m->addr, strerror(errno));
-		return no_memory ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_INVALID_VALUE;
+			d->dev->info.name, m->len, m->addr, strerror(err));
+		return err == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_INVALID_VALUE;
 	}
 	d->key = (struct dpa_mmap_key){
 		.key = d->mr->lkey,

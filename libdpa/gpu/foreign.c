@@ -99,13 +99,15 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 /* Carries out what was collected. */
 static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
-	CUresult ret = CUDA_SUCCESS;
+	CUresult ret, waited;
 
 	if (!b->n)
-		return ret;
+		return CUDA_SUCCESS;
 	ret = call_batch(dev, b);
+	/* also where one failed: those before it use the bounce memory until then */
+	waited = dev->cuda->stream_wait(dev->stream);
 	if (!ret)
-		ret = dev->cuda->stream_wait(dev->stream);
+		ret = waited;
 	if (!ret && !b->to_gpu)
 		for (unsigned int i = 0; i < b->n; i++)
 			memcpy(b->after[i].to, b->after[i].from, b->after[i].length);

@@ -2,6 +2,7 @@
 /* GPUs: opening, contexts, objects that use them. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include "../common/log/log.h"
 #include "gpu.h"
 
@@ -32,7 +33,8 @@ static void close_dev(struct dpa_gpu_dev *dev)
 			dpa_gpu_unpin(dev->cuda, dev->bounce, DPA_GPU_BOUNCE);
 		dpa_gpu_leave(dev);
 	}
-	free(dev->bounce);
+	if (dev->bounce)
+		munmap(dev->bounce, DPA_GPU_BOUNCE);
 	free(dev->batch);
 	if (dev->ctx)
 		dev->cuda->release(dev->device);
@@ -44,19 +46,19 @@ static void close_dev(struct dpa_gpu_dev *dev)
 static bool prepare_copies(struct dpa_gpu_dev *dev)
 {
 	CUresult ret;
-	void *p;
+	void *p = NULL;
 
 	if (dpa_gpu_enter(dev))
 		return false;
 	ret = dev->cuda->stream_create(&dev->stream, CU_STREAM_NON_BLOCKING);
 	if (ret)
 		dev->stream = NULL;
-	if (!ret && posix_memalign(&p, 4096, DPA_GPU_BOUNCE) == 0) {
-		if (dpa_gpu_pin(dev->cuda, p, DPA_GPU_BOUNCE) == 0)
-			dev->bounce = p;
-		else
-			free(p);
-	}
+	else
+		p = dpa_gpu_map_host(DPA_GPU_BOUNCE);
+	if (p && dpa_gpu_pin(dev->cuda, p, DPA_GPU_BOUNCE) == 0)
+		dev->bounce = p;
+	else if (p)
+		munmap(p, DPA_GPU_BOUNCE);
 	dpa_gpu_leave(dev);
 	return dev->bounce;
 }

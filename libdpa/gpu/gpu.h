@@ -70,6 +70,11 @@ void dpa_gpu_use(struct doca_gpu *gpu, int n);
 
 /* ---------------------------------------------------------------------- mem.c */
 
+/*
+ * Memory of the host that CUDA may register: a shared mapping, whose pages stay those of this process
+ * when it forks. size: bytes, whole pages. NULL: no memory. munmap() ends it.
+ */
+void *dpa_gpu_map_host(size_t size);
 /* As doca_gpu_mem_alloc(), for the library's own: GPU, or CPU_GPU. NULL: no memory. */
 struct dpa_gpu_mem *dpa_gpu_mem_new(struct doca_gpu *gpu, size_t size, size_t align,
 				    enum doca_gpu_mem_type type);

@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------------- host */
 
-static void *map_host(size_t size)
+void *dpa_gpu_map_host(size_t size)
 {
 	int fd = memfd_create("dpa-gpu", MFD_CLOEXEC);
 	void *p = MAP_FAILED;
@@ -41,7 +41,7 @@ static bool alloc_host(struct doca_gpu *gpu, struct dpa_gpu_mem *mem, size_t siz
 	const size_t more = align > page ? align : 0;
 
 	mem->size = (size + more + page - 1) & ~(page - 1);
-	mem->map = map_host(mem->size);
+	mem->map = dpa_gpu_map_host(mem->size);
 	if (!mem->map)
 		return false;
 	if (dpa_gpu_pin(cuda, mem->map, mem->size)) {

@@ -352,6 +352,18 @@ DPA_GPU_FN bool dpa_gpu_cqe_is(uint32_t last, uint32_t log, uint32_t index)
 	return last >> 24 == ((index >> log) & (DPA_GPU_CQE_LAPS - 1)) + 1;
 }
 
+/*
+ * Whether this is the last word of the CQE of an index, or of a later one in the same place: the
+ * place had the CQE of the lap before, or none. Operations end in order, and after the first that
+ * fails all do, so that the later one stands for both.
+ */
+DPA_GPU_FN bool dpa_gpu_cqe_passed(uint32_t last, uint32_t log, uint32_t index)
+{
+	const uint32_t laps = (last >> 24) - 1 - (index >> log);
+
+	return last >> 24 && (laps & (DPA_GPU_CQE_LAPS - 1)) != DPA_GPU_CQE_LAPS - 1;
+}
+
 DPA_GPU_FN bool dpa_gpu_cqe_failed(uint32_t last)
 {
 	return (last >> 8 & 0xff) != 0;
@@ -388,8 +400,8 @@ DPA_GPU_FN doca_error_t dpa_gpu_wait(struct dpa_gpu_conn *c)
 		return DOCA_SUCCESS;
 	for (uint32_t look = 1; ret == DOCA_SUCCESS; look++) {
 		last = dpa_gpu_load_at(cqe, DPA_GPU_CQE_LAST);
-		if (dpa_gpu_cqe_is(last, c->log_cq, pi - 1))
-			break;
+		if (dpa_gpu_cqe_passed(last, c->log_cq, pi - 1))
+			break; /* others may have committed meanwhile: the CQ goes round */
 		if (look % DPA_GPU_LOOKS == 0)
 			ret = dpa_gpu_look(c);
 		DPA_GPU_RELAX();

@@ -22,7 +22,7 @@ struct fake_cq {
 
 static struct ibv_device devices[3] = {{.name = "other0"}, {.name = "dpa0"}, {.name = "dpa0_sf1"}};
 static bool fail_open, no_devices, no_sf;
-static int opens, cqs, rings, pds, mrs, reg_err, last_access;
+static int opens, cqs, rings, pds, mrs, reg_err, reg_good, last_access;
 static bool cq_busy;
 static int destroy_cq_err;
 static atomic_bool fake_failed;
@@ -232,6 +232,12 @@ int fake_mrs(void)
 
 void fake_fail_reg(int err)
 {
+	fake_fail_reg_after(0, err);
+}
+
+void fake_fail_reg_after(int n, int err)
+{
+	reg_good = n;
 	reg_err = err;
 }
 
@@ -265,7 +271,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	static uint32_t key = 0x100;
 	struct ibv_mr *mr;
 
-	if (reg_err) {
+	if (reg_err && !reg_good--) {
 		errno = reg_err;
 		reg_err = 0;
 		return NULL;
@@ -307,6 +313,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	mrs--;
 	fake_qp_drop_mr(mr);
 	free(mr);
+	errno = EBADF; /* a call that does its work may set it */
 	return 0;
 }
 

@@ -36,6 +36,8 @@ void fake_fail_destroy_cq(int err);
 int fake_pds(void);
 int fake_mrs(void);
 void fake_fail_reg(int err);
+/* The same after n that do not fail. */
+void fake_fail_reg_after(int n, int err);
 /* enum ibv_access_flags of the last registration */
 int fake_last_access(void);
 uint64_t fake_last_dmabuf_offset(void);

@@ -508,6 +508,12 @@ Test(mmap, registration_fails)
 	fake_fail_reg(EINVAL);
 	IS(doca_mmap_start(m), INVALID_VALUE);
 	cr_assert_eq(fake_mrs(), 0);
+	/* the region of PCI exports goes again: that leaves another error */
+	OK(doca_mmap_set_permissions(m, DOCA_ACCESS_FLAG_PCI_READ_ONLY));
+	fake_fail_reg_after(1, EFAULT);
+	IS(doca_mmap_start(m), INVALID_VALUE);
+	cr_assert(strstr(text, strerror(EFAULT)), "%s", text);
+	cr_assert_eq(fake_mrs(), 0);
 	OK(doca_mmap_start(m));
 	OK(doca_mmap_destroy(m));
 	OK(doca_dev_close(dev));

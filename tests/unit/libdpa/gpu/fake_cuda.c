@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,8 @@ static struct {
 	struct span mem[MAX], reg[MAX];
 	int held, fail;
 	atomic_bool no_copies;
+	atomic_int flying, behind, waited_for; /* copies; failures */
+	atomic_bool behind_now;
 } gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .fail = -1};
 static __thread int pushed;
 
@@ -62,6 +65,39 @@ void fake_cuda_fail_after(int n)
 void fake_cuda_fail_copies(bool fail)
 {
 	atomic_store(&gpu.no_copies, fail);
+}
+
+int fake_cuda_failed_behind(void)
+{
+	return atomic_load(&gpu.behind);
+}
+
+int fake_cuda_waited_for(void)
+{
+	return atomic_load(&gpu.waited_for);
+}
+
+static bool is_shared(const struct span *s)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	bool shared = false;
+	char line[512], mode[8];
+
+	while (f && !shared && fgets(line, sizeof(line), f))
+		shared = sscanf(line, "%lx-%lx %7s", &start, &end, mode) == 3 && mode[3] == 's' &&
+			 start <= s->start && s->start + s->size <= end;
+	if (f)
+		fclose(f);
+	return shared;
+}
+
+bool fake_cuda_stays(void)
+{
+	for (int i = 0; i < MAX; i++)
+		if (gpu.reg[i].size && !is_shared(&gpu.reg[i]))
+			return false;
+	return true;
 }
 
 static bool fails(void)
@@ -260,8 +296,13 @@ CU(cuMemGetAddressRange_v2)(uint64_t *base, size_t *size, uint64_t ptr)
 
 static int copy(void *dst, const void *src, size_t n)
 {
-	if (!pushed || fails() || atomic_load(&gpu.no_copies))
+	atomic_store(&gpu.behind_now, false); /* no one has waited */
+	if (!pushed || fails() || atomic_load(&gpu.no_copies)) {
+		if (atomic_load(&gpu.flying) && !atomic_exchange(&gpu.behind_now, true))
+			atomic_fetch_add(&gpu.behind, 1);
 		return INVALID;
+	}
+	atomic_fetch_add(&gpu.flying, 1);
 	memcpy(dst, src, n);
 	return OK;
 }
@@ -294,5 +335,8 @@ CU(cuStreamDestroy_v2)(void *stream)
 int cuStreamSynchronize(void *stream);
 CU(cuStreamSynchronize)(void *stream)
 {
+	atomic_store(&gpu.flying, 0);
+	if (atomic_exchange(&gpu.behind_now, false))
+		atomic_fetch_add(&gpu.waited_for, 1);
 	return OK;
 }

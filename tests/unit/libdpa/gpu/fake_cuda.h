@@ -17,6 +17,11 @@ int fake_cuda_pushed(void);	   /* contexts that are current, below each other */
 void fake_cuda_fail_after(int n);
 /* Copies fail from now on, or no more. */
 void fake_cuda_fail_copies(bool fail);
+/* Copies that failed behind others of their stream; those whose stream was waited for afterwards. */
+int fake_cuda_failed_behind(void);
+int fake_cuda_waited_for(void);
+/* Whether all that is registered stays in this process when it forks: shared mappings. */
+bool fake_cuda_stays(void);
 /* Whether each byte of the range is registered. */
 bool fake_cuda_knows(const void *addr, size_t length);
 

@@ -16,6 +16,8 @@ Test(gpu_objects, gpu)
 	OK(doca_gpu_create("17:00.0", &g));
 	OK(doca_gpu_create("17:00.0", &h));
 	cr_assert_eq(fake_cuda_contexts(), 1);
+	cr_assert_eq(fake_cuda_registrations(), 1); /* what copies go through */
+	cr_assert(fake_cuda_stays());
 	OK(doca_gpu_destroy(g));
 	IS(doca_gpu_destroy(g), INVALID_VALUE);
 	OK(doca_gpu_destroy(h));

@@ -2,6 +2,7 @@
 /* Operations of kernels, on the real device: each device function, by both modes. */
 #include <stdlib.h>
 #include <string.h>
+#include <dpa/dpa_gpu.h>
 #include "rig.h"
 
 TestSuite(gpu_ops, .timeout = 60);
@@ -340,6 +341,62 @@ Test(gpu_ops, driver_that_fails)
 	OK(k_commit_strong(r.a.k, 0));
 	IS(k_wait(r.a.k, &n), IO_FAILED);
 	fake_cuda_fail_copies(false);
+	rig_down(&r);
+}
+
+/*
+ * One of a batch fails: the memory that they go through is used again when the others have ended. The
+ * adapter asks for each alone then.
+ */
+Test(gpu_ops, driver_that_fails_in_the_middle)
+{
+	struct rig r;
+	uint32_t n;
+
+	for (int good = 1; good < 6; good++) {
+		rig_up(&r, DOCA_GPU_MEM_TYPE_GPU);
+		fake_cuda_fail_after(good);
+		for (int i = 0; i < 8; i++) {
+			struct k_op o = op_of(&r.a, 0, i, 2 * i, 64);
+
+			fill(elem(&r.a, i), 64, (uint8_t)(good + i));
+			OK(k_write(r.a.k, &o));
+		}
+		OK(k_commit_strong(r.a.k, 0));
+		OK(k_wait(r.a.k, &n));
+		for (int i = 0; i < 8; i++)
+			cr_assert_arr_eq(elem(&r.b, 2 * i), elem(&r.a, i), 64);
+		rig_down(&r);
+	}
+	cr_assert_gt(fake_cuda_failed_behind(), 0);
+	cr_assert_eq(fake_cuda_waited_for(), fake_cuda_failed_behind());
+}
+
+/* While a thread waits others commit, so that the CQ goes round: a later CQE is in the place. */
+Test(gpu_ops, wait_that_is_lapped)
+{
+	struct dpa_gpu_conn *c;
+	uint32_t n, pi, laps[] = {1, 2, 100, DPA_GPU_CQE_LAPS - 2};
+	struct k_op o;
+	struct rig r;
+
+	rig_up(&r, DOCA_GPU_MEM_TYPE_CPU_GPU);
+	c = (struct dpa_gpu_conn *)(uintptr_t)r.a.k->conns;
+	o = op_of(&r.a, 0, 0, 0, 8);
+	for (uint32_t i = 0; i < (uint32_t)DPA_GPU_CQE_LAPS << c->log_cq; i++) {
+		OK(k_write(r.a.k, &o));
+		OK(k_commit_strong(r.a.k, 0));
+	}
+	wait_for(&r.a, (uint32_t)DPA_GPU_CQE_LAPS << c->log_cq);
+	pi = c->pi;
+	for (size_t i = 0; i < sizeof(laps) / sizeof(*laps); i++) {
+		c->pi = pi - (laps[i] << c->log_cq); /* as the waiting thread has read it */
+		OK(k_wait(r.a.k, &n));
+	}
+	c->pi = pi;
+	OK(k_write(r.a.k, &o));
+	OK(k_commit_strong(r.a.k, 0));
+	wait_for(&r.a, 1);
 	rig_down(&r);
 }
 
