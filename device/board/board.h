@@ -24,7 +24,7 @@
  * the meaning of a word in it, takes the next number: others are refused, with both versions
  * named.
  */
-#define DPA_BOARD_LAYOUT    15
+#define DPA_BOARD_LAYOUT    16
 #define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */

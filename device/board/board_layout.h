@@ -251,15 +251,29 @@ struct dpa_board_pcc_builtin {
 };
 
 /*
- * A parameter that an image is to set: 8 + 4 * 4 = 24 bytes. serial << 2 | state; each change by
- * CAS (acq_rel): FREE -> WRITTEN, POSTED by the caller; ANSWERED by the image's process; FREE by
- * the caller. A caller that finds it taken for a second takes it over.
+ * A parameter that an image is to set, as one word: no part of it is another caller's. Bits 0..1
+ * state, 2..4 slot, 5..10 parameter, 11..31 serial, 32..63 the value; with ANSWERED errno. Each
+ * change by CAS (acq_rel): FREE -> POSTED by the caller, with the next serial; ANSWERED by the
+ * image's process; FREE by the caller. A caller that finds it taken for a second takes it over.
  */
-enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_WRITTEN, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
-struct dpa_board_pcc_req {
-	_Atomic uint64_t state;
-	_Atomic uint32_t slot, id, value, err;
-};
+enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
+#define DPA_BOARD_PCC_REQ_STATE	 UINT64_C(3)
+#define DPA_BOARD_PCC_REQ_SLOT	 2
+#define DPA_BOARD_PCC_REQ_ID	 5
+#define DPA_BOARD_PCC_REQ_SERIAL 11
+#define DPA_BOARD_PCC_REQ_VALUE	 32
+
+/*
+ * A count of a process that ended, on its way to `past`: bit 63 set while it is, 49..62 a number
+ * that is another after each change, 37..48 process index, 32..36 16 * algorithm + counter, 0..31
+ * what `past` is then. Under the board's lock: stored (seq_cst) before `past` is, and without bit
+ * 63 when the live word is 0. After a kill in between the next owner of the lock does the rest;
+ * until then readers have the same from this word (tables/pcc.c).
+ */
+#define DPA_BOARD_PCC_FOLD	  (UINT64_C(1) << 63)
+#define DPA_BOARD_PCC_FOLD_CHANGE 49
+#define DPA_BOARD_PCC_FOLD_PROC	  37
+#define DPA_BOARD_PCC_FOLD_WHICH  32
 
 /*
  * The port: 8192 bytes.
@@ -287,8 +301,8 @@ struct dpa_board_pcc_port {
 	/* ---- 128 */
 	_Atomic uint64_t pending[DPA_BOARD_PROCS / 64];
 	/* ---- 640 */
-	struct dpa_board_pcc_req req;
-	uint8_t rsvd2[768 - 664];
+	_Atomic uint64_t req, fold;
+	uint8_t rsvd2[768 - 656];
 	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
 	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
 	/* ---- 1280: of built-in algorithms, of processes that ended; under the board's lock */
@@ -475,7 +489,6 @@ _Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
 _Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");
 _Static_assert(offsetof(struct dpa_board_shm, cmids) == DPA_BOARD_OFF_CMIDS, "file");
 _Static_assert(sizeof(struct dpa_board_pcc_builtin) == 256, "builtin");
-_Static_assert(sizeof(struct dpa_board_pcc_req) == 24, "req");
 _Static_assert(offsetof(struct dpa_board_pcc_port, bell) == 64, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, pending) == 128, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, req) == 640, "pcc");

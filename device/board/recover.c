@@ -48,10 +48,30 @@ static int lock_patiently(pthread_mutex_t *m)
 #endif
 }
 
+/* Of congestion control: the fold that is under way, also one that a dead process began. */
+static void end_fold(struct dpa_board *b)
+{
+	struct dpa_board_pcc_port *p = &b->shm->pcc;
+	uint64_t w = atomic_load_explicit(&p->fold, memory_order_relaxed);
+	uint32_t proc = (uint32_t)(w >> DPA_BOARD_PCC_FOLD_PROC) % DPA_BOARD_PROCS;
+	uint32_t which = (uint32_t)(w >> DPA_BOARD_PCC_FOLD_WHICH) & 31;
+	uint32_t s = which / DPA_PCC_BUILTIN_COUNTERS, i = which % DPA_PCC_BUILTIN_COUNTERS;
+
+	if (!(w & DPA_BOARD_PCC_FOLD))
+		return;
+	atomic_store_explicit(&p->past[s][i], (uint32_t)w, memory_order_seq_cst);
+	DPA_BOARD_STEP("pcc-folded");
+	if (dpa_board_present(b,
+			      DPA_BOARD_OFF_PCC_CNT + proc * sizeof(struct dpa_board_pcc_counts)))
+		atomic_store_explicit(&b->shm->pcc_counts[proc].n[s][i], 0, memory_order_seq_cst);
+	atomic_store_explicit(&p->fold, w & ~DPA_BOARD_PCC_FOLD, memory_order_seq_cst);
+}
+
 static int repair_board(struct dpa_board *b)
 {
 	/* Consistent only when mended: if we die here the next one mends it again. */
 	dpa_board_uar_repair(b->shm, b->uar_pages);
+	end_fold(b);
 	DPA_BOARD_STEP("repaired");
 	return pthread_mutex_consistent(&b->shm->head.lock);
 }
@@ -170,21 +190,40 @@ static void fold_counters(struct dpa_board *b, uint32_t slot)
 	}
 }
 
-/* The same of its counts of built-in algorithms of congestion control. */
-static void fold_pcc(struct dpa_board *b, uint32_t slot)
+static void fold_pcc_count(struct dpa_board *b, uint32_t proc, uint32_t which, uint32_t n)
 {
-	struct dpa_board_pcc_counts *c = &b->shm->pcc_counts[slot];
+	struct dpa_board_pcc_port *p = &b->shm->pcc;
+	uint64_t change = atomic_load_explicit(&p->fold, memory_order_relaxed) &
+			  ~DPA_BOARD_PCC_FOLD & -(UINT64_C(1) << DPA_BOARD_PCC_FOLD_CHANGE);
+	uint32_t past = atomic_load_explicit(
+		&p->past[which / DPA_PCC_BUILTIN_COUNTERS][which % DPA_PCC_BUILTIN_COUNTERS],
+		memory_order_relaxed);
 
-	if (!dpa_board_present(b, DPA_BOARD_OFF_PCC_CNT + slot * sizeof(*c)))
+	change += UINT64_C(1) << DPA_BOARD_PCC_FOLD_CHANGE;
+	atomic_store_explicit(
+		&p->fold,
+		DPA_BOARD_PCC_FOLD | change | (uint64_t)proc << DPA_BOARD_PCC_FOLD_PROC |
+			(uint64_t)which << DPA_BOARD_PCC_FOLD_WHICH | (uint32_t)(past + n),
+		memory_order_seq_cst);
+	DPA_BOARD_STEP("pcc-fold");
+	end_fold(b);
+}
+
+/* Its counts of built-in algorithms of congestion control: none is lost, none counts twice. */
+static void fold_pcc(struct dpa_board *b, uint32_t proc)
+{
+	struct dpa_board_pcc_counts *c = &b->shm->pcc_counts[proc];
+
+	if (!dpa_board_present(b, DPA_BOARD_OFF_PCC_CNT + proc * sizeof(*c)))
 		return;
-	for (uint32_t s = 0; s < DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT; s++)
-		for (uint32_t i = 0; i < DPA_PCC_BUILTIN_COUNTERS; i++) {
-			uint32_t n = atomic_exchange_explicit(&c->n[s][i], 0, memory_order_relaxed);
+	for (uint32_t k = 0; k < 2 * DPA_PCC_BUILTIN_COUNTERS; k++) {
+		uint32_t n = atomic_load_explicit(
+			&c->n[k / DPA_PCC_BUILTIN_COUNTERS][k % DPA_PCC_BUILTIN_COUNTERS],
+			memory_order_relaxed);
 
-			if (n)
-				atomic_fetch_add_explicit(&b->shm->pcc.past[s][i], n,
-							  memory_order_relaxed);
-		}
+		if (n)
+			fold_pcc_count(b, proc, k, n);
+	}
 }
 
 static void clear_priv(struct dpa_board *b, uint32_t slot)

@@ -37,7 +37,6 @@ struct dpa_door;
 struct dpa_udp;
 struct dpa_hw_ops;
 struct dpa_foreigns;
-struct dpa_cc_params;
 
 struct dpa_hw_ctx {
 	struct dpa_hw *hw;
@@ -61,8 +60,7 @@ struct dpa_hw {
 
 	/* congestion control: pcc_flow.c. The port's word, NULL: flows do not follow it */
 	const _Atomic uint64_t *cc_word;
-	dpa_spin_t cc_lock; /* a leaf */
-	struct dpa_cc_params *cc_params;
+	dpa_spin_t cc_lock;	   /* a leaf */
 	_Atomic uint64_t cc_check; /* ns: when to look at the image's process */
 	_Atomic bool cc_ring;	   /* this process's ring is fit for use */
 

@@ -14,75 +14,52 @@
 #define CHECK_GAP UINT64_C(50000000) /* ns between two looks whether the image's process lives */
 #define LINE_RATE (DPA_PCC_LINE_GBPS * 1000 * MBIT)
 
-/* Parameters of built-in algorithms as of one state of the port: never changed, freed at the end. */
-struct dpa_cc_params {
-	struct dpa_cc_params *next;
-	uint32_t slot;
-	uint32_t value[DPA_PCC_PARAMS];
-	union {
-		struct dpa_pcc_dcqcn_param dcqcn;
-		struct dpa_pcc_rtt_param rtt;
-	};
-};
-
 const _Atomic uint64_t dpa_cc_unled;
 
 /* ------------------------------------------------------------------- parameters */
 
-static void make_params(struct dpa_cc_params *p)
+static void make_rtt(struct dpa_pcc_rtt_param *p, const uint32_t *v)
 {
-	const uint32_t *v = p->value;
-
-	if (p->slot == DPA_PCC_SLOT_RTT) {
-		p->rtt = dpa_pcc_rtt_default;
-		p->rtt.target = v[DPA_PCC_P_RTT_TARGET];
-		p->rtt.max = v[DPA_PCC_P_RTT_MAX] > v[DPA_PCC_P_RTT_TARGET]
-				     ? v[DPA_PCC_P_RTT_MAX]
-				     : v[DPA_PCC_P_RTT_TARGET];
-		p->rtt.beta = v[DPA_PCC_P_RTT_BETA];
-		p->rtt.ai = v[DPA_PCC_P_RTT_AI] * MBIT;
-		p->rtt.min_rate = v[DPA_PCC_P_RTT_MIN_RATE] * MBIT;
-		return;
-	}
-	p->dcqcn = dpa_pcc_dcqcn_default;
-	p->dcqcn.rpg_min_rate = v[DPA_PCC_P_DCQCN_MIN_RATE] * MBIT;
-	p->dcqcn.rpg_ai_rate = v[DPA_PCC_P_DCQCN_AI_RATE] * MBIT;
-	p->dcqcn.rpg_hai_rate = v[DPA_PCC_P_DCQCN_HAI_RATE] * MBIT;
-	p->dcqcn.rpg_time_reset = v[DPA_PCC_P_DCQCN_TIME_RESET];
-	p->dcqcn.rpg_byte_reset = v[DPA_PCC_P_DCQCN_BYTE_RESET];
-	p->dcqcn.rpg_threshold = v[DPA_PCC_P_DCQCN_THRESHOLD];
-	p->dcqcn.rpg_gd = v[DPA_PCC_P_DCQCN_GD];
-	p->dcqcn.rpg_min_dec_fac = v[DPA_PCC_P_DCQCN_MIN_DEC_FAC];
-	p->dcqcn.rate_reduce_monitor_period = v[DPA_PCC_P_DCQCN_MONITOR_PERIOD];
-	if (p->dcqcn.rate_reduce_monitor_period > p->dcqcn.rpg_time_reset)
-		p->dcqcn.rate_reduce_monitor_period = p->dcqcn.rpg_time_reset;
-	p->dcqcn.dce_tcp_g = v[DPA_PCC_P_DCQCN_G];
-	p->dcqcn.dce_tcp_rtt = v[DPA_PCC_P_DCQCN_RTT];
+	*p = dpa_pcc_rtt_default;
+	p->target = v[DPA_PCC_P_RTT_TARGET];
+	p->max = v[DPA_PCC_P_RTT_MAX] > v[DPA_PCC_P_RTT_TARGET] ? v[DPA_PCC_P_RTT_MAX]
+								: v[DPA_PCC_P_RTT_TARGET];
+	p->beta = v[DPA_PCC_P_RTT_BETA];
+	p->ai = v[DPA_PCC_P_RTT_AI] * MBIT;
+	p->min_rate = v[DPA_PCC_P_RTT_MIN_RATE] * MBIT;
 }
 
-/* Of the slot as the port has them now; NULL: its defaults, also where there is no memory. */
-static const struct dpa_cc_params *find_params(struct dpa_hw *hw, uint32_t slot)
+static void make_dcqcn(struct dpa_pcc_dcqcn_param *p, const uint32_t *v)
+{
+	*p = dpa_pcc_dcqcn_default;
+	p->rpg_min_rate = v[DPA_PCC_P_DCQCN_MIN_RATE] * MBIT;
+	p->rpg_ai_rate = v[DPA_PCC_P_DCQCN_AI_RATE] * MBIT;
+	p->rpg_hai_rate = v[DPA_PCC_P_DCQCN_HAI_RATE] * MBIT;
+	p->rpg_time_reset = v[DPA_PCC_P_DCQCN_TIME_RESET];
+	p->rpg_byte_reset = v[DPA_PCC_P_DCQCN_BYTE_RESET];
+	p->rpg_threshold = v[DPA_PCC_P_DCQCN_THRESHOLD];
+	p->rpg_gd = v[DPA_PCC_P_DCQCN_GD];
+	p->rpg_min_dec_fac = v[DPA_PCC_P_DCQCN_MIN_DEC_FAC];
+	p->rate_reduce_monitor_period = v[DPA_PCC_P_DCQCN_MONITOR_PERIOD];
+	if (p->rate_reduce_monitor_period > p->rpg_time_reset)
+		p->rate_reduce_monitor_period = p->rpg_time_reset;
+	p->dce_tcp_g = v[DPA_PCC_P_DCQCN_G];
+	p->dce_tcp_rtt = v[DPA_PCC_P_DCQCN_RTT];
+}
+
+/* Of the slot as the port has them now, in the QP; NULL: the defaults, which all flows share. */
+static const void *read_params(struct dpa_hw_qp *qp, uint32_t slot)
 {
 	uint32_t value[DPA_PCC_PARAMS] = {0};
-	struct dpa_cc_params *p;
 
-	dpa_board_pcc_params(hw->board, slot, value);
-	dpa_spin_lock(&hw->cc_lock);
-	for (p = hw->cc_params; p; p = p->next)
-		if (p->slot == slot && !memcmp(p->value, value, sizeof(value)))
-			break;
-	if (!p) {
-		p = calloc(1, sizeof(*p));
-		if (p) {
-			p->slot = slot;
-			memcpy(p->value, value, sizeof(value));
-			make_params(p);
-			p->next = hw->cc_params;
-			hw->cc_params = p;
-		}
-	}
-	dpa_spin_unlock(&hw->cc_lock);
-	return p;
+	dpa_board_pcc_params(qp->hw->board, slot, value);
+	if (dpa_board_pcc_is_default(slot, value))
+		return NULL;
+	if (slot == DPA_PCC_SLOT_RTT)
+		make_rtt(&qp->cc.param.rtt, value);
+	else
+		make_dcqcn(&qp->cc.param.dcqcn, value);
+	return &qp->cc.param;
 }
 
 void dpa_cc_init(struct dpa_hw *hw)
@@ -94,11 +71,6 @@ void dpa_cc_init(struct dpa_hw *hw)
 void dpa_cc_fini(struct dpa_hw *hw)
 {
 	dpa_board_pcc_leave(hw->board);
-	for (struct dpa_cc_params *p = hw->cc_params, *next; p; p = next) {
-		next = p->next;
-		free(p);
-	}
-	hw->cc_params = NULL;
 }
 
 /* --------------------------------------------------------- an image as an algorithm */
@@ -273,16 +245,13 @@ static bool begin_image(struct dpa_hw_qp *qp, uint64_t now)
 
 static void begin_dcqcn(struct dpa_hw_qp *qp, uint64_t now)
 {
-	const struct dpa_cc_params *p = find_params(qp->hw, DPA_PCC_SLOT_DCQCN);
-
-	dpa_pcc_init(&qp->pcc, &dpa_pcc_dcqcn, p ? &p->dcqcn : NULL, now);
+	dpa_pcc_init(&qp->pcc, &dpa_pcc_dcqcn, read_params(qp, DPA_PCC_SLOT_DCQCN), now);
 }
 
 static void begin_rtt(struct dpa_hw_qp *qp, uint64_t now)
 {
-	const struct dpa_cc_params *p = find_params(qp->hw, DPA_PCC_SLOT_RTT);
-
-	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &dpa_pcc_rtt, p ? &p->rtt : NULL, now);
+	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &dpa_pcc_rtt, read_params(qp, DPA_PCC_SLOT_RTT),
+			   now);
 }
 
 static void begin_flow(struct dpa_hw_qp *qp, int slot)
@@ -301,14 +270,10 @@ static void begin_flow(struct dpa_hw_qp *qp, int slot)
 /* The state stays if the algorithm does. */
 static void set_params(struct dpa_hw_qp *qp)
 {
-	const struct dpa_cc_params *p = qp->cc.slot >= (int)DPA_PCC_SLOT_RTT
-						? find_params(qp->hw, (uint32_t)qp->cc.slot)
-						: NULL;
-
-	if (p && qp->cc.slot == (int)DPA_PCC_SLOT_DCQCN)
-		qp->pcc.param = &p->dcqcn;
-	else if (p)
-		qp->cc.split.param = &p->rtt;
+	if (qp->cc.slot == (int)DPA_PCC_SLOT_DCQCN)
+		qp->pcc.param = read_params(qp, DPA_PCC_SLOT_DCQCN);
+	else if (qp->cc.slot == (int)DPA_PCC_SLOT_RTT)
+		qp->cc.split.param = read_params(qp, DPA_PCC_SLOT_RTT);
 }
 
 static void follow_word(struct dpa_hw_qp *qp, bool begin)

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <dpa_hw.h>
 #include "board/board.h"
-#include "pcc/split.h"
+#include "pcc/dcqcn.h"
+#include "pcc/rtt.h"
 #include "util/lock.h"
 
 #define DPA_LANES     4u /* ways of a QP's packets to a process: a QP uses one */
@@ -361,6 +362,10 @@ struct dpa_hw_qp {
 		_Atomic uint32_t *counts;	/* where it counts; NULL: nowhere */
 		int8_t slot;			/* -1: none */
 		struct dpa_pcc_split split;
+		union { /* parameters of what is built in, unless they are the defaults */
+			struct dpa_pcc_dcqcn_param dcqcn;
+			struct dpa_pcc_rtt_param rtt;
+		} param;
 	} cc;
 	struct dpa_np_flow np;
 	/* the probe of the round trip that is under way: transport/probe.c */

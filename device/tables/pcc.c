@@ -14,7 +14,9 @@
 #include "tables/pcc.h"
 #include "tables/pcc_priv.h"
 
-#define PARAM_TRIES 1000 /* of a millisecond, that the image's process has to answer */
+#define PARAM_TRIES 1000	      /* of a millisecond, that the image's process has to answer */
+#define SUM_TRIES   16		      /* until no process ends during one */
+#define BEHIND	    (UINT32_MAX / 16) /* less behind a counter's base is not a wrap */
 
 _Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b)
 {
@@ -257,18 +259,59 @@ _Atomic uint32_t *dpa_board_pcc_counts(struct dpa_board *b, uint32_t slot)
 	return b->shm->pcc_counts[b->slot].n[slot - DPA_PCC_SLOT_RTT];
 }
 
-/* The sum over all processes: modulo 2^32, as the words are. */
+/* fold: board_layout.h. Its count is read as if the fold were done. */
+static void sum_past(struct dpa_board *b, uint32_t s, uint64_t fold, uint32_t *values)
+{
+	uint32_t which = (uint32_t)(fold >> DPA_BOARD_PCC_FOLD_WHICH) & 31;
+
+	for (uint32_t i = 0; i < DPA_PCC_N_NUM; i++)
+		values[i] = atomic_load_explicit(&b->shm->pcc.past[s][i], memory_order_seq_cst);
+	for (uint32_t i = 0; fold & DPA_BOARD_PCC_FOLD && i < DPA_PCC_N_NUM; i++)
+		if (which == s * DPA_PCC_BUILTIN_COUNTERS + i)
+			values[i] = (uint32_t)fold;
+}
+
+static void sum_proc(struct dpa_board *b, uint32_t proc, uint32_t s, uint64_t fold,
+		     uint32_t *values)
+{
+	struct dpa_board_pcc_counts *c = proc_counts(b, proc);
+	uint32_t which = (uint32_t)(fold >> DPA_BOARD_PCC_FOLD_WHICH) & 31;
+	bool folds = fold & DPA_BOARD_PCC_FOLD &&
+		     (fold >> DPA_BOARD_PCC_FOLD_PROC) % DPA_BOARD_PROCS == proc;
+
+	for (uint32_t i = 0; c && i < DPA_PCC_N_NUM; i++)
+		if (!folds || which != s * DPA_PCC_BUILTIN_COUNTERS + i)
+			values[i] += atomic_load_explicit(&c->n[s][i], memory_order_seq_cst);
+}
+
+/* The sum over all processes: modulo 2^32, as the words are. Again if one of them ends meanwhile. */
 static void sum_builtin(struct dpa_board *b, uint32_t s, uint32_t values[DPA_PCC_COUNTERS])
 {
-	for (uint32_t i = 0; i < DPA_PCC_N_NUM; i++)
-		values[i] = atomic_load_explicit(&b->shm->pcc.past[s][i], memory_order_relaxed);
-	for (uint32_t p = dpa_board_proc_next(b, 0); p < DPA_BOARD_PROCS;
-	     p = dpa_board_proc_next(b, p + 1)) {
-		struct dpa_board_pcc_counts *c = proc_counts(b, p);
+	uint64_t fold = atomic_load_explicit(&b->shm->pcc.fold, memory_order_seq_cst), now;
 
-		for (uint32_t i = 0; c && i < DPA_PCC_N_NUM; i++)
-			values[i] += atomic_load_explicit(&c->n[s][i], memory_order_relaxed);
+	for (int i = 0; i < SUM_TRIES; i++) {
+		sum_past(b, s, fold, values);
+		for (uint32_t p = dpa_board_proc_next(b, 0); p < DPA_BOARD_PROCS;
+		     p = dpa_board_proc_next(b, p + 1))
+			sum_proc(b, p, s, fold, values);
+		now = atomic_load_explicit(&b->shm->pcc.fold, memory_order_seq_cst);
+		if (now == fold)
+			return;
+		fold = now;
 	}
+}
+
+/* A value that is older than the base, which another reader has set meanwhile, counts 0. */
+static uint32_t count_from(_Atomic uint32_t *base, uint32_t n, bool clear)
+{
+	uint32_t was = atomic_load_explicit(base, memory_order_relaxed);
+
+	do {
+		if (was - n - 1 < BEHIND)
+			return 0;
+	} while (clear && !atomic_compare_exchange_weak_explicit(
+				  base, &was, n, memory_order_relaxed, memory_order_relaxed));
+	return n - was;
 }
 
 int dpa_board_pcc_read_counters(void *port, uint32_t slot, bool clear, uint32_t *num,
@@ -289,8 +332,7 @@ int dpa_board_pcc_read_counters(void *port, uint32_t slot, bool clear, uint32_t 
 		_Atomic uint32_t *base = &b->shm->pcc.base[slot][i];
 		uint32_t n = s ? __atomic_load_n(&s->counters[i], __ATOMIC_RELAXED) : values[i];
 
-		values[i] = n - (clear ? atomic_exchange_explicit(base, n, memory_order_relaxed)
-				       : atomic_load_explicit(base, memory_order_relaxed));
+		values[i] = count_from(base, n, clear);
 	}
 	return 0;
 }
@@ -340,58 +382,56 @@ static void nap(void)
 	nanosleep(&ms, NULL);
 }
 
-/* Takes the request, also from a caller that has had it for too long. */
-static uint64_t take_request(struct dpa_board_pcc_req *r)
+/* Posts the request, also in place of one that another caller has had for too long. */
+static uint64_t post_request(_Atomic uint64_t *r, uint64_t what)
 {
-	uint64_t s = atomic_load_explicit(&r->state, memory_order_acquire), mine;
-	uint64_t seen = s;
+	const uint64_t one = UINT64_C(1) << DPA_BOARD_PCC_REQ_SERIAL;
+	const uint64_t serials = (UINT64_C(1) << DPA_BOARD_PCC_REQ_VALUE) - one;
+	uint64_t s = atomic_load_explicit(r, memory_order_acquire), seen = s, mine;
 
 	for (int i = 0;; nap()) {
-		mine = ((s >> 2) + 1) << 2 | DPA_PCC_REQ_WRITTEN;
-		if (((s & 3) == DPA_PCC_REQ_FREE || i > PARAM_TRIES) &&
-		    atomic_compare_exchange_strong_explicit(
-			    &r->state, &s, mine, memory_order_acq_rel, memory_order_acquire))
+		mine = what | ((s + one) & serials) | DPA_PCC_REQ_POSTED;
+		if (((s & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_FREE || i > PARAM_TRIES) &&
+		    atomic_compare_exchange_strong_explicit(r, &s, mine, memory_order_acq_rel,
+							    memory_order_acquire))
 			return mine;
-		s = atomic_load_explicit(&r->state, memory_order_acquire);
+		s = atomic_load_explicit(r, memory_order_acquire);
 		i = s == seen ? i + 1 : 0;
 		seen = s;
 	}
 }
 
-static bool step_request(struct dpa_board_pcc_req *r, uint64_t *s, uint32_t to)
+static bool is_answered(uint64_t s)
 {
-	uint64_t next = (*s & ~UINT64_C(3)) | to;
-	bool ok = atomic_compare_exchange_strong_explicit(&r->state, s, next, memory_order_acq_rel,
-							  memory_order_acquire);
+	return (s & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_ANSWERED;
+}
 
-	*s = ok ? next : *s;
-	return ok;
+/* Gives it free. Its errno; EBUSY: it has no answer, or another caller has it. */
+static int end_request(_Atomic uint64_t *r, uint64_t mine)
+{
+	uint64_t s = atomic_load_explicit(r, memory_order_acquire);
+
+	do {
+		if ((uint32_t)(s ^ mine) & ~(uint32_t)DPA_BOARD_PCC_REQ_STATE)
+			return EBUSY;
+	} while (!atomic_compare_exchange_strong_explicit(
+		r, &s, s & ~DPA_BOARD_PCC_REQ_STATE, memory_order_acq_rel, memory_order_acquire));
+	return is_answered(s) ? (int)(s >> DPA_BOARD_PCC_REQ_VALUE) : EBUSY;
 }
 
 static int ask_image(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t value)
 {
-	struct dpa_board_pcc_req *r = &b->shm->pcc.req;
-	uint64_t s = take_request(r), want;
-	int err = EBUSY;
+	_Atomic uint64_t *r = &b->shm->pcc.req;
+	uint64_t mine = post_request(r, (uint64_t)value << DPA_BOARD_PCC_REQ_VALUE |
+						id << DPA_BOARD_PCC_REQ_ID |
+						slot << DPA_BOARD_PCC_REQ_SLOT);
 
-	atomic_store_explicit(&r->slot, slot, memory_order_relaxed);
-	atomic_store_explicit(&r->id, id, memory_order_relaxed);
-	atomic_store_explicit(&r->value, value, memory_order_relaxed);
 	DPA_BOARD_STEP("pcc-request");
-	if (!step_request(r, &s, DPA_PCC_REQ_POSTED))
-		return EBUSY;
 	dpa_pcc_bell_ring(b);
-	want = (s & ~UINT64_C(3)) | DPA_PCC_REQ_ANSWERED;
-	for (int i = 0; i < PARAM_TRIES; i++) {
-		if (atomic_load_explicit(&r->state, memory_order_acquire) == want) {
-			err = (int)atomic_load_explicit(&r->err, memory_order_relaxed);
-			s = want;
+	for (int i = 0; i < PARAM_TRIES; i++, nap())
+		if (atomic_load_explicit(r, memory_order_acquire) != mine)
 			break;
-		}
-		nap();
-	}
-	step_request(r, &s, DPA_PCC_REQ_FREE);
-	return err;
+	return end_request(r, mine);
 }
 
 int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t value)

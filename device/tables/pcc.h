@@ -69,6 +69,8 @@ void dpa_board_pcc_check(struct dpa_board *b);
 
 /* Values of all parameters of a built-in slot. */
 void dpa_board_pcc_params(struct dpa_board *b, uint32_t slot, uint32_t value[DPA_PCC_PARAMS]);
+/* Are these the defaults of the built-in slot? */
+bool dpa_board_pcc_is_default(uint32_t slot, const uint32_t value[DPA_PCC_PARAMS]);
 /* This process's counts of a built-in slot; NULL: no memory. Reserves them. */
 _Atomic uint32_t *dpa_board_pcc_counts(struct dpa_board *b, uint32_t slot);
 /* Makes this process's ring fit for use. Before its first report. 0 or ENOMEM. */

@@ -48,3 +48,13 @@ const struct dpa_pcc_builtin_desc *dpa_board_pcc_builtin(uint32_t slot)
 	return slot >= DPA_PCC_SLOT_RTT && slot < DPA_PCC_SLOTS ? &builtin[slot - DPA_PCC_SLOT_RTT]
 								: NULL;
 }
+
+bool dpa_board_pcc_is_default(uint32_t slot, const uint32_t value[DPA_PCC_PARAMS])
+{
+	const struct dpa_pcc_builtin_desc *d = dpa_board_pcc_builtin(slot);
+
+	for (uint32_t i = 0; i < d->nparams; i++)
+		if (value[i] != d->params[i].def)
+			return false;
+	return true;
+}

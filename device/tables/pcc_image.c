@@ -21,7 +21,14 @@ struct dpa_pcc_image {
 	struct dpa_board *b;
 	pid_t pid;		 /* of the process that loaded it */
 	_Atomic uint32_t number; /* of the image, once it is published */
-	uint64_t request;	 /* state of the one that next_param() gave */
+	uint64_t request;	 /* the one that next_param() gave */
+	/* what may be set, not to be read from where others could write: by publish() */
+	struct limits {
+		uint32_t nparams;
+		struct limit {
+			uint32_t min, max, may_set;
+		} of[DPA_PCC_PARAMS];
+	} limits[DPA_PCC_USER_SLOTS];
 };
 
 /* A process has one; which, for dpa_board_pcc_leave(). */
@@ -47,10 +54,10 @@ static void image_wake(struct dpa_pcc_image *img)
 
 static bool has_news(struct dpa_board *b)
 {
-	uint64_t req = atomic_load_explicit(&b->shm->pcc.req.state, memory_order_acquire);
+	uint64_t req = atomic_load_explicit(&b->shm->pcc.req, memory_order_acquire);
 
 	return atomic_load_explicit(&b->shm->pcc.summary, memory_order_seq_cst) ||
-	       (req & 3) == DPA_PCC_REQ_POSTED;
+	       (req & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_POSTED;
 }
 
 /* Repeatable: a waker that died on its way costs the time limit at most. */
@@ -344,6 +351,17 @@ static void write_slot(struct dpa_board_pcc_slot *to, const struct dpa_pcc_slot 
 	memcpy(to->ctext, from->counters, sizeof(from->counters));
 }
 
+static void keep_limits(struct limits *to, const struct dpa_pcc_slot *from, bool populated)
+{
+	memset(to, 0, sizeof(*to));
+	if (!populated)
+		return;
+	to->nparams = from->nparams < DPA_PCC_PARAMS ? from->nparams : DPA_PCC_PARAMS;
+	for (uint32_t i = 0; i < to->nparams; i++)
+		to->of[i] = (struct limit){from->params[i].min, from->params[i].max,
+					   from->params[i].may_set & 1};
+}
+
 /* Rings with events that a former owner had taken note of. */
 static void look_everywhere(struct dpa_board *b)
 {
@@ -367,6 +385,7 @@ static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *s
 		return ENOMEM;
 	for (uint32_t i = 0; i < DPA_PCC_USER_SLOTS; i++) {
 		write_slot(&b->shm->pcc_slots[i], &slots[i]);
+		keep_limits(&img->limits[i], &slots[i], populated >> i & 1);
 		for (uint32_t k = 0; k < DPA_PCC_COUNTERS; k++)
 			atomic_store_explicit(&p->base[i][k], 0, memory_order_relaxed);
 		words->counters[i] = b->shm->pcc_slots[i].counters;
@@ -387,28 +406,39 @@ static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *s
 	return 0;
 }
 
+static void image_answer_param(struct dpa_pcc_image *img, int err)
+{
+	uint64_t next = (uint32_t)img->request & ~DPA_BOARD_PCC_REQ_STATE;
+
+	next |= (uint64_t)(uint32_t)err << DPA_BOARD_PCC_REQ_VALUE | DPA_PCC_REQ_ANSWERED;
+	atomic_compare_exchange_strong_explicit(&img->b->shm->pcc.req, &img->request, next,
+						memory_order_acq_rel, memory_order_relaxed);
+}
+
+static bool may_set(const struct dpa_pcc_image *img, uint32_t slot, uint32_t id, uint32_t value)
+{
+	const struct limits *l = &img->limits[slot];
+
+	return id < l->nparams && l->of[id].may_set && value >= l->of[id].min &&
+	       value <= l->of[id].max;
+}
+
+/* The caller has checked it, but against what the image was then. */
 static bool image_next_param(struct dpa_pcc_image *img, uint32_t *slot, uint32_t *id,
 			     uint32_t *value)
 {
-	struct dpa_board_pcc_req *r = &img->b->shm->pcc.req;
+	uint64_t r = atomic_load_explicit(&img->b->shm->pcc.req, memory_order_acquire);
 
-	img->request = atomic_load_explicit(&r->state, memory_order_acquire);
-	if ((img->request & 3) != DPA_PCC_REQ_POSTED)
+	if ((r & DPA_BOARD_PCC_REQ_STATE) != DPA_PCC_REQ_POSTED)
 		return false;
-	*slot = atomic_load_explicit(&r->slot, memory_order_relaxed);
-	*id = atomic_load_explicit(&r->id, memory_order_relaxed);
-	*value = atomic_load_explicit(&r->value, memory_order_relaxed);
-	return true;
-}
-
-static void image_answer_param(struct dpa_pcc_image *img, int err)
-{
-	struct dpa_board_pcc_req *r = &img->b->shm->pcc.req;
-	uint64_t next = (img->request & ~UINT64_C(3)) | DPA_PCC_REQ_ANSWERED;
-
-	atomic_store_explicit(&r->err, (uint32_t)err, memory_order_relaxed);
-	atomic_compare_exchange_strong_explicit(&r->state, &img->request, next,
-						memory_order_acq_rel, memory_order_relaxed);
+	img->request = r;
+	*slot = (uint32_t)(r >> DPA_BOARD_PCC_REQ_SLOT) % DPA_PCC_USER_SLOTS;
+	*id = (uint32_t)(r >> DPA_BOARD_PCC_REQ_ID) & 63;
+	*value = (uint32_t)(r >> DPA_BOARD_PCC_REQ_VALUE);
+	if (may_set(img, *slot, *id, *value))
+		return true;
+	image_answer_param(img, ERANGE);
+	return false;
 }
 
 const struct dpa_pcc_ops dpa_board_pcc_ops = {

@@ -66,7 +66,7 @@ __dpa_global__ void __dpa_pcc_param(uint64_t arg)
 	uint32_t *params = doca_pcc_dev_get_algo_params(0, s->slot), old;
 
 	s->ok = 0;
-	if (!params)
+	if (!params || s->id >= doca_pcc_dev_get_algo_params_num(0, s->slot))
 		return;
 	old = params[s->id];
 	s->ok = doca_pcc_dev_user_set_algo_params(0, s->slot, s->id, 1, &s->value, params) ==

@@ -128,6 +128,54 @@ Test(board_pcc, counts_of_processes_that_ended_stay)
 	cr_expect_eq(v[DPA_PCC_N_TX], 200);
 }
 
+/* One that read before another reader cleared is no count of 4 * 10^9. */
+Test(board_pcc, a_count_behind_the_base_is_none)
+{
+	uint32_t v[DPA_PCC_COUNTERS], n;
+	_Atomic uint32_t *c = dpa_board_pcc_counts(b, DPA_PCC_SLOT_DCQCN);
+
+	c[DPA_PCC_N_TX] = 100;
+	cr_assert_eq(dpa_board_pcc_read_counters(b, DPA_PCC_SLOT_DCQCN, true, &n, v), 0);
+	c[DPA_PCC_N_TX] = 90;
+	cr_assert_eq(dpa_board_pcc_read_counters(b, DPA_PCC_SLOT_DCQCN, true, &n, v), 0);
+	cr_expect_eq(v[DPA_PCC_N_TX], 0);
+	c[DPA_PCC_N_TX] = 101;
+	cr_assert_eq(dpa_board_pcc_read_counters(b, DPA_PCC_SLOT_DCQCN, false, &n, v), 0);
+	cr_expect_eq(v[DPA_PCC_N_TX], 1, "the base does not go back");
+	c[DPA_PCC_N_TX] = UINT32_MAX - UINT32_MAX / 8;
+	cr_assert_eq(dpa_board_pcc_read_counters(b, DPA_PCC_SLOT_DCQCN, false, &n, v), 0);
+	cr_expect_eq(v[DPA_PCC_N_TX], UINT32_MAX - UINT32_MAX / 8 - 100, "as far as they go");
+}
+
+static uint32_t sent(void)
+{
+	uint32_t v[DPA_PCC_COUNTERS], n;
+
+	cr_assert_eq(dpa_board_pcc_read_counters(b, DPA_PCC_SLOT_DCQCN, false, &n, v), 0);
+	return v[DPA_PCC_N_TX];
+}
+
+static void open_and_reap(void *arg)
+{
+	dpa_board_reap(bt_open());
+	(void)arg;
+}
+
+/* Killed while it adds the counts of a dead process to those of the past. */
+Test(board_pcc, counts_are_right_at_each_step_of_adding_them_up)
+{
+	static const char *const steps[] = {"pcc-fold", "pcc-folded"};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		bt_wait(bt_fork(count_and_end, NULL));
+		cr_expect_eq(sent(), 100 * (i + 1));
+		cr_expect(bt_dies(open_and_reap, NULL, steps[i], 1), "%s", steps[i]);
+		cr_expect_eq(sent(), 100 * (i + 1), "%s: before it is mended", steps[i]);
+		dpa_board_reap(b);
+		cr_expect_eq(sent(), 100 * (i + 1), "%s", steps[i]);
+	}
+}
+
 Test(board_pcc, parameters_of_built_in_algorithms_have_bounds)
 {
 	uint64_t word = *dpa_board_pcc_word(b);
@@ -440,6 +488,44 @@ Test(board_pcc, a_parameter_is_set_by_the_image)
 	cr_expect(slot == 2 && id == 0 && value == 8);
 	ops->answer_param(img, EINVAL);
 	cr_expect_eq(bt_wait(pid), 0);
+	ops->unload(img);
+}
+
+/* A request is checked once more: its caller was of another image, or something scribbled. */
+Test(board_pcc, a_request_that_no_caller_may_post_is_refused)
+{
+	static const uint32_t bad[][3] = {{2, 0, 4}, {2, 0, 10}, {2, 1, 6},
+					  {2, 2, 6}, {2, 63, 6}, {7, 0, 6}};
+	struct dpa_pcc_image *img = load();
+	uint32_t slot, id, value;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		b->shm->pcc.req = (uint64_t)bad[i][2] << DPA_BOARD_PCC_REQ_VALUE |
+				  bad[i][1] << DPA_BOARD_PCC_REQ_ID |
+				  bad[i][0] << DPA_BOARD_PCC_REQ_SLOT | DPA_PCC_REQ_POSTED;
+		cr_expect_not(ops->next_param(img, &slot, &id, &value), "%zu", i);
+		cr_expect_eq(b->shm->pcc.req & DPA_BOARD_PCC_REQ_STATE, DPA_PCC_REQ_ANSWERED);
+		cr_expect_eq(b->shm->pcc.req >> DPA_BOARD_PCC_REQ_VALUE, ERANGE);
+	}
+	ops->unload(img);
+}
+
+/* It was stopped for so long that the next one took over: then it finds the other's request. */
+Test(board_pcc, an_answer_is_for_the_request_that_was_read)
+{
+	struct dpa_pcc_image *img = load();
+	uint32_t slot, id, value;
+	uint64_t second = UINT64_C(8) << DPA_BOARD_PCC_REQ_VALUE |
+			  UINT64_C(2) << DPA_BOARD_PCC_REQ_SERIAL | 2 << DPA_BOARD_PCC_REQ_SLOT |
+			  DPA_PCC_REQ_POSTED;
+
+	b->shm->pcc.req = UINT64_C(7) << DPA_BOARD_PCC_REQ_VALUE | 2 << DPA_BOARD_PCC_REQ_SLOT |
+			  DPA_PCC_REQ_POSTED;
+	cr_expect(ops->next_param(img, &slot, &id, &value) && value == 7);
+	b->shm->pcc.req = second;
+	ops->answer_param(img, 0);
+	cr_expect_eq(b->shm->pcc.req, second);
+	cr_expect(ops->next_param(img, &slot, &id, &value) && value == 8);
 	ops->unload(img);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Flows follow what acts on the port: DCQCN, round trip times, an image, nothing. */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <string.h>
 #include "harness.h"
 #include "ctx/pcc_flow.h"
@@ -90,6 +91,26 @@ Test(port_cc, a_change_of_parameters_keeps_what_was_learned, .fini = teardown)
 	dpa_cc_follow(th->a.qp);
 	cr_expect_eq(((const struct dpa_pcc_dcqcn_param *)flow()->param)->rpg_time_reset, 77000);
 	cr_expect_eq(flow()->rate, rate);
+}
+
+/* Each one that there was once took memory until the close. */
+Test(port_cc, changes_of_parameters_take_no_memory, .fini = teardown)
+{
+	size_t before;
+
+	setup_word(word_of(1 << DPA_PCC_SLOT_DCQCN, 0, -1));
+	before = mallinfo2().uordblks;
+	for (uint32_t i = 1; i <= 1000; i++) {
+		th_pcc.params[DPA_PCC_P_DCQCN_TIME_RESET] = 70000 + i;
+		atomic_fetch_add(&th_pcc.word, UINT64_C(1) << DPA_BOARD_PCC_CHANGE);
+		dpa_cc_follow(th->a.qp);
+	}
+	cr_expect_eq(((const struct dpa_pcc_dcqcn_param *)flow()->param)->rpg_time_reset, 71000);
+	cr_expect_lt(mallinfo2().uordblks, before + 1000);
+	th_pcc.params[DPA_PCC_P_DCQCN_TIME_RESET] = 0;
+	atomic_fetch_add(&th_pcc.word, UINT64_C(1) << DPA_BOARD_PCC_CHANGE);
+	dpa_cc_follow(th->a.qp);
+	cr_expect_null(flow()->param, "the defaults, which all flows share");
 }
 
 Test(port_cc, counts_only_while_its_slot_counts, .fini = teardown)

@@ -145,6 +145,9 @@ Test(pcc_events, parameters)
 	cr_expect_eq(port_set_param(PROGRAM_SLOT, 0, 9), 0);
 	cr_expect_eq(port_params(PROGRAM_SLOT)[0], 9, "set by the library");
 	cr_expect_neq(port_set_param(5, 0, 7), 0);
+	port_params(PROGRAM_SLOT)[3] = 1;
+	cr_expect_neq(port_set_param(PROGRAM_SLOT, 3, 9), 0, "it has two");
+	cr_expect_eq(port_params(PROGRAM_SLOT)[3], 1);
 }
 
 Test(pcc_events, a_fault_gives_the_port_up)
