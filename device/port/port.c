@@ -156,6 +156,8 @@ static unsigned rescan_addrs(struct dpa_port *port)
 	int n = -1;
 
 	pthread_mutex_lock(&port->lock);
+	if (!port->query)
+		port->query = dpa_netlink_open();
 	if (port->query)
 		n = dpa_port_scan(port->query, &addrs);
 	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed)) {

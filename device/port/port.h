@@ -73,8 +73,8 @@ _Static_assert(sizeof(struct dpa_port_slot) == 32, "two slots a cache line");
 struct dpa_port {
 	pthread_mutex_t lock;	/* writers */
 	struct nl_sock *events; /* NULL: the kernel gives no netlink; the table does not change */
-	struct nl_sock *query;
-	uint64_t node_guid; /* network order */
+	struct nl_sock *query;	/* NULL: the same, or no descriptor was left; opened when needed */
+	uint64_t node_guid;	/* network order */
 	uint32_t function;
 	enum dpa_cfg_gid_order order;
 	char ifname[16]; /* of a function: only this interface's addresses; "": all */

@@ -49,7 +49,7 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 static void open_anew(struct nl_sock **s)
 {
 	nl_socket_free(*s);
-	*s = dpa_netlink_open();
+	*s = dpa_netlink_open(); /* NULL: no descriptor; it is opened by the next question */
 }
 
 int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
@@ -163,6 +163,8 @@ int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t ds
 	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) ||
 	    dpa_gid_is_v4(src) != dpa_gid_is_v4(dst))
 		return EINVAL;
+	if (!port->query)
+		port->query = dpa_netlink_open();
 	if (!port->query)
 		return EOPNOTSUPP;
 	msg = route_question(src, dst, gid.ifindex);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <netlink/netlink.h>
@@ -211,6 +212,33 @@ Test(port_route, an_answer_that_does_not_come, .timeout = 30)
 	cr_expect_eq(dpa_netlink_ask(&port.query, msg, take_nothing, NULL), ETIMEDOUT);
 	nlmsg_free(msg);
 	cr_expect_eq(look("10.9.8.1", "10.9.8.2", &oif, &mtu), 0, "the next question");
+	cr_expect_eq(oif, if_nametoindex("v0"));
+	dpa_port_fini(&port);
+}
+
+/* The same while descriptors have run out: no socket now, one when there are some again. */
+Test(port_route, no_descriptor_for_another_socket, .timeout = 30)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(NLMSG_NOOP, 0);
+	struct rlimit was, none;
+	uint32_t oif, mtu;
+
+	new_netns();
+	up("lo", 0);
+	veth(1500);
+	address("v0", "10.9.8.1/24");
+	cr_assert_eq(dpa_port_init(&port, DPA_CFG_GIDS_ADDRESSES), 0);
+	cr_assert_not_null(msg);
+	nl_socket_disable_auto_ack(port.query);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = was.rlim_max};
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	cr_expect_eq(dpa_netlink_ask(&port.query, msg, take_nothing, NULL), ETIMEDOUT);
+	cr_expect_null(port.query);
+	cr_expect_eq(look("10.9.8.1", "10.9.8.2", &oif, &mtu), EOPNOTSUPP);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+	nlmsg_free(msg);
+	cr_expect_eq(look("10.9.8.1", "10.9.8.2", &oif, &mtu), 0);
 	cr_expect_eq(oif, if_nametoindex("v0"));
 	dpa_port_fini(&port);
 }
