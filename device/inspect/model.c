@@ -89,6 +89,7 @@ static void hurry(struct dpa_model *m)
 		m->out--;
 		heap_push(m, h);
 	}
+	m->late = m->held || m->out;
 }
 
 int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec)
@@ -131,6 +132,7 @@ void dpa_model_done(struct dpa_model *m, struct dpa_held *list)
 		m->out--;
 		list = next;
 	}
+	m->late = m->late && (m->out || (m->held && !m->heap[0]->due));
 }
 
 /* -------------------------------------------------------------------- frames */
@@ -164,14 +166,29 @@ static void hold(struct dpa_model *m, struct dpa_held *h, const struct dpa_shown
 	heap_push(m, h);
 }
 
+/* No rule is for it, but frames that came before it are held. */
+static enum dpa_model_fate take_behind(struct dpa_model *m, const struct dpa_shown *s,
+				       struct dpa_linkq_act *a)
+{
+	struct dpa_held *h = take_room(m);
+
+	if (!h)
+		return DPA_MODEL_FREE;
+	*a = (struct dpa_linkq_act){0};
+	hold(m, h, s, a);
+	return DPA_MODEL_HELD;
+}
+
 enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const struct dpa_shown *s,
 				   struct dpa_linkq_act *a)
 {
 	uint32_t i = find_rule(m, s->f.net.src);
 	struct dpa_held *h;
 
-	if (i == DPA_LINK_RULES || s->f.n > DPA_FRAME_BYTES)
+	if (s->f.n > DPA_FRAME_BYTES)
 		return DPA_MODEL_FREE;
+	if (i == DPA_LINK_RULES)
+		return m->late ? take_behind(m, s, a) : DPA_MODEL_FREE;
 	h = take_room(m);
 	if (!h)
 		return DPA_MODEL_NO_ROOM;

@@ -23,6 +23,7 @@ struct dpa_model {
 	uint32_t fresh;		/* of pool: not used yet */
 	uint32_t out;		/* given out by due() or of(), and not back yet */
 	uint32_t held;		/* in heap */
+	bool late;		/* frames of a network before this one are on their way yet */
 	uint64_t next;		/* number of the next frame held */
 	struct dpa_held **heap; /* by due, then by number */
 };
@@ -34,7 +35,10 @@ enum dpa_model_fate {
 	DPA_MODEL_NO_ROOM, /* dropped: DPA_MODEL_FRAMES are held */
 };
 
-/* Another network from now on; what is held is due at once. ENOMEM: there is none, then. */
+/*
+ * Another network from now on; what is held is due at once, and goes ahead of what no rule is for.
+ * ENOMEM: there is none, then.
+ */
 int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec);
 void dpa_model_free(struct dpa_model *m);
 enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const struct dpa_shown *s,

@@ -406,14 +406,30 @@ static void follow_faults(struct dpa_hw *hw, const char *text)
 static int set_model(struct dpa_hw *hw, const struct dpa_link_spec *spec)
 {
 	struct dpa_inspect *in = hw->insp;
+	bool late;
 	int ret;
 
 	dpa_spin_lock(&in->lock);
 	ret = dpa_model_set(&in->model, spec);
+	late = in->model.late;
 	new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
-	set_bit(hw, DPA_INSPECT_MODEL, !ret && spec->n);
+	set_bit(hw, DPA_INSPECT_MODEL, (!ret && spec->n) || late);
 	return ret;
+}
+
+/* There is no network any more, and nothing of one is on its way. */
+static bool model_is_over(struct dpa_hw *hw)
+{
+	struct dpa_inspect *in = hw->insp;
+	bool over;
+
+	if (!is_modelled(hw))
+		return false;
+	dpa_spin_lock(&in->lock);
+	over = !in->model.spec.n && !in->model.late;
+	dpa_spin_unlock(&in->lock);
+	return over;
 }
 
 static void follow_link(struct dpa_hw *hw, const char *text)
@@ -464,7 +480,7 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 	for (int i = 0; i < DPA_ASKS; i++)
 		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
 			atomic_load_explicit(&in->seen[i], memory_order_relaxed);
-	if (!news && !is_captured(hw))
+	if (!news && !is_captured(hw) && !model_is_over(hw))
 		return;
 	pthread_mutex_lock(&in->follow);
 	for (int i = 0; news && i < DPA_ASKS; i++)
@@ -474,6 +490,8 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 		dpa_capture_check(in->capture);
 		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
 	}
+	if (model_is_over(hw))
+		set_bit(hw, DPA_INSPECT_MODEL, false);
 	pthread_mutex_unlock(&in->follow);
 }
 

@@ -189,6 +189,13 @@ Test(model, a_change_keeps_the_order)
 	cr_expect_eq(nth, 50u);
 	dpa_model_done(&m, list);
 	cr_assert_eq(dpa_model_set(&m, &off), 0);
+	cr_assert(take(51), "behind the one that is held");
+	list = dpa_model_due(&m, 6);
+	cr_assert(list && list->next && !list->next->next);
+	cr_expect_eq(list->s.f.p[20], 50);
+	cr_expect_eq(list->next->s.f.p[20], 51);
+	cr_expect(take(52), "those in front of it are not there yet");
+	dpa_model_done(&m, list);
 	list = dpa_model_due(&m, 6);
 	cr_assert(list && !list->next);
 	dpa_model_done(&m, list);
