@@ -10,7 +10,7 @@
 #include "eu/peer_end.h"
 #include "link/forward.h"
 
-#define WIRE_BATCHES 64 /* a peer that goes on sending ends the loop by this */
+#define WIRE_PACKETS 1024 /* a peer that goes on sending ends the loop by this: a lock is held */
 
 /* The completions of the peer's last messages, and of ours that it acknowledged. */
 void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
@@ -22,8 +22,8 @@ void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
 	dpa_peers_drain(hw);
 	if (!dpa_udp_receives(hw->udp))
 		return;
-	for (int i = 0; i < WIRE_BATCHES && dpa_udp_rx(hw) + dpa_fwd_rx(hw); i++)
-		;
+	for (int n = 0, now = 1; now > 0 && n < WIRE_PACKETS; n += now)
+		now = dpa_udp_rx(hw) + dpa_fwd_rx(hw);
 }
 
 /*
