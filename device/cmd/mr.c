@@ -283,9 +283,18 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++)
-		if (hw->export->mr[i].owner == ctx->id)
-			dpa_mr_revoke(hw, i);
+	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++) {
+		struct dpa_mr *mr = &hw->export->mr[i];
+
+		if (mr->owner != ctx->id)
+			continue;
+		if (mr->kind == DPA_KIND_FOREIGN) {
+			dpa_mr_withdraw(hw, mr);
+			mr_wait(hw, mr->access);
+			drain_foreign(hw, mr);
+		}
+		dpa_mr_revoke(hw, i);
+	}
 	pthread_mutex_unlock(&hw->ctl);
 }
 

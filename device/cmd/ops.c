@@ -13,7 +13,7 @@
 	.send = dpa_requester_run, .receive = dpa_transport_rx, .answer = dpa_responder_flush,     \
 	.done = dpa_pkt_done, .notify = dpa_send_cnp, .flush = dpa_requester_flush,                \
 	.forget = dpa_kept_drop, .reset = dpa_transport_reset, .grant = dpa_grant,                 \
-	.look_again = dpa_watch_again
+	.look_again = dpa_watch_again, .fail = dpa_req_fail
 
 static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive_one = dpa_ud_rx};
 

@@ -142,7 +142,8 @@ static int copy_together(const struct dpa_fwork *w, uint32_t n)
 
 /*
  * Carries out n copies, DPA_FOREIGN_COPIES at most. bad: a bit for each that failed. If a call fails
- * its copies are made one by one, up to the first that fails: the others behind it fail as well.
+ * its copies are made one by one. Those behind one that fails are made as well: a put in front of it
+ * that has no copy is written over by one of them, and is reported as done.
  */
 uint32_t dpa_foreign_copy(struct dpa_fwork *w, uint32_t n, uint64_t *bad)
 {

@@ -116,6 +116,7 @@ struct dpa_fqp {
 	bool held;	      /* puts are left */
 	bool leaving;	      /* takes nothing more until no puts are left */
 	bool closed;	      /* refuses all */
+	bool told;	      /* a CQE says which put failed */
 	/* requests up to PSN `acked` are done, though puts are left: they may be acknowledged */
 	bool part;
 	uint32_t acked;

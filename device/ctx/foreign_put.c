@@ -102,10 +102,15 @@ static bool cqe_room(struct dpa_fqp *fq, uint32_t n)
 	uint32_t room = fq->cqe_room ? fq->cqe_room : 64;
 	struct dpa_fheld *more;
 
-	if (fq->cqe_first && fq->cqe_first == fq->ncqe)
-		fq->cqe_first = fq->ncqe = 0;
 	if (fq->ncqe + n <= fq->cqe_room)
 		return true;
+	if (fq->cqe_first > fq->cqe_room / 2) { /* so each is moved once on average, at most */
+		fq->ncqe -= fq->cqe_first;
+		memmove(fq->cqe, fq->cqe + fq->cqe_first, fq->ncqe * sizeof(*fq->cqe));
+		fq->cqe_first = 0;
+		if (fq->ncqe + n <= fq->cqe_room)
+			return true;
+	}
 	while (room < fq->ncqe + n)
 		room *= 2;
 	more = realloc(fq->cqe, room * sizeof(*more));
@@ -139,6 +144,8 @@ static void let_go(struct dpa_fqp *fq)
 
 		dpa_qp_report_now(fq->qp, h->cq, &h->e, 1);
 	}
+	if (fq->cqe_first == fq->ncqe)
+		fq->cqe_first = fq->ncqe = 0;
 }
 
 /* ---------------------------------------------------------------------- copies */
@@ -224,21 +231,48 @@ uint32_t dpa_foreign_puts_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_
 
 /* ----------------------------------------------------------------------- done */
 
-/* The rest of what is held ends with it; IBA 9.9, class A of the responder, class B of a request. */
-static void put_failed(struct dpa_fqp *fq, const struct dpa_put *p)
+/* The CQE of the receive, or of the request, that a put which failed was for. */
+static bool is_told_by(const struct dpa_put *p, const struct dpa_cqe *e)
 {
-	struct dpa_hw_qp *qp = fq->qp;
-	struct dpa_resp *r = &qp->resp;
-	const bool own = p->kind == DPA_PUT_RECV || p->kind == DPA_PUT_LOCAL;
+	if (p->kind == DPA_PUT_RECV)
+		return e->opcode >= DPA_CQE_RECV;
+	return p->kind == DPA_PUT_LOCAL && e->opcode < DPA_CQE_RECV;
+}
+
+/*
+ * The CQEs behind the put. The first of its queue says what happened, although its request may have
+ * been an unsignaled one in front. False: there is none.
+ */
+static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
+{
+	bool told = false;
 
 	for (uint32_t i = fq->cqe_first; i != fq->ncqe; i++) {
 		struct dpa_cqe *e = &fq->cqe[i].e;
 
 		if ((int32_t)(fq->cqe[i].at - fq->put_tail) <= 0 || e->status)
 			continue;
-		e->status = i == fq->cqe_first && own ? DPA_CQE_LOC_PROT_ERR : DPA_CQE_WR_FLUSH_ERR;
-		e->vendor_err =
-			e->status == DPA_CQE_LOC_PROT_ERR ? DPA_SYN_LOCAL_FAULT : DPA_SYN_FLUSHED;
+		e->status = DPA_CQE_WR_FLUSH_ERR;
+		e->vendor_err = DPA_SYN_FLUSHED;
+		if (told || !is_told_by(p, e))
+			continue;
+		e->status = DPA_CQE_LOC_PROT_ERR;
+		e->vendor_err = DPA_SYN_LOCAL_FAULT;
+		told = true;
+	}
+	return told;
+}
+
+/* The rest of what is held ends with it; IBA 9.9, class A of the responder, class B of a request. */
+static void put_failed(struct dpa_fqp *fq, const struct dpa_put *p)
+{
+	struct dpa_hw_qp *qp = fq->qp;
+	struct dpa_resp *r = &qp->resp;
+
+	fq->told = end_held(fq, p);
+	if (p->kind == DPA_PUT_RECV && !fq->told && r->have_wqe) { /* more packets are to come */
+		r->have_wqe = false;
+		dpa_qp_recv_ends(qp, r->wqe.wr_id, DPA_CQE_LOC_PROT_ERR, DPA_SYN_LOCAL_FAULT);
 	}
 	if (p->kind == DPA_PUT_LOCAL || qp->type != DPA_QP_RC)
 		return;
@@ -282,6 +316,22 @@ static void ack_part(struct dpa_fqp *fq)
 	}
 }
 
+/*
+ * No CQE is held that could say so: the READ has responses to come, or had none to report. The WQE
+ * that is the oldest now fails; without one there is an event.
+ */
+static void request_failed(struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+
+	if ((int32_t)((r->max_psn - r->una_psn) << 8) > 0) {
+		qp->ops->fail(qp, DPA_CQE_LOC_PROT_ERR, DPA_SYN_LOCAL_FAULT);
+		return;
+	}
+	dpa_qp_to_error(qp);
+	dpa_qp_event(qp, DPA_EVENT_QP_FATAL);
+}
+
 void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork *w, uint32_t nw,
 			  const uint64_t *bad)
 {
@@ -302,6 +352,8 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 	}
 	fq->held = fq->put_head != fq->put_tail;
 	ack_part(fq);
+	if (failed && p.kind == DPA_PUT_LOCAL && !fq->told)
+		request_failed(qp);
 	if (failed && (p.kind == DPA_PUT_LOCAL || qp->type != DPA_QP_RC))
 		dpa_qp_to_error(qp);
 }

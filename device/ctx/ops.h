@@ -39,6 +39,8 @@ struct dpa_qp_ops {
 	void (*done)(struct dpa_hw_qp *qp, bool soon);
 	/* A congestion notification packet to the peer; false: it did not leave. */
 	bool (*notify)(struct dpa_hw_qp *qp);
+	/* The WQE that is the oldest ends with an error, and the QP with it. */
+	void (*fail)(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
 	/* Reports the send WQEs as flushed. */
 	void (*flush)(struct dpa_hw_qp *qp);
 	/* Packets that were kept out of order are forgotten. */

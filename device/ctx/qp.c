@@ -146,17 +146,25 @@ void dpa_qp_cqe_lost(struct dpa_hw_qp *qp)
 	dpa_qp_event(qp, DPA_EVENT_QP_FATAL);
 }
 
-static void flush_one(struct dpa_hw_qp *qp, uint64_t wr_id)
+void dpa_qp_recv_ends(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t status, uint32_t syndrome)
 {
 	struct dpa_cqe e = {.wr_id = wr_id,
 			    .qpn = qp->qpn,
 			    .user_index = qp->user_index,
-			    .vendor_err = DPA_SYN_FLUSHED,
+			    .vendor_err = syndrome,
 			    .opcode = DPA_CQE_RECV,
-			    .status = DPA_CQE_WR_FLUSH_ERR};
+			    .status = status};
 
-	dpa_count(qp->hw, DPA_CNT_resp_cqe_flush_error, 1);
+	dpa_count(qp->hw,
+		  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error
+						 : DPA_CNT_resp_cqe_error,
+		  1);
 	dpa_qp_report(qp, qp->recv_cq, &e);
+}
+
+static void flush_one(struct dpa_hw_qp *qp, uint64_t wr_id)
+{
+	dpa_qp_recv_ends(qp, wr_id, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
 }
 
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp)

@@ -449,6 +449,8 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
 /* To the error state, with everything flushed; under the QP's lock. */
 void dpa_qp_to_error(struct dpa_hw_qp *qp);
+/* Reports a receive that ends with an error. */
+void dpa_qp_recv_ends(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t status, uint32_t syndrome);
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
 void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, carrying out what was noted */
 /* Completions of one QP that go to their CQ together, while it is locked; the stack of who drains.

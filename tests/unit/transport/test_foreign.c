@@ -531,6 +531,108 @@ Test(transport_foreign, faults)
 	faulty(DPA_OP_ATOMIC_FA, true, DPA_CQE_REM_ACCESS_ERR, false, 0);
 }
 
+/* A message that has more packets than the window takes: it fails before its last one has come. */
+static struct dpa_cqe fails_in_the_middle(struct two *t, uint8_t op)
+{
+	struct fm *m = op == DPA_OP_SEND ? &t->b : &t->a;
+	struct dpa_sge into;
+
+	atomic_store(&m->closed, true);
+	atomic_store(&m->bad_at, 4);
+	into = sge_of(&t->b, 0, SIZE);
+	if (op == DPA_OP_SEND)
+		cr_assert(th_recv_sges(&t->th->b, 1, &into, 1));
+	post(t, &t->th->a, one_sided(t, op, 0, SIZE));
+	until_underway(t, m);
+	for (int i = 0; i < 1000; i++) {
+		th_settle(t->th);
+		sched_yield();
+	}
+	atomic_store(&m->closed, false);
+	return until_cqe(t, op == DPA_OP_SEND ? &t->th->b.rcq : &t->th->a.scq);
+}
+
+Test(transport_foreign, a_message_that_fails_in_the_middle_says_so, .timeout = 60)
+{
+	static const uint8_t ops[] = {DPA_OP_RDMA_READ, DPA_OP_SEND};
+
+	for (int i = 0; i < 2; i++) {
+		struct two t;
+		struct dpa_cqe e;
+
+		begin(&t, &(struct th_opt){.retry = 7});
+		e = fails_in_the_middle(&t, ops[i]);
+		cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR, "op %u: %u", ops[i], e.status);
+		cr_expect_eq(e.vendor_err, DPA_SYN_LOCAL_FAULT, "op %u", ops[i]);
+		end(&t);
+	}
+}
+
+/* Of an unsignaled READ the next CQE of the SQ tells, not that of a receive in front of it. */
+Test(transport_foreign, a_fault_is_told_in_its_own_queue, .timeout = 60)
+{
+	struct two t;
+	struct dpa_cqe e;
+	struct th_wr wr;
+
+	begin(&t, &(struct th_opt){.retry = 7});
+	atomic_store(&t.a.closed, true);
+	atomic_store(&t.a.bad_at, 4);
+	wr = one_sided(&t, DPA_OP_RDMA_READ, 0, 100);
+	cr_assert(th_post(&t.th->a, &wr));
+	th_ring(&t.th->a);
+	until_underway(&t, &t.a);
+	cr_assert(th_recv(&t.th->a, 5, 0, 100));
+	th_send(&t.th->b, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&t.th->b);
+	th_settle(t.th);
+	wr = one_sided(&t, DPA_OP_RDMA_WRITE, 0, 8);
+	wr.sge[0] = (struct dpa_sge){(uintptr_t)t.th->a.mem, 8, t.th->a.key};
+	wr.raddr = (uintptr_t)t.th->b.mem;
+	wr.rkey = t.th->b.key;
+	post(&t, &t.th->a, wr);
+	th_settle(t.th);
+	atomic_store(&t.a.closed, false);
+	e = until_cqe(&t, &t.th->a.rcq);
+	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR, "%u", e.status);
+	e = until_cqe(&t, &t.th->a.scq);
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR, "%u", e.status);
+	end(&t);
+}
+
+/* Copies without end: what is held of them has the room of those that are outstanding. */
+Test(transport_foreign, held_completions_take_no_more_room, .timeout = 100)
+{
+	const uint32_t all = 20000;
+	uint32_t posted = 0, done = 0, room = 0;
+	struct two t;
+	struct dpa_cqe e;
+
+	begin(&t, &(struct th_opt){0});
+	while (done < all) {
+		struct th_wr wr = one_sided(&t, DPA_OP_RDMA_READ, 64 * (posted % 1000), 64);
+
+		wr.raddr = (uintptr_t)t.th->b.mem;
+		wr.rkey = t.th->b.key;
+		wr.flags |= DPA_WQE_SIGNALED;
+		if (posted < all && posted - done < 100 && th_post(&t.th->a, &wr)) {
+			posted++;
+			th_ring(&t.th->a);
+		}
+		th_settle(t.th);
+		while (th_poll(&t.th->a.scq, &e)) {
+			cr_assert_eq(e.status, DPA_CQE_OK);
+			done++;
+		}
+		dpa_qplock_lock(&t.th->a.qp->lock);
+		if (t.th->a.qp->fq)
+			room = t.th->a.qp->fq->cqe_room;
+		dpa_qp_leave(t.th->a.qp);
+	}
+	cr_expect_leq(room, 512u);
+	end(&t);
+}
+
 /* ---------------------------------------------------------------- registration */
 
 Test(transport_foreign, registration)
