@@ -4,6 +4,7 @@
 #include "direct/direct.h"
 #include "eu/watch.h"
 #include "gsi/gsi.h"
+#include "link/kick.h"
 #include "raw/raw.h"
 #include "transport/api.h"
 #include "transport/transport.h"
@@ -19,9 +20,15 @@ static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive
 
 static const struct dpa_qp_ops raw = {COMMON, .send_one = dpa_raw_send, .receive_one = dpa_raw_rx};
 
+static void settle(struct dpa_hw *hw)
+{
+	dpa_settle_mine(hw);
+}
+
 const struct dpa_hw_ops dpa_ops = {
 	.rdma = &rdma,
 	.raw = &raw,
 	.mad = dpa_gsi_in,
 	.grant_all = dpa_grant_all,
+	.settle = settle,
 };

@@ -233,6 +233,7 @@ static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 	qp->ops->answer(qp);
 	qp->ops->send(qp);
 	dpa_qp_leave(qp);
+	qp->hw->ops->settle(qp->hw); /* this thread has no progress to do it later */
 }
 
 static void qp_done(struct dpa_foreigns *fs, struct dpa_fqp *fq)

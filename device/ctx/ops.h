@@ -60,6 +60,8 @@ struct dpa_hw_ops {
 		    bool may_forward);
 	/* `grant` of all QPs. No lock is held. */
 	void (*grant_all)(struct dpa_hw *hw);
+	/* Wakes the peers that the calling thread has left to be woken. No lock is held. */
+	void (*settle)(struct dpa_hw *hw);
 };
 
 extern const struct dpa_hw_ops dpa_ops;

@@ -91,6 +91,7 @@ void dpa_tx_look(const struct dpa_tx *tx)
 
 void dpa_tx_kick(struct dpa_tx *tx)
 {
+	atomic_store_explicit(&tx->kick_owed, 0, memory_order_relaxed);
 }
 
 bool dpa_tx_announce(struct dpa_tx *tx)

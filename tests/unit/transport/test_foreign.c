@@ -332,6 +332,29 @@ Test(transport_foreign, nothing_is_told_before_the_copy)
 	end(&t);
 }
 
+/* The ACK behind the copy: a peer that sleeps is woken by the thread that copied. */
+Test(transport_foreign, the_peer_is_woken_behind_the_copy)
+{
+	struct dpa_tx *tx;
+	struct two t;
+
+	begin(&t, &(struct th_opt){0});
+	post(&t, &t.th->a, one_sided(&t, DPA_OP_RDMA_WRITE, 0, 100));
+	expect_ok(&t, &t.th->a.scq, 0);
+	tx = t.th->b.qp->tx;
+	atomic_store(&t.b.closed, true);
+	post(&t, &t.th->a, one_sided(&t, DPA_OP_RDMA_WRITE, 0, 100));
+	until_underway(&t, &t.b);
+	atomic_store(&tx->shm->watched, 1);
+	atomic_store(&tx->kick_owed, 0);
+	atomic_store(&t.b.closed, false);
+	while (is_copying(t.th->b.qp))
+		sched_yield();
+	cr_expect_eq(atomic_load(&tx->kick_owed), 0u);
+	expect_ok(&t, &t.th->a.scq, 0);
+	end(&t);
+}
+
 struct late {
 	struct two *t;
 	_Atomic bool done;
