@@ -141,6 +141,7 @@ static int be_client(struct run *r)
 	bool ok = true;
 
 	printf(" #bytes     #iterations    BW avg[MB/sec]  MsgRate[Mpps]   time[ms]\n");
+	fflush(stdout);
 	for (size_t size = r->first; size <= r->last && ok; size *= 2) {
 		char answer = 0;
 

@@ -195,10 +195,20 @@ static void open_memory(struct side *s)
 	free(peer);
 }
 
+/* The library says at its end what it asked of the CUDA driver. */
+static void log_to_stderr()
+{
+	struct doca_log_backend *log;
+
+	side_need(doca_log_backend_create_with_file_sdk(stderr, &log), "log");
+	side_need(doca_log_backend_set_sdk_level(log, DOCA_LOG_LEVEL_INFO), "log");
+}
+
 void side_open(struct side *s, const struct side_options *opt)
 {
 	int one = 1;
 
+	log_to_stderr();
 	memset(s, 0, sizeof(*s));
 	s->opt = *opt;
 	side_need_cuda(cudaFree(0), "CUDA");

@@ -13,6 +13,7 @@
 #include <doca_ctx.h>
 #include <doca_dev.h>
 #include <doca_gpunetio.h>
+#include <doca_log.h>
 #include <doca_mmap.h>
 #include <doca_rdma.h>
 

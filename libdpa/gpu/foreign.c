@@ -5,8 +5,11 @@
  * little more than one.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "../common/log/log.h"
 #include "gpu.h"
 
 #define BATCH 512 /* copies of one call */
@@ -60,18 +63,22 @@ struct dpa_gpu_dev *dpa_gpu_of_memory(const void *addr, size_t length, bool *bad
 
 /* ------------------------------------------------------------------------ copies */
 
+/* Where a piece of what comes from the GPU goes when it is here. */
+struct scatter {
+	void *to;
+	const void *from;
+	size_t length;
+};
+
 /* Copies between the bounce memory and the GPU that are to go in one call. */
 struct gpu_batch {
 	CUdeviceptr dst[BATCH], src[BATCH];
 	size_t length[BATCH];
 	unsigned int n;
 	bool to_gpu;
-	size_t used; /* of the bounce memory */
-	struct {
-		void *to;
-		const void *from;
-		size_t length;
-	} after[BATCH]; /* !to_gpu: where the bytes go when they are here */
+	size_t used;		     /* of the bounce memory */
+	struct scatter after[BATCH]; /* !to_gpu */
+	unsigned int nafter;
 };
 
 static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
@@ -88,6 +95,8 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	if (b->n > 1 && !cuda->batch && cuda->batch12 &&
 	    !cuda->batch12(b->dst, b->src, b->length, b->n, &attr, &first, 1, &failed, dev->stream))
 		return CUDA_SUCCESS;
+	if (b->n > 1)
+		dev->count.refused++;
 	for (unsigned int i = 0; i < b->n && !ret; i++)
 		ret = b->to_gpu ? cuda->to_device(b->dst[i], (void *)(uintptr_t)b->src[i],
 						  b->length[i], dev->stream)
@@ -96,32 +105,68 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	return ret;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Calls the driver for what was collected, and waits until it is done. */
+static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
+{
+	struct dpa_gpu_count *c = &dev->count;
+	const uint64_t begin = now_ns();
+	CUresult ret = call_batch(dev, b), waited;
+	uint64_t took;
+
+	/* also where one failed: those before it use the bounce memory until then */
+	waited = dev->cuda->stream_wait(dev->stream);
+	took = now_ns() - begin;
+	c->calls++;
+	c->elements += b->n;
+	c->bytes += b->used;
+	c->ns += took;
+	if (took > c->longest)
+		c->longest = took;
+	return ret ? ret : waited;
+}
+
 /* Carries out what was collected. */
 static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
-	CUresult ret, waited;
+	CUresult ret;
 
 	if (!b->n)
 		return CUDA_SUCCESS;
-	ret = call_batch(dev, b);
-	/* also where one failed: those before it use the bounce memory until then */
-	waited = dev->cuda->stream_wait(dev->stream);
-	if (!ret)
-		ret = waited;
-	if (!ret && !b->to_gpu)
-		for (unsigned int i = 0; i < b->n; i++)
-			memcpy(b->after[i].to, b->after[i].from, b->after[i].length);
+	ret = call_driver(dev, b);
+	for (unsigned int i = 0; i < b->nafter && !ret; i++)
+		memcpy(b->after[i].to, b->after[i].from, b->after[i].length);
 	b->n = 0;
+	b->nafter = 0;
 	b->used = 0;
 	return ret;
 }
 
-/* One that goes on where the last one ends is part of it. */
+/* One that goes on where the last one ends is part of it: in the bounce memory all do. */
 static bool extends(const struct gpu_batch *b, uint64_t gpu)
 {
 	const unsigned int i = b->n - 1;
 
 	return b->n && (b->to_gpu ? b->dst[i] : b->src[i]) + b->length[i] == gpu;
+}
+
+static void add_element(struct gpu_batch *b, uint64_t gpu, const uint8_t *at, size_t length)
+{
+	if (extends(b, gpu)) {
+		b->length[b->n - 1] += length;
+		return;
+	}
+	b->dst[b->n] = b->to_gpu ? gpu : (uintptr_t)at;
+	b->src[b->n] = b->to_gpu ? (uintptr_t)at : gpu;
+	b->length[b->n] = length;
+	b->n++;
 }
 
 static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t gpu, uint8_t *host,
@@ -130,7 +175,8 @@ static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t
 	CUresult ret = CUDA_SUCCESS;
 	uint8_t *at;
 
-	if (b->n == BATCH || b->used + length > DPA_GPU_BOUNCE || (b->n && b->to_gpu != to_gpu))
+	if (b->n == BATCH || b->nafter == BATCH || b->used + length > DPA_GPU_BOUNCE ||
+	    (b->n && b->to_gpu != to_gpu))
 		ret = flush_batch(dev, b);
 	if (ret)
 		return ret;
@@ -139,17 +185,9 @@ static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t
 	b->used += length;
 	if (to_gpu)
 		memcpy(at, host, length);
-	if (to_gpu && extends(b, gpu)) {
-		b->length[b->n - 1] += length;
-		return CUDA_SUCCESS;
-	}
-	b->dst[b->n] = to_gpu ? gpu : (uintptr_t)at;
-	b->src[b->n] = to_gpu ? (uintptr_t)at : gpu;
-	b->length[b->n] = length;
-	b->after[b->n].to = host;
-	b->after[b->n].from = at;
-	b->after[b->n].length = length;
-	b->n++;
+	else
+		b->after[b->nafter++] = (struct scatter){.to = host, .from = at, .length = length};
+	add_element(b, gpu, at, length);
 	return CUDA_SUCCESS;
 }
 
@@ -179,7 +217,9 @@ int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_foreign_copy *list,
 		return EIO;
 	}
 	b->n = 0;
+	b->nafter = 0;
 	b->used = 0;
+	dev->count.asked++;
 	for (uint32_t i = 0; i < n && !ret; i++)
 		ret = add_copy(dev, b, &list[i]);
 	if (!ret)
@@ -187,6 +227,19 @@ int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_foreign_copy *list,
 	dpa_gpu_leave(dev);
 	pthread_mutex_unlock(&dev->lock);
 	return ret ? EIO : 0;
+}
+
+void dpa_gpu_log_count(const struct dpa_gpu_dev *dev)
+{
+	const struct dpa_gpu_count *c = &dev->count;
+
+	DPA_LOG(DOCA_LOG_LEVEL_INFO,
+		"GPU %d: %" PRIu64 " lists of copies, %" PRIu64 " calls of the driver, %" PRIu64
+		" elements, %" PRIu64 " bytes; %.1f us each call, %.1f us the longest; %" PRIu64
+		" batches refused",
+		dev->device, c->asked, c->calls, c->elements, c->bytes,
+		c->calls ? (double)c->ns / (double)c->calls / 1000 : 0.0, (double)c->longest / 1000,
+		c->refused);
 }
 
 static int copy_region(void *arg, const struct dpa_foreign_copy *list, uint32_t n)

@@ -27,6 +27,7 @@ void dpa_gpu_leave(const struct dpa_gpu_dev *dev)
 
 static void close_dev(struct dpa_gpu_dev *dev)
 {
+	dpa_gpu_log_count(dev);
 	if (dev->stream && !dpa_gpu_enter(dev)) {
 		dev->cuda->stream_destroy(dev->stream);
 		if (dev->bounce)

@@ -23,6 +23,14 @@
 struct doca_rdma;
 struct doca_rdma_connection;
 
+/* Copies of a GPU, for the log. */
+struct dpa_gpu_count {
+	uint64_t asked;		  /* lists of copies */
+	uint64_t calls, elements; /* of the driver */
+	uint64_t bytes, ns, longest;
+	uint64_t refused; /* batches that the driver did not take as such */
+};
+
 /* A GPU of the process. */
 struct dpa_gpu_dev {
 	const struct dpa_cuda *cuda;
@@ -34,9 +42,10 @@ struct dpa_gpu_dev {
 	CUstream stream;	 /* of copies: waits for no other, and none waits for it */
 	uint8_t *bounce;	 /* memory of the host that the GPU copies to and from */
 	struct gpu_batch *batch; /* copies that are being collected */
+	struct dpa_gpu_count count;
 };
 
-#define DPA_GPU_BOUNCE (1u << 20) /* bytes */
+#define DPA_GPU_BOUNCE (4u << 20) /* bytes */
 
 /* Memory of doca_gpu_mem_alloc(), or of the library's own. */
 struct dpa_gpu_mem {
@@ -109,6 +118,8 @@ struct gpu_batch *dpa_gpu_batch_new(void);
 int dpa_gpu_copies(struct dpa_gpu_dev *dev, const struct dpa_foreign_copy *list, uint32_t n);
 /* The same for regions; their argument is the GPU. */
 extern const struct dpa_foreign_ops dpa_gpu_ops;
+/* Logs what was copied, as information. */
+void dpa_gpu_log_count(const struct dpa_gpu_dev *dev);
 
 /* ----------------------------------------------------------------------- path.c */
 
