@@ -28,7 +28,8 @@ static void begin(struct two *t, const struct th_opt *opt)
 
 static void end(struct two *t)
 {
-	dpa_hw_destroy_qp(t->th->a.qp);
+	if (t->th->a.qp)
+		dpa_hw_destroy_qp(t->th->a.qp);
 	dpa_hw_destroy_qp(t->th->b.qp);
 	t->th->a.qp = t->th->b.qp = NULL;
 	cr_expect_eq(dpa_hw_dereg_mr(&t->th->ctx, t->a.key), 0);
@@ -623,36 +624,65 @@ Test(transport_foreign, a_fault_is_told_in_its_own_queue, .timeout = 60)
 	end(&t);
 }
 
-/* Copies without end: what is held of them has the room of those that are outstanding. */
-Test(transport_foreign, held_completions_take_no_more_room, .timeout = 100)
+static _Atomic uint32_t begun, let;
+
+static int step_copy(void *arg, const struct dpa_foreign_copy *list, uint32_t n)
 {
-	const uint32_t all = 20000;
-	uint32_t posted = 0, done = 0, room = 0;
+	const uint32_t nth = atomic_fetch_add(&begun, 1);
+
+	while (atomic_load(&let) <= nth)
+		sched_yield();
+	return fm_copy(arg, list, n);
+}
+
+static uint32_t puts_of(struct dpa_hw_qp *qp)
+{
+	uint32_t n;
+
+	dpa_qplock_lock(&qp->lock);
+	n = qp->fq ? qp->fq->put_head : 0;
+	dpa_qp_leave(qp);
+	return n;
+}
+
+/* Copies without end: each ends while the next READ is held. The list is never empty. */
+Test(transport_foreign, held_completions_take_no_more_room, .timeout = 60)
+{
+	static const struct dpa_foreign_ops ops = {.copy = step_copy};
+	struct dpa_mr_attr attr;
 	struct two t;
-	struct dpa_cqe e;
+	struct th_wr wr;
+	uint32_t key;
 
 	begin(&t, &(struct th_opt){0});
-	while (done < all) {
-		struct th_wr wr = one_sided(&t, DPA_OP_RDMA_READ, 64 * (posted % 1000), 64);
-
-		wr.raddr = (uintptr_t)t.th->b.mem;
-		wr.rkey = t.th->b.key;
-		wr.flags |= DPA_WQE_SIGNALED;
-		if (posted < all && posted - done < 100 && th_post(&t.th->a, &wr)) {
-			posted++;
-			th_ring(&t.th->a);
+	cr_assert_eq(dpa_hw_query_mr(&t.th->ctx, t.a.key, &attr), 0);
+	attr.foreign = &ops;
+	cr_assert_eq(dpa_hw_reg_mr(&t.th->ctx, &attr, &key), 0);
+	wr = one_sided(&t, DPA_OP_RDMA_READ, 0, 64);
+	wr.sge[0].lkey = key;
+	wr.raddr = (uintptr_t)t.th->b.mem;
+	wr.rkey = t.th->b.key;
+	for (uint32_t i = 0; i < 300; i++) {
+		post(&t, &t.th->a, wr);
+		while (puts_of(t.th->a.qp) != i + 1) {
+			th_settle(t.th);
+			sched_yield();
 		}
-		th_settle(t.th);
-		while (th_poll(&t.th->a.scq, &e)) {
-			cr_assert_eq(e.status, DPA_CQE_OK);
-			done++;
+		if (i) {
+			atomic_store(&let, i);
+			expect_ok(&t, &t.th->a.scq, 64);
 		}
-		dpa_qplock_lock(&t.th->a.qp->lock);
-		if (t.th->a.qp->fq)
-			room = t.th->a.qp->fq->cqe_room;
-		dpa_qp_leave(t.th->a.qp);
+		while (atomic_load(&begun) != i + 1)
+			sched_yield();
 	}
-	cr_expect_leq(room, 512u);
+	dpa_qplock_lock(&t.th->a.qp->lock);
+	cr_expect_leq(t.th->a.qp->fq->cqe_room, 64u);
+	dpa_qp_leave(t.th->a.qp);
+	atomic_store(&let, 300);
+	expect_ok(&t, &t.th->a.scq, 64);
+	dpa_hw_destroy_qp(t.th->a.qp);
+	t.th->a.qp = NULL;
+	cr_expect_eq(dpa_hw_dereg_mr(&t.th->ctx, key), 0);
 	end(&t);
 }
 
