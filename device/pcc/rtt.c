@@ -34,7 +34,7 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
 	struct rtt *r = priv;
 
 	(void)now;
-	r->rate = p->max_rate;
+	*r = (struct rtt){.rate = p->max_rate}; /* nothing of the algorithm before */
 }
 
 /* From what the window lets through, at most, where it was not paced. */

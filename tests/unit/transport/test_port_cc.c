@@ -267,6 +267,20 @@ Test(port_cc, without_the_image_a_flow_goes_on, .fini = teardown)
 	send_one();
 }
 
+/* The state of the image was taken for the time of the last cut: no cut for a day. */
+Test(port_cc, round_trip_times_count_behind_an_image, .fini = teardown)
+{
+	struct dpa_pcc_event ack = {.now = 1000000, .type = DPA_PCC_ACK, .rtt_ns = 1000000};
+
+	setup_image();
+	send_one();
+	atomic_store(&th_pcc.word, word_of(1 << DPA_PCC_SLOT_RTT, 0, -1) | IMAGE);
+	dpa_cc_follow(th->a.qp);
+	cr_expect_eq(flow()->rate, DPA_PCC_NO_LIMIT);
+	dpa_cc_event(th->a.qp, &ack);
+	cr_expect_lt(flow()->rate, DPA_PCC_NO_LIMIT);
+}
+
 Test(port_cc, another_image_begins_anew, .fini = teardown)
 {
 	uint32_t was;
