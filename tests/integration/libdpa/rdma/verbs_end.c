@@ -130,12 +130,19 @@ static uint32_t length_of(uint32_t round, bool slow)
 	return (slow ? LONG : 0) + 8 + round * 37 % (SHORT - 7);
 }
 
+static void post_receive(struct conn *c)
+{
+	struct ibv_sge in = {(uintptr_t)c->in, SLOT, mr->lkey};
+	struct ibv_recv_wr rwr = {.wr_id = 1, .sg_list = &in, .num_sge = 1}, *rbad;
+
+	memset(c->in, 0, SLOT);
+	CHECK(!ibv_post_recv(c->qp, &rwr, &rbad));
+}
+
 static void send_message(struct conn *c, uint32_t round, bool slow)
 {
 	uint32_t len = length_of(round, slow);
-	struct ibv_sge in = {(uintptr_t)c->in, SLOT, mr->lkey};
 	struct ibv_sge out = {(uintptr_t)c->out, len, mr->lkey};
-	struct ibv_recv_wr rwr = {.wr_id = 1, .sg_list = &in, .num_sge = 1}, *rbad;
 	struct ibv_send_wr swr = {.sg_list = &out,
 				  .num_sge = 1,
 				  .opcode = IBV_WR_SEND_WITH_IMM,
@@ -144,8 +151,6 @@ static void send_message(struct conn *c, uint32_t round, bool slow)
 
 	for (uint32_t i = 0; i < len; i++)
 		c->out[i] = (uint8_t)(round + i * 3 + c->qp->qp_num);
-	memset(c->in, 0, SLOT);
-	CHECK(!ibv_post_recv(c->qp, &rwr, &rbad));
 	CHECK(!ibv_post_send(c->qp, &swr, &sbad));
 }
 
@@ -222,10 +227,13 @@ int main(int argc, char **argv)
 	}
 	CHECK(recv(fd, &go, 1, 0) == 1);
 	for (uint32_t r = 0; r < rounds; r++) {
-		bool slow = late && is_late_round(r);
+		bool slow = late && is_late_round(r), last = die && r == rounds - 1;
 
+		/* the last answers find no receive: they cannot arrive before the end */
+		for (int i = 0; i < CONNS && !last; i++)
+			post_receive(&c[i]);
 		send_messages(c, r, slow);
-		if (die && r == rounds - 1)
+		if (last)
 			_exit(0);
 		take_answers(c, r, slow);
 	}
