@@ -11,7 +11,7 @@ extern "C" {
 
 /* A word of an event as a structure of bit fields. */
 #define DOCA_PCC_DEV_EVENT_WORD(type, from)                                                        \
-	({                                                                                         \
+	__extension__({                                                                            \
 		union {                                                                            \
 			uint32_t word;                                                             \
 			type fields;                                                               \

@@ -23,7 +23,7 @@
 
 #include "../exec/exec.h"
 #include <doca_pcc.h>
-#include <dpa/dpa_pcc_image.h>
+#include "../dev/pcc/image.h"
 
 enum pcc_stage { PCC_STANDBY, PCC_ACTIVE, PCC_DEACTIVATED, PCC_ERROR };
 

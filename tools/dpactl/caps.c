@@ -17,8 +17,10 @@
 #include <doca_dpa.h>
 #include <doca_mmap.h>
 #include <doca_mmap_advise.h>
+#include <doca_pcc.h>
 #include <doca_rdma.h>
 #include <doca_sync_event.h>
+#include <doca_telemetry_pcc.h>
 #include <doca_version.h>
 #include "dpactl.h"
 #include "host/system.h"
@@ -116,6 +118,12 @@ static const struct cap caps[] = {
 	CAP_YES(doca_rdma_cap_task_send_imm_is_supported),
 	CAP_YES(doca_rdma_cap_task_write_is_supported),
 	CAP_YES(doca_rdma_cap_task_write_imm_is_supported),
+	CAP_YES(doca_pcc_np_cap_is_supported),
+	CAP_YES(doca_telemetry_pcc_cap_is_supported),
+	CAP_WORD(doca_telemetry_pcc_cap_get_max_algo_slots),
+	CAP_WORD(doca_telemetry_pcc_cap_get_max_algo_info_len),
+	CAP_WORD(doca_telemetry_pcc_cap_get_max_num_counters),
+	CAP_WORD(doca_telemetry_pcc_cap_get_max_counter_info_len),
 };
 #define CAPS (sizeof(caps) / sizeof(caps[0]))
 

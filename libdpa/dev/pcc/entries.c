@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The entries by which libdpa calls a congestion control program: dpa/dpa_pcc_image.h. */
+/* The entries by which libdpa calls a congestion control program: image.h. */
 #include <doca_pcc_dev_algo_access.h>
 #include "pcc_dev.h"
 

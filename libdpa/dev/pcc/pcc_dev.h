@@ -4,7 +4,7 @@
 #define DPA_DEV_PCC_DEV_H
 
 #include <dpa/dpa_image.h>
-#include <dpa/dpa_pcc_image.h>
+#include "image.h"
 
 /* libdpa's calls; of libdoca_dpa_dev.a. */
 extern const struct dpa_dev_ops *__dpa_ops;

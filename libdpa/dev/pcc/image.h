@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_pcc_image.h - what the device library of congestion control and libdpa agree on. Not for
+ * image.h - what the device library of congestion control and libdpa agree on. Not for
  * programs. The image has these entries; each takes the address of a structure of the host's, which
  * lives until the entry returns.
  */
-#ifndef DPA_PCC_IMAGE_H_
-#define DPA_PCC_IMAGE_H_
+#ifndef DPA_PCC_DEV_IMAGE_H
+#define DPA_PCC_DEV_IMAGE_H
 
 #include <stdint.h>
 #include <dpa_hw_pcc.h>
@@ -47,4 +47,4 @@ struct dpa_pcc_mail {
 	uint32_t handled; /* the program has a handler */
 };
 
-#endif /* DPA_PCC_IMAGE_H_ */
+#endif /* DPA_PCC_DEV_IMAGE_H */
