@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rtt.c - a rate that follows round trip times. Below the target each round trip adds `ai`, and
- * five times as much after five in a row (hyper increase of TIMELY, SIGCOMM 2015, section 4.3).
- * Above it one cut a round trip, by beta * (1 - target / rtt) (section 4.3 there, and the
- * multiplicative decrease of Swift, SIGCOMM 2020, section 3.1).
+ * rtt.c - a rate that follows round trip times. Its rules, with their sources:
+ *
+ *   sample   the answer to a probe, which the other side sends at once: an ACK waits for a quarter
+ *            of the window or the end of a message, and for the packets before it in the sender's
+ *            queue. ACKs count as long as no answer comes: the peer need not know probes
+ *   raise    below the target by `ai`, four times in a target's time at most, and by five times
+ *            as much after five raises in a row (hyper increase of TIMELY, SIGCOMM 2015, section
+ *            4.3). A short round trip must not raise more often than its effect is seen
+ *   cut      above the target by beta * (1 - target / rtt) (multiplicative decrease of Swift,
+ *            SIGCOMM 2020, section 3.1), once a round trip, and to a half at most (its
+ *            max_mdf: there too the largest part that one cut takes is bounded)
+ *   neither  above the target while the round trip gets shorter: the queue drains already (the
+ *            gradient of TIMELY, section 4.3); from `max` on there is a cut all the same, as
+ *            above its T_high
  */
 #include "num.h"
 #include "rtt.h"
 
-#define MBIT   UINT64_C(125000)
-#define STREAK 5u
+#define MBIT	  UINT64_C(125000)
+#define STREAK	  5u
+#define RAISES	  4u		     /* in a target's time, at most */
+#define HALF	  32768u	     /* of 65536 */
+#define PROBE_GAP UINT64_C(10000000) /* ns: a probe without an answer for so long is sent again */
 
 const struct dpa_pcc_rtt_param dpa_pcc_rtt_default = {
 	.min_rate = 10 * MBIT,
@@ -23,10 +36,22 @@ const struct dpa_pcc_rtt_param dpa_pcc_rtt_default = {
 /* The state of a flow: of struct dpa_pcc_split's rate. */
 struct rtt {
 	uint64_t rate;
-	uint64_t cut_at;
-	uint64_t streak;
+	uint64_t cut_at, raised_at;
+	uint64_t last;	   /* the sample before, ns */
+	uint64_t asked_at; /* when the probe that is under way was asked for */
+	uint32_t streak;   /* raises in a row */
+	uint8_t probes;	   /* of struct dpa_pcc_result */
+	bool asked;	   /* for a probe, with the first event */
+	bool answers;	   /* the other side answers probes: ACKs are no samples */
 };
 _Static_assert(sizeof(struct rtt) <= DPA_PCC_RATE_PRIV, "fits");
+
+static void ask(struct rtt *r, uint64_t now)
+{
+	r->probes++;
+	r->asked = true;
+	r->asked_at = now;
+}
 
 static void rtt_init(void *priv, const void *param, uint64_t now)
 {
@@ -37,7 +62,7 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
 	*r = (struct rtt){.rate = p->max_rate}; /* nothing of the algorithm before */
 }
 
-/* From what the window lets through, at most, where it was not paced. */
+/* From what the window lets through, at most, where it was not paced: an ACK says what was out. */
 static void cut(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struct dpa_pcc_event *ev)
 {
 	uint64_t through = ev->inflight * UINT64_C(1000000000) / ev->rtt_ns;
@@ -46,11 +71,34 @@ static void cut(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struct d
 
 	if (r->rate > through && through > p->min_rate)
 		r->rate = through;
-	r->rate -= r->rate / 65536 * part;
+	r->rate -= r->rate / 65536 * (part < HALF ? part : HALF);
 	if (r->rate < p->min_rate)
 		r->rate = p->min_rate;
 	r->cut_at = ev->now;
 	r->streak = 0;
+}
+
+static void raise_rate(struct rtt *r, const struct dpa_pcc_rtt_param *p, uint64_t now)
+{
+	if (r->rate >= p->max_rate || dpa_pcc_since(now, r->raised_at) < p->target / RAISES)
+		return;
+	r->raised_at = now;
+	r->streak++;
+	r->rate += r->streak > STREAK ? p->ai * STREAK : p->ai;
+	if (r->rate > p->max_rate)
+		r->rate = p->max_rate;
+}
+
+static void take_sample(struct rtt *r, const struct dpa_pcc_rtt_param *p,
+			const struct dpa_pcc_event *ev)
+{
+	bool drains = ev->rtt_ns < r->last && ev->rtt_ns < p->max;
+
+	r->last = ev->rtt_ns;
+	if (ev->rtt_ns <= p->target)
+		raise_rate(r, p, ev->now);
+	else if (!drains && (!r->cut_at || dpa_pcc_since(ev->now, r->cut_at) >= ev->rtt_ns))
+		cut(r, p, ev);
 }
 
 static void rtt_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
@@ -58,19 +106,15 @@ static void rtt_event(void *priv, const void *param, const struct dpa_pcc_event 
 	const struct dpa_pcc_rtt_param *p = param ? param : &dpa_pcc_rtt_default;
 	struct rtt *r = priv;
 
-	if (ev->type != DPA_PCC_ACK || !ev->rtt_ns)
-		return;
-	if (ev->rtt_ns > p->target) {
-		if (!r->cut_at || dpa_pcc_since(ev->now, r->cut_at) >= ev->rtt_ns)
-			cut(r, p, ev);
-		return;
+	if (ev->type == DPA_PCC_RTT) {
+		r->answers = true;
+		ask(r, ev->now);
+	} else if (!r->asked || dpa_pcc_since(ev->now, r->asked_at) >= PROBE_GAP) {
+		r->answers = false;
+		ask(r, ev->now);
 	}
-	if (r->rate >= p->max_rate)
-		return;
-	r->streak++;
-	r->rate += r->streak > STREAK ? p->ai * STREAK : p->ai;
-	if (r->rate > p->max_rate)
-		r->rate = p->max_rate;
+	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || (ev->type == DPA_PCC_ACK && !r->answers)))
+		take_sample(r, p, ev);
 }
 
 static void rtt_get(const void *priv, const void *param, struct dpa_pcc_result *res)
@@ -78,6 +122,7 @@ static void rtt_get(const void *priv, const void *param, struct dpa_pcc_result *
 	const struct dpa_pcc_rtt_param *p = param ? param : &dpa_pcc_rtt_default;
 	const struct rtt *r = priv;
 
+	res->probes = r->probes;
 	res->rate = r->rate >= p->max_rate ? DPA_PCC_NO_LIMIT : r->rate;
 }
 

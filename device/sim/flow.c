@@ -10,6 +10,7 @@
  */
 #include <string.h>
 #include "pcc/num.h"
+#include "pcc/rtt.h"
 #include "sim_priv.h"
 
 #define PTO_FIRST   UINT64_C(10000000)
@@ -24,7 +25,10 @@ void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 	f->per_message = (f->work.message + sim->s.mtu - 1) / sim->s.mtu;
 	f->at = f->post_at = f->work.start;
 	f->pto_at = f->ack_at = SIM_NEVER;
-	dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], NULL, f->work.start);
+	if (f->work.algo < dpa_pcc_algos_num)
+		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], NULL, f->work.start);
+	else
+		dpa_pcc_init_split(&f->pcc, &f->split, &dpa_pcc_rtt, NULL, f->work.start);
 }
 
 /* -------------------------------------------------------------------- sender */

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "pcc/pcc.h"
+#include "pcc/rtt.h"
 #include "sim/sim.h"
 #include "units.h"
 
@@ -48,10 +48,15 @@ static bool whole_bytes(const char *s, uint64_t max, uint32_t *out)
 	return true;
 }
 
+const char *dpa_sim_algo(uint32_t algo)
+{
+	return algo < dpa_pcc_algos_num ? dpa_pcc_algos[algo]->name : dpa_pcc_rtt.name;
+}
+
 static bool find_algo(const char *name, uint32_t *algo)
 {
-	for (uint32_t i = 0; i < dpa_pcc_algos_num; i++)
-		if (strcmp(dpa_pcc_algos[i]->name, name) == 0) {
+	for (uint32_t i = 0; i <= dpa_pcc_algos_num; i++)
+		if (strcmp(dpa_sim_algo(i), name) == 0) {
 			*algo = i;
 			return true;
 		}

@@ -31,7 +31,7 @@ struct dpa_sim_work {
 	uint64_t every;	      /* ns between two messages; 0: as soon as depth allows */
 	uint32_t message;     /* bytes */
 	uint32_t depth;	      /* messages that are posted and not acknowledged at most */
-	uint32_t algo;	      /* index of dpa_pcc_algos[] */
+	uint32_t algo;	      /* index of dpa_pcc_algos[]; one past them: rtt */
 };
 
 struct dpa_sim_scenario {
@@ -85,8 +85,10 @@ void dpa_sim_latency(const struct dpa_sim *sim, uint32_t flow, struct dpa_sim_la
  *   link = rate=10G,delay=5us,queue=256K,ecn=40K:200K:1%,pfc,seed=7     (config/links.h; needed)
  *   time = 200ms        sample = 1ms        host = 40G        mtu = 1024
  *   flow = count=4,start=0,stop=100ms,step=10ms,message=64K,depth=32,every=1ms,
- *          algorithm=dcqcn
+ *          algorithm=dcqcn                                            (or none, rtt)
  */
 bool dpa_sim_parse(const char *text, struct dpa_sim_scenario *s, char *err, size_t errlen);
+/* The name of struct dpa_sim_work's algo. */
+const char *dpa_sim_algo(uint32_t algo);
 
 #endif

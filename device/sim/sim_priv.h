@@ -4,7 +4,7 @@
 #define DPA_SIM_PRIV_H
 
 #include "inspect/linkq.h"
-#include "pcc/pcc.h"
+#include "pcc/split.h"
 #include "sim/sim.h"
 
 #define SIM_NEVER  UINT64_MAX
@@ -46,12 +46,13 @@ struct sim_flow {
 	uint32_t per_message; /* packets */
 	/* sender */
 	struct dpa_pcc_flow pcc;
-	uint64_t at;	     /* when it looks next */
-	uint64_t port_at;    /* its port is busy until then, */
-	uint64_t port_part;  /* and for so many parts of 1/host ns longer */
-	struct sim_pkt port; /* packet that leaves the port at port_at, */
-	bool leaving;	     /* if there is one */
-	uint64_t una, next;  /* first not acknowledged; next new one */
+	struct dpa_pcc_split split; /* of pcc, where that is rtt */
+	uint64_t at;		    /* when it looks next */
+	uint64_t port_at;	    /* its port is busy until then, */
+	uint64_t port_part;	    /* and for so many parts of 1/host ns longer */
+	struct sim_pkt port;	    /* packet that leaves the port at port_at, */
+	bool leaving;		    /* if there is one */
+	uint64_t una, next;	    /* first not acknowledged; next new one */
 	uint64_t pos;	/* next one to be sent; below next: what was lost is sent again from here */
 	uint64_t probe; /* one past what a probe sent again; 0: no probe is out */
 	uint64_t posted;  /* packets of messages that were posted */

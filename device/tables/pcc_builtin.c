@@ -7,9 +7,11 @@ static const struct dpa_pcc_builtin_param rtt_params[DPA_PCC_P_RTT_NUM] = {
 	[DPA_PCC_P_RTT_TARGET] = {200000, 1000, 1000000000,
 				  "RTT_TARGET, ns: below it the rate rises"},
 	[DPA_PCC_P_RTT_MAX] = {2000000, 1000, 1000000000,
-			       "RTT_MAX, ns: above it the cut is a half of what is left"},
-	[DPA_PCC_P_RTT_BETA] = {52429, 1, 65536, "BETA, of 65536: the largest cut"},
-	[DPA_PCC_P_RTT_AI] = {40, 1, 100000, "AI, Mbit/s that a round trip below the target adds"},
+			       "RTT_MAX, ns: from it on cuts while round trips get shorter, too"},
+	[DPA_PCC_P_RTT_BETA] = {52429, 1, 65536,
+				"BETA, of 65536: a cut takes so much of 1 - RTT_TARGET / rtt"},
+	[DPA_PCC_P_RTT_AI] = {40, 1, 100000,
+			      "AI, Mbit/s that a quarter of RTT_TARGET below it adds"},
 	[DPA_PCC_P_RTT_MIN_RATE] = {10, 1, 100000, "MIN_RATE, Mbit/s"},
 };
 

@@ -149,7 +149,7 @@ static void json_end(FILE *out, const struct sim_run *r)
 	fputs(",\n\"flows\":[", out);
 	for (uint32_t i = 0; i < r->s.n; i++) {
 		fprintf(out, "%s{\"flow\":%u,\"algorithm\":\"%s\",\"latency\":", i ? ",\n" : "", i,
-			dpa_pcc_algos[r->s.flow[i].algo]->name);
+			dpa_sim_algo(r->s.flow[i].algo));
 		json_latency(out, r, i);
 		fputc('}', out);
 	}

@@ -16,7 +16,8 @@ Test(scenario, all_keys)
 				"host\t=\t40G\n"
 				"mtu = 4096\n"
 				"flow = count=3,start=1ms,step=2ms,stop=100ms,message=1M,depth=2\n"
-				"flow = every=50us,algorithm=none",
+				"flow = every=50us,algorithm=none\n"
+				"flow = algorithm=rtt",
 				&s, err, sizeof(err)),
 		  "%s", err);
 	cr_expect_eq(s.link.rate, 10000000000u);
@@ -27,7 +28,7 @@ Test(scenario, all_keys)
 	cr_expect_eq(s.sample, 500000u);
 	cr_expect_eq(s.host, 40000000000u);
 	cr_expect_eq(s.mtu, 4096u);
-	cr_assert_eq(s.n, 4u);
+	cr_assert_eq(s.n, 5u);
 	cr_expect_eq(s.flow[0].start, 1000000u);
 	cr_expect_eq(s.flow[2].start, 5000000u);
 	cr_expect_eq(s.flow[2].stop, 100000000u);
@@ -38,6 +39,8 @@ Test(scenario, all_keys)
 	cr_expect_eq(s.flow[3].start, 0u);
 	cr_expect_eq(s.flow[3].stop, DPA_SIM_FOREVER);
 	cr_expect_eq(s.flow[3].algo, 1u);
+	cr_expect_str_eq(dpa_sim_algo(s.flow[0].algo), "dcqcn");
+	cr_expect_str_eq(dpa_sim_algo(s.flow[4].algo), "rtt");
 }
 
 Test(scenario, defaults)
