@@ -90,21 +90,31 @@ Test(telemetry_real, another_process_disables_while_this_one_polls)
 
 Test(telemetry_real, a_change_by_another_process_is_seen)
 {
-	struct doca_dev *dev = open_dpa0();
+	struct doca_dev *dev;
 	struct doca_telemetry_pcc *pcc;
 	uint8_t algo, counters;
 	void *port;
-	int status;
+	int status, go[2];
 	pid_t pid;
+	char c;
 
-	OK(doca_telemetry_pcc_create(dev, &pcc));
+	/* Forked before there is a thread: ThreadSanitizer wants that of a child with threads. */
+	cr_assert_eq(pipe(go), 0);
 	pid = fork();
 	if (!pid) {
-		/* A new program: what a fork inherits is not usable there. */
-		const struct dpa_pcc_ops *ops = ops_of(&port);
+		const struct dpa_pcc_ops *ops;
 
+		close(go[1]);
+		if (read(go[0], &c, 1) != 1)
+			_exit(2);
+		ops = ops_of(&port);
 		_exit(!ops || ops->enable(port, RTT, true));
 	}
+	close(go[0]);
+	dev = open_dpa0();
+	OK(doca_telemetry_pcc_create(dev, &pcc));
+	cr_assert_eq(write(go[1], "", 1), 1);
+	close(go[1]);
 	waitpid(pid, &status, 0);
 	cr_assert_eq(status, 0);
 	OK(doca_telemetry_pcc_get_algo_enable_status(pcc, RTT, &algo, &counters));
