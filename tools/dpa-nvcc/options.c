@@ -320,8 +320,43 @@ static void add_compiler_value(struct options *o, const struct option *t, const 
 	free(word);
 }
 
+/* The options without a value that are remembered and no more; false: it is another. */
+static bool set_flag(struct options *o, int opt)
+{
+	switch (opt) {
+	case O_SHARED:
+		o->shared = true;
+		return true;
+	case O_VERBOSE:
+		o->verbose = true;
+		return true;
+	case O_DRYRUN:
+		o->dry = true;
+		return true;
+	case O_KEEP:
+		o->keep = true;
+		return true;
+	case O_RUN:
+		o->run = true;
+		return true;
+	case O_FORWARD:
+		o->forward = true;
+		return true;
+	case O_HELP:
+		o->help = true;
+		return true;
+	case O_VERSION:
+		o->version = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool apply(struct options *o, const struct option *t, const char *value)
 {
+	if (set_flag(o, (int)t->opt))
+		return true;
 	switch (t->opt) {
 	case O_IGNORE:
 		return true;
@@ -373,9 +408,6 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 		list_add(&o->dependences, t->brief);
 		list_add(&o->dependences, value);
 		return true;
-	case O_SHARED:
-		o->shared = true;
-		return true;
 	case O_CCBIN:
 		set(&o->ccbin, value);
 		return true;
@@ -405,33 +437,13 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 		return true;
 	case O_OPTIONS_FILE:
 		return options_files(o, value);
-	case O_VERBOSE:
-		o->verbose = true;
-		return true;
-	case O_DRYRUN:
-		o->dry = true;
-		return true;
-	case O_KEEP:
-		o->keep = true;
-		return true;
 	case O_KEEP_DIR:
 		o->keep = true;
 		set(&o->keep_dir, value);
 		return true;
-	case O_RUN:
-		o->run = true;
-		return true;
-	case O_FORWARD:
-		o->forward = true;
-		return true;
-	case O_HELP:
-		o->help = true;
-		return true;
-	case O_VERSION:
-		o->version = true;
-		return true;
+	default:
+		return false;
 	}
-	return false;
 }
 
 /* The option whose name the word begins with; *value: behind = or behind a short name, else NULL. */
