@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * board.c - attaching to the board and leaving it.
+ * board.c - attach to the board and leave it.
  *
- * Two descriptors are opened: one that takes the admin lock and stays, for queries; one through
- * which the file is mapped and the process's byte locked, closed at once (see proc.c).
+ * Opening uses two descriptors. The first one takes the admin lock and stays open, for queries. The
+ * file is mapped and the lock byte of the process is taken through the second one, which is closed
+ * at once (see proc.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 #include "board_priv.h"
 
-#define EXIT_TRIES 200 /* of a millisecond */
+#define EXIT_TRIES 200 /* times 1 ms */
 
 #ifdef DPA_BOARD_TEST_HOOKS
 void (*dpa_board_step_hook)(const char *name);
@@ -62,7 +63,10 @@ static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
 	return 0;
 }
 
-/* Notes which file it is, so that a descriptor can be told from a stranger of the same number. */
+/*
+ * Records device and inode of the file, so that fd can be told from another file with the same
+ * number.
+ */
 static int note_file(struct dpa_board *b)
 {
 	struct stat st;
@@ -74,7 +78,10 @@ static int note_file(struct dpa_board *b)
 	return 0;
 }
 
-/* Another open file description of the file at b->path; under the admin lock it is this one. */
+/*
+ * Opens a second open file description of the file at b->path. Under the admin lock the path still
+ * names the file of b->fd.
+ */
 static int second_open(struct dpa_board *b, int *fd)
 {
 	*fd = open(b->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -96,7 +103,7 @@ static int map_board_file(struct dpa_board *b, int fd, int prot)
 	return 0;
 }
 
-/* Under the board's lock, and the admin lock. */
+/* Context: the board's lock and the admin lock. */
 static int take_proc_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, int map_fd)
 {
 	int rc = dpa_board_lock(b);
@@ -113,9 +120,9 @@ static int take_proc_slot(struct dpa_board *b, const struct dpa_board_cfg *cfg, 
 }
 
 /*
- * The mapping keeps the open file description, and with it the lock byte, alive. Where it does not
- * (a file system that maps through another description) a descriptor must stay, with the hazards
- * of closefrom() and of children that keep it.
+ * The mapping keeps the open file description, and with it the lock byte, alive. On a file system
+ * that maps through another description the descriptor must stay open instead. Then closefrom() can
+ * drop the lock, and children that inherit the descriptor keep it.
  */
 static int keep_byte(struct dpa_board *b)
 {
@@ -129,7 +136,7 @@ static int keep_byte(struct dpa_board *b)
 	return rc;
 }
 
-/* Maps the file and takes a slot; under the admin lock. */
+/* Maps the file and takes a process index. Context: the admin lock. */
 static int attach_proc(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 {
 	int map_fd;
@@ -147,9 +154,10 @@ static int attach_proc(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 }
 
 /*
- * Drops the lock byte; the last one out removes the file, but not while it has connections whose
- * peers are to be told by the next process. Under the admin lock of fd: nobody else
- * removes or replaces it, and who waits for that lock will find its name gone.
+ * Drops the lock byte. The last process removes the file, unless the file has connections whose
+ * peers the next process must notify. Context: the admin lock of fd. No other process removes or
+ * replaces the file meanwhile; a process that waits for the lock finds that the name is gone
+ * (file.c).
  */
 static void detach_proc(struct dpa_board *b, int fd)
 {
@@ -166,7 +174,7 @@ static void detach_proc(struct dpa_board *b, int fd)
 		unlink(b->path);
 }
 
-/* Everything but the mapping. */
+/* Frees everything but the mapping. */
 static void free_board(struct dpa_board *b)
 {
 	dpa_board_fd_close(b->num_fd, b->num_dev, b->num_ino);
@@ -220,7 +228,7 @@ void dpa_board_close(struct dpa_board *b)
 	fd = dpa_board_fd(b);
 	if (fd >= 0 && dpa_board_file_lock(fd))
 		fd = -1;
-	/* If the lock is stuck, what we own is left to the next reaper. */
+	/* If the lock cannot be had, the next reaper frees what this process owns. */
 	if (dpa_board_lock(b) == 0) {
 		dpa_board_free_own(b);
 		dpa_board_proc_leave(b);
@@ -231,9 +239,9 @@ void dpa_board_close(struct dpa_board *b)
 }
 
 /*
- * Of two that end at once the first to look must not leave the file to the second, nor the second
- * to the first, whose byte may be held for as long as its memory: each says so before it looks, and
- * one looks at a time.
+ * Two processes may end at the same time. The first one to check must not leave the file to the
+ * second, nor the second to the first, whose lock byte may stay locked until its memory is gone. So
+ * each process publishes `leaving` before it checks, and one process checks at a time.
  */
 void dpa_board_exit(struct dpa_board *b)
 {
@@ -245,7 +253,7 @@ void dpa_board_exit(struct dpa_board *b)
 	atomic_store_explicit(&b->self->leaving, b->gen, memory_order_release);
 	DPA_BOARD_STEP("leaving");
 	fd = dpa_board_fd(b);
-	/* A stopped holder of the lock must not hold up an exit for long. */
+	/* Bounded: a stopped holder of the lock must not delay the exit for long. */
 	for (int i = 0; fd >= 0 && rc && i < EXIT_TRIES; i++)
 		if ((rc = dpa_board_file_trylock(fd)))
 			nanosleep(&ms, NULL);

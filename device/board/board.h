@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * board.h - the software adapter that all processes of one user in one network namespace share.
+ * board.h - the software adapter that all processes of one user in one network namespace share. The
+ * board is the shared file with the adapter's state.
  *
- * A small file holds the BAR (UAR pages), the UAR free list, the QPN space, the process table and
- * the counters. Owner words (process slot and generation) are the only truth; lists and counts are
- * rebuilt from them when a process died. DESIGN: sections 4 and 5 of the architecture page.
+ * The file holds the BAR (UAR pages), the UAR free list, the QPN space, the process table and the
+ * counters. Owner words (process index and generation) are the only truth. Lists and counts are
+ * rebuilt from them after a process died. Design: sections 4 and 5 of the architecture page.
  */
 #ifndef DPA_BOARD_H
 #define DPA_BOARD_H
@@ -19,19 +20,19 @@
 
 #define DPA_BOARD_MAGIC	    0x3144524f42415044ull /* "DPABORD1" */
 /*
- * Of the board file, and of all that processes of a board read and write of each other: the hello,
- * struct dpa_export and struct dpa_door, rings, the words in them. A change of one of these, or of
- * the meaning of a word in it, takes the next number: others are refused, with both versions
- * named.
+ * Version of the board file and of everything else that processes of a board exchange: the hello,
+ * struct dpa_export and struct dpa_door, rings, and the words in them. Changing one of these, or
+ * the meaning of a word, takes the next number. Processes with another number are refused; the
+ * message names both versions.
  */
 #define DPA_BOARD_LAYOUT    16
-#define DPA_BOARD_PROCS	    4096  /* a process costs a page and a sixteenth of one */
-#define DPA_BOARD_QPNS	    65536 /* index part of a QPN; DPA_MAX_QP of them can be in use */
+#define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
+#define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
 #define DPA_BOARD_COUNTERS  64
-#define DPA_BOARD_XRCDS	    4096 /* XRC domains of files, one for each process that has it open */
+#define DPA_BOARD_XRCDS	    4096 /* one for each process and open XRC domain file */
 
-/* Owner word: 0 is free; else generation (never 0) << 16 | process slot. */
+/* Owner word: 0: free; else generation (never 0) << 16 | process index. */
 typedef uint64_t dpa_owner_t;
 
 static inline dpa_owner_t dpa_owner(uint32_t slot, uint32_t gen)
@@ -59,34 +60,41 @@ enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
 /*
  * One process of the board: 256 bytes.
  *
- *   gen, state   written under the board's lock (release) by who takes the slot, leaves it or reaps
- *                it; read by everybody (acquire). gen before LIVE.
- *   asked        written by the owner (release), read by tools (acquire): ask.c.
- *   udp          the owner, and who reaps it: atomic read-modify-write; see steer.c.
- *   gsi          written by the owner (release), read by everybody (acquire); see cm.h.
- *   the rest     for people: written by the owner before LIVE or, the counts, whenever they change;
- *                pid and the counts also by who reaps. Tools copy it once: it may be half new.
+ *   gen, state   Written under the board's lock (release) by the process that takes or leaves the
+ *                entry, or that reaps it. Read by all (acquire). gen is written before LIVE.
+ *   asked        Written by the owner (release), read by tools (acquire): ask.c.
+ *   udp          Changed by the owner and by its reaper, by atomic read-modify-write; see steer.c.
+ *   gsi          Written by the owner (release), read by all (acquire); see cm.h.
+ *   the rest     For display only. Written by the owner before LIVE, the counts at each change.
+ *                pid and the counts are also written by a reaper. Tools copy the entry once: the
+ *                copy may be half new.
  */
 struct dpa_board_proc {
-	_Atomic uint32_t gen; /* of the process that has or last had the slot; never 0 once used */
+	_Atomic uint32_t gen;	/* of the current or last process; never 0 once used */
 	_Atomic uint32_t state; /* enum dpa_board_proc_state */
-	uint32_t pid; /* as its own pid namespace calls it: for people, never for liveness */
+	uint32_t pid;		/* in its own pid namespace; for display, never for liveness */
 	uint32_t uid;
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	char comm[16];
 	char lib_version[24];
-	uint32_t placement; /* enum dpa_placement: of a QP that it creates */
+	uint32_t placement; /* enum dpa_placement: default of its QPs */
 	uint32_t nqp, ncq, nmr;
-	/* generations that it follows (ask.c); DPA_BOARD_ASK_OWN: it has a setting of its own */
-	_Atomic uint32_t asked[DPA_ASK_LINK];
-	/* steer.c: 0, or of a process that has UDP port 4791 open: DPA_BOARD_UDP, index + 1, round
+	/*
+	 * generation of each request that it has carried out (ask.c); DPA_BOARD_ASK_OWN: the
+	 * process has a setting of its own
 	 */
+	_Atomic uint32_t asked[DPA_ASK_LINK];
+	/* steer.c: DPA_BOARD_UDP, index + 1 and round if it has UDP port 4791 open; else 0 */
 	_Atomic uint64_t udp;
-	/* its own generation, written by itself at its end (release): it has no more use for the
-	 * file, though its byte may be held still */
+	/*
+	 * Its own generation once it ends, written by itself (release). It does not use the file
+	 * any more, although its lock byte may still be held.
+	 */
 	_Atomic uint32_t leaving;
-	/* counted up by itself (relaxed): it had no descriptor, not even to refuse a connection
-	 * with. Read by those that wait for it to accept one (link/sock.c) */
+	/*
+	 * Incremented by itself (relaxed) when it has no file descriptor left, not even to refuse a
+	 * connection with. Read by processes that wait for it to accept one (link/sock.c).
+	 */
 	_Atomic uint32_t no_fds;
 	_Atomic uint64_t gsi;	     /* generation << 32 | QPN of its QP1 endpoint; cm.h */
 	uint32_t npd, nsrq, nctx;    /* as nqp */
@@ -94,7 +102,7 @@ struct dpa_board_proc {
 	uint8_t rsvd[256 - 128];
 };
 
-/* Where the process says which generation of a request it follows. */
+/* The word that records which generation of a request the process has carried out. */
 static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,
 					       enum dpa_board_ask_what what)
 {
@@ -102,29 +110,32 @@ static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,
 }
 
 #define DPA_BOARD_NO_COPY 0x100u
-/* Shown to people of a QP (dpactl ps): written by its owner, relaxed; 64 bytes. */
+/* A QP's record for display (dpactl ps): 64 bytes. Written by its owner (relaxed). */
 struct dpa_board_qpinfo {
 	uint32_t qpn;	   /* full 24 bits, 0: no QP */
 	uint8_t type;	   /* enum dpa_qp_type */
-	uint8_t sq_psn[3]; /* the send PSN that it was given, low byte first; 0: none yet */
+	uint8_t sq_psn[3]; /* its first send PSN, low byte first; 0: not set yet */
 	uint32_t state;	   /* enum dpa_qp_state */
 	uint32_t dest_qpn;
 	uint32_t placement; /* enum dpa_placement */
 	uint32_t uar;	    /* page * DPA_UAR_SLOTS + slot */
 	uint32_t send_cqn, recv_cqn;
 	uint8_t dgid[16];
-	/* 0 none, 1 loopback, 2 shared memory, 3 RoCEv2; | DPA_BOARD_NO_COPY: the kernel does not
-	 * let it copy its peer's memory */
+	/*
+	 * 0 none, 1 loopback, 2 shared memory, 3 RoCEv2; | DPA_BOARD_NO_COPY: the kernel does not
+	 * let it copy its peer's memory
+	 */
 	uint32_t link;
 	/*
-	 * Of an XRC target, what the other processes of its domain go by (transport/xrc_branch.c):
-	 * its domain, its attributes packed, and a number that is another with each connection, 0
-	 * while it has none to an initiator of this board. Written by its owner under the QP's
-	 * lock: conn is 0 (release fence) before state, dest_qpn and dgid become those of another
-	 * connection, then conn (release). Read conn (acquire), the others, and conn again
-	 * (acquire fence): what lies between is of that connection if both are the same. The
-	 * attributes change while conn does not: one relaxed word, there before ibv_modify_qp()
-	 * returns, read at each request.
+	 * For an XRC target QP: the words that the other processes of its XRC domain use
+	 * (transport/xrc_branch.c): its domain; its attributes, packed; a connection number that
+	 * changes with each connection, 0 while it is connected to no initiator of this board.
+	 *
+	 * Written by the owner under the QP's lock: conn = 0 (release fence), then state, dest_qpn
+	 * and dgid of the new connection, then conn (release). A reader reads conn (acquire), the
+	 * others, and conn again (acquire fence). The values belong to that connection if both
+	 * reads of conn are equal. The attributes may change while conn does not: they are one
+	 * relaxed word, written before ibv_modify_qp() returns and read at each request.
 	 */
 	uint32_t xrcd, how, conn;
 };
@@ -140,41 +151,43 @@ static inline uint32_t dpa_board_psn(const struct dpa_board_qpinfo *q)
 	return q->sq_psn[0] | (uint32_t)q->sq_psn[1] << 8 | (uint32_t)q->sq_psn[2] << 16;
 }
 
-/* Shown to people of a CQ: 32 bytes, DPA_BOARD_CQINFO of a process at most, the rest is not
- * shown. */
+/* A CQ's record for display: 32 bytes. A process shows DPA_BOARD_CQINFO CQs at most. */
 #define DPA_BOARD_CQINFO 64
 struct dpa_board_cqinfo {
 	uint32_t cqn; /* 0: none */
 	uint32_t depth;
 	uint32_t armed;
 	uint32_t flags;
-	uint64_t cqes; /* produced in all, in steps of some */
+	uint64_t cqes; /* total produced; updated every few CQEs */
 	uint64_t rsvd;
 };
 
-/* Shown to people of a region: 24 bytes, DPA_BOARD_MRINFO of a process at most. Relaxed. */
+/*
+ * A memory region's record for display: 24 bytes. A process shows DPA_BOARD_MRINFO regions at most.
+ * Relaxed.
+ */
 #define DPA_BOARD_MRINFO 64
 struct dpa_board_mrinfo {
-	uint32_t key; /* 0: none. Written last, and first to 0 */
+	uint32_t key; /* 0: none. A new key is written last; 0 is written first */
 	uint8_t way;  /* enum dpa_mr_way */
-	uint8_t why;  /* enum dpa_share_why: no shorter way */
+	uint8_t why;  /* enum dpa_share_why: why there is no faster way */
 	uint8_t rsvd[2];
 	uint64_t addr, length;
 };
 
 /*
- * One UAR page's administration: 16*8 + 16*4 + 64 = 256 bytes. A page is full when no owner word is
- * 0: there is no count that could go wrong. Its place in the global list is in board_layout.h.
+ * Administration of one UAR page: 16*8 + 16*4 + 64 = 256 bytes. A page is full when no owner word
+ * is 0; there is no counter that could be wrong. Its place in the global list is in board_layout.h.
  */
 struct dpa_board_uar {
-	/* set under the board's lock (release), cleared by the owner without it (release) */
+	/* Set under the board's lock (release). Cleared by the owner without the lock (release). */
 	_Atomic dpa_owner_t slot_owner[DPA_UAR_SLOTS];
-	/* for people: written by the owner, relaxed; 0: no QP yet */
+	/* For display: written by the owner (relaxed). 0: no QP yet. */
 	_Atomic uint32_t slot_qpn[DPA_UAR_SLOTS];
 	uint8_t rsvd[64];
 };
 
-/* Counters, one array a process; names in dpa_counter_names[] in the same order. */
+/* Counters, one array for each process. dpa_counter_names[] has the same order. */
 /* clang-format off */
 #define DPA_COUNTERS(X)                                                                            \
 	X(tx_packets)                                                                              \
@@ -252,197 +265,211 @@ extern const char *const dpa_counter_names[DPA_CNT_NUM];
 _Static_assert(DPA_CNT_NUM <= DPA_BOARD_COUNTERS, "room for counters");
 
 /*
- * Which of the board's processes the kernel gives a packet of UDP port 4791: 8 * 4 = 32 bytes, in
+ * Map from QPN blocks to the sockets of UDP port 4791, as the kernel has it: 8 * 4 = 32 bytes, in
  * the head page. See steer.c.
  */
 struct dpa_board_steer {
 	/* random; written once under the board's lock, [0] last and never 0 */
 	_Atomic uint32_t nonce[4];
-	_Atomic uint32_t round; /* changes when a socket went: all indices are asked for again */
+	/* changes when a socket was closed: each process finds its index again */
+	_Atomic uint32_t round;
 	_Atomic uint32_t want;	/* changes when the map is out of date */
-	_Atomic uint32_t built; /* `want` of the map that the kernel has */
+	_Atomic uint32_t built; /* value of `want` when the kernel got its map */
 	uint32_t rsvd;
 };
 #define DPA_BOARD_UDP	     (1ull << 32)
-#define DPA_BOARD_QPN_BLOCK  64u /* QPNs are taken in blocks of so many: qpn.c */
+#define DPA_BOARD_QPN_BLOCK  64u /* a process takes QPNs in blocks of this size: qpn.c */
 #define DPA_BOARD_QPN_BLOCKS (DPA_BOARD_QPNS / DPA_BOARD_QPN_BLOCK)
 
-#define DPA_BOARD_CPUS 256u /* whose pollers are told apart; others share a word */
+#define DPA_BOARD_CPUS 256u /* processors with a word of their own; the others share one */
 
-#define DPA_PCC_BUILTIN_COUNTERS 16u /* of a built-in algorithm of congestion control */
+#define DPA_PCC_BUILTIN_COUNTERS 16u /* of one built-in congestion control algorithm */
 
 /*
- * The port's congestion control in one word: bits 0..15 slots that are enabled,
- * 16..23 slots of the image that have an algorithm, 24..28 the slot whose counters count plus 1 (0:
- * none), 29..47 a number that is another after each change, 48..63 the number of the image.
+ * State of the port's congestion control in one word: bits 0..15 enabled slots; 16..23 slots of the
+ * image that have an algorithm; 24..28 the slot whose counters count, plus 1 (0: none); 29..47 a
+ * number that changes with each update; 48..63 the number of the image.
  */
 #define DPA_BOARD_PCC_POPULATED 16
 #define DPA_BOARD_PCC_COUNTING	24
 #define DPA_BOARD_PCC_CHANGE	29
 #define DPA_BOARD_PCC_IMAGE	48
-/* Of a new file: DCQCN acts, and its counters count. */
+/* State in a new file: DCQCN is enabled, and its counters count. */
 #define DPA_BOARD_PCC_FRESH                                                                        \
 	((UINT64_C(1) << DPA_PCC_SLOT_DCQCN) |                                                     \
 	 ((uint64_t)(DPA_PCC_SLOT_DCQCN + 1) << DPA_BOARD_PCC_COUNTING))
 
 #define DPA_BOARD_FLOW_RULE 992 /* bytes of a flow rule */
 
-struct dpa_board_shm; /* the file's layout: board_layout.h */
+struct dpa_board_shm; /* layout of the file: board_layout.h */
 
-/* An attachment of this process to a board. */
+/* Attachment of this process to a board. */
 struct dpa_board {
 	struct dpa_board_shm *shm;
 	size_t map_len;
-	int fd;		    /* of the file: for queries and reservations, holds no lock byte */
+	int fd;		    /* for queries and reservations; holds no lock byte */
 	uint32_t slot, gen; /* of this process */
-	uint32_t board_num; /* high 8 bits of its QPNs: 1..254 */
+	uint32_t board_num; /* high 8 bits of the QPNs: 1..254 */
 	uint32_t uar_pages; /* of this board: 1..DPA_BOARD_UAR_PAGES */
-	char id[33];	    /* hex id of the board: part of its processes' socket names */
+	char id[33];	    /* hex id of the board: part of the socket names of its processes */
 	char path[256];
 	struct dpa_board_proc *self;
-	_Atomic uint64_t *counters; /* this process's, DPA_BOARD_COUNTERS of them */
-	int num_fd; /* socket that claims board_num in the namespace, -1 if another process holds it
-		     */
-	/* The rest is device/board's own. */
+	_Atomic uint64_t *counters; /* of this process: DPA_BOARD_COUNTERS words */
+	/* socket that claims board_num in the namespace; -1: another process holds it */
+	int num_fd;
+	/* The rest is private to device/board. */
 	uint32_t uid;	/* whose board */
-	uint64_t netns; /* inode of its network namespace; 0: not known */
-	int lock_fd;	/* holds the lock byte where the mapping alone cannot; normally -1 */
-	pid_t pid;	/* of the process that opened it: others may only abandon */
-	uint64_t dev;	/* which file: fd may be closed under our feet (closefrom) */
+	uint64_t netns; /* inode of its network namespace; 0: unknown */
+	int lock_fd;	/* holds the lock byte if the mapping alone does not; normally -1 */
+	pid_t pid;	/* of the process that opened it; any other may only abandon it */
+	uint64_t dev;	/* of the file: detects that the application closed fd (closefrom) */
 	uint64_t ino;
-	uint64_t num_dev, num_ino;  /* of num_fd, likewise; all under num_busy */
-	atomic_flag num_busy;	    /* our threads: taken (acquire) by try only, but for fork() */
-	bool peek;		    /* read-only, no slot */
+	uint64_t num_dev, num_ino;  /* the same for num_fd; all under num_busy */
+	atomic_flag num_busy;	    /* taken (acquire) by try; only fork() waits for it */
+	bool peek;		    /* read-only, no process index */
 	_Atomic uint32_t nuar;	    /* UAR slots held: 0 saves a scan at close */
 	_Atomic uint32_t nqpn;	    /* QPNs held */
-	_Atomic uint32_t qpn_block; /* where the next QPN is taken; UINT32_MAX: none yet */
-	_Atomic uint32_t nxrc;	    /* XRC domains and SRQs that it ever had: 0 saves a scan */
-	_Atomic uint32_t next_xsrq; /* where the next XRC SRQ is looked for */
+	_Atomic uint32_t qpn_block; /* block that the next QPN comes from; UINT32_MAX: none yet */
+	_Atomic uint32_t nxrc;	    /* XRC domains and SRQs ever created: 0 saves a scan */
+	_Atomic uint32_t next_xsrq; /* where the search for a free XRC SRQ begins */
 };
 
 struct dpa_board_cfg {
-	const char *path;	 /* NULL: the default place for this user and namespace */
-	const char *lib_version; /* never NULL; another version on the board: EPROTO */
-	uint32_t placement;	 /* enum dpa_placement: what people are shown as this process's */
-	uint32_t uar_pages;	 /* of a board that this one creates; 0: DPA_BOARD_UAR_PAGES */
+	const char *path;	 /* NULL: the default path of this user and namespace */
+	const char *lib_version; /* never NULL; EPROTO if the board has another version */
+	uint32_t placement;	 /* enum dpa_placement: the placement shown for this process */
+	/* UAR pages of a board that this call creates; 0: DPA_BOARD_UAR_PAGES */
+	uint32_t uar_pages;
 };
 
 /*
- * Attaches this process: creates the file if there is none, refuses a foreign, corrupt or
- * other-version one (EPROTO; err names the file and both versions), reaps processes that died,
- * takes a process slot (ENOSPC if all are taken). Never prints. 0 or errno; err gets one line for
- * the log.
+ * Attach this process: create the file if there is none, reap processes that died, take a process
+ * index. Never prints.
+ * cfg: what to open. *board: set on success; release it with dpa_board_close(). err: gets one line
+ * of errlen bytes at most for the log.
+ * Returns 0 or an errno. EPROTO: the file is foreign, corrupt or of another version; err names the
+ * file and both versions. ENOSPC: all process indices are taken.
  */
 int dpa_board_open(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
 		   size_t errlen);
-/* Frees what this process owns on the board; the last one out leaves the file clean (removed). */
+/* Free what this process owns on the board, then detach. The last process removes the file. */
 void dpa_board_close(struct dpa_board *b);
 /*
- * The process ends with the board open: the file goes unless somebody else is on it. The board
- * stays usable for other threads, which may be running still; what is owned there is reaped as
- * that of a process which was killed.
+ * Leave the board at the end of the process. Removes the file unless another process is attached.
+ * The board stays usable for other threads, which may still run. Their objects are reaped as if the
+ * process had been killed.
  */
 void dpa_board_exit(struct dpa_board *b);
 /*
- * In a forked child: drops the descriptors without touching the board's contents. The child never
- * has the mapping (MADV_DONTFORK, since the mapping holds the lock byte): it must not touch
- * anything that a board call returned.
+ * In a forked child: close the descriptors and leave the board's contents as they are. The child
+ * does not have the mapping (MADV_DONTFORK, because the mapping holds the lock byte): it must not
+ * touch anything that a board call returned.
  */
 void dpa_board_abandon(struct dpa_board *b);
-/* Read-only attachment for tools: takes no slot. ENOENT if there is no board. */
+/* Attach read-only, for tools: takes no process index. ENOENT: there is no board. */
 int dpa_board_peek(const struct dpa_board_cfg *cfg, struct dpa_board **board, char *err,
 		   size_t errlen);
 void dpa_board_unpeek(struct dpa_board *b);
-/* The default path for this user and network namespace. */
+/* Write the default path for this user and network namespace. */
 int dpa_board_default_path(char *path, size_t len);
 
-/* Is the process (slot, gen) alive: it holds its lock byte. Never true for a dead one. */
+/*
+ * True if the process (slot, gen) is alive, that is, holds its lock byte. Never true for a dead
+ * one.
+ */
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen);
 /*
- * The listening socket that claims the board's number, and its inode; -1 if another process of the
- * board holds it, -2 if another thread is at it. may_claim: takes it over first if none does. The
- * descriptor stays the board's.
+ * Return the listening socket that claims the board's number, and its inode. -1: another process of
+ * the board holds it. -2: another thread uses it. may_claim: take the number over first if no
+ * process holds it. The board keeps ownership of the descriptor.
  */
 int dpa_board_num_fd(struct dpa_board *b, bool may_claim, uint64_t *ino);
 /*
- * True if a process of the namespace has that board number; also if that cannot be told. Any thread;
- * some system calls. For up to 2 s after the death of the process that holds it, a board that has
- * others has none.
+ * True if a process of the namespace has that board number, or if this cannot be found out. Any
+ * thread; makes some system calls. False for up to 2 s after the process that holds the number
+ * died, although the board has other processes.
  */
 bool dpa_board_num_there(uint32_t num);
 /*
- * Around fork(): that socket, if there is one, is where dpa_board_abandon() finds it, since nobody
- * is claiming. Under any lock: who claims waits for none.
+ * Before fork(): wait until no thread claims the socket, so that dpa_board_abandon() finds it in
+ * the child. May be called under any lock: a thread that claims the socket waits for no lock.
  */
 void dpa_board_num_hold(struct dpa_board *b);
 void dpa_board_num_release(struct dpa_board *b);
 /*
- * Frees everything that dead processes own: UAR slots, QPNs, process slots; folds their counters
- * into the board's. Returns the number of processes reaped. Called at open, by the parked EU when a
- * peer died, and before ENOMEM or ENOSPC is given out.
+ * Free everything that dead processes own (UAR slots, QPNs, process indices) and add their counters
+ * to the board's. Returns the number of processes reaped. Called at open, by the progress thread
+ * when a peer died, and before ENOMEM or ENOSPC is returned.
  */
 int dpa_board_reap(struct dpa_board *b);
 
 /*
- * This process's receiving socket is there (its place in the kernel's group is not known yet), or
- * is gone. The kernel's program is then out of date.
+ * Record that this process's receiving socket exists (its index in the kernel's group is not known
+ * yet), or that it is closed. The kernel's program is out of date after that.
  */
 void dpa_board_steer_join(struct dpa_board *b);
 void dpa_board_steer_leave(struct dpa_board *b);
-/* Begins a new round. */
+/* Begin a new round. */
 void dpa_board_steer_again(struct dpa_board *b);
 struct dpa_board_steer *dpa_board_steer(struct dpa_board *b);
-/* Of that processor: who polled there last. */
+/* The word that holds the last poller on a processor. */
 _Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu);
-/* Its place, as of a round; false: known, or out of date. Any thread; no lock. */
+/*
+ * Record the socket index of this process in a round. Returns false if the index is known already
+ * or the round is over. Any thread; no lock.
+ */
 bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index);
-/* Is the place of this process not known in this round? */
+/* True if the socket index of this process is not known in this round. */
 bool dpa_board_steer_lost(struct dpa_board *b);
-/* Highest number of sockets that there may be: processes that joined and some that are closing. */
+/* Upper bound of the number of sockets: processes that joined, and some that are closing. */
 uint32_t dpa_board_steer_sockets(struct dpa_board *b);
-/* Looks whether the processes that joined next to this one live; true if one was reaped. */
+/* Check that the processes that joined next to this one live. Returns true if one was reaped. */
 bool dpa_board_steer_watch(struct dpa_board *b);
 /*
- * For each block of QPNs the index of its owner's socket plus 1, 0: not known. Held: the steering
- * lock, from begin to end; begin: 0 or errno (EBUSY), *want for end, which says that the kernel has
- * it.
+ * Begin and end an update of the kernel's map. map: for each block of QPNs the socket index of its
+ * owner plus 1; 0: unknown. The steering lock is held from begin to end. dpa_board_steer_begin()
+ * returns 0 or an errno (EBUSY: another thread has the lock) and sets *want, the argument of
+ * dpa_board_steer_end(). dpa_board_steer_end() records that the kernel has this map.
  */
 int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS], uint32_t *want);
 void dpa_board_steer_end(struct dpa_board *b, bool done, uint32_t want);
 
 /*
- * The calls from here on return ENOMEM when all of it is taken, and ENOSPC when the file would have
- * to grow for more and cannot: its file system is full.
+ * The calls from here on return ENOMEM when all entries are taken, and ENOSPC when the file must
+ * grow and cannot: its file system is full.
  *
- * UAR: the patent's global list. Takes the page at the head, moves it to the tail, gives its first
- * free slot; goes on with the next page if it has none; ENOMEM when every slot of the BAR is taken.
+ * UAR: the global list of the patent. Take the page at the head, move it to the tail, and return
+ * its first free slot. If the page has none, go on with the next page. ENOMEM: every slot of the
+ * BAR is taken.
  */
 int dpa_board_uar_alloc(struct dpa_board *b, uint32_t *page, uint32_t *slot);
 void dpa_board_uar_free(struct dpa_board *b, uint32_t page, uint32_t slot);
 struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot);
-/* NULL if no slot of the page was ever used: its memory does not exist yet. */
+/* NULL if no slot of the page was ever used: the page has no memory yet. */
 struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page);
 
-/* QPN: board_num << 16 | index, the index random; a freed one rests (at least 1 s or while others
- * are free) before it is used again. ENOMEM when none is to be had. */
+/*
+ * QPN: board_num << 16 | index, with a random index. A freed QPN is quarantined: for at least 1 s,
+ * or longer while others are free. ENOMEM: none is free.
+ */
 int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn);
 void dpa_board_qpn_free(struct dpa_board *b, uint32_t qpn);
-/* Owner of a QPN of this board: false if nobody's or another board's. Lock-free. */
+/* Find the owner of a QPN. False: the QPN is free, or of another board. Lock-free. */
 bool dpa_board_qpn_owner(struct dpa_board *b, uint32_t qpn, uint32_t *slot, uint32_t *gen);
-/* NULL if that QPN was never used (the file is sparse); never NULL while somebody owns it. */
+/* NULL if that QPN was never used (the file is sparse); never NULL while the QPN has an owner. */
 struct dpa_board_qpinfo *dpa_board_qpinfo(struct dpa_board *b, uint32_t qpn);
-/* NULL if neither the slot nor one beside it was ever used: its memory does not exist yet. */
+/* NULL if neither this entry nor one in the same 4 KiB was ever used: it has no memory yet. */
 struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
 /*
- * The first slot from `slot` on that dpa_board_proc() has; DPA_BOARD_PROCS: none. For loops over
- * all processes, which cost nothing for those that never were.
+ * Return the first process index from `slot` on for which dpa_board_proc() is not NULL;
+ * DPA_BOARD_PROCS: none. For loops over all processes: entries that were never used cost nothing.
  */
 uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot);
-/* DPA_BOARD_CQINFO records of a process; NULL if the slot was never used. */
+/* The DPA_BOARD_CQINFO CQ records of a process; NULL if the entry was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
-/* DPA_BOARD_MRINFO records, the same. */
+/* The DPA_BOARD_MRINFO region records of a process; NULL likewise. */
 struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot);
-/* Counters of a process (NULL if the slot was never used), and those of processes that ended. */
+/* Counters of a process (NULL if the entry was never used), and the sum of processes that ended. */
 _Atomic uint64_t *dpa_board_counters(struct dpa_board *b, uint32_t slot);
 _Atomic uint64_t *dpa_board_counters_past(struct dpa_board *b);
 

@@ -39,36 +39,36 @@
 #define DPA_BOARD_UNIT 4096u
 
 /*
- * Lock bytes, past the end of the file. Never moved, whatever the layout: a library of any version
- * can tell whether somebody is on a board of any other version.
+ * Lock bytes, past the end of the file. They are at the same place in every layout: a library of
+ * any version can tell whether a process is attached to a board of any other version.
  */
-#define DPA_BOARD_LOCK_ADMIN (1ll << 40)       /* held while attaching, detaching, removing */
-#define DPA_BOARD_LOCK_PROC  ((1ll << 40) + 1) /* + process slot: held for its life */
+#define DPA_BOARD_LOCK_ADMIN (1ll << 40)       /* held to attach, detach, remove */
+#define DPA_BOARD_LOCK_PROC  ((1ll << 40) + 1) /* + process index: held while the process lives */
 
 /*
- * Identity: written once by the creator under the admin lock, `magic` last (release); read by
- * everybody who opens the file, by pread, before it is mapped. The offsets of the first 128 bytes
+ * Identity. Written once by the creator under the admin lock, `magic` last (release). Read by pread
+ * by each process that opens the file, before it maps the file. The offsets of the first 128 bytes
  * are the same in all layouts.
  * 8 + 2*4 + 8 + 4*4 + 2*4 + 2*8 + 32 + 16 + 2*4 + 8 = 128
  */
 struct dpa_board_ident {
-	uint64_t magic; /* DPA_BOARD_MAGIC; 0: its creator never finished */
+	uint64_t magic; /* DPA_BOARD_MAGIC; 0: creation was not completed */
 	uint32_t layout;
 	uint32_t hw_version;
 	uint64_t file_len;
 	uint32_t procs, qpns, uar_pages, counters; /* uar_pages: at most DPA_BOARD_UAR_PAGES */
 	uint32_t uid;
 	uint32_t board_num; /* 1..254 */
-	uint64_t netns;	    /* inode of the network namespace, 0: not known */
+	uint64_t netns;	    /* inode of the network namespace; 0: unknown */
 	uint64_t created_ns;
 	char lib_version[32];
 	uint8_t id[16]; /* random */
 	uint32_t mutex_size;
 	uint32_t rsvd;
-	uint64_t check; /* of the bytes before it: dpa_board_ident_check() */
+	uint64_t check; /* checksum of the bytes before it: dpa_board_ident_check() */
 };
 
-/* Place of a UAR page in the global list: indices; DPA_BOARD_UAR_PAGES is the list's head. */
+/* Links of a UAR page in the global list, as page indices; DPA_BOARD_UAR_PAGES is the list head. */
 struct dpa_board_link {
 	uint16_t next; /* the forward chain is the truth: see uar.c */
 	uint16_t prev;
@@ -77,7 +77,7 @@ struct dpa_board_link {
 
 #define DPA_BOARD_PRESENT_WORDS 512 /* 512 * 64 = 32768 units, 128 MiB */
 
-/* A tool's request to all processes: 4 + 4 + 248 = 256. Even generations are valid: ask.c. */
+/* A tool's request to all processes: 4 + 4 + 248 = 256. Valid while gen is even: ask.c. */
 struct dpa_board_ask {
 	_Atomic uint32_t gen;
 	uint32_t rsvd;
@@ -85,8 +85,8 @@ struct dpa_board_ask {
 };
 
 /*
- * A connection of rdma_cm that was refused, for tools: refusal.c. Written while seq is odd: a CAS
- * makes it odd, a writer that finds it odd gives up. 64 bytes.
+ * Record of a refused rdma_cm connection, for tools: refusal.c. 64 bytes. Written while seq is odd.
+ * A writer makes seq odd by CAS; a writer that finds it odd gives up.
  */
 #define DPA_BOARD_REFUSALS 8u
 struct dpa_board_refusal {
@@ -99,9 +99,9 @@ struct dpa_board_head {
 	struct dpa_board_ident ident;
 	/* ---- 128 */
 	/*
-	 * Robust and shared by the board's processes: the UAR list, slot owner words when they are
-	 * set, the process table, reaping. Never taken on a data path, and
-	 * held for microseconds: a process may be stopped at any instruction.
+	 * Robust mutex, shared by the processes of the board. Protects the UAR list, the setting of
+	 * slot owner words, the process table and reaping. Never taken on a data path. Held for
+	 * microseconds, but its holder may be stopped at any instruction.
 	 */
 	union {
 		pthread_mutex_t lock;
@@ -109,14 +109,17 @@ struct dpa_board_head {
 	};
 	/* ---- 192: written under the lock */
 	struct dpa_board_link list; /* head of the global list of UAR pages */
-	/* ---- 200: stale.c; under the admin lock. CLOCK_REALTIME s when a process of another
-	 * namespace first found nobody on the board; 0: none did since the last process attached */
+	/*
+	 * ---- 200: stale.c; under the admin lock. CLOCK_REALTIME seconds when a process of another
+	 * namespace first found that no process is attached; 0: not since the last process attached
+	 */
 	uint64_t left_at;
 	uint8_t rsvd[256 - 208];
 	/* ---- 256 */
 	/*
-	 * Robust: who gives the kernel the steering program, which takes long. Only ever tried, so
-	 * that who is stopped with it keeps nobody waiting; none is taken inside it.
+	 * Robust mutex: held while a process gives the kernel the steering program, which takes
+	 * long. Taken by trylock only, so that a stopped holder delays no process. No other lock is
+	 * taken inside it.
 	 */
 	union {
 		pthread_mutex_t steer_lock;
@@ -126,40 +129,49 @@ struct dpa_board_head {
 	/* ---- 512: as ask */
 	struct dpa_board_ask ask_link;
 	uint8_t rsvd4[256];
-	/* ---- 1024: of processes that ended; added to under the lock */
+	/* ---- 1024: sums over processes that ended; added to under the lock */
 	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
 	/* ---- 1536: written under the admin lock */
 	struct dpa_board_ask ask[DPA_ASK_LINK];
 	/* ---- 2048 */
 	struct dpa_board_steer steer;
-	/* ---- 2080: entries of `mcast` below it are in use or were; under the lock (release) */
+	/* ---- 2080: one past the highest entry of `mcast` ever used; under the lock (release) */
 	_Atomic uint32_t mcast_used;
-	/* ---- 2084: the same of `flows`; counted up with each change of a rule */
+	/* ---- 2084: the same for `flows`; flow_gen is incremented with each change of a rule */
 	_Atomic uint32_t flow_used;
 	_Atomic uint32_t flow_gen;
-	/* ---- 2092: the last domain's number; how many entries of `xrcds` are in use or were: both
-	 * under the lock */
+	/*
+	 * ---- 2092: number of the newest XRC domain; one past the highest entry of `xrcds` ever
+	 * used. Both under the lock
+	 */
 	uint32_t xrcd_num;
 	uint32_t xrcd_used;
-	/* ---- 2100: where the next process that opens the board looks for dead ones; under the
-	 * lock */
+	/*
+	 * ---- 2100: process index at which the next opener begins its check for dead processes;
+	 * under the lock
+	 */
 	uint32_t reap_at;
-	/* ---- 2104: cm.h. Services below it are in use or were; under the lock (release) */
+	/* ---- 2104: cm.h. One past the highest service ever used; under the lock (release) */
 	_Atomic uint32_t services_used;
-	/* ids: where the next one is looked for; how many there are to choose from, 0: the least.
-	 * The latter only grows (CAS) */
+	/*
+	 * Ids: where the next search begins; how many ids it chooses from, 0: the minimum. The
+	 * latter only grows (CAS).
+	 */
 	_Atomic uint32_t cmid_next, cmid_window;
 	_Atomic uint32_t cm_died; /* endpoints whose process was reaped; under the lock (release) */
-	/* ---- 2120: refusal.c; the number of the next one */
+	/* ---- 2120: refusal.c; the number of the next record */
 	_Atomic uint32_t refusal_next;
 	uint32_t rsvd5;
 	struct dpa_board_refusal refusals[DPA_BOARD_REFUSALS];
 	uint8_t rsvd2[3072 - 2640];
-	/* ---- 3072: who polled on each processor last (relaxed); a hint: dpa_shares_cpu() */
+	/* ---- 3072: last poller of each processor (relaxed); a hint for dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
 
-/* Written by a process about itself: 512 + 2048 + 1536 = 4096. Relaxed; read by tools. */
+/*
+ * Private records of a process: 512 + 2048 + 1536 = 4096. Written by the process (relaxed), read by
+ * tools.
+ */
 struct dpa_board_priv {
 	_Atomic uint64_t counters[DPA_BOARD_COUNTERS];
 	struct dpa_board_cqinfo cqs[DPA_BOARD_CQINFO];
@@ -168,29 +180,34 @@ struct dpa_board_priv {
 
 /* A QP number: 16 bytes. */
 struct dpa_board_qpn {
-	/* 0 to owner: CAS by the taker (acq_rel); owner to 0: store by the owner or the reaper
-	 * (release); read by everybody (acquire) */
+	/*
+	 * 0 to owner: CAS by the taker (acq_rel). Owner to 0: store by the owner or the reaper
+	 * (release). Read by all (acquire).
+	 */
 	_Atomic dpa_owner_t owner;
-	/* CLOCK_MONOTONIC ms (odd, so never 0) when it was last freed; 0: never used. Written
-	 * before `owner` is cleared, read after it was found clear. */
+	/*
+	 * CLOCK_MONOTONIC ms of the last free (made odd, so never 0); 0: never used. Written before
+	 * `owner` is cleared, read after `owner` was found clear.
+	 */
 	_Atomic uint32_t freed;
 	uint32_t rsvd;
 };
 
 /*
  * A QP's attachment to a multicast group: 4 + 4 + 8 + 16 = 32 bytes. Written under the board's lock
- * while seq is odd; readers see it whole or try nothing: mcast.c.
+ * while seq is odd. A reader sees the whole entry or ignores it: mcast.c.
  */
 struct dpa_board_mcast {
 	_Atomic uint32_t seq;
 	_Atomic uint32_t qpn;
-	_Atomic dpa_owner_t owner; /* 0: free; not the QPN's owner: stale, so free */
-	_Atomic uint64_t gid[2];   /* its bytes as they are */
+	_Atomic dpa_owner_t owner; /* 0: free; not equal to the QPN's owner: stale, so free */
+	_Atomic uint64_t gid[2];   /* the bytes of the GID, in memory order */
 };
 
 /*
- * A flow rule: 4 + 4 + 8 + 992 + 8 + 8 = 1024 bytes. Written and read as a struct dpa_board_mcast
- * is: flow.c. Its matches are counted by the sender (relaxed), read by its owner (relaxed).
+ * A flow rule: 4 + 4 + 8 + 992 + 8 + 8 = 1024 bytes. Written and read like a struct
+ * dpa_board_mcast: flow.c. The sender counts matches in packets and bytes (relaxed); the owner
+ * reads them (relaxed).
  */
 struct dpa_board_flow {
 	_Atomic uint32_t seq;
@@ -200,7 +217,7 @@ struct dpa_board_flow {
 	_Atomic uint64_t packets, bytes;
 };
 
-/* That a process has an XRC domain of a file open: 8 + 8 + 8 + 4 + 4 = 32. Under the lock: xrc.c */
+/* An XRC domain file that a process has open: 8 + 8 + 8 + 4 + 4 = 32. Under the lock: xrc.c */
 struct dpa_board_xrcd {
 	dpa_owner_t owner; /* 0: free */
 	uint64_t dev, ino;
@@ -209,12 +226,12 @@ struct dpa_board_xrcd {
 };
 
 /*
- * An XRC SRQ: 8 + 4 + 4 = 16. owner as of a QPN; the numbers by its owner, before (release) others
- * hear of them. Read by everybody (acquire).
+ * An XRC SRQ: 8 + 4 + 4 = 16. `owner` is used as in a QPN. The owner writes the numbers before it
+ * publishes them (release). Read by all (acquire).
  */
 struct dpa_board_xrc_srq {
 	_Atomic dpa_owner_t owner;
-	_Atomic uint32_t srqn; /* stays when it is freed: the next one is another */
+	_Atomic uint32_t srqn; /* not cleared by free: the next number differs */
 	_Atomic uint32_t xrcd;
 };
 
@@ -224,8 +241,8 @@ struct dpa_board_xrc_srq {
  */
 struct dpa_board_service {
 	_Atomic uint32_t seq;
-	_Atomic uint32_t families; /* of an address that is all 0: 1 IPv4, 2 IPv6 */
-	_Atomic dpa_owner_t owner; /* 0: free; that of a dead process: free, too */
+	_Atomic uint32_t families; /* for an address of all 0: 1 IPv4, 2 IPv6 */
+	_Atomic dpa_owner_t owner; /* 0, or a dead process: free */
 	_Atomic uint64_t id, mask;
 	_Atomic uint64_t addr[2];
 	uint8_t rsvd[16];
@@ -243,18 +260,20 @@ struct dpa_board_cmid {
 
 /* ------------------------------------------- congestion control: dpa_hw_pcc.h, tables/pcc.c */
 
-/* A value of a parameter that was set, of a built-in algorithm: 8 + 38 * 4 + 96 = 256 bytes. */
+/* Parameter values of a built-in algorithm that were set: 8 + 38 * 4 + 96 = 256 bytes. */
 struct dpa_board_pcc_builtin {
-	_Atomic uint64_t set; /* bits: `value` counts, else the default. Written last (release) */
+	_Atomic uint64_t set; /* bit n: value[n] counts, else the default. Written last (release) */
 	_Atomic uint32_t value[DPA_PCC_PARAMS];
 	uint8_t rsvd[96];
 };
 
 /*
- * A parameter that an image is to set, as one word: no part of it is another caller's. Bits 0..1
- * state, 2..4 slot, 5..10 parameter, 11..31 serial, 32..63 the value; with ANSWERED errno. Each
- * change by CAS (acq_rel): FREE -> POSTED by the caller, with the next serial; ANSWERED by the
- * image's process; FREE by the caller. A caller that finds it taken for a second takes it over.
+ * Request to an image to set a parameter. One word, so that parts of two requests never mix. Bits
+ * 0..1 state, 2..4 slot, 5..10 parameter, 11..31 serial number, 32..63 the value, or the errno in
+ * state ANSWERED.
+ * Each change is a CAS (acq_rel). FREE -> POSTED by the caller, with the next serial number. POSTED
+ * -> ANSWERED by the image's process. To FREE by the caller. A caller that finds the word in use
+ * for one second takes it over.
  */
 enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
 #define DPA_BOARD_PCC_REQ_STATE	 UINT64_C(3)
@@ -264,11 +283,12 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
 #define DPA_BOARD_PCC_REQ_VALUE	 32
 
 /*
- * A count of a process that ended, on its way to `past`: bit 63 set while it is, 49..62 a number
- * that is another after each change, 37..48 process index, 32..36 16 * algorithm + counter, 0..31
- * what `past` is then. Under the board's lock: stored (seq_cst) before `past` is, and without bit
- * 63 when the live word is 0. After a kill in between the next owner of the lock does the rest;
- * until then readers have the same from this word (tables/pcc.c).
+ * A count of an ended process while it is added to `past`. Bit 63 is set meanwhile. Bits 49..62 a
+ * number that changes with each store, 37..48 process index, 32..36 16 * algorithm + counter, 0..31
+ * the new value of `past`.
+ * Under the board's lock: stored (seq_cst) before `past`; bit 63 is cleared once the live word is
+ * 0. After a kill in between the next owner of the lock completes the step. Until then readers
+ * compute the same sum from this word (tables/pcc.c).
  */
 #define DPA_BOARD_PCC_FOLD	  (UINT64_C(1) << 63)
 #define DPA_BOARD_PCC_FOLD_CHANGE 49
@@ -278,16 +298,17 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
 /*
  * The port: 8192 bytes.
  *
- *   word     what acts, as one word (board.h). Changed by CAS (acq_rel) by everybody, read by each
- *            flow (acquire)
- *   owner    the process with the image, 0: none. CAS (acq_rel) by it; to 0 also by a process that
- *            found it dead
- *   disabled bits of events that the image does not want; by the owner, before `word`
- *   bell     futex, counted up (seq_cst) by whoever has news for the owner
- *   asleep   1 while the owner sleeps on the bell; by it (seq_cst)
- *   summary, pending: bits of rings that have events; set by producers (seq_cst), taken by the
- *            owner (seq_cst)
- *   base     counters when they were last cleared (relaxed)
+ *   word     State of congestion control in one word (board.h). Changed by CAS (acq_rel) by any
+ *            process, read by each flow (acquire).
+ *   owner    The process with the image; 0: none. CAS (acq_rel) by it; set to 0 also by a process
+ *            that found it dead.
+ *   disabled Bits of events that the image does not want. Written by the owner before `word`.
+ *   bell     Futex. Incremented (seq_cst) by a thread that has news for the owner.
+ *   asleep   1 while the owner sleeps on the bell. Written by the owner (seq_cst).
+ *   summary, pending
+ *            Bits of rings that have events. Set by producers (seq_cst), taken by the owner
+ *            (seq_cst).
+ *   base     Values of the counters when they were last cleared (relaxed).
  */
 struct dpa_board_pcc_port {
 	_Atomic uint64_t word;
@@ -305,7 +326,7 @@ struct dpa_board_pcc_port {
 	uint8_t rsvd2[768 - 656];
 	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
 	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
-	/* ---- 1280: of built-in algorithms, of processes that ended; under the board's lock */
+	/* ---- 1280: built-in algorithms, sums over processes that ended; under the board's lock */
 	_Atomic uint32_t past[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT][DPA_PCC_BUILTIN_COUNTERS];
 	uint8_t rsvd3[2048 - 1408];
 	/* ---- 2048 */
@@ -314,9 +335,9 @@ struct dpa_board_pcc_port {
 };
 
 /*
- * A slot of an image: 148 + 3 * 152 + 40 + 152 + 40 * 64 + 256 + 64 * 64 + 484 = 8192 bytes. Written
- * by the owner while the slot is not populated; `values` and `counters` always. A reader compares
- * the image's number before and after.
+ * A slot of an image: 148 + 3 * 152 + 40 + 152 + 40 * 64 + 256 + 64 * 64 + 484 = 8192 bytes. The
+ * owner writes `values` and `counters` at any time, the rest only while the slot is not populated.
+ * A reader compares the image's number before and after.
  */
 struct dpa_board_pcc_slot {
 	uint32_t id, major, minor;
@@ -324,7 +345,7 @@ struct dpa_board_pcc_slot {
 	char text[DPA_PCC_ALGO_TEXT];
 	uint32_t def[DPA_PCC_PARAMS], min[DPA_PCC_PARAMS], max[DPA_PCC_PARAMS];
 	uint8_t may_set[DPA_PCC_PARAMS + 2];
-	/* by device code of the owner; read by everybody (relaxed) */
+	/* Written by device code of the owner, read by all (relaxed). */
 	uint32_t values[DPA_PCC_PARAMS];
 	char ptext[DPA_PCC_PARAMS + 2][DPA_PCC_TEXT];
 	uint32_t counters[DPA_PCC_COUNTERS + 1];
@@ -332,19 +353,21 @@ struct dpa_board_pcc_slot {
 	uint8_t rsvd[484];
 };
 
-/* Counters of built-in algorithms: 128 bytes. Written by the process (relaxed). */
+/* Counters of the built-in algorithms: 128 bytes. Written by the process (relaxed). */
 struct dpa_board_pcc_counts {
 	_Atomic uint32_t n[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT][DPA_PCC_BUILTIN_COUNTERS];
 };
 
 /*
- * Events of a process's flows: 64 + 64 bytes, and 64 * 32 = 2048. Positions and `seq` are modulo
- * 2^32, which the length divides. The entry of position p: `seq` is p - p % 64 while it is free for
- * p, one more while it is filled. A producer, a thread of the process, takes `tail` by CAS, fills
- * the entry and stores seq (release); the owner of the image reads it (acquire), stores seq of the
- * next lap (release), then head. After an owner that died between the two, seq is ahead of head, by
- * any number of laps: the next owner goes on behind the entry. A process that died in the middle is
- * followed by one that fills what it left (dpa_board_pcc_ring_open()).
+ * Event ring of a process's flows: 64 + 64 bytes of positions, and 64 * 32 = 2048 bytes of entries.
+ * Positions and `seq` are modulo 2^32, which the length divides. The entry of position p has seq ==
+ * p - p % 64 while it is free for p, and one more while it is filled.
+ * A producer (a thread of the process) takes `tail` by CAS, fills the entry and stores seq
+ * (release). The owner of the image reads seq (acquire), stores seq of the next lap (release), then
+ * head.
+ * If the owner dies between the two, seq is ahead of head, by any number of laps: the next owner
+ * continues behind that entry. If the process dies in the middle of an event, its successor fills
+ * what it left (dpa_board_pcc_ring_open()).
  */
 #define DPA_BOARD_PCC_RING 64u
 struct dpa_board_pcc_event {
@@ -383,10 +406,12 @@ struct dpa_board_pcc_ring {
 #define DPA_BOARD_OFF_PCC_RING 0x3400000u
 #define DPA_BOARD_FILE_LEN     0x3c00000u
 
-/* The whole file. The gaps are holes, for ever. */
+/* The whole file. The gaps stay holes. */
 struct dpa_board_shm {
 	struct dpa_board_head head;
-	/* set (release, or-in) by the process that reserved a unit; read (acquire) before touching
+	/*
+	 * Set (release, or-in) by the process that reserved a unit. Read (acquire) before the unit
+	 * is touched.
 	 */
 	_Atomic uint64_t present[DPA_BOARD_PRESENT_WORDS];
 	uint8_t gap0[DPA_BOARD_OFF_LINKS - 2 * DPA_BOARD_UNIT];
@@ -411,7 +436,10 @@ struct dpa_board_shm {
 	struct dpa_board_pcc_slot pcc_slots[DPA_PCC_USER_SLOTS];
 	uint8_t gap5[DPA_BOARD_OFF_PCC_CNT - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
 	struct dpa_board_pcc_counts pcc_counts[DPA_BOARD_PROCS];
-	/* dpa_board_pcc_result(), by the owner of the image (release); read by flows (acquire) */
+	/*
+	 * Written by the owner of the image (dpa_board_pcc_result(), release); read by flows
+	 * (acquire).
+	 */
 	_Atomic uint64_t pcc_results[DPA_BOARD_QPNS];
 	struct dpa_board_pcc_ends pcc_ends[DPA_BOARD_PROCS];
 	struct dpa_board_pcc_ring pcc_rings[DPA_BOARD_PROCS];

@@ -13,7 +13,7 @@
 
 #define OWNER_BITS ((1ull << 48) - 1)
 #define WINDOW_MIN 4096u
-#define CROWDED	   16u /* so many ids in a row are in use: widen the window */
+#define CROWDED	   16u /* number of ids in use in a row that widens the window */
 
 static bool is_owner_live(struct dpa_board *b, dpa_owner_t o)
 {

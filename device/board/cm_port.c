@@ -2,7 +2,7 @@
 /*
  * cm_port.c - claims of rdma_cm ports by byte locks; the contract is in dpa_cm_port.h.
  *
- * Each family, port space and port has four bytes, each address of it one more:
+ * Each family, port space and port has four bytes, and one more for each address:
  *
  *   claim                     X    WILD    ADDR   A(address)
  *   wildcard                  wr
@@ -10,18 +10,19 @@
  *   address                   rd   WILD must be free, rd    wr
  *   address, reuse            rd                            rd
  *
- * A claim that listens also has LISTEN (rd), which excludes nothing: dpa_cm_port_listens() looks.
+ * A claim that listens also has LISTEN (rd), which excludes nothing: dpa_cm_port_listens() reads
+ * it.
  *
- * The two that exclude each other although both only read (a wildcard that reuses, an address that
- * does not) take their own byte first and look at the other's afterwards: one of two that do so
- * at the same time sees the other, perhaps both do and both fail.
+ * Two claims exclude each other although both only read: a wildcard that reuses, and an address
+ * that does not. Each takes its own byte first and checks the other's byte afterwards. If both do
+ * so at the same time, at least one sees the other; both may fail.
  *
  * Locks of one open file do not conflict with each other. So the claims of the channel are compared
  * here, and a byte has the strongest mode that one of them needs.
  *
- * The kernel searches the list of all locks of the file at each call, and joins locks of one open
- * file that are neighbours. So the bytes of neighbouring ports are neighbours, and a channel takes
- * its unused ports in a row: a thousand connections need a few locks, not thousands.
+ * At each call the kernel searches the list of all locks of the file, and it joins adjacent locks
+ * of one open file. So the bytes of adjacent ports are adjacent, and a channel takes its unused
+ * ports in a row: a thousand connections need a few locks, not thousands.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,10 +49,10 @@ struct dpa_cm_held {
 	struct dpa_cm_held *next;
 };
 
-/* A byte that a claim needs, how, and what it means if it cannot be had. */
+/* A byte that a claim needs, its mode, and the error if another file holds it. */
 struct need {
 	int64_t at;
-	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: only looked at: no other file may have it */
+	short mode;  /* F_RDLCK, F_WRLCK; F_UNLCK: no other file may hold it; it is only checked */
 	int refusal; /* errno */
 };
 
@@ -99,7 +100,7 @@ static int64_t port_byte(const struct dpa_cm_claim *c, bool v6, enum byte which)
 	return PORT_BYTES + (((((int64_t)v6 * 4 + ps_index(c->ps)) * 4 + which) << 16) | c->port);
 }
 
-/* Two addresses that share a byte would only exclude each other. */
+/* A hash collision of two addresses only makes them exclude each other. */
 static int64_t addr_byte(const struct dpa_cm_claim *c)
 {
 	uint8_t in[24] = {(uint8_t)c->v6, (uint8_t)ps_index(c->ps)};
@@ -223,7 +224,7 @@ static short mode_after(const struct change *ch, int64_t at)
 	return mode_of_claims(ch->new, ch->num_new, at, mode_of(ch->p, ch->c, at, ch->h));
 }
 
-/* Giving up or weakening a lock does not fail. */
+/* Dropping or weakening a lock cannot fail. */
 static void weaken_bytes(const struct change *ch, const struct need *need, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -235,7 +236,7 @@ static void weaken_bytes(const struct change *ch, const struct need *need, int n
 	}
 }
 
-/* Takes the first n bytes back that a change strengthened. */
+/* Restores the first n bytes that a change strengthened. */
 static void undo_strengthening(const struct change *ch, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -247,8 +248,8 @@ static void undo_strengthening(const struct change *ch, int n)
 }
 
 /*
- * Takes what the new claim needs before it weakens what the old one had: no other open file gets
- * between. All or nothing. free: the bytes that must be free are looked at.
+ * Takes what the new claim needs before it weakens what the old one had, so that no other open file
+ * gets in between. All or nothing. free: also check the bytes that must be free.
  */
 static int change_locks(const struct change *ch, bool free)
 {
@@ -283,7 +284,7 @@ static struct dpa_cm_held *find_held(struct dpa_cm_ports *p, const struct dpa_cm
 	return h;
 }
 
-/* Adds the claim, whose locks are taken. */
+/* Adds the claim. Its locks are held. */
 static void hold_claim(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 {
 	struct dpa_cm_held **list = list_of(p, h->c.port);
@@ -292,7 +293,7 @@ static void hold_claim(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 	*list = h;
 }
 
-/* Compares with the channel's own claims but `except`. */
+/* Compares the claim with the channel's own claims, except one. */
 static int conflict_here(struct dpa_cm_ports *p, const struct dpa_cm_claim *c,
 			 const struct dpa_cm_held *except)
 {
@@ -322,8 +323,8 @@ static bool has_port(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 }
 
 /*
- * Takes the locks of the claim if no claim of any address and family has its port. EAGAIN: one has.
- * A wildcard of both families shows that: then the claim takes its place.
+ * Takes the locks of the claim if no claim of any address and family has its port; EAGAIN
+ * otherwise. Takes a wildcard of both families for that, which then becomes the claim.
  */
 static int claim_unused(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 {
@@ -355,7 +356,7 @@ static bool read_range(const char *path, unsigned int *lo, unsigned int *hi)
 	return n >= 1;
 }
 
-/* Once a channel: a range that is changed later is that of later channels. */
+/* Once for each channel. A later change of the range affects later channels only. */
 static void choose_range(struct dpa_cm_ports *p)
 {
 	unsigned int lo = 0, hi = 0, r = 0;
@@ -441,7 +442,7 @@ int dpa_cm_port_listen(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	return 0;
 }
 
-/* No other open file can hold what is free beside a wildcard: it need not be looked at. */
+/* No other open file can hold a byte that must be free beside a wildcard: no check is needed. */
 int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uint8_t addr[16],
 		       uint32_t scope)
 {
@@ -487,7 +488,10 @@ struct dpa_cm_port_visit {
 	uint16_t ps;
 };
 
-/* In [from, to): the locks of all open files. A query returns any one of them, so split at it. */
+/*
+ * Visits the locks of all open files in [from, to). A query returns any one lock of a range, so the
+ * range is split at it.
+ */
 static void each_lock(int fd, int64_t from, int64_t to, const struct dpa_cm_port_visit *v)
 {
 	while (from < to) {

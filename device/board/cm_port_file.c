@@ -12,14 +12,15 @@
 #include "cm_port.h"
 #include "board_priv.h"
 
-#define OPENED (1ll << 40) /* read-locked while the file is open: who removes it looks */
+/* read-locked while the file is open; checked before the file is removed */
+#define OPENED (1ll << 40)
 
 /*
  * The process that removes the file holds its lock for three system calls, and may lose the
- * processor meanwhile. Waiting is bounded, for any user may hold that lock.
+ * processor meanwhile. The wait is bounded, because any user may hold that lock.
  */
 #define TRIES	 20000
-#define RETRY_NS 50000 /* at least; with the timer's slack some 100 us */
+#define RETRY_NS 50000 /* minimum; with timer slack some 100 us */
 
 /* 0, or the errno; EAGAIN: another open file has the lock that says the file is open. */
 static int lock_opened(int fd, short mode)
@@ -39,8 +40,8 @@ int dpa_cm_ports_path(char *path, size_t len)
 }
 
 /*
- * Creates the file with its final mode: it gets its name when it is complete. Another user who opens
- * it never finds the mode that the umask leaves. EAGAIN: another process was faster.
+ * Creates the file with its final mode: it gets its name when it is complete, so that another user
+ * never opens it with the mode that the umask leaves. EAGAIN: another process was faster.
  */
 static int make_ports_file(const char *path, int *fd)
 {
@@ -65,7 +66,7 @@ static int make_ports_file(const char *path, int *fd)
 	return rc == EEXIST ? EAGAIN : rc;
 }
 
-/* The same where the file system has no O_TMPFILE, or without /proc. */
+/* The same on a file system without O_TMPFILE, or without /proc. */
 static int make_named_file(const char *path, int *fd)
 {
 	int rc;
@@ -82,8 +83,8 @@ static int make_named_file(const char *path, int *fd)
 }
 
 /*
- * The file, made if need be. An existing one is opened without O_CREAT, which the kernel forbids
- * for another user's file in a sticky folder (fs.protected_regular).
+ * Opens the file; creates it if it is missing. An existing file is opened without O_CREAT, which
+ * the kernel forbids for another user's file in a sticky folder (fs.protected_regular).
  */
 static int open_file(const char *path, int *fd)
 {
@@ -144,7 +145,7 @@ int dpa_cm_ports_open(const char *path, struct dpa_cm_ports **ports)
 	return rc;
 }
 
-/* A new open file, so that a lock that a forked child still has counts as another's. */
+/* Uses a new open file, so that a lock that a forked child still holds counts as another's. */
 static void remove_unused(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -152,7 +153,7 @@ static void remove_unused(const char *path)
 	if (fd < 0)
 		return;
 	if (lock_opened(fd, F_WRLCK) == 0 && dpa_board_file_named(fd, path))
-		unlink(path); /* another user's in a sticky folder: EPERM, and it stays */
+		unlink(path); /* a file of another user in a sticky folder: EPERM, and it stays */
 	close(fd);
 }
 
@@ -164,7 +165,7 @@ void dpa_cm_ports_close(struct dpa_cm_ports *p)
 	free(p);
 }
 
-#define SWEEP_MAX 256 /* files that are looked at: to make a board stays cheap */
+#define SWEEP_MAX 256 /* files checked at most: creating a board stays cheap */
 
 void dpa_cm_ports_sweep(const char *dir)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * file.c - the board's file: found or created.
+ * file.c - find or create the board's file.
  *
- * A process that creates, attaches, detaches or removes holds the admin lock, one byte of an open
- * file description lock, which the kernel drops at any death. After taking it, the file must still
- * be the one at its name: the last process out removes it, and somebody may have waited for the
- * lock meanwhile. Creation writes `magic` last: a file without it belongs to a creator that died,
- * and nobody has ever mapped it.
+ * A process that creates, attaches, detaches or removes holds the admin lock: one byte of an open
+ * file description lock, which the kernel drops at any death. After a process took it, the file
+ * must still be the one at its path, because the last process out removes it while others may wait
+ * for the lock. Creation writes `magic` last: a file without it was left by a creator that died,
+ * and no process has ever mapped it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,10 @@
 #include <unistd.h>
 #include "board_priv.h"
 
-/* Each lap means that somebody else removed or replaced the file: a bound for the absurd case. */
+/*
+ * Each lap means that another process removed or replaced the file. A bound so that the loop ends
+ * in every case.
+ */
 #define OPEN_LAPS 10000
 
 int dpa_board_fail(const struct dpa_board_err *e, int rc, const char *fmt, ...)
@@ -74,7 +77,7 @@ bool dpa_board_file_named(int fd, const char *path)
 
 /* ---------------------------------------------------------------- creation */
 
-/* The fixed part exists from the start, so that nobody needs to ask for it. */
+/* The fixed part exists from the start, so that no process needs to check for it. */
 static int reserve_fixed(int fd)
 {
 	static const struct {
@@ -99,7 +102,7 @@ static int reserve_fixed(int fd)
 	return 0;
 }
 
-/* Under the admin lock, on a file that nobody has mapped. */
+/* Context: the admin lock; no process has mapped the file. */
 static int initialise_file(int fd, const struct dpa_board_ident *id)
 {
 	struct dpa_board_shm *shm;
@@ -129,7 +132,7 @@ static const char *open_hint(int rc)
 	return rc == ENOMEM ? " (is the file system full?)" : rc == EFBIG ? " (see ulimit -f)" : "";
 }
 
-/* Under the admin lock, on an empty or unfinished file. */
+/* Context: the admin lock; the file is empty or unfinished. */
 static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		       struct dpa_board_ident *id, const struct dpa_board_err *e)
 {
@@ -152,7 +155,7 @@ static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 
 /* -------------------------------------------------------------------- open */
 
-/* EAGAIN: somebody removed it meanwhile. */
+/* EAGAIN: another process removed the file meanwhile. */
 static int open_locked(struct dpa_board *b, const struct dpa_board_err *e)
 {
 	int rc;
@@ -174,8 +177,8 @@ static int open_locked(struct dpa_board *b, const struct dpa_board_err *e)
 }
 
 /*
- * Under the admin lock: may the file of dead processes serve on? It does if it has connections
- * whose peers are to be told (cm.h), and its number can still be had.
+ * True if the file of dead processes must stay in use: it has connections whose peers must be
+ * notified (cm.h), and its number is free. Context: the admin lock.
  */
 static bool is_heritage(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 			const struct dpa_board_ident *id)
@@ -195,8 +198,8 @@ static bool is_heritage(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 }
 
 /*
- * Under the admin lock. A sound board that nobody is on any more (everybody on it was killed) is
- * removed, so that the next process starts clean; this one then comes back for a new file.
+ * Context: the admin lock. Removes a valid board without attached processes (all were killed), so
+ * that the next process starts clean; the caller then retries with a new file.
  */
 static int settle_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		       struct dpa_board_ident *id, const struct dpa_board_err *e)

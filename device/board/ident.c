@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ident.c - the first 128 bytes of a board's file: what it is, and whether it is ours.
- *
- * Read by pread, before anything is mapped: a file that is not a board is never touched. Their
- * place and meaning are the same in all layouts, so that a board of another version can be named.
+ * ident.c - identity: the first 128 bytes of a board's file. They are read by pread before anything
+ * is mapped, so a file that is not a board is never touched. Their place and meaning are the same
+ * in all layouts, so that an error message can name a board of another version.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ uint64_t dpa_board_hash(const void *data, size_t len)
 	return h;
 }
 
-/* Finds damage, not malice. */
+/* Detects damage, not intent. */
 uint64_t dpa_board_ident_check(const struct dpa_board_ident *id)
 {
 	return dpa_board_hash(id, offsetof(struct dpa_board_ident, check));
@@ -50,7 +49,10 @@ static int check_stat(const struct dpa_board *b, const struct stat *st,
 	return 0;
 }
 
-/* Another version's: named; the text of its version is only trusted as far as it is printable. */
+/*
+ * Compares versions; the message names both. The version text of the file is only copied as far as
+ * it is printable.
+ */
 int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
 			    const struct dpa_board_ident *id, const struct dpa_board_err *e)
 {
@@ -75,7 +77,7 @@ static bool is_printable(const char *s, size_t n)
 	return len < n;
 }
 
-/* Whatever the version: is this a board, whole, and of this user and namespace? */
+/* Checks, for any version: the file is a board, complete, and of this user and namespace. */
 static int check_ident(const struct dpa_board *b, const struct dpa_board_ident *id, uint64_t size,
 		       const struct dpa_board_err *e)
 {
@@ -96,7 +98,7 @@ static int check_ident(const struct dpa_board *b, const struct dpa_board_ident *
 	return 0;
 }
 
-/* With the layout known to be ours: are its numbers? */
+/* Checks the numbers of a file that has our layout. */
 int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_ident *id,
 			    const struct dpa_board_err *e)
 {
@@ -110,8 +112,9 @@ int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_id
 }
 
 /*
- * Without `magic`: its creator has not finished, or died before. Nobody is on such a file; if
- * somebody is, it was damaged, or (for who looks without the lock) it was finished just now.
+ * A file without `magic`: its creator has not finished, or died. No process is attached to such a
+ * file. If one is, the file was damaged, or was finished just now (if the caller does not hold the
+ * lock).
  */
 static int refuse_unfinished(const struct dpa_board *b, int fd, const struct dpa_board_err *e)
 {
@@ -124,7 +127,7 @@ static int refuse_unfinished(const struct dpa_board *b, int fd, const struct dpa
 	return ENOENT;
 }
 
-/* First the word that is written last: once it is there the others are. */
+/* Reads `magic` first, which is written last: if it is set, the others are complete. */
 static int read_words(const struct dpa_board *b, int fd, struct dpa_board_ident *id, uint64_t size,
 		      const struct dpa_board_err *e)
 {
@@ -159,7 +162,7 @@ int dpa_board_ident_read(const struct dpa_board *b, int fd, struct dpa_board_ide
 	return rc ? rc : check_ident(b, id, (uint64_t)st.st_size, e);
 }
 
-/* Of a new board. EINVAL: cfg asks for what cannot be. */
+/* Fills the identity of a new board. EINVAL: cfg is out of range. */
 int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *cfg,
 			 struct dpa_board_ident *id, const struct dpa_board_err *e)
 {

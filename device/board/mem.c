@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * mem.c - memory of the board's file, and where its parts are.
- *
- * A hole of the file is never touched: reserve() has the kernel put memory there first, which may
- * fail, and marks the unit for everybody.
+ * mem.c - memory of the board's file, and the place of its parts.
+ * A hole of the file is never touched. reserve() has the kernel allocate memory first, which may
+ * fail, and then marks the unit for all processes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@ void dpa_board_fd_close(int fd, uint64_t dev, uint64_t ino)
 		close(fd);
 }
 
-/* Any thread may find the descriptor gone: the first one's new one stays. */
+/* Any thread may find the descriptor closed. The new descriptor of the first one stays. */
 int dpa_board_fd(struct dpa_board *b)
 {
 	int old = __atomic_load_n(&b->fd, __ATOMIC_RELAXED);
@@ -35,7 +34,9 @@ int dpa_board_fd(struct dpa_board *b)
 
 	if (same_file(b, old))
 		return old;
-	/* closefrom(): the number may be somebody else's now; the lock byte does not depend on it.
+	/*
+	 * After closefrom() the number may belong to another file. The lock byte does not depend on
+	 * it.
 	 */
 	fd = open(b->path, (b->peek ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && !same_file(b, fd)) {
@@ -158,7 +159,7 @@ struct dpa_board_uar *dpa_board_uar_page(struct dpa_board *b, uint32_t page)
 	return &b->shm->uars[page];
 }
 
-/* The address of a page comes from its offset to the BAR's base. */
+/* A page's address is the BAR base plus the page's offset. */
 struct dpa_uar_slot *dpa_board_uar_addr(struct dpa_board *b, uint32_t page, uint32_t slot)
 {
 	if (page >= b->uar_pages || slot >= DPA_UAR_SLOTS ||

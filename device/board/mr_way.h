@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* mr_way.h - how peers reach a region, and why not by a shorter way: what dpactl ps shows. */
+/* mr_way.h - how peers reach a memory region, and why not in a faster way; shown by dpactl ps. */
 #ifndef DPA_MR_WAY_H
 #define DPA_MR_WAY_H
 
 enum dpa_mr_way {
-	DPA_WAY_LOCAL,	    /* nothing of it is for others */
-	DPA_WAY_RING,	    /* by packets only */
-	DPA_WAY_PROCESS_VM, /* they copy, where their kernel lets them */
-	DPA_WAY_MAPPED,	    /* they have its whole pages mapped when they use it */
+	DPA_WAY_LOCAL,	    /* not for peers */
+	DPA_WAY_RING,	    /* packets only */
+	DPA_WAY_PROCESS_VM, /* peers copy (process_vm), if their kernel lets them */
+	DPA_WAY_MAPPED,	    /* peers map its whole pages at first use */
 	DPA_WAYS,
 };
 

@@ -2,13 +2,13 @@
 /*
  * num.c - the board number, 1..254: the high bits of the board's QPNs.
  *
- * Two users in one network namespace share its addresses. A number is claimed by binding an
- * abstract unix socket of its name, which the namespace grants once and takes back at any death.
- * One process of the board holds it; when that one ends another takes it over at its next reap.
- * The first try is random, so that a board made in between takes another number.
+ * Two users in one network namespace share its addresses. A board claims a number by binding an
+ * abstract unix socket with that name. The namespace grants a name once and takes it back at any
+ * death. One process of the board holds the socket; when it ends, another one takes it over at its
+ * next reap. The first try is random, so that a board created in between gets another number.
  *
- * Other boards connect to that socket to hand over packets for ours that reached them
- * (device/link/forward.c); here it only listens.
+ * Other boards connect to that socket to pass on packets for this board that reached them
+ * (device/link/forward.c). This file only listens.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ static int num_socket(void)
 	return dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* EAGAIN of a full backlog, and any other error, say nothing. */
+/* EAGAIN (a full backlog) and other errors decide nothing. */
 bool dpa_board_num_there(uint32_t num)
 {
 	struct sockaddr_un sa;
@@ -99,7 +99,7 @@ int dpa_board_num_new(uint32_t *num, int *fd)
 	return rc == EADDRINUSE ? ENOSPC : rc;
 }
 
-/* Has the application closed our socket (closefrom), or even put something else in its place? */
+/* False if the application closed the socket (closefrom) or reused its number. */
 static bool have_num(const struct dpa_board *b)
 {
 	struct stat st;
@@ -108,7 +108,7 @@ static bool have_num(const struct dpa_board *b)
 	       st.st_ino == b->num_ino;
 }
 
-/* By the thread that has set b->num_busy. */
+/* Context: the thread that set b->num_busy. */
 static void claim_num_socket(struct dpa_board *b)
 {
 	struct stat st = {0};
@@ -116,7 +116,7 @@ static void claim_num_socket(struct dpa_board *b)
 
 	if (have_num(b))
 		return;
-	/* b->num_ino 0: just bound by the board's creator */
+	/* b->num_ino is 0 if the board's creator has just bound it */
 	if (fd < 0 || b->num_ino) {
 		fd = num_socket();
 		if (fd >= 0 && bind_num(fd, b->board_num)) {
@@ -131,10 +131,11 @@ static void claim_num_socket(struct dpa_board *b)
 	b->num_fd = fd;
 }
 
-/* False: another thread of this process is at it, or forks. */
+/* False: another thread of this process claims or forks. */
 static bool begin_num(struct dpa_board *b, int *cancel)
 {
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel); /* who forks waits for us */
+	/* a thread that forks waits for this one */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);
 	if (!atomic_flag_test_and_set_explicit(&b->num_busy, memory_order_acquire))
 		return true;
 	pthread_setcancelstate(*cancel, NULL);
@@ -147,10 +148,7 @@ static void end_num(struct dpa_board *b, int cancel)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/*
- * Not under the board's lock: these are system calls of a thread that may be stopped in any of
- * them.
- */
+/* Not under the board's lock: this thread may be stopped in any of these system calls. */
 void dpa_board_num_claim(struct dpa_board *b)
 {
 	int cancel;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * path.c - where this user's board of this network namespace lies.
- *
- * The system directory wins if an administrator made it; it must not be one in which somebody else
- * could replace our file.
+ * path.c - directory of this user's board of this network namespace. The system directory is
+ * preferred if an administrator created it. Another user must not be able to replace the file in
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,17 +13,20 @@
 #include "board_priv.h"
 
 #ifdef DPA_BOARD_TEST_HOOKS
-#define PLACE const char * /* a test names others */
+#define PLACE const char * /* tests set others */
 #else
 #define PLACE static const char *const
 #endif
 
 PLACE dpa_board_system_dir = "/run/dpa";
 PLACE dpa_board_shm_dir = "/dev/shm";
-/* The last resort: they are open to everybody, so that the board gets a folder of its own there. */
+/*
+ * The last resort. These directories are open to all users, so the board gets a folder of its own
+ * in them.
+ */
 PLACE dpa_board_tmp_dir[] = {"/tmp", "/var/tmp"};
 
-/* Inode of the calling thread's network namespace; 0 where /proc does not say. */
+/* Inode of the calling thread's network namespace; 0 if /proc does not show it. */
 uint64_t dpa_board_netns(void)
 {
 	struct stat st;
@@ -35,8 +37,8 @@ uint64_t dpa_board_netns(void)
 }
 
 /*
- * Our user, as the world around a user namespace calls it: a process that entered one (unshare -r,
- * a wrapper's private mounts) is on the same board as before, and is not taken for root.
+ * The user id outside of the user namespace: a process that entered one (unshare -r, a wrapper's
+ * private mounts) uses the same board as before, and does not count as root.
  */
 uint32_t dpa_board_uid(void)
 {
@@ -58,9 +60,9 @@ uint32_t dpa_board_uid(void)
 }
 
 /*
- * Can the effective user make files in dir? faccessat() is the faccessat2 system call in newer
- * C libraries, which older container runtimes refuse with EPERM. Without it: access() if the real
- * user is the same, else the mode of dir.
+ * True if the effective user can create files in dir. In newer C libraries faccessat() is the
+ * system call faccessat2, which older container runtimes refuse with EPERM. Then: access() if the
+ * real user is the same, else the mode of dir.
  */
 static bool dir_writable(const char *dir)
 {
@@ -83,8 +85,8 @@ static bool dir_writable(const char *dir)
 }
 
 /*
- * A directory in which only we, or root, can rename or remove what we made. The owner of /dev/shm
- * has no name in a user namespace: its sticky bit is enough.
+ * True if only this user and root can rename or remove this user's files in dir. The owner of
+ * /dev/shm has no name in a user namespace: its sticky bit suffices.
  */
 static bool dir_usable(const char *dir)
 {
@@ -99,8 +101,8 @@ static bool dir_usable(const char *dir)
 }
 
 /*
- * The user's own folder in one of the temporary ones. Nobody but us may look or write into it, and
- * nobody can put another in its place while it exists: that is why it is never removed.
+ * The user's own folder in a temporary directory. No other user may read or write in it, and none
+ * can replace it while it exists: therefore it is never removed.
  */
 static bool own_dir(const struct dpa_board *b, const char *tmp, char *dir, size_t len)
 {
@@ -111,7 +113,7 @@ static bool own_dir(const struct dpa_board *b, const char *tmp, char *dir, size_
 		return false;
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return false;
-	/* made by whom? not through a link, which could be somebody's */
+	/* Check the owner, and do not follow a link, which could be another user's. */
 	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	       !(st.st_mode & (S_IRWXG | S_IRWXO)) && dir_writable(dir);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * proc.c - process slots and liveness.
+ * proc.c - process indices and liveness. A process is alive while the lock byte of its index is
+ * locked.
  *
- * A process is alive while the byte of its slot is locked. The lock belongs to the open file
- * description through which the board is mapped, and its descriptor is closed at once: so the
- * mapping alone holds it. It ends with the address space, at any death; closefrom() does not drop
- * it, and a forked child, which does not get the mapping (MADV_DONTFORK), does not keep it.
+ * The lock belongs to the open file description through which the board is mapped. Its descriptor
+ * is closed at once, so that only the mapping holds the lock. The lock ends with the address space,
+ * at any death. closefrom() does not drop it, and a forked child does not keep it, because it does
+ * not get the mapping (MADV_DONTFORK).
  *
- * A slot goes FREE -> LIVE (its byte locked before) -> [REAPING ->] FREE under the board's lock;
- * the generation changes with each LIVE.
+ * States: FREE -> LIVE (the byte is locked before) -> [REAPING ->] FREE, under the board's lock.
+ * The generation changes with each LIVE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static struct flock byte_range(uint32_t from, uint32_t n)
 	};
 }
 
-/* An error counts as held: nobody is declared dead for want of a descriptor. */
+/* An error counts as held: no process is declared dead because descriptors ran out. */
 bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n)
 {
 	struct flock fl = byte_range(from, n);
@@ -42,7 +43,7 @@ bool dpa_board_proc_held(struct dpa_board *b, uint32_t slot)
 	return dpa_board_bytes_held(dpa_board_fd(b), slot, 1);
 }
 
-/* The kernel knows of bytes one range at a time: halves of a range where one is held. */
+/* The kernel tests one range for a call: split a range that has a lock. */
 static bool others_in(struct dpa_board *b, int fd, uint32_t from, uint32_t n)
 {
 	const struct dpa_board_proc *p;
@@ -71,8 +72,8 @@ bool dpa_board_proc_live(struct dpa_board *b, uint32_t slot, uint32_t gen)
 }
 
 /*
- * Looks twice: a successor locks the byte only after it has seen the slot FREE, so that if the byte
- * we saw was the successor's, the second look cannot find (LIVE, gen).
+ * Reads the entry twice. A successor locks the byte only after it has seen the entry FREE. So if
+ * the byte that was seen was the successor's, the second read cannot find (LIVE, gen).
  */
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
@@ -132,7 +133,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 				       sizeof(struct dpa_board_priv));
 		if (rc)
 			return rc;
-		/* Fails while somebody leaves: he frees the slot before the byte. */
+		/* Fails while a process leaves: it frees the entry before the byte. */
 		if (!dpa_board_byte_take(map_fd, i))
 			continue;
 		DPA_BOARD_STEP("proc-byte");

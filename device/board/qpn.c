@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * qpn.c - the QPN space.
+ * qpn.c - the QPN space. A QPN is taken by CAS on its owner word, without a lock.
  *
- * A QPN is taken by CAS on its owner word, without a lock. Its index is random within a block of 64
- * that the process picked at random, one that nobody else has while there are such: the records of
- * a process's QPs lie together (4 KiB for 64 of them), and late packets for a QP that is gone meet
- * nobody. A freed one rests for REST_MS before it is taken again; only if nothing else is left the
- * one that has rested longest is taken sooner.
+ * Its index is random within a block of 64, which the process picks at random among the blocks
+ * without another owner as long as there are some. So the records of a process's QPs lie together
+ * (4 KiB for 64 of them), and late packets for a destroyed QP find no other QP. A freed QPN is
+ * quarantined for REST_MS. Only if nothing else is left, the one that was freed first is taken
+ * sooner.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define BLOCK	     DPA_BOARD_QPN_BLOCK
 #define BLOCKS	     (DPA_BOARD_QPNS / BLOCK)
-#define ROOMY	     (BLOCK / 4) /* with fewer to choose from, another block is tried */
+#define ROOMY	     (BLOCK / 4) /* with fewer QPNs to choose from, try another block */
 #define REST_MS	     1000u
 #define RANDOM_TRIES 32
 
@@ -33,7 +33,7 @@ static uint32_t random32(void)
 {
 	uint32_t r;
 
-	/* Cannot fail for 4 bytes once the kernel's pool is ready, which open() needed too. */
+	/* Cannot fail for 4 bytes once the kernel's pool is ready; open() needed it too. */
 	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
 		r = now_ms() * 2654435761u;
 	return r;
@@ -73,7 +73,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
 	DPA_BOARD_STEP("qpn-owned");
-	/* Taken and freed by another one between our look and our CAS? */
+	/* Another thread may have taken and freed it between the check and the CAS. */
 	if (need_rest && !is_rested(q, now_ms())) {
 		atomic_store_explicit(&q->owner, 0, memory_order_release);
 		return false;
@@ -82,7 +82,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 	return true;
 }
 
-/* Takes a random one of the block's usable QPNs if there are at least `least`. */
+/* Takes a random usable QPN of the block if the block has at least `least` of them. */
 static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bool need_rest,
 			 uint32_t *index)
 {
@@ -106,7 +106,7 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 	return EAGAIN;
 }
 
-/* Everything is taken or resting: the one that has rested longest. */
+/* All are taken or in quarantine: takes the one that was freed first. */
 static int take_oldest(struct dpa_board *b, uint32_t *index)
 {
 	uint32_t now = now_ms(), best = 0, best_age = 0;
@@ -142,7 +142,9 @@ static int take_qpn(struct dpa_board *b, uint32_t *index)
 	if (block >= BLOCKS)
 		block = random32() % BLOCKS;
 	for (int i = 0; i < RANDOM_TRIES; i++) {
-		/* port 4791 is steered by blocks: two processes in one cost packets a detour */
+		/*
+		 * port 4791 is steered by blocks: two processes in one block cost packets a detour
+		 */
 		bool ours = i > RANDOM_TRIES / 2 ||
 			    block == atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
 
@@ -179,7 +181,7 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 	return 0;
 }
 
-/* owner: whose it is, that is ours or a dead process's. */
+/* owner: this process or a dead one, which owns it. */
 void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner)
 {
 	struct dpa_board_qpn *q = &b->shm->qpns[index];

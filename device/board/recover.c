@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * recover.c - the board's lock, and what the dead leave behind.
- *
- * Owner words are the only truth: a word whose (slot, generation) is not that of a live process is
- * nobody's. All of this can be killed at any instruction and done again by the next one.
+ * recover.c - the board's lock, and recovery after a process died. Owner words are the only truth:
+ * a word whose (process index, generation) is no live process means "free". A kill at any
+ * instruction is safe: the next process repeats the step.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,8 +10,9 @@
 #include "board_priv.h"
 
 /*
- * Nobody holds the lock longer than some 100 us unless it was stopped or somebody scribbled. By the
- * monotonic clock: setting the time of day neither ends the patience nor makes it endless.
+ * The lock is held for some 100 us at most, unless its holder was stopped or the memory was
+ * damaged. Measured by the monotonic clock, so that setting the time of day does not change the
+ * limit.
  */
 #define LOCK_PATIENCE_S 10
 
@@ -34,7 +34,7 @@ int dpa_board_lock_init(struct dpa_board_shm *shm)
 	return rc;
 }
 
-/* ThreadSanitizer does not know that this can succeed with EOWNERDEAD. */
+/* ThreadSanitizer does not expect EOWNERDEAD with the lock held. */
 static int lock_patiently(pthread_mutex_t *m)
 {
 #ifdef __SANITIZE_THREAD__
@@ -48,7 +48,9 @@ static int lock_patiently(pthread_mutex_t *m)
 #endif
 }
 
-/* Of congestion control: the fold that is under way, also one that a dead process began. */
+/*
+ * Congestion control: completes the addition that is under way, also one that a dead process began.
+ */
 static void end_fold(struct dpa_board *b)
 {
 	struct dpa_board_pcc_port *p = &b->shm->pcc;
@@ -69,14 +71,17 @@ static void end_fold(struct dpa_board *b)
 
 static int repair_board(struct dpa_board *b)
 {
-	/* Consistent only when mended: if we die here the next one mends it again. */
+	/*
+	 * Consistent only after the repair: if this process dies here, the next one repairs it
+	 * again.
+	 */
 	dpa_board_uar_repair(b->shm, b->uar_pages);
 	end_fold(b);
 	DPA_BOARD_STEP("repaired");
 	return pthread_mutex_consistent(&b->shm->head.lock);
 }
 
-/* EBUSY rather than wait. */
+/* Returns EBUSY instead of waiting. */
 static int try_lock(struct dpa_board *b)
 {
 	int rc = pthread_mutex_trylock(&b->shm->head.lock);
@@ -84,7 +89,7 @@ static int try_lock(struct dpa_board *b)
 	return rc == EOWNERDEAD ? repair_board(b) : rc;
 }
 
-/* 0, or errno with the lock not held: ETIMEDOUT, ENOTRECOVERABLE. */
+/* 0, or errno without the lock: ETIMEDOUT, ENOTRECOVERABLE. */
 int dpa_board_lock(struct dpa_board *b)
 {
 	int rc = try_lock(b);
@@ -104,7 +109,7 @@ void dpa_board_unlock(struct dpa_board *b)
 
 /* ------------------------------------------------------------- owner words */
 
-/* Does nobody own what this word says is owned? dead: slots found dead by the caller. */
+/* True if no live process owns this word. dead: process indices that the caller found dead. */
 static bool is_stale(struct dpa_board *b, dpa_owner_t o, const bool *dead)
 {
 	uint32_t slot = dpa_owner_slot(o);
@@ -176,7 +181,7 @@ static void sweep_xrc(struct dpa_board *b, const bool *dead)
 	}
 }
 
-/* A kill between the two halves loses one counter's count, and never counts one twice. */
+/* A kill between the two steps loses one counter's count; none is counted twice. */
 static void fold_counters(struct dpa_board *b, uint32_t slot)
 {
 	_Atomic uint64_t *from = dpa_board_counters(b, slot);
@@ -209,7 +214,7 @@ static void fold_pcc_count(struct dpa_board *b, uint32_t proc, uint32_t which, u
 	end_fold(b);
 }
 
-/* Its counts of built-in algorithms of congestion control: none is lost, none counts twice. */
+/* Adds its counts of the built-in congestion control algorithms. None is lost or counted twice. */
 static void fold_pcc(struct dpa_board *b, uint32_t proc)
 {
 	struct dpa_board_pcc_counts *c = &b->shm->pcc_counts[proc];
@@ -245,7 +250,9 @@ static bool is_taken(const struct dpa_board *b, const struct dpa_board_proc *p)
 	       atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE;
 }
 
-/* Looks at `looks` processes at most, from index *at on and round; leaves *at behind the last. */
+/*
+ * Checks at most `looks` processes, from index *at on, with wrap. Leaves *at behind the last one.
+ */
 static int find_dead(struct dpa_board *b, uint32_t *at, uint32_t looks, bool *dead)
 {
 	const uint32_t from = *at % DPA_BOARD_PROCS;
@@ -300,7 +307,10 @@ int dpa_board_reap_locked(struct dpa_board *b, bool all)
 	return n;
 }
 
-/* A hint, without the lock: most looks find nobody, and who is stopped in one holds up nobody. */
+/*
+ * A hint, read without the lock: most calls find no dead process, and a stopped reader delays no
+ * process.
+ */
 static bool any_dead(struct dpa_board *b)
 {
 	int fd = dpa_board_fd(b);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stale.c - boards of network namespaces that are gone.
+ * stale.c - boards of network namespaces that ended.
  *
- * When everybody on a board was killed its file stays, and the next process of that namespace
- * replaces it. If the namespace ended too, nobody comes: so who makes a board in the same folder
- * removes such files of its own user. Locks are seen across namespaces: a board that somebody is on
- * is left alone, and so is what does not look like a board. Files of rdma_cm's ports go likewise.
+ * When all processes of a board were killed, its file stays, and the next process of that namespace
+ * replaces it. If the namespace ended too, there is no next process: so a process that creates a
+ * board removes such files of its own user from the folder. Locks are visible across namespaces: a
+ * board with attached processes stays, and so does a file that does not look like a board. Files of
+ * rdma_cm's ports are handled likewise.
  *
- * A file with connections whose peers must be told (cm.h) waits for the next process of its
- * namespace, which may be about to start. Nothing says whether that namespace ended: the file stays
- * for LEFT_S after the first look.
+ * A file with connections whose peers must be notified (cm.h) waits for the next process of its
+ * namespace, which may be about to start. There is no way to find out whether that namespace ended:
+ * the file stays for LEFT_S seconds after it was first found.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "board_priv.h"
 #include <dpa_cm_port.h>
 
-#define SWEEP_MAX 256 /* files looked at: opening a board stays cheap whatever lies about */
+#define SWEEP_MAX 256 /* files checked at most: opening a board stays cheap */
 #define LEFT_S	  300
 
 static bool ours_and_dead(int fd)
@@ -39,7 +40,7 @@ static bool ours_and_dead(int fd)
 	return !dpa_board_bytes_held(fd, 0, UINT16_MAX);
 }
 
-/* A whole file of this layout: what it holds can be read. */
+/* True if the file is complete and has this layout: its contents can be read. */
 static bool is_readable(int fd)
 {
 	struct dpa_board_ident id;
@@ -50,7 +51,7 @@ static bool is_readable(int fd)
 	       id.layout == DPA_BOARD_LAYOUT && id.check == dpa_board_ident_check(&id);
 }
 
-/* True: the next process of its namespace has peers to tell, and may still come. */
+/* True if the next process of its namespace has peers to notify, and may still come. */
 static bool waits_for_next(int fd)
 {
 	struct dpa_board_shm *shm;
@@ -65,14 +66,15 @@ static bool waits_for_next(int fd)
 		return true;
 	clock_gettime(CLOCK_REALTIME, &now);
 	s = (uint64_t)now.tv_sec;
-	if (!shm->head.left_at || shm->head.left_at > s) /* later than now: the clock was set */
+	/* left_at is in the future: the clock was set */
+	if (!shm->head.left_at || shm->head.left_at > s)
 		shm->head.left_at = s;
 	waits = s < shm->head.left_at + LEFT_S && dpa_board_cm_left(shm);
 	munmap(shm, DPA_BOARD_FILE_LEN);
 	return waits;
 }
 
-/* Under its admin lock, which nobody may be waiting for us to give up: else it is not stale. */
+/* Needs its admin lock at once: if another process waits for or holds it, the file is not stale. */
 static void remove_stale(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -85,7 +87,7 @@ static void remove_stale(const char *path)
 	close(fd);
 }
 
-/* Has the name the form of a default one of this user? */
+/* True if the name has the form of a default name of this user. */
 static bool our_name(const struct dpa_board *b, const char *name)
 {
 	char prefix[32];

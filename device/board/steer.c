@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * steer.c - which process has which blocks of QPNs, and which place its receiving socket has among
- * those that share UDP port 4791.
+ * steer.c - which process owns which blocks of QPNs, and the index of its receiving socket among
+ * the sockets that share UDP port 4791.
  *
- * The kernel numbers the sockets of a port as they are bound; when one is closed the last takes its
- * place. So a join leaves all other places what they are, and any end begins a new round, in which
- * each process learns its place again (device/link/steer.c). All of this only saves the way over a
- * wrong process: what is out of date sends packets there, and they are passed on.
+ * The kernel numbers the sockets of a port as they are bound; when one is closed the last one takes
+ * its place. So a join leaves all other indices as they are. Each close begins a new round, in
+ * which each process finds its index again (device/link/steer.c). Steering only saves a detour: if
+ * the map is out of date a packet reaches another process, which passes it on.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 #include "board_priv.h"
 
-#define CLOSING 8 /* sockets of processes that ended and were not reaped yet */
+#define CLOSING 8 /* sockets of processes that ended and are not reaped yet */
 
 _Atomic uint32_t *dpa_board_poller(struct dpa_board *b, uint32_t cpu)
 {
@@ -30,7 +30,7 @@ static uint64_t udp_of(const struct dpa_board_proc *p)
 	return atomic_load_explicit(&p->udp, memory_order_acquire);
 }
 
-/* Word of a process: joined, round (high half's rest), index + 1. */
+/* Word of a process: joined, low 31 bits of the round, index + 1. */
 static uint64_t steer_word(uint32_t round, uint32_t index1)
 {
 	return (uint64_t)(round & 0x7fffffffu) << 33 | DPA_BOARD_UDP | index1;
@@ -52,7 +52,7 @@ void dpa_board_steer_again(struct dpa_board *b)
 	new_round(b);
 }
 
-/* Under the board's lock; others may be reading. */
+/* Context: the board's lock. Others may read the nonce meanwhile. */
 static void make_nonce(struct dpa_board_steer *s)
 {
 	uint32_t n[4];
@@ -62,7 +62,7 @@ static void make_nonce(struct dpa_board_steer *s)
 		return;
 	for (int i = 1; i < 4; i++)
 		atomic_store_explicit(&s->nonce[i], n[i], memory_order_relaxed);
-	/* begins like no packet: see link/steer.c */
+	/* no packet begins like this: see link/steer.c */
 	atomic_store_explicit(&s->nonce[0], n[0] | 0xff000000u, memory_order_release);
 }
 
@@ -92,8 +92,8 @@ void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p)
 }
 
 /*
- * Of several places in one round the lowest is right: a probe for a place that does not exist goes
- * to any socket.
+ * If a round shows several indices, the lowest one is right: a probe for an index that does not
+ * exist goes to any socket.
  */
 bool dpa_board_steer_found(struct dpa_board *b, uint32_t round, uint32_t index)
 {
@@ -165,7 +165,8 @@ static void map_block(struct dpa_board *b, uint16_t *map, uint32_t block)
 		udp = udp_of(p);
 		if (!is_known_udp(b, udp))
 			continue;
-		map[block] = (uint16_t)udp; /* two may share a block: one of them gets all of it */
+		/* two processes may share a block: one of them gets all of it */
+		map[block] = (uint16_t)udp;
 		return;
 	}
 }
@@ -174,7 +175,7 @@ int dpa_board_steer_begin(struct dpa_board *b, uint16_t map[DPA_BOARD_QPN_BLOCKS
 {
 	int rc = pthread_mutex_trylock(&b->shm->head.steer_lock);
 
-	if (rc == EOWNERDEAD) /* the program is made anew from the start */
+	if (rc == EOWNERDEAD) /* the program is rebuilt from the start */
 		rc = pthread_mutex_consistent(&b->shm->head.steer_lock);
 	if (rc)
 		return rc;

@@ -2,15 +2,15 @@
 /*
  * uar.c - UAR pages: the global list.
  *
- * All pages are put, in order, at the tail of one list when the board is made; their number does
+ * When the board is created all pages are put, in order, at the tail of one list. Their number does
  * not depend on processes, contexts or threads. The creator of a QP takes the page at the head,
- * puts it back at the tail and takes a free slot of it, and goes on with the next page if it has
- * none. So QPs spread over the pages before any page is used twice, and no two QPs share a slot.
+ * puts it back at the tail and takes a free slot of it; if it has none, it goes on with the next
+ * page. So QPs spread over the pages before a page is used twice, and no two QPs share a slot.
  *
- * The forward chain is the truth. It is changed so that at every instruction it leads from the head
- * back to the head through all pages, or through all but the one that is being moved: who finds the
- * lock's owner dead walks it, puts what is missing at the tail, where it was going, and makes the
- * backward chain anew.
+ * The forward chain is the truth. At every instruction it leads from the head back to the head
+ * through all pages, or through all but the page that is being moved. The process that finds the
+ * lock's owner dead walks it, puts a missing page at the tail, where it was going, and rebuilds the
+ * backward chain.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct dpa_board_link *link_at(struct dpa_board_shm *shm, uint32_t i)
 	return i == HEAD ? &shm->head.list : &shm->links[i];
 }
 
-/* Compilers must not reorder or merge these: a kill may come between any two. */
+/* Compilers must not reorder or merge these stores: a kill may come between any two. */
 static void set_next(struct dpa_board_shm *shm, uint32_t i, uint32_t to)
 {
 	__atomic_store_n(&link_at(shm, i)->next, (uint16_t)to, __ATOMIC_RELEASE);
@@ -34,7 +34,10 @@ static void set_prev(struct dpa_board_shm *shm, uint32_t i, uint32_t to)
 	__atomic_store_n(&link_at(shm, i)->prev, (uint16_t)to, __ATOMIC_RELEASE);
 }
 
-/* A word of the list, read once: what others wrote is checked and then used. */
+/*
+ * Reads a word of the list once, because another process may change it between the check and the
+ * use.
+ */
 static uint32_t get_link(const uint16_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -52,7 +55,7 @@ static void add_tail(struct dpa_board_shm *shm, uint32_t page, uint32_t tail)
 	DPA_BOARD_STEP("list-add-backward");
 }
 
-/* next: what comes behind the page at the head. */
+/* next: the page behind the one at the head. */
 static void take_head(struct dpa_board_shm *shm, uint32_t next)
 {
 	DPA_BOARD_STEP("list-take");
@@ -76,8 +79,8 @@ void dpa_board_uar_init(struct dpa_board_shm *shm, uint32_t pages)
 }
 
 /*
- * Walks the forward chain, mends the backward one. Stops at a loop or a wrong index. Returns the
- * last page, or HEAD.
+ * Walks the forward chain and repairs the backward one. Stops at a loop or a wrong index. Returns
+ * the last page, or HEAD.
  */
 static uint32_t walk_pages(struct dpa_board_shm *shm, uint32_t pages, bool *seen)
 {
@@ -115,8 +118,8 @@ bool dpa_board_uar_repair(struct dpa_board_shm *shm, uint32_t pages)
 }
 
 /*
- * A slot's owner is written last: who finds the word set finds the slot clean. The search begins
- * with another slot in each page: the first slots of all pages would share a few sets of the
+ * The owner word is written last: a reader that finds it set finds the slot clean. The search
+ * begins with another slot in each page: the first slots of all pages would share a few sets of the
  * processor's caches.
  */
 static bool take_uar_slot(struct dpa_board *b, uint32_t page, uint32_t *slot)
@@ -150,12 +153,12 @@ static int reserve_page(struct dpa_board *b, uint32_t page)
 					    DPA_UAR_PAGE_SIZE);
 }
 
-/* The words that moving the page at the head goes by. */
+/* The words that moving the head page needs. */
 struct ends {
 	uint32_t first, next, last;
 };
 
-/* Does the move stay within the list? Others may have written anything there. */
+/* Reads and checks them: the memory is shared and may hold any value. False: out of the list. */
 static bool ends_get(struct dpa_board_shm *shm, uint32_t pages, struct ends *e)
 {
 	e->first = get_link(&link_at(shm, HEAD)->next);
@@ -166,7 +169,7 @@ static bool ends_get(struct dpa_board_shm *shm, uint32_t pages, struct ends *e)
 	return e->first == e->last ? e->next == HEAD : e->next < pages;
 }
 
-/* Moves the page at the head to the tail. False: somebody scribbles over the list. */
+/* Moves the page at the head to the tail. False: the list is damaged. */
 static bool move_head(struct dpa_board_shm *shm, uint32_t pages, uint32_t *page)
 {
 	struct ends e;
@@ -177,13 +180,13 @@ static bool move_head(struct dpa_board_shm *shm, uint32_t pages, uint32_t *page)
 			return false;
 	}
 	take_head(shm, e.next);
-	/* alone it was the last one, too */
+	/* if it is the only page, it was the last one, too */
 	add_tail(shm, e.first, e.next == HEAD ? HEAD : e.last);
 	*page = e.first;
 	return true;
 }
 
-/* Under the board's lock. */
+/* Context: the board's lock. */
 static int take_from_page(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 {
 	int full = ENOMEM;
@@ -193,7 +196,7 @@ static int take_from_page(struct dpa_board *b, uint32_t *page, uint32_t *slot)
 
 		if (!move_head(b->shm, b->uar_pages, &p))
 			continue;
-		/* No memory for this page: another one may have its memory and a free slot. */
+		/* No memory for this page: another page may have memory and a free slot. */
 		if (reserve_page(b, p)) {
 			full = ENOSPC;
 			continue;
