@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fds.h - descriptors that come with a message of a unix socket. */
+/* fds.h - file descriptors that arrive with a message of a unix socket. */
 #ifndef DPA_FDS_H
 #define DPA_FDS_H
 
@@ -9,17 +9,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Is err the error of a process, or a machine, that has no descriptor left? */
+/* True if err means that the process or the machine has no descriptor left. */
 static inline bool dpa_no_fds_left(int err)
 {
 	return err == EMFILE || err == ENFILE;
 }
 
 /*
- * Takes the descriptors that recvmsg() has put into m->msg_control: the first `max` go to fds, the
- * others are closed. Call it after each recvmsg() that succeeded, whatever the message is: one
- * without a byte may bring descriptors, too. Returns how many came; more than `max`, or MSG_CTRUNC
- * in m->msg_flags: some are lost.
+ * Take the descriptors that recvmsg() put into m->msg_control. The first `max` go to fds, the
+ * others are closed. Call it after each successful recvmsg(), whatever the message is: even a
+ * message without a byte may bring descriptors. Returns the number that arrived. More than `max`,
+ * or MSG_CTRUNC in m->msg_flags: some were lost.
  */
 static inline int dpa_take_fds(struct msghdr *m, int *fds, int max)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * forward.c - packets that came to the wrong process.
+ * forward.c - packets that reached the wrong process.
  *
- *   another process of the board   its shared memory lane, a slot with opcode DPA_LINK_FRAME
- *   another board of the host      the socket that claims that board's number (board/num.c): its
- *                                  holder accepts connections from anybody and believes nobody
+ *   another process of the adapter  its shared memory ring, an entry with opcode DPA_LINK_FRAME
+ *   another adapter of the host     the socket that claims that adapter's number (board/num.c): its
+ *                                   holder accepts connections from any user and checks everything
  *
- * No room is a lost packet, as it would be on a wire: nothing waits here but what is for a process
- * of the board that is just being met.
+ * If there is no room the packet is lost, as on a wire. Only packets for a process of this adapter
+ * that is just being connected wait here.
  *
- * A packet that comes over a board's socket was on the wire, or another user's process says so. Any
- * user can send from the addresses of this namespace; to speak for another host takes whom we let
- * have port 4791, so packets with such a source are taken from that user (and root) only.
+ * A packet that arrives on an adapter's socket was on the wire, or another user's process made it
+ * up. Any user can send from the addresses of this namespace, but only the user that holds port 4791
+ * can send as another host. So packets with a source of another host are only taken from that user
+ * and from root.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@
 #include "link/sock.h"
 #include "link/wire.h"
 
-#define RX_BATCH 64 /* frames of one connection before others have their turn */
+#define RX_BATCH 64 /* frames of one connection in a row */
 #define SNDBUF	 (1 << 20)
 
 void dpa_fwd_pack(struct dpa_fwd *h, const struct dpa_frame *f)
@@ -75,9 +76,9 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 	return true;
 }
 
-/* ------------------------------------------------- a process of this board */
+/* ------------------------------------------------- a process of this adapter */
 
-/* One lane for each QP: its packets stay in order. */
+/* One ring for each QP, so that its packets stay in order. */
 static bool frame_to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
 {
 	struct dpa_peer *p = dpa_peer_of_qpn(hw, dqpn);
@@ -92,8 +93,9 @@ static bool frame_to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint3
 	dpa_fwd_pack(&h, f);
 	dpa_spin_lock(&tx->lock);
 	/*
-	 * To one that is CONNECTING it waits in the lane, as much as fits there: dpa_peer_up()
-	 * kicks. Nobody else writes there before, and a dead one's lanes are blank.
+	 * For a CONNECTING peer the packet waits in the ring, as far as there is room:
+	 * dpa_peer_up() sends the wake-up. No other thread writes there before. The rings of a dead
+	 * peer are blank.
 	 */
 	if (atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_DEAD)
 		s = dpa_lane_reserve(tx, (uint32_t)sizeof(h) + f->n, &data);
@@ -124,7 +126,7 @@ static bool lanes_wait(struct dpa_peer *p)
 		struct dpa_tx *tx = &p->tx[i];
 
 		if (!dpa_spin_try(&tx->lock))
-			return true; /* somebody is just about it */
+			return true; /* another thread works on it */
 		waits = tx->head != tx->tail;
 		dpa_spin_unlock(&tx->lock);
 	}
@@ -149,7 +151,10 @@ static void arrive(void *arg, const struct dpa_frame *f)
 	dpa_frame_in(arg, NULL, f, false);
 }
 
-/* Through the modelled network, if there is one and the packet is for this process. */
+/*
+ * Passes the frame through the modelled network, if there is one and the packet is for this
+ * process.
+ */
 static void take_in(struct dpa_hw *hw, const struct dpa_frame *f, bool may_forward)
 {
 	const uint8_t *q = f->p + 5;
@@ -169,7 +174,7 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 	struct dpa_fwd h;
 	struct dpa_frame f;
 
-	/* copied: what is checked must not change any more, and the room in front is ours */
+	/* Copied, so that the checked values cannot change. The copy has room in front. */
 	if ((s->flags & (DPA_PKT_PULL | DPA_PKT_INSLOT)) || s->len < sizeof(h) ||
 	    s->len > sizeof(buf)) {
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
@@ -183,7 +188,7 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 		take_in(hw, &f, false);
 }
 
-/* ----------------------------------------------- another board of this host */
+/* ----------------------------------------------- another adapter instance of this host */
 
 static int connect_board(uint32_t num)
 {
@@ -204,7 +209,10 @@ static int connect_board(uint32_t num)
 	return fd;
 }
 
-/* The connection to a board, made if need be; the least recently made one goes. Under out_lock. */
+/*
+ * Returns the connection to an adapter instance; makes one if there is none, in place of the
+ * oldest. Context: out_lock.
+ */
 static int *board_conn(struct dpa_udp *u, uint32_t num)
 {
 	int at = -1;
@@ -244,8 +252,7 @@ static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 		sent = dpa_sys_sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 		if (sent || errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE)
 			break;
-		dpa_sys_close(
-			*fd); /* its holder ended: perhaps another process has the number now */
+		dpa_sys_close(*fd); /* its holder ended: another process may have the number now */
 		*fd = -1;
 	}
 	dpa_spin_unlock(&u->out_lock);
@@ -274,7 +281,7 @@ bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 		if (fd < 0)
 			continue;
 		sent |= dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
-		dpa_sys_close(fd); /* what was sent stays readable */
+		dpa_sys_close(fd); /* sent data stays readable */
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return sent;
@@ -293,9 +300,9 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	return ok;
 }
 
-/* --------------------------------------------- what others pass on to us */
+/* --------------------------------------------- packets that others pass on to this process */
 
-/* Under in_lock, as are the next two. */
+/* Context: in_lock, for this function and the next two. */
 static void conn_close(struct dpa_udp *u, int i)
 {
 	dpa_sys_epoll_ctl(dpa_udp_in_epfd(u), EPOLL_CTL_DEL, u->in[i].fd, NULL);
@@ -304,7 +311,10 @@ static void conn_close(struct dpa_udp *u, int i)
 	atomic_fetch_sub_explicit(&u->nin, 1, memory_order_relaxed);
 }
 
-/* All taken: one of the user who has most, so that nobody can keep the others out. */
+/*
+ * If all connections are in use, closes one of the user that has most, so that no user can lock the
+ * others out.
+ */
 static int make_room(struct dpa_udp *u, uint32_t uid)
 {
 	int best = 0, most = 0;
@@ -313,7 +323,7 @@ static int make_room(struct dpa_udp *u, uint32_t uid)
 		if (u->in[i].fd < 0)
 			return i;
 	for (int i = 0; i < DPA_FWD_IN; i++) {
-		int n = u->in[i].uid == uid; /* the newcomer counts */
+		int n = u->in[i].uid == uid; /* the new connection counts */
 
 		for (int k = 0; k < DPA_FWD_IN; k++)
 			n += u->in[k].uid == u->in[i].uid;
@@ -327,8 +337,8 @@ static int make_room(struct dpa_udp *u, uint32_t uid)
 }
 
 /*
- * The connections have an epoll set of their own, as port 4791 is in none: while an application
- * polls it receives for itself, and the progress thread is not woken for each packet.
+ * These connections have an epoll set of their own, and port 4791 is in no set: while an
+ * application polls it receives for itself, and the progress thread is not woken for each packet.
  */
 static bool conn_add(struct dpa_udp *u, int fd, uint32_t uid)
 {
@@ -361,7 +371,7 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 	for (int n = 0; n < DPA_FWD_IN; n++) {
 		fd = dpa_sys_accept4(hw->udp->num_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE) /* until the next tick */
+			if (errno == EMFILE || errno == ENFILE) /* try again at the next tick */
 				dpa_fwd_unwatch(hw);
 			return;
 		}
@@ -377,7 +387,10 @@ void dpa_fwd_accept(struct dpa_hw *hw)
 	}
 }
 
-/* Of any address and port: that user could forge the packets on the network as well. */
+/*
+ * True if the user may send from any address and port: such a user could also forge packets on the
+ * network.
+ */
 static bool may_speak_for_all(struct dpa_hw *hw, uint32_t uid)
 {
 	struct dpa_udp *u = hw->udp;
@@ -398,16 +411,16 @@ static void take_forwarded(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 		return;
 	}
-	f.sure = all; /* a port of this host's addresses is the kernel's to give */
+	f.sure = all; /* for addresses of this host the kernel assigns the port */
 	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
-	/* else it would go round */
+	/* else the packet could circulate */
 	if (dqpn >> 16 == hw->board->board_num || dqpn == DPA_MAD_QPN)
 		take_in(hw, &f, true);
 	else
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 }
 
-/* Returns the number of packets. Under in_lock. */
+/* Returns the number of packets. Context: in_lock. */
 static int conn_rx(struct dpa_hw *hw, uint32_t at)
 {
 	struct {
@@ -494,7 +507,7 @@ void dpa_fwd_watch(struct dpa_hw *hw)
 	int fd = dpa_board_num_fd(hw->board, claim, &ino);
 
 	if (fd == -2)
-		return; /* as it was; a stopped process must not hold up the parked EU */
+		return; /* as before; a stopped process must not delay the progress thread */
 	if (fd >= 0 && (fd != u->num_fd || ino != u->num_ino)) {
 		if (dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
 			fd = -1;

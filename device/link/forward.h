@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* forward.h - packets passed on inside the host: internals of device/link. */
+/* forward.h - packets passed on inside the host; private to device/link. */
 #ifndef DPA_FORWARD_H
 #define DPA_FORWARD_H
 
@@ -9,12 +9,12 @@
 #include "link/udp.h"
 
 #define DPA_FWD_MAGIC 0x31574644u /* "DFW1" */
-/* A whole packet: headers, the largest payload, pad, ICRC. */
+/* Length of the largest packet: headers, payload, pad, ICRC. */
 #define DPA_FWD_MAX   (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 4u + DPA_ROCE_ICRC)
 
 /*
- * The header in front of a packet's bytes: struct dpa_roce_net, ip_known and sure, in host order
- * (one host). 4 + 32 + 6 + 2 + 4 + 3 + 13 = 64, the room that a frame has in front.
+ * Header in front of a packet's bytes: struct dpa_roce_net, ip_known and sure, in host order (both
+ * ends are on one host). 4 + 32 + 6 + 2 + 4 + 3 + 13 = 64, the room that a frame has in front.
  */
 struct dpa_fwd {
 	uint32_t magic;
@@ -30,30 +30,37 @@ _Static_assert(offsetof(struct dpa_fwd, sport) == 36, "fwd");
 _Static_assert(offsetof(struct dpa_fwd, flow) == 44, "fwd");
 
 void dpa_fwd_pack(struct dpa_fwd *h, const struct dpa_frame *f);
-/* False: it is none. f->p is p. */
+/* False: not a valid header. f->p becomes p. */
 bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t *p, uint32_t n);
-/* A slot with opcode DPA_LINK_FRAME off a lane. No QP's lock held; that of the lane may be. */
+/*
+ * Take an entry with opcode DPA_LINK_FRAME from a ring. No QP's lock may be held; the ring's lock
+ * may.
+ */
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload);
 
-/* To another board of the host, whatever QPN it has. False: it is not there, or takes none. */
+/*
+ * Pass a packet to another adapter instance of the host, for any QPN. False: there is none with
+ * this number, or it accepts nothing.
+ */
 bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 
 /*
- * To all other boards, by connections made for it: some 300 system calls. True: there are others.
+ * Pass a packet to all other adapter instances, over connections made for it: some 300 system
+ * calls. Returns true if there are others.
  */
 bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
 
-/* Does a packet wait in a lane for a process that this one has not met yet? Any thread, no lock. */
+/* True if a packet waits in a ring for a process that is not connected yet. Any thread, no lock. */
 bool dpa_fwd_waits(struct dpa_hw *hw);
 
 /*
- * Take what others have passed on to this process. Returns the number of packets; 0: none, or
- * another thread is at it. Any thread; it may hold no lock that a packet needs.
+ * Take packets that others passed on to this process. Returns their number; 0: none, or another
+ * thread takes them. Any thread; the caller holds no lock that a packet needs.
  */
 int dpa_fwd_rx(struct dpa_hw *hw);
-/* Service thread only: the socket of the board's number and new connections. */
+/* Service thread only: handle the socket of the adapter's number and new connections. */
 void dpa_fwd_accept(struct dpa_hw *hw);
-/* Watches the number's socket if this process holds it, and claims it where it matters. */
+/* Watch the number's socket if this process holds it; claim it when it is needed. */
 void dpa_fwd_watch(struct dpa_hw *hw);
 void dpa_fwd_unwatch(struct dpa_hw *hw);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Between packets as bytes and slots as the transport has them; a packet's way to its QP. */
+/*
+ * frame.c - converts between packets (bytes) and ring entries (the transport's form); delivers
+ * packets to their QPs.
+ */
 #include <arpa/inet.h>
 #include <string.h>
 #include <dpa_mad.h>
@@ -11,8 +14,9 @@
 #include "wire/psn.h"
 
 #define GRH_BYTES 40u
-#define OVERTAKEN 4096u /* packets behind the expected one: some sockets' full buffers */
-#define SURE	  16u	/* packets in a row whose identification counted from 0 */
+/* max. PSN distance behind the expected one: full buffers of some sockets */
+#define OVERTAKEN 4096u
+#define SURE	  16u /* packets in a row whose identification counted from 0 */
 
 /* IBA CA17-29 */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s)
@@ -68,7 +72,7 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 	pkt->se = s->flags & DPA_PKT_SE;
 	pkt->ackreq = s->flags & DPA_PKT_ACKREQ;
 	pkt->becn = s->opcode == DPA_BTH_CNP;
-	pkt->mig = true; /* as adapters do; both are accepted */
+	pkt->mig = true; /* adapters send 1; both values are accepted */
 	pkt->pkey = DPA_ROCE_PKEY;
 	pkt->dqpn = s->dqpn;
 	pkt->psn = s->psn;
@@ -150,7 +154,7 @@ void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_paylo
 	memcpy(g + 24, net->dst, 16);
 }
 
-/* Annex A17: a connected QP hears its peer only, at the addresses of its path. */
+/* Annex A17: a connected QP accepts packets from its peer only, with the addresses of its path. */
 /* IBA 9.6 (sender) */
 struct dpa_peer *dpa_sender_of(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 {
@@ -179,8 +183,8 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 }
 
 /*
- * A packet was marked on its way (annex A17.9.3): the sender is told, not too often. Datagrams have
- * no flow that could be told, only the mark is counted.
+ * A packet carried an ECN mark (annex A17.9.3): sends a CNP, at a limited rate. Datagrams belong to
+ * no flow; their mark is only counted.
  */
 void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
 {
@@ -195,7 +199,7 @@ void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
 		dpa_cnp_unsent(&qp->np);
 }
 
-/* Our own packets were marked. */
+/* A CNP arrived: packets of this QP were marked. */
 void dpa_wire_cnp(struct dpa_hw_qp *qp)
 {
 	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = DPA_PCC_CNP};
@@ -206,11 +210,11 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
 }
 
 /*
- * A packet that came to the wrong process arrives behind later ones of its QP if the kernel steers
- * by then. RC repairs the order. UC would take it for a new message: that one would come behind
- * later ones, and a WRITE would replace the bytes of a newer one. It counts as lost. Not if it is
- * far behind: then its sender began anew. Nor if the last packet came that way, too: one way keeps
- * the order, so the sender began anew with a PSN nearby.
+ * UC: true if a packet that was passed on arrives behind later ones of its QP, because the kernel
+ * steers meanwhile. (RC repairs the order.) UC would take it for a new message: that message would
+ * complete behind later ones, and a WRITE would overwrite newer bytes. The packet counts as lost.
+ * Two exceptions, in which the sender has started again: the PSN is far behind; or the packet
+ * before was passed on, too, because one way keeps the order.
  */
 static bool is_overtaken(const struct dpa_hw_qp *qp, const struct dpa_frame *f, uint32_t psn)
 {
@@ -225,7 +229,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	struct dpa_hw_qp *qp =
 		atomic_load_explicit(&hw->qp_tab[pkt->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	const uint8_t *payload = pkt->payload;
-	const bool by_wire = !peer; /* else it is counted with its lane */
+	const bool by_wire = !peer; /* else the ring's counters count it */
 	struct dpa_slot s;
 	uint64_t before;
 
@@ -261,7 +265,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 	s.flags |= dpa_pkt_mtu_flags(qp->mtu);
 	s.from = by_wire ? dpa_from_of(f) : DPA_FROM_LANE;
 	if (qp->type == DPA_QP_UD) {
-		/* in front of it lie headers that have been read, or the room that frames have */
+		/* the bytes in front are headers that were read, or the frame's room */
 		payload -= GRH_BYTES;
 		dpa_grh_make((uint8_t *)(uintptr_t)payload, &f->net, f->n);
 		s.len += GRH_BYTES;
@@ -276,9 +280,9 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 }
 
 /*
- * The IPv4 identification is not shown by a UDP socket. Ours counts from 0 in each send call, and
- * so is known, or nearly; of others the one value that makes the ICRC right is computed, and is as
- * good: whether this sender should have one is the QP's to judge (dpa_id_fits()).
+ * A UDP socket does not show the IPv4 identification. Senders of this kind count from 0 in each
+ * send call, so it is known, or nearly. For other senders the one value that makes the ICRC right
+ * is computed. dpa_id_fits() then decides, for the QP, whether this sender may use that value.
  */
 static bool icrc_ok(struct dpa_frame *f)
 {
@@ -289,7 +293,7 @@ static bool icrc_ok(struct dpa_frame *f)
 	if (!f->from_0 && !dpa_icrc_solve(&f->net, f->p, f->n, &f->net.ip_id, &f->net.df))
 		return false;
 	f->other_id = f->net.ip_id >= DPA_GSO_SEGS || !f->net.df;
-	f->from_0 &= !f->other_id; /* one that was passed on has it from there */
+	f->from_0 &= !f->other_id; /* a packet that was passed on has it from there */
 	return true;
 }
 
@@ -297,7 +301,7 @@ bool dpa_id_fits(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 {
 	if (dpa_likely(!f->other_id) || qp->id_row < SURE || qp->id_port != f->net.sport)
 		return true;
-	qp->id_row = 0; /* it is taken when it comes again */
+	qp->id_row = 0; /* it is taken when it is sent again */
 	dpa_count(qp->hw, DPA_CNT_rx_icrc_encapsulated, 1);
 	return false;
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * frame.h - what the links to other hosts share: a packet as bytes with what the network says about
- * it, its way in, and the place where capture and faults look at it.
+ * frame.h - shared by the links to other hosts: a packet as bytes with the data that the network
+ * gives about it, its way in, and the place where capture and faults look at it.
  *
- * Ways in, all of which end in dpa_pkt_deliver():
+ * Ways in; all end in dpa_pkt_deliver():
  *
- *   UDP socket      of a QP of this process: udp_rx.c
- *
- *   lane            DPA_LINK_FRAME: another process of the board had it off its UDP socket
- *
- *   unix socket     another board of the host had it: forward.c; here it may be passed on by a lane
- *
- *   group           off the UDP socket, once for each QP of this process that is attached: group.c
- *
- *   inspected       a slot of a shared memory lane becomes a frame, and dpa_inspect() lets it go on
+ *   UDP socket      for a QP of this process: udp_rx.c
+ *   ring            DPA_LINK_FRAME: another process of the adapter received it from its UDP socket
+ *   unix socket     another adapter of the host received it: forward.c; may be passed on by a ring
+ *   group           from the UDP socket, once for each attached QP of this process: group.c
+ *   inspected       an entry of a shared memory ring becomes a frame; dpa_inspect() passes it on
  */
 #ifndef DPA_FRAME_H
 #define DPA_FRAME_H
@@ -25,102 +21,117 @@
 #include "wire/roce.h"
 
 /*
- * Takes a frame in: decodes it, checks ICRC and P_Key, finds the QP and gives it to the transport.
- * peer: who sent it when the link knows (shared memory); NULL: by the frame's addresses. A frame
- * for a QP of another process or board is passed on once (may_forward) or dropped. Counts what it
- * drops. Locks: takes the QP's; none may be held. Any thread.
+ * Take in a frame: decode it, check ICRC and P_Key, find the QP and give it to the transport.
+ * Counts dropped packets.
+ * peer: the sender, if the link knows it (shared memory); NULL: found by the frame's addresses.
+ * may_forward: pass on a frame for a QP of another process or adapter (once); else drop it.
+ * Context: any thread. Takes the QP's lock; the caller holds no QP's lock.
  */
 void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_frame *f,
 		  bool may_forward);
 
-/* ---- slots and packets: frame.c ---- */
+/* ---- entries and packets: frame.c ---- */
 
-/* Fills slot and extension (all but seq; from: DPA_FROM_UNKNOWN) from a decoded packet; payload as
- * UD wants it: see dpa_frame_in(). src: index part of the sending QP's QPN where known. */
+/*
+ * Fill entry and extension from a decoded packet (all but seq; from: DPA_FROM_UNKNOWN). The payload
+ * is laid out as UD needs it: see dpa_frame_in(). src: index part of the sending QP's QPN if known.
+ */
 void dpa_slot_of_pkt(const struct dpa_roce_pkt *pkt, uint32_t src, struct dpa_slot *s);
-/* DPA_FROM_* of a frame off the wire. */
+/* DPA_FROM_* of a frame from the wire. */
 static inline uint32_t dpa_from_of(const struct dpa_frame *f)
 {
 	return f->sure ? f->net.sport : DPA_FROM_UNKNOWN;
 }
 
-/* The packet of a slot that stands for one packet: header fields; payload and len are the caller's.
+/*
+ * Fill the header fields of the packet that an entry stands for (one packet). The caller sets
+ * payload and len.
  */
 void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);
 
 /* ---- capture and faults: inspect.c, fault.c, capture.c ---- */
 
 /*
- * Shows a frame; emit(arg, frame) is called for each frame that goes on: none, one or more, now or
- * later (from dpa_inspect_poll()), possibly damaged. arg must stay valid while the device is open.
- * Copies what it keeps. Any thread; locks of QPs and lanes may be held by the caller at DPA_AT_TX,
- * so emit takes none there but sends.
+ * Pass a frame through capture and faults. Calls emit(arg, frame) for each frame that goes on:
+ * none, one or more, now or later (from dpa_inspect_poll()), possibly damaged. arg stays valid
+ * while the device is open. Copies what it keeps.
+ * Context: any thread. At DPA_AT_TX the caller may hold locks of QPs and rings, so emit only sends
+ * there and takes no such lock.
  */
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg);
-/* Delayed frames whose time has come; returns how many went on. No lock held. */
+/* Pass on delayed frames whose time has come. Returns their number. Context: no lock held. */
 int dpa_inspect_poll(struct dpa_hw *hw);
-/* When (ns, dpa_now_ns()) the next delayed frame is due; UINT64_MAX: none. */
+/* Time (ns, dpa_now_ns()) when the next delayed frame is due; UINT64_MAX: none. */
 uint64_t dpa_inspect_due(struct dpa_hw *hw);
 
 /* ---- the UDP port: port4791.c, forward.c ---- */
 
-/* A packet off the UDP socket (of the dpa_hw that is arg) that dpa_inspect() lets arrive now. */
+/* Take in a packet from the UDP socket that dpa_inspect() passes on now. arg: the dpa_hw. */
 void dpa_udp_arrive(void *arg, const struct dpa_frame *f);
 
 /*
- * Opens this process's receiving socket, once; later calls return what the first did. Dual-stack
- * where the kernel has IPv6. 0, EADDRINUSE (something else holds the port: logged with its name),
- * or errno. Under hw->ctl or from modify_qp; any thread.
+ * Open this process's receiving socket, once; later calls return the first result. Dual-stack if
+ * the kernel has IPv6. Returns 0, EADDRINUSE (another program holds the port; its name is logged),
+ * or an errno. Context: any thread; under hw->ctl or from modify_qp.
  */
 int dpa_udp_open(struct dpa_hw *hw);
 /*
- * No packets come in any more; those that are here already and are another process's are passed on,
- * also over lanes to processes that are just being met: waits for that, a tenth of a second at
- * most, while the service thread runs. `takes`: the caller takes packets off the socket meanwhile;
- * else only others do, and no lock is waited for. No lock held but the one of opening.
+ * Stop receiving packets. Packets that are here already and belong to another process are passed
+ * on, also over rings to processes that are just being connected: waits for that, 0.1 s at most,
+ * while the service thread runs. takes: the caller reads packets from the socket meanwhile; else
+ * only other threads do, and no lock is waited for. Context: no lock held except the one of
+ * opening.
  */
 void dpa_udp_leave(struct dpa_hw *hw, bool takes);
 void dpa_udp_close(struct dpa_hw *hw);
-/* From now on frames have hop limit and flow label: datagrams show them, in their GRH. Else they
- * are 0. */
+/*
+ * From now on frames carry hop limit and flow label, for the GRH of datagrams. Before they are 0.
+ */
 void dpa_udp_show_hops(struct dpa_hw *hw);
 /*
- * A QP with this number is about to hear other hosts: the kernel gives its packets to this process
- * from now on. If that cannot be now the parked EU does it soon, and packets take a detour until
- * then. Any thread; no board's lock held.
+ * A QP with this number is about to receive from other hosts: let the kernel give its packets to
+ * this process from now on. If that is not possible now the progress thread does it soon, and
+ * packets take a detour until then. Context: any thread; no board lock held.
  */
 void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn);
-/* A packet that the kernel or a peer gave us although its QP is another's: passed on, or false. */
+/*
+ * Pass on a packet that the kernel or a peer gave to this process although its QP is another's.
+ * False: it cannot be passed on.
+ */
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn);
 
 /* ---- group.c: multicast groups of QPs of this process on the wire. Any thread. ---- */
 
 /*
- * A QP is attached to, detached from a group. The groups are joined on each interface that has an
- * address of their family (but lo), from when the port is open. ENOMEM: no memory, or the kernel
+ * A QP was attached to, or detached from, a group. While the port is open the groups are joined on
+ * each interface with an address of their family (except lo). ENOMEM: no memory, or the kernel
  * joins no more groups.
  */
 int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16]);
 void dpa_group_leave(struct dpa_hw *hw, const uint8_t gid[16]);
-/* The port was opened, or the addresses changed. */
+/* Join again after the port was opened or the addresses changed. */
 void dpa_groups_refresh(struct dpa_hw *hw);
-/* Can datagrams to this group go to other hosts from this address? */
+/* True if datagrams to this group can leave for other hosts from this address. */
 bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16]);
 /*
- * A packet to a group or the multicast QPN: to each QP of this process that is attached. `cur` and
- * the result as with dpa_pkt_deliver().
+ * Deliver a packet for a group or the multicast QPN to each attached QP of this process. `cur` and
+ * the result as for dpa_pkt_deliver().
  */
 struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
 				    const struct dpa_frame *f, const struct dpa_roce_pkt *pkt);
 
 /* ---- udp_rx.c, udp_tx.c ---- */
 
-/* Drains the socket as far as one batch goes; returns the packets taken. Any thread; one at a time
- * gets through. */
+/*
+ * Read the socket, one batch at most. Returns the number of packets. Any thread; one at a time gets
+ * through, others return 0.
+ */
 int dpa_udp_rx(struct dpa_hw *hw);
-struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire is there */
-/* On this board: reached by memory. Everything else, another board of this host too, by the wire.
+struct dpa_lane_stat *dpa_wire_rx_stat(struct dpa_hw *hw); /* hw->wire exists */
+/*
+ * True for an endpoint on this adapter instance, which is reached by memory. Every other endpoint
+ * is reached by the wire, also one of another instance on this host.
  */
 static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, uint32_t qpn)
 {
@@ -131,12 +142,15 @@ static inline bool dpa_is_near(struct dpa_hw *hw, const struct dpa_wqe_av *av, u
 	return dpa_port_is_own(&hw->port, av->dgid);
 }
 /*
- * The remote of a path from `port`, made if need be; it stays for connected QPs. NULL: no memory,
- * no socket (errno).
+ * Return the remote of a path from `port`; create it if there is none. For connected QPs: it is
+ * never reused. NULL: no memory or no socket (errno).
  */
 struct dpa_peer *dpa_remote_get(struct dpa_hw *hw, struct dpa_port *port,
 				const struct dpa_wqe_av *av);
-/* The same for datagrams: it is this path's until dpa_remote_drop(). NULL: EBUSY, too, too many. */
+/*
+ * The same for datagrams: the remote keeps this path until dpa_remote_drop(). NULL: EBUSY (all
+ * remotes are in use), too.
+ */
 struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,
 				 const struct dpa_wqe_av *av);
 void dpa_remote_drop(struct dpa_peer *remote);

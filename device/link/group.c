@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * group.c - multicast groups on the wire: a group's GID is an IP address, and a datagram to it goes
- * there with the QPN 0xffffff.
+ * group.c - multicast groups on the wire. A group's GID is an IP address; a datagram to it goes
+ * there with the QPN 0xffffff. Each process of an adapter instance joins the groups of its own QPs.
+ * The kernel gives each receiving socket that joined a copy: nothing is passed on within the
+ * instance. Within the instance datagrams reach QPs by memory (ud.c); the copy that returns by the
+ * wire is dropped.
  *
- * Each process of a board joins its own QPs' groups, and the kernel gives each receiving socket
- * that takes them a copy: nothing is passed on within the board. Datagrams of QPs of the board
- * reach those of the board by memory (ud.c); the copy that comes back by the wire is dropped.
+ * IPv6: a socket receives the groups that it joined. IPv4: it receives the groups that any process
+ * in this namespace joined. From Linux 6.6 on the kernel gives a datagram that only one socket of a
+ * port accepts to the socket that the program of steer.c selects, which ignores groups. The
+ * adapter's table decides which QPs get it.
  *
- * IPv6: a socket takes what it joined. IPv4: what anybody in this namespace joined, for Linux 6.6
- * and later give a datagram that only one socket of a port takes to the one that the program of
- * steer.c picks, which knows of no groups. The board's table says what is for whom.
- *
- * A socket may join so many groups only (IPv4: net.ipv4.igmp_max_memberships; IPv6: by memory). The
- * rest is joined on sockets that do nothing else, and then IPv6 is as IPv4.
+ * A socket can join a limited number of groups (IPv4: net.ipv4.igmp_max_memberships; IPv6: by
+ * memory). The rest is joined on sockets that are used for nothing else; then IPv6 behaves like
+ * IPv4.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -36,7 +37,7 @@ struct dpa_group {
 	uint32_t users; /* QPs */
 };
 
-/* The kernel's answer to it: 0 or errno. */
+/* Returns the kernel's result: 0 or errno. */
 static int set_membership(int fd, const uint8_t gid[16], uint32_t ifindex, bool join)
 {
 	struct ip_mreqn m4 = {.imr_ifindex = (int)ifindex};
@@ -60,7 +61,7 @@ static bool is_table_full(int err)
 	return err == ENOBUFS || err == ENOMEM;
 }
 
-/* One more socket that joins for the receiving one. 0 or errno. */
+/* Adds a socket that joins groups for the receiving socket. 0 or errno. */
 static int add_socket(struct dpa_udp *u)
 {
 	int fd, on = 1;
@@ -109,8 +110,8 @@ static void leave_group(struct dpa_udp *u, const uint8_t gid[16])
 }
 
 /*
- * ENOMEM: the kernel joins no more. An interface that refuses for its own reasons is said and left
- * out.
+ * ENOMEM: the kernel joins no more. If an interface refuses for another reason, this is logged and
+ * the interface is left out.
  */
 static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_group_if *f)
 {
@@ -118,13 +119,13 @@ static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_gr
 
 	if (err == ENOMEM)
 		dpa_log(hw, DPA_LOG_ERR, "the kernel joins no more multicast groups here");
-	else if (err && err != ENODEV) /* it went away */
+	else if (err && err != ENODEV) /* the interface was removed */
 		dpa_log(hw, DPA_LOG_WARN, "a multicast group is not joined on interface %u: %s",
 			f->index, strerror(err));
 	return err == ENOMEM ? err : 0;
 }
 
-/* On all interfaces or none. */
+/* Joins on all interfaces or on none. */
 static int join_group(struct dpa_hw *hw, const uint8_t gid[16])
 {
 	struct dpa_udp *u = hw->udp;
@@ -144,7 +145,7 @@ static bool is_loopback_group(const uint8_t gid[16])
 	return dpa_gid_is_v4(gid) ? gid[12] == 127 : memcmp(gid, v6, 16) == 0;
 }
 
-/* The interfaces that have addresses which datagrams to groups may come from or go to. */
+/* The interfaces with addresses that datagrams to groups can leave from or arrive at. */
 static uint32_t group_interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
 {
 	struct dpa_hw_gid gid;
@@ -165,7 +166,7 @@ static uint32_t group_interfaces(struct dpa_hw *hw, struct dpa_group_if *ifs)
 	return n;
 }
 
-/* Families that `a` has and the same interface among `b` has not. */
+/* The families of `a` that the same interface in `b` does not have. */
 static struct dpa_group_if interfaces_without(struct dpa_group_if a, const struct dpa_group_if *b,
 					      uint32_t n)
 {
@@ -278,11 +279,12 @@ struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
 	struct dpa_roce_pkt copy = *pkt;
 	uint32_t at = 0, members = 0;
 
-	if (!f->group || pkt->dqpn != DPA_QPN_MCAST) { /* both or neither */
+	/* the group address and the multicast QPN go together */
+	if (!f->group || pkt->dqpn != DPA_QPN_MCAST) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return cur;
 	}
-	if (own) /* had by memory */
+	if (own) /* delivered by memory */
 		return cur;
 	for (; dpa_board_mcast_next(hw->board, f->net.dst, &at, &copy.dqpn); at++, members++)
 		if (dpa_qpn_is_ours(hw, copy.dqpn))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * holder.c - who has a UDP port of this network namespace.
+ * holder.c - finds the holder of a UDP port of this network namespace.
  *
- * The kernel lists the sockets of all users with their inodes in /proc/net/udp*. A board tells
- * others that a socket is its own by an abstract name with that inode, which ends with it. The
- * process behind any other inode is named as far as this user may see it.
+ * The kernel lists the sockets of all users with their inodes in /proc/net/udp*. An adapter
+ * instance publishes that a socket is its own by an abstract socket name with that inode; the name
+ * ends with the adapter's process. The process of any other inode is named as far as this user may
+ * see it.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -29,9 +30,10 @@ struct find {
 	uint16_t port;
 	uint32_t num;
 	uint64_t except;
-	uint32_t guess; /* the board that was found last: most sockets of a port are one's */
+	/* number of the instance found last: most sockets of a port belong to one */
+	uint32_t guess;
 	enum dpa_udp_holder who;
-	struct udp_sock sock; /* that `who` is about */
+	struct udp_sock sock; /* the socket that `who` describes */
 };
 
 static socklen_t abstract_name(struct sockaddr_un *sa, uint16_t port, uint32_t num, uint64_t inode)
@@ -58,7 +60,7 @@ int dpa_udp_name(uint16_t port, uint32_t num, uint64_t inode)
 	return fd;
 }
 
-/* Does a board say that this socket is its own? */
+/* True if an adapter instance publishes this socket as its own. */
 static bool is_socket_named(int fd, uint16_t port, uint32_t num, uint64_t inode)
 {
 	struct sockaddr_un sa;
@@ -87,7 +89,9 @@ static enum dpa_udp_holder holder_of(struct find *f, uint64_t inode)
 	return who;
 }
 
-/* The lines of /proc/net/udp and udp6: "sl local:port rem:port st q:q tr:when retr uid tmo inode"
+/*
+ * Reads the lines of /proc/net/udp and udp6: "sl local:port rem:port st q:q tr:when retr uid tmo
+ * inode"
  */
 static void look_through(struct find *f, const char *path)
 {
@@ -137,7 +141,7 @@ static bool process_has(const char *pid, uint64_t inode)
 	return found;
 }
 
-/* "name (pid N)" of a process that has the socket; false if this user can see none. */
+/* Writes "name (pid N)" of a process that has the socket. False: this user can see none. */
 static bool find_process(uint64_t inode, char *text, size_t len)
 {
 	char path[64], comm[32] = "?";

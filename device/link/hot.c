@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* hot.c - lanes that threads look at directly; the others announce themselves by a summary bit. */
+/* hot.c - rings that threads poll directly. The senders of all other rings set a summary bit. */
 #include "link/kick.h"
 #include "link/peer.h"
 
-/* Watches a lane; the one that it displaces goes back to announcing itself. */
+/* Polls a ring directly. The ring that it replaces uses its summary bit again. */
 void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
 {
 	static _Atomic uint32_t victim;
@@ -32,7 +32,10 @@ void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx)
 out:
 	dpa_spin_unlock(&hw->hot_lock);
 	if (old) {
-		/* what came between our last look and its sender's next one */
+		/*
+		 * entries that came between the last check here and the sender's next check of
+		 * `watched`
+		 */
 		uint32_t s = old->peer->slot;
 
 		dpa_full_fence();

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * inspect.c - the place where faults and capture look at the frames of every link.
+ * inspect.c - faults, the modelled network and capture see the frames of every link here.
  *
- * Requests come from this process's own settings, or from a tool, to all processes of the board. A
- * setting of the process's own holds against the board's. Locks: in->lock is a leaf that is never
- * held while a frame goes on; in->follow orders those who change what is done; in->arrivals is
- * outside all others, and only tried where any other may be held.
+ * Requests come from a setting of this process, or from a tool for all processes of the adapter. A
+ * setting of the process takes precedence.
+ *
+ * Locks: in->lock is a leaf and is never held while a frame is passed on. in->follow serialises
+ * threads that change the setup. in->arrivals is outside of all others; only tried where another
+ * lock may be held.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,13 +27,13 @@ struct dpa_inspect {
 	struct dpa_fault fault;
 	struct dpa_model model;
 	dpa_spin_t
-		arrivals; /* one thread at a time lets frames of the model arrive: in their order */
-	dpa_spin_t words; /* those of the lanes */
+		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
+	dpa_spin_t words; /* bits of the rings */
 	pthread_mutex_t follow; /* what follows */
-	bool own[DPA_ASKS];	/* faults or a network by a setting of this process */
+	bool own[DPA_ASKS];	/* a setting of this process for faults or a network */
 	_Atomic uint32_t seen[DPA_ASKS];
 	struct dpa_capture *capture;
-	uint64_t checked; /* when the tool was last looked after */
+	uint64_t checked; /* time of the last check of the tool */
 };
 
 static bool faults_on(const struct dpa_hw *hw)
@@ -53,13 +55,13 @@ static bool is_modelled(const struct dpa_hw *hw)
 
 static void let_out(struct dpa_hw *hw, const struct dpa_shown *s)
 {
-	/* one that was passed on was captured by the process that had it first */
+	/* a packet that was passed on was captured by the process that received it */
 	if (is_captured(hw) && !s->f.passed_on)
 		dpa_capture_frame(hw->insp->capture, s->at, &s->f);
 	s->emit(s->arg, &s->f);
 }
 
-/* Under in->lock: when somebody must look again. True: earlier than before. */
+/* Sets the time when frames are due next. True: it is earlier than before. Context: in->lock. */
 static bool new_due(struct dpa_hw *hw, struct dpa_fault *q)
 {
 	uint64_t was = atomic_load_explicit(&hw->inspect_due, memory_order_relaxed);
@@ -74,7 +76,7 @@ static bool new_due(struct dpa_hw *hw, struct dpa_fault *q)
 	return held && (none || due < was);
 }
 
-/* A sleep that is not visible yet is a short one, as for dpa_schedule(). */
+/* If the sleep flag is not visible yet, the sleep will be short, as for dpa_schedule(). */
 static void wake_for(struct dpa_hw *hw)
 {
 	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
@@ -93,7 +95,7 @@ static void count_modelled(struct dpa_hw *hw, enum dpa_model_fate fate,
 	dpa_count(hw, DPA_CNT_link_waited, fate == DPA_MODEL_HELD && a->waited);
 }
 
-/* A frame is about to arrive; it does so now only if no rule is for it. */
+/* A frame is about to arrive. It arrives now only if no rule applies to it. */
 static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 {
 	struct dpa_inspect *in = hw->insp;
@@ -112,7 +114,7 @@ static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 		let_out(hw, s);
 }
 
-/* Under in->arrivals. Returns how many. */
+/* Returns the number of frames. Context: in->arrivals. */
 static int arrive(struct dpa_hw *hw, struct dpa_held *list)
 {
 	struct dpa_inspect *in = hw->insp;
@@ -168,7 +170,10 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 	dpa_spin_unlock(&in->lock);
 }
 
-/* Counters are the process's own: a lost count between two threads is not worth a lock. */
+/*
+ * The counters are private to the process: they may lose a count between two threads, to save a
+ * lock.
+ */
 static void count_fault(struct dpa_hw *hw, const struct dpa_fault_act *a)
 {
 	static const enum dpa_counter of[DPA_FAULT_KINDS] = {
@@ -185,7 +190,7 @@ static void count_fault(struct dpa_hw *hw, const struct dpa_fault_act *a)
 			dpa_count(hw, of[k], 1);
 }
 
-/* Under in->lock; once or twice into the store. */
+/* Stores the frame, once or twice. Context: in->lock. */
 static bool hold_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
 {
 	struct dpa_fault *q = &hw->insp->fault;
@@ -198,7 +203,7 @@ static bool hold_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const 
 	return new_due(hw, q);
 }
 
-/* Each from a copy: who takes a frame may write over what is in front of its payload. */
+/* Passes on copies: the receiver of a frame may overwrite the bytes in front of its payload. */
 static void pass_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const struct dpa_shown *s)
 {
 	uint32_t copies = a->kinds & 1u << DPA_FAULT_DUP ? 2 : 1;
@@ -311,7 +316,7 @@ void dpa_inspect_last(struct dpa_peer *p)
 	dpa_spin_unlock(&hw->insp->lock);
 	if (list)
 		send_held(hw, list);
-	dpa_spin_lock(&hw->insp->arrivals); /* after those that arrive just now */
+	dpa_spin_lock(&hw->insp->arrivals); /* after the frames that arrive just now */
 	dpa_spin_lock(&hw->insp->lock);
 	arrives = dpa_model_of(&hw->insp->model, p);
 	new_due(hw, &hw->insp->fault);
@@ -344,7 +349,9 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 
 		if (!shm)
 			continue;
-		/* once lossy, for good: what was lost just before the end still wants its timer */
+		/*
+		 * once lossy, always lossy: a packet lost just before the end still needs its timer
+		 */
 		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)) ||
 			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
 		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull && !bits && !lossy;
@@ -355,7 +362,7 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 		dpa_spin_unlock(&hw->insp->words);
 }
 
-/* ----------------------------------------------------------------- who asks */
+/* ----------------------------------------------------------------- requests */
 
 /* Under in->follow. */
 static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
@@ -418,7 +425,7 @@ static int set_model(struct dpa_hw *hw, const struct dpa_link_spec *spec)
 	return ret;
 }
 
-/* There is no network any more, and nothing of one is on its way. */
+/* True if the modelled network was removed and no late frame of it is left. */
 static bool model_is_over(struct dpa_hw *hw)
 {
 	struct dpa_inspect *in = hw->insp;
@@ -459,7 +466,7 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 		return;
 	if (what == DPA_ASK_CAPTURE) {
 		if (!dpa_capture_live(in->capture, text))
-			return; /* not yet: asked again at the next tick */
+			return; /* not yet; checked again at the next tick */
 		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
 	} else if (!in->own[what]) {
 		if (what == DPA_ASK_FAULT)

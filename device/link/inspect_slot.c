@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* inspect_slot.c - an entry of a shared memory ring as the frames that it would be on a wire. */
+/*
+ * inspect_slot.c - shows an entry of a shared memory ring as the frames that it would be on a wire.
+ */
 #include <string.h>
 #include "ctx/ops.h"
 #include "link/inspect.h"
 #include "link/peer.h"
 #include "wire/psn.h"
 
-static _Atomic uint32_t ip_id; /* of the next frame: relaxed, any thread */
+static _Atomic uint32_t ip_id; /* identification of the next frame: relaxed, any thread */
 
 struct slot_path {
 	struct dpa_hw *hw;
@@ -22,7 +24,7 @@ static void take_shm(void *arg, const struct dpa_frame *f)
 	dpa_frame_in(peer->hw, peer, f, false);
 }
 
-/* RoCEv2's entropy: the upper quarter of the ports. */
+/* RoCEv2's entropy: the source port is in the upper quarter of the ports. */
 static uint16_t source_port(uint32_t a, uint32_t b)
 {
 	uint32_t h = (a * 2654435761u) ^ (b * 2246822519u);
@@ -30,7 +32,7 @@ static uint16_t source_port(uint32_t a, uint32_t b)
 	return (uint16_t)(0xc000 | h >> 18);
 }
 
-/* The path of a connected QP, seen from the other side. */
+/* Addresses of a connected QP's path, seen from the peer. */
 static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
 {
 	const struct dpa_wqe_av *av = &qp->attr.av;
@@ -44,12 +46,12 @@ static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
 	net->tclass = av->traffic_class & (uint8_t)~DPA_ECN_MASK;
 	if (qp->hw->cfg.congestion != DPA_CFG_CONGESTION_NONE)
 		net->tclass |=
-			DPA_ECN_ECT0; /* the peer has the same setting: a ring does not show it */
+			DPA_ECN_ECT0; /* the peer has the same setting; a ring does not carry it */
 	net->hop = av->hop_limit ? av->hop_limit : 64;
 	net->flow = av->flow_label & 0xfffff;
 }
 
-/* The header in front of a datagram has its source. */
+/* Addresses of a datagram, from the GRH in front of it. */
 static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 {
 	const uint8_t *ip = g + 20;
@@ -69,7 +71,7 @@ static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 	memcpy(net->dst + 12, ip + 16, 4);
 }
 
-/* A slot may stand for a run of packets of the path's MTU. */
+/* An entry may stand for a segment of several packets of the path MTU. */
 static void show_rx_entry(struct slot_path *sp, const struct dpa_slot *s, const uint8_t *payload,
 			  uint32_t len)
 {
@@ -91,7 +93,7 @@ static void show_rx_entry(struct slot_path *sp, const struct dpa_slot *s, const 
 		pkt.len = last ? len - off : sp->mtu;
 		f.net.ip_id = (uint16_t)atomic_fetch_add_explicit(&ip_id, 1, memory_order_relaxed);
 		f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, DPA_FRAME_BYTES);
-		if (!f.n) { /* more than any path MTU: not ours */
+		if (!f.n) { /* exceeds every path MTU: not valid */
 			dpa_count(sp->hw, DPA_CNT_rx_malformed, 1);
 			return;
 		}
@@ -110,14 +112,14 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (qp->type == DPA_QP_UD) {
 		if (len < 40 || (s->opcode & DPA_BTH_TRANSPORT) != DPA_BTH_UD ||
 		    DPA_UD_SLID(((const struct dpa_ext *)s->ext)->sqpn))
-			return false; /* by LID: a frame would not say so */
+			return false; /* addressed by LID: a frame cannot show that */
 		grh_net(payload, &sp.net);
 		payload += 40;
 		len -= 40;
 		sp.mtu = DPA_ROCE_MAX_MTU;
 	} else {
 		if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src || !sp.mtu)
-			return false; /* a stranger's, and frames do not say so */
+			return false; /* from a QP of another user: a frame cannot show that */
 		qp_net(qp, &sp.net);
 		sp.mtu = dpa_slot_mtu(qp->mtu, s);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* kick.c - peers are notified of what was published for them. */
+/* kick.c - wake peers for which something was published. */
 #include "ctx/schedule.h"
 #include "link/kick.h"
 #include "util/sys.h"
@@ -9,7 +9,10 @@ static bool is_loopback_peer(const struct dpa_peer *p)
 	return p->slot == p->hw->board->slot && p->gen == p->hw->board->gen;
 }
 
-/* Of a lane to ourselves that can be seen; what comes in later is kicked later. */
+/*
+ * True if this is a visible ring to this process and it is empty. Entries that follow get a wake-up
+ * of their own.
+ */
 static bool is_drained(struct dpa_tx *tx)
 {
 	struct dpa_peer *p = tx->peer;
@@ -50,13 +53,13 @@ void dpa_tx_kick(struct dpa_tx *tx)
 	struct dpa_peer *p = tx->peer;
 	struct dpa_door *door;
 
-	if (dpa_unlikely(p->wire)) /* has left already */
+	if (dpa_unlikely(p->wire)) /* sent already */
 		return;
 	atomic_store_explicit(&tx->kick_owed, 0, memory_order_relaxed);
 	if (dpa_unlikely(atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP))
 		return;
 	door = p->door;
-	/* pairs with the sleeper's fence between its sleep word and its last look */
+	/* Pairs with the sleeper's fence between its sleep word and its last check of the rings. */
 	dpa_full_fence();
 	if (!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed))
 		set_summary(tx);

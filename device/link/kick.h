@@ -8,11 +8,16 @@
 #include "ctx/thread.h"
 #include "link/peer.h"
 
-/* After publishing: full fence, look at the peer's sleep word, wake it. */
+/* After publishing: full fence, read the peer's sleep word, wake the peer if it sleeps. */
 void dpa_tx_kick(struct dpa_tx *tx);
-/* Full fence, summary bit: if anybody polls there, he looks. Nobody is woken. */
+/*
+ * Full fence, then set the summary bit: a thread of the peer that polls will look. Wakes no thread.
+ */
 void dpa_tx_look(const struct dpa_tx *tx);
-/* Of a lane that is not watched: the summary bit. True: and the kick; false: that is owed. */
+/*
+ * For a ring that the peer does not watch: set the summary bit. True: the wake-up is done, too.
+ * False: it is pending.
+ */
 bool dpa_tx_announce(struct dpa_tx *tx);
 static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
 {
@@ -25,13 +30,15 @@ static inline void dpa_remember_kick(struct dpa_thread *me, struct dpa_tx *tx)
 		me->nowed++;
 }
 
-/* Published, look later: at this thread's next progress, or within a millisecond. */
+/* Published: the wake-up is pending. It comes at this thread's next progress, or within 1 ms. */
 static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 {
 	struct dpa_thread *me = &dpa_me;
 
-	/* a lane that is not watched needs its summary bit, and gets it once: no reason to wait,
-	 * but in our own process, where this thread may be the one that takes it */
+	/*
+	 * A ring that is not watched needs its summary bit, once. There is no reason to delay it,
+	 * except in this process, where this thread may be the one that takes the entry.
+	 */
 	if (dpa_unlikely(!atomic_load_explicit(&tx->shm->watched, memory_order_relaxed)) &&
 	    dpa_tx_announce(tx))
 		return;
@@ -46,9 +53,10 @@ static inline void dpa_tx_owe_kick(struct dpa_tx *tx, struct dpa_hw *hw)
 		atomic_store_explicit(&hw->kicks_owed, 1, memory_order_release);
 }
 /*
- * After posting. A peer that is seen asleep is woken now. Whether it is just falling asleep takes a
- * fence to know, and a fence waits for every line that the post wrote: a thread that polls asks at
- * its next poll that finds nothing, the parked EU within a millisecond.
+ * After posting. A peer that is seen asleep is woken now. To detect a peer that is just falling
+ * asleep takes a fence, and a fence waits for every cache line that the post wrote. So that check
+ * is delayed: a polling thread does it at its next poll that finds nothing, the progress thread
+ * within 1 ms.
  */
 static inline void dpa_tx_posted(struct dpa_tx *tx, struct dpa_hw *hw)
 {
@@ -61,7 +69,7 @@ static inline void dpa_tx_posted(struct dpa_tx *tx, struct dpa_hw *hw)
 		dpa_tx_owe_kick(tx, hw);
 }
 
-/* Wake the peers that any thread has left to be woken; those that this thread has. */
+/* Do the pending wake-ups of all threads; of this thread. */
 void dpa_settle_kicks(struct dpa_hw *hw);
 static inline void dpa_settle_mine(struct dpa_hw *hw)
 {
@@ -83,11 +91,15 @@ static inline void dpa_settle_mine(struct dpa_hw *hw)
 }
 
 /*
- * How much a peer of this board has taken from us, or that it has not been met. 0: it has taken
- * all, and does not hold up what was not sent (a rate does, say).
+ * How much a peer of this adapter has taken of what this process sent to it, as a number to
+ * compare. 0: it has taken everything, so it does not delay what is not sent yet (a rate limit
+ * may). Another value stands for a peer that is not UP.
  */
 uint64_t dpa_peer_taken(const struct dpa_peer *p);
-/* The end of a QP waited for it in vain, and it has taken nothing since. */
+/*
+ * True if the destruction of a QP waited for this peer without success, and the peer has taken
+ * nothing since.
+ */
 bool dpa_peer_is_spent(const struct dpa_peer *p);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Peers: the other processes of the board, and this one (loopback, which is a lane to ourselves).
+ * peer.c - peers: the other processes of the board, and this process itself (loopback: a ring to
+ * itself).
  *
  *   (none) --find--> CONNECTING --hello or answer--> UP --pidfd, hang-up--> DEAD
  *                        '------------ECONNREFUSED, hang-up----------------^
  *
- * A peer's structure stays where it is until the device closes, for the data path holds pointers to
- * it; the memory of a dead peer's lanes is given back by mapping zero pages over it.
+ * The structure of a peer stays in place until the device closes, because the data path holds
+ * pointers to it. The memory of a dead peer's rings is released by mapping zero pages over it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static int make_tx(struct dpa_peer *p)
 	return 0;
 }
 
-/* The lanes from the peer to us, as it made them. */
+/* Sets the rings from the peer to this process, as the peer laid them out. */
 void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 {
 	p->rx_map = map;
@@ -61,7 +62,7 @@ void dpa_peer_set_rx(struct dpa_peer *p, void *map)
 	dpa_inspect_lanes(p);
 }
 
-/* NULL with errno. */
+/* Returns NULL and sets errno on failure. */
 struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 {
 	struct dpa_peer *p;
@@ -98,8 +99,10 @@ void dpa_peer_forget_fds(struct dpa_peer *p)
 	dpa_spin_lock(&p->fd_lock);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0) {
-			/* a child that has not exec'ed yet may keep the file: it must not report
-			 * here */
+			/*
+			 * a child that has not called exec yet may keep the file: it must not be
+			 * reported here
+			 */
 			dpa_sys_epoll_ctl(p->hw->epfd, EPOLL_CTL_DEL, *fds[i], NULL);
 			close(*fds[i]);
 		}
@@ -108,7 +111,7 @@ void dpa_peer_forget_fds(struct dpa_peer *p)
 	dpa_spin_unlock(&p->fd_lock);
 }
 
-/* Under hw->peer_lock. NULL with errno. */
+/* Returns NULL and sets errno on failure. Context: hw->peer_lock. */
 static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 {
 	struct dpa_peer *p = dpa_peer_new(hw, hw->board->slot, hw->board->gen);
@@ -126,13 +129,13 @@ static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 
 		dpa_peer_forget_fds(p);
 		hw->all_peers =
-			p->next; /* under peer_lock since it came there: nobody has seen it */
+			p->next; /* added under the same peer_lock: no other thread has seen it */
 		munmap(p->tx_map, DPA_LANES_BYTES);
 		free(p);
 		errno = err;
 		return NULL;
 	}
-	close(p->tx_fd); /* it is handed to nobody */
+	close(p->tx_fd); /* it is passed to no process */
 	p->tx_fd = -1;
 	dpa_peer_set_rx(p, p->tx_map);
 	atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
@@ -176,15 +179,15 @@ struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
 	return p;
 }
 
-/* Its hello is here: everything needed to send to it and to wake it. */
+/* Its hello has arrived: sets all that is needed to send to it and to wake it. */
 void dpa_peer_up(struct dpa_peer *p)
 {
 	dpa_spin_lock(&p->hw->peer_lock);
 	if (p->state == DPA_PEER_CONNECTING)
 		atomic_store_explicit(&p->state, DPA_PEER_UP, memory_order_release);
-	/* only now may its lanes be drained: answers find it UP */
+	/* Its rings may be drained only from now on, so that answers find it UP. */
 	atomic_store_explicit(&p->rx_up, 1, memory_order_release);
-	if (p->tx_fd >= 0) /* both have it mapped */
+	if (p->tx_fd >= 0) /* both processes have it mapped */
 		close(p->tx_fd);
 	p->tx_fd = -1;
 	dpa_spin_unlock(&p->hw->peer_lock);
@@ -193,16 +196,16 @@ void dpa_peer_up(struct dpa_peer *p)
 
 		if (dpa_lane_ready(&p->rx[i]))
 			dpa_hot_add(p->hw, &p->rx[i]);
-		/* who saw it CONNECTING under this lock did not kick: forward.c */
+		/* A thread that saw CONNECTING under this lock sent no wake-up: forward.c. */
 		dpa_spin_lock(&p->tx[i].lock);
 		waits = p->tx[i].head != p->tx[i].tail;
 		dpa_spin_unlock(&p->tx[i].lock);
 		if (waits)
 			dpa_tx_kick(&p->tx[i]);
 	}
-	/* who waited for this peer is on the pending list: look at it now */
+	/* QPs that waited for this peer are on the pending list: check it now. */
 	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
-	p->hw->ops->grant_all(p->hw); /* its hazards can be seen from now on */
+	p->hw->ops->grant_all(p->hw); /* its hazard pointers can be read from now on */
 }
 
 void dpa_peers_meet(struct dpa_hw *hw)

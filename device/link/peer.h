@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* peer.h - another process of the board, or this one: how it is met, and what is known of it. */
+/* peer.h - another process of the board, or this one: how it is found, and its state. */
 #ifndef DPA_LINK_PEER_H
 #define DPA_LINK_PEER_H
 
@@ -20,55 +20,62 @@ struct dpa_peer {
 	struct dpa_hw *hw;
 	uint32_t slot, gen;
 	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
-	pid_t pid;		/* in our pid namespace; 0: not visible */
+	pid_t pid;		/* in this pid namespace; 0: not visible */
 	bool wire;		/* another host: a struct dpa_remote (link/wire.h) */
-	bool can_pull;		/* process_vm_readv reaches its memory: tried when its hello came */
-	dpa_spin_t look_lock;	/* `export` is not unmapped under who looks for hazards */
+	/* process_vm_readv reaches its memory: tested when its hello came */
+	bool can_pull;
+	/* keeps `export` mapped for a thread that reads its hazard pointers */
+	dpa_spin_t look_lock;
 	/*
-	 * Of each of its hazards the word that was waited for in vain; 0: none. Written and read by
-	 * whoever waits, relaxed: who misses one waits for himself
+	 * For each of its hazard pointers the value that a thread waited for without success; 0:
+	 * none. Written and read by waiters, relaxed: a waiter that misses it waits once more.
 	 */
 	_Atomic uint64_t vain[DPA_HAZARDS];
-	/* time stamp counter when it was alive last, as far as is known; relaxed */
+	/* Time stamp counter when the peer was last found alive; relaxed. */
 	_Atomic uint64_t seen_alive;
-	dpa_spin_t fd_lock; /* wake_fd and wait_fd are not closed under a waker */
+	dpa_spin_t fd_lock; /* keeps wake_fd and wait_fd open for a waker */
 	int pidfd, wake_fd, wait_fd, tx_fd;
-	int sock, sock2; /* connections: ours, or the first; and one that crossed it */
+	int sock, sock2; /* connections: ours or the first one; a second one that crossed it */
 	_Atomic uint32_t
-		suspect; /* a connection ended or failed: the service thread asks the board */
-	_Atomic uint32_t rx_up; /* its lanes to us are mapped */
+		/*
+		 * a connection ended or failed: the service thread checks the process on the board
+		 */
+		suspect;
+	_Atomic uint32_t rx_up; /* its rings to this process are mapped */
 	/*
-	 * Tries to meet it for which there was no descriptor, here or there. Counted by whoever
-	 * tries, compared by each QP that waits for it; relaxed.
+	 * Number of attempts to connect for which a descriptor was missing, on either side.
+	 * Incremented by the connecting thread, compared by each QP that waits for it; relaxed.
 	 */
 	_Atomic uint32_t no_fds;
-	uint32_t no_fds_there; /* no_fds of its board record at our last look; under peer_lock */
-	/* ns since when datagrams wait until it is UP; 0: none does. Set once, by the first
-	 * (relaxed) */
+	uint32_t no_fds_there; /* no_fds of its board record at the last check; under peer_lock */
+	/*
+	 * Time (ns) since which datagrams wait until it is UP; 0: none waits. Set once, by the
+	 * first (relaxed).
+	 */
 	_Atomic uint64_t waited;
 	/*
-	 * How much the peer had taken when the end of a QP waited for it in vain; 0: none did, or
-	 * it had taken all.
-	 * Written and read by threads that destroy QPs, relaxed: a thread that misses it waits
-	 * its own time (cmd/leave.c).
+	 * Amount that the peer had taken when the destruction of a QP waited for it without
+	 * success; 0: this did not happen, or it had taken everything. Written and read by threads
+	 * that destroy QPs, relaxed: a thread that misses it waits once more (cmd/leave.c).
 	 */
 	_Atomic uint64_t left_at;
 	struct dpa_door *door;
 	const struct dpa_export *export;
-	/* its shared memory, and which areas of it are mapped here; NULL: none was ever
-	 * (direct/area.c) */
+	/*
+	 * its shared memory, and the areas of it that are mapped here; NULL: never (direct/area.c)
+	 */
 	int share_fd;
 	dpa_spin_t map_lock;
 	_Atomic(struct dpa_area_map *) maps;
 	struct dpa_tx tx[DPA_LANES];
 	struct dpa_rx rx[DPA_LANES];
 	void *tx_map, *rx_map;
-	struct dpa_peer *next; /* all peers ever */
+	struct dpa_peer *next; /* list of all peers ever created */
 };
 
 /*
- * The conditions of the fast paths of sending that others write, and that qp->slow therefore lacks:
- * the ring is there and loses nothing (relaxed), the peer is UP (relaxed).
+ * The conditions of the fast send paths that other threads change, and that qp->slow therefore does
+ * not include: the ring exists and loses nothing (relaxed), the peer is UP (relaxed).
  */
 DPA_STEP bool dpa_link_is_plain(const struct dpa_hw_qp *qp)
 {
@@ -80,14 +87,17 @@ DPA_STEP bool dpa_link_is_plain(const struct dpa_hw_qp *qp)
 
 int dpa_link_init(struct dpa_hw *hw);
 void dpa_link_fini(struct dpa_hw *hw);
-/* The peer that owns a QPN of this board, connecting if need be. NULL: nobody (errno says why). */
+/*
+ * Return the peer that owns a QPN of this board; begin to connect if it is new. NULL: no peer
+ * (errno).
+ */
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn);
 void dpa_peer_suspect(struct dpa_peer *p);
 void dpa_peer_forget_fds(struct dpa_peer *p);
-/* hot.c: under no lock. Watches a lane from now on; does so no more. */
+/* hot.c: begin, and end, to poll a ring directly. Context: no lock held. */
 void dpa_hot_add(struct dpa_hw *hw, struct dpa_rx *rx);
 void dpa_hot_drop(struct dpa_hw *hw, struct dpa_rx *rx);
-/* Parked EU, twice a second: those that could not be reached are tried again. */
+/* Progress thread, twice a second: try again to connect to peers that could not be reached. */
 void dpa_peers_meet(struct dpa_hw *hw);
 void dpa_sock_listen_again(struct dpa_hw *hw);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * port4791.c - the receiving UDP socket of this process.
+ * port4791.c - the UDP receive socket of this process.
  *
- * All processes of a board bind the port together (SO_REUSEPORT, which the kernel grants to sockets
- * of one user). A board that finds the port with another board stays behind it: that one passes on
- * what is not its own (forward.c), and the port is taken over when it ends. Anything else that
- * holds the port is an error with a name.
+ * All processes of an adapter instance bind the port together (SO_REUSEPORT, which the kernel
+ * grants to sockets of one user). An instance that finds another instance on the port stays behind
+ * it: that one passes on packets for others (forward.c), and the port is taken over when it ends.
+ * If anything else holds the port this is an error; the message names the holder.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,14 +40,14 @@
 #endif
 
 #define RCVBUF	     (8 << 20)
-#define HOLDER_LOOKS 10 /* a millisecond apart */
+#define HOLDER_LOOKS 10 /* 1 ms apart */
 #define LEAVE_NS     100000000ull
-#define NOBODY_PORT  9 /* discard: nobody sends from there */
+#define NOBODY_PORT  9 /* discard: no packet comes from there */
 
-/* Two boards of one user could both bind the port: they look and bind one after the other. */
+/* Two instances of one user could both bind the port: they check and bind one after the other. */
 #define GATE_NAME     "dpa-udp-gate"
-#define GATE_PATIENCE 200000000ull /* ns; then whoever keeps the name is ignored */
-#define GATE_TICKS    3		   /* the same for the parked EU: ticks in a row */
+#define GATE_PATIENCE 200000000ull /* ns; after that the holder of the name is ignored */
+#define GATE_TICKS    3		   /* the same for the progress thread: ticks in a row */
 
 struct dpa_udp *dpa_udp_new(void)
 {
@@ -85,13 +85,15 @@ static bool set_on(int fd, int level, int opt)
 	return dpa_sys_setsockopt(fd, level, opt, &on, sizeof(on)) == 0;
 }
 
-/* The fields of the IP header that a frame needs come as ancillary data. */
+/* The fields of the IP header that a frame needs arrive as ancillary data. */
 static int set_options(int fd, int family)
 {
 	int off = 0, bytes = RCVBUF;
 
-	/* each of these costs with each packet: hop limits and flow labels are shown where somebody
-	 * reads them */
+	/*
+	 * Each of these costs time for each packet: hop limits and flow labels are requested only
+	 * if needed.
+	 */
 	if (!set_on(fd, SOL_SOCKET, SO_REUSEPORT) || !set_on(fd, SOL_IP, IP_RECVTOS) ||
 	    (family == AF_INET && !set_on(fd, SOL_IP, IP_PKTINFO)))
 		return errno;
@@ -100,16 +102,17 @@ static int set_options(int fd, int family)
 		    !set_on(fd, SOL_IPV6, IPV6_RECVPKTINFO) ||
 		    !set_on(fd, SOL_IPV6, IPV6_RECVTCLASS))
 			return errno;
-		/* RoCEv2 has the ICRC: peers send a UDP checksum of 0 in IPv6 too */
+		/* RoCEv2 has the ICRC: peers send UDP checksum 0, with IPv6, too. */
 		if (!set_on(fd, SOL_UDP, UDP_NO_CHECK6_RX))
 			return errno;
 	}
 	set_on(fd, SOL_IP, IP_MULTICAST_ALL); /* group.c; off on IPv6 sockets */
-	/* of IPv6 groups only what this socket joined itself; older kernels: as with IPv4, group.c
+	/*
+	 * IPv6 groups: only those that this socket joined. Older kernels: as for IPv4, see group.c.
 	 */
 	if (family == AF_INET6)
 		dpa_sys_setsockopt(fd, SOL_IPV6, IPV6_MULTICAST_ALL, &off, sizeof(off));
-	set_on(fd, SOL_UDP, UDP_GRO); /* an older kernel gives one packet at a time */
+	set_on(fd, SOL_UDP, UDP_GRO); /* an older kernel returns one packet at a time */
 	if (dpa_sys_setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
 		dpa_sys_setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	return 0;
@@ -124,7 +127,7 @@ static int bind_any(int fd, int family)
 				  : dpa_sys_bind(fd, (struct sockaddr *)&a4, sizeof(a4));
 }
 
-/* A socket with everything set, not bound yet. */
+/* Makes a socket with all options set, not bound yet. */
 static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 {
 	struct stat st;
@@ -149,7 +152,7 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	return 0;
 }
 
-/* *mine: nobody else is in it. The descriptor, -1: there is none to be had. */
+/* Enters the gate. *mine: no other process is in it. Returns the descriptor; -1: none available. */
 static int gate_enter(uint64_t patience, bool *mine)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -182,9 +185,10 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
 }
 
 /*
- * The holder of the port. Nobody's socket may be one that is going away: a process that ends loses
- * its sockets one by one, and between reading the kernel's list and asking for the name it may all
- * be gone. So it is nobody's only if it stays.
+ * Finds the holder of the port. A socket that no instance publishes may be one that is being
+ * closed: a process that ends loses its sockets one by one, and between the read of the kernel's
+ * list and the request for the name all of them may be gone. So this result counts only if it
+ * stays the same.
  */
 static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *holder, size_t len)
 {
@@ -202,9 +206,7 @@ static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *ho
 	return who;
 }
 
-/*
- * Under the gate: binds unless somebody else's socket is there. EADDRINUSE: *who has the port.
- */
+/* Binds unless there is a foreign socket. EADDRINUSE: *who is its kind. Context: the gate. */
 static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
 		      char *holder, size_t len)
 {
@@ -216,7 +218,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 		return 0;
 	if (errno != EADDRINUSE)
 		return errno;
-	/* taken by a socket that /proc does not show, or just now */
+	/* taken by a socket that /proc does not show, or only just now */
 	*who = who_stays(hw, inode, holder, len);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
@@ -225,7 +227,10 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	return EADDRINUSE;
 }
 
-/* Under u->lock. The parked EU does not wait for the gate: any user can keep its name. */
+/*
+ * Context: u->lock. The progress thread does not wait for the gate, because any user can keep its
+ * name.
+ */
 static int try_open_port(struct dpa_hw *hw, bool may_wait)
 {
 	struct dpa_udp *u = hw->udp;
@@ -265,7 +270,7 @@ static int try_open_port(struct dpa_hw *hw, bool may_wait)
 		dpa_udp_show_hops(hw);
 	dpa_steer_join(hw);
 	dpa_groups_refresh(hw);
-	dpa_wake_self(hw); /* it must watch one descriptor more */
+	dpa_wake_self(hw); /* it has one descriptor more to watch */
 out:
 	if (err)
 		log_once(hw, err, holder);
@@ -308,7 +313,7 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->udp->hops, true, memory_order_release);
 	fd = dpa_udp_fd(hw->udp);
 	if (fd < 0)
-		return; /* another board has the port: when it is ours */
+		return; /* another instance has the port: checked again when it is ours */
 	set_on(fd, SOL_IP, IP_RECVTTL);
 	if (hw->udp->family == AF_INET6) {
 		set_on(fd, SOL_IPV6, IPV6_RECVHOPLIMIT);
@@ -317,9 +322,9 @@ void dpa_udp_show_hops(struct dpa_hw *hw)
 }
 
 /*
- * A datagram that a socket has when it is closed is lost, be it another process's. Nothing else
- * takes a socket out of those that share a port but a connection: then only its peer sends to it,
- * and what it has can still be read.
+ * A datagram in a socket that is closed is lost, even if it is for another process. Only connect()
+ * takes a socket out of the group that shares a port: after that only its peer sends to it, and
+ * what it holds can still be read.
  */
 static void receive_no_more(const struct dpa_udp *u, int fd)
 {

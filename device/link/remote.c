@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Remotes: paths to other hosts, and the sockets that packets leave by. */
+/* remote.c - remotes: paths to other hosts, and their send sockets. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #endif
 
 #define SNDBUF	   (4 << 20)
-#define FIRST_PORT 49152u /* IANA's dynamic ports, as RoCEv2 senders use them */
+#define FIRST_PORT 49152u /* IANA's dynamic ports, used by RoCEv2 senders */
 
 struct dpa_wire *dpa_wire_get(struct dpa_hw *hw)
 {
@@ -129,8 +129,8 @@ static int bind_somewhere(int fd, int family, const uint8_t *src, uint32_t scope
 }
 
 /*
- * The IPv6 flow label is the path's, which each address to send to has with it, and none of the
- * kernel's own making. Nobody has to lease it, unless somebody has one exclusively (Linux 5.3).
+ * Makes the socket use the flow label of the path, which each destination address carries, and none
+ * that the kernel chooses. No lease is needed unless a process has one exclusively (Linux 5.3).
  */
 static int show_flow(int fd)
 {
@@ -190,7 +190,7 @@ static bool set_path(int fd, bool v4, const struct dpa_roce_net *net)
 	       !dpa_sys_setsockopt(fd, lvl, v4 ? IP_TTL : IPV6_UNICAST_HOPS, &hop, sizeof(hop));
 }
 
-/* Under w->lock. NULL: there are enough, or it cannot be; the common sockets serve. */
+/* NULL: the limit is reached, or it failed; the shared sockets are used then. Context: w->lock. */
 static struct dpa_wire_from *from_get(struct dpa_wire *w, const struct dpa_roce_net *net,
 				      uint32_t ifindex)
 {
@@ -251,7 +251,7 @@ static void set_addr(struct dpa_remote *r, uint32_t scope)
 
 #define LANES_BYTES (DPA_LANES * sizeof(struct dpa_lane_shm))
 
-/* Its path is this one. 0 or errno. */
+/* Sets its path. 0 or errno. */
 static int aim_at_path(struct dpa_wire *w, struct dpa_remote *r, const struct dpa_roce_net *net,
 		       uint32_t scope)
 {
@@ -260,7 +260,7 @@ static int aim_at_path(struct dpa_wire *w, struct dpa_remote *r, const struct dp
 	r->net = *net;
 	memset(&r->to, 0, sizeof(r->to));
 	set_addr(r, scope);
-	/* a socket has other hop limits and routes for groups than those that from_get() sets */
+	/* A socket has other hop limits and routes for groups than those that from_get() sets. */
 	r->oif = dpa_gid_is_mcast(net->dst) ? scope : 0;
 	r->from = r->oif ? NULL : from_get(w, net, scope);
 	for (uint32_t i = 0; i < DPA_LANES && !r->from && !err; i++)
@@ -339,8 +339,8 @@ void dpa_remote_drop(struct dpa_peer *remote)
 }
 
 /*
- * With a hold on it. Without the wire's lock one that is there may be missed: it, or one before it,
- * becomes another path just now.
+ * Finds a remote and takes a hold on it. Without the wire's lock an existing one may be missed: it,
+ * or one before it in the list, may be changing its path just now.
  */
 static struct dpa_remote *find_remote(struct dpa_wire *w, uint64_t key,
 				      const struct dpa_roce_net *net)
@@ -387,9 +387,9 @@ static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
 }
 
 /*
- * One that nobody uses becomes this path: of those that were used once, or not since the last
- * round, the next. Its lanes are empty: datagrams leave before they are let go, unless a fault
- * holds them back.
+ * Takes a remote without users and gives it this path. Takes the next one that was used once only,
+ * or not since the last round. Its rings are empty, because datagrams leave before the hold is
+ * dropped, unless a fault delays them.
  */
 static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
 				       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
@@ -407,7 +407,7 @@ static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
 			continue;
 		unlink_it(w, r);
 		errno = aim_at_path(w, r, net, scope);
-		if (errno) { /* nobody's path: the next one's */
+		if (errno) { /* it has no path now: the next caller takes it */
 			memset(&r->net, 0, sizeof(r->net));
 			key = 0;
 		}
@@ -421,7 +421,7 @@ static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
 	return NULL;
 }
 
-/* Under w->lock, with a hold. */
+/* Takes a hold on it. Context: w->lock. */
 static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
 				       const struct dpa_roce_net *net, uint32_t scope, bool stays)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The introduction of two processes of a board: one connects to the other's abstract socket
- * "\0dpa/<board>/<slot>.<generation>" and both send a hello with six descriptors: lanes, exported
- * tables (read-only), door page, the wake-up eventfds of its parked EU and of its waiting
- * application, the memory that registered memory is exchanged for (direct/share.h). Nobody waits for
- * anybody: what cannot be sent yet stays in the SQ. Two that connect to each other at once say the
- * same things twice, which is harmless.
+ * sock.c - connects two processes of a board.
+ *
+ * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>" and both
+ * send a hello with six descriptors: rings, exported tables (read-only), wake-up page, the wake-up
+ * eventfds of its progress thread and of its waiting application, and the memory that replaces
+ * registered memory (direct/share.h). No process waits for another: WQEs that cannot be sent yet
+ * stay in the SQ. If both connect at the same time both hellos carry the same data, which is
+ * harmless.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +37,10 @@ struct hello {
 	uint32_t layout; /* DPA_BOARD_LAYOUT */
 	uint32_t slot, gen;
 	uint32_t answer; /* enum hello_kind */
-	uint64_t probe;	 /* where `magic` stands in the sender's memory */
+	uint64_t probe;	 /* address of `magic` in the sender's memory */
 };
 
-/* REFUSED: no descriptor was left for the hello; it brings none. */
+/* REFUSED: the sender had no descriptor left for its hello; it carries none. */
 enum hello_kind { HELLO_WANTS_ANSWER, HELLO_ANSWER, HELLO_REFUSED };
 
 static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
@@ -59,7 +61,7 @@ static int ep_add(struct dpa_hw *hw, int fd, uint64_t data)
 	return dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
 }
 
-/* The other end must be ours: same effective user. */
+/* Returns the peer's pid. The peer must have the same effective user. */
 static pid_t peer_pid(int fd)
 {
 	struct ucred uc;
@@ -80,7 +82,7 @@ static struct hello hello_of(struct dpa_hw *hw, enum hello_kind kind)
 			      .probe = (uintptr_t)&hw->export->magic};
 }
 
-/* Best effort: the peer tries again whatever it hears. */
+/* Best effort: the peer tries again in any case. */
 static void send_refusal(struct dpa_hw *hw, int fd)
 {
 	struct hello h = hello_of(hw, HELLO_REFUSED);
@@ -91,7 +93,7 @@ static void send_refusal(struct dpa_hw *hw, int fd)
 static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
 {
 	struct hello h = hello_of(hw, kind);
-	/* where nothing is ever shared: anything that nobody takes for it */
+	/* an instance that shares no memory sends any descriptor: the receiver ignores it */
 	int share = hw->share_fd >= 0 ? hw->share_fd : hw->door_fd;
 	int fds[HELLO_FDS] = {p->tx_fd,	   hw->export_fd, hw->door_fd,
 			      hw->wake_fd, hw->wait_fd,	  share};
@@ -113,7 +115,7 @@ static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum h
 	return dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
 }
 
-/* A memfd of so many bytes that cannot shrink under us. */
+/* True if fd is a memfd of this size that cannot shrink. */
 static bool is_sealed(int fd, size_t bytes)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -136,7 +138,7 @@ static void *map_sealed(int fd, size_t bytes, int prot)
 	return p;
 }
 
-/* Takes what a hello brought. The first one wins; all say the same. Service thread only. */
+/* Takes the contents of a hello. The first one counts; all carry the same. Service thread only. */
 static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int sock)
 {
 	void *lanes, *door, *export;
@@ -161,7 +163,7 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	p->door = door;
 	p->wake_fd = fds[3];
 	p->wait_fd = fds[4];
-	/* waking is done under a lock: it must not block, whatever the peer made of these */
+	/* A wake-up is sent under a lock: it must not block, whatever flags the peer set. */
 	fcntl(p->wake_fd, F_SETFL, O_NONBLOCK);
 	fcntl(p->wait_fd, F_SETFL, O_NONBLOCK);
 	fds[3] = fds[4] = -1;
@@ -171,7 +173,9 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	}
 	if (p->pid > 0) {
 		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-		/* the pid may have been another's by then: alive afterwards means it was the peer's
+		/*
+		 * The pid may have been reused before pidfd_open(). If the peer is alive now, it
+		 * was the peer's.
 		 */
 		if (p->pidfd >= 0 &&
 		    (!dpa_board_alive(p->hw->board, p->slot, p->gen) ||
@@ -185,9 +189,9 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 }
 
 /*
- * Reads a hello: 0, EAGAIN, EMFILE: this process had no descriptors for those that came with it,
- * ECONNREFUSED: the peer had none for ours; or what else is wrong. The caller closes fds whatever
- * the result is.
+ * Reads a hello. Returns 0; EAGAIN; EMFILE: this process had no descriptors for those of the
+ * message; ECONNREFUSED: the peer had none for its hello; or another errno. The caller closes fds
+ * in every case.
  */
 static int recv_hello(int fd, struct hello *h, int *fds)
 {
@@ -199,7 +203,10 @@ static int recv_hello(int fd, struct hello *h, int *fds)
 	struct msghdr m = {.msg_iov = &iov,
 			   .msg_iovlen = 1,
 			   .msg_control = u.buf,
-			   /* not sizeof(u.buf), in which one more has room: the kernel fills it */
+			   /*
+			    * Not sizeof(u.buf): there is room for one more in it, which the kernel
+			    * would fill.
+			    */
 			   .msg_controllen = CMSG_LEN(sizeof(int) * HELLO_FDS)};
 	ssize_t n = dpa_sys_recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	int nfd;
@@ -228,7 +235,7 @@ static void close_fds(int *fds)
 			dpa_sys_close(fds[i]);
 }
 
-/* How often the peer had no descriptor to refuse a connection with. */
+/* How often the peer had no descriptor left to refuse a connection with. */
 static uint32_t no_fds_there(const struct dpa_peer *p)
 {
 	const struct dpa_board_proc *proc = dpa_board_proc(p->hw->board, p->slot);
@@ -237,8 +244,8 @@ static uint32_t no_fds_there(const struct dpa_peer *p)
 }
 
 /*
- * Our connection waits in the queue of the peer's listener. A peer without a descriptor takes it
- * out later, when it has one. Under hw->peer_lock.
+ * Our connection waits in the queue of the peer's listener. A peer that has no descriptor accepts
+ * it when it has one again. Context: hw->peer_lock.
  */
 static void look_while_queued(struct dpa_peer *p)
 {
@@ -264,7 +271,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 			look_while_queued(p);
 		goto out;
 	}
-	p->no_fds_there = no_fds_there(p); /* those before are no answer to this connection */
+	p->no_fds_there = no_fds_there(p); /* earlier ones are no answer to this connection */
 	if (!dpa_board_alive(hw->board, p->slot, p->gen)) {
 		dpa_peer_suspect(p);
 		goto out;
@@ -276,7 +283,10 @@ void dpa_sock_connect(struct dpa_peer *p)
 		goto out;
 	}
 	if (dpa_sys_connect(fd, (struct sockaddr *)&sa, len)) {
-		/* EAGAIN: its queue is full, we will be called again; else it may be gone */
+		/*
+		 * EAGAIN: its queue is full; the caller tries again. Otherwise the peer may be
+		 * gone.
+		 */
 		if (errno != EAGAIN)
 			dpa_peer_suspect(p);
 		dpa_sys_close(fd);
@@ -296,7 +306,7 @@ out:
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* While the spare descriptor was closed another thread may have taken its place. */
+/* Opens the spare descriptor again if another thread took its number while it was closed. */
 static void keep_spare(struct dpa_hw *hw)
 {
 	if (hw->spare_fd < 0)
@@ -304,11 +314,11 @@ static void keep_spare(struct dpa_hw *hw)
 }
 
 /*
- * No descriptor to accept with: the spare one is given up, so that the peer hears why, instead of
- * waiting for an answer as long as this process lives. Its bytes are read first: a connection
- * that is closed with something unread is reset, and the refusal lost. It takes hw->peer_lock: this
- * library's other threads make descriptors for peers under it. 0, or errno of the accept; EAGAIN:
- * nobody connects.
+ * There is no descriptor to accept with. Closes the spare one and uses it to tell the peer the
+ * reason; otherwise the peer would wait for an answer as long as this process lives. Reads the
+ * peer's bytes first: closing a connection with unread data resets it, and the refusal would be
+ * lost. Takes hw->peer_lock, under which other threads of this library make descriptors for peers.
+ * Returns 0, or the errno of accept; EAGAIN: no connection waits.
  */
 static int refuse_one(struct dpa_hw *hw)
 {
@@ -332,7 +342,10 @@ static int refuse_one(struct dpa_hw *hw)
 	return err;
 }
 
-/* A connection stays in the queue; the process that made it reads from the board why. */
+/*
+ * Stops accepting. Connections stay in the queue; the connecting processes read the reason from the
+ * board.
+ */
 static void listener_rests(struct dpa_hw *hw)
 {
 	atomic_fetch_add_explicit(&hw->board->self->no_fds, 1, memory_order_relaxed);
@@ -361,7 +374,7 @@ void dpa_sock_accept(struct dpa_hw *hw)
 	}
 }
 
-/* The end of a connection tells of the peer's end, or of its closing the device. */
+/* Keeps the connection: its end shows that the peer ended, or closed the device. */
 static void keep_connection(struct dpa_peer *p, int fd)
 {
 	int *at = NULL;
@@ -378,7 +391,7 @@ static void keep_connection(struct dpa_peer *p, int fd)
 	dpa_spin_unlock(&p->hw->peer_lock);
 }
 
-/* A connection that was accepted says who it is. */
+/* A connection that was accepted names its sender. */
 void dpa_sock_new(struct dpa_hw *hw, int fd)
 {
 	struct dpa_peer *p;
@@ -399,7 +412,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 			send_refusal(hw, fd);
 		goto err;
 	}
-	if (p->rx_map) { /* we met by our own connection: it has our hello from there */
+	if (p->rx_map) { /* connected by our own connection, which sent our hello */
 		close_fds(fds);
 		keep_connection(p, fd);
 		return;
@@ -415,7 +428,7 @@ err:
 	dpa_sys_close(fd);
 }
 
-/* One connection to a peer: its answer, or its end. */
+/* Handles one connection to a peer: its answer, or its end. */
 static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 {
 	struct hello h;
@@ -438,7 +451,10 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 	close_fds(fds);
 	if (ret == EMFILE || ret == ECONNREFUSED)
 		atomic_fetch_add_explicit(&p->no_fds, 1, memory_order_relaxed);
-	/* gone, or it would not have us: who still needs it connects again, and we ask the board */
+	/*
+	 * The peer is gone, or refused. A thread that still needs it connects again; the process is
+	 * checked on the board.
+	 */
 	dpa_spin_lock(&hw->peer_lock);
 	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
 	dpa_sys_close(*sock);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* sock.h - how two processes of a board find each other: internals of device/link. */
+/* sock.h - how two processes of a board find each other; private to device/link. */
 #ifndef DPA_SOCK_H
 #define DPA_SOCK_H
 
 #include "ctx/hw.h"
 #include "link/peer.h"
 
-/* The subject of an epoll event of the service thread: low bits of data.u64. */
+/* Kinds of epoll events of the service thread: low bits of data.u64. */
 enum dpa_ep_tag {
 	DPA_EP_LISTEN,
 	DPA_EP_WAKE,
@@ -14,14 +14,14 @@ enum dpa_ep_tag {
 	DPA_EP_NEW,
 	DPA_EP_SOCK,
 	DPA_EP_PIDFD,
-	DPA_EP_NUM, /* the board's number: another board connects */
+	DPA_EP_NUM, /* socket of the board's number: another board connects */
 };
 
 int dpa_sock_init(struct dpa_hw *hw);
 void dpa_sock_fini(struct dpa_hw *hw);
-/* Starts to connect; does not wait. Any thread; again and again until the peer is UP or DEAD. */
+/* Begin to connect; does not wait. Any thread. Call it again until the peer is UP or DEAD. */
 void dpa_sock_connect(struct dpa_peer *p);
-/* Service thread: one event. */
+/* Service thread: handle one event. */
 void dpa_sock_accept(struct dpa_hw *hw);
 void dpa_sock_new(struct dpa_hw *hw, int fd);
 void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p);

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * steer.c - the kernel gives a packet to the process that owns its QP: a classic BPF program on the
- * sockets that share port 4791, which any user may attach, turns the destination QPN's block into
- * the place of a socket.
+ * steer.c - steers packets to the process that owns their QP.
  *
- * The kernel does not tell a socket its place, so it is asked for: the program sends the payload
- * "probe N" to place N, and who receives it is there. A packet that the program does not know goes
- * to the process that made it. Everything here may be wrong for a while: forward.c passes packets
- * on.
+ * A classic BPF program on the sockets that share port 4791, which any user may attach, maps the
+ * block of the destination QPN to the index of a socket. The kernel does not tell a socket its
+ * index, so the process finds it by a probe: the program sends the payload "probe N" to socket N;
+ * the process that receives it has index N. A packet without a map entry goes to the process that
+ * made the program. All of this may be out of date for a while: forward.c passes packets on.
  *
- * A joining process makes the program and asks; an ending one (or who finds it dead) begins a new
- * round. The process that brings the first QP of a block of QPNs to RTR makes the program, too. The
- * parked EUs make it anew within a tick when something else changed.
+ * A process that joins makes the program and probes. A process that ends (or the one that finds it
+ * dead) begins a new round. The process that brings the first QP of a QPN block to RTR makes the
+ * program, too. Progress threads rebuild it within a tick after other changes.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -31,7 +30,7 @@
 #define SO_ATTACH_REUSEPORT_CBPF 51
 #endif
 
-/* Instructions for 64 KiB / 64 blocks would be 2,048; old kernels allow some 2,500 of memory. */
+/* All 64 KiB / 64 blocks would need 2,048 instructions; old kernels have memory for some 2,500. */
 #define MAX_INSNS 2300
 
 #define RETRY_MIN_MS 2000u
@@ -39,7 +38,7 @@
 
 /* 6 * 4 = 24 bytes, big-endian. The first byte is 0xff: the opcode of no packet. */
 struct probe {
-	uint32_t nonce[2]; /* what the program looks for */
+	uint32_t nonce[2]; /* compared by the program */
 	uint32_t index;
 	uint32_t round;
 	uint32_t secret[2];
@@ -49,9 +48,9 @@ _Static_assert(sizeof(struct probe) == 24, "probe");
 struct prog {
 	struct sock_filter f[MAX_INSNS];
 	uint32_t n;
-	uint16_t block[DPA_BOARD_QPN_BLOCKS]; /* known ones, rising */
+	uint16_t block[DPA_BOARD_QPN_BLOCKS]; /* QPN blocks with a known owner, ascending */
 	const uint16_t *map;
-	uint32_t other; /* place for what is not known */
+	uint32_t other; /* socket index for other packets */
 };
 
 static void put_insn(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
@@ -62,8 +61,8 @@ static void put_insn(struct prog *p, uint16_t code, uint32_t k, uint8_t jt, uint
 }
 
 /*
- * Binary search of the blocks [from, to); ends in returns on all paths. A conditional jump reaches
- * 255 instructions, so the far half is reached by a plain one.
+ * Binary search of the blocks [from, to); returns on all paths. A conditional jump reaches 255
+ * instructions, so an unconditional jump leads to the far half.
  */
 static void put_search(struct prog *p, uint32_t from, uint32_t to)
 {
@@ -108,7 +107,7 @@ int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint
 	put_insn(&p, BPF_RET | BPF_K, in->other, 0, 0);
 	put_insn(&p, BPF_LD | BPF_H | BPF_ABS, 6, 0, 0);
 	put_insn(&p, BPF_ALU | BPF_RSH | BPF_K, 6, 0, 0);
-	/* 5 instructions a block; what finds no room is passed on */
+	/* 5 instructions for each block; packets of blocks without room are passed on */
 	for (uint32_t k = 0; k < DPA_BOARD_QPN_BLOCKS && 5 * (n + 1) + p.n < MAX_INSNS; k++)
 		if (in->map[k])
 			p.block[n++] = (uint16_t)k;
@@ -121,7 +120,7 @@ int dpa_steer_program(const struct dpa_steer_in *in, struct sock_filter *f, uint
 
 _Static_assert(DPA_BOARD_QPN_BLOCK == 64, "the shift above");
 
-/* Own place if it is known: packets that nobody is known for come here. */
+/* Its own index, if known: packets of unknown blocks come here. */
 static uint32_t own_place(struct dpa_hw *hw)
 {
 	uint32_t i = (uint32_t)atomic_load_explicit(&hw->board->self->udp, memory_order_acquire);
@@ -134,7 +133,7 @@ static bool has_joined(struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->board->self->udp, memory_order_acquire) != 0;
 }
 
-/* False: somebody else has the steering lock. */
+/* False: another process has the steering lock. */
 static bool rebuild_filter(struct dpa_hw *hw)
 {
 	static struct sock_filter f[MAX_INSNS]; /* under the steering lock */
@@ -146,23 +145,23 @@ static bool rebuild_filter(struct dpa_hw *hw)
 	int n;
 
 	if (!has_joined(hw))
-		return true; /* whose socket shares the port does it */
+		return true; /* the process whose socket shares the port does it */
 	if (dpa_board_steer_begin(hw->board, map, &want))
 		return false;
 	in.nonce[0] = s->nonce[0];
 	in.nonce[1] = s->nonce[1];
 	n = dpa_steer_program(&in, f, MAX_INSNS);
 	prog.len = (unsigned short)n;
-	/* where a filter forbids it the kernel spreads packets by hash: right, with more ways */
+	/* If a filter forbids it the kernel spreads packets by hash: correct, with more detours. */
 	if (n > 0)
 		dpa_sys_setsockopt(dpa_udp_fd(hw->udp), SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog,
 				   sizeof(prog));
-	/* who has left meanwhile has made none */
+	/* A process that left meanwhile has made none. */
 	dpa_board_steer_end(hw->board, has_joined(hw), want);
 	return true;
 }
 
-/* Asks for all places. Lost ones are asked for again at the next tick. */
+/* Probes all socket indices. Lost probes are repeated at the next tick. */
 static void ask_rebuild(struct dpa_hw *hw)
 {
 	struct dpa_board_steer *s = dpa_board_steer(hw->board);
@@ -185,7 +184,7 @@ static void ask_rebuild(struct dpa_hw *hw)
 		dpa_sys_close(fd);
 }
 
-/* The parked EU looks at once. */
+/* Makes the progress thread rebuild the program at once. */
 static void rebuild_soon(struct dpa_hw *hw)
 {
 	atomic_store_explicit(&hw->udp->soon, 1, memory_order_release);
@@ -237,7 +236,10 @@ void dpa_steer_leave(struct dpa_hw *hw)
 	ask_rebuild(hw);
 }
 
-/* Packets still take the long way although no change was reported: steer anew, ever less often. */
+/*
+ * Packets still take a detour although no change was reported: rebuild the program, at growing
+ * intervals.
+ */
 static void steer_retry(struct dpa_hw *hw)
 {
 	struct dpa_udp *u = hw->udp;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Datagrams off port 4791 become packets, and packets that follow each other in one message become
- * one slot of the transport: it then moves their payload in one go, as it does on shared memory.
+ * udp_rx.c - datagrams from port 4791 become packets. Consecutive packets of one message become one
+ * entry of the transport, which then moves their payload in one step, as with shared memory.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -25,16 +25,16 @@
 #define IPV6_FLOWINFO 11
 #endif
 
-#define DATAGRAMS 8		/* of one call */
+#define DATAGRAMS 8		/* in one call */
 #define ACK_LEN	  20		/* BTH, AETH, ICRC */
 #define DQPN_AT	  5		/* in a BTH, 3 bytes */
-#define ACK_BYTES (256u * 1024) /* behind so many, what is owed is sent */
+#define ACK_BYTES (256u * 1024) /* send pending ACKs after this many bytes */
 
-/* Packets of one message of one QP, in order, all but the last with the same payload. */
+/* Consecutive packets of one message of one QP; all but the last have the same payload length. */
 struct run {
 	uint32_t n, len, dqpn;
-	struct dpa_frame f;			   /* of the first */
-	struct dpa_roce_pkt pkt[DPA_PULL_IOV + 1]; /* one more, to be looked at */
+	struct dpa_frame f;			   /* frame of the first packet */
+	struct dpa_roce_pkt pkt[DPA_PULL_IOV + 1]; /* one more, which is checked */
 };
 
 struct batch {
@@ -42,12 +42,12 @@ struct batch {
 	struct dpa_hw_qp *cur; /* locked; NULL: none */
 	struct run run;
 	int packets;
-	uint32_t bytes;	   /* since answers were sent */
+	uint32_t bytes;	   /* received since answers were sent */
 	uint32_t at;	   /* datagrams before this one, */
-	uint32_t begun;	   /* and before that where the run begins */
-	uint32_t messages; /* that ended, and */
-	bool ended;	   /* the last packet was the last of one */
-	bool arrived;	   /* the packets come from the modelled network, and were looked at */
+	uint32_t begun;	   /* and before the one in which the run begins */
+	uint32_t messages; /* number of messages that ended */
+	bool ended;	   /* the last packet ended a message */
+	bool arrived;	   /* from the modelled network: do not show it again */
 };
 
 static void deliver_each(struct batch *b)
@@ -85,8 +85,8 @@ static void join_run(const struct dpa_hw_qp *qp, const struct run *r, struct dpa
 }
 
 /*
- * Does its QP wait for it? Or will it: what came before it may be missing, then the responder keeps
- * it for its turn.
+ * True if the QP expects this run, or will expect it: if packets before it are missing the
+ * responder keeps it in its out-of-order queue.
  */
 static bool is_wanted(const struct dpa_hw_qp *qp, const struct run *r)
 {
@@ -96,7 +96,7 @@ static bool is_wanted(const struct dpa_hw_qp *qp, const struct run *r)
 					    !ahead || (ahead > 0 && qp->type == DPA_QP_RC));
 }
 
-/* One slot for the whole run, if its QP waits for it: else packet by packet. */
+/* Delivers the run as one entry if its QP expects it; else packet by packet. */
 static void deliver_run(struct batch *b)
 {
 	struct run *r = &b->run;
@@ -155,7 +155,7 @@ static bool run_follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 	       prev->len == r->pkt[0].len && pkt->len <= prev->len;
 }
 
-/* A packet that was received goes on by itself. */
+/* Delivers a received packet on its own. */
 static void goes_on(void *arg, const struct dpa_frame *f)
 {
 	(void)arg;
@@ -163,8 +163,8 @@ static void goes_on(void *arg, const struct dpa_frame *f)
 }
 
 /*
- * The modelled network is that in front of the process whose QP it is: it takes the packet, which
- * arrives by dpa_udp_arrive().
+ * The modelled network is in front of the process that owns the QP: it takes the packet, which
+ * arrives later by dpa_udp_arrive().
  */
 static bool is_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqpn)
 {
@@ -176,7 +176,7 @@ static bool is_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqp
 	       dpa_qpn_is_ours(hw, dqpn);
 }
 
-/* True if the packet goes on now. */
+/* True if the packet is delivered now. */
 static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	bool good = dpa_frame_check(b->hw, f, pkt);
@@ -192,14 +192,14 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 	return good;
 }
 
-/* Another process's or another adapter instance's. */
+/* For another process or another adapter instance. */
 static void pass_on(struct batch *b, struct dpa_frame *f, uint32_t dqpn)
 {
 	if (!dpa_frame_forward(b->hw, f, dqpn))
 		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
 }
 
-/* A run that is not delivered yet is left as it is. */
+/* Leaves a run that is not delivered yet as it is. */
 static void ack_ahead(struct batch *b, struct dpa_frame *f)
 {
 	struct dpa_roce_pkt pkt;
@@ -241,7 +241,10 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 		r->len = 0;
 	}
 	if ((pkt->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD) {
-		/* its 40 bytes are written over the packet before: nothing may be left of that */
+		/*
+		 * Its 40 bytes overwrite the end of the previous packet, which must be delivered by
+		 * now.
+		 */
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, pkt);
 		return;
 	}
@@ -270,7 +273,9 @@ void dpa_udp_arrive(void *arg, const struct dpa_frame *f)
 	dpa_pkt_end(b.cur, true);
 }
 
-/* Addresses, traffic class, flow label, hop limit, segment size from the ancillary data. */
+/*
+ * Reads addresses, traffic class, flow label, hop limit and segment size from the ancillary data.
+ */
 static void read_cmsgs(struct msghdr *h, struct dpa_frame *f, uint32_t *seg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
@@ -316,7 +321,7 @@ static void set_source_addr(struct dpa_frame *f, const struct sockaddr_storage *
 	f->net.sport = ntohs(a4->sin_port);
 }
 
-/* Everything that a run takes from its first packet is the same. */
+/* True if all that a run takes from its first packet is equal. */
 static bool same_path(const struct dpa_roce_net *x, const struct dpa_roce_net *y)
 {
 	return !memcmp(x->src, y->src, 16) && !memcmp(x->dst, y->dst, 16) && x->sport == y->sport &&
@@ -332,10 +337,11 @@ static bool is_request(uint8_t opcode)
 }
 
 /*
- * Packets of one QP that the kernel joined, the last of which is an ACK behind requests. The peer
- * sends both at once, the ACK last because the kernel joins no longer packet behind a shorter one.
- * It is taken first: a program that answers a message has its CQE, and an adapter's ACK is on its
- * way before that. Programs depend on it: the CQE of a send comes before that of its answer.
+ * True for packets of one QP that the kernel joined and that end with an ACK behind requests. The
+ * peer sends both at the same time, the ACK last, because the kernel does not join a longer packet
+ * behind a shorter one. The ACK is taken first: a program that answers a message has its CQE by
+ * then, and an adapter sends the ACK before. Programs depend on this order: the CQE of a send comes
+ * before the CQE of its answer.
  */
 static bool ack_is_last(const uint8_t *p, uint32_t n, uint32_t seg)
 {
@@ -349,7 +355,7 @@ static bool ack_is_last(const uint8_t *p, uint32_t n, uint32_t seg)
 	return true;
 }
 
-/* The message goes on behind the run, most likely in the next datagram. */
+/* True if the message continues behind the run, most likely in the next datagram. */
 static bool goes_on_behind(const struct run *r)
 {
 	uint16_t p = r->n ? dpa_op_props(r->pkt[r->n - 1].opcode) : DPA_OPP_END;
@@ -366,8 +372,9 @@ static void set_segment(struct dpa_frame *f, uint8_t *p, uint32_t n, uint32_t i)
 }
 
 /*
- * One datagram, or several that the kernel joined. False: there is none. A run may be left, which
- * what comes next may go on with: its packets are moved together, by one system call.
+ * Receives one datagram, or several that the kernel joined. False: there is none. A run may stay
+ * undelivered, so that the next datagram can extend it: then one system call copies its packets
+ * together.
  */
 static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segments)
 {
@@ -381,7 +388,10 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 			   .msg_control = ctl,
 			   .msg_controllen = sizeof(ctl)};
 	struct dpa_frame f = {.net = {.dport = DPA_ROCE_PORT, .df = true}, .sure = true};
-	/* the bare call: the library's is a cancellation point, and we hold locks */
+	/*
+	 * The system call itself: the library's is a cancellation point, and this thread holds
+	 * locks.
+	 */
 	long n = syscall(SYS_recvmsg, fd, &h, MSG_DONTWAIT);
 	uint32_t seg = 0;
 
@@ -407,7 +417,7 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	for (uint32_t at = 0, i = 0; at < (uint32_t)n; at += seg, i++) {
 		set_segment(&f, buf + at, (uint32_t)n - at < seg ? (uint32_t)n - at : seg, i);
 		if (dpa_unlikely(f.p[0] == 0xff) && dpa_udp_probe(b->hw, f.p, f.n))
-			continue; /* our own board's */
+			continue; /* a probe of this instance */
 		one_packet(b, &f);
 	}
 	if (!goes_on_behind(&b->run))
@@ -415,8 +425,10 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 	return true;
 }
 
-/* A sender of a long message waits for its window: it hears now and then in the middle of a batch,
- * and of what is missing at once. */
+/*
+ * The sender of a long message waits for its window: sends an ACK from time to time within a batch,
+ * and at once if a packet is missing.
+ */
 static void ack_stream(struct batch *b)
 {
 	bool gap = b->cur && b->cur->resp.ack_owed && b->cur->resp.nak_sent;
@@ -429,8 +441,9 @@ static void ack_stream(struct batch *b)
 }
 
 /*
- * May the ACK? A program that waits for one message hears of it before its sender does:
- * dpa_pkt_end(). Where it is long it is put off once: its sender may wait for the window.
+ * True if the pending ACK may wait. A program that waits for one message gets it before the sender
+ * gets the ACK: dpa_pkt_end(). For a long message the ACK is delayed once only, because the sender
+ * may wait for the window.
  */
 static bool may_wait_more(const struct batch *b)
 {
@@ -441,7 +454,10 @@ static bool may_wait_more(const struct batch *b)
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	int fd = dpa_udp_fd(hw->udp);
-	/* open: what comes must be taken, although nobody here has a way to another host yet */
+	/*
+	 * If the port is open packets must be taken even before this process has a path to another
+	 * host.
+	 */
 	struct dpa_wire *w = fd < 0 ? NULL : dpa_wire_get(hw);
 	uint32_t segments = 0;
 	struct dpa_run run;
@@ -461,14 +477,14 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.ended = false;
 	b.arrived = false;
 	/*
-	 * No second, vain call where one message is there at a time: a single packet, perhaps an
-	 * ACK behind it, or one that came in one datagram after a look that found nothing.
+	 * Saves a second, empty call if one message is there: a single packet, perhaps with an ACK
+	 * behind it, or one that came in one datagram after a call that found nothing.
 	 */
 	for (b.at = 0; b.at < DATAGRAMS; b.at++) {
 		uint8_t *buf = w->rx_buf + b.at % DPA_WIRE_BUFS * DPA_WIRE_BUF;
 
 		if (b.run.n && b.at - b.begun >= DPA_WIRE_BUFS)
-			deliver_run(&b); /* its first packet lies there */
+			deliver_run(&b); /* its first packet lies in this buffer */
 		if (!one_datagram(&b, fd, buf + DPA_WIRE_ROOM, &segments) || segments < 3 ||
 		    (w->rx_idle && !b.at && b.ended))
 			break;

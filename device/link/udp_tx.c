@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Slots of a remote's lane become packets and leave by UDP. Packets of one size that follow each
- * other go to the kernel as one datagram that it cuts (UDP_SEGMENT); several of those in one call
- * (sendmmsg). A datagram is put together in one piece, payload in the application's memory, too: it
- * is read for the ICRC anyway, and the kernel copies one long piece in half the time that it takes
- * for one of each packet. And what is summed up is what leaves, whoever writes to that memory.
+ * udp_tx.c - entries of a remote's ring become packets and leave by UDP.
+ *
+ * Consecutive packets of one size go to the kernel as one datagram that it cuts (UDP_SEGMENT),
+ * several of those in one call (sendmmsg). Each datagram is built in one contiguous buffer,
+ * although the payload is in the application's memory: the payload is read for the ICRC anyway, and
+ * the kernel copies one long buffer in half the time that it needs for one buffer for each packet.
+ * So the ICRC covers the bytes that leave, even if another thread changes that memory meanwhile.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -23,11 +25,11 @@
 #define UDP_SEGMENT 103
 #endif
 
-#define SMALL 256u /* bytes of payload: summed up behind the copying, not with it */
+#define SMALL 256u /* payload bytes: the checksum is computed after the copy, not with it */
 
-/* Where the payload of a slot lies. */
+/* Place of an entry's payload. */
 struct source {
-	const struct iovec *iov; /* what is left of it */
+	const struct iovec *iov; /* the part not sent yet */
 	struct iovec own[DPA_PULL_IOV];
 };
 
@@ -39,13 +41,13 @@ struct round {
 	uint32_t npkt, nmsg;
 	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
 	uint32_t bytes, segs;
-	uint32_t total, limit; /* bytes of the round; no packet is added behind that many */
+	uint32_t total, limit; /* bytes of the round; at `limit` no more packets are added */
 	bool together;	       /* as tx->together */
-	bool behind;	       /* a packet without payload has gone behind the limit */
-	bool drops;	       /* some are lost, by the fault link */
+	bool behind;	       /* a packet without payload was added behind the limit */
+	bool drops;	       /* the fault link drops some */
 };
 
-/* Packets that leave are captured or meet faults. */
+/* True if packets are captured or pass the fault link when they leave. */
 static bool is_shown(const struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_TX;
@@ -82,7 +84,9 @@ static void put_cmsg(struct msghdr *h, int level, int type, const void *data, si
 	h->msg_controllen += CMSG_SPACE(n);
 }
 
-/* Where to, where from, traffic class and hop limit; msg_control has room for them. */
+/*
+ * Sets destination and source address, traffic class and hop limit. msg_control has room for them.
+ */
 static void remote_address(struct dpa_remote *r, struct msghdr *h)
 {
 	int tclass = r->net.tclass, hop = r->net.hop;
@@ -90,7 +94,7 @@ static void remote_address(struct dpa_remote *r, struct msghdr *h)
 	h->msg_name = &r->to;
 	h->msg_namelen = r->tolen;
 	if (r->from)
-		return; /* the socket has it all */
+		return; /* the socket has all of them set */
 	if (r->v4) {
 		struct in_pktinfo pi = {.ipi_ifindex = (int)r->oif};
 
@@ -131,10 +135,10 @@ static void end_msg(struct round *b)
 	if (b->mtu_bytes && b->segs > 1)
 		put_cmsg(&b->w->msg[b->nmsg - 1].msg_hdr, IPPROTO_UDP, UDP_SEGMENT, &seg,
 			 sizeof(seg));
-	b->mtu_bytes = 0; /* nothing joins it */
+	b->mtu_bytes = 0; /* no packet is joined to it */
 }
 
-/* The next piece of a source's payload, n bytes at most; *k: how many it is. */
+/* Returns the next part of the payload, n bytes at most; *k: its length. */
 static const uint8_t *take_source_piece(struct source *src, uint32_t n, uint32_t *k)
 {
 	struct iovec *v = (struct iovec *)(uintptr_t)src->iov;
@@ -157,7 +161,10 @@ static void take_bytes(struct source *src, uint8_t *dst, uint32_t n)
 	}
 }
 
-/* Behind a header: payload, pad and ICRC. The sum is over the copy that leaves. */
+/*
+ * Writes what follows a header: payload, pad and ICRC. The ICRC is computed over the copy that
+ * leaves.
+ */
 static void put_rest(const struct dpa_roce_net *net, uint8_t *p, uint32_t hdr, uint32_t len,
 		     struct source *src)
 {
@@ -188,7 +195,7 @@ static void skip_bytes(struct source *src, uint32_t n)
 		take_source_piece(src, n, &k);
 }
 
-/* Adds one packet; the room for it was checked. */
+/* Adds one packet. The caller checked the room for it. */
 static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct source *src,
 		       uint32_t slot, uint32_t nth)
 {
@@ -203,8 +210,9 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	}
 	b->npkt++;
 	/*
-	 * Two packets of different sizes are faster apart: the first is there while the second
-	 * leaves. Not so if the second, an ACK most often, is waited for too.
+	 * Two packets of different sizes are faster in separate datagrams: the first arrives while
+	 * the second is sent. This does not hold if the receiver also waits for the second one, in
+	 * most cases an ACK.
 	 */
 	if (b->mtu_bytes &&
 	    (total > b->mtu_bytes || (b->segs == 1 && total < b->mtu_bytes && !b->together) ||
@@ -222,11 +230,11 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	b->bytes += total;
 	b->total += total;
 	b->segs++;
-	if (total < b->mtu_bytes) /* a shorter one is the last of its datagram */
+	if (total < b->mtu_bytes) /* a shorter packet is the last of its datagram */
 		end_msg(b);
 }
 
-/* The header of packet nth of n of a slot. */
+/* Builds the header of packet nth of n of an entry. */
 static void make_segment(const struct dpa_slot *s, const struct dpa_roce_pkt *whole, uint32_t mtu,
 			 uint32_t nth, uint32_t n, struct dpa_roce_pkt *pkt)
 {
@@ -243,7 +251,9 @@ static uint32_t slot_packets(const struct dpa_slot *s, uint32_t mtu)
 	return (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_UD ? 1 : dpa_npkts(s->len, mtu);
 }
 
-/* An ACK behind the last part of a message goes with it: it costs a system call else. */
+/*
+ * An ACK behind the last part of a message is sent with it; otherwise it would cost a system call.
+ */
 static bool is_round_full(struct round *b, const struct dpa_slot *s)
 {
 	if (b->total < b->limit)
@@ -254,7 +264,7 @@ static bool is_round_full(struct round *b, const struct dpa_slot *s)
 	return false;
 }
 
-/* Puts packets of the slot together, from number *nth on; false: the round is full. */
+/* Adds packets of the entry, from number *nth on. False: the round is full. */
 static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *s, uint32_t index,
 		     uint32_t *nth)
 {
@@ -265,7 +275,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
-	skip_bytes(&src, skip); /* the part that went with the round before */
+	skip_bytes(&src, skip); /* the part that the previous round sent */
 	for (; *nth < n; ++*nth) {
 		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || is_round_full(b, s))
 			return false;
@@ -276,7 +286,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	return true;
 }
 
-/* A packet that its QP would send again: not an answer, not a datagram. */
+/* True for a packet that its QP sends again after a loss: no response and no datagram. */
 static bool is_request_entry(const struct dpa_slot *s)
 {
 	uint8_t tr = s->opcode & DPA_BTH_TRANSPORT;
@@ -286,9 +296,9 @@ static bool is_request_entry(const struct dpa_slot *s)
 }
 
 /*
- * Nothing is kept: what was written into the lane and not sent goes back to the QP that sends now
- * (src: index of its QPN), or is lost. Datagrams, answers, and what other QPs left to go with it
- * may lie between its requests.
+ * Drops what was not sent. Packets of the QP that sends now (src: index of its QPN) are reported to
+ * it; others are lost. Datagrams, responses and packets that other QPs left to be sent together may
+ * lie between its requests.
  */
 static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t nth, uint32_t *psn)
 {
@@ -304,7 +314,7 @@ static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t n
 	return lost;
 }
 
-/* Once until another kind of error comes: a route that went away concerns every packet. */
+/* Logs an error once, until another kind of error comes: a missing route affects every packet. */
 static void complain_send(struct dpa_remote *r, int err)
 {
 	if (err == EAGAIN || r->last_err == err)
@@ -315,8 +325,9 @@ static void complain_send(struct dpa_remote *r, int err)
 }
 
 /*
- * How many left; the call that makes the kernel read least: for one small packet it takes 7 % less
- * time. The bare calls: the library's are cancellation points, and we hold locks.
+ * Returns how many left. Uses the call that makes the kernel read least: for one small packet it
+ * takes 7 % less time. The system calls themselves: the library's are cancellation points, and this
+ * thread holds locks.
  */
 static long send_messages(int fd, struct mmsghdr *m, uint32_t n)
 {
@@ -347,9 +358,11 @@ static int send_round(struct dpa_remote *r, struct round *b, uint32_t lane, uint
 	return 0;
 }
 
-/* ---- one by one, while somebody inspects */
+/* ---- one by one, while frames are inspected */
 
-/* A frame that goes on: arg is the lane. Now or later, under no lock that matters to it. */
+/*
+ * Sends a frame that goes on. arg is the ring. Called now or later, without locks that matter here.
+ */
 static void emit_frame(void *arg, const struct dpa_frame *f)
 {
 	struct dpa_tx *tx = arg;
@@ -388,7 +401,9 @@ static void show_tx_entry(struct dpa_remote *r, struct dpa_tx *tx, const struct 
 	}
 }
 
-/* From the front again: only as much of a lane's memory is ever touched as leaves at once. */
+/*
+ * Starts at the front again, so that only as much of a ring's memory is touched as leaves at once.
+ */
 static void empty_ring(struct dpa_tx *tx)
 {
 	tx->head = tx->tail = tx->dhead = tx->dtail = 0;
@@ -396,7 +411,7 @@ static void empty_ring(struct dpa_tx *tx)
 	atomic_store_explicit(&tx->shm->dtail, 0, memory_order_relaxed);
 }
 
-/* Memory to put packets together in, locked; without any (no memory) its scratch is NULL. */
+/* Takes and locks memory to build packets in. Its scratch is NULL if there is no memory. */
 static struct dpa_wire_room *take_wire_room(struct dpa_hw *hw, uint32_t first)
 {
 	struct dpa_wire *w = atomic_load_explicit(&hw->wire, memory_order_relaxed);
@@ -450,7 +465,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		end_msg(&b);
 		err = send_round(r, &b, lane, &sent);
 		if (dpa_unlikely(err == EIO || err == EINVAL) && !r->no_gso) {
-			r->no_gso = true; /* a device without checksum offload: one by one */
+			/* a device without checksum offload: send packets one by one */
+			r->no_gso = true;
 			at = w->first[sent].slot;
 			nth = w->first[sent].nth;
 			continue;
@@ -458,7 +474,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		if (dpa_unlikely(err)) {
 			lost = give_up(tx, src, w->first[sent].slot, w->first[sent].nth, psn);
 			complain_send(r, err);
-			if (err == EINVAL) /* it was not the cutting */
+			if (err == EINVAL) /* GSO was not the cause */
 				r->no_gso = false;
 			dpa_count(r->peer.hw, DPA_CNT_tx_dropped, lost);
 			break;
@@ -504,8 +520,7 @@ void dpa_corks_send(struct dpa_hw *hw)
 		next = tx->cork_next;
 		dpa_spin_lock(&tx->lock);
 		tx->corked = false;
-		dpa_wire_flush(tx, UINT32_MAX,
-			       &psn); /* lost, if there is no room: it comes again */
+		dpa_wire_flush(tx, UINT32_MAX, &psn); /* no room: lost, and sent again later */
 		dpa_spin_unlock(&tx->lock);
 	}
 }
