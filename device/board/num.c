@@ -8,7 +8,7 @@
  * next reap. The first try is random, so that a board created in between gets another number.
  *
  * Other boards connect to that socket to pass on packets for this board that reached them
- * (device/link/forward.c). This file only listens.
+ * (device/link/udp/forward.c). This file only listens.
  */
 #include <errno.h>
 #include <pthread.h>

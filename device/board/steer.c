@@ -5,7 +5,7 @@
  *
  * The kernel numbers the sockets of a port as they are bound; when one is closed the last one takes
  * its place. So a join leaves all other indices as they are. Each close begins a new round, in
- * which each process finds its index again (device/link/steer.c). Steering only saves a detour: if
+ * which each process finds its index again (device/link/udp/steer.c). Steering only saves a detour: if
  * the map is out of date a packet reaches another process, which passes it on.
  */
 #include <errno.h>
@@ -62,7 +62,7 @@ static void make_nonce(struct dpa_board_steer *s)
 		return;
 	for (int i = 1; i < 4; i++)
 		atomic_store_explicit(&s->nonce[i], n[i], memory_order_relaxed);
-	/* no packet begins like this: see link/steer.c */
+	/* no packet begins like this: see link/udp/steer.c */
 	atomic_store_explicit(&s->nonce[0], n[0] | 0xff000000u, memory_order_release);
 }
 

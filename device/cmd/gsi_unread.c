@@ -5,10 +5,10 @@
 #include "link/peer.h"
 #include "gsi/endpoint.h"
 #include "link/frame.h"
-#include "link/wire.h"
-#include "link/udp.h"
+#include "link/udp/wire.h"
+#include "link/udp/udp.h"
 #include "eu/peer_end.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 
 #define WIRE_PACKETS 1024 /* a peer that goes on sending ends the loop by this: a lock is held */
 

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "ctx/schedule.h"
 #include "cmd/dm.h"
 #include "cmd/leave.h"
@@ -28,7 +28,7 @@
 #include "ctx/copy.h"
 #include "link/peer.h"
 #include "transport/api.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "eu/eu.h"
 #include "ctx/thread.h"
 #include "eu/service.h"
@@ -36,9 +36,9 @@
 #include "gsi/gsi.h"
 #include "link/inspect.h"
 #include "link/frame.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "raw/raw.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "util/fork.h"
 
 #ifndef DPA_LIB_VERSION

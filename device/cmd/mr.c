@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include "cmd/dm.h"
 #include "cmd/mr.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/range.h"

@@ -7,7 +7,7 @@
 #include "cmd/mcast.h"
 #include "cmd/qp.h"
 #include "ctx/cq.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/schedule.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
@@ -16,7 +16,7 @@
 #include "link/inspect.h"
 #include "raw/raw.h"
 #include "transport/api.h"
-#include "transport/tag.h"
+#include "recv/tag.h"
 #include "transport/xrc_branch.h"
 #include "wire/opcode.h"
 

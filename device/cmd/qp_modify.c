@@ -3,10 +3,10 @@
  * values. */
 #include <errno.h>
 #include <string.h>
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "ctx/schedule.h"
 #include "cmd/qp.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "eu/watch.h"
 #include "ctx/xrc.h"
 #include "transport/xrc_branch.h"
@@ -15,7 +15,7 @@
 #include "order/resp_check.h"
 #include "transport/transport.h"
 #include "direct/direct.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {

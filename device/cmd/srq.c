@@ -5,7 +5,7 @@
 #include "ctx/cq.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
-#include "transport/tag.h"
+#include "recv/tag.h"
 
 /* Under hw->ctl. */
 static int xrc_init(struct dpa_hw *hw, struct dpa_hw_srq *srq)

@@ -49,7 +49,7 @@ bool dpa_cq_unread(struct dpa_hw_cq *cq);
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n);
 /* The same for a QP, under its lock: one that cannot report goes to the error state before long. */
 void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
-/* The same of n, whatever they should wait for (ctx/foreign.h). */
+/* The same of n, whatever they should wait for (foreign/foreign.h). */
 void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n);
 /* Ends a QP that lost an entry; under its lock. */

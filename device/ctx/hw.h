@@ -58,7 +58,7 @@ struct dpa_hw {
 	const struct dpa_hw_ops *ops;
 	_Atomic uint64_t *cnt; /* this process's counters */
 
-	/* congestion control: pcc_flow.c. The port's word, NULL: flows do not follow it */
+	/* congestion control: cc/cc.c. The port's word, NULL: flows do not follow it */
 	const _Atomic uint64_t *cc_word;
 	dpa_spin_t cc_lock;	   /* a leaf */
 	_Atomic uint64_t cc_check; /* ns: when to look at the image's process */
@@ -114,7 +114,7 @@ struct dpa_hw {
 	int maps_fd;		    /* /proc/self/maps, -1: not there */
 	bool pvm_self;		    /* process_vm_* on ourselves works */
 	struct dpa_stage stage;
-	/* ctx/foreign.h; NULL: there was no region of its kind. Set once (release) under ctl */
+	/* foreign/foreign.h; NULL: there was no region of its kind. Set once (release) under ctl */
 	struct dpa_foreigns *foreigns;
 	_Atomic uint32_t
 		nforeign; /* regions; written under ctl (relaxed): a hint, see dpa_quiesce() */
@@ -127,7 +127,7 @@ struct dpa_hw {
 		listen_fd; /* wake_fd: parked EU's; wait_fd: a blocked application's */
 	int spare_fd;	   /* given up for a moment to refuse a connection that cannot be had */
 
-	struct dpa_udp *udp; /* port 4791: link/udp.h */
+	struct dpa_udp *udp; /* port 4791: link/udp/udp.h */
 
 	/* QPs whose ACK may wait until their EU has nothing else to do */
 	dpa_spin_t ack_lock; /* a leaf */

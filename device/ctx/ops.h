@@ -14,8 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct dpa_cqe;
 struct dpa_frame;
 struct dpa_hw;
+struct dpa_hw_cq;
 struct dpa_hw_qp;
 struct dpa_peer;
 struct dpa_roce_pkt;
@@ -41,6 +43,12 @@ struct dpa_qp_ops {
 	bool (*notify)(struct dpa_hw_qp *qp);
 	/* The WQE that is the oldest ends with an error, and the QP with it. */
 	void (*fail)(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
+	/*
+	 * With slow.foreign: takes over n CQEs of the QP for `cq` until the copies that they wait
+	 * for are done. False: there is nothing to wait for, and nothing was taken.
+	 */
+	bool (*hold)(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+		     uint32_t n);
 	/* Reports the send WQEs as flushed. */
 	void (*flush)(struct dpa_hw_qp *qp);
 	/* Packets that were kept out of order are forgotten. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* qp.c - queue pairs: what they report, the error state. */
 #include "ctx/cq.h"
-#include "ctx/foreign.h"
 #include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "ctx/schedule.h"
@@ -92,10 +91,9 @@ void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct 
 static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
 {
-	if (dpa_foreign_held(qp))
-		dpa_foreign_hold(qp, cq, cqe, n);
-	else
-		dpa_qp_report_now(qp, cq, cqe, n);
+	if (dpa_unlikely(qp->slow.foreign) && qp->ops->hold(qp, cq, cqe, n))
+		return;
+	dpa_qp_report_now(qp, cq, cqe, n);
 }
 
 /*

@@ -180,7 +180,7 @@ struct dpa_resp {
 	uint32_t from;	  /* DPA_FROM_* of the last packet off the wire that came in order */
 	/* XRC target: the ring whose acks_waiting counts it; NULL: none */
 	struct dpa_tx *ack_waits;
-	/* of the message at hand, where the SRQ matches tags: device/transport/tag.h */
+	/* of the message at hand, where the SRQ matches tags: device/recv/tag.h */
 	struct {
 		uint8_t kind; /* enum dpa_tag_kind */
 		uint32_t app_ctx;
@@ -233,7 +233,7 @@ union dpa_slow {
 		bool cqe_lost : 1;   /* a CQ had no room for what it reports: it ends in error */
 		bool tags : 1;	     /* its SRQ matches tags */
 		bool keeps : 1;	     /* packets out of order: kept.c */
-		bool foreign : 1;    /* it used memory that cannot be addressed: ctx/foreign.h */
+		bool foreign : 1; /* it used memory that cannot be addressed: foreign/foreign.h */
 		/*
 		 * The process captures, or its links are made bad. dpa_grant() copies it from
 		 * hw->inspect (relaxed). A change stores hw->inspect first and then calls dpa_grant()
@@ -349,13 +349,13 @@ struct dpa_hw_qp {
 	struct dpa_hw_qp *eu_next __attribute__((aligned(32)));
 	const uint64_t *eu_word; /* of the slot, or that of `watch` */
 	uint64_t eu_seen;	 /* last doorbell word carried out */
-	struct dpa_fqp *fq;	 /* with slow.foreign: ctx/foreign.h */
+	struct dpa_fqp *fq;	 /* with slow.foreign: foreign/foreign.h */
 	bool eu_watched;	 /* eu_word is that of `watch`, which lasts meanwhile: eu->lock */
 	struct dpa_watch *watch; /* NULL: the SQ is not watched: eu/watch.c */
 	struct dpa_hw_qp *free_next;
 	/* links that lose packets */
 	struct dpa_pcc_flow pcc;
-	/* which algorithm that is: pcc_flow.h */
+	/* which algorithm that is: cc/cc.h */
 	struct {
 		const _Atomic uint64_t *source; /* the port's word; set at RTS */
 		uint64_t word;			/* the one that the flow follows */
@@ -446,6 +446,8 @@ static inline void dpa_qp_expect_rx(const struct dpa_hw_qp *qp)
 struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw);
 void dpa_qp_give(struct dpa_hw_qp *qp);
 void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a);
+/* cc.source of a QP that follows no algorithm of the port: always 0. */
+extern const _Atomic uint64_t dpa_cc_unled;
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type);
 /* To the error state, with everything flushed; under the QP's lock. */
 void dpa_qp_to_error(struct dpa_hw_qp *qp);

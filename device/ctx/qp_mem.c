@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "ctx/ops.h"
-#include "ctx/pcc_flow.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "wire/opcode.h"
@@ -104,6 +103,8 @@ static uint8_t transport_of(uint32_t type)
 		return DPA_BTH_XRC;
 	}
 }
+
+const _Atomic uint64_t dpa_cc_unled;
 
 void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a)
 {

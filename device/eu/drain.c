@@ -4,7 +4,7 @@
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/frame.h"
 #include "link/inspect.h"
 #include "link/sock.h"

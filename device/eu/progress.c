@@ -11,8 +11,8 @@
 #include "eu/progress.h"
 #include "eu/sched.h"
 #include "link/frame.h"
-#include "link/forward.h"
-#include "link/udp.h"
+#include "link/udp/forward.h"
+#include "link/udp/udp.h"
 #include "eu/drain.h"
 
 static int look_at_summary(struct dpa_hw *hw)

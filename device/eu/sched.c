@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include "eu/sched.h"
 #include "link/peer.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 
 /* ---------------------------------------------------------------- SPIN */
 

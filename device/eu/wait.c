@@ -12,7 +12,7 @@
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 
 static bool fd_ready(int fd)
 {

@@ -4,7 +4,7 @@
 #include "ctx/hw.h"
 #include "gsi/gsi.h"
 #include "wire/opcode.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/frame.h"
 
 void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],

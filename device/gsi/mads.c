@@ -4,7 +4,7 @@
 #include "ctx/hw.h"
 #include "link/kick.h"
 #include "gsi/endpoint.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/frame.h"
 #include "tables/tables.h"
 

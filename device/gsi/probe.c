@@ -13,7 +13,7 @@
 #include "port/port.h"
 #include "util/sys.h"
 #include "gsi/endpoint.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define AT_TID (12 + 8 + 8) /* in the UDP payload: BTH, DETH, MAD header */
 #define TRIES  4	    /* of one send: the error of an earlier probe makes it fail */

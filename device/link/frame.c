@@ -6,10 +6,10 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include <dpa_mad.h>
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "wire.h"
+#include "link/udp/wire.h"
 #include "ctx/ops.h"
 #include "wire/psn.h"
 

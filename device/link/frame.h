@@ -5,7 +5,7 @@
  *
  * Ways in; all end in dpa_pkt_deliver():
  *
- *   UDP socket      for a QP of this process: udp_rx.c
+ *   UDP socket      for a QP of this process: udp/rx.c
  *   ring            DPA_LINK_FRAME: another process of the adapter received it from its UDP socket
  *   unix socket     another adapter of the host received it: forward.c; may be passed on by a ring
  *   group           from the UDP socket, once for each attached QP of this process: group.c
@@ -121,7 +121,7 @@ bool dpa_group_leads_out(const struct dpa_hw_gid *from, const uint8_t gid[16]);
 struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
 				    const struct dpa_frame *f, const struct dpa_roce_pkt *pkt);
 
-/* ---- udp_rx.c, udp_tx.c ---- */
+/* ---- udp/rx.c, udp/tx.c ---- */
 
 /*
  * Read the socket, one batch at most. Returns the number of packets. Any thread; one at a time gets

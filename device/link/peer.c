@@ -23,7 +23,7 @@
 #include "link/kick.h"
 #include "link/inspect.h"
 #include "link/sock.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 static struct dpa_lane_shm *lane_at(void *map, uint32_t i)
 {

@@ -21,7 +21,7 @@ struct dpa_peer {
 	uint32_t slot, gen;
 	_Atomic uint32_t state; /* enum dpa_peer_state; written under hw->peer_lock */
 	pid_t pid;		/* in this pid namespace; 0: not visible */
-	bool wire;		/* another host: a struct dpa_remote (link/wire.h) */
+	bool wire;		/* another host: a struct dpa_remote (link/udp/wire.h) */
 	/* process_vm_readv reaches its memory: tested when its hello came */
 	bool can_pull;
 	/* keeps `export` mapped for a thread that reads its hazard pointers */

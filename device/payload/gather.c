@@ -9,7 +9,7 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/copy.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "link/kick.h"
 #include "payload/payload.h"
 #include "direct/share.h"
@@ -160,7 +160,7 @@ bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 /* Element `cnt` of the iovec at hand is of this key. False: it cannot be had. */
 static bool note_foreign(struct dpa_hw_qp *qp, uint32_t key, int cnt)
 {
-	/* its messages are put together from headers and buffers: tag.c */
+	/* its messages are put together from headers and buffers: recv/tag.c */
 	struct dpa_fqp *fq = qp->slow.tags || qp->tag_sq ? NULL : dpa_foreign_use(qp);
 
 	if (fq)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * source.c - what leaves memory that cannot be addressed (ctx/foreign.h) is fetched ahead of the
+ * source.c - what leaves memory that cannot be addressed (foreign/foreign.h) is fetched ahead of the
  * packets: that of the WQE at send_idx, and of those behind it that are posted; that of responses
  * that are owed. Many small ones are one call of dpa-foreign so.
  */
 #include <string.h>
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "payload/payload.h"
 
 /* Its bytes lie here: opcodes that have a payload. */

@@ -8,6 +8,7 @@
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "link/lane.h"
+#include "recv/recv.h"
 #include "transport/transport.h"
 #include "raw.h"
 

@@ -6,12 +6,12 @@
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
 #include "ctx/copy.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
 #include "payload/payload.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define WAITS 2
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "ctx/hw.h"
 #include "link/lane.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "order/order.h"
 #include "payload/payload.h"
 

@@ -9,7 +9,7 @@
 #include "transport/api.h"
 #include "req_state.h"
 #include "transport.h"
-#include "tag.h"
+#include "recv/tag.h"
 
 uint8_t dpa_status_of(uint32_t syndrome)
 {

@@ -41,7 +41,7 @@
  * - recovery_psn is the RecoveryPoint of RFC 6675. The window is that of congestion control
  *   (device/pcc).
  */
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "ctx/schedule.h"
 #include "transport.h"
 

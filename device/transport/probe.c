@@ -12,7 +12,7 @@
  * algorithm asks for another one. An answer counts if it has the number and the time of the last probe. At
  * most one answer leaves for a probe, of the same size: nothing is amplified.
  */
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "link/kick.h"
 #include "transport.h"
 #include "transport/api.h"

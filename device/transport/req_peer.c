@@ -9,7 +9,7 @@
 #include "transport/xrc_branch.h"
 #include "link/fds.h"
 #include "link/peer.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "transport/api.h"
 #include "transport.h"
 

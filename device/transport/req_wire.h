@@ -8,7 +8,7 @@
 #define DPA_REQ_WIRE_H
 
 #include "ctx/qp.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "transport/transport.h"
 
 struct dpa_req_piece {
@@ -87,7 +87,7 @@ static inline void dpa_req_set_manner(const struct dpa_hw_qp *qp, struct dpa_tx 
 /*
  * An ACK that is owed goes ahead of what the program sends now: that may be the answer to the
  * message, and the peer's program gets the CQE of its message first. Behind a single packet it is in
- * the same datagram, from which the receiver takes it first (udp_rx.c); it must not be longer.
+ * the same datagram, from which the receiver takes it first (udp/rx.c); it must not be longer.
  */
 static inline void dpa_req_ack_ahead(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
 {

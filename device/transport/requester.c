@@ -14,7 +14,7 @@
 #include "req_wire.h"
 #include "transport.h"
 #include "ctx/ops.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define BUDGET	       64 /* packets a call: a post does bounded work */
 #define BUDGET_PULLS   4

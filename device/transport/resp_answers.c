@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include "ctx/copy.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/xrc.h"

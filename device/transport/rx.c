@@ -5,9 +5,9 @@
 #include "transport/api.h"
 #include "transport.h"
 #include "direct/direct.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/ops.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 /* IBA 9.6 (state) */
 static bool qp_receives(const struct dpa_hw_qp *qp)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 #include <sys/uio.h>
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/srq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -244,10 +244,5 @@ void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 			 const uint8_t *payload);
 void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again);
 void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p);
-
-/* --- responder.c --- */
-bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
-void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
-		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s);
 
 #endif

@@ -6,9 +6,10 @@
 #include "link/kick.h"
 #include "port/port.h"
 #include "link/kick.h"
+#include "recv/recv.h"
 #include "transport.h"
 #include "link/fds.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "tables/tables.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The whole way in: datagrams off port 4791, as udp_rx.c takes them, several packets joined in one
+ * The whole way in: datagrams off port 4791, as udp/rx.c takes them, several packets joined in one
  * where the kernel would (GRO), through dpa_frame_check(), to QPs whose peer is on another host
  * (qps.h). Fields that would stop a packet at once are corrected here, the ICRC with them.
  *
@@ -24,7 +24,7 @@
 #include "qps.h"
 static long take(int fd, struct msghdr *h, int flags);
 #define syscall(nr, fd, h, flags) take(fd, h, flags)
-#include "device/link/udp_rx.c"
+#include "device/link/udp/rx.c"
 #undef syscall
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 #include "harness.h"
-#include "device/link/wire.h"
+#include "device/link/udp/wire.h"
 
 /* The first byte of an input. */
 enum fuzz_kind {

@@ -6,7 +6,7 @@
 #include <dpa_cm_port.h>
 #include "link/peer.h"
 #include "device/gsi/gsi.h"
-#include "device/link/forward.h"
+#include "device/link/udp/forward.h"
 
 static bool endpoint(uint32_t which, struct dpa_board_gsi *g)
 {

@@ -13,8 +13,8 @@
 #include "eu/eu.h"
 #include "eu/eu.c"
 #include "harness.h"
-#include "link/wire.h"
-#include "link/udp.h"
+#include "link/udp/wire.h"
+#include "link/udp/udp.h"
 
 TestSuite(eu_pcc, .timeout = 60);
 

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include "ctx/thread.h"
 #include "eu/sched.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "harness.h"
 
 static struct th *th;

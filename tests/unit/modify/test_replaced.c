@@ -16,7 +16,7 @@
 #include "direct/direct.h"
 #include "link/inspect.h"
 #include "link/sock.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "eu/peer_end.h"
 #include "eu/drain.h"
 #include "ctx/ops.h"

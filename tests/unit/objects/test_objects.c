@@ -109,7 +109,7 @@ Test(objects, a_full_board_and_a_full_file_system)
 }
 
 /*
- * A lane has a UDP source port of its own (device/link/remote.c): QPs made one after the other have
+ * A lane has a UDP source port of its own (device/link/udp/remote.c): QPs made one after the other have
  * different ones, so that the ways between hosts share the load, and each keeps its own, so that
  * its packets stay in order.
  */

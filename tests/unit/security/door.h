@@ -9,7 +9,7 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "harness.h"
-#include "device/link/wire.h"
+#include "device/link/udp/wire.h"
 
 #define PSN0 1000u
 #define MTU  1024u

@@ -5,7 +5,7 @@
 #include "ctx/qp.h"
 #include "link/lane.h"
 #include "harness.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "transport/api.h"
 
 /* A request of A's, n packets ahead of what B expects; from the wire. */

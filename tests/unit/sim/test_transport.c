@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "inspect/linkq.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "sim/sim.h"
 #include "transport/api.h"
 #include "eu/progress.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/mr.h"
 #include "link/peer.h"
 #include "transport/api.h"
@@ -12,7 +12,7 @@
 #include "direct/share.h"
 #include "harness.h"
 #include "direct/direct.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "ctx/ops.h"
 
 /* ---------------------------------------------------------------- function */

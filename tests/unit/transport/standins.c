@@ -11,10 +11,10 @@
 #include "board/mr_way.h"
 #include "harness.h"
 #include "gsi/gsi.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/inspect.h"
 #include "link/sock.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "tables/tables.h"
 
 struct dpa_hw *dpa_the_hw;

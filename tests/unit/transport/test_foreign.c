@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations from and to memory that the process cannot address (ctx/foreign.h): each way, each
+ * Operations from and to memory that the process cannot address (foreign/foreign.h): each way, each
  * transport and link; nothing is told before the copy that it stands for; faults.
  */
 #include <errno.h>
 #include "foreign_mem.h"
 #include "harness.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "eu/progress.h"
 #include "transport/api.h"
 

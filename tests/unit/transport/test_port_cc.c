@@ -4,7 +4,7 @@
 #include <malloc.h>
 #include <string.h>
 #include "harness.h"
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "pcc/dcqcn.h"
 #include "pcc/rtt.h"
 #include "standins_pcc.h"

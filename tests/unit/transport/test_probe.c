@@ -2,7 +2,7 @@
 /* Round trips that congestion control asks for: sent with the next packets, answered at once. */
 #include <criterion/criterion.h>
 #include "harness.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 static uint8_t wanted;
 static struct dpa_pcc_event got;

@@ -16,7 +16,7 @@
 #include "harness.h"
 #include "direct/direct.h"
 #include "link/sock.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "eu/drain.h"
 
 enum { PSN0 = 100, SRQN = 1 << 14 | 3, ELSEWHERE = 5, LEN = 8 };

@@ -7,7 +7,7 @@
 #include "link/lane.h"
 #include "harness.h"
 #include "device/link/frame.h"
-#include "device/link/wire.h"
+#include "device/link/udp/wire.h"
 
 static uint8_t opcode_of(uint8_t op, bool first, bool last)
 {

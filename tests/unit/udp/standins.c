@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "ctx/schedule.h"
 #include "link/kick.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "standins.h"
 
 uint32_t dpa_spin_pauses = 200;

@@ -5,9 +5,9 @@
 
 #include "ctx/hw.h"
 #include "link/peer.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/frame.h"
-#include "link/steer.h"
+#include "link/udp/steer.h"
 
 extern char ut_log[512];     /* the last line logged here */
 extern uint32_t ut_peer_qpn; /* dpa_peer_of_qpn(): whose; 0: nobody's */

@@ -14,7 +14,7 @@
 #include "config/knobs.h"
 #include "harness.h"
 #include "link/inspect.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "pcc/dcqcn.h"
 
 #define PSN0  1000u

@@ -16,7 +16,7 @@
 #include "link/lane.h"
 #include "harness.h"
 #include "link/inspect.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg)

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include "link/lane.h"
 #include "harness.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 static const struct dpa_roce_net net = {.src = {[10] = 0xff, 0xff, 10, 0, 0, 1},
 					.dst = {[10] = 0xff, 0xff, 10, 0, 0, 2},

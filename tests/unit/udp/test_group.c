@@ -11,7 +11,7 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "standins.h"
 #include "tables/tables.h"
 

@@ -8,7 +8,7 @@
 #include "util/lock.h"
 #include "wire/opcode.h"
 #include "harness.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define SURE 16u
 

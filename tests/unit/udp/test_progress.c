@@ -12,12 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "ctx/schedule.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "transport/api.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
 #include "harness.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define ACK_PSN 9
 

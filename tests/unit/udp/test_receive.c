@@ -17,9 +17,9 @@
 #include "transport/api.h"
 #include "gsi/gsi.h"
 #include "link/inspect.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 #include "wire/opcode.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "ctx/ops.h"
 
 enum { MTU = 1024, QPN = 5, SINGLE = 8, CE = 3 };

@@ -13,7 +13,7 @@
 #include "pcc/pcc.h"
 #include "ctx/hw.h"
 #include "link/peer.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 static struct dpa_hw *hw;
 static struct dpa_port port;

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "board/board.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 #include "standins.h"
 
 static char dir[] = "/tmp/dpa-steer-XXXXXX";

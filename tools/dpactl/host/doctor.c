@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <board/board.h>
-#include <link/udp.h>
+#include <link/udp/udp.h>
 #include "pabi.h"
 #include "doctor.h"
 

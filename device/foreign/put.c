@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * foreign_put.c - bytes on their way into memory that cannot be addressed, and what is held until
+ * put.c - bytes on their way into memory that cannot be addressed, and what is held until
  * they are there.
  *
  *   put[tail, head): queued, the oldest first; dpa-foreign copies some of them at a time. Each has
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ctx/cq.h"
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/ops.h"
 #include "ctx/schedule.h"
 #include "wire/aeth.h"
@@ -121,18 +121,21 @@ static bool cqe_room(struct dpa_fqp *fq, uint32_t n)
 	return true;
 }
 
-void dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+bool dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		      uint32_t n)
 {
 	struct dpa_fqp *fq = qp->fq;
 
+	if (!fq->held)
+		return false;
 	if (!cqe_room(fq, n)) {
 		qp->slow.cqe_lost = true;
 		dpa_schedule(qp, 0);
-		return;
+		return true;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		fq->cqe[fq->ncqe++] = (struct dpa_fheld){.cq = cq, .at = fq->put_head, .e = cqe[i]};
+	return true;
 }
 
 /* Reports what waited for the puts before `tail`, which are done. */

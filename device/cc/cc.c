@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcc_flow.c - which algorithm controls a flow, and the flow's side of an image: see pcc_flow.h. */
+/* cc.c - which algorithm controls a flow, and the flow's side of an image: see cc.h. */
 #include <stdlib.h>
 #include <string.h>
-#include "ctx/pcc_flow.h"
+#include "cc/cc.h"
 #include "pcc/dcqcn.h"
 #include "pcc/rtt.h"
 #include "tables/pcc.h"
@@ -13,8 +13,6 @@
 #define TX_BYTES  65536u	     /* but one for so many bytes in any case */
 #define CHECK_GAP UINT64_C(50000000) /* ns between two looks whether the image's process lives */
 #define LINE_RATE (DPA_PCC_LINE_GBPS * 1000 * MBIT)
-
-const _Atomic uint64_t dpa_cc_unled;
 
 /* ------------------------------------------------------------------- parameters */
 

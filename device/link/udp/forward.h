@@ -5,8 +5,8 @@
 
 #include "ctx/hw.h"
 #include "link/lane.h"
-#include "frame.h"
-#include "link/udp.h"
+#include "link/frame.h"
+#include "link/udp/udp.h"
 
 #define DPA_FWD_MAGIC 0x31574644u /* "DFW1" */
 /* Length of the largest packet: headers, payload, pad, ICRC. */

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 #include "ctx/ops.h"
 #include "util/rest.h"
 

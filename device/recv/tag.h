@@ -5,7 +5,6 @@
 
 #include "ctx/qp.h"
 #include "link/peer.h"
-#include "transport.h"
 
 /* Of the message at hand. */
 enum dpa_tag_kind {

@@ -23,8 +23,8 @@
 #include "util/sys.h"
 #include "ctx/hw.h"
 #include "link/frame.h"
-#include "link/steer.h"
-#include "link/udp.h"
+#include "link/udp/steer.h"
+#include "link/udp/udp.h"
 
 #ifndef SO_ATTACH_REUSEPORT_CBPF
 #define SO_ATTACH_REUSEPORT_CBPF 51

@@ -22,9 +22,9 @@
 #include "ctx/schedule.h"
 #include "util/sys.h"
 #include "ctx/hw.h"
-#include "link/forward.h"
-#include "link/steer.h"
-#include "link/udp.h"
+#include "link/udp/forward.h"
+#include "link/udp/steer.h"
+#include "link/udp/udp.h"
 
 #ifndef UDP_NO_CHECK6_RX
 #define UDP_NO_CHECK6_RX 102

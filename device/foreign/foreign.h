@@ -4,8 +4,8 @@
  * the copy call of its owner alone, which may block, and takes locks of a driver. So it is made by a
  * thread of its own (dpa-foreign), under no lock of the device. The data path goes on meanwhile:
  *
- *   into it  (WRITE, receive, result of a READ or an atomic)   foreign_put.c
- *   out of it (source of a SEND or a WRITE, of a response)     foreign_get.c
+ *   into it  (WRITE, receive, result of a READ or an atomic)   put.c
+ *   out of it (source of a SEND or a WRITE, of a response)     get.c
  *
  *        packet                       the QP's lock               dpa-foreign, no lock
  *   payload --> window of the QP, a put                      puts, oldest first, DPA_FOREIGN_COPIES
@@ -19,8 +19,8 @@
  * A QP that used such memory (slow.foreign) takes no fast path until it is reset. The words are
  * under the QP's lock; the list of QPs with work under foreigns.lock, a leaf.
  */
-#ifndef DPA_CTX_FOREIGN_H
-#define DPA_CTX_FOREIGN_H
+#ifndef DPA_FOREIGN_H
+#define DPA_FOREIGN_H
 
 #include <pthread.h>
 #include "ctx/copy.h"
@@ -184,7 +184,7 @@ uint8_t *dpa_window_take(struct dpa_window *w, uint32_t n);
 bool dpa_window_room(const struct dpa_window *w, uint32_t n);
 uint32_t dpa_foreign_copy(struct dpa_fwork *w, uint32_t n, uint64_t *bad);
 
-/* -------------------------------------------------------------- foreign_put.c */
+/* ---------------------------------------------------------------------- put.c */
 
 static inline bool dpa_foreign_held(const struct dpa_hw_qp *qp)
 {
@@ -202,7 +202,8 @@ uint32_t dpa_foreign_put(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t a
 			 const uint8_t *from, uint32_t n);
 uint32_t dpa_foreign_atomic(struct dpa_hw_qp *qp, struct dpa_foreign *f,
 			    const struct dpa_fatomic *a);
-void dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+/* struct dpa_qp_ops, hold. */
+bool dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		      uint32_t n);
 /*
  * dpa-foreign: the next puts, how many, and their copies; then what came of them: a bit of `bad` for
@@ -215,7 +216,7 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 /* The next put is an atomic. */
 struct dpa_put *dpa_foreign_next_atomic(struct dpa_fqp *fq);
 
-/* -------------------------------------------------------------- foreign_get.c */
+/* ---------------------------------------------------------------------- get.c */
 
 /* Bytes [off, ...) of message idx; *n: how many lie together. NULL: not there. */
 const struct dpa_get *dpa_gets_find(const struct dpa_gets *g, uint32_t idx, uint32_t off);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* udp.h - UDP port 4791 of this process: shared by port4791.c, forward.c, udp_tx.c and udp_rx.c. */
+/* udp.h - UDP port 4791 of this process: shared by port4791.c, forward.c, udp/tx.c and udp/rx.c. */
 #ifndef DPA_UDP_H
 #define DPA_UDP_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * foreign_get.c - bytes that come out of memory that cannot be addressed, ahead of the packets that
+ * get.c - bytes that come out of memory that cannot be addressed, ahead of the packets that
  * carry them. Pieces of successive messages, the oldest first: e[tail, head). They stay until their
  * message is complete, as it may be sent again, or room is wanted.
  */
 #include <string.h>
-#include "ctx/foreign.h"
+#include "foreign/foreign.h"
 
 static struct dpa_get *get_of(const struct dpa_gets *g, uint32_t n)
 {

@@ -28,10 +28,10 @@
 #include "ctx/hw.h"
 #include "link/kick.h"
 #include "wire/opcode.h"
-#include "link/forward.h"
+#include "link/udp/forward.h"
 #include "link/frame.h"
 #include "link/sock.h"
-#include "link/wire.h"
+#include "link/udp/wire.h"
 
 #define RX_BATCH 64 /* frames of one connection in a row */
 #define SNDBUF	 (1 << 20)

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "util/sys.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 
 struct udp_sock {
 	uint64_t inode;

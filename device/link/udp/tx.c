@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * udp_tx.c - entries of a remote's ring become packets and leave by UDP.
+ * udp/tx.c - entries of a remote's ring become packets and leave by UDP.
  *
  * Consecutive packets of one size go to the kernel as one datagram that it cuts (UDP_SEGMENT),
  * several of those in one call (sendmmsg). Each datagram is built in one contiguous buffer,
@@ -17,7 +17,7 @@
 #include "link/kick.h"
 #include "ctx/thread.h"
 #include "link/inspect.h"
-#include "wire.h"
+#include "link/udp/wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
 

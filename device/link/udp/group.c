@@ -24,8 +24,8 @@
 #include "util/sys.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
-#include "link/udp.h"
-#include "link/wire.h"
+#include "link/udp/udp.h"
+#include "link/udp/wire.h"
 #include "tables/tables.h"
 
 #ifndef IPV6_MULTICAST_ALL

@@ -12,8 +12,11 @@
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
 #include "ctx/srq.h"
+#include "ctx/wqe.h"
 #include "link/peer.h"
-#include "tag.h"
+#include "payload/payload.h"
+#include "recv/recv.h"
+#include "recv/tag.h"
 
 #define NONE	 UINT32_MAX
 #define TMH	 16u /* bytes of the header; behind it a rendezvous request has as many */

@@ -16,7 +16,7 @@
 #include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "frame.h"
+#include "link/frame.h"
 
 /* Maximum bytes of one send call, headers included: a UDP datagram before it is cut (GSO). */
 #define DPA_GSO_BYTES 63000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * udp_rx.c - datagrams from port 4791 become packets. Consecutive packets of one message become one
+ * udp/rx.c - datagrams from port 4791 become packets. Consecutive packets of one message become one
  * entry of the transport, which then moves their payload in one step, as with shared memory.
  */
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "port/port.h"
 #include "ctx/qp.h"
 #include "link/kick.h"
-#include "wire.h"
+#include "link/udp/wire.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
-#include "link/udp.h"
+#include "link/udp/udp.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104

@@ -11,7 +11,7 @@
 #include "port/port.h"
 #include "link/kick.h"
 #include "util/sys.h"
-#include "wire.h"
+#include "link/udp/wire.h"
 
 #ifndef IPV6_FLOWINFO_SEND
 #define IPV6_FLOWINFO_SEND 33

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcc_flow.h - the flow of a QP and the algorithm of the port: docs/congestion.md.
+ * cc.h - the flow of a QP and the algorithm of the port: docs/congestion.md.
  *
  *                     the port's word is another one
  *   begin --> follows --------------------------------> what acts on the port:
@@ -11,14 +11,11 @@
  *
  * A flow looks at the port's word whenever it sends. All functions: under the QP's lock.
  */
-#ifndef DPA_CTX_PCC_FLOW_H
-#define DPA_CTX_PCC_FLOW_H
+#ifndef DPA_CC_H
+#define DPA_CC_H
 
 #include "ctx/hw.h"
 #include "ctx/qp.h"
-
-/* For flows that follow nothing: 0. */
-extern const _Atomic uint64_t dpa_cc_unled;
 
 /* At the transition to RTS. */
 void dpa_cc_begin(struct dpa_hw_qp *qp);

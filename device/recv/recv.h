@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* recv.h - receives of a QP. All functions: under the QP's lock. */
+#ifndef DPA_RECV_H
+#define DPA_RECV_H
+
+#include "ctx/qp.h"
+#include "link/peer.h"
+
+/* Takes the next receive WQE of the QP's queue or of its SRQ into *w. False: there is none. */
+bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
+/*
+ * Reports a receive: `opcode` and `status` are those of the CQE, `syndrome` its vendor error, `len`
+ * its byte count. s: the packet that ended the message, for immediate data, key, sender and the
+ * solicited flag; NULL: none of them.
+ */
+void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
+		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s);
+
+#endif
