@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tag matching (rdma-core's tag_matching.md, infiniband/tm_types.h).
+ * tag.c - tag matching (rdma-core's tag_matching.md, infiniband/tm_types.h).
  *
- * Tagged buffers of an SRQ are a list in the order in which they were added. A message that matches
- * none is unexpected, and counted; buffers that are added while software has not said that it
- * handled as many wait ("off") until it does, for one of those messages may be theirs. List and
- * counts: under the SRQ's lock, which whoever takes a buffer or a receive holds.
+ * The tagged buffers of an SRQ are a list in the order in which they were added. A message that
+ * matches none is unexpected, and is counted. Buffers that are added before software has reported
+ * that it handled as many unexpected messages stay off until then, because one of those messages
+ * may match them. List and counts are under the SRQ's lock, which a thread that takes a buffer or a
+ * receive holds.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,19 +20,19 @@
 #include "recv/tag.h"
 
 #define NONE	 UINT32_MAX
-#define TMH	 16u /* bytes of the header; behind it a rendezvous request has as many */
+#define TMH	 16u /* bytes of the header; a rendezvous request has as many behind it */
 #define LOG_SQ	 8u  /* blocks */
-#define SQ_ROUND 4u  /* blocks of the READ and the SEND of one rendezvous */
+#define SQ_ROUND 4u  /* WQEBBs of the READ and the SEND of one rendezvous */
 #define GEN_BITS 22
 
 enum { OP_NO_TAG = 0, OP_RNDV = 1, OP_FIN = 2, OP_EAGER = 3 };
 
 struct entry {
 	uint32_t next;
-	uint32_t gen; /* of its handle; counts its users */
+	uint32_t gen; /* generation of its handle; counts the uses of the entry */
 	bool used, off;
 	uint64_t tag, mask;
-	struct dpa_rx_wqe w; /* DPA_MAX_TAG_SGE of its SGEs */
+	struct dpa_rx_wqe w; /* up to DPA_MAX_TAG_SGE SGEs */
 };
 
 struct dpa_tags {
@@ -61,7 +62,7 @@ struct dpa_tags *dpa_tags_new(uint32_t max)
 
 /* ------------------------------------------------------------------ the list */
 
-/* Takes entry i out of the list, which `before` leads to. */
+/* Removes entry i from the list; `before` is its predecessor. */
 static void drop_tag(struct dpa_tags *t, uint32_t before, uint32_t i)
 {
 	struct entry *e = &t->e[i];
@@ -178,7 +179,7 @@ static uint64_t bytes_of(const struct dpa_rx_wqe *w)
 	return n;
 }
 
-/* The first buffer that is for the tag; *before: what leads to it. */
+/* Returns the first buffer that matches the tag; *before: its predecessor. */
 static uint32_t find_tag(const struct dpa_tags *t, uint64_t tag, uint32_t *before)
 {
 	uint32_t i = t->first;
@@ -193,7 +194,7 @@ static uint32_t find_tag(const struct dpa_tags *t, uint64_t tag, uint32_t *befor
 
 static uint32_t *own_pi(struct dpa_hw_qp *qp)
 {
-	return &qp->dbrec->sq_pi; /* of a QP whose poster is the device */
+	return &qp->dbrec->sq_pi; /* for a QP that the device posts to */
 }
 
 static bool has_room(struct dpa_hw_qp *qp)
@@ -233,7 +234,7 @@ static void match_cqe(struct dpa_hw_qp *qp, uint8_t status, uint8_t flags, uint3
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 
-/* Under the SRQ's lock: 1: taken, 0: not now, -1: nothing is for it. */
+/* 1: taken; 0: not now; -1: no buffer matches. Context: the SRQ's lock. */
 static int take_tagged(struct dpa_hw_qp *qp, struct dpa_tags *t)
 {
 	struct dpa_resp *r = &qp->resp;
@@ -261,9 +262,10 @@ bool dpa_tag_take(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 	bool event = false;
 	int got = -1;
 
-	r->tm.kind = DPA_TAG_NONE; /* a WRITE with immediate takes a receive as it is */
+	/* a WRITE with immediate data takes a receive without matching */
+	r->tm.kind = DPA_TAG_NONE;
 	if (dpa_op_props(s->opcode) & DPA_OPP_SEND) {
-		/* what cannot be read is found out again when it is placed */
+		/* If the header cannot be read this is found again when the payload is placed. */
 		r->tm.kind = dpa_peek(peer, s, payload, r->tm.head, n) ? DPA_TAG_PLAIN
 								       : kind_of(r->tm.head, n, s);
 		r->tm.app_ctx = n >= TMH ? load_be32(r->tm.head + 4) : 0;
@@ -293,7 +295,7 @@ uint32_t dpa_tag_iov(struct dpa_hw_qp *qp, const struct dpa_slot *s, struct iove
 
 	if (r->off)
 		return dpa_rwqe_iov(qp, &r->wqe, r->off - TMH, s->len, iov, cnt);
-	/* the header goes where it is known already */
+	/* the header goes to its known place */
 	syn = dpa_rwqe_iov(qp, &r->wqe, 0, s->len - TMH, iov + 1, cnt);
 	iov[0] = (struct iovec){.iov_base = r->tm.head, .iov_len = TMH};
 	++*cnt;
@@ -318,7 +320,7 @@ void dpa_tag_init(struct dpa_hw_qp *qp, uint8_t *sq)
 	qp->recv_cq = qp->srq->cq;
 }
 
-/* Bytes of the WQE at idx, 16 at a time: no such piece lies at both ends of the ring. */
+/* Writes bytes of the WQE at idx, 16 at a time: no such part wraps around the end of the ring. */
 static void put_payload(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, const void *from,
 			uint32_t n)
 {
@@ -326,7 +328,7 @@ static void put_payload(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, const 
 		memcpy(dpa_wqe_at(qp, idx, off + i), (const uint8_t *)from + i, 16);
 }
 
-/* A READ of what the request names into the buffer, and behind it the word that it is done. */
+/* Posts a READ of the requested memory into the buffer, followed by the message that it is done. */
 static void fetch_tag_ops(struct dpa_hw_qp *qp)
 {
 	struct dpa_resp *r = &qp->resp;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* acks.c - plain ACKs of packets off the wire, which may wait until there is nothing else to do. */
+/*
+ * acks.c - plain ACKs for packets from the wire, which may wait until there is nothing else to do.
+ */
 #include "transport/api.h"
 #include "transport/transport.h"
 
 /*
- * The ACK of a message that came alone waits until its EU finds nothing to do: the application gets
- * its completion first, and the ACK may leave with its answer.
+ * The ACK of a message that came alone waits until its EU is idle: the application gets its
+ * completion first, and the ACK may leave together with the program's answer.
  */
 static void ack_later(struct dpa_hw_qp *qp)
 {
@@ -44,7 +46,10 @@ void dpa_acks_send(struct dpa_hw *hw)
 	}
 }
 
-/* Not held by what we interrupted, if this is a signal's handler. Others let go of it. */
+/*
+ * True if the lock is free. In a signal handler the interrupted thread may hold it; other threads
+ * release it.
+ */
 static bool is_lock_free(dpa_spin_t *lock)
 {
 	if (!dpa_spin_try(lock))
@@ -72,7 +77,7 @@ void dpa_acks_leave(struct dpa_hw *hw)
 			return;
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue;
-		/* a lane without room pends the QP */
+		/* if the ring has no room the QP is scheduled again */
 		if (qp->qpn && qp->peer && is_lock_free(&qp->peer->tx[qp->lane].lock) &&
 		    is_lock_free(&hw->pend_lock))
 			dpa_responder_flush(qp);

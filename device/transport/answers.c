@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A responder owes: READ and atomic responses in order, behind them one ACK or NAK. They leave
- * when the batch that brought the requests is through, or with the QP's own next packets.
+ * answers.c - the pending answers of a responder: READ and atomic responses in order, followed by
+ * one ACK or NAK. They are sent after the batch that brought the requests, or together with the
+ * QP's own next packets.
  */
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
@@ -15,7 +16,9 @@
 
 #define WAITS 2
 
-/* A NAK is owed that ends the connection: nothing behind it is carried out (IBA 9.9.3). */
+/*
+ * True if a NAK is pending that ends the connection: nothing behind it is carried out (IBA 9.9.3).
+ */
 /* IBA 9.9 (behind) */
 bool dpa_resp_failing(const struct dpa_resp *r)
 {
@@ -24,8 +27,8 @@ bool dpa_resp_failing(const struct dpa_resp *r)
 }
 
 /*
- * IBA 9.7.7.2: how many receives are there for messages beyond MSN. Not on shared memory, where the
- * requester waits for nothing longer than for an RNR NAK; not with an SRQ, which is everybody's.
+ * IBA 9.7.7.2: number of receives posted for messages beyond MSN. None on shared memory, where the
+ * requester waits for an RNR NAK at most; none with an SRQ, which QPs share.
  */
 /* IBA 9.7.5 (credits) */
 static uint8_t credits_of(const struct dpa_hw_qp *qp)
@@ -53,7 +56,7 @@ DPA_STEP struct dpa_slot *answer_begin(struct dpa_hw_qp *qp, uint8_t op, uint32_
 	return s;
 }
 
-/* The region must still be what it was when the request came. */
+/* Checks that the region still is the one of the request. */
 static uint32_t rd_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t n,
 			  uint64_t *addr)
 {
@@ -83,7 +86,10 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
 	p->iov[0].len = n;
 }
 
-/* The next n bytes of one from memory that cannot be addressed: as send_read_piece(), 1: there. */
+/*
+ * Reads the next n bytes of a response from memory that cannot be addressed. Results as for
+ * send_read_piece(); 1: the bytes are there.
+ */
 static int fetched(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
 		   uint32_t n)
 {
@@ -106,8 +112,8 @@ static bool read_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, 
 }
 
 /*
- * One packet of a READ response. 1: sent, 0: no room, -1: the region is gone, WAITS: its bytes are
- * not here yet.
+ * Sends one packet of a READ response. 1: sent; 0: no room; -1: the region is gone; WAITS: its
+ * bytes are not here yet.
  */
 /* IBA 9.4 (read-response) */
 static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
@@ -125,7 +131,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	if (pull)
 		n = left < DPA_PULL_CHUNK ? left : DPA_PULL_CHUNK;
 	last = n == left;
-	/* before the key and the rights: whichever changes behind this is found out by it */
+	/* Read before the key and the rights: a later change of any of them is detected by it. */
 	gen = atomic_load_explicit(&qp->hw->export->mr_gen[rd->rkey >> DPA_KEY_TAG_BITS],
 				   memory_order_seq_cst);
 	if (rd_source(qp, rd, n, &addr))
@@ -171,7 +177,7 @@ static int send_atomic_ack(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	return 1;
 }
 
-/* Sends the owed READ and atomic responses in order. False: no room, or a region is gone. */
+/* Sends the pending READ and atomic responses in order. False: no room, or a region is gone. */
 /* IBA C9-110 */
 static bool send_responses(struct dpa_hw_qp *qp)
 {
@@ -188,7 +194,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 			dpa_tx_full(qp, qp->tx);
 			return false;
 		}
-		if (k < 0) { /* the rest of the response is a NAK */
+		if (k < 0) { /* a NAK takes the place of the rest */
 			r->rd_tail = r->rd_head;
 			r->ack_owed = true;
 			r->ack_psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
@@ -201,7 +207,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 	return true;
 }
 
-/* Answers go by the lane that the QP's own packets use. */
+/* Answers use the ring of the QP's own packets. */
 bool dpa_have_tx(struct dpa_hw_qp *qp)
 {
 	if (dpa_likely(qp->tx &&
@@ -227,9 +233,9 @@ bool dpa_have_tx(struct dpa_hw_qp *qp)
 }
 
 /*
- * The answer of an XRC target found no room, and its completion becomes visible nevertheless.
- * Messages that the program then sends by its initiators wait behind the answer (requester.c).
- * Under tx->lock.
+ * An answer of an XRC target found no room, but its completion becomes visible. Counts it, so that
+ * messages that the program then sends by its initiators wait behind the answer (requester.c).
+ * Context: tx->lock.
  */
 static void show_waiting(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 {
@@ -257,7 +263,7 @@ void dpa_waits_no_more(struct dpa_hw_qp *qp)
 	qp->resp.ack_waits = NULL;
 }
 
-/* Puts the plain ACK that is owed on the ring, under tx->lock. False: no room. */
+/* Puts the pending plain ACK on the ring. False: no room. Context: tx->lock. */
 DPA_STEP bool put_ack(struct dpa_hw_qp *qp)
 {
 	struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, qp->resp.ack_psn, 0, 0, NULL);
@@ -275,14 +281,14 @@ void dpa_responder_join(struct dpa_hw_qp *qp)
 		put_ack(qp);
 }
 
-/* A plain ACK is owed and nothing else, to a QP of this host whose ring is there. */
+/* True if only a plain ACK is pending, for a QP of this host whose ring exists. */
 static inline bool owes_short(const struct dpa_hw_qp *qp)
 {
 	return dpa_owes_ack(qp) && qp->tx && !qp->tx->peer->wire && qp->transport == DPA_BTH_RC &&
 	       atomic_load_explicit(&qp->tx->peer->state, memory_order_relaxed) == DPA_PEER_UP;
 }
 
-/* The fast path of flush_answers(). False: it is still owed. */
+/* The fast path of flush_answers(). False: the ACK is still pending. */
 static inline bool flush_short(struct dpa_hw_qp *qp)
 {
 	struct dpa_tx *tx = qp->tx;
@@ -313,7 +319,7 @@ static void flush_answers(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx = qp->tx;
 
 	dpa_spin_lock(&tx->lock);
-	if (!qp->pkt_flags) /* to another process nothing goes with it */
+	if (!qp->pkt_flags) /* to another process: nothing is sent with it */
 		dpa_responder_join(qp);
 	if (send_responses(qp) && r->ack_owed) {
 		struct dpa_slot *s = answer_begin(qp, DPA_BTH_ACK, r->ack_psn, 0, 0, &data);
@@ -331,7 +337,7 @@ static void flush_answers(struct dpa_hw_qp *qp)
 		}
 	}
 	show_waiting(qp, tx);
-	if (tx->peer->wire) /* what the socket has no room for is lost, as on any wire */
+	if (tx->peer->wire) /* if the socket has no room the answer is lost, as on any wire */
 		dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&tx->lock);
 	dpa_tx_owe_kick(tx, qp->hw);
@@ -344,8 +350,8 @@ static void flush_answers(struct dpa_hw_qp *qp)
 }
 
 /*
- * Some of the memory that cannot be addressed has what it should: the ACK of that, and what is owed
- * stays owed. Not where the ACK's MSN counts (credits).
+ * A part of the memory that cannot be addressed has its data: acknowledges that part. The pending
+ * ACK stays pending. Not if the ACK's MSN matters (credits).
  */
 static void ack_part(struct dpa_hw_qp *qp)
 {
@@ -374,7 +380,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 
 	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
 		return;
-	if (dpa_foreign_held(qp)) { /* dpa-foreign comes here when all is where it belongs */
+	if (dpa_foreign_held(qp)) { /* dpa-foreign calls this again when all data is in place */
 		ack_part(qp);
 		return;
 	}
@@ -402,8 +408,8 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 }
 
 /*
- * No room: each QP owes its ACK again, unless it owes a later one. Its requester may look for the
- * peer anew meanwhile (tx is NULL), which takes nothing from what its responder did.
+ * No room: the ACK of each QP becomes pending again, unless a later one is. The QP's requester may
+ * be looking for the peer again (tx is NULL); this does not affect the responder.
  */
 static void give_back(const struct dpa_acks *acks, struct dpa_hw *hw)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* api.h - what the rest of the device calls of the transport. */
+/* api.h - the calls of the transport for the rest of the device. */
 #ifndef DPA_TRANSPORT_API_H
 #define DPA_TRANSPORT_API_H
 
@@ -15,50 +15,52 @@
 struct dpa_hw_qp;
 struct dpa_peer;
 
-/* Sends what the SQ holds as far as it can; under the QP's lock. Returns the work done. */
+/* Send as much of the SQ as possible. Returns the amount of work done. Context: the QP's lock. */
 int dpa_requester_run(struct dpa_hw_qp *qp);
-/* One packet for this QP; under its lock. payload is valid during the call. */
+/* Take in one packet for this QP. payload is valid during the call. Context: the QP's lock. */
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 /*
- * UC and UD lose what finds no receive WQE. The sender on the same host is faster than any wire, so
- * a receiver that was keeping up gets a moment to post: true, the packet stays in its lane. Under
- * the QP's lock.
+ * True if the packet must stay in its ring for a moment. UC and UD lose messages that find no
+ * receive WQE. A sender on the same host is faster than any wire, so a receiver that was keeping up
+ * gets time to post. Context: the QP's lock.
  */
 bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
-/* The packets of this batch are through: send the ACK that is owed and responses. */
+/* Send pending ACK and responses after the packets of a batch. Context: the QP's lock. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
 /*
- * Plain ACKs of a batch of packets for many QPs, to be sent in one slot. Owned by the thread that
- * drains the lane, under rx->lock.
+ * Plain ACKs for many QPs, from one batch of packets, to be sent in one entry. Owned by the thread
+ * that drains the ring, under rx->lock.
  */
 struct dpa_acks {
-	struct dpa_tx *tx; /* where all of them go */
+	struct dpa_tx *tx; /* the ring of all of them */
 	uint32_t n;
 	struct {
 		uint32_t dqpn, psn, msn;
 		uint16_t src;
 	} ack[DPA_ACKS];
 };
-/* Takes over what the QP owes, under its lock. False: it is for dpa_responder_flush(). */
-bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp);
-/* Sends them. No QP's lock may be held. */
-void dpa_acks_publish(struct dpa_acks *acks, struct dpa_hw *hw);
-/* The i'th of a slot of them as the packet that it stands for; false: there is none. */
-bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
-/* None that was taken over for this peer is in anybody's hand any more. No QP's lock may be held.
+/*
+ * Take over a QP's pending plain ACK. False: dpa_responder_flush() must send it. Context: the QP's
+ * lock.
  */
+bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp);
+/* Send them. Context: no QP's lock held. */
+void dpa_acks_publish(struct dpa_acks *acks, struct dpa_hw *hw);
+/* Extract the i'th ACK of an entry as a packet. False: there is none. */
+bool dpa_acks_get(const struct dpa_slot *s, uint32_t i, struct dpa_slot *ack);
+/* Wait until no thread holds ACKs that it took over for this peer. Context: no QP's lock held. */
 void dpa_acks_wait(struct dpa_peer *peer);
-/* Sends the ACKs that wait (transport/acks.c). No lock may be held. */
+/* Send the ACKs that wait (transport/acks.c). Context: no lock held. */
 void dpa_acks_send(struct dpa_hw *hw);
-/* The same at exit(): no lock is waited for, whoever has one. ACKs under such a lock are lost. */
+/* The same at exit(): waits for no lock. ACKs under a lock that is held are lost. */
 void dpa_acks_leave(struct dpa_hw *hw);
 /*
- * Lets go of a QP behind dpa_pkt_deliver(): sends what it owes, a plain ACK perhaps later (not
- * soon). NULL is allowed.
+ * Release a QP after dpa_pkt_deliver(): send its pending answers. soon: false lets a plain ACK
+ * wait. qp may be NULL.
  */
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);
-/* A QP that goes away owes none. */
+/* A QP is destroyed: drop its waiting ACK. */
 void dpa_acks_forget(struct dpa_hw_qp *qp);
 static inline void dpa_acks_settle(struct dpa_hw *hw)
 {
@@ -67,17 +69,19 @@ static inline void dpa_acks_settle(struct dpa_hw *hw)
 	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }
-/* A congestion notification packet to the peer of a connected QP; false: it did not leave. */
+/* Send a congestion notification packet to the peer of a connected QP. False: it was not sent. */
 bool dpa_send_cnp(struct dpa_hw_qp *qp);
-/* A connected QP has a ring to its peer, which lives. Looks for one if it has none yet. */
+/* True if a connected QP has a ring to a live peer. Looks for the peer if it has none yet. */
 bool dpa_have_tx(struct dpa_hw_qp *qp);
-/* Answer for a packet to a QP that is not there: a lost packet, as the wire would have it. */
+/* Answer a packet to a QP that does not exist: the sender treats it as lost, as on a wire. */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
 void dpa_transport_reset(struct dpa_hw_qp *qp);
-/* The peer's process ended. */
+/* Handle the end of the peer's process. */
 void dpa_requester_peer_dead(struct dpa_hw_qp *qp);
 void dpa_requester_flush(struct dpa_hw_qp *qp);
-/* Nothing was heard for long although the peer took all we sent: send again. Under the QP's lock.
+/*
+ * Send again if nothing was received for long although the peer took everything that was sent.
+ * Context: the QP's lock.
  */
 bool dpa_requester_watchdog(struct dpa_hw_qp *qp);
 

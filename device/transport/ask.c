@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How an RC requester learns, on a link that loses nothing, that no answer will come. No timer runs
- * there: a peer that is slow, stopped or not scheduled answers later. But a responder answers some
- * requests in a way that is of no use (an ACK for a PSN that was never sent, a NAK for one that is
- * complete), and ignores others; a requester ignores responses of the wrong size. So the requester
- * asks:
+ * ask.c - how an RC requester finds out, on a link that loses nothing, that no answer will come.
+ *
+ * No timer runs there, because a peer that is slow, stopped or not scheduled answers later. But a
+ * responder answers some requests with a useless response (an ACK for a PSN that was never sent, a
+ * NAK for one that is complete), and ignores others; a requester ignores responses of the wrong
+ * size. So the requester asks:
  *
  *   requester                                   responder
  *   QUIET --a response changed nothing,
  *           the peer hints, the watchdog,
  *           or a retry was sent--> DUE
  *   DUE --all of the oldest WQE was sent:
- *         ASK, behind it in the ring--> ASKED   all that lies before ASK was looked at; no answer
- *                                               is owed: LOOKED, behind all answers in the ring
- *                                               an answer is still owed, or there is no room:
- *                                               LOOKED is owed, and goes behind it
- *                                               no QP that takes it: NO_QP
+ *         ASK, behind it in the ring--> ASKED   all before ASK was processed; no answer is
+ *                                               pending: LOOKED, behind all answers in the ring
+ *                                               an answer is pending, or there is no room:
+ *                                               LOOKED is pending, behind that answer
+ *                                               no QP takes it: NO_QP
  *   ASKED --LOOKED, the oldest WQE is the same
- *           or one sent before ASK--> a retry is spent (dpa_req_lost): TIMER, then DUE
+ *           or one sent before ASK--> a retry is used (dpa_req_lost): TIMER, then DUE
  *   ASKED --LOOKED, else--> QUIET
- *   ASKED --NO_QP, the oldest WQE is the same--> a retry is spent: TIMER, then DUE
+ *   ASKED --NO_QP, the oldest WQE is the same--> a retry is used: TIMER, then DUE
  *   ASKED, DUE --sending starts again at an earlier PSN--> DUE or QUIET
  *
- * Rings keep the order, so that LOOKED comes behind every answer to what lay before ASK: then a WQE
- * that is outstanding still was looked at, and dropped here or there. A peer that does not look
- * does not answer ASK. ASK has the PSN of the oldest WQE, which its NO_QP brings back. A hint has
- * no order to keep and goes when the batch is through, one for all that was passed over.
+ * Rings keep the order, so LOOKED comes behind every answer to a request before ASK. A WQE that is
+ * outstanding then was processed, and dropped on one of the two sides. A peer that does not process
+ * its ring does not answer ASK. ASK carries the PSN of the oldest WQE; its NO_QP returns it. A hint
+ * needs no order: it is sent after the batch, one for all dropped requests.
  *
  * Neither word is an IBA packet: they are not captured and never on a wire.
  */
@@ -50,7 +51,7 @@ static bool is_sending(const struct dpa_hw_qp *qp)
 	return qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD;
 }
 
-/* A word on the ring that the QP's packets use. False: no room. */
+/* Puts a word on the ring that the QP's packets use. False: no room. */
 static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t psn,
 		     uint32_t serial)
 {
@@ -85,7 +86,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 		qp->slow.ask_due = r->asked = false;
 		return;
 	}
-	/* what is sent, or comes back, next brings the requester here again */
+	/* the next packet in either direction brings the requester here again */
 	if (r->asked || qp->slow.wait_timer || r->una_idx == r->send_idx || !tx ||
 	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
 		return;
@@ -100,7 +101,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 	r->ask_psn = r->send_psn;
 }
 
-/* Was all of the oldest WQE sent before ASK? */
+/* True if all of the oldest WQE was sent before ASK. */
 static bool was_looked_at(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -124,7 +125,10 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 		dpa_ask(qp);
 	} else if (r->asked && serial == qp->ask_serial) {
 		r->asked = false;
-		/* where packets are lost now some may lie in between still: the timer's */
+		/*
+		 * If packets may be lost now, some may still be on the way: the timer handles this
+		 * case.
+		 */
 		if (!qp->slow.wait_timer && !dpa_lossy(qp) && was_looked_at(qp))
 			dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 	}
@@ -161,7 +165,7 @@ void dpa_looked_send(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx;
 	bool owes = r->ack_owed || r->rd_tail != r->rd_head, sent = false;
 
-	if (!peer || peer->wire || !is_up(peer)) { /* whom it was for is gone */
+	if (!peer || peer->wire || !is_up(peer)) { /* the peer that it was for is gone */
 		r->hint_due = r->looked_due = false;
 		return;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completer: acknowledgements and responses come back to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
+/*
+ * completer.c - acknowledgements and responses return to the requester (IBA 9.7.5, 9.7.6, 9.7.8).
  */
 #include "ctx/schedule.h"
 #include "ctx/complete.h"
@@ -36,7 +37,7 @@ uint8_t dpa_status_of(uint32_t syndrome)
 	}
 }
 
-/* Completes the WQE at una, whatever it is; frees its blocks. `c` is not to be read afterwards. */
+/* Completes the WQE at una, of any kind, and frees its blocks. `c` must not be read afterwards. */
 void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
 		  uint32_t syndrome)
 {
@@ -73,7 +74,7 @@ void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 		dpa_qp_to_error(qp);
 		return;
 	}
-	/* IBA 10.3.1: UC and UD go to SQE, receives go on */
+	/* IBA 10.3.1: UC and UD QPs go to SQE; receives continue */
 	dpa_qp_set_state(qp, DPA_QPS_SQE);
 	qp->req.send_idx = qp->req.una_idx;
 	qp->req.send_off = 0;
@@ -88,7 +89,10 @@ DPA_STEP void note_progress(struct dpa_hw_qp *qp)
 	qp->req.heard = true;
 }
 
-/* The responder has all before psn: progress, too, in the middle of a message or behind a READ. */
+/*
+ * The responder has all packets before psn. This is progress, too, also in the middle of a message
+ * or behind a READ.
+ */
 /* IBA 9.7.6 (retries-progress) */
 DPA_STEP void note_heard(struct dpa_hw_qp *qp, uint32_t psn)
 {
@@ -105,7 +109,10 @@ static bool una_pending(const struct dpa_hw_qp *qp)
 	return dpa_psn_diff(r->max_psn, r->una_psn) > 0;
 }
 
-/* Everything up to psn (inclusive) arrived. READs and atomics are done by their responses only. */
+/*
+ * All packets up to psn (inclusive) have arrived. READs and atomics are completed by their
+ * responses only.
+ */
 /* IBA 9.7.5 (coalesce), 9.7.5 (no-ack-for-read), 9.7.6 (whole) */
 static void ack_advance(struct dpa_hw_qp *qp, uint32_t psn)
 {
@@ -171,7 +178,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	if (r->send_off && dpa_op_is_read(dpa_wqe_ctrl(qp, idx)->opcode)) {
 		c = dpa_wqe_ctrl(qp, idx);
 		if (r->send_off <= from)
-			r->send_off = 0; /* where the request starts follows from read_off */
+			r->send_off = 0; /* read_off determines where the request starts */
 		else
 			rd += dpa_rd_requests(qp, c, from) - dpa_rd_requests(qp, c, r->send_off);
 	}
@@ -179,16 +186,22 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	r->send_ssn = ssn;
 }
 
-/* Sending starts again at psn; never forward: a late NAK may name what was rewound past already. */
+/*
+ * Sends again from psn. Never moves forward: a late NAK may name a PSN that an earlier rewind
+ * passed already.
+ */
 /* IBA 9.7.6 (rewind), 9.7.6 (not-forward) */
 void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn)
 {
-	/* a repetition that did not leave may be of what has arrived meanwhile: that is done */
+	/*
+	 * A retransmission that was not sent may be of a message that has arrived meanwhile: then
+	 * nothing is left to do.
+	 */
 	if (dpa_psn_diff(psn, qp->req.una_psn) < 0)
 		psn = qp->req.una_psn;
 	if (dpa_psn_diff(psn, qp->req.send_psn) >= 0)
 		return;
-	qp->req.rtt_xmit_ts = 0; /* what is sent again gives no sample (Karn) */
+	qp->req.rtt_xmit_ts = 0; /* a retransmission gives no sample (Karn) */
 	dpa_loss_unknown(&qp->req);
 	dpa_seek(qp, psn);
 }
@@ -202,9 +215,9 @@ void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 }
 
 /*
- * The packets that were sent are lost and no answer will show it: the local ACK timer is what is
- * left
- * (IBA 9.7.6.1.3). */
+ * The packets that were sent are lost and no answer will show it: only the local ACK timer is left
+ * (IBA 9.7.6.1.3).
+ */
 /* IBA 9.7.6 (retries) */
 void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 {
@@ -231,7 +244,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	}
 	dpa_count(qp->hw, DPA_CNT_local_ack_timeout_err, 1);
 	if (ns == UINT64_MAX) {
-		ns = 100000000ull; /* timeout 0: without end, but not without trying */
+		ns = 100000000ull; /* timeout 0: never gives up, but tries again */
 	} else if (!r->retry_left) {
 		dpa_req_fail(qp,
 			     syndrome == DPA_SYN_NO_FDS ? DPA_CQE_GENERAL_ERR
@@ -243,7 +256,7 @@ void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome)
 	}
 	dpa_rewind(qp, r->una_psn);
 	dpa_turn_again(qp);
-	qp->slow.ask_due = true; /* behind what is sent again */
+	qp->slow.ask_due = true; /* behind the retransmission */
 	dpa_req_wait(qp, ns, false);
 }
 
@@ -298,8 +311,8 @@ static void on_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 }
 
 /*
- * IBA 9.7.5.2.2: what was acknowledged or answered lies behind a response that did not come. It is
- * asked for again, once: until something moves, or a timer says so.
+ * IBA 9.7.5.2.2: an acknowledgement or response arrived from behind a response that did not come.
+ * Requests the missing one again, once, until there is progress or a timer expires.
  */
 /* IBA 9.7.5 (implied-nak) */
 static void implied_nak(struct dpa_hw_qp *qp)
@@ -336,7 +349,10 @@ static void on_ack(struct dpa_hw_qp *qp, uint32_t psn, uint8_t syndrome)
 	}
 }
 
-/* The READ or atomic that psn answers, now at una; NULL: a duplicate or a stray. */
+/*
+ * Returns the READ or atomic that psn answers, which is now at una; NULL: a duplicate or a stray
+ * response.
+ */
 /* IBA 9.7.5 (response-acks), 9.7.6 (response-order) */
 static const struct dpa_wqe_ctrl *answered_wqe(struct dpa_hw_qp *qp, uint32_t psn, bool atomic)
 {
@@ -364,15 +380,16 @@ static void finish_rd(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 		r->rd_out--;
 	dpa_complete(qp, c, DPA_CQE_OK, 0);
 	if (dpa_psn_diff(r->una_psn, r->acked_psn) > 0)
-		r->acked_psn = r->una_psn; /* or READs alone would leave it half the space behind */
+		/* otherwise READs alone would leave it half the PSN space behind */
+		r->acked_psn = r->una_psn;
 	if ((int32_t)(r->una_idx - r->send_idx) > 0) {
 		r->send_idx = r->una_idx;
-		r->send_off = 0; /* a long READ that was being asked for again */
+		r->send_off = 0; /* a long READ that was being requested again */
 		r->send_psn = r->send_wqe_psn = r->una_psn;
 		r->send_ssn = r->una_ssn;
 	}
 	note_progress(qp);
-	/* acknowledged before this answer came: nobody says so again */
+	/* It was acknowledged before this answer came: no other packet repeats this. */
 	if (dpa_lossy(qp) && dpa_psn_diff(r->acked_psn, r->una_psn) > 0)
 		ack_advance(qp, dpa_psn_add(r->acked_psn, DPA_PSN_MASK));
 }
@@ -394,7 +411,7 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	}
 	if (!c || s->len > c->length - r->read_off)
 		return;
-	/* all but the last packet fill the MTU */
+	/* every packet but the last fills the MTU */
 	if (!dpa_mtu_fits(qp->mtu, dpa_op_props(s->opcode), s) ||
 	    (s->len != c->length - r->read_off && (!s->len || s->len % qp->mtu)))
 		return;
@@ -404,14 +421,14 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		syn = dpa_scatter(qp, peer, s, payload, iov, cnt);
 	if (syn == DPA_SYN_PULL_REFUSED || syn == DPA_SYN_PEER_DEAD) {
 		/*
-		 * Not fetched, or no longer the responder's to give: ask again. It will send by the
-		 * ring, or say what is wrong, or be found dead.
+		 * Not read, or the responder may no longer give it: request it again. The responder
+		 * then sends it by the ring, reports the error, or is found dead.
 		 */
 		dpa_rewind(qp, s->psn);
 		return;
 	}
 	if (syn == DPA_SYN_LOCAL_FAULT && (s->flags & DPA_PKT_PULL) &&
-	    !qp->careful) { /* the region's memory is not there any more */
+	    !qp->careful) { /* the memory of the region is gone */
 		dpa_req_fail(qp, DPA_CQE_REM_ACCESS_ERR, DPA_SYN_NAK_ACCESS);
 		return;
 	}
@@ -453,7 +470,7 @@ static void atomic_response(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	finish_rd(qp, c);
 }
 
-/* IBA 9.7.7.2: the limit on SSN that MSN and credit count give. It never goes back. */
+/* IBA 9.7.7.2: the limit on SSN, from MSN and credit count. It never decreases. */
 /* IBA 9.7.7 (limit) */
 static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 {
@@ -470,8 +487,9 @@ static void take_credits(struct dpa_hw_qp *qp, uint32_t msn, uint8_t code)
 }
 
 /*
- * A response for a PSN that is not outstanding changes nothing: what is old may come again. But a
- * NAK of that kind, or one for what was never sent, means that the two ends do not fit.
+ * A response for a PSN that is not outstanding changes nothing, because an old one may be repeated.
+ * But such a NAK, or one for a PSN that was never sent, means that the states of the two ends do
+ * not match.
  */
 static bool is_stray(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
@@ -482,13 +500,13 @@ static bool is_stray(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		(x->syndrome & DPA_AETH_KIND) != DPA_AETH_ACK);
 }
 
-/* How far the oldest WQE is. */
+/* Progress of the oldest WQE. */
 static uint32_t progress_of(const struct dpa_req *r)
 {
 	return r->una_psn + r->read_off;
 }
 
-/* Fences, READ limits and local faults may have waited for what was completed. */
+/* Fences, READ limits and local faults may have waited for the completed WQE. */
 DPA_STEP void go_on(struct dpa_hw_qp *qp)
 {
 	if (dpa_unlikely(qp->req.send_idx !=
@@ -497,7 +515,7 @@ DPA_STEP void go_on(struct dpa_hw_qp *qp)
 		dpa_requester_run(qp);
 }
 
-/* Takes an ACK of the oldest WQE alone, where that is a SEND of one packet. */
+/* Takes an ACK for the oldest WQE alone, if that is a SEND of one packet. */
 static inline bool ack_short(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -539,7 +557,7 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 
 	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
 		return;
-	/* what was never sent cannot be acknowledged; what is old is ignored */
+	/* A PSN that was never sent cannot be acknowledged; an old one is ignored. */
 	if (dpa_psn_diff(s->psn, qp->req.max_psn) >= 0 ||
 	    dpa_psn_diff(s->psn, qp->req.una_psn) < 0) {
 		if (is_stray(qp, s)) {
@@ -558,7 +576,7 @@ void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		atomic_response(qp, s);
 	if (dpa_unlikely(dpa_lossy(qp)))
 		dpa_loss_heard(qp);
-	/* late, but there: what is posted next need not wait for the timer */
+	/* Late, but it came: the next post need not wait for the timer. */
 	if (dpa_unlikely(qp->slow.wait_timer) && !una_pending(qp))
 		qp->slow.wait_timer = false;
 	if (dpa_unlikely(progress_of(&qp->req) == was && !qp->slow.wait_timer))

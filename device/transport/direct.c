@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path, the requester's part: RDMA WRITE, READ and, in memory that is mapped here,
- * atomics that the initiator carries out itself. The conditions are in direct/direct.h; what is not
- * as it must be is left to the packets.
+ * direct.c - the requester's part of the direct path: RDMA WRITE, READ and, in mapped memory,
+ * atomics that the initiator carries out itself. direct/direct.h has the conditions. An operation
+ * that does not meet them goes by packets.
  *
- * Where it is slower it is not taken: a list of small messages to memory that is not mapped goes by
- * the ring, which takes one in a fraction of a system call's time. A small one goes this way if
- * somebody waits for it: it is alone, asks for a completion, and nothing that was reported before
- * lies in the CQ. near.c has what follows in the same region, if that is mapped.
+ * The path is not used where it is slower. Small messages in a list, to memory that is not mapped,
+ * go by the ring, which takes one in a fraction of a system call's time. A small message uses this
+ * path if a thread waits for it: it is alone, requests a completion, and the CQ holds no earlier
+ * completion. near.c handles further operations on the same region if that is mapped.
  *
- * Nothing may be outstanding. A large one waits for that behind large ones that went by packet, and
- * one to mapped memory behind RDMA WRITEs and READs: who keeps 128 of them under way, as perftest
- * does, would never come here else.
+ * Nothing may be outstanding. A large message waits for this if large messages that went by packet
+ * are outstanding; a message to mapped memory waits if RDMA WRITEs and READs are. Otherwise a
+ * program that keeps 128 of them outstanding, like perftest, would never use this path.
  *
- * A long message goes in pieces (qp->direct_off), one of more than BYTES in several calls. If it
- * cannot go on in this way all of it goes by packet: what has been moved is moved again.
+ * A long message goes in segments (qp->direct_off); one of more than BYTES in several calls. If it
+ * cannot continue this way all of it goes by packet, including the part that was moved already.
  */
 #include <errno.h>
 #include "ctx/schedule.h"
@@ -28,13 +28,13 @@
 #include "direct/direct.h"
 
 #define ALWAYS	 DPA_DIRECT_ALWAYS
-#define BYTES	 (4 * DPA_PULL_CHUNK) /* of one call: a post does bounded work */
+#define BYTES	 (4 * DPA_PULL_CHUNK) /* in one call: a post does bounded work */
 #define TOGETHER DPA_DIRECT_TOGETHER
-#define REST	 64	     /* messages that go by packet after one that had to, */
-#define MORE	 8	     /* doubling so often while none goes this way */
-#define LATER_NS 50000000ull /* the longest wait for what is outstanding */
-#define TRIES	 4	     /* of one message */
-#define NO_PEER	 0xffffu     /* rests for good: until the QP is connected again */
+#define REST	 64	     /* messages that go by packet after one that had to; doubles */
+#define MORE	 8	     /* at most so often while all direct tries fail */
+#define LATER_NS 50000000ull /* longest wait for outstanding packets */
+#define TRIES	 4	     /* for one message */
+#define NO_PEER	 0xffffu     /* value of direct_rest: until the QP is connected again */
 
 static uint32_t length_of(const struct dpa_wqe_ctrl *c)
 {
@@ -50,14 +50,14 @@ static bool is_awaited(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		       __atomic_load_n(cq->ci, __ATOMIC_RELAXED);
 }
 
-/* One whose bytes count, not the call. */
+/* True if the bytes cost more than the call. */
 static bool is_large(const struct dpa_wqe_ctrl *c)
 {
 	return (c->opcode == DPA_OP_RDMA_WRITE || c->opcode == DPA_OP_RDMA_READ) &&
 	       c->length >= ALWAYS;
 }
 
-/* As it seems, for none of this is looked at under a hazard: is it in memory that can be mapped? */
+/* True if the memory seems to be mappable. A guess: nothing is read under a hazard pointer here. */
 static bool seems_mapped(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_export *e = qp->peer->export;
@@ -69,7 +69,10 @@ static bool seems_mapped(const struct dpa_hw_qp *qp)
 	return i < DPA_MAX_MR && atomic_load_explicit(&e->mr_area[i], memory_order_relaxed);
 }
 
-/* Those that are outstanding went by packet, but might have come here. (The first ones tell.) */
+/*
+ * True if the outstanding operations went by packet, but could use this path. Checks the first ones
+ * only.
+ */
 static bool are_one_sided(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -86,8 +89,8 @@ static bool are_one_sided(const struct dpa_hw_qp *qp)
 }
 
 /*
- * It would come here if nothing were outstanding, and what is outstanding is of its kind, and is
- * not sent again.
+ * True if the WQE could use this path once nothing is outstanding, the outstanding ones are of its
+ * kind, and none is being sent again.
  */
 static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
@@ -102,13 +105,13 @@ static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 }
 
 /*
- * Would the peer take a packet of this QP now, by its PSN and its size? Nothing is outstanding. An
- * operation that is carried out here takes no PSN, so the peer expects our next one if
+ * True if the peer would accept a packet of this QP now, by its PSN and size. Nothing is
+ * outstanding. A direct operation uses no PSN, so the peer expects our next PSN if
  *
- *   - it has met no request in this connection of its, and begins at that PSN; or
- *   - it was in step before in the same connection: since then only our packets moved it, and all
- * of them are acknowledged; or
- *   - a packet of ours was acknowledged while the connection stood.
+ * - it received no request in this connection yet, and begins at that PSN; or
+ * - it was in step before in the same connection: since then only our packets advanced it, and all
+ *   of them are acknowledged; or
+ * - a packet of ours was acknowledged during this connection.
  *
  * IBA 9.7.4 (expected)
  */
@@ -137,7 +140,7 @@ bool dpa_in_step(struct dpa_hw_qp *qp)
 
 enum verdict { BY_PACKET, LATER, DIRECT };
 
-/* LATER: a response to what is outstanding comes, and brings the requester back here. */
+/* LATER: a response to an outstanding packet will bring the requester back here. */
 static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
@@ -153,7 +156,7 @@ static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 	if (!c->length || (c->length < ALWAYS && !dpa_op_is_atomic(c->opcode) &&
 			   !seems_mapped(qp) && !is_awaited(qp, c, pi)))
 		return BY_PACKET;
-	/* in SQD what has begun is finished */
+	/* in SQD a message that has begun is finished */
 	if (((qp->slow.not_rts || qp->slow.fence_sq) && !qp->direct_off) || qp->slow.limited ||
 	    qp->slow.cqe_lost || qp->slow.inspected || dpa_lossy(qp))
 		return BY_PACKET;
@@ -164,7 +167,7 @@ static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 	return qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx) ? DIRECT : BY_PACKET;
 }
 
-/* Inline data that lies in one piece: where. */
+/* Returns the address of inline data if it is contiguous; else NULL. */
 static void *inline_data(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	uint32_t idx = qp->req.send_idx, at = dpa_wqe_sge_off(qp, c->opcode);
@@ -175,7 +178,9 @@ static void *inline_data(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *
 	return dpa_wqe_at(qp, idx, at);
 }
 
-/* Where n bytes from `off` on are or go here; `only`: where the only SGE of a WRITE is. */
+/*
+ * Fills the local segments for n bytes from `off` on. `only`: address of the only SGE of a WRITE.
+ */
 static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t off, uint32_t n,
 		      uint64_t only, uint8_t *copy, struct iovec *iov, int *cnt)
 {
@@ -193,7 +198,7 @@ static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32
 	}
 	if (c->nsge == 1 && !dpa_op_is_atomic(c->opcode)) {
 		g = dpa_wqe_at(qp, idx, dpa_wqe_sge_off(qp, c->opcode));
-		/* what may not be is for the responder to judge first: by packet */
+		/* errors in it are reported after the responder's checks: send it by packet */
 		if (c->opcode == DPA_OP_RDMA_READ &&
 		    dpa_mr_check(qp->hw, g->lkey, dpa_answer_pdn(qp), g->addr, g->length,
 				 DPA_ACCESS_LOCAL_WRITE, &only))
@@ -207,7 +212,7 @@ static bool local_iov(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32
 	       !qp->careful;
 }
 
-/* The grant that this QP needs, the PD and the permissions aside. */
+/* The access capability that this QP needs, without PD and permissions. */
 static uint64_t initiator_word(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_board *b = qp->hw->board;
@@ -216,19 +221,21 @@ static uint64_t initiator_word(const struct dpa_hw_qp *qp)
 	       dpa_grant_proc(b->slot, b->gen);
 }
 
-/* An operation, and where its bytes are here. */
+/* A direct operation and its local segments. */
 struct op {
 	struct dpa_wqe_raddr at;
 	uint8_t opcode;
-	uint32_t len, off, total; /* bytes from `off` on, of the message's `total` */
+	uint32_t len, off, total; /* bytes from `off` on, of `total` bytes */
 	const struct iovec *iov;
 	int cnt;
 	uint64_t swap_add, compare, old; /* atomics */
-	bool mapped;			 /* it was done that way */
-	bool no_map;			 /* what is not mapped stays so */
+	bool mapped;			 /* it was carried out in mapped memory */
+	bool no_map;			 /* do not map memory for it */
 };
 
-/* Is that the connection with which this QP is in step, and do so many bytes fit its path MTU? */
+/*
+ * True if this is the connection with which this QP is in step, and the length fits its path MTU.
+ */
 /* IBA 9.7.4 (mtu) */
 static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 {
@@ -239,7 +246,7 @@ static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 	return theirs == qp->mtu || (len <= theirs && len <= qp->mtu);
 }
 
-/* The responder's checks (dpa_resp_check(), dpa_mr_check_remote()), in the peer's tables. */
+/* The responder's checks (dpa_resp_check(), dpa_mr_check_remote()) on the peer's tables. */
 /* IBA 9.7.4 (key), 9.7.4 (key-access), 9.7.4 (permission), 9.6 (sender) */
 static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dpa_guard *g,
 		       uint64_t *addr, uint32_t *entry)
@@ -270,13 +277,13 @@ static bool is_allowed(const struct dpa_hw_qp *qp, const struct op *o, struct dp
 	    (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access)
 		return false;
 	*addr = mr->addr + off + o->off;
-	/* of a window: that of its region */
+	/* for a window: the entry of its region */
 	*entry = mr->kind == DPA_KIND_MR ? rkey >> DPA_KEY_TAG_BITS
 					 : __atomic_load_n(&mr->parent, __ATOMIC_RELAXED) - 1;
 	return *entry < DPA_MAX_MR;
 }
 
-/* In memory that is mapped here: as the responder would, from the front to the end. */
+/* In memory that is mapped here: copies in the responder's order, from front to end. */
 static int in_mapped(const struct dpa_guard *g, struct op *o, uint8_t *at)
 {
 	bool write = o->opcode == DPA_OP_RDMA_WRITE;
@@ -304,7 +311,7 @@ static int by_kernel(pid_t pid, const struct op *o, const struct dpa_guard *g, u
 			      dpa_last_apart(o->iov, o->cnt, addr + o->len, apart), addr, o->len);
 }
 
-/* Under a hazard. */
+/* Context: a hazard pointer is held. */
 static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint32_t *unmapped)
 {
 	uint64_t addr;
@@ -324,7 +331,7 @@ static int at_peer(struct dpa_hw_qp *qp, struct op *o, struct dpa_guard *g, uint
 	return by_kernel(qp->peer->pid, o, g, addr);
 }
 
-/* One try: ESTALE, it may be otherwise at once (a thread that lost its processor looks again). */
+/* One try. ESTALE: the next try may succeed (a thread that lost its processor checks again). */
 static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 {
 	struct dpa_peer *p = qp->peer;
@@ -333,7 +340,7 @@ static int try_once(struct dpa_hw_qp *qp, struct op *o, bool first)
 	struct dpa_guard g;
 	int ret;
 
-	/* the sequence looks at the time: if that was too long ago it says so */
+	/* The sequence reads the clock; it fails if the time in g.alive is too old. */
 	if (dpa_likely(first))
 		g.alive = atomic_load_explicit(&p->seen_alive, memory_order_relaxed);
 	else if (!dpa_direct_alive(p, &g.alive))
@@ -361,7 +368,7 @@ static void scatter_old(const struct op *o)
 	}
 }
 
-/* 0, or why not: ESTALE and EFAULT for anything that may be otherwise next time. */
+/* Returns 0 or an errno: ESTALE or EFAULT if a later operation may succeed. */
 static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
 {
 	const uint32_t idx = qp->req.send_idx, body = dpa_wqe_body(qp);
@@ -384,7 +391,7 @@ static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct 
 	return ret;
 }
 
-/* The WQE at send_idx, which is the oldest, is done, and took no PSN. */
+/* The WQE at send_idx, which is the oldest, is complete. It used no PSN. */
 static void direct_done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_cqe e;
@@ -394,7 +401,7 @@ static void direct_done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	dpa_wqe_done(qp, c->nbb, 0, dpa_wqe_reports(qp, c) ? &e : NULL);
 }
 
-/* The next n bytes of the WQE at send_idx. False: not this way. */
+/* Carries out the next n bytes of the WQE at send_idx. False: not possible this way. */
 static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t n)
 {
 	uint8_t copy[DPA_MAX_INLINE];
@@ -415,13 +422,13 @@ static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint3
 		direct_done(qp, c);
 		return true;
 	}
-	/* the kernel will not have it: a filter, another user namespace, no such process */
+	/* the kernel refuses: a filter, another user namespace, or no such process */
 	if (err != ESTALE && err != EFAULT)
 		qp->direct_rest = NO_PEER;
 	return false;
 }
 
-/* Those that are not tried at all for a while. */
+/* True for operations that skip this path for a while. */
 static bool direct_rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode) && qp->atomic_rest) {
@@ -434,7 +441,7 @@ static bool direct_rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	return true;
 }
 
-/* Atomics need mapped memory: that they do not go says nothing of the others. */
+/* Atomics need mapped memory: their failure is no reason to skip others. */
 static void rest_direct(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode))
@@ -445,7 +452,10 @@ static void rest_direct(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 	}
 }
 
-/* A packet that was lost without a word would be found out by the next one: false, let one go. */
+/*
+ * True if the WQE may wait. A packet that was lost silently is only detected by the next one: false
+ * lets one be sent.
+ */
 static bool may_wait(struct dpa_hw_qp *qp)
 {
 	if (!qp->direct_until) {
@@ -459,14 +469,14 @@ static bool may_wait(struct dpa_hw_qp *qp)
 	return false;
 }
 
-/* By packet; it has begun, which counts in SQD. */
+/* The whole WQE goes by packet. It has begun, which matters in SQD. */
 static void begins_again(struct dpa_hw_qp *qp)
 {
 	qp->direct_begun |= qp->direct_off != 0;
 	qp->direct_off = 0;
 }
 
-/* Under the QP's lock, its peer is UP. */
+/* Context: the QP's lock; the peer is UP. */
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 {
 	uint32_t left = BYTES, together = 0;

@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Loss recovery of an RC requester whose link loses packets (other hosts, faults): RACK-TLP
- * (RFC 8985) on the ACKs, NAKs and timers that IBA gives. Functions and fields that carry out a
- * step of the RFC have its name: rack_*, tlp_*, xmit_ts, end_psn (Segment.end_seq), pto.
+ * loss.c - loss recovery of an RC requester whose link loses packets (other hosts, faults):
+ * RACK-TLP (RFC 8985) on the ACKs, NAKs and timers that IBA gives. Functions and fields that carry
+ * out a step of the RFC have its name: rack_*, tlp_*, xmit_ts, end_psn (Segment.end_seq), pto.
  *
  *   quiet   --sent-->      ARMED
  *   ARMED   --heard-->     ARMED: timers start again; quiet if nothing is outstanding
  *   ARMED   --pto_at-->    PROBING: one packet from acked_psn that asks for an ACK; the PTO doubles
- *   PROBING --heard-->     ARMED: sending goes on from what the ACK says
- *   ARMED, PROBING --ack_at--> a retry is spent, everything from acked_psn again; none left: ERR
+ *   PROBING --heard-->     ARMED: sending continues as the ACK requires
+ *   ARMED, PROBING --ack_at--> a retry is used, everything from acked_psn again; none left: ERR
  *
- * A NAK for a PSN sequence error is answered by the missing packet alone, a probe too, as long as
- * the peer seems to keep what came out of order (kept.c); else by everything from there
+ * The answer to a NAK for a PSN sequence error is the missing packet alone, which is a probe, too,
+ * while the peer seems to have an out-of-order queue (kept.c). Else it is everything from that PSN
  * (go-back-N).
  *
- * ack_at is the local ACK timeout of IBA 9.7.6.1.3, which doubles twice at most: with retry_cnt r
- * and timeout T, RETRY_EXC_ERR comes T, 3 T, 7 T and then 4 T more for each retry after the last
+ * ack_at is the local ACK timeout of IBA 9.7.6.1.3. It doubles twice at most: with retry_cnt r and
+ * timeout T, RETRY_EXC_ERR comes T, 3 T, 7 T and then 4 T more for each retry after the last
  * progress. It has the place of the RFC's RTO (6.3, 8). The probe is what adapters call adaptive
- * retransmission: a lost tail would otherwise wait for T, which applications set to 67 ms and more.
+ * retransmission: without it a lost tail waits for T, which applications set to 67 ms and more.
  *
  * Differences from RFC 8985:
  *
  * - There is no SACK. An ACK is cumulative, and a NAK names the first missing PSN only. The NAK
- *   detects the loss, not RACK_detect_loss() (6.2, step 5). The peer sends it at the first gap: the
- *   reordering window is that of RACK.reo_wnd = 0, and its adaptation (6.2, step 4) is not here.
- * - The rule of step 5, xmit_ts + RACK.rtt + reo_wnd <= now, with SRTT for RACK.rtt, decides what
- *   is in flight no more behind a hole (rack_detect_delivered()): in the RFC such a segment is lost
- *   unless a SACK came for it, here it counts as delivered.
+ *   detects the loss, not RACK_detect_loss() (6.2, step 5). The peer sends it at the first hole;
+ *   the reordering window is that of RACK.reo_wnd = 0, and its adaptation (6.2, step 4) is not here.
+ * - The rule of step 5, xmit_ts + RACK.rtt + reo_wnd <= now, with SRTT for RACK.rtt, decides which
+ *   packets behind a hole are no longer in flight (rack_detect_delivered()). In the RFC such a
+ *   segment is lost unless a SACK came for it; here it counts as delivered.
  * - xmit_ts is kept for DPA_XMIT_MARKS groups of packets, not for each packet. The groups are in
- *   the order of time and of PSN alike, and retransmissions are in none: RACK_sent_after() and
- *   RACK.min_RTT have no use.
+ *   the order of time and of PSN alike and contain no retransmissions: RACK_sent_after() and
+ *   RACK.min_RTT are not needed.
  * - The PTO (7.2) is 4 SRTT and not 2, 0.2 ms at least, and 10 ms before the first sample, not 1 s.
  *   No delay of the peer's ACKs is added. It doubles with each probe until the local ACK timer
  *   expires; the RFC sends one probe a flight.
  * - The probe (7.3) is the oldest packet that is not acknowledged, not new data or the last one.
  *   TLP.is_retrans is always true; TLP.end_seq is probe_end. There is no DSACK to compare (7.4.2):
- *   tlp_process_ack() compares how far the ACK goes.
- * - The answer to a NAK, one packet sent again, is watched with the fields of the probe; probe_nak
- *   tells them apart.
+ *   tlp_process_ack() compares how far the ACK reaches.
+ * - The answer to a NAK, one retransmitted packet, is tracked with the fields of the probe;
+ *   probe_nak distinguishes the two.
  * - recovery_psn is the RecoveryPoint of RFC 6675. The window is that of congestion control
  *   (device/pcc).
  */
@@ -47,9 +47,11 @@
 
 #define PTO_FIRST   10000000u /* before the first round trip was measured */
 #define PTO_MIN	    200000u
-/* A PTO that has doubled stays, up to this, until a round trip was measured (Karn): a peer that
- * has become slow, as one that polls no more, is not asked again for each message. Not where a NAK
- * shows that packets are lost. */
+/*
+ * A PTO that has doubled stays as it is, up to this value, until a round trip was measured (Karn).
+ * So a peer that has become slow, because it polls no more, does not get a probe for each message.
+ * Not if a NAK shows that packets are lost.
+ */
 #define PTO_KEEP    16000000u
 #define PTO_MAX	    1000000000u
 #define WIDE_WINDOW (512u << 10)
@@ -59,9 +61,9 @@
 #define NEVER_NS 1000000000ull /* timeout 0: no limit, but still trying */
 
 /*
- * How sure a requester is that its peer keeps what comes out of order. One answer that shows it is
- * enough; as many as lie between the two in a row that do not, and it is not known any more: its
- * room may be full.
+ * Confidence of a requester that its peer keeps packets that arrive out of order. One answer that
+ * shows it sets KEEPS_SURE. After KEEPS_SURE - KEEPS_KNOWN answers in a row without it, it is no
+ * longer assumed: the peer's out-of-order queue may be full.
  */
 #define KEEPS_SURE  10
 #define KEEPS_KNOWN 3
@@ -71,7 +73,7 @@ static bool has_outstanding(const struct dpa_hw_qp *qp)
 	return dpa_psn_diff(qp->req.max_psn, qp->req.una_psn) > 0;
 }
 
-/* The first PSN that the peer is not known to have, or whose answer is missing. */
+/* The first PSN that the peer may not have, or whose response is missing. */
 /* IBA 9.7.6 (resume) */
 static uint32_t resume_psn(const struct dpa_hw_qp *qp)
 {
@@ -113,7 +115,7 @@ static uint32_t packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
 	return (length < qp->mtu ? length : qp->mtu) + 64;
 }
 
-/* Packets of messages of this length that may be out. */
+/* Number of packets of messages of this length that may be in flight. */
 static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint32_t n = qp->pcc.window / packet_bytes(qp, length);
@@ -121,7 +123,7 @@ static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
 	return n < 2 ? 2 : n > DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS : n;
 }
 
-/* An ACK will come, unless it is lost, for something that is in flight. */
+/* True if an ACK is expected for a packet in flight, unless it is lost. */
 static bool ack_comes(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -131,8 +133,8 @@ static bool ack_comes(const struct dpa_hw_qp *qp)
 }
 
 /*
- * The time since transmission shows what has arrived, and is kept. Not so for responses that are
- * pending: they come all at once then.
+ * True if the time since transmission shows which packets have arrived and are kept. False while
+ * READ responses are pending: these come all at the same time.
  */
 static bool rack_active(const struct dpa_req *r)
 {
@@ -140,12 +142,12 @@ static bool rack_active(const struct dpa_req *r)
 }
 
 /*
- * The loop of RACK_detect_loss() (RFC 8985, 6.2, step 5), reo_wnd being 0. While a packet is
- * missing no ACK shows what else has arrived. But a packet that was sent a round trip ago would be
- * acknowledged by now: it counts as delivered, and so much more may leave, as it would for ACKs,
- * until the missing packet has arrived or is asked for (tlp_send_probe()). *psn becomes one past
- * what counts as delivered, if there is any; returned is when there will be more, 0: nothing was
- * sent since.
+ * The loop of RACK_detect_loss() (RFC 8985, 6.2, step 5) with reo_wnd 0. While a packet is missing
+ * no ACK shows what else has arrived. But a packet that was sent a round trip ago would be
+ * acknowledged by now: it counts as delivered. Until the missing packet has arrived or is requested
+ * (tlp_send_probe()), as many new packets may leave as ACKs would allow.
+ * *psn becomes one past the last packet that counts as delivered, if there is any. Returns the time
+ * (ns) when there will be more; 0: nothing was sent since.
  */
 static uint64_t rack_detect_delivered(const struct dpa_req *r, uint64_t now, uint32_t *psn)
 {
@@ -165,9 +167,9 @@ static uint64_t rack_detect_delivered(const struct dpa_req *r, uint64_t now, uin
 }
 
 /*
- * RACK_transmit_new_data() (RFC 8985, 6.1). A mark for each sixth of a round trip: two more are
- * kept than one spans, so that the newest takes the place of none that has just become older than
- * that. Another thread may have read a later time.
+ * RACK_transmit_new_data() (RFC 8985, 6.1). One mark for each sixth of a round trip. Two more marks
+ * are kept than a round trip spans, so that a new mark never replaces one that has just reached
+ * that age. Another thread may have read a later time.
  */
 static void rack_transmit(struct dpa_req *r, uint64_t now)
 {
@@ -179,10 +181,10 @@ static void rack_transmit(struct dpa_req *r, uint64_t now)
 }
 
 /*
- * Packets in flight. A packet that was sent when the answer came to one that was sent again is not:
- * the peer keeps it, although something in front of it is missing. (A window that is full was sent
- * at once behind the one before, and has arrived with it.) Nor is a packet behind a hole that
- * counts as delivered by its time. So neither stops what follows.
+ * Number of packets in flight. Two kinds of packets are not counted: a packet that was sent before
+ * the answer to a retransmission came, because the peer keeps it although a packet before it is
+ * missing (a full window is sent directly behind the one before, and arrived with it); and a packet
+ * behind a hole that counts as delivered by its time. So neither blocks new packets.
  */
 static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -198,7 +200,7 @@ static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 	return n < 0 ? 0 : (uint32_t)n;
 }
 
-/* Packets that the peer has no room for beyond what is missing would have to come again. */
+/* Packets for which the peer has no room beyond the hole would have to be sent again. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	uint32_t resume = resume_psn(qp), n = window_of(qp, length);
@@ -212,9 +214,9 @@ uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 }
 
 /*
- * A sender that has filled the window goes on when a quarter of it is free, if an ACK is on its way
- * (as RFC 9293, 3.8.6.2.1): else each ACK would let out a few packets, of which the last asks for
- * the next ACK.
+ * A sender that filled the window continues when a quarter of it is free, if an ACK is expected (as
+ * RFC 9293, 3.8.6.2.1). Otherwise each ACK would let out a few packets, and the last of these asks
+ * for the next ACK.
  */
 static inline __attribute__((always_inline)) bool is_window_full(const struct dpa_hw_qp *qp,
 								 uint32_t length)
@@ -248,7 +250,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 
 	if (qp->req.probing == 1)
 		return true;
-	/* looked up first: what counts as delivered meanwhile is room */
+	/* Checked first: packets that count as delivered meanwhile make room. */
 	wait = rack_active(&qp->req) ? rack_detect_delivered(&qp->req, dpa_now_about(), &psn) : 0;
 	if (!window_has_room(qp, length)) {
 		psn = dpa_psn_add(resume_psn(qp), DPA_LOSS_PACKETS);
@@ -267,9 +269,9 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 }
 
 /*
- * An ACK behind each quarter of the window; of a wide one, behind each half: it costs the peer a
- * system call, in which it could take some 30 packets. (If one is lost then, the probe asks again;
- * where packets are lost windows are not wide.)
+ * Asks for an ACK behind each quarter of the window, or each half of a wide one: an ACK costs the
+ * peer a system call, in which it could receive some 30 packets. (If that ACK is lost the probe
+ * asks again; where packets are lost windows are not wide.)
  */
 static uint32_t ack_after(const struct dpa_hw_qp *qp)
 {
@@ -288,11 +290,13 @@ bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes)
 	       (!dpa_loss_room(qp, bytes) && !ack_comes(qp));
 }
 
-/* One packet at a time gives a sample, a retransmission none (Karn; RFC 8985, 6.2, step 2). */
+/*
+ * One packet at a time gives a sample; a retransmission gives none (Karn; RFC 8985, 6.2, step 2).
+ */
 void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn)
 {
 	struct dpa_req *r = &qp->req;
-	/* it is paced by the exact time */
+	/* pacing needs the exact time */
 	uint64_t now = dpa_pcc_active(&qp->pcc) ? dpa_now_ns() : dpa_now_about();
 
 	if (r->probing != 1)
@@ -351,8 +355,8 @@ static void report_acked(struct dpa_hw_qp *qp, uint64_t now, uint64_t rtt)
 }
 
 /*
- * Packets that were sent by now are in flight no more: the peer has them in its out-of-order queue,
- * as a SACK would show. Responses to READs that are ahead are not kept.
+ * Packets sent by now are no longer in flight: the peer has them in its out-of-order queue, as a
+ * SACK would show. Responses to READs that arrive early are not kept.
  */
 static void mark_sacked(struct dpa_req *r)
 {
@@ -363,10 +367,10 @@ static void mark_sacked(struct dpa_req *r)
 }
 
 /*
- * TLP_process_ack() (RFC 8985, 7.4): the meaning of the answer to a probe. If it covers more than
- * the probe, the peer has kept what lay behind it, or nothing was lost. If it covers no more, with
- * more sent before it, the rest is lost, or was not kept; after a NAK a peer that keeps names what
- * else is missing by itself. True: sending goes on from there.
+ * TLP_process_ack() (RFC 8985, 7.4): handles the answer to a probe. If it covers more than the
+ * probe, the peer has kept the packets behind it, or nothing was lost. If it covers no more
+ * although more was sent before the probe, the rest is lost or was not kept. After a NAK, a peer
+ * that keeps packets names the next missing one by itself. True: sending continues from `resume`.
  */
 static bool tlp_process_ack(struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -387,14 +391,17 @@ static bool tlp_process_ack(struct dpa_hw_qp *qp, uint32_t resume)
 	return true;
 }
 
-/* A READ's or atomic's own response comes in parts, and before the ACK of what lies behind it. */
+/*
+ * True if the response to a READ or atomic is not complete: it comes in parts, and before the ACK
+ * of what follows it.
+ */
 static bool more_to_come(const struct dpa_req *r, uint32_t resume)
 {
 	return r->probe_rd &&
 	       (dpa_psn_diff(resume, r->probe_end) < 0 || (r->probe_nak && resume == r->probe_end));
 }
 
-/* The peer has spoken for this QP. */
+/* A response of the peer for this QP arrived. */
 /* IBA o9-85 */
 void dpa_loss_heard(struct dpa_hw_qp *qp)
 {
@@ -405,11 +412,11 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	if (r->probing == 2 && dpa_psn_diff(resume, r->probe_psn) > 0 && !more_to_come(r, resume))
 		tlp_process_ack(qp, resume);
 	if (r->sacked && dpa_psn_diff(resume, r->sacked_psn) >= 0)
-		r->sacked = false; /* before PSNs come round */
+		r->sacked = false; /* before PSNs wrap */
 	if (r->recovery && dpa_psn_diff(resume, r->recovery_psn) >= 0)
 		r->recovery = false;
 	if (dpa_psn_diff(resume, r->send_psn) > 0)
-		dpa_seek(qp, resume); /* what was to be sent again had arrived */
+		dpa_seek(qp, resume); /* packets that were to be sent again have arrived */
 	if (!r->heard)
 		return;
 	r->heard = r->implied = false;
@@ -429,7 +436,7 @@ static void forget_flight(struct dpa_hw_qp *qp)
 	qp->req.unacked = 0;
 }
 
-/* A NAK or a missed response: all of it is sent again, and asks for no sample. */
+/* A NAK or a missing response: everything is sent again, and gives no sample. */
 void dpa_loss_again(struct dpa_hw_qp *qp)
 {
 	if (!dpa_lossy(qp))
@@ -491,7 +498,9 @@ static void tlp_send_probe(struct dpa_hw_qp *qp, uint64_t now)
 	r->pto_at = now + r->pto;
 }
 
-/* Most often nothing was lost, and the peer was only slow: what is in flight is not sent twice. */
+/*
+ * In most cases nothing was lost and the peer was only slow: packets in flight are not sent twice.
+ */
 void dpa_loss_probed(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -503,18 +512,19 @@ void dpa_loss_probed(struct dpa_hw_qp *qp)
 }
 
 /*
- * A peer that seems to keep nothing is tested again now and then: two packets in a row may have
- * been lost.
+ * A peer that seems to keep no packets is tested again from time to time: two packets in a row may
+ * have been lost.
  */
 #define TRY_AGAIN 64
 
-/* The answer to what was sent again: something behind it is missing, too. */
+/* The answer to a retransmission shows that a packet behind it is missing, too. */
 static void next_missing(struct dpa_req *r, uint32_t psn)
 {
 	if (dpa_psn_diff(psn, r->probe_end) > 0) {
 		r->keeps = KEEPS_SURE;
 		mark_sacked(r);
-	} else if (r->keeps >= KEEPS_KNOWN) { /* the next one, so often: its room is full */
+		/* the next packet is missing, and often: the queue is full */
+	} else if (r->keeps >= KEEPS_KNOWN) {
 		r->keeps = r->keeps == KEEPS_KNOWN ? 0 : r->keeps - 1;
 	}
 }
@@ -530,7 +540,7 @@ void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn)
 	}
 	report_event(qp, DPA_PCC_LOSS);
 	r->pto = tlp_calc_pto(r);
-	if (past) /* sent again already */
+	if (past) /* retransmitted already */
 		return;
 	if (r->probing == 2 && r->probe_nak && dpa_psn_diff(psn, r->probe_psn) > 0)
 		next_missing(r, psn);

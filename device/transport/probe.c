@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * probe.c - the round trip, measured when congestion control asks for it: a packet that passes the
- * same queues as the flow's own, and that the other side's notification point answers at once.
+ * probe.c - measures the round trip when congestion control requests it: by a packet that passes
+ * the same queues as the flow's own packets, and that the peer's notification point answers at
+ * once.
  *
  *   requester                          the other side
- *   wants --PROBE (va: t0)-->          t1: it comes
+ *   wants --PROBE (va: t0)-->          t1: it arrives
  *   RTT   <--PROBED (t0, t1, t2)--     t2: the answer leaves, ahead of other packets
  *
- * Neither has a place among the QP's PSNs, nor is it sent again: a probe that is lost, or that the
- * peer has no answer for (another maker's adapter, a kernel's rxe), is never answered, and the
- * algorithm asks for another one. An answer counts if it has the number and the time of the last probe. At
- * most one answer leaves for a probe, of the same size: nothing is amplified.
+ * Neither is part of the QP's PSNs, and neither is sent again. A probe that is lost, or that the
+ * peer cannot answer (an adapter of another vendor, the kernel's rxe), gets no answer; the
+ * algorithm requests another one. An answer counts if it has the number and the time of the last
+ * probe. At most one answer of the same size is sent for a probe: nothing is amplified.
  */
 #include "cc/cc.h"
 #include "link/kick.h"
@@ -39,7 +40,7 @@ void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	struct dpa_ext *x = begin_notice(qp, tx, DPA_BTH_PROBE, num, &s);
 
 	if (!x)
-		return; /* no room: with the next packets */
+		return; /* no room: sent with the next packets */
 	qp->probe.num = num;
 	qp->probe.at = dpa_now_ns();
 	qp->probe.asked = qp->pcc.probes;
@@ -48,7 +49,7 @@ void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	dpa_lane_publish(tx, s);
 }
 
-/* IBA has no such packet: DPA_BTH_PROBE. */
+/* IBA has no such packet: see DPA_BTH_PROBE. */
 static void answer_probe(struct dpa_hw_qp *qp, const struct dpa_slot *probe)
 {
 	const struct dpa_ext *from = (const struct dpa_ext *)probe->ext;

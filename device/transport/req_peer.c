@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The peer of a requester: how it is found, and how requests end that nobody answers: of a peer
- * that died, of one that is silent, of a QP in error.
+ * req_peer.c - the peer of a requester: how it is found, and how requests without an answer end: if
+ * the peer died, if it is silent, if the QP is in error.
  */
 #include <errno.h>
 #include "ctx/schedule.h"
@@ -36,8 +36,9 @@ void dpa_show_link(struct dpa_hw_qp *qp)
 }
 
 /*
- * No descriptor for the link to the peer. RC: the retries are used up first, as others may close
- * some meanwhile. UC has none, and "sent" would be wrong: nothing left this process.
+ * No file descriptor for the link to the peer. RC: uses up the retries first, because other threads
+ * may close descriptors meanwhile. UC has no retries, and success would be wrong: nothing left this
+ * process.
  */
 static void no_fds(struct dpa_hw_qp *qp)
 {
@@ -51,7 +52,7 @@ void dpa_no_peer(struct dpa_hw_qp *qp)
 {
 	if (dpa_no_fds_left(errno))
 		no_fds(qp);
-	else /* nobody has that QPN: what we send is lost */
+	else /* no process has that QPN: what is sent is lost */
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 }
 
@@ -60,7 +61,7 @@ static bool is_refused(const struct dpa_hw_qp *qp)
 	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
 }
 
-/* A refusal before this is no answer to this QP's try. */
+/* An earlier refusal is no answer to this QP's attempt. */
 static void begin_to_meet(struct dpa_hw_qp *qp)
 {
 	if (qp->meets == qp->peer)
@@ -83,15 +84,15 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		}
 		qp->peer = p;
 		qp->meets = NULL;
-		qp->conn_known = qp->conn_maybe = 0; /* of another one */
+		qp->conn_known = qp->conn_maybe = 0; /* they were of another peer */
 	}
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
 		qp->meets = NULL;
-		qp->req.dead_at = 0; /* of another one */
+		qp->req.dead_at = 0; /* it was for another peer */
 		if (!p->wire)
-			dpa_in_step(qp); /* while nothing was sent it is seen at once */
+			dpa_in_step(qp); /* while nothing was sent this is known at once */
 		dpa_show_link(qp);
 		return true;
 	}
@@ -100,14 +101,17 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		return false;
 	}
 	begin_to_meet(qp);
-	if (dpa_near_peer(qp) != p) { /* which goes on connecting */
-		/* the QPN is not that one's any more: it may never answer, nor be seen to end */
+	if (dpa_near_peer(qp) != p) { /* the attempt to connect goes on */
+		/*
+		 * The QPN belongs to another process now. This peer may never answer, and its end
+		 * may not be seen.
+		 */
 		qp->peer = NULL;
 		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
 		return false;
 	}
 	if (is_refused(qp)) {
-		qp->meets = NULL; /* the next try is another one */
+		qp->meets = NULL; /* the next attempt begins anew */
 		no_fds(qp);
 		return false;
 	}
@@ -116,10 +120,10 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 }
 
 /*
- * A peer that ended looks like one that nothing reaches any more: the retries are used up first, in
- * a tenth of a second at most. Programs end while what they need no more is on its way to them
- * (ibv_srq_pingpong); the other one has its completions by then, and must not meet an error before
- * it had time to poll them. True: it is time.
+ * True once a peer is dead for long enough. A peer that ended looks like one that cannot be
+ * reached: the retries are used up first, within 0.1 s. Programs end while packets that they do not
+ * need are on the way to them (ibv_srq_pingpong). The other program has its completions by then,
+ * and must not get an error before it had time to poll them.
  */
 static bool was_dead_long(struct dpa_hw_qp *qp)
 {
@@ -143,22 +147,23 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 
 	if (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD)
 		return;
-	if (qp->type == DPA_QP_UC) { /* sent into the void: done */
+	if (qp->type == DPA_QP_UC) { /* sent without a receiver: complete */
 		dpa_req_lost(qp, DPA_SYN_PEER_DEAD);
 		return;
 	}
 	if (qp->type != DPA_QP_RC || !qp->dbrec || dpa_turn_ends(qp))
-		return; /* an XRC target asks for nothing */
+		return; /* an XRC target sends no requests */
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	if (qp->req.una_idx != pi && was_dead_long(qp))
 		dpa_req_fail(qp, DPA_CQE_RETRY_EXC_ERR, DPA_SYN_PEER_DEAD);
 }
 
 /*
- * The link loses nothing, but an answer is never sent if the peer's QP went away while it owed one,
- * or if there was no room to say that there is no such QP. So, when the peer has taken all that we
- * sent, and we all that it sent, and for two looks nothing moved: send again from the oldest. A
- * stopped peer takes nothing. True: something is on its way, look again.
+ * On a link that loses nothing an answer is missing for ever if the peer's QP was destroyed while
+ * it was pending, or if there was no room to report that there is no such QP. So when the peer has
+ * taken everything that was sent, this end has taken everything of the peer, and nothing moved
+ * between two checks: sends again from the oldest. A stopped peer takes nothing, so this does not
+ * apply to it. True: requests are on the way, check again.
  */
 bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 {
@@ -166,7 +171,7 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	struct dpa_peer *p = qp->peer;
 	bool stuck;
 
-	/* sent before the peer said that packets may be lost on the way to it */
+	/* Sent before the peer published that packets to it may be lost. */
 	if (dpa_lossy(qp) && !r->ack_at && !qp->slow.wait_timer &&
 	    (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD))
 		dpa_loss_arm(qp);
@@ -198,7 +203,7 @@ void dpa_requester_flush(struct dpa_hw_qp *qp)
 	if (!qp->dbrec || !qp->sq)
 		return;
 	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-	/* a hostile producer index flushes at most what the ring holds */
+	/* A corrupt producer index flushes at most as many WQEs as the ring holds. */
 	if (pi - qp->req.una_idx > qp->sq_mask + 1)
 		pi = qp->req.una_idx + qp->sq_mask + 1;
 	while ((int32_t)(pi - qp->req.una_idx) > 0) {

@@ -3,7 +3,7 @@
 #include "link/peer.h"
 #include "req_state.h"
 
-/* A READ or atomic has to wait for others, as send_request() finds. */
+/* True if a READ or atomic has to wait for others, as in send_request(). */
 static bool too_many_reads(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_req *r = &qp->req;
@@ -14,14 +14,11 @@ static bool too_many_reads(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl
 	if (dpa_op_is_read(c->opcode) && !off && r->send_idx == r->una_idx)
 		off = r->read_off;
 	if (r->una_idx == r->send_idx && off <= r->read_off)
-		return !qp->attr.max_rd_atomic; /* nothing else is out */
+		return !qp->attr.max_rd_atomic; /* no other is outstanding */
 	return r->rd_out >= qp->attr.max_rd_atomic;
 }
 
-/*
- * The next packet waits for something that comes from the peer, or from the thread that set SQD:
- * send_step().
- */
+/* True if the next packet waits for the peer, or for the thread that set SQD: see send_step(). */
 static bool held_back(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -49,7 +46,10 @@ static bool held_back(const struct dpa_hw_qp *qp)
 	return too_many_reads(qp, c);
 }
 
-/* A peer that it has not looked for yet it may find; of datagrams each has a lane of its own. */
+/*
+ * True if the link can take a packet. A peer that is not resolved yet counts as able; each UD peer
+ * has a ring of its own.
+ */
 static bool link_takes(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_tx *tx = qp->tx;
@@ -72,7 +72,7 @@ enum dpa_req_state dpa_req_state(const struct dpa_hw_qp *qp)
 	if (qp->state == DPA_QPS_ERR || qp->state == DPA_QPS_SQE)
 		return DPA_REQ_ERR;
 	if (!qp->dbrec || (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
-		return DPA_REQ_IDLE; /* an XRC target asks for nothing; others may not yet */
+		return DPA_REQ_IDLE; /* an XRC target sends no requests; other QPs may not yet */
 	if (qp->slow.wait_timer)
 		return DPA_REQ_TIMER;
 	pi = dpa_sq_pi(qp);

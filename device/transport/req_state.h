@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* req_state.h - what the sending side of a QP is doing, and what it may be waiting for. */
+/* req_state.h - the state of the sending side of a QP, and the reason if it waits. */
 #ifndef DPA_REQ_STATE_H
 #define DPA_REQ_STATE_H
 
@@ -7,20 +7,21 @@
 #include "transport.h"
 
 /*
- * The states of README.md, by the names that tests/model/rc.pml has for them (its check `run` holds
- * the two lists together). Nothing of them is stored: each is a function of the fields that say it.
+ * The states of README.md, with their names in tests/model/rc.pml (its check `run` compares the two
+ * lists). No state is stored: each is a function of the fields that determine it.
  */
 enum dpa_req_state {
-	DPA_REQ_IDLE,	 /* all that was posted is complete */
-	DPA_REQ_SENDING, /* something may go, at its rate, and the link takes it */
-	DPA_REQ_WAITING, /* for ACKs, responses, credits, room in a window; for what a fence says */
-	DPA_REQ_PENDED,	 /* something may go, but the lane has no room, or the link is not up */
-	DPA_REQ_TIMER,	 /* nothing is sent before the RNR or retry timer has expired */
-	DPA_REQ_ERR,	 /* the QP is in ERR, or in SQE (UC, UD) */
+	DPA_REQ_IDLE,	 /* all posted WQEs are complete */
+	DPA_REQ_SENDING, /* packets may leave, at the QP's rate, and the link takes them */
+	/* waits for ACKs, responses, credits, window space, or because of a fence */
+	DPA_REQ_WAITING,
+	DPA_REQ_PENDED, /* packets may leave, but the ring has no room, or the link is not up */
+	DPA_REQ_TIMER,	/* nothing is sent before the RNR or retry timer expires */
+	DPA_REQ_ERR,	/* the QP is in ERR, or in SQE (UC, UD) */
 	DPA_REQ_STATES
 };
 
-/* Under the QP's lock; changes nothing. */
+/* Return the state; changes nothing. Context: the QP's lock. */
 enum dpa_req_state dpa_req_state(const struct dpa_hw_qp *qp);
 const char *dpa_req_state_name(enum dpa_req_state st);
 
@@ -34,8 +35,8 @@ static inline bool dpa_fits_window(const struct dpa_hw_qp *qp, uint32_t psns)
 }
 
 /*
- * IBA 9.7.7.2: what takes a receive of the peer waits until there is one; but one message goes in
- * any case, and is answered by an RNR NAK or by news.
+ * IBA 9.7.7.2: a request that needs a receive of the peer waits until there is one. But one message
+ * may always be sent; its answer is an RNR NAK or new credits.
  */
 /* IBA 9.7.7 (wait) */
 static inline bool dpa_has_credit(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * req_wire.h - how the packets of a requester leave for other hosts: how much of a message one
- * entry takes, what waits for company, and what goes ahead. Steps of requester.c, under the lock of
- * the QP.
+ * entry takes, which packets wait to be sent together, and what is sent first. Steps of
+ * requester.c, under the lock of the QP.
  */
 #ifndef DPA_REQ_WIRE_H
 #define DPA_REQ_WIRE_H
@@ -12,11 +12,14 @@
 #include "transport/transport.h"
 
 struct dpa_req_piece {
-	uint32_t n; /* bytes of the message in this packet */
+	uint32_t n; /* message bytes in this packet */
 	bool pull, inslot;
 };
 
-/* To other hosts: as many whole packets as one datagram takes, out of the WQE's own memory. */
+/*
+ * Cuts the next part for other hosts: as many whole packets as one datagram takes, directly from
+ * the WQE's memory.
+ */
 static inline struct dpa_req_piece dpa_req_cut_wire(struct dpa_hw_qp *qp, uint32_t idx,
 						    const struct dpa_wqe_ctrl *c, uint32_t left)
 {
@@ -24,9 +27,9 @@ static inline struct dpa_req_piece dpa_req_cut_wire(struct dpa_hw_qp *qp, uint32
 	struct dpa_req_piece p = {.n = left};
 
 	/*
-	 * A packet that may wait in the lane for others is copied. A QP without outstanding packets
-	 * does not wait. UC is complete when it was sent: the program may use the memory again
-	 * before the lane is emptied, so UC is copied, too.
+	 * A packet that may wait in the ring for others is copied. A QP without outstanding packets
+	 * does not wait. UC is complete once it is sent, and the program may then reuse the memory
+	 * before the ring is emptied: so UC is copied, too.
 	 */
 	if (qp->type == DPA_QP_RC &&
 	    left >= (qp->req.una_idx == idx ? DPA_WIRE_PULL_ALONE : DPA_WIRE_PULL_MIN))
@@ -49,14 +52,14 @@ static inline struct dpa_req_piece dpa_req_cut_wire(struct dpa_hw_qp *qp, uint32
 	return p;
 }
 
-#define DPA_REQ_LONE_MAX   (128u * 1024) /* a longer message is in pieces anyway */
-#define DPA_REQ_CORK_SLOTS 32u		 /* go together at the latest */
-#define DPA_REQ_CORK_OUT   16		 /* packets under way: their ACKs keep things moving */
+#define DPA_REQ_LONE_MAX   (128u * 1024) /* longer messages are sent in segments */
+#define DPA_REQ_CORK_SLOTS 32u		 /* waiting entries that are sent at the latest */
+#define DPA_REQ_CORK_OUT   16		 /* packets in flight: their ACKs keep things moving */
 
 /*
- * Small messages of a QP that has others under way wait for company: as many as follow within one
- * call or the next ones go to the kernel at once. Not while nobody polls: the parked EU would
- * have to be woken for them.
+ * True if small messages of a QP that has others in flight may wait to be sent together: all that
+ * follow in this call or the next ones go to the kernel at once. False while no thread polls: the
+ * progress thread would have to be woken for them.
  */
 static inline bool dpa_req_may_cork(const struct dpa_hw_qp *qp, const struct dpa_tx *tx, int n)
 {
@@ -69,15 +72,15 @@ static inline bool dpa_req_may_cork(const struct dpa_hw_qp *qp, const struct dpa
 	       !atomic_load_explicit(&qp->hw->service_asleep, memory_order_relaxed);
 }
 
-/* How the link shall send what this call makes; under tx->lock. */
+/* Sets how the link sends the packets of this call. Context: tx->lock. */
 static inline void dpa_req_set_manner(const struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, r->send_idx);
 
-	/* a program that asks for completions waits for ACKs, and so does its peer */
+	/* A program that requests completions waits for ACKs, and so does its peer. */
 	tx->together = c->flags & DPA_WQE_SIGNALED || dpa_owes_ack(qp);
-	/* nothing before it, nothing behind it: somebody waits for this one */
+	/* Alone in the SQ: the program waits for this message. */
 	tx->piece = r->una_idx == r->send_idx && !r->send_off && pi - r->send_idx == c->nbb &&
 				    c->length <= DPA_REQ_LONE_MAX
 			    ? DPA_WIRE_PIECE
@@ -85,9 +88,10 @@ static inline void dpa_req_set_manner(const struct dpa_hw_qp *qp, struct dpa_tx 
 }
 
 /*
- * An ACK that is owed goes ahead of what the program sends now: that may be the answer to the
- * message, and the peer's program gets the CQE of its message first. Behind a single packet it is in
- * the same datagram, from which the receiver takes it first (udp/rx.c); it must not be longer.
+ * Sends a pending ACK ahead of the program's packets: these may be the answer to the acknowledged
+ * message, and the peer's program gets the CQE of its message first. Behind a single packet the ACK
+ * is in the same datagram, from which the receiver takes it first (udp/rx.c); it must not be longer
+ * than that packet.
  */
 static inline void dpa_req_ack_ahead(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t pi)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requester: takes WQEs from the SQ and makes packets of them. The state of a QP's sending side
- * meanwhile: req_state.h, README.md.
+ * requester.c - takes WQEs from the SQ and makes packets of them. For the states of a QP's sending
+ * side see req_state.h and README.md.
  */
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
@@ -16,13 +16,13 @@
 #include "ctx/ops.h"
 #include "link/udp/wire.h"
 
-#define BUDGET	       64 /* packets a call: a post does bounded work */
+#define BUDGET	       64 /* packets in one call: a post does bounded work */
 #define BUDGET_PULLS   4
 #define SOCKET_FULL_NS 50000ull
 
 enum step { STEP_SENT, STEP_WAIT, STEP_FULL, STEP_FAILED };
 
-/* A WQE's own fault is reported after all that was posted before it: wait for those. */
+/* A WQE's own error is reported after all WQEs posted before it: waits for those. */
 /* IBA 9.7.3 (fault-order) */
 static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
 {
@@ -32,7 +32,7 @@ static enum step local_fault(struct dpa_hw_qp *qp, uint32_t syn)
 	return STEP_FAILED;
 }
 
-/* The same of one that may have begun: a started message cannot be finished. */
+/* The same for a WQE that may have begun: a message that has started cannot be completed. */
 static enum step begun_fault(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (!qp->req.send_off)
@@ -73,7 +73,7 @@ static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 	}
 }
 
-/* The opcode of a packet of a WQE. */
+/* The BTH opcode of a packet of a WQE. */
 static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bool last)
 {
 	static const uint8_t only[16] = {
@@ -92,7 +92,7 @@ static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bo
 	return qp->transport | dpa_op_segment(only[op & 15], first, last);
 }
 
-/* The next packet of a WQE, from byte `off` on. */
+/* Cuts the next packet of a WQE, from byte `off` on. */
 static struct dpa_req_piece cut_packet(struct dpa_hw_qp *qp, uint32_t idx,
 				       const struct dpa_wqe_ctrl *c, uint32_t off)
 {
@@ -114,7 +114,7 @@ static struct dpa_req_piece cut_packet(struct dpa_hw_qp *qp, uint32_t idx,
 	return p;
 }
 
-/* Those of the packet that ends a SEND or WRITE. */
+/* Flags of the packet that ends a SEND or WRITE. */
 /* IBA 9.2 (ackreq) */
 DPA_STEP uint8_t last_flags(uint8_t wqe)
 {
@@ -129,7 +129,7 @@ DPA_STEP void count_data(struct dpa_tx *tx, uint32_t bytes, bool last, uint16_t 
 		dpa_stat_add(props & DPA_OPP_SEND ? &tx->stat.sends : &tx->stat.writes, 1);
 }
 
-/* All of the WQE at send_idx, of nbb blocks, up to send_psn is sent. */
+/* The WQE at send_idx, of nbb blocks, is sent completely, up to send_psn. */
 DPA_STEP void next_wqe(struct dpa_req *r, uint32_t nbb)
 {
 	r->send_idx += nbb;
@@ -138,14 +138,17 @@ DPA_STEP void next_wqe(struct dpa_req *r, uint32_t nbb)
 	r->send_ssn++;
 }
 
-/* Packets up to send_psn are sent, again or for the first time. */
+/* Packets up to send_psn were sent, for the first time or again. */
 DPA_STEP void now_sent(struct dpa_req *r)
 {
 	if (dpa_psn_diff(r->send_psn, r->max_psn) > 0)
 		r->max_psn = r->send_psn;
 }
 
-/* Where the bytes of a WQE of one block lie; NULL: elsewhere, or not to be copied plainly. */
+/*
+ * Address of the bytes of a WQE of one block; NULL: they are elsewhere, or a plain copy is not
+ * allowed.
+ */
 DPA_STEP const void *short_source(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t flags,
 				  uint32_t len)
 {
@@ -157,15 +160,15 @@ DPA_STEP const void *short_source(struct dpa_hw_qp *qp, const struct dpa_wqe_ctr
 }
 _Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_sge) <= DPA_WQEBB, "one block");
 
-/* The fast path: this QP sends by packets of RC, and nothing is in the way. */
+/* True for the fast path: the QP sends packets of RC and no condition blocks it. */
 static inline bool is_fast(const struct dpa_hw_qp *qp)
 {
 	return !qp->slow.word && qp->transport == DPA_BTH_RC && dpa_link_is_plain(qp);
 }
 
 /*
- * The WQE at send_idx of such a QP, under tx->lock, if it is a SEND in one piece that fits a slot.
- * False: it is for send_step(), and nothing was done.
+ * Sends the WQE at send_idx of such a QP, if it is a SEND with one segment that fits an entry.
+ * False: send_step() must do it; nothing was done. Context: tx->lock.
  */
 DPA_STEP bool send_short(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 {
@@ -196,7 +199,7 @@ DPA_STEP bool send_short(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	return true;
 }
 
-/* The messages at send_idx that are of that kind: how many. */
+/* Sends the messages of that kind from send_idx on. Returns their number. */
 static inline int run_short(struct dpa_hw_qp *qp)
 {
 	struct dpa_tx *tx = qp->tx;
@@ -219,7 +222,7 @@ static inline int run_short(struct dpa_hw_qp *qp)
 	return n;
 }
 
-/* One packet of a SEND or WRITE; `one`: where the only SGE of one that begins lies. */
+/* Sends one packet of a SEND or WRITE. `one`: address of the only SGE of a WQE that begins. */
 static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			   uint64_t one)
 {
@@ -250,7 +253,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 						    : dpa_gather(qp, idx, c, r->send_off, p.n, to);
 	}
 	if (dpa_unlikely(syn)) {
-		/* the slot was not published; a started message cannot be finished */
+		/* the entry was not published; a started message cannot be completed */
 		if (first)
 			return local_fault(qp, syn);
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
@@ -273,9 +276,9 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 }
 
 /*
- * A READ or atomic request: one packet that takes the PSNs of its response (IBA 9.7.3.1). Where
- * packets are lost a long READ is asked for in several requests, so that no more is under way than
- * the receiver has room for.
+ * Sends a READ or atomic request: one packet, which uses the PSNs of its response (IBA 9.7.3.1).
+ * Where packets are lost a long READ is split into several requests, so that no more is in flight
+ * than the receiver has room for.
  */
 /* IBA 9.7.3 (read-psns), 9.7.3 (read-limit), 9.4.4 (rest) */
 static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
@@ -311,7 +314,7 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 			dpa_gather(qp, idx, c, 0, n, in_slot ? s->ext + dpa_ext_len(op) : data);
 
 		if (dpa_unlikely(syn))
-			return local_fault(qp, syn); /* the slot was not published */
+			return local_fault(qp, syn); /* the entry was not published */
 		s->flags |= in_slot ? DPA_PKT_INSLOT : 0;
 	}
 	s->flags |= DPA_PKT_ACKREQ;
@@ -330,7 +333,7 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	return STEP_SENT;
 }
 
-/* LOCAL_INV and BIND_MW take effect in order, when all before them completed. */
+/* LOCAL_INV and BIND_MW take effect in order, after all WQEs before them are complete. */
 static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -344,7 +347,7 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 		uint32_t body = dpa_wqe_body(qp);
 		const struct dpa_wqe_raddr *a = dpa_wqe_at(qp, idx, body);
 
-		/* it waits for who is at work in a window, and they may want the lane */
+		/* It waits for operations that use the window, and these may need the ring. */
 		dpa_spin_unlock(&qp->tx->lock);
 		syn = dpa_mw_bind(qp, a->rkey, c->imm, a->addr,
 				  dpa_wqe_at(qp, idx, body + sizeof(*a)));
@@ -357,7 +360,7 @@ static enum step local_op(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	return STEP_SENT;
 }
 
-/* The most that the next packets of this WQE carry: READs and atomics are requests only. */
+/* Maximum of payload in the next packets of this WQE. READs and atomics are requests only. */
 static uint32_t next_bytes(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	uint32_t left = dpa_op_answers(c->opcode) ? 0 : c->length - qp->req.send_off;
@@ -377,7 +380,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	enum step st;
 
 	if (!r->send_off) {
-		/* SQD: nothing new; what was sent before is sent again when it must be */
+		/* SQD: nothing new is sent; a retransmission is. */
 		if (dpa_unlikely(qp->slow.fence_sq) && !qp->direct_begun &&
 		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
@@ -391,7 +394,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(qp->transport == DPA_BTH_XRC)) {
 			if (!dpa_turn_is(qp, idx))
 				return STEP_WAIT;
-			if (dpa_unlikely(qp->tx->acks_waiting)) /* they come first */
+			if (dpa_unlikely(qp->tx->acks_waiting)) /* they are sent first */
 				return STEP_FULL;
 		}
 	}
@@ -431,7 +434,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	return STEP_SENT;
 }
 
-/* Connected QPs: packets until the SQ is empty, the lane full, the budget spent. */
+/* Sends packets of a connected QP until the SQ is empty, the ring full or the budget spent. */
 static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 {
 	struct dpa_req *r = &qp->req;
@@ -481,12 +484,15 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	}
 	if (n && qp->type == DPA_QP_RC && dpa_lossy(qp) && dpa_unlikely(dpa_probe_wanted(qp)))
 		dpa_probe_put(qp, tx);
-	if (n && tx->peer->wire) /* with them, in one datagram most often */
+	if (n && tx->peer->wire) /* sent with them, in most cases in one datagram */
 		dpa_responder_join(qp);
 	if (tx->peer->wire && dpa_req_may_cork(qp, tx, n)) {
 		dpa_wire_cork(tx);
 	} else if (tx->peer->wire && dpa_wire_flush(tx, qp->qpn & DPA_QPN_INDEX, &unsent)) {
-		/* the socket has no room: later, from there. UC: lost */
+		/*
+		 * The socket has no room: sending continues from there later. UC: the packets are
+		 * lost.
+		 */
 		if (qp->type == DPA_QP_RC && unsent != DPA_WIRE_NO_PSN)
 			dpa_rewind(qp, unsent);
 		dpa_schedule(qp, dpa_now_ns() + SOCKET_FULL_NS);
@@ -502,7 +508,9 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 	return n;
 }
 
-/* IBA 10.3.1: SQD with nothing outstanding, not even what waits to be sent again. */
+/*
+ * IBA 10.3.1: True if SQD is reached: nothing is outstanding, and nothing waits for retransmission.
+ */
 static void check_drained(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
@@ -544,7 +552,7 @@ static __attribute__((noinline)) int run_slow(struct dpa_hw_qp *qp)
 			dpa_requester_peer_dead(qp);
 			return 0;
 		}
-		qp->tx = NULL; /* look again who has the QPN */
+		qp->tx = NULL; /* look up the owner of the QPN again */
 		if (qp->peer && qp->peer->state == DPA_PEER_DEAD && !r->timer_is_rnr)
 			qp->peer = NULL;
 		qp->near.rkey = 0;
@@ -572,7 +580,7 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 
 	if (!n && qp->near.rkey)
 		n = dpa_near_run(qp, &(uint32_t){DPA_PULL_CHUNK});
-	/* by BlueFlame: this WQE, and no look at a line that is the poster's */
+	/* By BlueFlame: this WQE is sent without a read of the poster's cache line. */
 	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
 									   __ATOMIC_ACQUIRE))))
 		return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The requests of a responder that have a response of their own: READs, FLUSHes, atomics and ATOMIC
- * WRITEs, and the duplicates of them. Their responses leave by answers.c.
+ * resp_answers.c - requests with a response of their own: READs, FLUSHes, atomics and ATOMIC
+ * WRITEs, and their duplicates. answers.c sends the responses.
  */
 #include <errno.h>
 #include "ctx/copy.h"
@@ -32,7 +32,9 @@ uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32
 	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
 }
 
-/* Duplicates do not count against what the requester may have outstanding, nor the other way round.
+/*
+ * Duplicates do not count against the requester's limit of outstanding requests, and do not use its
+ * entries.
  */
 /* IBA 9.7.4 (read-depth) */
 static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
@@ -58,7 +60,7 @@ static struct dpa_rd_resource *rd_new(struct dpa_hw_qp *qp, const struct dpa_slo
 	return rd;
 }
 
-/* More than 2^31 bytes is an invalid request; none needs no key. */
+/* More than 2^31 bytes is an invalid request. 0 bytes need no key. */
 /* IBA C9-88, C9-94, C9-148 */
 void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 {
@@ -76,7 +78,7 @@ void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	}
 	rd = rd_new(qp, s, again);
 	if (!rd) {
-		if (!again) /* a duplicate is asked for again when its answer is missed */
+		if (!again) /* a duplicate is requested again if its answer is missing */
 			dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
 	}
@@ -93,8 +95,8 @@ void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 }
 
 /*
- * One atomic of this function at a time: IBV_ATOMIC_HCA. Where peers have the memory mapped theirs
- * are the processor's (direct/direct.h), and so is this.
+ * Serialises the atomics of this function: IBV_ATOMIC_HCA. If peers have the memory mapped they use
+ * the processor's atomics (direct/direct.h), and so does this.
  */
 /* IBA 9.4 (atomic-one), 9.9 (memory) */
 static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
@@ -125,7 +127,10 @@ static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t ad
 	return ret;
 }
 
-/* In memory that cannot be addressed: its answer waits. That is rd, the last one owed. */
+/*
+ * Begins an atomic in memory that cannot be addressed. Its response, rd, waits; it is the last
+ * pending one.
+ */
 static int begin_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, struct dpa_foreign *f,
 			uint64_t addr)
 {
@@ -137,7 +142,7 @@ static int begin_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, struct d
 		.compare = x->compare,
 		.psn = s->psn,
 		.rd = (r->rd_head - 1) % DPA_RD_OWED,
-		.saved = r->nsaved % DPA_MAX_RD_ATOMIC, /* the next that is remembered */
+		.saved = r->nsaved % DPA_MAX_RD_ATOMIC, /* the next result slot */
 		.swaps = (s->opcode & (uint8_t)~DPA_BTH_TRANSPORT) == DPA_BTH_COMPARE_SWAP};
 
 	return dpa_foreign_atomic(qp, f, &a) ? EFAULT : 0;
@@ -199,8 +204,8 @@ static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 }
 
 /*
- * Annex A19: 8 bytes at once, in order with READs and atomics, answered like them: an empty READ
- * response. A duplicate is answered only.
+ * Annex A19: writes 8 bytes at once, in order with READs and atomics. The response is like theirs:
+ * an empty READ response. A duplicate is only answered.
  */
 /* IBA oA19-28, 9.4 (atomic-write) */
 void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
@@ -236,9 +241,9 @@ void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 }
 
 /*
- * Annex A19: what was written before is there for all to see when the answer leaves, an empty READ
- * response. All of it was stored by threads of this host that held this QP's lock. A duplicate is
- * carried out again.
+ * Annex A19: earlier writes are visible to all when the answer, an empty READ response, leaves. All
+ * of them were stored by threads of this host under this QP's lock. A duplicate is carried out
+ * again.
  */
 /* IBA 9.4 (flush) */
 void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
@@ -288,7 +293,7 @@ static void run_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		dpa_on_flush(qp, s, true);
 }
 
-/* A target may be bound to another SRQ by now, perhaps in the middle of a message. */
+/* A target may be bound to another SRQ meanwhile, perhaps in the middle of a message. */
 static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	struct dpa_hw_srq *srq = qp->srq;
@@ -309,10 +314,10 @@ static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /*
- * A duplicate is answered with the last good PSN; READs run again, atomics replay. One of those
- * that is not known, because it is too old or never was, or asks for more, is dropped: what a
- * stranger asks for who guesses PSNs is not looked at, so that it is not refused, either, which
- * would end the connection.
+ * A duplicate is answered with the last good PSN. READs run again, atomics replay. A duplicate READ
+ * or atomic that is unknown, because it is too old or never existed, or that requests more, is
+ * dropped. Its rights are not checked: it may come from an attacker that guesses PSNs, and a
+ * refusal would end the connection.
  */
 /* IBA C9-105, 9.7.5 (read-again), 9.7.5 (read-again-checks), 9.7.5 (read-known) */
 void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
@@ -322,7 +327,7 @@ void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p
 	struct dpa_resp *r = &qp->resp;
 	const struct dpa_rd_saved *saved;
 
-	if (dpa_foreign_held(qp)) { /* an atomic's result may not be known yet */
+	if (dpa_foreign_held(qp)) { /* the result of an atomic may not be known yet */
 		dpa_ask_hint(qp, s);
 		return;
 	}
@@ -340,7 +345,7 @@ void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p
 	}
 	if (p & words)
 		replay_atomic(qp, s, saved);
-	else if (dpa_resp_allows(qp->attr.access, p, s)) /* what it may do is looked at again */
+	else if (dpa_resp_allows(qp->attr.access, p, s)) /* its rights are checked again */
 		carry_out_again(qp, s);
 	else
 		dpa_deny(qp, s, DPA_NAK_INV_REQ);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first (resp_check.c, pure),
- * then carried out; answers are owed and sent when the batch is through (dpa_responder_flush).
+ * responder.c - the responder (IBA 9.7.4 for RC, 9.8.3 for UC). Each packet is judged first
+ * (resp_check.c, pure), then carried out. Answers become pending and are sent after the batch
+ * (dpa_responder_flush).
  */
 #include "ctx/cq.h"
 #include "ctx/mr.h"
@@ -25,8 +26,9 @@
 /* ---------------------------------------------------------------- requests */
 
 /*
- * A local fault of the responder: the receive fails, the requester hears a NAK (class A). On UC a
- * message that is too long for its receive is lost, no more (class D): the receive serves the next.
+ * A local fault of the responder: the receive fails, and the requester gets a NAK (class A). On UC
+ * a message that is too long for its receive is only lost (class D): the receive serves the next
+ * message.
  */
 /* IBA 9.7.4 (too-short), 9.9 (class-a), 9.8.2 (bad), 9.8.2 (too-short) */
 static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t syn)
@@ -48,8 +50,10 @@ static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t 
 		dpa_qp_to_error(qp);
 }
 
-/* The sender gave up meanwhile: as if the packet never came. Fetching is refused: it shall come
- * again. */
+/*
+ * The sender gave up meanwhile: as if the packet had never come. Reading its memory was refused: it
+ * will send again.
+ */
 static bool lost_in_pull(struct dpa_hw_qp *qp, uint32_t syn)
 {
 	if (syn == DPA_SYN_PULL_REFUSED)
@@ -57,7 +61,7 @@ static bool lost_in_pull(struct dpa_hw_qp *qp, uint32_t syn)
 	return syn == DPA_SYN_PULL_REFUSED || syn == DPA_SYN_PEER_DEAD;
 }
 
-/* One packet of a SEND into the receive WQE. False: it failed. */
+/* Places one packet of a SEND into the receive WQE. False: it failed. */
 static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
@@ -66,7 +70,7 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	uint32_t syn;
 	int cnt;
 
-	if (dpa_unlikely(r->tm.kind == DPA_TAG_RNDV)) /* it is in r->tm */
+	if (dpa_unlikely(r->tm.kind == DPA_TAG_RNDV)) /* its place is in r->tm */
 		return true;
 	if (dpa_unlikely(r->tm.kind == DPA_TAG_EAGER))
 		syn = dpa_tag_iov(qp, s, iov, &cnt);
@@ -77,12 +81,12 @@ static bool take_send(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	if (dpa_likely(!syn))
 		return true;
 	if (lost_in_pull(qp, syn))
-		return false; /* the receive WQE waits for the message to come again */
+		return false; /* the receive WQE waits until the message is sent again */
 	recv_fails(qp, s, syn);
 	return false;
 }
 
-/* Of the queue, or the tagged buffer that the message is for. */
+/* Takes a receive of the queue, or the tagged buffer that matches the message. */
 static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			 const uint8_t *payload)
 {
@@ -91,7 +95,7 @@ static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	return dpa_take_rwqe(qp, &qp->resp.wqe);
 }
 
-/* The vendor error of an R_Key for a reason to refuse a key. */
+/* The vendor error, in its R_Key form, for a reason to refuse a key. */
 static uint32_t of_rkey(uint32_t syn)
 {
 	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
@@ -100,9 +104,9 @@ static uint32_t of_rkey(uint32_t syn)
 }
 
 /*
- * A WRITE names memory that it may not have. An RC message with immediate data that is one packet
- * has its receive by then: it completes with an error of its own (class C). A longer one is refused
- * at its first packet and has none, on a link whose slots are several packets, too.
+ * A WRITE to memory that it may not access. An RC message of one packet with immediate data has its
+ * receive by then: the receive completes with an error (class C). A longer message is refused at
+ * its first packet and has no receive, also on a link whose entries hold several packets.
  */
 /* IBA 9.9 (class-c-receive) */
 static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
@@ -128,7 +132,7 @@ static bool take_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct
 	uint64_t addr = 0;
 	uint32_t syn = 0;
 
-	if (s->len) /* no check of the R_Key for no bytes */
+	if (s->len) /* without payload the R_Key is not checked */
 		syn = dpa_mr_check_remote(qp, r->wr_rkey, r->wr_va + r->off, s->len,
 					  DPA_ACCESS_REMOTE_WRITE, &addr);
 	if (!syn)
@@ -152,8 +156,8 @@ static void start_write(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 
 /*
  * The key of a SEND with invalidate cannot be invalidated (IBA 9.9.6.3, class J): the receive and
- * the QP err, and no NAK is sent. The requester has the ACK of what came before, then its timer
- * ends it.
+ * the QP go to error, and no NAK is sent. The requester gets the ACK for earlier messages; then its
+ * timer ends it.
  */
 /* IBA 9.9 (class-j) */
 static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
@@ -164,7 +168,7 @@ static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const 
 	r->have_wqe = false;
 	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_REM_INV_REQ_ERR, DPA_SYN_INV_RKEY, 0,
 		     NULL);
-	dpa_rx_drop(qp, peer, s); /* before: `s` may be one that the QP keeps */
+	dpa_rx_drop(qp, peer, s); /* before: `s` may be in the QP's out-of-order queue */
 	dpa_qp_to_error(qp);
 }
 
@@ -253,7 +257,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		refuse_write(qp, peer, s, payload, ((const struct dpa_ext *)s->ext)->dmalen, syn);
 		return;
 	}
-	/* a SEND takes its receive at its start, a WRITE with immediate at its end */
+	/* A SEND takes its receive at its start, a WRITE with immediate data at its end. */
 	if (!r->have_wqe && (p & (send ? DPA_OPP_START : DPA_OPP_RQ))) {
 		if (!take_receive(qp, peer, s, payload)) {
 			r->nak_sent = true;
@@ -280,8 +284,8 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 }
 
 /*
- * IBA 9.8.3: after a gap, and when a new message starts in the middle of another, that other one is
- * lost; its receive WQE serves the next one.
+ * IBA 9.8.3: after a hole, and if a new message starts in the middle of another, that other message
+ * is lost; its receive WQE serves the next one.
  */
 /* IBA 9.8.2 (gap), 9.8.2 (start) */
 static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
@@ -301,8 +305,8 @@ static void say_gap(struct dpa_hw_qp *qp)
 }
 
 /*
- * A stranger's packet does not use up the one NAK that the peer's own has a right to. Where that
- * NAK has left already the requester may have been set up again since: it heard nothing.
+ * A packet of another sender must not use up the one NAK for the peer's own packets. If that NAK
+ * was sent already the requester may have been set up again since, and did not get it.
  */
 static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -319,7 +323,9 @@ static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t
 	say_gap(qp);
 }
 
-/* The expected packet is there, perhaps before the NAK that asks for it left: then an ACK will do.
+/*
+ * The expected packet came, perhaps before the NAK that requests it was sent: then an ACK is
+ * enough.
  */
 static void gap_closed(struct dpa_resp *r)
 {
@@ -338,7 +344,7 @@ static bool bind_srq(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p)
 	return dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq);
 }
 
-/* The first of a connection is an event for the direct path. */
+/* The first request of a connection is an event for the direct path. */
 DPA_STEP void begin_request(struct dpa_hw_qp *qp)
 {
 	if (dpa_likely(qp->resp.last_op != DPA_RESP_FRESH))
@@ -360,7 +366,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	begin_request(qp);
 	if (qp->type == DPA_QP_UC && (s->psn != r->epsn || (p & DPA_OPP_START)))
 		on_uc_start(qp, s);
-	/* the right to flush is not among the bits of the line at hand */
+	/* The right to flush is not in the cache line that is at hand. */
 	access = dpa_unlikely(p & DPA_OPP_FLUSH) ? qp->attr.access : qp->access;
 	switch (dpa_resp_check(r, qp->mtu, access, qp->type == DPA_QP_RC, s)) {
 	case DPA_RESP_GO:
@@ -375,12 +381,12 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	case DPA_RESP_INVALID:
 		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
-	case DPA_RESP_DROP: /* and with it the message that it is part of */
+	case DPA_RESP_DROP: /* the message that it belongs to is dropped, too */
 		r->last_op = DPA_RESP_NONE;
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 		return;
 	}
-	/* a message is that of the SRQ which its first packet names: annex A14.3 */
+	/* A message belongs to the SRQ that its first packet names: annex A14.3. */
 	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bind_srq(qp, s, p)) {
 		dpa_deny(qp, s, DPA_NAK_INV_REQ);
 		return;
@@ -397,7 +403,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		dpa_on_atomic(qp, s);
 	else
 		on_send_write(qp, peer, s, payload, p);
-	/* UC: what could not be taken is passed over */
+	/* UC: a packet that could not be placed is skipped */
 	if (qp->type == DPA_QP_UC && r->epsn == s->psn) {
 		r->last_op = DPA_RESP_NONE;
 		r->epsn = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
@@ -415,18 +421,18 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		uint32_t was = qp->resp.epsn;
 
 		one_request(qp, peer, s, payload);
-		/* RNR: it comes again; or the QP is in error and keeps nothing */
+		/* RNR: it is sent again. Or the QP is in error and keeps nothing. */
 		if (qp->resp.epsn == was || !qp->kept)
 			break;
 		dpa_kept_done(qp);
 	}
 	if (qp->kept && !dpa_resp_failing(&qp->resp))
-		say_gap(qp); /* another one is missing */
+		say_gap(qp); /* another packet is missing */
 }
 
 /* ------------------------------------------------------------------ lists of WRITEs: writes.h */
 
-/* The QP is between two messages and hears this peer. */
+/* True if the QP is between two messages and accepts packets of this peer. */
 static bool takes_writes(const struct dpa_hw_qp *qp, const struct dpa_peer *peer)
 {
 	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC &&

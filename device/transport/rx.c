@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A packet meets its QP: validation that all transports share (IBA 9.6), then dispatch. */
+/*
+ * rx.c - a packet arrives at its QP: validation common to all transports (IBA 9.6), then dispatch.
+ */
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
@@ -16,7 +18,7 @@ static bool qp_receives(const struct dpa_hw_qp *qp)
 	       qp->state == DPA_QPS_SQE;
 }
 
-/* The same as dpa_hears(), also before the QP has looked for its peer. */
+/* The same as dpa_hears(), but also before the QP has looked up its peer. */
 static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
 	if (dpa_unlikely(!qp->peer) && (qp->dest_qpn & DPA_QPN_INDEX) == s->src)
@@ -24,7 +26,9 @@ static bool from_peer(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	return dpa_hears(qp, peer, s);
 }
 
-/* 10 ms were too few for ib_send_bw -c UC -e -b -q 16 -r 16 with 64 KiB: a round takes that long */
+/*
+ * 10 ms was too short for ib_send_bw -c UC -e -b -q 16 -r 16 with 64 KiB: a round takes that long
+ */
 #define PATIENCE_NS 50000000ull
 
 static bool has_rwqe(struct dpa_hw_qp *qp)
@@ -55,7 +59,7 @@ bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 		return false;
 	}
 	if (r->patience_spent)
-		return false; /* once, until it posts again */
+		return false; /* once until it posts again */
 	now = dpa_now_ns();
 	if (!r->waiting_since)
 		r->waiting_since = now;
@@ -65,7 +69,10 @@ bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	return false;
 }
 
-/* Local word for "that was lost": answered on the lane of the same number; no room: lost too. */
+/*
+ * Reports a lost packet within this host, on the ring of the same number. If there is no room this
+ * is lost, too.
+ */
 static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *s)
 {
 	struct dpa_slot *r;
@@ -85,7 +92,7 @@ static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *
 	dpa_spin_unlock(&tx->lock);
 }
 
-/* ASK stands for the requests before it. */
+/* ASK represents the requests before it. */
 static bool is_rc_request(const struct dpa_slot *s)
 {
 	uint16_t p = dpa_op_props(s->opcode);
@@ -121,7 +128,7 @@ void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
 }
 
-/* Annex A14: an initiator is only answered, a target only asked. */
+/* Annex A14: an initiator receives responses only, a target requests only. */
 /* IBA 9.4 (xrc-sides) */
 static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
@@ -130,8 +137,9 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /*
- * A packet of no transport, off a ring or, of probes, off the wire: a modelled network marked what
- * this QP sent, or the round trip is measured. False: it is none, or not this QP's.
+ * Handles a packet of no transport, from a ring or, for probes, from the wire: a modelled network
+ * marked packets of this QP, or the round trip is measured. False: it is of another kind, or not
+ * for this QP.
  */
 static bool take_notice(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
@@ -179,7 +187,7 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 		return;
 	}
 	if (dpa_unlikely(qp->slow.foreign) && s->len && !dpa_foreign_room(qp, s->len)) {
-		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1); /* off a wire: it comes again */
+		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1); /* from the wire: it is sent again */
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
+/* ud.c - unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
 #include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/hw.h"
@@ -13,8 +13,8 @@
 #include "tables/tables.h"
 
 /*
- * UC and UD have nobody who would say that it is too fast, and programs that wait for each message
- * for ever: to other hosts they go no faster than a 10 Gbit/s port would.
+ * UC and UD have no answer that could slow them down, and some programs wait for each message for
+ * ever. So to other hosts they are not faster than a 10 Gbit/s port.
  */
 #define PACE_BYTES_US 1250u
 #define PACE_BURST_NS 100000u
@@ -34,9 +34,9 @@ bool dpa_paced(struct dpa_hw_qp *qp, uint32_t bytes)
 }
 
 #define RATE_BURST 65536u
-#define RATE_HDR   64u /* of a packet, about */
+#define RATE_HDR   64u /* headers of a packet, about */
 
-/* man ibv_modify_qp_rate_limit: a bucket of `burst` bytes; what has left is paid for later. */
+/* man ibv_modify_qp_rate_limit: a bucket of `burst` bytes. Bytes are charged after they have left. */
 bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
 {
 	const uint32_t burst = qp->rate.burst ? qp->rate.burst : RATE_BURST;
@@ -54,7 +54,7 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
 
 #define GRH_BYTES	40
 #define UD_PATIENCE_NS	100000000ull
-#define GSI_PATIENCE_NS 1000000000ull /* its sender repeats after seconds only */
+#define GSI_PATIENCE_NS 1000000000ull /* its sender repeats only after seconds */
 #define MEET_NS		3000000000ll
 
 _Static_assert(DPA_MAX_FUNCTIONS < 15, "DPA_UD_LRH() has four bits for a LID; 15 is DPA_UD_GSI");
@@ -111,7 +111,7 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 {
 	uint8_t op =
 		DPA_BTH_UD | (c->opcode == DPA_OP_SEND ? DPA_BTH_SEND_ONLY : DPA_BTH_SEND_ONLY_IMM);
-	/* on the wire the IP header is the GRH */
+	/* on the wire the IP header serves as GRH */
 	uint32_t grh = tx->peer->wire ? 0 : GRH_BYTES, n = grh + c->length;
 	struct dpa_hw_gid sgid = {0};
 	struct dpa_slot *s;
@@ -148,14 +148,16 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);
-	/* to another host it leaves with the next ones: dpa_ud_flush() */
+	/* To another host it leaves with the next packets: dpa_ud_flush(). */
 	if (!tx->peer->wire && !*syn)
 		dpa_tx_posted(tx, qp->hw);
 	return 0;
 }
 
-/* A peer that does not take its packets must not hold up those for others: after a while they are
- * lost. */
+/*
+ * A peer that does not take its packets must not delay packets for others: after a while they are
+ * lost.
+ */
 bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p)
 {
 	uint64_t now = dpa_now_ns();
@@ -169,8 +171,8 @@ bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p)
 }
 
 /*
- * Nobody would lose what is sent first because the other side is slow to introduce itself, as on a
- * busy machine. But one that is stopped is waited for once, not for each datagram.
+ * The first packets should not be lost because the connection to the peer takes long, as on a busy
+ * machine. But a stopped peer is waited for once, not for each datagram.
  */
 bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 {
@@ -195,8 +197,9 @@ bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 }
 
 /*
- * The remote that datagrams lie in the lane of is held meanwhile: qp->tx. Packets that the socket
- * has no room for is lost, as datagrams may be. */
+ * The remote whose ring holds datagrams is held meanwhile: qp->tx. Packets for which the socket has
+ * no room are lost, as datagrams may be.
+ */
 void dpa_ud_flush(struct dpa_hw_qp *qp)
 {
 	uint32_t unsent;
@@ -218,7 +221,7 @@ int dpa_ud_run(struct dpa_hw_qp *qp, uint32_t pi, int most)
 	while (r->send_idx != pi && n < most && !qp->slow.fence_sq) {
 		if (qp->ops->send_one(qp, r->send_idx, dpa_wqe_ctrl(qp, r->send_idx))) {
 			dpa_ud_flush(qp);
-			return n; /* pended or failed */
+			return n; /* scheduled or failed */
 		}
 		n++;
 	}
@@ -228,7 +231,7 @@ int dpa_ud_run(struct dpa_hw_qp *qp, uint32_t pi, int most)
 	return n;
 }
 
-/* The peer of an address vector; NULL: nobody has it. */
+/* Returns the peer of an address vector; NULL: no process has it. */
 static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *av)
 {
 	struct dpa_hw *hw = qp->hw;
@@ -237,7 +240,7 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 	if (dpa_is_near(hw, av, av->dqpn))
 		return dpa_peer_of_qpn(hw, av->dqpn);
 	if (!av->is_global)
-		return NULL; /* a LID of no function: lost */
+		return NULL; /* a LID without a port: lost */
 	p = dpa_remote_hold(hw, qp->ctx->port, av);
 	if (p && qp->tx == &p->tx[qp->lane]) { /* held already */
 		dpa_remote_drop(p);
@@ -248,7 +251,10 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 	return p;
 }
 
-/* To one QP, or the group on the wire; to nobody it is lost, not wrong. */
+/*
+ * Sends to one QP, or to the group on the wire. A datagram without a receiver is lost; this is no
+ * error.
+ */
 static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		   struct dpa_peer *p, const struct dpa_wqe_av *av, uint32_t *syn)
 {
@@ -263,9 +269,9 @@ static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl
 }
 
 /*
- * A copy to each QP of the group on this board, also of this process, the sender's own among them;
- * then one to `out`, the group on the wire (NULL: it does not go there). 0: done; 1: not now. A
- * failure is left in *syn.
+ * Sends a copy to each QP of the group on this board, including those of this process and the
+ * sender's own; then one to `out`, the group on the wire (NULL: it is not sent there). 0: done; 1:
+ * not now. A failure is in *syn.
  */
 static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		      struct dpa_peer *out, struct dpa_wqe_av *av, uint32_t *syn)
@@ -303,7 +309,7 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 		syn = DPA_SYN_NO_PATH;
 		goto fail;
 	}
-	/* IBA 10.5.2: to a group goes what names its address and the multicast QPN */
+	/* IBA 10.5.2: the destination is a group if address and QPN are those of multicast */
 	group = av.is_global && dpa_gid_is_mcast(av.dgid);
 	if (!group || (av.dqpn == DPA_QPN_MCAST && dpa_group_leads_out(&sgid, av.dgid))) {
 		errno = 0;
@@ -343,7 +349,7 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	return 0;
 fail:
 	r->mc_at = 0;
-	if (dpa_unlikely(qp->gsi)) { /* one MAD is lost, not the endpoint */
+	if (dpa_unlikely(qp->gsi)) { /* one MAD is lost, but the endpoint stays */
 		dpa_count(qp->hw, DPA_CNT_tx_dropped, 1);
 		r->ud_since = 0;
 		r->send_idx += c->nbb;
@@ -364,7 +370,7 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	uint32_t syn;
 	int cnt;
 
-	/* the Q_Key must match; what does not is dropped and counted */
+	/* The Q_Key must match. Otherwise the packet is dropped and counted. */
 	if (x->qkey != qp->attr.qkey || s->len < GRH_BYTES || (s->flags & DPA_PKT_PULL) ||
 	    (!r->have_wqe && !dpa_take_rwqe(qp, w))) {
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
@@ -372,14 +378,14 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	}
 	r->have_wqe = true;
 	/*
-	 * Where InfiniBand has the service level, adapters on RoCEv2 report the kind of packet: 8,
+	 * In place of InfiniBand's service level, adapters on RoCEv2 report the kind of packet: 8,
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter_unasked(qp, s, payload, iov, cnt);
-	if (syn == DPA_SYN_RECV_TOO_SMALL) { /* it is lost: the receive serves the next one */
+	if (syn == DPA_SYN_RECV_TOO_SMALL) { /* it is lost: the receive serves the next datagram */
 		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;

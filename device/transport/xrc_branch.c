@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * XRC targets that take receives of other processes' SRQs.
+ * xrc_branch.c - XRC targets that take receives of other processes' SRQs.
  *
- * A target lives in the process that created it. An initiator on this board asks the board which
- * process has the SRQ that a message names, and sends it there: each process whose SRQs a target
- * takes receives of has a branch of it, a responder of the same QPN with that process's keys and
- * CQs. So no message passes through a third process, and none needs another one alive than those
- * that it concerns and the target's.
+ * A target is in the process that created it. An initiator on this board looks up the process of
+ * the SRQ that a message names, and sends the message there. Each process whose SRQs a target uses
+ * has a replica of the target (a branch): a responder of the same QPN with that process's keys and
+ * CQs. So no message passes through a third process, and a message depends only on the processes
+ * that it concerns and on the target's.
  *
- * The order of an RC connection is that of its initiator, which turns to another process only when
- * all that it sent before is complete. The first message of a turn carries the turn's number: the
- * responder there begins at its PSN. Not so in the target's own process (DPA_TURN_KEEPS) in the
- * initiator's first turn, whose PSNs must be those that the target was set up with, and where the
- * turn is begun again after something of it was acknowledged. A lane neither loses nor reorders,
- * and a message that is sent again in the same turn meets the same responder.
+ * The order of an RC connection is that of its initiator, which switches to another process only
+ * when everything it sent before is complete. The first message of an ownership epoch (a turn)
+ * carries the number of the epoch: the responder there begins at its PSN. There is an exception in
+ * the target's own process (DPA_TURN_KEEPS): in the initiator's first epoch, whose PSNs must be
+ * those that the target was set up with, and if the epoch begins again after a part of it was
+ * acknowledged. A ring neither loses nor reorders, and a message that is sent again in the same
+ * epoch reaches the same responder.
  *
  *   IN TURN --next message is for another process--> WAITING --all complete--> IN TURN (number + 1)
- *   IN TURN --"no such QP"--> IN TURN (number + 1): the branch may be a new one
+ *   IN TURN --"no such QP"--> IN TURN (number + 1): the replica may be a new one
  *
- * What a target is its own process says on the board (struct dpa_board_qpinfo); a branch asks at
- * each request, so that it ends with its target. Branches are made by the service thread when the
- * first packet comes, which waits in its lane.
+ * The target's own process publishes the target's state on the board (struct dpa_board_qpinfo). A
+ * replica reads it at each request, so that it ends with its target. The service thread creates
+ * replicas when the first packet comes; that packet waits in its ring.
  *
- * Initiators on other boards and hosts send all to the target's process: they reach its SRQs only.
+ * Initiators on other boards and hosts send everything to the target's process: they reach its SRQs
+ * only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,16 +40,16 @@
 #include "link/sock.h"
 #include "tables/tables.h"
 
-/* ------------------------------------------------------- what a target is: its board record */
+/* ------------------------------------------------------- the target's board record */
 
 struct target {
 	uint32_t slot, gen; /* whose */
 	uint32_t xrcd, state, dest_qpn, how;
-	uint32_t conn; /* 0: none, or it changed meanwhile */
+	uint32_t conn; /* 0: not connected, or it changed meanwhile */
 	uint8_t dgid[16];
 };
 
-/* False: no target of that number. */
+/* Reads the record of a target. False: there is no target with that number. */
 static bool look_at_target(struct dpa_board *b, uint32_t qpn, struct target *t)
 {
 	const struct dpa_board_qpinfo *info;
@@ -75,13 +77,13 @@ static bool state_receives(uint32_t state)
 	return state == DPA_QPS_RTR || state == DPA_QPS_RTS || state == DPA_QPS_SQD;
 }
 
-/* To an initiator of this board; others have no use for branches. */
+/* True if it is connected to an initiator of this board. Others do not use replicas. */
 static bool is_connected(const struct target *t)
 {
 	return t->conn && state_receives(t->state);
 }
 
-/* ------------------------------------------------------------------------ branches, control */
+/* ------------------------------------------------------------------------ replicas, control */
 
 static void take_attr(const struct target *t, struct dpa_qp_attr *a)
 {
@@ -101,7 +103,7 @@ void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
 
 	if (!look_at_target(qp->hw->board, qp->qpn, &t) ||
 	    !dpa_board_alive(qp->hw->board, t.slot, t.gen)) {
-		a->state = DPA_QPS_ERR; /* its process is gone, or has destroyed it */
+		a->state = DPA_QPS_ERR; /* its process ended, or destroyed it */
 		return;
 	}
 	take_attr(&t, a);
@@ -120,7 +122,7 @@ int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct d
 	    !dpa_board_alive(hw->board, t.slot, t.gen) ||
 	    dpa_owner(t.slot, t.gen) == dpa_owner(hw->board->slot, hw->board->gen))
 		return EINVAL;
-	if (qp && qp->qpn == qpn) { /* of another domain: that of a target that was */
+	if (qp && qp->qpn == qpn) { /* a replica of another domain, for an earlier target */
 		*out = qp;
 		return qp->xrcd == xrcd ? 0 : EINVAL;
 	}
@@ -212,7 +214,7 @@ void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 	if (!qpn)
 		return;
 	pthread_mutex_lock(&hw->ctl);
-	/* dpa_xrcd_use() asks whether this process has the domain open */
+	/* dpa_xrcd_use() checks that this process has the domain open. */
 	if (hw->ctxs && look_at_target(hw->board, qpn, &t) && !dpa_xrcd_use(hw, t.xrcd, 0))
 		ret = dpa_branch_get(hw->ctxs, t.xrcd, qpn, &qp);
 	pthread_mutex_unlock(&hw->ctl);
@@ -221,7 +223,7 @@ void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 	atomic_store_explicit(&hw->branch_wanted, 0, memory_order_release);
 }
 
-/* ----------------------------------------------------------------------- branches, packets */
+/* ----------------------------------------------------------------------- replicas, packets */
 
 static bool is_request_slot(const struct dpa_slot *s)
 {
@@ -230,8 +232,9 @@ static bool is_request_slot(const struct dpa_slot *s)
 }
 
 /*
- * Only the first message of a turn makes a branch, and only if its SRQ is here and of the target's
- * domain. One is wanted at a time; who else comes waits.
+ * True if the packet waits until its replica exists. Only the first message of an epoch creates a
+ * replica, and only if its SRQ is in this process and of the target's domain. One replica is
+ * created at a time; other packets wait.
  */
 bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s)
 {
@@ -259,7 +262,7 @@ static void begin_branch(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
 	qp->turn = turn;
 }
 
-/* Its target's permissions and answers now. */
+/* Takes over the target's current permissions and answers. */
 static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_attr(t, &qp->attr);
@@ -267,7 +270,7 @@ static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 	qp->how = t->how;
 }
 
-/* The state of its target now. */
+/* Takes over the target's current state. */
 static void follow_target(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_how(qp, t);
@@ -277,12 +280,12 @@ static void follow_target(struct dpa_hw_qp *qp, const struct target *t)
 	qp->tx = NULL;
 	qp->conn = t->conn;
 	dpa_qp_set_state(qp, DPA_QPS_RTR);
-	qp->comm_est = true; /* its target's process says so */
+	qp->comm_est = true; /* its target's process reports that event */
 }
 
 /*
- * Is the sender the initiator on this board that the target is connected to? The one before may
- * have work left, and a turn for it.
+ * True if the sender is the initiator on this board that the target is connected to. The previous
+ * initiator may have work left, and an epoch for it.
  */
 /* IBA 9.6 (sender) */
 static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dpa_slot *s,
@@ -295,7 +298,7 @@ static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dp
 	       p->gen == gen;
 }
 
-/* In the target's own process. */
+/* For a packet that arrives in the target's own process. */
 static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s,
 		      uint32_t turn, bool keeps)
 {
@@ -304,7 +307,7 @@ static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const stru
 	if (!state_receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
 		return false;
 	if (keeps)
-		qp->turn = turn; /* and expects what it expected: rq_psn, or what comes next */
+		qp->turn = turn; /* the expected PSN stays: rq_psn, or the next one */
 	else
 		begin_branch(qp, turn, s->psn);
 	return true;
@@ -323,13 +326,13 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 		return target_rx(qp, p, s, turn, x->turn & DPA_TURN_KEEPS);
 	if (!look_at_target(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !is_connected(&t))
 		return false;
-	if (t.conn == qp->conn && t.how != qp->how) /* it was modified meanwhile */
+	if (t.conn == qp->conn && t.how != qp->how) /* modified meanwhile */
 		take_how(qp, &t);
 	if (t.conn == qp->conn && (!turn || turn == qp->turn))
 		return true;
 	if (!turn || !sent_by(qp->hw, p, s, t.dest_qpn))
 		return false;
-	if (t.conn != qp->conn) /* another connection than the last */
+	if (t.conn != qp->conn) /* the connection changed */
 		follow_target(qp, &t);
 	begin_branch(qp, turn, s->psn);
 	return true;
@@ -342,8 +345,10 @@ static bool is_initiator(const struct dpa_hw_qp *qp)
 	return qp->transport == DPA_BTH_XRC && !qp->xrcd && !qp->pkt_flags;
 }
 
-/* Of the SRQ that the message names if it is of the target's domain, else of the target, which says
- * that there is none. NULL with errno. */
+/*
+ * Returns the peer with the SRQ that the message names if that is of the target's domain; else the
+ * peer with the target, which reports that there is none. NULL and errno on failure.
+ */
 static struct dpa_peer *peer_of(struct dpa_hw_qp *qp, uint32_t idx)
 {
 	const struct dpa_wqe_xrc *w = dpa_wqe_at(qp, idx, sizeof(struct dpa_wqe_ctrl));
@@ -384,7 +389,7 @@ bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx)
 {
 	if (!is_initiator(qp) || stays_at_target(qp, idx) || peer_of(qp, idx) == qp->peer)
 		return true;
-	if (qp->req.una_idx == idx) /* else what completes goes on with this one */
+	if (qp->req.una_idx == idx) /* otherwise the next completion continues with this one */
 		dpa_schedule(qp, 0);
 	return false;
 }
@@ -406,7 +411,8 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	if (p && p == qp->peer)
 		return true;
 	if (r->una_idx != r->send_idx)
-		return false; /* what is under way comes first, and its end comes here again */
+		/* outstanding messages come first; their completion calls this again */
+		return false;
 	if (!p) {
 		dpa_no_peer(qp);
 		return false;
@@ -414,7 +420,9 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	qp->peer = p;
 	qp->tx = NULL;
 	qp->turn = next_turn(qp);
-	/* the first one, also if it begins anew: the target still expects what it was set up with
+	/*
+	 * The first epoch, also if it begins again: the target still expects the PSN that it was
+	 * set up with.
 	 */
 	keeps = !r->turned ||
 		(r->turn_keeps && r->turn_psn == r->una_psn && r->turn_idx == r->una_idx);
@@ -422,7 +430,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	r->turn_psn = r->una_psn;
 	r->turn_keeps = keeps;
 	r->turned = true;
-	r->asked = false; /* whom it asked is another one */
+	r->asked = false; /* it asked another peer */
 	return true;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* xrc_branch.h - XRC targets of another process, and the turns of their initiators. */
+/*
+ * xrc_branch.h - replicas of XRC targets in other processes, and the ownership epochs (turns) of
+ * their initiators.
+ */
 #ifndef DPA_TRANSPORT_XRC_BRANCH_H
 #define DPA_TRANSPORT_XRC_BRANCH_H
 
@@ -13,30 +16,43 @@ struct dpa_hw_ctx;
 struct dpa_peer;
 
 struct dpa_qp_opener;
-/* Under hw->ctl. The branch of another process's target, made if need be. EINVAL, ENOMEM. */
+/*
+ * Return the replica of another process's target; create it if there is none. EINVAL, ENOMEM.
+ * Context: hw->ctl.
+ */
 int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct dpa_hw_qp **out);
-/* Under hw->ctl; nobody has it open. */
+/* Free a replica that no program has open. Context: hw->ctl. */
 void dpa_branch_free(struct dpa_hw_qp *qp);
-/* Under hw->ctl: the QPN is one of this process now. */
+/* The QPN belongs to this process now: remove its replica. Context: hw->ctl. */
 void dpa_branch_evict(struct dpa_hw *hw, uint32_t qpn);
-/* Under hw->ctl: those of the domain that nobody has open. */
+/* Free the replicas of the domain that no program has open. Context: hw->ctl. */
 void dpa_branches_end(struct dpa_hw *hw, uint32_t xrcd);
-/* Under hw->ctl: the same of a context that was taken off the list. */
+/* The same for a context that was taken off the list. Context: hw->ctl. */
 void dpa_branches_forget(struct dpa_hw_ctx *ctx);
-/* Service thread: makes what packets wait for; lets go of those whose target is gone. */
+/* Service thread: create the replica that packets wait for; free those whose target is gone. */
 void dpa_branches_tick(struct dpa_hw *hw, bool sweep);
-/* The attributes of a branch are its target's; its lock is held. */
+/* Copy the target's attributes into a. Context: the replica's lock. */
 void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a);
-/* A packet for a QP that is not of this process: must it wait until its branch is there? */
+/* True if a packet for a QP of another process must wait until its replica exists. */
 bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s);
-/* A request off a peer's lane for a target, under its lock. False: it is nobody's any more, or it
- * would begin a turn and is not of the target's initiator. */
+/*
+ * Take in a request from a peer's ring for a target. False: the target is gone, or the request
+ * begins an epoch and is not of the target's initiator. Context: the target's lock.
+ */
 bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s);
-/* An initiator's next message: to its process. False: not now (pended), or never (error raised). */
+/*
+ * Direct an initiator's next message to its process. False: not now (scheduled), or never (error
+ * raised).
+ */
 bool dpa_turn_begin(struct dpa_hw_qp *qp);
-/* Is the message at idx for the process that the initiator's turn is? Else pended if need be. */
+/*
+ * True if the message at idx is for the process of the current epoch. Else the QP is scheduled if
+ * needed.
+ */
 bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx);
-/* In what is sent of the message at idx: the turn if it begins one, else 0. */
+/*
+ * The number for packets of the message at idx: that of the epoch if the message begins it, else 0.
+ */
 static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 {
 	const struct dpa_req *r = &qp->req;
@@ -45,12 +61,14 @@ static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 		return 0;
 	return qp->turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
 }
-/* The packets that were sent are lost: begin the turn again. */
+/* The packets that were sent are lost: begin the epoch again. */
 void dpa_turn_again(struct dpa_hw_qp *qp);
-/* The process that the turn was is dead, nothing was under way to it, and it was not the target's.
+/*
+ * The process of the epoch died while nothing was outstanding to it, and it was not the target's
+ * process: end the epoch.
  */
 bool dpa_turn_ends(struct dpa_hw_qp *qp);
-/* The peer of a connected QP of this board. NULL with errno. */
+/* Return the peer of a connected QP of this board. NULL and errno on failure. */
 struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp);
 
 #endif
