@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* cc.c - which algorithm controls a flow, and the flow's side of an image: see cc.h. */
+/*
+ * cc.c - selects the algorithm that controls a flow; the flow's side of an image: see
+ * cc.h.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "cc/cc.h"
@@ -9,9 +12,9 @@
 #include "util/clock.h"
 
 #define MBIT	  UINT64_C(125000)
-#define TX_GAP	  UINT64_C(8000)     /* ns between two TX events of a flow at least */
-#define TX_BYTES  65536u	     /* but one for so many bytes in any case */
-#define CHECK_GAP UINT64_C(50000000) /* ns between two looks whether the image's process lives */
+#define TX_GAP	  UINT64_C(8000)     /* ns between two TX events of a flow, at least */
+#define TX_BYTES  65536u	     /* but one event after this many bytes in any case */
+#define CHECK_GAP UINT64_C(50000000) /* ns between two checks that the image's process lives */
 #define LINE_RATE (DPA_PCC_LINE_GBPS * 1000 * MBIT)
 
 /* ------------------------------------------------------------------- parameters */
@@ -45,7 +48,7 @@ static void make_dcqcn(struct dpa_pcc_dcqcn_param *p, const uint32_t *v)
 	p->dce_tcp_rtt = v[DPA_PCC_P_DCQCN_RTT];
 }
 
-/* Of the slot as the port has them now, in the QP; NULL: the defaults, which all flows share. */
+/* Reads the slot's current parameters into the QP. NULL: the defaults, which all flows share. */
 static const void *read_params(struct dpa_hw_qp *qp, uint32_t slot)
 {
 	uint32_t value[DPA_PCC_PARAMS] = {0};
@@ -73,7 +76,7 @@ void dpa_cc_fini(struct dpa_hw *hw)
 
 /* --------------------------------------------------------- an image as an algorithm */
 
-/* Of a flow that an image controls: the rate's private part. */
+/* Private rate state of a flow that an image controls. */
 struct image_flow {
 	struct dpa_hw_qp *qp;
 	_Atomic uint64_t *result;
@@ -81,13 +84,13 @@ struct image_flow {
 	uint32_t bytes, packets;  /* since the last TX event */
 	uint16_t image;
 	uint8_t epoch, begun;
-	uint8_t probe; /* qp->probe.asked as of the last TX event */
+	uint8_t probe; /* value of qp->probe.asked at the last TX event */
 };
 _Static_assert(sizeof(struct image_flow) <= DPA_PCC_RATE_PRIV, "fits");
 
 /*
- * A process that died has left its image on the port: the first that looks takes it off. A look
- * costs a system call, so there is one in CHECK_GAP by all flows of this process.
+ * A process that died has left its image on the port: the first process that finds this removes it.
+ * A check costs a system call, so all flows of this process make one in CHECK_GAP.
  */
 static void check_image(struct dpa_hw *hw, uint64_t now)
 {
@@ -123,10 +126,10 @@ static void report(struct image_flow *f, uint8_t type, uint64_t now, uint32_t sn
 	check_image(f->qp->hw, now);
 	if (dpa_board_pcc_disabled(f->qp->hw->board) >> type & 1)
 		return;
-	(void)dpa_board_pcc_report(f->qp->hw->board, &r); /* full: the event is lost */
+	(void)dpa_board_pcc_report(f->qp->hw->board, &r); /* the ring is full: the event is lost */
 }
 
-/* The answer for this flow by this image; 0: there is none yet. */
+/* Reads the answer of this image for this flow. 0: there is none yet. */
 static uint64_t read_result(const struct image_flow *f)
 {
 	uint64_t r = atomic_load_explicit(f->result, memory_order_acquire);
@@ -189,7 +192,7 @@ static void image_event(void *priv, const void *param, const struct dpa_pcc_even
 	}
 }
 
-/* Asked again before each packet: the answer may have come. Until the first one: not paced. */
+/* Called before each packet, because the answer may have come. Not paced until the first one. */
 static void image_get(const void *priv, const void *param, struct dpa_pcc_result *res)
 {
 	uint64_t r = read_result(priv);
@@ -205,7 +208,7 @@ static void image_get(const void *priv, const void *param, struct dpa_pcc_result
 static const struct dpa_pcc_rate_algo image_algo = {
 	.name = "image", .init = image_init, .on_event = image_event, .get = image_get};
 
-/* The process's ring, once. */
+/* Opens the process's ring, once. */
 static bool open_ring(struct dpa_hw *hw)
 {
 	bool ok;
@@ -221,7 +224,7 @@ static bool open_ring(struct dpa_hw *hw)
 	return ok;
 }
 
-/* False: no memory on the board, so that the image cannot control it. */
+/* False: the board has no memory, so the image cannot control the flow. */
 static bool begin_image(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct image_flow *f = (struct image_flow *)qp->cc.split.priv;
@@ -233,13 +236,13 @@ static bool begin_image(struct dpa_hw_qp *qp, uint64_t now)
 	f->qp = qp;
 	f->result = result;
 	f->image = (uint16_t)dpa_pcc_word_image(qp->cc.word);
-	/* Not one that the last flow of this number had. */
+	/* Not the number of an earlier flow with this QPN. */
 	f->epoch = (uint8_t)((atomic_load_explicit(result, memory_order_relaxed) >> 32) + 1);
 	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &image_algo, NULL, now);
 	return true;
 }
 
-/* ------------------------------------------------------------------- which one acts */
+/* ------------------------------------------------------------------- selection */
 
 static void begin_dcqcn(struct dpa_hw_qp *qp, uint64_t now)
 {
@@ -265,7 +268,7 @@ static void begin_flow(struct dpa_hw_qp *qp, int slot)
 		begin_dcqcn(qp, now);
 }
 
-/* The state stays if the algorithm does. */
+/* The state stays if the algorithm stays the same. */
 static void set_params(struct dpa_hw_qp *qp)
 {
 	if (qp->cc.slot == (int)DPA_PCC_SLOT_DCQCN)

@@ -2,14 +2,14 @@
 /*
  * cc.h - the flow of a QP and the algorithm of the port: docs/congestion.md.
  *
- *                     the port's word is another one
- *   begin --> follows --------------------------------> what acts on the port:
+ *                     the port's word changed
+ *   begin --> follows --------------------------------> the algorithm of the port:
  *                                                         DCQCN, RTT: here, under the QP's lock
  *                                                         image: reports to its process, and the
  *                                                         word that it answers with
  *                                                         none: not controlled
  *
- * A flow looks at the port's word whenever it sends. All functions: under the QP's lock.
+ * A flow reads the port's word whenever it sends. Context of all functions: the QP's lock.
  */
 #ifndef DPA_CC_H
 #define DPA_CC_H
@@ -17,15 +17,15 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 
-/* At the transition to RTS. */
+/* Call at the transition to RTS. */
 void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev);
-/* hw: at its open and close. */
+/* Call when hw is opened and closed. */
 void dpa_cc_init(struct dpa_hw *hw);
 void dpa_cc_fini(struct dpa_hw *hw);
 
-/* Before the flow is asked anything. */
+/* Call before any other function of the flow. */
 static inline void dpa_cc_follow(struct dpa_hw_qp *qp)
 {
 	if (dpa_unlikely(atomic_load_explicit(qp->cc.source, memory_order_relaxed) != qp->cc.word))

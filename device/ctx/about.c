@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* about.c - the clock as a thread reads it that asks again and again. */
+/* about.c - a cheap clock for threads that read it repeatedly. */
 #include "ctx/thread.h"
 
 #define DPA_ABOUT_TICKS 2048u /* below a microsecond */
@@ -10,7 +10,7 @@ uint64_t dpa_now_about(void)
 	struct dpa_thread *me = &dpa_me;
 	uint64_t ticks = __builtin_ia32_rdtsc();
 
-	/* another core's counter may be behind: then the difference is large */
+	/* The counter of another core may be behind: then the difference is large. */
 	if (ticks - me->now_ticks < DPA_ABOUT_TICKS)
 		return me->now;
 	me->now_ticks = ticks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* complete.h - the end of a send WQE, whichever way it went: by packets or by the direct path. */
+/* complete.h - completion of a send WQE, by packets or by the direct path. */
 #ifndef DPA_CTX_COMPLETE_H
 #define DPA_CTX_COMPLETE_H
 
@@ -32,15 +32,15 @@ static inline uint8_t dpa_cqe_opcode(uint8_t op)
 	}
 }
 
-/* Does this WQE have a CQE if it succeeds? */
+/* True if this WQE has a CQE when it succeeds. */
 static inline bool dpa_wqe_reports(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	return (c->flags & DPA_WQE_SIGNALED) || qp->sq_sig_all;
 }
 
 /*
- * The CQE of `c`, the WQE at una_idx, whose opcode is `op`. Fill it in some time before it is
- * reported: the copy into the CQ reads it in wide words, which waits for the stores here.
+ * Fills in the CQE of `c`, the WQE at una_idx, with opcode `op`. Call it some time before the CQE
+ * is reported: the copy into the CQ reads it in wide words, which waits for these stores.
  */
 DPA_STEP void dpa_wqe_cqe(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t op,
 			  uint32_t len, uint8_t status, uint32_t syndrome, struct dpa_cqe *e)
@@ -56,9 +56,9 @@ DPA_STEP void dpa_wqe_cqe(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl 
 }
 
 /*
- * Completes the WQE at una_idx, of nbb blocks and `psns` PSNs; e: its CQE, NULL: none. The blocks
- * are free (sq_ci: release) before the CQE can be seen: the thread that polls it may post at once,
- * and may be another one. The WQE is not to be read afterwards.
+ * Completes the WQE at una_idx, of nbb blocks and `psns` PSNs. e: its CQE; NULL: none. The blocks
+ * are released (sq_ci: release) before the CQE becomes visible: the thread that polls it may post
+ * at once, and may be another thread. The WQE must not be read afterwards.
  */
 DPA_STEP void dpa_wqe_done(struct dpa_hw_qp *qp, uint32_t nbb, uint32_t psns,
 			   const struct dpa_cqe *e)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory that a packet names is never touched plainly: the application may have unmapped it. The
- * kernel copies, and its EFAULT becomes a NAK. process_vm_readv/writev where they are allowed (on
- * ourselves too), else a pipe, whose read(2) and write(2) report EFAULT as well. A short payload
- * goes to its place by way of the stage (stage.h), whose call is the cheaper one.
+ * copy.c - copies to and from memory that a packet names. Such memory is never touched by plain
+ * loads and stores, because the application may have unmapped it. The kernel copies, and its EFAULT
+ * becomes a NAK: process_vm_readv/writev if allowed (also for this process), else a pipe, whose
+ * read(2) and write(2) report EFAULT as well. A short payload goes by the bounce buffer (stage.h),
+ * whose call is cheaper.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +21,9 @@
 #define SHORT 4096u
 
 /*
- * Bare system calls: what a peer's one-sided operation does to this process's memory is, as with
- * any adapter's DMA, outside the C memory model, and a sanitizer's wrapper of the library call
- * would judge it.
+ * The system calls themselves. The effect of a peer's one-sided operation on this process's memory
+ * is outside of the C memory model, like DMA of any adapter; a sanitizer's wrapper of the library
+ * call would report it.
  */
 static ssize_t vm_read(pid_t pid, const struct iovec *l, int nl, const struct iovec *r, int nr)
 {
@@ -49,14 +50,16 @@ int dpa_last_apart(const struct iovec *v, int cnt, uint64_t end, struct iovec *o
 	return cnt + 1;
 }
 
-/* Like the other ways not by libc's function: TSan takes that for a plain store, while the program
- * may well look at what arrives. */
+/*
+ * As above, no libc function: TSan takes it for a plain store, while the program may legally read
+ * the arriving bytes.
+ */
 static ssize_t pipe_read(int fd, void *dst, size_t n)
 {
 	return syscall(SYS_read, fd, dst, n);
 }
 
-/* The content of the pipe, all of it, the last number apart. */
+/* Reads the whole content of the pipe; the last number is stored on its own. */
 static bool take_out(int fd, void *dst, size_t n)
 {
 	size_t last = dpa_last_bytes((uintptr_t)dst + n, n), k = n - last;
@@ -65,8 +68,7 @@ static bool take_out(int fd, void *dst, size_t n)
 	       pipe_read(fd, (uint8_t *)dst + k, last) == (ssize_t)last;
 }
 
-/* A pipe of this thread's own would leak; a fresh one costs two microseconds on a path seldom
- * taken. */
+/* A pipe for each thread would leak; a new one costs two microseconds on a rare path. */
 static int pipe_copy(void *dst, const void *src, size_t n)
 {
 	int fd[2], ret = 0, cancel;
@@ -92,7 +94,7 @@ static int pipe_copy(void *dst, const void *src, size_t n)
 	return ret;
 }
 
-/* False: something is not as it must be, and the others know what. */
+/* False: it failed; the slower ways return the reason. */
 static bool put_short(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n)
 {
 	struct dpa_puts p;
@@ -118,7 +120,7 @@ int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n)
 		       : EFAULT;
 }
 
-/* DPA_COPY_PIECES pieces at most. */
+/* At most DPA_COPY_PIECES segments. */
 int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt, size_t n)
 {
 	const struct iovec r = {.iov_base = (void *)(uintptr_t)dst, .iov_len = n};
@@ -146,7 +148,7 @@ int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n)
 	return vm_read(hw->pid, &l, 1, &r, 1) == (ssize_t)n ? 0 : EFAULT;
 }
 
-/* Would the kernel let us read that process's memory? addr holds `expect` there. */
+/* True if the kernel lets us read that process's memory: addr must hold `expect` there. */
 bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect)
 {
 	uint64_t v = ~expect;
@@ -170,8 +172,9 @@ int dpa_copy_pull(pid_t pid, const struct iovec *dst, int ndst, const struct iov
 }
 
 /*
- * Yama lets a process be traced, and its memory be copied, by its ancestors alone, unless it says
- * otherwise: prctl(2), PR_SET_PTRACER. A child starts anew. EINVAL: no Yama, nothing is restricted.
+ * With Yama a process can be traced, and its memory copied, by its ancestors only, unless it allows
+ * more: prctl(2), PR_SET_PTRACER. A forked child must allow it again. EINVAL: no Yama, no
+ * restriction.
  */
 void dpa_copy_offer(const struct dpa_hw *hw)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* copy.h - memory that packets name: 0 or an errno, never a signal. */
+/* copy.h - copies to memory that packets name: return 0 or an errno, never raise a signal. */
 #ifndef DPA_LINK_COPY_H
 #define DPA_LINK_COPY_H
 
@@ -10,15 +10,16 @@
 
 struct dpa_hw;
 
-#define DPA_COPY_PIECES 34u /* of one copy at most */
+#define DPA_COPY_PIECES 34u /* segments of one copy at most */
 
 int dpa_copy_out(struct dpa_hw *hw, uint64_t dst, const void *src, size_t n); /* 0 or EFAULT */
 int dpa_copy_in(struct dpa_hw *hw, void *dst, uint64_t src, size_t n);
 struct iovec;
 /*
- * The number that what is stored at `end` ends with, or its last byte: n bytes at most. Somebody
- * may poll on it, so it has to be stored at once, and behind all others; the kernel's copies and
- * memcpy(3) store in any order (string instructions do), but one copy behind the other.
+ * Returns the size of the last part to store at `end`, n bytes at most: an aligned number, or the
+ * last byte. A program may poll on it, so it must be stored in one access and after all other
+ * bytes. The kernel's copies and memcpy(3) store in any order (string instructions do), but one
+ * copy is complete before the next.
  */
 static inline uint32_t dpa_last_bytes(uint64_t end, size_t n)
 {
@@ -27,13 +28,16 @@ static inline uint32_t dpa_last_bytes(uint64_t end, size_t n)
 	       : n >= 2 && end % 2 == 0 ? 2
 					: 1;
 }
-/* The same pieces with these bytes apart; `out` has room for one more. How many they are. */
+/*
+ * Split the last bytes from the segments of v; `out` has room for one segment more. Returns their
+ * number.
+ */
 int dpa_last_apart(const struct iovec *v, int cnt, uint64_t end, struct iovec *out);
 int dpa_copy_out_v(struct dpa_hw *hw, uint64_t dst, const struct iovec *src, uint32_t cnt,
 		   size_t n);
-/* Reads from a peer's memory into ours; both sides may fault: 0, EFAULT or EPERM. */
+/* Read from a peer's memory into ours. Both sides may fault: 0, EFAULT or EPERM. */
 bool dpa_copy_probe(pid_t pid, uint64_t addr, uint64_t expect);
-/* At open: lets other processes of the user do so, if the knob `ptracer` says it. */
+/* At open: allow other processes of the user to do so, if the knob `ptracer` is set. */
 void dpa_copy_offer(const struct dpa_hw *hw);
 int dpa_copy_pull(pid_t pid, const struct iovec *dst, int ndst, const struct iovec *src, int nsrc,
 		  size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion queues: the producing side. */
+/* cq.c - completion queues: the producer's side. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +15,18 @@ static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 		cq->ctx->event(cq->ctx->event_arg, &ev);
 }
 
-/* Has it no room for the entry at `pi`? */
+/* True if there is no room for the entry at `pi`. */
 static bool cq_full(struct dpa_hw_cq *cq, uint32_t pi)
 {
 	if (dpa_likely(pi - cq->ci_seen < 1u << cq->log_size))
-		return false; /* no look at a line that is the poller's */
+		return false; /* without a read of the poller's cache line */
 	cq->ci_seen = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
 	return pi - cq->ci_seen >= 1u << cq->log_size;
 }
 
 /*
- * IBA 11.6.3.2: an overrun CQ is in error; what it would have reported is lost, and a QP that loses
- * an entry so ends in error: dpa_qp_report().
+ * IBA 11.6.3.2: an overrun CQ is in error. Its further completions are lost, and a QP that loses
+ * one goes to error: dpa_qp_report().
  */
 static void cq_overrun(struct dpa_hw_cq *cq)
 {
@@ -38,9 +38,9 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 	cq_event(cq, DPA_EVENT_CQ_ERR);
 }
 
-#define SHOW_CQES 16 /* the count that people see is written this seldom */
+#define SHOW_CQES 16 /* CQEs between two updates of the displayed count */
 
-/* Under the lock: the entry at `at`, not counted yet. False: no room. */
+/* Writes the entry at `at`, which is not counted yet. False: no room. Context: the CQ's lock. */
 static bool put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
 {
 	struct dpa_cqe *e = &cq->buf[at & ((1u << cq->log_size) - 1)];
@@ -57,7 +57,7 @@ static bool put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe
 	return true;
 }
 
-/* Under the lock: n new entries, the last of which are at `cqe`. Does an event tell of them? */
+/* True if an event reports these n new entries, the last ones of the CQ. Context: the CQ's lock. */
 /* IBA 9.2 (se) */
 static bool event_fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
@@ -77,7 +77,7 @@ static bool event_fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_
 	return fire;
 }
 
-/* The producer's index is stored once for all of them. */
+/* Stores the producer index once for all of them. */
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
 	uint32_t was, done = 0;
@@ -90,7 +90,8 @@ uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32
 	if (dpa_likely(done)) {
 		__atomic_store_n(&cq->pi, was + done, __ATOMIC_RELAXED); /* hints: unlocked */
 		for (uint32_t i = 0; dpa_unlikely(cq->tap != NULL) && i < done; i++)
-			dpa_cq_push(cq->tap, &cqe[i]); /* it has no tap: two locks are the most */
+			/* a mirror CQ has no mirror CQ: at most two locks */
+			dpa_cq_push(cq->tap, &cqe[i]);
 		if (dpa_unlikely(cq->info && (was + done) / SHOW_CQES != was / SHOW_CQES))
 			cq->info->cqes += ((was + done) / SHOW_CQES - was / SHOW_CQES) * SHOW_CQES;
 		if (dpa_unlikely(cq->armed))
@@ -125,7 +126,9 @@ void dpa_cq_fire_held(struct dpa_hw_cq *cq)
 	dpa_spin_unlock(&cq->lock);
 }
 
-/* A free record. Two share a cache line, and CQs of two threads should not: even ones first. */
+/*
+ * Takes a free record, even ones first: two share a cache line, and CQs of two threads should not.
+ */
 static struct dpa_board_cqinfo *info_take(struct dpa_board_cqinfo *info)
 {
 	for (int first = 0; info && first < 2; first++)
@@ -240,8 +243,8 @@ int dpa_hw_destroy_cq(struct dpa_hw_cq *cq)
 }
 
 /*
- * Is there an entry of the kind that is asked for which nobody was told of, or which was left when
- * the CQ was armed before? Under the CQ's lock.
+ * True if there is an entry of the requested kind that no event has reported, or that was there
+ * when the CQ was armed before. Context: the CQ's lock.
  */
 static bool has_waiting(struct dpa_hw_cq *cq, bool solicited_only)
 {
@@ -249,7 +252,7 @@ static bool has_waiting(struct dpa_hw_cq *cq, bool solicited_only)
 	uint32_t n = cq->pi - __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
 
 	if (n > mask + 1)
-		n = mask + 1; /* the record is the driver's: anything may stand there */
+		n = mask + 1; /* the driver writes the record: it may hold any value */
 	for (uint32_t i = cq->pi - n; i != cq->pi; i++) {
 		const struct dpa_cqe *e = &cq->buf[i & mask];
 
@@ -262,11 +265,11 @@ static bool has_waiting(struct dpa_hw_cq *cq, bool solicited_only)
 }
 
 /*
- * The manual promises an event for new entries only, but adapters send one at once when there are
- * some that no event told of, and programs that were written on them arm, take some entries and
- * wait: perftest does with many QPs. An entry that an event told of just before makes none, for
- * they also take it for granted that after an event there is something. Where overruns are ignored
- * the consumer index says nothing.
+ * The manual promises an event for new entries only. But adapters send one at once if there are
+ * entries that no event reported, and programs rely on this: they arm, take some entries and wait
+ * (perftest with many QPs). An entry that an event has just reported causes none, because programs
+ * also rely on finding an entry after an event. If overruns are ignored the consumer index is not
+ * usable.
  */
 void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
 {
@@ -307,7 +310,7 @@ bool dpa_cq_has(struct dpa_hw_cq *cq, uint32_t qpn)
 	mask = (1u << cq->log_size) - 1;
 	ci = __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
 	if (cq->pi - ci <=
-	    mask + 1) /* else it ignores overrun, and nothing in it can be told apart */
+	    mask + 1) /* otherwise it ignores overrun, and its entries are not distinguishable */
 		for (; ci != cq->pi && !has; ci++)
 			has = cq->buf[ci & mask].qpn == qpn;
 	dpa_spin_unlock(&cq->lock);
@@ -331,7 +334,7 @@ uint32_t dpa_hw_cq_pi(struct dpa_hw_cq *cq)
 
 void dpa_hw_cq_set_pi(struct dpa_hw_cq *cq, uint32_t pi)
 {
-	__atomic_store_n(&cq->pi, pi, __ATOMIC_RELAXED); /* hints are read unlocked */
+	__atomic_store_n(&cq->pi, pi, __ATOMIC_RELAXED); /* read without the lock, as a hint */
 	if ((int32_t)(cq->told - pi) > 0)
 		cq->told = pi;
 	if ((int32_t)(cq->at_arm - pi) > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* log.c - lines of the log, and what is logged when the board has no more of something. */
+/* log.c - log messages, and the messages for entries that the board has run out of. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

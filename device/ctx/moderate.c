@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * CQ moderation: an armed CQ's event waits for so many entries, or for so long after the first.
- *
- * `held` and the limits of a CQ: under its lock. The list of CQs that wait, and when the first is
- * due: under hw->mod_lock, which is taken under a CQ's lock. The thread that fires what is
- * due holds hw->mod_run, so that a CQ that is destroyed is not in its hands.
+ * moderate.c - CQ moderation: the event of an armed CQ waits for a number of entries, or for a time
+ * after the first one.
+ * `held` and the limits of a CQ are under its lock. The list of waiting CQs, and the time of the
+ * first event, are under hw->mod_lock, which is taken inside of a CQ's lock. The thread that fires
+ * due events holds hw->mod_run, so that it never holds a CQ that is destroyed.
  */
 #include <errno.h>
 #include "ctx/schedule.h"
@@ -20,7 +20,7 @@ static void set_due(struct dpa_hw *hw)
 
 	for (struct dpa_hw_cq *c = hw->mod_list; c; c = c->mod_next)
 		due = c->mod_due < due ? c->mod_due : due;
-	/* 0 stands for never: the word of a new function */
+	/* 0 means never: the initial value of the word. */
 	atomic_store_explicit(&hw->mod_due, due == NEVER ? 0 : due, memory_order_release);
 }
 
@@ -66,7 +66,7 @@ bool dpa_cq_hold(struct dpa_hw_cq *cq)
 	return false;
 }
 
-/* The first CQ that is due leaves the list. */
+/* Removes the first CQ that is due from the list. */
 static struct dpa_hw_cq *pop_due_cq(struct dpa_hw *hw, uint64_t now)
 {
 	struct dpa_hw_cq **p = &hw->mod_list, *cq;
@@ -114,7 +114,7 @@ int dpa_hw_modify_cq(struct dpa_hw_cq *cq, uint16_t count, uint16_t period)
 	bool fire;
 
 	dpa_spin_lock(&cq->lock);
-	/* without a period nothing would end the wait for entries that do not come */
+	/* Without a period the wait for entries that do not come would never end. */
 	cq->mod_count = period ? count : 0;
 	cq->mod_period = period;
 	fire = cq->held && cq->held >= cq->mod_count;

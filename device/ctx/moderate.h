@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* moderate.h - events of a CQ that are held back for company. */
+/* moderate.h - CQ events that are held back until more entries come. */
 #ifndef DPA_CTX_MODERATE_H
 #define DPA_CTX_MODERATE_H
 
@@ -8,7 +8,7 @@
 
 struct dpa_hw_cq;
 
-/* Under the CQ's lock, of one with mod_count > 1: the event of this entry waits. */
+/* True if the event of this entry waits. For a CQ with mod_count > 1. Context: the CQ's lock. */
 bool dpa_cq_hold(struct dpa_hw_cq *cq);
 int dpa_moderation_run(struct dpa_hw *hw);
 void dpa_moderation_forget(struct dpa_hw_cq *cq);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory regions. The table lies in the exported memfd: a peer that pulled data looks there, after
- * the fact, whether the region was still valid.
+ * mr.c - memory regions. The table is in the exported memfd: a peer that has pulled data checks
+ * there afterwards that the region is still valid.
  *
- * Key: 18 bits of index, 14 random bits that differ from those of the entry's last key. Freed
- * entries go to the tail of a FIFO, so that an index rests as long as possible; keys are never
- * reused soon.
+ * Key: 18 bits of index, and 14 random bits that differ from those of the entry's last key. Freed
+ * entries go to the tail of a FIFO, so that an index stays unused as long as possible; keys are
+ * never reused soon.
  *
- * entry.key   written under hw->ctl: last (release) on registration, set to 0 first on revocation;
- * read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull or under a
- * hazard (direct/direct.h). Revocation: clear key, count gen up, full fence, wait for every QP lock
- * that was held (dpa_quiesce) and for the hazards of peers.
+ * entry.key: written under hw->ctl, last (release) on registration and first (set to 0) on
+ * revocation. Read by the data path (acquire) under a QP lock, and by peers (acquire) after a pull
+ * or under a hazard pointer (direct/direct.h). Revocation: clear key, increment gen, full fence,
+ * wait for every QP lock that was held (dpa_quiesce) and for the hazard pointers of peers.
  *
- * entry.access   written under hw->ctl (relaxed): before the key, or, where rights alone change, in
- * place and before gen is counted up (seq_cst); read as the key is, behind gen.
+ * entry.access: written under hw->ctl (relaxed), before the key; if only the rights change, in
+ * place and before gen is incremented (seq_cst). Read like the key, after gen.
  */
 #include <errno.h>
 #include <sys/random.h>
@@ -50,7 +50,7 @@ uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index)
 	return dpa_mr_key(index, mr->tag);
 }
 
-/* Fresh entries first: a freed one rests until the table was used up once. */
+/* Unused entries first: a freed one is not reused until the table was used up once. */
 int dpa_mr_take(struct dpa_hw *hw, struct dpa_mr **mr, uint32_t *index)
 {
 	if (hw->mr_used_max < 4096 ||
@@ -136,7 +136,7 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 	return check_range(mr, iova, len, access, addr);
 }
 
-/* Windows: type 1 by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
+/* Windows: type 1 is checked by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
 /* IBA 9.7.4 (key) */
 uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, uint64_t len,
 			     uint32_t access, uint64_t *addr)
@@ -147,7 +147,10 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			 mr->pdn != qp->pdn || (mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn) ||
 			 mr->kind == DPA_KIND_NULL))
 		return DPA_SYN_BAD_LKEY;
-	/* it may be bound anew under another QP's lock: who does that waits for us from here on */
+	/*
+	 * It may be bound again under another QP's lock: from here on the thread that does so waits
+	 * for this one.
+	 */
 	if (dpa_unlikely(mr->kind == DPA_KIND_MW1)) {
 		dpa_me.in_window = true;
 		atomic_store_explicit(&qp->in_window, 1, memory_order_relaxed);
@@ -175,7 +178,7 @@ void dpa_quiesce(struct dpa_hw *hw)
 		struct dpa_hw_qp *qp = hw->slab[i];
 		if (atomic_load_explicit(&qp->lock.v, memory_order_acquire) == DPA_QPL_FREE)
 			continue;
-		/* taking it once proves that the holder of then let go */
+		/* Taking it once proves that the previous holder has released it. */
 		dpa_qplock_lock(&qp->lock);
 		dpa_qp_leave(qp);
 	}

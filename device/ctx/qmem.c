@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue memory: pages of sealed memfds, so that another process of the board or a GPU can map them
- * and so that the kernel never takes them away under the device. Not inherited by fork.
+ * qmem.c - queue memory: pages of sealed memfds, so that another process of the board or a GPU can
+ * map them, and so that the kernel never takes them away while the device uses them. Not inherited
+ * by fork.
  *
- * It comes from a few arenas: sparse memfds, each mapped whole, twice as large as the one before.
- * So a queue costs neither a descriptor nor a mapping of its own (a process has 1,024 descriptors
- * and 65,530 mappings as a rule), and memory only where it was written to. A piece given
- * back leaves a hole: the kernel has its pages again, and the next user finds zeros. Nothing may
- * read an arena from end to end, as that fills its holes: it is not in core files, and where the
- * process locks its memory (MCL_FUTURE) a page is locked when it is first used.
+ * The memory comes from a few arenas: sparse memfds, each mapped completely, each twice as large as
+ * the one before. So a queue needs no descriptor and no mapping of its own (a process usually has
+ * 1,024 descriptors and 65,530 mappings), and uses memory only where it was written. A freed block
+ * becomes a hole: the kernel gets its pages back, and the next user finds zeros.
+ *
+ * No code may read an arena from end to end, because that fills its holes. So arenas are not in
+ * core files, and if the process locks its memory (MCL_FUTURE) a page is locked at its first use.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,26 +24,29 @@
 #include "ctx/hw.h"
 #include "ctx/qmem.h"
 
-#define LOG_SMALL 15u /* the smallest piece; the driver's small queues share pieces of 64 KiB */
-#define LOG_FIRST 22u /* of the first arena */
+#define LOG_SMALL 15u /* the smallest block; small queues of the driver share blocks of 64 KiB */
+#define LOG_FIRST 22u /* size of the first arena */
 #define LOG_LAST  (sizeof(void *) == 8 ? 36u : 28u)
 
 /*
- * An arena; its memfd stays open, as only by it another process of the board can map a queue. Under
- * hw->qmem_lock.
+ * An arena. Its memfd stays open, because another process of the board can map a queue only by it.
+ * Under hw->qmem_lock.
  */
 struct dpa_qmem {
 	uint8_t *mem;
 	uint32_t log_bytes;
 	int fd;
-	dev_t dev; /* of fd, and ino: the application may have closed it (closefrom) */
+	dev_t dev; /* device of fd, and ino: the application may have closed fd (closefrom) */
 	ino_t ino;
-	bool locked; /* by MCL_FUTURE, page by page as they are used */
+	bool locked; /* locked by MCL_FUTURE, page by page at first use */
 	struct dpa_buddy blocks;
 	struct dpa_qmem *next;
 };
 
-/* No two pieces lie in one page, or the end of one would empty the other: arm64 has 64 KiB. */
+/*
+ * No two blocks share a page, because freeing one would clear a part of the other. Pages of arm64
+ * may have 64 KiB.
+ */
 static uint32_t log_block(void)
 {
 	uint32_t log_page = (uint32_t)__builtin_ctz((unsigned)getpagesize());
@@ -54,7 +59,7 @@ static size_t arena_bytes(const struct dpa_qmem *a)
 	return (size_t)1 << a->log_bytes;
 }
 
-/* 0 or errno; a file past the limit would raise SIGXFSZ. */
+/* 0 or errno. Writing past the file size limit would raise SIGXFSZ. */
 static int make_queue_file(struct dpa_qmem *a)
 {
 	struct rlimit lim;
@@ -82,8 +87,8 @@ static void close_file(struct dpa_qmem *a)
 }
 
 /*
- * 0 or errno. Not accessible at first: with MCL_FUTURE the kernel would fill the holes. The kernel
- * refuses MADV_DONTNEED where memory is locked.
+ * 0 or errno. Not accessible at first: otherwise the kernel would fill the holes with MCL_FUTURE.
+ * The kernel refuses MADV_DONTNEED for locked memory.
  */
 static int map_queue_file(struct dpa_qmem *a)
 {
@@ -142,7 +147,7 @@ static void arena_free(struct dpa_qmem *a)
 	free(a);
 }
 
-/* An arena that has room for such a piece: smaller ones where a limit of the process is near. */
+/* Makes an arena with room for such a block; a smaller one if a limit of the process is near. */
 static int grow_area(struct dpa_hw *hw, uint32_t log_piece)
 {
 	uint32_t log = LOG_FIRST;
@@ -189,7 +194,7 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 	while (((size_t)1 << (log + order)) < bytes)
 		if (log + ++order > LOG_LAST)
 			return ENOMEM;
-	/* a descriptor that is not in the list a forked child would keep */
+	/* A forked child would keep a descriptor that is not in the list. */
 	pthread_mutex_lock(&hw->qmem_lock);
 	*mem = take_block(hw, order);
 	if (!*mem)
@@ -200,7 +205,7 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 	return err;
 }
 
-/* By address: the application may have closed the descriptor, and its number be another file's. */
+/* By address, because the application may have closed the descriptor and reused its number. */
 static void give_pages_back(const struct dpa_qmem *a, void *mem, size_t bytes)
 {
 	if (madvise(mem, bytes, MADV_REMOVE) == 0)
@@ -209,7 +214,7 @@ static void give_pages_back(const struct dpa_qmem *a, void *mem, size_t bytes)
 		mlock2(mem, bytes, MLOCK_ONFAULT);
 		return;
 	}
-	memset(mem, 0, bytes); /* locked by the application: the pages stay, the bytes do not */
+	memset(mem, 0, bytes); /* locked by the application: the pages stay, the contents do not */
 }
 
 void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
@@ -220,13 +225,17 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 
 	(void)bytes;
 	if (!*hw->alive)
-		return; /* a child of a raw clone: its parent's, and something else may lie there */
+		/*
+		 * a child of a raw clone(): the arena is its parent's, and the address may hold
+		 * other memory
+		 */
+		return;
 	pthread_mutex_lock(&hw->qmem_lock);
 	for (p = &hw->qmem; (a = *p); p = &a->next)
 		if ((uint8_t *)mem >= a->mem && (uint8_t *)mem < a->mem + arena_bytes(a))
 			break;
 	if (!a)
-		goto out; /* a forked child: its parent's */
+		goto out; /* a forked child: the arena is its parent's */
 	order = dpa_buddy_give(&a->blocks, (uint32_t)(((uint8_t *)mem - a->mem) >> log));
 	if (!a->blocks.taken) {
 		*p = a->next;
@@ -238,7 +247,7 @@ out:
 	pthread_mutex_unlock(&hw->qmem_lock);
 }
 
-/* In a forked child, which was made with the list as it should be. */
+/* In a forked child. fork() ran while the list was consistent. */
 void dpa_qmem_abandon(struct dpa_hw *hw)
 {
 	for (struct dpa_qmem *a = hw->qmem; a; a = a->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* qp.c - queue pairs: what they report, the error state. */
+/* qp.c - queue pairs: reports, events, the error state. */
 #include "ctx/cq.h"
 #include "ctx/ops.h"
 #include "ctx/qp.h"
@@ -15,17 +15,20 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 	struct dpa_event ev = {.type = type, .port = 1, .user_handle = qp->user_handle};
 	struct dpa_run *run = dpa_me.run;
 
-	/* what was completed before it happened is told before it */
+	/* Completions that happened before the event are reported before it. */
 	if (dpa_unlikely(run && run->qp == qp))
 		dpa_run_flush(run);
 
-	if (qp->ctx->event && (!qp->branch || qp->user_handle)) /* that one may be nobody's */
+	/* a replica that no program opened has no handle */
+	if (qp->ctx->event && (!qp->branch || qp->user_handle))
 		qp->ctx->event(qp->ctx->event_arg, &ev);
 	if (dpa_unlikely(qp->openers))
 		dpa_qp_tell_openers(qp, type);
 }
 
-/* Out of the windows first: who binds one anew waits for that (mw.c), not for the lock. */
+/*
+ * Leaves the windows first: a thread that binds one again waits for this (mw.c), not for the lock.
+ */
 static bool leave_lock(struct dpa_hw_qp *qp)
 {
 	if (dpa_unlikely(dpa_me.in_window)) {
@@ -48,9 +51,9 @@ void dpa_qp_leave(struct dpa_hw_qp *qp)
 }
 
 /*
- * Data that peers fetch for this QP is good only while its epoch stands. A branch may share it with
- * a QP of this process: what is fetched for the one when the other ends is lost, which RC sends
- * again.
+ * Data that peers read for this QP is valid only while its epoch is unchanged. A replica may share
+ * the epoch with a QP of this process: if one of them ends, data read for the other is lost, and RC
+ * sends it again.
  */
 static void new_epoch(struct dpa_hw_qp *qp)
 {
@@ -75,7 +78,7 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 
 /*
  * IBA 11.6.3.2: a work queue whose completions cannot be reported is in error. The reporting thread
- * is in the midst of its work with the QP: it ends when progress comes to it.
+ * is in the middle of its work on the QP: the QP ends at its next progress.
  */
 void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
@@ -111,7 +114,7 @@ void dpa_run_flush(struct dpa_run *r)
 {
 	uint32_t n;
 
-	/* a NAK that ends the QP has an event, which comes here again and reports all */
+	/* A NAK that ends the QP causes an event, which calls this again and reports everything. */
 	if (r->n)
 		ack_first(r->qp);
 	n = r->n;
@@ -174,9 +177,9 @@ void dpa_qp_flush_rq(struct dpa_hw_qp *qp)
 		flush_one(qp, qp->resp.wqe.wr_id);
 	}
 	if (qp->xrcd)
-		return; /* nothing is its own */
+		return; /* it has no queues of its own */
 	if (qp->srq) {
-		if (!qp->last_wqe_raised) { /* IBA 11.6.3.1: no more receives of this QP */
+		if (!qp->last_wqe_raised) { /* IBA 11.6.3.1: no more receives for this QP */
 			qp->last_wqe_raised = true;
 			dpa_qp_event(qp, DPA_EVENT_QP_LAST_WQE_REACHED);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* qp_mem.c - the structures of QPs: memory, taking one, giving it back, what a new one begins with. */
+/* qp_mem.c - QP structures: memory, allocation, release, initialisation. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,12 +9,12 @@
 #include "wire/opcode.h"
 #include "ctx/hw.h"
 
-#define SLAB_FIRST 64 /* QPs in memory of their own */
+#define SLAB_FIRST 64 /* number of QPs with memory of their own */
 #define SLAB_BYTES ((size_t)2 << 20)
 
 /*
- * Memory of a new one. A process with thousands of QPs touches each of them through a page of its
- * own unless pages are large; one with a few has no use for 2 MiB.
+ * Allocates memory for a new one. A process with thousands of QPs touches each of them through a
+ * page of its own unless pages are large; a process with a few has no use for 2 MiB.
  */
 static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
 {
@@ -47,7 +47,7 @@ static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
 	return hw->slab_next++;
 }
 
-/* All of them: nothing refers to a QP any more. */
+/* Frees all of them. Nothing refers to a QP any more. */
 void dpa_hw_free_qps(struct dpa_hw *hw)
 {
 	const uint32_t each = SLAB_BYTES / sizeof(struct dpa_hw_qp);
@@ -111,7 +111,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	size_t from = offsetof(struct dpa_hw_qp, type);
 	uint16_t index = qp->index;
 
-	/* everything but the lock, which others may be holding at this very moment, and the QPN */
+	/* All but the QPN and the lock, which other threads may be holding right now. */
 	memset((uint8_t *)qp + from, 0, sizeof(*qp) - from);
 	qp->index = index;
 	qp->second = qp->fourth = index; /* nothing learned */
@@ -120,7 +120,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	qp->ops = a->type == DPA_QP_RAW ? ctx->hw->ops->raw : ctx->hw->ops->rdma;
 	qp->type = (uint8_t)a->type;
 	if (a->type == DPA_QP_XRC_SEND || a->type == DPA_QP_XRC_RECV)
-		qp->type = DPA_QP_RC; /* it differs in what its packets carry */
+		qp->type = DPA_QP_RC; /* the packets differ in what they carry */
 	qp->transport = transport_of(a->type);
 	qp->cc.source = &dpa_cc_unled;
 	qp->xrcd = a->xrcd;

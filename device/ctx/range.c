@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Is a range of this process mapped, and writable where it must be? Asked of the kernel: a query by
- * address where it has one (Linux 6.11), else the text of /proc/self/maps, else only what mincore()
- * tells. Nothing is touched: a region of untouched memory stays untouched.
+ * range.c - checks that a range of this process is mapped, and writable if required. Asks the
+ * kernel: by a query by address if it has one (Linux 6.11), else by the text of /proc/self/maps,
+ * else by mincore(). Touches nothing: untouched memory of a region stays untouched.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "ctx/hw.h"
 #include "ctx/range.h"
 
-/* 0, EFAULT, or ENOTTY: this kernel cannot say. */
+/* 0, EFAULT, or ENOTTY: this kernel does not have the query. */
 static int by_query(int fd, uint64_t a, uint64_t end, bool write)
 {
 	while (a < end) {
@@ -28,7 +28,10 @@ static int by_query(int fd, uint64_t a, uint64_t end, bool write)
 	return 0;
 }
 
-/* One line of the maps: true if it covers *a, which then moves to its end. */
+/*
+ * Parses one line of the maps. True if it covers *a, which then moves to the end of the line's
+ * range.
+ */
 static bool line_covers(const char *line, uint64_t *a, bool write, int *ret)
 {
 	unsigned long from, to;

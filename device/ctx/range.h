@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* range.h - is a range of addresses mapped? */
+/* range.h - checks that a range of addresses is mapped. */
 #ifndef DPA_CTX_RANGE_H
 #define DPA_CTX_RANGE_H
 
@@ -11,7 +11,7 @@ struct dpa_hw;
 
 /* The kernel's PROCMAP_QUERY (<linux/fs.h> of 6.11): 9*8 + 4*4 + 2*8 = 104 bytes. */
 struct dpa_map_query {
-	uint64_t size, flags, addr; /* in; flags: what the mapping must have */
+	uint64_t size, flags, addr; /* in; flags: required properties of the mapping */
 	uint64_t start, end, vma_flags, page_size, offset, inode; /* out */
 	uint32_t dev_major, dev_minor, name_size, build_id_size;
 	uint64_t name_addr, build_id_addr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* schedule.c - the list of QPs that have work to do. Progress takes them off (eu/progress.c). */
+/* schedule.c - the list of QPs that have work to do. Progress removes them (eu/progress.c). */
 #include "ctx/schedule.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -33,7 +33,10 @@ void dpa_schedule(struct dpa_hw_qp *qp, uint64_t when)
 		earlier = true;
 	}
 	dpa_spin_unlock(&hw->pend_lock);
-	/* a sleep that we do not see yet is a short one: sleep_until_woken() looks again */
+	/*
+	 * If the sleep flag is not visible yet the sleep will be short: sleep_until_woken() checks
+	 * again.
+	 */
 	if (earlier && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
 		dpa_wake_self(hw);
 }

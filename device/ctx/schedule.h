@@ -9,13 +9,13 @@ struct dpa_hw;
 struct dpa_hw_qp;
 
 /*
- * Schedules a QP: progress runs it again at `when` (ns, dpa_now_ns()), or as soon as possible (0).
+ * Schedule a QP: progress runs it again at `when` (ns, dpa_now_ns()), or as soon as possible (0).
  * Context: any thread, with or without the lock of the QP.
  */
 void dpa_schedule(struct dpa_hw_qp *qp, uint64_t when);
-/* Takes a QP off the list. */
+/* Remove a QP from the list. */
 void dpa_unschedule(struct dpa_hw_qp *qp);
-/* Wakes the service thread. Context: any lock may be held; no cancellation point. */
+/* Wake the service thread. Context: any lock may be held; no cancellation point. */
 void dpa_wake_self(struct dpa_hw *hw);
 
 #endif

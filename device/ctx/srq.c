@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Shared receive queues: the consuming side. */
+/* srq.c - shared receive queues: the consumer's side. */
 #include <errno.h>
 #include "ctx/cq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 
-/* o11-5: armed until the number of WQEs falls below the limit, then one event and disarmed. */
+/*
+ * o11-5: armed until the number of WQEs falls below the limit; then one event, and it is disarmed.
+ */
 static bool srq_below_limit(struct dpa_hw_srq *srq, uint32_t pi)
 {
 	if (!srq->limit || pi - srq->ci >= srq->limit)

@@ -27,13 +27,16 @@ struct dpa_hw_srq {
 	_Atomic uint32_t refs;
 	/* XRC only */
 	uint32_t xrcd;
-	struct dpa_hw_cq *cq;  /* tag matching, too */
+	struct dpa_hw_cq *cq;  /* CQ for tag matching, too */
 	struct dpa_tags *tags; /* under lock; NULL: no tag matching */
 };
 
-/* Takes the next receive WQE; false if there is none. */
+/* Take the next receive WQE. False: there is none. */
 bool dpa_srq_take(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w);
-/* The same under srq->lock; *event: dpa_srq_limit_event() when it is not held any more. */
+/*
+ * The same under srq->lock. *event: the caller calls dpa_srq_limit_event() after it released the
+ * lock.
+ */
 bool dpa_srq_take_held(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w, bool *event);
 void dpa_srq_limit_event(struct dpa_hw_srq *srq);
 

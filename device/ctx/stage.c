@@ -11,8 +11,8 @@
 #include "ctx/stage.h"
 
 #define SIZE ((size_t)DPA_STAGE_PIECES * DPA_STAGE_BYTES)
-#define HIGH 1024u /* descriptors: below what select(2) and an ordinary limit can have */
-#define ROOM 64u   /* so far below the limit */
+#define HIGH 1024u /* descriptors: below the range of select(2) and of an ordinary limit */
+#define ROOM 64u   /* distance to the limit */
 
 /* The header in front of the payloads. */
 struct head {
@@ -20,7 +20,9 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == sizeof(((struct dpa_puts *)0)->got), "as it is read");
 
-/* To a number that no open(2) returns by chance; the low one if there is none. */
+/*
+ * Moves a descriptor to a number that open(2) does not return by chance; keeps it if there is none.
+ */
 static int move_high(int fd)
 {
 	struct rlimit lim;
@@ -48,7 +50,7 @@ void dpa_stage_open(struct dpa_stage *s)
 	base = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		goto err;
-	/* who gets the descriptor from us can do nothing to it */
+	/* A process that gets the descriptor from us cannot change it. */
 	if (fcntl(fd, F_ADD_SEALS,
 		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)) {
 		munmap(base, SIZE);
@@ -76,7 +78,7 @@ static struct head *head_of(const struct dpa_puts *p)
 	return (struct head *)(void *)(p->stage->base + (size_t)p->piece * DPA_STAGE_BYTES);
 }
 
-/* Which a thread had last, is in its cache. */
+/* Prefers the segment that this thread had last: it is in its cache. */
 static bool take_segment(struct dpa_stage *s, uint32_t *piece)
 {
 	uint32_t was = atomic_load_explicit(&s->taken, memory_order_relaxed);
@@ -119,7 +121,7 @@ bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n)
 	return true;
 }
 
-/* Bytes behind the header that are there. */
+/* Returns the number of bytes behind the header that were placed. */
 static size_t read_all_puts(struct dpa_puts *p)
 {
 	struct dpa_stage *s = p->stage;
@@ -129,7 +131,7 @@ static size_t read_all_puts(struct dpa_puts *p)
 
 	h->mark = want.mark;
 	p->to[0] = (struct iovec){.iov_base = p->got, .iov_len = sizeof(p->got)};
-	/* the bare call: the library's is a cancellation point, and locks are held */
+	/* The system call itself: the library's is a cancellation point, and locks are held. */
 	ret = syscall(SYS_preadv, s->fd, p->to, (unsigned long)p->niov,
 		      (unsigned long)p->piece * DPA_STAGE_BYTES, 0ul);
 	if (ret >= (long)sizeof(*h) && !memcmp(p->got, &want, sizeof(want)))

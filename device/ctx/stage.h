@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stage.h - many small payloads to where packets say, by one system call.
+ * stage.h - bounce buffer: places many small payloads in named memory by one system call.
  *
- * Memory that a packet names is the kernel's to touch (copy.c). Its cost is the call: so the
- * payloads are put behind each other into a piece of a memfd of this process, and preadv(2) of that
- * piece has their places as its iovec. From the front to the end, up to one that is not there.
+ * Only the kernel touches memory that a packet names (copy.c). The cost is in the call. So the
+ * payloads are put one behind the other into a segment of a memfd of this process, and preadv(2) of
+ * that segment has their destinations as its iovec. It stores them in order, up to the first
+ * destination that is not mapped.
  *
- *   taken    A bit a piece: a thread sets it by CAS (acquire) and clears it (release); what is in
- *            the piece is that thread's.
- *   broken   Whoever finds that the descriptor is not ours any more: nobody stages again.
+ *   taken    One bit for each segment: a thread sets it by CAS (acquire) and clears it (release).
+ *            The contents of the segment belong to that thread.
+ *   broken   Set by a thread that finds that the descriptor is not ours any more: from then on the
+ *            bounce buffer is not used.
  *
- * The descriptor may be closed under our feet (closefrom(2)), its number even be somebody else's:
- * it is a high one, which nobody gets by chance, and each call reads a header along, which tells.
+ * The application may close the descriptor (closefrom(2)), and its number may belong to another
+ * file. So it is a high number, which no open returns by chance, and each call also reads a header,
+ * which shows this.
  */
 #ifndef DPA_STAGE_H
 #define DPA_STAGE_H
@@ -23,14 +26,14 @@
 
 struct dpa_hw;
 
-#define DPA_PUTS	 64u	      /* of one call */
-#define DPA_STAGE_PIECES 16u	      /* threads at once; others copy one by one */
-#define DPA_STAGE_BYTES	 (32u * 1024) /* a piece: its header, the payloads */
+#define DPA_PUTS	 64u	      /* in one call */
+#define DPA_STAGE_PIECES 16u	      /* threads at the same time; others copy one by one */
+#define DPA_STAGE_BYTES	 (32u * 1024) /* a segment: its header and the payloads */
 
 struct dpa_stage {
 	int fd;
-	uint8_t *base; /* NULL: there is none */
-	uint64_t mark; /* of this process */
+	uint8_t *base; /* NULL: there is no bounce buffer */
+	uint64_t mark; /* identifies this process */
 	_Atomic uint32_t taken;
 	_Atomic bool broken; /* relaxed */
 };
@@ -41,21 +44,21 @@ struct dpa_puts {
 	uint32_t n, bytes;
 	uint32_t niov;		/* of `to` */
 	uint16_t len[DPA_PUTS]; /* of each */
-	uint64_t got[2];	/* the header, as it came */
+	uint64_t got[2];	/* the header as it was read */
 	struct iovec to[1 + 2 * DPA_PUTS];
 };
 
-/* At open and at close of the device; *s is zero. That there is none is no error. */
+/* Called when the device is opened and closed; *s is zero. A missing bounce buffer is no error. */
 void dpa_stage_open(struct dpa_stage *s);
 void dpa_stage_close(struct dpa_stage *s);
 
-/* False: there is none, or all pieces are in use. Else dpa_puts_end() must follow. */
+/* False: there is none, or all segments are in use. Otherwise dpa_puts_end() must follow. */
 bool dpa_puts_begin(struct dpa_stage *s, struct dpa_puts *p);
 /* False: no room for n (1 or more) bytes. */
 bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n);
 /*
- * How many of them, from the first on, are where they belong. Of the next one some bytes may be;
- * it is for dpa_copy_out(), which knows why.
+ * Place them. Returns how many, from the first on, are in place. The next one may be partly in
+ * place; dpa_copy_out() copies it again and returns the reason.
  */
 uint32_t dpa_puts_end(struct dpa_puts *p);
 

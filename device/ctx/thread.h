@@ -16,57 +16,61 @@ struct dpa_thread {
 	struct {
 		const struct dpa_rx *rx; /* compared only */
 		uint32_t drains;
-		uint32_t skip; /* looks that it is left to its owner */
+		uint32_t skip; /* checks that leave it to its owner */
 	} lane[DPA_HOT_LANES];
-	const struct dpa_rx *watch; /* drained last, if not left to another; good for watch_of */
+	/* ring drained last, unless it was left to another thread; valid for watch_of */
+	const struct dpa_rx *watch;
 	uint32_t watch_of;
-	/* to be kicked; good for the opening `serial` */
+	/* Rings with a pending wake-up; valid for the opening `serial`. */
 	struct dpa_tx *owed[DPA_LANES];
 	uint32_t nowed; /* more than DPA_LANES: others, too */
 	uint32_t serial;
 	struct dpa_posting {
-		struct dpa_hw_qp *last[4]; /* posted to, the latest at n % 4 */
+		struct dpa_hw_qp *last[4]; /* QPs posted to, the latest at n % 4 */
 		uint32_t n;
-		uint32_t serial; /* of the opening that they belong to */
+		uint32_t serial; /* number of the opening of the device that they belong to */
 	} posting;
-	struct dpa_run *run;   /* what it collects for a CQ; NULL: nothing */
-	bool polls;	       /* has driven progress: what its QPs have to say may come to it */
-	bool stands_in;	       /* for others: what it drains is not its own */
-	bool in_window;	       /* what the QP says whose lock it holds */
-	uint32_t wire_quiet;   /* looks at the socket in a row that found nothing */
+	struct dpa_run *run;   /* completions that it collects for a CQ; NULL: none */
+	bool polls;	       /* has driven progress: completions of its QPs may come to it */
+	bool stands_in;	       /* runs for others: what it drains is not its own */
+	bool in_window;	       /* as in_window of the QP whose lock it holds */
+	uint32_t wire_quiet;   /* successive reads of the socket that found nothing */
 	uint32_t passed_quiet; /* the same for packets that others pass on */
-	uint32_t idle_polls;   /* polls in a row that found nothing, */
-	uint32_t since_yield;  /* and those since it asked which thread else polls here; */
-	uint32_t yield_after;  /* so many until it asks again: of the back-off `yield` */
+	uint32_t idle_polls;   /* successive polls that found nothing, */
+	uint32_t since_yield;  /* and those since it last checked which thread else polls here; */
+	uint32_t yield_after;  /* polls until the next check: by the back-off `yield` */
 	struct dpa_backoff yield;
-	uint32_t hazard;      /* which it had last, */
-	uint32_t stage;	      /* and which piece of the stage */
-	uint32_t tid, tid_of; /* gettid(), asked in the opening of this serial: a child's is new */
-	uint64_t now, now_ticks; /* when dpa_now_about() asked the clock last */
+	uint32_t hazard; /* the hazard pointer that it had last, */
+	uint32_t stage;	 /* and its segment of the bounce buffer */
+	/* gettid(), read in the opening of this serial: a forked child has a new one */
+	uint32_t tid, tid_of;
+	uint64_t now, now_ticks; /* result of the last clock read of dpa_now_about() */
 };
 
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
 
 /*
- * dpa_now_ns(), as a thread that asks again and again within a microsecond is told: the last
- * answer, up to DPA_ABOUT_TICKS of the time stamp counter old. For round trips and timers on the
- * data path.
+ * Return dpa_now_ns(), or for a thread that calls it repeatedly within a microsecond the last
+ * result, which is up to DPA_ABOUT_TICKS ticks of the time stamp counter old. For round trips and
+ * timers on the data path.
  */
 uint64_t dpa_now_about(void);
 
-/* The core that the calling thread is on; never 0. */
+/* Returns the core of the calling thread, as a number that is never 0. */
 static inline uint32_t dpa_here(void)
 {
 	return (uint32_t)sched_getcpu() + 2;
 }
-/* A thread that polls has been here, or is: what comes is its own. */
+/* Records that a polling thread is here: what arrives is its own. */
 static inline void dpa_app_is_at_it(struct dpa_hw *hw)
 {
 	if (dpa_me.polls && !atomic_load_explicit(&hw->app_polled, memory_order_relaxed))
 		atomic_store_explicit(&hw->app_polled, dpa_here(), memory_order_relaxed);
 }
 
-/* The calling thread posted to this QP: what comes for it is best drained by that thread. */
+/*
+ * Records that the calling thread posted to this QP: its packets are best drained by that thread.
+ */
 static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
 {
 	uintptr_t me = (uintptr_t)&dpa_me;
@@ -76,7 +80,7 @@ static inline void dpa_qp_at_home(struct dpa_hw_qp *qp)
 		atomic_store_explicit(&qp->home, me, memory_order_relaxed);
 }
 
-/* Reports what this thread has collected of completions of the QP, and collects no more of them. */
+/* Reports the completions of the QP that this thread has collected, and stops collecting. */
 static inline void dpa_run_end(const struct dpa_hw_qp *qp)
 {
 	struct dpa_run *r = dpa_me.run;

@@ -10,12 +10,12 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-/* IBA 9.7.1: fewer packets are outstanding, so that old and new differ */
+/* IBA 9.7.1: the limit of outstanding packets, so that old and new PSNs differ. */
 #define DPA_PSN_WINDOW (1u << 23)
 
 /*
- * Byte `off` of the send WQE at block `idx`; pieces of 16 bytes never straddle the ring's end. A
- * WQE that came by BlueFlame is taken from where the EU has it.
+ * Returns the address of byte `off` of the send WQE at block `idx`. 16-byte parts never wrap around
+ * the end of the ring. A WQE that came by BlueFlame is read from the EU's copy.
  */
 static inline void *dpa_wqe_at(const struct dpa_hw_qp *qp, uint32_t idx, uint32_t off)
 {
@@ -31,8 +31,8 @@ static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp
 }
 
 /*
- * The producer index that the poster has given to the device, or what is known of it: behind a WQE
- * that came by BlueFlame there may be more, of which the slot says so again.
+ * Returns the producer index that the poster has published, or what is known of it. Behind a WQE
+ * that came by BlueFlame there may be more, which the slot announces again.
  */
 static inline uint32_t dpa_sq_pi(const struct dpa_hw_qp *qp)
 {
@@ -53,26 +53,26 @@ static inline bool dpa_op_is_atomic(uint8_t op)
 	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
 }
 
-/* Answered by an empty READ response. */
+/* True if the answer is an empty READ response. */
 static inline bool dpa_op_says_done(uint8_t op)
 {
 	return op == DPA_OP_ATOMIC_WRITE || op == DPA_OP_FLUSH;
 }
 
-/* Done by a response of its own, never by an ACK. */
+/* True if it is completed by a response of its own, never by an ACK. */
 static inline bool dpa_op_answers(uint8_t op)
 {
 	return dpa_op_is_read(op) || dpa_op_is_atomic(op) || dpa_op_says_done(op);
 }
 
-/* Annex A19: something that is known is asked for, of something that is known. */
+/* Annex A19: True if the FETH requests a defined type of flush, with no undefined bits. */
 static inline bool dpa_feth_good(uint32_t feth)
 {
 	return feth & DPA_FLUSH_TYPE &&
 	       !(feth & ~(uint32_t)(DPA_FLUSH_GLOBAL | DPA_FLUSH_PERSISTENT | DPA_FLUSH_MR));
 }
 
-/* PSNs that a WQE takes: its packets, or those of its response. */
+/* Number of PSNs of a WQE: of its packets, or of those of its response. */
 static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW || c->opcode == DPA_OP_NOP)
@@ -82,14 +82,14 @@ static inline uint32_t dpa_wqe_psns(const struct dpa_hw_qp *qp, const struct dpa
 		       : dpa_npkts(c->length, qp->mtu);
 }
 
-/* Something of this requester is on its way, or has begun. */
+/* True if packets of this requester are outstanding, or a message has begun. */
 static inline bool dpa_is_outstanding(const struct dpa_req *r)
 {
 	return r->una_idx != r->send_idx || r->send_off || r->send_psn != r->una_psn ||
 	       r->max_psn != r->una_psn;
 }
 
-/* Where the part of a send WQE begins that depends on its opcode. */
+/* Offset of the part of a send WQE that depends on its opcode. */
 static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
 {
 	return (uint32_t)sizeof(struct dpa_wqe_ctrl) +
@@ -97,7 +97,7 @@ static inline uint32_t dpa_wqe_body(const struct dpa_hw_qp *qp)
 }
 
 /*
- * The PD of the local keys of a receive: that of the SRQ that it was posted to, else the QP's.
+ * The PD for the local keys of a receive: that of the SRQ to which it was posted, else the QP's.
  * R_Keys are always checked against the QP's PD.
  */
 /* IBA 9.7.4 (srq-pd) */
@@ -107,8 +107,8 @@ static inline uint32_t dpa_recv_pdn(const struct dpa_hw_qp *qp)
 }
 
 /*
- * The PD of the local keys of a READ or an atomic. The READs of a QP whose SRQ matches tags are the
- * device's own: they go into buffers of the SRQ.
+ * The PD for the local keys of a READ or an atomic. If the SRQ of a QP matches tags its READs are
+ * the device's own: they go into buffers of the SRQ.
  */
 static inline uint32_t dpa_answer_pdn(const struct dpa_hw_qp *qp)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Extended reliable connections (IBA annex A14): domains, the SRQs that packets name by number, and
- * QPs that are opened more than once.
+ * xrc.c - extended reliable connections (IBA annex A14): domains, SRQs that packets name by number,
+ * and QPs that are opened more than once.
  *
- * Domains of files and the numbers of SRQs are the board's (board/xrc.c). A target lives in the
- * process that created it; how it takes receives of other processes' SRQs: transport/xrc_branch.c.
- *
- * The table of SRQs is read under the lock of any QP and written under hw->ctl: an SRQ leaves it
- * first, then every QP's lock is taken once, and who was bound to it is let go.
+ * Domains of files and the numbers of SRQs are on the board (board/xrc.c). A target is in the
+ * process that created it; transport/xrc_branch.c lets it take receives of other processes' SRQs.
+ * The table of SRQs is read under the lock of any QP and written under hw->ctl: an SRQ is removed
+ * from it first; then every QP's lock is taken once, and QPs that were bound to the SRQ are
+ * released.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 	return ret;
 }
 
-/* The QP forgets the SRQ, and the message that it was taking a receive for. */
+/* The QP forgets the SRQ, and the message for which it took a receive. */
 static void release_srq(struct dpa_hw_qp *qp, const struct dpa_hw_srq *srq)
 {
 	dpa_qplock_lock(&qp->lock);
@@ -93,7 +93,10 @@ void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;
 
-	/* a destroyed SRQ leaves the table before it takes this lock, and is freed behind it */
+	/*
+	 * A destroyed SRQ is removed from the table before this lock is taken, and freed after it
+	 * is released.
+	 */
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; hw->nsrq && i < DPA_MAX_SRQ; i++) {
 		struct dpa_hw_srq *srq =
@@ -105,7 +108,7 @@ void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-/* The connection ends with it: one line each. */
+/* The connection fails because of it: logs one line each. */
 static void say_elsewhere(const struct dpa_hw_qp *qp, uint32_t srqn)
 {
 	uint32_t xrcd, slot, gen;
@@ -150,7 +153,7 @@ bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 	return o;
 }
 
-/* Affiliated events of a shared QP go to all that opened it. Under the QP's lock. */
+/* Reports affiliated events of a shared QP to all that opened it. Context: the QP's lock. */
 void dpa_qp_tell_openers(struct dpa_hw_qp *qp, uint32_t type)
 {
 	for (struct dpa_qp_opener *o = qp->openers; o; o = o->next) {
@@ -161,7 +164,7 @@ void dpa_qp_tell_openers(struct dpa_hw_qp *qp, uint32_t type)
 	}
 }
 
-/* ------------------------------------------------ what a target is: its board record */
+/* ------------------------------------------------ the board record of a target */
 
 /* Access 16 bits, path MTU 3, RNR timer 5, READs and atomics 8. */
 static uint32_t how_of(const struct dpa_qp_attr *a)
@@ -188,7 +191,7 @@ void dpa_xrc_tell(struct dpa_hw_qp *qp, bool connected)
 			 __ATOMIC_RELEASE);
 }
 
-/* Before what is told of a connection changes. */
+/* Call before a published value of a connection changes. */
 void dpa_xrc_untell(struct dpa_hw_qp *qp)
 {
 	if (!qp->info || !qp->xrcd || qp->branch)

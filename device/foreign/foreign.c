@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * foreign.c - regions of memory that this process cannot address, the thread that copies
- * (dpa-foreign), and the life of a QP's part: foreign.h.
+ * (dpa-foreign), and the life of a QP's part: see foreign.h.
  *
  * The thread:  ASLEEP --a QP is queued--> it takes the QP (busy) --QP's lock--> takes its copies
  *              --no lock--> copy() --QP's lock--> reports, runs the QP --> the next QP, or ASLEEP
  *
- * The end of a QP's part waits until the QP is neither queued nor busy: the thread has no pointer
- * to it then.
+ * A QP's part is freed when it is neither queued nor busy: the thread has no pointer to it then.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,8 +22,8 @@
 #include "ctx/ops.h"
 #include "util/rest.h"
 
-#define PASSES	  400u	 /* without work, until the thread sleeps */
-#define SETTLE_NS 20000l /* between looks whether copies are done */
+#define PASSES	  400u	 /* without work, before the thread sleeps */
+#define SETTLE_NS 20000l /* between checks that copies are done */
 #define TABLE	  (DPA_MAX_MR * sizeof(struct dpa_foreign *))
 
 /* ------------------------------------------------------------------ windows */
@@ -48,7 +47,7 @@ bool dpa_window_room(const struct dpa_window *w, uint32_t n)
 	       w->head - w->tail + window_skip(w, n) + n <= DPA_FOREIGN_WINDOW;
 }
 
-/* Its memory is there when it is used first, and is the kernel's where nothing was written. */
+/* The kernel allocates its pages at first use; pages without data are not allocated. */
 uint8_t *dpa_window_take(struct dpa_window *w, uint32_t n)
 {
 	uint8_t *at;
@@ -130,7 +129,7 @@ static bool has_work(struct dpa_foreigns *fs)
 	return has;
 }
 
-/* Of copies with the same ops and arg: one call. */
+/* Makes one call for copies with the same ops and arg. */
 static int copy_together(const struct dpa_fwork *w, uint32_t n)
 {
 	struct dpa_foreign_copy list[DPA_FOREIGN_COPIES];
@@ -141,9 +140,10 @@ static int copy_together(const struct dpa_fwork *w, uint32_t n)
 }
 
 /*
- * Carries out n copies, DPA_FOREIGN_COPIES at most. bad: a bit for each that failed. If a call fails
- * its copies are made one by one. Those behind one that fails are made as well: a put in front of it
- * that has no copy is written over by one of them, and is reported as done.
+ * Carries out n copies, DPA_FOREIGN_COPIES at most. bad: one bit for each copy that failed. Returns
+ * their number. If a call fails its copies are repeated one by one. Copies behind a failed one are
+ * made as well: an earlier put without a copy of its own is overwritten by one of them and is
+ * reported as done.
  */
 uint32_t dpa_foreign_copy(struct dpa_fwork *w, uint32_t n, uint64_t *bad)
 {
@@ -166,7 +166,7 @@ uint32_t dpa_foreign_copy(struct dpa_fwork *w, uint32_t n, uint64_t *bad)
 	return failed;
 }
 
-/* Fetches, changes and puts back. All atomics are this thread's, so each is one. 0 or errno. */
+/* Reads, changes and writes back. All atomics run on this thread, so each is atomic. 0 or errno. */
 static int do_atomic(const struct dpa_put *p, uint64_t *found)
 {
 	struct dpa_foreign_copy c = {.foreign = p->addr, .host = found, .length = sizeof(*found)};
@@ -182,7 +182,7 @@ static int do_atomic(const struct dpa_put *p, uint64_t *found)
 	return p->f->ops->copy(p->f->arg, &c, 1);
 }
 
-/* The next put is an atomic: alone. */
+/* The next put is an atomic: carries it out alone. */
 static void serve_atomic(struct dpa_fqp *fq, const struct dpa_put *p)
 {
 	struct dpa_hw_qp *qp = fq->qp;
@@ -199,7 +199,7 @@ static void serve_atomic(struct dpa_fqp *fq, const struct dpa_put *p)
 	dpa_foreign_puts_end(fq, 1, &(struct dpa_fwork){.n = fq->put_tail}, 1, bad);
 }
 
-/* The next copies of a QP, which are not atomics: one call. */
+/* Carries out the next copies of a QP that are not atomics, in one call. */
 static void serve_copies(struct dpa_fqp *fq, struct dpa_fwork *w)
 {
 	const uint32_t ng = dpa_gets_begin(fq, w, DPA_FOREIGN_COPIES);
@@ -216,7 +216,7 @@ static void serve_copies(struct dpa_fqp *fq, struct dpa_fwork *w)
 		dpa_foreign_puts_end(fq, puts, w, ng + np, bad);
 }
 
-/* One round of a QP. */
+/* One round for a QP. */
 static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 {
 	struct dpa_hw_qp *qp = fq->qp;
@@ -233,7 +233,7 @@ static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 	qp->ops->answer(qp);
 	qp->ops->send(qp);
 	dpa_qp_leave(qp);
-	qp->hw->ops->settle(qp->hw); /* this thread has no progress to do it later */
+	qp->hw->ops->settle(qp->hw); /* this thread drives no progress that would do it later */
 }
 
 static void qp_done(struct dpa_foreigns *fs, struct dpa_fqp *fq)
@@ -395,7 +395,7 @@ struct dpa_fqp *dpa_foreign_use(struct dpa_hw_qp *qp)
 	return fq;
 }
 
-/* Under the QP's lock: dpa-foreign has nothing of it, and nothing is held. */
+/* True if dpa-foreign has nothing of it and nothing is held. Context: the QP's lock. */
 static bool is_settled(struct dpa_hw_qp *qp)
 {
 	struct dpa_fqp *fq = qp->fq;

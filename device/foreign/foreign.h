@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * foreign.h - memory that this process cannot address, as a GPU's: DPA_MR_FOREIGN. It is reached by
- * the copy call of its owner alone, which may block, and takes locks of a driver. So it is made by a
- * thread of its own (dpa-foreign), under no lock of the device. The data path goes on meanwhile:
+ * foreign.h - memory that this process cannot address, for example a GPU's: DPA_MR_FOREIGN.
+ *
+ * It is reached only by the copy call of its owner, which may block and takes locks of a driver. So
+ * a thread of its own (dpa-foreign) makes that call without any lock of the device. The data path
+ * goes on meanwhile:
  *
  *   into it  (WRITE, receive, result of a READ or an atomic)   put.c
  *   out of it (source of a SEND or a WRITE, of a response)     get.c
@@ -14,10 +16,10 @@
  *
  *   WQE at send_idx, and those behind it: gets               gets, the same
  *     it waits, as for credits --------------------------->
- *     READY: the packets are made of the window <----------  done
+ *     READY: the packets are made from the window <--------  done
  *
  * A QP that used such memory (slow.foreign) takes no fast path until it is reset. The words are
- * under the QP's lock; the list of QPs with work under foreigns.lock, a leaf.
+ * under the QP's lock; the list of QPs with work is under foreigns.lock, a leaf.
  */
 #ifndef DPA_FOREIGN_H
 #define DPA_FOREIGN_H
@@ -28,39 +30,39 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 
-#define DPA_FOREIGN_COPIES 256u	      /* of one call: a call costs as much as 20 of its copies */
-#define DPA_FOREIGN_WINDOW (4u << 20) /* of a QP, each way; a power of two */
+#define DPA_FOREIGN_COPIES 256u	      /* in one call, which costs as much as 20 copies */
+#define DPA_FOREIGN_WINDOW (4u << 20) /* for a QP, in each direction; a power of two */
 #define DPA_FOREIGN_PUTS   1024u      /* a power of two, as the next two */
 #define DPA_FOREIGN_GETS   256u
 #define DPA_FOREIGN_PARTS  512u
-#define DPA_FOREIGN_PIECE  65536u     /* bytes of a message that are one get */
-#define DPA_FOREIGN_AHEAD  (1u << 20) /* bytes that are got ahead of sending */
+#define DPA_FOREIGN_PIECE  65536u     /* bytes of a message in one get */
+#define DPA_FOREIGN_AHEAD  (1u << 20) /* bytes that are read ahead of sending */
 
 /* A region. Freed when its last copy is done. */
 struct dpa_foreign {
 	const struct dpa_foreign_ops *ops;
 	void *arg;
-	_Atomic uint32_t busy; /* copies of it that are queued or under way */
+	_Atomic uint32_t busy; /* its copies that are queued or in progress */
 };
 
-/* Bytes in the order in which they are given back; counters, not masked. */
+/* Bytes that are released in order; counters, not masked. */
 struct dpa_window {
 	uint8_t *mem;
 	uint32_t head, tail;
 };
 
 enum dpa_put_kind {
-	DPA_PUT_WRITE, /* a fault is a NAK */
-	DPA_PUT_RECV,  /* a NAK, and the receive fails */
-	DPA_PUT_LOCAL, /* the result of a READ or an atomic: the request fails */
+	DPA_PUT_WRITE, /* a fault causes a NAK */
+	DPA_PUT_RECV,  /* a fault causes a NAK, and the receive fails */
+	DPA_PUT_LOCAL, /* the result of a READ or an atomic: a fault fails the request */
 	DPA_PUT_ATOMIC,
 };
 
-/* An atomic: what it finds goes to resp.rd[rd] and resp.saved[saved]. */
+/* An atomic: the old value goes to resp.rd[rd] and resp.saved[saved]. */
 struct dpa_fatomic {
 	uint64_t addr, swap_add, compare;
 	uint32_t psn, rd, saved;
-	bool swaps; /* if what is there equals `compare`; else it adds */
+	bool swaps; /* compare and swap; otherwise it adds */
 };
 
 struct dpa_put {
@@ -68,7 +70,7 @@ struct dpa_put {
 	uint64_t addr;
 	uint8_t *host;
 	uint32_t len, psn;
-	uint32_t end; /* window.tail behind it */
+	uint32_t end; /* value of window.tail once it is released */
 	uint8_t kind; /* enum dpa_put_kind */
 	bool behind, dead;
 	struct dpa_fatomic a;
@@ -83,11 +85,11 @@ struct dpa_fheld {
 
 enum dpa_get_state { DPA_GET_QUEUED, DPA_GET_COPYING, DPA_GET_READY, DPA_GET_FAILED };
 
-/* [off, off + len) of the message of WQE `idx`, or of response number `idx`. */
+/* Bytes [off, off + len) of the message of WQE `idx`, or of response number `idx`. */
 struct dpa_get {
 	uint32_t idx, off, len;
 	uint8_t *host;
-	uint32_t end; /* window.tail behind it */
+	uint32_t end; /* value of window.tail once it is released */
 	uint32_t first, nparts;
 	uint8_t state; /* enum dpa_get_state */
 };
@@ -99,28 +101,30 @@ struct dpa_part {
 	uint32_t len;
 };
 
-/* Successive pieces; what is asked for lies in them, follows them, or they are begun anew. */
+/* Consecutive segments. A request lies within them or follows them; otherwise they begin again. */
 struct dpa_gets {
 	struct dpa_window w;
 	uint32_t head, tail, phead;
-	uint32_t idx, off; /* behind the last one */
+	uint32_t idx, off; /* position behind the last one */
 	struct dpa_get e[DPA_FOREIGN_GETS];
 	struct dpa_part part[DPA_FOREIGN_PARTS];
 };
 
-/* The part of a QP that used such memory: until it is reset or destroyed. */
+/* The part of a QP that used such memory, until it is reset or destroyed. */
 struct dpa_fqp {
 	struct dpa_hw_qp *qp;
-	struct dpa_fqp *next; /* foreigns.lock, as are queued and busy */
-	bool queued, busy;    /* it has work; dpa-foreign is at it */
-	bool held;	      /* puts are left */
-	bool leaving;	      /* takes nothing more until no puts are left */
+	struct dpa_fqp *next; /* under foreigns.lock, as are queued and busy */
+	bool queued, busy;    /* it has work; dpa-foreign works on it */
+	bool held;	      /* puts are pending */
+	bool leaving;	      /* accepts nothing more until no puts are pending */
 	bool closed;	      /* refuses all */
-	bool told;	      /* a CQE says which put failed */
-	/* requests up to PSN `acked` are done, though puts are left: they may be acknowledged */
+	bool told;	      /* a CQE reports the put that failed */
+	/*
+	 * Requests up to PSN `acked` are done although puts are pending: they may be acknowledged.
+	 */
 	bool part;
 	uint32_t acked;
-	/* L_Keys of the iovec at hand where that is foreign memory, else 0; what it is for */
+	/* For the current iovec: L_Keys of segments in foreign memory, else 0; its purpose. */
 	uint32_t iov_key[DPA_COPY_PIECES + 2];
 	uint8_t kind;
 	uint32_t psn;
@@ -132,17 +136,18 @@ struct dpa_fqp {
 	struct dpa_gets source, response;
 };
 
-/* Of the function, from its first region on. */
+/* State of the function, created with its first such region. */
 struct dpa_foreigns {
 	struct dpa_foreign *
-		*of; /* by entry of the table of regions; under hw->ctl, read under a QP's lock */
+		/* by entry of the region table; written under hw->ctl, read under a QP's lock */
+		*of;
 	dpa_spin_t lock;
 	struct dpa_fqp *head, *tail; /* QPs with work */
 	pthread_t thread;
-	_Atomic uint32_t sleep, wakes, stop; /* as those of struct dpa_eu */
+	_Atomic uint32_t sleep, wakes, stop; /* as in struct dpa_eu */
 };
 
-/* A copy that dpa-foreign makes. */
+/* A copy for dpa-foreign. */
 struct dpa_fwork {
 	struct dpa_foreign_copy c;
 	struct dpa_foreign *f;
@@ -152,16 +157,16 @@ struct dpa_fwork {
 
 /* ------------------------------------------------------------------ foreign.c */
 
-/* Under hw->ctl: the region of entry i. 0 or errno. */
+/* Add the region of entry i. 0 or errno. Context: hw->ctl. */
 int dpa_foreign_add(struct dpa_hw *hw, uint32_t i, const struct dpa_mr_attr *a);
 /*
- * Waits until no copy of it is left, then forgets it. Context: its key is withdrawn and nobody is at
- * work with it (dpa_quiesce()); no lock that the owner's copy call may need.
+ * Wait until no copy of it is left, then forget it. Context: its key is withdrawn and no thread
+ * uses it (dpa_quiesce()); the caller holds no lock that the owner's copy call may need.
  */
 void dpa_foreign_drain(struct dpa_hw *hw, uint32_t i);
 void dpa_foreign_remove(struct dpa_hw *hw, uint32_t i);
 void dpa_foreign_fini(struct dpa_hw *hw);
-/* The memory of a key that was checked, NULL: it can be addressed. Under a QP's lock. */
+/* Return the memory of a key that was checked; NULL: it can be addressed. Context: a QP's lock. */
 static inline struct dpa_foreign *dpa_foreign_of(struct dpa_hw *hw, uint32_t key)
 {
 	const uint32_t i = key >> DPA_KEY_TAG_BITS;
@@ -170,15 +175,18 @@ static inline struct dpa_foreign *dpa_foreign_of(struct dpa_hw *hw, uint32_t key
 		return NULL;
 	return hw->foreigns->of[i];
 }
-/* That of a QP, made when it has none. NULL: no memory. Under the QP's lock, as all that follow. */
+/*
+ * Return the part of a QP; create it if there is none. NULL: no memory. Context: the QP's lock, for
+ * this and all that follow.
+ */
 struct dpa_fqp *dpa_foreign_use(struct dpa_hw_qp *qp);
-/* It has work for dpa-foreign. */
+/* Queue the QP for dpa-foreign. */
 void dpa_foreign_queue(struct dpa_fqp *fq);
-/* Takes the QP's lock when no put is left; new packets wait meanwhile. Context: no lock. */
+/* Take the QP's lock once no put is left; new packets wait meanwhile. Context: no lock held. */
 void dpa_foreign_lock(struct dpa_hw_qp *qp);
-/* The same, and from now on the QP refuses such memory. */
+/* The same. From now on the QP refuses such memory. */
 void dpa_foreign_close(struct dpa_hw_qp *qp);
-/* Forgets all, with nothing left: the QP is reset. */
+/* The QP is reset: forget everything. Nothing is left to copy. */
 void dpa_foreign_free(struct dpa_hw_qp *qp);
 uint8_t *dpa_window_take(struct dpa_window *w, uint32_t n);
 bool dpa_window_room(const struct dpa_window *w, uint32_t n);
@@ -190,14 +198,14 @@ static inline bool dpa_foreign_held(const struct dpa_hw_qp *qp)
 {
 	return dpa_unlikely(qp->slow.foreign) && qp->fq->held;
 }
-/* Can it take a packet of so many bytes? */
+/* True if it can take a packet of len bytes. */
 bool dpa_foreign_room(const struct dpa_hw_qp *qp, uint32_t len);
-/* n bytes of the window for dpa_foreign_put_at(); NULL: none. */
+/* Reserve n bytes of the window for dpa_foreign_put_at(). NULL: no room. */
 uint8_t *dpa_foreign_host(struct dpa_hw_qp *qp, uint32_t n);
-/* 0 or a syndrome. `host` lies in the window; fq->kind and psn are set. */
+/* Queue a put. `host` is in the window; fq->kind and psn are set. 0 or a vendor error. */
 uint32_t dpa_foreign_put_at(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
 			    uint8_t *host, uint32_t n);
-/* The same of bytes that lie elsewhere. */
+/* The same for bytes outside of the window: copies them into it. */
 uint32_t dpa_foreign_put(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
 			 const uint8_t *from, uint32_t n);
 uint32_t dpa_foreign_atomic(struct dpa_hw_qp *qp, struct dpa_foreign *f,
@@ -206,34 +214,34 @@ uint32_t dpa_foreign_atomic(struct dpa_hw_qp *qp, struct dpa_foreign *f,
 bool dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		      uint32_t n);
 /*
- * dpa-foreign: the next puts, how many, and their copies; then what came of them: a bit of `bad` for
- * each copy that failed.
+ * dpa-foreign: take the next puts, and return their number and copies; then report the results: one
+ * bit of `bad` for each copy that failed.
  */
 uint32_t dpa_foreign_puts_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_t most,
 				uint32_t *copies);
 void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork *w, uint32_t nw,
 			  const uint64_t *bad);
-/* The next put is an atomic. */
+/* Return the next put if it is an atomic; else NULL. */
 struct dpa_put *dpa_foreign_next_atomic(struct dpa_fqp *fq);
 
 /* ---------------------------------------------------------------------- get.c */
 
-/* Bytes [off, ...) of message idx; *n: how many lie together. NULL: not there. */
+/* Find bytes [off, ...) of message idx; *n: number of contiguous bytes. NULL: not there. */
 const struct dpa_get *dpa_gets_find(const struct dpa_gets *g, uint32_t idx, uint32_t off);
-/* A piece behind the last one, without parts; NULL: no room. */
+/* Add a segment behind the last one, without parts. NULL: no room. */
 struct dpa_get *dpa_gets_add(struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t len);
 void dpa_gets_part(struct dpa_gets *g, struct dpa_get *e, struct dpa_foreign *f, uint64_t addr,
 		   uint8_t *host, uint32_t len);
 void dpa_gets_undo(struct dpa_gets *g);
-/* Gives back what lies before (idx, off). */
+/* Release what lies before (idx, off). */
 void dpa_gets_drop(struct dpa_gets *g, uint32_t idx, uint32_t off);
-/* More than half of its room is taken. */
+/* True if more than half of its room is used. */
 bool dpa_gets_crowded(const struct dpa_gets *g);
-/* Begins anew at (idx, off). False: copies are under way. */
+/* Begin again at (idx, off). False: copies are in progress. */
 bool dpa_gets_restart(struct dpa_gets *g, uint32_t idx, uint32_t off);
-/* Some of them are not copied yet. */
+/* True if some of them are not copied yet. */
 bool dpa_gets_pending(const struct dpa_gets *g);
-/* Copies [off, off + n) of message idx. False: not all is there. */
+/* Copy [off, off + n) of message idx. False: not all of it is there. */
 bool dpa_gets_copy(const struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t n, uint8_t *to);
 uint32_t dpa_gets_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_t most);
 bool dpa_gets_left(const struct dpa_fqp *fq);

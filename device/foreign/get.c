@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * get.c - bytes that come out of memory that cannot be addressed, ahead of the packets that
- * carry them. Pieces of successive messages, the oldest first: e[tail, head). They stay until their
- * message is complete, as it may be sent again, or room is wanted.
+ * get.c - reads bytes from memory that cannot be addressed, ahead of the packets that carry
+ * them.
+ * The segments of successive messages, the oldest first, are e[tail, head). They stay until their
+ * message is complete, because it may be sent again, or until the room is needed.
  */
 #include <string.h>
 #include "foreign/foreign.h"
@@ -76,7 +77,7 @@ static void parts_done(struct dpa_gets *g, const struct dpa_get *e)
 					  memory_order_release);
 }
 
-/* The one that was added last cannot be had. */
+/* The memory of the last one cannot be read: remove it. */
 void dpa_gets_undo(struct dpa_gets *g)
 {
 	const struct dpa_get *e = get_of(g, --g->head);

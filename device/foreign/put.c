@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * put.c - bytes on their way into memory that cannot be addressed, and what is held until
- * they are there.
+ * put.c - bytes on their way into memory that cannot be addressed, and the CQEs that are
+ * held until they are in place.
  *
  *   put[tail, head): queued, the oldest first; dpa-foreign copies some of them at a time. Each has
- *   its bytes in the window `in`. cqe[]: what is reported behind put number `at`.
+ *   its bytes in the window `in`. cqe[]: reported after put number `at`.
  *
- * Two puts may be copied in any order, but: one of 8 bytes or less may be a flag that somebody polls
- * on, and one that overlaps another is meant to end up there. Such a one goes behind all that come
- * before it. One that is written over as a whole by the next is not copied.
+ * Two puts may be copied in any order, with two exceptions: a put of 8 bytes or less may be a flag
+ * that a program polls, and a put that overlaps another must win. Such a put goes behind all
+ * earlier ones. A put that the next one overwrites completely is not copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "wire/aeth.h"
 
 #define FLAG_BYTES 8u
-#define NEAR	   16u /* puts that one is compared with */
+#define NEAR	   16u /* earlier puts that a put is compared with */
 
 static struct dpa_put *put_of(struct dpa_fqp *fq, uint32_t n)
 {
@@ -104,7 +104,8 @@ static bool cqe_room(struct dpa_fqp *fq, uint32_t n)
 
 	if (fq->ncqe + n <= fq->cqe_room)
 		return true;
-	if (fq->cqe_first > fq->cqe_room / 2) { /* so each is moved once on average, at most */
+	/* so that each entry moves once on average, at most */
+	if (fq->cqe_first > fq->cqe_room / 2) {
 		fq->ncqe -= fq->cqe_first;
 		memmove(fq->cqe, fq->cqe + fq->cqe_first, fq->ncqe * sizeof(*fq->cqe));
 		fq->cqe_first = 0;
@@ -138,7 +139,7 @@ bool dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct d
 	return true;
 }
 
-/* Reports what waited for the puts before `tail`, which are done. */
+/* Reports the CQEs that waited for the puts before `tail`, which are done. */
 static void let_go(struct dpa_fqp *fq)
 {
 	while (fq->cqe_first != fq->ncqe &&
@@ -163,7 +164,7 @@ static bool covers(const struct dpa_put *a, const struct dpa_put *b)
 	return a->addr <= b->addr && b->addr + b->len <= a->addr + a->len;
 }
 
-/* Of the puts [first, n) in any order: how put n goes with them. */
+/* Orders put n relative to the puts [first, n), which may be copied in any order. */
 static void order_put(struct dpa_fqp *fq, uint32_t *first, uint32_t n, uint64_t *low,
 		      uint64_t *high)
 {
@@ -200,7 +201,7 @@ struct dpa_put *dpa_foreign_next_atomic(struct dpa_fqp *fq)
 	return fq->put_head != fq->put_tail && p->kind == DPA_PUT_ATOMIC ? p : NULL;
 }
 
-/* Those that are written over have no copy. */
+/* Puts that are overwritten have no copy. */
 uint32_t dpa_foreign_puts_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_t most,
 				uint32_t *copies)
 {
@@ -234,7 +235,7 @@ uint32_t dpa_foreign_puts_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_
 
 /* ----------------------------------------------------------------------- done */
 
-/* The CQE of the receive, or of the request, that a put which failed was for. */
+/* True if e is the CQE of the receive or request of the failed put p. */
 static bool is_told_by(const struct dpa_put *p, const struct dpa_cqe *e)
 {
 	if (p->kind == DPA_PUT_RECV)
@@ -243,8 +244,8 @@ static bool is_told_by(const struct dpa_put *p, const struct dpa_cqe *e)
 }
 
 /*
- * The CQEs behind the put. The first of its queue says what happened, although its request may have
- * been an unsignaled one in front. False: there is none.
+ * Ends the CQEs behind the put. The first one of its queue reports the error, although the failed
+ * request may be an earlier unsignaled one. False: there is no such CQE.
  */
 static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
 {
@@ -266,14 +267,15 @@ static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
 	return told;
 }
 
-/* The rest of what is held ends with it; IBA 9.9, class A of the responder, class B of a request. */
+/* The remaining held CQEs end with it; IBA 9.9, class A of the responder, class B of a request. */
 static void put_failed(struct dpa_fqp *fq, const struct dpa_put *p)
 {
 	struct dpa_hw_qp *qp = fq->qp;
 	struct dpa_resp *r = &qp->resp;
 
 	fq->told = end_held(fq, p);
-	if (p->kind == DPA_PUT_RECV && !fq->told && r->have_wqe) { /* more packets are to come */
+	/* more packets of the message are expected */
+	if (p->kind == DPA_PUT_RECV && !fq->told && r->have_wqe) {
 		r->have_wqe = false;
 		dpa_qp_recv_ends(qp, r->wqe.wr_id, DPA_CQE_LOC_PROT_ERR, DPA_SYN_LOCAL_FAULT);
 	}
@@ -288,7 +290,7 @@ static void put_failed(struct dpa_fqp *fq, const struct dpa_put *p)
 		DPA_AETH_NAK | (p->kind == DPA_PUT_RECV ? DPA_NAK_REM_OP : DPA_NAK_REM_ACCESS);
 }
 
-/* The first of the copies that failed; NULL: none did. */
+/* The first copy that failed; NULL: none did. */
 static const struct dpa_fwork *first_bad(const struct dpa_fwork *w, uint32_t n, const uint64_t *bad)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -307,7 +309,7 @@ static void drop_puts(struct dpa_fqp *fq, uint32_t end)
 	}
 }
 
-/* A sender that waits for ACKs with a full queue need not wait for the last one. */
+/* So that a sender with a full queue that waits for ACKs need not wait for the last put. */
 static void ack_part(struct dpa_fqp *fq)
 {
 	fq->part = false;
@@ -320,8 +322,8 @@ static void ack_part(struct dpa_fqp *fq)
 }
 
 /*
- * No CQE is held that could say so: the READ has responses to come, or had none to report. The WQE
- * that is the oldest now fails; without one there is an event.
+ * No held CQE can report it: the READ expects more responses, or has no CQE. The oldest WQE fails;
+ * if there is none, an event reports it.
  */
 static void request_failed(struct dpa_hw_qp *qp)
 {
@@ -350,7 +352,7 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 		drop_puts(fq, failed->n);
 		let_go(fq);
 		put_failed(fq, &p);
-		drop_puts(fq, fq->put_head); /* the others are not made */
+		drop_puts(fq, fq->put_head); /* the others are not copied */
 		let_go(fq);
 	}
 	fq->held = fq->put_head != fq->put_tail;
