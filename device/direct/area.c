@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Peers' areas (direct/share.h), mapped here when they are first used. An entry's serial is that of
- * the area that it is the mapping of, 0 while there is none:
+ * area.c - areas of peers (direct/share.h), mapped here at first use. An entry's serial is that of
+ * the mapped area, and 0 while there is no mapping:
  *
- *   who uses it   has a hazard, fences, reads the serial (acquire)
- *   who maps      under map_lock: serial 0 (seq_cst), fence, no hazard names the peer: the mapping
- *                 before it goes; then the new one, then its serial (release)
+ *   user      holds a hazard pointer, fences, reads the serial (acquire)
+ *   mapper    under map_lock: serial = 0 (seq_cst), fence, no hazard pointer names the peer: unmaps
+ *             the old mapping; then maps the new one, then sets its serial (release)
  *
- * What the peer wrote is copied once and checked: a mapping is as long as the copy says, within a
- * file that cannot shrink. An area that ended is unmapped when another has its place: until then it
- * is an address without pages.
+ * The peer's record is copied once and checked: the mapping has the length in the copy, within a
+ * file that cannot shrink. An area that ended is unmapped when another one takes its place. Until
+ * then it is an address range without pages.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 struct dpa_area_map {
 	_Atomic uint32_t serial;
 	uint64_t start, length;
-	uint8_t *base; /* NULL: nothing is mapped; under map_lock */
+	uint8_t *base; /* NULL: not mapped; under map_lock */
 };
 
 static bool is_self(const struct dpa_peer *p)
@@ -54,7 +54,7 @@ uint8_t *dpa_area_at(struct dpa_peer *p, uint32_t entry, uint64_t addr, uint64_t
 	return m[i - 1].base + off;
 }
 
-/* Does a thread of this process have a hazard of it? */
+/* True if a thread of this process holds a hazard pointer for the peer. */
 static bool at_work(const struct dpa_peer *p)
 {
 	const struct dpa_export *e = p->hw->export;
@@ -80,7 +80,7 @@ static struct dpa_area_map *area_table(struct dpa_peer *p)
 	return m;
 }
 
-/* Its area as it is now; 0: there is none, or it changes. */
+/* Copies the peer's current area and returns its serial; 0: there is none, or it is changing. */
 static uint32_t read_area(const struct dpa_peer *p, uint32_t i, struct dpa_area *a)
 {
 	const struct dpa_area *from = &p->export->area[i];

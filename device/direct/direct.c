@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Both ends of the direct path: what a QP grants to its peer, the hazards of this process's
- * threads, and the wait of whoever takes something back. The protocol is in direct.h.
+ * direct.c - both ends of the direct path: the access capability that a QP gives to its peer, the
+ * hazard pointers of this process's threads, and the wait before memory is withdrawn. direct.h has
+ * the protocol.
  *
- * A process grants only to a peer that is UP, whose hazards it can therefore see. It may wait under
- * any lock: who holds a hazard takes none and waits for nobody.
+ * A process gives a capability only to a peer that is UP, because it can read the hazard pointers
+ * of such a peer. The wait may run under any lock: a thread that holds a hazard pointer takes no
+ * lock and waits for no other thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,10 @@
 #include "wire/opcode.h"
 #include "direct/direct.h"
 
-#define LOOK_NS	 1000000ull /* after that, and so often: does it live, is it stopped? */
+/*
+ * after this time, and in this interval: check whether the process lives and whether it is stopped
+ */
+#define LOOK_NS	 1000000ull
 #define ID_BITS	 DPA_HAZARD_ID_BITS
 #define TID_BITS 22u
 
@@ -28,7 +33,7 @@ bool dpa_direct_able(const struct dpa_hw_qp *qp)
 
 /* ------------------------------------------------------------------- grants */
 
-/* RTR: from its first packet on, which is an event. */
+/* RTR: true from its first packet on, which is an event. */
 static bool is_receiving(const struct dpa_hw_qp *qp)
 {
 	return qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_SQE ||
@@ -83,13 +88,15 @@ void dpa_conn_used(struct dpa_hw_qp *qp)
 {
 	_Atomic uint64_t *at = &qp->hw->export->qp_conn[qp->qpn & DPA_QPN_INDEX];
 
-	if (!qp->branch) /* that is the word of a QP of this process */
+	if (!qp->branch) /* the word belongs to a QP of this process */
 		atomic_store_explicit(
 			at, atomic_load_explicit(at, memory_order_relaxed) & ~DPA_CONN_FRESH,
 			memory_order_seq_cst);
 }
 
-/* The grant of a branch's number is that of the QP which this process may have of it. */
+/*
+ * The capability of a replica's QPN is that of the QP with this number that this process may have.
+ */
 void dpa_grant(struct dpa_hw_qp *qp)
 {
 	_Atomic uint64_t *at = &qp->hw->export->qp_grant[qp->qpn & DPA_QPN_INDEX];
@@ -120,7 +127,10 @@ void dpa_grant_all(struct dpa_hw *hw)
 
 /* ------------------------------------------------------------------ hazards */
 
-/* Before the hazard: who reads it afterwards finds the hazard among those in use. */
+/*
+ * Counted before the hazard pointer is set: a thread that reads it afterwards finds the pointer
+ * among those in use.
+ */
 static void use_hazards(struct dpa_export *e, uint32_t n)
 {
 	uint32_t was = atomic_load_explicit(&e->hazards_used, memory_order_relaxed);
@@ -131,9 +141,7 @@ static void use_hazards(struct dpa_export *e, uint32_t n)
 		;
 }
 
-/*
- * The code that follows reads grant and generation (seq_cst): behind the CAS, which is the fence.
- */
+/* The caller then reads capability and generation (seq_cst). The CAS before them is the fence. */
 struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *target)
 {
 	struct dpa_thread *me = &dpa_me;
@@ -162,7 +170,10 @@ struct dpa_hazard *dpa_hazard_enter(struct dpa_hw *hw, const struct dpa_peer *ta
 	return NULL;
 }
 
-/* The hazard's word if it names this process; 0 too when its process has ended. */
+/*
+ * Returns the value of the hazard pointer if it names this process; else 0, also if its process has
+ * ended.
+ */
 static uint64_t look_at_hazard(struct dpa_peer *p, uint32_t i)
 {
 	const struct dpa_board *b = p->hw->board;
@@ -178,8 +189,9 @@ static uint64_t look_at_hazard(struct dpa_peer *p, uint32_t i)
 }
 
 /*
- * Stopped by a signal, which happens at the threshold of the kernel only: it is in no system call,
- * and its sequence begins again. (A debugger's stop may be at the entry of a system call: no.)
+ * True if the thread is stopped by a signal. This happens only at the boundary of the kernel: the
+ * thread is in no system call, and its sequence begins again. (Not for a debugger's stop, which may
+ * be at the entry of a system call.)
  */
 static bool is_stopped(pid_t pid, uint32_t tid)
 {
@@ -204,7 +216,7 @@ static bool is_stopped(pid_t pid, uint32_t tid)
 
 /* ------------------------------------------------------------------- waiting */
 
-/* Its process is gone, or looks again before it touches anything. */
+/* True if its process is gone, or checks again before it touches memory. */
 static bool is_harmless(struct dpa_peer *p, uint64_t w)
 {
 	return !dpa_board_alive(p->hw->board, p->slot, p->gen) ||
@@ -230,7 +242,10 @@ void dpa_hazards_give_up(const struct dpa_hazards_seen *x)
 				      memory_order_relaxed);
 }
 
-/* One call's wait; *end (ns): no longer than that; 0: it has not begun. False: the time is over. */
+/*
+ * Waits on behalf of one call, until *end (ns) at most; 0: the wait has not begun. False: the time
+ * is over.
+ */
 static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
 {
 	uint64_t now = dpa_now_ns(), next = now + LOOK_NS;
@@ -246,7 +261,7 @@ static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
 			continue;
 		next = now + LOOK_NS;
 		if (dpa_hazards_stay(x, true) && now > *end) {
-			if (first) /* the others had not all the time */
+			if (first) /* later ones have not had the whole time */
 				dpa_hazards_give_up(x);
 			dpa_log(x->of[0].p->hw, DPA_LOG_WARN,
 				"process %d is at work in memory that is taken back: waited in "
@@ -258,7 +273,7 @@ static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
 	return true;
 }
 
-/* How many of the peer's hazards are, or were, in use. */
+/* Number of the peer's hazard pointers that are or were in use. */
 static uint32_t num_hazards(struct dpa_peer *p)
 {
 	uint32_t n = 0;
@@ -270,7 +285,7 @@ static uint32_t num_hazards(struct dpa_peer *p)
 	return n < DPA_HAZARDS ? n : DPA_HAZARDS;
 }
 
-/* The hazard's word, if it is to be waited for. */
+/* Returns the value of the hazard pointer if the caller must wait for it; else 0. */
 static uint64_t find_hazard(struct dpa_peer *p, uint32_t i)
 {
 	uint64_t w = look_at_hazard(p, i),
@@ -280,7 +295,10 @@ static uint64_t find_hazard(struct dpa_peer *p, uint32_t i)
 		return w;
 	if (w == vain)
 		return 0;
-	/* it goes on: what it holds later is later work, even if the words come round */
+	/*
+	 * The thread has continued: from now on the value stands for later work, even if the same
+	 * value returns.
+	 */
 	atomic_store_explicit(&p->vain[i], 0, memory_order_relaxed);
 	return w;
 }
@@ -306,8 +324,8 @@ void dpa_hazards_see(struct dpa_peer *p, struct dpa_hazards_seen *x)
 }
 
 /*
- * A peer that is still at work when the time is over has had all of it, in whichever order they are
- * found: the rest need not be looked at.
+ * A peer that still accesses memory when the time is over had the whole time, in whatever order its
+ * hazard pointers were found: the rest need not be checked.
  */
 void dpa_hazards_wait(struct dpa_hw *hw)
 {
@@ -337,10 +355,10 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 		wait_for(&x, &end);
 }
 
-/* Asks the board; *ticks: a time when it was alive. */
+/* Checks the peer on the board. *ticks: a time when it was alive. */
 static bool ask_peer(struct dpa_peer *p, uint64_t *ticks)
 {
-	*ticks = dpa_guard_ticks(); /* before it is asked */
+	*ticks = dpa_guard_ticks(); /* read before the check */
 	if (!dpa_board_alive(p->hw->board, p->slot, p->gen))
 		return false;
 	atomic_store_explicit(&p->seen_alive, *ticks, memory_order_relaxed);

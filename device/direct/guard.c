@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A look and what follows from it that nothing comes between: a restartable sequence. The kernel
- * moves a thread that was preempted, stopped or given a signal within one to its abort label. The
- * code that follows is a system call, whose instruction is the last: a thread in it is past the
- * sequence's end; or stores to memory that is mapped here: who is not in the sequence any more
- * stores nothing, and a fault of a page within it that takes its time ends it as well. The C
- * library registers each thread (glibc 2.35); where it does not there is no direct path.
+ * guard.c - a check and the action that depends on it, without an interruption between the two: a
+ * restartable sequence. If a thread is preempted, stopped or signalled within one, the kernel moves
+ * it to the abort label. The action is a system call, whose instruction is the last one: a thread
+ * in it is past the end of the sequence. Or it is stores to memory that is mapped here: a thread
+ * that left the sequence stores nothing more, and a slow page fault within it ends it as well.
+ * The C library registers each thread (glibc 2.35). Without that there is no direct path.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -56,10 +56,9 @@ uint64_t dpa_guard_ticks(void)
 }
 
 /*
- * The beginning of each sequence: this one is at work (rseq_cs), `time`, the grant, the generation,
- * the connection.
- * It uses rax and rdx; rdtsc and loads are in order on x86 as they stand. BODY's last instruction
- * is the one that counts; behind it `result` goes to rax.
+ * The beginning of each sequence: marks it as active (rseq_cs), checks the time, the capability,
+ * the generation, the connection. Uses rax and rdx. On x86 rdtsc and loads stay in this order. The
+ * last instruction of BODY is the one that takes effect; after it `result` goes to rax.
  */
 #define SEQUENCE(time, body, result)                                                               \
 	"	.pushsection .data.rel.ro, \"aw\"\n"                                                     \
@@ -81,13 +80,13 @@ uint64_t dpa_guard_ticks(void)
 	"	movq 48(%[g]), %%rdx\n"                                                                  \
 	"	cmpq %%rdx, (%%rax)\n"                                                                   \
 	"	jne 5f\n" body "2:	" result "	jmp 6f\n"                                       \
-	"	.byte 0x0f, 0xb9, 0x3d\n" /* RSEQ_SIG in front of the label */                     \
+	"	.byte 0x0f, 0xb9, 0x3d\n" /* RSEQ_SIG before the label */                          \
 	"	.long 0x53053053\n"                                                                      \
 	"4:	movq %[again], %%rax\n"                                                                \
 	"	jmp 6f\n"                                                                                \
 	"5:	movq %[stale], %%rax\n"                                                                \
 	"6:	movq $0, 8(%[area])\n"
-/* A pid is good for so long. Mapped memory is the peer's, whichever process has its pid. */
+/* The limit for the use of a pid. Mapped memory is the peer's, whichever process has its pid. */
 #define TIME                                                                                       \
 	"	rdtsc\n"                                                                                 \
 	"	shlq $32, %%rdx\n"                                                                       \
@@ -123,10 +122,10 @@ static __attribute__((noinline)) long guarded_call(struct area *area, const stru
 }
 
 /*
- * The bytes in front of the peer's first whole word, words, the rest: in that order, each aligned
- * number of 8, 4 or 2 bytes at once, the last one behind all others (string instructions store in
- * any order, but one behind the other). So who polls on what the message ends with finds all of it.
- * -EAGAIN: it may have begun.
+ * Copies the bytes before the peer's first whole word, then words, then the rest: in that order,
+ * each aligned part of 8, 4 or 2 bytes by one access, the last one after all others (string
+ * instructions store in any order, but one is complete before the next). So a poller of the end of
+ * the message finds all of it. -EAGAIN: the copy may have begun.
  */
 static __attribute__((noinline)) long guarded_move(struct area *area, const struct dpa_guard *g,
 						   void *dst, const void *src, size_t head,
@@ -241,7 +240,9 @@ int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struc
 	const struct iovec remote = {.iov_base = (void *)(uintptr_t)addr, .iov_len = n};
 	long number = write ? SYS_process_vm_writev : SYS_process_vm_readv, ret = -EAGAIN;
 
-	/* a sequence is some tens of instructions: who is interrupted more often waits for nothing
+	/*
+	 * A sequence is some tens of instructions: a thread that is interrupted more often does not
+	 * retry.
 	 */
 	for (int i = 0; i < 16 && ret == -EAGAIN; i++)
 		ret = guarded_call(my_area(), g, number, pid, iov, cnt, &remote);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * near.c - the commonest direct operation whole: an RDMA WRITE or READ, of one piece, to the
- * region that the QP's last one was in, which is mapped here. Each step looks whether all
- * is as it takes for granted and leaves no trace when it is not: then direct.c, which knows every
- * case, does the work. An operation changes here the same as there.
- *
- * One hazard does for as many as follow each other, up to the first that is reported: who hears of
- * a completion may take something back.
+ * near.c - fast path of the most common direct operation: an RDMA WRITE or READ with one segment,
+ * to the mapped region of the QP's last one.
+ * Each step checks its assumptions and changes nothing if one is not met; then direct.c does the
+ * work, which handles every case. An operation must change the same things here as there. One
+ * hazard pointer covers consecutive operations, up to the first one that is reported: after its
+ * completion the peer may withdraw memory.
  */
 #include "ctx/complete.h"
 #include "ctx/mr.h"
@@ -15,15 +14,15 @@
 #include "ctx/wqe.h"
 #include "direct/direct.h"
 
-/* Under one hazard, not counted yet. */
+/* Carried out under one hazard pointer, not counted yet. */
 struct batch {
 	struct dpa_hazard *h; /* NULL: none */
 	uint32_t ops;
 	uint64_t bytes;
-	uint32_t left; /* bytes of this call: an EU holds a QP's lock that long */
+	uint32_t left; /* bytes of this call: an EU holds a QP's lock meanwhile */
 };
 
-/* Nothing about the QP stands in the way, and nothing of it is outstanding. */
+/* True if no condition of the QP blocks this path and nothing of it is outstanding. */
 static bool is_ready(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
@@ -37,7 +36,7 @@ void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_gua
 		       uint32_t entry)
 {
 	const struct dpa_mr *mr = &qp->peer->export->mr[rkey >> DPA_KEY_TAG_BITS];
-	/* read once: the next time it may be something else than what `base` is good for */
+	/* Read once: a second read may not match `base`. */
 	const uint64_t addr = __atomic_load_n(&mr->addr, __ATOMIC_RELAXED);
 	struct dpa_near *k = &qp->near;
 	uint32_t unmapped;
@@ -46,13 +45,13 @@ void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_gua
 	k->length = __atomic_load_n(&mr->length, __ATOMIC_RELAXED);
 	k->access = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
 	k->base = dpa_area_at(qp->peer, entry, addr, k->length, &unmapped);
-	/* there the length is not held to path MTUs */
+	/* This path does not compare lengths with path MTUs, so both must have the same one. */
 	k->rkey = k->base && dpa_conn_mtu(g->conn_was) == qp->mtu ? rkey : 0;
 	k->peer_gen = qp->peer->gen;
 	k->g = *g;
 }
 
-/* Where its bytes are at the peer, mapped here; NULL: not there, or not allowed. */
+/* Returns the mapped address of the peer's bytes. NULL: not mapped, or not allowed. */
 static uint8_t *remote_ptr(const struct dpa_near *k, const struct dpa_wqe_raddr *at, uint32_t len,
 			   bool write)
 {
@@ -68,7 +67,7 @@ static uint8_t *remote_ptr(const struct dpa_near *k, const struct dpa_wqe_raddr 
 	return k->base + off;
 }
 
-/* Where they are here; NULL: in several pieces, or somewhere else, or not good. */
+/* Returns the local address. NULL: several segments, other memory, or not allowed. */
 static void *local_ptr(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 		       const struct dpa_wqe_raddr *at, uint32_t len, bool write)
 {
@@ -93,7 +92,7 @@ static void let_go(struct dpa_hw_qp *qp, struct batch *b)
 	*b = (struct batch){.left = b->left};
 }
 
-/* The WQE at send_idx. False: it is for direct.c. */
+/* Carries out the WQE at send_idx. False: direct.c must handle it. */
 static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 {
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
@@ -119,7 +118,7 @@ static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 			return false;
 	}
 	if (dpa_unlikely(dpa_guard_move(&qp->near.g, write, there, here, len))) {
-		qp->near.rkey = 0; /* something is not as it was */
+		qp->near.rkey = 0; /* a condition has changed */
 		return false;
 	}
 	b->ops++;
@@ -130,7 +129,7 @@ static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 	if (report)
 		dpa_wqe_cqe(qp, c, write ? DPA_OP_RDMA_WRITE : DPA_OP_RDMA_READ, len, DPA_CQE_OK, 0,
 			    &e);
-	/* nor does a thread that takes memory back wait for many long ones */
+	/* a thread that withdraws memory must not wait for many long ones */
 	if (report || len >= DPA_DIRECT_ALWAYS)
 		let_go(qp, b);
 	b->left -= len;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Pages into a memfd and back. Nothing here allocates memory or keeps state: between the copy of a
- * page and its exchange nothing may be stored anywhere but on this thread's stack, because the page
- * may be one of the heap's.
- *
- * Pages that were never touched stay untouched: only pages that are there are copied, and the rest
- * are holes of the memfd, which read as zeros.
+ * pages.c - moves pages into a memfd and back. Nothing here allocates memory or keeps state:
+ * between the copy of a page and its exchange nothing may be stored except on this thread's stack,
+ * because the page may be part of the heap. Pages that were never touched stay untouched: only
+ * present pages are copied; the rest are holes of the memfd, which read as zeros.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +20,7 @@
 #include "ctx/range.h"
 #include "pages.h"
 
-#define CHUNK 512u /* pages that are copied before the next ones: 2 MiB */
+#define CHUNK 512u /* pages copied in one step: 2 MiB */
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
 #define MADV_POPULATE_WRITE 23
@@ -36,7 +34,7 @@ struct maps {
 	char buf[8192];
 };
 
-/* The next line, without its newline; NULL: that was all. Long ones are cut. */
+/* Returns the next line without its newline; NULL: no more. Long lines are cut. */
 static char *next_line(struct maps *m)
 {
 	for (;;) {
@@ -93,7 +91,9 @@ static bool is_ours(const struct dpa_pages *p, const struct dpa_vma *v)
 	return v->inode == p->inode && v->dev_major == p->dev_major && v->dev_minor == p->dev_minor;
 }
 
-/* May a device or the kernel have hold of pages without VmPin or VmLck saying so? */
+/*
+ * True if a device or the kernel may hold pages of the mapping without a count in VmPin or VmLck.
+ */
 static bool may_hold(const char *name)
 {
 	static const char *const of[] = {"/[aio]",	     "anon_inode:[io_uring]",
@@ -109,7 +109,9 @@ static bool may_hold(const char *name)
 	return false;
 }
 
-/* Drivers that pin pages of a process which has such a file open, mapped or not: VmPin is 0. */
+/*
+ * Files of drivers that pin pages of a process that has them open, mapped or not. VmPin is 0 then.
+ */
 static bool may_pin(const char *name)
 {
 	static const char *const of[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/vfio/",
@@ -127,7 +129,7 @@ static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_
 		return DPA_SHARE_STACK;
 	if (v->shared || v->prot != (PROT_READ | PROT_WRITE))
 		return DPA_SHARE_NOT_ANON;
-	/* what DPA_BACK_PLACED left is as good */
+	/* what DPA_BACK_PLACED left is usable as well */
 	if (v->inode && !is_ours(p, v))
 		return DPA_SHARE_NOT_ANON;
 	if (v->name[0] == '[' && strcmp(v->name, "[heap]") && strncmp(v->name, "[anon:", 6))
@@ -136,10 +138,11 @@ static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_
 }
 
 /*
- * Is part of [start, top), up to the end of its last mapping, the stack of this thread? The C
- * library keeps a thread's own data at the upper end of its stack, whoever allocated that, and has
- * told the kernel where its list of robust mutexes lies, which is there: so a stack begins with its
- * mapping and ends just behind that list. Nothing else is known of a thread that runs.
+ * True if a part of [start, top), which reaches to the end of its last mapping, is the stack of
+ * this thread. The C library keeps a thread's own data at the upper end of its stack, whichever
+ * code allocated the stack, and the kernel has the address of its list of robust mutexes, which is
+ * in that data. So a stack begins with its mapping and ends just behind that list. No other
+ * property of a running thread is available.
  */
 static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
 {
@@ -150,7 +153,7 @@ static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
 	if (syscall(SYS_get_robust_list, (int)tid, &list, &len))
 		return false;
 	at = (uint64_t)(uintptr_t)list;
-	/* with what else of its own may follow it */
+	/* including other thread data that may follow it */
 	return at + DPA_PAGE > start && at < top;
 }
 
@@ -162,7 +165,7 @@ struct linux_dirent64 {
 	char name[];
 };
 
-/* Of the first thread it is [stack], and its own data lies in other memory. */
+/* The first thread's stack is [stack]; its thread data is in other memory. */
 static bool has_stack(uint64_t start, uint64_t top)
 {
 	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -184,7 +187,7 @@ static bool has_stack(uint64_t start, uint64_t top)
 	return found;
 }
 
-/* A name in /proc/self/fd, "3": is it such a file? */
+/* True if "3", a name in /proc/self/fd, is such a file. */
 static bool is_pinner(int dir, const char *number)
 {
 	char name[64];
@@ -248,7 +251,9 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 
 /* ------------------------------------------------------------------ sharing */
 
-/* Needed by back_placed(). An emulator (qemu-user) takes the advice and does nothing: is it there?
+/*
+ * back_placed() needs this advice. An emulator (qemu-user) accepts it and does nothing: checks that
+ * it works.
  */
 static bool can_populate(void)
 {
@@ -270,7 +275,7 @@ int dpa_pages_open(struct dpa_pages *p, uint64_t size)
 	int err;
 
 	p->fd = -1;
-	/* past the limit a file does not grow, and a signal says so */
+	/* A write past the limit fails, and raises a signal. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < size ||
 	    sysconf(_SC_PAGESIZE) != (long)DPA_PAGE || !can_populate())
 		return EOPNOTSUPP;
@@ -291,7 +296,7 @@ int dpa_pages_open(struct dpa_pages *p, uint64_t size)
 	return 0;
 }
 
-/* Moves n bytes between memory and a file, out of the memory or into it. 0 or errno. */
+/* Moves n bytes between memory and a file; out: from memory to the file. 0 or errno. */
 static int move_all(int fd, uint64_t mem, uint64_t n, uint64_t off, bool out)
 {
 	while (n) {
@@ -309,13 +314,13 @@ static int move_all(int fd, uint64_t mem, uint64_t n, uint64_t off, bool out)
 	return 0;
 }
 
-/* There, or swapped out: <linux/Documentation/admin-guide/mm/pagemap.rst>. */
+/* True if present or swapped out: <linux/Documentation/admin-guide/mm/pagemap.rst>. */
 static bool is_there(uint64_t entry)
 {
 	return entry >> 62;
 }
 
-/* The pages of [start, start + n pages) that are there, to the memfd. */
+/* Copies the present pages of [start, start + n pages) to the memfd. */
 static int copy_present(int fd, int pagemap, uint64_t start, uint64_t n, uint64_t off)
 {
 	uint64_t entry[CHUNK], i = 0, from;
@@ -348,7 +353,7 @@ static int put_back(uint64_t at, uint64_t n, int prot, int fd, uint64_t off)
 
 static void punch_hole(int fd, uint64_t off, uint64_t n)
 {
-	/* one that fails leaves memory in use until the device is closed */
+	/* if it fails the memory stays in use until the device is closed */
 	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)n);
 }
 
@@ -363,7 +368,7 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
 		uint64_t n = (end - at) / DPA_PAGE < CHUNK ? (end - at) / DPA_PAGE : CHUNK;
 
 		err = copy_present(p->fd, pagemap, at, n, off + (at - start));
-		/* MAP_FIXED: what was there is exchanged for this in one step */
+		/* MAP_FIXED replaces the old mapping in one step. */
 		if (!err)
 			err = put_back(at, n * DPA_PAGE, PROT_READ | PROT_WRITE, p->fd,
 				       off + (at - start));
@@ -381,7 +386,7 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
 
 /* ------------------------------------------------------------------ and back */
 
-/* The next piece of [*off, end) that has pages, cut at CHUNK. */
+/* Finds the next part of [*off, end) that has pages, CHUNK at most. */
 static bool next_data(int fd, uint64_t *off, uint64_t end, uint64_t *n)
 {
 	off_t from = lseek(fd, (off_t)*off, SEEK_DATA), to;
@@ -396,7 +401,7 @@ static bool next_data(int fd, uint64_t *off, uint64_t end, uint64_t *n)
 	return true;
 }
 
-/* Private anonymous memory at the same place, with the same bytes. */
+/* Makes private anonymous memory at the same place, with the same bytes. */
 static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 {
 	uint64_t len = v->end - v->start, off = v->offset, end = v->offset + len, n;
@@ -409,14 +414,14 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 		return err;
 	}
 	for (; !err && next_data(p->fd, &off, end, &n); off += n) {
-		/* all its pages at once, before the copy would fault for each: a hint */
+		/* Allocates all its pages at once; otherwise the copy faults for each: a hint. */
 		madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n, MADV_POPULATE_WRITE);
 		err = move_all(p->fd, v->start + (off - v->offset), n, off, false);
 		if (err)
 			break;
 		punch_hole(p->fd, off, n);
 	}
-	if (err) { /* this piece and what is behind it is as it was */
+	if (err) { /* this part and the rest are unchanged */
 		put_back(v->start + (off - v->offset), end - off, v->prot, p->fd, off);
 		return err;
 	}
@@ -427,16 +432,16 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
 }
 
 /*
- * A private mapping of the memfd in its place: what others of this process store meanwhile lands in
- * the page that the copy is made of, or in the copy. Then each page gets its copy. The memfd's own
- * pages go, so that what the application gives back (MADV_DONTNEED) reads as zeros again.
+ * Puts a private mapping of the memfd in its place. Stores of other threads meanwhile go to the
+ * page that is copied, or to the copy. Then each page gets its copy. The memfd's own pages are
+ * removed, so that memory that the application gives back (MADV_DONTNEED) reads as zeros again.
  */
 static int back_placed(const struct dpa_pages *p, const struct dpa_vma *v, bool keep)
 {
 	uint64_t len = v->end - v->start, off = v->offset, end = v->offset + len, n;
 	void *at = (void *)(uintptr_t)v->start, *private;
 
-	/* elsewhere first: what can fail fails there */
+	/* Mapped elsewhere first: so every step that can fail fails there. */
 	private = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE, p->fd, (off_t)off);
 	if (private == MAP_FAILED)
 		return errno;
@@ -469,7 +474,7 @@ static int back_vma(const struct dpa_pages *p, const struct dpa_vma *v, enum dpa
 	return back_placed(p, v, how == DPA_BACK_CHILD);
 }
 
-/* All of it is where it was put, in one piece: the usual case, asked for in one call. */
+/* True if all of it is where it was put, in one mapping: the usual case, found by one call. */
 static bool vma_in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
 			 struct dpa_vma *v)
 {
@@ -507,14 +512,14 @@ int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint
 	if (!open_maps(&m))
 		return errno;
 	while (next_vma(&m, &v)) {
-		/* a mapping of two areas is none of ours: they are too far from each other */
+		/* A mapping of two areas is not ours: areas are too far from each other. */
 		if (!v.shared || !is_ours(p, &v) || v.offset < off || v.offset >= off + room)
 			continue;
 		ret = back_vma(p, &v, how);
 		err = err ? err : ret;
 	}
 	close(m.fd);
-	if (!err && how != DPA_BACK_CHILD) /* of what the application unmapped */
+	if (!err && how != DPA_BACK_CHILD) /* from what the application unmapped */
 		punch_hole(p->fd, off, room);
 	return err;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which registered memory peers may map: the policy, the areas, the regions over them; share.h.
+ * share.c - registered memory that peers may map: the policy, the areas, the regions over them; see
+ * share.h.
  *
- * While pages are exchanged nobody may store there but this thread. Under `auto` the application
- * has no other thread then, its signals are blocked, the device's own threads rest (util/rest.h),
- * and no packet nor work request names the memory, for no region lies there. Stores that the kernel
- * itself still makes there (VmPin, asynchronous I/O) are looked for, too. A driver's pins need not
- * show in VmPin (CUDA's do not): while the process has such a driver's file open no pages are
- * exchanged, neither way.
+ * While pages are exchanged only this thread may store there. Under `auto` the application has no
+ * other thread then, its signals are blocked, the device's own threads quiesce (util/rest.h), and
+ * no packet or work request names the memory, because no region contains it. Stores that the kernel
+ * may still make there (VmPin, asynchronous I/O) are checked, too. Pins of a driver need not show
+ * in VmPin (CUDA's do not): while the process has such a driver's file open no pages are exchanged
+ * in either direction.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ int dpa_share_init(struct dpa_hw *hw)
 	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
 		s->pages.fd = -1;
 	else if (dpa_pages_open(&s->pages, DPA_SHARE_BYTES))
-		s->pages.fd = -1; /* registered memory is not shared, then */
+		s->pages.fd = -1; /* then registered memory is not shared */
 	hw->share = s;
 	hw->share_fd = s->pages.fd;
 	return 0;
@@ -51,7 +52,7 @@ static uint64_t end_page(uint64_t addr, uint64_t length)
 	return (addr + length) & ~(DPA_PAGE - 1);
 }
 
-/* The answer of the region itself. */
+/* The decision for the region itself. */
 static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint32_t access,
 				    uint64_t addr, uint64_t length)
 {
@@ -74,7 +75,7 @@ static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint
 	return DPA_SHARE_YES;
 }
 
-/* The answer of the process. */
+/* The decision for the process. */
 static enum dpa_share_why of_process(bool threads)
 {
 	uint32_t own = dpa_own_threads();
@@ -89,7 +90,7 @@ static enum dpa_share_why of_process(bool threads)
 	return dpa_proc_pins() ? DPA_SHARE_DEVICE : DPA_SHARE_YES;
 }
 
-/* Signals are blocked, no cancellation, the device's threads rest: true. */
+/* Blocks signals and cancellation, and quiesces the device's threads. True: done. */
 static bool stand_still(struct dpa_share_plan *plan)
 {
 	sigset_t all;
@@ -135,13 +136,13 @@ static bool is_area_live(const struct dpa_area_own *o)
 	return atomic_load_explicit(&o->live, memory_order_relaxed);
 }
 
-/* A region of another kind of memory never lies where the application's does. */
+/* True for application memory: regions of other kinds never overlap it. */
 static bool is_region(const struct dpa_mr *mr)
 {
 	return mr->owner && mr->kind == DPA_KIND_MR && !mr->qpn;
 }
 
-/* Another region that something may be at work with. */
+/* True if another region, which may be in use, overlaps the range. */
 static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t start, uint64_t n)
 {
 	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
@@ -163,7 +164,7 @@ static uint64_t area_length(const struct dpa_area_own *o)
 	return atomic_load_explicit(&o->length, memory_order_relaxed);
 }
 
-/* The area at s->next, for this process and for others. */
+/* Fills in the area at s->next, for this process and for peers. */
 static void fill_area(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length,
 		      uint8_t *alias)
 {
@@ -225,7 +226,7 @@ static int back_area(const struct dpa_share *s, const struct dpa_area_own *o, en
 				 how);
 }
 
-/* May something of the kernel's have hold of pages? */
+/* Checks whether the kernel may hold pages. */
 static enum dpa_share_why pages_held(void)
 {
 	struct dpa_proc_status st;
@@ -236,8 +237,8 @@ static enum dpa_share_why pages_held(void)
 }
 
 /*
- * No peer and no thread here is at work in it. False: some of it is shared still, with nobody, and
- * is tried again later.
+ * Makes an area private. No peer and no thread here uses it. False: a part is still shared, with no
+ * peer, and is tried again later.
  */
 static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 {
@@ -252,7 +253,7 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	atomic_store_explicit(&o->alias, NULL, memory_order_relaxed);
 	if (alias)
 		munmap(alias, area_length(o));
-	/* pages that something has hold of must stay where they are mapped */
+	/* Pages that are held must stay where they are mapped. */
 	why = pages_held();
 	if (why != DPA_SHARE_YES) {
 		if (alias) /* at the first try */
@@ -272,8 +273,10 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	return true;
 }
 
-/* All that has no region any more. The device's threads may be waiting for hw->ctl: then a private
- * mapping takes the pages' place, which loses no store. */
+/*
+ * Makes all areas without regions private. If the device's threads cannot quiesce, because they may
+ * wait for hw->ctl, a private mapping replaces the pages, which loses no store.
+ */
 static void unmake_unused(struct dpa_hw *hw)
 {
 	struct dpa_share_plan plan = {.rests = false};
@@ -291,7 +294,10 @@ static void unmake_unused(struct dpa_hw *hw)
 
 /* ------------------------------------------------------------------ regions */
 
-/* Those that are there already; the one that has the whole of it, or one. */
+/*
+ * Joins the areas that exist already; returns the one that contains the whole range, or one of
+ * them.
+ */
 static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
 {
 	uint64_t start = first_page(addr), end = end_page(addr, length);
@@ -335,7 +341,7 @@ void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share
 		bool there =
 			atomic_load_explicit(&hw->export->area[at].serial, memory_order_relaxed);
 
-		/* a few bytes of it may be what the area has: no reason not to look */
+		/* the area may contain only a part of the region; peers may still use that part */
 		if (there && mr->access & REMOTE && !(mr->access & DPA_ACCESS_ON_DEMAND))
 			atomic_store_explicit(area, at + 1, memory_order_seq_cst);
 		mr->why = !there ? DPA_SHARE_FORKED : whole ? DPA_SHARE_YES : DPA_SHARE_OVERLAP;
@@ -414,7 +420,7 @@ void dpa_share_hide(struct dpa_hw *hw, uint32_t key)
 		__atomic_store_n(&info->key, 0, __ATOMIC_RELEASE);
 }
 
-/* NULL: not in this area, or not in this one any more. */
+/* NULL: not in this area, or the area has changed. */
 static uint8_t *at_of(struct dpa_area_own *o, uint32_t live, uint64_t addr, uint64_t n)
 {
 	uint64_t off = addr - start_of(o), length = area_length(o);
@@ -481,9 +487,9 @@ static void lock_qps(struct dpa_hw *hw, bool lock)
 }
 
 /*
- * A shared mapping would be one with the child. Nobody may copy into the pages while they become
- * private: no peer has a grant, and no thread here a QP. Then each generation is another one: who
- * was stopped with what he read before looks again.
+ * A shared mapping would be shared with the child. No thread may copy into the pages while they
+ * become private: no peer has a capability, and no thread here holds a QP. Then each generation
+ * changes, so that a stopped thread checks again what it read before.
  */
 void dpa_share_before_fork(struct dpa_hw *hw)
 {
@@ -520,7 +526,7 @@ void dpa_share_after_fork(struct dpa_hw *hw)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-/* Areas that could not be made private before are copied here; the parent is running again. */
+/* Copies areas that could not be made private before. The parent is running again. */
 void dpa_share_child(struct dpa_hw *hw)
 {
 	struct dpa_share *s = hw->share;
@@ -536,7 +542,7 @@ void dpa_share_child(struct dpa_hw *hw)
 	s->pages.fd = hw->share_fd = -1;
 }
 
-/* No region is left; what could not be made private stays as it is. */
+/* No region is left. An area that could not be made private stays as it is. */
 void dpa_share_fini(struct dpa_hw *hw)
 {
 	struct dpa_share *s = hw->share;

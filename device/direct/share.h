@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * share.h - registered memory that peers map: areas of one sealed memfd of the function, which
- * stand in the place of whole pages of private anonymous memory.
+ * replace whole pages of private anonymous memory.
  *
  *   (private) --a region over it, policy--> AREA --its last region deregistered, fork--> (private)
  *
- * An area is made only where no other region lies, and kept while any region overlaps it: what
- * copies pages has them for itself. Peers find it by the region's entry (mr_area[]), in the
- * exported table, and use it under the direct path's guard (direct/direct.h); when its last region
- * has been taken back nobody is at work in it.
+ * An area is created only where no other region lies, and stays while any region overlaps it: so
+ * the code that copies its pages has them for itself. Peers find it by the region's entry
+ * (mr_area[]) in the exported table, and use it under the direct path's guard (direct/direct.h).
+ * When its last region is revoked no thread uses it.
  *
- *   export->area[].serial  written by the owner under hw->ctl: another number (release) behind the
- *                          other fields with each area, 0 (seq_cst) at its end; read by peers
- *                          (acquire) under a hazard, and before they map it
- *   export->mr_area[]      written (seq_cst) before the entry's key and, when areas end before
- *                          their regions, before mr_gen; read by peers (acquire) under a hazard
- *   struct dpa_area_own    written under hw->ctl: `live` 0 (seq_cst), fence, the others (relaxed),
- *                          `live` its serial (release). Read under a QP's lock, `live` before
- *                          (acquire) and behind; ends when dpa_quiesce() has waited for those
+ *   export->area[].serial  written by the owner under hw->ctl: another number for each area
+ *                          (release), after the other fields; 0 (seq_cst) at its end. Read by peers
+ *                          (acquire) under a hazard pointer, and before they map it
+ *   export->mr_area[]      written (seq_cst) before the entry's key and, if areas end before their
+ *                          regions, before mr_gen. Read by peers (acquire) under a hazard pointer
+ *   struct dpa_area_own    written under hw->ctl: `live` = 0 (seq_cst), fence, the others
+ *                          (relaxed), `live` = its serial (release). Read under a QP's lock,
+ *                          `live` before (acquire) and after; ends when dpa_quiesce() has waited
+ *                          for those readers
  */
 #ifndef DPA_SHARE_H
 #define DPA_SHARE_H
@@ -28,7 +29,7 @@
 #include "direct/pages.h"
 
 struct dpa_area_own {
-	uint32_t refs; /* regions that overlap it */
+	uint32_t refs; /* number of regions that overlap it */
 	_Atomic uint32_t live;
 	_Atomic uint64_t start, length;
 	uint64_t off;
@@ -37,15 +38,15 @@ struct dpa_area_own {
 
 struct dpa_share {
 	struct dpa_pages pages;
-	uint64_t next; /* where in the memfd the next area begins */
+	uint64_t next; /* offset of the next area in the memfd */
 	uint32_t serial;
 	uint32_t nlive;
-	bool stuck; /* there are areas without a region, that could not be made private */
-	_Atomic uint32_t used; /* entries that are or were in use; grows under hw->ctl */
+	bool stuck;	       /* an area without regions could not be made private */
+	_Atomic uint32_t used; /* entries ever in use; grows under hw->ctl */
 	struct dpa_area_own own[DPA_AREAS];
 };
 
-/* Findings before a registration, to be let go behind it. */
+/* Findings before a registration; the caller releases them afterwards. */
 struct dpa_share_plan {
 	enum dpa_share_why why; /* YES: the pages may be exchanged now */
 	bool rests;
@@ -54,27 +55,37 @@ struct dpa_share_plan {
 };
 
 int dpa_share_init(struct dpa_hw *hw);
-/* Under no lock; dpa_share_end() in any case. */
+/* Context: no lock held. dpa_share_end() must follow in any case. */
 void dpa_share_begin(struct dpa_hw *hw, struct dpa_share_plan *plan, const struct dpa_mr_attr *a);
 void dpa_share_end(struct dpa_share_plan *plan);
-/* Under hw->ctl: for an entry without a key yet, unless no pages may be exchanged; what its region
- * is shown as. */
+/*
+ * Make the area for an entry without a key yet, if pages may be exchanged, and set what its region
+ * is shown as. Context: hw->ctl.
+ */
 void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share_plan *plan);
-/* Under hw->ctl, when nobody is at work any more with the region that was there. */
+/* Release a region's part of its areas. No thread uses the region any more. Context: hw->ctl. */
 void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length);
-/* For the entry, whose key is known: what dpactl ps shows; gone: not any more. */
+/* Show the entry, whose key is known, in dpactl ps; dpa_share_hide(): no longer. */
 void dpa_share_show(struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t key);
 void dpa_share_hide(struct dpa_hw *hw, uint32_t key);
-/* A word of an area, in the device's own mapping; NULL: it is in none. Under a QP's lock. */
+/*
+ * Return a word of an area in the device's own mapping; NULL: it is in none. Context: a QP's lock.
+ */
 uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr);
 
-/* [addr, addr + n) in area `i` of this serial, in the same; NULL: it is not. Under a QP's lock. */
+/*
+ * The same for [addr, addr + n) in area `i` of this serial. NULL: it is not there. Context: a QP's
+ * lock.
+ */
 uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t addr, uint64_t n);
 
-/* [addr, addr + n) of the region or window of this key, in the same; NULL: it is not. Likewise. */
+/*
+ * The same for [addr, addr + n) of the region or window of this key. NULL: it is not there.
+ * Context: a QP's lock.
+ */
 uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n);
 
-/* fork(): hw->ctl is held from the first to the second; sharing ends. */
+/* fork(): hw->ctl is held from the first call to the second; sharing ends. */
 void dpa_share_before_fork(struct dpa_hw *hw);
 void dpa_share_after_fork(struct dpa_hw *hw);
 void dpa_share_child(struct dpa_hw *hw);
