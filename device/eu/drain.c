@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Draining a lane: what a peer sent meets its QP, batch by batch. */
+/* drain.c - drains a ring: the packets of a peer reach their QPs, batch by batch. */
 #include <string.h>
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
@@ -14,13 +14,14 @@
 #include "eu/sched.h"
 
 #define BATCH	    64
-#define BATCH_BYTES (1u << 20)	      /* what is fetched counts: a lane is held that long */
+/* including bytes read by rendezvous: the ring is held meanwhile */
+#define BATCH_BYTES (1u << 20)
 #define GIVE_BACK   (32u * 1024 / 64) /* data units */
 
-#define AHEAD 2	   /* slots of a lane whose QPs are fetched while one is worked on */
-#define SOON  4096 /* who takes a longer one has time to tell of those before it */
+#define AHEAD 2	   /* entries ahead whose QPs are prefetched */
+#define SOON  4096 /* a longer packet takes long enough to report the ones before it first */
 
-/* The k'th slot from the front of a lane, as our copy: read once, then checked. */
+/* Copies the k'th entry from the front of a ring: it is read once and checked afterwards. */
 DPA_STEP void read_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
 {
 	const struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
@@ -30,7 +31,7 @@ DPA_STEP void read_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
 	s->flags &= DPA_PKT_ON_LANE;
 }
 
-/* Where the payload of a slot is; NULL if the slot lies. */
+/* Returns the address of an entry's payload; NULL: the entry is not valid. */
 static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, uint32_t *units)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
@@ -51,7 +52,7 @@ static const uint8_t *slot_payload(struct dpa_rx *rx, const struct dpa_slot *s, 
 	return shm->data + (size_t)at * 64;
 }
 
-/* `acks` NULL: the ACK of this QP goes alone. The same in the functions below. */
+/* `acks` NULL: the ACK of this QP is sent alone. The same holds for the functions below. */
 DPA_STEP void leave_qp(struct dpa_hw_qp *qp, struct dpa_acks *acks)
 {
 	if (!qp)
@@ -76,7 +77,7 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 		dpa_stat_add(&rx->stat.writes, 1);
 }
 
-/* The QP of a packet's number, locked, if `cur` is not it. */
+/* Returns the QP of a packet, locked; unlocks `cur` if that is another QP. */
 DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
 {
@@ -93,7 +94,7 @@ DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 	return qp;
 }
 
-/* It is not locked any more then. */
+/* True: the packet was shown, and the QP is no longer locked. */
 static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
 			 const uint8_t *payload)
 {
@@ -102,16 +103,16 @@ static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct d
 }
 
 /*
- * Slots at the front of a lane that are done with, and where the data behind them begins. A slot
- * and its data go back to the producer together, and not before the payload was placed or dropped:
- * the producer writes the next payload there.
+ * Processed entries at the front of a ring, and the start of the data behind them. An entry and its
+ * data are released together, and not before the payload was placed or dropped, because the
+ * producer writes the next payload there.
  */
 struct taken {
-	uint32_t slots; /* 0: the packet waits in its lane, and its data with it */
+	uint32_t slots; /* 0: the packet waits in its ring, and so does its data */
 	uint32_t dnext;
 };
 
-/* The only place where a lane's read positions move. Under rx->lock. */
+/* The only place that moves a ring's read positions. Context: rx->lock. */
 static void advance_ring(struct dpa_rx *rx, const struct taken *t)
 {
 	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed);
@@ -121,8 +122,9 @@ static void advance_ring(struct dpa_rx *rx, const struct taken *t)
 }
 
 /*
- * One packet; `cur` is the QP that is locked from the packet before. Sets *t: one slot, or none if
- * the packet waits for a receive or for its QP. Returns the QP that is locked now.
+ * Processes one packet. `cur` is the QP that is still locked from the previous packet. Sets *t: one
+ * entry, or none if the packet waits for a receive or for its QP. Returns the QP that is locked
+ * now.
  */
 DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *s,
 				      struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
@@ -141,7 +143,7 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 			dpa_forward_take(hw, s, payload);
 			return NULL;
 		}
-		if (s->opcode == DPA_LINK_ASK && acks) { /* no ACK is left behind */
+		if (s->opcode == DPA_LINK_ASK && acks) { /* no ACK may be left behind */
 			leave_qp(cur, acks);
 			dpa_acks_publish(acks, hw);
 			cur = NULL;
@@ -161,7 +163,7 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		t->slots = 0;
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
-		   /* frames do not say that a turn begins */
+		   /* frames do not show that an ownership epoch begins */
 		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
 		   is_inspected(qp, rx, s, payload))
 		qp = NULL;
@@ -177,7 +179,7 @@ static struct dpa_hw_qp *drain_one(struct dpa_rx *rx, const struct dpa_slot *s,
 	return drain_step(rx, s, cur, acks, t);
 }
 
-/* ACKs for several QPs: a packet each, without data, and none waits for a receive. */
+/* ACKs for several QPs: one packet each, without data, and none waits for a receive. */
 static struct dpa_hw_qp *drain_acks(struct dpa_rx *rx, const struct dpa_slot *s,
 				    struct dpa_hw_qp *cur, struct dpa_acks *acks, struct taken *t)
 {
@@ -200,8 +202,8 @@ static bool next_is(const struct dpa_rx *rx, const struct dpa_slot *s, uint32_t 
 }
 
 /*
- * Short WRITEs of one QP in a row, the first of which is `s`, meet their memory together. *t: those
- * whose bytes are there. False: none, and none of it has been looked at.
+ * Carries out consecutive short WRITEs of one QP together; `s` is the first. *t: those whose bytes
+ * are in place. False: none, and nothing was changed.
  */
 static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp *qp, int most,
 			 struct taken *t)
@@ -240,10 +242,10 @@ static bool are_short_writes(const struct dpa_rx *rx, const struct dpa_slot *s)
 }
 
 /*
- * The owner of this lane from now on. The draining thread keeps it, unless batch after batch ends
- * with a QP that another thread posts to: then that one gets it, for all lines of that QP are
- * there. If it does not take it, for it does other things, it is offered ever more seldom. Under
- * rx->lock.
+ * Sets the next owner of this ring. The draining thread keeps it, unless batch after batch ends
+ * with a QP that another thread posts to. Then that thread gets it, because the cache lines of that
+ * QP are there. If it does not take the ring, because it does other things, it is offered less and
+ * less often. Context: rx->lock.
  */
 static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 {
@@ -275,8 +277,8 @@ static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)
 }
 
 /*
- * Packets of one lane come for thousands of QPs: the lines of those that follow the one at `next`
- * are under way meanwhile. `seen` slots were looked at already; returns the same. They may hold
+ * Packets of one ring come for thousands of QPs: prefetches the cache lines of the QPs behind the
+ * entry at `next`. `seen` entries were checked already; returns the new value. The entries may hold
  * anything: these are hints.
  */
 static inline uint32_t expect_entries(const struct dpa_rx *rx, const struct dpa_lane_shm *shm,
@@ -303,8 +305,9 @@ static inline uint32_t expect_entries(const struct dpa_rx *rx, const struct dpa_
 }
 
 /*
- * Where packets come one by one, as in a ping-pong, the slot behind one is not looked at before its
- * answer left: the line is the sender's, and fetching it would hold up everything.
+ * True if packets come one by one, as in a ping-pong. Then the entry behind a packet is not read
+ * before the packet's answer was sent: its cache line is the sender's, and reading it would delay
+ * everything.
  */
 static bool expect_alone(struct dpa_rx *rx)
 {
@@ -314,7 +317,7 @@ static bool expect_alone(struct dpa_rx *rx)
 	return alone;
 }
 
-/* Up to BATCH packets. */
+/* Drains up to BATCH packets. */
 static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 {
 	struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
@@ -352,8 +355,10 @@ static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 		n += (int)t.slots;
 		if (bytes >= BATCH_BYTES)
 			break;
-		/* data space goes back in pieces, so that the sender fills one while we read
-		 * another */
+		/*
+		 * Data space is released in parts, so that the sender fills one while we read
+		 * another.
+		 */
 		if (rx->dnext - given >= GIVE_BACK) {
 			given = rx->dnext;
 			dpa_lane_release(rx);
@@ -367,7 +372,7 @@ static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 	return n;
 }
 
-/* One packet, whose completions are reported at once. 0: it waits. */
+/* Drains one packet; its completions are reported at once. 0: the packet waits. */
 static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 {
 	struct dpa_hw_qp *qp;
@@ -402,7 +407,7 @@ DPA_STEP int drain_ring(struct dpa_rx *rx)
 		dpa_me.watch_of = rx->peer->hw->serial;
 		dpa_lane_release(rx);
 		shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
-		/* a producer that sets this word just now looks again by its timer */
+		/* A producer that sets this word just now checks again by its timer. */
 		if (dpa_unlikely(atomic_load_explicit(&shm->wants_space, memory_order_relaxed))) {
 			atomic_store_explicit(&shm->wants_space, 0, memory_order_relaxed);
 			dpa_tx_kick(&rx->peer->tx[0]);

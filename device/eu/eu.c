@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * EU placement: threads that carry out the doorbells of the QPs assigned to them. A QP's UAR slot
- * is watched directly; BlueFlame brings the WQE in the line that is watched anyway.
+ * eu.c - EU placement: threads that carry out the doorbells of the QPs assigned to them. An EU
+ * reads a QP's doorbell slot directly. A BlueFlame write puts the WQE into the cache line that is
+ * read anyway.
  *
  *   slot word   written by the poster (release), read by the EU (acquire).
- *   eu->sleep   written by the EU only (relaxed): 1, full fence, a last look, block. The poster
- *               fences between its slot write and its look at this word.
- *   eu->wakes   counted up by wakers (release); the EU reads it (acquire) before its last look and
- *               blocks only while it is still that: a wake-up in between is not lost.
- *   eu->stop    written by who closes the device (release), read by the EU (acquire).
- *   qp->eu      written under hw->ctl and eu->lock (release), read by posters (acquire): one that
- *               finds none, or the one before, is made up for by who changes it.
- *   eu->qps     under eu->lock; while a thread has that lock the EU touches none of them.
+ *   eu->sleep   written by the EU only (relaxed): 1, full fence, a last check, block. The poster
+ *               fences between its slot write and its read of this word.
+ *   eu->wakes   incremented by wakers (release); the EU reads it (acquire) before its last check
+ *               and blocks only while it is unchanged: a wake-up in between is not lost.
+ *   eu->stop    written by the thread that closes the device (release), read by the EU (acquire).
+ *   qp->eu      written under hw->ctl and eu->lock (release), read by posters (acquire). A poster
+ *               may find none, or the previous EU: the thread that changes it wakes the EU or rings.
+ *   eu->qps     under eu->lock; while another thread has that lock the EU touches none of them.
  *
  * A QP whose SQ is watched (watch.c) has the word of its poster in place of that of its slot. That
- * poster wakes nobody: an EU that has such a QP sleeps by a timer.
+ * poster wakes no thread, so an EU with such a QP sleeps by a timer.
  */
 #include <errno.h>
 #include <limits.h>
@@ -37,18 +38,18 @@
 
 struct dpa_eu {
 	struct dpa_hw *hw;
-	uint32_t number; /* of the board */
+	uint32_t number; /* number on the board */
 	pthread_t thread;
 	struct dpa_eu *next;
-	/* a line that every poster reads and hardly anybody writes */
+	/* In a cache line that every poster reads and hardly any thread writes. */
 	_Atomic uint32_t sleep __attribute__((aligned(DPA_CACHE_LINE)));
 	_Atomic uint32_t stop;
 	_Atomic uint32_t
-		wakes; /* counted up by wakers; the futex: a wake-up before the wait is not lost */
-	/* the EU's own */
+		wakes; /* incremented by wakers; the futex: a wake-up before the wait is not lost */
+	/* Used by the EU itself. */
 	dpa_spin_t lock __attribute__((aligned(DPA_CACHE_LINE))); /* the list */
 	struct dpa_hw_qp *qps;
-	struct dpa_backoff seldom; /* looks of DPA_LOOK_SELDOM */
+	struct dpa_backoff seldom; /* interval of checks for DPA_LOOK_SELDOM */
 };
 
 static void eu_wake(struct dpa_eu *eu)
@@ -68,8 +69,8 @@ static bool slot_seen(const struct dpa_hw_qp *qp)
 }
 
 /*
- * The poster may be writing: word by word, and the check, which is returned, tells what came
- * together.
+ * Copies a WQE from the slot, which the poster may be writing: word by word. Returns the check
+ * value, which shows whether all words belong together.
  */
 static uint32_t slot_copy(const struct dpa_hw_qp *qp, void *to, uint32_t nbb)
 {
@@ -86,7 +87,7 @@ static uint32_t slot_copy(const struct dpa_hw_qp *qp, void *to, uint32_t nbb)
 	return dpa_wqe_mixed(sum);
 }
 
-/* Of a word that is no doorbell. */
+/* Number of blocks in a word that is no doorbell. */
 static uint32_t slot_blocks(uint64_t word)
 {
 	struct dpa_db d;
@@ -96,7 +97,7 @@ static uint32_t slot_blocks(uint64_t word)
 }
 
 /*
- * Other processes may write to a slot. The doorbell record counts, which the poster writes
+ * Other processes may write to a slot. So the doorbell record decides, which the poster writes
  * before the slot.
  */
 static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)
@@ -105,19 +106,22 @@ static bool is_posted(const struct dpa_hw_qp *qp, uint32_t pi)
 			  0);
 }
 
-/* Carries out what the slot says. The WQE in the slot is used if it is whole and the next one. */
+/* Carries out the slot's word. The WQE in the slot is used if it is complete and the next one. */
 static int serve_qp(struct dpa_hw_qp *qp)
 {
 	uint8_t bf[DPA_BF_BLOCKS * 64] __attribute__((aligned(64)));
 	const struct dpa_wqe_ctrl *c = (const void *)bf;
 	uint64_t w;
 
-	__builtin_prefetch(qp->dbrec); /* for is_posted(): it comes together with the slot's line */
+	/* for is_posted(): arrives together with the slot's cache line */
+	__builtin_prefetch(qp->dbrec);
 	if (slot_seen(qp))
 		return 0;
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return 1;
-	/* again under the lock: a reset forgets what was seen, and an old word must not come back
+	/*
+	 * Read again under the lock: a reset clears what was seen, and an old word must not be
+	 * carried out again.
 	 */
 	w = slot_word(qp);
 	if (dpa_unlikely(qp->eu_watched)) {
@@ -157,7 +161,7 @@ static int round_of(struct dpa_eu *eu)
 	return n;
 }
 
-/* How an EU without anything to do looks at its QPs, and whether they are quiet. */
+/* How often an idle EU must check its QPs. True if their words are unchanged. */
 static bool slots_quiet(struct dpa_eu *eu, enum dpa_look *look)
 {
 	bool quiet = true;
@@ -173,7 +177,7 @@ static bool slots_quiet(struct dpa_eu *eu, enum dpa_look *look)
 	return quiet;
 }
 
-/* ns until the EU looks by itself; 0: it does not. */
+/* Returns the ns until the EU checks by itself; 0: it does not. */
 static uint32_t look_within(struct dpa_eu *eu, enum dpa_look look)
 {
 	switch (look) {
@@ -187,7 +191,7 @@ static uint32_t look_within(struct dpa_eu *eu, enum dpa_look look)
 	}
 }
 
-/* True: the time of a look has come. */
+/* True: the time of a check has come. */
 static bool eu_block(struct dpa_eu *eu, uint32_t wakes, uint32_t ns)
 {
 	const struct timespec ts = {.tv_nsec = ns};
@@ -200,7 +204,7 @@ static bool eu_block(struct dpa_eu *eu, uint32_t wakes, uint32_t ns)
 	return ns;
 }
 
-/* True: the time of a look has come, and nobody has woken it. */
+/* True: the time of a check has come, and no thread has woken it. */
 static bool eu_sleep(struct dpa_eu *eu)
 {
 	uint32_t wakes = atomic_load_explicit(&eu->wakes, memory_order_acquire);
@@ -234,7 +238,7 @@ static void *eu_main(void *arg)
 			dpa_backoff_reset(&eu->seldom);
 		if (dpa_sched_eu(eu->hw, &idle, n) == DPA_SLEEP) {
 			dpa_settle_kicks(eu->hw);
-			while (eu_sleep(eu)) /* a look at the words, not a phase of spinning */
+			while (eu_sleep(eu)) /* a check of the words, without spinning */
 				dpa_own_rest();
 		}
 	}
@@ -269,7 +273,9 @@ static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
 	return eu;
 }
 
-/* The EU of this number, or (-1) one that the policy names; started when first used. Under hw->ctl.
+/*
+ * Returns the EU of this number, or (-1) one that the policy names; starts it at first use.
+ * Context: hw->ctl.
  */
 static struct dpa_eu *eu_find(struct dpa_hw *hw, int number)
 {
@@ -328,7 +334,7 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 		atomic_store_explicit(&qp->placement, DPA_PLACE_EU, memory_order_release);
 		if (qp->info)
 			qp->info->placement = DPA_PLACE_EU;
-		eu_wake(eu); /* what was posted last may have woken the EU before this one */
+		eu_wake(eu); /* the last post may have woken the previous EU */
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return eu ? 0 : EAGAIN;
@@ -369,7 +375,7 @@ void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 	}
 	dpa_full_fence();
 	if (atomic_load_explicit(&eu->sleep, memory_order_relaxed))
-		eu_wake(eu); /* repeatable: the word stays the sleeper's to clear */
+		eu_wake(eu); /* may be repeated: only the sleeper clears the word */
 }
 
 int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
@@ -385,6 +391,6 @@ int dpa_hw_set_placement(struct dpa_hw_qp *qp, uint32_t placement, int eu)
 	if (dpa_watch_is_on(qp))
 		return EBUSY; /* no thread of the application rings for it */
 	dpa_eu_detach(qp);
-	dpa_hw_ring_sq(qp); /* what was posted to the slot last */
+	dpa_hw_ring_sq(qp); /* for the last post to the slot */
 	return 0;
 }

@@ -8,9 +8,14 @@ struct dpa_hw_qp;
 
 int dpa_eu_init(struct dpa_hw *hw);
 void dpa_eu_fini(struct dpa_hw *hw);
-/* eu: its number; -1: the first of the policy. 0 or EAGAIN. Context: no lock, as the next one. */
+/*
+ * Assign the QP to an EU. eu: its number; -1: the first one of the policy. 0 or EAGAIN. Context: no
+ * lock held, also for the next one.
+ */
 int dpa_eu_attach(struct dpa_hw_qp *qp, int eu);
-/* The number of the EU that had it, -1: none. No EU touches the QP when it returns. */
+/*
+ * Take the QP from its EU. Returns that EU's number; -1: it had none. On return no EU uses the QP.
+ */
 int dpa_eu_detach(struct dpa_hw_qp *qp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* peer_end.c - a peer that died: what it sent last is taken in, then everything of it ends. */
+/* peer_end.c - the end of a peer: takes in the packets that it sent last, then removes it. */
 #include <sys/mman.h>
 #include "direct/direct.h"
 #include "eu/peer_end.h"
@@ -8,8 +8,9 @@
 #include "transport/api.h"
 #include "eu/drain.h"
 
-/* Gives the pages back and leaves zeros at the address: a late look finds nothing and harms
- * nothing. */
+/*
+ * Releases the pages and leaves zeros at the address: a late reader finds nothing and does no harm.
+ */
 static void blank_map(void *map)
 {
 	if (map)
@@ -17,12 +18,13 @@ static void blank_map(void *map)
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-#define LAST_NS 200000000u /* four times as long as a packet waits for a receive (transport/rx.c) */
+/* four times the time that a packet waits for a receive (transport/rx.c) */
+#define LAST_NS 200000000u
 
 /*
- * Takes the packets that the peer published before the call: before it died, or before it ended a
- * connection. A ring holds DPA_LANE_SLOTS of them. A packet that must wait gets `timeout` ns in all;
- * then the rest of its ring is left.
+ * Takes in the packets that the peer published before the call: before it died, or before it ended
+ * a connection. A ring holds DPA_LANE_SLOTS of them. Packets that must wait get `timeout` ns in
+ * total; then the rest of their ring is dropped.
  */
 static void drain_last(struct dpa_peer *p, uint64_t timeout)
 {
@@ -51,11 +53,11 @@ void dpa_peers_drain(struct dpa_hw *hw)
 		if (!p)
 			continue;
 		drain_last(p, 0);
-		dpa_acks_wait(p); /* a thread may be at the last of it */
+		dpa_acks_wait(p); /* a thread may be processing the last one */
 	}
 }
 
-/* Service thread only. */
+/* Context: service thread only. */
 void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 {
 	if (atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_DEAD)
@@ -93,8 +95,8 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_unlock(&p->tx[i].lock);
 	dpa_spin_lock(&p->look_lock);
-	if (p->export) /* read under the locks of lanes and QPs, which we have had since, and this
-			  one */
+	/* read under the locks of rings and QPs, which this thread has taken since, and this one */
+	if (p->export)
 		munmap((void *)(uintptr_t)p->export, sizeof(*p->export));
 	p->export = NULL;
 	dpa_spin_unlock(&p->look_lock);
@@ -104,7 +106,7 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	dpa_gsi_look(hw); /* it may have left ids */
 }
 
-/* All peers ever: one whose slot another process has by now is in no other table. */
+/* All peers ever created: a peer whose process index was reused is in no other table. */
 bool dpa_peers_check(struct dpa_hw *hw)
 {
 	struct dpa_peer *p;
@@ -126,7 +128,7 @@ bool dpa_peers_check(struct dpa_hw *hw)
 		else
 			left = true;
 	}
-	if (left) { /* alive without a connection: nothing else will tell of its end */
+	if (left) { /* alive without a connection: no other event will show its end */
 		uint32_t none = 0;
 
 		atomic_compare_exchange_strong_explicit(&hw->suspects, &none, 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* peer_end.h - peers that died, and what peers have sent last. */
+/* peer_end.h - peers that died, and the packets that peers sent last. */
 #ifndef DPA_EU_PEER_END_H
 #define DPA_EU_PEER_END_H
 
@@ -8,14 +8,17 @@
 struct dpa_hw;
 struct dpa_peer;
 
-/* Service thread only. */
+/* Remove a peer that died. Context: service thread only. */
 void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p);
 /*
- * Takes what the processes of this adapter instance have published for this one before the call.
- * Waits for a thread that drains a lane. No lock may be held.
+ * Take in all packets that the processes of this adapter instance published for this one before the
+ * call. Waits for threads that drain a ring. Context: no lock held.
  */
 void dpa_peers_drain(struct dpa_hw *hw);
-/* Check the liveness of suspect peers on the board. True: some stay suspect. Service thread. */
+/*
+ * Check the liveness of suspect peers on the board. True: some stay suspect. Context: service
+ * thread.
+ */
 bool dpa_peers_check(struct dpa_hw *hw);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Progress: what any thread does that has a moment for the device. Hot lanes are looked at
- * directly; the others announce themselves by a summary bit; QPs that could not go on wait on the
- * pending list.
+ * progress.c - the work that any thread does for the device when it can: checks the watched rings,
+ * then the rings that have set a summary bit, then the QPs on the schedule list.
  */
 #include "ctx/schedule.h"
 #include "ctx/moderate.h"
@@ -25,7 +24,7 @@ static int look_at_summary(struct dpa_hw *hw)
 		uint64_t bits =
 			atomic_exchange_explicit(&hw->door->summary[w], 0, memory_order_seq_cst);
 
-		if (bits) /* the exchange alone does not keep the looks behind its store */
+		if (bits) /* the exchange alone does not order the checks after its store */
 			dpa_full_fence();
 		while (bits) {
 			uint32_t s = w * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -34,7 +33,7 @@ static int look_at_summary(struct dpa_hw *hw)
 
 			bits &= bits - 1;
 			if (!p || !atomic_load_explicit(&p->rx_up, memory_order_acquire))
-				continue; /* dpa_peer_up() looks at its lanes */
+				continue; /* dpa_peer_up() checks its rings */
 			for (uint32_t i = 0; i < DPA_LANES; i++) {
 				n += dpa_pull_bring(&p->tx[i]);
 				if (!dpa_lane_ready(&p->rx[i]))
@@ -66,7 +65,7 @@ static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
 	return qp;
 }
 
-/* After a run that moved n packets. */
+/* Sets the next retry after a run that moved n packets. */
 static void retry_later(struct dpa_hw *hw, int n)
 {
 	uint64_t at = 0;
@@ -79,7 +78,10 @@ static void retry_later(struct dpa_hw *hw, int n)
 	atomic_store_explicit(&hw->retry_at, at, memory_order_relaxed);
 }
 
-/* Runs each QP that was pending when we came, once; who still cannot go on pends itself again. */
+/*
+ * Runs each QP that is on the schedule list at entry, once. A QP that still cannot continue
+ * schedules itself again.
+ */
 static int run_pending(struct dpa_hw *hw)
 {
 	uint64_t next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
@@ -89,7 +91,7 @@ static int run_pending(struct dpa_hw *hw)
 
 	if (next && dpa_now_about() < next)
 		return 0;
-	/* together: who pends after this sets the timer again */
+	/* Both under the lock: a QP that is scheduled later sets the timer again. */
 	dpa_spin_lock(&hw->pend_lock);
 	k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
 	atomic_store_explicit(&hw->next_timer, UINT64_MAX, memory_order_relaxed);
@@ -107,7 +109,7 @@ static int run_pending(struct dpa_hw *hw)
 	return n;
 }
 
-/* CLOCK_MONOTONIC ns, 0: now; UINT64_MAX: never. */
+/* Returns CLOCK_MONOTONIC ns; 0: now; UINT64_MAX: never. */
 static uint64_t next_due(struct dpa_hw *hw)
 {
 	uint64_t next = UINT64_MAX, due = dpa_inspect_due(hw);
@@ -159,10 +161,10 @@ bool dpa_left_lying(struct dpa_hw *hw)
 }
 
 /*
- * A lane that another thread keeps draining is left to it: what arrives there belongs to its QPs
- * most likely, and handing their lines back and forth costs more than waiting. Even looking at it
- * does: so a thread that polls looks again after so many polls. One that has not been drained
- * since our last look is ours to take.
+ * True if this ring is left to the thread that keeps draining it: its packets belong to that
+ * thread's QPs most likely, and moving their cache lines to and fro costs more than waiting. Even a
+ * check of the ring does; so a polling thread checks again only after some polls. A ring that was
+ * not drained since the last check is free to take.
  */
 static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 {
@@ -189,7 +191,10 @@ static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 	return true;
 }
 
-/* One look more that finds nothing? *quiet: how many did in a row. */
+/*
+ * True if a check that may find nothing is due. *quiet: number of successive checks that found
+ * nothing.
+ */
 static bool look_is_due(uint32_t *quiet, int busy)
 {
 	return ++*quiet <= DPA_WIRE_EAGER ||
@@ -197,8 +202,8 @@ static bool look_is_due(uint32_t *quiet, int busy)
 }
 
 /*
- * Asking an empty socket is a system call: where nothing has come by the wire for long, it is asked
- * only now and then. So are the connections by which others pass packets on.
+ * To check an empty socket costs a system call: if nothing has come by the wire for long it is
+ * checked only from time to time. The same holds for connections by which others pass packets on.
  */
 static int poll_wire(struct dpa_hw *hw, int busy)
 {
@@ -259,8 +264,8 @@ int dpa_progress_once(struct dpa_hw *hw)
 }
 
 /*
- * The message that a ping-pong waits for comes by the lane that this thread drained last: instead
- * of a pause. True: it is there.
+ * Checks the ring that this thread drained last, instead of a pause: the packet that a ping-pong
+ * waits for comes there. True: it is there.
  */
 static bool watch_rings(const struct dpa_hw *hw)
 {
@@ -289,11 +294,11 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	dpa_app_is_at_it(hw);
 	if (dpa_likely(n)) {
 		me->idle_polls = me->since_yield = 0;
-		/* whom we owe a kick may not be asked again by this thread */
+		/* This thread may not run again for a peer with a pending wake-up, */
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
-		/* nor whom we owe an ACK */
+		/* nor for one with a pending ACK. */
 		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)))
 			dpa_acks_settle(hw);
 		return n;
@@ -302,7 +307,7 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	return 0;
 }
 
-/* Another thread that polls says so again before the parked EU believes this one. */
+/* Another polling thread sets the word again before the progress thread uses it. */
 void dpa_hw_idle(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;

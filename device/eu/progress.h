@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* progress.h - progress: packets and pending QPs, by whichever thread looks. */
+/* progress.h - progress: packets and scheduled QPs, by any thread that calls. */
 #ifndef DPA_EU_PROGRESS_H
 #define DPA_EU_PROGRESS_H
 
@@ -11,11 +11,11 @@
 #include "ctx/thread.h"
 
 int dpa_progress_once(struct dpa_hw *hw);
-/* The calling thread was told that its socket is readable: its next look is not left out. */
+/* The kernel reported the calling thread's socket as readable: its next check is not skipped. */
 void dpa_wire_is_there(void);
 uint64_t dpa_timer_left(struct dpa_hw *hw); /* ns until the next timer, UINT64_MAX: none */
 bool dpa_anything(struct dpa_hw *hw);
-/* The same, but a timer that was set for a time has a moment's grace: nobody who polls is late. */
+/* The same, but a timer gets a short grace period: a polling thread is never late. */
 bool dpa_left_lying(struct dpa_hw *hw);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ring.c - doorbells of a QP, on the thread that rings them. */
+/* ring.c - doorbells of a QP, carried out on the thread that rings them. */
 #include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "ctx/thread.h"
@@ -8,10 +8,12 @@
 #ifdef DPA_TSAN
 static void prefetch_next(struct dpa_hw_qp *qp)
 {
-	(void)qp; /* what is looked at unlocked here are hints */
+	(void)qp; /* reads without the lock here are hints */
 }
 #else
-/* For writing: a line that is only shared is fetched a second time by the first store. */
+/*
+ * Prefetches for writing: a line that is only shared is fetched a second time by the first store.
+ */
 static inline void prefetch_own(const void *p)
 {
 #if defined(__x86_64__)
@@ -21,7 +23,7 @@ static inline void prefetch_own(const void *p)
 #endif
 }
 
-/* The lines that posting to it reads first. */
+/* Prefetches the lines that a post to the QP reads first. */
 static void expect_late(const struct dpa_hw_qp *qp)
 {
 	prefetch_own(qp);
@@ -29,7 +31,7 @@ static void expect_late(const struct dpa_hw_qp *qp)
 	prefetch_own((const uint8_t *)qp + 2 * DPA_CACHE_LINE);
 }
 
-/* All that it points to: when that is there. */
+/* Prefetches all that it points to, once it is in the cache. */
 static void expect_soon(const struct dpa_hw_qp *qp)
 {
 	const uint8_t *sq = qp->sq;
@@ -45,9 +47,9 @@ static void expect_soon(const struct dpa_hw_qp *qp)
 
 /*
  * A thread that posts to thousands of QPs in turn finds none of them in its cache. Each QP
- * remembers which were posted to second and fourth after it; if that was so again, they are fetched
- * beforehand: the one's queues, the other itself. QPs are type-stable: a hint that is out of date
- * costs nothing but time.
+ * remembers the QPs that were posted to second and fourth after it. If that order repeats they are
+ * prefetched: the queues of the one, and the other itself. QPs are type-stable: an outdated hint
+ * only costs time.
  */
 static void prefetch_next(struct dpa_hw_qp *qp)
 {
@@ -89,7 +91,10 @@ void dpa_hw_ring_sq(struct dpa_hw_qp *qp)
 void dpa_hw_ring_rq(struct dpa_hw_qp *qp)
 {
 	dpa_qp_at_home(qp);
-	/* pairs with the state's store: either we see the error state or the flush sees our WQE */
+	/*
+	 * Pairs with the store of the state: either this sees the error state or the flush sees the
+	 * WQE.
+	 */
 	dpa_full_fence();
 	if (dpa_likely(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) != DPA_QPS_ERR))
 		return;

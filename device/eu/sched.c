@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sched.c - which thread spins, assists or sleeps: the decisions. The threads themselves are in
- * progress.c (pollers), wait.c (waiters), service.c (the progress thread) and eu.c.
+ * sched.c - decides which thread spins, assists or sleeps. The threads themselves are in progress.c
+ * (pollers), wait.c (waiters), service.c (the progress thread) and eu.c.
  *
  *                         .---- packets came
  *                         v    |
@@ -12,14 +12,14 @@
  *          |              |
  *          |              | another thread drives progress
  *          |              v
- *          '----------- ASSIST --. looks again after a moment,
+ *          '----------- ASSIST --. checks again after a moment,
  *                         ^      | and that is still so
  *                         '------'
  *
  *                     SPIN                        ASSIST                      SLEEP
  *   poller            polls, yields               -                           -
  *   waiter            drives progress             50 us, if another thread    eventfd (wait_fd)
- *                                                 is at what is there
+ *                                                 handles the work
  *   progress thread   drives progress             a poller: checks once a ms  eventfd (wake_fd);
  *                                                 that it still polls         the sleep word is 1
  *   EU                doorbells, progress         -                           futex
@@ -46,9 +46,9 @@ bool dpa_shares_cpu(struct dpa_hw *hw)
 }
 
 /*
- * Yield early if another thread of the adapter polls on this processor. Else the yield would only
- * help unrelated threads and costs a time slice: it backs off. With a socket it backs off less: a
- * peer on the wire may be of another adapter instance of this machine.
+ * Yields early if another thread of the adapter polls on this processor. Otherwise the yield would
+ * only help unrelated threads and costs a time slice: it backs off. With a socket it backs off
+ * less, because a peer on the wire may be of another adapter instance of this machine.
  */
 void dpa_sched_yield(struct dpa_hw *hw)
 {
@@ -64,7 +64,7 @@ void dpa_sched_yield(struct dpa_hw *hw)
 	sched_yield();
 }
 
-/* At work without end, in the place of a thread that polls on this core: it would do the same. */
+/* True if work never ends and a thread polls on this core: that thread would do the same work. */
 static bool hands_over(struct dpa_hw *hw)
 {
 	dpa_sched_ignore_less(hw);
@@ -73,9 +73,9 @@ static bool hands_over(struct dpa_hw *hw)
 }
 
 /*
- * A check of the socket takes as long as many pauses, in a virtual machine as very many: it is time
- * that counts. A thread that waits for it in the kernel is run at once when something comes, while
- * one that yields is run when all others have been.
+ * A check of the socket takes as long as many pauses, in a virtual machine as very many: so time is
+ * the limit. A thread that waits for the socket in the kernel is run at once when a packet comes; a
+ * thread that yields is run after all others.
  */
 static enum dpa_sched spin_on_wire(struct dpa_hw *hw, struct dpa_spin *s)
 {
@@ -104,7 +104,7 @@ enum dpa_sched dpa_sched_service(struct dpa_hw *hw, struct dpa_spin *s, uint32_t
 	}
 	s->idle = 0;
 	s->since = 0;
-	/* A stream that pauses goes on. The phase lasts about as long as what came took. */
+	/* A stream that pauses will continue. The phase lasts about as long as its packets took. */
 	if (s->extra < DPA_SPIN_STREAM_NS - DPA_SPIN_WIRE_NS)
 		s->extra += n * DPA_SPIN_PACKET_NS;
 	return wire && s->passes % DPA_SPIN_HANDOVER == 0 && hands_over(hw) ? DPA_ASSIST : DPA_SPIN;
@@ -148,8 +148,8 @@ void dpa_sched_confirm(struct dpa_hw *hw)
 }
 
 /*
- * Once may be because other threads had the processor; an application that waits elsewhere for what
- * the packets bring does it again.
+ * A single case may have the reason that other threads had the processor. An application that waits
+ * elsewhere for the effect of the packets causes it again.
  */
 void dpa_sched_ignore(struct dpa_hw *hw)
 {
@@ -182,7 +182,7 @@ void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
 	dpa_full_fence();
 }
 
-/* struct sched_attr of <linux/sched/types.h>, as the first kernels had it */
+/* struct sched_attr of <linux/sched/types.h>, in its first version. */
 struct attr {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -192,10 +192,10 @@ struct attr {
 };
 
 /*
- * From Linux 6.12 on a thread says how long it runs at a time, and one that runs shorter is let in
- * sooner: before, an EU that wakes beside an application that spins without calling us waited for
- * the end of that one's slice, milliseconds. Earlier kernels ignore it; where it is refused nothing
- * is lost.
+ * From Linux 6.12 on a thread can request its time slice, and a thread with a shorter slice is run
+ * sooner. Without this, an EU that wakes beside an application that spins without calling us waits
+ * for the end of that application's slice, which takes milliseconds. Earlier kernels ignore it; a
+ * refusal does no harm.
  */
 void dpa_run_soon(void)
 {

@@ -21,34 +21,34 @@
                                            /* over in microseconds; without another thread it costs a time slice */
 #define DPA_POLLS_STEADY       128         /* polls without result: peers need not wake the progress thread */
 #define DPA_WIRE_EAGER         4096        /* empty checks of the socket, a system call each, until it is checked */
-#define DPA_WIRE_EVERY         32          /* at each of so many passes, */
-#define DPA_WIRE_EVERY_BUSY    256         /* or so many where shared memory brings packets */
+#define DPA_WIRE_EVERY         32          /* once in this number of passes, */
+#define DPA_WIRE_EVERY_BUSY    256         /* or of these if packets come by shared memory */
 
 /* SPIN, the progress thread and an EU: until they sleep. */
 #define DPA_SPIN_PASSES        400u        /* without a socket: two yields and some microseconds */
 #define DPA_SPIN_WIRE_NS       25000u      /* with one: a check takes 0.25 us on one machine and 2 us on another, */
-#define DPA_SPIN_PACKET_NS     500u        /* behind a stream so much more for each packet, for a wake-up costs its */
-#define DPA_SPIN_STREAM_NS     300000u     /* sender half as much as it costs us; up to so much */
+#define DPA_SPIN_PACKET_NS     500u        /* after a stream this much longer for each packet: a wake-up costs its */
+#define DPA_SPIN_STREAM_NS     300000u     /* sender half as much as the receiver; upper limit */
 #define DPA_SPIN_HANDOVER      32u         /* passes with packets: endless work goes to a poller of this core */
 #define DPA_SPIN_EU_PASSES     2000u       /* an EU */
 #define DPA_SPIN_EU_MARK       200u        /* passes until an EU marks its processor again for pollers */
-#define DPA_WAITER_TRIES       2u          /* of a waiting thread, at work that another thread is at */
-#define DPA_WAITER_LAST        4           /* passes of a leaving waiter: a message, its ACK, and none */
+#define DPA_WAITER_TRIES       2u          /* of a waiting thread, for work that another thread handles */
+#define DPA_WAITER_LAST        4           /* passes of a waiter that leaves: a message, its ACK, none */
 
 /* ASSIST: another thread drives progress. */
 #define DPA_ASSIST_NS          1000000u    /* between checks that the application still polls */
 #define DPA_ASSIST_BUSY_NS     50000u      /* a busy thread may have lost this core: spinning on took 2 ms, a slice */
 #define DPA_ASSIST_POLL_NS     50000u      /* a poller shows within this, unless it posts; */
-#define DPA_ASSIST_UNREAD_NS   500000u     /* with packets unread it gets so much more */
+#define DPA_ASSIST_UNREAD_NS   500000u     /* with packets unread it gets this in addition */
 #define DPA_OVERDUE_NS         100000u     /* a timer that no poller ran */
-#define DPA_IGNORE_MIN         16          /* sleeps that polling is ignored for, if packets lay unread: ib_write_lat */
+#define DPA_IGNORE_MIN         16          /* sleeps for which polling is ignored if packets stayed unread: ib_write_lat */
 #define DPA_IGNORE_MAX         256         /* polls its CQ now and then, and waits on its memory */
 #define DPA_IGNORE_RESET       64          /* checks that found the application polling */
 
 /* SLEEP. */
-#define DPA_SLEEP_FIRST_NS     1000000u    /* what was published without a fence is visible by then */
+#define DPA_SLEEP_FIRST_NS     1000000u    /* data published without a fence is visible by then */
 #define DPA_TICK_NS            500000000u  /* checks of peers and QPs, counters */
-#define DPA_RETRY_MIN_NS       128u        /* QPs that cannot go on: a stopped peer with a full ring takes no core */
+#define DPA_RETRY_MIN_NS       128u        /* QPs that cannot continue: a stopped peer with a full ring takes no core */
 #define DPA_RETRY_MAX_NS       2097152u
 #define DPA_LIVENESS_MIN_NS    10000000u   /* checks of a suspect peer that is alive on the board */
 #define DPA_LIVENESS_MAX_NS    1000000000u
@@ -67,30 +67,36 @@ enum dpa_sched {
 	DPA_SLEEP,
 };
 
-/* A phase of SPIN of the progress thread. Zeroed: it begins. */
+/* A SPIN phase of the progress thread. Zeroed at its begin. */
 struct dpa_spin {
 	uint32_t passes;
-	uint32_t idle;	/* passes in a row without result */
-	uint64_t since; /* ns, on a socket: of the first of these; 0: none */
-	uint32_t extra; /* ns that the phase lasts longer, for packets that came */
+	uint32_t idle;	/* successive passes without result */
+	uint64_t since; /* with a socket: ns time of the first of these; 0: none */
+	uint32_t extra; /* ns by which packets that came make the phase longer */
 };
 
 /*
- * The state after a pass that moved n packets. SPIN without packets: has paused or yielded. ASSIST:
- * a thread polls on this processor and takes over.
+ * Return the state after a pass that moved n packets. SPIN without packets: this call paused or
+ * yielded. ASSIST: a thread that polls on this processor takes over.
  * Context: service thread.
  */
 enum dpa_sched dpa_sched_service(struct dpa_hw *hw, struct dpa_spin *s, uint32_t n);
-/* The same for an EU. *idle: its passes in a row without result. Never ASSIST. */
+/* The same for an EU. *idle: its successive passes without result. Never ASSIST. */
 enum dpa_sched dpa_sched_eu(struct dpa_hw *hw, uint32_t *idle, int n);
 /*
- * The state of a thread that waits for an event. there: something is to be done; *tries: how often
- * in a row that was so. ASSIST: another thread is at it.
+ * Return the state of a thread that waits for an event. there: work is there; *tries: number of
+ * successive calls with work. ASSIST: another thread handles it.
  */
 enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there);
-/* A poller's yield is due. The next one is soon if another thread polls on its processor, else later. */
+/*
+ * A poller's yield is due: yield. The next one comes soon if another thread polls on its processor,
+ * else later.
+ */
 void dpa_sched_yield(struct dpa_hw *hw);
-/* A poll of the application found nothing: yield or not, and wake the progress thread to assist. */
+/*
+ * A poll of the application found nothing: yield if it is due, and wake the progress thread to
+ * assist.
+ */
 static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
 {
 	struct dpa_thread *me = &dpa_me;
@@ -103,24 +109,27 @@ static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
 		dpa_sched_yield(hw);
 }
 /*
- * True if a thread of the application polls, and its polling is not ignored.
- * Context: service thread, as are the next three.
+ * True if a thread of the application polls and its polling is not ignored.
+ * Context: service thread, as for the next three.
  */
 bool dpa_sched_app_polls(struct dpa_hw *hw);
-/* The progress thread assisted, and the application did poll. */
+/* The progress thread assisted, and the application polled. */
 void dpa_sched_confirm(struct dpa_hw *hw);
-/* It did, but packets lay unread: ignore its polling for a while. */
+/* The application polled, but packets stayed unread: ignore its polling for a while. */
 void dpa_sched_ignore(struct dpa_hw *hw);
-/* One sleep less of those during which its polling is ignored. */
+/* One of the sleeps during which its polling is ignored has passed. */
 void dpa_sched_ignore_less(struct dpa_hw *hw);
 /*
- * True if another thread of the adapter instance, of any process, has polled on this processor since
- * the last call. Marks the processor for the caller.
+ * True if another thread of the adapter instance, of any process, has polled on this processor
+ * since the last call. Marks the processor for the caller.
  */
 bool dpa_shares_cpu(struct dpa_hw *hw);
-/* Sets *who, one of the two sleepers; returns after a full fence: look again before blocking. */
+/*
+ * Set *who, the word of one of the two sleepers. Returns after a full fence: check again before
+ * blocking.
+ */
 void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on);
-/* The calling thread, one of the device's, is run soon when it wakes. */
+/* Ask the kernel to run the calling thread, one of the device's, soon after it wakes. */
 void dpa_run_soon(void);
 
 #endif

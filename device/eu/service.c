@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The progress thread: one a process that stands in when the application does not call in, answers
- * peers' hellos, watches their lives and the addresses of the namespace.
- * Its states are those of sched.c: service_assist(), service_spin(), sleep_until_woken().
+ * service.c - the progress thread: one in each process. It drives progress when the application
+ * does not, answers peers' hellos, checks their liveness and follows the addresses of the
+ * namespace. Its states are those of sched.c: service_assist(), service_spin(),
+ * sleep_until_woken().
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +29,7 @@
 #include "eu/peer_end.h"
 #include "util/fork.h"
 
-/* Each context of the state of its own function's port, if it is another than it knows. */
+/* Reports the state of its function's port to each context to which another state was reported. */
 static void tell_states(struct dpa_hw *hw)
 {
 	pthread_mutex_lock(&hw->ctl);
@@ -104,8 +105,7 @@ static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 
 static void wait_events(struct dpa_hw *hw, uint64_t ns)
 {
-	static bool
-		coarse; /* no epoll_pwait2: an older kernel, or a filter that does not know it */
+	static bool coarse; /* no epoll_pwait2: an older kernel, or a filter that refuses it */
 	struct epoll_event ev[16];
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
 			      .tv_nsec = (long)(ns % 1000000000ull)};
@@ -129,9 +129,9 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 }
 
 /*
- * The same where packets come from other adapter instances: to port 4791, or passed on by them.
- * Neither is in the epoll set: while an application polls it receives for itself, and we are not
- * woken for each packet. True: packets were taken.
+ * The same if packets come from other adapter instances: to port 4791, or passed on by them.
+ * Neither is in the epoll set: while an application polls it receives for itself, and the progress
+ * thread is not woken for each packet. True: packets were taken.
  */
 static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 {
@@ -154,12 +154,12 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 		return false;
 	if (dpa_udp_rx(hw) + dpa_fwd_rx(hw) > 0)
 		return true;
-	/* another thread is at it, and may wait for this core */
+	/* another thread takes them, and may wait for this core */
 	wait_events(hw, ns < DPA_ASSIST_BUSY_NS ? ns : DPA_ASSIST_BUSY_NS);
 	return false;
 }
 
-/* A new suspect at once; one that stays suspect with a back-off. */
+/* Checks a new suspect at once, and one that stays suspect at growing intervals. */
 static void check_liveness(struct dpa_hw *hw, uint64_t now)
 {
 	uint32_t s = atomic_load_explicit(&hw->suspects, memory_order_acquire);
@@ -182,7 +182,10 @@ static void sum_up(uint64_t sum[6], struct dpa_lane_stat *t)
 		sum[i] += atomic_load_explicit(c[i], memory_order_relaxed);
 }
 
-/* The posters count in their slots. Under hw->ctl no slot comes or goes. */
+/*
+ * Sums up the counts that posters keep in their slots. Under hw->ctl, so that no slot is allocated
+ * or freed.
+ */
 static void fold_slots(struct dpa_hw *hw)
 {
 	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
@@ -236,12 +239,17 @@ void dpa_counters_fold(struct dpa_hw *hw)
 	fold_slots(hw);
 }
 
-/* The service thread's: packets when slots were read last; a QP may have something on its way. */
+/*
+ * For the service thread: number of packets when the slots were last read; true if a QP may have
+ * requests outstanding.
+ */
 static uint64_t folded_at = UINT64_MAX;
 static bool waiting = true;
 
-/* Slots and QPs are read where something went over the lanes since: an idle process touches none
- * of them. A posted WQE sends a packet: without one no idle QP has become another. */
+/*
+ * Reads slots and QPs only if packets have moved since: an idle process touches none of them. A
+ * posted WQE sends a packet: without one no idle QP has changed.
+ */
 static void fold_what_moved(struct dpa_hw *hw)
 {
 	uint64_t n;
@@ -256,7 +264,7 @@ static void fold_what_moved(struct dpa_hw *hw)
 	fold_slots(hw);
 }
 
-/* True: a QP has something on its way. */
+/* Runs the watchdog of all QPs. True: a QP has requests outstanding. */
 static bool look_at_qps(struct dpa_hw *hw)
 {
 	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
@@ -266,7 +274,7 @@ static bool look_at_qps(struct dpa_hw *hw)
 		struct dpa_hw_qp *qp = hw->slab[i];
 
 		if (!dpa_qplock_enter_or_note(&qp->lock)) {
-			busy = true; /* at work: not stuck */
+			busy = true; /* another thread works on it: not stuck */
 			continue;
 		}
 		if (qp->qpn && qp->type == DPA_QP_RC)
@@ -276,7 +284,7 @@ static bool look_at_qps(struct dpa_hw *hw)
 	return busy;
 }
 
-/* Twice a second: QPs that hear nothing, peers that may be gone, a listener that rests. */
+/* Twice a second: QPs without answers, peers that may be gone, a disabled listener. */
 static void service_tick(struct dpa_hw *hw)
 {
 	uint64_t now = dpa_now_ns();
@@ -301,8 +309,10 @@ static void service_tick(struct dpa_hw *hw)
 		waiting = look_at_qps(hw);
 }
 
-/* How long nobody needs to look: at most a tick while there are QPs, less while a
- * peer is suspect. */
+/*
+ * Returns the ns during which no check is needed: a tick at most while there are QPs, less while a
+ * peer is suspect.
+ */
 static uint64_t sleep_limit(struct dpa_hw *hw)
 {
 	bool ticks =
@@ -320,9 +330,9 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 }
 
 /*
- * Does a thread poll within so many ns? One that polls without end says so within a microsecond,
- * unless it is on the core that we are on: then we must be off it. Else without yielding: that
- * would give a thread that spins on its own memory a whole time slice.
+ * True if a thread polls within ns. A thread that polls continuously sets the word within a
+ * microsecond, unless it is on this core: then this thread must leave the core. Otherwise it must
+ * not yield, because that would give a thread that spins on its own memory a whole time slice.
  */
 static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 {
@@ -345,9 +355,9 @@ static bool polls_within(struct dpa_hw *hw, uint32_t where, uint64_t ns)
 }
 
 /*
- * One look. False: the application does not poll (any more). One that posts for a while between two
- * polls comes back soon; one that leaves packets lying waits for them elsewhere, and its polling is
- * no reason to keep peers from waking us.
+ * One check. False: the application does not poll, or no longer does. A thread that posts for a
+ * while between two polls comes back soon. An application that leaves packets unread waits for them
+ * elsewhere: its polling must not stop peers from waking this thread.
  */
 static bool service_assist(struct dpa_hw *hw)
 {
@@ -360,13 +370,15 @@ static bool service_assist(struct dpa_hw *hw)
 	dpa_acks_settle(hw);
 	if (++hw->looks % 16 == 0)
 		fold_lanes(hw);
-	/* the more QPs, the more seldom: this is the application's core */
+	/* the more QPs, the less often: this is the application's core */
 	if (hw->looks % (16 + atomic_load_explicit(&hw->nslab, memory_order_relaxed) / 4) == 0)
 		fold_slots(hw);
 	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 	if (!where)
 		return false;
-	/* to see it poll now we would have to leave its core to it once more, which costs it more
+	/*
+	 * To see the application poll now, this thread would have to leave its core once more,
+	 * which costs the application more.
 	 */
 	if ((where == dpa_here() && !dpa_left_lying(hw)) ||
 	    polls_within(hw, where, DPA_ASSIST_POLL_NS)) {
@@ -381,7 +393,7 @@ static bool service_assist(struct dpa_hw *hw)
 	return false;
 }
 
-/* Drives progress until there is nothing left, or a poller of this core takes over. */
+/* Drives progress until nothing is left, or until a poller of this core takes over. */
 static enum dpa_sched service_spin(struct dpa_hw *hw)
 {
 	struct dpa_spin s = {0};
@@ -390,14 +402,14 @@ static enum dpa_sched service_spin(struct dpa_hw *hw)
 		if (atomic_load_explicit(&hw->stop, memory_order_relaxed))
 			break;
 		dpa_own_rest();
-		if (s.passes % 1024 == 1023) /* there may be work without end */
+		if (s.passes % 1024 == 1023) /* the work may never end */
 			dpa_inspect_tick(hw);
 	} while (dpa_sched_service(hw, &s, (uint32_t)dpa_progress_once(hw)) == DPA_SPIN);
 	dpa_settle_kicks(hw);
 	return dpa_sched_app_polls(hw) ? DPA_ASSIST : DPA_SLEEP;
 }
 
-/* Blocks for ns at most if there is nothing to do. True: the time passed and nothing had come. */
+/* Blocks for ns at most if there is nothing to do. True: the time passed and nothing came. */
 static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 {
 	uint64_t left = dpa_timer_left(hw);
@@ -418,9 +430,9 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 }
 
 /*
- * The first sleep is short. Whatever a thread published, owed or pended just before it could see
- * that we sleep, without a fence, is visible when we look again; who comes later sees it and wakes
- * us.
+ * The first sleep is short. Anything that a thread published, made pending or scheduled without a
+ * fence, just before it could see that this thread sleeps, is visible when this thread checks
+ * again. A later thread sees that it sleeps and wakes it.
  */
 static void sleep_until_woken(struct dpa_hw *hw)
 {

@@ -7,7 +7,7 @@
 
 struct dpa_hw;
 
-/* Brings the board's counters of this process up to date with its lanes. */
+/* Add up this process's counters of rings and slots into the board's. */
 void dpa_counters_fold(struct dpa_hw *hw);
 int dpa_service_start(struct dpa_hw *hw);
 void dpa_service_stop(struct dpa_hw *hw);

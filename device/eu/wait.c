@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Blocking until a completion channel or an event queue has something: who waits drives progress.
+/*
+ * wait.c - blocks until a completion channel or an event queue has something. The waiting thread
+ * drives progress.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,8 +24,8 @@ static bool fd_ready(int fd)
 }
 
 /*
- * After EINTR of a call that never restarts by itself: would read(2) have gone on? Yes, if every
- * handler that is installed says SA_RESTART.
+ * After EINTR of a call that is never restarted: true if read(2) would have been restarted, which
+ * is the case if every installed handler has SA_RESTART.
  */
 static bool wait_restarts(void)
 {
@@ -40,19 +42,23 @@ static bool wait_restarts(void)
 
 struct wait {
 	struct dpa_hw *hw;
-	bool beside, gave; /* dpa_hw_wait_fd_beside(); it has given the role away */
-	uint32_t tries;	   /* in a row, at work that is there and that another thread is at */
-	bool wire;	   /* the socket is readable, or was when nobody had looked since */
+	/* beside: called by dpa_hw_wait_fd_beside(); gave: it has given the role away */
+	bool beside, gave;
+	uint32_t tries; /* successive tries with work that another thread handles */
+	bool wire;	/* the socket is readable, or was when no thread had checked it since */
 };
 
-/* Work that was there is being done. */
+/* Work is being done: starts again. */
 static void wait_moved(struct wait *w)
 {
 	w->tries = 0;
 	w->wire = false;
 }
 
-/* Also when the thread is cancelled in its wait, as threads that wait for CQ events often are. */
+/*
+ * Also runs if the thread is cancelled in its wait, which is common for threads that wait for CQ
+ * events.
+ */
 static void leave_role(void *arg)
 {
 	struct wait *w = arg;
@@ -62,9 +68,9 @@ static void leave_role(void *arg)
 	atomic_store_explicit(&hw->role_beside, 0, memory_order_relaxed);
 	dpa_spin_unlock(&hw->wait_role);
 	/*
-	 * Who looked at the old sleep word woke the wrong one, and what lies there may not be ours.
-	 * An ACK that goes with it, and on loopback comes back, is done here: to wake another
-	 * thread for it would hold us up more.
+	 * A peer that read the old sleep word woke the wrong thread, and its packets may not be for
+	 * this one. An ACK that goes with a packet, and on loopback returns, is handled here:
+	 * waking another thread for it would delay this one more.
 	 */
 	for (int i = 0; i < DPA_WAITER_LAST && dpa_progress_once(hw); i++)
 		wait_moved(w);
@@ -77,9 +83,9 @@ static void leave_role(void *arg)
 static const struct timespec beside = {.tv_nsec = DPA_ASSIST_BUSY_NS};
 
 /*
- * Sleeps unless there is something; if that is not to be had, for a moment, and without a look at
- * the socket, which may be what it is. The thread that is at it may have lost this processor to us:
- * now it is run, and what it completes wakes us. errno or 0.
+ * Sleeps unless there is work. If another thread handles it, sleeps for a moment, and without the
+ * socket, which may be the reason. That thread may have lost this processor to this one: now it
+ * runs, and its completion wakes this thread. Returns an errno or 0.
  */
 static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct timespec *until)
 {
@@ -101,10 +107,10 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 }
 
 /*
- * The role goes from who waits beside (role_beside: written by the holder) to who waits for data
- * (role_asked: set by that one, taken back by the holder). Each writes its own word before it reads
- * the other's (seq_cst), so that the holder does not go to sleep unasked. True: somebody beside has
- * it and was woken: it is worth another try in a moment.
+ * The role moves from a thread that waits beside (role_beside: written by the holder) to a thread
+ * that waits for data (role_asked: set by that thread, taken back by the holder). Each writes its
+ * own word before it reads the other's (seq_cst), so that the holder cannot sleep without having
+ * seen the request. True: a thread beside has the role and was woken: try again in a moment.
  */
 static bool ask_for_role(struct dpa_hw *hw)
 {
@@ -115,7 +121,7 @@ static bool ask_for_role(struct dpa_hw *hw)
 	return true;
 }
 
-/* The holder: false if the role is to be given away. */
+/* Called by the holder. False: it must give the role away. */
 static bool keeps_role(struct wait *w)
 {
 	if (!w->beside)
@@ -133,7 +139,7 @@ static int wire_fd(const struct dpa_udp *u)
 	return fd >= 0 ? fd : dpa_udp_in_epfd(u);
 }
 
-/* Blocks as the one that peers wake, or beside it. 0: look again; else errno. */
+/* Blocks as the thread that peers wake, or beside it. 0: check again; else an errno. */
 static int wait_block(struct wait *w, int fd, uint64_t until)
 {
 	struct dpa_hw *hw = w->hw;
@@ -170,7 +176,7 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 	return ret;
 }
 
-/* This thread goes away with a packet's completion, and nobody else may look for long. */
+/* This thread leaves with a packet's completion, and no other thread may check for long. */
 static void settle_before_leaving(struct dpa_hw *hw)
 {
 	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))

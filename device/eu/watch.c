@@ -3,13 +3,13 @@
  * watch.c - SQs whose poster cannot ring a doorbell: a GPU, or any thread or process that maps the
  * memory. The poster writes WQEs, then their end into a word; an EU reads the word.
  *
- * The poster may write anything at any time. So the device works on a copy of the SQ that is its
- * own: each WQE is read once, word by word, when the producer index passes it. The copy that was
- * checked is sent, sent again and completed.
+ * The poster may write anything at any time. So the device works on its own copy of the SQ: each
+ * WQE is read once, word by word, when the producer index passes it. The copy that was checked is
+ * the one that is sent, retransmitted and completed.
  *
  * clang-format off
  *
- *     dpa_hw_watch_sq(word)                 the word is wrong, or has passed what is no WQE
+ *     dpa_hw_watch_sq(word)                 the word is wrong, or is behind an invalid WQE
  *  NONE ------------------> WATCHED ----------------------------------------> BROKEN
  *   ^                         |  ^                                              |
  *   |        watch_sq(NULL)   |  | watch_sq(word)                               |
@@ -24,20 +24,20 @@
  *                    no: RESET to RTR, SQD
  *   STOPPED, BROKEN  no                            its own copy            not before RESET
  *
- *   An EU and the word of a WATCHED QP (the least of its QPs counts):
+ *   An EU and the word of a WATCHED QP (for several QPs: the shortest interval):
  *
  *   state of the QP    the EU spins       the EU sleeps
- *   RTS                while it moves     a look each DPA_WATCH_NS
- *   SQE, ERR           while it moves     a look each 1 ms, backing off to 256 ms: to flush
- *   else               not for it         no look; a change of the state wakes the EU
+ *   RTS                while it moves     a check each DPA_WATCH_NS
+ *   SQE, ERR           while it moves     a check each 1 ms, backing off to 256 ms: to flush
+ *   else               not for it         no check; a change of the state wakes the EU
  *
  * clang-format on
  *
  * Words and locks:
  *
- *   *word       written by the poster (64 bits, release), read by the EU (acquire), once a look
- *   SQ          written by the poster before, read by the EU (relaxed) behind it, once
- *   dbrec.sq_pi written by the EU (release) behind its copy, read by the requester (acquire). A
+ *   *word       written by the poster (64 bits, release), read by the EU (acquire), once per check
+ *   SQ          written by the poster before the word, read by the EU (relaxed) after it, once
+ *   dbrec.sq_pi written by the EU (release) after its copy, read by the requester (acquire). A
  *               poster that writes there makes the requester find a WQE of another index: an error
  *   watch->word written under eu->lock (the QP is in no list) and the lock of the QP
  *   taken       written under eu->lock and the lock of the QP
@@ -54,9 +54,9 @@
 
 struct dpa_watch {
 	const uint64_t *word; /* NULL: STOPPED */
-	uint8_t *own;	      /* the device's SQ */
+	uint8_t *own;	      /* the device's own SQ */
 	uint8_t *posted;      /* the poster's */
-	uint32_t taken;	      /* producer index behind what was copied */
+	uint32_t taken;	      /* producer index behind the copied WQEs */
 	bool broken;
 	bool by_policy; /* an EU had the QP before */
 };
@@ -96,7 +96,7 @@ static uint64_t read_word(const uint64_t *w)
 	return __atomic_load_n(w, __ATOMIC_RELAXED);
 }
 
-/* Copies a block, its words from `from` on. */
+/* Copies a block: its words from `from` on. */
 static void copy_block(struct dpa_hw_qp *qp, uint32_t idx, uint32_t from)
 {
 	uint64_t *to = block_of(qp->watch->own, qp, idx);
@@ -106,7 +106,7 @@ static void copy_block(struct dpa_hw_qp *qp, uint32_t idx, uint32_t from)
 		to[i] = read_word(&of[i]);
 }
 
-/* The WQE at `taken`, whose first word is `first` and which has nbb blocks. */
+/* Copies the WQE at `taken`, whose first word is `first` and which has nbb blocks. */
 static void copy_wqe(struct dpa_hw_qp *qp, uint64_t first, uint32_t nbb)
 {
 	struct dpa_watch *w = qp->watch;
@@ -119,9 +119,9 @@ static void copy_wqe(struct dpa_hw_qp *qp, uint64_t first, uint32_t nbb)
 }
 
 /*
- * The framing is lost: nothing behind `taken` can be told apart. A WQE that the requester refuses
- * takes the place, so that the poster gets an error completion behind those of all that it posted
- * before. Without room for one the completions of what is outstanding tell it.
+ * The framing is lost: WQEs behind `taken` cannot be found. A WQE that the requester refuses takes
+ * the place, so that the poster gets an error completion behind those of its earlier WQEs. If there
+ * is no room for it the QP goes to error, and an event and the flushed WQEs report it.
  */
 static void break_watch(struct dpa_hw_qp *qp, const char *why, uint64_t wr_id)
 {
@@ -143,7 +143,7 @@ static void break_watch(struct dpa_hw_qp *qp, const char *why, uint64_t wr_id)
 	w->taken++;
 }
 
-/* Copies whole WQEs of the n blocks that were posted, while DPA_WATCH_BLOCKS last. */
+/* Copies whole WQEs of the n blocks that were posted, DPA_WATCH_BLOCKS at most. */
 static void take_wqes(struct dpa_hw_qp *qp, uint32_t n)
 {
 	struct dpa_watch *w = qp->watch;
@@ -167,7 +167,7 @@ static void take_wqes(struct dpa_hw_qp *qp, uint32_t n)
 	}
 }
 
-/* The slot's statistics are the poster's, which is this thread here. */
+/* The slot's statistics belong to the poster, which is this thread in this case. */
 static void count_doorbell(struct dpa_hw_qp *qp)
 {
 	__atomic_store_n(&qp->slot->doorbells, qp->slot->doorbells + 1, __ATOMIC_RELAXED);
@@ -199,7 +199,8 @@ void dpa_watch_again(struct dpa_hw_qp *qp)
 	if (!qp->watch || !qp->watch->word)
 		return;
 	__atomic_store_n(&qp->eu_seen, qp->watch->taken, __ATOMIC_RELAXED);
-	dpa_hw_kick_sq(qp); /* without an EU just now: the lock has a note, dpa_eu_attach() looks */
+	/* if it has no EU now: the lock has a note, and dpa_eu_attach() checks */
+	dpa_hw_kick_sq(qp);
 }
 
 /* --------------------------------------------------------- beginning and end */
@@ -228,8 +229,8 @@ static void watch_delete(struct dpa_watch *w)
 }
 
 /*
- * Under the lock of the QP: it is watched from now on. *spare: a watch for one that has none, NULL
- * when it was used. EBUSY: it is watched, or its SQ is not empty.
+ * Begins to watch the QP. *spare: a watch for a QP that has none; NULL if it was used. EBUSY: it is
+ * watched already, or its SQ is not empty. Context: the lock of the QP.
  */
 static int watch_begin(struct dpa_hw_qp *qp, const uint64_t *word, struct dpa_watch **spare)
 {
@@ -281,7 +282,7 @@ int dpa_hw_watch_sq(struct dpa_hw_qp *qp, const uint64_t *word)
 	watch_delete(spare);
 	if (ret)
 		return ret;
-	/* the EU that has it, if one does, reads another word from now on */
+	/* its EU, if it has one, reads another word from now on */
 	ret = dpa_eu_attach(qp, dpa_eu_detach(qp));
 	if (ret)
 		dpa_watch_stop(qp);
@@ -305,7 +306,7 @@ void dpa_watch_stop(struct dpa_hw_qp *qp)
 
 	if (!dpa_watch_is_on(qp))
 		return;
-	eu = dpa_eu_detach(qp); /* no EU is in it when this returns */
+	eu = dpa_eu_detach(qp); /* on return no EU uses it */
 	dpa_qplock_lock(&qp->lock);
 	by_policy = qp->watch->by_policy;
 	qp->watch->word = NULL;
