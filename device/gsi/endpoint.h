@@ -9,10 +9,10 @@
 #include "ctx/qp.h"
 #include "gsi/gsi.h"
 
-#define DPA_GSI_LOG_RQ	12u /* 4096 receives: a burst of requests */
+#define DPA_GSI_LOG_RQ	12u /* 4096 receives, for a burst of requests */
 #define DPA_GSI_RECVS	(1u << DPA_GSI_LOG_RQ)
 #define DPA_GSI_LOG_SQ	13u /* blocks */
-#define DPA_GSI_WQE	8u  /* blocks of a send: 32 + 48 + 256 bytes, and none wraps */
+#define DPA_GSI_WQE	8u  /* blocks of a send: 32 + 48 + 256 bytes; none wraps */
 #define DPA_GSI_GRH	40u
 #define DPA_GSI_BUF	320u /* a receive: GRH and MAD are 296 */
 #define DPA_GSI_LOG_SCQ 6u
@@ -38,7 +38,7 @@ struct dpa_gsi_route {
 
 struct dpa_hw_gsi {
 	struct dpa_hw *hw;
-	struct dpa_hw_ctx *ctx; /* its own: the driver may close the one that it passed */
+	struct dpa_hw_ctx *ctx; /* its own context: the driver may close the one that it passed */
 	dpa_gsi_fn *ready;
 	void *arg;
 	struct dpa_hw_qp *qp;

@@ -78,8 +78,7 @@ bool dpa_gsi_key(const uint8_t *mad, struct dpa_gsi_key *k)
 		request_key(mad, k);
 		return true;
 	case DPA_CM_SIDR_REP:
-		k->to_id =
-			get_be32(mad + AT_LOCAL_ID); /* the request id, which the receiver chose */
+		k->to_id = get_be32(mad + AT_LOCAL_ID); /* the receiver chose the request id */
 		return true;
 	case DPA_CM_REJ:
 		reject_key(mad, k);
@@ -101,7 +100,7 @@ static enum dpa_gsi_whose by_service(struct dpa_hw *hw, const struct dpa_gsi_key
 {
 	if (k->has_ip && dpa_board_service_find(hw->board, k->service_id, k->ip_dst, g))
 		return DPA_GSI_PROCESS;
-	/* the bytes may be data of the program: a request of AF_IB has no such header */
+	/* The bytes may be data of the program: a request of AF_IB has no such header. */
 	if (dpa_board_service_find(hw->board, k->service_id, dgid, g))
 		return DPA_GSI_PROCESS;
 	return IP_SERVICES(k->service_id) && dpa_cm_port_listens((uint16_t)(k->service_id >> 16),

@@ -31,12 +31,12 @@ struct dpa_roce_pkt;
 /* The fields of a MAD that select the receiving process. IDs in host order. */
 struct dpa_gsi_key {
 	uint16_t attr; /* enum dpa_cm_attr */
-	bool request;  /* REQ, SIDR_REQ: by service; else by id */
+	bool request;  /* REQ, SIDR_REQ: found by service; else by id */
 	bool has_ip;   /* a request with the IP CM header */
 	uint64_t service_id;
-	uint8_t ip_dst[16]; /* of that header, as a GID */
+	uint8_t ip_dst[16]; /* address of that header, as a GID */
 	uint32_t to_id;	    /* 0: only a REJ may have that */
-	uint32_t from_id;   /* of a REJ without to_id */
+	uint32_t from_id;   /* id of the sender, in a REJ without to_id */
 	uint64_t guid;	    /* in its additional information, network order; 0: none */
 };
 

@@ -62,7 +62,7 @@ static bool pass_mad(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t qpn)
 	return dpa_frame_forward(hw, f, qpn) ? false : drop_mad(hw);
 }
 
-/* It matches no process: a process that has QP1 open gets it, whose driver refuses it. */
+/* No process matches: a process that has QP1 open gets it, and its driver refuses it. */
 static bool is_mad_refused(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	struct dpa_board_gsi g;
@@ -83,7 +83,9 @@ static bool mad_to_process(struct dpa_hw *hw, const struct dpa_board_gsi *g,
 	return pass_mad(hw, f, g->qpn);
 }
 
-/* Other boards got the request. A process of this board may listen since a moment ago: gsi.h. */
+/*
+ * Other boards got the request. A process of this board may have begun to listen meanwhile: gsi.h.
+ */
 static bool listens_now(struct dpa_hw *hw, const struct dpa_gsi_key *k, const struct dpa_frame *f,
 			struct dpa_roce_pkt *pkt)
 {
@@ -109,14 +111,14 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 	case DPA_GSI_PROCESS:
 		return mad_to_process(hw, &g, f, pkt);
 	case DPA_GSI_BOARD:
-		if (f->passed_on) /* by the board that got it first: it would loop */
+		if (f->passed_on) /* from the board that received it first: it would loop */
 			return drop_mad(hw);
 		if (!dpa_gsi_to_boards(hw, f, num))
 			break;
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 		return listens_now(hw, &k, f, pkt);
 	case DPA_GSI_NOBODY:
-		if (f->passed_on && k.request) /* each board got it */
+		if (f->passed_on && k.request) /* every board got it */
 			return drop_mad(hw);
 		break;
 	}

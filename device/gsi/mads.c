@@ -58,7 +58,7 @@ static int send_mad_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint
 
 	memcpy(av.dgid, to->dgid, sizeof(av.dgid));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
-			       &cancel); /* it may ask the kernel for a route */
+			       &cancel); /* it may request a route from the kernel */
 	pthread_mutex_lock(&g->lock);
 	rc = post_mad(g, &av, mad);
 	ring_sq(g);
@@ -126,7 +126,7 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
 			return send_mad_to(g, to, sgid_index, at.qpn,
-					   mad); /* it listens since a moment ago */
+					   mad); /* it began to listen a moment ago */
 		return 0;
 	case DPA_GSI_NOBODY:
 		break;
@@ -246,7 +246,9 @@ bool dpa_hw_gsi_recv(struct dpa_hw_gsi *g, struct dpa_gsi_addr *from, uint8_t ma
 		} else if (armed) {
 			return false;
 		} else {
-			/* the next look finds what arrived before; a later arrival calls `ready` */
+			/*
+			 * The next check finds what arrived before; a later arrival calls `ready`.
+			 */
 			dpa_hw_arm_cq(g->recv_cq, false);
 			armed = true;
 		}

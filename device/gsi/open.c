@@ -157,7 +157,7 @@ static int make_gsi(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 	return rc;
 }
 
-/* After this MADs arrive, and peers find the endpoint. */
+/* From now on MADs arrive, and peers find the endpoint. */
 static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 {
 	dpa_spin_lock(&hw->gsi_lock);
@@ -166,7 +166,9 @@ static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 	dpa_hw_arm_cq(g->recv_cq, false);
 	atomic_store_explicit(&hw->gsi_qpn, g->info.qpn, memory_order_release);
 	dpa_board_gsi_set(hw->board, g->info.qpn);
-	/* dead processes may have left ids before: the service thread calls `ready` for them */
+	/*
+	 * Processes that died earlier may have left ids: the service thread calls `ready` for them.
+	 */
 	atomic_store_explicit(&hw->gsi_look, 1, memory_order_release);
 	dpa_wake_self(hw);
 }

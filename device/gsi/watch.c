@@ -79,7 +79,8 @@ void dpa_gsi_look(struct dpa_hw *hw)
 	if ((orphans || more) && call_ready(hw))
 		return;
 	if (orphans &&
-	    !dpa_board_gsi_next(hw->board, hw->board->slot, &g)) /* else that one takes them over */
+	    /* otherwise that process takes them over */
+	    !dpa_board_gsi_next(hw->board, hw->board->slot, &g))
 		dpa_gsi_need();
 }
 
