@@ -16,7 +16,7 @@
 
 #define DPA_HW_VERSION 2
 
-/* A locally administered OUI: dpa0 never claims another vendor's. */
+/* A locally administered OUI: dpa0 never uses another vendor's. */
 #define DPA_VENDOR_ID	   0x02d9a0u
 #define DPA_VENDOR_PART_ID 0xd0a0u
 

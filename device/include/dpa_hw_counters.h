@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpa_hw_counters.h - the files of a port's folders of counters in sysfs; dpa_hw_counter_file(). */
+/* dpa_hw_counters.h - the files in a port's counter folders in sysfs: see dpa_hw_counter_file(). */
 #ifndef DPA_HW_COUNTERS_H
 #define DPA_HW_COUNTERS_H
 
 /* clang-format off */
-/* ports/1/counters: names and units of the kernel's files, which are those of IBA 16.1.3.5. */
+/* ports/1/counters: names and units of the kernel's files, which follow IBA 16.1.3.5. */
 #define DPA_PORT_COUNTERS(X)                                                                       \
 	X(port_rcv_data)                                                                           \
 	X(port_rcv_errors)                                                                         \
@@ -13,7 +13,7 @@
 	X(port_xmit_discards)                                                                      \
 	X(port_xmit_packets)
 
-/* ports/1/hw_counters: names as drivers of RoCE adapters have them, where the meaning is theirs. */
+/* ports/1/hw_counters: names as in drivers of RoCE adapters if the meaning is the same. */
 #define DPA_HW_COUNTERS(X)                                                                         \
 	X(duplicate_request)                                                                       \
 	X(implied_nak_seq_err)                                                                     \

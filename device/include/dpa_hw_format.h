@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_hw_format.h - what driver and device write for each other in memory: UAR pages, WQEs,
- * doorbell records, CQEs, event records, and their limits. Part of dpa_hw.h, which is included
- * instead.
+ * dpa_hw_format.h - memory formats between driver and device: UAR pages, WQEs, doorbell records,
+ * CQEs, event records, and their limits. Do not include it directly; include dpa_hw.h.
  */
 #ifndef DPA_HW_FORMAT_H
 #define DPA_HW_FORMAT_H
@@ -22,7 +21,7 @@ enum {
 	DPA_MAX_INLINE = 1024, /* bytes */
 	DPA_MAX_CQE = 1 << 22,
 	DPA_MAX_RD_ATOMIC = 16,	      /* outstanding READs and atomics of a QP, as responder */
-	DPA_MAX_INIT_RD_ATOMIC = 128, /* as initiator: peers of other makes take more */
+	DPA_MAX_INIT_RD_ATOMIC = 128, /* as initiator: peers of other vendors take more */
 	DPA_MAX_GIDS = 256,
 	DPA_MAX_FUNCTIONS = 8, /* 0 is the PF, the others are SFs */
 	DPA_MAX_MR = 1 << 18,
@@ -31,18 +30,18 @@ enum {
 	DPA_MAX_SRQ = 16384, /* of one process; XRC: of one board */
 	DPA_MAX_PD = 65536,
 	DPA_MAX_AH = 1 << 20,
-	DPA_MAX_TAGS = 1024,	/* tagged buffers of one SRQ */
-	DPA_MAX_TAG_OPS = 1024, /* their operations; each is done when it is asked for */
+	DPA_MAX_TAGS = 1024,	/* tagged buffers of each SRQ */
+	DPA_MAX_TAG_OPS = 1024, /* operations on them; each is complete on return */
 	DPA_MAX_TAG_SGE = 8,
 	DPA_MAX_RNDV = 64,     /* bytes of a rendezvous request */
 	DPA_MAX_WQ = 4096,     /* of one process */
 	DPA_MAX_IND = 1024,    /* indirection tables of one process */
-	DPA_MAX_LOG_IND = 7,   /* entries of one: 128 */
+	DPA_MAX_LOG_IND = 7,   /* entries of each: 128 */
 	DPA_MAX_FLOWS = 512,   /* flow rules of one board */
 	DPA_MAX_FRAME = 9216,  /* bytes of a raw packet, without FCS */
 	DPA_MAX_MCAST = 4096,  /* attachments of QPs to multicast groups, of one board */
 	DPA_MAX_DM = 16 << 20, /* bytes of device memory of one process */
-			       /* DPA_MAX_MSG does not fit an enum */
+			       /* DPA_MAX_MSG does not fit an enum. */
 };
 
 #define DPA_MAX_MSG 0x80000000u /* bytes of an RC or UC message */
@@ -50,20 +49,19 @@ enum {
 /* --------------------------------------------------------- BAR: UAR pages */
 
 /*
- * The BAR is an array of UAR pages. A page is DPA_UAR_SLOTS slots; a slot belongs to
- * one QP and is written by whoever posts to that QP and by nobody else, so that no
- * lock is needed whatever the number of QPs.
+ * The BAR is an array of UAR pages. A page has DPA_UAR_SLOTS slots. A slot belongs to one QP, and
+ * only posters to that QP write to it, so that no lock is needed, whatever the number of QPs.
  *
- * A slot is 256 bytes, four 64-byte blocks. The first 8 bytes of block 0 are the
- * doorbell word. A doorbell is one 8-byte store of struct dpa_db with opcode
- * DPA_OP_DOORBELL. A BlueFlame write stores a whole WQE of 1..DPA_BF_BLOCKS blocks over
- * the slot; its first 8 bytes are the WQE's own first word, whose opcode is not
- * DPA_OP_DOORBELL. Either way the EU watches one word of one cache line.
+ * A slot is 256 bytes, four 64-byte blocks. The first 8 bytes of block 0 are the doorbell word. A
+ * doorbell is one 8-byte store of struct dpa_db with opcode DPA_OP_DOORBELL. A BlueFlame write
+ * stores a whole WQE of 1..DPA_BF_BLOCKS blocks over the slot; its first 8 bytes are the WQE's own
+ * first word, whose opcode is not DPA_OP_DOORBELL. In both cases the EU watches one word of one
+ * cache line.
  *
- * The 8-byte stores of a BlueFlame write may land in any order: the WQE's `check` field
- * holds dpa_wqe_check() of the WQE. An EU that finds another value, or an index other
- * than the next one it expects, takes the WQEs from the SQ instead, which always holds
- * them: the poster writes WQE, then the doorbell record (release), then the slot.
+ * The 8-byte stores of a BlueFlame write may become visible in any order. The WQE's `check` field
+ * holds dpa_wqe_check() of the WQE. If an EU finds another value, or an unexpected index, it takes
+ * the WQEs from the SQ, which always has them: the poster writes the WQE, then the doorbell record
+ * (release), then the slot.
  */
 #define DPA_UAR_PAGE_SIZE 4096
 #define DPA_UAR_SLOT_SIZE 256
@@ -111,7 +109,7 @@ enum dpa_op {
 };
 
 enum dpa_wqe_flags {
-	DPA_WQE_SIGNALED = 1 << 0, /* CQE on success */
+	DPA_WQE_SIGNALED = 1 << 0, /* CQE also on success */
 	DPA_WQE_SOLICITED = 1 << 1,
 	DPA_WQE_FENCE = 1 << 2,	 /* wait for earlier READs and atomics */
 	DPA_WQE_INLINE = 1 << 3, /* `length` bytes of payload instead of SGEs */
@@ -126,7 +124,7 @@ enum dpa_wqe_flags {
  *   RDMA_*:           struct dpa_wqe_raddr, then SGEs or inline data (READ: SGEs only)
  *   ATOMIC_CS, _FA:   struct dpa_wqe_raddr, struct dpa_wqe_atomic, then one SGE
  *   ATOMIC_WRITE:     struct dpa_wqe_raddr, then SGEs or inline data of 8 bytes
- *   FLUSH:            struct dpa_wqe_raddr with `flush`; ctrl.length bytes are meant, none follow
+ *   FLUSH:            struct dpa_wqe_raddr with `flush`; ctrl.length is the range, no data follows
  *   UD SEND*:         struct dpa_wqe_av, then SGEs or inline data
  *   LOCAL_INV:        nothing (imm holds the R_Key)
  *   of an XRC_SEND QP: struct dpa_wqe_xrc before all of these
@@ -139,19 +137,21 @@ struct dpa_wqe_ctrl {
 	uint8_t nsge;	/* SGEs that follow, 0 with DPA_WQE_INLINE */
 	uint32_t index; /* SQ producer index of this WQE's first block */
 	uint64_t wr_id;
-	uint32_t imm;	 /* immediate (opaque, as the verbs user gave it) or R_Key to invalidate */
+	uint32_t imm;	 /* immediate (opaque, as posted by the user) or R_Key to invalidate */
 	uint32_t length; /* bytes of the message: inline bytes or sum of the SGEs */
-	uint32_t check;	 /* of a BlueFlame write: dpa_wqe_check(); in the SQ: anything */
-	uint32_t count;	 /* the driver's own: WQEs posted before this one */
+	uint32_t check;	 /* BlueFlame write: dpa_wqe_check(); in the SQ: any value */
+	uint32_t count;	 /* for the driver: number of WQEs posted before this one */
 };
 
-/* The request of a FLUSH, as its FETH has it (annex A19): bits 3:0 what shall be reached, 5:4 of
- * what. */
+/*
+ * The request of a FLUSH, as in its FETH (annex A19): bits 3:0 the required placement, 5:4 the
+ * selectivity.
+ */
 enum dpa_flush {
-	DPA_FLUSH_GLOBAL = 1 << 0,     /* visible to whoever reaches the memory */
-	DPA_FLUSH_PERSISTENT = 1 << 1, /* survives the loss of power */
+	DPA_FLUSH_GLOBAL = 1 << 0,     /* visible to all users of the memory */
+	DPA_FLUSH_PERSISTENT = 1 << 1, /* survives a power loss */
 	DPA_FLUSH_TYPE = 0xf,
-	DPA_FLUSH_MR = 1 << 4, /* all of the region, else the range */
+	DPA_FLUSH_MR = 1 << 4, /* the whole region, else the range */
 	DPA_FLUSH_LEVEL = 3 << 4,
 };
 
@@ -166,7 +166,7 @@ struct dpa_wqe_atomic {
 	uint64_t compare;  /* CS only */
 };
 
-/* Which SRQ of the target's domain is meant; there, but nothing, in local operations. */
+/* Names an SRQ of the target's domain. Present but unused in local operations. */
 struct dpa_wqe_xrc {
 	uint32_t srqn;
 	uint32_t rsvd[3];
@@ -176,17 +176,17 @@ struct dpa_wqe_xrc {
  * 8 bits only. length 0 unbinds (type 1). */
 struct dpa_wqe_bind {
 	uint64_t length;
-	uint32_t lkey;	 /* of the region */
+	uint32_t lkey;	 /* L_Key of the region */
 	uint32_t access; /* enum dpa_access: remote bits and ZERO_BASED */
 };
 
 struct dpa_sge {
 	uint64_t addr;
-	uint32_t length; /* 0 stands for nothing, not for 2^31 */
+	uint32_t length; /* 0 means no bytes, not 2^31 */
 	uint32_t lkey;
 };
 
-/* Address vector, 48 bytes; also the body of an address handle and of a QP's path. */
+/* Address vector, 48 bytes. Also the body of an address handle and of a QP's path. */
 struct dpa_wqe_av {
 	uint8_t dgid[16]; /* network order */
 	uint32_t dqpn;
@@ -233,14 +233,14 @@ struct dpa_dbrec {
 	uint32_t sq_pi; /* blocks */
 	uint32_t rq_pi; /* receive WQEs */
 	uint8_t rsvd0[56];
-	uint32_t sq_ci; /* blocks whose WQEs are finished: may be overwritten */
-	uint32_t rq_ci; /* receive WQEs taken: may be overwritten */
+	uint32_t sq_ci; /* completed blocks, which may be overwritten */
+	uint32_t rq_ci; /* receive WQEs taken, which may be overwritten */
 	uint8_t rsvd1[56];
 };
 
 /*
- * A control segment in whole words, which whoever reads it as words gets from a store buffer; one
- * byte here and four there he waits for. `check` is 0.
+ * Writes a control segment in whole words: a reader that loads words gets them from the store
+ * buffer. It would have to wait for smaller stores. `check` is 0.
  */
 static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint8_t flags,
 				    uint8_t nbb, uint8_t nsge, uint32_t index, uint64_t wr_id,
@@ -248,7 +248,7 @@ static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint
 {
 	uint64_t *w = (uint64_t *)(void *)c;
 
-	/* atomic: the compiler would make pairs of them by way of the stack */
+	/* Atomic, because the compiler would otherwise combine them on the stack. */
 	__atomic_store_n(&w[0],
 			 opcode | (uint32_t)flags << 8 | (uint32_t)nbb << 16 |
 				 (uint32_t)nsge << 24 | (uint64_t)index << 32,
@@ -258,15 +258,15 @@ static inline void dpa_wqe_put_ctrl(struct dpa_wqe_ctrl *c, uint8_t opcode, uint
 	__atomic_store_n(&w[3], (uint64_t)count << 32, __ATOMIC_RELAXED);
 }
 
-/* The share of word i of a WQE in its check: no product waits for the one before. */
+/* The part of a WQE's check value for word i: no multiplication depends on another. */
 static inline uint64_t dpa_wqe_mix(uint32_t i, uint64_t w)
 {
 	const uint64_t k = 0xff51afd7ed558ccdull + i * (2 * 0x9e3779b97f4a7c15ull);
 
-	return (i == 3 ? w & 0xffffffff00000000ull : w) * k; /* but `check` itself */
+	return (i == 3 ? w & 0xffffffff00000000ull : w) * k; /* except `check` itself */
 }
 
-/* From the sum of these and the number of blocks. */
+/* Computes the check value from the sum of these parts and the number of blocks. */
 static inline uint32_t dpa_wqe_mixed(uint64_t h)
 {
 	h ^= h >> 32;
@@ -274,8 +274,8 @@ static inline uint32_t dpa_wqe_mixed(uint64_t h)
 }
 
 /*
- * Mixes every 8-byte word of a WQE except `check` into 32 bits. It must catch a BlueFlame
- * write of which some 8-byte words are those of an older WQE.
+ * Mixes all 8-byte words of a WQE except `check` into 32 bits. It must detect a BlueFlame write
+ * with some 8-byte words of an older WQE.
  */
 static inline uint32_t dpa_wqe_check(const void *wqe, uint32_t nbb)
 {
@@ -308,7 +308,7 @@ enum dpa_cqe_opcode {
 	DPA_CQE_TM_NO_TAG = 134,
 };
 
-/* Completion status; the provider maps it to enum ibv_wc_status in one switch. */
+/* Completion status. The provider maps it to enum ibv_wc_status in one switch. */
 enum dpa_cqe_status {
 	DPA_CQE_OK = 0,
 	DPA_CQE_LOC_LEN_ERR,
@@ -324,44 +324,46 @@ enum dpa_cqe_status {
 	DPA_CQE_RNR_RETRY_EXC_ERR,
 	DPA_CQE_REM_ABORT_ERR,
 	DPA_CQE_FATAL_ERR,
-	DPA_CQE_TM_ERR,		    /* the tagged buffer is not there (any more) */
-	DPA_CQE_TM_RNDV_INCOMPLETE, /* it is too small: it has the request instead */
-	DPA_CQE_GENERAL_ERR,	    /* no other status applies: see the vendor error */
+	DPA_CQE_TM_ERR,		    /* the tagged buffer does not exist (any more) */
+	DPA_CQE_TM_RNDV_INCOMPLETE, /* the buffer is too small: it holds the request instead */
+	DPA_CQE_GENERAL_ERR,	    /* no other status applies: see vendor_err */
 };
 
 enum dpa_cqe_flags {
 	DPA_CQE_F_GRH = 1 << 0,
 	DPA_CQE_F_IMM = 1 << 1,
 	DPA_CQE_F_INV = 1 << 3,	     /* imm holds the invalidated R_Key */
-	DPA_CQE_F_TM_SYNC = 1 << 4,  /* unexpected messages are to be reported first */
-	DPA_CQE_F_TM_MATCH = 1 << 5, /* of a tag */
-	DPA_CQE_F_TM_DATA = 1 << 6,  /* all of the message is there */
+	DPA_CQE_F_TM_SYNC = 1 << 4,  /* software must report unexpected messages first */
+	DPA_CQE_F_TM_MATCH = 1 << 5, /* the message matched a tag */
+	DPA_CQE_F_TM_DATA = 1 << 6,  /* the message is complete */
 	DPA_CQE_F_SOLICITED = 1 << 7,
 };
 
 /*
  * 64 bytes: 8 + 6*4 + 8 + 8 + 8 + 4 + 4 = 64.
- * The last four bytes are written last, at once (release): a CQE at consumer index ci of a CQ of
- * 2^log entries is valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0, which
- * is never valid, so that only laps tell entries apart. Laps are counted in seven bits, so that the
- * reader of a CQ that ignores overrun finds out that its entries were written over.
+ * The last four bytes are written last, by one store (release): a CQE at consumer index ci of a CQ
+ * of 2^log entries is valid when owner == dpa_cqe_owner(ci, log). A new buffer is filled with 0,
+ * which is never valid, so that entries differ by their lap only. Laps have seven bits, so that the
+ * reader of a CQ that ignores overrun detects that its entries were overwritten.
  */
 struct dpa_cqe {
 	uint64_t wr_id;
 	uint32_t qpn;
-	uint32_t user_index; /* of the QP, as given to CREATE_QP */
+	uint32_t user_index; /* user_index of the QP, from CREATE_QP */
 	uint32_t byte_len;
 	uint32_t imm;	     /* immediate as sent, or the invalidated R_Key */
 	uint32_t src_qpn;    /* UD */
 	uint32_t vendor_err; /* enum dpa_syndrome */
-	uint64_t timestamp;  /* device clock, ns (CLOCK_MONOTONIC); 0 unless the CQ asks for it */
-	uint32_t wqe_index;  /* send: SQ block index of the WQE; TM_RECV: app_ctx of the header */
+	/* device clock, ns (CLOCK_MONOTONIC); 0 unless the CQ has timestamps */
+	uint64_t timestamp;
+	uint32_t wqe_index; /* send: SQ block index of the WQE; TM_RECV: app_ctx of the header */
 	uint16_t pkey_index;
 	uint16_t slid;
 	uint8_t sl;
 	uint8_t path_bits;
 	uint8_t rsvd[2];
-	uint32_t tag;	   /* raw packet: of its flow rule; TM_RECV: of the header, low half */
+	/* raw packet: tag of its flow rule; TM_RECV: tag of the header, low half */
+	uint32_t tag;
 	uint32_t tag_high; /* TM_RECV */
 	uint8_t opcode;	   /* enum dpa_cqe_opcode */
 	uint8_t status;	   /* enum dpa_cqe_status */
@@ -369,14 +371,14 @@ struct dpa_cqe {
 	uint8_t owner;
 };
 
-#define DPA_CQE_LAPS 128u /* a power of two, so that counting goes on when indices wrap */
+#define DPA_CQE_LAPS 128u /* a power of two, so that counting continues when indices wrap */
 
 static inline uint8_t dpa_cqe_owner(uint32_t index, uint32_t log_size)
 {
 	return (uint8_t)(((index >> log_size) & (DPA_CQE_LAPS - 1)) + 1u);
 }
 
-/* The last four bytes as one word: written by the device alone, read by who polls. */
+/* The last four bytes as one word. Only the device writes it; pollers read it. */
 typedef uint32_t __attribute__((may_alias)) dpa_cqe_word;
 
 static inline uint32_t dpa_cqe_pack(uint8_t opcode, uint8_t status, uint8_t flags, uint8_t owner)
@@ -393,7 +395,10 @@ static inline uint32_t dpa_cqe_last(const struct dpa_cqe *e)
 	return __atomic_load_n((const dpa_cqe_word *)&e->opcode, __ATOMIC_ACQUIRE);
 }
 
-/* Makes e, whose other bytes are written, a valid entry of `from`'s opcode, status and flags. */
+/*
+ * Makes e a valid entry with `from`'s opcode, status and flags. Its other bytes are written
+ * already.
+ */
 static inline void dpa_cqe_publish(struct dpa_cqe *e, const struct dpa_cqe *from, uint8_t owner)
 {
 	__atomic_store_n((dpa_cqe_word *)&e->opcode,
@@ -407,7 +412,10 @@ static inline int dpa_cqe_valid(const struct dpa_cqe *e, uint32_t index, uint32_
 	       dpa_cqe_pack(0, 0, 0, dpa_cqe_owner(index, log_size));
 }
 
-/* How many laps the entry in a place is ahead of index `index`, mod 128; -1: none was written. */
+/*
+ * Returns by how many laps the entry of this place is ahead of index `index`, modulo 128; -1: none
+ * was written.
+ */
 static inline int dpa_cqe_laps(const struct dpa_cqe *e, uint32_t index, uint32_t log_size)
 {
 	uint32_t last = dpa_cqe_last(e);
@@ -420,11 +428,11 @@ static inline int dpa_cqe_laps(const struct dpa_cqe *e, uint32_t index, uint32_t
 }
 
 /*
- * How many laps the entry in the place of index `at`, the reader's next, is ahead: 0: it is that
- * entry; DPA_CQE_NONE: that is not written yet; else it was written over. An entry of 127 laps
- * later has the same owner byte as the one that is to be written over: then the entry before is not
- * the one that was read last. After exactly 128 laps all owner bytes are as if nothing was written:
- * DPA_CQE_NONE until one more entry is written.
+ * Returns by how many laps the entry in the place of index `at`, the reader's next, is ahead. 0: it
+ * is that entry. DPA_CQE_NONE: it is not written yet. Else it was overwritten.
+ * An entry 127 laps later has the same owner byte as the entry to be overwritten: in that case the
+ * previous place does not hold the entry that was read last. After exactly 128 laps all owner bytes
+ * look as if nothing was written: DPA_CQE_NONE until one more entry is written.
  */
 #define DPA_CQE_NONE DPA_CQE_LAPS
 static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *buf, uint32_t at, uint32_t log_size)
@@ -435,16 +443,16 @@ static inline uint32_t dpa_cqe_ahead(const struct dpa_cqe *buf, uint32_t at, uin
 	if (laps == (int)DPA_CQE_LAPS - 1) {
 		if (dpa_cqe_laps(&buf[(at - 1) & mask], at - 1, log_size) <= 0)
 			return DPA_CQE_NONE;
-		/* it is written: maybe since it was looked at */
+		/* it may have been written since the check */
 		laps = dpa_cqe_laps(&buf[at & mask], at, log_size);
 	}
 	return laps < 0 ? DPA_CQE_NONE : (uint32_t)laps;
 }
 
 /*
- * For the reader of a CQ that ignores overrun, whose next entry has index `at`: the index of the
- * oldest entry that is left, `at` itself unless entries were written over. The device may write
- * over that one, too, while it is read.
+ * For the reader of a CQ that ignores overrun, whose next entry has index `at`: returns the index
+ * of the oldest entry that is left; `at` unless entries were overwritten. The device may overwrite
+ * that one, too, while it is read.
  */
 static inline uint32_t dpa_cqe_oldest(const struct dpa_cqe *buf, uint32_t at, uint32_t log_size)
 {
@@ -454,7 +462,8 @@ static inline uint32_t dpa_cqe_oldest(const struct dpa_cqe *buf, uint32_t at, ui
 
 	if (!ahead || ahead == DPA_CQE_NONE)
 		return at;
-	first = at + (ahead << log_size) - mask; /* the last of a lap from here is there */
+	/* the last entry of the lap from here on is written */
+	first = at + (ahead << log_size) - mask;
 	while (gone < there) {
 		uint32_t mid = gone + (there - gone) / 2;
 
@@ -466,16 +475,16 @@ static inline uint32_t dpa_cqe_oldest(const struct dpa_cqe *buf, uint32_t at, ui
 	return first + there;
 }
 
-/* vendor_err: what exactly went wrong. Stable numbers; docs/device-reference.md lists them. */
+/* vendor_err: the exact reason of an error. Stable numbers; docs/device-reference.md lists them. */
 enum dpa_syndrome {
 	DPA_SYN_NONE = 0,
-	DPA_SYN_BAD_LKEY = 0x10, /* no such MR, or of another PD */
+	DPA_SYN_BAD_LKEY = 0x10, /* no such MR, or it is of another PD */
 	DPA_SYN_LKEY_BOUNDS = 0x11,
-	DPA_SYN_LKEY_ACCESS = 0x12, /* no local write */
+	DPA_SYN_LKEY_ACCESS = 0x12, /* local write is not allowed */
 	DPA_SYN_BAD_OPCODE = 0x13,  /* opcode not allowed on this QP */
 	DPA_SYN_BAD_WQE = 0x14,	    /* malformed WQE */
 	DPA_SYN_MSG_TOO_LONG = 0x15,
-	DPA_SYN_LOCAL_FAULT = 0x16, /* the process cannot touch its own buffer */
+	DPA_SYN_LOCAL_FAULT = 0x16, /* the process cannot access its own buffer */
 	DPA_SYN_RECV_TOO_SMALL = 0x20,
 	DPA_SYN_NAK_SEQ = 0x30,
 	DPA_SYN_NAK_INV_REQ = 0x31,
@@ -485,17 +494,18 @@ enum dpa_syndrome {
 	DPA_SYN_TIMEOUT = 0x35,	  /* retry_cnt exhausted */
 	DPA_SYN_PEER_DEAD = 0x36, /* the peer's process ended */
 	DPA_SYN_NO_PATH = 0x37,	  /* no link reaches this address */
-	DPA_SYN_NO_FDS = 0x38,	  /* no descriptor for the link to the peer, here or there */
-	DPA_SYN_BAD_RKEY = 0x40,  /* responder side of 0x32: no such MR or other PD */
+	/* no file descriptor for the link to the peer, on this or the other side */
+	DPA_SYN_NO_FDS = 0x38,
+	DPA_SYN_BAD_RKEY = 0x40, /* responder side of 0x32: no such MR, or of another PD */
 	DPA_SYN_RKEY_BOUNDS = 0x41,
 	DPA_SYN_RKEY_ACCESS = 0x42,
 	DPA_SYN_QP_ACCESS = 0x43, /* the QP's qp_access_flags forbid it */
 	DPA_SYN_UNALIGNED = 0x44, /* atomic */
 	DPA_SYN_FLUSHED = 0x50,
 	DPA_SYN_CQ_OVERRUN = 0x51,
-	DPA_SYN_MW_BIND = 0x54,	     /* a window that cannot be bound so */
+	DPA_SYN_MW_BIND = 0x54,	     /* the window cannot be bound this way */
 	DPA_SYN_PULL_REFUSED = 0x53, /* never reported: the ring is used instead */
-	DPA_SYN_INV_RKEY = 0x52,     /* invalidate of a key that cannot be */
+	DPA_SYN_INV_RKEY = 0x52,     /* the key cannot be invalidated */
 };
 
 /* ------------------------------------------------------------------ events */
@@ -518,7 +528,7 @@ enum dpa_event_type { /* values of enum ibv_event_type */
 		      DPA_EVENT_WQ_FATAL = 19,
 };
 
-/* Event record: type, and the user_handle of the QP, CQ, SRQ or WQ, or the port number. */
+/* Event record: the type, and the user_handle of the QP, CQ, SRQ or WQ, or the port number. */
 struct dpa_event {
 	uint32_t type; /* enum dpa_event_type */
 	uint32_t port;

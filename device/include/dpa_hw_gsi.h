@@ -78,9 +78,9 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *from,
 			const uint8_t mad[DPA_MAD_BYTES]);
 
 /*
- * False: the adapter instance of this host that a communication id belongs to has no process any
- * more, or none for the moment: when one of several dies, another one shows it within 2 s. For ids
- * of peers at this host's addresses. Any thread; some system calls.
+ * False: the adapter instance of this host to which a communication id belongs has no process any
+ * more, or none for the moment: if one of several dies, another one shows it within 2 s. For ids of
+ * peers at this host's addresses. Any thread; some system calls.
  */
 bool dpa_hw_gsi_there(struct dpa_hw_gsi *gsi, uint32_t id);
 
@@ -102,9 +102,9 @@ bool dpa_hw_gsi_refused(struct dpa_hw_gsi *gsi, uint8_t dgid[16], uint64_t *tid)
  * of its IP CM header; without that header, the destination GID. ENOMEM: the adapter instance has
  * no more. EIO, or the errno of the lock of the adapter instance.
  */
-struct dpa_gsi_service {	   /* all numbers in host order */
+struct dpa_gsi_service {	   /* all numbers are in host order */
 	uint64_t service_id, mask; /* mask 0: all bits */
-	uint8_t addr[16];	   /* a GID; or all 0 */
+	uint8_t addr[16];	   /* a GID; all 0: any address */
 	bool v4, v6;		   /* which families an all 0 address takes */
 };
 int dpa_hw_gsi_listen(struct dpa_hw_gsi *gsi, const struct dpa_gsi_service *s, uint32_t *handle);
@@ -126,7 +126,8 @@ struct dpa_gsi_id {
 	uint8_t state;	   /* the driver's enum dpav_cm_state; tools show it */
 	uint8_t qp_type;   /* the driver's enum dpav_cm_qp; the device does not read it */
 	uint8_t rsvd;
-	uint16_t sport, dport; /* for tools: of the program's id, this side's first; 0: none */
+	/* for tools: ports of the program's id, this side's first; 0: none */
+	uint16_t sport, dport;
 	struct dpa_gsi_addr addr;
 };
 /* ENOMEM: the adapter instance has no more. EIO. */
@@ -146,7 +147,7 @@ bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id);
  */
 bool dpa_hw_gsi_died(struct dpa_hw_gsi *gsi);
 
-/* Why a connection was refused, for tools: dpactl doctor. */
+/* Reasons of a refused connection, for tools: dpactl doctor. */
 enum dpa_gsi_why {
 	DPA_GSI_SENT_REJ = 1, /* this side refused it; reason: of the REJ, or the status of SIDR */
 	DPA_GSI_GOT_REJ,      /* the peer refused it; reason as above */

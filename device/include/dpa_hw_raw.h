@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_hw_raw.h - the commands for raw packets: receive queues that frames are spread over, and flow
- * rules. Part of dpa_hw.h, which is included instead.
+ * dpa_hw_raw.h - the commands for raw packets: receive queues over which frames are spread, and
+ * flow rules. Do not include it directly; include dpa_hw.h.
  */
 #ifndef DPA_HW_RAW_H
 #define DPA_HW_RAW_H
@@ -15,40 +15,40 @@ extern "C" {
 #endif
 
 /*
- * WQs: receive queues that raw QPs spread frames over. RESET: empty, takes nothing; READY; ERROR:
- * what is posted is flushed. EINVAL: ERROR to READY. destroy: EBUSY while a table has it.
+ * WQs: receive queues over which raw QPs spread frames. RESET: empty, takes nothing; READY; ERROR:
+ * posted receives are flushed. EINVAL: ERROR to READY. destroy: EBUSY while a table uses it.
  */
 enum dpa_wq_state { DPA_WQS_RESET, DPA_WQS_READY, DPA_WQS_ERROR }; /* values of ibv_wq_state */
 
 struct dpa_wq_attr {
-	uint32_t pdn; /* of its receive buffers */
+	uint32_t pdn; /* PD of its receive buffers */
 	uint32_t max_sge;
 	uint32_t log_size;	 /* receive WQEs */
 	void *buf;		 /* (1 << log_size) * dpa_rwqe_stride(max_sge) bytes */
-	struct dpa_dbrec *dbrec; /* its rq half */
+	struct dpa_dbrec *dbrec; /* its rq half is used */
 	struct dpa_hw_cq *cq;
 	uint64_t user_handle;
 };
 
-/* Its number is what CQEs have for the QPN, and no QP's. ENOMEM past DPA_MAX_WQ. */
+/* CQEs have its number in place of a QPN; no QP has that number. ENOMEM beyond DPA_MAX_WQ. */
 int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *attr, struct dpa_hw_wq **wq,
 		     uint32_t *wqn);
-/* To RESET: the driver resets the doorbell record and takes its CQEs out before it returns. */
+/* To RESET: the driver resets the doorbell record and removes its CQEs before it returns. */
 int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state);
 uint32_t dpa_hw_wq_state(struct dpa_hw_wq *wq);
 /* Receives were posted: needed only in the error state. */
 void dpa_hw_ring_wq(struct dpa_hw_wq *wq);
 int dpa_hw_destroy_wq(struct dpa_hw_wq *wq);
 
-/* 1 << log_size WQs, which may be the same. EINVAL, ENOMEM; destroy: EBUSY while a QP has it. */
+/* 1 << log_size WQs, which may repeat. EINVAL, ENOMEM; destroy: EBUSY while a QP uses it. */
 int dpa_hw_create_ind_table(struct dpa_hw_ctx *ctx, struct dpa_hw_wq *const *wqs, uint32_t log_size,
 			    struct dpa_hw_ind_table **table);
 int dpa_hw_destroy_ind_table(struct dpa_hw_ind_table *table);
 
 /*
- * Flow rules: which raw QP gets which frames, for all of the board. Specs in the order of the
- * header, filters as ibv_create_flow(3) has them, network byte order; bits that are set in mask
- * must be those of val.
+ * Flow rules: which raw QP gets which frames, for the whole adapter instance. Specs in the order of
+ * the headers, filters as in ibv_create_flow(3), network byte order. Bits that are set in mask must
+ * equal those of val.
  */
 enum dpa_flow_spec_type { /* values of enum ibv_flow_spec_type */
 			  DPA_FLOW_ETH = 0x20,
@@ -61,7 +61,7 @@ enum dpa_flow_spec_type { /* values of enum ibv_flow_spec_type */
 			  DPA_FLOW_VXLAN = 0x50,
 			  DPA_FLOW_GRE = 0x51,
 			  DPA_FLOW_MPLS = 0x60,
-			  DPA_FLOW_INNER = 0x100, /* or-ed: of the header behind the tunnel's */
+			  DPA_FLOW_INNER = 0x100, /* flag: the header inside of the tunnel */
 };
 
 enum dpa_flow_type { DPA_FLOW_NORMAL, DPA_FLOW_ALL_DEFAULT, DPA_FLOW_MC_DEFAULT, DPA_FLOW_SNIFFER };
@@ -79,23 +79,25 @@ struct dpa_flow_spec {
 struct dpa_flow_attr {
 	uint32_t type;	   /* enum dpa_flow_type: values of ibv_flow_attr_type */
 	uint32_t flags;	   /* enum dpa_flow_flags; EGRESS: EOPNOTSUPP */
-	uint32_t priority; /* the lower number is tried first; 16 bits */
-	uint32_t tag;	   /* for the CQE of what matches */
+	uint32_t priority; /* a lower number is tried first; 16 bits */
+	uint32_t tag;	   /* for the CQE of a matching frame */
 	bool drop;
 	uint32_t nspecs;
 	struct dpa_flow_spec spec[DPA_FLOW_SPECS];
 };
 
 /*
- * EINVAL: no such rule, or not a raw QP; EPERM: without CAP_NET_RAW; ENOMEM past DPA_MAX_FLOWS of
- * the board. Rules end with their QP at the latest.
+ * EINVAL: no such rule, or not a raw QP; EPERM: without CAP_NET_RAW; ENOMEM beyond DPA_MAX_FLOWS of
+ * the adapter instance. Rules end with their QP at the latest.
  */
 int dpa_hw_create_flow(struct dpa_hw_qp *qp, const struct dpa_flow_attr *attr, uint32_t *handle);
 int dpa_hw_destroy_flow(struct dpa_hw_qp *qp, uint32_t handle);
-/* Frames that the rule matched since it was made, and their bytes, of what it drops, too. EINVAL.
+/*
+ * Number of frames that the rule matched since it was created, and their bytes, including dropped
+ * ones. EINVAL.
  */
 int dpa_hw_flow_counts(struct dpa_hw_qp *qp, uint32_t handle, uint64_t *packets, uint64_t *bytes);
-/* Rules of the QP. */
+/* Return the number of rules of the QP. */
 uint32_t dpa_hw_num_flows(struct dpa_hw_qp *qp);
 
 #ifdef __cplusplus

@@ -29,10 +29,10 @@ enum dpa_mad_verdict {
 	DPA_MAD_OK,
 	DPA_MAD_SIZE,	 /* not 256 bytes */
 	DPA_MAD_VERSION, /* of the MAD header or the class */
-	DPA_MAD_CLASS,	 /* not communication management */
+	DPA_MAD_CLASS,	 /* not of the class communication management */
 	DPA_MAD_METHOD,	 /* not ComMgtSend */
-	DPA_MAD_ATTR,	 /* LAP, APR, or none that there is */
-	DPA_MAD_INFO,	 /* more information than its field holds */
+	DPA_MAD_ATTR,	 /* LAP, APR, or an unknown one */
+	DPA_MAD_INFO,	 /* the information does not fit its field */
 };
 
 /*
@@ -141,7 +141,8 @@ enum dpa_mad_verdict {
 #define DPA_CM_B(m, name, byte, len) uint8_t name[len];
 /* Numbers in host order. */
 struct dpa_mad {
-	uint16_t status, class_specific, attr; /* attr: enum dpa_cm_attr, says which member is set */
+	/* attr: enum dpa_cm_attr, selects the valid member */
+	uint16_t status, class_specific, attr;
 	uint32_t modifier;
 	uint64_t tid;
 	union {
@@ -161,31 +162,37 @@ struct dpa_mad {
 /* clang-format on */
 
 /*
- * Calls fn(arg, name, number) for each number among the message's fields, in the order of the wire;
- * its arrays are left out. m->attr must be one of enum dpa_cm_attr, else there is none.
+ * Call fn(arg, name, number) for each number among the message's fields, in the order on the wire;
+ * arrays are left out. m->attr must be one of enum dpa_cm_attr; otherwise there is none.
  */
 typedef void dpa_mad_field_fn(void *arg, const char *name, uint64_t v);
 void dpa_mad_each(const struct dpa_mad *m, dpa_mad_field_fn *fn, void *arg);
-/* "REQ", "SIDR_REP", ...; "?" of any other number. */
+/* Return "REQ", "SIDR_REP", ...; "?" for an unknown number. */
 const char *dpa_mad_attr_name(uint16_t attr);
-/* Why a message was refused; never NULL. */
+/* Return the reason why a message was refused; never NULL. */
 const char *dpa_mad_verdict_name(enum dpa_mad_verdict v);
 
-/* Reserved bits are ignored. *m is set whole if the verdict is DPA_MAD_OK, else only cleared. */
+/*
+ * Reserved bits are ignored. *m is set completely if the verdict is DPA_MAD_OK; otherwise it is
+ * cleared.
+ */
 enum dpa_mad_verdict dpa_mad_decode(const uint8_t *p, size_t n, struct dpa_mad *m);
 
-/* Writes all of p, reserved bits as 0. False, and p all 0: a number is too large for its field, or
- * decode would refuse it. */
+/*
+ * Write all of p, reserved bits as 0. False, and p all 0: a number is too large for its field, or
+ * decode would refuse the result.
+ */
 bool dpa_mad_encode(const struct dpa_mad *m, uint8_t p[DPA_MAD_BYTES]);
 
 #define DPA_MAD_QPN  1u /* QP1, and the Q_Key of its datagrams (IBA 10.2.5) */
 #define DPA_MAD_QKEY 0x80010000u
 
-#define DPA_CM_IP_BYTES 36 /* the first of the private data of REQ and SIDR_REQ (IBA annex A11) */
+/* the first bytes of the private data of REQ and SIDR_REQ (IBA annex A11) */
+#define DPA_CM_IP_BYTES 36
 
 struct dpa_cm_ip {
 	uint8_t ip_version; /* 4 or 6 */
-	uint16_t sport;	    /* of the active side, host order */
+	uint16_t sport;	    /* port of the active side, host order */
 	uint8_t src[16];    /* an IPv4 address is the last 4 bytes, the rest is 0 */
 	uint8_t dst[16];
 };
