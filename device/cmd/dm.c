@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Device memory: pieces of sealed memfds of the function. Only a handle names one, and regions may
- * lie in it; the driver has it mapped too and copies by plain stores.
- *
- * The list, the references and the sum of bytes: under hw->ctl.
+ * dm.c - device memory: blocks of sealed memfds of the function. It is named by a handle only, and
+ * regions may lie in it. The driver has it mapped, too, and copies by plain stores. The list, the
+ * references and the sum of bytes are under hw->ctl.
  */
 #include <errno.h>
 #include <stdlib.h>

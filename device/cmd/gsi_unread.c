@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* unread.c - what the program has not polled yet of a connection that its peer ends. */
+/*
+ * gsi_unread.c - completions of a connection that the program has not polled yet when its peer ends
+ * it.
+ */
 #include "ctx/cq.h"
 #include "ctx/qp.h"
 #include "link/peer.h"
@@ -10,9 +13,11 @@
 #include "eu/peer_end.h"
 #include "link/udp/forward.h"
 
-#define WIRE_PACKETS 1024 /* a peer that goes on sending ends the loop by this: a lock is held */
+#define WIRE_PACKETS 1024 /* bound for a peer that goes on sending: a lock is held */
 
-/* The completions of the peer's last messages, and of ours that it acknowledged. */
+/*
+ * Takes in the completions of the peer's last messages, and of local messages that it acknowledged.
+ */
 void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
 {
 	struct dpa_hw *hw = g->hw;
@@ -27,8 +32,8 @@ void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
 }
 
 /*
- * The id has no QP of its own: UCX gives the messages of the CM the number of a QP that it
- * destroys, and connects another one by itself. Any connected QP of the process can be that one.
+ * For an id without a QP of its own: UCX gives the messages of the CM the number of a QP that it
+ * destroys, and connects another QP itself. Any connected QP of the process can be that one.
  */
 static bool any_unread(struct dpa_hw *hw)
 {
@@ -54,7 +59,7 @@ bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
 
 	if (!dpa_gsi_alive(g))
 		return false;
-	pthread_mutex_lock(&hw->ctl); /* the QP and its CQs stay */
+	pthread_mutex_lock(&hw->ctl); /* keeps the QP and its CQs */
 	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp && qp->qpn == qpn && dpa_connected(qp))
 		has = (qp->send_cq && dpa_cq_has(qp->send_cq, qpn)) ||

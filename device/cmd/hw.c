@@ -51,7 +51,10 @@ static bool atfork_done;
 
 /* ------------------------------------------------------------------- fork */
 
-/* Under open_lock. NULL: none, or the parent's (after a raw clone), whose locks are nobody's. */
+/*
+ * Returns the function of this process. NULL: there is none, or it is the parent's (after a raw
+ * clone), whose locks have no owner here. Context: open_lock.
+ */
 static struct dpa_hw *hw_of_us(void)
 {
 	struct dpa_hw *hw = dpa_the_hw;
@@ -59,7 +62,10 @@ static struct dpa_hw *hw_of_us(void)
 	return hw && *hw->alive ? hw : NULL;
 }
 
-/* Every descriptor is where after_fork_child() finds it: a child that kept one would outlive us. */
+/*
+ * Waits until every descriptor is recorded where after_fork_child() finds it: a child that kept one
+ * would keep it open beyond this process.
+ */
 static void before_fork(void)
 {
 	struct dpa_hw *hw;
@@ -93,8 +99,8 @@ static void after_fork_parent(void)
 
 /*
  * The child has the parent's memory but none of its threads: it gives up the device without
- * touching the board. Contexts that it inherited keep a struct dpa_hw whose alive word reads 0 (the
- * page was wiped).
+ * touching the board. Inherited contexts keep a struct dpa_hw whose alive word reads 0 (fork
+ * cleared the page).
  */
 static void after_fork_child(void)
 {
@@ -168,7 +174,10 @@ void dpa_gsi_nudge(void)
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
-/* Mapped memory is not scanned by itself: what an instance that is open at the exit has is no leak. */
+/*
+ * LeakSanitizer does not scan mapped memory by itself: the objects of an instance that is open at
+ * exit are no leak.
+ */
 #define SCAN(p, n)   __lsan_register_root_region(p, n)
 #define UNSCAN(p, n) __lsan_unregister_root_region(p, n)
 #else
@@ -195,7 +204,10 @@ static void unmap_zero(void *p, size_t n)
 	munmap(p, n);
 }
 
-/* A sealed memfd of this process, mapped for writing here; with F_SEAL_FUTURE_WRITE, only here. */
+/*
+ * Makes a sealed memfd of this process, mapped for writing here; with F_SEAL_FUTURE_WRITE only
+ * here.
+ */
 static void *make_shared(const char *name, size_t n, int more_seals, int *fd)
 {
 	void *p;
@@ -290,7 +302,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	char err[512] = "";
 	int ret;
 
-	hw = map_zero(sizeof(*hw)); /* most of its table of peers is never touched */
+	hw = map_zero(sizeof(*hw)); /* most of its peer table is never touched */
 	if (!hw)
 		return ENOMEM;
 	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
@@ -334,7 +346,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_share_init(hw);
 	if (ret)
 		goto err_tables;
-	hw->pd_refs[0] = 1; /* PD 0 is nobody's */
+	hw->pd_refs[0] = 1; /* PD 0 is never used */
 	ret = dpa_port_init(&hw->port, hw->cfg.gid_order);
 	if (ret)
 		goto err_tables;
@@ -384,7 +396,10 @@ static void hw_free(struct dpa_hw *hw)
 	dpa_counters_fold(hw);
 	dpa_cc_fini(hw);
 	dpa_udp_close(hw);
-	/* off the board first: a peer that sees our sockets close must find us gone */
+	/*
+	 * Leave the board first: a peer that sees the sockets close must find that this process is
+	 * gone.
+	 */
 	dpa_board_close(hw->board);
 	dpa_areas_fini(hw);
 	dpa_link_fini(hw);
@@ -396,7 +411,7 @@ static void hw_free(struct dpa_hw *hw)
 	unmap_zero(hw, sizeof(*hw));
 }
 
-/* open_lock is held. */
+/* Context: open_lock. */
 static int open_function(struct dpa_hw_ctx *ctx, uint32_t function)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -466,7 +481,7 @@ int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr
 	return open_ctx(of->id, attr, ctx);
 }
 
-/* Is there another context of the same opening? Under open_lock. */
+/* True if there is another context of the same opening. Context: open_lock. */
 static bool is_shared(const struct dpa_hw_ctx *ctx)
 {
 	const struct dpa_hw_ctx *c = ctx->hw->ctxs;
@@ -476,7 +491,7 @@ static bool is_shared(const struct dpa_hw_ctx *ctx)
 	return c;
 }
 
-/* Those that nothing uses; what CQs and SRQs hold goes with the process. */
+/* Frees the PDs that no object uses. PDs of CQs and SRQs that are left end with the process. */
 static void pd_forget(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -503,7 +518,7 @@ static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
 	return qp;
 }
 
-/* Waits: not under the lock that fork and others who open the device want. */
+/* Waits, so not under the lock that fork and other openers need. */
 void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw_qp *qp;
@@ -514,7 +529,7 @@ void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
 	dpa_qps_leave_out(ctx);
 	while ((qp = qp_left(ctx, &handle)))
 		dpa_hw_close_qp(qp, handle);
-	dpa_xrc_srqs_forget(ctx); /* targets of other contexts take receives of them */
+	dpa_xrc_srqs_forget(ctx); /* targets of other contexts may use their receives */
 }
 
 void dpa_hw_close(struct dpa_hw_ctx *ctx)
@@ -523,7 +538,8 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	struct dpa_hw_ctx **p;
 	bool last;
 
-	if (!*hw->alive) { /* inherited by fork: the parent's; only our memory of it goes */
+	/* inherited by fork, the parent's: frees only the memory of this process */
+	if (!*hw->alive) {
 		free(ctx);
 		return;
 	}
@@ -553,7 +569,9 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&open_lock);
 }
 
-/* exit() with the device open. Other threads may be running still, and one of them closing it. */
+/*
+ * At exit() with the device open. Other threads may still run, and one of them may be closing it.
+ */
 __attribute__((destructor)) static void at_exit(void)
 {
 	struct dpa_hw *hw;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work that was posted to an unreliable QP is sent before the QP ends, as an adapter has done by
- * then: the peer may be one that this process has just begun to meet, or there was more than one
- * call sends. The best that can be done in LEAVE_NS: a peer that is stopped does not hold up the
- * end of a QP for longer, the end of all QPs of a context together neither, and the end of further
- * QPs not at all until it takes something.
+ * leave.c - the WQEs posted to an unreliable QP are sent before the QP is destroyed, as an adapter
+ * has done by then. They may not have left yet because the connection to the peer has just begun,
+ * or because one call sends a limited number.
+ * Best effort for LEAVE_NS: a stopped peer does not delay the destruction of a QP for longer, nor
+ * the destruction of all QPs of a context together. It does not delay that of further QPs at all
+ * until it takes something.
  */
 #include "cmd/leave.h"
 #include "link/kick.h"
@@ -12,16 +13,19 @@
 #include "eu/progress.h"
 #include "transport/transport.h"
 
-#define LEAVE_NS 1000000000u /* what was posted has so long to leave */
+#define LEAVE_NS 1000000000u /* time for posted WQEs to leave */
 
-/* Under the QP's lock: some of what was posted to a QP that nobody acknowledges has not left. */
+/* True if a part of the WQEs of an unacknowledged QP has not left. Context: the QP's lock. */
 static bool is_unsent(const struct dpa_hw_qp *qp)
 {
 	return qp->type != DPA_QP_RC && qp->state == DPA_QPS_RTS && qp->dbrec && qp->sq &&
 	       qp->req.send_idx != __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
 }
 
-/* Under the QP's lock: false if something is left. A call sends a part, but goes on at once. */
+/*
+ * Sends a part, which does more without waiting in the next call. False: something is left.
+ * Context: the QP's lock.
+ */
 static bool send_rest(struct dpa_hw_qp *qp)
 {
 	uint32_t was;
@@ -36,7 +40,10 @@ static bool send_rest(struct dpa_hw_qp *qp)
 	return true;
 }
 
-/* Under the QP's lock. NULL: none that can be told to have taken nothing. */
+/*
+ * Returns the peer that delays the QP; NULL: none that can be shown to have taken nothing. Context:
+ * the QP's lock.
+ */
 static struct dpa_peer *held_by(const struct dpa_hw_qp *qp)
 {
 	struct dpa_peer *p = dpa_connected(qp) ? qp->peer : qp->held_by;
@@ -52,8 +59,8 @@ static void say_unsent(struct dpa_hw *hw, uint32_t qpn)
 }
 
 /*
- * Until *end, which is set when something has to be waited for first. The caller holds no lock. Not
- * if the QP is not ctx's any more (NULL: whosever), or has had its time.
+ * Waits until *end, which is set at the first wait. Does nothing if the QP no longer belongs to ctx
+ * (NULL: any context), or has used up its time. Context: no lock held.
  */
 static void leave_until(struct dpa_hw *hw, struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 			uint64_t *end)
@@ -81,7 +88,7 @@ static void leave_until(struct dpa_hw *hw, struct dpa_hw_qp *qp, const struct dp
 		late = spent || now >= *end;
 		if (late)
 			say_unsent(hw, qpn);
-		if (late && p && now - began >= LEAVE_NS) /* what is for others goes yet */
+		if (late && p && now - began >= LEAVE_NS) /* WQEs for other peers still leave */
 			atomic_store_explicit(&p->left_at, dpa_peer_taken(p), memory_order_relaxed);
 		dpa_progress_once(hw);
 		dpa_relax(&n);

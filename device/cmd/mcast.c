@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups of a UD QP: the board knows them, so that senders of all processes do. */
+/*
+ * mcast.c - multicast groups of UD QPs. They are on the board, so that senders of all processes
+ * find them.
+ */
 #include <errno.h>
 #include "ctx/hw.h"
 #include "cmd/mcast.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * mr.c - memory regions: registration, and how one is taken back. The table and its words:
- * ctx/mr.c.
- */
+/* mr.c - memory regions: registration and revocation. ctx/mr.c has the table and its words. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +17,7 @@ static const uint32_t known_access =
 	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
 	DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND | DPA_ACCESS_ON_DEMAND | DPA_ACCESS_HUGETLB |
 	DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_RELAXED_ORDERING;
-/* With which peers may get at it, themselves or by a window. */
+/* Rights by which peers may access it, directly or by a window. */
 static const uint32_t remote_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
 				      DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_MW_BIND;
 /* IB_ACCESS_OPTIONAL_RANGE: bits that a device may ignore. */
@@ -43,7 +40,7 @@ static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 	return dpa_range_check(hw, a->addr, a->length, a->access & DPA_ACCESS_LOCAL_WRITE);
 }
 
-/* Pages of 0, and some that nobody reads. */
+/* Pages that read as 0, and pages for writes that are never read. */
 static int null_memory(struct dpa_hw *hw)
 {
 	void *p;
@@ -60,7 +57,10 @@ static int null_memory(struct dpa_hw *hw)
 	return 0;
 }
 
-/* On demand, as all that cannot be copied plainly: nothing need be mapped there. */
+/*
+ * Handled like on-demand memory, as all memory that plain copies must not touch: nothing need be
+ * mapped there.
+ */
 static int foreign_place(struct dpa_mr_attr *attr)
 {
 	if (!attr->foreign || !attr->foreign->copy || !attr->length)
@@ -83,7 +83,7 @@ static bool is_region(const struct dpa_mr *mr)
 	return mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL || mr->kind == DPA_KIND_FOREIGN;
 }
 
-/* Makes memory of this process of what attr says. Under hw->ctl. */
+/* Sets the local address for attr. Context: hw->ctl. */
 static int mr_place(struct dpa_hw_ctx *ctx, struct dpa_mr_attr *attr)
 {
 	int ret = EINVAL;
@@ -153,10 +153,7 @@ out:
 	return ret;
 }
 
-/*
- * Waits until nobody is at work with what an entry of these rights was: no thread here, no peer by
- * itself.
- */
+/* Waits until no thread here and no peer uses the old contents of an entry with these rights. */
 static void mr_wait(struct dpa_hw *hw, uint32_t access)
 {
 	dpa_quiesce(hw);
@@ -165,8 +162,8 @@ static void mr_wait(struct dpa_hw *hw, uint32_t access)
 }
 
 /*
- * Takes a region out of use; EBUSY while windows are bound to it (man ibv_dereg_mr). A bind that
- * was under way is seen after dpa_quiesce(): then the key is put back.
+ * Takes a region out of use. EBUSY while windows are bound to it (man ibv_dereg_mr). A bind in
+ * progress becomes visible after dpa_quiesce(): then the key is restored.
  */
 static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
 {
@@ -182,7 +179,7 @@ static int mr_suspend(struct dpa_hw *hw, struct dpa_mr *mr)
 	return EBUSY;
 }
 
-/* Under hw->ctl. When it returns nothing touches the region any more, of this process or a peer. */
+/* Context: hw->ctl. On return neither this process nor a peer touches the region any more. */
 void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 {
 	struct dpa_mr *mr = &hw->export->mr[index];
@@ -206,8 +203,8 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 }
 
 /*
- * The copies of a region without a key end under no lock: they may wait for a thread that wants
- * hw->ctl. Its entry is this call's meanwhile.
+ * The copies of a region without a key are completed under no lock, because they may wait for a
+ * thread that needs hw->ctl. Meanwhile the entry belongs to this call.
  */
 static void drain_foreign(struct dpa_hw *hw, const struct dpa_mr *mr)
 {
@@ -298,7 +295,7 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-/* The attributes that a region of those gets. */
+/* Returns the attributes that a region with those old ones gets. */
 static struct dpa_mr_attr rereg_attr(const struct dpa_mr_attr *was, uint32_t flags,
 				     const struct dpa_mr_attr *attr)
 {
@@ -316,7 +313,7 @@ static struct dpa_mr_attr rereg_attr(const struct dpa_mr_attr *was, uint32_t fla
 	return a;
 }
 
-/* Looks ahead under no lock; what is not so any more is found out later. */
+/* Checks in advance under no lock; a later change is found afterwards. */
 static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
 			const struct dpa_mr_attr *attr, struct dpa_share_plan *plan)
 {
@@ -333,8 +330,8 @@ static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
 }
 
 /*
- * Other rights need no other memory: how it is copied stays as it is. Only what becomes shared now
- * changes its pages, with nobody at work in it.
+ * True if the memory can stay as it is: other rights do not change how it is copied. Only memory
+ * that becomes shared now changes its pages, while no thread uses it.
  */
 static bool mr_in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access,
 			const struct dpa_share_plan *plan)
@@ -350,7 +347,9 @@ static void set_access(struct dpa_mr *mr, uint32_t access)
 	__atomic_store_n(&mr->access, access, __ATOMIC_RELAXED);
 }
 
-/* In place. Whether peers find it in an area that is there depends on their having a right. */
+/*
+ * Changes the rights in place. Peers find the region in an existing area only if they have a right.
+ */
 static void change_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
 			  const struct dpa_share_plan *plan)
 {
@@ -359,14 +358,14 @@ static void change_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
 	set_access(mr, access);
 	if (!other)
 		return;
-	dpa_share_take(hw, mr, plan); /* exchanges no pages: mr_in_place() */
+	dpa_share_take(hw, mr, plan); /* exchanges no pages: see mr_in_place() */
 	dpa_share_drop(hw, mr->addr, mr->length);
 }
 
 /*
- * Gives a region other rights under the same keys, so that what was and stays allowed is never
- * refused. When it returns nobody is at work by a right that was taken. EBUSY while windows are
- * bound to it: a bind that was under way is seen behind the wait, then all is as before.
+ * Gives a region other rights under the same keys, so that an access that was and stays allowed is
+ * never refused. On return no access by a removed right is in progress. EBUSY while windows are
+ * bound to it: a bind in progress becomes visible after the wait; then everything is as before.
  */
 static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
 			const struct dpa_share_plan *plan)
@@ -389,8 +388,9 @@ static int rereg_access(struct dpa_hw *hw, struct dpa_mr *mr, uint32_t access,
 }
 
 /*
- * Keys change with the memory or the PD: packets may name the old ones still. With rights alone
- * they stay; a peer that fetches by a right that was taken finds out by the generation.
+ * If the memory or the PD changes the keys change, because packets may still have the old ones. If
+ * only the rights change the keys stay; a peer that reads by a removed right detects this by the
+ * generation.
  */
 int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		    const struct dpa_mr_attr *attr)
@@ -431,7 +431,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	mr->addr = a.addr;
 	mr->length = a.length;
 	mr->iova = a.iova;
-	dpa_share_take(hw, mr, &plan); /* before what was there is dropped: it may be the same */
+	dpa_share_take(hw, mr, &plan); /* before the old memory is dropped: it may be the same */
 	dpa_share_drop(hw, was.addr, was.length);
 	dpa_share_hide(hw, *key);
 	if (flags & (DPA_REREG_TRANSLATION | DPA_REREG_PD))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* mr.h - memory regions that end: under hw->ctl. */
+/* mr.h - revocation of memory regions. */
 #ifndef DPA_CMD_MR_H
 #define DPA_CMD_MR_H
 
@@ -8,9 +8,9 @@
 struct dpa_hw;
 struct dpa_hw_ctx;
 
-/* When it returns nothing touches the region any more, of this process or a peer. */
+/* Context: hw->ctl. On return neither this process nor a peer touches the region any more. */
 void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index);
-/* Deregisters what a context that closes left behind. Takes hw->ctl itself. */
+/* Deregister the regions that a closing context has left. Takes hw->ctl. */
 void dpa_mr_forget(struct dpa_hw_ctx *ctx);
 
 #endif

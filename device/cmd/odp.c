@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * On-demand regions. Nothing is pinned nor translated beforehand, so that prefetching is no more
- * than faulting pages in; a range that is not mapped when a packet or a WQE names it is an error of
- * that one only (device/payload/gather.c).
+ * odp.c - on-demand regions. Nothing is pinned or translated in advance, so a prefetch only faults
+ * pages in. If a range is not mapped when a packet or a WQE names it, only that packet or WQE fails
+ * (device/payload/gather.c).
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The address of what is to be prefetched. Under hw->ctl. */
+/* Finds the address of the range to prefetch. Context: hw->ctl. */
 static int find_range(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p, uint64_t *addr)
 {
 	struct dpa_mr *mr = dpa_mr_of(ctx->hw, p->key);
@@ -34,7 +34,7 @@ static int find_range(struct dpa_hw_ctx *ctx, const struct dpa_prefetch *p, uint
 	return 0;
 }
 
-/* One byte of each page, by the kernel: for kernels that cannot populate. */
+/* Lets the kernel read one byte of each page: for kernels that cannot populate. */
 static int touch_pages(struct dpa_hw *hw, uint64_t from, uint64_t end, uint64_t page)
 {
 	uint8_t b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ops.c - what stands behind the calls of ctx/ops.h. */
+/* ops.c - the tables behind the calls of ctx/ops.h. */
 #include "ctx/ops.h"
 #include "direct/direct.h"
 #include "eu/watch.h"
@@ -10,7 +10,7 @@
 #include "transport/api.h"
 #include "transport/transport.h"
 
-/* The transports and raw packets differ in one WQE and one packet. */
+/* The transports and raw packets differ in the functions for one WQE and for one packet. */
 #define COMMON                                                                                     \
 	.send = dpa_requester_run, .receive = dpa_transport_rx, .answer = dpa_responder_flush,     \
 	.done = dpa_pkt_done, .notify = dpa_send_cnp, .flush = dpa_requester_flush,                \

@@ -46,12 +46,13 @@ static int check_create(const struct dpa_qp_attr_create *a)
 	if (!a->send_cq || !a->recv_cq || !a->dbrec || a->log_sq > 20 || a->log_rq > 14 ||
 	    a->max_recv_sge > DPA_MAX_SGE || (a->srq && a->rq))
 		return EINVAL;
-	return !a->pdn || a->pdn >= DPA_MAX_PD ? EINVAL : 0; /* if it is there: under hw->ctl */
+	/* the PD itself is checked under hw->ctl */
+	return !a->pdn || a->pdn >= DPA_MAX_PD ? EINVAL : 0;
 }
 
 static void add_refs(struct dpa_hw_qp *qp, int n)
 {
-	if (qp->xrcd) { /* what it is bound to holds itself */
+	if (qp->xrcd) { /* the SRQ to which it is bound holds its own objects */
 		dpa_xrcd_use(qp->hw, qp->xrcd, n);
 		return;
 	}
@@ -113,7 +114,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		goto err_uar;
 	}
 	pthread_mutex_lock(&hw->ctl);
-	if (!hw->pd_refs[a->pdn]) { /* that of no PD is never 0 */
+	if (!hw->pd_refs[a->pdn]) { /* the entry of a QP without PD is never 0 */
 		ret = EINVAL;
 		goto err_take;
 	}
@@ -138,7 +139,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	add_refs(qp, 1);
 	hw->board->self->nqp = ++hw->nqp;
 	show_qp(qp);
-	if (rss) /* nothing is left to be said about it */
+	if (rss) /* no failure left to report */
 		dpa_qp_set_state(qp, DPA_QPS_RTR);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], qp, memory_order_release);
 	dpa_qp_leave(qp);
@@ -146,7 +147,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	if (hw->cfg.placement.kind == DPA_CFG_PLACE_EU)
 		dpa_eu_attach(qp, -1);
 	dpa_inspect_tick(hw);
-	/* without a QP the progress thread sleeps for good: from now on it looks now and then */
+	/*
+	 * Without a QP the progress thread sleeps without limit: from now on it checks from time to
+	 * time.
+	 */
 	if (first && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
 		dpa_wake_self(hw);
 	*out = qp;
@@ -170,9 +174,9 @@ err_qpn:
 
 void dpa_qp_acks_out(struct dpa_hw *hw, struct dpa_peer *peer)
 {
-	dpa_acks_settle(hw); /* the ACK may lie in a lane that waits for company */
+	dpa_acks_settle(hw); /* the ACK may wait in a ring to be sent together with others */
 	if (peer && !peer->wire)
-		dpa_acks_wait(peer); /* or be in the hands of a thread that drains its lane */
+		dpa_acks_wait(peer); /* or a thread that drains the peer's ring may hold it */
 }
 
 int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
@@ -186,7 +190,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_foreign_close(qp);
 	dpa_mcast_forget(qp);
 	dpa_flow_forget(qp);
-	/* what the application has a completion of must not come again */
+	/* Messages with a completion must not arrive again. */
 	dpa_qplock_lock(&qp->lock);
 	dpa_responder_flush(qp);
 	peer = qp->peer;
@@ -196,7 +200,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_qplock_lock(&qp->lock);
 	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
-	dpa_transport_reset(qp); /* nothing is owed or kept: the structure serves another QP */
+	dpa_transport_reset(qp); /* nothing is pending or kept: the structure serves another QP */
 	dpa_acks_forget(qp);
 	dpa_unschedule(qp);
 	add_refs(qp, -1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QP state transitions (IBA 10.3.1, 11.2.5.2): the driver checked that they are legal, we check
- * values. */
+/*
+ * qp_modify.c - QP state transitions (IBA 10.3.1, 11.2.5.2). The driver checks that they are legal,
+ * the device checks values.
+ */
 #include <errno.h>
 #include <string.h>
 #include "cc/cc.h"
@@ -28,7 +30,7 @@ static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_
 
 	if (!a->av.is_global) {
 		if (!dpa_cfg_lid(&qp->hw->cfg, 0))
-			return EINVAL; /* RoCE: a GRH always */
+			return EINVAL; /* RoCE always has a GRH */
 		return near ? 0 : ENETUNREACH;
 	}
 	if (dpa_hw_query_gid(qp->ctx, a->av.sgid_index, &gid))
@@ -136,7 +138,7 @@ static void take_values(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint3
 
 static void to_reset(struct dpa_hw_qp *qp)
 {
-	dpa_responder_flush(qp); /* the ACK of what was completed */
+	dpa_responder_flush(qp); /* sends the ACK of completed messages */
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
 	dpa_unschedule(qp);
 	dpa_transport_reset(qp);
@@ -166,8 +168,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 	__atomic_store_n(&qp->dbrec->rq_ci, 0, __ATOMIC_RELEASE);
 }
 
-/* RTR of a connected QP: look for the peer now, so that its lanes are there when they are needed.
- */
+/* RTR of a connected QP: look up the peer now, so that its rings exist when they are needed. */
 static void find_peer(struct dpa_hw_qp *qp)
 {
 	if (dpa_is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
@@ -185,7 +186,7 @@ static void find_peer(struct dpa_hw_qp *qp)
 		memcpy(qp->info->dgid, qp->attr.av.dgid, 16);
 }
 
-/* The PSN of this life is known: are those of the peer in step with it? */
+/* The QP's first PSN is known now: check whether the peer expects it. */
 static void meet_peer(struct dpa_hw_qp *qp)
 {
 	const struct dpa_peer *p = qp->peer;
@@ -218,7 +219,7 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		if (dpa_connected(qp))
 			find_peer(qp);
 		else if (qp->type == DPA_QP_UD && dpa_wire_get(qp->hw) && !dpa_udp_open(qp->hw)) {
-			/* anybody may write to it; near ones can in any case */
+			/* Any host may send to it; local peers can in any case. */
 			dpa_udp_show_hops(qp->hw);
 			dpa_steer_qp(qp->hw, qp->qpn);
 		}
@@ -253,7 +254,7 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 	}
 }
 
-/* The states that the device itself moves a QP to are left by their own doors only. */
+/* States that the device enters by itself have exits of their own only. */
 static bool may_leave(uint32_t from, uint32_t to)
 {
 	if (from == DPA_QPS_ERR)
@@ -288,13 +289,13 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 		dpa_qplock_lock(&qp->lock);
 	if (!may_leave(qp->state, mask & DPA_QPM_STATE ? a->state : qp->state)) {
 		dpa_qp_leave(qp);
-		return EINVAL; /* an error came between the driver's look and this call */
+		return EINVAL; /* an error occurred between the driver's check and this call */
 	}
-	peer = qp->peer; /* RESET forgets it */
+	peer = qp->peer; /* RESET clears it */
 	take_values(qp, a, mask);
 	if (mask & DPA_QPM_STATE)
 		enter_state(qp, a->state);
-	dpa_grant(qp); /* permissions may have changed */
+	dpa_grant(qp); /* the permissions may have changed */
 	dpa_xrc_tell(qp, (mask & DPA_QPM_STATE) && a->state == DPA_QPS_RTR);
 	dpa_watch_again(qp);
 	dpa_qp_leave(qp);
@@ -311,7 +312,7 @@ int dpa_hw_set_rate(struct dpa_hw_qp *qp, const struct dpa_rate *rate)
 	qp->rate = *rate;
 	qp->rate_at = 0;
 	qp->slow.limited = rate->kbps != 0;
-	if (qp->state == DPA_QPS_RTS) /* what waited by the old one */
+	if (qp->state == DPA_QPS_RTS) /* WQEs that waited because of the old attributes */
 		dpa_requester_run(qp);
 	dpa_qp_leave(qp);
 	return 0;

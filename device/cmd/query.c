@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* query.c - what the device, the port and its GIDs are. */
+/* query.c - attributes of the device, the port and its GIDs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* xrc.c - XRC domains are opened and closed, and QPs that are opened more than once. */
+/* xrc.c - opens and closes XRC domains, and QPs that are opened more than once. */
 #include <errno.h>
 #include <stdlib.h>
 #include "ctx/hw.h"
@@ -85,7 +85,10 @@ int dpa_hw_close_xrcd(struct dpa_hw_ctx *ctx, uint32_t num)
 	return ret;
 }
 
-/* Under hw->ctl. A QP of this process, or a branch of another one's, which its openers hold. */
+/*
+ * Finds a QP of this process, or a replica of another process's QP, which its openers hold.
+ * Context: hw->ctl.
+ */
 static int find_target(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct dpa_hw_qp **qp)
 {
 	struct dpa_hw *hw = ctx->hw;
@@ -131,7 +134,7 @@ int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t
 	return ret;
 }
 
-/* Under hw->ctl. The first opener stands in for the creator when that one goes. */
+/* Removes an opener. If the creator leaves, the first opener takes its place. Context: hw->ctl. */
 static struct dpa_qp_opener *drop_opener(struct dpa_hw_qp *qp, uint64_t user_handle)
 {
 	struct dpa_qp_opener *o, **p = &qp->openers;
