@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * capture.c - frames to a file and to a tool. See capture.h.
- *
- * Several processes append to one file, a block a write(2): each begins with a section header of
- * its own, and all sections are alike, so that a block may follow anybody's.
+ * capture.c - writes frames to a file and to a tool. See capture.h.
+ * Several processes append to one file, one block for each write(2). Each process begins with a
+ * section header of its own, and all sections are alike, so that a block may follow the block of
+ * any process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,10 @@
 #define DPA_LIB_VERSION "0.1.0"
 #endif
 
-/* A descriptor with what it is: the application may close it and open another of its number. */
+/*
+ * A descriptor and the identity of its file: the application may close it and open another file
+ * with the same number.
+ */
 struct kept_fd {
 	int fd; /* -1: none */
 	dev_t dev;
@@ -40,7 +43,7 @@ struct dpa_capture {
 	dpa_spin_t lock; /* what follows */
 	struct kept_fd file, sock;
 	struct dpa_capture_ring *ring;
-	uint64_t lost; /* since the last block that went out */
+	uint64_t lost; /* frames lost since the last block was written */
 	char who[40];
 	uint8_t block[DPA_CAPTURE_BLOCK];
 };
@@ -86,7 +89,7 @@ int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
 	return 0;
 }
 
-/* Under c->lock, or alone. */
+/* Context: c->lock, or no other thread uses it. */
 static void hang_up(struct dpa_capture *c)
 {
 	close_kept_fd(&c->sock);
@@ -122,7 +125,7 @@ bool dpa_capture_on(struct dpa_capture *c)
 
 /* -------------------------------------------------------------------- file */
 
-/* Empty, or begun by one of us. */
+/* True if it is empty or was begun by this program. */
 static bool is_capture(int fd)
 {
 	uint32_t magic;
@@ -142,7 +145,7 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 		snprintf(err, errlen, "capture: %s: %s", path, strerror(ret));
 		return ret;
 	}
-	(void)flock(fd, LOCK_SH | LOCK_NB); /* tells dpa-run that it is in use */
+	(void)flock(fd, LOCK_SH | LOCK_NB); /* shows dpa-run that the file is in use */
 	if (!is_capture(fd)) {
 		snprintf(err, errlen, "capture: %s is no pcapng file: remove it", path);
 		ret = EEXIST;
@@ -157,7 +160,7 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 	return ret;
 }
 
-/* Under c->lock. A block that went out in part is the last one of the file. */
+/* Context: c->lock. A block that was written partly is the last one in the file. */
 static void to_file(struct dpa_capture *c, uint32_t n)
 {
 	ssize_t k = still_ours(&c->file) ? write(c->file.fd, c->block, n) : -1;
@@ -213,7 +216,7 @@ static int send_capture_hello(int sock, int ring_fd, const struct dpa_hw *hw)
 	return dpa_sys_sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : -1;
 }
 
-/* A connection to the listener of that name if it is this user's; -1: errno. */
+/* Returns a connection to the listener of that name if it belongs to this user; -1: errno. */
 static int connect_capture(const char *name)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
@@ -293,7 +296,7 @@ void dpa_capture_check(struct dpa_capture *c)
 	dpa_spin_unlock(&c->lock);
 }
 
-/* Under c->lock. The tool's words are believed as far as they make sense. */
+/* Context: c->lock. The tool's words are checked before they are used. */
 static void to_tool(struct dpa_capture *c, uint32_t n)
 {
 	struct dpa_capture_ring *r = c->ring;
@@ -325,7 +328,10 @@ static uint64_t wall_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-/* A socket does not show the IP identification, which the ICRC covers: what makes it right. */
+/*
+ * A socket does not show the IP identification, which the ICRC covers: computes the one that makes
+ * it right.
+ */
 static void solve_id(const struct dpa_frame *f, struct dpa_roce_net *net)
 {
 	uint16_t id;
@@ -357,7 +363,7 @@ void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const stru
 			to_file(c, n);
 		if (c->ring)
 			to_tool(c, n);
-	} else { /* longer than any packet */
+	} else { /* exceeds every packet */
 		c->lost++;
 		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
 	}

@@ -52,13 +52,13 @@ void dpa_capture_free(struct dpa_capture *c); /* NULL is allowed */
 void dpa_capture_abandon(struct dpa_capture *c);
 /* Appends to a file from now on. 0 or errno with a line in err. */
 int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t errlen);
-/* Gives to who listens at this name; "": to nobody. False: try again later. */
+/* Give frames to the listener with this name; "": stop. False: try again later. */
 bool dpa_capture_live(struct dpa_capture *c, const char *name);
-/* Is there anybody to give to? */
+/* True if there is a receiver of frames. */
 bool dpa_capture_on(struct dpa_capture *c);
-/* Looks whether the tool is still there. */
+/* Check whether the tool still runs. */
 void dpa_capture_check(struct dpa_capture *c);
-/* Any thread; locks may be held. */
+/* Context: any thread; locks may be held. */
 void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const struct dpa_frame *f);
 
 #endif

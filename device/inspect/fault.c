@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fault.c - what a bad network does to frames, from a seed. No clock, no lock, no state but what is
- * held back: each decision is a hash of the seed, the kind of fault and the number of the frame, so
- * that a rate that changes leaves the other kinds alone.
+ * fault.c - decides, from a seed, the faults of each frame. No clock, no lock, no state except the
+ * frames that are held back. Each decision is a hash of the seed, the kind of fault and the number
+ * of the frame, so that changing one rate does not affect other kinds.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define CNP 0x81
 
-/* Beside the kinds of faults: what else is drawn for a frame. */
+/* Further numbers that are drawn for a frame, besides the kinds of faults. */
 enum { DRAW_BEHIND = DPA_FAULT_KINDS, DRAW_CUT, DRAW_FLIPS, DRAW_FLIP };
 
 static uint64_t draw_random(const struct dpa_fault_spec *spec, uint64_t index, uint32_t what)
@@ -49,11 +49,11 @@ static void draw_flips(const struct dpa_fault_spec *spec, uint64_t index, uint32
 	for (uint32_t i = 0; i < a->nflips; i++) {
 		uint32_t bit = dpa_draw_below(draw_random(spec, index, DRAW_FLIP + i), n * 8);
 
-		/* twice the same would be none */
+		/* flipping the same bit twice would have no effect */
 		for (uint32_t k = 0; k < i; k++)
 			if (a->flip[k] == bit) {
 				bit = (bit + 1) % (n * 8);
-				k = UINT32_MAX; /* look at all again */
+				k = UINT32_MAX; /* compare all again */
 			}
 		a->flip[i] = bit;
 	}
@@ -104,7 +104,7 @@ uint32_t dpa_fault_key(const struct dpa_frame *f)
 	return (uint32_t)(dpa_mix64(a ^ dpa_mix64(b + qpn)) >> 32);
 }
 
-/* ------------------------------------------------------------- what is held back */
+/* ------------------------------------------------------------- frames held back */
 
 static void push_held(struct dpa_held_list *l, struct dpa_held *h)
 {
@@ -136,7 +136,7 @@ int dpa_fault_set(struct dpa_fault *q, const struct dpa_fault_spec *spec)
 		h->due = 0;
 	if (q->pool || (!spec->ppm[DPA_FAULT_REORDER] && !spec->ppm[DPA_FAULT_DELAY]))
 		return 0;
-	/* memory comes when it is touched, and stays */
+	/* memory is allocated at first touch, and stays */
 	q->pool = mmap(NULL, DPA_HELD_FRAMES * sizeof(*q->pool), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (q->pool != MAP_FAILED)

@@ -11,20 +11,20 @@
 #define DPA_FRAME_ROOM	64u /* in front of a frame's bytes, see struct dpa_frame */
 #define DPA_FRAME_BYTES (DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + DPA_ROCE_ICRC + 4u)
 
-#define DPA_HELD_FRAMES	   4096u /* held back at a time, 17 MiB; what comes on top is dropped */
-#define DPA_REORDER_BEHIND 8u	 /* frames that overtake one at most */
+#define DPA_HELD_FRAMES	   4096u /* held back at a time, 17 MiB; more are dropped */
+#define DPA_REORDER_BEHIND 8u	 /* maximum of frames that overtake a frame */
 #define DPA_REORDER_NS	   1000000ull
 
-/* The fate of one frame. */
+/* The decision on one frame. */
 struct dpa_fault_act {
 	uint32_t kinds;	 /* bits 1 << enum dpa_fault_kind; DROP comes alone */
-	uint32_t behind; /* REORDER: how many frames overtake it */
+	uint32_t behind; /* REORDER: number of frames that overtake it */
 	uint32_t nflips;
 	uint32_t flip[3]; /* CORRUPT: bits of the frame, all different */
-	uint32_t cut;	  /* TRUNCATE: length that is left */
+	uint32_t cut;	  /* TRUNCATE: new length */
 };
 
-/* A frame with where it is shown and where it goes. */
+/* A frame, its place, and the way on. */
 struct dpa_shown {
 	enum dpa_inspect_at at;
 	struct dpa_frame f;
@@ -36,7 +36,7 @@ struct dpa_shown {
 struct dpa_held {
 	struct dpa_held *next;
 	uint64_t due; /* dpa_now_ns() */
-	uint64_t nth; /* model.c: of those that are due at the same time the lower one goes first */
+	uint64_t nth; /* model.c: of frames due at the same time the lower number goes first */
 	uint32_t behind, key;
 	struct dpa_shown s;
 	uint8_t room[DPA_FRAME_ROOM + DPA_FRAME_BYTES];
@@ -46,41 +46,41 @@ struct dpa_held_list {
 	struct dpa_held *head, *tail;
 };
 
-/* Everything under one lock of the owner's. */
+/* Context of all functions: one lock of the owner. */
 struct dpa_fault {
 	struct dpa_fault_spec spec;
-	uint64_t index; /* frames decided upon since spec was set */
+	uint64_t index; /* frames decided since spec was set */
 	struct dpa_held *pool, *free;
-	uint32_t fresh; /* of pool: not used yet */
+	uint32_t fresh; /* entries of pool that were never used */
 	uint32_t held;
-	struct dpa_held_list delayed, reordered; /* each in the order of due */
+	struct dpa_held_list delayed, reordered; /* both sorted by due time */
 };
 
-/* Is the frame one of those that spec is about? */
+/* True if spec applies to the frame. */
 bool dpa_fault_meant(const struct dpa_fault_spec *spec, const uint8_t *p, uint32_t n);
-/* A function of spec, index and n alone: the same seed gives the same faults. */
+/* A function of spec, index and n only: the same seed gives the same faults. */
 void dpa_fault_decide(const struct dpa_fault_spec *spec, uint64_t index, uint32_t n,
 		      struct dpa_fault_act *a);
-/* Damages n bytes as decided; returns how many are left. */
+/* Damage n bytes as decided. Returns the new length. */
 uint32_t dpa_fault_damage(const struct dpa_fault_act *a, uint8_t *p, uint32_t n);
 
-/* Other faults from now on; what is held back is due at once. ENOMEM: no room to hold any back. */
+/* Set other faults. Frames that are held back are due at once. ENOMEM: no memory to hold frames. */
 int dpa_fault_set(struct dpa_fault *q, const struct dpa_fault_spec *spec);
 void dpa_fault_free(struct dpa_fault *q);
-/* Keeps a copy, damaged as decided. False: full. */
+/* Keep a copy, damaged as decided. False: full. */
 bool dpa_fault_hold(struct dpa_fault *q, uint64_t now, const struct dpa_fault_act *a,
 		    const struct dpa_shown *s);
-/* A frame passes: those of the same destination that were overtaken often enough follow it. */
+/* A frame passes: return the frames of the same destination that were overtaken often enough. */
 struct dpa_held *dpa_fault_overtaken(struct dpa_fault *q, uint32_t key);
-/* Those whose time has come, in its order. */
+/* Return the frames whose time has come, in that order. */
 struct dpa_held *dpa_fault_due(struct dpa_fault *q, uint64_t now);
-/* When the next one is due; UINT64_MAX: nothing is held back. */
+/* Return when the next one is due; UINT64_MAX: none is held back. */
 uint64_t dpa_fault_next(struct dpa_fault *q);
-/* Those that go on with this argument, over shared memory. */
+/* Return the frames that go on with this argument, over shared memory. */
 struct dpa_held *dpa_fault_of(struct dpa_fault *q, const void *arg);
-/* Takes back what the three above gave out. */
+/* Take back the frames that the three functions above returned. */
 void dpa_fault_done(struct dpa_fault *q, struct dpa_held *list);
-/* The same for frames between the same two places. */
+/* Equal for frames between the same two endpoints. */
 uint32_t dpa_fault_key(const struct dpa_frame *f);
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * linkq.c - the arithmetic of a bottleneck.
- *
- * Marking is RED on the queue as it is (no average), as switches do it for DCQCN (Zhu et al.,
- * SIGCOMM 2015, section 3.1): none up to ecn_min, a share that grows to ecn_ppm at ecn_max, all
- * above. A packet that is not ECT is dropped with the same share (RFC 3168, section 5), not with PFC:
- * there nothing is lost.
+ * linkq.c - the arithmetic of a bottleneck. Marking is RED on the current queue (no average), as in
+ * switches for DCQCN (Zhu et al., SIGCOMM 2015, section 3.1): none up to ecn_min, a share that
+ * grows to ecn_ppm at ecn_max, all above. A packet that is not ECT is dropped with the same share
+ * (RFC 3168, section 5); not with PFC, which loses nothing.
  */
 #include <string.h>
 #include "inspect/draw.h"
@@ -26,12 +24,13 @@ uint64_t dpa_linkq_queued(const struct dpa_linkq *q, const struct dpa_link_rule 
 
 	if (!r->rate || q->busy < now)
 		return 0;
-	if (left > (UINT64_MAX - BIT_NS - q->part) / r->rate) /* by PFC: more than can be counted */
+	/* by PFC: more than the counter holds */
+	if (left > (UINT64_MAX - BIT_NS - q->part) / r->rate)
 		return UINT64_MAX / BIT_NS;
 	return (left * r->rate + q->part + BIT_NS - 1) / BIT_NS;
 }
 
-/* Appends n bytes to what is being sent. */
+/* Appends n bytes to the bytes being sent. */
 static void extend(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64_t now, uint32_t n)
 {
 	uint64_t parts;
@@ -45,7 +44,7 @@ static void extend(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64_t 
 	q->part = parts % r->rate;
 }
 
-/* Of a million; a packet in front of a full queue meets a full queue. */
+/* Returns parts per million. A packet that waits in front of a full queue sees a full queue. */
 static uint32_t mark_share(const struct dpa_link_rule *r, uint64_t queued)
 {
 	if (!r->ecn_max || queued <= r->ecn_min)

@@ -65,7 +65,7 @@ static int make_room(struct dpa_model *m)
 
 	if (m->pool)
 		return 0;
-	/* memory comes when it is touched, and stays */
+	/* memory is allocated at first touch, and stays */
 	p = mmap(NULL, POOL_BYTES + HEAP_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
@@ -75,7 +75,7 @@ static int make_room(struct dpa_model *m)
 	return 0;
 }
 
-/* The frames that are held keep their order, and are the oldest. */
+/* The held frames keep their order and become the oldest. */
 static void hurry(struct dpa_model *m)
 {
 	struct dpa_held *list = dpa_model_due(m, UINT64_MAX);
@@ -137,7 +137,7 @@ void dpa_model_done(struct dpa_model *m, struct dpa_held *list)
 
 /* -------------------------------------------------------------------- frames */
 
-/* The rule for packets from this address: DPA_LINK_RULES, if there is none. */
+/* Returns the rule for packets from this address; DPA_LINK_RULES: none. */
 static uint32_t find_rule(const struct dpa_model *m, const uint8_t src[16])
 {
 	for (uint32_t i = 0; i < m->spec.n; i++)
@@ -166,7 +166,7 @@ static void hold(struct dpa_model *m, struct dpa_held *h, const struct dpa_shown
 	heap_push(m, h);
 }
 
-/* No rule is for it, but frames that came before it are held. */
+/* No rule applies to it, but earlier frames are held: it waits behind them. */
 static enum dpa_model_fate take_behind(struct dpa_model *m, const struct dpa_shown *s,
 				       struct dpa_linkq_act *a)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * model.h - the network in front of this process: which queue a frame passes, and the frames that
- * are in the queues and on the link behind them.
- *
- * Each process is a host with a port of its own on one switch: the queues are those of the switch's
- * port towards it, so every sender's packets to this process pass the same queue, whether they come
- * over shared memory or off the wire, and no process shares state with another one.
+ * model.h - the network in front of this process: selects the queue that a frame passes, and holds
+ * the frames in the queues and on the link behind them. Each process is a host with a port of its
+ * own on one switch. The queues are those of the switch's port to this process. So packets of every
+ * sender to this process pass the same queue, by shared memory or from the wire, and no process
+ * shares state with another one.
  */
 #ifndef DPA_INSPECT_MODEL_H
 #define DPA_INSPECT_MODEL_H
@@ -13,46 +12,46 @@
 #include "inspect/fault.h"
 #include "inspect/linkq.h"
 
-#define DPA_MODEL_FRAMES 32768u /* in queues and on links at a time; more are dropped */
+#define DPA_MODEL_FRAMES 32768u /* in queues and on links at a time; further frames are dropped */
 
-/* Everything under one lock of the owner's. */
+/* Context of all functions: one lock of the owner. */
 struct dpa_model {
 	struct dpa_link_spec spec;
 	struct dpa_linkq q[DPA_LINK_RULES];
 	struct dpa_held *pool, *free;
-	uint32_t fresh;		/* of pool: not used yet */
-	uint32_t out;		/* given out by due() or of(), and not back yet */
+	uint32_t fresh;		/* entries of pool that were never used */
+	uint32_t out;		/* returned by due() or of() and not given back yet */
 	uint32_t held;		/* in heap */
-	bool late;		/* frames of a network before this one are on their way yet */
+	bool late;		/* frames of an earlier network are still on their way */
 	uint64_t next;		/* number of the next frame held */
-	struct dpa_held **heap; /* by due, then by number */
+	struct dpa_held **heap; /* sorted by due time, then by number */
 };
 
 enum dpa_model_fate {
-	DPA_MODEL_FREE,	   /* no rule for it: it goes on at once */
-	DPA_MODEL_HELD,	   /* a copy was made, marked where *a says so */
-	DPA_MODEL_DROPPED, /* by the queue */
+	DPA_MODEL_FREE,	   /* no rule applies: it goes on at once */
+	DPA_MODEL_HELD,	   /* a copy is held; marked if *a has it */
+	DPA_MODEL_DROPPED, /* dropped by the queue */
 	DPA_MODEL_NO_ROOM, /* dropped: DPA_MODEL_FRAMES are held */
 };
 
 /*
- * Another network from now on; what is held is due at once, and goes ahead of what no rule is for.
- * ENOMEM: there is none, then.
+ * Set another network. Held frames are due at once, ahead of frames without a rule. ENOMEM: there
+ * is no network then.
  */
 int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec);
 void dpa_model_free(struct dpa_model *m);
 enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const struct dpa_shown *s,
 				   struct dpa_linkq_act *a);
-/* Those that have arrived by now, in the order of their arrival. */
+/* Return the frames that have arrived by now, in order of arrival. */
 struct dpa_held *dpa_model_due(struct dpa_model *m, uint64_t now);
-/* When the next one arrives; UINT64_MAX: none is held. */
+/* Return the time of the next arrival; UINT64_MAX: none is held. */
 uint64_t dpa_model_next(const struct dpa_model *m);
-/* Those that go on with this argument, over shared memory, in their order. */
+/* Return the frames that go on with this argument, over shared memory, in their order. */
 struct dpa_held *dpa_model_of(struct dpa_model *m, const void *arg);
-/* Takes back what the two above gave out. */
+/* Take back the frames that the two functions above returned. */
 void dpa_model_done(struct dpa_model *m, struct dpa_held *list);
 
-/* Bytes that a frame takes on an Ethernet link: preamble, headers, FCS and gap. */
+/* Return the bytes of a frame on an Ethernet link: preamble, headers, FCS and gap. */
 uint32_t dpa_model_bytes(const struct dpa_frame *f);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * READs, FLUSHes and atomics that were carried out, for their duplicates: what a duplicate may ask
- * for, and how much work duplicates may cause.
+ * again.c - READs, FLUSHes and atomics that were carried out, kept for their duplicates: which
+ * requests count as duplicates, and how much work duplicates may cause.
  *
- * A duplicate READ is 60 bytes and may be answered by gigabytes. It asks for what its PSN was used
- * for, or for a rest of it (IBA 9.7.5.1.5), under the same key: anything else is no duplicate and
- * is dropped. It is not refused, which would end the connection.
+ * A duplicate READ has 60 bytes and may cause a response of gigabytes. A duplicate requests what
+ * its PSN was used for, or a rest of it (IBA 9.7.5.1.5), with the same key. Any other request is no
+ * duplicate and is dropped. It is not refused, because that would end the connection.
  *
- * The work of READs is counted in packets of response. The window is all that is remembered: a
- * requester can have no more outstanding. Each READ that is carried out pays for AGAIN_WINDOWS
- * times its packets, and each ACK timeout for a window; as much as AGAIN_WINDOWS windows is saved
- * up. A requester that hears nothing gives up after 8 windows (retry_cnt is 7 at most), so it gets
- * all of them even if its timeout is shorter than ours. Behind losses it asks for rests: of a READ
- * of n packets, of which a share p is lost, n * p / 2 times the READ. A link that loses 15 % and
- * reorders 30 % took more than 16 windows and less than 32.
+ * The work of READs is counted in response packets. The window is the sum over all remembered
+ * requests: a requester can have no more outstanding. Each READ that is carried out adds
+ * AGAIN_WINDOWS times its packets to the budget, and each ACK timeout adds one window; the budget
+ * is AGAIN_WINDOWS windows at most. A requester without answers gives up after 8 windows (retry_cnt
+ * is 7 at most), so it gets all of them even if its timeout is shorter than ours. After losses it
+ * requests rests: for a READ of n packets, of which a share p is lost, n * p / 2 times the READ. A
+ * link that loses 15 % and reorders 30 % needed more than 16 windows and less than 32.
  */
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -22,7 +22,7 @@
 #include "wire/aeth.h"
 
 #define AGAIN_WINDOWS 64
-#define AGAIN_TIMEOUT (4096ull << 14) /* the longest that is assumed of a requester, ns */
+#define AGAIN_TIMEOUT (4096ull << 14) /* longest timeout assumed for a requester, ns */
 
 void dpa_again_remember(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t npkts,
 			uint64_t orig)
@@ -42,13 +42,13 @@ void dpa_again_remember(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t
 		a->va = x->va;
 	else
 		a->orig = orig;
-	r->again += (uint64_t)AGAIN_WINDOWS * npkts; /* the cap: dpa_again_allowed() */
+	r->again += (uint64_t)AGAIN_WINDOWS * npkts; /* the cap is applied in dpa_again_allowed() */
 }
 
 /* IBA 9.7.5 (read-known) */
 const struct dpa_rd_saved *dpa_again_find(const struct dpa_resp *r, const struct dpa_slot *s)
 {
-	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* the newest first: PSNs come round */
+	for (uint32_t i = 1; i <= DPA_MAX_RD_ATOMIC; i++) { /* newest first, because PSNs wrap */
 		const struct dpa_rd_saved *a = &r->saved[(r->nsaved - i) % DPA_MAX_RD_ATOMIC];
 
 		if (a->opcode == s->opcode && ((s->psn - a->psn) & DPA_PSN_MASK) < a->npkts)
@@ -57,7 +57,7 @@ const struct dpa_rd_saved *dpa_again_find(const struct dpa_resp *r, const struct
 	return NULL;
 }
 
-/* The response packets of all that is remembered. */
+/* Returns the number of response packets of all remembered requests. */
 static uint64_t saved_packets(const struct dpa_resp *r)
 {
 	uint64_t n = 0;
@@ -67,7 +67,7 @@ static uint64_t saved_packets(const struct dpa_resp *r)
 	return n;
 }
 
-/* Within the range that was asked for, and within the PSNs of its response. */
+/* True if it is within the requested range and within the PSNs of its response. */
 static bool is_within(const struct dpa_rd_saved *a, const struct dpa_slot *s, uint32_t npkts)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
@@ -88,7 +88,7 @@ static bool pay_for_repeat(struct dpa_hw_qp *qp, uint32_t npkts)
 
 	if (timeout > AGAIN_TIMEOUT)
 		timeout = AGAIN_TIMEOUT;
-	/* in whole timeouts: nothing is lost by rounding, however often this is asked */
+	/* In whole timeouts, so that rounding loses nothing, however often this is called. */
 	if (waited >= timeout) {
 		uint64_t n = waited / timeout;
 

@@ -1,47 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requests that came before one that is missing. A responder may drop them and name the missing one
- * (NAK, PSN sequence error); keeping them as well means that only the missing one has to come
- * again, if the requester tries that (loss.c). They are judged when their turn comes, like any
- * packet.
+ * kept.c - the out-of-order queue: requests that came before a missing one.
  *
- * A responder that keeps nothing executes one PSN of 2^24; one that keeps packets executes each of
- * KEPT_AHEAD, sooner or later, and the real packet of that PSN then counts as a duplicate. So that
- * this makes no forgery easier, a packet is kept only if it comes from the UDP port from which the
- * last packet in order came (the address is the path's anyway). A port that a socket of the peer's
- * host is bound to is not to be had by another user there. And where two copies of a packet differ
- * neither is kept. The NAK asks for all that is not kept, and it is judged in its turn.
+ * A responder may drop them and name the missing one (NAK, PSN sequence error). If it also keeps
+ * them, only the missing one must be sent again, if the requester tries that (loss.c). They are
+ * checked when their turn comes, like any packet.
+ *
+ * A responder without a queue executes one PSN of 2^24. One with a queue executes each of
+ * KEPT_AHEAD PSNs sooner or later, and the real packet of that PSN then counts as a duplicate.
+ * Forgery must not become easier by this: a packet is kept only if it comes from the UDP port of
+ * the last packet that came in order. (The address is the path's anyway.) Another user of the
+ * peer's host cannot use a port to which a socket is bound. And if two copies of a packet differ
+ * neither is kept: the NAK requests everything that is not kept, and it is checked in its turn.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "ctx/qp.h"
 #include "order/order.h"
 
-#define KEPT_QP	   DPA_LOSS_PACKETS /* of one QP */
-#define KEPT_BYTES (16u << 20)	    /* of the process */
+#define KEPT_QP	   DPA_LOSS_PACKETS /* packets of one QP */
+#define KEPT_BYTES (16u << 20)	    /* bytes of the process */
 /*
- * So far ahead of what is expected at most: what a requester like ours has out, a READ's PSNs
- * included. Further off lies what a stranger who guesses PSNs would leave for later.
+ * Maximum distance from the expected PSN: what a requester like ours has outstanding, including a
+ * READ's PSNs. Packets farther away could come from an attacker that guesses PSNs.
  */
 #define KEPT_AHEAD 1024
 _Static_assert(KEPT_AHEAD >= DPA_LOSS_PACKETS + DPA_READ_CHUNK / 256, "the requester's window");
 
 /*
- * Memory of a page or more that is given back comes anew page by page, each by a fault: while
- * packets are lost some of it is held ready.
+ * Memory of a page or more that is freed returns page by page, with a fault for each page: while
+ * packets are lost some of it is kept for reuse.
  */
 #define SPARE_BYTES (4u << 20) /* of the process */
-#define SPARE_MIN   2048u      /* shorter ones are the C library's */
+#define SPARE_MIN   2048u      /* the C library handles shorter blocks */
 static const uint32_t spare_room[DPA_KEPT_SIZES] = {4096,  8192,  16384,
 						    32768, 65536, DPA_PULL_IOV * 4096};
 
-/* A packet, or a run of them that came together. */
+/* A packet, or consecutive packets that came together. */
 struct dpa_kept {
 	struct dpa_kept *next;
 	uint32_t npkts;
-	uint32_t room;				       /* bytes of data */
-	struct dpa_slot s __attribute__((aligned(8))); /* as in a lane: numbers of its extension */
-	struct dpa_pieces v; /* of a run of packets: what lies behind, as one piece */
+	uint32_t room; /* bytes of room in data */
+	/* as in a ring: values of its extended headers */
+	struct dpa_slot s __attribute__((aligned(8)));
+	struct dpa_pieces v; /* consecutive packets: the payload behind, as one segment */
 	uint8_t data[];
 };
 
@@ -50,7 +52,7 @@ static uint32_t kept_size(uint32_t room)
 	return (uint32_t)sizeof(struct dpa_kept) + room;
 }
 
-/* The list that memory of so much room belongs to; -1: none. */
+/* Returns the list for memory of this size; -1: none. */
 static int spare_list(uint32_t room)
 {
 	if (room < SPARE_MIN)
@@ -119,7 +121,9 @@ void dpa_kept_fini(struct dpa_hw *hw)
 	hw->spare_bytes = 0;
 }
 
-/* Is [off, off + n) of a packet's payload, or a run's, the same as these bytes? */
+/*
+ * True if [off, off + n) of the payload of a packet, or of consecutive packets, equals these bytes.
+ */
 static bool same_bytes(const struct dpa_slot *s, const uint8_t *payload, uint32_t off,
 		       const uint8_t *bytes, uint32_t n)
 {
@@ -151,7 +155,7 @@ static uint32_t imm_of(const struct dpa_slot *s)
 	return dpa_op_props(s->opcode) & DPA_OPP_RETH ? x->imm_after_reth : x->imm;
 }
 
-/* Of the packet at PSN `psn` in a slot: is it the first one of its message? The last one? */
+/* Is the packet at PSN `psn` of an entry the first one of its message? The last one? */
 static bool starts_at(const struct dpa_slot *s, uint32_t psn)
 {
 	return psn == s->psn && (dpa_op_props(s->opcode) & DPA_OPP_START);
@@ -163,7 +167,7 @@ static bool ends_at(const struct dpa_slot *s, uint32_t mtu, uint32_t psn)
 	       (dpa_op_props(s->opcode) & DPA_OPP_END);
 }
 
-/* Same headers in front of the payload, of two first packets of a message? */
+/* True if two first packets of a message have the same headers before the payload. */
 static bool same_start(const struct dpa_slot *a, const struct dpa_slot *b)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)a->ext, *y = (const void *)b->ext;
@@ -174,7 +178,7 @@ static bool same_start(const struct dpa_slot *a, const struct dpa_slot *b)
 	       (x->va == y->va && x->rkey == y->rkey && x->dmalen == y->dmalen);
 }
 
-/* The same of two last packets. */
+/* The same for two last packets. */
 static bool same_end(const struct dpa_slot *a, const struct dpa_slot *b)
 {
 	const uint16_t with = DPA_OPP_IMM | DPA_OPP_INV, p = dpa_op_props(a->opcode) & with;
@@ -184,8 +188,8 @@ static bool same_end(const struct dpa_slot *a, const struct dpa_slot *b)
 }
 
 /*
- * Two copies of the packets of PSNs [from, to), which both have: what was sent again may have come
- * in other runs.
+ * True if two copies are equal in the packets of PSNs [from, to), which both have. A retransmission
+ * may have been combined in another way.
  */
 static bool same_packets(const struct dpa_hw_qp *qp, const struct dpa_kept *k,
 			 const struct dpa_slot *s, const uint8_t *payload, uint32_t from,
@@ -201,7 +205,7 @@ static bool same_packets(const struct dpa_hw_qp *qp, const struct dpa_kept *k,
 	const uint32_t in_s = s->len - of_s < n ? s->len - of_s : n;
 	const bool starts = starts_at(s, from), ends = ends_at(s, mtu, last);
 
-	/* what has no runs has one form */
+	/* entries of single packets have one form only */
 	if (!p && (k->s.opcode != s->opcode || memcmp(k->s.ext, s->ext, sizeof(s->ext))))
 		return false;
 	if (p != q || in_k != in_s || starts != starts_at(&k->s, from) ||
@@ -224,8 +228,8 @@ static void drop_one(struct dpa_hw_qp *qp, struct dpa_kept **p)
 enum copies { NO_COPY, SAME_COPY, OTHER_COPY };
 
 /*
- * Compares a packet, or a run, with what is kept of its PSNs. NO_COPY: it belongs at *at.
- * SAME_COPY: all of it is there. OTHER_COPY: what differs was dropped.
+ * Compares packets with what is kept for their PSNs. NO_COPY: they belong at *at. SAME_COPY: all of
+ * them are kept. OTHER_COPY: they differ, and the kept copy was dropped.
  */
 static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 				const uint8_t *payload, struct dpa_kept ***at)
@@ -256,7 +260,7 @@ static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 	return found;
 }
 
-/* Before anything came in order there is one source, too: the one that comes first. */
+/* Before anything came in order there is one source, too: that of the first packet. */
 static bool from_source(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	const uint32_t known = qp->resp.from ? qp->resp.from
@@ -275,7 +279,7 @@ void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from)
 {
 	if (from == DPA_FROM_UNKNOWN)
 		return;
-	/* what was kept before anything came in order is that source's, or nobody's */
+	/* packets that were kept before anything came in order are of that source */
 	if (qp->resp.from == DPA_FROM_UNKNOWN && qp->kept && qp->kept->s.from != from) {
 		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, qp->nkept);
 		dpa_kept_drop(qp);
@@ -292,7 +296,10 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	struct dpa_kept **p, *k;
 	enum copies found;
 
-	/* longer than one packet of this path: it shall come again and be judged as it came */
+	/*
+	 * A packet that exceeds the path MTU: it must come again in its turn, so that it is checked
+	 * as it came.
+	 */
 	if (!(s->flags & DPA_PKT_MTU) || s->len > most ||
 	    dpa_psn_diff(s->psn, qp->resp.epsn) > KEPT_AHEAD)
 		return false;
@@ -324,7 +331,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 }
 
 /* IBA 9.7.4 (expected) */
-/* The one whose turn it is, NULL: not there. It stays until dpa_kept_done(). */
+/* Returns the packet whose turn it is; NULL: not there. It stays until dpa_kept_done(). */
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
 {
 	while (qp->kept && dpa_psn_diff(qp->kept->s.psn, qp->resp.epsn) < 0)
@@ -332,7 +339,10 @@ const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **paylo
 	if (!qp->kept || qp->kept->s.psn != qp->resp.epsn)
 		return NULL;
 	qp->kept->s.from = DPA_FROM_UNKNOWN; /* it did not come in order */
-	/* one packet is held to one path MTU, a run was looked at when it came */
+	/*
+	 * a single packet is checked against the path MTU later, a combined one was checked on
+	 * arrival
+	 */
 	*payload = qp->kept->s.flags & DPA_PKT_IOV ? (const uint8_t *)&qp->kept->v : qp->kept->data;
 	return &qp->kept->s;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* resp_check.h - what a responder makes of a packet before it touches anything: a pure function. */
+/*
+ * resp_check.h - the responder's decision on a packet, before it touches anything: a pure function.
+ */
 #ifndef DPA_RESP_CHECK_H
 #define DPA_RESP_CHECK_H
 
@@ -8,11 +10,11 @@
 #include "order/order.h"
 #include "wire/aeth.h"
 
-/* dpa_resp.last_op: the message in progress; FRESH: none, and no request has come yet */
+/* dpa_resp.last_op: the current message; FRESH: none, and no request has come yet */
 enum { DPA_RESP_NONE = 0xff, DPA_RESP_FRESH = 0xfe, DPA_RESP_SEND = 0, DPA_RESP_WRITE = 1 };
 
 enum dpa_resp_verdict {
-	DPA_RESP_GO, /* the expected packet, well formed and allowed */
+	DPA_RESP_GO, /* the expected packet, valid and allowed */
 	DPA_RESP_DUPLICATE,
 	DPA_RESP_GAP,	  /* a later one: NAK, PSN sequence error, once */
 	DPA_RESP_INVALID, /* NAK, invalid request */
@@ -30,8 +32,8 @@ DPA_STEP bool dpa_resp_in_sequence(const struct dpa_resp *r, uint16_t p)
 }
 
 /*
- * FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0 too). On the
- * shared memory link a slot stands for a run of packets, up to `run` bytes of them.
+ * FIRST and MIDDLE carry whole MTUs, LAST and ONLY 1 byte to an MTU (ONLY: 0, too). On the shared
+ * memory link an entry stands for several packets, up to `run` bytes of them.
  */
 /* IBA C9-92, C9-94, 9.7.4 (mtu), 9.7.4 (write-length), 9.7.4 (no-payload), 9.7.4 (send-max) */
 DPA_STEP bool dpa_resp_length_fits(const struct dpa_resp *r, uint32_t mtu, uint16_t p,
@@ -40,7 +42,7 @@ DPA_STEP bool dpa_resp_length_fits(const struct dpa_resp *r, uint32_t mtu, uint1
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	uint32_t run = s->flags & DPA_PKT_PULL ? DPA_PULL_CHUNK : DPA_LANE_MTU;
 
-	if (s->flags & DPA_PKT_MTU) /* off the wire: one packet, or several that were looked at */
+	if (s->flags & DPA_PKT_MTU) /* from the wire: one packet, or several that were checked */
 		run = s->flags & DPA_PKT_IOV ? DPA_PULL_IOV * mtu : mtu;
 	if (s->len > run)
 		return false;
@@ -56,7 +58,7 @@ DPA_STEP bool dpa_resp_length_fits(const struct dpa_resp *r, uint32_t mtu, uint1
 		return false;
 	if (!(p & DPA_OPP_WRITE))
 		return (uint64_t)((p & DPA_OPP_START) ? 0 : r->off) + s->len <= DPA_MAX_MSG;
-	/* a WRITE's bytes are those that its RETH announced, 2^31 at most */
+	/* a WRITE has the bytes that its RETH announced, 2^31 at most */
 	if (p & DPA_OPP_START) {
 		if (x->dmalen > DPA_MAX_MSG)
 			return false;
@@ -65,7 +67,7 @@ DPA_STEP bool dpa_resp_length_fits(const struct dpa_resp *r, uint32_t mtu, uint1
 	return p & DPA_OPP_END ? r->off + s->len == r->wr_len : r->off + s->len < r->wr_len;
 }
 
-/* On a ring: does a burst that begins before the expected PSN reach it? */
+/* For a ring: true if packets that begin before the expected PSN reach it. */
 DPA_STEP bool dpa_resp_ends_behind(uint32_t epsn, uint32_t mtu, uint16_t p,
 				   const struct dpa_slot *s)
 {
@@ -76,15 +78,15 @@ DPA_STEP bool dpa_resp_ends_behind(uint32_t epsn, uint32_t mtu, uint16_t p,
 }
 
 /*
- * The rights that a FLUSH asks of the QP and of the key; its bits are in the order of those of its
- * FETH.
+ * Returns the rights that a FLUSH needs on the QP and on the key. Its bits are in the order of
+ * those of the FETH.
  */
 static inline uint32_t dpa_flush_access(uint32_t feth)
 {
 	return (feth & DPA_FLUSH_TYPE) * DPA_ACCESS_FLUSH_GLOBAL;
 }
 
-/* The QP's own permissions; without them the request is invalid (not an access error). */
+/* Checks the QP's own permissions. Without them the request is invalid (not an access error). */
 /* IBA 9.7.4 (permission), 9.4 (flush) */
 DPA_STEP bool dpa_resp_allows(uint32_t access, uint16_t p, const struct dpa_slot *s)
 {
@@ -102,8 +104,8 @@ DPA_STEP bool dpa_resp_allows(uint32_t access, uint16_t p, const struct dpa_slot
 }
 
 /*
- * Judges a packet whose opcode has the properties p, where epsn is the PSN that is expected. Fast
- * paths give p as a constant, and a list of WRITEs the PSN behind those that it has taken.
+ * Judges a packet whose opcode has the properties p; epsn is the expected PSN. Fast paths pass p as
+ * a constant; a list of WRITEs passes the PSN behind those that it has taken.
  */
 /* IBA 9.7.4 (expected), 9.7.4 (unknown), 9.8.2 (permission) */
 DPA_STEP enum dpa_resp_verdict dpa_resp_judge(const struct dpa_resp *r, uint32_t epsn, uint32_t mtu,
@@ -116,7 +118,7 @@ DPA_STEP enum dpa_resp_verdict dpa_resp_judge(const struct dpa_resp *r, uint32_t
 						  DPA_OPP_FLUSH | DPA_OPP_INV))))
 		return rc ? DPA_RESP_INVALID : DPA_RESP_DROP;
 	if (rc && dpa_unlikely(d < 0 && dpa_resp_ends_behind(epsn, mtu, p, s)))
-		/* of its packets those before the expected one are duplicates, that one is not */
+		/* its packets before the expected one are duplicates, the expected one is not */
 		return dpa_resp_in_sequence(r, p & (uint16_t)~DPA_OPP_START) ? DPA_RESP_GAP
 									     : DPA_RESP_INVALID;
 	if (rc && d)
@@ -135,7 +137,7 @@ static inline enum dpa_resp_verdict dpa_resp_check(const struct dpa_resp *r, uin
 	return dpa_resp_judge(r, r->epsn, mtu, access, rc, dpa_op_props(s->opcode), s);
 }
 
-/* The responder is between two messages, asks for nothing and owes no NAK. */
+/* True if the responder is between two messages and has no NAK pending. */
 static inline bool dpa_resp_is_idle(const struct dpa_resp *r)
 {
 	return r->last_op >= DPA_RESP_FRESH && !r->nak_sent && !r->have_wqe &&
