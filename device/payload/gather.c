@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Between SGEs and packets. Memory that the application named in its own work requests is read and
- * written plainly, but that of on-demand regions, which may not be there; that and memory that a
- * packet named only through dpa_copy_*. qp->careful: what the SGEs at hand name is of the first
- * kind, or of the null region.
+ * gather.c - copies between SGEs and packets. Memory that the application named in its own work
+ * requests is read and written plainly, except memory of on-demand regions, which may be missing.
+ * Such memory, and memory that a packet named, is accessed by dpa_copy_* only. qp->careful: a copy
+ * to or from the current SGEs may fault, or they are of the null region.
  */
 #include <errno.h>
 #include "ctx/mr.h"
@@ -36,7 +36,7 @@ uint32_t dpa_wqe_sge_off(const struct dpa_hw_qp *qp, uint8_t opcode)
 	}
 }
 
-/* Inline data may wrap at the ring's end. */
+/* Inline data may wrap around the end of the ring. */
 static void gather_inline(struct dpa_hw_qp *qp, uint32_t idx, uint32_t at, uint32_t n, uint8_t *dst)
 {
 	if (dpa_unlikely(qp->bf) && ((const struct dpa_wqe_ctrl *)qp->bf)->index == idx) {
@@ -59,7 +59,7 @@ static uint32_t read_sge(struct dpa_hw_qp *qp, uint32_t lkey, uint8_t *dst, uint
 			 uint32_t n)
 {
 	if (dpa_unlikely(dpa_mr_careful(qp->hw, lkey)) && dpa_foreign_of(qp->hw, lkey))
-		return DPA_SYN_LOCAL_FAULT; /* an operation that does not take it */
+		return DPA_SYN_LOCAL_FAULT; /* an operation that does not support it */
 	if (dpa_unlikely(dpa_mr_careful(qp->hw, lkey)))
 		return dpa_copy_in(qp->hw, dst, addr, n) ? DPA_SYN_LOCAL_FAULT : 0;
 	memcpy(dst, (const void *)(uintptr_t)addr, n);
@@ -75,7 +75,7 @@ uint32_t dpa_gather(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctr
 		gather_inline(qp, idx, at + off, n, dst);
 		return 0;
 	}
-	/* fetched by dpa_source_wait() */
+	/* read by dpa_source_wait() */
 	if (dpa_unlikely(qp->slow.foreign) && dpa_gets_copy(&qp->fq->source, idx, off, n, dst))
 		return 0;
 	for (uint32_t i = 0; n && i < c->nsge; i++, at += sizeof(struct dpa_sge)) {
@@ -157,10 +157,10 @@ bool dpa_wqe_careful(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	return false;
 }
 
-/* Element `cnt` of the iovec at hand is of this key. False: it cannot be had. */
+/* Records that element `cnt` of the current iovec is of this key. False: no memory. */
 static bool note_foreign(struct dpa_hw_qp *qp, uint32_t key, int cnt)
 {
-	/* its messages are put together from headers and buffers: recv/tag.c */
+	/* tag.c combines its messages from headers and buffers */
 	struct dpa_fqp *fq = qp->slow.tags || qp->tag_sq ? NULL : dpa_foreign_use(qp);
 
 	if (fq)
@@ -174,7 +174,7 @@ static void no_foreign(struct dpa_hw_qp *qp)
 		memset(qp->fq->iov_key, 0, sizeof(qp->fq->iov_key));
 }
 
-/* Adds what [*off, ...) of one SGE, whose key is one of the PD `pdn`, gives to an iovec. */
+/* Adds the bytes [*off, ...) of one SGE, whose key is of the PD `pdn`, to an iovec. */
 static uint32_t iov_add(struct dpa_hw_qp *qp, uint32_t pdn, const struct dpa_sge *g, uint32_t *off,
 			uint32_t *n, uint32_t access, struct iovec *iov, int *cnt)
 {
@@ -234,7 +234,7 @@ uint32_t dpa_rwqe_iov(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w, uint32_t
 	return syn ? syn : n ? DPA_SYN_RECV_TOO_SMALL : 0;
 }
 
-/* Copies pieces that came off the wire to where the SGEs say. */
+/* Copies segments from the wire to the places given by the SGEs. */
 static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int cnt)
 {
 	uint32_t k = 0;
@@ -259,13 +259,13 @@ static void copy_pieces(const struct dpa_pieces *v, const struct iovec *iov, int
 	}
 }
 
-/* The key of element i of the iovec at hand, if that is memory which cannot be addressed; else 0. */
+/* Returns the key of element i of the current iovec if its memory cannot be addressed; else 0. */
 static uint32_t foreign_key(const struct dpa_hw_qp *qp, int i)
 {
 	return dpa_unlikely(qp->slow.foreign) ? qp->fq->iov_key[i] : 0;
 }
 
-/* One piece of a payload to an SGE that may fault, or to nowhere. */
+/* Copies one segment of a payload to an SGE that may fault, or discards it. */
 static uint32_t write_sge(struct dpa_hw_qp *qp, uint32_t key, void *dst, const uint8_t *src,
 			  size_t n)
 {
@@ -277,7 +277,7 @@ static uint32_t write_sge(struct dpa_hw_qp *qp, uint32_t key, void *dst, const u
 	return dpa_copy_out(qp->hw, (uintptr_t)dst, src, n) ? DPA_SYN_LOCAL_FAULT : 0;
 }
 
-/* The same as copy_pieces(), with care. `v` NULL: the payload is one piece, at `src`. */
+/* Like copy_pieces(), for memory that may fault. `v` NULL: the payload is one segment, at `src`. */
 static uint32_t scatter_careful(struct dpa_hw_qp *qp, const struct dpa_pieces *v,
 				const uint8_t *src, const struct iovec *iov, int cnt)
 {
@@ -340,7 +340,7 @@ static bool any_foreign(const struct dpa_hw_qp *qp, int cnt)
 	return false;
 }
 
-/* Sets the purpose of the puts of a packet: how a fault of the memory is told. */
+/* Sets the purpose of a packet's puts, which determines how a fault of the memory is reported. */
 static void puts_of(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
 	if (dpa_likely(!qp->slow.foreign))
@@ -349,7 +349,7 @@ static void puts_of(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	qp->fq->psn = s->psn;
 }
 
-/* A message that is fetched goes by way of the window. */
+/* Reads a message into the window first. */
 static uint32_t pull_foreign(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			     const uint8_t *payload, const struct iovec *iov, int cnt)
 {
@@ -408,8 +408,8 @@ uint32_t dpa_scatter_unasked(struct dpa_hw_qp *qp, const struct dpa_slot *s, con
 	} while (0)
 
 /*
- * From the front to the end, the last bytes behind all others and at once where they are an aligned
- * number: somebody may poll on them.
+ * Copies in order; the last bytes come after all others, by one store if they are an aligned
+ * number: a program may poll on them.
  */
 static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 {
@@ -434,7 +434,7 @@ static void place_mapped(uint8_t *to, const uint8_t *from, uint32_t n)
 	}
 }
 
-/* The same of pieces that came off the wire. */
+/* The same for segments from the wire. */
 static void place_pieces(uint8_t *to, const struct dpa_pieces *v)
 {
 	uint32_t i = 0;
@@ -487,7 +487,7 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 				dpa_last_apart(&iov, 1, addr + s->len, apart));
 	if (s->flags & DPA_PKT_PULL)
 		return dpa_pull(qp, peer, s, payload, &iov, 1);
-	/* the device has shared memory mapped itself, whatever the application does with it */
+	/* The device has shared memory mapped itself, whatever the application does with it. */
 	at = dpa_share_of(qp->hw, rkey, addr, s->len);
 	if (s->flags & DPA_PKT_IOV) {
 		if (!at)

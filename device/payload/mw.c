@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory windows (IBA 10.6.7): entries of the region table that grant what a bind gave them.
+ * mw.c - memory windows (IBA 10.6.7): entries of the region table with the rights that a bind gave
+ * them.
  *
  *   key 0, parent 0     allocated, not bound
  *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
  *
- * Binding and unbinding run under the QP's lock and hw->mw_lock; allocation under hw->ctl. Peers
- * that use what was unbound by themselves are waited for (direct/direct.h) before anybody is told,
- * and so are threads of this process that carry out what came over other QPs: a window of type 1
- * is not its QP's.
+ * Binding and unbinding run under the QP's lock and hw->mw_lock, allocation under hw->ctl. Before
+ * an unbind is reported it waits for peers that use the window directly (direct/direct.h), and for
+ * threads of this process that carry out packets of other QPs: a window of type 1 does not belong
+ * to its QP.
  */
 #include <errno.h>
 #include "ctx/mr.h"
@@ -22,9 +23,9 @@ static const uint32_t mw_access = DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_RE
 				  DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_ZERO_BASED;
 
 /*
- * Is the key one of the window that the entry is now, whatever the consumer chose of it? That of
- * one which had the entry before is not: it may be in a queue that was stalled until now. Under
- * mw_lock.
+ * True if the key is one of the entry's current window, whatever low bits the consumer chose. A key
+ * of the entry's previous window is not: it may come from a queue that was stalled until now.
+ * Context: mw_lock.
  */
 static bool is_window(const struct dpa_mr *mw, uint32_t key)
 {
@@ -35,8 +36,8 @@ static bool is_window(const struct dpa_mr *mw, uint32_t key)
 }
 
 /*
- * Differs from the keys of the entry's last use in what the consumer does not choose. No bind makes
- * it 0, whichever bits the consumer chooses.
+ * Returns a key that differs from the keys of the entry's last use in the bits that the consumer
+ * does not choose. No bind makes it 0, whichever bits the consumer chooses.
  */
 static uint32_t new_key(struct dpa_mr *mw, uint32_t index)
 {
@@ -49,7 +50,7 @@ static uint32_t new_key(struct dpa_mr *mw, uint32_t index)
 	return key;
 }
 
-/* A user of the window may read `parent` meanwhile: a hint until it has looked at the key. */
+/* A user of the window may read `parent` meanwhile: a hint until it has checked the key. */
 static void set_parent(struct dpa_mr *mw, uint32_t parent)
 {
 	__atomic_store_n(&mw->parent, parent, __ATOMIC_RELAXED);
@@ -70,7 +71,7 @@ uint32_t dpa_mw_begin(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t index, uint
 {
 	uint32_t key;
 
-	dpa_spin_lock(&hw->mw_lock); /* a bind of the last one may come yet */
+	dpa_spin_lock(&hw->mw_lock); /* a bind of the last owner may still come */
 	mw->kind = (uint8_t)type;
 	mw->access = 0;
 	mw->length = 0;
@@ -96,7 +97,7 @@ bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
 	return found;
 }
 
-/* The conditions of IBA 10.6.7.2.2 for a bind. */
+/* Checks the conditions of IBA 10.6.7.2.2 for a bind. */
 static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key, uint64_t va,
 			   const struct dpa_wqe_bind *b, uint64_t *addr)
 {
@@ -115,8 +116,9 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
 }
 
 /*
- * No other thread of this process is at work in a window of type 1 with what it saw before. This
- * one is not: so two that bind do not wait for each other, each under its QP's lock.
+ * Waits until no other thread of this process uses a window of type 1 based on earlier reads. The
+ * calling thread uses none: so two threads that bind, each under its QP's lock, do not wait for
+ * each other.
  */
 static void leave_windows(struct dpa_hw_qp *me)
 {
@@ -132,7 +134,7 @@ static void leave_windows(struct dpa_hw_qp *me)
 	}
 }
 
-/* Under mw_lock. No thread reads the window's grant between unbind_mw() and this. */
+/* No thread reads the window's rights between unbind_mw() and this call. Context: mw_lock. */
 static void give_mw(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint64_t va,
 		    uint64_t addr, const struct dpa_wqe_bind *b)
 {
@@ -149,15 +151,19 @@ static void give_mw(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint6
 	atomic_store_explicit(&mw->key, key, memory_order_release);
 }
 
-/* The key of a bind: the consumer's bits, all others as they were given out with the window. */
+/*
+ * Returns the key of a bind: the consumer's bits, and all others as they were issued with the
+ * window.
+ */
 static uint32_t bound_key(const struct dpa_mr *mw, uint32_t index, uint32_t new_key)
 {
 	return index << DPA_KEY_TAG_BITS | (mw->tag & ~MW_CONSUMER) | (new_key & MW_CONSUMER);
 }
 
 /*
- * Of what a window of type 1 was bound to before nobody is told anything any more until those who
- * use it have come to their end: without mw_lock, for they may be about to bind one, too.
+ * Bind a memory window (IBA 10.6.7). Revokes the previous binding of a type 1 window first and
+ * waits until no operation uses it. The wait runs without mw_lock, because such an operation may be
+ * a bind itself.
  */
 uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
 		     const struct dpa_wqe_bind *b)
@@ -171,7 +177,8 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	dpa_spin_lock(&hw->mw_lock);
 	while (!(syn = check_bind(qp, mw, old_key, va, b, &addr)) &&
 	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
-		const bool mine = mw->parent; /* else another thread has unbound it, and waits */
+		/* otherwise another thread has unbound it, and waits */
+		const bool mine = mw->parent;
 
 		if (mine)
 			unbind_mw(hw, mw);
@@ -191,7 +198,10 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	return syn;
 }
 
-/* Only a bound type 2 window, and only on the QP that bound it; regions of ibv_reg_mr() never. */
+/*
+ * Only for a bound type 2 window, and only on the QP that bound it; never for regions of
+ * ibv_reg_mr().
+ */
 uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
 {
 	struct dpa_hw *hw = qp->hw;

@@ -11,12 +11,12 @@ struct dpa_hw;
 struct dpa_hw_qp;
 struct dpa_mr;
 
-/* Under hw->ctl: an entry becomes a window that is not bound. Returns its key. */
+/* Turn an entry into a window that is not bound. Returns its key. Context: hw->ctl. */
 uint32_t dpa_mw_begin(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t index, uint32_t type,
 		      uint32_t pdn, uint32_t owner);
-/* Under hw->ctl: unbinds it for good. Its users are to be waited for. False: no such window. */
+/* Unbind it for good; the caller waits for its users. False: no such window. Context: hw->ctl. */
 bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey);
-/* Under the lock of the QP; 0 or an enum dpa_syndrome. */
+/* 0 or an enum dpa_syndrome. Context: the lock of the QP. */
 
 uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, uint64_t va,
 		     const struct dpa_wqe_bind *b);

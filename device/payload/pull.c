@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Large messages over shared memory: their receiver fetches them (process_vm_readv). A sender that
- * polls brings pieces of them meanwhile (process_vm_writev), so that two cores copy:
+ * pull.c - large messages over shared memory (rendezvous read): the receiver reads them from the
+ * sender's memory (process_vm_readv). A sender that polls copies segments of them meanwhile
+ * (process_vm_writev), so that two cores copy (cooperative copy):
  *
- *   receiver, under the lane's job_lock             sender, under its QP's lock
- *   (1) turn = serial|0, fence, what is to be       (a) hazard = receiver, fence
- *       moved, open = serial                        (b) open, what is to be moved
- *   (2) summary bit: who polls there looks          (c) takes a piece: turn, by CAS
- *   (3) takes pieces as the sender does, copies     (d) open still the same: copies
- *   (4) none is left: open = 0, fence               (e) done[piece] = serial
+ *   receiver, under the ring's job_lock             sender, under its QP's lock
+ *   (1) turn = serial|0, fence, description,        (a) hazard = receiver, fence
+ *       open = serial                               (b) reads open, description
+ *   (2) summary bit: a polling sender checks        (c) takes a segment: turn, by CAS
+ *   (3) takes segments as the sender does, copies   (d) open unchanged: copies
+ *   (4) none is left: open = 0, fence               (e) done[segment] = serial
  *   (5) waits for those that it did not take        (f) hazard = 0
  *
- * (d) is one restartable sequence, as on the direct path (direct/direct.h): who was interrupted
- * before its system call looks at `open` again. For a piece (5) ends with (e), or when the sender
- * has no hazard any more that may do harm: then the receiver fetches that piece, too, and what is
- * wrong with it is its own to find. A sender that reads words of a newer job between (b) and (c)
- * loses its CAS, because those words were written behind the turn.
+ * (d) is one restartable sequence, as on the direct path (direct/direct.h): a thread that was
+ * interrupted before its system call checks `open` again. For a segment, (5) ends with (e), or when
+ * the sender has no hazard pointer any more that may do harm. In the latter case the receiver reads
+ * that segment, too, and finds its errors itself. A sender that reads the description of a newer
+ * job between (b) and (c) loses its CAS, because the description was written after `turn`.
  *
- * Nothing is believed: a sender that says that it has brought what it has not harms its own
- * message, and one that keeps us waiting does so once; a receiver that asks for something else gets
- * bytes of another message that is under way to it, a MiB of them at most for each time it asks.
+ * Neither side trusts the other. A sender that reports a segment that it did not copy harms its own
+ * message. A sender that makes the receiver wait does so once. A receiver that requests something
+ * else gets bytes of another message that is on its way to it, 1 MiB at most for each request.
  */
 #include <errno.h>
 #include "ctx/qp.h"
@@ -28,12 +29,16 @@
 #include "payload/payload.h"
 #include "direct/direct.h"
 
-/* A shorter one is there before a second hand is: alone 128 KiB take 8.4 us, together 10.8. */
+/*
+ * A shorter message arrives before a second core helps: 128 KiB take 8.4 us alone, 10.8 us
+ * together.
+ */
 #define TOGETHER_MIN (256u * 1024)
-#define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of it */
+#define PIECE_MIN    (32u * 1024) /* a system call takes as long as some KiB of copying */
 #define COPY_TRIES   8
-#define LOOK	     64		/* rounds of (5) before hazards are looked at, */
-#define LOOK_NS	     1000000ull /* and how often who has them: does it live, is it stopped? */
+#define LOOK	     64 /* rounds of (5) between two checks of the hazard pointers, */
+/* and ns between two checks whether their process lives and is not stopped */
+#define LOOK_NS	     1000000ull
 _Static_assert(DPA_PULL_CHUNK / DPA_JOB_PIECES >= PIECE_MIN, "pieces");
 
 /* ------------------------------------------------------------------- both */
@@ -48,7 +53,7 @@ static uint32_t piece_bytes(uint32_t len, uint32_t piece, uint32_t k)
 	return len - k * piece < piece ? len - k * piece : piece;
 }
 
-/* The next piece of this job that nobody has; -1: there is none. */
+/* Takes the next free segment of this job; -1: there is none. */
 static int take_job_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
 {
 	uint64_t t = atomic_load_explicit(&j->turn, memory_order_relaxed);
@@ -63,7 +68,7 @@ static int take_job_piece(struct dpa_job *j, uint32_t serial, uint32_t n)
 
 /* ------------------------------------------------------------- the receiver */
 
-/* Pulled data counts only if it was still the sender's to give. */
+/* Pulled data counts only if the sender could still give it at the end of the copy. */
 static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 			   const struct dpa_pull *p)
 {
@@ -72,7 +77,7 @@ static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 	dpa_full_fence();
 	if (atomic_load_explicit(&peer->export->qp_epoch[s->src], memory_order_acquire) != p->epoch)
 		return false;
-	/* the rights may be others under the same key */
+	/* The rights may have changed under the same key. */
 	if (p->rkey &&
 	    (atomic_load_explicit(&peer->export->mr[i].key, memory_order_acquire) != p->rkey ||
 	     atomic_load_explicit(&peer->export->mr_gen[i], memory_order_acquire) != p->gen))
@@ -80,14 +85,14 @@ static bool is_still_valid(struct dpa_peer *peer, const struct dpa_slot *s,
 	return peer->slot == peer->hw->board->slot || dpa_was_alive(peer);
 }
 
-/* A message, and where it goes: one piece of memory here, one there. */
+/* A message and its destination: one segment of memory on each side. */
 struct fetch {
 	struct dpa_peer *peer;
 	struct dpa_rx *rx;
 	struct dpa_job *job;
 	uint32_t serial, len, piece, n;
 	uint8_t *to, *from;
-	uint64_t end; /* ns: nobody is waited for any longer; 0: nobody was */
+	uint64_t end; /* ns: end of all waits; 0: there was none */
 	struct dpa_hazards_seen seen;
 };
 
@@ -127,7 +132,7 @@ static bool is_brought(const struct fetch *f, uint32_t k)
 	return atomic_load_explicit(&f->job->done[k], memory_order_acquire) == f->serial;
 }
 
-/* (5) of one piece: has the sender brought it? */
+/* (5) for one segment: true if the sender has copied it. */
 static bool wait_piece(struct fetch *f, uint32_t k)
 {
 	uint64_t next = dpa_now_ns() + LOOK_NS, now;
@@ -146,7 +151,7 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 				"process %d is at work in a message that it sends: waited in vain",
 				(int)f->peer->pid);
 			dpa_hazards_give_up(&f->seen);
-			f->seen.n = 0; /* nor for the other pieces */
+			f->seen.n = 0; /* nor for the other segments */
 			atomic_store_explicit(&f->rx->no_jobs, true, memory_order_relaxed);
 			return false;
 		}
@@ -156,7 +161,7 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 	return true;
 }
 
-/* 0 or errno, as dpa_copy_pull(). */
+/* 0 or an errno, as dpa_copy_pull(). */
 static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struct dpa_pull *p)
 {
 	uint32_t mine = 0, brought = 0;
@@ -168,7 +173,7 @@ static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struc
 	open_job(f, s, p);
 	while ((k = take_job_piece(f->job, f->serial, f->n)) >= 0) {
 		if (mine >> k & 1)
-			break; /* somebody plays with the turn */
+			break; /* the peer changed `turn` illegally */
 		mine |= 1u << k;
 		e = fetch_piece(f, (uint32_t)k);
 		err = err ? err : e;
@@ -205,7 +210,7 @@ static int fetch_rendezvous(struct dpa_hw_qp *qp, struct dpa_peer *peer, const s
 		src[i].iov_base = (void *)(uintptr_t)p->iov[i].addr;
 		src[i].iov_len = p->iov[i].len;
 	}
-	/* a job of each lane, whichever lane the message came by */
+	/* one job for each ring, whichever ring the message came by */
 	if (dst->iov_len < TOGETHER_MIN || cnt > 2 || p->niov != 1 || p->rkey ||
 	    atomic_load_explicit(&rx->no_jobs, memory_order_relaxed) ||
 	    !dpa_spin_try(&rx->job_lock))
@@ -220,7 +225,9 @@ static int fetch_rendezvous(struct dpa_hw_qp *qp, struct dpa_peer *peer, const s
 	dpa_spin_unlock(&rx->job_lock);
 	if (err || cnt == 1)
 		return err;
-	/* of a WRITE the number that it ends with: behind all others, whoever brought those */
+	/*
+	 * WRITE: the last aligned number comes after all other bytes, whichever side copied those
+	 */
 	rest.iov_base = f.from + f.len;
 	rest.iov_len = dst[1].iov_len;
 	return dpa_copy_pull(peer->pid, &dst[1], 1, &rest, 1, rest.iov_len);
@@ -233,7 +240,7 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 	uint64_t sum = 0;
 	int err;
 
-	if (!s->len) /* iov is of nothing */
+	if (!s->len) /* without payload iov is empty */
 		return 0;
 	memcpy(&p, payload, sizeof(p));
 	if (!p.niov || p.niov > DPA_PULL_IOV || !peer->pid)
@@ -243,14 +250,16 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 	if (sum != s->len)
 		return DPA_SYN_LOCAL_FAULT;
 	err = fetch_rendezvous(qp, peer, s, payload, &p, iov, cnt);
-	if (err == EPERM) { /* the kernel has changed its mind: use the ring from now on */
+	if (err == EPERM) { /* the kernel no longer permits it: use the ring from now on */
 		for (uint32_t i = 0; i < DPA_LANES; i++)
 			atomic_store_explicit(
 				&atomic_load_explicit(&peer->rx[i].shm, memory_order_relaxed)->pull,
 				0, memory_order_relaxed);
 		return DPA_SYN_PULL_REFUSED;
 	}
-	/* a sender that gave up may have unmapped what it sent from: that is no fault of ours */
+	/*
+	 * A sender that gave up may have unmapped its memory: this is not a fault of the receiver.
+	 */
 	if (err == ESRCH || !is_still_valid(peer, s, &p))
 		return DPA_SYN_PEER_DEAD;
 	if (err)
@@ -267,7 +276,7 @@ struct wanted {
 	uint32_t serial, len, piece, idx, off;
 };
 
-/* The WQE that it is of is under way, and has so much; NULL: no. */
+/* Returns its WQE if that is outstanding and has these bytes; else NULL. */
 static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struct wanted *w)
 {
 	const uint32_t kinds = 1u << DPA_OP_SEND | 1u << DPA_OP_SEND_IMM | 1u << DPA_OP_SEND_INV |
@@ -279,7 +288,7 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 	if (!qp->qpn || qp->type != DPA_QP_RC ||
 	    (qp->state != DPA_QPS_RTS && qp->state != DPA_QPS_SQD))
 		return NULL;
-	/* one by one: what is within a WQE is no WQE */
+	/* One by one, because data within a WQE must not be taken for a WQE. */
 	for (; idx != w->idx; idx += c->nbb) {
 		c = dpa_wqe_ctrl(qp, idx);
 		if (idx == r->send_idx || !c->nbb || c->nbb > r->send_idx - idx)
@@ -295,13 +304,13 @@ static const struct dpa_wqe_ctrl *wqe_of(const struct dpa_hw_qp *qp, const struc
 }
 
 /*
- * (d). A thread that was interrupted for so long that the peer may be another process by now looks
- * whether it is: nobody but us moves this piece before we have given it up.
+ * (d). A thread that was interrupted for so long that the peer's pid may have been reused checks
+ * this first. No other thread moves this segment until this one gives it up.
  */
 static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
 		       const struct iovec *iov, int cnt, uint64_t to, uint32_t n)
 {
-	static const _Atomic uint32_t never; /* the guard's other words */
+	static const _Atomic uint32_t never; /* for the guard's other words */
 	static const _Atomic uint64_t none;
 	struct dpa_guard g = {.grant = &j->open, .grant_was = serial, .gen = &never, .conn = &none};
 	int err = ESTALE;
@@ -315,7 +324,7 @@ static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
 	return !err;
 }
 
-/* (c) to (e), under a hazard. False: there is none left, or it cannot be done. */
+/* (c) to (e), under a hazard pointer. False: no segment is left, or it cannot be copied. */
 static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wanted *w,
 			const struct dpa_wqe_ctrl *c)
 {
@@ -325,7 +334,7 @@ static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wa
 	int cnt, k;
 
 	if (!dpa_direct_alive(qp->peer, &alive))
-		return false; /* nothing is taken that cannot be brought */
+		return false; /* do not take a segment that cannot be copied */
 	k = take_job_piece(j, w->serial, num_pieces(w->len, w->piece));
 	if (k < 0)
 		return false;
@@ -380,7 +389,7 @@ int dpa_pull_bring(struct dpa_tx *tx)
 	qp = atomic_load_explicit(
 		&hw->qp_tab[atomic_load_explicit(&j->src, memory_order_relaxed) & DPA_QPN_INDEX],
 		memory_order_acquire);
-	/* whoever has the lock is at work with it, and may be the receiver's thread */
+	/* The holder of the lock works on the QP, and may be the receiver's thread. */
 	if (!qp || !dpa_qplock_enter_or_note(&qp->lock))
 		return 0;
 	if (qp->peer == tx->peer)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * source.c - what leaves memory that cannot be addressed (foreign/foreign.h) is fetched ahead of the
- * packets: that of the WQE at send_idx, and of those behind it that are posted; that of responses
- * that are owed. Many small ones are one call of dpa-foreign so.
+ * source.c - reads the payload of packets from memory that cannot be addressed (foreign/foreign.h),
+ * ahead of the packets: for the WQE at send_idx, for the posted ones behind it, and for pending
+ * responses. So one call of dpa-foreign reads many small payloads.
  */
 #include <string.h>
 #include "foreign/foreign.h"
 #include "payload/payload.h"
 
-/* Its bytes lie here: opcodes that have a payload. */
+/* True for opcodes with a payload in local memory. */
 static bool has_payload(const struct dpa_wqe_ctrl *c)
 {
 	return c->opcode <= DPA_OP_SEND_IMM || c->opcode == DPA_OP_SEND_INV ||
@@ -30,7 +30,10 @@ static bool is_foreign_wqe(const struct dpa_hw_qp *qp, uint32_t idx, const struc
 	return false;
 }
 
-/* The bytes of a piece that lie in memory of ours at once, the others by dpa-foreign. */
+/*
+ * Copies the bytes of a segment that are in addressable memory at once; dpa-foreign reads the
+ * others.
+ */
 static uint32_t fill_piece(struct dpa_hw_qp *qp, struct dpa_get *e, const struct iovec *iov,
 			   int cnt)
 {
@@ -49,7 +52,7 @@ static uint32_t fill_piece(struct dpa_hw_qp *qp, struct dpa_get *e, const struct
 	return 0;
 }
 
-/* One piece more, behind the last. 0, DPA_SYN_WAIT: no room; or what is wrong with it. */
+/* Adds a segment behind the last one. 0; DPA_SYN_WAIT: no room; or a vendor error. */
 static uint32_t add_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_gets *g = &qp->fq->source;
@@ -76,9 +79,9 @@ static uint32_t add_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 }
 
 /*
- * Pieces of the WQEs from the last one on, up to `pi`, while there is room. A WQE with a fence is
- * looked at when its turn has come: an earlier READ may bring what it sends. The first one's fault
- * is returned, those of others are found when their turn comes. DPA_SYN_WAIT: no room for all.
+ * Adds segments of the WQEs from the last one on, up to `pi`, while there is room. A WQE with a
+ * fence is not read before its turn: an earlier READ may write its source. Returns an error of the
+ * first WQE only; those of others are found in their turn. DPA_SYN_WAIT: not enough room for all.
  */
 static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -105,7 +108,7 @@ static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
 	return syn;
 }
 
-/* Bytes [off, off + n) of the WQE: there (0), failed, or missing (WAIT). */
+/* Bytes [off, off + n) of the WQE: present (0), failed, or missing (WAIT). */
 static uint32_t look_for(const struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_t n)
 {
 	while (n) {
@@ -125,8 +128,8 @@ static uint32_t look_for(const struct dpa_gets *g, uint32_t idx, uint32_t off, u
 }
 
 /*
- * Asks for what is missing of [off, off + n) of the WQE, and of what follows. *no_room: not all of it
- * could be asked for.
+ * Requests what is missing of [off, off + n) of the WQE, and what follows. *no_room: not all could
+ * be requested.
  */
 static uint32_t get_ready(struct dpa_hw_qp *qp, uint32_t idx, uint32_t off, uint32_t n,
 			  bool *no_room)
@@ -154,7 +157,7 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	dpa_gets_drop(g, qp->req.una_idx, 0);
 	if (n > c->length - off)
 		n = c->length - off;
-	/* the piece that it lies in, as they are cut */
+	/* the segment that contains it, as they are cut */
 	if (!dpa_gets_find(g, idx, off) &&
 	    (g->idx != idx || g->off > off || off - g->off >= DPA_FOREIGN_PIECE)) {
 		if (!dpa_gets_restart(g, idx, off)) {
@@ -162,7 +165,7 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 			return DPA_SYN_WAIT;
 		}
 	}
-	/* what was sent and may be sent again gives way to what is sent next */
+	/* Sent bytes, which are kept for retransmission, make room for bytes that are sent next. */
 	if (dpa_gets_crowded(g))
 		dpa_gets_drop(g, idx, off);
 	syn = get_ready(qp, idx, off, n, &no_room);
@@ -172,7 +175,7 @@ uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 	}
 	if (dpa_gets_pending(g))
 		dpa_foreign_queue(qp->fq);
-	else if (syn == DPA_SYN_WAIT) /* the window has no memory; or it is past what is posted */
+	else if (syn == DPA_SYN_WAIT) /* the window has no memory, or the WQE is not posted yet */
 		syn = no_room ? DPA_SYN_LOCAL_FAULT : DPA_SYN_BAD_WQE;
 	return syn;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The check of a send WQE: opcode, lengths, keys, as its QP may have them. */
+/* wqe_check.c - checks a send WQE: opcode, lengths and keys, for its QP. */
 #include "ctx/qp.h"
 #include "payload/payload.h"
 
-/* Annex A19: it moves no byte; its length is the RETH's. */
+/* Annex A19: it moves no bytes; its length is that of the RETH. */
 static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, dpa_wqe_body(qp));
@@ -14,9 +14,9 @@ static uint32_t check_flush(const struct dpa_hw_qp *qp, uint32_t idx, const stru
 }
 
 /*
- * A READ or an atomic: lengths alone. The keys of where the answer goes are looked at when it is
- * there, as by an adapter: so an error of the responder comes first, and an atomic has been carried
- * out by then.
+ * A READ or an atomic: checks lengths only. The local keys are checked when the response arrives,
+ * as in an adapter: so an error of the responder comes first, and an atomic has been carried out by
+ * then.
  */
 /* IBA 9.7.3 (answer-keys) */
 static uint32_t check_answer(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
@@ -32,7 +32,7 @@ static uint32_t check_answer(const struct dpa_hw_qp *qp, uint32_t idx, const str
 	return total != c->length ? DPA_SYN_BAD_WQE : 0;
 }
 
-/* IBA 10.8.3: what a WQE may be on this QP. */
+/* IBA 10.8.3: checks that this QP may execute the WQE. */
 uint32_t dpa_check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		       uint64_t *one)
 {
