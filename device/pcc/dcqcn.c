@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dcqcn.c - the default: a rate that follows CNPs (Zhu et al., "Congestion Control for Large-Scale
- * RDMA Deployments", SIGCOMM 2015) and a window that follows losses, for networks that mark
- * nothing.
- *
+ * dcqcn.c - the default algorithm: a rate that follows CNPs (Zhu et al., "Congestion Control for
+ * Large-Scale RDMA Deployments", SIGCOMM 2015), and a window that follows losses, for networks
+ * without marking.
  * Rate: not paced until the first CNP. A CNP cuts the rate by alpha / Gd and makes the old rate the
- * target. Then a timer and a byte counter step: `threshold` times half the way back to the target
- * (fast recovery), after that the target rises too (additive), faster when both have stepped that
- * often (hyper increase). alpha is the moving share of periods that had a CNP. Time is caught up
- * with at each event, so that late timers change nothing.
+ * target. Then a timer and a byte counter step. For `threshold` steps the rate moves half the way
+ * to the target (fast recovery); after that the target rises, too (additive increase), and faster
+ * once both have stepped that often (hyper increase). alpha is the moving average of the share of
+ * periods with a CNP. Each event catches up with the time, so that late timers change nothing.
  */
 #include "dcqcn.h"
 #include "num.h"
 
-#define ONE	   1024u      /* of the parameters that are shares */
-#define ALPHA_ONE  (1u << 20) /* of alpha: finer, or small ones would not decay */
+#define ONE	   1024u /* unit of the parameters that are shares */
+/* unit of alpha: finer, because small values would not decay otherwise */
+#define ALPHA_ONE  (1u << 20)
 #define US	   UINT64_C(1000)
-#define RTT_MIN	   1000u /* ns; bounds of what is believed */
+#define RTT_MIN	   1000u /* ns; limits of samples that are used */
 #define RTT_MAX	   4000000000u
-#define RTT_GUESS  100000u /* while there is no sample */
+#define RTT_GUESS  100000u /* until there is a sample */
 #define CATCH_UP   1024	   /* timer steps at once; after more the flow starts anew */
 #define PSN_MASK   0xffffffu
-/* ns: so soon PSNs have not come round, and nothing that was sent is under way still */
+/* ns: within this time PSNs have not wrapped, and no older packet is in flight */
 #define FLIGHT_MAX UINT64_C(50000000)
 
 const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
@@ -48,21 +48,21 @@ const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
 	.wnd_cut_wide = 870, /* 0.85 */
 };
 
-/* One flow's state: DPA_PCC_PRIV bytes. */
+/* State of a flow: DPA_PCC_PRIV bytes. */
 struct dcqcn {
 	uint64_t rc;	   /* current rate; DPA_PCC_NO_LIMIT: not paced */
 	uint64_t rt;	   /* target */
-	uint64_t step_at;  /* the timer's period began; it is the time of the cut while tc is 0 */
+	uint64_t step_at;  /* begin of the timer's period; the time of the cut while tc is 0 */
 	uint64_t alpha_at; /* alpha's period began */
-	uint64_t cut_at;   /* window: the last cut */
+	uint64_t cut_at;   /* window: time of the last cut */
 	uint32_t alpha;	   /* of ALPHA_ONE */
-	uint32_t bytes;	   /* sent since the byte counter's last step */
+	uint32_t bytes;	   /* sent since the last step of the byte counter */
 	uint32_t wnd;
-	uint32_t ssthresh; /* window: below it each byte acknowledged adds a byte */
+	uint32_t ssthresh; /* window: below it each acknowledged byte adds a byte */
 	uint32_t srtt;	   /* ns, 0: no sample yet */
-	uint32_t cut_end;  /* window: one past the last PSN that was sent by the last cut */
+	uint32_t cut_end;  /* window: one past the last PSN sent before the last cut */
 	uint8_t tc, bc;	   /* steps of the timer and of the byte counter since the cut */
-	uint8_t cnp;	   /* a CNP came in alpha's period */
+	uint8_t cnp;	   /* a CNP came in alpha's current period */
 	uint8_t has_cut;   /* window: cut_at is valid */
 };
 _Static_assert(sizeof(struct dcqcn) <= DPA_PCC_PRIV, "fits");
@@ -101,7 +101,7 @@ static void release_rate(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
 	d->cnp = 0;
 }
 
-/* The timer or the byte counter has stepped: the rate rises. */
+/* The timer or the byte counter has stepped: raises the rate. */
 static void raise_rate(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
 {
 	uint32_t least = d->tc < d->bc ? d->tc : d->bc;
@@ -123,7 +123,7 @@ static void count_step(uint8_t *steps)
 		++*steps;
 }
 
-/* Periods that have ended by now. */
+/* Handles the periods that have ended by now. */
 static void catch_up(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_t now)
 {
 	uint32_t n;
@@ -148,7 +148,7 @@ static void catch_up(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint6
 		release_rate(d, p);
 }
 
-/* Where a flow that is not paced, or paced above what its window lets through, is cut from. */
+/* Rate from which a flow is cut that is not paced, or is paced above what its window allows. */
 static uint64_t effective_rate(const struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p)
 {
 	uint64_t rate = d->rc;
@@ -166,7 +166,8 @@ static void on_cnp(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint64_
 
 	if (is_paced(d) && !d->tc &&
 	    dpa_pcc_since(now, d->step_at) < p->rate_reduce_monitor_period) {
-		d->cnp = 1; /* of the congestion that the last cut was for: counts for alpha only */
+		/* of the congestion for which the rate was cut already: counts for alpha only */
+		d->cnp = 1;
 		return;
 	}
 	if (!is_paced(d))
@@ -190,7 +191,7 @@ static void on_sent(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint32
 {
 	uint64_t sum = (uint64_t)d->bytes + bytes;
 
-	/* One step at a time: what leaves in one call was allowed by one rate. */
+	/* One step at a time: all that leaves in one call was allowed by one rate. */
 	if (sum >= p->rpg_byte_reset) {
 		sum %= p->rpg_byte_reset;
 		count_step(&d->bc);
@@ -209,7 +210,7 @@ static void sample_rtt(struct dcqcn *d, uint64_t rtt)
 		d->srtt = d->srtt ? d->srtt - d->srtt / 8 + r / 8 : r;
 }
 
-/* Grows with what arrives, but not while the flow does not use what it has. */
+/* Grows with arriving data, but not while the flow does not use its window. */
 static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 			 const struct dpa_pcc_event *ev)
 {
@@ -218,7 +219,7 @@ static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 	sample_rtt(d, ev->rtt_ns);
 	if (ev->inflight < d->wnd / 2)
 		return;
-	if (d->wnd < d->ssthresh) /* an ACK may be for more, behind what was missing */
+	if (d->wnd < d->ssthresh) /* an ACK may cover more, behind a missing packet */
 		wnd = dpa_pcc_clamp(wnd + (ev->bytes < d->wnd ? ev->bytes : d->wnd), 0,
 				    d->ssthresh);
 	else
@@ -227,9 +228,9 @@ static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 }
 
 /*
- * The part of the window that a loss leaves, of ONE. A wide one is cut less (RFC 3649, section 5,
- * has the same): of many packets some are lost however few others there are, and what it grows by
- * in a round trip is little of it.
+ * Returns the share of the window that a loss leaves, in units of ONE. A wide window is cut less
+ * (as in RFC 3649, section 5): of many packets some are lost even if few others exist, and the
+ * growth in a round trip is a small part of it.
  */
 static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
 {
@@ -244,9 +245,9 @@ static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
 }
 
 /*
- * Once a flight: what is lost together was lost to one queue that ran over. A peer names what is
- * missing one by one, a round trip each; what was sent before the last cut is no news (RFC 6582's
- * "recover").
+ * True for a loss of the flight that was cut already: packets lost together were lost in one queue
+ * that overflowed. A peer names missing packets one by one, one each round trip; a packet sent
+ * before the last cut is no new loss (RFC 6582's "recover").
  */
 static bool is_of_last_cut(const struct dcqcn *d, const struct dpa_pcc_event *ev)
 {
@@ -299,7 +300,7 @@ static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_even
 		if (cut_window(d, p, ev))
 			d->wnd = d->ssthresh;
 		break;
-	case DPA_PCC_TIMEOUT: /* nothing came back at all: feel the way from the smallest */
+	case DPA_PCC_TIMEOUT: /* no answer at all: start again with the smallest window */
 		if (cut_window(d, p, ev))
 			d->wnd = p->wnd_min;
 		break;

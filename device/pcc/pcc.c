@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcc.c - what all algorithms share: bounds, pacing, and when a marked packet is answered. */
+/*
+ * pcc.c - common to all algorithms: limits, pacing, and the decision when a marked packet is
+ * answered.
+ */
 #include <string.h>
 #include "num.h"
 #include "pcc.h"
@@ -19,7 +22,7 @@ uint32_t dpa_pcc_burst(const struct dpa_pcc_flow *f)
 	return (uint32_t)dpa_pcc_clamp(f->rate >> BURST_TIME, BURST_MIN, BURST_MAX);
 }
 
-/* Asks the algorithm for its answer and keeps it to the bounds, whoever wrote it. */
+/* Gets the algorithm's answer and applies the limits, whichever algorithm it is. */
 static void refresh_param(struct dpa_pcc_flow *f)
 {
 	struct dpa_pcc_result res = {
@@ -49,7 +52,7 @@ void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const
 	refresh_param(f);
 }
 
-/* Adds what the time since the last call is worth, at the rate that held meanwhile. */
+/* Adds tokens for the time since the last call, at the rate that applied meanwhile. */
 static void fill_bucket(struct dpa_pcc_flow *f, uint64_t now)
 {
 	int64_t full = dpa_pcc_burst(f) * SCALE;
@@ -58,7 +61,7 @@ static void fill_bucket(struct dpa_pcc_flow *f, uint64_t now)
 
 	if (!past)
 		return;
-	if (past > room / f->rate) /* else the product is at most room */
+	if (past > room / f->rate) /* otherwise the product is at most room */
 		f->tokens = full;
 	else
 		f->tokens += (int64_t)(past * f->rate);
@@ -88,8 +91,7 @@ uint64_t dpa_pcc_wait(struct dpa_pcc_flow *f, uint64_t now, uint32_t bytes)
 		return 0;
 	fill_bucket(f, now);
 	/*
-	 * A packet that is larger than a burst leaves when the bucket is full, and is paid off
-	 * afterwards.
+	 * A packet that exceeds a burst leaves when the bucket is full, and is paid off afterwards.
 	 */
 	need = (int64_t)dpa_pcc_clamp(bytes, 0, dpa_pcc_burst(f)) * SCALE;
 	if (f->tokens >= need)
@@ -112,7 +114,7 @@ unsigned dpa_cnp_np(struct dpa_np_flow *np, uint8_t tos, uint64_t now)
 {
 	if ((tos & DPA_ECN_MASK) != DPA_ECN_CE)
 		return 0;
-	/* A clock that went back must not silence the flow for long. */
+	/* A clock that went back must not suppress CNPs for long. */
 	if (now < np->next && np->next - now <= DPA_CNP_MIN_GAP)
 		return DPA_NP_MARKED;
 	np->next = dpa_pcc_after(now, DPA_CNP_MIN_GAP);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rtt.c - a rate that follows round trip times. Its rules, with their sources:
+ * rtt.c - a rate that follows round trip times. Its rules and their sources:
  *
- *   sample   the answer to a probe, which the other side sends at once: an ACK waits for a quarter
- *            of the window or the end of a message, and for the packets before it in the sender's
- *            queue. ACKs count as long as no answer comes: the peer need not know probes
+ *   sample   the answer to a probe, which the peer sends at once. An ACK waits for a quarter of the
+ *            window or the end of a message, and for earlier packets in the sender's queue. ACKs
+ *            count while no answer comes: the peer need not support probes
  *   raise    below the target by `ai`, four times in a target's time at most, and by five times
- *            as much after five raises in a row (hyper increase of TIMELY, SIGCOMM 2015, section
+ *            as much after five successive raises (hyper increase of TIMELY, SIGCOMM 2015, section
  *            4.3). A short round trip must not raise more often than its effect is seen
  *   cut      above the target by beta * (1 - target / rtt) (multiplicative decrease of Swift,
- *            SIGCOMM 2020, section 3.1), once a round trip, and to a half at most (its
- *            max_mdf: there too the largest part that one cut takes is bounded)
+ *            SIGCOMM 2020, section 3.1), once each round trip, and to a half at most (its max_mdf,
+ *            which also limits a single cut)
  *   neither  above the target while the round trip gets shorter: the queue drains already (the
- *            gradient of TIMELY, section 4.3); from `max` on there is a cut all the same, as
- *            above its T_high
+ *            gradient of TIMELY, section 4.3); from `max` on there is a cut in any case, as above
+ *            its T_high
  */
 #include "num.h"
 #include "rtt.h"
@@ -22,7 +22,7 @@
 #define STREAK	  5u
 #define RAISES	  4u		     /* in a target's time, at most */
 #define HALF	  32768u	     /* of 65536 */
-#define PROBE_GAP UINT64_C(10000000) /* ns: a probe without an answer for so long is sent again */
+#define PROBE_GAP UINT64_C(10000000) /* ns after which a probe without an answer is sent again */
 
 const struct dpa_pcc_rtt_param dpa_pcc_rtt_default = {
 	.min_rate = 10 * MBIT,
@@ -33,16 +33,16 @@ const struct dpa_pcc_rtt_param dpa_pcc_rtt_default = {
 	.beta = 52429,
 };
 
-/* The state of a flow: of struct dpa_pcc_split's rate. */
+/* State of a flow, for the rate of struct dpa_pcc_split. */
 struct rtt {
 	uint64_t rate;
 	uint64_t cut_at, raised_at;
-	uint64_t last;	   /* the sample before, ns */
-	uint64_t asked_at; /* when the probe that is under way was asked for */
-	uint32_t streak;   /* raises in a row */
-	uint8_t probes;	   /* of struct dpa_pcc_result */
+	uint64_t last;	   /* previous sample, ns */
+	uint64_t asked_at; /* time when the outstanding probe was requested */
+	uint32_t streak;   /* successive raises */
+	uint8_t probes;	   /* as in struct dpa_pcc_result */
 	bool asked;	   /* for a probe, with the first event */
-	bool answers;	   /* the other side answers probes: ACKs are no samples */
+	bool answers;	   /* the peer answers probes: ACKs are no samples */
 };
 _Static_assert(sizeof(struct rtt) <= DPA_PCC_RATE_PRIV, "fits");
 
@@ -59,10 +59,13 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
 	struct rtt *r = priv;
 
 	(void)now;
-	*r = (struct rtt){.rate = p->max_rate}; /* nothing of the algorithm before */
+	*r = (struct rtt){.rate = p->max_rate}; /* no state of the previous algorithm */
 }
 
-/* From what the window lets through, at most, where it was not paced: an ACK says what was out. */
+/*
+ * Cuts from the rate that the window allows, at most, if the flow was not paced: an ACK carries the
+ * outstanding bytes.
+ */
 static void cut(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struct dpa_pcc_event *ev)
 {
 	uint64_t through = ev->inflight * UINT64_C(1000000000) / ev->rtt_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* split.c - a flow of two algorithms: see split.h. */
+/* split.c - a flow with two algorithms: see split.h. */
 #include <string.h>
 #include "split.h"
 

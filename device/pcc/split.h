@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * split.h - a flow whose rate is one algorithm's and whose window is DCQCN's, which follows losses.
- * Adapters that programs of congestion control are made for have no window; this one needs it,
- * because its links may drop.
+ * split.h - a flow whose rate is set by one algorithm and whose window is DCQCN's, which follows
+ * losses. The adapters for which congestion control programs are written have no window; this one
+ * needs it, because its links may drop packets.
  */
 #ifndef DPA_PCC_SPLIT_H
 #define DPA_PCC_SPLIT_H
@@ -22,15 +22,15 @@ struct dpa_pcc_rate_algo {
 	void (*get)(const void *priv, const void *param, struct dpa_pcc_result *res);
 };
 
-/* Beside a struct dpa_pcc_flow, as long as that is used. */
+/* Used beside a struct dpa_pcc_flow, and as long as that. */
 struct dpa_pcc_split {
-	struct dpa_pcc_flow window; /* its rate does not count */
+	struct dpa_pcc_flow window; /* its rate is not used */
 	const struct dpa_pcc_rate_algo *rate;
 	const void *param;
 	uint64_t priv[DPA_PCC_RATE_PRIV / 8];
 };
 
-/* As dpa_pcc_init(). *s: the rate's priv may be filled in before; init() is called behind. */
+/* As dpa_pcc_init(). *s: the rate's priv may be filled in before; init() is called afterwards. */
 void dpa_pcc_init_split(struct dpa_pcc_flow *f, struct dpa_pcc_split *s,
 			const struct dpa_pcc_rate_algo *rate, const void *param, uint64_t now);
 
