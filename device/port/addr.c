@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* addr.c - the addresses of the network namespace by rtnetlink, in the order of a new GID table. */
+/*
+ * addr.c - reads the addresses of the network namespace by rtnetlink, in the order of a new GID
+ * table.
+ */
 #include <net/if.h>
 #include <linux/if_addr.h>
 #include <netinet/in.h>
@@ -15,7 +18,7 @@
 #include "port/port.h"
 
 /*
- * The most that RoCEv2 puts around a payload, as the kernel's iboe_get_mtu() reckons it: GRH's 40
+ * Maximum of RoCEv2 headers around a payload, as computed by the kernel's iboe_get_mtu(): GRH's 40
  * for IPv6, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4.
  */
 #define ROCE_OVERHEAD 96
@@ -35,7 +38,7 @@ uint32_t dpa_port_ib_mtu(uint32_t if_mtu)
 	return mtu;
 }
 
-/* The bytes of a GID; false for families that have none. */
+/* Writes the bytes of a GID. False: the family has none. */
 static bool gid_of_nl_addr(struct nl_addr *local, uint8_t gid[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -52,7 +55,10 @@ static bool gid_of_nl_addr(struct nl_addr *local, uint8_t gid[16])
 	return false;
 }
 
-/* Kinds in the order of port.h, eight apart for the carrier; within a kind the kernel's order. */
+/*
+ * Rank by kind in the order of port.h; 8 ranks a kind, for the carrier; within a kind the kernel's
+ * order.
+ */
 static uint32_t rank_of(const uint8_t gid[16], int family, unsigned link_flags)
 {
 	uint32_t kind;
@@ -75,7 +81,7 @@ static void take_addr(struct nl_object *obj, void *arg)
 	struct rtnl_link *link;
 	unsigned flags;
 
-	/* An address that duplicate detection has not passed is not the namespace's yet. */
+	/* An address that failed duplicate detection does not belong to the namespace. */
 	if (!local || s->num == s->room || (rtnl_addr_get_flags(addr) & IFA_F_DADFAILED) ||
 	    ((rtnl_addr_get_flags(addr) & IFA_F_TENTATIVE) &&
 	     !(rtnl_addr_get_flags(addr) & IFA_F_OPTIMISTIC)))
@@ -95,7 +101,7 @@ static void take_addr(struct nl_object *obj, void *arg)
 	rtnl_link_put(link);
 }
 
-/* Stable: insertion sort of what is nearly sorted. */
+/* Insertion sort: stable, and fast for nearly sorted input. */
 static void sort_addrs(struct dpa_port_addr *a, int n)
 {
 	for (int i = 1; i < n; i++) {
@@ -119,7 +125,7 @@ int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs)
 	if (rtnl_addr_alloc_cache(query, &cache) < 0)
 		goto free_links;
 	s.room = nl_cache_nitems(cache);
-	s.addrs = calloc((size_t)s.room + 1, sizeof(*s.addrs)); /* + 1: for the derived one */
+	s.addrs = calloc((size_t)s.room + 1, sizeof(*s.addrs)); /* + 1: for the derived GID */
 	if (!s.addrs)
 		goto free_cache;
 	nl_cache_foreach(cache, take_addr, &s);

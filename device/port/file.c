@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* file.c - the GID table as the files of sysfs, for programs that read those (UCX, ibstat). */
+/* file.c - the GID table as files of sysfs, for programs that read those (UCX, ibstat). */
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -9,8 +9,9 @@
 #include "port/port.h"
 
 /*
- * The port whose table is shown; the lock keeps it from going away meanwhile. A process that only
- * asks never waits for it: in a forked child it may belong to a thread that is not there.
+ * The port whose table is shown. The lock keeps it from being removed meanwhile. A process that
+ * only reads never waits for the lock: in a forked child it may be held by a thread that does not
+ * exist there.
  */
 static pthread_mutex_t current_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dpa_port *current;
@@ -47,7 +48,7 @@ static int gid_text(const struct dpa_hw_gid *g, char *text, size_t len)
 	return at;
 }
 
-/* EINVAL, as the kernel has it, for the derived GID: it belongs to no interface. */
+/* EINVAL for the derived GID, as in the kernel: it belongs to no interface. */
 static int ndev_text(const struct dpa_hw_gid *g, char *text, size_t len)
 {
 	char name[IF_NAMESIZE];
@@ -68,7 +69,7 @@ static int index_text(struct dpa_port *port, const char *folder, uint32_t index,
 	if (dpa_port_gid(port, index, &gid) && strcmp(folder, "gids") != 0)
 		errno = EINVAL;
 	else if (strcmp(folder, "gids") == 0)
-		ret = gid_text(&gid, text, len); /* an empty one is all zeros, as the kernel's */
+		ret = gid_text(&gid, text, len); /* an empty entry is all zeros, as in the kernel */
 	else if (strcmp(folder, "gid_attrs/types") == 0)
 		ret = snprintf(text, len, "RoCE v2\n");
 	else if (strcmp(folder, "gid_attrs/ndevs") == 0)
@@ -78,7 +79,7 @@ static int index_text(struct dpa_port *port, const char *folder, uint32_t index,
 	return ret;
 }
 
-/* Names of the interfaces that have GIDs, one a line, in the order of the table. */
+/* Writes the names of the interfaces that have GIDs, one a line, in the order of the table. */
 static int netdevs_text(struct dpa_port *port, char *text, size_t len)
 {
 	char line[IF_NAMESIZE + 2] = "\n", *name = line + 1;
@@ -87,7 +88,7 @@ static int netdevs_text(struct dpa_port *port, char *text, size_t len)
 
 	if (len < 2)
 		return 0;
-	text[0] = '\n'; /* for the search; taken away at the end */
+	text[0] = '\n'; /* for the search; removed at the end */
 	text[1] = '\0';
 	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++) {
 		if (dpa_port_gid(port, i, &gid) || ndev_text(&gid, name, sizeof(line) - 1) < 0)
@@ -134,7 +135,7 @@ static int port_text(struct dpa_port *port, const char *name, char *text, size_t
 	return snprintf(text, len, "%s\n", active ? "5: LinkUp" : "3: Disabled");
 }
 
-/* The same of a table that is made for this question. */
+/* The same from a table that is made for this call only. */
 static int namespace_text(uint32_t function, const char *ifname, uint32_t order, const char *name,
 			  char *text, size_t len)
 {

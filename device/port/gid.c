@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * gid.c - the GID table: one writer at a time, readers without a lock.
- *
- * The sequence count works without fences: the writer makes it odd, stores the slot's words with
- * release, makes it even with release. A reader loads the words with acquire: one that sees a new
- * word also sees the odd count, or a later one, when it looks again.
+ * gid.c - the GID table: one writer at a time, readers without a lock. The sequence count works
+ * without fences: the writer makes it odd, stores the slot's words with release, and makes it even
+ * with release. A reader loads the words with acquire: if it sees a new word it also sees the odd
+ * count, or a later one, when it reads the count again.
  */
 #include <errno.h>
 #include <string.h>
@@ -68,7 +67,9 @@ static bool same_addr(const struct entry *a, const struct entry *b)
 	       a->ifindex == b->ifindex && a->hidden == b->hidden;
 }
 
-/* Drops slot i if its address is gone, takes over a new MTU if not. True if a GID went. */
+/*
+ * Removes slot i if its address is gone; otherwise takes over a new MTU. True: a GID was removed.
+ */
 static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_port_addr *addrs,
 			 int n)
 {
@@ -90,8 +91,8 @@ static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_por
 }
 
 /*
- * The first free slot of an adapter's table for this address: 1 is kept for link-local IPv6, 3 for
- * IPv4.
+ * Returns the first free slot of an adapter's table for this address: 1 is reserved for link-local
+ * IPv6, 3 for IPv4.
  */
 static uint32_t free_adapter_slot(struct dpa_port *port, const uint8_t gid[16])
 {
@@ -104,7 +105,7 @@ static uint32_t free_adapter_slot(struct dpa_port *port, const uint8_t gid[16])
 	return i;
 }
 
-/* The slot for an address that is not in the table; DPA_MAX_GIDS or more if there is none. */
+/* Returns the slot for an address that is not in the table; DPA_MAX_GIDS or more: none. */
 static uint32_t free_slot(struct dpa_port *port, const struct dpa_port_addr *addr)
 {
 	uint32_t i;
@@ -141,7 +142,7 @@ int dpa_port_hide(enum dpa_cfg_gid_order order, struct dpa_port_addr *addrs, int
 	return shown;
 }
 
-/* True if it was not there and a slot was free. */
+/* True if it was new and a slot was free. */
 static bool add_addr(struct dpa_port *port, const struct dpa_port_addr *addr)
 {
 	struct entry now = to_entry(addr);
@@ -213,7 +214,8 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 
 bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16])
 {
-	const uint8_t fn = DPA_MAX_FUNCTIONS - 1; /* the bits of a GUID that name the function */
+	/* the bits of a GUID that identify the function */
+	const uint8_t fn = DPA_MAX_FUNCTIONS - 1;
 	struct dpa_port *pf;
 	uint8_t own[16];
 

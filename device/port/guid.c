@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * guid.c - the node GUID. Also compiled into the discovery preload, which answers the node_guid
- * file with it: nothing but libc here.
+ * guid.c - the node GUID. Also compiled into the discovery preload, which uses it for the node_guid
+ * file: so it may use libc only.
  */
 #include <endian.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "port/port.h"
 
-/* FNV-1a, then a finalizer: spreads short texts over all bits. */
+/* FNV-1a, then a final mix that spreads short texts over all bits. */
 static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
 {
 	const uint8_t *p = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* neighbour.c - whether the kernel has the link address of the next hop to another host. */
+/* neighbour.c - checks whether the kernel has the link address of the next hop to another host. */
 #include <errno.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * port.c - keeps the GID table in step with the namespace.
- *
- * The event socket only says that something happened; the table is then compared with a fresh dump.
- * So a burst costs one dump, and messages that the kernel dropped (ENOBUFS) cost nothing more.
+ * port.c - keeps the GID table equal to the namespace. The event socket only shows that something
+ * changed; the table is then compared with a fresh dump. So a burst of events costs one dump, and
+ * messages that the kernel dropped (ENOBUFS) cost nothing more.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -20,7 +19,7 @@
 #include "util/sys.h"
 #include "port/port.h"
 
-/* The kernel answers while the question is sent: what has not come by then was lost. */
+/* The kernel answers while the request is sent: an answer that has not come by then was lost. */
 #define ANSWER_S 1
 
 struct nl_sock *dpa_netlink_open(void)
@@ -53,12 +52,12 @@ static struct nl_sock *open_events(void)
 }
 
 /*
- * The MTU that every path of the port carries: the smallest of the interfaces that lead to other
- * hosts, those with a carrier first; memory's where there is none.
+ * Returns the MTU that every path of the port supports: the smallest of the interfaces that lead to
+ * other hosts, preferring those with a carrier; that of shared memory if there is none.
  */
 static uint32_t common_mtu(const struct dpa_port_addr *addrs, int n)
 {
-	uint32_t mtu[2] = {DPA_PORT_MTU_4096 + 1, DPA_PORT_MTU_4096}; /* with a carrier, without */
+	uint32_t mtu[2] = {DPA_PORT_MTU_4096 + 1, DPA_PORT_MTU_4096}; /* with a carrier; without */
 
 	for (int i = 0; i < n; i++) {
 		uint32_t *m = &mtu[!dpa_port_has_carrier(addrs[i].rank)];
@@ -78,8 +77,8 @@ static bool has_link_local(const struct dpa_port_addr *addrs, int n)
 }
 
 /*
- * Append the derived GID if it was given out before, if no address is shown, or if an adapter's
- * table has no link-local address for index 1. addrs has room for one more.
+ * Append the derived GID if it was shown before, if no address is shown, or if an adapter's table
+ * has no link-local address for index 1. addrs has room for one more.
  */
 static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n, int shown)
 {
@@ -94,7 +93,7 @@ static int add_derived(struct dpa_port *port, struct dpa_port_addr *addrs, int n
 	return n + 1;
 }
 
-/* Makes the table hold addrs, and the derived GID if need be. addrs has room for one more. */
+/* Make the table hold addrs, and the derived GID if needed. addrs has room for one more. */
 static unsigned apply_addrs(struct dpa_port *port, struct dpa_port_addr *addrs, int n)
 {
 	unsigned what = 0;
@@ -109,7 +108,7 @@ static unsigned apply_addrs(struct dpa_port *port, struct dpa_port_addr *addrs, 
 	return what;
 }
 
-/* Without a socket to ask by nothing is known, and nothing is said. */
+/* Without a socket to ask the kernel the state is unknown, and none is reported. */
 static enum dpa_port_state interface_state(const char *ifname)
 {
 	struct ifreq r = {.ifr_flags = 0};
@@ -127,7 +126,7 @@ static enum dpa_port_state interface_state(const char *ifname)
 	return runs ? DPA_PORT_ACTIVE : DPA_PORT_DOWN;
 }
 
-/* A function's part of the addresses. An interface that is not there has none. */
+/* Applies a function's part of the addresses. An interface that does not exist has none. */
 static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs, int n)
 {
 	struct dpa_port_addr *own = calloc((size_t)n + 1, sizeof(*own));
@@ -136,7 +135,7 @@ static unsigned apply_sf(struct dpa_port *sf, const struct dpa_port_addr *addrs,
 	int num = 0;
 
 	if (!own)
-		return 0; /* as it was; the next change tries again */
+		return 0; /* unchanged; the next change tries again */
 	for (int i = 0; i < n; i++)
 		if (!sf->ifname[0] || (ifindex && addrs[i].ifindex == ifindex))
 			own[num++] = addrs[i];
@@ -161,7 +160,9 @@ static unsigned rescan_addrs(struct dpa_port *port)
 	if (port->query)
 		n = dpa_port_scan(port->query, &addrs);
 	if (n < 0 && atomic_load_explicit(&port->num, memory_order_relaxed)) {
-		/* A failed dump says nothing of the addresses; a new function has its own at least.
+		/*
+		 * A failed dump gives no information about the addresses; a new function has at
+		 * least its own.
 		 */
 		for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++) {
 			struct dpa_port *sf = port->sf[f];
@@ -197,7 +198,8 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 			sf->node_guid = dpa_port_node_guid(function);
 			sf->state = DPA_PORT_ACTIVE;
 			sf->order = port->order;
-			sf->derived = function; /* always: it is what tells the SF from others */
+			/* always, because it distinguishes the SF from others */
+			sf->derived = function;
 			snprintf(sf->ifname, sizeof(sf->ifname), "%s", ifname);
 			atomic_store_explicit(&port->sf[function], sf, memory_order_release);
 		}
@@ -219,7 +221,7 @@ int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order)
 	port->order = order;
 	port->node_guid = dpa_port_node_guid(0);
 	port->state = DPA_PORT_ACTIVE;
-	/* Events first: what happens between this and the dump is seen twice, not never. */
+	/* Events first: a change between this and the dump is seen twice instead of never. */
 	port->events = open_events();
 	port->query = dpa_netlink_open();
 	rescan_addrs(port);
@@ -245,7 +247,10 @@ void dpa_port_abandon(struct dpa_port *port)
 	if (port->query)
 		close(nl_socket_get_fd(port->query));
 	port->events =
-		NULL; /* the memory is the parent's copy: not worth a lock that may be held */
+		/*
+		 * The memory is the parent's copy: freeing it is not worth a lock that may be held.
+		 */
+		NULL;
 	port->query = NULL;
 }
 
@@ -254,7 +259,7 @@ int dpa_port_fd(struct dpa_port *port)
 	return port->events ? nl_socket_get_fd(port->events) : -1;
 }
 
-/* Throws away what is queued; true if there was anything, or too much for the socket. */
+/* Discards what is queued. True if there was anything, or too much for the socket. */
 static bool drain_events(int fd)
 {
 	bool any = false;

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * port.h - dpa0's port: its GID table is the addresses of the network namespace, live.
+ * port.h - dpa0's port. Its GID table has the current addresses of the network namespace.
  *
  * Order of a new table, best address first: IPv4, global IPv6, link-local IPv6, then the loopback
  * addresses; interfaces with a carrier before those without. An address keeps its index while it
- * exists; a new one takes the first free index. A namespace without any address has one GID,
- * fe80:: with the EUI-64 of the node GUID, which serves loopback and shared memory; once given out
- * it stays.
+ * exists; a new address takes the first free index. A namespace without any address has one GID,
+ * fe80:: with the EUI-64 of the node GUID, for loopback and shared memory; once shown it stays.
  *
- * An SF has a table of its own: the addresses of the one interface that it was given, or all, in
- * the same order, and its derived GID. So has dpa0 if it was given an interface; its derived GID is
- * in it where there is no address. The port of the namespace (the process has one) feeds them.
+ * An SF has a table of its own: the addresses of the interface that it was given, or all addresses,
+ * in the same order, and its derived GID. The same holds for dpa0 if it was given an interface; its
+ * derived GID is in the table if there is no address. The port of the namespace (one for each
+ * process) supplies them. The port of a function with an interface follows that interface: active
+ * while the interface runs (IFF_RUNNING). Without one it is always active, because the loopback and
+ * shared-memory links cannot go down.
  *
- * The port of a function with an interface follows it: active while the interface runs
- * (IFF_RUNNING). Without one it is always active: the loopback and shared-memory links cannot go
- * down.
+ * The setting gid_order (enum dpa_cfg_gid_order) leaves addresses out or gives them other indices.
+ * The RoCEv2 entries of an adapter's table have the odd indices; the even ones, RoCEv1 there, are
+ * empty. Index 1: link-local IPv6, or the derived GID if there is none. Index 3: IPv4, loopback
+ * only if there is no other IPv4 address.
  *
- * The setting gid_order (enum dpa_cfg_gid_order) leaves addresses out or gives them other indices:
- * the RoCEv2 entries of an adapter's table are the odd indices, and the even ones, RoCEv1 there,
- * are empty. Index 1: link-local IPv6, the derived GID if there is none; 3: IPv4, loopback only if
- * there is no other IPv4 address.
- *
- * Threads: dpa_port_poll() may be called by any thread, one at a time gets through; the readers
- * take no lock (sequence count) and may be called from anywhere.
+ * Threads: any thread may call dpa_port_poll(), one at a time gets through. Readers take no lock
+ * (sequence count) and may run in any context.
  */
 #ifndef DPA_PORT_H
 #define DPA_PORT_H
@@ -39,7 +37,7 @@ struct nl_sock;
 
 enum { DPA_PORT_MTU_256 = 1, DPA_PORT_MTU_1024 = 3, DPA_PORT_MTU_4096 = 5 }; /* enum ibv_mtu */
 
-/* The changes; one call of the function a kind and poll. */
+/* Kinds of changes. The function is called once for each kind and poll. */
 enum dpa_port_change {
 	DPA_PORT_CHANGE_GID = 1 << 0,
 	DPA_PORT_CHANGE_MTU = 1 << 1,
@@ -47,23 +45,23 @@ enum dpa_port_change {
 };
 typedef void dpa_port_change_fn(void *arg, enum dpa_port_change what);
 
-/* An address as found in the namespace. */
+/* An address of the namespace. */
 struct dpa_port_addr {
 	uint8_t gid[16];
 	uint32_t ifindex; /* 0: the derived GID */
 	uint32_t mtu;	  /* enum ibv_mtu */
-	uint32_t rank;	  /* place in a new table: lower is first */
-	uint32_t hidden;  /* 1: no index, see struct dpa_port_slot */
+	uint32_t rank;	  /* rank in a new table: lower comes first */
+	uint32_t hidden;  /* 1: it has no index, see struct dpa_port_slot */
 };
 
 /* 16 + 4 + 4 + 8 = 32 bytes; written under `seq` */
 struct dpa_port_slot {
-	_Atomic uint64_t gid[2]; /* bytes as they are in memory: network order */
+	_Atomic uint64_t gid[2]; /* bytes in memory order: network order */
 	_Atomic uint32_t ifindex;
 	_Atomic uint32_t mtu; /* 0: the slot is empty */
 	/*
-	 * 1: an address of the namespace that has no index: dpa_port_find() finds it,
-	 * dpa_port_gid() does not show it. Such addresses take slots from the end of the table.
+	 * 1: an address of the namespace without an index: dpa_port_find() finds it, dpa_port_gid()
+	 * does not show it. Such addresses take slots from the end of the table.
 	 */
 	_Atomic uint32_t hidden;
 	uint32_t rsvd;
@@ -72,49 +70,51 @@ _Static_assert(sizeof(struct dpa_port_slot) == 32, "two slots a cache line");
 
 struct dpa_port {
 	pthread_mutex_t lock;	/* writers */
-	struct nl_sock *events; /* NULL: the kernel gives no netlink; the table does not change */
+	struct nl_sock *events; /* NULL: the kernel has no netlink; the table does not change */
 	struct nl_sock *query;	/* NULL: the same, or no descriptor was left; opened when needed */
 	uint64_t node_guid;	/* network order */
 	uint32_t function;
 	enum dpa_cfg_gid_order order;
-	char ifname[16]; /* of a function: only this interface's addresses; "": all */
-	/* of the namespace's: the SFs that were opened, and dpa0 if it was given an interface; set
-	 * under lock, they stay until dpa_port_fini() */
+	char ifname[16]; /* function: use this interface's addresses only; "": all */
+	/*
+	 * Port of the namespace: the SFs that were opened, and dpa0 if it was given an interface.
+	 * Set under lock; they stay until dpa_port_fini().
+	 */
 	_Atomic(struct dpa_port *) sf[DPA_MAX_FUNCTIONS];
-	bool derived;	      /* the derived GID was given out */
-	_Atomic uint32_t seq; /* odd while a writer is at work */
-	_Atomic uint32_t num; /* slots ever used */
+	bool derived;	      /* the derived GID was shown */
+	_Atomic uint32_t seq; /* odd while a writer changes the table */
+	_Atomic uint32_t num; /* number of slots ever used */
 	_Atomic uint32_t active_mtu;
 	_Atomic uint32_t state; /* enum dpa_port_state */
 	struct dpa_port_slot slots[DPA_MAX_GIDS];
 };
 
-/* Reads the addresses; without netlink the port has the derived GID only. 0 or ENOMEM. */
+/* Read the addresses. Without netlink the port has the derived GID only. 0 or ENOMEM. */
 int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order);
 /*
- * From publish to withdraw (before fini) dpa_hw_port_file() shows this port's table; the first one
- * wins.
+ * From publish until withdraw (before fini) dpa_hw_port_file() shows this port's table; the first
+ * published port counts.
  */
 void dpa_port_publish(struct dpa_port *port);
 void dpa_port_withdraw(struct dpa_port *port);
 /*
- * The port of a function of this one, which is the namespace's: itself for dpa0 without an
- * interface, else one with its own table and no sockets. NULL: no memory.
+ * Return the port of a function; `port` is the namespace's. This is `port` for dpa0 without an
+ * interface, else a port with its own table and no sockets. NULL: no memory.
  */
 struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, const char *ifname);
 void dpa_port_fini(struct dpa_port *port);
 /*
- * In a forked child: closes the descriptors, sends nothing. The table is not looked at any more:
- * dpa_hw_port_file() makes one of its own.
+ * In a forked child: close the descriptors without sending anything. The table is not used any
+ * more: dpa_hw_port_file() makes one of its own.
  */
 void dpa_port_abandon(struct dpa_port *port);
 
-/* For epoll: readable when dpa_port_poll() has something to do; -1 if that can never be. */
+/* For epoll: readable when dpa_port_poll() has work; -1: never. */
 int dpa_port_fd(struct dpa_port *port);
-/* Takes what is pending, never blocks for more of it. fn runs without a lock held. */
+/* Handle pending events; never blocks for more. fn runs without a lock held. */
 int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg);
 
-/* An IPv4 address in its mapped form. */
+/* True for an IPv4 address in its mapped form. */
 static inline bool dpa_gid_is_v4(const uint8_t gid[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -128,76 +128,81 @@ static inline bool dpa_gid_is_link_local(const uint8_t gid[16])
 	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
-/* 0; ENODATA: the index is empty; EINVAL: past the table. */
+/* 0; ENODATA: the index is empty; EINVAL: beyond the table. */
 int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid);
-/* Path MTU (enum ibv_mtu) that the interface of a GID carries: 4096 on loopback; 0 if empty. */
+/* Return the path MTU (enum ibv_mtu) of the GID's interface: 4096 on loopback; 0: empty. */
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index);
-/* The port's active MTU (enum ibv_mtu), as dpa_port_attr() reports it. */
+/* Return the port's active MTU (enum ibv_mtu), as in dpa_port_attr(). */
 uint32_t dpa_port_mtu(const struct dpa_port *port);
-/* Index of this address, -1 if it is not one of this namespace. */
+/* Return the index of this address; -1: it is not one of this namespace. */
 int dpa_port_find(struct dpa_port *port, const uint8_t gid[16]);
-/* An address of this namespace, or the derived GID of a function of it? port: the namespace's. */
+/*
+ * True for an address of this namespace or the derived GID of one of its functions. port: the
+ * namespace's.
+ */
 bool dpa_port_is_own(struct dpa_port *port, const uint8_t gid[16]);
 /*
- * State, MTU (the smallest of the interfaces that lead out and have a carrier; 4096 on loopback
- * alone) and table length; the rest is 0.
+ * Set state, MTU (the smallest of the interfaces that lead out and have a carrier; 4096 with
+ * loopback alone) and table length; the rest is 0.
  */
 void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr);
 
 /*
- * The way from one of our addresses to another host, as the kernel would send it now: interface and
- * path MTU (enum ibv_mtu). port: the PF's. ENETUNREACH (also from an SF's derived GID),
- * EHOSTUNREACH, EACCES as the routing table says; EINVAL: src is none of ours, or of another family
- * than dst; ETIMEDOUT: the kernel did not answer within a second. Any thread; asks the kernel.
+ * Return the kernel's current route from a local address to another host: interface and path MTU
+ * (enum ibv_mtu). port: the PF's. ENETUNREACH (also for an SF's derived GID), EHOSTUNREACH, EACCES
+ * from the routing table; EINVAL: src is not a local address, or of another family than dst;
+ * ETIMEDOUT: the kernel did not answer within a second. Any thread; asks the kernel.
  */
 int dpa_route_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
 		     uint32_t *oif, uint32_t *mtu);
 
 /*
- * Whether the kernel can send to that host now. 0: it has the link address of the next hop, or needs
- * none; EAGAIN: it has none (yet), and looks for it when a packet is sent. Others: as
+ * Return whether the kernel can send to that host now. 0: it has the link address of the next hop,
+ * or needs none. EAGAIN: it has none (yet), and looks for it when a packet is sent. Others: as
  * dpa_route_lookup(); EOPNOTSUPP: the kernel (before 5.0) does not answer. Any thread.
  */
 int dpa_neighbour_lookup(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16]);
 
 /*
- * Node GUID of a function in this network namespace, network order: vendor id, 37 bits that tell
- * boots of hosts and namespaces apart, the function. The same for all processes of the namespace.
+ * Return the node GUID of a function in this network namespace, in network order: vendor id, 37
+ * bits that distinguish boots of hosts and namespaces, the function. Equal in all processes of the
+ * namespace.
  */
 uint64_t dpa_port_node_guid(uint32_t function);
 
 /* ---- between the files of this folder */
 
-/* A route as the kernel has it. mtu: of the route, bytes; 0: that of the interface. */
+/* A route as returned by the kernel. mtu: of the route, bytes; 0: that of the interface. */
 struct dpa_route {
 	uint32_t oif, mtu;
-	uint8_t type;		     /* RTN_* */
-	uint8_t hop_family, hop_len; /* of the next hop; hop_len 0: the destination itself */
+	uint8_t type; /* RTN_* */
+	/* of the next hop; hop_len 0: the next hop is the destination */
+	uint8_t hop_family, hop_len;
 	uint8_t hop[16];
 };
-/* Errors as dpa_route_lookup(). Under port->lock. */
+/* Errors as dpa_route_lookup(). Context: port->lock. */
 int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t dst[16],
 		  struct dpa_route *r);
 struct nl_msg;
 struct nlmsghdr;
-/* A connected rtnetlink socket; to receive takes a second at most. NULL: there is none. */
+/* Return a connected rtnetlink socket with a receive timeout of one second. NULL: failed. */
 struct nl_sock *dpa_netlink_open(void);
 /*
- * Asks the kernel; `take` gets each message of the answer. 0 or an errno. ETIMEDOUT: no answer within
- * a second; *s is another socket then, or NULL. One question at a time.
+ * Send a request to the kernel; `take` gets each message of the answer. 0 or an errno. ETIMEDOUT:
+ * no answer within a second; *s is then another socket, or NULL. One request at a time.
  */
 int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 		    void (*take)(struct nlmsghdr *h, void *arg), void *arg);
 
 /*
  * In a forked child: dpa_hw_port_file() shows no port any more. The parent's table may have been
- * copied in the middle of a change, which nobody ends here, and the lock while a thread had it that
- * is not here.
+ * copied in the middle of a change, which no thread completes here; the lock may be held by a
+ * thread that does not exist here.
  */
 void dpa_port_withdraw_in_child(void);
-/* The namespace's addresses, best first; the array is the caller's to free. -1: none to be had. */
+/* Return the namespace's addresses, best first; the caller frees the array. -1: failed. */
 int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs);
-/* Of a rank: kind of address times 8, plus 1 without a carrier. */
+/* Ranks: kind of address times 8, plus 1 without a carrier. */
 #define DPA_PORT_RANK_LO 3
 static inline bool dpa_port_leads_out(uint32_t rank)
 {
@@ -207,12 +212,12 @@ static inline bool dpa_port_has_carrier(uint32_t rank)
 {
 	return rank % 8 == 0;
 }
-/* Bytes on the wire of an interface to enum ibv_mtu of what fits beside the largest headers. */
+/* Convert an interface MTU in bytes to the enum ibv_mtu that fits with the largest headers. */
 uint32_t dpa_port_ib_mtu(uint32_t if_mtu);
 void dpa_port_derive_gid(uint64_t node_guid, uint8_t gid[16]);
-/* Hides the addresses that the order leaves out. Returns how many are shown. */
+/* Hide the addresses that the order leaves out. Returns the number of shown addresses. */
 int dpa_port_hide(enum dpa_cfg_gid_order order, struct dpa_port_addr *addrs, int n);
-/* Makes the table hold exactly these; true if that changed anything. Under port->lock. */
+/* Make the table hold exactly these addresses. True if anything changed. Context: port->lock. */
 bool dpa_port_table_update(struct dpa_port *port, const struct dpa_port_addr *addrs, int n);
 
 /* ff00::/8, or 224.0.0.0/4 as an IPv6 address */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* route.c - the way to another host, as the kernel would send it now. */
+/* route.c - the route to another host, as the kernel would use it now. */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -12,9 +12,9 @@
 
 #include "port/port.h"
 
-/* Where an answer of the kernel goes. */
+/* Receives an answer of the kernel. */
 struct asked {
-	int err; /* errno; what the kernel said */
+	int err; /* errno: the kernel's result */
 	bool done;
 	void (*take)(struct nlmsghdr *h, void *arg);
 	void *arg;
@@ -45,11 +45,14 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
-/* Numbers of questions and answers do not agree any more on a socket that lost an answer. */
+/*
+ * Opens a new socket: after a lost answer the sequence numbers of requests and answers no longer
+ * agree.
+ */
 static void open_anew(struct nl_sock **s)
 {
 	nl_socket_free(*s);
-	*s = dpa_netlink_open(); /* NULL: no descriptor; it is opened by the next question */
+	*s = dpa_netlink_open(); /* NULL: no descriptor; the next request opens it */
 }
 
 int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
@@ -77,7 +80,7 @@ int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 	return ret < 0 ? EIO : 0;
 }
 
-/* The next hop: RTA_GATEWAY, or RTA_VIA, which is of another family than the destination. */
+/* Reads the next hop: RTA_GATEWAY, or RTA_VIA if it is of another family than the destination. */
 static void take_hop(struct nlattr *tb[RTA_MAX + 1], uint8_t family, struct dpa_route *r)
 {
 	const struct nlattr *gw = tb[RTA_GATEWAY], *via = tb[RTA_VIA];
@@ -112,7 +115,7 @@ static void take_route(struct nlmsghdr *h, void *arg)
 		r->mtu = nla_get_u32(m[RTAX_MTU]);
 }
 
-/* Link-local addresses mean something on their own interface only. */
+/* True for link-local addresses, which are valid on their own interface only. */
 static bool needs_oif(const uint8_t gid[16])
 {
 	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
@@ -159,7 +162,7 @@ int dpa_route_ask(struct dpa_port *port, const uint8_t src[16], const uint8_t ds
 
 	memset(r, 0, sizeof(*r));
 	if (at < 0 && dpa_port_is_own(port, src))
-		return ENETUNREACH; /* an SF's derived GID is no address of an interface */
+		return ENETUNREACH; /* an SF's derived GID is not an address of an interface */
 	if (at < 0 || dpa_port_gid(port, (uint32_t)at, &gid) ||
 	    dpa_gid_is_v4(src) != dpa_gid_is_v4(dst))
 		return EINVAL;
