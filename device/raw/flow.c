@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Flow rules of this function's raw QPs, and what senders keep of everybody's.
- *
- * The rules lie in the board's table. A sender keeps a copy, in the order in which they are tried,
- * and makes it anew when the board's count of changes is another one: under `lock`, a leaf, as all
- * looks at the copy are. Whether a rule's owner lives is asked at each use.
+ * flow.c - flow rules of this function's raw QPs, and the senders' copy of all rules. The rules are
+ * in the board's table. A sender keeps a copy in the order in which rules are tried, and renews it
+ * when the board's change count differs. The copy is under `lock`, a leaf. At each use the rule's
+ * owner is checked to be alive.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -18,7 +17,7 @@
 
 struct dpa_flows {
 	dpa_spin_t lock;
-	bool filled; /* `gen` is that of the copy */
+	bool filled; /* `gen` is valid for the copy */
 	uint32_t gen, n;
 	struct dpa_flow_kept rules[DPA_MAX_FLOWS];
 };
@@ -125,7 +124,7 @@ void dpa_flow_forget(struct dpa_hw_qp *qp)
 
 /* ------------------------------------------------------------------ senders */
 
-/* Under lock. The count first: a rule that changes meanwhile changes it again. */
+/* Reads the count first: a rule that changes meanwhile changes it again. Context: lock. */
 static void refresh_flows(struct dpa_board *b, struct dpa_flows *f)
 {
 	uint32_t gen = dpa_board_flow_gen(b), end;
@@ -158,7 +157,7 @@ struct sent {
 	bool counted;
 };
 
-/* Asked once of each rule that matches. */
+/* Called once for each rule that matches. */
 static bool rule_lives(void *arg, const struct dpa_flow_kept *k)
 {
 	const struct sent *s = arg;

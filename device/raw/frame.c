@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The headers of a frame, each in the form that a flow's spec has it: ibv_create_flow(3). Lengths
- * that headers state are not believed nor needed: only what is in the frame is looked at.
+ * frame.c - the headers of a frame, each in the form of a flow spec: ibv_create_flow(3). Length
+ * fields in headers are neither trusted nor needed: only bytes of the frame are read.
  */
 #include <string.h>
 #include "raw.h"
@@ -32,7 +32,7 @@ static void cursor_skip(struct cursor *c, uint32_t n)
 	c->left -= n;
 }
 
-/* NULL: no room for more. */
+/* NULL: no room for another. */
 static struct dpa_layer *add_layer(struct cursor *c, uint16_t kind)
 {
 	struct dpa_layer *l;
@@ -51,7 +51,7 @@ static struct dpa_layer *add_layer(struct cursor *c, uint16_t kind)
 
 static void parse_network(struct cursor *c, uint32_t type);
 
-/* Addresses, the type behind the last tag, the first tag. */
+/* Addresses, the type after the last tag, the first tag. */
 static void parse_ethernet(struct cursor *c)
 {
 	struct dpa_layer *l;
@@ -74,7 +74,7 @@ static void parse_ethernet(struct cursor *c)
 	parse_network(c, type);
 }
 
-/* Entries of a label stack; behind the last one lies IP, by the look of it. */
+/* Entries of a label stack. After the last one IP follows, if the bytes look like it. */
 static void parse_mpls(struct cursor *c, bool tunnel)
 {
 	bool bottom = false;
@@ -105,7 +105,7 @@ static void parse_udp(struct cursor *c)
 	memcpy(l->f + 2, c->p, 2);
 	cursor_skip(c, 8);
 	if (c->inner)
-		return; /* one tunnel deep */
+		return; /* one tunnel deep only */
 	if (port == MPLS_PORT) {
 		parse_mpls(c, true);
 	} else if (port == VXLAN_PORT && c->left >= 8 && (l = add_layer(c, DPA_FLOW_VXLAN))) {
@@ -203,7 +203,7 @@ static void parse_ipv4(struct cursor *c)
 	l->f[8] = proto;
 	l->f[9] = c->p[1];
 	l->f[10] = c->p[8];
-	/* as specs have them: 2: do not fragment, 4: more fragments */
+	/* As in specs: 2: do not fragment, 4: more fragments. */
 	l->f[11] = (uint8_t)((frag & 0x4000 ? 2 : 0) | (frag & 0x2000 ? 4 : 0));
 	l->optional = frag & 0x3fff;
 	cursor_skip(c, len);
@@ -211,7 +211,7 @@ static void parse_ipv4(struct cursor *c)
 		parse_transport(c, proto);
 }
 
-/* Headers between IPv6's own and the transport's. False: what is behind cannot be found. */
+/* Skips headers between IPv6's own and the transport's. False: the rest cannot be found. */
 static bool parse_extensions(struct cursor *c, struct dpa_layer *l, uint8_t *proto)
 {
 	for (;;) {
@@ -230,7 +230,7 @@ static bool parse_extensions(struct cursor *c, struct dpa_layer *l, uint8_t *pro
 				return false;
 			len = 8;
 			l->optional = true;
-			if (be16(c->p + 2) & 0xfff8) /* not the first piece */
+			if (be16(c->p + 2) & 0xfff8) /* not the first fragment */
 				return false;
 			break;
 		default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Receive side scaling: the Toeplitz hash over the fields of a frame that were asked for. */
+/* hash.c - receive side scaling: the Toeplitz hash over the requested fields of a frame. */
 #include <errno.h>
 #include <string.h>
 #include "raw.h"
@@ -9,7 +9,7 @@
 #define TCP_FIELDS  (DPA_RSS_SRC_PORT_TCP | DPA_RSS_DST_PORT_TCP)
 #define UDP_FIELDS  (DPA_RSS_SRC_PORT_UDP | DPA_RSS_DST_PORT_UDP)
 
-/* For each bit of the input that is set, the 32 bits of the key that begin there. */
+/* XOR of the 32 key bits that begin at each input bit that is set. */
 uint32_t dpa_toeplitz(const uint8_t key[DPA_RSS_KEY], const uint8_t *in, uint32_t n)
 {
 	uint32_t window =
@@ -58,7 +58,7 @@ static void put_hash_input(struct input *in, bool wanted, const uint8_t *from, u
 	in->n += n;
 }
 
-/* Source before destination, addresses before ports. A fragment's ports are not its flow's. */
+/* Source before destination, addresses before ports. The ports of a fragment are not used. */
 uint32_t dpa_rss_hash(const struct dpa_rss *rss, const struct dpa_layers *v)
 {
 	const struct dpa_layer *ip4 = find_hash_layer(v, DPA_FLOW_IPV4),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Flow rules against the headers of a frame: ibv_create_flow(3). */
+/* match.c - compares flow rules with the headers of a frame: ibv_create_flow(3). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "board/board.h"
 #include "raw.h"
 
-/* Bytes of a spec's filter; 0: no such spec. */
+/* Returns the bytes of a spec's filter; 0: no such spec. */
 static uint32_t filter_len(uint16_t type)
 {
 	switch (type & ~(uint32_t)DPA_FLOW_INNER) {
@@ -31,7 +31,7 @@ static uint32_t filter_len(uint16_t type)
 	}
 }
 
-/* The tunnels that are known have no other tunnel in them. */
+/* False for tunnels: a known tunnel has no other tunnel in it. */
 static bool may_be_inner(uint16_t type)
 {
 	return (type & ~DPA_FLOW_INNER) != DPA_FLOW_VXLAN &&
@@ -67,7 +67,7 @@ static bool spec_matches(const struct dpa_flow_spec *s, const struct dpa_layer *
 	for (uint32_t i = 0; i < n; i++)
 		if ((l->f[i] ^ s->val[i]) & s->mask[i])
 			return false;
-	/* who asks for the value of what a frame may lack means frames that have it */
+	/* a rule for a field that a frame may lack only matches frames that have it */
 	if (l->kind == DPA_FLOW_ETH && memcmp(s->mask + 14, none, 2))
 		return l->optional;
 	if (l->kind == DPA_FLOW_GRE && memcmp(s->mask + 4, none, 4))
@@ -82,7 +82,7 @@ static uint16_t layer_kind_of(uint16_t type)
 	return kind == DPA_FLOW_IPV4_EXT ? DPA_FLOW_IPV4 : kind;
 }
 
-/* The first header from `from` on that the spec is about, or v->n. */
+/* Returns the first header from `from` on that the spec is for, or v->n. */
 static uint32_t find_spec_layer(const struct dpa_flow_spec *s, const struct dpa_layers *v,
 				uint32_t from)
 {
@@ -94,7 +94,7 @@ static uint32_t find_spec_layer(const struct dpa_flow_spec *s, const struct dpa_
 	return from;
 }
 
-/* Where a label's place counts, each spec is about what lies behind that of the one before. */
+/* If the position of a label matters, each spec is for headers behind that of the previous spec. */
 static bool is_ordered(const struct dpa_flow_rule *r, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -121,7 +121,7 @@ bool dpa_flow_match(const struct dpa_flow_rule *r, const struct dpa_layers *v)
 
 /* ----------------------------------------------------------------- all rules */
 
-/* Default rules come behind all others; equals in the order of their places. */
+/* Default rules come after all others; equal ones in the order of their table entries. */
 static uint32_t rule_rank(const struct dpa_flow_rule *r)
 {
 	return r->type == DPA_FLOW_NORMAL ? r->priority : UINT16_MAX + 1u;
@@ -171,9 +171,9 @@ static bool rule_wants(const struct dpa_flow_kept *k, const struct dpa_layers *v
 }
 
 /*
- * From the best priority on: all rules of one that match get the frame, and none of the worse ones,
- * unless each of them lets it go on (DONT_TRAP). One of them that drops it takes it from its
- * equals.
+ * Begins with the best priority: all matching rules of it get the frame. Rules of a lower priority
+ * get it only if each of these lets it go on (DONT_TRAP). A drop rule also takes it from rules of
+ * its own priority.
  */
 uint32_t dpa_flow_choose(const struct dpa_flow_kept *rules, uint32_t n, const struct dpa_layers *v,
 			 bool mcast, dpa_flow_lives_fn *lives, void *arg, struct dpa_flow_to *to)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Raw packets in: a frame into the receive that it takes, of the QP or of the WQ that its hash
- * names. */
+/*
+ * recv.c - receives raw packets: places a frame in a receive of the QP, or of the WQ that its hash
+ * selects.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "ctx/cq.h"
@@ -49,7 +51,7 @@ static struct dpa_cqe cqe_of(const struct dpa_hw_qp *qp, uint32_t number, const 
 				.status = dpa_status_of(syn)};
 }
 
-/* Into a receive: 0 or an enum dpa_syndrome. */
+/* Places a frame in a receive: 0 or an enum dpa_syndrome. */
 static uint32_t place_frame(struct dpa_hw_qp *qp, const struct dpa_rx_wqe *w,
 			    const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -68,7 +70,7 @@ static void count_dropped(struct dpa_hw_qp *qp, uint32_t syn)
 	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 }
 
-/* A WQ's buffers are of its own PD. */
+/* The buffers of a WQ are of its own PD. */
 static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
 	const struct dpa_hw_ind_table *t = qp->rss->table;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Raw packets out: the port is a loop, so that a frame goes to the QPs of the board whose rules
- * match it, the sender's own among them, by the lanes that there are; what nobody asked for is
- * gone. Nothing goes to the host's interfaces.
+ * send.c - sends raw packets. The port is a loopback: a frame goes to the QPs of the board whose
+ * rules match it, including the sender's own, by the existing rings. A frame that no rule matches
+ * is lost. No frame goes to the host's interfaces.
  */
 #include <errno.h>
 #include "ctx/qp.h"
@@ -29,7 +29,7 @@ static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	return syn ? syn : total != c->length ? DPA_SYN_BAD_WQE : 0;
 }
 
-/* False: no room in the lane. */
+/* False: no room in the ring. */
 static bool put_frame(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_flow_to *to,
 		      const uint8_t *frame, uint32_t n)
 {
@@ -52,7 +52,7 @@ static bool put_frame(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_
 	return s;
 }
 
-/* False: not now. To nobody it is lost, not wrong. */
+/* False: not now. A frame without a receiver is lost; this is no error. */
 static bool deliver_frame(struct dpa_hw_qp *qp, const struct dpa_flow_to *to, const uint8_t *frame,
 			  uint32_t n)
 {
@@ -86,8 +86,10 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 		return 1;
 	mcast = frame[0] & 1;
 	count = dpa_flow_receivers(qp->hw, frame, n, !r->ud_since, to);
-	/* who waited goes on where it stopped: rules may have changed, frames may be lost or
-	 * doubled */
+	/*
+	 * After a wait it continues where it stopped: rules may have changed, so frames may be lost
+	 * or doubled.
+	 */
 	for (; r->mc_at < count; r->mc_at++) {
 		if (qp->block_self && mcast && to[r->mc_at].qpn == qp->qpn)
 			continue;

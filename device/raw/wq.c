@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* WQs and the tables that QPs spread frames by: ibv_create_wq(3), ibv_create_rwq_ind_table(3). */
+/*
+ * wq.c - WQs, and the tables by which QPs spread frames: ibv_create_wq(3),
+ * ibv_create_rwq_ind_table(3).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "ctx/cq.h"
@@ -60,7 +63,7 @@ int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *a, struct
 	return ret;
 }
 
-/* Posted WQEs are reported as flushed. */
+/* Reports posted WQEs as flushed. */
 static void flush_wq(struct dpa_hw_wq *wq)
 {
 	struct dpa_rx_wqe w;
@@ -96,7 +99,9 @@ uint32_t dpa_hw_wq_state(struct dpa_hw_wq *wq)
 
 void dpa_hw_ring_wq(struct dpa_hw_wq *wq)
 {
-	/* pairs with the state's store: either we see the error or the flush sees our WQE */
+	/*
+	 * Pairs with the store of the state: either this sees the error or the flush sees the WQE.
+	 */
 	dpa_full_fence();
 	if (atomic_load_explicit(&wq->state, memory_order_relaxed) == DPA_WQS_ERROR)
 		flush_wq(wq);
@@ -117,11 +122,11 @@ int dpa_hw_modify_wq(struct dpa_hw_wq *wq, uint32_t state)
 	if (!ret && from != state)
 		atomic_store_explicit(&wq->state, state, memory_order_seq_cst);
 	if (!ret && state != DPA_WQS_READY) {
-		dpa_quiesce(hw); /* who found it ready is through */
+		dpa_quiesce(hw); /* threads that saw it ready have finished */
 		if (state == DPA_WQS_ERROR) {
 			flush_wq(wq);
 		} else {
-			dpa_spin_lock(&wq->rq.lock); /* who posted last may be flushing */
+			dpa_spin_lock(&wq->rq.lock); /* the last poster may be flushing */
 			wq->rq.ci = 0;
 			dpa_spin_unlock(&wq->rq.lock);
 		}
