@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.c - a model of an RC requester and its responder, as device/transport/loss.c and
- * device/order/kept.c have them: what leaves and when.
- *
- * Window, requests for ACKs, the answer to a NAK (the missing packet alone, the peer keeps the
- * others), what counts as delivered behind a missing packet, the tail loss probe and the local ACK
- * timer are those of loss.c, with timeout 14 (67 ms). Not here: RNR, READ and atomics, a peer that
- * keeps nothing; and pacing is for each packet, where the device paces bursts of a large message.
+ * flow.c - a model of an RC requester and its responder, after device/transport/loss.c and
+ * device/order/kept.c: what leaves, and when.
+ * Window, requests for ACKs, the answer to a NAK (the missing packet alone; the peer keeps the
+ * others), packets that count as delivered behind a missing one, the tail loss probe and the local
+ * ACK timer are those of loss.c, with timeout 14 (67 ms). Not modelled: RNR, READ and atomics, a
+ * peer that keeps nothing. Pacing is for each packet, while the device paces bursts of a large
+ * message.
  */
 #include <string.h>
 #include "pcc/num.h"
@@ -45,7 +45,7 @@ static uint32_t window_of(const struct dpa_sim *sim, const struct sim_flow *f)
 	return n < 2 ? 2 : n > SIM_FLIGHT / 2 ? SIM_FLIGHT / 2 : n;
 }
 
-/* Behind a missing packet what was sent a round trip ago counts as delivered. */
+/* Behind a missing packet, packets that were sent a round trip ago count as delivered. */
 static uint64_t in_flight(const struct dpa_sim *sim, const struct sim_flow *f)
 {
 	uint64_t from = f->una;
@@ -111,7 +111,7 @@ static void post_one(struct sim_flow *f, uint64_t at)
 	f->posted += f->per_message;
 }
 
-/* A flow that stops finishes the message that it is at. */
+/* A flow that stops completes its current message. */
 static void stop_posting(struct sim_flow *f)
 {
 	uint64_t end = (f->next + f->per_message - 1) / f->per_message * f->per_message;
@@ -121,7 +121,7 @@ static void stop_posting(struct sim_flow *f)
 	f->post_at = SIM_NEVER;
 }
 
-/* Messages that are posted by now: as many as may be out, or at their times. */
+/* Posts messages that are due: as many as may be outstanding, or at their times. */
 static void post(const struct dpa_sim *sim, struct sim_flow *f)
 {
 	if (sim->now >= f->work.stop) {
@@ -142,7 +142,7 @@ static bool wants_ack(struct sim_flow *f, const struct dpa_sim *sim, uint64_t ps
 	return psn < f->pos - 1 || (psn + 1) % f->per_message == 0 || f->unacked >= quarter || full;
 }
 
-/* The port sends without a gap, to the fraction of a ns, if it was busy until now. */
+/* The port sends without a gap, exact to the fraction of a ns, if it was busy until now. */
 static void occupy_port(const struct dpa_sim *sim, struct sim_flow *f)
 {
 	uint64_t parts = (sim->s.mtu + DPA_SIM_HEADERS) * UINT64_C(8000000000);
@@ -187,7 +187,7 @@ static void put_into_port(const struct dpa_sim *sim, struct sim_flow *f, uint64_
 	occupy_port(sim, f);
 }
 
-/* Starts the next packet, or sets *wait to when that may be. */
+/* Starts the next packet, or sets *wait to the time when this is possible. */
 static bool send_next(const struct dpa_sim *sim, struct sim_flow *f, uint64_t *wait)
 {
 	uint64_t ns;
@@ -272,7 +272,7 @@ static void acknowledge(struct dpa_sim *sim, struct sim_flow *f, const struct si
 	f->una = una;
 	f->again = false;
 	f->recovery = f->recovery && una < f->recover;
-	/* the answer to a probe covers no more than it: the rest is lost */
+	/* the answer to a probe covers only the probe: the rest is lost */
 	if (f->pos < una || (una == f->probe && b->what == SIM_ACK))
 		f->pos = una;
 	f->probe = 0;
@@ -282,7 +282,7 @@ static void acknowledge(struct dpa_sim *sim, struct sim_flow *f, const struct si
 	restart_timers(sim, f);
 }
 
-/* The other side answers at once. */
+/* The peer answers at once. */
 static void answer_probe(const struct dpa_sim *sim, struct sim_flow *f, const struct sim_back *b)
 {
 	uint32_t there = (uint32_t)(sim->now - sim->s.link.delay);
@@ -296,7 +296,7 @@ static void answer_probe(const struct dpa_sim *sim, struct sim_flow *f, const st
 	(void)dpa_pcc_event(&f->pcc, &ev);
 }
 
-/* The 32 bits of an answer, near what is out. */
+/* Extends the 32 bits of an answer to the value closest to the outstanding packets. */
 static uint64_t whole_psn(const struct sim_flow *f, uint32_t psn)
 {
 	return f->una + (int32_t)(psn - (uint32_t)f->una);
@@ -382,5 +382,5 @@ void sim_flow_arrives(struct dpa_sim *sim, struct sim_flow *f, const struct sim_
 		if (!p->ackreq && !gap)
 			return;
 	}
-	sim_answer(sim, p, SIM_ACK, f->epsn); /* a duplicate is answered, too */
+	sim_answer(sim, p, SIM_ACK, f->epsn); /* a duplicate is acknowledged, too */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* hist.c - a histogram whose steps are a 32nd of the value. */
+/* hist.c - a histogram with steps of 1/32 of the value. */
 #include "sim_priv.h"
 
 static uint32_t step_of(uint64_t v)
@@ -12,7 +12,7 @@ static uint32_t step_of(uint64_t v)
 	return ((top - HIST_SUB + 1) << HIST_SUB) | (uint32_t)(v >> (top - HIST_SUB) & 31);
 }
 
-/* The largest value of a step. */
+/* Returns the largest value of a step. */
 static uint64_t value_of(uint32_t step)
 {
 	uint32_t up = step >> HIST_SUB;

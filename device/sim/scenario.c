@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* scenario.c - a scenario as text. */
+/* scenario.c - reads a scenario from text. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct where *w, 
 	return false;
 }
 
-/* One value that takes all of s. */
+/* Parses one value, which must be all of s. */
 static bool whole_time(const char *s, uint64_t *ns)
 {
 	return dpa_units_time(&s, TIME_MAX, ns) && !*s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* sim.c - simulated time: what happens next happens. */
+/* sim.c - simulated time: carries out events in order. */
 #include <stdlib.h>
 #include <string.h>
 #include "sim_priv.h"
@@ -46,8 +46,8 @@ void dpa_sim_free(struct dpa_sim *sim)
 }
 
 /*
- * With PFC a packet that does not fit keeps its host's port until there is room: then what is in
- * the queue is as much as it holds.
+ * With PFC a packet that does not fit occupies its host's port until there is room: the queue then
+ * holds its maximum.
  */
 uint64_t sim_enqueue(struct dpa_sim *sim, struct sim_flow *f, struct sim_pkt *p)
 {
@@ -95,7 +95,10 @@ static struct sim_flow *next_flow(struct dpa_sim *sim)
 	return next;
 }
 
-/* Does what is next if that is before `until`. Of what is due at once answers go first. */
+/*
+ * Carries out the next event if it is before `until`. Of events at the same time answers come
+ * first.
+ */
 static bool step(struct dpa_sim *sim, uint64_t until)
 {
 	struct sim_ring *l = &sim->link_ring, *b = &sim->back_ring;

@@ -23,64 +23,64 @@
 
 #define DPA_SIM_FLOWS	128u
 #define DPA_SIM_FOREVER UINT64_MAX
-#define DPA_SIM_HEADERS 82u /* bytes around a packet's payload on Ethernet and IPv4: of a SEND */
+#define DPA_SIM_HEADERS 82u /* bytes around the payload of a SEND packet, on Ethernet and IPv4 */
 
 /* The messages of a flow. */
 struct dpa_sim_work {
-	uint64_t start, stop; /* ns: begins, has no more to send */
+	uint64_t start, stop; /* ns: begin of the flow; end of posting */
 	uint64_t every;	      /* ns between two messages; 0: as soon as depth allows */
 	uint32_t message;     /* bytes */
-	uint32_t depth;	      /* messages that are posted and not acknowledged at most */
-	uint32_t algo;	      /* index of dpa_pcc_algos[]; one past them: rtt */
+	uint32_t depth;	      /* maximum of messages that are posted and not acknowledged */
+	uint32_t algo;	      /* index in dpa_pcc_algos[]; one past them: rtt */
 };
 
 struct dpa_sim_scenario {
 	struct dpa_link_rule link;
 	uint64_t seed;
-	uint64_t time, sample; /* ns: of the run, and between two samples */
+	uint64_t time, sample; /* ns: length of the run; interval of samples */
 	uint64_t host;	       /* bits/s of each host's port; 0: no limit */
 	uint32_t mtu;	       /* path MTU, bytes */
 	uint32_t n;
 	struct dpa_sim_work flow[DPA_SIM_FLOWS];
 };
 
-/* Of one flow, from one sample to the next. */
+/* For one flow, from one sample to the next. */
 struct dpa_sim_flow_stat {
 	uint64_t bytes;	  /* payload that arrived for the first time */
-	uint64_t rtt_sum; /* ns: of packets that arrived: from the host's port and back */
+	uint64_t rtt_sum; /* ns: sum over packets that arrived: from the host's port and back */
 	uint64_t rtt_num;
 	uint64_t rtt_max;
 	uint64_t sent, marked, lost, cnps, naks, timeouts; /* packets */
-	uint64_t paused; /* ns that the host's port stood still, by PFC */
-	uint64_t rate;	 /* bytes/s that the algorithm allows now; DPA_PCC_NO_LIMIT: any */
+	uint64_t paused; /* ns during which PFC stopped the host's port */
+	uint64_t rate;	 /* bytes/s that the algorithm allows; DPA_PCC_NO_LIMIT: any */
 	uint32_t window; /* bytes, now */
 };
 
 struct dpa_sim_sample {
-	uint64_t at, ns;	       /* it ends at this time, and spans so much */
-	uint64_t queue_avg, queue_max; /* bytes that arriving packets met */
-	uint64_t bytes;		       /* with headers, that went into the queue */
+	uint64_t at, ns;	       /* time of its end, and its length */
+	uint64_t queue_avg, queue_max; /* bytes in the queue as seen by arriving packets */
+	uint64_t bytes;		       /* bytes, headers included, that entered the queue */
 	struct dpa_sim_flow_stat flow[DPA_SIM_FLOWS];
 };
 
-/* Of a whole run, of one flow or of all: messages from their posting to the ACK of their end. */
+/* For a whole run, for one flow or for all: messages from their post to the ACK of their end. */
 struct dpa_sim_latency {
-	uint64_t num, p50, p99, p999, max; /* ns; percentiles are right to 1/32 */
+	uint64_t num, p50, p99, p999, max; /* ns; percentiles are exact to 1/32 */
 };
 
 struct dpa_sim;
 
-/* NULL: ENOMEM. The scenario is copied; it came from dpa_sim_parse(), or is as good. */
+/* NULL: ENOMEM. The scenario is copied; it must be valid, as from dpa_sim_parse(). */
 struct dpa_sim *dpa_sim_new(const struct dpa_sim_scenario *s);
 void dpa_sim_free(struct dpa_sim *sim);
-/* Goes on to the end of the next sample. False: the run was over. */
+/* Continue to the end of the next sample. False: the run is over. */
 bool dpa_sim_run(struct dpa_sim *sim, struct dpa_sim_sample *out);
-/* flow: its index; DPA_SIM_FLOWS: of all. */
+/* flow: its index; DPA_SIM_FLOWS: all flows. */
 void dpa_sim_latency(const struct dpa_sim *sim, uint32_t flow, struct dpa_sim_latency *l);
 
 /*
- * Reads a scenario: lines `key = value`, # begins a comment. False: err has what is wrong with which
- * line.
+ * Read a scenario: lines `key = value`, # begins a comment. False: err names the line and its
+ * error.
  *
  *   link = rate=10G,delay=5us,queue=256K,ecn=40K:200K:1%,pfc,seed=7     (config/links.h; needed)
  *   time = 200ms        sample = 1ms        host = 40G        mtu = 1024
@@ -88,7 +88,7 @@ void dpa_sim_latency(const struct dpa_sim *sim, uint32_t flow, struct dpa_sim_la
  *          algorithm=dcqcn                                            (or none, rtt)
  */
 bool dpa_sim_parse(const char *text, struct dpa_sim_scenario *s, char *err, size_t errlen);
-/* The name of struct dpa_sim_work's algo. */
+/* Return the name for struct dpa_sim_work's algo. */
 const char *dpa_sim_algo(uint32_t algo);
 
 #endif
