@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ask.c - what a tool asks of all processes of the board: a few words of text on the head page,
- * under a generation. Processes look at the generation now and then; nobody is called or woken.
+ * ask.c - requests of a tool to all processes of the board: a short text on the head page, with a
+ * generation. Processes check the generation from time to time; none is called or woken.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +33,14 @@ bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 		return false; /* being written */
 	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++)
 		text[i] =
-			__atomic_load_n(&a->text[i], __ATOMIC_ACQUIRE); /* before the second look */
+			__atomic_load_n(&a->text[i], __ATOMIC_ACQUIRE); /* before the second read */
 	text[DPA_BOARD_ASK_TEXT - 1] = '\0';
 	return atomic_load_explicit(&a->gen, memory_order_relaxed) == *gen;
 }
 
-/* Under the admin lock. A writer that died left the generation odd: the next one goes on from it.
+/*
+ * If a writer died the generation is odd: the next writer continues from it. Context: the admin
+ * lock.
  */
 static uint32_t put_ask(struct dpa_board_ask *a, const char *text)
 {
@@ -46,10 +48,10 @@ static uint32_t put_ask(struct dpa_board_ask *a, const char *text)
 
 	atomic_store_explicit(&a->gen, odd, memory_order_relaxed);
 	for (size_t i = 0; i < DPA_BOARD_ASK_TEXT; i++) {
-		__atomic_store_n(&a->text[i], *text, __ATOMIC_RELEASE); /* behind the odd number */
+		__atomic_store_n(&a->text[i], *text, __ATOMIC_RELEASE); /* after the odd number */
 		text += *text != '\0';
 	}
-	odd = odd + 1 ? odd + 1 : 2; /* 0: never asked */
+	odd = odd + 1 ? odd + 1 : 2; /* 0 means: no request ever */
 	atomic_store_explicit(&a->gen, odd, memory_order_release);
 	return odd;
 }
@@ -78,6 +80,6 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 		*gen = put_ask(ask_of(head, what), text);
 		munmap(head, sizeof(*head));
 	}
-	close(fd); /* and with it the lock */
+	close(fd); /* and releases the lock */
 	return rc;
 }

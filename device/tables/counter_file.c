@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * counter_file.c - counters of the adapter instance as files of sysfs: sums over all processes that
- * ever were on the board. Read as tools do (dpa_board_peek()): no process is called or woken.
+ * were ever attached. Read as tools do (dpa_board_peek()): no process is called or woken.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,16 +14,16 @@
 #define DPA_LIB_VERSION "0.1.0"
 #endif
 
-/* A file: the sum of up to two counters, in units of so many. */
+/* A file: the sum of up to two counters, in units of `unit`. */
 struct counter_file {
 	const char *name;
-	enum dpa_counter first, second; /* the same: there is one */
+	enum dpa_counter first, second; /* equal: there is one only */
 	uint32_t unit;
 };
 
 /*
- * Data is counted in 4 bytes, as IBA has it. A direct operation goes by no packet; it counts as one
- * in each direction, since what one process sends another one of this adapter receives.
+ * IBA counts data in units of 4 bytes. A direct operation uses no packets. It counts as one in each
+ * direction, because another process of this adapter receives what one sends.
  */
 #define COUNTS_port_rcv_data	  DPA_CNT_rx_bytes, DPA_CNT_direct_bytes, 4
 #define COUNTS_port_rcv_errors	  DPA_CNT_rx_malformed, DPA_CNT_rx_icrc_encapsulated, 1
@@ -49,7 +49,7 @@ static const struct counter_file *find_file(const char *name)
 	return NULL;
 }
 
-/* Acquire: what is loaded afterwards is loaded behind it. */
+/* Acquire: later loads come after it. */
 static uint64_t load_counter(_Atomic uint64_t *counters, const struct counter_file *f)
 {
 	uint64_t n = 0;
@@ -63,8 +63,8 @@ static uint64_t load_counter(_Atomic uint64_t *counters, const struct counter_fi
 }
 
 /*
- * A process that ends has its counters moved to those of the past. Where that happens meanwhile the
- * sum is made again; after a few times it may lack a process, for this once.
+ * The counters of a process that ends are moved to those of the past. If that happens meanwhile the
+ * sum is computed again; after a few tries it may miss a process, this once.
  */
 static uint64_t sum_counters(struct dpa_board *b, const struct counter_file *f)
 {
@@ -95,7 +95,7 @@ int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t 
 		return -1;
 	}
 	ret = dpa_board_peek(&cfg, &b, err, sizeof(err));
-	if (ret && ret != ENOENT) { /* that is: no process has the device open */
+	if (ret && ret != ENOENT) { /* ENOENT: no process has the device open */
 		errno = ret;
 		return -1;
 	}

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.c - the flow rules of the adapter instance's raw packet QPs: one table, as the port of an adapter has
- * one.
- *
- * Owner words as in mcast.c: nobody cleans up after a process that died. Written under the board's
- * lock while seq is odd, read by senders without it; flow_gen is counted up behind each change, so
- * that who has seen the new count finds the change.
+ * flow.c - flow rules of the raw packet QPs of the adapter instance: one table, like the port of an
+ * adapter. Owner words are used as in mcast.c: the entries of a dead process need no cleanup.
+ * Written under the board's lock while seq is odd, read by senders without the lock. flow_gen is
+ * incremented after each change, so that a reader that sees the new count finds the change.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,7 +40,7 @@ enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, vo
 
 	if (!dpa_board_present(b, flow_entry_off(at)))
 		return DPA_FLOW_NONE;
-	/* each load is an acquire, so that the second look at seq comes last */
+	/* Each load is an acquire, so that the second load of seq comes last. */
 	seq = atomic_load_explicit(&f->seq, memory_order_acquire);
 	*qpn = atomic_load_explicit(&f->qpn, memory_order_acquire);
 	*owner = atomic_load_explicit(&f->owner, memory_order_acquire);
@@ -53,13 +51,13 @@ enum dpa_board_flow_look dpa_board_flow_get(struct dpa_board *b, uint32_t at, vo
 	}
 	if (!(seq & 1) && atomic_load_explicit(&f->seq, memory_order_relaxed) != seq)
 		return DPA_FLOW_CHANGES;
-	if (!dpa_board_entry_held(
-		    b, *qpn, *owner)) /* nor will it be while seq is odd: a writer may have died */
+	if (!dpa_board_entry_held(b, *qpn,
+				  *owner)) /* Nor later if seq is odd: its writer may have died. */
 		return DPA_FLOW_NONE;
 	return seq & 1 ? DPA_FLOW_CHANGES : DPA_FLOW_THERE;
 }
 
-/* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */
+/* If a writer died seq is odd: the next writer continues from it. Context: the board's lock. */
 static void put_flow(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS], uint32_t qpn,
 		     dpa_owner_t owner)
 {
@@ -68,7 +66,7 @@ static void put_flow(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS
 
 	atomic_store_explicit(&f->seq, odd, memory_order_relaxed);
 	DPA_BOARD_STEP("flow-odd");
-	/* each behind the odd number */
+	/* Each after the odd number. */
 	atomic_store_explicit(&f->qpn, qpn, memory_order_release);
 	for (uint32_t i = 0; rule && i < WORDS; i++)
 		atomic_store_explicit(&f->rule[i], rule[i], memory_order_release);
@@ -81,7 +79,7 @@ static void put_flow(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS
 	atomic_fetch_add_explicit(&b->shm->head.flow_gen, 1, memory_order_release);
 }
 
-/* Under the board's lock. */
+/* Context: the board's lock. */
 static bool is_of(struct dpa_board *b, uint32_t at, uint32_t qpn)
 {
 	struct dpa_board_flow *f = &b->shm->flows[at];
@@ -91,7 +89,7 @@ static bool is_of(struct dpa_board *b, uint32_t at, uint32_t qpn)
 	       atomic_load_explicit(&f->owner, memory_order_relaxed) == dpa_board_me(b);
 }
 
-/* The first entry that nobody has, or the end. */
+/* Returns the first free entry, or the end. */
 static uint32_t flow_gap(struct dpa_board *b)
 {
 	uint32_t n = dpa_board_flow_end(b);
@@ -151,16 +149,14 @@ int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn)
 void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
 {
 	if (dpa_board_lock(b))
-		return; /* they are stale once the QPN is free */
+		return; /* they become stale once the QPN is free */
 	for (uint32_t i = 0, n = dpa_board_flow_end(b); i < n; i++)
 		if (is_of(b, i, qpn))
 			put_flow(b, i, NULL, 0, 0);
 	dpa_board_unlock(b);
 }
 
-/*
- * A sender with an old copy of the rules counts for a rule that is there still, and for no other.
- */
+/* A sender with an old copy of the rules counts for a rule only if it still exists. */
 void dpa_board_flow_hit(struct dpa_board *b, uint32_t at, uint32_t qpn, dpa_owner_t owner,
 			uint32_t n)
 {

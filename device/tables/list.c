@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * list.c - what the processes of an adapter instance have, as text for netlink's answers. Read from
- * the board as tools do (dpa_board_peek()): no process is called or woken.
+ * list.c - lists the objects of the processes of an adapter instance, as text for netlink answers.
+ * Read from the board as tools do (dpa_board_peek()): no process is called or woken.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define DPA_LIB_VERSION "0.1.0"
 #endif
 
-/* Objects of all processes that live. */
+/* Number of objects of all live processes. */
 struct sums {
 	uint64_t pd, cq, qp, cm_id, mr, ctx, srq;
 };
@@ -41,7 +41,7 @@ static void add_all(struct dpa_board *b, struct sums *s)
 	}
 }
 
-/* Listeners and connections: an id of rdma_cm that is neither yet has nothing on the board. */
+/* Listeners and connections. An rdma_cm id that is neither yet is not on the board. */
 static uint64_t count_cm_ids(struct dpa_board *b)
 {
 	struct dpa_gsi_service s;
@@ -56,7 +56,10 @@ static uint64_t count_cm_ids(struct dpa_board *b)
 	return n;
 }
 
-/* "NAME NUMBER" a line, in the kernel's names and order. b NULL: nobody uses the adapter. */
+/*
+ * Writes one line "NAME NUMBER" for each kind, with the kernel's names and order. b NULL: no
+ * process is attached.
+ */
 static int counts_text(struct dpa_board *b, char *text, size_t len)
 {
 	struct sums s = {0};
@@ -74,7 +77,7 @@ static int counts_text(struct dpa_board *b, char *text, size_t len)
 	return (size_t)n < len ? n : -ENOSPC;
 }
 
-/* A line of a QP; 0: there is none of that number, or its record is half written. */
+/* Writes the line of a QP. 0: no QP with that number, or its record is half written. */
 static int qp_line(struct dpa_board *b, uint32_t qpn, char *line, size_t len)
 {
 	struct dpa_board_qpinfo *from, q;
@@ -94,7 +97,7 @@ static int qp_line(struct dpa_board *b, uint32_t qpn, char *line, size_t len)
 			p->pid, dpa_board_psn(&q));
 }
 
-/* As many QPs as there is room for, from number `from` on. */
+/* Writes as many QPs as there is room for, from number `from` on. */
 static int qps_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
 {
 	uint32_t first = b ? b->board_num << 16 : 0;
@@ -134,7 +137,7 @@ static uint32_t pid_of(struct dpa_board *b, uint32_t slot, uint32_t gen)
 	return p && dpa_board_alive(b, slot, gen) ? p->pid : 0;
 }
 
-/* A wildcard is ::, of IPv4 alone ::ffff:0.0.0.0. */
+/* A wildcard is ::; for IPv4 only ::ffff:0.0.0.0. */
 static int listener_line(struct dpa_board *b, uint32_t *at, char *line, size_t len)
 {
 	struct dpa_gsi_service s;
@@ -164,7 +167,7 @@ static int id_line(struct dpa_board *b, uint32_t *at, char *line, size_t len)
 	if (!dpa_board_cmid_next(b, at, &id, &slot, &gen))
 		return -1;
 	pid = pid_of(b, slot, gen);
-	if (!pid || !id.id) /* of a dead process, or it goes on without the program */
+	if (!pid || !id.id) /* of a dead process, or it continues without the program */
 		return 0;
 	ends = id.state >= CM_DREQ_SENT && id.state <= CM_TIMEWAIT;
 	gid_hex(id.addr.sgid, from);
@@ -175,7 +178,10 @@ static int id_line(struct dpa_board *b, uint32_t *at, char *line, size_t len)
 			id.dport);
 }
 
-/* As many ids as there is room for, from number `from` on: listeners first, then connections. */
+/*
+ * Writes as many ids as there is room for, from number `from` on: listeners first, then
+ * connections.
+ */
 static int cm_ids_text(struct dpa_board *b, uint32_t from, char *text, size_t len)
 {
 	size_t used = 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * mcast.c - which QPs of the board are attached to which multicast group.
- *
- * An attachment is good while its owner word is that of its QPN: nobody cleans up after a process
- * that died, its entries are stale at once and serve others. Written under the board's lock, read
- * by senders without it; entries never move.
+ * mcast.c - attachments of the board's QPs to multicast groups. An attachment is valid while its
+ * owner word equals that of its QPN. So the entries of a dead process need no cleanup: they are
+ * stale at once and can be reused. Written under the board's lock, read by senders without it.
+ * Entries never move.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static uint64_t mcast_entry_off(uint32_t i)
 	return DPA_BOARD_OFF_MCAST + (uint64_t)i * sizeof(struct dpa_board_mcast);
 }
 
-/* One past the last entry that was ever used. */
+/* One past the last entry ever used. */
 static uint32_t used_entries(struct dpa_board *b)
 {
 	uint32_t n = atomic_load_explicit(&b->shm->head.mcast_used, memory_order_acquire);
@@ -29,8 +28,8 @@ static uint32_t used_entries(struct dpa_board *b)
 }
 
 /*
- * A copy of an entry; false: it is free, stale, or being written. Each load is an acquire so that
- * the second look at seq comes last.
+ * Copies an entry. False: it is free, stale, or being written. Each load is an acquire, so that the
+ * second load of seq comes last.
  */
 static bool get_mcast(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t *qpn)
 {
@@ -49,7 +48,7 @@ static bool get_mcast(struct dpa_board *b, uint32_t i, uint64_t gid[2], uint32_t
 	       dpa_board_entry_held(b, *qpn, owner);
 }
 
-/* Under the board's lock; a writer that died left seq odd: the next one goes on from it. */
+/* If a writer died seq is odd: the next writer continues from it. Context: the board's lock. */
 static void put_mcast(struct dpa_board *b, uint32_t i, const uint64_t gid[2], uint32_t qpn,
 		      dpa_owner_t owner)
 {
@@ -58,7 +57,7 @@ static void put_mcast(struct dpa_board *b, uint32_t i, const uint64_t gid[2], ui
 
 	atomic_store_explicit(&e->seq, odd, memory_order_relaxed);
 	DPA_BOARD_STEP("mcast-odd");
-	/* each behind the odd number */
+	/* Each after the odd number. */
 	atomic_store_explicit(&e->qpn, qpn, memory_order_release);
 	atomic_store_explicit(&e->gid[0], gid[0], memory_order_release);
 	atomic_store_explicit(&e->gid[1], gid[1], memory_order_release);
@@ -66,7 +65,9 @@ static void put_mcast(struct dpa_board *b, uint32_t i, const uint64_t gid[2], ui
 	atomic_store_explicit(&e->seq, odd + 1, memory_order_release);
 }
 
-/* The entry of that group and QP, or DPA_MAX_MCAST; *gap: an entry that nobody has, or used_entries(). */
+/*
+ * Returns the entry of that group and QP, or DPA_MAX_MCAST. *gap: a free entry, or used_entries().
+ */
 static uint32_t find_mcast(struct dpa_board *b, const uint64_t gid[2], uint32_t qpn, uint32_t *gap)
 {
 	uint32_t n = used_entries(b);
@@ -139,7 +140,7 @@ void dpa_board_mcast_forget(struct dpa_board *b, uint32_t qpn)
 	static const uint64_t none[2];
 
 	if (dpa_board_lock(b))
-		return; /* they are stale once the QPN is free */
+		return; /* they become stale once the QPN is free */
 	for (uint32_t i = 0, n = used_entries(b); i < n; i++) {
 		uint64_t g[2];
 		uint32_t q;

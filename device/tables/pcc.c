@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcc.c - the port's congestion control as tools, telemetry and flows see it: one word for what
- * acts, slots, counters, parameters.
+ * pcc.c - the port's congestion control for tools, telemetry and flows: the state word, slots,
+ * counters, parameters.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "tables/pcc.h"
 #include "tables/pcc_priv.h"
 
-#define PARAM_TRIES 1000	      /* of a millisecond, that the image's process has to answer */
-#define SUM_TRIES   16		      /* until no process ends during one */
-#define BEHIND	    (UINT32_MAX / 16) /* less behind a counter's base is not a wrap */
+#define PARAM_TRIES 1000	      /* times 1 ms for the image's process to answer */
+#define SUM_TRIES   16		      /* tries to sum up without a process ending meanwhile */
+#define BEHIND	    (UINT32_MAX / 16) /* so far below a counter's base is not a wrap */
 
 _Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b)
 {
@@ -45,7 +45,7 @@ uint64_t dpa_pcc_word_counting_set(uint64_t w, int slot)
 	return w | (uint64_t)(slot + 1) << DPA_BOARD_PCC_COUNTING;
 }
 
-/* Without the slots of the image; what is built in counts again. */
+/* Removes the slots of the image; the built-in counters count again. */
 void dpa_pcc_word_drop_image(struct dpa_board *b, uint32_t image)
 {
 	uint64_t old = load_word(b), new;
@@ -74,7 +74,7 @@ void dpa_board_pcc_check(struct dpa_board *b)
 						memory_order_relaxed);
 }
 
-/* A reader without the right to write leaves a dead process's image to others, but hides it. */
+/* A reader without write access leaves a dead process's image to others, but hides it. */
 static uint64_t current_word(struct dpa_board *b)
 {
 	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.owner, memory_order_acquire);
@@ -108,7 +108,7 @@ void dpa_board_pcc_query(void *port, struct dpa_pcc_port *out)
 	};
 }
 
-/* The slot of the image, which is there; NULL: it is empty. */
+/* Returns the slot of the existing image; NULL: it is empty. */
 static struct dpa_board_pcc_slot *user_slot(struct dpa_board *b, uint32_t slot, uint64_t w)
 {
 	uint64_t off = DPA_BOARD_OFF_PCC_SLOT + slot * sizeof(struct dpa_board_pcc_slot);
@@ -140,7 +140,10 @@ void dpa_board_pcc_params(struct dpa_board *b, uint32_t slot, uint32_t value[DPA
 	for (uint32_t i = 0; i < d->nparams; i++) {
 		uint32_t v = atomic_load_explicit(&p->value[i], memory_order_relaxed);
 
-		/* Once: a damaged file gives no value that an algorithm cannot work with. */
+		/*
+		 * Limits each value once: a damaged file must not give an algorithm an invalid
+		 * value.
+		 */
 		if (!(set >> i & 1) || v < d->params[i].min || v > d->params[i].max)
 			v = d->params[i].def;
 		value[i] = v;
@@ -259,7 +262,7 @@ _Atomic uint32_t *dpa_board_pcc_counts(struct dpa_board *b, uint32_t slot)
 	return b->shm->pcc_counts[b->slot].n[slot - DPA_PCC_SLOT_RTT];
 }
 
-/* fold: board_layout.h. Its count is read as if the fold were done. */
+/* fold: see board_layout.h. Its count is read as if the addition were complete. */
 static void sum_past(struct dpa_board *b, uint32_t s, uint64_t fold, uint32_t *values)
 {
 	uint32_t which = (uint32_t)(fold >> DPA_BOARD_PCC_FOLD_WHICH) & 31;
@@ -284,7 +287,9 @@ static void sum_proc(struct dpa_board *b, uint32_t proc, uint32_t s, uint64_t fo
 			values[i] += atomic_load_explicit(&c->n[s][i], memory_order_seq_cst);
 }
 
-/* The sum over all processes: modulo 2^32, as the words are. Again if one of them ends meanwhile. */
+/*
+ * The sum over all processes, modulo 2^32 as the words are. Repeated if a process ends meanwhile.
+ */
 static void sum_builtin(struct dpa_board *b, uint32_t s, uint32_t values[DPA_PCC_COUNTERS])
 {
 	uint64_t fold = atomic_load_explicit(&b->shm->pcc.fold, memory_order_seq_cst), now;
@@ -301,7 +306,7 @@ static void sum_builtin(struct dpa_board *b, uint32_t s, uint32_t values[DPA_PCC
 	}
 }
 
-/* A value that is older than the base, which another reader has set meanwhile, counts 0. */
+/* If another reader has set the base meanwhile a value older than the base counts 0. */
 static uint32_t count_from(_Atomic uint32_t *base, uint32_t n, bool clear)
 {
 	uint32_t was = atomic_load_explicit(base, memory_order_relaxed);
@@ -342,7 +347,7 @@ static uint64_t load_count(_Atomic uint64_t *counters, enum dpa_counter c)
 	return counters ? atomic_load_explicit(&counters[c], memory_order_relaxed) : 0;
 }
 
-/* The live ones and those of the past; of a process that ends meanwhile once, or not yet. */
+/* Live processes and past ones. A process that ends meanwhile counts once or not yet. */
 void dpa_board_pcc_port_bytes(void *port, uint64_t *tx, uint64_t *rx)
 {
 	struct dpa_board *b = port;
@@ -382,7 +387,7 @@ static void nap(void)
 	nanosleep(&ms, NULL);
 }
 
-/* Posts the request, also in place of one that another caller has had for too long. */
+/* Posts the request; takes the word over from another caller that has had it for too long. */
 static uint64_t post_request(_Atomic uint64_t *r, uint64_t what)
 {
 	const uint64_t one = UINT64_C(1) << DPA_BOARD_PCC_REQ_SERIAL;
@@ -406,7 +411,7 @@ static bool is_answered(uint64_t s)
 	return (s & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_ANSWERED;
 }
 
-/* Gives it free. Its errno; EBUSY: it has no answer, or another caller has it. */
+/* Frees the word. Returns the request's errno; EBUSY: no answer, or another caller has taken it. */
 static int end_request(_Atomic uint64_t *r, uint64_t mine)
 {
 	uint64_t s = atomic_load_explicit(r, memory_order_acquire);

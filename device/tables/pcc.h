@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pcc.h - congestion control of the port on the board: slots, counters, the image and its flows.
- * dpa_hw_pcc.h has the meaning, board_layout.h the words. Nothing here takes a lock, and each
+ * dpa_hw_pcc.h explains the meaning, board_layout.h the words. Nothing here takes a lock, and each
  * call may be killed at any instruction.
  */
 #ifndef DPA_TABLES_PCC_H
@@ -15,13 +15,13 @@ static inline uint32_t dpa_pcc_word_enabled(uint64_t w)
 	return (uint32_t)w & 0xffff;
 }
 
-/* With the built-in ones. */
+/* Including the built-in slots. */
 static inline uint32_t dpa_pcc_word_populated(uint64_t w)
 {
 	return ((uint32_t)(w >> 16) & 0xff) | 1u << DPA_PCC_SLOT_RTT | 1u << DPA_PCC_SLOT_DCQCN;
 }
 
-/* The slot that acts; -1: none. */
+/* Returns the slot that controls the flows; -1: none. */
 static inline int dpa_pcc_word_acting(uint64_t w)
 {
 	uint32_t on = dpa_pcc_word_enabled(w) & dpa_pcc_word_populated(w);
@@ -29,7 +29,7 @@ static inline int dpa_pcc_word_acting(uint64_t w)
 	return on ? __builtin_ctz(on) : -1;
 }
 
-/* The slot whose counters count; -1: none. */
+/* Returns the slot whose counters count; -1: none. */
 static inline int dpa_pcc_word_counting(uint64_t w)
 {
 	return (int)(w >> 24 & 31) - 1;
@@ -40,14 +40,14 @@ static inline uint32_t dpa_pcc_word_image(uint64_t w)
 	return (uint32_t)(w >> 48);
 }
 
-/* The word that flows follow. Valid while the board is open. */
+/* Return the word that flows follow. Valid while the board is open. */
 _Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b);
 
 /* ------------------------------------------------------------- for tools and telemetry */
 
 /*
- * The calls of struct dpa_pcc_ops of these names; port: a struct dpa_board, which has to be writable
- * for enable, count, clear and set_param (dpa_board_pcc_writable()).
+ * The calls of struct dpa_pcc_ops with these names. port: a struct dpa_board; enable, count, clear
+ * and set_param need write access (dpa_board_pcc_writable()).
  */
 void dpa_board_pcc_query(void *port, struct dpa_pcc_port *out);
 void dpa_board_pcc_port_bytes(void *port, uint64_t *tx, uint64_t *rx);
@@ -57,32 +57,29 @@ int dpa_board_pcc_count(void *port, uint32_t slot, bool on);
 int dpa_board_pcc_read_counters(void *port, uint32_t slot, bool clear, uint32_t *num,
 				uint32_t values[DPA_PCC_COUNTERS]);
 int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t value);
-/*
- * Replaces the mapping of a board that was opened by dpa_board_peek() by one that the calls above
- * may write to. 0 or errno.
- */
+/* Replace the mapping of a board opened by dpa_board_peek() by a writable one. 0 or errno. */
 int dpa_board_pcc_writable(struct dpa_board *peek);
-/* A process with an image that died has none any more. A system call if there is an image. */
+/* Remove the image of a process that died. One system call if there is an image. */
 void dpa_board_pcc_check(struct dpa_board *b);
 
 /* ------------------------------------------------------------------- for flows */
 
-/* Values of all parameters of a built-in slot. */
+/* Read the values of all parameters of a built-in slot. */
 void dpa_board_pcc_params(struct dpa_board *b, uint32_t slot, uint32_t value[DPA_PCC_PARAMS]);
-/* Are these the defaults of the built-in slot? */
+/* True if these are the defaults of the built-in slot. */
 bool dpa_board_pcc_is_default(uint32_t slot, const uint32_t value[DPA_PCC_PARAMS]);
-/* This process's counts of a built-in slot; NULL: no memory. Reserves them. */
+/* Return this process's counts of a built-in slot, and reserve them. NULL: no memory. */
 _Atomic uint32_t *dpa_board_pcc_counts(struct dpa_board *b, uint32_t slot);
-/* Makes this process's ring fit for use. Before its first report. 0 or ENOMEM. */
+/* Prepare this process's ring, before its first report. 0 or ENOMEM. */
 int dpa_board_pcc_ring_open(struct dpa_board *b);
-/* An event of a flow of this process; false: the ring is full. Any thread. Never blocks. */
+/* Report an event of a flow of this process. False: the ring is full. Any thread; never blocks. */
 bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *r);
-/* Types of events that the image does not want, bits. */
+/* Return the bits of the event types that the image does not want. */
 uint32_t dpa_board_pcc_disabled(struct dpa_board *b);
-/* The result's word of a QPN of this board; NULL: no memory. Reserves it. */
+/* Return the result word of a QPN of this board, and reserve it. NULL: no memory. */
 _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn);
 
-/* A result: rate in bits 0..20, number of probes asked for 24..31, epoch 32..39, image 48..63. */
+/* A result: rate in bits 0..20, number of probes requested 24..31, epoch 32..39, image 48..63. */
 static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint32_t probes,
 					   uint32_t rate)
 {
@@ -93,10 +90,10 @@ static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint3
 /* ------------------------------------------------------- for the image's process */
 
 extern const struct dpa_pcc_ops dpa_board_pcc_ops;
-/* The image goes with the process that has it. At the close of the board. */
+/* Remove the image of this process when the board is closed. */
 void dpa_board_pcc_leave(struct dpa_board *b);
 
-/* Of built-in algorithms: what a slot is. NULL: none. */
+/* Description of a built-in slot. NULL: none. */
 struct dpa_pcc_builtin_desc {
 	uint32_t id, major, minor, nparams, ncounters;
 	const char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcc_builtin.c - what the slots of the built-in algorithms have: docs/congestion.md. */
+/* pcc_builtin.c - the slots of the built-in algorithms: docs/congestion.md. */
 #include "board/board_priv.h"
 #include "tables/pcc.h"
 

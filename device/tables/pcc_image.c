@@ -19,10 +19,10 @@
 
 struct dpa_pcc_image {
 	struct dpa_board *b;
-	pid_t pid;		 /* of the process that loaded it */
+	pid_t pid;		 /* the process that loaded it */
 	_Atomic uint32_t number; /* of the image, once it is published */
-	uint64_t request;	 /* the one that next_param() gave */
-	/* what may be set, not to be read from where others could write: by publish() */
+	uint64_t request;	 /* the request that next_param() returned */
+	/* Limits of parameters, copied by publish(), because others could write the shared ones. */
 	struct limits {
 		uint32_t nparams;
 		struct limit {
@@ -31,7 +31,7 @@ struct dpa_pcc_image {
 	} limits[DPA_PCC_USER_SLOTS];
 };
 
-/* A process has one; which, for dpa_board_pcc_leave(). */
+/* The image of this process, for dpa_board_pcc_leave(). */
 static _Atomic(struct dpa_pcc_image *) the_image;
 
 /* ------------------------------------------------------------------------ the bell */
@@ -60,7 +60,7 @@ static bool has_news(struct dpa_board *b)
 	       (req & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_POSTED;
 }
 
-/* Repeatable: a waker that died on its way costs the time limit at most. */
+/* May be repeated: a waker that dies on the way costs the time limit at most. */
 static void image_wait(struct dpa_pcc_image *img, uint32_t ms)
 {
 	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
@@ -97,7 +97,7 @@ _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn)
 	return &b->shm->pcc_results[i];
 }
 
-/* seq of the entry of position p while it is free for it. */
+/* Value of seq while the entry of position p is free for it. */
 static uint32_t lap_of(uint32_t p)
 {
 	return p - p % N;
@@ -120,8 +120,8 @@ static bool has_ring(struct dpa_board *b, uint32_t ring)
 }
 
 /*
- * Entries that a dead predecessor of this process index took and never filled. One more than there
- * are: head lacks the last event that an owner took which died then.
+ * Fills entries that a dead predecessor of this process index took and never filled. One more than
+ * there are entries: head lacks the last event taken by an owner that died then.
  */
 int dpa_board_pcc_ring_open(struct dpa_board *b)
 {
@@ -228,7 +228,7 @@ static uint32_t image_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_
 	if (ring >= DPA_PCC_RINGS || !has_ring(img->b, ring))
 		return 0;
 	h = atomic_load_explicit(&ends->head, memory_order_relaxed);
-	/* As many looks as there are entries: seq could be anything, for ever. */
+	/* As many checks as there are entries: seq could have any value, for ever. */
 	for (uint32_t looks = 0; got < n && looks <= N; looks++) {
 		struct dpa_board_pcc_event *e = &img->b->shm->pcc_rings[ring].event[h % N];
 		int32_t ahead = (int32_t)(atomic_load_explicit(&e->seq, memory_order_acquire) -
@@ -242,7 +242,7 @@ static uint32_t image_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_
 			DPA_BOARD_STEP("pcc-took");
 			got += out[got].type != 0;
 		}
-		/* ahead: an owner that died at the step above had it */
+		/* ahead: an owner that died in the step above took it */
 		atomic_store_explicit(&ends->head, ++h, memory_order_release);
 	}
 	return got;
@@ -290,7 +290,7 @@ static int image_load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_sta
 		return ENOMEM;
 	img->b = port;
 	img->pid = getpid();
-	/* One that a forked child has inherited is the parent's. */
+	/* An image that a forked child has inherited is the parent's. */
 	if ((old && old->pid == img->pid) ||
 	    !atomic_compare_exchange_strong(&the_image, &old, img)) {
 		free(img);
@@ -362,7 +362,7 @@ static void keep_limits(struct limits *to, const struct dpa_pcc_slot *from, bool
 					   from->params[i].may_set & 1};
 }
 
-/* Rings with events that a former owner had taken note of. */
+/* Marks the rings with events that a former owner had already taken note of. */
 static void look_everywhere(struct dpa_board *b)
 {
 	for (uint32_t i = 0; i < DPA_PCC_RINGS / 64; i++)
@@ -423,7 +423,7 @@ static bool may_set(const struct dpa_pcc_image *img, uint32_t slot, uint32_t id,
 	       value <= l->of[id].max;
 }
 
-/* The caller has checked it, but against what the image was then. */
+/* The caller has checked it, but against the limits of the image at that time. */
 static bool image_next_param(struct dpa_pcc_image *img, uint32_t *slot, uint32_t *id,
 			     uint32_t *value)
 {

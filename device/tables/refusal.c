@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * refusal.c - the last connections of rdma_cm that were refused, for tools. A ring without a lock:
- * two writers of one entry at the same time leave one of the two; a writer that dies leaves its
- * entry unreadable.
+ * refusal.c - the last refused rdma_cm connections, for tools. A ring without a lock: if two
+ * writers use one entry at the same time one of the two records stays; a writer that dies leaves
+ * its entry unreadable.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ void dpa_board_refused(struct dpa_board *b, const struct dpa_gsi_refusal *r)
 	if (seq & 1 || !atomic_compare_exchange_strong_explicit(
 			       &e->seq, &seq, seq + 1, memory_order_acquire, memory_order_relaxed))
 		return;
-	for (int i = 0; i < 7; i++) /* each behind the odd number */
+	for (int i = 0; i < 7; i++) /* each after the odd number */
 		atomic_store_explicit(&e->words[i], rec.words[i], memory_order_release);
 	atomic_store_explicit(&e->seq, seq + 2, memory_order_release);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * xrc.c - XRC domains that processes share by a file, and which process has which XRC SRQ.
- *
- * A domain has no record of its own: it is there while a process that lives has it open, and each
- * has an entry that names file and number. They are read and written under the board's lock; who
- * died is reaped before a domain is looked for.
- *
- * An SRQ's number is taken as a QPN is (qpn.c): a CAS on its owner word, cleared by the owner or by
- * who reaps it. A process that asks for a number just when it goes to another process may be told
- * the new owner, who knows no SRQ of the old number.
+ * xrc.c - XRC domains that processes share by a file, and the owners of XRC SRQs.
+ * A domain has no record of its own. It exists while a live process has it open, and each such
+ * process has an entry with file and number. Entries are read and written under the board's lock;
+ * dead processes are reaped before a domain is looked up. An SRQ's number is taken like a QPN
+ * (qpn.c): by a CAS on its owner word, which the owner or its reaper clears. A process that looks
+ * up a number just when it moves to another process may get the new owner, which knows no SRQ of
+ * the old number.
  */
 #include <errno.h>
 #include "board/board_priv.h"
@@ -19,7 +17,10 @@
 #define TURNS	  (1u << (24 - SRQ_BITS))
 _Static_assert(DPA_MAX_SRQ == 1 << SRQ_BITS, "index bits");
 
-/* Under the lock, none of those that hold entries is dead. The end: none. */
+/*
+ * No process with an entry is dead here. Returns the end if there is none. Context: the board's
+ * lock.
+ */
 static uint32_t find_xrcd(const struct dpa_board_xrcd *x, uint32_t n, const struct dpa_xrcd_attr *a,
 			  uint32_t *gap)
 {
@@ -35,7 +36,7 @@ static uint32_t find_xrcd(const struct dpa_board_xrcd *x, uint32_t n, const stru
 	return at;
 }
 
-/* Under the lock. */
+/* Context: the board's lock. */
 static uint32_t new_num(struct dpa_board *b)
 {
 	if (!++b->shm->head.xrcd_num)
@@ -43,7 +44,10 @@ static uint32_t new_num(struct dpa_board *b)
 	return b->shm->head.xrcd_num;
 }
 
-/* Under the lock. The owner word last: who dies before has written nothing. */
+/*
+ * Writes the owner word last: a process that dies before has written nothing. Context: the board's
+ * lock.
+ */
 static int open_named(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint32_t *num,
 		      uint32_t *at)
 {
@@ -95,7 +99,7 @@ int dpa_board_xrcd_open(struct dpa_board *b, const struct dpa_xrcd_attr *a, uint
 void dpa_board_xrcd_close(struct dpa_board *b, uint32_t at)
 {
 	if (at >= DPA_BOARD_XRCDS || dpa_board_lock(b))
-		return; /* the board cannot be had: it goes with the process */
+		return; /* the board cannot be locked: the entry ends with the process */
 	if (b->shm->xrcds[at].owner == dpa_board_me(b))
 		b->shm->xrcds[at].owner = 0;
 	dpa_board_unlock(b);
@@ -112,7 +116,7 @@ static struct dpa_board_xrc_srq *xrc_srq_entry(struct dpa_board *b, uint32_t at)
 
 int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn)
 {
-	/* processes begin at places of their own */
+	/* Each process begins at a place of its own. */
 	uint32_t from = atomic_load_explicit(&b->next_xsrq, memory_order_relaxed) +
 			b->slot * (DPA_MAX_SRQ / DPA_BOARD_PROCS);
 
@@ -127,7 +131,7 @@ int dpa_board_xrc_srq_add(struct dpa_board *b, uint32_t xrcd, uint32_t *srqn)
 							     memory_order_acq_rel,
 							     memory_order_relaxed))
 			continue;
-		/* not 0, and the last turn would make the multicast QPN */
+		/* Not 0; the last value would make the multicast QPN. */
 		turn = (atomic_load_explicit(&s->srqn, memory_order_relaxed) >> SRQ_BITS) + 1;
 		if (turn >= TURNS - 1)
 			turn = 1;
