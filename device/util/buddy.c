@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A buddy allocator of block numbers. */
+/* buddy.c - a buddy allocator of block numbers. */
 #include <errno.h>
 #include <stdlib.h>
 #include "util/buddy.h"
 
-enum node_state { NODE_INSIDE, NODE_FREE, NODE_TAKEN }; /* INSIDE: no piece begins here */
+enum node_state { NODE_INSIDE, NODE_FREE, NODE_TAKEN }; /* INSIDE: no chunk begins here */
 
 struct dpa_buddy_node {
-	uint32_t next, prev; /* FREE: in the list of its order */
+	uint32_t next, prev; /* FREE: links in the list of its order */
 	uint8_t order;
 	uint8_t state;
 };
@@ -16,7 +16,7 @@ int dpa_buddy_init(struct dpa_buddy *b, uint32_t log_blocks)
 {
 	if (log_blocks >= DPA_BUDDY_ORDERS)
 		return ENOMEM;
-	/* of a large area these pages come from the kernel, zeroed, when they are touched */
+	/* For a large area these pages come zeroed from the kernel, at first touch. */
 	b->node = calloc((size_t)1 << log_blocks, sizeof(*b->node));
 	if (!b->node)
 		return ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fork.c - a thread holds this gate while it has descriptors that are noted nowhere yet. */
+/* fork.c - a gate that a thread holds while it has descriptors that are not recorded yet. */
 #include <pthread.h>
 #include "util/fork.h"
 

@@ -4,8 +4,9 @@
 #define DPA_UTIL_FORK_H
 
 /*
- * Between these the process does not fork: its descriptors are not all where the child's half of
- * fork() finds them. No lock may be held at the first; peer_lock may be taken in between.
+ * Between these two calls the process does not fork, because its descriptors are not all recorded
+ * where the child's half of fork() finds them. Context: no lock held at the first call; peer_lock
+ * may be taken in between.
  */
 void dpa_fork_hold(void);
 void dpa_fork_release(void);

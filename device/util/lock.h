@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lock.h - the two locks of the data path and the wait loop that all of them share.
- *
- * Lock order: lane (consumer) > QP > SRQ > CQ > pending list; never two of one kind. A lane's
+ * lock.h - the two locks of the data path, and the wait loop that they share.
+ * Lock order: ring (consumer) > QP > SRQ > CQ > schedule list; never two of one kind. A ring's
  * producer lock is a leaf.
  */
 #ifndef DPA_LOCK_H
@@ -23,8 +22,8 @@
 
 #define DPA_CACHE_LINE	64
 /*
- * A step of the data path that its general and its fast way share: it is inlined wherever it is
- * used, so that arguments that are constant there decide at compile time.
+ * A step of the data path that its general path and its fast path share: always inlined, so that
+ * constant arguments decide at compile time.
  */
 #define DPA_STEP	static inline __attribute__((always_inline))
 #define dpa_likely(x)	__builtin_expect(!!(x), 1)
@@ -32,7 +31,7 @@
 
 /*
  * Full fence: stores before it are visible before loads after it are done. ThreadSanitizer does not
- * know fences; an atomic exchange tells it as much.
+ * model fences; an atomic exchange has the same effect for it.
  */
 static inline void dpa_full_fence(void)
 {
@@ -45,7 +44,7 @@ static inline void dpa_full_fence(void)
 #endif
 }
 
-/* The weaker ones; with ThreadSanitizer, which knows of no fences, they are full ones. */
+/* Weaker fences. With ThreadSanitizer, which does not model fences, they are full ones. */
 static inline void dpa_acquire_fence(void)
 {
 #ifdef DPA_TSAN
@@ -74,10 +73,10 @@ static inline void dpa_pause(void)
 }
 
 /*
- * A wait loop spins a while (200 pauses by default), then yields: two threads that share one core
- * hand over in microseconds, not in scheduler slices.
+ * A wait loop spins for a while (200 pauses by default), then yields: two threads on one core hand
+ * over within microseconds instead of scheduler slices.
  */
-extern uint32_t dpa_spin_pauses; /* knob `spin`; written before the first thread starts */
+extern uint32_t dpa_spin_pauses; /* setting `spin`; written before the first thread starts */
 
 static inline void dpa_relax(uint32_t *n)
 {
@@ -112,9 +111,8 @@ static inline void dpa_spin_unlock(dpa_spin_t *l)
 }
 
 /*
- * The lock of a QP: a thread that finds it taken may leave a note instead of waiting, and the
- * holder carries out the work before it lets go. States: FREE, HELD, NOTED (held, and work was
- * left).
+ * The lock of a QP. A thread that finds it taken may leave a note instead of waiting; the holder
+ * then carries out the work before it unlocks. States: FREE, HELD, NOTED (held, and work was left).
  */
 enum { DPA_QPL_FREE, DPA_QPL_HELD, DPA_QPL_NOTED };
 
@@ -122,7 +120,7 @@ typedef struct {
 	_Atomic uint32_t v;
 } dpa_qplock_t;
 
-/* True: the lock is ours. False: a note was left with the holder. */
+/* True: the caller holds the lock. False: it left a note for the holder. */
 static inline bool dpa_qplock_enter_or_note(dpa_qplock_t *l)
 {
 	uint32_t v = DPA_QPL_FREE;
@@ -152,7 +150,7 @@ static inline void dpa_qplock_lock(dpa_qplock_t *l)
 	}
 }
 
-/* True: free now. False: still ours, a note was left: do the work and call again. */
+/* True: unlocked. False: still locked, because a note was left: do the work and call again. */
 static inline bool dpa_qplock_leave(dpa_qplock_t *l)
 {
 	uint32_t v = DPA_QPL_HELD;

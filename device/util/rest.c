@@ -2,7 +2,7 @@
 #include <time.h>
 #include "rest.h"
 
-/* a thread in the middle of something may have lost its processor */
+/* a thread in the middle of its work may have lost its processor */
 #define PATIENCE_NS 5000000ll
 
 _Atomic uint32_t dpa_rest_wanted;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sys.h - calls on the device's own descriptors, past the C library. A preloaded library may have
- * replaced socket() and its like for the whole process (librspreload makes RDMA sockets of them,
- * and after rdma-core 64 epoll instances of its own, which no descriptor of the kernel fits):
- * what the device calls must not lead back to the device. None is a cancellation point.
- *
- * Each returns what the function of the C library returns, with errno.
+ * sys.h - calls on the device's own descriptors that bypass the C library.
+ * A preloaded library may have replaced socket() and similar functions for the whole process
+ * (librspreload makes RDMA sockets of them, and after rdma-core 64 epoll instances of its own,
+ * which do not accept kernel descriptors). Calls of the device must not lead back to the device.
+ * None is a cancellation point. Each returns the result of the C library's function, with errno.
  */
 #ifndef DPA_SYS_H
 #define DPA_SYS_H
@@ -117,7 +116,7 @@ static inline int dpa_sys_close(int fd)
 	return (int)syscall(SYS_close, fd);
 }
 
-/* Adds 1 to an eventfd. EAGAIN, the counter is full, means that its reader is awake. */
+/* Adds 1 to an eventfd. EAGAIN (the counter is full) means that its reader is awake. */
 static inline void dpa_eventfd_wake(int fd)
 {
 	uint64_t one = 1;
