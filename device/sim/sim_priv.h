@@ -53,12 +53,12 @@ struct sim_flow {
 	struct sim_pkt port;	    /* the packet that leaves the port at port_at, */
 	bool leaving;		    /* if there is one */
 	uint64_t una, next;	    /* first not acknowledged; next new one */
-	uint64_t pos;		    /* next PSN to send; below next: lost packets are sent again */
-	uint64_t probe;	  /* one past the PSN that a probe sent again; 0: no probe is outstanding */
-	uint64_t posted;  /* packets of the messages posted so far */
-	uint64_t post_at; /* time of the next post (every) */
-	uint64_t asked;	  /* PSN of the last packet that asked for an ACK, plus 1 */
-	uint32_t unacked; /* bytes sent since then */
+	uint64_t pos;		    /* next PSN to send; below next: retransmission */
+	uint64_t probe;		    /* one past the PSN that a probe sent again; 0: no probe */
+	uint64_t posted;	    /* packets of the messages posted so far */
+	uint64_t post_at;	    /* time of the next post (every) */
+	uint64_t asked;		    /* PSN of the last packet that asked for an ACK, plus 1 */
+	uint32_t unacked;	    /* bytes sent since then */
 	bool window_full;
 	uint8_t probes; /* probes requested, as in struct dpa_pcc_result, and sent */
 	bool again;	/* una must be sent again */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* aeth.c - codes of credits and timers, and what they stand for. */
+/* aeth.c - codes of credits and timers, and their values. */
 #include "aeth.h"
 
 /* IBA 9.7.5 (rnr-timer) */
 uint64_t dpa_rnr_ns(uint8_t code)
 {
-	/* IBA table 46, in units of 10 microseconds */
+	/* IBA table 46, in units of 10 microseconds. */
 	static const uint32_t t[32] = {65536, 1,    2,	  3,	 4,	6,     8,     12,
 				       16,    24,   32,	  48,	 64,	96,    128,   192,
 				       256,   384,  512,  768,	 1024,	1536,  2048,  3072,

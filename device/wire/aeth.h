@@ -18,7 +18,7 @@ enum {
 	DPA_NAK_REM_OP = 3,
 };
 
-/* Credit count (IBA table 47): the largest code whose count is at most n; the count of a code. */
+/* Credit count (IBA table 47): the largest code with a count of at most n; the count of a code. */
 uint8_t dpa_credit_code(uint32_t n);
 uint32_t dpa_credits(uint8_t code);
 /* RNR timer code (IBA table 46) to nanoseconds. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* crc32.c - CRC-32 by tables of eight bytes at a time, for every machine; which way is taken. */
+/*
+ * crc32.c - CRC-32 by tables, eight bytes at a time, for every machine; selects the implementation.
+ */
 #include <endian.h>
 #include <string.h>
 #include "crc32.h"
@@ -114,7 +116,7 @@ uint32_t dpa_crc32_table(uint32_t state, uint8_t *dst, const uint8_t *src, size_
 	return dst ? copy_table(state, dst, src, n) : sum_table(state, src, n);
 }
 
-/* Ahead of other constructors, which may open the device. */
+/* Runs before other constructors, which may open the device. */
 __attribute__((constructor(101))) static void crc32_init(void)
 {
 	for (uint32_t b = 0; b < 256; b++) {

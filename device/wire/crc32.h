@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * crc32.h - the CRC-32 of Ethernet, in pieces: what icrc.c is made of. Not complemented: begin with
- * ~0, end with ~.
- *
- * A word of 32 bits is a polynomial over GF(2) with bit 31 as x^0 and bit 0 as x^31, as the state
- * is; taking in a byte multiplies the state by x^8.
+ * crc32.h - the CRC-32 of Ethernet in steps, for icrc.c. Not complemented: begin with ~0, end with
+ * ~.
+ * A word of 32 bits is a polynomial over GF(2) with bit 31 as x^0 and bit 0 as x^31, like the
+ * state. Adding a byte multiplies the state by x^8.
  */
 #ifndef DPA_CRC32_H
 #define DPA_CRC32_H
@@ -17,15 +16,18 @@
 #define DPA_CRC32_ONE  0x80000000u /* x^0 */
 
 /*
- * Adds n bytes of src; dst, where not NULL, gets a copy. Each byte of src is loaded once: what is
- * summed up is what was copied, even if somebody writes to src meanwhile.
+ * Add n bytes of src; dst, if not NULL, gets a copy. Each byte of src is loaded once: so the sum is
+ * over the copied bytes, even if another thread writes to src meanwhile.
  */
 typedef uint32_t dpa_crc32_fn(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n);
 
-/* Set before main() to the fastest that the machine has; any thread may call it. */
+/* Set before main() to the fastest implementation of this machine. Any thread may call it. */
 extern dpa_crc32_fn *dpa_crc32;
 
-/* The ways, for tests and measurements. All but the first only where they are supported. */
+/*
+ * The implementations, for tests and measurements. All but the first work only where they are
+ * supported.
+ */
 dpa_crc32_fn dpa_crc32_table, dpa_crc32_clmul, dpa_crc32_vclmul, dpa_crc32_arm;
 bool dpa_crc32_clmul_init(void); /* false: not on this machine */
 bool dpa_crc32_vclmul_init(void);

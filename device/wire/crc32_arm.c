@@ -13,7 +13,8 @@ bool dpa_crc32_arm_init(void)
 	return getauxval(AT_HWCAP) & HAS_CRC32;
 }
 
-/* Not arm_acle.h's: clang 14 has those only where the whole build is for machines that have them.
+/*
+ * Not from arm_acle.h: clang 14 has those only if the whole build targets machines that have them.
  */
 static inline uint32_t add8(uint32_t s, uint64_t w)
 {

@@ -3,10 +3,9 @@
  * crc32_clmul.c - CRC-32 by carry-less multiplication (x86: PCLMULQDQ, and VPCLMULQDQ on four
  * blocks at once), after Gopal et al., "Fast CRC Computation for Generic Polynomials Using
  * PCLMULQDQ Instruction", Intel 2009.
- *
- * A block of 16 bytes that is followed by d more bits stands for block * x^d mod P: its two halves
- * times x^(d+32) and x^(d-32), added up, are 128 bits that may take the place of the block d bits
- * further on. (The product of two bit-reflected words is one bit off: the constants are shifted.)
+ * A block of 16 bytes that is followed by d more bits stands for block * x^d mod P. Its two halves
+ * times x^(d+32) and x^(d-32), added up, are 128 bits that may replace the block d bits further on.
+ * (The product of two bit-reflected words is off by one bit: the constants are shifted.)
  */
 #include "crc32.h"
 
@@ -18,13 +17,15 @@
 #define INLINE	    static inline __attribute__((always_inline)) TARGET
 #define WIDE	    __attribute__((target("sse4.1,pclmul,avx512f,vpclmulqdq")))
 #define WIDE_INLINE static inline __attribute__((always_inline)) WIDE
-#define WIDE_MIN    256u /* bytes; less is faster by single blocks */
+#define WIDE_MIN    256u /* bytes; shorter input is faster by single blocks */
 
 static __m128i fold64, fold16; /* low: x^(d+32), high: x^(d-32); d: 512 bits, 128 bits */
 static __m128i last;	       /* low: x^96, high: x^64 */
 static __m128i barrett;	       /* low: x^64 / P, high: P */
-/* as fold64: d is 64 bytes times 4, 3, 2; and 16 bytes times 3, 2, 1 and none for the four blocks
- * of a register */
+/*
+ * As fold64: d is 64 bytes times 4, 3, 2; and 16 bytes times 3, 2, 1 and 0 for the four blocks of a
+ * register.
+ */
 static __m128i fold256, fold192, fold128;
 static uint64_t lanes[8];
 
@@ -87,7 +88,7 @@ INLINE __m128i fold_128(__m128i x, __m128i k, __m128i next)
 	return _mm_xor_si128(_mm_xor_si128(lo, hi), next);
 }
 
-/* r bytes, 1 to 15, behind x: of the 16 + r bytes the first r are folded into the other 16. */
+/* r bytes, 1 to 15, follow x: folds the first r of the 16 + r bytes into the other 16. */
 INLINE __m128i fold_tail(__m128i x, uint8_t *dst, const uint8_t *src, size_t r)
 {
 	__m128i up = _mm_loadu_si128((const __m128i *)(shifts + r));
@@ -104,7 +105,7 @@ INLINE __m128i fold_tail(__m128i x, uint8_t *dst, const uint8_t *src, size_t r)
 	return fold_128(_mm_shuffle_epi8(x, up), fold16, next);
 }
 
-/* 128 bits and the 32 that the CRC has behind them, to 32: to 96 bits, to 64, Barrett. */
+/* Reduces 128 bits, and the 32 behind them, to 32: to 96 bits, to 64, then Barrett. */
 INLINE uint32_t reduce_128(__m128i x)
 {
 	const __m128i low32 = _mm_set_epi32(0, 0, 0, -1);
@@ -120,7 +121,7 @@ INLINE uint32_t reduce_128(__m128i x)
 
 #define AT(d, i) ((d) ? (d) + (i) : NULL)
 
-/* The remainder behind the i bytes that x stands for. */
+/* Returns the remainder after the i bytes that x stands for and the rest. */
 INLINE uint32_t crc_rest(__m128i x, uint8_t *dst, const uint8_t *src, size_t i, size_t n)
 {
 	for (; n - i >= 16; i += 16)
@@ -196,7 +197,7 @@ WIDE_INLINE __m512i fold_wide(__m512i x, __m512i k, __m512i next)
 	return _mm512_ternarylogic_epi64(lo, hi, next, 0x96); /* all three added up */
 }
 
-/* Four blocks, one behind the other, to the last one's place. The last one's constants are 0. */
+/* Folds four consecutive blocks to the place of the last one, whose constants are 0. */
 WIDE_INLINE __m128i join_lanes(__m512i x)
 {
 	__m512i k = _mm512_loadu_si512(lanes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* decode.c - bytes of a packet to a struct, or a reason for refusal. */
+/* decode.c - converts the bytes of a packet to a struct, or returns the reason of a refusal. */
 #include "ops.h"
 
 #define MAD_BYTES 256 /* IBA 13.4.1 */
@@ -48,7 +48,7 @@ static const uint8_t *get_word(const uint8_t *p, uint32_t *w)
 	return p + 4;
 }
 
-/* All that ext says is there. FETH precedes RETH (annex A19). */
+/* All headers in ext are present. FETH precedes RETH (annex A19). */
 /* IBA 9.3 (order) */
 static void get_ext(const uint8_t *p, uint32_t ext, struct dpa_roce_pkt *k)
 {

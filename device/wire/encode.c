@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* encode.c - a struct to the bytes of a packet. */
+/* encode.c - converts a struct to the bytes of a packet. */
 #include "ops.h"
 
 static uint8_t *put_bth(const struct dpa_roce_pkt *k, uint8_t *p)
@@ -32,7 +32,7 @@ static uint8_t *put_cnp(uint8_t *p)
 	return p + DPA_ROCE_CNP_RESERVED;
 }
 
-/* The order is that of get_ext() in decode.c. */
+/* In the order of get_ext() in decode.c. */
 /* IBA 9.3 (order) */
 uint32_t dpa_roce_encode(const struct dpa_roce_pkt *pkt, uint8_t *buf)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* icrc.c - what the ICRC covers, and what it tells about what it covers (annex A17.3.3). */
+/* icrc.c - the range of the ICRC, and what can be computed from it (annex A17.3.3). */
 #include "crc32.h"
 #include "ops.h"
 
 #define IP_UDP 17
 #define V4_HDR 20
 #define V6_HDR 40
-#define LRH    8 /* bytes of ones that stand for it */
+#define LRH    8 /* bytes of ones in place of it */
 #define MAX_IP (LRH + V6_HDR + 8 + DPA_ROCE_BTH)
 #define SHORT  64u /* bytes behind the BTH */
 
-/* [k][d]: x to the minus 8 * d * 16^k: what takes back d * 16^k bytes. */
+/* [k][d]: x to the minus 8 * d * 16^k: removes d * 16^k bytes. */
 static uint32_t back[4][16];
 
 static inline uint32_t over_x(uint32_t a)
@@ -32,7 +32,7 @@ __attribute__((constructor(101))) static void icrc_init(void)
 	}
 }
 
-/* The headers with ones where routers and switches write. */
+/* Writes the headers with ones in fields that routers and switches change. */
 static uint8_t *put_icrc_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	p = dpa_put16(p, 0x45ff);
@@ -56,7 +56,9 @@ static uint8_t *put_icrc_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t
 	return p + 32;
 }
 
-/* The bytes that are summed up in place of the headers up to the BTH; where it ends. */
+/*
+ * Writes the bytes that the ICRC covers in place of the headers up to the BTH. Returns their end.
+ */
 /* IBA CA17-1, CA17-22 */
 static uint8_t *put_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32_t udp_payload,
 			    const uint8_t *bth)
@@ -102,7 +104,7 @@ uint32_t dpa_icrc_of(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 		s = dpa_icrc_begin(net, (uint32_t)n, p);
 		return dpa_icrc_end(dpa_icrc_add(s, p + DPA_ROCE_BTH, rest));
 	}
-	/* beginning and ending cost more than so few bytes */
+	/* the fixed cost exceeds that of so few bytes */
 	end = put_headers(buf, net, (uint32_t)n, p);
 	memcpy(end, p + DPA_ROCE_BTH, rest);
 	return dpa_icrc_end(dpa_crc32(~0u, NULL, buf, (size_t)(end - buf) + rest));
@@ -119,7 +121,7 @@ bool dpa_icrc_ok(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 	return n >= DPA_ROCE_BTH + DPA_ROCE_ICRC && dpa_icrc_of(net, p, n) == received_icrc(p, n);
 }
 
-/* state times x to the minus 8 n: the state that n bytes of 0 make of it. */
+/* Returns state times x to the minus 8 n: the state that becomes `state` after n bytes of 0. */
 static uint32_t take_back(uint32_t state, uint32_t n)
 {
 	for (int k = 0; n; k++, n >>= 4)
@@ -143,8 +145,10 @@ bool dpa_icrc_solve(const struct dpa_roce_net *net, const uint8_t *p, size_t n, 
 	w = dpa_icrc_of(&zero, p, n) ^ received_icrc(p, n);
 	if (!dpa_roce_is_v4(net))
 		return w == 0;
-	/* The error that identification and flags, bytes 4 to 7 of the IP header, make at the end:
-	 * what it was before the rest of IP and UDP headers and packet came. */
+	/*
+	 * The difference caused by identification and flags, bytes 4 to 7 of the IP header, moved
+	 * back from the end to the state before the rest of IP and UDP headers and packet.
+	 */
 	w = take_back(w, (uint32_t)n - DPA_ROCE_ICRC + V4_HDR - 4 + 8);
 	*ip_id = (uint16_t)((w & 0xff) << 8 | (w >> 8 & 0xff));
 	*df = w >> 16 == 0x40;

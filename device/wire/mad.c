@@ -11,10 +11,10 @@
 
 struct field {
 	const char *name;
-	uint16_t at;   /* in struct dpa_mad */
-	uint8_t size;  /* there; 0: an array of bytes */
+	uint16_t at;   /* offset in struct dpa_mad */
+	uint8_t size;  /* size there; 0: an array of bytes */
 	uint8_t byte;  /* after the header */
-	uint8_t shift; /* bits before it in its byte, the highest first */
+	uint8_t shift; /* bits before it in its byte, highest first */
 	uint8_t n;     /* bits, or bytes of an array */
 };
 
@@ -42,7 +42,7 @@ static const struct form *form_of(uint16_t attr)
 	return attr >= DPA_CM_REQ && attr <= DPA_CM_SIDR_REP ? &forms[attr - DPA_CM_REQ] : NULL;
 }
 
-/* The bits from `bit` of p on, bytewise: no more bytes are touched than have some of them. */
+/* Returns n bits from `bit` of p on, bytewise: touches only bytes that contain some of them. */
 static uint64_t get_bits(const uint8_t *p, unsigned int bit, unsigned int n)
 {
 	uint64_t v = 0;

@@ -20,8 +20,8 @@
 #define AETH   DPA_OPP_AETH
 
 /*
- * X(name, properties, family, text): the family has the opcodes of the segments of the message that
- * the opcode is part of.
+ * X(name, properties, family, text): the family has the opcodes of all segments of the message to
+ * which the opcode belongs.
  */
 #define DPA_DATAGRAM_OPS(X)                                                                        \
 	X(SEND_ONLY, DPA_OPS_SEND_ONLY, SEND, "SEND Only")                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * opcode.h - the BTH opcodes (IBA 9.2.1, table 38): the one table of what each opcode does and
+ * opcode.h - the BTH opcodes (IBA 9.2.1, table 38): the single table of what each opcode does and
  * carries, and the opcodes of the packets of a message.
  */
 #ifndef DPA_OPCODE_H
@@ -46,15 +46,18 @@ enum {
 	DPA_BTH_CNP = 0x81, /* annex A17.9.3 */
 
 	/*
-	 * Of the manufacturer's own (IBA 9.2): a probe of the round trip and its answer, with the fields of
-	 * an AtomicETH. va: the time of the sender of the probe, when it left; swap_add, compare:
-	 * the receiver's times, when it came and when the answer left. All ns; PSN: its number.
+	 * Manufacturer opcodes (IBA 9.2): a round trip probe and its answer, with the fields of an
+	 * AtomicETH. va: time when the probe left, by its sender's clock; swap_add, compare: times
+	 * when it arrived and when the answer left, by the receiver's clock. All ns. PSN: its
+	 * number.
 	 */
 	DPA_BTH_PROBE = 0xd3,
 	DPA_BTH_PROBED = 0xd4,
 };
 
-/* A packet of no transport: a CNP, a probe, its answer. It has no place among the QP's PSNs. */
+/*
+ * True for a packet of no transport: a CNP, a probe, its answer. It is not part of the QP's PSNs.
+ */
 static inline bool dpa_op_is_notice(uint8_t opcode)
 {
 	return opcode == DPA_BTH_CNP || opcode == DPA_BTH_PROBE || opcode == DPA_BTH_PROBED;
@@ -78,14 +81,16 @@ enum dpa_op_props {
 	DPA_OPP_FLUSH = 1 << 14, /* FETH */
 };
 
-/* Rows of the table below that fast paths know by heart. */
+/* Rows of the table below as constants for fast paths. */
 enum {
 	DPA_OPS_SEND_ONLY = DPA_OPP_VALID | DPA_OPP_SEND | DPA_OPP_START | DPA_OPP_END | DPA_OPP_RQ,
 	DPA_OPS_WRITE_ONLY =
 		DPA_OPP_VALID | DPA_OPP_WRITE | DPA_OPP_START | DPA_OPP_END | DPA_OPP_RETH,
 };
 
-/* Both indexed by the low five bits. Segments: MIDDLE, LAST, FIRST, ONLY of the same message. */
+/*
+ * Both are indexed by the low five bits. Segments: MIDDLE, LAST, FIRST, ONLY of the same message.
+ */
 extern const uint16_t dpa_op_table[32];
 extern const uint8_t dpa_op_segments[32][4];
 
@@ -106,7 +111,7 @@ static inline uint8_t dpa_op_segment(uint8_t only, bool first, bool last)
 	return (only & DPA_BTH_TRANSPORT) | dpa_op_segments[only & 0x1f][first << 1 | last];
 }
 
-/* The same for a run of packets: `run` is what dpa_op_join() returned for the run. */
+/* The same for several packets: `run` is what dpa_op_join() returned for them. */
 static inline uint8_t dpa_op_split(uint8_t run, bool first, bool last)
 {
 	uint16_t p = dpa_op_props(run);
@@ -114,7 +119,10 @@ static inline uint8_t dpa_op_split(uint8_t run, bool first, bool last)
 	return dpa_op_segment(run, first && p & DPA_OPP_START, last && p & DPA_OPP_END);
 }
 
-/* The opcode of a run of packets of one message, from its first and its last packet's. */
+/*
+ * Returns the opcode of consecutive packets of one message, from the opcodes of the first and the
+ * last.
+ */
 static inline uint8_t dpa_op_join(uint8_t first, uint8_t last)
 {
 	bool start = dpa_op_props(first) & DPA_OPP_START, end = dpa_op_props(last) & DPA_OPP_END;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ops.h - what the codec's files share: the table of opcodes, big-endian words. */
+/* ops.h - shared by the codec's files: the table of opcodes, big-endian words. */
 #ifndef DPA_ROCE_OPS_H
 #define DPA_ROCE_OPS_H
 
@@ -17,7 +17,7 @@ extern const struct dpa_roce_op dpa_roce_ops[256];
 
 #define DPA_ROCE_CNP_RESERVED 16
 
-/* Words of the wire, wherever they lie. */
+/* Big-endian words at any address. */
 static inline uint32_t dpa_get32(const uint8_t *p)
 {
 	uint32_t v;
@@ -68,7 +68,7 @@ static inline uint8_t *dpa_put64(uint8_t *p, uint64_t v)
 	return p + 8;
 }
 
-/* A byte and 24 bits: how most of the headers' words look. */
+/* A byte and 24 bits: the form of most header words. */
 static inline uint8_t *dpa_put8_24(uint8_t *p, uint8_t hi, uint32_t lo)
 {
 	return dpa_put32(p, (uint32_t)hi << 24 | (lo & 0xffffff));

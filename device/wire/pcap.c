@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcap.c - reads the records of pcap and pcapng files. Every length is checked against what is left
- * of the file, then of the block, before anything is read. */
+/*
+ * pcap.c - reads the records of pcap and pcapng files. Every length is checked against the rest of
+ * the file, then of the block, before anything is read.
+ */
 #include "pcap.h"
 
 #define MAGIC_US   0xa1b2c3d4
@@ -8,7 +10,7 @@
 #define MAGIC_ORD  0x1a2b3c4d
 #define PCAP_HDR   24
 #define RECORD_HDR 16
-#define MAX_FRAME  (1 << 20) /* no captured frame is larger: a length beyond is damage */
+#define MAX_FRAME  (1 << 20) /* no captured frame is larger: a greater length is damage */
 #define NS_PER_S   1000000000u
 
 enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_SPB = 3, BLOCK_EPB = 6 };
@@ -107,7 +109,7 @@ static int next_classic(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 	return 1;
 }
 
-/* A block's options, from off to len - 4, as far as times need them. */
+/* Reads a block's options, from off to len - 4, as far as times need them. */
 static int read_options(struct dpa_pcap *f, const uint8_t *b, uint32_t len, uint32_t off,
 			struct dpa_pcap_if *i)
 {
@@ -177,7 +179,10 @@ static int read_epb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 	return 1;
 }
 
-/* Its captured length is not written down: the least of three (pcapng, "Simple Packet Block"). */
+/*
+ * Its captured length is not stored: it is the least of three values (pcapng, "Simple Packet
+ * Block").
+ */
 static int read_spb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct dpa_pcap_rec *r)
 {
 	if (len < SPB_MIN)
@@ -195,7 +200,7 @@ static int read_spb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 	return 1;
 }
 
-/* A section begins: its byte order, which the block's own length has. */
+/* A section begins: its byte order applies to the block's own length, too. */
 static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 {
 	uint32_t magic;
@@ -214,7 +219,7 @@ static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 	return 0;
 }
 
-/* One block: 1, a packet is in *r; 0, there was none; -1. */
+/* Reads one block. 1: a packet is in *r; 0: it has none; -1: damaged. */
 static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 {
 	const uint8_t *b = f->p + f->at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcap_udp.c - from a captured frame to the UDP payload of a RoCEv2 packet. */
+/* pcap_udp.c - finds the UDP payload of a RoCEv2 packet in a captured frame. */
 #include "ops.h"
 #include "pcap.h"
 
@@ -36,7 +36,7 @@ static bool bytes_skip(struct bytes *b, size_t n)
 	return true;
 }
 
-/* A link header of hdr bytes with the protocol at off, VLAN tags behind it. */
+/* Skips a link header of hdr bytes with the protocol at off, and VLAN tags behind it. */
 static bool skip_link(struct bytes *b, size_t hdr, size_t off)
 {
 	const uint8_t *proto = b->p + off;
@@ -52,7 +52,7 @@ static bool skip_link(struct bytes *b, size_t hdr, size_t off)
 	return type == ETH_IPV4 || type == ETH_IPV6;
 }
 
-/* To the IP header. False: no IP, or too short to tell. */
+/* Skips to the IP header. False: no IP, or too short to decide. */
 static bool skip_to_ip(const struct dpa_pcap_rec *r, struct bytes *b)
 {
 	switch (r->link) {
@@ -62,7 +62,7 @@ static bool skip_to_ip(const struct dpa_pcap_rec *r, struct bytes *b)
 		return skip_link(b, 16, 14);
 	case LINK_SLL2:
 		return skip_link(b, 20, 0);
-	case LINK_NULL: /* the address family in whoever's byte order: IP's version tells as much */
+	case LINK_NULL: /* the address family, in unknown byte order: the IP version is enough */
 	case LINK_LOOP:
 		return bytes_skip(b, 4);
 	case LINK_RAW:
@@ -76,11 +76,11 @@ static bool skip_to_ip(const struct dpa_pcap_rec *r, struct bytes *b)
 	}
 }
 
-/* The fields of an IP header about the datagram behind it. */
+/* Fields of an IP header for the datagram behind it. */
 struct ip {
 	bool udp, fragment, options;
-	bool mapped;	/* an IPv6 header with an address that stands for an IPv4 one */
-	size_t payload; /* by its own length */
+	bool mapped;	/* an IPv6 header with IPv4-mapped addresses */
+	size_t payload; /* its own length field */
 };
 
 static void map_v4(uint8_t gid[16], const uint8_t *addr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcap_write.c - packets as blocks of a pcapng file, in this machine's byte order. */
+/* pcap_write.c - writes packets as blocks of a pcapng file, in this machine's byte order. */
 #include "ops.h"
 #include "pcap.h"
 
@@ -55,7 +55,7 @@ static uint8_t *put_text(uint8_t *p, uint16_t code, const char *text)
 	return text && *text ? put_opt(p, code, text, (uint32_t)strnlen(text, MAX_TEXT)) : p;
 }
 
-/* Ends a block that begins at start: its length goes to both ends. */
+/* Ends the block that begins at start: writes its length at both ends. */
 static uint8_t *put_end(uint8_t *p, uint8_t *start)
 {
 	p = put_u32(p, OPT_END);
@@ -73,7 +73,7 @@ uint32_t dpa_pcapng_begin(uint8_t *buf, uint32_t room, const char *ifname, const
 	p = put_u32(put_u32(buf, BLOCK_SHB), 0);
 	p = put_u32(p, 0x1a2b3c4d);
 	p = put_u16(put_u16(p, 1), 0);
-	p = put_u32(put_u32(p, ~0u), ~0u); /* length of the section: not known */
+	p = put_u32(put_u32(p, ~0u), ~0u); /* length of the section: unknown */
 	p = put_text(p, OPT_SHB_APP, app);
 	idb = put_end(p, buf);
 	p = put_u32(put_u32(idb, BLOCK_IDB), 0);
