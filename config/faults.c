@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* faults.c - the faults of a link as text. */
+/* faults.c - converts the faults of a link from and to text. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *const rate_names[DPA_FAULT_KINDS] = {
 };
 static const char *const only_names[] = {"all", "requests", "responses"};
 
-/* Keys behind the rates, as bits of what was seen. */
+/* Keys after the rates, as bits of the keys seen so far. */
 enum { KEY_SEED = DPA_FAULT_KINDS, KEY_QPN, KEY_ONLY };
 
 bool dpa_fault_any(const struct dpa_fault_spec *f)
@@ -56,7 +56,7 @@ static bool qp_number(const char **s, uint32_t *qpn)
 		}
 	}
 	*qpn = (uint32_t)v;
-	return v > 1; /* 0 and 1 are no QPs of users */
+	return v > 1; /* 0 and 1 are not QPs of users */
 }
 
 static bool parse_only(const char **s, enum dpa_fault_only *only)

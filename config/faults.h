@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * faults.h - what a link shall do to packets, as a user writes it and as the device reads it.
+ * faults.h - the faults that a link applies to packets, in the user's form and in the device's.
  *
  *   drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,truncate=100ppm,only=requests,seed=7
  */
@@ -25,7 +25,7 @@ enum dpa_fault_only { DPA_FAULT_ALL, DPA_FAULT_REQUESTS, DPA_FAULT_RESPONSES };
 
 #define DPA_FAULT_MILLION   1000000u
 #define DPA_FAULT_DELAY_MAX 10000000u /* microseconds */
-#define DPA_FAULT_TEXT	    192	      /* room for any of them, as dpa_fault_text() writes it */
+#define DPA_FAULT_TEXT	    192	      /* room for any text of dpa_fault_text() */
 
 #define DPA_FAULT_USE                                                                              \
 	"off, or some of drop=, dup=, reorder=, corrupt=, truncate=RATE, delay=RATE:TIME, "        \
@@ -33,19 +33,19 @@ enum dpa_fault_only { DPA_FAULT_ALL, DPA_FAULT_REQUESTS, DPA_FAULT_RESPONSES };
 	"TIME: 50us or 2ms)"
 
 struct dpa_fault_spec {
-	bool set; /* somebody said what shall be: "off" too */
+	bool set; /* the setting was given, also as "off" */
 	enum dpa_fault_only only;
 	uint32_t ppm[DPA_FAULT_KINDS];
 	uint32_t delay_us;
-	uint32_t qpn; /* packets to this one only; 0: to all */
+	uint32_t qpn; /* only packets to this QP; 0: to all QPs */
 	uint64_t seed;
 };
 
-/* Does it do anything at all? */
+/* True if any fault is set. */
 bool dpa_fault_any(const struct dpa_fault_spec *f);
-/* False, and *f as it was: a key that is not known, comes twice or has a bad value. */
+/* False, and *f unchanged: an unknown key, a repeated key or a bad value. */
 bool dpa_fault_parse(const char *text, struct dpa_fault_spec *f);
-/* The text that dpa_fault_parse() takes; "off" if nothing is done, "" if nothing is set. */
+/* Write the text that dpa_fault_parse() accepts; "off" without faults, "" if it is not set. */
 void dpa_fault_text(const struct dpa_fault_spec *f, char *buf, size_t len);
 
 #endif

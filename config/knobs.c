@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* knobs.c - the table, and one value at a time: text to field and back. */
+/* knobs.c - the table of settings, and the conversion of one value between text and field. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 enum { WIDTH_1X = 1, WIDTH_4X = 2, WIDTH_2X = 16 };
 enum { SPEED_QDR = 4, SPEED_EDR = 32, SPEED_HDR = 64, SPEED_NDR = 128 };
 
-/* In the order of DPA_SPEED_WORDS. The text is what the kernel's file shows. */
+/* In the order of DPA_SPEED_WORDS. The text is that of the kernel's sysfs file. */
 static const struct dpa_speed speeds[] = {
 	{WIDTH_1X, SPEED_QDR, "10 Gb/sec (1X QDR)"},  {WIDTH_1X, SPEED_EDR, "25 Gb/sec (1X EDR)"},
 	{WIDTH_4X, SPEED_QDR, "40 Gb/sec (4X QDR)"},  {WIDTH_2X, SPEED_EDR, "50 Gb/sec (2X EDR)"},
@@ -242,7 +242,7 @@ const struct dpa_knob dpa_knobs[] = {
 };
 const size_t dpa_knobs_num = sizeof(dpa_knobs) / sizeof(dpa_knobs[0]);
 
-/* A decimal number within bounds, digits only; *end is left behind the last digit. */
+/* Parses a decimal number within limits, digits only; *end points behind the last digit. */
 static bool parse_uint(const char *s, const char **end, uint32_t min, uint32_t max, uint32_t *out)
 {
 	uint64_t v = 0;
@@ -310,7 +310,7 @@ static bool parse_place(const char *s, struct dpa_cfg_place *out)
 	return true;
 }
 
-/* The how-manieth of the words a|b|c s is; with s NULL, copies word n to buf. */
+/* Returns the index of s in the words a|b|c; with s NULL, copies word n to buf. */
 static int find_word(const char *words, const char *s)
 {
 	size_t len = strlen(s);
@@ -342,7 +342,7 @@ static bool parse_path(const char *s, char *out)
 	return true;
 }
 
-/* Room for it: IFNAMSIZ bytes. "all" is none. */
+/* out has IFNAMSIZ bytes. "all" means none. */
 static bool parse_interface(const char *s, size_t len, char *out)
 {
 	if (!len || len >= 16 || strcspn(s, "/ \t,") < len || !isalnum((unsigned char)*s))
@@ -379,7 +379,7 @@ static bool parse_functions(const char *s, struct dpa_cfg_functions *out)
 	return true;
 }
 
-/* The number alone where every SF has all addresses. */
+/* Writes only the number if every SF has all addresses. */
 static void functions_text(const struct dpa_cfg_functions *f, char *buf, size_t len)
 {
 	bool named = false;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * knobs.h - every setting of the device in one table that documents itself.
- *
+ * knobs.h - all settings of the device, in one table with their documentation.
  * A setting has one name: `placement` in the configuration file, DPA_PLACEMENT in the environment.
- * Order: built-in default, then the file, then the environment. A setting that is unknown or has a
- * bad value is refused, never ignored: the text has its place and the fix.
+ * Order: built-in default, then the file, then the environment. An unknown setting or a bad value
+ * is refused, never ignored: the message has its place and the fix.
  */
 #ifndef DPA_KNOBS_H
 #define DPA_KNOBS_H
@@ -44,7 +43,10 @@ struct dpa_cfg_place {
 	uint64_t eus[DPA_CONFIG_EUS / 64];
 };
 
-/* The board's functions beside dpa0, and the interface whose addresses each has ("": all). */
+/*
+ * Functions of the adapter instance beside dpa0, and the interface whose addresses each has ("":
+ * all).
+ */
 #define DPA_CONFIG_SFS 7
 struct dpa_cfg_functions {
 	uint32_t num_sfs;
@@ -53,13 +55,13 @@ struct dpa_cfg_functions {
 
 struct dpa_config {
 	struct dpa_cfg_place placement;
-	char interface[16]; /* whose addresses dpa0 has; "": all */
+	char interface[16]; /* interface whose addresses dpa0 has; "": all */
 	struct dpa_cfg_functions functions;
 	enum dpa_cfg_gid_order gid_order;
 	enum dpa_cfg_layer link_layer;
-	uint32_t port_speed; /* place in the words of the setting: dpa_cfg_speed() */
-	bool disable;	     /* dpa0 is not there for this process */
-	bool blueflame;	     /* post by BlueFlame where a WQE fits */
+	uint32_t port_speed; /* index of the word of the setting: dpa_cfg_speed() */
+	bool disable;	     /* dpa0 is hidden from this process */
+	bool blueflame;	     /* post by BlueFlame if a WQE fits */
 	enum dpa_cfg_log log;
 	enum dpa_cfg_pull pull;
 	enum dpa_cfg_direct direct;
@@ -68,16 +70,17 @@ struct dpa_config {
 	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
 	enum dpa_cfg_cma cm_prefer; /* device for an address of both dpa0 and a real device */
-	uint32_t uar_pages;	    /* of a board that this process creates */
+	uint32_t uar_pages;	    /* for adapter state that this process creates */
 	uint32_t spin;		    /* pauses before a wait loop yields */
-	uint32_t max_run_time;	    /* seconds of a DPA activation; 0: no limit */
+	uint32_t max_run_time;	    /* maximum seconds of a DPA activation; 0: no limit */
 	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
-	char board[DPA_CONFIG_PATH_MAX];    /* "": the default place */
+	char board[DPA_CONFIG_PATH_MAX];    /* "": the default path */
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
-	char observer[DPA_CONFIG_PATH_MAX]; /* "IMAGE:KERNEL" that gets copies of CQEs; "": none */
-	struct dpa_fault_spec fault;	    /* not set: what the board says */
-	struct dpa_link_spec link;	    /* not set: what the board says */
-	char config[DPA_CONFIG_PATH_MAX];   /* the file that was read, "" if there is none */
+	/* "IMAGE:KERNEL" of a kernel that gets copies of CQEs; "": none */
+	char observer[DPA_CONFIG_PATH_MAX];
+	struct dpa_fault_spec fault;	  /* not set: as requested for the adapter instance */
+	struct dpa_link_spec link;	  /* not set: as requested for the adapter instance */
+	char config[DPA_CONFIG_PATH_MAX]; /* the file that was read, "" if there is none */
 };
 
 static inline bool dpa_cfg_place_has_eu(const struct dpa_cfg_place *p, uint32_t eu)
@@ -85,7 +88,9 @@ static inline bool dpa_cfg_place_has_eu(const struct dpa_cfg_place *p, uint32_t 
 	return p->num_eus == 0 || (eu < DPA_CONFIG_EUS && (p->eus[eu / 64] >> (eu % 64) & 1));
 }
 
-/* The interface of a function, 0 being dpa0; "": all. function: at most functions.num_sfs. */
+/*
+ * Return the interface of a function, 0 being dpa0; "": all. function: at most functions.num_sfs.
+ */
 static inline const char *dpa_cfg_interface(const struct dpa_config *cfg, uint32_t function)
 {
 	return function ? cfg->functions.ifname[function - 1] : cfg->interface;
@@ -98,7 +103,7 @@ struct dpa_speed {
 };
 const struct dpa_speed *dpa_cfg_speed(const struct dpa_config *cfg);
 
-/* LID of the port of a function; 0: the port has none. */
+/* Return the LID of the port of a function; 0: the port has none. */
 static inline uint16_t dpa_cfg_lid(const struct dpa_config *cfg, uint32_t function)
 {
 	return cfg->link_layer == DPA_CFG_LAYER_INFINIBAND ? (uint16_t)(function + 1) : 0;
@@ -124,13 +129,13 @@ enum dpa_knob_type {
 
 struct dpa_knob {
 	const char *name; /* in the file; DPA_ and capitals in the environment */
-	const char *def;  /* as a user would write it; "" is "none" and only a default */
+	const char *def;  /* in the user's form; "" means none and is only used as a default */
 	enum dpa_knob_type type;
-	bool env_only;	   /* makes no sense in the file */
+	bool env_only;	   /* not useful in the file */
 	uint32_t min, max; /* UINT: bounds; ENUM: value of the first word */
 	const char *words; /* ENUM: "a|b|c" */
 	size_t offset;	   /* in struct dpa_config */
-	const char *use;   /* the mend: what may be written */
+	const char *use;   /* the fix: valid values */
 	const char *help;
 };
 
@@ -138,20 +143,22 @@ extern const struct dpa_knob dpa_knobs[];
 extern const size_t dpa_knobs_num;
 
 /*
- * Fills cfg from the defaults, the file and the environment. 0, or EINVAL with one line without
- * newline in err, also when the file cannot be read. A missing default file is no error, a missing
- * DPA_CONFIG is. A set-user-id program reads no environment. Thread-safe as far as environ is.
+ * Fill cfg from the defaults, the file and the environment. Returns 0, or EINVAL with a one-line
+ * message in err, also if the file cannot be read. A missing default file is no error, a missing
+ * DPA_CONFIG is. A set-user-id program ignores the environment. Thread-safe as far as environ is.
  */
 int dpa_config_load(struct dpa_config *cfg, char *err, size_t errlen);
-/* The parts of it: defaults only; one file over what is there; the variables of env. */
+/* The steps of it: defaults only; one file over the present values; the variables of env. */
 void dpa_config_defaults(struct dpa_config *cfg);
 int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t errlen);
 int dpa_config_env(struct dpa_config *cfg, char *const *env, char *err, size_t errlen);
 
-/* The variable's name of a knob ("DPA_PLACEMENT"), and its present value as a user writes it. */
+/*
+ * Write the environment variable of a setting ("DPA_PLACEMENT"), and its value in the user's form.
+ */
 void dpa_knob_env_name(const struct dpa_knob *k, char *buf, size_t len);
 void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char *buf, size_t len);
-/* Parses one value into cfg: false if it is bad. Case matters. */
+/* Parse one value into cfg. False: bad value. Case matters. */
 bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *value);
 
 #endif

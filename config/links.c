@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* links.c - the network in front of a port as text. */
+/* links.c - converts the network in front of a port from and to text. */
 #include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static bool parse_value(const char **s, int key, struct dpa_link_rule *r, uint64
 	}
 }
 
-/* One of `name` or `name=value`, at *s; seen: bits of the keys before it. */
+/* Parses `name` or `name=value` at *s; seen: bits of the keys before it. */
 static bool parse_item(const char **s, struct dpa_link_rule *r, uint64_t *seed, unsigned *seen)
 {
 	size_t len = strcspn(*s, "=,+");
@@ -91,7 +91,7 @@ static bool parse_item(const char **s, struct dpa_link_rule *r, uint64_t *seed, 
 	return parse_value(s, key, r, seed);
 }
 
-/* Marks and PFC need a queue; a rule that does nothing is a mistake. */
+/* Marks and PFC need a queue; a rule without effect is an error. */
 static bool rule_ok(struct dpa_link_rule *r)
 {
 	if (!r->rate)
@@ -123,7 +123,7 @@ static bool parse_rule(const char **s, struct dpa_link_spec *l, unsigned *seeds)
 	return rule_ok(&l->rule[l->n - 1]);
 }
 
-/* The port's rule last: the first that fits a packet is its rule. */
+/* Puts the port's rule last, because the first rule that fits a packet applies. */
 static void sort_rules(struct dpa_link_spec *l)
 {
 	for (uint32_t i = 0; i + 1 < l->n; i++)
@@ -178,7 +178,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct out *o, const char 
 	o->at += n > 0 ? (size_t)n : 0;
 }
 
-/* By the largest unit that gives a whole number. */
+/* Uses the largest unit that gives a whole number. */
 static void put_unit(struct out *o, uint64_t v, uint64_t step, const char *const units[4])
 {
 	int u = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * links.h - the network in front of a port, as a user writes it and as the device reads it.
+ * links.h - the network in front of a port, in the user's form and in the device's.
  *
  *   rate=10G,delay=5us,queue=256K,ecn=40K:200K:1%,pfc,seed=7+peer=192.0.2.7,rate=1G,delay=1ms
  *
- * Rules have `+` between them: one for the port, without `peer`, and some for packets from one
+ * Rules are separated by `+`: one for the port, without `peer`, and others for packets from one
  * address each. Each rule is a queue of its own.
  */
 #ifndef DPA_LINKS_H
@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 #define DPA_LINK_RULES	   4u
-#define DPA_LINK_TEXT	   248u			   /* with the final 0 */
+#define DPA_LINK_TEXT	   248u			   /* including the final 0 */
 #define DPA_LINK_RATE_MAX  UINT64_C(1000000000000) /* bits/s */
 #define DPA_LINK_DELAY_MAX UINT64_C(1000000000)	   /* ns */
 #define DPA_LINK_QUEUE_MIN (8u << 10)		   /* bytes: a packet of the largest path MTU */
 #define DPA_LINK_QUEUE_MAX (64u << 20)
-#define DPA_LINK_QUEUE	   (256u << 10) /* of a rule with a rate that names none */
+#define DPA_LINK_QUEUE	   (256u << 10) /* default for a rule with a rate */
 
 #define DPA_LINK_USE                                                                               \
 	"off, or some of rate=BITS, delay=TIME, queue=BYTES, ecn=MIN:MAX:SHARE, pfc, seed=N, "     \
@@ -28,27 +28,28 @@
 	"second; TIME: 5us or 1ms; BYTES: 256K; SHARE: 1%)"
 
 struct dpa_link_rule {
-	uint64_t rate;	  /* bits/s; 0: no queue, the delay alone */
-	uint64_t delay;	  /* ns, one way, behind the queue */
-	uint32_t queue;	  /* bytes that it holds; 0: no rate */
-	uint32_t ecn_min; /* bytes in the queue up to which nothing is marked, */
-	uint32_t ecn_max; /* and above which everything is; 0: nothing is marked */
+	uint64_t rate;	  /* bits/s; 0: no queue, only the delay */
+	uint64_t delay;	  /* ns, one way, after the queue */
+	uint32_t queue;	  /* bytes of room; 0: no rate */
+	uint32_t ecn_min; /* bytes in the queue up to which no packet is marked, */
+	uint32_t ecn_max; /* and above which every packet is; 0: no marking */
 	uint32_t ecn_ppm; /* share that is marked just below ecn_max */
-	bool pfc;	  /* what does not fit waits in front of the queue; else it is dropped */
-	bool has_peer;	  /* packets from this address only */
+	/* a packet that does not fit waits in front of the queue; otherwise it is dropped */
+	bool pfc;
+	bool has_peer;	  /* only packets from this address */
 	uint8_t peer[16]; /* GID */
 };
 
 struct dpa_link_spec {
-	bool set; /* somebody said what shall be: "off" too */
+	bool set; /* the setting was given, also as "off" */
 	uint32_t n;
 	uint64_t seed;
-	struct dpa_link_rule rule[DPA_LINK_RULES]; /* the port's, if there is one, is the last */
+	struct dpa_link_rule rule[DPA_LINK_RULES]; /* the port's rule, if there is one, is last */
 };
 
-/* False, and *l as it was: a key that is not known, comes twice or has a bad value. */
+/* False, and *l unchanged: an unknown key, a repeated key or a bad value. */
 bool dpa_link_parse(const char *text, struct dpa_link_spec *l);
-/* The text that dpa_link_parse() takes; "off" if there are no rules, "" if nothing is set. */
+/* Write the text that dpa_link_parse() accepts; "off" without rules, "" if it is not set. */
 void dpa_link_text(const struct dpa_link_spec *l, char *buf, size_t len);
 
 #endif

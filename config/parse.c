@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* parse.c - the configuration file and the environment, and what is said about mistakes in them. */
+/* parse.c - reads the configuration file and the environment, and reports errors in them. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const struct dpa_knob *find_knob(const char *name, bool in_file)
 	return NULL;
 }
 
-/* Letters that must be inserted, dropped or changed to make b of a (Levenshtein). */
+/* Number of letters to insert, drop or change to turn a into b (Levenshtein). */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[32], la = strlen(a), lb = strlen(b);
@@ -46,7 +46,7 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[lb];
 }
 
-/* The knob that was probably meant by an unknown name, or NULL. */
+/* Returns the setting that was probably meant by an unknown name, or NULL. */
 static const struct dpa_knob *nearest_knob(const char *name, bool in_file)
 {
 	const struct dpa_knob *found = NULL;
@@ -77,7 +77,7 @@ __attribute__((format(printf, 3, 4))) static int put_error(char *err, size_t len
 	return EINVAL;
 }
 
-/* Cuts the comment and the blanks at both ends. */
+/* Removes the comment, and blanks at both ends. */
 static char *strip_blanks(char *s)
 {
 	size_t len;
@@ -146,7 +146,7 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 		else
 			ret = parse_line(cfg, path, line, text, err, errlen);
 	}
-	if (!ret && ferror(f)) /* a folder, for one */
+	if (!ret && ferror(f)) /* for example, a folder */
 		ret = put_error(err, errlen, "%s:%u: cannot be read: is it a text file?", path,
 				line + 1);
 	fclose(f);
@@ -155,7 +155,7 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 	return ret;
 }
 
-/* "DPA_LOG_FILE" -> "log_file"; "" for what no knob is called (DPA_Log has small letters). */
+/* "DPA_LOG_FILE" -> "log_file"; "" for a name that no setting has (DPA_Log has small letters). */
 static void knob_name(const char *var, size_t len, char *name, size_t size)
 {
 	name[0] = '\0';
@@ -218,7 +218,7 @@ int dpa_config_load(struct dpa_config *cfg, char *err, size_t errlen)
 
 	if (errlen)
 		err[0] = '\0';
-	/* The environment comes last but names the file: look at it first, on the side. */
+	/* The environment is applied last but names the file: read that variable first. */
 	dpa_config_defaults(&probe);
 	ret = dpa_config_env(&probe, env, err, errlen);
 	if (ret)

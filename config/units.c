@@ -22,7 +22,7 @@ bool dpa_units_number(const char **s, uint64_t max, uint64_t *out)
 	return true;
 }
 
-/* The digits behind a point, of a whole that is `unit`: false if they are finer than it. */
+/* Parses the digits after a point, where 1 is `unit`. False: they are finer than the unit. */
 static bool add_fraction(const char **s, uint64_t unit, uint64_t *v)
 {
 	if (**s != '.')
