@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attributes of the device and its port. Limits are those that the code enforces: dpa_hw.h. */
+/*
+ * device.c - attributes of the device and its port. Limits are those that the code enforces:
+ * dpa_hw.h.
+ */
 #include <string.h>
 #include <time.h>
 #include "dpa.h"
@@ -9,7 +12,7 @@
  * of libibverbs name. */
 #define CAP_EX_ATOMIC_WRITE (1ull << 40)
 #ifdef DPA_HAVE_FLUSH
-#define CAP_EX_FLUSH (1ull << 38) /* global; nothing is known to persist */
+#define CAP_EX_FLUSH (1ull << 38) /* global; no memory is known to be persistent */
 #else
 #define CAP_EX_FLUSH 0
 #endif
@@ -56,7 +59,7 @@ static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a
 	fill_limits(ctx, a);
 }
 
-/* In software every region is pageable, for whatever names it. */
+/* In software every region is pageable, for every kind of access. */
 static void fill_odp(struct ibv_device_attr_ex *a)
 {
 	const uint32_t ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
@@ -69,7 +72,7 @@ static void fill_odp(struct ibv_device_attr_ex *a)
 	a->xrc_odp_caps = a->odp_caps.per_transport_caps.rc_odp_caps;
 }
 
-/* raw_packet_caps stays 0: frames come and go as they are. */
+/* raw_packet_caps stays 0: frames are not changed. */
 static void fill_raw(struct ibv_device_attr_ex *a)
 {
 	a->orig_attr.max_raw_ethy_qp = a->orig_attr.max_qp;
@@ -155,7 +158,7 @@ int dpa_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_at
 	return 0;
 }
 
-/* The raw clock is the one of CQE timestamps. */
+/* The raw clock is that of CQE timestamps. */
 int dpa_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
 	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The provider as libibverbs sees it: the driver and its contexts. The verbs: control/ops.c. */
+/*
+ * dpa.c - the provider for libibverbs: the driver and its contexts. The verbs are in control/ops.c.
+ */
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "redirect/redirect.h"
 #include "redirect/fds.h"
 
-/* The settings are not to be had, but where the line should go may still be clear. */
+/* The settings are invalid, but the destination of the message may still be known. */
 static void log_bad_config(const char *err)
 {
 	const char *file = secure_getenv("DPA_LOG_FILE");
@@ -88,7 +90,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 		goto err_fd;
 	dpa_arena_init(&ctx->arena, ctx->hw);
 	dpav_handles_init(&ctx->handles);
-	/* atomically: several threads may open the device at once */
+	/* atomically: several threads may open the device at the same time */
 	__atomic_fetch_or(&verbs_get_device(device)->core_support,
 			  IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS, __ATOMIC_RELAXED);
 	ctx->vctx.context.num_comp_vectors = DPA_COMP_VECTORS;
@@ -128,7 +130,9 @@ void dpa_free_context(struct ibv_context *context)
 	free(ctx);
 }
 
-/* The node GUID is the namespace's own: the file of the static tree is the same everywhere. */
+/*
+ * The node GUID is computed for the namespace: the file of the static tree is the same everywhere.
+ */
 static struct verbs_device *dpa_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
 {
 	int function = dpa_function_of(sysfs_dev->ibdev_name);
@@ -144,8 +148,8 @@ static void dpa_uninit_device(struct verbs_device *device)
 }
 
 /*
- * Empty, but there: for a device that the kernel names by netlink, libibverbs goes through every
- * driver's table without asking whether it has one.
+ * Empty but present: for a device that the kernel names by netlink, libibverbs reads every driver's
+ * table without checking that it has one.
  */
 static const struct verbs_match_ent dpa_match_table[] = {{.kind = VERBS_MATCH_SENTINEL}};
 

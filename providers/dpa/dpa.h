@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa.h - the provider's objects in memory. Each starts with libibverbs's part, so that a
- * pointer to one is a pointer to the other.
+ * dpa.h - the provider's objects in memory. Each begins with libibverbs's part, so that a pointer
+ * to one is a pointer to the other.
  *
  * A context that a forked child inherits is dead: dpa_alive() returns false. Its queues are not
- * mapped there and its locks may be held for ever, so that verbs of a dead context take no lock and
- * touch no queue: the data path fails with EIO, and what destroys frees local memory only.
+ * mapped there and its locks may be held for ever. So verbs of a dead context take no lock and
+ * touch no queue: the data path fails with EIO, and verbs that destroy free local memory only.
  */
 #ifndef DPA_PROVIDER_H
 #define DPA_PROVIDER_H
@@ -35,7 +35,7 @@
 
 #define DPA_PORTS	 1
 #define DPA_COMP_VECTORS 1
-/* Blocks of the longest WQE: UD header and all of the inline data. */
+/* Blocks of the longest WQE: UD header and maximum inline data. */
 #define DPA_WQE_MAX_BB	 ((80 + DPA_MAX_INLINE + DPA_WQEBB - 1) / DPA_WQEBB)
 
 /* The flags of a CQE that are values of enum ibv_wc_flags. */
@@ -45,7 +45,7 @@ struct dpa_async;
 struct dpa_counters;
 struct dpa_channel;
 
-/* Not there where rdma-core's own headers are used, in its tree: all is of one version. */
+/* Missing if rdma-core's own headers are used, in its tree: everything is of one version. */
 #ifndef DRV_LIB_CONTEXT
 static inline struct verbs_context *verbs_lib_context(struct verbs_context *ctx)
 {
@@ -83,7 +83,7 @@ struct dpa_pd {
 	struct ibv_pd pd;
 	uint32_t pdn;
 	_Atomic uint32_t refs; /* pd.c */
-	/* parent domains only */
+	/* For parent domains only. */
 	struct dpa_pd *of;
 	struct dpa_td *td;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
@@ -94,43 +94,43 @@ struct dpa_pd {
 
 #define DPA_QUEUE_ALIGN 4096
 
-/* Memory of a queue: of the context's arena, or of a parent domain's allocator. */
+/* Memory of a queue: from the context's arena, or from a parent domain's allocator. */
 struct dpav_mem {
 	void *p;
 	size_t bytes;	   /* a power of two from 64 on */
-	struct dpa_pd *pd; /* NULL: the arena's */
+	struct dpa_pd *pd; /* NULL: from the arena */
 	enum dpadv_resource what;
 };
 
 struct dpav_mr {
 	struct verbs_mr vmr;
-	void *map; /* of a dma-buf; NULL: none */
+	void *map; /* mapping of a dma-buf; NULL: none */
 	size_t map_bytes;
 };
 
 struct dpa_ah {
 	struct ibv_ah ah;
 	struct dpa_wqe_av av;
-	struct dpa_pd *of; /* counts it in its refs */
+	struct dpa_pd *of; /* counts this in its refs */
 };
 
 struct dpa_cq {
 	struct verbs_cq vcq;
-	/* written by pollers, under lock */
+	/* Written by pollers, under lock. */
 	struct dpa_lock lock;
 	uint32_t ci;
 	uint32_t log_size;
 	uint32_t mask;
 	struct dpa_cqe *buf;
-	uint32_t *ci_rec; /* ci as the device sees it */
+	uint32_t *ci_rec; /* ci as read by the device */
 	const uint32_t *alive;
 	struct dpa_hw_ctx *hw_ctx;
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
-	bool overruns;		 /* ignores it: DPA_CQ_IGNORE_OVERRUN */
-	bool by_hand;		 /* has a callback: its reader keeps an index of its own */
-	uint32_t async_reported; /* under the lock of the context's async queue */
-	uint32_t want;		 /* dpa_cqe_last() of the next entry, if nothing is rare about it */
+	bool overruns;		   /* ignores it: DPA_CQ_IGNORE_OVERRUN */
+	bool by_hand;		   /* has a callback: the reader has its own consumer index */
+	uint32_t async_reported;   /* under the lock of the context's async queue */
+	uint32_t want;		   /* dpa_cqe_last() of the next entry in the common case */
 	const struct dpa_cqe *cur; /* between start_poll and end_poll of ibv_cq_ex */
 	const struct dpa_cqe *end; /* of buf */
 	/* under the channel's lock */
@@ -155,11 +155,11 @@ struct dpa_srq {
 	struct dpa_hw_srq *hw;
 	uint32_t max_tags; /* tag matching */
 	struct dpav_mem mem, db_mem;
-	struct dpa_pd *domain; /* a parent domain, or NULL: where more memory comes from */
+	struct dpa_pd *domain; /* a parent domain, or NULL: further memory comes from it */
 	uint32_t async_reported;
 };
 
-/* Its queue is posted to as an SRQ is. */
+/* Its queue is posted to like an SRQ. */
 struct dpa_wq {
 	struct ibv_wq wq;
 	struct dpa_srq rq;
@@ -175,11 +175,11 @@ struct dpa_ind_table {
 struct dpa_flow {
 	struct ibv_flow flow;
 	struct dpa_hw_qp *hw_qp;
-	struct dpa_counters *counters; /* NULL: none; set when it is made or by an attach */
+	struct dpa_counters *counters; /* NULL: none; set at creation or by an attach */
 };
 
 struct dpa_sq {
-	/* line 0 begins with what struct dpav_qp puts before it: 24 bytes */
+	/* Line 0 begins with the members of struct dpav_qp before it: 24 bytes. */
 	struct dpa_lock lock;
 	uint32_t pi;	/* blocks */
 	uint32_t count; /* WQEs posted ever */
@@ -190,7 +190,7 @@ struct dpa_sq {
 	const uint32_t *placement;
 	uint32_t ci;	 /* blocks, as last read from the doorbell record */
 	uint32_t mask;	 /* blocks - 1 */
-	uint32_t last;	 /* block where the longest WQE may begin: from later ones it may wrap */
+	uint32_t last;	 /* last block where the longest WQE may begin without wrapping */
 	uint32_t max_wr; /* WQEs that may be outstanding */
 	uint32_t ops;	 /* bit mask of enum ibv_wr_opcode */
 	uint32_t max_inline;
@@ -206,7 +206,7 @@ struct dpa_rq {
 	struct dpa_lock lock;
 	uint32_t pi;
 	uint32_t ci;
-	uint32_t max_wr; /* what the device's queue holds: a power of two */
+	uint32_t max_wr; /* capacity of the device's queue: a power of two */
 	uint32_t stride;
 	uint32_t max_sge;
 	uint8_t *buf;
@@ -214,17 +214,17 @@ struct dpa_rq {
 };
 
 /*
- * Of ibv_wr_*: valid from wr_start to wr_complete, under the SQ's lock. `wqe` is the request under
- * construction; `at` is where its data goes, NULL if there is no request or none may come (any
- * more). The SQ's pi and count include it.
+ * For ibv_wr_*: valid from wr_start to wr_complete, under the SQ's lock. `wqe` is the current
+ * request. `at` is the place of its data; NULL: there is no request, or it takes no (more) data.
+ * The SQ's pi and count include it.
  */
 struct dpa_batch {
 	struct dpa_wqe_ctrl *wqe;
 	uint8_t *at;
-	uint32_t pi, count; /* of the SQ at wr_start */
-	int err;	    /* wr.c; EIO: of a dead context, the lock is not held */
-	uint32_t needs;	    /* what the request still lacks: DPA_NEEDS_*; UD, XRC */
-	uint8_t *aside; /* room for a WQE that may reach over the ring's end; NULL: no such QP */
+	uint32_t pi, count;   /* values of the SQ at wr_start */
+	int err;	      /* wr.c; EIO: a dead context, the lock is not held */
+	uint32_t needs;	      /* missing parts of the request: DPA_NEEDS_*; UD, XRC */
+	uint8_t *aside;	      /* room for a WQE that may wrap; NULL: another kind of QP */
 	struct dpa_mw *bound; /* windows that it binds; NULL: none */
 };
 
@@ -232,10 +232,10 @@ enum { DPA_NEEDS_AH = 1, DPA_NEEDS_SRQN = 2 };
 
 struct dpav_qp {
 	struct verbs_qp vqp;
-	/* what posting touches begins here: with thousands of QPs each line is a miss */
+	/* Members for posting begin here: with thousands of QPs each cache line is a miss. */
 	const uint32_t *alive __attribute__((aligned(64)));
 	struct dpa_hw_qp *hw;
-	/* enum dpa_qp_state as the driver last set it; the device moves on to SQE and ERR itself */
+	/* enum dpa_qp_state as last set by the driver; the device enters SQE and ERR by itself. */
 	_Atomic uint32_t state;
 	struct dpa_sq sq;
 	struct dpa_batch batch;
@@ -245,7 +245,7 @@ struct dpav_qp {
 	uint32_t log_sq;
 	struct dpav_mem sq_mem, rq_mem, db_mem;
 	bool sq_sig_all;
-	bool rss;		 /* receives into WQs: has no queues, and nothing to be modified */
+	bool rss;		 /* receives into WQs: has no queues, and cannot be modified */
 	uint32_t async_reported; /* under the lock of the context's async queue */
 };
 
@@ -259,11 +259,11 @@ static inline struct dpa_pd *to_dpa_pd(struct ibv_pd *pd)
 	return (struct dpa_pd *)pd;
 }
 
-/* A memory window. The application may write mw.rkey: nothing here depends on it. */
+/* A memory window. The application may overwrite mw.rkey: nothing here depends on it. */
 struct dpa_mw {
 	struct ibv_mw mw;
-	uint32_t key; /* that it was allocated with: names it to the device for good */
-	/* wr.c, under the lock of the SQ whose batch binds it: the next one; its key before */
+	uint32_t key; /* its key at allocation, by which the device always identifies it */
+	/* wr.c, under the lock of the SQ whose batch binds it: the next window; its key before. */
 	struct dpa_mw *next;
 	uint32_t before;
 };
@@ -273,7 +273,7 @@ static inline struct dpa_mw *to_dpa_mw(struct ibv_mw *mw)
 	return (struct dpa_mw *)mw;
 }
 
-/* The R_Key that a bind by `rkey` gives it: the low 8 bits are the consumer's (IBA 10.6.7.2.3). */
+/* The R_Key after a bind with `rkey`: the consumer chooses the low 8 bits (IBA 10.6.7.2.3). */
 static inline uint32_t dpa_mw_bound_key(const struct dpa_mw *mw, uint32_t rkey)
 {
 	return (mw->key & ~0xffu) | (rkey & 0xff);
@@ -309,7 +309,7 @@ static inline bool dpa_alive(struct ibv_context *c)
 	return dpa_word_alive(to_dpa_ctx(c)->alive);
 }
 
-/* For create verbs: errno = err, NULL. */
+/* For verbs that create: sets errno = err and returns NULL. */
 static inline void *dpa_null(int err)
 {
 	errno = err;
@@ -323,7 +323,7 @@ static inline uint32_t dpa_log2_up(uint32_t n)
 
 /* ---- dpa.c */
 extern const struct verbs_device_ops dpa_dev_ops;
-/* Owns cmd_fd. `of` NULL: an opening of its own, else part of that one's. NULL with errno. */
+/* Owns cmd_fd. `of` NULL: an opening of its own; else part of that one. NULL: sets errno. */
 struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 				       const struct dpa_context *of);
 
@@ -344,12 +344,12 @@ struct ibv_td *dpa_alloc_td(struct ibv_context *context, struct ibv_td_init_attr
 int dpa_dealloc_td(struct ibv_td *td);
 struct ibv_pd *dpa_alloc_parent_domain(struct ibv_context *context,
 				       struct ibv_parent_domain_init_attr *attr);
-/* Zeroed, aligned to its size or a page. pd may be NULL. 0 or a positive errno. */
+/* Allocate zeroed memory, aligned to its size or a page. pd may be NULL. 0 or a positive errno. */
 int dpav_mem_alloc(struct dpa_context *ctx, struct dpa_pd *pd, size_t bytes,
 		   enum dpadv_resource what, struct dpav_mem *m);
-/* Nothing if nothing is there. */
+/* Does nothing if nothing was allocated. */
 void dpav_mem_free(struct dpa_context *ctx, struct dpav_mem *m);
-/* Objects of this PD are used by one thread at a time, by promise. */
+/* True if the application promised that one thread at a time uses objects of this PD. */
 static inline bool dpa_pd_single(const struct dpa_pd *pd)
 {
 	return pd && pd->td;
@@ -367,7 +367,7 @@ struct ibv_mr *dpa_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offs
 struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd);
 
 /* ---- mr.c, mw.c */
-/* A region with the attributes of attr; its pdn and access are filled in. NULL with errno. */
+/* Create a region with these attributes; fills in its pdn and access. NULL: sets errno. */
 struct ibv_mr *dpav_mr_new(struct ibv_pd *pd, struct dpa_mr_attr *attr, int access,
 			   enum ibv_mr_type type);
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd);
@@ -388,7 +388,7 @@ int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 int dpa_dereg_mr(struct verbs_mr *vmr);
 
 /* ---- ah.c */
-/* Address vector from verbs attributes; EINVAL if they are none of the RoCE port. */
+/* Build an address vector from verbs attributes; EINVAL if they do not fit the RoCE port. */
 int dpa_av_from_attr(struct ibv_context *context, const struct ibv_ah_attr *attr,
 		     struct dpa_wqe_av *av);
 void dpa_av_to_attr(const struct dpa_wqe_av *av, struct ibv_ah_attr *attr);
@@ -414,11 +414,11 @@ int dpa_resize_cq(struct ibv_cq *cq, int cqe);
 int dpa_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int dpa_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int dpa_req_notify_cq(struct ibv_cq *cq, int solicited_only);
-/* Takes the completions of a QP that makes no more out of the CQ. */
+/* Remove the completions of a QP that produces no more from the CQ. */
 void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn);
 enum ibv_wc_status dpa_wc_status(uint8_t status);
 
-/* The next CQE, or NULL. Under cq->lock. */
+/* Returns the next CQE, or NULL. Context: cq->lock. */
 static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
 {
 	struct dpa_cqe *e = &cq->buf[cq->ci & cq->mask];
@@ -426,8 +426,7 @@ static inline struct dpa_cqe *dpa_cq_peek(struct dpa_cq *cq)
 	return dpa_cqe_valid(e, cq->ci, cq->log_size) ? e : NULL;
 }
 
-/* Of a CQ that ignores overrun, and had nothing to peek at: ci goes to what is left. Under its
- * lock. */
+/* CQ that ignores overrun, no next CQE: moves ci to the oldest entry. Context: its lock. */
 static inline bool dpa_cq_catch_up(struct dpa_cq *cq)
 {
 	uint32_t was = cq->ci;
@@ -437,15 +436,15 @@ static inline bool dpa_cq_catch_up(struct dpa_cq *cq)
 }
 
 /*
- * Every so many polls that found something, progress is driven all the same: a poller that always
- * finds something must not starve packets that arrive.
+ * After this number of polls with results, progress is driven as well: a poller that always finds
+ * completions must not starve arriving packets.
  */
 #define DPA_PROGRESS_EVERY 16
 
-/* After a poll that found something, the lock dropped. */
+/* Called after a poll with results, without the lock. */
 static inline void dpa_cq_polled(struct dpa_cq *cq)
 {
-	/* a hint only: two pollers may both count */
+	/* a hint only: two pollers may lose a count */
 	uint32_t polls = __atomic_load_n(&cq->polls, __ATOMIC_RELAXED) + 1;
 
 	__atomic_store_n(&cq->polls, polls, __ATOMIC_RELAXED);
@@ -462,15 +461,14 @@ struct ibv_srq *dpa_create_srq_ex(struct ibv_context *context, struct ibv_srq_in
 int dpa_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int dpa_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
 int dpa_destroy_srq(struct ibv_srq *srq);
-/* A queue of so many receives, with its memory: srq->log_size and so on. Freed by dpa_srq_free().
- */
+/* Allocate a queue of receives and its memory: srq->log_size etc. Freed by dpa_srq_free(). */
 int dpa_srq_alloc(struct dpa_srq *srq, struct ibv_pd *pd, const struct ibv_srq_attr *attr);
 void dpa_srq_free(struct dpa_context *ctx, struct dpa_srq *srq);
 int dpa_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 /* ---- qp.c */
 struct ibv_qp *dpa_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
-/* The CQEs of the QP carry user_index. */
+/* Create a QP whose CQEs carry user_index. */
 struct ibv_qp *dpa_create_qp_indexed(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 				     uint32_t user_index);
 struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
@@ -478,7 +476,7 @@ int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int dpa_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int dpa_destroy_qp(struct ibv_qp *qp);
 
-/* A target's handle, without what is behind it; ready once hw and info are set. NULL with errno. */
+/* Allocate an XRC target's handle; valid once hw and info are set. NULL: sets errno. */
 struct dpav_qp *dpav_qp_target_new(struct ibv_context *context, struct ibv_xrcd *xrcd);
 void dpav_qp_target_ready(struct dpav_qp *qp);
 
@@ -489,7 +487,7 @@ int dpa_destroy_wq(struct ibv_wq *wq);
 struct ibv_rwq_ind_table *dpa_create_ind_table(struct ibv_context *context,
 					       struct ibv_rwq_ind_table_init_attr *attr);
 int dpa_destroy_ind_table(struct ibv_rwq_ind_table *table);
-/* Sets `a` from the attributes of an RSS QP. 0, EINVAL or EOPNOTSUPP. */
+/* Set `a` from the attributes of an RSS QP. 0, EINVAL or EOPNOTSUPP. */
 int dpa_rss_attr(const struct ibv_qp_init_attr_ex *attr, struct dpa_qp_attr_create *a);
 int dpa_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad);
 struct ibv_flow *dpa_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
@@ -502,9 +500,9 @@ int dpa_destroy_counters(struct ibv_counters *counters);
 int dpa_attach_counters_point_flow(struct ibv_counters *counters,
 				   struct ibv_counter_attach_attr *attr, struct ibv_flow *flow);
 int dpa_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags);
-/* A new rule that names counters: all points that were set without a rule are its, too. */
+/* A new rule names counters: points that were set without a rule also apply to it. */
 int dpa_counters_follow(struct ibv_counters *counters, struct dpa_flow *flow);
-/* A rule goes: what it counted stays. */
+/* A rule is destroyed: its counts stay. */
 void dpa_counters_leave(struct dpa_flow *flow);
 
 /* ---- xrc.c */
@@ -520,27 +518,27 @@ struct ibv_qp *dpa_open_qp(struct ibv_context *context, struct ibv_qp_open_attr 
 /* ---- qp_size.c */
 struct dpav_qp_size {
 	uint32_t log_sq; /* blocks; 0: no SQ */
-	uint32_t max_bb; /* of a send WQE */
+	uint32_t max_bb; /* for a send WQE */
 	uint32_t log_rq; /* receive WQEs */
 	uint32_t rq_sge; /* 0: no RQ */
 	struct ibv_qp_cap cap;
 };
 
 /*
- * Computes the size of a QP of this type with these capabilities, and the resulting capabilities.
- * EINVAL past a limit.
+ * Compute the size of a QP of this type with these capabilities, and the resulting capabilities.
+ * EINVAL beyond a limit.
  */
 int dpav_qp_size(enum ibv_qp_type type, bool has_srq, const struct ibv_qp_cap *cap,
 		 struct dpav_qp_size *size);
 
 /* ---- qp_state.c */
-/* 0 or EINVAL/EOPNOTSUPP: whether the transition exists and mask has all and only what it takes. */
+/* Check a transition and its attributes: 0, EINVAL or EOPNOTSUPP. */
 int dpav_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
 		       int mask);
 
 /* ---- qp_modify.c */
 int dpa_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
-/* Takes the QP's completions out of its CQs. */
+/* Remove the QP's completions from its CQs. */
 void dpav_qp_purge(struct dpav_qp *qp);
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 int dpa_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
@@ -550,39 +548,39 @@ int dpa_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init);
 
 /* ---- send.c, recv.c */
-/* Bit mask of the opcodes that a QP of this type may post. */
+/* Return a bit mask of the opcodes that a QP of this type may post. */
 uint32_t dpa_send_ops(enum ibv_qp_type type);
 int dpa_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int dpa_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-/* Writes one receive WQE at its place. EINVAL for too many SGEs. */
+/* Write one receive WQE at its place. EINVAL: too many SGEs. */
 int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge);
 
 /* ---- wr.c */
-/* Makes the QP one for ibv_wr_*. ENOMEM. */
+/* Prepare the QP for ibv_wr_*. ENOMEM. */
 int dpa_wr_init(struct dpav_qp *qp);
 
 /* ---- bf.c */
-/* Writes a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot, with its check. */
+/* Write a whole WQE of nbb <= DPA_BF_BLOCKS blocks into the slot, with its check value. */
 void dpa_bf_write(struct dpa_uar_slot *slot, const void *wqe, uint32_t nbb);
 
 /* ---- async.c */
-/* errno on failure; the context's async_fd is its descriptor. */
+/* Returns NULL and sets errno on failure; the context's async_fd is its descriptor. */
 struct dpa_async *dpa_async_create(struct dpa_context *ctx);
 int dpa_async_fd(const struct dpa_async *as);
 void dpa_async_destroy(struct dpa_async *as);
 void dpa_async_event(void *arg, const struct dpa_event *ev); /* dpa_event_fn; arg: dpa_async */
-/* Drops the events of an object that are not read yet. Returns how many were read. */
+/* Drop the unread events of an object. Returns the number of events that were read. */
 uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint32_t *reported);
 
 /* ---- channel.c */
-/* A completion channel of the context: its descriptor, or -1 with errno. */
+/* Create a completion channel of the context. Returns its descriptor, or -1 and sets errno. */
 int dpa_channel_create(struct dpa_context *ctx);
 void dpa_channel_comp(void *cq); /* dpa_comp_fn; arg: dpa_cq */
-/* Drops the CQ's events that are not read yet. Returns how many were read. */
+/* Drop the CQ's unread events. Returns the number of events that were read. */
 uint32_t dpa_channel_forget(struct dpa_cq *cq);
 
 /* ---- gid.c */
-/* An ioctl of libibverbs on a cmd_fd: 0 or a positive errno. */
+/* Carry out an ioctl of libibverbs on a cmd_fd: 0 or a positive errno. */
 int dpa_ioctl(struct dpa_context *ctx, unsigned long request, void *arg);
 
 /* ---- log.c */

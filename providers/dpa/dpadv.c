@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Direct verbs: the insides of verbs objects, and the device's functions for callers that post by
- * hand.
+ * dpadv.c - direct verbs: the internals of verbs objects, and device functions for callers that
+ * post by hand.
  */
 #include <stdio.h>
 #include "dpa.h"
@@ -69,7 +69,7 @@ static void srq_out(struct dpa_srq *srq, struct dpadv_srq *out)
 	};
 }
 
-/* EINVAL unless the kind is not asked for or its part of obj is in order. */
+/* EINVAL if the kind is requested and its part of obj is invalid. */
 #define CHECK_OBJ(type, bit, member)                                                               \
 	(((type) & (bit)) ? check_one(obj->member.in ? obj->member.in->context : NULL,             \
 				      obj->member.out ? &obj->member.out->comp_mask : NULL)        \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpadv_table.h - what a provider's file gives libdpadv.so.1: its direct verbs, by name in its
- * dynamic symbols as `dpadv_table`. There is a provider for each private ABI number of libibverbs,
- * and one libdpadv.so.1 for all of them.
+ * dpadv_table.h - the interface between a provider's library and libdpadv.so.1: the provider
+ * exports its direct verbs as the dynamic symbol `dpadv_table`. There is one provider for each
+ * private ABI number of libibverbs, and one libdpadv.so.1 for all of them.
  */
 #ifndef DPADV_TABLE_H
 #define DPADV_TABLE_H
@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include "dpadv.h"
 
-/* The members are the calls of dpadv.h by their own names. New ones come at the end. */
+/* The members are the calls of dpadv.h with the same names. New ones are added at the end. */
 struct dpadv_table {
-	uint32_t size;	     /* of the table as this provider has it */
-	uint32_t hw_version; /* DPA_HW_VERSION: what the pointers that it gives lead to */
+	uint32_t size; /* size of this provider's table */
+	/* DPA_HW_VERSION of the structures behind the pointers that it returns */
+	uint32_t hw_version;
 	bool (*is_supported)(struct ibv_device *device);
 	int (*query_function)(struct ibv_device *device, struct dpadv_function *fn);
 	int (*init_obj)(struct dpadv_obj *obj, uint64_t obj_type);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lock.h - the spin lock of a queue.
- *
- * Held for the time of building WQEs or copying CQEs, never over a call into the device that
- * does work. Two threads may share one core: a waiter pauses for a bounded time, then yields.
+ * lock.h - the spin lock of a queue. Held while WQEs are built or CQEs copied, never during a call
+ * of the device that carries out work. Two threads may share one core: a waiter pauses for a
+ * bounded time, then yields.
  */
 #ifndef DPA_LOCK_H
 #define DPA_LOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Log lines of the device. They go to the file that the knob log_file names, and to where
- * libibverbs logs when VERBS_LOG_LEVEL asks for it; by default nowhere.
+ * log.c - log messages of the device. They go to the file of the setting log_file, and to
+ * libibverbs's log if VERBS_LOG_LEVEL requests it; by default nowhere.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static char log_file[256];
 static _Atomic int log_level;
 
-/* Called before the device is opened; the last open's settings hold. */
+/* Called before the device is opened; the settings of the last open apply. */
 void dpa_log_setup(const char *file, int level)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +46,7 @@ static const char *level_name(int level)
 	return level >= 0 && level < 6 ? name[level] : "debug";
 }
 
-/* One write() a line, so that lines of processes do not mix. */
+/* One write() for each line, so that lines of processes do not mix. */
 static void file_line(int level, const char *text)
 {
 	char line[1024];
@@ -64,7 +64,7 @@ static void file_line(int level, const char *text)
 	if (fd < 0)
 		return;
 	if (write(fd, line, (size_t)n) < 0) {
-		/* nowhere to report it */
+		/* there is no place to report it */
 	}
 	close(fd);
 }

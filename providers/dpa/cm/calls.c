@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls of the owner. Each checks all values first: after an error nothing has changed. */
+/*
+ * calls.c - calls of the owner. Each checks all values first: after an error nothing has changed.
+ */
 #include "cm_priv.h"
 
 #define FIELD(member) sizeof(((struct dpa_mad *)0)->member)

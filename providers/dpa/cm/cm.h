@@ -42,7 +42,7 @@ enum dpav_cm_state { /* as in Linux (enum ib_cm_state) */
 		     DPA_CM_STATES
 };
 
-/* Reasons of REJ (IBA 12.6.7.2) that this CM gives. */
+/* Reasons of REJ (IBA 12.6.7.2) that this CM sends. */
 enum dpav_cm_reason {
 	DPA_CM_REJ_TIMEOUT = 4,
 	DPA_CM_REJ_SERVICE_ID = 8,
@@ -62,14 +62,18 @@ enum dpav_cm_qp {
 	DPA_CM_QP_NONE, /* a REQ for RD or a reserved type: only REJECT works, with reason 9 */
 };
 
-/* The same for all communication ids of an adapter, but for local_id and psn. A number that is too
- * large for its field of the message counts as the largest, of a PSN the low 24 bits. */
+/*
+ * Equal for all communication ids of an adapter, except local_id and psn. A number that is too
+ * large for its field of the message is replaced by the largest value, a PSN by its low 24 bits.
+ */
 struct dpav_cm_config {
-	/* not 0; unique for ca_guid, whichever process made it. Not given out again for 10 s: the
-	 * peer may still be in TIMEWAIT. */
+	/*
+	 * Not 0. Unique for ca_guid, whichever process allocated it. Not reused for 10 s, because
+	 * the peer may still be in TIMEWAIT.
+	 */
 	uint32_t local_id;
 	uint32_t tid_high;   /* high half of the transaction ids */
-	uint32_t psn;	     /* the first that this side expects, 24 bits */
+	uint32_t psn;	     /* first PSN that this side expects, 24 bits */
 	uint64_t ca_guid;    /* node GUID */
 	uint8_t ack_delay;   /* local CA ACK delay, 4.096 us * 2^n */
 	uint8_t cm_timeout;  /* of both sides, put into REQ: DPA_CM_TIMEOUT */
@@ -89,7 +93,7 @@ struct dpav_cm_path {
 	uint8_t life_time; /* packet life time, 4.096 us * 2^n */
 };
 
-/* Of CONNECT and ACCEPT. Responder resources and initiator depth are this side's own. */
+/* For CONNECT and ACCEPT. Responder resources and initiator depth are this side's own. */
 struct dpav_cm_conn {
 	enum dpav_cm_qp qp; /* CONNECT: RC, UC or XRC_INI */
 	uint32_t qpn;	    /* of this side */
@@ -107,7 +111,7 @@ enum dpav_cm_input_kind {
 	DPA_CM_NOTIFY,	    /* the QP got data before the RTU: it counts as received */
 	DPA_CM_DISCONNECT,  /* data: send DREQ, or end a DREQ; the caller does it for a stale one */
 	DPA_CM_SIDR_ANSWER, /* status, conn (qpn, ECE), qkey, info, data: send SIDR_REP */
-	DPA_CM_DESTROY,	    /* the owner goes: it gets no more events; always succeeds */
+	DPA_CM_DESTROY,	    /* the owner leaves: it gets no more events; always succeeds */
 	DPA_CM_MAD,	    /* mad; arrival where it is REQ or SIDR_REQ */
 	DPA_CM_TIMER,	    /* the deadline may have come */
 	DPA_CM_GONE,	    /* the peer's host has no RoCEv2 any more */
@@ -126,7 +130,8 @@ struct dpav_cm_input {
 	uint8_t status; /* enum dpav_cm_sidr_status */
 	uint32_t qkey;
 	const struct dpa_mad *mad;
-	const struct dpav_cm_path *arrival; /* the way back: sgid is ours, dgid the sender's */
+	/* path back to the peer: sgid is ours, dgid the sender's */
+	const struct dpav_cm_path *arrival;
 };
 
 enum dpav_cm_event_type {
@@ -147,16 +152,17 @@ enum dpav_cm_event_type {
 	DPA_CM_EVENTS
 };
 
-/* Pointers lead into the MAD of the input. Fields that the message does not have are 0. */
+/* Pointers point into the MAD of the input. Fields that the message does not have are 0. */
 struct dpav_cm_event {
 	enum dpav_cm_event_type type;
 	int status;
 	const uint8_t *data, *info; /* private data: always the whole field */
 	size_t len, info_len;
 	uint64_t service_id;
-	enum dpav_cm_qp qp;			      /* of this side */
-	uint32_t qpn, qkey, psn;		      /* of the peer */
-	uint8_t responder_resources, initiator_depth; /* exchanged: what this side may use */
+	enum dpav_cm_qp qp;	 /* of this side */
+	uint32_t qpn, qkey, psn; /* of the peer */
+	/* after the exchange: values that this side may use */
+	uint8_t responder_resources, initiator_depth;
 	uint8_t flow_control, retry_count, rnr_retry, srq;
 	uint32_t vendor_id, attr_mod; /* ECE */
 };
@@ -178,7 +184,7 @@ struct dpav_cm_effects {
 	bool send; /* mad, to the connection's peer */
 	struct dpa_mad mad;
 	struct dpav_cm_event event; /* for the owner */
-	uint64_t deadline;	    /* of the next TIMER; DPA_CM_NEVER */
+	uint64_t deadline;	    /* time of the next TIMER; DPA_CM_NEVER */
 	bool record_changed;
 	struct dpav_cm_record record; /* as it is now */
 	bool done;		      /* closed and without an owner: free it */
@@ -196,21 +202,24 @@ struct dpav_cm {
 	uint64_t remote_guid, service_id, tid;
 	struct dpav_cm_path path;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry;
-	uint8_t ack_timeout; /* of the path and the peer, 4.096 us * 2^n */
+	uint8_t ack_timeout; /* for the path and the peer, 4.096 us * 2^n */
 	uint8_t max_retries, retries_left;
-	uint32_t answer_wait, wait; /* ms until a repetition: of the next message; of this one */
+	/* ms until a retransmission: of the next message; of this one */
+	uint32_t answer_wait, wait;
 	uint64_t deadline;
-	uint64_t mra_from;     /* a REQ or REP again is a repetition from then on, else a copy */
-	struct dpa_mad msg;    /* is repeated until it is answered */
-	struct dpa_mad answer; /* is repeated for each duplicate; attr 0: none */
+	/* from this time on a repeated REQ or REP is a retransmission, before it a copy */
+	uint64_t mra_from;
+	struct dpa_mad msg;    /* sent again until it is answered */
+	struct dpa_mad answer; /* sent again for each duplicate; attr 0: none */
 };
 
 void dpav_cm_init(struct dpav_cm *cm, const struct dpav_cm_config *config);
 
 /*
- * One step. *out is set whole. Returns 0 or, for a call of the owner, an errno: EINVAL: not in this
- * state, or a value that no message can hold; EISCONN: NOTIFY of an established one. After an error
- * nothing has changed and no effect is asked for. A MAD that does not fit the state is ignored.
+ * Carry out one step. *out is set completely. Returns 0 or, for a call of the owner, an errno:
+ * EINVAL: not in this state, or a value that no message can hold; EISCONN: NOTIFY when established.
+ * After an error nothing has changed and no effect is requested. A MAD that does not fit the state
+ * is ignored.
  */
 int dpav_cm_step(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out);
 
@@ -223,45 +232,48 @@ bool dpav_cm_waits(const struct dpav_cm *cm);
 struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm);
 
 /*
- * Takes over a communication id of a process that died, and destroys it: the peer gets DREQ, DREP,
+ * Take over a communication id of a process that died, and destroy it: the peer gets DREQ, DREP,
  * REJ or SIDR_REP as with DPA_CM_DESTROY in that state. config->local_id is its id. Sets *cm and
- * *out whole, as a step does. MADs and the timer go on as usual until the step that returns `done`.
- * A DREQ that the dead process sent is sent anew. EINVAL: no such state, qpn has more than 24 bits,
- * or a life time more than 5.
+ * *out completely, like a step. MADs and the timer continue as usual until the step that returns
+ * `done`. A DREQ of the dead process is sent anew. EINVAL: no such state, qpn has more than 24
+ * bits, or a life time above 5.
  */
 struct dpav_cm_past {
 	enum dpav_cm_state state;
 	enum dpav_cm_qp qp;
-	uint32_t remote_id, remote_qpn;	 /* remote_id: of SIDR the request id */
+	uint32_t remote_id, remote_qpn;	 /* remote_id: for SIDR the request id */
 	uint64_t remote_guid;		 /* CA GUID of the peer; 0: not known */
-	uint64_t tid, service_id;	 /* of the last request of the peer */
-	const struct dpav_cm_path *path; /* mtu and pkey do not count */
+	uint64_t tid, service_id;	 /* those of the peer's last request */
+	const struct dpav_cm_path *path; /* mtu and pkey are not used */
 };
 int dpav_cm_adopt(struct dpav_cm *cm, const struct dpav_cm_config *config,
 		  const struct dpav_cm_past *past, uint64_t now, struct dpav_cm_effects *out);
 
 /*
- * Attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and *mask whole.
- * EINVAL: not in this state (cm.c of Linux: cm_init_qp_attr()).
+ * Return the attributes for ibv_modify_qp() to attr->qp_state (INIT, RTR, RTS); sets *attr and
+ * *mask completely. EINVAL: not in this state (cm.c of Linux: cm_init_qp_attr()).
  */
 int dpav_cm_qp_attr(const struct dpav_cm *cm, struct ibv_qp_attr *attr, int *mask);
 
-/* Time t of the CM (4.096 us * 2^t) in ms, as Linux counts: 2^(t - 8), at least 1. */
+/* Convert a time t of the CM (4.096 us * 2^t) to ms, as Linux does: 2^(t - 8), at least 1. */
 uint32_t dpav_cm_ms(uint8_t t);
-/* Until REQ is repeated: 2 * packet life time + response time of the peer's CM. */
+/* Return the ms until REQ is sent again: 2 * packet life time + response time of the peer's CM. */
 uint32_t dpav_cm_req_wait(uint8_t life_time, uint8_t cm_timeout);
-/* Local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA 12.7.34). */
+/*
+ * Return the local ACK timeout of a path, from the ACK delay of the CA that acknowledges (IBA
+ * 12.7.34).
+ */
 uint8_t dpav_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time);
 
 /*
- * Look-up of communication ids by what MADs name. The caller embeds one struct dpav_cm_entry in each
- * connection and calls dpav_cm_index_put() after each step with `record_changed`. A look-up takes
- * constant time. The caller serialises all calls of one index.
+ * Look-up of communication ids by the ids in MADs. The caller embeds one struct dpav_cm_entry in
+ * each connection and calls dpav_cm_index_put() after each step with `record_changed`. A look-up
+ * takes constant time. The caller serialises all calls of one index.
  */
 #define DPA_CM_KEYS 4 /* one for each bit of record.live */
 
 struct dpav_cm_entry {
-	struct dpav_cm_record record;		 /* as put; live 0: not in the index */
+	struct dpav_cm_record record;		 /* as set by put; live 0: not in the index */
 	struct dpav_cm_entry *next[DPA_CM_KEYS]; /* of the index */
 };
 
@@ -273,13 +285,13 @@ struct dpav_cm_index {
 	} by[DPA_CM_KEYS];
 };
 
-/* An empty index. ENOMEM. */
+/* Initialise an empty index. ENOMEM. */
 int dpav_cm_index_init(struct dpav_cm_index *ix);
-/* Frees the tables. Entries that are still in the index must not be put again. */
+/* Free the tables. Entries that are still in the index must not be put again. */
 void dpav_cm_index_fini(struct dpav_cm_index *ix);
 /*
- * Sets the record of *e: puts it in, moves it, or takes it out (r->live 0). A new entry is all 0.
- * *r must not be e->record. The tables grow; without memory they do not, and look-ups get slower.
+ * Set the record of *e: puts it in, moves it, or takes it out (r->live 0). A new entry is all 0. *r
+ * must not be e->record. The tables grow; without memory they do not, and look-ups become slower.
  */
 void dpav_cm_index_put(struct dpav_cm_index *ix, struct dpav_cm_entry *e,
 		       const struct dpav_cm_record *r);
@@ -289,7 +301,7 @@ enum dpav_cm_verdict {
 	DPA_CM_FOUND, /* for *which: step it */
 	DPA_CM_DUPLICATE, /* REQ, SIDR_REQ again; of *which: step it */
 	DPA_CM_STALE,	  /* REQ, REP: refuse it with DPA_CM_REJ_STALE, disconnect *which */
-	DPA_CM_UNKNOWN,	  /* for none: refuse a DREQ (with DREP), drop others */
+	DPA_CM_UNKNOWN,	  /* no id has it: refuse a DREQ (with DREP), drop others */
 };
 
 /* Classifies a MAD from `gid` and finds its entry. *which is NULL if the verdict is NEW or UNKNOWN.
@@ -298,8 +310,8 @@ enum dpav_cm_verdict dpav_cm_classify(const struct dpav_cm_index *ix, const stru
 				      const uint8_t gid[16], struct dpav_cm_entry **which);
 
 /*
- * Answer to a MAD that no struct dpav_cm takes: REJ to REQ and REP, SIDR_REP "unsupported" to
- * SIDR_REQ, DREP to DREQ. False, and no answer: any other.
+ * Build the answer to a MAD that no struct dpav_cm takes: REJ to REQ and REP, SIDR_REP
+ * "unsupported" to SIDR_REQ, DREP to DREQ. False, and no answer: any other.
  */
 bool dpav_cm_refuse(const struct dpa_mad *m, uint16_t reason, struct dpa_mad *answer);
 

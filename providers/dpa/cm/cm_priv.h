@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* cm_priv.h - between the files of the communication manager. Contracts of cm.h hold. */
+/* cm_priv.h - private to the communication manager. The contracts of cm.h hold. */
 #ifndef DPA_CM_PRIV_H
 #define DPA_CM_PRIV_H
 
@@ -25,17 +25,20 @@ static inline bool cm_in(const struct dpav_cm *cm, unsigned set)
 /* REJ.message and MRA.message */
 enum { CM_MSG_REQ, CM_MSG_REP, CM_MSG_OTHER };
 
-/* Until an answer of the peer's QP is late: ACK timeout of the path alone, 4.096 us * 2^n. */
+/*
+ * ACK timeout of the path alone, 4.096 us * 2^n: after this time an answer of the peer's QP is
+ * late.
+ */
 static inline uint8_t cm_path_timeout(uint8_t life_time)
 {
 	return life_time < 31 ? (uint8_t)(life_time + 1) : 31;
 }
 
-/* local_qpn of an adopted connection: a DREQ is taken whatever QP it names. */
+/* local_qpn of an adopted connection: a DREQ for any QP is accepted. */
 #define CM_QPN_ANY UINT32_MAX
 #define CM_QPN_MAX 0xffffffu /* of a vendor id, too */
 
-/* Bytes of information of a REJ or SIDR_REP: what the field holds at most. */
+/* Bytes of information in a REJ or SIDR_REP, limited to the size of the field. */
 static inline size_t cm_info_len(size_t len)
 {
 	const size_t most = sizeof(((struct dpa_mad *)0)->rej.info);
@@ -63,7 +66,9 @@ void cm_send(struct dpav_cm_effects *out, const struct dpa_mad *m);
 void cm_send_repeated(struct dpav_cm *cm, uint64_t now, uint32_t wait, struct dpav_cm_effects *out);
 void cm_enter_timewait(struct dpav_cm *cm, uint64_t now);
 void cm_close(struct dpav_cm *cm);
-/* The owner is through with a DREQ. Its answer was sent, unless it carries data or was adopted. */
+/*
+ * The owner has handled a DREQ. Its answer was sent already, unless it carries data or was adopted.
+ */
 void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in,
 		    struct dpav_cm_effects *out);
 
@@ -78,7 +83,7 @@ void cm_on_sidr_rep(struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_
 void cm_timer(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out);
 void cm_gone(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out);
 
-/* index.c: the entry with the fields of `key` that the bit `live` stands for; NULL: none. */
+/* index.c: returns the entry that equals `key` in the fields of the bit `live`; NULL: none. */
 struct dpav_cm_entry *cm_index_find(const struct dpav_cm_index *ix, uint32_t live,
 				    const struct dpav_cm_record *key);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The owner goes. The message that fits the state notifies the peer; repetitions and waits go on
- * without an owner, until the step that returns `done`.
- *
- * Linux sends the DREQ of such a connection once. Here it is repeated: a peer that missed it would
- * stay connected to a QP that is gone. So would a peer that sent its RTU and missed the REJ: a DREQ
- * follows the REJ.
+ * destroy.c - the owner leaves. The message that fits the state notifies the peer. Retransmissions
+ * and waits continue without an owner, until the step that returns `done`.
+ * Linux sends the DREQ of such a connection once. Here it is sent again: a peer that missed it
+ * would stay connected to a QP that is gone. The same holds for a peer that sent its RTU and missed
+ * the REJ: a DREQ follows the REJ.
  */
 #include "cm_priv.h"
 
@@ -48,8 +47,8 @@ static uint32_t longest_wait(const struct dpav_cm *cm)
 }
 
 /*
- * The REP was sent: the peer may wait for it, have it, or be connected. A peer that is not connected
- * needs the REJ. Each answers the DREQ, which a REJ lacks.
+ * The REP was sent: the peer may be waiting for it, have it, or be connected. A peer that is not
+ * connected needs the REJ. Each of them answers the DREQ, while a REJ has no answer.
  */
 static void leave_rep_sent(struct dpav_cm *cm, const struct dpav_cm_input *in,
 			   struct dpav_cm_effects *out)
@@ -63,7 +62,7 @@ static void leave_rep_sent(struct dpav_cm *cm, const struct dpav_cm_input *in,
 	}
 	cm_make_dreq(cm, in, &cm->msg);
 	cm_send_repeated(cm, in->now, cm->answer_wait < most ? cm->answer_wait : most, out);
-	reject_consumer(cm, out); /* the DREQ goes out at the deadline */
+	reject_consumer(cm, out); /* the DREQ is sent at the deadline */
 	cm->state = DPA_CM_ST_DREQ_SENT;
 	cm->rejected = true;
 }
@@ -79,7 +78,7 @@ static void shorten_dreq(struct dpav_cm *cm, uint64_t now)
 		cm->deadline = now + most;
 }
 
-/* An XRC target lives on without the process that made it (Linux: cm_destroy_id()). */
+/* An XRC target continues without the process that created it (Linux: cm_destroy_id()). */
 static void leave_established(struct dpav_cm *cm, const struct dpav_cm_input *in,
 			      struct dpav_cm_effects *out)
 {

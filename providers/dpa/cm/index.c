@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The index of communication ids: one hash table with chains for each way in which a MAD names one.
- * Peers choose most of the hashed values; the random seed keeps them from making one long chain.
+ * index.c - the index of communication ids: for each way in which a MAD names one, a hash table
+ * with chains. Peers choose most of the hashed values; the random seed prevents them from forming
+ * one long chain.
  */
 #include <stdlib.h>
 #include <sys/random.h>
@@ -16,7 +17,7 @@ static uint64_t mix64(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* Hash of the fields that bit k of record.live stands for. */
+/* Returns the hash of the fields of bit k of record.live. */
 static uint64_t hash_record(const struct dpav_cm_index *ix, int k, const struct dpav_cm_record *r)
 {
 	uint64_t gid[2];
@@ -99,7 +100,7 @@ static void push_entry(struct dpav_cm_index *ix, int k, struct dpav_cm_entry *e)
 	*head = e;
 }
 
-/* Doubles the buckets as soon as there is one entry for each. */
+/* Doubles the buckets when there is one entry for each. */
 static void grow_index(struct dpav_cm_index *ix, int k)
 {
 	struct dpav_cm_table *t = &ix->by[k], old = *t;

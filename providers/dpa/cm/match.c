@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Find the communication id of a MAD. */
+/* match.c - finds the communication id of a MAD. */
 #include "cm_priv.h"
 
-/* The entry with this local id; with `peer` only if the peer's id is known, else only if not. */
+/*
+ * Returns the entry with this local id. peer: only if the peer's id is known; else only if it is
+ * not.
+ */
 static struct dpav_cm_entry *find_local(const struct dpav_cm_index *ix, uint32_t local, bool peer)
 {
 	const struct dpav_cm_record key = {.local_id = local};
@@ -62,7 +65,10 @@ static enum dpav_cm_verdict classify_rep(const struct dpav_cm_index *ix, const s
 	return *which ? DPA_CM_STALE : entry_found(own, which);
 }
 
-/* A REJ "timeout" of a sender without our id: its node GUID is the additional information. */
+/*
+ * A REJ "timeout" of a sender that does not have our id: the additional information is its node
+ * GUID.
+ */
 static enum dpav_cm_verdict classify_rej(const struct dpav_cm_index *ix, const struct dpa_mad *m,
 					 struct dpav_cm_entry **which)
 {

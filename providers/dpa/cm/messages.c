@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages of a connection. Values are those that Linux sends on RoCE. */
+/* messages.c - messages of a connection. Values are those that Linux sends on RoCE. */
 #include "cm_priv.h"
 
 #define LID_PERMISSIVE 0xffff
@@ -13,7 +13,10 @@ void cm_mad_start(struct dpa_mad *m, uint16_t attr, uint64_t tid)
 	m->tid = tid;
 }
 
-/* A transaction that this side begins. Answers repeat the TID of what they answer. */
+/*
+ * Transaction id of an exchange that this side begins. Answers repeat the TID of the message that
+ * they answer.
+ */
 uint64_t cm_own_tid(const struct dpav_cm *cm)
 {
 	return (uint64_t)cm->config.tid_high << 32 | cm->config.local_id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attributes of the QP at each side of a connection (Linux: ib_cm_init_qp_attr()). */
+/* qp_attr.c - attributes of the QP at each side of a connection (Linux: ib_cm_init_qp_attr()). */
 #include "cm_priv.h"
 
 #define UD_QKEY 0x01234567 /* RDMA_UDP_QKEY */

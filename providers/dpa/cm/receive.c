@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs. The caller found this communication id by dpav_cm_classify(). */
+/* receive.c - received MADs. The caller found this communication id by dpav_cm_classify(). */
 #include "cm_priv.h"
 
 static enum dpav_cm_qp qp_of_req(const struct dpa_mad *m)
@@ -54,7 +54,7 @@ static void report_req(const struct dpav_cm *cm, const struct dpa_mad *m, struct
 				    .attr_mod = m->modifier};
 }
 
-/* A REQ or REP came whose sender repeats it after `wait` ms or later. */
+/* A REQ or REP came; its sender repeats it after `wait` ms or later. */
 static void expect_repetition(struct dpav_cm *cm, uint64_t now, uint32_t wait)
 {
 	cm->mra_from = now + wait / 2;
@@ -85,8 +85,9 @@ static void new_req(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
 }
 
 /*
- * The owner has not answered yet: ask for time. The first REQ or REP gets no MRA, as in Linux. Nor
- * does a copy that the network made: the MRA would keep the sender waiting if our answer is lost.
+ * The owner has not answered yet: asks for time. The first REQ or REP gets no MRA, as in Linux. A
+ * copy made by the network gets none either: with an MRA the sender would keep waiting if our
+ * answer is lost.
  */
 static void ask_for_time(struct dpav_cm *cm, uint64_t now, uint8_t message,
 			 enum dpav_cm_state state, struct dpav_cm_effects *out)
@@ -179,7 +180,9 @@ static void on_rtu(struct dpav_cm *cm, const struct dpa_mad *m, struct dpav_cm_e
 	out->event.len = sizeof(m->rtu.data);
 }
 
-/* Each further repetition waits as long, too (Linux: ib_modify_mad()). Only the first MRA counts.
+/*
+ * Each further retransmission waits as long, too (Linux: ib_modify_mad()). Only the first MRA
+ * counts.
  */
 static void on_mra(struct dpav_cm *cm, const struct dpav_cm_input *in)
 {
@@ -215,9 +218,9 @@ static void on_rej(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dp
 }
 
 /*
- * Of two DREQs that cross each side answers the other's. The answer is sent at once: the owner may
- * die without a word, and then nothing of this host may be left that could answer. The owner's
- * call moves the state on.
+ * If two DREQs cross each side answers the other's. The answer is sent at once, because the owner
+ * may die at any time, and this host may have no process left then to answer. The owner's call
+ * changes the state.
  */
 static void on_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct dpav_cm_effects *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs of service id resolution (SIDR). One request, one answer; no connection. */
+/* sidr.c - MADs of service id resolution (SIDR): one request, one answer, no connection. */
 #include "cm_priv.h"
 
 /* A duplicate is ignored until the owner has answered. After the answer it is a new request. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One step of the communication manager, and helpers of its parts. */
+/* step.c - one step of the communication manager, and helpers of its parts. */
 #include "cm_priv.h"
 
 static void at_most(uint8_t *field, uint8_t max)
@@ -35,7 +35,7 @@ void cm_send_repeated(struct dpav_cm *cm, uint64_t now, uint32_t wait, struct dp
 }
 
 /*
- * Packets of the connection may still be under way: the QP must not be used again until they are
+ * Packets of the connection may still be on their way: the QP must not be used again until they are
  * gone. The time is that of Linux: one ACK timeout.
  */
 void cm_enter_timewait(struct dpav_cm *cm, uint64_t now)
@@ -60,9 +60,9 @@ void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
 }
 
 /*
- * In timewait the id stays, to tell a late REQ from a new one. The QP does not: the peer may have
- * connected it anew (Linux: cm_enter_timewait()). The peer of a DREQ that was answered is there
- * before this side, and so is one that was rejected.
+ * In timewait the id stays, so that a late REQ differs from a new one. The QP does not stay: the
+ * peer may have connected it anew (Linux: cm_enter_timewait()). A peer whose DREQ was answered
+ * enters timewait before this side, and so does a peer that was rejected.
  */
 static uint32_t live_messages(const struct dpav_cm *cm)
 {

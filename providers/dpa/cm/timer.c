@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Times of the communication manager, and its deadlines. */
+/* timer.c - times and deadlines of the communication manager. */
 #include "cm_priv.h"
 
 uint32_t dpav_cm_ms(uint8_t t)
@@ -15,7 +15,7 @@ uint32_t dpav_cm_req_wait(uint8_t life_time, uint8_t cm_timeout)
 
 /*
  * 2^timeout = 2^ack_delay + 2 * 2^life_time, in powers of two: the larger of the two, and one more
- * only where the other is at least half of it.
+ * only if the other is at least half of it.
  */
 uint8_t dpav_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
 {
@@ -66,7 +66,7 @@ bool dpav_cm_waits(const struct dpav_cm *cm)
 				 IN(SIDR_REQ_SENT));
 }
 
-/* The DREQ is for the case that the peer still runs. */
+/* The DREQ is sent in case the peer still runs. */
 void cm_gone(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 {
 	const struct dpav_cm_input bare = {.kind = DPA_CM_GONE, .now = now};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Socket addresses, GIDs, and which of our addresses leads to another one. */
+/* addr.c - socket addresses, GIDs, and the local address that leads to another address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -116,8 +116,8 @@ void cma_addr_of_gid(union cma_addr *a, const uint8_t gid[16], uint16_t port)
 }
 
 /*
- * A connected UDP socket: nothing is sent. By system call, for a library may have replaced socket()
- * of the process by one that makes rsockets.
+ * Uses a connected UDP socket; nothing is sent. By system call, because a library may have replaced
+ * socket() of the process by one that makes rsockets.
  */
 int cma_addr_source(const union cma_addr *dst, union cma_addr *src)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Addresses and ports of ids, and listeners. A port is claimed in the network namespace
+ * bind.c - addresses and ports of ids, and listeners. A port is claimed in the network namespace
  * (dpa_cm_port.h); QP1 records which process of the adapter instance serves it. A wildcard address
  * gives the id no device (rdma_bind_addr(3)).
  */
@@ -48,7 +48,7 @@ void cma_ports_put(struct cma_ports *ports)
 	free(ports);
 }
 
-/* A read of a few bytes; -1: there is none. */
+/* Reads a file of a few bytes as a number; -1: there is none. */
 static long sysctl_of(const char *path)
 {
 	char text[24] = "";
@@ -69,7 +69,7 @@ static bool is_link_local(const union cma_addr *a)
 	return a->family == AF_INET6 && b[0] == 0xfe && (b[1] & 0xc0) == 0x80;
 }
 
-/* Which of the port spaces a service id of AF_IB is in (cma.c: cma_select_ib_ps()). */
+/* Returns the port space of a service id of AF_IB (cma.c: cma_select_ib_ps()). */
 static uint16_t ib_ps_of(struct cma_id *id)
 {
 	static const uint16_t spaces[] = {RDMA_PS_IB, RDMA_PS_TCP, RDMA_PS_UDP};
@@ -94,7 +94,7 @@ static void set_service(struct cma_id *id, uint16_t ps)
 	}
 }
 
-/* The address of id->src as a claim has it. */
+/* Writes the address of id->src in the form of a claim. */
 static void claimed_addr(const struct cma_id *id, uint8_t addr[16], uint32_t *scope)
 {
 	cma_addr_gid(&id->src, addr);
@@ -144,7 +144,7 @@ void cma_claim_source(struct cma_id *id)
 	if (!id->ports)
 		return;
 	claimed_addr(id, addr, &scope);
-	/* without a lock to be had the claim stays that of the wildcard */
+	/* If no lock is available the claim stays that of the wildcard. */
 	(void)dpa_cm_port_narrow(id->ports->ports, &id->claim, addr, scope);
 }
 
@@ -161,7 +161,7 @@ void cma_unbind(struct cma_id *id)
 	id->served = false;
 	if (!id->ports)
 		return;
-	if (!cma.owner) /* else the open file, and so the claim, is the parent's, too */
+	if (!cma.owner) /* otherwise the open file, and so the claim, belongs to the parent, too */
 		dpa_cm_port_release(id->ports->ports, &id->claim);
 	cma_ports_put(id->ports);
 	id->ports = NULL;
@@ -187,8 +187,8 @@ int cma_take_device(struct cma_id *id)
 }
 
 /*
- * A loopback address that has a GID is one as any other. Without a GID (gid_order = no_loopback) it
- * gets no device, as always in the kernel's cma.
+ * A loopback address with a GID is handled like any other. Without a GID (gid_order = no_loopback)
+ * it gets no device, as always in the kernel's cma.
  */
 static int check_addr(struct cma_id *id)
 {
@@ -198,7 +198,7 @@ static int check_addr(struct cma_id *id)
 		return EINVAL;
 	if (cma_addr_is_any(&id->src))
 		return 0;
-	if (id->src.family == CMA_AF_IB) /* names a port of InfiniBand: RESOLVE refuses it, too */
+	if (id->src.family == CMA_AF_IB) /* names a port of InfiniBand; RESOLVE refuses it, too */
 		return ENODEV;
 	err = cma_take_device(id);
 	return err == ENODEV && cma_addr_is_loopback(&id->src) ? 0 : err;
@@ -265,7 +265,9 @@ static int serve_id(struct cma_id *id)
 	return err;
 }
 
-/* The kernel's limit, where its module is loaded. 0 and values beyond the limit mean the limit. */
+/*
+ * Returns the kernel's limit if its module is loaded. 0 and values beyond the limit mean the limit.
+ */
 static uint32_t backlog_of(uint32_t wanted)
 {
 	const long most = sysctl_of("/proc/sys/net/rdma_ucm/max_backlog");
@@ -282,7 +284,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 		err = cma_bind_any(id, AF_INET);
 	if (!err && id->state != CMA_BOUND)
 		return EINVAL;
-	if (!err) /* also shows the adapter instances of other users that there is a listener */
+	if (!err) /* also shows other users' adapter instances that there is a listener */
 		err = dpa_cm_port_listen(id->ports->ports, &id->claim);
 	if (!err)
 		err = cma_engine_start();
@@ -318,10 +320,10 @@ int cma_listen(struct cma_channel *ch, uint32_t num, uint32_t backlog)
 void cma_listeners_serve(void)
 {
 	for (struct cma_id *id = cma.listeners; id; id = id->next_listener)
-		(void)serve_id(id); /* ENOMEM: it has no requests until it listens anew */
+		(void)serve_id(id); /* ENOMEM: it gets no requests until it listens again */
 }
 
-/* 0: not this one; 1: a wildcard; 2: the very address. */
+/* 0: not this one; 1: a wildcard; 2: exactly this address. */
 static int claim_fits(const struct cma_id *id, uint64_t service_id, const struct dpa_cm_ip *ip)
 {
 	uint8_t gid[16];
@@ -338,7 +340,7 @@ static int claim_fits(const struct cma_id *id, uint64_t service_id, const struct
 	if (!ip)
 		return 0;
 	cma_addr_gid(&id->src, gid);
-	if (ip->ip_version == 4) /* of a GID only the last bytes are the address's */
+	if (ip->ip_version == 4) /* an IPv4 address is in the last bytes of a GID */
 		return id->src.family == AF_INET && !memcmp(gid + 12, ip->dst + 12, 4) ? 2 : 0;
 	return !memcmp(gid, ip->dst, 16) ? 2 : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Event channels. The descriptor is readable exactly while an event is queued: it is set and cleared
- * together with the queue (descriptor.c).
+ * channel.c - event channels.
  *
- * A thread that waits for an event does not read the descriptor: another thread may close it at any
- * time, and its number may then be another file's. It waits at a semaphore, which like the kernel's
- * wait is a cancellation point and goes on after a signal whose handler says SA_RESTART. Only in a
- * forked child whose parent lives it waits at the descriptor, by poll: a read would take the
- * parent's readiness away.
+ * The descriptor is readable exactly while an event is queued: it is set and cleared together with
+ * the queue (descriptor.c). A thread that waits for an event does not read the descriptor, because
+ * another thread may close it at any time and its number may be reused. It waits at a semaphore.
+ * Like the kernel's wait, this is a cancellation point and continues after a signal whose handler
+ * has SA_RESTART. Only in a forked child whose parent lives the thread waits at the descriptor, by
+ * poll: a read would also clear the parent's readiness.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "redirect/fds.h"
 
 #define WAITER_MS 20
-#define SHARED_NS 20000000 /* between looks of a child while the parent's event is not taken */
+#define SHARED_NS 20000000 /* interval of a child's checks while the parent's event is not taken */
 
 int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 {
@@ -53,8 +53,8 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 }
 
 /*
- * Is there a thread that waits for events of this channel, but not now? One that has just
- * acknowledged an event and comes back at once.
+ * True if a thread that usually waits for events of this channel does not wait now: it has just
+ * acknowledged an event and will come back at once.
  */
 static bool waiter_is_away(struct cma_channel *ch)
 {
@@ -68,9 +68,10 @@ static bool waiter_is_away(struct cma_channel *ch)
 }
 
 /*
- * rping and programs like it destroy the channel when their event thread has acknowledged the last
- * event, and end with an error if that finds the channel closed and not itself waiting. A kernel's
- * destruction of QPs and ids takes longer than that thread; ours does not, so it gets a moment.
+ * rping and similar programs destroy the channel after their event thread has acknowledged the last
+ * event. They end with an error if that thread finds the channel closed before it waits again. A
+ * kernel's destruction of QPs and ids takes longer than that thread needs; ours does not, so it
+ * gives the thread a moment.
  */
 void cma_channel_let_in(struct cma_channel *ch)
 {
@@ -149,7 +150,7 @@ void cma_event_queue(struct cma_event *ev)
 	}
 	*ch->tail = ev;
 	ch->tail = &ev->next;
-	if (cma.taker != ch || ch->head != ev) /* else it is delivered at once */
+	if (cma.taker != ch || ch->head != ev) /* otherwise it is delivered at once */
 		cma_fd_show(ch, true);
 	if (ch->sleepers)
 		sem_post(&ch->wake);
@@ -193,7 +194,7 @@ static bool is_about(const struct cma_event *ev, const struct cma_id *id, const 
 	return mc ? ev->mc == mc : ev->id == id || ev->request == id;
 }
 
-/* The first event that is about them, out of the queue. NULL: none. */
+/* Removes the first event about them from the queue. NULL: none. */
 static struct cma_event *unlink_event(struct cma_channel *ch, const struct cma_id *id,
 				      const struct cma_mc *mc)
 {
@@ -263,7 +264,7 @@ static void channel_cancelled(void *arg)
 	leave_channel(arg);
 }
 
-/* The next event, if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
+/* Takes the next event if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
 static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	int err = 0;
@@ -302,7 +303,7 @@ static bool begin_sleep(struct cma_channel *ch)
 	return sleeps;
 }
 
-/* A post may be left over from an event that was taken meanwhile: then there is none. */
+/* A post may be left over from an event that was taken meanwhile: then there is no event. */
 static int sleep_at(struct cma_channel *ch)
 {
 	int err;
@@ -315,7 +316,7 @@ static int sleep_at(struct cma_channel *ch)
 	return err;
 }
 
-/* In a child whose parent lives: events of the parent show here until it takes them. */
+/* In a child whose parent lives: events of the parent are visible here until it takes them. */
 static int wait_shared(struct cma_channel *ch)
 {
 	const struct timespec ts = {.tv_nsec = SHARED_NS};
@@ -327,9 +328,9 @@ static int wait_shared(struct cma_channel *ch)
 }
 
 /*
- * A cancellation point, and nothing is held there. A channel that another thread closes has no
- * events any more: as with the kernel's, a thread that waits for one does so until a signal comes.
- * Programs exit like that.
+ * A cancellation point; no lock is held. A channel that another thread closes has no events any
+ * more: as with the kernel's, a thread that waits for one does so until a signal comes. Programs
+ * exit that way.
  */
 static int wait_at(struct cma_channel *ch, bool again)
 {
@@ -361,7 +362,7 @@ static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 			return waited;
 		again = true;
 	}
-	if (err == EBADF) { /* its descriptor may be another file's by now */
+	if (err == EBADF) { /* its descriptor may belong to another file by now */
 		pause();
 		return EINTR;
 	}

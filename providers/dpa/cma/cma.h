@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cma.h - what the kernel's ucma.c and cma.c do for librdmacm, in the process: event channels, ids,
- * their states and events. redirect/ucma.c turns librdmacm's commands into the calls of this file;
- * cm/ has the protocol; the device's QP1 service carries its messages.
+ * cma.h - the functions of the kernel's ucma.c and cma.c for librdmacm, in the process: event
+ * channels, ids, their states and events. redirect/ucma.c turns librdmacm's commands into the calls
+ * of this file; cm/ has the protocol; the device's QP1 service carries its messages.
  *
  * Every call takes cma.lock itself unless its comment has "locked". Every int call returns 0 or a
- * positive errno, which librdmacm shows as it is; "wrong state" is EINVAL, as in the kernel.
+ * positive errno, which librdmacm passes on unchanged; for a wrong state this is EINVAL, as in the
+ * kernel.
  *
- * Threads: all state is under cma.lock. One thread at a time takes messages off QP1 and runs the
+ * Threads: all state is under cma.lock. One thread at a time takes messages from QP1 and runs the
  * timers: a thread of the program in cma_get_event() (the leader), or else the engine's (engine.c).
+ *
  * Lock order: cma.lock, then the device's locks; the device's callback takes none.
  */
 #ifndef DPA_CMA_H
@@ -28,7 +30,7 @@
 #include <dpa_hw.h>
 #include "cm/cm.h"
 
-/* Values of enum rdma_cm_event_type (rdma_cma.h, which is librdmacm's and need not be there). */
+/* Values of enum rdma_cm_event_type (rdma_cma.h of librdmacm, which may not be installed). */
 enum cma_event_type {
 	CMA_ADDR_RESOLVED,
 	CMA_ADDR_ERROR,
@@ -52,11 +54,11 @@ enum cma_event_type {
 	CMA_INTERNAL,
 };
 
-/* As in the kernel's cma.c; its QUERY states do not last here. */
+/* As in the kernel's cma.c; its QUERY states are not lasting states here. */
 enum cma_state {
 	CMA_IDLE,
 	CMA_BOUND,
-	CMA_ADDR_QUERY, /* neighbour.c has it */
+	CMA_ADDR_QUERY, /* handled by neighbour.c */
 	CMA_ADDR_DONE,
 	CMA_ROUTE_DONE,
 	CMA_CONNECT,
@@ -87,7 +89,7 @@ union cma_addr {
 	struct sockaddr_storage ss;
 };
 
-/* The side that has an id: see kernel.h. */
+/* The sides on which an id exists: see kernel.h. */
 enum cma_side { CMA_SIDE_DPA, CMA_SIDE_BOTH, CMA_SIDE_KERNEL };
 
 struct cma_kernel;
@@ -99,25 +101,29 @@ struct cma_channel {
 	struct cma_shown *shown; /* descriptors that it shares with other channels */
 	bool with_kernel;	 /* fd shows the kernel's events, too: see kernel.h */
 	/*
-	 * NULL: no real rdma_cm is beside ours. Written before other threads see the channel, and
+	 * NULL: no kernel rdma_cm beside ours. Written before other threads see the channel, and
 	 * NULL in a forked child (locked). A waiter compares it without the lock (kernel.c). It
 	 * dangles when the channel is closed: `closed` is read first, locked.
 	 */
 	struct cma_kernel *kernel;
-	struct cma_event *head, **tail; /* queued, not delivered */
-	struct cma_ports *ports;	/* NULL: no id of it has had a port */
-	/* the table of descriptors, and calls that found it there: the last one frees it */
+	struct cma_event *head, **tail; /* events queued and not delivered */
+	struct cma_ports *ports;	/* NULL: no id of it ever had a port */
+	/*
+	 * References: the table of descriptors, and calls that found it there. The last one frees
+	 * it.
+	 */
 	_Atomic uint32_t refs;
-	uint32_t users;	   /* threads in cma_get_event() */
-	uint32_t sleepers; /* of them: at `wake`, or on the way there and back */
-	sem_t wake;	   /* posted for each event that is queued while there are sleepers */
+	uint32_t users; /* threads in cma_get_event() */
+	/* number of them that sleep at `wake`, or are about to, or have just woken */
+	uint32_t sleepers;
+	sem_t wake; /* posted for each event that is queued while there are sleepers */
 	bool closed;
-	/* in a forked child whose parent lives: fd shows the parent's events, too */
+	/* In a forked child whose parent lives: fd shows the parent's events, too. */
 	bool shared;
-	pid_t waiter; /* the last thread that waited for an event */
+	pid_t waiter; /* last thread that waited for an event */
 };
 
-/* Where ids of a channel have their ports: an id that migrates keeps it. */
+/* Ports of the ids of a channel. An id that migrates keeps its port's file. */
 struct cma_ports {
 	uint32_t refs;
 	struct dpa_cm_ports *ports;
@@ -130,29 +136,29 @@ struct cma_id {
 	uint32_t id;
 	enum cma_state state;
 	struct cma_channel *channel;
-	uint64_t uid; /* of librdmacm; 0: not accepted yet */
+	uint64_t uid; /* user id of librdmacm; 0: not accepted yet */
 	uint32_t ps;
 	uint8_t qp_type; /* enum ibv_qp_type */
 	enum cma_side side;
 	uint32_t kernel_num;
-	uint64_t kernel_uid; /* what the kernel calls it in its events */
-	bool kernel_bound;   /* side BOTH: to a wildcard, with the port of src */
+	uint64_t kernel_uid; /* uid of the id in the kernel's events */
+	bool kernel_bound;   /* side BOTH: bound to a wildcard, with the port of src */
 	bool has_device, reuse, afonly, afonly_set, tos_set, timeout_set;
 	uint8_t tos, ack_timeout;
 	union cma_addr src, dst;
-	struct cma_ports *ports; /* of `claim`; NULL: it has no port of its own */
+	struct cma_ports *ports; /* file of `claim`; NULL: no port of its own */
 	struct dpa_cm_claim claim;
 	uint64_t service_id;
 	uint32_t sgid_index;
-	struct dpav_cm_path path; /* from ROUTE_DONE on, or of the request */
+	struct dpav_cm_path path; /* from ROUTE_DONE on, or from the request */
 	struct cma_conn *conn;	  /* NULL: none yet */
 	uint32_t events_reported;
 	/* a listener */
 	bool served; /* `service` is registered */
 	uint32_t service;
-	uint32_t backlog; /* requests that may still be queued */
+	uint32_t backlog; /* number of requests that may still be queued */
 	struct cma_id *next_listener;
-	/* a request, while it is taken */
+	/* A request, while it is being accepted. */
 	struct cma_id *listener;
 	bool told; /* the event of the request is queued */
 	struct cma_mc *mcs;
@@ -165,29 +171,30 @@ struct cma_mc {
 	uint32_t num;
 	uint64_t uid;
 	uint32_t events_reported;
-	bool kernel; /* the kernel has it, as kernel_num */
+	bool kernel; /* the kernel has the group, as kernel_num */
 	uint32_t kernel_num;
 	uint64_t kernel_uid;
 };
 
 struct cma_event {
 	struct cma_event *next;
-	struct cma_id *id;	/* the id that it counts for: of a request the listener */
+	struct cma_id *id;	/* the id that it counts for; for a request the listener */
 	struct cma_id *request; /* the new id, else NULL */
 	struct cma_mc *mc;
 	struct rdma_ucm_event_resp resp;
 };
 
-/* One communication id of the protocol. Outlives its id: timewait, a DREQ that is repeated. */
+/* One communication id of the protocol. It outlives its id: timewait, a DREQ that is repeated. */
 struct cma_conn {
 	struct dpav_cm_entry entry;
 	struct dpav_cm cm;
 	struct dpa_gsi_addr addr;
 	struct cma_id *id; /* NULL: the id was destroyed */
-	size_t timer;	   /* place in the heap; SIZE_MAX: not there */
+	size_t timer;	   /* index in the heap; SIZE_MAX: not in it */
 	uint64_t deadline;
-	uint64_t asked;	       /* ms: when its request was first sent; 0: it has none */
-	bool gone;	       /* the peer's host has no RoCEv2 any more: not only no answer */
+	uint64_t asked; /* ms: when its request was first sent; 0: it has none */
+	/* the peer's host has no RoCEv2 any more, which is more than a missing answer */
+	bool gone;
 	struct cma_peer *peer; /* reach.c; NULL: it does not wait for another host */
 	struct cma_conn *reach_next, **reach_prev;
 };
@@ -200,19 +207,20 @@ struct cma_conn {
 struct cma_peer {
 	struct cma_peer *next;
 	struct dpa_gsi_addr addr;
-	uint32_t board_id; /* of another adapter instance: the part of its ids; 0: another host */
+	uint32_t board_id; /* adapter instance: its part of the ids; 0: another host */
 	struct cma_conn *conns;
-	uint64_t nonce, sent;		      /* of the last probe; nonce 0: answered */
-	uint64_t due;			      /* next probe */
-	uint64_t refused_first, refused_last; /* when these probes were sent; 0: none refused */
+	uint64_t nonce, sent; /* of the last probe; nonce 0: answered */
+	uint64_t due;	      /* next probe */
+	/* ms times of the refused probes: first and last; 0: none refused */
+	uint64_t refused_first, refused_last;
 	uint32_t probes;
 };
 
 #define CMA_EARLY_MS 250 /* a request waits for a listener, or for room in its backlog */
 
 /*
- * A request that no listener takes yet, or has room for; or a DREQ that waits for the program: see
- * early.c.
+ * A request that no listener accepts yet, or has room for; or a DREQ that waits for the program:
+ * see early.c.
  */
 struct cma_early {
 	struct cma_early *next;
@@ -227,39 +235,40 @@ enum cma_engine_state { CMA_ENGINE_OFF, CMA_ENGINE_ON };
 
 struct cma {
 	pthread_mutex_t lock;
-	int cancel; /* of the thread that holds it: its cancellation state before */
+	int cancel; /* cancellation state, before the lock, of the thread that holds it */
 	struct cma_channel *channels;
 	struct cma_id *listeners;
 	struct cma_id **ids; /* by number - 1 */
 	struct cma_mc **mcs;
-	uint32_t num_ids, num_mcs; /* places in the arrays */
-	uint32_t first_free;	   /* in ids: none is free below it */
+	uint32_t num_ids, num_mcs; /* sizes of the arrays */
+	uint32_t first_free;	   /* no index below it is free in ids */
 	/* engine.c */
 	enum cma_engine_state engine;
-	bool forked;	   /* an event channel has a descriptor in another process */
+	bool forked;	   /* an event channel's descriptor is open in another process, too */
 	bool may_expire;   /* this process or its parent forked: timers of idle channels run */
-	uint64_t hold_due; /* then: when the timers of idle channels are put off */
+	uint64_t hold_due; /* then: time when the timers of idle channels are extended */
 	/*
-	 * in a forked child: the process with the listeners and ports as long as it lives; else 0
+	 * In a forked child: the process with the listeners and ports as long as it lives; else 0.
 	 */
 	pid_t owner;
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
 	uint32_t tid_high;
-	int wake;		    /* eventfd: wakes the thread that does the rounds */
+	int wake;		    /* eventfd: wakes the thread that runs the rounds */
 	int stand;		    /* timerfd of the engine's thread while another leads */
-	bool stand_set;		    /* its expiration was not taken yet */
-	struct cma_channel *leader; /* the channel of the thread that does the rounds */
-	uint64_t led_until;	    /* until then it may come back */
-	struct cma_channel *taker;  /* whose first event is delivered before the lock is dropped */
+	bool stand_set;		    /* its expiration was not consumed yet */
+	struct cma_channel *leader; /* channel of the thread that runs the rounds */
+	uint64_t led_until;	    /* time until which it may come back */
+	/* channel whose first event is delivered before the lock is released */
+	struct cma_channel *taker;
 	struct dpav_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
 	uint32_t full;	   /* the last listener without room in its backlog */
-	uint32_t take_ins; /* of data, that may come yet for the DREQs of this round */
-	bool taken_in;	   /* done, for all DREQs that are looked at */
-	/* timer.c: a heap by deadline */
+	uint32_t take_ins; /* further DREQs of this round for which data may be taken in */
+	bool taken_in;	   /* done for all DREQs of this check */
+	/* timer.c: a heap sorted by deadline. */
 	struct cma_conn **heap;
 	size_t heap_len, heap_room, num_conns;
 	struct cma_query *queries; /* neighbour.c */
@@ -295,8 +304,8 @@ bool cma_fd_expired(const struct cma_channel *ch);
 /* Create an event channel. Sets *fd to its descriptor. The caller ends it by cma_channel_close(). */
 int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
 /*
- * Give a thread that is about to wait for the channel's next event the time to begin. Call it before
- * the close, while commands still find the channel. Blocks for 20 ms at most.
+ * If a thread is about to wait for the channel's next event, give it the time to begin. Call this
+ * before the close, while commands still find the channel. Blocks for 20 ms at most.
  */
 void cma_channel_let_in(struct cma_channel *ch);
 /* Keep the channel in memory until it is put as often. Any thread. */
@@ -360,7 +369,7 @@ int cma_listen(struct cma_channel *ch, uint32_t id, uint32_t backlog);
 int cma_bind_to(struct cma_id *id, const union cma_addr *a);
 /* Locked: bind an IDLE id to the wildcard address of the family and a free port. */
 int cma_bind_any(struct cma_id *id, sa_family_t family);
-/* Locked: listen, on our side alone. */
+/* Locked: listen, on our side only. */
 int cma_listen_on(struct cma_id *id, uint32_t backlog);
 /* Locked: set the device and the GID index of an id by its source address. */
 int cma_take_device(struct cma_id *id);
@@ -428,8 +437,7 @@ uint64_t cma_now(void); /* ms */
 /* ---- neighbour.c, locked */
 /*
  * Wait for the link address of the next hop to id->dst: the id gets state CMA_ADDR_QUERY, and an
- * event in timeout_ms at most. False: the address is known, or nothing can be said about it; or no
- * memory.
+ * event within timeout_ms. False: the address is known, or cannot be found out; or no memory.
  */
 bool cma_neighbour_wait(struct cma_id *id, uint32_t timeout_ms);
 /* End the query of an id without an event. */
@@ -457,14 +465,14 @@ void cma_reach_forget(void);
 /* Open QP1 and start the thread, if that was not done yet. */
 int cma_engine_start(void);
 void cma_engine_wake(void);
-/* The same for the device, which calls it, without the lock, when a MAD is there; arg: the descriptor. */
+/* Called by the device, without the lock, when a MAD has arrived. arg: the descriptor. */
 void cma_engine_ready(void *arg);
 /* In a forked child: the engine is the parent's, and is off here. */
 void cma_engine_forget(void);
 /*
- * Not locked. Wait for MADs and timers in a thread of the program, and serve them for the whole process.
- * False: another thread does so already. Sets *err: 0: an event of ch is in *resp; EAGAIN: there is
- * none yet; EINTR. A cancellation point.
+ * Not locked. Wait for MADs and timers in a thread of the program, and handle them for the whole
+ * process. False: another thread does so already. Sets *err: 0: an event of ch is in *resp; EAGAIN:
+ * there is none yet; EINTR. A cancellation point.
  */
 bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err);
 /*
@@ -478,15 +486,17 @@ void cma_watch(void);
 void cma_watch_fork(void);
 /* In a forked child: take over the listeners of a parent that has ended. */
 void cma_inherit(void);
-/* Put off the timers of idle channels, if that is due. */
+/* Extend the timers of idle channels, if that is due. */
 void cma_fork_round(void);
 
 /* ---- early.c, locked: MADs that wait, and refused requests */
 /* Hold a MAD for which cma_receive() returned false. */
 void cma_early_keep(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES]);
-/* Look again at the MADs that are due. all: at each; call it so after a listener was added. */
+/*
+ * Check the MADs that are due again. all: check every MAD; call it so after a listener was added.
+ */
 void cma_early_look(bool all);
-/* Return when the next look is due, ms; UINT64_MAX: never. */
+/* Return the time of the next check, ms; UINT64_MAX: never. */
 uint64_t cma_early_next(void);
 /* In a forked child: the MADs are the parent's. */
 void cma_early_forget(void);
@@ -512,7 +522,7 @@ bool cma_is_own(const uint8_t gid[16]);
 int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,
 	     uint16_t flags, uint32_t *num);
 int cma_leave(struct cma_channel *ch, uint32_t num, uint32_t *reported);
-/* Locked: of this id; NULL: no memory. */
+/* Locked: create a group of this id; NULL: no memory. */
 struct cma_mc *cma_mc_new(struct cma_id *id, uint64_t uid);
 void cma_mc_free(struct cma_mc *mc);
 /* Locked. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A communication id: the protocol's state, where its MADs go, its timer, and its record in the
- * adapter state for the processes that come after this one.
+ * conn.c - a communication id: the protocol's state, the destination of its MADs, its timer, and
+ * its record in the adapter state for later processes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct dpav_cm_config config_of(uint32_t local_id)
 	};
 }
 
-/* Without a communication id yet. NULL: no memory. */
+/* It has no communication id yet. NULL: no memory. */
 static struct cma_conn *alloc_conn(void)
 {
 	struct cma_conn *c = calloc(1, sizeof(*c));
@@ -81,7 +81,7 @@ void cma_conn_free(struct cma_conn *c)
 	free(c);
 }
 
-/* For the process that finds it when this one has died. */
+/* Publishes the record for the process that finds it after this one has died. */
 static void publish_conn(struct cma_conn *c)
 {
 	struct dpa_gsi_id g = {
@@ -119,7 +119,7 @@ static void send_mad(struct cma_conn *c, const struct dpa_mad *m)
 	uint8_t buf[DPA_MAD_BYTES];
 
 	if (dpa_mad_encode(m, buf))
-		(void)dpa_hw_gsi_send(cma.gsi, &c->addr, buf); /* what is lost is repeated */
+		(void)dpa_hw_gsi_send(cma.gsi, &c->addr, buf); /* a lost message is sent again */
 }
 
 void cma_requests_again(void)

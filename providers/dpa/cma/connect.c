@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls of the program that go to the protocol: CONNECT, ACCEPT, REJECT, DISCONNECT, NOTIFY. */
+/* connect.c - calls of the program to the protocol: CONNECT, ACCEPT, REJECT, DISCONNECT, NOTIFY. */
 #include <errno.h>
 #include <string.h>
 #include "cma/cma.h"
@@ -20,7 +20,7 @@ static int make_data(const struct cma_id *id, const struct rdma_ucm_conn_param *
 
 	cma_addr_gid(&id->src, ip.src);
 	cma_addr_gid(&id->dst, ip.dst);
-	if (ip.ip_version == 4) { /* the address alone: not its mapped form */
+	if (ip.ip_version == 4) { /* the address only, not its mapped form */
 		memset(ip.src, 0, 12);
 		memset(ip.dst, 0, 12);
 	}
@@ -179,7 +179,7 @@ int cma_accept(struct cma_channel *ch, uint32_t num, uint64_t uid,
 		err = EINVAL;
 	if (!err && p->valid) {
 		before = id->uid;
-		id->uid = uid; /* its events are the program's from here on */
+		id->uid = uid; /* from here on its events go to the program */
 		err = accept_request(id, p, ece);
 		if (err)
 			id->uid = before;

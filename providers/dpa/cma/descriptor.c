@@ -26,12 +26,12 @@
 
 #define SHARE 32
 
-/* All under cma.lock. The last one stays, as most channels live for a short time. */
+/* All are under cma.lock. The last one is kept, because most channels live for a short time. */
 struct cma_shown {
 	struct cma_shown *next;
 	int ready, hold;
 	uint32_t channels;
-	bool inherited; /* the parent's: for no new channel */
+	bool inherited; /* the parent's: not for new channels */
 };
 static struct cma_shown *all_shown;
 
@@ -159,8 +159,8 @@ static void watch_ready(const struct cma_channel *ch, uint32_t events)
 }
 
 /*
- * An entry that is in the set's list of ready ones makes no edge. It leaves the list when the set
- * is looked at while `ready` is not watched. No step needs memory, so that none fails.
+ * An entry that is in the set's ready list causes no edge. It leaves the list when the set is read
+ * while `ready` is not watched. No step needs memory, so none can fail.
  */
 void cma_fd_show(const struct cma_channel *ch, bool on)
 {

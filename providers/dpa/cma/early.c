@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * MADs that wait.
+ * early.c - MADs that wait.
  *
- * A request without a listener is held for 250 ms, and checked again when a listener comes: programs
- * connect a second time as soon as the first connection stands, while their peer is still about to
- * listen (perftest's -R -c UD). With several runnable threads a core the peer takes tens of
- * milliseconds to do that. A request for which the listener's backlog has no room waits as long: a
- * program that connects 2,000 times at once would else wait for the repetition, 6 s.
+ * A request without a listener is held for 250 ms, and checked again when a listener is added:
+ * programs connect a second time as soon as the first connection is established, while their peer
+ * is still about to listen (perftest's -R -c UD). With several runnable threads on a core the peer
+ * needs tens of milliseconds for this. A request for which the listener's backlog has no room waits
+ * as long: otherwise a program that connects 2,000 times at once would wait for the retransmission,
+ * 6 s.
  *
  * There may be copies of a request: its sender sends it again when a process of its host died
  * (cma_requests_again()), and networks make copies. If one of them is refused, its sender has given
- * up, and none of the others may reach a listener that comes later. The refusal is recorded as long
- * as a copy may live, twice the packet life time, and copies get the same answer. The sender repeats
- * a request later than that.
+ * up, and no other copy may reach a later listener. The refusal is recorded for the life time of a
+ * copy, twice the packet life time, and copies get the same answer. The sender repeats a request
+ * later than that.
  *
- * A DREQ is held, too, 50 ms at most, while the program has not polled all completions of that QP.
- * A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and loses
- * completions that came between the two looks. On hardware a DREQ takes longer than such a program
- * needs for a round; here a thread that is not running for a moment would miss them.
+ * A DREQ is held, too, for 50 ms at most, while the program has not polled all completions of that
+ * QP. A program that finds its CQ empty and then DISCONNECTED at its channel destroys the QP, and
+ * loses completions that came in between. On hardware a DREQ takes longer than such a program needs
+ * for a round; here a thread that does not run for a moment would miss them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static bool dreq_is_due(uint64_t now)
 	return e;
 }
 
-/* True: it waits on. */
+/* True: it continues to wait. */
 static bool try_early(struct cma_early *e, bool last, bool all)
 {
 	cma.full = 0;
@@ -96,7 +97,7 @@ void cma_early_look(bool all)
 	cma.early = NULL;
 	cma.early_tail = &cma.early;
 	while ((e = list)) {
-		/* one request that finds no room is enough for those of the same listener */
+		/* If one request finds no room, those of the same listener are not tried. */
 		bool last = now >= e->until, waits = e->full && e->full == full;
 
 		list = e->next;
@@ -170,7 +171,10 @@ static uint32_t id_of(const struct dpa_mad *request)
 	return request->attr == DPA_CM_REQ ? request->req.local_id : request->sidr_req.request_id;
 }
 
-/* Ids of one sender follow each other: each has a place. Of two in one place the later one stays. */
+/*
+ * Consecutive ids of one sender use different entries. Of two ids with one entry the later one
+ * stays.
+ */
 static struct refusal *place_of(const struct dpa_mad *request)
 {
 	return &refusals[(request->tid ^ request->tid >> 32) % REFUSALS];

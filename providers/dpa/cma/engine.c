@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The engine: QP1 and the thread that takes what comes there and runs the timers.
- */
+/* engine.c - the engine: QP1 and the thread that takes its messages and runs the timers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,9 +16,12 @@
 
 #define TAKE_INS 4 /* DREQs of a round that are answered at once: data is taken in for each */
 #define STAND_MS 1000
-#define LED_MS	 2 /* a leader may come back */
+#define LED_MS	 2 /* ms in which a leader may come back */
 
-/* Set by the device's thread that asks, cleared by the thread that it started: one at a time. */
+/*
+ * Set by a device thread that requests a start, cleared by the thread that it started: one at a
+ * time.
+ */
 static atomic_flag starting = ATOMIC_FLAG_INIT;
 
 /* ------------------------------------------------------------------- thread */
@@ -53,7 +54,7 @@ static void run_timers(void)
 		cma_step(c, &in);
 }
 
-/* ms until something is due; -1: nothing is */
+/* Returns the ms until something is due; -1: nothing is. */
 static int until_next(void)
 {
 	const struct cma_conn *c = cma_timer_first();
@@ -95,11 +96,11 @@ static void engine_round(void)
 }
 
 /*
- * The thread that does the rounds waits at cma.wake. That is one of the program's in
- * rdma_get_cm_event(), if there is one (the leader): a peer's message wakes it and no other thread
- * before the event is there. The engine's thread stands by meanwhile, and for a moment longer, for
- * programs come back at once. It looks once a second whether the leader is kept from its work, as
- * by a signal's handler.
+ * The thread that runs the rounds waits at cma.wake. If a thread of the program is in
+ * rdma_get_cm_event() it is that thread (the leader): a peer's message wakes it, and no other
+ * thread before the event is there. Meanwhile, and for a moment longer, because programs come back
+ * at once, the engine's thread stands by. It checks once a second whether the leader is kept from
+ * its work, for example by a signal handler.
  */
 static bool stands_by(void)
 {
@@ -114,8 +115,8 @@ static void set_stand(uint64_t ms)
 }
 
 /*
- * Until a leader has stopped and not come back. One expiration serves all leaders that stop before
- * it: a timer is not set at each end of a wait.
+ * Waits until a leader has stopped and not come back. One expiration serves all leaders that stop
+ * before it, so that the timer is not set at each end of a wait.
  */
 static void stand_by(void)
 {
@@ -126,7 +127,7 @@ static void stand_by(void)
 	const struct timespec none = {0};
 	uint64_t count;
 
-	/* ppoll: librspreload replaces poll() */
+	/* ppoll(), because librspreload replaces poll() */
 	if (ppoll(p, 1, &stand, NULL) > 0) {
 		cma_lock();
 		cma.stand_set = read(cma.stand, &count, sizeof(count)) < 0;
@@ -160,8 +161,8 @@ static void *engine_main(void *arg)
 				       .tv_nsec = timeout % 1000 * 1000000l};
 		cma_unlock();
 		/*
-		 * not dpa_hw_wait_fd(): a thread that waits for data shall have the wake-ups of
-		 * peers
+		 * Not dpa_hw_wait_fd(): a thread that waits for data must get the wake-ups of
+		 * peers.
 		 */
 		(void)ppoll(&pfd, 1, timeout < 0 ? NULL : &ts, NULL);
 	}
@@ -182,23 +183,23 @@ static void engine_cancelled(void *arg)
 	cma_lock();
 	stop_leading();
 	cma_unlock();
-	cma_engine_wake(); /* what woke the leader is still to be done */
+	cma_engine_wake(); /* the event that woke the leader is not handled yet */
 }
 
 static bool start_leading(struct cma_channel *ch, int *timeout)
 {
 	bool leads = cma.engine == CMA_ENGINE_ON && !cma.leader && !ch->head && !ch->closed;
 
-	if (!leads || ch->kernel) /* its events come at the descriptor */
+	if (!leads || ch->kernel) /* its events arrive at the descriptor */
 		return false;
-	if (cma.owner) /* a child waits at the descriptor: the parent's end shows there */
+	if (cma.owner) /* a child waits at the descriptor, which also shows the parent's end */
 		return false;
 	cma.leader = ch;
 	*timeout = until_next();
 	return true;
 }
 
-/* By itself: no variable of the caller may change between push and pop. */
+/* A function of its own: no variable of the caller may change between push and pop. */
 static int wait_leading(int timeout)
 {
 	int err;
@@ -206,7 +207,7 @@ static int wait_leading(int timeout)
 	pthread_cleanup_push(engine_cancelled, NULL);
 	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
 	pthread_cleanup_pop(0);
-	return err ? err : EAGAIN; /* EAGAIN of the wait: a timer's time */
+	return err ? err : EAGAIN; /* EAGAIN of the wait: a timer is due */
 }
 
 bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err)
@@ -233,7 +234,7 @@ bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err
 	return true;
 }
 
-/* A thread that no signal of the program goes to. */
+/* Starts a thread that gets no signal of the program. */
 static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -334,7 +335,7 @@ void cma_engine_forget(void)
 	cma.wake = -1;
 	cma.leader = NULL;
 	cma.led_until = 0;
-	cma.gsi = NULL; /* the parent's: the device has seen to it */
+	cma.gsi = NULL; /* it is the parent's; the device has handled this */
 	cma.ctx = NULL;
 	atomic_flag_clear(&starting);
 }
@@ -346,7 +347,7 @@ static void *start_main(void *arg)
 	cma_lock();
 	(void)cma_engine_start();
 	cma_unlock();
-	atomic_flag_clear(&starting); /* where it failed the device asks again */
+	atomic_flag_clear(&starting); /* if it failed the device requests it again */
 	return arg;
 }
 

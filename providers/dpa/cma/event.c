@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Events of the protocol, as events of librdmacm (cma.c: cma_ib_handler()). */
+/* event.c - events of the protocol, as events of librdmacm (cma.c: cma_ib_handler()). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"
 
-/* Only what the peer may have written; the rest stays 0. */
+/* Copies only the bytes that the peer may have written; the rest stays 0. */
 static void put_event_data(uint8_t *to, uint8_t *to_len, const struct dpav_cm_event *ev,
 			   size_t skip)
 {
@@ -72,9 +72,7 @@ static void tell_id(struct cma_id *id, enum cma_event_type type, const struct dp
 	cma_event_queue(e);
 }
 
-/*
- * With the listener's uid and the new id's number. The id's program does not have the new one yet.
- */
+/* Uses the listener's uid and the new id's number: the program does not have the new id yet. */
 static void tell_request(struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	size_t skip = id->listener->src.family == CMA_AF_IB ? 0 : DPA_CM_IP_BYTES;
@@ -100,7 +98,9 @@ static void id_disconnected(struct cma_id *id, const struct dpav_cm_event *ev)
 	cma_event(id, CMA_DISCONNECTED, ev->status);
 }
 
-/* Linux drops what does not fit the id's state: cma_ib_handler(), cma_sidr_rep_handler(). */
+/*
+ * Linux drops an event that does not fit the id's state: cma_ib_handler(), cma_sidr_rep_handler().
+ */
 static bool is_due(const struct cma_id *id, const struct dpav_cm_event *ev)
 {
 	return id->state == (ev->type == DPA_CM_EV_TIMEWAIT_EXIT ? CMA_DISCONNECT : CMA_CONNECT);
@@ -117,7 +117,7 @@ void cma_on_event(struct cma_conn *c, const struct dpav_cm_event *ev)
 	case DPA_CM_EV_SIDR_REQ:
 		tell_request(id, ev);
 		break;
-	case DPA_CM_EV_REP: /* librdmacm makes ESTABLISHED of it if the id has a QP */
+	case DPA_CM_EV_REP: /* librdmacm turns it into ESTABLISHED if the id has a QP */
 		tell_id(id, CMA_CONNECT_RESPONSE, ev);
 		break;
 	case DPA_CM_EV_ESTABLISHED: /* without the RTU's data, as in Linux */

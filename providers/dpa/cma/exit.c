@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * exit(): the kernel destroys the ids of a process that ends, and their peers get DREQ, DREP or
- * REJ. A survivor of the adapter instance does it for a process that was killed; a process that
- * ends in order does it itself, for there may be no survivor.
+ * exit.c - exit(): the kernel destroys the ids of a process that ends, and their peers get DREQ,
+ * DREP or REJ. For a killed process another process of the adapter instance does this. A process
+ * that ends normally does it itself, because there may be no other process.
  */
 #include <time.h>
 #include "cma/cma.h"
 
-#define LOCK_WAIT 1 /* s: exit() was called below a holder of the lock, by a signal's handler */
+#define LOCK_WAIT 1 /* s: exit() was called by a signal handler while the lock was held */
 
-/* Listeners stay: a forked child may go on with them. */
+/* Listeners stay: a forked child may continue to use them. */
 static void leave_connections(void)
 {
 	for (uint32_t i = 0; i < cma.num_ids; i++) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fork().
- *
- * In a forked child the engine's thread and the device are not there. Connections are the parent's;
- * ids and listeners go on here once the parent has ended (daemon(3)): cma_inherit(). A child that
- * waits at its channel learns of that by the channel's timer: once a process has forked, it lets the
- * timers of idle channels expire in a while, and its engine puts that off again and again.
+ * fork.c - fork(). A forked child has neither the engine's thread nor the device. Connections
+ * belong to the parent. Ids and listeners continue in the child after the parent has ended
+ * (daemon(3)): cma_inherit(). A child that waits at its channel is notified by the channel's timer:
+ * once a process has forked, it lets the timers of idle channels expire after a while, and its
+ * engine extends them again and again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 #define HELD_FIRST 100
 #define HELD_OFF   3000
 
-/* See above: the idle channels of a process that forked. */
+/* Extends the timers of the idle channels of a process that forked: see above. */
 static void hold_off(long ms, uint64_t again)
 {
 	const struct itimerspec its = {
@@ -38,7 +37,7 @@ void cma_fork_round(void)
 		hold_off(HELD_OFF, HELD_OFF / 3);
 }
 
-/* Gone, or a zombie: then nothing of it runs. */
+/* True if it is gone or a zombie: then no part of it runs. */
 static bool has_ended(pid_t pid)
 {
 	char path[32], stat[256], *p;
@@ -58,7 +57,7 @@ static bool has_ended(pid_t pid)
 	return p && (p[2] == 'Z' || p[2] == 'X');
 }
 
-/* Threads of the parent that waited are not here. */
+/* The parent's waiting threads do not exist here. */
 static void forget_sleepers(void)
 {
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
@@ -82,8 +81,8 @@ void cma_inherit(void)
 	cma.owner = 0;
 	share_channels(false);
 	for (struct cma_channel *ch = cma.channels; ch; ch = ch->next) {
-		cma_fd_show(ch, ch->head); /* not the parent's events any more */
-		(void)cma_fd_expired(ch);  /* it expired to report the end */
+		cma_fd_show(ch, ch->head); /* no longer the parent's events */
+		(void)cma_fd_expired(ch);  /* it expired to report the end of the parent */
 	}
 	cma_listeners_serve();
 }
@@ -94,7 +93,7 @@ static void before_fork(void)
 {
 	cma_lock();
 	cma_kernel_before_fork();
-	forking = getpid(); /* the child may ask for its parent when that has ended */
+	forking = getpid(); /* the child may check its parent after that has ended */
 }
 
 static void after_fork_parent(void)
@@ -109,7 +108,7 @@ static void after_fork_parent(void)
 	cma_unlock();
 }
 
-/* Connections and requests are the parent's: here ids have no connection any more. */
+/* Connections and requests are the parent's: ids in the child have no connection. */
 static void forget_connections(void)
 {
 	for (uint32_t i = 0; i < cma.num_ids; i++) {
@@ -146,7 +145,7 @@ static void after_fork_child(void)
 
 /*
  * Registered after the device's handlers, so that ours run before them: the engine waits for locks
- * of the device with cma.lock held.
+ * of the device while it holds cma.lock.
  */
 void cma_watch_fork(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Ids: numbers and life. Numbers are small: librdmacm indexes them up to 65,535. */
+/* id.c - ids: numbers and life. Numbers are small: librdmacm indexes them up to 65,535. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static bool grow_ids(void)
 	return true;
 }
 
-/* The lowest free number: what an id had before is used again at once, as in the kernel. */
+/* Returns the lowest free number: a number is reused at once, as in the kernel. */
 static uint32_t free_id_number(void)
 {
 	while (cma.first_free < cma.num_ids && cma.ids[cma.first_free])

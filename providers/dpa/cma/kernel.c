@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The kernel side of event channels: detection, descriptors, events. This file makes system calls
- * directly where another library may have replaced the function: the preload answers for these
- * paths, and librspreload handles descriptors as rsockets.
+ * kernel.c - the kernel side of event channels: detection, descriptors, events. This file makes
+ * system calls directly where another library may have replaced the function: the preload answers
+ * for these paths, and librspreload handles descriptors as rsockets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,8 +95,8 @@ struct cma_kernel_ops cma_kernel_ops = {open_node, sys_write, sys_close};
 /* --------------------------------------------------------------------- fork */
 
 /*
- * All that are open. The lock is held from the open until it is in the list, and from there out
- * until it is closed: a copy that a child keeps would keep the parent's ids in the kernel.
+ * All open ones. The lock is held from the open until it is in the list, and from its removal until
+ * it is closed: a copy in a child would keep the parent's ids in the kernel.
  */
 static struct cma_kernel *kernels;
 static pthread_mutex_t kernels_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -215,8 +215,8 @@ int cma_kernel_write(struct cma_kernel *k, uint32_t cmd, const void *body, uint1
 /* ------------------------------------------------------------------- events */
 
 /*
- * The kernel takes no command of this process any more: EACCES after setuid(). Its descriptor stays
- * readable, so that a thread that waits would never sleep. dpa0's events go on.
+ * The kernel accepts no command of this process any more: EACCES after setuid(). Its descriptor
+ * stays readable, so a thread that waits for it would never sleep. dpa0's events continue.
  */
 static void lose_kernel(const struct cma_channel *ch, int err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The kernel side of ids: see kernel.h. */
+/* kernel_id.c - the kernel side of ids: see kernel.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>

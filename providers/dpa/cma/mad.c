@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* MADs that QP1 receives. */
+/* mad.c - MADs that QP1 receives. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
 }
 
-/* A REQ or SIDR_REQ that no id here has. Copies of it are refused, too. */
+/* Handles a REQ or SIDR_REQ that no id here accepts. Copies of it are refused, too. */
 static void refuse_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 			   uint16_t reason)
 {
@@ -84,7 +84,7 @@ static bool type_fits_listener(const struct cma_id *listener, const struct dpa_m
 	}
 }
 
-/* The way back. False: it came to no address of ours. */
+/* Finds the path back. False: it was sent to no address of ours. */
 static bool way_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 		     struct dpav_cm_path *way)
 {
@@ -103,7 +103,7 @@ static bool way_back(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 	return true;
 }
 
-/* A new id and its connection. NULL: no memory; the request is as good as lost. */
+/* Creates an id and its connection. NULL: no memory; the request counts as lost. */
 static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_addr *from)
 {
 	struct cma_id *id = cma_id_new(listener->channel);
@@ -172,8 +172,8 @@ static struct cma_id *listener_for(const struct dpa_mad *m, struct dpa_cm_ip *ip
 }
 
 /*
- * An RTU of our own that came back: its peer died between the REP and now, and the message about
- * that came before that REP. It counts as the peer's DREQ.
+ * An RTU of our own came back: its peer died between the REP and now, and the message about that
+ * came before that REP. It is handled like the peer's DREQ.
  */
 static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
 {
@@ -198,7 +198,7 @@ bool cma_is_own(const uint8_t gid[16])
 }
 
 /*
- * A MAD for no id here. A MAD that no process of this host takes returns to its sender and is
+ * A MAD for no id here. A MAD that no process of this host accepts returns to its sender and is
  * answered here, too. A REP of another host is ignored, as by the kernel: its sender repeats it and
  * gives up.
  */
@@ -216,7 +216,7 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 		rtu_came_back(from, m);
 }
 
-/* Takes in the data ahead of a DREQ. False: not now, the DREQ waits for its next look. */
+/* Takes in the data ahead of a DREQ. False: not now; the DREQ waits for its next check. */
 static bool take_in(void)
 {
 	if (cma.taken_in)
@@ -235,7 +235,7 @@ static bool has_unread(const struct cma_conn *c)
 	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
 }
 
-/* Was it sent by this process? The high half of the transaction id is random. */
+/* True if this process sent it. The high half of the transaction id is random. */
 static bool is_of_this_process(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
 	return m->tid >> 32 == cma.tid_high && cma_is_own(from->dgid);
@@ -256,15 +256,15 @@ static const struct cma_conn *sender_of(const struct dpa_gsi_addr *from, const s
 }
 
 /*
- * A request of this process that was first sent as long ago as a request is held for a listener: it
- * is not held any more.
+ * True for a request of this process that was first sent as long ago as a request is held for a
+ * listener: it is not held any more.
  */
 static bool was_held(const struct cma_conn *sender)
 {
 	return sender && cma_now() - sender->asked >= CMA_EARLY_MS;
 }
 
-/* False: it waits, for a listener or for room in its backlog. */
+/* False: it waits for a listener or for room in its backlog. */
 static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m,
 			const uint8_t mad[DPA_MAD_BYTES], bool last)
 {

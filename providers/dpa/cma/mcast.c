@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Multicast. RoCE needs no request to a subnet manager: the event has the address handle of the
- * group, and librdmacm attaches the QP, for which the device joins the group.
+ * mcast.c - multicast. RoCE needs no request to a subnet manager: the event has the address handle
+ * of the group, and librdmacm attaches the QP, for which the device joins the group.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static int join_group(struct cma_id *id, uint64_t uid, const union cma_addr *gro
 	if (id->state != CMA_BOUND && id->state != CMA_ADDR_DONE)
 		return EINVAL;
 	if (group->family == AF_INET6)
-		return EOPNOTSUPP; /* as the kernel on RoCEv2: it joins by IGMP alone */
+		return EOPNOTSUPP; /* as in the kernel on RoCEv2, which joins by IGMP only */
 	if (group->family != AF_INET || !cma_addr_is_multicast(group))
 		return EINVAL;
 	mc = cma_mc_new(id, uid);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * neighbour.c - RESOLVE_ADDR of another host whose next hop has no known link address.
- *
- * The kernel's rdma_cm waits for the answer to its ARP request or neighbour solicitation, and says
- * ADDR_ERROR (-ETIMEDOUT) if none comes in the time that the program gave. Here the kernel looks
- * for the address because a probe is sent (dpa_hw_gsi_probe()), and is asked for it again and again.
+ * neighbour.c - RESOLVE_ADDR of another host whose next hop has no known link address. The kernel's
+ * rdma_cm waits for the answer to its ARP request or neighbour solicitation, and reports ADDR_ERROR
+ * (-ETIMEDOUT) if none comes within the program's timeout. Here a probe is sent
+ * (dpa_hw_gsi_probe()), which makes the kernel look for the address; then the kernel is asked at
+ * growing intervals.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"
 
-#define ASK_FIRST 1 /* ms until the kernel is asked again, doubled each time */
+#define ASK_FIRST 1 /* ms until the kernel is asked again; doubles each time */
 #define ASK_MOST  128
-#define PROBE_MS  1000 /* a kernel that gave up looks again when a packet is sent */
+#define PROBE_MS  1000 /* a kernel that gave up tries again when a packet is sent */
 
 struct cma_query {
 	struct cma_query *next;
@@ -90,7 +90,7 @@ static void answer_query(struct cma_id *id, bool known)
 	cma_event(id, known ? CMA_ADDR_RESOLVED : CMA_ADDR_ERROR, known ? 0 : -ETIMEDOUT);
 }
 
-/* The last question of a round. Ids that wait for the same host ask once. */
+/* The last request of a round. Ids that wait for the same host share one. */
 struct last_asked {
 	struct dpa_gsi_addr addr;
 	bool asked, known;

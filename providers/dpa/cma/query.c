@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queries of librdmacm about an id. node_guid 0: the id has no device. */
+/* query.c - queries of librdmacm about an id. node_guid 0: the id has no device. */
 #include <arpa/inet.h>
 #include <string.h>
 #include "cma/cma.h"
@@ -102,7 +102,7 @@ int cma_query_addr(struct cma_channel *ch, uint32_t num, bool gid,
 	return err;
 }
 
-/* IBA table 209: a PathRecord as it is on the wire. */
+/* IBA table 209: a PathRecord in its wire format. */
 static void put_record(const struct dpav_cm_path *p, uint8_t *r)
 {
 	const uint32_t flow = htonl(p->flow_label << 8 | p->hop_limit);

@@ -77,8 +77,9 @@ static void leave_peer(struct cma_conn *c)
 }
 
 /*
- * A peer of this adapter instance is not watched: its death is seen (dpa_hw_gsi_died()). Nor is one
- * of this host that has not answered yet: nobody takes the request, and it comes back.
+ * A peer of this adapter instance is not watched: its death is detected otherwise
+ * (dpa_hw_gsi_died()). Nor is a peer of this host that has not answered yet: no process takes the
+ * request, and it returns.
  */
 static void enter_peer(struct cma_conn *c)
 {
@@ -159,7 +160,7 @@ static void send_probe(struct cma_peer *p)
 	(void)dpa_hw_gsi_probe(cma.gsi, &p->addr, p->nonce); /* a failed send gets no answer */
 }
 
-/* Any answer to this one is there at once. */
+/* If there is an answer to this one it is there at once. */
 static void ask_for_board(struct cma_peer *p)
 {
 	if (dpa_hw_gsi_there(cma.gsi, p->board_id))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RESOLVE_ADDR and RESOLVE_ROUTE. The kernel's tables are asked at once, so that the event is queued
- * before the call returns. No packet is sent but where the next hop has no known link address
- * (neighbour.c).
+ * resolve.c - RESOLVE_ADDR and RESOLVE_ROUTE. The kernel's tables are read at once, so that the
+ * event is queued before the call returns. A packet is sent only if the next hop has no known link
+ * address (neighbour.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define LIFE_TIME 18 /* CMA_IBOE_PACKET_LIFETIME, 4.096 us * 2^n: about a second */
 #define HOPS	  64
 
-/* No address: that of the loopback interface, as the kernel takes it. */
+/* No address means that of the loopback interface, as in the kernel. */
 static void any_is_loopback(union cma_addr *a)
 {
 	if (!cma_addr_is_any(a))
@@ -24,7 +24,7 @@ static void any_is_loopback(union cma_addr *a)
 		a->in6.sin6_addr = (struct in6_addr)IN6ADDR_LOOPBACK_INIT;
 }
 
-/* The id's own address, its port kept. */
+/* Takes the id's own address and keeps its port. */
 static int take_source(struct cma_id *id)
 {
 	union cma_addr src, any = {.family = 0};
@@ -50,8 +50,8 @@ static int take_source(struct cma_id *id)
 }
 
 /*
- * An address of this host that is in no GID table, as 127.0.0.2: nothing can answer from it. The
- * kernel resolves the device that has it, and finds none.
+ * True for an address of this host that is in no GID table, for example 127.0.0.2: no port can
+ * answer from it. The kernel looks up the device of the address, and finds none.
  */
 static bool without_gid(const union cma_addr *a)
 {
@@ -91,7 +91,7 @@ static int resolve_id(struct cma_id *id, const union cma_addr *src, const union 
 	if (!err && without_gid(&id->dst))
 		err = ENODEV;
 	if (err == EADDRNOTAVAIL || err == ENODEV) {	/* no device has the address */
-		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* and it may be tried again */
+		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* it may be tried again */
 		return 0;
 	}
 	if (err || cma_neighbour_wait(id, timeout_ms))
@@ -122,7 +122,10 @@ int cma_resolve_addr(struct cma_channel *ch, uint32_t num, const union cma_addr 
 
 /* ------------------------------------------------------------------- route */
 
-/* cma_get_roce_flow_label(): what the program set in an IPv6 address, else of the ports. */
+/*
+ * cma_get_roce_flow_label(): the label that the program set in an IPv6 address, else computed from
+ * the ports.
+ */
 static uint32_t flow_label(const struct cma_id *id)
 {
 	uint32_t label = 0, sport = cma_addr_port(&id->src), dport = cma_addr_port(&id->dst);
@@ -178,7 +181,10 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 	return err;
 }
 
-/* RDMA_OPTION_IB_PATH: the program has the path, as from ib_acm, in place of RESOLVE_ROUTE. */
+/*
+ * RDMA_OPTION_IB_PATH: the program has the path, for example from ib_acm, and calls this instead of
+ * RESOLVE_ROUTE.
+ */
 int cma_set_path(struct cma_channel *ch, uint32_t num, const struct ib_path_rec_data *rec,
 		 uint32_t n)
 {

@@ -9,7 +9,10 @@
 
 struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
 
-/* Not cancelled meanwhile: reads and writes are cancellation points, and the lock would stay. */
+/*
+ * Not cancellable meanwhile: reads and writes are cancellation points, and the lock would stay
+ * held.
+ */
 void cma_lock(void)
 {
 	int cancel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Deadlines of connections: a binary heap, the first one at its top. */
+/* timer.c - deadlines of connections: a binary heap with the earliest one at its top. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A small libibverbs of private ABI number FAKE_PABI: a provider for a number that is not the
- * installed one is linked against it, and tests load it. It has the calls that the provider makes
- * of the library and records their arguments, in the layout of that number, which is given here by
- * itself and not by the provider's driver.h. FAKE_LATE: rdma-core 62 or 63 under number 59.
+ * fake_ibverbs.c - a small libibverbs with private ABI number FAKE_PABI. A provider for a number
+ * that is not the installed one is linked against it, and tests load it. It has the library calls
+ * that the provider makes and records their arguments, in the layout of that number, which is
+ * defined here and not taken from the provider's driver.h. FAKE_LATE: rdma-core 62 or 63 under
+ * number 59.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include <infiniband/verbs.h>
 #include "fake_ibverbs.h"
 
-/* Public structures have a mutex in them: 40 bytes on x86-64, 48 on aarch64. */
+/* Public structures contain a mutex: 40 bytes on x86-64, 48 on aarch64. */
 #define MORE (sizeof(pthread_mutex_t) - 40)
 #if FAKE_PABI < 59
 #define CONTEXT_SIZE (648 + MORE)
@@ -33,7 +34,9 @@ __attribute__((visibility("default"))) struct fake_ibverbs fake_ibverbs = {
 	.context_size = CONTEXT_SIZE,
 };
 
-/* All of it but the library's front is where the public header has it, counted from the end. */
+/*
+ * All of it except the library's front is at its place in the public header, counted from the end.
+ */
 static struct verbs_context *public_part(char *lib_ctx)
 {
 	return (struct verbs_context *)(lib_ctx + CONTEXT_SIZE - sizeof(struct verbs_context));

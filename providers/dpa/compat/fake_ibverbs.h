@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fake_ibverbs.h - what the fake of fake_ibverbs.c keeps, for tests that load it. */
+/* fake_ibverbs.h - the records of fake_ibverbs.c, for tests that load it. */
 #ifndef DPA_COMPAT_FAKE_IBVERBS_H
 #define DPA_COMPAT_FAKE_IBVERBS_H
 
 #include <stddef.h>
 
 #define FAKE_MAX_OPS 96
-#define FAKE_FRONT   0xa5 /* fills the front of a context that the public header does not have */
+#define FAKE_FRONT   0xa5 /* fills the front of a context that is not in the public header */
 
 struct fake_ibverbs {
 	int pabi;
@@ -14,7 +14,7 @@ struct fake_ibverbs {
 	size_t context_size;
 	const void *driver; /* as registered: struct verbs_device_ops */
 	int registered;	    /* times */
-	char *lib_context;  /* the library's start of the last context */
+	char *lib_context;  /* begin of the library's part of the last context */
 	char *set_ops_context, *uninit_context;
 	void (*ops[FAKE_MAX_OPS])(void); /* as set, by position */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * call.h - what all control verbs have in common, as if a system call carried them out:
+ * call.h - common to all control verbs, which behave as if a system call carried them out:
  *
- * - errno is set if the verb fails, to what an int verb returns, and left alone if it succeeds;
+ * - errno is set if the verb fails, to the value that an int verb returns, and unchanged otherwise;
  * - every object that it names is looked up by address and handle in the table of its context:
  *   ENOENT if the application changed one of its `handle` and `context` (handles.h).
  *
- * In a forked child (dpa.h) no table is looked at: verbs fail there by themselves, and those that
+ * In a forked child (dpa.h) no table is read: verbs fail there by themselves, and verbs that
  * destroy free memory.
  *
  * A verb is one of CALL, MAKE, END; the _BARE ones are for objects without a public handle.
@@ -28,13 +28,13 @@ static inline int find_handle(struct ibv_context *context, const void *obj, uint
 	return dpa_alive(context) ? dpav_handles_find(call_handles(context), obj, handle) : 0;
 }
 
-/* The object that a verb is called on, in the context that it names. */
+/* The object on which a verb is called, in the context that it names. */
 #define ON(obj)	     find_handle((obj)->context, (obj), (obj)->handle)
 #define ON_BARE(obj) find_handle((obj)->context, (obj), 0) /* a kind without a public handle */
 
 /*
- * Another object that the verb names. One of another context, or none, is left to the verb: which
- * of them it takes differs.
+ * Another object that the verb names. If it is of another context or NULL the verb itself decides:
+ * verbs differ in what they accept.
  */
 #define WITH(c, obj)	  ((obj) && (obj)->context == (c) ? ON(obj) : 0)
 #define WITH_BARE(c, obj) ((obj) && (obj)->context == (c) ? ON_BARE(obj) : 0)
@@ -47,7 +47,7 @@ static inline int call_ends(int was, int ret)
 
 /* ------------------------------------------------------------ kinds of verbs */
 
-/* A verb that returns 0 or an errno. `first`: what its look-ups found. */
+/* A verb that returns 0 or an errno. `first`: result of its look-ups. */
 #define CALL(first, call)                                                                          \
 	do {                                                                                       \
 		int was_ = errno, ret_ = (first);                                                  \
@@ -55,7 +55,9 @@ static inline int call_ends(int was, int ret)
 		return call_ends(was_, ret_ ? ret_ : (call));                                      \
 	} while (0)
 
-/* Device memory can be had in a forked child: whether a verb fails there is its own affair. */
+/*
+ * Device memory can be allocated in a forked child: the verb itself decides whether it fails there.
+ */
 static inline int may_make(struct ibv_context *context, int first)
 {
 	if (first)
@@ -79,7 +81,7 @@ static inline void *call_made(struct ibv_context *context, void *obj, uint32_t h
 	return obj;
 }
 
-/* A verb that makes an object, or returns NULL with errno. */
+/* A verb that creates an object, or returns NULL and sets errno. */
 #define MAKE_AS(type, c, first, call, number)                                                      \
 	do {                                                                                       \
 		struct ibv_context *c_ = (c);                                                      \
@@ -99,7 +101,7 @@ static inline int may_end(struct ibv_context *context, const void *obj, uint32_t
 	return dpa_alive(context) ? dpav_handles_take(call_handles(context), obj, handle) : 0;
 }
 
-/* A verb that failed leaves the object where it was. */
+/* A verb that failed leaves the object in the table. */
 static inline int call_ended(struct ibv_context *context, const void *obj, uint32_t handle, int was,
 			     int ret)
 {
@@ -112,7 +114,7 @@ static inline int call_ended(struct ibv_context *context, const void *obj, uint3
 	return call_ends(was, ret);
 }
 
-/* A verb that frees an object: it is out of the table before its memory may be another's. */
+/* A verb that frees an object: removes it from the table before its memory can be reused. */
 #define END_AS(obj, number, call)                                                                  \
 	do {                                                                                       \
 		struct ibv_context *c_ = (obj)->context;                                           \
@@ -125,7 +127,7 @@ static inline int call_ended(struct ibv_context *context, const void *obj, uint3
 #define END(obj, call)	    END_AS(obj, (obj)->handle, call)
 #define END_BARE(obj, call) END_AS(obj, 0, call)
 
-/* The same for verbs that return nothing: what was changed is left alone. */
+/* The same for verbs without a result: after a changed handle they do nothing. */
 #define UNIMPORT(obj, call)                                                                        \
 	do {                                                                                       \
 		struct ibv_context *c_ = (obj)->context;                                           \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * control.h - control verbs as libibverbs calls them. dpa_ctl_X() is dpa_X() with what all control
- * verbs have in common (call.h).
+ * control.h - control verbs as libibverbs calls them. dpa_ctl_X() is dpa_X() with the common
+ * behaviour of control verbs (call.h).
  */
 #ifndef DPA_CONTROL_H
 #define DPA_CONTROL_H
@@ -9,9 +9,9 @@
 #include "dpa.h"
 
 /*
- * Verbs of newer libraries that are called on a context and return an errno. libibverbs answers for
- * a provider without them, but leaves errno alone. In a tree of rdma-core 59 to 61 there is no
- * query_port_speed under number 59.
+ * Verbs of newer libraries that are called on a context and return an errno. For a provider without
+ * them libibverbs returns the error but does not set errno. In a tree of rdma-core 59 to 61 there
+ * is no query_port_speed under number 59.
  */
 #if IBVERBS_PABI_VERSION >= 64 || (IBVERBS_PABI_VERSION >= 59 && defined(DRV_LIB_CONTEXT))
 #define DPA_HAVE_PORT_SPEED
@@ -74,7 +74,7 @@ struct ibv_cq *dpa_ctl_create_cq(struct ibv_context *context, int cqe,
 				 struct ibv_comp_channel *channel, int comp_vector);
 struct ibv_cq_ex *dpa_ctl_create_cq_ex(struct ibv_context *context,
 				       struct ibv_cq_init_attr_ex *attr);
-/* For the direct verbs: as dpa_cq_new(), and a CQ of the library besides. */
+/* For the direct verbs: as dpa_cq_new(), and also a CQ of the library. */
 struct ibv_cq *dpa_ctl_cq_by_hand(struct ibv_context *context, const struct dpa_cq_init *init,
 				  void *cq_context);
 int dpa_ctl_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A hash table of objects with open addressing; at most half of it is ever in use. */
+/* handles.c - a hash table of objects with open addressing; at most half of it is ever used. */
 #include <errno.h>
 #include <stdlib.h>
 #include "control/handles.h"
@@ -11,10 +11,10 @@ struct entry {
 	_Atomic uint32_t handle;
 };
 
-enum { EMPTY, LEFT }; /* LEFT: an object was here, others may lie behind it */
+enum { EMPTY, LEFT }; /* LEFT: an object was here; others may follow */
 
 struct dpa_handle_array {
-	struct dpa_handle_array *smaller; /* the one before it: readers may be in it still */
+	struct dpa_handle_array *smaller; /* the previous array: readers may still use it */
 	uint32_t mask;
 	struct entry at[];
 };
@@ -78,7 +78,7 @@ static bool put_handle(struct dpa_handle_array *a, const void *obj, uint32_t han
 	return was == EMPTY;
 }
 
-/* All objects of `from` into `to`. Returns how many. */
+/* Copies all objects of `from` into `to`. Returns their number. */
 static uint32_t put_all(struct dpa_handle_array *to, const struct dpa_handle_array *from)
 {
 	uint32_t n = 0;
@@ -108,7 +108,7 @@ static int grow_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 	return 0;
 }
 
-/* Drops what objects left behind. In place, so that nothing more must be kept for readers. */
+/* Removes LEFT entries, in place, so that no further array must be kept for readers. */
 static int clean_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 {
 	struct dpa_handle_array *copy = array_new(a->mask + 1);
@@ -123,14 +123,13 @@ static int clean_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 	return 0;
 }
 
-/* The object's entry, or NULL. */
+/* Returns the object's entry, or NULL. */
 static struct entry *find_entry(struct dpa_handle_array *a, const void *obj)
 {
 	uint32_t i = hash_object(obj);
 	uintptr_t at;
 
-	/* an array that is rebuilt meanwhile may show a reader no empty entry: one round is enough
-	 */
+	/* While the array is rebuilt a reader may see no empty entry: stop after one round. */
 	for (uint32_t n = 0; a && n <= a->mask; n++, i++) {
 		at = obj_of(&a->at[i & a->mask]);
 		if (at == (uintptr_t)obj)
@@ -154,7 +153,7 @@ static struct dpa_handle_array *locked_handles(struct dpav_handles *h)
 	return atomic_load_explicit(&h->array, memory_order_relaxed);
 }
 
-/* Empties an entry, and what was left before it if no object lies behind. */
+/* Empties an entry, and LEFT entries before it if no object follows. */
 static void drop_entry(struct dpav_handles *h, struct dpa_handle_array *a, struct entry *e)
 {
 	uint32_t i = (uint32_t)(e - a->at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Control verbs of the device, of domains and of memory. */
+/* memory.c - control verbs of the device, of domains and of memory. */
 #include "control/call.h"
 
 /* --------------------------------------------------------------- the device */
@@ -16,7 +16,7 @@ int dpa_ctl_query_port(struct ibv_context *context, uint8_t port, struct ibv_por
 	CALL(0, dpa_query_port(context, port, attr));
 }
 
-/* Not there (docs/conformance.md, "Flags that are not known"). */
+/* Not supported (docs/conformance.md, "Flags that are not known"). */
 #ifdef DPA_HAVE_PORT_SPEED
 int dpa_ctl_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
 {
@@ -155,7 +155,7 @@ static int with_mr(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd)
 	return ret || !(flags & IBV_REREG_MR_CHANGE_PD) ? ret : WITH(mr->context, pd);
 }
 
-/* Its handle may be another one afterwards. */
+/* The handle may change. */
 static int rereg_and_change(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 			    size_t length, int access)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The table of verbs. Control verbs go through control/; the data path (poll, post, and bind_mw,
- * which posts) does not: it looks nothing up. It returns its errors and gives errno no meaning: the
- * system calls that it makes on its way may change errno, of a verb that succeeds, too.
+ * ops.c - the table of verbs. Control verbs go through control/. The data path (poll, post, and
+ * bind_mw, which posts) does not: it does no look-ups. It returns its errors and does not define
+ * errno: its system calls may change errno, also in a verb that succeeds.
  */
 #include "control/control.h"
 

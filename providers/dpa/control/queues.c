@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Control verbs of CQs, SRQs, QPs, address handles and multicast. */
+/* queues.c - control verbs of CQs, SRQs, QPs, address handles and multicast. */
 #include "control/call.h"
 
 /* ---------------------------------------------------------------------- CQs */
@@ -136,7 +136,7 @@ struct ibv_qp *dpa_ctl_create_qp_indexed(struct ibv_pd *pd, struct ibv_qp_init_a
 	     dpa_create_qp_indexed(pd, attr, user_index));
 }
 
-/* A target has no queues, and other members than its domain count for nothing. */
+/* A target has no queues; of the other members only its domain counts. */
 static int with_qp_ex(struct ibv_context *c, const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t mask = attr->comp_mask;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Control verbs of raw packets: WQs, tables of them, flow rules and their counters. */
+/* raw.c - control verbs of raw packets: WQs, tables of WQs, flow rules and their counters. */
 #include "control/call.h"
 
 struct ibv_wq *dpa_ctl_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr)
@@ -20,7 +20,7 @@ int dpa_ctl_destroy_wq(struct ibv_wq *wq)
 	END(wq, dpa_destroy_wq(wq));
 }
 
-/* Of as many WQs as a table may have: dpa_create_ind_table() refuses more. */
+/* Looks up at most as many WQs as a table may have: dpa_create_ind_table() refuses more. */
 static int with_wqs(struct ibv_context *c, const struct ibv_rwq_ind_table_init_attr *attr)
 {
 	int ret = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The asynchronous events of a context: pushed by device threads, read by the application. */
+/* async.c - asynchronous events of a context: pushed by device threads, read by the application. */
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
@@ -16,7 +16,7 @@ struct async_record {
 struct async_node {
 	struct async_node *next;
 	struct async_record rec;
-	uint32_t *reported; /* of the object; NULL for events of the port or device */
+	uint32_t *reported; /* counter of the object; NULL for events of the port or device */
 };
 
 struct dpa_async {
@@ -31,7 +31,7 @@ int dpa_async_fd(const struct dpa_async *as)
 	return as->fd;
 }
 
-/* The descriptor is the library's to close. */
+/* The library closes the descriptor. */
 void dpa_async_destroy(struct dpa_async *as)
 {
 	struct async_node *n = as->first;
@@ -81,7 +81,7 @@ void dpa_async_event(void *arg, const struct dpa_event *ev)
 	struct async_node *n = calloc(1, sizeof(*n));
 
 	if (!n)
-		return; /* as the kernel does: an event is lost when memory is */
+		return; /* as in the kernel: without memory the event is lost */
 	n->reported = event_counter(ev);
 	n->rec.type = ev->type;
 	n->rec.element = n->reported ? ev->user_handle : ev->port;
@@ -93,7 +93,7 @@ void dpa_async_event(void *arg, const struct dpa_event *ev)
 	pthread_mutex_unlock(&as->lock);
 }
 
-/* Unlinks *p; under the lock. */
+/* Unlinks *p. Context: the lock. */
 static struct async_node *async_take(struct dpa_async *as, struct async_node **p)
 {
 	struct async_node *n = *p;

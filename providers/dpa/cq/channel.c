@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Completion channels. A channel holds the list of its CQs that have events not yet read; the
- * device calls dpa_channel_comp() from any thread, the application reads.
+ * channel.c - completion channels. A channel holds the list of its CQs with unread events. The
+ * device calls dpa_channel_comp() from any thread; the application reads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static ssize_t channel_read(void *owner, int fd, void *buf, size_t n)
 	return dpa_event_wait(ch->ctx->hw, fd, channel_pop, ch, buf, sizeof(uint64_t));
 }
 
-/* The library saw that no CQ uses the channel any more. */
+/* The library has checked that no CQ uses the channel any more. */
 static void channel_closed(void *owner)
 {
 	free(owner);

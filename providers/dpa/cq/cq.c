@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion queues: the polling side. */
+/* cq.c - completion queues: the consumer's side. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +126,7 @@ struct ibv_cq *dpa_create_cq(struct ibv_context *context, int cqe, struct ibv_co
 
 /* ----------------------------------------------------------------- destroy */
 
-/* IBA 11.2.8: the verb returns when every event that was read has been acknowledged. */
+/* IBA 11.2.8: the verb returns after every event that was read has been acknowledged. */
 static void cq_wait_acks(struct ibv_cq *cq, uint32_t comp, uint32_t async)
 {
 	pthread_mutex_lock(&cq->mutex);
@@ -300,19 +300,19 @@ int dpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* Entries that stay move down, those at the end become invalid. */
+/* Entries that stay move down; those at the end become invalid. */
 void dpa_cq_purge(struct dpa_cq *cq, uint32_t qpn)
 {
 	uint32_t pi, to;
 
 	if (cq->by_hand)
-		return; /* what its reader has taken is not known here */
+		return; /* the consumer index of the reader is not available here */
 	dpa_lock_take(&cq->lock);
 	dpa_hw_cq_lock(cq->hw);
 	pi = dpa_hw_cq_pi(cq->hw);
 	to = cq->ci;
 	/*
-	 * a CQ that ignores overrun may be ahead by laps: its entries cannot be distinguished then
+	 * A CQ that ignores overrun may be ahead by laps: its entries are not distinguishable then.
 	 */
 	if (pi - to > cq->mask + 1)
 		goto out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Extended CQs: one entry at a time, read in place. From a successful start_poll to end_poll the
- * CQ's lock is held; the entries are given back at the end.
+ * cq_ex.c - extended CQs: one entry at a time, read in place. The CQ's lock is held from a
+ * successful start_poll to end_poll; the entries are released at the end.
  */
 #include <time.h>
 #include "dpa.h"
@@ -19,7 +19,7 @@ static struct dpa_cq *ex_cq(struct ibv_cq_ex *cq)
 	return (struct dpa_cq *)cq;
 }
 
-/* Of dpa_cqe_last(): an entry that is there and has status success needs one comparison. */
+/* For dpa_cqe_last(): one comparison finds an entry that is there and has status success. */
 #define EX_MASK dpa_cqe_pack(0, 0xff, 0, 0xff)
 
 static inline uint32_t ex_want(uint8_t owner)
@@ -27,7 +27,10 @@ static inline uint32_t ex_want(uint8_t owner)
 	return dpa_cqe_pack(0, DPA_CQE_OK, 0, owner);
 }
 
-/* No caller asks for this one: ex->status is not that of success, the next entry has to set it. */
+/*
+ * For a member that no caller has requested: ex->status is not success, so the next entry has to
+ * set it.
+ */
 #define EX_WANT_NONE (~0u)
 
 static inline void ex_set(struct dpa_cq *cq, const struct dpa_cqe *e)
@@ -36,7 +39,7 @@ static inline void ex_set(struct dpa_cq *cq, const struct dpa_cqe *e)
 	cq->vcq.cq_ex.wr_id = e->wr_id;
 }
 
-/* Makes e the current one if it is valid. */
+/* Makes e the current entry if it is valid. */
 static __attribute__((noinline)) int ex_load(struct dpa_cq *cq, const struct dpa_cqe *e,
 					     uint8_t owner)
 {
@@ -63,7 +66,7 @@ static inline int ex_first(struct dpa_cq *cq)
 	return 0;
 }
 
-/* Nothing was there; the lock is held. */
+/* There was no entry. Context: the lock. */
 static __attribute__((noinline)) int ex_start_again(struct dpa_cq *cq)
 {
 	int ret;
@@ -94,7 +97,10 @@ static int ex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	return ex_start_again(cq);
 }
 
-/* Behind the buffer's end: ci goes to the next lap, which the current entry is not on yet. */
+/*
+ * At the end of the buffer: ci moves to the next lap, which the current entry does not belong to
+ * yet.
+ */
 static __attribute__((noinline)) int ex_wrap(struct dpa_cq *cq)
 {
 	uint32_t ci = (cq->ci | cq->mask) + 1;
@@ -106,8 +112,9 @@ static __attribute__((noinline)) int ex_wrap(struct dpa_cq *cq)
 }
 
 /*
- * ci stays behind, only its lap is kept: end_poll() has it from where the current entry lies. The
- * application's two calls for each entry are most of what it costs; in here every branch counts.
+ * ci is not updated for each entry, only for each lap: end_poll() computes it from the place of the
+ * current entry. Most of the cost of an entry is the application's two calls; in this function
+ * every branch counts.
  */
 static int ex_next_poll(struct ibv_cq_ex *ex)
 {
@@ -210,7 +217,7 @@ static int64_t ns_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The device's clock is CLOCK_MONOTONIC: the offset to the wall clock is that of now. */
+/* The device's clock is CLOCK_MONOTONIC: uses the current offset to the wall clock. */
 static uint64_t ex_wallclock(struct ibv_cq_ex *ex)
 {
 	int64_t off = ns_of(CLOCK_REALTIME) - ns_of(CLOCK_MONOTONIC);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * event.h - a queue of events with a descriptor.
- *
- * The events themselves lie in ordinary memory, so that those of a destroyed object can be taken
- * out; the descriptor is an eventfd that is readable while there are any. It is what poll(2) and
- * fcntl(O_NONBLOCK) of the application see. The read() of libibverbs comes to us (hooks.h).
+ * event.h - a queue of events with a descriptor. The events are in ordinary memory, so that those
+ * of a destroyed object can be removed. The descriptor is an eventfd that is readable while there
+ * are events. poll(2) and fcntl(O_NONBLOCK) of the application use it. The read() of libibverbs is
+ * redirected here (hooks.h).
  */
 #ifndef DPA_EVENT_H
 #define DPA_EVENT_H
@@ -17,13 +16,13 @@
 #include <unistd.h>
 #include <dpa_hw.h>
 
-/* Both under the lock of the queue: when its first event comes, when its last one is gone. */
+/* Called under the lock of the queue: when its first event comes; when its last one is gone. */
 static inline void dpa_eventfd_raise(int fd)
 {
 	eventfd_write(fd, 1);
 }
 
-/* Never blocks: it is called only after dpa_eventfd_raise(), once. */
+/* Never blocks, because it is called once, after dpa_eventfd_raise(). */
 static inline void dpa_eventfd_clear(int fd)
 {
 	eventfd_t v;
@@ -33,7 +32,7 @@ static inline void dpa_eventfd_clear(int fd)
 
 typedef bool dpa_event_pop_fn(void *queue, void *record);
 
-/* read() on such a descriptor: returns record_size, or -1 with errno. */
+/* read() on such a descriptor: returns record_size, or -1 and sets errno. */
 static inline ssize_t dpa_event_wait(struct dpa_hw_ctx *hw, int fd, dpa_event_pop_fn *pop,
 				     void *queue, void *record, size_t record_size)
 {
@@ -41,7 +40,7 @@ static inline ssize_t dpa_event_wait(struct dpa_hw_ctx *hw, int fd, dpa_event_po
 
 	while (!pop(queue, record)) {
 		if (fcntl(fd, F_GETFL) & O_NONBLOCK) {
-			/* An application that only ever tries must get there too. */
+			/* An application that never blocks must make progress, too. */
 			dpa_hw_progress(hw);
 			if (pop(queue, record))
 				break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DPA_OBSERVER=IMAGE:KERNEL: a kernel on an EU that sees a copy of every completion of an
- * unmodified program. libdpa runs the kernel; it is loaded when the first CQ is made, and its
+ * observer.c - DPA_OBSERVER=IMAGE:KERNEL: a kernel on an EU that gets a copy of every completion of
+ * an unmodified program. libdpa runs the kernel. It is loaded when the first CQ is created; its
  * completion context's CQ becomes the mirror CQ of that CQ and of all later ones.
  */
 #include <dlfcn.h>
@@ -16,18 +16,21 @@
 
 #define LIBRARY "libdpa.so.1"
 
-/* Of libdpa (host/observer.h). */
+/* Function of libdpa (host/observer.h). */
 typedef int start_fn(const char *device, const char *image, const char *kernel, struct ibv_cq **cq,
 		     char *err, size_t errlen);
 
 static struct {
 	pthread_mutex_t lock;
-	bool asked; /* the rest is known */
+	bool asked; /* the other members are valid */
 	int err;
 	struct dpa_hw_cq *tap; /* NULL: no observer */
 } observer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The one that was built with this provider, beside it; else where the loader looks. */
+/*
+ * Loads the library that was built with this provider, beside it; otherwise the one that the loader
+ * finds.
+ */
 static void *load_library(void)
 {
 	char path[PATH_MAX];
@@ -73,7 +76,10 @@ static int start_observer(const char *device, const char *image, const char *ker
 	return 0;
 }
 
-/* The lock is held. libdpa opens the device and makes its CQ by dpadv_create_cq(): not observed. */
+/*
+ * libdpa opens the device and creates its CQ by dpadv_create_cq(), so that CQ is not observed.
+ * Context: the lock.
+ */
 static int ask_for_observer(const char *device)
 {
 	struct dpa_config cfg;

@@ -6,10 +6,12 @@
 
 struct dpa_cq;
 
-/* A new CQ of the program: copies of its entries go to the observer, if there is one. 0 or errno:
- * one is asked for and cannot be had. */
+/*
+ * A new CQ of the program: copy its entries to the observer, if there is one. 0 or errno: an
+ * observer is configured and cannot be started.
+ */
 int dpa_observe(struct dpa_cq *cq);
-/* The same; if it fails the CQ is gone and errno has the reason. */
+/* The same. If it fails the CQ is destroyed and errno has the reason. */
 bool dpa_cq_observed(struct dpa_cq *cq);
 
 #endif

@@ -4,9 +4,7 @@
 #include "find.h"
 #include "../discovery/discovery.h"
 
-/*
- * A caller with an object has got it from a provider: only the first call looks for the provider.
- */
+/* A caller with an object got it from a provider: only the first call searches for the provider. */
 static const struct dpadv_table *table_of(struct ibv_context *context)
 {
 	const struct dpadv_table *t = dpadv_found();
@@ -26,7 +24,7 @@ int dpadv_query_function(struct ibv_device *device, struct dpadv_function *fn)
 	return t ? t->query_function(device, fn) : EINVAL;
 }
 
-/* Of the first object that obj_type names. */
+/* Returns the context of the first object that obj_type names. */
 static struct ibv_context *context_of(const struct dpadv_obj *obj, uint64_t type)
 {
 	if (type & DPADV_OBJ_QP)
@@ -140,7 +138,7 @@ const struct dpa_pcc_ops *dpadv_query_pcc(struct ibv_context *context, void **po
 	return t ? t->query_pcc(context, port) : NULL;
 }
 
-/* dpadv_init_obj() gave the pointer: the provider is found. */
+/* dpadv_init_obj() returned the pointer: so the provider is known. */
 void dpadv_ring_sq(struct dpa_hw_qp *qp)
 {
 	dpadv_found()->ring_sq(qp);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * find.c - the provider behind libdpadv.so.1.
- *
- * libibverbs loads the file that has its private ABI number in its name, from where it likes
- * (IBV_DRIVERS). It is found among what is loaded, so this library fits any number, and there is
- * no second copy of the device in the process.
+ * find.c - finds the provider behind libdpadv.so.1. libibverbs loads the file with its private ABI
+ * number in its name, from any folder (IBV_DRIVERS). The provider is found among the loaded
+ * libraries. So this library works with any number, and there is no second copy of the device in
+ * the process.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,7 +13,7 @@
 #include <string.h>
 #include "find.h"
 
-#define MAX_LOADED   4 /* of several installations, by IBV_DRIVERS */
+#define MAX_LOADED   4 /* several installations are possible, by IBV_DRIVERS */
 #define FIRST_NUMBER 34
 #define LAST_NUMBER  127
 
@@ -25,7 +24,7 @@ const struct dpadv_table *dpadv_found(void)
 	return atomic_load_explicit(&found, memory_order_acquire);
 }
 
-/* Of a build whose table or formats are others: not to be used. */
+/* Refuses a build with another table or other formats. */
 static const struct dpadv_table *table_in(const char *path, int flags)
 {
 	void *lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags);
@@ -43,7 +42,7 @@ struct loaded {
 	char path[MAX_LOADED][PATH_MAX];
 };
 
-/* Under the loader's lock: only looks. */
+/* Records the path only. Context: the loader's lock. */
 static int note_provider(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	static const char prefix[] = "libdpa-rdmav";
@@ -85,7 +84,7 @@ const struct dpadv_table *dpadv_find(struct ibv_device *device)
 	return t;
 }
 
-/* N of the version node IBVERBS_PRIVATE_N; 0: no libibverbs, or one that has none. */
+/* Returns N of the version node IBVERBS_PRIVATE_N; 0: no libibverbs, or one without such a node. */
 static int private_number(void)
 {
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -101,7 +100,8 @@ static int private_number(void)
 
 static const struct dpadv_table *beside_us(void)
 {
-	static const char *const folders[] = {"/libibverbs", ""}; /* installed; in a build */
+	/* when installed; in a build folder */
+	static const char *const folders[] = {"/libibverbs", ""};
 	int number = private_number();
 	const struct dpadv_table *t = NULL;
 	char path[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* discovery.c - what the provider's file offers to others than libibverbs. */
+/* discovery.c - functions of the provider's library for callers other than libibverbs. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "discovery/discovery.h"
 #include "dpadv_table.h"
 
-/* Files whose text is a setting's. 0: not one of them. */
+/* Files whose text comes from a setting. 0: another file. */
 static int setting_text(const struct dpa_config *cfg, unsigned function, const char *name,
 			char *text, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* discovery.h - what the discovery preload asks the provider's library. */
+/* discovery.h - functions of the provider's library for the discovery preload. */
 #ifndef DPA_DISCOVERY_H
 #define DPA_DISCOVERY_H
 
@@ -14,10 +14,10 @@
 	 IBV_DEVICE_MANAGED_FLOW_STEERING)
 
 /*
- * Text of a file of a function's port as sysfs shows it: "gids/3", "gid_attrs/types/3", "state",
- * "rate", "counters/port_xmit_data" and so on; "netdevs" has the interfaces of its GIDs, one a
- * line; "adapter/counts" and "adapter/qps/N" are dpa_hw_board_file()'s. Its length, or -1 and
- * errno. Opens no device.
+ * Text of a file of a function's port as in sysfs: "gids/3", "gid_attrs/types/3", "state", "rate",
+ * "counters/port_xmit_data" and so on; "netdevs" has the interfaces of its GIDs, one a line;
+ * "adapter/counts" and "adapter/qps/N" are those of dpa_hw_board_file(). Returns its length, or -1
+ * and errno. Opens no device.
  */
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len);
 typedef int dpadv_port_file_fn(unsigned function, const char *name, char *text, size_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which entries of the class folder are ours: dpa0, and dpa0_sf1 and so on as far as the setting
- * `functions` goes. Their character device is the null device, which no driver of the kernel can
+ * match.c - decides which entries of the class folder are ours: dpa0, and dpa0_sf1 and so on up to
+ * the setting `functions`. Their character device is the null device, which no kernel driver can
  * have: a real device that happens to have such a name is left alone.
  */
 #include <sys/sysmacros.h>
@@ -17,8 +17,8 @@ bool dpa_match_device(struct verbs_sysfs_dev *sysfs_dev)
 
 	if (function < 0 || sysfs_dev->sysfs_cdev != makedev(1, 3))
 		return false;
-	dpa_redirect_install(); /* librdmacm asks for devices before it opens its node */
-	/* A bad configuration is for the open to report; dpa0 is shown till then. */
+	dpa_redirect_install(); /* librdmacm lists devices before it opens its node */
+	/* The open reports a bad configuration; dpa0 is shown until then. */
 	if (dpa_config_load(&cfg, err, sizeof(err)))
 		return !function;
 	return !cfg.disable && (uint32_t)function <= cfg.functions.num_sfs;

@@ -4,9 +4,9 @@
 
 #include <infiniband/driver.h>
 
-/* The function of the adapter instance that a device name stands for, -1 if none. 0 is the PF. */
+/* Return the function of the adapter instance with this device name; -1: none. 0 is the PF. */
 int dpa_function_of(const char *ibdev_name);
-/* Whether an entry of the class folder is the one of our static tree, and wanted. */
+/* True if an entry of the class folder is from our static tree, and enabled. */
 bool dpa_match_device(struct verbs_sysfs_dev *sysfs_dev);
 
 #endif

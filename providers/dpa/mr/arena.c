@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queue memory in small pieces. The bookkeeping is in ordinary memory, outside of the chunks. */
+/*
+ * arena.c - queue memory in small blocks. The bookkeeping is in ordinary memory, outside of the
+ * chunks.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <search.h>
@@ -10,11 +13,11 @@
 #include "mr/arena.h"
 
 struct dpa_arena_chunk {
-	struct dpa_arena_chunk *next, **at; /* in the list that it is in: *at is this chunk */
+	struct dpa_arena_chunk *next, **at; /* in its list: *at is this chunk */
 	uint8_t *mem;
-	uint32_t size;	/* of a piece */
-	uint32_t used;	/* pieces given out */
-	uint32_t fresh; /* pieces from here on were never given out: still zero, not touched */
+	uint32_t size;	/* size of its blocks */
+	uint32_t used;	/* number of allocated blocks */
+	uint32_t fresh; /* blocks from here on were never allocated: still zero, untouched */
 	uint64_t taken[DPA_ARENA_CHUNK / DPA_ARENA_MIN / 64];
 };
 
@@ -53,7 +56,7 @@ static void chunk_link(struct dpa_arena_chunk **list, struct dpa_arena_chunk *c)
 	*list = c;
 }
 
-/* By address. The one that is looked for stands for the byte at its mem. */
+/* Compares addresses. The chunk that is searched for is represented by the byte at its mem. */
 static int chunk_order(const void *wanted, const void *chunk)
 {
 	const uint8_t *p = ((const struct dpa_arena_chunk *)wanted)->mem;
@@ -96,7 +99,7 @@ static struct dpa_arena_chunk *chunk_create(struct dpa_arena *a, size_t size)
 	return c;
 }
 
-/* The lowest free piece: pages fill up before others are touched. */
+/* Takes the lowest free block, so that pages fill up before others are touched. */
 static void *chunk_take(struct dpa_arena *a, struct dpa_arena_chunk *c)
 {
 	uint32_t i = 0;
@@ -167,7 +170,7 @@ void dpa_arena_free(struct dpa_arena *a, void *p, size_t size)
 	c->used--;
 	chunk_unlink(c);
 	chunk_link(&a->room[size_class(size)], c);
-	/* One empty chunk a size stays for the next one. */
+	/* One empty chunk of each size is kept. */
 	if (!c->used && c->next)
 		chunk_destroy(a, c);
 	pthread_mutex_unlock(&a->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Device memory. The device's interface copies words: offsets and lengths are multiples of 4. In a
- * forked child new device memory is the child's own, as nothing of its device can reach it; that of
- * its parent is not there.
+ * dm.c - device memory. The device's interface copies words: offsets and lengths are multiples of
+ * 4. In a forked child new device memory is private to the child, because no QP of its own can
+ * reach it; that of its parent is not available.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct dpa_dm {
 	struct verbs_dm vdm;
 	uint8_t *mem;
 	uint64_t length;
-	bool local; /* made in a forked child */
+	bool local; /* created in a forked child */
 };
 
 static struct dpa_dm *to_dpa_dm(struct ibv_dm *dm)

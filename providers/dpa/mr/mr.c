@@ -10,8 +10,8 @@
 #include "dpadv.h"
 
 /*
- * A zero based region is one whose iova is 0: the device needs no flag for it. Optional bits that
- * the device does not have may be ignored, by their definition.
+ * A zero based region has iova 0: the device needs no flag for it. Optional bits that the device
+ * does not support may be ignored, by their definition.
  */
 static int mr_access(int access, uint32_t *hw_access)
 {
@@ -120,7 +120,7 @@ struct ibv_mr *dpa_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_
 	return mr;
 }
 
-/* The device gives it all the access that it may have; the R_Key names nothing (man page). */
+/* The device gives it all possible access; the R_Key names nothing (man page). */
 struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd)
 {
 	struct dpa_mr_attr attr = {.type = DPA_MR_NULL};
@@ -135,7 +135,9 @@ struct ibv_mr *dpa_alloc_null_mr(struct ibv_pd *pd)
 
 /* ---------------------------------------------------------------- dma-buf */
 
-/* A dma-buf, or what is made into one: a memfd. Another file's pages are not the device's to map.
+/*
+ * True for a dma-buf, or a file that can become one: a memfd. The device must not map pages of
+ * another file.
  */
 static bool is_dmabuf(int fd)
 {
@@ -150,15 +152,15 @@ static bool is_dmabuf(int fd)
 }
 
 /*
- * Its exporter has no mmap(2), or none for memory that the CPU does not reach: that of a GPU, of
- * which the driver says 524, the kernel's own ENOTSUPP.
+ * True if the exporter has no mmap(2), or none for memory that the CPU does not reach. A GPU's
+ * driver returns 524 for that, the kernel's internal ENOTSUPP.
  */
 static bool cannot_map(int err)
 {
 	return err == ENODEV || err == EOPNOTSUPP || err == ENOTTY || err == 524;
 }
 
-/* Maps the pages that [offset, offset + length) lies in. */
+/* Maps the pages that contain [offset, offset + length). */
 static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct dpav_mr *mr)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = offset & ~(page - 1);
@@ -178,8 +180,8 @@ static int dmabuf_map(int fd, uint64_t offset, size_t length, int access, struct
 }
 
 /*
- * The device reaches a dma-buf by a mapping of its own. A memfd may shrink below it, so that the
- * region is taken for one of those whose pages may not be there.
+ * The device reaches a dma-buf by a mapping of its own. A memfd may shrink below it, so the region
+ * is handled like regions whose pages may be missing.
  */
 struct ibv_mr *dpa_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
 				 int fd, int access)
@@ -296,7 +298,7 @@ int dpa_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr,
 
 	if (!dpa_alive(mr->context))
 		return EIO;
-	/* what an on-demand region is not may not be there: it was not looked at */
+	/* The memory of an on-demand region may be missing: it was not checked. */
 	if ((new_access ^ vmr->access) & IBV_ACCESS_ON_DEMAND &&
 	    !(flags & IBV_REREG_MR_CHANGE_TRANSLATION))
 		return EOPNOTSUPP;

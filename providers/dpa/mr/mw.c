@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memory windows. Binding is work of a send queue; that of type 2 is posted by the user. */
+/*
+ * mw.c - memory windows. A bind is work of a send queue; the user posts the bind of a type 2
+ * window.
+ */
 #include <stdlib.h>
 #include "dpa.h"
 
@@ -40,9 +43,9 @@ int dpa_dealloc_mw(struct ibv_mw *mw)
 }
 
 /*
- * Type 1: the verb chooses the new key (IBA 10.6.7.2.3). The work request is that of a window of
- * type 2, as which it is posted; the device has the type of the window. Protection domains that
- * differ are the device's to find, in the order of the queue: MW_BIND_ERR, as adapters do.
+ * Type 1: the verb chooses the new key (IBA 10.6.7.2.3). It posts the work request of a type 2
+ * window; the device has the type of the window. The device detects different protection domains,
+ * in the order of the queue: MW_BIND_ERR, as adapters do.
  */
 int dpa_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {

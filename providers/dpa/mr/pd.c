@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Protection domains, thread domains, and parent domains, which join one of each and may bring an
- * allocator for the queues of what is made in them.
- *
- * `refs` counts what the library may not see go: parent domains of a PD or TD, address handles, and
- * queues that lie in memory of a parent domain's allocator. Everything else the device counts by PD
- * number.
+ * pd.c - protection domains, thread domains, and parent domains, which join one of each and may
+ * have an allocator for queues of their objects. `refs` counts uses that the library does not see:
+ * parent domains of a PD or TD, address handles, and queues in memory of a parent domain's
+ * allocator. The device counts everything else by PD number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -126,13 +124,13 @@ static int parent_check(struct ibv_context *context, const struct ibv_parent_dom
 	const uint32_t known =
 		IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
 
-	/* memory that a confidential guest shares: nothing here needs it, nor has it */
+	/* memory that a confidential guest shares: never needed here, and not available */
 	if (a->comp_mask & ALLOW_CC_UNPROTECTED_ALLOC)
 		return EOPNOTSUPP;
 	if ((a->comp_mask & ~known) || !a->pd || a->pd->context != context ||
 	    (a->td && a->td->context != context))
 		return EINVAL;
-	/* of a parent domain there is no parent domain */
+	/* a parent domain has no parent domain */
 	if (to_dpa_pd(a->pd)->of)
 		return EINVAL;
 	if ((a->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) && (!a->alloc || !a->free))
@@ -167,7 +165,7 @@ struct ibv_pd *dpa_alloc_parent_domain(struct ibv_context *context,
 
 /* -------------------------------------------------------------- queue memory */
 
-/* From the parent domain's allocator. 0 with NULL: it wants the default. */
+/* Uses the parent domain's allocator. 0 with NULL: it wants the default. */
 static int custom_alloc(struct dpa_pd *pd, size_t bytes, enum dpadv_resource what, void **p)
 {
 	*p = pd->alloc(&pd->pd, pd->pd_context, bytes,
@@ -179,7 +177,7 @@ static int custom_alloc(struct dpa_pd *pd, size_t bytes, enum dpadv_resource wha
 	}
 	if (!*p)
 		return ENOMEM;
-	memset(*p, 0, bytes); /* what the device takes for new must be */
+	memset(*p, 0, bytes); /* the device requires new memory to be zero */
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * BlueFlame writes. Blocks go from the last to the first, so that the word that the EU watches,
- * the first one of block 0, is as a rule the last to change; the WQE's check catches the rest.
- *
- * AVX-512 stores 64 bytes at once and leaves the line in the cache, where the EU finds it. Where
- * only movdir64b is there, a block is atomic but goes around the cache. Else eight plain stores.
+ * bf.c - BlueFlame writes. Blocks are written from the last to the first, so that the word that the
+ * EU reads, the first one of block 0, is in general the last to change; the WQE's check detects the
+ * other cases. AVX-512 stores 64 bytes at once and leaves the line in the cache, where the EU finds
+ * it. If only movdir64b is available a block is atomic but bypasses the cache. Otherwise eight
+ * plain stores.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,9 @@
 
 typedef void bf_fn(void *to, const void *wqe, uint32_t nbb);
 
-/* Words of a WQE as they were stored just now: one by one, for wider loads wait for the stores. */
+/*
+ * Loads words of a WQE as they were just stored, one by one: wider loads would wait for the stores.
+ */
 static inline uint64_t load_word(const uint64_t *w, uint32_t i)
 {
 	return __atomic_load_n(&w[i], __ATOMIC_RELAXED);
@@ -23,7 +25,7 @@ static inline uint64_t with_check(uint64_t word3, uint64_t sum)
 	return (word3 & 0xffffffff00000000ull) | dpa_wqe_mixed(sum);
 }
 
-/* Word 0 last (release). */
+/* Stores word 0 last (release). */
 static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 {
 	uint64_t *t = to;
@@ -46,7 +48,7 @@ static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 #include <cpuid.h>
 #include <immintrin.h>
 
-/* Block b in words, and what they add to the check. */
+/* Loads block b in words, and returns their part of the check value. */
 static inline __attribute__((always_inline)) uint64_t take_block(uint64_t *v, const uint64_t *w,
 								 uint32_t b)
 {
@@ -88,7 +90,10 @@ __attribute__((target("movdir64b"))) static void bf_movdir64b(void *to, const vo
 	uint64_t v[8] __attribute__((aligned(64))), sum = nbb;
 	uint8_t *t = to;
 
-	/* A direct store is weakly ordered: behind the doorbell record, and block 0 last. */
+	/*
+	 * A direct store is weakly ordered: it must come after the doorbell record, and block 0
+	 * last.
+	 */
 	_mm_sfence();
 	while (--nbb) {
 		sum += take_block(v, wqe, nbb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Posting receives to a QP's own RQ. */
+/* recv.c - posts receives to a QP's own RQ. */
 #include "dpa.h"
 
 int dpa_recv_build(uint8_t *at, const struct ibv_recv_wr *wr, uint32_t max_sge)
@@ -66,7 +66,10 @@ int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	}
 	__atomic_store_n(&rq->dbrec->rq_pi, rq->pi, __ATOMIC_RELEASE);
 	dpa_lock_drop(&rq->lock);
-	/* the device moves a QP to the error state on its own; then it flushes what was posted */
+	/*
+	 * The device may move a QP to the error state by itself; then it flushes the posted
+	 * receives.
+	 */
 	dpa_hw_ring_rq(qp->hw);
 	return ret;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Posting sends. Under the SQ's lock: WQEs into the ring, the doorbell record (release), the UAR
- * slot. After it: the ring call, which may carry the work out on this thread.
- *
- * The number of WQEs outstanding is bounded by max_wr; since the ring has room for max_wr WQEs of
- * the longest kind, that bound is the check for space too.
+ * send.c - posts sends. Under the SQ's lock: WQEs into the ring, the doorbell record (release), the
+ * UAR slot. After the unlock: the ring call, which may carry the work out on this thread.
+ * The number of outstanding WQEs is limited by max_wr. The ring has room for max_wr WQEs of the
+ * longest kind, so this limit is also the check for space.
  */
 #include <string.h>
 #include "post/sq.h"
@@ -82,7 +81,7 @@ static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const str
 		if (wr->send_flags & IBV_SEND_INLINE)
 			return NULL;
 		return sq_put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-	case IBV_WR_ATOMIC_WRITE: /* its length is the device's to check */
+	case IBV_WR_ATOMIC_WRITE: /* the device checks its length */
 		return sq_put_raddr(p, wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
@@ -115,7 +114,8 @@ static inline uint8_t *put_sges(uint8_t *p, const struct ibv_send_wr *wr, uint64
 	return (uint8_t *)&s[wr->num_sge];
 }
 
-/* The application's own memory, read at once: a bad address faults as any store of its own would.
+/*
+ * Reads the application's memory at once: a bad address faults like any access of the application.
  */
 static inline uint8_t *put_inline(const struct dpa_sq *sq, uint8_t *p, const struct ibv_send_wr *wr,
 				  uint64_t *length)
@@ -137,12 +137,12 @@ static inline uint8_t *put_inline(const struct dpa_sq *sq, uint8_t *p, const str
 	return p + sum;
 }
 
-/* Operations that some transport has. */
+/* Operations that at least one transport has. */
 static const uint32_t ops_known = OPS_RC & ~OP_FLUSH;
 
 /*
- * An operation that this QP's transport does not have: adapters take it and complete it in its turn
- * with LOC_QP_OP_ERR. The device does so for its opcode alone; the rest is not written.
+ * An operation that this QP's transport does not have: adapters accept it and complete it in order
+ * with LOC_QP_OP_ERR. The device does this for its opcode alone; the other fields are not written.
  */
 static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_sq *sq, uint8_t *w,
 							      const struct ibv_send_wr *wr)
@@ -154,13 +154,13 @@ static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_s
 	return 1;
 }
 
-/* Of a bind that is posted: its new R_Key, which the window has from now on, as irdma's have. */
+/* Returns the new R_Key of a posted bind, which the window has from now on, as in irdma. */
 static __attribute__((cold)) uint32_t bound_key(struct ibv_mw *mw, uint32_t rkey)
 {
 	return mw->rkey = dpa_mw_bound_key(to_dpa_mw(mw), rkey);
 }
 
-/* Writes a WQE of at most max_bb blocks at w. Returns its length in blocks, 0: a bad request. */
+/* Writes a WQE of at most max_bb blocks at w. Returns its length in blocks; 0: a bad request. */
 static inline uint32_t build_wqe(const struct dpa_sq *sq, uint8_t *w, const struct ibv_send_wr *wr)
 {
 	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)w;
@@ -202,7 +202,7 @@ static inline uint32_t build_wqe(const struct dpa_sq *sq, uint8_t *w, const stru
 	return nbb;
 }
 
-/* The rare WQE that might reach over the end of the ring: built aside, copied in two parts. */
+/* The rare WQE that may wrap around the end of the ring: built elsewhere, copied in two parts. */
 static __attribute__((noinline)) uint32_t build_wrapped(struct dpa_sq *sq,
 							const struct ibv_send_wr *wr)
 {

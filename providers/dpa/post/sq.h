@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sq.h - what the two ways of posting sends (ibv_post_send, ibv_wr_*) share: room in the ring,
- * flags, doorbell record and slot. Everything here is called under the SQ's lock but sq_ring().
+ * sq.h - shared by the two ways of posting sends (ibv_post_send, ibv_wr_*): room in the ring,
+ * flags, doorbell record and slot. Context of all functions except sq_ring(): the SQ's lock.
  */
 #ifndef DPA_SQ_H
 #define DPA_SQ_H
@@ -38,9 +38,9 @@ static inline uint8_t *sq_put_xrc(uint8_t *p, uint32_t srqn)
 }
 
 /*
- * Writes the segments of a BIND_MW beside the new R_Key; NULL: a window of type 1 (ibv_bind_mw() is
- * for those), unknown access bits, or no region. Local access is not the window's to give: those
- * bits mean nothing.
+ * Writes the segments of a BIND_MW except the new R_Key. NULL: a window of type 1 (which needs
+ * ibv_bind_mw()), unknown access bits, or no region. A window cannot give local access: those bits
+ * are ignored.
  */
 static inline uint8_t *sq_put_bind(uint8_t *p, struct ibv_mw *mw, const struct ibv_mw_bind_info *i)
 {
@@ -59,7 +59,7 @@ static inline uint8_t *sq_put_bind(uint8_t *p, struct ibv_mw *mw, const struct i
 	return (uint8_t *)(b + 1);
 }
 
-/* WQEs that are not finished. Under the lock, with ci behind pi. */
+/* Returns the number of incomplete WQEs. Context: the lock; ci is read after pi. */
 static inline uint32_t sq_outstanding(const struct dpa_sq *sq)
 {
 	const struct dpa_wqe_ctrl *c =
@@ -68,7 +68,7 @@ static inline uint32_t sq_outstanding(const struct dpa_sq *sq)
 	return sq->ci == sq->pi ? 0 : sq->count - c->count;
 }
 
-/* Whether one more WQE may be outstanding. None is shorter than a block. */
+/* True if one more WQE may be outstanding. A WQE has at least one block. */
 static inline bool sq_has_room(struct dpa_sq *sq)
 {
 	if (dpa_likely(sq->pi - sq->ci < sq->max_wr))
@@ -77,7 +77,7 @@ static inline bool sq_has_room(struct dpa_sq *sq)
 	return sq->max_wr && sq_outstanding(sq) < sq->max_wr;
 }
 
-/* More doorbells than this are shown in steps: the slot has a line for them. */
+/* Beyond this number doorbells are counted in steps: the slot has a cache line for them. */
 #define SQ_SHOWN 16
 
 static inline void sq_show(const struct dpa_sq *sq)
@@ -102,7 +102,7 @@ static inline void sq_doorbell(struct dpa_sq *sq)
 	sq_count(sq, ++sq->doorbells);
 }
 
-/* One WQE that lies in one piece and is short enough goes into the slot whole. */
+/* A single WQE that is contiguous and short enough is written to the slot completely. */
 static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
 {
 	uint32_t at = first & sq->mask, nbb = sq->pi - first;
@@ -117,13 +117,16 @@ static inline bool sq_blueflame(struct dpa_sq *sq, uint32_t first)
 	return true;
 }
 
-/* The WQEs from `first` on become the device's. Returns the placement that was read. */
+/* Passes the WQEs from `first` on to the device. Returns the placement that was read. */
 static inline __attribute__((always_inline)) uint32_t sq_publish(struct dpa_sq *sq, uint32_t first)
 {
 	uint32_t placement = __atomic_load_n(sq->placement, __ATOMIC_RELAXED);
 
 	if (placement != DPA_PLACE_INLINE) {
-		/* an EU has read the block since it was last written: back before it is needed */
+		/*
+		 * An EU has read the block since it was last written: fetch it back before it is
+		 * needed.
+		 */
 		__builtin_prefetch(sq->buf + (size_t)(sq->pi & sq->mask) * DPA_WQEBB, 1);
 		if (sq_blueflame(sq, first))
 			return placement;
@@ -133,7 +136,7 @@ static inline __attribute__((always_inline)) uint32_t sq_publish(struct dpa_sq *
 	return placement;
 }
 
-/* After the lock was dropped: inline placement carries the work out on this thread. */
+/* After the lock was released: inline placement carries the work out on this thread. */
 static inline void sq_ring(struct dpa_hw_qp *hw, uint32_t placement)
 {
 	if (dpa_likely(placement == DPA_PLACE_INLINE))

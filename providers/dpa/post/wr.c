@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ibv_wr_* way of posting: start, then for each request an opcode and its setters, then
- * complete. From start to complete or abort the SQ's lock is held. A request is written where it
- * will lie in the ring, or aside if it might reach over the end; it is closed by the next opcode or
- * by complete. The first error is kept and undoes the whole batch in complete.
- *
- * The functions on the path of each request have two variants: `plain` for RC and UC QPs, whose
- * requests need nothing but their data and whose opcode is known to be one of theirs; `any` asks.
+ * wr.c - the ibv_wr_* way of posting: start, then for each request an opcode and its setters, then
+ * complete. The SQ's lock is held from start to complete or abort. A request is written at its
+ * place in the ring, or elsewhere if it may wrap around the end; the next opcode or complete closes
+ * it. The first error is kept, and makes complete undo the whole batch.
+ * Functions on the path of each request have two variants. `plain` is for RC and UC QPs, whose
+ * requests consist of data only and whose opcode is valid for them. `any` checks this.
  */
 #include <stdlib.h>
 #include "post/sq.h"
@@ -18,7 +17,7 @@ static struct dpav_qp *ex_qp(struct ibv_qp_ex *ex)
 
 /* ------------------------------------------------------------------- batch */
 
-/* b->err besides 0 and an errno: the request under construction lies aside. */
+/* b->err besides 0 and an errno: the current request is written elsewhere. */
 #define ASIDE (-1)
 
 static __attribute__((cold, noinline)) void batch_fail(struct dpa_batch *b, int err)
@@ -29,7 +28,7 @@ static __attribute__((cold, noinline)) void batch_fail(struct dpa_batch *b, int 
 	b->needs = 0;
 }
 
-/* Under the lock. */
+/* Context: the lock. */
 static inline void wr_begin(struct dpav_qp *qp)
 {
 	struct dpa_batch *b = &qp->batch;
@@ -74,7 +73,7 @@ static void copy_into_ring(struct dpa_sq *sq, const struct dpa_wqe_ctrl *c)
 	       (size_t)(nbb - first) * DPA_WQEBB);
 }
 
-/* The request under construction, if any, is complete. False: the batch has failed. */
+/* Closes the current request, if any. False: the batch has failed. */
 static bool wr_close(struct dpav_qp *qp)
 {
 	struct dpa_batch *b = &qp->batch;
@@ -128,7 +127,7 @@ static __attribute__((noinline)) int wr_complete_any(struct ibv_qp_ex *ex)
 
 	if (dpa_likely(wr_close(qp)))
 		return wr_finish(qp);
-	err = qp->batch.err; /* with the lock goes the batch */
+	err = qp->batch.err; /* the batch ends with the lock */
 	wr_abort(ex);
 	return err;
 }
@@ -142,7 +141,7 @@ static int wr_complete_plain(struct ibv_qp_ex *ex)
 
 /* ------------------------------------------------------------------ opcodes */
 
-/* sq_wqe_flags() of all that may be in wr_flags; inline data has a flag of its own. */
+/* sq_wqe_flags() of all valid bits of wr_flags; inline data has a flag of its own. */
 #define F(f)                                                                                       \
 	(((f)&IBV_SEND_SIGNALED ? DPA_WQE_SIGNALED : 0) |                                          \
 	 ((f)&IBV_SEND_SOLICITED ? DPA_WQE_SOLICITED : 0) |                                        \
@@ -152,7 +151,10 @@ static const uint8_t wqe_flags[SQ_SEND_FLAGS + 1] = {F(0),  F(1),  F(2),  F(3), 
 						     F(12), F(13), F(14), F(15)};
 #undef F
 
-/* The control segment of a request of `header` bytes more; it is counted in the SQ from now on. */
+/*
+ * Writes the control segment of a request with a header of `header` bytes. From now on it is
+ * counted in the SQ.
+ */
 static inline __attribute__((always_inline)) void
 wr_put_ctrl(struct dpav_qp *qp, struct dpa_wqe_ctrl *c, uint8_t op, uint32_t imm, uint32_t header)
 {
@@ -178,8 +180,8 @@ wr_put_ctrl(struct dpav_qp *qp, struct dpa_wqe_ctrl *c, uint8_t op, uint32_t imm
 }
 
 /*
- * Opens a request; `header` bytes follow the control segment, and what XRC has. Returns where they
- * go, and so does the data behind them; NULL after an error.
+ * Opens a request. `header` bytes, and an XRC segment if needed, follow the control segment.
+ * Returns the place of the header, behind which the data follows; NULL after an error.
  */
 static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t imm, uint32_t header)
 {
@@ -213,8 +215,8 @@ static uint8_t *wr_open(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t im
 }
 
 /*
- * The same where nothing is in the way of it: the QP has this opcode, and nothing between the
- * control segment and the header. NULL: something is, ask wr_open().
+ * The same for the common case: the QP has this opcode, and no segment lies between the control
+ * segment and the header. NULL: call wr_open().
  */
 static inline __attribute__((always_inline)) uint8_t *
 wr_open_plain(struct ibv_qp_ex *ex, enum ibv_wr_opcode op, uint32_t imm, uint32_t header)
@@ -287,7 +289,7 @@ RDMA_OP(wr_rdma_write_imm, IBV_WR_RDMA_WRITE_WITH_IMM, imm, struct ibv_qp_ex *ex
 	uint64_t addr, __be32 imm)
 RDMA_OP(wr_rdma_read, IBV_WR_RDMA_READ, 0, struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr)
 
-/* 8 bytes, which come with it: `from` is read now. */
+/* 8 bytes: `from` is read now. */
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *from)
 {
 	struct dpa_batch *b = &ex_qp(ex)->batch;
@@ -344,14 +346,14 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 		       (struct dpa_wqe_atomic){.swap_add = add});
 }
 
-/* A request that names no SRQ and has no data. */
+/* A request without SRQ and without data. */
 static void wr_is_local(struct dpa_batch *b)
 {
 	b->at = NULL;
 	b->needs = 0;
 }
 
-/* The window has its new key from now on, or the one before again if the batch is not posted. */
+/* From now on the window has its new key; if the batch is not posted it gets its old key back. */
 static void set_bound_key(struct dpa_batch *b, struct dpa_mw *mw, uint32_t rkey)
 {
 	struct dpa_mw *have = b->bound;
@@ -420,11 +422,11 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t srqn)
 	b->needs = 0;
 }
 
-/* Data of `bytes` lies at b->at: the last of this request. */
+/* `bytes` of data were written at b->at: the last part of this request. */
 static inline void wr_has_data(struct dpav_qp *qp, uint32_t bytes)
 {
 	struct dpa_batch *b = &qp->batch;
-	uint32_t off = (uintptr_t)b->at % DPA_WQEBB; /* 0: the next block has not begun */
+	uint32_t off = (uintptr_t)b->at % DPA_WQEBB; /* 0: the next block was not begun */
 
 	uint32_t more =
 		(off + bytes + DPA_WQEBB - 1) / DPA_WQEBB - (off + DPA_WQEBB - 1) / DPA_WQEBB;
@@ -480,7 +482,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 	s->lkey = lkey;
 	c->nsge = 1;
 	c->length = length;
-	if (dpa_unlikely((uintptr_t)s % DPA_WQEBB == 0)) { /* the first of a block */
+	if (dpa_unlikely((uintptr_t)s % DPA_WQEBB == 0)) { /* the first one in a block */
 		c->nbb++;
 		qp->sq.pi++;
 	}

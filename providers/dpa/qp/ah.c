@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Address handles: an address vector in the device's form, ready to be copied into a WQE. */
+/* ah.c - address handles: an address vector in the device's form, ready to be copied into a WQE. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool takes_lid(struct ibv_context *context, uint16_t dlid)
 	return dlid && !dpa_hw_query_port(to_dpa_ctx(context)->hw, &p) && p.lid;
 }
 
-/* RoCE has no addresses but GIDs (IBA annex A17): without a LID a global route is needed. */
+/* RoCE has only GIDs as addresses (IBA annex A17): without a LID a global route is needed. */
 int dpa_av_from_attr(struct ibv_context *context, const struct ibv_ah_attr *attr,
 		     struct dpa_wqe_av *av)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups. The LID is InfiniBand's: on RoCE the address is enough, and any LID will do. */
+/*
+ * mcast.c - multicast groups. The LID is for InfiniBand: on RoCE the address is sufficient, and any
+ * LID is accepted.
+ */
 #include "dpa.h"
 
 int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

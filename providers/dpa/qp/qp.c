@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queue pairs: create and destroy. */
+/* qp.c - queue pairs: create and destroy. */
 #include <stdlib.h>
 #include <string.h>
 #include "post/sq.h"
@@ -132,7 +132,7 @@ static void qp_init_public(struct dpav_qp *qp, const struct qp_request *req)
 	pthread_cond_init(&p->cond, NULL);
 }
 
-/* The sends of a QP whose SRQ matches tags are the device's own. */
+/* The sends of a QP whose SRQ matches tags belong to the device. */
 static bool tags_refuse(const struct ibv_qp_init_attr *a)
 {
 	return a->srq && to_dpa_srq(a->srq)->vsrq.srq_type == IBV_SRQT_TM &&
@@ -214,7 +214,7 @@ struct ibv_qp *dpa_create_qp_indexed(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	return qp ? &qp->vqp.qp : NULL;
 }
 
-/* The bits of send_ops_flags are those of enum ibv_wr_opcode (wr.c), but for the latest. */
+/* The bits of send_ops_flags are those of enum ibv_wr_opcode (wr.c), except the newest. */
 static uint64_t send_ops_flags(enum ibv_qp_type type)
 {
 	uint64_t ops = dpa_send_ops(type), flags = ops & ((1ull << IBV_WR_TSO) - 1);
@@ -317,7 +317,10 @@ static struct ibv_qp *create_target(struct ibv_context *context, struct ibv_qp_i
 		return dpa_null(ret);
 	}
 	qp->vqp.qp.qp_context = attr->qp_context;
-	/* librdmacm names one and reads it back: a pointer only, no key is held against it */
+	/*
+	 * librdmacm passes one and reads it back: only the pointer is used; no key is checked
+	 * against it.
+	 */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
 		qp->vqp.qp.pd = attr->pd;
 	dpav_qp_target_ready(qp);
@@ -325,7 +328,7 @@ static struct ibv_qp *create_target(struct ibv_context *context, struct ibv_qp_i
 	return &qp->vqp.qp;
 }
 
-/* Receives only, and not into queues of its own: ready from the start. */
+/* It only receives, and not into queues of its own: it is ready from the start. */
 static struct ibv_qp *create_rss(struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_context *context = attr->pd->context;
@@ -414,7 +417,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 	}
 	if (dpa_hw_num_mcast(qp->hw) || dpa_hw_num_flows(qp->hw))
 		return EBUSY;			   /* man ibv_destroy_qp */
-	if (qp->sq.doorbells || qp->sq.blueflames) /* else other threads posted, if any did */
+	if (qp->sq.doorbells || qp->sq.blueflames) /* otherwise other threads posted, if any */
 		sq_show(&qp->sq);
 	ret = dpa_hw_close_qp(qp->hw, (uintptr_t)qp);
 	if (ret)

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Modify and query: checks what a user asks for, lets the device do it, keeps the queues in step.
+/*
+ * qp_modify.c - modify and query: checks the user's request, lets the device carry it out, and
+ * updates the queues.
  */
 #include <string.h>
 #include "dpa.h"
 
-/* what regions have and QPs do not: may be given, and is nothing */
+/* access flags that regions have and QPs do not: accepted and ignored */
 #define QP_ACCESS_NO_MATTER                                                                        \
 	(IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
-/* the rights to FLUSH by their values: programs may be newer than the headers of this build */
+/*
+ * The rights to FLUSH by their values, because programs may be newer than the headers of this
+ * build.
+ */
 #define QP_ACCESS                                                                                  \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_FLUSH_PERSISTENT |        \
 	 QP_ACCESS_NO_MATTER)
 
-/* All bits of enum ibv_qp_attr_mask: others are EOPNOTSUPP, as the kernel answers. */
+/* All bits of enum ibv_qp_attr_mask; others are EOPNOTSUPP, as in the kernel. */
 #define KNOWN_MASK (((IBV_QP_DEST_QPN << 1) - 1) | IBV_QP_RATE_LIMIT)
 
-/* IBA 11.2.5.2: values that no device could take. The device checks what depends on it. */
+/*
+ * IBA 11.2.5.2: values that are invalid for every device. The device checks those that depend on
+ * it.
+ */
 static bool values_bad(const struct ibv_qp_attr *a, int mask)
 {
 	return ((mask & IBV_QP_PORT) && a->port_num != 1) ||
@@ -61,8 +69,8 @@ static int hw_attr(struct ibv_context *context, const struct ibv_qp_attr *a, int
 }
 
 /*
- * Before a reset, so that an EU that looks after it sees no old word: an old BlueFlame write of
- * index 0 would look like the next one, or like one that it has seen.
+ * Clears the slot before a reset, so that an EU that reads it afterwards finds no old word: an old
+ * BlueFlame write of index 0 would look like the next one, or like one that it has seen.
  */
 static void clear_slot(struct dpa_sq *sq)
 {
@@ -75,7 +83,7 @@ static void clear_slot(struct dpa_sq *sq)
 	dpa_lock_drop(&sq->lock);
 }
 
-/* The device is in RESET and touches nothing of the queues. */
+/* The device is in RESET and does not touch the queues. */
 static void reset_queues(struct dpav_qp *qp)
 {
 	struct dpa_sq *sq = &qp->sq;
@@ -105,8 +113,8 @@ void dpav_qp_purge(struct dpav_qp *qp)
 }
 
 /*
- * Attributes that an XRC QP does not have, but programs give (perftest -c XRC): those of the other
- * end. The kernel drops them silently (modify_qp_mask() of uverbs), and so do we.
+ * Attributes that an XRC QP does not have, but that programs set (perftest -c XRC): those of the
+ * other end. The kernel drops them silently (modify_qp_mask() of uverbs); so does this.
  */
 static int drop_other_end(enum ibv_qp_type type, int mask)
 {
@@ -120,7 +128,7 @@ static int drop_other_end(enum ibv_qp_type type, int mask)
 	}
 }
 
-/* Under the QP's mutex. */
+/* Context: the QP's mutex. */
 static int modify_locked(struct dpav_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
@@ -135,7 +143,9 @@ static int modify_locked(struct dpav_qp *qp, struct ibv_qp_attr *attr, int mask)
 	to = mask & IBV_QP_STATE ? attr->qp_state : from;
 	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from)
 		return EINVAL;
-	/* the rate is no attribute of the specification's: where sending begins, and while it lasts
+	/*
+	 * The rate is not an attribute of the specification: it is accepted where sending begins,
+	 * and later.
 	 */
 	if ((mask & IBV_QP_RATE_LIMIT) &&
 	    (to != IBV_QPS_RTS || attr->rate_limit > DPA_MAX_RATE_KBPS ||
@@ -253,8 +263,8 @@ int dpa_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr 
 }
 
 /*
- * Bytes are copied by whatever is fastest for their number, which need not begin at the first one:
- * no program may wait for the last byte instead of the completion.
+ * Bytes are copied in the fastest way for their number, which need not begin with the first byte:
+ * so no program may wait for the last byte instead of the completion.
  */
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
@@ -264,7 +274,7 @@ int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
 	return 0;
 }
 
-/* No option is known: what is asked for is answered by none. */
+/* No option is supported: the answer to a request has none. */
 int dpa_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	if (!dpa_word_alive(to_dpa_qp(qp)->alive))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How large the queues of a QP must be for the capabilities that its user asks for. */
+/* qp_size.c - computes the size of a QP's queues from the capabilities that its user requests. */
 #include <string.h>
 #include "dpa.h"
 
@@ -18,7 +18,7 @@ static size_t xrc_bytes(enum ibv_qp_type type)
 	return type == IBV_QPT_XRC_SEND ? sizeof(struct dpa_wqe_xrc) : 0;
 }
 
-/* Bytes before the SGEs or the inline data, in the longest case. */
+/* Bytes before the SGEs or the inline data; maximum. */
 static uint32_t send_header(enum ibv_qp_type type)
 {
 	if (type == IBV_QPT_RAW_PACKET)
@@ -46,7 +46,7 @@ static int size_sq(enum ibv_qp_type type, const struct ibv_qp_cap *cap, struct d
 		bytes = max_u32(bytes, atomic_bytes + (uint32_t)xrc_bytes(type));
 	size->max_bb = (bytes + DPA_WQEBB - 1) / DPA_WQEBB;
 	size->log_sq = dpa_log2_up(max_u32(2, size->max_bb * cap->max_send_wr));
-	/* what fits anyway is the user's too */
+	/* the user gets all that fits */
 	blocks = 1u << size->log_sq;
 	room = size->max_bb * DPA_WQEBB - header;
 	size->cap.max_send_wr = min_u32(DPA_MAX_WR, blocks / size->max_bb);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The QP state machine: which transitions exist and which attributes each of them must and may
- * carry (IBA 11.2.5.2, table 91; man ibv_modify_qp). IBV_QP_STATE itself is always allowed.
+ * qp_state.c - the QP state machine: the transitions, and the attributes that each of them requires
+ * and allows (IBA 11.2.5.2, table 91; man ibv_modify_qp). IBV_QP_STATE itself is always allowed.
  */
 #include "dpa.h"
 
-/* XS, XR: initiator and target of XRC (annex A14); RP: raw packets, which have a port and nothing
- * else */
+/* XS, XR: initiator and target of XRC (annex A14). RP: raw packets, which have only a port. */
 enum { TYPE_RC, TYPE_UC, TYPE_UD, TYPE_XS, TYPE_XR, TYPE_RP, NUM_TYPES };
 
 struct masks {
@@ -20,7 +19,7 @@ struct masks {
 		.exists = true, __VA_ARGS__                                                        \
 	}
 
-/* Attributes that come in groups. */
+/* Attributes that are used together. */
 #define INIT_CONN (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
 #define INIT_UD	  (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
 #define RTR_UC	  (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
@@ -125,7 +124,7 @@ static const struct masks table[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1][NUM_TYPES] = {
 			[TYPE_RP] = YES(.optional = IBV_QP_PORT),
 		},
 	},
-	/* An RC QP has no such state: its send errors lead to ERR. */
+	/* An RC QP does not have this state: its send errors lead to ERR. */
 	FROM(SQE) = {
 		TO(RTS) = {
 			[TYPE_UC] = YES(.optional = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS),
@@ -181,7 +180,7 @@ int dpav_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_q
 	if (!m || (mask & m->required) != m->required ||
 	    (mask & ~(m->required | m->optional | IBV_QP_STATE)))
 		return EINVAL;
-	/* Automatic path migration is not there: IBV_DEVICE_AUTO_PATH_MIG is off. */
+	/* Automatic path migration is not supported: IBV_DEVICE_AUTO_PATH_MIG is off. */
 	if (mask & APM)
 		return EOPNOTSUPP;
 	return 0;

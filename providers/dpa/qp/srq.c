@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Shared receive queues: the posting side. */
+/* srq.c - shared receive queues: the poster's side. */
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
@@ -46,7 +46,7 @@ static int srq_hw_create(struct dpa_context *ctx, struct dpa_srq *srq, uint32_t 
 	return ret;
 }
 
-/* The user gets all entries that the buffer has room for. */
+/* The user gets all entries of the buffer. */
 static void srq_set_size(struct dpa_srq *srq, const struct ibv_srq_attr *attr)
 {
 	srq->log_size = dpa_log2_up(attr->max_wr < 2 ? 2 : attr->max_wr);
@@ -76,7 +76,7 @@ static void srq_init_public(struct ibv_srq *srq, struct ibv_pd *pd, void *srq_co
 	pthread_cond_init(&srq->cond, NULL);
 }
 
-/* ex: NULL, or what one of XRC or tag matching has besides. */
+/* ex: NULL, or the additional attributes for XRC or tag matching. */
 static struct dpa_srq *srq_new(struct ibv_pd *pd, struct ibv_srq_attr *attr, void *srq_context,
 			       const struct ibv_srq_init_attr_ex *ex)
 {
@@ -117,7 +117,7 @@ struct ibv_srq *dpa_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr
 	return srq ? &srq->vsrq.srq : NULL;
 }
 
-/* Which bits of comp_mask there must be beside type and PD; UINT32_MAX: no such type. */
+/* Returns the bits of comp_mask that are required besides type and PD; UINT32_MAX: no such type. */
 static uint32_t type_mask(enum ibv_srq_type type)
 {
 	switch (type) {
@@ -180,7 +180,7 @@ static void srq_copy_wqes(const struct dpa_srq *srq, uint8_t *to, uint32_t log_s
 		       srq->buf + (size_t)(i & (srq->max_wr - 1)) * srq->stride, srq->stride);
 }
 
-/* Under srq->lock. EINVAL if what is posted does not fit (IBA 11.2.3.4). */
+/* EINVAL if the posted WQEs do not fit (IBA 11.2.3.4). Context: srq->lock. */
 static int srq_resize(struct dpa_context *ctx, struct dpa_srq *srq, uint32_t max_wr)
 {
 	uint32_t log_size = dpa_log2_up(max_wr < 2 ? 2 : max_wr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* XRC domains, and target QPs that are opened by their number. */
+/* xrc.c - XRC domains, and target QPs that are opened by their number. */
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <fcntl.h>
@@ -8,11 +8,11 @@
 
 struct dpa_xrcd {
 	struct verbs_xrcd x;
-	int fd; /* keeps the inode from being another file's while the domain is open; -1: none */
+	int fd; /* keeps the inode from being reused while the domain is open; -1: none */
 	uint64_t dev, ino;
 };
 
-/* Unless the application closed it: then the number may be a stranger's. */
+/* Unless the application closed it: then the number may belong to another file. */
 static void close_file(const struct dpa_xrcd *x)
 {
 	struct stat st;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Counters of flow rules. The device counts what each rule matches; a counters object has points,
- * which have the rule, its number (packets or bytes) and the index to add it at.
+ * counters.c - counters of flow rules. The device counts the matches of each rule. A counters
+ * object has points: each has the rule, the kind of its count (packets or bytes) and the index to
+ * which it is added.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
 
 enum point_kind {
-	POINT_SET,  /* for rules to come */
-	POINT_LIVE, /* counts since `base` */
-	POINT_GONE, /* `base` is what it counted */
+	POINT_SET,  /* for rules that are created later */
+	POINT_LIVE, /* counts, starting at `base` */
+	POINT_GONE, /* `base` is its final count */
 };
 
 struct point {
@@ -25,7 +26,8 @@ struct point {
 
 struct dpa_counters {
 	struct verbs_counters vc;
-	pthread_mutex_t lock; /* of what follows, and of the `counters` of the rules in it */
+	/* protects the following, and the `counters` member of the rules in it */
+	pthread_mutex_t lock;
 	uint32_t n, room;
 	struct point *points;
 };
@@ -101,7 +103,10 @@ static int add_point(struct dpa_counters *c, const struct point *p)
 
 /* ------------------------------------------------------------------- attach */
 
-/* man ibv_attach_counters_point_flow: without a rule it is for those that will name the object. */
+/*
+ * man ibv_attach_counters_point_flow: without a rule it applies to rules that name the object
+ * later.
+ */
 int dpa_attach_counters_point_flow(struct ibv_counters *counters,
 				   struct ibv_counter_attach_attr *attr, struct ibv_flow *ibflow)
 {
@@ -153,7 +158,7 @@ int dpa_counters_follow(struct ibv_counters *counters, struct dpa_flow *flow)
 	if (ret)
 		c->n = n;
 	else if (c->n == n)
-		ret = EINVAL; /* nothing is to be counted */
+		ret = EINVAL; /* there is nothing to count */
 	else
 		flow->counters = c;
 	pthread_mutex_unlock(&c->lock);
@@ -166,7 +171,7 @@ void dpa_counters_leave(struct dpa_flow *flow)
 	bool dead = !dpa_alive(flow->flow.context);
 
 	if (dead)
-		return; /* nor is the lock to be had */
+		return; /* the lock cannot be taken */
 	pthread_mutex_lock(&c->lock);
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct point *p = &c->points[i];
@@ -184,7 +189,7 @@ void dpa_counters_leave(struct dpa_flow *flow)
 
 /* --------------------------------------------------------------------- read */
 
-/* The values of points with one index are added up. Values behind the last point are 0. */
+/* Values of points with one index are added. Values beyond the last point are 0. */
 int dpa_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
 	struct dpa_counters *c = to_dpa_counters(counters);

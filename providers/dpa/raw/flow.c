@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Flow rules: the specs behind struct ibv_flow_attr, checked and put into the device's form. */
+/*
+ * flow.c - flow rules: checks the specs behind struct ibv_flow_attr and converts them to the
+ * device's form.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
 
-/* One spec with a size field of `size` bytes: refused if its type has another size. */
+/* Adds one spec with a size field of `size` bytes; refused if its type has another size. */
 static int add_spec(struct dpa_flow_attr *a, const uint8_t *p, uint16_t size,
 		    struct ibv_counters **counters)
 {
 	struct dpa_flow_spec *to = &a->spec[a->nspecs];
 	const void *val = NULL, *mask = NULL;
-	struct ibv_flow_spec copy, *s = &copy; /* they lie as close as they like */
+	struct ibv_flow_spec copy, *s = &copy; /* they may be unaligned */
 	uint32_t type;
 	size_t want = 0, n = 0;
 
@@ -87,8 +90,8 @@ static int add_spec(struct dpa_flow_attr *a, const uint8_t *p, uint16_t size,
 }
 
 /*
- * attr->size bounds nothing: some programs put the size of all there, others that of struct
- * ibv_flow_attr alone. The number of specs and the size of each bound the read.
+ * attr->size is no limit: some programs set it to the size of everything, others to that of struct
+ * ibv_flow_attr alone. The number of specs and the size of each limit the read.
  */
 static int add_specs(struct dpa_flow_attr *a, const struct ibv_flow_attr *attr,
 		     struct ibv_counters **counters)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tagged buffers of an SRQ: ibv_post_srq_ops(3). */
+/* tag.c - tagged buffers of an SRQ: ibv_post_srq_ops(3). */
 #include "dpa.h"
 
 static int one_op(struct dpa_srq *srq, struct ibv_ops_wr *wr)

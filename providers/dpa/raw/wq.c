@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Receive queues of their own, the tables of them, and QPs that spread frames by such a table. */
+/* wq.c - separate receive queues, tables of them, and QPs that spread frames by such a table. */
 #include <stdlib.h>
 #include <string.h>
 #include "dpa.h"
@@ -34,7 +34,7 @@ static int wq_post_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_
 	}
 	ret = dpa_post_srq_recv(&wq->rq.vsrq.srq, wr, bad);
 	if (ret != EIO)
-		dpa_hw_ring_wq(wq->hw); /* it may have failed just now: then it flushes */
+		dpa_hw_ring_wq(wq->hw); /* it may have failed meanwhile: then this flushes it */
 	return ret;
 }
 
@@ -85,7 +85,7 @@ struct ibv_wq *dpa_create_wq(struct ibv_context *context, struct ibv_wq_init_att
 	return &wq->wq;
 }
 
-/* Nothing of the device's touches it. */
+/* The device does not touch it any more. */
 static void wq_empty(struct dpa_wq *wq)
 {
 	struct dpa_srq *rq = &wq->rq;
@@ -207,7 +207,7 @@ int dpa_rss_attr(const struct ibv_qp_init_attr_ex *attr, struct dpa_qp_attr_crea
 		return EOPNOTSUPP;
 	if (h->rx_hash_key_len != DPA_RSS_KEY || !h->rx_hash_key)
 		return EINVAL;
-	/* multicast of its own: it sends nothing */
+	/* for its own multicast; but it sends nothing */
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags)
 		return EOPNOTSUPP;
 	a->ind_table = ((const struct dpa_ind_table *)attr->rwq_ind_tbl)->hw;

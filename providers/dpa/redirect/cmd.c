@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* cmd.c - what libibverbs writes to a cmd_fd and asks it by ioctl. */
+/* cmd.c - commands that libibverbs writes to a cmd_fd, and its ioctls on it. */
 #include <errno.h>
 #include <string.h>
 #include <rdma/ib_user_verbs.h>
 #include "dpa.h"
 #include "redirect/fds.h"
 
-/* The answer to CREATE_COMP_CHANNEL must lie at `response` when write() returns. */
+/* The answer to CREATE_COMP_CHANNEL must be at `response` when write() returns. */
 static ssize_t cmd_write(void *ctx, const void *buf, size_t n)
 {
 	struct {

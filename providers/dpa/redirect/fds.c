@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which descriptors are ours, and the hooks that redirect.c calls for each read, write, ioctl and
- * close of libibverbs. A table by descriptor number under one lock; the lock is a leaf and is
- * held over fork(), so that the child can use it.
+ * fds.c - the descriptors that are ours, and the hooks that redirect.c calls for each read, write,
+ * ioctl and close of libibverbs. A table by descriptor number under one lock. The lock is a leaf
+ * and is held over fork(), so that the child can use it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "redirect/hooks.h"
 
 struct fd_entry {
-	const struct dpa_fd_ops *ops; /* NULL: none of ours */
+	const struct dpa_fd_ops *ops; /* NULL: not ours */
 	void *owner;
 };
 
@@ -70,7 +70,7 @@ int dpa_fd_add(int fd, const struct dpa_fd_ops *ops, void *owner)
 	return ret;
 }
 
-/* The caller puts the found entry by fd_put(). A removed entry belongs to the caller. */
+/* The caller releases the found entry by fd_put(). A removed entry belongs to the caller. */
 static struct fd_entry fd_get(int fd, bool remove)
 {
 	struct fd_entry e = {.ops = &no_fd};
@@ -115,8 +115,8 @@ struct cma_channel *dpa_fd_find_cm(int fd)
 }
 
 /*
- * Where kcmp() is not to be had: what one open file has, its duplicates have, too. O_APPEND means
- * nothing to the null device.
+ * For systems without kcmp(): a property of an open file is shared by its duplicates. The null
+ * device ignores O_APPEND.
  */
 static bool same_by_flags(int a, int b)
 {
@@ -188,7 +188,10 @@ bool dpa_hook_ioctl(int fd, unsigned long request, void *arg, int *ret)
 	return e.ops->ioctl;
 }
 
-/* errno stays: librdmacm closes what it opened after a call that failed, and returns its errno. */
+/*
+ * errno is unchanged: librdmacm closes what it opened after a call that failed, and returns that
+ * call's errno.
+ */
 bool dpa_hook_close(int fd)
 {
 	struct fd_entry e = fd_get(fd, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fds.h - which descriptors are ours. Called by any thread, in a forked child too. */
+/* fds.h - the descriptors that are ours. Any thread, also in a forked child. */
 #ifndef DPA_FDS_H
 #define DPA_FDS_H
 
@@ -13,9 +13,9 @@ struct dpa_context;
 enum dpa_fd_kind { DPA_FD_NONE, DPA_FD_CMD, DPA_FD_CHANNEL, DPA_FD_ASYNC, DPA_FD_CM };
 
 /*
- * A kind of descriptor: its answers in place of the system calls (redirect/hooks.h). NULL: the real
- * call is made; nothing is held; nothing is to be freed. The program may close the descriptor during
- * a call: hold, under a leaf lock, keeps the owner until put, which runs at a cancellation, too.
+ * A kind of descriptor: its functions in place of the system calls (redirect/hooks.h). NULL: the
+ * real call is made; nothing is held; nothing is freed. The program may close the descriptor during
+ * a call: hold, under a leaf lock, keeps the owner until put, which also runs at a cancellation.
  */
 struct dpa_fd_ops {
 	enum dpa_fd_kind kind;
@@ -25,17 +25,17 @@ struct dpa_fd_ops {
 	ssize_t (*read)(void *owner, int fd, void *buf, size_t n);
 	int (*ioctl)(void *owner, unsigned long request, void *arg); /* 0 or a positive errno */
 	void (*stat)(const void *owner, struct stat *st);
-	void (*closing)(void *owner); /* it is in the table, and held */
-	void (*closed)(void *owner);  /* it is not in the table any more */
+	void (*closing)(void *owner); /* it is still in the table, and held */
+	void (*closed)(void *owner);  /* it was removed from the table */
 };
 
-/* Put a descriptor of `owner` in the table. Returns ENOMEM. */
+/* Add a descriptor of `owner` to the table. ENOMEM. */
 int dpa_fd_add(int fd, const struct dpa_fd_ops *ops, void *owner);
 enum dpa_fd_kind dpa_fd_find(int fd, void **owner);
-/* The channel, held: the caller puts it (cma_channel_put()). NULL: it is none. */
+/* Return the channel, held: the caller puts it (cma_channel_put()). NULL: not a channel. */
 struct cma_channel *dpa_fd_find_cm(int fd);
 void dpa_fd_remove(int fd);
-/* The context whose cmd_fd is of the same open file as fd; NULL: none. */
+/* Return the context whose cmd_fd has the same open file as fd; NULL: none. */
 struct dpa_context *dpa_fd_same_file(int fd);
 
 /* ---- cmd.c: a cmd_fd; owner: dpa_context */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ioctl() of libibverbs on cmd_fd: the GID queries, and the asynchronous event descriptor of an
- * imported context. Every other method gets EPROTONOSUPPORT, which switches off that method;
+ * gid.c - ioctl() of libibverbs on cmd_fd: the GID queries, and the asynchronous event descriptor
+ * of an imported context. Every other method gets EPROTONOSUPPORT, which switches off that method;
  * ENOTTY would switch off all methods.
  */
 #include <string.h>
@@ -93,7 +93,7 @@ static int query_gid_table(struct dpa_context *ctx, const struct ib_uverbs_ioctl
 		if (ret == ENODATA)
 			continue;
 		if (ret == EINVAL)
-			break; /* past the table */
+			break; /* beyond the table */
 		if (ret)
 			return ret;
 		if ((n + 1) * size > out->len)

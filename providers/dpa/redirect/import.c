@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Importing a context: from a duplicate of the descriptor of one that this process has open. Only
- * the kernel can find out which one that is, for all of them are the null device. Descriptors that
- * came from another process have no context here: the objects behind them are that process's own.
+ * import.c - imports a context, from a duplicate of the descriptor of a context that this process
+ * has open. Only the kernel can compare them, because all of them are the null device. Descriptors
+ * from another process have no context here: the objects behind them belong to that process.
  */
 #include "dpa.h"
 #include "redirect/fds.h"
@@ -13,7 +13,7 @@ struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd)
 
 	if (!of || !dpa_word_alive(of->alive))
 		return dpa_null(EOPNOTSUPP);
-	/* `device` is the first that is the null device: another one where there are several */
+	/* `device` is the first one with the null device: another one if there are several */
 	(void)device;
 	return dpa_open_context(of->vctx.context.device, cmd_fd, of);
 }

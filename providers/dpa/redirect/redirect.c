@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * redirect.c - the calls of libibverbs that are not ops.
+ * redirect.c - calls of libibverbs that are not ops. libibverbs creates a completion channel by a
+ * write() to cmd_fd, queries a GID by ioctl(), and waits for a completion event by a bare read().
+ * There is no kernel behind our descriptors, so these calls of libibverbs (and of librdmacm) must
+ * come here.
  *
- * Creating a completion channel is a write() to cmd_fd, a GID query an ioctl(), waiting for a
- * completion event a bare read(). There is no kernel behind our descriptors, so these calls of
- * libibverbs (and of librdmacm) must come here. The dynamic linker reaches an imported function
- * through one pointer in the importing library's global offset table. This file replaces some of
- * those pointers, in those two libraries only: no other library's write() is touched, and for
- * descriptors that are not ours the function that the pointer held before is called. Which names a
- * library imports is the choice of its build: the table below has all that compilers make.
+ * The dynamic linker reaches an imported function through one pointer in the importing library's
+ * global offset table. This file replaces some of those pointers, in those two libraries only. No
+ * other library's write() is touched, and for descriptors that are not ours the function that the
+ * pointer held before is called. The names that a library imports depend on its build: the table
+ * below has all that compilers produce.
  *
- * The slots are never put back: libibverbs never unloads a provider, and the provider is linked
+ * The slots are never restored: libibverbs never unloads a provider, and the provider is linked
  * with -z nodelete, which also keeps libibverbs, so neither end can dangle.
  */
 #include <elf.h>
@@ -79,7 +80,7 @@ enum fn {
 };
 
 /*
- * Names that the compiler makes out of open(), fstat(), stat() and read(): with
+ * Names that the compiler generates for open(), fstat(), stat() and read(): with
  * _FILE_OFFSET_BITS=64, with _FORTIFY_SOURCE, and by the headers of glibc before 2.33. musl has
  * none of them. The structures are the same: off_t has 64 bits on both machines.
  */
@@ -98,15 +99,15 @@ int libc_xstat64(int ver, const char *path, struct stat *st) LIBC(__xstat64);
 enum { IN_BOTH = 0, IN_CM = 1, IN_VERBS = 2 };
 
 /*
- * `real` is what a slot held before, so that another interposition stays in the chain. It is
- * written before the first slot points here (release/acquire by way of the slot itself).
+ * `real` is the old value of a slot, so that another interposition stays in the chain. It is
+ * written before the first slot points here (release/acquire through the slot itself).
  */
 static struct {
 	const char *name;
 	uintptr_t ours;
-	uintptr_t real; /* 0: this C library does not have it */
-	int in;		/* in which of the two libraries: IN_BOTH, ... */
-	bool chained;	/* real is not our own import, but what the first slot held */
+	uintptr_t real; /* 0: not in this C library */
+	int in;		/* the libraries that import it: IN_BOTH, ... */
+	bool chained;	/* real is the old value of the first slot, not our own import */
 } fns[FN_NUM] = {
 	[FN_WRITE] = {"write", (uintptr_t)our_write, (uintptr_t)write, IN_BOTH, false},
 	[FN_READ] = {"read", (uintptr_t)our_read, (uintptr_t)read, IN_BOTH, false},
@@ -267,9 +268,9 @@ static int our_fxstat64(int ver, int fd, struct stat *st)
 }
 
 /*
- * libibverbs calls stat() for each device each time it lists the devices. librdmacm lists them
+ * libibverbs calls stat() for each device whenever it lists the devices. librdmacm lists them
  * before it opens its node. So a librdmacm that the program loaded after its first listing (a
- * plug-in of UCX, of libfabric) is found here; libibverbs asks the provider about new devices only.
+ * plug-in of UCX, of libfabric) is found here; libibverbs calls the provider for new devices only.
  */
 static int stat_as(enum fn fn, const char *path, struct stat *st)
 {
@@ -373,7 +374,7 @@ static bool read_image(struct image *im, const struct dl_phdr_info *info)
 /*
  * One aligned pointer store, so that a thread in the middle of a call sees the old function or the
  * new one. A slot that the linker has not bound yet points into its own library: then `real` stays
- * our own import of the function, for the linker's stub would bind the slot anew.
+ * our own import of the function, because the linker's stub would bind the slot again.
  */
 static void point_here(struct image *im, uintptr_t *slot, int fn)
 {
@@ -390,7 +391,7 @@ static void point_here(struct image *im, uintptr_t *slot, int fn)
 		return;
 	if ((was < im->base || was >= im->end) && was != fns[fn].real) {
 		if (fns[fn].chained)
-			return; /* two libraries, two interposers: leave the second one alone */
+			return; /* two libraries with two interposers: leave the second one alone */
 		fns[fn].chained = true;
 		__atomic_store_n(&fns[fn].real, was, __ATOMIC_RELAXED);
 	}
@@ -417,7 +418,7 @@ static void rewrite_slots(struct image *im, const ElfW(Rela) * rela, size_t num)
 	}
 }
 
-/* Also libibverbs-1a2b3c.so.1, as Python wheels rename theirs. */
+/* Also libibverbs-1a2b3c.so.1, the form of renamed libraries in Python wheels. */
 static bool is_named(const char *path, const char *lib)
 {
 	const char *name = strrchr(path, '/');

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The command ABI of /dev/infiniband/rdma_cm (<rdma/rdma_user_cm.h>, Linux: ucma.c). A command is
- * one write(): header, body. Its answer is at the body's `response` when write() returns, cut to
- * the room that the header names. Commands that a newer librdmacm has and the header does not are
- * at the end of the table.
+ * ucma.c - the command ABI of /dev/infiniband/rdma_cm (<rdma/rdma_user_cm.h>, Linux: ucma.c). A
+ * command is one write(): header, body. Its answer is at the body's `response` when write()
+ * returns, cut to the room given in the header. Commands that a newer librdmacm has and the header
+ * does not are at the end of the table.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 
 #define NODE	 "/dev/infiniband/rdma_cm"
 #define MAX_BODY 512
-/* A number that no device of the kernel has: of the range for experiments. */
+/* A number that no kernel device has: from the range for experiments. */
 #define MAJOR	 240
 #define MINOR	 4791
 
 struct call {
 	struct cma_channel *ch;
 	union {
-		uint8_t bytes[MAX_BODY]; /* what the program did not write is 0 */
+		uint8_t bytes[MAX_BODY]; /* 0 where the program wrote nothing */
 		struct rdma_ucm_create_id create_id;
 		struct rdma_ucm_destroy_id destroy_id;
 		struct rdma_ucm_bind_ip bind_ip;
@@ -61,7 +61,7 @@ struct call {
 	uint16_t room; /* for the answer */
 };
 
-/* As much of the answer as the program has room for: the table has how much it needs at least. */
+/* Copies as much of the answer as fits; the table has the minimum room. */
 static int answer_call(const struct call *c, uint64_t response, const void *data, size_t len)
 {
 	memcpy((void *)(uintptr_t)response, data, c->room < len ? c->room : len);
@@ -87,7 +87,7 @@ static int destroy_id(struct call *c)
 	return err ? err : answer_call(c, c->in.destroy_id.response, &r, sizeof(r));
 }
 
-/* EINVAL: no family, or one whose addresses are longer (rdma_addr_size_in6()). */
+/* EINVAL: no family, or a family with longer addresses (rdma_addr_size_in6()). */
 static int take_in6(const struct sockaddr_in6 *from, union cma_addr *a)
 {
 	memset(a, 0, sizeof(*a));
@@ -95,7 +95,7 @@ static int take_in6(const struct sockaddr_in6 *from, union cma_addr *a)
 	return cma_addr_len(a) && cma_addr_len(a) <= sizeof(*from) ? 0 : EINVAL;
 }
 
-/* EINVAL: the size is not that of the family. */
+/* EINVAL: the size does not match the family. */
 static int take_addr(const void *from, uint16_t size, union cma_addr *a)
 {
 	memset(a, 0, sizeof(*a));
@@ -358,12 +358,12 @@ static int write_event(struct call *c)
 
 struct command {
 	int (*run)(struct call *c);
-	uint16_t body; /* bytes at least */
-	uint16_t room; /* for its answer, at least; more where that depends on the body */
+	uint16_t body; /* minimum bytes */
+	uint16_t room; /* minimum room for its answer; more if that depends on the body */
 };
 
 #define PATH_ROOM  sizeof(struct rdma_ucm_query_path_resp)
-/* librdmacm before ECE has no more room for an event. */
+/* Room for an event in librdmacm before ECE. */
 #define EVENT_ROOM offsetof(struct rdma_ucm_event_resp, reserved)
 
 #define BODY(type) sizeof(struct rdma_ucm_##type)
@@ -433,18 +433,18 @@ static ssize_t cm_write(void *owner, const void *buf, size_t n)
 	int before = errno, err = run_command(owner, buf, n);
 
 	errno = err ? err
-		    : before; /* a call that succeeds leaves it alone, as a system call does */
+		    : before; /* a call that succeeds does not change it, like a system call */
 	return err ? -1 : (ssize_t)n;
 }
 
-/* As the kernel's: it has no read. */
+/* As in the kernel, which has no read for it. */
 static ssize_t cm_read(void *owner, int fd, void *buf, size_t n)
 {
 	errno = EINVAL;
 	return -1;
 }
 
-/* A character device: the kernel's, if that is beside it. */
+/* A character device: the kernel's, if there is one beside it. */
 static void cm_stat(const void *owner, struct stat *st)
 {
 	const struct cma_channel *ch = owner;
