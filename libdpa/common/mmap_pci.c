@@ -5,7 +5,7 @@
  * Little-endian, but the GIDs and the node GUID, which are in the order of the wire:
  *   0  magic "dpapci\0\2"          36 permissions, enum doca_access_flag
  *   8  size of this, bytes         40 token of the port
- *  12  version                     56 node GUID of the exporter's device
+ *  12  version                     56 node GUID of the exporter's adapter
  *  16  address of the range        64 TCP port
  *  24  range, bytes                66 number of GIDs
  *  32  R_Key on the port's PD      67 0

@@ -60,7 +60,7 @@ static bool remote_open(struct doca_dma *dma)
 		return true;
 	r->open = true;
 	r->caller.sends = SENDS;
-	r->caller.node_guid = ibv_query_device(dev->ctx, &attr) ? 0 : attr.node_guid;
+	r->caller.node_guid = ibv_query_device(dev->ctx, &attr) ? 0 : attr.sys_image_guid;
 	r->caller.epoll = epoll_create1(EPOLL_CLOEXEC);
 	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	r->caller.pd = dpa_dev_pd(dev);

@@ -35,7 +35,7 @@ struct dpa_pci_port;
 /* Where a port is, as an export has it. */
 struct dpa_pci_where {
 	uint8_t token[DPA_PCI_TOKEN];
-	uint64_t node_guid; /* as the device gives it */
+	uint64_t node_guid; /* of the adapter: all its functions have the same */
 	uint16_t port;	    /* TCP */
 	uint8_t num_gids;   /* 1 to DPA_PCI_GIDS */
 	uint8_t gids[DPA_PCI_GIDS][16];

@@ -77,7 +77,7 @@ int dpa_rdma_own_gids(struct ibv_context *ctx, uint32_t wish, struct dpa_rdma_de
 		if (!(n && i == wish) && get_gid(ctx, i, own->gids[n]))
 			n++;
 	own->num_gids = (uint8_t)n;
-	own->node_guid = ibv_query_device(ctx, &attr) ? 0 : attr.node_guid;
+	own->node_guid = ibv_query_device(ctx, &attr) ? 0 : attr.sys_image_guid;
 	return n ? 0 : ENODATA;
 }
 

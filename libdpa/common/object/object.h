@@ -67,7 +67,7 @@
 #define DPA_T_TELEMETRY_PCC    (UINT64_C(1) << 41)
 #define DPA_T_PCC	       (UINT64_C(1) << 42)
 #define DPA_T_FLEXIO_RESOURCE  (UINT64_C(1) << 40)
-#define DPA_T_GPU_SEMAPHORE    (UINT64_C(1) << 41)
+#define DPA_T_GPU_SEMAPHORE    (UINT64_C(1) << 43)
 
 #define DPA_T_OF(name, type) struct name * : type, const struct name * : type
 #define dpa_live(p)                                                                                \

@@ -32,7 +32,7 @@ struct dpa_rdma_details {
 	uint16_t size;	  /* of the structure, bytes */
 	uint32_t qpn;
 	uint32_t psn;	    /* of the first packet that this side sends */
-	uint64_t node_guid; /* distinguishes hosts; 0: both sides use gids[0] */
+	uint64_t node_guid; /* the PF's: distinguishes hosts; 0: both sides use gids[0] */
 	uint8_t mtu;	    /* largest path MTU, a value of enum ibv_mtu */
 	uint8_t rd_atomic;  /* READs and atomics that this side answers at a time */
 	uint8_t num_gids;   /* 1 to DPA_RDMA_DETAILS_GIDS */
