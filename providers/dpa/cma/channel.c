@@ -23,6 +23,7 @@
 #include "redirect/fds.h"
 
 #define WAITER_MS 20
+#define TAKE_MS	  100 /* a thread that poll() woke can take this long beside many runnable threads */
 #define SHARED_NS 20000000 /* interval of a child's checks while the parent's event is not taken */
 
 int cma_channel_open(int flags, int *fd, struct cma_channel **out)
@@ -52,6 +53,13 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **out)
 	return 0;
 }
 
+/* Locked: true if another living thread than the caller waits for events of the channel. */
+static bool has_other_waiter(const struct cma_channel *ch)
+{
+	return ch->waiter && ch->waiter != gettid() &&
+	       !syscall(SYS_tgkill, getpid(), ch->waiter, 0);
+}
+
 /*
  * True if a thread that usually waits for events of this channel does not wait now: it has just
  * acknowledged an event and will come back at once.
@@ -61,10 +69,19 @@ static bool waiter_is_away(struct cma_channel *ch)
 	bool away;
 
 	cma_lock();
-	away = !ch->users && ch->waiter && ch->waiter != gettid() &&
-	       !syscall(SYS_tgkill, getpid(), ch->waiter, 0);
+	away = !ch->users && has_other_waiter(ch);
 	cma_unlock();
 	return away;
+}
+
+static bool may_block(const struct cma_channel *ch)
+{
+	return !(fcntl(ch->fd, F_GETFL) & O_NONBLOCK);
+}
+
+static void wait_a_moment(void)
+{
+	ppoll(NULL, 0, &(const struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 /*
@@ -75,10 +92,42 @@ static bool waiter_is_away(struct cma_channel *ch)
  */
 void cma_channel_let_in(struct cma_channel *ch)
 {
-	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
-		return;
-	for (int i = 0; i < WAITER_MS && waiter_is_away(ch); i++)
-		ppoll(NULL, 0, &(const struct timespec){.tv_nsec = 1000000}, NULL);
+	for (int i = 0; i < WAITER_MS && may_block(ch) && waiter_is_away(ch); i++)
+		wait_a_moment();
+}
+
+static bool is_about(const struct cma_event *ev, const struct cma_id *id, const struct cma_mc *mc)
+{
+	return mc ? ev->mc == mc : ev->id == id || ev->request == id;
+}
+
+/* True if an event that counts for the id was queued just now, and another thread takes the channel's events. */
+static bool is_being_taken(struct cma_channel *ch, uint32_t num)
+{
+	const struct cma_event *ev = NULL;
+	struct cma_id *id;
+	bool taken;
+
+	cma_lock();
+	if (!ch->closed && !cma_find(ch, num, &id))
+		for (ev = ch->head; ev && ev->id != id;)
+			ev = ev->next;
+	taken = ev && cma_now() - ev->queued < TAKE_MS && has_other_waiter(ch);
+	cma_unlock();
+	return taken;
+}
+
+/*
+ * rping since rdma-core 50, and programs like it, wait at the descriptor by poll() and then call
+ * rdma_get_cm_event(). If another thread destroys the id in between, the event is dropped, that call
+ * waits for ever, and the program waits for its thread. The same can happen with a kernel, but there
+ * the program destroys a QP first, which takes longer than the thread needs. So destruction waits a
+ * moment for an event that was queued just now.
+ */
+void cma_events_let_take(struct cma_channel *ch, uint32_t num)
+{
+	for (int i = 0; i < TAKE_MS && is_being_taken(ch, num) && may_block(ch); i++)
+		wait_a_moment();
 }
 
 /* The kernel destroys its part when its descriptor is closed: without the lock, all at once. */
@@ -148,6 +197,7 @@ void cma_event_queue(struct cma_event *ev)
 		free(ev);
 		return;
 	}
+	ev->queued = cma_now();
 	*ch->tail = ev;
 	ch->tail = &ev->next;
 	if (cma.taker != ch || ch->head != ev) /* otherwise it is delivered at once */
@@ -187,11 +237,6 @@ int cma_write_event(struct cma_channel *ch, uint32_t num, uint32_t type, int sta
 	}
 	cma_unlock();
 	return err;
-}
-
-static bool is_about(const struct cma_event *ev, const struct cma_id *id, const struct cma_mc *mc)
-{
-	return mc ? ev->mc == mc : ev->id == id || ev->request == id;
 }
 
 /* Removes the first event about them from the queue. NULL: none. */

@@ -181,6 +181,7 @@ struct cma_event {
 	struct cma_id *id;	/* the id that it counts for; for a request the listener */
 	struct cma_id *request; /* the new id, else NULL */
 	struct cma_mc *mc;
+	uint64_t queued; /* ms: when */
 	struct rdma_ucm_event_resp resp;
 };
 
@@ -308,6 +309,12 @@ int cma_channel_open(int flags, int *fd, struct cma_channel **ch);
  * before the close, while commands still find the channel. Blocks for 20 ms at most.
  */
 void cma_channel_let_in(struct cma_channel *ch);
+/*
+ * Give a thread that poll() woke for an event of the id the time to take it, if another thread than the
+ * caller takes the channel's events. Call it before the id is destroyed. Blocks for 100 ms at most,
+ * counted from when the event was queued.
+ */
+void cma_events_let_take(struct cma_channel *ch, uint32_t id);
 /* Keep the channel in memory until it is put as often. Any thread. */
 void cma_channel_hold(struct cma_channel *ch);
 void cma_channel_put(struct cma_channel *ch);

@@ -136,6 +136,7 @@ int cma_destroy_id(struct cma_channel *ch, uint32_t num, uint32_t *reported)
 	struct cma_id *id;
 	int err;
 
+	cma_events_let_take(ch, num);
 	cma_lock();
 	err = cma_find(ch, num, &id);
 	if (!err) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Which id an event counts for, and what MIGRATE moves. One too many hangs librdmacm. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include "util.h"
 
 static struct pair p;
@@ -242,4 +245,49 @@ Test(cma_events, a_number_that_is_used_again)
 	cr_assert_eq(try_event(fd, &ev), EAGAIN);
 	cr_assert_eq(resolve(fd, second, NULL, "127.0.0.1", 7), 0);
 	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID + 1, second);
+}
+
+static struct {
+	int fd, destroyer;
+	uint32_t id;
+	_Atomic bool first, seen, destroyed;
+} gap;
+
+/* An event thread as rping's since rdma-core 50: poll(), then a call that waits. */
+static void *take_events(void *arg)
+{
+	struct pollfd pfd = {.fd = gap.fd, .events = POLLIN};
+	struct event ev;
+
+	expect_of(gap.fd, &ev, EV_ADDR_RESOLVED, UID, gap.id);
+	gap.first = true;
+	cr_assert_eq(poll(&pfd, 1, -1), 1);
+	gap.seen = true;
+	while (!sleeps(gap.destroyer) && !gap.destroyed)
+		sched_yield();
+	cr_assert_not(gap.destroyed, "the event that poll() reported is gone");
+	expect_of(gap.fd, &ev, EV_ROUTE_RESOLVED, UID, gap.id);
+	return arg;
+}
+
+/* Another thread destroys the id between that poll() and that call. */
+Test(cma_events, one_that_poll_has_reported_can_be_taken)
+{
+	uint32_t reported = 0;
+	pthread_t t;
+
+	gap.destroyer = gettid();
+	gap.fd = channel_open(O_CLOEXEC);
+	gap.id = create(gap.fd, UID, PS_TCP, QP_RC);
+	cr_assert_eq(pthread_create(&t, NULL, take_events, NULL), 0);
+	cr_assert_eq(resolve(gap.fd, gap.id, NULL, "127.0.0.1", 7), 0);
+	while (!gap.first) /* no wait: the other thread looks for one */
+		sched_yield();
+	cr_assert_eq(route(gap.fd, gap.id), 0);
+	while (!gap.seen)
+		sched_yield();
+	cr_assert_eq(destroy(gap.fd, gap.id, &reported), 0);
+	gap.destroyed = true;
+	cr_assert_eq(pthread_join(t, NULL), 0);
+	cr_assert_eq(reported, 2);
 }
