@@ -63,6 +63,10 @@ class Failed(Exception):
     """What went wrong in a case."""
 
 
+class Skipped(Exception):
+    """Why a case is none for these programs."""
+
+
 class Meeting:
     """One case at one place: starts the programs, and ends what a failure leaves."""
 
