@@ -4,7 +4,7 @@
 file(GLOB DPA_TRANSPORT_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/device/transport/*.c
      ${CMAKE_SOURCE_DIR}/device/pcc/*.c ${CMAKE_SOURCE_DIR}/device/raw/*.c
      ${CMAKE_SOURCE_DIR}/device/direct/*.c ${CMAKE_SOURCE_DIR}/device/payload/*.c
-     ${CMAKE_SOURCE_DIR}/device/order/*.c ${CMAKE_SOURCE_DIR}/device/recv/*.c
+     ${CMAKE_SOURCE_DIR}/device/order/*.c ${CMAKE_SOURCE_DIR}/device/recv/*.c ${CMAKE_SOURCE_DIR}/device/send/*.c
      ${CMAKE_SOURCE_DIR}/device/foreign/*.c ${CMAKE_SOURCE_DIR}/device/cc/*.c)
 foreach(f copy cq log moderate mr qmem qp qp_mem range schedule srq stage thread xrc)
   list(APPEND DPA_TRANSPORT_SOURCES ${CMAKE_SOURCE_DIR}/device/ctx/${f}.c)

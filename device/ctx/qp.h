@@ -388,7 +388,7 @@ struct dpa_hw_qp {
 		} param;
 	} cc;
 	struct dpa_np_flow np;
-	/* The outstanding round-trip probe: transport/probe.c. */
+	/* The outstanding round-trip probe: send/probe.c. */
 	struct {
 		uint64_t at;   /* ns: time when it was sent */
 		uint32_t num;  /* PSN of its packet; incremented */

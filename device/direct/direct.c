@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "ctx/qp.h"
+#include "ctx/wqe.h"
 #include "link/kick.h"
 #include "wire/opcode.h"
 #include "direct/direct.h"
@@ -377,4 +378,38 @@ bool dpa_was_alive(struct dpa_peer *p)
 
 	return (dpa_likely(dpa_guard_ticks() - ticks < DPA_ALIVE_TICKS) && dpa_guard_works()) ||
 	       ask_peer(p, &ticks);
+}
+
+/*
+ * True if the peer would accept a packet of this QP now, by its PSN and size. Nothing is
+ * outstanding. A direct operation uses no PSN, so the peer expects our next PSN if
+ *
+ * - it received no request in this connection yet, and begins at that PSN; or
+ * - it was in step before in the same connection: since then only our packets advanced it, and all
+ *   of them are acknowledged; or
+ * - a packet of ours was acknowledged during this connection.
+ *
+ * IBA 9.7.4 (expected)
+ */
+bool dpa_in_step(struct dpa_hw_qp *qp)
+{
+	const struct dpa_req *r = &qp->req;
+	uint64_t conn = atomic_load_explicit(
+		&qp->peer->export->qp_conn[qp->dest_qpn & DPA_QPN_INDEX], memory_order_seq_cst);
+	const uint64_t is = conn & ~DPA_CONN_FRESH;
+
+	if (qp->type != DPA_QP_RC)
+		return true; /* a UC message begins at any PSN */
+	if (dpa_likely(conn && is == qp->conn_known))
+		return true;
+	if (!conn || dpa_is_outstanding(r))
+		return false;
+	if ((conn & DPA_CONN_FRESH && ((conn ^ r->una_psn) & DPA_PSN_MASK) == 0) ||
+	    (!(conn & DPA_CONN_FRESH) && is == qp->conn_maybe && r->una_psn != qp->conn_psn)) {
+		qp->conn_known = is;
+		return true;
+	}
+	qp->conn_maybe = is;
+	qp->conn_psn = r->una_psn;
+	return false;
 }

@@ -217,5 +217,7 @@ static inline void dpa_direct_count(struct dpa_hw *hw, uint32_t ops, uint32_t ma
 	if (mapped)
 		dpa_count(hw, DPA_CNT_mapped_ops, mapped);
 }
+/* True if this QP's PSNs are those that its peer expects; records it. The peer is UP. */
+bool dpa_in_step(struct dpa_hw_qp *qp);
 
 #endif

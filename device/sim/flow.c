@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * flow.c - a model of an RC requester and its responder, after device/transport/loss.c and
+ * flow.c - a model of an RC requester and its responder, after device/send/loss.c and
  * device/order/kept.c: what leaves, and when.
  * Window, requests for ACKs, the answer to a NAK (the missing packet alone; the peer keeps the
  * others), packets that count as delivered behind a missing one, the tail loss probe and the local

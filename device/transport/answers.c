@@ -207,31 +207,6 @@ static bool send_responses(struct dpa_hw_qp *qp)
 	return true;
 }
 
-/* Answers use the ring of the QP's own packets. */
-bool dpa_have_tx(struct dpa_hw_qp *qp)
-{
-	if (dpa_likely(qp->tx &&
-		       atomic_load_explicit(&qp->peer->state, memory_order_relaxed) == DPA_PEER_UP))
-		return true;
-	if (!qp->peer)
-		qp->peer = qp->pkt_flags ? dpa_remote_get(qp->hw, qp->ctx->port, &qp->attr.av)
-					 : dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-	if (!qp->peer)
-		return false;
-	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_UP) {
-		qp->tx = &qp->peer->tx[qp->lane];
-		if (!qp->peer->wire)
-			dpa_in_step(qp);
-		dpa_show_link(qp);
-		return true;
-	}
-	if (atomic_load_explicit(&qp->peer->state, memory_order_acquire) == DPA_PEER_CONNECTING) {
-		dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
-		dpa_schedule(qp, dpa_now_ns() + 5000000);
-	}
-	return false;
-}
-
 /*
  * An answer of an XRC target found no room, but its completion becomes visible. Counts it, so that
  * messages that the program then sends by its initiators wait behind the answer (requester.c).
@@ -499,28 +474,4 @@ void dpa_acks_wait(struct dpa_peer *peer)
 		dpa_spin_lock(&peer->rx[i].lock);
 		dpa_spin_unlock(&peer->rx[i].lock);
 	}
-}
-
-bool dpa_send_cnp(struct dpa_hw_qp *qp)
-{
-	uint32_t unsent = 0;
-	struct dpa_tx *tx;
-	struct dpa_slot *s;
-	uint8_t *data;
-
-	if (!dpa_have_tx(qp))
-		return false;
-	tx = qp->tx;
-	dpa_spin_lock(&tx->lock);
-	s = dpa_pkt_begin(qp, tx, DPA_BTH_CNP, qp->dest_qpn, 0, 0, 0, &data);
-	if (s) {
-		s->flags |= DPA_PKT_INSLOT;
-		dpa_lane_publish(tx, s);
-		if (qp->peer->wire)
-			unsent = dpa_wire_flush(tx, UINT32_MAX, &unsent);
-	}
-	dpa_spin_unlock(&tx->lock);
-	if (s && !qp->peer->wire)
-		dpa_tx_owe_kick(tx, qp->hw);
-	return s && !unsent;
 }

@@ -11,6 +11,7 @@
 #include "link/udp/wire.h"
 #include "order/order.h"
 #include "payload/payload.h"
+#include "send/send.h"
 
 struct dpa_hw_qp;
 struct dpa_peer;
@@ -69,16 +70,11 @@ static inline void dpa_acks_settle(struct dpa_hw *hw)
 	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }
-/* Send a congestion notification packet to the peer of a connected QP. False: it was not sent. */
-bool dpa_send_cnp(struct dpa_hw_qp *qp);
-/* True if a connected QP has a ring to a live peer. Looks for the peer if it has none yet. */
-bool dpa_have_tx(struct dpa_hw_qp *qp);
 /* Answer a packet to a QP that does not exist: the sender treats it as lost, as on a wire. */
 void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_slot *s);
 void dpa_transport_reset(struct dpa_hw_qp *qp);
 /* Handle the end of the peer's process. */
 void dpa_requester_peer_dead(struct dpa_hw_qp *qp);
-void dpa_requester_flush(struct dpa_hw_qp *qp);
 /*
  * Send again if nothing was received for long although the peer took everything that was sent.
  * Context: the QP's lock.

@@ -104,40 +104,6 @@ static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 	       seems_mapped(qp) && are_one_sided(qp);
 }
 
-/*
- * True if the peer would accept a packet of this QP now, by its PSN and size. Nothing is
- * outstanding. A direct operation uses no PSN, so the peer expects our next PSN if
- *
- * - it received no request in this connection yet, and begins at that PSN; or
- * - it was in step before in the same connection: since then only our packets advanced it, and all
- *   of them are acknowledged; or
- * - a packet of ours was acknowledged during this connection.
- *
- * IBA 9.7.4 (expected)
- */
-bool dpa_in_step(struct dpa_hw_qp *qp)
-{
-	const struct dpa_req *r = &qp->req;
-	uint64_t conn = atomic_load_explicit(
-		&qp->peer->export->qp_conn[qp->dest_qpn & DPA_QPN_INDEX], memory_order_seq_cst);
-	const uint64_t is = conn & ~DPA_CONN_FRESH;
-
-	if (qp->type != DPA_QP_RC)
-		return true; /* a UC message begins at any PSN */
-	if (dpa_likely(conn && is == qp->conn_known))
-		return true;
-	if (!conn || dpa_is_outstanding(r))
-		return false;
-	if ((conn & DPA_CONN_FRESH && ((conn ^ r->una_psn) & DPA_PSN_MASK) == 0) ||
-	    (!(conn & DPA_CONN_FRESH) && is == qp->conn_maybe && r->una_psn != qp->conn_psn)) {
-		qp->conn_known = is;
-		return true;
-	}
-	qp->conn_maybe = is;
-	qp->conn_psn = r->una_psn;
-	return false;
-}
-
 enum verdict { BY_PACKET, LATER, DIRECT };
 
 /* LATER: a response to an outstanding packet will bring the requester back here. */

@@ -15,47 +15,6 @@
 
 #define DEAD_NS 100000000ull
 
-void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx)
-{
-	atomic_store_explicit(&tx->shm->wants_space, 1, memory_order_relaxed);
-	dpa_count(qp->hw, DPA_CNT_ring_full, 1);
-	dpa_schedule(qp, 0);
-}
-
-void dpa_show_link(struct dpa_hw_qp *qp)
-{
-	const struct dpa_peer *p = qp->peer;
-
-	if (!qp->info)
-		return;
-	if (p->wire)
-		qp->info->link = 3;
-	else
-		qp->info->link = (p->slot == qp->hw->board->slot ? 1 : 2) |
-				 (p->can_pull ? 0 : DPA_BOARD_NO_COPY);
-}
-
-/*
- * No file descriptor for the link to the peer. RC: uses up the retries first, because other threads
- * may close descriptors meanwhile. UC has no retries, and success would be wrong: nothing left this
- * process.
- */
-static void no_fds(struct dpa_hw_qp *qp)
-{
-	if (qp->type == DPA_QP_UC)
-		dpa_req_fail(qp, DPA_CQE_GENERAL_ERR, DPA_SYN_NO_FDS);
-	else
-		dpa_req_lost(qp, DPA_SYN_NO_FDS);
-}
-
-void dpa_no_peer(struct dpa_hw_qp *qp)
-{
-	if (dpa_no_fds_left(errno))
-		no_fds(qp);
-	else /* no process has that QPN: what is sent is lost */
-		dpa_req_lost(qp, DPA_SYN_TIMEOUT);
-}
-
 static bool is_refused(const struct dpa_hw_qp *qp)
 {
 	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
@@ -112,7 +71,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 	}
 	if (is_refused(qp)) {
 		qp->meets = NULL; /* the next attempt begins anew */
-		no_fds(qp);
+		dpa_no_fds(qp);
 		return false;
 	}
 	dpa_schedule(qp, dpa_now_ns() + 5000000); /* its hello brings this forward */
@@ -193,29 +152,4 @@ bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 	r->seen_stuck = stuck;
 	r->seen_una = r->una_psn + r->read_off;
 	return dpa_psn_diff(r->max_psn, r->una_psn) > 0;
-}
-
-/* IBA 9.9 (flush) */
-void dpa_requester_flush(struct dpa_hw_qp *qp)
-{
-	uint32_t pi;
-
-	if (!qp->dbrec || !qp->sq)
-		return;
-	pi = __atomic_load_n(&qp->dbrec->sq_pi, __ATOMIC_ACQUIRE);
-	/* A corrupt producer index flushes at most as many WQEs as the ring holds. */
-	if (pi - qp->req.una_idx > qp->sq_mask + 1)
-		pi = qp->req.una_idx + qp->sq_mask + 1;
-	while ((int32_t)(pi - qp->req.una_idx) > 0) {
-		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
-
-		if (!c->nbb)
-			break;
-		dpa_complete(qp, c, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
-	}
-	qp->req.send_idx = qp->req.una_idx;
-	qp->req.send_off = 0;
-	qp->req.rd_out = 0;
-	qp->slow.wait_timer = false;
-	qp->req.ack_at = 0;
 }

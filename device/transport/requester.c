@@ -10,7 +10,7 @@
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
-#include "req_state.h"
+#include "send/req_state.h"
 #include "req_wire.h"
 #include "transport.h"
 #include "ctx/ops.h"

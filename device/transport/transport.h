@@ -12,6 +12,7 @@
 #include "ctx/wqe.h"
 #include "payload/payload.h"
 #include "order/order.h"
+#include "send/send.h"
 #include "direct/direct.h"
 #include "link/kick.h"
 #include "wire/aeth.h"
@@ -25,17 +26,6 @@
 #define DPA_WIRE_PULL_ALONE 512u
 
 /* --- sending --- */
-
-/* Number of READ requests or atomics of a WQE, from byte `from` on (READ): completer.c */
-uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
-
-/* Number of messages of a WQE, as counted in the responder's MSN. */
-static inline uint32_t dpa_wqe_messages(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
-{
-	if (dpa_op_is_read(c->opcode))
-		return dpa_rd_requests(qp, c, 0);
-	return dpa_wqe_psns(qp, c) != 0;
-}
 
 /* A connected QP accepts packets of its peer only. */
 /* IBA 9.6 (sender) */
@@ -54,38 +44,6 @@ DPA_STEP void dpa_copy_short(void *dst, const void *src, uint32_t n)
 		memcpy(dst, src, n);
 }
 
-/*
- * Begins a packet of this QP: reserves an entry and sets the common fields. NULL: no room. Context:
- * tx->lock.
- */
-static inline struct dpa_slot *dpa_pkt_begin(struct dpa_hw_qp *qp, struct dpa_tx *tx,
-					     uint8_t opcode, uint32_t dqpn, uint32_t psn,
-					     uint32_t len, uint32_t data_len, uint8_t **data)
-{
-	struct dpa_slot *s = dpa_lane_reserve(tx, data_len, data);
-
-	if (dpa_unlikely(!s))
-		return NULL;
-	s->opcode = opcode;
-	s->flags = qp->pkt_flags;
-	s->src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);
-	s->dqpn = dqpn;
-	s->psn = psn;
-	s->len = len;
-	return s;
-}
-
-void dpa_tx_full(struct dpa_hw_qp *qp, struct dpa_tx *tx);
-/* --- probe.c: round trips that congestion control requests --- */
-/* Add a probe to the ring. Context: tx->lock. */
-void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx);
-/* True if congestion control requested a probe that is not sent yet. */
-static inline bool dpa_probe_wanted(const struct dpa_hw_qp *qp)
-{
-	return qp->pcc.probes != qp->probe.asked;
-}
-/* Handle a probe of the peer, or the answer to ours. Context: the QP's lock. */
-void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /* --- rx.c --- */
 /* dpa_transport_rx() of any packet, without the fast paths. */
 void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
@@ -104,67 +62,17 @@ void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 #define DPA_DIRECT_MORE	 -1
 #define DPA_DIRECT_LATER -2
 int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi);
-/* True if this QP's PSNs are those that its peer expects; records it. The peer is UP. */
-bool dpa_in_step(struct dpa_hw_qp *qp);
-/* There is no peer, for the reason in errno: what is outstanding is lost. */
-void dpa_no_peer(struct dpa_hw_qp *qp);
 /*
  * Find the ring to the peer of a connected QP. False: not now (scheduled) or never (error raised).
  */
 bool dpa_resolve(struct dpa_hw_qp *qp);
-/* Show in the board record how the peer, which is UP, is reached. */
-void dpa_show_link(struct dpa_hw_qp *qp);
 
-/* --- completion of send WQEs: completer.c --- */
-void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t status,
-		  uint32_t syndrome);
-/* Fail the WQE at una: CQE, then the error state (SQE for UC, UD). */
-void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
-void dpa_rewind(struct dpa_hw_qp *qp, uint32_t psn);
-/* Continue sending at psn, between una_psn and max_psn; moves in both directions. */
-void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn);
+/* --- completer.c --- */
 void dpa_completer_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 /* The counterpart of dpa_responder_short() for an ACK of RC. */
 void dpa_completer_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			 const uint8_t *payload);
-void dpa_req_lost(struct dpa_hw_qp *qp, uint32_t syndrome);
-/* Send nothing for ns: the local ACK timer or the RNR timer. */
-void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr);
-uint8_t dpa_status_of(uint32_t syndrome);
-
-/* --- loss.c: RC on a link that loses packets, under the QP's lock --- */
-/*
- * True if a packet of a message of this length may leave now, by window and rate. If the rate
- * forbids it the QP is scheduled.
- */
-bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length);
-/* True if the window has no room, or so little that the sender that filled it waits for more. */
-bool dpa_loss_full(const struct dpa_hw_qp *qp, uint32_t length);
-/* Number of packets that the window has room for. */
-uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length);
-/* The packet before send_psn asks for an ACK. */
-void dpa_loss_asked(struct dpa_hw_qp *qp);
-/* True if the packet that ends here asks for an ACK in the middle of its message. */
-bool dpa_loss_wants_ack(struct dpa_hw_qp *qp, uint32_t bytes);
-/* Packets from psn to send_psn were sent. */
-void dpa_loss_sent(struct dpa_hw_qp *qp, uint32_t psn);
-void dpa_loss_probed(struct dpa_hw_qp *qp);
-void dpa_loss_heard(struct dpa_hw_qp *qp);
-void dpa_loss_again(struct dpa_hw_qp *qp);
-/* Sent packets are sent again: no packet counts as arrived. */
-static inline void dpa_loss_unknown(struct dpa_req *r)
-{
-	r->sacked = r->recovery = false;
-	r->nxmit = 0;
-}
-/* Handle expired timers. False: the QP failed. */
-bool dpa_loss_timers(struct dpa_hw_qp *qp);
-void dpa_loss_arm(struct dpa_hw_qp *qp);
-
-/* A NAK for a PSN sequence error: send the missing packet alone, or everything from there. */
-void dpa_loss_nak(struct dpa_hw_qp *qp, uint32_t psn);
-
 /* --- ask.c: RC on a link that loses nothing, under the QP's lock --- */
 /*
  * A request of this QP is outstanding and may never be answered: ask the peer in the next

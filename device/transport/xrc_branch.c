@@ -31,6 +31,7 @@
 #include "ctx/schedule.h"
 #include "ctx/xrc.h"
 #include "ctx/ops.h"
+#include "send/turn.h"
 #include "transport/xrc_branch.h"
 #include "link/kick.h"
 #include "transport/api.h"
@@ -340,11 +341,6 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 
 /* ------------------------------------------------------------------------------- initiators */
 
-static bool is_initiator(const struct dpa_hw_qp *qp)
-{
-	return qp->transport == DPA_BTH_XRC && !qp->xrcd && !qp->pkt_flags;
-}
-
 /*
  * Returns the peer with the SRQ that the message names if that is of the target's domain; else the
  * peer with the target, which reports that there is none. NULL and errno on failure.
@@ -378,7 +374,7 @@ static bool stays_at_target(const struct dpa_hw_qp *qp, uint32_t idx)
 
 struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp)
 {
-	if (!is_initiator(qp))
+	if (!dpa_is_initiator(qp))
 		return dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
 	if (qp->peer && stays_at_target(qp, qp->req.send_idx))
 		return qp->peer;
@@ -387,16 +383,11 @@ struct dpa_peer *dpa_near_peer(struct dpa_hw_qp *qp)
 
 bool dpa_turn_is(struct dpa_hw_qp *qp, uint32_t idx)
 {
-	if (!is_initiator(qp) || stays_at_target(qp, idx) || peer_of(qp, idx) == qp->peer)
+	if (!dpa_is_initiator(qp) || stays_at_target(qp, idx) || peer_of(qp, idx) == qp->peer)
 		return true;
 	if (qp->req.una_idx == idx) /* otherwise the next completion continues with this one */
 		dpa_schedule(qp, 0);
 	return false;
-}
-
-static uint32_t next_turn(const struct dpa_hw_qp *qp)
-{
-	return (qp->turn + 1) & ~DPA_TURN_KEEPS ? (qp->turn + 1) & ~DPA_TURN_KEEPS : 1;
 }
 
 bool dpa_turn_begin(struct dpa_hw_qp *qp)
@@ -405,7 +396,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	struct dpa_peer *p;
 	bool keeps;
 
-	if (!is_initiator(qp) || stays_at_target(qp, r->send_idx))
+	if (!dpa_is_initiator(qp) || stays_at_target(qp, r->send_idx))
 		return true;
 	p = peer_of(qp, r->send_idx);
 	if (p && p == qp->peer)
@@ -419,7 +410,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	}
 	qp->peer = p;
 	qp->tx = NULL;
-	qp->turn = next_turn(qp);
+	qp->turn = dpa_next_turn(qp);
 	/*
 	 * The first epoch, also if it begins again: the target still expects the PSN that it was
 	 * set up with.
@@ -434,23 +425,12 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	return true;
 }
 
-void dpa_turn_again(struct dpa_hw_qp *qp)
-{
-	struct dpa_req *r = &qp->req;
-
-	if (!is_initiator(qp) || !r->turned)
-		return;
-	qp->turn = next_turn(qp);
-	r->turn_idx = r->una_idx;
-	r->turn_keeps |= r->una_psn != r->turn_psn;
-}
-
 bool dpa_turn_ends(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 	uint32_t slot, gen;
 
-	if (!is_initiator(qp) || dpa_psn_diff(r->max_psn, r->una_psn) > 0 ||
+	if (!dpa_is_initiator(qp) || dpa_psn_diff(r->max_psn, r->una_psn) > 0 ||
 	    !dpa_board_qpn_owner(qp->hw->board, qp->dest_qpn, &slot, &gen) ||
 	    (qp->peer && qp->peer->slot == slot && qp->peer->gen == gen))
 		return false;

@@ -61,8 +61,6 @@ static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 		return 0;
 	return qp->turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
 }
-/* The packets that were sent are lost: begin the epoch again. */
-void dpa_turn_again(struct dpa_hw_qp *qp);
 /*
  * The process of the epoch died while nothing was outstanding to it, and it was not the target's
  * process: end the epoch.

@@ -174,7 +174,7 @@ byte delivered;			/* packets carried out */
 byte mem;			/* the word that atomics add 1 to */
 bool faulty;			/* the network did harm */
 
-/* States of the sending side: enum dpa_req_state, device/transport/req_state.h. */
+/* States of the sending side: enum dpa_req_state, device/send/req_state.h. */
 #define UNA_PENDING GT(max_psn, una_psn)
 #define SENDABLE    (!wait_timer && !err && send_idx < N && !blocked)
 #define RD_OFF	    (KIND(send_idx) == READ && send_off == 0 && send_idx == una_idx -> read_off : send_off)

@@ -6,7 +6,7 @@
 #include "link/peer.h"
 #include "eu/progress.h"
 #include "lossy.h"
-#include "transport/req_state.h"
+#include "send/req_state.h"
 #include "link/sock.h"
 #include "eu/drain.h"
 

@@ -43,7 +43,10 @@
  */
 #include "cc/cc.h"
 #include "ctx/schedule.h"
-#include "transport.h"
+#include "ctx/thread.h"
+#include "order/order.h"
+#include "send/send.h"
+#include "wire/aeth.h"
 
 #define PTO_FIRST   10000000u /* before the first round trip was measured */
 #define PTO_MIN	    200000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 #include "ctx/qp.h"
 #include "link/peer.h"
-#include "req_state.h"
+#include "send/req_state.h"
 
 /* True if a READ or atomic has to wait for others, as in send_request(). */
 static bool too_many_reads(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)

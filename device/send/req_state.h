@@ -4,7 +4,7 @@
 #define DPA_REQ_STATE_H
 
 #include "ctx/qp.h"
-#include "transport.h"
+#include "send/send.h"
 
 /*
  * The states of README.md, with their names in tests/model/rc.pml (its check `run` compares the two

@@ -15,8 +15,8 @@
  */
 #include "cc/cc.h"
 #include "link/kick.h"
-#include "transport.h"
-#include "transport/api.h"
+#include "link/udp/wire.h"
+#include "send/send.h"
 
 static struct dpa_ext *begin_notice(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode,
 				    uint32_t num, struct dpa_slot **s)
